@@ -1,0 +1,146 @@
+# nbc_overlap. `make help` lists the targets; `make doctor` says what this machine offers.
+# One make, one folder for all that is built (B=...), rooms add to the lists below from their own
+# fragments (tests/*/*.mk, rtl/rtl.mk, hw/hw.mk).
+
+B        ?= build
+PREFIX   ?= /usr/local
+CFLAGS   ?= -O2 -g
+BENCH    ?= .
+CLANG    ?= clang
+WARN     := -Wall -Wextra -Wpedantic -Wshadow -Wconversion
+STD      := -std=gnu11
+VERSION  := $(shell sed -n 's/^.define NBC_VERSION_STRING *"\(.*\)"/\1/p' nbc_overlap.h)
+
+MAKEFLAGS += --no-builtin-rules
+.DELETE_ON_ERROR:
+.SUFFIXES:
+.DEFAULT_GOAL := help
+Q         = $(if $(filter 1,$(V)),,@)
+say       = $(if $(filter 1,$(V)),,@printf '  %-7s %s\n' $1 $2)
+
+# ---- what this machine has: empty when missing, and then named when something is skipped --------
+have      = $(shell command -v $1 2>/dev/null)
+MPICC_OMPI   := $(call have,mpicc.openmpi)
+MPICC_MPICH  := $(call have,mpicc.mpich)
+HAVE_CLANG   := $(call have,$(CLANG))
+HAVE_LIBPCI  := $(shell pkg-config --exists libpci 2>/dev/null && echo yes)
+HAVE_STB     := $(shell pkg-config --exists stb 2>/dev/null && echo yes)
+VERILATOR    := $(call have,verilator)
+
+# command or pkg-config module | Debian package | what it enables
+DEPS := \
+  'clang|clang|second compiler, fuzzers' \
+  'clang-format|clang-format|make lint' \
+  'clang-tidy|clang-tidy|make lint' \
+  'g++|g++|headers as C++17, Verilator' \
+  'mpicc.openmpi|libopenmpi-dev|MPI preload and transport, Open MPI; OpenSHMEM' \
+  'mpirun.openmpi|openmpi-bin|running Open MPI programs' \
+  'mpicc.mpich|libmpich-dev|MPI preload and transport, MPICH' \
+  'mpirun.mpich|mpich|running MPICH programs' \
+  'gfortran|gfortran|Fortran tests of the preload' \
+  'hpcc|hpcc|make run-mpi: real HPL and PTRANS' \
+  'aarch64-linux-gnu-gcc|gcc-aarch64-linux-gnu|make cross' \
+  'qemu-aarch64|qemu-user|make cross: runs aarch64 programs' \
+  'pkg-config|pkg-config|finds the libraries below' \
+  'pkg:libpci|libpci-dev|NIC registers' \
+  'pkg:stb|libstb-dev|PNG pictures' \
+  'verilator|verilator|NIC in RTL, cosimulation' \
+  'yosys|yosys|make synth, formal proofs' \
+  'valgrind|valgrind|memory checks'
+
+# ---- helpers --------------------------------------------------------------------------------------
+# Objects depend on $(B)/.flags, rewritten only when a compiler or flag changes.
+FLAGS_NOW := $(CC) $(CFLAGS) $(WARN) $(STD) $(LDFLAGS)
+$(shell mkdir -p $(B); echo '$(FLAGS_NOW)' | cmp -s - $(B)/.flags || echo '$(FLAGS_NOW)' > $(B)/.flags)
+
+# $(call program,OUTPUT,SOURCE,cflags,libs): one C file, one program
+define program
+$1: $2 $(B)/.flags
+	$$(call say,CC,$1)
+	$$(Q)mkdir -p $$(@D)
+	$$(Q)$$(CC) $$(STD) $$(CFLAGS) $$(WARN) -MMD -MP -MF $1.d -I. $3 $2 -o $1 $$(LDFLAGS) -pthread $4 -lm
+-include $1.d
+endef
+# $(call test,ROOM/NAME,cflags,libs): tests/ROOM/NAME.c becomes one program of `make check-...`
+define test
+CHECK_$(firstword $(subst /, ,$1)) += $(B)/tests/$1
+$(call program,$(B)/tests/$1,tests/$1.c,$2,$3)
+endef
+# $(call example,NAME,cflags,libs): examples/NAME.c becomes $(B)/NAME
+define example
+EXAMPLES += $(B)/$1
+$(call program,$(B)/$1,examples/$1.c,$2,$3)
+endef
+# $(call bench,NAME,cflags,libs): tests/bench/NAME.c; called with the regular expression of BENCH
+define bench
+BENCHES += $(B)/bench/$1
+$(call program,$(B)/bench/$1,tests/bench/$1.c,$2,$3)
+endef
+# $(call script,ROOM/NAME): tests/ROOM/NAME.sh is a test; it finds programs under $$B
+define script
+CHECK_$(firstword $(subst /, ,$1)) += tests/$1.sh
+endef
+
+# ---- rooms ----------------------------------------------------------------------------------------
+include $(wildcard tests/*/*.mk)
+-include rtl/rtl.mk hw/hw.mk
+
+CHECK_CORE  := $(CHECK_headers) $(CHECK_overlap) $(CHECK_transport) $(CHECK_clock) $(CHECK_coll) $(CHECK_report)
+CHECK_ALL   := $(CHECK_CORE) $(CHECK_mpi) $(CHECK_model) $(CHECK_rtl) $(CHECK_hw) $(CHECK_tree)
+export B CC CLANG MPICC_OMPI MPICC_MPICH
+
+.PHONY: help doctor run check check-now check-core check-mpi check-model check-rtl check-hw bench \
+        examples lint asan fuzz cross deps install clean
+help: ## this list
+	@echo "nbc_overlap $(VERSION): see, prove, predict and get overlap. Targets:"
+	@grep -hE '^[a-z][a-z-]*:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /|/' | sort -u | awk -F'|' '{printf "  %-12s %s\n", $$1, $$2}'
+	@echo "Variables: B=build folder, CC, CFLAGS, V=1 shows commands, BENCH=regex, PREFIX"
+
+doctor: ## one line per optional dependency: found or not, what it enables, Debian package
+	@for d in $(DEPS); do \
+	  name=$${d%%|*}; rest=$${d#*|}; \
+	  case $$name in \
+	    pkg:*) name=$${name#pkg:}; v=$$(pkg-config --modversion $$name 2>/dev/null) ;; \
+	    *) v=$$(command -v $$name >/dev/null && { $$name --version 2>&1 || echo yes; } </dev/null | sed -n '/[0-9]\.[0-9]/{s/.*[^0-9.]\([0-9]\+\.[0-9][0-9.]*\).*/\1/p;q}'); \
+	       command -v $$name >/dev/null && v=$${v:-yes} ;; \
+	  esac; \
+	  printf '%-24s %-14s %s (Debian: %s)\n' "$$name" "$${v:-missing}" "$${rest#*|}" "$${rest%%|*}"; \
+	done
+
+deps: ## install the Debian packages that are missing (needs root or sudo without password)
+	@missing=; for d in $(DEPS); do \
+	  name=$${d%%|*}; rest=$${d#*|}; \
+	  case $$name in pkg:*) pkg-config --exists $${name#pkg:} 2>/dev/null ;; *) command -v $$name >/dev/null 2>&1 ;; esac \
+	    || missing="$$missing $${rest%%|*}"; \
+	done; \
+	if [ -z "$$missing" ]; then exit 0; fi; \
+	sudo=; [ "$$(id -u)" = 0 ] || sudo="sudo -n"; \
+	if ! command -v apt-get >/dev/null || ! $$sudo true 2>/dev/null; then \
+	  echo "missing packages, not installed (no apt-get or no rights):$$missing"; exit 0; fi; \
+	echo "installing:$$missing"; \
+	export DEBIAN_FRONTEND=noninteractive; \
+	{ $$sudo apt-get -qq update && $$sudo apt-get -qq -y --no-install-recommends install $$missing; } >$(B)/deps.log 2>&1 \
+	  || { tail -5 $(B)/deps.log; echo "apt-get failed: see $(B)/deps.log"; }
+
+examples: $(EXAMPLES) ## build every example as build/NAME
+
+# Packages decide what is detected, so `check` reads this file anew after installing them.
+check: deps ## install what is missing, build all, run all tests; last line: N passed, N failed, N skipped
+	@$(MAKE) --no-print-directory check-now
+check-now: $(filter-out %.sh,$(CHECK_ALL)) $(EXAMPLES) $(CHECK_NEEDS)
+	@sh tests/run.sh $(CHECK_ALL)
+check-core: $(filter-out %.sh,$(CHECK_CORE)) $(EXAMPLES) ## tests of nbc_overlap.h
+	@sh tests/run.sh $(CHECK_CORE)
+check-mpi: $(filter-out %.sh,$(CHECK_mpi)) $(NEEDS_mpi) ## tests of the preload and transport with Open MPI and MPICH
+	@sh tests/run.sh $(CHECK_mpi)
+check-model: $(filter-out %.sh,$(CHECK_model)) $(NEEDS_model) ## tests of portals_model.h
+	@sh tests/run.sh $(CHECK_model)
+check-rtl: $(filter-out %.sh,$(CHECK_rtl)) $(NEEDS_rtl) ## tests of the RTL NIC
+	@sh tests/run.sh $(CHECK_rtl)
+check-hw: $(filter-out %.sh,$(CHECK_hw)) $(NEEDS_hw) ## tests of hw/
+	@sh tests/run.sh $(CHECK_hw)
+bench: $(BENCHES) ## one JSON object per line; BENCH=regex runs those that match
+	@for b in $(BENCHES); do "$$b" '$(BENCH)' || exit 1; done
+
+clean: ## remove the build folder
+	rm -rf $(B)

@@ -1,0 +1,34 @@
+#!/bin/sh
+# Runs the test programs and scripts given as arguments, one after the other; each ends with the
+# line "N passed, N failed, N skipped". Adds these up and ends with the same line. A program that
+# crashes, hangs past TEST_TIMEOUT seconds (default 300) or prints no such line counts as failed.
+# Logs: $B/log/NAME.log. Usage: B=build tests/run.sh PROGRAM...
+B=${B:-build}
+limit=${TEST_TIMEOUT:-300}
+mkdir -p "$B/log"
+passed=0 failed=0 skipped=0
+for program in "$@"; do
+  name=$(echo "${program#"$B"/}" | sed 's|^tests/||; s|/|-|g')
+  log=$B/log/$name.log
+  start=$(date +%s)
+  case $program in *.sh) set -- sh "$program" ;; *) set -- "$program" ;; esac
+  timeout -k 10 "$limit" "$@" >"$log" 2>&1 </dev/null
+  code=$?
+  line=$(grep -E '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$log" | tail -1)
+  case $line in
+    '') failed=$((failed + 1)); p=0 f=1 s=0 ;;
+    *)
+      p=${line%% passed*} f=${line#*passed, } f=${f%% failed*} s=${line#*failed, } s=${s%% skipped*}
+      [ "$code" -ne 0 ] && [ "$f" -eq 0 ] && f=1
+      passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s)) ;;
+  esac
+  printf '%-44s %4s s  %s passed, %s failed, %s skipped\n' "$name" "$(($(date +%s) - start))" "$p" "$f" "$s"
+  grep '^skipped ' "$log" | sed 's/^/    /'
+  if [ "$f" -ne 0 ]; then
+    [ "$code" -eq 124 ] && echo "    timed out after $limit s"
+    echo "    exit status $code; end of $log:"
+    tail -25 "$log" | sed 's/^/    | /'
+  fi
+done
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]
