@@ -85,8 +85,10 @@ endef
 include $(wildcard tests/*/*.mk)
 -include rtl/rtl.mk hw/hw.mk
 
-CHECK_CORE  := $(CHECK_headers) $(CHECK_overlap) $(CHECK_transport) $(CHECK_clock) $(CHECK_coll) $(CHECK_report)
-CHECK_ALL   := $(CHECK_CORE) $(CHECK_mpi) $(CHECK_model) $(CHECK_rtl) $(CHECK_hw) $(CHECK_tree)
+# NEEDS_room: what the scripts of a room use besides the programs in CHECK_room
+ROOMS       := headers overlap transport clock coll report mpi model rtl hw tree
+CHECK_CORE  := $(foreach r,headers overlap transport clock coll report,$(CHECK_$r))
+CHECK_ALL   := $(foreach r,$(ROOMS),$(CHECK_$r))
 export B CC CLANG MPICC_OMPI MPICC_MPICH
 
 .PHONY: help doctor run check check-now check-core check-mpi check-model check-rtl check-hw bench \
@@ -127,7 +129,7 @@ examples: $(EXAMPLES) ## build every example as build/NAME
 # Packages decide what is detected, so `check` reads this file anew after installing them.
 check: deps ## install what is missing, build all, run all tests; last line: N passed, N failed, N skipped
 	@$(MAKE) --no-print-directory check-now
-check-now: $(filter-out %.sh,$(CHECK_ALL)) $(EXAMPLES) $(CHECK_NEEDS)
+check-now: $(filter-out %.sh,$(CHECK_ALL)) $(EXAMPLES) $(foreach r,$(ROOMS),$(NEEDS_$r))
 	@sh tests/run.sh $(CHECK_ALL)
 check-core: $(filter-out %.sh,$(CHECK_CORE)) $(EXAMPLES) ## tests of nbc_overlap.h
 	@sh tests/run.sh $(CHECK_CORE)
