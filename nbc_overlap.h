@@ -427,8 +427,8 @@ typedef struct nbc_monitor_desc {
   const nbc_table *table_other_node; /* borrowed until destroy; NULL = 2 us + n / (10 GB/s) */
   const uint64_t *class_edges_bytes; /* ascending upper limits (inclusive) of the size classes; the */
   size_t class_edge_count;           /* last class is open. 0 = 256, 4 Ki, 64 Ki, 1 Mi, 16 Mi */
-  size_t ring_events;                /* 0 = 4096; rounded up to a power of two */
-  size_t max_transfers;              /* active at once, per thread; 0 = 16384; rounded up likewise */
+  size_t ring_events;                /* 0 = 512; rounded up to a power of two */
+  size_t max_transfers;              /* active at once, per thread; 0 = 4096; rounded up likewise */
   size_t max_cells;                  /* (section, kind, class, peer) combinations; 0 = 1024 */
   size_t max_sections;               /* per thread; 0 = 64 */
   bool start_off;                    /* recorders start switched off */
@@ -483,6 +483,8 @@ NBC_API void nbc_foreign_begin_at(nbc_recorder *owner, uint64_t id, uint64_t siz
 NBC_API void nbc_foreign_end(nbc_recorder *owner, uint64_t id);
 NBC_API void nbc_foreign_end_at(nbc_recorder *owner, uint64_t id, int64_t t_ns);
 NBC_API void nbc_foreign_end_sized(nbc_recorder *owner, uint64_t id, uint64_t size_bytes, nbc_peer peer);
+NBC_API void nbc_foreign_end_sized_at(nbc_recorder *owner, uint64_t id, uint64_t size_bytes,
+                                      nbc_peer peer, int64_t t_ns);
 
 /* Named sections of the program: nested, per thread. What begins inside counts for the innermost
    open section only; a report shows the path ("solve/halo"). The name is copied (63 characters kept).
@@ -797,10 +799,1457 @@ extern "C" {
 /* ============================================================================================== */
 /* [MONITOR] 6. The four events and the overlap bounds                                            */
 /* ============================================================================================== */
+#define NBC__MON_RELAXED_LOAD(p)     __atomic_load_n((p), __ATOMIC_RELAXED)
+#define NBC__MON_RELAXED_STORE(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
+
+enum { NBC__MON_BEGIN = 0, NBC__MON_END, NBC__MON_END_SIZED, NBC__MON_END_ONLY, NBC__MON_CANCEL };
+
+/* One stamp of a transfer, with the owner's C at that time: all that the bounds need [O §2.2]. */
+typedef struct nbc__mon_event {
+  int64_t t_ns, comp_ns;
+  uint64_t id, size_bytes;
+  uint32_t call_seq; /* which call of the owner; 0 = outside of calls */
+  uint16_t section;
+  uint8_t kind, what, peer;
+} nbc__mon_event;
+
+/* Inbox for foreign stamps: bounded queue, many producers, one consumer (who holds the lock).
+   turn == position: free; turn == position + 1: filled. */
+typedef struct nbc__mon_slot {
+  uint64_t turn;
+  nbc__mon_event event;
+} nbc__mon_slot;
+
+/* Active transfers: open addressing on small keys, payload from a last-in-first-out pool, so that
+   few active transfers touch few cache lines. */
+typedef struct nbc__mon_key {
+  uint64_t id;
+  uint32_t index_plus1; /* into active; 0 = empty */
+} nbc__mon_key;
+
+typedef struct nbc__mon_section {
+  char name[64];
+  int parent;
+  uint64_t count;
+  int64_t comp_ns, call_ns;
+  struct {
+    uint64_t count;
+    int64_t total_ns, min_ns, max_ns;
+  } calls[NBC_KIND_COUNT];
+} nbc__mon_section;
+
+#define NBC__MON_RECENT 256 /* remembered ids of ended transfers, to tell "twice" from "unknown" */
+
+struct nbc_recorder {
+  /* Event path: written by the owner only. `state` is all that others need to know C(t):
+     in a call 2 * C + 1, outside 2 * (t_exit - C), so that C(t) = t - state / 2. */
+  int64_t state;
+  int64_t last_ns, enter_ns;
+  int depth;
+  nbc_kind call_kind;
+  uint32_t call_seq, call_seq_counter;
+  bool on;
+  uint16_t section;
+  uint16_t call_section;
+  int open_depth, open_overflow;
+  uint16_t open[NBC_MAX_DEPTH];
+  nbc__mon_event *ring;
+  uint64_t ring_mask, ring_head, ring_tail;
+  nbc__mon_section *sections;
+  size_t section_count;
+  int64_t off_ns;
+  nbc_monitor *monitor;
+  nbc_recorder *next;
+  bool attached;
+  /* Any thread. */
+  nbc__mon_slot *inbox;
+  uint64_t inbox_mask, inbox_head;
+  uint64_t problems[NBC_PROBLEM_COUNT];
+  /* Under the lock. */
+  int lock;
+  uint64_t inbox_tail;
+  nbc__mon_key *keys;
+  uint64_t key_mask;
+  nbc__mon_event *active;
+  uint32_t *pool;
+  size_t pool_count;
+  struct { uint64_t id; bool set; } recent[NBC__MON_RECENT];
+  nbc_cell *cells;
+  size_t cell_count;
+  uint32_t *cell_index; /* hash of (section, kind, class, peer) to cell + 1 */
+  nbc_cell *last_cell;
+  const nbc_table *last_table;
+  uint64_t last_bytes;
+  int64_t last_time_ns;
+};
+
+struct nbc_monitor {
+  nbc_monitor_desc desc;
+  nbc_clock clock;
+  uint64_t edges[NBC_MAX_CLASSES];
+  nbc_table *own_table[2];
+  pthread_mutex_t mutex; /* the list of recorders */
+  nbc_recorder *recorders;
+  double start_unix_s;
+};
+
+/* ---- names ------------------------------------------------------------------------------------ */
+static const struct { const char *name; nbc_category category; } nbc__mon_kinds[] = {
+#define NBC__X(name, text, category) {text, NBC_CATEGORY_##category},
+    NBC_KIND_LIST(NBC__X)
+#undef NBC__X
+};
+static const struct { const char *name, *text; } nbc__mon_problems[] = {
+#define NBC__X(name, text) {#name, text},
+    NBC_PROBLEM_LIST(NBC__X)
+#undef NBC__X
+};
+
+NBC_API const char *nbc_kind_name(nbc_kind kind) {
+  return (unsigned)kind < NBC_KIND_COUNT ? nbc__mon_kinds[kind].name : "?";
+}
+NBC_API nbc_category nbc_kind_category(nbc_kind kind) {
+  return (unsigned)kind < NBC_KIND_COUNT ? nbc__mon_kinds[kind].category : NBC_CATEGORY_OTHER;
+}
+NBC_API const char *nbc_category_name(nbc_category category) {
+  static const char *const names[] = {"other", "blocking", "nonblocking", "test", "wait"};
+  return (unsigned)category < NBC_CATEGORY_COUNT ? names[category] : "?";
+}
+NBC_API const char *nbc_peer_name(nbc_peer peer) {
+  static const char *const names[] = {"unknown", "same_node", "other_node"};
+  return (unsigned)peer < NBC_PEER_COUNT ? names[peer] : "?";
+}
+NBC_API const char *nbc_problem_name(nbc_problem problem) {
+  return (unsigned)problem < NBC_PROBLEM_COUNT ? nbc__mon_problems[problem].name : "?";
+}
+NBC_API const char *nbc_problem_text(nbc_problem problem) {
+  return (unsigned)problem < NBC_PROBLEM_COUNT ? nbc__mon_problems[problem].text : "?";
+}
+
+/* ---- creation --------------------------------------------------------------------------------- */
+static void *nbc__mon_zalloc(size_t size_bytes) {
+  void *p = NBC_MALLOC(size_bytes ? size_bytes : 1);
+  if (p) memset(p, 0, size_bytes);
+  return p;
+}
+
+static size_t nbc__mon_pow2(size_t value, size_t otherwise) {
+  size_t p = 16;
+  if (value == 0) value = otherwise;
+  while (p < value && p < ((size_t)1 << 30)) p *= 2;
+  return p;
+}
+
+static nbc_status nbc__mon_set_classes(nbc_monitor *m, const nbc_monitor_desc *desc) {
+  static const uint64_t edges[] = {256, 4096, 65536, 1048576, 16777216};
+  const uint64_t *from = desc->class_edge_count ? desc->class_edges_bytes : edges;
+  size_t n = desc->class_edge_count ? desc->class_edge_count : sizeof edges / sizeof *edges;
+  if (!from || n > NBC_MAX_CLASSES - 1) return NBC_E_INVAL;
+  for (size_t i = 0; i < n; i++) {
+    if (i && from[i] <= from[i - 1]) return NBC_E_INVAL;
+    m->edges[i] = from[i];
+  }
+  m->desc.class_edges_bytes = m->edges;
+  m->desc.class_edge_count = n;
+  return NBC_OK;
+}
+
+NBC_API nbc_status nbc_monitor_create(const nbc_monitor_desc *desc, nbc_monitor **monitor) {
+  nbc_monitor_desc zero;
+  memset(&zero, 0, sizeof zero);
+  if (!monitor) return NBC_E_INVAL;
+  if (!desc) desc = &zero;
+  *monitor = NULL;
+  nbc_monitor *m = (nbc_monitor *)nbc__mon_zalloc(sizeof *m);
+  if (!m) return NBC_E_NOMEM;
+  nbc_status status = NBC_OK;
+  m->desc = *desc;
+  if (desc->clock) m->clock = *desc->clock;
+  else status = nbc_clock_create(NULL, &m->clock);
+  m->desc.clock = &m->clock;
+  if (status == NBC_OK) status = nbc__mon_set_classes(m, desc);
+  m->desc.ring_events = nbc__mon_pow2(desc->ring_events, 512);
+  m->desc.max_transfers = nbc__mon_pow2(desc->max_transfers, 4096);
+  if (!desc->max_cells) m->desc.max_cells = 1024;
+  if (m->desc.max_cells > 65536) m->desc.max_cells = 65536;
+  if (!desc->max_sections) m->desc.max_sections = 64;
+  if (m->desc.max_sections > 4096) m->desc.max_sections = 4096;
+  if (status == NBC_OK && !desc->table_same_node) {
+    status = nbc_table_create_linear(500, 5e9, "default: 500 ns + bytes / (5 GB/s)", &m->own_table[0]);
+    m->desc.table_same_node = m->own_table[0];
+  }
+  if (status == NBC_OK && !desc->table_other_node) {
+    status = nbc_table_create_linear(2000, 1e10, "default: 2 us + bytes / (10 GB/s)", &m->own_table[1]);
+    m->desc.table_other_node = m->own_table[1];
+  }
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  m->start_unix_s = (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+  pthread_mutex_init(&m->mutex, NULL);
+  if (status != NBC_OK) {
+    nbc_monitor_destroy(m);
+    return status;
+  }
+  *monitor = m;
+  return NBC_OK;
+}
+
+static void nbc__mon_free_recorder(nbc_recorder *r) {
+  NBC_FREE(r->ring);
+  NBC_FREE(r->sections);
+  NBC_FREE(r->inbox);
+  NBC_FREE(r->keys);
+  NBC_FREE(r->active);
+  NBC_FREE(r->pool);
+  NBC_FREE(r->cells);
+  NBC_FREE(r->cell_index);
+  NBC_FREE(r);
+}
+
+NBC_API void nbc_monitor_destroy(nbc_monitor *m) {
+  if (!m) return;
+  while (m->recorders) {
+    nbc_recorder *next = m->recorders->next;
+    nbc__mon_free_recorder(m->recorders);
+    m->recorders = next;
+  }
+  nbc_table_free(m->own_table[0]);
+  nbc_table_free(m->own_table[1]);
+  pthread_mutex_destroy(&m->mutex);
+  NBC_FREE(m);
+}
+
+NBC_API const nbc_clock *nbc_monitor_clock(const nbc_monitor *monitor) { return &monitor->clock; }
+NBC_API nbc_monitor_desc nbc_monitor_desc_of(const nbc_monitor *monitor) { return monitor->desc; }
+
+static nbc_recorder *nbc__mon_new_recorder(nbc_monitor *m) {
+  const nbc_monitor_desc *d = &m->desc;
+  nbc_recorder *r = (nbc_recorder *)nbc__mon_zalloc(sizeof *r);
+  if (!r) return NULL;
+  const size_t key_count = 2 * d->max_transfers, index_count = 2 * nbc__mon_pow2(d->max_cells, 0);
+  const size_t inbox_count = 1024;
+  r->monitor = m;
+  r->ring = (nbc__mon_event *)nbc__mon_zalloc(d->ring_events * sizeof *r->ring);
+  r->sections = (nbc__mon_section *)nbc__mon_zalloc(d->max_sections * sizeof *r->sections);
+  r->inbox = (nbc__mon_slot *)nbc__mon_zalloc(inbox_count * sizeof *r->inbox);
+  r->keys = (nbc__mon_key *)nbc__mon_zalloc(key_count * sizeof *r->keys);
+  r->active = (nbc__mon_event *)nbc__mon_zalloc(d->max_transfers * sizeof *r->active);
+  r->pool = (uint32_t *)nbc__mon_zalloc(d->max_transfers * sizeof *r->pool);
+  r->cells = (nbc_cell *)nbc__mon_zalloc((d->max_cells + 1) * sizeof *r->cells);
+  r->cell_index = (uint32_t *)nbc__mon_zalloc(index_count * sizeof *r->cell_index);
+  if (!r->ring || !r->sections || !r->inbox || !r->keys || !r->active || !r->pool || !r->cells ||
+      !r->cell_index) {
+    nbc__mon_free_recorder(r);
+    return NULL;
+  }
+  r->ring_mask = d->ring_events - 1;
+  r->inbox_mask = inbox_count - 1;
+  for (size_t i = 0; i < inbox_count; i++) r->inbox[i].turn = i;
+  r->key_mask = key_count - 1;
+  for (size_t i = 0; i < d->max_transfers; i++) r->pool[i] = (uint32_t)(d->max_transfers - 1 - i);
+  r->pool_count = d->max_transfers;
+  r->section_count = 1;
+  r->sections[0].parent = -1;
+  r->cell_count = 1; /* cell 0 takes what max_cells leaves no room for */
+  return r;
+}
+
+NBC_API nbc_status nbc_recorder_attach(nbc_monitor *monitor, nbc_recorder **recorder) {
+  return nbc_recorder_attach_at(monitor, nbc_clock_now_ns(&monitor->clock), recorder);
+}
+
+NBC_API nbc_status nbc_recorder_attach_at(nbc_monitor *m, int64_t t_ns, nbc_recorder **recorder) {
+  nbc_recorder *r;
+  pthread_mutex_lock(&m->mutex);
+  for (r = m->recorders; r && r->attached; r = r->next) {}
+  if (!r) {
+    r = nbc__mon_new_recorder(m);
+    if (r) r->next = m->recorders, m->recorders = r;
+  }
+  if (r) {
+    /* A recorder used again keeps its numbers; its C goes on from where it stood. */
+    const int64_t comp_ns = r->state >> 1; /* detached: as in a call */
+    NBC__MON_RELAXED_STORE(&r->on, !m->desc.start_off);
+    NBC__MON_RELAXED_STORE(&r->last_ns, t_ns);
+    NBC__MON_RELAXED_STORE(&r->state, r->on ? (t_ns - comp_ns) * 2 : comp_ns * 2 + 1);
+    NBC__MON_RELAXED_STORE(&r->attached, true);
+  }
+  pthread_mutex_unlock(&m->mutex);
+  *recorder = r;
+  return r ? NBC_OK : NBC_E_NOMEM;
+}
+
+/* ---- the event path --------------------------------------------------------------------------- */
+/* Each problem is counted either by the owner or under the lock, never by both (foreign_lost, which
+   any thread may count, does not come here). */
+static inline void nbc__mon_problem(nbc_recorder *r, nbc_problem problem) {
+  NBC__MON_RELAXED_STORE(&r->problems[problem], r->problems[problem] + 1);
+}
+
+/* Only the owner writes these; a report may read them meanwhile. */
+static inline void nbc__mon_add(int64_t *sum, int64_t value) { NBC__MON_RELAXED_STORE(sum, *sum + value); }
+
+static inline int64_t nbc__mon_comp_at(int64_t state, int64_t t_ns) {
+  return state & 1 ? state >> 1 : t_ns - (state >> 1);
+}
+
+NBC_API int64_t nbc_recorder_comp_ns(const nbc_recorder *recorder, int64_t t_ns) {
+  return nbc__mon_comp_at(NBC__MON_RELAXED_LOAD(&recorder->state), t_ns);
+}
+
+/* Moves this recorder's time on and books it: off, call or computation of the innermost section.
+   A time before the last one is taken as equal to it. */
+static inline int64_t nbc__mon_advance(nbc_recorder *r, int64_t t_ns) {
+  int64_t d_ns = t_ns - r->last_ns;
+  if (__builtin_expect(d_ns < 0, 0)) {
+    nbc__mon_problem(r, NBC_PROBLEM_clock_backward);
+    return r->last_ns;
+  }
+  nbc__mon_section *s = &r->sections[r->section];
+  if (__builtin_expect(!r->on, 0)) nbc__mon_add(&r->off_ns, d_ns);
+  else nbc__mon_add(r->depth ? &s->call_ns : &s->comp_ns, d_ns);
+  NBC__MON_RELAXED_STORE(&r->last_ns, t_ns);
+  return t_ns;
+}
+
+NBC_API void nbc_call_enter_at(nbc_recorder *r, nbc_kind kind, int64_t t_ns) {
+  if (r->depth > 0) {
+    r->depth++;
+    return;
+  }
+  t_ns = nbc__mon_advance(r, t_ns);
+  r->depth = 1;
+  r->call_kind = (unsigned)kind < NBC_KIND_COUNT ? kind : NBC_KIND_OTHER;
+  r->call_section = r->section;
+  r->enter_ns = t_ns;
+  if (++r->call_seq_counter == 0) r->call_seq_counter = 1;
+  NBC__MON_RELAXED_STORE(&r->call_seq, r->call_seq_counter);
+  NBC__MON_RELAXED_STORE(&r->state, nbc__mon_comp_at(r->state, t_ns) * 2 + 1);
+}
+
+NBC_API void nbc_call_exit_at(nbc_recorder *r, int64_t t_ns) {
+  if (r->depth != 1) {
+    if (r->depth > 1) r->depth--;
+    else nbc__mon_problem(r, NBC_PROBLEM_exit_without_enter);
+    return;
+  }
+  t_ns = nbc__mon_advance(r, t_ns);
+  r->depth = 0;
+  NBC__MON_RELAXED_STORE(&r->call_seq, 0);
+  if (!r->on) return;
+  NBC__MON_RELAXED_STORE(&r->state, (t_ns - (r->state >> 1)) * 2);
+  const int64_t d_ns = t_ns - r->enter_ns;
+  nbc__mon_section *s = &r->sections[r->call_section];
+  if (s->calls[r->call_kind].count == 0 || d_ns < s->calls[r->call_kind].min_ns)
+    NBC__MON_RELAXED_STORE(&s->calls[r->call_kind].min_ns, d_ns);
+  if (d_ns > s->calls[r->call_kind].max_ns) NBC__MON_RELAXED_STORE(&s->calls[r->call_kind].max_ns, d_ns);
+  nbc__mon_add(&s->calls[r->call_kind].total_ns, d_ns);
+  NBC__MON_RELAXED_STORE(&s->calls[r->call_kind].count, s->calls[r->call_kind].count + 1);
+}
+
+static void nbc__mon_drain(nbc_recorder *r);
+
+static inline void nbc__mon_push(nbc_recorder *r, uint8_t what, uint64_t id, uint64_t size_bytes,
+                                 nbc_kind kind, nbc_peer peer, int64_t t_ns) {
+  const uint64_t head = r->ring_head;
+  if (__builtin_expect(head - __atomic_load_n(&r->ring_tail, __ATOMIC_ACQUIRE) > r->ring_mask, 0))
+    nbc__mon_drain(r);
+  nbc__mon_event *e = &r->ring[head & r->ring_mask];
+  e->t_ns = t_ns;
+  e->comp_ns = nbc__mon_comp_at(r->state, t_ns);
+  e->id = id;
+  e->size_bytes = size_bytes;
+  e->call_seq = r->call_seq;
+  e->section = r->section;
+  e->kind = (unsigned)kind < NBC_KIND_COUNT ? (uint8_t)kind : 0;
+  e->what = what;
+  e->peer = (unsigned)peer < NBC_PEER_COUNT ? (uint8_t)peer : 0;
+  __atomic_store_n(&r->ring_head, head + 1, __ATOMIC_RELEASE);
+}
+
+NBC_API void nbc_xfer_begin_at(nbc_recorder *r, uint64_t id, uint64_t size_bytes, nbc_kind kind,
+                               nbc_peer peer, int64_t t_ns) {
+  if (r->on) nbc__mon_push(r, NBC__MON_BEGIN, id, size_bytes, kind, peer, t_ns);
+}
+NBC_API void nbc_xfer_end_at(nbc_recorder *r, uint64_t id, int64_t t_ns) {
+  nbc__mon_push(r, NBC__MON_END, id, 0, NBC_KIND_OTHER, NBC_PEER_UNKNOWN, t_ns);
+}
+NBC_API void nbc_xfer_end_sized_at(nbc_recorder *r, uint64_t id, uint64_t size_bytes, nbc_peer peer,
+                                   int64_t t_ns) {
+  nbc__mon_push(r, NBC__MON_END_SIZED, id, size_bytes, NBC_KIND_OTHER, peer, t_ns);
+}
+NBC_API void nbc_xfer_end_only_at(nbc_recorder *r, uint64_t size_bytes, nbc_kind kind, nbc_peer peer,
+                                  int64_t t_ns) {
+  if (r->on) nbc__mon_push(r, NBC__MON_END_ONLY, 0, size_bytes, kind, peer, t_ns);
+}
+NBC_API void nbc_xfer_cancel(nbc_recorder *r, uint64_t id) {
+  nbc__mon_push(r, NBC__MON_CANCEL, id, 0, NBC_KIND_OTHER, NBC_PEER_UNKNOWN, r->last_ns);
+}
+
+NBC_API void nbc_call_enter(nbc_recorder *r, nbc_kind kind) {
+  if (r->depth > 0) r->depth++;
+  else nbc_call_enter_at(r, kind, nbc_clock_now_ns(&r->monitor->clock));
+}
+NBC_API void nbc_call_exit(nbc_recorder *r) {
+  if (r->depth > 1) r->depth--;
+  else nbc_call_exit_at(r, nbc_clock_now_ns(&r->monitor->clock));
+}
+NBC_API void nbc_xfer_begin(nbc_recorder *r, uint64_t id, uint64_t size_bytes, nbc_kind kind, nbc_peer peer) {
+  nbc_xfer_begin_at(r, id, size_bytes, kind, peer, nbc_clock_now_ns(&r->monitor->clock));
+}
+NBC_API void nbc_xfer_end(nbc_recorder *r, uint64_t id) {
+  nbc_xfer_end_at(r, id, nbc_clock_now_ns(&r->monitor->clock));
+}
+NBC_API void nbc_xfer_end_sized(nbc_recorder *r, uint64_t id, uint64_t size_bytes, nbc_peer peer) {
+  nbc_xfer_end_sized_at(r, id, size_bytes, peer, nbc_clock_now_ns(&r->monitor->clock));
+}
+NBC_API void nbc_xfer_end_only(nbc_recorder *r, uint64_t size_bytes, nbc_kind kind, nbc_peer peer) {
+  nbc_xfer_end_only_at(r, size_bytes, kind, peer, nbc_clock_now_ns(&r->monitor->clock));
+}
+
+/* ---- sections, on and off --------------------------------------------------------------------- */
+static int nbc__mon_find_section(nbc_recorder *r, const char *name) {
+  char key[sizeof r->sections[0].name];
+  size_t length = strlen(name);
+  if (length >= sizeof key) length = sizeof key - 1;
+  memcpy(key, name, length);
+  key[length] = 0;
+  for (size_t i = 1; i < r->section_count; i++)
+    if (r->sections[i].parent == r->section && strcmp(r->sections[i].name, key) == 0) return (int)i;
+  if (r->section_count >= r->monitor->desc.max_sections) return -1;
+  nbc__mon_section *s = &r->sections[r->section_count];
+  memcpy(s->name, key, length + 1);
+  s->parent = r->section;
+  __atomic_store_n(&r->section_count, r->section_count + 1, __ATOMIC_RELEASE);
+  return (int)r->section_count - 1;
+}
+
+NBC_API void nbc_section_begin_at(nbc_recorder *r, const char *name, int64_t t_ns) {
+  nbc__mon_advance(r, t_ns);
+  if (r->open_depth >= NBC_MAX_DEPTH) {
+    r->open_overflow++;
+    nbc__mon_problem(r, NBC_PROBLEM_sections_overflow);
+    return;
+  }
+  int found = nbc__mon_find_section(r, name ? name : "?");
+  if (found < 0) {
+    nbc__mon_problem(r, NBC_PROBLEM_sections_overflow);
+    found = r->section;
+  }
+  r->open[r->open_depth++] = r->section;
+  NBC__MON_RELAXED_STORE(&r->section, (uint16_t)found);
+  NBC__MON_RELAXED_STORE(&r->sections[found].count, r->sections[found].count + 1);
+}
+
+NBC_API void nbc_section_end_at(nbc_recorder *r, const char *name, int64_t t_ns) {
+  nbc__mon_advance(r, t_ns);
+  if (r->open_overflow > 0) {
+    r->open_overflow--;
+    return;
+  }
+  if (r->open_depth == 0) {
+    nbc__mon_problem(r, NBC_PROBLEM_section_unbalanced);
+    return;
+  }
+  if (name && strncmp(name, r->sections[r->section].name, sizeof r->sections[0].name - 1) != 0)
+    nbc__mon_problem(r, NBC_PROBLEM_section_unbalanced);
+  NBC__MON_RELAXED_STORE(&r->section, r->open[--r->open_depth]);
+}
+
+NBC_API void nbc_recorder_switch_at(nbc_recorder *r, bool on, int64_t t_ns) {
+  t_ns = nbc__mon_advance(r, t_ns);
+  if (r->on == on) return;
+  /* C stands still while off, as it does inside a call. */
+  const int64_t comp_ns = nbc__mon_comp_at(r->state, t_ns);
+  NBC__MON_RELAXED_STORE(&r->on, on);
+  NBC__MON_RELAXED_STORE(&r->state, on && r->depth == 0 ? (t_ns - comp_ns) * 2 : comp_ns * 2 + 1);
+  r->enter_ns = t_ns; /* a call that is open now counts from here */
+}
+
+NBC_API void nbc_section_begin(nbc_recorder *r, const char *name) {
+  nbc_section_begin_at(r, name, nbc_clock_now_ns(&r->monitor->clock));
+}
+NBC_API void nbc_section_end(nbc_recorder *r, const char *name) {
+  nbc_section_end_at(r, name, nbc_clock_now_ns(&r->monitor->clock));
+}
+NBC_API void nbc_recorder_switch(nbc_recorder *r, bool on) {
+  nbc_recorder_switch_at(r, on, nbc_clock_now_ns(&r->monitor->clock));
+}
+
+/* ---- stamps from other threads ---------------------------------------------------------------- */
+static bool nbc__mon_inbox_put(nbc_recorder *r, const nbc__mon_event *event) {
+  uint64_t position = NBC__MON_RELAXED_LOAD(&r->inbox_head);
+  for (;;) {
+    nbc__mon_slot *slot = &r->inbox[position & r->inbox_mask];
+    const int64_t ahead = (int64_t)(__atomic_load_n(&slot->turn, __ATOMIC_ACQUIRE) - position);
+    if (ahead < 0) return false; /* full */
+    if (ahead > 0) {
+      position = NBC__MON_RELAXED_LOAD(&r->inbox_head);
+    } else if (__atomic_compare_exchange_n(&r->inbox_head, &position, position + 1, true,
+                                           __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+      slot->event = *event;
+      __atomic_store_n(&slot->turn, position + 1, __ATOMIC_RELEASE);
+      return true;
+    }
+  }
+}
+
+/* Now, and the state that the owner had then: read again when the owner moved meanwhile. */
+static int64_t nbc__mon_foreign_now(const nbc_recorder *r, int64_t *state) {
+  int64_t t_ns;
+  int tries = 0;
+  do {
+    *state = __atomic_load_n(&r->state, __ATOMIC_ACQUIRE);
+    t_ns = nbc_clock_now_ns(&r->monitor->clock);
+  } while (__atomic_load_n(&r->state, __ATOMIC_ACQUIRE) != *state && ++tries < 8);
+  return t_ns;
+}
+
+static void nbc__mon_foreign(nbc_recorder *r, uint8_t what, uint64_t id, uint64_t size_bytes,
+                             nbc_kind kind, nbc_peer peer, int64_t t_ns, int64_t state) {
+  nbc__mon_event e;
+  memset(&e, 0, sizeof e);
+  e.t_ns = t_ns;
+  e.comp_ns = nbc__mon_comp_at(state, t_ns);
+  e.id = id;
+  e.size_bytes = size_bytes;
+  e.call_seq = NBC__MON_RELAXED_LOAD(&r->call_seq);
+  e.section = NBC__MON_RELAXED_LOAD(&r->section);
+  e.kind = (unsigned)kind < NBC_KIND_COUNT ? (uint8_t)kind : 0;
+  e.what = what;
+  e.peer = (unsigned)peer < NBC_PEER_COUNT ? (uint8_t)peer : 0;
+  for (int tries = 0; tries < 4; tries++) {
+    if (nbc__mon_inbox_put(r, &e)) return;
+    nbc__mon_drain(r);
+  }
+  __atomic_fetch_add(&r->problems[NBC_PROBLEM_foreign_lost], 1, __ATOMIC_RELAXED);
+}
+
+NBC_API void nbc_foreign_begin_at(nbc_recorder *owner, uint64_t id, uint64_t size_bytes, nbc_kind kind,
+                                  nbc_peer peer, int64_t t_ns) {
+  if (NBC__MON_RELAXED_LOAD(&owner->on))
+    nbc__mon_foreign(owner, NBC__MON_BEGIN, id, size_bytes, kind, peer, t_ns, NBC__MON_RELAXED_LOAD(&owner->state));
+}
+NBC_API void nbc_foreign_end_at(nbc_recorder *owner, uint64_t id, int64_t t_ns) {
+  nbc__mon_foreign(owner, NBC__MON_END, id, 0, NBC_KIND_OTHER, NBC_PEER_UNKNOWN, t_ns,
+                   NBC__MON_RELAXED_LOAD(&owner->state));
+}
+NBC_API void nbc_foreign_end_sized_at(nbc_recorder *owner, uint64_t id, uint64_t size_bytes,
+                                      nbc_peer peer, int64_t t_ns) {
+  nbc__mon_foreign(owner, NBC__MON_END_SIZED, id, size_bytes, NBC_KIND_OTHER, peer, t_ns,
+                   NBC__MON_RELAXED_LOAD(&owner->state));
+}
+NBC_API void nbc_foreign_begin(nbc_recorder *owner, uint64_t id, uint64_t size_bytes, nbc_kind kind,
+                               nbc_peer peer) {
+  int64_t state;
+  const int64_t t_ns = nbc__mon_foreign_now(owner, &state);
+  if (NBC__MON_RELAXED_LOAD(&owner->on))
+    nbc__mon_foreign(owner, NBC__MON_BEGIN, id, size_bytes, kind, peer, t_ns, state);
+}
+NBC_API void nbc_foreign_end(nbc_recorder *owner, uint64_t id) {
+  int64_t state;
+  const int64_t t_ns = nbc__mon_foreign_now(owner, &state);
+  nbc__mon_foreign(owner, NBC__MON_END, id, 0, NBC_KIND_OTHER, NBC_PEER_UNKNOWN, t_ns, state);
+}
+NBC_API void nbc_foreign_end_sized(nbc_recorder *owner, uint64_t id, uint64_t size_bytes, nbc_peer peer) {
+  int64_t state;
+  const int64_t t_ns = nbc__mon_foreign_now(owner, &state);
+  nbc__mon_foreign(owner, NBC__MON_END_SIZED, id, size_bytes, NBC_KIND_OTHER, peer, t_ns, state);
+}
+
+/* ---- draining: events become sums. Everything below runs under the recorder's lock. ------------ */
+static inline uint64_t nbc__mon_hash(uint64_t id) { return (id * 0x9E3779B97F4A7C15u) >> 20; }
+
+static nbc__mon_key *nbc__mon_find(nbc_recorder *r, uint64_t id) { /* its key, or the empty one for it */
+  uint64_t i = nbc__mon_hash(id) & r->key_mask;
+  while (r->keys[i].index_plus1 && r->keys[i].id != id) i = (i + 1) & r->key_mask;
+  return &r->keys[i];
+}
+
+static void nbc__mon_remove(nbc_recorder *r, nbc__mon_key *key) {
+  r->pool[r->pool_count++] = key->index_plus1 - 1;
+  /* Close the gap: keys further on that could stand here move back. */
+  uint64_t hole = (uint64_t)(key - r->keys), i = hole;
+  for (;;) {
+    i = (i + 1) & r->key_mask;
+    if (!r->keys[i].index_plus1) break;
+    const uint64_t home = nbc__mon_hash(r->keys[i].id) & r->key_mask;
+    if (((i - home) & r->key_mask) >= ((i - hole) & r->key_mask)) {
+      r->keys[hole] = r->keys[i];
+      hole = i;
+    }
+  }
+  r->keys[hole].index_plus1 = 0;
+}
+
+static int nbc__mon_class(const nbc_monitor *m, uint64_t size_bytes) {
+  int c = 0;
+  while (c < (int)m->desc.class_edge_count && size_bytes > m->edges[c]) c++;
+  return c;
+}
+
+static nbc_cell *nbc__mon_cell(nbc_recorder *r, int section, nbc_kind kind, int class_index, nbc_peer peer) {
+  nbc_cell *c = r->last_cell;
+  if (c && c->section_index == section && c->kind == kind && c->class_index == class_index && c->peer == peer)
+    return c;
+  const uint64_t index_mask = 2 * nbc__mon_pow2(r->monitor->desc.max_cells, 0) - 1;
+  const uint64_t key = ((uint64_t)section << 16) | ((uint64_t)kind << 8) | ((uint64_t)class_index << 2) | (uint64_t)peer;
+  uint64_t i = nbc__mon_hash(key) & index_mask;
+  for (; r->cell_index[i]; i = (i + 1) & index_mask) {
+    c = &r->cells[r->cell_index[i] - 1];
+    if (c->section_index == section && c->kind == kind && c->class_index == class_index && c->peer == peer)
+      return r->last_cell = c;
+  }
+  if (r->cell_count > r->monitor->desc.max_cells) {
+    nbc__mon_problem(r, NBC_PROBLEM_cells_overflow);
+    return &r->cells[0];
+  }
+  c = &r->cells[r->cell_count++];
+  c->section_index = section;
+  c->kind = kind;
+  c->class_index = class_index;
+  c->peer = peer;
+  r->cell_index[i] = (uint32_t)(c - r->cells) + 1;
+  return r->last_cell = c;
+}
+
+static int64_t nbc__mon_xfer_ns(nbc_recorder *r, nbc_peer peer, uint64_t size_bytes) {
+  const nbc_monitor_desc *d = &r->monitor->desc;
+  const nbc_table *table = peer == NBC_PEER_SAME_NODE ? d->table_same_node : d->table_other_node;
+  if (table == r->last_table && size_bytes == r->last_bytes && peer != NBC_PEER_UNKNOWN) return r->last_time_ns;
+  int64_t t_ns = nbc_table_time_ns(table, size_bytes);
+  if (peer == NBC_PEER_UNKNOWN) { /* the slower of the two */
+    const int64_t other_ns = nbc_table_time_ns(d->table_same_node, size_bytes);
+    return other_ns > t_ns ? other_ns : t_ns;
+  }
+  r->last_table = table;
+  r->last_bytes = size_bytes;
+  r->last_time_ns = t_ns;
+  return t_ns;
+}
+
+static int nbc__mon_bin(int64_t ns) {
+  const int bin = ns <= 0 ? 0 : 64 - __builtin_clzll((unsigned long long)ns);
+  return bin < NBC_HIST_BINS ? bin : NBC_HIST_BINS - 1;
+}
+
+/* [O §2.2]: one transfer with begin b and end e; e == NULL or b == NULL: case 3. */
+static void nbc__mon_account(nbc_recorder *r, nbc_cell *cell, const nbc__mon_event *b, const nbc__mon_event *e,
+                             uint64_t size_bytes, nbc_peer peer) {
+  nbc_totals *t = &cell->t;
+  int64_t x_ns = nbc__mon_xfer_ns(r, peer, size_bytes), min_ns = 0, max_ns;
+  if (b && e && e->t_ns < b->t_ns) {
+    nbc__mon_problem(r, NBC_PROBLEM_ended_before_begin);
+    b = NULL;
+  }
+  t->count++;
+  t->size_bytes += size_bytes;
+  if (!b || !e) {
+    t->case_count[2]++;
+    max_ns = x_ns;
+  } else {
+    const int64_t window_ns = e->t_ns - b->t_ns;
+    int64_t comp_ns = e->comp_ns - b->comp_ns;
+    if (comp_ns < 0) comp_ns = 0;
+    if (comp_ns > window_ns) comp_ns = window_ns;
+    if (x_ns > window_ns) {
+      nbc__mon_problem(r, NBC_PROBLEM_table_too_slow);
+      x_ns = window_ns;
+    }
+    if (b->call_seq && b->call_seq == e->call_seq) {
+      t->case_count[0]++;
+      max_ns = 0;
+    } else {
+      t->case_count[1]++;
+      const int64_t noncomp_ns = window_ns - comp_ns;
+      min_ns = x_ns > noncomp_ns ? x_ns - noncomp_ns : 0;
+      max_ns = comp_ns < x_ns ? comp_ns : x_ns;
+      cell->available_ns += comp_ns;
+      cell->available_count[nbc__mon_bin(comp_ns)]++;
+    }
+  }
+  t->xfer_ns += x_ns;
+  t->min_overlap_ns += min_ns;
+  t->max_overlap_ns += max_ns;
+}
+
+static void nbc__mon_finish(nbc_recorder *r, const nbc__mon_event *b, const nbc__mon_event *e) {
+  const nbc__mon_event *first = b ? b : e;
+  uint64_t size_bytes = first->size_bytes;
+  nbc_peer peer = (nbc_peer)first->peer;
+  if (e && e->what == NBC__MON_END_SIZED) {
+    size_bytes = e->size_bytes;
+    if (e->peer != NBC_PEER_UNKNOWN) peer = (nbc_peer)e->peer;
+  }
+  nbc_cell *cell = nbc__mon_cell(r, first->section, (nbc_kind)first->kind, nbc__mon_class(r->monitor, size_bytes), peer);
+  nbc__mon_account(r, cell, b, e, size_bytes, peer);
+}
+
+static void nbc__mon_begin(nbc_recorder *r, const nbc__mon_event *e) {
+  nbc__mon_key *key = nbc__mon_find(r, e->id);
+  if (key->index_plus1) {
+    nbc__mon_problem(r, NBC_PROBLEM_id_reused);
+    nbc__mon_finish(r, &r->active[key->index_plus1 - 1], NULL);
+  } else if (r->pool_count == 0) {
+    nbc__mon_problem(r, NBC_PROBLEM_transfers_overflow);
+    nbc__mon_finish(r, e, NULL);
+    return;
+  } else {
+    key->id = e->id;
+    key->index_plus1 = r->pool[--r->pool_count] + 1;
+  }
+  r->active[key->index_plus1 - 1] = *e;
+}
+
+static void nbc__mon_process(nbc_recorder *r, const nbc__mon_event *e) {
+  if (e->what == NBC__MON_BEGIN) {
+    nbc__mon_begin(r, e);
+  } else if (e->what == NBC__MON_END_ONLY) {
+    nbc__mon_finish(r, NULL, e);
+  } else {
+    nbc__mon_key *key = nbc__mon_find(r, e->id);
+    const size_t recent = nbc__mon_hash(e->id) % NBC__MON_RECENT;
+    if (!key->index_plus1) {
+      const bool twice = r->recent[recent].set && r->recent[recent].id == e->id;
+      nbc__mon_problem(r, twice ? NBC_PROBLEM_ended_twice : NBC_PROBLEM_end_unknown);
+      return;
+    }
+    if (e->what == NBC__MON_CANCEL) nbc__mon_problem(r, NBC_PROBLEM_cancelled);
+    else nbc__mon_finish(r, &r->active[key->index_plus1 - 1], e);
+    nbc__mon_remove(r, key);
+    r->recent[recent].id = e->id;
+    r->recent[recent].set = true;
+  }
+}
+
+static void nbc__mon_lock(nbc_recorder *r) {
+  while (__atomic_exchange_n(&r->lock, 1, __ATOMIC_ACQUIRE))
+    while (NBC__MON_RELAXED_LOAD(&r->lock)) sched_yield();
+}
+static void nbc__mon_unlock(nbc_recorder *r) { __atomic_store_n(&r->lock, 0, __ATOMIC_RELEASE); }
+
+/* Own and foreign events, merged by time (an own begin before a foreign end of the same time). */
+static void nbc__mon_drain_locked(nbc_recorder *r) {
+  const uint64_t head = __atomic_load_n(&r->ring_head, __ATOMIC_ACQUIRE);
+  uint64_t tail = r->ring_tail;
+  for (;;) {
+    nbc__mon_slot *slot = &r->inbox[r->inbox_tail & r->inbox_mask];
+    const bool foreign = __atomic_load_n(&slot->turn, __ATOMIC_ACQUIRE) == r->inbox_tail + 1;
+    const nbc__mon_event *own = tail != head ? &r->ring[tail & r->ring_mask] : NULL;
+    if (foreign && (!own || slot->event.t_ns < own->t_ns)) {
+      nbc__mon_process(r, &slot->event);
+      __atomic_store_n(&slot->turn, r->inbox_tail + r->inbox_mask + 1, __ATOMIC_RELEASE);
+      r->inbox_tail++;
+    } else if (own) {
+      nbc__mon_process(r, own);
+      tail++;
+    } else {
+      break;
+    }
+  }
+  __atomic_store_n(&r->ring_tail, tail, __ATOMIC_RELEASE);
+}
+
+static void nbc__mon_drain(nbc_recorder *r) {
+  nbc__mon_lock(r);
+  nbc__mon_drain_locked(r);
+  nbc__mon_unlock(r);
+}
+
+NBC_API void nbc_recorder_detach_at(nbc_recorder *r, int64_t t_ns) {
+  t_ns = nbc__mon_advance(r, t_ns);
+  if (r->open_depth) nbc__mon_problem(r, NBC_PROBLEM_section_unbalanced);
+  r->open_depth = r->open_overflow = 0;
+  NBC__MON_RELAXED_STORE(&r->section, (uint16_t)0);
+  r->depth = 0;
+  NBC__MON_RELAXED_STORE(&r->call_seq, 0);
+  NBC__MON_RELAXED_STORE(&r->state, nbc__mon_comp_at(r->state, t_ns) * 2 + 1);
+  nbc__mon_drain(r);
+  pthread_mutex_lock(&r->monitor->mutex);
+  NBC__MON_RELAXED_STORE(&r->attached, false);
+  pthread_mutex_unlock(&r->monitor->mutex);
+}
+NBC_API void nbc_recorder_detach(nbc_recorder *r) {
+  nbc_recorder_detach_at(r, nbc_clock_now_ns(&r->monitor->clock));
+}
 
 /* ============================================================================================== */
 /* [REPORT] 7. Reports                                                                            */
 /* ============================================================================================== */
+/* ---- memory: arrays that double --------------------------------------------------------------- */
+/* Room for one more element; capacity is the next power of two of the count, so it needs no field. */
+static void *nbc__rep_grow(void *array, size_t count, size_t element_bytes) {
+  if (array && (count & (count - 1))) return array;
+  void *bigger = NBC_MALLOC((count ? 2 * count : 1) * element_bytes);
+  if (!bigger) return NULL;
+  if (count) memcpy(bigger, array, count * element_bytes);
+  NBC_FREE(array);
+  return bigger;
+}
+/* Appends a zeroed element to array `a` with count `n` of *report; `out` points to it, or is NULL. */
+#define NBC__REP_APPEND(type, a, n, out)                                                           \
+  do {                                                                                             \
+    type *nbc__bigger = (type *)nbc__rep_grow((a), (n), sizeof(type));                             \
+    (out) = NULL;                                                                                  \
+    if (nbc__bigger) {                                                                             \
+      (a) = nbc__bigger;                                                                           \
+      (out) = &(a)[(n)++];                                                                         \
+      memset((out), 0, sizeof(type));                                                              \
+    }                                                                                              \
+  } while (0)
+
+NBC_API nbc_status nbc_report_set(char **field, const char *text) {
+  char *copy = NULL;
+  if (text) {
+    copy = (char *)NBC_MALLOC(strlen(text) + 1);
+    if (!copy) return NBC_E_NOMEM;
+    memcpy(copy, text, strlen(text) + 1);
+  }
+  NBC_FREE(*field);
+  *field = copy;
+  return NBC_OK;
+}
+
+NBC_API nbc_status nbc_report_create(nbc_report **report) {
+  nbc_report *r = (nbc_report *)nbc__mon_zalloc(sizeof *r);
+  nbc_section *root;
+  *report = NULL;
+  if (!r) return NBC_E_NOMEM;
+  r->rank = -1;
+  r->size = 1;
+  r->process_count = 1;
+  NBC__REP_APPEND(nbc_section, r->sections, r->section_count, root);
+  if (!root || nbc_report_set(&root->path, "") != NBC_OK) {
+    nbc_report_free(r);
+    return NBC_E_NOMEM;
+  }
+  root->parent_index = -1;
+  *report = r;
+  return NBC_OK;
+}
+
+NBC_API void nbc_report_free(nbc_report *r) {
+  if (!r) return;
+  for (size_t i = 0; i < r->section_count; i++) NBC_FREE(r->sections[i].path);
+  for (size_t i = 0; i < r->counter_count; i++) NBC_FREE(r->counters[i].name);
+  for (size_t i = 0; i < r->note_count; i++) NBC_FREE(r->notes[i]);
+  NBC_FREE(r->program);
+  NBC_FREE(r->host);
+  NBC_FREE(r->library);
+  NBC_FREE(r->table_same_node);
+  NBC_FREE(r->table_other_node);
+  NBC_FREE(r->sections);
+  NBC_FREE(r->cells);
+  NBC_FREE(r->calls);
+  NBC_FREE(r->threads);
+  NBC_FREE(r->counters);
+  NBC_FREE(r->notes);
+  NBC_FREE(r);
+}
+
+NBC_API nbc_status nbc_report_note(nbc_report *r, const char *text) {
+  char **note;
+  NBC__REP_APPEND(char *, r->notes, r->note_count, note);
+  if (!note) return NBC_E_NOMEM;
+  if (nbc_report_set(note, text) == NBC_OK) return NBC_OK;
+  r->note_count--;
+  return NBC_E_NOMEM;
+}
+
+NBC_API nbc_status nbc_report_counter(nbc_report *r, int section_index, const char *name, double value) {
+  nbc_counter *counter;
+  NBC__REP_APPEND(nbc_counter, r->counters, r->counter_count, counter);
+  if (!counter) return NBC_E_NOMEM;
+  counter->section_index = section_index;
+  counter->value = value;
+  if (nbc_report_set(&counter->name, name) == NBC_OK) return NBC_OK;
+  r->counter_count--;
+  return NBC_E_NOMEM;
+}
+
+/* ---- finding and adding rows ------------------------------------------------------------------ */
+/* Index of a section by path, created when new; -1 when out of memory. */
+static int nbc__rep_section(nbc_report *r, const char *path, int parent_index) {
+  nbc_section *s;
+  for (size_t i = 0; i < r->section_count; i++)
+    if (strcmp(r->sections[i].path, path) == 0) return (int)i;
+  NBC__REP_APPEND(nbc_section, r->sections, r->section_count, s);
+  if (!s || nbc_report_set(&s->path, path) != NBC_OK) return -1;
+  s->parent_index = parent_index;
+  return (int)r->section_count - 1;
+}
+
+static int nbc__rep_cell_order(const nbc_cell *a, const nbc_cell *b) {
+  if (a->section_index != b->section_index) return a->section_index - b->section_index;
+  if (a->kind != b->kind) return (int)a->kind - (int)b->kind;
+  if (a->class_index != b->class_index) return a->class_index - b->class_index;
+  return (int)a->peer - (int)b->peer;
+}
+
+/* The cell with the key of *key, created when new; cells stay sorted. NULL when out of memory. */
+static nbc_cell *nbc__rep_cell(nbc_report *r, const nbc_cell *key) {
+  size_t low = 0, high = r->cell_count;
+  while (low < high) {
+    const size_t mid = (low + high) / 2;
+    if (nbc__rep_cell_order(&r->cells[mid], key) < 0) low = mid + 1;
+    else high = mid;
+  }
+  if (low < r->cell_count && nbc__rep_cell_order(&r->cells[low], key) == 0) return &r->cells[low];
+  nbc_cell *c;
+  NBC__REP_APPEND(nbc_cell, r->cells, r->cell_count, c);
+  if (!c) return NULL;
+  memmove(&r->cells[low + 1], &r->cells[low], (r->cell_count - 1 - low) * sizeof *c);
+  c = &r->cells[low];
+  memset(c, 0, sizeof *c);
+  c->section_index = key->section_index;
+  c->kind = key->kind;
+  c->class_index = key->class_index;
+  c->peer = key->peer;
+  return c;
+}
+
+static nbc_call *nbc__rep_call(nbc_report *r, int section_index, nbc_kind kind) {
+  nbc_call *c;
+  for (size_t i = 0; i < r->call_count; i++)
+    if (r->calls[i].section_index == section_index && r->calls[i].kind == kind) return &r->calls[i];
+  NBC__REP_APPEND(nbc_call, r->calls, r->call_count, c);
+  if (c) c->section_index = section_index, c->kind = kind;
+  return c;
+}
+
+static void nbc__rep_add_totals(nbc_totals *sum, const nbc_totals *t) {
+  sum->count += t->count;
+  sum->size_bytes += t->size_bytes;
+  sum->xfer_ns += t->xfer_ns;
+  sum->min_overlap_ns += t->min_overlap_ns;
+  sum->max_overlap_ns += t->max_overlap_ns;
+  for (int i = 0; i < 3; i++) sum->case_count[i] += t->case_count[i];
+  sum->exact_count += t->exact_count;
+  sum->exact_xfer_ns += t->exact_xfer_ns;
+  sum->exact_lo_ns += t->exact_lo_ns;
+  sum->exact_hi_ns += t->exact_hi_ns;
+}
+
+static bool nbc__rep_add_cell(nbc_report *r, const nbc_cell *from, int section_index) {
+  nbc_cell key = *from;
+  key.section_index = section_index;
+  nbc_cell *c = nbc__rep_cell(r, &key);
+  if (!c) return false;
+  nbc__rep_add_totals(&c->t, &from->t);
+  c->available_ns += from->available_ns;
+  for (int b = 0; b < NBC_HIST_BINS; b++) c->available_count[b] += from->available_count[b];
+  nbc__rep_add_totals(&r->total, &from->t);
+  return true;
+}
+
+static bool nbc__rep_add_call(nbc_report *r, const nbc_call *from, int section_index) {
+  if (!from->count) return true;
+  nbc_call *c = nbc__rep_call(r, section_index, from->kind);
+  if (!c) return false;
+  if (!c->count || from->min_ns < c->min_ns) c->min_ns = from->min_ns;
+  if (from->max_ns > c->max_ns) c->max_ns = from->max_ns;
+  c->count += from->count;
+  c->total_ns += from->total_ns;
+  return true;
+}
+
+/* ---- from the recorders ----------------------------------------------------------------------- */
+/* Sections and calls of one recorder; map[i] is the report's index of its section i. */
+static bool nbc__rep_take_sections(nbc_report *out, nbc_recorder *r, int *map) {
+  const size_t count = __atomic_load_n(&r->section_count, __ATOMIC_ACQUIRE);
+  for (size_t i = 0; i < count; i++) {
+    const nbc__mon_section *s = &r->sections[i];
+    map[i] = 0;
+    if (i) {
+      const nbc_section *parent = &out->sections[map[s->parent]];
+      char path[NBC_MAX_DEPTH * sizeof s->name + NBC_MAX_DEPTH];
+      snprintf(path, sizeof path, "%s%s%s", parent->path, parent->path[0] ? "/" : "", s->name);
+      map[i] = nbc__rep_section(out, path, map[s->parent]);
+      if (map[i] < 0) return false;
+    }
+    nbc_section *o = &out->sections[map[i]];
+    o->count += NBC__MON_RELAXED_LOAD(&s->count);
+    o->comp_ns += NBC__MON_RELAXED_LOAD(&s->comp_ns);
+    o->call_ns += NBC__MON_RELAXED_LOAD(&s->call_ns);
+    for (int k = 0; k < NBC_KIND_COUNT; k++) {
+      nbc_call call;
+      memset(&call, 0, sizeof call);
+      call.kind = (nbc_kind)k;
+      call.count = NBC__MON_RELAXED_LOAD(&s->calls[k].count);
+      call.total_ns = NBC__MON_RELAXED_LOAD(&s->calls[k].total_ns);
+      call.min_ns = NBC__MON_RELAXED_LOAD(&s->calls[k].min_ns);
+      call.max_ns = NBC__MON_RELAXED_LOAD(&s->calls[k].max_ns);
+      if (!nbc__rep_add_call(out, &call, map[i])) return false;
+    }
+  }
+  return true;
+}
+
+/* One thread's times; what passed since its last event goes where it stands now. */
+static bool nbc__rep_take_thread(nbc_report *out, nbc_recorder *r, const int *map, int64_t t_ns) {
+  nbc_thread *thread;
+  NBC__REP_APPEND(nbc_thread, out->threads, out->thread_count, thread);
+  if (!thread) return false;
+  for (size_t i = 0; i < __atomic_load_n(&r->section_count, __ATOMIC_ACQUIRE); i++) {
+    thread->comp_ns += NBC__MON_RELAXED_LOAD(&r->sections[i].comp_ns);
+    thread->call_ns += NBC__MON_RELAXED_LOAD(&r->sections[i].call_ns);
+  }
+  thread->off_ns = NBC__MON_RELAXED_LOAD(&r->off_ns);
+  const int64_t tail_ns = t_ns - NBC__MON_RELAXED_LOAD(&r->last_ns);
+  if (NBC__MON_RELAXED_LOAD(&r->attached) && tail_ns > 0) {
+    nbc_section *s = &out->sections[map[NBC__MON_RELAXED_LOAD(&r->section)]];
+    if (!NBC__MON_RELAXED_LOAD(&r->on)) thread->off_ns += tail_ns;
+    else if (NBC__MON_RELAXED_LOAD(&r->state) & 1) thread->call_ns += tail_ns, s->call_ns += tail_ns;
+    else thread->comp_ns += tail_ns, s->comp_ns += tail_ns;
+  }
+  thread->wall_ns = thread->comp_ns + thread->call_ns + thread->off_ns;
+  out->comp_ns += thread->comp_ns;
+  out->call_ns += thread->call_ns;
+  out->off_ns += thread->off_ns;
+  out->wall_ns += thread->wall_ns;
+  return true;
+}
+
+/* Active transfers enter this report as case 3 and stay active. */
+static bool nbc__rep_take_active(nbc_report *out, nbc_recorder *r, const int *map) {
+  for (uint64_t k = 0; k <= r->key_mask; k++) {
+    if (!r->keys[k].index_plus1) continue;
+    const nbc__mon_event *b = &r->active[r->keys[k].index_plus1 - 1];
+    nbc_cell cell;
+    memset(&cell, 0, sizeof cell);
+    cell.kind = (nbc_kind)b->kind;
+    cell.peer = (nbc_peer)b->peer;
+    cell.class_index = nbc__mon_class(r->monitor, b->size_bytes);
+    nbc__mon_account(r, &cell, b, NULL, b->size_bytes, cell.peer);
+    if (!nbc__rep_add_cell(out, &cell, map[b->section])) return false;
+    out->problems[NBC_PROBLEM_never_ended]++;
+  }
+  return true;
+}
+
+static bool nbc__rep_take_recorder(nbc_report *out, nbc_recorder *r, int64_t t_ns) {
+  int *map = (int *)nbc__mon_zalloc(r->monitor->desc.max_sections * sizeof *map);
+  if (!map) return false;
+  nbc__mon_lock(r);
+  nbc__mon_drain_locked(r);
+  bool ok = nbc__rep_take_sections(out, r, map) && nbc__rep_take_thread(out, r, map, t_ns);
+  for (size_t i = 0; ok && i < r->cell_count; i++)
+    if (r->cells[i].t.count) ok = nbc__rep_add_cell(out, &r->cells[i], map[r->cells[i].section_index]);
+  ok = ok && nbc__rep_take_active(out, r, map);
+  for (int p = 0; p < NBC_PROBLEM_COUNT; p++) out->problems[p] += NBC__MON_RELAXED_LOAD(&r->problems[p]);
+  nbc__mon_unlock(r);
+  NBC_FREE(map);
+  return ok;
+}
+
+NBC_API nbc_status nbc_monitor_report_at(nbc_monitor *m, int64_t t_ns, nbc_report **report) {
+  nbc_report *out;
+  nbc_status status = nbc_report_create(&out);
+  *report = NULL;
+  if (status != NBC_OK) return status;
+  char host[256];
+  if (gethostname(host, sizeof host) != 0) host[0] = 0;
+  host[sizeof host - 1] = 0;
+  out->pid = (int)getpid();
+  out->start_unix_s = m->start_unix_s;
+  out->clock_source = m->clock.source;
+  out->clock_hz = m->clock.hz;
+  out->clock_rate_err_ppm = m->clock.rate_err_ppm;
+  out->clock_resolution_ns = m->clock.resolution_ns;
+  out->clock_read_cost_ns = m->clock.read_cost_ns;
+  out->table_is_default = m->own_table[0] || m->own_table[1];
+  memcpy(out->class_edges_bytes, m->edges, sizeof m->edges);
+  out->class_edge_count = m->desc.class_edge_count;
+  bool ok = nbc_report_set(&out->host, host) == NBC_OK &&
+            nbc_report_set(&out->table_same_node, nbc_table_name(m->desc.table_same_node)) == NBC_OK &&
+            nbc_report_set(&out->table_other_node, nbc_table_name(m->desc.table_other_node)) == NBC_OK;
+  pthread_mutex_lock(&m->mutex);
+  for (nbc_recorder *r = m->recorders; ok && r; r = r->next) ok = nbc__rep_take_recorder(out, r, t_ns);
+  pthread_mutex_unlock(&m->mutex);
+  if (!ok) {
+    nbc_report_free(out);
+    return NBC_E_NOMEM;
+  }
+  *report = out;
+  return NBC_OK;
+}
+
+NBC_API nbc_status nbc_monitor_report(nbc_monitor *monitor, nbc_report **report) {
+  return nbc_monitor_report_at(monitor, nbc_clock_now_ns(&monitor->clock), report);
+}
+
+/* ---- adding reports --------------------------------------------------------------------------- */
+static bool nbc__rep_add_rows(nbc_report *sum, const nbc_report *one, int *map) {
+  for (size_t i = 0; i < one->section_count; i++) {
+    const nbc_section *s = &one->sections[i];
+    const int parent = s->parent_index >= 0 && (size_t)s->parent_index < i ? map[s->parent_index] : -1;
+    map[i] = nbc__rep_section(sum, s->path, parent);
+    if (map[i] < 0) return false;
+    sum->sections[map[i]].count += s->count;
+    sum->sections[map[i]].comp_ns += s->comp_ns;
+    sum->sections[map[i]].call_ns += s->call_ns;
+  }
+  for (size_t i = 0; i < one->cell_count; i++)
+    if (!nbc__rep_add_cell(sum, &one->cells[i], map[one->cells[i].section_index])) return false;
+  for (size_t i = 0; i < one->call_count; i++)
+    if (!nbc__rep_add_call(sum, &one->calls[i], map[one->calls[i].section_index])) return false;
+  for (size_t i = 0; i < one->counter_count; i++) {
+    const nbc_counter *c = &one->counters[i];
+    if (nbc_report_counter(sum, map[c->section_index], c->name, c->value) != NBC_OK) return false;
+  }
+  for (size_t i = 0; i < one->thread_count; i++) {
+    nbc_thread *thread;
+    NBC__REP_APPEND(nbc_thread, sum->threads, sum->thread_count, thread);
+    if (!thread) return false;
+    *thread = one->threads[i];
+  }
+  for (size_t i = 0; i < one->note_count; i++) {
+    size_t known = 0; /* the same note from every process is said once */
+    while (known < sum->note_count && strcmp(sum->notes[known], one->notes[i]) != 0) known++;
+    if (known == sum->note_count && nbc_report_note(sum, one->notes[i]) != NBC_OK) return false;
+  }
+  return true;
+}
+
+NBC_API nbc_status nbc_report_add(nbc_report *sum, const nbc_report *one, nbc_error *err) {
+  const bool first = sum->process_count == 0 || (!sum->thread_count && !sum->cell_count && !sum->program);
+  if (first) {
+    memcpy(sum->class_edges_bytes, one->class_edges_bytes, sizeof sum->class_edges_bytes);
+    sum->class_edge_count = one->class_edge_count;
+    sum->size = one->size;
+    sum->start_unix_s = one->start_unix_s;
+    sum->clock_source = one->clock_source;
+    sum->clock_hz = one->clock_hz;
+    sum->process_count = 0;
+    if (nbc_report_set(&sum->program, one->program) || nbc_report_set(&sum->host, one->host) ||
+        nbc_report_set(&sum->library, one->library) ||
+        nbc_report_set(&sum->table_same_node, one->table_same_node) ||
+        nbc_report_set(&sum->table_other_node, one->table_other_node))
+      return NBC_E_NOMEM;
+  } else if (sum->class_edge_count != one->class_edge_count ||
+             memcmp(sum->class_edges_bytes, one->class_edges_bytes, one->class_edge_count * sizeof(uint64_t)) != 0) {
+    if (err) {
+      err->status = NBC_E_MISMATCH;
+      snprintf(err->text, sizeof err->text, "rank %d of %s has other size classes than the reports before",
+               one->rank, one->program ? one->program : "?");
+    }
+    return NBC_E_MISMATCH;
+  }
+  int *map = (int *)nbc__mon_zalloc(one->section_count * sizeof *map);
+  const bool ok = map && nbc__rep_add_rows(sum, one, map);
+  NBC_FREE(map);
+  if (!ok) return NBC_E_NOMEM;
+  sum->rank = -1;
+  sum->process_count += one->process_count;
+  sum->wall_ns += one->wall_ns;
+  sum->comp_ns += one->comp_ns;
+  sum->call_ns += one->call_ns;
+  sum->off_ns += one->off_ns;
+  if (one->start_unix_s < sum->start_unix_s) sum->start_unix_s = one->start_unix_s;
+  if (one->clock_rate_err_ppm > sum->clock_rate_err_ppm) sum->clock_rate_err_ppm = one->clock_rate_err_ppm;
+  if (one->clock_resolution_ns > sum->clock_resolution_ns) sum->clock_resolution_ns = one->clock_resolution_ns;
+  if (one->clock_read_cost_ns > sum->clock_read_cost_ns) sum->clock_read_cost_ns = one->clock_read_cost_ns;
+  sum->table_is_default = sum->table_is_default || one->table_is_default;
+  for (int p = 0; p < NBC_PROBLEM_COUNT; p++) sum->problems[p] += one->problems[p];
+  return NBC_OK;
+}
+
+/* ---- text ------------------------------------------------------------------------------------- */
+static double nbc__rep_share(int64_t part, int64_t whole) { return whole > 0 ? (double)part / (double)whole : 0; }
+
+/* "1.23 ms", "45.0 s": three figures and a unit that fits. */
+static const char *nbc__rep_time(int64_t ns, char *text, size_t size) {
+  static const char *const units[] = {"ns", "us", "ms", "s"};
+  double v = (double)ns;
+  int u = 0;
+  while (fabs(v) >= 999.5 && u < 3) v /= 1000, u++;
+  snprintf(text, size, fabs(v) < 9.995 && u ? "%.2f %s" : fabs(v) < 99.95 && u ? "%.1f %s" : "%.0f %s", v, units[u]);
+  return text;
+}
+
+static const char *nbc__rep_bytes(uint64_t bytes, char *text, size_t size) {
+  static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  double v = (double)bytes;
+  int u = 0;
+  while (v >= 1024 && u < 6) v /= 1024, u++;
+  snprintf(text, size, u && v < 99.95 && v != floor(v) ? "%.1f %s" : "%.0f %s", v, units[u]);
+  return text;
+}
+
+/* "4 KiB..64 KiB" for class c. */
+static const char *nbc__rep_class(const nbc_report *r, int c, char *text, size_t size) {
+  char low[24], high[24];
+  if (c > 0) nbc__rep_bytes(r->class_edges_bytes[c - 1], low, sizeof low);
+  if ((size_t)c < r->class_edge_count) nbc__rep_bytes(r->class_edges_bytes[c], high, sizeof high);
+  if (c == 0) snprintf(text, size, "up to %s", high);
+  else if ((size_t)c >= r->class_edge_count) snprintf(text, size, "over %s", low);
+  else snprintf(text, size, "%s..%s", low, high);
+  return text;
+}
+
+typedef struct nbc__rep_row { /* one line of a breakdown */
+  int key;
+  nbc_totals t;
+} nbc__rep_row;
+
+static int nbc__rep_row_order(const void *a, const void *b) { /* most unhidden time first */
+  const nbc_totals *ta = &((const nbc__rep_row *)a)->t, *tb = &((const nbc__rep_row *)b)->t;
+  const int64_t ua = ta->xfer_ns - ta->max_overlap_ns, ub = tb->xfer_ns - tb->max_overlap_ns;
+  if (ua != ub) return ua < ub ? 1 : -1;
+  if (ta->xfer_ns != tb->xfer_ns) return ta->xfer_ns < tb->xfer_ns ? 1 : -1;
+  return ((const nbc__rep_row *)a)->key - ((const nbc__rep_row *)b)->key;
+}
+
+static void nbc__rep_line(FILE *out, const char *name, const nbc_totals *t) {
+  char a[24], b[24], c[24];
+  fprintf(out, "  %-28.28s %9llu %9s %9s  %5.1f .. %5.1f %%  %9s\n", name, (unsigned long long)t->count,
+          nbc__rep_bytes(t->size_bytes, a, sizeof a), nbc__rep_time(t->xfer_ns, b, sizeof b),
+          100 * nbc__rep_share(t->min_overlap_ns, t->xfer_ns), 100 * nbc__rep_share(t->max_overlap_ns, t->xfer_ns),
+          nbc__rep_time(t->xfer_ns - t->max_overlap_ns, c, sizeof c));
+  if (t->exact_count)
+    fprintf(out, "  %-28s %9llu %9s %9s  %5.1f .. %5.1f %%\n", "    by NIC stamps", (unsigned long long)t->exact_count, "",
+            nbc__rep_time(t->exact_xfer_ns, b, sizeof b), 100 * nbc__rep_share(t->exact_lo_ns, t->exact_xfer_ns),
+            100 * nbc__rep_share(t->exact_hi_ns, t->exact_xfer_ns));
+}
+
+/* The transfers by section (0), size class (1), kind (2) or peer class (3), worst first. */
+static nbc_status nbc__rep_breakdown(const nbc_report *r, int by, const char *title, FILE *out) {
+  const size_t sizes[] = {r->section_count, NBC_MAX_CLASSES, NBC_KIND_COUNT, NBC_PEER_COUNT};
+  nbc__rep_row *rows = (nbc__rep_row *)nbc__mon_zalloc(sizes[by] * sizeof *rows);
+  char name[64];
+  if (!rows) return NBC_E_NOMEM;
+  for (size_t i = 0; i < sizes[by]; i++) rows[i].key = (int)i;
+  for (size_t i = 0; i < r->cell_count; i++) {
+    const nbc_cell *c = &r->cells[i];
+    const int keys[] = {c->section_index, c->class_index, (int)c->kind, (int)c->peer};
+    nbc__rep_add_totals(&rows[keys[by]].t, &c->t);
+  }
+  qsort(rows, sizes[by], sizeof *rows, nbc__rep_row_order);
+  fprintf(out, "\n%-30s %9s %9s %9s  %-16s  %9s\n", title, "transfers", "volume", "time", "hidden, at least", "not hidden");
+  for (size_t i = 0; i < sizes[by]; i++) {
+    const int k = rows[i].key;
+    if (!rows[i].t.count) continue;
+    const char *text = by == 0 ? (r->sections[k].path[0] ? r->sections[k].path : "(outside sections)")
+                     : by == 1 ? nbc__rep_class(r, k, name, sizeof name)
+                     : by == 2 ? nbc_kind_name((nbc_kind)k) : nbc_peer_name((nbc_peer)k);
+    nbc__rep_line(out, text, &rows[i].t);
+  }
+  NBC_FREE(rows);
+  return NBC_OK;
+}
+
+static void nbc__rep_text_head(const nbc_report *r, FILE *out) {
+  char a[24], b[24], c[24], d[24];
+  const nbc_totals *t = &r->total;
+  fprintf(out, "Overlap of %s", r->program ? r->program : "this program");
+  if (r->rank >= 0) fprintf(out, ", rank %d of %d", r->rank, r->size);
+  else fprintf(out, ", %d process%s", r->process_count, r->process_count == 1 ? "" : "es");
+  if (r->host && r->host[0]) fprintf(out, ", on %s", r->host);
+  if (r->library) fprintf(out, " (%s)", r->library);
+  fprintf(out, "\n%zu thread%s, %s: computation %s (%.1f %%), in communication calls %s (%.1f %%)", r->thread_count,
+          r->thread_count == 1 ? "" : "s", nbc__rep_time(r->wall_ns, a, sizeof a), nbc__rep_time(r->comp_ns, b, sizeof b),
+          100 * nbc__rep_share(r->comp_ns, r->wall_ns), nbc__rep_time(r->call_ns, c, sizeof c),
+          100 * nbc__rep_share(r->call_ns, r->wall_ns));
+  if (r->off_ns) fprintf(out, ", switched off %s", nbc__rep_time(r->off_ns, d, sizeof d));
+  fprintf(out, "\n\n");
+  if (!t->count) {
+    fprintf(out, "No transfers were seen.\n");
+    return;
+  }
+  fprintf(out, "Transfers took %s. Hidden behind computation: at least %.1f %%, at most %.1f %%",
+          nbc__rep_time(t->xfer_ns, a, sizeof a), 100 * nbc__rep_share(t->min_overlap_ns, t->xfer_ns),
+          100 * nbc__rep_share(t->max_overlap_ns, t->xfer_ns));
+  if (t->exact_count)
+    fprintf(out, "; by NIC stamps of %llu: %.1f to %.1f %%", (unsigned long long)t->exact_count,
+            100 * nbc__rep_share(t->exact_lo_ns, t->exact_xfer_ns), 100 * nbc__rep_share(t->exact_hi_ns, t->exact_xfer_ns));
+  fprintf(out, ".\nNot hidden for certain: %s.\n", nbc__rep_time(t->xfer_ns - t->max_overlap_ns, b, sizeof b));
+}
+
+static void nbc__rep_text_calls(const nbc_report *r, FILE *out) {
+  char a[24], b[24], c[24], d[24];
+  struct { uint64_t count; int64_t total_ns, min_ns, max_ns; } k[NBC_KIND_COUNT];
+  memset(k, 0, sizeof k);
+  for (size_t i = 0; i < r->call_count; i++) {
+    const nbc_call *call = &r->calls[i];
+    if (!k[call->kind].count || call->min_ns < k[call->kind].min_ns) k[call->kind].min_ns = call->min_ns;
+    if (call->max_ns > k[call->kind].max_ns) k[call->kind].max_ns = call->max_ns;
+    k[call->kind].count += call->count;
+    k[call->kind].total_ns += call->total_ns;
+  }
+  fprintf(out, "\n%-30s %9s %9s %9s %9s %9s\n", "Calls", "calls", "total", "mean", "min", "max");
+  for (;;) {
+    int worst = -1;
+    for (int i = 0; i < NBC_KIND_COUNT; i++)
+      if (k[i].count && (worst < 0 || k[i].total_ns > k[worst].total_ns)) worst = i;
+    if (worst < 0) break;
+    char name[40];
+    snprintf(name, sizeof name, "%s (%s)", nbc_kind_name((nbc_kind)worst),
+             nbc_category_name(nbc_kind_category((nbc_kind)worst)));
+    fprintf(out, "  %-28s %9llu %9s %9s %9s %9s\n", name, (unsigned long long)k[worst].count,
+            nbc__rep_time(k[worst].total_ns, a, sizeof a),
+            nbc__rep_time(k[worst].total_ns / (int64_t)k[worst].count, b, sizeof b),
+            nbc__rep_time(k[worst].min_ns, c, sizeof c), nbc__rep_time(k[worst].max_ns, d, sizeof d));
+    k[worst].count = 0;
+  }
+}
+
+NBC_API nbc_status nbc_report_write_text(const nbc_report *r, FILE *out) {
+  nbc_status status = NBC_OK;
+  nbc__rep_text_head(r, out);
+  if (r->total.count) {
+    if (r->section_count > 1) status = nbc__rep_breakdown(r, 0, "By section", out);
+    if (status == NBC_OK) status = nbc__rep_breakdown(r, 2, "By kind", out);
+    if (status == NBC_OK) status = nbc__rep_breakdown(r, 1, "By message size", out);
+    if (status == NBC_OK) status = nbc__rep_breakdown(r, 3, "By peer", out);
+  }
+  if (r->call_count) nbc__rep_text_calls(r, out);
+  fprintf(out, "\nClock %s, rate known to %.2g ppm. Transfer times: same node %s; other node %s%s\n",
+          nbc_clock_source_name(r->clock_source), r->clock_rate_err_ppm, r->table_same_node ? r->table_same_node : "?",
+          r->table_other_node ? r->table_other_node : "?",
+          r->table_is_default ? "\n  (a default was used, not measured on this machine: bounds are only as good as it)" : "");
+  for (int p = 0; p < NBC_PROBLEM_COUNT; p++)
+    if (r->problems[p])
+      fprintf(out, "  %llu %s\n", (unsigned long long)r->problems[p], nbc_problem_text((nbc_problem)p));
+  for (size_t i = 0; i < r->note_count; i++) fprintf(out, "  note: %s\n", r->notes[i]);
+  if (status == NBC_OK && (fflush(out) != 0 || ferror(out))) status = NBC_E_IO;
+  return status;
+}
+
+/* ---- JSON, writing ---------------------------------------------------------------------------- */
+static void nbc__rep_json_string(FILE *out, const char *text) {
+  if (!text) {
+    fputs("null", out);
+    return;
+  }
+  fputc('"', out);
+  for (; *text; text++) {
+    const unsigned char c = (unsigned char)*text;
+    if (c == '"' || c == '\\') fprintf(out, "\\%c", c);
+    else if (c < 0x20) fprintf(out, "\\u%04x", c);
+    else fputc(c, out);
+  }
+  fputc('"', out);
+}
+
+/* A number in any locale; JSON has no infinities. */
+static void nbc__rep_json_double(FILE *out, double value) {
+  char text[40];
+  if (!(fabs(value) <= 1.7e308)) {
+    fputs("null", out);
+    return;
+  }
+  snprintf(text, sizeof text, "%.17g", value);
+  for (char *p = text; *p; p++)
+    if (*p == ',') *p = '.';
+  fputs(text, out);
+}
+
+static void nbc__rep_json_totals(FILE *out, const nbc_totals *t) {
+  fprintf(out,
+          "\"count\":%llu,\"size_bytes\":%llu,\"xfer_ns\":%lld,\"min_overlap_ns\":%lld,\"max_overlap_ns\":%lld,"
+          "\"case_count\":[%llu,%llu,%llu]",
+          (unsigned long long)t->count, (unsigned long long)t->size_bytes, (long long)t->xfer_ns,
+          (long long)t->min_overlap_ns, (long long)t->max_overlap_ns, (unsigned long long)t->case_count[0],
+          (unsigned long long)t->case_count[1], (unsigned long long)t->case_count[2]);
+  if (t->exact_count)
+    fprintf(out, ",\"exact_count\":%llu,\"exact_xfer_ns\":%lld,\"exact_overlap_lo_ns\":%lld,\"exact_overlap_hi_ns\":%lld",
+            (unsigned long long)t->exact_count, (long long)t->exact_xfer_ns, (long long)t->exact_lo_ns,
+            (long long)t->exact_hi_ns);
+}
+
+static void nbc__rep_json_head(const nbc_report *r, FILE *out) {
+  fputs("{\"schema\":\"nbc-overlap-report/1\",\n\"program\":", out);
+  nbc__rep_json_string(out, r->program);
+  fputs(",\"host\":", out);
+  nbc__rep_json_string(out, r->host);
+  fputs(",\"library\":", out);
+  nbc__rep_json_string(out, r->library);
+  fprintf(out, ",\n\"rank\":%d,\"size\":%d,\"pid\":%d,\"process_count\":%d,\"start_unix_s\":", r->rank, r->size, r->pid,
+          r->process_count);
+  nbc__rep_json_double(out, r->start_unix_s);
+  fprintf(out, ",\n\"wall_ns\":%lld,\"comp_ns\":%lld,\"call_ns\":%lld,\"off_ns\":%lld", (long long)r->wall_ns,
+          (long long)r->comp_ns, (long long)r->call_ns, (long long)r->off_ns);
+  fprintf(out, ",\n\"clock\":{\"source\":\"%s\",\"hz\":", nbc_clock_source_name(r->clock_source));
+  nbc__rep_json_double(out, r->clock_hz);
+  fputs(",\"rate_err_ppm\":", out);
+  nbc__rep_json_double(out, r->clock_rate_err_ppm);
+  fputs(",\"resolution_ns\":", out);
+  nbc__rep_json_double(out, r->clock_resolution_ns);
+  fputs(",\"read_cost_ns\":", out);
+  nbc__rep_json_double(out, r->clock_read_cost_ns);
+  fputs("},\n\"table_same_node\":", out);
+  nbc__rep_json_string(out, r->table_same_node);
+  fputs(",\"table_other_node\":", out);
+  nbc__rep_json_string(out, r->table_other_node);
+  fprintf(out, ",\"table_is_default\":%s,\n\"class_edges_bytes\":[", r->table_is_default ? "true" : "false");
+  for (size_t i = 0; i < r->class_edge_count; i++)
+    fprintf(out, "%s%llu", i ? "," : "", (unsigned long long)r->class_edges_bytes[i]);
+  fputs("],\n\"total\":{", out);
+  nbc__rep_json_totals(out, &r->total);
+  fputs("}", out);
+}
+
+static void nbc__rep_json_cell(const nbc_cell *c, FILE *out) {
+  fprintf(out, "{\"section_index\":%d,\"kind\":\"%s\",\"class_index\":%d,\"peer\":\"%s\",", c->section_index,
+          nbc_kind_name(c->kind), c->class_index, nbc_peer_name(c->peer));
+  nbc__rep_json_totals(out, &c->t);
+  fprintf(out, ",\"available_ns\":%lld,\"available_count\":{", (long long)c->available_ns);
+  const char *comma = "";
+  for (int b = 0; b < NBC_HIST_BINS; b++) {
+    if (!c->available_count[b]) continue;
+    fprintf(out, "%s\"%d\":%llu", comma, b, (unsigned long long)c->available_count[b]);
+    comma = ",";
+  }
+  fputs("}}", out);
+}
+
+NBC_API nbc_status nbc_report_write_json(const nbc_report *r, FILE *out) {
+  nbc__rep_json_head(r, out);
+  fputs(",\n\"sections\":[", out);
+  for (size_t i = 0; i < r->section_count; i++) {
+    const nbc_section *s = &r->sections[i];
+    fputs(i ? ",\n {\"path\":" : "\n {\"path\":", out);
+    nbc__rep_json_string(out, s->path);
+    fprintf(out, ",\"parent_index\":%d,\"count\":%llu,\"comp_ns\":%lld,\"call_ns\":%lld}", s->parent_index,
+            (unsigned long long)s->count, (long long)s->comp_ns, (long long)s->call_ns);
+  }
+  fputs("],\n\"cells\":[", out);
+  for (size_t i = 0; i < r->cell_count; i++) {
+    fputs(i ? ",\n " : "\n ", out);
+    nbc__rep_json_cell(&r->cells[i], out);
+  }
+  fputs("],\n\"calls\":[", out);
+  for (size_t i = 0; i < r->call_count; i++)
+    fprintf(out, "%s{\"section_index\":%d,\"kind\":\"%s\",\"count\":%llu,\"total_ns\":%lld,\"min_ns\":%lld,\"max_ns\":%lld}",
+            i ? ",\n " : "\n ", r->calls[i].section_index, nbc_kind_name(r->calls[i].kind),
+            (unsigned long long)r->calls[i].count, (long long)r->calls[i].total_ns, (long long)r->calls[i].min_ns,
+            (long long)r->calls[i].max_ns);
+  fputs("],\n\"threads\":[", out);
+  for (size_t i = 0; i < r->thread_count; i++)
+    fprintf(out, "%s{\"comp_ns\":%lld,\"call_ns\":%lld,\"off_ns\":%lld,\"wall_ns\":%lld}", i ? ",\n " : "\n ",
+            (long long)r->threads[i].comp_ns, (long long)r->threads[i].call_ns, (long long)r->threads[i].off_ns,
+            (long long)r->threads[i].wall_ns);
+  fputs("],\n\"counters\":[", out);
+  for (size_t i = 0; i < r->counter_count; i++) {
+    fputs(i ? ",\n {\"name\":" : "\n {\"name\":", out);
+    nbc__rep_json_string(out, r->counters[i].name);
+    fprintf(out, ",\"section_index\":%d,\"value\":", r->counters[i].section_index);
+    nbc__rep_json_double(out, r->counters[i].value);
+    fputs("}", out);
+  }
+  fputs("],\n\"problems\":{", out);
+  for (int p = 0; p < NBC_PROBLEM_COUNT; p++)
+    fprintf(out, "%s\"%s\":%llu", p ? "," : "", nbc_problem_name((nbc_problem)p), (unsigned long long)r->problems[p]);
+  fputs("},\n\"notes\":[", out);
+  for (size_t i = 0; i < r->note_count; i++) {
+    if (i) fputs(",", out);
+    nbc__rep_json_string(out, r->notes[i]);
+  }
+  fputs("]}\n", out);
+  return fflush(out) != 0 || ferror(out) ? NBC_E_IO : NBC_OK;
+}
+
+/* ---- reading and comparing -------------------------------------------------------------------- */
 
 /* ============================================================================================== */
 /* [TRANSPORT] 8. The contract that carries messages; null and scripted transports                */
