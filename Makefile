@@ -8,7 +8,7 @@ CFLAGS   ?= -O2 -g
 BENCH    ?= .
 CLANG    ?= clang
 WARN     := -Wall -Wextra -Wpedantic -Wshadow -Wconversion
-STD      := -std=gnu11
+STD      := -std=gnu11 -D_GNU_SOURCE
 VERSION  := $(shell sed -n 's/^.define NBC_VERSION_STRING *"\(.*\)"/\1/p' nbc_overlap.h)
 
 MAKEFLAGS += --no-builtin-rules

@@ -1417,11 +1417,14 @@ static int64_t nbc__mon_xfer_ns(nbc_recorder *r, nbc_peer peer, uint64_t size_by
   const nbc_monitor_desc *d = &r->monitor->desc;
   const nbc_table *table = peer == NBC_PEER_SAME_NODE ? d->table_same_node : d->table_other_node;
   if (table == r->last_table && size_bytes == r->last_bytes && peer != NBC_PEER_UNKNOWN) return r->last_time_ns;
+  const int64_t hour_ns = 3600000000000; /* nobody's message takes longer; keeps sums from overflowing */
   int64_t t_ns = nbc_table_time_ns(table, size_bytes);
   if (peer == NBC_PEER_UNKNOWN) { /* the slower of the two */
     const int64_t other_ns = nbc_table_time_ns(d->table_same_node, size_bytes);
-    return other_ns > t_ns ? other_ns : t_ns;
+    if (other_ns > t_ns) t_ns = other_ns;
   }
+  if (t_ns > hour_ns) t_ns = hour_ns;
+  if (peer == NBC_PEER_UNKNOWN) return t_ns;
   r->last_table = table;
   r->last_bytes = size_bytes;
   r->last_time_ns = t_ns;

@@ -1,0 +1,1 @@
+$(eval $(call bench,monitor_event))

@@ -1,0 +1,103 @@
+/* A simulated library whose real transfer intervals are known: min <= true overlap <= max, for every
+   transfer alone and for sums, whatever the library sees of it and whenever it sees it. */
+#include "tests/overlap/sim.h"
+
+typedef struct world {
+  int64_t t_ns;
+  struct { int64_t from_ns, to_ns; } comp[600]; /* computation intervals */
+  int comp_count;
+} world;
+
+static int64_t true_overlap(const world *w, int64_t a, int64_t b) {
+  int64_t sum = 0;
+  for (int i = 0; i < w->comp_count; i++) {
+    const int64_t from = w->comp[i].from_ns > a ? w->comp[i].from_ns : a, to = w->comp[i].to_ns < b ? w->comp[i].to_ns : b;
+    if (to > from) sum += to - from;
+  }
+  return sum;
+}
+
+static void compute(world *w, int64_t d_ns) {
+  w->comp[w->comp_count].from_ns = w->t_ns;
+  w->t_ns += d_ns;
+  w->comp[w->comp_count++].to_ns = w->t_ns;
+}
+
+typedef struct transfer {
+  uint64_t bytes;
+  int64_t posted_ns, begin_ns, end_ns; /* truth */
+  bool begin_seen, end_seen, active;
+} transfer;
+
+/* n transfers posted, carried and noticed at random over `steps` calls; -> sums. */
+static void run(int n, int steps) {
+  enum { LATENCY = 300 };
+  nbc_monitor_desc desc;
+  memset(&desc, 0, sizeof desc);
+  desc.ring_events = 16;
+  sim s = sim_create(LATENCY, 1, desc);
+  static world w;
+  transfer x[32];
+  memset(&w, 0, sizeof w);
+  memset(x, 0, sizeof x);
+  int posted = 0;
+  for (int step = 0; step < steps; step++) {
+    compute(&w, (int64_t)(test_below(4) ? test_below(5000) : 0));
+    nbc_call_enter_at(s.me, NBC_KIND_WAIT, w.t_ns);
+    const int events = 1 + (int)test_below(4);
+    for (int e = 0; e < events; e++) {
+      w.t_ns += (int64_t)test_below(1500);
+      if (posted < n && test_below(2)) {
+        transfer *p = &x[posted];
+        p->bytes = test_below(6000);
+        p->posted_ns = w.t_ns;
+        p->begin_ns = w.t_ns + (int64_t)(test_below(2) ? test_below(3000) : 0);
+        p->end_ns = p->begin_ns + LATENCY + (int64_t)p->bytes;
+        p->active = true;
+        p->begin_seen = test_below(5) != 0;
+        if (p->begin_seen) nbc_xfer_begin_at(s.me, (uint64_t)posted, p->bytes, NBC_KIND_ISEND, NBC_PEER_SAME_NODE, w.t_ns);
+        posted++;
+      }
+      for (int i = 0; i < posted; i++)
+        if (x[i].active && x[i].end_ns <= w.t_ns && test_below(2)) {
+          x[i].active = false;
+          x[i].end_seen = true;
+          if (x[i].begin_seen) nbc_xfer_end_at(s.me, (uint64_t)i, w.t_ns);
+          else nbc_xfer_end_only_at(s.me, x[i].bytes, NBC_KIND_IRECV, NBC_PEER_SAME_NODE, w.t_ns);
+        }
+    }
+    w.t_ns += (int64_t)test_below(100);
+    nbc_call_exit_at(s.me, w.t_ns);
+  }
+  int64_t truth = 0, xfer = 0, counted = 0;
+  for (int i = 0; i < posted; i++) {
+    if (!x[i].begin_seen && !x[i].end_seen) continue; /* the monitor never heard of it */
+    if (x[i].end_ns > w.t_ns) w.t_ns = x[i].end_ns;   /* let it finish before the report */
+    truth += true_overlap(&w, x[i].begin_ns, x[i].end_ns);
+    xfer += LATENCY + (int64_t)x[i].bytes;
+    counted++;
+  }
+  nbc_report *r = sim_report(&s, w.t_ns);
+  CHECK((int64_t)r->total.count == counted);
+  CHECK(r->total.xfer_ns == xfer);
+  CHECK(r->total.min_overlap_ns <= truth);
+  CHECK(truth <= r->total.max_overlap_ns);
+  CHECK(r->problems[NBC_PROBLEM_table_too_slow] == 0);
+  CHECK(r->comp_ns + r->call_ns == w.t_ns);
+  nbc_report_free(r);
+  sim_destroy(&s);
+}
+
+static void each_transfer_alone(void) {
+  for (int i = 0; i < 3000 && !test_bad; i++) run(1, 1 + (int)test_below(12));
+}
+static void sums_of_many_transfers(void) {
+  for (int i = 0; i < 2000 && !test_bad; i++) run(32, 8 + (int)test_below(200));
+}
+
+int main(int argc, char **argv) {
+  TEST_INIT(argc, argv);
+  RUN(each_transfer_alone);
+  RUN(sums_of_many_transfers);
+  return TEST_END();
+}

@@ -1,0 +1,125 @@
+/* Adding reports: sums, sections by path, notes once; other size classes are refused; the text names
+   what matters; nested sections count once and add up. */
+#include "tests/overlap/sim.h"
+
+static nbc_report *sample(int rank, const char *section, const uint64_t *edges, size_t edge_count) {
+  nbc_monitor_desc desc;
+  memset(&desc, 0, sizeof desc);
+  desc.class_edges_bytes = edges;
+  desc.class_edge_count = edge_count;
+  sim s = sim_create(100, 1, desc);
+  nbc_section_begin_at(s.me, section, 0);
+  nbc_section_begin_at(s.me, "inner", 100);
+  nbc_call_enter_at(s.me, NBC_KIND_ISEND, 200);
+  nbc_xfer_begin_at(s.me, 1, 5000, NBC_KIND_ISEND, NBC_PEER_OTHER_NODE, 200);
+  nbc_call_exit_at(s.me, 300);
+  nbc_section_end_at(s.me, "inner", 6000);
+  nbc_call_enter_at(s.me, NBC_KIND_WAIT, 7000);
+  nbc_xfer_end_at(s.me, 1, 7100);
+  nbc_call_exit_at(s.me, 7100 + rank);
+  nbc_section_end_at(s.me, section, 8000);
+  nbc_report *r = sim_report(&s, 9000);
+  r->rank = rank;
+  r->size = 2;
+  CHECK(nbc_report_set(&r->program, "sample") == NBC_OK);
+  CHECK(nbc_report_note(r, "said once") == NBC_OK);
+  CHECK(nbc_report_counter(r, 0, "wire_bytes", 5100) == NBC_OK);
+  sim_destroy(&s);
+  return r;
+}
+
+static int section_of(const nbc_report *r, const char *path) {
+  for (size_t i = 0; i < r->section_count; i++)
+    if (strcmp(r->sections[i].path, path) == 0) return (int)i;
+  return -1;
+}
+
+static void sections_are_exclusive_and_add_up(void) {
+  nbc_report *r = sample(0, "outer", NULL, 0);
+  const int outer = section_of(r, "outer"), inner = section_of(r, "outer/inner");
+  CHECK(outer > 0 && inner > 0);
+  CHECK(r->sections[inner].parent_index == outer && r->sections[outer].parent_index == 0);
+  CHECK(r->sections[inner].comp_ns == 100 + 5700 && r->sections[inner].call_ns == 100);
+  CHECK(r->sections[outer].comp_ns == 100 + 1000 + 900 && r->sections[outer].call_ns == 100);
+  CHECK(r->sections[0].comp_ns == 1000);
+  CHECK(r->comp_ns == 5800 + 2000 + 1000 && r->call_ns == 200);
+  CHECK(r->cell_count == 1 && r->cells[0].section_index == inner); /* where it began */
+  CHECK(r->call_count == 2);
+  nbc_report_free(r);
+}
+
+static void adding_sums_everything_by_path(void) {
+  nbc_report *a = sample(0, "x", NULL, 0), *b = sample(1, "x", NULL, 0), *c = sample(1, "y", NULL, 0), *sum;
+  nbc_error err;
+  CHECK(nbc_report_create(&sum) == NBC_OK);
+  CHECK(nbc_report_add(sum, a, &err) == NBC_OK);
+  CHECK(nbc_report_add(sum, b, &err) == NBC_OK);
+  CHECK(nbc_report_add(sum, c, &err) == NBC_OK);
+  CHECK(sum->process_count == 3 && sum->thread_count == 3 && sum->rank == -1);
+  CHECK(sum->section_count == 5); /* root, x, x/inner, y, y/inner */
+  CHECK(sum->total.count == 3 && sum->total.xfer_ns == 3 * a->total.xfer_ns);
+  CHECK(sum->comp_ns == a->comp_ns + b->comp_ns + c->comp_ns);
+  CHECK(sum->cell_count == 2);
+  CHECK(sum->note_count == 1 && sum->counter_count == 3);
+  nbc_totals again;
+  memset(&again, 0, sizeof again);
+  for (size_t i = 0; i < sum->cell_count; i++) nbc__rep_add_totals(&again, &sum->cells[i].t);
+  CHECK(memcmp(&again, &sum->total, sizeof again) == 0);
+  const int x = section_of(sum, "x");
+  bool seen = false;
+  for (size_t i = 0; i < sum->call_count; i++)
+    if (sum->calls[i].section_index == x && sum->calls[i].kind == NBC_KIND_WAIT) {
+      seen = true;
+      CHECK(sum->calls[i].count == 2 && sum->calls[i].min_ns == 100 && sum->calls[i].max_ns == 101);
+    }
+  CHECK(seen);
+  nbc_report_free(a); nbc_report_free(b); nbc_report_free(c); nbc_report_free(sum);
+}
+
+static void other_size_classes_are_refused_with_the_rank(void) {
+  static const uint64_t edges[] = {10, 20};
+  nbc_report *a = sample(0, "x", NULL, 0), *b = sample(1, "x", edges, 2), *sum;
+  nbc_error err;
+  CHECK(nbc_report_create(&sum) == NBC_OK);
+  CHECK(nbc_report_add(sum, a, &err) == NBC_OK);
+  CHECK(nbc_report_add(sum, b, &err) == NBC_E_MISMATCH);
+  CHECK(strstr(err.text, "rank 1 of sample") != NULL);
+  CHECK(sum->process_count == 1 && sum->total.count == 1);
+  nbc_report_free(a); nbc_report_free(b); nbc_report_free(sum);
+}
+
+static void text_says_what_was_hidden_and_where(void) {
+  nbc_report *r = sample(0, "outer", NULL, 0);
+  char *text = NULL;
+  size_t size = 0;
+  FILE *out = open_memstream(&text, &size);
+  CHECK(nbc_report_write_text(r, out) == NBC_OK);
+  fclose(out);
+  /* x = 5100, window 6900, comp 5700 + 1000, noncomp 200: at least 4900, at most 5100 */
+  CHECK(strstr(text, "at least 96.1 %, at most 100.0 %") != NULL);
+  CHECK(strstr(text, "outer/inner") != NULL);
+  CHECK(strstr(text, "4 KiB..64 KiB") != NULL);
+  CHECK(strstr(text, "isend (nonblocking)") != NULL);
+  CHECK(strstr(text, "note: said once") != NULL);
+  free(text);
+  nbc_report_free(r);
+}
+
+static void writing_to_a_full_disk_is_an_error(void) {
+  nbc_report *r = sample(0, "outer", NULL, 0);
+  FILE *out = fopen("/dev/full", "w");
+  if (!out) { nbc_report_free(r); SKIP("no /dev/full here"); }
+  CHECK(nbc_report_write_json(r, out) == NBC_E_IO);
+  fclose(out);
+  nbc_report_free(r);
+}
+
+int main(int argc, char **argv) {
+  TEST_INIT(argc, argv);
+  RUN(sections_are_exclusive_and_add_up);
+  RUN(adding_sums_everything_by_path);
+  RUN(other_size_classes_are_refused_with_the_rank);
+  RUN(text_says_what_was_hidden_and_where);
+  RUN(writing_to_a_full_disk_is_an_error);
+  return TEST_END();
+}
