@@ -827,15 +827,17 @@ typedef struct nbc__mon_key {
   uint32_t index_plus1; /* into active; 0 = empty */
 } nbc__mon_key;
 
+typedef struct nbc__mon_calls {
+  uint64_t count;
+  int64_t total_ns, min_ns, max_ns;
+} nbc__mon_calls;
+
 typedef struct nbc__mon_section {
   char name[64];
   int parent;
   uint64_t count;
   int64_t comp_ns, call_ns;
-  struct {
-    uint64_t count;
-    int64_t total_ns, min_ns, max_ns;
-  } calls[NBC_KIND_COUNT];
+  nbc__mon_calls calls[NBC_KIND_COUNT];
 } nbc__mon_section;
 
 #define NBC__MON_RECENT 256 /* remembered ids of ended transfers, to tell "twice" from "unknown" */
@@ -846,11 +848,11 @@ struct nbc_recorder {
   int64_t state;
   int64_t last_ns, enter_ns;
   int depth;
-  nbc_kind call_kind;
+  nbc__mon_calls *call; /* of the open call */
   uint32_t call_seq, call_seq_counter;
   bool on;
   uint16_t section;
-  uint16_t call_section;
+  nbc__mon_section *here; /* &sections[section] */
   int open_depth, open_overflow;
   uint16_t open[NBC_MAX_DEPTH];
   nbc__mon_event *ring;
@@ -1050,6 +1052,7 @@ static nbc_recorder *nbc__mon_new_recorder(nbc_monitor *m) {
   r->pool_count = d->max_transfers;
   r->section_count = 1;
   r->sections[0].parent = -1;
+  r->here = &r->sections[0];
   r->cell_count = 1; /* cell 0 takes what max_cells leaves no room for */
   return r;
 }
@@ -1105,9 +1108,8 @@ static inline int64_t nbc__mon_advance(nbc_recorder *r, int64_t t_ns) {
     nbc__mon_problem(r, NBC_PROBLEM_clock_backward);
     return r->last_ns;
   }
-  nbc__mon_section *s = &r->sections[r->section];
   if (__builtin_expect(!r->on, 0)) nbc__mon_add(&r->off_ns, d_ns);
-  else nbc__mon_add(r->depth ? &s->call_ns : &s->comp_ns, d_ns);
+  else nbc__mon_add(r->depth ? &r->here->call_ns : &r->here->comp_ns, d_ns);
   NBC__MON_RELAXED_STORE(&r->last_ns, t_ns);
   return t_ns;
 }
@@ -1119,8 +1121,7 @@ NBC_API void nbc_call_enter_at(nbc_recorder *r, nbc_kind kind, int64_t t_ns) {
   }
   t_ns = nbc__mon_advance(r, t_ns);
   r->depth = 1;
-  r->call_kind = (unsigned)kind < NBC_KIND_COUNT ? kind : NBC_KIND_OTHER;
-  r->call_section = r->section;
+  r->call = &r->here->calls[(unsigned)kind < NBC_KIND_COUNT ? kind : NBC_KIND_OTHER];
   r->enter_ns = t_ns;
   if (++r->call_seq_counter == 0) r->call_seq_counter = 1;
   NBC__MON_RELAXED_STORE(&r->call_seq, r->call_seq_counter);
@@ -1139,12 +1140,11 @@ NBC_API void nbc_call_exit_at(nbc_recorder *r, int64_t t_ns) {
   if (!r->on) return;
   NBC__MON_RELAXED_STORE(&r->state, (t_ns - (r->state >> 1)) * 2);
   const int64_t d_ns = t_ns - r->enter_ns;
-  nbc__mon_section *s = &r->sections[r->call_section];
-  if (s->calls[r->call_kind].count == 0 || d_ns < s->calls[r->call_kind].min_ns)
-    NBC__MON_RELAXED_STORE(&s->calls[r->call_kind].min_ns, d_ns);
-  if (d_ns > s->calls[r->call_kind].max_ns) NBC__MON_RELAXED_STORE(&s->calls[r->call_kind].max_ns, d_ns);
-  nbc__mon_add(&s->calls[r->call_kind].total_ns, d_ns);
-  NBC__MON_RELAXED_STORE(&s->calls[r->call_kind].count, s->calls[r->call_kind].count + 1);
+  nbc__mon_calls *c = r->call;
+  if (d_ns < c->min_ns || c->count == 0) NBC__MON_RELAXED_STORE(&c->min_ns, d_ns);
+  if (d_ns > c->max_ns) NBC__MON_RELAXED_STORE(&c->max_ns, d_ns);
+  nbc__mon_add(&c->total_ns, d_ns);
+  NBC__MON_RELAXED_STORE(&c->count, c->count + 1);
 }
 
 static void nbc__mon_drain(nbc_recorder *r);
@@ -1208,6 +1208,11 @@ NBC_API void nbc_xfer_end_only(nbc_recorder *r, uint64_t size_bytes, nbc_kind ki
 }
 
 /* ---- sections, on and off --------------------------------------------------------------------- */
+static void nbc__mon_go_to_section(nbc_recorder *r, int section) {
+  NBC__MON_RELAXED_STORE(&r->section, (uint16_t)section);
+  r->here = &r->sections[section];
+}
+
 static int nbc__mon_find_section(nbc_recorder *r, const char *name) {
   char key[sizeof r->sections[0].name];
   size_t length = strlen(name);
@@ -1237,7 +1242,7 @@ NBC_API void nbc_section_begin_at(nbc_recorder *r, const char *name, int64_t t_n
     found = r->section;
   }
   r->open[r->open_depth++] = r->section;
-  NBC__MON_RELAXED_STORE(&r->section, (uint16_t)found);
+  nbc__mon_go_to_section(r, found);
   NBC__MON_RELAXED_STORE(&r->sections[found].count, r->sections[found].count + 1);
 }
 
@@ -1253,7 +1258,7 @@ NBC_API void nbc_section_end_at(nbc_recorder *r, const char *name, int64_t t_ns)
   }
   if (name && strncmp(name, r->sections[r->section].name, sizeof r->sections[0].name - 1) != 0)
     nbc__mon_problem(r, NBC_PROBLEM_section_unbalanced);
-  NBC__MON_RELAXED_STORE(&r->section, r->open[--r->open_depth]);
+  nbc__mon_go_to_section(r, r->open[--r->open_depth]);
 }
 
 NBC_API void nbc_recorder_switch_at(nbc_recorder *r, bool on, int64_t t_ns) {
@@ -1563,7 +1568,7 @@ NBC_API void nbc_recorder_detach_at(nbc_recorder *r, int64_t t_ns) {
   t_ns = nbc__mon_advance(r, t_ns);
   if (r->open_depth) nbc__mon_problem(r, NBC_PROBLEM_section_unbalanced);
   r->open_depth = r->open_overflow = 0;
-  NBC__MON_RELAXED_STORE(&r->section, (uint16_t)0);
+  nbc__mon_go_to_section(r, 0);
   r->depth = 0;
   NBC__MON_RELAXED_STORE(&r->call_seq, 0);
   NBC__MON_RELAXED_STORE(&r->state, nbc__mon_comp_at(r->state, t_ns) * 2 + 1);
