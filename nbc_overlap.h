@@ -610,6 +610,14 @@ NBC_API nbc_status nbc_report_write_diff(const nbc_report *before, const nbc_rep
 
 typedef struct nbc_op nbc_op;
 typedef void (*nbc_done_fn)(nbc_op *op);
+typedef struct nbc_op_slot { /* named as [THREADS] uses them; another transport uses them as it likes */
+  nbc_op *next;
+  void *buffer, *remote_op, *remote_address;
+  uint64_t tag, order, limit_bytes, granted_bytes, posted_bytes, xfer_id, remote_id;
+  uint32_t kind, flying_count;
+  bool started, queued;
+} nbc_op_slot;
+
 struct nbc_op {
   nbc_done_fn done; /* may be NULL: then poll `finished` */
   void *user;
@@ -618,9 +626,7 @@ struct nbc_op {
   nbc_status status;
   int peer;
   uint64_t size_bytes;
-  /* transport's own */
-  void *slot[6];
-  uint64_t slot_u64[4];
+  nbc_op_slot slot; /* transport's own */
 };
 
 typedef struct nbc_transport nbc_transport;
