@@ -738,6 +738,7 @@ typedef struct nbc_true_stamp {
 /* ret NBC_OK | NBC_E_INVAL | NBC_E_NOMEM | NBC_E_THREAD */
 NBC_API nbc_status nbc_threads_create(const nbc_threads_desc *desc, nbc_threads **world);
 NBC_API void nbc_threads_destroy(nbc_threads *world); /* NULL allowed; all ranks finished */
+NBC_API nbc_threads_desc nbc_threads_desc_of(const nbc_threads *world); /* values in force */
 /* The transport of one rank; one thread at a time may use it. Set ->recorder to record. */
 NBC_API nbc_transport *nbc_threads_rank(nbc_threads *world, int rank);
 /* Runs fn as every rank, each on its own thread, and joins. ret the first error any rank returned. */
@@ -766,8 +767,12 @@ NBC_API size_t nbc_threads_stamps(nbc_threads *world, nbc_true_stamp *stamps, si
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
+#ifdef __linux__
+#  include <sys/prctl.h>
+#endif
 #if !defined(CLOCK_MONOTONIC_RAW) || !defined(CPU_SETSIZE)
 #  error "nbc_overlap.h: compile the implementing file with -D_GNU_SOURCE or -std=gnu11 -D_GNU_SOURCE"
 #endif
@@ -2268,10 +2273,1212 @@ NBC_API nbc_status nbc_report_write_json(const nbc_report *r, FILE *out) {
 /* ============================================================================================== */
 /* [TRANSPORT] 8. The contract that carries messages; null and scripted transports                */
 /* ============================================================================================== */
+/* Posting is refused before the transport sees it, so that every transport may trust its arguments. */
+static nbc_status nbc__transport_check(const nbc_transport *t, const void *buffer, uint64_t size_bytes,
+                                       int peer, const nbc_op *op, bool receive) {
+  if (!t || !op || (!buffer && size_bytes > 0)) return NBC_E_INVAL;
+  if (receive && peer == NBC_ANY_PEER) return t->any_peer ? NBC_OK : NBC_E_PEER;
+  return peer < 0 || peer >= t->size ? NBC_E_PEER : NBC_OK;
+}
+
+static void nbc__transport_prepare(nbc_op *op, int peer) {
+  op->finished = false;
+  op->status = NBC_PENDING;
+  op->peer = peer;
+  op->size_bytes = 0;
+  memset(&op->slot, 0, sizeof op->slot);
+}
+
+static bool nbc__transport_finished(const nbc_op *op) {
+  return __atomic_load_n(&op->finished, __ATOMIC_ACQUIRE);
+}
+
+/* The last touch of an operation: whoever polls `finished` may reuse it at once, so `done` is read
+   before. Results must be in place. */
+static void nbc__transport_finish(nbc_op *op) {
+  nbc_done_fn done = op->done;
+  __atomic_store_n(&op->finished, true, __ATOMIC_RELEASE);
+  if (done) done(op);
+}
+
+/* Operations in order, linked through their slots. */
+typedef struct nbc__transport_fifo {
+  nbc_op *first, *last;
+} nbc__transport_fifo;
+
+static void nbc__transport_push(nbc__transport_fifo *fifo, nbc_op *op) {
+  op->slot.next = NULL;
+  if (fifo->last) fifo->last->slot.next = op;
+  else fifo->first = op;
+  fifo->last = op;
+}
+
+static nbc_op *nbc__transport_pop(nbc__transport_fifo *fifo) {
+  nbc_op *op = fifo->first;
+  if (!op) return NULL;
+  fifo->first = op->slot.next;
+  if (!fifo->first) fifo->last = NULL;
+  return op;
+}
+
+/* Takes op out; before is the one in front of it, NULL when op is the first. */
+static void nbc__transport_unlink(nbc__transport_fifo *fifo, nbc_op *before, nbc_op *op) {
+  if (before) before->slot.next = op->slot.next;
+  else fifo->first = op->slot.next;
+  if (fifo->last == op) fifo->last = before;
+}
+
+static bool nbc__transport_remove(nbc__transport_fifo *fifo, nbc_op *op) {
+  nbc_op *before = NULL, *at;
+  for (at = fifo->first; at && at != op; at = at->slot.next) before = at;
+  if (at) nbc__transport_unlink(fifo, before, op);
+  return at != NULL;
+}
+
+static void nbc__transport_enter(const nbc_transport *t, nbc_kind kind) {
+  if (t->recorder) nbc_call_enter(t->recorder, kind);
+}
+
+static void nbc__transport_exit(const nbc_transport *t) {
+  if (t->recorder) nbc_call_exit(t->recorder);
+}
+
+/* Polls until op is finished. Ranks may share a core, so after some polls the core is offered. */
+static nbc_status nbc__transport_poll(const nbc_transport *t, nbc_op *op, int64_t limit_ns) {
+  int64_t t_start_ns = limit_ns > 0 ? t->now_ns(t->ctx) : 0;
+  unsigned poll_count = 0;
+  while (!nbc__transport_finished(op)) {
+    nbc_status status = t->progress(t->ctx);
+    if (nbc__transport_finished(op)) break;
+    if (status < 0) return status;
+    if (++poll_count > 64) sched_yield();
+    if (limit_ns > 0 && poll_count % 16 == 0 && t->now_ns(t->ctx) - t_start_ns > limit_ns)
+      return NBC_E_TIMEOUT;
+  }
+  return op->status;
+}
+
+NBC_API nbc_status nbc_isend(const nbc_transport *t, const void *buffer, uint64_t size_bytes, int peer,
+                             uint64_t tag, nbc_op *op) {
+  nbc_status status = nbc__transport_check(t, buffer, size_bytes, peer, op, false);
+  if (status) return status;
+  nbc__transport_enter(t, NBC_KIND_ISEND);
+  status = t->isend(t->ctx, buffer, size_bytes, peer, tag, op);
+  nbc__transport_exit(t);
+  return status;
+}
+
+NBC_API nbc_status nbc_irecv(const nbc_transport *t, void *buffer, uint64_t size_bytes, int peer,
+                             uint64_t tag, nbc_op *op) {
+  nbc_status status = nbc__transport_check(t, buffer, size_bytes, peer, op, true);
+  if (status) return status;
+  nbc__transport_enter(t, NBC_KIND_IRECV);
+  status = t->irecv(t->ctx, buffer, size_bytes, peer, tag, op);
+  nbc__transport_exit(t);
+  return status;
+}
+
+NBC_API nbc_status nbc_test(const nbc_transport *t, nbc_op *op) {
+  nbc_status status = NBC_OK;
+  if (!t || !op) return NBC_E_INVAL;
+  nbc__transport_enter(t, NBC_KIND_TEST);
+  if (!nbc__transport_finished(op)) status = t->progress(t->ctx);
+  if (nbc__transport_finished(op)) status = op->status;
+  else if (status >= 0) status = NBC_PENDING;
+  nbc__transport_exit(t);
+  return status;
+}
+
+NBC_API nbc_status nbc_wait(const nbc_transport *t, nbc_op *op, int64_t limit_ns) {
+  nbc_status status;
+  if (!t || !op) return NBC_E_INVAL;
+  nbc__transport_enter(t, NBC_KIND_WAIT);
+  status = nbc__transport_poll(t, op, limit_ns);
+  nbc__transport_exit(t);
+  return status;
+}
+
+NBC_API nbc_status nbc_send(const nbc_transport *t, const void *buffer, uint64_t size_bytes, int peer,
+                            uint64_t tag) {
+  nbc_op op;
+  nbc_status status;
+  memset(&op, 0, sizeof op);
+  if ((status = nbc__transport_check(t, buffer, size_bytes, peer, &op, false))) return status;
+  nbc__transport_enter(t, NBC_KIND_SEND);
+  status = t->isend(t->ctx, buffer, size_bytes, peer, tag, &op);
+  if (!status) status = nbc__transport_poll(t, &op, 0);
+  nbc__transport_exit(t);
+  return status;
+}
+
+NBC_API nbc_status nbc_recv(const nbc_transport *t, void *buffer, uint64_t size_bytes, int peer,
+                            uint64_t tag) {
+  nbc_op op;
+  nbc_status status;
+  memset(&op, 0, sizeof op);
+  if ((status = nbc__transport_check(t, buffer, size_bytes, peer, &op, true))) return status;
+  nbc__transport_enter(t, NBC_KIND_RECV);
+  status = t->irecv(t->ctx, buffer, size_bytes, peer, tag, &op);
+  if (!status) status = nbc__transport_poll(t, &op, 0);
+  nbc__transport_exit(t);
+  return status;
+}
 
 /* ============================================================================================== */
 /* [THREADS] 9. Ranks as threads                                                                  */
 /* ============================================================================================== */
+/* How it works, in the order of the code below.
+
+   Every ordered pair of ranks has a ring of packets in which the sender writes and the receiver
+   reads: nothing else carries information between ranks. Data moves by copy jobs: each rank has a
+   ring of jobs, done in order, by the DMA thread or (without one) by the rank itself when it posts
+   the job. A job may publish a packet when its data is there, as a NIC raises a completion.
+
+     EAGER        job: part -> slot, publishes EAGER                      (a part: up to fragment_bytes)
+     PIPELINED    job: first part -> slot, publishes REQUEST; receiver matches, answers PUT (grant of
+                  the next fragments); for each: job: fragment -> receive buffer, publishes FRAGMENT
+     DIRECT_READ  packet REQUEST_READ; receiver matches, job: send buffer -> receive buffer, then
+                  packet FIN
+
+   What a rank cannot do for lack of a free slot or job waits in its queue `out[peer]`, linked
+   through the operations themselves: order per pair is kept and posting allocates nothing. Only an
+   eager message that nobody waits for yet is copied to allocated memory, by the receiver's progress.
+
+   Everything that ranks share lies in one mapped region; the rest of a rank is its own. */
+enum {
+  NBC__THREADS_SLOTS = 16, /* packets in flight per ordered pair */
+  NBC__THREADS_JOBS = 256, /* copy jobs in flight per rank */
+  NBC__THREADS_STAMPS = 65536,
+  NBC__THREADS_MAX_RANKS = 1024
+};
+
+typedef enum nbc__packet_kind {
+  NBC__PACKET_EAGER,
+  NBC__PACKET_REQUEST,
+  NBC__PACKET_REQUEST_READ,
+  NBC__PACKET_PUT,
+  NBC__PACKET_FRAGMENT,
+  NBC__PACKET_FIN
+} nbc__packet_kind;
+
+enum { NBC__SLOT_FREE, NBC__SLOT_TAKEN, NBC__SLOT_FULL };
+
+/* The pointers mean something to the rank that wrote them only: the other side hands them back. */
+typedef struct nbc__packet {
+  uint32_t state; /* atomic: NBC__SLOT_...; FREE -> TAKEN -> FULL by the sender, -> FREE by the receiver */
+  nbc__packet_kind kind;
+  int64_t t_visible_ns; /* control packets: when the link would have delivered them; 0 = at once */
+  uint64_t tag, size_bytes, offset_bytes, part_bytes;
+  nbc_op *send_op, *recv_op;
+  void *address; /* REQUEST_READ: send buffer; PUT: receive buffer */
+  uint64_t xfer_id, limit_bytes, granted_bytes;
+  uint64_t pad_bytes[4]; /* to 128 bytes: neighbours in a ring do not share a cache line pair */
+} nbc__packet;
+
+typedef struct nbc__job {
+  void *target;
+  const void *source;
+  uint64_t size_bytes;
+  nbc__packet *packet; /* published when done; NULL = none */
+  nbc_op *op;          /* the poster's */
+  bool is_read;        /* the poster is the receiver */
+  bool ended;          /* its end was recorded when it was posted */
+  int peer;
+  uint64_t send_id, recv_id;
+  int64_t t_begin_ns;
+} nbc__job;
+
+/* posted: by the rank. done: by who copies. Both count without wrapping. */
+typedef struct nbc__job_ring {
+  uint64_t posted_count; /* atomic */
+  uint64_t pad1_bytes[7];
+  uint64_t done_count; /* atomic */
+  uint64_t pad2_bytes[7];
+  nbc__job jobs[NBC__THREADS_JOBS];
+} nbc__job_ring;
+
+typedef struct nbc__threads_shared {
+  uint32_t failed; /* atomic: a rank gave up, nobody should wait for it */
+  uint32_t stop;   /* atomic: the DMA thread ends */
+  uint32_t asleep; /* atomic: the DMA thread waits for a job */
+  pthread_mutex_t mutex; /* of cond and of the stamps */
+  pthread_cond_t cond;
+  uint64_t stamp_first_count, stamp_last_count;
+  nbc_true_stamp *stamps; /* in the region; NULL without dma */
+  nbc__job_ring *rings;   /* [size] */
+  nbc__packet *packets;   /* [size][size][SLOTS], sender first */
+  unsigned char *payload; /* fragment_bytes for each packet */
+} nbc__threads_shared;
+
+/* An eager or requested message that came before its receive. */
+typedef struct nbc__unexpected {
+  struct nbc__unexpected *next;
+  nbc__packet packet; /* as it came */
+  uint64_t arrival_order, arrived_bytes;
+  unsigned char *data; /* behind the struct */
+} nbc__unexpected;
+
+/* What a rank knows about one other (or itself). */
+typedef struct nbc__threads_peer {
+  uint64_t head_count, tail_count;           /* of the ring to it, of the ring from it */
+  nbc__transport_fifo out;                   /* operations that have packets or jobs to post */
+  nbc__transport_fifo posted;                /* receives not matched */
+  nbc__unexpected *first, *last;             /* messages not matched */
+  nbc_op *incoming_op;                       /* an eager message in several parts: its receive, */
+  nbc__unexpected *incoming_entry;           /* or where it is kept */
+} nbc__threads_peer;
+
+typedef struct nbc__threads_rank {
+  nbc_transport t;
+  nbc_threads *world;
+  nbc__job_ring *ring;
+  nbc__threads_peer *peers; /* [size] */
+  nbc__transport_fifo posted_any;
+  nbc__transport_fifo finished; /* to be delivered by progress */
+  uint64_t reaped_count, order_count, id_count;
+  int waiting_count; /* operations in all out queues */
+  bool in_progress;
+} nbc__threads_rank;
+
+struct nbc_threads {
+  nbc_threads_desc desc; /* values in force */
+  nbc_clock clock;
+  nbc__threads_shared *shared;
+  size_t shared_bytes;
+  nbc__threads_rank *ranks;
+  pthread_t dma_thread;
+  bool dma_running;
+};
+
+static int64_t nbc__threads_now(void *ctx) {
+  return nbc_clock_now_ns(&((nbc__threads_rank *)ctx)->world->clock);
+}
+
+static nbc_peer nbc__threads_peer_class(void *ctx, int peer) {
+  (void)peer; /* with a link between the ranks, they are as far apart as nodes */
+  return ((nbc__threads_rank *)ctx)->world->desc.dma ? NBC_PEER_OTHER_NODE : NBC_PEER_SAME_NODE;
+}
+
+static bool nbc__threads_same_clock(void *ctx, int peer) {
+  (void)ctx, (void)peer;
+  return true;
+}
+
+/* ---- stamps of the library's view; ids are unique per rank --------------------------------------- */
+static void nbc__threads_begin(nbc__threads_rank *r, uint64_t id, uint64_t size_bytes, nbc_kind kind) {
+  if (r->t.recorder)
+    nbc_xfer_begin(r->t.recorder, id, size_bytes, kind, nbc__threads_peer_class(r, 0));
+}
+
+static void nbc__threads_end(nbc__threads_rank *r, uint64_t id) {
+  if (r->t.recorder) nbc_xfer_end(r->t.recorder, id);
+}
+
+static void nbc__threads_end_only(nbc__threads_rank *r, uint64_t size_bytes) {
+  if (r->t.recorder)
+    nbc_xfer_end_only(r->t.recorder, size_bytes, NBC_KIND_IRECV, nbc__threads_peer_class(r, 0));
+}
+
+/* ---- packets -------------------------------------------------------------------------------------- */
+static nbc__packet *nbc__threads_packet(const nbc_threads *w, int src, int dst, uint64_t count) {
+  size_t pair = (size_t)src * (size_t)w->desc.size + (size_t)dst;
+  return &w->shared->packets[pair * NBC__THREADS_SLOTS + count % NBC__THREADS_SLOTS];
+}
+
+static unsigned char *nbc__threads_payload(const nbc_threads *w, const nbc__packet *p) {
+  return w->shared->payload + (size_t)(p - w->shared->packets) * w->desc.fragment_bytes;
+}
+
+/* The next free slot to peer, taken; NULL when the ring is full. */
+static nbc__packet *nbc__threads_take(nbc__threads_rank *r, int peer, nbc__packet_kind kind) {
+  nbc__threads_peer *to = &r->peers[peer];
+  nbc__packet *p = nbc__threads_packet(r->world, r->t.rank, peer, to->head_count);
+  if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != NBC__SLOT_FREE) return NULL;
+  to->head_count++;
+  p->kind = kind;
+  p->t_visible_ns = 0;
+  __atomic_store_n(&p->state, NBC__SLOT_TAKEN, __ATOMIC_RELAXED);
+  return p;
+}
+
+static void nbc__threads_publish(nbc__packet *p) {
+  __atomic_store_n(&p->state, NBC__SLOT_FULL, __ATOMIC_RELEASE);
+}
+
+/* Control packets need no copy: they carry the time at which the link would deliver them. */
+static void nbc__threads_publish_control(nbc__threads_rank *r, nbc__packet *p) {
+  const nbc_threads_desc *desc = &r->world->desc;
+  if (desc->dma && desc->link_latency_ns > 0)
+    p->t_visible_ns = nbc__threads_now(r) + desc->link_latency_ns;
+  nbc__threads_publish(p);
+}
+
+/* ---- copy jobs ------------------------------------------------------------------------------------ */
+static bool nbc__threads_job_free(const nbc__threads_rank *r) {
+  return __atomic_load_n(&r->ring->posted_count, __ATOMIC_RELAXED) - r->reaped_count < NBC__THREADS_JOBS;
+}
+
+static void nbc__threads_wake(nbc__threads_shared *s) {
+  /* the poster's store to posted_count and this exchange must not pass each other */
+  if (!__atomic_exchange_n(&s->asleep, 0, __ATOMIC_SEQ_CST)) return;
+  pthread_mutex_lock(&s->mutex);
+  pthread_cond_signal(&s->cond);
+  pthread_mutex_unlock(&s->mutex);
+}
+
+/* Posts *job, whose begin is recorded already. The caller has checked that there is room. */
+static void nbc__threads_post(nbc__threads_rank *r, const nbc__job *job) {
+  nbc__threads_shared *s = r->world->shared;
+  uint64_t count = __atomic_load_n(&r->ring->posted_count, __ATOMIC_RELAXED);
+  nbc__job *mine = &r->ring->jobs[count % NBC__THREADS_JOBS];
+  *mine = *job;
+  if (!r->world->desc.dma) {
+    if (job->size_bytes > 0) memcpy(job->target, job->source, (size_t)job->size_bytes);
+    nbc__threads_end(r, job->is_read ? job->recv_id : job->send_id);
+    mine->ended = true;
+    if (job->packet) nbc__threads_publish(job->packet);
+    __atomic_store_n(&r->ring->done_count, count + 1, __ATOMIC_RELAXED);
+  }
+  __atomic_store_n(&r->ring->posted_count, count + 1, __ATOMIC_SEQ_CST);
+  if (r->world->desc.dma) nbc__threads_wake(s);
+}
+
+/* ---- finishing and queueing ----------------------------------------------------------------------- */
+static void nbc__threads_finish(nbc__threads_rank *r, nbc_op *op, nbc_status status) {
+  op->status = status;
+  nbc__transport_push(&r->finished, op);
+}
+
+static void nbc__threads_queue(nbc__threads_rank *r, nbc_op *op) {
+  if (op->slot.queued) return;
+  op->slot.queued = true;
+  r->waiting_count++;
+  nbc__transport_push(&r->peers[op->peer].out, op);
+}
+
+static nbc_status nbc__threads_recv_status(const nbc_op *op) {
+  return op->status == NBC_E_TRUNCATED ? NBC_E_TRUNCATED : NBC_OK;
+}
+
+/* ---- what a queued operation does next: true when nothing is left to post for now ------------------ */
+/* What the operation in an out queue is. */
+enum {
+  NBC__OP_EAGER,
+  NBC__OP_PIPELINED,
+  NBC__OP_READ,          /* send, to be read by the peer */
+  NBC__OP_RECV,          /* eager, or not matched */
+  NBC__OP_RECV_PIPELINED,
+  NBC__OP_RECV_READ,     /* read not posted */
+  NBC__OP_RECV_FIN       /* read done, FIN not sent */
+};
+
+/* One part of a send: a job whose end publishes a packet. */
+static bool nbc__threads_post_part(nbc__threads_rank *r, nbc_op *op, nbc__packet_kind kind,
+                                   uint64_t part_bytes, void *target, uint64_t recv_id) {
+  nbc__packet *p;
+  nbc__job job;
+  if (!nbc__threads_job_free(r) || !(p = nbc__threads_take(r, op->peer, kind))) return false;
+  p->tag = op->slot.tag;
+  p->size_bytes = op->size_bytes;
+  p->offset_bytes = op->slot.posted_bytes;
+  p->part_bytes = part_bytes;
+  p->send_op = op;
+  p->recv_op = (nbc_op *)op->slot.remote_op;
+  p->xfer_id = recv_id;
+  memset(&job, 0, sizeof job);
+  job.source = (const unsigned char *)op->slot.buffer + op->slot.posted_bytes;
+  job.target = target ? target : nbc__threads_payload(r->world, p);
+  job.size_bytes = part_bytes;
+  job.packet = p;
+  job.op = op;
+  job.peer = op->peer;
+  job.send_id = ++r->id_count;
+  job.recv_id = recv_id;
+  op->slot.posted_bytes += part_bytes;
+  op->slot.flying_count++;
+  op->slot.started = true;
+  nbc__threads_begin(r, job.send_id, part_bytes, NBC_KIND_ISEND);
+  nbc__threads_post(r, &job);
+  return true;
+}
+
+static uint64_t nbc__threads_part(const nbc__threads_rank *r, uint64_t left_bytes) {
+  return left_bytes < r->world->desc.fragment_bytes ? left_bytes : r->world->desc.fragment_bytes;
+}
+
+static bool nbc__threads_emit_eager(nbc__threads_rank *r, nbc_op *op) {
+  nbc_op_slot *s = &op->slot;
+  while (!s->started || s->posted_bytes < op->size_bytes)
+    if (!nbc__threads_post_part(r, op, NBC__PACKET_EAGER,
+                                nbc__threads_part(r, op->size_bytes - s->posted_bytes), NULL, 0))
+      return false;
+  return true;
+}
+
+/* First the request with the first fragment, later what the receiver granted. */
+static bool nbc__threads_emit_pipelined(nbc__threads_rank *r, nbc_op *op) {
+  nbc_op_slot *s = &op->slot;
+  if (!s->started &&
+      !nbc__threads_post_part(r, op, NBC__PACKET_REQUEST, nbc__threads_part(r, op->size_bytes), NULL, 0))
+    return false;
+  while (s->posted_bytes < s->granted_bytes) {
+    uint64_t index = s->posted_bytes / r->world->desc.fragment_bytes;
+    uint64_t part_bytes = nbc__threads_part(r, s->limit_bytes - s->posted_bytes);
+    unsigned char *target = (unsigned char *)s->remote_address + s->posted_bytes;
+    if (!nbc__threads_post_part(r, op, NBC__PACKET_FRAGMENT, part_bytes, target,
+                                s->remote_id ? s->remote_id + index : 0))
+      return false;
+  }
+  return true;
+}
+
+static bool nbc__threads_emit_request_read(nbc__threads_rank *r, nbc_op *op) {
+  nbc__packet *p = nbc__threads_take(r, op->peer, NBC__PACKET_REQUEST_READ);
+  if (!p) return false;
+  p->tag = op->slot.tag;
+  p->size_bytes = op->size_bytes;
+  p->offset_bytes = p->part_bytes = 0;
+  p->send_op = op;
+  p->address = op->slot.buffer;
+  p->xfer_id = op->slot.xfer_id = ++r->id_count;
+  nbc__threads_begin(r, op->slot.xfer_id, op->size_bytes, NBC_KIND_ISEND);
+  nbc__threads_publish_control(r, p);
+  return true;
+}
+
+/* Grants fragments up to granted_bytes; from here on they may be under way. */
+static bool nbc__threads_emit_put(nbc__threads_rank *r, nbc_op *op) {
+  nbc_op_slot *s = &op->slot;
+  nbc__packet *p = nbc__threads_take(r, op->peer, NBC__PACKET_PUT);
+  uint64_t index = s->posted_bytes / r->world->desc.fragment_bytes;
+  if (!p) return false;
+  p->send_op = (nbc_op *)s->remote_op;
+  p->recv_op = op;
+  p->address = s->buffer;
+  p->xfer_id = s->xfer_id;
+  p->limit_bytes = op->size_bytes;
+  p->granted_bytes = s->granted_bytes;
+  for (; s->posted_bytes < s->granted_bytes; index++) {
+    uint64_t part_bytes = nbc__threads_part(r, op->size_bytes - s->posted_bytes);
+    nbc__threads_begin(r, s->xfer_id + index, part_bytes, NBC_KIND_IRECV);
+    s->posted_bytes += part_bytes;
+  }
+  s->started = true;
+  nbc__threads_publish_control(r, p);
+  if (s->limit_bytes >= op->size_bytes) nbc__threads_finish(r, op, nbc__threads_recv_status(op));
+  return true;
+}
+
+static bool nbc__threads_emit_read(nbc__threads_rank *r, nbc_op *op) {
+  nbc__job job;
+  if (!nbc__threads_job_free(r)) return false;
+  memset(&job, 0, sizeof job);
+  job.source = op->slot.remote_address;
+  job.target = op->slot.buffer;
+  job.size_bytes = op->size_bytes;
+  job.op = op;
+  job.is_read = true;
+  job.peer = op->peer;
+  job.send_id = op->slot.remote_id;
+  job.recv_id = ++r->id_count;
+  nbc__threads_begin(r, job.recv_id, job.size_bytes, NBC_KIND_IRECV);
+  nbc__threads_post(r, &job);
+  return true;
+}
+
+static bool nbc__threads_emit_fin(nbc__threads_rank *r, nbc_op *op) {
+  nbc__packet *p = nbc__threads_take(r, op->peer, NBC__PACKET_FIN);
+  if (!p) return false;
+  p->send_op = (nbc_op *)op->slot.remote_op;
+  nbc__threads_publish_control(r, p);
+  nbc__threads_finish(r, op, nbc__threads_recv_status(op));
+  return true;
+}
+
+static bool nbc__threads_emit(nbc__threads_rank *r, nbc_op *op) {
+  switch (op->slot.kind) {
+  case NBC__OP_EAGER: return nbc__threads_emit_eager(r, op);
+  case NBC__OP_PIPELINED: return nbc__threads_emit_pipelined(r, op);
+  case NBC__OP_READ: return nbc__threads_emit_request_read(r, op);
+  case NBC__OP_RECV_PIPELINED: return nbc__threads_emit_put(r, op);
+  case NBC__OP_RECV_READ: return nbc__threads_emit_read(r, op);
+  default: return nbc__threads_emit_fin(r, op);
+  }
+}
+
+/* Posts what the queue to one peer holds, in order, until a resource is missing. */
+static void nbc__threads_flush(nbc__threads_rank *r, int peer) {
+  nbc__transport_fifo *out = &r->peers[peer].out;
+  nbc_op *op;
+  while ((op = out->first)) {
+    /* out of the queue first: finishing uses the same link */
+    nbc__transport_pop(out);
+    op->slot.queued = false;
+    r->waiting_count--;
+    if (nbc__threads_emit(r, op)) continue;
+    op->slot.queued = true;
+    r->waiting_count++;
+    op->slot.next = out->first;
+    out->first = op;
+    if (!out->last) out->last = op;
+    return;
+  }
+}
+
+/* ---- matching ------------------------------------------------------------------------------------- */
+static nbc_op *nbc__threads_find(nbc__transport_fifo *fifo, uint64_t tag, nbc_op **before) {
+  nbc_op *op;
+  *before = NULL;
+  for (op = fifo->first; op && op->slot.tag != tag; op = op->slot.next) *before = op;
+  return op;
+}
+
+/* The oldest posted receive for this message, taken out of its list. */
+static nbc_op *nbc__threads_match(nbc__threads_rank *r, int peer, uint64_t tag) {
+  nbc__transport_fifo *posted = &r->peers[peer].posted;
+  nbc_op *before, *before_any;
+  nbc_op *op = nbc__threads_find(posted, tag, &before);
+  nbc_op *any = nbc__threads_find(&r->posted_any, tag, &before_any);
+  if (any && (!op || any->slot.order < op->slot.order)) {
+    nbc__transport_unlink(&r->posted_any, before_any, any);
+    return any;
+  }
+  if (op) nbc__transport_unlink(posted, before, op);
+  return op;
+}
+
+/* The oldest unexpected message from peer with this tag; *before as in nbc__threads_find. */
+static nbc__unexpected *nbc__threads_find_unexpected(nbc__threads_peer *from, uint64_t tag,
+                                                     nbc__unexpected **before) {
+  nbc__unexpected *entry;
+  *before = NULL;
+  for (entry = from->first; entry && entry->packet.tag != tag; entry = entry->next) *before = entry;
+  return entry;
+}
+
+/* Ties a receive to the message that *p announced. */
+static void nbc__threads_bind(nbc__threads_rank *r, nbc_op *op, int peer, const nbc__packet *p) {
+  nbc_op_slot *s = &op->slot;
+  uint64_t room_bytes = s->limit_bytes, fragment_bytes = r->world->desc.fragment_bytes;
+  op->peer = peer;
+  op->size_bytes = p->size_bytes < room_bytes ? p->size_bytes : room_bytes;
+  op->status = p->size_bytes > room_bytes ? NBC_E_TRUNCATED : NBC_PENDING;
+  s->limit_bytes = 0; /* from now on: bytes that arrived */
+  s->remote_op = p->send_op;
+  s->remote_address = p->address;
+  s->remote_id = p->xfer_id;
+  if (p->kind == NBC__PACKET_REQUEST_READ) s->kind = NBC__OP_RECV_READ;
+  if (p->kind == NBC__PACKET_REQUEST) {
+    s->kind = NBC__OP_RECV_PIPELINED;
+    s->posted_bytes = nbc__threads_part(r, op->size_bytes);
+    s->xfer_id = r->id_count + 1; /* one id per fragment; that of the first is not used */
+    r->id_count += op->size_bytes / fragment_bytes + 1;
+  }
+}
+
+static void nbc__threads_deposit(nbc_op *op, uint64_t offset_bytes, const void *data, uint64_t bytes) {
+  uint64_t room_bytes = op->size_bytes > offset_bytes ? op->size_bytes - offset_bytes : 0;
+  uint64_t copy_bytes = bytes < room_bytes ? bytes : room_bytes;
+  if (copy_bytes > 0)
+    memcpy((unsigned char *)op->slot.buffer + offset_bytes, data, (size_t)copy_bytes);
+}
+
+/* The next grant: as many fragments beyond those that arrived as the pipeline is deep. */
+static void nbc__threads_grant(nbc__threads_rank *r, nbc_op *op) {
+  const nbc_threads_desc *desc = &r->world->desc;
+  uint64_t arrived_bytes = op->slot.limit_bytes, ahead = (uint64_t)desc->pipeline_depth;
+  uint64_t left_bytes = op->size_bytes - arrived_bytes;
+  op->slot.granted_bytes = left_bytes / desc->fragment_bytes < ahead
+                               ? op->size_bytes
+                               : arrived_bytes + ahead * desc->fragment_bytes;
+  if (op->slot.granted_bytes > op->slot.posted_bytes || !op->slot.started) nbc__threads_queue(r, op);
+}
+
+/* After the first data (or the request) of a matched message has been taken over. */
+static void nbc__threads_go_on(nbc__threads_rank *r, nbc_op *op, uint64_t arrived_bytes,
+                               uint64_t message_bytes) {
+  op->slot.limit_bytes = arrived_bytes;
+  if (op->slot.kind == NBC__OP_RECV) {
+    if (arrived_bytes >= message_bytes) nbc__threads_finish(r, op, nbc__threads_recv_status(op));
+  } else if (op->slot.kind == NBC__OP_RECV_PIPELINED) {
+    if (op->slot.limit_bytes > op->size_bytes) op->slot.limit_bytes = op->size_bytes;
+    nbc__threads_grant(r, op);
+  } else nbc__threads_queue(r, op);
+}
+
+/* ---- arrivals ------------------------------------------------------------------------------------- */
+static nbc_status nbc__threads_keep(nbc__threads_rank *r, int peer, const nbc__packet *p) {
+  nbc__threads_peer *from = &r->peers[peer];
+  uint64_t data_bytes = p->kind == NBC__PACKET_EAGER ? p->size_bytes : p->part_bytes;
+  nbc__unexpected *entry;
+  if (data_bytes > SIZE_MAX / 2) return NBC_E_NOMEM;
+  entry = (nbc__unexpected *)NBC_MALLOC(sizeof *entry + (size_t)data_bytes);
+  if (!entry) return NBC_E_NOMEM;
+  entry->next = NULL;
+  entry->packet = *p;
+  entry->arrival_order = ++r->order_count;
+  entry->arrived_bytes = p->part_bytes;
+  entry->data = (unsigned char *)(entry + 1);
+  if (p->part_bytes > 0)
+    memcpy(entry->data, nbc__threads_payload(r->world, p), (size_t)p->part_bytes);
+  if (from->last) from->last->next = entry;
+  else from->first = entry;
+  from->last = entry;
+  if (p->kind == NBC__PACKET_EAGER && p->part_bytes < p->size_bytes) from->incoming_entry = entry;
+  return NBC_OK;
+}
+
+/* The first packet of a message. */
+static nbc_status nbc__threads_arrive(nbc__threads_rank *r, int peer, const nbc__packet *p) {
+  nbc_op *op = nbc__threads_match(r, peer, p->tag);
+  if (p->kind != NBC__PACKET_REQUEST_READ) nbc__threads_end_only(r, p->part_bytes); /* [O] case 3 */
+  if (!op) return nbc__threads_keep(r, peer, p);
+  nbc__threads_bind(r, op, peer, p);
+  nbc__threads_deposit(op, 0, nbc__threads_payload(r->world, p), p->part_bytes);
+  if (p->kind == NBC__PACKET_EAGER && p->part_bytes < p->size_bytes) r->peers[peer].incoming_op = op;
+  nbc__threads_go_on(r, op, p->part_bytes, p->size_bytes);
+  return NBC_OK;
+}
+
+/* The other parts of an eager message: they follow each other, nothing of the same kind between. */
+static void nbc__threads_arrive_part(nbc__threads_rank *r, int peer, const nbc__packet *p) {
+  nbc__threads_peer *from = &r->peers[peer];
+  const unsigned char *data = nbc__threads_payload(r->world, p);
+  uint64_t arrived_bytes = p->offset_bytes + p->part_bytes;
+  nbc_op *op = from->incoming_op;
+  nbc__threads_end_only(r, p->part_bytes);
+  if (op) {
+    nbc__threads_deposit(op, p->offset_bytes, data, p->part_bytes);
+    if (arrived_bytes >= p->size_bytes) from->incoming_op = NULL;
+    nbc__threads_go_on(r, op, arrived_bytes, p->size_bytes);
+  } else {
+    memcpy(from->incoming_entry->data + p->offset_bytes, data, (size_t)p->part_bytes);
+    from->incoming_entry->arrived_bytes = arrived_bytes;
+    if (arrived_bytes >= p->size_bytes) from->incoming_entry = NULL;
+  }
+}
+
+static void nbc__threads_check_sent(nbc__threads_rank *r, nbc_op *op) {
+  if (op->slot.flying_count == 0 && op->slot.started && op->slot.posted_bytes >= op->slot.limit_bytes)
+    nbc__threads_finish(r, op, NBC_OK);
+}
+
+static void nbc__threads_granted(nbc__threads_rank *r, const nbc__packet *p) {
+  nbc_op *op = p->send_op;
+  op->slot.remote_op = p->recv_op;
+  op->slot.remote_address = p->address;
+  op->slot.remote_id = p->xfer_id;
+  op->slot.limit_bytes = p->limit_bytes;
+  op->slot.granted_bytes = p->granted_bytes;
+  if (op->slot.posted_bytes < op->slot.granted_bytes) nbc__threads_queue(r, op);
+  else nbc__threads_check_sent(r, op);
+}
+
+static nbc_status nbc__threads_handle(nbc__threads_rank *r, int peer, const nbc__packet *p) {
+  nbc_op *op;
+  switch (p->kind) {
+  case NBC__PACKET_EAGER:
+    if (p->offset_bytes == 0) return nbc__threads_arrive(r, peer, p);
+    nbc__threads_arrive_part(r, peer, p);
+    return NBC_OK;
+  case NBC__PACKET_REQUEST:
+  case NBC__PACKET_REQUEST_READ: return nbc__threads_arrive(r, peer, p);
+  case NBC__PACKET_PUT: nbc__threads_granted(r, p); return NBC_OK;
+  case NBC__PACKET_FRAGMENT:
+    op = p->recv_op;
+    nbc__threads_end(r, p->xfer_id);
+    op->slot.limit_bytes += p->part_bytes;
+    if (op->slot.limit_bytes >= op->size_bytes)
+      nbc__threads_finish(r, op, nbc__threads_recv_status(op));
+    else nbc__threads_grant(r, op);
+    return NBC_OK;
+  case NBC__PACKET_FIN:
+    nbc__threads_end(r, p->send_op->slot.xfer_id);
+    nbc__threads_finish(r, p->send_op, NBC_OK);
+    return NBC_OK;
+  }
+  return NBC_E_TRANSPORT;
+}
+
+/* ---- progress ------------------------------------------------------------------------------------- */
+static void nbc__threads_reap(nbc__threads_rank *r) {
+  uint64_t done_count = __atomic_load_n(&r->ring->done_count, __ATOMIC_ACQUIRE);
+  while (r->reaped_count < done_count) {
+    const nbc__job *job = &r->ring->jobs[r->reaped_count % NBC__THREADS_JOBS];
+    nbc_op *op = job->op;
+    if (!job->ended) nbc__threads_end(r, job->is_read ? job->recv_id : job->send_id);
+    if (job->is_read) {
+      op->slot.kind = NBC__OP_RECV_FIN;
+      nbc__threads_queue(r, op);
+    } else {
+      op->slot.flying_count--;
+      nbc__threads_check_sent(r, op);
+    }
+    r->reaped_count++;
+  }
+}
+
+/* At most one ring's worth, so that one busy sender does not keep the others waiting. */
+static nbc_status nbc__threads_receive(nbc__threads_rank *r, int peer) {
+  nbc__threads_peer *from = &r->peers[peer];
+  int i;
+  for (i = 0; i < NBC__THREADS_SLOTS; i++) {
+    nbc__packet *p = nbc__threads_packet(r->world, peer, r->t.rank, from->tail_count);
+    nbc_status status;
+    if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != NBC__SLOT_FULL) return NBC_OK;
+    if (p->t_visible_ns && nbc__threads_now(r) < p->t_visible_ns) return NBC_OK;
+    if ((status = nbc__threads_handle(r, peer, p))) return status;
+    from->tail_count++;
+    __atomic_store_n(&p->state, NBC__SLOT_FREE, __ATOMIC_RELEASE);
+  }
+  return NBC_OK;
+}
+
+static nbc_status nbc__threads_progress(void *ctx) {
+  nbc__threads_rank *r = (nbc__threads_rank *)ctx;
+  nbc_status status = NBC_OK;
+  nbc_op *op;
+  int peer;
+  if (r->in_progress) return NBC_OK; /* called from a completion */
+  r->in_progress = true;
+  nbc__threads_reap(r);
+  for (peer = 0; peer < r->t.size && status == NBC_OK; peer++) status = nbc__threads_receive(r, peer);
+  for (peer = 0; peer < r->t.size && r->waiting_count > 0; peer++) nbc__threads_flush(r, peer);
+  while ((op = nbc__transport_pop(&r->finished))) nbc__transport_finish(op);
+  r->in_progress = false;
+  if (status == NBC_OK && __atomic_load_n(&r->world->shared->failed, __ATOMIC_RELAXED)) status = NBC_E_PEER;
+  return status;
+}
+
+/* ---- posting -------------------------------------------------------------------------------------- */
+static nbc_status nbc__threads_isend(void *ctx, const void *buffer, uint64_t size_bytes, int peer,
+                                     uint64_t tag, nbc_op *op) {
+  nbc__threads_rank *r = (nbc__threads_rank *)ctx;
+  const nbc_threads_desc *desc = &r->world->desc;
+  nbc_protocol protocol = desc->protocol;
+  if (protocol == NBC_PROTOCOL_AUTO)
+    protocol = size_bytes <= desc->eager_limit_bytes ? NBC_PROTOCOL_EAGER : desc->large;
+  nbc__transport_prepare(op, peer);
+  op->size_bytes = size_bytes;
+  op->slot.buffer = (void *)(uintptr_t)buffer; /* only read from */
+  op->slot.tag = tag;
+  op->slot.limit_bytes = protocol == NBC_PROTOCOL_EAGER ? size_bytes : UINT64_MAX;
+  op->slot.kind = protocol == NBC_PROTOCOL_EAGER       ? NBC__OP_EAGER
+                  : protocol == NBC_PROTOCOL_PIPELINED ? NBC__OP_PIPELINED
+                                                       : NBC__OP_READ;
+  nbc__threads_queue(r, op);
+  nbc__threads_flush(r, peer);
+  return NBC_OK;
+}
+
+/* The oldest unexpected message for a receive: from one peer, or from any. */
+static nbc__unexpected *nbc__threads_take_unexpected(nbc__threads_rank *r, int peer, uint64_t tag,
+                                                     int *source) {
+  nbc__unexpected *best = NULL, *best_before = NULL;
+  nbc__threads_peer *from;
+  int i, last = peer == NBC_ANY_PEER ? r->t.size - 1 : peer;
+  for (i = peer == NBC_ANY_PEER ? 0 : peer; i <= last; i++) {
+    nbc__unexpected *before, *entry = nbc__threads_find_unexpected(&r->peers[i], tag, &before);
+    if (!entry || (best && best->arrival_order < entry->arrival_order)) continue;
+    best = entry, best_before = before, *source = i;
+  }
+  if (!best) return NULL;
+  from = &r->peers[*source];
+  if (best_before) best_before->next = best->next;
+  else from->first = best->next;
+  if (from->last == best) from->last = best_before;
+  return best;
+}
+
+static nbc_status nbc__threads_irecv(void *ctx, void *buffer, uint64_t size_bytes, int peer, uint64_t tag,
+                                     nbc_op *op) {
+  nbc__threads_rank *r = (nbc__threads_rank *)ctx;
+  nbc__unexpected *entry;
+  int source = 0;
+  nbc__transport_prepare(op, peer);
+  op->slot.buffer = buffer;
+  op->slot.limit_bytes = size_bytes;
+  op->slot.tag = tag;
+  op->slot.kind = NBC__OP_RECV;
+  op->slot.order = ++r->order_count;
+  entry = nbc__threads_take_unexpected(r, peer, tag, &source);
+  if (!entry) {
+    nbc__transport_push(peer == NBC_ANY_PEER ? &r->posted_any : &r->peers[peer].posted, op);
+    return NBC_OK;
+  }
+  nbc__threads_bind(r, op, source, &entry->packet);
+  nbc__threads_deposit(op, 0, entry->data, entry->arrived_bytes);
+  if (r->peers[source].incoming_entry == entry) {
+    r->peers[source].incoming_entry = NULL;
+    r->peers[source].incoming_op = op;
+  }
+  nbc__threads_go_on(r, op, entry->arrived_bytes, entry->packet.size_bytes);
+  NBC_FREE(entry);
+  nbc__threads_flush(r, source);
+  return NBC_OK;
+}
+
+static nbc_status nbc__threads_cancel(void *ctx, nbc_op *op) {
+  nbc__threads_rank *r = (nbc__threads_rank *)ctx;
+  bool found = op->peer == NBC_ANY_PEER ? nbc__transport_remove(&r->posted_any, op)
+                                        : nbc__transport_remove(&r->peers[op->peer].posted, op);
+  if (!found) return NBC_E_STATE; /* a send, or matched already */
+  nbc__threads_finish(r, op, NBC_E_CANCELLED);
+  return NBC_OK;
+}
+
+/* ---- the DMA thread ------------------------------------------------------------------------------- */
+/* One link for all ranks. Ranks with work take turns, one chunk each; the jobs of one rank go in
+   order. The link is busy for bytes / link_bytes_per_s per chunk; a job is delivered link_latency_ns
+   after its last chunk, while the link carries others. */
+typedef struct nbc__dma_flight {
+  int rank;
+  int64_t t_due_ns;
+} nbc__dma_flight;
+
+typedef struct nbc__dma {
+  nbc_threads *world;
+  uint64_t *taken_count, *copied_bytes; /* [size]: jobs fully copied; bytes of the next one */
+  nbc__dma_flight *flights;             /* ring of size * JOBS: copied, not delivered */
+  uint64_t flight_first_count, flight_last_count;
+  int turn;
+  bool busy; /* the link had work until t_link_free_ns */
+  int64_t t_link_free_ns;
+  uint64_t chunk_bytes;
+} nbc__dma;
+
+static nbc__dma_flight *nbc__dma_flight_at(nbc__dma *d, uint64_t count) {
+  return &d->flights[count % ((uint64_t)d->world->desc.size * NBC__THREADS_JOBS)];
+}
+
+static void nbc__dma_stamp(nbc__threads_shared *s, int poster, const nbc__job *job, int64_t t_end_ns) {
+  nbc_true_stamp *stamp;
+  pthread_mutex_lock(&s->mutex);
+  stamp = &s->stamps[s->stamp_last_count % NBC__THREADS_STAMPS];
+  stamp->src = job->is_read ? job->peer : poster;
+  stamp->dst = job->is_read ? poster : job->peer;
+  stamp->sequence = s->stamp_last_count++;
+  stamp->size_bytes = job->size_bytes;
+  stamp->t_begin_ns = job->t_begin_ns;
+  stamp->t_end_ns = t_end_ns;
+  stamp->send_xfer_id = job->send_id;
+  stamp->recv_xfer_id = job->recv_id;
+  if (s->stamp_last_count - s->stamp_first_count > NBC__THREADS_STAMPS) s->stamp_first_count++;
+  pthread_mutex_unlock(&s->mutex);
+}
+
+/* Delivers what is due: stamp, packet, completion, in that order, so that who sees one has the others. */
+static void nbc__dma_deliver(nbc__dma *d, int64_t t_now_ns) {
+  while (d->flight_first_count < d->flight_last_count) {
+    const nbc__dma_flight *flight = nbc__dma_flight_at(d, d->flight_first_count);
+    nbc__job_ring *ring = &d->world->shared->rings[flight->rank];
+    uint64_t done_count = __atomic_load_n(&ring->done_count, __ATOMIC_RELAXED);
+    const nbc__job *job = &ring->jobs[done_count % NBC__THREADS_JOBS];
+    if (flight->t_due_ns > t_now_ns) return;
+    nbc__dma_stamp(d->world->shared, flight->rank, job, nbc_clock_now_ns(&d->world->clock));
+    if (job->packet) nbc__threads_publish(job->packet);
+    __atomic_store_n(&ring->done_count, done_count + 1, __ATOMIC_RELEASE);
+    d->flight_first_count++;
+  }
+}
+
+/* The next rank, in turn, with a job to copy; -1 when there is none. */
+static int nbc__dma_next(nbc__dma *d) {
+  int i;
+  for (i = 0; i < d->world->desc.size; i++) {
+    int rank = (d->turn + i) % d->world->desc.size;
+    nbc__job_ring *ring = &d->world->shared->rings[rank];
+    if (__atomic_load_n(&ring->posted_count, __ATOMIC_SEQ_CST) != d->taken_count[rank]) return rank;
+  }
+  return -1;
+}
+
+static void nbc__dma_copy_chunk(nbc__dma *d, int rank, int64_t t_now_ns) {
+  const nbc_threads_desc *desc = &d->world->desc;
+  nbc__job *job = &d->world->shared->rings[rank].jobs[d->taken_count[rank] % NBC__THREADS_JOBS];
+  uint64_t left_bytes = job->size_bytes - d->copied_bytes[rank];
+  uint64_t bytes = left_bytes < d->chunk_bytes ? left_bytes : d->chunk_bytes;
+  int64_t d_chunk_ns =
+      desc->link_bytes_per_s > 0 ? (int64_t)((double)bytes * 1e9 / desc->link_bytes_per_s) : 0;
+  /* A late wake-up is made good, up to one chunk: then the link is as fast as it says, on average. */
+  int64_t t_start_ns = d->busy && t_now_ns - d->t_link_free_ns < d_chunk_ns ? d->t_link_free_ns : t_now_ns;
+  if (d->copied_bytes[rank] == 0) job->t_begin_ns = t_now_ns;
+  if (bytes > 0)
+    memcpy((unsigned char *)job->target + d->copied_bytes[rank],
+           (const unsigned char *)job->source + d->copied_bytes[rank], (size_t)bytes);
+  d->copied_bytes[rank] += bytes;
+  d->t_link_free_ns = t_start_ns + d_chunk_ns;
+  d->busy = true;
+  d->turn = (rank + 1) % desc->size;
+  if (d->copied_bytes[rank] < job->size_bytes) return;
+  d->taken_count[rank]++;
+  d->copied_bytes[rank] = 0;
+  nbc__dma_flight_at(d, d->flight_last_count)->rank = rank;
+  nbc__dma_flight_at(d, d->flight_last_count++)->t_due_ns = d->t_link_free_ns + desc->link_latency_ns;
+}
+
+/* Sleeps until t_wake_ns (INT64_MAX: until a job is posted); with `for_jobs`, a new job ends it early. */
+static void nbc__dma_sleep(nbc__dma *d, int64_t t_wake_ns, bool for_jobs) {
+  nbc__threads_shared *s = d->world->shared;
+  struct timespec until;
+  if (!for_jobs) {
+    int64_t d_ns = t_wake_ns - nbc_clock_now_ns(&d->world->clock);
+    until.tv_sec = (time_t)(d_ns / 1000000000);
+    until.tv_nsec = (long)(d_ns % 1000000000);
+    if (d_ns > 0) nanosleep(&until, NULL);
+    return;
+  }
+  pthread_mutex_lock(&s->mutex);
+  __atomic_store_n(&s->asleep, 1, __ATOMIC_SEQ_CST);
+  if (nbc__dma_next(d) < 0 && !__atomic_load_n(&s->stop, __ATOMIC_SEQ_CST)) {
+    if (t_wake_ns == INT64_MAX) pthread_cond_wait(&s->cond, &s->mutex);
+    else {
+      int64_t d_ns = t_wake_ns - nbc_clock_now_ns(&d->world->clock);
+      clock_gettime(CLOCK_MONOTONIC, &until);
+      d_ns += until.tv_nsec;
+      until.tv_sec += (time_t)(d_ns / 1000000000);
+      until.tv_nsec = (long)(d_ns % 1000000000);
+      if (d_ns > 0) pthread_cond_timedwait(&s->cond, &s->mutex, &until);
+    }
+  }
+  __atomic_store_n(&s->asleep, 0, __ATOMIC_SEQ_CST);
+  pthread_mutex_unlock(&s->mutex);
+}
+
+static void *nbc__dma_main(void *arg) {
+  nbc__dma *d = (nbc__dma *)arg;
+#ifdef PR_SET_TIMERSLACK
+  prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0); /* the default of 50 us is longer than many transfers */
+#endif
+  while (!__atomic_load_n(&d->world->shared->stop, __ATOMIC_ACQUIRE)) {
+    int64_t t_now_ns = nbc_clock_now_ns(&d->world->clock), t_wake_ns;
+    int rank;
+    nbc__dma_deliver(d, t_now_ns);
+    rank = nbc__dma_next(d);
+    if (rank >= 0 && (!d->busy || d->t_link_free_ns <= t_now_ns)) {
+      nbc__dma_copy_chunk(d, rank, t_now_ns);
+      continue;
+    }
+    if (d->t_link_free_ns <= t_now_ns) d->busy = false;
+    t_wake_ns = d->flight_first_count < d->flight_last_count
+                    ? nbc__dma_flight_at(d, d->flight_first_count)->t_due_ns
+                    : INT64_MAX;
+    if (rank >= 0 && d->t_link_free_ns < t_wake_ns) t_wake_ns = d->t_link_free_ns;
+    nbc__dma_sleep(d, t_wake_ns, rank < 0);
+  }
+  NBC_FREE(d);
+  return NULL;
+}
+
+static nbc_status nbc__dma_start(nbc_threads *w) {
+  size_t size = (size_t)w->desc.size;
+  size_t bytes = sizeof(nbc__dma) + size * (2 * sizeof(uint64_t) + NBC__THREADS_JOBS * sizeof(nbc__dma_flight));
+  nbc__dma *d = (nbc__dma *)NBC_MALLOC(bytes);
+  if (!d) return NBC_E_NOMEM;
+  memset(d, 0, bytes);
+  d->world = w;
+  d->taken_count = (uint64_t *)(void *)(d + 1);
+  d->copied_bytes = d->taken_count + size;
+  d->flights = (nbc__dma_flight *)(void *)(d->copied_bytes + size);
+  d->chunk_bytes = 64 << 10;
+  if (w->desc.link_bytes_per_s > 0) { /* what the link carries in 100 us */
+    double chunk_bytes = w->desc.link_bytes_per_s * 100e-6;
+    d->chunk_bytes = chunk_bytes < 4096 ? 4096 : chunk_bytes > 1 << 20 ? 1 << 20 : (uint64_t)chunk_bytes;
+  }
+  if (pthread_create(&w->dma_thread, NULL, nbc__dma_main, d)) {
+    NBC_FREE(d);
+    return NBC_E_THREAD;
+  }
+  w->dma_running = true;
+  return NBC_OK;
+}
+
+static void nbc__dma_stop(nbc_threads *w) {
+  nbc__threads_shared *s = w->shared;
+  pthread_mutex_lock(&s->mutex);
+  __atomic_store_n(&s->stop, 1, __ATOMIC_SEQ_CST);
+  pthread_cond_signal(&s->cond);
+  pthread_mutex_unlock(&s->mutex);
+  pthread_join(w->dma_thread, NULL);
+}
+
+/* ---- the world ------------------------------------------------------------------------------------ */
+static nbc_status nbc__threads_defaults(nbc_threads_desc *desc) {
+  if (desc->size == 0) desc->size = 2;
+  if (desc->large == NBC_PROTOCOL_AUTO) desc->large = NBC_PROTOCOL_DIRECT_READ;
+  if (desc->eager_limit_bytes == 0) desc->eager_limit_bytes = 8 << 10;
+  if (desc->fragment_bytes == 0) desc->fragment_bytes = 64 << 10;
+  if (desc->pipeline_depth == 0) desc->pipeline_depth = 2;
+  if (desc->size < 0 || desc->size > NBC__THREADS_MAX_RANKS || (int)desc->protocol < 0 ||
+      desc->protocol > NBC_PROTOCOL_DIRECT_READ || (int)desc->large < 0 ||
+      desc->large > NBC_PROTOCOL_DIRECT_READ || desc->fragment_bytes > 1 << 30 ||
+      desc->pipeline_depth < 0 || !(desc->link_bytes_per_s >= 0) || desc->link_bytes_per_s > 1e15 ||
+      desc->link_latency_ns < 0 || desc->link_latency_ns > 3600 * (int64_t)1000000000 ||
+      (desc->dma && desc->clock && desc->clock->source == NBC_CLOCK_USER)) /* it sleeps in real time */
+    return NBC_E_INVAL;
+  return NBC_OK;
+}
+
+/* Lays out the region: struct, job rings, packets, payload, stamps. */
+static nbc_status nbc__threads_map(nbc_threads *w) {
+  size_t size = (size_t)w->desc.size, packet_count = size * size * NBC__THREADS_SLOTS;
+  size_t rings_at = (sizeof(nbc__threads_shared) + 127) & ~(size_t)127;
+  size_t packets_at = rings_at + ((size * sizeof(nbc__job_ring) + 127) & ~(size_t)127);
+  size_t stamps_at = packets_at + packet_count * sizeof(nbc__packet);
+  size_t payload_at = stamps_at + (w->desc.dma ? NBC__THREADS_STAMPS * sizeof(nbc_true_stamp) : 0);
+  nbc__threads_shared *s;
+  void *region;
+  if (w->desc.fragment_bytes > (SIZE_MAX / 4) / packet_count) return NBC_E_NOMEM;
+  w->shared_bytes = payload_at + packet_count * (size_t)w->desc.fragment_bytes;
+  region = mmap(NULL, w->shared_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                -1, 0);
+  if (region == MAP_FAILED) return NBC_E_NOMEM;
+  w->shared = s = (nbc__threads_shared *)region;
+  s->rings = (nbc__job_ring *)(void *)((char *)region + rings_at);
+  s->packets = (nbc__packet *)(void *)((char *)region + packets_at);
+  s->payload = (unsigned char *)region + payload_at;
+  if (w->desc.dma) s->stamps = (nbc_true_stamp *)(void *)((char *)region + stamps_at);
+  return NBC_OK;
+}
+
+static nbc_status nbc__threads_locks(nbc__threads_shared *s) {
+  pthread_condattr_t attr;
+  if (pthread_condattr_init(&attr)) return NBC_E_THREAD;
+  pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+  pthread_mutex_init(&s->mutex, NULL);
+  pthread_cond_init(&s->cond, &attr);
+  pthread_condattr_destroy(&attr);
+  return NBC_OK;
+}
+
+static nbc_status nbc__threads_ranks(nbc_threads *w) {
+  size_t size = (size_t)w->desc.size;
+  size_t bytes = size * sizeof(nbc__threads_rank) + size * size * sizeof(nbc__threads_peer);
+  nbc__threads_peer *peers;
+  int i;
+  w->ranks = (nbc__threads_rank *)NBC_MALLOC(bytes);
+  if (!w->ranks) return NBC_E_NOMEM;
+  memset(w->ranks, 0, bytes);
+  peers = (nbc__threads_peer *)(void *)(w->ranks + size);
+  for (i = 0; i < w->desc.size; i++) {
+    nbc__threads_rank *r = &w->ranks[i];
+    r->world = w;
+    r->ring = &w->shared->rings[i];
+    r->peers = peers + (size_t)i * size;
+    r->t.name = "threads";
+    r->t.help = "ranks are threads of one process";
+    r->t.ctx = r;
+    r->t.rank = i;
+    r->t.size = w->desc.size;
+    r->t.any_peer = true;
+    r->t.now_ns = nbc__threads_now;
+    r->t.isend = nbc__threads_isend;
+    r->t.irecv = nbc__threads_irecv;
+    r->t.progress = nbc__threads_progress;
+    r->t.cancel = nbc__threads_cancel;
+    r->t.peer_class = nbc__threads_peer_class;
+    r->t.same_clock = nbc__threads_same_clock;
+  }
+  return NBC_OK;
+}
+
+NBC_API nbc_status nbc_threads_create(const nbc_threads_desc *desc, nbc_threads **world) {
+  nbc_threads *w;
+  nbc_status status;
+  if (!world) return NBC_E_INVAL;
+  *world = NULL;
+  w = (nbc_threads *)NBC_MALLOC(sizeof *w);
+  if (!w) return NBC_E_NOMEM;
+  memset(w, 0, sizeof *w);
+  if (desc) w->desc = *desc;
+  status = nbc__threads_defaults(&w->desc);
+  if (!status && w->desc.clock) w->clock = *w->desc.clock;
+  else if (!status) status = nbc_clock_create(NULL, &w->clock);
+  w->desc.clock = &w->clock;
+  if (!status) status = nbc__threads_map(w);
+  if (!status) status = nbc__threads_locks(w->shared);
+  if (!status) status = nbc__threads_ranks(w);
+  if (!status && w->desc.dma) status = nbc__dma_start(w);
+  if (status) nbc_threads_destroy(w);
+  else *world = w;
+  return status;
+}
+
+NBC_API void nbc_threads_destroy(nbc_threads *world) {
+  if (!world) return;
+  if (world->dma_running) nbc__dma_stop(world);
+  if (world->ranks) {
+    size_t pair, pair_count = (size_t)world->desc.size * (size_t)world->desc.size;
+    for (pair = 0; pair < pair_count; pair++) { /* messages that nobody received */
+      nbc__unexpected *entry = world->ranks[0].peers[pair].first, *next;
+      for (; entry; entry = next) next = entry->next, NBC_FREE(entry);
+    }
+    pthread_cond_destroy(&world->shared->cond);
+    pthread_mutex_destroy(&world->shared->mutex);
+  }
+  if (world->shared) munmap(world->shared, world->shared_bytes);
+  NBC_FREE(world->ranks);
+  NBC_FREE(world);
+}
+
+NBC_API nbc_threads_desc nbc_threads_desc_of(const nbc_threads *world) { return world->desc; }
+
+NBC_API nbc_transport *nbc_threads_rank(nbc_threads *world, int rank) {
+  return world && rank >= 0 && rank < world->desc.size ? &world->ranks[rank].t : NULL;
+}
+
+typedef struct nbc__threads_start {
+  nbc_threads *world;
+  int rank;
+  nbc_rank_fn fn;
+  void *user;
+  nbc_status *first_error;
+  pthread_t thread;
+} nbc__threads_start;
+
+static void *nbc__threads_main(void *arg) {
+  nbc__threads_start *start = (nbc__threads_start *)arg;
+  nbc_status status = start->fn(nbc_threads_rank(start->world, start->rank), start->user);
+  /* the first to fail is the cause; the others then see NBC_E_PEER instead of waiting for ever */
+  if (status && !__atomic_exchange_n(&start->world->shared->failed, 1, __ATOMIC_ACQ_REL))
+    *start->first_error = status;
+  return NULL;
+}
+
+NBC_API nbc_status nbc_threads_run(nbc_threads *world, nbc_rank_fn fn, void *user) {
+  nbc__threads_start *starts;
+  nbc_status first_error = NBC_OK;
+  int i, started_count;
+  if (!world || !fn) return NBC_E_INVAL;
+  starts = (nbc__threads_start *)NBC_MALLOC((size_t)world->desc.size * sizeof *starts);
+  if (!starts) return NBC_E_NOMEM;
+  for (i = 0; i < world->desc.size; i++) {
+    starts[i].world = world;
+    starts[i].rank = i;
+    starts[i].fn = fn;
+    starts[i].user = user;
+    starts[i].first_error = &first_error;
+    if (pthread_create(&starts[i].thread, NULL, nbc__threads_main, &starts[i])) break;
+  }
+  started_count = i;
+  if (started_count < world->desc.size && !__atomic_exchange_n(&world->shared->failed, 1, __ATOMIC_ACQ_REL))
+    first_error = NBC_E_THREAD;
+  for (i = 0; i < started_count; i++) pthread_join(starts[i].thread, NULL);
+  NBC_FREE(starts);
+  return first_error;
+}
+
+NBC_API size_t nbc_threads_stamps(nbc_threads *world, nbc_true_stamp *stamps, size_t max) {
+  size_t count = 0;
+  nbc__threads_shared *s;
+  if (!world || !stamps || !world->desc.dma) return 0;
+  s = world->shared;
+  pthread_mutex_lock(&s->mutex);
+  while (count < max && s->stamp_first_count < s->stamp_last_count)
+    stamps[count++] = s->stamps[s->stamp_first_count++ % NBC__THREADS_STAMPS];
+  pthread_mutex_unlock(&s->mutex);
+  return count;
+}
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,1 @@
+$(eval $(call test,transport/messages,-D_GNU_SOURCE))
