@@ -794,6 +794,25 @@ extern "C" {
 /* ============================================================================================== */
 /* [STATUS] 2. Status codes, errors with text                                                     */
 /* ============================================================================================== */
+NBC_API const char *nbc_status_name(nbc_status status) {
+  switch (status) {
+#define NBC__X(name, value, text) case name: return #name;
+    NBC_STATUS_LIST(NBC__X)
+#undef NBC__X
+    case NBC_STATUS_FORCE_INT32: break;
+  }
+  return "NBC_?";
+}
+
+NBC_API const char *nbc_status_text(nbc_status status) {
+  switch (status) {
+#define NBC__X(name, value, text) case name: return text;
+    NBC_STATUS_LIST(NBC__X)
+#undef NBC__X
+    case NBC_STATUS_FORCE_INT32: break;
+  }
+  return "unknown status";
+}
 
 /* ============================================================================================== */
 /* [CLOCK] 3. Clocks                                                                              */
