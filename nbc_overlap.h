@@ -404,7 +404,9 @@ NBC_API const char *nbc_peer_name(nbc_peer peer); /* "unknown", "same_node", "ot
   X(cells_overflow, "transfers counted under 'other' because max_cells was reached")               \
   X(sections_overflow, "section begins counted under the enclosing one: max_sections, or too deep") \
   X(foreign_lost, "stamps from other threads lost because the inbox was full (case 3)")            \
-  X(cancelled, "transfers withdrawn before they ended (not counted)")
+  X(cancelled, "transfers withdrawn before they ended (not counted)")                              \
+  X(stamp_lost, "NIC stamps of unknown transfers, or older than the call history")                 \
+  X(stamp_invalid, "NIC stamps that end before they begin (ignored)")
 
 typedef enum nbc_problem {
 #define NBC__X(name, text) NBC_PROBLEM_##name,
@@ -431,6 +433,7 @@ typedef struct nbc_monitor_desc {
   size_t max_transfers;              /* active at once, per thread; 0 = 4096; rounded up likewise */
   size_t max_cells;                  /* (section, kind, class, peer) combinations; 0 = 1024 */
   size_t max_sections;               /* per thread; 0 = 64 */
+  size_t history_calls;              /* calls remembered for NIC stamps; 0 = none, no stamps taken */
   bool start_off;                    /* recorders start switched off */
 } nbc_monitor_desc;
 
@@ -485,6 +488,14 @@ NBC_API void nbc_foreign_end_at(nbc_recorder *owner, uint64_t id, int64_t t_ns);
 NBC_API void nbc_foreign_end_sized(nbc_recorder *owner, uint64_t id, uint64_t size_bytes, nbc_peer peer);
 NBC_API void nbc_foreign_end_sized_at(nbc_recorder *owner, uint64_t id, uint64_t size_bytes,
                                       nbc_peer peer, int64_t t_ns);
+
+/* The true begin and end of a transfer, from a NIC (real, RTL or model), each t_ns +- err_ns in host
+   time: exact overlap = C(end) - C(begin), an interval because of err_ns [O §2.2, §6]. May come
+   before or soon after the transfer's end event; several stamps of one id add up (fragments). Needs
+   desc.history_calls; a stamp older than the history, or of an unknown id, is counted as lost.
+   Any thread. */
+NBC_API void nbc_xfer_stamp(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns, int64_t t_end_ns,
+                            int64_t err_ns);
 
 /* Named sections of the program: nested, per thread. What begins inside counts for the innermost
    open section only; a report shows the path ("solve/halo"). The name is copied (63 characters kept).
@@ -832,7 +843,7 @@ NBC_API const char *nbc_status_text(nbc_status status) {
 #define NBC__MON_RELAXED_LOAD(p)     __atomic_load_n((p), __ATOMIC_RELAXED)
 #define NBC__MON_RELAXED_STORE(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
 
-enum { NBC__MON_BEGIN = 0, NBC__MON_END, NBC__MON_END_SIZED, NBC__MON_END_ONLY, NBC__MON_CANCEL };
+enum { NBC__MON_BEGIN = 0, NBC__MON_END, NBC__MON_END_SIZED, NBC__MON_END_ONLY, NBC__MON_CANCEL, NBC__MON_STAMP };
 
 /* One stamp of a transfer, with the owner's C at that time: all that the bounds need [O §2.2]. */
 typedef struct nbc__mon_event {
@@ -842,6 +853,11 @@ typedef struct nbc__mon_event {
   uint16_t section;
   uint8_t kind, what, peer;
 } nbc__mon_event;
+
+/* How C went on from t_ns, until the next one: what exact overlap needs. */
+typedef struct nbc__mon_turn {
+  int64_t t_ns, state;
+} nbc__mon_turn;
 
 /* Inbox for foreign stamps: bounded queue, many producers, one consumer (who holds the lock).
    turn == position: free; turn == position + 1: filled. */
@@ -870,7 +886,7 @@ typedef struct nbc__mon_section {
   nbc__mon_calls calls[NBC_KIND_COUNT];
 } nbc__mon_section;
 
-#define NBC__MON_RECENT 256 /* remembered ids of ended transfers, to tell "twice" from "unknown" */
+#define NBC__MON_RECENT 1024 /* remembered ended transfers: for late stamps, and to tell "twice" from "unknown" */
 
 struct nbc_recorder {
   /* Event path: written by the owner only. `state` is all that others need to know C(t):
@@ -887,6 +903,8 @@ struct nbc_recorder {
   uint16_t open[NBC_MAX_DEPTH];
   nbc__mon_event *ring;
   uint64_t ring_mask, ring_head, ring_tail;
+  nbc__mon_turn *history; /* NULL: no stamps are taken */
+  uint64_t history_mask, history_head;
   nbc__mon_section *sections;
   size_t section_count;
   int64_t off_ns;
@@ -905,7 +923,7 @@ struct nbc_recorder {
   nbc__mon_event *active;
   uint32_t *pool;
   size_t pool_count;
-  struct { uint64_t id; bool set; } recent[NBC__MON_RECENT];
+  struct { uint64_t id; bool set; nbc_cell *cell; } recent[NBC__MON_RECENT];
   nbc_cell *cells;
   size_t cell_count;
   uint32_t *cell_index; /* hash of (section, kind, class, peer) to cell + 1 */
@@ -1028,6 +1046,7 @@ NBC_API nbc_status nbc_monitor_create(const nbc_monitor_desc *desc, nbc_monitor 
 
 static void nbc__mon_free_recorder(nbc_recorder *r) {
   NBC_FREE(r->ring);
+  NBC_FREE(r->history);
   NBC_FREE(r->sections);
   NBC_FREE(r->inbox);
   NBC_FREE(r->keys);
@@ -1069,7 +1088,12 @@ static nbc_recorder *nbc__mon_new_recorder(nbc_monitor *m) {
   r->pool = (uint32_t *)nbc__mon_zalloc(d->max_transfers * sizeof *r->pool);
   r->cells = (nbc_cell *)nbc__mon_zalloc((d->max_cells + 1) * sizeof *r->cells);
   r->cell_index = (uint32_t *)nbc__mon_zalloc(index_count * sizeof *r->cell_index);
-  if (!r->ring || !r->sections || !r->inbox || !r->keys || !r->active || !r->pool || !r->cells ||
+  if (d->history_calls) {
+    const size_t turns = nbc__mon_pow2(2 * d->history_calls, 0);
+    r->history = (nbc__mon_turn *)nbc__mon_zalloc(turns * sizeof *r->history);
+    r->history_mask = turns - 1;
+  }
+  if ((d->history_calls && !r->history) || !r->ring || !r->sections || !r->inbox || !r->keys || !r->active || !r->pool || !r->cells ||
       !r->cell_index) {
     nbc__mon_free_recorder(r);
     return NULL;
@@ -1085,6 +1109,20 @@ static nbc_recorder *nbc__mon_new_recorder(nbc_monitor *m) {
   r->here = &r->sections[0];
   r->cell_count = 1; /* cell 0 takes what max_cells leaves no room for */
   return r;
+}
+
+static inline int64_t nbc__mon_comp_at(int64_t state, int64_t t_ns) {
+  return state & 1 ? state >> 1 : t_ns - (state >> 1);
+}
+
+/* From t_ns on, C goes by this state. */
+static inline void nbc__mon_set_state(nbc_recorder *r, int64_t t_ns, int64_t state) {
+  NBC__MON_RELAXED_STORE(&r->state, state);
+  if (!r->history) return;
+  nbc__mon_turn *turn = &r->history[r->history_head & r->history_mask];
+  NBC__MON_RELAXED_STORE(&turn->t_ns, t_ns);
+  NBC__MON_RELAXED_STORE(&turn->state, state);
+  __atomic_store_n(&r->history_head, r->history_head + 1, __ATOMIC_RELEASE);
 }
 
 NBC_API nbc_status nbc_recorder_attach(nbc_monitor *monitor, nbc_recorder **recorder) {
@@ -1104,7 +1142,7 @@ NBC_API nbc_status nbc_recorder_attach_at(nbc_monitor *m, int64_t t_ns, nbc_reco
     const int64_t comp_ns = r->state >> 1; /* detached: as in a call */
     NBC__MON_RELAXED_STORE(&r->on, !m->desc.start_off);
     NBC__MON_RELAXED_STORE(&r->last_ns, t_ns);
-    NBC__MON_RELAXED_STORE(&r->state, r->on ? (t_ns - comp_ns) * 2 : comp_ns * 2 + 1);
+    nbc__mon_set_state(r, t_ns, r->on ? (t_ns - comp_ns) * 2 : comp_ns * 2 + 1);
     NBC__MON_RELAXED_STORE(&r->attached, true);
   }
   pthread_mutex_unlock(&m->mutex);
@@ -1121,10 +1159,6 @@ static inline void nbc__mon_problem(nbc_recorder *r, nbc_problem problem) {
 
 /* Only the owner writes these; a report may read them meanwhile. */
 static inline void nbc__mon_add(int64_t *sum, int64_t value) { NBC__MON_RELAXED_STORE(sum, *sum + value); }
-
-static inline int64_t nbc__mon_comp_at(int64_t state, int64_t t_ns) {
-  return state & 1 ? state >> 1 : t_ns - (state >> 1);
-}
 
 NBC_API int64_t nbc_recorder_comp_ns(const nbc_recorder *recorder, int64_t t_ns) {
   return nbc__mon_comp_at(NBC__MON_RELAXED_LOAD(&recorder->state), t_ns);
@@ -1155,7 +1189,7 @@ NBC_API void nbc_call_enter_at(nbc_recorder *r, nbc_kind kind, int64_t t_ns) {
   r->enter_ns = t_ns;
   if (++r->call_seq_counter == 0) r->call_seq_counter = 1;
   NBC__MON_RELAXED_STORE(&r->call_seq, r->call_seq_counter);
-  NBC__MON_RELAXED_STORE(&r->state, nbc__mon_comp_at(r->state, t_ns) * 2 + 1);
+  nbc__mon_set_state(r, t_ns, nbc__mon_comp_at(r->state, t_ns) * 2 + 1);
 }
 
 NBC_API void nbc_call_exit_at(nbc_recorder *r, int64_t t_ns) {
@@ -1168,7 +1202,7 @@ NBC_API void nbc_call_exit_at(nbc_recorder *r, int64_t t_ns) {
   r->depth = 0;
   NBC__MON_RELAXED_STORE(&r->call_seq, 0);
   if (!r->on) return;
-  NBC__MON_RELAXED_STORE(&r->state, (t_ns - (r->state >> 1)) * 2);
+  nbc__mon_set_state(r, t_ns, (t_ns - (r->state >> 1)) * 2);
   const int64_t d_ns = t_ns - r->enter_ns;
   nbc__mon_calls *c = r->call;
   if (d_ns < c->min_ns || c->count == 0) NBC__MON_RELAXED_STORE(&c->min_ns, d_ns);
@@ -1297,7 +1331,7 @@ NBC_API void nbc_recorder_switch_at(nbc_recorder *r, bool on, int64_t t_ns) {
   /* C stands still while off, as it does inside a call. */
   const int64_t comp_ns = nbc__mon_comp_at(r->state, t_ns);
   NBC__MON_RELAXED_STORE(&r->on, on);
-  NBC__MON_RELAXED_STORE(&r->state, on && r->depth == 0 ? (t_ns - comp_ns) * 2 : comp_ns * 2 + 1);
+  nbc__mon_set_state(r, t_ns, on && r->depth == 0 ? (t_ns - comp_ns) * 2 : comp_ns * 2 + 1);
   r->enter_ns = t_ns; /* a call that is open now counts from here */
 }
 
@@ -1390,6 +1424,14 @@ NBC_API void nbc_foreign_end_sized(nbc_recorder *owner, uint64_t id, uint64_t si
   int64_t state;
   const int64_t t_ns = nbc__mon_foreign_now(owner, &state);
   nbc__mon_foreign(owner, NBC__MON_END_SIZED, id, size_bytes, NBC_KIND_OTHER, peer, t_ns, state);
+}
+
+NBC_API void nbc_xfer_stamp(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns, int64_t t_end_ns,
+                            int64_t err_ns) {
+  /* In line with the other events by its end; the begin travels in the place of C, err in that of
+     the size. */
+  nbc__mon_foreign(owner, NBC__MON_STAMP, id, (uint64_t)(err_ns < 0 ? -err_ns : err_ns), NBC_KIND_OTHER,
+                   NBC_PEER_UNKNOWN, t_end_ns, t_begin_ns * 2 + 1);
 }
 
 /* ---- draining: events become sums. Everything below runs under the recorder's lock. ------------ */
@@ -1511,7 +1553,7 @@ static void nbc__mon_account(nbc_recorder *r, nbc_cell *cell, const nbc__mon_eve
   t->max_overlap_ns += max_ns;
 }
 
-static void nbc__mon_finish(nbc_recorder *r, const nbc__mon_event *b, const nbc__mon_event *e) {
+static nbc_cell *nbc__mon_finish(nbc_recorder *r, const nbc__mon_event *b, const nbc__mon_event *e) {
   const nbc__mon_event *first = b ? b : e;
   uint64_t size_bytes = first->size_bytes;
   nbc_peer peer = (nbc_peer)first->peer;
@@ -1521,6 +1563,41 @@ static void nbc__mon_finish(nbc_recorder *r, const nbc__mon_event *b, const nbc_
   }
   nbc_cell *cell = nbc__mon_cell(r, first->section, (nbc_kind)first->kind, nbc__mon_class(r->monitor, size_bytes), peer);
   nbc__mon_account(r, cell, b, e, size_bytes, peer);
+  return cell;
+}
+
+/* C at a past time from the history of calls; false when the history does not reach back so far. */
+static bool nbc__mon_comp_then(const nbc_recorder *r, int64_t t_ns, int64_t *comp_ns) {
+  const uint64_t size = r->history_mask + 1, head = __atomic_load_n(&r->history_head, __ATOMIC_ACQUIRE);
+  uint64_t low = head >= size ? head - size + 1 : 0, high = head; /* the owner may be writing head - size */
+  const uint64_t oldest = low;
+  while (low < high) { /* first turn after t_ns */
+    const uint64_t mid = low + (high - low) / 2;
+    if (NBC__MON_RELAXED_LOAD(&r->history[mid & r->history_mask].t_ns) <= t_ns) low = mid + 1;
+    else high = mid;
+  }
+  if (low == oldest && (oldest > 0 || head == 0)) return false;
+  if (low == 0) low = 1, t_ns = r->history[0].t_ns; /* before the thread was known, C stood still */
+  *comp_ns = nbc__mon_comp_at(NBC__MON_RELAXED_LOAD(&r->history[(low - 1) & r->history_mask].state), t_ns);
+  __atomic_thread_fence(__ATOMIC_ACQUIRE);
+  const uint64_t now = NBC__MON_RELAXED_LOAD(&r->history_head);
+  return now < size || low - 1 > now - size; /* still there? */
+}
+
+/* Exact overlap of one stamped transfer (or fragment): C(end) - C(begin), each time +- err. */
+static void nbc__mon_stamp(nbc_recorder *r, nbc_cell *cell, int64_t b_ns, int64_t e_ns, int64_t err_ns) {
+  int64_t b_early, b_late, e_early, e_late;
+  if (e_ns < b_ns) {
+    nbc__mon_problem(r, NBC_PROBLEM_stamp_invalid);
+  } else if (!r->history || !nbc__mon_comp_then(r, b_ns - err_ns, &b_early) || !nbc__mon_comp_then(r, b_ns + err_ns, &b_late) ||
+             !nbc__mon_comp_then(r, e_ns - err_ns, &e_early) || !nbc__mon_comp_then(r, e_ns + err_ns, &e_late)) {
+    nbc__mon_problem(r, NBC_PROBLEM_stamp_lost);
+  } else {
+    cell->t.exact_count++;
+    cell->t.exact_xfer_ns += e_ns - b_ns;
+    cell->t.exact_lo_ns += e_early > b_late ? e_early - b_late : 0;
+    cell->t.exact_hi_ns += e_late - b_early;
+  }
 }
 
 static void nbc__mon_begin(nbc_recorder *r, const nbc__mon_event *e) {
@@ -1539,25 +1616,36 @@ static void nbc__mon_begin(nbc_recorder *r, const nbc__mon_event *e) {
   r->active[key->index_plus1 - 1] = *e;
 }
 
-static void nbc__mon_process(nbc_recorder *r, const nbc__mon_event *e) {
-  if (e->what == NBC__MON_BEGIN) {
-    nbc__mon_begin(r, e);
-  } else if (e->what == NBC__MON_END_ONLY) {
-    nbc__mon_finish(r, NULL, e);
-  } else {
-    nbc__mon_key *key = nbc__mon_find(r, e->id);
-    const size_t recent = nbc__mon_hash(e->id) % NBC__MON_RECENT;
-    if (!key->index_plus1) {
-      const bool twice = r->recent[recent].set && r->recent[recent].id == e->id;
-      nbc__mon_problem(r, twice ? NBC_PROBLEM_ended_twice : NBC_PROBLEM_end_unknown);
-      return;
-    }
-    if (e->what == NBC__MON_CANCEL) nbc__mon_problem(r, NBC_PROBLEM_cancelled);
-    else nbc__mon_finish(r, &r->active[key->index_plus1 - 1], e);
-    nbc__mon_remove(r, key);
-    r->recent[recent].id = e->id;
-    r->recent[recent].set = true;
+/* What refers to an earlier begin: an end, a cancel, a stamp. */
+static void nbc__mon_follow(nbc_recorder *r, const nbc__mon_event *e) {
+  nbc__mon_key *key = nbc__mon_find(r, e->id);
+  const size_t recent = nbc__mon_hash(e->id) % NBC__MON_RECENT;
+  const bool ended = !key->index_plus1 && r->recent[recent].set && r->recent[recent].id == e->id;
+  if (e->what == NBC__MON_STAMP) {
+    const nbc__mon_event *b = key->index_plus1 ? &r->active[key->index_plus1 - 1] : NULL;
+    nbc_cell *cell = b ? nbc__mon_cell(r, b->section, (nbc_kind)b->kind, nbc__mon_class(r->monitor, b->size_bytes), (nbc_peer)b->peer)
+                     : ended ? r->recent[recent].cell : NULL;
+    if (cell) nbc__mon_stamp(r, cell, e->comp_ns, e->t_ns, (int64_t)e->size_bytes);
+    else nbc__mon_problem(r, NBC_PROBLEM_stamp_lost);
+    return;
   }
+  if (!key->index_plus1) {
+    nbc__mon_problem(r, ended ? NBC_PROBLEM_ended_twice : NBC_PROBLEM_end_unknown);
+    return;
+  }
+  nbc_cell *cell = NULL;
+  if (e->what == NBC__MON_CANCEL) nbc__mon_problem(r, NBC_PROBLEM_cancelled);
+  else cell = nbc__mon_finish(r, &r->active[key->index_plus1 - 1], e);
+  nbc__mon_remove(r, key);
+  r->recent[recent].id = e->id;
+  r->recent[recent].set = true;
+  r->recent[recent].cell = cell;
+}
+
+static void nbc__mon_process(nbc_recorder *r, const nbc__mon_event *e) {
+  if (e->what == NBC__MON_BEGIN) nbc__mon_begin(r, e);
+  else if (e->what == NBC__MON_END_ONLY) nbc__mon_finish(r, NULL, e);
+  else nbc__mon_follow(r, e);
 }
 
 static void nbc__mon_lock(nbc_recorder *r) {
@@ -1601,7 +1689,7 @@ NBC_API void nbc_recorder_detach_at(nbc_recorder *r, int64_t t_ns) {
   nbc__mon_go_to_section(r, 0);
   r->depth = 0;
   NBC__MON_RELAXED_STORE(&r->call_seq, 0);
-  NBC__MON_RELAXED_STORE(&r->state, nbc__mon_comp_at(r->state, t_ns) * 2 + 1);
+  nbc__mon_set_state(r, t_ns, nbc__mon_comp_at(r->state, t_ns) * 2 + 1);
   nbc__mon_drain(r);
   pthread_mutex_lock(&r->monitor->mutex);
   NBC__MON_RELAXED_STORE(&r->attached, false);

@@ -15,6 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   nbc_monitor_desc desc;
   memset(&desc, 0, sizeof desc);
   desc.ring_events = desc.max_transfers = 16;
+  desc.history_calls = 8;
   desc.max_cells = 1 + take(&in, 1) % 8;
   desc.max_sections = 1 + take(&in, 1) % 4;
   sim s = sim_create(100, 1, desc);
@@ -26,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (t < 0) t = 0;
     if (t > last) last = t;
     const uint64_t id = take(&in, 1) % 24, bytes = what & 128 ? take(&in, 8) : take(&in, 2);
-    switch (what % 13) {
+    switch (what % 14) {
     case 0: nbc_call_enter_at(s.me, (nbc_kind)(bytes % 60), t); break;
     case 1: nbc_call_exit_at(s.me, t); break;
     case 2: nbc_xfer_begin_at(s.me, id, bytes, (nbc_kind)(bytes % 60), (nbc_peer)(bytes % 5), t); break;
@@ -39,6 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     case 9: nbc_section_begin_at(s.me, names[bytes % 4], t); break;
     case 10: nbc_section_end_at(s.me, bytes & 4 ? names[bytes % 4] : NULL, t); break;
     case 11: nbc_recorder_switch_at(s.me, bytes & 1, t); break;
+    case 12: nbc_xfer_stamp(s.me, id, t, t + (int16_t)bytes, (int64_t)(bytes >> 48 & 1023)); break;
     default:
       nbc_recorder_detach_at(s.me, t);
       if (nbc_recorder_attach_at(s.monitor, last, &s.me) != NBC_OK) abort();

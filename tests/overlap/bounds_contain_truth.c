@@ -88,6 +88,84 @@ static void run(int n, int steps) {
   sim_destroy(&s);
 }
 
+/* The same with stamps of the true interval, off by at most err: exact interval contains the truth,
+   and without error it is the truth. */
+static void stamps(int64_t err_ns) {
+  nbc_monitor_desc desc;
+  memset(&desc, 0, sizeof desc);
+  desc.history_calls = 64;
+  sim s = sim_create(300, 1, desc);
+  static world w;
+  memset(&w, 0, sizeof w);
+  int64_t truth = 0, wide = 0;
+  uint64_t count = 0;
+  for (uint64_t id = 0; id < 40; id++) {
+    const uint64_t bytes = test_below(6000);
+    compute(&w, 1 + (int64_t)test_below(300));
+    nbc_call_enter_at(s.me, NBC_KIND_ISEND, w.t_ns);
+    nbc_xfer_begin_at(s.me, id, bytes, NBC_KIND_ISEND, NBC_PEER_SAME_NODE, w.t_ns);
+    const int64_t begin = w.t_ns + (int64_t)test_below(2000), end = begin + 300 + (int64_t)bytes;
+    w.t_ns += 50;
+    nbc_call_exit_at(s.me, w.t_ns);
+    while (w.t_ns < end + err_ns) {
+      compute(&w, 1 + (int64_t)test_below(2500));
+      nbc_call_enter_at(s.me, NBC_KIND_TEST, w.t_ns);
+      w.t_ns += (int64_t)test_below(800);
+      nbc_call_exit_at(s.me, w.t_ns);
+    }
+    compute(&w, 10);
+    nbc_call_enter_at(s.me, NBC_KIND_WAIT, w.t_ns);
+    const int64_t off_b = err_ns ? (int64_t)test_below(2 * (uint64_t)err_ns) - err_ns : 0;
+    const int64_t off_e = err_ns ? (int64_t)test_below(2 * (uint64_t)err_ns) - err_ns : 0;
+    const bool early = test_below(2), inverted = end + off_e < begin + off_b;
+    if (early) nbc_xfer_stamp(s.me, id, begin + off_b, end + off_e, err_ns);
+    nbc_xfer_end_at(s.me, id, w.t_ns);
+    if (!early) nbc_xfer_stamp(s.me, id, begin + off_b, end + off_e, err_ns);
+    nbc_call_exit_at(s.me, w.t_ns);
+    CHECK(!inverted);
+    nbc__mon_drain(s.me);
+    truth += true_overlap(&w, begin, end);
+    wide += 4 * err_ns;
+    count++;
+    if (w.comp_count > 500) w.comp_count = 0; /* old intervals do not matter any more */
+  }
+  nbc_report *r = sim_report(&s, w.t_ns);
+  CHECK(r->total.exact_count == count);
+  CHECK(r->total.exact_lo_ns <= truth && truth <= r->total.exact_hi_ns);
+  CHECK(r->total.exact_hi_ns - r->total.exact_lo_ns <= wide);
+  if (err_ns == 0) CHECK(r->total.exact_lo_ns == truth && r->total.exact_hi_ns == truth);
+  CHECK(r->total.min_overlap_ns <= r->total.exact_lo_ns + wide && r->total.exact_hi_ns <= r->total.max_overlap_ns + wide);
+  nbc_report_free(r);
+  sim_destroy(&s);
+}
+static void exact_overlap_is_the_truth_when_stamps_are_exact(void) {
+  for (int i = 0; i < 300 && !test_bad; i++) stamps(0);
+}
+static void exact_interval_contains_truth_within_the_error_of_stamps(void) {
+  for (int i = 0; i < 300 && !test_bad; i++) stamps(1 + (int64_t)test_below(100));
+}
+static void stamps_that_cannot_be_used_are_counted(void) {
+  nbc_monitor_desc desc;
+  memset(&desc, 0, sizeof desc);
+  desc.history_calls = 8;
+  sim s = sim_create(10, 1, desc);
+  nbc_xfer_stamp(s.me, 99, 10, 20, 0); /* unknown */
+  nbc_xfer_begin_at(s.me, 1, 10, NBC_KIND_ISEND, NBC_PEER_SAME_NODE, 100);
+  for (int i = 0; i < 40; i++) {
+    nbc_call_enter_at(s.me, NBC_KIND_TEST, 1000 + 10 * i);
+    nbc_call_exit_at(s.me, 1005 + 10 * i);
+  }
+  nbc_xfer_end_at(s.me, 1, 2000);
+  nbc_xfer_stamp(s.me, 1, 150, 180, 0);   /* older than the history */
+  nbc_xfer_stamp(s.me, 1, 1900, 1890, 0); /* inverted */
+  nbc_xfer_stamp(s.me, 1, 1900, 1950, 0); /* good */
+  nbc_report *r = sim_report(&s, 2000);
+  CHECK(r->problems[NBC_PROBLEM_stamp_lost] == 2 && r->problems[NBC_PROBLEM_stamp_invalid] == 1);
+  CHECK(r->total.exact_count == 1 && r->total.exact_lo_ns == 50 && r->total.exact_hi_ns == 50);
+  nbc_report_free(r);
+  sim_destroy(&s);
+}
+
 static void each_transfer_alone(void) {
   for (int i = 0; i < 3000 && !test_bad; i++) run(1, 1 + (int)test_below(12));
 }
@@ -99,5 +177,8 @@ int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(each_transfer_alone);
   RUN(sums_of_many_transfers);
+  RUN(exact_overlap_is_the_truth_when_stamps_are_exact);
+  RUN(exact_interval_contains_truth_within_the_error_of_stamps);
+  RUN(stamps_that_cannot_be_used_are_counted);
   return TEST_END();
 }
