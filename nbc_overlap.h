@@ -2471,18 +2471,17 @@ static bool nbc__json_accept(nbc__json *j, char c) {
   return true;
 }
 static bool nbc__json_word(nbc__json *j, const char *word) {
-  const size_t n = strlen(word);
-  if ((size_t)(j->end - j->at) < n || memcmp(j->at, word, n) != 0) return false;
-  j->at += n;
-  return true;
+  const size_t n = strlen(word), left = (size_t)(j->end - j->at);
+  if (memcmp(j->at, word, n < left ? n : left) != 0) return false;
+  j->at += n < left ? n : left;
+  return n <= left;
 }
 
 /* ---- strings */
 static int nbc__json_hex4(nbc__json *j) { /* -1: not four hexadecimal digits */
   int value = 0;
-  if (j->end - j->at < 4) return -1;
   for (int i = 0; i < 4; i++) {
-    const char c = *j->at++;
+    const char c = j->at < j->end ? *j->at++ : 0;
     const int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
     if (digit < 0) return -1;
     value = value * 16 + digit;
@@ -2578,11 +2577,11 @@ static bool nbc__json_number(nbc__json *j, char *text, size_t size, bool *intege
     good = p > digits;
     *integer = false;
   }
+  j->at = p;
   if (!good) return nbc__json_fail(j, "a number was expected");
   if ((size_t)(p - start) >= size) return nbc__json_fail(j, "number with too many digits");
   memcpy(text, start, (size_t)(p - start));
   text[p - start] = 0;
-  j->at = p;
   return true;
 }
 
@@ -2893,11 +2892,8 @@ static bool nbc__json_note(nbc__json *j, long index, void *target) {
 static bool nbc__json_edge(nbc__json *j, long index, void *target) {
   nbc_report *r = (nbc_report *)target;
   if (index >= NBC_MAX_CLASSES - 1) return nbc__json_fail(j, "too many size classes");
-  if (!nbc__json_count(j, &r->class_edges_bytes[index])) return false;
-  if (index > 0 && r->class_edges_bytes[index] <= r->class_edges_bytes[index - 1])
-    return nbc__json_fail_at(j, j->line, NBC_E_PARSE, "size classes must ascend");
   r->class_edge_count = (size_t)index + 1;
-  return true;
+  return nbc__json_count(j, &r->class_edges_bytes[index]);
 }
 
 static bool nbc__json_source(nbc__json *j, void *target) {
@@ -2926,7 +2922,14 @@ static bool nbc__json_clock(nbc__json *j, void *target) {
       {"read_cost_ns", NBC__JSON_DOUBLE, false, offsetof(nbc_report, clock_read_cost_ns), NULL}};
   return nbc__json_object(j, fields, NBC__JSON_LENGTH(fields), target);
 }
-static bool nbc__json_edges(nbc__json *j, void *target) { return nbc__json_array(j, nbc__json_edge, target); }
+static bool nbc__json_edges(nbc__json *j, void *target) {
+  const nbc_report *r = (const nbc_report *)target;
+  if (!nbc__json_array(j, nbc__json_edge, target)) return false;
+  for (size_t i = 1; i < r->class_edge_count; i++)
+    if (r->class_edges_bytes[i] <= r->class_edges_bytes[i - 1])
+      return nbc__json_fail_at(j, j->line, NBC_E_PARSE, "size classes must ascend");
+  return true;
+}
 static bool nbc__json_total(nbc__json *j, void *target) {
   static const nbc__json_field fields[] = {NBC__JSON_TOTALS(nbc_report, total.)};
   return nbc__json_object(j, fields, NBC__JSON_LENGTH(fields), target) &&

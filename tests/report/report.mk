@@ -1,0 +1,2 @@
+$(eval $(call test,report/json_reader))
+$(eval $(call test,report/diff_names_what_moved))
