@@ -82,6 +82,7 @@ CHECK_$(firstword $(subst /, ,$1)) += tests/$1.sh
 endef
 
 # ---- rooms ----------------------------------------------------------------------------------------
+$(eval $(call example,01_see_overlap))
 include $(wildcard tests/*/*.mk)
 -include rtl/rtl.mk hw/hw.mk
 

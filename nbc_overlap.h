@@ -2164,7 +2164,11 @@ static nbc_status nbc__rep_breakdown(const nbc_report *r, int by, const char *ti
     nbc__rep_add_totals(&rows[keys[by]].t, &c->t);
   }
   qsort(rows, sizes[by], sizeof *rows, nbc__rep_row_order);
-  fprintf(out, "\n%-30s %9s %9s %9s  %-16s  %9s\n", title, "transfers", "volume", "time", "hidden, at least", "not hidden");
+  if (by == 3 && rows[0].t.count == r->total.count) { /* one kind of peer: nothing to tell apart */
+    NBC_FREE(rows);
+    return NBC_OK;
+  }
+  fprintf(out, "\n%-30s %9s %9s %9s  %16s  %9s\n", title, "transfers", "volume", "time", "hidden min..max", "not hidden");
   for (size_t i = 0; i < sizes[by]; i++) {
     const int k = rows[i].key;
     if (!rows[i].t.count) continue;
