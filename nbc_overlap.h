@@ -155,7 +155,7 @@ typedef struct nbc_clock_desc {
   int64_t calibrate_ns;          /* how long to compare counter and RAW; 0 = 10 ms */
   int64_t (*now_ns)(void *user); /* NBC_CLOCK_USER only */
   void *user;
-  bool trust_counter; /* do not test the counter across cores (saves about 1 ms per core) */
+  bool trust_counter; /* do not test the counter across cores */
 } nbc_clock_desc;
 
 /* Filled by nbc_clock_create, owned by the caller, may be copied; treat the fields as read-only.
@@ -164,13 +164,16 @@ typedef struct nbc_clock {
   nbc_clock_source source;
   uint64_t base_ticks, mult;
   int64_t base_ns;
-  double hz;              /* counter frequency against RAW */
-  double rate_err_ppm;    /* bound on the error of hz: width of the two bracketed readings / time */
-  double resolution_ns;   /* smallest step seen between readings */
-  double read_cost_ns;    /* median cost of one reading */
-  int cpus_checked_count; /* cores visited by the monotonicity test, 0 when not run */
-  int64_t max_backstep_ns; /* largest step back seen across cores; 0 = monotonic */
-  bool invariant;         /* the processor promises a constant rate in all power states */
+  double hz;               /* counter frequency against RAW */
+  double rate_err_ppm;     /* bound on the error of hz: width of the two bracketed readings / time */
+  int64_t t_fit_ns;        /* calibrated from base_ns to here ... */
+  int64_t fit_err_ns;      /* ... where host time is within this of RAW; outside: nbc_clock_err_ns */
+  int64_t base_err_ns;     /* half width of the bracketed reading at base_ns */
+  double resolution_ns;    /* smallest step seen between readings; 0 for USER (not read at creation) */
+  double read_cost_ns;     /* median cost of one reading of the source; 0 for USER */
+  int cpus_checked_count;  /* cores visited by the monotonicity test, 0 when not run */
+  int64_t max_backstep_ns; /* step back seen across cores; 0 = monotonic */
+  bool invariant;          /* the processor promises a constant rate in all power states */
   char why[96];           /* why this source was taken or another refused */
   int64_t (*user_now_ns)(void *user);
   void *user;
@@ -180,17 +183,20 @@ typedef struct nbc_clock {
    in   desc   NULL or zeroed: automatic; an explicit source that is unusable is an error
    out  clock
    ret  NBC_OK | NBC_E_INVAL (USER without now_ns) | NBC_E_CLOCK (source not usable; clock->why says)
-   cost calibrate_ns plus about 1 ms per core; uses sched_setaffinity for the test, then restores it */
+   cost calibrate_ns plus the test across the cores this thread may use (0.1 ms per core, at most
+        0.1 s); it moves the calling thread with sched_setaffinity and then restores its mask */
 NBC_API nbc_status nbc_clock_create(const nbc_clock_desc *desc, nbc_clock *clock);
 /* Now, in host time. Any thread. Cost: clock->read_cost_ns. */
 NBC_API int64_t nbc_clock_now_ns(const nbc_clock *clock);
 /* Raw reading and its conversion; ticks are nanoseconds for RAW and USER sources. Any thread. */
 NBC_API uint64_t nbc_clock_ticks(const nbc_clock *clock);
 NBC_API int64_t nbc_clock_ticks_to_ns(const nbc_clock *clock, uint64_t ticks);
-/* Bound on |host time - CLOCK_MONOTONIC_RAW| at time t_ns: grows with the distance to calibration. */
+/* Bound on |host time - CLOCK_MONOTONIC_RAW| at time t_ns: grows with the distance to calibration.
+   Guaranteed while the counter's rate is constant, which nbc_clock_recalibrate checks; 0 for RAW
+   and USER. */
 NBC_API int64_t nbc_clock_err_ns(const nbc_clock *clock, int64_t t_ns);
-/* Compares counter and RAW again over all the time since creation: rate_err_ppm shrinks. Not to be
-   called while other threads read this clock. ret NBC_OK | NBC_E_CLOCK (the two disagree by more
+/* Compares counter and RAW again over all the time since creation: rate_err_ppm shrinks, and times
+   may shift by at most the old bound. Not to be called while other threads read this clock. ret NBC_OK | NBC_E_CLOCK (the two disagree by more
    than their bounds: the counter is not invariant; clock->why says) */
 NBC_API nbc_status nbc_clock_recalibrate(nbc_clock *clock);
 /* "tsc", "cntvct", "raw", "user". */
@@ -211,7 +217,7 @@ typedef struct nbc_summary {
 
 /* Sorts values in place and summarises. confidence_ratio 0 = 0.95. Quantiles interpolate linearly
    between order statistics; the interval uses order statistics l, n+1-l with binomial coverage.
-   ret NBC_OK | NBC_E_INVAL (count 0, NaN) */
+   ret NBC_OK | NBC_E_INVAL (count 0, NaN or infinite values, confidence not in 0..1) */
 NBC_API nbc_status nbc_summarize(double *values, size_t count, double confidence_ratio, nbc_summary *out);
 /* Quantile q (0..1) of ascending values. count >= 1. */
 NBC_API double nbc_quantile(const double *sorted, size_t count, double q);
@@ -252,7 +258,15 @@ typedef enum nbc_diagnosis {
 
 /* ret NBC_OK | NBC_E_INVAL (a reference is not positive, a time is negative or NaN) */
 NBC_API nbc_status nbc_metrics_compute(const nbc_overlap_times *times, nbc_metrics *out);
-/* The diagnosis [R §4.1.4] and, in text (may be NULL), one sentence with the numbers that led to it. */
+/* The diagnosis [R §4.1.3] and, in text (may be NULL), one sentence with the numbers that led to it.
+   With e = ref_err_ratio, h = min(1, comp_ref / comm_ref) the share that computation can hide at best,
+   hidden = (1 - comm_ratio) / h, and slowed = slowdown_ratio > 1 + 2e; the first that applies:
+     measured < (1 - e) max(comp_ref, comm_ref)  REFERENCE_IMPRECISE
+     h < 2e                                      TOO_LITTLE_COMPUTATION
+     hidden <= 0.2                               CONTENTION when slowed, else NO_PROGRESSION
+     hidden < 0.8                                PARTIAL
+     slowed                                      CORE_STOLEN
+     h < 1 - e                                   TOO_LITTLE_COMPUTATION, else FINE */
 NBC_API nbc_diagnosis nbc_diagnose(const nbc_overlap_times *times, const nbc_metrics *metrics,
                                    char *text, size_t text_bytes);
 NBC_API const char *nbc_diagnosis_text(nbc_diagnosis diagnosis);
@@ -260,9 +274,10 @@ NBC_API const char *nbc_diagnosis_text(nbc_diagnosis diagnosis);
 /* ============================================================================================== */
 /* [TABLE] 5. Transfer-time tables: how long a message of n bytes takes                           */
 /* ============================================================================================== */
-/* File format: one "bytes seconds" per line, sizes ascending, '#' starts a comment. Between two
-   sizes the time is interpolated linearly; below the first size it is the first time; above the
-   last it grows with the slope of the last two points (with one point: in proportion). */
+/* File format: one "bytes seconds" per line, sizes ascending, '#' starts a comment; LF or CR LF ends
+   every line, also the last (without it the file is taken for cut off). Between two sizes the time
+   is interpolated linearly; below the first size it is the first time; above the last it grows with
+   the slope of the last two points, if that is positive (with one point: in proportion). */
 #define NBC_TABLE_MAX_POINTS 1024
 
 typedef struct nbc_table nbc_table; /* immutable after creation: any number of threads may read */
@@ -279,7 +294,9 @@ NBC_API nbc_status nbc_table_read(const char *path, nbc_table **table, nbc_error
 /* Writes the file format above, comment (may be NULL) first. ret NBC_OK | NBC_E_IO */
 NBC_API nbc_status nbc_table_write(const nbc_table *table, const char *path, const char *comment,
                                    nbc_error *err);
-/* A model instead of a measurement: latency_ns + bytes / bytes_per_s, named as such in reports. */
+/* A model instead of a measurement: latency_ns + bytes / bytes_per_s, named as such in reports
+   (name NULL: "model: ..."). ret NBC_OK | NBC_E_INVAL (latency not in 0..1 hour, less than 300
+   bytes/s) | NBC_E_NOMEM */
 NBC_API nbc_status nbc_table_create_linear(double latency_ns, double bytes_per_s, const char *name,
                                            nbc_table **table);
 /* Transfer time of n bytes. Any thread; O(1): one lookup by the highest bit, then a bounded search. */
@@ -773,9 +790,13 @@ NBC_API size_t nbc_threads_stamps(nbc_threads *world, nbc_true_stamp *stamps, si
 /* [CONFIG] 1. Options                                                                            */
 /* ============================================================================================== */
 #include <errno.h>
+#if defined(__x86_64__) && defined(__GNUC__)
+#  include <cpuid.h>
+#endif
 #include <math.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -825,17 +846,830 @@ NBC_API const char *nbc_status_text(nbc_status status) {
   return "unknown status";
 }
 
+/* Fills err (may be NULL) and returns status. */
+#ifdef __GNUC__
+__attribute__((format(printf, 4, 5)))
+#endif
+static nbc_status nbc__status_fail(nbc_error *err, nbc_status status, int line, const char *format, ...) {
+  va_list args;
+  if (!err) return status;
+  err->status = status;
+  err->line = line;
+  va_start(args, format);
+  vsnprintf(err->text, sizeof err->text, format, args);
+  va_end(args);
+  return status;
+}
+
 /* ============================================================================================== */
 /* [CLOCK] 3. Clocks                                                                              */
 /* ============================================================================================== */
+/* Everything below reaches the machine through a probe, so that tests can hand in a counter that
+   steps back, changes its rate or differs between cores, and see it found. */
+typedef struct nbc__clock_probe {
+  nbc_clock_source source; /* of the counter; NBC_CLOCK_AUTO = this processor has none that we know */
+  bool invariant;          /* as the processor says */
+  bool refused;            /* the kernel does not trust the counter */
+  int64_t tick_ns;         /* one counter step, rounded up */
+  uint64_t (*ticks)(void *user);
+  int64_t (*raw_ns)(void *user); /* < 0: not available */
+  void (*wait)(void *user, int64_t d_ns);
+  bool (*visit)(void *user, int index); /* go to the index-th allowed core; false = no such; -1: back home */
+  void *user;
+} nbc__clock_probe;
+
+/* CLOCK_MONOTONIC_RAW was in [lo_ns, hi_ns] when the counter changed to `ticks`. */
+typedef struct nbc__clock_bracket {
+  uint64_t ticks;
+  int64_t lo_ns, hi_ns;
+} nbc__clock_bracket;
+
+/* NBC__CLOCK_COUNTER: the source that nbc__clock_counter reads; AUTO when there is none. The plain
+   reading may move a few ns against neighbouring instructions, the ordered one may not. */
+#if defined(__x86_64__) && defined(__GNUC__)
+#  define NBC__CLOCK_COUNTER NBC_CLOCK_TSC
+static inline uint64_t nbc__clock_counter(void) {
+  uint32_t lo, hi;
+  __asm__ volatile("rdtsc" : "=a"(lo), "=d"(hi));
+  return (uint64_t)hi << 32 | lo;
+}
+static inline uint64_t nbc__clock_counter_ordered(void) {
+  uint32_t lo, hi;
+  __asm__ volatile("lfence\n\trdtsc\n\tlfence" : "=a"(lo), "=d"(hi) : : "memory");
+  return (uint64_t)hi << 32 | lo;
+}
+#elif defined(__aarch64__) && defined(__GNUC__)
+#  define NBC__CLOCK_COUNTER NBC_CLOCK_CNTVCT
+static inline uint64_t nbc__clock_counter(void) {
+  uint64_t ticks;
+  __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+  return ticks;
+}
+static inline uint64_t nbc__clock_counter_ordered(void) {
+  uint64_t ticks;
+  __asm__ volatile("isb\n\tmrs %0, cntvct_el0\n\tisb" : "=r"(ticks) : : "memory");
+  return ticks;
+}
+#else
+#  define NBC__CLOCK_COUNTER NBC_CLOCK_AUTO
+static inline uint64_t nbc__clock_counter(void) { return 0; }
+static inline uint64_t nbc__clock_counter_ordered(void) { return 0; }
+#endif
+
+/* d * mult / 2^32, rounded down, also for d < 0. */
+static inline int64_t nbc__clock_scale(uint64_t d_ticks, uint64_t mult) {
+#ifdef __SIZEOF_INT128__
+  __extension__ typedef __int128 wide;
+  return (int64_t)(((wide)(int64_t)d_ticks * (int64_t)mult) >> 32);
+#else /* no counter source here, so mult is 2^32 */
+  (void)mult;
+  return (int64_t)d_ticks;
+#endif
+}
+
+static int64_t nbc__clock_raw_ns(void *user) {
+  struct timespec t;
+  (void)user;
+  return clock_gettime(CLOCK_MONOTONIC_RAW, &t) == 0 ? (int64_t)t.tv_sec * 1000000000 + t.tv_nsec : -1;
+}
+
+static uint64_t nbc__clock_slow_ticks(const nbc_clock *clock) {
+  return (uint64_t)(clock->source == NBC_CLOCK_USER ? clock->user_now_ns(clock->user) : nbc__clock_raw_ns(NULL));
+}
+
+NBC_API uint64_t nbc_clock_ticks(const nbc_clock *clock) {
+  return clock->source == NBC__CLOCK_COUNTER ? nbc__clock_counter() : nbc__clock_slow_ticks(clock);
+}
+
+NBC_API int64_t nbc_clock_ticks_to_ns(const nbc_clock *clock, uint64_t ticks) {
+  return clock->base_ns + nbc__clock_scale(ticks - clock->base_ticks, clock->mult);
+}
+
+NBC_API int64_t nbc_clock_now_ns(const nbc_clock *clock) {
+  if (clock->source != NBC__CLOCK_COUNTER) return (int64_t)nbc__clock_slow_ticks(clock);
+  return clock->base_ns + nbc__clock_scale(nbc__clock_counter() - clock->base_ticks, clock->mult);
+}
+
+NBC_API int64_t nbc_clock_err_ns(const nbc_clock *clock, int64_t t_ns) {
+  double outside_ns = 0;
+  if (clock->source == NBC_CLOCK_RAW || clock->source == NBC_CLOCK_USER) return 0;
+  if (t_ns < clock->base_ns) outside_ns = (double)clock->base_ns - (double)t_ns;
+  if (t_ns > clock->t_fit_ns) outside_ns = (double)t_ns - (double)clock->t_fit_ns;
+  return clock->fit_err_ns + (int64_t)ceil(outside_ns * clock->rate_err_ppm * 1e-6);
+}
+
+NBC_API const char *nbc_clock_source_name(nbc_clock_source source) {
+  switch (source) {
+    case NBC_CLOCK_AUTO: return "auto";
+    case NBC_CLOCK_TSC: return "tsc";
+    case NBC_CLOCK_CNTVCT: return "cntvct";
+    case NBC_CLOCK_RAW: return "raw";
+    case NBC_CLOCK_USER: return "user";
+  }
+  return "?";
+}
+
+NBC_API void nbc_spin_ns(const nbc_clock *clock, int64_t d_ns) {
+  const int64_t start_ns = nbc_clock_now_ns(clock);
+  while (nbc_clock_now_ns(clock) - start_ns < d_ns) {
+  }
+}
+
+/* ---- the real probe --------------------------------------------------------------------------- */
+typedef struct nbc__clock_cores { /* the cores this thread may run on */
+  cpu_set_t allowed;
+  bool known;
+} nbc__clock_cores;
+
+static uint64_t nbc__clock_real_ticks(void *user) {
+  (void)user;
+  return nbc__clock_counter_ordered();
+}
+
+static void nbc__clock_real_wait(void *user, int64_t d_ns) {
+  const struct timespec t = {(time_t)(d_ns / 1000000000), (long)(d_ns % 1000000000)};
+  (void)user;
+  nanosleep(&t, NULL); /* a signal may end it early: the caller looks at the clock */
+}
+
+static bool nbc__clock_real_visit(void *user, int index) {
+  nbc__clock_cores *cores = (nbc__clock_cores *)user;
+  cpu_set_t one;
+  if (!cores->known) return false;
+  if (index < 0) return sched_setaffinity(0, sizeof cores->allowed, &cores->allowed) == 0;
+  for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+    if (!CPU_ISSET(cpu, &cores->allowed) || index-- > 0) continue;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    return sched_setaffinity(0, sizeof one, &one) == 0;
+  }
+  return false;
+}
+
+/* The kernel drops the TSC from its list of clock sources when it has seen it misbehave. Not
+   readable (no sysfs) counts as no objection. */
+static bool nbc__clock_kernel_refuses(const char *path, const char *wanted) {
+  char list[256];
+  FILE *file = fopen(path, "r");
+  if (!file) return false;
+  const size_t length = fread(list, 1, sizeof list - 1, file);
+  fclose(file);
+  list[length] = 0;
+  return length > 0 && !strstr(list, wanted);
+}
+
+static nbc__clock_probe nbc__clock_real_probe(nbc__clock_cores *cores) {
+  nbc__clock_probe p;
+  memset(&p, 0, sizeof p);
+  p.source = NBC__CLOCK_COUNTER;
+  p.tick_ns = 1;
+#if defined(__x86_64__) && defined(__GNUC__)
+  unsigned a, b, c, d; /* Intel SDM 17.17.1, AMD APM 3 E.4.6: leaf 80000007h, EDX bit 8 */
+  p.invariant = __get_cpuid(0x80000007u, &a, &b, &c, &d) && (d >> 8 & 1);
+  p.refused = nbc__clock_kernel_refuses("/sys/devices/system/clocksource/clocksource0/available_clocksource", "tsc");
+#elif defined(__aarch64__) && defined(__GNUC__)
+  uint64_t hz; /* Arm ARM D12: the generic timer counts at this rate in every power state */
+  __asm__ volatile("mrs %0, cntfrq_el0" : "=r"(hz));
+  p.invariant = hz > 0;
+  p.tick_ns = hz > 0 ? (int64_t)(1000000000 / hz + 1) : 1;
+#endif
+  p.ticks = nbc__clock_real_ticks;
+  p.raw_ns = nbc__clock_raw_ns;
+  p.wait = nbc__clock_real_wait;
+  p.visit = nbc__clock_real_visit;
+  p.user = cores;
+  CPU_ZERO(&cores->allowed);
+  cores->known = sched_getaffinity(0, sizeof cores->allowed, &cores->allowed) == 0;
+  return p;
+}
+
+/* ---- calibration ------------------------------------------------------------------------------ */
+static nbc_status nbc__clock_refuse(nbc_clock *clock, const char *format, long long a, long long b) {
+  char text[sizeof clock->why];
+  snprintf(text, sizeof text, format, a, b);
+  memcpy(clock->why, text, sizeof text);
+  return NBC_E_CLOCK;
+}
+
+/* RAW, counter, RAW, counter, ... RAW: keeps the narrowest bracket. Interruptions make brackets
+   wide, never wrong. */
+static nbc_status nbc__clock_take(const nbc__clock_probe *p, int tries, nbc__clock_bracket *out, nbc_clock *clock) {
+  int64_t before_ns = p->raw_ns(p->user), narrowest_ns = INT64_MAX;
+  uint64_t last = 0;
+  if (before_ns < 0) return nbc__clock_refuse(clock, "CLOCK_MONOTONIC_RAW cannot be read", 0, 0);
+  for (int i = 0; i < tries; i++) {
+    const uint64_t ticks = p->ticks(p->user);
+    const int64_t after_ns = p->raw_ns(p->user);
+    if (after_ns < before_ns)
+      return nbc__clock_refuse(clock, "CLOCK_MONOTONIC_RAW stepped back by %lld ns", (long long)(before_ns - after_ns), 0);
+    if (i > 0 && (int64_t)(ticks - last) < 0)
+      return nbc__clock_refuse(clock, "counter stepped back by %lld ticks", (long long)(last - ticks), 0);
+    if (after_ns - before_ns < narrowest_ns) {
+      narrowest_ns = after_ns - before_ns;
+      out->ticks = ticks;
+      out->lo_ns = before_ns - p->tick_ns; /* the counter changed to `ticks` up to one step earlier */
+      out->hi_ns = after_ns + 1;           /* RAW is cut off to whole ns */
+    }
+    last = ticks;
+    before_ns = after_ns;
+  }
+  return NBC_OK;
+}
+
+/* Host time = the line through the middles of two brackets. If the rate is constant, RAW - host time
+   is linear and lies within half a bracket at both: between them within the wider half, outside it
+   grows at most by (half + half) / distance. */
+static bool nbc__clock_fit(nbc_clock *clock, uint64_t base_ticks, int64_t base_ns, int64_t base_err_ns,
+                           const nbc__clock_bracket *last, int64_t tick_ns) {
+  const int64_t last_ns = last->lo_ns + (last->hi_ns - last->lo_ns) / 2;
+  const int64_t last_err_ns = (last->hi_ns - last->lo_ns + 1) / 2;
+  const double d_ticks = (double)(int64_t)(last->ticks - base_ticks), d_ns = (double)(last_ns - base_ns);
+  if (!(d_ticks > 0) || !(d_ns > 0) || !(d_ns / d_ticks < 1e6)) return false;
+  const double mult = d_ns / d_ticks * 4294967296.0;
+  clock->base_ticks = base_ticks;
+  clock->base_ns = base_ns;
+  clock->base_err_ns = base_err_ns;
+  clock->mult = (uint64_t)(mult + 0.5);
+  clock->hz = d_ticks / d_ns * 1e9;
+  clock->rate_err_ppm = (double)(base_err_ns + last_err_ns + 1) / d_ns * 1e6 + 0.5e6 / mult;
+  clock->t_fit_ns = last_ns;
+  /* between two counter steps time goes on; the conversion rounds down */
+  clock->fit_err_ns = (base_err_ns > last_err_ns ? base_err_ns : last_err_ns) + tick_ns + 1;
+  return true;
+}
+
+/* By how much a bracket contradicts the clock: 0 = it does not. */
+static int64_t nbc__clock_contradiction_ns(const nbc_clock *clock, const nbc__clock_bracket *b) {
+  const int64_t t_ns = nbc_clock_ticks_to_ns(clock, b->ticks), err_ns = nbc_clock_err_ns(clock, t_ns);
+  if (t_ns + err_ns < b->lo_ns) return b->lo_ns - t_ns - err_ns;
+  if (t_ns - err_ns > b->hi_ns) return t_ns - err_ns - b->hi_ns;
+  return 0;
+}
+
+enum { NBC__CLOCK_STAGES = 4, NBC__CLOCK_TRIES = 100, NBC__CLOCK_CORE_ROUNDS = 3, NBC__CLOCK_CORES_NS = 100000000 };
+
+/* Half of the time the core computes and half of it sleeps: a counter that follows the power state
+   then contradicts the line. */
+static nbc_status nbc__clock_calibrate(nbc_clock *clock, const nbc__clock_probe *p, int64_t calibrate_ns) {
+  nbc__clock_bracket seen[NBC__CLOCK_STAGES + 1];
+  nbc_status status = nbc__clock_take(p, NBC__CLOCK_TRIES, &seen[0], clock);
+  if (status != NBC_OK) return status;
+  for (int i = 1; i <= NBC__CLOCK_STAGES; i++) {
+    const int64_t end_ns = seen[0].hi_ns + calibrate_ns * i / NBC__CLOCK_STAGES;
+    for (int64_t now_ns; (now_ns = p->raw_ns(p->user)) < end_ns;) {
+      if (now_ns < 0) return nbc__clock_refuse(clock, "CLOCK_MONOTONIC_RAW cannot be read", 0, 0);
+      if (i % 2 == 0) p->wait(p->user, end_ns - now_ns);
+    }
+    status = nbc__clock_take(p, NBC__CLOCK_TRIES, &seen[i], clock);
+    if (status != NBC_OK) return status;
+    if ((int64_t)(seen[i].ticks - seen[i - 1].ticks) < 0)
+      return nbc__clock_refuse(clock, "counter stepped back by %lld ticks", (long long)(seen[i - 1].ticks - seen[i].ticks), 0);
+  }
+  if (!nbc__clock_fit(clock, seen[0].ticks, seen[0].lo_ns + (seen[0].hi_ns - seen[0].lo_ns) / 2,
+                      (seen[0].hi_ns - seen[0].lo_ns + 1) / 2, &seen[NBC__CLOCK_STAGES], p->tick_ns))
+    return nbc__clock_refuse(clock, "counter does not move", 0, 0);
+  for (int i = 1; i < NBC__CLOCK_STAGES; i++) {
+    const int64_t off_ns = nbc__clock_contradiction_ns(clock, &seen[i]);
+    if (off_ns > 0)
+      return nbc__clock_refuse(clock, "counter's rate is not constant: %lld ns beyond the bound", (long long)off_ns, 0);
+  }
+  return NBC_OK;
+}
+
+/* Goes round the cores this thread may use. Two ways to see that a core's counter differs: it is
+   earlier than what another core said before (sees offsets longer than the move takes), and it
+   contradicts RAW (sees smaller ones, where RAW does not stand on the same counter). */
+static nbc_status nbc__clock_check_cores(nbc_clock *clock, const nbc__clock_probe *p) {
+  nbc_status status = NBC_OK;
+  uint64_t last = p->ticks(p->user);
+  const int64_t start_ns = p->raw_ns(p->user);
+  int count = 0;
+  bool late = false; /* many cores, or busy ones that make us wait */
+  for (int round = 0; round < NBC__CLOCK_CORE_ROUNDS && status == NBC_OK && !late; round++) {
+    for (int i = 0; status == NBC_OK && !late && p->visit(p->user, i); i++) {
+      nbc__clock_bracket bracket;
+      const uint64_t ticks = p->ticks(p->user);
+      if ((int64_t)(ticks - last) < 0) {
+        const int64_t back_ns = nbc__clock_scale(last - ticks, clock->mult);
+        if (back_ns > clock->max_backstep_ns) clock->max_backstep_ns = back_ns;
+        status = nbc__clock_refuse(clock, "counter steps back by %lld ns on core %lld", (long long)back_ns, i);
+        break;
+      }
+      status = nbc__clock_take(p, 8, &bracket, clock);
+      const int64_t off_ns = status == NBC_OK ? nbc__clock_contradiction_ns(clock, &bracket) : 0;
+      if (off_ns > 0)
+        status = nbc__clock_refuse(clock, "counter is off by more than %lld ns on core %lld", (long long)off_ns, i);
+      last = p->ticks(p->user);
+      if (round == 0) count = i + 1;
+      late = p->raw_ns(p->user) - start_ns > NBC__CLOCK_CORES_NS;
+    }
+  }
+  p->visit(p->user, -1);
+  clock->cpus_checked_count = count;
+  return status;
+}
+
+/* Smallest step and median cost of a reading. */
+static void nbc__clock_measure(nbc_clock *clock, const nbc__clock_probe *p) {
+  enum { BATCHES = 31, READINGS = 64 };
+  double costs[BATCHES];
+  uint64_t last = nbc_clock_ticks(clock), step = UINT64_MAX;
+  for (int i = 0; i < BATCHES; i++) {
+    const int64_t start_ns = p->raw_ns(p->user);
+    for (int k = 0; k < READINGS; k++) {
+      const uint64_t ticks = nbc_clock_ticks(clock);
+      if (ticks > last && ticks - last < step) step = ticks - last;
+      last = ticks;
+    }
+    costs[i] = (double)(p->raw_ns(p->user) - start_ns) / (double)READINGS;
+  }
+  for (int i = 1; i < BATCHES; i++) { /* insertion sort: short */
+    const double cost = costs[i];
+    int k = i;
+    for (; k > 0 && costs[k - 1] > cost; k--) costs[k] = costs[k - 1];
+    costs[k] = cost;
+  }
+  clock->read_cost_ns = costs[BATCHES / 2];
+  clock->resolution_ns = step == UINT64_MAX ? 0 : (double)step * 1e9 / clock->hz;
+}
+
+static void nbc__clock_plain(nbc_clock *clock, nbc_clock_source source) { /* ticks are nanoseconds */
+  clock->source = source;
+  clock->base_ticks = 0;
+  clock->base_ns = clock->t_fit_ns = clock->base_err_ns = clock->fit_err_ns = 0;
+  clock->mult = (uint64_t)1 << 32;
+  clock->hz = 1e9;
+  clock->rate_err_ppm = 0;
+}
+
+static nbc_status nbc__clock_try_counter(const nbc_clock_desc *desc, const nbc__clock_probe *p, nbc_clock *clock) {
+  if (p->source == NBC_CLOCK_AUTO) return nbc__clock_refuse(clock, "no counter known on this processor", 0, 0);
+  clock->invariant = p->invariant;
+  if (!p->invariant) return nbc__clock_refuse(clock, "the processor does not promise a constant rate", 0, 0);
+  if (p->refused) return nbc__clock_refuse(clock, "the kernel does not trust the counter", 0, 0);
+  clock->source = p->source;
+  nbc_status status = nbc__clock_calibrate(clock, p, desc->calibrate_ns ? desc->calibrate_ns : 10000000);
+  if (status == NBC_OK && !desc->trust_counter) status = nbc__clock_check_cores(clock, p);
+  if (status != NBC_OK) return status;
+  snprintf(clock->why, sizeof clock->why, "invariant counter, monotonic on the %d cores tested", clock->cpus_checked_count);
+  return NBC_OK;
+}
+
+static nbc_status nbc__clock_create_on(const nbc_clock_desc *desc, const nbc__clock_probe *p, nbc_clock *clock) {
+  static const nbc_clock_desc defaults = {NBC_CLOCK_AUTO, 0, NULL, NULL, false};
+  if (!desc) desc = &defaults;
+  memset(clock, 0, sizeof *clock);
+  if (desc->calibrate_ns < 0) return NBC_E_INVAL;
+  switch (desc->source) {
+    case NBC_CLOCK_USER:
+      if (!desc->now_ns) return NBC_E_INVAL;
+      nbc__clock_plain(clock, NBC_CLOCK_USER);
+      clock->user_now_ns = desc->now_ns;
+      clock->user = desc->user;
+      snprintf(clock->why, sizeof clock->why, "asked for");
+      return NBC_OK; /* not read here: a simulated clock may count its readings */
+    case NBC_CLOCK_TSC:
+    case NBC_CLOCK_CNTVCT:
+      if (desc->source != p->source)
+        return nbc__clock_refuse(clock, "this processor has no such counter", 0, 0);
+      if (nbc__clock_try_counter(desc, p, clock) != NBC_OK) return NBC_E_CLOCK;
+      nbc__clock_measure(clock, p);
+      return NBC_OK;
+    case NBC_CLOCK_AUTO:
+      if (nbc__clock_try_counter(desc, p, clock) == NBC_OK) {
+        nbc__clock_measure(clock, p);
+        return NBC_OK;
+      }
+      break;
+    case NBC_CLOCK_RAW: snprintf(clock->why, sizeof clock->why, "asked for"); break;
+    default: return NBC_E_INVAL;
+  }
+  if (p->raw_ns(p->user) < 0) return nbc__clock_refuse(clock, "CLOCK_MONOTONIC_RAW cannot be read", 0, 0);
+  nbc__clock_plain(clock, NBC_CLOCK_RAW);
+  nbc__clock_measure(clock, p);
+  return NBC_OK;
+}
+
+NBC_API nbc_status nbc_clock_create(const nbc_clock_desc *desc, nbc_clock *clock) {
+  nbc__clock_cores cores;
+  const nbc__clock_probe p = nbc__clock_real_probe(&cores);
+  return nbc__clock_create_on(desc, &p, clock);
+}
+
+static nbc_status nbc__clock_recalibrate_on(nbc_clock *clock, const nbc__clock_probe *p) {
+  nbc__clock_bracket now;
+  nbc_clock better;
+  if (clock->source != p->source) return NBC_OK; /* RAW and USER have nothing to calibrate */
+  const nbc_status status = nbc__clock_take(p, NBC__CLOCK_TRIES, &now, clock);
+  if (status != NBC_OK) return status;
+  const int64_t off_ns = nbc__clock_contradiction_ns(clock, &now);
+  if (off_ns > 0)
+    return nbc__clock_refuse(clock, "counter and CLOCK_MONOTONIC_RAW disagree by %lld ns beyond the bound", (long long)off_ns, 0);
+  better = *clock;
+  if (nbc__clock_fit(&better, clock->base_ticks, clock->base_ns, clock->base_err_ns, &now, p->tick_ns) &&
+      better.rate_err_ppm < clock->rate_err_ppm) /* a wide last bracket could be worse */
+    *clock = better;
+  return NBC_OK;
+}
+
+NBC_API nbc_status nbc_clock_recalibrate(nbc_clock *clock) {
+  nbc__clock_cores cores;
+  const nbc__clock_probe p = nbc__clock_real_probe(&cores);
+  return nbc__clock_recalibrate_on(clock, &p);
+}
 
 /* ============================================================================================== */
 /* [STATS] 4. Statistics, ratios, diagnosis                                                       */
 /* ============================================================================================== */
+static int nbc__stats_order(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+NBC_API double nbc_quantile(const double *sorted, size_t count, double q) {
+  if (!(q > 0)) return sorted[0];
+  if (q >= 1) return sorted[count - 1];
+  const double place = q * (double)(count - 1);
+  const size_t below = (size_t)place;
+  if (below + 1 >= count) return sorted[count - 1];
+  return sorted[below] + (place - (double)below) * (sorted[below + 1] - sorted[below]);
+}
+
+/* C(2m, m) / 4^m, the middle of the binomial distribution of 2m fair coins. The asymptotic series
+   is exact to double precision from m = 500 on. */
+static double nbc__stats_middle(size_t m) {
+  if (m < 500) {
+    double p = 1;
+    for (size_t i = 1; i <= m; i++) p *= (double)(2 * i - 1) / (double)(2 * i);
+    return p;
+  }
+  const double r = 1 / (double)m;
+  return sqrt(r / 3.14159265358979323846) * (1 + r * (-1 / 8.0 + r * (1 / 128.0 + r * (5 / 1024.0 - r * 21 / 32768.0))));
+}
+
+/* The order statistics X(l), X(n+1-l) cover the median with probability P(l <= B <= n-l), where B
+   counts heads of n fair coins: sums outwards from the middle until that is enough. Returns the
+   largest such l, or 1 when even [min, max] covers less. O(sqrt(n)), any n. */
+static size_t nbc__stats_rank(size_t n, double confidence_ratio, double *covered_ratio) {
+  const size_t m = n / 2;
+  size_t l = n % 2 ? m + 1 : m;    /* now l..n-l holds nothing (odd n) or the one middle value */
+  double p = nbc__stats_middle(m); /* P(B = l), or of the value next outside for odd n */
+  double covered = n % 2 ? 0 : p;
+  if (n % 2) p *= (double)(2 * m + 1) / (double)(2 * m + 2);
+  while (l > 1 && covered < confidence_ratio) {
+    l--;
+    if (n % 2 == 0 || l < m) p *= (double)(l + 1) / (double)(n - l);
+    covered += 2 * p;
+  }
+  if (n < 2) covered = 0;
+  *covered_ratio = covered < 1 ? covered : 1;
+  return l > 0 ? l : 1;
+}
+
+NBC_API nbc_status nbc_summarize(double *values, size_t count, double confidence_ratio, nbc_summary *out) {
+  double sum = 0;
+  memset(out, 0, sizeof *out);
+  if (confidence_ratio == 0) confidence_ratio = 0.95;
+  if (count == 0 || !(confidence_ratio > 0 && confidence_ratio < 1)) return NBC_E_INVAL;
+  for (size_t i = 0; i < count; i++)
+    if (!isfinite(values[i])) return NBC_E_INVAL;
+  qsort(values, count, sizeof *values, nbc__stats_order);
+  for (size_t i = 0; i < count; i++) sum += values[i] / (double)count; /* cannot overflow */
+  const size_t l = nbc__stats_rank(count, confidence_ratio, &out->covered_ratio);
+  out->count = count;
+  out->min = values[0];
+  out->q1 = nbc_quantile(values, count, 0.25);
+  out->median = nbc_quantile(values, count, 0.5);
+  out->q3 = nbc_quantile(values, count, 0.75);
+  out->max = values[count - 1];
+  out->mean = sum;
+  out->median_lo = values[l - 1];
+  out->median_hi = values[count - l];
+  out->confidence_ratio = confidence_ratio;
+  return NBC_OK;
+}
+
+/* ---- the four ratios and what they say -------------------------------------------------------- */
+static double nbc__stats_measured_ns(const nbc_overlap_times *t) {
+  return t->measured_ns > 0 ? t->measured_ns : t->call_ns + t->comp_ns + t->wait_ns;
+}
+
+NBC_API nbc_status nbc_metrics_compute(const nbc_overlap_times *t, nbc_metrics *out) {
+  const double given[] = {t->call_ns, t->comp_ns, t->wait_ns, t->measured_ns, t->comp_passive_mpi_ns, t->ref_err_ratio};
+  const double longer_ns = fmax(t->comp_ref_ns, t->comm_ref_ns), shorter_ns = fmin(t->comp_ref_ns, t->comm_ref_ns);
+  out->overhead_ratio = out->mpi_impact_ratio = out->slowdown_ratio = out->comm_ratio = NAN;
+  for (size_t i = 0; i < sizeof given / sizeof *given; i++)
+    if (!(given[i] >= 0) || !isfinite(given[i])) return NBC_E_INVAL;
+  if (!(shorter_ns > 0) || !isfinite(longer_ns)) return NBC_E_INVAL;
+  out->overhead_ratio = (nbc__stats_measured_ns(t) - longer_ns) / shorter_ns; /* [R eq. 4.1] */
+  if (t->comp_passive_mpi_ns > 0) out->mpi_impact_ratio = t->comp_passive_mpi_ns / t->comp_ref_ns;
+  if (t->comp_ns > 0) out->slowdown_ratio = t->comp_ns / t->comp_ref_ns;
+  out->comm_ratio = (t->call_ns + t->wait_ns) / t->comm_ref_ns;
+  return NBC_OK;
+}
+
+static nbc_diagnosis nbc__stats_decide(const nbc_overlap_times *t, const nbc_metrics *m, double *hidden_ratio) {
+  const double err = t->ref_err_ratio > 0 ? t->ref_err_ratio : 0.05;
+  const double hideable = fmin(1, t->comp_ref_ns / t->comm_ref_ns); /* at best this share disappears */
+  const bool slowed = m->slowdown_ratio > 1 + 2 * err;
+  *hidden_ratio = (1 - m->comm_ratio) / hideable;
+  if (nbc__stats_measured_ns(t) < fmax(t->comp_ref_ns, t->comm_ref_ns) * (1 - err)) return NBC_DIAGNOSIS_REFERENCE_IMPRECISE;
+  if (hideable < 2 * err) return NBC_DIAGNOSIS_TOO_LITTLE_COMPUTATION;
+  if (*hidden_ratio <= 0.2) return slowed ? NBC_DIAGNOSIS_CONTENTION : NBC_DIAGNOSIS_NO_PROGRESSION;
+  if (*hidden_ratio < 0.8) return NBC_DIAGNOSIS_PARTIAL;
+  if (slowed) return NBC_DIAGNOSIS_CORE_STOLEN;
+  return hideable < 1 - err ? NBC_DIAGNOSIS_TOO_LITTLE_COMPUTATION : NBC_DIAGNOSIS_FINE;
+}
+
+NBC_API nbc_diagnosis nbc_diagnose(const nbc_overlap_times *t, const nbc_metrics *m, char *text, size_t text_bytes) {
+  double hidden_ratio;
+  const nbc_diagnosis d = nbc__stats_decide(t, m, &hidden_ratio);
+  if (!text || text_bytes == 0) return d;
+  const char *name = nbc_diagnosis_text(d);
+  const int head = (int)strcspn(name, ":");
+  if (d == NBC_DIAGNOSIS_REFERENCE_IMPRECISE)
+    snprintf(text, text_bytes, "%.*s: measured %.4g us, less than the longer reference alone (computation %.4g us, communication %.4g us)",
+             head, name, nbc__stats_measured_ns(t) / 1e3, t->comp_ref_ns / 1e3, t->comm_ref_ns / 1e3);
+  else
+    snprintf(text, text_bytes,
+             "%.*s: %.0f %% of what %.4g us of computation can hide of %.4g us of communication was hidden "
+             "(communication ratio %.2f), the computation took %.2f times its reference, overhead ratio %.2f "
+             "(0 perfect, 1 as serialized)",
+             head, name, fmax(0, hidden_ratio) * 100, t->comp_ref_ns / 1e3, t->comm_ref_ns / 1e3, m->comm_ratio,
+             m->slowdown_ratio, m->overhead_ratio);
+  return d;
+}
+
+NBC_API const char *nbc_diagnosis_text(nbc_diagnosis diagnosis) {
+  static const char *const texts[] = {
+#define NBC__X(name, text) text,
+      NBC_DIAGNOSIS_LIST(NBC__X)
+#undef NBC__X
+  };
+  return (unsigned)diagnosis < NBC_DIAGNOSIS_COUNT ? texts[diagnosis] : "?";
+}
 
 /* ============================================================================================== */
 /* [TABLE] 5. Transfer-time tables                                                                */
 /* ============================================================================================== */
+#define NBC__TABLE_MAX_BYTES ((size_t)1 << 20)
+#define NBC__TABLE_MAX_S     3600.0
+#define NBC__TABLE_MAX_NS    1e18 /* results beyond 31 years are cut off */
+
+struct nbc_table { /* one allocation: this, then size_bytes, time_s, slope, name */
+  size_t count;
+  uint64_t *size_bytes;
+  double *time_s;
+  double *slope_ns;   /* ns per byte from point i on; the last one extrapolates */
+  uint16_t first[66]; /* first[b]: the first point whose size has at least b bits; ends with count */
+  char *name;
+};
+
+static int nbc__table_bits(uint64_t n) {
+#ifdef __GNUC__
+  return n ? 64 - __builtin_clzll(n) : 0;
+#else
+  int bits = 0;
+  for (; n; n >>= 1) bits++;
+  return bits;
+#endif
+}
+
+static void nbc__table_prepare(nbc_table *t) {
+  for (size_t i = 0; i + 1 < t->count; i++)
+    t->slope_ns[i] = (t->time_s[i + 1] - t->time_s[i]) * 1e9 / (double)(t->size_bytes[i + 1] - t->size_bytes[i]);
+  const size_t last = t->count - 1;
+  if (last > 0) t->slope_ns[last] = fmax(0, t->slope_ns[last - 1]); /* more bytes never take less */
+  else t->slope_ns[0] = t->size_bytes[0] ? t->time_s[0] * 1e9 / (double)t->size_bytes[0] : 0;
+  size_t point = 0;
+  for (int b = 0; b <= 65; b++) {
+    while (point < t->count && nbc__table_bits(t->size_bytes[point]) < b) point++;
+    t->first[b] = (uint16_t)point;
+  }
+}
+
+NBC_API nbc_status nbc_table_create(const uint64_t *size_bytes, const double *time_s, size_t count,
+                                    const char *name, nbc_table **table, nbc_error *err) {
+  *table = NULL;
+  if (!name) name = "table";
+  if (count == 0) return nbc__status_fail(err, NBC_E_INVAL, 0, "%.99s: no points", name);
+  if (count > NBC_TABLE_MAX_POINTS)
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "%.99s: more than %d points", name, NBC_TABLE_MAX_POINTS);
+  for (size_t i = 0; i < count; i++) {
+    if (i > 0 && size_bytes[i] <= size_bytes[i - 1])
+      return nbc__status_fail(err, NBC_E_INVAL, 0, "%.99s: point %zu: size %llu does not ascend", name, i,
+                              (unsigned long long)size_bytes[i]);
+    if (!(time_s[i] >= 0 && time_s[i] <= NBC__TABLE_MAX_S)) /* NaN too */
+      return nbc__status_fail(err, NBC_E_INVAL, 0, "%.99s: point %zu: time %g s is not between 0 and 1 hour", name, i, time_s[i]);
+  }
+  const size_t name_bytes = strlen(name) + 1;
+  nbc_table *t = (nbc_table *)NBC_MALLOC(sizeof *t + 3 * count * sizeof(double) + name_bytes);
+  if (!t) return nbc__status_fail(err, NBC_E_NOMEM, 0, "%.99s: out of memory", name);
+  t->count = count;
+  t->size_bytes = (uint64_t *)(void *)(t + 1);
+  t->time_s = (double *)(void *)(t->size_bytes + count);
+  t->slope_ns = t->time_s + count;
+  t->name = (char *)(t->slope_ns + count);
+  memcpy(t->size_bytes, size_bytes, count * sizeof *size_bytes);
+  memcpy(t->time_s, time_s, count * sizeof *time_s);
+  memcpy(t->name, name, name_bytes);
+  nbc__table_prepare(t);
+  *table = t;
+  return NBC_OK;
+}
+
+NBC_API nbc_status nbc_table_create_linear(double latency_ns, double bytes_per_s, const char *name, nbc_table **table) {
+  const uint64_t sizes[2] = {0, (uint64_t)1 << 20};
+  const double times[2] = {latency_ns * 1e-9, latency_ns * 1e-9 + (double)sizes[1] / bytes_per_s};
+  char own_name[96];
+  *table = NULL;
+  if (!(bytes_per_s > 0)) return NBC_E_INVAL;
+  if (!name) snprintf(own_name, sizeof own_name, "model: %.4g ns + bytes / %.4g bytes/s", latency_ns, bytes_per_s);
+  return nbc_table_create(sizes, times, 2, name ? name : own_name, table, NULL);
+}
+
+NBC_API int64_t nbc_table_time_ns(const nbc_table *t, uint64_t size_bytes) {
+  const int bits = nbc__table_bits(size_bytes);
+  size_t low = t->first[bits], high = t->first[bits + 1]; /* sizes before low are smaller, from high on larger */
+  while (low < high) { /* ends at the first point above size_bytes */
+    const size_t middle = (low + high) / 2;
+    if (t->size_bytes[middle] <= size_bytes) low = middle + 1;
+    else high = middle;
+  }
+  if (low == 0) return (int64_t)(t->time_s[0] * 1e9 + 0.5);
+  const double ns = t->time_s[low - 1] * 1e9 + (double)(size_bytes - t->size_bytes[low - 1]) * t->slope_ns[low - 1];
+  return (int64_t)(fmin(fmax(ns, 0), NBC__TABLE_MAX_NS) + 0.5);
+}
+
+NBC_API const char *nbc_table_name(const nbc_table *table) { return table->name; }
+
+NBC_API size_t nbc_table_points(const nbc_table *table, const uint64_t **size_bytes, const double **time_s) {
+  if (size_bytes) *size_bytes = table->size_bytes;
+  if (time_s) *time_s = table->time_s;
+  return table->count;
+}
+
+NBC_API void nbc_table_free(nbc_table *table) { NBC_FREE(table); }
+
+/* ---- the file format: read and written without the locale's decimal comma --------------------- */
+/* A word of the line, made printable and short for a message. */
+static const char *nbc__table_word(const char *at, const char *end, char *out, size_t out_bytes) {
+  size_t n = 0;
+  for (; at < end && n + 1 < out_bytes && *at != ' ' && *at != '\t'; at++) out[n++] = *at > 31 && *at < 127 ? *at : '?';
+  out[n] = 0;
+  return out;
+}
+
+/* Decimal digits that fit uint64_t. Returns the end of them, NULL when there are none or too many. */
+static const char *nbc__table_whole(const char *at, const char *end, uint64_t *value) {
+  const char *start = at;
+  *value = 0;
+  for (; at < end && *at >= '0' && *at <= '9'; at++) {
+    const uint64_t digit = (uint64_t)(*at - '0');
+    if (*value > (UINT64_MAX - digit) / 10) return NULL;
+    *value = *value * 10 + digit;
+  }
+  return at > start ? at : NULL;
+}
+
+/* [digits][.digits][e[+-]digits]: no sign, no inf, no nan, no hexadecimal. Digits beyond the 18th
+   only move the exponent. Returns the end, NULL when there is no number. */
+static const char *nbc__table_number(const char *at, const char *end, double *value) {
+  uint64_t mantissa = 0, exponent = 0;
+  int scale = 0, digits = 0;
+  bool point = false, minus = false;
+  for (; at < end && ((*at >= '0' && *at <= '9') || (*at == '.' && !point)); at++) {
+    if (*at == '.') {
+      point = true;
+      continue;
+    }
+    digits++;
+    if (mantissa < 100000000000000000u) mantissa = mantissa * 10 + (uint64_t)(*at - '0'), scale -= point;
+    else scale += !point;
+  }
+  if (digits == 0) return NULL;
+  if (at < end && (*at == 'e' || *at == 'E')) {
+    at++;
+    if (at < end && (*at == '-' || *at == '+')) minus = *at++ == '-';
+    at = nbc__table_whole(at, end, &exponent);
+    if (!at) return NULL;
+  }
+  const double power = (double)scale + (minus ? -(double)exponent : (double)exponent);
+  *value = mantissa == 0 ? 0 : power < 0 && power > -300 ? (double)mantissa / pow(10, -power) : (double)mantissa * pow(10, power);
+  return at;
+}
+
+static const char *nbc__table_blank(const char *at, const char *end) {
+  while (at < end && (*at == ' ' || *at == '\t')) at++;
+  return at;
+}
+
+/* One line without its end and comment; *found = it holds a point. */
+static nbc_status nbc__table_line(const char *at, const char *end, const char *name, int line, uint64_t *size,
+                                  double *time_s, bool *found, nbc_error *err) {
+  char word[33];
+  const char *start = nbc__table_blank(at, end);
+  *found = start < end;
+  if (!*found) return NBC_OK;
+  at = nbc__table_whole(start, end, size);
+  if (!at || (at < end && *at != ' ' && *at != '\t'))
+    return nbc__status_fail(err, NBC_E_PARSE, line, "%.99s:%d: '%s' is not a size in bytes", name, line,
+                            nbc__table_word(start, end, word, sizeof word));
+  start = nbc__table_blank(at, end);
+  if (start == end) return nbc__status_fail(err, NBC_E_PARSE, line, "%.99s:%d: the time in seconds is missing", name, line);
+  at = nbc__table_number(start, end, time_s);
+  if (!at || (at < end && *at != ' ' && *at != '\t'))
+    return nbc__status_fail(err, NBC_E_PARSE, line, "%.99s:%d: '%s' is not a time in seconds", name, line,
+                            nbc__table_word(start, end, word, sizeof word));
+  if (!(*time_s <= NBC__TABLE_MAX_S))
+    return nbc__status_fail(err, NBC_E_PARSE, line, "%.99s:%d: time %s s is above 1 hour", name, line,
+                            nbc__table_word(start, end, word, sizeof word));
+  at = nbc__table_blank(at, end);
+  if (at < end)
+    return nbc__status_fail(err, NBC_E_PARSE, line, "%.99s:%d: '%s' after the time", name, line,
+                            nbc__table_word(at, end, word, sizeof word));
+  return NBC_OK;
+}
+
+NBC_API nbc_status nbc_table_parse(const char *text, size_t text_bytes, const char *name, nbc_table **table,
+                                   nbc_error *err) {
+  uint64_t sizes[NBC_TABLE_MAX_POINTS];
+  double times[NBC_TABLE_MAX_POINTS];
+  size_t count = 0;
+  int line = 0;
+  *table = NULL;
+  if (!name) name = "table";
+  if (text_bytes > NBC__TABLE_MAX_BYTES) return nbc__status_fail(err, NBC_E_PARSE, 0, "%.99s: larger than 1 MiB", name);
+  for (const char *at = text, *stop = text + text_bytes; at < stop;) {
+    line++;
+    const char *next = (const char *)memchr(at, '\n', (size_t)(stop - at));
+    if (!next) return nbc__status_fail(err, NBC_E_PARSE, line, "%.99s:%d: the last line has no end: cut off?", name, line);
+    if (memchr(at, 0, (size_t)(next - at))) return nbc__status_fail(err, NBC_E_PARSE, line, "%.99s:%d: NUL byte", name, line);
+    const char *end = next > at && next[-1] == '\r' ? next - 1 : next;
+    const char *comment = (const char *)memchr(at, '#', (size_t)(end - at));
+    uint64_t size;
+    double time_s = 0;
+    bool found;
+    const nbc_status status = nbc__table_line(at, comment ? comment : end, name, line, &size, &time_s, &found, err);
+    if (status != NBC_OK) return status;
+    at = next + 1;
+    if (!found) continue;
+    if (count == NBC_TABLE_MAX_POINTS)
+      return nbc__status_fail(err, NBC_E_PARSE, line, "%.99s:%d: more than %d points", name, line, NBC_TABLE_MAX_POINTS);
+    if (count > 0 && size <= sizes[count - 1])
+      return nbc__status_fail(err, NBC_E_PARSE, line, "%.99s:%d: size %llu %s", name, line, (unsigned long long)size,
+                              size == sizes[count - 1] ? "stands twice" : "does not ascend");
+    sizes[count] = size;
+    times[count++] = time_s;
+  }
+  if (count == 0) return nbc__status_fail(err, NBC_E_PARSE, line, "%.99s:%d: no points", name, line);
+  return nbc_table_create(sizes, times, count, name, table, err);
+}
+
+NBC_API nbc_status nbc_table_read(const char *path, nbc_table **table, nbc_error *err) {
+  *table = NULL;
+  FILE *file = fopen(path, "rb");
+  if (!file) return nbc__status_fail(err, NBC_E_IO, 0, "%.99s: cannot be opened: %s", path, strerror(errno));
+  char *text = (char *)NBC_MALLOC(NBC__TABLE_MAX_BYTES + 1);
+  const size_t length = text ? fread(text, 1, NBC__TABLE_MAX_BYTES + 1, file) : 0;
+  nbc_status status;
+  if (!text) status = nbc__status_fail(err, NBC_E_NOMEM, 0, "%.99s: out of memory", path);
+  else if (ferror(file)) status = nbc__status_fail(err, NBC_E_IO, 0, "%.99s: cannot be read: %s", path, strerror(errno));
+  else status = nbc_table_parse(text, length, path, table, err);
+  fclose(file);
+  NBC_FREE(text);
+  return status;
+}
+
+/* "1.234500000e-06" */
+static void nbc__table_print(FILE *out, double value) {
+  int exponent = 0;
+  if (value > 0) exponent = (int)floor(log10(value));
+  if (exponent < -300) exponent = 0;
+  uint64_t digits = (uint64_t)(value * pow(10, 9 - exponent) + 0.5);
+  if (digits >= 10000000000u) digits /= 10, exponent++;
+  fprintf(out, "%llu.%09llue%+03d", (unsigned long long)(digits / 1000000000u), (unsigned long long)(digits % 1000000000u), exponent);
+}
+
+NBC_API nbc_status nbc_table_write(const nbc_table *table, const char *path, const char *comment, nbc_error *err) {
+  FILE *file = fopen(path, "w");
+  if (!file) return nbc__status_fail(err, NBC_E_IO, 0, "%.99s: cannot be written: %s", path, strerror(errno));
+  while (comment && *comment) { /* line by line */
+    const size_t length = strcspn(comment, "\r\n");
+    fprintf(file, "# %.*s\n", (int)length, comment);
+    comment += length;
+    if (*comment) comment++;
+  }
+  fputs("# bytes seconds\n", file);
+  for (size_t i = 0; i < table->count; i++) {
+    fprintf(file, "%llu ", (unsigned long long)table->size_bytes[i]);
+    nbc__table_print(file, table->time_s[i]);
+    fputc('\n', file);
+  }
+  const bool bad = ferror(file) != 0;
+  if (fclose(file) != 0 || bad) return nbc__status_fail(err, NBC_E_IO, 0, "%.99s: cannot be written: %s", path, strerror(errno));
+  return NBC_OK;
+}
 
 /* ============================================================================================== */
 /* [MONITOR] 6. The four events and the overlap bounds                                            */
