@@ -127,6 +127,9 @@ deps: ## install the Debian packages that are missing (needs root or sudo withou
 
 examples: $(EXAMPLES) ## build every example as build/NAME
 
+run: $(B)/01_see_overlap ## the main job: was the transfer hidden? No MPI, under a minute
+	@$(B)/01_see_overlap
+
 # Packages decide what is detected, so `check` reads this file anew after installing them.
 check: deps ## install what is missing, build all, run all tests; last line: N passed, N failed, N skipped
 	@$(MAKE) --no-print-directory check-now
