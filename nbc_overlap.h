@@ -431,6 +431,7 @@ typedef enum nbc_problem {
 #undef NBC__X
       NBC_PROBLEM_COUNT
 } nbc_problem;
+/* "ended_twice", and what it means. Never NULL. Any thread. */
 NBC_API const char *nbc_problem_name(nbc_problem problem);
 NBC_API const char *nbc_problem_text(nbc_problem problem);
 

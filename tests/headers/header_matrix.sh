@@ -1,0 +1,74 @@
+#!/bin/sh
+# Every header of headers.list, in every standard and compiler, without a warning; declared before
+# implemented, implemented twice, static, twice static in one program, C and C++ mixed. Every
+# combination is linked, run, and its result looked at.
+. tests/test.sh
+warn='-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror'
+
+# build LANGUAGE-COMPILER OUTPUT FLAGS... FILE: an object, silently
+build() {
+  compiler=$1 output=$2 && shift 2
+  # shellcheck disable=SC2086 # flags are words
+  "$compiler" $warn -I. -pthread -c -o "$output" "$@"
+}
+run() { # LINKER OBJECTS...: links and runs
+  linker=$1 && shift
+  "$linker" -o "$T/program" "$@" -pthread -lm && timeout 20 "$T/program"
+}
+main_of() { # FUNCTIONS...: a main that calls them
+  for f in "$@"; do echo "int $f(void);"; done
+  echo 'int main(void) {'
+  for f in "$@"; do echo "  if ($f()) return $f();"; done
+  echo '  return 0; }'
+}
+
+one_standard() { # C-COMPILER STANDARD LANGUAGE
+  build "$1" "$T/impl.o" -D_GNU_SOURCE "-std=$2" -x "$3" "$T/$stem-impl.c" &&
+    build "$1" "$T/user.o" "-std=$2" -x "$3" "tests/headers/${stem}_user.c" &&
+    run "$1" "$T/main.o" "$T/impl.o" "$T/user.o"
+}
+mixed() { # IMPLEMENTATION'S AND USER'S LANGUAGE
+  build "$CC" "$T/impl.o" -D_GNU_SOURCE -x "$1" "$T/$stem-impl.c" &&
+    build "$CC" "$T/user.o" -x "$2" "tests/headers/${stem}_user.c" && run "$CC" "$T/main.o" "$T/impl.o" "$T/user.o"
+}
+order() { # FILE LANGUAGE: header included several times
+  build "$CC" "$T/impl.o" -D_GNU_SOURCE -x "$2" "$1" && build "$CC" "$T/user.o" "tests/headers/${stem}_user.c" &&
+    run "$CC" "$T/main.o" "$T/impl.o" "$T/user.o"
+}
+two_static_copies() { # LANGUAGE
+  for copy in one two_; do
+    build "$CC" "$T/$copy.o" -D_GNU_SOURCE -O1 -x "$1" "-D$static" "-D$implementation" "-Duse_$stem=use_$copy" \
+      "tests/headers/${stem}_user.c" || return 1
+    nm "$T/$copy.o" | grep -v " use_$copy$" | grep " [TDBCRVWu] [_A-Za-z]*$prefix" && return 1
+  done
+  main_of use_one use_two_ >"$T/two.c" && "$CC" -c -o "$T/two.o" "$T/two.c" && run "$CC" "$T/two.o" "$T/one.o" "$T/two_.o"
+}
+needs_gnu_source() { # says what to do when the implementation is compiled without it
+  ! "$CC" -std=c11 -I. -c -o "$T/impl.o" "$T/$stem-impl.c" 2>"$T/errors" && grep "error.*_GNU_SOURCE" "$T/errors"
+}
+
+while read -r file stem implementation static prefix; do
+  case $file in '#'* | '') continue ;; esac
+  printf '#define %s\n#include "%s"\n' "$implementation" "$file" >"$T/$stem-impl.c"
+  printf '#include "%s"\n#define %s\n#include "%s"\n' "$file" "$implementation" "$file" >"$T/$stem-after.c"
+  printf '#define %s\n#include "%s"\n#include "%s"\n' "$implementation" "$file" "$file" >"$T/$stem-twice.c"
+  main_of "use_$stem" >"$T/main.c"
+  "$CC" -c -o "$T/main.o" "$T/main.c"
+  for compiler in "$CC" "$CLANG"; do
+    if ! command -v "$compiler" >/dev/null; then
+      skip "$file with $compiler" "no $compiler (Debian: clang)"
+      continue
+    fi
+    for standard in c99 c11 c17; do check "$file $compiler $standard" one_standard "$compiler" $standard c; done
+    check "$file $compiler c++17" one_standard "$compiler" c++17 c++
+  done
+  check "$file implemented in C, used in C++" mixed c c++
+  check "$file implemented in C++, used in C" mixed c++ c
+  for language in c c++; do
+    check "$file declared, then implemented, $language" order "$T/$stem-after.c" $language
+    check "$file implemented, then included again, $language" order "$T/$stem-twice.c" $language
+    check "$file two static copies, $language" two_static_copies $language
+  done
+  check "$file without _GNU_SOURCE says so" needs_gnu_source
+done <tests/headers/headers.list
+finish

@@ -1,0 +1,19 @@
+# For test scripts, as test.h is for programs:   . tests/test.sh
+#   check NAME COMMAND...   passes when the command succeeds; its output is shown when it does not
+#   skip NAME REASON        counts as skipped
+#   finish                  last line: "N passed, N failed, N skipped"
+# $T is a folder of the script's own under $B, empty at the start. Scripts run in the repository's root.
+B=${B:-build} CC=${CC:-cc} CLANG=${CLANG:-clang}
+T=$B/$(echo "${0%.sh}" | tr / -)
+rm -rf "$T" && mkdir -p "$T" || exit 1
+test_passed=0 test_failed=0 test_skipped=0
+check() {
+  test_name=$1 && shift
+  if "$@" >"$T/output" 2>&1; then
+    test_passed=$((test_passed + 1)) && echo "ok      $test_name"
+  else
+    test_failed=$((test_failed + 1)) && echo "FAILED  $test_name" && head -12 "$T/output" | sed 's/^/  /'
+  fi
+}
+skip() { test_skipped=$((test_skipped + 1)) && echo "skipped $1: $2"; }
+finish() { echo "$test_passed passed, $test_failed failed, $test_skipped skipped" && exit $((test_failed != 0)); }

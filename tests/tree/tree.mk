@@ -1,0 +1,1 @@
+$(eval $(call script,tree/tree_rules))

@@ -1,0 +1,77 @@
+#!/bin/sh
+# The repository's own rules: nothing outside the layout, no left-overs, no orphans.
+. tests/test.sh
+# What git knows, or in an unpacked archive everything but the build folder.
+{ git ls-files -co --exclude-standard 2>/dev/null || find . -type f ! -path './.git/*' ! -path "./$B/*" | sed 's|^\./||'; } |
+  while read -r f; do [ -f "$f" ] && echo "$f"; done >"$T/files"
+grep -E '\.(c|h|cpp|sv|svh|sh|mk|md|f90|f|py|ys|json|txt|list)$|^Makefile$|^\.' "$T/files" >"$T/text"
+grep -E '\.(c|h|cpp)$' "$T/files" >"$T/c"
+
+# every LIST COMMAND...: the command's output over all files of a list; succeeds when there is none
+every() { list=$1 && shift && tr '\n' '\0' <"$list" | xargs -0 "$@" >"$T/found"; cat "$T/found"; ! test -s "$T/found"; }
+
+layout() {
+  ! grep -vE '^(README\.md|LICENSE|Makefile|nbc_overlap\.h|portals_model\.h|\.clang-format|\.clang-tidy|\.editorconfig|\.gitignore|\.ci/run|(examples|tests|rtl|hw)/.*)$' "$T/files"
+}
+no_machine_paths() { every "$T/text" grep -nE '(^|[^a-zA-Z0-9_.$}/-])/(work|shared|home|root|Users)/'; }
+no_marks() { every "$T/text" grep -nwE 'TO''DO|FIX''ME|X''XX|HA''CK'; }
+line_ends() { every "$T/text" grep -nE "$(printf '\r')\$|[ 	]\$"; }
+final_newline() {
+  while read -r f; do [ -s "$f" ] && [ "$(tail -c1 "$f" | wc -l)" = 0 ] && echo "$f: no newline at the end"; done <"$T/text" >"$T/found"
+  cat "$T/found" && ! test -s "$T/found"
+}
+no_tabs() { every "$T/c" grep -nP '\t'; }
+small_files() { every "$T/files" sh -c 'find "$@" -size +600k' find; }
+short_functions() { # about 60 lines is the rule; 100 is the limit
+  # shellcheck disable=SC2016 # an awk program
+  every "$T/c" awk 'FNR == 1 { start = 0 }
+    /^[a-zA-Z].*[{]$/ && /\(/ { start = FNR; name = $0 }
+    /^[}]/ && start { if (FNR - start > 100) print FILENAME ":" start ": " FNR - start " lines: " name; start = 0 }'
+}
+headers_include_nothing_of_ours() {
+  for f in nbc_overlap.h portals_model.h hw/nic_hw.h; do
+    [ -f "$f" ] && sed '/^ *\*/d; /^   *#/d' "$f" | grep -nE '^ *# *include *"' && return 1
+  done
+  grep -qE '^#include <' nbc_overlap.h
+}
+tests_are_listed() { # a test that no fragment names is never run
+  sed -nE 's#^(tests/[a-z0-9_]+/[a-zA-Z0-9_.-]+)\.(c|cpp|sh|f90)$#\1#p' "$T/files" | sort -u | while read -r t; do
+    case $t in tests/fuzz/* | *_user) continue ;; esac
+    name=${t##*/}
+    grep -qE "(^|[^a-zA-Z0-9_])$name([^a-zA-Z0-9_]|\$)" Makefile tests/*/*.mk rtl/*.mk hw/*.mk 2>/dev/null || echo "$t is in no fragment"
+  done >"$T/found"
+  cat "$T/found" && ! test -s "$T/found"
+}
+examples_are_built() {
+  sed -nE 's#^examples/([a-zA-Z0-9_]+)\.c$#\1#p' "$T/files" | while read -r name; do
+    grep -qE "(^|[^a-zA-Z0-9_])$name([^a-zA-Z0-9_]|\$)" Makefile tests/*/*.mk rtl/*.mk hw/*.mk 2>/dev/null || echo "examples/$name.c is built by nobody"
+  done >"$T/found"
+  cat "$T/found" && ! test -s "$T/found"
+}
+files_say_what_they_are() { # the first line that is not a directive or guard is a comment
+  while read -r f; do
+    head -3 "$f" | grep -qE '/\*|//|^#!' || echo "$f: no comment at the top"
+  done <"$T/c" >"$T/found"
+  cat "$T/found" && ! test -s "$T/found"
+}
+help_names_every_target() { # the contract of the make targets
+  make -s help >"$T/help" || return 1
+  for target in doctor run check check-core bench examples lint asan fuzz cross deps install clean; do
+    grep -qE "^ +$target " "$T/help" || { echo "make help does not name $target"; return 1; }
+  done
+}
+
+check "nothing outside the layout" layout
+check "no path of one machine" no_machine_paths
+check "no left-over marks" no_marks
+check "no trailing blanks, no carriage returns" line_ends
+check "files end with a newline" final_newline
+check "no tabs in C" no_tabs
+check "no file above 600 KB" small_files
+check "no function above 100 lines" short_functions
+check "headers include nothing of ours" headers_include_nothing_of_ours
+check "every test is in a fragment" tests_are_listed
+check "every example is built" examples_are_built
+check "every C file says what it is" files_say_what_they_are
+check "make help names the targets" help_names_every_target
+finish
