@@ -4283,6 +4283,440 @@ NBC_API nbc_status nbc_recv(const nbc_transport *t, void *buffer, uint64_t size_
   return status;
 }
 
+/* ---- null and scripted ---------------------------------------------------------------------------- */
+/* Both begin with this, so that nbc_transport_destroy need not know which one it has. */
+typedef struct nbc__transport_own {
+  nbc_transport t;
+  void (*destroy)(void *self);
+} nbc__transport_own;
+
+NBC_API void nbc_transport_destroy(nbc_transport *t) {
+  if (t) ((nbc__transport_own *)t->ctx)->destroy(t->ctx);
+}
+
+typedef struct nbc__null {
+  nbc__transport_own own;
+  nbc_clock clock;
+  nbc__transport_fifo posted;
+} nbc__null;
+
+static void nbc__null_destroy(void *self) { NBC_FREE(self); }
+
+static int64_t nbc__null_now(void *ctx) { return nbc_clock_now_ns(&((nbc__null *)ctx)->clock); }
+
+static nbc_status nbc__null_post(void *ctx, uint64_t size_bytes, int peer, nbc_op *op) {
+  nbc__transport_prepare(op, peer);
+  op->size_bytes = size_bytes;
+  op->status = NBC_OK;
+  nbc__transport_push(&((nbc__null *)ctx)->posted, op);
+  return NBC_OK;
+}
+
+static nbc_status nbc__null_isend(void *ctx, const void *buffer, uint64_t size_bytes, int peer,
+                                  uint64_t tag, nbc_op *op) {
+  (void)buffer, (void)tag;
+  return nbc__null_post(ctx, size_bytes, peer, op);
+}
+
+static nbc_status nbc__null_irecv(void *ctx, void *buffer, uint64_t size_bytes, int peer, uint64_t tag,
+                                  nbc_op *op) {
+  (void)buffer, (void)tag;
+  return nbc__null_post(ctx, size_bytes, peer, op);
+}
+
+static nbc_status nbc__null_progress(void *ctx) {
+  nbc__null *n = (nbc__null *)ctx;
+  nbc__transport_fifo due = n->posted; /* what completions post is due next time */
+  nbc_op *op;
+  n->posted.first = n->posted.last = NULL;
+  while ((op = nbc__transport_pop(&due))) nbc__transport_finish(op);
+  return NBC_OK;
+}
+
+NBC_API nbc_status nbc_null_create(int rank, int size, nbc_transport **t) {
+  nbc__null *n;
+  nbc_status status;
+  if (!t) return NBC_E_INVAL;
+  *t = NULL;
+  if (size < 1 || rank < 0 || rank >= size) return NBC_E_INVAL;
+  if (!(n = (nbc__null *)NBC_MALLOC(sizeof *n))) return NBC_E_NOMEM;
+  memset(n, 0, sizeof *n);
+  if ((status = nbc_clock_create(NULL, &n->clock))) {
+    NBC_FREE(n);
+    return status;
+  }
+  n->own.destroy = nbc__null_destroy;
+  n->own.t.name = "null";
+  n->own.t.help = "completes everything, moves nothing";
+  n->own.t.ctx = n;
+  n->own.t.rank = rank;
+  n->own.t.size = size;
+  n->own.t.now_ns = nbc__null_now;
+  n->own.t.isend = nbc__null_isend;
+  n->own.t.irecv = nbc__null_irecv;
+  n->own.t.progress = nbc__null_progress;
+  *t = &n->own.t;
+  return NBC_OK;
+}
+
+/* Every operation is wrapped: the inner transport sees `inner`, the user keeps `outer`. Wrappers are
+   allocated when posting: this transport is for tests. */
+typedef struct nbc__scripted_op {
+  nbc_op inner;
+  nbc_op *outer;
+  struct nbc__scripted_op *next;
+  const nbc_script_step *step; /* NULL = undisturbed */
+  uint64_t left_count, seen_count;
+} nbc__scripted_op;
+
+typedef struct nbc__scripted {
+  nbc__transport_own own;
+  const nbc_transport *inner;
+  nbc_script_step *steps; /* behind the struct */
+  size_t step_count;
+  uint64_t post_count, delivered_count;
+  nbc__scripted_op *flying;                   /* at the inner transport, any order */
+  nbc__scripted_op *arrived, *arrived_last;   /* completed there, in that order */
+  nbc__scripted_op *spare, *dropped;
+} nbc__scripted;
+
+static void nbc__scripted_free(nbc__scripted_op *list) {
+  while (list) {
+    nbc__scripted_op *next = list->next;
+    NBC_FREE(list);
+    list = next;
+  }
+}
+
+static void nbc__scripted_destroy(void *self) {
+  nbc__scripted *s = (nbc__scripted *)self;
+  nbc__scripted_free(s->flying);
+  nbc__scripted_free(s->arrived);
+  nbc__scripted_free(s->spare);
+  nbc__scripted_free(s->dropped);
+  NBC_FREE(s);
+}
+
+static int64_t nbc__scripted_now(void *ctx) {
+  const nbc_transport *inner = ((nbc__scripted *)ctx)->inner;
+  return inner->now_ns(inner->ctx);
+}
+
+static nbc_peer nbc__scripted_peer_class(void *ctx, int peer) {
+  const nbc_transport *inner = ((nbc__scripted *)ctx)->inner;
+  return inner->peer_class(inner->ctx, peer);
+}
+
+static bool nbc__scripted_same_clock(void *ctx, int peer) {
+  const nbc_transport *inner = ((nbc__scripted *)ctx)->inner;
+  return inner->same_clock(inner->ctx, peer);
+}
+
+/* Called from the inner progress: only notes it, the script decides when the user hears of it. */
+static void nbc__scripted_arrived(nbc_op *inner_op) {
+  nbc__scripted_op *w = (nbc__scripted_op *)(void *)inner_op; /* its first member */
+  nbc__scripted *s = (nbc__scripted *)inner_op->user;
+  nbc__scripted_op **at = &s->flying;
+  while (*at != w) at = &(*at)->next;
+  *at = w->next;
+  w->next = NULL;
+  w->seen_count = s->delivered_count;
+  if (s->arrived) s->arrived_last->next = w;
+  else s->arrived = w;
+  s->arrived_last = w;
+}
+
+static nbc_status nbc__scripted_post(nbc__scripted *s, nbc_op *op, bool receive, void *buffer,
+                                     uint64_t size_bytes, int peer, uint64_t tag) {
+  uint64_t index = s->post_count++;
+  const nbc_transport *inner = s->inner;
+  const nbc_script_step *step = NULL;
+  nbc__scripted_op *w = s->spare;
+  nbc_status status;
+  size_t i;
+  for (i = 0; i < s->step_count && !step; i++)
+    if (s->steps[i].post_index == index) step = &s->steps[i];
+  if (step && step->action == NBC_SCRIPT_FAIL_POST) return step->status;
+  if (w) s->spare = w->next;
+  else if (!(w = (nbc__scripted_op *)NBC_MALLOC(sizeof *w))) return NBC_E_NOMEM;
+  memset(w, 0, sizeof *w);
+  w->inner.done = nbc__scripted_arrived;
+  w->inner.user = s;
+  w->outer = op;
+  w->step = step;
+  w->left_count = step && step->action == NBC_SCRIPT_DELAY ? step->value : 0;
+  w->next = s->flying;
+  s->flying = w;
+  nbc__transport_prepare(op, peer);
+  op->slot.remote_op = w;
+  status = receive ? inner->irecv(inner->ctx, buffer, size_bytes, peer, tag, &w->inner)
+                   : inner->isend(inner->ctx, buffer, size_bytes, peer, tag, &w->inner);
+  if (!status) return NBC_OK;
+  s->flying = w->next;
+  w->next = s->spare;
+  s->spare = w;
+  return status;
+}
+
+static nbc_status nbc__scripted_isend(void *ctx, const void *buffer, uint64_t size_bytes, int peer,
+                                      uint64_t tag, nbc_op *op) {
+  return nbc__scripted_post((nbc__scripted *)ctx, op, false, (void *)(uintptr_t)buffer, size_bytes, peer, tag);
+}
+
+static nbc_status nbc__scripted_irecv(void *ctx, void *buffer, uint64_t size_bytes, int peer, uint64_t tag,
+                                      nbc_op *op) {
+  return nbc__scripted_post((nbc__scripted *)ctx, op, true, buffer, size_bytes, peer, tag);
+}
+
+static bool nbc__scripted_due(const nbc__scripted *s, const nbc__scripted_op *w) {
+  if (!w->step) return true;
+  if (w->step->action == NBC_SCRIPT_DELAY) return w->left_count == 0;
+  if (w->step->action == NBC_SCRIPT_REORDER) /* or nothing is left that could overtake it */
+    return s->delivered_count > w->seen_count || (!s->flying && s->arrived == w && !w->next);
+  return true;
+}
+
+/* Delivers the first arrival that is due; false when none is. */
+static bool nbc__scripted_deliver(nbc__scripted *s) {
+  nbc__scripted_op *before = NULL, *w = s->arrived;
+  nbc_op *outer;
+  while (w && !nbc__scripted_due(s, w)) before = w, w = w->next;
+  if (!w) return false;
+  if (before) before->next = w->next;
+  else s->arrived = w->next;
+  if (s->arrived_last == w) s->arrived_last = before;
+  if (w->step && w->step->action == NBC_SCRIPT_DROP) {
+    w->next = s->dropped;
+    s->dropped = w;
+    return true;
+  }
+  outer = w->outer;
+  outer->peer = w->inner.peer;
+  outer->size_bytes = w->inner.size_bytes;
+  outer->status = w->step && w->step->action == NBC_SCRIPT_FAIL_DONE ? w->step->status : w->inner.status;
+  w->next = s->spare;
+  s->spare = w;
+  s->delivered_count++;
+  nbc__transport_finish(outer);
+  return true;
+}
+
+static nbc_status nbc__scripted_progress(void *ctx) {
+  nbc__scripted *s = (nbc__scripted *)ctx;
+  nbc_status status = s->inner->progress(s->inner->ctx);
+  nbc__scripted_op *w;
+  while (nbc__scripted_deliver(s)) {}
+  for (w = s->arrived; w; w = w->next) w->left_count -= w->left_count > 0;
+  return status;
+}
+
+static nbc_status nbc__scripted_cancel(void *ctx, nbc_op *op) {
+  nbc__scripted *s = (nbc__scripted *)ctx;
+  nbc__scripted_op *w;
+  for (w = s->flying; w && w->outer != op; w = w->next) {}
+  return w ? s->inner->cancel(s->inner->ctx, &w->inner) : NBC_E_STATE;
+}
+
+NBC_API nbc_status nbc_scripted_create(const nbc_transport *inner, const nbc_script_step *steps,
+                                       size_t step_count, nbc_transport **t) {
+  nbc__scripted *s;
+  if (!t) return NBC_E_INVAL;
+  *t = NULL;
+  if (!inner || (step_count > 0 && !steps)) return NBC_E_INVAL;
+  if (step_count > (SIZE_MAX - sizeof *s) / sizeof *steps) return NBC_E_NOMEM;
+  if (!(s = (nbc__scripted *)NBC_MALLOC(sizeof *s + step_count * sizeof *steps))) return NBC_E_NOMEM;
+  memset(s, 0, sizeof *s);
+  s->steps = (nbc_script_step *)(void *)(s + 1);
+  s->step_count = step_count;
+  if (step_count > 0) memcpy(s->steps, steps, step_count * sizeof *steps);
+  s->inner = inner;
+  s->own.destroy = nbc__scripted_destroy;
+  s->own.t = *inner;
+  s->own.t.name = "scripted";
+  s->own.t.help = "another transport, disturbed as told";
+  s->own.t.ctx = s;
+  s->own.t.any_thread = false;
+  s->own.t.now_ns = nbc__scripted_now;
+  s->own.t.isend = nbc__scripted_isend;
+  s->own.t.irecv = nbc__scripted_irecv;
+  s->own.t.progress = nbc__scripted_progress;
+  s->own.t.cancel = inner->cancel ? nbc__scripted_cancel : NULL;
+  s->own.t.peer_class = inner->peer_class ? nbc__scripted_peer_class : NULL;
+  s->own.t.same_clock = inner->same_clock ? nbc__scripted_same_clock : NULL;
+  s->own.t.recorder = NULL;
+  *t = &s->own.t;
+  return NBC_OK;
+}
+
+/* ---- the a-priori table --------------------------------------------------------------------------- */
+enum { NBC__MEASURE_SIZES = 64, NBC__MEASURE_ROUNDS = 16, NBC__MEASURE_SAMPLES = 4096 };
+static const uint64_t nbc__measure_tag = UINT64_MAX - 7;
+
+/* What the measuring rank tells the other: how large to allocate, then batches, then the result. */
+typedef struct nbc__measure_hello {
+  uint64_t max_bytes;
+} nbc__measure_hello;
+typedef struct nbc__measure_batch {
+  uint64_t size_bytes, round_count; /* 0 rounds: the result follows */
+} nbc__measure_batch;
+typedef struct nbc__measure_result {
+  uint64_t point_count;
+  uint64_t size_bytes[NBC__MEASURE_SIZES];
+  double time_s[NBC__MEASURE_SIZES];
+} nbc__measure_result;
+
+typedef struct nbc__measure {
+  nbc_transport t; /* a copy that records no calls */
+  int peer;
+  nbc_table_measure_desc desc;
+  nbc_op op;
+  bool stuck; /* op is still with the transport: its memory may not be freed */
+  nbc__measure_hello hello;
+  nbc__measure_batch batch;
+  nbc__measure_result result;
+  double samples[NBC__MEASURE_SAMPLES];
+  unsigned char *data;
+} nbc__measure;
+
+static nbc_status nbc__measure_wait(nbc__measure *m) {
+  nbc_status status = nbc_wait(&m->t, &m->op, m->desc.limit_ns);
+  if (status == NBC_OK || m->op.finished) return status;
+  if (m->t.cancel && m->t.cancel(m->t.ctx, &m->op) == NBC_OK) nbc_wait(&m->t, &m->op, 1000000000);
+  m->stuck = !m->op.finished;
+  return status;
+}
+
+static nbc_status nbc__measure_send(nbc__measure *m, const void *data, uint64_t size_bytes) {
+  nbc_status status = nbc_isend(&m->t, data, size_bytes, m->peer, nbc__measure_tag, &m->op);
+  return status ? status : nbc__measure_wait(m);
+}
+
+static nbc_status nbc__measure_recv(nbc__measure *m, void *data, uint64_t size_bytes) {
+  nbc_status status = nbc_irecv(&m->t, data, size_bytes, m->peer, nbc__measure_tag, &m->op);
+  return status ? status : nbc__measure_wait(m);
+}
+
+/* One size: batches of round trips until the median is known to 1 % or the time is up. */
+static nbc_status nbc__measure_size(nbc__measure *m, uint64_t size_bytes, double *time_s) {
+  size_t count = 0, warm_count = 2;
+  int64_t t_start_ns = m->t.now_ns(m->t.ctx), t_now_ns = t_start_ns;
+  nbc_summary summary;
+  nbc_status status;
+  memset(&summary, 0, sizeof summary);
+  do {
+    size_t i;
+    m->batch.size_bytes = size_bytes;
+    m->batch.round_count = NBC__MEASURE_ROUNDS + warm_count;
+    if ((status = nbc__measure_send(m, &m->batch, sizeof m->batch))) return status;
+    for (i = 0; i < NBC__MEASURE_ROUNDS + warm_count; i++) {
+      int64_t t_begin_ns = m->t.now_ns(m->t.ctx);
+      if ((status = nbc__measure_send(m, m->data, size_bytes))) return status;
+      if ((status = nbc__measure_recv(m, m->data, size_bytes))) return status;
+      t_now_ns = m->t.now_ns(m->t.ctx);
+      if (i >= warm_count) m->samples[count++] = 0.5e-9 * (double)(t_now_ns - t_begin_ns);
+    }
+    warm_count = 0;
+    if ((status = nbc_summarize(m->samples, count, 0.95, &summary))) return status;
+  } while (count + NBC__MEASURE_ROUNDS <= NBC__MEASURE_SAMPLES &&
+           t_now_ns - t_start_ns < m->desc.time_per_size_ns &&
+           (count < 2 * NBC__MEASURE_ROUNDS ||
+            summary.median_hi - summary.median_lo > 0.02 * summary.median));
+  *time_s = summary.median;
+  return NBC_OK;
+}
+
+static bool nbc__measure_allocate(nbc__measure *m, uint64_t max_bytes) {
+  m->data = max_bytes < SIZE_MAX ? (unsigned char *)NBC_MALLOC((size_t)max_bytes + 1) : NULL;
+  if (m->data) memset(m->data, 1, (size_t)max_bytes + 1); /* pages there before the clock runs */
+  return m->data != NULL;
+}
+
+/* The lower rank: measures, then tells. */
+static nbc_status nbc__measure_lead(nbc__measure *m) {
+  uint64_t size_bytes = m->desc.min_bytes, ready = 0;
+  nbc_status status;
+  if (!nbc__measure_allocate(m, m->desc.max_bytes)) return NBC_E_NOMEM;
+  m->hello.max_bytes = m->desc.max_bytes;
+  if ((status = nbc__measure_send(m, &m->hello, sizeof m->hello))) return status;
+  if ((status = nbc__measure_recv(m, &ready, sizeof ready))) return status;
+  if (!ready) return NBC_E_NOMEM;
+  for (;; size_bytes = size_bytes > m->desc.max_bytes / 2 ? m->desc.max_bytes : 2 * size_bytes) {
+    size_t i = (size_t)m->result.point_count++;
+    m->result.size_bytes[i] = size_bytes;
+    if ((status = nbc__measure_size(m, size_bytes, &m->result.time_s[i]))) return status;
+    if (size_bytes == m->desc.max_bytes) break;
+  }
+  m->batch.round_count = 0;
+  if ((status = nbc__measure_send(m, &m->batch, sizeof m->batch))) return status;
+  return nbc__measure_send(m, &m->result, sizeof m->result);
+}
+
+/* The higher rank: answers what it is sent. */
+static nbc_status nbc__measure_follow(nbc__measure *m) {
+  uint64_t ready;
+  nbc_status status = nbc__measure_recv(m, &m->hello, sizeof m->hello);
+  if (status) return status;
+  ready = nbc__measure_allocate(m, m->hello.max_bytes); /* the leader's sizes count */
+  if ((status = nbc__measure_send(m, &ready, sizeof ready))) return status;
+  if (!ready) return NBC_E_NOMEM;
+  for (;;) {
+    uint64_t i;
+    if ((status = nbc__measure_recv(m, &m->batch, sizeof m->batch))) return status;
+    if (m->batch.round_count == 0) break;
+    for (i = 0; i < m->batch.round_count; i++) {
+      if ((status = nbc__measure_recv(m, m->data, m->batch.size_bytes))) return status;
+      if ((status = nbc__measure_send(m, m->data, m->batch.size_bytes))) return status;
+    }
+  }
+  return nbc__measure_recv(m, &m->result, sizeof m->result);
+}
+
+static nbc_status nbc__transport_error(nbc_error *err, nbc_status status, const char *text) {
+  if (!err) return status;
+  err->status = status;
+  err->line = 0;
+  snprintf(err->text, sizeof err->text, "%s: %s", text, nbc_status_text(status));
+  return status;
+}
+
+NBC_API nbc_status nbc_table_measure(const nbc_transport *t, int peer, const nbc_table_measure_desc *desc,
+                                     nbc_table **table, nbc_error *err) {
+  nbc__measure *m;
+  nbc_status status;
+  char name[96];
+  if (!table) return nbc__transport_error(err, NBC_E_INVAL, "table is NULL");
+  *table = NULL;
+  if (!t || peer < 0 || peer >= t->size || peer == t->rank)
+    return nbc__transport_error(err, NBC_E_INVAL, "peer must be another rank of the transport");
+  if (!(m = (nbc__measure *)NBC_MALLOC(sizeof *m))) return nbc__transport_error(err, NBC_E_NOMEM, "table");
+  memset(m, 0, sizeof *m);
+  m->t = *t;
+  m->t.recorder = NULL;
+  m->peer = peer;
+  if (desc) m->desc = *desc;
+  if (!m->desc.min_bytes) m->desc.min_bytes = 1;
+  if (!m->desc.max_bytes) m->desc.max_bytes = 4 << 20;
+  if (m->desc.time_per_size_ns == 0) m->desc.time_per_size_ns = 50000000;
+  if (m->desc.limit_ns == 0) m->desc.limit_ns = 30 * (int64_t)1000000000;
+  if (m->desc.min_bytes > m->desc.max_bytes || m->desc.time_per_size_ns < 0 || m->desc.limit_ns < 0) {
+    NBC_FREE(m);
+    return nbc__transport_error(err, NBC_E_INVAL, "min_bytes above max_bytes, or a negative time");
+  }
+  if (t->recorder) nbc_recorder_switch(t->recorder, false); /* these messages are not the program's */
+  status = t->rank < peer ? nbc__measure_lead(m) : nbc__measure_follow(m);
+  if (t->recorder) nbc_recorder_switch(t->recorder, true);
+  snprintf(name, sizeof name, "measured over %s", t->name);
+  if (status) nbc__transport_error(err, status, "measuring the transfer times");
+  else
+    status = nbc_table_create(m->result.size_bytes, m->result.time_s, (size_t)m->result.point_count, name,
+                              table, err);
+  if (!m->stuck) { /* else an operation still points there: rather lost than overwritten */
+    NBC_FREE(m->data);
+    NBC_FREE(m);
+  }
+  return status;
+}
+
 /* ============================================================================================== */
 /* [THREADS] 9. Ranks as threads                                                                  */
 /* ============================================================================================== */
