@@ -4366,7 +4366,7 @@ typedef struct nbc__scripted_op {
   nbc_op *outer;
   struct nbc__scripted_op *next;
   const nbc_script_step *step; /* NULL = undisturbed */
-  uint64_t left_count, seen_count;
+  uint64_t left_count, arrival_index;
 } nbc__scripted_op;
 
 typedef struct nbc__scripted {
@@ -4374,7 +4374,7 @@ typedef struct nbc__scripted {
   const nbc_transport *inner;
   nbc_script_step *steps; /* behind the struct */
   size_t step_count;
-  uint64_t post_count, delivered_count;
+  uint64_t post_count, arrival_count, overtaken_count; /* the latest arrival delivered, and one */
   nbc__scripted_op *flying;                   /* at the inner transport, any order */
   nbc__scripted_op *arrived, *arrived_last;   /* completed there, in that order */
   nbc__scripted_op *spare, *dropped;
@@ -4420,7 +4420,7 @@ static void nbc__scripted_arrived(nbc_op *inner_op) {
   while (*at != w) at = &(*at)->next;
   *at = w->next;
   w->next = NULL;
-  w->seen_count = s->delivered_count;
+  w->arrival_index = s->arrival_count++;
   if (s->arrived) s->arrived_last->next = w;
   else s->arrived = w;
   s->arrived_last = w;
@@ -4472,7 +4472,7 @@ static bool nbc__scripted_due(const nbc__scripted *s, const nbc__scripted_op *w)
   if (!w->step) return true;
   if (w->step->action == NBC_SCRIPT_DELAY) return w->left_count == 0;
   if (w->step->action == NBC_SCRIPT_REORDER) /* or nothing is left that could overtake it */
-    return s->delivered_count > w->seen_count || (!s->flying && s->arrived == w && !w->next);
+    return s->overtaken_count > w->arrival_index || (!s->flying && !w->next);
   return true;
 }
 
@@ -4496,7 +4496,7 @@ static bool nbc__scripted_deliver(nbc__scripted *s) {
   outer->status = w->step && w->step->action == NBC_SCRIPT_FAIL_DONE ? w->step->status : w->inner.status;
   w->next = s->spare;
   s->spare = w;
-  s->delivered_count++;
+  if (s->overtaken_count <= w->arrival_index) s->overtaken_count = w->arrival_index + 1;
   nbc__transport_finish(outer);
   return true;
 }
@@ -4663,32 +4663,27 @@ static nbc_status nbc__measure_follow(nbc__measure *m) {
     uint64_t i;
     if ((status = nbc__measure_recv(m, &m->batch, sizeof m->batch))) return status;
     if (m->batch.round_count == 0) break;
+    if (m->batch.size_bytes > m->hello.max_bytes) return NBC_E_MISMATCH;
     for (i = 0; i < m->batch.round_count; i++) {
       if ((status = nbc__measure_recv(m, m->data, m->batch.size_bytes))) return status;
       if ((status = nbc__measure_send(m, m->data, m->batch.size_bytes))) return status;
     }
   }
-  return nbc__measure_recv(m, &m->result, sizeof m->result);
-}
-
-static nbc_status nbc__transport_error(nbc_error *err, nbc_status status, const char *text) {
-  if (!err) return status;
-  err->status = status;
-  err->line = 0;
-  snprintf(err->text, sizeof err->text, "%s: %s", text, nbc_status_text(status));
-  return status;
+  if ((status = nbc__measure_recv(m, &m->result, sizeof m->result))) return status;
+  return m->result.point_count <= NBC__MEASURE_SIZES ? NBC_OK : NBC_E_MISMATCH;
 }
 
 NBC_API nbc_status nbc_table_measure(const nbc_transport *t, int peer, const nbc_table_measure_desc *desc,
                                      nbc_table **table, nbc_error *err) {
   nbc__measure *m;
   nbc_status status;
+  bool was_on;
   char name[96];
-  if (!table) return nbc__transport_error(err, NBC_E_INVAL, "table is NULL");
+  if (!table) return nbc__status_fail(err, NBC_E_INVAL, 0, "table is NULL");
   *table = NULL;
   if (!t || peer < 0 || peer >= t->size || peer == t->rank)
-    return nbc__transport_error(err, NBC_E_INVAL, "peer must be another rank of the transport");
-  if (!(m = (nbc__measure *)NBC_MALLOC(sizeof *m))) return nbc__transport_error(err, NBC_E_NOMEM, "table");
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "peer must be another rank of the transport");
+  if (!(m = (nbc__measure *)NBC_MALLOC(sizeof *m))) return nbc__status_fail(err, NBC_E_NOMEM, 0, "table: out of memory");
   memset(m, 0, sizeof *m);
   m->t = *t;
   m->t.recorder = NULL;
@@ -4700,13 +4695,14 @@ NBC_API nbc_status nbc_table_measure(const nbc_transport *t, int peer, const nbc
   if (m->desc.limit_ns == 0) m->desc.limit_ns = 30 * (int64_t)1000000000;
   if (m->desc.min_bytes > m->desc.max_bytes || m->desc.time_per_size_ns < 0 || m->desc.limit_ns < 0) {
     NBC_FREE(m);
-    return nbc__transport_error(err, NBC_E_INVAL, "min_bytes above max_bytes, or a negative time");
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "min_bytes above max_bytes, or a negative time");
   }
-  if (t->recorder) nbc_recorder_switch(t->recorder, false); /* these messages are not the program's */
+  was_on = t->recorder && t->recorder->on;
+  if (was_on) nbc_recorder_switch(t->recorder, false); /* these messages are not the program's */
   status = t->rank < peer ? nbc__measure_lead(m) : nbc__measure_follow(m);
-  if (t->recorder) nbc_recorder_switch(t->recorder, true);
+  if (was_on) nbc_recorder_switch(t->recorder, true);
   snprintf(name, sizeof name, "measured over %s", t->name);
-  if (status) nbc__transport_error(err, status, "measuring the transfer times");
+  if (status) nbc__status_fail(err, status, 0, "measuring the transfer times: %s", nbc_status_text(status));
   else
     status = nbc_table_create(m->result.size_bytes, m->result.time_s, (size_t)m->result.point_count, name,
                               table, err);

@@ -1,1 +1,2 @@
-$(eval $(call test,transport/messages,-D_GNU_SOURCE))
+$(eval $(call test,transport/messages))
+$(eval $(call test,transport/null_and_scripted))
