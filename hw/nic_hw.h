@@ -1,0 +1,1374 @@
+/* nic_hw.h 0.1.0: what the network cards of this machine can tell about transfers, read-only.
+   Linux. Public domain or MIT-0, at your choice (end of file).
+
+   In ONE C or C++ file of the program, and nowhere else, write
+       #define NIC_HW_IMPLEMENTATION
+       #include "nic_hw.h"
+   and everywhere else just include it. Compile that one file with -D_GNU_SOURCE (or -std=gnu11).
+   With -DNIC_WITH_LIBPCI it finds PCI devices through libpci (-lpci) instead of sysfs alone.
+
+   Example (complete; cc -D_GNU_SOURCE x.c):
+
+       #define NIC_HW_IMPLEMENTATION
+       #include "nic_hw.h"
+
+       int main(void) {
+         nic_machine *machine;
+         nic_error error;
+         if (nic_find(NULL, &machine, &error)) return fprintf(stderr, "%s\n", error.text), 1;
+         for (size_t i = 0; i < nic_count(machine); i++) {
+           const nic_info *nic = nic_at(machine, i);
+           printf("%s %s\n", nic->name, nic->model);
+           for (int k = 0; k < NIC_OFFER_COUNT; k++) // what it can tell, and what is missing for
+   that printf("  %-12s %s\n", nic_offer_name((nic_offer)k), nic->offers[k].text);
+         }
+         nic_machine_free(machine);
+         return 0;
+       }
+
+   CONTENTS (search for the tag: it stands here, at the API and at the implementation)
+     [CONFIG]     1. Options: macros to define before including
+     [STATUS]     2. Status codes, errors with text
+     [FIND]       3. Finding NICs: what each offers, what is missing and how to get it
+     [COUNTERS]   4. Counters: bytes, packets, retransmissions; differences and rates
+
+   CONVENTIONS
+     Host time is int64_t nanoseconds of CLOCK_MONOTONIC_RAW (or of your own clock, see nic_host).
+     Nothing is ever measured "at" a time: a reading lies between two host times, before and after.
+     Names end with their unit. Functions return a nic_status unless said; NIC_OK is 0, errors are
+     negative. The library never exits, never writes to a device and prints nothing.
+     Threads: any thread on different objects; one at a time on one object. */
+
+#ifndef NIC_HW_H_INCLUDED
+#define NIC_HW_H_INCLUDED
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* ============================================================================================== */
+/* [CONFIG] 1. Options: macros to define before including                                         */
+/* ============================================================================================== */
+/*  macro                   default   where                 meaning
+    NIC_HW_IMPLEMENTATION   -         one file              compile the implementation here
+    NIC_STATIC              -         every including file  all functions static (private copy)
+    NIC_API                 extern    every including file  linkage of your own
+    NIC_WITH_LIBPCI         -         implementing file     PCI through libpci: names, recorded
+   machines NIC_MALLOC, NIC_FREE    libc      implementing file     both or none
+*/
+#ifndef NIC_API
+#  if !defined(NIC_STATIC)
+#    define NIC_API extern
+#  elif defined(__GNUC__)
+#    define NIC_API __attribute__((unused)) static
+#  else
+#    define NIC_API static
+#  endif
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ============================================================================================== */
+/* [STATUS] 2. Status codes, errors with text                                                     */
+/* ============================================================================================== */
+/* -1 … argument, -100 … system, -400 … hardware; shared values mean the same as in nbc_overlap.h */
+#define NIC_STATUS_LIST(X)                                                                         \
+  X(NIC_OK, 0, "ok")                                                                               \
+  X(NIC_E_INVAL, -1, "invalid argument")                                                           \
+  X(NIC_E_RANGE, -2, "value out of range")                                                         \
+  X(NIC_E_PARSE, -3, "input is malformed")                                                         \
+  X(NIC_E_FULL, -5, "a fixed capacity is exhausted")                                               \
+  X(NIC_E_NOT_FOUND, -7, "not found")                                                              \
+  X(NIC_E_NOT_BUILT, -9, "this part was not built in")                                             \
+  X(NIC_E_NOMEM, -100, "out of memory")                                                            \
+  X(NIC_E_IO, -102, "file cannot be read or written")                                              \
+  X(NIC_E_SYSTEM, -104, "system call failed")                                                      \
+  X(NIC_E_PCI, -400, "libpci failed")                                                              \
+  X(NIC_E_RIGHTS, -401, "not permitted")                                                           \
+  X(NIC_E_GONE, -402, "device gone")                                                               \
+  X(NIC_E_UNSUPPORTED, -403, "not offered by this device or driver")                               \
+  X(NIC_E_REFUSED, -404, "refused, because reading would change the device")                       \
+  X(NIC_E_STOPPED, -405, "the device's clock stands still")                                        \
+  X(NIC_E_RATE, -406, "the device's clock runs at an impossible rate")                             \
+  X(NIC_E_BROKEN, -407, "no straight line fits the clock readings: a clock was set or steered")
+
+typedef enum nic_status {
+#define NIC__X(name, value, text) name = value,
+  NIC_STATUS_LIST(NIC__X)
+#undef NIC__X
+      NIC_STATUS_FORCE_INT32 = 0x7fffffff
+} nic_status;
+
+/* What went wrong, for people: one line that says what and, where it is known, what to do. Filled
+   on error only; pass NULL where a nic_error * is asked for and you do not care. */
+typedef struct nic_error {
+  nic_status status;
+  int line; /* of the input, 1-based; 0 when there is none */
+  char text[256];
+} nic_error;
+
+/* "NIC_E_INVAL". Never NULL. Any thread. */
+NIC_API const char *nic_status_name(nic_status status);
+/* "invalid argument". Never NULL. Any thread. */
+NIC_API const char *nic_status_text(nic_status status);
+
+/* The host's clock. A zeroed one, or NULL where a nic_host * is asked for: CLOCK_MONOTONIC_RAW. */
+typedef struct nic_host {
+  int64_t (*now_ns)(void *user);
+  void *user;
+} nic_host;
+NIC_API int64_t nic_host_now_ns(const nic_host *host);
+
+/* ============================================================================================== */
+/* [FIND] 3. Finding NICs: what each offers, what is missing and how to get it                    */
+/* ============================================================================================== */
+typedef enum nic_kind {
+  NIC_KIND_PCI = 0,    /* a PCI device that no driver turned into an interface */
+  NIC_KIND_NET,        /* /sys/class/net */
+  NIC_KIND_INFINIBAND, /* /sys/class/infiniband */
+  NIC_KIND_CXI,        /* /sys/class/cxi: HPE Slingshot */
+  NIC_KIND_BXI,        /* /sys/class/bxi: Eviden BXI */
+  NIC_KIND_COUNT
+} nic_kind;
+
+/* What a NIC can tell: X(name, text, meaning) */
+#define NIC_OFFER_LIST(X)                                                                          \
+  X(COUNTERS, "counters", "bytes, packets, errors since some moment")                              \
+  X(SOFT_STAMPS, "soft-stamps", "the kernel's time of a packet's hand-off and arrival")            \
+  X(NIC_STAMPS, "nic-stamps", "the NIC's own time of a packet's first bit on the wire")            \
+  X(CLOCK, "clock", "the NIC's clock as a PTP device")                                             \
+  X(REGISTERS, "registers", "clock and counters read from the device itself")
+
+typedef enum nic_offer {
+#define NIC__X(name, text, meaning) NIC_OFFER_##name,
+  NIC_OFFER_LIST(NIC__X)
+#undef NIC__X
+      NIC_OFFER_COUNT
+} nic_offer;
+
+typedef enum nic_answer {
+  NIC_UNKNOWN = 0, /* cannot be told from here (recorded machine) */
+  NIC_NO,          /* device or driver does not have it */
+  NIC_BLOCKED,     /* it has, and text says what stands in the way */
+  NIC_YES
+} nic_answer;
+
+typedef struct nic_bar {
+  uint64_t base_address, size_bytes; /* size 0: unknown */
+  bool is_memory;
+} nic_bar;
+
+/* Owned by the machine; read-only. Texts are empty when unknown. */
+typedef struct nic_info {
+  char name[32]; /* "eth0", "mlx5_0", "cxi0"; the PCI address when there is no interface */
+  nic_kind kind;
+  char pci_address[16]; /* "0000:00:03.0"; empty: not a PCI device */
+  uint16_t vendor_id, device_id;
+  uint32_t pci_class; /* 0x0200 = Ethernet */
+  char driver[32];
+  char model[96];
+  nic_bar bars[6];
+  bool is_up, is_loopback;
+  uint64_t speed_bps; /* 0: unknown */
+  uint32_t mtu_bytes;
+  int ptp_index;        /* /dev/ptpN; -1: none */
+  uint32_t stamp_flags; /* SOF_TIMESTAMPING_… the driver reports; 0: none, or a recorded machine */
+  struct {
+    nic_answer answer;
+    char text[160];
+  } offers[NIC_OFFER_COUNT];
+} nic_info;
+
+typedef struct nic_machine nic_machine;
+
+typedef struct nic_find_desc {
+  const char
+      *sysfs_root; /* NULL = "/sys"; another folder: a recorded tree, no questions to the kernel */
+  const char *dev_root; /* NULL = "/dev" */
+  const char
+      *dump_path; /* a machine recorded by `lspci -xxxx` or `nicstat record`; NULL = this one */
+  bool all_pci;   /* all PCI devices, not only those that look like NICs */
+  bool no_libpci; /* PCI from sysfs files even where libpci is built in */
+} nic_find_desc;
+
+/* Lists the NICs, sorted by kind and name. desc may be NULL. An empty list is not an error for this
+   machine; for a dump it is (NIC_E_PARSE), because any text file is a dump without devices.
+   ret NIC_OK | NIC_E_NOT_FOUND, NIC_E_RIGHTS (root) | NIC_E_PARSE | NIC_E_PCI | NIC_E_NOT_BUILT
+   (dump without libpci) | NIC_E_NOMEM Not from two threads at once when libpci is built in:
+   libpci's error exit is per process. */
+NIC_API nic_status nic_find(const nic_find_desc *desc, nic_machine **machine, nic_error *err);
+NIC_API void nic_machine_free(nic_machine *machine); /* NULL allowed */
+NIC_API size_t nic_count(const nic_machine *machine);
+NIC_API const nic_info *nic_at(const nic_machine *machine, size_t index); /* NULL past the end */
+/* By name or PCI address; NULL when there is none. */
+NIC_API const nic_info *nic_by_name(const nic_machine *machine, const char *name);
+NIC_API const char *nic_kind_name(nic_kind kind);    /* "pci", "net", "infiniband", "cxi", "bxi" */
+NIC_API const char *nic_offer_name(nic_offer offer); /* "counters", "soft-stamps", … */
+NIC_API const char *nic_offer_meaning(nic_offer offer); /* one line */
+NIC_API const char *nic_answer_name(nic_answer answer); /* "unknown", "no", "blocked", "yes" */
+
+/* ============================================================================================== */
+/* [COUNTERS] 4. Counters: bytes, packets, retransmissions; differences and rates                 */
+/* ============================================================================================== */
+typedef enum nic_unit { NIC_UNIT_EVENTS = 0, NIC_UNIT_BYTES, NIC_UNIT_PACKETS } nic_unit;
+
+/* How a counter behaves at its end. */
+typedef enum nic_end {
+  NIC_END_WRAPS = 0, /* starts again at 0 */
+  NIC_END_STICKS     /* stays at its largest value (InfiniBand error counters) */
+} nic_end;
+
+typedef struct nic_counter {
+  char name[72]; /* "net/rx_bytes", "port1/port_xmit_data", "ethtool/tx_pause", "telemetry/…" */
+  nic_unit unit;
+  nic_end end;
+  int width_bits; /* 64 when the source does not say less */
+  uint32_t scale; /* what one step stands for; values below are already multiplied (IB words: 4) */
+} nic_counter;
+
+typedef struct nic_value {
+  uint64_t value;
+  int64_t t_before_ns, t_after_ns; /* host time: the value was true at some time between */
+  bool is_valid;                   /* false: this counter could not be read this time */
+} nic_value;
+
+typedef enum nic_change {
+  NIC_CHANGE_NONE = 0, /* one of the values is not valid: nothing known */
+  NIC_CHANGE_EXACT,
+  NIC_CHANGE_WRAPPED, /* went through its end once, counted */
+  NIC_CHANGE_RESET,   /* went back: only "at least delta" is known */
+  NIC_CHANGE_STUCK    /* at its largest value: "at least delta" */
+} nic_change;
+
+typedef struct nic_delta {
+  uint64_t delta;
+  nic_change change;
+  double per_s_lo,
+      per_s_hi; /* the true mean rate lies between; hi is infinite for RESET and STUCK */
+} nic_delta;
+
+typedef struct nic_counters nic_counters;
+
+/* Opens all counters of one NIC and keeps their files open. A NIC without any: NIC_E_NOT_FOUND.
+   host may be NULL; it is copied. */
+NIC_API nic_status nic_counters_open(const nic_machine *machine, const nic_info *nic,
+                                     const nic_host *host, nic_counters **counters, nic_error *err);
+NIC_API void nic_counters_close(nic_counters *counters); /* NULL allowed */
+NIC_API size_t nic_counters_count(const nic_counters *counters);
+NIC_API const nic_counter *nic_counters_at(const nic_counters *counters, size_t index);
+/* Index of a name, or of its part after the last '/'; -1 when there is none. */
+NIC_API int nic_counters_index(const nic_counters *counters, const char *name);
+/* Reads all, in order; values has room for nic_counters_count. Cost: two clock readings and one
+   system call per counter. ret NIC_OK (some may be invalid) | NIC_E_GONE (none could be read) */
+NIC_API nic_status nic_counters_read(nic_counters *counters, nic_value *values, nic_error *err);
+/* What happened between two values of one counter. A counter below 64 bits that went back by more
+   than half its range wrapped; any other step back is a reset. */
+NIC_API nic_delta nic_counter_delta(const nic_counter *counter, const nic_value *before,
+                                    const nic_value *after);
+NIC_API const char *nic_unit_name(nic_unit unit); /* "events", "bytes", "packets" */
+NIC_API const char *nic_change_name(
+    nic_change change); /* "none", "exact", "wrapped", "reset", "stuck" */
+
+/* @API-END@ */
+#ifdef __cplusplus
+}
+#endif
+#endif /* NIC_HW_H_INCLUDED */
+
+/* ============================================================================================== */
+/*                                        IMPLEMENTATION                                          */
+/* ============================================================================================== */
+#if defined(NIC_HW_IMPLEMENTATION) && !defined(NIC_HW_IMPLEMENTATION_ONCE)
+#define NIC_HW_IMPLEMENTATION_ONCE
+
+/* ============================================================================================== */
+/* [CONFIG] 1. Options                                                                            */
+/* ============================================================================================== */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include <linux/ethtool.h>
+#include <linux/net_tstamp.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#ifdef NIC_WITH_LIBPCI
+#  include <setjmp.h>
+#  include <pci/pci.h>
+#endif
+#if !defined(CLOCK_MONOTONIC_RAW)
+#  error "nic_hw.h: compile the implementing file with -D_GNU_SOURCE or -std=gnu11"
+#endif
+#if defined(NIC_MALLOC) != defined(NIC_FREE)
+#  error "nic_hw.h: define both NIC_MALLOC and NIC_FREE, or none"
+#endif
+#ifndef NIC_MALLOC
+#  define NIC_MALLOC(size_bytes) malloc(size_bytes)
+#  define NIC_FREE(pointer)      free(pointer)
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ============================================================================================== */
+/* [STATUS] 2. Status codes, errors with text                                                     */
+/* ============================================================================================== */
+NIC_API const char *nic_status_name(nic_status status) {
+  switch (status) {
+#define NIC__X(name, value, text)                                                                  \
+case name: return #name;
+    NIC_STATUS_LIST(NIC__X)
+#undef NIC__X
+  case NIC_STATUS_FORCE_INT32: break;
+  }
+  return "NIC_?";
+}
+
+NIC_API const char *nic_status_text(nic_status status) {
+  switch (status) {
+#define NIC__X(name, value, text)                                                                  \
+case name: return text;
+    NIC_STATUS_LIST(NIC__X)
+#undef NIC__X
+  case NIC_STATUS_FORCE_INT32: break;
+  }
+  return "unknown status";
+}
+
+__attribute__((format(printf, 3, 4))) static nic_status nic__fail(nic_error *err, nic_status status,
+                                                                  const char *format, ...) {
+  if (err) {
+    va_list args;
+    va_start(args, format);
+    err->status = status;
+    err->line = 0;
+    vsnprintf(err->text, sizeof err->text, format, args);
+    va_end(args);
+  }
+  return status;
+}
+
+static nic_status nic__of_errno(int number) {
+  switch (number) {
+  case EACCES:
+  case EPERM: return NIC_E_RIGHTS;
+  case ENODEV:
+  case ENXIO: return NIC_E_GONE;
+  case ENOENT: return NIC_E_NOT_FOUND;
+  case EOPNOTSUPP:
+  case ENOTTY: return NIC_E_UNSUPPORTED;
+  case ENOMEM: return NIC_E_NOMEM;
+  default: return NIC_E_SYSTEM;
+  }
+}
+
+NIC_API int64_t nic_host_now_ns(const nic_host *host) {
+  struct timespec t;
+  if (host && host->now_ns) return host->now_ns(host->user);
+  clock_gettime(CLOCK_MONOTONIC_RAW, &t);
+  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void *nic__zalloc(size_t size_bytes) {
+  void *memory = NIC_MALLOC(size_bytes ? size_bytes : 1);
+  if (memory) memset(memory, 0, size_bytes);
+  return memory;
+}
+
+/* Room for one more item in an array of count items; capacity doubles. NULL when memory is out (the
+   old array stays). */
+static void *nic__grow(void *array, size_t count, size_t *capacity, size_t item_bytes) {
+  if (count < *capacity) return array;
+  const size_t wanted = *capacity ? *capacity * 2 : 16;
+  void *bigger = nic__zalloc(wanted * item_bytes);
+  if (!bigger) return NULL;
+  if (array) memcpy(bigger, array, count * item_bytes);
+  NIC_FREE(array);
+  *capacity = wanted;
+  return bigger;
+}
+
+/* Copies text, cut to fit, without control characters: names come from files we did not write. */
+static void nic__copy(char *to, size_t to_bytes, const char *from) {
+  size_t n = 0;
+  for (; from[n] && n + 1 < to_bytes; n++) to[n] = (unsigned char)from[n] < 32 ? '?' : from[n];
+  to[n] = 0;
+}
+
+/* ============================================================================================== */
+/* [FIND] 3. Finding NICs                                                                         */
+/* ============================================================================================== */
+enum { NIC__PATH = 512 };
+
+typedef struct nic__pci {
+  char address[16], driver[32], model[96];
+  uint16_t vendor_id, device_id;
+  uint32_t pci_class;
+  nic_bar bars[6];
+} nic__pci;
+
+struct nic_machine {
+  char sysfs_root[256], dev_root[256];
+  bool is_live; /* this machine: the kernel may be asked, not only files read */
+  nic_info *nics;
+  size_t nic_count, nic_capacity;
+  nic__pci *pci;
+  size_t pci_count, pci_capacity;
+};
+
+/* root + "/" + a + "/" + b …, the last argument NULL; false when it does not fit. */
+static bool nic__path(char *path, const char *root, ...) {
+  va_list args;
+  size_t used = strlen(root);
+  bool fits = used < NIC__PATH;
+  if (fits) memcpy(path, root, used + 1);
+  va_start(args, root);
+  for (const char *part; fits && (part = va_arg(args, const char *)) != NULL;) {
+    const int n = snprintf(path + used, NIC__PATH - used, "/%s", part);
+    fits = n >= 0 && (size_t)n < NIC__PATH - used;
+    used += fits ? (size_t)n : 0;
+  }
+  va_end(args);
+  return fits;
+}
+
+/* First line of a small file, without the newline. ret bytes, or -1 with errno. */
+static int nic__read_line(const char *path, char *text, size_t text_bytes) {
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return -1;
+  const ssize_t n = read(fd, text, text_bytes - 1);
+  const int saved = errno;
+  close(fd);
+  errno = saved;
+  if (n < 0) return -1;
+  text[n] = 0;
+  text[strcspn(text, "\n")] = 0;
+  return (int)strlen(text);
+}
+
+static bool nic__read_number(const char *path, int base, int64_t *value) {
+  char text[64], *end;
+  if (nic__read_line(path, text, sizeof text) <= 0) return false;
+  errno = 0;
+  *value = strtoll(text, &end, base);
+  return errno == 0 && end != text && *end == 0;
+}
+
+/* Names in a folder, sorted, so that lists do not depend on the file system. ret count; 0 when the
+   folder is missing or empty. Free with nic__names_free. */
+typedef struct nic__names {
+  char (*name)[64];
+  size_t count, capacity;
+} nic__names;
+
+static int nic__name_order(const void *a, const void *b) {
+  return strcmp((const char *)a, (const char *)b);
+}
+
+static size_t nic__names_read(const char *folder, nic__names *names) {
+  DIR *dir = opendir(folder);
+  memset(names, 0, sizeof *names);
+  if (!dir) return 0;
+  for (struct dirent *e; (e = readdir(dir)) != NULL;) {
+    if (e->d_name[0] == '.' || strlen(e->d_name) >= sizeof names->name[0]) continue;
+    void *grown = nic__grow(names->name, names->count, &names->capacity, sizeof names->name[0]);
+    if (!grown) break;
+    names->name = (char(*)[64])grown;
+    strcpy(names->name[names->count++], e->d_name);
+  }
+  closedir(dir);
+  if (names->count) qsort(names->name, names->count, sizeof names->name[0], nic__name_order);
+  return names->count;
+}
+
+static void nic__names_free(nic__names *names) {
+  NIC_FREE(names->name);
+  memset(names, 0, sizeof *names);
+}
+
+static nic__pci *nic__pci_add(nic_machine *m, const char *address) {
+  void *grown = nic__grow(m->pci, m->pci_count, &m->pci_capacity, sizeof *m->pci);
+  if (!grown) return NULL;
+  m->pci = (nic__pci *)grown;
+  nic__pci *p = &m->pci[m->pci_count++];
+  memset(p, 0, sizeof *p);
+  nic__copy(p->address, sizeof p->address, address);
+  return p;
+}
+
+/* Last part of where a link points: the driver's name. */
+static void nic__link_name(const char *path, char *name, size_t name_bytes) {
+  char target[NIC__PATH];
+  const ssize_t n = readlink(path, target, sizeof target - 1);
+  name[0] = 0;
+  if (n <= 0) return;
+  target[n] = 0;
+  const char *slash = strrchr(target, '/');
+  nic__copy(name, name_bytes, slash ? slash + 1 : target);
+}
+
+/* Lines "start end flags" of the file `resource`: the six BARs; bit 9 of the flags says memory. */
+static void nic__pci_read_resource(const char *path, nic__pci *p) {
+  FILE *file = fopen(path, "re");
+  char line[128];
+  if (!file) return;
+  for (int i = 0; i < 6 && fgets(line, sizeof line, file); i++) {
+    unsigned long long start, end, flags;
+    if (sscanf(line, "%llx %llx %llx", &start, &end, &flags) != 3) break;
+    p->bars[i].base_address = start;
+    p->bars[i].size_bytes = end > start ? end - start + 1 : 0;
+    p->bars[i].is_memory = (flags & 0x200) != 0;
+  }
+  fclose(file);
+}
+
+/* What libpci does not tell or, when it is not there, all of it. */
+static void nic__pci_from_sysfs(const nic_machine *m, nic__pci *p) {
+  char path[NIC__PATH];
+  int64_t value;
+  const char *folder = "bus/pci/devices", *at = p->address, *end = NULL;
+  if (nic__path(path, m->sysfs_root, folder, at, "vendor", end) &&
+      nic__read_number(path, 16, &value))
+    p->vendor_id = (uint16_t)value;
+  if (nic__path(path, m->sysfs_root, folder, at, "device", end) &&
+      nic__read_number(path, 16, &value))
+    p->device_id = (uint16_t)value;
+  if (nic__path(path, m->sysfs_root, folder, at, "class", end) &&
+      nic__read_number(path, 16, &value))
+    p->pci_class = (uint32_t)value >> 8;
+  if (nic__path(path, m->sysfs_root, folder, at, "driver", end))
+    nic__link_name(path, p->driver, sizeof p->driver);
+  if (nic__path(path, m->sysfs_root, folder, at, "resource", end)) nic__pci_read_resource(path, p);
+  snprintf(p->model, sizeof p->model, "PCI device %04x:%04x", p->vendor_id, p->device_id);
+}
+
+static nic_status nic__pci_scan_sysfs(nic_machine *m) {
+  char path[NIC__PATH];
+  nic__names names;
+  nic_status status = NIC_OK;
+  if (!nic__path(path, m->sysfs_root, "bus/pci/devices", (char *)NULL)) return NIC_OK;
+  nic__names_read(path, &names);
+  for (size_t i = 0; i < names.count && status == NIC_OK; i++) {
+    nic__pci *p = nic__pci_add(m, names.name[i]);
+    if (!p)
+      status = NIC_E_NOMEM;
+    else
+      nic__pci_from_sysfs(m, p);
+  }
+  nic__names_free(&names);
+  return status;
+}
+
+#ifdef NIC_WITH_LIBPCI
+/* libpci reports errors by a function that must not return and gets no context: so all calls stand
+   inside one setjmp, and its target is the one mutable static of this file (one per thread). After
+   a longjmp the access object is half made; it is left alone, a small leak on a path that ends a
+   scan. */
+typedef struct nic__pci_trap {
+  jmp_buf back;
+  char text[200];
+} nic__pci_trap;
+static __thread nic__pci_trap *nic__pci_trap_now;
+
+__attribute__((noreturn, format(printf, 1, 2))) static void nic__pci_on_error(char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  vsnprintf(nic__pci_trap_now->text, sizeof nic__pci_trap_now->text, format, args);
+  va_end(args);
+  longjmp(nic__pci_trap_now->back, 1);
+}
+__attribute__((format(printf, 1, 2))) static void nic__pci_on_talk(char *format, ...) {
+  (void)format;
+}
+
+static nic_status nic__pci_take(nic_machine *m, struct pci_access *a, struct pci_dev *d) {
+  char address[16], name[96];
+  snprintf(address, sizeof address, "%04x:%02x:%02x.%d", (unsigned)d->domain & 0xffffu, d->bus,
+           d->dev, d->func);
+  nic__pci *p = nic__pci_add(m, address);
+  if (!p) return NIC_E_NOMEM;
+  const int known = pci_fill_info(d, PCI_FILL_IDENT | PCI_FILL_CLASS | PCI_FILL_BASES |
+                                         PCI_FILL_SIZES | PCI_FILL_DRIVER);
+  p->vendor_id = d->vendor_id;
+  p->device_id = d->device_id;
+  if (known & PCI_FILL_CLASS) p->pci_class = d->device_class;
+  for (int i = 0; i < 6 && (known & PCI_FILL_BASES); i++) {
+    const pciaddr_t base = d->base_addr[i];
+    p->bars[i].is_memory = base != 0 && (base & PCI_BASE_ADDRESS_SPACE_IO) == 0;
+    p->bars[i].base_address = base & (p->bars[i].is_memory ? PCI_ADDR_MEM_MASK : PCI_ADDR_IO_MASK);
+    p->bars[i].size_bytes = known & PCI_FILL_SIZES ? d->size[i] : 0;
+  }
+  const char *driver = known & PCI_FILL_DRIVER ? pci_get_string_property(d, PCI_FILL_DRIVER) : NULL;
+  if (driver) nic__copy(p->driver, sizeof p->driver, driver);
+  const char *model = pci_lookup_name(a, name, sizeof name, PCI_LOOKUP_VENDOR | PCI_LOOKUP_DEVICE,
+                                      d->vendor_id, d->device_id);
+  nic__copy(p->model, sizeof p->model, model ? model : "?");
+  return NIC_OK;
+}
+
+/* Everything that may end in nic__pci_on_error. */
+static nic_status nic__pci_run(nic_machine *m, const char *dump_path) {
+  char path[NIC__PATH];
+  nic_status status = NIC_OK;
+  struct pci_access *a = pci_alloc();
+  a->error = nic__pci_on_error;
+  a->warning = nic__pci_on_talk;
+  a->debug = nic__pci_on_talk;
+  if (dump_path) { /* by name: the number of the method differs between versions */
+    a->method = (unsigned)pci_lookup_method((char *)"dump");
+    pci_set_param(a, (char *)"dump.name", (char *)dump_path);
+  } else if (nic__path(path, m->sysfs_root, "bus/pci", (char *)NULL)) {
+    a->method = (unsigned)pci_lookup_method((char *)"linux-sysfs");
+    pci_set_param(a, (char *)"sysfs.path", path);
+  }
+  pci_init(a);
+  pci_scan_bus(a);
+  for (struct pci_dev *d = a->devices; d && status == NIC_OK; d = d->next)
+    status = nic__pci_take(m, a, d);
+  pci_cleanup(a);
+  return status;
+}
+
+static nic_status nic__pci_scan_libpci(nic_machine *m, const char *dump_path, nic_error *err) {
+  nic__pci_trap trap;
+  trap.text[0] = 0;
+  nic__pci_trap_now = &trap;
+  if (setjmp(trap.back) != 0) {
+    nic__pci_trap_now = NULL;
+    return nic__fail(err, NIC_E_PCI, "libpci: %s", trap.text);
+  }
+  const nic_status status = nic__pci_run(m, dump_path);
+  nic__pci_trap_now = NULL;
+  return status;
+}
+#endif
+
+static int nic__pci_order(const void *a, const void *b) {
+  return strcmp(((const nic__pci *)a)->address, ((const nic__pci *)b)->address);
+}
+
+static nic_status nic__pci_scan(nic_machine *m, const nic_find_desc *desc, nic_error *err) {
+  nic_status status;
+#ifdef NIC_WITH_LIBPCI
+  if (desc->dump_path || !desc->no_libpci) {
+    char path[NIC__PATH];
+    /* A machine without PCI is no error, but libpci ends the program when the folder is missing. */
+    if (!desc->dump_path && (!nic__path(path, m->sysfs_root, "bus/pci/devices", (char *)NULL) ||
+                             access(path, R_OK) != 0))
+      return NIC_OK;
+    status = nic__pci_scan_libpci(m, desc->dump_path, err);
+  } else
+#endif
+  {
+    if (desc->dump_path)
+      return nic__fail(err, NIC_E_NOT_BUILT,
+                       "%s: reading a recorded machine needs libpci (Debian: libpci-dev)",
+                       desc->dump_path);
+    status = nic__pci_scan_sysfs(m);
+  }
+  if (status == NIC_E_NOMEM)
+    return nic__fail(err, status, "out of memory while listing PCI devices");
+  if (status == NIC_OK && desc->dump_path && m->pci_count == 0)
+    return nic__fail(
+        err, NIC_E_PARSE,
+        "%s: no PCI device in it; make it with `nicstat record` or `lspci -xxxx` as root",
+        desc->dump_path);
+  if (m->pci_count) qsort(m->pci, m->pci_count, sizeof *m->pci, nic__pci_order);
+  return status;
+}
+
+static nic_info *nic__add(nic_machine *m, nic_kind kind, const char *name) {
+  void *grown = nic__grow(m->nics, m->nic_count, &m->nic_capacity, sizeof *m->nics);
+  if (!grown) return NULL;
+  m->nics = (nic_info *)grown;
+  nic_info *n = &m->nics[m->nic_count++];
+  memset(n, 0, sizeof *n);
+  nic__copy(n->name, sizeof n->name, name);
+  n->kind = kind;
+  n->ptp_index = -1;
+  return n;
+}
+
+static bool nic__is_pci_address(const char *text) {
+  static const char shape[] = "xxxx:xx:xx.d";
+  size_t i = 0;
+  for (; shape[i] && text[i]; i++) {
+    const char c = text[i];
+    const bool hex = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+    if (shape[i] == 'x' || shape[i] == 'd' ? !hex : c != shape[i]) return false;
+  }
+  return shape[i] == 0 && text[i] == 0;
+}
+
+/* An interface's `device` may lie below its PCI device (virtio): the last address on the real path.
+ */
+static void nic__find_pci_of(const nic_machine *m, nic_info *n, const char *class_name) {
+  char path[NIC__PATH], *real;
+  if (!nic__path(path, m->sysfs_root, "class", class_name, n->name, "device", (char *)NULL)) return;
+  real = realpath(path, NULL);
+  for (char *slash; real && (slash = strrchr(real, '/')) != NULL; *slash = 0)
+    if (nic__is_pci_address(slash + 1)) {
+      nic__copy(n->pci_address, sizeof n->pci_address, slash + 1);
+      break;
+    }
+  free(real);
+}
+
+static void nic__take_pci(nic_info *n, const nic__pci *p) {
+  nic__copy(n->pci_address, sizeof n->pci_address, p->address);
+  n->vendor_id = p->vendor_id;
+  n->device_id = p->device_id;
+  n->pci_class = p->pci_class;
+  memcpy(n->bars, p->bars, sizeof n->bars);
+  memcpy(n->model, p->model, sizeof n->model);
+  if (!n->driver[0]) memcpy(n->driver, p->driver, sizeof n->driver);
+}
+
+/* One question to a driver through the ethtool interface; false with errno. */
+static bool nic__ethtool(const char *interface_name, void *request) {
+  struct ifreq ifr;
+  const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return false;
+  memset(&ifr, 0, sizeof ifr);
+  nic__copy(ifr.ifr_name, sizeof ifr.ifr_name, interface_name);
+  ifr.ifr_data = (char *)request;
+  const int code = ioctl(fd, SIOCETHTOOL, &ifr);
+  const int saved = errno;
+  close(fd);
+  errno = saved;
+  return code == 0;
+}
+
+static void nic__fill_net(const nic_machine *m, nic_info *n) {
+  char path[NIC__PATH], text[64];
+  int64_t value;
+  nic__names ptp;
+  if (nic__path(path, m->sysfs_root, "class/net", n->name, "device/driver", (char *)NULL))
+    nic__link_name(path, n->driver, sizeof n->driver);
+  if (nic__path(path, m->sysfs_root, "class/net", n->name, "flags", (char *)NULL) &&
+      nic__read_number(path, 16, &value)) {
+    n->is_up = (value & IFF_UP) != 0;
+    n->is_loopback = (value & IFF_LOOPBACK) != 0;
+  }
+  if (nic__path(path, m->sysfs_root, "class/net", n->name, "speed", (char *)NULL) &&
+      nic__read_number(path, 10, &value) && value > 0 && value < 100000000)
+    n->speed_bps = (uint64_t)value * 1000000;
+  if (nic__path(path, m->sysfs_root, "class/net", n->name, "mtu", (char *)NULL) &&
+      nic__read_number(path, 10, &value) && value > 0)
+    n->mtu_bytes = (uint32_t)value;
+  if (nic__path(path, m->sysfs_root, "class/net", n->name, "device/ptp", (char *)NULL)) {
+    nic__names_read(path, &ptp);
+    if (ptp.count && sscanf(ptp.name[0], "ptp%8d", &n->ptp_index) != 1) n->ptp_index = -1;
+    nic__names_free(&ptp);
+  }
+  if (!m->is_live) return;
+  struct ethtool_ts_info ts;
+  memset(&ts, 0, sizeof ts);
+  ts.cmd = ETHTOOL_GET_TS_INFO;
+  if (nic__ethtool(n->name, &ts)) {
+    n->stamp_flags = ts.so_timestamping;
+    n->ptp_index = ts.phc_index;
+  }
+  struct ethtool_drvinfo info;
+  memset(&info, 0, sizeof info);
+  info.cmd = ETHTOOL_GDRVINFO;
+  if (!n->driver[0] && nic__ethtool(n->name, &info)) {
+    snprintf(text, sizeof text, "%.31s", info.driver);
+    nic__copy(n->driver, sizeof n->driver, text);
+  }
+}
+
+__attribute__((format(printf, 4, 5))) static void nic__offer(nic_info *n, nic_offer offer,
+                                                             nic_answer answer, const char *format,
+                                                             ...) {
+  va_list args;
+  va_start(args, format);
+  n->offers[offer].answer = answer;
+  vsnprintf(n->offers[offer].text, sizeof n->offers[offer].text, format, args);
+  va_end(args);
+}
+
+static void nic__offer_stamps(const nic_machine *m, nic_info *n) {
+  const uint32_t f = n->stamp_flags;
+  const bool tx = (f & SOF_TIMESTAMPING_TX_SOFTWARE) != 0,
+             rx = (f & SOF_TIMESTAMPING_RX_SOFTWARE) != 0;
+  const bool hw = (f & SOF_TIMESTAMPING_RAW_HARDWARE) != 0;
+  if (n->kind != NIC_KIND_NET) {
+    nic__offer(n, NIC_OFFER_SOFT_STAMPS, NIC_NO, "no network interface, so no socket runs over it");
+    nic__offer(n, NIC_OFFER_NIC_STAMPS, NIC_NO,
+               "no network interface; completion stamps need the vendor's verbs");
+  } else if (!m->is_live) {
+    nic__offer(n, NIC_OFFER_SOFT_STAMPS, NIC_UNKNOWN,
+               "recorded machine: only the kernel there knows");
+    nic__offer(n, NIC_OFFER_NIC_STAMPS, NIC_UNKNOWN,
+               "recorded machine: only the kernel there knows");
+  } else {
+    if (!tx && !rx)
+      nic__offer(n, NIC_OFFER_SOFT_STAMPS, NIC_NO, "not reported by %s",
+                 n->driver[0] ? n->driver : "its driver");
+    else
+      nic__offer(n, NIC_OFFER_SOFT_STAMPS, NIC_YES, "%s%s%s, by socket option, no rights needed",
+                 tx ? "sent (and scheduled, acknowledged)" : "", tx && rx ? ", " : "",
+                 rx ? "received" : "");
+    if (!hw)
+      nic__offer(n, NIC_OFFER_NIC_STAMPS, NIC_NO, "not reported by %s",
+                 n->driver[0] ? n->driver : "its driver");
+    else
+      nic__offer(n, NIC_OFFER_NIC_STAMPS, NIC_BLOCKED,
+                 "off until an administrator switches them on: hwstamp_ctl -i %s -t 1 -r 1 "
+                 "(package linuxptp)",
+                 n->name);
+  }
+}
+
+static void nic__offer_clock(const nic_machine *m, nic_info *n) {
+  char path[NIC__PATH], node[24];
+  if (n->ptp_index < 0) {
+    nic__offer(n, NIC_OFFER_CLOCK, m->is_live ? NIC_NO : NIC_UNKNOWN, "no PTP clock registered%s%s",
+               n->driver[0] ? " by driver " : "", n->driver);
+    return;
+  }
+  snprintf(node, sizeof node, "ptp%d", n->ptp_index);
+  if (!nic__path(path, m->dev_root, node, (char *)NULL)) return;
+  if (!m->is_live)
+    nic__offer(n, NIC_OFFER_CLOCK, NIC_UNKNOWN, "had /dev/%s when it was recorded", node);
+  else if (access(path, F_OK) != 0)
+    nic__offer(n, NIC_OFFER_CLOCK, NIC_BLOCKED, "%.100s is missing: is /dev a container's own?",
+               path);
+  else if (access(path, R_OK) != 0)
+    nic__offer(n, NIC_OFFER_CLOCK, NIC_BLOCKED,
+               "%.60s not readable: udev rule SUBSYSTEM==\"ptp\", MODE=\"0644\", or run as root",
+               path);
+  else
+    nic__offer(n, NIC_OFFER_CLOCK, NIC_YES, "%.100s", path);
+}
+
+static void nic__offer_counters(const nic_machine *m, nic_info *n) {
+  static const char *const where[NIC_KIND_COUNT] = {NULL, "statistics", "ports", "device/telemetry",
+                                                    ""};
+  char path[NIC__PATH];
+  nic__names names;
+  if (n->kind == NIC_KIND_PCI) {
+    nic__offer(n, NIC_OFFER_COUNTERS, n->driver[0] ? NIC_NO : NIC_BLOCKED,
+               n->driver[0] ? "driver %s makes no interface"
+                            : "no driver%s: load the one for this device",
+               n->driver);
+    return;
+  }
+  if (!nic__path(path, m->sysfs_root, "class", nic_kind_name(n->kind), n->name, where[n->kind],
+                 (char *)NULL))
+    return;
+  const size_t count = nic__names_read(path, &names);
+  nic__names_free(&names);
+  if (count)
+    nic__offer(n, NIC_OFFER_COUNTERS, NIC_YES, "%.120s", path);
+  else
+    nic__offer(n, NIC_OFFER_COUNTERS, NIC_NO, "%.110s is missing or empty", path);
+}
+
+static void nic__offer_registers(const nic_machine *m, nic_info *n) {
+  (void)m;
+  nic__offer(n, NIC_OFFER_REGISTERS, NIC_NO, "no register list for %04x:%04x", n->vendor_id,
+             n->device_id);
+}
+
+static nic_status nic__find_class(nic_machine *m, nic_kind kind) {
+  char path[NIC__PATH];
+  nic__names names;
+  nic_status status = NIC_OK;
+  if (!nic__path(path, m->sysfs_root, "class", nic_kind_name(kind), (char *)NULL)) return NIC_OK;
+  nic__names_read(path, &names);
+  for (size_t i = 0; i < names.count && status == NIC_OK; i++) {
+    struct stat st; /* /sys/class/net also holds plain files such as bonding_masters */
+    if (!nic__path(path, m->sysfs_root, "class", nic_kind_name(kind), names.name[i],
+                   (char *)NULL) ||
+        stat(path, &st) != 0 || !S_ISDIR(st.st_mode))
+      continue;
+    nic_info *n = nic__add(m, kind, names.name[i]);
+    if (!n)
+      status = NIC_E_NOMEM;
+    else {
+      nic__find_pci_of(m, n, nic_kind_name(kind));
+      if (kind == NIC_KIND_NET) nic__fill_net(m, n);
+    }
+  }
+  nic__names_free(&names);
+  return status;
+}
+
+/* Ethernet and other network controllers, and InfiniBand as a serial bus. */
+static bool nic__looks_like_nic(const nic__pci *p) {
+  return p->pci_class >> 8 == 0x02 || p->pci_class == 0x0c06;
+}
+
+/* PCI facts for interfaces; entries of their own for devices without one. */
+static nic_status nic__join_pci(nic_machine *m, bool all_pci) {
+  const size_t interfaces = m->nic_count;
+  for (size_t i = 0; i < m->pci_count; i++) {
+    bool used = false;
+    for (size_t k = 0; k < interfaces; k++)
+      if (strcmp(m->nics[k].pci_address, m->pci[i].address) == 0) {
+        nic__take_pci(&m->nics[k], &m->pci[i]);
+        used = true;
+      }
+    if (used || !(all_pci || nic__looks_like_nic(&m->pci[i]))) continue;
+    nic_info *n = nic__add(m, NIC_KIND_PCI, m->pci[i].address);
+    if (!n) return NIC_E_NOMEM;
+    nic__take_pci(n, &m->pci[i]);
+  }
+  return NIC_OK;
+}
+
+NIC_API nic_status nic_find(const nic_find_desc *desc_in, nic_machine **machine, nic_error *err) {
+  nic_find_desc desc;
+  memset(&desc, 0, sizeof desc);
+  if (desc_in) desc = *desc_in;
+  if (!machine) return nic__fail(err, NIC_E_INVAL, "machine: must not be NULL");
+  *machine = NULL;
+  const char *sysfs = desc.sysfs_root ? desc.sysfs_root : "/sys",
+             *dev = desc.dev_root ? desc.dev_root : "/dev";
+  nic_machine *m = (nic_machine *)nic__zalloc(sizeof *m);
+  if (!m) return nic__fail(err, NIC_E_NOMEM, "out of memory");
+  nic_status status = NIC_OK;
+  if (strlen(sysfs) >= sizeof m->sysfs_root || strlen(dev) >= sizeof m->dev_root)
+    status = nic__fail(err, NIC_E_RANGE, "sysfs_root, dev_root: at most %zu characters",
+                       sizeof m->sysfs_root - 1);
+  else {
+    strcpy(m->sysfs_root, sysfs);
+    strcpy(m->dev_root, dev);
+    m->is_live = !desc.dump_path && strcmp(sysfs, "/sys") == 0;
+    if (!desc.dump_path && access(sysfs, R_OK | X_OK) != 0)
+      status =
+          nic__fail(err, nic__of_errno(errno), "%s: %s; mount sysfs there or name another folder",
+                    sysfs, strerror(errno));
+  }
+  if (status == NIC_OK) status = nic__pci_scan(m, &desc, err);
+  for (int kind = NIC_KIND_NET; kind < NIC_KIND_COUNT && status == NIC_OK && !desc.dump_path;
+       kind++)
+    status = nic__find_class(m, (nic_kind)kind);
+  if (status == NIC_OK) status = nic__join_pci(m, desc.all_pci);
+  if (status == NIC_E_NOMEM) nic__fail(err, status, "out of memory while listing NICs");
+  for (size_t i = 0; i < m->nic_count; i++) {
+    nic__offer_counters(m, &m->nics[i]);
+    nic__offer_stamps(m, &m->nics[i]);
+    nic__offer_clock(m, &m->nics[i]);
+    nic__offer_registers(m, &m->nics[i]);
+  }
+  if (status == NIC_OK)
+    *machine = m;
+  else
+    nic_machine_free(m);
+  return status;
+}
+
+NIC_API void nic_machine_free(nic_machine *machine) {
+  if (!machine) return;
+  NIC_FREE(machine->nics);
+  NIC_FREE(machine->pci);
+  NIC_FREE(machine);
+}
+
+NIC_API size_t nic_count(const nic_machine *machine) { return machine->nic_count; }
+NIC_API const nic_info *nic_at(const nic_machine *machine, size_t index) {
+  return index < machine->nic_count ? &machine->nics[index] : NULL;
+}
+NIC_API const nic_info *nic_by_name(const nic_machine *machine, const char *name) {
+  for (size_t i = 0; i < machine->nic_count; i++)
+    if (strcmp(machine->nics[i].name, name) == 0) return &machine->nics[i];
+  for (size_t i = 0; i < machine->nic_count; i++)
+    if (strcmp(machine->nics[i].pci_address, name) == 0) return &machine->nics[i];
+  return NULL;
+}
+
+NIC_API const char *nic_kind_name(nic_kind kind) {
+  static const char *const names[] = {"pci", "net", "infiniband", "cxi", "bxi"};
+  return (unsigned)kind < NIC_KIND_COUNT ? names[kind] : "?";
+}
+NIC_API const char *nic_offer_name(nic_offer offer) {
+  static const char *const names[] = {
+#define NIC__X(name, text, meaning) text,
+      NIC_OFFER_LIST(NIC__X)
+#undef NIC__X
+  };
+  return (unsigned)offer < NIC_OFFER_COUNT ? names[offer] : "?";
+}
+NIC_API const char *nic_offer_meaning(nic_offer offer) {
+  static const char *const texts[] = {
+#define NIC__X(name, text, meaning) meaning,
+      NIC_OFFER_LIST(NIC__X)
+#undef NIC__X
+  };
+  return (unsigned)offer < NIC_OFFER_COUNT ? texts[offer] : "?";
+}
+NIC_API const char *nic_answer_name(nic_answer answer) {
+  static const char *const names[] = {"unknown", "no", "blocked", "yes"};
+  return (unsigned)answer <= NIC_YES ? names[answer] : "?";
+}
+
+/* ============================================================================================== */
+/* [COUNTERS] 4. Counters                                                                         */
+/* ============================================================================================== */
+typedef struct nic__source {
+  nic_counter counter;
+  int fd; /* of the counter's file; -1: from ethtool */
+  size_t ethtool_index;
+  bool has_own_stamp; /* "value@seconds.nanoseconds", as Slingshot's telemetry prints it */
+} nic__source;
+
+struct nic_counters {
+  nic_host host;
+  char name[32];
+  nic__source *sources;
+  size_t count, capacity;
+  struct ethtool_stats *ethtool;
+  size_t ethtool_count;
+};
+
+/* Width and end of the InfiniBand port counters that are not 64-bit: the error counters stick at
+   their largest value (InfiniBand Architecture, PortCounters attribute). */
+typedef struct nic__ib_width {
+  const char *name;
+  int width_bits;
+} nic__ib_width;
+static const nic__ib_width nic__ib_widths[] = {{"symbol_error", 16},
+                                               {"link_error_recovery", 8},
+                                               {"link_downed", 8},
+                                               {"port_rcv_errors", 16},
+                                               {"port_rcv_remote_physical_errors", 16},
+                                               {"port_rcv_switch_relay_errors", 16},
+                                               {"port_xmit_discards", 16},
+                                               {"port_xmit_constraint_errors", 8},
+                                               {"port_rcv_constraint_errors", 8},
+                                               {"local_link_integrity_errors", 4},
+                                               {"excessive_buffer_overrun_errors", 4},
+                                               {"VL15_dropped", 16},
+                                               {"port_xmit_wait", 32}};
+
+static bool nic__ends_with(const char *text, const char *end) {
+  const size_t n = strlen(text), k = strlen(end);
+  return n >= k && strcmp(text + n - k, end) == 0;
+}
+
+/* Unit, width and end from the name: the kernel gives names only. */
+static void nic__describe(nic_counter *c, const char *group, const char *name) {
+  memset(c, 0, sizeof *c);
+  snprintf(c->name, sizeof c->name, "%s/%s", group, name);
+  c->scale = 1;
+  c->width_bits = 64;
+  if (nic__ends_with(name, "bytes") || nic__ends_with(name, "octets"))
+    c->unit = NIC_UNIT_BYTES;
+  else if (nic__ends_with(name, "packets"))
+    c->unit = NIC_UNIT_PACKETS;
+  if (strncmp(group, "port", 4) != 0) return;
+  if (nic__ends_with(name, "xmit_data") || nic__ends_with(name, "rcv_data")) {
+    c->unit = NIC_UNIT_BYTES;
+    c->scale = 4; /* counted in 32-bit words */
+  }
+  for (size_t i = 0; i < sizeof nic__ib_widths / sizeof nic__ib_widths[0]; i++)
+    if (strcmp(nic__ib_widths[i].name, name) == 0) {
+      c->width_bits = nic__ib_widths[i].width_bits;
+      c->end = NIC_END_STICKS;
+    }
+}
+
+static nic__source *nic__source_add(nic_counters *c, const char *group, const char *name) {
+  void *grown = nic__grow(c->sources, c->count, &c->capacity, sizeof *c->sources);
+  if (!grown) return NULL;
+  c->sources = (nic__source *)grown;
+  nic__source *s = &c->sources[c->count++];
+  memset(s, 0, sizeof *s);
+  nic__describe(&s->counter, group, name);
+  s->fd = -1;
+  return s;
+}
+
+/* "123", or "123@1700000000.000000001" with the time (CLOCK_REALTIME) at which it was read. */
+static bool nic__parse_value(const char *text, uint64_t *value, int64_t *unix_ns) {
+  char *end;
+  if (text[0] < '0' || text[0] > '9') return false;
+  errno = 0;
+  *value = strtoull(text, &end, 10);
+  *unix_ns = 0;
+  if (errno) return false;
+  if (*end == '@') {
+    const char *digits = end + 1;
+    const unsigned long long s = strtoull(digits, &end, 10);
+    if (errno || end == digits || *end != '.' || s > 9000000000u) return false;
+    digits = end + 1;
+    const unsigned long long ns = strtoull(digits, &end, 10);
+    if (errno || end - digits != 9 || ns > 999999999u) return false;
+    *unix_ns = (int64_t)s * 1000000000 + (int64_t)ns;
+  }
+  return *end == 0 || *end == '\n';
+}
+
+/* All files of a folder that hold one number. A file that does not is no counter (a reset switch, a
+   text) and is left out; write-only files are never opened for reading. */
+static nic_status nic__open_folder(nic_counters *c, const char *folder, const char *group) {
+  char path[NIC__PATH], text[96];
+  nic__names names;
+  nic_status status = NIC_OK;
+  nic__names_read(folder, &names);
+  for (size_t i = 0; i < names.count && status == NIC_OK; i++) {
+    struct stat st;
+    uint64_t value;
+    int64_t unix_ns;
+    if (!nic__path(path, folder, names.name[i], (char *)NULL) || stat(path, &st) != 0 ||
+        !S_ISREG(st.st_mode))
+      continue;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+      if (errno == EMFILE || errno == ENFILE) status = NIC_E_SYSTEM;
+      continue;
+    }
+    const ssize_t n = pread(fd, text, sizeof text - 1, 0);
+    text[n > 0 ? n : 0] = 0;
+    nic__source *s =
+        nic__parse_value(text, &value, &unix_ns) ? nic__source_add(c, group, names.name[i]) : NULL;
+    if (!s) {
+      close(fd);
+      continue;
+    }
+    s->fd = fd;
+    s->has_own_stamp = unix_ns != 0;
+  }
+  nic__names_free(&names);
+  return status;
+}
+
+static nic_status nic__open_infiniband(nic_counters *c, const char *device) {
+  char ports[NIC__PATH], path[NIC__PATH], group[48];
+  nic__names names;
+  nic_status status = NIC_OK;
+  if (!nic__path(ports, device, "ports", (char *)NULL)) return NIC_OK;
+  nic__names_read(ports, &names);
+  for (size_t i = 0; i < names.count && status == NIC_OK; i++) {
+    if (strlen(names.name[i]) > 8) continue;
+    snprintf(group, sizeof group, "port%.8s", names.name[i]);
+    if (nic__path(path, ports, names.name[i], "counters", (char *)NULL))
+      status = nic__open_folder(c, path, group);
+    snprintf(group, sizeof group, "hw%.8s", names.name[i]);
+    if (status == NIC_OK && nic__path(path, ports, names.name[i], "hw_counters", (char *)NULL))
+      status = nic__open_folder(c, path, group);
+  }
+  nic__names_free(&names);
+  if (status == NIC_OK && nic__path(path, device, "hw_counters", (char *)NULL))
+    status = nic__open_folder(c, path, "hw");
+  return status;
+}
+
+/* The driver's own statistics (what `ethtool -S` shows). None is not an error. */
+static nic_status nic__open_ethtool(nic_counters *c) {
+  struct ethtool_sset_info *info =
+      (struct ethtool_sset_info *)nic__zalloc(sizeof *info + sizeof(uint32_t));
+  if (!info) return NIC_E_NOMEM;
+  info->cmd = ETHTOOL_GSSET_INFO;
+  info->sset_mask = 1ull << ETH_SS_STATS;
+  const size_t count = nic__ethtool(c->name, info) && info->sset_mask ? info->data[0] : 0;
+  NIC_FREE(info);
+  if (count == 0 || count > 100000) return NIC_OK;
+  struct ethtool_gstrings *names =
+      (struct ethtool_gstrings *)nic__zalloc(sizeof *names + count * ETH_GSTRING_LEN);
+  c->ethtool = (struct ethtool_stats *)nic__zalloc(sizeof *c->ethtool + count * sizeof(uint64_t));
+  nic_status status = names && c->ethtool ? NIC_OK : NIC_E_NOMEM;
+  if (status == NIC_OK) {
+    names->cmd = ETHTOOL_GSTRINGS;
+    names->string_set = ETH_SS_STATS;
+    names->len = (uint32_t)count;
+    if (nic__ethtool(c->name, names)) c->ethtool_count = count;
+  }
+  for (size_t i = 0; i < c->ethtool_count && status == NIC_OK; i++) {
+    char name[ETH_GSTRING_LEN + 1];
+    memcpy(name, names->data + i * ETH_GSTRING_LEN, ETH_GSTRING_LEN);
+    name[ETH_GSTRING_LEN] = 0;
+    nic__source *s = nic__source_add(c, "ethtool", name);
+    if (!s)
+      status = NIC_E_NOMEM;
+    else
+      s->ethtool_index = i;
+  }
+  NIC_FREE(names);
+  return status;
+}
+
+NIC_API nic_status nic_counters_open(const nic_machine *machine, const nic_info *nic,
+                                     const nic_host *host, nic_counters **counters,
+                                     nic_error *err) {
+  char device[NIC__PATH], path[NIC__PATH];
+  if (!machine || !nic || !counters)
+    return nic__fail(err, NIC_E_INVAL, "machine, nic, counters: must not be NULL");
+  *counters = NULL;
+  if (nic->kind == NIC_KIND_PCI)
+    return nic__fail(err, NIC_E_NOT_FOUND, "%s: no counters: %s", nic->name,
+                     nic->offers[NIC_OFFER_COUNTERS].text);
+  nic_counters *c = (nic_counters *)nic__zalloc(sizeof *c);
+  if (!c) return nic__fail(err, NIC_E_NOMEM, "out of memory");
+  nic_status status = NIC_OK;
+  if (host) c->host = *host;
+  memcpy(c->name, nic->name, sizeof c->name);
+  if (!nic__path(device, machine->sysfs_root, "class", nic_kind_name(nic->kind), nic->name,
+                 (char *)NULL))
+    status = NIC_E_RANGE;
+  else if (nic->kind == NIC_KIND_INFINIBAND)
+    status = nic__open_infiniband(c, device);
+  else if (nic->kind == NIC_KIND_CXI) {
+    if (nic__path(path, device, "device/telemetry", (char *)NULL))
+      status = nic__open_folder(c, path, "telemetry");
+  } else if (nic->kind == NIC_KIND_BXI)
+    status = nic__open_folder(c, device, "bxi"); /* whatever number the driver shows */
+  else {
+    if (nic__path(path, device, "statistics", (char *)NULL))
+      status = nic__open_folder(c, path, "net");
+    if (status == NIC_OK && machine->is_live) status = nic__open_ethtool(c);
+  }
+  if (status != NIC_OK)
+    nic__fail(err, status, "%s: counters cannot be opened: %s", nic->name, nic_status_text(status));
+  else if (c->count == 0)
+    status = nic__fail(err, NIC_E_NOT_FOUND, "%s: no counters under %s", nic->name, device);
+  if (status == NIC_OK)
+    *counters = c;
+  else
+    nic_counters_close(c);
+  return status;
+}
+
+NIC_API void nic_counters_close(nic_counters *counters) {
+  if (!counters) return;
+  for (size_t i = 0; i < counters->count; i++)
+    if (counters->sources[i].fd >= 0) close(counters->sources[i].fd);
+  NIC_FREE(counters->sources);
+  NIC_FREE(counters->ethtool);
+  NIC_FREE(counters);
+}
+
+NIC_API size_t nic_counters_count(const nic_counters *counters) { return counters->count; }
+NIC_API const nic_counter *nic_counters_at(const nic_counters *counters, size_t index) {
+  return index < counters->count ? &counters->sources[index].counter : NULL;
+}
+NIC_API int nic_counters_index(const nic_counters *counters, const char *name) {
+  for (size_t i = 0; i < counters->count; i++)
+    if (strcmp(counters->sources[i].counter.name, name) == 0) return (int)i;
+  for (size_t i = 0; i < counters->count; i++)
+    if (strcmp(strrchr(counters->sources[i].counter.name, '/') + 1, name) == 0) return (int)i;
+  return -1;
+}
+
+/* The printed time is CLOCK_REALTIME, taken after the device was read: so the value is older than
+   it. It only ever narrows the end of our own bracket, and only when it falls inside. */
+static void nic__narrow_by_stamp(const nic_host *host, int64_t unix_ns, nic_value *v) {
+  struct timespec t;
+  clock_gettime(CLOCK_REALTIME, &t);
+  const int64_t real_ns = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec,
+                after_ns = nic_host_now_ns(host);
+  if (real_ns < unix_ns || real_ns - unix_ns > after_ns - v->t_before_ns) return;
+  const int64_t stamped_ns = after_ns - (real_ns - unix_ns);
+  if (stamped_ns >= v->t_before_ns && stamped_ns < v->t_after_ns) v->t_after_ns = stamped_ns;
+}
+
+static void nic__read_file(const nic_counters *c, const nic__source *s, nic_value *v) {
+  char text[96];
+  int64_t unix_ns;
+  v->t_before_ns = nic_host_now_ns(&c->host);
+  const ssize_t n = pread(s->fd, text, sizeof text - 1, 0);
+  v->t_after_ns = nic_host_now_ns(&c->host);
+  text[n > 0 ? n : 0] = 0;
+  v->is_valid = nic__parse_value(text, &v->value, &unix_ns);
+  if (!v->is_valid) return;
+  v->value *= s->counter.scale;
+  if (s->has_own_stamp && unix_ns) nic__narrow_by_stamp(&c->host, unix_ns, v);
+}
+
+NIC_API nic_status nic_counters_read(nic_counters *counters, nic_value *values, nic_error *err) {
+  int64_t t_before_ns = 0, t_after_ns = 0;
+  bool driver_answers = false;
+  size_t valid = 0;
+  if (counters->ethtool_count) {
+    counters->ethtool->cmd = ETHTOOL_GSTATS;
+    counters->ethtool->n_stats = (uint32_t)counters->ethtool_count;
+    t_before_ns = nic_host_now_ns(&counters->host);
+    driver_answers = nic__ethtool(counters->name, counters->ethtool) &&
+                     counters->ethtool->n_stats == counters->ethtool_count;
+    t_after_ns = nic_host_now_ns(&counters->host);
+  }
+  for (size_t i = 0; i < counters->count; i++) {
+    const nic__source *s = &counters->sources[i];
+    nic_value *v = &values[i];
+    memset(v, 0, sizeof *v);
+    if (s->fd >= 0)
+      nic__read_file(counters, s, v);
+    else {
+      v->value = counters->ethtool->data[s->ethtool_index];
+      v->t_before_ns = t_before_ns;
+      v->t_after_ns = t_after_ns;
+      v->is_valid = driver_answers;
+    }
+    valid += v->is_valid;
+  }
+  if (valid) return NIC_OK;
+  return nic__fail(err, NIC_E_GONE, "%s: no counter can be read any more: device or driver gone",
+                   counters->name);
+}
+
+NIC_API nic_delta nic_counter_delta(const nic_counter *counter, const nic_value *before,
+                                    const nic_value *after) {
+  nic_delta d;
+  memset(&d, 0, sizeof d);
+  if (!before->is_valid || !after->is_valid) return d;
+  const uint64_t scale = counter->scale ? counter->scale : 1;
+  const uint64_t a = before->value / scale, b = after->value / scale;
+  const bool narrow = counter->width_bits > 0 && counter->width_bits < 64;
+  const uint64_t top = narrow ? (1ull << counter->width_bits) - 1 : UINT64_MAX / scale;
+  d.change = NIC_CHANGE_EXACT;
+  d.delta = b - a;
+  if (counter->end == NIC_END_STICKS && b >= top) {
+    d.change = NIC_CHANGE_STUCK;
+    d.delta = b > a ? b - a : 0;
+  } else if (b < a && narrow && counter->end == NIC_END_WRAPS && a - b > top / 2) {
+    d.change = NIC_CHANGE_WRAPPED;
+    d.delta = top - a + b + 1;
+  } else if (b < a) {
+    d.change = NIC_CHANGE_RESET;
+    d.delta = b;
+  }
+  d.delta *= scale;
+  /* Longest and shortest time that can have passed between the two true moments. */
+  const double longest_s = (double)(after->t_after_ns - before->t_before_ns) * 1e-9;
+  const double shortest_s = (double)(after->t_before_ns - before->t_after_ns) * 1e-9;
+  const bool at_least = d.change == NIC_CHANGE_RESET || d.change == NIC_CHANGE_STUCK;
+  d.per_s_lo = longest_s > 0 ? (double)d.delta / longest_s : 0;
+  d.per_s_hi = shortest_s > 0 && !at_least ? (double)d.delta / shortest_s : (double)INFINITY;
+  return d;
+}
+
+NIC_API const char *nic_unit_name(nic_unit unit) {
+  static const char *const names[] = {"events", "bytes", "packets"};
+  return (unsigned)unit <= NIC_UNIT_PACKETS ? names[unit] : "?";
+}
+NIC_API const char *nic_change_name(nic_change change) {
+  static const char *const names[] = {"none", "exact", "wrapped", "reset", "stuck"};
+  return (unsigned)change <= NIC_CHANGE_STUCK ? names[change] : "?";
+}
+
+/* @IMPL-END@ */
+#ifdef __cplusplus
+}
+#endif
+#endif /* NIC_HW_IMPLEMENTATION */
+
+/* ----------------------------------------------------------------------------------------------
+   LICENCE: either public domain (unlicense.org: copy, modify, publish, use, compile, sell or
+   distribute, for any purpose, by any means) or MIT No Attribution (MIT-0), whichever you choose;
+   full text in LICENSE. The software is provided "as is", without warranty of any kind.
+   ---------------------------------------------------------------------------------------------- */
