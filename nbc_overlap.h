@@ -4774,7 +4774,7 @@ typedef struct nbc__job {
   bool ended;          /* its end was recorded when it was posted */
   int peer;
   uint64_t send_id, recv_id;
-  int64_t t_begin_ns;
+  int64_t t_post_ns, t_begin_ns; /* with dma */
 } nbc__job;
 
 /* posted: by the rank. done: by who copies. Both count without wrapping. */
@@ -4928,6 +4928,7 @@ static void nbc__threads_post(nbc__threads_rank *r, const nbc__job *job) {
     if (job->packet) nbc__threads_publish(job->packet);
     __atomic_store_n(&r->ring->done_count, count + 1, __ATOMIC_RELAXED);
   }
+  if (r->world->desc.dma) mine->t_post_ns = nbc__threads_now(r);
   __atomic_store_n(&r->ring->posted_count, count + 1, __ATOMIC_SEQ_CST);
   if (r->world->desc.dma) nbc__threads_wake(s);
 }
@@ -5419,7 +5420,13 @@ static nbc_status nbc__threads_cancel(void *ctx, nbc_op *op) {
 /* ---- the DMA thread ------------------------------------------------------------------------------- */
 /* One link for all ranks. Ranks with work take turns, one chunk each; the jobs of one rank go in
    order. The link is busy for bytes / link_bytes_per_s per chunk; a job is delivered link_latency_ns
-   after its last chunk, while the link carries others. */
+   after its last chunk, while the link carries others.
+   The link keeps its own time: it takes up a chunk when the job is posted and the chunk before has
+   passed, however late this thread wakes up to do the copy; so being late does not add up. Deliveries
+   are never early, and on time as long as this thread finds a core: a sleep ends some 30 us late, so
+   the last NBC__DMA_SPIN_NS before a delivery are polled. */
+enum { NBC__DMA_SPIN_NS = 40000 };
+
 typedef struct nbc__dma_flight {
   int rank;
   int64_t t_due_ns;
@@ -5431,7 +5438,6 @@ typedef struct nbc__dma {
   nbc__dma_flight *flights;             /* ring of size * JOBS: copied, not delivered */
   uint64_t flight_first_count, flight_last_count;
   int turn;
-  bool busy; /* the link had work until t_link_free_ns */
   int64_t t_link_free_ns;
   uint64_t chunk_bytes;
 } nbc__dma;
@@ -5482,23 +5488,20 @@ static int nbc__dma_next(nbc__dma *d) {
   return -1;
 }
 
-static void nbc__dma_copy_chunk(nbc__dma *d, int rank, int64_t t_now_ns) {
+static void nbc__dma_copy_chunk(nbc__dma *d, int rank) {
   const nbc_threads_desc *desc = &d->world->desc;
   nbc__job *job = &d->world->shared->rings[rank].jobs[d->taken_count[rank] % NBC__THREADS_JOBS];
-  uint64_t left_bytes = job->size_bytes - d->copied_bytes[rank];
+  uint64_t at_bytes = d->copied_bytes[rank], left_bytes = job->size_bytes - at_bytes;
   uint64_t bytes = left_bytes < d->chunk_bytes ? left_bytes : d->chunk_bytes;
-  int64_t d_chunk_ns =
-      desc->link_bytes_per_s > 0 ? (int64_t)((double)bytes * 1e9 / desc->link_bytes_per_s) : 0;
-  /* A late wake-up is made good, up to one chunk: then the link is as fast as it says, on average. */
-  int64_t t_start_ns = d->busy && t_now_ns - d->t_link_free_ns < d_chunk_ns ? d->t_link_free_ns : t_now_ns;
-  if (d->copied_bytes[rank] == 0) job->t_begin_ns = t_now_ns;
+  if (d->t_link_free_ns < job->t_post_ns) d->t_link_free_ns = job->t_post_ns;
+  if (at_bytes == 0) job->t_begin_ns = d->t_link_free_ns;
   if (bytes > 0)
-    memcpy((unsigned char *)job->target + d->copied_bytes[rank],
-           (const unsigned char *)job->source + d->copied_bytes[rank], (size_t)bytes);
-  d->copied_bytes[rank] += bytes;
-  d->t_link_free_ns = t_start_ns + d_chunk_ns;
-  d->busy = true;
+    memcpy((unsigned char *)job->target + at_bytes, (const unsigned char *)job->source + at_bytes, (size_t)bytes);
+  if (desc->link_bytes_per_s > 0)
+    d->t_link_free_ns += (int64_t)((double)bytes * 1e9 / desc->link_bytes_per_s);
+  else d->t_link_free_ns = nbc_clock_now_ns(&d->world->clock);
   d->turn = (rank + 1) % desc->size;
+  d->copied_bytes[rank] += bytes;
   if (d->copied_bytes[rank] < job->size_bytes) return;
   d->taken_count[rank]++;
   d->copied_bytes[rank] = 0;
@@ -5512,9 +5515,10 @@ static void nbc__dma_sleep(nbc__dma *d, int64_t t_wake_ns, bool for_jobs) {
   struct timespec until;
   if (!for_jobs) {
     int64_t d_ns = t_wake_ns - nbc_clock_now_ns(&d->world->clock);
+    if (d_ns <= 0) return;
     until.tv_sec = (time_t)(d_ns / 1000000000);
     until.tv_nsec = (long)(d_ns % 1000000000);
-    if (d_ns > 0) nanosleep(&until, NULL);
+    nanosleep(&until, NULL);
     return;
   }
   pthread_mutex_lock(&s->mutex);
@@ -5544,14 +5548,15 @@ static void *nbc__dma_main(void *arg) {
     int rank;
     nbc__dma_deliver(d, t_now_ns);
     rank = nbc__dma_next(d);
-    if (rank >= 0 && (!d->busy || d->t_link_free_ns <= t_now_ns)) {
-      nbc__dma_copy_chunk(d, rank, t_now_ns);
+    if (rank >= 0 && d->t_link_free_ns <= t_now_ns) {
+      nbc__dma_copy_chunk(d, rank);
       continue;
     }
-    if (d->t_link_free_ns <= t_now_ns) d->busy = false;
-    t_wake_ns = d->flight_first_count < d->flight_last_count
-                    ? nbc__dma_flight_at(d, d->flight_first_count)->t_due_ns
-                    : INT64_MAX;
+    t_wake_ns = INT64_MAX;
+    if (d->flight_first_count < d->flight_last_count) {
+      t_wake_ns = nbc__dma_flight_at(d, d->flight_first_count)->t_due_ns - NBC__DMA_SPIN_NS;
+      if (t_wake_ns <= t_now_ns) continue;
+    }
     if (rank >= 0 && d->t_link_free_ns < t_wake_ns) t_wake_ns = d->t_link_free_ns;
     nbc__dma_sleep(d, t_wake_ns, rank < 0);
   }

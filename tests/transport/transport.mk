@@ -1,2 +1,3 @@
 $(eval $(call test,transport/messages))
 $(eval $(call test,transport/null_and_scripted))
+$(eval $(call test,transport/true_stamps))
