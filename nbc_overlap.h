@@ -423,7 +423,8 @@ NBC_API const char *nbc_peer_name(nbc_peer peer); /* "unknown", "same_node", "ot
   X(foreign_lost, "stamps from other threads lost because the inbox was full (case 3)")            \
   X(cancelled, "transfers withdrawn before they ended (not counted)")                              \
   X(stamp_lost, "NIC stamps of unknown transfers, or older than the call history")                 \
-  X(stamp_invalid, "NIC stamps that end before they begin (ignored)")
+  X(stamp_invalid, "NIC stamps that end before they begin (ignored)")                              \
+  X(counter_lost, "readings of counters that failed or went back (their interval is not counted)")
 
 typedef enum nbc_problem {
 #define NBC__X(name, text) NBC_PROBLEM_##name,
@@ -437,6 +438,18 @@ NBC_API const char *nbc_problem_text(nbc_problem problem);
 
 #define NBC_MAX_CLASSES 32 /* message-size classes */
 #define NBC_MAX_DEPTH   16 /* open sections of one thread */
+#define NBC_MAX_COUNTERS 64
+
+/* Counters of the machine (a NIC's bytes, retransmissions, pauses) to be booked per section. They are
+   read when a section begins or ends, when the recorder is switched, and for a report; by one thread
+   per process, the one that attached first, so that nothing counts twice. NIC counters are the
+   node's: on a node with several processes, give them to one. */
+typedef struct nbc_counter_source {
+  size_t count;             /* at most NBC_MAX_COUNTERS */
+  const char *const *names; /* borrowed */
+  bool (*read)(void *user, uint64_t *values); /* rising values, all `count` of them; false = failed */
+  void *user;
+} nbc_counter_source;
 
 typedef struct nbc_monitor nbc_monitor;   /* one per process */
 typedef struct nbc_recorder nbc_recorder; /* one per thread */
@@ -452,10 +465,11 @@ typedef struct nbc_monitor_desc {
   size_t max_cells;                  /* (section, kind, class, peer) combinations; 0 = 1024 */
   size_t max_sections;               /* per thread; 0 = 64 */
   size_t history_calls;              /* calls remembered for NIC stamps; 0 = none, no stamps taken */
+  const nbc_counter_source *counters; /* borrowed until destroy; NULL = none */
   bool start_off;                    /* recorders start switched off */
 } nbc_monitor_desc;
 
-/* ret NBC_OK | NBC_E_INVAL (edges not ascending, too many) | NBC_E_CLOCK | NBC_E_NOMEM */
+/* ret NBC_OK | NBC_E_INVAL (edges not ascending, too many; too many counters) | NBC_E_CLOCK | NBC_E_NOMEM */
 NBC_API nbc_status nbc_monitor_create(const nbc_monitor_desc *desc, nbc_monitor **monitor);
 /* All recorders must be idle. NULL allowed. */
 NBC_API void nbc_monitor_destroy(nbc_monitor *monitor);
@@ -1752,6 +1766,8 @@ struct nbc_recorder {
   uint64_t problems[NBC_PROBLEM_COUNT];
   /* Under the lock. */
   int lock;
+  uint64_t *counter_sums, *counter_last; /* [section][counter]; NULL: this recorder reads none */
+  bool counter_valid;                    /* counter_last was read */
   uint64_t inbox_tail;
   nbc__mon_key *keys;
   uint64_t key_mask;
@@ -1849,8 +1865,10 @@ NBC_API nbc_status nbc_monitor_create(const nbc_monitor_desc *desc, nbc_monitor 
   if (!m) return NBC_E_NOMEM;
   nbc_status status = NBC_OK;
   m->desc = *desc;
+  if (desc->counters && (desc->counters->count > NBC_MAX_COUNTERS || !desc->counters->read || !desc->counters->names))
+    status = NBC_E_INVAL;
   if (desc->clock) m->clock = *desc->clock;
-  else status = nbc_clock_create(NULL, &m->clock);
+  else if (status == NBC_OK) status = nbc_clock_create(NULL, &m->clock);
   m->desc.clock = &m->clock;
   if (status == NBC_OK) status = nbc__mon_set_classes(m, desc);
   m->desc.ring_events = nbc__mon_pow2(desc->ring_events, 512);
@@ -1889,6 +1907,7 @@ static void nbc__mon_free_recorder(nbc_recorder *r) {
   NBC_FREE(r->pool);
   NBC_FREE(r->cells);
   NBC_FREE(r->cell_index);
+  NBC_FREE(r->counter_sums);
   NBC_FREE(r);
 }
 
@@ -1928,8 +1947,12 @@ static nbc_recorder *nbc__mon_new_recorder(nbc_monitor *m) {
     r->history = (nbc__mon_turn *)nbc__mon_zalloc(turns * sizeof *r->history);
     r->history_mask = turns - 1;
   }
-  if ((d->history_calls && !r->history) || !r->ring || !r->sections || !r->inbox || !r->keys || !r->active || !r->pool || !r->cells ||
-      !r->cell_index) {
+  if (d->counters && !m->recorders) { /* the first one reads them */
+    r->counter_sums = (uint64_t *)nbc__mon_zalloc((d->max_sections + 1) * d->counters->count * sizeof *r->counter_sums);
+    r->counter_last = r->counter_sums ? r->counter_sums + d->max_sections * d->counters->count : NULL;
+  }
+  if ((d->history_calls && !r->history) || (d->counters && !m->recorders && !r->counter_sums) || !r->ring ||
+      !r->sections || !r->inbox || !r->keys || !r->active || !r->pool || !r->cells || !r->cell_index) {
     nbc__mon_free_recorder(r);
     return NULL;
   }
@@ -1960,6 +1983,8 @@ static inline void nbc__mon_set_state(nbc_recorder *r, int64_t t_ns, int64_t sta
   __atomic_store_n(&r->history_head, r->history_head + 1, __ATOMIC_RELEASE);
 }
 
+static void nbc__mon_read_counters(nbc_recorder *r, bool book);
+
 NBC_API nbc_status nbc_recorder_attach(nbc_monitor *monitor, nbc_recorder **recorder) {
   return nbc_recorder_attach_at(monitor, nbc_clock_now_ns(&monitor->clock), recorder);
 }
@@ -1979,6 +2004,7 @@ NBC_API nbc_status nbc_recorder_attach_at(nbc_monitor *m, int64_t t_ns, nbc_reco
     NBC__MON_RELAXED_STORE(&r->last_ns, t_ns);
     nbc__mon_set_state(r, t_ns, r->on ? (t_ns - comp_ns) * 2 : comp_ns * 2 + 1);
     NBC__MON_RELAXED_STORE(&r->attached, true);
+    if (r->on) nbc__mon_read_counters(r, false);
   }
   pthread_mutex_unlock(&m->mutex);
   *recorder = r;
@@ -2107,7 +2133,37 @@ NBC_API void nbc_xfer_end_only(nbc_recorder *r, uint64_t size_bytes, nbc_kind ki
 }
 
 /* ---- sections, on and off --------------------------------------------------------------------- */
+static void nbc__mon_lock(nbc_recorder *r) {
+  while (__atomic_exchange_n(&r->lock, 1, __ATOMIC_ACQUIRE))
+    while (NBC__MON_RELAXED_LOAD(&r->lock)) sched_yield();
+}
+static void nbc__mon_unlock(nbc_recorder *r) { __atomic_store_n(&r->lock, 0, __ATOMIC_RELEASE); }
+
+/* Reads the counters and, with `book`, adds what they moved to the section of now. */
+static void nbc__mon_read_counters_locked(nbc_recorder *r, bool book) {
+  const nbc_counter_source *s = r->monitor->desc.counters;
+  uint64_t now[NBC_MAX_COUNTERS];
+  if (!r->counter_sums) return;
+  const bool ok = s->read(s->user, now);
+  bool lost = !ok;
+  uint64_t *sums = &r->counter_sums[NBC__MON_RELAXED_LOAD(&r->section) * s->count];
+  for (size_t i = 0; ok && i < s->count; i++) {
+    if (r->counter_valid && now[i] < r->counter_last[i]) lost = true;
+    else if (r->counter_valid && book) sums[i] += now[i] - r->counter_last[i];
+    r->counter_last[i] = now[i];
+  }
+  r->counter_valid = ok;
+  if (lost) NBC__MON_RELAXED_STORE(&r->problems[NBC_PROBLEM_counter_lost], r->problems[NBC_PROBLEM_counter_lost] + 1);
+}
+static void nbc__mon_read_counters(nbc_recorder *r, bool book) {
+  if (!r->counter_sums) return;
+  nbc__mon_lock(r);
+  nbc__mon_read_counters_locked(r, book);
+  nbc__mon_unlock(r);
+}
+
 static void nbc__mon_go_to_section(nbc_recorder *r, int section) {
+  nbc__mon_read_counters(r, r->on);
   NBC__MON_RELAXED_STORE(&r->section, (uint16_t)section);
   r->here = &r->sections[section];
 }
@@ -2163,6 +2219,7 @@ NBC_API void nbc_section_end_at(nbc_recorder *r, const char *name, int64_t t_ns)
 NBC_API void nbc_recorder_switch_at(nbc_recorder *r, bool on, int64_t t_ns) {
   t_ns = nbc__mon_advance(r, t_ns);
   if (r->on == on) return;
+  nbc__mon_read_counters(r, !on);
   /* C stands still while off, as it does inside a call. */
   const int64_t comp_ns = nbc__mon_comp_at(r->state, t_ns);
   NBC__MON_RELAXED_STORE(&r->on, on);
@@ -2483,12 +2540,6 @@ static void nbc__mon_process(nbc_recorder *r, const nbc__mon_event *e) {
   else nbc__mon_follow(r, e);
 }
 
-static void nbc__mon_lock(nbc_recorder *r) {
-  while (__atomic_exchange_n(&r->lock, 1, __ATOMIC_ACQUIRE))
-    while (NBC__MON_RELAXED_LOAD(&r->lock)) sched_yield();
-}
-static void nbc__mon_unlock(nbc_recorder *r) { __atomic_store_n(&r->lock, 0, __ATOMIC_RELEASE); }
-
 /* Own and foreign events, merged by time (an own begin before a foreign end of the same time). */
 static void nbc__mon_drain_locked(nbc_recorder *r) {
   const uint64_t head = __atomic_load_n(&r->ring_head, __ATOMIC_ACQUIRE);
@@ -2800,12 +2851,25 @@ static bool nbc__rep_take_active(nbc_report *out, nbc_recorder *r, const int *ma
   return true;
 }
 
+static bool nbc__rep_take_counters(nbc_report *out, const nbc_recorder *r, const int *map) {
+  const nbc_counter_source *s = r->monitor->desc.counters;
+  if (!r->counter_sums) return true;
+  for (size_t i = 0; i < r->section_count; i++)
+    for (size_t k = 0; k < s->count; k++)
+      if (r->counter_sums[i * s->count + k] &&
+          nbc_report_counter(out, map[i], s->names[k], (double)r->counter_sums[i * s->count + k]) != NBC_OK)
+        return false;
+  return true;
+}
+
 static bool nbc__rep_take_recorder(nbc_report *out, nbc_recorder *r, int64_t t_ns) {
   int *map = (int *)nbc__mon_zalloc(r->monitor->desc.max_sections * sizeof *map);
   if (!map) return false;
   nbc__mon_lock(r);
   nbc__mon_drain_locked(r);
-  bool ok = nbc__rep_take_sections(out, r, map) && nbc__rep_take_thread(out, r, map, t_ns);
+  if (r->attached && NBC__MON_RELAXED_LOAD(&r->on)) nbc__mon_read_counters_locked(r, true);
+  bool ok = nbc__rep_take_sections(out, r, map) && nbc__rep_take_thread(out, r, map, t_ns) &&
+            nbc__rep_take_counters(out, r, map);
   for (size_t i = 0; ok && i < r->cell_count; i++)
     if (r->cells[i].t.count) ok = nbc__rep_add_cell(out, &r->cells[i], map[r->cells[i].section_index]);
   ok = ok && nbc__rep_take_active(out, r, map);
@@ -2852,6 +2916,15 @@ NBC_API nbc_status nbc_monitor_report(nbc_monitor *monitor, nbc_report **report)
 }
 
 /* ---- adding reports --------------------------------------------------------------------------- */
+static bool nbc__rep_add_counter(nbc_report *sum, int section_index, const nbc_counter *from) {
+  for (size_t i = 0; i < sum->counter_count; i++)
+    if (sum->counters[i].section_index == section_index && strcmp(sum->counters[i].name, from->name) == 0) {
+      sum->counters[i].value += from->value;
+      return true;
+    }
+  return nbc_report_counter(sum, section_index, from->name, from->value) == NBC_OK;
+}
+
 static bool nbc__rep_add_rows(nbc_report *sum, const nbc_report *one, int *map) {
   for (size_t i = 0; i < one->section_count; i++) {
     const nbc_section *s = &one->sections[i];
@@ -2868,7 +2941,7 @@ static bool nbc__rep_add_rows(nbc_report *sum, const nbc_report *one, int *map) 
     if (!nbc__rep_add_call(sum, &one->calls[i], map[one->calls[i].section_index])) return false;
   for (size_t i = 0; i < one->counter_count; i++) {
     const nbc_counter *c = &one->counters[i];
-    if (nbc_report_counter(sum, map[c->section_index], c->name, c->value) != NBC_OK) return false;
+    if (!nbc__rep_add_counter(sum, map[c->section_index], c)) return false;
   }
   for (size_t i = 0; i < one->thread_count; i++) {
     nbc_thread *thread;
@@ -3081,6 +3154,11 @@ NBC_API nbc_status nbc_report_write_text(const nbc_report *r, FILE *out) {
     if (status == NBC_OK) status = nbc__rep_breakdown(r, 3, "By peer", out);
   }
   if (r->call_count) nbc__rep_text_calls(r, out);
+  if (r->counter_count) fprintf(out, "\n%-40s %18s  %s\n", "Counters", "value", "section");
+  for (size_t i = 0; i < r->counter_count; i++) {
+    const char *path = r->sections[r->counters[i].section_index].path;
+    fprintf(out, "  %-38s %18.15g  %s\n", r->counters[i].name, r->counters[i].value, path[0] ? path : "(outside)");
+  }
   fprintf(out, "\nClock %s, rate known to %.2g ppm. Transfer times: same node %s; other node %s%s\n",
           nbc_clock_source_name(r->clock_source), r->clock_rate_err_ppm, r->table_same_node ? r->table_same_node : "?",
           r->table_other_node ? r->table_other_node : "?",
