@@ -1,0 +1,43 @@
+// First-in first-out queue; the oldest element is visible while valid_o. Depth is a power of two.
+module nic_fifo #(
+  parameter int unsigned Width = 8,
+  parameter int unsigned Depth = 4,
+  localparam int unsigned Bits = $clog2(Depth)
+) (
+  input  logic             clk_i,
+  input  logic             rst_ni,
+  input  logic             valid_i,
+  output logic             ready_o,
+  input  logic [Width-1:0] data_i,
+  output logic             valid_o,
+  input  logic             ready_i,
+  output logic [Width-1:0] data_o,
+  output logic [Bits:0]    count_o
+);
+  logic [Width-1:0] mem [Depth];
+  logic [Bits:0] wr_q, rd_q;
+
+  assign count_o = wr_q - rd_q;
+  assign ready_o = count_o != (Bits + 1)'(Depth);
+  assign valid_o = count_o != '0;
+  assign data_o  = mem[rd_q[Bits-1:0]];
+
+  always_ff @(posedge clk_i) begin
+    if (valid_i && ready_o) mem[wr_q[Bits-1:0]] <= data_i;
+  end
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      wr_q <= '0;
+      rd_q <= '0;
+    end else begin
+      if (valid_i && ready_o) wr_q <= wr_q + 1'b1;
+      if (valid_o && ready_i) rd_q <= rd_q + 1'b1;
+    end
+  end
+
+`ifndef SYNTHESIS
+  initial begin
+    if (Depth < 2 || (Depth & (Depth - 1)) != 0) $fatal(1, "nic_fifo: Depth must be a power of two");
+  end
+`endif
+endmodule

@@ -1,0 +1,246 @@
+// Types and constants shared by all modules. Widths of the wire formats are fixed here; depths and
+// table sizes are parameters of nic_top. The byte layout is documented in REGISTERS.md.
+package nic_pkg;
+  /* verilator lint_off UNUSEDPARAM */  // a module alone uses some of them only
+  localparam int unsigned FlitBits = 256;
+  localparam int unsigned FlitBytes = 32;
+  localparam int unsigned PeerBits = 6;
+  localparam int unsigned Peers = 64;  // NICs that one NIC can talk to
+  localparam int unsigned Window = 8;  // unacknowledged messages per peer and class
+  localparam int unsigned WindowBits = 3;
+
+  // ---- link packet: 8-byte header and two flits -------------------------------------------------
+  typedef struct packed {
+    logic [31:0] crc;  // CRC-32C over the rest of the packet
+    logic [5:0]  src;
+    logic [5:0]  dst;
+    logic [7:0]  seq;  // of the message, per peer and class
+    logic [7:0]  idx;  // of the packet in its message, modulo 256
+    logic [1:0]  vn;   // {class, response}
+    logic        sop;  // first packet: the payload is a msg_t
+    logic        eop;
+  } pkt_hdr_t;
+
+  typedef struct packed {
+    pkt_hdr_t     hdr;
+    logic [511:0] data;
+  } pkt_t;
+
+  // ---- message header: payload of the first packet ----------------------------------------------
+  typedef logic [3:0] kind_t;
+  localparam kind_t KindPut = 4'd0;
+  localparam kind_t KindGet = 4'd1;
+  localparam kind_t KindAtomic = 4'd2;
+  localparam kind_t KindFetch = 4'd3;
+  localparam kind_t KindAck = 4'd8;
+  localparam kind_t KindReply = 4'd9;
+  localparam kind_t KindAckAck = 4'd10;
+
+  typedef struct packed {
+    logic [127:0] imm;       // payload up to 16 bytes; operand {compare, value}; old value
+    logic [47:0]  user;      // message id of the initiator, for events and stamps
+    logic [3:0]   retry;     // 0 when sent for the first time
+    logic [3:0]   rsvd;
+    logic [7:0]   slot;      // initiator's command slot
+    logic [63:0]  rsvd2;
+    logic [63:0]  hdr_data;
+    logic [63:0]  offset;
+    logic [63:0]  match;
+    logic [31:0]  length;    // bytes asked for; in a response: bytes moved
+    logic [7:0]   base;      // oldest sequence number the initiator still waits for
+    logic [7:0]   pt;
+    logic [3:0]   status;
+    logic [4:0]   aop;
+    logic [2:0]   dtype;     // {signed, log2 of the size in bytes}
+    kind_t        kind;
+  } msg_t;
+
+  // ---- results, in responses and events ---------------------------------------------------------
+  typedef logic [3:0] status_t;
+  localparam status_t StOk = 4'd0;
+  localparam status_t StUndeliverable = 4'd1;
+  localparam status_t StDropped = 4'd2;
+  localparam status_t StPtDisabled = 4'd3;
+  localparam status_t StPermission = 4'd4;
+  localparam status_t StOperation = 4'd5;
+  localparam status_t StNoMatch = 4'd6;
+  localparam status_t StHostError = 4'd7;
+  localparam status_t StRetry = 4'd8;
+  localparam status_t StBadIndex = 4'd9;
+
+  // ---- events -------------------------------------------------------------------------------------
+  localparam logic [7:0] EvGet = 8'd0;
+  localparam logic [7:0] EvPut = 8'd2;
+  localparam logic [7:0] EvPutOverflow = 8'd3;
+  localparam logic [7:0] EvGetOverflow = 8'd1;
+  localparam logic [7:0] EvAtomic = 8'd4;
+  localparam logic [7:0] EvAtomicOverflow = 8'd5;
+  localparam logic [7:0] EvFetch = 8'd6;
+  localparam logic [7:0] EvFetchOverflow = 8'd7;
+  localparam logic [7:0] EvReply = 8'd8;
+  localparam logic [7:0] EvSend = 8'd9;
+  localparam logic [7:0] EvAck = 8'd10;
+  localparam logic [7:0] EvLink = 8'd12;
+
+  typedef struct packed {
+    logic        eq_en;
+    logic [1:0]  eq;
+    logic        ct_en;
+    logic        ct_bytes;  // count bytes instead of messages
+    logic [3:0]  ct;
+    logic [7:0]  etype;
+    status_t     status;
+    logic [7:0]  pt;
+    logic        unlinked;  // the entry left its list with this message
+    logic        overflow;  // matched in the overflow list
+    logic [5:0]  peer;
+    logic [7:0]  slot;
+    logic [31:0] rlength;
+    logic [31:0] mlength;
+    logic [63:0] match;
+    logic [63:0] hdr_data;
+    logic [63:0] start;
+    logic [63:0] offset;
+    logic [63:0] user;
+  } ev_t;
+
+  // ---- command slot: 16 words of 32 bits ----------------------------------------------------------
+  localparam logic [1:0] PayInline = 2'd0;
+  localparam logic [1:0] PayPio = 2'd1;
+  localparam logic [1:0] PayDma = 2'd2;
+
+  typedef struct packed {
+    // words 15, 14
+    logic        commit;     // must be 1
+    logic        ack_event;
+    logic        send_event;
+    logic        ct_bytes;
+    logic        ct_en;
+    logic [3:0]  ct;
+    logic [2:0]  rsvd;
+    logic [1:0]  eq;
+    logic [1:0]  pay;
+    logic [47:0] user;
+    logic [63:0] operand2;   // words 13, 12: inline bytes 8-15 or compare operand
+    logic [63:0] operand;    // words 11, 10: inline bytes 0-7 or operand
+    logic [63:0] addr;       // words 9, 8
+    logic [63:0] hdr_data;   // words 7, 6
+    logic [63:0] offset;     // words 5, 4
+    logic [63:0] match;      // words 3, 2
+    logic [31:0] length;     // word 1
+    logic [4:0]  aop;        // word 0
+    logic [2:0]  dtype;
+    logic [1:0]  rsvd0;
+    logic [5:0]  dst;
+    logic [7:0]  pt;
+    logic [3:0]  rsvd1;
+    kind_t       kind;
+  } cmd_t;
+
+  // ---- list matching ------------------------------------------------------------------------------
+  typedef struct packed {
+    kind_t       kind;
+    logic [5:0]  src;
+    logic [7:0]  pt;
+    logic [31:0] length;
+    logic [63:0] match;
+    logic [63:0] offset;
+    logic [63:0] hdr_data;
+  } lme_req_t;
+
+  typedef struct packed {
+    status_t     status;
+    logic [63:0] start;     // host address of the first byte
+    logic [31:0] mlength;
+    logic [63:0] offset;    // as used
+    logic        unlinked;
+    logic        overflow;
+    logic        uh_valid;  // an unexpected header waits for the end of this message
+    logic [7:0]  uh;
+    logic        ev_en;
+    logic [1:0]  eq;
+    logic        ct_en;
+    logic        ct_bytes;
+    logic [3:0]  ct;
+    logic [63:0] user;
+  } lme_res_t;
+
+  typedef struct packed {   // 16 staging words
+    logic [63:0] user;      // words 15, 14
+    logic [31:0] min_free;  // word 13
+    logic [31:0] length;    // word 12
+    logic [63:0] start;     // words 11, 10
+    logic [63:0] ignore_bits;  // words 9, 8
+    logic [63:0] match;     // words 7, 6
+    logic [95:0] rsvd;      // words 5, 4, 3
+    logic [31:0] rsvd2;     // word 2
+    logic [31:0] rsvd3;     // word 1
+    logic [3:0]  rsvd4;     // word 0
+    logic        overflow;
+    logic        src_any;
+    logic [5:0]  src;
+    logic [3:0]  ct;
+    logic [1:0]  eq;
+    logic [3:0]  pt;
+    logic        uh_disable;
+    logic        ct_bytes;
+    logic        ct_en;
+    logic        link_disable;
+    logic        comm_disable;
+    logic        no_truncate;
+    logic        manage_local;
+    logic        use_once;
+    logic        op_get;
+    logic        op_put;
+  } me_t;
+
+  // ---- a response on its way: also kept as history, to answer duplicates --------------------------
+  typedef struct packed {
+    logic [5:0]  dst;
+    logic [7:0]  seq;
+    logic [7:0]  slot;
+    kind_t       kind;
+    status_t     status;
+    logic [31:0] length;
+    logic [63:0] offset;
+    logic [63:0] imm;
+    logic        fetch;    // the old value travels in imm
+    logic [47:0] user;
+    logic [63:0] addr;
+    logic [3:0]  retry;
+  } rsp_t;
+
+  // ---- stamp record ---------------------------------------------------------------------------------
+  typedef struct packed {
+    logic [31:0] meta;   // {phase, 1'b0, status[3:0], retry[3:0], kind[3:0], vn[1:0], dir, 1'b0, seq, peer}
+    logic [31:0] length;
+    logic [63:0] last;
+    logic [63:0] first;
+    logic [63:0] user;
+  } stamp_t;
+
+  // ---- counters: one pulse per event and per virtual network --------------------------------------
+  localparam int unsigned VnCounters = 8;
+  typedef struct packed {
+    logic stall;      // a packet waits for link credits
+    logic retransmit; // message sent again
+    logic drop;       // packet discarded (framing, order, hostile)
+    logic crc;        // CRC error
+    logic tx_msg;
+    logic tx_pkt;
+    logic rx_msg;     // message accepted
+    logic rx_pkt;
+  } vn_pulse_t;
+
+  typedef struct packed {
+    logic dup;          // duplicate message suppressed
+    logic future;       // message after a gap refused
+    logic abandoned;    // gap given up by its sender
+    logic undelivered;  // own message given up
+    logic unconfirmed;  // acknowledgement of acknowledgement not sent for want of room
+    logic bad_cmd;      // malformed command
+    logic bad_msg;      // malformed message from the link
+    logic no_match;
+    logic host_err;     // host bus answered with an error
+  } pulse_t;
+endpackage

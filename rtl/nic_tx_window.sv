@@ -1,0 +1,73 @@
+// Sender's side of the end-to-end reliability: for each peer the next sequence number and the oldest one
+// that is not acknowledged. At most Window messages are under way per peer; acknowledgements may come
+// in any order and more than once, the base moves over the oldest that are done.
+module nic_tx_window import nic_pkg::*; #(
+  parameter int unsigned PeerCount = 64,
+  localparam int unsigned Pb = $clog2(PeerCount)
+) (
+  input  logic          clk_i,
+  input  logic          rst_ni,
+  input  logic          clear_i,       // forget clear_peer_i
+  input  logic [Pb-1:0] clear_peer_i,
+  input  logic [Pb-1:0] peer_i,
+  output logic          open_o,        // the window of peer_i has room
+  output logic [7:0]    next_o,
+  output logic [7:0]    base_o,
+  input  logic          send_i,        // next_o is used; only while open_o
+  input  logic          done_i,        // done_seq_i is acknowledged or given up
+  input  logic [Pb-1:0] done_peer_i,
+  input  logic [7:0]    done_seq_i
+);
+  logic [7:0] next_q [PeerCount];
+  logic [7:0] base_q [PeerCount];
+  logic [Window-1:0] done_q [PeerCount];   // bit i: base + i is done
+
+  logic [7:0] used;
+  assign next_o = next_q[peer_i];
+  assign base_o = base_q[peer_i];
+  assign used   = next_o - base_o;
+  assign open_o = used < 8'(Window);
+
+  // Mark the message, then slide over the done ones at the bottom
+  logic [7:0] d_base, d_next, d_used, d_at;
+  logic [Window-1:0] d_map, d_slid;
+  logic [3:0] d_count;
+  logic d_known;
+  assign d_base  = base_q[done_peer_i];
+  assign d_next  = next_q[done_peer_i];
+  assign d_used  = d_next - d_base;
+  assign d_at    = done_seq_i - d_base;
+  assign d_known = d_at < d_used;
+  assign d_map   = done_q[done_peer_i] | (Window'(d_known) << d_at[WindowBits-1:0]);
+  always_comb begin
+    logic run;
+    run     = 1'b1;
+    d_count = '0;
+    for (int unsigned i = 0; i < Window; i++) begin
+      run = run && d_map[i];
+      if (run) d_count = d_count + 4'd1;
+    end
+    d_slid = d_map >> d_count;
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      for (int unsigned p = 0; p < PeerCount; p++) begin
+        next_q[p] <= '0;
+        base_q[p] <= '0;
+        done_q[p] <= '0;
+      end
+    end else begin
+      if (send_i && open_o) next_q[peer_i] <= next_o + 8'd1;
+      if (done_i) begin
+        base_q[done_peer_i] <= d_base + 8'(d_count);
+        done_q[done_peer_i] <= d_slid;
+      end
+      if (clear_i) begin
+        next_q[clear_peer_i] <= '0;
+        base_q[clear_peer_i] <= '0;
+        done_q[clear_peer_i] <= '0;
+      end
+    end
+  end
+endmodule

@@ -1,0 +1,229 @@
+// All leaf modules side by side, so that one build tests each of them alone: prefix = module.
+module leaf import nic_pkg::*; (
+  input  logic         clk_i,
+  input  logic         rst_ni,
+  // nic_fifo
+  input  logic         fifo_valid_i,
+  output logic         fifo_ready_o,
+  input  logic [15:0]  fifo_data_i,
+  output logic         fifo_valid_o,
+  input  logic         fifo_ready_i,
+  output logic [15:0]  fifo_data_o,
+  output logic [2:0]   fifo_count_o,
+  // nic_arbiter
+  input  logic [4:0]   arb_req_i,
+  input  logic         arb_ack_i,
+  output logic [4:0]   arb_grant_o,
+  output logic         arb_valid_o,
+  output logic [2:0]   arb_index_o,
+  // nic_clock
+  input  logic         clock_inc_we_i,
+  input  logic [23:0]  clock_inc_i,
+  input  logic [31:0]  clock_frac_i,
+  input  logic         clock_set_lo_i,
+  input  logic         clock_set_hi_i,
+  input  logic [31:0]  clock_set_i,
+  input  logic         clock_adjust_i,
+  input  logic [63:0]  clock_adjust_val_i,
+  input  logic         clock_latch_i,
+  output logic [63:0]  clock_time_o,
+  output logic [31:0]  clock_latched_o,
+  output logic [23:0]  clock_inc_o,
+  output logic [31:0]  clock_frac_o,
+  // nic_crc
+  input  logic [543:0] crc_data_i,
+  output logic [31:0]  crc_o,
+  // nic_credit
+  input  logic         credit_take_i,
+  input  logic         credit_give_i,
+  output logic         credit_avail_o,
+  output logic         credit_error_o,
+  output logic [2:0]   credit_count_o,
+  // nic_tx_window and nic_rx_window
+  input  logic         txw_clear_i,
+  input  logic [1:0]   txw_clear_peer_i,
+  input  logic [1:0]   txw_peer_i,
+  output logic         txw_open_o,
+  output logic [7:0]   txw_next_o,
+  output logic [7:0]   txw_base_o,
+  input  logic         txw_send_i,
+  input  logic         txw_done_i,
+  input  logic [1:0]   txw_done_peer_i,
+  input  logic [7:0]   txw_done_seq_i,
+  input  logic         rxw_clear_i,
+  input  logic [1:0]   rxw_clear_peer_i,
+  input  logic [1:0]   rxw_peer_i,
+  input  logic [7:0]   rxw_seq_i,
+  input  logic [7:0]   rxw_base_i,
+  output logic         rxw_accept_o,
+  output logic         rxw_duplicate_o,
+  output logic         rxw_future_o,
+  output logic         rxw_skipped_o,
+  input  logic         rxw_follow_i,
+  input  logic         rxw_deliver_i,
+  // nic_link_tx -> the test's wire -> nic_link_rx
+  input  logic [3:0]   ltx_valid_i,
+  output logic [3:0]   ltx_ready_o,
+  input  logic [31:0]  ltx_tag_i,      // header word of the packet offered
+  input  logic [511:0] ltx_data_i,
+  input  logic [3:0]   ltx_credit_i,
+  output logic         ltx_valid_o,
+  output logic         ltx_first_o,
+  output logic [1:0]   ltx_vn_o,
+  output logic [31:0]  ltx_half_o,
+  output logic [255:0] ltx_flit_o,
+  output logic [3:0]   ltx_stall_o,
+  output logic         ltx_credit_error_o,
+  output logic         ltx_idle_o,
+  input  logic         lrx_valid_i,
+  input  logic         lrx_first_i,
+  input  logic [1:0]   lrx_vn_i,
+  input  logic [31:0]  lrx_half_i,
+  input  logic [255:0] lrx_flit_i,
+  output logic [3:0]   lrx_credit_o,
+  output logic [3:0]   lrx_valid_o,
+  input  logic [3:0]   lrx_ready_i,
+  input  logic [1:0]   lrx_sel_i,      // whose head is shown
+  output logic [31:0]  lrx_tag_o,
+  output logic [511:0] lrx_data_o,
+  output logic         lrx_got_o,
+  output logic [3:0]   lrx_crc_o,
+  output logic [3:0]   lrx_drop_o,
+  // memory copy: nic_dma_rd, nic_rd_stream, nic_wr_stream, nic_dma_wr
+  input  logic         rd_start_i,
+  input  logic [63:0]  rd_addr_i,
+  input  logic [31:0]  rd_len_i,
+  output logic         rd_idle_o,
+  output logic         rd_err_o,
+  input  logic         wr_start_i,
+  input  logic [63:0]  wr_addr_i,
+  input  logic [31:0]  wr_len_i,
+  input  logic         wr_abort_i,
+  output logic         wr_idle_o,
+  output logic         wr_err_o,
+  input  logic         copy_gate_i,    // lets packets pass
+  output logic [3:0]   arid_o,
+  output logic [63:0]  araddr_o,
+  output logic [7:0]   arlen_o,
+  output logic         arvalid_o,
+  input  logic         arready_i,
+  input  logic [3:0]   rid_i,
+  input  logic [255:0] rdata_i,
+  input  logic [1:0]   rresp_i,
+  input  logic         rvalid_i,
+  output logic [3:0]   awid_o,
+  output logic [63:0]  awaddr_o,
+  output logic [7:0]   awlen_o,
+  output logic         awvalid_o,
+  input  logic         awready_i,
+  output logic [255:0] wdata_o,
+  output logic [31:0]  wstrb_o,
+  output logic         wlast_o,
+  output logic         wvalid_o,
+  input  logic         wready_i,
+  input  logic [3:0]   bid_i,
+  input  logic [1:0]   bresp_i,
+  input  logic         bvalid_i
+);
+  nic_fifo #(.Width(16), .Depth(4)) u_fifo (
+    .clk_i, .rst_ni, .valid_i(fifo_valid_i), .ready_o(fifo_ready_o), .data_i(fifo_data_i),
+    .valid_o(fifo_valid_o), .ready_i(fifo_ready_i), .data_o(fifo_data_o), .count_o(fifo_count_o)
+  );
+  nic_arbiter #(.N(5)) u_arb (
+    .clk_i, .rst_ni, .req_i(arb_req_i), .ack_i(arb_ack_i), .grant_o(arb_grant_o),
+    .valid_o(arb_valid_o), .index_o(arb_index_o)
+  );
+  nic_clock u_clock (
+    .clk_i, .rst_ni, .inc_we_i(clock_inc_we_i), .inc_i(clock_inc_i), .frac_i(clock_frac_i),
+    .set_lo_we_i(clock_set_lo_i), .set_hi_we_i(clock_set_hi_i), .set_i(clock_set_i),
+    .adjust_i(clock_adjust_i), .adjust_val_i(clock_adjust_val_i), .latch_i(clock_latch_i),
+    .time_o(clock_time_o), .latched_hi_o(clock_latched_o), .inc_o(clock_inc_o),
+    .frac_o(clock_frac_o)
+  );
+  nic_crc u_crc (.data_i(crc_data_i), .crc_o);
+  nic_credit #(.Max(5)) u_credit (
+    .clk_i, .rst_ni, .take_i(credit_take_i), .give_i(credit_give_i), .avail_o(credit_avail_o),
+    .error_o(credit_error_o), .count_o(credit_count_o)
+  );
+  nic_tx_window #(.PeerCount(4)) u_txw (
+    .clk_i, .rst_ni, .clear_i(txw_clear_i), .clear_peer_i(txw_clear_peer_i), .peer_i(txw_peer_i),
+    .open_o(txw_open_o), .next_o(txw_next_o), .base_o(txw_base_o), .send_i(txw_send_i),
+    .done_i(txw_done_i), .done_peer_i(txw_done_peer_i), .done_seq_i(txw_done_seq_i)
+  );
+  nic_rx_window #(.PeerCount(4)) u_rxw (
+    .clk_i, .rst_ni, .clear_i(rxw_clear_i), .clear_peer_i(rxw_clear_peer_i), .peer_i(rxw_peer_i),
+    .seq_i(rxw_seq_i), .base_i(rxw_base_i), .accept_o(rxw_accept_o),
+    .duplicate_o(rxw_duplicate_o), .future_o(rxw_future_o), .skipped_o(rxw_skipped_o),
+    .follow_i(rxw_follow_i), .deliver_i(rxw_deliver_i)
+  );
+
+  pkt_t tx_pkt, rx_pkt [4], rx_sel;
+  logic [3:0] unused_sent, unused_sop, unused_pkt;
+  pkt_hdr_t unused_hdr;
+  logic [511:0] unused_data;
+  assign tx_pkt = {32'd0, ltx_tag_i, ltx_data_i};
+  nic_link_tx #(.Credits(8)) u_ltx (
+    .clk_i, .rst_ni, .valid_i(ltx_valid_i), .ready_o(ltx_ready_o), .pkt0_i(tx_pkt),
+    .pkt1_i(tx_pkt), .pkt2_i(tx_pkt), .pkt3_i(tx_pkt), .credit_i(ltx_credit_i),
+    .valid_o(ltx_valid_o), .first_o(ltx_first_o), .vn_o(ltx_vn_o), .half_o(ltx_half_o),
+    .flit_o(ltx_flit_o), .stall_o(ltx_stall_o), .sent_o(unused_sent), .sent_sop_o(unused_sop),
+    .credit_error_o(ltx_credit_error_o), .idle_o(ltx_idle_o)
+  );
+  nic_link_rx #(.Depth(8)) u_lrx (
+    .clk_i, .rst_ni, .valid_i(lrx_valid_i), .first_i(lrx_first_i), .vn_i(lrx_vn_i),
+    .half_i(lrx_half_i), .flit_i(lrx_flit_i), .credit_o(lrx_credit_o), .valid_o(lrx_valid_o),
+    .ready_i(lrx_ready_i), .pkt0_o(rx_pkt[0]), .pkt1_o(rx_pkt[1]), .pkt2_o(rx_pkt[2]),
+    .pkt3_o(rx_pkt[3]), .got_o(lrx_got_o), .got_hdr_o(unused_hdr), .got_data_o(unused_data),
+    .pkt_o(unused_pkt), .crc_err_o(lrx_crc_o), .drop_o(lrx_drop_o)
+  );
+  assign rx_sel     = rx_pkt[lrx_sel_i];
+  assign lrx_tag_o  = rx_sel[543:512];
+  assign lrx_data_o = rx_sel.data;
+
+  // Two clients on each engine: the second only takes turns, to see that the first is not disturbed
+  logic rd_req, rd_ack, rd_beat, rd_beat_err, copy_valid, copy_ready, wr_req, wr_pop, wr_done, wr_resp;
+  logic wr_resp_err, unused_rready, unused_bready, unused_n1, unused_n2, unused_n3;
+  logic [63:0] rd_req_addr, wr_req_addr;
+  logic [4:0] rd_req_beats, wr_req_beats;
+  logic [255:0] rd_data, wr_beat;
+  logic [31:0] wr_strb;
+  logic [511:0] copy_data;
+  nic_dma_rd #(.N(2)) u_dma_rd (
+    .clk_i, .rst_ni, .req_valid_i({1'b0, rd_req}), .req_ready_o({unused_n1, rd_ack}),
+    .req_addr_i({64'd0, rd_req_addr}), .req_beats_i({5'd0, rd_req_beats}),
+    .beat_valid_o({unused_n2, rd_beat}), .beat_o(rd_data), .beat_err_o(rd_beat_err),
+    .m_axi_arid(arid_o), .m_axi_araddr(araddr_o), .m_axi_arlen(arlen_o),
+    .m_axi_arvalid(arvalid_o), .m_axi_arready(arready_i), .m_axi_rid(rid_i),
+    .m_axi_rdata(rdata_i), .m_axi_rresp(rresp_i), .m_axi_rvalid(rvalid_i),
+    .m_axi_rready(unused_rready)
+  );
+  nic_rd_stream #(.Depth(32)) u_rd (
+    .clk_i, .rst_ni, .start_i(rd_start_i), .addr_i(rd_addr_i), .len_i(rd_len_i),
+    .idle_o(rd_idle_o), .err_o(rd_err_o), .req_valid_o(rd_req), .req_ready_i(rd_ack),
+    .req_addr_o(rd_req_addr), .req_beats_o(rd_req_beats), .beat_valid_i(rd_beat),
+    .beat_i(rd_data), .beat_err_i(rd_beat_err), .valid_o(copy_valid),
+    .ready_i(copy_ready && copy_gate_i), .data_o(copy_data)
+  );
+  nic_wr_stream u_wr (
+    .clk_i, .rst_ni, .start_i(wr_start_i), .addr_i(wr_addr_i), .len_i(wr_len_i),
+    .abort_i(wr_abort_i), .idle_o(wr_idle_o), .err_o(wr_err_o),
+    .valid_i(copy_valid && copy_gate_i), .ready_o(copy_ready), .data_i(copy_data),
+    .req_valid_o(wr_req), .req_addr_o(wr_req_addr), .req_beats_o(wr_req_beats), .beat_o(wr_beat),
+    .strb_o(wr_strb), .beat_pop_i(wr_pop), .req_done_i(wr_done), .resp_i(wr_resp),
+    .resp_err_i(wr_resp_err)
+  );
+  logic unused_p, unused_d;
+  nic_dma_wr #(.N(2)) u_dma_wr (
+    .clk_i, .rst_ni, .req_valid_i({1'b0, wr_req}), .req_addr_i({64'd0, wr_req_addr}),
+    .req_beats_i({5'd0, wr_req_beats}), .beat_i({256'd0, wr_beat}), .strb_i({32'd0, wr_strb}),
+    .beat_pop_o({unused_p, wr_pop}), .req_done_o({unused_d, wr_done}),
+    .resp_o({unused_n3, wr_resp}), .resp_err_o(wr_resp_err), .m_axi_awid(awid_o),
+    .m_axi_awaddr(awaddr_o), .m_axi_awlen(awlen_o), .m_axi_awvalid(awvalid_o),
+    .m_axi_awready(awready_i), .m_axi_wdata(wdata_o), .m_axi_wstrb(wstrb_o),
+    .m_axi_wlast(wlast_o), .m_axi_wvalid(wvalid_o), .m_axi_wready(wready_i), .m_axi_bid(bid_i),
+    .m_axi_bresp(bresp_i), .m_axi_bvalid(bvalid_i), .m_axi_bready(unused_bready)
+  );
+  logic unused;
+  assign unused = ^{unused_sent, unused_sop, unused_pkt, unused_hdr, unused_data, unused_rready,
+                    unused_bready, unused_n1, unused_n2, unused_n3, unused_p, unused_d, rx_sel};
+endmodule
