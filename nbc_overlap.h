@@ -196,8 +196,10 @@ NBC_API int64_t nbc_clock_ticks_to_ns(const nbc_clock *clock, uint64_t ticks);
    and USER. */
 NBC_API int64_t nbc_clock_err_ns(const nbc_clock *clock, int64_t t_ns);
 /* Compares counter and RAW again over all the time since creation: rate_err_ppm shrinks, and times
-   may shift by at most the old bound. Not to be called while other threads read this clock. ret NBC_OK | NBC_E_CLOCK (the two disagree by more
-   than their bounds: the counter is not invariant; clock->why says) */
+   may shift by at most the sum of the old bound and the new one. Not to be called while other threads
+   read this clock.
+   ret NBC_OK | NBC_E_CLOCK (the two disagree by more than their bounds: the counter is not invariant;
+   the clock stays as it was, clock->why says) */
 NBC_API nbc_status nbc_clock_recalibrate(nbc_clock *clock);
 /* "tsc", "cntvct", "raw", "user". */
 NBC_API const char *nbc_clock_source_name(nbc_clock_source source);
@@ -1375,7 +1377,8 @@ NBC_API nbc_status nbc_metrics_compute(const nbc_overlap_times *t, nbc_metrics *
   out->overhead_ratio = out->mpi_impact_ratio = out->slowdown_ratio = out->comm_ratio = NAN;
   for (size_t i = 0; i < sizeof given / sizeof *given; i++)
     if (!(given[i] >= 0) || !isfinite(given[i])) return NBC_E_INVAL;
-  if (!(shorter_ns > 0) || !isfinite(longer_ns)) return NBC_E_INVAL;
+  /* fmin and fmax pass over a NaN: each reference is looked at itself */
+  if (!(t->comp_ref_ns > 0) || !(t->comm_ref_ns > 0) || !isfinite(longer_ns)) return NBC_E_INVAL;
   out->overhead_ratio = (nbc__stats_measured_ns(t) - longer_ns) / shorter_ns; /* [R eq. 4.1] */
   if (t->comp_passive_mpi_ns > 0) out->mpi_impact_ratio = t->comp_passive_mpi_ns / t->comp_ref_ns;
   if (t->comp_ns > 0) out->slowdown_ratio = t->comp_ns / t->comp_ref_ns;
