@@ -164,17 +164,17 @@ typedef struct nbc_clock {
   nbc_clock_source source;
   uint64_t base_ticks, mult;
   int64_t base_ns;
-  double hz;               /* counter frequency against RAW */
-  double rate_err_ppm;     /* bound on the error of hz: width of the two bracketed readings / time */
-  int64_t t_fit_ns;        /* calibrated from base_ns to here ... */
-  int64_t fit_err_ns;      /* ... where host time is within this of RAW; outside: nbc_clock_err_ns */
-  int64_t base_err_ns;     /* half width of the bracketed reading at base_ns */
-  double resolution_ns;    /* smallest step seen between readings; 0 for USER (not read at creation) */
-  double read_cost_ns;     /* median cost of one reading of the source; 0 for USER */
+  double hz;            /* counter frequency against RAW */
+  double rate_err_ppm;  /* bound on the error of hz: width of the two bracketed readings / time */
+  int64_t t_fit_ns;     /* calibrated from base_ns to here ... */
+  int64_t fit_err_ns;   /* ... where host time is within this of RAW; outside: nbc_clock_err_ns */
+  int64_t base_err_ns;  /* half width of the bracketed reading at base_ns */
+  double resolution_ns; /* smallest step seen between readings; 0 for USER (not read at creation) */
+  double read_cost_ns;  /* median cost of one reading of the source; 0 for USER */
   int cpus_checked_count;  /* cores visited by the monotonicity test, 0 when not run */
   int64_t max_backstep_ns; /* step back seen across cores; 0 = monotonic */
   bool invariant;          /* the processor promises a constant rate in all power states */
-  char why[96];           /* why this source was taken or another refused */
+  char why[96];            /* why this source was taken or another refused */
   int64_t (*user_now_ns)(void *user);
   void *user;
 } nbc_clock;
@@ -182,7 +182,7 @@ typedef struct nbc_clock {
 /* Chooses, tests and calibrates a clock.
    in   desc   NULL or zeroed: automatic; an explicit source that is unusable is an error
    out  clock
-   ret  NBC_OK | NBC_E_INVAL (USER without now_ns) | NBC_E_CLOCK (source not usable; clock->why says)
+   ret  NBC_OK | NBC_E_INVAL (USER without now_ns) | NBC_E_CLOCK (not usable; clock->why says)
    cost calibrate_ns plus the test across the cores this thread may use (0.1 ms per core, at most
         0.1 s); it moves the calling thread with sched_setaffinity and then restores its mask */
 NBC_API nbc_status nbc_clock_create(const nbc_clock_desc *desc, nbc_clock *clock);
@@ -196,10 +196,10 @@ NBC_API int64_t nbc_clock_ticks_to_ns(const nbc_clock *clock, uint64_t ticks);
    and USER. */
 NBC_API int64_t nbc_clock_err_ns(const nbc_clock *clock, int64_t t_ns);
 /* Compares counter and RAW again over all the time since creation: rate_err_ppm shrinks, and times
-   may shift by at most the sum of the old bound and the new one. Not to be called while other threads
-   read this clock.
-   ret NBC_OK | NBC_E_CLOCK (the two disagree by more than their bounds: the counter is not invariant;
-   the clock stays as it was, clock->why says) */
+   may shift by at most the sum of the old bound and the new one. Not to be called while other
+   threads read this clock.
+   ret NBC_OK | NBC_E_CLOCK (the two disagree by more than their bounds: the counter is not
+   invariant; the clock stays as it was, clock->why says) */
 NBC_API nbc_status nbc_clock_recalibrate(nbc_clock *clock);
 /* "tsc", "cntvct", "raw", "user". */
 NBC_API const char *nbc_clock_source_name(nbc_clock_source source);
@@ -213,14 +213,15 @@ typedef struct nbc_summary {
   size_t count;
   double min, q1, median, q3, max, mean;
   double median_lo, median_hi; /* nonparametric confidence interval of the median */
-  double confidence_ratio;     /* the one asked for; with few samples [min, max] covers less: see covered */
+  double confidence_ratio;     /* the one asked for; few samples cover less: see covered_ratio */
   double covered_ratio;        /* coverage the interval really has (binomial), <= 1 */
 } nbc_summary;
 
 /* Sorts values in place and summarises. confidence_ratio 0 = 0.95. Quantiles interpolate linearly
    between order statistics; the interval uses order statistics l, n+1-l with binomial coverage.
    ret NBC_OK | NBC_E_INVAL (count 0, NaN or infinite values, confidence not in 0..1) */
-NBC_API nbc_status nbc_summarize(double *values, size_t count, double confidence_ratio, nbc_summary *out);
+NBC_API nbc_status nbc_summarize(double *values, size_t count, double confidence_ratio,
+                                 nbc_summary *out);
 /* Quantile q (0..1) of ascending values. count >= 1. */
 NBC_API double nbc_quantile(const double *sorted, size_t count, double q);
 
@@ -260,9 +261,9 @@ typedef enum nbc_diagnosis {
 
 /* ret NBC_OK | NBC_E_INVAL (a reference is not positive, a time is negative or NaN) */
 NBC_API nbc_status nbc_metrics_compute(const nbc_overlap_times *times, nbc_metrics *out);
-/* The diagnosis [R §4.1.3] and, in text (may be NULL), one sentence with the numbers that led to it.
-   With e = ref_err_ratio, h = min(1, comp_ref / comm_ref) the share that computation can hide at best,
-   hidden = (1 - comm_ratio) / h, and slowed = slowdown_ratio > 1 + 2e; the first that applies:
+/* The diagnosis [R §4.1.3] and, in text (may be NULL), one sentence with the numbers behind it.
+   With e = ref_err_ratio, h = min(1, comp_ref / comm_ref) the share that computation can hide at
+   best, hidden = (1 - comm_ratio) / h, slowed = slowdown_ratio > 1 + 2e; the first that applies:
      measured < (1 - e) max(comp_ref, comm_ref)  REFERENCE_IMPRECISE
      h < 2e                                      TOO_LITTLE_COMPUTATION
      hidden <= 0.2                               CONTENTION when slowed, else NO_PROGRESSION
@@ -276,19 +277,19 @@ NBC_API const char *nbc_diagnosis_text(nbc_diagnosis diagnosis);
 /* ============================================================================================== */
 /* [TABLE] 5. Transfer-time tables: how long a message of n bytes takes                           */
 /* ============================================================================================== */
-/* File format: one "bytes seconds" per line, sizes ascending, '#' starts a comment; LF or CR LF ends
-   every line, also the last (without it the file is taken for cut off). Between two sizes the time
-   is interpolated linearly; below the first size it is the first time; above the last it grows with
-   the slope of the last two points, if that is positive (with one point: in proportion). */
+/* File format: one "bytes seconds" per line, sizes ascending, '#' starts a comment; LF or CR LF
+   ends every line, also the last (without it the file is taken for cut off). Between two sizes the
+   time is interpolated linearly; below the first size it is the first time; above the last it grows
+   with the slope of the last two points, if that is positive (with one point: in proportion). */
 #define NBC_TABLE_MAX_POINTS 1024
 
 typedef struct nbc_table nbc_table; /* immutable after creation: any number of threads may read */
 
-/* From arrays (copied). ret NBC_OK | NBC_E_INVAL (count 0 or too many, sizes not ascending, time not
-   finite, negative or above one hour: err names the point) | NBC_E_NOMEM */
+/* From arrays (copied). ret NBC_OK | NBC_E_INVAL (count 0 or too many, sizes not ascending, time
+   not finite, negative or above one hour: err names the point) | NBC_E_NOMEM */
 NBC_API nbc_status nbc_table_create(const uint64_t *size_bytes, const double *time_s, size_t count,
                                     const char *name, nbc_table **table, nbc_error *err);
-/* From text in memory; name stands for the file in errors. ret as above | NBC_E_PARSE with err->line */
+/* From text in memory; name stands for the file. ret as above | NBC_E_PARSE (err->line) */
 NBC_API nbc_status nbc_table_parse(const char *text, size_t text_bytes, const char *name,
                                    nbc_table **table, nbc_error *err);
 /* From a file (at most 1 MiB). ret as above | NBC_E_IO */
@@ -301,10 +302,11 @@ NBC_API nbc_status nbc_table_write(const nbc_table *table, const char *path, con
    bytes/s) | NBC_E_NOMEM */
 NBC_API nbc_status nbc_table_create_linear(double latency_ns, double bytes_per_s, const char *name,
                                            nbc_table **table);
-/* Transfer time of n bytes. Any thread; O(1): one lookup by the highest bit, then a bounded search. */
+/* Transfer time of n bytes. Any thread; O(1): lookup by the highest bit, then a bounded search. */
 NBC_API int64_t nbc_table_time_ns(const nbc_table *table, uint64_t size_bytes);
 NBC_API const char *nbc_table_name(const nbc_table *table);
-NBC_API size_t nbc_table_points(const nbc_table *table, const uint64_t **size_bytes, const double **time_s);
+NBC_API size_t nbc_table_points(const nbc_table *table, const uint64_t **size_bytes,
+                                const double **time_s);
 NBC_API void nbc_table_free(nbc_table *table); /* NULL allowed */
 
 /* ============================================================================================== */
@@ -884,14 +886,16 @@ static nbc_status nbc__status_fail(nbc_error *err, nbc_status status, int line, 
 /* Everything below reaches the machine through a probe, so that tests can hand in a counter that
    steps back, changes its rate or differs between cores, and see it found. */
 typedef struct nbc__clock_probe {
-  nbc_clock_source source; /* of the counter; NBC_CLOCK_AUTO = this processor has none that we know */
-  bool invariant;          /* as the processor says */
-  bool refused;            /* the kernel does not trust the counter */
-  int64_t tick_ns;         /* one counter step, rounded up */
+  nbc_clock_source
+      source;      /* of the counter; NBC_CLOCK_AUTO = this processor has none that we know */
+  bool invariant;  /* as the processor says */
+  bool refused;    /* the kernel does not trust the counter */
+  int64_t tick_ns; /* one counter step, rounded up */
   uint64_t (*ticks)(void *user);
   int64_t (*raw_ns)(void *user); /* < 0: not available */
   void (*wait)(void *user, int64_t d_ns);
-  bool (*visit)(void *user, int index); /* go to the index-th allowed core; false = no such; -1: back home */
+  bool (*visit)(void *user,
+                int index); /* go to the index-th allowed core; false = no such; -1: back home */
   void *user;
 } nbc__clock_probe;
 
@@ -904,7 +908,7 @@ typedef struct nbc__clock_bracket {
 /* NBC__CLOCK_COUNTER: the source that nbc__clock_counter reads; AUTO when there is none. The plain
    reading may move a few ns against neighbouring instructions, the ordered one may not. */
 #if defined(__x86_64__) && defined(__GNUC__)
-#  define NBC__CLOCK_COUNTER NBC_CLOCK_TSC
+#define NBC__CLOCK_COUNTER NBC_CLOCK_TSC
 static inline uint64_t nbc__clock_counter(void) {
   uint32_t lo, hi;
   __asm__ volatile("rdtsc" : "=a"(lo), "=d"(hi));
@@ -916,7 +920,7 @@ static inline uint64_t nbc__clock_counter_ordered(void) {
   return (uint64_t)hi << 32 | lo;
 }
 #elif defined(__aarch64__) && defined(__GNUC__)
-#  define NBC__CLOCK_COUNTER NBC_CLOCK_CNTVCT
+#define NBC__CLOCK_COUNTER NBC_CLOCK_CNTVCT
 static inline uint64_t nbc__clock_counter(void) {
   uint64_t ticks;
   __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
@@ -928,7 +932,7 @@ static inline uint64_t nbc__clock_counter_ordered(void) {
   return ticks;
 }
 #else
-#  define NBC__CLOCK_COUNTER NBC_CLOCK_AUTO
+#define NBC__CLOCK_COUNTER NBC_CLOCK_AUTO
 static inline uint64_t nbc__clock_counter(void) { return 0; }
 static inline uint64_t nbc__clock_counter_ordered(void) { return 0; }
 #endif
@@ -947,11 +951,13 @@ static inline int64_t nbc__clock_scale(uint64_t d_ticks, uint64_t mult) {
 static int64_t nbc__clock_raw_ns(void *user) {
   struct timespec t;
   (void)user;
-  return clock_gettime(CLOCK_MONOTONIC_RAW, &t) == 0 ? (int64_t)t.tv_sec * 1000000000 + t.tv_nsec : -1;
+  return clock_gettime(CLOCK_MONOTONIC_RAW, &t) == 0 ? (int64_t)t.tv_sec * 1000000000 + t.tv_nsec
+                                                     : -1;
 }
 
 static uint64_t nbc__clock_slow_ticks(const nbc_clock *clock) {
-  return (uint64_t)(clock->source == NBC_CLOCK_USER ? clock->user_now_ns(clock->user) : nbc__clock_raw_ns(NULL));
+  return (uint64_t)(clock->source == NBC_CLOCK_USER ? clock->user_now_ns(clock->user)
+                                                    : nbc__clock_raw_ns(NULL));
 }
 
 NBC_API uint64_t nbc_clock_ticks(const nbc_clock *clock) {
@@ -977,22 +983,21 @@ NBC_API int64_t nbc_clock_err_ns(const nbc_clock *clock, int64_t t_ns) {
 
 NBC_API const char *nbc_clock_source_name(nbc_clock_source source) {
   switch (source) {
-    case NBC_CLOCK_AUTO: return "auto";
-    case NBC_CLOCK_TSC: return "tsc";
-    case NBC_CLOCK_CNTVCT: return "cntvct";
-    case NBC_CLOCK_RAW: return "raw";
-    case NBC_CLOCK_USER: return "user";
+  case NBC_CLOCK_AUTO: return "auto";
+  case NBC_CLOCK_TSC: return "tsc";
+  case NBC_CLOCK_CNTVCT: return "cntvct";
+  case NBC_CLOCK_RAW: return "raw";
+  case NBC_CLOCK_USER: return "user";
   }
   return "?";
 }
 
 NBC_API void nbc_spin_ns(const nbc_clock *clock, int64_t d_ns) {
   const int64_t start_ns = nbc_clock_now_ns(clock);
-  while (nbc_clock_now_ns(clock) - start_ns < d_ns) {
-  }
+  while (nbc_clock_now_ns(clock) - start_ns < d_ns) {}
 }
 
-/* ---- the real probe --------------------------------------------------------------------------- */
+/* ---- the real probe -------------------------------------------------------------------------- */
 typedef struct nbc__clock_cores { /* the cores this thread may run on */
   cpu_set_t allowed;
   bool known;
@@ -1043,7 +1048,8 @@ static nbc__clock_probe nbc__clock_real_probe(nbc__clock_cores *cores) {
 #if defined(__x86_64__) && defined(__GNUC__)
   unsigned a, b, c, d; /* Intel SDM 17.17.1, AMD APM 3 E.4.6: leaf 80000007h, EDX bit 8 */
   p.invariant = __get_cpuid(0x80000007u, &a, &b, &c, &d) && (d >> 8 & 1);
-  p.refused = nbc__clock_kernel_refuses("/sys/devices/system/clocksource/clocksource0/available_clocksource", "tsc");
+  p.refused = nbc__clock_kernel_refuses(
+      "/sys/devices/system/clocksource/clocksource0/available_clocksource", "tsc");
 #elif defined(__aarch64__) && defined(__GNUC__)
   uint64_t hz; /* Arm ARM D12: the generic timer counts at this rate in every power state */
   __asm__ volatile("mrs %0, cntfrq_el0" : "=r"(hz));
@@ -1060,8 +1066,9 @@ static nbc__clock_probe nbc__clock_real_probe(nbc__clock_cores *cores) {
   return p;
 }
 
-/* ---- calibration ------------------------------------------------------------------------------ */
-static nbc_status nbc__clock_refuse(nbc_clock *clock, const char *format, long long a, long long b) {
+/* ---- calibration ----------------------------------------------------------------------------- */
+static nbc_status nbc__clock_refuse(nbc_clock *clock, const char *format, long long a,
+                                    long long b) {
   char text[sizeof clock->why];
   snprintf(text, sizeof text, format, a, b);
   memcpy(clock->why, text, sizeof text);
@@ -1070,7 +1077,8 @@ static nbc_status nbc__clock_refuse(nbc_clock *clock, const char *format, long l
 
 /* RAW, counter, RAW, counter, ... RAW: keeps the narrowest bracket. Interruptions make brackets
    wide, never wrong. */
-static nbc_status nbc__clock_take(const nbc__clock_probe *p, int tries, nbc__clock_bracket *out, nbc_clock *clock) {
+static nbc_status nbc__clock_take(const nbc__clock_probe *p, int tries, nbc__clock_bracket *out,
+                                  nbc_clock *clock) {
   int64_t before_ns = p->raw_ns(p->user), narrowest_ns = INT64_MAX;
   uint64_t last = 0;
   if (before_ns < 0) return nbc__clock_refuse(clock, "CLOCK_MONOTONIC_RAW cannot be read", 0, 0);
@@ -1078,14 +1086,17 @@ static nbc_status nbc__clock_take(const nbc__clock_probe *p, int tries, nbc__clo
     const uint64_t ticks = p->ticks(p->user);
     const int64_t after_ns = p->raw_ns(p->user);
     if (after_ns < before_ns)
-      return nbc__clock_refuse(clock, "CLOCK_MONOTONIC_RAW stepped back by %lld ns", (long long)(before_ns - after_ns), 0);
+      return nbc__clock_refuse(clock, "CLOCK_MONOTONIC_RAW stepped back by %lld ns",
+                               (long long)(before_ns - after_ns), 0);
     if (i > 0 && (int64_t)(ticks - last) < 0)
-      return nbc__clock_refuse(clock, "counter stepped back by %lld ticks", (long long)(last - ticks), 0);
+      return nbc__clock_refuse(clock, "counter stepped back by %lld ticks",
+                               (long long)(last - ticks), 0);
     if (after_ns - before_ns < narrowest_ns) {
       narrowest_ns = after_ns - before_ns;
       out->ticks = ticks;
-      out->lo_ns = before_ns - p->tick_ns; /* the counter changed to `ticks` up to one step earlier */
-      out->hi_ns = after_ns + 1;           /* RAW is cut off to whole ns */
+      out->lo_ns =
+          before_ns - p->tick_ns; /* the counter changed to `ticks` up to one step earlier */
+      out->hi_ns = after_ns + 1;  /* RAW is cut off to whole ns */
     }
     last = ticks;
     before_ns = after_ns;
@@ -1093,14 +1104,15 @@ static nbc_status nbc__clock_take(const nbc__clock_probe *p, int tries, nbc__clo
   return NBC_OK;
 }
 
-/* Host time = the line through the middles of two brackets. If the rate is constant, RAW - host time
-   is linear and lies within half a bracket at both: between them within the wider half, outside it
-   grows at most by (half + half) / distance. */
-static bool nbc__clock_fit(nbc_clock *clock, uint64_t base_ticks, int64_t base_ns, int64_t base_err_ns,
-                           const nbc__clock_bracket *last, int64_t tick_ns) {
+/* Host time = the line through the middles of two brackets. If the rate is constant, RAW - host
+   time is linear and lies within half a bracket at both: between them within the wider half, outside
+   it grows at most by (half + half) / distance. */
+static bool nbc__clock_fit(nbc_clock *clock, uint64_t base_ticks, int64_t base_ns,
+                           int64_t base_err_ns, const nbc__clock_bracket *last, int64_t tick_ns) {
   const int64_t last_ns = last->lo_ns + (last->hi_ns - last->lo_ns) / 2;
   const int64_t last_err_ns = (last->hi_ns - last->lo_ns + 1) / 2;
-  const double d_ticks = (double)(int64_t)(last->ticks - base_ticks), d_ns = (double)(last_ns - base_ns);
+  const double d_ticks = (double)(int64_t)(last->ticks - base_ticks),
+               d_ns = (double)(last_ns - base_ns);
   if (!(d_ticks > 0) || !(d_ns > 0) || !(d_ns / d_ticks < 1e6)) return false;
   const double mult = d_ns / d_ticks * 4294967296.0;
   clock->base_ticks = base_ticks;
@@ -1117,17 +1129,24 @@ static bool nbc__clock_fit(nbc_clock *clock, uint64_t base_ticks, int64_t base_n
 
 /* By how much a bracket contradicts the clock: 0 = it does not. */
 static int64_t nbc__clock_contradiction_ns(const nbc_clock *clock, const nbc__clock_bracket *b) {
-  const int64_t t_ns = nbc_clock_ticks_to_ns(clock, b->ticks), err_ns = nbc_clock_err_ns(clock, t_ns);
+  const int64_t t_ns = nbc_clock_ticks_to_ns(clock, b->ticks),
+                err_ns = nbc_clock_err_ns(clock, t_ns);
   if (t_ns + err_ns < b->lo_ns) return b->lo_ns - t_ns - err_ns;
   if (t_ns - err_ns > b->hi_ns) return t_ns - err_ns - b->hi_ns;
   return 0;
 }
 
-enum { NBC__CLOCK_STAGES = 4, NBC__CLOCK_TRIES = 100, NBC__CLOCK_CORE_ROUNDS = 3, NBC__CLOCK_CORES_NS = 100000000 };
+enum {
+  NBC__CLOCK_STAGES = 4,
+  NBC__CLOCK_TRIES = 100,
+  NBC__CLOCK_CORE_ROUNDS = 3,
+  NBC__CLOCK_CORES_NS = 100000000
+};
 
 /* Half of the time the core computes and half of it sleeps: a counter that follows the power state
    then contradicts the line. */
-static nbc_status nbc__clock_calibrate(nbc_clock *clock, const nbc__clock_probe *p, int64_t calibrate_ns) {
+static nbc_status nbc__clock_calibrate(nbc_clock *clock, const nbc__clock_probe *p,
+                                       int64_t calibrate_ns) {
   nbc__clock_bracket seen[NBC__CLOCK_STAGES + 1];
   nbc_status status = nbc__clock_take(p, NBC__CLOCK_TRIES, &seen[0], clock);
   if (status != NBC_OK) return status;
@@ -1140,15 +1159,18 @@ static nbc_status nbc__clock_calibrate(nbc_clock *clock, const nbc__clock_probe 
     status = nbc__clock_take(p, NBC__CLOCK_TRIES, &seen[i], clock);
     if (status != NBC_OK) return status;
     if ((int64_t)(seen[i].ticks - seen[i - 1].ticks) < 0)
-      return nbc__clock_refuse(clock, "counter stepped back by %lld ticks", (long long)(seen[i - 1].ticks - seen[i].ticks), 0);
+      return nbc__clock_refuse(clock, "counter stepped back by %lld ticks",
+                               (long long)(seen[i - 1].ticks - seen[i].ticks), 0);
   }
   if (!nbc__clock_fit(clock, seen[0].ticks, seen[0].lo_ns + (seen[0].hi_ns - seen[0].lo_ns) / 2,
-                      (seen[0].hi_ns - seen[0].lo_ns + 1) / 2, &seen[NBC__CLOCK_STAGES], p->tick_ns))
+                      (seen[0].hi_ns - seen[0].lo_ns + 1) / 2, &seen[NBC__CLOCK_STAGES],
+                      p->tick_ns))
     return nbc__clock_refuse(clock, "counter does not move", 0, 0);
   for (int i = 1; i < NBC__CLOCK_STAGES; i++) {
     const int64_t off_ns = nbc__clock_contradiction_ns(clock, &seen[i]);
     if (off_ns > 0)
-      return nbc__clock_refuse(clock, "counter's rate is not constant: %lld ns beyond the bound", (long long)off_ns, 0);
+      return nbc__clock_refuse(clock, "counter's rate is not constant: %lld ns beyond the bound",
+                               (long long)off_ns, 0);
   }
   return NBC_OK;
 }
@@ -1169,13 +1191,15 @@ static nbc_status nbc__clock_check_cores(nbc_clock *clock, const nbc__clock_prob
       if ((int64_t)(ticks - last) < 0) {
         const int64_t back_ns = nbc__clock_scale(last - ticks, clock->mult);
         if (back_ns > clock->max_backstep_ns) clock->max_backstep_ns = back_ns;
-        status = nbc__clock_refuse(clock, "counter steps back by %lld ns on core %lld", (long long)back_ns, i);
+        status = nbc__clock_refuse(clock, "counter steps back by %lld ns on core %lld",
+                                   (long long)back_ns, i);
         break;
       }
       status = nbc__clock_take(p, 8, &bracket, clock);
       const int64_t off_ns = status == NBC_OK ? nbc__clock_contradiction_ns(clock, &bracket) : 0;
       if (off_ns > 0)
-        status = nbc__clock_refuse(clock, "counter is off by more than %lld ns on core %lld", (long long)off_ns, i);
+        status = nbc__clock_refuse(clock, "counter is off by more than %lld ns on core %lld",
+                                   (long long)off_ns, i);
       last = p->ticks(p->user);
       if (round == 0) count = i + 1;
       late = p->raw_ns(p->user) - start_ns > NBC__CLOCK_CORES_NS;
@@ -1210,7 +1234,8 @@ static void nbc__clock_measure(nbc_clock *clock, const nbc__clock_probe *p) {
   clock->resolution_ns = step == UINT64_MAX ? 0 : (double)step * 1e9 / clock->hz;
 }
 
-static void nbc__clock_plain(nbc_clock *clock, nbc_clock_source source) { /* ticks are nanoseconds */
+static void nbc__clock_plain(nbc_clock *clock,
+                             nbc_clock_source source) { /* ticks are nanoseconds */
   clock->source = source;
   clock->base_ticks = 0;
   clock->base_ns = clock->t_fit_ns = clock->base_err_ns = clock->fit_err_ns = 0;
@@ -1219,49 +1244,56 @@ static void nbc__clock_plain(nbc_clock *clock, nbc_clock_source source) { /* tic
   clock->rate_err_ppm = 0;
 }
 
-static nbc_status nbc__clock_try_counter(const nbc_clock_desc *desc, const nbc__clock_probe *p, nbc_clock *clock) {
-  if (p->source == NBC_CLOCK_AUTO) return nbc__clock_refuse(clock, "no counter known on this processor", 0, 0);
+static nbc_status nbc__clock_try_counter(const nbc_clock_desc *desc, const nbc__clock_probe *p,
+                                         nbc_clock *clock) {
+  if (p->source == NBC_CLOCK_AUTO)
+    return nbc__clock_refuse(clock, "no counter known on this processor", 0, 0);
   clock->invariant = p->invariant;
-  if (!p->invariant) return nbc__clock_refuse(clock, "the processor does not promise a constant rate", 0, 0);
+  if (!p->invariant)
+    return nbc__clock_refuse(clock, "the processor does not promise a constant rate", 0, 0);
   if (p->refused) return nbc__clock_refuse(clock, "the kernel does not trust the counter", 0, 0);
   clock->source = p->source;
-  nbc_status status = nbc__clock_calibrate(clock, p, desc->calibrate_ns ? desc->calibrate_ns : 10000000);
+  nbc_status status =
+      nbc__clock_calibrate(clock, p, desc->calibrate_ns ? desc->calibrate_ns : 10000000);
   if (status == NBC_OK && !desc->trust_counter) status = nbc__clock_check_cores(clock, p);
   if (status != NBC_OK) return status;
-  snprintf(clock->why, sizeof clock->why, "invariant counter, monotonic on the %d cores tested", clock->cpus_checked_count);
+  snprintf(clock->why, sizeof clock->why, "invariant counter, monotonic on the %d cores tested",
+           clock->cpus_checked_count);
   return NBC_OK;
 }
 
-static nbc_status nbc__clock_create_on(const nbc_clock_desc *desc, const nbc__clock_probe *p, nbc_clock *clock) {
+static nbc_status nbc__clock_create_on(const nbc_clock_desc *desc, const nbc__clock_probe *p,
+                                       nbc_clock *clock) {
   static const nbc_clock_desc defaults = {NBC_CLOCK_AUTO, 0, NULL, NULL, false};
   if (!desc) desc = &defaults;
   memset(clock, 0, sizeof *clock);
   if (desc->calibrate_ns < 0) return NBC_E_INVAL;
   switch (desc->source) {
-    case NBC_CLOCK_USER:
-      if (!desc->now_ns) return NBC_E_INVAL;
-      nbc__clock_plain(clock, NBC_CLOCK_USER);
-      clock->user_now_ns = desc->now_ns;
-      clock->user = desc->user;
-      snprintf(clock->why, sizeof clock->why, "asked for");
-      return NBC_OK; /* not read here: a simulated clock may count its readings */
-    case NBC_CLOCK_TSC:
-    case NBC_CLOCK_CNTVCT:
-      if (desc->source != p->source)
-        return nbc__clock_refuse(clock, "this processor has no such counter", 0, 0);
-      if (nbc__clock_try_counter(desc, p, clock) != NBC_OK) return NBC_E_CLOCK;
+  case NBC_CLOCK_USER:
+    if (!desc->now_ns) return NBC_E_INVAL;
+    nbc__clock_plain(clock, NBC_CLOCK_USER);
+    clock->user_now_ns = desc->now_ns;
+    clock->user = desc->user;
+    snprintf(clock->why, sizeof clock->why, "asked for");
+    return NBC_OK; /* not read here: a simulated clock may count its readings */
+  case NBC_CLOCK_TSC:
+  case NBC_CLOCK_CNTVCT:
+    if (desc->source != p->source)
+      return nbc__clock_refuse(clock, "this processor has no such counter", 0, 0);
+    if (nbc__clock_try_counter(desc, p, clock) != NBC_OK) return NBC_E_CLOCK;
+    nbc__clock_measure(clock, p);
+    return NBC_OK;
+  case NBC_CLOCK_AUTO:
+    if (nbc__clock_try_counter(desc, p, clock) == NBC_OK) {
       nbc__clock_measure(clock, p);
       return NBC_OK;
-    case NBC_CLOCK_AUTO:
-      if (nbc__clock_try_counter(desc, p, clock) == NBC_OK) {
-        nbc__clock_measure(clock, p);
-        return NBC_OK;
-      }
-      break;
-    case NBC_CLOCK_RAW: snprintf(clock->why, sizeof clock->why, "asked for"); break;
-    default: return NBC_E_INVAL;
+    }
+    break;
+  case NBC_CLOCK_RAW: snprintf(clock->why, sizeof clock->why, "asked for"); break;
+  default: return NBC_E_INVAL;
   }
-  if (p->raw_ns(p->user) < 0) return nbc__clock_refuse(clock, "CLOCK_MONOTONIC_RAW cannot be read", 0, 0);
+  if (p->raw_ns(p->user) < 0)
+    return nbc__clock_refuse(clock, "CLOCK_MONOTONIC_RAW cannot be read", 0, 0);
   nbc__clock_plain(clock, NBC_CLOCK_RAW);
   nbc__clock_measure(clock, p);
   return NBC_OK;
@@ -1281,9 +1313,12 @@ static nbc_status nbc__clock_recalibrate_on(nbc_clock *clock, const nbc__clock_p
   if (status != NBC_OK) return status;
   const int64_t off_ns = nbc__clock_contradiction_ns(clock, &now);
   if (off_ns > 0)
-    return nbc__clock_refuse(clock, "counter and CLOCK_MONOTONIC_RAW disagree by %lld ns beyond the bound", (long long)off_ns, 0);
+    return nbc__clock_refuse(clock,
+                             "counter and CLOCK_MONOTONIC_RAW disagree by %lld ns beyond the bound",
+                             (long long)off_ns, 0);
   better = *clock;
-  if (nbc__clock_fit(&better, clock->base_ticks, clock->base_ns, clock->base_err_ns, &now, p->tick_ns) &&
+  if (nbc__clock_fit(&better, clock->base_ticks, clock->base_ns, clock->base_err_ns, &now,
+                     p->tick_ns) &&
       better.rate_err_ppm < clock->rate_err_ppm) /* a wide last bracket could be worse */
     *clock = better;
   return NBC_OK;
@@ -1321,7 +1356,8 @@ static double nbc__stats_middle(size_t m) {
     return p;
   }
   const double r = 1 / (double)m;
-  return sqrt(r / 3.14159265358979323846) * (1 + r * (-1 / 8.0 + r * (1 / 128.0 + r * (5 / 1024.0 - r * 21 / 32768.0))));
+  return sqrt(r / 3.14159265358979323846) *
+         (1 + r * (-1 / 8.0 + r * (1 / 128.0 + r * (5 / 1024.0 - r * 21 / 32768.0))));
 }
 
 /* The order statistics X(l), X(n+1-l) cover the median with probability P(l <= B <= n-l), where B
@@ -1343,7 +1379,8 @@ static size_t nbc__stats_rank(size_t n, double confidence_ratio, double *covered
   return l > 0 ? l : 1;
 }
 
-NBC_API nbc_status nbc_summarize(double *values, size_t count, double confidence_ratio, nbc_summary *out) {
+NBC_API nbc_status nbc_summarize(double *values, size_t count, double confidence_ratio,
+                                 nbc_summary *out) {
   double sum = 0;
   memset(out, 0, sizeof *out);
   if (confidence_ratio == 0) confidence_ratio = 0.95;
@@ -1366,14 +1403,16 @@ NBC_API nbc_status nbc_summarize(double *values, size_t count, double confidence
   return NBC_OK;
 }
 
-/* ---- the four ratios and what they say -------------------------------------------------------- */
+/* ---- the four ratios and what they say ------------------------------------------------------- */
 static double nbc__stats_measured_ns(const nbc_overlap_times *t) {
   return t->measured_ns > 0 ? t->measured_ns : t->call_ns + t->comp_ns + t->wait_ns;
 }
 
 NBC_API nbc_status nbc_metrics_compute(const nbc_overlap_times *t, nbc_metrics *out) {
-  const double given[] = {t->call_ns, t->comp_ns, t->wait_ns, t->measured_ns, t->comp_passive_mpi_ns, t->ref_err_ratio};
-  const double longer_ns = fmax(t->comp_ref_ns, t->comm_ref_ns), shorter_ns = fmin(t->comp_ref_ns, t->comm_ref_ns);
+  const double given[] = {
+      t->call_ns, t->comp_ns, t->wait_ns, t->measured_ns, t->comp_passive_mpi_ns, t->ref_err_ratio};
+  const double longer_ns = fmax(t->comp_ref_ns, t->comm_ref_ns),
+               shorter_ns = fmin(t->comp_ref_ns, t->comm_ref_ns);
   out->overhead_ratio = out->mpi_impact_ratio = out->slowdown_ratio = out->comm_ratio = NAN;
   for (size_t i = 0; i < sizeof given / sizeof *given; i++)
     if (!(given[i] >= 0) || !isfinite(given[i])) return NBC_E_INVAL;
@@ -1386,12 +1425,15 @@ NBC_API nbc_status nbc_metrics_compute(const nbc_overlap_times *t, nbc_metrics *
   return NBC_OK;
 }
 
-static nbc_diagnosis nbc__stats_decide(const nbc_overlap_times *t, const nbc_metrics *m, double *hidden_ratio) {
+static nbc_diagnosis nbc__stats_decide(const nbc_overlap_times *t, const nbc_metrics *m,
+                                       double *hidden_ratio) {
   const double err = t->ref_err_ratio > 0 ? t->ref_err_ratio : 0.05;
-  const double hideable = fmin(1, t->comp_ref_ns / t->comm_ref_ns); /* at best this share disappears */
+  const double hideable =
+      fmin(1, t->comp_ref_ns / t->comm_ref_ns); /* at best this share disappears */
   const bool slowed = m->slowdown_ratio > 1 + 2 * err;
   *hidden_ratio = (1 - m->comm_ratio) / hideable;
-  if (nbc__stats_measured_ns(t) < fmax(t->comp_ref_ns, t->comm_ref_ns) * (1 - err)) return NBC_DIAGNOSIS_REFERENCE_IMPRECISE;
+  if (nbc__stats_measured_ns(t) < fmax(t->comp_ref_ns, t->comm_ref_ns) * (1 - err))
+    return NBC_DIAGNOSIS_REFERENCE_IMPRECISE;
   if (hideable < 2 * err) return NBC_DIAGNOSIS_TOO_LITTLE_COMPUTATION;
   if (*hidden_ratio <= 0.2) return slowed ? NBC_DIAGNOSIS_CONTENTION : NBC_DIAGNOSIS_NO_PROGRESSION;
   if (*hidden_ratio < 0.8) return NBC_DIAGNOSIS_PARTIAL;
@@ -1399,22 +1441,28 @@ static nbc_diagnosis nbc__stats_decide(const nbc_overlap_times *t, const nbc_met
   return hideable < 1 - err ? NBC_DIAGNOSIS_TOO_LITTLE_COMPUTATION : NBC_DIAGNOSIS_FINE;
 }
 
-NBC_API nbc_diagnosis nbc_diagnose(const nbc_overlap_times *t, const nbc_metrics *m, char *text, size_t text_bytes) {
+NBC_API nbc_diagnosis nbc_diagnose(const nbc_overlap_times *t, const nbc_metrics *m, char *text,
+                                   size_t text_bytes) {
   double hidden_ratio;
   const nbc_diagnosis d = nbc__stats_decide(t, m, &hidden_ratio);
   if (!text || text_bytes == 0) return d;
   const char *name = nbc_diagnosis_text(d);
   const int head = (int)strcspn(name, ":");
   if (d == NBC_DIAGNOSIS_REFERENCE_IMPRECISE)
-    snprintf(text, text_bytes, "%.*s: measured %.4g us, less than the longer reference alone (computation %.4g us, communication %.4g us)",
-             head, name, nbc__stats_measured_ns(t) / 1e3, t->comp_ref_ns / 1e3, t->comm_ref_ns / 1e3);
+    snprintf(text, text_bytes,
+             "%.*s: measured %.4g us, less than the longer reference alone (computation %.4g us, "
+             "communication %.4g us)",
+             head, name, nbc__stats_measured_ns(t) / 1e3, t->comp_ref_ns / 1e3,
+             t->comm_ref_ns / 1e3);
   else
     snprintf(text, text_bytes,
-             "%.*s: %.0f %% of what %.4g us of computation can hide of %.4g us of communication was hidden "
-             "(communication ratio %.2f), the computation took %.2f times its reference, overhead ratio %.2f "
+             "%.*s: %.0f %% of what %.4g us of computation can hide of %.4g us of communication "
+             "was hidden "
+             "(communication ratio %.2f), the computation took %.2f times its reference, overhead "
+             "ratio %.2f "
              "(0 perfect, 1 as serialized)",
-             head, name, fmax(0, hidden_ratio) * 100, t->comp_ref_ns / 1e3, t->comm_ref_ns / 1e3, m->comm_ratio,
-             m->slowdown_ratio, m->overhead_ratio);
+             head, name, fmax(0, hidden_ratio) * 100, t->comp_ref_ns / 1e3, t->comm_ref_ns / 1e3,
+             m->comm_ratio, m->slowdown_ratio, m->overhead_ratio);
   return d;
 }
 
@@ -1431,15 +1479,16 @@ NBC_API const char *nbc_diagnosis_text(nbc_diagnosis diagnosis) {
 /* [TABLE] 5. Transfer-time tables                                                                */
 /* ============================================================================================== */
 #define NBC__TABLE_MAX_BYTES ((size_t)1 << 20)
-#define NBC__TABLE_MAX_S     3600.0
-#define NBC__TABLE_MAX_NS    1e18 /* results beyond 31 years are cut off */
+#define NBC__TABLE_MAX_S 3600.0
+#define NBC__TABLE_MAX_NS 1e18 /* results beyond 31 years are cut off */
 
 struct nbc_table { /* one allocation: this, then size_bytes, time_s, slope, name */
   size_t count;
   uint64_t *size_bytes;
   double *time_s;
-  double *slope_ns;   /* ns per byte from point i on; the last one extrapolates */
-  uint16_t first[66]; /* first[b]: the first point whose size has at least b bits; ends with count */
+  double *slope_ns; /* ns per byte from point i on; the last one extrapolates */
+  uint16_t
+      first[66]; /* first[b]: the first point whose size has at least b bits; ends with count */
   char *name;
 };
 
@@ -1455,10 +1504,13 @@ static int nbc__table_bits(uint64_t n) {
 
 static void nbc__table_prepare(nbc_table *t) {
   for (size_t i = 0; i + 1 < t->count; i++)
-    t->slope_ns[i] = (t->time_s[i + 1] - t->time_s[i]) * 1e9 / (double)(t->size_bytes[i + 1] - t->size_bytes[i]);
+    t->slope_ns[i] =
+        (t->time_s[i + 1] - t->time_s[i]) * 1e9 / (double)(t->size_bytes[i + 1] - t->size_bytes[i]);
   const size_t last = t->count - 1;
-  if (last > 0) t->slope_ns[last] = fmax(0, t->slope_ns[last - 1]); /* more bytes never take less */
-  else t->slope_ns[0] = t->size_bytes[0] ? t->time_s[0] * 1e9 / (double)t->size_bytes[0] : 0;
+  if (last > 0)
+    t->slope_ns[last] = fmax(0, t->slope_ns[last - 1]); /* more bytes never take less */
+  else
+    t->slope_ns[0] = t->size_bytes[0] ? t->time_s[0] * 1e9 / (double)t->size_bytes[0] : 0;
   size_t point = 0;
   for (int b = 0; b <= 65; b++) {
     while (point < t->count && nbc__table_bits(t->size_bytes[point]) < b) point++;
@@ -1472,13 +1524,16 @@ NBC_API nbc_status nbc_table_create(const uint64_t *size_bytes, const double *ti
   if (!name) name = "table";
   if (count == 0) return nbc__status_fail(err, NBC_E_INVAL, 0, "%.99s: no points", name);
   if (count > NBC_TABLE_MAX_POINTS)
-    return nbc__status_fail(err, NBC_E_INVAL, 0, "%.99s: more than %d points", name, NBC_TABLE_MAX_POINTS);
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "%.99s: more than %d points", name,
+                            NBC_TABLE_MAX_POINTS);
   for (size_t i = 0; i < count; i++) {
     if (i > 0 && size_bytes[i] <= size_bytes[i - 1])
-      return nbc__status_fail(err, NBC_E_INVAL, 0, "%.99s: point %zu: size %llu does not ascend", name, i,
-                              (unsigned long long)size_bytes[i]);
+      return nbc__status_fail(err, NBC_E_INVAL, 0, "%.99s: point %zu: size %llu does not ascend",
+                              name, i, (unsigned long long)size_bytes[i]);
     if (!(time_s[i] >= 0 && time_s[i] <= NBC__TABLE_MAX_S)) /* NaN too */
-      return nbc__status_fail(err, NBC_E_INVAL, 0, "%.99s: point %zu: time %g s is not between 0 and 1 hour", name, i, time_s[i]);
+      return nbc__status_fail(err, NBC_E_INVAL, 0,
+                              "%.99s: point %zu: time %g s is not between 0 and 1 hour", name, i,
+                              time_s[i]);
   }
   const size_t name_bytes = strlen(name) + 1;
   nbc_table *t = (nbc_table *)NBC_MALLOC(sizeof *t + 3 * count * sizeof(double) + name_bytes);
@@ -1496,32 +1551,40 @@ NBC_API nbc_status nbc_table_create(const uint64_t *size_bytes, const double *ti
   return NBC_OK;
 }
 
-NBC_API nbc_status nbc_table_create_linear(double latency_ns, double bytes_per_s, const char *name, nbc_table **table) {
+NBC_API nbc_status nbc_table_create_linear(double latency_ns, double bytes_per_s, const char *name,
+                                           nbc_table **table) {
   const uint64_t sizes[2] = {0, (uint64_t)1 << 20};
   const double times[2] = {latency_ns * 1e-9, latency_ns * 1e-9 + (double)sizes[1] / bytes_per_s};
   char own_name[96];
   *table = NULL;
   if (!(bytes_per_s > 0)) return NBC_E_INVAL;
-  if (!name) snprintf(own_name, sizeof own_name, "model: %.4g ns + bytes / %.4g bytes/s", latency_ns, bytes_per_s);
+  if (!name)
+    snprintf(own_name, sizeof own_name, "model: %.4g ns + bytes / %.4g bytes/s", latency_ns,
+             bytes_per_s);
   return nbc_table_create(sizes, times, 2, name ? name : own_name, table, NULL);
 }
 
 NBC_API int64_t nbc_table_time_ns(const nbc_table *t, uint64_t size_bytes) {
   const int bits = nbc__table_bits(size_bytes);
-  size_t low = t->first[bits], high = t->first[bits + 1]; /* sizes before low are smaller, from high on larger */
-  while (low < high) { /* ends at the first point above size_bytes */
+  size_t low = t->first[bits],
+         high = t->first[bits + 1]; /* sizes before low are smaller, from high on larger */
+  while (low < high) {              /* ends at the first point above size_bytes */
     const size_t middle = (low + high) / 2;
-    if (t->size_bytes[middle] <= size_bytes) low = middle + 1;
-    else high = middle;
+    if (t->size_bytes[middle] <= size_bytes)
+      low = middle + 1;
+    else
+      high = middle;
   }
   if (low == 0) return (int64_t)(t->time_s[0] * 1e9 + 0.5);
-  const double ns = t->time_s[low - 1] * 1e9 + (double)(size_bytes - t->size_bytes[low - 1]) * t->slope_ns[low - 1];
+  const double ns = t->time_s[low - 1] * 1e9 +
+                    (double)(size_bytes - t->size_bytes[low - 1]) * t->slope_ns[low - 1];
   return (int64_t)(fmin(fmax(ns, 0), NBC__TABLE_MAX_NS) + 0.5);
 }
 
 NBC_API const char *nbc_table_name(const nbc_table *table) { return table->name; }
 
-NBC_API size_t nbc_table_points(const nbc_table *table, const uint64_t **size_bytes, const double **time_s) {
+NBC_API size_t nbc_table_points(const nbc_table *table, const uint64_t **size_bytes,
+                                const double **time_s) {
   if (size_bytes) *size_bytes = table->size_bytes;
   if (time_s) *time_s = table->time_s;
   return table->count;
@@ -1529,16 +1592,17 @@ NBC_API size_t nbc_table_points(const nbc_table *table, const uint64_t **size_by
 
 NBC_API void nbc_table_free(nbc_table *table) { NBC_FREE(table); }
 
-/* ---- the file format: read and written without the locale's decimal comma --------------------- */
+/* ---- the file format: read and written without the locale's decimal comma -------------------- */
 /* A word of the line, made printable and short for a message. */
 static const char *nbc__table_word(const char *at, const char *end, char *out, size_t out_bytes) {
   size_t n = 0;
-  for (; at < end && n + 1 < out_bytes && *at != ' ' && *at != '\t'; at++) out[n++] = *at > 31 && *at < 127 ? *at : '?';
+  for (; at < end && n + 1 < out_bytes && *at != ' ' && *at != '\t'; at++)
+    out[n++] = *at > 31 && *at < 127 ? *at : '?';
   out[n] = 0;
   return out;
 }
 
-/* Decimal digits that fit uint64_t. Returns the end of them, NULL when there are none or too many. */
+/* Decimal digits that fit uint64_t. Returns the end of them; NULL when none or too many. */
 static const char *nbc__table_whole(const char *at, const char *end, uint64_t *value) {
   const char *start = at;
   *value = 0;
@@ -1562,8 +1626,10 @@ static const char *nbc__table_number(const char *at, const char *end, double *va
       continue;
     }
     digits++;
-    if (mantissa < 100000000000000000u) mantissa = mantissa * 10 + (uint64_t)(*at - '0'), scale -= point;
-    else scale += !point;
+    if (mantissa < 100000000000000000u)
+      mantissa = mantissa * 10 + (uint64_t)(*at - '0'), scale -= point;
+    else
+      scale += !point;
   }
   if (digits == 0) return NULL;
   if (at < end && (*at == 'e' || *at == 'E')) {
@@ -1573,7 +1639,9 @@ static const char *nbc__table_number(const char *at, const char *end, double *va
     if (!at) return NULL;
   }
   const double power = (double)scale + (minus ? -(double)exponent : (double)exponent);
-  *value = mantissa == 0 ? 0 : power < 0 && power > -300 ? (double)mantissa / pow(10, -power) : (double)mantissa * pow(10, power);
+  *value = mantissa == 0               ? 0
+           : power < 0 && power > -300 ? (double)mantissa / pow(10, -power)
+                                       : (double)mantissa * pow(10, power);
   return at;
 }
 
@@ -1583,25 +1651,27 @@ static const char *nbc__table_blank(const char *at, const char *end) {
 }
 
 /* One line without its end and comment; *found = it holds a point. */
-static nbc_status nbc__table_line(const char *at, const char *end, const char *name, int line, uint64_t *size,
-                                  double *time_s, bool *found, nbc_error *err) {
+static nbc_status nbc__table_line(const char *at, const char *end, const char *name, int line,
+                                  uint64_t *size, double *time_s, bool *found, nbc_error *err) {
   char word[33];
   const char *start = nbc__table_blank(at, end);
   *found = start < end;
   if (!*found) return NBC_OK;
   at = nbc__table_whole(start, end, size);
   if (!at || (at < end && *at != ' ' && *at != '\t'))
-    return nbc__status_fail(err, NBC_E_PARSE, line, "%.99s:%d: '%s' is not a size in bytes", name, line,
-                            nbc__table_word(start, end, word, sizeof word));
+    return nbc__status_fail(err, NBC_E_PARSE, line, "%.99s:%d: '%s' is not a size in bytes", name,
+                            line, nbc__table_word(start, end, word, sizeof word));
   start = nbc__table_blank(at, end);
-  if (start == end) return nbc__status_fail(err, NBC_E_PARSE, line, "%.99s:%d: the time in seconds is missing", name, line);
+  if (start == end)
+    return nbc__status_fail(err, NBC_E_PARSE, line, "%.99s:%d: the time in seconds is missing",
+                            name, line);
   at = nbc__table_number(start, end, time_s);
   if (!at || (at < end && *at != ' ' && *at != '\t'))
-    return nbc__status_fail(err, NBC_E_PARSE, line, "%.99s:%d: '%s' is not a time in seconds", name, line,
-                            nbc__table_word(start, end, word, sizeof word));
+    return nbc__status_fail(err, NBC_E_PARSE, line, "%.99s:%d: '%s' is not a time in seconds", name,
+                            line, nbc__table_word(start, end, word, sizeof word));
   if (!(*time_s <= NBC__TABLE_MAX_S))
-    return nbc__status_fail(err, NBC_E_PARSE, line, "%.99s:%d: time %s s is above 1 hour", name, line,
-                            nbc__table_word(start, end, word, sizeof word));
+    return nbc__status_fail(err, NBC_E_PARSE, line, "%.99s:%d: time %s s is above 1 hour", name,
+                            line, nbc__table_word(start, end, word, sizeof word));
   at = nbc__table_blank(at, end);
   if (at < end)
     return nbc__status_fail(err, NBC_E_PARSE, line, "%.99s:%d: '%s' after the time", name, line,
@@ -1609,51 +1679,63 @@ static nbc_status nbc__table_line(const char *at, const char *end, const char *n
   return NBC_OK;
 }
 
-NBC_API nbc_status nbc_table_parse(const char *text, size_t text_bytes, const char *name, nbc_table **table,
-                                   nbc_error *err) {
+NBC_API nbc_status nbc_table_parse(const char *text, size_t text_bytes, const char *name,
+                                   nbc_table **table, nbc_error *err) {
   uint64_t sizes[NBC_TABLE_MAX_POINTS];
   double times[NBC_TABLE_MAX_POINTS];
   size_t count = 0;
   int line = 0;
   *table = NULL;
   if (!name) name = "table";
-  if (text_bytes > NBC__TABLE_MAX_BYTES) return nbc__status_fail(err, NBC_E_PARSE, 0, "%.99s: larger than 1 MiB", name);
+  if (text_bytes > NBC__TABLE_MAX_BYTES)
+    return nbc__status_fail(err, NBC_E_PARSE, 0, "%.99s: larger than 1 MiB", name);
   for (const char *at = text, *stop = text + text_bytes; at < stop;) {
     line++;
     const char *next = (const char *)memchr(at, '\n', (size_t)(stop - at));
-    if (!next) return nbc__status_fail(err, NBC_E_PARSE, line, "%.99s:%d: the last line has no end: cut off?", name, line);
-    if (memchr(at, 0, (size_t)(next - at))) return nbc__status_fail(err, NBC_E_PARSE, line, "%.99s:%d: NUL byte", name, line);
+    if (!next)
+      return nbc__status_fail(err, NBC_E_PARSE, line,
+                              "%.99s:%d: the last line has no end: cut off?", name, line);
+    if (memchr(at, 0, (size_t)(next - at)))
+      return nbc__status_fail(err, NBC_E_PARSE, line, "%.99s:%d: NUL byte", name, line);
     const char *end = next > at && next[-1] == '\r' ? next - 1 : next;
     const char *comment = (const char *)memchr(at, '#', (size_t)(end - at));
     uint64_t size;
     double time_s = 0;
     bool found;
-    const nbc_status status = nbc__table_line(at, comment ? comment : end, name, line, &size, &time_s, &found, err);
+    const nbc_status status =
+        nbc__table_line(at, comment ? comment : end, name, line, &size, &time_s, &found, err);
     if (status != NBC_OK) return status;
     at = next + 1;
     if (!found) continue;
     if (count == NBC_TABLE_MAX_POINTS)
-      return nbc__status_fail(err, NBC_E_PARSE, line, "%.99s:%d: more than %d points", name, line, NBC_TABLE_MAX_POINTS);
+      return nbc__status_fail(err, NBC_E_PARSE, line, "%.99s:%d: more than %d points", name, line,
+                              NBC_TABLE_MAX_POINTS);
     if (count > 0 && size <= sizes[count - 1])
-      return nbc__status_fail(err, NBC_E_PARSE, line, "%.99s:%d: size %llu %s", name, line, (unsigned long long)size,
+      return nbc__status_fail(err, NBC_E_PARSE, line, "%.99s:%d: size %llu %s", name, line,
+                              (unsigned long long)size,
                               size == sizes[count - 1] ? "stands twice" : "does not ascend");
     sizes[count] = size;
     times[count++] = time_s;
   }
-  if (count == 0) return nbc__status_fail(err, NBC_E_PARSE, line, "%.99s:%d: no points", name, line);
+  if (count == 0)
+    return nbc__status_fail(err, NBC_E_PARSE, line, "%.99s:%d: no points", name, line);
   return nbc_table_create(sizes, times, count, name, table, err);
 }
 
 NBC_API nbc_status nbc_table_read(const char *path, nbc_table **table, nbc_error *err) {
   *table = NULL;
   FILE *file = fopen(path, "rb");
-  if (!file) return nbc__status_fail(err, NBC_E_IO, 0, "%.99s: cannot be opened: %s", path, strerror(errno));
+  if (!file)
+    return nbc__status_fail(err, NBC_E_IO, 0, "%.99s: cannot be opened: %s", path, strerror(errno));
   char *text = (char *)NBC_MALLOC(NBC__TABLE_MAX_BYTES + 1);
   const size_t length = text ? fread(text, 1, NBC__TABLE_MAX_BYTES + 1, file) : 0;
   nbc_status status;
-  if (!text) status = nbc__status_fail(err, NBC_E_NOMEM, 0, "%.99s: out of memory", path);
-  else if (ferror(file)) status = nbc__status_fail(err, NBC_E_IO, 0, "%.99s: cannot be read: %s", path, strerror(errno));
-  else status = nbc_table_parse(text, length, path, table, err);
+  if (!text)
+    status = nbc__status_fail(err, NBC_E_NOMEM, 0, "%.99s: out of memory", path);
+  else if (ferror(file))
+    status = nbc__status_fail(err, NBC_E_IO, 0, "%.99s: cannot be read: %s", path, strerror(errno));
+  else
+    status = nbc_table_parse(text, length, path, table, err);
   fclose(file);
   NBC_FREE(text);
   return status;
@@ -1666,12 +1748,16 @@ static void nbc__table_print(FILE *out, double value) {
   if (exponent < -300) exponent = 0;
   uint64_t digits = (uint64_t)(value * pow(10, 9 - exponent) + 0.5);
   if (digits >= 10000000000u) digits /= 10, exponent++;
-  fprintf(out, "%llu.%09llue%+03d", (unsigned long long)(digits / 1000000000u), (unsigned long long)(digits % 1000000000u), exponent);
+  fprintf(out, "%llu.%09llue%+03d", (unsigned long long)(digits / 1000000000u),
+          (unsigned long long)(digits % 1000000000u), exponent);
 }
 
-NBC_API nbc_status nbc_table_write(const nbc_table *table, const char *path, const char *comment, nbc_error *err) {
+NBC_API nbc_status nbc_table_write(const nbc_table *table, const char *path, const char *comment,
+                                   nbc_error *err) {
   FILE *file = fopen(path, "w");
-  if (!file) return nbc__status_fail(err, NBC_E_IO, 0, "%.99s: cannot be written: %s", path, strerror(errno));
+  if (!file)
+    return nbc__status_fail(err, NBC_E_IO, 0, "%.99s: cannot be written: %s", path,
+                            strerror(errno));
   while (comment && *comment) { /* line by line */
     const size_t length = strcspn(comment, "\r\n");
     fprintf(file, "# %.*s\n", (int)length, comment);
@@ -1685,7 +1771,9 @@ NBC_API nbc_status nbc_table_write(const nbc_table *table, const char *path, con
     fputc('\n', file);
   }
   const bool bad = ferror(file) != 0;
-  if (fclose(file) != 0 || bad) return nbc__status_fail(err, NBC_E_IO, 0, "%.99s: cannot be written: %s", path, strerror(errno));
+  if (fclose(file) != 0 || bad)
+    return nbc__status_fail(err, NBC_E_IO, 0, "%.99s: cannot be written: %s", path,
+                            strerror(errno));
   return NBC_OK;
 }
 
