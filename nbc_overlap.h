@@ -42,6 +42,7 @@
      [REPORT]     7. Reports: in memory, as text, as JSON, read back, merged, compared
      [TRANSPORT]  8. The contract that carries messages; null and scripted transports
      [THREADS]    9. Ranks as threads: the transport that needs nothing
+     [SCHEDULE]  10. Collectives as data: schedules, builder, verifier, printer, pricer
 
    SOURCES named in comments:
      [O] Characterization of Computation-Communication Overlap in Message-Passing Systems (the
@@ -793,6 +794,217 @@ typedef nbc_status (*nbc_rank_fn)(nbc_transport *t, void *user);
 NBC_API nbc_status nbc_threads_run(nbc_threads *world, nbc_rank_fn fn, void *user);
 /* Takes the oldest true stamps (with dma only); at most max; keeps the last 65536. Any thread. */
 NBC_API size_t nbc_threads_stamps(nbc_threads *world, nbc_true_stamp *stamps, size_t max);
+
+/* ============================================================================================== */
+/* [SCHEDULE] 10. Collectives as data: schedules, their builders, printer, pricer and verifier     */
+/* ============================================================================================== */
+/* One rank's part of a collective is a graph of nodes: send, receive, copy, reduce, nothing. A node
+   starts when the nodes before it are finished; nothing else orders them, so everything that can
+   overlap does. An algorithm is only a function that writes such a graph: the executor [COLL], the
+   printer, the LogGP pricer and the verifier below know no algorithm.
+
+   Memory is named, not pointed to: a slice is an offset in the user's send buffer, the user's
+   receive buffer (also the one buffer of a broadcast, and the input of an in-place call) or scratch
+   memory. Every two nodes that touch the same bytes, one of them writing, are ordered by a path.
+   Messages carry a tag that is unique per schedule, peer and direction; so which send meets which
+   receive does not depend on timing, and one run on an abstract network proves all runs. */
+#define NBC_COLL_LIST(X)                                                                           \
+  X(BARRIER, "barrier")                                                                            \
+  X(BCAST, "bcast")                                                                                \
+  X(REDUCE, "reduce")                                                                              \
+  X(ALLREDUCE, "allreduce")                                                                        \
+  X(REDUCE_SCATTER_BLOCK, "reduce_scatter_block")                                                  \
+  X(REDUCE_SCATTER, "reduce_scatter")                                                              \
+  X(GATHER, "gather")                                                                              \
+  X(GATHERV, "gatherv")                                                                            \
+  X(SCATTER, "scatter")                                                                            \
+  X(SCATTERV, "scatterv")                                                                          \
+  X(ALLGATHER, "allgather")                                                                        \
+  X(ALLGATHERV, "allgatherv")                                                                      \
+  X(ALLTOALL, "alltoall")                                                                          \
+  X(ALLTOALLV, "alltoallv")                                                                        \
+  X(SCAN, "scan")                                                                                  \
+  X(EXSCAN, "exscan")
+
+typedef enum nbc_coll {
+#define NBC__X(name, text) NBC_COLL_##name,
+  NBC_COLL_LIST(NBC__X)
+#undef NBC__X
+      NBC_COLL_COUNT
+} nbc_coll;
+
+/* Algorithms and the collectives they serve. "ordered": also for operators that do not commute. */
+#define NBC_ALGO_LIST(X)                                                                           \
+  X(AUTO, "auto")                               /* by the choice table                          */ \
+  X(LINEAR, "linear")                           /* all but alltoall's Bruck; ordered            */ \
+  X(DISSEMINATION, "dissemination")             /* barrier                                      */ \
+  X(BINOMIAL, "binomial")                       /* barrier, bcast, reduce, allreduce,           */ \
+                                                /* reduce_scatter, gather, scatter; ordered     */ \
+  X(KNOMIAL, "knomial")                         /* the same with any radix >= 2; ordered        */ \
+  X(CHAIN, "chain")                             /* bcast, reduce: pipelined; ordered            */ \
+  X(BINARY, "binary")                           /* bcast, reduce: pipelined                     */ \
+  X(SCATTER_ALLGATHER, "scatter_allgather")     /* bcast                                        */ \
+  X(RING, "ring")                               /* allreduce, reduce_scatter, allgather(v)      */ \
+  X(RECURSIVE_DOUBLING, "recursive_doubling")   /* allreduce, allgather(v) of 2^n ranks, scan,  */ \
+                                                /* exscan; ordered                              */ \
+  X(RECURSIVE_HALVING, "recursive_halving")     /* reduce_scatter                               */ \
+  X(RABENSEIFNER, "rabenseifner")               /* reduce, allreduce; ordered                   */ \
+  X(BRUCK, "bruck")                             /* allgather(v), alltoall                       */ \
+  X(PAIRWISE, "pairwise")                       /* reduce_scatter, alltoall(v)                  */ \
+  X(HPL_1RING, "hpl_1ring")                     /* bcast: the six of HPL, unsegmented           */ \
+  X(HPL_1RING_M, "hpl_1ring_m")                 /* root -> 1, root -> 2 -> 3 ...                */ \
+  X(HPL_2RING, "hpl_2ring")                     /* root -> 1 -> 2 ..., root -> P/2 -> ...       */ \
+  X(HPL_2RING_M, "hpl_2ring_m")                 /* root -> 1, then two rings of the others      */ \
+  X(HPL_LONG, "hpl_long")                       /* spread and roll, as scatter_allgather        */ \
+  X(HPL_LONG_M, "hpl_long_m")                   /* root -> 1, then long among the others        */
+
+typedef enum nbc_algo {
+#define NBC__X(name, text) NBC_ALGO_##name,
+  NBC_ALGO_LIST(NBC__X)
+#undef NBC__X
+      NBC_ALGO_COUNT
+} nbc_algo;
+
+NBC_API const char *nbc_coll_name(nbc_coll coll);                      /* "bcast"; "?" */
+NBC_API const char *nbc_algo_name(nbc_algo algo);                      /* "binomial"; "?" */
+NBC_API nbc_status nbc_coll_parse(const char *name, nbc_coll *coll);   /* NBC_OK | NBC_E_NOT_FOUND */
+NBC_API nbc_status nbc_algo_parse(const char *name, nbc_algo *algo);   /* NBC_OK | NBC_E_NOT_FOUND */
+
+/* What to schedule, seen by one rank. Counts and displacements are in elements. */
+typedef struct nbc_schedule_desc {
+  nbc_coll coll;
+  nbc_algo algo; /* AUTO = nbc_choose with `table` */
+  int rank, size, root;
+  uint64_t elem_bytes; /* 0 = 1 */
+  /* bcast, reduce, allreduce, scan, exscan: length of the vector; reduce_scatter_block, gather(v),
+     scatter(v), allgather, alltoall: what one rank contributes or gets */
+  uint64_t count;
+  /* gatherv at the root, allgatherv, alltoallv: recv; scatterv at the root, alltoallv: send;
+     reduce_scatter: recv counts. `size` entries; displacements NULL = packed */
+  const uint64_t *send_counts, *send_displs, *recv_counts, *recv_displs;
+  bool in_place;        /* input in the receive buffer (scatter: the root keeps its own block) */
+  bool not_commutative; /* keep operands in rank order */
+  uint64_t segment_bytes; /* pipelined trees; 0 = by the algorithm; UINT64_MAX = never cut */
+  int radix;              /* KNOMIAL; 0 = 4 */
+  int window_count;       /* sends in flight where they are bounded; 0 = 8 */
+  const struct nbc_choice *table; /* NULL = built in */
+} nbc_schedule_desc;
+
+typedef enum nbc_area {
+  NBC_AREA_NONE = 0,
+  NBC_AREA_SEND,
+  NBC_AREA_RECV,
+  NBC_AREA_SCRATCH,
+  NBC_AREA_COUNT
+} nbc_area;
+typedef struct nbc_slice {
+  nbc_area area;
+  uint64_t offset_bytes;
+} nbc_slice;
+
+typedef enum nbc_node_type {
+  NBC_NODE_NOP = 0,
+  NBC_NODE_SEND,
+  NBC_NODE_RECV,
+  NBC_NODE_COPY,
+  NBC_NODE_REDUCE /* dst = left op right */
+} nbc_node_type;
+
+typedef struct nbc_node {
+  nbc_node_type type;
+  uint32_t before_count; /* nodes that must finish first */
+  uint32_t first_after;  /* index in schedule->after; the last one stands before the next node's */
+  uint64_t size_bytes;
+  union {
+    struct {
+      nbc_slice buffer;
+      int peer;
+      uint32_t tag;
+    } msg; /* SEND, RECV */
+    struct {
+      nbc_slice dst, src;
+    } copy;
+    struct {
+      nbc_slice dst, left, right;
+    } reduce;
+  } u;
+} nbc_node;
+
+/* Immutable once built. nodes has node_count + 1 entries: the last closes `after`. Nodes stand in an
+   order in which they could be run one by one. */
+typedef struct nbc_schedule {
+  nbc_coll coll;
+  nbc_algo algo; /* the one taken */
+  int rank, size, root;
+  uint64_t elem_bytes, scratch_bytes, send_bytes, recv_bytes; /* extents of the areas */
+  uint32_t node_count, after_count;
+  nbc_node *nodes;
+  uint32_t *after;
+} nbc_schedule;
+
+/* ret NBC_OK | NBC_E_INVAL, NBC_E_RANGE (err names the field; algorithm and collective, order or
+   process count do not fit) | NBC_E_NOMEM
+   cost about 50 ns per node; one rank's schedule only, O(log size) to O(size) nodes per segment */
+NBC_API nbc_status nbc_schedule_build(const nbc_schedule_desc *desc, nbc_schedule **schedule,
+                                      nbc_error *err);
+NBC_API void nbc_schedule_free(nbc_schedule *schedule); /* NULL allowed */
+/* Whether the algorithm serves this collective for this process count and order. */
+NBC_API bool nbc_schedule_supports(nbc_coll coll, nbc_algo algo, int size, bool not_commutative);
+/* One line per node: index, operation, slices, "after" list. ret NBC_OK | NBC_E_IO */
+NBC_API nbc_status nbc_schedule_print(const nbc_schedule *schedule, FILE *out);
+/* All ranks as one Graphviz graph, messages dashed. ret NBC_OK | NBC_E_IO */
+NBC_API nbc_status nbc_schedule_print_dot(const nbc_schedule *const *schedules, int size,
+                                          FILE *out);
+
+/* LogGP: a message of n bytes occupies the sender's processor for o, its network interface for
+   max(g, n G), arrives L + n G later and costs the receiver o. Sends complete when handed over. */
+typedef struct nbc_loggp {
+  double latency_ns, overhead_ns, gap_ns, gap_per_byte_ns; /* L, o, g, G */
+  double reduce_per_byte_ns, copy_per_byte_ns;
+} nbc_loggp;
+/* Time at which each rank (may be NULL) and the last rank finish, when all start at 0.
+   ret NBC_OK | NBC_E_STATE (deadlock: err names a rank and node) | NBC_E_NOMEM */
+NBC_API nbc_status nbc_schedule_price(const nbc_schedule *const *schedules, int size,
+                                      const nbc_loggp *model, double *rank_end_ns, double *end_ns,
+                                      nbc_error *err);
+
+/* Proves, by running them on an abstract network whose sends finish only when their receive is there,
+   that the schedules of all ranks (up to 64) together
+   - stay inside their areas, never write the send buffer, and order every two conflicting nodes;
+   - match every send with one receive of the same size, and do not deadlock;
+   - leave in every receive buffer exactly what the collective promises, operands in rank order where
+     not_commutative is set, and touch nothing else (barrier: nobody leaves before all have entered).
+   descs are those of the ranks. Elements are followed one by one: take small counts.
+   ret NBC_OK | NBC_E_STATE (err says what fails where) | NBC_E_RANGE (size) | NBC_E_NOMEM */
+NBC_API nbc_status nbc_schedule_verify(const nbc_schedule *const *schedules,
+                                       const nbc_schedule_desc *descs, int size, nbc_error *err);
+
+/* Which algorithm: the first rule that fits in size and bytes and is supported. Bytes are those of
+   `count`, of the mean block where every rank knows all counts, unbounded where each knows its own. Text format, one rule per line, '#' comments, 0 = any:
+     bcast MAX_RANKS MAX_BYTES algorithm SEGMENT_BYTES RADIX */
+#define NBC_CHOICE_MAX_RULES 256
+typedef struct nbc_choice_rule {
+  nbc_coll coll;
+  int max_size;
+  uint64_t max_bytes;
+  nbc_algo algo;
+  uint64_t segment_bytes;
+  int radix;
+} nbc_choice_rule;
+typedef struct nbc_choice {
+  size_t rule_count;
+  nbc_choice_rule rules[NBC_CHOICE_MAX_RULES];
+} nbc_choice;
+/* Fills desc->algo, when it is AUTO, with segment_bytes and radix where they are 0 (table NULL = built
+   in). Always finds one: what no rule serves is LINEAR. */
+NBC_API void nbc_choose(const nbc_choice *table, nbc_schedule_desc *desc);
+/* The rules built in, as a table to print or change. */
+NBC_API void nbc_choice_default(nbc_choice *table);
+/* ret NBC_OK | NBC_E_PARSE (err->line) | NBC_E_FULL | NBC_E_IO */
+NBC_API nbc_status nbc_choice_parse(const char *text, size_t text_bytes, const char *name,
+                                    nbc_choice *table, nbc_error *err);
+NBC_API nbc_status nbc_choice_read(const char *path, nbc_choice *table, nbc_error *err);
+NBC_API nbc_status nbc_choice_write(const nbc_choice *table, FILE *out);
 
 #ifdef __cplusplus
 }
@@ -5941,6 +6153,2357 @@ NBC_API size_t nbc_threads_stamps(nbc_threads *world, nbc_true_stamp *stamps, si
     stamps[count++] = s->stamps[s->stamp_first_count++ % NBC__THREADS_STAMPS];
   pthread_mutex_unlock(&s->mutex);
   return count;
+}
+
+/* ============================================================================================== */
+/* [SCHEDULE] 10. Collectives as data                                                             */
+/* ============================================================================================== */
+static const char *const nbc__sched_coll_names[] = {
+#define NBC__X(name, text) text,
+    NBC_COLL_LIST(NBC__X)
+#undef NBC__X
+};
+static const char *const nbc__sched_algo_names[] = {
+#define NBC__X(name, text) text,
+    NBC_ALGO_LIST(NBC__X)
+#undef NBC__X
+};
+
+NBC_API const char *nbc_coll_name(nbc_coll coll) {
+  return (unsigned)coll < NBC_COLL_COUNT ? nbc__sched_coll_names[coll] : "?";
+}
+
+NBC_API const char *nbc_algo_name(nbc_algo algo) {
+  return (unsigned)algo < NBC_ALGO_COUNT ? nbc__sched_algo_names[algo] : "?";
+}
+
+NBC_API nbc_status nbc_coll_parse(const char *name, nbc_coll *coll) {
+  for (int i = 0; i < NBC_COLL_COUNT; i++)
+    if (strcmp(name, nbc__sched_coll_names[i]) == 0) return *coll = (nbc_coll)i, NBC_OK;
+  return NBC_E_NOT_FOUND;
+}
+
+NBC_API nbc_status nbc_algo_parse(const char *name, nbc_algo *algo) {
+  for (int i = 0; i < NBC_ALGO_COUNT; i++)
+    if (strcmp(name, nbc__sched_algo_names[i]) == 0) return *algo = (nbc_algo)i, NBC_OK;
+  return NBC_E_NOT_FOUND;
+}
+
+/* ---- the builder: nodes in program order, dependencies found from the bytes they touch ----------
+   An algorithm below reads like a sequential program. As in a processor that executes out of order,
+   a node depends only on the earlier ones that wrote what it reads (RAW), or that read or wrote
+   what it overwrites (WAR, WAW). What is left is the parallelism of the algorithm. */
+typedef struct nbc__sched_interval { /* bytes last touched in the same way */
+  uint64_t lo, hi;
+  int32_t writer, readers; /* node, or list of nodes in `cells`; -1 = none */
+} nbc__sched_interval;
+
+typedef struct nbc__sched_map { /* ascending, disjoint; what is in no interval was never touched */
+  nbc__sched_interval *v;
+  size_t count, capacity;
+} nbc__sched_map;
+
+typedef struct nbc__sched_pair {
+  int32_t a, b;
+} nbc__sched_pair;
+
+typedef struct nbc__sched_builder {
+  nbc_schedule_desc d;
+  nbc_schedule *s;
+  nbc_error *err;
+  nbc_status status; /* first failure: later calls do nothing */
+  size_t node_capacity;
+  nbc__sched_pair *edges; /* a before b */
+  size_t edge_count, edge_capacity;
+  nbc__sched_pair *cells; /* lists of readers: node, next; lists share their tails */
+  size_t cell_count, cell_capacity;
+  int32_t *mark; /* per node: the last node that got an edge from it */
+  nbc__sched_map maps[NBC_AREA_COUNT];
+  uint32_t *send_tags, *recv_tags; /* per peer: messages so far */
+  int *children;                   /* room for a tree node's children */
+  int32_t *window;                 /* the last sends, when they are bounded */
+  int window_count, window_next;
+  nbc_slice in, out; /* input and result of this rank */
+} nbc__sched_builder;
+
+static bool nbc__sched_grow(nbc__sched_builder *b, void **array, size_t *capacity, size_t count,
+                            size_t item_bytes) {
+  if (b->status) return false;
+  if (count <= *capacity) return true;
+  size_t wanted = *capacity ? 2 * *capacity : 32;
+  while (wanted < count) wanted *= 2;
+  void *bigger = wanted < SIZE_MAX / 2 / item_bytes ? NBC_MALLOC(wanted * item_bytes) : NULL;
+  if (!bigger)
+    return b->status = nbc__status_fail(b->err, NBC_E_NOMEM, 0, "schedule: out of memory"), false;
+  if (*array) memcpy(bigger, *array, *capacity * item_bytes);
+  NBC_FREE(*array);
+  *array = bigger;
+  *capacity = wanted;
+  return true;
+}
+
+/* The node added last starts after node `before`. */
+static void nbc__sched_after(nbc__sched_builder *b, int32_t before) {
+  if (b->status || before < 0) return;
+  const int32_t node = (int32_t)b->s->node_count - 1;
+  if (before >= node || b->mark[before] == node) return;
+  void *array = b->edges;
+  const bool grown =
+      nbc__sched_grow(b, &array, &b->edge_capacity, b->edge_count + 1, sizeof *b->edges);
+  b->edges = (nbc__sched_pair *)array;
+  if (!grown) return;
+  b->mark[before] = node;
+  b->edges[b->edge_count].a = before;
+  b->edges[b->edge_count++].b = node;
+  b->s->nodes[node].before_count++;
+}
+
+static int32_t nbc__sched_cons(nbc__sched_builder *b, int32_t node, int32_t next) {
+  void *array = b->cells;
+  const bool grown =
+      nbc__sched_grow(b, &array, &b->cell_capacity, b->cell_count + 1, sizeof *b->cells);
+  b->cells = (nbc__sched_pair *)array;
+  if (!grown) return -1;
+  b->cells[b->cell_count].a = node;
+  b->cells[b->cell_count].b = next;
+  return (int32_t)b->cell_count++;
+}
+
+static void nbc__sched_put(nbc__sched_interval *list, size_t *count, uint64_t lo, uint64_t hi,
+                           int32_t writer, int32_t readers) {
+  if (lo >= hi) return;
+  nbc__sched_interval *const v = &list[(*count)++];
+  v->lo = lo, v->hi = hi, v->writer = writer, v->readers = readers;
+}
+
+/* Replaces map[from, to) by the given intervals. */
+static void nbc__sched_splice(nbc__sched_builder *b, nbc__sched_map *map, size_t from, size_t to,
+                              const nbc__sched_interval *with, size_t with_count) {
+  void *array = map->v;
+  const size_t count = map->count - (to - from) + with_count;
+  const bool grown = nbc__sched_grow(b, &array, &map->capacity, count, sizeof *map->v);
+  map->v = (nbc__sched_interval *)array;
+  if (!grown) return;
+  if (to < map->count && from + with_count != to)
+    memmove(map->v + from + with_count, map->v + to, (map->count - to) * sizeof *map->v);
+  memcpy(map->v + from, with, with_count * sizeof *with);
+  map->count = count;
+}
+
+/* The node added last reads or writes bytes: gives it its edges and remembers the access. */
+static void nbc__sched_access(nbc__sched_builder *b, nbc_slice slice, uint64_t size_bytes,
+                              bool write) {
+  if (b->status || size_bytes == 0 || slice.area == NBC_AREA_NONE) return;
+  nbc__sched_map *const map = &b->maps[slice.area];
+  const uint64_t lo = slice.offset_bytes, hi = lo + size_bytes;
+  const int32_t node = (int32_t)b->s->node_count - 1;
+  size_t i = 0, end = map->count;
+  while (i < end) { /* first interval that ends after lo */
+    const size_t mid = i + (end - i) / 2;
+    if (map->v[mid].hi > lo)
+      end = mid;
+    else
+      i = mid + 1;
+  }
+  size_t j = i;
+  while (j < map->count && map->v[j].lo < hi) j++;
+  nbc__sched_interval few[16], *list = few;
+  if (2 * (j - i) + 3 > 16)
+    list = (nbc__sched_interval *)NBC_MALLOC((2 * (j - i) + 3) * sizeof *list);
+  if (!list) {
+    b->status = nbc__status_fail(b->err, NBC_E_NOMEM, 0, "schedule: out of memory");
+    return;
+  }
+  size_t count = 0;
+  uint64_t at = lo;
+  if (i < j) nbc__sched_put(list, &count, map->v[i].lo, lo, map->v[i].writer, map->v[i].readers);
+  for (size_t k = i; k < j; k++) {
+    const nbc__sched_interval v = map->v[k];
+    nbc__sched_after(b, v.writer);
+    if (write) {
+      for (int32_t r = v.readers; r >= 0; r = b->cells[r].b) nbc__sched_after(b, b->cells[r].a);
+    } else {
+      const uint64_t from = v.lo > lo ? v.lo : lo, to = v.hi < hi ? v.hi : hi;
+      if (at < from) nbc__sched_put(list, &count, at, from, -1, nbc__sched_cons(b, node, -1));
+      nbc__sched_put(list, &count, from, to, v.writer, nbc__sched_cons(b, node, v.readers));
+      at = to;
+    }
+  }
+  if (write)
+    nbc__sched_put(list, &count, lo, hi, node, -1);
+  else if (at < hi)
+    nbc__sched_put(list, &count, at, hi, -1, nbc__sched_cons(b, node, -1));
+  if (i < j)
+    nbc__sched_put(list, &count, hi, map->v[j - 1].hi, map->v[j - 1].writer, map->v[j - 1].readers);
+  nbc__sched_splice(b, map, i, j, list, count);
+  if (list != few) NBC_FREE(list);
+}
+
+static nbc_node *nbc__sched_add(nbc__sched_builder *b, nbc_node_type type, uint64_t size_bytes) {
+  void *nodes = b->s->nodes, *mark = b->mark;
+  size_t mark_capacity = b->node_capacity;
+  const size_t wanted = (size_t)b->s->node_count + 2; /* one more to close the list */
+  if (b->s->node_count > 0x3fffffff && !b->status)
+    b->status =
+        nbc__status_fail(b->err, NBC_E_RANGE, 0, "schedule: too many nodes; take longer segments");
+  bool grown = nbc__sched_grow(b, &nodes, &b->node_capacity, wanted, sizeof *b->s->nodes);
+  b->s->nodes = (nbc_node *)nodes;
+  grown = grown && nbc__sched_grow(b, &mark, &mark_capacity, wanted, sizeof *b->mark);
+  b->mark = (int32_t *)mark;
+  if (!grown) return NULL;
+  b->mark[b->s->node_count] = -1;
+  nbc_node *const node = &b->s->nodes[b->s->node_count++];
+  memset(node, 0, sizeof *node);
+  node->type = type;
+  node->size_bytes = size_bytes;
+  return node;
+}
+
+static nbc_slice nbc__sched_slice(nbc_area area, uint64_t offset_bytes) {
+  nbc_slice slice;
+  slice.area = area, slice.offset_bytes = offset_bytes;
+  return slice;
+}
+
+static nbc_slice nbc__sched_at(nbc_slice base, uint64_t offset_bytes) {
+  base.offset_bytes += offset_bytes;
+  return base;
+}
+
+/* Both return the node's index, or -1. Messages of 0 bytes synchronise: only barriers send them. */
+static int32_t nbc__sched_message(nbc__sched_builder *b, nbc_node_type type, int peer,
+                                  nbc_slice buffer, uint64_t size_bytes) {
+  nbc_node *const node = nbc__sched_add(b, type, size_bytes);
+  if (!node) return -1;
+  const int32_t index = (int32_t)b->s->node_count - 1;
+  node->u.msg.buffer = buffer;
+  node->u.msg.peer = peer;
+  node->u.msg.tag = type == NBC_NODE_SEND ? b->send_tags[peer]++ : b->recv_tags[peer]++;
+  nbc__sched_access(b, buffer, size_bytes, type == NBC_NODE_RECV);
+  if (type == NBC_NODE_SEND && b->window_count) { /* a finished send lets the next one start */
+    int32_t *const oldest = &b->window[b->window_next];
+    b->window_next = (b->window_next + 1) % b->window_count;
+    nbc__sched_after(b, *oldest);
+    *oldest = index;
+  }
+  return index;
+}
+
+static int32_t nbc__sched_send(nbc__sched_builder *b, int peer, nbc_slice from,
+                               uint64_t size_bytes) {
+  return size_bytes ? nbc__sched_message(b, NBC_NODE_SEND, peer, from, size_bytes) : -1;
+}
+
+static int32_t nbc__sched_recv(nbc__sched_builder *b, int peer, nbc_slice to, uint64_t size_bytes) {
+  return size_bytes ? nbc__sched_message(b, NBC_NODE_RECV, peer, to, size_bytes) : -1;
+}
+
+static void nbc__sched_copy(nbc__sched_builder *b, nbc_slice dst, nbc_slice src,
+                            uint64_t size_bytes) {
+  if (!size_bytes || (dst.area == src.area && dst.offset_bytes == src.offset_bytes)) return;
+  nbc_node *const node = nbc__sched_add(b, NBC_NODE_COPY, size_bytes);
+  if (!node) return;
+  node->u.copy.dst = dst, node->u.copy.src = src;
+  nbc__sched_access(b, src, size_bytes, false);
+  nbc__sched_access(b, dst, size_bytes, true);
+}
+
+static void nbc__sched_reduce(nbc__sched_builder *b, nbc_slice dst, nbc_slice left, nbc_slice right,
+                              uint64_t size_bytes) {
+  if (!size_bytes) return;
+  nbc_node *const node = nbc__sched_add(b, NBC_NODE_REDUCE, size_bytes);
+  if (!node) return;
+  node->u.reduce.dst = dst, node->u.reduce.left = left, node->u.reduce.right = right;
+  nbc__sched_access(b, left, size_bytes, false);
+  nbc__sched_access(b, right, size_bytes, false);
+  nbc__sched_access(b, dst, size_bytes, true);
+}
+
+/* out[at] = mine op other (or other op mine). `fresh`: this part of out is not computed yet, mine
+   is still in the input, so that no copy is needed to start. */
+static void nbc__sched_combine(nbc__sched_builder *b, uint64_t at, uint64_t size_bytes,
+                               nbc_slice other, bool other_left, bool fresh) {
+  const nbc_slice mine = nbc__sched_at(fresh ? b->in : b->out, at);
+  nbc__sched_reduce(b, nbc__sched_at(b->out, at), other_left ? other : mine,
+                    other_left ? mine : other, size_bytes);
+}
+
+static nbc_slice nbc__sched_scratch(nbc__sched_builder *b, uint64_t size_bytes) {
+  const nbc_slice slice = nbc__sched_slice(NBC_AREA_SCRATCH, b->s->scratch_bytes);
+  b->s->scratch_bytes +=
+      (size_bytes + 63) & ~(uint64_t)63; /* keep parts on their own cache lines */
+  return slice;
+}
+
+static void nbc__sched_window(nbc__sched_builder *b, int at_most) {
+  b->window_count = b->d.window_count < at_most ? b->d.window_count : at_most;
+  b->window_next = 0;
+  for (int i = 0; i < b->window_count; i++) b->window[i] = -1;
+}
+
+/* ---- blocks: where the part of each rank lies ---------------------------------------------------
+ */
+static uint64_t nbc__sched_block_bytes(const nbc_schedule_desc *d, const uint64_t *counts,
+                                       int rank) {
+  return (counts ? counts[rank] : d->count) * d->elem_bytes;
+}
+
+static uint64_t nbc__sched_block_at(const nbc_schedule_desc *d, const uint64_t *counts,
+                                    const uint64_t *displs, int rank) {
+  if (displs) return displs[rank] * d->elem_bytes;
+  if (!counts) return (uint64_t)rank * d->count * d->elem_bytes;
+  uint64_t at = 0;
+  for (int i = 0; i < rank; i++) at += counts[i];
+  return at * d->elem_bytes;
+}
+
+static uint64_t nbc__sched_blocks_end(const nbc_schedule_desc *d, const uint64_t *counts,
+                                      const uint64_t *displs) {
+  uint64_t end = 0, packed = 0;
+  for (int i = 0; i < d->size; i++) {
+    const uint64_t bytes = nbc__sched_block_bytes(d, counts, i);
+    const uint64_t at = displs ? displs[i] * d->elem_bytes : packed;
+    packed += bytes;
+    if (bytes && at + bytes > end) end = at + bytes;
+  }
+  return end;
+}
+
+/* Part i of a vector of d.count elements cut evenly into `parts`: [at(i), at(i + 1)) in bytes. */
+static uint64_t nbc__sched_part(const nbc__sched_builder *b, int i, int parts) {
+  const uint64_t n = b->d.count / (uint64_t)parts, rest = b->d.count % (uint64_t)parts,
+                 k = (uint64_t)i;
+  return (k * n + (k < rest ? k : rest)) * b->d.elem_bytes;
+}
+
+static int nbc__sched_power_of_two(int size) { /* largest 2^n <= size */
+  int p = 1;
+  while (p <= size / 2) p *= 2;
+  return p;
+}
+
+/* ---- trees -------------------------------------------------------------------------------------
+ */
+/* Parent (-1 at the root) and children, ascending, of v in a tree over 0..size-1 with root 0. The
+   subtree of a k-nomial child c at distance m from its parent is [c, min(c + m, size)). */
+static int nbc__sched_knomial(int v, int size, int radix, int *parent, int *children) {
+  int count = 0;
+  *parent = -1;
+  for (int64_t m = 1; m < size; m *= radix) {
+    if (v % (m * radix) != 0) {
+      *parent = (int)(v - v % (m * radix));
+      break;
+    }
+    for (int j = 1; j < radix && v + j * m < size; j++) children[count++] = (int)(v + j * m);
+  }
+  return count;
+}
+
+static int nbc__sched_subtree(int v, int size,
+                              int radix) { /* number of ranks in the subtree of v */
+  int64_t m = 1;
+  while (m < size && v % (m * radix) == 0) m *= radix;
+  return (int)(v + m < size ? m : size - v);
+}
+
+static int nbc__sched_hpl_rings(nbc_algo algo, int v, int size, int *parent, int *children) {
+  const bool modified = algo == NBC_ALGO_HPL_1RING_M || algo == NBC_ALGO_HPL_2RING_M;
+  const bool two = algo == NBC_ALGO_HPL_2RING || algo == NBC_ALGO_HPL_2RING_M;
+  const int first = modified ? 2 : 1; /* start of the first ring; the second starts at `half` */
+  const int half = two ? first + (size - first + 1) / 2 : size;
+  int count = 0;
+  *parent = v == 0 ? -1 : v == first || v == half || (modified && v == 1) ? 0 : v - 1;
+  if (v == 0) {
+    for (int c = 1; c <= first && c < size; c++) children[count++] = c;
+    if (half < size && half > first) children[count++] = half;
+  } else if (v >= first && v + 1 < size && v + 1 != half) {
+    children[count++] = v + 1;
+  }
+  return count;
+}
+
+static int nbc__sched_tree(const nbc__sched_builder *b, int v, int size, int *parent) {
+  int count = 0;
+  switch (b->s->algo) {
+  case NBC_ALGO_LINEAR:
+    *parent = v ? 0 : -1;
+    for (int c = 1; v == 0 && c < size; c++) b->children[count++] = c;
+    return count;
+  case NBC_ALGO_CHAIN:
+    *parent = v - 1;
+    if (v + 1 < size) b->children[count++] = v + 1;
+    return count;
+  case NBC_ALGO_BINARY:
+    *parent = v ? (v - 1) / 2 : -1;
+    for (int64_t c = 2 * (int64_t)v + 1; c <= 2 * (int64_t)v + 2 && c < size; c++)
+      b->children[count++] = (int)c;
+    return count;
+  case NBC_ALGO_HPL_1RING:
+  case NBC_ALGO_HPL_1RING_M:
+  case NBC_ALGO_HPL_2RING:
+  case NBC_ALGO_HPL_2RING_M: return nbc__sched_hpl_rings(b->s->algo, v, size, parent, b->children);
+  case NBC_ALGO_KNOMIAL: return nbc__sched_knomial(v, size, b->d.radix, parent, b->children);
+  default: return nbc__sched_knomial(v, size, 2, parent, b->children);
+  }
+}
+
+static bool nbc__sched_is_knomial(nbc_algo algo) {
+  return algo == NBC_ALGO_BINOMIAL || algo == NBC_ALGO_KNOMIAL;
+}
+static int nbc__sched_radix(const nbc__sched_builder *b) {
+  return b->s->algo == NBC_ALGO_KNOMIAL ? b->d.radix : 2;
+}
+
+/* Tree ranks count from the root: v = 0 is `root`. */
+static int nbc__sched_virtual(const nbc__sched_builder *b, int root) {
+  return (b->d.rank - root + b->d.size) % b->d.size;
+}
+static int nbc__sched_real(const nbc__sched_builder *b, int root, int v) {
+  return (int)(((int64_t)v + root) % b->d.size);
+}
+
+static uint64_t nbc__sched_segment(const nbc__sched_builder *b, uint64_t total_bytes,
+                                   uint64_t default_bytes) {
+  uint64_t bytes = b->d.segment_bytes ? b->d.segment_bytes : default_bytes;
+  if (bytes > total_bytes) bytes = total_bytes;
+  bytes -= bytes % b->d.elem_bytes;
+  return bytes ? bytes : b->d.elem_bytes;
+}
+
+/* Pipelining pays where a rank forwards what it gets; HPL's rings are unsegmented by definition. */
+static uint64_t nbc__sched_tree_segment(const nbc__sched_builder *b, uint64_t total_bytes) {
+  const nbc_algo a = b->s->algo;
+  if (a == NBC_ALGO_LINEAR || a >= NBC_ALGO_HPL_1RING) return total_bytes ? total_bytes : 1;
+  return nbc__sched_segment(b, total_bytes,
+                            a == NBC_ALGO_CHAIN || a == NBC_ALGO_BINARY ? 64 * 1024 : UINT64_MAX);
+}
+
+/* ---- barrier ------------------------------------------------------------------------------------
+ */
+static void nbc__sched_barrier_dissemination(nbc__sched_builder *b) {
+  const nbc_slice none = nbc__sched_slice(NBC_AREA_NONE, 0);
+  int32_t heard[32];
+  int steps = 0;
+  for (int64_t m = 1; m < b->d.size;
+       m *= 2, steps++) { /* who sends tells all it has heard so far */
+    nbc__sched_message(b, NBC_NODE_SEND, (int)((b->d.rank + m) % b->d.size), none, 0);
+    for (int i = 0; i < steps; i++) nbc__sched_after(b, heard[i]);
+    heard[steps] = nbc__sched_message(b, NBC_NODE_RECV,
+                                      (int)((b->d.rank - m + b->d.size) % b->d.size), none, 0);
+  }
+}
+
+static void nbc__sched_barrier_tree(nbc__sched_builder *b) {
+  const nbc_slice none = nbc__sched_slice(NBC_AREA_NONE, 0);
+  int parent;
+  const int count = nbc__sched_tree(b, b->d.rank, b->d.size, &parent);
+  const int32_t first = (int32_t)b->s->node_count;
+  for (int i = 0; i < count; i++) nbc__sched_message(b, NBC_NODE_RECV, b->children[i], none, 0);
+  nbc__sched_add(b, NBC_NODE_NOP, 0); /* all below have arrived */
+  int32_t released = first + count;
+  for (int32_t i = first; i < released; i++) nbc__sched_after(b, i);
+  if (parent >= 0) {
+    nbc__sched_message(b, NBC_NODE_SEND, parent, none, 0);
+    nbc__sched_after(b, released);
+    released = nbc__sched_message(b, NBC_NODE_RECV, parent, none, 0);
+  }
+  for (int i = count - 1; i >= 0; i--) {
+    nbc__sched_message(b, NBC_NODE_SEND, b->children[i], none, 0);
+    nbc__sched_after(b, released);
+  }
+}
+
+/* ---- broadcast ----------------------------------------------------------------------------------
+ */
+static void nbc__sched_bcast_tree(nbc__sched_builder *b, nbc_slice buffer, uint64_t total_bytes,
+                                  int root) {
+  int parent;
+  const int count = nbc__sched_tree(b, nbc__sched_virtual(b, root), b->d.size, &parent);
+  const uint64_t step = nbc__sched_tree_segment(b, total_bytes);
+  const bool far_first = nbc__sched_is_knomial(b->s->algo); /* the biggest subtree first */
+  for (uint64_t at = 0; at < total_bytes && !b->status; at += step) {
+    const uint64_t bytes = total_bytes - at < step ? total_bytes - at : step;
+    if (parent >= 0)
+      nbc__sched_recv(b, nbc__sched_real(b, root, parent), nbc__sched_at(buffer, at), bytes);
+    for (int i = 0; i < count; i++)
+      nbc__sched_send(b, nbc__sched_real(b, root, b->children[far_first ? count - 1 - i : i]),
+                      nbc__sched_at(buffer, at), bytes);
+  }
+}
+
+/* Participant i of n is virtual rank `skip(i)`: HPL's modified form leaves virtual rank 1 out. */
+static int nbc__sched_skip(const nbc__sched_builder *b, int i, bool without_one) {
+  return nbc__sched_real(b, b->d.root, without_one && i > 0 ? i + 1 : i);
+}
+
+/* Spread: binomial scatter of n parts. Roll: ring in which every part passes every participant. */
+static void nbc__sched_bcast_long(nbc__sched_builder *b, bool without_one) {
+  const nbc_slice buffer = b->out;
+  const uint64_t total_bytes = b->d.count * b->d.elem_bytes;
+  int v = nbc__sched_virtual(b, b->d.root), n = b->d.size, parent;
+  if (without_one && n > 1) {
+    const int one = nbc__sched_real(b, b->d.root, 1);
+    if (v == 0) nbc__sched_send(b, one, buffer, total_bytes);
+    if (v == 1) {
+      nbc__sched_recv(b, b->d.root, buffer, total_bytes);
+      return;
+    }
+    if (v > 1) v--;
+    n--;
+  }
+  const int count = nbc__sched_knomial(v, n, 2, &parent, b->children);
+  const uint64_t mine = nbc__sched_part(b, v, n);
+  if (parent >= 0)
+    nbc__sched_recv(b, nbc__sched_skip(b, parent, without_one), nbc__sched_at(buffer, mine),
+                    nbc__sched_part(b, v + nbc__sched_subtree(v, n, 2), n) - mine);
+  for (int i = count - 1; i >= 0; i--) {
+    const int c = b->children[i];
+    const uint64_t at = nbc__sched_part(b, c, n),
+                   end = nbc__sched_part(b, c + nbc__sched_subtree(c, n, 2), n);
+    nbc__sched_send(b, nbc__sched_skip(b, c, without_one), nbc__sched_at(buffer, at), end - at);
+  }
+  for (int s = 0; s < n - 1; s++) { /* nobody is sent what the spread already gave it */
+    const int give = (v - s + n) % n, take = (v - s - 1 + n) % n, right = (v + 1) % n;
+    const bool right_has = give >= right && give < right + nbc__sched_subtree(right, n, 2);
+    const bool have = take >= v && take < v + nbc__sched_subtree(v, n, 2);
+    const uint64_t give_at = nbc__sched_part(b, give, n), take_at = nbc__sched_part(b, take, n);
+    if (!right_has)
+      nbc__sched_send(b, nbc__sched_skip(b, right, without_one), nbc__sched_at(buffer, give_at),
+                      nbc__sched_part(b, give + 1, n) - give_at);
+    if (!have)
+      nbc__sched_recv(b, nbc__sched_skip(b, (v - 1 + n) % n, without_one),
+                      nbc__sched_at(buffer, take_at), nbc__sched_part(b, take + 1, n) - take_at);
+  }
+}
+
+/* ---- reductions ---------------------------------------------------------------------------------
+ */
+/* Ordered trees hang on rank 0; when the root is another, rank 0 sends it the result. */
+static void nbc__sched_reduce_tree(nbc__sched_builder *b, int root) {
+  const uint64_t total_bytes = b->d.count * b->d.elem_bytes,
+                 step = nbc__sched_tree_segment(b, total_bytes);
+  const int tree_root = b->d.not_commutative ? 0 : root;
+  int parent;
+  const int count = nbc__sched_tree(b, nbc__sched_virtual(b, tree_root), b->d.size, &parent);
+  const nbc_slice result = b->out;
+  if (b->d.rank != root && count) b->out = nbc__sched_scratch(b, total_bytes);
+  const uint64_t segments = total_bytes ? (total_bytes - 1) / step + 1 : 0;
+  uint64_t slots = (uint64_t)count * (segments > 1 ? 2 : 1),
+           slot = 0; /* two: receive while reducing */
+  if (slots > 16) slots = 16;
+  const nbc_slice room = nbc__sched_scratch(b, slots * step);
+  for (uint64_t at = 0; at < total_bytes && !b->status; at += step) {
+    const uint64_t bytes = total_bytes - at < step ? total_bytes - at : step;
+    for (int i = 0; i < count; i++) {
+      const nbc_slice other = nbc__sched_at(room, slot++ % slots * step);
+      nbc__sched_recv(b, nbc__sched_real(b, tree_root, b->children[i]), other, bytes);
+      nbc__sched_combine(b, at, bytes, other, false, i == 0);
+    }
+    if (parent >= 0)
+      nbc__sched_send(b, nbc__sched_real(b, tree_root, parent),
+                      nbc__sched_at(count ? b->out : b->in, at), bytes);
+    else if (!count)
+      nbc__sched_copy(b, nbc__sched_at(b->out, at), nbc__sched_at(b->in, at), bytes);
+  }
+  if (root == tree_root) return;
+  if (b->d.rank == tree_root) nbc__sched_send(b, root, b->out, total_bytes);
+  if (b->d.rank == root) nbc__sched_recv(b, tree_root, result, total_bytes);
+}
+
+/* Ranks above the largest power of two: the first 2 rest ranks pair up (even gives to odd), so that
+   2^n are left. ret this rank among them, or -1 */
+static int nbc__sched_fold(nbc__sched_builder *b, uint64_t total_bytes, bool *fresh) {
+  const int rest = b->d.size - nbc__sched_power_of_two(b->d.size), r = b->d.rank;
+  *fresh = true;
+  if (r >= 2 * rest) return r - rest;
+  if (r % 2 == 0) {
+    nbc__sched_send(b, r + 1, b->in, total_bytes);
+    return -1;
+  }
+  const nbc_slice other = nbc__sched_scratch(b, total_bytes);
+  nbc__sched_recv(b, r - 1, other, total_bytes);
+  nbc__sched_combine(b, 0, total_bytes, other, true, true);
+  *fresh = false;
+  return r / 2;
+}
+
+static int nbc__sched_unfolded(const nbc__sched_builder *b,
+                               int folded) { /* rank of one that was left */
+  const int rest = b->d.size - nbc__sched_power_of_two(b->d.size);
+  return folded < rest ? 2 * folded + 1 : folded + rest;
+}
+
+static void nbc__sched_allreduce_unfold(nbc__sched_builder *b, uint64_t total_bytes) {
+  const int rest = b->d.size - nbc__sched_power_of_two(b->d.size), r = b->d.rank;
+  if (r >= 2 * rest) return;
+  if (r % 2)
+    nbc__sched_send(b, r - 1, b->out, total_bytes);
+  else
+    nbc__sched_recv(b, r + 1, b->out, total_bytes);
+}
+
+static void nbc__sched_allreduce_doubling(nbc__sched_builder *b) {
+  const uint64_t total_bytes = b->d.count * b->d.elem_bytes;
+  bool fresh;
+  const int me = nbc__sched_fold(b, total_bytes, &fresh), n = nbc__sched_power_of_two(b->d.size);
+  if (me >= 0 && n > 1) {
+    const nbc_slice room = nbc__sched_scratch(b, 2 * total_bytes);
+    for (int m = 1, turn = 0; m < n; m *= 2, turn ^= 1, fresh = false) {
+      const nbc_slice other = nbc__sched_at(room, turn ? total_bytes : 0);
+      const int peer = nbc__sched_unfolded(b, me ^ m);
+      nbc__sched_send(b, peer, fresh ? b->in : b->out, total_bytes);
+      nbc__sched_recv(b, peer, other, total_bytes);
+      nbc__sched_combine(b, 0, total_bytes, other, (me & m) != 0, fresh);
+    }
+  } else if (me >= 0 && fresh)
+    nbc__sched_copy(b, b->out, b->in, total_bytes);
+  nbc__sched_allreduce_unfold(b, total_bytes);
+}
+
+/* Rabenseifner: halve the vector while the distance doubles (partners hold neighbouring groups of
+   ranks, so order is kept), then gather the parts: to all, or towards the root only. */
+static void nbc__sched_rabenseifner(nbc__sched_builder *b, int root) {
+  const uint64_t total_bytes = b->d.count * b->d.elem_bytes, e = b->d.elem_bytes;
+  const int n = nbc__sched_power_of_two(b->d.size), rest = b->d.size - n;
+  const nbc_slice result = b->out;
+  if (root >= 0 && b->d.rank != root) b->out = nbc__sched_scratch(b, total_bytes);
+  bool fresh;
+  const int me = nbc__sched_fold(b, total_bytes, &fresh);
+  uint64_t lo[33], hi[33];
+  int step = 0;
+  lo[0] = 0, hi[0] = b->d.count;
+  const nbc_slice room = nbc__sched_scratch(b, me >= 0 && n > 1 ? total_bytes : 0);
+  for (int m = 1; me >= 0 && m < n; m *= 2, step++, fresh = false) {
+    const uint64_t mid = lo[step] + (hi[step] - lo[step]) / 2;
+    const bool upper = (me & m) != 0;
+    const int peer = nbc__sched_unfolded(b, me ^ m);
+    lo[step + 1] = upper ? mid : lo[step];
+    hi[step + 1] = upper ? hi[step] : mid;
+    const uint64_t at = lo[step + 1] * e, bytes = (hi[step + 1] - lo[step + 1]) * e;
+    const uint64_t give_at = (upper ? lo[step] : mid) * e,
+                   give = ((upper ? mid : hi[step]) * e) - give_at;
+    nbc__sched_send(b, peer, nbc__sched_at(fresh ? b->in : b->out, give_at), give);
+    nbc__sched_recv(b, peer, nbc__sched_at(room, at), bytes);
+    nbc__sched_combine(b, at, bytes, nbc__sched_at(room, at), upper, fresh);
+  }
+  if (me >= 0 && n == 1 && fresh) nbc__sched_copy(b, b->out, b->in, total_bytes);
+  const int target = root < 0 ? -1 : root < 2 * rest ? root / 2 : root - rest;
+  for (int m = n / 2; me >= 0 && m > 0; m /= 2) {
+    step--;
+    const int peer = nbc__sched_unfolded(b, me ^ m);
+    const uint64_t have = lo[step + 1] * e, have_bytes = (hi[step + 1] - lo[step + 1]) * e;
+    const bool upper = (me & m) != 0;
+    const uint64_t lack = (upper ? lo[step] : hi[step + 1]) * e;
+    const uint64_t lack_bytes = (hi[step] - lo[step]) * e - have_bytes;
+    if (target < 0 || ((me ^ target) & m))
+      nbc__sched_send(b, peer, nbc__sched_at(b->out, have), have_bytes);
+    if (target < 0 || !((me ^ target) & m))
+      nbc__sched_recv(b, peer, nbc__sched_at(b->out, lack), lack_bytes);
+    if (target >= 0 && ((me ^ target) & m)) break;
+  }
+  if (root < 0)
+    nbc__sched_allreduce_unfold(b, total_bytes);
+  else if (root < 2 * rest && root % 2 == 0) { /* the root gave its data to root + 1 */
+    if (b->d.rank == root + 1) nbc__sched_send(b, root, b->out, total_bytes);
+    if (b->d.rank == root) nbc__sched_recv(b, root + 1, result, total_bytes);
+  }
+}
+
+static void nbc__sched_allreduce_ring(nbc__sched_builder *b) {
+  const int n = b->d.size, r = b->d.rank, right = (r + 1) % n, left = (r - 1 + n) % n;
+  if (n == 1) nbc__sched_copy(b, b->out, b->in, b->d.count * b->d.elem_bytes);
+  const uint64_t room_bytes = nbc__sched_part(b, 1, n);
+  const nbc_slice room = nbc__sched_scratch(b, n > 1 ? 2 * room_bytes : 0);
+  for (int s = 0; s < 2 * (n - 1); s++) { /* first half reduces, second half distributes */
+    const int give = ((r - s) % n + n) % n, take = (give - 1 + n) % n;
+    const uint64_t give_at = nbc__sched_part(b, give, n), take_at = nbc__sched_part(b, take, n);
+    const uint64_t take_bytes = nbc__sched_part(b, take + 1, n) - take_at;
+    const nbc_slice other = s < n - 1 ? nbc__sched_at(room, (uint64_t)(s % 2) * room_bytes)
+                                      : nbc__sched_at(b->out, take_at);
+    nbc__sched_send(b, right, nbc__sched_at(s == 0 ? b->in : b->out, give_at),
+                    nbc__sched_part(b, give + 1, n) - give_at);
+    nbc__sched_recv(b, left, other, take_bytes);
+    if (s < n - 1) nbc__sched_combine(b, take_at, take_bytes, other, false, true);
+  }
+}
+
+/* ---- reduce_scatter: the result is recv block `rank`, alone in the receive buffer
+ * ---------------- */
+static void nbc__sched_rs_direct(nbc__sched_builder *b) {
+  const nbc_schedule_desc *const d = &b->d;
+  const int n = d->size, r = d->rank;
+  const bool staggered = b->s->algo == NBC_ALGO_PAIRWISE;
+  const uint64_t my_at = nbc__sched_block_at(d, d->recv_counts, NULL, r),
+                 my = nbc__sched_block_bytes(d, d->recv_counts, r);
+  nbc__sched_window(b, n);
+  for (int k = 1; k < n; k++) {
+    const int to = (r + k) % n;
+    nbc__sched_send(b, to, nbc__sched_at(b->in, nbc__sched_block_at(d, d->recv_counts, NULL, to)),
+                    nbc__sched_block_bytes(d, d->recv_counts, to));
+  }
+  const nbc_slice acc = d->in_place ? nbc__sched_scratch(b, my) : b->out,
+                  own = nbc__sched_at(b->in, my_at);
+  const int slots = n - 1 < 16 ? n - 1 : 16;
+  const nbc_slice room = nbc__sched_scratch(b, (uint64_t)slots * my);
+  nbc_slice so_far = own;
+  for (int k = 0, turn = 0; k < n; k++) { /* linear: rank order; pairwise: as they should arrive */
+    const int from = staggered ? (r - k + n) % n : k;
+    nbc_slice other = own;
+    if (from != r) {
+      other = nbc__sched_at(room, (uint64_t)(turn++ % slots) * my);
+      nbc__sched_recv(b, from, other, my);
+    }
+    if (k == 0)
+      so_far = other;
+    else {
+      nbc__sched_reduce(b, acc, so_far, other, my);
+      so_far = acc;
+    }
+  }
+  nbc__sched_copy(b, b->out, so_far, my);
+}
+
+static void nbc__sched_rs_ring(nbc__sched_builder *b) {
+  const nbc_schedule_desc *const d = &b->d;
+  const int n = d->size, r = d->rank;
+  uint64_t most = 0;
+  for (int i = 0; i < n; i++) {
+    const uint64_t bytes = nbc__sched_block_bytes(d, d->recv_counts, i);
+    if (bytes > most) most = bytes;
+  }
+  const nbc_slice room = nbc__sched_scratch(b, 3 * most);
+  nbc_slice so_far =
+      nbc__sched_at(b->in, nbc__sched_block_at(d, d->recv_counts, NULL, (r - 1 + n) % n));
+  for (int s = 0; s < n - 1; s++) { /* three rooms: send, reduce and receive at once */
+    const int give = (r - 1 - s + 2 * n) % n, take = (r - 2 - s + 2 * n) % n;
+    const uint64_t bytes = nbc__sched_block_bytes(d, d->recv_counts, take);
+    const nbc_slice other = nbc__sched_at(room, (uint64_t)(s % 3) * most);
+    nbc__sched_send(b, (r + 1) % n, so_far, nbc__sched_block_bytes(d, d->recv_counts, give));
+    nbc__sched_recv(b, (r - 1 + n) % n, other, bytes);
+    nbc__sched_reduce(b, other, other,
+                      nbc__sched_at(b->in, nbc__sched_block_at(d, d->recv_counts, NULL, take)),
+                      bytes);
+    so_far = other;
+  }
+  if (n == 1) so_far = b->in;
+  nbc__sched_copy(b, b->out, so_far, nbc__sched_block_bytes(d, d->recv_counts, r));
+}
+
+static void nbc__sched_rs_halving(nbc__sched_builder *b) {
+  const nbc_schedule_desc *const d = &b->d;
+  const int n = nbc__sched_power_of_two(d->size), rest = d->size - n;
+  const uint64_t total_bytes = nbc__sched_blocks_end(d, d->recv_counts, NULL);
+  const nbc_slice result = b->out;
+  b->out = nbc__sched_scratch(b, total_bytes);
+  bool fresh;
+  const int me = nbc__sched_fold(b, total_bytes, &fresh);
+  const nbc_slice room = nbc__sched_scratch(b, me >= 0 && n > 1 ? total_bytes : 0);
+  int lo = 0, hi = n; /* folded ranks whose blocks are still here: f holds from block first(f) */
+#define NBC__SCHED_FIRST(f)                                                                        \
+  nbc__sched_block_at(d, d->recv_counts, NULL, (f) < rest ? 2 * (f) : (f) + rest)
+#define NBC__SCHED_END(f) ((f) == n ? total_bytes : NBC__SCHED_FIRST(f))
+  for (int m = n / 2; me >= 0 && m > 0; m /= 2, fresh = false) {
+    const int mid = lo + m, peer = nbc__sched_unfolded(b, me ^ m);
+    const bool upper = (me & m) != 0;
+    const uint64_t give = upper ? NBC__SCHED_FIRST(lo) : NBC__SCHED_FIRST(mid);
+    const uint64_t give_end = upper ? NBC__SCHED_FIRST(mid) : NBC__SCHED_END(hi);
+    if (upper)
+      lo = mid;
+    else
+      hi = mid;
+    const uint64_t at = NBC__SCHED_FIRST(lo), bytes = NBC__SCHED_END(hi) - at;
+    nbc__sched_send(b, peer, nbc__sched_at(fresh ? b->in : b->out, give), give_end - give);
+    nbc__sched_recv(b, peer, nbc__sched_at(room, at), bytes);
+    nbc__sched_combine(b, at, bytes, nbc__sched_at(room, at), false, fresh);
+  }
+#undef NBC__SCHED_FIRST
+#undef NBC__SCHED_END
+  const uint64_t mine = nbc__sched_block_at(d, d->recv_counts, NULL, d->rank),
+                 bytes = nbc__sched_block_bytes(d, d->recv_counts, d->rank);
+  if (me < 0) {
+    nbc__sched_recv(b, d->rank + 1, result, bytes);
+    return;
+  }
+  if (d->rank < 2 * rest)
+    nbc__sched_send(
+        b, d->rank - 1,
+        nbc__sched_at(b->out, nbc__sched_block_at(d, d->recv_counts, NULL, d->rank - 1)),
+        nbc__sched_block_bytes(d, d->recv_counts, d->rank - 1));
+  nbc__sched_copy(b, result, nbc__sched_at(fresh ? b->in : b->out, mine), bytes);
+}
+
+static void nbc__sched_rs_tree(
+    nbc__sched_builder *b) { /* reduce to rank 0, which deals the blocks out */
+  nbc_schedule_desc *const d = &b->d;
+  const uint64_t total_bytes = nbc__sched_blocks_end(d, d->recv_counts, NULL), count = d->count;
+  const nbc_slice result = b->out;
+  b->out = nbc__sched_scratch(b, d->rank == 0 ? total_bytes : 0);
+  d->count = total_bytes / d->elem_bytes;
+  nbc__sched_reduce_tree(b, 0);
+  d->count = count;
+  const uint64_t bytes = nbc__sched_block_bytes(d, d->recv_counts, d->rank);
+  if (d->rank) {
+    nbc__sched_recv(b, 0, result, bytes);
+    return;
+  }
+  for (int i = 1; i < d->size; i++)
+    nbc__sched_send(b, i, nbc__sched_at(b->out, nbc__sched_block_at(d, d->recv_counts, NULL, i)),
+                    nbc__sched_block_bytes(d, d->recv_counts, i));
+  nbc__sched_copy(b, result, b->out, bytes);
+}
+
+/* ---- gather, scatter ----------------------------------------------------------------------------
+ */
+static void nbc__sched_gather_linear(nbc__sched_builder *b) {
+  const nbc_schedule_desc *const d = &b->d;
+  if (d->rank != d->root) {
+    nbc__sched_send(b, d->root, b->in, d->count * d->elem_bytes);
+    return;
+  }
+  for (int i = 0; i < d->size; i++) {
+    const nbc_slice to =
+        nbc__sched_at(b->out, nbc__sched_block_at(d, d->recv_counts, d->recv_displs, i));
+    const uint64_t bytes = nbc__sched_block_bytes(d, d->recv_counts, i);
+    if (i != d->rank)
+      nbc__sched_recv(b, i, to, bytes);
+    else if (!d->in_place)
+      nbc__sched_copy(b, to, b->in, bytes);
+  }
+}
+
+static void nbc__sched_scatter_linear(nbc__sched_builder *b) {
+  const nbc_schedule_desc *const d = &b->d;
+  if (d->rank != d->root) {
+    nbc__sched_recv(b, d->root, b->out, d->count * d->elem_bytes);
+    return;
+  }
+  nbc__sched_window(b, d->size);
+  for (int k = 0; k < d->size; k++) {
+    const int i = (d->root + k) % d->size;
+    const nbc_slice from =
+        nbc__sched_at(b->in, nbc__sched_block_at(d, d->send_counts, d->send_displs, i));
+    const uint64_t bytes = nbc__sched_block_bytes(d, d->send_counts, i);
+    if (i != d->rank)
+      nbc__sched_send(b, i, from, bytes);
+    else if (!d->in_place)
+      nbc__sched_copy(b, b->out, from, bytes);
+  }
+}
+
+/* Blocks of `count` virtual ranks from v on, in rank order at the root: one piece, or two where the
+   numbers wrap. Calls copy for each piece. */
+static void nbc__sched_wrapped(nbc__sched_builder *b, nbc_slice ranks, nbc_slice packed, int v,
+                               int count, bool pack) {
+  const uint64_t block = b->d.count * b->d.elem_bytes;
+  const int from = nbc__sched_real(b, b->d.root, v);
+  const int first = from + count > b->d.size ? b->d.size - from : count;
+  const nbc_slice upper = nbc__sched_at(ranks, (uint64_t)from * block);
+  const nbc_slice rest = nbc__sched_at(packed, (uint64_t)first * block);
+  nbc__sched_copy(b, pack ? packed : upper, pack ? upper : packed, (uint64_t)first * block);
+  nbc__sched_copy(b, pack ? rest : ranks, pack ? ranks : rest, (uint64_t)(count - first) * block);
+}
+
+static void nbc__sched_gather_tree(nbc__sched_builder *b) {
+  const nbc_schedule_desc *const d = &b->d;
+  const uint64_t block = d->count * d->elem_bytes;
+  const int v = nbc__sched_virtual(b, d->root), radix = nbc__sched_radix(b);
+  const uint64_t my_bytes = (uint64_t)nbc__sched_subtree(v, d->size, radix) * block;
+  int parent;
+  const int count = nbc__sched_tree(b, v, d->size, &parent);
+  nbc_slice mine = b->in;
+  if (parent >= 0 && count) {
+    mine = nbc__sched_scratch(b, my_bytes);
+    nbc__sched_copy(b, mine, b->in, block);
+  } else if (parent < 0 && !d->in_place) {
+    nbc__sched_copy(b, nbc__sched_at(b->out, (uint64_t)d->rank * block), b->in, block);
+  }
+  for (int i = 0; i < count; i++) {
+    const int c = b->children[i], below = nbc__sched_subtree(c, d->size, radix);
+    const int peer = nbc__sched_real(b, d->root, c);
+    if (parent >= 0) {
+      nbc__sched_recv(b, peer, nbc__sched_at(mine, (uint64_t)(c - v) * block),
+                      (uint64_t)below * block);
+    } else if (peer + below <= d->size) {
+      nbc__sched_recv(b, peer, nbc__sched_at(b->out, (uint64_t)peer * block),
+                      (uint64_t)below * block);
+    } else {
+      const nbc_slice room = nbc__sched_scratch(b, (uint64_t)below * block);
+      nbc__sched_recv(b, peer, room, (uint64_t)below * block);
+      nbc__sched_wrapped(b, b->out, room, c, below, false);
+    }
+  }
+  if (parent >= 0) nbc__sched_send(b, nbc__sched_real(b, d->root, parent), mine, my_bytes);
+}
+
+static void nbc__sched_scatter_tree(nbc__sched_builder *b) {
+  const nbc_schedule_desc *const d = &b->d;
+  const uint64_t block = d->count * d->elem_bytes;
+  const int v = nbc__sched_virtual(b, d->root), radix = nbc__sched_radix(b);
+  const uint64_t my_bytes = (uint64_t)nbc__sched_subtree(v, d->size, radix) * block;
+  int parent;
+  const int count = nbc__sched_tree(b, v, d->size, &parent);
+  nbc_slice mine = b->out;
+  if (parent >= 0) {
+    if (count) mine = nbc__sched_scratch(b, my_bytes);
+    nbc__sched_recv(b, nbc__sched_real(b, d->root, parent), mine, my_bytes);
+  }
+  for (int i = count - 1; i >= 0; i--) {
+    const int c = b->children[i], below = nbc__sched_subtree(c, d->size, radix);
+    const int peer = nbc__sched_real(b, d->root, c);
+    nbc_slice from = nbc__sched_at(mine, (uint64_t)(c - v) * block);
+    if (parent < 0) from = nbc__sched_at(b->in, (uint64_t)peer * block);
+    if (parent < 0 && peer + below > d->size) {
+      from = nbc__sched_scratch(b, (uint64_t)below * block);
+      nbc__sched_wrapped(b, b->in, from, c, below, true);
+    }
+    nbc__sched_send(b, peer, from, (uint64_t)below * block);
+  }
+  if (parent >= 0)
+    nbc__sched_copy(b, b->out, mine, block);
+  else if (!d->in_place)
+    nbc__sched_copy(b, b->out, nbc__sched_at(b->in, (uint64_t)d->rank * block), block);
+}
+
+/* ---- allgather, alltoall
+ * ------------------------------------------------------------------------- */
+static nbc_slice nbc__sched_recv_block(const nbc__sched_builder *b, int rank,
+                                       uint64_t *size_bytes) {
+  *size_bytes = nbc__sched_block_bytes(&b->d, b->d.recv_counts, rank);
+  return nbc__sched_at(b->out,
+                       nbc__sched_block_at(&b->d, b->d.recv_counts, b->d.recv_displs, rank));
+}
+
+static void nbc__sched_allgather_direct(nbc__sched_builder *b) {
+  const int n = b->d.size, r = b->d.rank;
+  uint64_t bytes;
+  nbc__sched_window(b, n);
+  for (int k = 1; k < n; k++) {
+    const nbc_slice to = nbc__sched_recv_block(b, (r - k + n) % n, &bytes);
+    nbc__sched_recv(b, (r - k + n) % n, to, bytes);
+  }
+  const nbc_slice own = nbc__sched_recv_block(b, r, &bytes);
+  for (int k = 1; k < n; k++) nbc__sched_send(b, (r + k) % n, b->in, bytes);
+  nbc__sched_copy(b, own, b->in, bytes);
+}
+
+static void nbc__sched_allgather_ring(nbc__sched_builder *b) {
+  const int n = b->d.size, r = b->d.rank;
+  uint64_t bytes;
+  for (int s = 0; s < n - 1; s++) {
+    nbc_slice block = nbc__sched_recv_block(b, (r - s + n) % n, &bytes);
+    nbc__sched_send(b, (r + 1) % n, s ? block : b->in, bytes);
+    block = nbc__sched_recv_block(b, (r - s - 1 + n) % n, &bytes);
+    nbc__sched_recv(b, (r - 1 + n) % n, block, bytes);
+  }
+  const nbc_slice own = nbc__sched_recv_block(b, r, &bytes);
+  nbc__sched_copy(b, own, b->in, bytes);
+}
+
+static void nbc__sched_allgather_doubling(nbc__sched_builder *b) {
+  const int n = b->d.size, r = b->d.rank;
+  uint64_t bytes;
+  const nbc_slice own = nbc__sched_recv_block(b, r, &bytes);
+  nbc__sched_copy(b, own, b->in, bytes);
+  for (int m = 1; m < n; m *= 2) {
+    const int mine = r & ~(m - 1), theirs = mine ^ m;
+    for (int i = 0; i < m; i++) { /* displacements may have gaps: block by block */
+      nbc_slice block = nbc__sched_recv_block(b, mine + i, &bytes);
+      nbc__sched_send(b, r ^ m, block, bytes);
+      block = nbc__sched_recv_block(b, theirs + i, &bytes);
+      nbc__sched_recv(b, r ^ m, block, bytes);
+    }
+  }
+}
+
+static void nbc__sched_allgather_bruck(nbc__sched_builder *b) {
+  const nbc_schedule_desc *const d = &b->d;
+  const int n = d->size, r = d->rank;
+  uint64_t total_bytes = 0, have_bytes = nbc__sched_block_bytes(d, d->recv_counts, r), bytes;
+  for (int i = 0; i < n; i++) total_bytes += nbc__sched_block_bytes(d, d->recv_counts, i);
+  const nbc_slice room = nbc__sched_scratch(b, total_bytes); /* blocks r, r + 1, ... packed */
+  nbc__sched_copy(b, room, b->in, have_bytes);
+  for (int m = 1; m < n; m *= 2) {
+    const int count = m < n - m ? m : n - m;
+    uint64_t give = 0, take = 0;
+    for (int i = 0; i < count; i++) give += nbc__sched_block_bytes(d, d->recv_counts, (r + i) % n);
+    for (int i = 0; i < count; i++)
+      take += nbc__sched_block_bytes(d, d->recv_counts, (r + m + i) % n);
+    nbc__sched_send(b, (r - m + n) % n, room, give);
+    nbc__sched_recv(b, (r + m) % n, nbc__sched_at(room, have_bytes), take);
+    have_bytes += take;
+  }
+  uint64_t at = 0;
+  for (int i = 0; i < n; i++, at += bytes) {
+    const nbc_slice to = nbc__sched_recv_block(b, (r + i) % n, &bytes);
+    if (i || !d->in_place) nbc__sched_copy(b, to, nbc__sched_at(room, at), bytes);
+  }
+}
+
+static nbc_slice nbc__sched_send_block(const nbc__sched_builder *b, int rank,
+                                       uint64_t *size_bytes) {
+  const nbc_schedule_desc *const d = &b->d;
+  const uint64_t *const counts = d->in_place ? d->recv_counts : d->send_counts;
+  const uint64_t *const displs = d->in_place ? d->recv_displs : d->send_displs;
+  *size_bytes = nbc__sched_block_bytes(d, counts, rank);
+  return nbc__sched_at(b->in, nbc__sched_block_at(d, counts, displs, rank));
+}
+
+static void nbc__sched_alltoall_direct(nbc__sched_builder *b) {
+  const int n = b->d.size, r = b->d.rank;
+  const bool steps = b->s->algo == NBC_ALGO_PAIRWISE;
+  const int window = b->d.window_count < n ? b->d.window_count : n;
+  uint64_t bytes, own_bytes;
+  if (b->d.in_place) { /* what is sent must survive what arrives */
+    const uint64_t total_bytes = nbc__sched_blocks_end(&b->d, b->d.recv_counts, b->d.recv_displs);
+    const nbc_slice saved = nbc__sched_scratch(b, total_bytes);
+    for (int k = 1; k < n; k++) {
+      const nbc_slice block = nbc__sched_recv_block(b, (r + k) % n, &bytes);
+      nbc__sched_copy(b, nbc__sched_at(saved, block.offset_bytes), block, bytes);
+    }
+    b->in = saved;
+  }
+  nbc__sched_window(b, n);
+  int32_t recvs[64]; /* pairwise: a receive is posted `window` steps ahead only */
+  for (int i = 0; i < 64; i++) recvs[i] = -1;
+  for (int k = 1; k < n; k++) {
+    const nbc_slice to = nbc__sched_recv_block(b, (r - k + n) % n, &bytes);
+    const int32_t node = nbc__sched_recv(b, (r - k + n) % n, to, bytes);
+    int32_t *const before = &recvs[k % (window < 64 ? window : 64)];
+    if (steps && node >= 0) nbc__sched_after(b, *before);
+    if (steps && node >= 0) *before = node;
+    const nbc_slice from = nbc__sched_send_block(b, (r + k) % n, &bytes);
+    nbc__sched_send(b, (r + k) % n, from, bytes);
+  }
+  if (b->d.in_place) return;
+  const nbc_slice from = nbc__sched_send_block(b, r, &bytes),
+                  own = nbc__sched_recv_block(b, r, &own_bytes);
+  nbc__sched_copy(b, own, from, own_bytes < bytes ? own_bytes : bytes);
+}
+
+static void nbc__sched_alltoall_bruck(nbc__sched_builder *b) {
+  const int n = b->d.size, r = b->d.rank;
+  const uint64_t block = b->d.count * b->d.elem_bytes;
+  const nbc_slice room = nbc__sched_scratch(b, (uint64_t)n * block); /* block i goes i ranks up */
+  const nbc_slice out = nbc__sched_scratch(b, (uint64_t)(n / 2 + 1) * block);
+  const nbc_slice in = nbc__sched_scratch(b, (uint64_t)(n / 2 + 1) * block);
+  nbc__sched_copy(b, room, nbc__sched_at(b->in, (uint64_t)r * block), (uint64_t)(n - r) * block);
+  nbc__sched_copy(b, nbc__sched_at(room, (uint64_t)(n - r) * block), b->in, (uint64_t)r * block);
+  for (int m = 1; m < n; m *= 2) {
+    uint64_t packed = 0;
+    for (int i = m; i < n; i++)
+      if (i & m) {
+        nbc__sched_copy(b, nbc__sched_at(out, packed), nbc__sched_at(room, (uint64_t)i * block),
+                        block);
+        packed += block;
+      }
+    nbc__sched_send(b, (r + m) % n, out, packed);
+    nbc__sched_recv(b, (r - m + n) % n, in, packed);
+    packed = 0;
+    for (int i = m; i < n; i++)
+      if (i & m) {
+        nbc__sched_copy(b, nbc__sched_at(room, (uint64_t)i * block), nbc__sched_at(in, packed),
+                        block);
+        packed += block;
+      }
+  }
+  for (int i = 0; i < n; i++)
+    nbc__sched_copy(b, nbc__sched_at(b->out, (uint64_t)((r - i + n) % n) * block),
+                    nbc__sched_at(room, (uint64_t)i * block), block);
+}
+
+/* ---- scan, exscan
+ * -------------------------------------------------------------------------------- */
+static void nbc__sched_scan_linear(nbc__sched_builder *b, bool exclusive) {
+  const uint64_t bytes = b->d.count * b->d.elem_bytes;
+  const int r = b->d.rank, n = b->d.size;
+  const nbc_slice below = r == 0                        ? b->in
+                          : exclusive && !b->d.in_place ? b->out
+                                                        : nbc__sched_scratch(b, bytes);
+  if (r > 0) nbc__sched_recv(b, r - 1, below, bytes);
+  nbc_slice upto = b->in; /* ranks 0..r */
+  if (r > 0 && (!exclusive || r + 1 < n)) {
+    upto = exclusive ? nbc__sched_scratch(b, bytes) : b->out;
+    nbc__sched_reduce(b, upto, below, b->in, bytes);
+  }
+  if (r + 1 < n) nbc__sched_send(b, r + 1, upto, bytes);
+  if (!exclusive)
+    nbc__sched_copy(b, b->out, upto, bytes);
+  else if (r > 0)
+    nbc__sched_copy(b, b->out, below, bytes);
+}
+
+static void nbc__sched_scan_doubling(nbc__sched_builder *b, bool exclusive) {
+  const uint64_t bytes = b->d.count * b->d.elem_bytes;
+  const int r = b->d.rank, n = b->d.size;
+  const nbc_slice upto =
+      exclusive ? nbc__sched_scratch(b, r ? bytes : 0) : b->out; /* ranks r-2m+1 .. r */
+  const nbc_slice below =
+      exclusive ? nbc__sched_scratch(b, r ? bytes : 0) : b->out; /* the same without r */
+  const nbc_slice room = nbc__sched_scratch(b, r ? 2 * bytes : 0);
+  nbc_slice have = b->in;
+  int turn = 0;
+  for (int m = 1; m < n; m *= 2, turn ^= 1) {
+    if (r + m < n) nbc__sched_send(b, r + m, have, bytes);
+    if (r - m < 0) continue;
+    const nbc_slice other = nbc__sched_at(room, turn ? bytes : 0);
+    nbc__sched_recv(b, r - m, other, bytes);
+    if (exclusive && m == 1)
+      nbc__sched_copy(b, below, other, bytes);
+    else if (exclusive)
+      nbc__sched_reduce(b, below, other, below, bytes);
+    if (!exclusive || r + 2 * m < n) {
+      nbc__sched_reduce(b, upto, other, have, bytes);
+      have = upto;
+    }
+  }
+  if (!exclusive)
+    nbc__sched_copy(b, b->out, have, bytes);
+  else if (r > 0)
+    nbc__sched_copy(b, b->out, below, bytes);
+}
+
+/* ---- which algorithm serves what
+ * ------------------------------------------------------------------ */
+#define NBC__SCHED_BIT(name) (1u << NBC_ALGO_##name)
+#define NBC__SCHED_TREES                                                                           \
+  (NBC__SCHED_BIT(LINEAR) | NBC__SCHED_BIT(BINOMIAL) | NBC__SCHED_BIT(KNOMIAL))
+static const uint32_t nbc__sched_served[NBC_COLL_COUNT] = {
+    /* BARRIER */ NBC__SCHED_TREES | NBC__SCHED_BIT(DISSEMINATION),
+    /* BCAST */ NBC__SCHED_TREES | NBC__SCHED_BIT(CHAIN) | NBC__SCHED_BIT(BINARY) |
+        NBC__SCHED_BIT(SCATTER_ALLGATHER) | NBC__SCHED_BIT(HPL_1RING) |
+        NBC__SCHED_BIT(HPL_1RING_M) | NBC__SCHED_BIT(HPL_2RING) | NBC__SCHED_BIT(HPL_2RING_M) |
+        NBC__SCHED_BIT(HPL_LONG) | NBC__SCHED_BIT(HPL_LONG_M),
+    /* REDUCE */ NBC__SCHED_TREES | NBC__SCHED_BIT(CHAIN) | NBC__SCHED_BIT(BINARY) |
+        NBC__SCHED_BIT(RABENSEIFNER),
+    /* ALLREDUCE */ NBC__SCHED_TREES | NBC__SCHED_BIT(RING) | NBC__SCHED_BIT(RECURSIVE_DOUBLING) |
+        NBC__SCHED_BIT(RABENSEIFNER),
+    /* REDUCE_SCATTER_BLOCK */ NBC__SCHED_TREES | NBC__SCHED_BIT(RING) |
+        NBC__SCHED_BIT(RECURSIVE_HALVING) | NBC__SCHED_BIT(PAIRWISE),
+    /* REDUCE_SCATTER */ NBC__SCHED_TREES | NBC__SCHED_BIT(RING) |
+        NBC__SCHED_BIT(RECURSIVE_HALVING) | NBC__SCHED_BIT(PAIRWISE),
+    /* GATHER */ NBC__SCHED_TREES,
+    /* GATHERV */ NBC__SCHED_BIT(LINEAR),
+    /* SCATTER */ NBC__SCHED_TREES,
+    /* SCATTERV */ NBC__SCHED_BIT(LINEAR),
+    /* ALLGATHER */ NBC__SCHED_BIT(LINEAR) | NBC__SCHED_BIT(RING) |
+        NBC__SCHED_BIT(RECURSIVE_DOUBLING) | NBC__SCHED_BIT(BRUCK),
+    /* ALLGATHERV */ NBC__SCHED_BIT(LINEAR) | NBC__SCHED_BIT(RING) |
+        NBC__SCHED_BIT(RECURSIVE_DOUBLING) | NBC__SCHED_BIT(BRUCK),
+    /* ALLTOALL */ NBC__SCHED_BIT(LINEAR) | NBC__SCHED_BIT(PAIRWISE) | NBC__SCHED_BIT(BRUCK),
+    /* ALLTOALLV */ NBC__SCHED_BIT(LINEAR) | NBC__SCHED_BIT(PAIRWISE),
+    /* SCAN */ NBC__SCHED_BIT(LINEAR) | NBC__SCHED_BIT(RECURSIVE_DOUBLING),
+    /* EXSCAN */ NBC__SCHED_BIT(LINEAR) | NBC__SCHED_BIT(RECURSIVE_DOUBLING)};
+
+static bool nbc__sched_reduces(nbc_coll coll) {
+  return (coll >= NBC_COLL_REDUCE && coll <= NBC_COLL_REDUCE_SCATTER) || coll >= NBC_COLL_SCAN;
+}
+
+static bool nbc__sched_rooted(nbc_coll coll) {
+  return coll == NBC_COLL_BCAST || coll == NBC_COLL_REDUCE ||
+         (coll >= NBC_COLL_GATHER && coll <= NBC_COLL_SCATTERV);
+}
+
+NBC_API bool nbc_schedule_supports(nbc_coll coll, nbc_algo algo, int size, bool not_commutative) {
+  const uint32_t any_order = NBC__SCHED_BIT(BINARY) | NBC__SCHED_BIT(RING) |
+                             NBC__SCHED_BIT(RECURSIVE_HALVING) | NBC__SCHED_BIT(PAIRWISE);
+  if ((unsigned)coll >= NBC_COLL_COUNT || (unsigned)algo >= NBC_ALGO_COUNT || size < 1)
+    return false;
+  if (!(nbc__sched_served[coll] & 1u << algo)) return false;
+  if (nbc__sched_reduces(coll) && not_commutative && (any_order & 1u << algo)) return false;
+  return !((coll == NBC_COLL_ALLGATHER || coll == NBC_COLL_ALLGATHERV) &&
+           algo == NBC_ALGO_RECURSIVE_DOUBLING && nbc__sched_power_of_two(size) != size);
+}
+
+static void nbc__sched_write(nbc__sched_builder *b) {
+  nbc_schedule_desc *const d = &b->d;
+  const nbc_algo a = b->s->algo;
+  const bool tree = nbc__sched_is_knomial(a);
+  switch (d->coll) {
+  case NBC_COLL_BARRIER:
+    if (a == NBC_ALGO_DISSEMINATION)
+      nbc__sched_barrier_dissemination(b);
+    else
+      nbc__sched_barrier_tree(b);
+    break;
+  case NBC_COLL_BCAST:
+    if (a == NBC_ALGO_SCATTER_ALLGATHER || a >= NBC_ALGO_HPL_LONG) {
+      nbc__sched_bcast_long(b, a == NBC_ALGO_HPL_LONG_M);
+      break;
+    }
+    if (a == NBC_ALGO_LINEAR || a == NBC_ALGO_CHAIN || a == NBC_ALGO_BINARY)
+      nbc__sched_window(b, INT32_MAX);
+    nbc__sched_bcast_tree(b, b->out, d->count * d->elem_bytes, d->root);
+    break;
+  case NBC_COLL_REDUCE:
+    if (a == NBC_ALGO_RABENSEIFNER)
+      nbc__sched_rabenseifner(b, d->root);
+    else
+      nbc__sched_reduce_tree(b, d->root);
+    break;
+  case NBC_COLL_ALLREDUCE:
+    if (a == NBC_ALGO_RING)
+      nbc__sched_allreduce_ring(b);
+    else if (a == NBC_ALGO_RECURSIVE_DOUBLING)
+      nbc__sched_allreduce_doubling(b);
+    else if (a == NBC_ALGO_RABENSEIFNER)
+      nbc__sched_rabenseifner(b, -1);
+    else {
+      const nbc_slice result = b->out;
+      nbc__sched_reduce_tree(b, 0);
+      nbc__sched_bcast_tree(b, result, d->count * d->elem_bytes, 0);
+    }
+    break;
+  case NBC_COLL_REDUCE_SCATTER_BLOCK:
+  case NBC_COLL_REDUCE_SCATTER:
+    if (tree)
+      nbc__sched_rs_tree(b);
+    else if (a == NBC_ALGO_RING)
+      nbc__sched_rs_ring(b);
+    else if (a == NBC_ALGO_RECURSIVE_HALVING)
+      nbc__sched_rs_halving(b);
+    else
+      nbc__sched_rs_direct(b);
+    break;
+  case NBC_COLL_GATHER:
+  case NBC_COLL_GATHERV:
+    if (tree)
+      nbc__sched_gather_tree(b);
+    else
+      nbc__sched_gather_linear(b);
+    break;
+  case NBC_COLL_SCATTER:
+  case NBC_COLL_SCATTERV:
+    if (tree)
+      nbc__sched_scatter_tree(b);
+    else
+      nbc__sched_scatter_linear(b);
+    break;
+  case NBC_COLL_ALLGATHER:
+  case NBC_COLL_ALLGATHERV:
+    if (a == NBC_ALGO_RING)
+      nbc__sched_allgather_ring(b);
+    else if (a == NBC_ALGO_BRUCK)
+      nbc__sched_allgather_bruck(b);
+    else if (a == NBC_ALGO_RECURSIVE_DOUBLING)
+      nbc__sched_allgather_doubling(b);
+    else
+      nbc__sched_allgather_direct(b);
+    break;
+  case NBC_COLL_ALLTOALL:
+  case NBC_COLL_ALLTOALLV:
+    if (a == NBC_ALGO_BRUCK)
+      nbc__sched_alltoall_bruck(b);
+    else
+      nbc__sched_alltoall_direct(b);
+    break;
+  case NBC_COLL_SCAN:
+  case NBC_COLL_EXSCAN:
+    if (a == NBC_ALGO_LINEAR)
+      nbc__sched_scan_linear(b, d->coll == NBC_COLL_EXSCAN);
+    else
+      nbc__sched_scan_doubling(b, d->coll == NBC_COLL_EXSCAN);
+    break;
+  case NBC_COLL_COUNT: break;
+  }
+}
+
+/* ---- build
+ * --------------------------------------------------------------------------------------- */
+/* Extents of the user's buffers at this rank. */
+static void nbc__sched_extents(const nbc_schedule_desc *d, uint64_t *send_bytes,
+                               uint64_t *recv_bytes) {
+  const uint64_t one = d->count * d->elem_bytes, all = one * (uint64_t)d->size;
+  const bool root = d->rank == d->root;
+  uint64_t in = one, out = one;
+  switch (d->coll) {
+  case NBC_COLL_BARRIER: in = out = 0; break;
+  case NBC_COLL_BCAST: in = 0; break;
+  case NBC_COLL_REDUCE: out = root ? one : 0; break;
+  case NBC_COLL_REDUCE_SCATTER_BLOCK:
+  case NBC_COLL_REDUCE_SCATTER:
+    in = nbc__sched_blocks_end(d, d->recv_counts, NULL);
+    out = d->in_place ? in : nbc__sched_block_bytes(d, d->recv_counts, d->rank);
+    break;
+  case NBC_COLL_GATHER: out = root ? all : 0; break;
+  case NBC_COLL_GATHERV:
+    out = root ? nbc__sched_blocks_end(d, d->recv_counts, d->recv_displs) : 0;
+    break;
+  case NBC_COLL_SCATTER: in = root ? all : 0; break;
+  case NBC_COLL_SCATTERV:
+    in = root ? nbc__sched_blocks_end(d, d->send_counts, d->send_displs) : 0;
+    break;
+  case NBC_COLL_ALLGATHER: out = all; break;
+  case NBC_COLL_ALLGATHERV:
+    in = nbc__sched_block_bytes(d, d->recv_counts, d->rank);
+    out = nbc__sched_blocks_end(d, d->recv_counts, d->recv_displs);
+    break;
+  case NBC_COLL_ALLTOALL: in = out = all; break;
+  case NBC_COLL_ALLTOALLV:
+    in = nbc__sched_blocks_end(d, d->send_counts, d->send_displs);
+    out = nbc__sched_blocks_end(d, d->recv_counts, d->recv_displs);
+    break;
+  default: break;
+  }
+  const bool scatters = d->coll == NBC_COLL_SCATTER || d->coll == NBC_COLL_SCATTERV;
+  *send_bytes = d->in_place && !scatters ? 0 : in;
+  *recv_bytes = d->in_place && scatters ? 0 : out;
+}
+
+/* Where this rank's input starts. */
+static nbc_slice nbc__sched_input(const nbc_schedule_desc *d) {
+  if (d->coll == NBC_COLL_BCAST) return nbc__sched_slice(NBC_AREA_RECV, 0);
+  if (!d->in_place || d->coll == NBC_COLL_SCATTER || d->coll == NBC_COLL_SCATTERV)
+    return nbc__sched_slice(NBC_AREA_SEND, 0);
+  const bool own_block = d->coll >= NBC_COLL_GATHER && d->coll <= NBC_COLL_ALLGATHERV;
+  return nbc__sched_slice(
+      NBC_AREA_RECV,
+      own_block ? nbc__sched_block_at(d, d->recv_counts, d->recv_displs, d->rank) : 0);
+}
+
+static nbc_status nbc__sched_check_counts(const uint64_t *counts, const uint64_t *displs, int size,
+                                          uint64_t elem_bytes, const char *name, nbc_error *err) {
+  const uint64_t most = (uint64_t)INT64_MAX / elem_bytes / 2;
+  uint64_t total = 0;
+  for (int i = 0; counts && i < size; i++) {
+    if (counts[i] > most || (total += counts[i]) > most || (displs && displs[i] > most))
+      return nbc__status_fail(err, NBC_E_RANGE, 0, "%s[%d] = %llu: buffers of more than 2^62 bytes",
+                              name, i, (unsigned long long)counts[i]);
+  }
+  return NBC_OK;
+}
+
+static nbc_status nbc__sched_check(const nbc_schedule_desc *d, nbc_error *err) {
+  if ((unsigned)d->coll >= NBC_COLL_COUNT)
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "coll: no collective %d", (int)d->coll);
+  const char *const name = nbc_coll_name(d->coll);
+  if (d->size < 1)
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "%s: size: must be > 0, got %d", name, d->size);
+  if (d->rank < 0 || d->rank >= d->size)
+    return nbc__status_fail(err, NBC_E_RANGE, 0, "%s: rank: %d is not in 0..%d", name, d->rank,
+                            d->size - 1);
+  if (nbc__sched_rooted(d->coll) && (d->root < 0 || d->root >= d->size))
+    return nbc__status_fail(err, NBC_E_RANGE, 0, "%s: root: %d is not in 0..%d", name, d->root,
+                            d->size - 1);
+  if (d->radix < 0 || d->radix == 1 || d->window_count < 0)
+    return nbc__status_fail(err, NBC_E_RANGE, 0,
+                            "%s: radix: must be >= 2 (0 = default); window_count: >= 0", name);
+  if (d->count > (uint64_t)INT64_MAX / d->elem_bytes / 2 / (uint64_t)d->size)
+    return nbc__status_fail(
+        err, NBC_E_RANGE, 0,
+        "%s: count: %llu elements of %llu bytes: buffers of more than 2^62 bytes", name,
+        (unsigned long long)d->count, (unsigned long long)d->elem_bytes);
+  const bool root = d->rank == d->root;
+  const bool recv = d->coll == NBC_COLL_REDUCE_SCATTER || d->coll == NBC_COLL_ALLGATHERV ||
+                    d->coll == NBC_COLL_ALLTOALLV || (d->coll == NBC_COLL_GATHERV && root);
+  const bool send =
+      (d->coll == NBC_COLL_ALLTOALLV && !d->in_place) || (d->coll == NBC_COLL_SCATTERV && root);
+  if ((recv && !d->recv_counts) || (send && !d->send_counts))
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "%s: %s_counts: must not be NULL", name,
+                            recv && !d->recv_counts ? "recv" : "send");
+  nbc_status status = nbc__sched_check_counts(recv ? d->recv_counts : NULL, d->recv_displs, d->size,
+                                              d->elem_bytes, "recv_counts", err);
+  if (!status)
+    status = nbc__sched_check_counts(send ? d->send_counts : NULL, d->send_displs, d->size,
+                                     d->elem_bytes, "send_counts", err);
+  if (status) return status;
+  if (d->algo != NBC_ALGO_AUTO &&
+      !nbc_schedule_supports(d->coll, d->algo, d->size, d->not_commutative))
+    return nbc__status_fail(
+        err, NBC_E_INVAL, 0, "%s: algo: %s does not serve %s%d ranks", name, nbc_algo_name(d->algo),
+        d->not_commutative && nbc__sched_reduces(d->coll) ? "operators that do not commute, "
+                                                          : "it with ",
+        d->size);
+  return NBC_OK;
+}
+
+/* Counts that a collective does not use are not read. */
+static void nbc__sched_normalize(nbc_schedule_desc *d) {
+  if (!d->elem_bytes) d->elem_bytes = 1;
+  if (!d->radix) d->radix = 4;
+  if (!d->window_count) d->window_count = 8;
+  const nbc_coll c = d->coll;
+  if (c != NBC_COLL_REDUCE_SCATTER && c != NBC_COLL_ALLGATHERV && c != NBC_COLL_ALLTOALLV &&
+      c != NBC_COLL_GATHERV)
+    d->recv_counts = NULL;
+  if (c != NBC_COLL_ALLGATHERV && c != NBC_COLL_ALLTOALLV && c != NBC_COLL_GATHERV)
+    d->recv_displs = NULL;
+  if (c != NBC_COLL_SCATTERV && c != NBC_COLL_ALLTOALLV) d->send_counts = d->send_displs = NULL;
+  if (c == NBC_COLL_BCAST || c == NBC_COLL_BARRIER) d->in_place = false;
+  if ((c == NBC_COLL_REDUCE || (c >= NBC_COLL_GATHER && c <= NBC_COLL_SCATTERV)) &&
+      d->rank != d->root)
+    d->in_place = false;
+  if (!nbc__sched_rooted(c)) d->root = 0;
+  if (c == NBC_COLL_BARRIER) d->count = 0;
+}
+
+/* Sorts the edges into one flat array: successors of node i at [first_after(i), first_after(i +
+ * 1)). */
+static bool nbc__sched_flatten(nbc__sched_builder *b) {
+  nbc_schedule *const s = b->s;
+  if (s->node_count == 0 && !nbc__sched_add(b, NBC_NODE_NOP, 0))
+    return false; /* also "do nothing" has an end */
+  if (b->status || b->edge_count > UINT32_MAX) return false;
+  s->after_count = (uint32_t)b->edge_count;
+  s->after = (uint32_t *)NBC_MALLOC((b->edge_count + 1) * sizeof *s->after);
+  if (!s->after)
+    return b->status = nbc__status_fail(b->err, NBC_E_NOMEM, 0, "schedule: out of memory"), false;
+  memset(&s->nodes[s->node_count], 0, sizeof *s->nodes);
+  for (size_t i = 0; i < b->edge_count; i++) s->nodes[b->edges[i].a + 1].first_after++;
+  for (uint32_t i = 0; i < s->node_count; i++)
+    s->nodes[i + 1].first_after += s->nodes[i].first_after;
+  for (size_t i = b->edge_count; i-- > 0;) /* from the end, so that the lists come out ascending */
+    s->after[--s->nodes[b->edges[i].a + 1].first_after] = (uint32_t)b->edges[i].b;
+  /* now nodes[i + 1].first_after is the start of i: shift back */
+  for (uint32_t i = 0; i < s->node_count; i++)
+    s->nodes[i].first_after = s->nodes[i + 1].first_after;
+  s->nodes[s->node_count].first_after = s->after_count;
+  return true;
+}
+
+static void nbc__sched_builder_free(nbc__sched_builder *b) {
+  NBC_FREE(b->edges);
+  NBC_FREE(b->cells);
+  NBC_FREE(b->mark);
+  NBC_FREE(b->send_tags);
+  NBC_FREE(b->children);
+  for (int i = 0; i < NBC_AREA_COUNT; i++) NBC_FREE(b->maps[i].v);
+}
+
+NBC_API nbc_status nbc_schedule_build(const nbc_schedule_desc *desc, nbc_schedule **schedule,
+                                      nbc_error *err) {
+  nbc__sched_builder b;
+  memset(&b, 0, sizeof b);
+  b.d = *desc;
+  b.err = err;
+  *schedule = NULL;
+  if ((unsigned)desc->coll < NBC_COLL_COUNT) nbc__sched_normalize(&b.d);
+  nbc_status status = nbc__sched_check(&b.d, err);
+  if (status) return status;
+  nbc_choose(desc->table, &b.d);
+  const size_t size = (size_t)b.d.size,
+               window = (size_t)b.d.window_count < 4096 ? (size_t)b.d.window_count : 4096;
+  b.d.window_count = (int)window;
+  b.s = (nbc_schedule *)NBC_MALLOC(sizeof *b.s);
+  b.send_tags = (uint32_t *)NBC_MALLOC(2 * size * sizeof *b.send_tags);
+  b.children = (int *)NBC_MALLOC((size + window) * sizeof *b.children);
+  if (b.s && b.send_tags && b.children) {
+    memset(b.s, 0, sizeof *b.s);
+    memset(b.send_tags, 0, 2 * size * sizeof *b.send_tags);
+    b.recv_tags = b.send_tags + size;
+    b.window = (int32_t *)b.children + size;
+    b.s->coll = b.d.coll, b.s->algo = b.d.algo;
+    b.s->rank = b.d.rank, b.s->size = b.d.size, b.s->root = b.d.root;
+    b.s->elem_bytes = b.d.elem_bytes;
+    nbc__sched_extents(&b.d, &b.s->send_bytes, &b.s->recv_bytes);
+    b.in = nbc__sched_input(&b.d);
+    b.out = nbc__sched_slice(NBC_AREA_RECV, 0);
+    nbc__sched_write(&b);
+    if (!b.status) nbc__sched_flatten(&b);
+    status = b.status;
+  } else {
+    status = nbc__status_fail(err, NBC_E_NOMEM, 0, "schedule: out of memory");
+  }
+  nbc__sched_builder_free(&b);
+  if (status)
+    nbc_schedule_free(b.s);
+  else
+    *schedule = b.s;
+  return status;
+}
+
+NBC_API void nbc_schedule_free(nbc_schedule *schedule) {
+  if (!schedule) return;
+  NBC_FREE(schedule->nodes);
+  NBC_FREE(schedule->after);
+  NBC_FREE(schedule);
+}
+
+/* ---- the choice table ---------------------------------------------------------------------------
+   First fit from the top. Bounds follow the usual reasoning: few messages while latency counts
+   (trees, doubling, Bruck), every byte sent once when bandwidth counts (ring, pairwise,
+   Rabenseifner, pipelined chain). nbc_tune measures better ones for one machine. */
+static const nbc_choice_rule nbc__sched_rules[] = {
+    {NBC_COLL_BARRIER, 0, 0, NBC_ALGO_DISSEMINATION, 0, 0},
+    {NBC_COLL_BCAST, 0, 32 * 1024, NBC_ALGO_BINOMIAL, 0, 0},
+    {NBC_COLL_BCAST, 4, 0, NBC_ALGO_CHAIN, 128 * 1024, 0},
+    {NBC_COLL_BCAST, 0, 512 * 1024, NBC_ALGO_SCATTER_ALLGATHER, 0, 0},
+    {NBC_COLL_BCAST, 0, 0, NBC_ALGO_CHAIN, 128 * 1024, 0},
+    {NBC_COLL_REDUCE, 0, 32 * 1024, NBC_ALGO_BINOMIAL, 0, 0},
+    {NBC_COLL_REDUCE, 0, 0, NBC_ALGO_RABENSEIFNER, 0, 0},
+    {NBC_COLL_ALLREDUCE, 0, 16 * 1024, NBC_ALGO_RECURSIVE_DOUBLING, 0, 0},
+    {NBC_COLL_ALLREDUCE, 0, 1024 * 1024, NBC_ALGO_RABENSEIFNER, 0, 0},
+    {NBC_COLL_ALLREDUCE, 0, 0, NBC_ALGO_RING, 0, 0},
+    {NBC_COLL_ALLREDUCE, 0, 0, NBC_ALGO_RABENSEIFNER, 0, 0},
+    {NBC_COLL_REDUCE_SCATTER_BLOCK, 0, 4 * 1024, NBC_ALGO_RECURSIVE_HALVING, 0, 0},
+    {NBC_COLL_REDUCE_SCATTER_BLOCK, 0, 0, NBC_ALGO_PAIRWISE, 0, 0},
+    {NBC_COLL_REDUCE_SCATTER_BLOCK, 0, 0, NBC_ALGO_LINEAR, 0, 0},
+    {NBC_COLL_REDUCE_SCATTER, 0, 4 * 1024, NBC_ALGO_RECURSIVE_HALVING, 0, 0},
+    {NBC_COLL_REDUCE_SCATTER, 0, 0, NBC_ALGO_PAIRWISE, 0, 0},
+    {NBC_COLL_REDUCE_SCATTER, 0, 0, NBC_ALGO_LINEAR, 0, 0},
+    {NBC_COLL_GATHER, 0, 4 * 1024, NBC_ALGO_BINOMIAL, 0, 0},
+    {NBC_COLL_SCATTER, 0, 4 * 1024, NBC_ALGO_BINOMIAL, 0, 0},
+    {NBC_COLL_ALLGATHER, 0, 4 * 1024, NBC_ALGO_BRUCK, 0, 0},
+    {NBC_COLL_ALLGATHER, 0, 64 * 1024, NBC_ALGO_RECURSIVE_DOUBLING, 0, 0},
+    {NBC_COLL_ALLGATHER, 0, 0, NBC_ALGO_RING, 0, 0},
+    {NBC_COLL_ALLGATHERV, 0, 4 * 1024, NBC_ALGO_BRUCK, 0, 0},
+    {NBC_COLL_ALLGATHERV, 0, 0, NBC_ALGO_RING, 0, 0},
+    {NBC_COLL_ALLTOALL, 0, 256, NBC_ALGO_BRUCK, 0, 0},
+    {NBC_COLL_ALLTOALL, 0, 32 * 1024, NBC_ALGO_LINEAR, 0, 0},
+    {NBC_COLL_ALLTOALL, 0, 0, NBC_ALGO_PAIRWISE, 0, 0},
+    {NBC_COLL_ALLTOALLV, 0, 0, NBC_ALGO_PAIRWISE, 0, 0},
+    {NBC_COLL_SCAN, 0, 0, NBC_ALGO_RECURSIVE_DOUBLING, 0, 0},
+    {NBC_COLL_EXSCAN, 0, 0, NBC_ALGO_RECURSIVE_DOUBLING, 0, 0}};
+
+NBC_API void nbc_choice_default(nbc_choice *table) {
+  memset(table, 0, sizeof *table);
+  table->rule_count = sizeof nbc__sched_rules / sizeof *nbc__sched_rules;
+  memcpy(table->rules, nbc__sched_rules, sizeof nbc__sched_rules);
+}
+
+/* Every rank must choose alike, so only what all ranks know counts: the mean block where all know
+   the counts, nothing (UINT64_MAX: rules without a bound) where each rank knows its own only. */
+static uint64_t nbc__sched_choice_bytes(const nbc_schedule_desc *d) {
+  const uint64_t elem_bytes = d->elem_bytes ? d->elem_bytes : 1,
+                 size = (uint64_t)(d->size > 0 ? d->size : 1);
+  if (d->coll == NBC_COLL_GATHERV || d->coll == NBC_COLL_SCATTERV || d->coll == NBC_COLL_ALLTOALLV)
+    return UINT64_MAX;
+  if (d->coll == NBC_COLL_ALLGATHERV || d->coll == NBC_COLL_REDUCE_SCATTER) {
+    uint64_t total = 0;
+    for (int i = 0; d->recv_counts && i < d->size; i++) total += d->recv_counts[i];
+    return total / size * elem_bytes;
+  }
+  return d->count * elem_bytes;
+}
+
+NBC_API void nbc_choose(const nbc_choice *table, nbc_schedule_desc *desc) {
+  if (desc->algo != NBC_ALGO_AUTO) return;
+  const nbc_choice_rule *const rules = table ? table->rules : nbc__sched_rules;
+  const size_t count =
+      table ? table->rule_count : sizeof nbc__sched_rules / sizeof *nbc__sched_rules;
+  const uint64_t size_bytes = nbc__sched_choice_bytes(desc);
+  for (size_t i = 0; i < count; i++) {
+    const nbc_choice_rule *const r = &rules[i];
+    if (r->coll != desc->coll || (r->max_size && desc->size > r->max_size)) continue;
+    if ((r->max_bytes && size_bytes > r->max_bytes) || r->algo == NBC_ALGO_AUTO) continue;
+    if (!nbc_schedule_supports(desc->coll, r->algo, desc->size, desc->not_commutative)) continue;
+    desc->algo = r->algo;
+    if (!desc->segment_bytes) desc->segment_bytes = r->segment_bytes;
+    if (!desc->radix) desc->radix = r->radix;
+    return;
+  }
+  desc->algo = NBC_ALGO_LINEAR; /* serves all collectives in any order */
+}
+
+static bool nbc__sched_read_u64(const char **at, uint64_t *value) {
+  *value = 0;
+  if (**at < '0' || **at > '9') return false;
+  for (; **at >= '0' && **at <= '9'; (*at)++) {
+    if (*value > (UINT64_MAX - 9) / 10) return false;
+    *value = *value * 10 + (uint64_t)(**at - '0');
+  }
+  return true;
+}
+
+static void nbc__sched_skip_blanks(const char **at) {
+  while (**at == ' ' || **at == '\t' || **at == '\r') (*at)++;
+}
+
+static void nbc__sched_read_word(const char **at, char word[32]) {
+  size_t n = 0;
+  nbc__sched_skip_blanks(at);
+  while (**at && !strchr(" \t\r#", **at) && n < 31) word[n++] = *(*at)++;
+  word[n] = 0;
+}
+
+/* One line without its newline. ret NULL, or what is wrong with it. */
+static const char *nbc__sched_parse_rule(const char *at, nbc_choice_rule *rule) {
+  char word[32];
+  uint64_t numbers[4];
+  nbc__sched_read_word(&at, word);
+  if (nbc_coll_parse(word, &rule->coll)) return "no such collective";
+  for (int i = 0; i < 2; i++) {
+    nbc__sched_skip_blanks(&at);
+    if (!nbc__sched_read_u64(&at, &numbers[i]))
+      return i ? "MAX_BYTES: must be a number" : "MAX_RANKS: must be a number";
+  }
+  nbc__sched_read_word(&at, word);
+  if (nbc_algo_parse(word, &rule->algo) || rule->algo == NBC_ALGO_AUTO) return "no such algorithm";
+  if (!(nbc__sched_served[rule->coll] & 1u << rule->algo))
+    return "the algorithm does not serve this collective";
+  for (int i = 2; i < 4; i++) {
+    nbc__sched_skip_blanks(&at);
+    if (!nbc__sched_read_u64(&at, &numbers[i]))
+      return i == 2 ? "SEGMENT_BYTES: must be a number" : "RADIX: must be a number";
+  }
+  nbc__sched_skip_blanks(&at);
+  if (*at && *at != '#') return "more than six fields";
+  if (numbers[0] > INT32_MAX) return "MAX_RANKS: too large";
+  if (numbers[3] > INT32_MAX || numbers[3] == 1) return "RADIX: must be 0 or >= 2";
+  rule->max_size = (int)numbers[0], rule->max_bytes = numbers[1];
+  rule->segment_bytes = numbers[2], rule->radix = (int)numbers[3];
+  return NULL;
+}
+
+NBC_API nbc_status nbc_choice_parse(const char *text, size_t text_bytes, const char *name,
+                                    nbc_choice *table, nbc_error *err) {
+  table->rule_count = 0;
+  int line_number = 1;
+  for (size_t at = 0; at < text_bytes; line_number++) {
+    char line[256];
+    size_t n = 0;
+    bool cut = false;
+    for (; at < text_bytes && text[at] != '\n'; at++) {
+      if (n + 1 < sizeof line && text[at])
+        line[n++] = text[at];
+      else
+        cut = true;
+    }
+    at++;
+    line[n] = 0;
+    const char *first = line;
+    nbc__sched_skip_blanks(&first);
+    if (*first == '#' || (!*first && !cut)) continue;
+    const char *wrong = cut ? "line too long, or with a zero byte" : NULL;
+    nbc_choice_rule rule;
+    if (!wrong) wrong = nbc__sched_parse_rule(first, &rule);
+    if (wrong)
+      return nbc__status_fail(err, NBC_E_PARSE, line_number, "%s:%d: %s", name, line_number, wrong);
+    if (table->rule_count == NBC_CHOICE_MAX_RULES)
+      return nbc__status_fail(err, NBC_E_FULL, line_number, "%s:%d: more than %d rules", name,
+                              line_number, NBC_CHOICE_MAX_RULES);
+    table->rules[table->rule_count++] = rule;
+  }
+  return NBC_OK;
+}
+
+NBC_API nbc_status nbc_choice_read(const char *path, nbc_choice *table, nbc_error *err) {
+  enum { MOST_BYTES = 256 * 1024 };
+  FILE *file = fopen(path, "rb");
+  if (!file) return nbc__status_fail(err, NBC_E_IO, 0, "%s: %s", path, strerror(errno));
+  char *const text = (char *)NBC_MALLOC(MOST_BYTES);
+  nbc_status status =
+      text ? NBC_OK : nbc__status_fail(err, NBC_E_NOMEM, 0, "%s: out of memory", path);
+  const size_t bytes = text ? fread(text, 1, MOST_BYTES, file) : 0;
+  if (!status && ferror(file))
+    status = nbc__status_fail(err, NBC_E_IO, 0, "%s: cannot be read", path);
+  if (!status && bytes == MOST_BYTES)
+    status = nbc__status_fail(err, NBC_E_FULL, 0, "%s: longer than a choice table", path);
+  fclose(file);
+  if (!status) status = nbc_choice_parse(text, bytes, path, table, err);
+  NBC_FREE(text);
+  return status;
+}
+
+NBC_API nbc_status nbc_choice_write(const nbc_choice *table, FILE *out) {
+  fprintf(out,
+          "# collective max_ranks max_bytes algorithm segment_bytes radix (0 = any, default)\n");
+  for (size_t i = 0; i < table->rule_count; i++) {
+    const nbc_choice_rule *const r = &table->rules[i];
+    fprintf(out, "%s %d %llu %s %llu %d\n", nbc_coll_name(r->coll), r->max_size,
+            (unsigned long long)r->max_bytes, nbc_algo_name(r->algo),
+            (unsigned long long)r->segment_bytes, r->radix);
+  }
+  return ferror(out) ? NBC_E_IO : NBC_OK;
+}
+
+/* ---- the printer
+ * --------------------------------------------------------------------------------- */
+static void nbc__sched_slice_text(char text[64], nbc_slice s, uint64_t size_bytes) {
+  static const char *const names[] = {"none", "send", "recv", "scratch"};
+  if (s.area == NBC_AREA_NONE)
+    snprintf(text, 64, "nothing");
+  else
+    snprintf(text, 64, "%s[%llu,%llu)", names[s.area], (unsigned long long)s.offset_bytes,
+             (unsigned long long)(s.offset_bytes + size_bytes));
+}
+
+static void nbc__sched_node_text(char text[256], const nbc_node *node) {
+  char a[64], b[64], c[64];
+  switch (node->type) {
+  case NBC_NODE_NOP: snprintf(text, 256, "nop"); break;
+  case NBC_NODE_SEND:
+  case NBC_NODE_RECV:
+    nbc__sched_slice_text(a, node->u.msg.buffer, node->size_bytes);
+    snprintf(text, 256, "%s %d #%u %s", node->type == NBC_NODE_SEND ? "send to" : "recv from",
+             node->u.msg.peer, (unsigned)node->u.msg.tag, a);
+    break;
+  case NBC_NODE_COPY:
+    nbc__sched_slice_text(a, node->u.copy.dst, node->size_bytes);
+    nbc__sched_slice_text(b, node->u.copy.src, node->size_bytes);
+    snprintf(text, 256, "%s = %s", a, b);
+    break;
+  case NBC_NODE_REDUCE:
+    nbc__sched_slice_text(a, node->u.reduce.dst, node->size_bytes);
+    nbc__sched_slice_text(b, node->u.reduce.left, node->size_bytes);
+    nbc__sched_slice_text(c, node->u.reduce.right, node->size_bytes);
+    snprintf(text, 256, "%s = %s op %s", a, b, c);
+    break;
+  }
+}
+
+NBC_API nbc_status nbc_schedule_print(const nbc_schedule *schedule, FILE *out) {
+  fprintf(out, "%s %s: rank %d of %d, %u nodes, scratch %llu bytes\n",
+          nbc_coll_name(schedule->coll), nbc_algo_name(schedule->algo), schedule->rank,
+          schedule->size, (unsigned)schedule->node_count,
+          (unsigned long long)schedule->scratch_bytes);
+  for (uint32_t i = 0; i < schedule->node_count; i++) {
+    const nbc_node *const node = &schedule->nodes[i];
+    char text[256];
+    nbc__sched_node_text(text, node);
+    fprintf(out, "  %u: %s", (unsigned)i, text);
+    for (uint32_t k = node[0].first_after; k < node[1].first_after; k++)
+      fprintf(out, "%s %u", k == node[0].first_after ? " ->" : "", (unsigned)schedule->after[k]);
+    fputc('\n', out);
+  }
+  return ferror(out) ? NBC_E_IO : NBC_OK;
+}
+
+/* ---- all ranks together: who sends to whom
+   ------------------------------------------------------- Nodes of all ranks in one flat numbering,
+   with the other side of each message. */
+typedef struct nbc__sched_world {
+  const nbc_schedule *const *schedules;
+  int size;
+  size_t node_count;
+  size_t *first;   /* [size + 1]: number of a rank's first node */
+  size_t *partner; /* of a message: the node at the other side; of others: itself */
+  int *rank_of;
+  uint32_t *left; /* predecessors not finished */
+} nbc__sched_world;
+
+typedef struct nbc__sched_message_key {
+  int from, to;
+  uint32_t tag;
+  int receive;
+  size_t node;
+} nbc__sched_message_key;
+
+static const nbc_node *nbc__sched_world_node(const nbc__sched_world *w, size_t i) {
+  const int r = w->rank_of[i];
+  return &w->schedules[r]->nodes[i - w->first[r]];
+}
+
+static int nbc__sched_compare_keys(const void *a, const void *b) {
+  const nbc__sched_message_key *const x = (const nbc__sched_message_key *)a,
+                                      *const y = (const nbc__sched_message_key *)b;
+  if (x->from != y->from) return x->from < y->from ? -1 : 1;
+  if (x->to != y->to) return x->to < y->to ? -1 : 1;
+  if (x->tag != y->tag) return x->tag < y->tag ? -1 : 1;
+  return x->receive - y->receive;
+}
+
+static void nbc__sched_world_close(nbc__sched_world *w) {
+  NBC_FREE(w->first);
+  NBC_FREE(w->partner);
+  NBC_FREE(w->rank_of);
+  NBC_FREE(w->left);
+}
+
+/* Sorted, every send stands just before its receive. */
+static nbc_status nbc__sched_world_match(nbc__sched_world *w, nbc_error *err) {
+  nbc__sched_message_key *const keys =
+      (nbc__sched_message_key *)NBC_MALLOC((w->node_count + 2) * sizeof *keys);
+  if (!keys) return nbc__status_fail(err, NBC_E_NOMEM, 0, "schedules: out of memory");
+  size_t count = 0;
+  nbc_status status = NBC_OK;
+  for (size_t i = 0; i < w->node_count; i++) {
+    const nbc_node *const node = nbc__sched_world_node(w, i);
+    w->partner[i] = i;
+    if (node->type != NBC_NODE_SEND && node->type != NBC_NODE_RECV) continue;
+    nbc__sched_message_key *const key = &keys[count++];
+    key->receive = node->type == NBC_NODE_RECV;
+    key->from = key->receive ? node->u.msg.peer : w->rank_of[i];
+    key->to = key->receive ? w->rank_of[i] : node->u.msg.peer;
+    key->tag = node->u.msg.tag;
+    key->node = i;
+  }
+  qsort(keys, count, sizeof *keys, nbc__sched_compare_keys);
+  for (size_t i = 0; i < count && !status; i += 2) {
+    const nbc__sched_message_key *const a = &keys[i], *const b = &keys[i + 1];
+    if (i + 1 == count || a->receive || !b->receive || a->from != b->from || a->to != b->to ||
+        a->tag != b->tag)
+      status = nbc__status_fail(err, NBC_E_STATE, 0,
+                                "message %d -> %d #%u: not one send and one receive", a->from,
+                                a->to, (unsigned)a->tag);
+    else if (nbc__sched_world_node(w, a->node)->size_bytes !=
+             nbc__sched_world_node(w, b->node)->size_bytes)
+      status = nbc__status_fail(err, NBC_E_STATE, 0,
+                                "message %d -> %d #%u: sends %llu bytes, receives %llu", a->from,
+                                a->to, (unsigned)a->tag,
+                                (unsigned long long)nbc__sched_world_node(w, a->node)->size_bytes,
+                                (unsigned long long)nbc__sched_world_node(w, b->node)->size_bytes);
+    else
+      w->partner[a->node] = b->node, w->partner[b->node] = a->node;
+  }
+  NBC_FREE(keys);
+  return status;
+}
+
+static nbc_status nbc__sched_world_open(nbc__sched_world *w, const nbc_schedule *const *schedules,
+                                        int size, nbc_error *err) {
+  memset(w, 0, sizeof *w);
+  w->schedules = schedules;
+  w->size = size;
+  w->first = (size_t *)NBC_MALLOC(((size_t)size + 1) * sizeof *w->first);
+  if (!w->first) return nbc__status_fail(err, NBC_E_NOMEM, 0, "schedules: out of memory");
+  for (int r = 0; r < size; r++) {
+    if (!schedules[r] || schedules[r]->rank != r || schedules[r]->size != size)
+      return nbc__status_fail(err, NBC_E_INVAL, 0, "schedules[%d]: is not that of rank %d of %d", r,
+                              r, size);
+    w->first[r] = w->node_count;
+    w->node_count += schedules[r]->node_count;
+  }
+  w->first[size] = w->node_count;
+  w->partner = (size_t *)NBC_MALLOC(w->node_count * sizeof *w->partner);
+  w->rank_of = (int *)NBC_MALLOC(w->node_count * sizeof *w->rank_of);
+  w->left = (uint32_t *)NBC_MALLOC(w->node_count * sizeof *w->left);
+  if (!w->partner || !w->rank_of || !w->left)
+    return nbc__status_fail(err, NBC_E_NOMEM, 0, "schedules: out of memory");
+  for (int r = 0; r < size; r++)
+    for (uint32_t i = 0; i < schedules[r]->node_count; i++) {
+      w->rank_of[w->first[r] + i] = r;
+      w->left[w->first[r] + i] = schedules[r]->nodes[i].before_count;
+    }
+  return nbc__sched_world_match(w, err);
+}
+
+/* Names a node that never ran. */
+static nbc_status nbc__sched_stuck(const nbc__sched_world *w, size_t i, nbc_error *err) {
+  char text[256];
+  nbc__sched_node_text(text, nbc__sched_world_node(w, i));
+  return nbc__status_fail(err, NBC_E_STATE, 0, "deadlock: rank %d, node %u (%.100s) never finishes",
+                          w->rank_of[i], (unsigned)(i - w->first[w->rank_of[i]]), text);
+}
+
+NBC_API nbc_status nbc_schedule_print_dot(const nbc_schedule *const *schedules, int size,
+                                          FILE *out) {
+  fprintf(out, "digraph \"%s %s\" {\n  node [shape=box];\n", nbc_coll_name(schedules[0]->coll),
+          nbc_algo_name(schedules[0]->algo));
+  for (int r = 0; r < size; r++) {
+    const nbc_schedule *const s = schedules[r];
+    fprintf(out, "  subgraph cluster_%d {\n    label=\"rank %d\";\n", r, r);
+    for (uint32_t i = 0; i < s->node_count; i++) {
+      char text[256];
+      nbc__sched_node_text(text, &s->nodes[i]);
+      fprintf(out, "    r%d_%u [label=\"%s\"];\n", r, (unsigned)i, text);
+      for (uint32_t k = s->nodes[i].first_after; k < s->nodes[i + 1].first_after; k++)
+        fprintf(out, "    r%d_%u -> r%d_%u;\n", r, (unsigned)i, r, (unsigned)s->after[k]);
+    }
+    fprintf(out, "  }\n");
+  }
+  nbc__sched_world w;
+  const nbc_status status = nbc__sched_world_open(&w, schedules, size, NULL);
+  for (size_t i = 0; !status && i < w.node_count; i++) {
+    const int r = w.rank_of[i], peer = w.rank_of[w.partner[i]];
+    if (nbc__sched_world_node(&w, i)->type == NBC_NODE_SEND)
+      fprintf(out, "  r%d_%u -> r%d_%u [style=dashed, constraint=false];\n", r,
+              (unsigned)(i - w.first[r]), peer, (unsigned)(w.partner[i] - w.first[peer]));
+  }
+  nbc__sched_world_close(&w);
+  fprintf(out, "}\n");
+  if (status) return status;
+  return ferror(out) ? NBC_E_IO : NBC_OK;
+}
+
+/* ---- the LogGP pricer
+   ---------------------------------------------------------------------------- Events in order of
+   time; a rank's processor and network interface each do one thing at a time. */
+typedef struct nbc__sched_event {
+  double t_ns;
+  uint64_t order; /* first come, first served */
+  size_t node;
+} nbc__sched_event;
+
+typedef struct nbc__sched_pricing {
+  nbc__sched_world w;
+  const nbc_loggp *model;
+  nbc__sched_event *heap; /* a node is in it once */
+  size_t heap_count;
+  uint64_t order_count;
+  double *ready_ns, *arrival_ns;              /* per node; arrival < 0: not sent yet */
+  double *cpu_free_ns, *nic_free_ns, *end_ns; /* per rank */
+} nbc__sched_pricing;
+
+static bool nbc__sched_sooner(const nbc__sched_event *a, const nbc__sched_event *b) {
+  return a->t_ns < b->t_ns || (!(a->t_ns > b->t_ns) && a->order < b->order);
+}
+
+static void nbc__sched_push_event(nbc__sched_pricing *p, double t_ns, size_t node) {
+  nbc__sched_event event;
+  event.t_ns = t_ns, event.order = p->order_count++, event.node = node;
+  size_t i = p->heap_count++;
+  for (; i && nbc__sched_sooner(&event, &p->heap[(i - 1) / 2]); i = (i - 1) / 2)
+    p->heap[i] = p->heap[(i - 1) / 2];
+  p->heap[i] = event;
+}
+
+static nbc__sched_event nbc__sched_pop_event(nbc__sched_pricing *p) {
+  const nbc__sched_event first = p->heap[0], last = p->heap[--p->heap_count];
+  size_t i = 0;
+  for (size_t c; (c = 2 * i + 1) < p->heap_count; i = c) {
+    if (c + 1 < p->heap_count && nbc__sched_sooner(&p->heap[c + 1], &p->heap[c])) c++;
+    if (!nbc__sched_sooner(&p->heap[c], &last)) break;
+    p->heap[i] = p->heap[c];
+  }
+  p->heap[i] = last;
+  return first;
+}
+
+/* A receive can be handled when it is posted and the message is there. */
+static void nbc__sched_price_ready(nbc__sched_pricing *p, size_t i) {
+  const bool receive = nbc__sched_world_node(&p->w, i)->type == NBC_NODE_RECV;
+  if (receive && p->arrival_ns[i] < 0) return;
+  nbc__sched_push_event(
+      p, receive && p->arrival_ns[i] > p->ready_ns[i] ? p->arrival_ns[i] : p->ready_ns[i], i);
+}
+
+static double nbc__sched_price_node(nbc__sched_pricing *p, const nbc__sched_event *event) {
+  const nbc_loggp *const m = p->model;
+  const nbc_node *const node = nbc__sched_world_node(&p->w, event->node);
+  const int r = p->w.rank_of[event->node];
+  const double bytes = (double)node->size_bytes;
+  double cost_ns = 0;
+  switch (node->type) {
+  case NBC_NODE_NOP: return event->t_ns;
+  case NBC_NODE_SEND:
+  case NBC_NODE_RECV: cost_ns = m->overhead_ns; break;
+  case NBC_NODE_COPY: cost_ns = bytes * m->copy_per_byte_ns; break;
+  case NBC_NODE_REDUCE: cost_ns = bytes * m->reduce_per_byte_ns; break;
+  }
+  const double start_ns = event->t_ns > p->cpu_free_ns[r] ? event->t_ns : p->cpu_free_ns[r];
+  const double end_ns = p->cpu_free_ns[r] = start_ns + cost_ns;
+  if (node->type == NBC_NODE_SEND) {
+    const double wire_ns = bytes * m->gap_per_byte_ns;
+    const double leave_ns = end_ns > p->nic_free_ns[r] ? end_ns : p->nic_free_ns[r];
+    const size_t other = p->w.partner[event->node];
+    p->nic_free_ns[r] = leave_ns + (wire_ns > m->gap_ns ? wire_ns : m->gap_ns);
+    p->arrival_ns[other] = leave_ns + m->latency_ns + wire_ns;
+    if (!p->w.left[other]) nbc__sched_price_ready(p, other);
+  }
+  return end_ns;
+}
+
+static nbc_status nbc__sched_price_run(nbc__sched_pricing *p, nbc_error *err) {
+  nbc__sched_world *const w = &p->w;
+  size_t finished_count = 0;
+  for (size_t i = 0; i < w->node_count; i++) p->arrival_ns[i] = -1;
+  for (size_t i = 0; i < w->node_count; i++)
+    if (!w->left[i]) nbc__sched_price_ready(p, i);
+  for (; p->heap_count; finished_count++) {
+    const nbc__sched_event event = nbc__sched_pop_event(p);
+    const double end_ns = nbc__sched_price_node(p, &event);
+    const int r = w->rank_of[event.node];
+    const nbc_node *const node = nbc__sched_world_node(w, event.node);
+    if (end_ns > p->end_ns[r]) p->end_ns[r] = end_ns;
+    for (uint32_t k = node[0].first_after; k < node[1].first_after; k++) {
+      const size_t next = w->first[r] + w->schedules[r]->after[k];
+      if (end_ns > p->ready_ns[next]) p->ready_ns[next] = end_ns;
+      if (--w->left[next] == 0) nbc__sched_price_ready(p, next);
+    }
+    p->ready_ns[event.node] = -1; /* finished */
+  }
+  for (size_t i = 0; i < w->node_count && finished_count < w->node_count; i++)
+    if (p->ready_ns[i] >= 0) return nbc__sched_stuck(w, i, err);
+  return NBC_OK;
+}
+
+NBC_API nbc_status nbc_schedule_price(const nbc_schedule *const *schedules, int size,
+                                      const nbc_loggp *model, double *rank_end_ns, double *end_ns,
+                                      nbc_error *err) {
+  nbc__sched_pricing p;
+  memset(&p, 0, sizeof p);
+  p.model = model;
+  nbc_status status = nbc__sched_world_open(&p.w, schedules, size, err);
+  const size_t doubles = 2 * p.w.node_count + 3 * (size_t)size;
+  double *const memory = status ? NULL : (double *)NBC_MALLOC(doubles * sizeof *memory);
+  p.heap = status ? NULL : (nbc__sched_event *)NBC_MALLOC(p.w.node_count * sizeof *p.heap);
+  if (memory && p.heap) {
+    for (size_t i = 0; i < doubles; i++) memory[i] = 0;
+    p.ready_ns = memory, p.arrival_ns = memory + p.w.node_count;
+    p.cpu_free_ns = memory + 2 * p.w.node_count;
+    p.nic_free_ns = p.cpu_free_ns + size, p.end_ns = p.nic_free_ns + size;
+    status = nbc__sched_price_run(&p, err);
+    *end_ns = 0;
+    for (int r = 0; r < size; r++) {
+      if (rank_end_ns) rank_end_ns[r] = p.end_ns[r];
+      if (p.end_ns[r] > *end_ns) *end_ns = p.end_ns[r];
+    }
+  } else if (!status) {
+    status = nbc__status_fail(err, NBC_E_NOMEM, 0, "schedules: out of memory");
+  }
+  NBC_FREE(memory);
+  NBC_FREE(p.heap);
+  nbc__sched_world_close(&p.w);
+  return status;
+}
+
+/* ---- the verifier
+   -------------------------------------------------------------------------------- Every byte
+   carries which ranks' contributions it holds and which byte of their vector it is. */
+typedef struct nbc__sched_byte {
+  uint64_t ranks; /* bit r: holds what rank r gave; 0: not set by anyone */
+  uint64_t index;
+} nbc__sched_byte;
+
+typedef struct nbc__sched_proof {
+  nbc__sched_world w;
+  const nbc_schedule_desc *descs; /* normalized */
+  nbc__sched_byte *areas[64][NBC_AREA_COUNT];
+  uint64_t *heard; /* per node: ranks known to have entered when it finishes */
+  size_t *ready;
+  size_t ready_count;
+  bool *posted;
+  nbc_error *err;
+} nbc__sched_proof;
+
+static uint64_t nbc__sched_area_bytes(const nbc_schedule *s, nbc_area area) {
+  return area == NBC_AREA_SEND      ? s->send_bytes
+         : area == NBC_AREA_RECV    ? s->recv_bytes
+         : area == NBC_AREA_SCRATCH ? s->scratch_bytes
+                                    : 0;
+}
+
+/* The slices a node touches, written one first. ret how many */
+static int nbc__sched_touched(const nbc_node *node, nbc_slice slices[3], bool *first_written) {
+  *first_written = node->type != NBC_NODE_SEND;
+  switch (node->type) {
+  case NBC_NODE_NOP: return 0;
+  case NBC_NODE_SEND:
+  case NBC_NODE_RECV: slices[0] = node->u.msg.buffer; return node->size_bytes ? 1 : 0;
+  case NBC_NODE_COPY: slices[0] = node->u.copy.dst, slices[1] = node->u.copy.src; return 2;
+  case NBC_NODE_REDUCE:
+    slices[0] = node->u.reduce.dst, slices[1] = node->u.reduce.left,
+    slices[2] = node->u.reduce.right;
+    return 3;
+  }
+  return 0;
+}
+
+static bool nbc__sched_overlap(nbc_slice a, uint64_t a_bytes, nbc_slice b, uint64_t b_bytes) {
+  return a.area == b.area && a.offset_bytes < b.offset_bytes + b_bytes &&
+         b.offset_bytes < a.offset_bytes + a_bytes;
+}
+
+static bool nbc__sched_conflict(const nbc_node *a, const nbc_node *b) {
+  nbc_slice x[3], y[3];
+  bool x_writes, y_writes;
+  const int x_count = nbc__sched_touched(a, x, &x_writes),
+            y_count = nbc__sched_touched(b, y, &y_writes);
+  for (int i = 0; i < x_count; i++)
+    for (int j = 0; j < y_count; j++) {
+      const bool writes = (i == 0 && x_writes) || (j == 0 && y_writes);
+      if (writes && nbc__sched_overlap(x[i], a->size_bytes, y[j], b->size_bytes)) return true;
+    }
+  return false;
+}
+
+/* Slices lie inside their areas; a node's own operands either are its result or do not touch it. */
+static nbc_status nbc__sched_prove_slices(const nbc_schedule *s, uint32_t i, nbc_error *err) {
+  const nbc_node *const node = &s->nodes[i];
+  nbc_slice slices[3];
+  bool writes;
+  const int count = nbc__sched_touched(node, slices, &writes);
+  for (int k = 0; k < count; k++) {
+    const uint64_t area_bytes = nbc__sched_area_bytes(s, slices[k].area);
+    if (slices[k].offset_bytes > area_bytes ||
+        node->size_bytes > area_bytes - slices[k].offset_bytes)
+      return nbc__status_fail(err, NBC_E_STATE, 0, "rank %d, node %u: reaches outside its area",
+                              s->rank, (unsigned)i);
+    if (k == 0 && writes && slices[0].area == NBC_AREA_SEND)
+      return nbc__status_fail(err, NBC_E_STATE, 0, "rank %d, node %u: writes the send buffer",
+                              s->rank, (unsigned)i);
+    if (k > 0 && slices[k].offset_bytes != slices[0].offset_bytes &&
+        nbc__sched_overlap(slices[0], node->size_bytes, slices[k], node->size_bytes))
+      return nbc__status_fail(err, NBC_E_STATE, 0, "rank %d, node %u: operands overlap", s->rank,
+                              (unsigned)i);
+  }
+  return NBC_OK;
+}
+
+/* Which nodes must be finished before node j starts, as one row of bits per node: so that every
+   conflicting pair can be asked for its order. */
+static nbc_status nbc__sched_prove_order(const nbc_schedule *s, nbc_error *err) {
+  const size_t n = s->node_count, words = n / 64 + 1;
+  uint64_t *const before = (uint64_t *)NBC_MALLOC(n * words * sizeof *before);
+  if (!before) return nbc__status_fail(err, NBC_E_NOMEM, 0, "verify: out of memory");
+  memset(before, 0, n * words * sizeof *before);
+  nbc_status status = NBC_OK;
+  for (uint32_t i = 0; i < n && !status; i++) {
+    status = nbc__sched_prove_slices(s, i, err);
+    for (uint32_t k = s->nodes[i].first_after; k < s->nodes[i + 1].first_after && !status; k++) {
+      const uint32_t next = s->after[k];
+      if (next <= i || next >= n) {
+        status = nbc__status_fail(err, NBC_E_STATE, 0, "rank %d, node %u: not in running order",
+                                  s->rank, (unsigned)i);
+        break;
+      }
+      for (size_t word = 0; word < words; word++)
+        before[next * words + word] |= before[i * words + word];
+      before[next * words + i / 64] |= (uint64_t)1 << (i % 64);
+    }
+    for (uint32_t j = 0; j < i && !status; j++)
+      if (!(before[i * words + j / 64] >> (j % 64) & 1) &&
+          nbc__sched_conflict(&s->nodes[j], &s->nodes[i]))
+        status = nbc__status_fail(err, NBC_E_STATE, 0,
+                                  "rank %d: nodes %u and %u touch the same bytes in any order",
+                                  s->rank, (unsigned)j, (unsigned)i);
+  }
+  NBC_FREE(before);
+  return status;
+}
+
+static nbc__sched_byte *nbc__sched_bytes(const nbc__sched_proof *p, int rank, nbc_slice slice) {
+  return p->areas[rank][slice.area] + slice.offset_bytes;
+}
+
+static nbc_status nbc__sched_prove_reduce(const nbc__sched_proof *p, int r, const nbc_node *node) {
+  nbc__sched_byte *const dst = nbc__sched_bytes(p, r, node->u.reduce.dst);
+  const nbc__sched_byte *const left = nbc__sched_bytes(p, r, node->u.reduce.left);
+  const nbc__sched_byte *const right = nbc__sched_bytes(p, r, node->u.reduce.right);
+  const nbc_schedule_desc *const d = &p->descs[r];
+  for (uint64_t i = 0; i < node->size_bytes; i++) {
+    const uint64_t a = left[i].ranks, b = right[i].ranks;
+    const char *wrong = NULL;
+    if (!a || !b)
+      wrong = "reduces what nobody gave";
+    else if (a & b)
+      wrong = "counts a contribution twice";
+    else if (left[i].index != right[i].index)
+      wrong = "reduces different elements";
+    else if ((left[i].index % d->elem_bytes) != i % d->elem_bytes)
+      wrong = "cuts an element";
+    else if (d->not_commutative) { /* left must end just below where right begins */
+      const uint64_t step = (b & (~b + 1)) >> 1;
+      if (!(a & step) || a >= (b & (~b + 1))) wrong = "changes the order of operands";
+    }
+    if (wrong) return nbc__status_fail(p->err, NBC_E_STATE, 0, "rank %d: a reduction %s", r, wrong);
+    dst[i].ranks = a | b;
+    dst[i].index = left[i].index;
+  }
+  return NBC_OK;
+}
+
+static void nbc__sched_prove_finish(nbc__sched_proof *p, size_t i) {
+  const int r = p->w.rank_of[i];
+  const nbc_schedule *const s = p->w.schedules[r];
+  const nbc_node *const node = nbc__sched_world_node(&p->w, i);
+  p->heard[i] |= (uint64_t)1 << r;
+  for (uint32_t k = node[0].first_after; k < node[1].first_after; k++) {
+    const size_t next = p->w.first[r] + s->after[k];
+    p->heard[next] |= p->heard[i];
+    if (--p->w.left[next] == 0) p->ready[p->ready_count++] = next;
+  }
+}
+
+static nbc_status nbc__sched_prove_node(nbc__sched_proof *p, size_t i) {
+  const nbc_node *const node = nbc__sched_world_node(&p->w, i);
+  const int r = p->w.rank_of[i];
+  nbc_status status = NBC_OK;
+  if (node->type == NBC_NODE_SEND || node->type == NBC_NODE_RECV) {
+    const size_t other = p->w.partner[i];
+    p->posted[i] = true;
+    if (!p->posted[other]) return NBC_OK; /* whoever comes second moves the data */
+    const size_t send = node->type == NBC_NODE_SEND ? i : other, recv = send == i ? other : i;
+    const nbc_node *const from = nbc__sched_world_node(&p->w, send), *const to =
+                                                                         nbc__sched_world_node(
+                                                                             &p->w, recv);
+    if (node->size_bytes)
+      memcpy(nbc__sched_bytes(p, p->w.rank_of[recv], to->u.msg.buffer),
+             nbc__sched_bytes(p, p->w.rank_of[send], from->u.msg.buffer),
+             node->size_bytes * sizeof(nbc__sched_byte));
+    p->heard[recv] |= p->heard[send] | (uint64_t)1 << p->w.rank_of[send];
+    nbc__sched_prove_finish(p, send);
+    nbc__sched_prove_finish(p, recv);
+    return NBC_OK;
+  }
+  if (node->type == NBC_NODE_COPY)
+    memcpy(nbc__sched_bytes(p, r, node->u.copy.dst), nbc__sched_bytes(p, r, node->u.copy.src),
+           node->size_bytes * sizeof(nbc__sched_byte));
+  if (node->type == NBC_NODE_REDUCE) status = nbc__sched_prove_reduce(p, r, node);
+  p->posted[i] = true;
+  nbc__sched_prove_finish(p, i);
+  return status;
+}
+
+static nbc_status nbc__sched_prove_run(nbc__sched_proof *p) {
+  nbc__sched_world *const w = &p->w;
+  for (size_t i = 0; i < w->node_count; i++)
+    if (!w->left[i]) p->ready[p->ready_count++] = i;
+  nbc_status status = NBC_OK;
+  while (p->ready_count && !status) status = nbc__sched_prove_node(p, p->ready[--p->ready_count]);
+  for (size_t i = 0; i < w->node_count && !status; i++)
+    if (!p->posted[i] || !p->posted[w->partner[i]]) status = nbc__sched_stuck(w, i, p->err);
+  return status;
+}
+
+/* `size_bytes` bytes at `at` hold what `ranks` gave, from their byte `index` on. */
+static void nbc__sched_set(nbc__sched_byte *bytes, uint64_t at, uint64_t size_bytes, uint64_t ranks,
+                           uint64_t index) {
+  for (uint64_t i = 0; i < size_bytes; i++)
+    bytes[at + i].ranks = ranks, bytes[at + i].index = index + i;
+}
+
+/* What rank r has before: the send buffer and, in place, its input in the receive buffer. */
+static void nbc__sched_prove_input(nbc__sched_proof *p, int r) {
+  const nbc_schedule_desc *const d = &p->descs[r];
+  const nbc_schedule *const s = p->w.schedules[r];
+  const uint64_t me = (uint64_t)1 << r, block = d->count * d->elem_bytes;
+  for (int area = 0; area < NBC_AREA_COUNT; area++)
+    nbc__sched_set(p->areas[r][area], 0, nbc__sched_area_bytes(s, (nbc_area)area), 0,
+                   (uint64_t)area << 56);
+  nbc__sched_set(p->areas[r][NBC_AREA_SEND], 0, s->send_bytes, me, 0);
+  nbc__sched_byte *const recv = p->areas[r][NBC_AREA_RECV];
+  if (d->coll == NBC_COLL_BCAST && r == d->root) nbc__sched_set(recv, 0, block, me, 0);
+  if (!d->in_place || d->coll == NBC_COLL_SCATTER || d->coll == NBC_COLL_SCATTERV) return;
+  const uint64_t at = nbc__sched_input(d).offset_bytes;
+  const bool own_block = d->coll >= NBC_COLL_GATHER && d->coll <= NBC_COLL_ALLGATHERV;
+  nbc__sched_set(recv, at, own_block ? nbc__sched_block_bytes(d, d->recv_counts, r) : s->recv_bytes,
+                 me, 0);
+}
+
+/* Overwrites `want` (a copy of the receive buffer as it was) with what rank r must have afterwards.
+ */
+static void nbc__sched_prove_expect(const nbc__sched_proof *p, int r, nbc__sched_byte *want) {
+  const nbc_schedule_desc *const d = &p->descs[r], *const root = &p->descs[d->root];
+  const uint64_t block = d->count * d->elem_bytes,
+                 all = p->w.size == 64 ? ~(uint64_t)0 : ((uint64_t)1 << p->w.size) - 1;
+  const uint64_t below = ((uint64_t)1 << r) - 1, one = 1;
+  switch (d->coll) {
+  case NBC_COLL_BARRIER:
+  case NBC_COLL_COUNT: break;
+  case NBC_COLL_BCAST: nbc__sched_set(want, 0, block, one << d->root, 0); break;
+  case NBC_COLL_REDUCE:
+    if (r == d->root) nbc__sched_set(want, 0, block, all, 0);
+    break;
+  case NBC_COLL_ALLREDUCE: nbc__sched_set(want, 0, block, all, 0); break;
+  case NBC_COLL_REDUCE_SCATTER_BLOCK:
+  case NBC_COLL_REDUCE_SCATTER:
+    nbc__sched_set(want, 0, nbc__sched_block_bytes(d, d->recv_counts, r), all,
+                   nbc__sched_block_at(d, d->recv_counts, NULL, r));
+    break;
+  case NBC_COLL_SCATTER:
+  case NBC_COLL_SCATTERV:
+    if (r == d->root && d->in_place) break;
+    nbc__sched_set(want, 0, block, one << d->root,
+                   nbc__sched_block_at(root, root->send_counts, root->send_displs, r));
+    break;
+  case NBC_COLL_GATHER:
+  case NBC_COLL_GATHERV:
+    if (r != d->root) break; /* fall through */
+  case NBC_COLL_ALLGATHER:
+  case NBC_COLL_ALLGATHERV:
+    for (int i = 0; i < d->size; i++)
+      nbc__sched_set(want, nbc__sched_block_at(d, d->recv_counts, d->recv_displs, i),
+                     nbc__sched_block_bytes(d, d->recv_counts, i), one << i, 0);
+    break;
+  case NBC_COLL_ALLTOALL:
+  case NBC_COLL_ALLTOALLV:
+    for (int i = 0; i < d->size; i++) {
+      const nbc_schedule_desc *const from = &p->descs[i];
+      const uint64_t index =
+          from->in_place ? nbc__sched_block_at(from, from->recv_counts, from->recv_displs, r)
+                         : nbc__sched_block_at(from, from->send_counts, from->send_displs, r);
+      nbc__sched_set(want, nbc__sched_block_at(d, d->recv_counts, d->recv_displs, i),
+                     nbc__sched_block_bytes(d, d->recv_counts, i), one << i, index);
+    }
+    break;
+  case NBC_COLL_SCAN: nbc__sched_set(want, 0, block, below << 1 | 1, 0); break;
+  case NBC_COLL_EXSCAN:
+    if (r) nbc__sched_set(want, 0, block, below, 0);
+    break;
+  }
+}
+
+static nbc_status nbc__sched_prove_result(nbc__sched_proof *p, int r, const nbc__sched_byte *want) {
+  const nbc_schedule *const s = p->w.schedules[r];
+  const nbc__sched_byte *const have = p->areas[r][NBC_AREA_RECV];
+  for (uint64_t i = 0; i < s->recv_bytes; i++)
+    if (have[i].ranks != want[i].ranks || have[i].index != want[i].index)
+      return nbc__status_fail(p->err, NBC_E_STATE, 0,
+                              "%s %s: rank %d: byte %llu holds byte %llu of ranks 0x%llx instead "
+                              "of byte %llu of ranks 0x%llx",
+                              nbc_coll_name(s->coll), nbc_algo_name(s->algo), r,
+                              (unsigned long long)i, (unsigned long long)have[i].index,
+                              (unsigned long long)have[i].ranks, (unsigned long long)want[i].index,
+                              (unsigned long long)want[i].ranks);
+  if (s->coll != NBC_COLL_BARRIER) return NBC_OK;
+  uint64_t heard = 0;
+  for (size_t i = p->w.first[r]; i < p->w.first[r + 1]; i++) heard |= p->heard[i];
+  for (int i = 0; i < p->w.size; i++)
+    if (!(heard >> i & 1))
+      return nbc__status_fail(p->err, NBC_E_STATE, 0,
+                              "barrier: rank %d leaves before rank %d entered", r, i);
+  return NBC_OK;
+}
+
+/* One block: areas of all ranks, then the expected receive buffers. */
+static nbc_status nbc__sched_prove(nbc__sched_proof *p, nbc_error *err) {
+  uint64_t total_bytes = 1;
+  for (int r = 0; r < p->w.size; r++) {
+    const nbc_schedule *const s = p->w.schedules[r];
+    total_bytes += s->send_bytes + 2 * s->recv_bytes + s->scratch_bytes;
+  }
+  if (total_bytes > (uint64_t)1 << 28)
+    return nbc__status_fail(err, NBC_E_RANGE, 0,
+                            "verify: more than 2^28 bytes to follow: take smaller counts");
+  nbc__sched_byte *const memory = (nbc__sched_byte *)NBC_MALLOC(total_bytes * sizeof *memory),
+                         *next = memory, *want;
+  if (!memory) return nbc__status_fail(err, NBC_E_NOMEM, 0, "verify: out of memory");
+  for (int r = 0; r < p->w.size; r++) {
+    for (int area = 0; area < NBC_AREA_COUNT; area++) {
+      p->areas[r][area] = next;
+      next += nbc__sched_area_bytes(p->w.schedules[r], (nbc_area)area);
+    }
+    nbc__sched_prove_input(p, r);
+  }
+  want = next;
+  for (int r = 0; r < p->w.size; r++) {
+    memcpy(next, p->areas[r][NBC_AREA_RECV], p->w.schedules[r]->recv_bytes * sizeof *next);
+    nbc__sched_prove_expect(p, r, next);
+    next += p->w.schedules[r]->recv_bytes;
+  }
+  nbc_status status = nbc__sched_prove_run(p);
+  for (int r = 0; r < p->w.size && !status; r++) {
+    status = nbc__sched_prove_result(p, r, want);
+    want += p->w.schedules[r]->recv_bytes;
+  }
+  NBC_FREE(memory);
+  return status;
+}
+
+NBC_API nbc_status nbc_schedule_verify(const nbc_schedule *const *schedules,
+                                       const nbc_schedule_desc *descs, int size, nbc_error *err) {
+  if (size < 1 || size > 64)
+    return nbc__status_fail(err, NBC_E_RANGE, 0, "size: %d is not in 1..64", size);
+  nbc__sched_proof p;
+  nbc_schedule_desc normal[64];
+  memset(&p, 0, sizeof p);
+  p.err = err;
+  p.descs = normal;
+  nbc_status status = nbc__sched_world_open(&p.w, schedules, size, err);
+  for (int r = 0; r < size && !status; r++) {
+    normal[r] = descs[r];
+    nbc__sched_normalize(&normal[r]);
+    status = nbc__sched_prove_order(schedules[r], err);
+  }
+  if (!status) {
+    const size_t n = p.w.node_count;
+    p.heard = (uint64_t *)NBC_MALLOC(n * sizeof *p.heard);
+    p.ready = (size_t *)NBC_MALLOC(n * sizeof *p.ready);
+    p.posted = (bool *)NBC_MALLOC(n * sizeof *p.posted);
+    if (p.heard && p.ready && p.posted) {
+      memset(p.heard, 0, n * sizeof *p.heard);
+      memset(p.posted, 0, n * sizeof *p.posted);
+      status = nbc__sched_prove(&p, err);
+    } else {
+      status = nbc__status_fail(err, NBC_E_NOMEM, 0, "verify: out of memory");
+    }
+  }
+  NBC_FREE(p.heard);
+  NBC_FREE(p.ready);
+  NBC_FREE(p.posted);
+  nbc__sched_world_close(&p.w);
+  return status;
 }
 
 #ifdef __cplusplus

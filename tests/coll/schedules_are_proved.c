@@ -1,0 +1,247 @@
+/* Every algorithm's schedules, for every collective it serves, all P and roots: data complete,
+   operands in order, no race, no deadlock. And the verifier sees what is wrong with damaged ones.
+ */
+#define NBC_OVERLAP_IMPLEMENTATION
+#include "nbc_overlap.h"
+#include "tests/test.h"
+
+enum { MOST = 64 };
+typedef struct group {
+  nbc_schedule_desc descs[MOST];
+  nbc_schedule *schedules[MOST];
+  uint64_t counts[MOST][4 * MOST]; /* send counts, displacements, recv counts, displacements */
+  int size;
+} group;
+
+static group g;
+
+static void group_free(void) {
+  for (int r = 0; r < g.size; r++) nbc_schedule_free(g.schedules[r]);
+  g.size = 0;
+}
+
+static bool group_build(void) {
+  nbc_error err;
+  for (int r = 0; r < g.size; r++) {
+    const nbc_status status = nbc_schedule_build(&g.descs[r], &g.schedules[r], &err);
+    if (status) {
+      printf("  build %s %s rank %d of %d: %s\n", nbc_coll_name(g.descs[r].coll),
+             nbc_algo_name(g.descs[r].algo), r, g.size, err.text);
+      for (; r < g.size; r++) g.schedules[r] = NULL;
+      return false;
+    }
+  }
+  return true;
+}
+
+static nbc_status group_verify(nbc_error *err) {
+  return nbc_schedule_verify((const nbc_schedule *const *)g.schedules, g.descs, g.size, err);
+}
+
+/* Displacements with gaps and out of order: blocks lie in the order of `turn`. */
+static void displace(uint64_t *displs, const uint64_t *counts, int size, int turn) {
+  uint64_t at = test_below(3);
+  for (int k = 0; k < size; k++) {
+    const int i = (k + turn) % size;
+    displs[i] = at;
+    at += counts[i] + test_below(3);
+  }
+}
+
+/* A random call of one collective, the same on all ranks. */
+static void group_random(nbc_coll coll, nbc_algo algo, int size, bool not_commutative) {
+  const uint64_t most = size > 17 ? 5 : 40, common = test_below(most);
+  const bool in_place = test_below(2), displaced = test_below(2);
+  const int root = (int)test_below((uint64_t)size), turn = (int)test_below((uint64_t)size);
+  static const uint64_t segments[] = {0, 1, 8, 24, UINT64_MAX};
+  nbc_schedule_desc d = {0};
+  memset(&g, 0, sizeof g);
+  g.size = size;
+  d.coll = coll, d.algo = algo, d.size = size, d.root = root, d.not_commutative = not_commutative;
+  d.elem_bytes = 1 + test_below(3) * 3;
+  d.count = common;
+  d.segment_bytes = segments[test_below(5)];
+  d.radix = test_below(2) ? 0 : 2 + (int)test_below(6);
+  d.window_count = (int)test_below(5);
+  for (int r = 0; r < size; r++) { /* what r sends to i is what i gets from r */
+    uint64_t *const c = g.counts[r];
+    for (int i = 0; i < size; i++) {
+      const uint64_t pair = (uint64_t)r * 131 + (uint64_t)i * 17 + common;
+      const uint64_t back = (uint64_t)i * 131 + (uint64_t)r * 17 + common,
+                     both = (uint64_t)(r + i) * 7 + (uint64_t)(r * i) + common;
+      const bool alltoall = coll == NBC_COLL_ALLTOALLV;
+      c[i] = alltoall ? (in_place ? both : pair) % most : ((uint64_t)i * 5 + common) % most;
+      c[2 * MOST + i] =
+          alltoall ? (in_place ? both : back) % most : ((uint64_t)i * 5 + common) % most;
+    }
+    g.descs[r] = d;
+    g.descs[r].rank = r;
+    g.descs[r].in_place = in_place;
+    if (coll == NBC_COLL_GATHERV || coll == NBC_COLL_SCATTERV || coll == NBC_COLL_ALLGATHERV)
+      g.descs[r].count = c[r];
+    g.descs[r].send_counts = c, g.descs[r].recv_counts = c + 2 * MOST;
+    if (!displaced) continue;
+    displace(c + MOST, c, size, turn);
+    displace(c + 3 * MOST, c + 2 * MOST, size, turn);
+    g.descs[r].send_displs = c + MOST, g.descs[r].recv_displs = c + 3 * MOST;
+  }
+}
+
+static int check_one(nbc_coll coll, nbc_algo algo, int size, bool not_commutative) {
+  nbc_error err = {0};
+  group_random(coll, algo, size, not_commutative);
+  const bool good = group_build() && group_verify(&err) == NBC_OK;
+  if (!good) {
+    const nbc_schedule_desc *const d = &g.descs[0];
+    printf("  %s %s P=%d root=%d count=%llu elem=%llu in_place=%d segment=%llu radix=%d window=%d "
+           "displs=%d ordered=%d: %s\n",
+           nbc_coll_name(coll), nbc_algo_name(algo), size, d->root, (unsigned long long)d->count,
+           (unsigned long long)d->elem_bytes, d->in_place, (unsigned long long)d->segment_bytes,
+           d->radix, d->window_count, d->recv_displs != NULL, not_commutative, err.text);
+  }
+  CHECK(good);
+  group_free();
+  return 1;
+}
+
+static void all_algorithms_up_to(int from, int to, int rounds) {
+  int count = 0;
+  for (int coll = 0; coll < NBC_COLL_COUNT; coll++)
+    for (int algo = 0; algo < NBC_ALGO_COUNT; algo++)
+      for (int size = from; size <= to; size++)
+        for (int ordered = 0; ordered < 2; ordered++)
+          for (int k = 0; k < rounds; k++)
+            if (!algo || nbc_schedule_supports((nbc_coll)coll, (nbc_algo)algo, size, ordered))
+              count += check_one((nbc_coll)coll, (nbc_algo)algo, size, ordered);
+  printf("  %d calls proved\n", count);
+}
+
+static void all_algorithms_for_up_to_17_ranks(void) { all_algorithms_up_to(1, 17, 3); }
+
+static void all_algorithms_for_more_ranks(void) {
+  static const int sizes[] = {18, 23, 31, 32, 33, 48, 63, 64};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    all_algorithms_up_to(sizes[i], sizes[i], 1);
+}
+
+/* Any message that is lost, any dependency that is dropped, any byte that goes elsewhere is seen.
+ */
+static void damage_is_seen(void) {
+  int seen = 0, damages = 0, edges = 0, edges_seen = 0;
+  for (int k = 0; k < 3000; k++) {
+    const nbc_coll coll = (nbc_coll)test_below(NBC_COLL_COUNT);
+    const nbc_algo algo = (nbc_algo)test_below(NBC_ALGO_COUNT);
+    const int size = 2 + (int)test_below(8);
+    nbc_error err;
+    if (!nbc_schedule_supports(coll, algo, size, false)) continue;
+    group_random(coll, algo, size, false);
+    if (!group_build() || g.descs[0].count == 0) {
+      group_free();
+      continue;
+    }
+    nbc_schedule *const s = g.schedules[test_below((uint64_t)size)];
+    nbc_node *const node = &s->nodes[test_below(s->node_count)];
+    const bool message = node->type == NBC_NODE_SEND || node->type == NBC_NODE_RECV;
+    if (message && test_below(2)) {
+      node->u.msg.tag += 1000, damages++;
+      const nbc_status status = group_verify(&err);
+      CHECK(status == NBC_E_STATE);
+      seen += status == NBC_E_STATE;
+    } else if (message && node->size_bytes) {
+      node->u.msg.buffer.offset_bytes += g.descs[0].elem_bytes, damages++;
+      const nbc_status status = group_verify(&err);
+      CHECK(status == NBC_E_STATE);
+      seen += status == NBC_E_STATE;
+    } else if (node->type != NBC_NODE_NOP &&
+               node[1].first_after > node->first_after) { /* drop an edge */
+      const uint32_t at = node->first_after, to = s->after[at];
+      s->nodes[to].before_count--;
+      memmove(&s->after[at], &s->after[at + 1], (s->after_count - at - 1) * sizeof *s->after);
+      s->after_count--;
+      for (uint32_t i = (uint32_t)(node - s->nodes) + 1; i <= s->node_count; i++)
+        s->nodes[i].first_after--;
+      edges++, edges_seen += group_verify(&err) == NBC_E_STATE;
+    }
+    group_free();
+  }
+  printf("  %d of %d damages seen; %d of %d dropped dependencies were needed\n", seen, damages,
+         edges_seen, edges);
+  CHECK(damages > 100 && edges > 20);
+  CHECK(edges_seen * 2 > edges); /* an edge may be implied by a longer path */
+}
+
+static void deadlock_is_named(void) {
+  nbc_error err;
+  memset(&g, 0, sizeof g);
+  g.size = 2;
+  for (int r = 0; r < 2; r++) {
+    g.descs[r].coll = NBC_COLL_ALLGATHER, g.descs[r].algo = NBC_ALGO_LINEAR;
+    g.descs[r].rank = r, g.descs[r].size = 2, g.descs[r].count = 1;
+  }
+  CHECK(group_build());
+  CHECK(group_verify(&err) == NBC_OK);
+  for (int r = 0; r < 2; r++) { /* receive only after the own send has finished: both wait */
+    nbc_schedule *const s = g.schedules[r];
+    CHECK(s->nodes[0].type == NBC_NODE_RECV && s->nodes[1].type == NBC_NODE_SEND &&
+          s->after_count == 0);
+    const nbc_node swap = s->nodes[0];
+    s->nodes[0] = s->nodes[1], s->nodes[1] = swap;
+    s->after[0] = 1, s->after_count = 1;
+    s->nodes[1].before_count = 1;
+    for (uint32_t i = 1; i <= s->node_count; i++) s->nodes[i].first_after = 1;
+  }
+  CHECK(group_verify(&err) == NBC_E_STATE);
+  CHECK(strstr(err.text, "deadlock: rank 0, node 0 (send to 1") != NULL);
+  double end_ns;
+  const nbc_loggp model = {1, 1, 1, 1, 1, 1};
+  CHECK(nbc_schedule_price((const nbc_schedule *const *)g.schedules, 2, &model, NULL, &end_ns,
+                           &err) == NBC_OK); /* eager */
+  group_free();
+}
+
+static nbc_status build_with(void (*change)(nbc_schedule_desc *), nbc_error *err) {
+  nbc_schedule_desc d = {0};
+  nbc_schedule *s = NULL;
+  d.coll = NBC_COLL_BCAST, d.size = 4, d.count = 10, d.elem_bytes = 4;
+  change(&d);
+  const nbc_status status = nbc_schedule_build(&d, &s, err);
+  CHECK((status == NBC_OK) == (s != NULL));
+  nbc_schedule_free(s);
+  return status;
+}
+static void bad_size(nbc_schedule_desc *d) { d->size = 0; }
+static void bad_rank(nbc_schedule_desc *d) { d->rank = 4; }
+static void bad_root(nbc_schedule_desc *d) { d->root = -1; }
+static void bad_coll(nbc_schedule_desc *d) { d->coll = (nbc_coll)99; }
+static void bad_algo(nbc_schedule_desc *d) { d->algo = NBC_ALGO_RING; }
+static void bad_radix(nbc_schedule_desc *d) { d->radix = 1; }
+static void bad_count(nbc_schedule_desc *d) { d->count = UINT64_MAX / 2; }
+static void bad_counts(nbc_schedule_desc *d) { d->coll = NBC_COLL_ALLGATHERV; }
+static void bad_order(nbc_schedule_desc *d) {
+  d->coll = NBC_COLL_ALLREDUCE, d->algo = NBC_ALGO_RING, d->not_commutative = true;
+}
+static void fine(nbc_schedule_desc *d) { (void)d; }
+
+static void bad_calls_are_named(void) {
+  nbc_error err;
+  CHECK(build_with(fine, &err) == NBC_OK);
+  CHECK(build_with(bad_size, &err) == NBC_E_INVAL && strstr(err.text, "size"));
+  CHECK(build_with(bad_rank, &err) == NBC_E_RANGE && strstr(err.text, "rank: 4 is not in 0..3"));
+  CHECK(build_with(bad_root, &err) == NBC_E_RANGE && strstr(err.text, "root: -1"));
+  CHECK(build_with(bad_coll, &err) == NBC_E_INVAL && strstr(err.text, "99"));
+  CHECK(build_with(bad_algo, &err) == NBC_E_INVAL && strstr(err.text, "ring does not serve"));
+  CHECK(build_with(bad_radix, &err) == NBC_E_RANGE && strstr(err.text, "radix"));
+  CHECK(build_with(bad_count, &err) == NBC_E_RANGE && strstr(err.text, "2^62"));
+  CHECK(build_with(bad_counts, &err) == NBC_E_INVAL && strstr(err.text, "recv_counts"));
+  CHECK(build_with(bad_order, &err) == NBC_E_INVAL && strstr(err.text, "commute"));
+}
+
+int main(int argc, char **argv) {
+  TEST_INIT(argc, argv);
+  RUN(all_algorithms_for_up_to_17_ranks);
+  RUN(all_algorithms_for_more_ranks);
+  RUN(damage_is_seen);
+  RUN(deadlock_is_named);
+  RUN(bad_calls_are_named);
+  return TEST_END();
+}

@@ -1,0 +1,222 @@
+/* What a schedule looks like (golden text), what it costs on a LogGP machine (closed formulas), and
+   which algorithm the choice table takes. */
+#define NBC_OVERLAP_IMPLEMENTATION
+#include "nbc_overlap.h"
+#include "tests/test.h"
+
+static nbc_schedule *schedules[64];
+
+static void build(nbc_coll coll, nbc_algo algo, int size, uint64_t count, uint64_t segment_bytes) {
+  for (int r = 0; r < size; r++) {
+    nbc_schedule_desc d = {0};
+    nbc_error err;
+    d.coll = coll, d.algo = algo, d.size = size, d.rank = r, d.count = count,
+    d.segment_bytes = segment_bytes;
+    CHECK(nbc_schedule_build(&d, &schedules[r], &err) == NBC_OK);
+  }
+}
+
+static void drop(int size) {
+  for (int r = 0; r < size; r++) nbc_schedule_free(schedules[r]), schedules[r] = NULL;
+}
+
+static char *printed(int rank, int dot_size) {
+  char *text = NULL;
+  size_t bytes = 0;
+  FILE *out = open_memstream(&text, &bytes);
+  if (dot_size)
+    CHECK(nbc_schedule_print_dot((const nbc_schedule *const *)schedules, dot_size, out) == NBC_OK);
+  else
+    CHECK(nbc_schedule_print(schedules[rank], out) == NBC_OK);
+  fclose(out);
+  return text;
+}
+
+static void check_printed(int rank, const char *expected) {
+  char *text = printed(rank, 0);
+  CHECK_STR(text, expected);
+  free(text);
+}
+
+static void schedules_print_as_text(void) {
+  build(NBC_COLL_BCAST, NBC_ALGO_BINOMIAL, 5, 16, 0);
+  check_printed(0, "bcast binomial: rank 0 of 5, 3 nodes, scratch 0 bytes\n"
+                   "  0: send to 4 #0 recv[0,16)\n"
+                   "  1: send to 2 #0 recv[0,16)\n"
+                   "  2: send to 1 #0 recv[0,16)\n");
+  check_printed(2, "bcast binomial: rank 2 of 5, 2 nodes, scratch 0 bytes\n"
+                   "  0: recv from 0 #0 recv[0,16) -> 1\n"
+                   "  1: send to 3 #0 recv[0,16)\n");
+  drop(5);
+  build(NBC_COLL_ALLREDUCE, NBC_ALGO_RECURSIVE_DOUBLING, 3, 8, 0);
+  check_printed(0, "allreduce recursive_doubling: rank 0 of 3, 2 nodes, scratch 0 bytes\n"
+                   "  0: send to 1 #0 send[0,8)\n"
+                   "  1: recv from 1 #0 recv[0,8)\n");
+  check_printed(1, "allreduce recursive_doubling: rank 1 of 3, 6 nodes, scratch 128 bytes\n"
+                   "  0: recv from 0 #0 scratch[0,8) -> 1\n"
+                   "  1: recv[0,8) = scratch[0,8) op send[0,8) -> 2 4\n"
+                   "  2: send to 2 #0 recv[0,8) -> 4\n"
+                   "  3: recv from 2 #0 scratch[64,72) -> 4\n"
+                   "  4: recv[0,8) = recv[0,8) op scratch[64,72) -> 5\n"
+                   "  5: send to 0 #0 recv[0,8)\n");
+  drop(3);
+  build(NBC_COLL_BARRIER, NBC_ALGO_DISSEMINATION, 1, 0, 0);
+  check_printed(0, "barrier dissemination: rank 0 of 1, 1 nodes, scratch 0 bytes\n  0: nop\n");
+  drop(1);
+}
+
+static void schedules_print_as_dot(void) {
+  build(NBC_COLL_BCAST, NBC_ALGO_CHAIN, 3, 10, 5);
+  char *text = printed(0, 3);
+  int solid = 0, dashed = 0;
+  for (const char *at = text; (at = strstr(at, " -> ")) != NULL; at++) solid++;
+  for (const char *at = text; (at = strstr(at, "style=dashed")) != NULL; at++) dashed++;
+  CHECK(strncmp(text, "digraph \"bcast chain\" {", 23) == 0);
+  CHECK(dashed == 4 &&
+        solid == 4 + 2); /* 2 segments over 2 hops; rank 1 forwards each when it is there */
+  CHECK(strstr(text, "r1_0 [label=\"recv from 0 #0 recv[0,5)\"]") != NULL);
+  free(text);
+  drop(3);
+}
+
+static double price(int size, const nbc_loggp *model) {
+  double end_ns = -1;
+  nbc_error err = {0};
+  CHECK(nbc_schedule_price((const nbc_schedule *const *)schedules, size, model, NULL, &end_ns,
+                           &err) == NBC_OK);
+  return end_ns;
+}
+
+/* Dissemination: ceil(log2 P) steps of L + 2 o, when gaps are short. */
+static void barrier_costs_what_the_formula_says(void) {
+  for (int size = 1; size <= 64; size++) {
+    nbc_loggp m = {0};
+    int steps = 0;
+    while (1 << steps < size) steps++;
+    m.latency_ns = 500 + (double)test_below(1000), m.overhead_ns = (double)test_below(100),
+    m.gap_ns = m.overhead_ns;
+    build(NBC_COLL_BARRIER, NBC_ALGO_DISSEMINATION, size, 0, 0);
+    CHECK_NEAR(price(size, &m), steps * (m.latency_ns + 2 * m.overhead_ns), 1e-6);
+    drop(size);
+  }
+}
+
+/* A pipelined chain: the first segment passes P - 1 hops, the others follow one gap behind. */
+static void chain_costs_what_the_formula_says(void) {
+  const nbc_loggp m = {1000, 10, 5, 0.1, 0, 0};
+  for (int size = 2; size <= 20; size++)
+    for (uint64_t segments = 1; segments <= 16; segments *= 2) {
+      const double wire_ns = 0.1 * 64000;
+      build(NBC_COLL_BCAST, NBC_ALGO_CHAIN, size, 64000 * segments, 64000);
+      CHECK_NEAR(price(size, &m),
+                 (size - 1) * (1000 + 20 + wire_ns) + (double)(segments - 1) * wire_ns, 1e-3);
+      drop(size);
+    }
+}
+
+/* Ring allreduce moves 2 (P-1)/P n bytes per rank: bandwidth-optimal; doubling moves log2(P) n. */
+static void large_allreduce_prefers_the_ring(void) {
+  const nbc_loggp m = {1000, 100, 100, 0.1, 0.05, 0.02};
+  const uint64_t large = 1 << 20, small = 64;
+  double ring_ns, doubling_ns;
+  build(NBC_COLL_ALLREDUCE, NBC_ALGO_RING, 16, large, 0), ring_ns = price(16, &m), drop(16);
+  build(NBC_COLL_ALLREDUCE, NBC_ALGO_RECURSIVE_DOUBLING, 16, large, 0), doubling_ns = price(16, &m),
+                                                                        drop(16);
+  CHECK(ring_ns < doubling_ns / 2);
+  build(NBC_COLL_ALLREDUCE, NBC_ALGO_RING, 16, small, 0), ring_ns = price(16, &m), drop(16);
+  build(NBC_COLL_ALLREDUCE, NBC_ALGO_RECURSIVE_DOUBLING, 16, small, 0), doubling_ns = price(16, &m),
+                                                                        drop(16);
+  CHECK(doubling_ns < ring_ns / 2);
+}
+
+static nbc_algo chosen(const nbc_choice *table, nbc_coll coll, int size, uint64_t count,
+                       bool not_commutative) {
+  nbc_schedule_desc d = {0};
+  d.coll = coll, d.size = size, d.count = count, d.elem_bytes = 8,
+  d.not_commutative = not_commutative;
+  nbc_choose(table, &d);
+  return d.algo;
+}
+
+static void choice_is_read_and_followed(void) {
+  static nbc_choice table, again;
+  nbc_error err;
+  const char text[] = "# mine\n\nallreduce 4 0 ring 0 0\n allreduce 0 800 binomial 0 0 # "
+                      "small\r\nbcast 0 0 knomial 4096 7";
+  CHECK(nbc_choice_parse(text, sizeof text - 1, "x", &table, &err) == NBC_OK &&
+        table.rule_count == 3);
+  CHECK(chosen(&table, NBC_COLL_ALLREDUCE, 4, 1, false) == NBC_ALGO_RING);
+  CHECK(chosen(&table, NBC_COLL_ALLREDUCE, 4, 1, true) ==
+        NBC_ALGO_BINOMIAL); /* a ring changes the order */
+  CHECK(chosen(&table, NBC_COLL_ALLREDUCE, 5, 100, false) == NBC_ALGO_BINOMIAL);
+  CHECK(chosen(&table, NBC_COLL_ALLREDUCE, 5, 101, false) == NBC_ALGO_LINEAR); /* no rule left */
+  CHECK(chosen(NULL, NBC_COLL_ALLREDUCE, 5, 1, false) == NBC_ALGO_RECURSIVE_DOUBLING);
+  CHECK(chosen(NULL, NBC_COLL_ALLREDUCE, 5, 1 << 20, false) == NBC_ALGO_RING);
+  CHECK(chosen(NULL, NBC_COLL_ALLREDUCE, 5, 1 << 20, true) == NBC_ALGO_RABENSEIFNER);
+  nbc_schedule_desc d = {0};
+  d.coll = NBC_COLL_BCAST, d.size = 9;
+  nbc_choose(&table, &d);
+  CHECK(d.algo == NBC_ALGO_KNOMIAL && d.segment_bytes == 4096 && d.radix == 7);
+  nbc_choice_default(&table);
+  char *written = NULL;
+  size_t bytes = 0;
+  FILE *out = open_memstream(&written, &bytes);
+  CHECK(nbc_choice_write(&table, out) == NBC_OK);
+  fclose(out);
+  CHECK(nbc_choice_parse(written, bytes, "default", &again, &err) == NBC_OK);
+  CHECK(again.rule_count == table.rule_count && again.rule_count > 20);
+  for (size_t i = 0; i < table.rule_count; i++)
+    CHECK(table.rules[i].coll == again.rules[i].coll &&
+          table.rules[i].max_bytes == again.rules[i].max_bytes &&
+          table.rules[i].algo == again.rules[i].algo &&
+          table.rules[i].segment_bytes == again.rules[i].segment_bytes);
+  free(written);
+}
+
+static void bad_choices_are_named(void) {
+  static const struct {
+    const char *text, *says;
+    int line;
+  } cases[] = {{"broadcast 0 0 ring 0 0", "no such collective", 1},
+               {"\nbcast 0 0 ring 0 0", "does not serve", 2},
+               {"bcast 0 0 fast 0 0", "no such algorithm", 1},
+               {"bcast 0 0 auto 0 0", "no such algorithm", 1},
+               {"bcast 0 -5 chain 0 0", "MAX_BYTES", 1},
+               {"bcast x 0 chain 0 0", "MAX_RANKS", 1},
+               {"bcast 0 0 chain", "SEGMENT_BYTES", 1},
+               {"bcast 0 0 knomial 0 1", "RADIX", 1},
+               {"bcast 0 0 chain 0 0 0", "more than six", 1},
+               {"bcast 0 99999999999999999999999 chain 0 0", "MAX_BYTES", 1},
+               {"bcast 99999999999 0 chain 0 0", "MAX_RANKS", 1}};
+  static nbc_choice table;
+  nbc_error err;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    CHECK(nbc_choice_parse(cases[i].text, strlen(cases[i].text), "f", &table, &err) == NBC_E_PARSE);
+    CHECK(strstr(err.text, cases[i].says) != NULL && err.line == cases[i].line);
+  }
+  static char many[300 * 24 + 1];
+  for (int i = 0; i < 300; i++) memcpy(many + i * 24, "bcast 0 00000 chain 0 0\n", 24);
+  CHECK(nbc_choice_parse(many, 300 * 24, "f", &table, &err) == NBC_E_FULL &&
+        err.line == NBC_CHOICE_MAX_RULES + 1);
+  for (int k = 0; k < 20000; k++) { /* noise never crashes */
+    char noise[80];
+    static const char letters[] = "bcast 0ring#\n\t9-\0x";
+    const size_t n = test_below(80);
+    for (size_t i = 0; i < n; i++) noise[i] = letters[test_below(sizeof letters)];
+    (void)nbc_choice_parse(noise, n, "noise", &table, &err);
+  }
+  CHECK(nbc_choice_read("/nonexistent/choice", &table, &err) == NBC_E_IO &&
+        strstr(err.text, "/nonexistent/choice"));
+}
+
+int main(int argc, char **argv) {
+  TEST_INIT(argc, argv);
+  RUN(schedules_print_as_text);
+  RUN(schedules_print_as_dot);
+  RUN(barrier_costs_what_the_formula_says);
+  RUN(chain_costs_what_the_formula_says);
+  RUN(large_allreduce_prefers_the_ring);
+  RUN(choice_is_read_and_followed);
+  RUN(bad_choices_are_named);
+  return TEST_END();
+}
