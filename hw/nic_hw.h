@@ -31,6 +31,7 @@
      [STATUS]     2. Status codes, errors with text
      [FIND]       3. Finding NICs: what each offers, what is missing and how to get it
      [COUNTERS]   4. Counters: bytes, packets, retransmissions; differences and rates
+     [REGISTERS]  5. Registers: clock and counters from the device itself, by white lists
 
    CONVENTIONS
      Host time is int64_t nanoseconds of CLOCK_MONOTONIC_RAW (or of your own clock, see nic_host).
@@ -93,7 +94,7 @@ extern "C" {
   X(NIC_E_REFUSED, -404, "refused, because reading would change the device")                       \
   X(NIC_E_STOPPED, -405, "the device's clock stands still")                                        \
   X(NIC_E_RATE, -406, "the device's clock runs at an impossible rate")                             \
-  X(NIC_E_BROKEN, -407, "no straight line fits the clock readings: a clock was set or steered")
+  X(NIC_E_BROKEN, -407, "clock readings contradict each other: a clock was set or steered")
 
 typedef enum nic_status {
 #define NIC__X(name, value, text) name = value,
@@ -121,6 +122,13 @@ typedef struct nic_host {
   void *user;
 } nic_host;
 NIC_API int64_t nic_host_now_ns(const nic_host *host);
+
+/* One bracketed reading of a NIC's clock: it showed `ticks` at some host time in [before, after].
+ */
+typedef struct nic_reading {
+  int64_t t_before_ns, t_after_ns;
+  uint64_t ticks;
+} nic_reading;
 
 /* ============================================================================================== */
 /* [FIND] 3. Finding NICs: what each offers, what is missing and how to get it                    */
@@ -272,6 +280,90 @@ NIC_API const char *nic_unit_name(nic_unit unit); /* "events", "bytes", "packets
 NIC_API const char *nic_change_name(
     nic_change change); /* "none", "exact", "wrapped", "reset", "stuck" */
 
+/* ============================================================================================== */
+/* [REGISTERS] 5. Registers: clock and counters from the device itself, by white lists            */
+/* ============================================================================================== */
+/* A read can change a device: it clears a counter, frees a latch, takes a semaphore. So only
+   offsets of a white list are ever read, and those that clear only when asked and no driver owns
+   the NIC. The lists hold what the open drivers and data sheets say; of these devices only emulated
+   and simulated ones were tried. */
+
+/* How the words of a clock are read so that they belong together. */
+typedef enum nic_clock_rule {
+  NIC_CLOCK_NONE = 0,
+  NIC_CLOCK_LOW_LATCHES, /* reading the low word freezes the high one (82576, igc, our own RTL NIC)
+                          */
+  NIC_CLOCK_LOW_RECHECKED, /* low, high, low: fell, so again (82574: its latch does not hold) */
+  NIC_CLOCK_REST_LATCHES,  /* a third word, read first, freezes both (82580, i350, i210, X550) */
+  NIC_CLOCK_HIGH_AROUND    /* high, low, high: changed, so again (mlx5) */
+} nic_clock_rule;
+
+typedef struct nic_register {
+  const char *name;
+  uint32_t offset, high_offset; /* of the upper word, read after the lower one; 0 = 32 bits only */
+  nic_unit unit;
+  bool clears; /* reading sets it to 0 */
+} nic_register;
+
+typedef struct nic_map {
+  const char *name;        /* "82576" */
+  const uint32_t *pci_ids; /* vendor << 16 | device, ends with 0 */
+  int bar_index;
+  uint32_t bar_bytes;    /* at least */
+  uint32_t alive_offset; /* a word that never reads all ones: tells a device that is gone */
+  bool is_big_endian;
+  nic_clock_rule clock_rule;
+  uint32_t clock_low_offset, clock_high_offset, clock_rest_offset;
+  int clock_width_bits;
+  bool clock_has_seconds; /* high word counts seconds, low word nanoseconds; read as nanoseconds */
+  double ticks_per_ns[3]; /* possible rates (they depend on crystal or link speed); 0 = not known */
+  const nic_register *registers;
+  size_t register_count;
+} nic_map;
+
+/* The list of a device; NULL when there is none. */
+NIC_API const nic_map *nic_map_for(uint16_t vendor_id, uint16_t device_id);
+/* All lists, NULL past the end. */
+NIC_API const nic_map *nic_map_at(size_t index);
+
+/* The one hook through which every register is read: a mapped BAR, a simulated device, a recording.
+ */
+typedef struct nic_bus {
+  nic_status (*read32)(void *user, uint32_t offset,
+                       uint32_t *value); /* value as a host of the bus sees it */
+  void (*close)(void *user);             /* may be NULL */
+  void *user;
+} nic_bus;
+
+typedef struct nic_registers nic_registers;
+typedef struct nic_registers_desc {
+  const nic_map *map; /* NULL = the device's own */
+  const nic_bus *bus; /* copied, closed by nic_registers_close; NULL = the BAR's file in sysfs */
+  bool
+      allow_clearing; /* read counters that reading clears; never done when a driver owns the NIC */
+} nic_registers_desc;
+
+/* Opens the registers of a NIC; machine may be NULL when desc names map and bus. desc, host may be
+   NULL. ret NIC_OK | NIC_E_UNSUPPORTED (no list) | NIC_E_RIGHTS (root, or a driver owns the BAR) |
+       NIC_E_NOT_FOUND (no BAR file) | NIC_E_RANGE (BAR too small) | NIC_E_GONE (reads all ones)
+   A device that is pulled out takes its mapping along: the next read may then raise SIGBUS. */
+NIC_API nic_status nic_registers_open(const nic_machine *machine, const nic_info *nic,
+                                      const nic_registers_desc *desc, const nic_host *host,
+                                      nic_registers **registers, nic_error *err);
+NIC_API void nic_registers_close(nic_registers *registers); /* NULL allowed */
+NIC_API const nic_map *nic_registers_map(const nic_registers *registers);
+NIC_API size_t nic_registers_count(const nic_registers *registers);
+/* As a counter, for nic_counter_delta; NULL past the end. */
+NIC_API const nic_counter *nic_registers_at(const nic_registers *registers, size_t index);
+/* Reads all counters; room for nic_registers_count. A refused one is not valid; one that reading
+   clears is summed up here, so it never goes back. ret NIC_OK | NIC_E_REFUSED (all of them) |
+   NIC_E_GONE */
+NIC_API nic_status nic_registers_read(nic_registers *registers, nic_value *values, nic_error *err);
+/* Reads the clock once; the bracket encloses only the word that freezes the others.
+   ret NIC_OK | NIC_E_UNSUPPORTED | NIC_E_GONE | NIC_E_BROKEN (words that never fit together) */
+NIC_API nic_status nic_registers_read_clock(nic_registers *registers, nic_reading *reading,
+                                            nic_error *err);
+
 /* @API-END@ */
 #ifdef __cplusplus
 }
@@ -295,6 +387,7 @@ NIC_API const char *nic_change_name(
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -421,7 +514,8 @@ typedef struct nic__pci {
 
 struct nic_machine {
   char sysfs_root[256], dev_root[256];
-  bool is_live; /* this machine: the kernel may be asked, not only files read */
+  bool is_live;     /* this machine: the kernel may be asked, not only files read */
+  bool is_recorded; /* from a dump: no files either */
   nic_info *nics;
   size_t nic_count, nic_capacity;
   nic__pci *pci;
@@ -497,6 +591,15 @@ static void nic__names_free(nic__names *names) {
   NIC_FREE(names->name);
   memset(names, 0, sizeof *names);
 }
+
+/* [REGISTERS] maps BARs; [FIND] only tries whether that works. */
+typedef struct nic__bar {
+  const volatile uint32_t *words;
+  size_t size_bytes;
+} nic__bar;
+static nic_status nic__bar_map(const nic_machine *m, const nic_info *n, const nic_map *map,
+                               nic__bar *bar, nic_error *err);
+static void nic__bar_close(void *user);
 
 static nic__pci *nic__pci_add(nic_machine *m, const char *address) {
   void *grown = nic__grow(m->pci, m->pci_count, &m->pci_capacity, sizeof *m->pci);
@@ -878,10 +981,24 @@ static void nic__offer_counters(const nic_machine *m, nic_info *n) {
     nic__offer(n, NIC_OFFER_COUNTERS, NIC_NO, "%.110s is missing or empty", path);
 }
 
+/* Only a try tells whether the kernel lets a BAR be mapped; mapping alone reads nothing. */
 static void nic__offer_registers(const nic_machine *m, nic_info *n) {
-  (void)m;
-  nic__offer(n, NIC_OFFER_REGISTERS, NIC_NO, "no register list for %04x:%04x", n->vendor_id,
-             n->device_id);
+  const nic_map *map = nic_map_for(n->vendor_id, n->device_id);
+  nic__bar bar;
+  nic_error why;
+  if (!map)
+    nic__offer(n, NIC_OFFER_REGISTERS, NIC_NO,
+               n->vendor_id ? "no register list for %04x:%04x" : "not a PCI device", n->vendor_id,
+               n->device_id);
+  else if (m->is_recorded)
+    nic__offer(n, NIC_OFFER_REGISTERS, NIC_UNKNOWN, "has list %s; nothing was recorded", map->name);
+  else if (nic__bar_map(m, n, map, &bar, &why) != NIC_OK)
+    nic__offer(n, NIC_OFFER_REGISTERS, NIC_BLOCKED, "%.150s", why.text);
+  else {
+    nic__bar_close(&bar);
+    nic__offer(n, NIC_OFFER_REGISTERS, NIC_YES, "list %s, BAR%d%s", map->name, map->bar_index,
+               n->driver[0] ? ", without what reading would clear" : "");
+  }
 }
 
 static nic_status nic__find_class(nic_machine *m, nic_kind kind) {
@@ -948,6 +1065,7 @@ NIC_API nic_status nic_find(const nic_find_desc *desc_in, nic_machine **machine,
   else {
     strcpy(m->sysfs_root, sysfs);
     strcpy(m->dev_root, dev);
+    m->is_recorded = desc.dump_path != NULL;
     m->is_live = !desc.dump_path && strcmp(sysfs, "/sys") == 0;
     if (!desc.dump_path && access(sysfs, R_OK | X_OK) != 0)
       status =
@@ -1359,6 +1477,449 @@ NIC_API const char *nic_unit_name(nic_unit unit) {
 NIC_API const char *nic_change_name(nic_change change) {
   static const char *const names[] = {"none", "exact", "wrapped", "reset", "stuck"};
   return (unsigned)change <= NIC_CHANGE_STUCK ? names[change] : "?";
+}
+
+/* ============================================================================================== */
+/* [REGISTERS] 5. Registers                                                                       */
+/* ============================================================================================== */
+#define NIC__INTEL(device) 0x80860000u | 0x##device
+#define NIC__MLX(device)   0x15b30000u | 0x##device
+static const uint32_t nic__ids_e1000e[] = {
+    NIC__INTEL(10d3), NIC__INTEL(10f6), NIC__INTEL(150c), NIC__INTEL(153a), NIC__INTEL(153b),
+    NIC__INTEL(1559), NIC__INTEL(155a), NIC__INTEL(15a0), NIC__INTEL(15a1), NIC__INTEL(15a2),
+    NIC__INTEL(15a3), NIC__INTEL(156f), NIC__INTEL(1570), NIC__INTEL(15b7), NIC__INTEL(15b8),
+    NIC__INTEL(15b9), NIC__INTEL(15bb), NIC__INTEL(15bc), NIC__INTEL(15bd), NIC__INTEL(15be),
+    NIC__INTEL(15d6), NIC__INTEL(15d7), NIC__INTEL(15d8), NIC__INTEL(15e3), 0};
+static const uint32_t nic__ids_82576[] = {NIC__INTEL(10c9), NIC__INTEL(10e6), NIC__INTEL(10e7),
+                                          NIC__INTEL(10e8), NIC__INTEL(1526), NIC__INTEL(150a),
+                                          NIC__INTEL(150d), NIC__INTEL(1518), 0};
+static const uint32_t nic__ids_82580[] = {NIC__INTEL(150e), NIC__INTEL(150f),
+                                          NIC__INTEL(1510), NIC__INTEL(1511),
+                                          NIC__INTEL(1516), NIC__INTEL(1527),
+                                          NIC__INTEL(1521), NIC__INTEL(1522),
+                                          NIC__INTEL(1523), NIC__INTEL(1524),
+                                          NIC__INTEL(1f40), NIC__INTEL(1f41),
+                                          NIC__INTEL(1f45), 0};
+static const uint32_t nic__ids_i210[] = {
+    NIC__INTEL(1533), NIC__INTEL(1536), NIC__INTEL(1537), NIC__INTEL(1538),
+    NIC__INTEL(1539), NIC__INTEL(157b), NIC__INTEL(157c), 0};
+static const uint32_t nic__ids_igc[] = {NIC__INTEL(15f2),
+                                        NIC__INTEL(15f3),
+                                        NIC__INTEL(0d9f),
+                                        NIC__INTEL(5502),
+                                        NIC__INTEL(125b),
+                                        NIC__INTEL(125c),
+                                        0};
+static const uint32_t nic__ids_82599[] = {
+    NIC__INTEL(10f7), NIC__INTEL(10f8), NIC__INTEL(10f9), NIC__INTEL(10fb), NIC__INTEL(10fc),
+    NIC__INTEL(1507), NIC__INTEL(1517), NIC__INTEL(151c), NIC__INTEL(1529), NIC__INTEL(152a),
+    NIC__INTEL(154a), NIC__INTEL(154d), NIC__INTEL(1557), NIC__INTEL(1558), 0};
+static const uint32_t nic__ids_x540[] = {NIC__INTEL(1528), NIC__INTEL(1560), 0};
+static const uint32_t nic__ids_x550[] = {NIC__INTEL(1563), NIC__INTEL(15d1), 0};
+static const uint32_t nic__ids_mlx5[] = {NIC__MLX(1011),
+                                         NIC__MLX(1013),
+                                         NIC__MLX(1015),
+                                         NIC__MLX(1017),
+                                         NIC__MLX(1019),
+                                         NIC__MLX(101b),
+                                         NIC__MLX(101d),
+                                         NIC__MLX(101f),
+                                         NIC__MLX(1021),
+                                         NIC__MLX(a2d2),
+                                         NIC__MLX(a2d6),
+                                         NIC__MLX(a2dc),
+                                         0};
+
+/* Statistics of the Intel 1G family; all clear on read, the high word of an octet counter clears
+ * both. */
+static const nic_register nic__regs_1g[] = {
+    {"rx_missed", 0x4010, 0, NIC_UNIT_PACKETS, true},
+    {"rx_xon", 0x4048, 0, NIC_UNIT_EVENTS, true},
+    {"tx_xon", 0x404c, 0, NIC_UNIT_EVENTS, true},
+    {"rx_xoff", 0x4050, 0, NIC_UNIT_EVENTS, true},
+    {"tx_xoff", 0x4054, 0, NIC_UNIT_EVENTS, true},
+    {"rx_good_packets", 0x4074, 0, NIC_UNIT_PACKETS, true},
+    {"tx_good_packets", 0x4080, 0, NIC_UNIT_PACKETS, true},
+    {"rx_good_octets", 0x4088, 0x408c, NIC_UNIT_BYTES, true},
+    {"tx_good_octets", 0x4090, 0x4094, NIC_UNIT_BYTES, true},
+    {"rx_packets", 0x40d0, 0, NIC_UNIT_PACKETS, true},
+    {"tx_packets", 0x40d4, 0, NIC_UNIT_PACKETS, true}};
+static const nic_register nic__regs_10g[] = {
+    {"rx_good_packets", 0x4074, 0, NIC_UNIT_PACKETS, true},
+    {"tx_good_packets", 0x4080, 0, NIC_UNIT_PACKETS, true},
+    {"rx_good_octets", 0x4088, 0x408c, NIC_UNIT_BYTES, true},
+    {"tx_good_octets", 0x4090, 0x4094, NIC_UNIT_BYTES, true},
+    {"rx_packets", 0x40d0, 0, NIC_UNIT_PACKETS, true},
+    {"tx_packets", 0x40d4, 0, NIC_UNIT_PACKETS, true}};
+#define NIC__LIST(list) list, sizeof list / sizeof list[0]
+
+static const nic_map nic__maps[] = {
+    /* name, ids, BAR, bytes, alive, big endian, rule, low, high, rest, bits, seconds, rates,
+       counters */
+    {"82574",
+     nic__ids_e1000e,
+     0,
+     0x10000,
+     0x8,
+     false,
+     NIC_CLOCK_LOW_RECHECKED,
+     0xb600,
+     0xb604,
+     0,
+     64,
+     false,
+     {262144, 524288, 16384},
+     NIC__LIST(nic__regs_1g)}, /* 25 MHz; 96, 38.4 MHz; 24 MHz crystal */
+    {"82576",
+     nic__ids_82576,
+     0,
+     0x10000,
+     0x8,
+     false,
+     NIC_CLOCK_LOW_LATCHES,
+     0xb600,
+     0xb604,
+     0,
+     64,
+     false,
+     {524288, 0, 0},
+     NIC__LIST(nic__regs_1g)},
+    {"82580",
+     nic__ids_82580,
+     0,
+     0x10000,
+     0x8,
+     false,
+     NIC_CLOCK_REST_LATCHES,
+     0xb600,
+     0xb604,
+     0xb6f8,
+     40,
+     false,
+     {1, 0, 0},
+     NIC__LIST(nic__regs_1g)},
+    {"i210",
+     nic__ids_i210,
+     0,
+     0x10000,
+     0x8,
+     false,
+     NIC_CLOCK_REST_LATCHES,
+     0xb600,
+     0xb604,
+     0xb6f8,
+     64,
+     true,
+     {1, 0, 0},
+     NIC__LIST(nic__regs_1g)},
+    {"i225",
+     nic__ids_igc,
+     0,
+     0x10000,
+     0x8,
+     false,
+     NIC_CLOCK_LOW_LATCHES,
+     0xb600,
+     0xb604,
+     0,
+     64,
+     true,
+     {1, 0, 0},
+     NIC__LIST(nic__regs_1g)},
+    {"82599",
+     nic__ids_82599,
+     0,
+     0x10000,
+     0x8,
+     false,
+     NIC_CLOCK_LOW_RECHECKED,
+     0x8c0c,
+     0x8c10,
+     0,
+     64,
+     false,
+     {0, 0, 0},
+     NIC__LIST(nic__regs_10g)}, /* the rate follows the link speed */
+    {"X540",
+     nic__ids_x540,
+     0,
+     0x10000,
+     0x8,
+     false,
+     NIC_CLOCK_LOW_RECHECKED,
+     0x8c0c,
+     0x8c10,
+     0,
+     64,
+     false,
+     {0, 0, 0},
+     NIC__LIST(nic__regs_10g)},
+    {"X550",
+     nic__ids_x550,
+     0,
+     0x10000,
+     0x8,
+     false,
+     NIC_CLOCK_REST_LATCHES,
+     0x8c0c,
+     0x8c10,
+     0x8c58,
+     64,
+     true,
+     {1, 0, 0},
+     NIC__LIST(nic__regs_10g)},
+    {"mlx5",
+     nic__ids_mlx5,
+     0,
+     0x2000,
+     0x0,
+     true,
+     NIC_CLOCK_HIGH_AROUND,
+     0x1004,
+     0x1000,
+     0,
+     64,
+     false,
+     {0, 0, 0},
+     NULL,
+     0}}; /* the frequency is known to the firmware only */
+
+NIC_API const nic_map *nic_map_at(size_t index) {
+  return index < sizeof nic__maps / sizeof nic__maps[0] ? &nic__maps[index] : NULL;
+}
+NIC_API const nic_map *nic_map_for(uint16_t vendor_id, uint16_t device_id) {
+  const uint32_t id = (uint32_t)vendor_id << 16 | device_id;
+  const nic_map *map;
+  for (size_t i = 0; id && (map = nic_map_at(i)) != NULL; i++)
+    for (const uint32_t *known = map->pci_ids; *known; known++)
+      if (*known == id) return map;
+  return NULL;
+}
+
+struct nic_registers {
+  const nic_map *map;
+  nic_bus bus;
+  nic_host host;
+  nic__bar bar;
+  char name[32];
+  bool may_clear;
+  nic_counter *counters;
+  uint64_t *sums; /* what registers that reading clears have counted */
+};
+
+static nic_status nic__bar_read32(void *user, uint32_t offset, uint32_t *value) {
+  const nic__bar *bar = (const nic__bar *)user;
+  if (offset % 4 || offset + 4 > bar->size_bytes) return NIC_E_RANGE;
+  *value = bar->words[offset / 4];
+  return NIC_OK;
+}
+static void nic__bar_close(void *user) {
+  const nic__bar *bar = (const nic__bar *)user;
+  munmap((void *)(uintptr_t)bar->words, bar->size_bytes);
+}
+
+/* Why a BAR cannot be read, and the way out; the words are the administrator's to act on. */
+static nic_status nic__bar_refused(const nic_info *n, const char *path, int number,
+                                   nic_error *err) {
+  switch (number) {
+  case ENOENT:
+    return nic__fail(err, NIC_E_NOT_FOUND,
+                     "%.100s is missing: this kernel or container shows no BAR", path);
+  case EACCES: return nic__fail(err, NIC_E_RIGHTS, "%.100s: only root may read it", path);
+  case EPERM:
+    return nic__fail(
+        err, NIC_E_RIGHTS,
+        "%.100s: refused by kernel lockdown (Secure Boot) or the container; use the PTP clock",
+        path);
+  case EINVAL:
+    return nic__fail(
+        err, NIC_E_RIGHTS,
+        "driver %s owns the BAR: use the PTP clock, boot with iomem=relaxed, or unbind the driver",
+        n->driver[0] ? n->driver : "?");
+  default: return nic__fail(err, NIC_E_SYSTEM, "%.100s: %s", path, strerror(number));
+  }
+}
+
+static nic_status nic__bar_map(const nic_machine *m, const nic_info *n, const nic_map *map,
+                               nic__bar *bar, nic_error *err) {
+  char path[NIC__PATH], file[16];
+  struct stat st;
+  snprintf(file, sizeof file, "resource%d", map->bar_index);
+  if (!n->pci_address[0]) return nic__fail(err, NIC_E_UNSUPPORTED, "%s: not a PCI device", n->name);
+  if (!nic__path(path, m->sysfs_root, "bus/pci/devices", n->pci_address, file, (char *)NULL))
+    return NIC_E_RANGE;
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return nic__bar_refused(n, path, errno, err);
+  void *words = MAP_FAILED;
+  int number = fstat(fd, &st) == 0 ? 0 : errno;
+  const bool too_small = !number && st.st_size < (off_t)map->bar_bytes;
+  if (!number && !too_small) {
+    words = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+    if (words == MAP_FAILED) number = errno;
+  }
+  close(fd);
+  if (too_small)
+    return nic__fail(err, NIC_E_RANGE, "%.100s: %lld bytes, but the registers of %s need %u", path,
+                     (long long)st.st_size, map->name, map->bar_bytes);
+  if (words == MAP_FAILED) return nic__bar_refused(n, path, number, err);
+  bar->words = (const volatile uint32_t *)words;
+  bar->size_bytes = (size_t)st.st_size;
+  return NIC_OK;
+}
+
+/* One word in the host's byte order. All ones is what a bus answers for a device that is gone: then
+   the word that never is all ones decides. */
+static nic_status nic__word(nic_registers *r, uint32_t offset, uint32_t *value, nic_error *err) {
+  uint32_t alive = 0;
+  nic_status status = r->bus.read32(r->bus.user, offset, value);
+  if (status == NIC_OK && *value == UINT32_MAX)
+    status = r->bus.read32(r->bus.user, r->map->alive_offset, &alive);
+  if (status != NIC_OK)
+    return nic__fail(err, status, "%s: register 0x%x cannot be read: %s", r->name, offset,
+                     nic_status_text(status));
+  if (alive == UINT32_MAX)
+    return nic__fail(
+        err, NIC_E_GONE,
+        "%s: registers read all ones: device gone, powered down or its memory decoding off",
+        r->name);
+  if (r->map->is_big_endian) *value = __builtin_bswap32(*value);
+  return NIC_OK;
+}
+
+static nic_status nic__registers_describe(nic_registers *r) {
+  const size_t count = r->map->register_count;
+  r->counters = (nic_counter *)nic__zalloc(count * sizeof *r->counters);
+  r->sums = (uint64_t *)nic__zalloc(count * sizeof *r->sums);
+  if (!r->counters || !r->sums) return NIC_E_NOMEM;
+  for (size_t i = 0; i < count; i++) {
+    const nic_register *reg = &r->map->registers[i];
+    nic__describe(&r->counters[i], "register", reg->name);
+    r->counters[i].unit = reg->unit;
+    r->counters[i].width_bits = reg->clears || reg->high_offset ? 64 : 32;
+  }
+  return NIC_OK;
+}
+
+NIC_API nic_status nic_registers_open(const nic_machine *machine, const nic_info *nic,
+                                      const nic_registers_desc *desc, const nic_host *host,
+                                      nic_registers **registers, nic_error *err) {
+  uint32_t ignored;
+  if (!nic || !registers) return nic__fail(err, NIC_E_INVAL, "nic, registers: must not be NULL");
+  *registers = NULL;
+  const nic_map *map = desc && desc->map ? desc->map : nic_map_for(nic->vendor_id, nic->device_id);
+  const bool has_bus = desc && desc->bus;
+  if (!map)
+    return nic__fail(err, NIC_E_UNSUPPORTED, "%s: no register list for %04x:%04x", nic->name,
+                     nic->vendor_id, nic->device_id);
+  if (!has_bus && !machine)
+    return nic__fail(err, NIC_E_INVAL, "machine: must not be NULL without a bus");
+  nic_registers *r = (nic_registers *)nic__zalloc(sizeof *r);
+  if (!r) return nic__fail(err, NIC_E_NOMEM, "out of memory");
+  r->map = map;
+  if (host) r->host = *host;
+  memcpy(r->name, nic->name, sizeof r->name);
+  r->may_clear = desc && desc->allow_clearing && !nic->driver[0];
+  nic_status status = NIC_OK;
+  if (has_bus)
+    r->bus = *desc->bus;
+  else if ((status = nic__bar_map(machine, nic, map, &r->bar, err)) == NIC_OK) {
+    r->bus.read32 = nic__bar_read32;
+    r->bus.close = nic__bar_close;
+    r->bus.user = &r->bar;
+  }
+  if (status == NIC_OK && nic__registers_describe(r) != NIC_OK)
+    status = nic__fail(err, NIC_E_NOMEM, "out of memory");
+  if (status == NIC_OK) status = nic__word(r, map->alive_offset, &ignored, err);
+  if (status == NIC_OK)
+    *registers = r;
+  else
+    nic_registers_close(r);
+  return status;
+}
+
+NIC_API void nic_registers_close(nic_registers *registers) {
+  if (!registers) return;
+  if (registers->bus.close) registers->bus.close(registers->bus.user);
+  NIC_FREE(registers->counters);
+  NIC_FREE(registers->sums);
+  NIC_FREE(registers);
+}
+
+NIC_API const nic_map *nic_registers_map(const nic_registers *registers) { return registers->map; }
+NIC_API size_t nic_registers_count(const nic_registers *registers) {
+  return registers->map->register_count;
+}
+NIC_API const nic_counter *nic_registers_at(const nic_registers *registers, size_t index) {
+  return index < registers->map->register_count ? &registers->counters[index] : NULL;
+}
+
+NIC_API nic_status nic_registers_read(nic_registers *registers, nic_value *values, nic_error *err) {
+  nic_registers *r = registers;
+  size_t valid = 0;
+  for (size_t i = 0; i < r->map->register_count; i++) {
+    const nic_register *reg = &r->map->registers[i];
+    uint32_t low, high = 0;
+    memset(&values[i], 0, sizeof values[i]);
+    if (reg->clears && !r->may_clear) continue;
+    values[i].t_before_ns = nic_host_now_ns(&r->host);
+    nic_status status = nic__word(r, reg->offset, &low, err);
+    if (status == NIC_OK && reg->high_offset) status = nic__word(r, reg->high_offset, &high, err);
+    if (status != NIC_OK) return status;
+    values[i].t_after_ns = nic_host_now_ns(&r->host);
+    values[i].value = (uint64_t)high << 32 | low;
+    if (reg->clears) values[i].value = r->sums[i] += values[i].value;
+    values[i].is_valid = true;
+    valid++;
+  }
+  if (valid) return NIC_OK;
+  if (r->map->register_count == 0)
+    return nic__fail(err, NIC_E_UNSUPPORTED, "%s: its register list has no counters", r->name);
+  return nic__fail(err, NIC_E_REFUSED, "%s: reading these counters clears them%s", r->name,
+                   r->may_clear ? "" : "; needs consent, and a NIC that no driver owns");
+}
+
+/* One try; false in *whole: the words do not belong together, try again. */
+static nic_status nic__clock_words(nic_registers *r, nic_reading *out, uint32_t *low,
+                                   uint32_t *high, bool *whole, nic_error *err) {
+  const nic_map *m = r->map;
+  const bool rest = m->clock_rule == NIC_CLOCK_REST_LATCHES,
+             around = m->clock_rule == NIC_CLOCK_HIGH_AROUND;
+  uint32_t latch, first_high = 0, again = 0;
+  nic_status status = around ? nic__word(r, m->clock_high_offset, &first_high, err) : NIC_OK;
+  if (status != NIC_OK) return status;
+  out->t_before_ns = nic_host_now_ns(&r->host);
+  status = nic__word(r, rest ? m->clock_rest_offset : m->clock_low_offset, &latch, err);
+  out->t_after_ns = nic_host_now_ns(&r->host);
+  *low = latch;
+  if (status == NIC_OK && rest) status = nic__word(r, m->clock_low_offset, low, err);
+  if (status == NIC_OK) status = nic__word(r, m->clock_high_offset, high, err);
+  if (status == NIC_OK && m->clock_rule == NIC_CLOCK_LOW_RECHECKED)
+    status = nic__word(r, m->clock_low_offset, &again, err);
+  *whole = (!around || first_high == *high) &&
+           (m->clock_rule != NIC_CLOCK_LOW_RECHECKED || again >= *low);
+  return status;
+}
+
+NIC_API nic_status nic_registers_read_clock(nic_registers *registers, nic_reading *reading,
+                                            nic_error *err) {
+  nic_registers *r = registers;
+  const nic_map *m = r->map;
+  uint32_t low = 0, high = 0;
+  bool whole = false;
+  if (m->clock_rule == NIC_CLOCK_NONE)
+    return nic__fail(err, NIC_E_UNSUPPORTED, "%s: its register list has no clock", r->name);
+  for (int tries = 0; tries < 8 && !whole; tries++) {
+    const nic_status status = nic__clock_words(r, reading, &low, &high, &whole, err);
+    if (status != NIC_OK) return status;
+  }
+  if (!whole || (m->clock_has_seconds && low > 999999999))
+    return nic__fail(err, NIC_E_BROKEN,
+                     "%s: the words of its clock do not fit together (0x%x, 0x%x)", r->name, high,
+                     low);
+  reading->ticks =
+      m->clock_has_seconds ? high * (uint64_t)1000000000 + low : (uint64_t)high << 32 | low;
+  if (m->clock_width_bits < 64) reading->ticks &= ((uint64_t)1 << m->clock_width_bits) - 1;
+  return NIC_OK;
 }
 
 /* @IMPL-END@ */

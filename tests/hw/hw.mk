@@ -1,4 +1,5 @@
 # HW_CFLAGS and HW_LIBS come from hw/hw.mk, which is read later: so they are expanded in the recipe
 $(eval $(call test,hw/machines_are_found,$$(HW_CFLAGS),$$(HW_LIBS)))
 $(eval $(call test,hw/counters_and_rates,$$(HW_CFLAGS),$$(HW_LIBS)))
+$(eval $(call test,hw/registers_are_safe,$$(HW_CFLAGS),$$(HW_LIBS)))
 $(eval $(call script,hw/nicstat_speaks))
