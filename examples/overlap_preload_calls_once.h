@@ -1,0 +1,301 @@
+/* overlap_preload_calls_once.h: the calls without counts of data: completion, probes, control of
+   requests, synchronisation, and setup that communicates. See overlap_preload_calls.h for WRAP. */
+
+/* ---- completion
+ * ----------------------------------------------------------------------------------- */
+/* MPI nulls the requests of an array that complete, so they are copied before the call; statuses
+   are always asked for, since they alone tell the bytes of a receive. Arrays that cannot be copied
+   (NULL, negative count) go to the MPI as they are, for its own error. */
+typedef struct batch {
+  MPI_Request *before;
+  MPI_Status *statuses;
+} batch;
+
+static batch batch_of(const call *c, int count, const MPI_Request *requests, MPI_Status *statuses) {
+  batch b = {NULL, statuses};
+  if (!c->active || count <= 0 || !requests) return b;
+  if (count > me.requests_count) {
+    const int room = count < 128 ? 128 : count < INT_MAX / 2 ? 2 * count : count;
+    void *larger_one = map_memory((size_t)room * (sizeof(MPI_Request) + sizeof(MPI_Status)));
+    if (!larger_one) return b;
+    unmap_memory(me.requests);
+    me.requests = larger_one;
+    me.requests_count = room;
+  }
+  MPI_Status *own = me.requests;
+  b.before = (MPI_Request *)(void *)(own + me.requests_count);
+  memcpy(b.before, requests, (size_t)count * sizeof *requests);
+  if (statuses == MPI_STATUSES_IGNORE) b.statuses = own;
+  return b;
+}
+
+/* After an error in one call: what has become null is over, without a transfer. */
+static void failed_in(int count, const batch *b, const MPI_Request now[]) {
+  for (int i = 0; b->before && i < count; i++)
+    if (b->before[i] != MPI_REQUEST_NULL && now[i] == MPI_REQUEST_NULL) failed(b->before[i]);
+}
+
+/* MPI_ERR_IN_STATUS: each status has its own error. `which` = NULL: status i belongs to request i.
+ */
+static void completed_in(call *c, int rc, int count, const int which[], const batch *b) {
+  for (int i = 0; b->before && i < count; i++) {
+    const MPI_Request request = b->before[which ? which[i] : i];
+    const int error = rc == MPI_SUCCESS ? MPI_SUCCESS : b->statuses[i].MPI_ERROR;
+    if (error == MPI_SUCCESS)
+      completed(c, request, &b->statuses[i]);
+    else if (error != MPI_ERR_PENDING)
+      failed(request);
+  }
+}
+static bool known_each(int rc) { return rc == MPI_SUCCESS || rc == MPI_ERR_IN_STATUS; }
+
+BODY(Wait, WAIT, (MPI_Request * request, MPI_Status *status), (request, status)) {
+  const MPI_Request before = c->active && request ? *request : MPI_REQUEST_NULL;
+  const int rc = BACK(REAL(Wait)(request, OWN(status)));
+  if (c->active && rc == MPI_SUCCESS)
+    completed(c, before, OWN(status));
+  else if (c->active && request && *request == MPI_REQUEST_NULL)
+    failed(before);
+  return rc;
+}
+
+BODY(Test, TEST, (MPI_Request * request, int *flag, MPI_Status *status), (request, flag, status)) {
+  const MPI_Request before = c->active && request ? *request : MPI_REQUEST_NULL;
+  const int rc = BACK(REAL(Test)(request, flag, OWN(status)));
+  if (c->active && rc == MPI_SUCCESS) {
+    if (*flag) completed(c, before, OWN(status));
+  } else if (c->active && request && *request == MPI_REQUEST_NULL) {
+    failed(before);
+  }
+  return rc;
+}
+
+BODY(Waitany, WAIT, (int count, MPI_Request requests[], int *index, MPI_Status *status),
+     (count, requests, index, status)) {
+  const batch b = batch_of(c, count, requests, MPI_STATUSES_IGNORE);
+  const int rc = BACK(REAL(Waitany)(count, requests, index, OWN(status)));
+  if (!b.before) return rc;
+  if (rc != MPI_SUCCESS)
+    failed_in(count, &b, requests);
+  else if (*index != MPI_UNDEFINED)
+    completed(c, b.before[*index], OWN(status));
+  return rc;
+}
+
+BODY(Testany, TEST, (int count, MPI_Request requests[], int *index, int *flag, MPI_Status *status),
+     (count, requests, index, flag, status)) {
+  const batch b = batch_of(c, count, requests, MPI_STATUSES_IGNORE);
+  const int rc = BACK(REAL(Testany)(count, requests, index, flag, OWN(status)));
+  if (!b.before) return rc;
+  if (rc != MPI_SUCCESS)
+    failed_in(count, &b, requests);
+  else if (*flag && *index != MPI_UNDEFINED)
+    completed(c, b.before[*index], OWN(status));
+  return rc;
+}
+
+BODY(Waitall, WAIT, (int count, MPI_Request requests[], MPI_Status statuses[]),
+     (count, requests, statuses)) {
+  const batch b = batch_of(c, count, requests, statuses);
+  const int rc = BACK(REAL(Waitall)(count, requests, b.statuses));
+  if (known_each(rc))
+    completed_in(c, rc, count, NULL, &b);
+  else
+    failed_in(count, &b, requests);
+  return rc;
+}
+
+BODY(Testall, TEST, (int count, MPI_Request requests[], int *flag, MPI_Status statuses[]),
+     (count, requests, flag, statuses)) {
+  const batch b = batch_of(c, count, requests, statuses);
+  const int rc = BACK(REAL(Testall)(count, requests, flag, b.statuses));
+  if (rc == MPI_SUCCESS && !*flag) return rc;
+  if (known_each(rc))
+    completed_in(c, rc, count, NULL, &b);
+  else
+    failed_in(count, &b, requests);
+  return rc;
+}
+
+#define P_SOME int count, MPI_Request requests[], int *done, int which[], MPI_Status statuses[]
+BODY(Waitsome, WAIT, (P_SOME), (count, requests, done, which, statuses)) {
+  const batch b = batch_of(c, count, requests, statuses);
+  const int rc = BACK(REAL(Waitsome)(count, requests, done, which, b.statuses));
+  if (!known_each(rc))
+    failed_in(count, &b, requests);
+  else if (*done != MPI_UNDEFINED)
+    completed_in(c, rc, *done, which, &b);
+  return rc;
+}
+
+BODY(Testsome, TEST, (P_SOME), (count, requests, done, which, statuses)) {
+  const batch b = batch_of(c, count, requests, statuses);
+  const int rc = BACK(REAL(Testsome)(count, requests, done, which, b.statuses));
+  if (!known_each(rc))
+    failed_in(count, &b, requests);
+  else if (*done != MPI_UNDEFINED)
+    completed_in(c, rc, *done, which, &b);
+  return rc;
+}
+WRAP(Request_get_status, TEST, (MPI_Request request, int *flag, MPI_Status *status),
+     (request, flag, status), (void)0)
+
+/* ---- requests: start, cancel, free; probes
+ * -------------------------------------------------------- */
+WRAP(Start, START, (MPI_Request * request), (request), started(c, *request))
+BODY(Startall, START, (int count, MPI_Request requests[]), (count, requests)) {
+  const int rc = BACK(REAL(Startall)(count, requests));
+  for (int i = 0; c->active && rc == MPI_SUCCESS && i < count; i++) started(c, requests[i]);
+  return rc;
+}
+WRAP(Cancel, OTHER, (MPI_Request * request), (request), cancelling(*request))
+BODY(Request_free, OTHER, (MPI_Request * request), (request)) {
+  const MPI_Request before = c->active && request ? *request : MPI_REQUEST_NULL;
+  const int rc = BACK(REAL(Request_free)(request));
+  if (c->active && rc == MPI_SUCCESS) freed(c, before);
+  return rc;
+}
+
+WRAP(Probe, PROBE, (int source, int tag, MPI_Comm comm, MPI_Status *status),
+     (source, tag, comm, status), (void)0)
+WRAP(Iprobe, IPROBE, (int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status),
+     (source, tag, comm, flag, status), (void)0)
+WRAP(Mprobe, PROBE, (int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status),
+     (source, tag, comm, message, OWN(status)), matched(*message, OWN(status), comm))
+WRAP(Improbe, IPROBE,
+     (int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status),
+     (source, tag, comm, flag, message, OWN(status)),
+     *flag ? matched(*message, OWN(status), comm) : (void)0)
+
+/* ---- barriers, one-sided synchronisation
+ * ---------------------------------------------------------- */
+WRAP(Barrier, BARRIER, (MPI_Comm comm), (comm), (void)0)
+WRAP(Ibarrier, IBARRIER, (MPI_Comm comm, MPI_Request *request), (comm, request),
+     post_nothing(c, *request))
+
+WRAP(Win_fence, RMA_SYNC, (int assert, MPI_Win win), (assert, win),
+     synchronised(c, win, ALL_TARGETS))
+WRAP(Win_start, RMA_SYNC, (MPI_Group group, int assert, MPI_Win win), (group, assert, win), (void)0)
+WRAP(Win_complete, RMA_SYNC, (MPI_Win win), (win), synchronised(c, win, ALL_TARGETS))
+WRAP(Win_post, RMA_SYNC, (MPI_Group group, int assert, MPI_Win win), (group, assert, win), (void)0)
+WRAP(Win_wait, RMA_SYNC, (MPI_Win win), (win), (void)0)
+WRAP(Win_test, TEST, (MPI_Win win, int *flag), (win, flag), (void)0)
+WRAP(Win_lock, RMA_SYNC, (int type, int rank, int assert, MPI_Win win), (type, rank, assert, win),
+     (void)0)
+WRAP(Win_unlock, RMA_SYNC, (int rank, MPI_Win win), (rank, win), synchronised(c, win, rank))
+WRAP(Win_lock_all, RMA_SYNC, (int assert, MPI_Win win), (assert, win), (void)0)
+WRAP(Win_unlock_all, RMA_SYNC, (MPI_Win win), (win), synchronised(c, win, ALL_TARGETS))
+WRAP(Win_flush, RMA_SYNC, (int rank, MPI_Win win), (rank, win), synchronised(c, win, rank))
+WRAP(Win_flush_all, RMA_SYNC, (MPI_Win win), (win), synchronised(c, win, ALL_TARGETS))
+WRAP(Win_flush_local, RMA_SYNC, (int rank, MPI_Win win), (rank, win), synchronised(c, win, rank))
+WRAP(Win_flush_local_all, RMA_SYNC, (MPI_Win win), (win), synchronised(c, win, ALL_TARGETS))
+WRAP(Win_sync, RMA_SYNC, (MPI_Win win), (win), (void)0)
+WRAP(Fetch_and_op, ATOMIC,
+     (const void *buf, void *result, MPI_Datatype type, int target, MPI_Aint disp, MPI_Op op,
+      MPI_Win win),
+     (buf, result, type, target, disp, op, win), post_rma(c, ATOMIC, 1, type, target, win))
+WRAP(Compare_and_swap, ATOMIC,
+     (const void *buf, const void *compare, void *result, MPI_Datatype type, int target,
+      MPI_Aint disp, MPI_Win win),
+     (buf, compare, result, type, target, disp, win), post_rma(c, ATOMIC, 1, type, target, win))
+
+/* ---- setup that communicates, and what ends the life of a handle
+ * ---------------------------------- */
+#define FREES(name, type, kind)                                                                    \
+  BODY(name, kind, (type * handle), (handle)) {                                                    \
+    const uintptr_t key = c->active && handle ? KEY(*handle) : 0;                                  \
+    const int rc = BACK(REAL(name)(handle));                                                       \
+    if (c->active && rc == MPI_SUCCESS) drop_peers(key);                                           \
+    return rc;                                                                                     \
+  }
+FREES(Comm_free, MPI_Comm, SETUP)
+FREES(Comm_disconnect, MPI_Comm, SETUP)
+BODY(Win_free, RMA_SYNC, (MPI_Win * win), (win)) {
+  const MPI_Win before = c->active && win ? *win : MPI_WIN_NULL;
+  const int rc = BACK(REAL(Win_free)(win));
+  if (c->active && rc == MPI_SUCCESS) {
+    synchronised(c, before, ALL_TARGETS);
+    drop_peers(KEY(before));
+  }
+  return rc;
+}
+#undef FREES
+
+WRAP(Comm_dup, SETUP, (MPI_Comm comm, MPI_Comm *made), (comm, made), (void)0)
+WRAP(Comm_dup_with_info, SETUP, (MPI_Comm comm, MPI_Info info, MPI_Comm *made), (comm, info, made),
+     (void)0)
+WRAP(Comm_idup, SETUP, (MPI_Comm comm, MPI_Comm *made, MPI_Request *request), (comm, made, request),
+     post_nothing(c, *request))
+WRAP(Comm_create, SETUP, (MPI_Comm comm, MPI_Group group, MPI_Comm *made), (comm, group, made),
+     (void)0)
+WRAP(Comm_create_group, SETUP, (MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *made),
+     (comm, group, tag, made), (void)0)
+WRAP(Comm_split, SETUP, (MPI_Comm comm, int color, int key, MPI_Comm *made),
+     (comm, color, key, made), (void)0)
+WRAP(Comm_split_type, SETUP, (MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *made),
+     (comm, type, key, info, made), (void)0)
+WRAP(Intercomm_create, SETUP,
+     (MPI_Comm local, int leader, MPI_Comm peer, int remote_leader, int tag, MPI_Comm *made),
+     (local, leader, peer, remote_leader, tag, made), (void)0)
+WRAP(Intercomm_merge, SETUP, (MPI_Comm comm, int high, MPI_Comm *made), (comm, high, made), (void)0)
+WRAP(Cart_create, SETUP,
+     (MPI_Comm comm, int ndims, const int dims[], const int periods[], int reorder, MPI_Comm *made),
+     (comm, ndims, dims, periods, reorder, made), (void)0)
+WRAP(Cart_sub, SETUP, (MPI_Comm comm, const int remain[], MPI_Comm *made), (comm, remain, made),
+     (void)0)
+WRAP(Graph_create, SETUP,
+     (MPI_Comm comm, int nnodes, const int index[], const int edges[], int reorder, MPI_Comm *made),
+     (comm, nnodes, index, edges, reorder, made), (void)0)
+WRAP(Dist_graph_create, SETUP,
+     (MPI_Comm comm, int n, const int sources[], const int degrees[], const int destinations[],
+      const int weights[], MPI_Info info, int reorder, MPI_Comm *made),
+     (comm, n, sources, degrees, destinations, weights, info, reorder, made), (void)0)
+WRAP(Dist_graph_create_adjacent, SETUP,
+     (MPI_Comm comm, int indegree, const int sources[], const int sourceweights[], int outdegree,
+      const int destinations[], const int destweights[], MPI_Info info, int reorder,
+      MPI_Comm *made),
+     (comm, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder,
+      made),
+     (void)0)
+WRAP(Comm_spawn, SETUP,
+     (const char *command, char *argv[], int maxprocs, MPI_Info info, int root, MPI_Comm comm,
+      MPI_Comm *made, int errcodes[]),
+     (command, argv, maxprocs, info, root, comm, made, errcodes), (void)0)
+WRAP(Comm_spawn_multiple, SETUP,
+     (int count, char *commands[], char **argvs[], const int maxprocs[], const MPI_Info infos[],
+      int root, MPI_Comm comm, MPI_Comm *made, int errcodes[]),
+     (count, commands, argvs, maxprocs, infos, root, comm, made, errcodes), (void)0)
+WRAP(Comm_accept, SETUP, (const char *port, MPI_Info info, int root, MPI_Comm comm, MPI_Comm *made),
+     (port, info, root, comm, made), (void)0)
+WRAP(Comm_connect, SETUP,
+     (const char *port, MPI_Info info, int root, MPI_Comm comm, MPI_Comm *made),
+     (port, info, root, comm, made), (void)0)
+WRAP(Win_create, SETUP,
+     (void *base, MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, MPI_Win *win),
+     (base, size, unit, info, comm, win), (void)0)
+WRAP(Win_allocate, SETUP,
+     (MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void *base, MPI_Win *win),
+     (size, unit, info, comm, base, win), (void)0)
+WRAP(Win_allocate_shared, SETUP,
+     (MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void *base, MPI_Win *win),
+     (size, unit, info, comm, base, win), (void)0)
+WRAP(Win_create_dynamic, SETUP, (MPI_Info info, MPI_Comm comm, MPI_Win *win), (info, comm, win),
+     (void)0)
+WRAP(Buffer_detach, OTHER, (void *buffer, int *size), (buffer, size), (void)0)
+
+/* ---- files: what is not a transfer of data with counts
+ * -------------------------------------------- */
+WRAP(File_open, IO, (MPI_Comm comm, const char *name, int mode, MPI_Info info, MPI_File *file),
+     (comm, name, mode, info, file), (void)0)
+WRAP(File_close, IO, (MPI_File * file), (file), (void)0)
+WRAP(File_sync, IO, (MPI_File file), (file), (void)0)
+WRAP(File_set_size, IO, (MPI_File file, MPI_Offset size), (file, size), (void)0)
+#define FILE_END(name, B)                                                                          \
+  WRAP(name, IO, (MPI_File file, B, MPI_Status * status), (file, buf, status), (void)0)
+FILE_END(File_read_all_end, void *buf)
+FILE_END(File_write_all_end, const void *buf)
+FILE_END(File_read_at_all_end, void *buf)
+FILE_END(File_write_at_all_end, const void *buf)
+FILE_END(File_read_ordered_end, void *buf)
+FILE_END(File_write_ordered_end, const void *buf)
+#undef FILE_END

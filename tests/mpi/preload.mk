@@ -1,0 +1,37 @@
+# The preload and its tests: one library per MPI, the tests' programs with each.
+PRELOAD_FILES := examples/overlap_preload.c $(wildcard examples/overlap_preload_*.h) nbc_overlap.h
+PRELOAD_TESTS := preload_p2p
+
+# $(call mpi_build,OUTPUT,WRAPPER,SOURCE,options). The warning: gcc takes MPICH's sentinels for arrays.
+mpi_build = $(call say,MPICC,$1)$(if $(filter 1,$(V)),,;) OMPI_CC='$(CC)' MPICH_CC='$(CC)' $2 $(STD) $(CFLAGS) $(WARN) -Wno-stringop-overflow -I. $4 $3 -o $1 $(LDFLAGS) -pthread -ldl -lm
+# $(call preload_library,OUTPUT,WRAPPER)
+define preload_library
+EXAMPLES += $1
+$1: $(PRELOAD_FILES) $(B)/.flags
+	$$(call mpi_build,$1,$2,examples/overlap_preload.c,-shared -fPIC -fexceptions -fvisibility=hidden)
+endef
+# $(call preload_test,NAME,openmpi or mpich,WRAPPER)
+define preload_test
+NEEDS_mpi += $(B)/tests/mpi/$1.$2
+$(B)/tests/mpi/$1.$2: tests/mpi/$1.c $(B)/.flags
+	@mkdir -p $$(@D)
+	$$(call mpi_build,$$@,$3,tests/mpi/$1.c,)
+endef
+
+# The fixed name is for the machine's default MPI: Open MPI on Debian.
+ifneq ($(or $(MPICC_OMPI),$(call have,mpicc)),)
+$(eval $(call preload_library,$(B)/libnbc_overlap_mpi.so,$(or $(MPICC_OMPI),mpicc)))
+NEEDS_mpi += $(B)/libnbc_overlap_mpi.so
+endif
+ifneq ($(MPICC_MPICH),)
+$(eval $(call preload_library,$(B)/libnbc_overlap_mpich.so,$(MPICC_MPICH)))
+NEEDS_mpi += $(B)/libnbc_overlap_mpich.so
+$(foreach t,$(PRELOAD_TESTS),$(eval $(call preload_test,$t,mpich,$(MPICC_MPICH))))
+endif
+ifneq ($(MPICC_OMPI),)
+$(foreach t,$(PRELOAD_TESTS),$(eval $(call preload_test,$t,openmpi,$(MPICC_OMPI))))
+endif
+
+$(eval $(call program,$(B)/tests/mpi/preload_show,tests/mpi/preload_show.c))
+NEEDS_mpi += $(B)/tests/mpi/preload_show
+$(eval $(call script,mpi/preload_changes_nothing))

@@ -1,0 +1,27 @@
+# Sourced by the preload's test scripts: running programs with each MPI, and counting.
+B=${B:-build}
+passed=0 failed=0 skipped=0
+top=$PWD
+work=$B/tests/mpi/run.$(basename "$0" .sh)
+rm -rf "$work"
+mkdir -p "$work"
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # containers have no other user
+export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
+ok() { passed=$((passed + 1)); echo "ok      $*"; }
+bad() { failed=$((failed + 1)); echo "FAILED  $*"; }
+skip() { skipped=$((skipped + 1)); echo "skipped $*"; }
+finish() { echo "$passed passed, $failed failed, $skipped skipped"; [ "$failed" -eq 0 ]; exit; }
+# The MPIs that can run here, or one skip for each that cannot.
+have_mpi() { command -v "mpirun.$1" >/dev/null && command -v "mpicc.$1" >/dev/null; }
+each_mpi() { for m in openmpi mpich; do if have_mpi $m; then "$@" $m; else skip "$1 $m: no mpirun.$m or mpicc.$m"; fi; done; }
+library() { case $1 in openmpi) echo "$top/$B/libnbc_overlap_mpi.so" ;; *) echo "$top/$B/libnbc_overlap_mpich.so" ;; esac; }
+# run MPI PROCESSES PROGRAM...: without, and `measured` with the preload; reports into $reports
+run() { m=$1 n=$2; shift 2; timeout -k 5 90 "mpirun.$m" -n "$n" "$@"; }
+measured() {
+  m=$1 n=$2; shift 2
+  case $m in
+    openmpi) timeout -k 5 90 mpirun.openmpi -x LD_PRELOAD="$(library $m)" -x NBC_REPORT_DIR="$reports" -n "$n" "$@" ;;
+    *) timeout -k 5 90 mpirun.mpich -genv LD_PRELOAD "$(library $m)" -genv NBC_REPORT_DIR "$reports" -n "$n" "$@" ;;
+  esac
+}
+show() { "$B/tests/mpi/preload_show" "$@"; }
