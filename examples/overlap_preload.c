@@ -402,8 +402,7 @@ static void drop_peers(uintptr_t key) { /* the handle was freed and may come bac
   unlock();
 }
 
-/* ---- neighbours in a topology
- * -------------------------------------------------------------------- */
+/* ---- neighbours in a topology ---------------------------------------------------------------- */
 static void cart_neighbors(neighbors *n, MPI_Comm comm) {
   int dims = 0;
   PMPI_Cartdim_get(comm, &dims);
@@ -468,8 +467,7 @@ static uint64_t other_neighbors(MPI_Comm comm, bool out) {
   return count;
 }
 
-/* ---- sizes
- * ---------------------------------------------------------------------------------------- */
+/* ---- sizes ----------------------------------------------------------------------------------- */
 static uint64_t bytes_of(MPI_Count count, MPI_Datatype type) {
   MPI_Count size = 0;
   if (count <= 0 || type == MPI_DATATYPE_NULL) return 0;
@@ -600,8 +598,7 @@ static void drop_stale(MPI_Request request) {
   take_out(slot, 0, slots[slot]);
 }
 
-/* ---- beginnings
- * ----------------------------------------------------------------------------------- */
+/* ---- beginnings ------------------------------------------------------------------------------ */
 static void begin(call *c, transfer *x) {
   x->id = ++me.next_id;
   x->owner = me.recorder;
@@ -701,8 +698,7 @@ static void started(call *c, MPI_Request request) {
   unlock();
 }
 
-/* ---- ends
- * ------------------------------------------------------------------------------------------ */
+/* ---- ends ------------------------------------------------------------------------------------ */
 static void end(call *c, const transfer *x) {
   if (x->owner == me.recorder)
     nbc_xfer_end_at(me.recorder, x->id, returned(c));
@@ -790,8 +786,7 @@ static void freed(call *c, MPI_Request request) {
   __atomic_add_fetch(&run.freed_count, 1, __ATOMIC_RELAXED);
 }
 
-/* ---- blocking calls: both stamps in one call [O §2.2 case 1]
- * -------------------------------------- */
+/* ---- blocking calls: both stamps in one call [O §2.2 case 1] --------------------------------- */
 static void moved(call *c, nbc_kind kind, uint64_t size_bytes, nbc_peer peer) {
   if (!me.on) return;
   const uint64_t id = ++me.next_id;
@@ -840,8 +835,7 @@ static void moved_collective(call *c, nbc_kind kind, uint64_t size_bytes, MPI_Co
   if (size_bytes) moved(c, kind, size_bytes, peers_of_comm(comm)->all);
 }
 
-/* ---- one-sided
- * ------------------------------------------------------------------------------------- */
+/* ---- one-sided ------------------------------------------------------------------------------- */
 static void post_one_sided(call *c, nbc_kind kind, MPI_Count count, MPI_Datatype type, int target,
                            MPI_Win win) {
   if (target == MPI_PROC_NULL || !me.on) return;
@@ -1353,8 +1347,7 @@ BODY(Abort, OTHER, (MPI_Comm comm, int code), (comm, code)) {
   return REAL(Abort)(comm, code);
 }
 
-/* ---- MPI_Pcontrol
- * ---------------------------------------------------------------------------------- */
+/* ---- MPI_Pcontrol ---------------------------------------------------------------------------- */
 /* A name given to MPI_Pcontrol, if it is one: read through the kernel, which checks the address. */
 static bool read_name(const void *address, char name[64]) {
   const ssize_t count = pread(run.memory_fd, name, 63, (off_t)(uintptr_t)address);

@@ -43,8 +43,7 @@ static uint64_t N(sum_nb)(const COUNT counts[], const MPI_Datatype types[], bool
   return sum;
 }
 
-/* ---- point-to-point
- * ------------------------------------------------------------------------------ */
+/* ---- point-to-point -------------------------------------------------------------------------- */
 #define P_SEND const void *buf, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm
 #define A_SEND buf, count, type, dest, tag, comm
 #define P_RECV void *buf, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm
@@ -104,8 +103,7 @@ WRAP(N(Isendrecv_replace), OTHER, (P_REPLACE, P_REQ), (A_REPLACE, request),
      post_sendrecv(c, *request, count, type, dest, count, type, source, comm))
 #endif
 
-/* ---- collectives
- * --------------------------------------------------------------------------------- */
+/* ---- collectives ----------------------------------------------------------------------------- */
 #define P_TWO                                                                                      \
   const void *sendbuf, COUNT sendcount, MPI_Datatype sendtype, void *recvbuf, COUNT recvcount,     \
       MPI_Datatype recvtype
@@ -191,8 +189,7 @@ COLL(Neighbor_alltoallw, Ineighbor_alltoallw, NEIGHBOR_ALLTOALL, (P_ALLW(MPI_Ain
      larger(N(sum_nb)(sendcounts, sendtypes, false, comm, true),
             N(sum_nb)(recvcounts, recvtypes, false, comm, false)))
 
-/* ---- one-sided
- * ----------------------------------------------------------------------------------- */
+/* ---- one-sided ------------------------------------------------------------------------------- */
 #define P_RMA(ORIGIN)                                                                              \
   ORIGIN, COUNT count, MPI_Datatype type, int target, MPI_Aint target_disp, COUNT target_count,    \
       MPI_Datatype target_type

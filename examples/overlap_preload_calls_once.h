@@ -1,8 +1,7 @@
 /* overlap_preload_calls_once.h: the calls without counts of data: completion, probes, control of
    requests, synchronisation, and setup that communicates. See overlap_preload_calls.h for WRAP. */
 
-/* ---- completion
- * ----------------------------------------------------------------------------------- */
+/* ---- completion ------------------------------------------------------------------------------ */
 /* MPI nulls the requests of an array that complete, so they are copied before the call; statuses
    are always asked for, since they alone tell the bytes of a receive. Arrays that cannot be copied
    (NULL, negative count) go to the MPI as they are, for its own error. */
@@ -140,8 +139,7 @@ BODY(Testsome, TEST, (P_SOME), (count, requests, done, which, statuses)) {
 WRAP(Request_get_status, TEST, (MPI_Request request, int *flag, MPI_Status *status),
      (request, flag, status), (void)0)
 
-/* ---- requests: start, cancel, free; probes
- * -------------------------------------------------------- */
+/* ---- requests: start, cancel, free; probes --------------------------------------------------- */
 WRAP(Start, START, (MPI_Request * request), (request), started(c, *request))
 BODY(Startall, START, (int count, MPI_Request requests[]), (count, requests)) {
   const int rc = BACK(REAL(Startall)(count, requests));
@@ -167,8 +165,7 @@ WRAP(Improbe, IPROBE,
      (source, tag, comm, flag, message, OWN(status)),
      *flag ? matched(*message, OWN(status), comm) : (void)0)
 
-/* ---- barriers, one-sided synchronisation
- * ---------------------------------------------------------- */
+/* ---- barriers, one-sided synchronisation ----------------------------------------------------- */
 WRAP(Barrier, BARRIER, (MPI_Comm comm), (comm), (void)0)
 WRAP(Ibarrier, IBARRIER, (MPI_Comm comm, MPI_Request *request), (comm, request),
      post_nothing(c, *request))
@@ -199,8 +196,7 @@ WRAP(Compare_and_swap, ATOMIC,
       MPI_Aint disp, MPI_Win win),
      (buf, compare, result, type, target, disp, win), post_rma(c, ATOMIC, 1, type, target, win))
 
-/* ---- setup that communicates, and what ends the life of a handle
- * ---------------------------------- */
+/* ---- setup that communicates, and what ends the life of a handle ----------------------------- */
 #define FREES(name, type, kind)                                                                    \
   BODY(name, kind, (type * handle), (handle)) {                                                    \
     const uintptr_t key = c->active && handle ? KEY(*handle) : 0;                                  \
@@ -283,8 +279,7 @@ WRAP(Win_create_dynamic, SETUP, (MPI_Info info, MPI_Comm comm, MPI_Win *win), (i
      (void)0)
 WRAP(Buffer_detach, OTHER, (void *buffer, int *size), (buffer, size), (void)0)
 
-/* ---- files: what is not a transfer of data with counts
- * -------------------------------------------- */
+/* ---- files: what is not a transfer of data with counts --------------------------------------- */
 WRAP(File_open, IO, (MPI_Comm comm, const char *name, int mode, MPI_Info info, MPI_File *file),
      (comm, name, mode, info, file), (void)0)
 WRAP(File_close, IO, (MPI_File * file), (file), (void)0)
