@@ -83,6 +83,7 @@ endef
 
 # ---- rooms ----------------------------------------------------------------------------------------
 $(eval $(call example,01_see_overlap))
+$(eval $(call example,overlap_pingpong))
 include $(wildcard tests/*/*.mk)
 -include rtl/rtl.mk hw/hw.mk
 
@@ -127,8 +128,8 @@ deps: ## install the Debian packages that are missing (needs root or sudo withou
 
 examples: $(EXAMPLES) ## build every example as build/NAME
 
-run: $(B)/01_see_overlap ## the main job: was the transfer hidden? No MPI, under a minute
-	@$(B)/01_see_overlap
+run: $(B)/overlap_pingpong ## the main job: how much of a transfer is hidden? No MPI, under a minute
+	@$(B)/overlap_pingpong
 
 # Packages decide what is detected, so `check` reads this file anew after installing them.
 check: deps ## install what is missing, build all, run all tests; last line: N passed, N failed, N skipped
