@@ -32,6 +32,7 @@
      [FIND]       3. Finding NICs: what each offers, what is missing and how to get it
      [COUNTERS]   4. Counters: bytes, packets, retransmissions; differences and rates
      [REGISTERS]  5. Registers: clock and counters from the device itself, by white lists
+     [STAMPS]     6. When the kernel or the NIC saw a socket's packets
 
    CONVENTIONS
      Host time is int64_t nanoseconds of CLOCK_MONOTONIC_RAW (or of your own clock, see nic_host).
@@ -364,6 +365,61 @@ NIC_API nic_status nic_registers_read(nic_registers *registers, nic_value *value
 NIC_API nic_status nic_registers_read_clock(nic_registers *registers, nic_reading *reading,
                                             nic_error *err);
 
+/* ============================================================================================== */
+/* [STAMPS] 6. When the kernel or the NIC saw a socket's packets                                  */
+/* ============================================================================================== */
+/* Works on any Linux and any interface, loopback included, without rights (SO_TIMESTAMPING). A
+   stamp keeps its kind; a kernel's stamp never passes for a NIC's. The kernel stamps with
+   CLOCK_REALTIME: it is carried over to host time as an interval, from brackets taken now and
+   before; when REALTIME was stepped in between, or nothing comes, the stamp is lost, and counted.
+ */
+typedef enum nic_stamp_kind {
+  NIC_STAMP_NONE = 0,
+  NIC_STAMP_SCHEDULED, /* handed to the packet scheduler */
+  NIC_STAMP_SENT,      /* handed to the device by its driver */
+  NIC_STAMP_ACKED,     /* TCP: the peer's kernel has all bytes up to the key */
+  NIC_STAMP_RECEIVED,  /* taken in by the kernel */
+  NIC_STAMP_NIC_SENT,  /* on the wire, by the NIC's clock: `ticks`, no host time */
+  NIC_STAMP_NIC_RECEIVED
+} nic_stamp_kind;
+
+typedef struct nic_stamp {
+  nic_stamp_kind kind;
+  uint32_t key_count; /* sent: UDP: which datagram, from 0; TCP: bytes before the last one */
+  int64_t t_before_ns, t_after_ns; /* host time; it happened between */
+  uint64_t ticks; /* NIC's clock, ns of its time scale; 0 for the kernel's stamps */
+} nic_stamp;
+
+typedef struct nic_stamping nic_stamping;
+typedef struct nic_stamping_stats {
+  uint64_t taken_count, stepped_count;  /* stepped: not convertible, CLOCK_REALTIME was set */
+  bool has_sent, has_received, has_nic; /* what the socket agreed to */
+} nic_stamping_stats;
+
+/* Prepares an open socket; it stays the caller's. TCP: connected, and before its first byte,
+   because keys count bytes from here. nic: ask for the NIC's stamps too (see NIC_OFFER_NIC_STAMPS).
+   ret NIC_OK | NIC_E_INVAL (no socket) | NIC_E_UNSUPPORTED (this kernel does not stamp it) |
+   NIC_E_NOMEM */
+NIC_API nic_status nic_stamping_open(int socket_fd, bool nic, const nic_host *host,
+                                     nic_stamping **stamping, nic_error *err);
+NIC_API void nic_stamping_close(nic_stamping *stamping); /* NULL allowed */
+/* sendmsg with stamps asked for this call only, without blocking. ret bytes, or -1 with errno. For
+   TCP give MSG_EOR, so that nothing sent later is joined to these bytes and takes their stamp. */
+NIC_API long nic_stamping_send(nic_stamping *stamping, const void *data, size_t size_bytes,
+                               int flags);
+/* recv with the arrival's stamp (kind NONE when there is none), without blocking. TCP: it is that
+   of the last packet that the kernel joined, so it may be later than these bytes, never earlier. */
+NIC_API long nic_stamping_recv(nic_stamping *stamping, void *data, size_t size_bytes,
+                               nic_stamp *stamp);
+/* The next stamp of what was sent. ret NIC_OK | NIC_E_NOT_FOUND (none now) | NIC_E_SYSTEM */
+NIC_API nic_status nic_stamping_next(nic_stamping *stamping, nic_stamp *stamp, nic_error *err);
+NIC_API nic_stamping_stats nic_stamping_stats_of(const nic_stamping *stamping);
+/* A CLOCK_REALTIME of the recent past as an interval of host time; false: REALTIME was set
+   meanwhile, or t_real_ns lies ahead. */
+NIC_API bool nic_stamping_to_host(nic_stamping *stamping, int64_t t_real_ns, int64_t *t_before_ns,
+                                  int64_t *t_after_ns);
+NIC_API const char *nic_stamp_kind_name(nic_stamp_kind kind); /* "scheduled", "sent", "acked", … */
+
 /* @API-END@ */
 #ifdef __cplusplus
 }
@@ -392,6 +448,8 @@ NIC_API nic_status nic_registers_read_clock(nic_registers *registers, nic_readin
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include <netinet/in.h>
+#include <linux/errqueue.h>
 #include <linux/ethtool.h>
 #include <linux/net_tstamp.h>
 #include <linux/sockios.h>
@@ -1920,6 +1978,246 @@ NIC_API nic_status nic_registers_read_clock(nic_registers *registers, nic_readin
       m->clock_has_seconds ? high * (uint64_t)1000000000 + low : (uint64_t)high << 32 | low;
   if (m->clock_width_bits < 64) reading->ticks &= ((uint64_t)1 << m->clock_width_bits) - 1;
   return NIC_OK;
+}
+
+/* ============================================================================================== */
+/* [STAMPS] 6. When the kernel or the NIC saw a socket's packets                                  */
+/* ============================================================================================== */
+/* CLOCK_REALTIME against host time. Offset REALTIME - host lies in [lo, hi] when the host showed
+   about t_host_ns. adjtimex may slew by 500 ppm and adjtime by 500 more; host time is not slewed.
+ */
+enum { NIC__SLEW_PPM = 1000 };
+typedef struct nic__offset {
+  int64_t t_host_ns, lo_ns, hi_ns;
+} nic__offset;
+
+struct nic_stamping {
+  int fd;
+  nic_host host;
+  nic__offset then; /* an anchor of the past, renewed at each conversion */
+  nic_stamping_stats stats;
+};
+
+static int64_t nic__real_now_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_REALTIME, &t);
+  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* The narrowest of a few brackets: one may have been interrupted. */
+static nic__offset nic__offset_now(const nic_host *host) {
+  nic__offset best;
+  memset(&best, 0, sizeof best);
+  for (int i = 0; i < 3; i++) {
+    const int64_t a = nic_host_now_ns(host), real_ns = nic__real_now_ns(),
+                  b = nic_host_now_ns(host);
+    if (i > 0 && b - a >= best.hi_ns - best.lo_ns) continue;
+    best.t_host_ns = b;
+    best.lo_ns = real_ns - b;
+    best.hi_ns = real_ns - a;
+  }
+  return best;
+}
+
+/* At most so much slew in d_ns of host time; d_ns may itself be measured by REALTIME, hence the
+ * - 1. */
+static int64_t nic__slew_ns(int64_t d_ns) {
+  return (d_ns < 0 ? -d_ns : d_ns) / (1000000 / NIC__SLEW_PPM - 1) + 1;
+}
+
+/* then, now: anchors before and after the stamp. Each alone bounds it, and both must agree. */
+static bool nic__real_to_host(const nic__offset *then, const nic__offset *now, int64_t real_ns,
+                              int64_t *before_ns, int64_t *after_ns) {
+  const int64_t apart_ns = nic__slew_ns(now->t_host_ns - then->t_host_ns);
+  if (now->lo_ns - apart_ns > then->hi_ns || now->hi_ns + apart_ns < then->lo_ns)
+    return false; /* stepped */
+  int64_t lo_ns = INT64_MIN, hi_ns = INT64_MAX;
+  const nic__offset *const anchors[2] = {then, now};
+  for (int i = 0; i < 2; i++) {
+    const nic__offset *a = anchors[i];
+    const int64_t far_ns = real_ns - a->lo_ns - a->t_host_ns,
+                  near_ns = real_ns - a->hi_ns - a->t_host_ns;
+    const int64_t slack_ns = nic__slew_ns(far_ns > -near_ns ? far_ns : near_ns);
+    if (real_ns - a->hi_ns - slack_ns > lo_ns) lo_ns = real_ns - a->hi_ns - slack_ns;
+    if (real_ns - a->lo_ns + slack_ns < hi_ns) hi_ns = real_ns - a->lo_ns + slack_ns;
+  }
+  if (lo_ns > hi_ns || lo_ns > now->t_host_ns) return false;
+  *before_ns = lo_ns;
+  *after_ns = hi_ns < now->t_host_ns ? hi_ns : now->t_host_ns; /* it is past */
+  return true;
+}
+
+NIC_API bool nic_stamping_to_host(nic_stamping *stamping, int64_t t_real_ns, int64_t *t_before_ns,
+                                  int64_t *t_after_ns) {
+  const nic__offset now = nic__offset_now(&stamping->host);
+  const bool ok = nic__real_to_host(&stamping->then, &now, t_real_ns, t_before_ns, t_after_ns);
+  /* Keep the old anchor while it is fresh: stamps older than the last conversion may still come. */
+  if (now.t_host_ns - stamping->then.t_host_ns > 10000000 || !ok) stamping->then = now;
+  return ok;
+}
+
+NIC_API const char *nic_stamp_kind_name(nic_stamp_kind kind) {
+  static const char *const names[] = {"none",     "scheduled", "sent",        "acked",
+                                      "received", "nic-sent",  "nic-received"};
+  return (unsigned)kind <= NIC_STAMP_NIC_RECEIVED ? names[kind] : "?";
+}
+
+#define NIC__TX_ASK                                                                                \
+  ((uint32_t)(SOF_TIMESTAMPING_TX_SCHED | SOF_TIMESTAMPING_TX_SOFTWARE | SOF_TIMESTAMPING_TX_ACK))
+#define NIC__OPT_TCP                                                                               \
+  ((uint32_t)1 << 16) /* SOF_TIMESTAMPING_OPT_ID_TCP of newer headers: keys count from here */
+
+NIC_API nic_status nic_stamping_open(int socket_fd, bool nic, const nic_host *host,
+                                     nic_stamping **stamping, nic_error *err) {
+  int type = 0;
+  socklen_t type_bytes = sizeof type;
+  if (!stamping) return nic__fail(err, NIC_E_INVAL, "stamping: must not be NULL");
+  *stamping = NULL;
+  if (getsockopt(socket_fd, SOL_SOCKET, SO_TYPE, &type, &type_bytes) != 0)
+    return nic__fail(err, NIC_E_INVAL, "socket_fd %d: %s", socket_fd, strerror(errno));
+  const bool is_tcp = type == SOCK_STREAM;
+  uint32_t flags = SOF_TIMESTAMPING_SOFTWARE | SOF_TIMESTAMPING_RX_SOFTWARE |
+                   SOF_TIMESTAMPING_OPT_ID | SOF_TIMESTAMPING_OPT_TSONLY;
+  if (nic)
+    flags |=
+        SOF_TIMESTAMPING_RAW_HARDWARE | SOF_TIMESTAMPING_RX_HARDWARE | SOF_TIMESTAMPING_OPT_TX_SWHW;
+  uint32_t more = is_tcp ? flags | NIC__OPT_TCP : flags;
+  if (setsockopt(socket_fd, SOL_SOCKET, SO_TIMESTAMPING, &more, sizeof more) != 0 &&
+      setsockopt(socket_fd, SOL_SOCKET, SO_TIMESTAMPING, &flags, sizeof flags) != 0)
+    return nic__fail(err, NIC_E_UNSUPPORTED, "SO_TIMESTAMPING: %s", strerror(errno));
+  nic_stamping *s = (nic_stamping *)nic__zalloc(sizeof *s);
+  if (!s) return nic__fail(err, NIC_E_NOMEM, "out of memory");
+  s->fd = socket_fd;
+  if (host) s->host = *host;
+  s->then = nic__offset_now(&s->host);
+  s->stats.has_sent = s->stats.has_received = true;
+  s->stats.has_nic = nic;
+  *stamping = s;
+  return NIC_OK;
+}
+
+NIC_API void nic_stamping_close(nic_stamping *stamping) { NIC_FREE(stamping); }
+NIC_API nic_stamping_stats nic_stamping_stats_of(const nic_stamping *stamping) {
+  return stamping->stats;
+}
+
+NIC_API long nic_stamping_send(nic_stamping *stamping, const void *data, size_t size_bytes,
+                               int flags) {
+  union {
+    struct cmsghdr align;
+    char room[CMSG_SPACE(sizeof(uint32_t))];
+  } control;
+  struct iovec part = {(void *)(uintptr_t)data, size_bytes};
+  struct msghdr m;
+  uint32_t ask =
+      NIC__TX_ASK | (stamping->stats.has_nic ? (uint32_t)SOF_TIMESTAMPING_TX_HARDWARE : 0);
+  memset(&control, 0, sizeof control);
+  memset(&m, 0, sizeof m);
+  m.msg_iov = &part;
+  m.msg_iovlen = 1;
+  m.msg_control = control.room;
+  m.msg_controllen = sizeof control.room;
+  struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+  c->cmsg_level = SOL_SOCKET;
+  c->cmsg_type = SO_TIMESTAMPING;
+  c->cmsg_len = CMSG_LEN(sizeof ask);
+  memcpy(CMSG_DATA(c), &ask, sizeof ask);
+  return sendmsg(stamping->fd, &m, flags | MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+/* From the control messages of one recvmsg: kernel time, NIC time, what and which. */
+typedef struct nic__seen {
+  int64_t kernel_ns, nic_ns;
+  uint32_t what, key;
+  bool is_report; /* what and key are filled */
+} nic__seen;
+
+static nic__seen nic__seen_of(struct msghdr *m) {
+  nic__seen seen;
+  memset(&seen, 0, sizeof seen);
+  for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
+    if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SO_TIMESTAMPING &&
+        c->cmsg_len >= CMSG_LEN(3 * sizeof(struct timespec))) {
+      struct timespec t[3];
+      memcpy(t, CMSG_DATA(c), sizeof t);
+      seen.kernel_ns = (int64_t)t[0].tv_sec * 1000000000 + t[0].tv_nsec;
+      seen.nic_ns = (int64_t)t[2].tv_sec * 1000000000 + t[2].tv_nsec;
+    } else if (((c->cmsg_level == SOL_IP && c->cmsg_type == IP_RECVERR) ||
+                (c->cmsg_level == SOL_IPV6 && c->cmsg_type == IPV6_RECVERR)) &&
+               c->cmsg_len >= CMSG_LEN(sizeof(struct sock_extended_err))) {
+      struct sock_extended_err e;
+      memcpy(&e, CMSG_DATA(c), sizeof e);
+      seen.is_report = e.ee_origin == SO_EE_ORIGIN_TIMESTAMPING;
+      seen.what = e.ee_info;
+      seen.key = e.ee_data;
+    }
+  }
+  return seen;
+}
+
+/* Fills a stamp; false when its time cannot be carried over. */
+static bool nic__stamp_fill(nic_stamping *s, const nic__seen *seen, nic_stamp_kind kernel_kind,
+                            nic_stamp_kind of_nic, nic_stamp *stamp) {
+  memset(stamp, 0, sizeof *stamp);
+  stamp->key_count = seen->key;
+  if (seen->nic_ns) {
+    stamp->kind = of_nic;
+    stamp->ticks = (uint64_t)seen->nic_ns;
+  } else if (!seen->kernel_ns)
+    return true; /* kind NONE */
+  else if (nic_stamping_to_host(s, seen->kernel_ns, &stamp->t_before_ns, &stamp->t_after_ns))
+    stamp->kind = kernel_kind;
+  else {
+    s->stats.stepped_count++;
+    return false;
+  }
+  s->stats.taken_count++;
+  return true;
+}
+
+NIC_API long nic_stamping_recv(nic_stamping *stamping, void *data, size_t size_bytes,
+                               nic_stamp *stamp) {
+  union {
+    struct cmsghdr align;
+    char room[256];
+  } control;
+  struct iovec part = {data, size_bytes};
+  struct msghdr m;
+  memset(&m, 0, sizeof m);
+  m.msg_iov = &part;
+  m.msg_iovlen = 1;
+  m.msg_control = control.room;
+  m.msg_controllen = sizeof control.room;
+  memset(stamp, 0, sizeof *stamp);
+  const long n = recvmsg(stamping->fd, &m, MSG_DONTWAIT);
+  if (n <= 0) return n;
+  const nic__seen seen = nic__seen_of(&m);
+  nic__stamp_fill(stamping, &seen, NIC_STAMP_RECEIVED, NIC_STAMP_NIC_RECEIVED, stamp);
+  return n;
+}
+
+NIC_API nic_status nic_stamping_next(nic_stamping *stamping, nic_stamp *stamp, nic_error *err) {
+  static const nic_stamp_kind kinds[3] = {NIC_STAMP_SENT, NIC_STAMP_SCHEDULED,
+                                          NIC_STAMP_ACKED}; /* SCM_TSTAMP_SND, SCHED, ACK */
+  for (;;) {
+    union {
+      struct cmsghdr align;
+      char room[512];
+    } control;
+    struct msghdr m;
+    memset(&m, 0, sizeof m);
+    m.msg_control = control.room;
+    m.msg_controllen = sizeof control.room;
+    if (recvmsg(stamping->fd, &m, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) {
+      if (errno == EAGAIN || errno == EWOULDBLOCK) return NIC_E_NOT_FOUND;
+      return nic__fail(err, NIC_E_SYSTEM, "error queue: %s", strerror(errno));
+    }
+    const nic__seen seen = nic__seen_of(&m);
+    if (!seen.is_report || seen.what > 2) continue; /* a network error, reported by the next send */
+    if (nic__stamp_fill(stamping, &seen, kinds[seen.what], NIC_STAMP_NIC_SENT, stamp) &&
+        stamp->kind != NIC_STAMP_NONE)
+      return NIC_OK;
+  }
 }
 
 /* @IMPL-END@ */

@@ -2,4 +2,5 @@
 $(eval $(call test,hw/machines_are_found,$$(HW_CFLAGS),$$(HW_LIBS)))
 $(eval $(call test,hw/counters_and_rates,$$(HW_CFLAGS),$$(HW_LIBS)))
 $(eval $(call test,hw/registers_are_safe,$$(HW_CFLAGS),$$(HW_LIBS)))
+$(eval $(call test,hw/stamps_keep_their_order,$$(HW_CFLAGS),$$(HW_LIBS)))
 $(eval $(call script,hw/nicstat_speaks))
