@@ -48,7 +48,7 @@ needs_gnu_source() { # says what to do when the implementation is compiled witho
   ! "$CC" -std=c11 -I. -c -o "$T/impl.o" "$T/$stem-impl.c" 2>"$T/errors" && grep "error.*_GNU_SOURCE" "$T/errors"
 }
 
-while read -r file stem implementation static prefix; do
+while read -r file stem implementation static prefix _; do
   case $file in '#'* | '') continue ;; esac
   printf '#define %s\n#include "%s"\n' "$implementation" "$file" >"$T/$stem-impl.c"
   printf '#include "%s"\n#define %s\n#include "%s"\n' "$file" "$implementation" "$file" >"$T/$stem-after.c"

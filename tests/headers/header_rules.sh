@@ -6,10 +6,11 @@
 
 only_prefixed_symbols() { # LANGUAGE
   "$CC" -D_GNU_SOURCE -O2 -fno-pic -I. -x "$1" -c -o "$T/impl.o" "$T/impl.c" || return 1
-  ! nm -g --defined-only "$T/impl.o" | grep -vE " [TRV] ${prefix}_[a-z]" && nm -g --defined-only "$T/impl.o" | grep -q " T "
+  ! nm -g --defined-only "$T/impl.o" | grep -vE " [TRV] (${prefix}_[a-z].*|$also)$" && nm -g --defined-only "$T/impl.o" | grep -q " T "
 }
 nothing_writable() { # LANGUAGE
-  "$CC" -D_GNU_SOURCE -O2 -fno-pic -I. -x "$1" -c -o "$T/impl.o" "$T/impl.c" && ! nm "$T/impl.o" | grep -E ' [DdBbCcGgSs] '
+  "$CC" -D_GNU_SOURCE -O2 -fno-pic -I. -x "$1" -c -o "$T/impl.o" "$T/impl.c" &&
+    ! nm "$T/impl.o" | grep -E ' [DdBbCcGgSs] ' | grep -vE " (_ZL[0-9]*)?($also)$"
 }
 no_common_library_missing() { # every undefined symbol is libc's, libm's or libpthread's
   "$CC" -shared -fPIC -D_GNU_SOURCE -I. -Wl,-z,defs -o "$T/impl.so" "$T/impl.c" -pthread -lm
@@ -21,7 +22,7 @@ only_prefixed_macros() { # those that this very file defines
     ours && /^#define / { sub(/\(.*/, "", $2); print $2 }' >"$T/macros"
   # The stem itself may begin a macro: NBC_OVERLAP_H_INCLUDED, PORTALS_MODEL_IMPLEMENTATION_ONCE.
   stem_upper=$(echo "$stem" | tr a-z A-Z)
-  test -s "$T/macros" && ! grep -vE "^(${upper}_|${stem_upper}_)" "$T/macros"
+  test -s "$T/macros" && ! grep -vE "^(${upper}_|${stem_upper}_)|^($also)$" "$T/macros"
 }
 sections_three_times() { # contents, API, implementation: same tags, same numbers, same order
   sed -n 's/^ *\(\[[A-Z]*\]\)  *\([0-9]*\)\. .*/\1 \2/p' "$file" >"$T/contents"
@@ -67,7 +68,7 @@ compiles_in_time() { # a user's file that only declares: well below a second; no
 }
 
 seq 1 99 >"$T/all_numbers"
-while read -r file stem implementation static prefix; do
+while read -r file stem implementation static prefix also; do
   case $file in '#'* | '') continue ;; esac
   : "$static"
   printf '#define %s\n#include "%s"\n' "$implementation" "$file" >"$T/impl.c"

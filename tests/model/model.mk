@@ -1,0 +1,2 @@
+$(eval $(call test,model/time_and_processes))
+$(eval $(call test,model/platforms))

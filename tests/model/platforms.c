@@ -1,0 +1,195 @@
+/* Platforms: text in and out, bad text named by line, ways through every topology. */
+#define PORTALS_MODEL_IMPLEMENTATION
+#include "portals_model.h"
+#include "tests/test.h"
+
+static const char *read_error(const char *text) {
+  static char error[256];
+  pm_platform p;
+  error[0] = 0;
+  if (pm_platform_read(text, strlen(text), &p, error, sizeof error) == PM_OK) {
+    pm_platform_free(&p);
+    return "accepted";
+  }
+  return error;
+}
+#define BAD(text, wanted)                                                                          \
+  do {                                                                                             \
+    const char *got = read_error(text);                                                            \
+    CHECK(strstr(got, wanted) != NULL);                                                            \
+    if (!strstr(got, wanted)) printf("  said: %s\n", got);                                         \
+  } while (0)
+
+static void bad_lines_are_named(void) {
+  BAD("nodes_count 4\nnodes_cuont 4\n", "line 2: nodes_cuont: unknown key");
+  BAD("nodes_count 0", "line 1: nodes_count: value out of range");
+  BAD("nodes_count -3", "line 1: nodes_count: value out of range");
+  BAD("nodes_count 1e3", "line 1: nodes_count: not a whole number");
+  BAD("nodes_count 99999999999999999999", "line 1: nodes_count: not a whole number");
+  BAD("nodes_count", "line 1: nodes_count: key without value");
+  BAD("nodes_count 3 4", "line 1: nodes_count: one value expected");
+  BAD("\n# x\nlink_bytes_per_s -1", "line 3: link_bytes_per_s: not a positive number");
+  BAD("link_bytes_per_s nan", "line 1: link_bytes_per_s: not a positive number");
+  BAD("link_bytes_per_s inf", "line 1: link_bytes_per_s: not a positive number");
+  BAD("pci_latency_ns -1", "line 1: pci_latency_ns: value out of range");
+  BAD("topology ring", "line 1: topology: unknown topology");
+  BAD("topology fattree\ntopo 2 4 4 1 4\nnodes_count 17", "topo: the fat tree has 16 nodes, nodes_count is 17");
+  BAD("topology torus\ntopo 3 2 2 2\nnodes_count 9", "topo: the torus has 8 nodes");
+  BAD("topology torus\ntopo 2 100 100\nnodes_count 10000", "topo: a route of 102 links");
+  BAD("topology dragonfly\ntopo 9 2 2 2\nnodes_count 36", "too few global links");
+  BAD("topology file\nnodes_count 2\n", "topology file without a link");
+  BAD("topology file\nnodes_count 3\nlink h0 s 1e9 5\nlink h1 s 1e9 5\n", "links: no way between h2 and h0");
+  BAD("topology file\nnodes_count 2\nlink h0 h2 1e9 5\n", "node beyond nodes_count");
+  BAD("topology file\nnodes_count 2\nlink h0 h0 1e9 5\n", "leads to itself");
+  BAD("topology file\nlink h0 h1 0 5\n", "line 2: link: not a positive bandwidth");
+  BAD("topology file\nlink h0 h1 1e9 -5\n", "line 2: link: not a latency");
+  BAD("link h0 aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa 1e9 5\n", "line 1: link: name too long");
+  BAD("topo 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1", "line 1: topo: more than 16 numbers");
+  char error[64];
+  pm_platform p;
+  CHECK(pm_platform_load("/nonexistent/file", &p, error, sizeof error) == PM_E_IO);
+  CHECK(strstr(error, "/nonexistent/file") != NULL);
+}
+
+static void what_is_written_is_read_back(void) {
+  static const char text[] = "name two # cables\ntopology file\nnodes_count 3\nlink h0 s0 1.25e10 100\n"
+                             "link h1 s0 1e9 7\nlink h2 s0 3e9 0\nquick_ack 1\nlink_bytes_per_s 7.5e9";
+  pm_platform p, q;
+  char error[200], *written = NULL;
+  size_t bytes = 0;
+  CHECK(pm_platform_read(text, sizeof text - 1, &p, error, sizeof error) == PM_OK);
+  FILE *out = open_memstream(&written, &bytes);
+  CHECK(pm_platform_write(&p, out) == PM_OK);
+  fclose(out);
+  CHECK(pm_platform_read(written, bytes, &q, error, sizeof error) == PM_OK);
+  CHECK(q.nodes_count == 3 && q.quick_ack == 1 && q.link_bytes_per_s == 7.5e9 && q.links_count == 3);
+  CHECK_STR(q.name, "two");
+  CHECK(memcmp(p.links, q.links, 3 * sizeof *p.links) == 0);
+  pm_platform p_rest = p, q_rest = q;
+  p_rest.links = q_rest.links = NULL;
+  CHECK(memcmp(&p_rest, &q_rest, sizeof p) == 0);
+  free(written);
+  pm_platform_free(&p);
+  pm_platform_free(&q);
+}
+
+/* Random bytes and damaged platforms: never a crash, never a platform that fails its own check. */
+static void random_text_is_survived(void) {
+  static const char good[] = "topology fattree\ntopo 2 4 4 1 4\nnodes_count 16\nlink h0 h1 1e9 5\npci_bytes_per_s 1e9\n";
+  for (int i = 0; i < 3000; i++) {
+    char text[sizeof good + 40], error[200];
+    size_t n = sizeof good - 1;
+    memcpy(text, good, n);
+    for (uint64_t k = test_below(6); k; k--) text[test_below(n)] = (char)test_rand();
+    if (test_below(4) == 0) n = test_below(n);
+    pm_platform p;
+    if (pm_platform_read(text, n, &p, error, sizeof error) != PM_OK) {
+      CHECK(strlen(error) > 0);
+      continue;
+    }
+    CHECK(pm_platform_check(&p, error, sizeof error) == PM_OK);
+    pm_platform_free(&p);
+  }
+}
+
+/* Every way starts at its source's link, ends at its destination's and uses no link twice; all links
+   are within the count. */
+static void ways_are_sound(const pm_platform *p) {
+  pm_world_desc desc = {0};
+  pm_world *w = NULL;
+  desc.platform = p;
+  CHECK(pm_world_create(&desc, &w) == PM_OK);
+  if (!w) return;
+  const int n = (int)p->nodes_count, links = pm_links_count(w);
+  uint32_t *first = calloc((size_t)n, sizeof *first), *last = calloc((size_t)n, sizeof *last);
+  for (int a = 0; a < n; a++)
+    for (int b = 0; b < n; b++) {
+      uint32_t way[64], back[64];
+      int64_t latency_ns = -1, latency_back_ns = -1;
+      if (a == b) continue;
+      const int hops = pm_route(w, a, b, way, 64, &latency_ns), hops_back = pm_route(w, b, a, back, 64, &latency_back_ns);
+      CHECK(hops >= 1 && hops == hops_back && latency_ns == latency_back_ns && latency_ns > 0);
+      for (int i = 0; i < hops; i++) {
+        CHECK(way[i] < (uint32_t)links);
+        for (int k = 0; k < i; k++) CHECK(way[k] != way[i]);
+      }
+      if (hops < 2) continue;
+      if (p->topology != PM_TOPO_FATTREE && p->topology != PM_TOPO_FILE) { /* several first links there */
+        if (first[a]) CHECK(first[a] == way[0] + 1);
+        if (last[b]) CHECK(last[b] == way[hops - 1] + 1);
+        first[a] = way[0] + 1;
+        last[b] = way[hops - 1] + 1;
+      }
+    }
+  free(first);
+  free(last);
+  pm_world_destroy(w);
+}
+static void ways_of_every_topology_are_sound(void) {
+  static const struct { pm_topology_kind kind; int nodes; int64_t topo[8]; } cases[] = {
+      {PM_TOPO_CROSSBAR, 7, {0}},
+      {PM_TOPO_FATTREE, 16, {2, 4, 4, 1, 4}},
+      {PM_TOPO_FATTREE, 16, {2, 4, 4, 1, 2}},
+      {PM_TOPO_FATTREE, 27, {3, 3, 3, 3, 1, 3, 3}},
+      {PM_TOPO_FATTREE, 24, {3, 2, 3, 4, 2, 1, 2}},
+      {PM_TOPO_TORUS, 27, {3, 3, 3, 3}},
+      {PM_TOPO_TORUS, 20, {2, 4, 5}},
+      {PM_TOPO_DRAGONFLY, 36, {9, 2, 2, 4}},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    pm_platform p = pm_platform_bxi2(cases[i].nodes);
+    p.topology = cases[i].kind;
+    memcpy(p.topo, cases[i].topo, sizeof cases[i].topo);
+    ways_are_sound(&p);
+  }
+}
+static void ways_from_a_file_are_shortest(void) {
+  static const char ring[] = "topology file\nnodes_count 5\nlink h0 h1 1e9 10\nlink h1 h2 1e9 10\n"
+                             "link h2 h3 1e9 10\nlink h3 h4 1e9 10\nlink h4 h0 1e9 10\n";
+  pm_platform p;
+  char error[200];
+  CHECK(pm_platform_read(ring, sizeof ring - 1, &p, error, sizeof error) == PM_OK);
+  ways_are_sound(&p);
+  pm_world_desc desc = {0};
+  pm_world *w = NULL;
+  desc.platform = &p;
+  CHECK(pm_world_create(&desc, &w) == PM_OK);
+  pm_platform_free(&p); /* the world needs it no more */
+  for (int a = 0; a < 5; a++)
+    for (int b = 0; b < 5; b++) {
+      const int forward = (b - a + 5) % 5, d = forward < 5 - forward ? forward : 5 - forward;
+      int64_t latency_ns = 0;
+      if (a != b) CHECK(pm_route(w, a, b, NULL, 0, &latency_ns) == d && latency_ns == 10 * d);
+    }
+  CHECK(pm_route(w, 0, 5, NULL, 0, NULL) == -1);
+  pm_world_destroy(w);
+}
+/* Two different digits: a fat tree's way up is chosen by the destination, so that ways to different
+   nodes below one switch spread over its uplinks. */
+static void fat_tree_spreads_by_destination(void) {
+  pm_platform p = pm_platform_bxi2(16);
+  pm_world_desc desc = {0};
+  pm_world *w = NULL;
+  const int64_t topo[] = {2, 4, 4, 1, 4};
+  p.topology = PM_TOPO_FATTREE;
+  memcpy(p.topo, topo, sizeof topo);
+  desc.platform = &p;
+  CHECK(pm_world_create(&desc, &w) == PM_OK);
+  uint32_t way[4][8];
+  for (int d = 0; d < 4; d++) CHECK(pm_route(w, 0, 4 + d, way[d], 8, NULL) == 4);
+  for (int d = 1; d < 4; d++)
+    for (int e = 0; e < d; e++) CHECK(way[d][0] == way[e][0] && way[d][1] != way[e][1]);
+  CHECK(pm_route(w, 0, 3, way[0], 8, NULL) == 2); /* below one switch */
+  pm_world_destroy(w);
+}
+
+int main(int argc, char **argv) {
+  TEST_INIT(argc, argv);
+  RUN(bad_lines_are_named);
+  RUN(what_is_written_is_read_back);
+  RUN(random_text_is_survived);
+  RUN(ways_of_every_topology_are_sound);
+  RUN(ways_from_a_file_are_shortest);
+  RUN(fat_tree_spreads_by_destination);
+  return TEST_END();
+}

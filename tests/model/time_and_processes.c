@@ -1,0 +1,323 @@
+/* Simulated time moves in order, processes and threads take turns in it, and a run that cannot go on
+   says who waits for what. */
+#define PORTALS_MODEL_IMPLEMENTATION
+#include "portals_model.h"
+#include "tests/test.h"
+
+static pm_world *world_of(int nodes, const pm_world_desc *base) {
+  pm_platform platform = pm_platform_bxi2(nodes);
+  pm_world_desc desc = base ? *base : (pm_world_desc){0};
+  pm_world *w = NULL;
+  desc.platform = &platform;
+  CHECK(pm_world_create(&desc, &w) == PM_OK);
+  return w;
+}
+
+/* ---- order of events -------------------------------------------------------------------------- */
+enum { CALLS = 5000 };
+static struct call { pm_world *w; int64_t t_ns; int number; } calls[CALLS];
+static int called, last_number;
+static int64_t t_last_ns;
+static void call_now(void *arg) {
+  const struct call *c = (const struct call *)arg;
+  CHECK(pm_world_now_ns(c->w) == c->t_ns);
+  CHECK(c->t_ns > t_last_ns || (c->t_ns == t_last_ns && c->number > last_number));
+  t_last_ns = c->t_ns;
+  last_number = c->number;
+  called++;
+}
+static void events_come_in_order_of_time_then_of_scheduling(void) {
+  pm_world *w = world_of(1, NULL);
+  called = 0;
+  t_last_ns = -1;
+  for (int i = 0; i < CALLS; i++) {
+    calls[i] = (struct call){w, (int64_t)test_below(1000), i};
+    CHECK(pm_call_at(w, calls[i].t_ns, call_now, &calls[i]) == PM_OK);
+  }
+  CHECK(pm_world_run(w) == PM_OK);
+  CHECK(called == CALLS);
+  CHECK(pm_call_at(w, 0, call_now, &calls[0]) == PM_E_INVAL); /* the past */
+  pm_world_destroy(w);
+}
+
+/* Events that move and vanish: the queue against a plain array. */
+static void nothing(pm_world *w, pm__event *e) { (void)w; (void)e; }
+static void moved_and_removed_events_keep_the_order(void) {
+  enum { N = 300 };
+  pm_world *w = world_of(1, NULL);
+  pm__event e[N];
+  int64_t t_ps[N];
+  for (int i = 0; i < N; i++) e[i] = (pm__event){nothing, 0}, t_ps[i] = -1;
+  for (int step = 0; step < 20000; step++) {
+    const int i = (int)test_below(N);
+    if (test_below(3) == 0) pm__unschedule(w, &e[i]), t_ps[i] = -1;
+    else pm__schedule(w, &e[i], t_ps[i] = (int64_t)test_below(1000));
+    int64_t first = INT64_MAX;
+    uint32_t queued = 0;
+    for (int k = 0; k < N; k++)
+      if (t_ps[k] >= 0) queued++, first = t_ps[k] < first ? t_ps[k] : first;
+    CHECK(w->heap_count == queued);
+    if (queued) CHECK(w->heap[1].t_ps == first);
+    for (int k = 0; k < N; k++) CHECK((e[k].pos == 0) == (t_ps[k] < 0) && (!e[k].pos || w->heap[e[k].pos].t_ps == t_ps[k]));
+  }
+  for (int k = 0; k < N; k++) pm__unschedule(w, &e[k]);
+  pm_world_destroy(w);
+}
+
+/* ---- processes -------------------------------------------------------------------------------- */
+static double *sums;
+static void sleeper(void *unused) {
+  (void)unused;
+  double local = 1;
+  for (int i = 0; i < 50; i++) { /* values in registers survive the switches */
+    pm_sleep_ns(1 + (pm_rank() * 7 + i) % 5);
+    local = local * 1.5 + pm_rank();
+  }
+  sums[pm_rank()] = local;
+  int64_t t_ns = pm_now_ns();
+  pm_barrier();
+  CHECK(pm_now_ns() >= t_ns);
+}
+static void registers_and_time_survive_switches(void) {
+  double results[64];
+  sums = results;
+  pm_world *w = world_of(64, NULL);
+  CHECK(pm_spawn_all(w, sleeper, NULL) == PM_OK);
+  CHECK(pm_world_run(w) == PM_OK);
+  for (int r = 0; r < 64; r++) {
+    double expected = 1;
+    for (int i = 0; i < 50; i++) expected = expected * 1.5 + r;
+    CHECK(sums[r] == expected);
+  }
+  CHECK(pm_world_stats(w).switches_count > 64 * 50);
+  pm_world_destroy(w);
+}
+static int64_t t_barrier_ns[3000];
+static void meets(void *unused) {
+  (void)unused;
+  for (int round = 0; round < 3; round++) {
+    pm_compute_ns(pm_rank());
+    pm_barrier();
+    CHECK(pm_now_ns() == (int64_t)(round + 1) * 2999);
+  }
+  t_barrier_ns[pm_rank()] = pm_now_ns();
+}
+static void barrier_waits_for_the_last_of_thousands(void) {
+  pm_world_desc desc = {0};
+  desc.stack_bytes = 16384;
+  pm_world *w = world_of(3000, &desc);
+  CHECK(pm_spawn_all(w, meets, NULL) == PM_OK);
+  CHECK(pm_world_run(w) == PM_OK);
+  for (int r = 0; r < 3000; r++) CHECK(t_barrier_ns[r] == 3 * 2999);
+  const pm_stats stats = pm_world_stats(w);
+  CHECK(stats.memory_bytes / 3000 < 4096);
+  pm_world_destroy(w);
+}
+
+/* ---- threads ---------------------------------------------------------------------------------- */
+static int turns[4];
+static void worker(void *arg) {
+  int *turn = (int *)arg;
+  for (int i = 0; i < 10; i++) pm_sleep_ns(10), ++*turn;
+}
+static void waits_for_wake(void *arg) {
+  int *woken = (int *)arg;
+  *woken = pm_thread_wait("a wake", -1);
+  CHECK(pm_now_ns() == 150);
+  CHECK(pm_thread_wait("nobody", 25) == 0);
+  CHECK(pm_now_ns() == 175);
+}
+static void parent(void *unused) {
+  (void)unused;
+  pm_thread *t[4];
+  int woken = -1;
+  for (int i = 0; i < 4; i++) t[i] = pm_thread_create(worker, &turns[i], i == 3 ? 100000 : 0);
+  for (int i = 0; i < 4; i++) pm_thread_join(t[i]);
+  CHECK(pm_now_ns() == 100); /* all four at once */
+  pm_thread *sleeping = pm_thread_create(waits_for_wake, &woken, 0);
+  pm_sleep_ns(50);
+  pm_thread_wake(sleeping);
+  pm_thread_join(sleeping);
+  CHECK(woken == 1);
+  pm_thread_wake(pm_thread_self()); /* a wake that comes first is not lost */
+  CHECK(pm_thread_wait("own wake", 1000) == 1);
+  CHECK(pm_now_ns() == 175);
+}
+static void threads_run_side_by_side(void) {
+  pm_world *w = world_of(1, NULL);
+  CHECK(pm_spawn(w, 0, parent, NULL, NULL) == PM_OK);
+  CHECK(pm_world_run(w) == PM_OK);
+  for (int i = 0; i < 4; i++) CHECK(turns[i] == 10);
+  pm_world_destroy(w);
+}
+static void never(void *unused) { (void)unused; pm_thread_wait("a wake that never comes", -1); }
+static void exits(void *unused) {
+  (void)unused;
+  pm_thread_create(never, NULL, 0);
+  pm_sleep_ns(5);
+  pm_exit(7);
+  CHECK(0);
+}
+static void exit_ends_all_threads_of_the_process(void) {
+  pm_world *w = world_of(1, NULL);
+  pm_process *p = NULL;
+  CHECK(pm_spawn(w, 0, exits, NULL, &p) == PM_OK);
+  CHECK(pm_world_run(w) == PM_OK);
+  CHECK(pm_process_status(p) == 7);
+  pm_world_destroy(w);
+}
+
+/* ---- polling ---------------------------------------------------------------------------------- */
+static int flag;
+static void set_flag(void *unused) { (void)unused; flag = 1; }
+static void spins(void *unused) {
+  (void)unused;
+  while (!flag) pm_yield();
+  CHECK(pm_now_ns() >= 1000000 && pm_now_ns() <= 1000000 + 10000);
+}
+static void spinning_lets_time_pass_with_few_events(void) {
+  pm_world *w = world_of(1, NULL);
+  flag = 0;
+  CHECK(pm_spawn(w, 0, spins, NULL, NULL) == PM_OK);
+  CHECK(pm_call_at(w, 1000000, set_flag, NULL) == PM_OK);
+  CHECK(pm_world_run(w) == PM_OK);
+  CHECK(pm_world_stats(w).events_count < 1000);
+  pm_world_destroy(w);
+}
+
+/* ---- runs that cannot go on ------------------------------------------------------------------- */
+static void half_meets(void *unused) {
+  (void)unused;
+  if (pm_rank() == 1) pm_thread_wait("a letter from process 0", -1);
+  else pm_barrier();
+}
+static void deadlock_names_who_waits_for_what(void) {
+  pm_world *w = world_of(3, NULL);
+  CHECK(pm_spawn_all(w, half_meets, NULL) == PM_OK);
+  CHECK(pm_world_run(w) == PM_E_DEADLOCK);
+  CHECK(strstr(pm_world_error(w), "process 0 (node 0) waits: pm_barrier") != NULL);
+  CHECK(strstr(pm_world_error(w), "process 1 (node 1) waits: a letter from process 0") != NULL);
+  CHECK(pm_world_run(w) == PM_E_STATE);
+  pm_world_destroy(w);
+}
+static void spins_for_ever(void *unused) { (void)unused; for (;;) pm_yield(); }
+static void spinning_for_nothing_is_a_deadlock(void) {
+  pm_world_desc desc = {0};
+  desc.d_poll_deadlock_ns = 1000000000;
+  pm_world *w = world_of(2, &desc);
+  CHECK(pm_spawn_all(w, spins_for_ever, NULL) == PM_OK);
+  CHECK(pm_world_run(w) == PM_E_DEADLOCK);
+  CHECK(strstr(pm_world_error(w), "polling") != NULL);
+  pm_world_destroy(w);
+}
+static void sleeps_for_ever(void *unused) { (void)unused; for (;;) pm_sleep_ns(1000); }
+static void time_limit_ends_the_run(void) {
+  pm_world_desc desc = {0};
+  desc.d_limit_ns = 1000000;
+  pm_world *w = world_of(2, &desc);
+  CHECK(pm_spawn_all(w, sleeps_for_ever, NULL) == PM_OK);
+  CHECK(pm_world_run(w) == PM_E_TIME_LIMIT);
+  CHECK(pm_world_now_ns(w) <= 1000000);
+  pm_world_destroy(w);
+}
+static void gives_up(void *unused) {
+  (void)unused;
+  pm_sleep_ns(10);
+  if (pm_rank() == 1) pm_world_fail(pm_world_of(pm_self()), PM_E_STATE, "process 1 gave up");
+  pm_sleep_ns(10);
+  CHECK(pm_rank() != 1);
+}
+static void a_process_can_end_the_run(void) {
+  pm_world *w = world_of(2, NULL);
+  CHECK(pm_spawn_all(w, gives_up, NULL) == PM_OK);
+  CHECK(pm_world_run(w) == PM_E_STATE);
+  CHECK_STR(pm_world_error(w), "process 1 gave up");
+  pm_world_destroy(w);
+}
+
+/* ---- crashes ---------------------------------------------------------------------------------- */
+static volatile int depth_limit = 1 << 30;
+static int recurses(int depth) {
+  volatile char frame[512];
+  frame[0] = (char)depth;
+  return depth >= depth_limit ? frame[0] : recurses(depth + 1) + frame[0];
+}
+static void overflows(void *unused) { (void)unused; pm_sleep_ns(1000); recurses(0); }
+static volatile int *volatile nowhere = (volatile int *)(uintptr_t)64;
+static void reads_nothing(void *unused) {
+  (void)unused;
+  pm_sleep_ns(2000);
+  if (pm_rank() == 1) *nowhere = 1;
+  pm_barrier();
+}
+static void aborts(void *unused) { (void)unused; abort(); }
+static void crash_names_process_and_time(void) {
+#ifdef PM__ASAN
+  SKIP("the address sanitizer reports crashes itself");
+#endif
+  pm_world_desc desc = {0};
+  desc.catch_crashes = 1;
+  pm_world *w = world_of(2, &desc);
+  CHECK(pm_spawn_all(w, reads_nothing, NULL) == PM_OK);
+  CHECK(pm_world_run(w) == PM_E_CRASH);
+  CHECK(strstr(pm_world_error(w), "process 1 (node 1): SIGSEGV at address 0x40, at 2.000 us") != NULL);
+  pm_world_destroy(w);
+  w = world_of(1, &desc);
+  CHECK(pm_spawn_all(w, overflows, NULL) == PM_OK);
+  CHECK(pm_world_run(w) == PM_E_STACK);
+  CHECK(strstr(pm_world_error(w), "process 0 (node 0) overflowed its stack of 65536 bytes at 1.000 us") != NULL);
+  pm_world_destroy(w);
+  w = world_of(1, &desc);
+  CHECK(pm_spawn_all(w, aborts, NULL) == PM_OK);
+  CHECK(pm_world_run(w) == PM_E_CRASH);
+  pm_world_destroy(w);
+}
+static void breaks_the_last_word(void *unused) {
+  (void)unused;
+  *(uint64_t *)(void *)pm__current->stack = 0;
+  pm_barrier();
+}
+static void last_word_of_a_stack_is_watched(void) {
+  pm_world *w = world_of(2, NULL);
+  CHECK(pm_spawn_all(w, breaks_the_last_word, NULL) == PM_OK);
+  CHECK(pm_world_run(w) == PM_E_STACK);
+  pm_world_destroy(w);
+}
+
+static void bad_arguments_are_refused(void) {
+  pm_platform platform = pm_platform_bxi2(2);
+  pm_world_desc desc = {0};
+  pm_world *w = NULL;
+  CHECK(pm_world_create(NULL, &w) == PM_E_INVAL && pm_world_create(&desc, &w) == PM_E_INVAL);
+  desc.platform = &platform;
+  CHECK(pm_world_create(&desc, NULL) == PM_E_INVAL);
+  platform.nodes_count = 0;
+  CHECK(pm_world_create(&desc, &w) == PM_E_PLATFORM && w == NULL);
+  platform.nodes_count = 2;
+  CHECK(pm_world_create(&desc, &w) == PM_OK);
+  CHECK(pm_spawn(w, 2, sleeper, NULL, NULL) == PM_E_INVAL && pm_spawn(w, -1, sleeper, NULL, NULL) == PM_E_INVAL);
+  CHECK(pm_spawn(w, 0, NULL, NULL, NULL) == PM_E_INVAL);
+  CHECK(pm_rank() == -1 && pm_size() == 0 && pm_self() == NULL && pm_process_at(w, 0) == NULL);
+  pm_sleep_ns(1), pm_yield(), pm_barrier(), pm_exit(1); /* outside of a process: nothing */
+  pm_world_destroy(w);
+  pm_world_destroy(NULL);
+}
+
+int main(int argc, char **argv) {
+  TEST_INIT(argc, argv);
+  RUN(events_come_in_order_of_time_then_of_scheduling);
+  RUN(moved_and_removed_events_keep_the_order);
+  RUN(registers_and_time_survive_switches);
+  RUN(barrier_waits_for_the_last_of_thousands);
+  RUN(threads_run_side_by_side);
+  RUN(exit_ends_all_threads_of_the_process);
+  RUN(spinning_lets_time_pass_with_few_events);
+  RUN(deadlock_names_who_waits_for_what);
+  RUN(spinning_for_nothing_is_a_deadlock);
+  RUN(time_limit_ends_the_run);
+  RUN(a_process_can_end_the_run);
+  RUN(crash_names_process_and_time);
+  RUN(last_word_of_a_stack_is_watched);
+  RUN(bad_arguments_are_refused);
+  return TEST_END();
+}
