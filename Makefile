@@ -26,12 +26,16 @@ HAVE_CLANG   := $(call have,$(CLANG))
 HAVE_LIBPCI  := $(shell pkg-config --exists libpci 2>/dev/null && echo yes)
 HAVE_STB     := $(shell pkg-config --exists stb 2>/dev/null && echo yes)
 VERILATOR    := $(call have,verilator)
+HAVE_FUZZER  := $(if $(HAVE_CLANG),$(wildcard /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a))
+QEMU_AARCH64 := $(call have,qemu-aarch64)
+HAVE_CROSS   := $(and $(QEMU_AARCH64),$(call have,aarch64-linux-gnu-gcc),$(wildcard /usr/aarch64-linux-gnu/include/stdio.h))
 
-# command or pkg-config module | Debian package | what it enables
+# command, pkg-config module (pkg:) or file (file:) | Debian package | what it enables
 DEPS := \
   'clang|clang|second compiler, fuzzers' \
-  'clang-format|clang-format|make lint' \
+  'file:/usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a|libclang-rt-dev|make fuzz' \
   'clang-tidy|clang-tidy|make lint' \
+  'shellcheck|shellcheck|make lint' \
   'g++|g++|headers as C++17, Verilator' \
   'mpicc.openmpi|libopenmpi-dev|MPI preload and transport, Open MPI; OpenSHMEM' \
   'mpirun.openmpi|openmpi-bin|running Open MPI programs' \
@@ -40,6 +44,7 @@ DEPS := \
   'gfortran|gfortran|Fortran tests of the preload' \
   'hpcc|hpcc|make run-mpi: real HPL and PTRANS' \
   'aarch64-linux-gnu-gcc|gcc-aarch64-linux-gnu|make cross' \
+  'file:/usr/aarch64-linux-gnu/include/stdio.h|libc6-dev-arm64-cross|make cross' \
   'qemu-aarch64|qemu-user|make cross: runs aarch64 programs' \
   'pkg-config|pkg-config|finds the libraries below' \
   'pkg:libpci|libpci-dev|NIC registers' \
@@ -53,19 +58,28 @@ DEPS := \
 FLAGS_NOW := $(CC) $(CFLAGS) $(WARN) $(STD) $(LDFLAGS)
 $(shell mkdir -p $(B); echo '$(FLAGS_NOW)' | cmp -s - $(B)/.flags || echo '$(FLAGS_NOW)' > $(B)/.flags)
 
-# $(call program,OUTPUT,SOURCE,cflags,libs): one C file, one program
+# $(call program,OUTPUT,SOURCE,cflags,libs,compiler): one C file, one program
 define program
 $1: $2 $(B)/.flags
 	$$(call say,CC,$1)
 	$$(Q)mkdir -p $$(@D)
-	$$(Q)$$(CC) $$(STD) $$(CFLAGS) $$(WARN) -MMD -MP -MF $1.d -I. $3 $2 -o $1 $$(LDFLAGS) -pthread $4 -lm
+	$$(Q)$(or $5,$$(CC)) $$(STD) $$(CFLAGS) $$(WARN) -MMD -MP -MF $1.d -I. $3 $2 -o $1 $$(LDFLAGS) -pthread $4 -lm
 -include $1.d
 endef
-# $(call test,ROOM/NAME,cflags,libs): tests/ROOM/NAME.c becomes one program of `make check-...`
+# $(call test,ROOM/NAME,cflags,libs): tests/ROOM/NAME.c becomes one program of `make check-...`, and
+# one each of `make asan` (without libraries of others), `make tsan` and `make cross`
 define test
 CHECK_$(firstword $(subst /, ,$1)) += $(B)/tests/$1
 $(call program,$(B)/tests/$1,tests/$1.c,$2,$3)
+$(if $3,,ALL_TESTS += $1
+$(call program,$(B)/asan/$1,tests/$1.c,$(ASAN) $2)
+$(call program,$(B)/tsan/$1,tests/$1.c,$(TSAN) $2)
+$(call program,$(B)/aarch64/$1,tests/$1.c,-static $2,,aarch64-linux-gnu-gcc))
 endef
+# A later flag overrules an earlier one, so these come after CFLAGS. gcc's TSan does not know fences:
+# where the code has one, it also has atomics that TSan does know.
+ASAN := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
+TSAN := -O1 -fsanitize=thread -Wno-tsan
 # $(call example,NAME,cflags,libs): examples/NAME.c becomes $(B)/NAME
 define example
 EXAMPLES += $(B)/$1
@@ -91,10 +105,22 @@ include $(wildcard tests/*/*.mk)
 ROOMS       := headers overlap transport clock coll report mpi model rtl hw tree
 CHECK_CORE  := $(foreach r,headers overlap transport clock coll report,$(CHECK_$r))
 CHECK_ALL   := $(foreach r,$(ROOMS),$(CHECK_$r))
-export B CC CLANG MPICC_OMPI MPICC_MPICH
+
+# Tests whose subject is threads; with a sanitizer that slows them tenfold, these alone.
+THREADED    += transport/messages overlap/threads_and_foreign_stamps
+# What `make check` runs of the other builds: enough to see one break, little enough to wait for.
+SOME_ASAN   += overlap/problems_are_counted overlap/reports_add_up report/json_reader transport/messages
+SOME_TSAN   += overlap/threads_and_foreign_stamps
+SOME_CROSS  += overlap/bounds_match_reference overlap/threads_and_foreign_stamps
+asan_of      = $(addprefix $(B)/asan/,$(filter $1,$(ALL_TESTS)))
+tsan_of      = $(addprefix $(B)/tsan/,$(filter $1,$(ALL_TESTS)))
+cross_of     = $(if $(HAVE_CROSS),$(addprefix $(B)/aarch64/,$(filter $1,$(ALL_TESTS))))
+skip_cross   = $(if $(HAVE_CROSS),,'skip:aarch64: no cross compiler or qemu-user (Debian: gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user)')
+CHECK_BUILDS = $(call asan_of,$(SOME_ASAN)) $(call tsan_of,$(SOME_TSAN)) $(call cross_of,$(SOME_CROSS))
+export B CC CLANG MPICC_OMPI MPICC_MPICH QEMU_AARCH64
 
 .PHONY: help doctor run check check-now check-core check-mpi check-model check-rtl check-hw bench \
-        examples lint asan fuzz cross deps install clean
+        examples lint asan tsan fuzz cross deps install clean
 help: ## this list
 	@echo "nbc_overlap $(VERSION): see, prove, predict and get overlap. Targets:"
 	@grep -hE '^[a-z][a-z-]*:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /|/' | sort -u | awk -F'|' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -105,6 +131,7 @@ doctor: ## one line per optional dependency: found or not, what it enables, Debi
 	  name=$${d%%|*}; rest=$${d#*|}; \
 	  case $$name in \
 	    pkg:*) name=$${name#pkg:}; v=$$(pkg-config --modversion $$name 2>/dev/null) ;; \
+	    file:*) v=$$(ls $${name#file:} 2>/dev/null | sed -n '1s/.*/yes/p'); name=$${name##*/} ;; \
 	    *) v=$$(command -v $$name >/dev/null && { $$name --version 2>&1 || echo yes; } </dev/null | sed -n '/[0-9]\.[0-9]/{s/.*[^0-9.]\([0-9]\+\.[0-9][0-9.]*\).*/\1/p;q}'); \
 	       command -v $$name >/dev/null && v=$${v:-yes} ;; \
 	  esac; \
@@ -114,7 +141,8 @@ doctor: ## one line per optional dependency: found or not, what it enables, Debi
 deps: ## install the Debian packages that are missing (needs root or sudo without password)
 	@missing=; for d in $(DEPS); do \
 	  name=$${d%%|*}; rest=$${d#*|}; \
-	  case $$name in pkg:*) pkg-config --exists $${name#pkg:} 2>/dev/null ;; *) command -v $$name >/dev/null 2>&1 ;; esac \
+	  case $$name in pkg:*) pkg-config --exists $${name#pkg:} 2>/dev/null ;; \
+	    file:*) ls $${name#file:} >/dev/null 2>&1 ;; *) command -v $$name >/dev/null 2>&1 ;; esac \
 	    || missing="$$missing $${rest%%|*}"; \
 	done; \
 	if [ -z "$$missing" ]; then exit 0; fi; \
@@ -134,8 +162,8 @@ run: $(B)/overlap_pingpong ## the main job: how much of a transfer is hidden? No
 # Packages decide what is detected, so `check` reads this file anew after installing them.
 check: deps ## install what is missing, build all, run all tests; last line: N passed, N failed, N skipped
 	@$(MAKE) --no-print-directory check-now
-check-now: $(filter-out %.sh,$(CHECK_ALL)) $(EXAMPLES) $(foreach r,$(ROOMS),$(NEEDS_$r))
-	@sh tests/run.sh $(CHECK_ALL)
+check-now: $(filter-out %.sh,$(CHECK_ALL)) $(EXAMPLES) $(foreach r,$(ROOMS),$(NEEDS_$r)) $(CHECK_BUILDS)
+	@sh tests/run.sh $(CHECK_ALL) $(CHECK_BUILDS) $(skip_cross)
 check-core: $(filter-out %.sh,$(CHECK_CORE)) $(EXAMPLES) ## tests of nbc_overlap.h
 	@sh tests/run.sh $(CHECK_CORE)
 check-mpi: $(filter-out %.sh,$(CHECK_mpi)) $(NEEDS_mpi) ## tests of the preload and transport with Open MPI and MPICH
@@ -148,6 +176,32 @@ check-hw: $(filter-out %.sh,$(CHECK_hw)) $(NEEDS_hw) ## tests of hw/
 	@sh tests/run.sh $(CHECK_hw)
 bench: $(BENCHES) ## one JSON object per line; BENCH=regex runs those that match
 	@for b in $(BENCHES); do "$$b" '$(BENCH)' || exit 1; done
+
+asan: $(call asan_of,%) ## the C tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	@sh tests/run.sh $^
+tsan: $(call tsan_of,$(THREADED)) ## the tests of threads under ThreadSanitizer
+	@sh tests/run.sh $^
+cross: $(call cross_of,%) ## the C tests as aarch64 programs, run by qemu-user
+	@sh tests/run.sh $^ $(skip_cross)
+
+# LINT: files for clang-tidy, LINT_NEEDS: further targets; rooms add to both. Headers are looked at as
+# files of their own, because the analyser leaves out functions of included files.
+LINT += nbc_overlap.h:NBC_OVERLAP_IMPLEMENTATION
+lint: $(LINT_NEEDS) ## clang-tidy, shellcheck, and what the rooms add
+	@shellcheck -s sh -x -S warning tests/*.sh tests/*/*.sh .ci/run
+	@for f in $(LINT); do echo "  TIDY    $${f%%:*}"; \
+	  clang-tidy --quiet $${f%%:*} -- -x c $(STD) -D$${f##*:} -I. || exit 1; done
+
+# INSTALL_HEADERS, INSTALL_COMMANDS, INSTALL_LIBS: rooms add to these.
+INSTALL_HEADERS += nbc_overlap.h $(wildcard portals_model.h)
+install: $(INSTALL_COMMANDS) $(INSTALL_LIBS) ## headers, commands, preload, pkg-config file, below $(DESTDIR)$(PREFIX)
+	@install -d $(addprefix $(DESTDIR)$(PREFIX)/,include bin lib/pkgconfig)
+	install -m 644 $(INSTALL_HEADERS) $(DESTDIR)$(PREFIX)/include
+	$(if $(INSTALL_COMMANDS),install -m 755 $(INSTALL_COMMANDS) $(DESTDIR)$(PREFIX)/bin)
+	$(if $(INSTALL_LIBS),install -m 755 $(INSTALL_LIBS) $(DESTDIR)$(PREFIX)/lib)
+	@printf '%s\n' 'prefix=$(PREFIX)' 'Name: nbc_overlap' 'Version: $(VERSION)' \
+	  'Description: See, prove, predict and get the overlap of computation and communication' \
+	  'Cflags: -I$${prefix}/include -pthread' 'Libs: -pthread -lm' >$(DESTDIR)$(PREFIX)/lib/pkgconfig/nbc_overlap.pc
 
 clean: ## remove the build folder
 	rm -rf $(B)

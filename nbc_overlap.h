@@ -2845,11 +2845,13 @@ static void nbc__mon_process(nbc_recorder *r, const nbc__mon_event *e) {
 
 /* Own and foreign events, merged by time (an own begin before a foreign end of the same time). */
 static void nbc__mon_drain_locked(nbc_recorder *r) {
-  const uint64_t head = __atomic_load_n(&r->ring_head, __ATOMIC_ACQUIRE);
+  uint64_t head = __atomic_load_n(&r->ring_head, __ATOMIC_ACQUIRE);
   uint64_t tail = r->ring_tail;
   for (;;) {
     nbc__mon_slot *slot = &r->inbox[r->inbox_tail & r->inbox_mask];
     const bool foreign = __atomic_load_n(&slot->turn, __ATOMIC_ACQUIRE) == r->inbox_tail + 1;
+    /* The begin of a foreign end may have come after the first look at the ring. */
+    if (foreign && tail == head) head = __atomic_load_n(&r->ring_head, __ATOMIC_ACQUIRE);
     const nbc__mon_event *own = tail != head ? &r->ring[tail & r->ring_mask] : NULL;
     if (foreign && (!own || slot->event.t_ns < own->t_ns)) {
       nbc__mon_process(r, &slot->event);

@@ -2,16 +2,21 @@
 # Runs the test programs and scripts given as arguments, one after the other; each ends with the
 # line "N passed, N failed, N skipped". Adds these up and ends with the same line. A program that
 # crashes, hangs past TEST_TIMEOUT seconds (default 300) or prints no such line counts as failed.
+# aarch64 programs are run by qemu; an argument "skip:NAME: REASON" counts as skipped.
 # Logs: $B/log/NAME.log. Usage: B=build tests/run.sh PROGRAM...
 B=${B:-build}
 limit=${TEST_TIMEOUT:-300}
 mkdir -p "$B/log"
 passed=0 failed=0 skipped=0
 for program in "$@"; do
+  case $program in skip:*)
+    echo "skipped ${program#skip:}" && skipped=$((skipped + 1))
+    continue ;;
+  esac
   name=$(echo "${program#"$B"/}" | sed 's|^tests/||; s|/|-|g')
   log=$B/log/$name.log
   start=$(date +%s)
-  case $program in *.sh) set -- sh "$program" ;; *) set -- "$program" ;; esac
+  case $program in *.sh) set -- sh "$program" ;; "$B"/aarch64/*) set -- "$QEMU_AARCH64" "$program" ;; *) set -- "$program" ;; esac
   timeout -k 10 "$limit" "$@" >"$log" 2>&1 </dev/null
   code=$?
   line=$(grep -E '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$log" | tail -1)

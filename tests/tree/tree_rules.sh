@@ -56,7 +56,7 @@ files_say_what_they_are() { # the first line that is not a directive or guard is
 }
 help_names_every_target() { # the contract of the make targets
   make -s help >"$T/help" || return 1
-  for target in doctor run check check-core bench examples deps clean; do
+  for target in doctor run check check-core bench examples lint asan tsan cross deps install clean; do
     grep -qE "^ +$target " "$T/help" || { echo "make help does not name $target"; return 1; }
   done
 }
