@@ -102,7 +102,7 @@ include $(wildcard tests/*/*.mk)
 -include rtl/rtl.mk hw/hw.mk
 
 # NEEDS_room: what the scripts of a room use besides the programs in CHECK_room
-ROOMS       := headers overlap transport clock coll report mpi model rtl hw tree
+ROOMS       := headers overlap transport clock coll report fuzz mpi model rtl hw tree
 CHECK_CORE  := $(foreach r,headers overlap transport clock coll report,$(CHECK_$r))
 CHECK_ALL   := $(foreach r,$(ROOMS),$(CHECK_$r))
 
@@ -124,7 +124,7 @@ export B CC CLANG MPICC_OMPI MPICC_MPICH QEMU_AARCH64
 help: ## this list
 	@echo "nbc_overlap $(VERSION): see, prove, predict and get overlap. Targets:"
 	@grep -hE '^[a-z][a-z-]*:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /|/' | sort -u | awk -F'|' '{printf "  %-12s %s\n", $$1, $$2}'
-	@echo "Variables: B=build folder, CC, CFLAGS, V=1 shows commands, BENCH=regex, PREFIX"
+	@echo "Variables: B=build folder, CC, CFLAGS, V=1 shows commands, BENCH=regex, PREFIX, FUZZ_SECONDS"
 
 doctor: ## one line per optional dependency: found or not, what it enables, Debian package
 	@for d in $(DEPS); do \
@@ -181,6 +181,8 @@ asan: $(call asan_of,%) ## the C tests under AddressSanitizer and UndefinedBehav
 	@sh tests/run.sh $^
 tsan: $(call tsan_of,$(THREADED)) ## the tests of threads under ThreadSanitizer
 	@sh tests/run.sh $^
+fuzz: $(FUZZERS) ## every fuzzer for FUZZ_SECONDS (default 60), without a limit of runs
+	@FUZZ_SECONDS=$${FUZZ_SECONDS:-60} FUZZ_RUNS=-1 TEST_TIMEOUT=86400 sh tests/run.sh tests/fuzz/fuzzers.sh
 cross: $(call cross_of,%) ## the C tests as aarch64 programs, run by qemu-user
 	@sh tests/run.sh $^ $(skip_cross)
 

@@ -1,0 +1,11 @@
+# $(call fuzzer,NAME): tests/fuzz/NAME.c, seeds in tests/fuzz/seeds/NAME
+define fuzzer
+FUZZERS += $(B)/fuzz/$1
+$(call program,$(B)/fuzz/$1,tests/fuzz/$1.c,-O1 -Wno-unused-function -fsanitize=fuzzer$(,)address$(,)undefined -fno-sanitize-recover=all,,$(CLANG))
+endef
+, := ,
+ifneq ($(HAVE_FUZZER),)
+$(foreach f,$(wildcard tests/fuzz/fuzz_*.c),$(eval $(call fuzzer,$(basename $(notdir $f)))))
+endif
+$(eval $(call script,fuzz/fuzzers))
+NEEDS_fuzz += $(FUZZERS)
