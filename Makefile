@@ -161,7 +161,7 @@ run: $(B)/overlap_pingpong ## the main job: how much of a transfer is hidden? No
 
 # Packages decide what is detected, so `check` reads this file anew after installing them.
 check: deps ## install what is missing, build all, run all tests; last line: N passed, N failed, N skipped
-	@$(MAKE) --no-print-directory check-now
+	@$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc)) check-now
 check-now: $(filter-out %.sh,$(CHECK_ALL)) $(EXAMPLES) $(foreach r,$(ROOMS),$(NEEDS_$r)) $(CHECK_BUILDS)
 	@sh tests/run.sh $(CHECK_ALL) $(CHECK_BUILDS) $(skip_cross)
 check-core: $(filter-out %.sh,$(CHECK_CORE)) $(EXAMPLES) ## tests of nbc_overlap.h
