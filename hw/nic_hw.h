@@ -33,6 +33,7 @@
      [COUNTERS]   4. Counters: bytes, packets, retransmissions; differences and rates
      [REGISTERS]  5. Registers: clock and counters from the device itself, by white lists
      [STAMPS]     6. When the kernel or the NIC saw a socket's packets
+     [TCP]        7. Ranks over TCP, with transfer stamps from the kernel or the NIC (NIC_WITH_NBC)
 
    CONVENTIONS
      Host time is int64_t nanoseconds of CLOCK_MONOTONIC_RAW (or of your own clock, see nic_host).
@@ -387,6 +388,7 @@ typedef struct nic_stamp {
   nic_stamp_kind kind;
   uint32_t key_count; /* sent: UDP: which datagram, from 0; TCP: bytes before the last one */
   int64_t t_before_ns, t_after_ns; /* host time; it happened between */
+  int64_t t_real_ns;               /* as the kernel stamped it: CLOCK_REALTIME */
   uint64_t ticks; /* NIC's clock, ns of its time scale; 0 for the kernel's stamps */
 } nic_stamp;
 
@@ -425,6 +427,67 @@ NIC_API const char *nic_stamp_kind_name(nic_stamp_kind kind); /* "scheduled", "s
 }
 #endif
 #endif /* NIC_HW_H_INCLUDED */
+
+/* ============================================================================================== */
+/* [TCP] 7. Ranks over TCP, with transfer stamps from the kernel or the NIC                       */
+/* ============================================================================================== */
+/* Opened by NIC_WITH_NBC; nbc_overlap.h must be included first. Its own guard, so that the order of
+   other includes never hides it.
+   An nbc_transport over sockets: one stream per pair of ranks, on one host or several. With a
+   recorder it reports what the library knows (begin: first byte given to the kernel, or a receive
+   posted while nothing of it had come; end: all bytes acknowledged, or read) and, later, the true
+   times: begin = the kernel handed the first byte to the device, end = between the hand-off and the
+   acknowledgement of the last byte. So the exact overlap of a report rests on the kernel's stamps,
+   not on the library. Receives get their stamps from the sender, in a note that follows the
+   message, where both are on one host; across hosts from the arrival stamps, as wide as these leave
+   it. A receive whose message had come before it was posted counts as "only the end was seen" and
+   has no exact overlap. A send is done when the kernel has taken its last byte; nic_tcp_drain waits
+   for the rest. */
+#if defined(NIC_WITH_NBC) && !defined(NIC_TCP_H_INCLUDED)
+#define NIC_TCP_H_INCLUDED
+#ifndef NBC_OVERLAP_H_INCLUDED
+#  error "nic_hw.h: NIC_WITH_NBC needs nbc_overlap.h to be included first"
+#endif
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct nic_tcp_desc {
+  int rank, size;
+  const char *const
+      *addresses;     /* size of them, "host:port" or "[v6]:port", the same on all ranks; or */
+  const int *sockets; /* size connected stream sockets, [rank] ignored; become the transport's */
+  const nbc_clock *clock;   /* copied; NULL = nbc_clock_create with defaults */
+  bool no_stamps;           /* do not ask the kernel; no exact overlap */
+  uint64_t max_early_bytes; /* kept for receives not posted yet, per peer; 0 = 64 MiB; beyond: stops
+                               reading */
+  double
+      pace_bytes_per_s; /* the kernel paces each stream, as a link would; 0 = as fast as it goes */
+  int64_t connect_limit_ns; /* 0 = 30 s */
+} nic_tcp_desc;
+
+typedef struct nic_tcp_stats {
+  uint64_t sent_count, received_count; /* messages */
+  uint64_t stamped_count,
+      unstamped_count;  /* transfers with a recorder: true times known, or lost */
+  uint64_t early_count; /* receives posted after their message had begun to come */
+} nic_tcp_stats;
+
+/* All ranks call it; it connects (rank r to all below, they listen) and returns when all are there.
+   ret NBC_OK | NBC_E_INVAL | NBC_E_NOMEM | NBC_E_CLOCK | NBC_E_SYSTEM | NBC_E_TIMEOUT | NBC_E_PEER
+   (a peer that is none of us, of another size or byte order) */
+NIC_API nbc_status nic_tcp_create(const nic_tcp_desc *desc, nbc_transport **t, nbc_error *err);
+/* Closes the streams; operations not finished are dropped. NULL allowed. */
+NIC_API void nic_tcp_destroy(nbc_transport *t);
+/* Progress until all that was sent is acknowledged and all stamps due here have come.
+   ret NBC_OK | NBC_E_TIMEOUT | transport errors */
+NIC_API nbc_status nic_tcp_drain(nbc_transport *t, int64_t limit_ns);
+NIC_API nic_tcp_stats nic_tcp_stats_of(const nbc_transport *t);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* NIC_TCP_H_INCLUDED */
 
 /* ============================================================================================== */
 /*                                        IMPLEMENTATION                                          */
@@ -2160,6 +2223,7 @@ static bool nic__stamp_fill(nic_stamping *s, const nic__seen *seen, nic_stamp_ki
                             nic_stamp_kind of_nic, nic_stamp *stamp) {
   memset(stamp, 0, sizeof *stamp);
   stamp->key_count = seen->key;
+  stamp->t_real_ns = seen->kernel_ns;
   if (seen->nic_ns) {
     stamp->kind = of_nic;
     stamp->ticks = (uint64_t)seen->nic_ns;
@@ -2225,6 +2289,965 @@ NIC_API nic_status nic_stamping_next(nic_stamping *stamping, nic_stamp *stamp, n
 }
 #endif
 #endif /* NIC_HW_IMPLEMENTATION */
+
+/* ============================================================================================== */
+/* [TCP] 7. Ranks over TCP                                                                        */
+/* ============================================================================================== */
+#if defined(NIC_WITH_NBC) && defined(NIC_HW_IMPLEMENTATION) && !defined(NIC_TCP_IMPLEMENTATION_ONCE)
+#define NIC_TCP_IMPLEMENTATION_ONCE
+#include <netdb.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+  NIC__TCP_MAGIC = 0x6e696331, /* "nic1", in the byte order of the sender */
+  NIC__TCP_DATA = 1,
+  NIC__TCP_NOTE = 2,            /* true times of a message sent before */
+  NIC__TCP_NOTED = 0x100,       /* flag of DATA: a note will follow */
+  NIC__TCP_JOIN_BYTES = 1024,   /* header and data in one packet up to here */
+  NIC__TCP_RING = 1024,         /* messages whose times are awaited, per peer */
+  NIC__TCP_TURN_BYTES = 1 << 22 /* read from one peer per progress, so that none starves */
+};
+typedef struct nic__tcp_head {
+  uint32_t magic, kind;
+  uint64_t tag, size_bytes, sequence;
+} nic__tcp_head;
+typedef struct nic__tcp_hello {
+  uint32_t magic;
+  int32_t rank, size;
+  char boot_id[36]; /* the same on all processes of one running kernel: one CLOCK_REALTIME */
+} nic__tcp_hello;
+/* The true times of one message, CLOCK_REALTIME of the sender. */
+typedef struct nic__tcp_times {
+  int64_t begin_ns, end_lo_ns, end_hi_ns;
+} nic__tcp_times;
+
+typedef struct nic__tcp_note {
+  nbc_op op; /* first: a note travels in the same queue as sends */
+  nic__tcp_times times;
+} nic__tcp_note;
+
+/* A message on its way: by the stream position of its first packet's and its last byte. */
+typedef struct nic__tcp_flight {
+  uint64_t xfer_id, sequence, first_position, last_position;
+  int64_t sent_first_ns, sent_last_ns, acked_ns; /* CLOCK_REALTIME; 0 = no stamp yet */
+  bool is_whole;                                 /* the kernel has its last byte */
+} nic__tcp_flight;
+
+typedef struct nic__tcp_early { /* a message that came before its receive */
+  struct nic__tcp_early *next;
+  nic__tcp_head head;
+  uint64_t got_bytes;
+  char *data; /* right behind */
+} nic__tcp_early;
+
+typedef struct nic__tcp_peer {
+  int fd;
+  bool same_host, gone;
+  nic_stamping *stamping;
+  /* sending */
+  nbc_op *send_first, *send_last;
+  nic__tcp_head out; /* of send_first */
+  uint64_t sent_bytes, sent_sequence;
+  nic__tcp_flight *flights; /* ring of NIC__TCP_RING */
+  uint64_t flight_first, flight_last;
+  /* receiving */
+  nbc_op *posted_first, *posted_last;
+  nic__tcp_early *early_first, *early_last;
+  uint64_t early_bytes, received_sequence;
+  nic__tcp_head in;
+  size_t in_bytes; /* of the header, read so far */
+  bool in_bound;   /* the header is whole and its data has a place: */
+  nbc_op *in_op;
+  nic__tcp_early *in_early;
+  nic__tcp_times note; /* data of a note */
+  uint64_t in_got_bytes;
+  int64_t t_empty_ns; /* host time at which the stream was last seen empty */
+  int64_t in_begin_lo_ns, in_begin_hi_ns;
+  uint64_t *awaited_ids, *awaited_sequences; /* ring: receives whose note has not come */
+  uint64_t awaited_count;
+} nic__tcp_peer;
+
+typedef struct nic__tcp {
+  nbc_transport t; /* first: the transport is the object */
+  nbc_clock clock;
+  nic_host host;
+  nic_tcp_desc desc;
+  nic_tcp_stats stats;
+  nic__tcp_peer *peers;
+  struct pollfd *polls;
+  nbc_op *done_first, *done_last;
+  uint64_t next_id;
+} nic__tcp;
+
+static int64_t nic__tcp_host_now(void *user) { return nbc_clock_now_ns((const nbc_clock *)user); }
+static int64_t nic__tcp_now(void *ctx) { return nbc_clock_now_ns(&((nic__tcp *)ctx)->clock); }
+
+static void nic__tcp_push(nbc_op **first, nbc_op **last, nbc_op *op) {
+  op->slot.next = NULL;
+  if (*first)
+    (*last)->slot.next = op;
+  else
+    *first = op;
+  *last = op;
+}
+static void nic__tcp_pop(nbc_op **first, nbc_op **last) {
+  *first = (*first)->slot.next;
+  if (!*first) *last = NULL;
+}
+
+/* Completion is told by progress only: until then the operation waits in the done list. */
+static void nic__tcp_finish(nic__tcp *n, nbc_op *op, nbc_status status, uint64_t size_bytes) {
+  op->status = status;
+  op->size_bytes = size_bytes;
+  nic__tcp_push(&n->done_first, &n->done_last, op);
+}
+
+static void nic__tcp_forget(const nic__tcp *n, uint64_t xfer_id) {
+  if (n->t.recorder && xfer_id) nbc_xfer_cancel(n->t.recorder, xfer_id);
+}
+static void nic__tcp_fail_receive(nic__tcp *n, nbc_op *op, uint64_t got_bytes) {
+  nic__tcp_forget(n, op->slot.xfer_id);
+  nic__tcp_finish(n, op, NBC_E_PEER, got_bytes);
+}
+
+/* All that was to come from or go to a peer fails; what had come whole can still be received. */
+static void nic__tcp_drop_peer(nic__tcp *n, nic__tcp_peer *p) {
+  p->gone = true;
+  while (p->send_first) {
+    nbc_op *op = p->send_first;
+    nic__tcp_pop(&p->send_first, &p->send_last);
+    if (op->slot.kind == NIC__TCP_NOTE)
+      NIC_FREE(op);
+    else
+      nic__tcp_finish(n, op, NBC_E_PEER, 0);
+  }
+  for (; p->flight_first < p->flight_last; p->flight_first++)
+    nic__tcp_forget(n, p->flights[p->flight_first % NIC__TCP_RING].xfer_id);
+  if (p->in_op) nic__tcp_fail_receive(n, p->in_op, p->in_got_bytes);
+  p->in_op = NULL;
+  while (p->posted_first) {
+    nbc_op *op = p->posted_first;
+    nic__tcp_pop(&p->posted_first, &p->posted_last);
+    nic__tcp_fail_receive(n, op, 0);
+  }
+  if (p->in_early) { /* the last of its list: only half came */
+    nic__tcp_early **link = &p->early_first;
+    for (p->early_last = NULL; *link != p->in_early; link = &(*link)->next) p->early_last = *link;
+    *link = NULL;
+    NIC_FREE(p->in_early);
+    p->in_early = NULL;
+  }
+  p->in_bound = false;
+}
+
+/* ---- sending ----------------------------------------------------------------------------------
+ */
+static void nic__tcp_send_note(nic__tcp_peer *p, uint64_t sequence, const nic__tcp_times *times) {
+  nic__tcp_note *note = (nic__tcp_note *)nic__zalloc(sizeof *note);
+  if (!note) return; /* the receiver's report then lacks one stamp */
+  note->times = *times;
+  note->op.slot.kind = NIC__TCP_NOTE;
+  note->op.slot.buffer = &note->times;
+  note->op.slot.limit_bytes = sizeof note->times;
+  note->op.slot.order = sequence;
+  nic__tcp_push(&p->send_first, &p->send_last, &note->op);
+}
+
+static nic__tcp_flight *nic__tcp_flight_new(nic__tcp *n, nic__tcp_peer *p, const nbc_op *op) {
+  if (!n->t.recorder || !op->slot.xfer_id) return NULL;
+  if (p->flight_last - p->flight_first == NIC__TCP_RING) { /* no progress for a thousand messages */
+    const nic__tcp_flight *oldest = &p->flights[p->flight_first++ % NIC__TCP_RING];
+    const nic__tcp_times none = {0, 0, 0};
+    nbc_xfer_end(n->t.recorder, oldest->xfer_id);
+    if (p->same_host && p->stamping) nic__tcp_send_note(p, oldest->sequence, &none);
+    n->stats.unstamped_count++;
+  }
+  nic__tcp_flight *f = &p->flights[p->flight_last++ % NIC__TCP_RING];
+  memset(f, 0, sizeof *f);
+  f->xfer_id = op->slot.xfer_id;
+  f->sequence = op->slot.order;
+  return f;
+}
+static nic__tcp_flight *nic__tcp_flight_of(nic__tcp_peer *p, uint64_t xfer_id) {
+  for (uint64_t i = p->flight_last; i-- > p->flight_first;)
+    if (p->flights[i % NIC__TCP_RING].xfer_id == xfer_id) return &p->flights[i % NIC__TCP_RING];
+  return NULL;
+}
+
+static long nic__tcp_write(nic__tcp_peer *p, const void *data, size_t size_bytes, bool stamped) {
+  const long k = stamped && p->stamping
+                     ? nic_stamping_send(p->stamping, data, size_bytes, MSG_EOR)
+                     : send(p->fd, data, size_bytes, MSG_DONTWAIT | MSG_NOSIGNAL | MSG_EOR);
+  if (k > 0) p->sent_bytes += (uint64_t)k;
+  return k;
+}
+
+/* The next bytes of the message in front. Its header goes as a packet of its own, whose stamp is
+   the begin; a short message goes with its header, and one stamp is both. */
+static long nic__tcp_send_some(nic__tcp_peer *p, nbc_op *op) {
+  const uint64_t head_bytes = sizeof p->out, done_bytes = op->slot.posted_bytes;
+  const bool stamped = op->slot.xfer_id != 0;
+  if (done_bytes < head_bytes) {
+    char joined[sizeof p->out + NIC__TCP_JOIN_BYTES];
+    const size_t data_bytes =
+        op->slot.limit_bytes <= NIC__TCP_JOIN_BYTES ? (size_t)op->slot.limit_bytes : 0;
+    memcpy(joined, &p->out, sizeof p->out);
+    if (data_bytes) memcpy(joined + sizeof p->out, op->slot.buffer, data_bytes);
+    return nic__tcp_write(p, joined + done_bytes, sizeof p->out + data_bytes - (size_t)done_bytes,
+                          stamped);
+  }
+  return nic__tcp_write(p, (const char *)op->slot.buffer + (done_bytes - head_bytes),
+                        (size_t)(op->slot.limit_bytes + head_bytes - done_bytes), stamped);
+}
+
+static void nic__tcp_begin_send(nic__tcp *n, nic__tcp_peer *p, nbc_op *op) {
+  memset(&p->out, 0, sizeof p->out);
+  p->out.magic = NIC__TCP_MAGIC;
+  p->out.kind = op->slot.kind;
+  p->out.tag = op->slot.tag;
+  p->out.size_bytes = op->slot.limit_bytes;
+  p->out.sequence = op->slot.order;
+  op->slot.started = true;
+  if (nic__tcp_flight_new(n, p, op))
+    nbc_xfer_begin(n->t.recorder, op->slot.xfer_id, op->slot.limit_bytes, NBC_KIND_ISEND,
+                   p->same_host ? NBC_PEER_SAME_NODE : NBC_PEER_OTHER_NODE);
+}
+
+/* Gives the kernel what it takes; stops when the socket is full. */
+static void nic__tcp_flush(nic__tcp *n, nic__tcp_peer *p) {
+  while (p->send_first && !p->gone) {
+    nbc_op *op = p->send_first;
+    const uint64_t whole_bytes = sizeof p->out + op->slot.limit_bytes;
+    if (!op->slot.started) nic__tcp_begin_send(n, p, op);
+    const long k = nic__tcp_send_some(p, op);
+    if (k < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR || errno == ENOBUFS))
+      return;
+    if (k < 0) {
+      nic__tcp_drop_peer(n, p);
+      return;
+    }
+    nic__tcp_flight *f = op->slot.xfer_id ? nic__tcp_flight_of(p, op->slot.xfer_id) : NULL;
+    if (f && op->slot.posted_bytes == 0) f->first_position = p->sent_bytes - 1;
+    op->slot.posted_bytes += (uint64_t)k;
+    if (op->slot.posted_bytes < whole_bytes) continue;
+    if (f) f->last_position = p->sent_bytes - 1, f->is_whole = true;
+    nic__tcp_pop(&p->send_first, &p->send_last);
+    if (op->slot.kind == NIC__TCP_NOTE)
+      NIC_FREE(op);
+    else {
+      n->stats.sent_count++;
+      nic__tcp_finish(n, op, NBC_OK, op->slot.limit_bytes);
+    }
+  }
+}
+
+/* True times to the recorder, as t +- err. false: REALTIME was stepped, or there are none. */
+static bool nic__tcp_stamp(nic__tcp *n, nic__tcp_peer *p, uint64_t xfer_id,
+                           const nic__tcp_times *times) {
+  int64_t b_lo_ns, b_hi_ns, e_lo_ns, e_hi_ns, unused_ns;
+  if (!times->begin_ns || !p->stamping ||
+      !nic_stamping_to_host(p->stamping, times->begin_ns, &b_lo_ns, &b_hi_ns) ||
+      !nic_stamping_to_host(p->stamping, times->end_lo_ns, &e_lo_ns, &unused_ns) ||
+      !nic_stamping_to_host(p->stamping, times->end_hi_ns, &unused_ns, &e_hi_ns) ||
+      e_lo_ns > e_hi_ns) {
+    n->stats.unstamped_count++;
+    return false;
+  }
+  const int64_t begin_half_ns = (b_hi_ns - b_lo_ns + 1) / 2,
+                end_half_ns = (e_hi_ns - e_lo_ns + 1) / 2;
+  nbc_xfer_stamp(n->t.recorder, xfer_id, b_lo_ns + begin_half_ns, e_lo_ns + end_half_ns,
+                 begin_half_ns > end_half_ns ? begin_half_ns : end_half_ns);
+  n->stats.stamped_count++;
+  return true;
+}
+
+static void nic__tcp_take_stamps(nic__tcp_peer *p) {
+  nic_stamp s;
+  while (nic_stamping_next(p->stamping, &s, NULL) == NIC_OK)
+    for (uint64_t i = p->flight_first; i < p->flight_last; i++) {
+      nic__tcp_flight *f = &p->flights[i % NIC__TCP_RING];
+      if (s.kind == NIC_STAMP_SENT && (uint32_t)f->first_position == s.key_count &&
+          !f->sent_first_ns)
+        f->sent_first_ns = s.t_real_ns;
+      if (!f->is_whole || (uint32_t)f->last_position != s.key_count) continue;
+      if (s.kind == NIC_STAMP_SENT && !f->sent_last_ns)
+        f->sent_last_ns = s.t_real_ns; /* later ones are repeats */
+      if (s.kind == NIC_STAMP_ACKED) f->acked_ns = s.t_real_ns;
+    }
+}
+
+/* Ends the transfers whose last byte is acknowledged. The kernel makes the stamp before it counts
+   the acknowledgement: so, asked in this order, a stamp that is not there now never comes. */
+static void nic__tcp_settle(nic__tcp *n, nic__tcp_peer *p) {
+  int unacked_bytes = 0;
+  if (p->flight_first == p->flight_last || p->gone) return;
+  if (ioctl(p->fd, SIOCOUTQ, &unacked_bytes) != 0) return;
+  const uint64_t acked_bytes = p->sent_bytes - (uint64_t)unacked_bytes;
+  if (p->stamping) nic__tcp_take_stamps(p);
+  while (p->flight_first < p->flight_last) {
+    const nic__tcp_flight *f = &p->flights[p->flight_first % NIC__TCP_RING];
+    nic__tcp_times times;
+    if (!f->is_whole || f->last_position >= acked_bytes) return;
+    memset(&times, 0, sizeof times);
+    if (f->sent_first_ns && f->sent_last_ns && f->acked_ns) {
+      times.begin_ns = f->sent_first_ns;
+      times.end_lo_ns = f->sent_last_ns;
+      times.end_hi_ns = f->acked_ns;
+    }
+    if (n->t.recorder) {
+      nbc_xfer_end(n->t.recorder, f->xfer_id);
+      nic__tcp_stamp(n, p, f->xfer_id, &times);
+    }
+    if (p->same_host && p->stamping) nic__tcp_send_note(p, f->sequence, &times);
+    p->flight_first++;
+  }
+}
+
+/* ---- receiving --------------------------------------------------------------------------------
+ */
+static nbc_peer nic__tcp_class(const nic__tcp_peer *p) {
+  return p->same_host ? NBC_PEER_SAME_NODE : NBC_PEER_OTHER_NODE;
+}
+
+/* ret bytes; 0: nothing there, or the peer is gone. t_empty_ns: what was not there then came later.
+ */
+static size_t nic__tcp_read(nic__tcp *n, nic__tcp_peer *p, void *data, size_t size_bytes,
+                            int64_t *t_stamp_ns) {
+  nic_stamp s;
+  const int64_t before_ns = nbc_clock_now_ns(&n->clock);
+  memset(&s, 0, sizeof s);
+  const long k = p->stamping ? nic_stamping_recv(p->stamping, data, size_bytes, &s)
+                             : recv(p->fd, data, size_bytes, MSG_DONTWAIT);
+  *t_stamp_ns = s.kind == NIC_STAMP_RECEIVED ? s.t_after_ns : nbc_clock_now_ns(&n->clock);
+  if (k > 0) {
+    if ((size_t)k < size_bytes) p->t_empty_ns = before_ns;
+    return (size_t)k;
+  }
+  if (k < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
+    p->t_empty_ns = before_ns;
+  else
+    nic__tcp_drop_peer(n, p);
+  return 0;
+}
+
+static void nic__tcp_deliver(nic__tcp *n, nic__tcp_peer *p, nbc_op *op, const nic__tcp_head *head,
+                             uint64_t got_bytes) {
+  const uint64_t size_bytes = got_bytes < op->slot.limit_bytes ? got_bytes : op->slot.limit_bytes;
+  n->stats.received_count++;
+  if (n->t.recorder && op->slot.xfer_id)
+    nbc_xfer_end_sized(n->t.recorder, op->slot.xfer_id, size_bytes, nic__tcp_class(p));
+  else if (n->t.recorder)
+    nbc_xfer_end_only(n->t.recorder, size_bytes, NBC_KIND_IRECV, nic__tcp_class(p));
+  nic__tcp_finish(n, op, head->size_bytes > op->slot.limit_bytes ? NBC_E_TRUNCATED : NBC_OK,
+                  size_bytes);
+}
+
+/* Stamps of a receive: announced by the sender, or from the arrivals. */
+static void nic__tcp_stamp_receive(nic__tcp *n, nic__tcp_peer *p, const nbc_op *op,
+                                   int64_t end_lo_ns, int64_t end_hi_ns) {
+  if (!n->t.recorder || !op->slot.xfer_id) return;
+  if (p->in.kind & NIC__TCP_NOTED) {
+    const uint64_t i = p->in.sequence % NIC__TCP_RING;
+    if (p->awaited_ids[i])
+      n->stats.unstamped_count++;
+    else
+      p->awaited_count++;
+    p->awaited_ids[i] = op->slot.xfer_id;
+    p->awaited_sequences[i] = p->in.sequence;
+  } else if (p->stamping && !p->same_host) {
+    const int64_t begin_half_ns = (p->in_begin_hi_ns - p->in_begin_lo_ns + 1) / 2,
+                  end_half_ns = (end_hi_ns - end_lo_ns + 1) / 2;
+    nbc_xfer_stamp(n->t.recorder, op->slot.xfer_id, p->in_begin_lo_ns + begin_half_ns,
+                   end_lo_ns + end_half_ns,
+                   begin_half_ns > end_half_ns ? begin_half_ns : end_half_ns);
+    n->stats.stamped_count++;
+  } else
+    n->stats.unstamped_count++;
+}
+
+static void nic__tcp_take_note(nic__tcp *n, nic__tcp_peer *p) {
+  const uint64_t i = p->in.sequence % NIC__TCP_RING;
+  if (!n->t.recorder || !p->awaited_ids[i] || p->awaited_sequences[i] != p->in.sequence) return;
+  nic__tcp_stamp(n, p, p->awaited_ids[i], &p->note);
+  p->awaited_ids[i] = 0;
+  p->awaited_count--;
+}
+
+/* A place for the data whose header is whole. false: none yet (early messages fill their limit). */
+static bool nic__tcp_bind(nic__tcp *n, nic__tcp_peer *p) {
+  const uint32_t kind = p->in.kind & 0xff;
+  p->in_got_bytes = 0;
+  if (p->in.magic != NIC__TCP_MAGIC || p->in.size_bytes > (uint64_t)1 << 48 ||
+      (kind != NIC__TCP_DATA && kind != NIC__TCP_NOTE) ||
+      (kind == NIC__TCP_NOTE && p->in.size_bytes != sizeof p->note)) {
+    nic__tcp_drop_peer(n, p); /* the stream is not ours any more: nothing after it can be trusted */
+    return false;
+  }
+  if (kind == NIC__TCP_NOTE) return p->in_bound = true;
+  nbc_op *before = NULL;
+  for (nbc_op *op = p->posted_first; op; before = op, op = op->slot.next) {
+    if (op->slot.tag != p->in.tag) continue;
+    if (before)
+      before->slot.next = op->slot.next;
+    else
+      p->posted_first = op->slot.next;
+    if (p->posted_last == op) p->posted_last = before;
+    p->in_op = op;
+    return p->in_bound = true;
+  }
+  if (p->in.size_bytes > n->desc.max_early_bytes - p->early_bytes) return false;
+  nic__tcp_early *e = (nic__tcp_early *)nic__zalloc(sizeof *e + (size_t)p->in.size_bytes);
+  if (!e) return false;
+  e->head = p->in;
+  e->data = (char *)(e + 1);
+  p->early_bytes += p->in.size_bytes;
+  if (p->early_last)
+    p->early_last->next = e;
+  else
+    p->early_first = e;
+  p->early_last = e;
+  p->in_early = e;
+  return p->in_bound = true;
+}
+
+static void nic__tcp_message_done(nic__tcp *n, nic__tcp_peer *p, int64_t end_lo_ns,
+                                  int64_t end_hi_ns) {
+  nbc_op *op = p->in_op;
+  if ((p->in.kind & 0xff) == NIC__TCP_NOTE)
+    nic__tcp_take_note(n, p);
+  else if (op) {
+    nic__tcp_deliver(n, p, op, &p->in, p->in_got_bytes);
+    nic__tcp_stamp_receive(n, p, op, end_lo_ns, end_hi_ns);
+  }
+  p->in_op = NULL;
+  p->in_early = NULL;
+  p->in_bound = false;
+  p->in_bytes = 0;
+}
+
+/* Where the next bytes of data go, and how many at most. */
+static char *nic__tcp_place(nic__tcp_peer *p, char *rest, size_t rest_bytes, size_t *size_bytes) {
+  const uint64_t left_bytes = p->in.size_bytes - p->in_got_bytes;
+  if ((p->in.kind & 0xff) == NIC__TCP_NOTE)
+    return *size_bytes = (size_t)left_bytes, (char *)&p->note + p->in_got_bytes;
+  if (p->in_early) return *size_bytes = (size_t)left_bytes, p->in_early->data + p->in_got_bytes;
+  if (p->in_got_bytes < p->in_op->slot.limit_bytes) {
+    const uint64_t room_bytes = p->in_op->slot.limit_bytes - p->in_got_bytes;
+    *size_bytes = (size_t)(left_bytes < room_bytes ? left_bytes : room_bytes);
+    return (char *)p->in_op->slot.buffer + p->in_got_bytes;
+  }
+  *size_bytes = left_bytes < rest_bytes ? (size_t)left_bytes
+                                        : rest_bytes; /* longer than the receive: thrown away */
+  return rest;
+}
+
+/* Reads what is there. true: the stream was seen empty. */
+static bool nic__tcp_pump(nic__tcp *n, nic__tcp_peer *p) {
+  char rest[4096];
+  for (size_t turn_bytes = 0; !p->gone && turn_bytes < NIC__TCP_TURN_BYTES;) {
+    const int64_t t_empty_ns = p->t_empty_ns; /* what comes now came after this */
+    int64_t t_stamp_ns = 0;
+    size_t k = 0, want_bytes;
+    if (p->in_bytes < sizeof p->in) {
+      k = nic__tcp_read(n, p, (char *)&p->in + p->in_bytes, sizeof p->in - p->in_bytes,
+                        &t_stamp_ns);
+      if (!k) return !p->gone;
+      if (p->in_bytes == 0) p->in_begin_lo_ns = t_empty_ns, p->in_begin_hi_ns = t_stamp_ns;
+      p->in_bytes += k;
+      if (p->in_bytes < sizeof p->in) continue;
+    }
+    if (!p->in_bound && !nic__tcp_bind(n, p)) return false;
+    if (p->in_got_bytes < p->in.size_bytes) {
+      char *place = nic__tcp_place(p, rest, sizeof rest, &want_bytes);
+      k = nic__tcp_read(n, p, place, want_bytes, &t_stamp_ns);
+      if (!k) return !p->gone;
+      p->in_got_bytes += k;
+      if (p->in_early) p->in_early->got_bytes += k;
+    }
+    turn_bytes += k;
+    if (p->in_got_bytes == p->in.size_bytes)
+      nic__tcp_message_done(n, p, t_empty_ns > p->in_begin_lo_ns ? t_empty_ns : p->in_begin_lo_ns,
+                            t_stamp_ns ? t_stamp_ns : nbc_clock_now_ns(&n->clock));
+  }
+  return false;
+}
+
+/* A receive whose message began to come before: takes over what is there. false: there is none. */
+static bool nic__tcp_take_early(nic__tcp *n, nic__tcp_peer *p, nbc_op *op) {
+  nic__tcp_early *before = NULL, *e = p->early_first;
+  for (; e && e->head.tag != op->slot.tag; e = e->next) before = e;
+  if (!e) return false;
+  if (before)
+    before->next = e->next;
+  else
+    p->early_first = e->next;
+  if (p->early_last == e) p->early_last = before;
+  p->early_bytes -= e->head.size_bytes;
+  n->stats.early_count++;
+  if (e->got_bytes)
+    memcpy(op->slot.buffer, e->data,
+           (size_t)(e->got_bytes < op->slot.limit_bytes ? e->got_bytes : op->slot.limit_bytes));
+  if (p->in_early == e) { /* still coming */
+    p->in_early = NULL;
+    p->in_op = op;
+  } else
+    nic__tcp_deliver(n, p, op, &e->head, e->got_bytes);
+  NIC_FREE(e);
+  return true;
+}
+
+/* ---- the transport's functions ----------------------------------------------------------------
+ */
+static void nic__tcp_prepare(nbc_op *op, int peer, const void *buffer, uint64_t size_bytes,
+                             uint64_t tag) {
+  memset(&op->slot, 0, sizeof op->slot);
+  op->finished = false;
+  op->status = NBC_PENDING;
+  op->peer = peer;
+  op->size_bytes = 0;
+  op->slot.buffer = (void *)(uintptr_t)buffer;
+  op->slot.limit_bytes = size_bytes;
+  op->slot.tag = tag;
+}
+
+/* A message to this rank itself is an early one, or goes straight into the posted receive. */
+static nbc_status nic__tcp_send_self(nic__tcp *n, nic__tcp_peer *p, nbc_op *op) {
+  memset(&p->in, 0, sizeof p->in);
+  p->in.magic = NIC__TCP_MAGIC;
+  p->in.kind = NIC__TCP_DATA;
+  p->in.tag = op->slot.tag;
+  p->in.size_bytes = op->slot.limit_bytes;
+  if (!nic__tcp_bind(n, p)) return NBC_E_FULL;
+  if (p->in_early) {
+    if (op->slot.limit_bytes)
+      memcpy(p->in_early->data, op->slot.buffer, (size_t)op->slot.limit_bytes);
+    p->in_early->got_bytes = op->slot.limit_bytes;
+  } else {
+    const uint64_t room_bytes = p->in_op->slot.limit_bytes;
+    if (op->slot.limit_bytes)
+      memcpy(p->in_op->slot.buffer, op->slot.buffer,
+             (size_t)(op->slot.limit_bytes < room_bytes ? op->slot.limit_bytes : room_bytes));
+    p->in_got_bytes = op->slot.limit_bytes;
+  }
+  nic__tcp_message_done(n, p, 0, 0);
+  n->stats.sent_count++;
+  nic__tcp_finish(n, op, NBC_OK, op->slot.limit_bytes);
+  return NBC_OK;
+}
+
+static nbc_status nic__tcp_isend(void *ctx, const void *buffer, uint64_t size_bytes, int peer,
+                                 uint64_t tag, nbc_op *op) {
+  nic__tcp *n = (nic__tcp *)ctx;
+  nic__tcp_peer *p = &n->peers[peer];
+  nic__tcp_prepare(op, peer, buffer, size_bytes, tag);
+  if (peer == n->t.rank) return nic__tcp_send_self(n, p, op);
+  if (p->gone) return NBC_E_PEER;
+  op->slot.kind = NIC__TCP_DATA;
+  op->slot.order = ++p->sent_sequence;
+  if (n->t.recorder) op->slot.xfer_id = ++n->next_id;
+  if (op->slot.xfer_id && p->same_host && p->stamping) op->slot.kind |= NIC__TCP_NOTED;
+  nic__tcp_push(&p->send_first, &p->send_last, op);
+  nic__tcp_flush(n, p);
+  return NBC_OK;
+}
+
+static nbc_status nic__tcp_irecv(void *ctx, void *buffer, uint64_t size_bytes, int peer,
+                                 uint64_t tag, nbc_op *op) {
+  nic__tcp *n = (nic__tcp *)ctx;
+  nic__tcp_peer *p = &n->peers[peer];
+  nic__tcp_prepare(op, peer, buffer, size_bytes, tag);
+  /* Only a look at the stream tells whether this message begins after this call: then the call is a
+     bound of its transfer; else only the end will have been seen. */
+  const bool is_remote = peer != n->t.rank, was_empty = is_remote && nic__tcp_pump(n, p);
+  if (nic__tcp_take_early(n, p, op)) return NBC_OK;
+  if (p->gone) return NBC_E_PEER;
+  const bool header_cut = p->in_bytes > 0 && !p->in_bound;
+  if (was_empty && !header_cut && n->t.recorder) {
+    op->slot.xfer_id = ++n->next_id;
+    nbc_xfer_begin(n->t.recorder, op->slot.xfer_id, size_bytes, NBC_KIND_IRECV, nic__tcp_class(p));
+  }
+  nic__tcp_push(&p->posted_first, &p->posted_last, op);
+  return NBC_OK;
+}
+
+static nbc_status nic__tcp_cancel(void *ctx, nbc_op *op) {
+  nic__tcp *n = (nic__tcp *)ctx;
+  nic__tcp_peer *p = &n->peers[op->peer];
+  nbc_op *before = NULL;
+  for (nbc_op *at = p->posted_first; at; before = at, at = at->slot.next) {
+    if (at != op) continue;
+    if (before)
+      before->slot.next = op->slot.next;
+    else
+      p->posted_first = op->slot.next;
+    if (p->posted_last == op) p->posted_last = before;
+    if (n->t.recorder && op->slot.xfer_id) nbc_xfer_cancel(n->t.recorder, op->slot.xfer_id);
+    nic__tcp_finish(n, op, NBC_E_CANCELLED, 0);
+    return NBC_OK;
+  }
+  return NBC_E_STATE;
+}
+
+static void nic__tcp_tell(nic__tcp *n) {
+  nbc_op *op = n->done_first;
+  n->done_first = n->done_last = NULL; /* what the callbacks post is told next time */
+  while (op) {
+    nbc_op *next = op->slot.next;
+    op->finished = true;
+    if (op->done) op->done(op); /* may free it */
+    op = next;
+  }
+}
+
+static nbc_status nic__tcp_progress(void *ctx) {
+  nic__tcp *n = (nic__tcp *)ctx;
+  for (int i = 0; i < n->t.size; i++) {
+    const nic__tcp_peer *p = &n->peers[i];
+    n->polls[i].fd = p->gone ? -1 : p->fd;
+    n->polls[i].events = (short)(POLLIN | (p->send_first ? POLLOUT : 0));
+    n->polls[i].revents = 0;
+  }
+  if (poll(n->polls, (nfds_t)n->t.size, 0) > 0)
+    for (int i = 0; i < n->t.size; i++) {
+      nic__tcp_peer *p = &n->peers[i];
+      if (n->polls[i].revents & POLLOUT) nic__tcp_flush(n, p);
+      if (n->polls[i].revents & (POLLIN | POLLHUP)) nic__tcp_pump(n, p);
+    }
+  for (int i = 0; i < n->t.size; i++) nic__tcp_settle(n, &n->peers[i]);
+  nic__tcp_tell(n);
+  return NBC_OK;
+}
+
+static nbc_peer nic__tcp_peer_class(void *ctx, int peer) {
+  return nic__tcp_class(&((nic__tcp *)ctx)->peers[peer]);
+}
+
+NIC_API nbc_status nic_tcp_drain(nbc_transport *t, int64_t limit_ns) {
+  nic__tcp *n = (nic__tcp *)t;
+  if (!t) return NBC_E_INVAL;
+  for (const int64_t start_ns = nbc_clock_now_ns(&n->clock);;) {
+    bool idle = true;
+    nic__tcp_progress(n);
+    for (int i = 0; i < n->t.size; i++) {
+      const nic__tcp_peer *p = &n->peers[i];
+      if (!p->gone && (p->send_first || p->flight_first != p->flight_last || p->awaited_count))
+        idle = false;
+    }
+    if (idle) return NBC_OK;
+    if (nbc_clock_now_ns(&n->clock) - start_ns > limit_ns) return NBC_E_TIMEOUT;
+    sched_yield();
+  }
+}
+NIC_API nic_tcp_stats nic_tcp_stats_of(const nbc_transport *t) {
+  return ((const nic__tcp *)t)->stats;
+}
+
+/* ---- connecting -------------------------------------------------------------------------------
+ */
+__attribute__((format(printf, 3, 4))) static nbc_status nic__tcp_fail(nbc_error *err,
+                                                                      nbc_status status,
+                                                                      const char *format, ...) {
+  if (err) {
+    va_list args;
+    va_start(args, format);
+    err->status = status;
+    err->line = 0;
+    vsnprintf(err->text, sizeof err->text, format, args);
+    va_end(args);
+  }
+  return status;
+}
+
+/* Exactly size_bytes within the limit; the socket may block or not. */
+static bool nic__tcp_read_all(const nic__tcp *n, int fd, void *data, size_t size_bytes,
+                              int64_t end_ns) {
+  for (size_t got = 0; got < size_bytes;) {
+    struct pollfd p = {fd, POLLIN, 0};
+    const ssize_t k = recv(fd, (char *)data + got, size_bytes - got, MSG_DONTWAIT);
+    if (k > 0)
+      got += (size_t)k;
+    else if (k == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR))
+      return false;
+    else if (nbc_clock_now_ns(&n->clock) > end_ns)
+      return errno = ETIMEDOUT, false;
+    else
+      poll(&p, 1, 20);
+  }
+  return true;
+}
+
+static void nic__tcp_hello_fill(const nic__tcp *n, nic__tcp_hello *hello) {
+  char text[64];
+  memset(hello, 0, sizeof *hello);
+  hello->magic = NIC__TCP_MAGIC;
+  hello->rank = n->t.rank;
+  hello->size = n->t.size;
+  if (nic__read_line("/proc/sys/kernel/random/boot_id", text, sizeof text) ==
+      (int)sizeof hello->boot_id)
+    memcpy(hello->boot_id, text, sizeof hello->boot_id);
+}
+
+/* Stamping begins before the first byte, because its keys count bytes. */
+static nbc_status nic__tcp_say_hello(nic__tcp *n, int fd, nic_stamping **stamping, nbc_error *err) {
+  const int on = 1;
+  nic__tcp_hello mine;
+  nic_error why;
+  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  if (n->desc.pace_bytes_per_s > 0) {
+    const unsigned long rate = (unsigned long)n->desc.pace_bytes_per_s;
+    if (setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, sizeof rate) != 0)
+      return nic__tcp_fail(err, NBC_E_SYSTEM, "SO_MAX_PACING_RATE: %s", strerror(errno));
+  }
+  /* Without stamps the transport still works: transfers then count as unstamped. */
+  if (!n->desc.no_stamps && nic_stamping_open(fd, false, &n->host, stamping, &why) != NIC_OK)
+    *stamping = NULL;
+  nic__tcp_hello_fill(n, &mine);
+  if (send(fd, &mine, sizeof mine, MSG_NOSIGNAL) != sizeof mine)
+    return nic__tcp_fail(err, NBC_E_SYSTEM, "hello: %s", strerror(errno));
+  return NBC_OK;
+}
+
+/* Reads the other side's hello and makes the socket that of its rank; expected < 0: any above ours.
+ */
+static nbc_status nic__tcp_join(nic__tcp *n, int fd, nic_stamping *stamping, int expected,
+                                int64_t end_ns, nbc_error *err) {
+  nic__tcp_hello theirs, mine;
+  nic__tcp_hello_fill(n, &mine);
+  if (!nic__tcp_read_all(n, fd, &theirs, sizeof theirs, end_ns))
+    return nic__tcp_fail(err, errno == ETIMEDOUT ? NBC_E_TIMEOUT : NBC_E_PEER,
+                         "no hello from %s %d", expected < 0 ? "a rank above" : "rank",
+                         expected < 0 ? n->t.rank : expected);
+  if (theirs.magic != NIC__TCP_MAGIC || theirs.size != n->t.size || theirs.rank < 0 ||
+      theirs.rank >= n->t.size || theirs.rank == n->t.rank ||
+      (expected >= 0 ? theirs.rank != expected : theirs.rank < n->t.rank) ||
+      n->peers[theirs.rank].fd >= 0)
+    return nic__tcp_fail(err, NBC_E_PEER, "a peer that is not rank %d of %d answered", expected,
+                         n->t.size);
+  nic__tcp_peer *p = &n->peers[theirs.rank];
+  p->same_host = mine.boot_id[0] && memcmp(mine.boot_id, theirs.boot_id, sizeof mine.boot_id) == 0;
+  p->fd = fd;
+  p->stamping = stamping;
+  p->sent_bytes = sizeof mine;
+  p->t_empty_ns = nbc_clock_now_ns(&n->clock);
+  return NBC_OK;
+}
+
+static nbc_status nic__tcp_resolve(const char *address, bool passive, struct addrinfo **list,
+                                   nbc_error *err) {
+  char host[200];
+  const char *colon = strrchr(address, ':');
+  struct addrinfo hints;
+  memset(&hints, 0, sizeof hints);
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = passive ? AI_PASSIVE : 0;
+  size_t host_bytes = colon ? (size_t)(colon - address) : 0;
+  if (!colon || !host_bytes || host_bytes >= sizeof host)
+    return nic__tcp_fail(err, NBC_E_INVAL, "address \"%.100s\": must be host:port", address);
+  const bool brackets = address[0] == '[' && address[host_bytes - 1] == ']';
+  if (brackets) address++, host_bytes -= 2;
+  memcpy(host, address, host_bytes);
+  host[host_bytes] = 0;
+  const int code = getaddrinfo(host, colon + 1, &hints, list);
+  return code ? nic__tcp_fail(err, NBC_E_INVAL, "address \"%.100s\": %s", address,
+                              gai_strerror(code))
+              : NBC_OK;
+}
+
+/* A listening socket, or a connected one: the peer may not have started yet, so until the limit. */
+static nbc_status nic__tcp_open(nic__tcp *n, const char *address, bool listening, int64_t end_ns,
+                                int *fd, nbc_error *err) {
+  struct addrinfo *list = NULL;
+  const int on = 1;
+  nbc_status status = nic__tcp_resolve(address, listening, &list, err);
+  int number = 0;
+  for (*fd = -1; status == NBC_OK && *fd < 0;) {
+    for (struct addrinfo *a = list; a && *fd < 0; a = a->ai_next) {
+      const int s = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol);
+      if (listening && s >= 0) setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+      const bool ok = s >= 0 && (listening ? bind(s, a->ai_addr, a->ai_addrlen) == 0 &&
+                                                 listen(s, n->t.size) == 0
+                                           : connect(s, a->ai_addr, a->ai_addrlen) == 0);
+      number = errno;
+      if (ok)
+        *fd = s;
+      else if (s >= 0)
+        close(s);
+    }
+    if (*fd >= 0) break;
+    if (listening)
+      status =
+          nic__tcp_fail(err, NBC_E_SYSTEM, "%.100s: cannot listen: %s", address, strerror(number));
+    else if (nbc_clock_now_ns(&n->clock) > end_ns)
+      status = nic__tcp_fail(err, NBC_E_TIMEOUT, "%.100s: cannot connect: %s", address,
+                             strerror(number));
+    else
+      poll(NULL, 0, 20);
+  }
+  if (list) freeaddrinfo(list);
+  return status;
+}
+
+static nbc_status nic__tcp_meet(nic__tcp *n, int fd, int expected, int64_t end_ns, nbc_error *err) {
+  nic_stamping *stamping = NULL;
+  nbc_status status = nic__tcp_say_hello(n, fd, &stamping, err);
+  if (status == NBC_OK) status = nic__tcp_join(n, fd, stamping, expected, end_ns, err);
+  if (status != NBC_OK) {
+    nic_stamping_close(stamping);
+    close(fd);
+  }
+  return status;
+}
+
+static nbc_status nic__tcp_connect(nic__tcp *n, int64_t end_ns, nbc_error *err) {
+  int listener, fd, missing = n->t.size - 1 - n->t.rank;
+  nbc_status status = nic__tcp_open(n, n->desc.addresses[n->t.rank], true, end_ns, &listener, err);
+  for (int i = 0; i < n->t.rank && status == NBC_OK; i++) {
+    status = nic__tcp_open(n, n->desc.addresses[i], false, end_ns, &fd, err);
+    if (status == NBC_OK) status = nic__tcp_meet(n, fd, i, end_ns, err);
+  }
+  while (missing > 0 && status == NBC_OK) {
+    struct pollfd p = {listener, POLLIN, 0};
+    if (nbc_clock_now_ns(&n->clock) > end_ns)
+      status = nic__tcp_fail(err, NBC_E_TIMEOUT, "%d ranks did not connect", missing);
+    else if (poll(&p, 1, 20) > 0 && (fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC)) >= 0 &&
+             nic__tcp_meet(n, fd, -1, end_ns, err) == NBC_OK)
+      missing--; /* strangers are turned away */
+  }
+  if (listener >= 0) close(listener);
+  return status;
+}
+
+/* Sockets that are connected already: all say hello before any waits for one. */
+static nbc_status nic__tcp_adopt(nic__tcp *n, int64_t end_ns, nbc_error *err) {
+  nbc_status status = NBC_OK;
+  nic_stamping **stampings = (nic_stamping **)nic__zalloc((size_t)n->t.size * sizeof *stampings);
+  if (!stampings) return nic__tcp_fail(err, NBC_E_NOMEM, "out of memory");
+  for (int i = 0; i < n->t.size && status == NBC_OK; i++)
+    if (i != n->t.rank) status = nic__tcp_say_hello(n, n->desc.sockets[i], &stampings[i], err);
+  for (int i = 0; i < n->t.size && status == NBC_OK; i++)
+    if (i != n->t.rank) status = nic__tcp_join(n, n->desc.sockets[i], stampings[i], i, end_ns, err);
+  for (int i = 0; i < n->t.size; i++)
+    if (i != n->t.rank && n->peers[i].fd < 0) { /* not joined: still ours to clean up */
+      nic_stamping_close(stampings[i]);
+      close(n->desc.sockets[i]);
+    }
+  NIC_FREE(stampings);
+  return status;
+}
+
+static bool nic__tcp_alloc(nic__tcp *n) {
+  n->peers = (nic__tcp_peer *)nic__zalloc((size_t)n->t.size * sizeof *n->peers);
+  n->polls = (struct pollfd *)nic__zalloc((size_t)n->t.size * sizeof *n->polls);
+  bool ok = n->peers && n->polls;
+  for (int i = 0; ok && i < n->t.size; i++) {
+    nic__tcp_peer *p = &n->peers[i];
+    p->fd = -1;
+    p->flights = (nic__tcp_flight *)nic__zalloc(NIC__TCP_RING * sizeof *p->flights);
+    p->awaited_ids = (uint64_t *)nic__zalloc(NIC__TCP_RING * sizeof *p->awaited_ids);
+    p->awaited_sequences = (uint64_t *)nic__zalloc(NIC__TCP_RING * sizeof *p->awaited_sequences);
+    ok = p->flights && p->awaited_ids && p->awaited_sequences;
+  }
+  return ok;
+}
+
+static void nic__tcp_fill(nic__tcp *n) {
+  n->t.name = "tcp";
+  n->t.help = "streams between processes; true times from the kernel";
+  n->t.ctx = n;
+  n->t.now_ns = nic__tcp_now;
+  n->t.isend = nic__tcp_isend;
+  n->t.irecv = nic__tcp_irecv;
+  n->t.progress = nic__tcp_progress;
+  n->t.cancel = nic__tcp_cancel;
+  n->t.peer_class = nic__tcp_peer_class;
+  n->host.now_ns = nic__tcp_host_now;
+  n->host.user = &n->clock;
+}
+
+NIC_API nbc_status nic_tcp_create(const nic_tcp_desc *desc, nbc_transport **t, nbc_error *err) {
+  if (!t) return nic__tcp_fail(err, NBC_E_INVAL, "t: must not be NULL");
+  *t = NULL;
+  if (!desc || desc->size < 1 || desc->rank < 0 || desc->rank >= desc->size ||
+      (!desc->addresses == !desc->sockets && desc->size > 1))
+    return nic__tcp_fail(err, NBC_E_INVAL,
+                         "rank, size, and either addresses or sockets: out of range or missing");
+  nic__tcp *n = (nic__tcp *)nic__zalloc(sizeof *n);
+  if (!n) return nic__tcp_fail(err, NBC_E_NOMEM, "out of memory");
+  n->desc = *desc;
+  if (!n->desc.max_early_bytes) n->desc.max_early_bytes = (uint64_t)64 << 20;
+  if (!n->desc.connect_limit_ns) n->desc.connect_limit_ns = 30000000000;
+  n->t.rank = desc->rank;
+  n->t.size = desc->size;
+  nic__tcp_fill(n);
+  nbc_status status = NBC_OK;
+  if (desc->clock)
+    n->clock = *desc->clock;
+  else if ((status = nbc_clock_create(NULL, &n->clock)) != NBC_OK)
+    nic__tcp_fail(err, status, "clock: %s", n->clock.why);
+  if (status == NBC_OK && !nic__tcp_alloc(n))
+    status = nic__tcp_fail(err, NBC_E_NOMEM, "out of memory");
+  const int64_t end_ns = nbc_clock_now_ns(&n->clock) + n->desc.connect_limit_ns;
+  if (status == NBC_OK && desc->size > 1)
+    status = desc->sockets ? nic__tcp_adopt(n, end_ns, err) : nic__tcp_connect(n, end_ns, err);
+  if (status == NBC_OK)
+    *t = &n->t;
+  else
+    nic_tcp_destroy(&n->t);
+  return status;
+}
+
+/* A stream closed with unread data is reset, and takes along what the peer has not read: so first
+   say that no more comes, then read until the other side said so too, for a moment. */
+static void nic__tcp_close(nic__tcp *n) {
+  char rest[4096];
+  const int64_t end_ns = nbc_clock_now_ns(&n->clock) + 100000000;
+  for (int i = 0; i < n->t.size; i++)
+    if (n->peers[i].fd >= 0) shutdown(n->peers[i].fd, SHUT_WR);
+  for (int i = 0; i < n->t.size; i++) {
+    nic__tcp_peer *p = &n->peers[i];
+    while (p->fd >= 0 && !p->gone && nbc_clock_now_ns(&n->clock) < end_ns) {
+      struct pollfd wait = {p->fd, POLLIN, 0};
+      poll(&wait, 1, 10);
+      const ssize_t k = recv(p->fd, rest, sizeof rest, MSG_DONTWAIT);
+      if (k == 0 || (k < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)) break;
+    }
+    if (p->fd >= 0) close(p->fd);
+  }
+}
+
+NIC_API void nic_tcp_destroy(nbc_transport *t) {
+  nic__tcp *n = (nic__tcp *)t;
+  if (!t) return;
+  if (n->peers) nic__tcp_close(n);
+  for (int i = 0; n->peers && i < n->t.size; i++) {
+    nic__tcp_peer *p = &n->peers[i];
+    for (nbc_op *op = p->send_first, *next; op; op = next) {
+      next = op->slot.next;
+      if (op->slot.kind == NIC__TCP_NOTE) NIC_FREE(op);
+    }
+    for (nic__tcp_early *e = p->early_first, *next; e; e = next) {
+      next = e->next;
+      NIC_FREE(e);
+    }
+    nic_stamping_close(p->stamping);
+    NIC_FREE(p->flights);
+    NIC_FREE(p->awaited_ids);
+    NIC_FREE(p->awaited_sequences);
+  }
+  NIC_FREE(n->peers);
+  NIC_FREE(n->polls);
+  NIC_FREE(n);
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* NIC_TCP_IMPLEMENTATION_ONCE */
 
 /* ----------------------------------------------------------------------------------------------
    LICENCE: either public domain (unlicense.org: copy, modify, publish, use, compile, sell or
