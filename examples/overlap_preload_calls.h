@@ -9,8 +9,7 @@
    What is read after success only, and only where MPI says that it is significant: a wrong handle
    must come to the MPI's own check, not to ours. */
 
-/* ---- sizes of v and w forms: bytes to or from all others, own part left out ---------------------
- */
+/* ---- sizes of v and w forms: to or from all others, own part left out ------------------------ */
 static uint64_t N(sum_v)(const COUNT counts[], MPI_Datatype type, MPI_Comm comm) {
   const peers *p = peers_of_comm(comm);
   uint64_t sum = 0;
@@ -218,8 +217,7 @@ WRAP(N(Raccumulate), ATOMIC, (P_RMA(const void *buf), MPI_Op op, MPI_Win win, P_
 WRAP(N(Rget_accumulate), ATOMIC, (P_GETACC, P_REQ), (A_GETACC, request),
      post_rma_request(c, *request, ATOMIC, result_count, result_type, target, win))
 
-/* ---- files: time in calls, no transfers (the data goes to storage, no table knows how long)
- * ------- */
+/* ---- files: time in calls, no transfers (no table knows how long storage takes) --------------- */
 #define P_IO(B)    MPI_File file, B, COUNT count, MPI_Datatype type
 #define P_IO_AT(B) MPI_File file, MPI_Offset offset, B, COUNT count, MPI_Datatype type
 #define FILE_IO(op, B)                                                                             \

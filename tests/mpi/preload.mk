@@ -1,9 +1,9 @@
 # The preload and its tests: one library per MPI, the tests' programs with each.
 PRELOAD_FILES := examples/overlap_preload.c $(wildcard examples/overlap_preload_*.h) nbc_overlap.h
-PRELOAD_TESTS := preload_p2p
+PRELOAD_TESTS := preload_p2p preload_forms
 
 # $(call mpi_build,OUTPUT,WRAPPER,SOURCE,options). The warning: gcc takes MPICH's sentinels for arrays.
-mpi_build = $(call say,MPICC,$1)$(if $(filter 1,$(V)),,;) OMPI_CC='$(CC)' MPICH_CC='$(CC)' $2 $(STD) $(CFLAGS) $(WARN) -Wno-stringop-overflow -I. $4 $3 -o $1 $(LDFLAGS) -pthread -ldl -lm
+mpi_build = $(call say,MPICC,$1)$(if $(filter 1,$(V)),,;) OMPI_CC='$(CC)' MPICH_CC='$(CC)' $2 $(STD) $(CFLAGS) $(WARN) -Wno-stringop-overflow -Wno-stringop-overread -I. $4 $3 -o $1 $(LDFLAGS) -pthread -ldl -lm
 # $(call preload_library,OUTPUT,WRAPPER)
 define preload_library
 EXAMPLES += $1
@@ -35,3 +35,4 @@ endif
 $(eval $(call program,$(B)/tests/mpi/preload_show,tests/mpi/preload_show.c))
 NEEDS_mpi += $(B)/tests/mpi/preload_show
 $(eval $(call script,mpi/preload_changes_nothing))
+$(eval $(call script,mpi/preload_forms))

@@ -1,5 +1,6 @@
-/* Reads reports and prints one line per kind of call and of transfer, summed over the files: what
-   the test scripts compare. Usage: preload_show [-n: also notes and problems] FILE... */
+/* Reads reports and prints one line per section and kind: calls and transfers, summed over the
+   files: what the test scripts compare. Usage: preload_show [-n: also notes and problems] FILE...
+ */
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
 
@@ -16,16 +17,18 @@ static int add_file(nbc_report *sum, const char *path) {
   return status == NBC_OK;
 }
 
-static void print_kind(const nbc_report *r, nbc_kind kind) {
+static void print_kind(const nbc_report *r, int section, nbc_kind kind) {
   uint64_t calls = 0, transfers = 0, bytes = 0;
   for (size_t i = 0; i < r->call_count; i++)
-    if (r->calls[i].kind == kind) calls += r->calls[i].count;
+    if (r->calls[i].section_index == section && r->calls[i].kind == kind)
+      calls += r->calls[i].count;
   for (size_t i = 0; i < r->cell_count; i++)
-    if (r->cells[i].kind == kind)
+    if (r->cells[i].section_index == section && r->cells[i].kind == kind)
       transfers += r->cells[i].t.count, bytes += r->cells[i].t.size_bytes;
   if (calls || transfers)
-    printf("%s calls %llu transfers %llu bytes %llu\n", nbc_kind_name(kind),
-           (unsigned long long)calls, (unsigned long long)transfers, (unsigned long long)bytes);
+    printf("%s%s%s calls %llu transfers %llu bytes %llu\n", r->sections[section].path,
+           section ? " " : "", nbc_kind_name(kind), (unsigned long long)calls,
+           (unsigned long long)transfers, (unsigned long long)bytes);
 }
 
 int main(int argc, char **argv) {
@@ -35,8 +38,8 @@ int main(int argc, char **argv) {
   for (int i = 1 + notes; i < argc; i++)
     if (!add_file(sum, argv[i])) return 1;
   printf("processes %d\n", sum->process_count);
-  for (int kind = 0; kind < NBC_KIND_COUNT; kind++) print_kind(sum, (nbc_kind)kind);
-  for (size_t i = 1; i < sum->section_count; i++) printf("section %s\n", sum->sections[i].path);
+  for (size_t s = 0; s < sum->section_count; s++)
+    for (int kind = 0; kind < NBC_KIND_COUNT; kind++) print_kind(sum, (int)s, (nbc_kind)kind);
   for (int p = 0; notes && p < NBC_PROBLEM_COUNT; p++)
     if (sum->problems[p] && p != NBC_PROBLEM_table_too_slow)
       printf("problem %s %llu\n", nbc_problem_name((nbc_problem)p),
