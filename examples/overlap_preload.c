@@ -1158,9 +1158,29 @@ VISIBLE void quick_exit(int status) {
 static const int deadly[] = {SIGABRT, SIGTERM, SIGINT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 #define DEADLY (sizeof deadly / sizeof *deadly)
 
-static bool is_default(int number, struct sigaction *action) {
-  return sigaction(number, NULL, action) == 0 && !(action->sa_flags & SA_SIGINFO) &&
-         action->sa_handler == SIG_DFL;
+/* UCX, below both MPIs, keeps others from setting handlers by its own sigaction: ask the libc. */
+#ifdef __GLIBC__
+extern int __sigaction(int number, const struct sigaction *action, struct sigaction *old);
+#  define sigaction_of_libc __sigaction
+#else
+#  define sigaction_of_libc sigaction
+#endif
+
+/* Nobody handles the signal, or the MPI does, to print a stack. */
+static bool is_free(int number) {
+  static const char *const libraries[] = {"libucs", "libopen-", "libmpi", "libpsm"};
+  struct sigaction action;
+  Dl_info where;
+  if (sigaction_of_libc(number, NULL, &action) != 0) return false;
+  void *handler;
+  memcpy(&handler,
+         action.sa_flags & SA_SIGINFO ? (void *)&action.sa_sigaction : (void *)&action.sa_handler,
+         sizeof handler);
+  if (action.sa_handler == SIG_DFL) return true;
+  if (action.sa_handler == SIG_IGN || !dladdr(handler, &where) || !where.dli_fname) return false;
+  for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
+    if (strstr(where.dli_fname, libraries[i])) return true;
+  return false;
 }
 
 /* The report, then what would have happened without us: the action we replaced gets the signal. */
@@ -1168,31 +1188,30 @@ static void on_deadly_signal(int number, siginfo_t *info, void *context) {
   const int saved_errno = errno;
   (void)context;
   if (!me.busy) finish(); /* else our own tables are half changed */
-  sigaction(number, &run.old_action[number], NULL);
+  sigaction_of_libc(number, &run.old_action[number], NULL);
   if (info->si_code <= 0 || number == SIGTERM || number == SIGINT || number == SIGABRT)
     raise(number);
   /* a fault comes again by itself, with its address, when this handler returns */
   errno = saved_errno;
 }
 
-/* Only signals that the program left alone: at default before MPI_Init, and after it at default or
-   at the MPI's own handler (Open MPI prints a stack), which is called after ours. */
-static void watch_signals(const bool was_default[]) {
+/* Only signals that the program left alone. */
+static void watch_signals(void) {
   struct sigaction action;
   memset(&action, 0, sizeof action);
   action.sa_sigaction = on_deadly_signal;
   action.sa_flags = SA_SIGINFO;
   for (size_t i = 0; i < DEADLY; i++)
-    if (was_default[i] && sigaction(deadly[i], NULL, &run.old_action[deadly[i]]) == 0)
-      sigaction(deadly[i], &action, NULL);
+    if (is_free(deadly[i]) && sigaction_of_libc(deadly[i], NULL, &run.old_action[deadly[i]]) == 0)
+      sigaction_of_libc(deadly[i], &action, NULL);
 }
 
-static void stop_watching(void) { /* after the report the program's signals are its own again */
+static void stop_watching(void) { /* after the report the signals are as they were */
   struct sigaction now;
   for (size_t i = 0; i < DEADLY; i++)
-    if (sigaction(deadly[i], NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) &&
+    if (sigaction_of_libc(deadly[i], NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) &&
         now.sa_sigaction == on_deadly_signal)
-      sigaction(deadly[i], &run.old_action[deadly[i]], NULL);
+      sigaction_of_libc(deadly[i], &run.old_action[deadly[i]], NULL);
 }
 
 /* A child of fork is not a process of the MPI program. */
@@ -1285,7 +1304,7 @@ static nbc_status make_monitor(bool start_off) {
 }
 
 /* After MPI_Init, before the program goes on. */
-static void start(const bool was_default[], int thread_level) {
+static void start(int thread_level) {
   static const char *const on_off[] = {"0", "1", "later"}, *const yes_no[] = {"0", "1"};
   if (run.monitor || !is_our_mpi()) return;
   name_the_run();
@@ -1305,31 +1324,22 @@ static void start(const bool was_default[], int thread_level) {
   if (make_monitor(on == 2) != NBC_OK || !prepare_report_file()) return;
   pthread_key_create(&run.thread_end, thread_ends);
   pthread_atfork(NULL, NULL, in_child);
-  watch_signals(was_default);
+  watch_signals();
   __atomic_store_n(&run.recording, true, __ATOMIC_RELEASE);
   follow(nbc_clock_now_ns(run.clock)); /* this thread computes from here on */
 }
 
-static void note_defaults(bool was_default[]) {
-  struct sigaction action;
-  for (size_t i = 0; i < DEADLY; i++) was_default[i] = is_default(deadly[i], &action);
-}
-
 BODY(Init, SETUP, (int *argc, char ***argv), (argc, argv)) {
-  bool was_default[DEADLY];
-  note_defaults(was_default);
   const int rc = REAL(Init)(argc, argv);
   (void)c;
-  if (rc == MPI_SUCCESS) start(was_default, MPI_THREAD_SINGLE);
+  if (rc == MPI_SUCCESS) start(MPI_THREAD_SINGLE);
   return rc;
 }
 BODY(Init_thread, SETUP, (int *argc, char ***argv, int required, int *provided),
      (argc, argv, required, provided)) {
-  bool was_default[DEADLY];
-  note_defaults(was_default);
   const int rc = REAL(Init_thread)(argc, argv, required, provided);
   (void)c;
-  if (rc == MPI_SUCCESS) start(was_default, *provided);
+  if (rc == MPI_SUCCESS) start(*provided);
   return rc;
 }
 

@@ -1,6 +1,6 @@
 # The preload and its tests: one library per MPI, the tests' programs with each.
 PRELOAD_FILES := examples/overlap_preload.c $(wildcard examples/overlap_preload_*.h) nbc_overlap.h
-PRELOAD_TESTS := preload_p2p preload_forms
+PRELOAD_TESTS := preload_p2p preload_forms preload_ends
 
 # $(call mpi_build,OUTPUT,WRAPPER,SOURCE,options). The warning: gcc takes MPICH's sentinels for arrays.
 mpi_build = $(call say,MPICC,$1)$(if $(filter 1,$(V)),,;) OMPI_CC='$(CC)' MPICH_CC='$(CC)' $2 $(STD) $(CFLAGS) $(WARN) -Wno-stringop-overflow -Wno-stringop-overread -I. $4 $3 -o $1 $(LDFLAGS) -pthread -ldl -lm
@@ -36,3 +36,4 @@ $(eval $(call program,$(B)/tests/mpi/preload_show,tests/mpi/preload_show.c))
 NEEDS_mpi += $(B)/tests/mpi/preload_show
 $(eval $(call script,mpi/preload_changes_nothing))
 $(eval $(call script,mpi/preload_forms))
+$(eval $(call script,mpi/preload_ends))

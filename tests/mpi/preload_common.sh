@@ -8,7 +8,7 @@ mkdir -p "$work"
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # containers have no other user
 # Yield: more processes than cores. No process_vm_readv: containers forbid it; pt2pt windows do without.
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
-export OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_osc=pt2pt
+export OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_osc=pt2pt OMPI_MCA_odls_base_sigkill_timeout=0
 ok() { passed=$((passed + 1)); echo "ok      $*"; }
 bad() { failed=$((failed + 1)); echo "FAILED  $*"; }
 skip() { skipped=$((skipped + 1)); echo "skipped $*"; }
