@@ -3,17 +3,7 @@
  */
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
-#include "tests/test.h"
-
-enum { MOST = 64 };
-typedef struct group {
-  nbc_schedule_desc descs[MOST];
-  nbc_schedule *schedules[MOST];
-  uint64_t counts[MOST][4 * MOST]; /* send counts, displacements, recv counts, displacements */
-  int size;
-} group;
-
-static group g;
+#include "tests/coll/shapes.h"
 
 static void group_free(void) {
   for (int r = 0; r < g.size; r++) nbc_schedule_free(g.schedules[r]);
@@ -38,58 +28,9 @@ static nbc_status group_verify(nbc_error *err) {
   return nbc_schedule_verify((const nbc_schedule *const *)g.schedules, g.descs, g.size, err);
 }
 
-/* Displacements with gaps and out of order: blocks lie in the order of `turn`. */
-static void displace(uint64_t *displs, const uint64_t *counts, int size, int turn) {
-  uint64_t at = test_below(3);
-  for (int k = 0; k < size; k++) {
-    const int i = (k + turn) % size;
-    displs[i] = at;
-    at += counts[i] + test_below(3);
-  }
-}
-
-/* A random call of one collective, the same on all ranks. */
-static void group_random(nbc_coll coll, nbc_algo algo, int size, bool not_commutative) {
-  const uint64_t most = size > 17 ? 5 : 40, common = test_below(most);
-  const bool in_place = test_below(2), displaced = test_below(2);
-  const int root = (int)test_below((uint64_t)size), turn = (int)test_below((uint64_t)size);
-  static const uint64_t segments[] = {0, 1, 8, 24, UINT64_MAX};
-  nbc_schedule_desc d = {0};
-  memset(&g, 0, sizeof g);
-  g.size = size;
-  d.coll = coll, d.algo = algo, d.size = size, d.root = root, d.not_commutative = not_commutative;
-  d.elem_bytes = 1 + test_below(3) * 3;
-  d.count = common;
-  d.segment_bytes = segments[test_below(5)];
-  d.radix = test_below(2) ? 0 : 2 + (int)test_below(6);
-  d.window_count = (int)test_below(5);
-  for (int r = 0; r < size; r++) { /* what r sends to i is what i gets from r */
-    uint64_t *const c = g.counts[r];
-    for (int i = 0; i < size; i++) {
-      const uint64_t pair = (uint64_t)r * 131 + (uint64_t)i * 17 + common;
-      const uint64_t back = (uint64_t)i * 131 + (uint64_t)r * 17 + common,
-                     both = (uint64_t)(r + i) * 7 + (uint64_t)(r * i) + common;
-      const bool alltoall = coll == NBC_COLL_ALLTOALLV;
-      c[i] = alltoall ? (in_place ? both : pair) % most : ((uint64_t)i * 5 + common) % most;
-      c[2 * MOST + i] =
-          alltoall ? (in_place ? both : back) % most : ((uint64_t)i * 5 + common) % most;
-    }
-    g.descs[r] = d;
-    g.descs[r].rank = r;
-    g.descs[r].in_place = in_place;
-    if (coll == NBC_COLL_GATHERV || coll == NBC_COLL_SCATTERV || coll == NBC_COLL_ALLGATHERV)
-      g.descs[r].count = c[r];
-    g.descs[r].send_counts = c, g.descs[r].recv_counts = c + 2 * MOST;
-    if (!displaced) continue;
-    displace(c + MOST, c, size, turn);
-    displace(c + 3 * MOST, c + 2 * MOST, size, turn);
-    g.descs[r].send_displs = c + MOST, g.descs[r].recv_displs = c + 3 * MOST;
-  }
-}
-
 static int check_one(nbc_coll coll, nbc_algo algo, int size, bool not_commutative) {
   nbc_error err = {0};
-  group_random(coll, algo, size, not_commutative);
+  group_random(coll, algo, size, not_commutative, 0, size > 17 ? 5 : 40);
   const bool good = group_build() && group_verify(&err) == NBC_OK;
   if (!good) {
     const nbc_schedule_desc *const d = &g.descs[0];
@@ -134,7 +75,7 @@ static void damage_is_seen(void) {
     const int size = 2 + (int)test_below(8);
     nbc_error err;
     if (!nbc_schedule_supports(coll, algo, size, false)) continue;
-    group_random(coll, algo, size, false);
+    group_random(coll, algo, size, false, 0, 40);
     if (!group_build() || g.descs[0].count == 0) {
       group_free();
       continue;

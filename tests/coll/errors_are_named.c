@@ -1,0 +1,292 @@
+/* Wrong calls and failing transports end with an error that says which argument, rank or message;
+   requests that are dropped leave nothing behind. */
+#define NBC_OVERLAP_IMPLEMENTATION
+#include "nbc_overlap.h"
+#include "tests/test.h"
+
+enum { SIZE = 3 };
+static nbc_threads *world;
+static nbc_comm *comms[SIZE];
+static int32_t in[SIZE][64], out[SIZE][64];
+
+static void open_world(bool check, int64_t check_limit_ns) {
+  nbc_threads_desc desc = {0};
+  desc.size = SIZE;
+  CHECK(nbc_threads_create(&desc, &world) == NBC_OK);
+  for (int r = 0; r < SIZE; r++) {
+    nbc_comm_desc d = {0};
+    d.transport = nbc_threads_rank(world, r);
+    d.check = check, d.check_limit_ns = check_limit_ns;
+    CHECK(nbc_comm_create(&d, &comms[r], NULL) == NBC_OK);
+  }
+}
+
+static void close_world(void) {
+  for (int r = 0; r < SIZE; r++) nbc_comm_destroy(comms[r]);
+  nbc_threads_destroy(world);
+}
+
+/* Tests all until none is pending. */
+static void drive(nbc_request **requests, nbc_status *ends, int count) {
+  for (int i = 0; i < count; i++) ends[i] = NBC_PENDING;
+  for (long round = 0, left = count; left > 0 && round < 100000000; round++)
+    for (int i = 0; i < count; i++)
+      if (ends[i] == NBC_PENDING && (ends[i] = nbc_coll_test(&requests[i])) != NBC_PENDING) left--;
+}
+
+static bool refused(const nbc_coll_args *args, nbc_status status, const char *says) {
+  nbc_request *request = (nbc_request *)&request;
+  const nbc_status got = nbc_coll_start_new(comms[1], args, &request);
+  const bool good =
+      got == status && request == NULL && strstr(nbc_comm_error(comms[1])->text, says);
+  if (!good) printf("  got %s: %s\n", nbc_status_name(got), nbc_comm_error(comms[1])->text);
+  return good;
+}
+
+static void wrong_arguments_are_refused(void) {
+  open_world(false, 0);
+  const nbc_coll_args good = {.coll = NBC_COLL_REDUCE,
+                              .send = in[1],
+                              .recv = out[1],
+                              .count = 4,
+                              .type = NBC_TYPE_INT32,
+                              .reduce = NBC_REDUCE_SUM,
+                              .root = 1};
+  nbc_coll_args a;
+  a = good, a.coll = (nbc_coll)77;
+  CHECK(refused(&a, NBC_E_INVAL, "coll: no collective 77"));
+  a = good, a.root = 3;
+  CHECK(refused(&a, NBC_E_RANGE, "reduce: root: 3 is not in 0..2"));
+  a = good, a.root = -1;
+  CHECK(refused(&a, NBC_E_RANGE, "reduce: root: -1"));
+  a = good, a.send = NULL;
+  CHECK(refused(&a, NBC_E_INVAL, "reduce: send: must not be NULL"));
+  a = good, a.recv = NULL;
+  CHECK(refused(&a, NBC_E_INVAL, "reduce: recv: must not be NULL"));
+  a = good, a.recv = in[1] + 3;
+  CHECK(refused(&a, NBC_E_INVAL, "overlap"));
+  a = good, a.recv = NBC_IN_PLACE;
+  CHECK(refused(&a, NBC_E_INVAL, "NBC_IN_PLACE"));
+  a = good, a.root = 0, a.send = NBC_IN_PLACE;
+  CHECK(refused(&a, NBC_E_INVAL, "only the root 0 may be in place, not rank 1"));
+  a = good, a.type = (nbc_type)99;
+  CHECK(refused(&a, NBC_E_INVAL, "type: no type 99"));
+  a = good, a.reduce = NBC_REDUCE_MAXLOC;
+  CHECK(refused(&a, NBC_E_INVAL, "maxloc does not exist for int32"));
+  a = good, a.reduce = NBC_REDUCE_USER;
+  CHECK(refused(&a, NBC_E_INVAL, "no operator 100"));
+  a = good, a.algo = NBC_ALGO_BRUCK;
+  CHECK(refused(&a, NBC_E_INVAL, "bruck does not serve"));
+  a = good, a.count = UINT64_MAX / 3;
+  CHECK(refused(&a, NBC_E_RANGE, "2^62"));
+  a = good, a.coll = NBC_COLL_ALLTOALLV;
+  CHECK(refused(&a, NBC_E_INVAL, "counts"));
+  close_world();
+}
+
+static void persistent_requests_keep_their_state(void) {
+  open_world(false, 0);
+  nbc_request *requests[SIZE];
+  nbc_status ends[SIZE];
+  for (int r = 0; r < SIZE; r++) {
+    const nbc_coll_args a = {.coll = NBC_COLL_BARRIER};
+    CHECK(nbc_coll_init(comms[r], &a, &requests[r]) == NBC_OK);
+    CHECK(nbc_coll_test(&requests[r]) == NBC_OK &&
+          nbc_coll_wait(&requests[r], 0) == NBC_OK); /* not started */
+  }
+  CHECK(nbc_coll_start(requests[0]) == NBC_OK);
+  CHECK(nbc_coll_start(requests[0]) == NBC_E_STATE);
+  CHECK(nbc_coll_wait(&requests[0], 1000000) == NBC_E_TIMEOUT); /* goes on */
+  for (int r = 1; r < SIZE; r++) CHECK(nbc_coll_start(requests[r]) == NBC_OK);
+  drive(requests, ends, SIZE);
+  for (int r = 0; r < SIZE; r++) {
+    CHECK(ends[r] == NBC_OK && requests[r] != NULL);
+    nbc_coll_free(requests[r]);
+  }
+  CHECK(nbc_coll_wait(&(nbc_request *){NULL}, 0) == NBC_OK);
+  nbc_coll_free(NULL);
+  close_world();
+}
+
+static void running_requests_can_be_dropped(void) {
+  open_world(false, 0);
+  nbc_request *request;
+  CHECK(nbc_iallreduce(comms[0], in[0], out[0], 64, NBC_TYPE_INT32, NBC_REDUCE_SUM, &request) ==
+        NBC_OK);
+  CHECK(nbc_coll_test(&request) == NBC_PENDING);
+  nbc_coll_free(request);                            /* its receives are cancelled */
+  CHECK(nbc_ibarrier(comms[1], &request) == NBC_OK); /* freed with its communicator */
+  close_world();
+}
+
+/* What the ranks call differs: every rank gets an error that names two ranks and what they call. */
+static void mismatch_is_named(void) {
+  static const struct {
+    uint64_t count;
+    nbc_coll coll;
+    nbc_reduce reduce;
+    nbc_type type;
+    int root;
+    const char *says;
+  } odd[] = {{4, NBC_COLL_ALLREDUCE, NBC_REDUCE_SUM, NBC_TYPE_INT32, 0, NULL},
+             {5, NBC_COLL_ALLREDUCE, NBC_REDUCE_SUM, NBC_TYPE_INT32, 0,
+              "rank 2 calls allreduce(count 5, int32, sum"},
+             {4, NBC_COLL_ALLREDUCE, NBC_REDUCE_MAX, NBC_TYPE_INT32, 0,
+              "rank 2 calls allreduce(count 4, int32, max"},
+             {4, NBC_COLL_ALLREDUCE, NBC_REDUCE_SUM, NBC_TYPE_FLOAT, 0,
+              "rank 2 calls allreduce(count 4, float, sum"},
+             {4, NBC_COLL_SCAN, NBC_REDUCE_SUM, NBC_TYPE_INT32, 0, "rank 2 calls scan("},
+             {4, NBC_COLL_BCAST, NBC_REDUCE_SUM, NBC_TYPE_INT32, 2, "rank 2 calls bcast("}};
+  for (size_t k = 0; k < sizeof odd / sizeof *odd; k++) {
+    nbc_request *requests[SIZE];
+    nbc_status ends[SIZE];
+    open_world(true, 0);
+    for (int r = 0; r < SIZE; r++) {
+      nbc_coll_args a = {.coll = NBC_COLL_ALLREDUCE,
+                         .send = in[r],
+                         .recv = out[r],
+                         .count = 4,
+                         .type = NBC_TYPE_INT32,
+                         .reduce = NBC_REDUCE_SUM};
+      if (r == 2)
+        a.coll = odd[k].coll, a.count = odd[k].count, a.reduce = odd[k].reduce,
+        a.type = odd[k].type, a.root = odd[k].root;
+      CHECK(nbc_coll_start_new(comms[r], &a, &requests[r]) == NBC_OK);
+    }
+    drive(requests, ends, SIZE);
+    for (int r = 0; r < SIZE; r++) {
+      const char *text = nbc_comm_error(comms[r])->text;
+      CHECK(ends[r] == (odd[k].says ? NBC_E_MISMATCH : NBC_OK));
+      if (odd[k].says)
+        CHECK(strstr(text, odd[k].says) &&
+              strstr(text, "rank 0 calls allreduce(count 4, int32, sum"));
+    }
+    close_world();
+  }
+}
+
+static void mismatched_counts_of_a_pair_are_named(void) {
+  nbc_request *requests[SIZE];
+  nbc_status end = NBC_PENDING;
+  open_world(true, 0);
+  for (int r = 0; r < SIZE; r++) {
+    uint64_t give[SIZE] = {1, 2, 3},
+             take[SIZE] = {(uint64_t)r + 1, (uint64_t)r + 1, (uint64_t)r + 1};
+    if (r == 1) take[2] = 7;
+    CHECK(nbc_ialltoallv(comms[r], in[r], give, NULL, out[r], take, NULL, NBC_TYPE_INT32,
+                         &requests[r]) == NBC_OK);
+  }
+  for (long i = 0; i < 10000000 && end == NBC_PENDING; i++) {
+    end = nbc_coll_test(&requests[1]);
+    if (requests[0]) (void)nbc_coll_test(&requests[0]);
+    if (requests[2]) (void)nbc_coll_test(&requests[2]);
+  }
+  CHECK(end == NBC_E_MISMATCH &&
+        strstr(nbc_comm_error(comms[1])->text, "rank 2 sends 8 bytes to rank 1, which expects 28"));
+  close_world();
+}
+
+static void who_does_not_come_is_named(void) {
+  nbc_request *requests[2];
+  nbc_status ends[2];
+  open_world(true, 20000000);
+  for (int r = 0; r < 2; r++) CHECK(nbc_ibarrier(comms[r], &requests[r]) == NBC_OK);
+  drive(requests, ends, 2);
+  for (int r = 0; r < 2; r++)
+    CHECK(ends[r] == NBC_E_TIMEOUT &&
+          strstr(nbc_comm_error(comms[r])->text, "barrier: rank 2 has not called it"));
+  close_world();
+}
+
+/* Without the checking mode: the rank that gets a message of another length says so. */
+static void wrong_length_is_named(void) {
+  nbc_request *requests[2];
+  open_world(false, 0);
+  for (int longer = 0; longer < 2; longer++) {
+    nbc_status end = NBC_PENDING;
+    CHECK(nbc_ibcast(comms[0], out[0], longer ? 9 : 7, NBC_TYPE_INT32, 0, &requests[0]) == NBC_OK);
+    CHECK(nbc_ibcast(comms[1], out[1], 8, NBC_TYPE_INT32, 0, &requests[1]) == NBC_OK);
+    nbc_request *third;
+    CHECK(nbc_ibcast(comms[2], out[2], longer ? 9 : 7, NBC_TYPE_INT32, 0, &third) == NBC_OK);
+    for (long i = 0; i < 10000000 && end == NBC_PENDING; i++) {
+      end = nbc_coll_test(&requests[1]);
+      (void)nbc_coll_test(&requests[0]), (void)nbc_coll_test(&third);
+    }
+    CHECK(end == (longer ? NBC_E_TRUNCATED : NBC_E_MISMATCH));
+    CHECK(strstr(nbc_comm_error(comms[1])->text, "bcast, rank 1: receive from 0"));
+    CHECK(nbc_coll_wait(&requests[0], 0) == NBC_OK && nbc_coll_wait(&third, 0) == NBC_OK);
+  }
+  close_world();
+}
+
+/* The n-th post or completion fails, for every n: the request ends with that error, or is not
+ * touched. */
+static void every_failing_message_ends_the_request(void) {
+  for (int action = 0; action < 2; action++)
+    for (uint64_t n = 0; n < 12; n++) {
+      const nbc_script_step step = {n, action ? NBC_SCRIPT_FAIL_DONE : NBC_SCRIPT_FAIL_POST, 0,
+                                    NBC_E_TRANSPORT};
+      nbc_transport *null, *scripted;
+      nbc_comm *comm;
+      nbc_request *request;
+      CHECK(nbc_null_create(0, 4, &null) == NBC_OK);
+      CHECK(nbc_scripted_create(null, &step, 1, &scripted) == NBC_OK);
+      const nbc_comm_desc d = {.transport = scripted};
+      CHECK(nbc_comm_create(&d, &comm, NULL) == NBC_OK);
+      const nbc_coll_args a = {.coll = NBC_COLL_ALLREDUCE,
+                               .algo = NBC_ALGO_RECURSIVE_DOUBLING,
+                               .send = in[0],
+                               .recv = out[0],
+                               .count = 64,
+                               .type = NBC_TYPE_INT32,
+                               .reduce = NBC_REDUCE_SUM};
+      CHECK(nbc_coll_start_new(comm, &a, &request) == NBC_OK);
+      const nbc_status end = nbc_coll_wait(&request, 2000000000);
+      CHECK(end == (n < 4 ? NBC_E_TRANSPORT : NBC_OK)); /* two steps, each sends and receives */
+      if (n < 4) CHECK(strstr(nbc_comm_error(comm)->text, "allreduce, rank 0: ") != NULL);
+      nbc_comm_destroy(comm);
+      nbc_transport_destroy(scripted);
+      nbc_transport_destroy(null);
+    }
+}
+
+static void environment_is_checked(void) {
+  nbc_threads_desc desc = {.size = 4};
+  nbc_comm *comm;
+  nbc_error err;
+  nbc_request *request;
+  CHECK(nbc_threads_create(&desc, &world) == NBC_OK);
+  const nbc_comm_desc good = {.transport = nbc_threads_rank(world, 0)};
+  setenv("NBC_ALGO", "bcast=chain:4096,allreduce=ring", 1);
+  CHECK(nbc_comm_create(&good, &comm, &err) == NBC_OK);
+  CHECK(nbc_ibcast(comm, out[0], 64, NBC_TYPE_INT32, 0, &request) == NBC_OK);
+  CHECK(nbc_coll_schedule(request)->algo == NBC_ALGO_CHAIN);
+  nbc_comm_destroy(comm);
+  setenv("NBC_ALGO", "bcast=fast", 1);
+  CHECK(nbc_comm_create(&good, &comm, &err) == NBC_E_PARSE && !comm &&
+        strstr(err.text, "NBC_ALGO: bcast=fast: no such algorithm"));
+  setenv("NBC_ALGO", "bcast", 1);
+  CHECK(nbc_comm_create(&good, &comm, &err) == NBC_E_PARSE);
+  unsetenv("NBC_ALGO");
+  setenv("NBC_CHOICE", "/nonexistent", 1);
+  CHECK(nbc_comm_create(&good, &comm, &err) == NBC_E_IO);
+  unsetenv("NBC_CHOICE");
+  const nbc_comm_desc bad = {.transport = good.transport, .id = 40000}, none = {0};
+  CHECK(nbc_comm_create(&bad, &comm, &err) == NBC_E_RANGE &&
+        nbc_comm_create(&none, &comm, &err) == NBC_E_INVAL);
+  nbc_threads_destroy(world);
+}
+
+int main(int argc, char **argv) {
+  TEST_INIT(argc, argv);
+  RUN(wrong_arguments_are_refused);
+  RUN(persistent_requests_keep_their_state);
+  RUN(running_requests_can_be_dropped);
+  RUN(mismatch_is_named);
+  RUN(mismatched_counts_of_a_pair_are_named);
+  RUN(who_does_not_come_is_named);
+  RUN(wrong_length_is_named);
+  RUN(every_failing_message_ends_the_request);
+  RUN(environment_is_checked);
+  return TEST_END();
+}
