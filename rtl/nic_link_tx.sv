@@ -19,6 +19,7 @@ module nic_link_tx import nic_pkg::*; #(
   output logic [1:0]   vn_o,
   output logic [31:0]  half_o,       // half of the packet header
   output logic [255:0] flit_o,
+  output pkt_t         pkt_o,        // the packet on the wire
   output logic [3:0]   stall_o,
   output logic [3:0]   sent_o,       // first flit of a packet goes out
   output logic [3:0]   sent_sop_o,
@@ -97,9 +98,8 @@ module nic_link_tx import nic_pkg::*; #(
   assign half_o  = second_q ? crc : {pkt_q.hdr.src, pkt_q.hdr.dst, pkt_q.hdr.seq, pkt_q.hdr.idx,
                                      pkt_q.hdr.vn, pkt_q.hdr.sop, pkt_q.hdr.eop};
   assign flit_o  = second_q ? pkt_q.data[511:256] : pkt_q.data[255:0];
+  assign pkt_o      = pkt_q;
   assign sent_o     = first_o ? (4'd1 << pkt_q.hdr.vn) : 4'd0;
   assign sent_sop_o = pkt_q.hdr.sop ? sent_o : 4'd0;
   assign idle_o     = !busy_q;
-  logic unused;
-  assign unused = ^pkt_q.hdr.crc;
 endmodule

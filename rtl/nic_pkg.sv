@@ -16,7 +16,7 @@ package nic_pkg;
     logic [5:0]  dst;
     logic [7:0]  seq;  // of the message, per peer and class
     logic [7:0]  idx;  // of the packet in its message, modulo 256
-    logic [1:0]  vn;   // {class, response}
+    logic [1:0]  vn;   // {class, response}: compute 0, service 1
     logic        sop;  // first packet: the payload is a msg_t
     logic        eop;
   } pkt_hdr_t;
@@ -65,22 +65,16 @@ package nic_pkg;
   localparam status_t StOperation = 4'd5;
   localparam status_t StNoMatch = 4'd6;
   localparam status_t StHostError = 4'd7;
-  localparam status_t StRetry = 4'd8;
   localparam status_t StBadIndex = 4'd9;
 
   // ---- events -------------------------------------------------------------------------------------
   localparam logic [7:0] EvGet = 8'd0;
   localparam logic [7:0] EvPut = 8'd2;
-  localparam logic [7:0] EvPutOverflow = 8'd3;
-  localparam logic [7:0] EvGetOverflow = 8'd1;
   localparam logic [7:0] EvAtomic = 8'd4;
-  localparam logic [7:0] EvAtomicOverflow = 8'd5;
   localparam logic [7:0] EvFetch = 8'd6;
-  localparam logic [7:0] EvFetchOverflow = 8'd7;
   localparam logic [7:0] EvReply = 8'd8;
   localparam logic [7:0] EvSend = 8'd9;
   localparam logic [7:0] EvAck = 8'd10;
-  localparam logic [7:0] EvLink = 8'd12;
 
   typedef struct packed {
     logic        eq_en;
@@ -145,18 +139,17 @@ package nic_pkg;
     logic [31:0] length;
     logic [63:0] match;
     logic [63:0] offset;
-    logic [63:0] hdr_data;
   } lme_req_t;
 
   typedef struct packed {
     status_t     status;
+    logic        matched;   // an entry counts this message until its end
+    logic [7:0]  me;        // that entry
     logic [63:0] start;     // host address of the first byte
     logic [31:0] mlength;
     logic [63:0] offset;    // as used
     logic        unlinked;
     logic        overflow;
-    logic        uh_valid;  // an unexpected header waits for the end of this message
-    logic [7:0]  uh;
     logic        ev_en;
     logic [1:0]  eq;
     logic        ct_en;
@@ -165,28 +158,24 @@ package nic_pkg;
     logic [63:0] user;
   } lme_res_t;
 
-  typedef struct packed {   // 16 staging words
-    logic [63:0] user;      // words 15, 14
-    logic [31:0] min_free;  // word 13
-    logic [31:0] length;    // word 12
-    logic [63:0] start;     // words 11, 10
+  typedef struct packed {      // 16 staging words
+    logic [63:0] user;         // words 15, 14
+    logic [31:0] min_free;     // word 13
+    logic [31:0] length;       // word 12
+    logic [63:0] start;        // words 11, 10
     logic [63:0] ignore_bits;  // words 9, 8
-    logic [63:0] match;     // words 7, 6
-    logic [95:0] rsvd;      // words 5, 4, 3
-    logic [31:0] rsvd2;     // word 2
-    logic [31:0] rsvd3;     // word 1
-    logic [3:0]  rsvd4;     // word 0
+    logic [63:0] match;        // words 7, 6
+    logic [159:0] rsvd;        // words 5 to 1
+    logic [5:0]  rsvd0;        // word 0
     logic        overflow;
     logic        src_any;
     logic [5:0]  src;
     logic [3:0]  ct;
     logic [1:0]  eq;
     logic [3:0]  pt;
-    logic        uh_disable;
     logic        ct_bytes;
     logic        ct_en;
-    logic        link_disable;
-    logic        comm_disable;
+    logic        comm_disable;  // no events
     logic        no_truncate;
     logic        manage_local;
     logic        use_once;
@@ -243,4 +232,48 @@ package nic_pkg;
     logic no_match;
     logic host_err;     // host bus answered with an error
   } pulse_t;
+  localparam int unsigned NicCounters = 9;
+
+  // ---- registers: offsets of the first block; REGISTERS.md describes them, a test compares ------------
+  localparam logic [31:0] IdValue = 32'h4E424331;
+  localparam logic [31:0] VersionValue = 32'h00010000;
+  localparam logic [7:0] RegId = 8'h00;
+  localparam logic [7:0] RegVersion = 8'h04;
+  localparam logic [7:0] RegCaps = 8'h08;
+  localparam logic [7:0] RegCaps2 = 8'h0C;
+  localparam logic [7:0] RegCtrl = 8'h10;
+  localparam logic [7:0] RegSelf = 8'h14;
+  localparam logic [7:0] RegTimeout = 8'h18;
+  localparam logic [7:0] RegRetries = 8'h1C;
+  localparam logic [7:0] RegIrqStatus = 8'h20;
+  localparam logic [7:0] RegIrqEnable = 8'h24;
+  localparam logic [7:0] RegClearPeer = 8'h28;
+  localparam logic [7:0] RegUnconfirmed = 8'h2C;
+  localparam logic [7:0] RegPtEnable = 8'h30;
+  localparam logic [7:0] RegPtAuto = 8'h34;
+  localparam logic [7:0] RegMeAppend = 8'h38;
+  localparam logic [7:0] RegMeUnlink = 8'h3C;
+  localparam logic [7:0] RegMeValid = 8'h40;
+  localparam logic [7:0] RegMeInUse = 8'h44;
+  localparam logic [7:0] RegMeBusy = 8'h48;
+  localparam logic [7:0] RegCmd0Head = 8'h50;
+  localparam logic [7:0] RegCmd0Tail = 8'h54;
+  localparam logic [7:0] RegCmd1Head = 8'h58;
+  localparam logic [7:0] RegCmd1Tail = 8'h5C;
+  localparam logic [7:0] RegClockFrac = 8'h60;
+  localparam logic [7:0] RegClockAdjustLo = 8'h64;
+  localparam logic [7:0] RegClockAdjustHi = 8'h68;
+  localparam logic [7:0] RegMeStage = 8'h80;
+  // blocks and the clock, offsets in the whole space of 128 KiB
+  localparam logic [16:0] RegEq = 17'h00100;
+  localparam logic [16:0] RegCt = 17'h00200;
+  localparam logic [16:0] RegStamp = 17'h00400;
+  localparam logic [16:0] RegCounters = 17'h00500;
+  localparam logic [16:0] RegCmd0 = 17'h01000;
+  localparam logic [16:0] RegCmd1 = 17'h01800;
+  localparam logic [16:0] RegClockLo = 17'h0B600;
+  localparam logic [16:0] RegClockHi = 17'h0B604;
+  localparam logic [16:0] RegClockInc = 17'h0B608;
+  localparam logic [16:0] RegPio0 = 17'h10000;
+  localparam logic [16:0] RegPio1 = 17'h14000;
 endpackage

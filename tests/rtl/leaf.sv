@@ -157,7 +157,7 @@ module leaf import nic_pkg::*; (
     .follow_i(rxw_follow_i), .deliver_i(rxw_deliver_i)
   );
 
-  pkt_t tx_pkt, rx_pkt [4], rx_sel;
+  pkt_t tx_pkt, unused_tx_pkt, rx_pkt [4], rx_sel;
   logic [3:0] unused_sent, unused_sop, unused_pkt;
   pkt_hdr_t unused_hdr;
   logic [511:0] unused_data;
@@ -166,7 +166,7 @@ module leaf import nic_pkg::*; (
     .clk_i, .rst_ni, .valid_i(ltx_valid_i), .ready_o(ltx_ready_o), .pkt0_i(tx_pkt),
     .pkt1_i(tx_pkt), .pkt2_i(tx_pkt), .pkt3_i(tx_pkt), .credit_i(ltx_credit_i),
     .valid_o(ltx_valid_o), .first_o(ltx_first_o), .vn_o(ltx_vn_o), .half_o(ltx_half_o),
-    .flit_o(ltx_flit_o), .stall_o(ltx_stall_o), .sent_o(unused_sent), .sent_sop_o(unused_sop),
+    .flit_o(ltx_flit_o), .pkt_o(unused_tx_pkt), .stall_o(ltx_stall_o), .sent_o(unused_sent), .sent_sop_o(unused_sop),
     .credit_error_o(ltx_credit_error_o), .idle_o(ltx_idle_o)
   );
   nic_link_rx #(.Depth(8)) u_lrx (
@@ -224,6 +224,6 @@ module leaf import nic_pkg::*; (
     .m_axi_bresp(bresp_i), .m_axi_bvalid(bvalid_i), .m_axi_bready(unused_bready)
   );
   logic unused;
-  assign unused = ^{unused_sent, unused_sop, unused_pkt, unused_hdr, unused_data, unused_rready,
+  assign unused = ^{unused_tx_pkt, unused_sent, unused_sop, unused_pkt, unused_hdr, unused_data, unused_rready,
                     unused_bready, unused_n1, unused_n2, unused_n3, unused_p, unused_d, rx_sel};
 endmodule

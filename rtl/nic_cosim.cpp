@@ -1,0 +1,399 @@
+// Behind nic_cosim.h: Verilated NICs, their host buses, and the crossbar between them.
+#include "nic_cosim.h"
+#include <cstdlib>
+#include <deque>
+#include <memory>
+#include <vector>
+#include "Vnic_top.h"
+#include "verilated.h"
+#ifdef NIC_COSIM_TRACE
+#include "verilated_fst_c.h"
+#endif
+
+namespace {
+constexpr int kLinkDepth = 32;   // packets per virtual network, as nic_top's LinkDepth
+int header_dst(uint32_t h) { return h >> 20 & 63; }
+int header_vn(uint32_t h) { return h >> 2 & 3; }
+
+struct Mmio { int64_t at; uint32_t offset, value; uint8_t strobe; bool write; };
+struct HostRead { int64_t at; uint64_t addr; unsigned id, beats; };
+struct HostWrite { int64_t at; unsigned id; bool bad; };
+struct Travel { int64_t at; nic_packet packet; bool injected; };
+
+struct Nic {
+  std::unique_ptr<VerilatedContext> context;
+  std::unique_ptr<Vnic_top> v;
+#ifdef NIC_COSIM_TRACE
+  std::unique_ptr<VerilatedFstC> trace;
+#endif
+  int64_t trace_from = 0, trace_until = -1;
+  std::deque<Mmio> mmio;
+  bool read_done = false, read_error = false;
+  uint32_t read_value = 0;
+  int64_t read_cycle = 0;
+  std::deque<HostRead> reads;
+  std::deque<HostWrite> answers;
+  uint64_t write_addr = 0;
+  unsigned write_id = 0, write_left = 0;
+  bool write_bad = false;
+  int irq = 0;
+  uint32_t submitted[2] = {0, 0};
+  // sending side: the packet that leaves, its way into the crossbar, credits on their way back
+  nic_packet out;
+  int64_t out_cycle = 0;
+  std::deque<Travel> lane[4];
+  std::deque<int64_t> credit_back[4];
+  // receiving side: what the crossbar sends to this NIC
+  std::deque<Travel> injected;
+  nic_packet in;
+  int in_flit = 2;                          // 0, 1: flit that goes out now; 2: none
+  bool in_cut = false;
+  int64_t in_cycle = 0;
+  int credit[4] = {kLinkDepth, kLinkDepth, kLinkDepth, kLinkDepth};
+  int locked[4] = {-1, -1, -1, -1};         // whose message is on this virtual network
+  int64_t blocked[4] = {0, 0, 0, 0};        // by NIC_DELAY
+  bool delayed[4] = {false, false, false, false};
+  int turn = 0, again = 0;                  // again: the packet is sent once more
+  int waiting = 0;                          // packets in the crossbar for this NIC
+};
+}  // namespace
+
+struct nic_cosim {
+  nic_cosim_desc desc;
+  std::vector<Nic> nics;
+  int64_t cycle = 0, link = 0, host_read = 0, host_write = 0, mmio = 0, fault_delay = 0;
+  uint64_t random = 1;
+
+  bool host_side(Nic &n, int index);
+  void mmio_side(Nic &n);
+  void link_out(Nic &n, int index);
+  bool choose(Nic &n, int index);
+  void link_in(Nic &n, int index);
+  void step();
+};
+
+// Register accesses, one after the other: held at the pins until the NIC takes them
+void nic_cosim::mmio_side(Nic &n) {
+  Vnic_top &v = *n.v;
+  v.s_axil_awvalid = v.s_axil_wvalid = v.s_axil_arvalid = 0;
+  if (n.mmio.empty() || n.mmio.front().at > cycle) return;
+  const Mmio &m = n.mmio.front();
+  if (m.write) {
+    v.s_axil_awvalid = v.s_axil_wvalid = 1;
+    v.s_axil_awaddr = m.offset, v.s_axil_wdata = m.value, v.s_axil_wstrb = m.strobe;
+  } else if (!n.read_done) {
+    v.s_axil_arvalid = 1, v.s_axil_araddr = m.offset;
+  }
+}
+
+// Host memory: reads come back in order after their latency, one beat a cycle; writes are applied when
+// they are answered, so an event is seen after the data before it
+bool nic_cosim::host_side(Nic &n, int index) {
+  Vnic_top &v = *n.v;
+  v.m_axi_arready = v.m_axi_awready = v.m_axi_wready = 1;
+  v.m_axi_rvalid = !n.reads.empty() && n.reads.front().at <= cycle;
+  if (v.m_axi_rvalid) {
+    HostRead &r = n.reads.front();
+    uint32_t beat[8];
+    int bad = desc.host.read(desc.host.ctx, index, r.addr, beat, sizeof beat);
+    for (int i = 0; i < 8; i++) v.m_axi_rdata[i] = bad ? 0 : beat[i];
+    v.m_axi_rid = r.id, v.m_axi_rresp = bad ? 2 : 0;
+    r.addr += 32;
+    if (--r.beats == 0) n.reads.pop_front();
+  }
+  v.m_axi_bvalid = !n.answers.empty() && n.answers.front().at <= cycle;
+  if (v.m_axi_bvalid) {
+    v.m_axi_bid = n.answers.front().id, v.m_axi_bresp = n.answers.front().bad ? 2 : 0;
+    n.answers.pop_front();
+  }
+  return true;
+}
+
+// A flit that leaves: after the link's latency its packet is at the crossbar, while the second flit is
+// still on the way (cut-through)
+void nic_cosim::link_out(Nic &n, int index) {
+  Vnic_top &v = *n.v;
+  if (!v.tx_valid_o) return;
+  if (v.tx_first_o) {
+    n.out.header = v.tx_half_o, n.out_cycle = cycle;
+    for (int i = 0; i < 8; i++) n.out.data[i] = v.tx_flit_o[i];
+    return;
+  }
+  n.out.crc = v.tx_half_o;
+  for (int i = 0; i < 8; i++) n.out.data[8 + i] = v.tx_flit_o[i];
+  if (desc.watch) desc.watch(desc.watch_ctx, index, 0, &n.out, n.out_cycle, cycle);
+  int vn = header_vn(n.out.header), dst = header_dst(n.out.header);
+  if (dst >= desc.nic_count) {   // nobody there: lost, the credit returns
+    n.credit_back[vn].push_back(cycle + 2 * link);
+    return;
+  }
+  n.lane[vn].push_back(Travel{n.out_cycle + link, n.out, false});
+  nics[dst].waiting++;
+}
+
+// The next packet for a NIC: from sender and virtual network in turn, messages of one virtual network are
+// not mixed. Faults happen here, on the last metre.
+bool nic_cosim::choose(Nic &n, int index) {
+  int lanes = desc.nic_count * 4;
+  for (int k = 0; k < lanes; k++) {
+    int at = (n.turn + k) % lanes, src = at / 4, vn = at % 4;
+    std::deque<Travel> &lane = nics[src].lane[vn];
+    if (lane.empty() || lane.front().at > cycle || header_dst(lane.front().packet.header) != index)
+      continue;
+    if (n.credit[vn] == 0 || n.blocked[vn] > cycle || (n.locked[vn] >= 0 && n.locked[vn] != src))
+      continue;
+    const nic_packet &packet = lane.front().packet;
+    nic_fault fault = desc.fault && !n.delayed[vn] ? desc.fault(desc.fault_ctx, src, index, &packet) : NIC_PASS;
+    n.delayed[vn] = fault == NIC_DELAY;
+    if (fault == NIC_DELAY) {
+      n.blocked[vn] = cycle + fault_delay;
+      continue;
+    }
+    n.in = packet;
+    n.in_cut = fault == NIC_CUT;
+    if (fault == NIC_CORRUPT) {
+      random = random * 6364136223846793005u + 1442695040888963407u;
+      unsigned bit = (unsigned)(random >> 33) % 576;
+      (bit < 32 ? n.in.header : bit < 64 ? n.in.crc : n.in.data[bit / 32 - 2]) ^= 1u << (bit % 32);
+    }
+    n.locked[vn] = packet.header & 1 ? -1 : src;
+    n.again = fault == NIC_DUPLICATE && n.credit[vn] > 1;
+    n.turn = n.locked[vn] >= 0 ? at : (at + 1) % lanes;
+    if (fault != NIC_LOSE) n.credit[vn] -= 1 + n.again;
+    nics[src].credit_back[vn].push_back(cycle + link);
+    lane.pop_front();
+    n.waiting--;
+    return fault != NIC_LOSE;
+  }
+  return false;
+}
+
+void nic_cosim::link_in(Nic &n, int index) {
+  Vnic_top &v = *n.v;
+  v.rx_valid_i = 0;
+  if (n.in_flit == 2) {
+    if (n.again) {
+      n.again = 0, n.in_flit = 0;
+    } else if (!n.injected.empty()) {
+      n.in = n.injected.front().packet, n.in_cut = false, n.in_flit = 0;
+      n.injected.pop_front();
+    } else if (n.waiting && choose(n, index)) {
+      n.in_flit = 0;
+    }
+  }
+  if (n.in_flit == 0) {
+    n.in_cycle = cycle;
+    v.rx_valid_i = 1, v.rx_first_i = 1, v.rx_vn_i = header_vn(n.in.header), v.rx_half_i = n.in.header;
+    for (int i = 0; i < 8; i++) v.rx_flit_i[i] = n.in.data[i];
+    n.in_flit = 1;
+  } else if (n.in_flit == 1) {
+    n.in_flit = 2;
+    if (n.in_cut) return;
+    v.rx_valid_i = 1, v.rx_first_i = 0, v.rx_half_i = n.in.crc;
+    for (int i = 0; i < 8; i++) v.rx_flit_i[i] = n.in.data[8 + i];
+    if (desc.watch) desc.watch(desc.watch_ctx, index, 1, &n.in, n.in_cycle, cycle);
+  }
+}
+
+void nic_cosim::step() {
+  for (int i = 0; i < desc.nic_count; i++) {
+    Nic &n = nics[i];
+    Vnic_top &v = *n.v;
+    mmio_side(n);
+    host_side(n, i);
+    link_in(n, i);
+    v.tx_credit_i = 0;
+    for (int vn = 0; vn < 4; vn++)
+      if (!n.credit_back[vn].empty() && n.credit_back[vn].front() <= cycle)
+        v.tx_credit_i |= 1 << vn, n.credit_back[vn].pop_front();
+    v.clk_i = 0;
+    v.eval();
+#ifdef NIC_COSIM_TRACE
+    int64_t now = cycle * desc.period_ps;
+    bool traced = n.trace && now >= n.trace_from && now < n.trace_until;
+    if (traced) n.trace->dump((uint64_t)now);
+#endif
+    // what the NIC offers in this cycle
+    link_out(n, i);
+    for (int vn = 0; vn < 4; vn++)
+      if (v.rx_credit_o >> vn & 1 && n.credit[vn] < kLinkDepth) n.credit[vn]++;
+    if (v.m_axi_arvalid)
+      n.reads.push_back(HostRead{cycle + host_read, v.m_axi_araddr, v.m_axi_arid, v.m_axi_arlen + 1u});
+    if (v.m_axi_wvalid) {
+      uint8_t bytes[32];
+      for (int k = 0; k < 32; k++) bytes[k] = (uint8_t)(v.m_axi_wdata[k / 4] >> (k % 4 * 8));
+      for (int k = 0; k < 32;) {   // runs of enabled bytes
+        int from = k;
+        while (k < 32 && v.m_axi_wstrb >> k & 1) k++;
+        if (k > from && desc.host.write(desc.host.ctx, i, n.write_addr + from, bytes + from, k - from))
+          n.write_bad = true;
+        if (k == from) k++;
+      }
+      n.write_addr += 32;
+      if (--n.write_left == 0) n.answers.push_back(HostWrite{cycle + host_write, n.write_id, n.write_bad});
+    }
+    if (v.m_axi_awvalid) {
+      n.write_addr = v.m_axi_awaddr, n.write_id = v.m_axi_awid, n.write_left = v.m_axi_awlen + 1u;
+      n.write_bad = false;
+    }
+    if (!n.mmio.empty() && n.mmio.front().at <= cycle) {
+      if (n.mmio.front().write && v.s_axil_awready) n.mmio.pop_front();
+      else if (v.s_axil_rvalid) {
+        n.read_value = v.s_axil_rdata, n.read_error = v.s_axil_rresp != 0, n.read_done = true;
+        n.read_cycle = cycle - 1;
+        n.mmio.pop_front();
+      }
+    }
+    if (desc.host.irq && v.irq_o != n.irq) desc.host.irq(desc.host.ctx, i, n.irq = v.irq_o);
+    v.clk_i = 1;
+    v.eval();
+#ifdef NIC_COSIM_TRACE
+    if (traced) n.trace->dump((uint64_t)(now + desc.period_ps / 2));
+    if (n.trace && now >= n.trace_until) n.trace->close(), n.trace.reset();
+#endif
+  }
+  cycle++;
+}
+
+// ---- C API ------------------------------------------------------------------------------------------
+nic_cosim_desc nic_cosim_default(void) {
+  nic_cosim_desc d = nic_cosim_desc();
+  d.nic_count = 2;
+  d.period_ps = 2880;   // 36 bytes at 12.5 GB/s
+  d.link_latency_ps = 500000;
+  d.host_read_ps = 400000, d.host_write_ps = 200000, d.mmio_ps = 200000;
+  d.fault_delay_ps = 1000000;
+  return d;
+}
+
+nic_cosim *nic_cosim_create(const nic_cosim_desc *desc) {
+  if (!desc || desc->nic_count < 1 || desc->nic_count > 64 || desc->period_ps < 2 || desc->period_ps > 1000000)
+    return nullptr;
+  const int64_t times[] = {desc->link_latency_ps, desc->host_read_ps, desc->host_write_ps,
+                           desc->mmio_ps, desc->fault_delay_ps};
+  for (int64_t t : times)
+    if (t < 0 || t > 1000000000000) return nullptr;
+  if (!desc->host.read || !desc->host.write) return nullptr;
+  auto sim = new nic_cosim;
+  sim->desc = *desc;
+  auto cycles = [&](int64_t ps) { return (ps + desc->period_ps - 1) / desc->period_ps; };
+  sim->link = cycles(desc->link_latency_ps) < 2 ? 2 : cycles(desc->link_latency_ps);
+  sim->host_read = cycles(desc->host_read_ps) + 1, sim->host_write = cycles(desc->host_write_ps) + 1;
+  sim->mmio = cycles(desc->mmio_ps), sim->fault_delay = cycles(desc->fault_delay_ps);
+  sim->nics.resize((size_t)desc->nic_count);
+  for (auto &n : sim->nics) {
+    n.context.reset(new VerilatedContext);
+#ifdef NIC_COSIM_TRACE
+    n.context->traceEverOn(true);
+#endif
+    n.v.reset(new Vnic_top(n.context.get()));
+    n.v->s_axil_bready = n.v->s_axil_rready = 1;
+    for (int k = 0; k < 4; k++) n.v->rst_ni = k >= 3, n.v->clk_i = k & 1, n.v->eval();
+  }
+  for (int i = 0; i < desc->nic_count; i++) nic_cosim_write(sim, i, NIC_SELF, (uint32_t)i);
+  return sim;
+}
+void nic_cosim_destroy(nic_cosim *sim) {
+  if (!sim) return;
+  for (auto &n : sim->nics) {
+#ifdef NIC_COSIM_TRACE
+    if (n.trace) n.trace->close();
+#endif
+    n.v->final();
+  }
+  delete sim;
+}
+int64_t nic_cosim_now_ps(const nic_cosim *sim) { return sim->cycle * sim->desc.period_ps; }
+int64_t nic_cosim_cycle(const nic_cosim *sim) { return sim->cycle; }
+void nic_cosim_cycles(nic_cosim *sim, int64_t count) {
+  while (count-- > 0) sim->step();
+}
+void nic_cosim_advance(nic_cosim *sim, int64_t until_ps) {
+  while (nic_cosim_now_ps(sim) < until_ps) sim->step();
+}
+int nic_cosim_idle(const nic_cosim *sim) {
+  for (auto &n : sim->nics) {
+    if (!n.v->idle_o || !n.mmio.empty() || !n.reads.empty() || !n.answers.empty() || n.in_flit != 2 ||
+        n.waiting || n.again || !n.injected.empty())
+      return 0;
+  }
+  return 1;
+}
+
+void nic_cosim_write_partial(nic_cosim *sim, int nic, uint32_t offset, uint32_t value, int strobe) {
+  sim->nics[(size_t)nic].mmio.push_back(
+      Mmio{sim->cycle + sim->mmio, offset & (NIC_BAR_BYTES - 1), value, (uint8_t)strobe, true});
+}
+void nic_cosim_write(nic_cosim *sim, int nic, uint32_t offset, uint32_t value) {
+  nic_cosim_write_partial(sim, nic, offset, value, 15);
+}
+uint32_t nic_cosim_read_at(nic_cosim *sim, int nic, uint32_t offset, int64_t *at_cycle, int *error) {
+  Nic &n = sim->nics[(size_t)nic];
+  n.read_done = false;
+  n.mmio.push_back(Mmio{sim->cycle + sim->mmio, offset & (NIC_BAR_BYTES - 1), 0, 0, false});
+  while (!n.read_done) sim->step();
+  nic_cosim_cycles(sim, sim->mmio);   // the answer's way back
+  if (at_cycle) *at_cycle = n.read_cycle;
+  if (error) *error = n.read_error;
+  return n.read_value;
+}
+uint32_t nic_cosim_read(nic_cosim *sim, int nic, uint32_t offset) {
+  return nic_cosim_read_at(sim, nic, offset, nullptr, nullptr);
+}
+
+uint32_t nic_cosim_submit(nic_cosim *sim, int nic, int klass, const nic_command *command,
+                          const void *pio_payload) {
+  Nic &n = sim->nics[(size_t)nic];
+  uint32_t number = n.submitted[klass & 1]++, slot = number % NIC_SLOTS, words[16];
+  if (pio_payload) {
+    uint32_t base = (klass & 1 ? NIC_PIO1 : NIC_PIO0) + slot * NIC_PIO_BYTES;
+    uint32_t bytes = command->size_bytes < NIC_PIO_BYTES ? command->size_bytes : (uint32_t)NIC_PIO_BYTES;
+    for (uint32_t at = 0; at < bytes; at += 4) {
+      uint8_t part[4] = {0, 0, 0, 0};
+      memcpy(part, (const uint8_t *)pio_payload + at, bytes - at < 4 ? bytes - at : 4);
+      nic_cosim_write(sim, nic, base + at,
+                      part[0] | part[1] << 8 | part[2] << 16 | (uint32_t)part[3] << 24);
+    }
+  }
+  nic_command_pack(command, words);
+  for (uint32_t i = 0; i < 16; i++)
+    nic_cosim_write(sim, nic, (klass & 1 ? NIC_CMD1 : NIC_CMD0) + slot * 64 + i * 4, words[i]);
+  return number;
+}
+void nic_cosim_append(nic_cosim *sim, int nic, int index, const nic_entry *entry) {
+  uint32_t words[16];
+  nic_entry_pack(entry, words);
+  for (uint32_t i = 0; i < 16; i++) nic_cosim_write(sim, nic, NIC_ME_STAGE + i * 4, words[i]);
+  nic_cosim_write(sim, nic, NIC_ME_APPEND, (uint32_t)index);
+}
+uint64_t nic_cosim_counter(nic_cosim *sim, int nic, int counter) {
+  uint32_t lo = nic_cosim_read(sim, nic, NIC_COUNTERS + 8 * (uint32_t)counter);
+  return lo | (uint64_t)nic_cosim_read(sim, nic, NIC_COUNTERS + 8 * (uint32_t)counter + 4) << 32;
+}
+
+uint32_t nic_packet_crc(const nic_packet *p) {
+  uint32_t crc = 0xFFFFFFFFu;
+  for (int w = 16; w >= 0; w--) {
+    uint32_t word = w == 16 ? p->header : p->data[w];
+    for (int bit = 31; bit >= 0; bit--)
+      crc = (crc << 1) ^ (((crc >> 31) ^ (word >> bit & 1)) ? 0x1EDC6F41u : 0);
+  }
+  return crc;
+}
+void nic_cosim_inject(nic_cosim *sim, int nic, const nic_packet *packet) {
+  sim->nics[(size_t)nic].injected.push_back(Travel{0, *packet, true});
+}
+int nic_cosim_trace(nic_cosim *sim, int nic, const char *path, int64_t from_ps, int64_t until_ps) {
+#ifdef NIC_COSIM_TRACE
+  Nic &n = sim->nics[(size_t)nic];
+  if (n.trace || !path) return -1;
+  n.trace.reset(new VerilatedFstC);
+  n.v->trace(n.trace.get(), 99);
+  n.trace->open(path);
+  n.trace_from = from_ps, n.trace_until = until_ps;
+  return n.trace->isOpen() ? 0 : -1;
+#else
+  (void)sim, (void)nic, (void)path, (void)from_ps, (void)until_ps;
+  return -1;
+#endif
+}

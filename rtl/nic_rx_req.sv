@@ -1,0 +1,401 @@
+// Target of one class: takes requests in order and once per peer, matches them, moves the data, tells the
+// host by an event, then hands a response to the transmitter. A message whose tail was lost keeps its
+// match: the repeated one writes to the same place. The result of each of the last eight messages of a
+// peer is kept until the peer confirms the response, to answer duplicates without doing them twice.
+module nic_rx_req import nic_pkg::*; #(
+  parameter int unsigned MaxBytes = 4194304
+) (
+  input  logic         clk_i,
+  input  logic         rst_ni,
+  input  logic [5:0]   self_i,
+  input  logic         clear_i,
+  input  logic [5:0]   clear_peer_i,
+  input  logic         pkt_valid_i,
+  output logic         pkt_ready_o,
+  input  pkt_t         pkt_i,
+  // matching
+  output logic         lme_valid_o,
+  input  logic         lme_ready_i,
+  output lme_req_t     lme_req_o,
+  input  logic         lme_res_valid_i,
+  input  lme_res_t     lme_res_i,
+  output logic         lme_done_o,
+  output logic [7:0]   lme_done_me_o,
+  // payload to the host
+  output logic         wr_start_o,
+  output logic [63:0]  wr_addr_o,
+  output logic [31:0]  wr_len_o,
+  output logic         wr_abort_o,
+  input  logic         wr_idle_i,
+  input  logic         wr_err_i,
+  output logic         wr_valid_o,
+  input  logic         wr_ready_i,
+  output logic [511:0] wr_data_o,
+  // atomics: one beat is read; the lock keeps the other class out
+  output logic         lock_o,
+  input  logic         locked_i,
+  output logic         ar_valid_o,
+  input  logic         ar_ready_i,
+  output logic [63:0]  ar_addr_o,
+  input  logic         beat_valid_i,
+  input  logic [255:0] beat_i,
+  input  logic         beat_err_i,
+  // events
+  output logic         ev_valid_o,
+  input  logic         ev_ready_i,
+  output ev_t          ev_o,
+  // responses; that of a get carries its event, which comes when the data has been read
+  output logic         rsp_valid_o,
+  input  logic         rsp_ready_i,
+  output rsp_t         rsp_o,
+  output logic         rsp_ev_o,
+  output ev_t          rsp_ev_data_o,
+  // acknowledgement of an acknowledgement
+  input  logic         confirm_i,
+  input  logic [5:0]   confirm_peer_i,
+  input  logic [7:0]   confirm_seq_i,
+  output logic [9:0]   unconfirmed_o,
+  // counters
+  output logic         drop_o,
+  output logic         accept_o,
+  output logic         dup_o,
+  output logic         future_o,
+  output logic         abandoned_o,
+  output logic         bad_o,
+  output logic         no_match_o,
+  output logic         host_err_o
+);
+  localparam int unsigned History = Peers * Window;
+  typedef enum logic [3:0] {
+    Idle, Check, Abandon, Lookup, Result, Start, Feed, Body, Abort, Wait, Lock, Read, Compute, Finish,
+    Respond
+  } state_t;
+
+  state_t state_q;
+  pkt_hdr_t hdr, hdr_q;
+  msg_t msg_q;
+  lme_res_t res_q, part_res [Peers];
+  logic [Peers-1:0] part_q;
+  logic [31:0] count_q;
+  logic [7:0] idx_q;
+  logic skip_q;          // the rest of the last message is not needed
+  logic again_q;         // the response answers a duplicate
+  logic clear_q;
+  logic [5:0] clear_peer_q, gone_q;
+  logic [63:0] old_q;
+  rsp_t rsp_q, hist_mem [History];
+  logic [7:0] hist_seq [History];
+  logic [History-1:0] hist_q;
+  logic [9:0] pending_q;
+
+  assign hdr = pkt_i.hdr;
+
+  // ---- the message that is looked at ----------------------------------------------------------------
+  logic has_body, legal, fetch, atomic, small_size;
+  logic [31:0] last;
+  assign has_body   = !hdr_q.eop;
+  assign fetch      = msg_q.kind == KindFetch;
+  assign atomic     = msg_q.kind == KindAtomic || fetch;
+  assign last       = (msg_q.length - 32'd1) >> 6;
+  assign small_size = msg_q.length == (32'd1 << msg_q.dtype[1:0]);
+  always_comb begin
+    unique case (msg_q.kind)
+      KindPut: legal = has_body ? (msg_q.length != '0 && msg_q.length <= 32'(MaxBytes))
+                                : msg_q.length <= 32'd16;
+      KindGet: legal = !has_body && msg_q.length <= 32'(MaxBytes);
+      KindAtomic: legal = !has_body && small_size && msg_q.aop <= 5'd9;
+      KindFetch: legal = !has_body && small_size && msg_q.aop <= 5'd17;
+      default: legal = 1'b0;
+    endcase
+  end
+
+  logic accept, duplicate, future, skipped, follow, deliver;
+  nic_rx_window #(.PeerCount(Peers)) u_window (
+    .clk_i, .rst_ni, .clear_i(state_q == Idle && clear_q && !part_q[clear_peer_q]),
+    .clear_peer_i(clear_peer_q), .peer_i(hdr_q.src), .seq_i(hdr_q.seq), .base_i(msg_q.base),
+    .accept_o(accept), .duplicate_o(duplicate), .future_o(future), .skipped_o(skipped),
+    .follow_i(follow), .deliver_i(deliver)
+  );
+  assign follow = state_q == Check && legal && skipped && !part_q[hdr_q.src];
+
+  // ---- history --------------------------------------------------------------------------------------
+  logic [8:0] key, ckey;
+  logic known, confirm;
+  assign key     = {hdr_q.src, hdr_q.seq[WindowBits-1:0]};
+  assign ckey    = {confirm_peer_i, confirm_seq_i[WindowBits-1:0]};
+  assign known   = hist_q[key] && hist_seq[key] == hdr_q.seq;
+  assign confirm = confirm_i && hist_q[ckey] && hist_seq[ckey] == confirm_seq_i;
+  assign unconfirmed_o = pending_q;
+
+  // ---- packets ----------------------------------------------------------------------------------------
+  logic in_body, wanted, fits, tail, at_end;
+  assign tail    = hdr.src == hdr_q.src && hdr.seq == hdr_q.seq;
+  assign fits    = tail && hdr.idx == idx_q;
+  assign at_end  = count_q == last;
+  assign in_body = state_q == Body && pkt_valid_i && !hdr.sop && !clear_q;
+  // a truncated message goes on after the last byte that is wanted
+  assign wanted  = {count_q[25:0], 6'd0} < res_q.mlength;
+  assign pkt_ready_o = (state_q == Idle && !clear_q) ||
+                       (in_body && (!fits || hdr.eop != at_end || !wanted || wr_ready_i));
+
+  // ---- host ---------------------------------------------------------------------------------------------
+  logic [63:0] alu_new, alu_old, beat_word;
+  logic [4:0] in_beat;
+  assign in_beat   = res_q.start[4:0];
+  assign beat_word = 64'(beat_i >> {in_beat, 3'd0});
+  nic_alu u_alu (
+    .op_i(msg_q.aop), .dtype_i(msg_q.dtype), .old_i(old_q), .operand_i(msg_q.imm[63:0]),
+    .compare_i(msg_q.imm[127:64]), .new_o(alu_new), .old_o(alu_old)
+  );
+  assign wr_start_o = (state_q == Start && msg_q.kind == KindPut && res_q.mlength != '0) ||
+                      state_q == Compute;
+  assign wr_addr_o  = res_q.start;
+  assign wr_len_o   = res_q.mlength;
+  assign wr_abort_o = state_q == Abort;
+  assign wr_valid_o = state_q == Feed || (in_body && fits && hdr.eop == at_end && wanted);
+  assign wr_data_o  = (state_q == Body) ? pkt_i.data : atomic ? {448'd0, old_q} : {384'd0, msg_q.imm};
+  assign lock_o     = state_q inside {Lock, Read, Compute, Feed, Wait} && atomic;
+  assign ar_valid_o = state_q == Lock && locked_i;
+  assign ar_addr_o  = {res_q.start[63:5], 5'd0};
+
+  // ---- matching and results -------------------------------------------------------------------------
+  assign lme_valid_o = state_q == Lookup;
+  always_comb begin
+    lme_req_o        = '0;
+    lme_req_o.kind   = msg_q.kind;
+    lme_req_o.src    = hdr_q.src;
+    lme_req_o.pt     = msg_q.pt;
+    lme_req_o.length = msg_q.length;
+    lme_req_o.match  = msg_q.match;
+    lme_req_o.offset = msg_q.offset;
+  end
+  assign lme_done_o    = (deliver || abandoned_o) && res_q.matched;
+  assign lme_done_me_o = res_q.me;
+  assign abandoned_o   = state_q == Abandon && ev_ready;
+
+  rsp_t rsp;
+  always_comb begin
+    rsp        = '0;
+    rsp.dst    = hdr_q.src;
+    rsp.seq    = hdr_q.seq;
+    rsp.slot   = msg_q.slot;
+    rsp.kind   = (fetch || msg_q.kind == KindGet) ? KindReply : KindAck;
+    rsp.status = res_q.status;
+    rsp.length = res_q.mlength;
+    rsp.offset = res_q.offset;
+    rsp.imm    = rsp_q.imm;
+    rsp.fetch  = fetch;
+    rsp.user   = msg_q.user;
+    rsp.addr   = res_q.start;
+    rsp.retry  = msg_q.retry;
+  end
+
+  ev_t ev;
+  always_comb begin
+    ev          = '0;
+    ev.eq_en    = res_q.ev_en;
+    ev.eq       = res_q.eq;
+    ev.ct_en    = res_q.ct_en;
+    ev.ct_bytes = res_q.ct_bytes;
+    ev.ct       = res_q.ct;
+    ev.etype    = (msg_q.kind == KindPut) ? EvPut : (msg_q.kind == KindGet) ? EvGet :
+                  fetch ? EvFetch : EvAtomic;
+    ev.status   = res_q.status;
+    ev.pt       = msg_q.pt;
+    ev.unlinked = res_q.unlinked;
+    ev.overflow = res_q.overflow;
+    ev.peer     = hdr_q.src;
+    ev.slot     = res_q.me;
+    ev.rlength  = msg_q.length;
+    ev.mlength  = res_q.mlength;
+    ev.match    = msg_q.match;
+    ev.hdr_data = msg_q.hdr_data;
+    ev.start    = res_q.start;
+    ev.offset   = res_q.offset;
+    ev.user     = res_q.user;
+    if (state_q == Abandon) begin   // all that is still known
+      ev.etype    = EvPut;
+      ev.status   = StUndeliverable;
+      ev.peer     = gone_q;
+      ev.rlength  = '0;
+      ev.pt       = '0;
+      ev.match    = '0;
+      ev.hdr_data = '0;
+    end
+  end
+  logic want_ev, ev_ready;
+  assign want_ev       = (ev.eq_en || ev.ct_en) && res_q.matched;
+  assign ev_o          = ev;
+  assign ev_valid_o    = want_ev && ((state_q == Finish && msg_q.kind != KindGet) || state_q == Abandon);
+  assign ev_ready      = ev_ready_i || !want_ev;
+  assign deliver       = state_q == Finish && (ev_ready || msg_q.kind == KindGet);
+  assign rsp_valid_o   = state_q == Respond;
+  assign rsp_o         = rsp_q;
+  assign rsp_ev_o      = want_ev && msg_q.kind == KindGet && !again_q;
+  assign rsp_ev_data_o = ev;
+
+  assign accept_o   = deliver;
+  assign drop_o     = pkt_valid_i && pkt_ready_o &&
+                      ((state_q == Idle && (hdr.sop ? hdr.dst != self_i : !(skip_q && tail))) ||
+                       (in_body && !fits));
+  assign bad_o      = (state_q == Check && !legal) || (in_body && fits && hdr.eop != at_end);
+  assign dup_o      = state_q == Check && legal && !skipped && duplicate;
+  assign future_o   = state_q == Check && legal && !skipped && future;
+  assign no_match_o = state_q == Result && lme_res_valid_i && lme_res_i.status == StNoMatch;
+  assign host_err_o = (state_q == Wait && wr_idle_i && wr_err_i) ||
+                      (state_q == Read && beat_valid_i && beat_err_i);
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      state_q   <= Idle;
+      part_q    <= '0;
+      hdr_q     <= '0;
+      msg_q     <= '0;
+      res_q     <= '0;
+      rsp_q     <= '0;
+      count_q   <= '0;
+      idx_q     <= '0;
+      skip_q    <= 1'b0;
+      again_q   <= 1'b0;
+      clear_q   <= 1'b0;
+      clear_peer_q <= '0;
+      gone_q    <= '0;
+      old_q     <= '0;
+      hist_q    <= '0;
+      pending_q <= '0;
+    end else begin
+      if (clear_i) begin
+        clear_q      <= 1'b1;
+        clear_peer_q <= clear_peer_i;
+      end
+      unique case (state_q)
+        Idle: begin
+          again_q <= 1'b0;
+          if (clear_q) begin
+            if (part_q[clear_peer_q]) begin
+              gone_q  <= clear_peer_q;
+              res_q   <= part_res[clear_peer_q];
+              state_q <= Abandon;
+            end else begin
+              clear_q <= clear_i;
+              hist_q[{clear_peer_q, 3'd0} +: Window] <= '0;
+            end
+          end else if (pkt_valid_i && hdr.sop && hdr.dst == self_i) begin
+            hdr_q   <= hdr;
+            msg_q   <= pkt_i.data;
+            skip_q  <= 1'b1;   // until it is known to be wanted
+            state_q <= Check;
+          end else if (pkt_valid_i && hdr.sop) begin
+            skip_q  <= 1'b0;
+          end
+        end
+        Check: begin
+          idx_q   <= hdr_q.idx + 8'd1;
+          count_q <= '0;
+          rsp_q.imm <= '0;
+          if (!legal) begin
+            state_q <= Idle;
+          end else if (skipped) begin
+            gone_q <= hdr_q.src;
+            res_q  <= part_res[hdr_q.src];
+            if (part_q[hdr_q.src]) state_q <= Abandon;   // else the window follows in this cycle
+          end else if (duplicate) begin
+            again_q     <= 1'b1;
+            rsp_q       <= hist_mem[key];
+            rsp_q.retry <= msg_q.retry;
+            state_q     <= known ? Respond : Idle;
+          end else if (future) begin
+            state_q <= Idle;
+          end else if (part_q[hdr_q.src]) begin
+            res_q   <= part_res[hdr_q.src];
+            state_q <= Start;
+          end else begin
+            state_q <= Lookup;
+          end
+        end
+        Abandon: if (ev_ready) begin
+          part_q[gone_q] <= 1'b0;
+          state_q <= clear_q ? Idle : Check;
+        end
+        Lookup: if (lme_ready_i) state_q <= Result;
+        Result: if (lme_res_valid_i) begin
+          res_q   <= lme_res_i;
+          state_q <= Start;
+          if (has_body && lme_res_i.matched) part_q[hdr_q.src] <= 1'b1;
+        end
+        Start: begin
+          if (res_q.status != StOk || res_q.mlength == '0 || msg_q.kind == KindGet) begin
+            state_q <= Finish;
+          end else if (!atomic) begin
+            if (has_body) skip_q <= 1'b0;
+            state_q <= has_body ? Body : Feed;
+          end else if (res_q.mlength != msg_q.length || (res_q.start[4:0] & 5'(msg_q.length - 32'd1)) != '0) begin
+            res_q.status  <= StOperation;   // a part of an element, or one that is not aligned
+            res_q.mlength <= '0;
+            state_q <= Finish;
+          end else begin
+            state_q <= Lock;
+          end
+        end
+        Feed: if (wr_ready_i) state_q <= Wait;
+        Body: begin
+          if (clear_q || (pkt_valid_i && hdr.sop)) begin
+            state_q <= Abort;
+          end else if (pkt_valid_i && pkt_ready_o) begin
+            idx_q   <= idx_q + 8'd1;
+            count_q <= count_q + 32'd1;
+            if (!fits || hdr.eop != at_end) state_q <= Abort;
+            else if (at_end) state_q <= Wait;
+          end
+        end
+        Abort: begin
+          skip_q <= 1'b1;   // what is left of it is not worth counting
+          if (wr_idle_i) state_q <= Idle;
+        end
+        Wait: if (wr_idle_i) begin
+          if (wr_err_i) res_q.status <= StHostError;
+          state_q <= Finish;
+        end
+        Lock: if (ar_ready_i && locked_i) state_q <= Read;
+        Read: if (beat_valid_i) begin
+          old_q   <= beat_word;
+          state_q <= Compute;
+          if (beat_err_i) begin
+            res_q.status  <= StHostError;
+            res_q.mlength <= '0;
+            state_q <= Finish;
+          end
+        end
+        Compute: begin
+          if (fetch) rsp_q.imm <= alu_old;
+          old_q   <= alu_new;
+          state_q <= Feed;
+        end
+        Finish: if (deliver) begin
+          part_q[hdr_q.src] <= 1'b0;
+          rsp_q   <= rsp;
+          state_q <= Respond;
+        end
+        Respond: if (rsp_ready_i) state_q <= Idle;
+        default: state_q <= Idle;
+      endcase
+
+      if (confirm) hist_q[ckey] <= 1'b0;
+      if (deliver) hist_q[key] <= 1'b1;
+      if (state_q == Idle && clear_q && !part_q[clear_peer_q])
+        pending_q <= pending_q - 10'($countones(hist_q[{clear_peer_q, 3'd0} +: Window]))
+                     - 10'(confirm && ckey[8:3] != clear_peer_q);
+      else pending_q <= pending_q + 10'(deliver && !hist_q[key]) - 10'(confirm && !(deliver && key == ckey));
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (state_q == Result && lme_res_valid_i) part_res[hdr_q.src] <= lme_res_i;
+    if (deliver) begin
+      hist_mem[key] <= rsp;
+      hist_seq[key] <= hdr_q.seq;
+    end
+  end
+  logic unused;
+  assign unused = ^{accept, hdr.crc, hdr.vn, hdr_q.crc, hdr_q.dst, hdr_q.vn, hdr_q.sop, msg_q.rsvd,
+                    msg_q.rsvd2, msg_q.status};
+endmodule

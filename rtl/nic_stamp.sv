@@ -1,0 +1,230 @@
+// Stamps: for every message the times of its first and last flit on the wire, at the transmitter and at
+// the receiver. A message is followed per virtual network from its first packet to its last; one whose
+// packets do not arrive complete and in order makes no record. Records go into a ring in host memory
+// and into a FIFO that is read through registers; each record lost on the way is counted.
+module nic_stamp import nic_pkg::*; #(
+  parameter int unsigned FifoDepth = 64
+) (
+  input  logic         clk_i,
+  input  logic         rst_ni,
+  input  logic [63:0]  time_i,
+  // registers, offsets 0x400 to 0x4ff
+  input  logic         reg_we_i,
+  input  logic         reg_re_i,
+  input  logic [7:0]   reg_addr_i,
+  input  logic [31:0]  reg_wdata_i,
+  output logic [31:0]  reg_rdata_o,
+  // transmitter: a flit is on the wire
+  input  logic         tx_valid_i,
+  input  logic         tx_first_i,
+  input  pkt_t         tx_pkt_i,
+  // receiver: a flit is on the wire; in the cycle after the second one the packet, if it is good
+  input  logic         rx_valid_i,
+  input  logic         rx_first_i,
+  input  logic         rx_got_i,
+  input  pkt_hdr_t     rx_hdr_i,
+  input  logic [511:0] rx_data_i,
+  // DMA write client
+  output logic         req_valid_o,
+  output logic [63:0]  req_addr_o,
+  output logic [255:0] beat_o,
+  input  logic         req_done_i,
+  input  logic         resp_i,
+  input  logic         resp_err_i,
+  output logic         irq_o,         // pulse: a record is in host memory
+  output logic         host_err_o,
+  // complete messages, for the byte counters
+  output logic [1:0]   msg_o,         // {received, sent}
+  output logic [1:0]   tx_vn_o,
+  output logic [1:0]   rx_vn_o,
+  output logic [31:0]  tx_bytes_o,
+  output logic [31:0]  rx_bytes_o
+);
+  // ---- following messages: direction 0 sent, 1 received ---------------------------------------------
+  logic [63:0] rx_first_q, rx_time_q;   // of the packet that is complete now
+  always_ff @(posedge clk_i) begin
+    if (rx_valid_i) rx_time_q <= time_i;
+    if (rx_valid_i && rx_first_i) rx_first_q <= time_i;
+  end
+  // In the cycle after the second flit a new first flit may already be on the wire
+  logic [63:0] rx_first_hold_q;
+  always_ff @(posedge clk_i) if (rx_valid_i && !rx_first_i) rx_first_hold_q <= rx_first_q;
+
+  stamp_t rec [2];
+  logic [1:0] rec_valid;
+  logic [31:0] moved [2];
+  logic [1:0] vn [2];
+  for (genvar d = 0; d < 2; d++) begin : g_dir
+    logic head, last, live_q [4], live, good;
+    pkt_hdr_t hdr, hdr_q [4];
+    msg_t msg, msg_q [4], m;
+    logic [63:0] first_q [4], first, now;
+    if (d == 0) begin : g_tx   // both flits are known when the first leaves
+      logic [63:0] t0_q;
+      assign hdr   = tx_pkt_i.hdr;
+      assign msg   = tx_pkt_i.data;
+      assign good  = tx_valid_i && !tx_first_i;
+      assign first = t0_q;
+      assign now   = time_i;
+      always_ff @(posedge clk_i) if (tx_valid_i && tx_first_i) t0_q <= time_i;
+    end else begin : g_rx
+      assign hdr   = rx_hdr_i;
+      assign msg   = rx_data_i;
+      assign good  = rx_got_i;
+      assign first = rx_first_hold_q;
+      assign now   = rx_time_q;
+    end
+    assign vn[d] = hdr.vn;
+    assign head  = good && hdr.sop;
+    assign live  = live_q[hdr.vn] && hdr.src == hdr_q[hdr.vn].src && hdr.dst == hdr_q[hdr.vn].dst &&
+                   hdr.seq == hdr_q[hdr.vn].seq && hdr.idx == hdr_q[hdr.vn].idx;
+    assign last  = good && hdr.eop && (hdr.sop || live);
+    assign m     = hdr.sop ? msg : msg_q[hdr.vn];
+    assign moved[d] = (m.kind inside {KindPut, KindAtomic, KindFetch} ||
+                       (m.kind == KindReply && m.status == StOk)) ? m.length : 32'd0;
+    always_comb begin
+      rec[d]        = '0;
+      rec[d].user   = {16'd0, m.user};
+      rec[d].first  = hdr.sop ? first : first_q[hdr.vn];
+      rec[d].last   = now;
+      rec[d].length = moved[d];
+      rec[d].meta   = {2'd0, m.status, m.retry, m.kind, hdr.vn, d == 1, 1'b0, hdr.seq,
+                       (d == 1) ? hdr.src : hdr.dst};
+    end
+    assign rec_valid[d] = last;
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) begin
+        for (int unsigned v = 0; v < 4; v++) live_q[v] <= 1'b0;
+      end else if (good) begin
+        live_q[hdr.vn] <= !hdr.eop && (hdr.sop || live);
+      end
+    end
+    always_ff @(posedge clk_i) if (good) begin
+      hdr_q[hdr.vn]     <= hdr;
+      hdr_q[hdr.vn].idx <= hdr.idx + 8'd1;
+      if (head) begin
+        msg_q[hdr.vn]   <= msg;
+        first_q[hdr.vn] <= first;
+      end
+    end
+    logic unused;
+    assign unused = ^{m, hdr.crc, hdr_q[0], hdr_q[1], hdr_q[2], hdr_q[3]};
+  end
+  assign msg_o      = rec_valid;
+  assign tx_vn_o    = vn[0];
+  assign rx_vn_o    = vn[1];
+  assign tx_bytes_o = moved[0];
+  assign rx_bytes_o = moved[1];
+
+  // ---- two input queues, one output -------------------------------------------------------------------
+  logic on_q, ring_on_q, fifo_on_q;
+  logic [15:0] kinds_q;
+  logic [1:0] in_valid, in_ready, have, pop;
+  logic turn_q, pick, go;
+  stamp_t in_rec [2], out;
+  for (genvar d = 0; d < 2; d++) begin : g_in
+    logic [3:0] unused_count;
+    assign in_valid[d] = rec_valid[d] && on_q && kinds_q[rec[d].meta[21:18]];
+    nic_fifo #(.Width($bits(stamp_t)), .Depth(8)) u_fifo (
+      .clk_i, .rst_ni, .valid_i(in_valid[d]), .ready_o(in_ready[d]), .data_i(rec[d]),
+      .valid_o(have[d]), .ready_i(pop[d]), .data_o(in_rec[d]), .count_o(unused_count)
+    );
+  end
+  assign pick = have[turn_q] ? turn_q : !turn_q;
+  assign out  = in_rec[pick];
+
+  // ---- ring and FIFO ------------------------------------------------------------------------------------
+  logic [63:0] base_q;
+  logic [4:0] size_q;
+  logic [31:0] cons_q, prod_q, lost_ring_q, lost_fifo_q, lost_in_q, used;
+  logic ring_full, busy_q, phase, fifo_ready, fifo_push, fifo_valid, fifo_pop;
+  logic [255:0] beat_q, fifo_head;
+  logic [$clog2(FifoDepth):0] fifo_count;
+  assign used      = prod_q - cons_q;
+  assign ring_full = used >= (32'd1 << size_q);
+  assign phase     = !prod_q[size_q];
+  assign go        = (have != '0) && !busy_q;   // the ring's writer is free
+  assign pop       = go ? (2'd1 << pick) : 2'd0;
+  assign fifo_push = go && fifo_on_q;
+  nic_fifo #(.Width(256), .Depth(FifoDepth)) u_regs (
+    .clk_i, .rst_ni, .valid_i(fifo_push), .ready_o(fifo_ready), .data_i(out), .valid_o(fifo_valid),
+    .ready_i(fifo_pop), .data_o(fifo_head), .count_o(fifo_count)
+  );
+  assign req_valid_o = busy_q;
+  assign req_addr_o  = base_q + {27'd0, prod_q & ((32'd1 << size_q) - 32'd1), 5'd0};
+  assign beat_o      = beat_q;
+  assign irq_o       = resp_i;
+  assign host_err_o  = resp_i && resp_err_i;
+
+  assign fifo_pop = reg_re_i && reg_addr_i == 8'h5C;
+  always_comb begin
+    unique case (reg_addr_i[7:2])
+      6'h00: reg_rdata_o = {kinds_q, 13'd0, fifo_on_q, ring_on_q, on_q};
+      6'h01: reg_rdata_o = base_q[31:0];
+      6'h02: reg_rdata_o = base_q[63:32];
+      6'h03: reg_rdata_o = {27'd0, size_q};
+      6'h04: reg_rdata_o = cons_q;
+      6'h05: reg_rdata_o = prod_q;
+      6'h06: reg_rdata_o = lost_ring_q;
+      6'h07: reg_rdata_o = lost_fifo_q;
+      6'h08: reg_rdata_o = lost_in_q;
+      6'h09: reg_rdata_o = 32'(fifo_count);
+      6'h10, 6'h11, 6'h12, 6'h13, 6'h14, 6'h15, 6'h16, 6'h17:
+        reg_rdata_o = fifo_valid ? fifo_head[reg_addr_i[4:2] * 32 +: 32] : 32'd0;
+      default: reg_rdata_o = '0;
+    endcase
+  end
+
+  logic [1:0] lost_in;
+  assign lost_in = in_valid & ~in_ready;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      on_q      <= 1'b0;
+      ring_on_q <= 1'b0;
+      fifo_on_q <= 1'b0;
+      kinds_q   <= '0;
+      base_q    <= '0;
+      size_q    <= '0;
+      cons_q    <= '0;
+      prod_q    <= '0;
+      lost_ring_q <= '0;
+      lost_fifo_q <= '0;
+      lost_in_q <= '0;
+      busy_q    <= 1'b0;
+      turn_q    <= 1'b0;
+    end else begin
+      if (go) turn_q <= !pick;
+      if (go && ring_on_q && !ring_full) busy_q <= 1'b1;
+      if (go && ring_on_q && ring_full) lost_ring_q <= lost_ring_q + 32'd1;
+      if (fifo_push && !fifo_ready) lost_fifo_q <= lost_fifo_q + 32'd1;
+      lost_in_q <= lost_in_q + 32'(lost_in[0]) + 32'(lost_in[1]);
+      if (busy_q && req_done_i) begin
+        busy_q <= 1'b0;
+        prod_q <= prod_q + 32'd1;
+      end
+      if (reg_we_i) begin
+        unique case (reg_addr_i[7:2])
+          6'h00: begin
+            kinds_q   <= reg_wdata_i[31:16];
+            {fifo_on_q, ring_on_q, on_q} <= reg_wdata_i[2:0];
+          end
+          6'h01: base_q[31:0]  <= {reg_wdata_i[31:5], 5'd0};
+          6'h02: base_q[63:32] <= reg_wdata_i;
+          6'h03: begin   // (re)starts the ring; write it while the ring is off
+            size_q <= (reg_wdata_i[4:0] > 5'd20) ? 5'd20 : reg_wdata_i[4:0];
+            prod_q <= '0;
+            cons_q <= '0;
+          end
+          6'h04: cons_q <= reg_wdata_i;
+          6'h06: lost_ring_q <= '0;
+          6'h07: lost_fifo_q <= '0;
+          6'h08: lost_in_q   <= '0;
+          default: ;
+        endcase
+      end
+    end
+  end
+  always_ff @(posedge clk_i) if (go) beat_q <= {phase, out[254:0]};
+  logic unused;
+  assign unused = ^{reg_addr_i[1:0], out[255], tx_pkt_i};
+endmodule

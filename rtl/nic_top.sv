@@ -1,0 +1,315 @@
+// The NIC: registers (AXI4-Lite slave, the PCI BAR), host memory (AXI4 master), one link. Two classes of
+// traffic, each with requests and responses, are the four virtual networks.
+module nic_top import nic_pkg::*; #(
+  parameter int unsigned Slots = 32,           // commands under way per class
+  parameter int unsigned PioBytes = 512,       // PIO payload per command
+  parameter int unsigned MaxBytes = 4194304,   // longest message
+  parameter int unsigned Entries = 32,         // list entries
+  parameter int unsigned LinkDepth = 32        // packets buffered per virtual network
+) (
+  input  logic         clk_i,
+  input  logic         rst_ni,
+  output logic         irq_o,
+  output logic         idle_o,
+  // registers
+  input  logic [16:0]  s_axil_awaddr,
+  input  logic         s_axil_awvalid,
+  output logic         s_axil_awready,
+  input  logic [31:0]  s_axil_wdata,
+  input  logic [3:0]   s_axil_wstrb,
+  input  logic         s_axil_wvalid,
+  output logic         s_axil_wready,
+  output logic [1:0]   s_axil_bresp,
+  output logic         s_axil_bvalid,
+  input  logic         s_axil_bready,
+  input  logic [16:0]  s_axil_araddr,
+  input  logic         s_axil_arvalid,
+  output logic         s_axil_arready,
+  output logic [31:0]  s_axil_rdata,
+  output logic [1:0]   s_axil_rresp,
+  output logic         s_axil_rvalid,
+  input  logic         s_axil_rready,
+  // host memory
+  output logic [3:0]   m_axi_arid,
+  output logic [63:0]  m_axi_araddr,
+  output logic [7:0]   m_axi_arlen,
+  output logic         m_axi_arvalid,
+  input  logic         m_axi_arready,
+  input  logic [3:0]   m_axi_rid,
+  input  logic [255:0] m_axi_rdata,
+  input  logic [1:0]   m_axi_rresp,
+  input  logic         m_axi_rvalid,
+  output logic         m_axi_rready,
+  output logic [3:0]   m_axi_awid,
+  output logic [63:0]  m_axi_awaddr,
+  output logic [7:0]   m_axi_awlen,
+  output logic         m_axi_awvalid,
+  input  logic         m_axi_awready,
+  output logic [255:0] m_axi_wdata,
+  output logic [31:0]  m_axi_wstrb,
+  output logic         m_axi_wlast,
+  output logic         m_axi_wvalid,
+  input  logic         m_axi_wready,
+  input  logic [3:0]   m_axi_bid,
+  input  logic [1:0]   m_axi_bresp,
+  input  logic         m_axi_bvalid,
+  output logic         m_axi_bready,
+  // link
+  output logic         tx_valid_o,
+  output logic         tx_first_o,
+  output logic [1:0]   tx_vn_o,
+  output logic [31:0]  tx_half_o,
+  output logic [255:0] tx_flit_o,
+  input  logic [3:0]   tx_credit_i,
+  input  logic         rx_valid_i,
+  input  logic         rx_first_i,
+  input  logic [1:0]   rx_vn_i,
+  input  logic [31:0]  rx_half_i,
+  input  logic [255:0] rx_flit_i,
+  output logic [3:0]   rx_credit_o
+);
+  // ---- registers ---------------------------------------------------------------------------------------
+  logic we, re;
+  logic [16:0] addr;
+  logic [31:0] wdata, rdata, rdata_regs, rdata_event, rdata_stamp, rdata_count, rdata_clock;
+  nic_axil u_axil (
+    .clk_i, .rst_ni, .s_axil_awaddr, .s_axil_awvalid, .s_axil_awready, .s_axil_wdata,
+    .s_axil_wstrb, .s_axil_wvalid, .s_axil_wready, .s_axil_bresp, .s_axil_bvalid, .s_axil_bready,
+    .s_axil_araddr, .s_axil_arvalid, .s_axil_arready, .s_axil_rdata, .s_axil_rresp,
+    .s_axil_rvalid, .s_axil_rready, .we_o(we), .re_o(re), .addr_o(addr), .wdata_o(wdata),
+    .rdata_i(rdata)
+  );
+  logic in_regs, in_event, in_stamp, in_count, in_clock;
+  logic [1:0] in_cmd, in_pio;
+  assign in_regs  = addr[16:8] == 9'd0;
+  assign in_event = addr[16:8] inside {RegEq[16:8], RegCt[16:8], RegCt[16:8] + 9'd1};
+  assign in_stamp = addr[16:8] == RegStamp[16:8];
+  assign in_count = addr[16:8] inside {RegCounters[16:8], RegCounters[16:8] + 9'd1};
+  assign in_cmd   = {addr[16:11] == RegCmd1[16:11], addr[16:11] == RegCmd0[16:11]};
+  assign in_pio   = {addr[16:14] == RegPio1[16:14], addr[16:14] == RegPio0[16:14]};
+  assign in_clock = addr inside {RegClockLo, RegClockHi, RegClockInc};
+  always_comb begin
+    unique case (1'b1)
+      in_regs: rdata = rdata_regs;
+      in_event: rdata = rdata_event;
+      in_stamp: rdata = rdata_stamp;
+      in_count: rdata = rdata_count;
+      in_clock: rdata = rdata_clock;
+      default: rdata = '0;
+    endcase
+  end
+
+  logic enable, clear, append, unlink, lme_busy, lme_bad, adjust;
+  logic [5:0] self, clear_peer;
+  logic [31:0] timeout, frac, head [2], tail [2];
+  logic [3:0] retries;
+  logic [15:0] pt_enable, pt_disable, pt_auto;
+  logic [7:0] me_index;
+  me_t me_entry;
+  logic [Entries-1:0] me_valid, me_in_use;
+  logic [9:0] unconfirmed [2];
+  logic [63:0] adjust_val;
+  logic [3:0] irq_eq;
+  logic irq_stamp, irq_bad;
+  nic_regs #(.Slots(Slots), .PioBytes(PioBytes), .Entries(Entries)) u_regs (
+    .clk_i, .rst_ni, .we_i(we && in_regs), .addr_i(addr[7:0]), .wdata_i(wdata),
+    .rdata_o(rdata_regs), .enable_o(enable), .self_o(self), .timeout_o(timeout),
+    .retries_o(retries), .clear_o(clear), .clear_peer_o(clear_peer), .pt_enable_o(pt_enable),
+    .pt_disable_i(pt_disable), .pt_auto_o(pt_auto), .append_o(append), .unlink_o(unlink),
+    .index_o(me_index), .entry_o(me_entry), .lme_busy_i(lme_busy), .me_valid_i(me_valid),
+    .me_in_use_i(me_in_use), .head0_i(head[0]), .tail0_i(tail[0]), .head1_i(head[1]),
+    .tail1_i(tail[1]), .unconfirmed0_i(unconfirmed[0]), .unconfirmed1_i(unconfirmed[1]),
+    .idle_i(idle_o), .frac_o(frac), .adjust_o(adjust), .adjust_val_o(adjust_val),
+    .irq_i({irq_bad, irq_stamp, irq_eq}), .irq_o
+  );
+
+  // ---- clock -----------------------------------------------------------------------------------------
+  logic [63:0] now;
+  logic [31:0] clock_hi, unused_frac;
+  logic [23:0] clock_inc;
+  nic_clock u_clock (
+    .clk_i, .rst_ni, .inc_we_i(we && addr == RegClockInc), .inc_i(wdata[23:0]), .frac_i(frac),
+    .set_lo_we_i(we && addr == RegClockLo), .set_hi_we_i(we && addr == RegClockHi), .set_i(wdata),
+    .adjust_i(adjust), .adjust_val_i(adjust_val), .latch_i(re && addr == RegClockLo),
+    .time_o(now), .latched_hi_o(clock_hi), .inc_o(clock_inc), .frac_o(unused_frac)
+  );
+  assign rdata_clock = (addr == RegClockLo) ? now[31:0] : (addr == RegClockHi) ? clock_hi
+                                                                              : {8'd0, clock_inc};
+
+  // ---- link ------------------------------------------------------------------------------------------
+  logic [3:0] tx_valid, tx_ready, rx_valid, rx_ready, stall, sent, sent_sop, rx_pkt, rx_crc, rx_drop;
+  pkt_t tx_pkt [4], rx_head [4], tx_wire;
+  logic credit_error, link_idle, rx_got;
+  pkt_hdr_t rx_hdr;
+  logic [511:0] rx_data;
+  nic_link_tx #(.Credits(LinkDepth)) u_link_tx (
+    .clk_i, .rst_ni, .valid_i(tx_valid), .ready_o(tx_ready), .pkt0_i(tx_pkt[0]),
+    .pkt1_i(tx_pkt[1]), .pkt2_i(tx_pkt[2]), .pkt3_i(tx_pkt[3]), .credit_i(tx_credit_i),
+    .valid_o(tx_valid_o), .first_o(tx_first_o), .vn_o(tx_vn_o), .half_o(tx_half_o),
+    .flit_o(tx_flit_o), .pkt_o(tx_wire), .stall_o(stall), .sent_o(sent), .sent_sop_o(sent_sop),
+    .credit_error_o(credit_error), .idle_o(link_idle)
+  );
+  nic_link_rx #(.Depth(LinkDepth)) u_link_rx (
+    .clk_i, .rst_ni, .valid_i(rx_valid_i), .first_i(rx_first_i), .vn_i(rx_vn_i),
+    .half_i(rx_half_i), .flit_i(rx_flit_i), .credit_o(rx_credit_o), .valid_o(rx_valid),
+    .ready_i(rx_ready), .pkt0_o(rx_head[0]), .pkt1_o(rx_head[1]), .pkt2_o(rx_head[2]),
+    .pkt3_o(rx_head[3]), .got_o(rx_got), .got_hdr_o(rx_hdr), .got_data_o(rx_data),
+    .pkt_o(rx_pkt), .crc_err_o(rx_crc), .drop_o(rx_drop)
+  );
+
+  // ---- the two classes -------------------------------------------------------------------------------
+  localparam int unsigned EvSources = 8;
+  localparam int unsigned RdClients = 6;
+  localparam int unsigned WrClients = 6;   // 2 per class, events, stamps
+  logic [1:0] lme_valid, lme_ready, lme_answer, lme_done, lock, locked, class_idle, retransmit;
+  lme_req_t lme_req [2];
+  lme_res_t lme_res;
+  logic [7:0] lme_done_me [2];
+  logic [EvSources-1:0] ev_valid, ev_ready;
+  ev_t [EvSources-1:0] ev;
+  logic [RdClients-1:0] rd_valid, rd_ready, rd_beat_valid;
+  logic [RdClients*64-1:0] rd_addr;
+  logic [RdClients*5-1:0] rd_beats;
+  logic [255:0] rd_beat;
+  logic rd_err, wr_err;
+  logic [WrClients-1:0] wr_valid, wr_pop, wr_done, wr_resp;
+  logic [WrClients*64-1:0] wr_addr;
+  logic [WrClients*5-1:0] wr_beats;
+  logic [WrClients*256-1:0] wr_beat;
+  logic [WrClients*32-1:0] wr_strb;
+  logic [1:0] rx_msg [2], rx_stray [2];
+  pulse_t [1:0] pulse, pulse_all;
+  for (genvar c = 0; c < 2; c++) begin : g_class
+    nic_class #(.Slots(Slots), .PioBytes(PioBytes), .MaxBytes(MaxBytes)) u_class (
+      .clk_i, .rst_ni, .self_i(self), .enable_i(enable), .timeout_i(timeout),
+      .retries_i(retries), .clear_i(clear), .clear_peer_i(clear_peer),
+      .cmd_we_i(we && in_cmd[c]), .cmd_word_i(addr[2 +: $clog2(Slots) + 4]),
+      .pio_we_i(we && in_pio[c]), .pio_word_i(addr[2 +: $clog2(Slots * PioBytes / 4)]),
+      .wdata_i(wdata), .head_o(head[c]), .tail_o(tail[c]), .idle_o(class_idle[c]),
+      .unconfirmed_o(unconfirmed[c]), .tx_valid_o(tx_valid[2 * c +: 2]),
+      .tx_ready_i(tx_ready[2 * c +: 2]), .tx_req_o(tx_pkt[2 * c]), .tx_rsp_o(tx_pkt[2 * c + 1]),
+      .rx_valid_i(rx_valid[2 * c +: 2]), .rx_ready_o(rx_ready[2 * c +: 2]),
+      .rx_req_i(rx_head[2 * c]), .rx_rsp_i(rx_head[2 * c + 1]), .lme_valid_o(lme_valid[c]),
+      .lme_ready_i(lme_ready[c]), .lme_req_o(lme_req[c]), .lme_res_valid_i(lme_answer[c]),
+      .lme_res_i(lme_res), .lme_done_o(lme_done[c]), .lme_done_me_o(lme_done_me[c]),
+      .lock_o(lock[c]), .locked_i(locked[c]), .ev_valid_o(ev_valid[4 * c +: 4]),
+      .ev_ready_i(ev_ready[4 * c +: 4]), .ev_o(ev[4 * c +: 4]), .rd_valid_o(rd_valid[3 * c +: 3]),
+      .rd_ready_i(rd_ready[3 * c +: 3]), .rd_addr_o(rd_addr[192 * c +: 192]),
+      .rd_beats_o(rd_beats[15 * c +: 15]), .rd_beat_valid_i(rd_beat_valid[3 * c +: 3]),
+      .rd_beat_i(rd_beat), .rd_err_i(rd_err), .wr_valid_o(wr_valid[2 * c +: 2]),
+      .wr_addr_o(wr_addr[128 * c +: 128]), .wr_beats_o(wr_beats[10 * c +: 10]),
+      .wr_beat_o(wr_beat[512 * c +: 512]), .wr_strb_o(wr_strb[64 * c +: 64]),
+      .wr_pop_i(wr_pop[2 * c +: 2]), .wr_done_i(wr_done[2 * c +: 2]),
+      .wr_resp_i(wr_resp[2 * c +: 2]), .wr_err_i(wr_err), .retransmit_o(retransmit[c]),
+      .rx_msg_o(rx_msg[c]), .rx_drop_o(rx_stray[c]), .pulse_o(pulse[c])
+    );
+  end
+
+  // Atomics of the two classes exclude each other; the turn changes when nobody holds it
+  logic owner_q;
+  assign locked = {lock[1] && owner_q, lock[0] && !owner_q};
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) owner_q <= 1'b0;
+    else if (!lock[owner_q]) owner_q <= !owner_q;
+  end
+
+  // ---- matching: one engine, the class that asked first keeps it until its answer ---------------------
+  logic asked_q, lme_req_valid, lme_req_ready, lme_pick, lme_out;
+  assign lme_pick      = lme_valid[0] ? (lme_valid[1] && !asked_q) : 1'b1;   // takes turns
+  assign lme_req_valid = lme_valid != '0;
+  assign lme_ready     = lme_req_ready ? (lme_pick ? {lme_valid[1], 1'b0} : 2'b01) : 2'b00;
+  assign lme_answer    = lme_out ? (asked_q ? 2'b10 : 2'b01) : 2'b00;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) asked_q <= 1'b0;
+    else if (lme_req_valid && lme_req_ready) asked_q <= lme_pick;
+  end
+  nic_lme #(.Entries(Entries)) u_lme (
+    .clk_i, .rst_ni, .pt_enable_i(pt_enable), .pt_disable_o(pt_disable), .pt_auto_i(pt_auto),
+    .append_i(append), .unlink_i(unlink), .index_i(me_index), .entry_i(me_entry),
+    .busy_o(lme_busy), .valid_o(me_valid), .in_use_o(me_in_use), .bad_o(lme_bad),
+    .req_valid_i(lme_req_valid), .req_ready_o(lme_req_ready), .req_i(lme_req[lme_pick]),
+    .res_valid_o(lme_out), .res_o(lme_res), .done_i(lme_done), .done_me0_i(lme_done_me[0]),
+    .done_me1_i(lme_done_me[1])
+  );
+
+  // ---- events and stamps -----------------------------------------------------------------------------
+  logic event_idle, event_err, stamp_err;
+  nic_event #(.N(EvSources)) u_event (
+    .clk_i, .rst_ni, .time_i(now), .reg_we_i(we && in_event), .reg_addr_i(addr[9:0]),
+    .reg_wdata_i(wdata), .reg_rdata_o(rdata_event), .valid_i(ev_valid), .ready_o(ev_ready),
+    .ev_i(ev), .req_valid_o(wr_valid[4]), .req_addr_o(wr_addr[4 * 64 +: 64]),
+    .req_beats_o(wr_beats[4 * 5 +: 5]), .beat_o(wr_beat[4 * 256 +: 256]),
+    .strb_o(wr_strb[4 * 32 +: 32]), .beat_pop_i(wr_pop[4]), .req_done_i(wr_done[4]),
+    .resp_i(wr_resp[4]), .resp_err_i(wr_err), .irq_o(irq_eq), .idle_o(event_idle),
+    .host_err_o(event_err)
+  );
+  logic [1:0] msg_done, msg_tx_vn, msg_rx_vn;
+  logic [31:0] msg_tx_bytes, msg_rx_bytes;
+  nic_stamp u_stamp (
+    .clk_i, .rst_ni, .time_i(now), .reg_we_i(we && in_stamp), .reg_re_i(re && in_stamp),
+    .reg_addr_i(addr[7:0]), .reg_wdata_i(wdata), .reg_rdata_o(rdata_stamp),
+    .tx_valid_i(tx_valid_o), .tx_first_i(tx_first_o), .tx_pkt_i(tx_wire), .rx_valid_i,
+    .rx_first_i, .rx_got_i(rx_got), .rx_hdr_i(rx_hdr), .rx_data_i(rx_data),
+    .req_valid_o(wr_valid[5]), .req_addr_o(wr_addr[5 * 64 +: 64]),
+    .beat_o(wr_beat[5 * 256 +: 256]), .req_done_i(wr_done[5]), .resp_i(wr_resp[5]),
+    .resp_err_i(wr_err), .irq_o(irq_stamp), .host_err_o(stamp_err), .msg_o(msg_done),
+    .tx_vn_o(msg_tx_vn), .rx_vn_o(msg_rx_vn), .tx_bytes_o(msg_tx_bytes),
+    .rx_bytes_o(msg_rx_bytes)
+  );
+  assign wr_beats[5 * 5 +: 5]  = 5'd1;
+  assign wr_strb[5 * 32 +: 32] = '1;
+
+  // ---- host memory -----------------------------------------------------------------------------------
+  nic_dma_rd #(.N(RdClients)) u_dma_rd (
+    .clk_i, .rst_ni, .req_valid_i(rd_valid), .req_ready_o(rd_ready), .req_addr_i(rd_addr),
+    .req_beats_i(rd_beats), .beat_valid_o(rd_beat_valid), .beat_o(rd_beat), .beat_err_o(rd_err),
+    .m_axi_arid, .m_axi_araddr, .m_axi_arlen, .m_axi_arvalid, .m_axi_arready, .m_axi_rid,
+    .m_axi_rdata, .m_axi_rresp, .m_axi_rvalid, .m_axi_rready
+  );
+  nic_dma_wr #(.N(WrClients)) u_dma_wr (
+    .clk_i, .rst_ni, .req_valid_i(wr_valid), .req_addr_i(wr_addr), .req_beats_i(wr_beats),
+    .beat_i(wr_beat), .strb_i(wr_strb), .beat_pop_o(wr_pop), .req_done_o(wr_done),
+    .resp_o(wr_resp), .resp_err_o(wr_err), .m_axi_awid, .m_axi_awaddr, .m_axi_awlen,
+    .m_axi_awvalid, .m_axi_awready, .m_axi_wdata, .m_axi_wstrb, .m_axi_wlast, .m_axi_wvalid,
+    .m_axi_wready, .m_axi_bid, .m_axi_bresp, .m_axi_bvalid, .m_axi_bready
+  );
+
+  // ---- counters ----------------------------------------------------------------------------------------
+  vn_pulse_t [3:0] vn_pulse;
+  always_comb begin
+    for (int unsigned v = 0; v < 4; v++) begin
+      vn_pulse[v].stall      = stall[v];
+      vn_pulse[v].retransmit = v[0] ? 1'b0 : retransmit[v / 2];
+      vn_pulse[v].drop       = rx_drop[v] || rx_stray[v / 2][v % 2];
+      vn_pulse[v].crc        = rx_crc[v];
+      vn_pulse[v].tx_msg     = sent_sop[v];
+      vn_pulse[v].tx_pkt     = sent[v];
+      vn_pulse[v].rx_msg     = rx_msg[v / 2][v % 2];
+      vn_pulse[v].rx_pkt     = rx_pkt[v];
+    end
+    pulse_all = pulse;
+    pulse_all[0].bad_cmd  = pulse[0].bad_cmd || lme_bad;
+    pulse_all[0].bad_msg  = pulse[0].bad_msg || credit_error;
+    pulse_all[1].host_err = pulse[1].host_err || event_err || stamp_err;
+  end
+  assign irq_bad = pulse_all[0].bad_cmd || pulse_all[1].bad_cmd || pulse_all[0].bad_msg ||
+                   pulse_all[1].bad_msg || pulse_all[0].host_err || pulse_all[1].host_err;
+  nic_counters u_counters (
+    .clk_i, .rst_ni, .vn_i(vn_pulse), .nic_i(pulse_all), .msg_i(msg_done), .tx_vn_i(msg_tx_vn),
+    .rx_vn_i(msg_rx_vn), .tx_bytes_i(msg_tx_bytes), .rx_bytes_i(msg_rx_bytes),
+    .reg_re_i(re && in_count), .reg_addr_i({addr[8] != RegCounters[8], addr[7:0]}),
+    .reg_rdata_o(rdata_count)
+  );
+
+  assign idle_o = class_idle == 2'b11 && link_idle && tx_valid == '0 && rx_valid == '0 && event_idle &&
+                  wr_valid == '0;
+  logic unused;
+  assign unused = ^{unused_frac, addr[1:0], wr_pop[5]};
+
+`ifndef SYNTHESIS
+  initial begin
+    if (Slots != 32 || PioBytes != 512) $fatal(1, "nic_top: the register map has room for 32 slots of 512");
+    if (Entries > 32 || (LinkDepth & (LinkDepth - 1)) != 0) $fatal(1, "nic_top: Entries or LinkDepth");
+  end
+`endif
+endmodule

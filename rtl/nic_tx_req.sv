@@ -1,0 +1,313 @@
+// Transmits the commands of one class (compute or service). A command slot is also the record of the
+// message until it is acknowledged: it keeps inline and PIO payload for retransmission, DMA payload is
+// read from the host again. Slots are used as a ring. A walker looks at one slot per cycle for those
+// whose acknowledgement is late; the delay is the same for all, so that is enough.
+module nic_tx_req import nic_pkg::*; #(
+  parameter int unsigned Slots = 32,
+  parameter int unsigned PioBytes = 512,
+  parameter int unsigned MaxBytes = 4194304,
+  localparam int unsigned Sb = $clog2(Slots),
+  localparam int unsigned Wb = $clog2(Slots * PioBytes / 4)
+) (
+  input  logic         clk_i,
+  input  logic         rst_ni,
+  input  logic [5:0]   self_i,
+  input  logic         enable_i,
+  input  logic [31:0]  timeout_i,     // cycles
+  input  logic [3:0]   retries_i,
+  input  logic         clear_i,
+  input  logic [5:0]   clear_peer_i,
+  // writes of the host
+  input  logic         cmd_we_i,
+  input  logic [Sb+3:0] cmd_word_i,
+  input  logic         pio_we_i,
+  input  logic [Wb-1:0] pio_word_i,
+  input  logic [31:0]  wdata_i,
+  output logic [31:0]  head_o,        // commands taken since reset
+  output logic [31:0]  tail_o,        // commands whose slot is free again
+  output logic         idle_o,
+  // DMA read stream
+  output logic         rd_start_o,
+  output logic [63:0]  rd_addr_o,
+  output logic [31:0]  rd_len_o,
+  input  logic         rd_idle_i,
+  input  logic         rd_err_i,
+  input  logic         rd_valid_i,
+  output logic         rd_ready_o,
+  input  logic [511:0] rd_data_i,
+  // packets
+  output logic         pkt_valid_o,
+  input  logic         pkt_ready_i,
+  output pkt_t         pkt_o,
+  // events
+  output logic         ev_valid_o,
+  input  logic         ev_ready_i,
+  output ev_t          ev_o,
+  // the response side looks a slot up and completes it
+  input  logic [7:0]   q_slot_i,
+  output logic         q_valid_o,     // the slot waits for its response
+  output logic [7:0]   q_seq_o,
+  output cmd_t         q_cmd_o,
+  input  logic         done_i,
+  input  logic         rsp_busy_i,    // it is busy with rsp_slot_i,
+  input  logic [7:0]   rsp_slot_i,
+  input  logic         rsp_moves_i,   // gets data for it,
+  output logic         rsp_abort_o,   // and shall leave it: the message is given up
+  // counters
+  output logic         bad_o,
+  output logic         undelivered_o,
+  output logic         host_err_o,
+  output logic         retransmit_o
+);
+  localparam int unsigned Lines = Slots * PioBytes / 64;   // PIO memory, 64 bytes a line
+  localparam int unsigned Lb = $clog2(Lines);
+
+  typedef enum logic [1:0] {SlotFree, SlotReady, SlotFlight, SlotDone} slot_t;
+  typedef enum logic [2:0] {Idle, Head, Body, Sent, Fail} state_t;
+
+  logic [511:0] cmd_mem [Slots];
+  logic [511:0] pio_mem [Lines];
+  logic [1:0]  slot_q [Slots];
+  logic [7:0]  seq_q [Slots];
+  logic [3:0]  retry_q [Slots];
+  logic [31:0] sent_q [Slots];
+
+  state_t state_q;
+  logic [31:0] head_q, tail_q, send_q, now_q;
+  logic [Sb-1:0] walk_q, cur_q;
+  status_t fail_q;   // why Fail
+
+  // ---- the host's writes --------------------------------------------------------------------------
+  logic [Sb-1:0] w_slot;
+  logic [3:0] w_word;
+  logic w_free, w_commit, w_take;
+  assign w_slot   = cmd_word_i[Sb+3:4];
+  assign w_word   = cmd_word_i[3:0];
+  assign w_free   = slot_q[w_slot] == SlotFree;
+  assign w_commit = cmd_we_i && w_word == 4'd15 && wdata_i[31];
+  assign w_take   = w_commit && w_free && w_slot == head_q[Sb-1:0];
+  logic [Sb-1:0] p_slot;
+  logic p_free;
+  assign p_slot = pio_word_i[Wb-1 -: Sb];
+  assign p_free = slot_q[p_slot] == SlotFree;
+  assign bad_o  = (cmd_we_i && !w_free) || (w_commit && !w_take) || (pio_we_i && !p_free) ||
+                  (state_q == Fail && ev_ready_i && fail_q == StOperation);
+  always_ff @(posedge clk_i) begin
+    if (cmd_we_i && w_free) cmd_mem[w_slot][w_word * 32 +: 32] <= wdata_i;
+    if (pio_we_i && p_free) pio_mem[pio_word_i[Wb-1:4]][pio_word_i[3:0] * 32 +: 32] <= wdata_i;
+  end
+
+  // ---- choice: late messages first, then the next new command ---------------------------------------
+  cmd_t cmd, nxt;
+  logic [31:0] age;
+  logic late, fresh, legal, size_ok, open;
+  logic [7:0] w_next, w_base;
+  logic [Sb-1:0] send_slot;
+  assign cmd       = cmd_mem[cur_q];
+  assign send_slot = send_q[Sb-1:0];
+  assign nxt       = cmd_mem[send_slot];
+  assign age       = now_q - sent_q[walk_q];
+  assign late      = slot_q[walk_q] == SlotFlight && age >= timeout_i;
+  assign fresh     = enable_i && slot_q[send_slot] == SlotReady;
+  assign size_ok   = (nxt.pay == PayInline) ? nxt.length <= 32'd16 :
+                     (nxt.pay == PayPio)    ? nxt.length <= 32'(PioBytes) :
+                     (nxt.pay == PayDma)    && nxt.length <= 32'(MaxBytes);
+  always_comb begin
+    unique case (nxt.kind)
+      KindPut: legal = size_ok;
+      KindGet: legal = nxt.length <= 32'(MaxBytes);
+      KindAtomic: legal = nxt.length == (32'd1 << nxt.dtype[1:0]) && nxt.aop <= 5'd9;
+      KindFetch: legal = nxt.length == (32'd1 << nxt.dtype[1:0]) && nxt.aop <= 5'd17;
+      default: legal = 1'b0;
+    endcase
+  end
+  logic start_new, start_old, done_any;
+  logic [5:0] done_peer;
+  logic [7:0] done_seq;
+  assign start_old = state_q == Idle && late;
+  assign start_new = state_q == Idle && !late && fresh && legal && open;
+
+  nic_tx_window #(.PeerCount(Peers)) u_window (
+    .clk_i, .rst_ni, .clear_i, .clear_peer_i, .peer_i(state_q == Idle ? nxt.dst : cmd.dst),
+    .open_o(open), .next_o(w_next), .base_o(w_base), .send_i(start_new), .done_i(done_any),
+    .done_peer_i(done_peer), .done_seq_i(done_seq)
+  );
+
+  // ---- completion: by the response side, or here when given up ---------------------------------------
+  logic [Sb-1:0] q_slot;
+  logic give_up;
+  assign q_slot    = q_slot_i[Sb-1:0];
+  assign q_cmd_o   = cmd_mem[q_slot];
+  assign q_seq_o   = seq_q[q_slot];
+  assign q_valid_o = q_slot_i < 8'(Slots) && slot_q[q_slot] == SlotFlight &&
+                     !(state_q == Fail && q_slot == cur_q);
+  // A response that is being worked on may still complete the message; without progress it is told to
+  // stop, so that nothing is written to the host's buffer after the failure is known
+  logic failing, rsp_here, completed;
+  assign rsp_here    = rsp_busy_i && rsp_slot_i == 8'(cur_q);
+  assign completed   = fail_q != StOperation && slot_q[cur_q] != SlotFlight;
+  assign failing     = state_q == Fail && !completed && !rsp_here && !done_i;
+  assign rsp_abort_o = state_q == Fail && !completed && rsp_here;
+  assign give_up     = failing && ev_ready_i;
+  // Only messages that got a number are in the window; a malformed one never did
+  assign done_any  = done_i || (give_up && fail_q != StOperation);
+  assign done_peer = done_i ? q_cmd_o.dst : cmd.dst;
+  assign done_seq  = done_i ? q_seq_o : seq_q[cur_q];
+
+  // ---- packets --------------------------------------------------------------------------------------
+  logic [31:0] count_q, last;
+  logic [7:0] idx_q;
+  logic has_body, pio, dma, at_end;
+  msg_t msg;
+  assign pio      = cmd.kind == KindPut && cmd.pay == PayPio && cmd.length != '0;
+  assign dma      = cmd.kind == KindPut && cmd.pay == PayDma && cmd.length != '0;
+  assign has_body = pio || dma;
+  assign last     = (cmd.length - 32'd1) >> 6;
+  assign at_end   = count_q == last;
+  always_comb begin
+    msg          = '0;
+    msg.imm      = (cmd.kind == KindGet || has_body) ? '0 : {cmd.operand2, cmd.operand};
+    msg.user     = cmd.user;
+    msg.retry    = retry_q[cur_q];
+    msg.slot     = 8'(cur_q);
+    msg.hdr_data = cmd.hdr_data;
+    msg.offset   = cmd.offset;
+    msg.match    = cmd.match;
+    msg.length   = cmd.length;
+    msg.base     = w_base;
+    msg.pt       = cmd.pt;
+    msg.aop      = cmd.aop;
+    msg.dtype    = cmd.dtype;
+    msg.kind     = cmd.kind;
+    pkt_o         = '0;
+    pkt_o.hdr.src = self_i;
+    pkt_o.hdr.dst = cmd.dst;
+    pkt_o.hdr.seq = seq_q[cur_q];
+    // the end of a payload that could not be read breaks the count: no receiver takes it for good
+    pkt_o.hdr.idx = (dma && state_q == Body && at_end && rd_err_i) ? ~idx_q : idx_q;
+    pkt_o.hdr.sop = state_q == Head;
+    pkt_o.hdr.eop = (state_q == Head) ? !has_body : at_end;
+    pkt_o.data    = (state_q == Head) ? msg :
+                    pio ? pio_mem[{cur_q, count_q[Lb-Sb-1:0]}] : rd_data_i;
+  end
+  assign pkt_valid_o = state_q == Head || (state_q == Body && (pio || rd_valid_i));
+  assign rd_ready_o  = state_q == Body && dma && pkt_ready_i;
+  assign rd_start_o  = state_q == Head && dma && pkt_ready_i;
+  assign rd_addr_o   = cmd.addr;
+  assign rd_len_o    = cmd.length;
+
+  // ---- events: SEND of messages whose payload the NIC holds, and failures ---------------------------
+  logic want_send;
+  assign want_send = cmd.send_event && retry_q[cur_q] == '0 && cmd.kind != KindGet && !dma;
+  always_comb begin
+    ev_o          = '0;
+    ev_o.eq_en    = 1'b1;
+    ev_o.eq       = cmd.eq;
+    ev_o.ct_en    = state_q == Fail && cmd.ct_en;
+    ev_o.ct       = cmd.ct;
+    ev_o.etype    = (state_q != Fail) ? EvSend :
+                    (cmd.kind == KindGet || cmd.kind == KindFetch) ? EvReply : EvAck;
+    ev_o.status   = (state_q != Fail) ? StOk : fail_q;
+    ev_o.pt       = cmd.pt;
+    ev_o.peer     = cmd.dst;
+    ev_o.slot     = 8'(cur_q);
+    ev_o.rlength  = cmd.length;
+    ev_o.mlength  = (state_q != Fail) ? cmd.length : '0;
+    ev_o.match    = cmd.match;
+    ev_o.hdr_data = cmd.hdr_data;
+    ev_o.start    = cmd.addr;
+    ev_o.offset   = cmd.offset;
+    ev_o.user     = {16'd0, cmd.user};
+  end
+  // A response of another slot may complete in the same cycle: it has the window's port, so wait
+  assign ev_valid_o    = failing || (state_q == Sent && want_send);
+  assign undelivered_o = give_up && fail_q == StUndeliverable;
+  assign host_err_o    = give_up && fail_q == StHostError;
+  assign retransmit_o  = start_old && retry_q[walk_q] < retries_i;
+  assign head_o = head_q;
+  assign tail_o = tail_q;
+  assign idle_o = head_q == tail_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      state_q   <= Idle;
+      head_q    <= '0;
+      tail_q    <= '0;
+      send_q    <= '0;
+      now_q     <= '0;
+      walk_q    <= '0;
+      cur_q     <= '0;
+      count_q   <= '0;
+      idx_q     <= '0;
+      fail_q    <= StOk;
+      for (int unsigned i = 0; i < Slots; i++) slot_q[i] <= SlotFree;
+    end else begin
+      now_q <= now_q + 32'd1;
+      if (w_take) begin
+        slot_q[w_slot] <= SlotReady;
+        head_q <= head_q + 32'd1;
+      end
+      // free slots in ring order, never the one being sent
+      if (slot_q[tail_q[Sb-1:0]] == SlotDone && !(state_q != Idle && cur_q == tail_q[Sb-1:0])) begin
+        slot_q[tail_q[Sb-1:0]] <= SlotFree;
+        tail_q <= tail_q + 32'd1;
+      end
+      unique case (state_q)
+        Idle: begin
+          count_q <= '0;
+          idx_q   <= '0;
+          fail_q  <= StUndeliverable;
+          if (late) begin
+            cur_q   <= walk_q;
+            walk_q  <= walk_q + 1'b1;
+            state_q <= (retry_q[walk_q] < retries_i) ? Head : Fail;
+          end else begin
+            walk_q <= walk_q + 1'b1;
+            if (fresh && !legal) begin
+              cur_q     <= send_slot;
+              send_q    <= send_q + 32'd1;
+              fail_q    <= StOperation;
+              state_q   <= Fail;
+            end else if (start_new) begin
+              cur_q  <= send_slot;
+              send_q <= send_q + 32'd1;
+              slot_q[send_slot] <= SlotFlight;
+              state_q <= Head;
+            end
+          end
+        end
+        Head: if (pkt_ready_i) begin
+          idx_q   <= idx_q + 8'd1;
+          state_q <= has_body ? Body : Sent;
+        end
+        Body: if (pkt_valid_o && pkt_ready_i) begin
+          idx_q   <= idx_q + 8'd1;
+          count_q <= count_q + 32'd1;
+          if (at_end) state_q <= Sent;
+        end
+        Sent: if ((!want_send || ev_ready_i) && (!dma || rd_idle_i)) begin
+          fail_q  <= StHostError;
+          state_q <= (dma && rd_err_i) ? Fail : Idle;
+        end
+        default: begin   // Fail
+          if (give_up) slot_q[cur_q] <= SlotDone;
+          if (give_up || completed) state_q <= Idle;
+        end
+      endcase
+      if (done_i) slot_q[q_slot] <= SlotDone;
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (start_new) begin
+      seq_q[send_slot]   <= w_next;
+      retry_q[send_slot] <= '0;
+      sent_q[send_slot]  <= now_q;
+    end
+    if (retransmit_o) retry_q[walk_q] <= retry_q[walk_q] + 4'd1;
+    if (state_q == Head || state_q == Body) sent_q[cur_q] <= now_q;
+    if (rsp_moves_i) sent_q[rsp_slot_i[Sb-1:0]] <= now_q;
+  end
+  logic unused;
+  assign unused = ^{cmd.rsvd, cmd.rsvd0, cmd.rsvd1, cmd.commit, cmd.ack_event, cmd.ct_bytes, nxt, count_q,
+                    rsp_slot_i};
+endmodule

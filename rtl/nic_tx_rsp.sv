@@ -1,0 +1,123 @@
+// Transmits the responses of one class: acknowledgements, replies with data read from the host, and,
+// when nothing else waits, acknowledgements of acknowledgements. A reply whose data could not be read
+// ends with a broken packet count: the initiator takes it for lost, asks again and gives up at last.
+module nic_tx_rsp import nic_pkg::*; (
+  input  logic         clk_i,
+  input  logic         rst_ni,
+  input  logic [5:0]   self_i,
+  input  logic         rsp_valid_i,
+  output logic         rsp_ready_o,
+  input  rsp_t         rsp_i,
+  input  logic         rsp_ev_i,
+  input  ev_t          rsp_ev_data_i,
+  input  logic         ack_valid_i,   // acknowledgement of acknowledgement
+  output logic         ack_ready_o,
+  input  logic [5:0]   ack_dst_i,
+  input  logic [7:0]   ack_seq_i,
+  input  logic [7:0]   ack_slot_i,
+  // DMA read stream
+  output logic         rd_start_o,
+  output logic [63:0]  rd_addr_o,
+  output logic [31:0]  rd_len_o,
+  input  logic         rd_idle_i,
+  input  logic         rd_err_i,
+  input  logic         rd_valid_i,
+  output logic         rd_ready_o,
+  input  logic [511:0] rd_data_i,
+  // packets
+  output logic         pkt_valid_o,
+  input  logic         pkt_ready_i,
+  output pkt_t         pkt_o,
+  output logic         ev_valid_o,
+  input  logic         ev_ready_i,
+  output ev_t          ev_o,
+  output logic         host_err_o
+);
+  typedef enum logic [1:0] {Idle, Head, Body, Sent} state_t;
+  state_t state_q;
+  rsp_t rsp_q;
+  ev_t ev_q;
+  logic want_ev_q;
+  logic [31:0] count_q;
+  logic [7:0] idx_q;
+  logic has_body, at_end;
+
+  assign has_body = rsp_q.kind == KindReply && !rsp_q.fetch && rsp_q.status == StOk && rsp_q.length != '0;
+  assign at_end   = count_q == ((rsp_q.length - 32'd1) >> 6);
+  assign rsp_ready_o = state_q == Idle;
+  assign ack_ready_o = state_q == Idle && !rsp_valid_i;
+
+  msg_t msg;
+  always_comb begin
+    msg        = '0;
+    msg.kind   = rsp_q.kind;
+    msg.imm    = {64'd0, rsp_q.imm};
+    msg.user   = rsp_q.user;
+    msg.retry  = rsp_q.retry;
+    msg.slot   = rsp_q.slot;
+    msg.offset = rsp_q.offset;
+    msg.length = rsp_q.length;
+    msg.status = rsp_q.status;
+    pkt_o         = '0;
+    pkt_o.hdr.src = self_i;
+    pkt_o.hdr.dst = rsp_q.dst;
+    pkt_o.hdr.seq = rsp_q.seq;
+    pkt_o.hdr.idx = (state_q == Body && at_end && rd_err_i) ? ~idx_q : idx_q;
+    pkt_o.hdr.sop = state_q == Head;
+    pkt_o.hdr.eop = (state_q == Head) ? !has_body : at_end;
+    pkt_o.data    = (state_q == Head) ? msg : rd_data_i;
+  end
+  assign pkt_valid_o = state_q == Head || (state_q == Body && rd_valid_i);
+  assign rd_ready_o  = state_q == Body && pkt_ready_i;
+  assign rd_start_o  = state_q == Head && has_body && pkt_ready_i;
+  assign rd_addr_o   = rsp_q.addr;
+  assign rd_len_o    = rsp_q.length;
+  assign ev_valid_o  = state_q == Sent && rd_idle_i && want_ev_q;
+  assign host_err_o  = state_q == Sent && rd_idle_i && has_body && rd_err_i && (!want_ev_q || ev_ready_i);
+  always_comb begin
+    ev_o = ev_q;
+    if (has_body && rd_err_i) ev_o.status = StHostError;
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      state_q   <= Idle;
+      rsp_q     <= '0;
+      ev_q      <= '0;
+      want_ev_q <= 1'b0;
+      count_q   <= '0;
+      idx_q     <= '0;
+    end else begin
+      unique case (state_q)
+        Idle: begin
+          count_q <= '0;
+          idx_q   <= '0;
+          if (rsp_valid_i) begin
+            rsp_q     <= rsp_i;
+            ev_q      <= rsp_ev_data_i;
+            want_ev_q <= rsp_ev_i;
+            state_q   <= Head;
+          end else if (ack_valid_i) begin
+            rsp_q      <= '0;
+            rsp_q.kind <= KindAckAck;
+            rsp_q.dst  <= ack_dst_i;
+            rsp_q.seq  <= ack_seq_i;
+            rsp_q.slot <= ack_slot_i;
+            want_ev_q  <= 1'b0;
+            state_q    <= Head;
+          end
+        end
+        Head: if (pkt_ready_i) begin
+          idx_q   <= idx_q + 8'd1;
+          state_q <= has_body ? Body : Sent;
+        end
+        Body: if (rd_valid_i && pkt_ready_i) begin
+          idx_q   <= idx_q + 8'd1;
+          count_q <= count_q + 32'd1;
+          if (at_end) state_q <= Sent;
+        end
+        default: if (rd_idle_i && (!want_ev_q || ev_ready_i)) state_q <= Idle;   // Sent
+      endcase
+    end
+  end
+endmodule
