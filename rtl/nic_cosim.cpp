@@ -7,18 +7,35 @@
 #include "Vnic_top.h"
 #include "verilated.h"
 #ifdef NIC_COSIM_TRACE
-#include "verilated_fst_c.h"
+#  include "verilated_fst_c.h"
 #endif
 
 namespace {
-constexpr int kLinkDepth = 32;   // packets per virtual network, as nic_top's LinkDepth
+constexpr int kLinkDepth = 32; // packets per virtual network, as nic_top's LinkDepth
 int header_dst(uint32_t h) { return h >> 20 & 63; }
 int header_vn(uint32_t h) { return h >> 2 & 3; }
 
-struct Mmio { int64_t at; uint32_t offset, value; uint8_t strobe; bool write; };
-struct HostRead { int64_t at; uint64_t addr; unsigned id, beats; };
-struct HostWrite { int64_t at; unsigned id; bool bad; };
-struct Travel { int64_t at; nic_packet packet; bool injected; };
+struct Mmio {
+  int64_t at;
+  uint32_t offset, value;
+  uint8_t strobe;
+  bool write;
+};
+struct HostRead {
+  int64_t at;
+  uint64_t addr;
+  unsigned id, beats;
+};
+struct HostWrite {
+  int64_t at;
+  unsigned id;
+  bool bad;
+};
+struct Travel {
+  int64_t at;
+  nic_packet packet;
+  bool injected;
+};
 
 struct Nic {
   std::unique_ptr<VerilatedContext> context;
@@ -46,17 +63,17 @@ struct Nic {
   // receiving side: what the crossbar sends to this NIC
   std::deque<Travel> injected;
   nic_packet in;
-  int in_flit = 2;                          // 0, 1: flit that goes out now; 2: none
+  int in_flit = 2; // 0, 1: flit that goes out now; 2: none
   bool in_cut = false;
   int64_t in_cycle = 0;
   int credit[4] = {kLinkDepth, kLinkDepth, kLinkDepth, kLinkDepth};
-  int locked[4] = {-1, -1, -1, -1};         // whose message is on this virtual network
-  int64_t blocked[4] = {0, 0, 0, 0};        // by NIC_DELAY
+  int locked[4] = {-1, -1, -1, -1};  // whose message is on this virtual network
+  int64_t blocked[4] = {0, 0, 0, 0}; // by NIC_DELAY
   bool delayed[4] = {false, false, false, false};
-  int turn = 0, again = 0;                  // again: the packet is sent once more
-  int waiting = 0;                          // packets in the crossbar for this NIC
+  int turn = 0, again = 0; // again: the packet is sent once more
+  int waiting = 0;         // packets in the crossbar for this NIC
 };
-}  // namespace
+} // namespace
 
 struct nic_cosim {
   nic_cosim_desc desc;
@@ -86,8 +103,8 @@ void nic_cosim::mmio_side(Nic &n) {
   }
 }
 
-// Host memory: reads come back in order after their latency, one beat a cycle; writes are applied when
-// they are answered, so an event is seen after the data before it
+// Host memory: reads come back in order after their latency, one beat a cycle; writes are applied
+// when they are answered, so an event is seen after the data before it
 bool nic_cosim::host_side(Nic &n, int index) {
   Vnic_top &v = *n.v;
   v.m_axi_arready = v.m_axi_awready = v.m_axi_wready = 1;
@@ -109,8 +126,8 @@ bool nic_cosim::host_side(Nic &n, int index) {
   return true;
 }
 
-// A flit that leaves: after the link's latency its packet is at the crossbar, while the second flit is
-// still on the way (cut-through)
+// A flit that leaves: after the link's latency its packet is at the crossbar, while the second flit
+// is still on the way (cut-through)
 void nic_cosim::link_out(Nic &n, int index) {
   Vnic_top &v = *n.v;
   if (!v.tx_valid_o) return;
@@ -123,7 +140,7 @@ void nic_cosim::link_out(Nic &n, int index) {
   for (int i = 0; i < 8; i++) n.out.data[8 + i] = v.tx_flit_o[i];
   if (desc.watch) desc.watch(desc.watch_ctx, index, 0, &n.out, n.out_cycle, cycle);
   int vn = header_vn(n.out.header), dst = header_dst(n.out.header);
-  if (dst >= desc.nic_count) {   // nobody there: lost, the credit returns
+  if (dst >= desc.nic_count) { // nobody there: lost, the credit returns
     n.credit_back[vn].push_back(cycle + 2 * link);
     return;
   }
@@ -131,8 +148,8 @@ void nic_cosim::link_out(Nic &n, int index) {
   nics[dst].waiting++;
 }
 
-// The next packet for a NIC: from sender and virtual network in turn, messages of one virtual network are
-// not mixed. Faults happen here, on the last metre.
+// The next packet for a NIC: from sender and virtual network in turn, messages of one virtual
+// network are not mixed. Faults happen here, on the last metre.
 bool nic_cosim::choose(Nic &n, int index) {
   int lanes = desc.nic_count * 4;
   for (int k = 0; k < lanes; k++) {
@@ -143,7 +160,8 @@ bool nic_cosim::choose(Nic &n, int index) {
     if (n.credit[vn] == 0 || n.blocked[vn] > cycle || (n.locked[vn] >= 0 && n.locked[vn] != src))
       continue;
     const nic_packet &packet = lane.front().packet;
-    nic_fault fault = desc.fault && !n.delayed[vn] ? desc.fault(desc.fault_ctx, src, index, &packet) : NIC_PASS;
+    nic_fault fault =
+        desc.fault && !n.delayed[vn] ? desc.fault(desc.fault_ctx, src, index, &packet) : NIC_PASS;
     n.delayed[vn] = fault == NIC_DELAY;
     if (fault == NIC_DELAY) {
       n.blocked[vn] = cycle + fault_delay;
@@ -183,7 +201,8 @@ void nic_cosim::link_in(Nic &n, int index) {
   }
   if (n.in_flit == 0) {
     n.in_cycle = cycle;
-    v.rx_valid_i = 1, v.rx_first_i = 1, v.rx_vn_i = header_vn(n.in.header), v.rx_half_i = n.in.header;
+    v.rx_valid_i = 1, v.rx_first_i = 1, v.rx_vn_i = header_vn(n.in.header),
+    v.rx_half_i = n.in.header;
     for (int i = 0; i < 8; i++) v.rx_flit_i[i] = n.in.data[i];
     n.in_flit = 1;
   } else if (n.in_flit == 1) {
@@ -218,26 +237,30 @@ void nic_cosim::step() {
     for (int vn = 0; vn < 4; vn++)
       if (v.rx_credit_o >> vn & 1 && n.credit[vn] < kLinkDepth) n.credit[vn]++;
     if (v.m_axi_arvalid)
-      n.reads.push_back(HostRead{cycle + host_read, v.m_axi_araddr, v.m_axi_arid, v.m_axi_arlen + 1u});
+      n.reads.push_back(
+          HostRead{cycle + host_read, v.m_axi_araddr, v.m_axi_arid, v.m_axi_arlen + 1u});
     if (v.m_axi_wvalid) {
       uint8_t bytes[32];
       for (int k = 0; k < 32; k++) bytes[k] = (uint8_t)(v.m_axi_wdata[k / 4] >> (k % 4 * 8));
-      for (int k = 0; k < 32;) {   // runs of enabled bytes
+      for (int k = 0; k < 32;) { // runs of enabled bytes
         int from = k;
         while (k < 32 && v.m_axi_wstrb >> k & 1) k++;
-        if (k > from && desc.host.write(desc.host.ctx, i, n.write_addr + from, bytes + from, k - from))
+        if (k > from &&
+            desc.host.write(desc.host.ctx, i, n.write_addr + from, bytes + from, k - from))
           n.write_bad = true;
         if (k == from) k++;
       }
       n.write_addr += 32;
-      if (--n.write_left == 0) n.answers.push_back(HostWrite{cycle + host_write, n.write_id, n.write_bad});
+      if (--n.write_left == 0)
+        n.answers.push_back(HostWrite{cycle + host_write, n.write_id, n.write_bad});
     }
     if (v.m_axi_awvalid) {
       n.write_addr = v.m_axi_awaddr, n.write_id = v.m_axi_awid, n.write_left = v.m_axi_awlen + 1u;
       n.write_bad = false;
     }
     if (!n.mmio.empty() && n.mmio.front().at <= cycle) {
-      if (n.mmio.front().write && v.s_axil_awready) n.mmio.pop_front();
+      if (n.mmio.front().write && v.s_axil_awready)
+        n.mmio.pop_front();
       else if (v.s_axil_rvalid) {
         n.read_value = v.s_axil_rdata, n.read_error = v.s_axil_rresp != 0, n.read_done = true;
         n.read_cycle = cycle - 1;
@@ -255,11 +278,12 @@ void nic_cosim::step() {
   cycle++;
 }
 
-// ---- C API ------------------------------------------------------------------------------------------
+// ---- C API
+// ------------------------------------------------------------------------------------------
 nic_cosim_desc nic_cosim_default(void) {
   nic_cosim_desc d = nic_cosim_desc();
   d.nic_count = 2;
-  d.period_ps = 2880;   // 36 bytes at 12.5 GB/s
+  d.period_ps = 2880; // 36 bytes at 12.5 GB/s
   d.link_latency_ps = 500000;
   d.host_read_ps = 400000, d.host_write_ps = 200000, d.mmio_ps = 200000;
   d.fault_delay_ps = 1000000;
@@ -267,7 +291,8 @@ nic_cosim_desc nic_cosim_default(void) {
 }
 
 nic_cosim *nic_cosim_create(const nic_cosim_desc *desc) {
-  if (!desc || desc->nic_count < 1 || desc->nic_count > 64 || desc->period_ps < 2 || desc->period_ps > 1000000)
+  if (!desc || desc->nic_count < 1 || desc->nic_count > 64 || desc->period_ps < 2 ||
+      desc->period_ps > 1000000)
     return nullptr;
   const int64_t times[] = {desc->link_latency_ps, desc->host_read_ps, desc->host_write_ps,
                            desc->mmio_ps, desc->fault_delay_ps};
@@ -278,7 +303,8 @@ nic_cosim *nic_cosim_create(const nic_cosim_desc *desc) {
   sim->desc = *desc;
   auto cycles = [&](int64_t ps) { return (ps + desc->period_ps - 1) / desc->period_ps; };
   sim->link = cycles(desc->link_latency_ps) < 2 ? 2 : cycles(desc->link_latency_ps);
-  sim->host_read = cycles(desc->host_read_ps) + 1, sim->host_write = cycles(desc->host_write_ps) + 1;
+  sim->host_read = cycles(desc->host_read_ps) + 1,
+  sim->host_write = cycles(desc->host_write_ps) + 1;
   sim->mmio = cycles(desc->mmio_ps), sim->fault_delay = cycles(desc->fault_delay_ps);
   sim->nics.resize((size_t)desc->nic_count);
   for (auto &n : sim->nics) {
@@ -313,8 +339,8 @@ void nic_cosim_advance(nic_cosim *sim, int64_t until_ps) {
 }
 int nic_cosim_idle(const nic_cosim *sim) {
   for (auto &n : sim->nics) {
-    if (!n.v->idle_o || !n.mmio.empty() || !n.reads.empty() || !n.answers.empty() || n.in_flit != 2 ||
-        n.waiting || n.again || !n.injected.empty())
+    if (!n.v->idle_o || !n.mmio.empty() || !n.reads.empty() || !n.answers.empty() ||
+        n.in_flit != 2 || n.waiting || n.again || !n.injected.empty())
       return 0;
   }
   return 1;
@@ -327,12 +353,13 @@ void nic_cosim_write_partial(nic_cosim *sim, int nic, uint32_t offset, uint32_t 
 void nic_cosim_write(nic_cosim *sim, int nic, uint32_t offset, uint32_t value) {
   nic_cosim_write_partial(sim, nic, offset, value, 15);
 }
-uint32_t nic_cosim_read_at(nic_cosim *sim, int nic, uint32_t offset, int64_t *at_cycle, int *error) {
+uint32_t nic_cosim_read_at(nic_cosim *sim, int nic, uint32_t offset, int64_t *at_cycle,
+                           int *error) {
   Nic &n = sim->nics[(size_t)nic];
   n.read_done = false;
   n.mmio.push_back(Mmio{sim->cycle + sim->mmio, offset & (NIC_BAR_BYTES - 1), 0, 0, false});
   while (!n.read_done) sim->step();
-  nic_cosim_cycles(sim, sim->mmio);   // the answer's way back
+  nic_cosim_cycles(sim, sim->mmio); // the answer's way back
   if (at_cycle) *at_cycle = n.read_cycle;
   if (error) *error = n.read_error;
   return n.read_value;
@@ -347,7 +374,8 @@ uint32_t nic_cosim_submit(nic_cosim *sim, int nic, int klass, const nic_command 
   uint32_t number = n.submitted[klass & 1]++, slot = number % NIC_SLOTS, words[16];
   if (pio_payload) {
     uint32_t base = (klass & 1 ? NIC_PIO1 : NIC_PIO0) + slot * NIC_PIO_BYTES;
-    uint32_t bytes = command->size_bytes < NIC_PIO_BYTES ? command->size_bytes : (uint32_t)NIC_PIO_BYTES;
+    uint32_t bytes =
+        command->size_bytes < NIC_PIO_BYTES ? command->size_bytes : (uint32_t)NIC_PIO_BYTES;
     for (uint32_t at = 0; at < bytes; at += 4) {
       uint8_t part[4] = {0, 0, 0, 0};
       memcpy(part, (const uint8_t *)pio_payload + at, bytes - at < 4 ? bytes - at : 4);

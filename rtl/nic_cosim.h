@@ -10,10 +10,10 @@
      value = nic_cosim_read(sim, 1, NIC_CLOCK_LO);    waits: time passes
      nic_cosim_destroy(sim);
 
-   All NICs share one clock edge; the clocks that they show may differ in rate and offset (registers).
-   Packets travel through a crossbar: fixed latency, credits per virtual network on both sides, the
-   packets of one message stay together. Faults are asked for packet by packet. No global state; one
-   thread per simulation. Times are picoseconds of simulated time.
+   All NICs share one clock edge; the clocks that they show may differ in rate and offset
+   (registers). Packets travel through a crossbar: fixed latency, credits per virtual network on
+   both sides, the packets of one message stay together. Faults are asked for packet by packet. No
+   global state; one thread per simulation. Times are picoseconds of simulated time.
 
    Contents: [REGISTERS] [COMMANDS] [RECORDS] [COSIM] [STAMP SOURCE] */
 #ifndef NIC_COSIM_H_INCLUDED
@@ -25,67 +25,164 @@
 extern "C" {
 #endif
 
-/* ==== [REGISTERS] byte offsets in the BAR, 32 bits each; REGISTERS.md describes them ============== */
+/* ==== [REGISTERS] byte offsets in the BAR, 32 bits each; REGISTERS.md describes them
+ * ============== */
 enum {
-  NIC_ID = 0x0000, NIC_VERSION = 0x0004, NIC_CAPS = 0x0008, NIC_CAPS2 = 0x000C, NIC_CTRL = 0x0010,
-  NIC_SELF = 0x0014, NIC_TIMEOUT = 0x0018, NIC_RETRIES = 0x001C, NIC_IRQ_STATUS = 0x0020,
-  NIC_IRQ_ENABLE = 0x0024, NIC_CLEAR_PEER = 0x0028, NIC_UNCONFIRMED = 0x002C,
-  NIC_PT_ENABLE = 0x0030, NIC_PT_AUTO = 0x0034, NIC_ME_APPEND = 0x0038, NIC_ME_UNLINK = 0x003C,
-  NIC_ME_VALID = 0x0040, NIC_ME_IN_USE = 0x0044, NIC_ME_BUSY = 0x0048, NIC_CMD0_HEAD = 0x0050,
-  NIC_CMD0_TAIL = 0x0054, NIC_CMD1_HEAD = 0x0058, NIC_CMD1_TAIL = 0x005C, NIC_CLOCK_FRAC = 0x0060,
-  NIC_CLOCK_ADJUST_LO = 0x0064, NIC_CLOCK_ADJUST_HI = 0x0068, NIC_ME_STAGE = 0x0080,
+  NIC_ID = 0x0000,
+  NIC_VERSION = 0x0004,
+  NIC_CAPS = 0x0008,
+  NIC_CAPS2 = 0x000C,
+  NIC_CTRL = 0x0010,
+  NIC_SELF = 0x0014,
+  NIC_TIMEOUT = 0x0018,
+  NIC_RETRIES = 0x001C,
+  NIC_IRQ_STATUS = 0x0020,
+  NIC_IRQ_ENABLE = 0x0024,
+  NIC_CLEAR_PEER = 0x0028,
+  NIC_UNCONFIRMED = 0x002C,
+  NIC_PT_ENABLE = 0x0030,
+  NIC_PT_AUTO = 0x0034,
+  NIC_ME_APPEND = 0x0038,
+  NIC_ME_UNLINK = 0x003C,
+  NIC_ME_VALID = 0x0040,
+  NIC_ME_IN_USE = 0x0044,
+  NIC_ME_BUSY = 0x0048,
+  NIC_CMD0_HEAD = 0x0050,
+  NIC_CMD0_TAIL = 0x0054,
+  NIC_CMD1_HEAD = 0x0058,
+  NIC_CMD1_TAIL = 0x005C,
+  NIC_CLOCK_FRAC = 0x0060,
+  NIC_CLOCK_ADJUST_LO = 0x0064,
+  NIC_CLOCK_ADJUST_HI = 0x0068,
+  NIC_ME_STAGE = 0x0080,
   NIC_EQ = 0x0100, /* + 32 * queue: */
-  NIC_EQ_BASE_LO = 0x0, NIC_EQ_BASE_HI = 0x4, NIC_EQ_SIZE = 0x8, NIC_EQ_CONS = 0xC,
-  NIC_EQ_PROD = 0x10, NIC_EQ_DROPPED = 0x14,
+  NIC_EQ_BASE_LO = 0x0,
+  NIC_EQ_BASE_HI = 0x4,
+  NIC_EQ_SIZE = 0x8,
+  NIC_EQ_CONS = 0xC,
+  NIC_EQ_PROD = 0x10,
+  NIC_EQ_DROPPED = 0x14,
   NIC_CT = 0x0200, /* + 32 * counter: */
-  NIC_CT_SUCCESS_LO = 0x0, NIC_CT_SUCCESS_HI = 0x4, NIC_CT_FAILURE_LO = 0x8,
-  NIC_CT_FAILURE_HI = 0xC, NIC_CT_COPY_LO = 0x10, NIC_CT_COPY_HI = 0x14,
-  NIC_STAMP_CTRL = 0x0400, NIC_STAMP_BASE_LO = 0x0404, NIC_STAMP_BASE_HI = 0x0408,
-  NIC_STAMP_SIZE = 0x040C, NIC_STAMP_CONS = 0x0410, NIC_STAMP_PROD = 0x0414,
-  NIC_STAMP_LOST_RING = 0x0418, NIC_STAMP_LOST_FIFO = 0x041C, NIC_STAMP_LOST_IN = 0x0420,
-  NIC_STAMP_FIFO_COUNT = 0x0424, NIC_STAMP_FIFO = 0x0440,
+  NIC_CT_SUCCESS_LO = 0x0,
+  NIC_CT_SUCCESS_HI = 0x4,
+  NIC_CT_FAILURE_LO = 0x8,
+  NIC_CT_FAILURE_HI = 0xC,
+  NIC_CT_COPY_LO = 0x10,
+  NIC_CT_COPY_HI = 0x14,
+  NIC_STAMP_CTRL = 0x0400,
+  NIC_STAMP_BASE_LO = 0x0404,
+  NIC_STAMP_BASE_HI = 0x0408,
+  NIC_STAMP_SIZE = 0x040C,
+  NIC_STAMP_CONS = 0x0410,
+  NIC_STAMP_PROD = 0x0414,
+  NIC_STAMP_LOST_RING = 0x0418,
+  NIC_STAMP_LOST_FIFO = 0x041C,
+  NIC_STAMP_LOST_IN = 0x0420,
+  NIC_STAMP_FIFO_COUNT = 0x0424,
+  NIC_STAMP_FIFO = 0x0440,
   NIC_COUNTERS = 0x0500, /* + 8 * counter */
-  NIC_CMD0 = 0x1000, NIC_CMD1 = 0x1800, NIC_CLOCK_LO = 0xB600, NIC_CLOCK_HI = 0xB604,
-  NIC_CLOCK_INC = 0xB608, NIC_PIO0 = 0x10000, NIC_PIO1 = 0x14000, NIC_BAR_BYTES = 0x20000
+  NIC_CMD0 = 0x1000,
+  NIC_CMD1 = 0x1800,
+  NIC_CLOCK_LO = 0xB600,
+  NIC_CLOCK_HI = 0xB604,
+  NIC_CLOCK_INC = 0xB608,
+  NIC_PIO0 = 0x10000,
+  NIC_PIO1 = 0x14000,
+  NIC_BAR_BYTES = 0x20000
 };
 enum { /* counters: 8 per virtual network (+ 8 * vn), then of the NIC, then bytes (+ vn) */
-  NIC_COUNT_RX_PKT, NIC_COUNT_RX_MSG, NIC_COUNT_TX_PKT, NIC_COUNT_TX_MSG, NIC_COUNT_CRC,
-  NIC_COUNT_DROP, NIC_COUNT_RETRANSMIT, NIC_COUNT_STALL,
-  NIC_COUNT_HOST_ERR = 32, NIC_COUNT_NO_MATCH, NIC_COUNT_BAD_MSG, NIC_COUNT_BAD_CMD,
-  NIC_COUNT_UNCONFIRMED, NIC_COUNT_UNDELIVERED, NIC_COUNT_ABANDONED, NIC_COUNT_FUTURE,
-  NIC_COUNT_DUP, NIC_COUNT_TX_BYTES, NIC_COUNT_RX_BYTES = NIC_COUNT_TX_BYTES + 4,
-  NIC_COUNT_COUNT = NIC_COUNT_RX_BYTES + 4
+       NIC_COUNT_RX_PKT,
+       NIC_COUNT_RX_MSG,
+       NIC_COUNT_TX_PKT,
+       NIC_COUNT_TX_MSG,
+       NIC_COUNT_CRC,
+       NIC_COUNT_DROP,
+       NIC_COUNT_RETRANSMIT,
+       NIC_COUNT_STALL,
+       NIC_COUNT_HOST_ERR = 32,
+       NIC_COUNT_NO_MATCH,
+       NIC_COUNT_BAD_MSG,
+       NIC_COUNT_BAD_CMD,
+       NIC_COUNT_UNCONFIRMED,
+       NIC_COUNT_UNDELIVERED,
+       NIC_COUNT_ABANDONED,
+       NIC_COUNT_FUTURE,
+       NIC_COUNT_DUP,
+       NIC_COUNT_TX_BYTES,
+       NIC_COUNT_RX_BYTES = NIC_COUNT_TX_BYTES + 4,
+       NIC_COUNT_COUNT = NIC_COUNT_RX_BYTES + 4
 };
 enum { NIC_SLOTS = 32, NIC_PIO_BYTES = 512, NIC_MAX_BYTES = 4194304, NIC_ENTRIES = 32 };
-enum { NIC_KIND_PUT, NIC_KIND_GET, NIC_KIND_ATOMIC, NIC_KIND_FETCH, NIC_KIND_ACK = 8,
-       NIC_KIND_REPLY, NIC_KIND_ACK_ACK };
+enum {
+  NIC_KIND_PUT,
+  NIC_KIND_GET,
+  NIC_KIND_ATOMIC,
+  NIC_KIND_FETCH,
+  NIC_KIND_ACK = 8,
+  NIC_KIND_REPLY,
+  NIC_KIND_ACK_ACK
+};
 enum { NIC_PAY_INLINE, NIC_PAY_PIO, NIC_PAY_DMA };
-enum { NIC_OK, NIC_UNDELIVERABLE, NIC_DROPPED, NIC_PT_DISABLED, NIC_PERMISSION, NIC_OPERATION,
-       NIC_NO_MATCH, NIC_HOST_ERROR, NIC_BAD_INDEX = 9 };
-enum { NIC_EV_GET = 0, NIC_EV_PUT = 2, NIC_EV_ATOMIC = 4, NIC_EV_FETCH = 6, NIC_EV_REPLY = 8,
-       NIC_EV_SEND = 9, NIC_EV_ACK = 10 };
-enum { NIC_OP_MIN, NIC_OP_MAX, NIC_OP_SUM, NIC_OP_PROD, NIC_OP_LOR, NIC_OP_LAND, NIC_OP_BOR,
-       NIC_OP_BAND, NIC_OP_LXOR, NIC_OP_BXOR, NIC_OP_SWAP, NIC_OP_CSWAP, NIC_OP_CSWAP_NE,
-       NIC_OP_CSWAP_LE, NIC_OP_CSWAP_LT, NIC_OP_CSWAP_GE, NIC_OP_CSWAP_GT, NIC_OP_MSWAP };
+enum {
+  NIC_OK,
+  NIC_UNDELIVERABLE,
+  NIC_DROPPED,
+  NIC_PT_DISABLED,
+  NIC_PERMISSION,
+  NIC_OPERATION,
+  NIC_NO_MATCH,
+  NIC_HOST_ERROR,
+  NIC_BAD_INDEX = 9
+};
+enum {
+  NIC_EV_GET = 0,
+  NIC_EV_PUT = 2,
+  NIC_EV_ATOMIC = 4,
+  NIC_EV_FETCH = 6,
+  NIC_EV_REPLY = 8,
+  NIC_EV_SEND = 9,
+  NIC_EV_ACK = 10
+};
+enum {
+  NIC_OP_MIN,
+  NIC_OP_MAX,
+  NIC_OP_SUM,
+  NIC_OP_PROD,
+  NIC_OP_LOR,
+  NIC_OP_LAND,
+  NIC_OP_BOR,
+  NIC_OP_BAND,
+  NIC_OP_LXOR,
+  NIC_OP_BXOR,
+  NIC_OP_SWAP,
+  NIC_OP_CSWAP,
+  NIC_OP_CSWAP_NE,
+  NIC_OP_CSWAP_LE,
+  NIC_OP_CSWAP_LT,
+  NIC_OP_CSWAP_GE,
+  NIC_OP_CSWAP_GT,
+  NIC_OP_MSWAP
+};
 
-/* ==== [COMMANDS] what the host writes: 16 words each ============================================== */
+/* ==== [COMMANDS] what the host writes: 16 words each
+ * ============================================== */
 typedef struct nic_command {
-  int kind, dst, pt, op;         /* NIC_KIND_..., op: NIC_OP_... */
-  int size_log2, is_signed;      /* of an atomic's element */
-  int payload;                   /* of a put: NIC_PAY_... */
+  int kind, dst, pt, op;    /* NIC_KIND_..., op: NIC_OP_... */
+  int size_log2, is_signed; /* of an atomic's element */
+  int payload;              /* of a put: NIC_PAY_... */
   uint32_t size_bytes;
   uint64_t match, offset, hdr_data;
-  uint64_t addr;                 /* host buffer: DMA payload, reply data */
-  uint64_t operand[2];           /* inline payload; or value and compare operand */
-  uint64_t user;                 /* 48 bits: comes back in events and stamps */
-  int eq, ct;                    /* where initiator's events go; ct < 0: none */
+  uint64_t addr;       /* host buffer: DMA payload, reply data */
+  uint64_t operand[2]; /* inline payload; or value and compare operand */
+  uint64_t user;       /* 48 bits: comes back in events and stamps */
+  int eq, ct;          /* where initiator's events go; ct < 0: none */
   int want_send, want_ack, ct_bytes;
 } nic_command;
 
 typedef struct nic_entry {
-  int pt, overflow, src;         /* src < 0: any */
+  int pt, overflow, src; /* src < 0: any */
   int op_put, op_get, use_once, manage_local, no_truncate, no_events;
-  int eq, ct, ct_bytes;          /* ct < 0: none */
+  int eq, ct, ct_bytes; /* ct < 0: none */
   uint64_t start, match, ignore_bits, user;
   uint32_t size_bytes, min_free;
 } nic_entry;
@@ -100,7 +197,8 @@ static inline void nic_command_pack(const nic_command *c, uint32_t w[16]) {
   v[7] = (c->user & 0xFFFFFFFFFFFFu) | ((uint64_t)c->payload & 3) << 48 |
          ((uint64_t)c->eq & 3) << 50 | ((uint64_t)(c->ct < 0 ? 0 : c->ct) & 15) << 55 |
          (uint64_t)(c->ct >= 0) << 59 | (uint64_t)(c->ct_bytes != 0) << 60 |
-         (uint64_t)(c->want_send != 0) << 61 | (uint64_t)(c->want_ack != 0) << 62 | (uint64_t)1 << 63;
+         (uint64_t)(c->want_send != 0) << 61 | (uint64_t)(c->want_ack != 0) << 62 |
+         (uint64_t)1 << 63;
   for (int i = 0; i < 16; i++) w[i] = (uint32_t)(v[i / 2] >> (i % 2 * 32));
 }
 static inline void nic_entry_pack(const nic_entry *e, uint32_t w[16]) {
@@ -118,7 +216,8 @@ static inline void nic_entry_pack(const nic_entry *e, uint32_t w[16]) {
   for (int i = 0; i < 16; i++) w[i] = (uint32_t)(v[i / 2] >> (i % 2 * 32));
 }
 
-/* ==== [RECORDS] what the NIC writes =============================================================== */
+/* ==== [RECORDS] what the NIC writes
+ * =============================================================== */
 typedef struct nic_event { /* 64 bytes in an event queue */
   uint64_t user, start, offset, hdr_data, match;
   uint32_t requested_bytes, moved_bytes;
@@ -160,22 +259,24 @@ static inline nic_stamp nic_stamp_unpack(const void *record) {
   return s;
 }
 
-/* ==== [COSIM] ===================================================================================== */
+/* ==== [COSIM]
+ * ===================================================================================== */
 typedef struct nic_cosim nic_cosim;
 
 typedef struct nic_packet { /* on a wire: two flits of half a header and 32 bytes */
-  uint32_t header;          /* src 26..31, dst 20..25, seq 12..19, idx 4..11, vn 2..3, sop 1, eop 0 */
+  uint32_t header; /* src 26..31, dst 20..25, seq 12..19, idx 4..11, vn 2..3, sop 1, eop 0 */
   uint32_t crc;
   uint32_t data[16];
 } nic_packet;
 uint32_t nic_packet_crc(const nic_packet *packet); /* CRC-32C over header and data */
 
 typedef enum nic_fault {
-  NIC_PASS, NIC_LOSE,      /* in the network, before it takes a credit */
-  NIC_CORRUPT,             /* one bit flips */
-  NIC_CUT,                 /* the second flit is lost */
+  NIC_PASS,
+  NIC_LOSE,    /* in the network, before it takes a credit */
+  NIC_CORRUPT, /* one bit flips */
+  NIC_CUT,     /* the second flit is lost */
   NIC_DUPLICATE,
-  NIC_DELAY                /* its virtual network waits for desc.fault_delay_ps: others overtake */
+  NIC_DELAY /* its virtual network waits for desc.fault_delay_ps: others overtake */
 } nic_fault;
 
 typedef struct nic_host { /* addr: as in commands; return nonzero: the bus answers with an error */
@@ -186,12 +287,12 @@ typedef struct nic_host { /* addr: as in commands; return nonzero: the bus answe
 } nic_host;
 
 typedef struct nic_cosim_desc {
-  int nic_count;                /* 1 to 64; each gets its number as address (NIC_SELF) */
-  int64_t period_ps;            /* of the NIC clock: one flit */
-  int64_t link_latency_ps;      /* from transmitter to receiver */
-  int64_t host_read_ps;         /* DMA read: address to first data */
-  int64_t host_write_ps;        /* DMA write: data to answer */
-  int64_t mmio_ps;              /* register access, one way */
+  int nic_count;           /* 1 to 64; each gets its number as address (NIC_SELF) */
+  int64_t period_ps;       /* of the NIC clock: one flit */
+  int64_t link_latency_ps; /* from transmitter to receiver */
+  int64_t host_read_ps;    /* DMA read: address to first data */
+  int64_t host_write_ps;   /* DMA write: data to answer */
+  int64_t mmio_ps;         /* register access, one way */
   int64_t fault_delay_ps;
   nic_host host;
   /* NULL: no faults, nobody watches */
@@ -203,27 +304,28 @@ typedef struct nic_cosim_desc {
   void *watch_ctx;
 } nic_cosim_desc;
 
-nic_cosim_desc nic_cosim_default(void);               /* 2 NICs, 2.88 ns, 500 ns link, BXI-like host */
+nic_cosim_desc nic_cosim_default(void); /* 2 NICs, 2.88 ns, 500 ns link, BXI-like host */
 nic_cosim *nic_cosim_create(const nic_cosim_desc *desc); /* NULL: a field is out of range */
 void nic_cosim_destroy(nic_cosim *sim);
 int64_t nic_cosim_now_ps(const nic_cosim *sim);
-int64_t nic_cosim_cycle(const nic_cosim *sim);        /* cycles since reset */
+int64_t nic_cosim_cycle(const nic_cosim *sim); /* cycles since reset */
 void nic_cosim_advance(nic_cosim *sim, int64_t until_ps);
 void nic_cosim_cycles(nic_cosim *sim, int64_t count);
-int nic_cosim_idle(const nic_cosim *sim);             /* no NIC, packet or register write is at work */
+int nic_cosim_idle(const nic_cosim *sim); /* no NIC, packet or register write is at work */
 
 /* Posted, in order; reaches the NIC after mmio_ps, takes two cycles there. */
 void nic_cosim_write(nic_cosim *sim, int nic, uint32_t offset, uint32_t value);
-/* Behind all earlier writes; time passes for every NIC. When the NIC read the register: the cycle in
-   *at_cycle (may be NULL). *error (may be NULL): the NIC answered with an error. */
+/* Behind all earlier writes; time passes for every NIC. When the NIC read the register: the cycle
+ *in at_cycle (may be NULL). *error (may be NULL): the NIC answered with an error. */
 uint32_t nic_cosim_read_at(nic_cosim *sim, int nic, uint32_t offset, int64_t *at_cycle, int *error);
 uint32_t nic_cosim_read(nic_cosim *sim, int nic, uint32_t offset);
 /* Writes with byte enables, for tests of the bus. */
 void nic_cosim_write_partial(nic_cosim *sim, int nic, uint32_t offset, uint32_t value, int strobe);
 
-/* Writes the 16 words of a command (and before them up to 512 bytes of PIO payload) into the slot that is
-   next in the ring of class 0 (compute) or 1 (service). The caller sees to it that a slot is free: at most
-   32 commands between NIC_CMD*_TAIL and those submitted. Returns the number of commands before it. */
+/* Writes the 16 words of a command (and before them up to 512 bytes of PIO payload) into the slot
+   that is next in the ring of class 0 (compute) or 1 (service). The caller sees to it that a slot
+   is free: at most 32 commands between NIC_CMD*_TAIL and those submitted. Returns the number of
+   commands before it. */
 uint32_t nic_cosim_submit(nic_cosim *sim, int nic, int klass, const nic_command *command,
                           const void *pio_payload);
 void nic_cosim_append(nic_cosim *sim, int nic, int index, const nic_entry *entry);

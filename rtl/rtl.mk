@@ -1,17 +1,10 @@
-# The NIC in RTL. Verilator's own passes may run in parallel builds: it gets one make job and -O1, the
-# generated code is large. -fno-const-bit-op-tree: 5.006 gets some bit trees wrong without it.
+# The NIC in RTL. Verilated code is large: -O1 by default, a parallel make gives it one job.
+# -fno-const-bit-op-tree: Verilator 5.006 gets some bit trees wrong without it.
 RTL_SOURCES := rtl/nic_pkg.sv $(filter-out rtl/nic_pkg.sv,$(wildcard rtl/nic_*.sv))
-VERILATE    := MAKEFLAGS= verilator -Wall -Wno-fatal -O3 -fno-const-bit-op-tree -CFLAGS "-O1 -I$(CURDIR)" \
+RTL_OPT     ?= -O1
+VERILATE     = MAKEFLAGS= verilator -Wall -O3 -fno-const-bit-op-tree -CFLAGS "$(RTL_OPT) -I$(CURDIR)" \
                --cc -y rtl --build -j 1
-
-ifneq ($(VERILATOR),)
-$(B)/tests/rtl/leaf: tests/rtl/leaf.cpp tests/rtl/leaf.sv tests/test.h $(RTL_SOURCES) $(B)/.flags
-	$(call say,RTL,$@)
-	$(Q)mkdir -p $(@D) $(B)/rtl
-	$(Q)$(VERILATE) --exe --Mdir $(B)/rtl/leaf --top-module leaf rtl/nic_pkg.sv tests/rtl/leaf.sv \
-	  $(CURDIR)/tests/rtl/leaf.cpp -o $(abspath $@) >$(B)/rtl/leaf.log 2>&1 || { tail -30 $(B)/rtl/leaf.log; exit 1; }
-CHECK_rtl += $(B)/tests/rtl/leaf
-endif
+VERILATOR_INCLUDE := $(if $(VERILATOR),$(shell verilator --getenv VERILATOR_ROOT)/include)
 $(eval $(call script,rtl/generated_and_lint))
 
 # One program, compared with the file it writes
@@ -20,3 +13,33 @@ $(B)/rtl/crc_gen: rtl/crc_gen.c $(B)/.flags
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(STD) $(CFLAGS) $(WARN) $< -o $@
 NEEDS_rtl += $(B)/rtl/crc_gen
+
+ifneq ($(VERILATOR),)
+# All leaf modules alone
+$(B)/tests/rtl/leaf: tests/rtl/leaf.cpp tests/rtl/leaf.sv tests/test.h $(RTL_SOURCES) $(B)/.flags
+	$(call say,RTL,$@)
+	$(Q)mkdir -p $(@D) $(B)/rtl
+	$(Q)$(VERILATE) --exe --Mdir $(B)/rtl/leaf --top-module leaf rtl/nic_pkg.sv tests/rtl/leaf.sv \
+	  $(CURDIR)/tests/rtl/leaf.cpp -o $(abspath $@) >$(B)/rtl/leaf.log 2>&1 || { tail -30 $(B)/rtl/leaf.log; exit 1; }
+CHECK_rtl += $(B)/tests/rtl/leaf
+
+# The NIC and its C API as one library: link with $(NIC_LIBS)
+NIC_LIB  := $(B)/rtl/libnic_cosim.a
+NIC_LIBS := $(NIC_LIB) -lstdc++
+$(B)/rtl/nic/Vnic_top__ALL.a: $(RTL_SOURCES) $(B)/.flags
+	$(call say,RTL,$@)
+	$(Q)mkdir -p $(B)/rtl
+	$(Q)$(VERILATE) --Mdir $(B)/rtl/nic --top-module nic_top rtl/nic_pkg.sv rtl/nic_top.sv \
+	  >$(B)/rtl/nic.log 2>&1 || { tail -30 $(B)/rtl/nic.log; exit 1; }
+$(NIC_LIB): $(B)/rtl/nic/Vnic_top__ALL.a rtl/nic_cosim.cpp rtl/nic_cosim.h
+	$(call say,CXX,$@)
+	$(Q)for f in verilated verilated_threads; do \
+	  g++ -std=c++17 $(RTL_OPT) -I$(VERILATOR_INCLUDE) -I$(VERILATOR_INCLUDE)/vltstd \
+	    -c $(VERILATOR_INCLUDE)/$$f.cpp -o $(B)/rtl/$$f.o || exit 1; done
+	$(Q)g++ -std=c++17 -O2 -Wall -Wextra -I$(B)/rtl/nic -isystem $(VERILATOR_INCLUDE) \
+	  -isystem $(VERILATOR_INCLUDE)/vltstd -c rtl/nic_cosim.cpp -o $(B)/rtl/nic_cosim.o
+	$(Q)cp $< $@ && ar rs $@ $(B)/rtl/nic_cosim.o $(B)/rtl/verilated.o $(B)/rtl/verilated_threads.o 2>/dev/null
+
+$(eval $(call test,rtl/two_nics,,$(NIC_LIBS)))
+$(B)/tests/rtl/two_nics: $(NIC_LIB)
+endif
