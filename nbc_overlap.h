@@ -45,6 +45,7 @@
      [SCHEDULE]  10. Collectives as data: schedules, builder, verifier, printer, pricer
      [SYNC]      11. Two clocks, many clocks: a common time with a guaranteed error
      [COLL]      12. Collectives on any transport: types, operators, communicators, requests
+     [NIC]       13. NICs as witnesses: stamps from the wire, in host time, into the monitor
 
    SOURCES named in comments:
      [O] Characterization of Computation-Communication Overlap in Message-Passing Systems (the
@@ -1287,6 +1288,80 @@ NBC_API nbc_status nbc_iscan(nbc_comm *comm, const void *send, void *recv, uint6
                              nbc_type type, nbc_reduce reduce, nbc_request **request);
 NBC_API nbc_status nbc_iexscan(nbc_comm *comm, const void *send, void *recv, uint64_t count,
                                nbc_type type, nbc_reduce reduce, nbc_request **request);
+
+/* ============================================================================================== */
+/* [NIC] 13. NICs as witnesses: stamps from the wire, in host time, into the monitor              */
+/* ============================================================================================== */
+/* A stamp source is a NIC (real, RTL or model) that can be asked for its clock and for the times at
+   which transfers really began and ended. A watch relates its clock to host time, as an interval
+   [SYNC], and gives the monitor every stamp with the error it has: bounds become exact overlap
+   [O §2.2, §6]. What cannot be placed (a clock step between, records lost) is counted, not guessed.
+
+       nbc_nic_watch_desc desc = {0};
+       desc.nic = nic;          // from a back-end: threads, Portals model, RTL, hardware
+       desc.recorder = me;      // of a monitor with desc.history_calls > 0
+       nbc_nic_watch_create(&desc, &watch);
+       ...
+       nbc_nic_poll(watch);     // now and then, outside timed code; and once before the report */
+enum {
+  NBC_NIC_SENT = 1,         /* seen at the transmitter: first and last data leave */
+  NBC_NIC_RECEIVED = 2,     /* seen at the receiver: first and last data arrive */
+  NBC_NIC_RETRANSMITTED = 4 /* some of it went more than once; the times enclose all attempts */
+};
+typedef struct nbc_nic_stamp {
+  uint64_t xfer_id; /* as the transfer was posted */
+  uint64_t begin_ticks, end_ticks;
+  uint64_t size_bytes; /* 0 = not known */
+  int peer;            /* rank of the other side; -1 = not known */
+  unsigned flags;
+} nbc_nic_stamp;
+
+typedef struct nbc_nic {
+  void *ctx;
+  const char *name;
+  double nominal_hz; /* of the clock; 1e9 when it counts nanoseconds */
+  int counter_bits;  /* after so many the clock wraps; 0 = 64 */
+  uint64_t step_ticks; /* granularity of clock and stamps; 0 = 1 */
+  /* The clock was read between the two host times. */
+  nbc_status (*read_clock)(void *ctx, int64_t *t_before_ns, uint64_t *ticks, int64_t *t_after_ns);
+  /* The next stamp of a finished transfer; NBC_PENDING = none now. */
+  nbc_status (*next_stamp)(void *ctx, nbc_nic_stamp *stamp);
+  uint64_t (*lost_count)(void *ctx); /* records the NIC dropped so far; NULL = it loses none */
+} nbc_nic;
+
+typedef struct nbc_nic_watch nbc_nic_watch;
+typedef struct nbc_nic_watch_desc {
+  const nbc_nic *nic;     /* borrowed until destroy */
+  nbc_recorder *recorder; /* owner of all stamps; or, for several: */
+  /* Finds the owner and may change stamp->xfer_id; NULL = not a transfer of ours. */
+  nbc_recorder *(*owner_of)(void *user, nbc_nic_stamp *stamp);
+  void *user;
+  nbc_relation_desc relation; /* hz 0 = nbc_relation_crystal of the NIC's clock */
+  size_t batch_stamps;        /* placed with one reading of the clock; 0 = 256 */
+} nbc_nic_watch_desc;
+typedef struct nbc_nic_counts {
+  uint64_t placed_count;    /* handed to a recorder */
+  uint64_t unowned_count;   /* of no transfer of ours */
+  uint64_t unplaced_count;  /* a clock step or gap made their time unknown */
+  uint64_t lost_count;      /* dropped by the NIC since the watch was created */
+  uint64_t step_count;      /* steps and gaps of the clock */
+  int64_t max_err_ns;       /* widest error of a placed stamp */
+  double mean_err_ns;
+} nbc_nic_counts;
+
+/* Reads the clock for the first time. ret NBC_OK | NBC_E_INVAL (no nic, no owner, bad relation) |
+   NBC_E_NOMEM | what read_clock says */
+NBC_API nbc_status nbc_nic_watch_create(const nbc_nic_watch_desc *desc, nbc_nic_watch **watch);
+NBC_API void nbc_nic_watch_destroy(nbc_nic_watch *watch); /* NULL allowed; the nic stays */
+/* Takes the stamps there are, then reads the clock, so that each stamp lies between two readings.
+   O(1) per stamp, no allocation; the NIC's own cost (a register read, a system call) comes on top.
+   One thread at a time. ret NBC_OK | what read_clock or next_stamp say (stamps taken are not lost) */
+NBC_API nbc_status nbc_nic_poll(nbc_nic_watch *watch);
+NBC_API nbc_nic_counts nbc_nic_watch_counts(const nbc_nic_watch *watch);
+NBC_API const nbc_relation *nbc_nic_watch_relation(const nbc_nic_watch *watch);
+/* Adds to the report how the NIC was watched (note) and what was lost (counters "NAME stamps",
+   "NAME stamps lost", ...). ret NBC_OK | NBC_E_NOMEM */
+NBC_API nbc_status nbc_nic_watch_report(const nbc_nic_watch *watch, nbc_report *report);
 
 #ifdef __cplusplus
 }
@@ -10287,6 +10362,130 @@ NBC_API nbc_status nbc_iexscan(nbc_comm *comm, const void *send, void *recv, uin
                                nbc_type type, nbc_reduce reduce, nbc_request **request) {
   return nbc__coll_reducing(comm, nbc__coll_args_of(NBC_COLL_EXSCAN, send, recv, count, type),
                             reduce, 0, request);
+}
+
+/* ============================================================================================== */
+/* [NIC] 13. NICs as witnesses                                                                    */
+/* ============================================================================================== */
+struct nbc_nic_watch {
+  nbc_nic_watch_desc desc;
+  nbc_relation before, now; /* at the poll before, and now */
+  nbc_nic_counts counts;
+  uint64_t lost_before; /* at creation */
+  double sum_err_ns;
+  nbc_nic_stamp *stamps; /* desc.batch_stamps, behind this */
+};
+
+static nbc_status nbc__nic_read_clock(nbc_nic_watch *w) {
+  const nbc_nic *nic = w->desc.nic;
+  int64_t before_ns, after_ns;
+  uint64_t ticks;
+  nbc_status status = nic->read_clock(nic->ctx, &before_ns, &ticks, &after_ns);
+  if (status != NBC_OK) return status;
+  w->before = w->now;
+  status = nbc_relation_add(&w->now, before_ns, ticks, after_ns);
+  w->counts.step_count = w->now.step_count + w->now.gap_count;
+  return status == NBC_E_CLOCK ? NBC_OK : status; /* a step is counted; the relation began anew */
+}
+
+NBC_API nbc_status nbc_nic_watch_create(const nbc_nic_watch_desc *desc, nbc_nic_watch **watch) {
+  *watch = NULL;
+  if (!desc || !desc->nic || !desc->nic->read_clock || !desc->nic->next_stamp ||
+      (!desc->recorder && !desc->owner_of))
+    return NBC_E_INVAL;
+  const size_t batch = desc->batch_stamps ? desc->batch_stamps : 256;
+  if (batch > 65536) return NBC_E_INVAL;
+  nbc_relation_desc relation = desc->relation;
+  if (relation.hz == 0) {
+    relation = nbc_relation_crystal(desc->nic->nominal_hz);
+    relation.counter_bits = desc->nic->counter_bits;
+    relation.step_ticks = desc->nic->step_ticks;
+  }
+  nbc_nic_watch *w = (nbc_nic_watch *)NBC_MALLOC(sizeof *w + batch * sizeof *w->stamps);
+  if (!w) return NBC_E_NOMEM;
+  memset(w, 0, sizeof *w);
+  w->stamps = (nbc_nic_stamp *)(w + 1);
+  w->desc = *desc;
+  w->desc.batch_stamps = batch;
+  w->desc.relation = relation;
+  nbc_status status = nbc_relation_init(&w->now, &relation);
+  if (status == NBC_OK) status = nbc__nic_read_clock(w);
+  w->before = w->now;
+  if (desc->nic->lost_count) w->lost_before = desc->nic->lost_count(desc->nic->ctx);
+  if (status != NBC_OK) {
+    NBC_FREE(w);
+    return status;
+  }
+  *watch = w;
+  return NBC_OK;
+}
+
+NBC_API void nbc_nic_watch_destroy(nbc_nic_watch *watch) {
+  if (watch) NBC_FREE(watch);
+}
+
+static void nbc__nic_place(nbc_nic_watch *w, nbc_nic_stamp *stamp) {
+  nbc_time begin, end;
+  nbc_recorder *owner = w->desc.owner_of ? w->desc.owner_of(w->desc.user, stamp) : w->desc.recorder;
+  if (!owner) {
+    w->counts.unowned_count++;
+    return;
+  }
+  if (nbc_relation_time_between(&w->before, &w->now, stamp->begin_ticks, &begin) != NBC_OK ||
+      nbc_relation_time_between(&w->before, &w->now, stamp->end_ticks, &end) != NBC_OK) {
+    w->counts.unplaced_count++;
+    return;
+  }
+  const int64_t err_ns = begin.err_ns > end.err_ns ? begin.err_ns : end.err_ns;
+  nbc_xfer_stamp(owner, stamp->xfer_id, begin.t_ns, end.t_ns, err_ns);
+  w->counts.placed_count++;
+  w->sum_err_ns += (double)err_ns;
+  if (err_ns > w->counts.max_err_ns) w->counts.max_err_ns = err_ns;
+}
+
+NBC_API nbc_status nbc_nic_poll(nbc_nic_watch *w) {
+  const nbc_nic *nic = w->desc.nic;
+  nbc_status next;
+  do {
+    size_t count = 0;
+    while ((next = NBC_OK, count < w->desc.batch_stamps) &&
+           (next = nic->next_stamp(nic->ctx, &w->stamps[count])) == NBC_OK)
+      count++;
+    const nbc_status status = nbc__nic_read_clock(w);
+    if (status != NBC_OK) w->before = w->now; /* still answered, by what is known */
+    for (size_t i = 0; i < count; i++) nbc__nic_place(w, &w->stamps[i]);
+    if (status != NBC_OK) return status;
+  } while (next == NBC_OK);
+  if (nic->lost_count) w->counts.lost_count = nic->lost_count(nic->ctx) - w->lost_before;
+  return next == NBC_PENDING ? NBC_OK : next;
+}
+
+NBC_API nbc_nic_counts nbc_nic_watch_counts(const nbc_nic_watch *watch) {
+  nbc_nic_counts c = watch->counts;
+  c.mean_err_ns = c.placed_count ? watch->sum_err_ns / (double)c.placed_count : 0;
+  return c;
+}
+NBC_API const nbc_relation *nbc_nic_watch_relation(const nbc_nic_watch *watch) { return &watch->now; }
+
+NBC_API nbc_status nbc_nic_watch_report(const nbc_nic_watch *watch, nbc_report *report) {
+  const nbc_nic_counts c = nbc_nic_watch_counts(watch);
+  const struct { const char *what; uint64_t count; } rows[] = {
+      {"stamps", c.placed_count},           {"stamps lost by the NIC", c.lost_count},
+      {"stamps of others", c.unowned_count}, {"stamps without a sure time", c.unplaced_count},
+      {"clock steps", c.step_count}};
+  const char *name = watch->desc.nic->name ? watch->desc.nic->name : "nic";
+  char text[256];
+  snprintf(text, sizeof text,
+           "%.64s: %llu stamps, each +-%.0f ns in host time (mean; at worst %lld ns); its clock runs %.3f +- %.3f ppm off",
+           name, (unsigned long long)c.placed_count, c.mean_err_ns, (long long)c.max_err_ns,
+           -watch->now.rate_ppm, watch->now.rate_err_ppm);
+  nbc_status status = nbc_report_note(report, text);
+  for (size_t i = 0; status == NBC_OK && i < sizeof rows / sizeof *rows; i++) {
+    if (!rows[i].count) continue;
+    snprintf(text, sizeof text, "%.64s %s", name, rows[i].what);
+    status = nbc_report_counter(report, 0, text, (double)rows[i].count);
+  }
+  return status;
 }
 
 #ifdef __cplusplus

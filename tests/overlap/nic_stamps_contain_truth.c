@@ -1,0 +1,198 @@
+/* A simulated NIC whose clock runs at another rate, in steps, with wraps, and is read with delays of
+   any kind: every stamp placed contains the true time, exact overlap contains the true overlap, and
+   what cannot be placed is counted. */
+#include "tests/overlap/sim.h"
+
+enum { STAMPS = 64 };
+typedef struct fake {
+  double hz, ppm, phase_ticks;
+  int bits;
+  uint64_t step_ticks;
+  nbc_nic_stamp queue[STAMPS];
+  size_t queued, taken;
+  uint64_t lost;
+  nbc_status clock_status;
+} fake;
+
+static uint64_t fake_ticks(const fake *f, int64_t t_ns) {
+  double ticks = f->phase_ticks + (double)t_ns * 1e-9 * f->hz * (1 + f->ppm * 1e-6);
+  uint64_t whole = (uint64_t)ticks;
+  whole -= whole % (f->step_ticks ? f->step_ticks : 1);
+  return f->bits && f->bits < 64 ? whole & (((uint64_t)1 << f->bits) - 1) : whole;
+}
+static nbc_status fake_read_clock(void *ctx, int64_t *before_ns, uint64_t *ticks, int64_t *after_ns) {
+  fake *f = (fake *)ctx;
+  if (f->clock_status != NBC_OK) return f->clock_status;
+  *before_ns = sim_now_ns;
+  sim_now_ns += 200 + (int64_t)test_below(test_below(10) ? 300 : 20000); /* sometimes interrupted */
+  *ticks = fake_ticks(f, sim_now_ns);
+  sim_now_ns += 200 + (int64_t)test_below(test_below(10) ? 300 : 20000);
+  *after_ns = sim_now_ns;
+  return NBC_OK;
+}
+static nbc_status fake_next_stamp(void *ctx, nbc_nic_stamp *stamp) {
+  fake *f = (fake *)ctx;
+  if (f->taken == f->queued) return NBC_PENDING;
+  *stamp = f->queue[f->taken++];
+  return NBC_OK;
+}
+static uint64_t fake_lost(void *ctx) { return ((fake *)ctx)->lost; }
+static nbc_nic fake_nic(fake *f) {
+  nbc_nic nic;
+  memset(&nic, 0, sizeof nic);
+  nic.ctx = f;
+  nic.name = "fake0";
+  nic.nominal_hz = f->hz;
+  nic.counter_bits = f->bits;
+  nic.step_ticks = f->step_ticks;
+  nic.read_clock = fake_read_clock;
+  nic.next_stamp = fake_next_stamp;
+  nic.lost_count = fake_lost;
+  return nic;
+}
+static void fake_transfer(fake *f, uint64_t id, int64_t t_begin_ns, int64_t t_end_ns) {
+  nbc_nic_stamp *s = &f->queue[f->queued++];
+  memset(s, 0, sizeof *s);
+  s->xfer_id = id;
+  s->begin_ticks = fake_ticks(f, t_begin_ns);
+  s->end_ticks = fake_ticks(f, t_end_ns);
+  s->flags = NBC_NIC_SENT;
+}
+static sim start(void) {
+  nbc_monitor_desc desc;
+  memset(&desc, 0, sizeof desc);
+  desc.history_calls = 64;
+  return sim_create(100, 1, desc);
+}
+static nbc_nic_watch *watch_of(const nbc_nic *nic, nbc_recorder *me, size_t batch) {
+  nbc_nic_watch *w = NULL;
+  nbc_nic_watch_desc desc;
+  memset(&desc, 0, sizeof desc);
+  desc.nic = nic;
+  desc.recorder = me;
+  desc.batch_stamps = batch;
+  CHECK(nbc_nic_watch_create(&desc, &w) == NBC_OK);
+  return w;
+}
+
+/* One exchange: post, compute, wait; the wire is busy from b to e. Returns the true overlap. */
+static int64_t exchange(sim *s, fake *f, uint64_t id) {
+  const int64_t t0 = sim_now_ns, post_ns = 1 + (int64_t)test_below(5000), comp_ns = 1 + (int64_t)test_below(200000);
+  nbc_call_enter_at(s->me, NBC_KIND_ISEND, t0);
+  nbc_xfer_begin_at(s->me, id, 1000, NBC_KIND_ISEND, NBC_PEER_OTHER_NODE, t0);
+  nbc_call_exit_at(s->me, t0 + post_ns);
+  const int64_t b = t0 + (int64_t)test_below((uint64_t)(post_ns + comp_ns)), e = b + (int64_t)test_below(250000);
+  const int64_t t1 = t0 + post_ns + comp_ns, t2 = (e > t1 ? e : t1) + 100;
+  nbc_call_enter_at(s->me, NBC_KIND_WAIT, t1);
+  nbc_xfer_end_at(s->me, id, t2);
+  nbc_call_exit_at(s->me, t2 + 10);
+  fake_transfer(f, id, b, e);
+  sim_now_ns = t2 + 10 + (int64_t)test_below(1000000);
+  const int64_t from = b > t0 + post_ns ? b : t0 + post_ns, to = e < t1 ? e : t1;
+  return to > from ? to - from : 0;
+}
+
+static void truth_is_inside(void) {
+  for (int run = 0; run < 300; run++) {
+    fake f;
+    memset(&f, 0, sizeof f);
+    const double hz[] = {1e9, 156.25e6, 125e6, 1e6};
+    f.hz = hz[test_below(4)];
+    f.ppm = (double)test_below(200) - 100;
+    f.bits = test_below(2) ? 0 : f.hz > 2e8 ? 34 : 32; /* some wrap during the run */
+    f.step_ticks = test_below(2) ? 0 : 1 + test_below(16);
+    f.phase_ticks = (double)test_below((uint64_t)1 << 34);
+    sim s = start();
+    sim_now_ns = 1000;
+    const nbc_nic nic = fake_nic(&f);
+    nbc_nic_watch *w = watch_of(&nic, s.me, 1 + test_below(8));
+    int64_t truth_ns = 0;
+    const int rounds = 1 + (int)test_below(STAMPS);
+    for (int i = 0; i < rounds; i++) {
+      truth_ns += exchange(&s, &f, (uint64_t)i);
+      if (test_below(3) == 0) CHECK(nbc_nic_poll(w) == NBC_OK);
+    }
+    CHECK(nbc_nic_poll(w) == NBC_OK);
+    nbc_report *r = sim_report(&s, sim_now_ns);
+    const nbc_nic_counts c = nbc_nic_watch_counts(w);
+    CHECK(c.placed_count == (uint64_t)rounds && c.unplaced_count == 0 && c.step_count == 0);
+    CHECK(r->total.exact_count + r->problems[NBC_PROBLEM_stamp_lost] == (uint64_t)rounds);
+    if (r->total.exact_count == (uint64_t)rounds)
+      CHECK(r->total.exact_lo_ns <= truth_ns && truth_ns <= r->total.exact_hi_ns);
+    CHECK(r->total.exact_hi_ns - r->total.exact_lo_ns <= 4 * rounds * c.max_err_ns);
+    nbc_report_free(r);
+    nbc_nic_watch_destroy(w);
+    sim_destroy(&s);
+  }
+}
+
+static void a_clock_step_leaves_stamps_unplaced_and_counted(void) {
+  fake f;
+  memset(&f, 0, sizeof f);
+  f.hz = 1e9;
+  f.phase_ticks = 1e12;
+  sim s = start();
+  sim_now_ns = 1000;
+  const nbc_nic nic = fake_nic(&f);
+  nbc_nic_watch *w = watch_of(&nic, s.me, 0);
+  exchange(&s, &f, 1);
+  CHECK(nbc_nic_poll(w) == NBC_OK);
+  exchange(&s, &f, 2);
+  f.phase_ticks += 5e9; /* someone set the clock */
+  CHECK(nbc_nic_poll(w) == NBC_OK);
+  exchange(&s, &f, 3);
+  CHECK(nbc_nic_poll(w) == NBC_OK);
+  const nbc_nic_counts c = nbc_nic_watch_counts(w);
+  CHECK(c.placed_count == 2 && c.unplaced_count == 1 && c.step_count == 1);
+  nbc_nic_watch_destroy(w);
+  sim_destroy(&s);
+}
+
+static nbc_recorder *only_even(void *user, nbc_nic_stamp *stamp) {
+  stamp->xfer_id /= 2;
+  return stamp->xfer_id % 2 ? NULL : (nbc_recorder *)user;
+}
+static void owners_losses_and_errors_are_counted_and_reported(void) {
+  fake f;
+  memset(&f, 0, sizeof f);
+  f.hz = 1e9;
+  f.lost = 5; /* before the watch */
+  sim s = start();
+  sim_now_ns = 1000;
+  const nbc_nic nic = fake_nic(&f);
+  nbc_nic_watch *w = NULL;
+  nbc_nic_watch_desc desc;
+  memset(&desc, 0, sizeof desc);
+  desc.nic = &nic;
+  CHECK(nbc_nic_watch_create(&desc, &w) == NBC_E_INVAL); /* no owner */
+  desc.owner_of = only_even;
+  desc.user = s.me;
+  CHECK(nbc_nic_watch_create(&desc, &w) == NBC_OK);
+  f.lost += 2;
+  exchange(&s, &f, 4);
+  f.queue[0].xfer_id = 8;
+  fake_transfer(&f, 2, sim_now_ns - 10, sim_now_ns - 5);
+  CHECK(nbc_nic_poll(w) == NBC_OK);
+  f.clock_status = NBC_E_IO; /* the device is gone */
+  CHECK(nbc_nic_poll(w) == NBC_E_IO);
+  const nbc_nic_counts c = nbc_nic_watch_counts(w);
+  CHECK(c.placed_count == 1 && c.unowned_count == 1 && c.lost_count == 2);
+  nbc_report *r = sim_report(&s, sim_now_ns);
+  CHECK(r->total.exact_count == 1);
+  CHECK(nbc_nic_watch_report(w, r) == NBC_OK);
+  CHECK(r->note_count == 1 && strstr(r->notes[0], "fake0: 1 stamps") != NULL);
+  CHECK(r->counter_count == 3);
+  CHECK_STR(r->counters[1].name, "fake0 stamps lost by the NIC");
+  CHECK(r->counters[1].value == 2);
+  nbc_report_free(r);
+  nbc_nic_watch_destroy(w);
+  sim_destroy(&s);
+}
+
+int main(int argc, char **argv) {
+  TEST_INIT(argc, argv);
+  RUN(truth_is_inside);
+  RUN(a_clock_step_leaves_stamps_unplaced_and_counted);
+  RUN(owners_losses_and_errors_are_counted_and_reported);
+  return TEST_END();
+}
