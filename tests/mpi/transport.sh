@@ -1,0 +1,28 @@
+#!/bin/sh
+# The MPI transport with Open MPI and MPICH: 1 to 5 processes, every thread level.
+. tests/test.sh
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # containers have no other user
+export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
+
+messages() { # MPI PROCESSES LEVEL [TEST]
+  timeout -k 5 150 "mpirun.$1" -n "$2" "$B/tests/mpi/transport_messages.$1" "$3" $4
+}
+# Free memory, of the machine or of the container, whichever is less.
+free_kb=$(sed -n 's/^MemAvailable: *\([0-9]*\) kB/\1/p' /proc/meminfo)
+for limit in $(cat /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory/memory.limit_in_bytes 2>/dev/null | grep -v max); do
+  [ $((limit / 1024)) -gt "${free_kb:-0}" ] || free_kb=$((limit / 1024))
+done
+for mpi in openmpi mpich; do
+  if ! command -v "mpirun.$mpi" >/dev/null || [ ! -x "$B/tests/mpi/transport_messages.$mpi" ]; then
+    skip "messages over $mpi" "no mpirun.$mpi or mpicc.$mpi"
+    continue
+  fi
+  check "$mpi, 1 process" messages $mpi 1 3
+  check "$mpi, 2 processes, MPI_THREAD_SINGLE" messages $mpi 2 0
+  check "$mpi, 3 processes, MPI_THREAD_FUNNELED" messages $mpi 3 1
+  check "$mpi, 4 processes, MPI_THREAD_SERIALIZED" messages $mpi 4 2
+  check "$mpi, 5 processes, MPI_THREAD_MULTIPLE" messages $mpi 5 3
+  if [ "${free_kb:-0}" -gt 8000000 ]; then check "$mpi, more than 2 GiB" messages $mpi 2 3 huge
+  else skip "$mpi, more than 2 GiB" "less than 8 GB of memory free"; fi
+done
+finish
