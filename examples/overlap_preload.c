@@ -577,7 +577,7 @@ static uint32_t find_oldest(uintptr_t key, uint32_t *slot, uint32_t *before) {
   *before = 0;
   uint32_t previous = 0;
   for (uint32_t i = slots[*slot]; i; previous = i, i = pool[i].next) {
-    if (pool[i].id && pool[i].owner != me.recorder) continue;
+    if (pool[i].owner != me.recorder) continue;
     *before = previous;
     return i;
   }
@@ -592,6 +592,8 @@ static void drop_stale(MPI_Request request) {
   int complete = 0;
   const uint32_t slot = slot_of(KEY(request));
   if (!slots[slot] || pool[slots[slot]].next) return; /* new, or known to be shared */
+  /* Completed by another thread that has not come to tell yet, while MPI gave us its handle. */
+  if (pool[slots[slot]].owner != me.recorder) return;
   if (REAL(Request_get_status)(request, &complete, &status) == MPI_SUCCESS && complete &&
       !pool[slots[slot]].persistent)
     return;
@@ -610,6 +612,7 @@ static void begin(call *c, transfer *x) {
 static void post(call *c, MPI_Request request, transfer x, bool moves) {
   if (request == MPI_REQUEST_NULL) return;
   x.key = KEY(request);
+  x.owner = me.recorder;
   lock();
   drop_stale(request);
   if (moves && me.on && !x.persistent) begin(c, &x);

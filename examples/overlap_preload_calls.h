@@ -217,7 +217,8 @@ WRAP(N(Raccumulate), ATOMIC, (P_RMA(const void *buf), MPI_Op op, MPI_Win win, P_
 WRAP(N(Rget_accumulate), ATOMIC, (P_GETACC, P_REQ), (A_GETACC, request),
      post_rma_request(c, *request, ATOMIC, result_count, result_type, target, win))
 
-/* ---- files: time in calls, no transfers (no table knows how long storage takes) --------------- */
+/* ---- files: time in calls, no transfers (no table knows how long storage takes) ---------------
+ */
 #define P_IO(B)    MPI_File file, B, COUNT count, MPI_Datatype type
 #define P_IO_AT(B) MPI_File file, MPI_Offset offset, B, COUNT count, MPI_Datatype type
 #define FILE_IO(op, B)                                                                             \

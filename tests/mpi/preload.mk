@@ -1,6 +1,7 @@
 # The preload and its tests: one library per MPI, the tests' programs with each.
 PRELOAD_FILES := examples/overlap_preload.c $(wildcard examples/overlap_preload_*.h) nbc_overlap.h
-PRELOAD_TESTS := preload_p2p preload_forms preload_ends
+PRELOAD_TESTS := preload_p2p preload_forms preload_ends preload_threads preload_spawn
+PRELOAD_FORTRAN := preload_fortran_mpif preload_fortran_use preload_fortran_f08
 
 # $(call mpi_build,OUTPUT,WRAPPER,SOURCE,options). The warning: gcc takes MPICH's sentinels for arrays.
 mpi_build = $(call say,MPICC,$1)$(if $(filter 1,$(V)),,;) OMPI_CC='$(CC)' MPICH_CC='$(CC)' $2 $(STD) $(CFLAGS) $(WARN) -Wno-stringop-overflow -Wno-stringop-overread -I. $4 $3 -o $1 $(LDFLAGS) -pthread -ldl -lm
@@ -18,6 +19,15 @@ $(B)/tests/mpi/$1.$2: tests/mpi/$1.c $(B)/.flags
 	$$(call mpi_build,$$@,$3,tests/mpi/$1.c,)
 endef
 
+# $(call preload_language,NAME,openmpi or mpich,WRAPPER,SOURCE,options)
+define preload_language
+NEEDS_mpi += $(B)/tests/mpi/$1.$2
+$(B)/tests/mpi/$1.$2: tests/mpi/$4 $(B)/.flags
+	@mkdir -p $$(@D)
+	$$(call say,MPI,$$@)
+	$$(Q)$3 -O2 $5 tests/mpi/$4 -o $$@
+endef
+
 # The fixed name is for the machine's default MPI: Open MPI on Debian.
 ifneq ($(or $(MPICC_OMPI),$(call have,mpicc)),)
 $(eval $(call preload_library,$(B)/libnbc_overlap_mpi.so,$(or $(MPICC_OMPI),mpicc)))
@@ -32,8 +42,13 @@ ifneq ($(MPICC_OMPI),)
 $(foreach t,$(PRELOAD_TESTS),$(eval $(call preload_test,$t,openmpi,$(MPICC_OMPI))))
 endif
 
+$(foreach m,openmpi mpich,$(if $(call have,mpicxx.$m),$(eval $(call preload_language,preload_cxx,$m,mpicxx.$m,preload_cxx.cpp,-DTEST_MPI_CXX))))
+$(foreach m,openmpi mpich,$(if $(call have,mpifort.$m),$(foreach f,$(PRELOAD_FORTRAN),$(eval $(call preload_language,$f,$m,mpifort.$m,$f.f90,)))))
+
 $(eval $(call program,$(B)/tests/mpi/preload_show,tests/mpi/preload_show.c))
 NEEDS_mpi += $(B)/tests/mpi/preload_show
 $(eval $(call script,mpi/preload_changes_nothing))
 $(eval $(call script,mpi/preload_forms))
 $(eval $(call script,mpi/preload_ends))
+$(eval $(call script,mpi/preload_languages))
+$(eval $(call script,mpi/preload_threads_and_spawn))

@@ -30,17 +30,11 @@ expected() { # processes
 
 same_lines() { # mpi
   for n in 2 4; do
-    reports=$top/$work/$1.$n
-    mkdir "$reports"
-    run "$1" $n "$B/tests/mpi/preload_p2p.$1" | sort >"$reports/without" || bad "$1 $n: fails without preload"
-    measured "$1" $n "$B/tests/mpi/preload_p2p.$1" | sort >"$reports/with"
-    if [ -s "$reports/without" ] && cmp "$reports/without" "$reports/with"; then ok "$1, $n processes: same results"
-    else bad "$1, $n processes: results differ"; fi
-    show "$reports"/*.json | grep -Ev '^(test|wait|barrier|ibarrier|other|setup) ' | sort >"$reports/counted"
+    same_with_preload "$1" $n preload_p2p
+    grep -Ev '^(barrier|ibarrier|other|setup) ' "$reports/counted" | sort >"$reports/moved"
+    mv "$reports/moved" "$reports/counted"
     # collectives have one call per transfer
-    expected $n | sed -E 's/^([a-z_]+) (transfers ([0-9]+) .*)/\1 calls \3 \2/' | sort >"$reports/expected"
-    if diff "$reports/expected" "$reports/counted"; then ok "$1, $n processes: counts and bytes"
-    else bad "$1, $n processes: counts or bytes differ"; fi
+    counts "$(expected $n | sed -E 's/^([a-z_]+) (transfers ([0-9]+) .*)/\1 calls \3 \2/' | sort)"
   done
 }
 each_mpi same_lines
