@@ -137,7 +137,8 @@ module nic_class import nic_pkg::*; #(
   logic [RspBits-1:0] rsp_out;
   logic out_valid, out_ready, ack_in, ack_in_ready, ack_out, ack_out_ready, s_start, s_idle, s_err;
   logic s_valid, s_ready, s_host;
-  logic [2:0] unused_rsp_count, unused_ack_count;
+  logic [2:0] unused_rsp_count;
+  logic [5:0] unused_ack_count;   // as many as command slots: none is lost without faults
   logic [21:0] ack_in_data, ack_out_data;
   logic [63:0] s_addr;
   logic [31:0] s_len;
@@ -147,7 +148,7 @@ module nic_class import nic_pkg::*; #(
     .data_i({rsp, rsp_ev, rsp_ev_data}), .valid_o(out_valid), .ready_i(out_ready),
     .data_o(rsp_out), .count_o(unused_rsp_count)
   );
-  nic_fifo #(.Width(22), .Depth(4)) u_ack_fifo (
+  nic_fifo #(.Width(22), .Depth(32)) u_ack_fifo (
     .clk_i, .rst_ni, .valid_i(ack_in), .ready_o(ack_in_ready), .data_i(ack_in_data),
     .valid_o(ack_out), .ready_i(ack_out_ready), .data_o(ack_out_data), .count_o(unused_ack_count)
   );
