@@ -2308,6 +2308,7 @@ enum {
   NIC__TCP_DATA = 1,
   NIC__TCP_NOTE = 2,            /* true times of a message sent before */
   NIC__TCP_NOTED = 0x100,       /* flag of DATA: a note will follow */
+  NIC__TCP_STAMPED = 0x200,     /* flag of DATA: its acknowledgement is stamped */
   NIC__TCP_JOIN_BYTES = 1024,   /* header and data in one packet up to here */
   NIC__TCP_RING = 1024,         /* messages whose times are awaited, per peer */
   NIC__TCP_TURN_BYTES = 1 << 22 /* read from one peer per progress, so that none starves */
@@ -2345,6 +2346,11 @@ typedef struct nic__tcp_early { /* a message that came before its receive */
   char *data; /* right behind */
 } nic__tcp_early;
 
+typedef struct nic__tcp_awaited {
+  uint64_t xfer_id, sequence;
+  int64_t end_hi_ns; /* host time: all had arrived */
+} nic__tcp_awaited;
+
 typedef struct nic__tcp_peer {
   int fd;
   bool same_host, gone;
@@ -2368,7 +2374,7 @@ typedef struct nic__tcp_peer {
   uint64_t in_got_bytes;
   int64_t t_empty_ns; /* host time at which the stream was last seen empty */
   int64_t in_begin_lo_ns, in_begin_hi_ns;
-  uint64_t *awaited_ids, *awaited_sequences; /* ring: receives whose note has not come */
+  nic__tcp_awaited *awaited; /* ring: receives whose note has not come */
   uint64_t awaited_count;
 } nic__tcp_peer;
 
@@ -2415,8 +2421,9 @@ static void nic__tcp_fail_receive(nic__tcp *n, nbc_op *op, uint64_t got_bytes) {
   nic__tcp_finish(n, op, NBC_E_PEER, got_bytes);
 }
 
-/* All that was to come from or go to a peer fails; what had come whole can still be received. */
-static void nic__tcp_drop_peer(nic__tcp *n, nic__tcp_peer *p) {
+/* All that was to come from or go to a peer fails; what had come whole can still be received, and
+   what was sent whole may still be acknowledged by a peer that closed in good order. */
+static void nic__tcp_drop_peer(nic__tcp *n, nic__tcp_peer *p, bool in_order) {
   p->gone = true;
   while (p->send_first) {
     nbc_op *op = p->send_first;
@@ -2426,8 +2433,9 @@ static void nic__tcp_drop_peer(nic__tcp *n, nic__tcp_peer *p) {
     else
       nic__tcp_finish(n, op, NBC_E_PEER, 0);
   }
-  for (; p->flight_first < p->flight_last; p->flight_first++)
-    nic__tcp_forget(n, p->flights[p->flight_first % NIC__TCP_RING].xfer_id);
+  while (p->flight_first < p->flight_last &&
+         !(in_order && p->flights[(p->flight_last - 1) % NIC__TCP_RING].is_whole))
+    nic__tcp_forget(n, p->flights[--p->flight_last % NIC__TCP_RING].xfer_id);
   if (p->in_op) nic__tcp_fail_receive(n, p->in_op, p->in_got_bytes);
   p->in_op = NULL;
   while (p->posted_first) {
@@ -2443,6 +2451,8 @@ static void nic__tcp_drop_peer(nic__tcp *n, nic__tcp_peer *p) {
     p->in_early = NULL;
   }
   p->in_bound = false;
+  n->stats.unstamped_count += p->awaited_count; /* no note comes any more */
+  p->awaited_count = 0;
 }
 
 /* ---- sending ----------------------------------------------------------------------------------
@@ -2528,7 +2538,7 @@ static void nic__tcp_flush(nic__tcp *n, nic__tcp_peer *p) {
     if (k < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR || errno == ENOBUFS))
       return;
     if (k < 0) {
-      nic__tcp_drop_peer(n, p);
+      nic__tcp_drop_peer(n, p, false);
       return;
     }
     nic__tcp_flight *f = op->slot.xfer_id ? nic__tcp_flight_of(p, op->slot.xfer_id) : NULL;
@@ -2546,22 +2556,34 @@ static void nic__tcp_flush(nic__tcp *n, nic__tcp_peer *p) {
   }
 }
 
-/* True times to the recorder, as t +- err. false: REALTIME was stepped, or there are none. */
+/* Begin and end, each known as an interval, as the recorder takes them: t +- the wider half. */
+static void nic__tcp_tell_stamp(nic__tcp *n, uint64_t xfer_id, int64_t b_lo_ns, int64_t b_hi_ns,
+                                int64_t e_lo_ns, int64_t e_hi_ns) {
+  const int64_t begin_ns = b_lo_ns + (b_hi_ns - b_lo_ns) / 2,
+                middle_ns = e_lo_ns + (e_hi_ns - e_lo_ns) / 2;
+  const int64_t end_ns =
+      middle_ns > begin_ns ? middle_ns : begin_ns; /* short ones: the intervals overlap */
+  int64_t err_ns = b_hi_ns - begin_ns;
+  if (end_ns - e_lo_ns > err_ns) err_ns = end_ns - e_lo_ns;
+  if (e_hi_ns - end_ns > err_ns) err_ns = e_hi_ns - end_ns;
+  nbc_xfer_stamp(n->t.recorder, xfer_id, begin_ns, end_ns, err_ns);
+}
+
+/* True times to the recorder, as t +- err; it was over at seen_ns at the latest. false: there are
+   none, or CLOCK_REALTIME was stepped. */
 static bool nic__tcp_stamp(nic__tcp *n, nic__tcp_peer *p, uint64_t xfer_id,
-                           const nic__tcp_times *times) {
+                           const nic__tcp_times *times, int64_t seen_ns) {
   int64_t b_lo_ns, b_hi_ns, e_lo_ns, e_hi_ns, unused_ns;
   if (!times->begin_ns || !p->stamping ||
       !nic_stamping_to_host(p->stamping, times->begin_ns, &b_lo_ns, &b_hi_ns) ||
       !nic_stamping_to_host(p->stamping, times->end_lo_ns, &e_lo_ns, &unused_ns) ||
       !nic_stamping_to_host(p->stamping, times->end_hi_ns, &unused_ns, &e_hi_ns) ||
-      e_lo_ns > e_hi_ns) {
+      e_lo_ns > seen_ns) {
     n->stats.unstamped_count++;
     return false;
   }
-  const int64_t begin_half_ns = (b_hi_ns - b_lo_ns + 1) / 2,
-                end_half_ns = (e_hi_ns - e_lo_ns + 1) / 2;
-  nbc_xfer_stamp(n->t.recorder, xfer_id, b_lo_ns + begin_half_ns, e_lo_ns + end_half_ns,
-                 begin_half_ns > end_half_ns ? begin_half_ns : end_half_ns);
+  if (e_hi_ns > seen_ns) e_hi_ns = seen_ns;
+  nic__tcp_tell_stamp(n, xfer_id, b_lo_ns, b_hi_ns, e_lo_ns, e_hi_ns);
   n->stats.stamped_count++;
   return true;
 }
@@ -2585,7 +2607,7 @@ static void nic__tcp_take_stamps(nic__tcp_peer *p) {
    the acknowledgement: so, asked in this order, a stamp that is not there now never comes. */
 static void nic__tcp_settle(nic__tcp *n, nic__tcp_peer *p) {
   int unacked_bytes = 0;
-  if (p->flight_first == p->flight_last || p->gone) return;
+  if (p->flight_first == p->flight_last) return;
   if (ioctl(p->fd, SIOCOUTQ, &unacked_bytes) != 0) return;
   const uint64_t acked_bytes = p->sent_bytes - (uint64_t)unacked_bytes;
   if (p->stamping) nic__tcp_take_stamps(p);
@@ -2601,9 +2623,9 @@ static void nic__tcp_settle(nic__tcp *n, nic__tcp_peer *p) {
     }
     if (n->t.recorder) {
       nbc_xfer_end(n->t.recorder, f->xfer_id);
-      nic__tcp_stamp(n, p, f->xfer_id, &times);
+      nic__tcp_stamp(n, p, f->xfer_id, &times, nbc_clock_now_ns(&n->clock));
     }
-    if (p->same_host && p->stamping) nic__tcp_send_note(p, f->sequence, &times);
+    if (p->same_host && p->stamping && !p->gone) nic__tcp_send_note(p, f->sequence, &times);
     p->flight_first++;
   }
 }
@@ -2631,7 +2653,7 @@ static size_t nic__tcp_read(nic__tcp *n, nic__tcp_peer *p, void *data, size_t si
   if (k < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
     p->t_empty_ns = before_ns;
   else
-    nic__tcp_drop_peer(n, p);
+    nic__tcp_drop_peer(n, p, k == 0);
   return 0;
 }
 
@@ -2652,29 +2674,27 @@ static void nic__tcp_stamp_receive(nic__tcp *n, nic__tcp_peer *p, const nbc_op *
                                    int64_t end_lo_ns, int64_t end_hi_ns) {
   if (!n->t.recorder || !op->slot.xfer_id) return;
   if (p->in.kind & NIC__TCP_NOTED) {
-    const uint64_t i = p->in.sequence % NIC__TCP_RING;
-    if (p->awaited_ids[i])
+    nic__tcp_awaited *w = &p->awaited[p->in.sequence % NIC__TCP_RING];
+    if (w->xfer_id)
       n->stats.unstamped_count++;
     else
       p->awaited_count++;
-    p->awaited_ids[i] = op->slot.xfer_id;
-    p->awaited_sequences[i] = p->in.sequence;
+    w->xfer_id = op->slot.xfer_id;
+    w->sequence = p->in.sequence;
+    w->end_hi_ns = end_hi_ns;
   } else if (p->stamping && !p->same_host) {
-    const int64_t begin_half_ns = (p->in_begin_hi_ns - p->in_begin_lo_ns + 1) / 2,
-                  end_half_ns = (end_hi_ns - end_lo_ns + 1) / 2;
-    nbc_xfer_stamp(n->t.recorder, op->slot.xfer_id, p->in_begin_lo_ns + begin_half_ns,
-                   end_lo_ns + end_half_ns,
-                   begin_half_ns > end_half_ns ? begin_half_ns : end_half_ns);
+    nic__tcp_tell_stamp(n, op->slot.xfer_id, p->in_begin_lo_ns, p->in_begin_hi_ns, end_lo_ns,
+                        end_hi_ns);
     n->stats.stamped_count++;
   } else
     n->stats.unstamped_count++;
 }
 
 static void nic__tcp_take_note(nic__tcp *n, nic__tcp_peer *p) {
-  const uint64_t i = p->in.sequence % NIC__TCP_RING;
-  if (!n->t.recorder || !p->awaited_ids[i] || p->awaited_sequences[i] != p->in.sequence) return;
-  nic__tcp_stamp(n, p, p->awaited_ids[i], &p->note);
-  p->awaited_ids[i] = 0;
+  nic__tcp_awaited *w = &p->awaited[p->in.sequence % NIC__TCP_RING];
+  if (!n->t.recorder || !w->xfer_id || w->sequence != p->in.sequence) return;
+  nic__tcp_stamp(n, p, w->xfer_id, &p->note, w->end_hi_ns);
+  w->xfer_id = 0;
   p->awaited_count--;
 }
 
@@ -2685,7 +2705,8 @@ static bool nic__tcp_bind(nic__tcp *n, nic__tcp_peer *p) {
   if (p->in.magic != NIC__TCP_MAGIC || p->in.size_bytes > (uint64_t)1 << 48 ||
       (kind != NIC__TCP_DATA && kind != NIC__TCP_NOTE) ||
       (kind == NIC__TCP_NOTE && p->in.size_bytes != sizeof p->note)) {
-    nic__tcp_drop_peer(n, p); /* the stream is not ours any more: nothing after it can be trusted */
+    nic__tcp_drop_peer(
+        n, p, false); /* the stream is not ours any more: nothing after it can be trusted */
     return false;
   }
   if (kind == NIC__TCP_NOTE) return p->in_bound = true;
@@ -2715,9 +2736,17 @@ static bool nic__tcp_bind(nic__tcp *n, nic__tcp_peer *p) {
   return p->in_bound = true;
 }
 
+/* The kernel may hold an acknowledgement back for 40 ms: asked now, it goes at once, and the
+   sender's end stays narrow. */
+static void nic__tcp_ack_now(const nic__tcp_peer *p) {
+  const int on = 1;
+  if (p->fd >= 0) setsockopt(p->fd, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof on);
+}
+
 static void nic__tcp_message_done(nic__tcp *n, nic__tcp_peer *p, int64_t end_lo_ns,
                                   int64_t end_hi_ns) {
   nbc_op *op = p->in_op;
+  if (p->in.kind & NIC__TCP_STAMPED) nic__tcp_ack_now(p);
   if ((p->in.kind & 0xff) == NIC__TCP_NOTE)
     nic__tcp_take_note(n, p);
   else if (op) {
@@ -2850,7 +2879,8 @@ static nbc_status nic__tcp_isend(void *ctx, const void *buffer, uint64_t size_by
   op->slot.kind = NIC__TCP_DATA;
   op->slot.order = ++p->sent_sequence;
   if (n->t.recorder) op->slot.xfer_id = ++n->next_id;
-  if (op->slot.xfer_id && p->same_host && p->stamping) op->slot.kind |= NIC__TCP_NOTED;
+  if (op->slot.xfer_id && p->stamping)
+    op->slot.kind |= p->same_host ? NIC__TCP_STAMPED | NIC__TCP_NOTED : NIC__TCP_STAMPED;
   nic__tcp_push(&p->send_first, &p->send_last, op);
   nic__tcp_flush(n, p);
   return NBC_OK;
@@ -2935,7 +2965,7 @@ NIC_API nbc_status nic_tcp_drain(nbc_transport *t, int64_t limit_ns) {
     nic__tcp_progress(n);
     for (int i = 0; i < n->t.size; i++) {
       const nic__tcp_peer *p = &n->peers[i];
-      if (!p->gone && (p->send_first || p->flight_first != p->flight_last || p->awaited_count))
+      if (p->flight_first != p->flight_last || (!p->gone && (p->send_first || p->awaited_count)))
         idle = false;
     }
     if (idle) return NBC_OK;
@@ -3148,9 +3178,8 @@ static bool nic__tcp_alloc(nic__tcp *n) {
     nic__tcp_peer *p = &n->peers[i];
     p->fd = -1;
     p->flights = (nic__tcp_flight *)nic__zalloc(NIC__TCP_RING * sizeof *p->flights);
-    p->awaited_ids = (uint64_t *)nic__zalloc(NIC__TCP_RING * sizeof *p->awaited_ids);
-    p->awaited_sequences = (uint64_t *)nic__zalloc(NIC__TCP_RING * sizeof *p->awaited_sequences);
-    ok = p->flights && p->awaited_ids && p->awaited_sequences;
+    p->awaited = (nic__tcp_awaited *)nic__zalloc(NIC__TCP_RING * sizeof *p->awaited);
+    ok = p->flights && p->awaited;
   }
   return ok;
 }
@@ -3236,8 +3265,7 @@ NIC_API void nic_tcp_destroy(nbc_transport *t) {
     }
     nic_stamping_close(p->stamping);
     NIC_FREE(p->flights);
-    NIC_FREE(p->awaited_ids);
-    NIC_FREE(p->awaited_sequences);
+    NIC_FREE(p->awaited);
   }
   NIC_FREE(n->peers);
   NIC_FREE(n->polls);

@@ -17,6 +17,8 @@ typedef struct world_rank {
   int sockets[8];
 } world_rank;
 
+static void *world_users[8];
+
 static void *world_main(void *arg) {
   world_rank *r = (world_rank *)arg;
   if ((r->status = nic_tcp_create(&r->desc, &r->t, &r->error)) != NBC_OK) return NULL;
@@ -57,6 +59,7 @@ static bool world_run(world_rank *ranks, int size, nic_tcp_desc desc, bool recor
     ranks[i].desc.size = size;
     ranks[i].desc.sockets = ranks[i].sockets;
     ranks[i].run = run;
+    ranks[i].user = world_users[i];
     if (record) CHECK(nbc_monitor_create(&monitor, &ranks[i].monitor) == NBC_OK);
     if (record) { /* one clock for both, so that times compare */
       static nbc_clock clock[8];
