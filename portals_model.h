@@ -7,19 +7,32 @@
    and everywhere else just include it. Compile that one file with -D_GNU_SOURCE (or -std=gnu11),
    link with -lm.
 
-   Example (complete; cc -D_GNU_SOURCE x.c -lm): four processes meet after different computations.
+   Example (complete; cc -D_GNU_SOURCE x.c -lm): process 0 puts 8 bytes into process 1.
 
        #define PORTALS_MODEL_IMPLEMENTATION
        #include "portals_model.h"
 
        static void process(void *unused) {
+         ptl_handle_ni_t ni; ptl_handle_ct_t ct; ptl_pt_index_t pt; ptl_handle_any_t h;
+         uint64_t word = 42u + (uint64_t)pm_rank();
+         ptl_ct_event_t event;
          (void)unused;
-         pm_compute_ns(1000 * (pm_rank() + 1));
-         pm_barrier();
-         printf("process %d goes on after %d ns\n", pm_rank(), (int)pm_now_ns());
+         PtlInit();
+         PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_NO_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, NULL, NULL, &ni);
+         PtlCTAlloc(ni, &ct);
+         PtlPTAlloc(ni, 0, PTL_EQ_NONE, 0, &pt);
+         ptl_le_t le = {&word, 8, ct, PTL_UID_ANY, PTL_LE_OP_PUT | PTL_LE_EVENT_CT_COMM};
+         ptl_md_t md = {&word, 8, 0, PTL_EQ_NONE, PTL_CT_NONE};
+         PtlLEAppend(ni, pt, &le, PTL_PRIORITY_LIST, NULL, &h);
+         PtlMDBind(ni, &md, &h);
+         pm_barrier(); // not part of Portals: all processes of the simulation, at no cost
+         if (pm_rank() == 0) PtlPut(h, 0, 8, PTL_NO_ACK_REQ, pm_process_id(1), pt, 0, 0, NULL, 0);
+         else if (PtlCTWait(ct, 1, &event) == PTL_OK)
+           printf("got %d after %d ns\n", (int)word, (int)pm_now_ns());
+         PtlFini();
        }
        int main(void) {
-         pm_platform platform = pm_platform_bxi2(4); // four nodes on one switch
+         pm_platform platform = pm_platform_bxi2(2); // two nodes on one switch
          pm_world_desc desc = {0};
          pm_world *world;
          desc.platform = &platform;
@@ -35,6 +48,8 @@
      [STATUS]    2. Status codes of the pm_ functions
      [PLATFORM]  3. The machine: every constant, topologies, text format
      [WORLD]     4. Simulated processes and time
+     [PTL]       5. Portals 4, versions 4.2 and 4.3 together
+     [NIC]       6. NIC and wire
 
    SOURCES named in comments:
      [S] Emmanuel, S4BXI: simulation of HPC applications at the Portals level, 2023.
@@ -233,9 +248,29 @@ typedef struct pm_world pm_world;
 typedef struct pm_process pm_process;
 typedef struct pm_thread pm_thread;
 
+/* Where implementations of Portals differ. All 0: header comments of the reference implementation
+   and 4.3 where these are clear, else what the reference implementation does. */
+typedef struct pm_semantics {
+  int pt_any_lowest;            /* PTL_PT_ANY takes the lowest free index; 0: the next after the last */
+  int pt_free_purges;           /* PtlPTFree drops what is attached; 0: PTL_PT_IN_USE */
+  int setmap_again;             /* second PtlSetMap: 0 PTL_IGNORED, 1 PTL_IN_USE, 2 overwrites */
+  int eq_drops_newest;          /* full EQ: the new event is lost; 0: the oldest */
+  int trigger_success_only;     /* thresholds compare success alone; 0: success + failure */
+  int search_closing_event;     /* a persistent search that found something ends with SEARCH, NO_MATCH */
+  int uid_is_matched;           /* another uid: entry does not match; 0: PTL_NI_PERM_VIOLATION */
+  int offset_beyond_is_segv;    /* offset > length: PTL_NI_SEGV; 0: a success of 0 bytes */
+  int md_release_in_use;        /* MDRelease under operations: PTL_IN_USE; 0: PTL_ARG_INVALID */
+  int pt_missing_undeliverable; /* unallocated PT: PTL_NI_UNDELIVERABLE; 0: PTL_NI_DROPPED */
+  int success_disable_overflow; /* EVENT_SUCCESS_DISABLE mutes *_OVERFLOW too */
+  int oc_ack_counts_success;    /* an OC ack of a refused message counts as success; 0: as failure */
+  int frees_interrupt;          /* 4.2: EQFree, CTFree wake waiters with PTL_INTERRUPTED; 0: waiters wake
+                                   with PTL_ARG_INVALID since the object is gone */
+} pm_semantics;
+
 /* Zeroed = defaults, except platform. */
 typedef struct pm_world_desc {
   const pm_platform *platform; /* required; copied */
+  pm_semantics semantics;
   uint64_t seed;
   size_t stack_bytes;         /* per simulated thread, rounded up to pages; 0 = 64 KiB */
   int64_t d_limit_ns;         /* stop then with PM_E_TIME_LIMIT; 0 = never */
@@ -277,7 +312,10 @@ typedef struct pm_stats {
   uint64_t events_count;    /* steps of the simulation */
   uint64_t switches_count;  /* of context */
   uint64_t memory_bytes;    /* of the world and its processes now, without stacks */
-  uint64_t stacks_count;    /* made so far: the most threads alive at once */
+  uint64_t stacks_count;    /* handed out so far */
+  uint64_t messages_count;  /* operations that left their process */
+  uint64_t sent_bytes, delivered_bytes; /* payload: equal at the end of a run without failures */
+  uint64_t hash_id;         /* changes with every step of every message: the same run, the same id */
 } pm_stats;
 PM_API pm_stats pm_world_stats(const pm_world *world);
 
@@ -292,6 +330,7 @@ PM_API pm_world *pm_world_of(const pm_process *process);
 PM_API int pm_process_rank(const pm_process *process);
 PM_API int pm_process_node(const pm_process *process);
 PM_API int pm_process_status(const pm_process *process);
+PM_API void pm_process_set_uid(pm_process *process, uint32_t uid); /* for Portals; 0 at first */
 PM_API void pm_process_set_user(pm_process *process, void *user);
 PM_API void *pm_process_user(const pm_process *process);
 
@@ -326,6 +365,307 @@ PM_API int pm_links_count(const pm_world *world);
    out  latency_ns   of the way, may be NULL
    ret  how many links the way has; -1 unknown node or out of memory */
 PM_API int pm_route(pm_world *world, int from_node, int to_node, uint32_t *links, int max, int64_t *latency_ns);
+
+/* ============================================================================================== */
+/* [PTL] 5. Portals 4, versions 4.2 and 4.3 together                                              */
+/* ============================================================================================== */
+/* build/include/portals4.h is this section. Handles are 32-bit numbers: kind, NI, generation, slot;
+   the same in every process for the same order of calls. Names are those of the Portals
+   specification; what each call does is not repeated here, forks are in pm_semantics. */
+typedef uint64_t ptl_size_t, ptl_match_bits_t, ptl_hdr_data_t;
+typedef uint32_t ptl_pt_index_t, ptl_nid_t, ptl_pid_t, ptl_rank_t, ptl_uid_t;
+typedef unsigned int ptl_time_t, ptl_interface_t; /* ptl_time_t: milliseconds */
+typedef int ptl_sr_value_t;
+typedef uint32_t ptl_handle_any_t, ptl_handle_ni_t, ptl_handle_eq_t, ptl_handle_ct_t, ptl_handle_md_t,
+    ptl_handle_le_t, ptl_handle_me_t;
+typedef unsigned char ptl_list_t, ptl_search_op_t, ptl_ni_fail_t, ptl_ack_req_t, ptl_op_t, ptl_datatype_t,
+    ptl_event_kind_t;
+
+/* return codes */
+#define PTL_STATUS_LIST(X)                                                                         \
+  X(PTL_OK, 0) X(PTL_ARG_INVALID, 1) X(PTL_CT_NONE_REACHED, 2) X(PTL_EQ_DROPPED, 3)                \
+  X(PTL_EQ_EMPTY, 4) X(PTL_FAIL, 5) X(PTL_IGNORED, 6) X(PTL_IN_USE, 7) X(PTL_INTERRUPTED, 8)       \
+  X(PTL_LIST_TOO_LONG, 9) X(PTL_NO_INIT, 10) X(PTL_NO_SPACE, 11) X(PTL_PID_IN_USE, 12)             \
+  X(PTL_PT_FULL, 13) X(PTL_PT_EQ_NEEDED, 14) X(PTL_PT_IN_USE, 15) X(PTL_ABORTED, 16)               \
+  X(PTL_TRY_AGAIN, 17) X(PTL_SIZE_INVALID, 18)
+enum {
+#define PM__X(name, value) name = value,
+  PTL_STATUS_LIST(PM__X)
+#undef PM__X
+      PTL_STATUS_LAST
+};
+
+/* special values */
+#define PTL_INVALID_HANDLE ((ptl_handle_any_t)0xFFFFFFFFu)
+#define PTL_EQ_NONE        ((ptl_handle_eq_t)0xFFFFFFFEu)
+#define PTL_CT_NONE        ((ptl_handle_ct_t)0xFFFFFFFDu)
+#define PTL_IFACE_DEFAULT  ((ptl_interface_t)0xFFFFFFFFu)
+#define PTL_PID_ANY        ((ptl_pid_t)0xFFFFFFFFu)
+#define PTL_PID_MAX        ((ptl_pid_t)0xFFFFu)
+#define PTL_NID_ANY        ((ptl_nid_t)0xFFFFFFFFu)
+#define PTL_UID_ANY        ((ptl_uid_t)0xFFFFFFFFu)
+#define PTL_PT_ANY         ((ptl_pt_index_t)0xFFFFFFFFu)
+#define PTL_RANK_ANY       ((ptl_rank_t)0xFFFFFFFFu)
+#define PTL_TIME_FOREVER   ((ptl_time_t)0xFFFFFFFFu)
+#define PTL_SIZE_MAX       ((ptl_size_t)0xFFFFFFFFFFFFFFFFu)
+
+/* network interfaces */
+#define PTL_NI_MATCHING                      0x1u
+#define PTL_NI_NO_MATCHING                   0x2u
+#define PTL_NI_LOGICAL                       0x4u
+#define PTL_NI_PHYSICAL                      0x8u
+#define PTL_NI_INIT_OPTIONS_MASK             0xFu
+#define PTL_TARGET_BIND_INACCESSIBLE         0x1u
+#define PTL_TOTAL_DATA_ORDERING              0x2u
+#define PTL_COHERENT_ATOMICS                 0x4u
+
+/* portal table entries */
+#define PTL_PT_ONLY_USE_ONCE                 0x1u
+#define PTL_PT_FLOWCTRL                      0x2u
+#define PTL_PT_ONLY_TRUNCATE                 0x4u
+#define PTL_PT_MATCH_UNORDERED               0x8u
+#define PTL_PT_ALLOC_DISABLED                0x10u
+#define PTL_PT_ALLOC_OPTIONS_MASK            0x1Fu
+
+/* memory descriptors; PTL_IOVEC is shared with list entries */
+#define PTL_IOVEC                            0x1u
+#define PTL_MD_EVENT_SUCCESS_DISABLE         0x2u
+#define PTL_MD_EVENT_SEND_DISABLE            0x4u
+#define PTL_MD_EVENT_CT_SEND                 0x8u
+#define PTL_MD_EVENT_CT_REPLY                0x10u
+#define PTL_MD_EVENT_CT_ACK                  0x20u
+#define PTL_MD_EVENT_CT_BYTES                0x40u
+#define PTL_MD_UNORDERED                     0x80u
+#define PTL_MD_VOLATILE                      0x100u
+#define PTL_MD_UNRELIABLE                    0x200u
+#define PTL_MD_OPTIONS_MASK                  0x3FFu
+
+/* list and matching list entries */
+#define PTL_LE_OP_PUT                        0x2u
+#define PTL_LE_OP_GET                        0x4u
+#define PTL_LE_USE_ONCE                      0x8u
+#define PTL_LE_ACK_DISABLE                   0x10u
+#define PTL_LE_UNEXPECTED_HDR_DISABLE        0x20u
+#define PTL_LE_IS_ACCESSIBLE                 0x40u
+#define PTL_LE_EVENT_LINK_DISABLE            0x80u
+#define PTL_LE_EVENT_COMM_DISABLE            0x100u
+#define PTL_LE_EVENT_FLOWCTRL_DISABLE        0x200u
+#define PTL_LE_EVENT_SUCCESS_DISABLE         0x400u
+#define PTL_LE_EVENT_OVER_DISABLE            0x800u
+#define PTL_LE_EVENT_UNLINK_DISABLE          0x1000u
+#define PTL_LE_EVENT_CT_COMM                 0x2000u
+#define PTL_LE_EVENT_CT_OVERFLOW             0x4000u
+#define PTL_LE_EVENT_CT_BYTES                0x8000u
+#define PTL_LE_APPEND_OPTIONS_MASK           0xFFFFu
+#define PTL_ME_OP_PUT                        PTL_LE_OP_PUT
+#define PTL_ME_OP_GET                        PTL_LE_OP_GET
+#define PTL_ME_USE_ONCE                      PTL_LE_USE_ONCE
+#define PTL_ME_ACK_DISABLE                   PTL_LE_ACK_DISABLE
+#define PTL_ME_UNEXPECTED_HDR_DISABLE        PTL_LE_UNEXPECTED_HDR_DISABLE
+#define PTL_ME_IS_ACCESSIBLE                 PTL_LE_IS_ACCESSIBLE
+#define PTL_ME_EVENT_LINK_DISABLE            PTL_LE_EVENT_LINK_DISABLE
+#define PTL_ME_EVENT_COMM_DISABLE            PTL_LE_EVENT_COMM_DISABLE
+#define PTL_ME_EVENT_FLOWCTRL_DISABLE        PTL_LE_EVENT_FLOWCTRL_DISABLE
+#define PTL_ME_EVENT_SUCCESS_DISABLE         PTL_LE_EVENT_SUCCESS_DISABLE
+#define PTL_ME_EVENT_OVER_DISABLE            PTL_LE_EVENT_OVER_DISABLE
+#define PTL_ME_EVENT_UNLINK_DISABLE          PTL_LE_EVENT_UNLINK_DISABLE
+#define PTL_ME_EVENT_CT_COMM                 PTL_LE_EVENT_CT_COMM
+#define PTL_ME_EVENT_CT_OVERFLOW             PTL_LE_EVENT_CT_OVERFLOW
+#define PTL_ME_EVENT_CT_BYTES                PTL_LE_EVENT_CT_BYTES
+#define PTL_ME_MANAGE_LOCAL                  0x10000u
+#define PTL_ME_NO_TRUNCATE                   0x20000u
+#define PTL_ME_MAY_ALIGN                     0x40000u
+#define PTL_ME_LOCAL_INC_UH_RLENGTH          0x80000u
+#define PTL_ME_APPEND_OPTIONS_MASK           0xFFFFFu
+
+enum { PTL_PRIORITY_LIST = 0, PTL_OVERFLOW_LIST = 1 };
+enum { PTL_SEARCH_ONLY = 0, PTL_SEARCH_DELETE = 1 };
+enum { PTL_NO_ACK_REQ = 0, PTL_ACK_REQ = 1, PTL_CT_ACK_REQ = 2, PTL_OC_ACK_REQ = 3 };
+typedef enum { PTL_SR_DROP_COUNT = 0, PTL_SR_PERMISSION_VIOLATIONS, PTL_SR_OPERATION_VIOLATIONS, PTL_SR_LAST } ptl_sr_index_t;
+typedef enum { PTL_CT_OPERATION = 0, PTL_CT_BYTE } ptl_ct_type_t; /* unused by the API */
+enum {
+  PTL_NI_OK = 0, PTL_NI_UNDELIVERABLE, PTL_NI_DROPPED, PTL_NI_PT_DISABLED, PTL_NI_PERM_VIOLATION,
+  PTL_NI_OP_VIOLATION, PTL_NI_NO_MATCH, PTL_NI_SEGV, PTL_NI_TARGET_INVALID
+};
+#define PTL_EVENT_LIST(X)                                                                          \
+  X(GET) X(GET_OVERFLOW) X(PUT) X(PUT_OVERFLOW) X(ATOMIC) X(ATOMIC_OVERFLOW) X(FETCH_ATOMIC)       \
+  X(FETCH_ATOMIC_OVERFLOW) X(REPLY) X(SEND) X(ACK) X(PT_DISABLED) X(LINK) X(AUTO_UNLINK)           \
+  X(AUTO_FREE) X(SEARCH)
+enum {
+#define PM__X(name) PTL_EVENT_##name,
+  PTL_EVENT_LIST(PM__X)
+#undef PM__X
+      PTL_EVENT_LAST
+};
+enum {
+  PTL_MIN = 0, PTL_MAX, PTL_SUM, PTL_PROD, PTL_LOR, PTL_LAND, PTL_BOR, PTL_BAND, PTL_LXOR, PTL_BXOR,
+  PTL_SWAP, PTL_CSWAP, PTL_CSWAP_NE, PTL_CSWAP_LE, PTL_CSWAP_LT, PTL_CSWAP_GE, PTL_CSWAP_GT, PTL_MSWAP,
+  PTL_OP_LAST
+};
+enum {
+  PTL_INT8_T = 0, PTL_UINT8_T, PTL_INT16_T, PTL_UINT16_T, PTL_INT32_T, PTL_UINT32_T, PTL_FLOAT,
+  PTL_INT64_T, PTL_UINT64_T, PTL_DOUBLE, PTL_FLOAT_COMPLEX, PTL_DOUBLE_COMPLEX, PTL_LONG_DOUBLE,
+  PTL_LONG_DOUBLE_COMPLEX, PTL_DATATYPE_LAST
+};
+
+typedef union {
+  ptl_rank_t rank;
+  struct { ptl_nid_t nid; ptl_pid_t pid; } phys;
+} ptl_process_t;
+typedef struct { void *iov_base; ptl_size_t iov_len; } ptl_iovec_t;
+typedef struct { ptl_size_t success, failure; } ptl_ct_event_t;
+typedef struct {
+  void *start;
+  ptl_size_t length; /* bytes, or elements with PTL_IOVEC */
+  unsigned int options;
+  ptl_handle_eq_t eq_handle;
+  ptl_handle_ct_t ct_handle;
+} ptl_md_t;
+typedef struct {
+  void *start;
+  ptl_size_t length;
+  ptl_handle_ct_t ct_handle;
+  ptl_uid_t uid;
+  unsigned int options;
+} ptl_le_t;
+typedef struct {
+  void *start;
+  ptl_size_t length;
+  ptl_handle_ct_t ct_handle;
+  ptl_uid_t uid;
+  unsigned int options;
+  ptl_process_t match_id;
+  ptl_match_bits_t match_bits, ignore_bits;
+  ptl_size_t min_free;
+} ptl_me_t;
+typedef struct {
+  void *start, *user_ptr;
+  ptl_hdr_data_t hdr_data;
+  ptl_match_bits_t match_bits;
+  ptl_size_t rlength, mlength, remote_offset;
+  ptl_process_t initiator;
+  ptl_uid_t uid;
+  ptl_pt_index_t pt_index;
+  ptl_event_kind_t type;
+  ptl_list_t ptl_list;
+  ptl_ni_fail_t ni_fail_type;
+  ptl_op_t atomic_operation;
+  ptl_datatype_t atomic_type;
+} ptl_event_t;
+typedef struct {
+  int max_entries, max_unexpected_headers, max_mds, max_cts, max_eqs, max_pt_index, max_iovecs,
+      max_list_size, max_triggered_ops;
+  ptl_size_t max_msg_size, max_atomic_size, max_fetch_atomic_size, max_waw_ordered_size,
+      max_war_ordered_size, max_volatile_size;
+  unsigned int features;
+} ptl_ni_limits_t;
+
+/* library, interfaces, identity */
+PM_API int PtlInit(void);
+PM_API void PtlFini(void);
+PM_API void PtlAbort(void);
+PM_API int PtlNIInit(ptl_interface_t iface, unsigned int options, ptl_pid_t pid, const ptl_ni_limits_t *desired,
+                     ptl_ni_limits_t *actual, ptl_handle_ni_t *ni_handle);
+PM_API int PtlNIFini(ptl_handle_ni_t ni_handle);
+PM_API int PtlNIStatus(ptl_handle_ni_t ni_handle, ptl_sr_index_t index, ptl_sr_value_t *value);
+PM_API int PtlNIHandle(ptl_handle_any_t handle, ptl_handle_ni_t *ni_handle);
+PM_API int PtlSetMap(ptl_handle_ni_t ni_handle, ptl_size_t map_size, const ptl_process_t *mapping);
+PM_API int PtlGetMap(ptl_handle_ni_t ni_handle, ptl_size_t map_size, ptl_process_t *mapping, ptl_size_t *actual_size);
+PM_API int PtlGetUid(ptl_handle_ni_t ni_handle, ptl_uid_t *uid);
+PM_API int PtlGetId(ptl_handle_ni_t ni_handle, ptl_process_t *id);
+PM_API int PtlGetPhysId(ptl_handle_ni_t ni_handle, ptl_process_t *id);
+/* portal table, descriptors, lists */
+PM_API int PtlPTAlloc(ptl_handle_ni_t ni_handle, unsigned int options, ptl_handle_eq_t eq_handle,
+                      ptl_pt_index_t index_req, ptl_pt_index_t *index);
+PM_API int PtlPTFree(ptl_handle_ni_t ni_handle, ptl_pt_index_t index);
+PM_API int PtlPTDisable(ptl_handle_ni_t ni_handle, ptl_pt_index_t index);
+PM_API int PtlPTEnable(ptl_handle_ni_t ni_handle, ptl_pt_index_t index);
+PM_API int PtlMDBind(ptl_handle_ni_t ni_handle, const ptl_md_t *md, ptl_handle_md_t *md_handle);
+PM_API int PtlMDRelease(ptl_handle_md_t md_handle);
+PM_API int PtlLEAppend(ptl_handle_ni_t ni_handle, ptl_pt_index_t index, const ptl_le_t *le, ptl_list_t list,
+                       void *user_ptr, ptl_handle_le_t *le_handle);
+PM_API int PtlLEUnlink(ptl_handle_le_t le_handle);
+PM_API int PtlLESearch(ptl_handle_ni_t ni_handle, ptl_pt_index_t index, const ptl_le_t *le,
+                       ptl_search_op_t search_op, void *user_ptr);
+PM_API int PtlMEAppend(ptl_handle_ni_t ni_handle, ptl_pt_index_t index, const ptl_me_t *me, ptl_list_t list,
+                       void *user_ptr, ptl_handle_me_t *me_handle);
+PM_API int PtlMEUnlink(ptl_handle_me_t me_handle);
+PM_API int PtlMESearch(ptl_handle_ni_t ni_handle, ptl_pt_index_t index, const ptl_me_t *me,
+                       ptl_search_op_t search_op, void *user_ptr);
+/* events and counters */
+PM_API int PtlEQAlloc(ptl_handle_ni_t ni_handle, ptl_size_t count, ptl_handle_eq_t *eq_handle);
+PM_API int PtlEQFree(ptl_handle_eq_t eq_handle);
+PM_API int PtlEQGet(ptl_handle_eq_t eq_handle, ptl_event_t *event);
+PM_API int PtlEQWait(ptl_handle_eq_t eq_handle, ptl_event_t *event);
+PM_API int PtlEQPoll(const ptl_handle_eq_t *eq_handles, unsigned int size, ptl_time_t timeout,
+                     ptl_event_t *event, unsigned int *which);
+PM_API int PtlCTAlloc(ptl_handle_ni_t ni_handle, ptl_handle_ct_t *ct_handle);
+PM_API int PtlCTFree(ptl_handle_ct_t ct_handle);
+PM_API int PtlCTCancelTriggered(ptl_handle_ct_t ct_handle);
+PM_API int PtlCTGet(ptl_handle_ct_t ct_handle, ptl_ct_event_t *event);
+PM_API int PtlCTWait(ptl_handle_ct_t ct_handle, ptl_size_t test, ptl_ct_event_t *event);
+PM_API int PtlCTPoll(const ptl_handle_ct_t *ct_handles, const ptl_size_t *tests, unsigned int size,
+                     ptl_time_t timeout, ptl_ct_event_t *event, unsigned int *which);
+PM_API int PtlCTSet(ptl_handle_ct_t ct_handle, ptl_ct_event_t new_ct);
+PM_API int PtlCTInc(ptl_handle_ct_t ct_handle, ptl_ct_event_t increment);
+/* moving data; the triggered twins take (trig_ct, threshold) more */
+#define PM__PTL_PUT_ARGS                                                                           \
+  ptl_handle_md_t md_handle, ptl_size_t local_offset, ptl_size_t length, ptl_ack_req_t ack_req,    \
+      ptl_process_t target_id, ptl_pt_index_t pt_index, ptl_match_bits_t match_bits,               \
+      ptl_size_t remote_offset, void *user_ptr, ptl_hdr_data_t hdr_data
+#define PM__PTL_GET_ARGS                                                                           \
+  ptl_handle_md_t md_handle, ptl_size_t local_offset, ptl_size_t length, ptl_process_t target_id,  \
+      ptl_pt_index_t pt_index, ptl_match_bits_t match_bits, ptl_size_t remote_offset, void *user_ptr
+#define PM__PTL_FETCH_ARGS                                                                         \
+  ptl_handle_md_t get_md_handle, ptl_size_t local_get_offset, ptl_handle_md_t put_md_handle,       \
+      ptl_size_t local_put_offset, ptl_size_t length, ptl_process_t target_id,                     \
+      ptl_pt_index_t pt_index, ptl_match_bits_t match_bits, ptl_size_t remote_offset,              \
+      void *user_ptr, ptl_hdr_data_t hdr_data
+#define PM__PTL_TRIG_ARGS ptl_handle_ct_t trig_ct_handle, ptl_size_t threshold
+PM_API int PtlPut(PM__PTL_PUT_ARGS);
+PM_API int PtlGet(PM__PTL_GET_ARGS);
+PM_API int PtlAtomic(PM__PTL_PUT_ARGS, ptl_op_t operation, ptl_datatype_t datatype);
+PM_API int PtlFetchAtomic(PM__PTL_FETCH_ARGS, ptl_op_t operation, ptl_datatype_t datatype);
+PM_API int PtlSwap(PM__PTL_FETCH_ARGS, const void *operand, ptl_op_t operation, ptl_datatype_t datatype);
+PM_API int PtlAtomicSync(void);
+PM_API int PtlTriggeredPut(PM__PTL_PUT_ARGS, PM__PTL_TRIG_ARGS);
+PM_API int PtlTriggeredGet(PM__PTL_GET_ARGS, PM__PTL_TRIG_ARGS);
+PM_API int PtlTriggeredAtomic(PM__PTL_PUT_ARGS, ptl_op_t operation, ptl_datatype_t datatype, PM__PTL_TRIG_ARGS);
+PM_API int PtlTriggeredFetchAtomic(PM__PTL_FETCH_ARGS, ptl_op_t operation, ptl_datatype_t datatype, PM__PTL_TRIG_ARGS);
+PM_API int PtlTriggeredSwap(PM__PTL_FETCH_ARGS, const void *operand, ptl_op_t operation,
+                            ptl_datatype_t datatype, PM__PTL_TRIG_ARGS);
+PM_API int PtlTriggeredCTInc(ptl_handle_ct_t ct_handle, ptl_ct_event_t increment, PM__PTL_TRIG_ARGS);
+PM_API int PtlTriggeredCTSet(ptl_handle_ct_t ct_handle, ptl_ct_event_t new_ct, PM__PTL_TRIG_ARGS);
+/* outside the specification, in the reference implementation */
+PM_API int PtlTriggeredMEAppend(ptl_handle_ni_t ni_handle, ptl_pt_index_t index, const ptl_me_t *me,
+                                ptl_list_t list, void *user_ptr, ptl_handle_me_t *me_handle, PM__PTL_TRIG_ARGS);
+PM_API int PtlTriggeredMEUnlink(ptl_handle_me_t me_handle, PM__PTL_TRIG_ARGS);
+/* hints, comparison */
+PM_API int PtlStartBundle(ptl_handle_ni_t ni_handle);
+PM_API int PtlEndBundle(ptl_handle_ni_t ni_handle);
+PM_API int PtlHandleIsEqual(ptl_handle_any_t handle1, ptl_handle_any_t handle2);
+/* Of the model. pm_process_id: the physical id of a rank (as it will be when it asks for
+   PTL_PID_ANY), so that examples need no exchange of addresses. */
+PM_API ptl_process_t pm_process_id(int rank);
+/* names for people: "PTL_OK", "PUT_OVERFLOW"; never NULL */
+PM_API const char *pm_ptl_status_name(int status);
+PM_API const char *pm_ptl_event_name(int event_kind);
+
+/* ============================================================================================== */
+/* [NIC] 6. NIC and wire                                                                          */
+/* ============================================================================================== */
+/* True stamps of a transfer: fn is called when it is known when the bytes of a put or atomic, or of
+   a reply (is_reply), begin to leave and have all arrived at the wire's other end. t_end_ns may
+   lie in the future of the call. One function per world; NULL switches it off. */
+typedef struct pm_stamp {
+  uint64_t id; /* of the message, unique in the world */
+  int from_node, to_node, is_reply;
+  ptl_size_t size_bytes;
+  ptl_hdr_data_t hdr_data;
+  ptl_match_bits_t match_bits;
+  int64_t t_begin_ns, t_end_ns;
+} pm_stamp;
+PM_API void pm_on_stamp(pm_world *world, void (*fn)(void *arg, const pm_stamp *stamp), void *arg);
 
 #ifdef __cplusplus
 }
@@ -408,6 +748,7 @@ typedef struct pm__slot {
 
 typedef enum pm__state { PM__READY, PM__RUNNING, PM__BLOCKED, PM__ENDED } pm__state;
 
+
 struct pm_thread {
   pm__event timer; /* first: the heap gives us its address */
   pm_process *proc;
@@ -422,8 +763,11 @@ struct pm_thread {
   void *arg;
   const char *what; /* for deadlock reports */
   void (*describe)(const pm_thread *thread, char *text, size_t text_bytes); /* more of it, or NULL */
-  const void *wait_on;
+  const void *wait_on; /* the queue or counter; NULL: any of the process */
   uint64_t wait_value;
+  uint32_t wait_handle, last_ct;
+  uint64_t last_count;
+  int waits_for_ptl;
   pm_thread *next_ready, *next_in_proc, *next_waiter, *joiner;
 #ifdef PM_USE_UCONTEXT
   ucontext_t uc;
@@ -433,16 +777,166 @@ struct pm_thread {
 #endif
 };
 
+/* ---- Portals objects: each begins with its handle --------------------------------------------- */
+typedef struct pm__ni pm__ni;
+typedef struct pm__message pm__message;
+typedef struct pm__append_args pm__append_args;
+enum { PM__KINDS = 6, PM__COPY_BYTES = 64, PM__ATOMIC_BYTES = 1024 };
+typedef struct pm__object {
+  uint32_t handle, next_free;
+  int live;
+} pm__object;
+typedef struct pm__pool {
+  char *chunk[16];
+  uint32_t item_bytes, made, used, limit, free_head; /* free_head: slot + 1 */
+} pm__pool;
+typedef struct pm__eq {
+  pm__object o;
+  ptl_event_t *ring;        /* grows up to count + reserved */
+  uint32_t ring_max, first, used;
+  uint32_t count, reserved; /* reserved: one PT_DISABLED per portal table entry with flow control */
+  uint32_t promised;        /* events of messages that are being delivered */
+  int dropped;
+} pm__eq;
+typedef struct pm__trigger {
+  struct pm__trigger *next;
+  uint64_t threshold;
+  int kind; /* enum below */
+  pm__message *message;
+  pm__ni *ni;
+  ptl_handle_any_t handle; /* counter or entry */
+  ptl_ct_event_t value;
+  struct pm__append_args *append;
+} pm__trigger;
+enum { PM__TRIG_MOVE, PM__TRIG_INC, PM__TRIG_SET, PM__TRIG_APPEND, PM__TRIG_UNLINK };
+typedef struct pm__ct {
+  pm__object o;
+  ptl_ct_event_t value;
+  pm__trigger *triggers; /* sorted by threshold, equal ones in order of posting */
+  pm__ni *ni;
+  struct pm__ct *next_to_fire;
+  int to_fire;
+} pm__ct;
+typedef struct pm__md {
+  pm__object o;
+  ptl_md_t md;
+  uint32_t in_flight;
+} pm__md;
+typedef struct pm__me {
+  pm__object o;
+  ptl_me_t me;
+  void *user_ptr;
+  struct pm__me *next, *prev;
+  uint64_t offset;   /* of a locally managed entry */
+  uint32_t pt, headers, in_flight;
+  unsigned char list;
+  int linked, auto_unlinked;
+} pm__me;
+/* A message that came before its entry. */
+typedef struct pm__header {
+  struct pm__header *next;
+  pm__me *me; /* in the overflow list */
+  pm__message *message;       /* while its data is still being written */
+  ptl_event_t event;          /* as a *_OVERFLOW event will tell it; user_ptr is filled in then */
+  int is_claimed;             /* found by an append while message was set: told when the data is in */
+  int unlink_after;           /* then the claiming entry's AUTO_UNLINK follows */
+  ptl_handle_eq_t eq_handle;  /* of the claiming portal table entry */
+  ptl_handle_ct_t ct_handle;  /* of the claiming entry */
+  unsigned int options;
+} pm__header;
+typedef struct pm__pt {
+  int allocated, enabled, disabling;
+  unsigned int options;
+  ptl_handle_eq_t eq_handle;
+  pm__me *head[2], *tail[2];
+  pm__header *headers, *headers_tail;
+  uint32_t in_flight;
+} pm__pt;
+typedef struct pm__map {
+  struct pm__map *next;
+  ptl_size_t count;
+  ptl_process_t *id;
+} pm__map;
+
+/* A network interface: index bit 0 = matching, bit 1 = logical. */
+struct pm__ni {
+  pm_process *proc;
+  int index, refs, bundles;
+  uint32_t epoch; /* messages of a closed interface know an older one */
+  ptl_handle_ni_t handle;
+  ptl_rank_t rank;
+  ptl_ni_limits_t limits;
+  pm__pool pool[PM__KINDS];
+  pm__pt *pt;
+  int pt_max, pt_last, headers_count, triggers_count;
+  int list_count;
+  ptl_sr_value_t status[PTL_SR_LAST];
+  pm__map *map;
+};
+
+typedef enum pm__kind { PM__PUT, PM__GET, PM__ATOMIC, PM__FETCH, PM__SWAP } pm__kind;
+
+/* One operation from its call to its last event. Three things may be in its future at once: the
+   travel over the network, the end of the writing at the target, an early SEND. */
+struct pm__message {
+  pm__event travel; /* first */
+  pm__event target, send;
+  pm__message *next, *next_made;
+  uint64_t id;
+  unsigned char kind, ack_req, op, type, fail, list, is_ack_muted, is_early_send, has_copy, unlinks;
+  int pending; /* events and travels that still need this */
+  pm__ni *from, *to;
+  uint32_t from_epoch, to_epoch;
+  int to_node;
+  ptl_process_t target_id;
+  pm__md *md, *get_md;
+  uint64_t local_offset, get_offset, length, mlength, remote_offset, offset_used;
+  uint64_t match_bits, hdr_data;
+  void *user_ptr, *start;
+  ptl_pt_index_t pt;
+  pm__me *me;
+  pm__header *header;
+  int64_t t_done_ps;         /* data and events are in the target's memory */
+  unsigned char copy[PM__COPY_BYTES];   /* small payload, or what a fetch brings back */
+  unsigned char operand[32]; /* of a conditional swap */
+};
+
+/* What the sections ask of each other. */
+static void pm__ni_close(pm__ni *ni);
+static void pm__ni_reopen(pm__ni *ni, const ptl_ni_limits_t *desired);
+static void pm__ptl_process_ended(pm_process *p);
+static void pm__ptl_process_free(pm_process *p);
+static void pm__ptl_world_free(pm_world *w);
+static void pm__cpu(int64_t d_ns);
+static void pm__nic_send(pm_world *w, pm__message *m);
+static void pm__nic_wait_for_slot(pm_process *p, const pm__message *m);
+static int pm__target_start(pm_world *w, pm__message *m);
+static void pm__target_finish(pm_world *w, pm__message *m);
+static void pm__initiator_sent(pm__message *m);
+static void pm__initiator_finish(pm_world *w, pm__message *m);
+static void pm__message_free(pm_world *w, pm__message *m);
+static int pm__from_is_alive(const pm__message *m);
+static const pm_process *pm__target_process_of(const pm_world *w, const pm__ni *from, ptl_process_t id);
+static int pm__is_used_up(const pm__me *me);
+static void pm__fill_target_event(const pm__message *m, ptl_event_t *e);
+static void pm__header_done(pm__ni *ni, pm__pt *pt, pm__message *m);
+static void pm__atomic(pm__message *m, const unsigned char *sent, uint64_t bytes);
+static int pm__op_is_legal(int op, int type);
+static uint64_t pm__type_bytes(int type);
 struct pm_process {
   pm_world *world;
-  int rank, node, status, ended, live_threads;
+  int rank, node, status, ended, live_threads, init_count, aborted, has_pid;
+  uint32_t uid, pid, local_index;
+  struct pm__ni *ni[4];
   void *user;
   pm_thread *threads;
   pm_process *next_on_node;
 };
 
 typedef struct pm__node {
-  pm_process *processes;
+  pm_process *processes, **by_pid;
+  int pids_max, processes_count;
+  int64_t t_gap_ps;
 } pm__node;
 
 typedef struct pm__stack { struct pm__stack *next; } pm__stack; /* lies in the free stack itself */
@@ -487,6 +981,16 @@ struct pm_world {
   pm__node *nodes;
   uint64_t rng;
   pm_stats stats;
+  /* Portals */
+  struct pm__map *maps;
+  struct pm__message *free_messages, *messages_made;
+  struct pm__trigger *free_triggers;
+  struct pm__header *free_headers;
+  struct pm__ct *fire_head, *fire_tail;
+  int is_firing;
+  uint64_t next_id;
+  void (*stamp)(void *arg, const pm_stamp *stamp);
+  void *stamp_arg;
 };
 
 /* The running simulated thread and world: the only mutable variables of file scope (see CONVENTIONS). */
@@ -510,7 +1014,6 @@ static void *pm__zalloc(size_t bytes) {
   if (p) memset(p, 0, bytes);
   return p;
 }
-
 /* ============================================================================================== */
 /* [STATUS] 2. Status codes of the pm_ functions                                                  */
 /* ============================================================================================== */
@@ -1350,6 +1853,7 @@ static void pm__thread_ended(pm_world *w, pm_thread *t) {
   if (--t->proc->live_threads == 0 && !t->proc->ended) {
     t->proc->ended = 1;
     w->live_processes--;
+    pm__ptl_process_ended(t->proc);
   }
 }
 static void pm__leave_for_good(pm_world *w, pm_thread *t) {
@@ -1430,6 +1934,7 @@ PM_API pm_world *pm_world_of(const pm_process *process) { return process ? proce
 PM_API int pm_process_rank(const pm_process *process) { return process ? process->rank : -1; }
 PM_API int pm_process_node(const pm_process *process) { return process ? process->node : -1; }
 PM_API int pm_process_status(const pm_process *process) { return process ? process->status : -1; }
+PM_API void pm_process_set_uid(pm_process *process, uint32_t uid) { process->uid = uid; }
 PM_API void pm_process_set_user(pm_process *process, void *user) { process->user = user; }
 PM_API void *pm_process_user(const pm_process *process) { return process->user; }
 PM_API pm_process *pm_process_at(pm_world *world, int rank) {
@@ -1498,6 +2003,7 @@ PM_API void pm_exit(int status) {
   self->proc->status = status;
   self->proc->ended = 1;
   w->live_processes--;
+  pm__ptl_process_ended(self->proc);
   for (t = self->proc->threads; t; t = t->next_in_proc) {
     if (t == self || t->state == PM__ENDED) continue;
     pm__unschedule(w, &t->timer);
@@ -1732,8 +2238,10 @@ PM_API void pm_world_destroy(pm_world *world) {
       pm__thread_bury(w, t);
       PM_FREE(t);
     }
+    pm__ptl_process_free(w->procs[i]);
     PM_FREE(w->procs[i]);
   }
+  pm__ptl_world_free(w);
   while (w->slabs) {
     pm__slab *slab = w->slabs;
     w->slabs = slab->next;
@@ -1741,6 +2249,7 @@ PM_API void pm_world_destroy(pm_world *world) {
     PM_FREE(slab);
   }
   pm__graph_free(w->graph, (int)w->plat.nodes_count);
+  for (i = 0; w->nodes && i < (int)w->plat.nodes_count; i++) PM_FREE(w->nodes[i].by_pid);
   PM_FREE(w->procs);
   PM_FREE(w->nodes);
   PM_FREE(w->heap);
@@ -1763,12 +2272,14 @@ PM_API pm_status pm_spawn(pm_world *world, int node_index, void (*entry)(void *a
   p->world = world;
   p->rank = world->procs_count;
   p->node = node_index;
+  p->local_index = (uint32_t)world->nodes[node_index].processes_count;
   if (!pm__thread_new(p, entry, arg, 0)) {
     PM_FREE(p);
     return PM_E_NOMEM;
   }
   p->next_on_node = world->nodes[node_index].processes;
   world->nodes[node_index].processes = p;
+  world->nodes[node_index].processes_count++;
   world->procs[world->procs_count++] = p;
   world->live_processes++;
   world->stats.memory_bytes += sizeof *p + sizeof p;
@@ -1805,6 +2316,2025 @@ PM_API int pm_route(pm_world *world, int from_node, int to_node, uint32_t *links
   return n;
 }
 
+/* ============================================================================================== */
+/* [PTL] 5. Portals 4, versions 4.2 and 4.3 together                                              */
+/* ============================================================================================== */
+/* ---- handles: kind (3 bits), interface (2), generation (11), slot (16) ------------------------- */
+enum { PM__H_NI = 1, PM__H_EQ, PM__H_CT, PM__H_MD, PM__H_ME };
+
+static uint32_t pm__handle(int kind, int ni, uint32_t generation, uint32_t slot) {
+  return (uint32_t)kind << 29 | (uint32_t)ni << 27 | (generation & 0x7FFu) << 16 | slot;
+}
+/* Chunk k of a pool holds 4 << k objects and never moves: objects may be pointed at. */
+static pm__object *pm__pool_at(const pm__pool *pool, uint32_t slot) {
+  uint32_t q = slot / 4 + 1, k = 0;
+  while (q >> (k + 1)) k++;
+  return (pm__object *)(void *)(pool->chunk[k] + (size_t)(slot - 4 * ((1u << k) - 1)) * pool->item_bytes);
+}
+/* A new object, zeroed but for its handle; NULL: limit reached or out of memory. */
+static pm__object *pm__pool_new(pm__ni *ni, int kind) {
+  pm__pool *pool = &ni->pool[kind];
+  pm__object *o;
+  uint32_t slot, generation;
+  if (pool->used >= pool->limit) return NULL;
+  if (pool->free_head) slot = pool->free_head - 1;
+  else {
+    uint32_t q = pool->made / 4 + 1, k = 0;
+    slot = pool->made;
+    while (q >> (k + 1)) k++;
+    if (!pool->chunk[k]) {
+      const size_t bytes = ((size_t)4 << k) * pool->item_bytes;
+      pool->chunk[k] = (char *)pm__zalloc(bytes);
+      if (!pool->chunk[k]) return NULL;
+      ni->proc->world->stats.memory_bytes += bytes;
+    }
+    pool->made++;
+  }
+  o = pm__pool_at(pool, slot);
+  if (pool->free_head) pool->free_head = o->next_free;
+  generation = (o->handle >> 16) + 1;
+  memset(o, 0, pool->item_bytes);
+  o->handle = pm__handle(kind, ni->index, generation, slot);
+  o->live = 1;
+  pool->used++;
+  return o;
+}
+static void pm__pool_free(pm__ni *ni, pm__object *o) {
+  pm__pool *pool = &ni->pool[o->handle >> 29];
+  o->live = 0;
+  o->next_free = pool->free_head;
+  pool->free_head = (o->handle & 0xFFFFu) + 1;
+  pool->used--;
+}
+
+/* The running process, when it has called PtlInit. */
+static pm_process *pm__inited(void) {
+  return pm__current && pm__current->proc->init_count ? pm__current->proc : NULL;
+}
+static pm__ni *pm__ni_of(const pm_process *p, ptl_handle_any_t h) {
+  pm__ni *ni = p->ni[h >> 27 & 3];
+  return h >> 29 == PM__H_NI && ni && ni->refs && !(h & 0x7FFFFFF) ? ni : NULL;
+}
+/* Any object of an interface by its handle; NULL when it is none, or no more. */
+static pm__object *pm__find(const pm__ni *ni, int kind, ptl_handle_any_t h) {
+  const pm__pool *pool = &ni->pool[kind];
+  pm__object *o;
+  if (h >> 29 != (uint32_t)kind || (int)(h >> 27 & 3) != ni->index || (h & 0xFFFFu) >= pool->made) return NULL;
+  o = pm__pool_at(pool, h & 0xFFFFu);
+  return o->live && o->handle == h ? o : NULL;
+}
+static pm__object *pm__find_any(const pm_process *p, int kind, ptl_handle_any_t h, pm__ni **ni) {
+  *ni = p->ni[h >> 27 & 3];
+  return *ni && (*ni)->refs ? pm__find(*ni, kind, h) : NULL;
+}
+
+/* ---- library and interfaces -------------------------------------------------------------------- */
+static int pm__is_matching(const pm__ni *ni) { return ni->index & 1; }
+static int pm__is_logical(const pm__ni *ni) { return ni->index >> 1; }
+static ptl_process_t pm__phys_id(const pm_process *p) {
+  ptl_process_t id;
+  id.phys.nid = (ptl_nid_t)p->node;
+  id.phys.pid = p->has_pid ? p->pid : p->local_index;
+  return id;
+}
+/* As others see it: by rank or physically, after the kind of interface. */
+static ptl_process_t pm__own_id(const pm__ni *ni) {
+  ptl_process_t id = pm__phys_id(ni->proc);
+  if (!pm__is_logical(ni)) return id;
+  memset(&id, 0, sizeof id);
+  id.rank = ni->rank;
+  return id;
+}
+#define PM__PROCESS(p)                                                                             \
+  pm_process *const p = pm__inited();                                                              \
+  if (!p) return PTL_NO_INIT
+#define PM__NI(p, ni, handle)                                                                      \
+  PM__PROCESS(p);                                                                                  \
+  pm__ni *const ni = pm__ni_of(p, handle);                                                         \
+  if (!ni) return PTL_ARG_INVALID
+
+PM_API int PtlInit(void) {
+  if (!pm__current) return PTL_FAIL;
+  pm__current->proc->init_count++;
+  return PTL_OK;
+}
+PM_API void PtlFini(void) {
+  pm_process *p = pm__inited();
+  int i;
+  if (!p || --p->init_count) return;
+  for (i = 0; i < 4; i++)
+    if (p->ni[i]) pm__ni_close(p->ni[i]);
+}
+/* 4.3: every wait and poll of the process returns PTL_ABORTED. */
+PM_API void PtlAbort(void) {
+  pm_process *p = pm__inited();
+  pm_thread *t;
+  if (!p) return;
+  p->aborted = 1;
+  for (t = p->threads; t; t = t->next_in_proc)
+    if (t->waits_for_ptl) pm__resume(p->world, t);
+}
+
+/* What an interface offers: default and largest. BXI's figures [B], IOVEC as in the reference. */
+static const ptl_ni_limits_t pm__limits = {4080, 16319, 1024, 1024,    960,  255, 1024, 16582,
+                                           16378, 67108864, 1024, 64, 67108864, 67108864, 64, 7};
+
+static void pm__clamp_limits(ptl_ni_limits_t *l) {
+#define PM__CLAMP(type, field) l->field = l->field < (type)0 || l->field > pm__limits.field ? pm__limits.field : l->field
+  PM__CLAMP(int, max_entries);
+  PM__CLAMP(int, max_unexpected_headers);
+  PM__CLAMP(int, max_mds);
+  PM__CLAMP(int, max_cts);
+  PM__CLAMP(int, max_eqs);
+  PM__CLAMP(int, max_pt_index);
+  PM__CLAMP(int, max_iovecs);
+  PM__CLAMP(int, max_list_size);
+  PM__CLAMP(int, max_triggered_ops);
+#undef PM__CLAMP
+#define PM__CLAMP(field) l->field = l->field > pm__limits.field ? pm__limits.field : l->field
+  PM__CLAMP(max_msg_size);
+  PM__CLAMP(max_atomic_size);
+  PM__CLAMP(max_fetch_atomic_size);
+  PM__CLAMP(max_waw_ordered_size);
+  PM__CLAMP(max_war_ordered_size);
+  PM__CLAMP(max_volatile_size);
+#undef PM__CLAMP
+  l->features = pm__limits.features;
+}
+
+/* Processes of a node by pid. 0: out of memory. */
+static int pm__pid_take(pm_world *w, pm_process *p, uint32_t pid) {
+  pm__node *node = &w->nodes[p->node];
+  void *array = node->by_pid;
+  const int before = node->pids_max;
+  if (!pm__grow(&array, &node->pids_max, (int)pid + 1, sizeof p)) return 0;
+  node->by_pid = (pm_process **)array;
+  memset(node->by_pid + before, 0, (size_t)(node->pids_max - before) * sizeof p);
+  w->stats.memory_bytes += (size_t)(node->pids_max - before) * sizeof p;
+  node->by_pid[pid] = p;
+  p->pid = pid;
+  p->has_pid = 1;
+  return 1;
+}
+static pm_process *pm__process_by_pid(const pm_world *w, uint32_t nid, uint32_t pid) {
+  const pm__node *node;
+  if ((int64_t)nid >= w->plat.nodes_count) return NULL;
+  node = &w->nodes[nid];
+  return pid < (uint32_t)node->pids_max ? node->by_pid[pid] : NULL;
+}
+static int pm__choose_pid(pm_world *w, pm_process *p, ptl_pid_t wanted) {
+  uint32_t pid = wanted;
+  if (p->has_pid) return PTL_OK; /* all interfaces share one */
+  if (wanted == PTL_PID_ANY) {
+    for (pid = p->local_index; pm__process_by_pid(w, (uint32_t)p->node, pid);) pid++;
+  } else {
+    if (wanted > PTL_PID_MAX) return PTL_ARG_INVALID;
+    if (pm__process_by_pid(w, (uint32_t)p->node, pid)) return PTL_PID_IN_USE;
+  }
+  return pm__pid_take(w, p, pid) ? PTL_OK : PTL_NO_SPACE;
+}
+
+static pm__ni *pm__ni_new(pm_process *p, int index, const ptl_ni_limits_t *desired) {
+  pm__ni *ni = (pm__ni *)pm__zalloc(sizeof *ni);
+  static const uint32_t bytes[] = {0, 0, sizeof(pm__eq), sizeof(pm__ct), sizeof(pm__md), sizeof(pm__me)};
+  int i;
+  if (!ni) return NULL;
+  p->world->stats.memory_bytes += sizeof *ni;
+  ni->proc = p;
+  ni->index = index;
+  ni->rank = PTL_RANK_ANY;
+  ni->handle = pm__handle(PM__H_NI, index, 0, 0);
+  ni->limits = desired ? *desired : pm__limits;
+  pm__clamp_limits(&ni->limits);
+  for (i = PM__H_EQ; i <= PM__H_ME; i++) ni->pool[i].item_bytes = bytes[i];
+  ni->pool[PM__H_EQ].limit = (uint32_t)ni->limits.max_eqs;
+  ni->pool[PM__H_CT].limit = (uint32_t)ni->limits.max_cts;
+  ni->pool[PM__H_MD].limit = (uint32_t)ni->limits.max_mds;
+  ni->pool[PM__H_ME].limit = (uint32_t)ni->limits.max_entries;
+  return ni;
+}
+
+PM_API int PtlNIInit(ptl_interface_t iface, unsigned int options, ptl_pid_t pid, const ptl_ni_limits_t *desired,
+                     ptl_ni_limits_t *actual, ptl_handle_ni_t *ni_handle) {
+  PM__PROCESS(p);
+  const int matching = (options & PTL_NI_MATCHING) != 0, logical = (options & PTL_NI_LOGICAL) != 0;
+  const int index = matching | logical << 1;
+  int code;
+  if (!ni_handle || (iface != PTL_IFACE_DEFAULT && iface != 0) || (options & ~PTL_NI_INIT_OPTIONS_MASK)) return PTL_ARG_INVALID;
+  if (matching == ((options & PTL_NI_NO_MATCHING) != 0) || logical == ((options & PTL_NI_PHYSICAL) != 0)) return PTL_ARG_INVALID;
+  if (!p->ni[index] || !p->ni[index]->refs) {
+    code = pm__choose_pid(p->world, p, pid);
+    if (code) return code;
+    if (p->ni[index]) { /* closed before, perhaps with messages still on their way to it */
+      pm__ni_reopen(p->ni[index], desired);
+    } else if (!(p->ni[index] = pm__ni_new(p, index, desired))) return PTL_NO_SPACE;
+  }
+  p->ni[index]->refs++;
+  if (actual) *actual = p->ni[index]->limits;
+  *ni_handle = p->ni[index]->handle;
+  return PTL_OK;
+}
+PM_API int PtlNIFini(ptl_handle_ni_t ni_handle) {
+  PM__NI(p, ni, ni_handle);
+  if (ni->refs > 1) ni->refs--;
+  else pm__ni_close(ni);
+  return PTL_OK;
+}
+PM_API int PtlNIStatus(ptl_handle_ni_t ni_handle, ptl_sr_index_t index, ptl_sr_value_t *value) {
+  PM__NI(p, ni, ni_handle);
+  if (!value || (unsigned)index >= PTL_SR_LAST) return PTL_ARG_INVALID;
+  *value = ni->status[index];
+  return PTL_OK;
+}
+PM_API int PtlNIHandle(ptl_handle_any_t handle, ptl_handle_ni_t *ni_handle) {
+  PM__PROCESS(p);
+  pm__ni *ni;
+  const int kind = (int)(handle >> 29);
+  if (!ni_handle) return PTL_ARG_INVALID;
+  if (kind == PM__H_NI) {
+    ni = pm__ni_of(p, handle);
+    if (!ni) return PTL_ARG_INVALID;
+  } else if (kind < PM__H_EQ || kind > PM__H_ME || !pm__find_any(p, kind, handle, &ni)) return PTL_ARG_INVALID;
+  *ni_handle = ni->handle;
+  return PTL_OK;
+}
+
+/* ---- identity ---------------------------------------------------------------------------------- */
+PM_API ptl_process_t pm_process_id(int rank) {
+  const pm_process *self = pm_self();
+  ptl_process_t nobody;
+  memset(&nobody, 0xFF, sizeof nobody);
+  return self && rank >= 0 && rank < self->world->procs_count ? pm__phys_id(self->world->procs[rank]) : nobody;
+}
+/* Every process sets the same map: one copy serves all. */
+static pm__map *pm__map_share(pm_world *w, ptl_size_t count, const ptl_process_t *id) {
+  pm__map *map;
+  for (map = w->maps; map; map = map->next)
+    if (map->count == count && memcmp(map->id, id, (size_t)count * sizeof *id) == 0) return map;
+  map = (pm__map *)pm__zalloc(sizeof *map);
+  if (!map) return NULL;
+  map->id = (ptl_process_t *)PM_MALLOC((size_t)count * sizeof *id);
+  if (!map->id) {
+    PM_FREE(map);
+    return NULL;
+  }
+  memcpy(map->id, id, (size_t)count * sizeof *id);
+  map->count = count;
+  map->next = w->maps;
+  w->maps = map;
+  w->stats.memory_bytes += (size_t)count * sizeof *id + sizeof *map;
+  return map;
+}
+PM_API int PtlSetMap(ptl_handle_ni_t ni_handle, ptl_size_t map_size, const ptl_process_t *mapping) {
+  PM__NI(p, ni, ni_handle);
+  const pm_semantics *s = &p->world->desc.semantics;
+  ptl_size_t i, rank = PTL_RANK_ANY;
+  pm__map *map;
+  if (!pm__is_logical(ni) || !mapping || !map_size || map_size > (1u << 26)) return PTL_ARG_INVALID;
+  if (ni->map && s->setmap_again != 2) return s->setmap_again ? PTL_IN_USE : PTL_IGNORED;
+  for (i = 0; i < map_size && rank == PTL_RANK_ANY; i++)
+    if (mapping[i].phys.nid == (ptl_nid_t)p->node && mapping[i].phys.pid == p->pid) rank = i;
+  if (rank == PTL_RANK_ANY) return PTL_ARG_INVALID;
+  map = pm__map_share(p->world, map_size, mapping);
+  if (!map) return PTL_NO_SPACE;
+  ni->map = map;
+  ni->rank = (ptl_rank_t)rank;
+  return PTL_OK;
+}
+PM_API int PtlGetMap(ptl_handle_ni_t ni_handle, ptl_size_t map_size, ptl_process_t *mapping, ptl_size_t *actual_size) {
+  PM__NI(p, ni, ni_handle);
+  if (!pm__is_logical(ni) || (!mapping && map_size)) return PTL_ARG_INVALID;
+  if (!ni->map) return PTL_NO_SPACE;
+  if (map_size > ni->map->count) map_size = ni->map->count;
+  if (map_size) memcpy(mapping, ni->map->id, (size_t)map_size * sizeof *mapping);
+  if (actual_size) *actual_size = ni->map->count;
+  return PTL_OK;
+}
+PM_API int PtlGetUid(ptl_handle_ni_t ni_handle, ptl_uid_t *uid) {
+  PM__NI(p, ni, ni_handle);
+  (void)ni;
+  if (!uid) return PTL_ARG_INVALID;
+  *uid = p->uid;
+  return PTL_OK;
+}
+PM_API int PtlGetPhysId(ptl_handle_ni_t ni_handle, ptl_process_t *id) {
+  PM__NI(p, ni, ni_handle);
+  (void)ni;
+  if (!id) return PTL_ARG_INVALID;
+  *id = pm__phys_id(p);
+  return PTL_OK;
+}
+PM_API int PtlGetId(ptl_handle_ni_t ni_handle, ptl_process_t *id) {
+  PM__NI(p, ni, ni_handle);
+  if (!id) return PTL_ARG_INVALID;
+  *id = pm__own_id(ni);
+  return PTL_OK;
+}
+PM_API int PtlHandleIsEqual(ptl_handle_any_t handle1, ptl_handle_any_t handle2) { return handle1 == handle2; }
+PM_API int PtlAtomicSync(void) { return pm__inited() ? PTL_OK : PTL_NO_INIT; }
+PM_API int PtlStartBundle(ptl_handle_ni_t ni_handle) {
+  PM__NI(p, ni, ni_handle);
+  ni->bundles++;
+  return PTL_OK;
+}
+/* Nothing is deferred, so nothing is to be flushed: only the pairing is checked. */
+PM_API int PtlEndBundle(ptl_handle_ni_t ni_handle) {
+  PM__NI(p, ni, ni_handle);
+  if (!ni->bundles) return PTL_ARG_INVALID;
+  ni->bundles--;
+  return PTL_OK;
+}
+PM_API const char *pm_ptl_status_name(int status) {
+  switch (status) {
+#define PM__X(name, value) case value: return #name;
+    PTL_STATUS_LIST(PM__X)
+#undef PM__X
+  default: return "PTL_?";
+  }
+}
+PM_API const char *pm_ptl_event_name(int event_kind) {
+  static const char *const names[] = {
+#define PM__X(name) #name,
+      PTL_EVENT_LIST(PM__X)
+#undef PM__X
+  };
+  return event_kind >= 0 && event_kind < PTL_EVENT_LAST ? names[event_kind] : "?";
+}
+
+/* ---- event queues ------------------------------------------------------------------------------ */
+/* Something changed that a thread of this process may wait for, or poll in vain. */
+static void pm__wake_waiters(pm_process *p, const void *object, uint64_t value, int is_final) {
+  pm_thread *t;
+  for (t = p->threads; t; t = t->next_in_proc) {
+    if (t->state != PM__BLOCKED) continue;
+    if (t->polling) pm__resume(p->world, t);
+    else if (t->waits_for_ptl && (!t->wait_on || (t->wait_on == object && (is_final || value >= t->wait_value))))
+      pm__resume(p->world, t);
+  }
+}
+static pm__eq *pm__eq_at(const pm__ni *ni, ptl_handle_eq_t h) { return (pm__eq *)pm__find(ni, PM__H_EQ, h); }
+static pm__ct *pm__ct_at(const pm__ni *ni, ptl_handle_ct_t h) { return (pm__ct *)pm__find(ni, PM__H_CT, h); }
+
+/* Room for one more event; grows up to the size asked for at PtlEQAlloc. */
+static int pm__eq_grow(pm__ni *ni, pm__eq *eq) {
+  uint32_t max = eq->ring_max ? 2 * eq->ring_max : 4, i;
+  ptl_event_t *ring;
+  if (max > eq->count + eq->reserved) max = eq->count + eq->reserved;
+  ring = (ptl_event_t *)PM_MALLOC(max * sizeof *ring);
+  if (!ring) return 0;
+  for (i = 0; i < eq->used; i++) ring[i] = eq->ring[(eq->first + i) % eq->ring_max];
+  PM_FREE(eq->ring);
+  ni->proc->world->stats.memory_bytes += (max - eq->ring_max) * sizeof *ring;
+  eq->ring = ring;
+  eq->ring_max = max;
+  eq->first = 0;
+  return 1;
+}
+/* Only PT_DISABLED may take a reserved place. A full queue loses its oldest event or, when that is
+   how the implementation to be modelled does it, the new one. */
+static void pm__eq_post(pm__ni *ni, ptl_handle_eq_t h, const ptl_event_t *event) {
+  pm__eq *eq = pm__eq_at(ni, h);
+  if (!eq) return;
+  if (eq->used >= eq->count && (event->type != PTL_EVENT_PT_DISABLED || eq->used >= eq->count + eq->reserved)) {
+    eq->dropped = 1;
+    if (ni->proc->world->desc.semantics.eq_drops_newest) return;
+    eq->first = (eq->first + 1) % eq->ring_max;
+    eq->used--;
+  }
+  if (eq->used == eq->ring_max && !pm__eq_grow(ni, eq)) {
+    eq->dropped = 1;
+    return;
+  }
+  eq->ring[(eq->first + eq->used) % eq->ring_max] = *event;
+  eq->used++;
+  pm__wake_waiters(ni->proc, eq, 0, 1);
+}
+static int pm__eq_take(pm__eq *eq, ptl_event_t *event) {
+  const int dropped = eq->dropped;
+  if (!eq->used) return PTL_EQ_EMPTY;
+  *event = eq->ring[eq->first];
+  eq->first = (eq->first + 1) % eq->ring_max;
+  eq->used--;
+  eq->dropped = 0;
+  return dropped ? PTL_EQ_DROPPED : PTL_OK;
+}
+
+PM_API int PtlEQAlloc(ptl_handle_ni_t ni_handle, ptl_size_t count, ptl_handle_eq_t *eq_handle) {
+  PM__NI(p, ni, ni_handle);
+  pm__eq *eq;
+  if (!eq_handle || count > (1u << 26)) return PTL_ARG_INVALID;
+  eq = (pm__eq *)pm__pool_new(ni, PM__H_EQ);
+  if (!eq) return PTL_NO_SPACE;
+  eq->count = count ? (uint32_t)count : 1;
+  *eq_handle = eq->o.handle;
+  return PTL_OK;
+}
+PM_API int PtlEQFree(ptl_handle_eq_t eq_handle) {
+  PM__PROCESS(p);
+  pm__ni *ni;
+  pm__eq *eq = (pm__eq *)pm__find_any(p, PM__H_EQ, eq_handle, &ni);
+  if (!eq) return PTL_ARG_INVALID;
+  p->world->stats.memory_bytes -= eq->ring_max * sizeof *eq->ring;
+  PM_FREE(eq->ring);
+  eq->ring = NULL;
+  pm__pool_free(ni, &eq->o);
+  pm__wake_waiters(p, eq, 0, 1);
+  return PTL_OK;
+}
+
+/* What a waiter gets when its object vanished. */
+static int pm__gone(const pm_process *p) {
+  return p->aborted ? PTL_ABORTED : p->world->desc.semantics.frees_interrupt ? PTL_INTERRUPTED : PTL_ARG_INVALID;
+}
+static void pm__describe_wait(const pm_thread *t, char *text, size_t text_bytes) {
+  if (t->wait_handle >> 29 == PM__H_CT) {
+    pm__ni *ni;
+    const pm__ct *ct = (const pm__ct *)pm__find_any(t->proc, PM__H_CT, t->wait_handle, &ni);
+    snprintf(text, text_bytes, "counter %08x to reach %llu (it has %llu, %llu failures)", t->wait_handle,
+             (unsigned long long)t->wait_value, ct ? (unsigned long long)ct->value.success : 0,
+             ct ? (unsigned long long)ct->value.failure : 0);
+  } else snprintf(text, text_bytes, "an event in queue %08x", t->wait_handle);
+}
+/* Blocks until something changes: object NULL means anything of the process. */
+static void pm__wait_ptl(const void *object, ptl_handle_any_t handle, uint64_t value, int64_t t_ps, const char *what) {
+  pm_thread *t = pm__current;
+  t->wait_on = object;
+  t->wait_handle = handle;
+  t->wait_value = value;
+  t->waits_for_ptl = 1;
+  t->describe = pm__describe_wait;
+  pm__block(t_ps, what);
+  t->waits_for_ptl = 0;
+  t->describe = NULL;
+  t->poll_streak = 0;
+}
+static void pm__cpu(int64_t d_ns) { pm__busy(d_ns * PM__PS, "a Portals call"); }
+
+PM_API int PtlEQGet(ptl_handle_eq_t eq_handle, ptl_event_t *event) {
+  PM__PROCESS(p);
+  pm__ni *ni;
+  pm__eq *eq = (pm__eq *)pm__find_any(p, PM__H_EQ, eq_handle, &ni);
+  if (!eq || !event) return PTL_ARG_INVALID;
+  if (!eq->used) { /* a look in vain takes its time; what arrives meanwhile is seen */
+    pm__poll_pause();
+    if (!eq->o.live || eq->o.handle != eq_handle) return pm__gone(p);
+    if (!eq->used) return PTL_EQ_EMPTY;
+  }
+  pm__cpu(p->world->plat.cpu_event_ns);
+  return eq->o.live && eq->o.handle == eq_handle ? pm__eq_take(eq, event) : pm__gone(p);
+}
+PM_API int PtlEQWait(ptl_handle_eq_t eq_handle, ptl_event_t *event) {
+  PM__PROCESS(p);
+  pm__ni *ni;
+  pm__eq *eq = (pm__eq *)pm__find_any(p, PM__H_EQ, eq_handle, &ni);
+  if (!eq || !event) return PTL_ARG_INVALID;
+  for (;;) {
+    if (p->aborted) return PTL_ABORTED;
+    while (!eq->used && !p->aborted) {
+      pm__wait_ptl(eq, eq_handle, 0, PM__FOREVER, "PtlEQWait:");
+      if (!eq->o.live || eq->o.handle != eq_handle) return pm__gone(p);
+    }
+    if (p->aborted) return PTL_ABORTED;
+    pm__cpu(p->world->plat.cpu_event_ns);
+    if (!eq->o.live || eq->o.handle != eq_handle) return pm__gone(p);
+    if (eq->used) return pm__eq_take(eq, event); /* else another thread was faster */
+  }
+}
+PM_API int PtlEQPoll(const ptl_handle_eq_t *eq_handles, unsigned int size, ptl_time_t timeout, ptl_event_t *event,
+                     unsigned int *which) {
+  PM__PROCESS(p);
+  pm__ni *ni, *first = NULL;
+  unsigned int i;
+  pm__eq *eq;
+  const int64_t t_end_ps = timeout == PTL_TIME_FOREVER ? PM__FOREVER : p->world->now_ps + (int64_t)timeout * 1000000 * PM__PS;
+  if (!eq_handles || !size || !event || !which) return PTL_ARG_INVALID;
+  for (i = 0; i < size; i++) {
+    if (!pm__find_any(p, PM__H_EQ, eq_handles[i], &ni) || (first && ni != first)) return PTL_ARG_INVALID;
+    first = ni;
+  }
+  for (;;) {
+    if (p->aborted) return PTL_ABORTED;
+    for (i = 0; i < size; i++) {
+      eq = pm__eq_at(first, eq_handles[i]);
+      if (!eq) return pm__gone(p);
+      if (!eq->used) continue;
+      pm__cpu(p->world->plat.cpu_event_ns);
+      if (pm__eq_at(first, eq_handles[i]) != eq || !eq->used) break; /* gone meanwhile: look again */
+      *which = i;
+      return pm__eq_take(eq, event);
+    }
+    if (i < size) continue;
+    if (timeout == 0) {
+      pm__poll_pause();
+      timeout = 1; /* one more look, then the end, which has come */
+      continue;
+    }
+    if (p->world->now_ps >= t_end_ps) return PTL_EQ_EMPTY;
+    pm__wait_ptl(NULL, eq_handles[0], 0, t_end_ps, "PtlEQPoll:");
+  }
+}
+
+/* ---- counters and what they trigger ------------------------------------------------------------ */
+static uint64_t pm__trigger_value(const pm__ct *ct) {
+  return ct->value.success + (ct->ni->proc->world->desc.semantics.trigger_success_only ? 0 : ct->value.failure);
+}
+static void pm__fire(pm_world *w, pm__trigger *t);
+
+/* A list of counters instead of recursion: what fires may raise counters, its own too. */
+static void pm__fire_all(pm_world *w) {
+  if (w->is_firing) return;
+  w->is_firing = 1;
+  while (w->fire_head) {
+    pm__ct *ct = w->fire_head;
+    w->fire_head = ct->next_to_fire;
+    if (!w->fire_head) w->fire_tail = NULL;
+    ct->to_fire = 0;
+    while (ct->triggers && ct->triggers->threshold <= pm__trigger_value(ct)) {
+      pm__trigger *t = ct->triggers;
+      ct->triggers = t->next;
+      pm__fire(w, t);
+    }
+  }
+  w->is_firing = 0;
+}
+static void pm__ct_changed(pm__ct *ct) {
+  pm_world *w = ct->ni->proc->world;
+  pm__wake_waiters(ct->ni->proc, ct, ct->value.success, ct->value.failure != 0);
+  if (!ct->triggers || ct->to_fire) return;
+  ct->to_fire = 1;
+  ct->next_to_fire = NULL;
+  if (w->fire_tail) w->fire_tail->next_to_fire = ct;
+  else w->fire_head = ct;
+  w->fire_tail = ct;
+  pm__fire_all(w);
+}
+static void pm__ct_count(const pm__ni *ni, ptl_handle_ct_t h, int is_failure, uint64_t value) {
+  pm__ct *ct = pm__ct_at(ni, h);
+  if (!ct) return;
+  if (is_failure) ct->value.failure++;
+  else ct->value.success += value;
+  pm__ct_changed(ct);
+}
+static void pm__message_free(pm_world *w, pm__message *m);
+static void pm__trigger_free(pm_world *w, pm__trigger *t) {
+  t->ni->triggers_count--;
+  if (t->message) {
+    if (t->message->md) t->message->md->in_flight--;
+    if (t->message->get_md) t->message->get_md->in_flight--;
+    pm__message_free(w, t->message);
+  }
+  PM_FREE(t->append);
+  t->next = w->free_triggers;
+  w->free_triggers = t;
+}
+static void pm__ct_drop_triggers(pm__ct *ct) {
+  while (ct->triggers) {
+    pm__trigger *t = ct->triggers;
+    ct->triggers = t->next;
+    pm__trigger_free(ct->ni->proc->world, t);
+  }
+}
+
+PM_API int PtlCTAlloc(ptl_handle_ni_t ni_handle, ptl_handle_ct_t *ct_handle) {
+  PM__NI(p, ni, ni_handle);
+  pm__ct *ct;
+  if (!ct_handle) return PTL_ARG_INVALID;
+  ct = (pm__ct *)pm__pool_new(ni, PM__H_CT);
+  if (!ct) return PTL_NO_SPACE;
+  ct->ni = ni;
+  *ct_handle = ct->o.handle;
+  return PTL_OK;
+}
+#define PM__CT(p, ni, ct, handle)                                                                  \
+  PM__PROCESS(p);                                                                                  \
+  pm__ni *ni;                                                                                      \
+  pm__ct *ct = (pm__ct *)pm__find_any(p, PM__H_CT, handle, &ni);                                   \
+  if (!ct) return PTL_ARG_INVALID
+
+PM_API int PtlCTFree(ptl_handle_ct_t ct_handle) {
+  PM__CT(p, ni, ct, ct_handle);
+  pm__ct_drop_triggers(ct);
+  pm__pool_free(ni, &ct->o);
+  pm__wake_waiters(p, ct, 0, 1);
+  return PTL_OK;
+}
+PM_API int PtlCTCancelTriggered(ptl_handle_ct_t ct_handle) {
+  PM__CT(p, ni, ct, ct_handle);
+  pm__ct_drop_triggers(ct);
+  return PTL_OK;
+}
+/* Always succeeds; who reads the same value again is polling, and pays for it. */
+PM_API int PtlCTGet(ptl_handle_ct_t ct_handle, ptl_ct_event_t *event) {
+  PM__CT(p, ni, ct, ct_handle);
+  pm_thread *t = pm__current;
+  if (!event) return PTL_ARG_INVALID;
+  if (t->last_ct == ct_handle && t->last_count == ct->value.success + ct->value.failure) {
+    pm__poll_pause();
+    if (!ct->o.live || ct->o.handle != ct_handle) return pm__gone(p);
+  }
+  *event = ct->value;
+  t->last_ct = ct_handle;
+  t->last_count = ct->value.success + ct->value.failure;
+  return PTL_OK;
+}
+PM_API int PtlCTWait(ptl_handle_ct_t ct_handle, ptl_size_t test, ptl_ct_event_t *event) {
+  PM__CT(p, ni, ct, ct_handle);
+  if (!event) return PTL_ARG_INVALID;
+  while (ct->value.success < test && !ct->value.failure && !p->aborted) {
+    pm__wait_ptl(ct, ct_handle, test, PM__FOREVER, "PtlCTWait:");
+    if (!ct->o.live || ct->o.handle != ct_handle) return pm__gone(p);
+  }
+  if (p->aborted) return PTL_ABORTED;
+  *event = ct->value;
+  pm__cpu(p->world->plat.cpu_event_ns);
+  return PTL_OK;
+}
+PM_API int PtlCTPoll(const ptl_handle_ct_t *ct_handles, const ptl_size_t *tests, unsigned int size, ptl_time_t timeout,
+                     ptl_ct_event_t *event, unsigned int *which) {
+  PM__PROCESS(p);
+  pm__ni *ni, *first = NULL;
+  unsigned int i;
+  const int64_t t_end_ps = timeout == PTL_TIME_FOREVER ? PM__FOREVER : p->world->now_ps + (int64_t)timeout * 1000000 * PM__PS;
+  if (!ct_handles || !tests || !size || !event || !which) return PTL_ARG_INVALID;
+  for (i = 0; i < size; i++) {
+    if (!pm__find_any(p, PM__H_CT, ct_handles[i], &ni) || (first && ni != first)) return PTL_ARG_INVALID;
+    first = ni;
+  }
+  for (;;) {
+    if (p->aborted) return PTL_ABORTED;
+    for (i = 0; i < size; i++) {
+      const pm__ct *ct = pm__ct_at(first, ct_handles[i]);
+      if (!ct) return pm__gone(p);
+      if (ct->value.success < tests[i] && !ct->value.failure) continue;
+      *event = ct->value;
+      *which = i;
+      pm__cpu(p->world->plat.cpu_event_ns);
+      return PTL_OK;
+    }
+    if (timeout == 0) {
+      pm__poll_pause();
+      timeout = 1;
+      continue;
+    }
+    if (p->world->now_ps >= t_end_ps) return PTL_CT_NONE_REACHED;
+    pm__wait_ptl(NULL, ct_handles[0], tests[0], t_end_ps, "PtlCTPoll:");
+  }
+}
+PM_API int PtlCTSet(ptl_handle_ct_t ct_handle, ptl_ct_event_t new_ct) {
+  PM__CT(p, ni, ct, ct_handle);
+  ct->value = new_ct;
+  pm__ct_changed(ct);
+  return PTL_OK;
+}
+PM_API int PtlCTInc(ptl_handle_ct_t ct_handle, ptl_ct_event_t increment) {
+  PM__CT(p, ni, ct, ct_handle);
+  if (increment.success && increment.failure) return PTL_ARG_INVALID;
+  ct->value.success += increment.success;
+  ct->value.failure += increment.failure;
+  pm__ct_changed(ct);
+  return PTL_OK;
+}
+
+/* ---- portal table and memory descriptors ------------------------------------------------------- */
+static pm__pt *pm__pt_at(const pm__ni *ni, ptl_pt_index_t index) {
+  return index < (ptl_pt_index_t)ni->pt_max && ni->pt[index].allocated ? &ni->pt[index] : NULL;
+}
+static int pm__pt_free_index(const pm__ni *ni, int last, int lowest) {
+  const int n = ni->limits.max_pt_index + 1;
+  int i, k;
+  for (k = 0; k < n; k++) {
+    i = lowest ? k : (last + k) % n;
+    if (i >= ni->pt_max || !ni->pt[i].allocated) return i;
+  }
+  return -1;
+}
+PM_API int PtlPTAlloc(ptl_handle_ni_t ni_handle, unsigned int options, ptl_handle_eq_t eq_handle,
+                      ptl_pt_index_t index_req, ptl_pt_index_t *index) {
+  PM__NI(p, ni, ni_handle);
+  const int before = ni->pt_max;
+  pm__eq *eq = NULL;
+  void *array = ni->pt;
+  int i;
+  if (!index || (options & ~PTL_PT_ALLOC_OPTIONS_MASK)) return PTL_ARG_INVALID;
+  if (eq_handle != PTL_EQ_NONE && !(eq = pm__eq_at(ni, eq_handle))) return PTL_ARG_INVALID;
+  if ((options & PTL_PT_FLOWCTRL) && !eq) return PTL_PT_EQ_NEEDED;
+  if (index_req == PTL_PT_ANY) {
+    i = pm__pt_free_index(ni, ni->pt_last, p->world->desc.semantics.pt_any_lowest);
+    if (i < 0) return PTL_PT_FULL;
+  } else {
+    if (index_req > (ptl_pt_index_t)ni->limits.max_pt_index) return PTL_ARG_INVALID;
+    i = (int)index_req;
+    if (pm__pt_at(ni, index_req)) return PTL_PT_IN_USE;
+  }
+  if (!pm__grow(&array, &ni->pt_max, i + 1, sizeof *ni->pt)) return PTL_NO_SPACE;
+  ni->pt = (pm__pt *)array;
+  memset(ni->pt + before, 0, (size_t)(ni->pt_max - before) * sizeof *ni->pt);
+  p->world->stats.memory_bytes += (size_t)(ni->pt_max - before) * sizeof *ni->pt;
+  memset(&ni->pt[i], 0, sizeof ni->pt[i]);
+  ni->pt[i].allocated = 1;
+  ni->pt[i].enabled = !(options & PTL_PT_ALLOC_DISABLED);
+  ni->pt[i].options = options;
+  ni->pt[i].eq_handle = eq_handle;
+  if (options & PTL_PT_FLOWCTRL) eq->reserved++;
+  ni->pt_last = i + 1;
+  *index = (ptl_pt_index_t)i;
+  return PTL_OK;
+}
+static void pm__header_drop(pm__ni *ni, pm__header *h) {
+  pm_world *w = ni->proc->world;
+  h->me->headers--;
+  ni->headers_count--;
+  if (h->message) h->message->header = NULL;
+  h->next = w->free_headers;
+  w->free_headers = h;
+}
+static void pm__me_unlink(pm__ni *ni, pm__me *me);
+static void pm__pt_purge(pm__ni *ni, pm__pt *pt) {
+  int list;
+  while (pt->headers) {
+    pm__header *h = pt->headers;
+    pm__me *me = h->me;
+    pt->headers = h->next;
+    pm__header_drop(ni, h);
+    if (!me->linked && !me->headers && !me->in_flight) pm__pool_free(ni, &me->o);
+  }
+  pt->headers_tail = NULL;
+  for (list = 0; list < 2; list++)
+    while (pt->head[list]) {
+      pm__me *me = pt->head[list];
+      pm__me_unlink(ni, me);
+      if (!me->in_flight) pm__pool_free(ni, &me->o);
+    }
+}
+PM_API int PtlPTFree(ptl_handle_ni_t ni_handle, ptl_pt_index_t index) {
+  PM__NI(p, ni, ni_handle);
+  pm__pt *pt = pm__pt_at(ni, index);
+  pm__eq *eq;
+  if (!pt) return PTL_ARG_INVALID;
+  if (!p->world->desc.semantics.pt_free_purges && (pt->head[0] || pt->head[1])) return PTL_PT_IN_USE;
+  pm__pt_purge(ni, pt);
+  eq = pm__eq_at(ni, pt->eq_handle);
+  if (eq && (pt->options & PTL_PT_FLOWCTRL)) eq->reserved--;
+  pt->allocated = 0;
+  return PTL_OK;
+}
+PM_API int PtlPTDisable(ptl_handle_ni_t ni_handle, ptl_pt_index_t index) {
+  PM__NI(p, ni, ni_handle);
+  if (!pm__pt_at(ni, index)) return PTL_ARG_INVALID;
+  ni->pt[index].enabled = 0;
+  while (ni->refs && ni->pt[index].in_flight) pm__poll_pause(); /* what runs may finish */
+  return PTL_OK;
+}
+PM_API int PtlPTEnable(ptl_handle_ni_t ni_handle, ptl_pt_index_t index) {
+  PM__NI(p, ni, ni_handle);
+  if (!pm__pt_at(ni, index)) return PTL_ARG_INVALID;
+  ni->pt[index].enabled = 1;
+  return PTL_OK;
+}
+
+static int pm__iovec_is_bad(const pm__ni *ni, const void *start, ptl_size_t length, unsigned int options) {
+  return (options & PTL_IOVEC) && (length > (ptl_size_t)ni->limits.max_iovecs || (length && !start));
+}
+PM_API int PtlMDBind(ptl_handle_ni_t ni_handle, const ptl_md_t *md, ptl_handle_md_t *md_handle) {
+  PM__NI(p, ni, ni_handle);
+  const unsigned int ct_options = PTL_MD_EVENT_CT_SEND | PTL_MD_EVENT_CT_REPLY | PTL_MD_EVENT_CT_ACK;
+  pm__md *o;
+  if (!md || !md_handle || (md->options & ~PTL_MD_OPTIONS_MASK) || pm__iovec_is_bad(ni, md->start, md->length, md->options)) return PTL_ARG_INVALID;
+  if (md->eq_handle != PTL_EQ_NONE && !pm__eq_at(ni, md->eq_handle)) return PTL_ARG_INVALID;
+  if (md->ct_handle != PTL_CT_NONE && !pm__ct_at(ni, md->ct_handle) && (md->options & ct_options)) return PTL_ARG_INVALID;
+  o = (pm__md *)pm__pool_new(ni, PM__H_MD);
+  if (!o) return PTL_NO_SPACE;
+  o->md = *md;
+  *md_handle = o->o.handle;
+  return PTL_OK;
+}
+PM_API int PtlMDRelease(ptl_handle_md_t md_handle) {
+  PM__PROCESS(p);
+  pm__ni *ni;
+  pm__md *md = (pm__md *)pm__find_any(p, PM__H_MD, md_handle, &ni);
+  if (!md) return PTL_ARG_INVALID;
+  if (md->in_flight) return p->world->desc.semantics.md_release_in_use ? PTL_IN_USE : PTL_ARG_INVALID;
+  pm__pool_free(ni, &md->o);
+  return PTL_OK;
+}
+
+/* ---- list entries ------------------------------------------------------------------------------ */
+static void pm__me_link(pm__ni *ni, pm__me *me) {
+  pm__pt *pt = &ni->pt[me->pt];
+  me->prev = pt->tail[me->list];
+  me->next = NULL;
+  if (me->prev) me->prev->next = me;
+  else pt->head[me->list] = me;
+  pt->tail[me->list] = me;
+  me->linked = 1;
+  ni->list_count++;
+}
+static void pm__me_unlink(pm__ni *ni, pm__me *me) {
+  pm__pt *pt = &ni->pt[me->pt];
+  if (me->prev) me->prev->next = me->next;
+  else pt->head[me->list] = me->next;
+  if (me->next) me->next->prev = me->prev;
+  else pt->tail[me->list] = me->prev;
+  me->linked = 0;
+  ni->list_count--;
+}
+/* LINK, AUTO_UNLINK and AUTO_FREE of an entry. */
+static void pm__me_event(pm__ni *ni, ptl_handle_eq_t eq_handle, ptl_pt_index_t pt, unsigned char list, void *user_ptr,
+                         int type) {
+  ptl_event_t e;
+  memset(&e, 0, sizeof e);
+  e.type = (ptl_event_kind_t)type;
+  e.pt_index = pt;
+  e.ptl_list = list;
+  e.user_ptr = user_ptr;
+  e.ni_fail_type = PTL_NI_OK;
+  pm__eq_post(ni, eq_handle, &e);
+}
+/* An overflow entry that unlinked itself and has no header left. */
+static void pm__me_free_if_empty(pm__ni *ni, pm__me *me) {
+  if (me->linked || me->headers || me->in_flight) return;
+  if (me->auto_unlinked && me->list == PTL_OVERFLOW_LIST && !(me->me.options & PTL_ME_EVENT_UNLINK_DISABLE))
+    pm__me_event(ni, ni->pt[me->pt].eq_handle, me->pt, me->list, me->user_ptr, PTL_EVENT_AUTO_FREE);
+  pm__pool_free(ni, &me->o);
+}
+
+/* Bytes an entry or descriptor covers. */
+static uint64_t pm__capacity(const void *start, ptl_size_t length, unsigned int options) {
+  const ptl_iovec_t *v = (const ptl_iovec_t *)start;
+  uint64_t sum = 0;
+  ptl_size_t i;
+  if (!(options & PTL_IOVEC)) return length;
+  for (i = 0; i < length; i++) sum += v[i].iov_len;
+  return sum;
+}
+static int pm__id_matches(const pm__ni *ni, ptl_process_t wanted, ptl_process_t id) {
+  if (pm__is_logical(ni)) return wanted.rank == PTL_RANK_ANY || wanted.rank == id.rank;
+  return (wanted.phys.nid == PTL_NID_ANY || wanted.phys.nid == id.phys.nid) &&
+         (wanted.phys.pid == PTL_PID_ANY || wanted.phys.pid == id.phys.pid);
+}
+static int pm__matches(const pm__ni *ni, const ptl_me_t *me, ptl_process_t id, ptl_uid_t uid, uint64_t bits) {
+  if (ni->proc->world->desc.semantics.uid_is_matched && me->uid != PTL_UID_ANY && me->uid != uid) return 0;
+  return !pm__is_matching(ni) || (pm__id_matches(ni, me->match_id, id) && ((bits ^ me->match_bits) & ~me->ignore_bits) == 0);
+}
+static int pm__overflow_kind(int kind) { return kind + 1; } /* PUT -> PUT_OVERFLOW ... */
+
+/* Tells the owner of an entry (or a search) about a header, as far as the options say. */
+static void pm__tell_overflow(pm__ni *ni, const pm__header *h) {
+  const uint64_t bytes = h->options & PTL_ME_EVENT_CT_BYTES ? h->event.mlength : 1;
+  const int mutes = h->options & PTL_ME_EVENT_OVER_DISABLE ||
+                    (h->options & PTL_ME_EVENT_SUCCESS_DISABLE && ni->proc->world->desc.semantics.success_disable_overflow);
+  if (h->event.type == PTL_EVENT_SEARCH) {
+    if (!(h->options & PTL_ME_EVENT_COMM_DISABLE)) pm__eq_post(ni, h->eq_handle, &h->event);
+  } else if (!mutes) pm__eq_post(ni, h->eq_handle, &h->event);
+  if (h->options & PTL_ME_EVENT_CT_OVERFLOW) pm__ct_count(ni, h->ct_handle, 0, bytes);
+}
+/* Removes a header from its list; previous NULL: it is the first. */
+static void pm__header_unlink(pm__pt *pt, pm__header *previous, pm__header *h) {
+  if (previous) previous->next = h->next;
+  else pt->headers = h->next;
+  if (pt->headers_tail == h) pt->headers_tail = previous;
+}
+/* Searches the unexpected headers for an entry that is being appended (op < 0) or searched for.
+   Returns how many were found; stops after the first for a USE_ONCE entry. */
+static int pm__match_headers(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, void *user_ptr, int op, pm__me *appended) {
+  pm__pt *pt = &ni->pt[index];
+  pm__header *h = pt->headers, *previous = NULL, *next;
+  int found = 0;
+  for (; h; h = next) {
+    next = h->next;
+    if (h->is_claimed || !pm__matches(ni, me, h->event.initiator, h->event.uid, h->event.match_bits) ||
+        (pm__is_matching(ni) && (me->options & PTL_ME_NO_TRUNCATE) && !(me->options & PTL_ME_MANAGE_LOCAL) &&
+         h->event.remote_offset + h->event.rlength > pm__capacity(me->start, me->length, me->options))) {
+      previous = h;
+      continue;
+    }
+    found++;
+    {
+      pm__header told = *h; /* what a search tells leaves the header as it is */
+      told.event.user_ptr = user_ptr;
+      told.event.ptl_list = PTL_OVERFLOW_LIST;
+      if (op == PTL_SEARCH_ONLY) told.event.type = PTL_EVENT_SEARCH;
+      told.eq_handle = pt->eq_handle;
+      told.ct_handle = me->ct_handle;
+      told.options = me->options;
+      if (appended && (me->options & PTL_ME_LOCAL_INC_UH_RLENGTH) && (me->options & PTL_ME_MANAGE_LOCAL)) appended->offset += h->event.rlength;
+      if (op == PTL_SEARCH_ONLY) {
+        pm__tell_overflow(ni, &told);
+        previous = h;
+      } else if (h->message) { /* its data is still on the way into the buffer: told when it is in */
+        told.next = h->next;
+        told.is_claimed = 1;
+        if (appended && (me->options & PTL_ME_USE_ONCE) && !(me->options & PTL_ME_EVENT_UNLINK_DISABLE))
+          told.unlink_after = appended->auto_unlinked = 1;
+        *h = told;
+        previous = h;
+      } else {
+        pm__me *overflow = h->me;
+        pm__header_unlink(pt, previous, h);
+        pm__header_drop(ni, h);
+        pm__tell_overflow(ni, &told);
+        pm__me_free_if_empty(ni, overflow);
+      }
+    }
+    if (me->options & PTL_ME_USE_ONCE) break;
+  }
+  return found;
+}
+
+static int pm__append_is_bad(const pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *me, ptl_list_t list) {
+  const unsigned int mask = pm__is_matching(ni) ? PTL_ME_APPEND_OPTIONS_MASK : PTL_LE_APPEND_OPTIONS_MASK;
+  if (!pm__pt_at(ni, index) || (me->options & ~mask) || list > PTL_OVERFLOW_LIST) return 1;
+  if (pm__iovec_is_bad(ni, me->start, me->length, me->options)) return 1;
+  if ((me->options & PTL_ME_MAY_ALIGN) && !(me->options & PTL_ME_MANAGE_LOCAL)) return 1;
+  if ((ni->pt[index].options & PTL_PT_ONLY_USE_ONCE) && list == PTL_PRIORITY_LIST && !(me->options & PTL_ME_USE_ONCE)) return 1;
+  if ((ni->pt[index].options & PTL_PT_ONLY_TRUNCATE) && (me->options & PTL_ME_NO_TRUNCATE)) return 1;
+  return me->ct_handle != PTL_CT_NONE && (me->options & (PTL_ME_EVENT_CT_COMM | PTL_ME_EVENT_CT_OVERFLOW)) && !pm__ct_at(ni, me->ct_handle);
+}
+/* LE and ME alike; an LE has been widened to an ME that matches all. */
+static int pm__append(pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *entry, ptl_list_t list, void *user_ptr, ptl_handle_any_t *handle) {
+  pm__me *me;
+  const int unlink_event = !(entry->options & PTL_ME_EVENT_UNLINK_DISABLE);
+  if (pm__append_is_bad(ni, index, entry, list)) return PTL_ARG_INVALID;
+  if (ni->list_count >= ni->limits.max_list_size) return PTL_LIST_TOO_LONG;
+  me = (pm__me *)pm__pool_new(ni, PM__H_ME);
+  if (!me) return PTL_NO_SPACE;
+  me->me = *entry;
+  me->pt = index;
+  me->list = list;
+  me->user_ptr = user_ptr;
+  *handle = me->o.handle;
+  if (list == PTL_PRIORITY_LIST && ni->pt[index].headers) {
+    const int found = pm__match_headers(ni, index, &me->me, user_ptr, -1, me);
+    const int used_up = (entry->options & PTL_ME_LOCAL_INC_UH_RLENGTH) && found && pm__is_used_up(me);
+    if ((found && (entry->options & PTL_ME_USE_ONCE)) || used_up) { /* consumed: never linked, no LINK event */
+      if (unlink_event && !me->auto_unlinked) pm__me_event(ni, ni->pt[index].eq_handle, index, list, user_ptr, PTL_EVENT_AUTO_UNLINK);
+      pm__pool_free(ni, &me->o);
+      return PTL_OK;
+    }
+  }
+  pm__me_link(ni, me);
+  if (!(entry->options & PTL_ME_EVENT_LINK_DISABLE)) pm__me_event(ni, ni->pt[index].eq_handle, index, list, user_ptr, PTL_EVENT_LINK);
+  return PTL_OK;
+}
+static int pm__search(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, ptl_search_op_t op, void *user_ptr) {
+  pm_world *w = ni->proc->world;
+  const int once = (me->options & PTL_ME_USE_ONCE) != 0;
+  int found;
+  if (op > PTL_SEARCH_DELETE || pm__append_is_bad(ni, index, me, PTL_OVERFLOW_LIST)) return PTL_ARG_INVALID;
+  found = pm__match_headers(ni, index, me, user_ptr, op, NULL);
+  if (!found || (!once && w->desc.semantics.search_closing_event)) {
+    ptl_event_t e;
+    memset(&e, 0, sizeof e);
+    e.type = PTL_EVENT_SEARCH;
+    e.pt_index = index;
+    e.user_ptr = user_ptr;
+    e.match_bits = me->match_bits;
+    e.ni_fail_type = PTL_NI_NO_MATCH;
+    e.ptl_list = PTL_OVERFLOW_LIST;
+    pm__eq_post(ni, ni->pt[index].eq_handle, &e);
+  }
+  if ((me->options & PTL_ME_EVENT_CT_OVERFLOW) && (!once || !found)) pm__ct_count(ni, me->ct_handle, 1, 0); /* 4.3 */
+  return PTL_OK;
+}
+static int pm__unlink(pm_process *p, ptl_handle_any_t handle) {
+  pm__ni *ni;
+  pm__me *me = (pm__me *)pm__find_any(p, PM__H_ME, handle, &ni);
+  if (!me || !me->linked) return PTL_ARG_INVALID; /* auto-unlinked ones wait for their headers only */
+  if (me->in_flight || me->headers) return PTL_IN_USE;
+  pm__me_unlink(ni, me);
+  pm__pool_free(ni, &me->o);
+  return PTL_OK;
+}
+static ptl_me_t pm__widen(const ptl_le_t *le) {
+  ptl_me_t me;
+  memset(&me, 0, sizeof me);
+  me.start = le->start;
+  me.length = le->length;
+  me.ct_handle = le->ct_handle;
+  me.uid = le->uid;
+  me.options = le->options;
+  me.match_id.rank = PTL_RANK_ANY;
+  me.ignore_bits = ~(ptl_match_bits_t)0;
+  return me;
+}
+
+PM_API int PtlLEAppend(ptl_handle_ni_t ni_handle, ptl_pt_index_t index, const ptl_le_t *le, ptl_list_t list,
+                       void *user_ptr, ptl_handle_le_t *le_handle) {
+  PM__NI(p, ni, ni_handle);
+  ptl_me_t me;
+  if (!le || !le_handle || pm__is_matching(ni)) return PTL_ARG_INVALID;
+  me = pm__widen(le);
+  pm__cpu(p->world->plat.cpu_append_ns);
+  return ni->refs ? pm__append(ni, index, &me, list, user_ptr, le_handle) : PTL_ARG_INVALID;
+}
+PM_API int PtlMEAppend(ptl_handle_ni_t ni_handle, ptl_pt_index_t index, const ptl_me_t *me, ptl_list_t list,
+                       void *user_ptr, ptl_handle_me_t *me_handle) {
+  PM__NI(p, ni, ni_handle);
+  if (!me || !me_handle || !pm__is_matching(ni)) return PTL_ARG_INVALID;
+  pm__cpu(p->world->plat.cpu_append_ns);
+  return ni->refs ? pm__append(ni, index, me, list, user_ptr, me_handle) : PTL_ARG_INVALID;
+}
+PM_API int PtlLESearch(ptl_handle_ni_t ni_handle, ptl_pt_index_t index, const ptl_le_t *le, ptl_search_op_t search_op,
+                       void *user_ptr) {
+  PM__NI(p, ni, ni_handle);
+  ptl_me_t me;
+  if (!le || pm__is_matching(ni)) return PTL_ARG_INVALID;
+  me = pm__widen(le);
+  pm__cpu(p->world->plat.cpu_append_ns);
+  return ni->refs ? pm__search(ni, index, &me, search_op, user_ptr) : PTL_ARG_INVALID;
+}
+PM_API int PtlMESearch(ptl_handle_ni_t ni_handle, ptl_pt_index_t index, const ptl_me_t *me, ptl_search_op_t search_op,
+                       void *user_ptr) {
+  PM__NI(p, ni, ni_handle);
+  ptl_me_t copy;
+  if (!me || !pm__is_matching(ni)) return PTL_ARG_INVALID;
+  copy = *me;
+  pm__cpu(p->world->plat.cpu_append_ns);
+  return ni->refs ? pm__search(ni, index, &copy, search_op, user_ptr) : PTL_ARG_INVALID;
+}
+PM_API int PtlLEUnlink(ptl_handle_le_t le_handle) { return PtlMEUnlink(le_handle); }
+PM_API int PtlMEUnlink(ptl_handle_me_t me_handle) {
+  PM__PROCESS(p);
+  pm__cpu(p->world->plat.cpu_append_ns);
+  return pm__unlink(p, me_handle);
+}
+
+/* ---- memory: plain or in pieces ---------------------------------------------------------------- */
+typedef struct pm__cursor {
+  char *at;              /* next byte */
+  uint64_t left;         /* of this piece */
+  const ptl_iovec_t *next; /* NULL: one piece */
+} pm__cursor;
+static pm__cursor pm__cursor_at(void *start, unsigned int options, uint64_t offset) {
+  pm__cursor c;
+  const ptl_iovec_t *v = (const ptl_iovec_t *)start;
+  if (!(options & PTL_IOVEC)) {
+    c.at = (char *)((uintptr_t)start + (uintptr_t)offset); /* start may be NULL: all memory */
+    c.left = UINT64_MAX;
+    c.next = NULL;
+    return c;
+  }
+  while (offset >= v->iov_len) offset -= v++->iov_len; /* empty elements are passed too */
+  c.at = (char *)v->iov_base + offset;
+  c.left = v->iov_len - offset;
+  c.next = v + 1;
+  return c;
+}
+static uint64_t pm__cursor_piece(pm__cursor *c, uint64_t want) {
+  while (!c->left) {
+    c->at = (char *)c->next->iov_base;
+    c->left = c->next->iov_len;
+    c->next++;
+  }
+  return want < c->left ? want : c->left;
+}
+static void pm__copy(pm__cursor to, pm__cursor from, uint64_t bytes) {
+  while (bytes) {
+    uint64_t n = pm__cursor_piece(&to, pm__cursor_piece(&from, bytes));
+    memmove(to.at, from.at, (size_t)n);
+    to.at += n, to.left -= n;
+    from.at += n, from.left -= n;
+    bytes -= n;
+  }
+}
+static pm__cursor pm__flat(void *start) { return pm__cursor_at(start, 0, 0); }
+static pm__cursor pm__md_cursor(const pm__md *md, uint64_t offset) { return pm__cursor_at(md->md.start, md->md.options, offset); }
+static pm__cursor pm__me_cursor(const pm__message *m) { return pm__cursor_at(m->me->me.start, m->me->me.options, m->offset_used); }
+/* What is sent: the copy when there is one, else the initiator's memory as it is now. */
+static pm__cursor pm__payload(pm__message *m) { return m->has_copy ? pm__flat(m->copy) : pm__md_cursor(m->md, m->local_offset); }
+
+/* ---- atomics ----------------------------------------------------------------------------------- */
+static uint64_t pm__type_bytes(int type) {
+  static const unsigned char bytes[] = {1, 1, 2, 2, 4, 4, 4, 8, 8, 8, 8, 16, sizeof(long double), 2 * sizeof(long double)};
+  return bytes[type];
+}
+static int pm__op_is_legal(int op, int type) {
+  const int is_complex = type == PTL_FLOAT_COMPLEX || type == PTL_DOUBLE_COMPLEX || type == PTL_LONG_DOUBLE_COMPLEX;
+  const int is_real = type == PTL_FLOAT || type == PTL_DOUBLE || type == PTL_LONG_DOUBLE;
+  if (op < 0 || op >= PTL_OP_LAST || type < 0 || type >= PTL_DATATYPE_LAST) return 0;
+  if (is_complex) return op == PTL_SUM || op == PTL_PROD || (op >= PTL_SWAP && op <= PTL_CSWAP_NE);
+  if (is_real) return !(op >= PTL_LOR && op <= PTL_BXOR) && op != PTL_MSWAP;
+  return 1;
+}
+/* One item: t = t op o. c is the operand of a conditional swap: c REL t decides. */
+#define PM__ARITHMETIC(T)                                                                          \
+  case PTL_MIN: if (o < t) t = o; break;                                                           \
+  case PTL_MAX: if (o > t) t = o; break;                                                           \
+  case PTL_SUM: t = (T)(t + o); break;                                                             \
+  case PTL_PROD: t = (T)(t * o); break;                                                            \
+  case PTL_SWAP: t = o; break;                                                                     \
+  case PTL_CSWAP_LE: if (c <= t) t = o; break;                                                     \
+  case PTL_CSWAP_LT: if (c < t) t = o; break;                                                      \
+  case PTL_CSWAP_GE: if (c >= t) t = o; break;                                                     \
+  case PTL_CSWAP_GT: if (c > t) t = o; break
+/* Integers wrap: sums and products are formed in a type that may (U, wide enough not to be promoted). */
+#define PM__INTEGER(name, T, U)                                                                    \
+  static void pm__atomic_##name(int op, void *target, const void *source, const void *operand) {   \
+    T t, o, c;                                                                                     \
+    memcpy(&t, target, sizeof t);                                                                  \
+    memcpy(&o, source, sizeof o);                                                                  \
+    memcpy(&c, operand, sizeof c);                                                                 \
+    switch (op) {                                                                                  \
+    case PTL_MIN: if (o < t) t = o; break;                                                         \
+    case PTL_MAX: if (o > t) t = o; break;                                                         \
+    case PTL_SUM: t = (T)((U)t + (U)o); break;                                                     \
+    case PTL_PROD: t = (T)((U)t * (U)o); break;                                                    \
+    case PTL_LOR: t = (T)(t || o); break;                                                          \
+    case PTL_LAND: t = (T)(t && o); break;                                                         \
+    case PTL_BOR: t = (T)(t | o); break;                                                           \
+    case PTL_BAND: t = (T)(t & o); break;                                                          \
+    case PTL_LXOR: t = (T)(!t != !o); break;                                                       \
+    case PTL_BXOR: t = (T)(t ^ o); break;                                                          \
+    case PTL_SWAP: t = o; break;                                                                   \
+    case PTL_CSWAP: if (c == t) t = o; break;                                                      \
+    case PTL_CSWAP_NE: if (c != t) t = o; break;                                                   \
+    case PTL_CSWAP_LE: if (c <= t) t = o; break;                                                   \
+    case PTL_CSWAP_LT: if (c < t) t = o; break;                                                    \
+    case PTL_CSWAP_GE: if (c >= t) t = o; break;                                                   \
+    case PTL_CSWAP_GT: if (c > t) t = o; break;                                                    \
+    default: t = (T)((t & (T)~c) | (o & c)); break; /* MSWAP */                                    \
+    }                                                                                              \
+    memcpy(target, &t, sizeof t);                                                                  \
+  }
+PM__INTEGER(int8, int8_t, unsigned)
+PM__INTEGER(uint8, uint8_t, unsigned)
+PM__INTEGER(int16, int16_t, unsigned)
+PM__INTEGER(uint16, uint16_t, unsigned)
+PM__INTEGER(int32, int32_t, uint32_t)
+PM__INTEGER(uint32, uint32_t, uint32_t)
+PM__INTEGER(int64, int64_t, uint64_t)
+PM__INTEGER(uint64, uint64_t, uint64_t)
+#undef PM__INTEGER
+/* Equality written as not less and not greater: NaN is equal to nothing, and compilers that warn of
+   == on reals have nothing to say. */
+#define PM__REAL(name, T)                                                                          \
+  static void pm__atomic_##name(int op, void *target, const void *source, const void *operand) {   \
+    T t, o, c;                                                                                     \
+    memcpy(&t, target, sizeof t);                                                                  \
+    memcpy(&o, source, sizeof o);                                                                  \
+    memcpy(&c, operand, sizeof c);                                                                 \
+    switch (op) {                                                                                  \
+      PM__ARITHMETIC(T);                                                                           \
+    case PTL_CSWAP: if (c <= t && c >= t) t = o; break;                                            \
+    default: if (!(c <= t && c >= t)) t = o; break; /* CSWAP_NE */                                 \
+    }                                                                                              \
+    memcpy(target, &t, sizeof t);                                                                  \
+  }
+PM__REAL(float, float)
+PM__REAL(double, double)
+PM__REAL(long_double, long double)
+#undef PM__REAL
+#undef PM__ARITHMETIC
+#define PM__COMPLEX(name, T)                                                                       \
+  static void pm__atomic_##name(int op, void *target, const void *source, const void *operand) {   \
+    T t[2], o[2], c[2], product;                                                                   \
+    int equal;                                                                                     \
+    memcpy(t, target, sizeof t);                                                                   \
+    memcpy(o, source, sizeof o);                                                                   \
+    memcpy(c, operand, sizeof c);                                                                  \
+    equal = c[0] <= t[0] && c[0] >= t[0] && c[1] <= t[1] && c[1] >= t[1];                          \
+    switch (op) {                                                                                  \
+    case PTL_SUM: t[0] += o[0], t[1] += o[1]; break;                                               \
+    case PTL_PROD:                                                                                 \
+      product = t[0] * o[0] - t[1] * o[1];                                                         \
+      t[1] = t[0] * o[1] + t[1] * o[0];                                                            \
+      t[0] = product;                                                                              \
+      break;                                                                                       \
+    default: /* SWAP, CSWAP, CSWAP_NE */                                                           \
+      if (op == PTL_SWAP || (op == PTL_CSWAP) == equal) t[0] = o[0], t[1] = o[1];                  \
+      break;                                                                                       \
+    }                                                                                              \
+    memcpy(target, t, sizeof t);                                                                   \
+  }
+PM__COMPLEX(float_complex, float)
+PM__COMPLEX(double_complex, double)
+PM__COMPLEX(long_double_complex, long double)
+#undef PM__COMPLEX
+
+/* Applies the message's operation to the target's memory, whole items only; operand holds what was
+   sent. In pieces of memory the items are gathered and scattered. */
+static void pm__atomic(pm__message *m, const unsigned char *sent, uint64_t bytes) {
+  static void (*const apply[])(int, void *, const void *, const void *) = {
+      pm__atomic_int8,   pm__atomic_uint8, pm__atomic_int16,  pm__atomic_uint16, pm__atomic_int32,         pm__atomic_uint32,         pm__atomic_float,
+      pm__atomic_int64,  pm__atomic_uint64, pm__atomic_double, pm__atomic_float_complex, pm__atomic_double_complex, pm__atomic_long_double, pm__atomic_long_double_complex};
+  const uint64_t item = pm__type_bytes(m->type);
+  unsigned char target[PM__ATOMIC_BYTES];
+  uint64_t at;
+  bytes -= bytes % item;
+  pm__copy(pm__flat(target), pm__me_cursor(m), bytes);
+  for (at = 0; at < bytes; at += item) apply[m->type](m->op, target + at, sent + at, m->operand);
+  pm__copy(pm__me_cursor(m), pm__flat(target), bytes);
+}
+
+/* ---- at the target ----------------------------------------------------------------------------- */
+static int pm__is_get(const pm__message *m) { return m->kind == PM__GET; }
+static int pm__is_fetch(const pm__message *m) { return m->kind == PM__FETCH || m->kind == PM__SWAP; }
+static int pm__target_event(const pm__message *m) {
+  static const unsigned char events[] = {PTL_EVENT_PUT, PTL_EVENT_GET, PTL_EVENT_ATOMIC, PTL_EVENT_FETCH_ATOMIC, PTL_EVENT_FETCH_ATOMIC};
+  return events[m->kind];
+}
+/* The interface of the same kind in the process that is meant; NULL: there is none. */
+static pm__ni *pm__target_ni(pm_world *w, const pm__message *m) {
+  const pm_process *p = pm__target_process_of(w, m->from, m->target_id);
+  pm__ni *ni = p ? p->ni[m->from->index] : NULL;
+  return ni && ni->refs ? ni : NULL;
+}
+static pm__me *pm__find_entry(const pm__ni *ni, const pm__pt *pt, const pm__message *m, int list) {
+  pm__me *me;
+  const ptl_process_t id = pm__own_id(m->from);
+  for (me = pt->head[list]; me; me = me->next) {
+    if (!pm__matches(ni, &me->me, id, m->from->proc->uid, m->match_bits)) continue;
+    if (pm__is_matching(ni) && (me->me.options & PTL_ME_NO_TRUNCATE)) {
+      const uint64_t offset = me->me.options & PTL_ME_MANAGE_LOCAL ? me->offset : m->remote_offset;
+      const uint64_t room = pm__capacity(me->me.start, me->me.length, me->me.options);
+      if (offset > room || m->length > room - offset) continue;
+    }
+    return me;
+  }
+  return NULL;
+}
+/* Locally managed and too little left, or none at all. */
+static int pm__is_used_up(const pm__me *me) {
+  const uint64_t room = pm__capacity(me->me.start, me->me.length, me->me.options);
+  return (me->me.options & PTL_ME_MANAGE_LOCAL) && me->me.min_free && (me->offset > room || room - me->offset < me->me.min_free);
+}
+/* PT_DISABLED goes out when the last running message has finished. */
+static void pm__pt_tell_disabled(pm__ni *ni, ptl_pt_index_t index) {
+  pm__pt *pt = &ni->pt[index];
+  ptl_event_t e;
+  if (!pt->disabling || pt->in_flight) return;
+  pt->disabling = 0;
+  memset(&e, 0, sizeof e);
+  e.type = PTL_EVENT_PT_DISABLED;
+  e.ni_fail_type = PTL_NI_PT_DISABLED;
+  e.pt_index = index;
+  pm__eq_post(ni, pt->eq_handle, &e);
+}
+static int pm__refuse(pm__ni *ni, pm__message *m, int fail) {
+  const int status = fail == PTL_NI_PERM_VIOLATION  ? PTL_SR_PERMISSION_VIOLATIONS
+                     : fail == PTL_NI_OP_VIOLATION ? PTL_SR_OPERATION_VIOLATIONS
+                                                   : PTL_SR_DROP_COUNT;
+  m->fail = (unsigned char)fail;
+  ni->status[status]++;
+  return 0;
+}
+/* No entry, no header, no room in the queue: flow control switches the portal off, else a drop. */
+static int pm__no_resource(pm__ni *ni, pm__pt *pt, pm__message *m, const pm__me *me) {
+  if (!(pt->options & PTL_PT_FLOWCTRL)) return pm__refuse(ni, m, PTL_NI_DROPPED);
+  pt->enabled = 0;
+  if (!me || !(me->me.options & PTL_ME_EVENT_FLOWCTRL_DISABLE)) pt->disabling = 1;
+  pm__pt_tell_disabled(ni, m->pt);
+  return pm__refuse(ni, m, PTL_NI_PT_DISABLED);
+}
+/* Whether the events that this message will bring have room, counting those already promised. */
+static int pm__eq_has_room(const pm__ni *ni, const pm__pt *pt) {
+  const pm__eq *eq = pm__eq_at(ni, pt->eq_handle);
+  return !eq || eq->used + eq->promised + 2 <= eq->count || (eq->count < 2 && !eq->used && !eq->promised);
+}
+static void pm__promise(const pm__ni *ni, const pm__pt *pt, int change) {
+  pm__eq *eq = pm__eq_at(ni, pt->eq_handle);
+  if (eq) eq->promised = (uint32_t)((int)eq->promised + (eq->promised || change > 0 ? change : 0));
+}
+/* 1: m->me is the entry. 0: m->fail says why not. */
+static int pm__match(pm__ni *ni, pm__message *m) {
+  const pm_semantics *s = &ni->proc->world->desc.semantics;
+  pm__pt *pt = pm__pt_at(ni, m->pt);
+  pm__me *me;
+  unsigned int needs = 0;
+  if (!pt) return pm__refuse(ni, m, s->pt_missing_undeliverable ? PTL_NI_UNDELIVERABLE : PTL_NI_DROPPED);
+  if (!pt->enabled) return pm__refuse(ni, m, PTL_NI_PT_DISABLED);
+  if ((pt->options & PTL_PT_FLOWCTRL) && !pm__eq_has_room(ni, pt)) return pm__no_resource(ni, pt, m, NULL);
+  me = pm__find_entry(ni, pt, m, PTL_PRIORITY_LIST);
+  if (!me) me = pm__find_entry(ni, pt, m, PTL_OVERFLOW_LIST);
+  if (!me) return pm__no_resource(ni, pt, m, NULL);
+  if (me->list == PTL_OVERFLOW_LIST && !(me->me.options & PTL_ME_UNEXPECTED_HDR_DISABLE) &&
+      ni->headers_count >= ni->limits.max_unexpected_headers)
+    return pm__no_resource(ni, pt, m, me);
+  if (me->me.uid != PTL_UID_ANY && me->me.uid != m->from->proc->uid) return pm__refuse(ni, m, PTL_NI_PERM_VIOLATION);
+  if (!pm__is_get(m)) needs |= PTL_ME_OP_PUT;
+  if (pm__is_get(m) || pm__is_fetch(m)) needs |= PTL_ME_OP_GET;
+  if ((me->me.options & needs) != needs) return pm__refuse(ni, m, PTL_NI_OP_VIOLATION);
+  m->me = me;
+  return 1;
+}
+/* An unexpected message leaves its header, findable from now on. */
+static void pm__leave_header(pm__ni *ni, pm__pt *pt, pm__message *m) {
+  pm_world *w = ni->proc->world;
+  pm__header *h = w->free_headers;
+  if (h) w->free_headers = h->next;
+  else h = (pm__header *)PM_MALLOC(sizeof *h);
+  if (!h) {
+    pm_world_fail(w, PM_E_NOMEM, "out of memory: unexpected header");
+    return;
+  }
+  memset(h, 0, sizeof *h);
+  h->me = m->me;
+  h->message = m;
+  m->header = h;
+  pm__fill_target_event(m, &h->event);
+  h->event.type = (ptl_event_kind_t)pm__overflow_kind(h->event.type);
+  if (pt->headers_tail) pt->headers_tail->next = h;
+  else pt->headers = h;
+  pt->headers_tail = h;
+  m->me->headers++;
+  ni->headers_count++;
+}
+/* Takes the message's part of the entry and unlinks what is used up. The entry itself stays until
+   the data is in. */
+static void pm__take_entry(pm__ni *ni, pm__message *m) {
+  pm__me *me = m->me;
+  const uint64_t room = pm__capacity(me->me.start, me->me.length, me->me.options);
+  m->offset_used = me->me.options & PTL_ME_MANAGE_LOCAL ? me->offset : m->remote_offset;
+  if (m->offset_used > room) {
+    m->mlength = 0;
+    if (ni->proc->world->desc.semantics.offset_beyond_is_segv) m->fail = PTL_NI_SEGV;
+  } else m->mlength = m->length < room - m->offset_used ? m->length : room - m->offset_used;
+  m->list = me->list;
+  m->is_ack_muted = (me->me.options & PTL_ME_ACK_DISABLE) != 0;
+  m->start = m->mlength ? (void *)pm__me_cursor(m).at : me->me.options & PTL_IOVEC ? NULL : (void *)((uintptr_t)me->me.start + (uintptr_t)m->offset_used);
+  if (me->me.options & PTL_ME_MANAGE_LOCAL) me->offset += m->mlength;
+  me->in_flight++;
+  ni->pt[m->pt].in_flight++;
+  pm__promise(ni, &ni->pt[m->pt], 2);
+  if (me->list == PTL_OVERFLOW_LIST && !(me->me.options & PTL_ME_UNEXPECTED_HDR_DISABLE)) pm__leave_header(ni, &ni->pt[m->pt], m);
+  if ((me->me.options & PTL_ME_USE_ONCE) || pm__is_used_up(me)) {
+    pm__me_unlink(ni, me);
+    me->auto_unlinked = 1;
+    m->unlinks = 1;
+  }
+}
+static void pm__fill_target_event(const pm__message *m, ptl_event_t *e) {
+  memset(e, 0, sizeof *e);
+  e->type = (ptl_event_kind_t)pm__target_event(m);
+  e->start = m->start;
+  e->user_ptr = m->me->user_ptr;
+  e->hdr_data = pm__is_get(m) ? 0 : m->hdr_data;
+  e->match_bits = m->match_bits;
+  e->rlength = m->length;
+  e->mlength = m->mlength;
+  e->remote_offset = m->remote_offset;
+  e->initiator = pm__own_id(m->from);
+  e->uid = m->from->proc->uid;
+  e->pt_index = m->pt;
+  e->ptl_list = m->list;
+  e->ni_fail_type = m->fail;
+  e->atomic_operation = m->op;
+  e->atomic_type = m->type;
+}
+/* The request is at the target's list engines. Matches it, works out what it takes and, for what
+   sends something back, reads it; the writing ends at pm__target_finish. ret 1: an entry took it */
+static int pm__target_start(pm_world *w, pm__message *m) {
+  pm__ni *ni = pm__target_ni(w, m);
+  m->me = NULL;
+  m->mlength = 0;
+  if (!ni) {
+    m->fail = PTL_NI_UNDELIVERABLE;
+    return 0;
+  }
+  if (!pm__from_is_alive(m) && !m->has_copy && m->length) { /* its memory is gone */
+    m->fail = PTL_NI_UNDELIVERABLE;
+    return 0;
+  }
+  m->to = ni;
+  m->to_epoch = ni->epoch;
+  if (!pm__match(ni, m)) return 0;
+  pm__take_entry(ni, m);
+  if (pm__is_get(m) && m->mlength && pm__from_is_alive(m)) pm__copy(pm__md_cursor(m->md, m->local_offset), pm__me_cursor(m), m->mlength);
+  else if (pm__is_fetch(m) && m->mlength) {
+    unsigned char operand[PM__COPY_BYTES];
+    if (pm__from_is_alive(m) || m->has_copy) pm__copy(pm__flat(operand), pm__payload(m), m->mlength);
+    pm__copy(pm__flat(m->copy), pm__me_cursor(m), m->mlength);
+    pm__atomic(m, operand, m->mlength);
+  }
+  return 1;
+}
+/* Data and events reach the target's memory. */
+static void pm__target_finish(pm_world *w, pm__message *m) {
+  pm__ni *ni = m->to;
+  pm__me *me = m->me;
+  pm__pt *pt;
+  ptl_event_t e;
+  (void)w;
+  if (ni->epoch != m->to_epoch) return; /* closed meanwhile */
+  if (m->mlength && (pm__from_is_alive(m) || m->has_copy)) {
+    if (m->kind == PM__PUT) pm__copy(pm__me_cursor(m), pm__payload(m), m->mlength);
+    else if (m->kind == PM__ATOMIC) {
+      unsigned char operand[PM__ATOMIC_BYTES];
+      pm__copy(pm__flat(operand), pm__payload(m), m->mlength);
+      pm__atomic(m, operand, m->mlength);
+    }
+  }
+  pt = &ni->pt[m->pt];
+  if (pt->in_flight) pt->in_flight--;
+  me->in_flight--;
+  pm__promise(ni, pt, -2);
+  pm__fill_target_event(m, &e);
+  if (!(me->me.options & PTL_ME_EVENT_COMM_DISABLE) && (!(me->me.options & PTL_ME_EVENT_SUCCESS_DISABLE) || m->fail)) pm__eq_post(ni, pt->eq_handle, &e);
+  if (m->unlinks && !(me->me.options & PTL_ME_EVENT_UNLINK_DISABLE))
+    pm__me_event(ni, pt->eq_handle, m->pt, m->list, me->user_ptr, PTL_EVENT_AUTO_UNLINK);
+  if (me->me.options & PTL_ME_EVENT_CT_COMM)
+    pm__ct_count(ni, me->me.ct_handle, m->fail != 0, me->me.options & PTL_ME_EVENT_CT_BYTES ? m->mlength : 1);
+  pm__header_done(ni, pt, m);
+  pm__me_free_if_empty(ni, me);
+  pm__pt_tell_disabled(ni, m->pt);
+}
+/* The data of an unexpected message is in: its header may be taken, or was claimed already. */
+static void pm__header_done(pm__ni *ni, pm__pt *pt, pm__message *m) {
+  pm__header *h = m->header, *previous = NULL, *i, told;
+  if (!h) return;
+  h->message = NULL;
+  m->header = NULL;
+  if (!h->is_claimed) return;
+  for (i = pt->headers; i != h; i = i->next) previous = i;
+  told = *h;
+  pm__header_unlink(pt, previous, h);
+  pm__header_drop(ni, h);
+  pm__tell_overflow(ni, &told);
+  if (told.unlink_after) pm__me_event(ni, told.eq_handle, m->pt, PTL_PRIORITY_LIST, told.event.user_ptr, PTL_EVENT_AUTO_UNLINK);
+}
+
+/* ---- at the initiator -------------------------------------------------------------------------- */
+static void pm__initiator_event(const pm__message *m, const pm__md *md, int type, int fail) {
+  ptl_event_t e;
+  const unsigned int o = md->md.options;
+  if ((o & PTL_MD_EVENT_SUCCESS_DISABLE) && !fail) return;
+  if (type == PTL_EVENT_SEND && (o & PTL_MD_EVENT_SEND_DISABLE)) return;
+  memset(&e, 0, sizeof e);
+  e.type = (ptl_event_kind_t)type;
+  e.user_ptr = m->user_ptr;
+  e.ni_fail_type = (ptl_ni_fail_t)fail;
+  e.rlength = m->length;
+  e.mlength = type == PTL_EVENT_SEND ? m->length : m->mlength;
+  e.remote_offset = m->offset_used;
+  e.ptl_list = m->list;
+  e.pt_index = m->pt;
+  e.match_bits = m->match_bits;
+  e.hdr_data = m->hdr_data;
+  e.atomic_operation = m->op;
+  e.atomic_type = m->type;
+  pm__eq_post(m->from, md->md.eq_handle, &e);
+}
+static void pm__initiator_count(const pm__message *m, const pm__md *md, unsigned int option, int fail, uint64_t bytes) {
+  if (md->md.options & option) pm__ct_count(m->from, md->md.ct_handle, fail, md->md.options & PTL_MD_EVENT_CT_BYTES ? bytes : 1);
+}
+static int pm__from_is_alive(const pm__message *m) { return m->from->epoch == m->from_epoch; }
+
+/* The buffer may be written again. */
+static void pm__initiator_sent(pm__message *m) {
+  const int fail = m->fail == PTL_NI_UNDELIVERABLE && !m->is_early_send ? PTL_NI_UNDELIVERABLE : PTL_NI_OK;
+  if (!pm__from_is_alive(m)) return;
+  pm__initiator_event(m, m->md, PTL_EVENT_SEND, fail);
+  pm__initiator_count(m, m->md, PTL_MD_EVENT_CT_SEND, fail, m->length);
+}
+/* The acknowledgement or the reply is here: the operation is over. */
+static void pm__initiator_finish(pm_world *w, pm__message *m) {
+  const pm_semantics *s = &w->desc.semantics;
+  pm__md *md = m->md;
+  if (!pm__from_is_alive(m)) return;
+  md->in_flight--;
+  if (m->get_md) m->get_md->in_flight--;
+  if (m->kind != PM__GET && !m->is_early_send) pm__initiator_sent(m);
+  if (m->kind == PM__GET || pm__is_fetch(m)) {
+    if (m->get_md) md = m->get_md;
+    if (m->get_md && !m->fail) pm__copy(pm__md_cursor(md, m->get_offset), pm__flat(m->copy), m->mlength);
+    if (!m->fail) w->stats.delivered_bytes += m->mlength;
+    pm__initiator_event(m, md, PTL_EVENT_REPLY, m->fail);
+    pm__initiator_count(m, md, PTL_MD_EVENT_CT_REPLY, m->fail, m->mlength);
+  } else if (m->ack_req != PTL_NO_ACK_REQ && !(m->is_ack_muted && !m->fail)) {
+    const int counts = m->fail && !(m->ack_req == PTL_OC_ACK_REQ && s->oc_ack_counts_success && m->fail != PTL_NI_UNDELIVERABLE);
+    if (m->ack_req == PTL_ACK_REQ) pm__initiator_event(m, md, PTL_EVENT_ACK, m->fail);
+    pm__initiator_count(m, md, PTL_MD_EVENT_CT_ACK, counts, m->mlength);
+  }
+}
+
+static pm__message *pm__message_new(pm_world *w) {
+  pm__message *m = w->free_messages;
+  if (m) w->free_messages = m->next;
+  else {
+    m = (pm__message *)PM_MALLOC(sizeof *m);
+    if (!m) return NULL;
+    w->stats.memory_bytes += sizeof *m;
+    m->next_made = w->messages_made;
+    w->messages_made = m;
+  }
+  {
+    pm__message *made = m->next_made;
+    memset(m, 0, offsetof(pm__message, copy));
+    m->next_made = made;
+  }
+  return m;
+}
+static void pm__message_free(pm_world *w, pm__message *m) {
+  m->next = w->free_messages;
+  w->free_messages = m;
+}
+
+/* Where a message goes; NULL: nobody there. */
+static const pm_process *pm__target_process_of(const pm_world *w, const pm__ni *from, ptl_process_t id) {
+  if (pm__is_logical(from)) id = from->map->id[id.rank];
+  return pm__process_by_pid(w, id.phys.nid, id.phys.pid);
+}
+static int pm__target_is_bad(const pm__ni *ni, ptl_process_t id, ptl_pt_index_t pt) {
+  if (pt > (ptl_pt_index_t)pm__limits.max_pt_index) return 1;
+  if (pm__is_logical(ni)) return !ni->map || id.rank >= ni->map->count;
+  return (int64_t)id.phys.nid >= ni->proc->world->plat.nodes_count;
+}
+static int pm__range_is_bad(const pm__ni *ni, const pm__md *md, ptl_size_t offset, ptl_size_t length) {
+  const uint64_t room = pm__capacity(md->md.start, md->md.length, md->md.options);
+  return length > ni->limits.max_msg_size || offset > room || length > room - offset;
+}
+/* A message that has all but what its kind adds. ret PTL_OK | PTL_ARG_INVALID | PTL_NO_SPACE */
+static int pm__message_make(pm_process *p, int kind, ptl_handle_md_t md_handle, ptl_size_t offset, ptl_size_t length,
+                            ptl_process_t target, ptl_pt_index_t pt, ptl_match_bits_t bits, ptl_size_t remote_offset,
+                            void *user_ptr, pm__message **message) {
+  pm__ni *ni;
+  pm__md *md = (pm__md *)pm__find_any(p, PM__H_MD, md_handle, &ni);
+  pm__message *m;
+  if (!md || pm__range_is_bad(ni, md, offset, length) || pm__target_is_bad(ni, target, pt)) return PTL_ARG_INVALID;
+  m = *message = pm__message_new(p->world);
+  if (!m) return PTL_NO_SPACE;
+  m->kind = (unsigned char)kind;
+  m->from = ni;
+  m->from_epoch = ni->epoch;
+  m->md = md;
+  m->local_offset = offset;
+  m->length = length;
+  m->target_id = target;
+  m->to_node = (int)(pm__is_logical(ni) ? ni->map->id[target.rank].phys.nid : target.phys.nid);
+  m->pt = pt;
+  m->match_bits = bits;
+  m->remote_offset = remote_offset;
+  m->user_ptr = user_ptr;
+  return PTL_OK;
+}
+static int pm__ack_is_bad(const pm__message *m, ptl_ack_req_t ack) {
+  const ptl_md_t *md = &m->md->md;
+  if (ack > PTL_OC_ACK_REQ || ((md->options & PTL_MD_UNRELIABLE) && ack != PTL_NO_ACK_REQ)) return 1;
+  if ((md->options & PTL_MD_VOLATILE) && m->length > m->from->limits.max_volatile_size) return 1;
+  return (ack == PTL_ACK_REQ && md->eq_handle == PTL_EQ_NONE) || (ack == PTL_CT_ACK_REQ && md->ct_handle == PTL_CT_NONE);
+}
+static int pm__put_make(pm_process *p, PM__PTL_PUT_ARGS, pm__message **m) {
+  const int code = pm__message_make(p, PM__PUT, md_handle, local_offset, length, target_id, pt_index, match_bits, remote_offset, user_ptr, m);
+  if (code) return code;
+  (*m)->ack_req = ack_req;
+  (*m)->hdr_data = hdr_data;
+  if (!pm__ack_is_bad(*m, ack_req)) return PTL_OK;
+  pm__message_free(p->world, *m);
+  return PTL_ARG_INVALID;
+}
+static int pm__atomic_make(pm_process *p, PM__PTL_PUT_ARGS, ptl_op_t operation, ptl_datatype_t datatype, pm__message **m) {
+  int code;
+  if (!pm__op_is_legal(operation, datatype) || operation >= PTL_SWAP || length % pm__type_bytes(datatype)) return PTL_ARG_INVALID;
+  code = pm__put_make(p, md_handle, local_offset, length, ack_req, target_id, pt_index, match_bits, remote_offset, user_ptr, hdr_data, m);
+  if (code) return code;
+  (*m)->kind = PM__ATOMIC;
+  (*m)->op = operation;
+  (*m)->type = datatype;
+  if (length <= (*m)->from->limits.max_atomic_size) return PTL_OK;
+  pm__message_free(p->world, *m);
+  return PTL_ARG_INVALID;
+}
+static int pm__fetch_make(pm_process *p, int kind, PM__PTL_FETCH_ARGS, const void *operand, ptl_op_t operation, ptl_datatype_t datatype, pm__message **m) {
+  pm__ni *ni;
+  pm__md *get_md = (pm__md *)pm__find_any(p, PM__H_MD, get_md_handle, &ni);
+  const int conditional = operation > PTL_SWAP;
+  int code;
+  if (!pm__op_is_legal(operation, datatype) || (kind == PM__SWAP) != (operation >= PTL_SWAP) || length % pm__type_bytes(datatype)) return PTL_ARG_INVALID;
+  if (!get_md || (conditional && (!operand || length > pm__type_bytes(datatype)))) return PTL_ARG_INVALID;
+  code = pm__message_make(p, kind, put_md_handle, local_put_offset, length, target_id, pt_index, match_bits, remote_offset, user_ptr, m);
+  if (code) return code;
+  (*m)->get_md = get_md;
+  (*m)->get_offset = local_get_offset;
+  (*m)->hdr_data = hdr_data;
+  (*m)->op = operation;
+  (*m)->type = datatype;
+  if (conditional) memcpy((*m)->operand, operand, pm__type_bytes(datatype));
+  if ((*m)->from == ni && length <= ni->limits.max_fetch_atomic_size && !pm__range_is_bad(ni, get_md, local_get_offset, length) && !pm__ack_is_bad(*m, PTL_NO_ACK_REQ))
+    return PTL_OK;
+  pm__message_free(p->world, *m);
+  return PTL_ARG_INVALID;
+}
+
+/* An operation starts: from a call, or from a counter. */
+static void pm__message_start(pm_world *w, pm__message *m) {
+  m->id = ++w->next_id;
+  m->pending = 1;
+  if (m->kind != PM__GET && m->length <= (uint64_t)w->plat.early_send_bytes && m->length <= sizeof m->copy) {
+    pm__copy(pm__flat(m->copy), pm__md_cursor(m->md, m->local_offset), m->length);
+    m->has_copy = 1;
+    m->is_early_send = !pm__is_fetch(m); /* a fetch brings its answer back in the same place */
+  }
+  if (m->kind != PM__GET) w->stats.sent_bytes += m->length;
+  w->stats.messages_count++;
+  pm__nic_send(w, m);
+}
+static int pm__move(pm_process *p, pm__message *m) {
+  m->md->in_flight++; /* from now on nobody may release it */
+  if (m->get_md) m->get_md->in_flight++;
+  pm__nic_wait_for_slot(p, m);
+  if (!pm__from_is_alive(m)) {
+    pm__message_free(p->world, m);
+    return PTL_ARG_INVALID;
+  }
+  pm__message_start(p->world, m);
+  return PTL_OK;
+}
+PM_API int PtlPut(PM__PTL_PUT_ARGS) {
+  PM__PROCESS(p);
+  pm__message *m;
+  const int code = pm__put_make(p, md_handle, local_offset, length, ack_req, target_id, pt_index, match_bits, remote_offset, user_ptr, hdr_data, &m);
+  return code ? code : pm__move(p, m);
+}
+PM_API int PtlGet(PM__PTL_GET_ARGS) {
+  PM__PROCESS(p);
+  pm__message *m;
+  const int code = pm__message_make(p, PM__GET, md_handle, local_offset, length, target_id, pt_index, match_bits, remote_offset, user_ptr, &m);
+  return code ? code : pm__move(p, m);
+}
+PM_API int PtlAtomic(PM__PTL_PUT_ARGS, ptl_op_t operation, ptl_datatype_t datatype) {
+  PM__PROCESS(p);
+  pm__message *m;
+  const int code = pm__atomic_make(p, md_handle, local_offset, length, ack_req, target_id, pt_index, match_bits, remote_offset, user_ptr, hdr_data, operation, datatype, &m);
+  return code ? code : pm__move(p, m);
+}
+#define PM__FETCH_NAMES                                                                            \
+  get_md_handle, local_get_offset, put_md_handle, local_put_offset, length, target_id, pt_index,   \
+      match_bits, remote_offset, user_ptr, hdr_data
+PM_API int PtlFetchAtomic(PM__PTL_FETCH_ARGS, ptl_op_t operation, ptl_datatype_t datatype) {
+  PM__PROCESS(p);
+  pm__message *m;
+  const int code = pm__fetch_make(p, PM__FETCH, PM__FETCH_NAMES, NULL, operation, datatype, &m);
+  return code ? code : pm__move(p, m);
+}
+PM_API int PtlSwap(PM__PTL_FETCH_ARGS, const void *operand, ptl_op_t operation, ptl_datatype_t datatype) {
+  PM__PROCESS(p);
+  pm__message *m;
+  const int code = pm__fetch_make(p, PM__SWAP, PM__FETCH_NAMES, operand, operation, datatype, &m);
+  return code ? code : pm__move(p, m);
+}
+
+/* ---- triggered operations ---------------------------------------------------------------------- */
+struct pm__append_args {
+  ptl_me_t me;
+  ptl_pt_index_t pt;
+  ptl_list_t list;
+  void *user_ptr;
+};
+
+static void pm__fire(pm_world *w, pm__trigger *t) {
+  pm__ct *ct;
+  ptl_handle_any_t h;
+  switch (t->kind) {
+  case PM__TRIG_MOVE:
+    pm__message_start(w, t->message);
+    t->message = NULL;
+    break;
+  case PM__TRIG_INC:
+  case PM__TRIG_SET:
+    ct = pm__ct_at(t->ni, t->handle);
+    if (!ct) break;
+    if (t->kind == PM__TRIG_SET) ct->value = t->value;
+    else {
+      ct->value.success += t->value.success;
+      ct->value.failure += t->value.failure;
+    }
+    pm__ct_changed(ct);
+    break;
+  case PM__TRIG_APPEND: pm__append(t->ni, t->append->pt, &t->append->me, t->append->list, t->append->user_ptr, &h); break;
+  default: pm__unlink(t->ni->proc, t->handle); break;
+  }
+  pm__trigger_free(w, t);
+}
+/* Queues behind what has the same threshold; fires at once when that is reached already. */
+static int pm__trigger_post(pm_process *p, pm__ni *ni, pm__message *m, ptl_handle_ct_t trig_ct, ptl_size_t threshold, pm__trigger **made) {
+  pm_world *w = p->world;
+  pm__ni *ct_ni;
+  pm__ct *ct = (pm__ct *)pm__find_any(p, PM__H_CT, trig_ct, &ct_ni);
+  pm__trigger *t, **at;
+  if (!ct || ct_ni != ni) return PTL_ARG_INVALID;
+  if (ni->triggers_count >= ni->limits.max_triggered_ops) return PTL_NO_SPACE;
+  t = w->free_triggers;
+  if (t) w->free_triggers = t->next;
+  else t = (pm__trigger *)PM_MALLOC(sizeof *t);
+  if (!t) return PTL_NO_SPACE;
+  memset(t, 0, sizeof *t);
+  t->threshold = threshold;
+  t->ni = ni;
+  t->message = m;
+  ni->triggers_count++;
+  if (m) {
+    m->md->in_flight++;
+    if (m->get_md) m->get_md->in_flight++;
+  }
+  for (at = &ct->triggers; *at && (*at)->threshold <= threshold; at = &(*at)->next) {}
+  t->next = *at;
+  *at = t;
+  *made = t;
+  return PTL_OK;
+}
+/* After the trigger is complete: it may fire now. */
+static int pm__trigger_arm(pm_process *p, ptl_handle_ct_t trig_ct) {
+  pm__ni *ni;
+  pm__ct *ct = (pm__ct *)pm__find_any(p, PM__H_CT, trig_ct, &ni);
+  if (ct) pm__ct_changed(ct);
+  return PTL_OK;
+}
+static int pm__trigger_move(pm_process *p, int code, pm__message *m, ptl_handle_ct_t trig_ct, ptl_size_t threshold) {
+  pm__trigger *t;
+  if (code) return code;
+  code = pm__trigger_post(p, m->from, m, trig_ct, threshold, &t);
+  if (code) {
+    pm__message_free(p->world, m);
+    return code;
+  }
+  t->kind = PM__TRIG_MOVE;
+  pm__cpu(p->world->plat.cpu_command_ns);
+  return pm__trigger_arm(p, trig_ct);
+}
+PM_API int PtlTriggeredPut(PM__PTL_PUT_ARGS, PM__PTL_TRIG_ARGS) {
+  PM__PROCESS(p);
+  pm__message *m = NULL;
+  const int code = pm__put_make(p, md_handle, local_offset, length, ack_req, target_id, pt_index, match_bits, remote_offset, user_ptr, hdr_data, &m);
+  return pm__trigger_move(p, code, m, trig_ct_handle, threshold);
+}
+PM_API int PtlTriggeredGet(PM__PTL_GET_ARGS, PM__PTL_TRIG_ARGS) {
+  PM__PROCESS(p);
+  pm__message *m = NULL;
+  const int code = pm__message_make(p, PM__GET, md_handle, local_offset, length, target_id, pt_index, match_bits, remote_offset, user_ptr, &m);
+  return pm__trigger_move(p, code, m, trig_ct_handle, threshold);
+}
+PM_API int PtlTriggeredAtomic(PM__PTL_PUT_ARGS, ptl_op_t operation, ptl_datatype_t datatype, PM__PTL_TRIG_ARGS) {
+  PM__PROCESS(p);
+  pm__message *m = NULL;
+  const int code = pm__atomic_make(p, md_handle, local_offset, length, ack_req, target_id, pt_index, match_bits, remote_offset, user_ptr, hdr_data, operation, datatype, &m);
+  return pm__trigger_move(p, code, m, trig_ct_handle, threshold);
+}
+PM_API int PtlTriggeredFetchAtomic(PM__PTL_FETCH_ARGS, ptl_op_t operation, ptl_datatype_t datatype, PM__PTL_TRIG_ARGS) {
+  PM__PROCESS(p);
+  pm__message *m = NULL;
+  const int code = pm__fetch_make(p, PM__FETCH, PM__FETCH_NAMES, NULL, operation, datatype, &m);
+  return pm__trigger_move(p, code, m, trig_ct_handle, threshold);
+}
+PM_API int PtlTriggeredSwap(PM__PTL_FETCH_ARGS, const void *operand, ptl_op_t operation, ptl_datatype_t datatype, PM__PTL_TRIG_ARGS) {
+  PM__PROCESS(p);
+  pm__message *m = NULL;
+  const int code = pm__fetch_make(p, PM__SWAP, PM__FETCH_NAMES, operand, operation, datatype, &m);
+  return pm__trigger_move(p, code, m, trig_ct_handle, threshold);
+}
+static int pm__trigger_ct(ptl_handle_ct_t ct_handle, ptl_ct_event_t value, int kind, ptl_handle_ct_t trig_ct, ptl_size_t threshold) {
+  PM__PROCESS(p);
+  pm__ni *ni;
+  pm__trigger *t;
+  int code;
+  if (!pm__find_any(p, PM__H_CT, ct_handle, &ni) || (kind == PM__TRIG_INC && value.success && value.failure)) return PTL_ARG_INVALID;
+  code = pm__trigger_post(p, ni, NULL, trig_ct, threshold, &t);
+  if (code) return code;
+  t->kind = kind;
+  t->handle = ct_handle;
+  t->value = value;
+  return pm__trigger_arm(p, trig_ct);
+}
+PM_API int PtlTriggeredCTInc(ptl_handle_ct_t ct_handle, ptl_ct_event_t increment, PM__PTL_TRIG_ARGS) {
+  return pm__trigger_ct(ct_handle, increment, PM__TRIG_INC, trig_ct_handle, threshold);
+}
+PM_API int PtlTriggeredCTSet(ptl_handle_ct_t ct_handle, ptl_ct_event_t new_ct, PM__PTL_TRIG_ARGS) {
+  return pm__trigger_ct(ct_handle, new_ct, PM__TRIG_SET, trig_ct_handle, threshold);
+}
+
+static void pm__pool_close(pm__ni *ni, int kind) {
+  pm__pool *pool = &ni->pool[kind];
+  uint32_t slot;
+  for (slot = 0; slot < pool->made; slot++) {
+    pm__object *o = pm__pool_at(pool, slot);
+    if (!o->live) continue;
+    if (kind == PM__H_CT) pm__ct_drop_triggers((pm__ct *)(void *)o);
+    if (kind == PM__H_EQ) {
+      PM_FREE(((pm__eq *)(void *)o)->ring);
+      ((pm__eq *)(void *)o)->ring = NULL;
+    }
+    pm__pool_free(ni, o);
+  }
+}
+/* Objects vanish, their memory stays: threads that wait on them must still find out. Messages on
+   their way see another epoch. */
+static void pm__ni_close(pm__ni *ni) {
+  pm_thread *t;
+  int i, kind;
+  if (!ni->refs) return;
+  for (i = 0; i < ni->pt_max; i++) {
+    pm__pt *pt = &ni->pt[i];
+    while (pt->headers) {
+      pm__header *h = pt->headers;
+      pt->headers = h->next;
+      pm__header_drop(ni, h);
+    }
+    memset(pt, 0, sizeof *pt);
+  }
+  pm__pool_close(ni, PM__H_CT); /* before the descriptors that its triggers use */
+  for (kind = PM__H_EQ; kind <= PM__H_ME; kind++)
+    if (kind != PM__H_CT) pm__pool_close(ni, kind);
+  ni->refs = ni->bundles = 0;
+  ni->list_count = 0;
+  ni->pt_last = 0;
+  ni->map = NULL;
+  ni->rank = PTL_RANK_ANY;
+  ni->epoch++;
+  for (t = ni->proc->threads; t; t = t->next_in_proc)
+    if (t->waits_for_ptl) pm__resume(ni->proc->world, t);
+}
+static void pm__ni_reopen(pm__ni *ni, const ptl_ni_limits_t *desired) {
+  ni->limits = desired ? *desired : pm__limits;
+  pm__clamp_limits(&ni->limits);
+  ni->pool[PM__H_EQ].limit = (uint32_t)ni->limits.max_eqs;
+  ni->pool[PM__H_CT].limit = (uint32_t)ni->limits.max_cts;
+  ni->pool[PM__H_MD].limit = (uint32_t)ni->limits.max_mds;
+  ni->pool[PM__H_ME].limit = (uint32_t)ni->limits.max_entries;
+  memset(ni->status, 0, sizeof ni->status);
+}
+/* A process ends: as if it had called PtlFini. */
+static void pm__ptl_process_ended(pm_process *p) {
+  int i;
+  for (i = 0; i < 4; i++)
+    if (p->ni[i]) pm__ni_close(p->ni[i]);
+}
+static void pm__ptl_process_free(pm_process *p) {
+  int i, kind, k;
+  for (i = 0; i < 4; i++) {
+    pm__ni *ni = p->ni[i];
+    if (!ni) continue;
+    pm__ni_close(ni);
+    for (kind = 0; kind < PM__KINDS; kind++)
+      for (k = 0; k < 16; k++) PM_FREE(ni->pool[kind].chunk[k]);
+    PM_FREE(ni->pt);
+    PM_FREE(ni);
+  }
+}
+PM_API int PtlTriggeredMEAppend(ptl_handle_ni_t ni_handle, ptl_pt_index_t index, const ptl_me_t *me, ptl_list_t list,
+                                void *user_ptr, ptl_handle_me_t *me_handle, PM__PTL_TRIG_ARGS) {
+  PM__NI(p, ni, ni_handle);
+  pm__append_args *args;
+  pm__trigger *t;
+  int code;
+  if (!me || !me_handle || !pm__is_matching(ni) || pm__append_is_bad(ni, index, me, list)) return PTL_ARG_INVALID;
+  args = (pm__append_args *)pm__zalloc(sizeof *args);
+  if (!args) return PTL_NO_SPACE;
+  args->me = *me;
+  args->pt = index;
+  args->list = list;
+  args->user_ptr = user_ptr;
+  code = pm__trigger_post(p, ni, NULL, trig_ct_handle, threshold, &t);
+  if (code) {
+    PM_FREE(args);
+    return code;
+  }
+  t->kind = PM__TRIG_APPEND;
+  t->append = args;
+  *me_handle = PTL_INVALID_HANDLE; /* the entry has none before it exists */
+  return pm__trigger_arm(p, trig_ct_handle);
+}
+PM_API int PtlTriggeredMEUnlink(ptl_handle_me_t me_handle, PM__PTL_TRIG_ARGS) {
+  PM__PROCESS(p);
+  pm__ni *ni;
+  pm__trigger *t;
+  int code;
+  if (!pm__find_any(p, PM__H_ME, me_handle, &ni)) return PTL_ARG_INVALID;
+  code = pm__trigger_post(p, ni, NULL, trig_ct_handle, threshold, &t);
+  if (code) return code;
+  t->kind = PM__TRIG_UNLINK;
+  t->handle = me_handle;
+  return pm__trigger_arm(p, trig_ct_handle);
+}
+static void pm__ptl_world_free(pm_world *w) {
+  while (w->maps) {
+    pm__map *map = w->maps;
+    w->maps = map->next;
+    PM_FREE(map->id);
+    PM_FREE(map);
+  }
+  while (w->messages_made) {
+    pm__message *m = w->messages_made;
+    w->messages_made = m->next_made;
+    PM_FREE(m);
+  }
+  while (w->free_triggers) {
+    pm__trigger *t = w->free_triggers;
+    w->free_triggers = t->next;
+    PM_FREE(t);
+  }
+  while (w->free_headers) {
+    pm__header *h = w->free_headers;
+    w->free_headers = h->next;
+    PM_FREE(h);
+  }
+}
+
+/* ============================================================================================== */
+/* [NIC] 6. NIC and wire                                                                          */
+/* ============================================================================================== */
+/* A message is done with when nothing of it is left in the future. */
+static void pm__message_release(pm_world *w, pm__message *m) {
+  if (--m->pending == 0) pm__message_free(w, m);
+}
+static int64_t pm__bytes_ps(double bytes, double bytes_per_s) { return (int64_t)(bytes / bytes_per_s * 1e12 + 0.5); }
+static int64_t pm__max_ps(int64_t a_ps, int64_t b_ps) { return a_ps > b_ps ? a_ps : b_ps; }
+
+/* Every step of every message changes the hash: two runs with the same hash did the same. */
+static void pm__note(pm_world *w, const pm__message *m, int step) {
+  w->stats.hash_id = (w->stats.hash_id ^ ((uint64_t)w->now_ps + m->id * 31 + (uint64_t)step)) * 0x9E3779B97F4A7C15u;
+}
+static void pm__stamp(pm_world *w, const pm__message *m, int is_reply, int64_t t_begin_ps, int64_t t_end_ps) {
+  pm_stamp s;
+  if (!w->stamp) return;
+  memset(&s, 0, sizeof s);
+  s.id = m->id;
+  s.from_node = is_reply ? m->to_node : m->from->proc->node;
+  s.to_node = is_reply ? m->from->proc->node : m->to_node;
+  s.size_bytes = is_reply ? m->mlength : m->length;
+  s.is_reply = is_reply;
+  s.hdr_data = m->hdr_data;
+  s.match_bits = m->match_bits;
+  s.t_begin_ns = t_begin_ps / PM__PS;
+  s.t_end_ns = t_end_ps / PM__PS;
+  w->stamp(w->stamp_arg, &s);
+}
+PM_API void pm_on_stamp(pm_world *world, void (*fn)(void *arg, const pm_stamp *stamp), void *arg) {
+  world->stamp = fn;
+  world->stamp_arg = arg;
+}
+
+/* What both link models do at the ends of a travel. */
+static int pm__arrive(pm_world *w, pm__message *m) {
+  const int taken = pm__target_start(w, m);
+  pm__note(w, m, 1 + taken);
+  return taken;
+}
+static void pm__written(pm_world *w, pm__message *m) {
+  pm__note(w, m, 3);
+  if (m->kind != PM__GET) w->stats.delivered_bytes += m->mlength;
+  pm__target_finish(w, m);
+}
+static void pm__come_back(pm_world *w, pm__message *m) {
+  pm__note(w, m, 4);
+  pm__initiator_finish(w, m);
+  pm__message_release(w, m);
+}
+static pm__message *pm__message_of(pm__event *event, size_t offset) { return (pm__message *)(void *)((char *)event - offset); }
+static void pm__early_send(pm_world *w, pm__event *event) {
+  pm__message *m = pm__message_of(event, offsetof(pm__message, send));
+  pm__initiator_sent(m);
+  pm__message_release(w, m);
+}
+
+/* ---- LogGP: latency, overhead, gap, gap per byte, nothing shared -------------------------------- */
+static int64_t pm__loggp_depart(pm_world *w, int node, double bytes) {
+  pm__node *n = &w->nodes[node];
+  const int64_t t_ps = pm__max_ps(w->now_ps, n->t_gap_ps), g_ps = pm__bytes_ps(bytes, w->plat.loggp_bytes_per_s);
+  n->t_gap_ps = t_ps + pm__max_ps(w->plat.loggp_gap_ns * PM__PS, g_ps);
+  return t_ps;
+}
+static int64_t pm__loggp_travel_ps(const pm_world *w, double bytes) {
+  return w->plat.loggp_latency_ns * PM__PS + pm__bytes_ps(bytes > 1 ? bytes - 1 : 0, w->plat.loggp_bytes_per_s);
+}
+static void pm__loggp_back(pm_world *w, pm__event *event) { pm__come_back(w, (pm__message *)event); }
+/* Replies with data leave through the target's gap like any message; acknowledgements pay L only. */
+static void pm__loggp_there(pm_world *w, pm__event *event) {
+  pm__message *m = (pm__message *)event;
+  int64_t t_ps = w->now_ps;
+  double bytes = 0;
+  if (pm__arrive(w, m)) {
+    pm__written(w, m);
+    if (m->kind == PM__GET || m->kind >= PM__FETCH) {
+      bytes = (double)m->mlength;
+      t_ps = pm__loggp_depart(w, m->to_node, bytes);
+      w->stats.sent_bytes += m->mlength;
+      pm__stamp(w, m, 1, t_ps, t_ps + pm__loggp_travel_ps(w, bytes));
+    }
+  }
+  m->travel.fn = pm__loggp_back;
+  pm__schedule(w, &m->travel, t_ps + pm__loggp_travel_ps(w, bytes));
+}
+static void pm__loggp_send(pm_world *w, pm__message *m) {
+  const double bytes = m->kind == PM__GET ? 0 : (double)m->length;
+  const int64_t t_ps = pm__loggp_depart(w, m->from->proc->node, bytes), d_ps = pm__loggp_travel_ps(w, bytes);
+  if (m->kind != PM__GET) pm__stamp(w, m, 0, t_ps, t_ps + d_ps);
+  m->travel.fn = pm__loggp_there;
+  pm__schedule(w, &m->travel, t_ps + d_ps);
+  if (!m->is_early_send) return;
+  m->pending++;
+  m->send.fn = pm__early_send;
+  pm__schedule(w, &m->send, t_ps);
+}
+
+/* ---- from calls to the NIC --------------------------------------------------------------------- */
+static void pm__nic_send(pm_world *w, pm__message *m) {
+  pm__note(w, m, 0);
+  pm__loggp_send(w, m);
+}
+/* The CPU's part of a call that moves data. */
+static void pm__nic_wait_for_slot(pm_process *p, const pm__message *m) {
+  (void)m;
+  pm__cpu(p->world->plat.loggp_overhead_ns);
+}
 #ifdef __cplusplus
 }
 #endif
