@@ -1,0 +1,925 @@
+/* overlap_report.c: the reports of a run's processes as one: what was hidden, what was not, where, and
+   what to do about it.
+
+   Question: my run left one report per process; where does its communication time go?
+   Command:  build/overlap_report FOLDER            or the files: nbc_overlap.program.*.json
+   Output:   a summary on standard output, and overlap_report.html: one page without scripts or links
+
+   usage: overlap_report [-o PAGE.html | --no-html] [--json] FILE|FOLDER...
+          overlap_report --diff BEFORE AFTER        each a file or a folder
+     -o FILE     where the page goes; default: overlap_report.html in the working folder
+     --no-html   no page
+     --json      print the sum of all reports as JSON (itself a report) instead of the summary
+     --diff      print what changed between two runs, biggest change first
+
+   From a folder the files nbc_overlap.NAME.RANK.json of one run are taken: the newest, when there are
+   several. A file that is damaged, of another version, or of other size classes is named with its line
+   and left out, here and on the page, and the rest is still reported.
+   Exit status: 0 all was read and written; 1 something was not; 2 wrong usage or nothing to report. */
+#define NBC_OVERLAP_IMPLEMENTATION
+#include "nbc_overlap.h"
+
+#include <dirent.h>
+#include <sys/stat.h>
+
+/* What the sum does not keep of one process. */
+typedef struct process {
+  int rank, process_count;
+  char host[64];
+  nbc_totals t;
+  int64_t wall_ns, comp_ns, call_ns;
+} process;
+
+typedef struct run {
+  nbc_report *sum;
+  process *processes;
+  size_t process_count;
+  char **troubles; /* files left out, ranks missing: one line each */
+  size_t trouble_count;
+  bool failed;       /* something could not be read */
+  int size_min, size_max; /* of the worlds the processes lived in */
+} run;
+
+static void *grow(void *array, size_t count, size_t element_bytes) {
+  if (count & (count - 1)) return array;
+  void *bigger = realloc(array, (count ? 2 * count : 1) * element_bytes);
+  if (!bigger) {
+    fputs("overlap_report: out of memory\n", stderr);
+    exit(2);
+  }
+  return bigger;
+}
+
+static void trouble(run *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void trouble(run *r, const char *format, ...) {
+  va_list args;
+  char text[600];
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  fprintf(stderr, "overlap_report: %s\n", text);
+  r->troubles = (char **)grow(r->troubles, r->trouble_count, sizeof *r->troubles);
+  r->troubles[r->trouble_count++] = strdup(text);
+}
+
+/* ---- reading ---------------------------------------------------------------------------------- */
+static void add_file(run *r, const char *path) {
+  nbc_report *one;
+  nbc_error err;
+  memset(&err, 0, sizeof err);
+  nbc_status status = nbc_report_read_json(path, &one, &err);
+  if (status == NBC_OK && r->process_count == 0 && !r->sum) status = nbc_report_create(&r->sum);
+  if (status == NBC_OK) {
+    status = nbc_report_add(r->sum, one, &err);
+    if (status != NBC_OK) {
+      trouble(r, "left out: %s: %s", path, err.text[0] ? err.text : nbc_status_text(status));
+      r->failed = true;
+      nbc_report_free(one);
+      return;
+    }
+    r->processes = (process *)grow(r->processes, r->process_count, sizeof *r->processes);
+    process *p = &r->processes[r->process_count++];
+    p->rank = one->rank;
+    p->process_count = one->process_count;
+    snprintf(p->host, sizeof p->host, "%s", one->host ? one->host : "");
+    p->t = one->total;
+    p->wall_ns = one->wall_ns, p->comp_ns = one->comp_ns, p->call_ns = one->call_ns;
+    if (r->process_count == 1 || one->size < r->size_min) r->size_min = one->size;
+    if (r->process_count == 1 || one->size > r->size_max) r->size_max = one->size;
+    nbc_report_free(one);
+    return;
+  }
+  /* err.text names file and line, unless there was no text to have a line. */
+  if (err.text[0]) trouble(r, "left out: %s", err.text);
+  else trouble(r, "left out: %s: %s", path, nbc_status_text(status));
+  r->failed = true;
+}
+
+typedef struct found {
+  char *name;
+  size_t run_bytes; /* of the name that all files of its run share */
+  struct timespec changed;
+} found;
+
+static int by_name(const void *a, const void *b) { return strcmp(((const found *)a)->name, ((const found *)b)->name); }
+static bool same_run(const found *a, const found *b) {
+  return a->run_bytes == b->run_bytes && strncmp(a->name, b->name, a->run_bytes) == 0;
+}
+static bool newer(const found *a, const found *b) {
+  return a->changed.tv_sec != b->changed.tv_sec ? a->changed.tv_sec > b->changed.tv_sec
+                                                : a->changed.tv_nsec > b->changed.tv_nsec;
+}
+
+/* nbc_overlap.NAME.RANK.json: how many bytes come before ".RANK.json"; 0: not such a name. */
+static size_t run_part(const char *name) {
+  const size_t n = strlen(name);
+  if (strncmp(name, "nbc_overlap.", 12) != 0 || n < 18 || strcmp(name + n - 5, ".json") != 0) return 0;
+  size_t at = n - 5;
+  while (at > 12 && name[at - 1] >= '0' && name[at - 1] <= '9') at--;
+  return at < n - 5 && at > 12 && name[at - 1] == '.' ? at - 1 : n - 5;
+}
+
+static void add_folder(run *r, const char *folder) {
+  DIR *dir = opendir(folder);
+  found *files = NULL;
+  size_t count = 0, newest = 0, left_out = 0;
+  if (!dir) {
+    trouble(r, "left out: %s: %s", folder, strerror(errno));
+    r->failed = true;
+    return;
+  }
+  for (struct dirent *e; (e = readdir(dir));) {
+    struct stat st;
+    const size_t part = run_part(e->d_name);
+    if (!part || fstatat(dirfd(dir), e->d_name, &st, 0) != 0) continue;
+    files = (found *)grow(files, count, sizeof *files);
+    files[count].name = strdup(e->d_name);
+    files[count].run_bytes = part;
+    files[count++].changed = st.st_mtim;
+  }
+  closedir(dir);
+  if (count) qsort(files, count, sizeof *files, by_name);
+  for (size_t i = 1; i < count; i++)
+    if (newer(&files[i], &files[newest])) newest = i;
+  for (size_t i = 0; i < count; i++) {
+    char path[4096];
+    if (!same_run(&files[i], &files[newest])) {
+      left_out++;
+      continue;
+    }
+    snprintf(path, sizeof path, "%s%s%s", folder, folder[strlen(folder) - 1] == '/' ? "" : "/", files[i].name);
+    add_file(r, path);
+  }
+  if (left_out)
+    trouble(r, "%s holds several runs: the newest, %.*s, is reported, %zu other files are not", folder,
+            (int)files[newest].run_bytes, files[newest].name, left_out);
+  if (!count) {
+    trouble(r, "left out: %s: no file nbc_overlap.*.json in this folder", folder);
+    r->failed = true;
+  }
+  for (size_t i = 0; i < count; i++) free(files[i].name);
+  free(files);
+}
+
+static int by_rank(const void *a, const void *b) {
+  const process *x = (const process *)a, *y = (const process *)b;
+  return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+/* Ranks that are there twice or not at all make the sum another thing than the run. */
+static void look_for_gaps(run *r) {
+  char text[400];
+  size_t used = 0;
+  long missing = 0;
+  int shown = 0;
+  if (!r->process_count) return;
+  qsort(r->processes, r->process_count, sizeof *r->processes, by_rank);
+  long next = 0;
+  for (size_t i = 0; i <= r->process_count && r->size_min == r->size_max; i++) {
+    const long rank = i < r->process_count ? r->processes[i].rank : r->size_max;
+    if (rank < 0) return; /* a sum of several processes: whose, nobody knows */
+    for (long m = next; m < rank && m < next + 8 && shown < 8; m++, shown++)
+      used += (size_t)snprintf(text + used, sizeof text - used, " %ld", m);
+    if (rank > next) missing += rank - next;
+    if (i < r->process_count && rank < next)
+      trouble(r, "rank %ld is there twice: are these files of one run?", rank);
+    next = rank + 1;
+  }
+  if (missing) trouble(r, "%ld of %d processes left no report: rank%s%s%s", missing, r->size_max, missing > 1 ? "s" : "",
+                       text, missing > 8 ? " ..." : "");
+}
+
+static void read_run(run *r, char **paths, int count) {
+  struct stat st;
+  memset(r, 0, sizeof *r);
+  for (int i = 0; i < count; i++)
+    if (stat(paths[i], &st) == 0 && S_ISDIR(st.st_mode)) add_folder(r, paths[i]);
+    else add_file(r, paths[i]);
+  look_for_gaps(r);
+}
+
+static void free_run(run *r) {
+  nbc_report_free(r->sum);
+  for (size_t i = 0; i < r->trouble_count; i++) free(r->troubles[i]);
+  free(r->troubles);
+  free(r->processes);
+}
+
+/* ---- where the time is ------------------------------------------------------------------------ */
+typedef enum grouping { BY_SECTION, BY_KIND, BY_CLASS, BY_PEER, BY_CELL, GROUPINGS } grouping;
+static const char *const grouping_title[] = {"By section", "By call", "By message size", "By peer"};
+static const char *const grouping_column[] = {"section", "call", "message size", "peer"};
+
+typedef struct row {
+  int section_index, class_index;
+  nbc_kind kind;
+  nbc_peer peer;
+  nbc_totals t;
+  int64_t available_ns;
+} row;
+
+static void plus(int64_t *sum, int64_t value) {
+  if (__builtin_add_overflow(*sum, value, sum)) *sum = INT64_MAX; /* the files are untrusted */
+}
+static void add_totals(nbc_totals *sum, const nbc_totals *t) {
+  sum->count += t->count;
+  sum->size_bytes += t->size_bytes;
+  plus(&sum->xfer_ns, t->xfer_ns);
+  plus(&sum->min_overlap_ns, t->min_overlap_ns);
+  plus(&sum->max_overlap_ns, t->max_overlap_ns);
+  for (int i = 0; i < 3; i++) sum->case_count[i] += t->case_count[i];
+  sum->exact_count += t->exact_count;
+  plus(&sum->exact_xfer_ns, t->exact_xfer_ns);
+  plus(&sum->exact_lo_ns, t->exact_lo_ns);
+  plus(&sum->exact_hi_ns, t->exact_hi_ns);
+}
+
+/* Time that was not hidden, whatever happened on the wire; and time of which that is not known. */
+static int64_t unhidden_ns(const nbc_totals *t) { return t->xfer_ns - t->max_overlap_ns; }
+static int64_t unknown_ns(const nbc_totals *t) { return t->max_overlap_ns - t->min_overlap_ns; }
+static double share(int64_t part, int64_t whole) { return whole > 0 ? (double)part / (double)whole : 0; }
+/* The interval of the exact overlap is wider than its truth by the clocks' uncertainty: it may pass 1. */
+static double exact_most(const nbc_totals *t) { return fmin(1, share(t->exact_hi_ns, t->exact_xfer_ns)); }
+static double exact_least(const nbc_totals *t) { return fmin(1, share(t->exact_lo_ns, t->exact_xfer_ns)); }
+
+static int worst_first(const void *a, const void *b) {
+  const row *x = (const row *)a, *y = (const row *)b;
+  if (unhidden_ns(&x->t) != unhidden_ns(&y->t)) return unhidden_ns(&x->t) < unhidden_ns(&y->t) ? 1 : -1;
+  if (unknown_ns(&x->t) != unknown_ns(&y->t)) return unknown_ns(&x->t) < unknown_ns(&y->t) ? 1 : -1;
+  if (x->t.xfer_ns != y->t.xfer_ns) return x->t.xfer_ns < y->t.xfer_ns ? 1 : -1;
+  if (x->section_index != y->section_index) return x->section_index - y->section_index;
+  if (x->kind != y->kind) return (int)x->kind - (int)y->kind;
+  if (x->class_index != y->class_index) return x->class_index - y->class_index;
+  return (int)x->peer - (int)y->peer;
+}
+
+/* Rows of a table, worst first; the caller frees them. */
+static row *group(const nbc_report *r, grouping by, size_t *count) {
+  const size_t sizes[GROUPINGS] = {r->section_count, NBC_KIND_COUNT, r->class_edge_count + 1, NBC_PEER_COUNT, r->cell_count};
+  row *rows = (row *)calloc(sizes[by] + 1, sizeof *rows);
+  size_t kept = 0;
+  if (!rows) {
+    fputs("overlap_report: out of memory\n", stderr);
+    exit(2);
+  }
+  for (size_t i = 0; i < r->cell_count; i++) {
+    const nbc_cell *c = &r->cells[i];
+    const size_t keys[GROUPINGS] = {(size_t)c->section_index, c->kind, (size_t)c->class_index, c->peer, i};
+    row *to = &rows[keys[by]];
+    to->section_index = c->section_index;
+    to->class_index = c->class_index;
+    to->kind = c->kind;
+    to->peer = c->peer;
+    add_totals(&to->t, &c->t);
+    plus(&to->available_ns, c->available_ns);
+  }
+  for (size_t i = 0; i < sizes[by]; i++)
+    if (rows[i].t.count) rows[kept++] = rows[i];
+  qsort(rows, kept, sizeof *rows, worst_first);
+  *count = kept;
+  return rows;
+}
+
+/* ---- words ------------------------------------------------------------------------------------ */
+/* Texts of one line; each call has a place of its own, so that several fit into one printf. */
+typedef struct words { char text[200]; } words;
+
+static const char *time_text(int64_t ns, words *w) {
+  static const char *const units[] = {"ns", "us", "ms", "s"};
+  double v = (double)ns;
+  int u = 0;
+  while (v >= 999.5 && u < 3) v /= 1000, u++;
+  snprintf(w->text, sizeof w->text, v < 9.995 && u ? "%.2f %s" : v < 99.95 && u ? "%.1f %s" : "%.0f %s", v, units[u]);
+  return w->text;
+}
+static const char *bytes_text(uint64_t bytes, words *w) {
+  static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  double v = (double)bytes;
+  int u = 0;
+  while (v >= 1024 && u < 6) v /= 1024, u++;
+  snprintf(w->text, sizeof w->text, u && v < 99.95 && v != floor(v) ? "%.1f %s" : "%.0f %s", v, units[u]);
+  return w->text;
+}
+static const char *class_text(const nbc_report *r, int c, words *w) {
+  words low, high;
+  const size_t n = r->class_edge_count;
+  if (n == 0) return "all sizes";
+  if (c > 0) bytes_text(r->class_edges_bytes[c - 1], &low);
+  if ((size_t)c < n) bytes_text(r->class_edges_bytes[c], &high);
+  if (c == 0) snprintf(w->text, sizeof w->text, "up to %.30s", high.text);
+  else if ((size_t)c >= n) snprintf(w->text, sizeof w->text, "over %.30s", low.text);
+  else snprintf(w->text, sizeof w->text, "%.30s to %.30s", low.text, high.text);
+  return w->text;
+}
+static const char *peer_text(nbc_peer peer) {
+  return peer == NBC_PEER_SAME_NODE ? "same node" : peer == NBC_PEER_OTHER_NODE ? "other node" : "several or unknown";
+}
+static const char *section_text(const nbc_report *r, int index) {
+  return r->sections[index].path[0] ? r->sections[index].path : "(outside sections)";
+}
+/* What a row of this table is called. */
+static const char *row_text(const nbc_report *r, grouping by, const row *x, words *w) {
+  switch (by) {
+  case BY_SECTION: return section_text(r, x->section_index);
+  case BY_KIND: return nbc_kind_name(x->kind);
+  case BY_CLASS: return class_text(r, x->class_index, w);
+  case BY_PEER: return peer_text(x->peer);
+  case BY_CELL:
+  case GROUPINGS: break;
+  }
+  words sizes;
+  snprintf(w->text, sizeof w->text, "%s, %.70s, %s, %.80s", nbc_kind_name(x->kind), class_text(r, x->class_index, &sizes),
+           peer_text(x->peer), section_text(r, x->section_index));
+  return w->text;
+}
+
+/* ---- what to do about it ---------------------------------------------------------------------- */
+/* A diagnosis rests only on what the reports hold. nbc_diagnose wants more (the computation alone, the
+   communication alone), which a run under the preload cannot know. */
+typedef enum verdict {
+  VERDICT_FINE,
+  VERDICT_ONE_END,
+  VERDICT_BLOCKING,
+  VERDICT_SAME_CALL,
+  VERDICT_TOO_LITTLE,
+  VERDICT_NO_PROGRESS,
+  VERDICT_UNKNOWN,
+  VERDICT_PARTLY
+} verdict;
+
+static const struct { const char *name, *why, *what; } verdicts[] = {
+    [VERDICT_FINE] = {"hidden", "At least four fifths of the time is hidden.", "Nothing to do here."},
+    [VERDICT_ONE_END] = {"only one end seen",
+                         "Most of these transfers began or ended outside of what the library saw.",
+                         "Wait for requests instead of freeing them, and post receives before the data comes."},
+    [VERDICT_BLOCKING] = {"blocking calls", "A blocking call hides nothing: it returns when its data has moved.",
+                          "Use the nonblocking form: post as early as the data is there, compute, wait as late as "
+                          "possible."},
+    [VERDICT_SAME_CALL] = {"done inside one call",
+                           "Posted and completed in the same call: there was no computation in between.",
+                           "Post earlier or wait later, with computation between the two calls."},
+    [VERDICT_TOO_LITTLE] = {"too little computation",
+                            "There is less computation between post and completion than the transfers take.",
+                            "Post earlier, wait later, or move independent work between the two; send less, or in "
+                            "fewer and larger messages."},
+    [VERDICT_NO_PROGRESS] = {"no progress while computing",
+                             "By the NIC's stamps the data moved inside calls, although there was enough computation "
+                             "to hide it.",
+                             "The library makes progress only when it is called: give it a progress thread or a core "
+                             "of its own, call a test now and then, or use a NIC that matches by itself."},
+    [VERDICT_UNKNOWN] = {"cannot be told",
+                         "There is enough computation, but also so much time in calls that all could have moved there: "
+                         "either the library makes progress only inside calls, or the partner came late.",
+                         "Run once with a progress thread (for MPICH: MPICH_ASYNC_PROGRESS=1) and compare with --diff: "
+                         "less time in waits means that progress was missing. NIC stamps decide it without a second "
+                         "run."},
+    [VERDICT_PARTLY] = {"partly hidden", "Some of the time is hidden, some is not.",
+                        "Look at the sizes and ranks where it is not; post earlier or wait later there."},
+};
+
+static verdict judge(const row *x) {
+  const nbc_totals *t = &x->t;
+  const double least = share(t->min_overlap_ns, t->xfer_ns), most = share(t->max_overlap_ns, t->xfer_ns);
+  /* xfer_ns counts all cases, available_ns only case 2. */
+  const double two_ends_ns = (double)t->xfer_ns * (double)t->case_count[1] / (double)t->count;
+  const bool enough = (double)x->available_ns >= two_ends_ns;
+  const bool stamped = t->exact_count > 0 && t->exact_count >= t->count / 2;
+  if (least >= 0.8 || (stamped && exact_least(t) >= 0.8)) return VERDICT_FINE;
+  if (t->case_count[2] > t->count / 2) return VERDICT_ONE_END;
+  if (nbc_kind_category(x->kind) == NBC_CATEGORY_BLOCKING) return VERDICT_BLOCKING;
+  if (t->case_count[0] > t->count / 2 || !t->case_count[1]) return VERDICT_SAME_CALL;
+  if (!enough) return VERDICT_TOO_LITTLE;
+  if (stamped && exact_most(t) < 0.2) return VERDICT_NO_PROGRESS;
+  return most >= 0.8 && least < 0.2 && !stamped ? VERDICT_UNKNOWN : VERDICT_PARTLY;
+}
+
+/* The rows worth a line: up to `max`, each with at least a hundredth of all transfer time at stake. */
+static size_t offenders(const nbc_report *r, row **rows, size_t max) {
+  size_t count, kept = 0;
+  *rows = group(r, BY_CELL, &count);
+  for (size_t i = 0; i < count && kept < max; i++) {
+    const row *x = &(*rows)[i];
+    const int64_t at_stake_ns = x->t.xfer_ns - x->t.min_overlap_ns;
+    if (judge(x) != VERDICT_FINE && share(at_stake_ns, r->total.xfer_ns) >= 0.01) (*rows)[kept++] = *x;
+  }
+  return kept;
+}
+
+/* What no overlap can cure: time in calls that is more than all the transfers could have taken there. */
+static int64_t idle_ns(const nbc_report *r) {
+  const int64_t most_ns = r->total.xfer_ns - r->total.min_overlap_ns;
+  return r->call_ns > most_ns ? r->call_ns - most_ns : 0;
+}
+
+/* ---- over the ranks --------------------------------------------------------------------------- */
+typedef enum measure { HIDDEN_LEAST, HIDDEN_MOST, NOT_HIDDEN, COMPUTATION, IN_CALLS, MEASURES } measure;
+static const char *const measure_text[] = {"hidden, at least", "hidden, at most", "not hidden for certain", "computation",
+                                           "in communication calls"};
+static bool is_share(measure m) { return m <= HIDDEN_MOST; }
+static double measure_of(const process *p, measure m) {
+  switch (m) {
+  case HIDDEN_LEAST: return share(p->t.min_overlap_ns, p->t.xfer_ns);
+  case HIDDEN_MOST: return share(p->t.max_overlap_ns, p->t.xfer_ns);
+  case NOT_HIDDEN: return (double)unhidden_ns(&p->t);
+  case COMPUTATION: return (double)p->comp_ns;
+  case IN_CALLS: return (double)p->call_ns;
+  case MEASURES: break;
+  }
+  return 0;
+}
+static const char *measure_value(measure m, double v, words *w) {
+  if (!is_share(m)) return time_text(v < 9.2e18 ? (int64_t)v : INT64_MAX, w);
+  snprintf(w->text, sizeof w->text, "%.1f %%", 100 * v);
+  return w->text;
+}
+
+/* Smallest, middle and largest over the ranks and where the extremes are. Ranks without transfers have
+   no share that is hidden. */
+typedef struct spread { nbc_summary s; int min_rank, max_rank; } spread;
+static bool spread_of(const run *r, measure m, spread *out) {
+  double *values = (double *)malloc(r->process_count * sizeof *values);
+  size_t n = 0;
+  if (!values) return false;
+  for (size_t i = 0; i < r->process_count; i++) {
+    const process *p = &r->processes[i];
+    if (is_share(m) && !p->t.xfer_ns) continue;
+    const double v = measure_of(p, m);
+    if (n == 0 || v < out->s.min) out->s.min = v, out->min_rank = p->rank;
+    if (n == 0 || v > out->s.max) out->s.max = v, out->max_rank = p->rank;
+    values[n++] = v;
+  }
+  const bool good = n > 0 && nbc_summarize(values, n, 0, &out->s) == NBC_OK;
+  free(values);
+  return good;
+}
+
+static int worst_rank_first(const void *a, const void *b) {
+  const process *x = (const process *)a, *y = (const process *)b;
+  if (unhidden_ns(&x->t) != unhidden_ns(&y->t)) return unhidden_ns(&x->t) < unhidden_ns(&y->t) ? 1 : -1;
+  if (x->call_ns != y->call_ns) return x->call_ns < y->call_ns ? 1 : -1;
+  return by_rank(a, b);
+}
+
+/* ---- the summary as text ---------------------------------------------------------------------- */
+static void put_wrapped(FILE *out, const char *indent, const char *text) {
+  size_t column = 0;
+  while (*text) {
+    const size_t n = strcspn(text, " ");
+    if (column && column + n > 90) column = 0, fputc('\n', out);
+    fprintf(out, "%s%.*s", column ? " " : indent, (int)n, text);
+    column += n + 1;
+    text += n + (text[n] == ' ');
+  }
+  fputc('\n', out);
+}
+
+static void text_offenders(const nbc_report *r, FILE *out) {
+  words w, t, u;
+  row *rows;
+  const size_t count = offenders(r, &rows, 6);
+  verdict last = VERDICT_FINE;
+  if (!count) fputs("\nNothing stands out: no place with a hundredth of the transfer time is left unhidden.\n", out);
+  else fputs("\nWorst first, and what to do\n", out);
+  for (size_t i = 0; i < count; i++) {
+    const verdict v = judge(&rows[i]);
+    fprintf(out, "  %zu. %s: %s\n     %s of %s not hidden for certain", i + 1, row_text(r, BY_CELL, &rows[i], &w),
+            verdicts[v].name, time_text(unhidden_ns(&rows[i].t), &t), time_text(rows[i].t.xfer_ns, &u));
+    fprintf(out, ", hidden %.1f to %.1f %%\n", 100 * share(rows[i].t.min_overlap_ns, rows[i].t.xfer_ns),
+            100 * share(rows[i].t.max_overlap_ns, rows[i].t.xfer_ns));
+    if (v == last) continue;
+    put_wrapped(out, "     ", verdicts[v].why);
+    put_wrapped(out, "     ", verdicts[v].what);
+    last = v;
+  }
+  free(rows);
+  if (r->call_ns && share(idle_ns(r), r->call_ns) >= 0.2)
+    fprintf(out,
+            "  At least %s of the %s in communication calls was not transfer time at all: waiting for late\n"
+            "  partners, or the library's own work. Overlap does not cure that; balance does.\n",
+            time_text(idle_ns(r), &t), time_text(r->call_ns, &u));
+}
+
+static void text_ranks(const run *r, FILE *out) {
+  words a, b, c;
+  spread s;
+  if (r->process_count < 2) return;
+  fprintf(out, "\n%-30s %12s %12s %12s\n", "Over the ranks", "min", "median", "max");
+  for (measure m = HIDDEN_LEAST; m < MEASURES; m = (measure)(m + 1))
+    if (spread_of(r, m, &s))
+      fprintf(out, "  %-28s %12s %12s %12s   (ranks %d, %d)\n", measure_text[m], measure_value(m, s.s.min, &a),
+              measure_value(m, s.s.median, &b), measure_value(m, s.s.max, &c), s.min_rank, s.max_rank);
+}
+
+static bool write_text(const run *r, FILE *out) {
+  if (nbc_report_write_text(r->sum, out) != NBC_OK) return false;
+  text_ranks(r, out);
+  if (r->sum->total.count) text_offenders(r->sum, out);
+  for (size_t i = 0; i < r->trouble_count; i++) fprintf(out, "%sCaution: %s\n", i ? "" : "\n", r->troubles[i]);
+  return fflush(out) == 0 && !ferror(out);
+}
+
+/* ---- the page --------------------------------------------------------------------------------- */
+/* One file, no script, nothing fetched; every element is closed, so that it is XML too. Each row of a
+   table carries its exact numbers as data-... attributes. */
+static const char page_style[] =
+    ":root{--ink:#1d2429;--soft:#5c6870;--line:#d9dfe2;--paper:#fff;--card:#f5f7f8;--yes:#1f7a66;--maybe:#d8c98a;"
+    "--no:#c4502f;--comp:#7d93a8;color-scheme:light dark}\n"
+    "@media(prefers-color-scheme:dark){:root{--ink:#e4e9ec;--soft:#9aa7af;--line:#39434a;--paper:#14191c;"
+    "--card:#1d2428;--yes:#3fae93;--maybe:#8f8350;--no:#e0704d;--comp:#5c7185}}\n"
+    "body{margin:0;background:var(--paper);color:var(--ink);font:15px/1.5 system-ui,sans-serif}\n"
+    "main{max-width:68rem;margin:0 auto;padding:1.5rem 1rem 4rem}h1{font-size:1.7rem;margin:0}"
+    "h2{font-size:1.15rem;margin:2.4rem 0 .6rem}p{margin:.3rem 0}.soft{color:var(--soft)}\n"
+    ".tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(11.5rem,1fr));gap:.8rem;margin:1.2rem 0}"
+    ".tile{background:var(--card);border-radius:.5rem;padding:.7rem .9rem}.tile b{display:block;font-size:1.3rem;white-space:nowrap}\n"
+    "svg{display:block;width:100%}.bar{height:.8rem;min-width:9rem}.big{height:2rem;border-radius:.3rem}"
+    ".yes{fill:var(--yes)}.maybe{fill:var(--maybe)}.no{fill:var(--no)}.comp{fill:var(--comp)}"
+    ".key{display:inline-block;width:.8rem;height:.8rem;border-radius:.15rem;margin:0 .3rem 0 .9rem}\n"
+    ".k-yes{background:var(--yes)}.k-maybe{background:var(--maybe)}.k-no{background:var(--no)}"
+    ".k-comp{background:var(--comp)}.scroll{overflow-x:auto}\n"
+    "table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}"
+    "th,td{padding:.28rem .6rem;border-bottom:1px solid var(--line);text-align:right;white-space:nowrap}"
+    "th{color:var(--soft);font-weight:500}th:first-child,td:first-child{text-align:left;padding-left:0}"
+    "td.wide,th.wide{width:34%}td.name{max-width:22rem;overflow:hidden;text-overflow:ellipsis}\n"
+    "ol{padding-left:1.4rem}li{margin:.9rem 0}li b{margin-right:.4rem}.tag{background:var(--no);color:var(--paper);"
+    "border-radius:.8rem;padding:.05rem .6rem;font-size:.85rem}.caution{border-left:4px solid var(--no);"
+    "padding:.2rem .8rem;background:var(--card)}@media print{body{font-size:11px}}\n";
+
+/* Text from files is anybody's: markup is escaped, what is not UTF-8 or not allowed in XML replaced. */
+static void put(FILE *out, const char *text) {
+  const unsigned char *p = (const unsigned char *)(text ? text : "?");
+  while (*p) {
+    int n = *p < 0x80 ? 1 : *p >= 0xc2 && *p < 0xe0 ? 2 : *p >= 0xe0 && *p < 0xf0 ? 3 : *p >= 0xf0 && *p < 0xf5 ? 4 : 0;
+    for (int i = 1; i < n; i++)
+      if ((p[i] & 0xc0) != 0x80) n = 0;
+    /* overlong forms, halves of pairs, beyond the last character, the two non-characters */
+    if (n == 3 && ((*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] > 0x9f) || (*p == 0xef && p[1] == 0xbf && p[2] > 0xbd)))
+      n = 0;
+    if (n == 4 && ((*p == 0xf0 && p[1] < 0x90) || (*p == 0xf4 && p[1] > 0x8f))) n = 0;
+    if (n == 1 && ((*p < 0x20 && *p != '\n' && *p != '\t') || *p == 0x7f)) n = 0;
+    if (*p == '&') fputs("&amp;", out);
+    else if (*p == '<') fputs("&lt;", out);
+    else if (*p == '>') fputs("&gt;", out);
+    else if (*p == '"') fputs("&quot;", out);
+    else if (n) fwrite(p, 1, (size_t)n, out);
+    else fputs("\xef\xbf\xbd", out);
+    p += n ? n : 1;
+  }
+}
+
+static void put_rect(FILE *out, const char *class_name, double from, double width) {
+  if (width > 0) fprintf(out, "<rect class=\"%s\" x=\"%.3f\" width=\"%.3f\" height=\"10\"/>", class_name, from, width);
+}
+/* hidden for certain | not known | not hidden, together xfer_ns wide on a scale up to full_ns */
+static void put_bar(FILE *out, const nbc_totals *t, int64_t full_ns, const char *class_name) {
+  const double yes = 100 * share(t->min_overlap_ns, full_ns), maybe = 100 * share(unknown_ns(t), full_ns);
+  const double no = 100 * share(unhidden_ns(t), full_ns);
+  fprintf(out, "<svg class=\"%s\" viewBox=\"0 0 100 10\" preserveAspectRatio=\"none\" role=\"img\" "
+               "aria-label=\"hidden %.1f to %.1f percent\">",
+          class_name, 100 * share(t->min_overlap_ns, t->xfer_ns), 100 * share(t->max_overlap_ns, t->xfer_ns));
+  put_rect(out, "yes", 0, yes);
+  put_rect(out, "maybe", yes, maybe);
+  put_rect(out, "no", yes + maybe, no);
+  fputs("</svg>", out);
+}
+static void put_keys(FILE *out) {
+  fputs("<p class=\"soft\"><span class=\"key k-yes\"></span>hidden for certain"
+        "<span class=\"key k-maybe\"></span>hidden or not: calls alone cannot tell"
+        "<span class=\"key k-no\"></span>not hidden for certain</p>\n",
+        out);
+}
+
+static void put_row(FILE *out, const char *table, const char *name, const nbc_totals *t, int64_t full_ns, bool stamps) {
+  words a, b, c;
+  fprintf(out, "<tr data-table=\"%s\" data-name=\"", table);
+  put(out, name);
+  fprintf(out, "\" data-count=\"%llu\" data-size-bytes=\"%llu\" data-xfer-ns=\"%lld\" data-min-overlap-ns=\"%lld\" "
+               "data-max-overlap-ns=\"%lld\"",
+          (unsigned long long)t->count, (unsigned long long)t->size_bytes, (long long)t->xfer_ns,
+          (long long)t->min_overlap_ns, (long long)t->max_overlap_ns);
+  if (stamps)
+    fprintf(out, " data-exact-overlap-lo-ns=\"%lld\" data-exact-overlap-hi-ns=\"%lld\"", (long long)t->exact_lo_ns,
+            (long long)t->exact_hi_ns);
+  fputs("><td class=\"name\">", out);
+  put(out, name);
+  fprintf(out, "</td><td>%llu</td><td>%s</td><td>%s</td><td class=\"wide\">", (unsigned long long)t->count,
+          bytes_text(t->size_bytes, &a), time_text(t->xfer_ns, &b));
+  put_bar(out, t, full_ns, "bar");
+  fprintf(out, "</td><td>%.1f to %.1f %%</td>", 100 * share(t->min_overlap_ns, t->xfer_ns),
+          100 * share(t->max_overlap_ns, t->xfer_ns));
+  if (stamps && t->exact_count)
+    fprintf(out, "<td>%.1f to %.1f %%</td>", 100 * exact_least(t), 100 * exact_most(t));
+  else if (stamps) fputs("<td></td>", out);
+  fprintf(out, "<td>%s</td></tr>\n", time_text(unhidden_ns(t), &c));
+}
+
+static void put_table_head(FILE *out, const char *title, const char *column, bool stamps) {
+  fprintf(out, "<h2>%s</h2>\n<div class=\"scroll\"><table><thead><tr><th>%s</th><th>transfers</th><th>volume</th><th>time</th>"
+               "<th class=\"wide\"></th><th>hidden</th>%s<th>not hidden</th></tr></thead><tbody>\n",
+          title, column, stamps ? "<th>by NIC stamps</th>" : "");
+}
+
+static void put_groups(FILE *out, const nbc_report *r, grouping by) {
+  size_t count;
+  words w;
+  row *rows = group(r, by, &count);
+  int64_t full_ns = 0;
+  const bool stamps = r->total.exact_count > 0;
+  for (size_t i = 0; i < count; i++)
+    if (rows[i].t.xfer_ns > full_ns) full_ns = rows[i].t.xfer_ns;
+  if (count > 0 && (count > 1 || by != BY_SECTION)) {
+    put_table_head(out, grouping_title[by], grouping_column[by], stamps);
+    for (size_t i = 0; i < count && i < 100; i++)
+      put_row(out, grouping_column[by], row_text(r, by, &rows[i], &w), &rows[i].t, full_ns, stamps);
+    fputs("</tbody></table></div>\n", out);
+    if (count > 100) fprintf(out, "<p class=\"soft\">%zu more with less unhidden time.</p>\n", count - 100);
+  }
+  free(rows);
+}
+
+static size_t host_count(const run *r) {
+  size_t n = 0;
+  for (size_t i = 0; i < r->process_count; i++) {
+    size_t k = 0;
+    while (k < i && strcmp(r->processes[k].host, r->processes[i].host) != 0) k++;
+    if (k == i) n++;
+  }
+  return n;
+}
+
+static void put_tile(FILE *out, const char *value, const char *label) {
+  fprintf(out, "<div class=\"tile\"><b>%s</b>%s</div>\n", value, label);
+}
+
+static void put_head(FILE *out, const run *r) {
+  const nbc_report *s = r->sum;
+  const nbc_totals *t = &s->total;
+  const time_t start = s->start_unix_s > 0 && s->start_unix_s < 2e11 ? (time_t)s->start_unix_s : 0;
+  struct tm utc;
+  char date[64] = "";
+  words w;
+  if (start && gmtime_r(&start, &utc)) strftime(date, sizeof date, ", started %Y-%m-%d %H:%M:%S UTC", &utc);
+  fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/>"
+        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n<title>Overlap of ",
+        out);
+  put(out, s->program ? s->program : "a program");
+  fprintf(out, "</title>\n<style>%s</style></head>\n<body><main>\n<header><h1>Overlap of ", page_style);
+  put(out, s->program ? s->program : "a program");
+  fprintf(out, "</h1>\n<p class=\"soft\">%d process%s on %zu host%s, %zu thread%s", s->process_count,
+          s->process_count == 1 ? "" : "es", host_count(r), host_count(r) == 1 ? "" : "s", s->thread_count,
+          s->thread_count == 1 ? "" : "s");
+  if (s->library) fputs(", ", out), put(out, s->library);
+  fprintf(out, "%s</p></header>\n", date);
+  for (size_t i = 0; i < r->trouble_count; i++) {
+    fputs("<p class=\"caution\">", out);
+    put(out, r->troubles[i]);
+    fputs("</p>\n", out);
+  }
+  fputs("<div class=\"tiles\">\n", out);
+  snprintf(w.text, sizeof w.text, "%.1f to %.1f %%", 100 * share(t->min_overlap_ns, t->xfer_ns),
+           100 * share(t->max_overlap_ns, t->xfer_ns));
+  put_tile(out, w.text, "of the transfer time hidden");
+  if (t->exact_count) {
+    snprintf(w.text, sizeof w.text, "%.1f to %.1f %%", 100 * exact_least(t), 100 * exact_most(t));
+    put_tile(out, w.text, "hidden by NIC stamps, where there are some");
+  }
+  put_tile(out, time_text(unhidden_ns(t), &w), "not hidden for certain");
+  put_tile(out, time_text(t->xfer_ns, &w), "transfer time of all processes");
+  snprintf(w.text, sizeof w.text, "%.1f %%", 100 * share(s->call_ns, s->wall_ns));
+  put_tile(out, w.text, "of the run in communication calls");
+  fputs("</div>\n", out);
+  put_bar(out, t, t->xfer_ns, "big");
+  put_keys(out);
+}
+
+static void put_offenders(FILE *out, const nbc_report *r) {
+  words w, a, b;
+  row *rows;
+  const size_t count = offenders(r, &rows, 8);
+  verdict last = VERDICT_FINE;
+  fputs("<h2>Worst first, and what to do</h2>\n", out);
+  if (!count) fputs("<p>Nothing stands out: no place with a hundredth of the transfer time is left unhidden.</p>\n", out);
+  else fputs("<ol>\n", out);
+  for (size_t i = 0; i < count; i++) {
+    const nbc_totals *t = &rows[i].t;
+    const verdict v = judge(&rows[i]);
+    fputs("<li><b>", out);
+    put(out, row_text(r, BY_CELL, &rows[i], &w));
+    fprintf(out, "</b> <span class=\"tag\">%s</span><br/>%s of %s not hidden for certain, hidden %.1f to %.1f %%.",
+            verdicts[v].name, time_text(unhidden_ns(t), &a), time_text(t->xfer_ns, &b),
+            100 * share(t->min_overlap_ns, t->xfer_ns), 100 * share(t->max_overlap_ns, t->xfer_ns));
+    if (v != last) fprintf(out, "<br/>%s %s", verdicts[v].why, verdicts[v].what);
+    fputs("</li>\n", out);
+    last = v;
+  }
+  if (count) fputs("</ol>\n", out);
+  free(rows);
+  if (r->call_ns && share(idle_ns(r), r->call_ns) >= 0.2)
+    fprintf(out,
+            "<p class=\"caution\">At least %s of the %s in communication calls was not transfer time at all: waiting for "
+            "late partners, or the library's own work. Overlap does not cure that; balance does.</p>\n",
+            time_text(idle_ns(r), &a), time_text(r->call_ns, &b));
+}
+
+static void put_spread(FILE *out, const run *r) {
+  words a, b, c;
+  spread s;
+  fputs("<h2>Over the ranks</h2>\n<div class=\"scroll\"><table><thead><tr><th></th><th>min</th><th>median</th><th>max</th>"
+        "<th>rank of min</th><th>rank of max</th></tr></thead><tbody>\n",
+        out);
+  for (measure m = HIDDEN_LEAST; m < MEASURES; m = (measure)(m + 1))
+    if (spread_of(r, m, &s))
+      fprintf(out, "<tr data-table=\"spread\" data-name=\"%s\" data-min=\"%.17g\" data-median=\"%.17g\" data-max=\"%.17g\">"
+                   "<td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%d</td><td>%d</td></tr>\n",
+              measure_text[m], s.s.min, s.s.median, s.s.max, measure_text[m], measure_value(m, s.s.min, &a),
+              measure_value(m, s.s.median, &b), measure_value(m, s.s.max, &c), s.min_rank, s.max_rank);
+  fputs("</tbody></table></div>\n", out);
+}
+
+static void put_ranks(FILE *out, const run *r) {
+  process *p = (process *)malloc(r->process_count * sizeof *p);
+  const bool stamps = r->sum->total.exact_count > 0;
+  const size_t shown = r->process_count < 64 ? r->process_count : 64;
+  int64_t full_ns = 0, wall_ns = 0;
+  words w, a, b, c;
+  if (!p) return;
+  memcpy(p, r->processes, r->process_count * sizeof *p);
+  qsort(p, r->process_count, sizeof *p, worst_rank_first);
+  for (size_t i = 0; i < r->process_count; i++) {
+    if (p[i].t.xfer_ns > full_ns) full_ns = p[i].t.xfer_ns;
+    if (p[i].wall_ns > wall_ns) wall_ns = p[i].wall_ns;
+  }
+  put_table_head(out, "By rank", "rank", stamps);
+  for (size_t i = 0; i < shown; i++) {
+    if (p[i].rank >= 0) snprintf(w.text, sizeof w.text, "%d, %.63s", p[i].rank, p[i].host);
+    else snprintf(w.text, sizeof w.text, "sum of %d processes", p[i].process_count);
+    put_row(out, "rank", w.text, &p[i].t, full_ns, stamps);
+  }
+  fputs("</tbody></table></div>\n<h2>Time of each rank</h2>\n<p class=\"soft\"><span class=\"key k-comp\"></span>computation"
+        "<span class=\"key k-no\"></span>in communication calls</p>\n<div class=\"scroll\"><table><thead><tr><th>rank</th>"
+        "<th class=\"wide\"></th><th>all</th><th>computation</th><th>in calls</th></tr></thead><tbody>\n",
+        out);
+  for (size_t i = 0; i < shown; i++) {
+    fprintf(out, "<tr><td>%d</td><td class=\"wide\"><svg class=\"bar\" viewBox=\"0 0 100 10\" preserveAspectRatio=\"none\">",
+            p[i].rank);
+    put_rect(out, "comp", 0, 100 * share(p[i].comp_ns, wall_ns));
+    put_rect(out, "no", 100 * share(p[i].comp_ns, wall_ns), 100 * share(p[i].call_ns, wall_ns));
+    fprintf(out, "</svg></td><td>%s</td><td>%s</td><td>%s</td></tr>\n", time_text(p[i].wall_ns, &a),
+            time_text(p[i].comp_ns, &b), time_text(p[i].call_ns, &c));
+  }
+  fputs("</tbody></table></div>\n", out);
+  if (shown < r->process_count) fprintf(out, "<p class=\"soft\">The %zu worst of %zu are shown.</p>\n", shown, r->process_count);
+  free(p);
+}
+
+static void put_calls(FILE *out, const nbc_report *r) {
+  int64_t total_ns[NBC_KIND_COUNT] = {0}, most_ns = 0, max_ns[NBC_KIND_COUNT] = {0};
+  uint64_t count[NBC_KIND_COUNT] = {0};
+  words a, b, c;
+  for (size_t i = 0; i < r->call_count; i++) {
+    const nbc_call *call = &r->calls[i];
+    plus(&total_ns[call->kind], call->total_ns);
+    count[call->kind] += call->count;
+    if (call->max_ns > max_ns[call->kind]) max_ns[call->kind] = call->max_ns;
+    if (total_ns[call->kind] > most_ns) most_ns = total_ns[call->kind];
+  }
+  if (!r->call_count) return;
+  fputs("<h2>Time in calls</h2>\n<div class=\"scroll\"><table><thead><tr><th>call</th><th>calls</th><th class=\"wide\"></th>"
+        "<th>total</th><th>mean</th><th>longest</th></tr></thead><tbody>\n",
+        out);
+  for (;;) {
+    int worst = -1;
+    for (int k = 0; k < NBC_KIND_COUNT; k++)
+      if (count[k] && (worst < 0 || total_ns[k] > total_ns[worst])) worst = k;
+    if (worst < 0) break;
+    fprintf(out, "<tr data-table=\"calls\" data-name=\"%s\" data-count=\"%llu\" data-total-ns=\"%lld\"><td>%s</td><td>%llu</td>"
+                 "<td class=\"wide\"><svg class=\"bar\" viewBox=\"0 0 100 10\" preserveAspectRatio=\"none\">",
+            nbc_kind_name((nbc_kind)worst), (unsigned long long)count[worst], (long long)total_ns[worst],
+            nbc_kind_name((nbc_kind)worst), (unsigned long long)count[worst]);
+    put_rect(out, "comp", 0, 100 * share(total_ns[worst], most_ns));
+    fprintf(out, "</svg></td><td>%s</td><td>%s</td><td>%s</td></tr>\n", time_text(total_ns[worst], &a),
+            time_text(count[worst] < INT64_MAX ? total_ns[worst] / (int64_t)count[worst] : 0, &b),
+            time_text(max_ns[worst], &c));
+    count[worst] = 0;
+  }
+  fputs("</tbody></table></div>\n", out);
+}
+
+static void put_foot(FILE *out, const nbc_report *r) {
+  fputs("<h2>How to read this</h2>\n<p>A library sees when a transfer was posted and when its end was noticed, not when bytes "
+        "moved. The time a transfer takes comes from a table measured beforehand. What does not fit into the calls between the "
+        "two moments was hidden for certain; more than the computation between them cannot have been. NIC stamps, where there "
+        "are some, give the true overlap within the clocks' uncertainty. Times are sums over processes and threads.</p>\n"
+        "<p class=\"soft\">Transfer times: same node ",
+        out);
+  put(out, r->table_same_node);
+  fputs("; other node ", out);
+  put(out, r->table_other_node);
+  fprintf(out, ". Clock: %s, rate known to %.2g ppm.</p>\n", nbc_clock_source_name(r->clock_source), r->clock_rate_err_ppm);
+  if (r->table_is_default)
+    fputs("<p class=\"caution\">A default table of transfer times was used, not one measured on this machine: the bounds are "
+          "only as good as it.</p>\n",
+          out);
+  for (int p = 0; p < NBC_PROBLEM_COUNT; p++)
+    if (r->problems[p])
+      fprintf(out, "<p class=\"caution\">%llu %s</p>\n", (unsigned long long)r->problems[p], nbc_problem_text((nbc_problem)p));
+  for (size_t i = 0; i < r->note_count; i++) {
+    fputs("<p class=\"caution\">", out);
+    put(out, r->notes[i]);
+    fputs("</p>\n", out);
+  }
+  if (r->counter_count) {
+    fputs("<h2>Counters</h2>\n<div class=\"scroll\"><table><thead><tr><th>name</th><th>value</th><th>section</th></tr></thead>"
+          "<tbody>\n",
+          out);
+    for (size_t i = 0; i < r->counter_count && i < 200; i++) {
+      fputs("<tr><td>", out);
+      put(out, r->counters[i].name);
+      fprintf(out, "</td><td>%.15g</td><td>", r->counters[i].value);
+      put(out, section_text(r, r->counters[i].section_index));
+      fputs("</td></tr>\n", out);
+    }
+    fputs("</tbody></table></div>\n", out);
+  }
+  fputs("</main></body></html>\n", out);
+}
+
+static bool write_page(const run *r, const char *path) {
+  FILE *out = fopen(path, "w");
+  if (!out) return false;
+  put_head(out, r);
+  if (r->sum->total.count) {
+    put_offenders(out, r->sum);
+    for (grouping by = BY_SECTION; by <= BY_PEER; by = (grouping)(by + 1)) put_groups(out, r->sum, by);
+    put_ranks(out, r);
+  } else {
+    fputs("<p>No transfers were seen.</p>\n", out);
+  }
+  if (r->process_count > 1) put_spread(out, r);
+  put_calls(out, r->sum);
+  put_foot(out, r->sum);
+  const bool good = fflush(out) == 0 && !ferror(out);
+  return fclose(out) == 0 && good;
+}
+
+/* ---- the command ------------------------------------------------------------------------------ */
+static int usage(void) {
+  fputs("usage: overlap_report [-o PAGE.html | --no-html] [--json] FILE|FOLDER...\n"
+        "       overlap_report --diff BEFORE AFTER\n",
+        stderr);
+  return 2;
+}
+
+static int compare(char **paths) {
+  run before, after;
+  read_run(&before, paths, 1);
+  read_run(&after, paths + 1, 1);
+  int code = before.failed || after.failed ? 1 : 0;
+  if (!before.process_count || !after.process_count) {
+    fputs("overlap_report: nothing to compare\n", stderr);
+    code = 2;
+  } else {
+    const nbc_status status = nbc_report_write_diff(before.sum, after.sum, stdout);
+    if (status != NBC_OK) {
+      fprintf(stderr, "overlap_report: %s\n", status == NBC_E_MISMATCH ? "the two have different size classes"
+                                                                       : nbc_status_text(status));
+      code = 1;
+    }
+  }
+  free_run(&before);
+  free_run(&after);
+  return code;
+}
+
+int main(int argc, char **argv) {
+  const char *page = "overlap_report.html";
+  bool json = false;
+  int i = 1;
+  run r;
+  for (; i < argc && argv[i][0] == '-' && argv[i][1]; i++) {
+    if (strcmp(argv[i], "--diff") == 0) return argc - i == 3 ? compare(argv + i + 1) : usage();
+    if (strcmp(argv[i], "--json") == 0) json = true;
+    else if (strcmp(argv[i], "--no-html") == 0) page = NULL;
+    else if (strcmp(argv[i], "-o") == 0 && i + 1 < argc) page = argv[++i];
+    else return usage();
+  }
+  if (i == argc) return usage();
+  read_run(&r, argv + i, argc - i);
+  if (!r.process_count) {
+    fputs("overlap_report: nothing to report\n", stderr);
+    free_run(&r);
+    return 2;
+  }
+  int code = r.failed ? 1 : 0;
+  if (!(json ? nbc_report_write_json(r.sum, stdout) == NBC_OK : write_text(&r, stdout))) {
+    fprintf(stderr, "overlap_report: standard output: %s\n", strerror(errno));
+    code = 1;
+  }
+  if (page && !write_page(&r, page)) {
+    fprintf(stderr, "overlap_report: %s: %s; the page was not written\n", page, strerror(errno));
+    code = 1;
+  } else if (page && !json) {
+    printf("\nPage: %s\n", page);
+  }
+  free_run(&r);
+  return code;
+}

@@ -1,0 +1,78 @@
+#!/bin/sh
+# The command overlap_report: the page and the sum of a known run, damaged and missing files, several
+# runs in one folder, places that cannot be written, the comparison.
+. tests/test.sh
+tool=$B/tests/report/page_tool
+case $B in /*) report=$B/overlap_report ;; *) report=$PWD/$B/overlap_report ;; esac
+run=$T/run
+mkdir "$run" && "$tool" make "$run" || exit 1
+base=nbc_overlap.heat.1-2
+
+# status N COMMAND...: the command ends with N
+status() { wanted=$1 && shift && { "$@" >"$T/out" 2>"$T/err"; code=$?; cat "$T/out" "$T/err"; [ "$code" = "$wanted" ]; }; }
+said() { grep -qF -- "$1" "$T/err" || { echo "not on standard error: $1"; return 1; }; }
+printed() { grep -qF -- "$1" "$T/out" || { echo "not on standard output: $1"; return 1; }; }
+copy() { rm -rf "$T/copy" && cp -r "$run" "$T/copy"; }
+
+numbers() {
+  status 0 "$report" -o "$T/page.html" "$run" && printed "Worst first" && printed "too little computation" &&
+    status 0 "$report" --no-html --json "$run" && cp "$T/out" "$T/sum.json" && "$tool" check "$T/page.html" "$T/sum.json"
+}
+files_like_folder() {
+  "$report" --no-html --json "$run" >"$T/1.json" && "$report" --no-html --json "$run"/*.json >"$T/2.json" && cmp "$T/1.json" "$T/2.json"
+}
+sum_is_a_report() { status 0 "$report" --no-html "$T/sum.json" && printed "4 processes"; }
+terminal_is_safe() { "$report" --no-html "$run" >"$T/out" && ! LC_ALL=C grep -q "$(printf '\033')" "$T/out"; }
+page_by_default() { (cd "$T" && "$report" run) && test -s "$T/overlap_report.html"; }
+cut_off() {
+  copy && head -c 700 "$run/$base.2.json" >"$T/copy/$base.2.json" && status 1 "$report" -o "$T/cut.html" "$T/copy" &&
+    said "$base.2.json:" && said "cut off" && said "1 of 4 processes left no report: rank 2" && printed "3 processes" &&
+    grep -q "cut off" "$T/cut.html"
+}
+names_the_line() {
+  copy && sed 's/^"wall_ns":/"wall_ns":-/' "$run/$base.1.json" >"$T/copy/$base.1.json" && status 1 "$report" --no-html "$T/copy" &&
+    said "$base.1.json:$(grep -n '^"wall_ns"' "$run/$base.1.json" | cut -d: -f1): field wall_ns" && printed "3 processes"
+}
+other_classes() {
+  copy && sed 's/\[256,/[255,/' "$run/$base.3.json" >"$T/copy/$base.3.json" && status 1 "$report" --no-html "$T/copy" && said "other size classes"
+}
+empty_file() { copy && : >"$T/copy/$base.0.json" && status 1 "$report" --no-html "$T/copy" && said "$base.0.json:1:"; }
+not_there() { status 1 "$report" --no-html "$run/$base.0.json" "$T/nothing.json" && said "nothing.json"; }
+nothing() { mkdir -p "$T/empty" && status 2 "$report" "$T/empty" && said "nothing to report"; }
+missing_rank() { copy && rm "$T/copy/$base.1.json" && status 0 "$report" --no-html "$T/copy" && said "rank 1"; }
+twice() { status 0 "$report" --no-html "$run/$base.0.json" "$run/$base.0.json" && said "rank 0 is there twice"; }
+several_runs() {
+  copy && touch -t 200001010000 "$T/copy"/* && cp "$run/$base.0.json" "$T/copy/nbc_overlap.heat.9-9.0.json" &&
+    status 0 "$report" --no-html "$T/copy" && said "several runs" && printed "1 process"
+}
+page_cannot_be_written() {
+  status 1 "$report" -o "$T/no/such/folder/page.html" "$run" && said "the page was not written" && printed "4 processes" && printed "Worst first"
+}
+output_full() { [ ! -w /dev/full ] || { "$report" --no-html "$run" >/dev/full 2>"$T/err"; [ $? = 1 ] && said "standard output"; }; }
+differences() {
+  copy && sed 's/"max_overlap_ns":[0-9]*/"max_overlap_ns":0/g; s/"min_overlap_ns":[0-9]*/"min_overlap_ns":0/g' "$run/$base.0.json" >"$T/copy/$base.0.json" &&
+    status 0 "$report" --diff "$run" "$T/copy" && printed "By section" && printed "solve/halo" &&
+    status 2 "$report" --diff "$run" && status 2 "$report" --diff "$run" "$T/empty" &&
+    : >"$T/copy/$base.2.json" && status 1 "$report" --diff "$run" "$T/copy"
+}
+wrong_usage() { status 2 "$report" && status 2 "$report" --nonsense "$run" && status 2 "$report" -o && said "usage:"; }
+
+check "page and sum hold the same numbers; page is well-formed" numbers
+check "files and their folder give the same" files_like_folder
+check "a sum can be reported again" sum_is_a_report
+check "no control character reaches the terminal" terminal_is_safe
+check "the page goes to the working folder" page_by_default
+check "a file that is cut off" cut_off
+check "a wrong number: file, line and field" names_the_line
+check "a file of other size classes" other_classes
+check "an empty file" empty_file
+check "a file that is not there" not_there
+check "a folder without reports" nothing
+check "a rank without a report" missing_rank
+check "a rank twice" twice
+check "the newest of several runs" several_runs
+check "a page that cannot be written" page_cannot_be_written
+check "standard output that is full" output_full
+check "differences" differences
+check "wrong usage" wrong_usage
+finish

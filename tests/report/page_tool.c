@@ -1,0 +1,175 @@
+/* For overlap_report.sh. make: the reports of a run of four processes with known numbers (in simulated
+   time, the same every time). check: a page is well-formed, fetches nothing, and every number in it
+   equals the sum of all reports, given as JSON.
+
+   usage: page_tool make FOLDER | page_tool check PAGE.html SUM.json */
+#include "tests/overlap/sim.h"
+
+static void step(sim *s, int64_t *t, uint64_t *id, int rank) {
+  const uint64_t a = ++*id, b = ++*id, c = ++*id;
+  nbc_section_begin_at(s->me, "solve", *t);
+  nbc_section_begin_at(s->me, "halo <1> & \"2\"", *t);
+  nbc_call_enter_at(s->me, NBC_KIND_IRECV, *t);
+  nbc_xfer_begin_at(s->me, a, 2000000, NBC_KIND_IRECV, NBC_PEER_OTHER_NODE, *t);
+  nbc_call_exit_at(s->me, *t += 500);
+  nbc_call_enter_at(s->me, NBC_KIND_ISEND, *t);
+  nbc_xfer_begin_at(s->me, b, 30000, NBC_KIND_ISEND, NBC_PEER_SAME_NODE, *t);
+  nbc_call_exit_at(s->me, *t += 500);
+  const int64_t posted = *t;
+  nbc_call_enter_at(s->me, NBC_KIND_WAIT, *t += 100000 + 1000 * rank);
+  *t += 150000 - 10000 * rank;
+  nbc_xfer_end_at(s->me, a, *t);
+  nbc_xfer_end_at(s->me, b, *t);
+  nbc_call_exit_at(s->me, *t);
+  nbc_xfer_stamp(s->me, b, posted + 1000, posted + 4000, 100);
+  nbc_section_end_at(s->me, NULL, *t);
+  nbc_call_enter_at(s->me, NBC_KIND_ALLREDUCE, *t += 20000);
+  nbc_xfer_begin_at(s->me, c, 8, NBC_KIND_ALLREDUCE, NBC_PEER_UNKNOWN, *t);
+  nbc_xfer_end_at(s->me, c, *t += 12000);
+  nbc_call_exit_at(s->me, *t);
+  nbc_section_end_at(s->me, NULL, *t);
+}
+
+static int make(const char *folder) {
+  for (int rank = 0; rank < 4; rank++) {
+    nbc_monitor_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.history_calls = 1000;
+    sim s = sim_create(2000, 0.1, desc);
+    int64_t t = 0;
+    uint64_t id = 0;
+    for (int i = 0; i < 100 + rank; i++) step(&s, &t, &id, rank);
+    nbc_report *r = sim_report(&s, t);
+    char path[500];
+    r->rank = rank, r->size = 4;
+    nbc_report_set(&r->program, "heat<3d>\x1b[31m\xff");
+    nbc_report_set(&r->host, rank < 2 ? "node1" : "node2");
+    snprintf(path, sizeof path, "%s/nbc_overlap.heat.1-2.%d.json", folder, rank);
+    FILE *out = fopen(path, "w");
+    if (!out || nbc_report_write_json(r, out) != NBC_OK || fclose(out) != 0) return 1;
+    nbc_report_free(r);
+    sim_destroy(&s);
+  }
+  return 0;
+}
+
+static char *read_all(const char *path) {
+  FILE *in = fopen(path, "rb");
+  char *text = (char *)calloc(1, 1 << 22);
+  if (!in || !text || fread(text, 1, (1 << 22) - 1, in) == 0) abort();
+  fclose(in);
+  return text;
+}
+
+/* Tags nest and end, attributes are quoted, '&' begins one of four entities, bytes are printable. */
+static void check_markup(const char *page) {
+  char open[64][24];
+  int depth = 0;
+  const char *p = strchr(page, '>') + 1; /* after the doctype */
+  for (; *p; p++) {
+    CHECK((unsigned char)*p >= 0x20 || *p == '\n');
+    if (*p == '&') CHECK(!strncmp(p, "&amp;", 5) || !strncmp(p, "&lt;", 4) || !strncmp(p, "&gt;", 4) || !strncmp(p, "&quot;", 6));
+    CHECK(*p != '>');
+    if (*p != '<') continue;
+    const bool closing = p[1] == '/';
+    const char *name = p + 1 + closing, *end = name;
+    const size_t n = strcspn(name, " />\n");
+    bool quoted = false;
+    for (; *end && (*end != '>' || quoted); end++) {
+      if (*end == '"') quoted = !quoted;
+      if (quoted) CHECK(*end != '<');
+    }
+    CHECK(*end == '>' && n > 0 && n < sizeof open[0] && depth < 63);
+    if (closing) {
+      CHECK(depth > 0 && strlen(open[depth - 1]) == n && strncmp(open[depth - 1], name, n) == 0);
+      depth--;
+    } else if (end[-1] != '/') {
+      snprintf(open[depth++], sizeof open[0], "%.*s", (int)n, name);
+    }
+    p = end;
+    if (!closing && n == 5 && strncmp(name, "style", 5) == 0) p = strstr(p, "</style>") - 1;
+    if (test_bad) break;
+  }
+  CHECK(depth == 0);
+  CHECK(!strstr(page, "<script") && !strstr(page, "http") && !strstr(page, "<link") && !strstr(page, "url("));
+}
+
+/* The number of attribute `name` in the row of `table` called `row`; -1 when it is not there. */
+static long long number(const char *page, const char *table, const char *row, const char *name) {
+  char start[300], key[100];
+  snprintf(start, sizeof start, "<tr data-table=\"%s\" data-name=\"%s\"", table, row);
+  snprintf(key, sizeof key, " data-%s=\"", name);
+  const char *at = strstr(page, start), *end = at ? strchr(at, '>') : NULL, *value = at ? strstr(at, key) : NULL;
+  return value && value < end ? atoll(value + strlen(key)) : -1;
+}
+
+static void check_row(const char *page, const char *table, const char *row, const nbc_totals *t) {
+  const long long found[] = {number(page, table, row, "count"),          number(page, table, row, "size-bytes"),
+                             number(page, table, row, "xfer-ns"),        number(page, table, row, "min-overlap-ns"),
+                             number(page, table, row, "max-overlap-ns"), number(page, table, row, "exact-overlap-lo-ns"),
+                             number(page, table, row, "exact-overlap-hi-ns")};
+  const long long wanted[] = {(long long)t->count, (long long)t->size_bytes, t->xfer_ns,    t->min_overlap_ns,
+                              t->max_overlap_ns,   t->exact_lo_ns,           t->exact_hi_ns};
+  for (int i = 0; i < 7; i++) {
+    CHECK(found[i] == wanted[i]);
+    if (found[i] != wanted[i]) printf("    %s %s, number %d: %lld, expected %lld\n", table, row, i, found[i], wanted[i]);
+  }
+}
+
+static nbc_totals pick(const nbc_report *r, int section, int kind, int class_index, int peer) {
+  nbc_totals t;
+  memset(&t, 0, sizeof t);
+  for (size_t i = 0; i < r->cell_count; i++) {
+    const nbc_cell *c = &r->cells[i];
+    if ((section < 0 || c->section_index == section) && (kind < 0 || (int)c->kind == kind) &&
+        (class_index < 0 || c->class_index == class_index) && (peer < 0 || (int)c->peer == peer))
+      nbc__rep_add_totals(&t, &c->t);
+  }
+  return t;
+}
+
+static const char *page_path, *sum_path;
+static void the_page_holds_the_numbers_of_the_reports(void) {
+  char *page = read_all(page_path);
+  nbc_report *r;
+  CHECK(nbc_report_read_json(sum_path, &r, NULL) == NBC_OK);
+  check_markup(page);
+  CHECK(r->process_count == 4 && r->section_count == 3 && r->total.count == 3 * 406);
+  CHECK(r->total.exact_count > 0 && r->total.exact_lo_ns < r->total.exact_hi_ns);
+  nbc_totals t = pick(r, 1, -1, -1, -1);
+  check_row(page, "section", "solve", &t);
+  t = pick(r, 2, -1, -1, -1);
+  check_row(page, "section", "solve/halo &lt;1&gt; &amp; &quot;2&quot;", &t);
+  t = pick(r, -1, NBC_KIND_IRECV, -1, -1);
+  check_row(page, "call", "irecv", &t);
+  t = pick(r, -1, NBC_KIND_ISEND, -1, -1);
+  check_row(page, "call", "isend", &t);
+  t = pick(r, -1, -1, 2, -1);
+  check_row(page, "message size", "4 KiB to 64 KiB", &t);
+  t = pick(r, -1, -1, 4, -1);
+  check_row(page, "message size", "1 MiB to 16 MiB", &t);
+  t = pick(r, -1, -1, -1, NBC_PEER_OTHER_NODE);
+  check_row(page, "peer", "other node", &t);
+  long long xfer = 0;
+  for (int rank = 0; rank < 4; rank++) {
+    char name[40];
+    snprintf(name, sizeof name, "%d, node%d", rank, rank < 2 ? 1 : 2);
+    CHECK(number(page, "rank", name, "count") == 3 * (100 + rank));
+    xfer += number(page, "rank", name, "xfer-ns");
+  }
+  CHECK(xfer == r->total.xfer_ns);
+  for (size_t i = 0; i < r->call_count; i++)
+    if (r->calls[i].kind == NBC_KIND_WAIT) CHECK(number(page, "calls", "wait", "total-ns") == r->calls[i].total_ns);
+  CHECK(strstr(page, "data-name=\"computation\" data-min=\"") != NULL);
+  nbc_report_free(r);
+  free(page);
+}
+
+int main(int argc, char **argv) {
+  if (argc == 3 && strcmp(argv[1], "make") == 0) return make(argv[2]);
+  if (argc != 4 || strcmp(argv[1], "check") != 0) return 2;
+  page_path = argv[2], sum_path = argv[3];
+  TEST_INIT(1, argv);
+  RUN(the_page_holds_the_numbers_of_the_reports);
+  return TEST_END();
+}
