@@ -3705,6 +3705,20 @@ NBC_API nbc_status nbc_report_add(nbc_report *sum, const nbc_report *one, nbc_er
 /* ---- text ------------------------------------------------------------------------------------- */
 static double nbc__rep_share(int64_t part, int64_t whole) { return whole > 0 ? (double)part / (double)whole : 0; }
 
+/* Of the stamped transfers; the interval passes their time by the clocks' uncertainty, the truth cannot. */
+static double nbc__rep_exact(const nbc_totals *t, int64_t overlap_ns) {
+  return overlap_ns < t->exact_xfer_ns ? nbc__rep_share(overlap_ns, t->exact_xfer_ns) : t->exact_xfer_ns > 0;
+}
+
+/* Text that may come from anybody's file, for a terminal: no control characters, at most size - 1. */
+static const char *nbc__rep_plain(const char *from, char *text, size_t size) {
+  size_t n = 0;
+  if (!from) from = "?";
+  for (; *from && n + 1 < size; from++, n++) text[n] = (unsigned char)*from < 0x20 || *from == 0x7f ? '?' : *from;
+  text[n] = 0;
+  return text;
+}
+
 /* "1.23 ms", "45.0 s": three figures and a unit that fits. */
 static const char *nbc__rep_time(int64_t ns, char *text, size_t size) {
   static const char *const units[] = {"ns", "us", "ms", "s"};
@@ -3757,8 +3771,8 @@ static void nbc__rep_line(FILE *out, const char *name, const nbc_totals *t) {
           nbc__rep_time(t->xfer_ns - t->max_overlap_ns, c, sizeof c));
   if (t->exact_count)
     fprintf(out, "  %-28s %9llu %9s %9s  %5.1f .. %5.1f %%\n", "    by NIC stamps", (unsigned long long)t->exact_count, "",
-            nbc__rep_time(t->exact_xfer_ns, b, sizeof b), 100 * nbc__rep_share(t->exact_lo_ns, t->exact_xfer_ns),
-            100 * nbc__rep_share(t->exact_hi_ns, t->exact_xfer_ns));
+            nbc__rep_time(t->exact_xfer_ns, b, sizeof b), 100 * nbc__rep_exact(t, t->exact_lo_ns),
+            100 * nbc__rep_exact(t, t->exact_hi_ns));
 }
 
 /* The transfers by section (0), size class (1), kind (2) or peer class (3), worst first. */
@@ -3782,7 +3796,7 @@ static nbc_status nbc__rep_breakdown(const nbc_report *r, int by, const char *ti
   for (size_t i = 0; i < sizes[by]; i++) {
     const int k = rows[i].key;
     if (!rows[i].t.count) continue;
-    const char *text = by == 0 ? (r->sections[k].path[0] ? r->sections[k].path : "(outside sections)")
+    const char *text = by == 0 ? (r->sections[k].path[0] ? nbc__rep_plain(r->sections[k].path, name, sizeof name) : "(outside sections)")
                      : by == 1 ? nbc__rep_class(r, k, name, sizeof name)
                      : by == 2 ? nbc_kind_name((nbc_kind)k) : nbc_peer_name((nbc_peer)k);
     nbc__rep_line(out, text, &rows[i].t);
@@ -3792,13 +3806,13 @@ static nbc_status nbc__rep_breakdown(const nbc_report *r, int by, const char *ti
 }
 
 static void nbc__rep_text_head(const nbc_report *r, FILE *out) {
-  char a[24], b[24], c[24], d[24];
+  char a[24], b[24], c[24], d[24], text[256];
   const nbc_totals *t = &r->total;
-  fprintf(out, "Overlap of %s", r->program ? r->program : "this program");
+  fprintf(out, "Overlap of %s", r->program ? nbc__rep_plain(r->program, text, sizeof text) : "this program");
   if (r->rank >= 0) fprintf(out, ", rank %d of %d", r->rank, r->size);
   else fprintf(out, ", %d process%s", r->process_count, r->process_count == 1 ? "" : "es");
-  if (r->host && r->host[0]) fprintf(out, ", on %s", r->host);
-  if (r->library) fprintf(out, " (%s)", r->library);
+  if (r->host && r->host[0]) fprintf(out, ", on %s", nbc__rep_plain(r->host, text, sizeof text));
+  if (r->library) fprintf(out, " (%s)", nbc__rep_plain(r->library, text, sizeof text));
   fprintf(out, "\n%zu thread%s, %s: computation %s (%.1f %%), in communication calls %s (%.1f %%)", r->thread_count,
           r->thread_count == 1 ? "" : "s", nbc__rep_time(r->wall_ns, a, sizeof a), nbc__rep_time(r->comp_ns, b, sizeof b),
           100 * nbc__rep_share(r->comp_ns, r->wall_ns), nbc__rep_time(r->call_ns, c, sizeof c),
@@ -3814,7 +3828,7 @@ static void nbc__rep_text_head(const nbc_report *r, FILE *out) {
           100 * nbc__rep_share(t->max_overlap_ns, t->xfer_ns));
   if (t->exact_count)
     fprintf(out, "; by NIC stamps of %llu: %.1f to %.1f %%", (unsigned long long)t->exact_count,
-            100 * nbc__rep_share(t->exact_lo_ns, t->exact_xfer_ns), 100 * nbc__rep_share(t->exact_hi_ns, t->exact_xfer_ns));
+            100 * nbc__rep_exact(t, t->exact_lo_ns), 100 * nbc__rep_exact(t, t->exact_hi_ns));
   fprintf(out, ".\nNot hidden for certain: %s.\n", nbc__rep_time(t->xfer_ns - t->max_overlap_ns, b, sizeof b));
 }
 
@@ -3848,6 +3862,7 @@ static void nbc__rep_text_calls(const nbc_report *r, FILE *out) {
 
 NBC_API nbc_status nbc_report_write_text(const nbc_report *r, FILE *out) {
   nbc_status status = NBC_OK;
+  char a[1024], b[256];
   nbc__rep_text_head(r, out);
   if (r->total.count) {
     if (r->section_count > 1) status = nbc__rep_breakdown(r, 0, "By section", out);
@@ -3859,16 +3874,17 @@ NBC_API nbc_status nbc_report_write_text(const nbc_report *r, FILE *out) {
   if (r->counter_count) fprintf(out, "\n%-40s %18s  %s\n", "Counters", "value", "section");
   for (size_t i = 0; i < r->counter_count; i++) {
     const char *path = r->sections[r->counters[i].section_index].path;
-    fprintf(out, "  %-38s %18.15g  %s\n", r->counters[i].name, r->counters[i].value, path[0] ? path : "(outside)");
+    fprintf(out, "  %-38s %18.15g  %s\n", nbc__rep_plain(r->counters[i].name, a, sizeof a), r->counters[i].value,
+            path[0] ? nbc__rep_plain(path, b, sizeof b) : "(outside)");
   }
   fprintf(out, "\nClock %s, rate known to %.2g ppm. Transfer times: same node %s; other node %s%s\n",
-          nbc_clock_source_name(r->clock_source), r->clock_rate_err_ppm, r->table_same_node ? r->table_same_node : "?",
-          r->table_other_node ? r->table_other_node : "?",
+          nbc_clock_source_name(r->clock_source), r->clock_rate_err_ppm, nbc__rep_plain(r->table_same_node, a, sizeof a),
+          nbc__rep_plain(r->table_other_node, b, sizeof b),
           r->table_is_default ? "\n  (a default was used, not measured on this machine: bounds are only as good as it)" : "");
   for (int p = 0; p < NBC_PROBLEM_COUNT; p++)
     if (r->problems[p])
       fprintf(out, "  %llu %s\n", (unsigned long long)r->problems[p], nbc_problem_text((nbc_problem)p));
-  for (size_t i = 0; i < r->note_count; i++) fprintf(out, "  note: %s\n", r->notes[i]);
+  for (size_t i = 0; i < r->note_count; i++) fprintf(out, "  note: %s\n", nbc__rep_plain(r->notes[i], a, sizeof a));
   if (status == NBC_OK && (fflush(out) != 0 || ferror(out))) status = NBC_E_IO;
   return status;
 }
@@ -4738,10 +4754,11 @@ static void nbc__rep_diff_share(FILE *out, const char *name, double before_ratio
 }
 
 static void nbc__rep_diff_name(FILE *out, const nbc_report *r) {
-  fprintf(out, "%s (", r->program ? r->program : "?");
+  char text[256];
+  fprintf(out, "%s (", nbc__rep_plain(r->program, text, sizeof text));
   if (r->rank >= 0) fprintf(out, "rank %d of %d", r->rank, r->size);
   else fprintf(out, "%d process%s", r->process_count, r->process_count == 1 ? "" : "es");
-  if (r->host && r->host[0]) fprintf(out, ", %s", r->host);
+  if (r->host && r->host[0]) fprintf(out, ", %s", nbc__rep_plain(r->host, text, sizeof text));
   fputc(')', out);
 }
 
@@ -4759,10 +4776,10 @@ static void nbc__rep_diff_head(const nbc_report *before, const nbc_report *after
   nbc__rep_diff_share(out, "  hidden, at most", nbc__rep_share(b->max_overlap_ns, b->xfer_ns),
                       nbc__rep_share(a->max_overlap_ns, a->xfer_ns));
   if (b->exact_count && a->exact_count) {
-    nbc__rep_diff_share(out, "  hidden by NIC stamps, from", nbc__rep_share(b->exact_lo_ns, b->exact_xfer_ns),
-                        nbc__rep_share(a->exact_lo_ns, a->exact_xfer_ns));
-    nbc__rep_diff_share(out, "  hidden by NIC stamps, to", nbc__rep_share(b->exact_hi_ns, b->exact_xfer_ns),
-                        nbc__rep_share(a->exact_hi_ns, a->exact_xfer_ns));
+    nbc__rep_diff_share(out, "  hidden by NIC stamps, from", nbc__rep_exact(b, b->exact_lo_ns),
+                        nbc__rep_exact(a, a->exact_lo_ns));
+    nbc__rep_diff_share(out, "  hidden by NIC stamps, to", nbc__rep_exact(b, b->exact_hi_ns),
+                        nbc__rep_exact(a, a->exact_hi_ns));
   }
   nbc__rep_diff_time(out, "computation", before->comp_ns, after->comp_ns);
   nbc__rep_diff_time(out, "in communication calls", before->call_ns, after->call_ns);
@@ -4784,7 +4801,7 @@ static const char *nbc__rep_diff_label(const nbc_report *before, const nbc_repor
   switch (by) {
   case 0:
     path = key < old ? before->sections[key].path : after->sections[key - old].path;
-    return path[0] ? path : "(outside sections)";
+    return path[0] ? nbc__rep_plain(path, text, size) : "(outside sections)";
   case 1: return nbc__rep_class(before, (int)key, text, size);
   case 2: return nbc_kind_name((nbc_kind)key);
   default: return nbc_peer_name((nbc_peer)key);
@@ -4869,7 +4886,7 @@ static bool nbc__rep_same_text(const char *a, const char *b) { return a && b ? s
 
 /* What makes the two hard to compare. */
 static void nbc__rep_diff_cautions(const nbc_report *before, const nbc_report *after, FILE *out) {
-  char a[24], b[24];
+  char a[24], b[24], library[2][256];
   const nbc_totals *x = &before->total, *y = &after->total;
   fputc('\n', out);
   if (before->process_count != after->process_count)
@@ -4884,8 +4901,8 @@ static void nbc__rep_diff_cautions(const nbc_report *before, const nbc_report *a
   else if (before->table_is_default || after->table_is_default)
     fputs("Caution: a default transfer-time table was used, not one measured on this machine.\n", out);
   if (!nbc__rep_same_text(before->library, after->library))
-    fprintf(out, "Note: another library: %s before, %s after.\n", before->library ? before->library : "?",
-            after->library ? after->library : "?");
+    fprintf(out, "Note: another library: %s before, %s after.\n", nbc__rep_plain(before->library, library[0], sizeof library[0]),
+            nbc__rep_plain(after->library, library[1], sizeof library[1]));
   for (int p = 0; p < NBC_PROBLEM_COUNT; p++)
     if (before->problems[p] != after->problems[p])
       fprintf(out, "Note: %llu before, %llu after: %s\n", (unsigned long long)before->problems[p],

@@ -21,6 +21,7 @@ numbers() {
 files_like_folder() {
   "$report" --no-html --json "$run" >"$T/1.json" && "$report" --no-html --json "$run"/*.json >"$T/2.json" && cmp "$T/1.json" "$T/2.json"
 }
+stamps_up_to_all() { "$report" --no-html "$run" >"$T/out" && printed "by NIC stamps" && ! grep -qE "1[0-9][0-9]\.[1-9] %" "$T/out"; }
 sum_is_a_report() { status 0 "$report" --no-html "$T/sum.json" && printed "4 processes"; }
 terminal_is_safe() { "$report" --no-html "$run" >"$T/out" && ! LC_ALL=C grep -q "$(printf '\033')" "$T/out"; }
 page_by_default() { (cd "$T" && "$report" run) && test -s "$T/overlap_report.html"; }
@@ -59,6 +60,7 @@ wrong_usage() { status 2 "$report" && status 2 "$report" --nonsense "$run" && st
 
 check "page and sum hold the same numbers; page is well-formed" numbers
 check "files and their folder give the same" files_like_folder
+check "stamps never show more than all as hidden" stamps_up_to_all
 check "a sum can be reported again" sum_is_a_report
 check "no control character reaches the terminal" terminal_is_safe
 check "the page goes to the working folder" page_by_default
