@@ -1,0 +1,191 @@
+/* Question: my program waits for its communication. Would it run faster if one core of each process
+   did nothing but communication?
+
+   Run:      build/dedicated_core [--cores N] [--alpha A] [--svg FILE] [REPORT...]
+             REPORT: the JSON reports that the MPI preload or a monitor of this library wrote (one
+   per process; they are averaged), mpiP's text report, or lines "field value" (see nbc_overlap.h,
+             [DEDICATED]; print the built-in example with --example). Without one: that example, the
+             Kripke run of the thesis that the model comes from.
+   Expected: every term of the model, by its formula and refined by what was measured; predicted
+   time and speed-up, for each share alpha of blocking calls turned nonblocking; which hypotheses of
+   the model do not hold, with the evidence; a verdict. Exit status 2: bad arguments or input. */
+#define NBC_OVERLAP_IMPLEMENTATION
+#include "nbc_overlap.h"
+
+static const char example[] =
+    "# Kripke, case 1 of the thesis: measured with a dedicated core: 117 s\n"
+    "name Kripke 1\nnoprog_s 147\ncomp_s 73.6\ncore_count 16\n"
+    "nb_count 480000\nmin_nb_s 2.14e-5\ntest_count 1119810\nmin_test_s 2.05e-5\n"
+    "wait_count 10000\nmin_wait_s 3.2e-5\nblocking_s 11.7\nother_s 0\n";
+
+static nbc_dedicated_input input;
+
+static int fail(const char *what) {
+  fprintf(stderr, "dedicated_core: %s\n", what);
+  return 2;
+}
+
+static char *read_file(const char *path, size_t *bytes, nbc_error *err) {
+  enum { MOST = 64 << 20 };
+  FILE *file = fopen(path, "rb");
+  char *text = file ? malloc(MOST) : NULL;
+  *bytes = text ? fread(text, 1, MOST, file) : 0;
+  if (!text || ferror(file) || *bytes == MOST) {
+    snprintf(err->text, sizeof err->text, "%s: %s", path,
+             *bytes == MOST ? "longer than 64 MiB" : "cannot be read");
+    free(text), text = NULL;
+  }
+  if (file) fclose(file);
+  return text;
+}
+
+/* JSON reports are added up; another kind of file must be alone. */
+static nbc_status read_input(char **paths, int count, nbc_error *err) {
+  nbc_report *sum = NULL;
+  nbc_status status = NBC_OK;
+  for (int i = 0; i < count && !status; i++) {
+    size_t bytes = 0;
+    char *text = read_file(paths[i], &bytes, err);
+    const size_t blank = text ? strspn(text, " \t\r\n") : 0;
+    nbc_report *one = NULL;
+    if (!text)
+      status = NBC_E_IO;
+    else if (blank < bytes && text[blank] == '{') {
+      status = nbc_report_parse_json(text, bytes, paths[i], &one, err);
+      if (!status && !sum)
+        sum = one, one = NULL;
+      else if (!status)
+        status = nbc_report_add(sum, one, err);
+    } else if (count > 1) {
+      snprintf(err->text, sizeof err->text, "%s: is not a JSON report; other files come alone",
+               paths[i]);
+      status = NBC_E_PARSE;
+    } else if (bytes > 4 && text[blank] == '@') {
+      status = nbc_dedicated_parse_mpip(text, bytes, paths[i], &input, err);
+    } else {
+      status = nbc_dedicated_parse(text, bytes, paths[i], &input, err);
+    }
+    nbc_report_free(one);
+    free(text);
+  }
+  if (!status && sum) nbc_dedicated_from_report(sum, &input);
+  nbc_report_free(sum);
+  return status;
+}
+
+static void print_terms(const nbc_dedicated_result *formula, const nbc_dedicated_result *refined) {
+  const double f[] = {formula->comp_s,   formula->nb_s,       formula->test_s,  formula->wait_s,
+                      formula->turned_s, formula->blocking_s, formula->other_s, formula->total_s};
+  const double r[] = {refined->comp_s,   refined->nb_s,       refined->test_s,  refined->wait_s,
+                      refined->turned_s, refined->blocking_s, refined->other_s, refined->total_s};
+  static const char *const names[] = {
+      "computation on N-1 cores",        "nonblocking calls",   "test calls", "wait calls",
+      "blocking calls made nonblocking", "blocking calls left", "other",      "predicted time"};
+  printf("%-34s %12s %12s\n", "term [s]", "formula", "refined");
+  for (int i = 0; i < 8; i++) printf("%-34s %12.3f %12.3f\n", names[i], f[i], r[i]);
+  if (formula->speedup_ratio > 0)
+    printf("%-34s %12.3f %12.3f\n", "speed-up", formula->speedup_ratio, refined->speedup_ratio);
+}
+
+/* Predicted time over alpha, both modes; the run time without progression as a dashed line. */
+static int write_svg(const char *path, const double total_s[2][11]) {
+  FILE *out = fopen(path, "w");
+  double most_s = input.noprog_s;
+  if (!out) return fail("--svg: file cannot be written");
+  for (int i = 0; i < 22; i++) most_s = fmax(most_s, total_s[i / 11][i % 11]);
+  fprintf(out,
+          "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 640 360' font-family='sans-serif' "
+          "font-size='13'>\n"
+          "<rect width='640' height='360' fill='white'/><path d='M60 20V310H620' fill='none' "
+          "stroke='black'/>\n"
+          "<text x='340' y='345' text-anchor='middle'>share alpha of blocking calls made "
+          "nonblocking</text>\n"
+          "<text x='66' y='18'>predicted time [s], up to %.4g</text>\n",
+          most_s * 1.05);
+  for (int k = 0; k < 2; k++) {
+    fprintf(out, "<polyline fill='none' stroke='%s' stroke-width='2' points='",
+            k ? "#c0392b" : "#2471a3");
+    for (int i = 0; i < 11; i++)
+      fprintf(out, "%d,%.1f ", 60 + 56 * i, 310 - 290 * total_s[k][i] / (most_s * 1.05));
+    fprintf(out, "'/><text x='500' y='%d' fill='%s'>%s</text>\n", 40 + 18 * k,
+            k ? "#c0392b" : "#2471a3", k ? "refined" : "formula");
+  }
+  if (input.noprog_s > 0)
+    fprintf(out,
+            "<path d='M60 %.1fH620' stroke='black' stroke-dasharray='5'/><text x='500' "
+            "y='76'>without (dashed)</text>\n",
+            310 - 290 * input.noprog_s / (most_s * 1.05));
+  for (int i = 0; i <= 10; i += 2)
+    fprintf(out, "<text x='%d' y='326' text-anchor='middle'>%.1f</text>\n", 60 + 56 * i, i * 0.1);
+  fprintf(out, "</svg>\n");
+  return fclose(out) ? fail("--svg: file cannot be written") : 0;
+}
+
+static int report(const char *svg) {
+  static const char *const names[] = {"every transfer has enough computation before its wait",
+                                      "only the dedicated core progresses communication",
+                                      "computation scales linearly"};
+  static const char *const states[] = {"not checked", "holds", "DOES NOT HOLD"};
+  nbc_dedicated_result r[2];
+  nbc_error err;
+  double total_s[2][11];
+  const double alpha = input.alpha_ratio;
+  for (int k = 0; k < 2; k++)
+    if (nbc_dedicated_predict(&input, k == 1, &r[k], &err)) return fail(err.text);
+  printf("%s: %d cores, alpha %.2f\n\n", input.name, input.core_count, alpha);
+  print_terms(&r[0], &r[1]);
+  printf("\nalpha       formula [s]   refined [s]\n");
+  for (int i = 0; i < 11; i++) {
+    nbc_dedicated_result at;
+    input.alpha_ratio = 0.1 * i;
+    for (int k = 0; k < 2; k++)
+      total_s[k][i] = nbc_dedicated_predict(&input, k == 1, &at, &err) ? 0 : at.total_s;
+    printf("%.1f        %12.3f  %12.3f\n", 0.1 * i, total_s[0][i], total_s[1][i]);
+  }
+  input.alpha_ratio = alpha;
+  printf("\n");
+  for (int i = 0; i < 3; i++)
+    printf("H%d %s: %s (%s)\n", i + 1, names[i], states[r[0].holds[i]], r[0].evidence[i]);
+  if (input.blocking_count <= 0 && input.blocking_s > 0)
+    printf("The number of blocking calls is not given: turning them nonblocking looks free.\n");
+  if (input.noprog_s <= 0)
+    printf("\nVerdict: no run time to compare with (noprog_s).\n");
+  else
+    printf("\nVerdict: a dedicated core %s: %.4g s now, %.4g s predicted, speed-up %.3f (formula: "
+           "%.3f).\n",
+           r[1].speedup_ratio > 1.02   ? "pays"
+           : r[1].speedup_ratio < 0.98 ? "does not pay"
+                                       : "makes no difference",
+           input.noprog_s, r[1].total_s, r[1].speedup_ratio, r[0].speedup_ratio);
+  return svg ? write_svg(svg, (const double(*)[11])total_s) : 0;
+}
+
+int main(int argc, char **argv) {
+  const char *svg = NULL, *cores = NULL, *alpha = NULL;
+  nbc_error err = {0};
+  int first = 1;
+  for (; first < argc && strncmp(argv[first], "--", 2) == 0; first++) {
+    if (strcmp(argv[first], "--example") == 0) return fputs(example, stdout) < 0;
+    const char **value = strcmp(argv[first], "--svg") == 0     ? &svg
+                         : strcmp(argv[first], "--cores") == 0 ? &cores
+                         : strcmp(argv[first], "--alpha") == 0 ? &alpha
+                                                               : NULL;
+    if (!value || first + 1 == argc)
+      return fail(
+          "usage: dedicated_core [--cores N] [--alpha A] [--svg FILE] [--example] [REPORT...]");
+    *value = argv[++first];
+  }
+  nbc_status status =
+      first < argc ? read_input(argv + first, argc - first, &err)
+                   : nbc_dedicated_parse(example, sizeof example - 1, "example", &input, &err);
+  if (status) return fail(err.text);
+  char *end = NULL;
+  if (cores) input.core_count = (int)strtol(cores, &end, 10);
+  if (cores && (*end || input.core_count < 2)) return fail("--cores: must be a number >= 2");
+  if (alpha) input.alpha_ratio = strtod(alpha, &end);
+  if (alpha && (*end || !(input.alpha_ratio >= 0 && input.alpha_ratio <= 1)))
+    return fail("--alpha: must be in 0..1");
+  if (input.core_count == 0)
+    return fail("--cores: the input does not say on how many cores each process ran");
+  return report(svg);
+}

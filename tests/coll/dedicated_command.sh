@@ -1,0 +1,36 @@
+#!/bin/sh
+# The command dedicated_core: built-in example, each kind of input, SVG, errors on bad input.
+B=${B:-build}
+T=$(mktemp -d)
+trap 'rm -rf "$T"' EXIT
+passed=0 failed=0
+check() { # NAME, then a command that must succeed
+  name=$1
+  shift
+  if "$@" >"$T/out" 2>&1; then passed=$((passed + 1)) && echo "ok      $name"
+  else failed=$((failed + 1)) && echo "FAILED  $name" && tail -5 "$T/out"; fi
+}
+says() { # TEXT, STATUS, then a command: exit status and text on either stream
+  text=$1 status=$2
+  shift 2
+  "$@" >"$T/said" 2>&1
+  [ $? -eq "$status" ] && grep -qF -- "$text" "$T/said" || { cat "$T/said"; return 1; }
+}
+D=$B/dedicated_core
+check "the built-in example is the thesis's case" says 'pays: 147 s now, 123.8 s predicted, speed-up 1.188' 0 "$D"
+"$D" --example >"$T/kripke"
+check "a parameter file gives the same" says '123.8 s predicted' 0 "$D" "$T/kripke"
+check "cores and alpha are taken" says '0.50' 0 "$D" --cores 8 --alpha 0.5 "$T/kripke"
+check "an SVG is drawn" sh -c "'$D' --svg '$T/a.svg' && grep -c '<polyline' '$T/a.svg' | grep -qx 2 && tail -1 '$T/a.svg' | grep -qx '</svg>'"
+check "a report of this library is read" says 'Verdict' 0 "$D" --cores 4 tests/fuzz/seeds/fuzz_report/full.json
+check "reports are averaged" says 'Verdict' 0 "$D" --cores 4 tests/fuzz/seeds/fuzz_report/full.json tests/fuzz/seeds/fuzz_report/full.json
+check "a report does not know the cores" says '--cores: the input does not say' 2 "$D" tests/fuzz/seeds/fuzz_report/full.json
+check "mixed inputs are refused" says 'come alone' 2 "$D" tests/fuzz/seeds/fuzz_report/full.json "$T/kripke"
+echo 'comp_s ten' >"$T/bad"
+check "a bad field is named with its line" says 'bad:1: comp_s: number >= 0 wanted' 2 "$D" "$T/bad"
+echo '@ mpiP' >"$T/bad"
+check "a short mpiP report is named" says 'not a report of mpiP' 2 "$D" "$T/bad"
+check "a missing file is named" says '/nonexistent: cannot be read' 2 "$D" /nonexistent
+check "bad options are refused" says 'usage' 2 "$D" --fast
+echo "$passed passed, $failed failed, 0 skipped"
+[ "$failed" -eq 0 ]
