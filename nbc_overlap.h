@@ -753,15 +753,18 @@ NBC_API void nbc_transport_destroy(nbc_transport *t);
 /* ============================================================================================== */
 /* [THREADS] 9. Ranks as threads: the transport that needs nothing                                */
 /* ============================================================================================== */
-/* Every rank is a thread of this process (or several ranks one thread, in tests). Progress happens
-   only inside calls, unless a DMA thread stands in for the NIC. Protocols, as in [O §3]:
+/* Every rank is a thread of this process (or several ranks one thread, in tests), or a forked process
+   that shares memory with the others (desc.processes). Progress happens only inside calls, unless a
+   DMA thread stands in for the NIC. Protocols, as in [O §3]:
      EAGER        the sender's data goes to a buffer of the receiver at once; copied out at matching
      PIPELINED    rendezvous: first fragment with the request, the others one window at a time, each
                   posted by the sender when its progress runs (so they wait for a call)
      DIRECT_READ  rendezvous: the receiver's progress posts one read of the sender's buffer, then
                   tells the sender (FIN)
    Without a DMA thread the copies are done by whoever posts them, inside progress. With it, they are
-   done at link speed while both ranks compute; only control messages wait for calls. */
+   done at link speed while both ranks compute; only control messages wait for calls.
+   Processes cannot reach into each other: no DMA thread, no DIRECT_READ, and every fragment of the
+   pipeline is copied in and out of shared memory. */
 typedef enum nbc_protocol {
   NBC_PROTOCOL_AUTO = 0, /* EAGER up to eager_limit_bytes, then `large` */
   NBC_PROTOCOL_EAGER,
@@ -777,6 +780,7 @@ typedef struct nbc_threads_desc {
   uint64_t eager_limit_bytes;  /* 0 = 8 KiB */
   uint64_t fragment_bytes;     /* 0 = 64 KiB */
   int pipeline_depth;          /* fragments in flight; 0 = 2 */
+  bool processes;              /* nbc_threads_run forks one process per rank; large: PIPELINED */
   bool dma;                    /* a DMA thread moves the data */
   double link_bytes_per_s;     /* with dma: pace of the link; 0 = as fast as it copies */
   int64_t link_latency_ns;     /* with dma: what you write is what you get */
@@ -798,7 +802,10 @@ NBC_API void nbc_threads_destroy(nbc_threads *world); /* NULL allowed; all ranks
 NBC_API nbc_threads_desc nbc_threads_desc_of(const nbc_threads *world); /* values in force */
 /* The transport of one rank; one thread at a time may use it. Set ->recorder to record. */
 NBC_API nbc_transport *nbc_threads_rank(nbc_threads *world, int rank);
-/* Runs fn as every rank, each on its own thread, and joins. ret the first error any rank returned. */
+/* Runs fn as every rank, each on its own thread, and joins. ret the first error any rank returned.
+   With desc.processes in forks of this process, which end with fn: then *user is a copy, results come
+   back through shared memory only, and NBC_E_PEER also means that a process died of a signal or of
+   exit; the world is as new for the next run. */
 typedef nbc_status (*nbc_rank_fn)(nbc_transport *t, void *user);
 NBC_API nbc_status nbc_threads_run(nbc_threads *world, nbc_rank_fn fn, void *user);
 /* Takes the oldest true stamps (with dma only); at most max; keeps the last 65536. Any thread. */
@@ -1488,10 +1495,12 @@ NBC_API nbc_status nbc_dedicated_parse(const char *text, size_t text_bytes, cons
 #include <math.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 #ifdef __linux__
@@ -5643,12 +5652,14 @@ typedef struct nbc__job_ring {
   uint64_t posted_count; /* atomic */
   uint64_t pad1_bytes[7];
   uint64_t done_count; /* atomic */
-  uint64_t pad2_bytes[7];
+  uint64_t finished; /* of a process: its fn returned */
+  uint64_t pad2_bytes[6];
   nbc__job jobs[NBC__THREADS_JOBS];
 } nbc__job_ring;
 
 typedef struct nbc__threads_shared {
   uint32_t failed; /* atomic: a rank gave up, nobody should wait for it */
+  int32_t first_error; /* of processes: its status */
   uint32_t stop;   /* atomic: the DMA thread ends */
   uint32_t asleep; /* atomic: the DMA thread waits for a job */
   pthread_mutex_t mutex; /* of cond and of the stamps */
@@ -5876,6 +5887,7 @@ static bool nbc__threads_emit_pipelined(nbc__threads_rank *r, nbc_op *op) {
     uint64_t index = s->posted_bytes / r->world->desc.fragment_bytes;
     uint64_t part_bytes = nbc__threads_part(r, s->limit_bytes - s->posted_bytes);
     unsigned char *target = (unsigned char *)s->remote_address + s->posted_bytes;
+    if (r->world->desc.processes) target = NULL; /* by way of the slot */
     if (!nbc__threads_post_part(r, op, NBC__PACKET_FRAGMENT, part_bytes, target,
                                 s->remote_id ? s->remote_id + index : 0))
       return false;
@@ -6137,6 +6149,8 @@ static nbc_status nbc__threads_handle(nbc__threads_rank *r, int peer, const nbc_
   case NBC__PACKET_PUT: nbc__threads_granted(r, p); return NBC_OK;
   case NBC__PACKET_FRAGMENT:
     op = p->recv_op;
+    if (r->world->desc.processes)
+      nbc__threads_deposit(op, p->offset_bytes, nbc__threads_payload(r->world, p), p->part_bytes);
     nbc__threads_end(r, p->xfer_id);
     op->slot.limit_bytes += p->part_bytes;
     if (op->slot.limit_bytes >= op->size_bytes)
@@ -6460,7 +6474,8 @@ static void nbc__dma_stop(nbc_threads *w) {
 /* ---- the world ------------------------------------------------------------------------------------ */
 static nbc_status nbc__threads_defaults(nbc_threads_desc *desc) {
   if (desc->size == 0) desc->size = 2;
-  if (desc->large == NBC_PROTOCOL_AUTO) desc->large = NBC_PROTOCOL_DIRECT_READ;
+  if (desc->large == NBC_PROTOCOL_AUTO)
+    desc->large = desc->processes ? NBC_PROTOCOL_PIPELINED : NBC_PROTOCOL_DIRECT_READ;
   if (desc->eager_limit_bytes == 0) desc->eager_limit_bytes = 8 << 10;
   if (desc->fragment_bytes == 0) desc->fragment_bytes = 64 << 10;
   if (desc->pipeline_depth == 0) desc->pipeline_depth = 2;
@@ -6469,6 +6484,8 @@ static nbc_status nbc__threads_defaults(nbc_threads_desc *desc) {
       desc->large > NBC_PROTOCOL_DIRECT_READ || desc->fragment_bytes > 1 << 30 ||
       desc->pipeline_depth < 0 || !(desc->link_bytes_per_s >= 0) || desc->link_bytes_per_s > 1e15 ||
       desc->link_latency_ns < 0 || desc->link_latency_ns > 3600 * (int64_t)1000000000 ||
+      (desc->processes && (desc->dma || desc->protocol == NBC_PROTOCOL_DIRECT_READ ||
+                           desc->large == NBC_PROTOCOL_DIRECT_READ)) ||
       (desc->dma && desc->clock && desc->clock->source == NBC_CLOCK_USER)) /* it sleeps in real time */
     return NBC_E_INVAL;
   return NBC_OK;
@@ -6485,8 +6502,8 @@ static nbc_status nbc__threads_map(nbc_threads *w) {
   void *region;
   if (w->desc.fragment_bytes > (SIZE_MAX / 4) / packet_count) return NBC_E_NOMEM;
   w->shared_bytes = payload_at + packet_count * (size_t)w->desc.fragment_bytes;
-  region = mmap(NULL, w->shared_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                -1, 0);
+  region = mmap(NULL, w->shared_bytes, PROT_READ | PROT_WRITE,
+                (w->desc.processes ? MAP_SHARED : MAP_PRIVATE) | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (region == MAP_FAILED) return NBC_E_NOMEM;
   w->shared = s = (nbc__threads_shared *)region;
   s->rings = (nbc__job_ring *)(void *)((char *)region + rings_at);
@@ -6520,8 +6537,8 @@ static nbc_status nbc__threads_ranks(nbc_threads *w) {
     r->world = w;
     r->ring = &w->shared->rings[i];
     r->peers = peers + (size_t)i * size;
-    r->t.name = "threads";
-    r->t.help = "ranks are threads of one process";
+    r->t.name = w->desc.processes ? "processes" : "threads";
+    r->t.help = w->desc.processes ? "ranks are processes that share memory" : "ranks are threads of one process";
     r->t.ctx = r;
     r->t.rank = i;
     r->t.size = w->desc.size;
@@ -6600,11 +6617,73 @@ static void *nbc__threads_main(void *arg) {
   return NULL;
 }
 
+/* ---- ranks as processes --------------------------------------------------------------------------- */
+static void nbc__threads_give_up(nbc__threads_shared *s, nbc_status status) {
+  if (!__atomic_exchange_n(&s->failed, 1, __ATOMIC_ACQ_REL))
+    __atomic_store_n(&s->first_error, (int32_t)status, __ATOMIC_RELEASE);
+}
+
+static void nbc__threads_child(nbc_threads *w, int rank, nbc_rank_fn fn, void *user) {
+  nbc_status status;
+#ifdef PR_SET_PDEATHSIG
+  prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* nobody would be left to wait for it */
+#endif
+  status = fn(nbc_threads_rank(w, rank), user);
+  if (status) nbc__threads_give_up(w->shared, status);
+  w->shared->rings[rank].finished = 1;
+  fflush(NULL);
+  _exit(0);
+}
+
+/* Leftovers of an earlier run: the parent's view of the ranks is still that of the beginning. */
+static void nbc__threads_renew(nbc_threads *w) {
+  size_t i, packet_count = (size_t)w->desc.size * (size_t)w->desc.size * NBC__THREADS_SLOTS;
+  for (i = 0; i < packet_count; i++) w->shared->packets[i].state = NBC__SLOT_FREE;
+  for (i = 0; i < (size_t)w->desc.size; i++)
+    w->shared->rings[i].posted_count = w->shared->rings[i].done_count = w->shared->rings[i].finished = 0;
+  w->shared->failed = 0;
+  w->shared->first_error = NBC_OK;
+}
+
+/* Waits for every child; one that ends before its fn does is given up by the others. */
+static void nbc__threads_reap_children(nbc_threads *w, pid_t *pids, int count) {
+  int i, left_count = count, code;
+  while (left_count > 0) {
+    struct timespec nap = {0, 1000000};
+    for (i = 0; i < count; i++) {
+      pid_t pid = pids[i] > 0 ? waitpid(pids[i], &code, WNOHANG) : 0;
+      if (pid == 0 || (pid < 0 && errno == EINTR)) continue;
+      if (!w->shared->rings[i].finished) nbc__threads_give_up(w->shared, NBC_E_PEER);
+      pids[i] = 0;
+      left_count--;
+    }
+    if (left_count > 0) nanosleep(&nap, NULL);
+  }
+}
+
+static nbc_status nbc__threads_fork(nbc_threads *w, nbc_rank_fn fn, void *user) {
+  pid_t *pids = (pid_t *)NBC_MALLOC((size_t)w->desc.size * sizeof *pids);
+  int i;
+  if (!pids) return NBC_E_NOMEM;
+  nbc__threads_renew(w);
+  fflush(NULL); /* else children would write it again */
+  for (i = 0; i < w->desc.size; i++) {
+    pids[i] = fork();
+    if (pids[i] == 0) nbc__threads_child(w, i, fn, user);
+    if (pids[i] < 0) break;
+  }
+  if (i < w->desc.size) nbc__threads_give_up(w->shared, NBC_E_THREAD);
+  nbc__threads_reap_children(w, pids, i);
+  NBC_FREE(pids);
+  return (nbc_status)__atomic_load_n(&w->shared->first_error, __ATOMIC_ACQUIRE);
+}
+
 NBC_API nbc_status nbc_threads_run(nbc_threads *world, nbc_rank_fn fn, void *user) {
   nbc__threads_start *starts;
   nbc_status first_error = NBC_OK;
   int i, started_count;
   if (!world || !fn) return NBC_E_INVAL;
+  if (world->desc.processes) return nbc__threads_fork(world, fn, user);
   starts = (nbc__threads_start *)NBC_MALLOC((size_t)world->desc.size * sizeof *starts);
   if (!starts) return NBC_E_NOMEM;
   for (i = 0; i < world->desc.size; i++) {

@@ -1,5 +1,5 @@
 /* Every message arrives, whole, once, in order: all protocols, any size, any number of ranks, with and
-   without the DMA thread. */
+   without the DMA thread, between threads and between processes. */
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
 #include "tests/test.h"
@@ -354,6 +354,84 @@ static void failing_rank_leaves_nobody_waiting(void) {
   nbc_threads_destroy(world);
 }
 
+/* ---- one process per rank --------------------------------------------------------------------------- */
+static nbc_threads *processes_of(int size, nbc_protocol protocol, uint64_t fragment_bytes) {
+  nbc_threads_desc desc = {0};
+  nbc_threads *world = NULL;
+  desc.size = size;
+  desc.protocol = protocol;
+  desc.fragment_bytes = fragment_bytes;
+  desc.processes = true;
+  desc.clock = &clock_of_tests;
+  CHECK(nbc_threads_create(&desc, &world) == NBC_OK);
+  return world;
+}
+
+static nbc_status traffic_process(nbc_transport *t, void *user) {
+  traffic *tr = user; /* a copy: the verdict goes back as the status */
+  traffic_rank(t, user);
+  return tr->bad[t->rank] == 0 ? NBC_OK : NBC_E_MISMATCH;
+}
+static void random_traffic_of_processes(void) {
+  for (int size = 1; size <= 5; size++)
+    for (int k = 0; k < 3; k++) {
+      nbc_threads *world = processes_of(size, protocols[k], k == 2 ? 1 + test_below(70000) : 0);
+      traffic tr = {0};
+      tr.max_bytes = 200000;
+      for (int run = 0; run < 2; run++) {
+        tr.seed = test_rand();
+        CHECK(nbc_threads_run(world, traffic_process, &tr) == NBC_OK);
+      }
+      nbc_threads_destroy(world);
+    }
+}
+
+static nbc_status process_that_dies(nbc_transport *t, void *user) {
+  char c;
+  if (t->rank == 1) {
+    if (*(int *)user == 0) raise(SIGKILL);
+    else _exit(0); /* without having done its part */
+  }
+  return nbc_recv(t, &c, 1, 1, 1);
+}
+static void dying_process_leaves_nobody_waiting(void) {
+  for (int how = 0; how < 2; how++) {
+    nbc_threads *world = processes_of(3, NBC_PROTOCOL_AUTO, 0);
+    CHECK(nbc_threads_run(world, process_that_dies, &how) == NBC_E_PEER);
+    CHECK(nbc_threads_run(world, rank_that_fails, NULL) == NBC_E_RANGE); /* as new */
+    nbc_threads_destroy(world);
+  }
+}
+
+static nbc_status leave_a_message(nbc_transport *t, void *user) {
+  int out = *(int *)user, in = -1;
+  nbc_op op = {0};
+  if (t->rank == 1) return nbc_recv(t, &in, sizeof in, 0, 2) || in != 77 ? NBC_E_MISMATCH : NBC_OK;
+  nbc_isend(t, &out, sizeof out, 1, 1, &op); /* never received */
+  out = 77;
+  return nbc_send(t, &out, sizeof out, 1, 2);
+}
+static void leftovers_do_not_reach_the_next_run(void) {
+  nbc_threads *world = processes_of(2, NBC_PROTOCOL_AUTO, 0);
+  for (int i = 0; i < 20; i++) CHECK(nbc_threads_run(world, leave_a_message, &i) == NBC_OK);
+  nbc_threads_destroy(world);
+}
+
+static void processes_refuse_what_they_cannot_do(void) {
+  nbc_threads_desc desc = {0};
+  nbc_threads *world;
+  desc.processes = desc.dma = true;
+  CHECK(nbc_threads_create(&desc, &world) == NBC_E_INVAL);
+  desc.dma = false;
+  desc.protocol = NBC_PROTOCOL_DIRECT_READ;
+  CHECK(nbc_threads_create(&desc, &world) == NBC_E_INVAL);
+  desc.protocol = NBC_PROTOCOL_AUTO;
+  CHECK(nbc_threads_create(&desc, &world) == NBC_OK);
+  CHECK(nbc_threads_desc_of(world).large == NBC_PROTOCOL_PIPELINED);
+  CHECK_STR(nbc_threads_rank(world, 0)->name, "processes");
+  nbc_threads_destroy(world);
+}
+
 int main(int argc, char **argv) {
   nbc_clock_desc desc = {0};
   desc.source = NBC_CLOCK_RAW;
@@ -372,5 +450,9 @@ int main(int argc, char **argv) {
   RUN(random_traffic_of_5_to_8_ranks);
   RUN(random_traffic_in_small_fragments);
   RUN(failing_rank_leaves_nobody_waiting);
+  RUN(random_traffic_of_processes);
+  RUN(dying_process_leaves_nobody_waiting);
+  RUN(leftovers_do_not_reach_the_next_run);
+  RUN(processes_refuse_what_they_cannot_do);
   return TEST_END();
 }
