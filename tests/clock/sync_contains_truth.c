@@ -1,0 +1,329 @@
+/* A common time over simulated clocks and networks: drift that is constant, waves or ramps, one-sided
+   and heavy-tailed delays, lost and reordered messages, shared clocks, steps, silent ranks. The truth is
+   always within the bound, and the middle of the bound is closer to it than the published methods. */
+#define NBC_OVERLAP_IMPLEMENTATION
+#include "nbc_overlap.h"
+#include "tests/test.h"
+#include "tests/clock/simnet.h"
+
+enum { STAMPS = 24 };
+
+typedef struct world {
+  simnet *net;
+  nbc_sync_desc desc;
+  int bursts;
+  double pause_ns;    /* between bursts */
+  double sum_err_ns;  /* |t - truth|, live, after the last burst */
+  double last_pause_ns;
+  double worst_bound_ns;
+  long cases;
+  int deepest;
+  long steps, lost;
+  double create_ns; /* latest end of create */
+} world;
+
+static void look(nbc_transport *t, const nbc_sync *sync, world *w, int64_t *local_ns, double *truth_ns) {
+  simnet_rank *r = simnet_me(t->ctx);
+  nbc_time g;
+  *local_ns = t->now_ns(t->ctx);
+  *truth_ns = simnet_truth_ns(w->net, r->t_ns);
+  CHECK(nbc_sync_global(sync, *local_ns, &g) == NBC_OK);
+  CHECK(fabs((double)g.t_ns - *truth_ns) <= (double)g.err_ns + 1); /* rank 0 reads whole nanoseconds */
+  w->cases++;
+}
+
+static nbc_status live_in(nbc_transport *t, void *user) {
+  world *w = (world *)user;
+  simnet_rank *r = simnet_me(t->ctx);
+  nbc_sync *sync;
+  nbc_error err;
+  int64_t local_ns[STAMPS];
+  double truth_ns[STAMPS];
+  int stamps = 0;
+  nbc_time g;
+  nbc_status status = nbc_sync_create(t, &w->desc, &sync, &err);
+  if (status != NBC_OK) printf("  %s\n", err.text);
+  if (status != NBC_OK) return status;
+  w->create_ns = fmax(w->create_ns, r->t_ns);
+  for (int burst = 0; burst < w->bursts; burst++) {
+    for (int k = 0; k < STAMPS / 3 && stamps < STAMPS; k++, stamps++) {
+      r->t_ns += w->pause_ns * (double)(test_rand() >> 11) / 9007199254740992.0 / 4;
+      look(t, sync, w, &local_ns[stamps], &truth_ns[stamps]);
+    }
+    status = nbc_sync_update(sync, &err);
+    if (status != NBC_OK) printf("  %s\n", err.text);
+    if (status != NBC_OK) return status;
+  }
+  r->t_ns += w->last_pause_ns;
+  int64_t now_local_ns;
+  double now_truth_ns;
+  look(t, sync, w, &now_local_ns, &now_truth_ns);
+  nbc_sync_global(sync, now_local_ns, &g);
+  w->sum_err_ns += fabs((double)g.t_ns - now_truth_ns);
+  w->worst_bound_ns = fmax(w->worst_bound_ns, (double)g.err_ns);
+  for (int k = 0; k < stamps; k++) { /* looked at later: interpolated */
+    status = nbc_sync_global(sync, local_ns[k], &g);
+    CHECK(status == NBC_OK && fabs((double)g.t_ns - truth_ns[k]) <= (double)g.err_ns + 1);
+    w->cases++;
+  }
+  int64_t back_ns; /* and back: the local time of a global one */
+  CHECK(nbc_sync_local(sync, (int64_t)now_truth_ns + 1000000, &back_ns) == NBC_OK);
+  CHECK(nbc_sync_global(sync, back_ns, &g) == NBC_OK);
+  CHECK(fabs((double)g.t_ns - now_truth_ns - 1000000) <= (double)g.err_ns + 3);
+  const nbc_sync_info info = nbc_sync_info_of(sync);
+  if (info.depth_count > w->deepest) w->deepest = info.depth_count;
+  w->steps += (long)info.step_count;
+  w->lost += (long)info.lost_count;
+  CHECK(t->rank > 0 || (info.parent_rank == -1 && info.offset.t_ns == 0 && info.offset.err_ns == 0));
+  nbc_sync_destroy(sync);
+  return NBC_OK;
+}
+
+static double unit(void) { return (double)(test_rand() >> 11) / 9007199254740992.0; }
+
+/* Clocks whose deviation stays within 90 ppm and changes by less than 0.4 ppm per second. */
+static void give_clocks(simnet *net, int style) {
+  for (int i = 0; i < net->size; i++) {
+    simnet_clock *c = &net->ranks[i].clock;
+    c->offset_ns = unit() * 1e9;
+    c->deviation = (unit() - 0.5) * 1e-4;
+    if (style % 3 == 1) { /* wave: at most 20 ppm, slope wave * per^2 */
+      c->wave_per_ns = 2e-9 * (0.05 + unit());
+      c->wave_ns = fmin(20e-6 / c->wave_per_ns, 0.4e-15 / (c->wave_per_ns * c->wave_per_ns));
+      c->wave_phase = unit() * 6;
+    } else if (style % 3 == 2) { /* the temperature changes: 10 ppm, as fast as allowed */
+      c->ramp = (unit() - 0.5) * 2e-5;
+      c->ramp_width_ns = fmax(fabs(c->ramp) / 2 / 0.4e-15, 1e6);
+      c->ramp_at_ns = unit() * 4e9;
+    }
+    net->ranks[i].t_ns = 1e9 + unit() * 1e6; /* nobody starts at the same time */
+  }
+}
+
+static world world_of(int size, int style, uint64_t seed) {
+  world w;
+  memset(&w, 0, sizeof w);
+  w.net = simnet_create(size, seed);
+  w.net->jitter_ns = style % 2 ? 500 : 50;
+  w.net->tail_ns = style % 4 == 3 ? 2000 : 0;
+  w.net->asymmetry = style % 5 == 4 ? 3 : 0;
+  w.desc.rate_limit_ppm = 200;
+  w.desc.trips_count = 20;
+  w.bursts = 3;
+  w.pause_ns = 2e8;
+  w.last_pause_ns = 1e8;
+  return w;
+}
+
+static void truth_is_within_the_bound(void) {
+  long cases = 0;
+  for (int round = 0; round < 270; round++) {
+    world w = world_of(2 + (int)test_below(15), round, test_rand());
+    give_clocks(w.net, round);
+    w.pause_ns = pow(10, 4 + 5 * unit());
+    w.net->per_node = 1 + (int)test_below(4);
+    w.desc.tree_arity = 2 + (int)test_below(4);
+    w.desc.history_count = 2 + (int)test_below(6);
+    w.desc.method = (nbc_sync_method)(round % 8 < 4 ? 0 : round % 4);
+    CHECK(simnet_run(w.net, live_in, &w) == NBC_OK);
+    CHECK(w.steps == 0);
+    cases += w.cases;
+    simnet_destroy(w.net);
+  }
+  printf("  %ld cases\n", cases);
+  CHECK(cases >= 100000);
+}
+
+static void lost_and_reordered_messages_only_widen(void) {
+  long lost = 0;
+  for (int round = 0; round < 200; round++) {
+    world w = world_of(2 + (int)test_below(7), round, test_rand());
+    give_clocks(w.net, round);
+    w.net->reorder = round % 2;
+    w.net->loss_ratio = 0.05 * unit();
+    w.net->per_node = 1 + round % 3;
+    w.desc.retry_ns = 20000;
+    w.desc.limit_ns = 10000000000;
+    CHECK(simnet_run(w.net, live_in, &w) == NBC_OK);
+    CHECK(w.steps == 0);
+    lost += w.lost;
+    simnet_destroy(w.net);
+  }
+  CHECK(lost > 100);
+}
+
+/* The same messages, four ways to read them; the same ones in every run. */
+static void middle_is_closer_than_the_published_methods(void) {
+  test_state = 2022;
+  static const char *const nets[] = {"narrow jitter", "wide jitter", "wide jitter, heavy tail"};
+  for (int kind = 0; kind < 3; kind++) {
+    double sum_ns[NBC_SYNC_METHOD_COUNT] = {0};
+    const uint64_t start = test_state;
+    for (int method = 0; method < NBC_SYNC_METHOD_COUNT; method++) {
+      test_state = start;
+      for (int round = 0; round < 60; round++) {
+        world w = world_of(8, 0, test_rand());
+        give_clocks(w.net, round);
+        w.net->jitter_ns = kind ? 1000 : 100;
+        w.net->tail_ns = kind == 2 ? 2000 : 0;
+        w.desc.method = (nbc_sync_method)method;
+        CHECK(simnet_run(w.net, live_in, &w) == NBC_OK);
+        sum_ns[method] += w.sum_err_ns / (60 * 7);
+        simnet_destroy(w.net);
+      }
+    }
+    printf("  %-24s |error| after 0.1 s, mean:", nets[kind]);
+    for (int m = 0; m < NBC_SYNC_METHOD_COUNT; m++) printf(" %s %.0f ns", nbc_sync_method_name((nbc_sync_method)m), sum_ns[m]);
+    printf("\n");
+    for (int m = 1; m < NBC_SYNC_METHOD_COUNT; m++) CHECK(sum_ns[0] < sum_ns[m]);
+  }
+}
+
+static void thousands_of_ranks(void) {
+  world w = world_of(4096, 1, 7);
+  give_clocks(w.net, 0);
+  w.net->per_node = 16;
+  w.bursts = 1;
+  w.pause_ns = 1e9;
+  CHECK(simnet_run(w.net, live_in, &w) == NBC_OK);
+  printf("  4096 ranks on 256 clocks: %.1f ms to synchronise, %d clocks deep, bound %.0f ns, %llu messages, %d stacks\n",
+         (w.create_ns - 1e9) * 1e-6, w.deepest, w.worst_bound_ns, (unsigned long long)w.net->messages_count,
+         w.net->stacks_count);
+  CHECK(w.deepest == 8); /* log2 of the number of clocks */
+  CHECK(w.net->messages_count < 2 * (255 * 2 * 20 + 4096 * 2));
+  simnet_destroy(w.net);
+  world one = world_of(1000, 0, 3); /* one clock for all: nothing to say */
+  one.net->per_node = 1000;
+  CHECK(simnet_run(one.net, live_in, &one) == NBC_OK && one.net->messages_count == 0 && one.worst_bound_ns == 0);
+  simnet_destroy(one.net);
+}
+
+/* A clock steps between two bursts: seen by the second one, and right again from there on. */
+static nbc_status step_over(nbc_transport *t, void *user) {
+  world *w = (world *)user;
+  simnet_rank *r = simnet_me(t->ctx);
+  nbc_sync *sync;
+  int64_t local_ns, early_ns;
+  double truth_ns;
+  nbc_time g;
+  nbc_status status = nbc_sync_create(t, &w->desc, &sync, NULL);
+  if (status != NBC_OK) return status;
+  for (int k = 0; k < 5; k++) look(t, sync, w, &early_ns, &truth_ns);
+  r->t_ns = 3e9; /* beyond the step */
+  status = nbc_sync_update(sync, NULL);
+  if (status != NBC_OK) return status;
+  look(t, sync, w, &local_ns, &truth_ns);
+  CHECK(nbc_sync_info_of(sync).step_count == (t->rank == 2));
+  status = nbc_sync_global(sync, early_ns, &g); /* taken before: right, or known to be unknown */
+  CHECK(status == NBC_OK || (status == NBC_E_RANGE && t->rank == 2 && g.err_ns == INT64_MAX));
+  nbc_sync_destroy(sync);
+  return NBC_OK;
+}
+
+static void a_step_is_counted(void) {
+  for (int round = 0; round < 40; round++) {
+    world w = world_of(4, round, test_rand());
+    give_clocks(w.net, 0);
+    w.net->ranks[2].clock.step_ns = pow(10, 7 + 2 * unit()) * (round % 2 ? -1 : 1);
+    w.net->ranks[2].clock.step_at_ns = 2e9;
+    CHECK(simnet_run(w.net, step_over, &w) == NBC_OK);
+    simnet_destroy(w.net);
+  }
+}
+
+static char said[256];
+static nbc_status expect_silence(nbc_transport *t, void *user) {
+  world *w = (world *)user;
+  nbc_sync *sync;
+  nbc_error err;
+  const nbc_status status = nbc_sync_create(t, &w->desc, &sync, &err);
+  if (status == NBC_OK) nbc_sync_destroy(sync);
+  else if (t->rank == 2) snprintf(said, sizeof said, "%s", err.text);
+  CHECK(status == NBC_OK || sync == NULL);
+  return status;
+}
+
+static void a_silent_rank_is_named(void) {
+  world w = world_of(4, 0, 1);
+  give_clocks(w.net, 0);
+  w.net->mute_rank_set = true;
+  w.net->mute_rank = 3; /* child of rank 2 */
+  w.desc.limit_ns = 1000000000;
+  CHECK(simnet_run(w.net, expect_silence, &w) == NBC_E_TIMEOUT);
+  CHECK(strstr(said, "rank 3 did not answer within 1 s") != NULL);
+  simnet_destroy(w.net);
+}
+
+static void bad_descs_are_refused(void) {
+  simnet *net = simnet_create(1, 1);
+  const nbc_sync_desc bad[] = {{.trips_count = -1}, {.trips_count = 2 << 20}, {.tree_arity = 1}, {.tree_arity = 65},
+                               {.limit_ns = -1}, {.retry_ns = -1}, {.rate_limit_ppm = -1}, {.rate_limit_ppm = (double)NAN},
+                               {.history_count = 1}, {.method = NBC_SYNC_METHOD_COUNT}, {.wander_ppm_per_s = 1e99}};
+  nbc_sync *sync;
+  nbc_error err;
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    CHECK(nbc_sync_create(&net->ranks[0].t, &bad[i], &sync, &err) == NBC_E_INVAL && !sync && err.text[0]);
+  CHECK(nbc_sync_create(NULL, NULL, &sync, NULL) == NBC_E_INVAL);
+  CHECK(nbc_sync_create(&net->ranks[0].t, NULL, &sync, NULL) == NBC_OK); /* alone */
+  const nbc_sync_desc desc = nbc_sync_desc_of(sync);
+  CHECK(desc.trips_count == 64 && desc.tree_arity == 2 && desc.limit_ns == 30000000000 && desc.wander_ppm_per_s == 1);
+  nbc_sync_destroy(sync);
+  nbc_sync_destroy(NULL);
+  simnet_destroy(net);
+}
+
+/* Real threads whose clocks are told to differ: the truth is known exactly. */
+static int64_t shifted_now(void *ctx) {
+  return nbc__threads_now(ctx) + 1000000007 * (int64_t)((nbc__threads_rank *)ctx)->t.rank;
+}
+static nbc_status on_threads(nbc_transport *t, void *user) {
+  nbc_sync *sync;
+  nbc_error err;
+  nbc_transport own = *t;
+  (void)user;
+  nbc_status status = nbc_sync_create(t, NULL, &sync, &err); /* as they are: one clock */
+  if (status != NBC_OK) return status;
+  const int64_t now_ns = t->now_ns(t->ctx);
+  nbc_time g;
+  CHECK(nbc_sync_global(sync, now_ns, &g) == NBC_OK && g.t_ns == now_ns && g.err_ns == 0);
+  nbc_sync_destroy(sync);
+  own.now_ns = shifted_now;
+  own.same_clock = NULL;
+  for (int method = 0; method < NBC_SYNC_METHOD_COUNT; method++) {
+    nbc_sync_desc desc = {0};
+    desc.method = (nbc_sync_method)method;
+    desc.tag = 100;
+    status = nbc_sync_create(&own, &desc, &sync, &err);
+    if (status != NBC_OK) return status;
+    for (int k = 0; k < 5; k++) {
+      const int64_t local_ns = own.now_ns(own.ctx), truth_ns = local_ns - 1000000007 * (int64_t)t->rank;
+      CHECK(nbc_sync_global(sync, local_ns, &g) == NBC_OK);
+      CHECK(g.t_ns - g.err_ns <= truth_ns && g.t_ns + g.err_ns >= truth_ns);
+      status = nbc_sync_update(sync, &err);
+      if (status != NBC_OK) return status;
+    }
+    nbc_sync_destroy(sync);
+  }
+  return NBC_OK;
+}
+static void works_on_threads(void) {
+  nbc_threads_desc desc = {0};
+  nbc_threads *threads;
+  desc.size = 5;
+  CHECK(nbc_threads_create(&desc, &threads) == NBC_OK);
+  CHECK(nbc_threads_run(threads, on_threads, NULL) == NBC_OK);
+  nbc_threads_destroy(threads);
+}
+
+int main(int argc, char **argv) {
+  TEST_INIT(argc, argv);
+  RUN(truth_is_within_the_bound);
+  RUN(lost_and_reordered_messages_only_widen);
+  RUN(middle_is_closer_than_the_published_methods);
+  RUN(thousands_of_ranks);
+  RUN(a_step_is_counted);
+  RUN(a_silent_rank_is_named);
+  RUN(bad_descs_are_refused);
+  RUN(works_on_threads);
+  return TEST_END();
+}
