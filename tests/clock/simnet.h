@@ -109,7 +109,7 @@ static nbc_status simnet_isend(void *ctx, const void *buffer, uint64_t bytes, in
   op->slot.next = r->finished;
   r->finished = op;
   net->messages_count++;
-  if ((net->mute_rank_set && net->mute_rank == r->t.rank) || 
+  if ((net->mute_rank_set && net->mute_rank == r->t.rank) ||
       (simnet_node(net, peer) != simnet_node(net, r->t.rank) && simnet_unit(net) < net->loss_ratio))
     return NBC_OK; /* what stays in a node is not lost */
   simnet_message *m = (simnet_message *)malloc(sizeof *m + bytes), **at = &to->inbox;
