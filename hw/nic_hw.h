@@ -33,7 +33,9 @@
      [COUNTERS]   4. Counters: bytes, packets, retransmissions; differences and rates
      [REGISTERS]  5. Registers: clock and counters from the device itself, by white lists
      [STAMPS]     6. When the kernel or the NIC saw a socket's packets
-     [TCP]        7. Ranks over TCP, with transfer stamps from the kernel or the NIC (NIC_WITH_NBC)
+     [CLOCK]      7. Reading a NIC's clock: PTP device, registers, or the kernel's own
+     [NBC]        8. For nbc_overlap.h: counters per section, clocks as witnesses (NIC_WITH_NBC)
+     [TCP]        9. Ranks over TCP, with transfer stamps from the kernel or the NIC (NIC_WITH_NBC)
 
    CONVENTIONS
      Host time is int64_t nanoseconds of CLOCK_MONOTONIC_RAW (or of your own clock, see nic_host).
@@ -318,6 +320,7 @@ typedef struct nic_map {
   uint32_t clock_low_offset, clock_high_offset, clock_rest_offset;
   int clock_width_bits;
   bool clock_has_seconds; /* high word counts seconds, low word nanoseconds; read as nanoseconds */
+  int clock_low_bits; /* below any use: left out by nic_clock_read, so that rates stay below 10^12 */
   double ticks_per_ns[3]; /* possible rates (they depend on crystal or link speed); 0 = not known */
   const nic_register *registers;
   size_t register_count;
@@ -422,6 +425,65 @@ NIC_API bool nic_stamping_to_host(nic_stamping *stamping, int64_t t_real_ns, int
                                   int64_t *t_after_ns);
 NIC_API const char *nic_stamp_kind_name(nic_stamp_kind kind); /* "scheduled", "sent", "acked", … */
 
+/* ============================================================================================== */
+/* [CLOCK] 7. Reading a NIC's clock: PTP device, registers, or the kernel's own                   */
+/* ============================================================================================== */
+/* How a reading is bracketed, best first. */
+typedef enum nic_reading_kind {
+  NIC_READING_PRECISE = 0, /* NIC and host captured together by hardware (PTM, ART) */
+  NIC_READING_EXTENDED,    /* the driver reads the host's clock next to the register */
+  NIC_READING_PLAIN,       /* a system call between two readings of the host's clock */
+  NIC_READING_REGISTERS,   /* the register between two readings of the host's clock */
+  NIC_READING_SYSTEM       /* CLOCK_REALTIME, by which the kernel stamps packets: no NIC */
+} nic_reading_kind;
+
+/* What is asked of the kernel; tests put a simulated one in its place. Both as the system calls:
+   0 or -1 with errno; clock_id also that of an open PTP device. */
+typedef struct nic_system {
+  int (*control)(void *user, int fd, unsigned long request, void *argument);
+  int64_t (*clock_ns)(void *user, int clock_id); /* -1: failed */
+  void *user;
+} nic_system;
+
+typedef struct nic_clock nic_clock;
+typedef struct nic_clock_desc {
+  const char *device_path;    /* NULL = /dev/ptpN of the nic */
+  nic_registers *registers;   /* read this instead; borrowed until close */
+  bool system;                /* CLOCK_REALTIME instead */
+  nic_reading_kind best_kind; /* do not use a better one; 0 = any */
+  int64_t
+      precise_err_ns; /* how far apart PRECISE may capture the two; the kernel does not say: 0 = 100 ns */
+  const nic_system *kernel; /* copied; NULL = the real one */
+} nic_clock_desc;
+typedef struct nic_clock_info {
+  char name[64];
+  nic_reading_kind kind;
+  double nominal_hz[3]; /* possible rates, 0 = not known */
+  int low_bits;         /* of the register, left out of the ticks */
+  int counter_bits;     /* after so many it wraps */
+  uint64_t step_ticks;
+} nic_clock_info;
+
+/* machine and nic may be NULL when desc names the source. host may be NULL; it is copied.
+   ret NIC_OK | NIC_E_INVAL | NIC_E_NOT_FOUND (no PTP clock) | NIC_E_RIGHTS | NIC_E_GONE |
+       NIC_E_UNSUPPORTED (not even plain reading works) | NIC_E_NOMEM */
+NIC_API nic_status nic_clock_open(const nic_machine *machine, const nic_info *nic,
+                                  const nic_clock_desc *desc, const nic_host *host,
+                                  nic_clock **clock, nic_error *err);
+NIC_API void nic_clock_close(nic_clock *clock); /* NULL allowed */
+NIC_API const nic_clock_info *nic_clock_info_of(const nic_clock *clock);
+/* One reading. EXTENDED takes the narrowest of three. ret NIC_OK | NIC_E_GONE | NIC_E_BROKEN | NIC_E_SYSTEM */
+NIC_API nic_status nic_clock_read(nic_clock *clock, nic_reading *reading, nic_error *err);
+/* Does it run, and at a rate it can have? Emulated and badly driven NICs have clocks that stand still
+   or run 2.5 times too fast and look fine otherwise. Two readings, the longer apart the better.
+   out  rate_lo_hz, rate_hi_hz  the true mean rate lies between (may be NULL)
+   ret  NIC_OK (also: too close to tell) | NIC_E_STOPPED | NIC_E_RATE (more than limit_ppm off all
+        possible rates; 0 = 1000) | NIC_E_BROKEN (went back) */
+NIC_API nic_status nic_clock_judge(const nic_clock_info *info, const nic_reading *first,
+                                   const nic_reading *last, double limit_ppm, double *rate_lo_hz,
+                                   double *rate_hi_hz, nic_error *err);
+NIC_API const char *nic_reading_kind_name(nic_reading_kind kind); /* "precise", "extended", … */
+
 /* @API-END@ */
 #ifdef __cplusplus
 }
@@ -429,11 +491,53 @@ NIC_API const char *nic_stamp_kind_name(nic_stamp_kind kind); /* "scheduled", "s
 #endif /* NIC_HW_H_INCLUDED */
 
 /* ============================================================================================== */
-/* [TCP] 7. Ranks over TCP, with transfer stamps from the kernel or the NIC                       */
+/* [NBC] 8. For nbc_overlap.h: counters per section, clocks as witnesses (NIC_WITH_NBC)           */
 /* ============================================================================================== */
-/* Opened by NIC_WITH_NBC; nbc_overlap.h must be included first. Its own guard, so that the order of
-   other includes never hides it.
-   An nbc_transport over sockets: one stream per pair of ranks, on one host or several. With a
+/* This section and the next are opened by NIC_WITH_NBC; nbc_overlap.h must be included first. They
+   have a guard of their own, so that the order of other includes never hides them. */
+#if defined(NIC_WITH_NBC) && !defined(NIC_NBC_H_INCLUDED)
+#define NIC_NBC_H_INCLUDED
+#ifndef NBC_OVERLAP_H_INCLUDED
+#  error "nic_hw.h: NIC_WITH_NBC needs nbc_overlap.h to be included first"
+#endif
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Counters of a NIC, booked by the monitor to the sections of the program. They are the node's, and
+   need a system call each: so choose few.
+   in   names, name_count  as nic_counters_index takes them; NULL = bytes, packets, drops, pauses and
+                           retransmissions, as far as the NIC has them
+        counters           stays yours, to be closed after the source
+   out  source->source     for nbc_monitor_desc.counters; counts on through wraps
+   ret  NIC_OK | NIC_E_NOT_FOUND (a name; or none of the usual ones) | NIC_E_FULL | NIC_E_NOMEM */
+typedef struct nic_section_counters {
+  nbc_counter_source source;
+  nic_counters *counters;
+  int indexes[NBC_MAX_COUNTERS];
+  const char *names[NBC_MAX_COUNTERS];
+  uint64_t sums[NBC_MAX_COUNTERS];
+  nic_value *last, *now;
+} nic_section_counters;
+NIC_API nic_status nic_section_counters_open(nic_counters *counters, const char *const *names,
+                                             size_t name_count, nic_section_counters *source,
+                                             nic_error *err);
+NIC_API void nic_section_counters_close(nic_section_counters *source);
+
+/* A clock as an nbc_nic: for nbc_nic_watch_create and nbc_relation. It has no stamps of its own. */
+NIC_API nbc_nic nic_clock_as_nbc(nic_clock *clock);
+/* What the relation may take for granted of it: 1000 ppm (a driver may steer it), 1 ppm per second. */
+NIC_API nbc_relation_desc nic_clock_relation(const nic_clock_info *info);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* NIC_NBC_H_INCLUDED */
+
+/* ============================================================================================== */
+/* [TCP] 9. Ranks over TCP, with transfer stamps from the kernel or the NIC                       */
+/* ============================================================================================== */
+/* An nbc_transport over sockets: one stream per pair of ranks, on one host or several. With a
    recorder it reports what the library knows (begin: first byte given to the kernel, or a receive
    posted while nothing of it had come; end: all bytes acknowledged, or read) and, later, the true
    times: begin = the kernel handed the first byte to the device, end = between the hand-off and the
@@ -445,9 +549,6 @@ NIC_API const char *nic_stamp_kind_name(nic_stamp_kind kind); /* "scheduled", "s
    for the rest. */
 #if defined(NIC_WITH_NBC) && !defined(NIC_TCP_H_INCLUDED)
 #define NIC_TCP_H_INCLUDED
-#ifndef NBC_OVERLAP_H_INCLUDED
-#  error "nic_hw.h: NIC_WITH_NBC needs nbc_overlap.h to be included first"
-#endif
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -515,6 +616,7 @@ NIC_API nic_tcp_stats nic_tcp_stats_of(const nbc_transport *t);
 #include <linux/errqueue.h>
 #include <linux/ethtool.h>
 #include <linux/net_tstamp.h>
+#include <linux/ptp_clock.h>
 #include <linux/sockios.h>
 #include <net/if.h>
 #ifdef NIC_WITH_LIBPCI
@@ -713,7 +815,7 @@ static void nic__names_free(nic__names *names) {
   memset(names, 0, sizeof *names);
 }
 
-/* [REGISTERS] maps BARs; [FIND] only tries whether that works. */
+/* Mapped BARs belong to the section on registers; finding only tries whether mapping works. */
 typedef struct nic__bar {
   const volatile uint32_t *words;
   size_t size_bytes;
@@ -1674,159 +1776,29 @@ static const nic_register nic__regs_10g[] = {
     {"tx_packets", 0x40d4, 0, NIC_UNIT_PACKETS, true}};
 #define NIC__LIST(list) list, sizeof list / sizeof list[0]
 
+/* clang-format off */
 static const nic_map nic__maps[] = {
-    /* name, ids, BAR, bytes, alive, big endian, rule, low, high, rest, bits, seconds, rates,
-       counters */
-    {"82574",
-     nic__ids_e1000e,
-     0,
-     0x10000,
-     0x8,
-     false,
-     NIC_CLOCK_LOW_RECHECKED,
-     0xb600,
-     0xb604,
-     0,
-     64,
-     false,
-     {262144, 524288, 16384},
-     NIC__LIST(nic__regs_1g)}, /* 25 MHz; 96, 38.4 MHz; 24 MHz crystal */
-    {"82576",
-     nic__ids_82576,
-     0,
-     0x10000,
-     0x8,
-     false,
-     NIC_CLOCK_LOW_LATCHES,
-     0xb600,
-     0xb604,
-     0,
-     64,
-     false,
-     {524288, 0, 0},
-     NIC__LIST(nic__regs_1g)},
-    {"82580",
-     nic__ids_82580,
-     0,
-     0x10000,
-     0x8,
-     false,
-     NIC_CLOCK_REST_LATCHES,
-     0xb600,
-     0xb604,
-     0xb6f8,
-     40,
-     false,
-     {1, 0, 0},
-     NIC__LIST(nic__regs_1g)},
-    {"i210",
-     nic__ids_i210,
-     0,
-     0x10000,
-     0x8,
-     false,
-     NIC_CLOCK_REST_LATCHES,
-     0xb600,
-     0xb604,
-     0xb6f8,
-     64,
-     true,
-     {1, 0, 0},
-     NIC__LIST(nic__regs_1g)},
-    {"i225",
-     nic__ids_igc,
-     0,
-     0x10000,
-     0x8,
-     false,
-     NIC_CLOCK_LOW_LATCHES,
-     0xb600,
-     0xb604,
-     0,
-     64,
-     true,
-     {1, 0, 0},
-     NIC__LIST(nic__regs_1g)},
-    {"82599",
-     nic__ids_82599,
-     0,
-     0x10000,
-     0x8,
-     false,
-     NIC_CLOCK_LOW_RECHECKED,
-     0x8c0c,
-     0x8c10,
-     0,
-     64,
-     false,
-     {0, 0, 0},
-     NIC__LIST(nic__regs_10g)}, /* the rate follows the link speed */
-    {"X540",
-     nic__ids_x540,
-     0,
-     0x10000,
-     0x8,
-     false,
-     NIC_CLOCK_LOW_RECHECKED,
-     0x8c0c,
-     0x8c10,
-     0,
-     64,
-     false,
-     {0, 0, 0},
-     NIC__LIST(nic__regs_10g)},
-    {"X550",
-     nic__ids_x550,
-     0,
-     0x10000,
-     0x8,
-     false,
-     NIC_CLOCK_REST_LATCHES,
-     0x8c0c,
-     0x8c10,
-     0x8c58,
-     64,
-     true,
-     {1, 0, 0},
-     NIC__LIST(nic__regs_10g)},
-    {"mlx5",
-     nic__ids_mlx5,
-     0,
-     0x2000,
-     0x0,
-     true,
-     NIC_CLOCK_HIGH_AROUND,
-     0x1004,
-     0x1000,
-     0,
-     64,
-     false,
-     {0, 0, 0},
-     NULL,
-     0}}; /* the frequency is known to the firmware only */
-
-NIC_API const nic_map *nic_map_at(size_t index) {
-  return index < sizeof nic__maps / sizeof nic__maps[0] ? &nic__maps[index] : NULL;
-}
-NIC_API const nic_map *nic_map_for(uint16_t vendor_id, uint16_t device_id) {
-  const uint32_t id = (uint32_t)vendor_id << 16 | device_id;
-  const nic_map *map;
-  for (size_t i = 0; id && (map = nic_map_at(i)) != NULL; i++)
-    for (const uint32_t *known = map->pci_ids; *known; known++)
-      if (*known == id) return map;
-  return NULL;
-}
-
-struct nic_registers {
-  const nic_map *map;
-  nic_bus bus;
-  nic_host host;
-  nic__bar bar;
-  char name[32];
-  bool may_clear;
-  nic_counter *counters;
-  uint64_t *sums; /* what registers that reading clears have counted */
-};
+    /* name, ids, BAR, bytes, alive, big endian; clock: rule, low, high, rest, bits, seconds, low bits,
+       rates (82574: crystals of 25, 96 or 38.4, 24 MHz; 82599, X540: by link speed); counters */
+    {"82574", nic__ids_e1000e, 0, 0x10000, 0x8, false, NIC_CLOCK_LOW_RECHECKED, 0xb600, 0xb604, 0, 64, false, 10,
+     {262144, 524288, 16384}, NIC__LIST(nic__regs_1g)},
+    {"82576", nic__ids_82576, 0, 0x10000, 0x8, false, NIC_CLOCK_LOW_LATCHES, 0xb600, 0xb604, 0, 64, false, 10,
+     {524288, 0, 0}, NIC__LIST(nic__regs_1g)},
+    {"82580", nic__ids_82580, 0, 0x10000, 0x8, false, NIC_CLOCK_REST_LATCHES, 0xb600, 0xb604, 0xb6f8, 40, false, 0,
+     {1, 0, 0}, NIC__LIST(nic__regs_1g)},
+    {"i210", nic__ids_i210, 0, 0x10000, 0x8, false, NIC_CLOCK_REST_LATCHES, 0xb600, 0xb604, 0xb6f8, 64, true, 0,
+     {1, 0, 0}, NIC__LIST(nic__regs_1g)},
+    {"i225", nic__ids_igc, 0, 0x10000, 0x8, false, NIC_CLOCK_LOW_LATCHES, 0xb600, 0xb604, 0, 64, true, 0,
+     {1, 0, 0}, NIC__LIST(nic__regs_1g)},
+    {"82599", nic__ids_82599, 0, 0x10000, 0x8, false, NIC_CLOCK_LOW_RECHECKED, 0x8c0c, 0x8c10, 0, 64, false, 13,
+     {0, 0, 0}, NIC__LIST(nic__regs_10g)},
+    {"X540", nic__ids_x540, 0, 0x10000, 0x8, false, NIC_CLOCK_LOW_RECHECKED, 0x8c0c, 0x8c10, 0, 64, false, 20,
+     {0, 0, 0}, NIC__LIST(nic__regs_10g)},
+    {"X550", nic__ids_x550, 0, 0x10000, 0x8, false, NIC_CLOCK_REST_LATCHES, 0x8c0c, 0x8c10, 0x8c58, 64, true, 0,
+     {1, 0, 0}, NIC__LIST(nic__regs_10g)},
+    {"mlx5", nic__ids_mlx5, 0, 0x2000, 0x0, true, NIC_CLOCK_HIGH_AROUND, 0x1004, 0x1000, 0, 64, false, 0,
+     {0, 0, 0}, NULL, 0}}; /* its frequency is known to the firmware only */
+/* clang-format on */
 
 static nic_status nic__bar_read32(void *user, uint32_t offset, uint32_t *value) {
   const nic__bar *bar = (const nic__bar *)user;
@@ -2068,12 +2040,13 @@ static int64_t nic__real_now_ns(void) {
 }
 
 /* The narrowest of a few brackets: one may have been interrupted. */
-static nic__offset nic__offset_now(const nic_host *host) {
+static nic__offset nic__offset_now(const nic_host *host, const nic_system *kernel, int clock_id) {
   nic__offset best;
   memset(&best, 0, sizeof best);
   for (int i = 0; i < 3; i++) {
-    const int64_t a = nic_host_now_ns(host), real_ns = nic__real_now_ns(),
-                  b = nic_host_now_ns(host);
+    const int64_t a = nic_host_now_ns(host);
+    const int64_t real_ns = kernel ? kernel->clock_ns(kernel->user, clock_id) : nic__real_now_ns();
+    const int64_t b = nic_host_now_ns(host);
     if (i > 0 && b - a >= best.hi_ns - best.lo_ns) continue;
     best.t_host_ns = b;
     best.lo_ns = real_ns - b;
@@ -2112,7 +2085,7 @@ static bool nic__real_to_host(const nic__offset *then, const nic__offset *now, i
 
 NIC_API bool nic_stamping_to_host(nic_stamping *stamping, int64_t t_real_ns, int64_t *t_before_ns,
                                   int64_t *t_after_ns) {
-  const nic__offset now = nic__offset_now(&stamping->host);
+  const nic__offset now = nic__offset_now(&stamping->host, NULL, CLOCK_REALTIME);
   const bool ok = nic__real_to_host(&stamping->then, &now, t_real_ns, t_before_ns, t_after_ns);
   /* Keep the old anchor while it is fresh: stamps older than the last conversion may still come. */
   if (now.t_host_ns - stamping->then.t_host_ns > 10000000 || !ok) stamping->then = now;
@@ -2152,7 +2125,7 @@ NIC_API nic_status nic_stamping_open(int socket_fd, bool nic, const nic_host *ho
   if (!s) return nic__fail(err, NIC_E_NOMEM, "out of memory");
   s->fd = socket_fd;
   if (host) s->host = *host;
-  s->then = nic__offset_now(&s->host);
+  s->then = nic__offset_now(&s->host, NULL, CLOCK_REALTIME);
   s->stats.has_sent = s->stats.has_received = true;
   s->stats.has_nic = nic;
   *stamping = s;
@@ -2284,6 +2257,244 @@ NIC_API nic_status nic_stamping_next(nic_stamping *stamping, nic_stamp *stamp, n
   }
 }
 
+/* ============================================================================================== */
+/* [CLOCK] 7. Reading a NIC's clock                                                               */
+/* ============================================================================================== */
+struct nic_clock {
+  nic_clock_info info;
+  nic_host host;
+  nic_system kernel;
+  nic_registers *registers;
+  int fd;
+  int64_t precise_err_ns;
+};
+
+static int nic__kernel_control(void *user, int fd, unsigned long request, void *argument) {
+  (void)user;
+  return ioctl(fd, request, argument);
+}
+static int64_t nic__kernel_clock_ns(void *user, int clock_id) {
+  struct timespec t;
+  (void)user;
+  if (clock_gettime((clockid_t)clock_id, &t) != 0) return -1;
+  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+static int nic__clock_id(int fd) {
+  return (int)(((unsigned)~fd << 3) | 3);
+} /* as the kernel defines it for PTP devices */
+
+/* Narrows a reading by times of another clock of this host, taken closer to the register; the two
+   anchors enclose the system call. When that clock was stepped meanwhile, the outer bracket stays. */
+static void nic__clock_narrow(const nic__offset *then, const nic__offset *now, int64_t pre_ns,
+                              int64_t post_ns, nic_reading *r) {
+  int64_t lo_ns, hi_ns, unused_ns;
+  if (!nic__real_to_host(then, now, pre_ns, &lo_ns, &unused_ns) ||
+      !nic__real_to_host(then, now, post_ns, &unused_ns, &hi_ns))
+    return;
+  if (lo_ns > hi_ns || hi_ns < r->t_before_ns || lo_ns > r->t_after_ns) return;
+  if (lo_ns > r->t_before_ns) r->t_before_ns = lo_ns;
+  if (hi_ns < r->t_after_ns) r->t_after_ns = hi_ns;
+}
+
+static int64_t nic__ptp_ns(const struct ptp_clock_time *t) { return t->sec * 1000000000 + t->nsec; }
+
+static int nic__clock_precise(nic_clock *c, nic_reading *r) {
+  struct ptp_sys_offset_precise p;
+  memset(&p, 0, sizeof p);
+  const nic__offset then = nic__offset_now(&c->host, &c->kernel, CLOCK_MONOTONIC_RAW);
+  r->t_before_ns = nic_host_now_ns(&c->host);
+  if (c->kernel.control(c->kernel.user, c->fd, PTP_SYS_OFFSET_PRECISE, &p) != 0) return -1;
+  r->t_after_ns = nic_host_now_ns(&c->host);
+  const nic__offset now = nic__offset_now(&c->host, &c->kernel, CLOCK_MONOTONIC_RAW);
+  const int64_t raw_ns = nic__ptp_ns(&p.sys_monoraw);
+  r->ticks = (uint64_t)nic__ptp_ns(&p.device);
+  nic__clock_narrow(&then, &now, raw_ns - c->precise_err_ns, raw_ns + c->precise_err_ns, r);
+  return 0;
+}
+
+static int nic__clock_extended(nic_clock *c, nic_reading *r) {
+  struct ptp_sys_offset_extended x;
+  memset(&x, 0, sizeof x);
+  x.n_samples = 3;
+  const nic__offset then = nic__offset_now(&c->host, &c->kernel, CLOCK_REALTIME);
+  r->t_before_ns = nic_host_now_ns(&c->host);
+  if (c->kernel.control(c->kernel.user, c->fd, PTP_SYS_OFFSET_EXTENDED, &x) != 0) return -1;
+  r->t_after_ns = nic_host_now_ns(&c->host);
+  const nic__offset now = nic__offset_now(&c->host, &c->kernel, CLOCK_REALTIME);
+  int64_t pre_ns = 0, post_ns = INT64_MAX;
+  for (unsigned i = 0; i < x.n_samples && i < 3;
+       i++) { /* the first is often slow: take the narrowest */
+    const int64_t a_ns = nic__ptp_ns(&x.ts[i][0]), b_ns = nic__ptp_ns(&x.ts[i][2]);
+    if (b_ns < a_ns || b_ns - a_ns >= post_ns - pre_ns) continue;
+    pre_ns = a_ns;
+    post_ns = b_ns;
+    r->ticks = (uint64_t)nic__ptp_ns(&x.ts[i][1]);
+  }
+  if (post_ns == INT64_MAX) return errno = EIO, -1;
+  nic__clock_narrow(&then, &now, pre_ns, post_ns, r);
+  return 0;
+}
+
+static int nic__clock_plain(nic_clock *c, nic_reading *r) {
+  const int id = c->info.kind == NIC_READING_SYSTEM ? CLOCK_REALTIME : nic__clock_id(c->fd);
+  r->t_before_ns = nic_host_now_ns(&c->host);
+  const int64_t ns = c->kernel.clock_ns(c->kernel.user, id);
+  r->t_after_ns = nic_host_now_ns(&c->host);
+  r->ticks = (uint64_t)ns;
+  return ns < 0 ? -1 : 0;
+}
+
+NIC_API nic_status nic_clock_read(nic_clock *clock, nic_reading *reading, nic_error *err) {
+  int code = -1;
+  switch (clock->info.kind) {
+  case NIC_READING_PRECISE: code = nic__clock_precise(clock, reading); break;
+  case NIC_READING_EXTENDED: code = nic__clock_extended(clock, reading); break;
+  case NIC_READING_PLAIN:
+  case NIC_READING_SYSTEM: code = nic__clock_plain(clock, reading); break;
+  case NIC_READING_REGISTERS: {
+    const nic_status status = nic_registers_read_clock(clock->registers, reading, err);
+    if (status == NIC_OK) reading->ticks >>= clock->info.low_bits;
+    return status;
+  }
+  }
+  if (code == 0) return NIC_OK;
+  return nic__fail(err, nic__of_errno(errno), "%s: cannot be read: %s", clock->info.name,
+                   errno == ENODEV ? "device gone or driver unloaded" : strerror(errno));
+}
+
+/* A PTP device is read in the best way that works, tried once. */
+static nic_status nic__clock_open_ptp(nic_clock *c, const char *path, nic_reading_kind best,
+                                      nic_error *err) {
+  struct ptp_clock_caps caps;
+  nic_reading reading;
+  nic_status status = NIC_E_UNSUPPORTED;
+  nic__copy(c->info.name, sizeof c->info.name, path);
+  c->info.nominal_hz[0] = 1e9;
+  c->info.counter_bits = 64;
+  c->info.step_ticks = 1;
+  c->fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (c->fd < 0)
+    return nic__fail(
+        err, nic__of_errno(errno), "%.100s: %s%s", path, strerror(errno),
+        errno == EACCES ? "; udev rule SUBSYSTEM==\"ptp\", MODE=\"0644\", or run as root" : "");
+  memset(&caps, 0, sizeof caps);
+  if (c->kernel.control(c->kernel.user, c->fd, PTP_CLOCK_GETCAPS, &caps) != 0)
+    return nic__fail(err, errno == ENOTTY ? NIC_E_UNSUPPORTED : nic__of_errno(errno),
+                     "%.100s: not a PTP clock: %s", path, strerror(errno));
+  if (best == NIC_READING_PRECISE && !caps.cross_timestamping) best = NIC_READING_EXTENDED;
+  for (int kind = (int)best; kind <= NIC_READING_PLAIN && status != NIC_OK; kind++) {
+    c->info.kind = (nic_reading_kind)kind;
+    status = nic_clock_read(c, &reading, err);
+    if (status == NIC_E_GONE) return status;
+  }
+  return status;
+}
+
+NIC_API nic_status nic_clock_open(const nic_machine *machine, const nic_info *nic,
+                                  const nic_clock_desc *desc_in, const nic_host *host,
+                                  nic_clock **clock, nic_error *err) {
+  char path[NIC__PATH], node[24];
+  nic_clock_desc desc;
+  memset(&desc, 0, sizeof desc);
+  if (desc_in) desc = *desc_in;
+  if (!clock) return nic__fail(err, NIC_E_INVAL, "clock: must not be NULL");
+  *clock = NULL;
+  if (!desc.device_path && !desc.registers && !desc.system) {
+    if (!machine || !nic)
+      return nic__fail(err, NIC_E_INVAL, "machine, nic: must not be NULL without a source");
+    if (nic->ptp_index < 0)
+      return nic__fail(err, NIC_E_NOT_FOUND, "%s: %s", nic->name,
+                       nic->offers[NIC_OFFER_CLOCK].text);
+    snprintf(node, sizeof node, "ptp%d", nic->ptp_index);
+    if (!nic__path(path, machine->dev_root, node, (char *)NULL))
+      return nic__fail(err, NIC_E_RANGE, "dev_root: too long");
+    desc.device_path = path;
+  }
+  nic_clock *c = (nic_clock *)nic__zalloc(sizeof *c);
+  if (!c) return nic__fail(err, NIC_E_NOMEM, "out of memory");
+  c->fd = -1;
+  c->precise_err_ns = desc.precise_err_ns ? desc.precise_err_ns : 100;
+  if (host) c->host = *host;
+  c->kernel.control = nic__kernel_control;
+  c->kernel.clock_ns = nic__kernel_clock_ns;
+  if (desc.kernel) c->kernel = *desc.kernel;
+  nic_status status = NIC_OK;
+  if (desc.system) {
+    strcpy(c->info.name, "CLOCK_REALTIME");
+    c->info.kind = NIC_READING_SYSTEM;
+    c->info.nominal_hz[0] = 1e9;
+    c->info.counter_bits = 64;
+    c->info.step_ticks = 1;
+  } else if (desc.registers) {
+    const nic_map *map = desc.registers->map;
+    c->registers = desc.registers;
+    c->info.kind = NIC_READING_REGISTERS;
+    snprintf(c->info.name, sizeof c->info.name, "%.31s registers (%.18s)", desc.registers->name,
+             map->name);
+    c->info.low_bits = map->clock_low_bits;
+    for (int i = 0; i < 3; i++)
+      c->info.nominal_hz[i] = ldexp(map->ticks_per_ns[i] * 1e9, -map->clock_low_bits);
+    c->info.counter_bits = map->clock_width_bits - map->clock_low_bits;
+    c->info.step_ticks = 1;
+  } else
+    status = nic__clock_open_ptp(c, desc.device_path, desc.best_kind, err);
+  if (status == NIC_OK)
+    *clock = c;
+  else
+    nic_clock_close(c);
+  return status;
+}
+
+NIC_API void nic_clock_close(nic_clock *clock) {
+  if (!clock) return;
+  if (clock->fd >= 0) close(clock->fd);
+  NIC_FREE(clock);
+}
+NIC_API const nic_clock_info *nic_clock_info_of(const nic_clock *clock) { return &clock->info; }
+
+NIC_API nic_status nic_clock_judge(const nic_clock_info *info, const nic_reading *first,
+                                   const nic_reading *last, double limit_ppm, double *rate_lo_hz,
+                                   double *rate_hi_hz, nic_error *err) {
+  const uint64_t mask = info->counter_bits > 0 && info->counter_bits < 64
+                            ? ((uint64_t)1 << info->counter_bits) - 1
+                            : UINT64_MAX;
+  const uint64_t ticks = (last->ticks - first->ticks) & mask;
+  const double longest_s = (double)(last->t_after_ns - first->t_before_ns) * 1e-9;
+  const double shortest_s = (double)(last->t_before_ns - first->t_after_ns) * 1e-9;
+  const double step = (double)(info->step_ticks ? info->step_ticks : 1),
+               limit = (limit_ppm > 0 ? limit_ppm : 1000) * 1e-6;
+  /* each reading lags the clock by up to one step */
+  const double lo_hz =
+      longest_s > 0 && (double)ticks > step ? ((double)ticks - step) / longest_s : 0;
+  const double hi_hz = shortest_s > 0 ? ((double)ticks + step) / shortest_s : (double)INFINITY;
+  if (rate_lo_hz) *rate_lo_hz = lo_hz;
+  if (rate_hi_hz) *rate_hi_hz = hi_hz;
+  double nearest_hz = 0;
+  bool possible = info->nominal_hz[0] <= 0;
+  for (int i = 0; i < 3 && info->nominal_hz[i] > 0; i++) {
+    const double hz = info->nominal_hz[i];
+    if (lo_hz <= hz * (1 + limit) && hi_hz >= hz * (1 - limit)) possible = true;
+    if (i == 0 || fabs(hi_hz / hz - 1) < fabs(hi_hz / nearest_hz - 1)) nearest_hz = hz;
+  }
+  if (ticks == 0 && (info->nominal_hz[0] > 0 ? !possible : shortest_s > 0.001))
+    return nic__fail(err, NIC_E_STOPPED,
+                     "%s: its clock stands still: not started by the driver, or not emulated",
+                     info->name);
+  if (!possible && ticks > mask / 2)
+    return nic__fail(err, NIC_E_BROKEN, "%s: its clock went back: somebody sets it", info->name);
+  if (!possible)
+    return nic__fail(err, NIC_E_RATE,
+                     "%s: its clock runs %.4g times as fast as it should: wrong crystal assumed by "
+                     "driver or emulation",
+                     info->name, (lo_hz + (isfinite(hi_hz) ? hi_hz : lo_hz)) / 2 / nearest_hz);
+  return NIC_OK;
+}
+
+NIC_API const char *nic_reading_kind_name(nic_reading_kind kind) {
+  static const char *const names[] = {"precise", "extended", "plain", "registers", "system"};
+  return (unsigned)kind <= NIC_READING_SYSTEM ? names[kind] : "?";
+}
+
 /* @IMPL-END@ */
 #ifdef __cplusplus
 }
@@ -2291,7 +2502,145 @@ NIC_API nic_status nic_stamping_next(nic_stamping *stamping, nic_stamp *stamp, n
 #endif /* NIC_HW_IMPLEMENTATION */
 
 /* ============================================================================================== */
-/* [TCP] 7. Ranks over TCP                                                                        */
+/* [NBC] 8. For nbc_overlap.h                                                                     */
+/* ============================================================================================== */
+#if defined(NIC_WITH_NBC) && defined(NIC_HW_IMPLEMENTATION) && !defined(NIC_NBC_IMPLEMENTATION_ONCE)
+#define NIC_NBC_IMPLEMENTATION_ONCE
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+static bool nic__sections_read(void *user, uint64_t *values) {
+  nic_section_counters *s = (nic_section_counters *)user;
+  if (nic_counters_read(s->counters, s->now, NULL) != NIC_OK) return false;
+  for (size_t i = 0; i < s->source.count; i++) {
+    const int k = s->indexes[i];
+    const nic_delta d =
+        nic_counter_delta(nic_counters_at(s->counters, (size_t)k), &s->last[k], &s->now[k]);
+    values[i] = s->sums[i] += d.delta; /* after a reset: at least so many */
+    if (s->now[k].is_valid) s->last[k] = s->now[k];
+  }
+  return true;
+}
+
+/* In the order in which a reader looks: traffic, then what spoils it. */
+static bool nic__is_usual(const char *name) {
+  static const char *const ends[] = {"/rx_bytes",
+                                     "/tx_bytes",
+                                     "/rx_packets",
+                                     "/tx_packets",
+                                     "/rx_dropped",
+                                     "/tx_dropped",
+                                     "/port_xmit_data",
+                                     "/port_rcv_data",
+                                     "/port_xmit_wait",
+                                     "/out_of_sequence",
+                                     "/packet_seq_err",
+                                     "/rnr_nak_retry_err",
+                                     "/local_ack_timeout_err",
+                                     "_octets"};
+  for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
+    if (nic__ends_with(name, ends[i])) return true;
+  return strstr(name, "pause") || strstr(name, "xoff") || strstr(name, "retrans");
+}
+
+static nic_status nic__sections_choose(nic_section_counters *s, const char *const *names,
+                                       size_t name_count, nic_error *err) {
+  for (size_t i = 0; names && i < name_count; i++) {
+    const int k = nic_counters_index(s->counters, names[i]);
+    if (k < 0)
+      return nic__fail(err, NIC_E_NOT_FOUND,
+                       "%.80s: no such counter; `nicstat watch --all` names them", names[i]);
+    if (s->source.count == NBC_MAX_COUNTERS)
+      return nic__fail(err, NIC_E_FULL, "more than %d counters", NBC_MAX_COUNTERS);
+    s->indexes[s->source.count++] = k;
+  }
+  for (size_t k = 0;
+       !names && k < nic_counters_count(s->counters) && s->source.count < NBC_MAX_COUNTERS; k++)
+    if (nic__is_usual(nic_counters_at(s->counters, k)->name))
+      s->indexes[s->source.count++] = (int)k;
+  return s->source.count ? NIC_OK
+                         : nic__fail(err, NIC_E_NOT_FOUND, "none of the usual counters: name some");
+}
+
+NIC_API nic_status nic_section_counters_open(nic_counters *counters, const char *const *names,
+                                             size_t name_count, nic_section_counters *source,
+                                             nic_error *err) {
+  nic_section_counters *s = source;
+  memset(s, 0, sizeof *s);
+  s->counters = counters;
+  nic_status status = nic__sections_choose(s, names, name_count, err);
+  if (status != NIC_OK) return status;
+  for (size_t i = 0; i < s->source.count; i++)
+    s->names[i] = nic_counters_at(counters, (size_t)s->indexes[i])->name;
+  s->source.names = s->names;
+  s->source.read = nic__sections_read;
+  s->source.user = s;
+  s->last = (nic_value *)nic__zalloc(nic_counters_count(counters) * sizeof *s->last);
+  s->now = (nic_value *)nic__zalloc(nic_counters_count(counters) * sizeof *s->now);
+  if (!s->last || !s->now)
+    status = nic__fail(err, NIC_E_NOMEM, "out of memory");
+  else
+    status = nic_counters_read(counters, s->last, err);
+  if (status != NIC_OK) nic_section_counters_close(s);
+  return status;
+}
+
+NIC_API void nic_section_counters_close(nic_section_counters *source) {
+  NIC_FREE(source->last);
+  NIC_FREE(source->now);
+  source->last = source->now = NULL;
+}
+
+/* Status codes below -400 are ours; those they share mean the same. */
+static nbc_status nic__to_nbc(nic_status status) {
+  return status <= NIC_E_PCI ? NBC_E_CLOCK : (nbc_status)status;
+}
+
+static nbc_status nic__nbc_read_clock(void *ctx, int64_t *t_before_ns, uint64_t *ticks,
+                                      int64_t *t_after_ns) {
+  nic_reading r;
+  const nic_status status = nic_clock_read((nic_clock *)ctx, &r, NULL);
+  if (status != NIC_OK) return nic__to_nbc(status);
+  *t_before_ns = r.t_before_ns;
+  *ticks = r.ticks;
+  *t_after_ns = r.t_after_ns;
+  return NBC_OK;
+}
+static nbc_status nic__nbc_next_stamp(void *ctx, nbc_nic_stamp *stamp) {
+  (void)ctx, (void)stamp;
+  return NBC_PENDING;
+}
+
+NIC_API nbc_nic nic_clock_as_nbc(nic_clock *clock) {
+  nbc_nic n;
+  memset(&n, 0, sizeof n);
+  n.ctx = clock;
+  n.name = clock->info.name;
+  n.nominal_hz = clock->info.nominal_hz[0];
+  n.counter_bits = clock->info.counter_bits;
+  n.step_ticks = clock->info.step_ticks;
+  n.read_clock = nic__nbc_read_clock;
+  n.next_stamp = nic__nbc_next_stamp;
+  return n;
+}
+
+NIC_API nbc_relation_desc nic_clock_relation(const nic_clock_info *info) {
+  nbc_relation_desc d = nbc_relation_crystal(info->nominal_hz[0] > 0 ? info->nominal_hz[0] : 1e9);
+  d.rate_limit_ppm = 1000;
+  d.wander_ppm_per_s = 1;
+  d.counter_bits = info->counter_bits;
+  d.step_ticks = info->step_ticks;
+  return d;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* NIC_NBC_IMPLEMENTATION_ONCE */
+
+/* ============================================================================================== */
+/* [TCP] 9. Ranks over TCP                                                                        */
 /* ============================================================================================== */
 #if defined(NIC_WITH_NBC) && defined(NIC_HW_IMPLEMENTATION) && !defined(NIC_TCP_IMPLEMENTATION_ONCE)
 #define NIC_TCP_IMPLEMENTATION_ONCE
