@@ -1800,6 +1800,29 @@ static const nic_map nic__maps[] = {
      {0, 0, 0}, NULL, 0}}; /* its frequency is known to the firmware only */
 /* clang-format on */
 
+NIC_API const nic_map *nic_map_at(size_t index) {
+  return index < sizeof nic__maps / sizeof nic__maps[0] ? &nic__maps[index] : NULL;
+}
+NIC_API const nic_map *nic_map_for(uint16_t vendor_id, uint16_t device_id) {
+  const uint32_t id = (uint32_t)vendor_id << 16 | device_id;
+  const nic_map *map;
+  for (size_t i = 0; id && (map = nic_map_at(i)) != NULL; i++)
+    for (const uint32_t *known = map->pci_ids; *known; known++)
+      if (*known == id) return map;
+  return NULL;
+}
+
+struct nic_registers {
+  const nic_map *map;
+  nic_bus bus;
+  nic_host host;
+  nic__bar bar;
+  char name[32];
+  bool may_clear;
+  nic_counter *counters;
+  uint64_t *sums; /* what registers that reading clears have counted */
+};
+
 static nic_status nic__bar_read32(void *user, uint32_t offset, uint32_t *value) {
   const nic__bar *bar = (const nic__bar *)user;
   if (offset % 4 || offset + 4 > bar->size_bytes) return NIC_E_RANGE;
