@@ -45,9 +45,10 @@
      [SCHEDULE]  10. Collectives as data: schedules, builder, verifier, printer, pricer
      [SYNC]      11. Two clocks, many clocks: a common time with a guaranteed error
      [COLL]      12. Collectives on any transport: types, operators, communicators, requests
-     [NIC]       13. NICs as witnesses: stamps from the wire, in host time, into the monitor
-     [MPI]       14. The transport over MPI (with NBC_WITH_MPI)
-     [DEDICATED]  15. The dedicated-core model: would a core of its own for communication pay?
+     [PROGRESS]  13. Who drives collectives while the program computes: a worker, or nobody
+     [NIC]       14. NICs as witnesses: stamps from the wire, in host time, into the monitor
+     [MPI]       15. The transport over MPI (with NBC_WITH_MPI)
+     [DEDICATED]  16. The dedicated-core model: would a core of its own for communication pay?
 
    SOURCES named in comments:
      [O] Characterization of Computation-Communication Overlap in Message-Passing Systems (the
@@ -1265,6 +1266,7 @@ NBC_API nbc_status nbc_reduce_local(nbc_reduce reduce, nbc_type type, void *dst,
 
 typedef struct nbc_comm nbc_comm;
 typedef struct nbc_request nbc_request;
+typedef struct nbc_progress nbc_progress;
 typedef struct nbc_comm_desc {
   nbc_transport *transport;
   uint32_t id;              /* same on all ranks; tells communicators of a transport apart; < 32768 */
@@ -1272,6 +1274,7 @@ typedef struct nbc_comm_desc {
                                NBC_ALGO = "bcast=chain:65536,allreduce=ring" (segment after ':') */
   bool check;               /* compare the arguments of all ranks before each collective */
   int64_t check_limit_ns;   /* a rank that does not come to be compared: 0 = 10 s */
+  nbc_progress *progress;   /* outlives the communicator; NULL = policy NONE */
 } nbc_comm_desc;
 
 /* Local. ret NBC_OK | NBC_E_INVAL, NBC_E_RANGE | NBC_E_PARSE, NBC_E_IO (environment) | NBC_E_NOMEM */
@@ -1301,8 +1304,8 @@ typedef struct nbc_coll_args {
   int window_count;
 } nbc_coll_args;
 
-/* Starts a collective. It goes on inside nbc_coll_test and nbc_coll_wait of any request of the
-   communicator, and nowhere else.
+/* Starts a collective. Without a progress engine it goes on inside nbc_coll_test and nbc_coll_wait of
+   any request on the transport, and nowhere else.
    ret NBC_OK | NBC_E_INVAL, NBC_E_RANGE (nbc_comm_error names the argument) | NBC_E_NOMEM */
 NBC_API nbc_status nbc_coll_start_new(nbc_comm *comm, const nbc_coll_args *args,
                                       nbc_request **request);
@@ -1364,7 +1367,57 @@ NBC_API nbc_status nbc_iexscan(nbc_comm *comm, const void *send, void *recv, uin
                                nbc_type type, nbc_reduce reduce, nbc_request **request);
 
 /* ============================================================================================== */
-/* [NIC] 13. NICs as witnesses: stamps from the wire, in host time, into the monitor              */
+/* [PROGRESS] 13. Who drives collectives while the program computes                               */
+/* ============================================================================================== */
+/* Without an engine, collectives go on only while the program is inside nbc_coll_test or
+   nbc_coll_wait. An engine is one worker thread that serves any number of communicators:
+     DEDICATED  polls all the time on a core of its own; the program's calls never enter the transport
+     TIMER      polls every few milliseconds, on the program's cores; waiting threads help
+     IDLE       polls when nothing else wants a core (SCHED_IDLE); waiting threads help
+   Starting a collective hands it over without a lock; the worker holds a spin lock while it polls.
+   What the worker uses, the program must leave alone: no nbc_isend, nbc_wait, ... on a transport that
+   any_thread does not allow, and its recorder stays NULL. */
+typedef enum nbc_policy {
+  NBC_POLICY_NONE = 0,
+  NBC_POLICY_DEDICATED,
+  NBC_POLICY_TIMER,
+  NBC_POLICY_IDLE,
+  NBC_POLICY_COUNT
+} nbc_policy;
+NBC_API const char *nbc_policy_name(nbc_policy policy); /* "dedicated"; "?" */
+NBC_API nbc_status nbc_policy_parse(const char *name, nbc_policy *policy);
+
+typedef struct nbc_progress_desc {
+  nbc_policy policy; /* not NONE */
+  int core;          /* DEDICATED: the worker's core; what you write is what you get */
+  bool share_core;   /* the creating thread may run on that core too; otherwise this is refused */
+  int64_t period_ns; /* TIMER; 0 = 2 ms */
+} nbc_progress_desc;
+
+typedef struct nbc_progress_stats {
+  uint64_t poll_count, submit_count;
+  int64_t wall_ns, busy_ns; /* since creation; in polls that moved something on */
+  double busy_ratio;
+  uint64_t post_count;                /* posts that a completion released, */
+  uint64_t hist_count[NBC_HIST_BINS]; /* by time from completion to post, bins as in nbc_cell */
+} nbc_progress_stats;
+
+/* DEDICATED: the creating thread's affinity mask stands for the program's cores, since its threads
+   inherit it: bind the program first. The worker may use any core that the system allows.
+   ret NBC_OK | NBC_E_INVAL | NBC_E_RANGE (no such core) | NBC_E_STATE (core shared with the program:
+   err says what to set) | NBC_E_THREAD | NBC_E_NOMEM */
+NBC_API nbc_status nbc_progress_create(const nbc_progress_desc *desc, nbc_progress **progress, nbc_error *err);
+/* Stops the worker, also with requests in flight: they go on as without an engine. Idempotent. */
+NBC_API void nbc_progress_stop(nbc_progress *progress);
+/* Stops. NBC_E_STATE: communicators still use it. NULL allowed. */
+NBC_API nbc_status nbc_progress_destroy(nbc_progress *progress);
+NBC_API void nbc_progress_get_stats(const nbc_progress *progress, nbc_progress_stats *stats);
+/* Shell lines that keep OpenMP off `core` on a machine or share of core_count cores (0 = those this
+   process may use): OMP_NUM_THREADS, OMP_PLACES, OMP_PROC_BIND. ret NBC_OK | NBC_E_RANGE | NBC_E_IO */
+NBC_API nbc_status nbc_progress_env(int core, int core_count, FILE *out);
+
+/* ============================================================================================== */
+/* [NIC] 14. NICs as witnesses: stamps from the wire, in host time, into the monitor              */
 /* ============================================================================================== */
 /* A stamp source is a NIC (real, RTL or model) that can be asked for its clock and for the times at
    which transfers really began and ended. A watch relates its clock to host time, as an interval
@@ -1438,7 +1491,7 @@ NBC_API const nbc_relation *nbc_nic_watch_relation(const nbc_nic_watch *watch);
 NBC_API nbc_status nbc_nic_watch_report(const nbc_nic_watch *watch, nbc_report *report);
 
 /* ============================================================================================== */
-/* [MPI] 14. The transport over MPI (with NBC_WITH_MPI)                                           */
+/* [MPI] 15. The transport over MPI (with NBC_WITH_MPI)                                           */
 /* ============================================================================================== */
 /* On a duplicate of the communicator given, so it never meets the program's own messages. Matching
    is done here, by headers: tags have all 64 bits, the length of a message is known before its data
@@ -1473,7 +1526,8 @@ NBC_API const char *nbc_mpi_error(const nbc_transport *t);
 #endif
 
 /* ============================================================================================== */
-/* [DEDICATED] 15. The model that says beforehand whether a dedicated core would pay              */
+/* [DEDICATED] 16. The model that says beforehand whether a dedicated core would pay              */
+/* [DEDICATED] 16. The model that says beforehand whether a dedicated core would pay              */
 /* ============================================================================================== */
 /* [R eq. 6.1], one process with N cores of which one is given to communication:
      t = t_comp N/(N-1) + N_nb t_min_nb + N_test t_min_test + N_wait t_min_wait
@@ -7451,8 +7505,7 @@ static void nbc__sched_allreduce_ring(nbc__sched_builder *b) {
   }
 }
 
-/* ---- reduce_scatter: the result is recv block `rank`, alone in the receive buffer
- * ---------------- */
+/* ---- reduce_scatter: the result is recv block `rank`, alone in the receive buffer ------------ */
 static void nbc__sched_rs_direct(nbc__sched_builder *b) {
   const nbc_schedule_desc *const d = &b->d;
   const int n = d->size, r = d->rank;
@@ -7688,8 +7741,7 @@ static void nbc__sched_scatter_tree(nbc__sched_builder *b) {
     nbc__sched_copy(b, b->out, nbc__sched_at(b->in, (uint64_t)d->rank * block), block);
 }
 
-/* ---- allgather, alltoall
- * ------------------------------------------------------------------------- */
+/* ---- allgather, alltoall --------------------------------------------------------------------- */
 static nbc_slice nbc__sched_recv_block(const nbc__sched_builder *b, int rank,
                                        uint64_t *size_bytes) {
   *size_bytes = nbc__sched_block_bytes(&b->d, b->d.recv_counts, rank);
@@ -7835,8 +7887,7 @@ static void nbc__sched_alltoall_bruck(nbc__sched_builder *b) {
                     nbc__sched_at(room, (uint64_t)i * block), block);
 }
 
-/* ---- scan, exscan
- * -------------------------------------------------------------------------------- */
+/* ---- scan, exscan ---------------------------------------------------------------------------- */
 static void nbc__sched_scan_linear(nbc__sched_builder *b, bool exclusive) {
   const uint64_t bytes = b->d.count * b->d.elem_bytes;
   const int r = b->d.rank, n = b->d.size;
@@ -7886,8 +7937,7 @@ static void nbc__sched_scan_doubling(nbc__sched_builder *b, bool exclusive) {
     nbc__sched_copy(b, b->out, below, bytes);
 }
 
-/* ---- which algorithm serves what
- * ------------------------------------------------------------------ */
+/* ---- which algorithm serves what ------------------------------------------------------------- */
 #define NBC__SCHED_BIT(name) (1u << NBC_ALGO_##name)
 #define NBC__SCHED_TREES                                                                           \
   (NBC__SCHED_BIT(LINEAR) | NBC__SCHED_BIT(BINOMIAL) | NBC__SCHED_BIT(KNOMIAL))
@@ -8031,8 +8081,7 @@ static void nbc__sched_write(nbc__sched_builder *b) {
   }
 }
 
-/* ---- build
- * --------------------------------------------------------------------------------------- */
+/* ---- build ----------------------------------------------------------------------------------- */
 /* Extents of the user's buffers at this rank. */
 static void nbc__sched_extents(const nbc_schedule_desc *d, uint64_t *send_bytes,
                                uint64_t *recv_bytes) {
@@ -8430,8 +8479,7 @@ NBC_API nbc_status nbc_choice_write(const nbc_choice *table, FILE *out) {
   return ferror(out) ? NBC_E_IO : NBC_OK;
 }
 
-/* ---- the printer
- * --------------------------------------------------------------------------------- */
+/* ---- the printer ----------------------------------------------------------------------------- */
 static void nbc__sched_slice_text(char text[64], nbc_slice s, uint64_t size_bytes) {
   static const char *const names[] = {"none", "send", "recv", "scratch"};
   if (s.area == NBC_AREA_NONE)
@@ -10311,6 +10359,8 @@ struct nbc_request {
   struct nbc__coll_summary
       *summaries; /* of a comparison: what is told to each rank, then what each tells */
   int64_t t_start_ns;
+  int64_t t_done_ns; /* of the completion being handled, for an engine's histogram; 0 = none */
+  nbc_request *submitted_next; /* waiting for the engine */
 };
 
 struct nbc_comm {
@@ -10342,6 +10392,19 @@ static void nbc__coll_enter(nbc_request *r, nbc__coll_state state) {
 
 static void nbc__coll_checked(nbc_request *check);
 
+/* What the engine offers; all but submit, help and any_failed under its lock. */
+static nbc_status nbc__prog_attach(nbc_progress *p, nbc_transport *t, nbc_error *err);
+static void nbc__prog_detach(nbc_progress *p, const nbc_transport *t);
+static void nbc__prog_submit(nbc_progress *p, nbc_request *r);
+static void nbc__prog_take(nbc_progress *p);
+static void nbc__prog_note_post(nbc_progress *p, int64_t d_ns);
+static void nbc__prog_note_done(nbc_progress *p);
+static void nbc__prog_help(nbc_progress *p);
+static bool nbc__prog_any_failed(const nbc_progress *p);
+static nbc_status nbc__prog_failed(const nbc_progress *p, const nbc_transport *t);
+static void nbc__prog_lock(nbc_progress *p);
+static void nbc__prog_unlock(nbc_progress *p);
+
 static void nbc__coll_fail(nbc_request *r, nbc_status status, uint32_t i, const char *what) {
   if (nbc__coll_state_of(r) != NBC__COLL_RUNNING) return; /* the first error is the cause */
   const nbc_node *const node = &r->schedule->nodes[i];
@@ -10353,8 +10416,7 @@ static void nbc__coll_fail(nbc_request *r, nbc_status status, uint32_t i, const 
   if (r->checked) nbc__coll_checked(r);
 }
 
-/* ---- the executor: one for all algorithms
- * -------------------------------------------------------- */
+/* ---- the executor: one for all algorithms ---------------------------------------------------- */
 static unsigned char *nbc__coll_at(const nbc_request *r, nbc_slice slice) {
   return slice.area == NBC_AREA_NONE ? NULL : r->areas[slice.area] + slice.offset_bytes;
 }
@@ -10382,6 +10444,10 @@ static void nbc__coll_post(nbc_request *r, uint32_t i) {
     nbc__coll_fail(r, status, i, "cannot be posted");
   else
     r->flying_count++;
+  if (r->t_done_ns) {
+    nbc__prog_note_post(r->comm->desc.progress, t->now_ns(t->ctx) - r->t_done_ns);
+    r->t_done_ns = 0;
+  }
 }
 
 static void nbc__coll_reduce_node(const nbc_request *r, const nbc_node *node) {
@@ -10416,8 +10482,9 @@ static void nbc__coll_advance(nbc_request *r) {
   }
   r->advancing = false;
   if (r->finished_count == r->schedule->node_count && nbc__coll_state_of(r) == NBC__COLL_RUNNING) {
+    const bool is_check = r->checked != NULL; /* once done, another thread may free r */
     nbc__coll_enter(r, NBC__COLL_DONE);
-    if (r->checked) nbc__coll_checked(r);
+    if (is_check) nbc__coll_checked(r);
   }
 }
 
@@ -10425,7 +10492,12 @@ static void nbc__coll_done(nbc_op *op) {
   const nbc__coll_op *const own = (const nbc__coll_op *)op->user;
   nbc_request *const r = own->request;
   const nbc_node *const node = &r->schedule->nodes[own->node];
+  nbc_progress *const p = r->comm->desc.progress;
   r->flying_count--;
+  if (p) {
+    nbc__prog_note_done(p);
+    r->t_done_ns = r->comm->t->now_ns(r->comm->t->ctx);
+  }
   if (op->status)
     nbc__coll_fail(r, op->status, own->node,
                    op->status == NBC_E_TRUNCATED ? "sent more than expected" : "failed");
@@ -10441,6 +10513,7 @@ static void nbc__coll_done(nbc_op *op) {
 static void nbc__coll_launch(nbc_request *r) {
   const nbc_schedule *const s = r->schedule;
   r->first_ready_count = r->ready_count = r->finished_count = 0;
+  r->t_done_ns = 0;
   for (uint32_t i = 0; i < s->node_count; i++) r->left[i] = s->nodes[i].before_count;
   for (int receives = 1; receives >= 0; receives--)
     for (uint32_t i = 0; i < s->node_count; i++)
@@ -10449,8 +10522,7 @@ static void nbc__coll_launch(nbc_request *r) {
   nbc__coll_advance(r);
 }
 
-/* ---- making requests
- * ----------------------------------------------------------------------------- */
+/* ---- making requests ------------------------------------------------------------------------- */
 static void nbc__coll_unlink(nbc_request *r) {
   if (r->before)
     r->before->next = r->next;
@@ -10805,13 +10877,15 @@ static nbc_status nbc__coll_make_check(nbc_request *r, const nbc_coll_args *args
   return status;
 }
 
-/* ---- starting, testing, waiting
- * ------------------------------------------------------------------ */
+/* ---- starting, testing, waiting -------------------------------------------------------------- */
 static nbc_status nbc__coll_go(nbc_request *r) {
   if (r->check) nbc__coll_begin(r->check);
   nbc__coll_begin(r);
   r->t_start_ns = r->check ? r->comm->t->now_ns(r->comm->t->ctx) : 0;
-  nbc__coll_launch(r->check ? r->check : r);
+  if (r->comm->desc.progress)
+    nbc__prog_submit(r->comm->desc.progress, r);
+  else
+    nbc__coll_launch(r->check ? r->check : r);
   return NBC_OK;
 }
 
@@ -10848,16 +10922,40 @@ NBC_API nbc_status nbc_coll_start_new(nbc_comm *comm, const nbc_coll_args *args,
   return status ? status : nbc__coll_go(*request);
 }
 
+/* The transport failed: so does this request. */
+static void nbc__coll_broken(nbc_request *r, nbc_status status) {
+  if (status >= 0 || nbc__coll_state_of(r) != NBC__COLL_RUNNING) return;
+  (void)nbc__status_fail(&r->error, status, 0, "%s, rank %d: transport %s: %s",
+                         nbc_coll_name(r->args.coll), r->comm->t->rank, r->comm->t->name,
+                         nbc_status_text(status));
+  nbc__coll_enter(r, NBC__COLL_FAILED);
+}
+
 /* One step forward for everything on this transport. */
 static void nbc__coll_drive(nbc_request *r) {
   const nbc_transport *const t = r->comm->t;
-  const nbc_status status = t->progress(t->ctx);
-  if (status < 0 && nbc__coll_state_of(r) == NBC__COLL_RUNNING) {
-    (void)nbc__status_fail(&r->error, status, 0, "%s, rank %d: transport %s: %s",
-                           nbc_coll_name(r->args.coll), t->rank, t->name, nbc_status_text(status));
-    nbc__coll_enter(r, NBC__COLL_FAILED);
+  nbc_progress *const p = r->comm->desc.progress;
+  if (!p) {
+    nbc__coll_broken(r, t->progress(t->ctx));
+    nbc__coll_check_late(r);
+    return;
   }
+  nbc__prog_help(p);
+  if (!nbc__prog_any_failed(p) && !r->check) return;
+  nbc__prog_lock(p);
+  nbc__coll_broken(r, nbc__prog_failed(p, t));
   nbc__coll_check_late(r);
+  nbc__prog_unlock(p);
+}
+
+static void nbc__coll_lock(const nbc_comm *comm) {
+  if (!comm->desc.progress) return;
+  nbc__prog_lock(comm->desc.progress);
+  nbc__prog_take(comm->desc.progress); /* nothing that was started is still on its way */
+}
+
+static void nbc__coll_unlock(const nbc_comm *comm) {
+  if (comm->desc.progress) nbc__prog_unlock(comm->desc.progress);
 }
 
 /* Operations of a request that ended early: ask for its receives back. ret whether all came */
@@ -10875,8 +10973,7 @@ static bool nbc__coll_recall(nbc_request *r) {
   return r->flying_count == 0;
 }
 
-NBC_API void nbc_coll_free(nbc_request *request) {
-  if (!request) return;
+static void nbc__coll_free_locked(nbc_request *request) {
   if (nbc__coll_state_of(request) == NBC__COLL_RUNNING) {
     (void)nbc__status_fail(&request->error, NBC_E_CANCELLED, 0, "%s: freed before its end",
                            nbc_coll_name(request->args.coll));
@@ -10889,6 +10986,14 @@ NBC_API void nbc_coll_free(nbc_request *request) {
   }
   const bool recalled = nbc__coll_recall(request);
   if ((!check || nbc__coll_recall(check)) && recalled) nbc__coll_release(request);
+}
+
+NBC_API void nbc_coll_free(nbc_request *request) {
+  if (!request) return;
+  const nbc_comm *const comm = request->comm;
+  nbc__coll_lock(comm);
+  nbc__coll_free_locked(request);
+  nbc__coll_unlock(comm);
 }
 
 static nbc_status nbc__coll_end(nbc_request **request) {
@@ -10949,8 +11054,7 @@ NBC_API nbc_status nbc_coll_run(nbc_comm *comm, const nbc_coll_args *args) {
   return status ? status : nbc_coll_wait(&request, 0);
 }
 
-/* ---- communicators
- * ------------------------------------------------------------------------------- */
+/* ---- communicators --------------------------------------------------------------------------- */
 /* "bcast=chain:65536:2,allreduce=ring": rules in front of the table. */
 static nbc_status nbc__coll_parse_algos(const char *text, nbc_choice *table, nbc_error *err) {
   nbc_choice front;
@@ -11006,6 +11110,7 @@ NBC_API nbc_status nbc_comm_create(const nbc_comm_desc *desc, nbc_comm **comm, n
   const char *const file = getenv("NBC_CHOICE"), *const algos = getenv("NBC_ALGO");
   nbc_status status = file && *file ? nbc_choice_read(file, &c->choice, err) : NBC_OK;
   if (!status && algos && *algos) status = nbc__coll_parse_algos(algos, &c->choice, err);
+  if (!status && desc->progress) status = nbc__prog_attach(desc->progress, desc->transport, err);
   if (status)
     NBC_FREE(c);
   else
@@ -11015,16 +11120,22 @@ NBC_API nbc_status nbc_comm_create(const nbc_comm_desc *desc, nbc_comm **comm, n
 
 NBC_API void nbc_comm_destroy(nbc_comm *comm) {
   if (!comm) return;
+  nbc_progress *const progress = comm->desc.progress;
   bool lost = false;
+  nbc__coll_lock(comm);
   for (nbc_request *r = comm->requests, *next; r; r = next) {
     next = r->next;
     if (r->checked) continue; /* goes with the request it is for */
-    nbc_coll_free(r);
+    nbc__coll_free_locked(r);
   }
   for (nbc_request *r = comm->requests; r; r = r->next) lost |= !r->checked || r->flying_count;
   for (int i = 0; i < NBC__COLL_CACHED; i++) {
     nbc__coll_discard(comm->entries[i].spare);
     if (!lost) nbc_schedule_free(comm->entries[i].schedule);
+  }
+  if (progress) {
+    nbc__prog_detach(progress, comm->t);
+    nbc__prog_unlock(progress);
   }
   if (!lost)
     NBC_FREE(comm); /* else the transport may still write to its operations: lost on purpose */
@@ -11045,8 +11156,7 @@ NBC_API nbc_status nbc_comm_operator(nbc_comm *comm, nbc_reduce_fn fn, void *use
   return NBC_OK;
 }
 
-/* ---- one line per collective
- * --------------------------------------------------------------------- */
+/* ---- one line per collective ----------------------------------------------------------------- */
 static nbc_coll_args nbc__coll_args_of(nbc_coll coll, const void *send, void *recv, uint64_t count,
                                        nbc_type type) {
   nbc_coll_args args;
@@ -11172,7 +11282,278 @@ NBC_API nbc_status nbc_iexscan(nbc_comm *comm, const void *send, void *recv, uin
 }
 
 /* ============================================================================================== */
-/* [NIC] 13. NICs as witnesses                                                                    */
+/* [PROGRESS] 13. Who drives collectives                                                          */
+/* ============================================================================================== */
+/* Everything that runs a request or a transport of an engine happens under its ticket lock: fair, so
+   that a worker that polls all the time lets others in. New requests come by a stack that needs no
+   lock: pushed by any thread, taken whole by the lock's holder. */
+enum { NBC__PROG_MAX_TRANSPORTS = 256 };
+
+struct nbc_progress {
+  nbc_progress_desc desc;
+  nbc_clock clock;
+  uint32_t next_ticket, served_ticket; /* atomic */
+  uint32_t stop, any_failed;           /* atomic */
+  uint32_t comm_count;                 /* under the lock, as all that follows */
+  nbc_transport *transports[NBC__PROG_MAX_TRANSPORTS];
+  uint32_t users[NBC__PROG_MAX_TRANSPORTS];
+  nbc_status failed[NBC__PROG_MAX_TRANSPORTS]; /* what progress of the transport ended with; 0 = it works */
+  int transport_count;
+  uint64_t moved_count; /* completions and launches: what makes a poll busy */
+  nbc_request *submitted; /* atomic */
+  uint64_t poll_count, submit_count, post_count; /* atomic: read while the worker runs */
+  int64_t busy_ns;
+  uint64_t post_hist[NBC_HIST_BINS];
+  int64_t t_start_ns, t_stop_ns;
+  pthread_t thread;
+  bool running;
+};
+
+NBC_API const char *nbc_policy_name(nbc_policy policy) {
+  static const char *const names[] = {"none", "dedicated", "timer", "idle"};
+  return (unsigned)policy < NBC_POLICY_COUNT ? names[policy] : "?";
+}
+
+NBC_API nbc_status nbc_policy_parse(const char *name, nbc_policy *policy) {
+  for (int i = 0; i < NBC_POLICY_COUNT; i++)
+    if (strcmp(name, nbc_policy_name((nbc_policy)i)) == 0) return *policy = (nbc_policy)i, NBC_OK;
+  return NBC_E_NOT_FOUND;
+}
+
+static void nbc__prog_lock(nbc_progress *p) {
+  const uint32_t ticket = __atomic_fetch_add(&p->next_ticket, 1, __ATOMIC_RELAXED);
+  for (unsigned spin_count = 0; __atomic_load_n(&p->served_ticket, __ATOMIC_ACQUIRE) != ticket; spin_count++)
+    if (spin_count > 32) sched_yield(); /* the holder may share this core */
+}
+
+static bool nbc__prog_try_lock(nbc_progress *p) {
+  uint32_t ticket = __atomic_load_n(&p->served_ticket, __ATOMIC_ACQUIRE);
+  return __atomic_compare_exchange_n(&p->next_ticket, &ticket, ticket + 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+static void nbc__prog_unlock(nbc_progress *p) {
+  __atomic_store_n(&p->served_ticket, __atomic_load_n(&p->served_ticket, __ATOMIC_RELAXED) + 1, __ATOMIC_RELEASE);
+}
+
+/* ---- what [COLL] calls ---------------------------------------------------------------------------- */
+static nbc_status nbc__prog_attach(nbc_progress *p, nbc_transport *t, nbc_error *err) {
+  nbc_status status = NBC_OK;
+  if (!t->any_thread && t->recorder)
+    return nbc__status_fail(err, NBC_E_STATE, 0, "progress: the worker cannot record for another thread: set recorder to NULL");
+  if (!t->any_thread && strcmp(t->name, "mpi") == 0)
+    return nbc__status_fail(err, NBC_E_THREAD, 0, "progress: a worker needs MPI_THREAD_SERIALIZED or more");
+  nbc__prog_lock(p);
+  int i = 0;
+  while (i < p->transport_count && p->transports[i] != t) i++;
+  if (i == NBC__PROG_MAX_TRANSPORTS) status = nbc__status_fail(err, NBC_E_FULL, 0, "progress: more than %d transports", i);
+  else {
+    if (i == p->transport_count) p->transports[p->transport_count++] = t, p->users[i] = 0, p->failed[i] = NBC_OK;
+    p->users[i]++;
+    p->comm_count++;
+  }
+  nbc__prog_unlock(p);
+  return status;
+}
+
+static void nbc__prog_detach(nbc_progress *p, const nbc_transport *t) { /* under the lock */
+  int i = 0;
+  while (i < p->transport_count && p->transports[i] != t) i++;
+  p->comm_count--;
+  if (i == p->transport_count || --p->users[i]) return;
+  p->transports[i] = p->transports[--p->transport_count];
+  p->users[i] = p->users[p->transport_count];
+  p->failed[i] = p->failed[p->transport_count];
+}
+
+static nbc_status nbc__prog_failed(const nbc_progress *p, const nbc_transport *t) { /* under the lock */
+  for (int i = 0; i < p->transport_count; i++)
+    if (p->transports[i] == t) return p->failed[i];
+  return NBC_OK;
+}
+
+static void nbc__prog_submit(nbc_progress *p, nbc_request *r) {
+  nbc_request *first = __atomic_load_n(&p->submitted, __ATOMIC_RELAXED);
+  do r->submitted_next = first;
+  while (!__atomic_compare_exchange_n(&p->submitted, &first, r, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+}
+
+/* The stack holds the newest first; they are launched in the order in which they came. */
+static void nbc__prog_take(nbc_progress *p) {
+  nbc_request *newest = __atomic_load_n(&p->submitted, __ATOMIC_RELAXED) ? __atomic_exchange_n(&p->submitted, NULL, __ATOMIC_ACQUIRE) : NULL;
+  nbc_request *oldest = NULL;
+  while (newest) {
+    nbc_request *const next = newest->submitted_next;
+    newest->submitted_next = oldest;
+    oldest = newest;
+    newest = next;
+  }
+  while (oldest) {
+    nbc_request *const next = oldest->submitted_next; /* read before: a launched request may end and go */
+    p->moved_count++;
+    __atomic_fetch_add(&p->submit_count, 1, __ATOMIC_RELAXED);
+    nbc__coll_launch(oldest->check ? oldest->check : oldest);
+    oldest = next;
+  }
+}
+
+/* One round over everything, under the lock. A transport that fails is left alone; who waits sees it. */
+static void nbc__prog_poll(nbc_progress *p) {
+  const uint64_t moved_count = p->moved_count;
+  const int64_t t_begin_ns = nbc_clock_now_ns(&p->clock);
+  nbc__prog_take(p);
+  for (int i = 0; i < p->transport_count; i++) {
+    const nbc_status status = p->failed[i] ? NBC_OK : p->transports[i]->progress(p->transports[i]->ctx);
+    if (status < 0) {
+      p->failed[i] = status;
+      __atomic_store_n(&p->any_failed, 1, __ATOMIC_RELEASE);
+    }
+  }
+  __atomic_fetch_add(&p->poll_count, 1, __ATOMIC_RELAXED);
+  if (p->moved_count != moved_count)
+    __atomic_fetch_add(&p->busy_ns, nbc_clock_now_ns(&p->clock) - t_begin_ns, __ATOMIC_RELAXED);
+}
+
+static void nbc__prog_note_done(nbc_progress *p) { p->moved_count++; }
+
+static bool nbc__prog_any_failed(const nbc_progress *p) { return __atomic_load_n(&p->any_failed, __ATOMIC_ACQUIRE) != 0; }
+
+static void nbc__prog_note_post(nbc_progress *p, int64_t d_ns) {
+  int bin = 0;
+  while (d_ns > 0 && bin < NBC_HIST_BINS - 1) d_ns >>= 1, bin++;
+  __atomic_fetch_add(&p->post_hist[bin], 1, __ATOMIC_RELAXED);
+  __atomic_fetch_add(&p->post_count, 1, __ATOMIC_RELAXED);
+}
+
+/* A thread waits for a request: a dedicated worker is left alone, others are helped. */
+static void nbc__prog_help(nbc_progress *p) {
+  const bool alone = p->desc.policy == NBC_POLICY_DEDICATED && !__atomic_load_n(&p->stop, __ATOMIC_ACQUIRE);
+  if (alone || !nbc__prog_try_lock(p)) return;
+  nbc__prog_poll(p);
+  nbc__prog_unlock(p);
+}
+
+/* ---- the worker ----------------------------------------------------------------------------------- */
+static void *nbc__prog_main(void *arg) {
+  nbc_progress *const p = (nbc_progress *)arg;
+  while (!__atomic_load_n(&p->stop, __ATOMIC_ACQUIRE)) {
+    nbc__prog_lock(p);
+    nbc__prog_poll(p);
+    nbc__prog_unlock(p);
+    if (p->desc.policy == NBC_POLICY_TIMER) {
+      struct timespec pause;
+      pause.tv_sec = (time_t)(p->desc.period_ns / 1000000000);
+      pause.tv_nsec = (long)(p->desc.period_ns % 1000000000);
+      nanosleep(&pause, NULL);
+    } else if (p->desc.policy == NBC_POLICY_IDLE || p->desc.share_core) {
+      sched_yield();
+    }
+  }
+  return NULL;
+}
+
+static nbc_status nbc__prog_check_core(const nbc_progress_desc *d, nbc_error *err) {
+  cpu_set_t mine;
+  if (d->core < 0 || d->core >= CPU_SETSIZE)
+    return nbc__status_fail(err, NBC_E_RANGE, 0, "core: there is no core %d", d->core);
+  CPU_ZERO(&mine);
+  if (sched_getaffinity(0, sizeof mine, &mine)) return nbc__status_fail(err, NBC_E_SYSTEM, 0, "core: sched_getaffinity: %s", strerror(errno));
+  if (d->share_core || !CPU_ISSET((size_t)d->core, &mine)) return NBC_OK;
+  return nbc__status_fail(err, NBC_E_STATE, 0,
+                          "core: the program may run on core %d too. Bind it to the others (OMP_NUM_THREADS=%d, OMP_PLACES and "
+                          "OMP_PROC_BIND=true as nbc_progress_env prints, or taskset), or set share_core",
+                          d->core, CPU_COUNT(&mine) > 1 ? CPU_COUNT(&mine) - 1 : 1);
+}
+
+static nbc_status nbc__prog_start(nbc_progress *p, nbc_error *err) {
+  const int failed = pthread_create(&p->thread, NULL, nbc__prog_main, p);
+  if (failed) return nbc__status_fail(err, NBC_E_THREAD, 0, "worker: %s", strerror(failed));
+  p->running = true;
+  if (p->desc.policy == NBC_POLICY_DEDICATED) {
+    cpu_set_t only;
+    CPU_ZERO(&only);
+    CPU_SET((size_t)p->desc.core, &only);
+    if (pthread_setaffinity_np(p->thread, sizeof only, &only))
+      return nbc__status_fail(err, NBC_E_RANGE, 0, "core: there is no core %d, or this process may not use it", p->desc.core);
+  }
+  if (p->desc.policy == NBC_POLICY_IDLE) {
+    struct sched_param param;
+    memset(&param, 0, sizeof param);
+    const int refused = pthread_setschedparam(p->thread, SCHED_IDLE, &param);
+    if (refused) return nbc__status_fail(err, NBC_E_THREAD, 0, "worker: SCHED_IDLE: %s", strerror(refused));
+  }
+  return NBC_OK;
+}
+
+NBC_API nbc_status nbc_progress_create(const nbc_progress_desc *desc, nbc_progress **progress, nbc_error *err) {
+  if (!progress) return NBC_E_INVAL;
+  *progress = NULL;
+  if (!desc || desc->policy <= NBC_POLICY_NONE || desc->policy >= NBC_POLICY_COUNT)
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "policy: must be dedicated, timer or idle");
+  if (desc->period_ns < 0) return nbc__status_fail(err, NBC_E_RANGE, 0, "period_ns: must be >= 0");
+  nbc_status status = desc->policy == NBC_POLICY_DEDICATED ? nbc__prog_check_core(desc, err) : NBC_OK;
+  if (status) return status;
+  nbc_progress *const p = (nbc_progress *)NBC_MALLOC(sizeof *p);
+  if (!p) return nbc__status_fail(err, NBC_E_NOMEM, 0, "progress: out of memory");
+  memset(p, 0, sizeof *p);
+  p->desc = *desc;
+  if (!p->desc.period_ns) p->desc.period_ns = 2000000;
+  status = nbc_clock_create(NULL, &p->clock);
+  if (!status) {
+    p->t_start_ns = nbc_clock_now_ns(&p->clock);
+    status = nbc__prog_start(p, err);
+  }
+  if (status) (void)nbc_progress_destroy(p);
+  else *progress = p;
+  return status;
+}
+
+NBC_API void nbc_progress_stop(nbc_progress *progress) {
+  if (!progress || !progress->running) return;
+  __atomic_store_n(&progress->stop, 1, __ATOMIC_RELEASE);
+  pthread_join(progress->thread, NULL);
+  progress->running = false;
+  progress->t_stop_ns = nbc_clock_now_ns(&progress->clock);
+}
+
+NBC_API nbc_status nbc_progress_destroy(nbc_progress *progress) {
+  if (!progress) return NBC_OK;
+  nbc_progress_stop(progress);
+  if (progress->comm_count) return NBC_E_STATE;
+  NBC_FREE(progress);
+  return NBC_OK;
+}
+
+NBC_API void nbc_progress_get_stats(const nbc_progress *progress, nbc_progress_stats *stats) {
+  memset(stats, 0, sizeof *stats);
+  stats->poll_count = __atomic_load_n(&progress->poll_count, __ATOMIC_RELAXED);
+  stats->submit_count = __atomic_load_n(&progress->submit_count, __ATOMIC_RELAXED);
+  stats->post_count = __atomic_load_n(&progress->post_count, __ATOMIC_RELAXED);
+  stats->busy_ns = __atomic_load_n(&progress->busy_ns, __ATOMIC_RELAXED);
+  for (int i = 0; i < NBC_HIST_BINS; i++) stats->hist_count[i] = __atomic_load_n(&progress->post_hist[i], __ATOMIC_RELAXED);
+  stats->wall_ns = (progress->running ? nbc_clock_now_ns(&progress->clock) : progress->t_stop_ns) - progress->t_start_ns;
+  if (stats->wall_ns > 0) stats->busy_ratio = (double)stats->busy_ns / (double)stats->wall_ns;
+}
+
+NBC_API nbc_status nbc_progress_env(int core, int core_count, FILE *out) {
+  cpu_set_t mine;
+  CPU_ZERO(&mine);
+  if (core_count > 0 && core_count <= CPU_SETSIZE)
+    for (int i = 0; i < core_count; i++) CPU_SET((size_t)i, &mine);
+  else if (core_count || sched_getaffinity(0, sizeof mine, &mine)) return NBC_E_RANGE;
+  if (core < 0 || core >= CPU_SETSIZE || !CPU_ISSET((size_t)core, &mine) || CPU_COUNT(&mine) < 2) return NBC_E_RANGE;
+  fprintf(out, "export OMP_NUM_THREADS=%d\nexport OMP_PLACES=", CPU_COUNT(&mine) - 1);
+  bool first = true;
+  for (int i = 0; i < CPU_SETSIZE; i++) {
+    if (!CPU_ISSET((size_t)i, &mine) || i == core) continue;
+    fprintf(out, "%s{%d}", first ? "" : ",", i);
+    first = false;
+  }
+  fprintf(out, "\nexport OMP_PROC_BIND=true\n");
+  return ferror(out) ? NBC_E_IO : NBC_OK;
+}
+
+/* ============================================================================================== */
+/* [NIC] 14. NICs as witnesses                                                                    */
 /* ============================================================================================== */
 struct nbc_nic_watch {
   nbc_nic_watch_desc desc;
@@ -11296,7 +11677,7 @@ NBC_API nbc_status nbc_nic_watch_report(const nbc_nic_watch *watch, nbc_report *
 }
 
 /* ============================================================================================== */
-/* [MPI] 14. The transport over MPI                                                               */
+/* [MPI] 15. The transport over MPI                                                               */
 /* ============================================================================================== */
 #ifdef NBC_WITH_MPI
 /* Headers travel under MPI tag 0 and are received by a ring of persistent receives, in the order in
@@ -11886,7 +12267,8 @@ NBC_API nbc_status nbc_mpi_create(MPI_Comm comm, const nbc_mpi_desc *desc, nbc_t
 #endif /* NBC_WITH_MPI */
 
 /* ============================================================================================== */
-/* [DEDICATED] 15. The dedicated-core model                                                       */
+/* [DEDICATED] 16. The dedicated-core model                                                       */
+/* [DEDICATED] 16. The dedicated-core model                                                       */
 /* ============================================================================================== */
 typedef struct nbc__ded_field {
   const char *name;
@@ -12022,8 +12404,7 @@ NBC_API nbc_status nbc_dedicated_predict(const nbc_dedicated_input *input, bool 
   return NBC_OK;
 }
 
-/* ---- input
- * --------------------------------------------------------------------------------------- */
+/* ---- input ----------------------------------------------------------------------------------- */
 static void nbc__ded_clear(nbc_dedicated_input *in, const char *name) {
   memset(in, 0, sizeof *in);
   snprintf(in->name, sizeof in->name, "%s", name ? name : "");

@@ -6,3 +6,5 @@ $(eval $(call test,coll/dedicated_matches_thesis))
 $(eval $(call example,dedicated_core))
 $(eval $(call script,coll/dedicated_command))
 NEEDS_coll += $(B)/dedicated_core
+$(eval $(call test,coll/progress_policies))
+$(eval $(call script,coll/thread_sanitizer))
