@@ -16,7 +16,7 @@ define preload_test
 NEEDS_mpi += $(B)/tests/mpi/$1.$2
 $(B)/tests/mpi/$1.$2: tests/mpi/$1.c $(B)/.flags
 	@mkdir -p $$(@D)
-	$$(call mpi_build,$$@,$3,tests/mpi/$1.c,)
+	$$(call mpi_build,$$@,$3,tests/mpi/$1.c,$(TEST_FLAGS))
 endef
 
 # $(call preload_language,NAME,openmpi or mpich,WRAPPER,SOURCE,options)

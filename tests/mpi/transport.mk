@@ -5,7 +5,7 @@ NEEDS_mpi += $(B)/tests/mpi/$1.$2
 $(B)/tests/mpi/$1.$2: tests/mpi/$1.c $(B)/.flags
 	@mkdir -p $$(@D)
 	$$(call say,MPICC,$$@)
-	$$(Q)OMPI_CC='$$(CC)' MPICH_CC='$$(CC)' $3 $$(STD) $$(CFLAGS) $$(WARN) -Wno-stringop-overflow -MMD -MP -MF $$@.d -I. \
+	$$(Q)OMPI_CC='$$(CC)' MPICH_CC='$$(CC)' $3 $$(STD) $$(CFLAGS) $$(WARN) $(TEST_FLAGS) -Wno-stringop-overflow -MMD -MP -MF $$@.d -I. \
 	  $$< -o $$@ $$(LDFLAGS) -pthread -lm
 -include $(B)/tests/mpi/$1.$2.d
 endef
