@@ -1527,7 +1527,6 @@ NBC_API const char *nbc_mpi_error(const nbc_transport *t);
 
 /* ============================================================================================== */
 /* [DEDICATED] 16. The model that says beforehand whether a dedicated core would pay              */
-/* [DEDICATED] 16. The model that says beforehand whether a dedicated core would pay              */
 /* ============================================================================================== */
 /* [R eq. 6.1], one process with N cores of which one is given to communication:
      t = t_comp N/(N-1) + N_nb t_min_nb + N_test t_min_test + N_wait t_min_wait
@@ -12267,7 +12266,6 @@ NBC_API nbc_status nbc_mpi_create(MPI_Comm comm, const nbc_mpi_desc *desc, nbc_t
 #endif /* NBC_WITH_MPI */
 
 /* ============================================================================================== */
-/* [DEDICATED] 16. The dedicated-core model                                                       */
 /* [DEDICATED] 16. The dedicated-core model                                                       */
 /* ============================================================================================== */
 typedef struct nbc__ded_field {
