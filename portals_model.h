@@ -49,7 +49,9 @@
      [PLATFORM]  3. The machine: every constant, topologies, text format
      [WORLD]     4. Simulated processes and time
      [PTL]       5. Portals 4, versions 4.2 and 4.3 together
-     [NIC]       6. NIC and wire
+     [FLOW]      6. Links shared fairly: max-min solver and flows
+     [NIC]       7. NIC and wire
+     [TRACE]     8. Traces: CSV, Chrome JSON
 
    SOURCES named in comments:
      [S] Emmanuel, S4BXI: simulation of HPC applications at the Portals level, 2023.
@@ -65,7 +67,18 @@
 
    LIMITS, told honestly
      One process computes on a core of its own: more threads than cores are not slowed down.
+     Messages of at most one PCI packet take bandwidth from nobody (a fixed cost, [S 4.3.3]); longer
+     ones share links and PCI max-min fairly. Switches have no queues: a shared link slows down, it
+     does not drop. A message is matched when its last byte arrives. A retransmission takes time but
+     no bandwidth. The reply of a get is in the initiator's memory before its REPLY event.
+     An entry, counter or queue changes when the call returns, not a PCI write later.
+     Handles are reused after 2048 generations of one slot. Early SEND is for at most 64 bytes.
      The first 16,000 stacks of a world end in a guard page, later ones in a word that is checked.
+
+   MEMORY
+     Everything grows to what the run needs at once and is reused: no allocation per event or message
+     once it has grown. A process with one interface takes about 3 KiB and its stack, a node 1.5 KiB
+     (with its command queue), an operation under way 0.4 KiB; traces take 72 bytes per step.
 */
 #ifndef PORTALS_MODEL_H_INCLUDED
 #define PORTALS_MODEL_H_INCLUDED
@@ -267,14 +280,33 @@ typedef struct pm_semantics {
                                    with PTL_ARG_INVALID since the object is gone */
 } pm_semantics;
 
+typedef enum pm_link_model {
+  PM_LINK_FLOW = 0, /* full NIC, links and PCI shared max-min fairly */
+  PM_LINK_LOGGP     /* analytical: L, o, g, G */
+} pm_link_model;
+
+/* Faults, all drawn from the seed. Probabilities are ratios per message on the wire, requests and answers alike. */
+typedef struct pm_faults {
+  double loss_ratio, corrupt_ratio, duplicate_ratio, delay_ratio;
+  int64_t delay_ns;     /* up to this long more */
+  int slow_node;        /* 1 + index of a node whose NIC is slow_ratio times slower; 0 = none */
+  double slow_ratio;   /* 0 = 1 */
+  int down_node;        /* 1 + index of a node whose link carries nothing ... */
+  int64_t t_down_ns, d_down_ns; /* ... from t_down_ns for d_down_ns; 0 = none */
+} pm_faults;
+
 /* Zeroed = defaults, except platform. */
 typedef struct pm_world_desc {
   const pm_platform *platform; /* required; copied */
+  pm_link_model link;
   pm_semantics semantics;
+  pm_faults faults;
+  uint32_t service_uid; /* messages of this user use the service virtual networks; 0 = none */
   uint64_t seed;
   size_t stack_bytes;         /* per simulated thread, rounded up to pages; 0 = 64 KiB */
   int64_t d_limit_ns;         /* stop then with PM_E_TIME_LIMIT; 0 = never */
   int64_t d_poll_deadlock_ns; /* nothing but idle polls for so long is a deadlock; 0 = 20 s */
+  int trace;                  /* 1: keep a record per step of each message, see Traces */
   int catch_crashes;          /* 1: SIGSEGV, SIGBUS, SIGILL, SIGFPE and SIGABRT of a process end the
                                  run with PM_E_CRASH or PM_E_STACK instead of the program */
   void (*switched)(void *user, pm_process *to); /* another process runs now; may be NULL */
@@ -315,8 +347,12 @@ typedef struct pm_stats {
   uint64_t stacks_count;    /* handed out so far */
   uint64_t messages_count;  /* operations that left their process */
   uint64_t sent_bytes, delivered_bytes; /* payload: equal at the end of a run without failures */
+  uint64_t flows_count, solves_count;   /* transfers that shared links; runs of the solver */
+  uint64_t lost_count, resent_count, duplicates_count, undeliverable_count; /* what faults did */
+  int64_t d_command_stall_ns;           /* CPU time of calls that move data, with waits for a slot */
   uint64_t hash_id;         /* changes with every step of every message: the same run, the same id */
 } pm_stats;
+PM_API void pm_world_set_link(pm_world *world, pm_link_model link); /* for messages from now on */
 PM_API pm_stats pm_world_stats(const pm_world *world);
 
 /* Who runs: NULL, -1 and 0 outside of a process. */
@@ -652,7 +688,21 @@ PM_API const char *pm_ptl_status_name(int status);
 PM_API const char *pm_ptl_event_name(int event_kind);
 
 /* ============================================================================================== */
-/* [NIC] 6. NIC and wire                                                                          */
+/* [FLOW] 6. Links shared fairly: max-min solver and flows                                        */
+/* ============================================================================================== */
+/* A transfer of so many bytes between nodes over the platform's way, sharing its links with all
+   others max-min fairly; done(arg) is called at the simulated time of its end (latency of the way
+   not included), outside any process. For studies of the network alone.
+   ret PM_OK | PM_E_INVAL | PM_E_NOMEM */
+PM_API pm_status pm_flow_start(pm_world *world, int from_node, int to_node, double size_bytes,
+                               void (*done)(void *arg), void *arg);
+/* Capacity of a directed link. */
+PM_API double pm_link_bytes_per_s(const pm_world *world, int link);
+/* Rates now in force of the flows on a link: returns how many, writes at most max. */
+PM_API int pm_link_rates(pm_world *world, int link, double *bytes_per_s, int max);
+
+/* ============================================================================================== */
+/* [NIC] 7. NIC and wire                                                                          */
 /* ============================================================================================== */
 /* True stamps of a transfer: fn is called when it is known when the bytes of a put or atomic, or of
    a reply (is_reply), begin to leave and have all arrived at the wire's other end. t_end_ns may
@@ -666,6 +716,38 @@ typedef struct pm_stamp {
   int64_t t_begin_ns, t_end_ns;
 } pm_stamp;
 PM_API void pm_on_stamp(pm_world *world, void (*fn)(void *arg, const pm_stamp *stamp), void *arg);
+
+/* ============================================================================================== */
+/* [TRACE] 8. Traces: CSV, Chrome JSON                                                            */
+/* ============================================================================================== */
+/* With pm_world_desc.trace every step of every message at the flow level leaves a record. Kinds are
+   those of S4BXI. */
+#define PM_TRACE_LIST(X)                                                                           \
+  X(PUT) X(GET) X(ATOMIC) X(FETCH_ATOMIC) X(GET_RESPONSE) X(FETCH_ATOMIC_RESPONSE) X(PORTALS_ACK)  \
+  X(COMMAND) X(PAYLOAD_WRITE) X(EVENT) X(COMPUTE)
+typedef enum pm_trace_kind {
+#define PM__X(name) PM_TRACE_##name,
+  PM_TRACE_LIST(PM__X)
+#undef PM__X
+      PM_TRACE_LAST
+} pm_trace_kind;
+
+typedef struct pm_trace_record {
+  int64_t t_begin_ns, t_end_ns;
+  int t_begin_ps, t_end_ps; /* what is left below a nanosecond: 0..999 */
+  uint64_t id, size_bytes;  /* id of the message; 0 for COMPUTE */
+  int from_node, to_node, from_rank, to_rank; /* ranks -1: none */
+  pm_trace_kind kind;
+} pm_trace_record;
+
+/* "PUT"; never NULL */
+PM_API const char *pm_trace_kind_name(pm_trace_kind kind);
+/* Records so far, in order of recording; valid until the world runs on. */
+PM_API const pm_trace_record *pm_trace_records(const pm_world *world, size_t *count);
+/* Column names first. One line per record, times in ns with three decimals. */
+PM_API pm_status pm_trace_write_csv(const pm_world *world, FILE *out);
+/* Chrome trace (opens in Perfetto): a process per node, its NIC and its ranks as threads. */
+PM_API pm_status pm_trace_write_json(const pm_world *world, FILE *out);
 
 #ifdef __cplusplus
 }
@@ -748,6 +830,17 @@ typedef struct pm__slot {
 
 typedef enum pm__state { PM__READY, PM__RUNNING, PM__BLOCKED, PM__ENDED } pm__state;
 
+
+/* A virtual network of a NIC, or a process's way through memory: jobs one after the other. */
+typedef struct pm__lane {
+  struct pm__message *head, *tail;
+  int64_t t_free_ps, t_ready_ps;
+  int is_busy; /* with a flow */
+} pm__lane;
+typedef struct pm__stream {
+  uint64_t key;
+  int64_t t_last_ps;
+} pm__stream;
 
 struct pm_thread {
   pm__event timer; /* first: the heap gives us its address */
@@ -883,7 +976,7 @@ struct pm__message {
   pm__event target, send;
   pm__message *next, *next_made;
   uint64_t id;
-  unsigned char kind, ack_req, op, type, fail, list, is_ack_muted, is_early_send, has_copy, unlinks;
+  unsigned char kind, ack_req, op, type, fail, list, is_ack_muted, is_early_send, has_copy, unlinks, lane, link, is_reply, has_slot;
   int pending; /* events and travels that still need this */
   pm__ni *from, *to;
   uint32_t from_epoch, to_epoch;
@@ -896,6 +989,8 @@ struct pm__message {
   ptl_pt_index_t pt;
   pm__me *me;
   pm__header *header;
+  int64_t t_ready_ps, t_begin_ps, t_lost_ps;
+  uint32_t slot, looked_at; /* looked_at: list entries */
   int64_t t_done_ps;         /* data and events are in the target's memory */
   unsigned char copy[PM__COPY_BYTES];   /* small payload, or what a fetch brings back */
   unsigned char operand[32]; /* of a conditional swap */
@@ -907,6 +1002,9 @@ static void pm__ni_reopen(pm__ni *ni, const ptl_ni_limits_t *desired);
 static void pm__ptl_process_ended(pm_process *p);
 static void pm__ptl_process_free(pm_process *p);
 static void pm__ptl_world_free(pm_world *w);
+static int pm__links_make(pm_world *w);
+static void pm__flows_free(pm_world *w);
+static void pm__solve_now(pm_world *w, pm__event *event);
 static void pm__cpu(int64_t d_ns);
 static void pm__nic_send(pm_world *w, pm__message *m);
 static void pm__nic_wait_for_slot(pm_process *p, const pm__message *m);
@@ -923,20 +1021,58 @@ static void pm__header_done(pm__ni *ni, pm__pt *pt, pm__message *m);
 static void pm__atomic(pm__message *m, const unsigned char *sent, uint64_t bytes);
 static int pm__op_is_legal(int op, int type);
 static uint64_t pm__type_bytes(int type);
+static void pm__trace(pm_world *w, int kind, const pm__message *m, int64_t t_begin_ps, int64_t t_end_ps, int from_node, int to_node, uint64_t bytes);
 struct pm_process {
   pm_world *world;
   int rank, node, status, ended, live_threads, init_count, aborted, has_pid;
   uint32_t uid, pid, local_index;
   struct pm__ni *ni[4];
+  pm__lane memory_lane;
+  int64_t in_flight;
   void *user;
   pm_thread *threads;
   pm_process *next_on_node;
 };
 
+/* Shared resources and what crosses them, see the flow section. */
+typedef struct pm__flow pm__flow;
+typedef struct pm__crossing {
+  pm__flow *flow;
+  uint32_t hop;
+} pm__crossing;
+typedef struct pm__link {
+  double cap, left; /* left, active, mark: scratch of the solver */
+  pm__crossing *flows;
+  int count, max, active, is_dirty;
+  uint32_t mark;
+} pm__link;
+struct pm__flow {
+  pm__event event; /* first: its end */
+  double remaining_bytes, rate, cap;
+  int64_t t_last_ps;
+  void (*done)(pm_world *world, void *arg);
+  void *arg;
+  pm__flow *next, *next_made;
+  uint32_t mark;
+  int links_count;
+  uint32_t link[PM__ROUTE_MAX + 2];
+  int place[PM__ROUTE_MAX + 2]; /* where the link's list names this flow */
+};
+typedef struct pm__share {
+  double share;
+  uint32_t link;
+} pm__share;
+
 typedef struct pm__node {
   pm_process *processes, **by_pid;
   int pids_max, processes_count;
   int64_t t_gap_ps;
+  pm__lane lane[4];
+  int64_t t_rx_ps[PM__ENGINES_MAX], t_rx_last_ps[4], t_done_ps, in_flight;
+  int64_t *slots;
+  uint32_t slots_first, slots_used;
+  pm_thread *slot_waiters;
+  struct pm__message *held, *held_tail; /* wait for an in-flight limit */
 } pm__node;
 
 typedef struct pm__stack { struct pm__stack *next; } pm__stack; /* lies in the free stack itself */
@@ -981,6 +1117,18 @@ struct pm_world {
   pm__node *nodes;
   uint64_t rng;
   pm_stats stats;
+  /* shared links */
+  pm__link *links;
+  int links_count, net_links_count;
+  pm__flow *free_flows, *flows_made;
+  pm__event solve;
+  uint32_t *dirty;
+  int dirty_count, dirty_max;
+  uint32_t mark;
+  pm__flow **active;
+  int active_max;
+  pm__share *fill;
+  int fill_max;
   /* Portals */
   struct pm__map *maps;
   struct pm__message *free_messages, *messages_made;
@@ -989,6 +1137,13 @@ struct pm_world {
   struct pm__ct *fire_head, *fire_tail;
   int is_firing;
   uint64_t next_id;
+  pm_trace_record *records;
+  int records_count, records_max;
+  /* wire */
+  pm__stream *streams;
+  uint32_t streams_count, streams_max;
+  int is_faulty, route_from, route_to;
+  int64_t route_latency_ps;
   void (*stamp)(void *arg, const pm_stamp *stamp);
   void *stamp_arg;
 };
@@ -1141,6 +1296,8 @@ static const char *pm__platform_range(const pm_platform *p) {
   if (p->nic_engines_count > PM__ENGINES_MAX) return "nic_engines_count";
   if (p->nodes_count > 4000000) return "nodes_count";
   if (p->procs_per_node_count > 65535) return "procs_per_node_count";
+  if (p->early_send_bytes > PM__COPY_BYTES) return "early_send_bytes";
+  if (p->command_queue_count > 65536 || p->nic_pipeline_count > 65536) return "command_queue_count";
   if (p->e2e_retry_ns > 1000000000000) return "e2e_retry_ns";
 #define PM__X(name, value, text)                                                                   \
   if (p->name < 0 || p->name > 1000000000000) return #name;
@@ -1945,7 +2102,11 @@ PM_API void pm_sleep_ns(int64_t d_ns) {
   if (pm__current) pm__busy(d_ns * PM__PS, "sleep");
 }
 PM_API void pm_compute_ns(int64_t d_ns) {
-  if (pm__current) pm__busy(d_ns * PM__PS, "computation");
+  pm_world *w;
+  if (!pm__current || d_ns <= 0) return;
+  w = pm__current->proc->world;
+  pm__trace(w, PM_TRACE_COMPUTE, NULL, w->now_ps, w->now_ps + d_ns * PM__PS, pm__current->proc->node, pm__current->proc->node, 0);
+  pm__busy(d_ns * PM__PS, "computation");
 }
 /* One look in vain. Idle looks in a row double the pause: a spinning guest lets time pass and costs
    few events; what is delivered to the process ends the pause at once. */
@@ -2191,6 +2352,13 @@ PM_API pm_status pm_call_at(pm_world *world, int64_t t_ns, void (*fn)(void *arg)
 }
 
 /* ---- making and ending ------------------------------------------------------------------------- */
+static int pm__faults_are_bad(const pm_faults *f) {
+  const double ratios[] = {f->loss_ratio, f->corrupt_ratio, f->duplicate_ratio, f->delay_ratio};
+  int i;
+  for (i = 0; i < 4; i++)
+    if (!(ratios[i] >= 0 && ratios[i] <= 1)) return 1;
+  return f->loss_ratio + f->corrupt_ratio > 1 || f->delay_ns < 0 || !(f->slow_ratio >= 0) || f->t_down_ns < 0 || f->d_down_ns < 0;
+}
 PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
   pm_world *w;
   pm_status status;
@@ -2198,6 +2366,7 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
   if (!world) return PM_E_INVAL;
   *world = NULL;
   if (!desc || !desc->platform || desc->d_limit_ns < 0 || desc->d_poll_deadlock_ns < 0) return PM_E_INVAL;
+  if (pm__faults_are_bad(&desc->faults) || desc->link < 0 || desc->link > PM_LINK_LOGGP) return PM_E_INVAL;
   status = pm_platform_check(desc->platform, error, sizeof error);
   if (status) return status;
   w = (pm_world *)pm__zalloc(sizeof *w);
@@ -2212,12 +2381,17 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
   if (w->desc.stack_bytes < 4 * PM__PAGE) w->desc.stack_bytes = 4 * PM__PAGE;
   if (!w->desc.d_poll_deadlock_ns) w->desc.d_poll_deadlock_ns = 20000000000;
   w->rng = desc->seed;
+  w->route_from = -1;
+  if (!(w->desc.faults.slow_ratio > 0)) w->desc.faults.slow_ratio = 1;
+  w->is_faulty = desc->faults.loss_ratio > 0 || desc->faults.corrupt_ratio > 0 || desc->faults.duplicate_ratio > 0 ||
+                 desc->faults.delay_ratio > 0 || desc->faults.down_node > 0;
 #ifndef PM_USE_UCONTEXT
   w->context_switch = pm__context_switch;
 #endif
   w->nodes = (pm__node *)pm__zalloc((size_t)w->plat.nodes_count * sizeof *w->nodes);
   if (w->plat.topology == PM_TOPO_FILE) w->graph = pm__graph_make(desc->platform, error, sizeof error);
-  if (!w->nodes || (w->plat.topology == PM_TOPO_FILE && !w->graph)) {
+  w->solve.fn = pm__solve_now;
+  if (!w->nodes || (w->plat.topology == PM_TOPO_FILE && !w->graph) || !pm__links_make(w)) {
     pm_world_destroy(w);
     return PM_E_NOMEM;
   }
@@ -2242,6 +2416,7 @@ PM_API void pm_world_destroy(pm_world *world) {
     PM_FREE(w->procs[i]);
   }
   pm__ptl_world_free(w);
+  pm__flows_free(w);
   while (w->slabs) {
     pm__slab *slab = w->slabs;
     w->slabs = slab->next;
@@ -2249,7 +2424,12 @@ PM_API void pm_world_destroy(pm_world *world) {
     PM_FREE(slab);
   }
   pm__graph_free(w->graph, (int)w->plat.nodes_count);
-  for (i = 0; w->nodes && i < (int)w->plat.nodes_count; i++) PM_FREE(w->nodes[i].by_pid);
+  for (i = 0; w->nodes && i < (int)w->plat.nodes_count; i++) {
+    PM_FREE(w->nodes[i].by_pid);
+    PM_FREE(w->nodes[i].slots);
+  }
+  PM_FREE(w->streams);
+  PM_FREE(w->records);
   PM_FREE(w->procs);
   PM_FREE(w->nodes);
   PM_FREE(w->heap);
@@ -3539,10 +3719,11 @@ static pm__ni *pm__target_ni(pm_world *w, const pm__message *m) {
   pm__ni *ni = p ? p->ni[m->from->index] : NULL;
   return ni && ni->refs ? ni : NULL;
 }
-static pm__me *pm__find_entry(const pm__ni *ni, const pm__pt *pt, const pm__message *m, int list) {
+static pm__me *pm__find_entry(const pm__ni *ni, const pm__pt *pt, pm__message *m, int list) {
   pm__me *me;
   const ptl_process_t id = pm__own_id(m->from);
   for (me = pt->head[list]; me; me = me->next) {
+    m->looked_at++;
     if (!pm__matches(ni, &me->me, id, m->from->proc->uid, m->match_bits)) continue;
     if (pm__is_matching(ni) && (me->me.options & PTL_ME_NO_TRUNCATE)) {
       const uint64_t offset = me->me.options & PTL_ME_MANAGE_LOCAL ? me->offset : m->remote_offset;
@@ -4229,7 +4410,295 @@ static void pm__ptl_world_free(pm_world *w) {
 }
 
 /* ============================================================================================== */
-/* [NIC] 6. NIC and wire                                                                          */
+/* [FLOW] 6. Links shared fairly: max-min solver and flows                                        */
+/* ============================================================================================== */
+/* Resources: the directed links of the network, then per node PCI reads, PCI writes, memory. */
+enum { PM__PCI_READ, PM__PCI_WRITE, PM__MEMORY, PM__PER_NODE };
+static uint32_t pm__node_resource(const pm_world *w, int node, int which) {
+  if (which == PM__PCI_WRITE && w->plat.pci_half_duplex) which = PM__PCI_READ;
+  return (uint32_t)(w->net_links_count + PM__PER_NODE * node + which);
+}
+/* Payload takes its share of header bytes on the wire. */
+static double pm__payload_ratio(const pm_platform *p) {
+  return (double)p->link_packet_bytes / (double)(p->link_packet_bytes + p->link_header_bytes);
+}
+static int pm__links_make(pm_world *w) {
+  const pm_platform *p = &w->plat;
+  const int64_t net = pm__topology_links(p), all = net + PM__PER_NODE * p->nodes_count;
+  int64_t i;
+  w->links = (pm__link *)pm__zalloc((size_t)all * sizeof *w->links);
+  if (!w->links) return 0;
+  w->net_links_count = (int)net;
+  w->links_count = (int)all;
+  for (i = 0; i < net; i++)
+    w->links[i].cap = (w->graph ? w->graph->bytes_per_s[i / 2] : p->link_bytes_per_s) * pm__payload_ratio(p);
+  for (i = net; i < all; i++) w->links[i].cap = (i - net) % PM__PER_NODE == PM__MEMORY ? p->intra_bytes_per_s : p->pci_bytes_per_s;
+  w->stats.memory_bytes += (size_t)all * sizeof *w->links;
+  return 1;
+}
+
+static void pm__flow_advance(const pm_world *w, pm__flow *f) {
+  f->remaining_bytes -= f->rate * (double)(w->now_ps - f->t_last_ps) * 1e-12;
+  if (f->remaining_bytes < 0) f->remaining_bytes = 0;
+  f->t_last_ps = w->now_ps;
+}
+static void pm__flow_set_rate(pm_world *w, pm__flow *f, double rate) {
+  double d_ps;
+  if (f->event.pos && rate <= f->rate && rate >= f->rate) return; /* its end stays where it is */
+  pm__flow_advance(w, f);
+  f->rate = rate;
+  d_ps = f->remaining_bytes / rate * 1e12;
+  pm__schedule(w, &f->event, w->now_ps + (d_ps < 4e18 ? (int64_t)(d_ps + 0.5) : (int64_t)4e18 - w->now_ps));
+}
+static void pm__link_touch(pm_world *w, uint32_t link) {
+  void *array = w->dirty;
+  if (w->links[link].is_dirty) return;
+  if (!pm__grow(&array, &w->dirty_max, w->dirty_count + 1, sizeof *w->dirty)) {
+    pm_world_fail(w, PM_E_NOMEM, "out of memory: links");
+    return;
+  }
+  w->dirty = (uint32_t *)array;
+  w->links[link].is_dirty = 1;
+  w->dirty[w->dirty_count++] = link;
+  if (!w->solve.pos) pm__schedule(w, &w->solve, w->now_ps); /* once for all that happens now */
+}
+
+/* ---- the solver: progressive filling of what hangs together with the touched links -------------- */
+static int pm__share_before(const pm__share *a, const pm__share *b) {
+  return a->share < b->share || (a->share <= b->share && a->link < b->link);
+}
+static void pm__share_push(pm__share *heap, int *count, pm__share s) {
+  int i = (*count)++;
+  while (i > 0 && pm__share_before(&s, &heap[(i - 1) / 2])) heap[i] = heap[(i - 1) / 2], i = (i - 1) / 2;
+  heap[i] = s;
+}
+static pm__share pm__share_pop(pm__share *heap, int *count) {
+  const pm__share top = heap[0], last = heap[--*count];
+  int i = 0, child;
+  while ((child = 2 * i + 1) < *count) {
+    if (child + 1 < *count && pm__share_before(&heap[child + 1], &heap[child])) child++;
+    if (!pm__share_before(&heap[child], &last)) break;
+    heap[i] = heap[child];
+    i = child;
+  }
+  heap[i] = last;
+  return top;
+}
+/* Flows and links reachable from the touched ones. 0: out of memory. */
+static int pm__component(pm_world *w, int *flows, int *links) {
+  int i, k;
+  uint32_t h;
+  void *array;
+  w->mark++;
+  *flows = 0;
+  for (i = 0; i < w->dirty_count; i++) {
+    w->links[w->dirty[i]].is_dirty = 0;
+    w->links[w->dirty[i]].mark = w->mark;
+  }
+  for (i = 0; i < w->dirty_count; i++) { /* the list grows while it is walked */
+    const pm__link *l = &w->links[w->dirty[i]];
+    for (k = 0; k < l->count; k++) {
+      pm__flow *f = l->flows[k].flow;
+      if (f->mark == w->mark) continue;
+      f->mark = w->mark;
+      array = w->active;
+      if (!pm__grow(&array, &w->active_max, *flows + 1, sizeof *w->active)) return 0;
+      w->active = (pm__flow **)array;
+      w->active[(*flows)++] = f;
+      for (h = 0; h < (uint32_t)f->links_count; h++) {
+        if (w->links[f->link[h]].mark == w->mark) continue;
+        w->links[f->link[h]].mark = w->mark;
+        array = w->dirty;
+        if (!pm__grow(&array, &w->dirty_max, w->dirty_count + 1, sizeof *w->dirty)) return 0;
+        w->dirty = (uint32_t *)array;
+        w->dirty[w->dirty_count++] = f->link[h];
+      }
+    }
+  }
+  *links = w->dirty_count;
+  w->dirty_count = 0;
+  array = w->fill;
+  if (!pm__grow(&array, &w->fill_max, 2 * *links + 2, sizeof *w->fill)) return 0;
+  w->fill = (pm__share *)array;
+  return 1;
+}
+static int pm__flow_cap_order(const void *a, const void *b) {
+  const double x = (*(pm__flow *const *)a)->cap, y = (*(pm__flow *const *)b)->cap;
+  return (x > y) - (x < y);
+}
+static void pm__flow_fix(pm_world *w, pm__flow *f, double rate) {
+  int h;
+  f->mark = 0; /* has its rate */
+  for (h = 0; h < f->links_count; h++) {
+    pm__link *l = &w->links[f->link[h]];
+    l->left -= rate;
+    if (l->left < 0) l->left = 0;
+    l->active--;
+  }
+  pm__flow_set_rate(w, f, rate);
+}
+/* Fair shares only grow while flows are fixed, so a link's place in the heap may be out of date but
+   never too late: it is looked at anew when it comes up. */
+static void pm__solve_now(pm_world *w, pm__event *event) {
+  int flows, links, i, k, heap_count = 0, next = 0, in_order = 1;
+  (void)event;
+  if (!pm__component(w, &flows, &links)) {
+    pm_world_fail(w, PM_E_NOMEM, "out of memory: flows");
+    return;
+  }
+  w->stats.solves_count++;
+  for (i = 0; i < links; i++) {
+    pm__link *l = &w->links[w->dirty[i]];
+    pm__share s;
+    l->left = l->cap;
+    l->active = l->count;
+    if (!l->count) continue;
+    s.link = w->dirty[i];
+    s.share = l->cap / l->count;
+    pm__share_push(w->fill, &heap_count, s);
+  }
+  for (i = 1; i < flows; i++) in_order = in_order && w->active[i - 1]->cap <= w->active[i]->cap;
+  if (!in_order) qsort(w->active, (size_t)flows, sizeof *w->active, pm__flow_cap_order);
+  while (heap_count) {
+    pm__share s = pm__share_pop(w->fill, &heap_count);
+    pm__link *l = &w->links[s.link];
+    double share;
+    if (!l->active) continue;
+    share = l->left / l->active;
+    while (next < flows && (!w->active[next]->mark || w->active[next]->cap <= s.share)) { /* slower than any fair share */
+      if (w->active[next]->mark) pm__flow_fix(w, w->active[next], w->active[next]->cap);
+      next++;
+    }
+    if (!l->active) continue;
+    share = l->left / l->active;
+    if (share > s.share) { /* grew meanwhile: back into the order */
+      s.share = share;
+      pm__share_push(w->fill, &heap_count, s);
+      continue;
+    }
+    for (k = 0; k < l->count; k++)
+      if (l->flows[k].flow->mark) pm__flow_fix(w, l->flows[k].flow, share);
+  }
+}
+
+/* ---- flows -------------------------------------------------------------------------------------- */
+static void pm__flow_leave_links(pm_world *w, pm__flow *f) {
+  int h;
+  for (h = 0; h < f->links_count; h++) {
+    pm__link *l = &w->links[f->link[h]];
+    const pm__crossing last = l->flows[--l->count];
+    l->flows[f->place[h]] = last;
+    last.flow->place[last.hop] = f->place[h];
+    if (l->count) pm__link_touch(w, f->link[h]);
+  }
+}
+static void pm__flow_end(pm_world *w, pm__event *event) {
+  pm__flow *f = (pm__flow *)event;
+  void (*const done)(pm_world *world, void *arg) = f->done;
+  void *const arg = f->arg;
+  pm__flow_leave_links(w, f);
+  f->next = w->free_flows;
+  w->free_flows = f;
+  done(w, arg);
+}
+static pm__flow *pm__flow_new(pm_world *w) {
+  pm__flow *f = w->free_flows;
+  if (f) w->free_flows = f->next;
+  else {
+    f = (pm__flow *)pm__zalloc(sizeof *f);
+    if (!f) return NULL;
+    f->event.fn = pm__flow_end;
+    f->next_made = w->flows_made;
+    w->flows_made = f;
+  }
+  f->links_count = 0;
+  f->mark = 0;
+  return f;
+}
+/* The flow's links are filled in. Alone on all of them, it needs no solver. ret 0: out of memory */
+static int pm__flow_go(pm_world *w, pm__flow *f, double bytes, double cap) {
+  double rate = cap;
+  int h, alone = 1;
+  f->remaining_bytes = bytes;
+  f->cap = cap;
+  f->rate = 0;
+  f->t_last_ps = w->now_ps;
+  for (h = 0; h < f->links_count; h++) {
+    pm__link *l = &w->links[f->link[h]];
+    void *array = l->flows;
+    if (!pm__grow(&array, &l->max, l->count + 1, sizeof *l->flows)) return 0;
+    l->flows = (pm__crossing *)array;
+    f->place[h] = l->count;
+    l->flows[l->count].flow = f;
+    l->flows[l->count++].hop = (uint32_t)h;
+    if (l->count > 1) alone = 0;
+    if (l->cap < rate) rate = l->cap;
+  }
+  w->stats.flows_count++;
+  if (alone) pm__flow_set_rate(w, f, rate);
+  else
+    for (h = 0; h < f->links_count; h++) pm__link_touch(w, f->link[h]);
+  return 1;
+}
+
+typedef struct pm__plain_flow {
+  void (*done)(void *arg);
+  void *arg;
+} pm__plain_flow;
+static void pm__plain_flow_done(pm_world *w, void *arg) {
+  pm__plain_flow call = *(pm__plain_flow *)arg;
+  (void)w;
+  PM_FREE(arg);
+  if (call.done) call.done(call.arg);
+}
+PM_API pm_status pm_flow_start(pm_world *world, int from_node, int to_node, double size_bytes, void (*done)(void *arg),
+                               void *arg) {
+  pm__flow *f;
+  pm__plain_flow *call;
+  int64_t latency_ps;
+  if (!world || from_node < 0 || to_node < 0 || from_node >= world->plat.nodes_count || to_node >= world->plat.nodes_count ||
+      from_node == to_node || !(size_bytes >= 0) || size_bytes > 1e18)
+    return PM_E_INVAL;
+  call = (pm__plain_flow *)PM_MALLOC(sizeof *call);
+  f = call ? pm__flow_new(world) : NULL;
+  if (!f) {
+    PM_FREE(call);
+    return PM_E_NOMEM;
+  }
+  call->done = done;
+  call->arg = arg;
+  f->done = pm__plain_flow_done;
+  f->arg = call;
+  f->links_count = pm__route(world, from_node, to_node, f->link, &latency_ps);
+  return f->links_count > 0 && pm__flow_go(world, f, size_bytes, 1e18) ? PM_OK : PM_E_NOMEM;
+}
+PM_API double pm_link_bytes_per_s(const pm_world *world, int link) {
+  return link >= 0 && link < world->net_links_count ? world->links[link].cap / pm__payload_ratio(&world->plat) : 0;
+}
+PM_API int pm_link_rates(pm_world *world, int link, double *bytes_per_s, int max) {
+  int i, n;
+  if (link < 0 || link >= world->links_count) return 0;
+  n = world->links[link].count;
+  for (i = 0; i < n && i < max; i++) bytes_per_s[i] = world->links[link].flows[i].flow->rate;
+  return n;
+}
+static void pm__flows_free(pm_world *w) {
+  int i;
+  while (w->flows_made) {
+    pm__flow *f = w->flows_made;
+    w->flows_made = f->next_made;
+    if (f->event.pos && f->done == pm__plain_flow_done) PM_FREE(f->arg);
+    PM_FREE(f);
+  }
+  for (i = 0; w->links && i < w->links_count; i++) PM_FREE(w->links[i].flows);
+  PM_FREE(w->links);
+  PM_FREE(w->dirty);
+  PM_FREE(w->active);
+  PM_FREE(w->fill);
+}
+
+/* ============================================================================================== */
+/* [NIC] 7. NIC and wire                                                                          */
 /* ============================================================================================== */
 /* A message is done with when nothing of it is left in the future. */
 static void pm__message_release(pm_world *w, pm__message *m) {
@@ -4273,8 +4742,11 @@ static void pm__written(pm_world *w, pm__message *m) {
   if (m->kind != PM__GET) w->stats.delivered_bytes += m->mlength;
   pm__target_finish(w, m);
 }
+static void pm__nic_landed(pm_world *w, const pm__message *done);
+static void pm__back_event(pm_world *w, pm__event *event);
 static void pm__come_back(pm_world *w, pm__message *m) {
   pm__note(w, m, 4);
+  pm__nic_landed(w, m);
   pm__initiator_finish(w, m);
   pm__message_release(w, m);
 }
@@ -4285,56 +4757,500 @@ static void pm__early_send(pm_world *w, pm__event *event) {
   pm__message_release(w, m);
 }
 
+static void pm__send_early(pm_world *w, pm__message *m, int64_t t_ps) {
+  if (!m->is_early_send) return;
+  m->pending++;
+  m->send.fn = pm__early_send;
+  pm__schedule(w, &m->send, t_ps);
+}
+static int pm__brings_data(const pm__message *m) { return m->kind == PM__GET || pm__is_fetch(m); }
+static double pm__ratio(pm_world *w) { return (double)(pm_random(w) >> 11) * (1.0 / 9007199254740992.0); }
+
+/* ---- the wire: latency, order, faults ------------------------------------------------------------ */
+static int64_t pm__slow_ps(const pm_world *w, int node, int64_t d_ns) {
+  const pm_faults *f = &w->desc.faults;
+  return f->slow_node == node + 1 ? (int64_t)((double)d_ns * f->slow_ratio * PM__PS) : d_ns * PM__PS;
+}
+static int pm__is_down(const pm_world *w, int node, int64_t t_ps) {
+  const pm_faults *f = &w->desc.faults;
+  return f->down_node == node + 1 && t_ps >= f->t_down_ns * PM__PS && t_ps < (f->t_down_ns + f->d_down_ns) * PM__PS;
+}
+/* The last arrival on a stream (from, to, virtual network), so that a late packet holds back those
+   behind it. Open addressing; only kept when faults may disturb the order. */
+static pm__stream *pm__stream_of(pm_world *w, int from, int to, int lane) {
+  const uint64_t key = ((uint64_t)from << 34 | (uint64_t)to << 3 | (uint64_t)lane) + 1;
+  uint32_t i, max;
+  if (2 * (w->streams_count + 1) > w->streams_max) {
+    pm__stream *old = w->streams;
+    const uint32_t old_max = w->streams_max;
+    w->streams_max = old_max ? 2 * old_max : 64;
+    w->streams = (pm__stream *)pm__zalloc(w->streams_max * sizeof *w->streams);
+    if (!w->streams) {
+      w->streams = old;
+      w->streams_max = old_max;
+      pm_world_fail(w, PM_E_NOMEM, "out of memory: streams");
+    } else {
+      w->streams_count = 0;
+      for (i = 0; i < old_max; i++)
+        if (old[i].key) pm__stream_of(w, (int)((old[i].key - 1) >> 34), (int)((old[i].key - 1) >> 3 & 0x7FFFFFFF), (int)((old[i].key - 1) & 7))->t_last_ps = old[i].t_last_ps;
+      PM_FREE(old);
+    }
+  }
+  max = w->streams_max;
+  for (i = (uint32_t)((key * 0x9E3779B97F4A7C15u) >> 32) % max; w->streams[i].key && w->streams[i].key != key; i = (i + 1) % max) {}
+  if (!w->streams[i].key) w->streams_count++;
+  w->streams[i].key = key;
+  return &w->streams[i];
+}
+/* When a message that left at t_ps arrives, retransmissions included; -1: never. The fate of every
+   try is drawn here; a retransmission takes bandwidth from nobody. */
+static int64_t pm__wire(pm_world *w, pm__message *m, int from, int to, int lane, int64_t t_ps, int64_t latency_ps) {
+  const pm_faults *f = &w->desc.faults;
+  pm__stream *stream;
+  int64_t tries = 0;
+  if (!w->is_faulty || from == to) return t_ps + latency_ps;
+  while (pm__is_down(w, from, t_ps) || pm__is_down(w, to, t_ps) || pm__ratio(w) < f->loss_ratio + f->corrupt_ratio) {
+    w->stats.lost_count++;
+    t_ps += w->plat.e2e_retry_ns * PM__PS;
+    m->t_lost_ps = t_ps;
+    if (tries++ == w->plat.e2e_retries_count) return -1;
+    w->stats.resent_count++;
+  }
+  t_ps += latency_ps;
+  if (pm__ratio(w) < f->delay_ratio) t_ps += (int64_t)(pm__ratio(w) * (double)f->delay_ns * PM__PS);
+  if (pm__ratio(w) < f->duplicate_ratio) { /* the copy is recognised and dropped; it cost its receiver's time */
+    w->stats.duplicates_count++;
+    w->nodes[to].t_rx_ps[0] = pm__max_ps(w->nodes[to].t_rx_ps[0], t_ps) + pm__slow_ps(w, to, w->plat.nic_put_ns);
+  }
+  stream = pm__stream_of(w, from, to, lane);
+  stream->t_last_ps = t_ps = pm__max_ps(stream->t_last_ps, t_ps);
+  return t_ps;
+}
+/* Sends the message on its travel; one that never arrives comes back to its sender as such. */
+static void pm__travel(pm_world *w, pm__message *m, int from, int to, int lane, int64_t t_ps, int64_t latency_ps,
+                       void (*there)(pm_world *world, pm__event *event)) {
+  int64_t t_there_ps = pm__wire(w, m, from, to, lane, t_ps, latency_ps);
+  m->travel.fn = there;
+  if (t_there_ps < 0) {
+    w->stats.undeliverable_count++;
+    m->fail = PTL_NI_UNDELIVERABLE;
+    m->travel.fn = pm__back_event;
+    t_there_ps = pm__max_ps(m->t_lost_ps, m->t_done_ps);
+  }
+  pm__schedule(w, &m->travel, t_there_ps);
+}
+static void pm__back_event(pm_world *w, pm__event *event) { pm__come_back(w, (pm__message *)event); }
+
 /* ---- LogGP: latency, overhead, gap, gap per byte, nothing shared -------------------------------- */
 static int64_t pm__loggp_depart(pm_world *w, int node, double bytes) {
   pm__node *n = &w->nodes[node];
   const int64_t t_ps = pm__max_ps(w->now_ps, n->t_gap_ps), g_ps = pm__bytes_ps(bytes, w->plat.loggp_bytes_per_s);
-  n->t_gap_ps = t_ps + pm__max_ps(w->plat.loggp_gap_ns * PM__PS, g_ps);
+  n->t_gap_ps = t_ps + pm__max_ps(pm__slow_ps(w, node, w->plat.loggp_gap_ns), g_ps);
   return t_ps;
 }
 static int64_t pm__loggp_travel_ps(const pm_world *w, double bytes) {
   return w->plat.loggp_latency_ns * PM__PS + pm__bytes_ps(bytes > 1 ? bytes - 1 : 0, w->plat.loggp_bytes_per_s);
 }
-static void pm__loggp_back(pm_world *w, pm__event *event) { pm__come_back(w, (pm__message *)event); }
 /* Replies with data leave through the target's gap like any message; acknowledgements pay L only. */
 static void pm__loggp_there(pm_world *w, pm__event *event) {
   pm__message *m = (pm__message *)event;
   int64_t t_ps = w->now_ps;
   double bytes = 0;
   if (pm__arrive(w, m)) {
+    m->t_done_ps = w->now_ps;
     pm__written(w, m);
-    if (m->kind == PM__GET || m->kind >= PM__FETCH) {
+    if (pm__brings_data(m)) {
       bytes = (double)m->mlength;
       t_ps = pm__loggp_depart(w, m->to_node, bytes);
       w->stats.sent_bytes += m->mlength;
       pm__stamp(w, m, 1, t_ps, t_ps + pm__loggp_travel_ps(w, bytes));
     }
   }
-  m->travel.fn = pm__loggp_back;
-  pm__schedule(w, &m->travel, t_ps + pm__loggp_travel_ps(w, bytes));
+  pm__travel(w, m, m->to_node, m->from->proc->node, 1, t_ps, pm__loggp_travel_ps(w, bytes), pm__back_event);
 }
 static void pm__loggp_send(pm_world *w, pm__message *m) {
   const double bytes = m->kind == PM__GET ? 0 : (double)m->length;
   const int64_t t_ps = pm__loggp_depart(w, m->from->proc->node, bytes), d_ps = pm__loggp_travel_ps(w, bytes);
   if (m->kind != PM__GET) pm__stamp(w, m, 0, t_ps, t_ps + d_ps);
-  m->travel.fn = pm__loggp_there;
-  pm__schedule(w, &m->travel, t_ps + d_ps);
-  if (!m->is_early_send) return;
-  m->pending++;
-  m->send.fn = pm__early_send;
-  pm__schedule(w, &m->send, t_ps);
+  pm__travel(w, m, m->from->proc->node, m->to_node, 0, t_ps, d_ps, pm__loggp_there);
+  pm__send_early(w, m, t_ps);
 }
 
-/* ---- from calls to the NIC --------------------------------------------------------------------- */
-static void pm__nic_send(pm_world *w, pm__message *m) {
-  pm__note(w, m, 0);
-  pm__loggp_send(w, m);
+/* ---- the NIC: commands, payload, lanes ----------------------------------------------------------- */
+/* Every request and response is a job of a lane (a virtual network of a node, or the memory path of a
+   process): it takes the lane's time one after the other. Up to one PCI packet its whole way is known
+   when it starts; a longer one becomes a flow and keeps the lane until its last byte has left. */
+static int pm__is_inside(const pm_world *w, const pm__message *m) { return m->to_node == m->from->proc->node && !w->plat.intra_uses_nic; }
+static uint64_t pm__job_bytes(const pm__message *m) { /* that the present travel carries */
+  return m->is_reply ? (pm__brings_data(m) && m->me ? m->mlength : 0) : m->kind == PM__GET ? 0 : m->length;
 }
-/* The CPU's part of a call that moves data. */
+static int64_t pm__pci_ps(const pm_world *w, double bytes) {
+  return w->plat.no_pci ? 0 : w->plat.pci_latency_ns * PM__PS + pm__bytes_ps(bytes, w->plat.pci_flow_bytes_per_s);
+}
+static int64_t pm__event_ps(const pm_world *w) { return w->plat.no_pci_commands ? 0 : pm__pci_ps(w, (double)w->plat.event_bytes); }
+static double pm__wire_bytes(const pm_world *w, uint64_t payload) { /* whole link packets with their headers */
+  const uint64_t packet = (uint64_t)w->plat.link_packet_bytes;
+  return (double)((payload + packet - 1) / packet) * (double)(w->plat.link_packet_bytes + w->plat.link_header_bytes);
+}
+static int pm__matching_more(const pm__message *m) { return pm__is_matching(m->from) ? 0 : 8; }
+static int pm__is_inline(const pm_world *w, const pm__message *m) { return m->length <= (uint64_t)(w->plat.inline_bytes + pm__matching_more(m)); }
+static int pm__is_pio(const pm_world *w, const pm__message *m) {
+  return m->length <= (uint64_t)(w->plat.pio_bytes + pm__matching_more(m)) && (!w->plat.pio_needs_volatile || (m->md->md.options & PTL_MD_VOLATILE));
+}
+static int64_t pm__occupancy_ps(const pm_world *w, int node, const pm__message *m) {
+  const int64_t d_ns = m->is_reply && pm__brings_data(m) ? w->plat.nic_response_ns : m->kind == PM__GET && !m->is_reply ? w->plat.nic_get_ns : w->plat.nic_put_ns;
+  return pm__slow_ps(w, node, d_ns);
+}
+/* From the NIC's decision to send until the first byte may leave. */
+static int64_t pm__fetch_ps(const pm_world *w, const pm__message *m, uint64_t bytes) {
+  if (!bytes || w->plat.no_pci || (!m->is_reply && (pm__is_inline(w, m) || pm__is_pio(w, m)))) return 0;
+  if (bytes > (uint64_t)w->plat.pci_packet_bytes) bytes = (uint64_t)w->plat.pci_packet_bytes; /* then pipelined */
+  return w->plat.pci_latency_ns * PM__PS + pm__pci_ps(w, (double)bytes); /* there and back */
+}
+static int pm__job_from(const pm__message *m) { return m->is_reply ? m->to_node : m->from->proc->node; }
+static int pm__job_to(const pm__message *m) { return m->is_reply ? m->from->proc->node : m->to_node; }
+
+static void pm__rx(pm_world *w, pm__event *event);
+static void pm__job_left(pm_world *w, pm__message *m, int64_t t_begin_ps, int64_t t_end_ps) {
+  const int from = pm__job_from(m), to = pm__job_to(m);
+  const uint64_t bytes = pm__job_bytes(m);
+  int64_t latency_ps = w->plat.intra_latency_ns * PM__PS;
+  uint32_t way[PM__ROUTE_MAX + 2];
+  if (!pm__is_inside(w, m)) {
+    if (from == w->route_from && to == w->route_to) latency_ps = w->route_latency_ps;
+    else pm__route(w, from, to, way, &latency_ps);
+    w->route_from = from;
+    w->route_to = to;
+    w->route_latency_ps = latency_ps;
+  }
+  if (bytes) pm__stamp(w, m, m->is_reply, t_begin_ps, t_end_ps + latency_ps);
+  pm__trace(w, m->is_reply ? pm__brings_data(m) ? m->kind == PM__GET ? PM_TRACE_GET_RESPONSE : PM_TRACE_FETCH_ATOMIC_RESPONSE : PM_TRACE_PORTALS_ACK
+               : m->kind == PM__PUT    ? PM_TRACE_PUT
+               : m->kind == PM__GET    ? PM_TRACE_GET
+               : m->kind == PM__ATOMIC ? PM_TRACE_ATOMIC
+                                       : PM_TRACE_FETCH_ATOMIC,
+            m, t_begin_ps, t_end_ps + latency_ps, from, to, bytes);
+  if (!m->is_reply) pm__send_early(w, m, t_begin_ps + pm__event_ps(w));
+  pm__travel(w, m, from, to, m->lane, t_end_ps, latency_ps, pm__rx);
+}
+static pm__lane *pm__lane_of(pm_world *w, pm__message *m) {
+  return pm__is_inside(w, m) ? &m->from->proc->memory_lane : &w->nodes[pm__job_from(m)].lane[m->lane];
+}
+static void pm__lane_run(pm_world *w, pm__lane *lane);
+static void pm__slot_release(pm_world *w, pm__message *m, int64_t t_ps);
+static void pm__job_flown(pm_world *w, void *arg) {
+  pm__message *m = (pm__message *)arg;
+  pm__lane *lane = pm__lane_of(w, m);
+  lane->is_busy = 0;
+  lane->t_free_ps = w->now_ps;
+  if (!m->is_reply) pm__slot_release(w, m, w->now_ps);
+  pm__job_left(w, m, m->t_begin_ps, w->now_ps);
+  pm__lane_run(w, lane);
+}
+/* A long transfer sets out: over the source's PCI, the links of the way, the target's PCI, all at
+   once, since packets follow each other [S 4.3.3]. */
+static void pm__job_flow(pm_world *w, pm__event *event) {
+  pm__message *m = (pm__message *)event;
+  const int from = pm__job_from(m), to = pm__job_to(m);
+  pm__flow *f = pm__flow_new(w);
+  int64_t latency_ps;
+  double cap = w->plat.pci_flow_bytes_per_s;
+  if (!f) {
+    pm_world_fail(w, PM_E_NOMEM, "out of memory: flow");
+    return;
+  }
+  m->t_begin_ps = w->now_ps;
+  f->done = pm__job_flown;
+  f->arg = m;
+  if (pm__is_inside(w, m)) {
+    f->link[f->links_count++] = pm__node_resource(w, from, PM__MEMORY);
+    cap = w->plat.intra_bytes_per_s;
+  } else {
+    f->links_count = pm__route(w, from, to, f->link, &latency_ps);
+    if (w->plat.no_pci) cap = 1e18;
+    else {
+      f->link[f->links_count++] = pm__node_resource(w, from, PM__PCI_READ);
+      if (from != to || !w->plat.pci_half_duplex) f->link[f->links_count++] = pm__node_resource(w, to, PM__PCI_WRITE);
+    }
+  }
+  if (!pm__flow_go(w, f, (double)pm__job_bytes(m), cap)) pm_world_fail(w, PM_E_NOMEM, "out of memory: flow");
+}
+/* The first job of a free lane. */
+static void pm__job_start(pm_world *w, pm__lane *lane, pm__message *m) {
+  const uint64_t bytes = pm__job_bytes(m);
+  const int inside = pm__is_inside(w, m);
+  int64_t t_ps = pm__max_ps(m->t_ready_ps, lane->t_free_ps), t_end_ps;
+  if (!inside) t_ps += pm__occupancy_ps(w, pm__job_from(m), m) + pm__fetch_ps(w, m, bytes);
+  if (bytes > (uint64_t)w->plat.pci_packet_bytes) {
+    lane->is_busy = 1;
+    m->travel.fn = pm__job_flow;
+    pm__schedule(w, &m->travel, pm__max_ps(t_ps, w->now_ps));
+    return;
+  }
+  if (inside) t_end_ps = t_ps + pm__bytes_ps((double)bytes, w->plat.intra_bytes_per_s);
+  else t_end_ps = t_ps + pm__bytes_ps(bytes ? pm__wire_bytes(w, bytes) : (double)w->plat.ack_bytes, w->plat.link_bytes_per_s);
+  lane->t_free_ps = t_end_ps;
+  if (!m->is_reply) pm__slot_release(w, m, t_end_ps);
+  pm__job_left(w, m, t_ps, t_end_ps);
+}
+static void pm__lane_run(pm_world *w, pm__lane *lane) {
+  while (!lane->is_busy && lane->head) {
+    pm__message *m = lane->head;
+    lane->head = m->next;
+    pm__job_start(w, lane, m);
+  }
+}
+/* Hands the message's present job (request or reply) to its lane; ready at t_ps, in order. */
+static void pm__lane_push(pm_world *w, pm__message *m, int64_t t_ps) {
+  pm__lane *lane = pm__lane_of(w, m);
+  m->t_ready_ps = lane->t_ready_ps = pm__max_ps(t_ps, lane->t_ready_ps);
+  m->next = NULL;
+  if (lane->head) lane->tail->next = m;
+  else lane->head = m;
+  lane->tail = m;
+  pm__lane_run(w, lane);
+}
+
+/* ---- receiving ------------------------------------------------------------------------------------ */
+static void pm__match_event(pm_world *w, pm__event *event);
+/* The head or, of a long message, the tail is here: the earliest free engine takes it, in order. */
+static void pm__rx(pm_world *w, pm__event *event) {
+  pm__message *m = (pm__message *)event;
+  const int to = pm__job_to(m);
+  pm__node *n = &w->nodes[to];
+  int64_t t_ps = w->now_ps, *best_ps = &n->t_rx_ps[0];
+  int i;
+  if (!pm__is_inside(w, m) && !(w->plat.quick_ack && m->is_reply && !pm__brings_data(m))) {
+    for (i = 1; i < (int)w->plat.nic_engines_count; i++)
+      if (n->t_rx_ps[i] < *best_ps) best_ps = &n->t_rx_ps[i];
+    t_ps = pm__max_ps(t_ps, *best_ps) + pm__occupancy_ps(w, to, m);
+    *best_ps = t_ps;
+    t_ps = n->t_rx_last_ps[m->lane] = pm__max_ps(t_ps, n->t_rx_last_ps[m->lane]);
+  }
+  if (!m->is_reply) m->travel.fn = pm__match_event;
+  else { /* the reply's data and its event cross PCI */
+    const uint64_t bytes = pm__job_bytes(m);
+    m->travel.fn = pm__back_event;
+    if (!pm__is_inside(w, m)) t_ps += pm__event_ps(w) + (bytes ? pm__bytes_ps((double)(bytes < (uint64_t)w->plat.pci_packet_bytes ? bytes : (uint64_t)w->plat.pci_packet_bytes), w->plat.no_pci ? 1e18 : w->plat.pci_flow_bytes_per_s) : 0);
+    pm__trace(w, PM_TRACE_EVENT, m, t_ps - (pm__is_inside(w, m) ? 0 : pm__event_ps(w)), t_ps, to, to, (uint64_t)w->plat.event_bytes);
+    t_ps = pm__max_ps(t_ps, m->t_done_ps);
+  }
+  pm__schedule(w, &m->travel, t_ps);
+}
+static void pm__written_event(pm_world *w, pm__event *event) {
+  pm__message *m = pm__message_of(event, offsetof(pm__message, target));
+  pm__written(w, m);
+  pm__message_release(w, m);
+}
+/* At the list engines: match, write (in the background of what follows), answer. */
+static void pm__match_event(pm_world *w, pm__event *event) {
+  pm__message *m = (pm__message *)event;
+  pm__node *n = &w->nodes[m->to_node];
+  const int taken = pm__arrive(w, m), inside = pm__is_inside(w, m);
+  uint64_t bytes = m->kind == PM__GET || pm__is_fetch(m) ? 0 : m->mlength;
+  int64_t t_ps = w->now_ps + (int64_t)m->looked_at * w->plat.nic_match_ns * PM__PS;
+  if (taken) {
+    if (bytes > (uint64_t)w->plat.pci_packet_bytes) bytes = (uint64_t)w->plat.pci_packet_bytes; /* the last packet */
+    m->t_done_ps = t_ps;
+    if (!inside && !w->plat.no_pci)
+      m->t_done_ps += w->plat.pci_latency_ns * PM__PS + pm__bytes_ps((double)bytes + (w->plat.no_pci_commands ? 0 : (double)w->plat.event_bytes), w->plat.pci_flow_bytes_per_s);
+    n->t_done_ps = m->t_done_ps = pm__max_ps(m->t_done_ps, n->t_done_ps);
+    pm__trace(w, PM_TRACE_PAYLOAD_WRITE, m, t_ps, m->t_done_ps, m->to_node, m->to_node, m->mlength);
+    m->pending++;
+    m->target.fn = pm__written_event;
+    pm__schedule(w, &m->target, m->t_done_ps);
+    if (pm__brings_data(m)) w->stats.sent_bytes += m->mlength;
+  }
+  m->is_reply = 1;
+  m->lane = (unsigned char)(m->lane | 1);
+  if (w->plat.quick_ack && !pm__brings_data(m) && !inside) pm__job_left(w, m, t_ps, t_ps);
+  else pm__lane_push(w, m, t_ps);
+}
+
+/* ---- from calls to the NIC ------------------------------------------------------------------------ */
+/* Commands between CPU and NIC, first in, first out: the ring holds when each leaves (FOREVER: not
+   known yet). */
+static void pm__slot_release(pm_world *w, pm__message *m, int64_t t_ps) {
+  pm__node *n = &w->nodes[m->from->proc->node];
+  if (!m->has_slot) return;
+  n->slots[m->slot] = t_ps;
+  if (n->slot_waiters) { /* let them look again */
+    pm_thread *t = n->slot_waiters;
+    n->slot_waiters = NULL;
+    for (; t; t = t->next_waiter) pm__resume(w, t);
+  }
+}
+static int64_t pm__slots_max(const pm_world *w) { return w->plat.command_queue_count + w->plat.nic_pipeline_count; }
+static void pm__slot_take(pm_world *w, pm__message *m) {
+  pm__node *n = &w->nodes[m->from->proc->node];
+  const uint32_t max = (uint32_t)pm__slots_max(w);
+  if (!n->slots) {
+    n->slots = (int64_t *)pm__zalloc(max * sizeof *n->slots);
+    if (!n->slots) return;
+    w->stats.memory_bytes += max * sizeof *n->slots;
+  }
+  while (n->slots_used && n->slots[n->slots_first] <= w->now_ps) {
+    n->slots_first = (n->slots_first + 1) % max;
+    n->slots_used--;
+  }
+  if (n->slots_used >= max) return; /* triggered operations come from the NIC itself: no slot */
+  m->slot = (n->slots_first + n->slots_used++) % max;
+  m->has_slot = 1;
+  n->slots[m->slot] = PM__FOREVER;
+}
+/* The CPU's part of a call that moves data: time for the call, for payload that the CPU itself
+   writes, and for a free command slot. */
 static void pm__nic_wait_for_slot(pm_process *p, const pm__message *m) {
-  (void)m;
-  pm__cpu(p->world->plat.loggp_overhead_ns);
+  pm_world *w = p->world;
+  pm__node *n = &w->nodes[p->node];
+  const int64_t t_ps = w->now_ps;
+  if (w->desc.link == PM_LINK_LOGGP) {
+    pm__cpu(w->plat.loggp_overhead_ns);
+    return;
+  }
+  pm__cpu(w->plat.cpu_command_ns);
+  if (m->kind != PM__GET && !pm__is_inside(w, m) && !w->plat.no_pci && !pm__is_inline(w, m) && pm__is_pio(w, m))
+    pm__busy(w->plat.pio_fence_ns * PM__PS + pm__bytes_ps((double)m->length, w->plat.pci_flow_bytes_per_s), "PIO");
+  while (n->slots_used >= (uint32_t)pm__slots_max(w) && n->slots[n->slots_first] > w->now_ps) {
+    if (n->slots[n->slots_first] != PM__FOREVER) pm__busy(n->slots[n->slots_first] - w->now_ps, "a command slot");
+    else {
+      pm__current->next_waiter = n->slot_waiters;
+      n->slot_waiters = pm__current;
+      pm__block(PM__FOREVER, "a command slot");
+    }
+  }
+  w->stats.d_command_stall_ns += (w->now_ps - t_ps) / PM__PS;
 }
+static void pm__nic_inject(pm_world *w, pm__message *m) {
+  int64_t t_ps = w->now_ps;
+  w->nodes[m->from->proc->node].in_flight++;
+  m->from->proc->in_flight++;
+  if (m->link == PM_LINK_LOGGP) {
+    pm__loggp_send(w, m);
+    return;
+  }
+  m->lane = (unsigned char)(w->desc.service_uid && m->from->proc->uid == w->desc.service_uid ? 2 : 0);
+  if (!pm__is_inside(w, m)) {
+    pm__slot_take(w, m);
+    if (!w->plat.no_pci_commands) t_ps += pm__pci_ps(w, (double)w->plat.command_bytes);
+    pm__trace(w, PM_TRACE_COMMAND, m, w->now_ps, t_ps, m->from->proc->node, m->from->proc->node, (uint64_t)w->plat.command_bytes);
+  }
+  pm__lane_push(w, m, t_ps);
+}
+/* Limits of what is in flight, per process and per node [S 7.1]: what is beyond waits in order. */
+static int pm__may_fly(const pm_world *w, const pm__message *m) {
+  const int64_t node_max = w->plat.inflight_per_node_count, process_max = w->plat.inflight_per_process_count;
+  const pm__node *n = &w->nodes[m->from->proc->node];
+  return n->in_flight < w->plat.e2e_entries_count && (!node_max || n->in_flight < node_max) &&
+         (!process_max || m->from->proc->in_flight < process_max);
+}
+static void pm__nic_send(pm_world *w, pm__message *m) {
+  pm__node *n = &w->nodes[m->from->proc->node];
+  pm__note(w, m, 0);
+  m->link = (unsigned char)w->desc.link; /* and stays with it when the world changes over */
+  if (!n->held && pm__may_fly(w, m)) {
+    pm__nic_inject(w, m);
+    return;
+  }
+  m->next = NULL;
+  if (n->held) n->held_tail->next = m;
+  else n->held = m;
+  n->held_tail = m;
+}
+/* One has come back: the first of those held back that may go, goes. */
+static void pm__nic_landed(pm_world *w, const pm__message *done) {
+  pm__node *n = &w->nodes[done->from->proc->node];
+  pm__message *m, *previous = NULL, *next;
+  n->in_flight--;
+  done->from->proc->in_flight--;
+  for (m = n->held; m; m = next) {
+    next = m->next;
+    if (!pm__may_fly(w, m)) {
+      previous = m;
+      continue;
+    }
+    if (previous) previous->next = next;
+    else n->held = next;
+    if (n->held_tail == m) n->held_tail = previous;
+    pm__nic_inject(w, m);
+    return;
+  }
+}
+PM_API void pm_world_set_link(pm_world *world, pm_link_model link) { world->desc.link = link; }
+
+/* ============================================================================================== */
+/* [TRACE] 8. Traces: CSV, Chrome JSON                                                            */
+/* ============================================================================================== */
+static void pm__trace(pm_world *w, int kind, const pm__message *m, int64_t t_begin_ps, int64_t t_end_ps, int from_node,
+                      int to_node, uint64_t bytes) {
+  pm_trace_record *r;
+  void *array = w->records;
+  if (!w->desc.trace) return;
+  if (!pm__grow(&array, &w->records_max, w->records_count + 1, sizeof *r)) {
+    pm_world_fail(w, PM_E_NOMEM, "out of memory: trace");
+    return;
+  }
+  w->records = (pm_trace_record *)array;
+  r = &w->records[w->records_count++];
+  memset(r, 0, sizeof *r);
+  r->kind = (pm_trace_kind)kind;
+  r->t_begin_ns = t_begin_ps / PM__PS;
+  r->t_begin_ps = (int)(t_begin_ps % PM__PS);
+  r->t_end_ns = t_end_ps / PM__PS;
+  r->t_end_ps = (int)(t_end_ps % PM__PS);
+  r->from_node = from_node;
+  r->to_node = to_node;
+  r->size_bytes = bytes;
+  r->from_rank = m ? m->from->proc->rank : pm__current->proc->rank;
+  r->to_rank = -1;
+  if (m) {
+    const pm_process *p = pm__target_process_of(w, m->from, m->target_id);
+    r->id = m->id;
+    r->to_rank = p ? p->rank : -1;
+  }
+}
+PM_API const char *pm_trace_kind_name(pm_trace_kind kind) {
+  static const char *const names[] = {
+#define PM__X(name) #name,
+      PM_TRACE_LIST(PM__X)
+#undef PM__X
+  };
+  return (unsigned)kind < PM_TRACE_LAST ? names[kind] : "?";
+}
+PM_API const pm_trace_record *pm_trace_records(const pm_world *world, size_t *count) {
+  *count = (size_t)world->records_count;
+  return world->records;
+}
+PM_API pm_status pm_trace_write_csv(const pm_world *world, FILE *out) {
+  int i;
+  fprintf(out, "kind,id,from_node,to_node,from_rank,to_rank,size_bytes,t_begin_ns,t_end_ns\n");
+  for (i = 0; i < world->records_count; i++) {
+    const pm_trace_record *r = &world->records[i];
+    fprintf(out, "%s,%llu,%d,%d,%d,%d,%llu,%lld.%03d,%lld.%03d\n", pm_trace_kind_name(r->kind), (unsigned long long)r->id,
+            r->from_node, r->to_node, r->from_rank, r->to_rank, (unsigned long long)r->size_bytes, (long long)r->t_begin_ns,
+            r->t_begin_ps, (long long)r->t_end_ns, r->t_end_ps);
+  }
+  return ferror(out) ? PM_E_IO : PM_OK;
+}
+/* Chrome's unit is the microsecond. Thread 0 of a node is its NIC, thread rank + 1 a process. */
+PM_API pm_status pm_trace_write_json(const pm_world *world, FILE *out) {
+  int i;
+  fprintf(out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
+  for (i = 0; i < world->plat.nodes_count; i++)
+    fprintf(out, "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%d,\"args\":{\"name\":\"node %d\"}},\n"
+                 "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%d,\"tid\":0,\"args\":{\"name\":\"NIC\"}},\n", i, i, i);
+  for (i = 0; i < world->records_count; i++) {
+    const pm_trace_record *r = &world->records[i];
+    const int64_t d_ps = (r->t_end_ns - r->t_begin_ns) * PM__PS + r->t_end_ps - r->t_begin_ps;
+    fprintf(out, "{\"ph\":\"X\",\"name\":\"%s\",\"pid\":%d,\"tid\":%d,\"ts\":%lld.%06d,\"dur\":%lld.%06d,\"args\":{\"id\":%llu,\"to_node\":%d,\"bytes\":%llu}},\n",
+            pm_trace_kind_name(r->kind), r->from_node, r->kind == PM_TRACE_COMPUTE ? r->from_rank + 1 : 0,
+            (long long)(r->t_begin_ns / 1000), (int)(r->t_begin_ns % 1000) * 1000 + r->t_begin_ps, (long long)(d_ps / 1000000),
+            (int)(d_ps % 1000000), (unsigned long long)r->id, r->to_node, (unsigned long long)r->size_bytes);
+  }
+  fprintf(out, "{\"ph\":\"M\",\"name\":\"trace_name\",\"pid\":0,\"args\":{\"name\":\"portals_model\"}}\n]}\n");
+  return ferror(out) ? PM_E_IO : PM_OK;
+}
+
 #ifdef __cplusplus
 }
 #endif

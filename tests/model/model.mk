@@ -1,6 +1,7 @@
 $(eval $(call test,model/time_and_processes))
 $(eval $(call test,model/platforms))
 $(eval $(call test,model/portals_matching))
+$(eval $(call test,model/network))
 
 # What existing Portals programs include: one line and the header it names, to be installed together.
 $(B)/include/portals4.h: portals_model.h

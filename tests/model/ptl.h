@@ -6,7 +6,7 @@
 #include "tests/test.h"
 
 /* Runs body on every process of n nodes; base may be NULL. */
-static pm_stats run_world(int n, void (*body)(void *arg), const pm_world_desc *base) {
+__attribute__((unused)) static pm_stats run_world(int n, void (*body)(void *arg), const pm_world_desc *base) {
   pm_platform platform = pm_platform_bxi2(n);
   pm_world_desc desc = base ? *base : (pm_world_desc){0};
   pm_world *w = NULL;
@@ -32,7 +32,7 @@ typedef struct side {
   ptl_pt_index_t pt;
   unsigned char memory[4096];
 } side;
-static void side_open(side *s, unsigned int ni_options, unsigned int pt_options, unsigned int md_options) {
+__attribute__((unused)) static void side_open(side *s, unsigned int ni_options, unsigned int pt_options, unsigned int md_options) {
   memset(s, 0, sizeof *s);
   CHECK(PtlInit() == PTL_OK);
   CHECK(PtlNIInit(PTL_IFACE_DEFAULT, ni_options | PTL_NI_PHYSICAL, PTL_PID_ANY, NULL, NULL, &s->ni) == PTL_OK);
@@ -42,11 +42,11 @@ static void side_open(side *s, unsigned int ni_options, unsigned int pt_options,
   ptl_md_t md = {s->memory, sizeof s->memory, md_options, s->eq, s->ct};
   CHECK(PtlMDBind(s->ni, &md, &s->md) == PTL_OK);
 }
-static void side_close(side *s) {
+__attribute__((unused)) static void side_close(side *s) {
   CHECK(PtlNIFini(s->ni) == PTL_OK);
   PtlFini();
 }
-static ptl_me_t entry(void *start, size_t bytes, ptl_match_bits_t bits, unsigned int options) {
+__attribute__((unused)) static ptl_me_t entry(void *start, size_t bytes, ptl_match_bits_t bits, unsigned int options) {
   ptl_me_t me = {0};
   me.start = start;
   me.length = bytes;
@@ -59,16 +59,16 @@ static ptl_me_t entry(void *start, size_t bytes, ptl_match_bits_t bits, unsigned
   me.min_free = options & PTL_ME_MANAGE_LOCAL ? 0 : 0xDEADBEEF; /* to be ignored where it means nothing */
   return me;
 }
-static ptl_handle_me_t append(side *s, ptl_me_t me, ptl_list_t list, void *user_ptr) {
+__attribute__((unused)) static ptl_handle_me_t append(side *s, ptl_me_t me, ptl_list_t list, void *user_ptr) {
   ptl_handle_me_t h = PTL_INVALID_HANDLE;
   CHECK(PtlMEAppend(s->ni, s->pt, &me, list, user_ptr, &h) == PTL_OK);
   return h;
 }
-static int put(side *s, int to, size_t bytes, ptl_ack_req_t ack, ptl_match_bits_t bits, size_t remote_offset, ptl_hdr_data_t hdr) {
+__attribute__((unused)) static int put(side *s, int to, size_t bytes, ptl_ack_req_t ack, ptl_match_bits_t bits, size_t remote_offset, ptl_hdr_data_t hdr) {
   return PtlPut(s->md, 0, bytes, ack, pm_process_id(to), 3, bits, remote_offset, s, hdr);
 }
 /* The next event must be of this kind. */
-static ptl_event_t expect_at(side *s, int kind, int line) {
+__attribute__((unused)) static ptl_event_t expect_at(side *s, int kind, int line) {
   ptl_event_t e;
   memset(&e, 0, sizeof e);
   const int code = PtlEQWait(s->eq, &e);
@@ -80,7 +80,7 @@ static ptl_event_t expect_at(side *s, int kind, int line) {
   return e;
 }
 #define EXPECT(side, kind) expect_at(side, PTL_EVENT_##kind, __LINE__)
-static void expect_nothing_at(side *s, int line) {
+__attribute__((unused)) static void expect_nothing_at(side *s, int line) {
   ptl_event_t e;
   pm_sleep_ns(1000000);
   if (PtlEQGet(s->eq, &e) == PTL_EQ_EMPTY) return;
@@ -88,7 +88,7 @@ static void expect_nothing_at(side *s, int line) {
   CHECK(0);
 }
 #define EXPECT_NOTHING(side) expect_nothing_at(side, __LINE__)
-static ptl_ct_event_t count_of(ptl_handle_ct_t ct) {
+__attribute__((unused)) static ptl_ct_event_t count_of(ptl_handle_ct_t ct) {
   ptl_ct_event_t value = {0, 0};
   CHECK(PtlCTGet(ct, &value) == PTL_OK);
   return value;

@@ -1,0 +1,460 @@
+/* The NIC and the network: times worked out by hand, fair sharing against a brute-force solver, order,
+   conservation, faults, and the five request patterns with their steps. */
+#include "tests/model/ptl.h"
+
+/* ---- fair sharing ----------------------------------------------------------------------------- */
+/* Max-min rates by the definition: raise all rates together, stop those on a full link. */
+static void brute_force(const pm_world *w, pm__flow **flow, int flows, double *rate) {
+  double *left = malloc((size_t)w->links_count * sizeof *left);
+  int *fixed = calloc((size_t)flows, sizeof *fixed), open = flows;
+  for (int i = 0; i < w->links_count; i++) left[i] = w->links[i].cap;
+  for (int i = 0; i < flows; i++) rate[i] = 0;
+  while (open) {
+    double step = 1e300;
+    for (int l = 0; l < w->links_count; l++) {
+      int crossing = 0;
+      for (int f = 0; f < flows; f++)
+        for (int h = 0; h < flow[f]->links_count; h++) crossing += !fixed[f] && (int)flow[f]->link[h] == l;
+      if (crossing && left[l] / crossing < step) step = left[l] / crossing;
+    }
+    for (int f = 0; f < flows; f++) {
+      if (fixed[f]) continue;
+      rate[f] += step;
+      for (int h = 0; h < flow[f]->links_count; h++) left[flow[f]->link[h]] -= step;
+    }
+    for (int f = 0; f < flows; f++) {
+      int full = 0;
+      for (int h = 0; h < flow[f]->links_count; h++) full |= left[flow[f]->link[h]] <= 1e-6 * w->links[flow[f]->link[h]].cap;
+      if (!fixed[f] && full) fixed[f] = 1, open--;
+    }
+  }
+  free(left);
+  free(fixed);
+}
+static pm_world *world_with(pm_topology_kind kind, int nodes, const int64_t *topo, int count) {
+  pm_platform p = pm_platform_bxi2(nodes);
+  pm_world_desc desc = {0};
+  pm_world *w = NULL;
+  p.topology = kind;
+  memcpy(p.topo, topo, (size_t)count * sizeof *topo);
+  desc.platform = &p;
+  CHECK(pm_world_create(&desc, &w) == PM_OK);
+  return w;
+}
+enum { FLOWS = 40 };
+static void compare_rates(void *arg) {
+  pm_world *w = (pm_world *)arg;
+  pm__flow *flow[FLOWS + 1];
+  double expected[FLOWS + 1];
+  int n = 0;
+  for (pm__flow *f = w->flows_made; f; f = f->next_made)
+    if (f->event.pos) flow[n++] = f;
+  CHECK(n > 0);
+  brute_force(w, flow, n, expected);
+  for (int i = 0; i < n; i++) CHECK_NEAR(flow[i]->rate, expected[i], 1e-3 * expected[i]);
+}
+static void rates_are_those_of_brute_force(void) {
+  static const struct { pm_topology_kind kind; int nodes; int64_t topo[8]; } cases[] = {
+      {PM_TOPO_CROSSBAR, 7, {0}}, {PM_TOPO_FATTREE, 16, {2, 4, 4, 1, 2}}, {PM_TOPO_TORUS, 20, {2, 4, 5}}, {PM_TOPO_DRAGONFLY, 36, {9, 2, 2, 4}}};
+  for (int round = 0; round < 40; round++) {
+    const int c = round % 4, nodes = cases[c].nodes;
+    pm_world *w = world_with(cases[c].kind, nodes, cases[c].topo, 8);
+    const int flows = 1 + (int)test_below(FLOWS);
+    for (int i = 0; i < flows; i++) {
+      const int from = (int)test_below((uint64_t)nodes), to = (from + 1 + (int)test_below((uint64_t)nodes - 1)) % nodes;
+      CHECK(pm_flow_start(w, from, to, 1e3 + (double)test_below(1000000), NULL, NULL) == PM_OK);
+    }
+    for (int64_t t_ns = 10; t_ns < 4000; t_ns += 700) /* the first always finds flows: 1 kB takes 90 ns */
+      if (t_ns == 10 || test_below(2)) CHECK(pm_call_at(w, t_ns, compare_rates, w) == PM_OK);
+    /* later looks may find none left: then there must be at least one big one */
+    CHECK(pm_flow_start(w, 0, 1, 1e8, NULL, NULL) == PM_OK);
+    CHECK(pm_world_run(w) == PM_OK);
+    pm_world_destroy(w);
+  }
+}
+
+static int64_t t_done_ns[3];
+static pm_world *flow_world;
+static void note_0(void *a) { (void)a; t_done_ns[0] = pm_world_now_ns(flow_world); }
+static void note_1(void *a) { (void)a; t_done_ns[1] = pm_world_now_ns(flow_world); }
+static void start_second(void *a) { (void)a; CHECK(pm_flow_start(flow_world, 2, 1, 1e6, note_1, NULL) == PM_OK); }
+static void completion_times_are_exact(void) {
+  const int64_t none[8] = {0};
+  flow_world = world_with(PM_TOPO_CROSSBAR, 3, none, 8);
+  const double rate = 12.5e9 * 64 / 72; /* payload of a link */
+  CHECK(pm_flow_start(flow_world, 0, 1, 1e6, note_0, NULL) == PM_OK);
+  CHECK(pm_call_at(flow_world, 30000, start_second, NULL) == PM_OK);
+  CHECK(pm_world_run(flow_world) == PM_OK);
+  /* alone for 30 us, then half: the first has 1e6 - rate * 30e-6 left */
+  const double left = 1e6 - rate * 30e-6, t0 = 30e-6 + left / (rate / 2), t1 = t0 + (1e6 - left) / rate;
+  CHECK_NEAR(t_done_ns[0], t0 * 1e9, 1);
+  CHECK_NEAR(t_done_ns[1], t1 * 1e9, 1);
+  pm_world_destroy(flow_world);
+}
+
+/* ---- times of single operations --------------------------------------------------------------- */
+typedef struct timing { double send_ns, ack_ns, put_ns; } timing;
+static struct { size_t bytes; unsigned int ni; timing t; int get, warm; } probe;
+static void probe_body(void *unused) {
+  side s_, *s = &s_;
+  (void)unused;
+  side_open(s, probe.ni, 0, PTL_MD_EVENT_SUCCESS_DISABLE);
+  static unsigned char big[2][1 << 20];
+  ptl_md_t md = {big[pm_rank()], sizeof big[0], 0, s->eq, PTL_CT_NONE};
+  ptl_handle_md_t h;
+  CHECK(PtlMDBind(s->ni, &md, &h) == PTL_OK);
+  if (probe.ni & PTL_NI_MATCHING) append(s, entry(big[1], sizeof big[1], 0, PTL_ME_OP_PUT | PTL_ME_OP_GET | PTL_ME_EVENT_LINK_DISABLE), PTL_PRIORITY_LIST, NULL);
+  else {
+    ptl_le_t le = {big[1], sizeof big[1], PTL_CT_NONE, PTL_UID_ANY, PTL_LE_OP_PUT | PTL_LE_OP_GET | PTL_LE_EVENT_LINK_DISABLE};
+    ptl_handle_le_t lh;
+    CHECK(PtlLEAppend(s->ni, s->pt, &le, PTL_PRIORITY_LIST, NULL, &lh) == PTL_OK);
+  }
+  pm_barrier();
+  const double t_ns = (double)pm__current->proc->world->now_ps / 1000;
+#define SINCE ((double)pm__current->proc->world->now_ps / 1000 - t_ns - 30) /* 30: taking the event */
+  if (pm_rank() == 0 && probe.get) {
+    CHECK(PtlGet(h, 0, probe.bytes, pm_process_id(1), 3, 0, 0, NULL) == PTL_OK);
+    EXPECT(s, REPLY);
+    probe.t.ack_ns = SINCE;
+  } else if (pm_rank() == 0) {
+    CHECK(PtlPut(h, 0, probe.bytes, PTL_ACK_REQ, pm_process_id(1), 3, 0, 0, NULL, 0) == PTL_OK);
+    EXPECT(s, SEND);
+    probe.t.send_ns = SINCE;
+    EXPECT(s, ACK);
+    probe.t.ack_ns = SINCE - (probe.bytes > 64 ? 30 : 0);
+  } else if (!probe.get) {
+    EXPECT(s, PUT);
+    probe.t.put_ns = SINCE;
+  }
+  pm_barrier();
+  side_close(s);
+}
+static timing time_of(size_t bytes, unsigned int ni, int get, const pm_world_desc *desc) {
+  probe.bytes = bytes;
+  probe.ni = ni;
+  probe.get = get;
+  run_world(2, probe_body, desc);
+  return probe.t;
+}
+/* The steps of an inline put with the constants of the preset, added up by hand. */
+static void small_put_takes_the_sum_of_its_steps(void) {
+  const double command = 50 + 200 + 64 / 12.5, leaves = command + 200 + 72 / 12.5, there = leaves + 300 + 130 + 200;
+  const double written = there + 200 + (8 + 96) / 12.5;
+  const double ack = there + 200 + 32 / 12.5 + 430 + 200 + 200 + 96 / 12.5;
+  const timing t = time_of(8, PTL_NI_MATCHING, 0, NULL);
+  CHECK_NEAR(t.put_ns, written, 0.01);
+  CHECK_NEAR(t.ack_ns, ack, 0.01);
+  CHECK_NEAR(t.send_ns, command + 200 + 200 + 96 / 12.5, 0.01);
+}
+static void long_put_runs_at_the_rate_of_the_link(void) {
+  const timing small = time_of(1 << 19, PTL_NI_MATCHING, 0, NULL), large = time_of(1 << 20, PTL_NI_MATCHING, 0, NULL);
+  CHECK_NEAR((1 << 19) / (large.put_ns - small.put_ns), 12.5 * 64 / 72, 0.001);
+}
+/* [S 4.6.1] where the plateaus end: latency jumps when the path of the payload changes. */
+static double step_ns(size_t bytes, unsigned int ni) { /* cost of one byte more, beyond its own transfer */
+  return time_of(bytes + 1, ni, 0, NULL).ack_ns - time_of(bytes, ni, 0, NULL).ack_ns;
+}
+static void payload_paths_change_where_they_should(void) {
+  CHECK(step_ns(8, PTL_NI_MATCHING) > 50 && step_ns(16, PTL_NI_MATCHING) < 5);
+  CHECK(step_ns(16, PTL_NI_NO_MATCHING) > 50 && step_ns(8, PTL_NI_NO_MATCHING) < 5);
+  CHECK(step_ns(408, PTL_NI_MATCHING) > 200 && step_ns(416, PTL_NI_MATCHING) < 10);
+  CHECK(step_ns(416, PTL_NI_NO_MATCHING) > 200 && step_ns(408, PTL_NI_NO_MATCHING) < 10);
+  CHECK(fabs(step_ns(1024, PTL_NI_MATCHING)) < 10);
+  const timing early = time_of(64, PTL_NI_MATCHING, 0, NULL), late = time_of(65, PTL_NI_MATCHING, 0, NULL);
+  CHECK(early.send_ns < early.ack_ns / 2); /* the NIC keeps the payload */
+  CHECK_NEAR(late.send_ns, late.ack_ns, 0.01);
+}
+static void performance_switches_take_their_part_away(void) {
+  pm_platform p = pm_platform_bxi2(2);
+  pm_world_desc desc = {0};
+  desc.platform = &p;
+  const double full = time_of(8, PTL_NI_MATCHING, 0, &desc).ack_ns;
+  p.quick_ack = 1;
+  CHECK_NEAR(full - time_of(8, PTL_NI_MATCHING, 0, &desc).ack_ns, 200 + 32 / 12.5 + 200, 0.01); /* TX, wire, RX of the ack */
+  p.quick_ack = 0;
+  p.no_pci_commands = 1;
+  CHECK_NEAR(full - time_of(8, PTL_NI_MATCHING, 0, &desc).ack_ns, 2 * 200 + (64 + 96) / 12.5, 0.01);
+  p.no_pci = 1;
+  CHECK_NEAR(time_of(8, PTL_NI_MATCHING, 0, &desc).put_ns, 50 + 200 + 72 / 12.5 + 430 + 200, 0.01);
+}
+static void loggp_is_its_formula(void) {
+  pm_platform p = pm_platform_bxi2(2);
+  pm_world_desc desc = {0};
+  desc.platform = &p;
+  desc.link = PM_LINK_LOGGP;
+  const timing t = time_of(1000, PTL_NI_MATCHING, 0, &desc);
+  CHECK_NEAR(t.put_ns, 100 + 1000 + 999 / 12.5, 0.01); /* o + L + (n - 1) G */
+  CHECK_NEAR(t.ack_ns, 100 + 1000 + 999 / 12.5 + 1000, 0.01);
+  CHECK_NEAR(time_of(1000, PTL_NI_MATCHING, 1, &desc).ack_ns, 100 + 1000 + 1000 + 999 / 12.5, 0.01);
+}
+
+/* ---- the five request patterns [S 4.6.1] -------------------------------------------------------- */
+static struct { int mode; size_t bytes; int count; double per_ns; } pattern;
+enum { PUT_ACK, PUT_NOWAIT, PUT_SEND, GET_REPLY, GET_NOWAIT };
+static void pattern_body(void *unused) {
+  side s_, *s = &s_;
+  static unsigned char big[2][1 << 20];
+  ptl_ct_event_t value;
+  (void)unused;
+  side_open(s, PTL_NI_MATCHING, 0, 0);
+  const unsigned int option = pattern.mode == PUT_SEND ? PTL_MD_EVENT_CT_SEND : pattern.mode >= GET_REPLY ? PTL_MD_EVENT_CT_REPLY : PTL_MD_EVENT_CT_ACK;
+  ptl_md_t md = {big[pm_rank()], sizeof big[0], option, PTL_EQ_NONE, s->ct};
+  ptl_handle_md_t h;
+  CHECK(PtlMDBind(s->ni, &md, &h) == PTL_OK);
+  append(s, entry(big[1], sizeof big[1], 0, PTL_ME_OP_PUT | PTL_ME_OP_GET | PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_COMM_DISABLE), PTL_PRIORITY_LIST, NULL);
+  pm_barrier();
+  if (pm_rank() == 0) {
+    const int64_t t_ns = pm_now_ns();
+    for (int i = 1; i <= pattern.count; i++) {
+      if (pattern.mode >= GET_REPLY) CHECK(PtlGet(h, 0, pattern.bytes, pm_process_id(1), 3, 0, 0, NULL) == PTL_OK);
+      else CHECK(PtlPut(h, 0, pattern.bytes, PTL_CT_ACK_REQ, pm_process_id(1), 3, 0, 0, NULL, 0) == PTL_OK);
+      if (pattern.mode != PUT_NOWAIT && pattern.mode != GET_NOWAIT) CHECK(PtlCTWait(s->ct, (ptl_size_t)i, &value) == PTL_OK);
+    }
+    CHECK(PtlCTWait(s->ct, (ptl_size_t)pattern.count, &value) == PTL_OK && value.failure == 0);
+    pattern.per_ns = (double)(pm_now_ns() - t_ns) / pattern.count;
+  }
+  pm_barrier();
+  side_close(s);
+}
+static double per_request_ns(int mode, size_t bytes) {
+  pattern.mode = mode;
+  pattern.bytes = bytes;
+  pattern.count = 300;
+  run_world(2, pattern_body, NULL);
+  return pattern.per_ns;
+}
+static void five_patterns_have_their_shape(void) {
+  const double ack_8 = per_request_ns(PUT_ACK, 8), send_64 = per_request_ns(PUT_SEND, 64), send_65 = per_request_ns(PUT_SEND, 65);
+  CHECK(per_request_ns(PUT_NOWAIT, 8) < ack_8 / 5);              /* pipelined */
+  CHECK(send_64 < per_request_ns(PUT_ACK, 64) * 0.6);            /* up to 64 B SEND lets the next one go */
+  CHECK_NEAR(send_65, per_request_ns(PUT_ACK, 65), 1);           /* above, it is as late as the ACK */
+  CHECK(per_request_ns(PUT_ACK, 9) > ack_8 + 50);                /* inline ends at 8 */
+  CHECK(per_request_ns(PUT_ACK, 409) > per_request_ns(PUT_ACK, 408) + 200); /* PIO ends at 408 */
+  CHECK(per_request_ns(GET_REPLY, 8) > ack_8);                   /* responses are DMA */
+  CHECK(per_request_ns(GET_NOWAIT, 8) < per_request_ns(GET_REPLY, 8) / 3);
+  for (int mode = 0; mode <= GET_NOWAIT; mode++) { /* above 64 KiB all come near the link's rate */
+    const double ns = per_request_ns(mode, 1 << 20), rate = (1 << 20) / ns;
+    CHECK(rate > 0.93 * 12.5 * 64 / 72 && rate <= 12.5 * 64 / 72 + 0.01);
+  }
+}
+
+/* ---- order, conservation, determinism ----------------------------------------------------------- */
+enum { SENDS = 60, MOST = 20000 };
+static unsigned char source[8][MOST], target_area[8][MOST];
+static void traffic_body(void *unused) {
+  side s_, *s = &s_;
+  (void)unused;
+  const int me = pm_rank(), n = pm_size();
+  uint64_t next[8] = {0};
+  pm_world *w = pm_world_of(pm_self());
+  CHECK(PtlInit() == PTL_OK);
+  memset(s, 0, sizeof *s);
+  CHECK(PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, NULL, NULL, &s->ni) == PTL_OK);
+  CHECK(PtlEQAlloc(s->ni, 2000, &s->eq) == PTL_OK && PtlCTAlloc(s->ni, &s->ct) == PTL_OK);
+  CHECK(PtlPTAlloc(s->ni, 0, s->eq, 3, &s->pt) == PTL_OK);
+  ptl_md_t md = {source[me], MOST, PTL_MD_EVENT_CT_ACK, PTL_EQ_NONE, s->ct};
+  CHECK(PtlMDBind(s->ni, &md, &s->md) == PTL_OK);
+  append(s, entry(target_area[me], MOST, 0, PTL_ME_OP_PUT | PTL_ME_EVENT_LINK_DISABLE), PTL_PRIORITY_LIST, NULL);
+  pm_barrier();
+  for (uint64_t i = 0; i < SENDS; i++) { /* to both neighbours, all sizes */
+    const uint64_t r = pm_random(w);
+    const size_t bytes = r % 3 == 0 ? (size_t)(r >> 8) % 64 : r % 3 == 1 ? (size_t)(r >> 8) % 512 : (size_t)(r >> 8) % MOST;
+    const int to = (me + (i % 2 ? 1 : n - 1)) % n;
+    CHECK(PtlPut(s->md, 0, bytes, PTL_CT_ACK_REQ, pm_process_id(to), 3, 0, 0, NULL, (uint64_t)me << 32 | i) == PTL_OK);
+  }
+  for (int i = 0; i < SENDS; i++) {
+    const ptl_event_t e = EXPECT(s, PUT);
+    const int from = (int)(e.hdr_data >> 32);
+    const uint64_t number = e.hdr_data & 0xFFFFFFFF;
+    CHECK(e.ni_fail_type == PTL_NI_OK && number + 1 > next[from]); /* issue order */
+    next[from] = number + 1;
+  }
+  ptl_ct_event_t value;
+  CHECK(PtlCTWait(s->ct, SENDS, &value) == PTL_OK && value.success == SENDS && value.failure == 0);
+  EXPECT_NOTHING(s); /* exactly once */
+  pm_barrier();
+  side_close(s);
+}
+static pm_stats traffic(pm_platform *p, pm_world_desc *desc) {
+  desc->platform = p;
+  return run_world(0, traffic_body, desc);
+}
+static void bytes_arrive_once_in_order_and_reproducibly(void) {
+  for (int round = 0; round < 12; round++) {
+    pm_platform p = pm_platform_bxi2(8);
+    pm_world_desc desc = {0};
+    const int64_t tree[] = {2, 4, 2, 1, 2}, torus[] = {3, 2, 2, 2};
+    desc.seed = test_rand();
+    desc.link = round % 2 ? PM_LINK_LOGGP : PM_LINK_FLOW;
+    if (round / 2 % 3 == 1) p.topology = PM_TOPO_FATTREE, memcpy(p.topo, tree, sizeof tree);
+    if (round / 2 % 3 == 2) p.topology = PM_TOPO_TORUS, memcpy(p.topo, torus, sizeof torus);
+    if (round >= 6) p.nodes_count = 2, p.procs_per_node_count = 4, p.topology = PM_TOPO_CROSSBAR; /* neighbours inside a node too */
+    const pm_stats a = traffic(&p, &desc), b = traffic(&p, &desc);
+    CHECK(a.sent_bytes > 0 && a.sent_bytes == a.delivered_bytes && a.hash_id == b.hash_id && a.messages_count == 8 * SENDS);
+    desc.seed++;
+    CHECK(traffic(&p, &desc).hash_id != a.hash_id);
+  }
+}
+
+/* ---- limits ------------------------------------------------------------------------------------- */
+static void few_messages_in_flight_make_a_flood_slower(void) {
+  pm_platform p = pm_platform_bxi2(2);
+  pm_world_desc desc = {0};
+  desc.platform = &p;
+  double per_ns[3];
+  for (int i = 0; i < 3; i++) {
+    p.inflight_per_process_count = i == 0 ? 0 : i == 1 ? 4 : 1;
+    pattern.mode = PUT_NOWAIT, pattern.bytes = 8, pattern.count = 300;
+    run_world(2, pattern_body, &desc);
+    per_ns[i] = pattern.per_ns;
+  }
+  CHECK(per_ns[1] > 1.5 * per_ns[0] && per_ns[2] > 3 * per_ns[1]);
+  p.inflight_per_process_count = 0;
+  p.inflight_per_node_count = 1;
+  run_world(2, pattern_body, &desc);
+  CHECK_NEAR(pattern.per_ns, per_ns[2], 1);
+}
+static int64_t t_put_ns[200];
+static void burst_body(void *unused) {
+  side s_, *s = &s_;
+  (void)unused;
+  side_open(s, PTL_NI_MATCHING, 0, PTL_MD_EVENT_CT_SEND | PTL_MD_EVENT_SUCCESS_DISABLE);
+  append(s, entry(s->memory, sizeof s->memory, 0, PTL_ME_OP_PUT | PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_COMM_DISABLE), PTL_PRIORITY_LIST, NULL);
+  pm_barrier();
+  ptl_ct_event_t value;
+  if (pm_rank() == 0) {
+    for (int i = 0; i < 200; i++) {
+      CHECK(put(s, 1, 8, PTL_NO_ACK_REQ, 0, 0, 0) == PTL_OK);
+      t_put_ns[i] = pm_now_ns();
+    }
+    CHECK(PtlCTWait(s->ct, 200, &value) == PTL_OK);
+  }
+  pm_barrier();
+  side_close(s);
+}
+/* 50 ns per call until 16 + 73 commands fill the way; then the NIC's 200 ns and the wire set the pace. */
+static void command_queue_holds_the_cpu_back(void) {
+  run_world(2, burst_body, NULL);
+  CHECK(t_put_ns[50] - t_put_ns[49] == 50);
+  CHECK_NEAR((double)(t_put_ns[199] - t_put_ns[150]) / 49, 200 + 72 / 12.5, 1.1);
+}
+
+/* ---- faults ------------------------------------------------------------------------------------- */
+static void lost_messages_are_sent_again_and_arrive_once_in_order(void) {
+  for (int round = 0; round < 6; round++) {
+    pm_platform p = pm_platform_bxi2(8);
+    pm_world_desc desc = {0};
+    desc.link = round % 2 ? PM_LINK_LOGGP : PM_LINK_FLOW;
+    desc.seed = test_rand();
+    p.e2e_retry_ns = 20000;
+    p.e2e_retries_count = 40;
+    desc.faults.loss_ratio = 0.05;
+    desc.faults.corrupt_ratio = 0.02;
+    desc.faults.duplicate_ratio = 0.05;
+    desc.faults.delay_ratio = 0.1;
+    desc.faults.delay_ns = 5000;
+    const pm_stats s = traffic(&p, &desc), again = traffic(&p, &desc);
+    CHECK(s.lost_count > 0 && s.resent_count == s.lost_count && s.duplicates_count > 0 && s.undeliverable_count == 0);
+    CHECK(s.sent_bytes == s.delivered_bytes && s.hash_id == again.hash_id);
+  }
+}
+static void down_body(void *unused) {
+  side s_, *s = &s_;
+  (void)unused;
+  side_open(s, PTL_NI_MATCHING, 0, 0);
+  append(s, entry(s->memory, sizeof s->memory, 0, PTL_ME_OP_PUT | PTL_ME_EVENT_LINK_DISABLE), PTL_PRIORITY_LIST, NULL);
+  pm_barrier();
+  if (pm_rank() == 0) {
+    put(s, 1, 100, PTL_ACK_REQ, 0, 0, 0);
+    CHECK(EXPECT(s, SEND).ni_fail_type == PTL_NI_UNDELIVERABLE);
+    CHECK(EXPECT(s, ACK).ni_fail_type == PTL_NI_UNDELIVERABLE);
+    CHECK(pm_now_ns() > 60000 && pm_now_ns() < 70000); /* 1 + 5 tries, 10 us each */
+    pm_sleep_ns(1000000);
+    put(s, 1, 100, PTL_ACK_REQ, 0, 0, 0); /* up again */
+    EXPECT(s, SEND);
+    CHECK(EXPECT(s, ACK).ni_fail_type == PTL_NI_OK);
+    CHECK(PtlMDRelease(s->md) == PTL_OK);
+  }
+  pm_barrier();
+  if (pm_rank() == 1) EXPECT(s, PUT);
+  EXPECT_NOTHING(s);
+  side_close(s);
+}
+static void dead_link_is_reported_not_waited_for(void) {
+  pm_platform p = pm_platform_bxi2(2);
+  pm_world_desc desc = {0};
+  desc.platform = &p;
+  p.e2e_retry_ns = 10000;
+  desc.faults.down_node = 2;
+  desc.faults.d_down_ns = 500000;
+  const pm_stats s = run_world(2, down_body, &desc);
+  CHECK(s.undeliverable_count == 1 && s.lost_count == 6);
+}
+static void slow_node_is_slow(void) {
+  pm_platform p = pm_platform_bxi2(2);
+  pm_world_desc desc = {0};
+  desc.platform = &p;
+  const double before = time_of(8, PTL_NI_MATCHING, 0, &desc).ack_ns;
+  desc.faults.slow_node = 2;
+  desc.faults.slow_ratio = 3;
+  CHECK_NEAR(time_of(8, PTL_NI_MATCHING, 0, &desc).ack_ns - before, 2 * 2 * 200, 0.01); /* RX and TX of node 1 */
+}
+
+/* ---- traces ------------------------------------------------------------------------------------- */
+static void traces_hold_every_step(void) {
+  pm_platform p = pm_platform_bxi2(2);
+  pm_world_desc desc = {0};
+  pm_world *w = NULL;
+  desc.platform = &p;
+  desc.trace = 1;
+  probe.bytes = 8, probe.ni = PTL_NI_MATCHING, probe.get = 0;
+  CHECK(pm_world_create(&desc, &w) == PM_OK && pm_spawn_all(w, probe_body, NULL) == PM_OK && pm_world_run(w) == PM_OK);
+  size_t count = 0;
+  const pm_trace_record *r = pm_trace_records(w, &count);
+  static const pm_trace_kind kinds[] = {PM_TRACE_COMMAND, PM_TRACE_PUT, PM_TRACE_PAYLOAD_WRITE, PM_TRACE_PORTALS_ACK, PM_TRACE_EVENT};
+  CHECK(count == 5);
+  for (size_t i = 0; i < count && i < 5; i++) {
+    CHECK(r[i].kind == kinds[i] && r[i].id == r[0].id && r[i].t_end_ns >= r[i].t_begin_ns && r[i].from_rank == 0 && r[i].to_rank == 1);
+    if (i) CHECK(r[i].t_end_ns >= r[i - 1].t_begin_ns);
+  }
+  char *text = NULL;
+  size_t bytes = 0;
+  FILE *out = open_memstream(&text, &bytes);
+  CHECK(pm_trace_write_csv(w, out) == PM_OK);
+  fclose(out);
+  size_t lines = 0;
+  for (size_t i = 0; i < bytes; i++) lines += text[i] == '\n';
+  CHECK(lines == 6 && strncmp(text, "kind,id,from_node,", 18) == 0 && strstr(text, "\nPUT,1,0,1,0,1,8,") != NULL);
+  free(text);
+  out = open_memstream(&text, &bytes);
+  CHECK(pm_trace_write_json(w, out) == PM_OK);
+  fclose(out);
+  int depth = 0, deepest = 0;
+  for (size_t i = 0; i < bytes; i++) {
+    depth += (text[i] == '{' || text[i] == '[') - (text[i] == '}' || text[i] == ']');
+    deepest = depth > deepest ? depth : deepest;
+  }
+  CHECK(depth == 0 && deepest == 4 && strstr(text, "\"name\":\"PORTALS_ACK\"") != NULL && strstr(text, ",\n]") == NULL);
+  free(text);
+  pm_world_destroy(w);
+}
+
+int main(int argc, char **argv) {
+  TEST_INIT(argc, argv);
+  RUN(rates_are_those_of_brute_force);
+  RUN(completion_times_are_exact);
+  RUN(small_put_takes_the_sum_of_its_steps);
+  RUN(long_put_runs_at_the_rate_of_the_link);
+  RUN(payload_paths_change_where_they_should);
+  RUN(performance_switches_take_their_part_away);
+  RUN(loggp_is_its_formula);
+  RUN(five_patterns_have_their_shape);
+  RUN(bytes_arrive_once_in_order_and_reproducibly);
+  RUN(few_messages_in_flight_make_a_flood_slower);
+  RUN(command_queue_holds_the_cpu_back);
+  RUN(lost_messages_are_sent_again_and_arrive_once_in_order);
+  RUN(dead_link_is_reported_not_waited_for);
+  RUN(slow_node_is_slow);
+  RUN(traces_hold_every_step);
+  return TEST_END();
+}
