@@ -10,7 +10,8 @@
 
    ENVIRONMENT (a wrong value is said once, and the default kept)
      NBC_REPORT_DIR   folder of the reports; default: the folder the program was started in. When it
-                      cannot be written: $TMPDIR, else /tmp, else standard error.
+                      cannot be written: $TMPDIR (not set: /tmp); when that cannot be written
+                      either: standard error.
      NBC_TABLE        transfer times between processes of one node, "bytes seconds" per line, as
                       xfer_table writes them; default: a guess, and the report says so
      NBC_TABLE_OTHER  the same between nodes
@@ -1102,21 +1103,25 @@ static void describe(nbc_report *report) {
   nbc_report_counter(report, 0, "transfers_not_followed", (double)run.lost_count);
 }
 
+/* The chosen folder, else the one for temporary files, else standard error. */
 static void write_everything(const nbc_report *report) {
   const char *temporary = setting("TMPDIR");
-  const char *const folders[] = {run.folder, temporary ? temporary : "/tmp", "/tmp"};
-  for (int i = 0; i < 3; i++) {
-    if (write_into(folders[i], report, false)) {
-      if (i)
-        fprintf(stderr, "nbc_overlap: cannot write to %s: report of rank %d is in %s\n", run.folder,
-                run.rank, folders[i]);
-      if (run.text) write_into(folders[i], report, true);
-      return;
-    }
+  if (!temporary) temporary = "/tmp";
+  if (write_into(run.folder, report, false)) {
+    if (run.text) write_into(run.folder, report, true);
+    return;
   }
-  fprintf(stderr, "nbc_overlap: cannot write to %s nor /tmp: report of rank %d follows\n",
-          run.folder, run.rank);
+  const char *why = strerror(errno);
+  if (write_into(temporary, report, false)) {
+    fprintf(stderr, "nbc_overlap: cannot write to %s (%s): report of rank %d is in %s\n",
+            run.folder, why, run.rank, temporary);
+    if (run.text) write_into(temporary, report, true);
+    return;
+  }
+  fprintf(stderr, "nbc_overlap: cannot write to %s (%s) nor %s: report of rank %d follows\n",
+          run.folder, why, temporary, run.rank);
   run.report_fd = STDERR_FILENO;
+  run.report_failed = false;
   flush_report(nbc_report_write_json(report, run.report_file));
 }
 
@@ -1232,7 +1237,8 @@ static void in_child(void) {
  */
 /* This library is compiled against one MPI; the handles of another mean something else. */
 static bool is_our_mpi(void) {
-  char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  char text[16384] =
+      ""; /* each MPI has its own maximum, and this may be another: MPICH's is 8192 */
   int length = 0;
 #ifdef OPEN_MPI
   const char *ours = "Open MPI";

@@ -1,0 +1,107 @@
+#!/bin/sh
+# Environment variables choose folder, table, classes, on and off; a wrong value is said once and the
+# default kept; a folder that cannot be written loses nothing; the wrong MPI's library stays out.
+. tests/mpi/preload_common.sh
+
+message='sendrecv calls 2 transfers 4 bytes 16'
+# try MPI NAME VARIABLE=VALUE...: two processes; standard error in $reports/err
+try() {
+  m=$1 reports=$top/$work/$1.$2
+  shift 2
+  mkdir "$reports"
+  (export "$@" ON=1; measured $m 2 "$B/tests/mpi/preload_ends.$m" >"$reports/out" 2>"$reports/err")
+  [ $? = 0 ] && [ "$(tr -d '\\n' <"$reports/out")" = finalizedfinalized ] || bad "$m $*: program disturbed"
+}
+says_once() { # text that the preload says, by one process
+  if [ "$(grep -c "nbc_overlap: .*$1" "$reports/err")" = 1 ]; then ok "$(basename "$reports"): says \"$1\""
+  else bad "$(basename "$reports"): should say \"$1\" once"; cat "$reports/err"; fi
+}
+measures() { # the report is there; further arguments: lines it has
+  show -n "$reports"/*.json >"$reports/counted" 2>&1
+  for line in "$message" "$@"; do
+    if grep -qF -- "$line" "$reports/counted"; then ok "$(basename "$reports"): $line"
+    else bad "$(basename "$reports"): no line '$line'"; cat "$reports/counted"; fi
+  done
+}
+
+wrong_values() { # mpi
+  try $1 on NBC_ON=maybe
+  says_once 'NBC_ON=maybe'
+  measures 'note NBC_ON=maybe'
+  for classes in 5,3 256,4K, 0x10 1,2,x -1 99999999999999999999 17179869184G ,; do
+    try $1 "classes_$classes" NBC_CLASSES=$classes
+    says_once "NBC_CLASSES=$classes"
+  done
+  measures 'note NBC_CLASSES'
+  try $1 text NBC_TEXT=yes NBC_PEERS=some
+  says_once NBC_TEXT=yes
+  says_once NBC_PEERS=some
+}
+
+tables() { # mpi
+  folder=$top/$work/tables.$1
+  mkdir "$folder"
+  printf '8 1e-6\n64 2e-6\n1048576 0.001\n' >"$folder/good"
+  printf '8 1e-6\n64 2e' >"$folder/cut"
+  printf '8 1e-6\nsize time\n' >"$folder/words"
+  printf '64 1e-6\n8 2e-6\n' >"$folder/unsorted"
+  printf '8 1e-6\n64 -2e-6\n' >"$folder/negative"
+  printf '8 1e-6\n64 1e300\n' >"$folder/huge"
+  : >"$folder/empty"
+  try $1 table_good NBC_TABLE="$folder/good" NBC_TABLE_OTHER="$folder/good" NBC_CLASSES=1,2,4,8K
+  measures
+  if [ -s "$reports/err" ] || ! grep -q "tables.$1/good" "$reports"/*.0.json; then bad "$1 table_good: not used"
+  else ok "$1 table_good: used"; fi
+  if tr -d ' \n' <"$(ls "$reports"/*.0.json)" | grep -q '\[1,2,4,8192\]'; then ok "$1 classes: used"; else bad "$1 classes: not used"; fi
+  for t in cut words unsorted negative huge; do
+    try $1 "table_$t" NBC_TABLE="$folder/$t"
+    says_once "$folder/$t:.*2.*a guess"
+  done
+  for t in empty missing; do
+    try $1 "table_$t" NBC_TABLE="$folder/$t"
+    says_once "$folder/$t:.*a guess"
+    measures "note NBC_TABLE"
+  done
+}
+
+folders() { # mpi
+  m=$1 reports=$top/$work/$1.folders
+  mkdir "$reports" "$reports/tmp"
+  : >"$reports/file" # a file is no folder, also for root
+  (export TMPDIR="$reports/tmp" one="$reports"; reports=$reports/file; measured $m 2 "$B/tests/mpi/preload_ends.$m" 2>"$one/err" >"$one/out")
+  [ "$(grep -c 'cannot write to .*file.* is in .*tmp' "$reports/err")" = 2 ] && ok "$m: says where the reports went" || { bad "$m: folder"; cat "$reports/err"; }
+  show "$reports"/tmp/*.json | grep -qx "$message" && ok "$m: reports in TMPDIR" || bad "$m: no reports in TMPDIR"
+  # Open MPI needs TMPDIR for itself: set it for the program only
+  (one="$reports"; reports=$reports/file; measured $m 1 env TMPDIR=/dev/null "$B/tests/mpi/preload_ends.$m" 2>"$one/err" >"$one/out")
+  sed -n '/^{/,$p' "$reports/err" >"$reports/from_stderr.json"
+  show "$reports/from_stderr.json" | grep -q '^sendrecv' && ok "$m: report on standard error" || { bad "$m: no report on standard error"; head -5 "$reports/err"; }
+  reports=$top/$work/$m.made
+  measured $m 2 "$B/tests/mpi/preload_ends.$m" none >/dev/null
+  show "$reports"/*.json | grep -qx "$message" && ok "$m: missing folder is made" || bad "$m: missing folder"
+}
+
+switches() { # mpi
+  try $1 off NBC_ON=0
+  ls "$reports"/*.json >/dev/null 2>&1 && bad "$1 NBC_ON=0: writes a report" || ok "$1 NBC_ON=0: writes nothing"
+  try $1 written NBC_TEXT=1 NBC_PEERS=0
+  [ "$(cat "$reports"/*.txt | grep -c '^Overlap of')" = 2 ] && ok "$1 NBC_TEXT=1: text" || bad "$1 NBC_TEXT=1: no text"
+  measures
+  reports=$top/$work/$1.later
+  mkdir "$reports"
+  NBC_ON=later measured $1 2 "$B/tests/mpi/preload_forms.$1" >/dev/null
+  show "$reports"/*.json >"$reports/counted"
+  # MPI_Pcontrol(1) comes before the last section only
+  printf 'processes 2\nouter/inner sendrecv calls 2 transfers 4 bytes 16\n' | diff - "$reports/counted" && ok "$1 NBC_ON=later" || bad "$1 NBC_ON=later"
+}
+
+all() { wrong_values $1; tables $1; folders $1; switches $1; }
+each_mpi all
+
+if have_mpi openmpi && have_mpi mpich; then
+  reports=$top/$work/wrong_mpi
+  mkdir "$reports"
+  out=$(NBC_REPORT_DIR=$reports LD_PRELOAD=$(library openmpi) timeout 60 "$B/tests/mpi/preload_ends.mpich" 2>"$reports/err")
+  if [ "$out" = finalized ] && grep -q 'made for Open MPI, but' "$reports/err" && ! ls "$reports"/*.json >/dev/null 2>&1
+  then ok "library of another MPI: says so, stays out"; else bad "library of another MPI"; cat "$reports/err"; fi
+fi
+finish
