@@ -1,4 +1,5 @@
-# The preload and its tests: one library per MPI, the tests' programs with each.
+# The preload, its table and its tests: one library per MPI, the tests' programs with each.
+$(eval $(call example,xfer_table))
 PRELOAD_FILES := examples/overlap_preload.c $(wildcard examples/overlap_preload_*.h) nbc_overlap.h
 PRELOAD_TESTS := preload_p2p preload_forms preload_ends preload_threads preload_spawn
 PRELOAD_FORTRAN := preload_fortran_mpif preload_fortran_use preload_fortran_f08
@@ -10,6 +11,12 @@ define preload_library
 EXAMPLES += $1
 $1: $(PRELOAD_FILES) $(B)/.flags
 	$$(call mpi_build,$1,$2,examples/overlap_preload.c,-shared -fPIC -fexceptions -fvisibility=hidden)
+endef
+# $(call xfer_table,OUTPUT,WRAPPER)
+define xfer_table
+EXAMPLES += $1
+$1: examples/xfer_table.c nbc_overlap.h $(B)/.flags
+	$$(call mpi_build,$1,$2,examples/xfer_table.c,-DNBC_WITH_MPI)
 endef
 # $(call preload_test,NAME,openmpi or mpich,WRAPPER)
 define preload_test
@@ -31,11 +38,13 @@ endef
 # The fixed name is for the machine's default MPI: Open MPI on Debian.
 ifneq ($(or $(MPICC_OMPI),$(call have,mpicc)),)
 $(eval $(call preload_library,$(B)/libnbc_overlap_mpi.so,$(or $(MPICC_OMPI),mpicc)))
-NEEDS_mpi += $(B)/libnbc_overlap_mpi.so
+$(eval $(call xfer_table,$(B)/xfer_table_mpi,$(or $(MPICC_OMPI),mpicc)))
+NEEDS_mpi += $(B)/libnbc_overlap_mpi.so $(B)/xfer_table_mpi
 endif
 ifneq ($(MPICC_MPICH),)
 $(eval $(call preload_library,$(B)/libnbc_overlap_mpich.so,$(MPICC_MPICH)))
-NEEDS_mpi += $(B)/libnbc_overlap_mpich.so
+$(eval $(call xfer_table,$(B)/xfer_table_mpich,$(MPICC_MPICH)))
+NEEDS_mpi += $(B)/libnbc_overlap_mpich.so $(B)/xfer_table_mpich
 $(foreach t,$(PRELOAD_TESTS),$(eval $(call preload_test,$t,mpich,$(MPICC_MPICH))))
 endif
 ifneq ($(MPICC_OMPI),)

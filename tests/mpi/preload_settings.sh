@@ -10,7 +10,7 @@ try() {
   shift 2
   mkdir "$reports"
   (export "$@" ON=1; measured $m 2 "$B/tests/mpi/preload_ends.$m" >"$reports/out" 2>"$reports/err")
-  [ $? = 0 ] && [ "$(tr -d '\\n' <"$reports/out")" = finalizedfinalized ] || bad "$m $*: program disturbed"
+  [ $? = 0 ] && [ "$(tr -d '\n' <"$reports/out")" = finalizedfinalized ] || bad "$m $*: program disturbed"
 }
 says_once() { # text that the preload says, by one process
   if [ "$(grep -c "nbc_overlap: .*$1" "$reports/err")" = 1 ]; then ok "$(basename "$reports"): says \"$1\""
@@ -52,7 +52,7 @@ tables() { # mpi
   measures
   if [ -s "$reports/err" ] || ! grep -q "tables.$1/good" "$reports"/*.0.json; then bad "$1 table_good: not used"
   else ok "$1 table_good: used"; fi
-  if tr -d ' \n' <"$(ls "$reports"/*.0.json)" | grep -q '\[1,2,4,8192\]'; then ok "$1 classes: used"; else bad "$1 classes: not used"; fi
+  if tr -d '\n' <"$(ls "$reports"/*.0.json)" | grep -q '\[1,2,4,8192\]'; then ok "$1 classes: used"; else bad "$1 classes: not used"; fi
   for t in cut words unsorted negative huge; do
     try $1 "table_$t" NBC_TABLE="$folder/$t"
     says_once "$folder/$t:.*2.*a guess"

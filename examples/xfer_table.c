@@ -1,0 +1,155 @@
+/* Question: how long does a message of n bytes take here? Overlap bounds need to know [O §2.4].
+
+   Run:      make examples
+             mpirun.openmpi -n 2 build/xfer_table_mpi same_node.txt
+             mpirun.openmpi -n 3 --map-by node build/xfer_table_mpi same_node.txt other_node.txt
+             mpirun.mpich -n 2 build/xfer_table_mpich same_node.txt
+             build/xfer_table threads.txt               no MPI: between two threads
+   Expected: files of "bytes seconds" lines, to be named in NBC_TABLE and NBC_TABLE_OTHER when a
+             program runs under the preload; and one line per file on what was measured.
+
+   Measured between rank 0 and the first other process of its node, then between rank 0 and the first
+   process of another node: half the median round trip, so that single disturbances do not count. On
+   a machine where the processes outnumber the cores the table is too slow, and reports say so. */
+#define NBC_OVERLAP_IMPLEMENTATION
+#include "nbc_overlap.h"
+
+static int fail(const char *what, const nbc_error *err) {
+  fprintf(stderr, "xfer_table: %s: %s\n", what, err->text);
+  return 1;
+}
+
+/* Writes the table and says its two ends. */
+static int write_table(const nbc_table *table, const char *path, const char *between) {
+  nbc_error err;
+  char comment[200];
+  const uint64_t *size_bytes;
+  const double *time_s;
+  memset(&err, 0, sizeof err);
+  snprintf(comment, sizeof comment, "one-way time between %s: half the median round trip", between);
+  const size_t count = nbc_table_points(table, &size_bytes, &time_s);
+  if (nbc_table_write(table, path, comment, &err) != NBC_OK) return fail(path, &err);
+  printf("%s: between %s: %.2f us for %llu B, %.1f us for %llu B (%.2f GB/s)\n", path, between,
+         time_s[0] * 1e6, (unsigned long long)size_bytes[0], time_s[count - 1] * 1e6,
+         (unsigned long long)size_bytes[count - 1],
+         (double)size_bytes[count - 1] / time_s[count - 1] / 1e9);
+  return 0;
+}
+
+#ifdef NBC_WITH_MPI
+/* With plain MPI calls: what a program under the preload uses. */
+enum { SIZES = 24, MAX_ROUNDS = 500 }; /* 1 B, 2 B, ... 8 MiB */
+
+static int compare(const void *a, const void *b) {
+  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
+
+static double one_way_s(const nbc_clock *clock, char *buffer, int bytes, int rounds, int peer,
+                        bool first) {
+  int64_t d_ns[MAX_ROUNDS];
+  for (int i = -2; i < rounds; i++) { /* two to warm up */
+    const int64_t start_ns = nbc_clock_now_ns(clock);
+    if (first) MPI_Send(buffer, bytes, MPI_BYTE, peer, 0, MPI_COMM_WORLD);
+    MPI_Recv(buffer, bytes, MPI_BYTE, peer, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (!first) MPI_Send(buffer, bytes, MPI_BYTE, peer, 0, MPI_COMM_WORLD);
+    if (i >= 0) d_ns[i] = nbc_clock_now_ns(clock) - start_ns;
+  }
+  qsort(d_ns, (size_t)rounds, sizeof *d_ns, compare);
+  return (double)d_ns[rounds / 2] * 0.5e-9;
+}
+
+static int measure(int peer, bool first, const char *path, const char *between) {
+  uint64_t size_bytes[SIZES];
+  double time_s[SIZES];
+  nbc_clock clock;
+  nbc_table *table;
+  nbc_error err;
+  memset(&err, 0, sizeof err);
+  char *buffer = (char *)calloc(1, (size_t)1 << (SIZES - 1));
+  if (!buffer || nbc_clock_create(NULL, &clock) != NBC_OK)
+    return fail("no memory or no clock", &err);
+  for (int i = 0; i < SIZES; i++) {
+    size_bytes[i] = (uint64_t)1 << i;
+    time_s[i] = one_way_s(&clock, buffer, 1 << i, i <= 16 ? MAX_ROUNDS : 40, peer, first);
+  }
+  free(buffer);
+  if (!first) return 0;
+  if (nbc_table_create(size_bytes, time_s, SIZES, between, &table, &err) != NBC_OK)
+    return fail(path, &err);
+  const int status = write_table(table, path, between);
+  nbc_table_free(table);
+  return status;
+}
+
+/* The lowest rank but 0 that is, or is not, on rank 0's node; size when there is none. */
+static int find_peer(bool same_node, int size) {
+  char mine[MPI_MAX_PROCESSOR_NAME] = "", *names = (char *)calloc((size_t)size, sizeof mine);
+  int length, found = size;
+  if (!names) MPI_Abort(MPI_COMM_WORLD, 1);
+  MPI_Get_processor_name(mine, &length);
+  MPI_Allgather(mine, sizeof mine, MPI_CHAR, names, sizeof mine, MPI_CHAR, MPI_COMM_WORLD);
+  for (int i = size - 1; i > 0; i--)
+    if ((strcmp(names, names + (size_t)i * sizeof mine) == 0) == same_node) found = i;
+  free(names);
+  return found;
+}
+
+int main(int argc, char **argv) {
+  static const char *const between[] = {"two processes of one node", "two nodes"};
+  int rank, size, status = 0;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (argc < 2 || argc > 3) {
+    if (rank == 0)
+      fprintf(stderr, "usage: mpirun -n N %s SAME_NODE_FILE [OTHER_NODE_FILE]\n", argv[0]);
+    MPI_Finalize();
+    return 2;
+  }
+  for (int i = 1; i < argc; i++) {
+    const int peer = find_peer(i == 1, size);
+    if (peer == size && rank == 0)
+      fprintf(stderr, "%s: not written: no %s here\n", argv[i], between[i - 1]);
+    if (peer == size)
+      status = 1;
+    else if (rank == 0 || rank == peer)
+      status |= measure(rank ? 0 : peer, rank == 0, argv[i], between[i - 1]);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  MPI_Finalize();
+  return status;
+}
+
+#else
+static const char *path;
+
+static nbc_status rank_of_two(nbc_transport *t, void *user) {
+  nbc_table *table = NULL;
+  nbc_error err;
+  memset(&err, 0, sizeof err);
+  const nbc_status status = nbc_table_measure(t, 1 - t->rank, NULL, &table, &err);
+  if (status == NBC_OK && t->rank == 0)
+    *(int *)user = write_table(table, path, "two threads");
+  else if (status != NBC_OK)
+    fail("measuring", &err);
+  nbc_table_free(table);
+  return status;
+}
+
+int main(int argc, char **argv) {
+  nbc_threads_desc desc;
+  nbc_threads *world;
+  int status = 1;
+  memset(&desc, 0, sizeof desc);
+  if (argc != 2) {
+    fprintf(stderr, "usage: %s FILE\n", argv[0]);
+    return 2;
+  }
+  path = argv[1];
+  if (nbc_threads_create(&desc, &world) != NBC_OK) return 1;
+  if (nbc_threads_run(world, rank_of_two, &status) != NBC_OK) status = 1;
+  nbc_threads_destroy(world);
+  return status;
+}
+#endif
