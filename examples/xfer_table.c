@@ -9,8 +9,9 @@
              program runs under the preload; and one line per file on what was measured.
 
    Measured between rank 0 and the first other process of its node, then between rank 0 and the first
-   process of another node: half the median round trip, so that single disturbances do not count. On
-   a machine where the processes outnumber the cores the table is too slow, and reports say so. */
+   process of another node: half the lower decile of the round trips, the time of an undisturbed
+   transfer (threads: half the median). Where the processes outnumber the cores a table is too slow,
+   and reports of the preload count how often they saw it. */
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
 
@@ -26,7 +27,7 @@ static int write_table(const nbc_table *table, const char *path, const char *bet
   const uint64_t *size_bytes;
   const double *time_s;
   memset(&err, 0, sizeof err);
-  snprintf(comment, sizeof comment, "one-way time between %s: half the median round trip", between);
+  snprintf(comment, sizeof comment, "one-way time between %s", between);
   const size_t count = nbc_table_points(table, &size_bytes, &time_s);
   if (nbc_table_write(table, path, comment, &err) != NBC_OK) return fail(path, &err);
   printf("%s: between %s: %.2f us for %llu B, %.1f us for %llu B (%.2f GB/s)\n", path, between,
@@ -38,25 +39,39 @@ static int write_table(const nbc_table *table, const char *path, const char *bet
 
 #ifdef NBC_WITH_MPI
 /* With plain MPI calls: what a program under the preload uses. */
-enum { SIZES = 24, MAX_ROUNDS = 500 }; /* 1 B, 2 B, ... 8 MiB */
+enum { SIZES = 24, MAX_ROUNDS = 500, FIRST_ROUNDS = 5 }; /* 1 B, 2 B, ... 8 MiB */
 
 static int compare(const void *a, const void *b) {
   const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
   return (x > y) - (x < y);
 }
 
-static double one_way_s(const nbc_clock *clock, char *buffer, int bytes, int rounds, int peer,
-                        bool first) {
-  int64_t d_ns[MAX_ROUNDS];
-  for (int i = -2; i < rounds; i++) { /* two to warm up */
+static void exchange(const nbc_clock *clock, char *buffer, int bytes, int peer, bool first,
+                     int64_t *d_ns, int rounds) {
+  for (int i = 0; i < rounds; i++) {
     const int64_t start_ns = nbc_clock_now_ns(clock);
     if (first) MPI_Send(buffer, bytes, MPI_BYTE, peer, 0, MPI_COMM_WORLD);
     MPI_Recv(buffer, bytes, MPI_BYTE, peer, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (!first) MPI_Send(buffer, bytes, MPI_BYTE, peer, 0, MPI_COMM_WORLD);
-    if (i >= 0) d_ns[i] = nbc_clock_now_ns(clock) - start_ns;
+    d_ns[i] = nbc_clock_now_ns(clock) - start_ns;
   }
+}
+
+/* As many rounds as fit into about 50 ms, which the first few tell. */
+static double one_way_s(const nbc_clock *clock, char *buffer, int bytes, int peer, bool first) {
+  int64_t d_ns[MAX_ROUNDS], sum_ns = 1;
+  exchange(clock, buffer, bytes, peer, first, d_ns, FIRST_ROUNDS);
+  for (int i = 0; i < FIRST_ROUNDS; i++) sum_ns += d_ns[i];
+  int rounds = (int)(50000000 / (sum_ns / FIRST_ROUNDS + 1));
+  if (rounds > MAX_ROUNDS) rounds = MAX_ROUNDS;
+  if (rounds < 2 * FIRST_ROUNDS) rounds = 2 * FIRST_ROUNDS;
+  if (first)
+    MPI_Send(&rounds, 1, MPI_INT, peer, 1, MPI_COMM_WORLD);
+  else
+    MPI_Recv(&rounds, 1, MPI_INT, peer, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  exchange(clock, buffer, bytes, peer, first, d_ns, rounds);
   qsort(d_ns, (size_t)rounds, sizeof *d_ns, compare);
-  return (double)d_ns[rounds / 2] * 0.5e-9;
+  return (double)d_ns[rounds / 10] * 0.5e-9;
 }
 
 static int measure(int peer, bool first, const char *path, const char *between) {
@@ -71,7 +86,7 @@ static int measure(int peer, bool first, const char *path, const char *between) 
     return fail("no memory or no clock", &err);
   for (int i = 0; i < SIZES; i++) {
     size_bytes[i] = (uint64_t)1 << i;
-    time_s[i] = one_way_s(&clock, buffer, 1 << i, i <= 16 ? MAX_ROUNDS : 40, peer, first);
+    time_s[i] = one_way_s(&clock, buffer, 1 << i, peer, first);
   }
   free(buffer);
   if (!first) return 0;
