@@ -1099,8 +1099,15 @@ static void describe(nbc_report *report) {
   report->size = run.size;
   report->pid = (int)run.pid;
   for (int i = 0; i < run.notes_count; i++) nbc_report_note(report, run.notes[i]);
-  nbc_report_counter(report, 0, "requests_freed_while_active", (double)run.freed_count);
-  nbc_report_counter(report, 0, "transfers_not_followed", (double)run.lost_count);
+  if (run.freed_count)
+    nbc_report_counter(report, 0, "requests_freed_while_active", (double)run.freed_count);
+  if (run.lost_count)
+    nbc_report_counter(report, 0, "transfers_not_followed", (double)run.lost_count);
+  /* A guess that no transfer asked for is no reason to doubt the bounds. */
+  bool guessed = !run.table[0];
+  for (size_t i = 0; i < report->cell_count; i++)
+    guessed = guessed || (!run.table[1] && report->cells[i].peer != NBC_PEER_SAME_NODE);
+  report->table_is_default = guessed;
 }
 
 /* The chosen folder, else the one for temporary files, else standard error. */

@@ -18,6 +18,12 @@ EXAMPLES += $1
 $1: examples/xfer_table.c nbc_overlap.h $(B)/.flags
 	$$(call mpi_build,$1,$2,examples/xfer_table.c,-DNBC_WITH_MPI)
 endef
+# $(call halo,OUTPUT,WRAPPER)
+define halo
+EXAMPLES += $1
+$1: examples/halo_mpi.c $(B)/.flags
+	$$(call mpi_build,$1,$2,examples/halo_mpi.c,)
+endef
 # $(call preload_test,NAME,openmpi or mpich,WRAPPER)
 define preload_test
 NEEDS_mpi += $(B)/tests/mpi/$1.$2
@@ -39,12 +45,14 @@ endef
 ifneq ($(or $(MPICC_OMPI),$(call have,mpicc)),)
 $(eval $(call preload_library,$(B)/libnbc_overlap_mpi.so,$(or $(MPICC_OMPI),mpicc)))
 $(eval $(call xfer_table,$(B)/xfer_table_mpi,$(or $(MPICC_OMPI),mpicc)))
-NEEDS_mpi += $(B)/libnbc_overlap_mpi.so $(B)/xfer_table_mpi
+$(eval $(call halo,$(B)/halo_mpi,$(or $(MPICC_OMPI),mpicc)))
+RUN_MPI += $(B)/libnbc_overlap_mpi.so $(B)/xfer_table_mpi $(B)/halo_mpi
 endif
 ifneq ($(MPICC_MPICH),)
 $(eval $(call preload_library,$(B)/libnbc_overlap_mpich.so,$(MPICC_MPICH)))
 $(eval $(call xfer_table,$(B)/xfer_table_mpich,$(MPICC_MPICH)))
-NEEDS_mpi += $(B)/libnbc_overlap_mpich.so $(B)/xfer_table_mpich
+$(eval $(call halo,$(B)/halo_mpich,$(MPICC_MPICH)))
+RUN_MPI += $(B)/libnbc_overlap_mpich.so $(B)/xfer_table_mpich $(B)/halo_mpich
 $(foreach t,$(PRELOAD_TESTS),$(eval $(call preload_test,$t,mpich,$(MPICC_MPICH))))
 endif
 ifneq ($(MPICC_OMPI),)
@@ -54,6 +62,11 @@ endif
 $(foreach m,openmpi mpich,$(if $(call have,mpicxx.$m),$(eval $(call preload_language,preload_cxx,$m,mpicxx.$m,preload_cxx.cpp,-DTEST_MPI_CXX))))
 $(foreach m,openmpi mpich,$(if $(call have,mpifort.$m),$(foreach f,$(PRELOAD_FORTRAN),$(eval $(call preload_language,$f,$m,mpifort.$m,$f.f90,)))))
 
+NEEDS_mpi += $(RUN_MPI)
+.PHONY: run-mpi
+run-mpi: $(RUN_MPI) $(B)/overlap_report ## overlap reports of real programs: hpcc under Open MPI, a stencil under MPICH
+	@B=$(B) sh examples/run_mpi.sh
+
 $(eval $(call program,$(B)/tests/mpi/preload_show,tests/mpi/preload_show.c))
 NEEDS_mpi += $(B)/tests/mpi/preload_show
 $(eval $(call script,mpi/preload_changes_nothing))
@@ -62,3 +75,4 @@ $(eval $(call script,mpi/preload_ends))
 $(eval $(call script,mpi/preload_languages))
 $(eval $(call script,mpi/preload_threads_and_spawn))
 $(eval $(call script,mpi/preload_settings))
+$(eval $(call script,mpi/preload_hpcc))
