@@ -636,8 +636,8 @@ NBC_API nbc_status nbc_report_create(nbc_report **report);
 NBC_API nbc_status nbc_report_set(char **field, const char *text);
 NBC_API nbc_status nbc_report_note(nbc_report *report, const char *text);
 NBC_API nbc_status nbc_report_counter(nbc_report *report, int section_index, const char *name, double value);
-/* Adds one process's report to a sum (sections by path, cells by key; different class edges are an
-   error). ret NBC_OK | NBC_E_MISMATCH | NBC_E_NOMEM */
+/* Adds one process's report to a sum (sections by path, cells by key; texts that differ become
+   "several hosts"; different class edges are an error, and then nothing was added). ret NBC_OK | NBC_E_MISMATCH | NBC_E_NOMEM */
 NBC_API nbc_status nbc_report_add(nbc_report *sum, const nbc_report *one, nbc_error *err);
 
 /* For people: what was hidden, what was not, where, worst first. ret NBC_OK | NBC_E_IO */
@@ -3151,7 +3151,7 @@ static int64_t nbc__mon_foreign_now(const nbc_recorder *r, int64_t *state) {
   do {
     *state = __atomic_load_n(&r->state, __ATOMIC_ACQUIRE);
     t_ns = nbc_clock_now_ns(&r->monitor->clock);
-  } while (__atomic_load_n(&r->state, __ATOMIC_ACQUIRE) != *state && ++tries < 8);
+  } while (__atomic_load_n(&r->state, __ATOMIC_ACQUIRE) != *state && ++tries < 1000);
   return t_ns;
 }
 
@@ -3317,7 +3317,8 @@ static void nbc__mon_account(nbc_recorder *r, nbc_cell *cell, const nbc__mon_eve
       nbc__mon_problem(r, NBC_PROBLEM_table_too_slow);
       x_ns = window_ns;
     }
-    if (b->call_seq && b->call_seq == e->call_seq) {
+    /* A foreign stamp reads the owner's call and its C one after the other; C has the last word. */
+    if (b->call_seq && b->call_seq == e->call_seq && comp_ns == 0) {
       t->case_count[0]++;
       max_ns = 0;
     } else {
@@ -3433,9 +3434,17 @@ static void nbc__mon_process(nbc_recorder *r, const nbc__mon_event *e) {
 static void nbc__mon_drain_locked(nbc_recorder *r) {
   uint64_t head = __atomic_load_n(&r->ring_head, __ATOMIC_ACQUIRE);
   uint64_t tail = r->ring_tail;
+  int waits = 0;
   for (;;) {
     nbc__mon_slot *slot = &r->inbox[r->inbox_tail & r->inbox_mask];
     const bool foreign = __atomic_load_n(&slot->turn, __ATOMIC_ACQUIRE) == r->inbox_tail + 1;
+    /* A stamp whose thread is just writing it holds up those behind it: give it a moment, lest an own
+       end overtakes its foreign begin. */
+    if (!foreign && waits < 100 && NBC__MON_RELAXED_LOAD(&r->inbox_head) != r->inbox_tail) {
+      waits++;
+      sched_yield();
+      continue;
+    }
     /* The begin of a foreign end may have come after the first look at the ring. */
     if (foreign && tail == head) head = __atomic_load_n(&r->ring_head, __ATOMIC_ACQUIRE);
     const nbc__mon_event *own = tail != head ? &r->ring[tail & r->ring_mask] : NULL;
@@ -3848,8 +3857,14 @@ static bool nbc__rep_add_rows(nbc_report *sum, const nbc_report *one, int *map) 
   return true;
 }
 
+/* A text of the sum: what all have, or that they differ. */
+static bool nbc__rep_add_text(char **sum, const char *one, const char *several) {
+  if (!one || !*one || (*sum && strcmp(*sum, one) == 0)) return true;
+  return nbc_report_set(sum, *sum && **sum ? several : one) == NBC_OK;
+}
+
 NBC_API nbc_status nbc_report_add(nbc_report *sum, const nbc_report *one, nbc_error *err) {
-  const bool first = sum->process_count == 0 || (!sum->thread_count && !sum->cell_count && !sum->program);
+  const bool first = sum->process_count == 0 || (!sum->thread_count && !sum->cell_count && !sum->program && !sum->host);
   if (first) {
     memcpy(sum->class_edges_bytes, one->class_edges_bytes, sizeof sum->class_edges_bytes);
     sum->class_edge_count = one->class_edge_count;
@@ -3858,7 +3873,8 @@ NBC_API nbc_status nbc_report_add(nbc_report *sum, const nbc_report *one, nbc_er
     sum->clock_source = one->clock_source;
     sum->clock_hz = one->clock_hz;
     sum->process_count = 0;
-    if (nbc_report_set(&sum->program, one->program) || nbc_report_set(&sum->host, one->host) ||
+    /* never NULL, so that the next report is not the first again */
+    if (nbc_report_set(&sum->program, one->program) || nbc_report_set(&sum->host, one->host ? one->host : "") ||
         nbc_report_set(&sum->library, one->library) ||
         nbc_report_set(&sum->table_same_node, one->table_same_node) ||
         nbc_report_set(&sum->table_other_node, one->table_other_node))
@@ -3873,11 +3889,16 @@ NBC_API nbc_status nbc_report_add(nbc_report *sum, const nbc_report *one, nbc_er
     return NBC_E_MISMATCH;
   }
   int *map = (int *)nbc__mon_zalloc(one->section_count * sizeof *map);
-  const bool ok = map && nbc__rep_add_rows(sum, one, map);
+  const bool ok = map && nbc__rep_add_rows(sum, one, map) &&
+                  nbc__rep_add_text(&sum->program, one->program, "several programs") &&
+                  nbc__rep_add_text(&sum->host, one->host, "several hosts") &&
+                  nbc__rep_add_text(&sum->library, one->library, "several libraries") &&
+                  nbc__rep_add_text(&sum->table_same_node, one->table_same_node, "several tables") &&
+                  nbc__rep_add_text(&sum->table_other_node, one->table_other_node, "several tables");
   NBC_FREE(map);
   if (!ok) return NBC_E_NOMEM;
   sum->rank = -1;
-  if (__builtin_add_overflow(sum->process_count, one->process_count, &sum->process_count)) return NBC_E_MISMATCH;
+  if (__builtin_add_overflow(sum->process_count, one->process_count, &sum->process_count)) sum->process_count = 0x7fffffff;
   nbc__rep_plus(&sum->wall_ns, one->wall_ns);
   nbc__rep_plus(&sum->comp_ns, one->comp_ns);
   nbc__rep_plus(&sum->call_ns, one->call_ns);
@@ -4079,17 +4100,30 @@ NBC_API nbc_status nbc_report_write_text(const nbc_report *r, FILE *out) {
 }
 
 /* ---- JSON, writing ---------------------------------------------------------------------------- */
+/* Bytes of the UTF-8 character at p; 0 when there is none (JSON must be UTF-8, names need not). */
+static int nbc__rep_utf8(const unsigned char *p) {
+  const int n = *p < 0x80 ? 1 : *p >= 0xc2 && *p < 0xe0 ? 2 : *p >= 0xe0 && *p < 0xf0 ? 3 : *p >= 0xf0 && *p < 0xf5 ? 4 : 0;
+  for (int i = 1; i < n; i++)
+    if ((p[i] & 0xc0) != 0x80) return 0;
+  /* overlong forms, halves of pairs, beyond the last character */
+  if ((*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] > 0x9f) || (*p == 0xf0 && p[1] < 0x90) || (*p == 0xf4 && p[1] > 0x8f))
+    return 0;
+  return n;
+}
+
 static void nbc__rep_json_string(FILE *out, const char *text) {
   if (!text) {
     fputs("null", out);
     return;
   }
   fputc('"', out);
-  for (; *text; text++) {
-    const unsigned char c = (unsigned char)*text;
-    if (c == '"' || c == '\\') fprintf(out, "\\%c", c);
-    else if (c < 0x20) fprintf(out, "\\u%04x", c);
-    else fputc(c, out);
+  for (const unsigned char *p = (const unsigned char *)text; *p;) {
+    const int n = nbc__rep_utf8(p);
+    if (*p == '"' || *p == '\\') fprintf(out, "\\%c", *p);
+    else if (*p < 0x20) fprintf(out, "\\u%04x", *p);
+    else if (n) fwrite(p, 1, (size_t)n, out);
+    else fputs("\\ufffd", out);
+    p += n ? n : 1;
   }
   fputc('"', out);
 }

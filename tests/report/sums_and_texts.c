@@ -1,0 +1,131 @@
+/* Adding reports: no process is lost, what differs is said to differ; texts of any bytes become JSON
+   that is UTF-8, and lines for a terminal without control characters. */
+#define NBC_OVERLAP_IMPLEMENTATION
+#include "nbc_overlap.h"
+#include "tests/test.h"
+
+static nbc_report *make(const char *program, const char *host) {
+  nbc_report *r;
+  if (nbc_report_create(&r) != NBC_OK) abort();
+  CHECK(nbc_report_set(&r->program, program) == NBC_OK && nbc_report_set(&r->host, host) == NBC_OK);
+  r->wall_ns = 10, r->comp_ns = 7, r->call_ns = 3;
+  return r;
+}
+static void add(nbc_report *sum, nbc_report *one, nbc_status expected) {
+  CHECK(nbc_report_add(sum, one, NULL) == expected);
+  nbc_report_free(one);
+}
+static nbc_report *new_sum(void) {
+  nbc_report *sum;
+  if (nbc_report_create(&sum) != NBC_OK) abort();
+  return sum;
+}
+
+static void processes_that_did_nothing_count_too(void) {
+  nbc_report *sum = new_sum();
+  for (int i = 1; i <= 3; i++) {
+    add(sum, make(NULL, NULL), NBC_OK); /* neither threads nor transfers nor names */
+    CHECK(sum->process_count == i && sum->wall_ns == 10 * i && sum->comp_ns + sum->call_ns == sum->wall_ns);
+  }
+  add(sum, make("late", "node1"), NBC_OK);
+  CHECK(sum->process_count == 4);
+  CHECK_STR(sum->program, "late");
+  CHECK_STR(sum->host, "node1");
+  nbc_report_free(sum);
+}
+
+static void what_differs_is_said_to_differ(void) {
+  nbc_report *sum = new_sum();
+  add(sum, make("heat", "node1"), NBC_OK);
+  CHECK_STR(sum->host, "node1");
+  add(sum, make("heat", NULL), NBC_OK);
+  add(sum, make("heat", "node2"), NBC_OK);
+  add(sum, make("heat", "node2"), NBC_OK);
+  CHECK_STR(sum->program, "heat");
+  CHECK_STR(sum->host, "several hosts");
+  CHECK(sum->library == NULL && sum->process_count == 4 && sum->rank == -1);
+  nbc_report_free(sum);
+}
+
+static void other_classes_add_nothing(void) {
+  nbc_report *sum = new_sum(), *other = make("heat", "node3");
+  nbc_error err;
+  add(sum, make("heat", "node1"), NBC_OK);
+  other->class_edge_count = 1;
+  other->class_edges_bytes[0] = 100;
+  other->rank = 7;
+  CHECK(nbc_report_add(sum, other, &err) == NBC_E_MISMATCH && strstr(err.text, "rank 7 of heat"));
+  CHECK(sum->process_count == 1 && sum->wall_ns == 10);
+  CHECK_STR(sum->host, "node1");
+  nbc_report_free(other);
+  nbc_report_free(sum);
+}
+
+static char *written(const nbc_report *r, nbc_status (*write)(const nbc_report *, FILE *)) {
+  char *text = NULL;
+  size_t size;
+  FILE *out = open_memstream(&text, &size);
+  if (!out) abort();
+  CHECK(write(r, out) == NBC_OK);
+  fclose(out);
+  return text;
+}
+
+static void texts_of_any_bytes(void) {
+  /* raw -> what JSON holds: good characters of 2, 3, 4 bytes; lone, cut, overlong, surrogate, too high */
+  static const struct { const char *raw, *read; } cases[] = {
+      {"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80", "\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80"},
+      {"a\xff" "b", "a\xef\xbf\xbd" "b"},
+      {"\xc3", "\xef\xbf\xbd"},
+      {"\xe2\x82", "\xef\xbf\xbd\xef\xbf\xbd"},
+      {"\xc0\xaf", "\xef\xbf\xbd\xef\xbf\xbd"},
+      {"\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
+      {"\xf4\x90\x80\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
+      {"\x1b[2J\n\"\\", "\x1b[2J\n\"\\"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    nbc_report *r = make(cases[i].raw, cases[i].raw), *again = NULL;
+    CHECK(nbc_report_note(r, cases[i].raw) == NBC_OK && nbc_report_counter(r, 0, cases[i].raw, 1) == NBC_OK);
+    char *json = written(r, nbc_report_write_json), *text = written(r, nbc_report_write_text);
+    CHECK(nbc_report_parse_json(json, strlen(json), "again", &again, NULL) == NBC_OK);
+    if (again) {
+      CHECK_STR(again->program, cases[i].read);
+      CHECK_STR(again->notes[0], cases[i].read);
+    }
+    for (const char *p = text; *p; p++) CHECK((unsigned char)*p >= 0x20 || *p == '\n');
+    CHECK(!strstr(text, "\n\"") && strstr(text, "Overlap of"));
+    free(json);
+    free(text);
+    nbc_report_free(again);
+    nbc_report_free(r);
+  }
+}
+
+/* A foreign stamp may see the owner's call and its C at slightly different times. */
+static void computation_seen_between_two_stamps_is_never_denied(void) {
+  nbc_monitor *m;
+  nbc_recorder *r;
+  nbc_cell cell;
+  nbc__mon_event b, e;
+  CHECK(nbc_monitor_create(NULL, &m) == NBC_OK && nbc_recorder_attach(m, &r) == NBC_OK);
+  memset(&cell, 0, sizeof cell);
+  memset(&b, 0, sizeof b);
+  memset(&e, 0, sizeof e);
+  b.call_seq = e.call_seq = 5;
+  b.t_ns = 1000, e.t_ns = 101000;
+  nbc__mon_account(r, &cell, &b, &e, 1000, NBC_PEER_SAME_NODE);
+  CHECK(cell.t.case_count[0] == 1 && cell.t.max_overlap_ns == 0 && cell.t.xfer_ns > 0);
+  e.comp_ns = 90000;
+  nbc__mon_account(r, &cell, &b, &e, 1000, NBC_PEER_SAME_NODE);
+  CHECK(cell.t.case_count[1] == 1 && cell.t.max_overlap_ns == cell.t.xfer_ns / 2);
+  nbc_monitor_destroy(m);
+}
+
+int main(int argc, char **argv) {
+  TEST_INIT(argc, argv);
+  RUN(processes_that_did_nothing_count_too);
+  RUN(what_differs_is_said_to_differ);
+  RUN(other_classes_add_nothing);
+  RUN(texts_of_any_bytes);
+  RUN(computation_seen_between_two_stamps_is_never_denied);
+  return TEST_END();
+}
