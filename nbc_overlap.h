@@ -40,7 +40,7 @@
      [TABLE]      5. Transfer-time tables: how long a message of n bytes takes
      [MONITOR]    6. The four events and the overlap bounds
      [REPORT]     7. Reports: in memory, as text, as JSON, read back, merged, compared
-     [TRANSPORT]  8. The contract that carries messages; null and scripted transports
+     [TRANSPORT]   8. The contract that carries messages; null and scripted transports
      [THREADS]    9. Ranks as threads: the transport that needs nothing
      [SCHEDULE]  10. Collectives as data: schedules, builder, verifier, printer, pricer
      [SYNC]      11. Two clocks, many clocks: a common time with a guaranteed error
@@ -49,6 +49,7 @@
      [NIC]       14. NICs as witnesses: stamps from the wire, in host time, into the monitor
      [MPI]       15. The transport over MPI (with NBC_WITH_MPI)
      [DEDICATED]  16. The dedicated-core model: would a core of its own for communication pay?
+     [SHMEM]     17. The transport over OpenSHMEM (with NBC_WITH_SHMEM)
 
    SOURCES named in comments:
      [O] Characterization of Computation-Communication Overlap in Message-Passing Systems (the
@@ -76,9 +77,12 @@
 #ifdef NBC_WITH_MPI
 #  include <mpi.h>
 #endif
+#ifdef NBC_WITH_SHMEM
+#  include <shmem.h>
+#endif
 
 /* ============================================================================================== */
-/* [CONFIG] 1. Options: macros to define before including                                         */
+/* [CONFIG] 1. Options: macros to define before including                                        */
 /* ============================================================================================== */
 /*  macro                        default   where                 meaning
     NBC_OVERLAP_IMPLEMENTATION   -         one file              compile the implementation here
@@ -86,6 +90,7 @@
     NBC_API                      extern    every including file  linkage of your own
     NBC_MALLOC, NBC_FREE         libc      implementing file     both or none
     NBC_WITH_MPI                 -         every including file  the transport over MPI; needs <mpi.h>
+    NBC_WITH_SHMEM               -         every including file  the transport over OpenSHMEM; <shmem.h>
     NBC_ASSERT                   nothing   implementing file     checks of the library's own invariants
 */
 #ifndef NBC_API
@@ -103,7 +108,7 @@ extern "C" {
 #endif
 
 /* ============================================================================================== */
-/* [STATUS] 2. Status codes, errors with text                                                     */
+/* [STATUS] 2. Status codes, errors with text                                                    */
 /* ============================================================================================== */
 /* -1 … argument, -100 … system, -200 … transport, -300 … model, -400 … hardware */
 #define NBC_STATUS_LIST(X)                                                                         \
@@ -149,7 +154,7 @@ NBC_API const char *nbc_status_name(nbc_status status);
 NBC_API const char *nbc_status_text(nbc_status status);
 
 /* ============================================================================================== */
-/* [CLOCK] 3. Clocks: what a nanosecond means here                                                */
+/* [CLOCK] 3. Clocks: what a nanosecond means here                                               */
 /* ============================================================================================== */
 /* Host time: the scale of CLOCK_MONOTONIC_RAW, read from the processor's counter (invariant TSC,
    CNTVCT) when that is usable, else by system call. In a simulation, a clock of the user's. */
@@ -218,7 +223,7 @@ NBC_API const char *nbc_clock_source_name(nbc_clock_source source);
 NBC_API void nbc_spin_ns(const nbc_clock *clock, int64_t d_ns);
 
 /* ============================================================================================== */
-/* [STATS] 4. Medians, quantiles, confidence intervals; the four ratios and the diagnosis         */
+/* [STATS] 4. Medians, quantiles, confidence intervals; the four ratios and the diagnosis        */
 /* ============================================================================================== */
 typedef struct nbc_summary {
   size_t count;
@@ -286,7 +291,7 @@ NBC_API nbc_diagnosis nbc_diagnose(const nbc_overlap_times *times, const nbc_met
 NBC_API const char *nbc_diagnosis_text(nbc_diagnosis diagnosis);
 
 /* ============================================================================================== */
-/* [TABLE] 5. Transfer-time tables: how long a message of n bytes takes                           */
+/* [TABLE] 5. Transfer-time tables: how long a message of n bytes takes                          */
 /* ============================================================================================== */
 /* File format: one "bytes seconds" per line, sizes ascending, '#' starts a comment; LF or CR LF
    ends every line, also the last (without it the file is taken for cut off). Between two sizes the
@@ -321,7 +326,7 @@ NBC_API size_t nbc_table_points(const nbc_table *table, const uint64_t **size_by
 NBC_API void nbc_table_free(nbc_table *table); /* NULL allowed */
 
 /* ============================================================================================== */
-/* [MONITOR] 6. The four events and the overlap bounds                                            */
+/* [MONITOR] 6. The four events and the overlap bounds                                           */
 /* ============================================================================================== */
 /* [O §2]: the application enters and leaves the communication library (CALL_ENTER, CALL_EXIT); the
    library sees, approximately, transfers begin and end (XFER_BEGIN, XFER_END). From these alone:
@@ -560,7 +565,7 @@ NBC_API void nbc_recorder_switch_at(nbc_recorder *recorder, bool on, int64_t t_n
 NBC_API int64_t nbc_recorder_comp_ns(const nbc_recorder *recorder, int64_t t_ns);
 
 /* ============================================================================================== */
-/* [REPORT] 7. Reports: in memory, as text, as JSON, read back, merged, compared                  */
+/* [REPORT] 7. Reports: in memory, as text, as JSON, read back, merged, compared                 */
 /* ============================================================================================== */
 /* A report is plain data: fill, read or change it freely. All memory hangs on the report. */
 #define NBC_HIST_BINS 44 /* bin b counts values in [2^(b-1), 2^b) ns; bin 0 counts zeros */
@@ -655,7 +660,7 @@ NBC_API nbc_status nbc_report_parse_json(const char *text, size_t text_bytes, co
 NBC_API nbc_status nbc_report_write_diff(const nbc_report *before, const nbc_report *after, FILE *out);
 
 /* ============================================================================================== */
-/* [TRANSPORT] 8. The contract that carries messages; null and scripted transports                */
+/* [TRANSPORT] 8. The contract that carries messages; null and scripted transports               */
 /* ============================================================================================== */
 /* A transport moves messages between ranks. Clock synchronisation, measurement, collectives and
    tests need nothing else. Rules for who implements one:
@@ -752,7 +757,7 @@ NBC_API nbc_status nbc_scripted_create(const nbc_transport *inner, const nbc_scr
 NBC_API void nbc_transport_destroy(nbc_transport *t);
 
 /* ============================================================================================== */
-/* [THREADS] 9. Ranks as threads: the transport that needs nothing                                */
+/* [THREADS] 9. Ranks as threads: the transport that needs nothing                               */
 /* ============================================================================================== */
 /* Every rank is a thread of this process (or several ranks one thread, in tests), or a forked process
    that shares memory with the others (desc.processes). Progress happens only inside calls, unless a
@@ -813,7 +818,7 @@ NBC_API nbc_status nbc_threads_run(nbc_threads *world, nbc_rank_fn fn, void *use
 NBC_API size_t nbc_threads_stamps(nbc_threads *world, nbc_true_stamp *stamps, size_t max);
 
 /* ============================================================================================== */
-/* [SCHEDULE] 10. Collectives as data: schedules, their builders, printer, pricer and verifier     */
+/* [SCHEDULE] 10. Collectives as data: schedules, their builders, printer, pricer and verifier   */
 /* ============================================================================================== */
 /* One rank's part of a collective is a graph of nodes: send, receive, copy, reduce, nothing. A node
    starts when the nodes before it are finished; nothing else orders them, so everything that can
@@ -1024,7 +1029,7 @@ NBC_API nbc_status nbc_choice_read(const char *path, nbc_choice *table, nbc_erro
 NBC_API nbc_status nbc_choice_write(const nbc_choice *table, FILE *out);
 
 /* ============================================================================================== */
-/* [SYNC] 11. Two clocks, many clocks: a common time with a guaranteed error                      */
+/* [SYNC] 11. Two clocks, many clocks: a common time with a guaranteed error                     */
 /* ============================================================================================== */
 /* A point in time whose truth is known to lie in t_ns - err_ns ... t_ns + err_ns. */
 typedef struct nbc_time {
@@ -1168,7 +1173,7 @@ NBC_API const nbc_transport *nbc_sync_transport(const nbc_sync *sync);
 NBC_API void nbc_sync_destroy(nbc_sync *sync);
 
 /* ============================================================================================== */
-/* [COLL] 12. Collectives on any transport: types, operators, communicators, requests             */
+/* [COLL] 12. Collectives on any transport: types, operators, communicators, requests            */
 /* ============================================================================================== */
 /* A communicator is a transport plus what its collectives share: a number that keeps their messages
    apart, the choice table, schedules already built. Every rank calls the same collectives in the
@@ -1367,7 +1372,7 @@ NBC_API nbc_status nbc_iexscan(nbc_comm *comm, const void *send, void *recv, uin
                                nbc_type type, nbc_reduce reduce, nbc_request **request);
 
 /* ============================================================================================== */
-/* [PROGRESS] 13. Who drives collectives while the program computes                               */
+/* [PROGRESS] 13. Who drives collectives while the program computes                              */
 /* ============================================================================================== */
 /* Without an engine, collectives go on only while the program is inside nbc_coll_test or
    nbc_coll_wait. An engine is one worker thread that serves any number of communicators:
@@ -1417,7 +1422,7 @@ NBC_API void nbc_progress_get_stats(const nbc_progress *progress, nbc_progress_s
 NBC_API nbc_status nbc_progress_env(int core, int core_count, FILE *out);
 
 /* ============================================================================================== */
-/* [NIC] 14. NICs as witnesses: stamps from the wire, in host time, into the monitor              */
+/* [NIC] 14. NICs as witnesses: stamps from the wire, in host time, into the monitor             */
 /* ============================================================================================== */
 /* A stamp source is a NIC (real, RTL or model) that can be asked for its clock and for the times at
    which transfers really began and ended. A watch relates its clock to host time, as an interval
@@ -1491,7 +1496,7 @@ NBC_API const nbc_relation *nbc_nic_watch_relation(const nbc_nic_watch *watch);
 NBC_API nbc_status nbc_nic_watch_report(const nbc_nic_watch *watch, nbc_report *report);
 
 /* ============================================================================================== */
-/* [MPI] 15. The transport over MPI (with NBC_WITH_MPI)                                           */
+/* [MPI] 15. The transport over MPI (with NBC_WITH_MPI)                                          */
 /* ============================================================================================== */
 /* On a duplicate of the communicator given, so it never meets the program's own messages. Matching
    is done here, by headers: tags have all 64 bits, the length of a message is known before its data
@@ -1526,7 +1531,7 @@ NBC_API const char *nbc_mpi_error(const nbc_transport *t);
 #endif
 
 /* ============================================================================================== */
-/* [DEDICATED] 16. The model that says beforehand whether a dedicated core would pay              */
+/* [DEDICATED] 16. The model that says beforehand whether a dedicated core would pay             */
 /* ============================================================================================== */
 /* [R eq. 6.1], one process with N cores of which one is given to communication:
      t = t_comp N/(N-1) + N_nb t_min_nb + N_test t_min_test + N_wait t_min_wait
@@ -1590,6 +1595,25 @@ NBC_API nbc_status nbc_dedicated_parse_mpip(const char *text, size_t text_bytes,
 NBC_API nbc_status nbc_dedicated_parse(const char *text, size_t text_bytes, const char *name,
                                        nbc_dedicated_input *input, nbc_error *err);
 
+/* ============================================================================================== */
+/* [SHMEM] 17. The transport over OpenSHMEM (with NBC_WITH_SHMEM)                                */
+/* ============================================================================================== */
+/* The engine of [THREADS] with its rings of packets in the symmetric heap: a packet goes to its
+   receiver by put, fence and flag. Data always passes through the rings: EAGER up to
+   eager_limit_bytes, PIPELINED above. All processing elements; one thread. */
+#ifdef NBC_WITH_SHMEM
+typedef struct nbc_shmem_desc {
+  uint64_t eager_limit_bytes; /* 0 = 8 KiB */
+  uint64_t fragment_bytes;    /* 0 = 16 KiB; the rings take 32 * shmem_n_pes() of it on each element */
+  int pipeline_depth;         /* fragments in flight; 0 = 4 */
+} nbc_shmem_desc;
+/* Collective, after shmem_init. err (may be NULL) says what is missing.
+   ret NBC_OK | NBC_E_INVAL | NBC_E_NOMEM (also: the symmetric heap is too small) | NBC_E_CLOCK */
+NBC_API nbc_status nbc_shmem_create(const nbc_shmem_desc *desc, nbc_transport **t, nbc_error *err);
+/* Collective, before shmem_finalize; all operations finished. NULL allowed. */
+NBC_API void nbc_shmem_destroy(nbc_transport *t);
+#endif
+
 #ifdef __cplusplus
 }
 #endif
@@ -1602,7 +1626,7 @@ NBC_API nbc_status nbc_dedicated_parse(const char *text, size_t text_bytes, cons
 #define NBC_OVERLAP_IMPLEMENTATION_ONCE
 
 /* ============================================================================================== */
-/* [CONFIG] 1. Options                                                                            */
+/* [CONFIG] 1. Options                                                                           */
 /* ============================================================================================== */
 #include <errno.h>
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -1641,7 +1665,7 @@ extern "C" {
 #endif
 
 /* ============================================================================================== */
-/* [STATUS] 2. Status codes, errors with text                                                     */
+/* [STATUS] 2. Status codes, errors with text                                                    */
 /* ============================================================================================== */
 NBC_API const char *nbc_status_name(nbc_status status) {
   switch (status) {
@@ -1679,7 +1703,7 @@ static nbc_status nbc__status_fail(nbc_error *err, nbc_status status, int line, 
 }
 
 /* ============================================================================================== */
-/* [CLOCK] 3. Clocks                                                                              */
+/* [CLOCK] 3. Clocks                                                                             */
 /* ============================================================================================== */
 /* Everything below reaches the machine through a probe, so that tests can hand in a counter that
    steps back, changes its rate or differs between cores, and see it found. */
@@ -2129,7 +2153,7 @@ NBC_API nbc_status nbc_clock_recalibrate(nbc_clock *clock) {
 }
 
 /* ============================================================================================== */
-/* [STATS] 4. Statistics, ratios, diagnosis                                                       */
+/* [STATS] 4. Statistics, ratios, diagnosis                                                      */
 /* ============================================================================================== */
 static int nbc__stats_order(const void *a, const void *b) {
   const double x = *(const double *)a, y = *(const double *)b;
@@ -2274,7 +2298,7 @@ NBC_API const char *nbc_diagnosis_text(nbc_diagnosis diagnosis) {
 }
 
 /* ============================================================================================== */
-/* [TABLE] 5. Transfer-time tables                                                                */
+/* [TABLE] 5. Transfer-time tables                                                               */
 /* ============================================================================================== */
 #define NBC__TABLE_MAX_BYTES ((size_t)1 << 20)
 #define NBC__TABLE_MAX_S 3600.0
@@ -2576,7 +2600,7 @@ NBC_API nbc_status nbc_table_write(const nbc_table *table, const char *path, con
 }
 
 /* ============================================================================================== */
-/* [MONITOR] 6. The four events and the overlap bounds                                            */
+/* [MONITOR] 6. The four events and the overlap bounds                                           */
 /* ============================================================================================== */
 #define NBC__MON_RELAXED_LOAD(p)     __atomic_load_n((p), __ATOMIC_RELAXED)
 #define NBC__MON_RELAXED_STORE(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
@@ -3486,7 +3510,7 @@ NBC_API void nbc_recorder_detach(nbc_recorder *r) {
 }
 
 /* ============================================================================================== */
-/* [REPORT] 7. Reports                                                                            */
+/* [REPORT] 7. Reports                                                                           */
 /* ============================================================================================== */
 /* ---- memory: arrays that double --------------------------------------------------------------- */
 /* Room for one more element; capacity is the next power of two of the count, so it needs no field. */
@@ -5150,7 +5174,7 @@ NBC_API nbc_status nbc_report_write_diff(const nbc_report *before, const nbc_rep
 }
 
 /* ============================================================================================== */
-/* [TRANSPORT] 8. The contract that carries messages; null and scripted transports                */
+/* [TRANSPORT] 8. The contract that carries messages; null and scripted transports               */
 /* ============================================================================================== */
 /* Posting is refused before the transport sees it, so that every transport may trust its arguments. */
 static nbc_status nbc__transport_check(const nbc_transport *t, const void *buffer, uint64_t size_bytes,
@@ -5734,7 +5758,7 @@ NBC_API nbc_status nbc_table_measure(const nbc_transport *t, int peer, const nbc
 }
 
 /* ============================================================================================== */
-/* [THREADS] 9. Ranks as threads                                                                  */
+/* [THREADS] 9. Ranks as threads                                                                 */
 /* ============================================================================================== */
 /* How it works, in the order of the code below.
 
@@ -5857,6 +5881,11 @@ struct nbc_threads {
   nbc__threads_shared *shared;
   size_t shared_bytes;
   nbc__threads_rank *ranks;
+  /* Where ranks share no memory, else NULL: carries a packet to the receiver's copy of its slot, tells
+     the sender that it is free, lets messages in. */
+  void (*put)(nbc_threads *w, int peer, nbc__packet *p);
+  void (*release)(nbc_threads *w, int peer, nbc__packet *p);
+  void (*poll)(nbc_threads *w);
   pthread_t dma_thread;
   bool dma_running;
 };
@@ -5866,8 +5895,9 @@ static int64_t nbc__threads_now(void *ctx) {
 }
 
 static nbc_peer nbc__threads_peer_class(void *ctx, int peer) {
+  const nbc_threads *w = ((nbc__threads_rank *)ctx)->world;
   (void)peer; /* with a link between the ranks, they are as far apart as nodes */
-  return ((nbc__threads_rank *)ctx)->world->desc.dma ? NBC_PEER_OTHER_NODE : NBC_PEER_SAME_NODE;
+  return w->put ? NBC_PEER_UNKNOWN : w->desc.dma ? NBC_PEER_OTHER_NODE : NBC_PEER_SAME_NODE;
 }
 
 static bool nbc__threads_same_clock(void *ctx, int peer) {
@@ -5891,8 +5921,11 @@ static void nbc__threads_end_only(nbc__threads_rank *r, uint64_t size_bytes) {
 }
 
 /* ---- packets -------------------------------------------------------------------------------------- */
-static nbc__packet *nbc__threads_packet(const nbc_threads *w, int src, int dst, uint64_t count) {
-  size_t pair = (size_t)src * (size_t)w->desc.size + (size_t)dst;
+/* Of the ring src -> dst, as its sender or its receiver sees it: one in shared memory; over puts, the
+   sender's copies first, then the receiver's. */
+static nbc__packet *nbc__threads_packet(const nbc_threads *w, int src, int dst, bool receives, uint64_t count) {
+  size_t size = (size_t)w->desc.size;
+  size_t pair = !w->put ? (size_t)src * size + (size_t)dst : receives ? size + (size_t)src : (size_t)dst;
   return &w->shared->packets[pair * NBC__THREADS_SLOTS + count % NBC__THREADS_SLOTS];
 }
 
@@ -5903,7 +5936,7 @@ static unsigned char *nbc__threads_payload(const nbc_threads *w, const nbc__pack
 /* The next free slot to peer, taken; NULL when the ring is full. */
 static nbc__packet *nbc__threads_take(nbc__threads_rank *r, int peer, nbc__packet_kind kind) {
   nbc__threads_peer *to = &r->peers[peer];
-  nbc__packet *p = nbc__threads_packet(r->world, r->t.rank, peer, to->head_count);
+  nbc__packet *p = nbc__threads_packet(r->world, r->t.rank, peer, false, to->head_count);
   if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != NBC__SLOT_FREE) return NULL;
   to->head_count++;
   p->kind = kind;
@@ -5912,16 +5945,17 @@ static nbc__packet *nbc__threads_take(nbc__threads_rank *r, int peer, nbc__packe
   return p;
 }
 
-static void nbc__threads_publish(nbc__packet *p) {
-  __atomic_store_n(&p->state, NBC__SLOT_FULL, __ATOMIC_RELEASE);
+static void nbc__threads_publish(nbc_threads *w, int peer, nbc__packet *p) {
+  if (w->put) w->put(w, peer, p);
+  else __atomic_store_n(&p->state, NBC__SLOT_FULL, __ATOMIC_RELEASE);
 }
 
 /* Control packets need no copy: they carry the time at which the link would deliver them. */
-static void nbc__threads_publish_control(nbc__threads_rank *r, nbc__packet *p) {
+static void nbc__threads_publish_control(nbc__threads_rank *r, int peer, nbc__packet *p) {
   const nbc_threads_desc *desc = &r->world->desc;
   if (desc->dma && desc->link_latency_ns > 0)
     p->t_visible_ns = nbc__threads_now(r) + desc->link_latency_ns;
-  nbc__threads_publish(p);
+  nbc__threads_publish(r->world, peer, p);
 }
 
 /* ---- copy jobs ------------------------------------------------------------------------------------ */
@@ -5947,7 +5981,7 @@ static void nbc__threads_post(nbc__threads_rank *r, const nbc__job *job) {
     if (job->size_bytes > 0) memcpy(job->target, job->source, (size_t)job->size_bytes);
     nbc__threads_end(r, job->is_read ? job->recv_id : job->send_id);
     mine->ended = true;
-    if (job->packet) nbc__threads_publish(job->packet);
+    if (job->packet) nbc__threads_publish(r->world, job->peer, job->packet);
     __atomic_store_n(&r->ring->done_count, count + 1, __ATOMIC_RELAXED);
   }
   if (r->world->desc.dma) mine->t_post_ns = nbc__threads_now(r);
@@ -6055,7 +6089,7 @@ static bool nbc__threads_emit_request_read(nbc__threads_rank *r, nbc_op *op) {
   p->address = op->slot.buffer;
   p->xfer_id = op->slot.xfer_id = ++r->id_count;
   nbc__threads_begin(r, op->slot.xfer_id, op->size_bytes, NBC_KIND_ISEND);
-  nbc__threads_publish_control(r, p);
+  nbc__threads_publish_control(r, op->peer, p);
   return true;
 }
 
@@ -6077,7 +6111,7 @@ static bool nbc__threads_emit_put(nbc__threads_rank *r, nbc_op *op) {
     s->posted_bytes += part_bytes;
   }
   s->started = true;
-  nbc__threads_publish_control(r, p);
+  nbc__threads_publish_control(r, op->peer, p);
   if (s->limit_bytes >= op->size_bytes) nbc__threads_finish(r, op, nbc__threads_recv_status(op));
   return true;
 }
@@ -6103,7 +6137,7 @@ static bool nbc__threads_emit_fin(nbc__threads_rank *r, nbc_op *op) {
   nbc__packet *p = nbc__threads_take(r, op->peer, NBC__PACKET_FIN);
   if (!p) return false;
   p->send_op = (nbc_op *)op->slot.remote_op;
-  nbc__threads_publish_control(r, p);
+  nbc__threads_publish_control(r, op->peer, p);
   nbc__threads_finish(r, op, nbc__threads_recv_status(op));
   return true;
 }
@@ -6338,13 +6372,14 @@ static nbc_status nbc__threads_receive(nbc__threads_rank *r, int peer) {
   nbc__threads_peer *from = &r->peers[peer];
   int i;
   for (i = 0; i < NBC__THREADS_SLOTS; i++) {
-    nbc__packet *p = nbc__threads_packet(r->world, peer, r->t.rank, from->tail_count);
+    nbc__packet *p = nbc__threads_packet(r->world, peer, r->t.rank, true, from->tail_count);
     nbc_status status;
     if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != NBC__SLOT_FULL) return NBC_OK;
     if (p->t_visible_ns && nbc__threads_now(r) < p->t_visible_ns) return NBC_OK;
     if ((status = nbc__threads_handle(r, peer, p))) return status;
     from->tail_count++;
     __atomic_store_n(&p->state, NBC__SLOT_FREE, __ATOMIC_RELEASE);
+    if (r->world->release) r->world->release(r->world, peer, p);
   }
   return NBC_OK;
 }
@@ -6356,6 +6391,7 @@ static nbc_status nbc__threads_progress(void *ctx) {
   int peer;
   if (r->in_progress) return NBC_OK; /* called from a completion */
   r->in_progress = true;
+  if (r->world->poll) r->world->poll(r->world);
   nbc__threads_reap(r);
   for (peer = 0; peer < r->t.size && status == NBC_OK; peer++) status = nbc__threads_receive(r, peer);
   for (peer = 0; peer < r->t.size && r->waiting_count > 0; peer++) nbc__threads_flush(r, peer);
@@ -6496,7 +6532,7 @@ static void nbc__dma_deliver(nbc__dma *d, int64_t t_now_ns) {
     const nbc__job *job = &ring->jobs[done_count % NBC__THREADS_JOBS];
     if (flight->t_due_ns > t_now_ns) return;
     nbc__dma_stamp(d->world->shared, flight->rank, job, nbc_clock_now_ns(&d->world->clock));
-    if (job->packet) nbc__threads_publish(job->packet);
+    if (job->packet) nbc__threads_publish(d->world, job->peer, job->packet);
     __atomic_store_n(&ring->done_count, done_count + 1, __ATOMIC_RELEASE);
     d->flight_first_count++;
   }
@@ -6673,6 +6709,22 @@ static nbc_status nbc__threads_locks(nbc__threads_shared *s) {
   return NBC_OK;
 }
 
+static void nbc__threads_contract(nbc__threads_rank *r, int rank) {
+  r->t.name = r->world->desc.processes ? "processes" : "threads";
+  r->t.help = r->world->desc.processes ? "ranks are processes that share memory" : "ranks are threads of one process";
+  r->t.ctx = r;
+  r->t.rank = rank;
+  r->t.size = r->world->desc.size;
+  r->t.any_peer = true;
+  r->t.now_ns = nbc__threads_now;
+  r->t.isend = nbc__threads_isend;
+  r->t.irecv = nbc__threads_irecv;
+  r->t.progress = nbc__threads_progress;
+  r->t.cancel = nbc__threads_cancel;
+  r->t.peer_class = nbc__threads_peer_class;
+  r->t.same_clock = nbc__threads_same_clock;
+}
+
 static nbc_status nbc__threads_ranks(nbc_threads *w) {
   size_t size = (size_t)w->desc.size;
   size_t bytes = size * sizeof(nbc__threads_rank) + size * size * sizeof(nbc__threads_peer);
@@ -6687,19 +6739,7 @@ static nbc_status nbc__threads_ranks(nbc_threads *w) {
     r->world = w;
     r->ring = &w->shared->rings[i];
     r->peers = peers + (size_t)i * size;
-    r->t.name = w->desc.processes ? "processes" : "threads";
-    r->t.help = w->desc.processes ? "ranks are processes that share memory" : "ranks are threads of one process";
-    r->t.ctx = r;
-    r->t.rank = i;
-    r->t.size = w->desc.size;
-    r->t.any_peer = true;
-    r->t.now_ns = nbc__threads_now;
-    r->t.isend = nbc__threads_isend;
-    r->t.irecv = nbc__threads_irecv;
-    r->t.progress = nbc__threads_progress;
-    r->t.cancel = nbc__threads_cancel;
-    r->t.peer_class = nbc__threads_peer_class;
-    r->t.same_clock = nbc__threads_same_clock;
+    nbc__threads_contract(r, i);
   }
   return NBC_OK;
 }
@@ -6726,15 +6766,20 @@ NBC_API nbc_status nbc_threads_create(const nbc_threads_desc *desc, nbc_threads 
   return status;
 }
 
+/* Messages that nobody received. */
+static void nbc__threads_free_unexpected(nbc__threads_peer *peers, size_t count) {
+  size_t i;
+  for (i = 0; i < count; i++) {
+    nbc__unexpected *entry = peers[i].first, *next;
+    for (; entry; entry = next) next = entry->next, NBC_FREE(entry);
+  }
+}
+
 NBC_API void nbc_threads_destroy(nbc_threads *world) {
   if (!world) return;
   if (world->dma_running) nbc__dma_stop(world);
   if (world->ranks) {
-    size_t pair, pair_count = (size_t)world->desc.size * (size_t)world->desc.size;
-    for (pair = 0; pair < pair_count; pair++) { /* messages that nobody received */
-      nbc__unexpected *entry = world->ranks[0].peers[pair].first, *next;
-      for (; entry; entry = next) next = entry->next, NBC_FREE(entry);
-    }
+    nbc__threads_free_unexpected(world->ranks[0].peers, (size_t)world->desc.size * (size_t)world->desc.size);
     pthread_cond_destroy(&world->shared->cond);
     pthread_mutex_destroy(&world->shared->mutex);
   }
@@ -6865,7 +6910,7 @@ NBC_API size_t nbc_threads_stamps(nbc_threads *world, nbc_true_stamp *stamps, si
 }
 
 /* ============================================================================================== */
-/* [SCHEDULE] 10. Collectives as data                                                             */
+/* [SCHEDULE] 10. Collectives as data                                                            */
 /* ============================================================================================== */
 static const char *const nbc__sched_coll_names[] = {
 #define NBC__X(name, text) text,
@@ -9212,7 +9257,7 @@ NBC_API nbc_status nbc_schedule_verify(const nbc_schedule *const *schedules,
 }
 
 /* ============================================================================================== */
-/* [SYNC] 11. Two clocks, many clocks                                                             */
+/* [SYNC] 11. Two clocks, many clocks                                                            */
 /* ============================================================================================== */
 /* With x = nominal device time since the newest reading, host time is
        h(x) = newest_ns + x + o + r x + w(x),   |w(x)| <= min(wander x^2 / 2, 2 limit |x|),
@@ -10143,7 +10188,7 @@ NBC_API nbc_sync_info nbc_sync_info_of(const nbc_sync *s) {
 }
 
 /* ============================================================================================== */
-/* [COLL] 12. Collectives on any transport                                                        */
+/* [COLL] 12. Collectives on any transport                                                       */
 /* ============================================================================================== */
 /* ---- reductions
    ---------------------------------------------------------------------------------- Loops over
@@ -11315,7 +11360,7 @@ NBC_API nbc_status nbc_iexscan(nbc_comm *comm, const void *send, void *recv, uin
 }
 
 /* ============================================================================================== */
-/* [PROGRESS] 13. Who drives collectives                                                          */
+/* [PROGRESS] 13. Who drives collectives                                                         */
 /* ============================================================================================== */
 /* Everything that runs a request or a transport of an engine happens under its ticket lock: fair, so
    that a worker that polls all the time lets others in. New requests come by a stack that needs no
@@ -11586,7 +11631,7 @@ NBC_API nbc_status nbc_progress_env(int core, int core_count, FILE *out) {
 }
 
 /* ============================================================================================== */
-/* [NIC] 14. NICs as witnesses                                                                    */
+/* [NIC] 14. NICs as witnesses                                                                   */
 /* ============================================================================================== */
 struct nbc_nic_watch {
   nbc_nic_watch_desc desc;
@@ -11710,7 +11755,7 @@ NBC_API nbc_status nbc_nic_watch_report(const nbc_nic_watch *watch, nbc_report *
 }
 
 /* ============================================================================================== */
-/* [MPI] 15. The transport over MPI                                                               */
+/* [MPI] 15. The transport over MPI                                                              */
 /* ============================================================================================== */
 #ifdef NBC_WITH_MPI
 /* Headers travel under MPI tag 0 and are received by a ring of persistent receives, in the order in
@@ -12300,7 +12345,7 @@ NBC_API nbc_status nbc_mpi_create(MPI_Comm comm, const nbc_mpi_desc *desc, nbc_t
 #endif /* NBC_WITH_MPI */
 
 /* ============================================================================================== */
-/* [DEDICATED] 16. The dedicated-core model                                                       */
+/* [DEDICATED] 16. The dedicated-core model                                                      */
 /* ============================================================================================== */
 typedef struct nbc__ded_field {
   const char *name;
@@ -12667,6 +12712,120 @@ NBC_API nbc_status nbc_dedicated_parse_mpip(const char *text, size_t text_bytes,
   input->blocking_count /= tasks, input->blocking_s /= tasks, input->other_s /= tasks;
   return NBC_OK;
 }
+
+/* ============================================================================================== */
+/* [SHMEM] 17. The transport over OpenSHMEM                                                      */
+/* ============================================================================================== */
+#ifdef NBC_WITH_SHMEM
+/* Each element has one ring to and one ring from every other, both at symmetric addresses: what is
+   written in the ring to a peer is put into the peer's ring from here. */
+static nbc__packet *nbc__shmem_mirror(const nbc_threads *w, const nbc__packet *p, int from_there) {
+  size_t at = (size_t)(p - w->shared->packets) % NBC__THREADS_SLOTS;
+  return &w->shared->packets[(size_t)from_there * NBC__THREADS_SLOTS + at];
+}
+
+/* Everything but the state, then the state: who sees FULL sees the rest. */
+static void nbc__shmem_put(nbc_threads *w, int peer, nbc__packet *p) {
+  nbc__packet *there = nbc__shmem_mirror(w, p, w->desc.size + w->ranks[0].t.rank);
+  bool has_data = p->kind == NBC__PACKET_EAGER || p->kind == NBC__PACKET_REQUEST || p->kind == NBC__PACKET_FRAGMENT;
+  size_t after_state = offsetof(nbc__packet, kind);
+  if (has_data && p->part_bytes > 0)
+    shmem_putmem(nbc__threads_payload(w, there), nbc__threads_payload(w, p), (size_t)p->part_bytes, peer);
+  shmem_putmem((char *)there + after_state, (char *)p + after_state, sizeof *p - after_state, peer);
+  shmem_fence();
+  shmem_uint32_p(&there->state, NBC__SLOT_FULL, peer);
+}
+
+/* The sender may use the slot again. */
+static void nbc__shmem_release(nbc_threads *w, int peer, nbc__packet *p) {
+  shmem_uint32_p(&nbc__shmem_mirror(w, p, w->ranks[0].t.rank)->state, NBC__SLOT_FREE, peer);
+}
+
+/* Lets the library move what others put here, where that takes software. */
+static void nbc__shmem_poll(nbc_threads *w) {
+  shmem_uint32_test(&w->shared->packets[0].state, SHMEM_CMP_GT, NBC__SLOT_FULL);
+}
+
+static nbc_peer nbc__shmem_peer_class(void *ctx, int peer) {
+  return shmem_ptr(((nbc__threads_rank *)ctx)->world->shared->packets, peer) ? NBC_PEER_SAME_NODE : NBC_PEER_OTHER_NODE;
+}
+
+/* The rings in the symmetric heap, the rest in memory of our own. */
+static nbc_status nbc__shmem_map(nbc_threads *w) {
+  size_t size = (size_t)w->desc.size, packet_count = 2 * size * NBC__THREADS_SLOTS;
+  size_t rings_at = (sizeof(nbc__threads_shared) + 127) & ~(size_t)127;
+  size_t bytes = rings_at + sizeof(nbc__job_ring);
+  if (w->desc.fragment_bytes > (SIZE_MAX / 4) / packet_count) return NBC_E_NOMEM;
+  w->shared = (nbc__threads_shared *)NBC_MALLOC(bytes);
+  if (!w->shared) return NBC_E_NOMEM;
+  memset(w->shared, 0, bytes);
+  w->shared->rings = (nbc__job_ring *)(void *)((char *)w->shared + rings_at);
+  w->shared->packets = (nbc__packet *)shmem_calloc(packet_count, sizeof(nbc__packet));
+  w->shared->payload = (unsigned char *)shmem_malloc(packet_count * (size_t)w->desc.fragment_bytes);
+  shmem_barrier_all(); /* nobody puts before all rings are clean */
+  return w->shared->packets && w->shared->payload ? NBC_OK : NBC_E_NOMEM;
+}
+
+static nbc_status nbc__shmem_rank(nbc_threads *w, int me) {
+  size_t bytes = sizeof(nbc__threads_rank) + (size_t)w->desc.size * sizeof(nbc__threads_peer);
+  nbc__threads_rank *r = (nbc__threads_rank *)NBC_MALLOC(bytes);
+  if (!(w->ranks = r)) return NBC_E_NOMEM;
+  memset(r, 0, bytes);
+  r->world = w;
+  r->ring = w->shared->rings;
+  r->peers = (nbc__threads_peer *)(void *)(r + 1);
+  nbc__threads_contract(r, me);
+  r->t.name = "shmem";
+  r->t.help = "over OpenSHMEM, rings in the symmetric heap";
+  r->t.peer_class = nbc__shmem_peer_class;
+  r->t.same_clock = NULL;
+  return NBC_OK;
+}
+
+/* Collective as far as the symmetric heap goes. */
+static void nbc__shmem_free(nbc_threads *w) {
+  if (w->shared) {
+    shmem_barrier_all(); /* nobody still puts into what goes away */
+    shmem_free(w->shared->payload);
+    shmem_free(w->shared->packets);
+  }
+  if (w->ranks) nbc__threads_free_unexpected(w->ranks[0].peers, (size_t)w->desc.size);
+  NBC_FREE(w->ranks);
+  NBC_FREE(w->shared);
+  NBC_FREE(w);
+}
+
+NBC_API nbc_status nbc_shmem_create(const nbc_shmem_desc *desc, nbc_transport **t, nbc_error *err) {
+  nbc_status status;
+  nbc_threads *w;
+  if (!t) return nbc__status_fail(err, NBC_E_INVAL, 0, "t is NULL");
+  *t = NULL;
+  if (!(w = (nbc_threads *)NBC_MALLOC(sizeof *w))) return nbc__status_fail(err, NBC_E_NOMEM, 0, "out of memory");
+  memset(w, 0, sizeof *w);
+  w->desc.size = shmem_n_pes();
+  w->desc.processes = true; /* nobody reaches into another's buffers */
+  w->desc.fragment_bytes = desc && desc->fragment_bytes ? desc->fragment_bytes : 16 << 10;
+  w->desc.eager_limit_bytes = desc ? desc->eager_limit_bytes : 0;
+  w->desc.pipeline_depth = desc && desc->pipeline_depth ? desc->pipeline_depth : 4;
+  w->put = nbc__shmem_put;
+  w->release = nbc__shmem_release;
+  w->poll = nbc__shmem_poll;
+  if ((status = nbc__threads_defaults(&w->desc))) nbc__status_fail(err, status, 0, "more than %d elements, or a field out of range", NBC__THREADS_MAX_RANKS);
+  else if ((status = nbc_clock_create(NULL, &w->clock))) nbc__status_fail(err, status, 0, "%s", w->clock.why);
+  else if ((status = nbc__shmem_map(w)))
+    nbc__status_fail(err, status, 0, "symmetric heap: %zu bytes are not free (see SHMEM_SYMMETRIC_SIZE)",
+                     2 * (size_t)w->desc.size * NBC__THREADS_SLOTS * (sizeof(nbc__packet) + (size_t)w->desc.fragment_bytes));
+  else if ((status = nbc__shmem_rank(w, shmem_my_pe()))) nbc__status_fail(err, status, 0, "out of memory");
+  w->desc.clock = &w->clock;
+  if (status) nbc__shmem_free(w);
+  else *t = &w->ranks[0].t;
+  return status;
+}
+
+NBC_API void nbc_shmem_destroy(nbc_transport *t) {
+  if (t) nbc__shmem_free(((nbc__threads_rank *)t->ctx)->world);
+}
+#endif /* NBC_WITH_SHMEM */
 
 #ifdef __cplusplus
 }
