@@ -1,11 +1,11 @@
 #!/bin/sh
 # Runs the test programs and scripts given as arguments, one after the other; each ends with the
 # line "N passed, N failed, N skipped". Adds these up and ends with the same line. A program that
-# crashes, hangs past TEST_TIMEOUT seconds (default 300) or prints no such line counts as failed.
+# crashes, hangs past TEST_TIMEOUT seconds (default 600) or prints no such line counts as failed.
 # aarch64 programs are run by qemu; an argument "skip:NAME: REASON" counts as skipped.
 # Logs: $B/log/NAME.log. Usage: B=build tests/run.sh PROGRAM...
 B=${B:-build}
-limit=${TEST_TIMEOUT:-300}
+limit=${TEST_TIMEOUT:-600}
 mkdir -p "$B/log"
 passed=0 failed=0 skipped=0
 for program in "$@"; do
