@@ -34,8 +34,9 @@
      [REGISTERS]  5. Registers: clock and counters from the device itself, by white lists
      [STAMPS]     6. When the kernel or the NIC saw a socket's packets
      [CLOCK]      7. Reading a NIC's clock: PTP device, registers, or the kernel's own
-     [NBC]        8. For nbc_overlap.h: counters per section, clocks as witnesses (NIC_WITH_NBC)
-     [TCP]        9. Ranks over TCP, with transfer stamps from the kernel or the NIC (NIC_WITH_NBC)
+     [RECORD]     8. A machine in a file: to look at elsewhere what was seen here
+     [NBC]        9. For nbc_overlap.h: counters per section, clocks as witnesses (NIC_WITH_NBC)
+     [TCP]       10. Ranks over TCP, with transfer stamps from the kernel or the NIC (NIC_WITH_NBC)
 
    CONVENTIONS
      Host time is int64_t nanoseconds of CLOCK_MONOTONIC_RAW (or of your own clock, see nic_host).
@@ -201,15 +202,15 @@ typedef struct nic_find_desc {
       *sysfs_root; /* NULL = "/sys"; another folder: a recorded tree, no questions to the kernel */
   const char *dev_root; /* NULL = "/dev" */
   const char
-      *dump_path; /* a machine recorded by `lspci -xxxx` or `nicstat record`; NULL = this one */
+      *dump_path; /* a machine recorded by `lspci -xxxx` or `nicstat --record`; NULL = this one */
   bool all_pci;   /* all PCI devices, not only those that look like NICs */
   bool no_libpci; /* PCI from sysfs files even where libpci is built in */
 } nic_find_desc;
 
 /* Lists the NICs, sorted by kind and name. desc may be NULL. An empty list is not an error for this
    machine; for a dump it is (NIC_E_PARSE), because any text file is a dump without devices.
-   ret NIC_OK | NIC_E_NOT_FOUND, NIC_E_RIGHTS (root) | NIC_E_PARSE | NIC_E_PCI | NIC_E_NOT_BUILT
-   (dump without libpci) | NIC_E_NOMEM Not from two threads at once when libpci is built in:
+   ret NIC_OK | NIC_E_NOT_FOUND, NIC_E_RIGHTS (root, file) | NIC_E_PARSE (err->line) | NIC_E_PCI | NIC_E_NOMEM
+   Not from two threads at once when libpci is built in:
    libpci's error exit is per process. */
 NIC_API nic_status nic_find(const nic_find_desc *desc, nic_machine **machine, nic_error *err);
 NIC_API void nic_machine_free(nic_machine *machine); /* NULL allowed */
@@ -484,6 +485,24 @@ NIC_API nic_status nic_clock_judge(const nic_clock_info *info, const nic_reading
                                    double *rate_hi_hz, nic_error *err);
 NIC_API const char *nic_reading_kind_name(nic_reading_kind kind); /* "precise", "extended", … */
 
+/* ============================================================================================== */
+/* [RECORD] 8. A machine in a file: to look at elsewhere what was seen here                       */
+/* ============================================================================================== */
+/* A recording is what `lspci -xxxx` prints, with lines between that begin with #nic-: libpci and lspci
+   read it too. It holds what nic_find told, every counter twice, the registers that may be read, and
+   bracketed readings of each clock. nic_find reads it by desc.dump_path; then counters, registers and
+   clocks answer from the recording. Files come from strangers: every line is checked. */
+typedef struct nic_record_desc {
+  int64_t apart_ns;      /* between the first and the second look; 0 = 100 ms */
+  size_t readings_count; /* of each clock; 0 = 16 */
+} nic_record_desc;
+/* ret NIC_OK | NIC_E_IO | NIC_E_NOMEM. What cannot be read is left out. desc may be NULL. */
+NIC_API nic_status nic_record_write(const nic_machine *machine, const nic_record_desc *desc,
+                                    FILE *out, nic_error *err);
+/* Clock readings of a recorded NIC; 0 and NULL when there are none. Owned by the machine. */
+NIC_API size_t nic_recorded_readings(const nic_machine *machine, const nic_info *nic,
+                                     const nic_clock_info **info, const nic_reading **readings);
+
 /* @API-END@ */
 #ifdef __cplusplus
 }
@@ -491,7 +510,7 @@ NIC_API const char *nic_reading_kind_name(nic_reading_kind kind); /* "precise", 
 #endif /* NIC_HW_H_INCLUDED */
 
 /* ============================================================================================== */
-/* [NBC] 8. For nbc_overlap.h: counters per section, clocks as witnesses (NIC_WITH_NBC)           */
+/* [NBC] 9. For nbc_overlap.h: counters per section, clocks as witnesses (NIC_WITH_NBC)           */
 /* ============================================================================================== */
 /* This section and the next are opened by NIC_WITH_NBC; nbc_overlap.h must be included first. They
    have a guard of their own, so that the order of other includes never hides them. */
@@ -535,7 +554,7 @@ NIC_API nbc_relation_desc nic_clock_relation(const nic_clock_info *info);
 #endif /* NIC_NBC_H_INCLUDED */
 
 /* ============================================================================================== */
-/* [TCP] 9. Ranks over TCP, with transfer stamps from the kernel or the NIC                       */
+/* [TCP] 10. Ranks over TCP, with transfer stamps from the kernel or the NIC                       */
 /* ============================================================================================== */
 /* An nbc_transport over sockets: one stream per pair of ranks, on one host or several. With a
    recorder it reports what the library knows (begin: first byte given to the kernel, or a receive
@@ -735,6 +754,25 @@ typedef struct nic__pci {
   nic_bar bars[6];
 } nic__pci;
 
+/* What a recording holds of one NIC; index as that of nics. */
+typedef struct nic__kept_counter {
+  nic_counter counter;
+  nic_value values[2];
+} nic__kept_counter;
+typedef struct nic__kept_word {
+  uint32_t offset, value;
+} nic__kept_word;
+typedef struct nic__kept {
+  nic__kept_counter *counters;
+  size_t counter_count, counter_capacity;
+  nic__kept_word *words;
+  size_t word_count, word_capacity;
+  nic_clock_info clock;
+  nic_reading *readings;
+  size_t reading_count, reading_capacity;
+  bool has_clock;
+} nic__kept;
+
 struct nic_machine {
   char sysfs_root[256], dev_root[256];
   bool is_live;     /* this machine: the kernel may be asked, not only files read */
@@ -743,7 +781,16 @@ struct nic_machine {
   size_t nic_count, nic_capacity;
   nic__pci *pci;
   size_t pci_count, pci_capacity;
+  nic__kept *kept;
+  size_t kept_count, kept_capacity;
 };
+
+static const nic__kept *nic__kept_of(const nic_machine *m, const nic_info *nic) {
+  const size_t i = (size_t)(nic - m->nics);
+  return nic >= m->nics && i < m->kept_count ? &m->kept[i] : NULL;
+}
+static nic_status nic__record_load(nic_machine *m, const char *path, nic_error *err);
+static nic_status nic__record_scan_pci(nic_machine *m, const char *path);
 
 /* root + "/" + a + "/" + b …, the last argument NULL; false when it does not fit. */
 static bool nic__path(char *path, const char *root, ...) {
@@ -880,6 +927,22 @@ static void nic__pci_from_sysfs(const nic_machine *m, nic__pci *p) {
   snprintf(p->model, sizeof p->model, "PCI device %04x:%04x", p->vendor_id, p->device_id);
 }
 
+/* Type 0 header: ids, class, six BARs; a 64-bit BAR takes two places. */
+static void nic__pci_from_header(nic__pci *p, const uint8_t header[64]) {
+  p->vendor_id = (uint16_t)(header[0] | header[1] << 8);
+  p->device_id = (uint16_t)(header[2] | header[3] << 8);
+  p->pci_class = (uint32_t)(header[10] | header[11] << 8);
+  for (int i = 0; i < 6 && (header[14] & 0x7f) == 0; i++) {
+    uint64_t bar = 0;
+    const int wide = (header[16 + 4 * i] & 7) == 4 && i < 5;
+    for (int k = 0; k < (wide ? 8 : 4); k++) bar |= (uint64_t)header[16 + 4 * i + k] << 8 * k;
+    p->bars[i].is_memory = bar != 0 && (bar & 1) == 0;
+    p->bars[i].base_address = bar & ~(uint64_t)((bar & 1) ? 3 : 15);
+    i += wide;
+  }
+  snprintf(p->model, sizeof p->model, "PCI device %04x:%04x", p->vendor_id, p->device_id);
+}
+
 static nic_status nic__pci_scan_sysfs(nic_machine *m) {
   char path[NIC__PATH];
   nic__names names;
@@ -986,9 +1049,11 @@ static int nic__pci_order(const void *a, const void *b) {
 }
 
 static nic_status nic__pci_scan(nic_machine *m, const nic_find_desc *desc, nic_error *err) {
-  nic_status status;
+  nic_status status = NIC_OK;
+  if (desc->dump_path && (status = nic__record_load(m, desc->dump_path, err)) != NIC_OK)
+    return status;
 #ifdef NIC_WITH_LIBPCI
-  if (desc->dump_path || !desc->no_libpci) {
+  if (!desc->no_libpci) {
     char path[NIC__PATH];
     /* A machine without PCI is no error, but libpci ends the program when the folder is missing. */
     if (!desc->dump_path && (!nic__path(path, m->sysfs_root, "bus/pci/devices", (char *)NULL) ||
@@ -997,19 +1062,13 @@ static nic_status nic__pci_scan(nic_machine *m, const nic_find_desc *desc, nic_e
     status = nic__pci_scan_libpci(m, desc->dump_path, err);
   } else
 #endif
-  {
-    if (desc->dump_path)
-      return nic__fail(err, NIC_E_NOT_BUILT,
-                       "%s: reading a recorded machine needs libpci (Debian: libpci-dev)",
-                       desc->dump_path);
-    status = nic__pci_scan_sysfs(m);
-  }
+    status = desc->dump_path ? nic__record_scan_pci(m, desc->dump_path) : nic__pci_scan_sysfs(m);
   if (status == NIC_E_NOMEM)
     return nic__fail(err, status, "out of memory while listing PCI devices");
-  if (status == NIC_OK && desc->dump_path && m->pci_count == 0)
+  if (status == NIC_OK && desc->dump_path && m->pci_count == 0 && m->nic_count == 0)
     return nic__fail(
         err, NIC_E_PARSE,
-        "%s: no PCI device in it; make it with `nicstat record` or `lspci -xxxx` as root",
+        "%s: no device in it; make it with `nicstat --record` or `lspci -xxxx` as root",
         desc->dump_path);
   if (m->pci_count) qsort(m->pci, m->pci_count, sizeof *m->pci, nic__pci_order);
   return status;
@@ -1301,7 +1360,7 @@ NIC_API nic_status nic_find(const nic_find_desc *desc_in, nic_machine **machine,
     status = nic__find_class(m, (nic_kind)kind);
   if (status == NIC_OK) status = nic__join_pci(m, desc.all_pci);
   if (status == NIC_E_NOMEM) nic__fail(err, status, "out of memory while listing NICs");
-  for (size_t i = 0; i < m->nic_count; i++) {
+  for (size_t i = m->kept_count; i < m->nic_count; i++) { /* a recording brings its own */
     nic__offer_counters(m, &m->nics[i]);
     nic__offer_stamps(m, &m->nics[i]);
     nic__offer_clock(m, &m->nics[i]);
@@ -1316,6 +1375,12 @@ NIC_API nic_status nic_find(const nic_find_desc *desc_in, nic_machine **machine,
 
 NIC_API void nic_machine_free(nic_machine *machine) {
   if (!machine) return;
+  for (size_t i = 0; i < machine->kept_count; i++) {
+    NIC_FREE(machine->kept[i].counters);
+    NIC_FREE(machine->kept[i].words);
+    NIC_FREE(machine->kept[i].readings);
+  }
+  NIC_FREE(machine->kept);
   NIC_FREE(machine->nics);
   NIC_FREE(machine->pci);
   NIC_FREE(machine);
@@ -1365,6 +1430,7 @@ typedef struct nic__source {
   nic_counter counter;
   int fd; /* of the counter's file; -1: from ethtool */
   size_t ethtool_index;
+  const nic__kept_counter *kept; /* of a recording: both values */
   bool has_own_stamp; /* "value@seconds.nanoseconds", as Slingshot's telemetry prints it */
 } nic__source;
 
@@ -1375,6 +1441,7 @@ struct nic_counters {
   size_t count, capacity;
   struct ethtool_stats *ethtool;
   size_t ethtool_count;
+  int round; /* of a recording: which look */
 };
 
 /* Width and end of the InfiniBand port counters that are not 64-bit: the error counters stick at
@@ -1544,6 +1611,16 @@ static nic_status nic__open_ethtool(nic_counters *c) {
   return status;
 }
 
+static nic_status nic__open_recorded(nic_counters *c, const nic__kept *kept) {
+  for (size_t i = 0; kept && i < kept->counter_count; i++) {
+    nic__source *s = nic__source_add(c, "recorded", "counter");
+    if (!s) return NIC_E_NOMEM;
+    s->counter = kept->counters[i].counter;
+    s->kept = &kept->counters[i];
+  }
+  return NIC_OK;
+}
+
 NIC_API nic_status nic_counters_open(const nic_machine *machine, const nic_info *nic,
                                      const nic_host *host, nic_counters **counters,
                                      nic_error *err) {
@@ -1562,6 +1639,8 @@ NIC_API nic_status nic_counters_open(const nic_machine *machine, const nic_info 
   if (!nic__path(device, machine->sysfs_root, "class", nic_kind_name(nic->kind), nic->name,
                  (char *)NULL))
     status = NIC_E_RANGE;
+  else if (machine->is_recorded)
+    status = nic__open_recorded(c, nic__kept_of(machine, nic));
   else if (nic->kind == NIC_KIND_INFINIBAND)
     status = nic__open_infiniband(c, device);
   else if (nic->kind == NIC_KIND_CXI) {
@@ -1647,7 +1726,9 @@ NIC_API nic_status nic_counters_read(nic_counters *counters, nic_value *values, 
     const nic__source *s = &counters->sources[i];
     nic_value *v = &values[i];
     memset(v, 0, sizeof *v);
-    if (s->fd >= 0)
+    if (s->kept)
+      *v = s->kept->values[counters->round];
+    else if (s->fd >= 0)
       nic__read_file(counters, s, v);
     else {
       v->value = counters->ethtool->data[s->ethtool_index];
@@ -1657,6 +1738,7 @@ NIC_API nic_status nic_counters_read(nic_counters *counters, nic_value *values, 
     }
     valid += v->is_valid;
   }
+  counters->round = 1; /* a recording shows two looks, then the second for ever */
   if (valid) return NIC_OK;
   return nic__fail(err, NIC_E_GONE, "%s: no counter can be read any more: device or driver gone",
                    counters->name);
@@ -1883,6 +1965,32 @@ static nic_status nic__bar_map(const nic_machine *m, const nic_info *n, const ni
   return NIC_OK;
 }
 
+/* A recording as a bus: the words that were read, each always the same. */
+static nic_status nic__kept_read32(void *user, uint32_t offset, uint32_t *value) {
+  const nic__kept *k = (const nic__kept *)user;
+  for (size_t i = 0; i < k->word_count; i++)
+    if (k->words[i].offset == offset) return *value = k->words[i].value, NIC_OK;
+  return NIC_E_NOT_FOUND;
+}
+
+/* The bus of a NIC of this machine: its BAR, or what was recorded of it. */
+static nic_status nic__bus_open(const nic_machine *m, const nic_info *n, nic_registers *r,
+                                nic_error *err) {
+  const nic__kept *kept = m->is_recorded ? nic__kept_of(m, n) : NULL;
+  if (m->is_recorded && (!kept || kept->word_count == 0))
+    return nic__fail(err, NIC_E_NOT_FOUND, "%s: no registers were recorded", n->name);
+  if (kept) {
+    r->bus.read32 = nic__kept_read32;
+    r->bus.user = (void *)(uintptr_t)kept;
+    return NIC_OK;
+  }
+  r->bus.read32 = nic__bar_read32;
+  r->bus.user = &r->bar;
+  const nic_status status = nic__bar_map(m, n, r->map, &r->bar, err);
+  if (status == NIC_OK) r->bus.close = nic__bar_close;
+  return status;
+}
+
 /* One word in the host's byte order. All ones is what a bus answers for a device that is gone: then
    the word that never is all ones decides. */
 static nic_status nic__word(nic_registers *r, uint32_t offset, uint32_t *value, nic_error *err) {
@@ -1938,11 +2046,8 @@ NIC_API nic_status nic_registers_open(const nic_machine *machine, const nic_info
   nic_status status = NIC_OK;
   if (has_bus)
     r->bus = *desc->bus;
-  else if ((status = nic__bar_map(machine, nic, map, &r->bar, err)) == NIC_OK) {
-    r->bus.read32 = nic__bar_read32;
-    r->bus.close = nic__bar_close;
-    r->bus.user = &r->bar;
-  }
+  else
+    status = nic__bus_open(machine, nic, r, err);
   if (status == NIC_OK && nic__registers_describe(r) != NIC_OK)
     status = nic__fail(err, NIC_E_NOMEM, "out of memory");
   if (status == NIC_OK) status = nic__word(r, map->alive_offset, &ignored, err);
@@ -2518,6 +2623,403 @@ NIC_API const char *nic_reading_kind_name(nic_reading_kind kind) {
   return (unsigned)kind <= NIC_READING_SYSTEM ? names[kind] : "?";
 }
 
+/* ============================================================================================== */
+/* [RECORD] 8. A machine in a file                                                                */
+/* ============================================================================================== */
+enum { NIC__RECORD_LINE = 250, NIC__RECORD_MOST = 1 << 20 }; /* libpci takes no longer lines */
+
+/* ---- writing ---------------------------------------------------------------------------------- */
+static void nic__record_config(const nic_machine *m, const char *address, FILE *out) {
+  char path[NIC__PATH];
+  uint8_t bytes[4096];
+  if (!nic__path(path, m->sysfs_root, "bus/pci/devices", address, "config", (char *)NULL)) return;
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  const ssize_t n = read(fd, bytes, sizeof bytes);
+  close(fd);
+  if (n < 64) return;
+  fprintf(out, "%s device\n", address);
+  for (ssize_t i = 0; i + 16 <= n; i += 16) {
+    fprintf(out, i < 0x100 ? "%02zx:" : "%03zx:", (size_t)i);
+    for (int k = 0; k < 16; k++) fprintf(out, " %02x", bytes[i + k]);
+    fputc('\n', out);
+  }
+  fputc('\n', out);
+}
+
+static void nic__record_counters(const nic_machine *m, const nic_info *n, int64_t apart_ns,
+                                 FILE *out) {
+  nic_counters *c;
+  if (nic_counters_open(m, n, NULL, &c, NULL) != NIC_OK) return;
+  const size_t count = nic_counters_count(c);
+  nic_value *first = (nic_value *)nic__zalloc(2 * count * sizeof *first), *second = first + count;
+  if (first && nic_counters_read(c, first, NULL) == NIC_OK) {
+    const struct timespec wait = {(time_t)(apart_ns / 1000000000), (long)(apart_ns % 1000000000)};
+    nanosleep(&wait, NULL);
+    if (nic_counters_read(c, second, NULL) != NIC_OK) memset(second, 0, count * sizeof *second);
+  }
+  for (size_t i = 0; first && i < count; i++) {
+    const nic_counter *k = nic_counters_at(c, i);
+    if (!first[i].is_valid || !second[i].is_valid) continue;
+    fprintf(out, "#nic-counter %d %d %d %u %llu %lld %lld %llu %lld %lld %s\n", (int)k->unit,
+            (int)k->end, k->width_bits, k->scale, (unsigned long long)first[i].value,
+            (long long)first[i].t_before_ns, (long long)first[i].t_after_ns,
+            (unsigned long long)second[i].value, (long long)second[i].t_before_ns,
+            (long long)second[i].t_after_ns, k->name);
+  }
+  NIC_FREE(first);
+  nic_counters_close(c);
+}
+
+/* The words of a register list that reading leaves alone. */
+static void nic__record_registers(nic_registers *r, FILE *out) {
+  const nic_map *map = r->map;
+  const uint32_t words[4] = {map->alive_offset,
+                             map->clock_rest_offset ? map->clock_rest_offset : map->alive_offset,
+                             map->clock_low_offset, map->clock_high_offset};
+  uint32_t value;
+  for (int i = 0; i < 4; i++)
+    if (r->bus.read32(r->bus.user, words[i], &value) == NIC_OK)
+      fprintf(out, "#nic-register %x %08x\n", words[i], value);
+}
+
+static void nic__record_clock(nic_clock *c, size_t count, FILE *out) {
+  const nic_clock_info *i = &c->info;
+  nic_reading r;
+  fprintf(out, "#nic-clock %d %.17g %.17g %.17g %d %d %llu %s\n", (int)i->kind, i->nominal_hz[0],
+          i->nominal_hz[1], i->nominal_hz[2], i->low_bits, i->counter_bits,
+          (unsigned long long)i->step_ticks, i->name);
+  for (size_t k = 0; k < count && nic_clock_read(c, &r, NULL) == NIC_OK; k++) {
+    const struct timespec wait = {0, 5000000};
+    fprintf(out, "#nic-reading %lld %llu %lld\n", (long long)r.t_before_ns,
+            (unsigned long long)r.ticks, (long long)r.t_after_ns);
+    nanosleep(&wait, NULL);
+  }
+}
+
+static void nic__record_one(const nic_machine *m, const nic_info *n, const nic_record_desc *d,
+                            FILE *out) {
+  nic_registers *r = NULL;
+  nic_clock *c = NULL;
+  fprintf(out, "#nic-begin %d %d %d %d %llu %u %u %s %s %s\n", (int)n->kind, n->is_up,
+          n->is_loopback, n->ptp_index, (unsigned long long)n->speed_bps, n->mtu_bytes,
+          n->stamp_flags, n->name, n->pci_address[0] ? n->pci_address : "-",
+          n->driver[0] ? n->driver : "-");
+  fprintf(out, "#nic-model %04x %04x %04x %s\n", n->vendor_id, n->device_id, (unsigned)n->pci_class,
+          n->model);
+  for (int k = 0; k < NIC_OFFER_COUNT; k++)
+    fprintf(out, "#nic-offer %d %d %s\n", k, (int)n->offers[k].answer, n->offers[k].text);
+  nic__record_counters(m, n, d->apart_ns, out);
+  if (n->ptp_index >= 0 && nic_clock_open(m, n, NULL, NULL, &c, NULL) == NIC_OK)
+    nic__record_clock(c, d->readings_count, out);
+  nic_clock_close(c);
+  if (nic_map_for(n->vendor_id, n->device_id) &&
+      nic_registers_open(m, n, NULL, NULL, &r, NULL) == NIC_OK) {
+    nic_clock_desc by_registers;
+    memset(&by_registers, 0, sizeof by_registers);
+    by_registers.registers = r;
+    nic__record_registers(r, out);
+    if (n->ptp_index < 0 && nic_clock_open(NULL, NULL, &by_registers, NULL, &c, NULL) == NIC_OK) {
+      nic__record_clock(c, d->readings_count, out);
+      nic_clock_close(c);
+    }
+  }
+  nic_registers_close(r);
+  fputs("#nic-end\n", out);
+}
+
+NIC_API nic_status nic_record_write(const nic_machine *machine, const nic_record_desc *desc,
+                                    FILE *out, nic_error *err) {
+  nic_record_desc d;
+  memset(&d, 0, sizeof d);
+  if (desc) d = *desc;
+  if (!machine || !out || machine->is_recorded)
+    return nic__fail(err, NIC_E_INVAL, "machine, out: must not be NULL, and no recording itself");
+  if (d.apart_ns <= 0) d.apart_ns = 100000000;
+  if (d.readings_count == 0) d.readings_count = 16;
+  fputs("#nic-record 1\n\n", out);
+  for (size_t i = 0; i < machine->pci_count; i++)
+    nic__record_config(machine, machine->pci[i].address, out);
+  for (size_t i = 0; i < machine->nic_count; i++)
+    nic__record_one(machine, &machine->nics[i], &d, out);
+  if (fflush(out) != 0 || ferror(out))
+    return nic__fail(err, NIC_E_IO, "recording cannot be written: %s", strerror(errno));
+  return NIC_OK;
+}
+
+/* ---- reading ---------------------------------------------------------------------------------- */
+typedef struct nic__record_line {
+  char text[NIC__RECORD_LINE + 2];
+  char *at; /* what is not parsed yet */
+  int number;
+} nic__record_line;
+
+/* The next word as a number in lo … hi; false: not there or out of range. */
+static bool nic__record_number(nic__record_line *l, int base, int64_t lo, int64_t hi,
+                               int64_t *value) {
+  char *end;
+  errno = 0;
+  if (*l->at == ' ') l->at++;
+  if (*l->at == ' ' || *l->at == 0 || *l->at == '+') return false;
+  *value = strtoll(l->at, &end, base);
+  if (errno || end == l->at || (*end != ' ' && *end != 0) || *value < lo || *value > hi)
+    return false;
+  l->at = end;
+  return true;
+}
+static bool nic__record_unsigned(nic__record_line *l, uint64_t *value) {
+  char *end;
+  errno = 0;
+  if (*l->at == ' ') l->at++;
+  if (*l->at < '0' || *l->at > '9') return false;
+  *value = strtoull(l->at, &end, 10);
+  if (errno || (*end != ' ' && *end != 0)) return false;
+  l->at = end;
+  return true;
+}
+static bool nic__record_hz(nic__record_line *l, double *value) {
+  char *end;
+  if (*l->at == ' ') l->at++;
+  if (*l->at < '0' || *l->at > '9') return false;
+  *value = strtod(l->at, &end);
+  if ((*end != ' ' && *end != 0) || !isfinite(*value) || *value < 0 || *value > 1e12) return false;
+  l->at = end;
+  return true;
+}
+static bool nic__record_word(nic__record_line *l, char *word, size_t word_bytes) {
+  if (*l->at == ' ') l->at++;
+  const size_t n = strcspn(l->at, " ");
+  if (n == 0 || n >= word_bytes) return false;
+  memcpy(word, l->at, n);
+  word[n] = 0;
+  l->at += n;
+  return true;
+}
+static void nic__record_rest(nic__record_line *l, char *text, size_t text_bytes) {
+  nic__copy(text, text_bytes, *l->at == ' ' ? l->at + 1 : l->at);
+}
+
+static bool nic__record_begin(nic_machine *m, nic__record_line *l) {
+  int64_t v[7];
+  char name[32], address[16], driver[32];
+  static const int64_t most[7] = {NIC_KIND_COUNT - 1, 1,          1,         9999,
+                                  INT64_MAX,          UINT32_MAX, UINT32_MAX};
+  for (int i = 0; i < 7; i++)
+    if (!nic__record_number(l, 10, i == 3 ? -1 : 0, most[i], &v[i])) return false;
+  if (!nic__record_word(l, name, sizeof name) || !nic__record_word(l, address, sizeof address) ||
+      !nic__record_word(l, driver, sizeof driver))
+    return false;
+  nic_info *n = nic__add(m, (nic_kind)v[0], name);
+  if (!n) return false;
+  n->is_up = v[1] != 0;
+  n->is_loopback = v[2] != 0;
+  n->ptp_index = (int)v[3];
+  n->speed_bps = (uint64_t)v[4];
+  n->mtu_bytes = (uint32_t)v[5];
+  n->stamp_flags = (uint32_t)v[6];
+  if (strcmp(address, "-") != 0) nic__copy(n->pci_address, sizeof n->pci_address, address);
+  if (strcmp(driver, "-") != 0) nic__copy(n->driver, sizeof n->driver, driver);
+  void *grown = nic__grow(m->kept, m->nic_count - 1, &m->kept_capacity, sizeof *m->kept);
+  if (!grown) return false;
+  m->kept = (nic__kept *)grown;
+  memset(&m->kept[m->nic_count - 1], 0, sizeof *m->kept);
+  m->kept_count = m->nic_count;
+  return true;
+}
+
+static bool nic__record_counter(nic__kept *k, nic__record_line *l) {
+  int64_t unit, end, bits, scale;
+  nic__kept_counter c;
+  memset(&c, 0, sizeof c);
+  if (!nic__record_number(l, 10, 0, NIC_UNIT_PACKETS, &unit) ||
+      !nic__record_number(l, 10, 0, NIC_END_STICKS, &end) ||
+      !nic__record_number(l, 10, 1, 64, &bits) || !nic__record_number(l, 10, 1, 1 << 20, &scale))
+    return false;
+  for (int i = 0; i < 2; i++) {
+    nic_value *v = &c.values[i];
+    if (!nic__record_unsigned(l, &v->value) ||
+        !nic__record_number(l, 10, 0, INT64_MAX / 4, &v->t_before_ns) ||
+        !nic__record_number(l, 10, v->t_before_ns, INT64_MAX / 4, &v->t_after_ns))
+      return false;
+    v->is_valid = true;
+  }
+  if (c.values[1].t_before_ns < c.values[0].t_after_ns) return false;
+  nic__record_rest(l, c.counter.name, sizeof c.counter.name);
+  if (!strchr(c.counter.name, '/')) return false;
+  c.counter.unit = (nic_unit)unit;
+  c.counter.end = (nic_end)end;
+  c.counter.width_bits = (int)bits;
+  c.counter.scale = (uint32_t)scale;
+  void *grown = nic__grow(k->counters, k->counter_count, &k->counter_capacity, sizeof *k->counters);
+  if (!grown) return false;
+  k->counters = (nic__kept_counter *)grown;
+  k->counters[k->counter_count++] = c;
+  return true;
+}
+
+static bool nic__record_register(nic__kept *k, nic__record_line *l) {
+  int64_t offset, value;
+  if (!nic__record_number(l, 16, 0, UINT32_MAX - 3, &offset) ||
+      !nic__record_number(l, 16, 0, UINT32_MAX, &value))
+    return false;
+  void *grown = nic__grow(k->words, k->word_count, &k->word_capacity, sizeof *k->words);
+  if (!grown) return false;
+  k->words = (nic__kept_word *)grown;
+  k->words[k->word_count].offset = (uint32_t)offset;
+  k->words[k->word_count++].value = (uint32_t)value;
+  return true;
+}
+
+static bool nic__record_clock_line(nic__kept *k, nic__record_line *l) {
+  int64_t kind, low_bits, bits;
+  nic_clock_info *i = &k->clock;
+  memset(i, 0, sizeof *i);
+  if (!nic__record_number(l, 10, 0, NIC_READING_SYSTEM, &kind) ||
+      !nic__record_hz(l, &i->nominal_hz[0]) || !nic__record_hz(l, &i->nominal_hz[1]) ||
+      !nic__record_hz(l, &i->nominal_hz[2]) || !nic__record_number(l, 10, 0, 32, &low_bits) ||
+      !nic__record_number(l, 10, 16, 64, &bits) || !nic__record_unsigned(l, &i->step_ticks) ||
+      i->step_ticks == 0 || i->step_ticks > 1000000000)
+    return false;
+  i->kind = (nic_reading_kind)kind;
+  i->low_bits = (int)low_bits;
+  i->counter_bits = (int)bits;
+  nic__record_rest(l, i->name, sizeof i->name);
+  k->reading_count = 0;
+  k->has_clock = true;
+  return true;
+}
+
+static bool nic__record_reading(nic__kept *k, nic__record_line *l) {
+  nic_reading r;
+  if (!k->has_clock || !nic__record_number(l, 10, 0, INT64_MAX / 4, &r.t_before_ns) ||
+      !nic__record_unsigned(l, &r.ticks) ||
+      !nic__record_number(l, 10, r.t_before_ns, INT64_MAX / 4, &r.t_after_ns) ||
+      (k->reading_count && r.t_before_ns < k->readings[k->reading_count - 1].t_before_ns))
+    return false;
+  void *grown = nic__grow(k->readings, k->reading_count, &k->reading_capacity, sizeof *k->readings);
+  if (!grown) return false;
+  k->readings = (nic_reading *)grown;
+  k->readings[k->reading_count++] = r;
+  return true;
+}
+
+static bool nic__record_describe(nic_info *n, nic__record_line *l, bool is_model) {
+  int64_t a, b, c;
+  if (is_model) {
+    if (!nic__record_number(l, 16, 0, UINT16_MAX, &a) ||
+        !nic__record_number(l, 16, 0, UINT16_MAX, &b) ||
+        !nic__record_number(l, 16, 0, UINT16_MAX, &c))
+      return false;
+    n->vendor_id = (uint16_t)a;
+    n->device_id = (uint16_t)b;
+    n->pci_class = (uint32_t)c;
+    nic__record_rest(l, n->model, sizeof n->model);
+    return true;
+  }
+  if (!nic__record_number(l, 10, 0, NIC_OFFER_COUNT - 1, &a) ||
+      !nic__record_number(l, 10, 0, NIC_YES, &b))
+    return false;
+  n->offers[a].answer = (nic_answer)b;
+  nic__record_rest(l, n->offers[a].text, sizeof n->offers[a].text);
+  return true;
+}
+
+/* One line that begins with #nic-; false: malformed. */
+static bool nic__record_take(nic_machine *m, nic__record_line *l, bool *inside) {
+  char word[16];
+  l->at = l->text + 5;
+  if (!nic__record_word(l, word, sizeof word)) return false;
+  if (strcmp(word, "record") == 0) {
+    int64_t version;
+    return nic__record_number(l, 10, 1, 1, &version);
+  }
+  if (strcmp(word, "begin") == 0)
+    return !*inside && m->nic_count < 4096 && (*inside = true) && nic__record_begin(m, l);
+  if (!*inside) return false;
+  nic_info *n = &m->nics[m->nic_count - 1];
+  nic__kept *k = &m->kept[m->nic_count - 1];
+  if (strcmp(word, "end") == 0) return *inside = false, true;
+  if (strcmp(word, "model") == 0 || strcmp(word, "offer") == 0)
+    return nic__record_describe(n, l, word[0] == 'm');
+  if (strcmp(word, "counter") == 0) return nic__record_counter(k, l);
+  if (strcmp(word, "register") == 0) return nic__record_register(k, l);
+  if (strcmp(word, "clock") == 0) return nic__record_clock_line(k, l);
+  if (strcmp(word, "reading") == 0) return nic__record_reading(k, l);
+  return true; /* of a later version */
+}
+
+/* "offset: bytes", more than configuration space has: libpci would end the program. */
+static bool nic__record_is_beyond(const char *line) {
+  char *end;
+  const unsigned long offset = strtoul(line, &end, 16);
+  return end != line && end[0] == ':' && end[1] == ' ' && offset > 4096 - 16;
+}
+
+/* Reads our lines and checks the others, so that libpci meets only files it can take. */
+static nic_status nic__record_load(nic_machine *m, const char *path, nic_error *err) {
+  nic__record_line l;
+  nic_status status = NIC_OK;
+  bool inside = false;
+  FILE *file = fopen(path, "re");
+  if (!file) return nic__fail(err, nic__of_errno(errno), "%.150s: %s", path, strerror(errno));
+  for (l.number = 1; status == NIC_OK && fgets(l.text, sizeof l.text, file); l.number++) {
+    const size_t n = strcspn(l.text, "\n");
+    const bool whole = l.text[n] == '\n';
+    l.text[n] = 0;
+    if (!whole || n > NIC__RECORD_LINE || strlen(l.text) != n || l.number > NIC__RECORD_MOST)
+      status =
+          nic__fail(err, NIC_E_PARSE, "%.100s:%d: %s", path, l.number,
+                    !whole ? "line too long, or the file is cut off" : "not a text of this kind");
+    else if (strncmp(l.text, "#nic-", 5) == 0 ? !nic__record_take(m, &l, &inside)
+                                              : nic__record_is_beyond(l.text))
+      status = nic__fail(err, NIC_E_PARSE, "%.100s:%d: malformed, or out of range: %.60s", path,
+                         l.number, l.text);
+    if (status != NIC_OK && err) err->line = l.number;
+  }
+  if (status == NIC_OK && ferror(file))
+    status = nic__fail(err, NIC_E_IO, "%.150s: %s", path, strerror(errno));
+  if (status == NIC_OK && inside)
+    status = nic__fail(err, NIC_E_PARSE, "%.150s: cut off: the last NIC has no end", path);
+  fclose(file);
+  return status;
+}
+
+/* Without libpci: the first 64 bytes of each device, by the PCI header's layout. */
+static nic_status nic__record_scan_pci(nic_machine *m, const char *path) {
+  char line[512], address[16];
+  uint8_t header[64];
+  nic__pci *p = NULL;
+  FILE *file = fopen(path, "re");
+  if (!file) return NIC_E_IO;
+  memset(header, 0, sizeof header);
+  while (fgets(line, sizeof line, file)) {
+    unsigned domain = 0, bus, dev, func, offset, b[16];
+    if (sscanf(line, "%4x:%2x:%2x.%1x ", &domain, &bus, &dev, &func) == 4 ||
+        (domain = 0, sscanf(line, "%2x:%2x.%1x ", &bus, &dev, &func) == 3)) {
+      snprintf(address, sizeof address, "%04x:%02x:%02x.%x", domain & 0xffff, bus & 0xff,
+               dev & 0xff, func & 7);
+      if (!(p = nic__pci_add(m, address))) break;
+    } else if (p &&
+               sscanf(line, "%x: %2x %2x %2x %2x %2x %2x %2x %2x %2x %2x %2x %2x %2x %2x %2x %2x",
+                      &offset, &b[0], &b[1], &b[2], &b[3], &b[4], &b[5], &b[6], &b[7], &b[8], &b[9],
+                      &b[10], &b[11], &b[12], &b[13], &b[14], &b[15]) == 17 &&
+               offset < 64 && offset % 16 == 0) {
+      for (int i = 0; i < 16; i++) header[offset + (unsigned)i] = (uint8_t)b[i];
+      if (offset == 48) nic__pci_from_header(p, header);
+    }
+  }
+  fclose(file);
+  return NIC_OK;
+}
+
+NIC_API size_t nic_recorded_readings(const nic_machine *machine, const nic_info *nic,
+                                     const nic_clock_info **info, const nic_reading **readings) {
+  const nic__kept *k = nic__kept_of(machine, nic);
+  *info = k && k->has_clock ? &k->clock : NULL;
+  *readings = k && k->reading_count ? k->readings : NULL;
+  return k ? k->reading_count : 0;
+}
+
 /* @IMPL-END@ */
 #ifdef __cplusplus
 }
@@ -2525,7 +3027,7 @@ NIC_API const char *nic_reading_kind_name(nic_reading_kind kind) {
 #endif /* NIC_HW_IMPLEMENTATION */
 
 /* ============================================================================================== */
-/* [NBC] 8. For nbc_overlap.h                                                                     */
+/* [NBC] 9. For nbc_overlap.h                                                                     */
 /* ============================================================================================== */
 #if defined(NIC_WITH_NBC) && defined(NIC_HW_IMPLEMENTATION) && !defined(NIC_NBC_IMPLEMENTATION_ONCE)
 #define NIC_NBC_IMPLEMENTATION_ONCE
@@ -2663,7 +3165,7 @@ NIC_API nbc_relation_desc nic_clock_relation(const nic_clock_info *info) {
 #endif /* NIC_NBC_IMPLEMENTATION_ONCE */
 
 /* ============================================================================================== */
-/* [TCP] 9. Ranks over TCP                                                                        */
+/* [TCP] 10. Ranks over TCP                                                                        */
 /* ============================================================================================== */
 #if defined(NIC_WITH_NBC) && defined(NIC_HW_IMPLEMENTATION) && !defined(NIC_TCP_IMPLEMENTATION_ONCE)
 #define NIC_TCP_IMPLEMENTATION_ONCE
