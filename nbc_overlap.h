@@ -50,6 +50,7 @@
      [MPI]       15. The transport over MPI (with NBC_WITH_MPI)
      [DEDICATED]  16. The dedicated-core model: would a core of its own for communication pay?
      [SHMEM]     17. The transport over OpenSHMEM (with NBC_WITH_SHMEM)
+     [MEASURE]   18. Measuring: common starts, repeats until sure, models of what was measured
 
    SOURCES named in comments:
      [O] Characterization of Computation-Communication Overlap in Message-Passing Systems (the
@@ -1029,7 +1030,7 @@ NBC_API nbc_status nbc_choice_read(const char *path, nbc_choice *table, nbc_erro
 NBC_API nbc_status nbc_choice_write(const nbc_choice *table, FILE *out);
 
 /* ============================================================================================== */
-/* [SYNC] 11. Two clocks, many clocks: a common time with a guaranteed error                     */
+/* [SYNC] 11. Two clocks, many clocks: a common time with a guaranteed error                      */
 /* ============================================================================================== */
 /* A point in time whose truth is known to lie in t_ns - err_ns ... t_ns + err_ns. */
 typedef struct nbc_time {
@@ -1139,7 +1140,7 @@ typedef struct nbc_sync_desc {
   int history_count;       /* states kept for nbc_sync_global of old times; 0 = 16 */
   int64_t limit_ns;        /* a rank that never answers; 0 = 30 s */
   int64_t retry_ns;        /* a trip without answer is repeated after this; 0 = never (reliable) */
-  uint64_t tag;            /* messages use tag ... tag + 3 */
+  uint64_t tag;            /* messages use tag ... tag + 7 */
 } nbc_sync_desc;
 
 typedef struct nbc_sync nbc_sync;
@@ -1613,6 +1614,88 @@ NBC_API nbc_status nbc_shmem_create(const nbc_shmem_desc *desc, nbc_transport **
 /* Collective, before shmem_finalize; all operations finished. NULL allowed. */
 NBC_API void nbc_shmem_destroy(nbc_transport *t);
 #endif
+
+/* ============================================================================================== */
+/* [MEASURE] 18. Measuring: common starts, repeats until sure, piecewise models                   */
+/* ============================================================================================== */
+/* ---- samples: what a list of measured times says --------------------------------------------- */
+typedef struct nbc_sample_check {
+  size_t outlier_count; /* beyond 1.5 interquartile ranges from the quartiles */
+  bool changed;         /* the level changed on the way (Pettitt's test, p < 0.01) ... */
+  size_t change_index;  /* ... most likely from this sample on */
+  double change_p_ratio;
+} nbc_sample_check;
+/* Looks at samples in the order they were taken. O(n log n). ret NBC_OK | NBC_E_INVAL (no sample,
+   not finite) | NBC_E_NOMEM */
+NBC_API nbc_status nbc_samples_check(const double *values, size_t count, nbc_sample_check *out);
+/* A random order of 0 ... count - 1, the same on all ranks for the same seed: sizes are measured in
+   random order, so that slow changes of the machine do not look like an effect of size. */
+NBC_API void nbc_shuffle(int *order, int count, uint64_t seed);
+
+/* ---- why a measurement ended ----------------------------------------------------------------- */
+typedef enum nbc_stop {
+  NBC_STOP_SURE = 0, /* the confidence interval of the median is as narrow as asked for */
+  NBC_STOP_COUNT,    /* max_count samples */
+  NBC_STOP_TIME,     /* time_limit_ns */
+  NBC_STOP_LATE      /* no start was on time for too long: see missed_count */
+} nbc_stop;
+NBC_API const char *nbc_stop_name(nbc_stop stop); /* "sure", "count", "time", "late" */
+
+typedef struct nbc_measurement {
+  nbc_summary time;    /* ns */
+  nbc_summary skew;    /* latest start - earliest start, ns; one process: empty */
+  nbc_summary slowest; /* the longest time any single rank saw, ns; one process: empty */
+  double err_ns;       /* guaranteed bound on the clocks' part in any sample of time */
+  nbc_stop stop;
+  int64_t missed_count; /* starts with a late rank: discarded everywhere */
+  int64_t window_ns;    /* the last window */
+  nbc_sample_check check;
+  double *samples_ns; /* in order, when asked for (rank 0); nbc_measurement_free */
+  size_t samples_count;
+} nbc_measurement;
+NBC_API void nbc_measurement_free(nbc_measurement *m); /* the samples only; NULL allowed */
+
+typedef struct nbc_repeat { /* when to stop; zeroed = defaults */
+  int warmup_count;         /* not counted; 0 = 3, < 0 = none */
+  int min_count, max_count; /* samples; 0 = 10, 1000 */
+  double ci_ratio;          /* half the interval of the median / median; 0 = 0.02 */
+  double confidence_ratio;  /* 0 = 0.95 */
+  int64_t time_limit_ns;    /* 0 = 10 s */
+  bool keep_samples;
+} nbc_repeat;
+
+/* ---- one process: a loop around an operation ------------------------------------------------- */
+typedef enum nbc_timing {
+  NBC_TIMING_LOOP = 0, /* one reading before and after batch_count calls */
+  NBC_TIMING_EACH      /* readings around every single call: adds them to the result. To show it. */
+} nbc_timing;
+typedef nbc_status (*nbc_measure_fn)(void *user);
+
+/* Time of one call of fn: each sample is the mean of a batch, minus subtract_ns (the time, measured
+   before, of what else the loop has to do). batch_count 0 = so many that a batch takes 20 us.
+   ret NBC_OK | NBC_E_INVAL | NBC_E_NOMEM | what fn returned */
+NBC_API nbc_status nbc_measure_loop(const nbc_clock *clock, const nbc_repeat *repeat,
+                                    nbc_timing timing, int batch_count, double subtract_ns,
+                                    nbc_measure_fn fn, void *user, nbc_measurement *out);
+
+/* ---- all ranks: max(end) - min(start) on synchronised clocks --------------------------------- */
+typedef enum nbc_start {
+  NBC_START_WINDOW = 0, /* all start at one global time; a sample with a late rank is discarded */
+  NBC_START_BARRIER     /* all start when they leave a barrier: for comparison, see the skew */
+} nbc_start;
+typedef struct nbc_measure_desc {
+  nbc_repeat repeat;
+  nbc_start start;
+  int64_t window_ns;     /* the first one; grows when missed, shrinks slowly; 0 = 50 us */
+  int64_t window_max_ns; /* 0 = 1 s */
+  int64_t limit_ns;      /* a rank that never answers; 0 = 30 s */
+} nbc_measure_desc;
+
+/* Collective: fn is called once per sample on all ranks. Rank 0 decides; all ranks get the result
+   (samples: rank 0). ret NBC_OK | NBC_E_INVAL | NBC_E_NOMEM | NBC_E_TIMEOUT (err names the rank) |
+   transport errors | the first error that fn returned anywhere, on all ranks */
+NBC_API nbc_status nbc_measure(nbc_sync *sync, const nbc_measure_desc *desc, nbc_measure_fn fn,
+                               void *user, nbc_measurement *out, nbc_error *err);
 
 #ifdef __cplusplus
 }
@@ -9257,7 +9340,7 @@ NBC_API nbc_status nbc_schedule_verify(const nbc_schedule *const *schedules,
 }
 
 /* ============================================================================================== */
-/* [SYNC] 11. Two clocks, many clocks                                                            */
+/* [SYNC] 11. Two clocks, many clocks                                                             */
 /* ============================================================================================== */
 /* With x = nominal device time since the newest reading, host time is
        h(x) = newest_ns + x + o + r x + w(x),   |w(x)| <= min(wander x^2 / 2, 2 limit |x|),
@@ -12826,6 +12909,414 @@ NBC_API void nbc_shmem_destroy(nbc_transport *t) {
   if (t) nbc__shmem_free(((nbc__threads_rank *)t->ctx)->world);
 }
 #endif /* NBC_WITH_SHMEM */
+
+/* ============================================================================================== */
+/* [MEASURE] 18. Measuring                                                                        */
+/* ============================================================================================== */
+typedef struct nbc__measure_ranked {
+  double value;
+  size_t index;
+} nbc__measure_ranked;
+
+static int nbc__measure_order(const void *a, const void *b) {
+  const double x = ((const nbc__measure_ranked *)a)->value,
+               y = ((const nbc__measure_ranked *)b)->value;
+  return (x > y) - (x < y);
+}
+
+/* Pettitt (1979): U = 2 sum of the first t ranks - t (n + 1), K = max |U|, p as below. The
+   place is where U is most improbable: its variance goes with t (n - t). */
+static void nbc__measure_change(const double *rank, size_t n, nbc_sample_check *out) {
+  double sum = 0, most = 0, rarest = 0;
+  for (size_t t = 1; t < n; t++) {
+    sum += rank[t - 1];
+    const double u = fabs(2 * sum - (double)t * ((double)n + 1));
+    const double rare = u * u / ((double)t * (double)(n - t));
+    if (u > most) most = u;
+    if (rare > rarest) rarest = rare, out->change_index = t;
+  }
+  const double cube = (double)n * (double)n * ((double)n + 1);
+  out->change_p_ratio = fmin(1, 2 * exp(-6 * most * most / cube));
+  out->changed = n >= 10 && out->change_p_ratio < 0.01;
+}
+
+NBC_API nbc_status nbc_samples_check(const double *values, size_t count, nbc_sample_check *out) {
+  memset(out, 0, sizeof *out);
+  out->change_p_ratio = 1;
+  if (count == 0) return NBC_E_INVAL;
+  for (size_t i = 0; i < count; i++)
+    if (!isfinite(values[i])) return NBC_E_INVAL;
+  nbc__measure_ranked *sorted =
+      (nbc__measure_ranked *)NBC_MALLOC(count * (sizeof *sorted + 2 * sizeof(double)));
+  if (!sorted) return NBC_E_NOMEM;
+  double *rank = (double *)(void *)(sorted + count), *ascending = rank + count;
+  for (size_t i = 0; i < count; i++) sorted[i].value = values[i], sorted[i].index = i;
+  qsort(sorted, count, sizeof *sorted, nbc__measure_order);
+  for (size_t i = 0, k; i < count; i = k) { /* equal values share the middle of their ranks */
+    for (k = i; k < count && sorted[k].value <= sorted[i].value; k++)
+      ascending[k] = sorted[k].value;
+    for (size_t j = i; j < k; j++) rank[sorted[j].index] = 0.5 * (double)(i + 1 + k);
+  }
+  const double q1 = nbc_quantile(ascending, count, 0.25), q3 = nbc_quantile(ascending, count, 0.75);
+  for (size_t i = 0; i < count; i++)
+    out->outlier_count += values[i] < q1 - 1.5 * (q3 - q1) || values[i] > q3 + 1.5 * (q3 - q1);
+  nbc__measure_change(rank, count, out);
+  NBC_FREE(sorted);
+  return NBC_OK;
+}
+
+NBC_API void nbc_shuffle(int *order, int count, uint64_t seed) {
+  for (int i = 0; i < count; i++) {
+    uint64_t z = (seed += UINT64_C(0x9E3779B97F4A7C15)); /* splitmix64 */
+    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
+    const int k = (int)((z ^ (z >> 31)) % (uint64_t)(i + 1));
+    order[i] = order[k];
+    order[k] = i;
+  }
+}
+
+NBC_API const char *nbc_stop_name(nbc_stop stop) {
+  switch (stop) {
+  case NBC_STOP_SURE: return "sure";
+  case NBC_STOP_COUNT: return "count";
+  case NBC_STOP_TIME: return "time";
+  case NBC_STOP_LATE: return "late";
+  }
+  return "?";
+}
+
+NBC_API void nbc_measurement_free(nbc_measurement *m) {
+  if (!m) return;
+  NBC_FREE(m->samples_ns);
+  m->samples_ns = NULL;
+  m->samples_count = 0;
+}
+
+/* ---- repeating ------------------------------------------------------------------------------- */
+enum { NBC__MEASURE_COLUMNS = 3 }; /* time, skew, slowest */
+
+typedef struct nbc__measure_run {
+  nbc_repeat repeat; /* values in force */
+  double *column[NBC__MEASURE_COLUMNS], *scratch;
+  size_t count, next_check;
+  int64_t t_begin_ns;
+} nbc__measure_run;
+
+static nbc_status nbc__measure_begin(nbc__measure_run *run, const nbc_repeat *repeat,
+                                     int64_t t_now_ns) {
+  memset(run, 0, sizeof *run);
+  nbc_repeat *r = &run->repeat;
+  if (repeat) *r = *repeat;
+  if (r->warmup_count == 0) r->warmup_count = 3;
+  if (r->warmup_count < 0) r->warmup_count = 0;
+  if (r->max_count == 0) r->max_count = r->min_count > 1000 ? r->min_count : 1000;
+  if (r->min_count == 0) r->min_count = r->max_count < 10 ? r->max_count : 10;
+  if (r->ci_ratio == 0) r->ci_ratio = 0.02;
+  if (r->confidence_ratio == 0) r->confidence_ratio = 0.95;
+  if (r->time_limit_ns == 0) r->time_limit_ns = INT64_C(10000000000);
+  if (r->min_count < 1 || r->max_count < r->min_count || r->max_count > 10000000 ||
+      !(r->ci_ratio > 0) || !(r->confidence_ratio > 0 && r->confidence_ratio < 1) ||
+      r->time_limit_ns < 0)
+    return NBC_E_INVAL;
+  const size_t max = (size_t)r->max_count;
+  run->column[0] = (double *)NBC_MALLOC(max * (NBC__MEASURE_COLUMNS + 1) * sizeof(double));
+  if (!run->column[0]) return NBC_E_NOMEM;
+  for (int i = 1; i < NBC__MEASURE_COLUMNS; i++) run->column[i] = run->column[0] + (size_t)i * max;
+  run->scratch = run->column[0] + NBC__MEASURE_COLUMNS * max;
+  run->next_check = (size_t)r->min_count;
+  run->t_begin_ns = t_now_ns;
+  return NBC_OK;
+}
+
+static nbc_status nbc__measure_summary(nbc__measure_run *run, int column, nbc_summary *out) {
+  memcpy(run->scratch, run->column[column], run->count * sizeof *run->scratch);
+  return nbc_summarize(run->scratch, run->count, run->repeat.confidence_ratio, out);
+}
+
+/* Enough? Checked at counts that grow by a tenth, so that checking stays cheap. */
+static bool nbc__measure_enough(nbc__measure_run *run, int64_t t_now_ns, nbc_stop *stop) {
+  nbc_summary s;
+  const nbc_repeat *r = &run->repeat;
+  *stop = NBC_STOP_TIME;
+  if (t_now_ns - run->t_begin_ns > r->time_limit_ns) return true;
+  *stop = NBC_STOP_COUNT;
+  if (run->count >= (size_t)r->max_count) return true;
+  if (run->count < run->next_check) return false;
+  run->next_check = run->count + 1 + run->count / 10;
+  *stop = NBC_STOP_SURE;
+  return nbc__measure_summary(run, 0, &s) == NBC_OK && s.covered_ratio >= r->confidence_ratio &&
+         (s.median_hi - s.median_lo) / 2 <= r->ci_ratio * fabs(s.median);
+}
+
+static nbc_status nbc__measure_end(nbc__measure_run *run, nbc_measurement *out, bool all_columns) {
+  nbc_status status = NBC_OK;
+  if (run->count > 0) {
+    status = nbc__measure_summary(run, 0, &out->time);
+    if (status == NBC_OK && all_columns) status = nbc__measure_summary(run, 1, &out->skew);
+    if (status == NBC_OK && all_columns) status = nbc__measure_summary(run, 2, &out->slowest);
+    if (status == NBC_OK) status = nbc_samples_check(run->column[0], run->count, &out->check);
+  }
+  if (status == NBC_OK && run->repeat.keep_samples && run->count > 0) {
+    out->samples_ns = (double *)NBC_MALLOC(run->count * sizeof(double));
+    if (!out->samples_ns)
+      status = NBC_E_NOMEM;
+    else
+      memcpy(out->samples_ns, run->column[0], run->count * sizeof(double));
+    out->samples_count = out->samples_ns ? run->count : 0;
+  }
+  NBC_FREE(run->column[0]);
+  run->column[0] = NULL;
+  return status;
+}
+
+/* ---- one process ----------------------------------------------------------------------------- */
+static nbc_status nbc__measure_calls(const nbc_clock *clock, nbc_timing timing, int count,
+                                     nbc_measure_fn fn, void *user, double *mean_ns) {
+  nbc_status status = NBC_OK;
+  int64_t sum_ns = 0, start_ns = nbc_clock_now_ns(clock);
+  for (int i = 0; i < count && status == NBC_OK; i++) {
+    if (timing == NBC_TIMING_EACH) start_ns = nbc_clock_now_ns(clock);
+    status = fn(user);
+    if (timing == NBC_TIMING_EACH) sum_ns += nbc_clock_now_ns(clock) - start_ns;
+  }
+  if (timing == NBC_TIMING_LOOP) sum_ns = nbc_clock_now_ns(clock) - start_ns;
+  *mean_ns = (double)sum_ns / count;
+  return status;
+}
+
+NBC_API nbc_status nbc_measure_loop(const nbc_clock *clock, const nbc_repeat *repeat,
+                                    nbc_timing timing, int batch_count, double subtract_ns,
+                                    nbc_measure_fn fn, void *user, nbc_measurement *out) {
+  nbc__measure_run run;
+  memset(out, 0, sizeof *out);
+  if (!clock || !fn || batch_count < 0 || batch_count > 1 << 30 || !isfinite(subtract_ns))
+    return NBC_E_INVAL;
+  nbc_status status = nbc__measure_begin(&run, repeat, nbc_clock_now_ns(clock));
+  if (status != NBC_OK) return status;
+  double mean_ns = 0;
+  for (int i = 0; i < run.repeat.warmup_count && status == NBC_OK; i++)
+    status = nbc__measure_calls(clock, timing, batch_count ? batch_count : 1, fn, user, &mean_ns);
+  if (batch_count == 0) /* doubled until the clock's resolution does not matter */
+    for (batch_count = 1; status == NBC_OK && batch_count < 1 << 24; batch_count *= 2) {
+      status = nbc__measure_calls(clock, timing, batch_count, fn, user, &mean_ns);
+      if (mean_ns * batch_count >= 20000) break;
+    }
+  while (status == NBC_OK && !nbc__measure_enough(&run, nbc_clock_now_ns(clock), &out->stop)) {
+    status = nbc__measure_calls(clock, timing, batch_count, fn, user, &mean_ns);
+    run.column[0][run.count++] = mean_ns - subtract_ns;
+  }
+  const nbc_status ended = nbc__measure_end(&run, out, false);
+  return status == NBC_OK ? ended : status;
+}
+
+/* ---- all ranks ------------------------------------------------------------------------------- */
+enum { NBC__MEASURE_DOWN = 3, NBC__MEASURE_UP }; /* tags, after those of [SYNC] */
+
+typedef struct nbc__measure_order_msg { /* rank 0 -> all */
+  int64_t t_start_ns;
+  int32_t go, status; /* not go: the result follows */
+} nbc__measure_order_msg;
+
+typedef struct nbc__measure_seen { /* all -> rank 0, combined on the way */
+  int64_t t_first_start_ns, t_last_start_ns, t_last_end_ns, start_err_ns, end_err_ns;
+  int64_t slowest_ns, latest_by_ns;
+  int32_t late_count, status;
+} nbc__measure_seen;
+
+static nbc_status nbc__measure_receive(nbc_sync *s, void *to, size_t bytes, int peer, uint64_t tag,
+                                       int64_t limit_ns, nbc_error *err) {
+  nbc__sync_mail *mail;
+  nbc_status status = nbc__sync_post(s, &mail, peer, tag, bytes);
+  if (status == NBC_OK) status = nbc_wait(s->t, &mail->op, limit_ns);
+  if (status == NBC_OK && mail->op.size_bytes != bytes) status = NBC_E_MISMATCH;
+  if (status == NBC_OK) memcpy(to, &mail->u, bytes);
+  nbc__sync_drop(s, mail);
+  return status == NBC_OK ? NBC_OK : nbc__sync_named(err, status, peer, s);
+}
+
+/* Children of a rank in a binomial tree are rank + 1, + 2, + 4 ... below its lowest bit. */
+static int nbc__measure_weight(const nbc_sync *s) {
+  int weight = 1;
+  while (weight < s->t->size && (s->t->rank & weight) == 0) weight *= 2;
+  return weight;
+}
+
+static nbc_status nbc__measure_down(nbc_sync *s, void *m, size_t bytes, int64_t limit_ns,
+                                    nbc_error *err) {
+  const int rank = s->t->rank;
+  nbc_status status = NBC_OK;
+  if (rank > 0)
+    status = nbc__measure_receive(s, m, bytes, rank & (rank - 1), NBC__MEASURE_DOWN, limit_ns, err);
+  for (int w = nbc__measure_weight(s) / 2; w > 0 && status == NBC_OK; w /= 2) {
+    if (w >= s->t->size - rank) continue;
+    status = nbc_send(s->t, m, bytes, rank + w, s->desc.tag + NBC__MEASURE_DOWN);
+    if (status != NBC_OK) return nbc__sync_named(err, status, rank + w, s);
+  }
+  return status;
+}
+
+static void nbc__measure_combine(nbc__measure_seen *a, const nbc__measure_seen *b) {
+  if (b->t_first_start_ns < a->t_first_start_ns) a->t_first_start_ns = b->t_first_start_ns;
+  if (b->t_last_start_ns > a->t_last_start_ns) a->t_last_start_ns = b->t_last_start_ns;
+  if (b->t_last_end_ns > a->t_last_end_ns) a->t_last_end_ns = b->t_last_end_ns;
+  if (b->start_err_ns > a->start_err_ns) a->start_err_ns = b->start_err_ns;
+  if (b->end_err_ns > a->end_err_ns) a->end_err_ns = b->end_err_ns;
+  if (b->slowest_ns > a->slowest_ns) a->slowest_ns = b->slowest_ns;
+  if (b->latest_by_ns > a->latest_by_ns) a->latest_by_ns = b->latest_by_ns;
+  a->late_count += b->late_count;
+  if (a->status == NBC_OK) a->status = b->status;
+}
+
+static nbc_status nbc__measure_up(nbc_sync *s, nbc__measure_seen *seen, int64_t limit_ns,
+                                  nbc_error *err) {
+  const int rank = s->t->rank;
+  nbc__measure_seen other;
+  nbc_status status = NBC_OK;
+  for (int w = 1; w < nbc__measure_weight(s) && w < s->t->size - rank && status == NBC_OK; w *= 2) {
+    status =
+        nbc__measure_receive(s, &other, sizeof other, rank + w, NBC__MEASURE_UP, limit_ns, err);
+    if (status == NBC_OK) nbc__measure_combine(seen, &other);
+  }
+  if (status != NBC_OK || rank == 0) return status;
+  status = nbc_send(s->t, seen, sizeof *seen, rank & (rank - 1), s->desc.tag + NBC__MEASURE_UP);
+  return status == NBC_OK ? NBC_OK : nbc__sync_named(err, status, rank & (rank - 1), s);
+}
+
+/* One sample on this rank, started as told. */
+static nbc_status nbc__measure_one(nbc_sync *s, const nbc_measure_desc *d, int64_t t_start_ns,
+                                   nbc_measure_fn fn, void *user, nbc__measure_seen *seen,
+                                   nbc_error *err) {
+  memset(seen, 0, sizeof *seen);
+  int64_t t_local_ns = 0, t_now_ns = nbc__sync_local_now(s);
+  if (d->start == NBC_START_BARRIER) { /* nobody leaves before all have come */
+    nbc__measure_order_msg leave;
+    memset(&leave, 0, sizeof leave);
+    nbc_status status = nbc__measure_up(s, seen, d->limit_ns, err);
+    if (status == NBC_OK) status = nbc__measure_down(s, &leave, sizeof leave, d->limit_ns, err);
+    if (status != NBC_OK) return status;
+    memset(seen, 0, sizeof *seen);
+    t_now_ns = nbc__sync_local_now(s);
+  } else if (nbc_sync_local(s, t_start_ns, &t_local_ns) != NBC_OK || t_now_ns > t_local_ns) {
+    seen->late_count = 1;
+    seen->latest_by_ns = t_now_ns - t_local_ns;
+  } else {
+    while (t_now_ns < t_local_ns) t_now_ns = nbc__sync_local_now(s);
+  }
+  seen->status = fn(user); /* a late rank calls it too: the others wait for it there */
+  const int64_t t_end_ns = nbc__sync_local_now(s);
+  nbc_time begin, end;
+  nbc_sync_global(s, t_now_ns, &begin);
+  nbc_sync_global(s, t_end_ns, &end);
+  seen->t_first_start_ns = seen->t_last_start_ns = begin.t_ns;
+  seen->t_last_end_ns = end.t_ns;
+  seen->start_err_ns = begin.err_ns;
+  seen->end_err_ns = end.err_ns;
+  seen->slowest_ns = t_end_ns - t_now_ns;
+  return NBC_OK;
+}
+
+typedef struct nbc__measure_window { /* how far ahead rank 0 sets the common start */
+  int64_t window_ns, max_ns;
+  int quiet_count, late_in_a_row;
+} nbc__measure_window;
+
+/* Grows at once by what was missing, shrinks slowly when it never is. */
+static void nbc__measure_adapt(nbc__measure_window *w, const nbc__measure_seen *seen) {
+  if (seen->late_count > 0) {
+    w->quiet_count = 0;
+    w->late_in_a_row++;
+    w->window_ns += w->window_ns / 2 + seen->latest_by_ns;
+    if (w->window_ns > w->max_ns) w->window_ns = w->max_ns;
+    return;
+  }
+  w->late_in_a_row = 0;
+  if (++w->quiet_count < 20 || w->window_ns < 2000) return;
+  w->quiet_count = 0;
+  w->window_ns -= w->window_ns / 10;
+}
+
+/* Rank 0 only: takes one combined sample, or discards it. */
+static void nbc__measure_take(nbc__measure_run *run, const nbc__measure_seen *seen,
+                              int *warmup_count, nbc_measurement *out) {
+  if (seen->late_count > 0) {
+    out->missed_count++;
+    return;
+  }
+  if (*warmup_count > 0) {
+    --*warmup_count;
+    return;
+  }
+  run->column[0][run->count] = (double)(seen->t_last_end_ns - seen->t_first_start_ns);
+  run->column[1][run->count] = (double)(seen->t_last_start_ns - seen->t_first_start_ns);
+  run->column[2][run->count] = (double)seen->slowest_ns;
+  run->count++;
+  out->err_ns = fmax(out->err_ns, (double)seen->start_err_ns + (double)seen->end_err_ns);
+}
+
+static nbc_status nbc__measure_rounds(nbc_sync *s, const nbc_measure_desc *d, nbc_measure_fn fn,
+                                      void *user, nbc__measure_run *run, nbc_measurement *out,
+                                      nbc_error *err) {
+  nbc__measure_order_msg order;
+  nbc__measure_seen seen;
+  nbc__measure_window window = {d->window_ns, d->window_max_ns, 0, 0};
+  int warmup_count = run->repeat.warmup_count;
+  nbc_status status = NBC_OK;
+  memset(&order, 0, sizeof order);
+  for (;;) {
+    if (s->t->rank == 0) {
+      order.go =
+          order.status == NBC_OK && !nbc__measure_enough(run, nbc__sync_local_now(s), &out->stop);
+      if (order.go && window.late_in_a_row > 200) order.go = 0, out->stop = NBC_STOP_LATE;
+      order.t_start_ns = nbc__sync_local_now(s) + window.window_ns;
+      out->window_ns = window.window_ns;
+      if (!order.go && order.status == NBC_OK) order.status = nbc__measure_end(run, out, true);
+    }
+    status = nbc__measure_down(s, &order, sizeof order, d->limit_ns, err);
+    if (status != NBC_OK || !order.go) break;
+    status = nbc__measure_one(s, d, order.t_start_ns, fn, user, &seen, err);
+    if (status == NBC_OK) status = nbc__measure_up(s, &seen, d->limit_ns, err);
+    if (status != NBC_OK) break;
+    if (s->t->rank > 0) continue;
+    order.status = seen.status;
+    nbc__measure_adapt(&window, &seen);
+    if (seen.status == NBC_OK) nbc__measure_take(run, &seen, &warmup_count, out);
+  }
+  nbc_measurement result = *out;
+  if (status == NBC_OK) status = nbc__measure_down(s, &result, sizeof result, d->limit_ns, err);
+  if (status != NBC_OK) return status;
+  if (s->t->rank > 0) {
+    *out = result;
+    out->samples_ns = NULL; /* of rank 0 only */
+    out->samples_count = 0;
+  }
+  if (order.status != NBC_OK)
+    nbc__status_fail(err, (nbc_status)order.status, 0, "the measured operation failed: %s",
+                     nbc_status_text((nbc_status)order.status));
+  return (nbc_status)order.status;
+}
+
+NBC_API nbc_status nbc_measure(nbc_sync *sync, const nbc_measure_desc *desc, nbc_measure_fn fn,
+                               void *user, nbc_measurement *out, nbc_error *err) {
+  nbc__measure_run run;
+  nbc_measure_desc d;
+  memset(out, 0, sizeof *out);
+  memset(&d, 0, sizeof d);
+  if (desc) d = *desc;
+  if (d.window_max_ns == 0) d.window_max_ns = d.window_ns > 1000000000 ? d.window_ns : 1000000000;
+  if (d.window_ns == 0) d.window_ns = d.window_max_ns < 50000 ? d.window_max_ns : 50000;
+  if (d.limit_ns == 0) d.limit_ns = INT64_C(30000000000);
+  if (!sync || !fn || d.window_ns < 0 || d.window_max_ns < d.window_ns || d.limit_ns < 0 ||
+      (int)d.start < 0 || d.start > NBC_START_BARRIER)
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "a field of desc is out of its range");
+  nbc_status status = nbc__measure_begin(&run, &d.repeat, nbc__sync_local_now(sync));
+  if (status != NBC_OK)
+    return nbc__status_fail(err, status, 0, "field repeat: %s", nbc_status_text(status));
+  double *memory = run.column[0];
+  status = nbc__measure_rounds(sync, &d, fn, user, &run, out, err);
+  if (run.column[0]) NBC_FREE(memory); /* nbc__measure_end frees it on the rank that summarised */
+  return status;
+}
 
 #ifdef __cplusplus
 }
