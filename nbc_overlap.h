@@ -40,7 +40,7 @@
      [TABLE]      5. Transfer-time tables: how long a message of n bytes takes
      [MONITOR]    6. The four events and the overlap bounds
      [REPORT]     7. Reports: in memory, as text, as JSON, read back, merged, compared
-     [TRANSPORT]   8. The contract that carries messages; null and scripted transports
+     [TRANSPORT]  8. The contract that carries messages; null and scripted transports
      [THREADS]    9. Ranks as threads: the transport that needs nothing
      [SCHEDULE]  10. Collectives as data: schedules, builder, verifier, printer, pricer
      [SYNC]      11. Two clocks, many clocks: a common time with a guaranteed error
@@ -48,7 +48,7 @@
      [PROGRESS]  13. Who drives collectives while the program computes: a worker, or nobody
      [NIC]       14. NICs as witnesses: stamps from the wire, in host time, into the monitor
      [MPI]       15. The transport over MPI (with NBC_WITH_MPI)
-     [DEDICATED]  16. The dedicated-core model: would a core of its own for communication pay?
+     [DEDICATED] 16. The dedicated-core model: would a core of its own for communication pay?
      [SHMEM]     17. The transport over OpenSHMEM (with NBC_WITH_SHMEM)
      [MEASURE]   18. Measuring: common starts, repeats until sure, models of what was measured
 
@@ -83,7 +83,7 @@
 #endif
 
 /* ============================================================================================== */
-/* [CONFIG] 1. Options: macros to define before including                                        */
+/* [CONFIG] 1. Options: macros to define before including                                         */
 /* ============================================================================================== */
 /*  macro                        default   where                 meaning
     NBC_OVERLAP_IMPLEMENTATION   -         one file              compile the implementation here
@@ -109,7 +109,7 @@ extern "C" {
 #endif
 
 /* ============================================================================================== */
-/* [STATUS] 2. Status codes, errors with text                                                    */
+/* [STATUS] 2. Status codes, errors with text                                                     */
 /* ============================================================================================== */
 /* -1 … argument, -100 … system, -200 … transport, -300 … model, -400 … hardware */
 #define NBC_STATUS_LIST(X)                                                                         \
@@ -155,7 +155,7 @@ NBC_API const char *nbc_status_name(nbc_status status);
 NBC_API const char *nbc_status_text(nbc_status status);
 
 /* ============================================================================================== */
-/* [CLOCK] 3. Clocks: what a nanosecond means here                                               */
+/* [CLOCK] 3. Clocks: what a nanosecond means here                                                */
 /* ============================================================================================== */
 /* Host time: the scale of CLOCK_MONOTONIC_RAW, read from the processor's counter (invariant TSC,
    CNTVCT) when that is usable, else by system call. In a simulation, a clock of the user's. */
@@ -224,7 +224,7 @@ NBC_API const char *nbc_clock_source_name(nbc_clock_source source);
 NBC_API void nbc_spin_ns(const nbc_clock *clock, int64_t d_ns);
 
 /* ============================================================================================== */
-/* [STATS] 4. Medians, quantiles, confidence intervals; the four ratios and the diagnosis        */
+/* [STATS] 4. Medians, quantiles, confidence intervals; the four ratios and the diagnosis         */
 /* ============================================================================================== */
 typedef struct nbc_summary {
   size_t count;
@@ -292,7 +292,7 @@ NBC_API nbc_diagnosis nbc_diagnose(const nbc_overlap_times *times, const nbc_met
 NBC_API const char *nbc_diagnosis_text(nbc_diagnosis diagnosis);
 
 /* ============================================================================================== */
-/* [TABLE] 5. Transfer-time tables: how long a message of n bytes takes                          */
+/* [TABLE] 5. Transfer-time tables: how long a message of n bytes takes                           */
 /* ============================================================================================== */
 /* File format: one "bytes seconds" per line, sizes ascending, '#' starts a comment; LF or CR LF
    ends every line, also the last (without it the file is taken for cut off). Between two sizes the
@@ -327,7 +327,7 @@ NBC_API size_t nbc_table_points(const nbc_table *table, const uint64_t **size_by
 NBC_API void nbc_table_free(nbc_table *table); /* NULL allowed */
 
 /* ============================================================================================== */
-/* [MONITOR] 6. The four events and the overlap bounds                                           */
+/* [MONITOR] 6. The four events and the overlap bounds                                            */
 /* ============================================================================================== */
 /* [O §2]: the application enters and leaves the communication library (CALL_ENTER, CALL_EXIT); the
    library sees, approximately, transfers begin and end (XFER_BEGIN, XFER_END). From these alone:
@@ -566,7 +566,7 @@ NBC_API void nbc_recorder_switch_at(nbc_recorder *recorder, bool on, int64_t t_n
 NBC_API int64_t nbc_recorder_comp_ns(const nbc_recorder *recorder, int64_t t_ns);
 
 /* ============================================================================================== */
-/* [REPORT] 7. Reports: in memory, as text, as JSON, read back, merged, compared                 */
+/* [REPORT] 7. Reports: in memory, as text, as JSON, read back, merged, compared                  */
 /* ============================================================================================== */
 /* A report is plain data: fill, read or change it freely. All memory hangs on the report. */
 #define NBC_HIST_BINS 44 /* bin b counts values in [2^(b-1), 2^b) ns; bin 0 counts zeros */
@@ -661,7 +661,7 @@ NBC_API nbc_status nbc_report_parse_json(const char *text, size_t text_bytes, co
 NBC_API nbc_status nbc_report_write_diff(const nbc_report *before, const nbc_report *after, FILE *out);
 
 /* ============================================================================================== */
-/* [TRANSPORT] 8. The contract that carries messages; null and scripted transports               */
+/* [TRANSPORT] 8. The contract that carries messages; null and scripted transports                */
 /* ============================================================================================== */
 /* A transport moves messages between ranks. Clock synchronisation, measurement, collectives and
    tests need nothing else. Rules for who implements one:
@@ -758,7 +758,7 @@ NBC_API nbc_status nbc_scripted_create(const nbc_transport *inner, const nbc_scr
 NBC_API void nbc_transport_destroy(nbc_transport *t);
 
 /* ============================================================================================== */
-/* [THREADS] 9. Ranks as threads: the transport that needs nothing                               */
+/* [THREADS] 9. Ranks as threads: the transport that needs nothing                                */
 /* ============================================================================================== */
 /* Every rank is a thread of this process (or several ranks one thread, in tests), or a forked process
    that shares memory with the others (desc.processes). Progress happens only inside calls, unless a
@@ -819,7 +819,7 @@ NBC_API nbc_status nbc_threads_run(nbc_threads *world, nbc_rank_fn fn, void *use
 NBC_API size_t nbc_threads_stamps(nbc_threads *world, nbc_true_stamp *stamps, size_t max);
 
 /* ============================================================================================== */
-/* [SCHEDULE] 10. Collectives as data: schedules, their builders, printer, pricer and verifier   */
+/* [SCHEDULE] 10. Collectives as data: schedules, their builders, printer, pricer and verifier    */
 /* ============================================================================================== */
 /* One rank's part of a collective is a graph of nodes: send, receive, copy, reduce, nothing. A node
    starts when the nodes before it are finished; nothing else orders them, so everything that can
@@ -1174,7 +1174,7 @@ NBC_API const nbc_transport *nbc_sync_transport(const nbc_sync *sync);
 NBC_API void nbc_sync_destroy(nbc_sync *sync);
 
 /* ============================================================================================== */
-/* [COLL] 12. Collectives on any transport: types, operators, communicators, requests            */
+/* [COLL] 12. Collectives on any transport: types, operators, communicators, requests             */
 /* ============================================================================================== */
 /* A communicator is a transport plus what its collectives share: a number that keeps their messages
    apart, the choice table, schedules already built. Every rank calls the same collectives in the
@@ -1373,7 +1373,7 @@ NBC_API nbc_status nbc_iexscan(nbc_comm *comm, const void *send, void *recv, uin
                                nbc_type type, nbc_reduce reduce, nbc_request **request);
 
 /* ============================================================================================== */
-/* [PROGRESS] 13. Who drives collectives while the program computes                              */
+/* [PROGRESS] 13. Who drives collectives while the program computes                               */
 /* ============================================================================================== */
 /* Without an engine, collectives go on only while the program is inside nbc_coll_test or
    nbc_coll_wait. An engine is one worker thread that serves any number of communicators:
@@ -1423,7 +1423,7 @@ NBC_API void nbc_progress_get_stats(const nbc_progress *progress, nbc_progress_s
 NBC_API nbc_status nbc_progress_env(int core, int core_count, FILE *out);
 
 /* ============================================================================================== */
-/* [NIC] 14. NICs as witnesses: stamps from the wire, in host time, into the monitor             */
+/* [NIC] 14. NICs as witnesses: stamps from the wire, in host time, into the monitor              */
 /* ============================================================================================== */
 /* A stamp source is a NIC (real, RTL or model) that can be asked for its clock and for the times at
    which transfers really began and ended. A watch relates its clock to host time, as an interval
@@ -1497,7 +1497,7 @@ NBC_API const nbc_relation *nbc_nic_watch_relation(const nbc_nic_watch *watch);
 NBC_API nbc_status nbc_nic_watch_report(const nbc_nic_watch *watch, nbc_report *report);
 
 /* ============================================================================================== */
-/* [MPI] 15. The transport over MPI (with NBC_WITH_MPI)                                          */
+/* [MPI] 15. The transport over MPI (with NBC_WITH_MPI)                                           */
 /* ============================================================================================== */
 /* On a duplicate of the communicator given, so it never meets the program's own messages. Matching
    is done here, by headers: tags have all 64 bits, the length of a message is known before its data
@@ -1532,7 +1532,7 @@ NBC_API const char *nbc_mpi_error(const nbc_transport *t);
 #endif
 
 /* ============================================================================================== */
-/* [DEDICATED] 16. The model that says beforehand whether a dedicated core would pay             */
+/* [DEDICATED] 16. The model that says beforehand whether a dedicated core would pay              */
 /* ============================================================================================== */
 /* [R eq. 6.1], one process with N cores of which one is given to communication:
      t = t_comp N/(N-1) + N_nb t_min_nb + N_test t_min_test + N_wait t_min_wait
@@ -1597,7 +1597,7 @@ NBC_API nbc_status nbc_dedicated_parse(const char *text, size_t text_bytes, cons
                                        nbc_dedicated_input *input, nbc_error *err);
 
 /* ============================================================================================== */
-/* [SHMEM] 17. The transport over OpenSHMEM (with NBC_WITH_SHMEM)                                */
+/* [SHMEM] 17. The transport over OpenSHMEM (with NBC_WITH_SHMEM)                                 */
 /* ============================================================================================== */
 /* The engine of [THREADS] with its rings of packets in the symmetric heap: a packet goes to its
    receiver by put, fence and flag. Data always passes through the rings: EAGER up to
@@ -1709,7 +1709,7 @@ NBC_API nbc_status nbc_measure(nbc_sync *sync, const nbc_measure_desc *desc, nbc
 #define NBC_OVERLAP_IMPLEMENTATION_ONCE
 
 /* ============================================================================================== */
-/* [CONFIG] 1. Options                                                                           */
+/* [CONFIG] 1. Options                                                                            */
 /* ============================================================================================== */
 #include <errno.h>
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -1748,7 +1748,7 @@ extern "C" {
 #endif
 
 /* ============================================================================================== */
-/* [STATUS] 2. Status codes, errors with text                                                    */
+/* [STATUS] 2. Status codes, errors with text                                                     */
 /* ============================================================================================== */
 NBC_API const char *nbc_status_name(nbc_status status) {
   switch (status) {
@@ -1786,7 +1786,7 @@ static nbc_status nbc__status_fail(nbc_error *err, nbc_status status, int line, 
 }
 
 /* ============================================================================================== */
-/* [CLOCK] 3. Clocks                                                                             */
+/* [CLOCK] 3. Clocks                                                                              */
 /* ============================================================================================== */
 /* Everything below reaches the machine through a probe, so that tests can hand in a counter that
    steps back, changes its rate or differs between cores, and see it found. */
@@ -2236,7 +2236,7 @@ NBC_API nbc_status nbc_clock_recalibrate(nbc_clock *clock) {
 }
 
 /* ============================================================================================== */
-/* [STATS] 4. Statistics, ratios, diagnosis                                                      */
+/* [STATS] 4. Statistics, ratios, diagnosis                                                       */
 /* ============================================================================================== */
 static int nbc__stats_order(const void *a, const void *b) {
   const double x = *(const double *)a, y = *(const double *)b;
@@ -2381,7 +2381,7 @@ NBC_API const char *nbc_diagnosis_text(nbc_diagnosis diagnosis) {
 }
 
 /* ============================================================================================== */
-/* [TABLE] 5. Transfer-time tables                                                               */
+/* [TABLE] 5. Transfer-time tables                                                                */
 /* ============================================================================================== */
 #define NBC__TABLE_MAX_BYTES ((size_t)1 << 20)
 #define NBC__TABLE_MAX_S 3600.0
@@ -2683,7 +2683,7 @@ NBC_API nbc_status nbc_table_write(const nbc_table *table, const char *path, con
 }
 
 /* ============================================================================================== */
-/* [MONITOR] 6. The four events and the overlap bounds                                           */
+/* [MONITOR] 6. The four events and the overlap bounds                                            */
 /* ============================================================================================== */
 #define NBC__MON_RELAXED_LOAD(p)     __atomic_load_n((p), __ATOMIC_RELAXED)
 #define NBC__MON_RELAXED_STORE(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
@@ -3593,7 +3593,7 @@ NBC_API void nbc_recorder_detach(nbc_recorder *r) {
 }
 
 /* ============================================================================================== */
-/* [REPORT] 7. Reports                                                                           */
+/* [REPORT] 7. Reports                                                                            */
 /* ============================================================================================== */
 /* ---- memory: arrays that double --------------------------------------------------------------- */
 /* Room for one more element; capacity is the next power of two of the count, so it needs no field. */
@@ -5257,7 +5257,7 @@ NBC_API nbc_status nbc_report_write_diff(const nbc_report *before, const nbc_rep
 }
 
 /* ============================================================================================== */
-/* [TRANSPORT] 8. The contract that carries messages; null and scripted transports               */
+/* [TRANSPORT] 8. The contract that carries messages; null and scripted transports                */
 /* ============================================================================================== */
 /* Posting is refused before the transport sees it, so that every transport may trust its arguments. */
 static nbc_status nbc__transport_check(const nbc_transport *t, const void *buffer, uint64_t size_bytes,
@@ -5841,7 +5841,7 @@ NBC_API nbc_status nbc_table_measure(const nbc_transport *t, int peer, const nbc
 }
 
 /* ============================================================================================== */
-/* [THREADS] 9. Ranks as threads                                                                 */
+/* [THREADS] 9. Ranks as threads                                                                  */
 /* ============================================================================================== */
 /* How it works, in the order of the code below.
 
@@ -6993,7 +6993,7 @@ NBC_API size_t nbc_threads_stamps(nbc_threads *world, nbc_true_stamp *stamps, si
 }
 
 /* ============================================================================================== */
-/* [SCHEDULE] 10. Collectives as data                                                            */
+/* [SCHEDULE] 10. Collectives as data                                                             */
 /* ============================================================================================== */
 static const char *const nbc__sched_coll_names[] = {
 #define NBC__X(name, text) text,
@@ -10271,7 +10271,7 @@ NBC_API nbc_sync_info nbc_sync_info_of(const nbc_sync *s) {
 }
 
 /* ============================================================================================== */
-/* [COLL] 12. Collectives on any transport                                                       */
+/* [COLL] 12. Collectives on any transport                                                        */
 /* ============================================================================================== */
 /* ---- reductions
    ---------------------------------------------------------------------------------- Loops over
@@ -11443,7 +11443,7 @@ NBC_API nbc_status nbc_iexscan(nbc_comm *comm, const void *send, void *recv, uin
 }
 
 /* ============================================================================================== */
-/* [PROGRESS] 13. Who drives collectives                                                         */
+/* [PROGRESS] 13. Who drives collectives                                                          */
 /* ============================================================================================== */
 /* Everything that runs a request or a transport of an engine happens under its ticket lock: fair, so
    that a worker that polls all the time lets others in. New requests come by a stack that needs no
@@ -11714,7 +11714,7 @@ NBC_API nbc_status nbc_progress_env(int core, int core_count, FILE *out) {
 }
 
 /* ============================================================================================== */
-/* [NIC] 14. NICs as witnesses                                                                   */
+/* [NIC] 14. NICs as witnesses                                                                    */
 /* ============================================================================================== */
 struct nbc_nic_watch {
   nbc_nic_watch_desc desc;
@@ -11838,7 +11838,7 @@ NBC_API nbc_status nbc_nic_watch_report(const nbc_nic_watch *watch, nbc_report *
 }
 
 /* ============================================================================================== */
-/* [MPI] 15. The transport over MPI                                                              */
+/* [MPI] 15. The transport over MPI                                                               */
 /* ============================================================================================== */
 #ifdef NBC_WITH_MPI
 /* Headers travel under MPI tag 0 and are received by a ring of persistent receives, in the order in
@@ -12428,7 +12428,7 @@ NBC_API nbc_status nbc_mpi_create(MPI_Comm comm, const nbc_mpi_desc *desc, nbc_t
 #endif /* NBC_WITH_MPI */
 
 /* ============================================================================================== */
-/* [DEDICATED] 16. The dedicated-core model                                                      */
+/* [DEDICATED] 16. The dedicated-core model                                                       */
 /* ============================================================================================== */
 typedef struct nbc__ded_field {
   const char *name;
@@ -12797,7 +12797,7 @@ NBC_API nbc_status nbc_dedicated_parse_mpip(const char *text, size_t text_bytes,
 }
 
 /* ============================================================================================== */
-/* [SHMEM] 17. The transport over OpenSHMEM                                                      */
+/* [SHMEM] 17. The transport over OpenSHMEM                                                       */
 /* ============================================================================================== */
 #ifdef NBC_WITH_SHMEM
 /* Each element has one ring to and one ring from every other, both at symmetric addresses: what is
