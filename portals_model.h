@@ -77,8 +77,8 @@
 
    MEMORY
      Everything grows to what the run needs at once and is reused: no allocation per event or message
-     once it has grown. A process with one interface takes about 3 KiB and its stack, a node 1.5 KiB
-     (with its command queue), an operation under way 0.4 KiB; traces take 72 bytes per step.
+     once it has grown. A process with one interface, a node of its own and one object of each kind
+     takes 3.6 KiB and its stack, an operation under way 0.5 KiB; a trace 72 bytes per step.
 */
 #ifndef PORTALS_MODEL_H_INCLUDED
 #define PORTALS_MODEL_H_INCLUDED
@@ -301,6 +301,7 @@ typedef struct pm_world_desc {
   pm_link_model link;
   pm_semantics semantics;
   pm_faults faults;
+  int no_data;          /* 1: puts and gets take their time but move no bytes: for studies of time */
   uint32_t service_uid; /* messages of this user use the service virtual networks; 0 = none */
   uint64_t seed;
   size_t stack_bytes;         /* per simulated thread, rounded up to pages; 0 = 64 KiB */
@@ -874,13 +875,13 @@ struct pm_thread {
 typedef struct pm__ni pm__ni;
 typedef struct pm__message pm__message;
 typedef struct pm__append_args pm__append_args;
-enum { PM__KINDS = 6, PM__COPY_BYTES = 64, PM__ATOMIC_BYTES = 1024 };
+enum { PM__KINDS = 6, PM__CHUNKS = 17, PM__COPY_BYTES = 64, PM__ATOMIC_BYTES = 1024 };
 typedef struct pm__object {
   uint32_t handle, next_free;
   int live;
 } pm__object;
 typedef struct pm__pool {
-  char *chunk[16];
+  char *chunk[PM__CHUNKS];
   uint32_t item_bytes, made, used, limit, free_head; /* free_head: slot + 1 */
 } pm__pool;
 typedef struct pm__eq {
@@ -2407,12 +2408,12 @@ PM_API void pm_world_destroy(pm_world *world) {
     if (w->heap[i].event->fn == pm__call_now) PM_FREE(w->heap[i].event);
   for (i = 0; i < w->procs_count; i++) {
     pm_thread *t = w->procs[i]->threads, *next;
+    pm__ptl_process_free(w->procs[i]);
     for (; t; t = next) {
       next = t->next_in_proc;
       pm__thread_bury(w, t);
       PM_FREE(t);
     }
-    pm__ptl_process_free(w->procs[i]);
     PM_FREE(w->procs[i]);
   }
   pm__ptl_world_free(w);
@@ -2505,11 +2506,11 @@ enum { PM__H_NI = 1, PM__H_EQ, PM__H_CT, PM__H_MD, PM__H_ME };
 static uint32_t pm__handle(int kind, int ni, uint32_t generation, uint32_t slot) {
   return (uint32_t)kind << 29 | (uint32_t)ni << 27 | (generation & 0x7FFu) << 16 | slot;
 }
-/* Chunk k of a pool holds 4 << k objects and never moves: objects may be pointed at. */
+/* Chunk k of a pool holds 1 << k objects and never moves: objects may be pointed at. */
 static pm__object *pm__pool_at(const pm__pool *pool, uint32_t slot) {
-  uint32_t q = slot / 4 + 1, k = 0;
-  while (q >> (k + 1)) k++;
-  return (pm__object *)(void *)(pool->chunk[k] + (size_t)(slot - 4 * ((1u << k) - 1)) * pool->item_bytes);
+  uint32_t k = 0;
+  while ((slot + 1) >> (k + 1)) k++;
+  return (pm__object *)(void *)(pool->chunk[k] + (size_t)(slot + 1 - (1u << k)) * pool->item_bytes);
 }
 /* A new object, zeroed but for its handle; NULL: limit reached or out of memory. */
 static pm__object *pm__pool_new(pm__ni *ni, int kind) {
@@ -2519,11 +2520,11 @@ static pm__object *pm__pool_new(pm__ni *ni, int kind) {
   if (pool->used >= pool->limit) return NULL;
   if (pool->free_head) slot = pool->free_head - 1;
   else {
-    uint32_t q = pool->made / 4 + 1, k = 0;
+    uint32_t k = 0;
     slot = pool->made;
-    while (q >> (k + 1)) k++;
+    while ((slot + 1) >> (k + 1)) k++;
     if (!pool->chunk[k]) {
-      const size_t bytes = ((size_t)4 << k) * pool->item_bytes;
+      const size_t bytes = ((size_t)1 << k) * pool->item_bytes;
       pool->chunk[k] = (char *)pm__zalloc(bytes);
       if (!pool->chunk[k]) return NULL;
       ni->proc->world->stats.memory_bytes += bytes;
@@ -3880,7 +3881,7 @@ static int pm__target_start(pm_world *w, pm__message *m) {
   m->to_epoch = ni->epoch;
   if (!pm__match(ni, m)) return 0;
   pm__take_entry(ni, m);
-  if (pm__is_get(m) && m->mlength && pm__from_is_alive(m)) pm__copy(pm__md_cursor(m->md, m->local_offset), pm__me_cursor(m), m->mlength);
+  if (pm__is_get(m) && m->mlength && pm__from_is_alive(m) && !w->desc.no_data) pm__copy(pm__md_cursor(m->md, m->local_offset), pm__me_cursor(m), m->mlength);
   else if (pm__is_fetch(m) && m->mlength) {
     unsigned char operand[PM__COPY_BYTES];
     if (pm__from_is_alive(m) || m->has_copy) pm__copy(pm__flat(operand), pm__payload(m), m->mlength);
@@ -3895,11 +3896,11 @@ static void pm__target_finish(pm_world *w, pm__message *m) {
   pm__me *me = m->me;
   pm__pt *pt;
   ptl_event_t e;
-  (void)w;
   if (ni->epoch != m->to_epoch) return; /* closed meanwhile */
   if (m->mlength && (pm__from_is_alive(m) || m->has_copy)) {
-    if (m->kind == PM__PUT) pm__copy(pm__me_cursor(m), pm__payload(m), m->mlength);
-    else if (m->kind == PM__ATOMIC) {
+    if (m->kind == PM__PUT) {
+      if (!w->desc.no_data) pm__copy(pm__me_cursor(m), pm__payload(m), m->mlength);
+    } else if (m->kind == PM__ATOMIC) {
       unsigned char operand[PM__ATOMIC_BYTES];
       pm__copy(pm__flat(operand), pm__payload(m), m->mlength);
       pm__atomic(m, operand, m->mlength);
@@ -4345,7 +4346,7 @@ static void pm__ptl_process_free(pm_process *p) {
     if (!ni) continue;
     pm__ni_close(ni);
     for (kind = 0; kind < PM__KINDS; kind++)
-      for (k = 0; k < 16; k++) PM_FREE(ni->pool[kind].chunk[k]);
+      for (k = 0; k < PM__CHUNKS; k++) PM_FREE(ni->pool[kind].chunk[k]);
     PM_FREE(ni->pt);
     PM_FREE(ni);
   }

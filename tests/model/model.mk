@@ -1,6 +1,7 @@
 $(eval $(call test,model/time_and_processes))
 $(eval $(call test,model/platforms))
 $(eval $(call test,model/portals_matching))
+$(eval $(call test,model/portals_moves))
 $(eval $(call test,model/network))
 
 # What existing Portals programs include: one line and the header it names, to be installed together.
@@ -9,3 +10,4 @@ $(B)/include/portals4.h: portals_model.h
 	$(Q)mkdir -p $(@D) && cp portals_model.h $(@D)/portals_model.h
 	$(Q)printf '/* Portals 4 as portals_model.h simulates it; made by make. */\n#include "portals_model.h"\n' >$@
 NEEDS_model += $(B)/include/portals4.h
+$(eval $(call bench,model))

@@ -1,0 +1,161 @@
+/* How fast the model runs. model_put_ack: puts of 64 sizes, each waited for, full NIC model, in
+   simulated operations per second of CPU time, payload not copied (with_data: copied). model_flows_P: random permutation traffic of P hosts
+   of a fat tree. model_allreduce_P: an 8-byte allreduce among P processes at the LogGP level (recursive
+   doubling over puts), and the memory of a process without its stack. */
+#define PORTALS_MODEL_IMPLEMENTATION
+#include "portals_model.h"
+#include "bench.h"
+#include <time.h>
+
+static double now_s(void) { /* of this process's one core: others on the machine do not count */
+  struct timespec t;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+static void must(int good, const char *what) {
+  if (good) return;
+  fprintf(stderr, "bench/model: %s failed\n", what);
+  exit(1);
+}
+
+/* ---- puts ---------------------------------------------------------------------------------------- */
+enum { SIZES = 64, BIG = 1 << 22 };
+static unsigned char buffer[2][BIG];
+static int puts_per_size;
+static size_t sizes[SIZES];
+static void pairs(void *unused) {
+  ptl_handle_ni_t ni;
+  ptl_handle_ct_t ct;
+  ptl_handle_any_t h, entry;
+  ptl_pt_index_t pt;
+  ptl_ct_event_t v;
+  (void)unused;
+  must(!PtlInit() && !PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, NULL, NULL, &ni), "PtlNIInit");
+  must(!PtlCTAlloc(ni, &ct) && !PtlPTAlloc(ni, 0, PTL_EQ_NONE, 0, &pt), "PtlPTAlloc");
+  ptl_me_t me = {.start = buffer[1], .length = BIG, .ct_handle = PTL_CT_NONE, .uid = PTL_UID_ANY, .options = PTL_ME_OP_PUT};
+  me.match_id.phys.nid = PTL_NID_ANY;
+  me.match_id.phys.pid = PTL_PID_ANY;
+  ptl_md_t md = {buffer[pm_rank()], BIG, PTL_MD_EVENT_CT_ACK, PTL_EQ_NONE, ct};
+  must(!PtlMEAppend(ni, pt, &me, PTL_PRIORITY_LIST, NULL, &entry) && !PtlMDBind(ni, &md, &h), "PtlMEAppend");
+  pm_barrier();
+  const ptl_process_t peer = pm_process_id(1);
+  for (int s = 0; s < SIZES && pm_rank() == 0; s++)
+    for (int i = 1; i <= puts_per_size; i++)
+      must(!PtlPut(h, 0, sizes[s], PTL_CT_ACK_REQ, peer, pt, 0, 0, NULL, 0) && !PtlCTWait(ct, (ptl_size_t)(s * puts_per_size + i), &v), "PtlPut");
+  pm_barrier();
+}
+static pm_stats run(const pm_platform *p, pm_link_model link, void (*body)(void *), size_t stack_bytes, int no_data) {
+  pm_world_desc desc = {0};
+  pm_world *w;
+  desc.platform = p;
+  desc.link = link;
+  desc.stack_bytes = stack_bytes;
+  desc.no_data = no_data;
+  must(!pm_world_create(&desc, &w) && !pm_spawn_all(w, body, NULL), "world");
+  if (pm_world_run(w)) fprintf(stderr, "%s\n", pm_world_error(w)), exit(1);
+  const pm_stats stats = pm_world_stats(w);
+  pm_world_destroy(w);
+  return stats;
+}
+static void put_ack(void) {
+  const pm_platform p = pm_platform_bxi2(2);
+  static const size_t special[] = {0, 1, 8, 9, 16, 17, 64, 65, 408, 409, 416, 417, 512, 513};
+  for (int i = 0; i < SIZES; i++) sizes[i] = i < 14 ? special[i] : (size_t)pow(2, 1 + 21.0 * (i - 14) / 49); /* up to 4 MiB */
+  puts_per_size = 10000;
+  memset(buffer, 1, sizeof buffer);
+  for (int with_data = 0; with_data < 2; with_data++) {
+    if (with_data) puts_per_size = 100;
+    const double start_s = now_s();
+    const pm_stats stats = run(&p, PM_LINK_FLOW, pairs, 0, !with_data);
+    const double d_s = now_s() - start_s;
+    bench_print(with_data ? "model_put_ack_with_data" : "model_put_ack", (double)stats.messages_count / d_s, "puts/s");
+    if (!with_data) bench_print("model_put_ack_events", (double)stats.events_count / d_s, "events/s");
+  }
+  puts_per_size = 10000;
+  const double start_s = now_s();
+  const pm_stats stats = run(&p, PM_LINK_LOGGP, pairs, 0, 1);
+  bench_print("model_loggp_2", (double)stats.events_count / (now_s() - start_s), "events/s");
+}
+
+/* ---- flows --------------------------------------------------------------------------------------- */
+typedef struct source { pm_world *w; int from, left; const int *to; } source;
+static void next_flow(void *arg) {
+  source *s = (source *)arg;
+  if (s->left-- > 0) must(!pm_flow_start(s->w, s->from, s->to[s->left * 4096 + s->from], 1e6, next_flow, s), "pm_flow_start");
+}
+static void flows(int hosts, int64_t k, int rounds) {
+  static int to[16 * 4096];
+  static source sources[4096];
+  pm_platform p = pm_platform_bxi2(hosts);
+  pm_world_desc desc = {0};
+  pm_world *w;
+  char name[64];
+  p.topology = PM_TOPO_FATTREE;
+  p.topo[0] = 2;
+  p.topo[1] = p.topo[2] = k;
+  p.topo[3] = 1;
+  p.topo[4] = k;
+  desc.platform = &p;
+  must(!pm_world_create(&desc, &w), "world");
+  for (int r = 0; r < rounds; r++) { /* permutations without fixed points: shuffled, then shifted where equal */
+    int *row = to + r * 4096;
+    for (int i = 0; i < hosts; i++) row[i] = i;
+    for (int i = hosts - 1; i > 0; i--) { /* Sattolo: one cycle */
+      const int j = (int)(pm_random(w) % (uint64_t)i), t = row[i];
+      row[i] = row[j];
+      row[j] = t;
+    }
+  }
+  const double start_s = now_s();
+  for (int i = 0; i < hosts; i++) {
+    sources[i] = (source){w, i, rounds, to};
+    next_flow(&sources[i]);
+  }
+  must(!pm_world_run(w), "run");
+  snprintf(name, sizeof name, "model_flows_%d", hosts);
+  bench_print(name, (double)pm_world_stats(w).flows_count / (now_s() - start_s), "flows/s");
+  pm_world_destroy(w);
+}
+
+/* ---- allreduce ------------------------------------------------------------------------------------ */
+static void allreduce(void *unused) {
+  ptl_handle_ni_t ni;
+  ptl_handle_ct_t ct;
+  ptl_handle_any_t h, entry;
+  ptl_pt_index_t pt;
+  ptl_ct_event_t v;
+  const int n = pm_size(), me = pm_rank();
+  uint64_t mine = (uint64_t)me + 1, inbox[24] = {0}, rounds = 0;
+  (void)unused;
+  must(!PtlInit() && !PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_NO_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, NULL, NULL, &ni), "PtlNIInit");
+  must(!PtlCTAlloc(ni, &ct) && !PtlPTAlloc(ni, 0, PTL_EQ_NONE, 0, &pt), "PtlPTAlloc");
+  ptl_le_t le = {inbox, sizeof inbox, ct, PTL_UID_ANY, PTL_LE_OP_PUT | PTL_LE_EVENT_CT_COMM};
+  ptl_md_t md = {&mine, 8, 0, PTL_EQ_NONE, PTL_CT_NONE};
+  must(!PtlLEAppend(ni, pt, &le, PTL_PRIORITY_LIST, NULL, &entry) && !PtlMDBind(ni, &md, &h), "PtlLEAppend");
+  pm_barrier();
+  for (int bit = 1; bit < n; bit <<= 1, rounds++) {
+    must(!PtlPut(h, 0, 8, PTL_NO_ACK_REQ, pm_process_id(me ^ bit), pt, 0, 8 * rounds, NULL, 0), "PtlPut");
+    v.success = 0;
+    while (!inbox[rounds]) must(!PtlCTWait(ct, v.success + 1, &v), "PtlCTWait"); /* others may be a round ahead */
+    mine += inbox[rounds];
+  }
+  must(mine == (uint64_t)n * (uint64_t)(n + 1) / 2, "sum");
+}
+static void reduce(int processes) {
+  const pm_platform p = pm_platform_bxi2(processes);
+  char name[64];
+  const double start_s = now_s();
+  const pm_stats s = run(&p, PM_LINK_LOGGP, allreduce, 16384, 0);
+  const double d_s = now_s() - start_s;
+  snprintf(name, sizeof name, "model_allreduce_%d", processes);
+  bench_print(name, d_s, "s");
+  snprintf(name, sizeof name, "model_allreduce_%d_memory", processes);
+  bench_print(name, (double)s.memory_bytes / processes, "B/process");
+}
+
+int main(int argc, char **argv) {
+  if (bench_wanted(argc, argv, "model_put_ack") || bench_wanted(argc, argv, "model_loggp")) put_ack();
+  if (bench_wanted(argc, argv, "model_flows")) flows(16, 4, 16), flows(256, 16, 16), flows(1024, 32, 4);
+  if (bench_wanted(argc, argv, "model_allreduce")) reduce(1024), reduce(65536);
+  return 0;
+}
