@@ -3,12 +3,13 @@
 
    Run:      build/dedicated_core [--cores N] [--alpha A] [--svg FILE] [REPORT...]
              REPORT: the JSON reports that the MPI preload or a monitor of this library wrote (one
-   per process; they are averaged), mpiP's text report, or lines "field value" (see nbc_overlap.h,
-             [DEDICATED]; print the built-in example with --example). Without one: that example, the
-             Kripke run of the thesis that the model comes from.
+             per process; they are averaged), mpiP's text report, or lines "field value" (see
+             nbc_overlap.h, [DEDICATED]; print the built-in example with --example). Without one:
+             that example, the Kripke run of the thesis that the model comes from.
    Expected: every term of the model, by its formula and refined by what was measured; predicted
-   time and speed-up, for each share alpha of blocking calls turned nonblocking; which hypotheses of
-   the model do not hold, with the evidence; a verdict. Exit status 2: bad arguments or input. */
+             time and speed-up, for each share alpha of blocking calls turned nonblocking; which
+             hypotheses of the model do not hold, with the evidence; a verdict. Exit status 2: bad
+             arguments or input. */
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
 

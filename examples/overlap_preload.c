@@ -1,8 +1,8 @@
 /* overlap_preload.c: an overlap report of any MPI program, without recompiling it.
 
    Question: how much of my program's communication is hidden behind its computation?
-   Command:  mpirun -n 2 -x LD_PRELOAD=$PWD/build/libnbc_overlap_mpi.so ./program          Open MPI
-             mpirun -n 2 -env LD_PRELOAD $PWD/build/libnbc_overlap_mpi_mpich.so ./program  MPICH
+   Command:  mpirun.openmpi -n 2 -x LD_PRELOAD=$PWD/build/libnbc_overlap_mpi.so ./program
+             mpirun.mpich -n 2 -genv LD_PRELOAD $PWD/build/libnbc_overlap_mpich.so ./program
              build/overlap_report nbc_overlap.program.*.json
    Output:   one file per process, nbc_overlap.PROGRAM.RUN.RANK.json, RUN the same for all processes
              of a run (start time and process id of rank 0); overlap_report merges them.
@@ -16,32 +16,37 @@
                       xfer_table writes them; default: a guess, and the report says so
      NBC_TABLE_OTHER  the same between nodes
      NBC_CLASSES      upper limits of the message-size classes, ascending: 256,4K,64K,1M,16M
-     NBC_ON           1 measure (default); 0 only forward calls, write nothing; later: start
-   switched off, until MPI_Pcontrol(1) NBC_TEXT         1: also a text report per process, NAME.txt;
-   default 0 NBC_PEERS        1 (default): find out at start who shares a node. This takes one
+     NBC_ON           1 measure (default); 0 only forward calls, write nothing;
+                      later: start switched off, until MPI_Pcontrol(1)
+     NBC_TEXT         1: also a text report per process, NAME.txt; default 0
+     NBC_PEERS        1 (default): find out at start who shares a node. This takes one
                       MPI_Comm_split_type and one MPI_Bcast inside MPI_Init, so ALL processes of a
                       world must be preloaded. 0: no communication; peers count as unknown. Set it
                       when only some programs of a world are preloaded.
 
    MPI_Pcontrol, from the program:
-     MPI_Pcontrol(0)          measuring off      MPI_Pcontrol(1)   on (all threads: each from its
-   next MPI_Pcontrol(2, "name")  a section begins                     MPI call on) MPI_Pcontrol(-2)
-   the innermost section ends (any level >= 2 or < 0 does the same). Without a readable name
-   (Fortran cannot pass one) the section is called "level 2".
+     MPI_Pcontrol(0)          measuring off
+     MPI_Pcontrol(1)          on (all threads: each from its next MPI call on)
+     MPI_Pcontrol(2, "name")  a section begins
+     MPI_Pcontrol(-2)         the innermost section ends
+   Any level >= 2 or < 0 does the same. Without a readable name (Fortran cannot pass one) the section
+   is called "level 2".
 
    WHAT IS A TRANSFER, AND WHEN
    A preload sees calls, not the wire. A transfer begins when the call that posts it is entered and
    ends when the call that completes it returns: the widest window, so that the minimum overlap
    stays a minimum. What MPI moves before a receive is posted or after a send is complete (small
    messages are buffered) is outside of the window and outside of the report. A call that fails
-   moves nothing. point-to-point  count x size of the type; receives by the bytes that came, known
-   at completion. Nothing from or to MPI_PROC_NULL. Freed while active: case 3. collective      one
-   transfer per process: what it must at least send, or receive, whichever is more, own part left
-   out; whatever the algorithm. Barriers move nothing. one-sided       from the call to the
-   synchronisation that completes it at the origin files           time in calls only Local calls
-   (ranks, types, groups, time) count as computation. Calls made inside another MPI call (from
-   callbacks, or by the MPI library itself) belong to the outer one. A thread is seen from its first
-   MPI call on. Sessions without MPI_Init are forwarded, not measured.
+   moves nothing.
+     point-to-point  count x size of the type; receives by the bytes that came, known at completion.
+                     Nothing from or to MPI_PROC_NULL. Freed while active: case 3.
+     collective      one transfer per process: what it must at least send, or receive, whichever is
+                     more, own part left out; whatever the algorithm. Barriers move nothing.
+     one-sided       from the call to the synchronisation that completes it at the origin
+     files           time in calls only
+   Local calls (ranks, types, groups, time) count as computation. Calls made inside another MPI call
+   (from callbacks, or by the MPI library itself) belong to the outer one. A thread is seen from its
+   first MPI call on. Sessions without MPI_Init are forwarded, not measured.
 
    HOW IT IS BUILT
    Each wrapper defines MPI_X and PMPI_X and calls the next PMPI_X in link order: Fortran libraries

@@ -19,8 +19,8 @@
          for (size_t i = 0; i < nic_count(machine); i++) {
            const nic_info *nic = nic_at(machine, i);
            printf("%s %s\n", nic->name, nic->model);
-           for (int k = 0; k < NIC_OFFER_COUNT; k++) // what it can tell, and what is missing for
-   that printf("  %-12s %s\n", nic_offer_name((nic_offer)k), nic->offers[k].text);
+           for (int k = 0; k < NIC_OFFER_COUNT; k++) // what it can tell, and what is missing
+             printf("  %-12s %s\n", nic_offer_name((nic_offer)k), nic->offers[k].text);
          }
          nic_machine_free(machine);
          return 0;
