@@ -48,7 +48,7 @@
      [PROGRESS]  13. Who drives collectives while the program computes: a worker, or nobody
      [NIC]       14. NICs as witnesses: stamps from the wire, in host time, into the monitor
      [MPI]       15. The transport over MPI (with NBC_WITH_MPI)
-     [DEDICATED] 16. The dedicated-core model: would a core of its own for communication pay?
+     [DEDICATED]  16. The dedicated-core model: would a core of its own for communication pay?
      [SHMEM]     17. The transport over OpenSHMEM (with NBC_WITH_SHMEM)
      [MEASURE]   18. Measuring: common starts, repeats until sure, models of what was measured
 
