@@ -26,6 +26,43 @@ check unknown_option 2 'unknown option' err --dance
 check bad_number 2 'out of range' err watch lo --interval nan
 check missing_sysfs 1 'mount sysfs' err --sysfs "$dir/none"
 check help 0 '^usage' out --help
+check clock_of_the_kernel 0 '"kind":"system"' out clock realtime --json --count 2 --interval 0.01
+check clock_as_a_table 0 'stamp +- ns' out clock realtime --count 1
+check clock_without_name 2 'name a NIC' err clock
+check clock_of_a_nic_without 1 'no PTP clock' err clock eth9 --sysfs "$dir/sys"
+check registers_of_no_device 1 'no register list' err clock eth9 --registers --sysfs "$dir/sys"
+check watch_registers_of_no_device 1 'no register list' err watch eth9 --registers --sysfs "$dir/sys"
+check records 0 '^#nic-record 1' out --record - --sysfs "$dir/sys"
+cp "$dir/out" "$dir/machine.txt"
+check lists_a_recording 0 '^eth9' out --dump "$dir/machine.txt"
+check watches_a_recording 0 'net/rx_bytes *5 ' out watch eth9 --dump "$dir/machine.txt" --all --count 1 --interval 0.01
+check clock_not_recorded 1 'no clock readings' err clock eth9 --dump "$dir/machine.txt"
+head -c 100 "$dir/machine.txt" >"$dir/cut.txt"
+check cut_recording 1 'cut.txt:.*cut off' err --dump "$dir/cut.txt"
+check record_nowhere 1 'No such file' err --record "$dir/none/machine.txt" --sysfs "$dir/sys"
+check record_on_full_disk 1 'No space' err --record /dev/full --sysfs "$dir/sys"
+# An emulated 82574 whose driver took the wrong crystal, one that stands still, one that someone sets.
+readings() { # MULTIPLIER
+  printf '#nic-record 1\n#nic-begin 1 1 0 0 0 1500 0 eth0 - e1000e\n#nic-clock 1 1000000000 0 0 0 64 1 /dev/ptp0\n'
+  i=0
+  while [ $i -lt 20 ]; do
+    echo "#nic-reading $((i * 10000000)) $((1000000000 + i * 10000000 * $1 / 10)) $((i * 10000000 + 1000))"
+    i=$((i + 1))
+  done
+  printf '#nic-end\n'
+}
+readings 10 >"$dir/good.txt"; readings 25 >"$dir/fast.txt"; readings 0 >"$dir/still.txt"
+sed '/reading 150000000 /s/1150000000/1190000000/' "$dir/good.txt" >"$dir/set.txt"
+check good_clock 0 '0.190 ' out clock eth0 --dump "$dir/good.txt"
+check fast_clock 1 '2.5 times as fast' err clock eth0 --dump "$dir/fast.txt"
+check still_clock 1 'stands still' err clock eth0 --dump "$dir/still.txt"
+check set_clock 1 'stepped or steered' err clock eth0 --dump "$dir/set.txt"
+if [ -e /sys/class/net/lo ] && grep -q 1 /sys/class/net/lo/carrier 2>/dev/null; then
+  check stamps 0 'acknowledged' out stamps --count 2
+  check stamps_json 0 '"sent_lo_ns":' out stamps --count 2 --json --size 3000
+else
+  skipped=$((skipped + 2)); echo "skipped stamps: no loopback interface"
+fi
 if [ -e /sys/class/net ]; then
   check lists_this_machine 0 'counters' out list
   check json_of_this_machine 0 ']}$' out list --json --all
