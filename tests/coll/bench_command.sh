@@ -1,0 +1,44 @@
+#!/bin/sh
+# The command bench_nbc: a tiny sweep runs with every policy and writes what it promises; an interrupted
+# sweep is continued; bad input is refused. No measured value is judged: this machine may be busy.
+B=${B:-build}
+T=$(mktemp -d)
+trap 'rm -rf "$T"' EXIT
+passed=0 failed=0
+check() { # NAME, then a command that must succeed
+  name=$1
+  shift
+  if "$@" >"$T/out" 2>&1; then passed=$((passed + 1)) && echo "ok      $name"
+  else failed=$((failed + 1)) && echo "FAILED  $name" && tail -5 "$T/out"; fi
+}
+says() { # TEXT, STATUS, then a command: exit status and text on either stream
+  text=$1 status=$2
+  shift 2
+  timeout 100 "$@" >"$T/said" 2>&1
+  [ $? -eq "$status" ] && grep -qF -- "$text" "$T/said" || { cat "$T/said"; return 1; }
+}
+D=$B/bench_nbc
+small="--min-us 200 --max-us 400 --reps 2 --max-mib 4"
+check "all policies run" says 'allreduce, policy idle' 0 "$D" $small --policy none,dedicated,timer,idle --json "$T/a.json" --html "$T/a.html"
+check "JSON holds every point" sh -c "[ \$(grep -c '\"coll\": \"allreduce\"' '$T/a.json') -eq 16 ]"
+check "JSON is closed" sh -c "tail -1 '$T/a.json' | grep -q ']}\$'"
+check "the page holds a picture per policy" sh -c "[ \$(grep -c '</svg>' '$T/a.html') -eq 4 ] && [ \$(grep -c '<rect' '$T/a.html') -ge 16 ]"
+check "the page needs no network" sh -c "! grep -qE 'https?://|<script|<link' '$T/a.html'"
+check "v-collectives, a NIC, three ranks" says 'alltoallv, policy dedicated' 0 "$D" $small --budget-s 60 --coll alltoallv,gatherv --spread 0.5 --ranks 3 --link-mb-s 500
+check "one point in full" says 'ratios:' 0 "$D" --point bcast 300 300 --reps 2 --max-mib 4
+check "a sweep is kept" "$D" $small --resume "$T/kept"
+head -4 "$T/kept" >"$T/part" && printf '0 1 0 1 77' >>"$T/part"
+check "an interrupted sweep goes on" says 'policy dedicated' 0 "$D" $small --resume "$T/part"
+check "it kept what was measured" sh -c "[ \"\$(head -4 '$T/part')\" = \"\$(head -4 '$T/kept')\" ] && [ \$(wc -l <'$T/part') -ge 9 ]"
+check "other settings are refused" says 'other settings' 2 "$D" $small --ranks 3 --resume "$T/kept"
+sed '3s/ [0-9]/ x/' "$T/kept" >"$T/bad"
+check "a damaged line is named" says 'bad:3: damaged line' 2 "$D" $small --resume "$T/bad"
+check "cores that do not exist are refused" says 'may not use' 2 "$D" --layout 0/1023
+check "a layout is parsed" says 'cores wanted' 2 "$D" --layout 0-
+check "a collective must exist" says 'no such collective: ring' 2 "$D" --coll ring
+check "a barrier has no size" says 'no size' 2 "$D" --coll barrier
+check "a policy must exist" says 'no such policy' 2 "$D" --policy fast
+check "numbers are checked" says '--reps: must be a number in 1..99' 2 "$D" --reps 0
+check "unknown options are refused" says 'unknown option' 2 "$D" --fast 1
+echo "$passed passed, $failed failed, 0 skipped"
+[ "$failed" -eq 0 ]
