@@ -158,8 +158,10 @@ deps: ## install the Debian packages that are missing (needs root or sudo withou
 
 examples: $(EXAMPLES) ## build every example as build/NAME
 
-run: $(B)/overlap_pingpong ## the main job: how much of a transfer is hidden? No MPI, under a minute
+run: $(B)/overlap_pingpong $(B)/bench_nbc ## the main job: how much of a transfer, of a collective is hidden? No MPI, under a minute
 	@$(B)/overlap_pingpong
+	@echo; $(B)/bench_nbc --min-us 1000 --max-us 4000 --reps 5 --oversample 3 --budget-s 12 --json $(B)/bench_nbc.json --html $(B)/bench_nbc.html
+	@echo "pictures: $(B)/bench_nbc.html"
 
 # Packages decide what is detected, so `check` reads this file anew after installing them.
 check: deps ## install what is missing, build all, run all tests; last line: N passed, N failed, N skipped

@@ -51,6 +51,7 @@ static long gemm_counts[MAX_AXIS];
 static FILE *resume_out;
 static nbc_clock wall;
 static int64_t t_begin_ns;
+static double core_ns, used_ns; /* in references: time of the cores, time we got */
 
 /* ---- computation: small matrix products, cache-resident -------------------------------------------- */
 typedef struct matrices {
@@ -72,7 +73,8 @@ typedef struct bench_rank {
   matrices *m;
   char *send, *recv;
   uint64_t counts[MAX_RANKS];
-  double gathered[MAX_RANKS][4]; /* t1 ... t4 of every rank, global time; rank 0 only */
+  double gathered[MAX_RANKS][5]; /* of every rank, at rank 0: t1 ... t4 in global time, processor
+                                    time of the computation */
 } bench_rank;
 
 static void stop_on(nbc_status status, const nbc_error *err, const char *what) {
@@ -101,14 +103,17 @@ static void start_together(bench_rank *r) {
 
 /* Rank 0 gets everybody's t1 ... t4. request NULL: computation alone. */
 static void measure(bench_rank *r, nbc_request *request, long gemms) {
-  double mine[4];
+  double mine[5];
+  struct timespec cpu[2];
   int64_t t[4];
   start_together(r);
   t[0] = now(r);
   if (request) stop_on(nbc_coll_start(request), nbc_comm_error(r->work), "start");
   t[1] = now(r);
   if (set.turns) sched_yield(); /* on one core: let the others post before this rank computes */
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu[0]);
   compute(r->m, gemms);
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu[1]);
   t[2] = now(r);
   if (request) stop_on(nbc_coll_wait(&request, 0), nbc_comm_error(r->work), "wait");
   t[3] = now(r);
@@ -117,6 +122,7 @@ static void measure(bench_rank *r, nbc_request *request, long gemms) {
     stop_on(nbc_sync_global(r->sync, t[k], &global), NULL, "clock");
     mine[k] = (double)global.t_ns;
   }
+  mine[4] = (double)(cpu[1].tv_sec - cpu[0].tv_sec) * 1e9 + (double)(cpu[1].tv_nsec - cpu[0].tv_nsec);
   control(r, NBC_COLL_GATHER, mine, r->gathered, sizeof mine);
 }
 
@@ -145,6 +151,14 @@ static double median(double *values, int count) {
   return s.median;
 }
 
+/* Computation alone: what of the cores' time went to other programs. */
+static void note_disturbance(const bench_rank *r) {
+  double used = 0;
+  for (int i = 0; i < r->t->size; i++) used += r->gathered[i][4];
+  core_ns += span(r, 1, 2) * (set.turns ? CPU_COUNT(&set.compute) : set.rank_count);
+  used_ns += used;
+}
+
 static int order(const void *a, const void *b) {
   const double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
@@ -156,6 +170,7 @@ static double median_of(bench_rank *r, nbc_request *request, long gemms, int rep
   measure(r, request, gemms); /* warm: pages, caches, schedule */
   for (int i = 0; i < reps * set.oversample; i++) {
     measure(r, request, gemms);
+    if (!request && r->t->rank == 0) note_disturbance(r);
     values[i] = span(r, 0, request ? 3 : 2);
   }
   if (r->t->rank == 0) {
@@ -421,6 +436,13 @@ static void verdict(FILE *out, int c) {
   fprintf(out, ".\n");
 }
 
+static void print_disturbance(FILE *out) {
+  const double taken = core_ns > 0 ? 1 - used_ns / core_ns : 0;
+  if (taken > 0.1)
+    fprintf(out, "Other programs took %.0f %% of the cores while references were measured: %s.\n", 100 * taken,
+            taken > 0.3 ? "these numbers say little; try --realtime" : "expect noise");
+}
+
 static const char *link_text(char text[64]) {
   if (set.link_mb_per_s > 0)
     snprintf(text, 64, "a DMA thread is the NIC: %.4g MB/s, %.3g us", set.link_mb_per_s,
@@ -432,6 +454,7 @@ static const char *link_text(char text[64]) {
 
 static void print_text(FILE *out) {
   for (int c = 0; c < set.coll_count; c++) verdict(out, c);
+  print_disturbance(out);
   char link[64];
   fprintf(out, "%d ranks (threads), %s; %s\n", set.rank_count, link_text(link), set.layout);
   for (int c = 0; c < set.coll_count; c++)
@@ -443,8 +466,13 @@ static void print_text(FILE *out) {
       for (int j = 0; j < axis_count; j++) fprintf(out, " %8.0f", comp_refs[j] * 1e-3);
       for (int i = 0; i < axis_count; i++) {
         fprintf(out, "\n%9.0f", results[c][p][i][0].comm_ref * 1e-3);
-        for (int j = 0; j < axis_count; j++)
-          fprintf(out, " %8.2f", metrics_of(&results[c][p][i][j]).overhead_ratio);
+        for (int j = 0; j < axis_count; j++) {
+          const double v = metrics_of(&results[c][p][i][j]).overhead_ratio;
+          if (isfinite(v))
+            fprintf(out, " %8.2f", v);
+          else
+            fprintf(out, " %8s", "-"); /* time was up */
+        }
       }
       char text[400];
       const result *x = &results[c][p][diagonal()][diagonal()];
@@ -601,6 +629,7 @@ static void print_html(FILE *out) {
                "nonblocking collectives overlap?</h1>\n");
   for (int c = 0; c < set.coll_count; c++)
     fprintf(out, "<p><b>"), verdict(out, c), fprintf(out, "</b></p>\n");
+  fprintf(out, "<p>"), print_disturbance(out), fprintf(out, "</p>\n");
   fprintf(out,
           "<p>%d ranks as threads; %s. Layout: %s. References were measured in the same layout. "
           "Overhead ratio: 0 = all that can be hidden is, 1 = as if one came after the other, "
