@@ -10112,19 +10112,18 @@ static nbc_status nbc__sync_burst(nbc_sync *s, nbc_error *err) {
 
 static nbc_status nbc__sync_find_group(nbc_sync *s) {
   const nbc_transport *t = s->t;
-  int count = 0;
-  for (int pass = 0; pass < 2; pass++) {
-    count = 0;
-    for (int peer = 0; peer < t->size; peer++) {
-      if (peer != t->rank && !(t->same_clock && t->same_clock(t->ctx, peer))) continue;
-      if (pass == 1) {
-        s->group[count] = peer;
-        if (peer == t->rank) s->group_index = count;
-      }
-      count++;
+  int count = 0, room = 0;
+  for (int peer = 0; peer < t->size; peer++) {
+    if (peer != t->rank && !(t->same_clock && t->same_clock(t->ctx, peer))) continue;
+    if (count == room) {
+      int *larger = (int *)NBC_MALLOC((size_t)(room = 2 * room + 8) * sizeof *larger);
+      if (!larger) return NBC_E_NOMEM;
+      if (count > 0) memcpy(larger, s->group, (size_t)count * sizeof *larger);
+      NBC_FREE(s->group);
+      s->group = larger;
     }
-    if (pass == 0) s->group = (int *)NBC_MALLOC((size_t)count * sizeof *s->group);
-    if (!s->group) return NBC_E_NOMEM;
+    if (peer == t->rank) s->group_index = count;
+    s->group[count++] = peer;
   }
   s->group_count = count;
   s->identity = s->group[0] == 0;

@@ -4,3 +4,19 @@ $(eval $(call test,clock/tables))
 $(eval $(call test,clock/relation_contains_truth))
 $(eval $(call test,clock/sync_contains_truth))
 $(eval $(call test,clock/measure_says_the_truth))
+$(eval $(call example,clock_sync))
+# The same over MPI, as build/clock_sync_mpi (and _mpich).
+define clock_sync_mpi
+EXAMPLES += $1
+$1: examples/clock_sync.c nbc_overlap.h $(B)/.flags
+	$$(call say,MPICC,$$@)
+	$$(Q)OMPI_CC='$$(CC)' MPICH_CC='$$(CC)' $2 $$(STD) $$(CFLAGS) $$(WARN) -Wno-stringop-overflow -I. -DNBC_WITH_MPI $$< -o $$@ $$(LDFLAGS) -pthread -lm
+endef
+ifneq ($(MPICC_OMPI),)
+$(eval $(call clock_sync_mpi,$(B)/clock_sync_mpi,$(MPICC_OMPI)))
+endif
+ifneq ($(MPICC_MPICH),)
+$(eval $(call clock_sync_mpi,$(B)/clock_sync_mpich,$(MPICC_MPICH)))
+endif
+$(eval $(call bench,clock_sync))
+$(eval $(call script,clock/clock_sync_command))

@@ -6,7 +6,10 @@
 #define SIMNET_H_INCLUDED
 #include <ucontext.h>
 
-enum { SIMNET_STACK_BYTES = 64 << 10 };
+#ifndef SIMNET_STACK
+#define SIMNET_STACK 64 /* KiB */
+#endif
+enum { SIMNET_STACK_BYTES = SIMNET_STACK << 10 };
 
 typedef struct simnet_clock { /* local(t) = offset + t (1 + deviation) + a wave or a ramp */
   double offset_ns, deviation;
