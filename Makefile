@@ -134,7 +134,7 @@ doctor: ## one line per optional dependency: found or not, what it enables, Debi
 	  case $$name in \
 	    pkg:*) name=$${name#pkg:}; v=$$(pkg-config --modversion $$name 2>/dev/null) ;; \
 	    file:*) v=$$(ls $${name#file:} 2>/dev/null | sed -n '1s/.*/yes/p'); name=$${name##*/} ;; \
-	    *) v=$$(command -v $$name >/dev/null && { $$name --version 2>&1 || echo yes; } </dev/null | sed -n '/[0-9]\.[0-9]/{s/.*[^0-9.]\([0-9]\+\.[0-9][0-9.]*\).*/\1/p;q}'); \
+	    *) v=$$(command -v $$name >/dev/null && { cd $(B) && timeout 10 $$name --version 2>&1 || echo yes; } </dev/null | sed -n '/[0-9]\.[0-9]/{s/.*[^0-9.]\([0-9]\+\.[0-9][0-9.]*\).*/\1/p;q}'); \
 	       command -v $$name >/dev/null && v=$${v:-yes} ;; \
 	  esac; \
 	  printf '%-24s %-14s %s (Debian: %s)\n' "$$name" "$${v:-missing}" "$${rest#*|}" "$${rest%%|*}"; \
