@@ -24,7 +24,6 @@ MPICC_OMPI   := $(call have,mpicc.openmpi)
 MPICC_MPICH  := $(call have,mpicc.mpich)
 HAVE_CLANG   := $(call have,$(CLANG))
 HAVE_LIBPCI  := $(shell pkg-config --exists libpci 2>/dev/null && echo yes)
-HAVE_STB     := $(shell pkg-config --exists stb 2>/dev/null && echo yes)
 VERILATOR    := $(call have,verilator)
 HAVE_FUZZER  := $(if $(HAVE_CLANG),$(wildcard /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a))
 QEMU_AARCH64 := $(call have,qemu-aarch64)
@@ -48,10 +47,8 @@ DEPS := \
   'qemu-aarch64|qemu-user|make cross: runs aarch64 programs' \
   'pkg-config|pkg-config|finds the libraries below' \
   'pkg:libpci|libpci-dev|NIC registers' \
-  'pkg:stb|libstb-dev|PNG pictures' \
   'verilator|verilator|NIC in RTL, cosimulation' \
   'yosys|yosys|make synth, formal proofs' \
-  'valgrind|valgrind|memory checks'
 
 # ---- helpers --------------------------------------------------------------------------------------
 # Objects depend on $(B)/.flags, rewritten only when a compiler or flag changes.
