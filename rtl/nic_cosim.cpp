@@ -192,7 +192,8 @@ void nic_cosim::link_in(Nic &n, int index) {
   if (n.in_flit == 2) {
     if (n.again) {
       n.again = 0, n.in_flit = 0;
-    } else if (!n.injected.empty()) {
+    } else if (!n.injected.empty() && n.credit[header_vn(n.injected.front().packet.header)] > 0) {
+      n.credit[header_vn(n.injected.front().packet.header)]--;
       n.in = n.injected.front().packet, n.in_cut = false, n.in_flit = 0;
       n.injected.pop_front();
     } else if (n.waiting && choose(n, index)) {

@@ -331,7 +331,7 @@ uint32_t nic_cosim_submit(nic_cosim *sim, int nic, int klass, const nic_command 
 void nic_cosim_append(nic_cosim *sim, int nic, int index, const nic_entry *entry);
 uint64_t nic_cosim_counter(nic_cosim *sim, int nic, int counter);
 
-/* Puts a packet on a NIC's wire, behind those on their way, whatever it holds. */
+/* Puts a packet on a NIC's wire as soon as there is a credit, whatever it holds. */
 void nic_cosim_inject(nic_cosim *sim, int nic, const nic_packet *packet);
 /* Saves the waveform of one NIC between two times into an FST file (gtkwave); 0 when built with
    NIC_COSIM_TRACE, else -1. One window per NIC and simulation. */

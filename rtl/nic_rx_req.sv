@@ -116,6 +116,9 @@ module nic_rx_req import nic_pkg::*; #(
     .accept_o(accept), .duplicate_o(duplicate), .future_o(future), .skipped_o(skipped),
     .follow_i(follow), .deliver_i(deliver)
   );
+  // What claims to be the repetition of a message that has its match already must fit to that
+  logic same;
+  assign same   = msg_q.kind == KindPut && has_body && part_res[hdr_q.src].mlength <= msg_q.length;
   assign follow = state_q == Check && legal && skipped && !part_q[hdr_q.src];
 
   // ---- history --------------------------------------------------------------------------------------
@@ -128,14 +131,16 @@ module nic_rx_req import nic_pkg::*; #(
   assign unconfirmed_o = pending_q;
 
   // ---- packets ----------------------------------------------------------------------------------------
-  logic in_body, wanted, fits, tail, at_end;
+  logic in_body, wanted, fits, tail, twice, at_end;
   assign tail    = hdr.src == hdr_q.src && hdr.seq == hdr_q.seq;
   assign fits    = tail && hdr.idx == idx_q;
+  // the packet before came twice: the network's doing, no reason to give the message up
+  assign twice   = state_q == Body && pkt_valid_i && tail && hdr.idx == idx_q - 8'd1 && !clear_q;
   assign at_end  = count_q == last;
-  assign in_body = state_q == Body && pkt_valid_i && !hdr.sop && !clear_q;
+  assign in_body = state_q == Body && pkt_valid_i && !hdr.sop && !twice && !clear_q;
   // a truncated message goes on after the last byte that is wanted
   assign wanted  = {count_q[25:0], 6'd0} < res_q.mlength;
-  assign pkt_ready_o = (state_q == Idle && !clear_q) ||
+  assign pkt_ready_o = (state_q == Idle && !clear_q) || twice ||
                        (in_body && (!fits || hdr.eop != at_end || !wanted || wr_ready_i));
 
   // ---- host ---------------------------------------------------------------------------------------------
@@ -237,8 +242,9 @@ module nic_rx_req import nic_pkg::*; #(
   assign accept_o   = deliver;
   assign drop_o     = pkt_valid_i && pkt_ready_o &&
                       ((state_q == Idle && (hdr.sop ? hdr.dst != self_i : !(skip_q && tail))) ||
-                       (in_body && !fits));
-  assign bad_o      = (state_q == Check && !legal) || (in_body && fits && hdr.eop != at_end);
+                       twice || (in_body && !fits));
+  assign bad_o      = (state_q == Check && (!legal || (!skipped && accept && part_q[hdr_q.src] && !same))) ||
+                      (in_body && fits && hdr.eop != at_end);
   assign dup_o      = state_q == Check && legal && !skipped && duplicate;
   assign future_o   = state_q == Check && legal && !skipped && future;
   assign no_match_o = state_q == Result && lme_res_valid_i && lme_res_i.status == StNoMatch;
@@ -308,7 +314,7 @@ module nic_rx_req import nic_pkg::*; #(
             state_q <= Idle;
           end else if (part_q[hdr_q.src]) begin
             res_q   <= part_res[hdr_q.src];
-            state_q <= Start;
+            state_q <= same ? Start : Idle;
           end else begin
             state_q <= Lookup;
           end
@@ -339,9 +345,9 @@ module nic_rx_req import nic_pkg::*; #(
         end
         Feed: if (wr_ready_i) state_q <= Wait;
         Body: begin
-          if (clear_q || (pkt_valid_i && hdr.sop)) begin
+          if (clear_q || (pkt_valid_i && hdr.sop && !twice)) begin
             state_q <= Abort;
-          end else if (pkt_valid_i && pkt_ready_o) begin
+          end else if (in_body && pkt_ready_o) begin
             idx_q   <= idx_q + 8'd1;
             count_q <= count_q + 32'd1;
             if (!fits || hdr.eop != at_end) state_q <= Abort;
@@ -396,6 +402,6 @@ module nic_rx_req import nic_pkg::*; #(
     end
   end
   logic unused;
-  assign unused = ^{accept, hdr.crc, hdr.vn, hdr_q.crc, hdr_q.dst, hdr_q.vn, hdr_q.sop, msg_q.rsvd,
+  assign unused = ^{hdr.crc, hdr.vn, hdr_q.crc, hdr_q.dst, hdr_q.vn, hdr_q.sop, msg_q.rsvd,
                     msg_q.rsvd2, msg_q.status};
 endmodule

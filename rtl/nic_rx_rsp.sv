@@ -57,7 +57,7 @@ module nic_rx_rsp import nic_pkg::*; (
   logic skip_q;
 
   assign hdr = pkt_i.hdr;
-  logic reply, wants_reply, waits, legal, fetch, in_body, fits, tail, at_end;
+  logic reply, wants_reply, waits, legal, fetch, in_body, fits, tail, twice, at_end;
   assign reply       = msg_q.kind == KindReply;
   assign fetch       = slot_cmd_i.kind == KindFetch;
   assign wants_reply = slot_cmd_i.kind == KindGet || fetch;
@@ -69,9 +69,11 @@ module nic_rx_rsp import nic_pkg::*; (
                                       msg_q.status == StOk);
   assign tail    = hdr.src == hdr_q.src && hdr.seq == hdr_q.seq;
   assign fits    = tail && hdr.idx == idx_q;
+  // the packet before came twice: the network's doing, no reason to give the message up
+  assign twice   = state_q == Body && pkt_valid_i && tail && hdr.idx == idx_q - 8'd1 && !abort_i;
   assign at_end  = count_q == ((msg_q.length - 32'd1) >> 6);
-  assign in_body = state_q == Body && pkt_valid_i && !hdr.sop && !abort_i;
-  assign pkt_ready_o = state_q == Idle || (in_body && (!fits || hdr.eop != at_end || wr_ready_i));
+  assign in_body = state_q == Body && pkt_valid_i && !hdr.sop && !twice && !abort_i;
+  assign pkt_ready_o = state_q == Idle || twice || (in_body && (!fits || hdr.eop != at_end || wr_ready_i));
 
   assign slot_o     = msg_q.slot;
   assign busy_o     = state_q inside {Start, Feed, Body, Abort, Wait, Send, Tell, Done};
@@ -122,7 +124,7 @@ module nic_rx_rsp import nic_pkg::*; (
   assign accept_o   = done_o;
   assign drop_o     = pkt_valid_i && pkt_ready_o &&
                       ((state_q == Idle && (hdr.sop ? hdr.dst != self_i : !(skip_q && tail))) ||
-                       (in_body && !fits));
+                       twice || (in_body && !fits));
   assign bad_o      = (state_q == Check && ((waits && !legal) ||
                                             !(msg_q.kind inside {KindAck, KindReply, KindAckAck}))) ||
                       (in_body && fits && hdr.eop != at_end);
@@ -165,9 +167,9 @@ module nic_rx_rsp import nic_pkg::*; (
         Start: state_q <= (cmd_q.kind == KindFetch) ? Feed : Body;
         Feed: if (wr_ready_i) state_q <= Wait;
         Body: begin
-          if (abort_i || (pkt_valid_i && hdr.sop)) begin
+          if (abort_i || (pkt_valid_i && hdr.sop && !twice)) begin
             state_q <= Abort;
-          end else if (pkt_valid_i && pkt_ready_o) begin
+          end else if (in_body && pkt_ready_o) begin
             idx_q   <= idx_q + 8'd1;
             count_q <= count_q + 32'd1;
             if (!fits || hdr.eop != at_end) state_q <= Abort;

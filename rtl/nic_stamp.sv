@@ -55,7 +55,7 @@ module nic_stamp import nic_pkg::*; #(
   logic [31:0] moved [2];
   logic [1:0] vn [2];
   for (genvar d = 0; d < 2; d++) begin : g_dir
-    logic head, last, live_q [4], live, good;
+    logic head, last, live_q [4], live, same, good, got;
     pkt_hdr_t hdr, hdr_q [4];
     msg_t msg, msg_q [4], m;
     logic [63:0] first_q [4], first, now;
@@ -63,21 +63,24 @@ module nic_stamp import nic_pkg::*; #(
       logic [63:0] t0_q;
       assign hdr   = tx_pkt_i.hdr;
       assign msg   = tx_pkt_i.data;
-      assign good  = tx_valid_i && !tx_first_i;
+      assign got   = tx_valid_i && !tx_first_i;
       assign first = t0_q;
       assign now   = time_i;
       always_ff @(posedge clk_i) if (tx_valid_i && tx_first_i) t0_q <= time_i;
     end else begin : g_rx
       assign hdr   = rx_hdr_i;
       assign msg   = rx_data_i;
-      assign good  = rx_got_i;
+      assign got   = rx_got_i;
       assign first = rx_first_hold_q;
       assign now   = rx_time_q;
     end
     assign vn[d] = hdr.vn;
     assign head  = good && hdr.sop;
-    assign live  = live_q[hdr.vn] && hdr.src == hdr_q[hdr.vn].src && hdr.dst == hdr_q[hdr.vn].dst &&
-                   hdr.seq == hdr_q[hdr.vn].seq && hdr.idx == hdr_q[hdr.vn].idx;
+    // a packet that the network doubled does not end its message
+    assign good  = got && !(same && !hdr.sop && hdr.idx == hdr_q[hdr.vn].idx - 8'd1);
+    assign same  = live_q[hdr.vn] && hdr.src == hdr_q[hdr.vn].src && hdr.dst == hdr_q[hdr.vn].dst &&
+                   hdr.seq == hdr_q[hdr.vn].seq;
+    assign live  = same && hdr.idx == hdr_q[hdr.vn].idx;
     assign last  = good && hdr.eop && (hdr.sop || live);
     assign m     = hdr.sop ? msg : msg_q[hdr.vn];
     assign moved[d] = (m.kind inside {KindPut, KindAtomic, KindFetch} ||

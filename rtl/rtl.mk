@@ -1,7 +1,7 @@
-# The NIC in RTL. Verilated code is large: -O1 by default, a parallel make gives it one job.
+# The NIC in RTL. A parallel make gives the generated code one job.
 # -fno-const-bit-op-tree: Verilator 5.006 gets some bit trees wrong without it.
 RTL_SOURCES := rtl/nic_pkg.sv $(filter-out rtl/nic_pkg.sv,$(wildcard rtl/nic_*.sv))
-RTL_OPT     ?= -O1
+RTL_OPT     ?= -O2
 VERILATE     = MAKEFLAGS= verilator -Wall -O3 -fno-const-bit-op-tree -CFLAGS "$(RTL_OPT) -I$(CURDIR)" \
                --cc -y rtl --build -j 1
 VERILATOR_INCLUDE := $(if $(VERILATOR),$(shell verilator --getenv VERILATOR_ROOT)/include)
@@ -40,6 +40,5 @@ $(NIC_LIB): $(B)/rtl/nic/Vnic_top__ALL.a rtl/nic_cosim.cpp rtl/nic_cosim.h
 	  -isystem $(VERILATOR_INCLUDE)/vltstd -c rtl/nic_cosim.cpp -o $(B)/rtl/nic_cosim.o
 	$(Q)cp $< $@ && ar rs $@ $(B)/rtl/nic_cosim.o $(B)/rtl/verilated.o $(B)/rtl/verilated_threads.o 2>/dev/null
 
-$(eval $(call test,rtl/two_nics,,$(NIC_LIBS)))
-$(B)/tests/rtl/two_nics: $(NIC_LIB)
+$(foreach t,two_nics faults_lose_nothing,$(eval $(call test,rtl/$t,,$(NIC_LIBS)))$(eval $(B)/tests/rtl/$t: $(NIC_LIB)))
 endif
