@@ -400,6 +400,10 @@ uint64_t nic_cosim_counter(nic_cosim *sim, int nic, int counter) {
   return lo | (uint64_t)nic_cosim_read(sim, nic, NIC_COUNTERS + 8 * (uint32_t)counter + 4) << 32;
 }
 
+int nic_cosim_host_read(nic_cosim *sim, int nic, uint64_t addr, void *buffer, size_t size_bytes) {
+  return sim->desc.host.read(sim->desc.host.ctx, nic, addr, buffer, size_bytes);
+}
+
 uint32_t nic_packet_crc(const nic_packet *p) {
   uint32_t crc = 0xFFFFFFFFu;
   for (int w = 16; w >= 0; w--) {

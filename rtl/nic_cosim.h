@@ -337,7 +337,88 @@ void nic_cosim_inject(nic_cosim *sim, int nic, const nic_packet *packet);
    NIC_COSIM_TRACE, else -1. One window per NIC and simulation. */
 int nic_cosim_trace(nic_cosim *sim, int nic, const char *path, int64_t from_ps, int64_t until_ps);
 
+/* The host memory that the NIC's callbacks show, for drivers. */
+int nic_cosim_host_read(nic_cosim *sim, int nic, uint64_t addr, void *buffer, size_t size_bytes);
+
 #ifdef __cplusplus
 }
 #endif
+
+/* ==== [STAMP SOURCE] an nbc_nic of nbc_overlap.h (with NIC_COSIM_WITH_NBC) ======================== */
+/* Host time is simulated time in ns. Puts and replies are passed on: what this NIC sent or received;
+   xfer_id is the command's user number. Each attempt of a repeated message is a stamp of its own.
+   One reading of the clock brackets its low half: the bracket is two ways over the bus. Ticks are
+   2^-8 ns: the clock's finer units without their last NIC_COSIM_SHIFT bits. */
+#ifdef NIC_COSIM_WITH_NBC
+#  ifndef NBC_OVERLAP_H_INCLUDED
+#    error "NIC_COSIM_WITH_NBC needs nbc_overlap.h to be included before nic_cosim.h"
+#  endif
+enum { NIC_COSIM_SHIFT = 11, NIC_COSIM_CYCLE_UNITS = 1509950 };
+typedef struct nic_cosim_source {
+  nic_cosim *sim;
+  int nic;
+  uint64_t ring; /* in host memory: nic_cosim_source_init() gives it to the NIC */
+  int ring_log2;
+  uint32_t taken;
+  unsigned directions; /* NBC_NIC_SENT, NBC_NIC_RECEIVED or both */
+} nic_cosim_source;
+
+static inline nbc_status nic_cosim_source_clock(void *ctx, int64_t *before_ns, uint64_t *ticks,
+                                                int64_t *after_ns) {
+  nic_cosim_source *s = (nic_cosim_source *)ctx;
+  uint64_t low;
+  *before_ns = nic_cosim_now_ps(s->sim) / 1000;
+  low = nic_cosim_read(s->sim, s->nic, NIC_CLOCK_LO);
+  *after_ns = (nic_cosim_now_ps(s->sim) + 999) / 1000;
+  low |= (uint64_t)nic_cosim_read(s->sim, s->nic, NIC_CLOCK_HI) << 32; /* latched */
+  *ticks = low >> NIC_COSIM_SHIFT;
+  return NBC_OK;
+}
+static inline nbc_status nic_cosim_source_next(void *ctx, nbc_nic_stamp *stamp) {
+  nic_cosim_source *s = (nic_cosim_source *)ctx;
+  for (;;) {
+    unsigned char record[32];
+    uint32_t size = (uint32_t)1 << s->ring_log2;
+    nic_stamp n;
+    if (nic_cosim_host_read(s->sim, s->nic, s->ring + (s->taken % size) * 32, record,
+                            sizeof record))
+      return NBC_E_IO;
+    n = nic_stamp_unpack(record);
+    if (n.phase != !(s->taken >> s->ring_log2 & 1)) return NBC_PENDING;
+    nic_cosim_write(s->sim, s->nic, NIC_STAMP_CONS, ++s->taken);
+    stamp->flags = n.received ? NBC_NIC_RECEIVED : NBC_NIC_SENT;
+    if (!(stamp->flags & s->directions) || n.status != NIC_OK ||
+        (n.kind != NIC_KIND_PUT && n.kind != NIC_KIND_REPLY))
+      continue;
+    if (n.retry) stamp->flags |= NBC_NIC_RETRANSMITTED;
+    stamp->xfer_id = n.user, stamp->begin_ticks = n.first_ticks >> NIC_COSIM_SHIFT;
+    /* the last flit takes its cycle */
+    stamp->end_ticks = (n.last_ticks + NIC_COSIM_CYCLE_UNITS) >> NIC_COSIM_SHIFT;
+    stamp->size_bytes = n.size_bytes, stamp->peer = n.peer;
+    return NBC_OK;
+  }
+}
+static inline uint64_t nic_cosim_source_lost(void *ctx) {
+  nic_cosim_source *s = (nic_cosim_source *)ctx;
+  return (uint64_t)nic_cosim_read(s->sim, s->nic, NIC_STAMP_LOST_RING) +
+         nic_cosim_read(s->sim, s->nic, NIC_STAMP_LOST_IN);
+}
+/* Switches the stamps of puts and replies on, into a ring of 2^ring_log2 records of 32 bytes. */
+static inline nbc_nic nic_cosim_source_init(nic_cosim_source *s, nic_cosim *sim, int nic,
+                                            unsigned directions, uint64_t ring, int ring_log2) {
+  nbc_nic n;
+  memset(&n, 0, sizeof n);
+  s->sim = sim, s->nic = nic, s->directions = directions, s->ring = ring, s->ring_log2 = ring_log2;
+  s->taken = 0;
+  nic_cosim_write(sim, nic, NIC_STAMP_BASE_LO, (uint32_t)ring);
+  nic_cosim_write(sim, nic, NIC_STAMP_BASE_HI, (uint32_t)(ring >> 32));
+  nic_cosim_write(sim, nic, NIC_STAMP_SIZE, (uint32_t)ring_log2);
+  nic_cosim_write(sim, nic, NIC_STAMP_CTRL, (1u << NIC_KIND_PUT | 1u << NIC_KIND_REPLY) << 16 | 3u);
+  n.ctx = s, n.name = "rtl", n.nominal_hz = 256e9, n.counter_bits = 64 - NIC_COSIM_SHIFT;
+  n.step_ticks = (NIC_COSIM_CYCLE_UNITS >> NIC_COSIM_SHIFT) + 2;
+  n.read_clock = nic_cosim_source_clock, n.next_stamp = nic_cosim_source_next;
+  n.lost_count = nic_cosim_source_lost;
+  return n;
+}
+#endif /* NIC_COSIM_WITH_NBC */
 #endif /* NIC_COSIM_H_INCLUDED */

@@ -80,13 +80,20 @@ module nic_rx_req import nic_pkg::*; #(
   logic [7:0] idx_q;
   logic skip_q;          // the rest of the last message is not needed
   logic again_q;         // the response answers a duplicate
-  logic clear_q;
-  logic [5:0] clear_peer_q, gone_q;
+  logic clear;            // a peer is to be forgotten: first in the set
+  logic [Peers-1:0] clear_q;
+  logic [5:0] clear_peer, gone_q;
   logic [63:0] old_q;
   rsp_t rsp_q, hist_mem [History];
   logic [7:0] hist_seq [History];
   logic [History-1:0] hist_q;
   logic [9:0] pending_q;
+
+  assign clear = clear_q != '0;
+  always_comb begin
+    clear_peer = '0;
+    for (int unsigned p = 0; p < Peers; p++) if (clear_q[Peers - 1 - p]) clear_peer = 6'(Peers - 1 - p);
+  end
 
   assign hdr = pkt_i.hdr;
 
@@ -111,8 +118,8 @@ module nic_rx_req import nic_pkg::*; #(
 
   logic accept, duplicate, future, skipped, follow, deliver;
   nic_rx_window #(.PeerCount(Peers)) u_window (
-    .clk_i, .rst_ni, .clear_i(state_q == Idle && clear_q && !part_q[clear_peer_q]),
-    .clear_peer_i(clear_peer_q), .peer_i(hdr_q.src), .seq_i(hdr_q.seq), .base_i(msg_q.base),
+    .clk_i, .rst_ni, .clear_i(state_q == Idle && clear && !part_q[clear_peer]),
+    .clear_peer_i(clear_peer), .peer_i(hdr_q.src), .seq_i(hdr_q.seq), .base_i(msg_q.base),
     .accept_o(accept), .duplicate_o(duplicate), .future_o(future), .skipped_o(skipped),
     .follow_i(follow), .deliver_i(deliver)
   );
@@ -135,12 +142,12 @@ module nic_rx_req import nic_pkg::*; #(
   assign tail    = hdr.src == hdr_q.src && hdr.seq == hdr_q.seq;
   assign fits    = tail && hdr.idx == idx_q;
   // the packet before came twice: the network's doing, no reason to give the message up
-  assign twice   = state_q == Body && pkt_valid_i && tail && hdr.idx == idx_q - 8'd1 && !clear_q;
+  assign twice   = state_q == Body && pkt_valid_i && tail && hdr.idx == idx_q - 8'd1 && !clear;
   assign at_end  = count_q == last;
-  assign in_body = state_q == Body && pkt_valid_i && !hdr.sop && !twice && !clear_q;
+  assign in_body = state_q == Body && pkt_valid_i && !hdr.sop && !twice && !clear;
   // a truncated message goes on after the last byte that is wanted
   assign wanted  = {count_q[25:0], 6'd0} < res_q.mlength;
-  assign pkt_ready_o = (state_q == Idle && !clear_q) || twice ||
+  assign pkt_ready_o = (state_q == Idle && !clear) || twice ||
                        (in_body && (!fits || hdr.eop != at_end || !wanted || wr_ready_i));
 
   // ---- host ---------------------------------------------------------------------------------------------
@@ -263,28 +270,24 @@ module nic_rx_req import nic_pkg::*; #(
       idx_q     <= '0;
       skip_q    <= 1'b0;
       again_q   <= 1'b0;
-      clear_q   <= 1'b0;
-      clear_peer_q <= '0;
+      clear_q   <= '0;
       gone_q    <= '0;
       old_q     <= '0;
       hist_q    <= '0;
       pending_q <= '0;
     end else begin
-      if (clear_i) begin
-        clear_q      <= 1'b1;
-        clear_peer_q <= clear_peer_i;
-      end
+      if (clear_i) clear_q[clear_peer_i] <= 1'b1;
       unique case (state_q)
         Idle: begin
           again_q <= 1'b0;
-          if (clear_q) begin
-            if (part_q[clear_peer_q]) begin
-              gone_q  <= clear_peer_q;
-              res_q   <= part_res[clear_peer_q];
+          if (clear) begin
+            if (part_q[clear_peer]) begin
+              gone_q  <= clear_peer;
+              res_q   <= part_res[clear_peer];
               state_q <= Abandon;
             end else begin
-              clear_q <= clear_i;
-              hist_q[{clear_peer_q, 3'd0} +: Window] <= '0;
+              if (!(clear_i && clear_peer_i == clear_peer)) clear_q[clear_peer] <= 1'b0;
+              hist_q[{clear_peer, 3'd0} +: Window] <= '0;
             end
           end else if (pkt_valid_i && hdr.sop && hdr.dst == self_i) begin
             hdr_q   <= hdr;
@@ -321,7 +324,7 @@ module nic_rx_req import nic_pkg::*; #(
         end
         Abandon: if (ev_ready) begin
           part_q[gone_q] <= 1'b0;
-          state_q <= clear_q ? Idle : Check;
+          state_q <= clear ? Idle : Check;
         end
         Lookup: if (lme_ready_i) state_q <= Result;
         Result: if (lme_res_valid_i) begin
@@ -345,7 +348,7 @@ module nic_rx_req import nic_pkg::*; #(
         end
         Feed: if (wr_ready_i) state_q <= Wait;
         Body: begin
-          if (clear_q || (pkt_valid_i && hdr.sop && !twice)) begin
+          if (clear || (pkt_valid_i && hdr.sop && !twice)) begin
             state_q <= Abort;
           end else if (in_body && pkt_ready_o) begin
             idx_q   <= idx_q + 8'd1;
@@ -388,9 +391,9 @@ module nic_rx_req import nic_pkg::*; #(
 
       if (confirm) hist_q[ckey] <= 1'b0;
       if (deliver) hist_q[key] <= 1'b1;
-      if (state_q == Idle && clear_q && !part_q[clear_peer_q])
-        pending_q <= pending_q - 10'($countones(hist_q[{clear_peer_q, 3'd0} +: Window]))
-                     - 10'(confirm && ckey[8:3] != clear_peer_q);
+      if (state_q == Idle && clear && !part_q[clear_peer])
+        pending_q <= pending_q - 10'($countones(hist_q[{clear_peer, 3'd0} +: Window]))
+                     - 10'(confirm && ckey[8:3] != clear_peer);
       else pending_q <= pending_q + 10'(deliver && !hist_q[key]) - 10'(confirm && !(deliver && key == ckey));
     end
   end

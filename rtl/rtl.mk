@@ -6,6 +6,7 @@ VERILATE     = MAKEFLAGS= verilator -Wall -O3 -fno-const-bit-op-tree -CFLAGS "$(
                --cc -y rtl --build -j 1
 VERILATOR_INCLUDE := $(if $(VERILATOR),$(shell verilator --getenv VERILATOR_ROOT)/include)
 $(eval $(call script,rtl/generated_and_lint))
+$(eval $(call script,rtl/register_map))
 
 # One program, compared with the file it writes
 $(B)/rtl/crc_gen: rtl/crc_gen.c $(B)/.flags
@@ -40,5 +41,9 @@ $(NIC_LIB): $(B)/rtl/nic/Vnic_top__ALL.a rtl/nic_cosim.cpp rtl/nic_cosim.h
 	  -isystem $(VERILATOR_INCLUDE)/vltstd -c rtl/nic_cosim.cpp -o $(B)/rtl/nic_cosim.o
 	$(Q)cp $< $@ && ar rs $@ $(B)/rtl/nic_cosim.o $(B)/rtl/verilated.o $(B)/rtl/verilated_threads.o 2>/dev/null
 
-$(foreach t,two_nics faults_lose_nothing,$(eval $(call test,rtl/$t,,$(NIC_LIBS)))$(eval $(B)/tests/rtl/$t: $(NIC_LIB)))
+$(eval $(call example,exact_overlap,,$(NIC_LIBS)))
+$(B)/exact_overlap: $(NIC_LIB)
+$(eval $(call script,rtl/exact_overlap))
+NEEDS_rtl += $(B)/exact_overlap
+$(foreach t,two_nics faults_lose_nothing hostile_input,$(eval $(call test,rtl/$t,,$(NIC_LIBS)))$(eval $(B)/tests/rtl/$t: $(NIC_LIB)))
 endif
