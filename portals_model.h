@@ -52,6 +52,7 @@
      [FLOW]      6. Links shared fairly: max-min solver and flows
      [NIC]       7. NIC and wire
      [TRACE]     8. Traces: CSV, Chrome JSON
+     [MSG]       9. Two-sided messages over Portals
 
    SOURCES named in comments:
      [S] Emmanuel, S4BXI: simulation of HPC applications at the Portals level, 2023.
@@ -78,7 +79,7 @@
    MEMORY
      Everything grows to what the run needs at once and is reused: no allocation per event or message
      once it has grown. A process with one interface, a node of its own and one object of each kind
-     takes 3.6 KiB and its stack, an operation under way 0.5 KiB; a trace 72 bytes per step.
+     takes 3.6 KiB and its stack, an operation under way 0.4 KiB; a trace 64 bytes per step.
 */
 #ifndef PORTALS_MODEL_H_INCLUDED
 #define PORTALS_MODEL_H_INCLUDED
@@ -710,7 +711,9 @@ PM_API int pm_link_rates(pm_world *world, int link, double *bytes_per_s, int max
    lie in the future of the call. One function per world; NULL switches it off. */
 typedef struct pm_stamp {
   uint64_t id; /* of the message, unique in the world */
-  int from_node, to_node, is_reply;
+  int from_node, to_node, initiator_rank, is_reply;
+  void *user_ptr; /* of the initiator's operation */
+  ptl_pt_index_t pt_index;
   ptl_size_t size_bytes;
   ptl_hdr_data_t hdr_data;
   ptl_match_bits_t match_bits;
@@ -749,6 +752,65 @@ PM_API const pm_trace_record *pm_trace_records(const pm_world *world, size_t *co
 PM_API pm_status pm_trace_write_csv(const pm_world *world, FILE *out);
 /* Chrome trace (opens in Perfetto): a process per node, its NIC and its ranks as threads. */
 PM_API pm_status pm_trace_write_json(const pm_world *world, FILE *out);
+
+/* ============================================================================================== */
+/* [MSG] 9. Two-sided messages over Portals                                                       */
+/* ============================================================================================== */
+/* Send and receive for a process, made of Portals calls, the way MPI libraries do it: up to
+   eager_bytes the data goes at once, into the buffer of a posted receive or an overflow block;
+   longer messages announce themselves and the receiver fetches them (rendezvous by get). Matching is
+   by (peer, 64-bit tag) in posting order. Nothing progresses outside pm_msg_progress and
+   pm_msg_wait, except what the NIC does alone: a matched eager put, a fetch under way.
+   Unexpected eager data beyond overflow_bytes * overflow_count is refused and its send fails. */
+#define PM_MSG_ANY_PEER (-1)
+
+typedef struct pm_msg pm_msg; /* one per process */
+typedef struct pm_msg_op pm_msg_op;
+struct pm_msg_op { /* the caller's, untouched until finished */
+  void (*done)(pm_msg_op *op); /* called by progress; may be NULL, may post new operations */
+  void *user;
+  /* results */
+  int finished;
+  pm_status status; /* PM_OK | PM_E_TRUNCATED | PM_E_PORTALS (refused, undeliverable) */
+  int peer;
+  uint64_t size_bytes;
+  /* the layer's own */
+  pm_msg_op *next, *prev;
+  void *buffer;
+  uint64_t limit_bytes, tag, number_id;
+  ptl_handle_any_t handle;
+  int is_send, stage;
+};
+typedef enum pm_msg_step { /* what an observer is told */
+  PM_MSG_BEGAN = 0, /* data of this operation may be on its way from now on */
+  PM_MSG_ENDED,     /* the layer knows that it has arrived, or may be overwritten */
+  PM_MSG_ON_WIRE    /* when it really was: t_begin_ns .. t_end_ns, which may lie in the future */
+} pm_msg_step;
+
+typedef struct pm_msg_desc {
+  size_t eager_bytes;    /* 0 = 4096 */
+  size_t overflow_bytes; /* of one block; 0 = 256 KiB */
+  int overflow_count;    /* blocks; 0 = 4 */
+  int pt_index;          /* this and the next one of the portal table are used; 0 = 240 */
+  void (*observe)(void *user, pm_msg_op *op, pm_msg_step step, int64_t t_begin_ns, int64_t t_end_ns);
+  void *user;
+} pm_msg_desc;
+
+/* Inside a process; all processes of the world must open before one of them sends: ends with a
+   pm_barrier. Calls PtlInit and opens a matching, physical interface. desc NULL = defaults. With
+   observe, pm_on_stamp is taken. ret PM_OK | PM_E_STATE | PM_E_NOMEM | PM_E_PORTALS */
+PM_API pm_status pm_msg_open(const pm_msg_desc *desc, pm_msg **msg);
+/* Operations still under way are forgotten. NULL allowed. */
+PM_API void pm_msg_close(pm_msg *msg);
+/* op->done and op->user are set by the caller, the rest here. ret PM_OK | PM_E_INVAL | PM_E_PORTALS */
+PM_API pm_status pm_msg_isend(pm_msg *msg, const void *buffer, uint64_t size_bytes, int peer, uint64_t tag, pm_msg_op *op);
+PM_API pm_status pm_msg_irecv(pm_msg *msg, void *buffer, uint64_t size_bytes, int peer, uint64_t tag, pm_msg_op *op);
+/* Handles all events there are; a look in vain costs cpu_poll_ns, growing when repeated. */
+PM_API void pm_msg_progress(pm_msg *msg);
+/* Handles events until op has finished, blocking in between. ret op->status */
+PM_API pm_status pm_msg_wait(pm_msg *msg, pm_msg_op *op);
+/* Withdraws a receive that nothing has matched yet. ret PM_OK | PM_E_STATE: it goes on */
+PM_API pm_status pm_msg_cancel(pm_msg *msg, pm_msg_op *op);
 
 #ifdef __cplusplus
 }
@@ -1029,6 +1091,7 @@ struct pm_process {
   uint32_t uid, pid, local_index;
   struct pm__ni *ni[4];
   pm__lane memory_lane;
+  pm_msg *msg;
   int64_t in_flight;
   void *user;
   pm_thread *threads;
@@ -4721,6 +4784,9 @@ static void pm__stamp(pm_world *w, const pm__message *m, int is_reply, int64_t t
   s.to_node = is_reply ? m->from->proc->node : m->to_node;
   s.size_bytes = is_reply ? m->mlength : m->length;
   s.is_reply = is_reply;
+  s.initiator_rank = m->from->proc->rank;
+  s.user_ptr = m->user_ptr;
+  s.pt_index = m->pt;
   s.hdr_data = m->hdr_data;
   s.match_bits = m->match_bits;
   s.t_begin_ns = t_begin_ps / PM__PS;
@@ -5252,10 +5318,488 @@ PM_API pm_status pm_trace_write_json(const pm_world *world, FILE *out) {
   return ferror(out) ? PM_E_IO : PM_OK;
 }
 
+/* ============================================================================================== */
+/* [MSG] 9. Two-sided messages over Portals                                                       */
+/* ============================================================================================== */
+/* hdr_data of a message: bit 63 announces a rendezvous; below it 39 bits of size and 24 of the number
+   under which the sender shows its buffer on the second portal. */
+enum { PM__MSG_WAITING, PM__MSG_FETCHING, PM__MSG_SENDING, PM__MSG_SHOWN, PM__MSG_ANNOUNCED, PM__MSG_FETCHED };
+#define PM__MSG_RENDEZVOUS ((uint64_t)1 << 63)
+
+struct pm_msg {
+  pm_msg_desc desc;
+  pm_process *proc;
+  ptl_handle_ni_t ni;
+  ptl_handle_eq_t eq;
+  ptl_handle_md_t md; /* all memory */
+  ptl_pt_index_t pt, pt_shown;
+  uint64_t numbers;
+  pm_msg_op *shown; /* sends that wait to be fetched */
+  char *overflow;
+};
+
+static void pm__msg_tell(pm_msg *msg, pm_msg_op *op, pm_msg_step step, int64_t t_begin_ns, int64_t t_end_ns) {
+  if (msg->desc.observe) msg->desc.observe(msg->desc.user, op, step, t_begin_ns, t_end_ns);
+}
+static void pm__msg_finish(pm_msg *msg, pm_msg_op *op, pm_status status) {
+  pm__msg_tell(msg, op, PM_MSG_ENDED, pm_now_ns(), pm_now_ns());
+  op->status = status;
+  op->finished = 1;
+  if (op->done) op->done(op);
+}
+/* From the wire: an eager put is its sender's; a reply is its fetcher's, and the one's who shows it. */
+static void pm__msg_stamp(void *arg, const pm_stamp *s) {
+  const pm_world *w = (const pm_world *)arg;
+  pm_msg *msg = w->procs[s->initiator_rank]->msg;
+  pm_msg_op *op;
+  if (!msg) return;
+  if (s->pt_index == msg->pt && !s->is_reply) pm__msg_tell(msg, (pm_msg_op *)s->user_ptr, PM_MSG_ON_WIRE, s->t_begin_ns, s->t_end_ns);
+  if (s->pt_index != msg->pt_shown || !s->is_reply) return;
+  op = (pm_msg_op *)s->user_ptr;
+  pm__msg_tell(msg, op, PM_MSG_ON_WIRE, s->t_begin_ns, s->t_end_ns);
+  msg = w->procs[op->peer]->msg;
+  for (op = msg ? msg->shown : NULL; op; op = op->next)
+    if (op->number_id == s->match_bits) {
+      pm__msg_tell(msg, op, PM_MSG_ON_WIRE, s->t_begin_ns, s->t_end_ns);
+      return;
+    }
+}
+
+static ptl_me_t pm__msg_entry(void *start, size_t bytes, uint64_t bits, unsigned int options) {
+  ptl_me_t me;
+  memset(&me, 0, sizeof me);
+  me.start = start;
+  me.length = bytes;
+  me.ct_handle = PTL_CT_NONE;
+  me.uid = PTL_UID_ANY;
+  me.options = options | PTL_ME_EVENT_LINK_DISABLE;
+  me.match_id.phys.nid = PTL_NID_ANY;
+  me.match_id.phys.pid = PTL_PID_ANY;
+  me.match_bits = bits;
+  return me;
+}
+static int pm__msg_overflow_block(pm_msg *msg, char *start) {
+  ptl_me_t me = pm__msg_entry(start, msg->desc.overflow_bytes, 0, PTL_ME_OP_PUT | PTL_ME_MANAGE_LOCAL | PTL_ME_EVENT_COMM_DISABLE);
+  ptl_handle_me_t h;
+  me.ignore_bits = ~(ptl_match_bits_t)0;
+  me.min_free = msg->desc.eager_bytes;
+  return PtlMEAppend(msg->ni, msg->pt, &me, PTL_OVERFLOW_LIST, start, &h);
+}
+PM_API pm_status pm_msg_open(const pm_msg_desc *desc, pm_msg **msg) {
+  pm_process *p = pm_self();
+  pm_msg *m;
+  ptl_md_t md;
+  int i, bad;
+  if (!msg) return PM_E_INVAL;
+  *msg = NULL;
+  if (!p || p->msg) return PM_E_STATE;
+  m = (pm_msg *)pm__zalloc(sizeof *m);
+  if (!m) return PM_E_NOMEM;
+  if (desc) m->desc = *desc;
+  if (!m->desc.eager_bytes) m->desc.eager_bytes = 4096;
+  if (!m->desc.overflow_bytes) m->desc.overflow_bytes = 262144;
+  if (!m->desc.overflow_count) m->desc.overflow_count = 4;
+  if (!m->desc.pt_index) m->desc.pt_index = 240;
+  m->proc = p;
+  m->overflow = (char *)PM_MALLOC(m->desc.overflow_bytes * (size_t)m->desc.overflow_count);
+  md.start = NULL;
+  md.length = PTL_SIZE_MAX;
+  md.options = 0;
+  md.ct_handle = PTL_CT_NONE;
+  bad = !m->overflow || PtlInit() || PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, NULL, NULL, &m->ni) ||
+        PtlEQAlloc(m->ni, 65536, &m->eq) || PtlPTAlloc(m->ni, 0, m->eq, (ptl_pt_index_t)m->desc.pt_index, &m->pt) ||
+        PtlPTAlloc(m->ni, 0, m->eq, (ptl_pt_index_t)m->desc.pt_index + 1, &m->pt_shown);
+  md.eq_handle = m->eq;
+  bad = bad || PtlMDBind(m->ni, &md, &m->md);
+  for (i = 0; i < m->desc.overflow_count && !bad; i++) bad = pm__msg_overflow_block(m, m->overflow + m->desc.overflow_bytes * (size_t)i);
+  if (bad) {
+    PM_FREE(m->overflow);
+    PM_FREE(m);
+    return PM_E_PORTALS;
+  }
+  p->msg = m;
+  if (m->desc.observe) pm_on_stamp(p->world, pm__msg_stamp, p->world);
+  *msg = m;
+  pm_barrier();
+  return PM_OK;
+}
+PM_API void pm_msg_close(pm_msg *msg) {
+  if (!msg) return;
+  msg->proc->msg = NULL;
+  PtlNIFini(msg->ni);
+  PtlFini();
+  PM_FREE(msg->overflow);
+  PM_FREE(msg);
+}
+
+static void pm__msg_prepare(pm_msg_op *op, const void *buffer, uint64_t size_bytes, int peer, uint64_t tag, int is_send) {
+  op->finished = 0;
+  op->status = PM_PENDING;
+  op->peer = peer;
+  op->size_bytes = is_send ? size_bytes : 0;
+  op->buffer = (void *)(uintptr_t)buffer;
+  op->limit_bytes = size_bytes;
+  op->tag = tag;
+  op->is_send = is_send;
+  op->stage = is_send ? PM__MSG_SENDING : PM__MSG_WAITING;
+  op->number_id = 0;
+}
+PM_API pm_status pm_msg_isend(pm_msg *msg, const void *buffer, uint64_t size_bytes, int peer, uint64_t tag, pm_msg_op *op) {
+  const int is_eager = size_bytes <= msg->desc.eager_bytes;
+  uint64_t hdr = size_bytes << 24;
+  if (!op || peer < 0 || peer >= pm_size() || (!buffer && size_bytes) || size_bytes >> 39) return PM_E_INVAL;
+  pm__msg_prepare(op, buffer, size_bytes, peer, tag, 1);
+  pm__msg_tell(msg, op, PM_MSG_BEGAN, pm_now_ns(), pm_now_ns());
+  if (!is_eager) { /* show the buffer, then announce it */
+    ptl_me_t me = pm__msg_entry(op->buffer, (size_t)size_bytes, op->number_id = ++msg->numbers & 0xFFFFFF, PTL_ME_OP_GET | PTL_ME_USE_ONCE | PTL_ME_EVENT_UNLINK_DISABLE);
+    op->stage = PM__MSG_SHOWN;
+    op->prev = NULL;
+    op->next = msg->shown;
+    if (op->next) op->next->prev = op;
+    msg->shown = op;
+    if (PtlMEAppend(msg->ni, msg->pt_shown, &me, PTL_PRIORITY_LIST, op, &op->handle)) return PM_E_PORTALS;
+    hdr |= PM__MSG_RENDEZVOUS | op->number_id;
+  }
+  return PtlPut(msg->md, (ptl_size_t)(uintptr_t)buffer, is_eager ? size_bytes : 0, PTL_ACK_REQ, pm_process_id(peer), msg->pt, tag, 0, op, hdr)
+             ? PM_E_PORTALS : PM_OK;
+}
+PM_API pm_status pm_msg_irecv(pm_msg *msg, void *buffer, uint64_t size_bytes, int peer, uint64_t tag, pm_msg_op *op) {
+  ptl_me_t me = pm__msg_entry(buffer, (size_t)size_bytes, tag, PTL_ME_OP_PUT | PTL_ME_USE_ONCE | PTL_ME_EVENT_UNLINK_DISABLE);
+  if (!op || peer < PM_MSG_ANY_PEER || peer >= pm_size() || (!buffer && size_bytes)) return PM_E_INVAL;
+  pm__msg_prepare(op, buffer, size_bytes, peer, tag, 0);
+  if (peer >= 0) me.match_id = pm_process_id(peer);
+  return PtlMEAppend(msg->ni, msg->pt, &me, PTL_PRIORITY_LIST, op, &op->handle) ? PM_E_PORTALS : PM_OK;
+}
+
+/* A message has met its receive: the data is there, in the overflow block, or still with its sender. */
+static void pm__msg_met(pm_msg *msg, pm_msg_op *op, const ptl_event_t *e) {
+  const pm_process *from = pm__process_by_pid(msg->proc->world, e->initiator.phys.nid, e->initiator.phys.pid);
+  uint64_t size = e->hdr_data >> 24 & 0x7FFFFFFFFF, take;
+  pm_status status = PM_OK;
+  op->peer = from ? from->rank : -1;
+  if (size > op->limit_bytes) status = PM_E_TRUNCATED;
+  op->size_bytes = take = size < op->limit_bytes ? size : op->limit_bytes;
+  if (!(e->hdr_data & PM__MSG_RENDEZVOUS)) {
+    if (e->type == PTL_EVENT_PUT_OVERFLOW && take) { /* the CPU copies what came too early */
+      memcpy(op->buffer, e->start, (size_t)take);
+      pm__busy(pm__bytes_ps((double)take, msg->proc->world->plat.intra_bytes_per_s), "copying an early message");
+    }
+    pm__msg_finish(msg, op, status);
+    return;
+  }
+  op->stage = PM__MSG_FETCHING;
+  op->status = status;
+  pm__msg_tell(msg, op, PM_MSG_BEGAN, pm_now_ns(), pm_now_ns());
+  if (PtlGet(msg->md, (ptl_size_t)(uintptr_t)op->buffer, take, e->initiator, msg->pt_shown, e->hdr_data & 0xFFFFFF, 0, op))
+    pm__msg_finish(msg, op, PM_E_PORTALS);
+}
+static void pm__msg_hide(pm_msg *msg, pm_msg_op *op) {
+  if (op->prev) op->prev->next = op->next;
+  else msg->shown = op->next;
+  if (op->next) op->next->prev = op->prev;
+}
+static void pm__msg_event(pm_msg *msg, const ptl_event_t *e) {
+  pm_msg_op *op = (pm_msg_op *)e->user_ptr;
+  switch (e->type) {
+  case PTL_EVENT_PUT: /* into a posted receive: overflow entries tell nothing */
+  case PTL_EVENT_PUT_OVERFLOW: pm__msg_met(msg, op, e); break;
+  case PTL_EVENT_REPLY: pm__msg_finish(msg, op, e->ni_fail_type ? PM_E_PORTALS : op->status); break;
+  case PTL_EVENT_GET: /* our shown buffer has been fetched */
+    pm__msg_hide(msg, op);
+    if (op->stage == PM__MSG_ANNOUNCED) pm__msg_finish(msg, op, PM_OK);
+    else op->stage = PM__MSG_FETCHED; /* the announcement's own event is late: op is still its own */
+    break;
+  case PTL_EVENT_ACK:
+    if (op->stage == PM__MSG_SENDING) pm__msg_finish(msg, op, e->ni_fail_type ? PM_E_PORTALS : PM_OK);
+    else if (op->stage == PM__MSG_FETCHED) pm__msg_finish(msg, op, PM_OK);
+    else if (!e->ni_fail_type) op->stage = PM__MSG_ANNOUNCED;
+    else { /* the announcement was refused */
+      PtlMEUnlink(op->handle);
+      pm__msg_hide(msg, op);
+      pm__msg_finish(msg, op, PM_E_PORTALS);
+    }
+    break;
+  case PTL_EVENT_AUTO_FREE: pm__msg_overflow_block(msg, (char *)e->user_ptr); break;
+  default: break; /* SEND, AUTO_UNLINK of overflow blocks */
+  }
+}
+PM_API void pm_msg_progress(pm_msg *msg) {
+  ptl_event_t e;
+  int code = PtlEQGet(msg->eq, &e);
+  while (code == PTL_OK || code == PTL_EQ_DROPPED) {
+    pm__eq *eq = pm__eq_at(msg->proc->ni[1], msg->eq);
+    pm__msg_event(msg, &e);
+    if (!eq->used) return; /* no look in vain after a good one */
+    code = PtlEQGet(msg->eq, &e);
+  }
+}
+PM_API pm_status pm_msg_wait(pm_msg *msg, pm_msg_op *op) {
+  ptl_event_t e;
+  while (!op->finished) {
+    const int code = PtlEQWait(msg->eq, &e);
+    if (code != PTL_OK && code != PTL_EQ_DROPPED) return PM_E_PORTALS;
+    pm__msg_event(msg, &e);
+  }
+  return op->status;
+}
+PM_API pm_status pm_msg_cancel(pm_msg *msg, pm_msg_op *op) {
+  (void)msg;
+  if (op->finished || op->is_send || op->stage != PM__MSG_WAITING || PtlMEUnlink(op->handle)) return PM_E_STATE;
+  op->finished = 1;
+  return PM_OK;
+}
+
 #ifdef __cplusplus
 }
 #endif
 #endif /* PORTALS_MODEL_IMPLEMENTATION */
+
+/* ---------------------------------------------------------------------------------------------- */
+/* Adapter to nbc_overlap.h: the model as a transport and as a witness NIC. Opened by PM_WITH_NBC,
+   with a guard of its own so that it does not matter which header came first.                     */
+/* ---------------------------------------------------------------------------------------------- */
+#if defined(PM_WITH_NBC) && !defined(PM_WITH_NBC_INCLUDED)
+#define PM_WITH_NBC_INCLUDED
+#ifndef NBC_OVERLAP_H_INCLUDED
+#  error "portals_model.h: PM_WITH_NBC needs nbc_overlap.h: include it before"
+#endif
+#ifdef __cplusplus
+extern "C" {
+#endif
+/* One endpoint per simulated process. The transport is pm_msg_isend and friends: no progress outside
+   of calls, but the simulated NIC moves posted data alone. With a recorder in the transport, transfers
+   are recorded, and the NIC of the same endpoint tells when their bytes really were on the wire: of
+   every send, and of receives above eager_bytes. Its clock counts simulated nanoseconds. */
+typedef struct pm_nbc pm_nbc;
+typedef struct pm_nbc_desc {
+  size_t eager_bytes;  /* 0 = 4096 */
+  size_t stamps_count; /* kept until they are asked for; 0 = 4096; more are lost and counted */
+} pm_nbc_desc;
+/* Inside a process; all processes of the world, as pm_msg_open. desc NULL = defaults.
+   ret NBC_OK | NBC_E_NOMEM | NBC_E_STATE */
+PM_API nbc_status pm_nbc_create(const pm_nbc_desc *desc, pm_nbc **endpoint);
+PM_API void pm_nbc_destroy(pm_nbc *endpoint); /* NULL allowed */
+PM_API nbc_transport *pm_nbc_transport(pm_nbc *endpoint);
+PM_API const nbc_nic *pm_nbc_nic(pm_nbc *endpoint);
+/* For nbc_monitor_desc.clock and whatever else takes one: simulated time of the running process. */
+PM_API nbc_status pm_nbc_clock(nbc_clock *clock);
+/* For nbc_nic_watch_desc.relation: this NIC's clock is host time itself, not a crystal of its own. */
+PM_API nbc_relation_desc pm_nbc_relation(void);
+#ifdef __cplusplus
+}
+#endif
+#endif /* PM_WITH_NBC_INCLUDED */
+
+#if defined(PM_WITH_NBC) && defined(PORTALS_MODEL_IMPLEMENTATION) && !defined(PM_WITH_NBC_IMPLEMENTATION_ONCE)
+#define PM_WITH_NBC_IMPLEMENTATION_ONCE
+#ifdef __cplusplus
+extern "C" {
+#endif
+typedef struct pm__nbc_op { /* what stands behind one nbc_op */
+  pm_msg_op op;             /* first */
+  nbc_op *nbc;
+  uint64_t xfer_id; /* 0: none */
+  struct pm__nbc_op *next;
+} pm__nbc_op;
+struct pm_nbc {
+  nbc_transport t;
+  nbc_nic nic;
+  pm_msg *msg;
+  pm_process *proc;
+  pm__nbc_op *free_ops;
+  uint64_t xfers, lost;
+  nbc_nic_stamp *stamps; /* ring */
+  size_t stamps_max, first, used;
+};
+
+static int64_t pm__nbc_now_ns(void *ctx) {
+  (void)ctx;
+  return pm_now_ns();
+}
+static nbc_peer pm__nbc_peer_class(void *ctx, int peer) {
+  const pm_nbc *n = (const pm_nbc *)ctx;
+  const pm_process *p = pm_process_at(n->proc->world, peer);
+  return !p ? NBC_PEER_UNKNOWN : p->node == n->proc->node ? NBC_PEER_SAME_NODE : NBC_PEER_OTHER_NODE;
+}
+static bool pm__nbc_same_clock(void *ctx, int peer) {
+  (void)ctx;
+  (void)peer;
+  return true;
+}
+static nbc_status pm__nbc_status(pm_status status) {
+  return status == PM_OK ? NBC_OK : status == PM_E_TRUNCATED ? NBC_E_TRUNCATED : status == PM_E_INVAL ? NBC_E_INVAL : NBC_E_TRANSPORT;
+}
+static void pm__nbc_observe(void *user, pm_msg_op *op, pm_msg_step step, int64_t t_begin_ns, int64_t t_end_ns) {
+  pm_nbc *n = (pm_nbc *)user;
+  pm__nbc_op *o = (pm__nbc_op *)op;
+  nbc_recorder *r = n->t.recorder;
+  const nbc_kind kind = op->is_send ? NBC_KIND_ISEND : NBC_KIND_IRECV;
+  if (step == PM_MSG_ON_WIRE && o->xfer_id) {
+    nbc_nic_stamp *s = &n->stamps[(n->first + n->used) % n->stamps_max];
+    if (n->used == n->stamps_max) {
+      n->lost++;
+      return;
+    }
+    n->used++;
+    memset(s, 0, sizeof *s);
+    s->xfer_id = o->xfer_id;
+    s->begin_ticks = (uint64_t)t_begin_ns;
+    s->end_ticks = (uint64_t)t_end_ns;
+    s->size_bytes = op->size_bytes;
+    s->peer = op->peer;
+    s->flags = op->is_send ? NBC_NIC_SENT : NBC_NIC_RECEIVED;
+  }
+  if (!r) return;
+  if (step == PM_MSG_BEGAN) nbc_xfer_begin_at(r, o->xfer_id = ++n->xfers, op->size_bytes, kind, pm__nbc_peer_class(n, op->peer), t_begin_ns);
+  if (step == PM_MSG_ENDED && o->xfer_id) nbc_xfer_end_at(r, o->xfer_id, t_end_ns);
+  else if (step == PM_MSG_ENDED) nbc_xfer_end_only_at(r, op->size_bytes, kind, pm__nbc_peer_class(n, op->peer), t_end_ns);
+}
+static void pm__nbc_done(pm_msg_op *op) {
+  pm__nbc_op *o = (pm__nbc_op *)op;
+  pm_nbc *n = (pm_nbc *)op->user;
+  nbc_op *nbc = o->nbc;
+  nbc_done_fn done = nbc->done;
+  nbc->status = pm__nbc_status(op->status);
+  nbc->peer = op->peer;
+  nbc->size_bytes = op->size_bytes;
+  o->next = n->free_ops;
+  n->free_ops = o;
+  nbc->finished = true;
+  if (done) done(nbc);
+}
+static pm__nbc_op *pm__nbc_op_new(pm_nbc *n, nbc_op *nbc, int peer) {
+  pm__nbc_op *o = n->free_ops;
+  if (o) n->free_ops = o->next;
+  else o = (pm__nbc_op *)PM_MALLOC(sizeof *o);
+  if (!o) return NULL;
+  memset(o, 0, sizeof *o);
+  o->op.done = pm__nbc_done;
+  o->op.user = n;
+  o->nbc = nbc;
+  nbc->finished = false;
+  nbc->status = NBC_PENDING;
+  nbc->peer = peer;
+  nbc->size_bytes = 0;
+  nbc->slot.remote_op = o;
+  return o;
+}
+static nbc_status pm__nbc_posted(pm_nbc *n, pm__nbc_op *o, pm_status status) {
+  if (status == PM_OK) return NBC_OK;
+  o->next = n->free_ops;
+  n->free_ops = o;
+  return pm__nbc_status(status);
+}
+static nbc_status pm__nbc_isend(void *ctx, const void *buffer, uint64_t size_bytes, int peer, uint64_t tag, nbc_op *op) {
+  pm_nbc *n = (pm_nbc *)ctx;
+  pm__nbc_op *o = pm__nbc_op_new(n, op, peer);
+  return o ? pm__nbc_posted(n, o, pm_msg_isend(n->msg, buffer, size_bytes, peer, tag, &o->op)) : NBC_E_NOMEM;
+}
+static nbc_status pm__nbc_irecv(void *ctx, void *buffer, uint64_t size_bytes, int peer, uint64_t tag, nbc_op *op) {
+  pm_nbc *n = (pm_nbc *)ctx;
+  pm__nbc_op *o = pm__nbc_op_new(n, op, peer);
+  return o ? pm__nbc_posted(n, o, pm_msg_irecv(n->msg, buffer, size_bytes, peer, tag, &o->op)) : NBC_E_NOMEM;
+}
+static nbc_status pm__nbc_progress(void *ctx) {
+  pm_msg_progress(((pm_nbc *)ctx)->msg);
+  return NBC_OK;
+}
+static nbc_status pm__nbc_cancel(void *ctx, nbc_op *op) {
+  pm_nbc *n = (pm_nbc *)ctx;
+  pm__nbc_op *o = (pm__nbc_op *)op->slot.remote_op;
+  if (op->finished || pm_msg_cancel(n->msg, &o->op) != PM_OK) return NBC_E_STATE;
+  o->op.status = PM_OK;
+  pm__nbc_done(&o->op);
+  op->status = NBC_E_CANCELLED;
+  return NBC_OK;
+}
+static nbc_status pm__nbc_read_clock(void *ctx, int64_t *t_before_ns, uint64_t *ticks, int64_t *t_after_ns) {
+  (void)ctx;
+  *t_before_ns = *t_after_ns = pm_now_ns();
+  *ticks = (uint64_t)*t_before_ns;
+  return NBC_OK;
+}
+static nbc_status pm__nbc_next_stamp(void *ctx, nbc_nic_stamp *stamp) {
+  pm_nbc *n = (pm_nbc *)ctx;
+  if (!n->used || n->stamps[n->first].end_ticks > (uint64_t)pm_now_ns()) return NBC_PENDING;
+  *stamp = n->stamps[n->first];
+  n->first = (n->first + 1) % n->stamps_max;
+  n->used--;
+  return NBC_OK;
+}
+static uint64_t pm__nbc_lost_count(void *ctx) { return ((pm_nbc *)ctx)->lost; }
+
+PM_API nbc_status pm_nbc_create(const pm_nbc_desc *desc, pm_nbc **endpoint) {
+  pm_nbc *n = (pm_nbc *)pm__zalloc(sizeof *n);
+  pm_msg_desc msg;
+  pm_status status;
+  *endpoint = NULL;
+  if (!n) return NBC_E_NOMEM;
+  memset(&msg, 0, sizeof msg);
+  msg.eager_bytes = desc ? desc->eager_bytes : 0;
+  msg.observe = pm__nbc_observe;
+  msg.user = n;
+  n->proc = pm_self();
+  n->stamps_max = desc && desc->stamps_count ? desc->stamps_count : 4096;
+  n->stamps = (nbc_nic_stamp *)pm__zalloc(n->stamps_max * sizeof *n->stamps);
+  status = n->stamps ? pm_msg_open(&msg, &n->msg) : PM_E_NOMEM;
+  if (status) {
+    PM_FREE(n->stamps);
+    PM_FREE(n);
+    return status == PM_E_NOMEM ? NBC_E_NOMEM : NBC_E_STATE;
+  }
+  n->t.name = "portals_model";
+  n->t.help = "simulated processes: messages over Portals 4 on a modelled NIC and network";
+  n->t.ctx = n;
+  n->t.rank = pm_rank();
+  n->t.size = pm_size();
+  n->t.any_peer = true;
+  n->t.now_ns = pm__nbc_now_ns;
+  n->t.isend = pm__nbc_isend;
+  n->t.irecv = pm__nbc_irecv;
+  n->t.progress = pm__nbc_progress;
+  n->t.cancel = pm__nbc_cancel;
+  n->t.peer_class = pm__nbc_peer_class;
+  n->t.same_clock = pm__nbc_same_clock;
+  n->nic.ctx = n;
+  n->nic.name = "portals_model";
+  n->nic.nominal_hz = 1e9;
+  n->nic.read_clock = pm__nbc_read_clock;
+  n->nic.next_stamp = pm__nbc_next_stamp;
+  n->nic.lost_count = pm__nbc_lost_count;
+  *endpoint = n;
+  return NBC_OK;
+}
+PM_API void pm_nbc_destroy(pm_nbc *endpoint) {
+  if (!endpoint) return;
+  pm_msg_close(endpoint->msg);
+  while (endpoint->free_ops) {
+    pm__nbc_op *o = endpoint->free_ops;
+    endpoint->free_ops = o->next;
+    PM_FREE(o);
+  }
+  PM_FREE(endpoint->stamps);
+  PM_FREE(endpoint);
+}
+PM_API nbc_transport *pm_nbc_transport(pm_nbc *endpoint) { return &endpoint->t; }
+PM_API const nbc_nic *pm_nbc_nic(pm_nbc *endpoint) { return &endpoint->nic; }
+PM_API nbc_status pm_nbc_clock(nbc_clock *clock) {
+  nbc_clock_desc desc;
+  memset(&desc, 0, sizeof desc);
+  desc.source = NBC_CLOCK_USER;
+  desc.now_ns = pm__nbc_now_ns;
+  return nbc_clock_create(&desc, clock);
+}
+PM_API nbc_relation_desc pm_nbc_relation(void) {
+  nbc_relation_desc d;
+  memset(&d, 0, sizeof d);
+  d.hz = 1e9;
+  d.rate_limit_ppm = 1e-6; /* has to be positive */
+  return d;
+}
+#ifdef __cplusplus
+}
+#endif
+#endif /* PM_WITH_NBC_IMPLEMENTATION_ONCE */
 
 /* ----------------------------------------------------------------------------------------------
    LICENCE: either public domain (unlicense.org: copy, modify, publish, use, compile, sell or
