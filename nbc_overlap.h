@@ -6684,9 +6684,14 @@ static void nbc__dma_sleep(nbc__dma *d, int64_t t_wake_ns, bool for_jobs) {
 
 static void *nbc__dma_main(void *arg) {
   nbc__dma *d = (nbc__dma *)arg;
+  struct sched_param before_others;
 #ifdef PR_SET_TIMERSLACK
   prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0); /* the default of 50 us is longer than many transfers */
 #endif
+  memset(&before_others, 0, sizeof before_others);
+  before_others.sched_priority = sched_get_priority_min(SCHED_FIFO);
+  /* A NIC does not compete for cores: so it goes first, where that is allowed. */
+  pthread_setschedparam(pthread_self(), SCHED_FIFO, &before_others);
   while (!__atomic_load_n(&d->world->shared->stop, __ATOMIC_ACQUIRE)) {
     int64_t t_now_ns = nbc_clock_now_ns(&d->world->clock), t_wake_ns;
     int rank;

@@ -19,9 +19,9 @@
 enum { SENDER = 0, RECEIVER = 1 };
 enum { PAIRINGS = 4, PROTOCOLS = 3, SERIES = 5, MAX_POINTS = 33, MAX_REPETITIONS = 1000 };
 enum { MAX_TESTS = 200, BLOCKING = 3 };
-/* Until enough messages were undisturbed, so many times the repetitions are tried, and not longer.
- */
-enum { PATIENCE = 4, PATIENCE_S = 20 };
+/* Until enough messages were undisturbed, so many times the repetitions are tried; when the run has
+   taken so long altogether, every further point makes do with a few messages. */
+enum { PATIENCE = 4, PATIENCE_S = 20, HASTY = 2 };
 
 typedef struct settings {
   double eager_bytes, large_bytes, fragment_bytes, link_mb_per_s, latency_us;
@@ -227,11 +227,12 @@ static int by_lost(const void *left, const void *right) {
 
 /* Of the least disturbed messages, the one in the middle: so its numbers belong together. */
 static void take_point(bench *b, int index) {
+  int wanted = (int)b->set->repetitions;
   for (int v = 0; v < SERIES; v++) {
     side *s = &b->sides[views[v].side];
     if (&pairings[views[v].pairing] != b->pair) continue;
     qsort(s->cells, (size_t)b->taken_count, sizeof *s->cells, by_lost);
-    b->out->cells[v][index] = s->cells[(int)b->set->repetitions / 2];
+    b->out->cells[v][index] = s->cells[(b->taken_count < wanted ? b->taken_count : wanted) / 2];
   }
 }
 
@@ -262,7 +263,7 @@ static nbc_status rank_main(nbc_transport *t, void *user) {
       if (t->rank == 0) {
         b->receive_posted = 0;
         b->point_done = b->clean_count >= wanted || b->taken_count >= PATIENCE * wanted ||
-                        (b->taken_count >= wanted && nbc_clock_now_ns(&b->clock) > b->t_hurry_ns);
+                        (b->taken_count >= HASTY && nbc_clock_now_ns(&b->clock) > b->t_hurry_ns);
       }
       pthread_barrier_wait(&b->barrier);
       if (b->point_done) break;
