@@ -174,3 +174,28 @@ static int traffic(nbc_transport *t, uint64_t seed) {
   free(out), free(in), free(send), free(recv);
   return bad;
 }
+
+/* The a-priori table, measured between the first two; the others are not needed. */
+static void both_ranks_measure_the_same_table(void) {
+  nbc_transport *t = open_transport(65536);
+  nbc_table_measure_desc desc = {0};
+  nbc_table *table = NULL;
+  nbc_error err = {0};
+  desc.min_bytes = 1000;
+  desc.max_bytes = 100000;
+  desc.time_per_size_ns = 1000000;
+  if (rank < 2 && size > 1) {
+    const uint64_t *size_bytes;
+    const double *time_s;
+    double last_s = 0, peers_s = -1;
+    nbc_op ops[2] = {{0}};
+    CHECK(nbc_table_measure(t, 1 - rank, &desc, &table, &err) == NBC_OK);
+    CHECK(table && nbc_table_points(table, &size_bytes, &time_s) == 8 && size_bytes[7] == 100000);
+    if (table) last_s = time_s[7];
+    CHECK(last_s > 0 && nbc_irecv(t, &peers_s, sizeof peers_s, 1 - rank, 1, &ops[0]) == NBC_OK);
+    CHECK(nbc_isend(t, &last_s, sizeof last_s, 1 - rank, 1, &ops[1]) == NBC_OK);
+    CHECK(nbc_wait(t, &ops[0], 0) == NBC_OK && nbc_wait(t, &ops[1], 0) == NBC_OK && peers_s == last_s);
+  }
+  nbc_table_free(table);
+  close_transport(t);
+}

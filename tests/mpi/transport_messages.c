@@ -165,6 +165,7 @@ int main(int argc, char **argv) {
     RUN(short_receive_is_truncated_not_overrun);
     RUN(any_peer_names_the_sender);
     RUN(only_unmatched_receives_cancel);
+    RUN(both_ranks_measure_the_same_table);
     RUN(random_traffic_beside_the_programs_own);
     if (provided >= MPI_THREAD_FUNNELED) RUN(threads_share_the_transport);
     RUN(less_than_asked_for_is_named);

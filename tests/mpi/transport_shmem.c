@@ -56,6 +56,7 @@ int main(int argc, char **argv) {
   RUN(short_receive_is_truncated_not_overrun);
   RUN(any_peer_names_the_sender);
   RUN(only_unmatched_receives_cancel);
+  RUN(both_ranks_measure_the_same_table);
   RUN(random_traffic);
   RUN(bad_arguments_are_refused);
   shmem_finalize();
