@@ -1,0 +1,16 @@
+# What the preload costs: per call with each MPI, and in HPL's run time.
+# $(call preload_bench,NAME,SOURCE,WRAPPER,PRELOAD)
+define preload_bench
+BENCHES += $(B)/bench/$1
+$(B)/bench/$1: tests/bench/$2 tests/bench/bench.h $4 $(B)/.flags
+	@mkdir -p $$(@D)
+	$$(call mpi_build,$$@,$3,tests/bench/$2,)
+endef
+ifneq ($(MPICC_OMPI),)
+$(eval $(call bench,preload_app))
+$(B)/bench/preload_app: $(B)/libnbc_overlap_mpi.so
+$(eval $(call preload_bench,preload_call,preload_call.c,$(MPICC_OMPI),$(B)/libnbc_overlap_mpi.so))
+endif
+ifneq ($(MPICC_MPICH),)
+$(eval $(call preload_bench,preload_call_mpich,preload_call.c,$(MPICC_MPICH),$(B)/libnbc_overlap_mpich.so))
+endif
