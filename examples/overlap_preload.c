@@ -614,21 +614,30 @@ static void begin(call *c, transfer *x) {
                     c->t0_ns);
 }
 
+/* Notes the transfer and begins it when it moves something; without room its end will not be seen:
+   case 3. Returns with the lock as it was. */
+static void follow_transfer(call *c, transfer *x, bool moves) {
+  if (moves) x->id = ++me.next_id;
+  x->owner = me.recorder;
+  if (put(x)) {
+    if (moves)
+      nbc_xfer_begin_at(me.recorder, x->id, x->size_bytes, (nbc_kind)x->kind, (nbc_peer)x->peer,
+                        c->t0_ns);
+  } else if (moves) {
+    nbc_xfer_end_only_at(me.recorder, x->size_bytes, (nbc_kind)x->kind, (nbc_peer)x->peer,
+                         c->t0_ns);
+    __atomic_add_fetch(&run.lost_count, 1, __ATOMIC_RELAXED);
+  }
+}
+
 /* A request came back from a posting call. moves: it stands for a transfer. */
 static void post(call *c, MPI_Request request, transfer x, bool moves) {
   if (request == MPI_REQUEST_NULL) return;
   x.key = KEY(request);
-  x.owner = me.recorder;
   lock();
   drop_stale(request);
-  if (moves && me.on && !x.persistent) begin(c, &x);
-  const bool room = put(&x);
+  follow_transfer(c, &x, moves && me.on && !x.persistent);
   unlock();
-  if (room || !x.id) return;
-  /* Not followed to its end: case 3. */
-  nbc_xfer_cancel(me.recorder, x.id);
-  nbc_xfer_end_only_at(me.recorder, x.size_bytes, (nbc_kind)x.kind, (nbc_peer)x.peer, c->t0_ns);
-  __atomic_add_fetch(&run.lost_count, 1, __ATOMIC_RELAXED);
 }
 
 static void post_nothing(call *c, MPI_Request request) { post(c, request, (transfer){0}, false); }
@@ -853,14 +862,9 @@ static void post_one_sided(call *c, nbc_kind kind, MPI_Count count, MPI_Datatype
                 .size_bytes = bytes_of(count, type),
                 .target = target,
                 .peer = (unsigned char)class_of(peers_of_win(win), target)};
-  begin(c, &x);
   lock();
-  const bool room = put(&x);
+  follow_transfer(c, &x, true);
   unlock();
-  if (room) return;
-  nbc_xfer_cancel(me.recorder, x.id);
-  nbc_xfer_end_only_at(me.recorder, x.size_bytes, kind, (nbc_peer)x.peer, c->t0_ns);
-  __atomic_add_fetch(&run.lost_count, 1, __ATOMIC_RELAXED);
 }
 #define post_rma(c, kind, count, type, target, win)                                                \
   post_one_sided(c, NBC_KIND_##kind, (MPI_Count)(count), type, target, win)
