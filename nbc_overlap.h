@@ -967,7 +967,7 @@ typedef struct nbc_schedule {
 
 /* ret NBC_OK | NBC_E_INVAL, NBC_E_RANGE (err names the field; algorithm and collective, order or
    process count do not fit) | NBC_E_NOMEM
-   cost about 50 ns per node; one rank's schedule only, O(log size) to O(size) nodes per segment */
+   cost 50 to 500 ns per node; one rank's schedule only, O(log size) to O(size) nodes per segment */
 NBC_API nbc_status nbc_schedule_build(const nbc_schedule_desc *desc, nbc_schedule **schedule,
                                       nbc_error *err);
 NBC_API void nbc_schedule_free(nbc_schedule *schedule); /* NULL allowed */
@@ -1371,6 +1371,18 @@ NBC_API nbc_status nbc_iscan(nbc_comm *comm, const void *send, void *recv, uint6
                              nbc_type type, nbc_reduce reduce, nbc_request **request);
 NBC_API nbc_status nbc_iexscan(nbc_comm *comm, const void *send, void *recv, uint64_t count,
                                nbc_type type, nbc_reduce reduce, nbc_request **request);
+
+/* Measures which algorithm is fastest here, by size, for every collective whose length all ranks know
+   (not gatherv, scatterv, alltoallv). Collective over comm, with nothing else in flight on it; all ranks
+   get the same table: rules for this number of ranks, then those built in. Save it with
+   nbc_choice_write, name the file in NBC_CHOICE or give it to nbc_comm_create.
+   ret NBC_OK | NBC_E_RANGE | NBC_E_NOMEM | errors of the collectives */
+typedef struct nbc_tune_desc {
+  uint64_t max_bytes; /* of a vector, of all blocks together; 0 = 1 MiB */
+  int reps;           /* per algorithm and size, the median counts; 0 = 5; at most 99 */
+  int64_t limit_ns;   /* what is not measured by then stays as built in; 0 = 20 s */
+} nbc_tune_desc;
+NBC_API nbc_status nbc_tune(nbc_comm *comm, const nbc_tune_desc *desc, nbc_choice *table, nbc_error *err);
 
 /* ============================================================================================== */
 /* [PROGRESS] 13. Who drives collectives while the program computes                               */
@@ -11444,6 +11456,165 @@ NBC_API nbc_status nbc_iexscan(nbc_comm *comm, const void *send, void *recv, uin
                                nbc_type type, nbc_reduce reduce, nbc_request **request) {
   return nbc__coll_reducing(comm, nbc__coll_args_of(NBC_COLL_EXSCAN, send, recv, count, type),
                             reduce, 0, request);
+}
+
+/* ---- tuning ---- */
+typedef struct nbc__tune {
+  nbc_comm *comm;
+  nbc_tune_desc desc;
+  unsigned char *send, *recv;
+  int64_t t_begin_ns;
+} nbc__tune;
+
+static int64_t nbc__tune_now(const nbc__tune *u) { return u->comm->t->now_ns(u->comm->t->ctx); }
+
+static int nbc__tune_order(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* The slowest rank's median and elapsed time, the same on all ranks. */
+static nbc_status nbc__tune_measure(const nbc__tune *u, const nbc_coll_args *args, double *d_ns,
+                                    double *elapsed_ns) {
+  double times_ns[99], agreed[2];
+  nbc_request *request;
+  nbc_status status = nbc_coll_init(u->comm, args, &request);
+  for (int i = -1; i < u->desc.reps && !status; i++) { /* the first is warm-up */
+    const int64_t t_ns = nbc__tune_now(u);
+    status = nbc_coll_start(request);
+    if (!status) status = nbc_coll_wait(&request, 0);
+    if (i >= 0) times_ns[i] = (double)(nbc__tune_now(u) - t_ns);
+  }
+  if (status) return status;
+  nbc_coll_free(request);
+  qsort(times_ns, (size_t)u->desc.reps, sizeof *times_ns, nbc__tune_order);
+  agreed[0] = times_ns[u->desc.reps / 2];
+  agreed[1] = (double)(nbc__tune_now(u) - u->t_begin_ns);
+  const nbc_coll_args agree = {NBC_COLL_ALLREDUCE,
+                               NBC_IN_PLACE,
+                               agreed,
+                               2,
+                               NULL,
+                               NULL,
+                               NULL,
+                               NULL,
+                               NBC_TYPE_DOUBLE,
+                               NBC_REDUCE_MAX,
+                               0,
+                               NBC_ALGO_RECURSIVE_DOUBLING,
+                               0,
+                               0,
+                               0};
+  status = nbc_coll_run(u->comm, &agree);
+  *d_ns = agreed[0], *elapsed_ns = agreed[1];
+  return status;
+}
+
+/* All algorithms at one size; variants that differ in segment or radix are algorithms too. */
+static nbc_status nbc__tune_size(const nbc__tune *u, nbc_coll_args *args, nbc_choice_rule *best,
+                                 bool *late) {
+  static const struct {
+    nbc_algo algo;
+    uint64_t segment_bytes;
+    int radix;
+  } variants[] = {{NBC_ALGO_CHAIN, 16 * 1024, 0},
+                  {NBC_ALGO_CHAIN, 256 * 1024, 0},
+                  {NBC_ALGO_BINARY, 16 * 1024, 0},
+                  {NBC_ALGO_KNOMIAL, 0, 8}};
+  enum { VARIANTS = sizeof variants / sizeof *variants };
+  double best_ns = 0, d_ns, elapsed_ns;
+  best->algo = NBC_ALGO_AUTO;
+  for (int i = 1; i < NBC_ALGO_COUNT + VARIANTS; i++) {
+    const int v = i - NBC_ALGO_COUNT;
+    args->algo = v < 0 ? (nbc_algo)i : variants[v].algo;
+    args->segment_bytes = v < 0 ? 0 : variants[v].segment_bytes;
+    args->radix = v < 0 ? 0 : variants[v].radix;
+    if (!nbc_schedule_supports(args->coll, args->algo, u->comm->t->size, false)) continue;
+    const nbc_status status = nbc__tune_measure(u, args, &d_ns, &elapsed_ns);
+    if (status) return status;
+    if (best->algo == NBC_ALGO_AUTO || d_ns < best_ns) {
+      best_ns = d_ns;
+      best->algo = args->algo, best->segment_bytes = args->segment_bytes, best->radix = args->radix;
+    }
+    if (elapsed_ns > (double)u->desc.limit_ns) return *late = true, NBC_OK;
+  }
+  return NBC_OK;
+}
+
+static bool nbc__tune_blocks(nbc_coll coll) { /* the whole is a block for each rank */
+  return (coll >= NBC_COLL_REDUCE_SCATTER_BLOCK && coll <= NBC_COLL_ALLTOALLV);
+}
+
+/* One collective: sizes four times apart; a rule reaches to twice its size, the last one to
+ * infinity. */
+static nbc_status nbc__tune_coll(const nbc__tune *u, nbc_coll coll, nbc_choice *table, bool *late) {
+  const uint64_t size = (uint64_t)u->comm->t->size,
+                 most = u->desc.max_bytes / (nbc__tune_blocks(coll) ? size : 1);
+  const size_t first = table->rule_count;
+  uint64_t counts[1024];
+  nbc_status status = NBC_OK;
+  for (uint64_t bytes = coll == NBC_COLL_BARRIER ? most : 64; bytes <= most && !status && !*late;
+       bytes *= 4) {
+    nbc_coll_args args;
+    nbc_choice_rule best;
+    memset(&args, 0, sizeof args);
+    memset(&best, 0, sizeof best);
+    args.coll = coll, args.send = u->send, args.recv = u->recv;
+    args.count = bytes / 4, args.type = NBC_TYPE_INT32, args.reduce = NBC_REDUCE_SUM;
+    for (uint64_t i = 0; i < size && i < 1024; i++) counts[i] = bytes / 4;
+    if (coll == NBC_COLL_REDUCE_SCATTER || coll == NBC_COLL_ALLGATHERV) args.recv_counts = counts;
+    best.coll = coll, best.max_size = (int)size, best.max_bytes = bytes * 2;
+    status = nbc__tune_size(u, &args, &best, late);
+    if (status || *late || best.algo == NBC_ALGO_AUTO) break;
+    nbc_choice_rule *const last =
+        table->rule_count > first ? &table->rules[table->rule_count - 1] : NULL;
+    if (last && last->algo == best.algo && last->segment_bytes == best.segment_bytes &&
+        last->radix == best.radix)
+      last->max_bytes = best.max_bytes;
+    else if (table->rule_count < NBC_CHOICE_MAX_RULES)
+      table->rules[table->rule_count++] = best;
+  }
+  if (!status && !*late && table->rule_count > first)
+    table->rules[table->rule_count - 1].max_bytes = 0;
+  return status;
+}
+
+NBC_API nbc_status nbc_tune(nbc_comm *comm, const nbc_tune_desc *desc, nbc_choice *table,
+                            nbc_error *err) {
+  nbc__tune u;
+  nbc_choice built_in;
+  bool late = false;
+  memset(&u, 0, sizeof u);
+  table->rule_count = 0;
+  u.comm = comm;
+  if (desc) u.desc = *desc;
+  if (!u.desc.max_bytes) u.desc.max_bytes = 1 << 20;
+  if (!u.desc.reps) u.desc.reps = 5;
+  if (u.desc.limit_ns <= 0) u.desc.limit_ns = 20000000000;
+  if (u.desc.reps < 1 || u.desc.reps > 99 || u.desc.max_bytes > SIZE_MAX / 4)
+    return nbc__status_fail(err, NBC_E_RANGE, 0,
+                            "tune: reps must be in 1..99, max_bytes less than the memory");
+  if (comm->t->size > 1024)
+    return nbc__status_fail(err, NBC_E_RANGE, 0, "tune: more than 1024 ranks");
+  u.t_begin_ns = nbc__tune_now(&u);
+  u.send = (unsigned char *)NBC_MALLOC((size_t)u.desc.max_bytes + 64 * (size_t)comm->t->size);
+  u.recv = (unsigned char *)NBC_MALLOC((size_t)u.desc.max_bytes + 64 * (size_t)comm->t->size);
+  nbc_status status =
+      u.send && u.recv ? NBC_OK : nbc__status_fail(err, NBC_E_NOMEM, 0, "tune: out of memory");
+  if (!status) memset(u.send, 1, (size_t)u.desc.max_bytes);
+  for (int coll = 0; coll < NBC_COLL_COUNT && !status && !late; coll++) {
+    if (coll == NBC_COLL_GATHERV || coll == NBC_COLL_SCATTERV || coll == NBC_COLL_ALLTOALLV)
+      continue;
+    status = nbc__tune_coll(&u, (nbc_coll)coll, table, &late);
+    if (status && err) *err = comm->err;
+  }
+  NBC_FREE(u.send);
+  NBC_FREE(u.recv);
+  nbc_choice_default(
+      &built_in); /* for other sizes, and operators that the measured ones do not serve */
+  for (size_t i = 0; i < built_in.rule_count && table->rule_count < NBC_CHOICE_MAX_RULES; i++)
+    table->rules[table->rule_count++] = built_in.rules[i];
+  return status;
 }
 
 /* ============================================================================================== */

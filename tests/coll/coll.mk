@@ -11,3 +11,4 @@ $(eval $(call script,coll/thread_sanitizer))
 $(eval $(call example,bench_nbc))
 $(eval $(call script,coll/bench_command))
 NEEDS_coll += $(B)/bench_nbc
+$(eval $(call test,coll/tuning_finds_rules))

@@ -1,4 +1,4 @@
-# Collectives on MPI, against the MPI's own results.
+# Collectives on MPI, against the MPI's own results and times.
 # $(call coll_mpi,OUTPUT,SOURCE,WRAPPER,FLAGS)
 define coll_mpi
 $1: $2 $(B)/.flags
@@ -12,3 +12,6 @@ $(foreach m,$(if $(MPICC_OMPI),openmpi) $(if $(MPICC_MPICH),mpich),\
   $(eval NEEDS_mpi += $(B)/tests/mpi/coll_results.$m)\
   $(eval $(call coll_mpi,$(B)/tests/mpi/coll_results.$m,tests/mpi/coll_results.c,mpicc.$m,$(TEST_FLAGS))))
 $(eval $(call script,mpi/coll))
+$(foreach m,$(if $(MPICC_OMPI),openmpi) $(if $(MPICC_MPICH),mpich),\
+  $(eval bench: $(B)/bench/coll_mpi.$m)\
+  $(eval $(call coll_mpi,$(B)/bench/coll_mpi.$m,tests/bench/coll_mpi.c,mpicc.$m)))
