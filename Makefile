@@ -116,6 +116,10 @@ tsan_of      = $(addprefix $(B)/tsan/,$(filter $1,$(ALL_TESTS)))
 cross_of     = $(if $(HAVE_CROSS),$(addprefix $(B)/aarch64/,$(filter $1,$(ALL_TESTS))))
 skip_cross   = $(if $(HAVE_CROSS),,'skip:aarch64: no cross compiler or qemu-user (Debian: gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user)')
 CHECK_BUILDS = $(call asan_of,$(SOME_ASAN)) $(call tsan_of,$(SOME_TSAN)) $(call cross_of,$(SOME_CROSS))
+# Of the examples, those that are commands; rooms may add to the lists.
+INSTALL_HEADERS  += nbc_overlap.h portals_model.h $(wildcard hw/nic_hw.h rtl/nic_cosim.h)
+INSTALL_COMMANDS += $(filter $(addprefix $(B)/,overlap_report overlap_pingpong xfer_table% dedicated_core bench_% clock_sync nicstat),$(EXAMPLES) $(NEEDS_hw))
+INSTALL_LIBS     += $(filter %.so,$(EXAMPLES))
 export B CC CLANG MPICC_OMPI MPICC_MPICH QEMU_AARCH64
 
 .PHONY: help doctor run check check-now check-core check-mpi check-model check-rtl check-hw bench \
@@ -189,14 +193,12 @@ cross: $(call cross_of,%) ## the C tests as aarch64 programs, run by qemu-user
 
 # LINT: files for clang-tidy, LINT_NEEDS: further targets; rooms add to both. Headers are looked at as
 # files of their own, because the analyser leaves out functions of included files.
-LINT += nbc_overlap.h:NBC_OVERLAP_IMPLEMENTATION
+LINT += nbc_overlap.h:NBC_OVERLAP_IMPLEMENTATION portals_model.h:PORTALS_MODEL_IMPLEMENTATION
 lint: $(LINT_NEEDS) ## clang-tidy, shellcheck, and what the rooms add
 	@shellcheck -s sh -x -S warning tests/*.sh tests/*/*.sh .ci/run
 	@for f in $(LINT); do echo "  TIDY    $${f%%:*}"; \
 	  clang-tidy --quiet $${f%%:*} -- -x c $(STD) -D$${f##*:} -I. || exit 1; done
 
-# INSTALL_HEADERS, INSTALL_COMMANDS, INSTALL_LIBS: rooms add to these.
-INSTALL_HEADERS += nbc_overlap.h $(wildcard portals_model.h)
 install: $(INSTALL_COMMANDS) $(INSTALL_LIBS) ## headers, commands, preload, pkg-config file, below $(DESTDIR)$(PREFIX)
 	@install -d $(addprefix $(DESTDIR)$(PREFIX)/,include bin lib/pkgconfig)
 	install -m 644 $(INSTALL_HEADERS) $(DESTDIR)$(PREFIX)/include
@@ -205,6 +207,8 @@ install: $(INSTALL_COMMANDS) $(INSTALL_LIBS) ## headers, commands, preload, pkg-
 	@printf '%s\n' 'prefix=$(PREFIX)' 'Name: nbc_overlap' 'Version: $(VERSION)' \
 	  'Description: See, prove, predict and get the overlap of computation and communication' \
 	  'Cflags: -I$${prefix}/include -pthread' 'Libs: -pthread -lm' >$(DESTDIR)$(PREFIX)/lib/pkgconfig/nbc_overlap.pc
+	@sed 's/^Name: .*/Name: portals_model/; s/^Description: .*/Description: A model of machines whose network speaks Portals 4/' \
+	  $(DESTDIR)$(PREFIX)/lib/pkgconfig/nbc_overlap.pc >$(DESTDIR)$(PREFIX)/lib/pkgconfig/portals_model.pc
 
 clean: ## remove the build folder
 	rm -rf $(B)

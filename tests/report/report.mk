@@ -5,4 +5,3 @@ $(eval $(call example,overlap_report))
 $(eval $(call program,$(B)/tests/report/page_tool,tests/report/page_tool.c))
 $(eval $(call script,report/overlap_report))
 NEEDS_report += $(B)/overlap_report $(B)/tests/report/page_tool
-INSTALL_COMMANDS += $(B)/overlap_report

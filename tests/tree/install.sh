@@ -1,0 +1,32 @@
+#!/bin/sh
+# make install: what it puts where; a program built only from what was installed.
+. tests/test.sh
+root=$PWD/$T/root
+case $T in /*) root=$T/root ;; esac
+make=${MAKE:-make}
+
+installs() { MAKEFLAGS='' "$make" -s install B="$B" CC="$CC" ${CFLAGS:+CFLAGS="$CFLAGS"} DESTDIR="$root" PREFIX=/usr; }
+is_there() { # a header as in the tree, the commands executable
+  cmp nbc_overlap.h "$root/usr/include/nbc_overlap.h" && cmp portals_model.h "$root/usr/include/portals_model.h" &&
+    test -x "$root/usr/bin/overlap_report" && "$root/usr/bin/overlap_report" --no-html /nowhere; test $? = 2
+}
+program_builds() {
+  flags=$(PKG_CONFIG_PATH=$root/usr/lib/pkgconfig pkg-config "--define-variable=prefix=$root/usr" --cflags --libs nbc_overlap portals_model) || return 1
+  awk '/^ *Example \(complete/ { on = 1; next } on && /^   [A-Z]/ { exit } on' nbc_overlap.h >"$T/program.c"
+  # shellcheck disable=SC2086 # flags are words
+  "$CC" -D_GNU_SOURCE -o "$T/program" "$T/program.c" $flags && timeout 20 "$T/program" | grep -q "100.0 %"
+}
+version_is_the_headers() {
+  test "$(PKG_CONFIG_PATH=$root/usr/lib/pkgconfig pkg-config --modversion nbc_overlap)" = \
+    "$(sed -n 's/^#define NBC_VERSION_STRING "\(.*\)"/\1/p' nbc_overlap.h)"
+}
+
+check "make install" installs
+check "headers and commands are there" is_there
+if command -v pkg-config >/dev/null; then
+  check "a program builds with pkg-config's flags" program_builds
+  check "pkg-config knows the version" version_is_the_headers
+else
+  skip "pkg-config" "no pkg-config (Debian: pkg-config)"
+fi
+finish
