@@ -9,7 +9,8 @@
           overlap_report --diff BEFORE AFTER        each a file or a folder
      -o FILE     where the page goes; default: overlap_report.html in the working folder
      --no-html   no page
-     --json      print the sum of all reports as JSON (itself a report) instead of the summary
+     --json      print the sum of all reports as JSON (itself a report) instead of the summary; a page
+                 only with -o
      --diff      print what changed between two runs, biggest change first
 
    From a folder the files nbc_overlap.NAME.RANK.json of one run are taken: the newest, when there are
@@ -494,8 +495,8 @@ static void text_offenders(const nbc_report *r, FILE *out) {
   free(rows);
   if (r->call_ns && share(idle_ns(r), r->call_ns) >= 0.2)
     fprintf(out,
-            "  At least %s of the %s in communication calls was not transfer time at all: waiting for late\n"
-            "  partners, or the library's own work. Overlap does not cure that; balance does.\n",
+            "  By the table of transfer times, at least %s of the %s in communication calls was no transfer:\n"
+            "  waiting for late partners, or the library's own work. Overlap does not cure that; balance does.\n",
             time_text(idle_ns(r), &t), time_text(r->call_ns, &u));
 }
 
@@ -715,8 +716,8 @@ static void put_offenders(FILE *out, const nbc_report *r) {
   free(rows);
   if (r->call_ns && share(idle_ns(r), r->call_ns) >= 0.2)
     fprintf(out,
-            "<p class=\"caution\">At least %s of the %s in communication calls was not transfer time at all: waiting for "
-            "late partners, or the library's own work. Overlap does not cure that; balance does.</p>\n",
+            "<p class=\"caution\">By the table of transfer times, at least %s of the %s in communication calls was no "
+            "transfer: waiting for late partners, or the library's own work. Overlap does not cure that; balance does.</p>\n",
             time_text(idle_ns(r), &a), time_text(r->call_ns, &b));
 }
 
@@ -892,17 +893,18 @@ static int compare(char **paths) {
 
 int main(int argc, char **argv) {
   const char *page = "overlap_report.html";
-  bool json = false;
+  bool json = false, page_asked = false;
   int i = 1;
   run r;
   for (; i < argc && argv[i][0] == '-' && argv[i][1]; i++) {
     if (strcmp(argv[i], "--diff") == 0) return argc - i == 3 ? compare(argv + i + 1) : usage();
     if (strcmp(argv[i], "--json") == 0) json = true;
     else if (strcmp(argv[i], "--no-html") == 0) page = NULL;
-    else if (strcmp(argv[i], "-o") == 0 && i + 1 < argc) page = argv[++i];
+    else if (strcmp(argv[i], "-o") == 0 && i + 1 < argc) page = argv[++i], page_asked = true;
     else return usage();
   }
   if (i == argc) return usage();
+  if (json && !page_asked) page = NULL;
   read_run(&r, argv + i, argc - i);
   if (!r.process_count) {
     fputs("overlap_report: nothing to report\n", stderr);

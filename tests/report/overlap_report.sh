@@ -24,7 +24,9 @@ files_like_folder() {
 stamps_up_to_all() { "$report" --no-html "$run" >"$T/out" && printed "by NIC stamps" && ! grep -qE "1[0-9][0-9]\.[1-9] %" "$T/out"; }
 sum_is_a_report() { status 0 "$report" --no-html "$T/sum.json" && printed "4 processes"; }
 terminal_is_safe() { "$report" --no-html "$run" >"$T/out" && ! LC_ALL=C grep -q "$(printf '\033')" "$T/out"; }
-page_by_default() { (cd "$T" && "$report" run) && test -s "$T/overlap_report.html"; }
+page_by_default() {
+  (cd "$T" && "$report" --json run >"json.out") && test ! -e "$T/overlap_report.html" && (cd "$T" && "$report" run) && test -s "$T/overlap_report.html"
+}
 cut_off() {
   copy && head -c 700 "$run/$base.2.json" >"$T/copy/$base.2.json" && status 1 "$report" -o "$T/cut.html" "$T/copy" &&
     said "$base.2.json:" && said "cut off" && said "1 of 4 processes left no report: rank 2" && printed "3 processes" &&
