@@ -1,0 +1,31 @@
+#!/bin/sh
+# Programs written for any Portals 4 run unmodified under pm_run: private globals, PMI, simulated
+# clocks, exit status, crashes and deadlocks with names.
+. tests/test.sh
+guest=$B/tests/model/guest_ring.so
+run() { timeout 60 "$B/pm_run" "$@" >"$T/out" 2>"$T/err"; }
+
+token_goes_round() { run -n 16 "$guest" ring && grep -x 'token 136 went round 16 processes' "$T/out" && grep 'pm_run: 16 processes, .* us simulated' "$T/err"; }
+same_time_every_run() { run -n 5 --per-node 2 "$guest" && cp "$T/err" "$T/first" && run -n 5 --per-node 2 "$guest" && diff "$T/first" "$T/err"; }
+models_differ() { run -n 5 "$guest" && cp "$T/err" "$T/first" && run -n 5 --loggp "$guest" && ! cmp -s "$T/first" "$T/err"; }
+exit_status_is_the_largest() { run -n 4 "$guest" exit; test $? = 3; }
+crash_has_a_name() { run -n 4 "$guest" crash; test $? = 100 && grep 'process 1 (node 1): SIGSEGV at address 0x12, at' "$T/err"; }
+deadlock_has_names() { run -n 4 "$guest" hang; test $? = 100 && grep 'process 1 (node 1) waits: PtlCTWait: counter .* to reach 100 (it has 1, 0 failures)' "$T/err"; }
+trace_is_written() {
+  run -n 3 --trace "$T/trace.csv" "$guest" && grep -q '^PUT,1,0,1,0,1,8,' "$T/trace.csv" && test "$(grep -c ^PUT, "$T/trace.csv")" = 3 &&
+    run -n 3 --trace "$T/trace.json" "$guest" hang
+  grep -q '"name":"PUT"' "$T/trace.json"
+}
+platform_is_read() {
+  printf 'nodes_count 16\ntopology fattree\ntopo 2 4 4 1 2\n' >"$T/tree"
+  run -n 16 --platform "$T/tree" "$guest" && grep -q '^token 136' "$T/out" && ! run -n 17 --platform "$T/tree" "$guest" && grep '16 nodes, 17 are needed' "$T/err"
+}
+bad_calls_are_refused() {
+  ! run -n 0 "$guest" && ! run -n && ! run --nonsense 1 "$guest" && ! run && ! run -n 2 "$T/none.so" && ! run --platform "$T/none" "$guest" &&
+    printf 'nodes_cuont 3\n' >"$T/bad" && ! run --platform "$T/bad" "$guest" && grep 'line 1: nodes_cuont: unknown key' "$T/err"
+}
+for t in token_goes_round same_time_every_run models_differ exit_status_is_the_largest crash_has_a_name \
+  deadlock_has_names trace_is_written platform_is_read bad_calls_are_refused; do
+  check "$t" $t
+done
+finish
