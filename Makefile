@@ -47,6 +47,7 @@ DEPS := \
   'qemu-aarch64|qemu-user|make cross: runs aarch64 programs' \
   'pkg-config|pkg-config|finds the libraries below' \
   'pkg:libpci|libpci-dev|NIC registers' \
+  'ip|iproute2|tests of hw/ in network namespaces' \
   'verilator|verilator|NIC in RTL, cosimulation' \
   'yosys|yosys|make synth, formal proofs' \
 

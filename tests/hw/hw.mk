@@ -8,3 +8,6 @@ $(eval $(call test,hw/tcp_overlap_is_exact,$$(HW_CFLAGS),$$(HW_LIBS)))
 $(eval $(call test,hw/clocks_are_enclosed,$$(HW_CFLAGS),$$(HW_LIBS)))
 $(eval $(call test,hw/recordings_come_back,$$(HW_CFLAGS),$$(HW_LIBS)))
 $(eval $(call script,hw/nicstat_speaks))
+$(eval $(call program,$(B)/tests/hw/tcp_rank,tests/hw/tcp_rank.c))
+NEEDS_hw += $(B)/tests/hw/tcp_rank
+$(eval $(call script,hw/namespaces))

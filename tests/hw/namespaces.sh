@@ -1,0 +1,47 @@
+#!/bin/sh
+# Two ranks in two network namespaces, joined by a veth pair: as on two hosts, with the same kernel.
+# Then with delay and loss on the way: slower, but all stamped or counted, and no byte wrong.
+. tests/test.sh
+a=nica$$ b=nicb$$
+clean() { ip netns del $a 2>/dev/null; ip netns del $b 2>/dev/null; }
+trap clean EXIT
+build() {
+  ip netns add $a && ip netns add $b && ip link add v$a netns $a type veth peer name v$b netns $b &&
+    ip -n $a addr add 192.0.2.1/30 dev v$a && ip -n $b addr add 192.0.2.2/30 dev v$b &&
+    ip -n $a link set v$a up && ip -n $b link set v$b up
+}
+ranks() { # NAME: both ranks end well and each has stamps
+  timeout 100 ip netns exec $a "$B/tests/hw/tcp_rank" 0 192.0.2.1:7000 192.0.2.2:7000 >"$T/$1.0" 2>&1 &
+  timeout 100 ip netns exec $b "$B/tests/hw/tcp_rank" 1 192.0.2.1:7000 192.0.2.2:7000 >"$T/$1.1" 2>&1
+  second=$?
+  wait $!
+  first=$?
+  cat "$T/$1.0" "$T/$1.1"
+  [ $first -eq 0 ] && [ $second -eq 0 ] && [ "$(grep -c '^rank .* stamped [1-9]' "$T/$1.0" "$T/$1.1" | grep -c ':1$')" -eq 2 ]
+}
+sees_veth() { ip netns exec $a "$B/nicstat" list v$a | grep -q 'soft-stamps *yes'; }
+counts_veth() { ip netns exec $a "$B/nicstat" watch v$a --count 1 --interval 0.01 --all | grep -q 'net/tx_bytes *[1-9]'; }
+
+if ! command -v ip >/dev/null; then reason="no ip command (Debian: iproute2)"
+elif ! build >"$T/build" 2>&1; then reason="namespaces or veth not permitted: $(tail -1 "$T/build")"
+else reason=; fi
+if [ -n "$reason" ]; then
+  for t in "ranks over veth" "nicstat sees veth" "counters of veth" "ranks over a slow link that drops" "ranks under delay and loss"; do skip "$t" "$reason"; done
+  finish
+fi
+check "ranks over veth" ranks plain
+check "nicstat sees veth" sees_veth
+check "counters of veth" counts_veth
+# A slow link with a short queue: the kernel drops and sends again.
+if tc -n $a qdisc replace dev v$a root tbf rate 80mbit burst 10kb limit 20kb >"$T/tbf" 2>&1; then
+  check "ranks over a slow link that drops" ranks tbf
+  tc -n $a -s qdisc show dev v$a | grep -o 'dropped [0-9]*' | sed 's/^/  /'
+else
+  skip "ranks over a slow link that drops" "kernel without tbf: $(tail -1 "$T/tbf")"
+fi
+if tc -n $a qdisc replace dev v$a root netem delay 1ms loss 1% >"$T/netem" 2>&1; then
+  check "ranks under delay and loss" ranks netem
+else
+  skip "ranks under delay and loss" "kernel without netem: $(tail -1 "$T/netem")"
+fi
+finish

@@ -1,0 +1,83 @@
+/* One rank of a job over TCP, for scripts: tcp_rank RANK ADDRESS... Exchanges random messages with every
+   other rank, with computation between, and prints one line of what was stamped. Exit 0: all came right. */
+#define NBC_OVERLAP_IMPLEMENTATION
+#include "nbc_overlap.h"
+#define NIC_HW_IMPLEMENTATION
+#define NIC_WITH_NBC
+#include "hw/nic_hw.h"
+
+#define LIMIT_NS 60000000000
+enum { ROUNDS = 40, MOST_BYTES = 60000 };
+static unsigned char out[MOST_BYTES], in[MOST_BYTES];
+
+static int say(const char *what, nbc_status status) {
+  fprintf(stderr, "%s: %s\n", what, nbc_status_name(status));
+  return 1;
+}
+
+/* The same sizes and bytes on both sides. */
+static uint64_t next(uint64_t *seed) {
+  return (*seed = *seed * 6364136223846793005u + 1442695040888963407u) >> 33;
+}
+
+static int exchange(const nbc_transport *t, int peer, const nbc_clock *clock) {
+  uint64_t seed = (uint64_t)(peer + t->rank);
+  for (int i = 0; i < ROUNDS; i++) {
+    const uint64_t size = next(&seed) % MOST_BYTES;
+    nbc_op send, receive;
+    nbc_status status;
+    memset(&send, 0, sizeof send);
+    memset(&receive, 0, sizeof receive);
+    memset(out, t->rank + i, (size_t)size);
+    memset(in, 255, (size_t)size);
+    if ((status = nbc_irecv(t, in, size, peer, 1, &receive)) ||
+        (status = nbc_isend(t, out, size, peer, 1, &send)))
+      return say("post", status);
+    nbc_spin_ns(clock, (int64_t)(next(&seed) % 300000));
+    if ((status = nbc_wait(t, &receive, LIMIT_NS)) || (status = nbc_wait(t, &send, LIMIT_NS)))
+      return say("wait", status);
+    for (uint64_t k = 0; k < size; k++)
+      if (in[k] != (unsigned char)(peer + i))
+        return fprintf(stderr, "round %d, byte %llu is wrong\n", i, (unsigned long long)k), 1;
+  }
+  return 0;
+}
+
+int main(int argc, char **argv) {
+  const nbc_monitor_desc monitor_desc = {.history_calls = 65536};
+  nbc_monitor *monitor;
+  nbc_recorder *me;
+  nbc_report *report;
+  nbc_transport *t;
+  nbc_error error;
+  nbc_status status;
+  if (argc < 4) return fprintf(stderr, "usage: tcp_rank RANK ADDRESS ADDRESS...\n"), 2;
+  if ((status = nbc_monitor_create(&monitor_desc, &monitor)) ||
+      (status = nbc_recorder_attach(monitor, &me)))
+    return say("monitor", status);
+  const nic_tcp_desc desc = {.rank = atoi(argv[1]),
+                             .size = argc - 2,
+                             .addresses = (const char *const *)(argv + 2),
+                             .clock = nbc_monitor_clock(monitor)};
+  if (nic_tcp_create(&desc, &t, &error)) return fprintf(stderr, "%s\n", error.text), 1;
+  t->recorder = me;
+  for (int peer = 0; peer < t->size; peer++)
+    if (peer != t->rank && exchange(t, peer, desc.clock)) return 1;
+  if ((status = nic_tcp_drain(t, LIMIT_NS))) return say("drain", status);
+  const nic_tcp_stats s = nic_tcp_stats_of(t);
+  if ((status = nbc_monitor_report(monitor, &report))) return say("report", status);
+  printf("rank %d transfers %llu stamped %llu unstamped %llu early %llu exact %llu hidden %lld to "
+         "%lld of %lld ns\n",
+         t->rank, (unsigned long long)report->total.count, (unsigned long long)s.stamped_count,
+         (unsigned long long)s.unstamped_count, (unsigned long long)s.early_count,
+         (unsigned long long)report->total.exact_count, (long long)report->total.exact_lo_ns,
+         (long long)report->total.exact_hi_ns, (long long)report->total.exact_xfer_ns);
+  const bool sane = report->total.exact_count > 0 &&
+                    report->total.exact_lo_ns <= report->total.exact_hi_ns &&
+                    report->problems[NBC_PROBLEM_stamp_invalid] == 0;
+  nbc_report_free(report);
+  nic_tcp_destroy(t);
+  nbc_recorder_detach(me);
+  nbc_monitor_destroy(monitor);
+  return sane ? 0 : fprintf(stderr, "no exact overlap, or an impossible one\n"), !sane;
+}
