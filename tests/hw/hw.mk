@@ -11,3 +11,4 @@ $(eval $(call script,hw/nicstat_speaks))
 $(eval $(call program,$(B)/tests/hw/tcp_rank,tests/hw/tcp_rank.c))
 NEEDS_hw += $(B)/tests/hw/tcp_rank
 $(eval $(call script,hw/namespaces))
+$(eval $(call bench,nic_times))
