@@ -3183,6 +3183,7 @@ enum {
   NIC__TCP_NOTE = 2,            /* true times of a message sent before */
   NIC__TCP_NOTED = 0x100,       /* flag of DATA: a note will follow */
   NIC__TCP_STAMPED = 0x200,     /* flag of DATA: its acknowledgement is stamped */
+  NIC__TCP_ARRIVED = 0x400,     /* flag of NOTE: from the receiver, when the last byte came */
   NIC__TCP_JOIN_BYTES = 1024,   /* header and data in one packet up to here */
   NIC__TCP_RING = 1024,         /* messages whose times are awaited, per peer */
   NIC__TCP_TURN_BYTES = 1 << 22 /* read from one peer per progress, so that none starves */
@@ -3210,7 +3211,9 @@ typedef struct nic__tcp_note {
 typedef struct nic__tcp_flight {
   uint64_t xfer_id, sequence, first_position, last_position;
   int64_t sent_first_ns, sent_last_ns, acked_ns; /* CLOCK_REALTIME; 0 = no stamp yet */
-  bool is_whole;                                 /* the kernel has its last byte */
+  int64_t arrived_ns; /* as the receiver kernel stamped it; 0 = it could not tell */
+  bool is_whole;      /* the kernel has its last byte */
+  bool is_ended, is_answered;
 } nic__tcp_flight;
 
 typedef struct nic__tcp_early { /* a message that came before its receive */
@@ -3248,6 +3251,7 @@ typedef struct nic__tcp_peer {
   uint64_t in_got_bytes;
   int64_t t_empty_ns; /* host time at which the stream was last seen empty */
   int64_t in_begin_lo_ns, in_begin_hi_ns;
+  int64_t in_real_ns;        /* CLOCK_REALTIME of the last arrival stamp; 0 = none */
   nic__tcp_awaited *awaited; /* ring: receives whose note has not come */
   uint64_t awaited_count;
 } nic__tcp_peer;
@@ -3302,7 +3306,7 @@ static void nic__tcp_drop_peer(nic__tcp *n, nic__tcp_peer *p, bool in_order) {
   while (p->send_first) {
     nbc_op *op = p->send_first;
     nic__tcp_pop(&p->send_first, &p->send_last);
-    if (op->slot.kind == NIC__TCP_NOTE)
+    if ((op->slot.kind & 0xff) == NIC__TCP_NOTE)
       NIC_FREE(op);
     else
       nic__tcp_finish(n, op, NBC_E_PEER, 0);
@@ -3331,11 +3335,12 @@ static void nic__tcp_drop_peer(nic__tcp *n, nic__tcp_peer *p, bool in_order) {
 
 /* ---- sending ----------------------------------------------------------------------------------
  */
-static void nic__tcp_send_note(nic__tcp_peer *p, uint64_t sequence, const nic__tcp_times *times) {
+static void nic__tcp_send_note(nic__tcp_peer *p, uint32_t flags, uint64_t sequence,
+                               const nic__tcp_times *times) {
   nic__tcp_note *note = (nic__tcp_note *)nic__zalloc(sizeof *note);
-  if (!note) return; /* the receiver's report then lacks one stamp */
+  if (!note) return; /* the other side's report then lacks one stamp */
   note->times = *times;
-  note->op.slot.kind = NIC__TCP_NOTE;
+  note->op.slot.kind = NIC__TCP_NOTE | flags;
   note->op.slot.buffer = &note->times;
   note->op.slot.limit_bytes = sizeof note->times;
   note->op.slot.order = sequence;
@@ -3348,7 +3353,7 @@ static nic__tcp_flight *nic__tcp_flight_new(nic__tcp *n, nic__tcp_peer *p, const
     const nic__tcp_flight *oldest = &p->flights[p->flight_first++ % NIC__TCP_RING];
     const nic__tcp_times none = {0, 0, 0};
     nbc_xfer_end(n->t.recorder, oldest->xfer_id);
-    if (p->same_host && p->stamping) nic__tcp_send_note(p, oldest->sequence, &none);
+    if (p->same_host && p->stamping) nic__tcp_send_note(p, 0, oldest->sequence, &none);
     n->stats.unstamped_count++;
   }
   nic__tcp_flight *f = &p->flights[p->flight_last++ % NIC__TCP_RING];
@@ -3421,7 +3426,7 @@ static void nic__tcp_flush(nic__tcp *n, nic__tcp_peer *p) {
     if (op->slot.posted_bytes < whole_bytes) continue;
     if (f) f->last_position = p->sent_bytes - 1, f->is_whole = true;
     nic__tcp_pop(&p->send_first, &p->send_last);
-    if (op->slot.kind == NIC__TCP_NOTE)
+    if ((op->slot.kind & 0xff) == NIC__TCP_NOTE)
       NIC_FREE(op);
     else {
       n->stats.sent_count++;
@@ -3477,7 +3482,8 @@ static void nic__tcp_take_stamps(nic__tcp_peer *p) {
     }
 }
 
-/* Ends the transfers whose last byte is acknowledged. The kernel makes the stamp before it counts
+/* Ends the transfers whose last byte is acknowledged; stamps them when the receiver, on this host, has
+   said when it arrived: acknowledgements may be held back. The kernel makes the stamp before it counts
    the acknowledgement: so, asked in this order, a stamp that is not there now never comes. */
 static void nic__tcp_settle(nic__tcp *n, nic__tcp_peer *p) {
   int unacked_bytes = 0;
@@ -3485,22 +3491,26 @@ static void nic__tcp_settle(nic__tcp *n, nic__tcp_peer *p) {
   if (ioctl(p->fd, SIOCOUTQ, &unacked_bytes) != 0) return;
   const uint64_t acked_bytes = p->sent_bytes - (uint64_t)unacked_bytes;
   if (p->stamping) nic__tcp_take_stamps(p);
-  while (p->flight_first < p->flight_last) {
+  for (uint64_t i = p->flight_first; i < p->flight_last; i++) {
+    nic__tcp_flight *f = &p->flights[i % NIC__TCP_RING];
+    if (!f->is_whole || f->last_position >= acked_bytes) break;
+    if (!f->is_ended && n->t.recorder) nbc_xfer_end(n->t.recorder, f->xfer_id);
+    f->is_ended = true;
+  }
+  for (; p->flight_first < p->flight_last; p->flight_first++) {
     const nic__tcp_flight *f = &p->flights[p->flight_first % NIC__TCP_RING];
-    nic__tcp_times times;
-    if (!f->is_whole || f->last_position >= acked_bytes) return;
-    memset(&times, 0, sizeof times);
+    nic__tcp_times times = {0, 0, 0};
+    const bool has_note = p->same_host && p->stamping;
+    if (!f->is_ended || (has_note && !f->is_answered && !p->gone)) return;
     if (f->sent_first_ns && f->sent_last_ns && f->acked_ns) {
       times.begin_ns = f->sent_first_ns;
       times.end_lo_ns = f->sent_last_ns;
-      times.end_hi_ns = f->acked_ns;
+      times.end_hi_ns = f->arrived_ns >= f->sent_last_ns && f->arrived_ns < f->acked_ns
+                            ? f->arrived_ns
+                            : f->acked_ns;
     }
-    if (n->t.recorder) {
-      nbc_xfer_end(n->t.recorder, f->xfer_id);
-      nic__tcp_stamp(n, p, f->xfer_id, &times, nbc_clock_now_ns(&n->clock));
-    }
-    if (p->same_host && p->stamping && !p->gone) nic__tcp_send_note(p, f->sequence, &times);
-    p->flight_first++;
+    if (n->t.recorder) nic__tcp_stamp(n, p, f->xfer_id, &times, nbc_clock_now_ns(&n->clock));
+    if (has_note && !p->gone) nic__tcp_send_note(p, 0, f->sequence, &times);
   }
 }
 
@@ -3519,6 +3529,7 @@ static size_t nic__tcp_read(nic__tcp *n, nic__tcp_peer *p, void *data, size_t si
   memset(&s, 0, sizeof s);
   const long k = p->stamping ? nic_stamping_recv(p->stamping, data, size_bytes, &s)
                              : recv(p->fd, data, size_bytes, MSG_DONTWAIT);
+  if (k > 0) p->in_real_ns = s.t_real_ns;
   *t_stamp_ns = s.kind == NIC_STAMP_RECEIVED ? s.t_after_ns : nbc_clock_now_ns(&n->clock);
   if (k > 0) {
     if ((size_t)k < size_bytes) p->t_empty_ns = before_ns;
@@ -3566,10 +3577,25 @@ static void nic__tcp_stamp_receive(nic__tcp *n, nic__tcp_peer *p, const nbc_op *
 
 static void nic__tcp_take_note(nic__tcp *n, nic__tcp_peer *p) {
   nic__tcp_awaited *w = &p->awaited[p->in.sequence % NIC__TCP_RING];
+  if (p->in.kind & NIC__TCP_ARRIVED) {
+    for (uint64_t i = p->flight_first; i < p->flight_last; i++) {
+      nic__tcp_flight *f = &p->flights[i % NIC__TCP_RING];
+      if (f->sequence != p->in.sequence) continue;
+      f->arrived_ns = p->note.end_hi_ns;
+      f->is_answered = true;
+    }
+    return;
+  }
   if (!n->t.recorder || !w->xfer_id || w->sequence != p->in.sequence) return;
   nic__tcp_stamp(n, p, w->xfer_id, &p->note, w->end_hi_ns);
   w->xfer_id = 0;
   p->awaited_count--;
+}
+
+/* Tells the sender on this host when its last byte arrived, by the kernel's stamp. */
+static void nic__tcp_answer(nic__tcp_peer *p) {
+  const nic__tcp_times times = {0, 0, p->in_real_ns};
+  nic__tcp_send_note(p, NIC__TCP_ARRIVED, p->in.sequence, &times);
 }
 
 /* A place for the data whose header is whole. false: none yet (early messages fill their limit). */
@@ -3620,6 +3646,7 @@ static void nic__tcp_ack_now(const nic__tcp_peer *p) {
 static void nic__tcp_message_done(nic__tcp *n, nic__tcp_peer *p, int64_t end_lo_ns,
                                   int64_t end_hi_ns) {
   nbc_op *op = p->in_op;
+  if ((p->in.kind & 0xff) == NIC__TCP_DATA && p->in.kind & NIC__TCP_NOTED) nic__tcp_answer(p);
   if (p->in.kind & NIC__TCP_STAMPED) nic__tcp_ack_now(p);
   if ((p->in.kind & 0xff) == NIC__TCP_NOTE)
     nic__tcp_take_note(n, p);
@@ -3822,7 +3849,10 @@ static nbc_status nic__tcp_progress(void *ctx) {
       if (n->polls[i].revents & POLLOUT) nic__tcp_flush(n, p);
       if (n->polls[i].revents & (POLLIN | POLLHUP)) nic__tcp_pump(n, p);
     }
-  for (int i = 0; i < n->t.size; i++) nic__tcp_settle(n, &n->peers[i]);
+  for (int i = 0; i < n->t.size; i++) {
+    nic__tcp_settle(n, &n->peers[i]);
+    nic__tcp_flush(n, &n->peers[i]); /* notes too: nobody may come here again for a while */
+  }
   nic__tcp_tell(n);
   return NBC_OK;
 }
@@ -4131,7 +4161,7 @@ NIC_API void nic_tcp_destroy(nbc_transport *t) {
     nic__tcp_peer *p = &n->peers[i];
     for (nbc_op *op = p->send_first, *next; op; op = next) {
       next = op->slot.next;
-      if (op->slot.kind == NIC__TCP_NOTE) NIC_FREE(op);
+      if ((op->slot.kind & 0xff) == NIC__TCP_NOTE) NIC_FREE(op);
     }
     for (nic__tcp_early *e = p->early_first, *next; e; e = next) {
       next = e->next;
