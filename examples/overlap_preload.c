@@ -48,6 +48,12 @@
    (from callbacks, or by the MPI library itself) belong to the outer one. A thread is seen from its
    first MPI call on. Sessions without MPI_Init are forwarded, not measured.
 
+   ENDS. The report is written inside MPI_Finalize; without it, when the program calls exit, _exit,
+   quick_exit, abort or MPI_Abort, or dies of SIGABRT, SIGTERM, SIGINT, SIGSEGV, SIGBUS, SIGFPE or
+   SIGILL, as far as the program left these to the system or to the MPI, whose own action follows.
+   After SIGKILL there is none: some MPIs kill so what is left of a run in which one process failed.
+   Children of fork write nothing; what MPI_Comm_spawn starts is a run of its own.
+
    HOW IT IS BUILT
    Each wrapper defines MPI_X and PMPI_X and calls the next PMPI_X in link order: Fortran libraries
    reach C either way (Open MPI's call PMPI_X, MPICH's call MPI_X), so all of mpif.h, `use mpi`,

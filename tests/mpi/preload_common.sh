@@ -1,7 +1,7 @@
 # Sourced by the preload's test scripts: running programs with each MPI, and counting.
 B=${B:-build}
+case $B in /*) ;; *) B=$PWD/$B ;; esac
 passed=0 failed=0 skipped=0
-top=$PWD
 work=$B/tests/mpi/run.$(basename "$0" .sh)
 rm -rf "$work"
 mkdir -p "$work"
@@ -16,7 +16,7 @@ finish() { echo "$passed passed, $failed failed, $skipped skipped"; [ "$failed" 
 # The MPIs that can run here, or one skip for each that cannot.
 have_mpi() { command -v "mpirun.$1" >/dev/null && command -v "mpicc.$1" >/dev/null; }
 each_mpi() { for m in openmpi mpich; do if have_mpi $m; then "$@" $m; else skip "$1 $m: no mpirun.$m or mpicc.$m"; fi; done; }
-library() { case $1 in openmpi) echo "$top/$B/libnbc_overlap_mpi.so" ;; *) echo "$top/$B/libnbc_overlap_mpich.so" ;; esac; }
+library() { case $1 in openmpi) echo "$B/libnbc_overlap_mpi.so" ;; *) echo "$B/libnbc_overlap_mpich.so" ;; esac; }
 # run MPI PROCESSES PROGRAM...: without, and `measured` with the preload; reports into $reports
 run() { m=$1 n=$2; shift 2; timeout -k 5 90 "mpirun.$m" -n "$n" "$@"; }
 measured() {
@@ -30,7 +30,7 @@ show() { "$B/tests/mpi/preload_show" "$@"; }
 # same_with_preload MPI PROCESSES PROGRAM: runs both, compares what it prints, leaves counts in
 # $reports/counted without those that depend on how often a program polls.
 same_with_preload() {
-  reports=$top/$work/$3.$1.$2
+  reports=$work/$3.$1.$2
   mkdir "$reports"
   run "$1" "$2" "$B/tests/mpi/$3.$1" | sort >"$reports/without"
   measured "$1" "$2" "$B/tests/mpi/$3.$1" | sort >"$reports/with"

@@ -5,7 +5,7 @@
 
 one_way() { # mpi, way
   m=$1 how=$2
-  reports=$top/$work/$m.$how
+  reports=$work/$m.$how
   mkdir "$reports"
   run $m 1 "$B/tests/mpi/preload_ends.$m" $how >"$reports/without" 2>"$reports/without.err"
   status=$?

@@ -10,7 +10,7 @@ if ! have_mpi openmpi || ! command -v hpcc >/dev/null || [ ! -e $input ]; then
   finish
 fi
 export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 # one core per process, and sums in one order
-reports=$top/$work/with
+reports=$work/with
 mkdir "$work/without" "$work/with"
 # one row of two processes; a small matrix, as this shows nothing about speed
 zcat -f $input | sed -e '6s/^[0-9]*/200/' -e '11s/^2/1/' >"$work/with/hpccinf.txt"

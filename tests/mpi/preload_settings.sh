@@ -6,7 +6,7 @@
 message='sendrecv calls 2 transfers 4 bytes 16'
 # try MPI NAME VARIABLE=VALUE...: two processes; standard error in $reports/err
 try() {
-  m=$1 reports=$top/$work/$1.$2
+  m=$1 reports=$work/$1.$2
   shift 2
   mkdir "$reports"
   (export "$@" ON=1; measured $m 2 "$B/tests/mpi/preload_ends.$m" >"$reports/out" 2>"$reports/err")
@@ -39,7 +39,7 @@ wrong_values() { # mpi
 }
 
 tables() { # mpi
-  folder=$top/$work/tables.$1
+  folder=$work/tables.$1
   mkdir "$folder"
   printf '8 1e-6\n64 2e-6\n1048576 0.001\n' >"$folder/good"
   printf '8 1e-6\n64 2e' >"$folder/cut"
@@ -65,7 +65,7 @@ tables() { # mpi
 }
 
 folders() { # mpi
-  m=$1 reports=$top/$work/$1.folders
+  m=$1 reports=$work/$1.folders
   mkdir "$reports" "$reports/tmp"
   : >"$reports/file" # a file is no folder, also for root
   (export TMPDIR="$reports/tmp" one="$reports"; reports=$reports/file; measured $m 2 "$B/tests/mpi/preload_ends.$m" 2>"$one/err" >"$one/out")
@@ -75,7 +75,7 @@ folders() { # mpi
   (one="$reports"; reports=$reports/file; measured $m 1 env TMPDIR=/dev/null "$B/tests/mpi/preload_ends.$m" 2>"$one/err" >"$one/out")
   sed -n '/^{/,$p' "$reports/err" >"$reports/from_stderr.json"
   show "$reports/from_stderr.json" | grep -q '^sendrecv' && ok "$m: report on standard error" || { bad "$m: no report on standard error"; head -5 "$reports/err"; }
-  reports=$top/$work/$m.made
+  reports=$work/$m.made
   measured $m 2 "$B/tests/mpi/preload_ends.$m" none >/dev/null
   show "$reports"/*.json | grep -qx "$message" && ok "$m: missing folder is made" || bad "$m: missing folder"
 }
@@ -86,7 +86,7 @@ switches() { # mpi
   try $1 written NBC_TEXT=1 NBC_PEERS=0
   [ "$(cat "$reports"/*.txt | grep -c '^Overlap of')" = 2 ] && ok "$1 NBC_TEXT=1: text" || bad "$1 NBC_TEXT=1: no text"
   measures
-  reports=$top/$work/$1.later
+  reports=$work/$1.later
   mkdir "$reports"
   NBC_ON=later measured $1 2 "$B/tests/mpi/preload_forms.$1" >/dev/null
   show "$reports"/*.json >"$reports/counted"
@@ -98,7 +98,7 @@ all() { wrong_values $1; tables $1; folders $1; switches $1; }
 each_mpi all
 
 if have_mpi openmpi && have_mpi mpich; then
-  reports=$top/$work/wrong_mpi
+  reports=$work/wrong_mpi
   mkdir "$reports"
   out=$(NBC_REPORT_DIR=$reports LD_PRELOAD=$(library openmpi) timeout 60 "$B/tests/mpi/preload_ends.mpich" 2>"$reports/err")
   if [ "$out" = finalized ] && grep -q 'made for Open MPI, but' "$reports/err" && ! ls "$reports"/*.json >/dev/null 2>&1
