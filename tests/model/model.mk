@@ -2,8 +2,10 @@ $(eval $(call test,model/time_and_processes))
 $(eval $(call test,model/platforms))
 $(eval $(call test,model/portals_matching))
 $(eval $(call test,model/portals_moves))
+$(eval $(call test,model/random_calls))
 $(eval $(call test,model/network))
 $(eval $(call test,model/messages,-D_GNU_SOURCE))
+$(eval $(call test,model/collectives,-D_GNU_SOURCE))
 
 # What existing Portals programs include: one line and the header it names, to be installed together.
 $(B)/include/portals4.h: portals_model.h examples/pmi.h
