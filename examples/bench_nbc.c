@@ -8,24 +8,32 @@
    Run:      build/bench_nbc [options]; --help lists them. Ranks are threads, messages are copied by whoever
              progresses, or with --link-mb-s by a DMA thread that stands in for the NIC. No MPI needed.
              --point COLL COMM_US COMP_US: one case, in full.
+             The same program built with an MPI wrapper and -DNBC_WITH_MPI (build/bench_nbc.openmpi, .mpich)
+             runs under mpirun, one process per rank; the policy "mpi" is then the MPI's own nonblocking
+             collective, the others this library's on that MPI. MPICH's asynchronous thread: set
+             MPICH_ASYNC_PROGRESS=1 and look at "mpi". References are measured beside the idle MPI.
    Expected: a table per collective and policy, one sentence of verdict each, the same as JSON and as one
              HTML page with heat maps (--json, --html). Overhead ratio 0: all that can be hidden is; 1: as
              if one came after the other. Without an engine ("none") a collective of several steps stands
              still while the program computes; a dedicated core hides it. */
+#ifdef NBC_WITH_MPI
+#  include <mpi.h>
+#endif
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
 
+enum { OWN_OF_MPI = NBC_POLICY_COUNT }; /* among the policies */
 enum { MAX_AXIS = 16, MAX_LIST = 16, MAX_REPS = 99, MAX_RANKS = 64, GEMM = 32 };
 
 typedef struct settings {
   nbc_coll colls[MAX_LIST];
-  nbc_policy policies[MAX_LIST];
+  int policies[MAX_LIST]; /* nbc_policy, or OWN_OF_MPI */
   int coll_count, policy_count, rank_count, reps, oversample;
   double budget_s, min_us, max_us, point_comm_us, point_comp_us, link_mb_per_s, latency_us, max_mib,
       spread_ratio;
   cpu_set_t compute;
   int worker_core;
-  bool share, turns, realtime, point;
+  bool share, turns, realtime, point, mpi;
   char layout[128];
   const char *json, *html, *resume;
 } settings;
@@ -41,19 +49,23 @@ typedef struct result {
 } result;
 
 static settings set;
+
+static const char *policy_name(int policy) {
+  return policy == OWN_OF_MPI ? "mpi" : nbc_policy_name((nbc_policy)policy);
+}
+
 static double axis_us[MAX_AXIS];
 static int axis_count;
 static result results[MAX_LIST][MAX_LIST][MAX_AXIS][MAX_AXIS]; /* coll, policy, comm, comp */
 static nbc_progress_stats engine_stats[MAX_LIST];
-static double gemm_ns,
-    comp_refs[MAX_AXIS]; /* one GEMM on all ranks at once; references per point of the axis */
+static double comp_refs[MAX_AXIS]; /* computation alone, per point of the axis */
 static long gemm_counts[MAX_AXIS];
 static FILE *resume_out;
 static nbc_clock wall;
 static int64_t t_begin_ns;
 static double core_ns, used_ns; /* in references: time of the cores, time we got */
 
-/* ---- computation: small matrix products, cache-resident -------------------------------------------- */
+/* ---- computation: small matrix products, cache-resident -------------------------------------- */
 typedef struct matrices {
   double a[GEMM][GEMM], b[GEMM][GEMM], c[GEMM][GEMM];
 } matrices;
@@ -65,7 +77,7 @@ static void compute(matrices *m, long count) {
         for (int j = 0; j < GEMM; j++) m->c[i][j] = 0.5 * m->c[i][j] + m->a[i][k] * m->b[k][j];
 }
 
-/* ---- one rank ----------------------------------------------------------------------------------------- */
+/* ---- one rank -------------------------------------------------------------------------------- */
 typedef struct bench_rank {
   nbc_transport *t;
   nbc_comm *work, *control;
@@ -73,9 +85,19 @@ typedef struct bench_rank {
   matrices *m;
   char *send, *recv;
   uint64_t counts[MAX_RANKS];
+  int int_counts[MAX_RANKS], int_displs[MAX_RANKS];
   double gathered[MAX_RANKS][5]; /* of every rank, at rank 0: t1 ... t4 in global time, processor
                                     time of the computation */
 } bench_rank;
+
+/* A collective that can be started again and again: ours, or the MPI's own. */
+typedef struct operation {
+  nbc_request *ours;
+  nbc_coll_args args;
+#ifdef NBC_WITH_MPI
+  MPI_Request theirs;
+#endif
+} operation;
 
 static void stop_on(nbc_status status, const nbc_error *err, const char *what) {
   if (status == NBC_OK) return;
@@ -101,28 +123,98 @@ static void start_together(bench_rank *r) {
   while (now(r) < t_local_ns) sched_yield();
 }
 
-/* Rank 0 gets everybody's t1 ... t4. request NULL: computation alone. */
-static void measure(bench_rank *r, nbc_request *request, long gemms) {
+#ifdef NBC_WITH_MPI
+static void start_mpi(bench_rank *r, operation *o) {
+  const int n = (int)o->args.count, *const counts = r->int_counts, *const displs = r->int_displs;
+  const MPI_Comm world = MPI_COMM_WORLD;
+  const MPI_Datatype d = MPI_DOUBLE;
+  void *const in = r->send, *const out = r->recv;
+  switch (o->args.coll) {
+  case NBC_COLL_BCAST: MPI_Ibcast(out, n, d, 0, world, &o->theirs); break;
+  case NBC_COLL_REDUCE: MPI_Ireduce(in, out, n, d, MPI_SUM, 0, world, &o->theirs); break;
+  case NBC_COLL_ALLREDUCE: MPI_Iallreduce(in, out, n, d, MPI_SUM, world, &o->theirs); break;
+  case NBC_COLL_REDUCE_SCATTER_BLOCK:
+    MPI_Ireduce_scatter_block(in, out, n, d, MPI_SUM, world, &o->theirs);
+    break;
+  case NBC_COLL_REDUCE_SCATTER:
+    MPI_Ireduce_scatter(in, out, counts, d, MPI_SUM, world, &o->theirs);
+    break;
+  case NBC_COLL_GATHER: MPI_Igather(in, n, d, out, n, d, 0, world, &o->theirs); break;
+  case NBC_COLL_GATHERV:
+    MPI_Igatherv(in, n, d, out, counts, displs, d, 0, world, &o->theirs);
+    break;
+  case NBC_COLL_SCATTER: MPI_Iscatter(in, n, d, out, n, d, 0, world, &o->theirs); break;
+  case NBC_COLL_SCATTERV:
+    MPI_Iscatterv(in, counts, displs, d, out, n, d, 0, world, &o->theirs);
+    break;
+  case NBC_COLL_ALLGATHER: MPI_Iallgather(in, n, d, out, n, d, world, &o->theirs); break;
+  case NBC_COLL_ALLGATHERV:
+    MPI_Iallgatherv(in, counts[r->t->rank], d, out, counts, displs, d, world, &o->theirs);
+    break;
+  case NBC_COLL_ALLTOALL: MPI_Ialltoall(in, n, d, out, n, d, world, &o->theirs); break;
+  case NBC_COLL_ALLTOALLV:
+    MPI_Ialltoallv(in, counts, displs, d, out, counts, displs, d, world, &o->theirs);
+    break;
+  case NBC_COLL_SCAN: MPI_Iscan(in, out, n, d, MPI_SUM, world, &o->theirs); break;
+  case NBC_COLL_EXSCAN: MPI_Iexscan(in, out, n, d, MPI_SUM, world, &o->theirs); break;
+  case NBC_COLL_BARRIER:
+  case NBC_COLL_COUNT: break;
+  }
+}
+
+/* As ours waits: polls, and offers the core now and then, because ranks may take turns on it. */
+static void wait_mpi(operation *o) {
+  int over = 0;
+  for (unsigned poll_count = 1; !over; poll_count++) {
+    MPI_Test(&o->theirs, &over, MPI_STATUS_IGNORE);
+    if (!over && poll_count > 64) sched_yield();
+  }
+}
+#endif
+
+static void start(bench_rank *r, operation *o) {
+#ifdef NBC_WITH_MPI
+  if (!o->ours) {
+    start_mpi(r, o);
+    return;
+  }
+#endif
+  stop_on(nbc_coll_start(o->ours), nbc_comm_error(r->work), "start");
+}
+
+static void wait_for(bench_rank *r, operation *o) {
+#ifdef NBC_WITH_MPI
+  if (!o->ours) {
+    wait_mpi(o);
+    return;
+  }
+#endif
+  stop_on(nbc_coll_wait(&o->ours, 0), nbc_comm_error(r->work), "wait");
+}
+
+/* Rank 0 gets everybody's t1 ... t4. o NULL: computation alone. */
+static void measure(bench_rank *r, operation *o, long gemms) {
   double mine[5];
   struct timespec cpu[2];
   int64_t t[4];
   start_together(r);
   t[0] = now(r);
-  if (request) stop_on(nbc_coll_start(request), nbc_comm_error(r->work), "start");
+  if (o) start(r, o);
   t[1] = now(r);
   if (set.turns) sched_yield(); /* on one core: let the others post before this rank computes */
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu[0]);
   compute(r->m, gemms);
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu[1]);
   t[2] = now(r);
-  if (request) stop_on(nbc_coll_wait(&request, 0), nbc_comm_error(r->work), "wait");
+  if (o) wait_for(r, o);
   t[3] = now(r);
   for (int k = 0; k < 4; k++) {
     nbc_time global = {0, 0};
     stop_on(nbc_sync_global(r->sync, t[k], &global), NULL, "clock");
     mine[k] = (double)global.t_ns;
   }
-  mine[4] = (double)(cpu[1].tv_sec - cpu[0].tv_sec) * 1e9 + (double)(cpu[1].tv_nsec - cpu[0].tv_nsec);
+  mine[4] =
+      (double)(cpu[1].tv_sec - cpu[0].tv_sec) * 1e9 + (double)(cpu[1].tv_nsec - cpu[0].tv_nsec);
   control(r, NBC_COLL_GATHER, mine, r->gathered, sizeof mine);
 }
 
@@ -165,13 +257,13 @@ static int order(const void *a, const void *b) {
 }
 
 /* Median time of everything on all ranks, the same number on all ranks; of the least disturbed ones. */
-static double median_of(bench_rank *r, nbc_request *request, long gemms, int reps) {
+static double median_of(bench_rank *r, operation *o, long gemms, int reps) {
   double values[MAX_REPS], all = 0;
-  measure(r, request, gemms); /* warm: pages, caches, schedule */
+  measure(r, o, gemms); /* warm: pages, caches, schedule */
   for (int i = 0; i < reps * set.oversample; i++) {
-    measure(r, request, gemms);
-    if (!request && r->t->rank == 0) note_disturbance(r);
-    values[i] = span(r, 0, request ? 3 : 2);
+    measure(r, o, gemms);
+    if (!o && r->t->rank == 0) note_disturbance(r);
+    values[i] = span(r, 0, o ? 3 : 2);
   }
   if (r->t->rank == 0) {
     qsort(values, (size_t)(reps * set.oversample), sizeof *values, order);
@@ -187,36 +279,40 @@ static bool blocks(nbc_coll coll) { /* the buffers hold one block per rank */
 }
 
 /* v-variants: lengths spread around `count` by up to spread_ratio, the same on all ranks. */
-static nbc_request *request_of(bench_rank *r, nbc_coll coll, uint64_t count) {
-  nbc_coll_args args = {.coll = coll,
-                        .send = r->send,
-                        .recv = r->recv,
-                        .count = count,
-                        .type = NBC_TYPE_DOUBLE,
-                        .reduce = NBC_REDUCE_SUM};
-  nbc_request *request;
+static operation operation_of(bench_rank *r, int policy, nbc_coll coll, uint64_t count) {
+  operation o = {.args = {.coll = coll,
+                          .send = r->send,
+                          .recv = r->recv,
+                          .count = count,
+                          .type = NBC_TYPE_DOUBLE,
+                          .reduce = NBC_REDUCE_SUM}};
+  int displ = 0;
   const bool v = coll == NBC_COLL_ALLGATHERV || coll == NBC_COLL_ALLTOALLV ||
                  coll == NBC_COLL_REDUCE_SCATTER || coll == NBC_COLL_GATHERV ||
                  coll == NBC_COLL_SCATTERV;
   for (int i = 0; i < r->t->size && v; i++) {
     const int from = coll == NBC_COLL_ALLTOALLV ? i + r->t->rank : i; /* alltoallv: symmetric */
     r->counts[i] = (uint64_t)((double)count * (1 + set.spread_ratio * (from * 7 % 5 - 2) / 2.0));
+    r->int_counts[i] = (int)r->counts[i], r->int_displs[i] = displ;
+    displ += r->int_counts[i];
   }
-  if (v) args.recv_counts = args.send_counts = r->counts;
-  if (coll == NBC_COLL_GATHERV || coll == NBC_COLL_SCATTERV) args.count = r->counts[r->t->rank];
-  stop_on(nbc_coll_init(r->work, &args, &request), nbc_comm_error(r->work), nbc_coll_name(coll));
-  return request;
+  if (v) o.args.recv_counts = o.args.send_counts = r->counts;
+  if (coll == NBC_COLL_GATHERV || coll == NBC_COLL_SCATTERV) o.args.count = r->counts[r->t->rank];
+  if (policy != OWN_OF_MPI)
+    stop_on(nbc_coll_init(r->work, &o.args, &o.ours), nbc_comm_error(r->work), nbc_coll_name(coll));
+  return o;
 }
 
 /* The number of elements whose collective takes target_ns, to 10 %; what it took is measured, not assumed. */
-static uint64_t calibrate(bench_rank *r, nbc_coll coll, double target_ns, double *comm_ref) {
+static uint64_t calibrate(bench_rank *r, int policy, nbc_coll coll, double target_ns,
+                          double *comm_ref) {
   const uint64_t most = (uint64_t)(set.max_mib * 1048576 / 8 / (blocks(coll) ? 2 * r->t->size : 1));
   uint64_t low = 1, high = most, count = most / 64 + 1, best = 1;
   double best_ns = 0;
   for (int tries = 0; tries < 14 && low <= high; tries++) {
-    nbc_request *request = request_of(r, coll, count);
-    const double ns = median_of(r, request, 0, 3);
-    nbc_coll_free(request);
+    operation o = operation_of(r, policy, coll, count);
+    const double ns = median_of(r, &o, 0, 3);
+    nbc_coll_free(o.ours);
     if (tries == 0 || fabs(ns - target_ns) < fabs(best_ns - target_ns)) best = count, best_ns = ns;
     if (fabs(ns - target_ns) <= 0.1 * target_ns) break;
     if (ns < target_ns)
@@ -260,13 +356,13 @@ static double median_field(const repetition *reps, size_t offset) {
 }
 
 /* One point of the grid. Results are kept by rank 0. */
-static void run_point(bench_rank *r, nbc_request *request, int c, int p, int i, int j) {
+static void run_point(bench_rank *r, operation *o, int c, int p, int i, int j) {
   repetition reps[MAX_REPS];
   double measured[MAX_REPS];
   result *const x = &results[c][p][i][j];
   for (int n = 0; n < set.reps * set.oversample; n++) {
     repetition *const one = &reps[n];
-    measure(r, request, gemm_counts[j]);
+    measure(r, o, gemm_counts[j]);
     one->measured = span(r, 0, 3), one->comp = span(r, 1, 2), one->call = extreme(r, 0, true);
     one->wait = fmax(0, one->measured - one->comp -
                             one->call); /* what neither computing nor posting took */
@@ -314,10 +410,7 @@ static nbc_status rank_main(nbc_transport *t, void *user) {
   stop_on(nbc_comm_create(&work, &r->work, &err), &err, "communicator"),
       stop_on(nbc_comm_create(&ctl, &r->control, &err), &err, "communicator");
   if (ph->references) { /* without an engine: what the computation takes where nothing else runs */
-    if (t->rank == 0) gemm_ns = 0;
     const double ns = median_of(r, NULL, 200, 7) / 200;
-    if (t->rank == 0) gemm_ns = ns;
-    control(r, NBC_COLL_BARRIER, NULL, NULL, 0);
     for (int j = 0; j < axis_count; j++) {
       const double target_us = set.point ? set.point_comp_us : axis_us[j];
       long gemms = (long)(target_us * 1e3 / ns) + 1;
@@ -327,7 +420,8 @@ static nbc_status rank_main(nbc_transport *t, void *user) {
         gemms = (long)((double)gemms * target_us * 1e3 / took) + 1;
         took = median_of(r, NULL, gemms, set.reps);
       }
-      if (t->rank == 0) gemm_counts[j] = gemms, comp_refs[j] = took;
+      if (t->rank == 0 || set.mpi)
+        gemm_counts[j] = gemms, comp_refs[j] = took; /* threads share them */
       control(r, NBC_COLL_BARRIER, NULL, NULL, 0);
     }
   }
@@ -343,20 +437,20 @@ static nbc_status rank_main(nbc_transport *t, void *user) {
       control(r, NBC_COLL_BCAST, NULL, &todo, 1);
       if (!todo) continue; /* resumed, or out of time */
       double comm_ref, target_us = set.point ? set.point_comm_us : axis_us[i];
-      const uint64_t count = calibrate(r, set.colls[c], target_us * 1e3, &comm_ref);
-      nbc_request *request = request_of(r, set.colls[c], count);
-      comm_ref = median_of(r, request, 0, set.reps);
+      const uint64_t count =
+          calibrate(r, set.policies[p], set.colls[c], target_us * 1e3, &comm_ref);
+      operation o = operation_of(r, set.policies[p], set.colls[c], count);
+      comm_ref = median_of(r, &o, 0, set.reps);
       for (int j = 0; j < axis_count; j++) {
         result *x = &results[c][p][i][j];
         const double passive = median_of(r, NULL, gemm_counts[j], 3); /* beside an idle engine */
         if (t->rank == 0) x->count = (double)count, x->comm_ref = comm_ref, x->passive = passive;
-        run_point(r, request, c, p, i, j);
+        run_point(r, &o, c, p, i, j);
         if (t->rank == 0 && isatty(2))
           fprintf(stderr, "\r%s %s %d/%d   ", nbc_coll_name(set.colls[c]),
-                  nbc_policy_name(set.policies[p]), i * axis_count + j + 1,
-                  axis_count * axis_count);
+                  policy_name(set.policies[p]), i * axis_count + j + 1, axis_count * axis_count);
       }
-      nbc_coll_free(request);
+      nbc_coll_free(o.ours);
     }
   control(r, NBC_COLL_BARRIER, NULL, NULL, 0);
   nbc_comm_destroy(r->work), nbc_comm_destroy(r->control);
@@ -365,32 +459,54 @@ static nbc_status rank_main(nbc_transport *t, void *user) {
   return NBC_OK;
 }
 
+static nbc_progress *engine_of(int policy) {
+  const bool shared = set.share || set.link_mb_per_s > 0 || (set.mpi && set.rank_count > 1);
+  const nbc_progress_desc desc = {
+      .policy = (nbc_policy)policy, .core = set.worker_core, .share_core = shared};
+  nbc_progress *progress = NULL;
+  nbc_error err = {0};
+  if (policy != NBC_POLICY_NONE && policy != OWN_OF_MPI)
+    stop_on(nbc_progress_create(&desc, &progress, &err), &err, "progress engine");
+  return progress;
+}
+
+static void close_engine(nbc_progress *progress, int policy_index) {
+  if (progress) nbc_progress_get_stats(progress, &engine_stats[policy_index]);
+  nbc_progress_destroy(progress);
+}
+
+#ifdef NBC_WITH_MPI
+static nbc_transport *mpi_transport;
+static void run_phase(int policy_index, bool references) {
+  pthread_setaffinity_np(pthread_self(), sizeof set.compute, &set.compute);
+  phase ph = {policy_index, engine_of(references ? NBC_POLICY_NONE : set.policies[policy_index]),
+              references};
+  stop_on(rank_main(mpi_transport, &ph), NULL, "rank");
+  close_engine(ph.progress, policy_index);
+}
+#else
 /* A world and, for a policy, an engine. What stands for the NIC and the engine lives on the worker's core. */
 static void run_phase(int policy_index, bool references) {
-  const nbc_policy policy = references ? NBC_POLICY_NONE : set.policies[policy_index];
   phase ph = {policy_index, NULL, references};
   nbc_threads_desc desc = {.size = set.rank_count,
                            .dma = set.link_mb_per_s > 0,
                            .link_bytes_per_s = set.link_mb_per_s * 1e6,
                            .link_latency_ns = (int64_t)(set.latency_us * 1e3)};
   nbc_threads *world;
-  nbc_error err = {0};
   cpu_set_t worker;
   CPU_ZERO(&worker);
   CPU_SET((size_t)set.worker_core, &worker);
   pthread_setaffinity_np(pthread_self(), sizeof worker, &worker); /* inherited by the DMA thread */
   stop_on(nbc_threads_create(&desc, &world), NULL, "threads transport");
   pthread_setaffinity_np(pthread_self(), sizeof set.compute, &set.compute);
-  const nbc_progress_desc engine = {
-      .policy = policy, .core = set.worker_core, .share_core = set.share || set.link_mb_per_s > 0};
-  if (policy) stop_on(nbc_progress_create(&engine, &ph.progress, &err), &err, "progress engine");
+  ph.progress = engine_of(references ? NBC_POLICY_NONE : set.policies[policy_index]);
   stop_on(nbc_threads_run(world, rank_main, &ph), NULL, "ranks");
-  if (ph.progress) nbc_progress_get_stats(ph.progress, &engine_stats[policy_index]);
-  nbc_progress_destroy(ph.progress);
+  close_engine(ph.progress, policy_index);
   nbc_threads_destroy(world);
 }
+#endif
 
-/* ---- reports ------------------------------------------------------------------------------------------ */
+/* ---- reports --------------------------------------------------------------------------------- */
 static nbc_overlap_times times_of(const result *x) {
   const nbc_overlap_times t = {x->call,     x->comp,     x->wait,    x->measured.median,
                                x->comp_ref, x->comm_ref, x->passive, 0.1};
@@ -426,7 +542,7 @@ static void verdict(FILE *out, int c) {
   for (int p = 0; p < set.policy_count; p++) {
     const double v = typical_overhead(c, p);
     fprintf(out, "%s with policy %s, overlapping costs %.2f of the shorter part (%s)", p ? ";" : "",
-            nbc_policy_name(set.policies[p]), v,
+            policy_name(set.policies[p]), v,
             !isfinite(v) ? "nothing comparable"
             : v < 0.25   ? "hidden"
             : v < 0.75   ? "partly hidden"
@@ -439,11 +555,21 @@ static void verdict(FILE *out, int c) {
 static void print_disturbance(FILE *out) {
   const double taken = core_ns > 0 ? 1 - used_ns / core_ns : 0;
   if (taken > 0.1)
-    fprintf(out, "Other programs took %.0f %% of the cores while references were measured: %s.\n", 100 * taken,
-            taken > 0.3 ? "these numbers say little; try --realtime" : "expect noise");
+    fprintf(out, "Other programs took %.0f %% of the cores while references were measured: %s.\n",
+            100 * taken, taken > 0.3 ? "these numbers say little; try --realtime" : "expect noise");
 }
 
 static const char *link_text(char text[64]) {
+#ifdef NBC_WITH_MPI
+  char version[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length = 0;
+  MPI_Get_library_version(version, &length);
+  version[strcspn(version, ",\n")] = 0;
+  for (char *at = version; *at; at++)
+    if (*at == '\t') *at = ' ';
+  snprintf(text, 64, "%.40s%s", version, getenv("MPICH_ASYNC_PROGRESS") ? ", async progress" : "");
+  return text;
+#endif
   if (set.link_mb_per_s > 0)
     snprintf(text, 64, "a DMA thread is the NIC: %.4g MB/s, %.3g us", set.link_mb_per_s,
              set.latency_us);
@@ -456,13 +582,14 @@ static void print_text(FILE *out) {
   for (int c = 0; c < set.coll_count; c++) verdict(out, c);
   print_disturbance(out);
   char link[64];
-  fprintf(out, "%d ranks (threads), %s; %s\n", set.rank_count, link_text(link), set.layout);
+  fprintf(out, "%d ranks (%s), %s; %s\n", set.rank_count, set.mpi ? "processes" : "threads",
+          link_text(link), set.layout);
   for (int c = 0; c < set.coll_count; c++)
     for (int p = 0; p < set.policy_count; p++) {
       fprintf(out,
               "\n%s, policy %s: overhead ratio by communication (down) and computation (right) "
               "[us]\n%9s",
-              nbc_coll_name(set.colls[c]), nbc_policy_name(set.policies[p]), "");
+              nbc_coll_name(set.colls[c]), policy_name(set.policies[p]), "");
       for (int j = 0; j < axis_count; j++) fprintf(out, " %8.0f", comp_refs[j] * 1e-3);
       for (int i = 0; i < axis_count; i++) {
         fprintf(out, "\n%9.0f", results[c][p][i][0].comm_ref * 1e-3);
@@ -494,7 +621,7 @@ static void print_point(FILE *out) {
     fprintf(out,
             "\n%s, policy %s: %.0f doubles, %d repetitions\n  references: communication %.1f us, "
             "computation %.1f us, beside an idle engine %.1f us\n",
-            nbc_coll_name(set.colls[0]), nbc_policy_name(set.policies[p]), x->count, set.reps,
+            nbc_coll_name(set.colls[0]), policy_name(set.policies[p]), x->count, set.reps,
             x->comm_ref * 1e-3, x->comp_ref * 1e-3, x->passive * 1e-3);
     fprintf(out,
             "  measured:   %.1f us [%.1f, %.1f]; call %.1f, computation %.1f, wait %.1f us (all "
@@ -527,7 +654,7 @@ static void print_json(FILE *out) {
           const result *x = &results[c][p][i][j];
           const nbc_metrics m = metrics_of(x);
           fprintf(out, "%s\n  {\"coll\": \"%s\", \"policy\": \"%s\", ", first ? "" : ",",
-                  nbc_coll_name(set.colls[c]), nbc_policy_name(set.policies[p]));
+                  nbc_coll_name(set.colls[c]), policy_name(set.policies[p]));
           json_number(out, "count", x->count, ", "),
               json_number(out, "comm_ref_ns", x->comm_ref, ", "),
               json_number(out, "comp_ref_ns", x->comp_ref, ", ");
@@ -631,10 +758,11 @@ static void print_html(FILE *out) {
     fprintf(out, "<p><b>"), verdict(out, c), fprintf(out, "</b></p>\n");
   fprintf(out, "<p>"), print_disturbance(out), fprintf(out, "</p>\n");
   fprintf(out,
-          "<p>%d ranks as threads; %s. Layout: %s. References were measured in the same layout. "
+          "<p>%d ranks as %s; %s. Layout: %s. References were measured in the same layout. "
           "Overhead ratio: 0 = all that can be hidden is, 1 = as if one came after the other, "
           "below 0 = imprecise reference. Medians of %d repetitions, the shortest of %d.</p>\n",
-          set.rank_count, link_text(link), set.layout, set.reps, set.reps * set.oversample);
+          set.rank_count, set.mpi ? "processes" : "threads", link_text(link), set.layout, set.reps,
+          set.reps * set.oversample);
   for (int c = 0; c < set.coll_count; c++)
     for (int p = 0; p < set.policy_count; p++) {
       const int wide = 70 + axis_count * 46, high = axis_count * 46 + 80;
@@ -647,7 +775,7 @@ static void print_html(FILE *out) {
       else
         snprintf(text, sizeof text, "not measured (time was up)");
       fprintf(out, "<h2>%s, policy %s</h2><p>In the middle: %s</p>\n<svg width='%d' height='%d'>\n",
-              nbc_coll_name(set.colls[c]), nbc_policy_name(set.policies[p]), text, 3 * wide + 330,
+              nbc_coll_name(set.colls[c]), policy_name(set.policies[p]), text, 3 * wide + 330,
               high);
       map(out, c, p, 0, 0, "overhead ratio");
       map(out, c, p, 1, wide, "computation slowdown");
@@ -662,7 +790,7 @@ static void print_html(FILE *out) {
     }
 }
 
-/* ---- command line, resume ------------------------------------------------------------------------------- */
+/* ---- command line, resume -------------------------------------------------------------------- */
 static const char usage[] =
     "usage: bench_nbc [--coll LIST] [--policy LIST] [--ranks N] [--min-us T] [--max-us T] [--reps "
     "N]\n"
@@ -701,8 +829,11 @@ static void parse_list(char *text, bool policies) {
   int n = 0;
   for (char *item = strtok(text, ","); item; item = strtok(NULL, ","), n++) {
     if (n == MAX_LIST) fail("too many names in a list", NULL);
-    if (policies ? nbc_policy_parse(item, &set.policies[n]) : nbc_coll_parse(item, &set.colls[n]))
+    nbc_policy policy = NBC_POLICY_NONE;
+    const bool own = policies && set.mpi && strcmp(item, "mpi") == 0;
+    if (policies ? !own && nbc_policy_parse(item, &policy) : nbc_coll_parse(item, &set.colls[n]))
       fail(policies ? "no such policy" : "no such collective", item);
+    if (policies) set.policies[n] = own ? OWN_OF_MPI : (int)policy;
     if (!policies && set.colls[n] == NBC_COLL_BARRIER)
       fail("a barrier has no size to calibrate", NULL);
   }
@@ -769,7 +900,7 @@ static void open_resume(void) {
   for (int c = 0; c < set.coll_count; c++)
     n += snprintf(head + n, sizeof head - (size_t)n, " %s", nbc_coll_name(set.colls[c]));
   for (int p = 0; p < set.policy_count; p++)
-    n += snprintf(head + n, sizeof head - (size_t)n, " %s", nbc_policy_name(set.policies[p]));
+    n += snprintf(head + n, sizeof head - (size_t)n, " %s", policy_name(set.policies[p]));
   FILE *in = fopen(set.resume, "r");
   int line_number = 1;
   long good_bytes = 0;
@@ -808,10 +939,11 @@ static void open_resume(void) {
 
 static void parse_args(int argc, char **argv) {
   const char *layout = NULL;
-  char coll[] = "allreduce", policy[] = "none,dedicated";
-  set.rank_count = 2, set.reps = 7, set.oversample = 1, set.min_us = 500, set.max_us = 1e6,
-  set.latency_us = 10, set.max_mib = 64;
-  parse_list(coll, false), parse_list(policy, true);
+  char coll[] = "allreduce", policy[] = "none,dedicated", with_mpi[] = "mpi,none,dedicated";
+  if (!set.mpi) set.rank_count = 2;
+  set.reps = 7, set.oversample = 1, set.min_us = 500, set.max_us = 1e6, set.latency_us = 10,
+  set.max_mib = 64;
+  parse_list(coll, false), parse_list(set.mpi ? with_mpi : policy, true);
   for (int i = 1; i < argc; i++) {
     char *const name = argv[i], *const value = i + 1 < argc ? argv[i + 1] : NULL;
     if (strcmp(name, "--help") == 0) {
@@ -827,7 +959,7 @@ static void parse_args(int argc, char **argv) {
       parse_list(value, false);
     else if (strcmp(name, "--policy") == 0)
       parse_list(value, true);
-    else if (strcmp(name, "--ranks") == 0)
+    else if (strcmp(name, "--ranks") == 0 && !set.mpi)
       set.rank_count = (int)number(name, value, 2, MAX_RANKS);
     else if (strcmp(name, "--reps") == 0)
       set.reps = (int)number(name, value, 1, MAX_REPS);
@@ -839,7 +971,7 @@ static void parse_args(int argc, char **argv) {
       set.min_us = number(name, value, 10, 1e7);
     else if (strcmp(name, "--max-us") == 0)
       set.max_us = number(name, value, 10, 1e7);
-    else if (strcmp(name, "--link-mb-s") == 0)
+    else if (strcmp(name, "--link-mb-s") == 0 && !set.mpi)
       set.link_mb_per_s = number(name, value, 0, 1e6);
     else if (strcmp(name, "--latency-us") == 0)
       set.latency_us = number(name, value, 0, 1e5);
@@ -888,21 +1020,38 @@ static void write_file(const char *path, void (*print)(FILE *)) {
 }
 
 int main(int argc, char **argv) {
+  bool speaks = true; /* rank 0 does */
+#ifdef NBC_WITH_MPI
+  int provided, rank;
+  nbc_error err = {0};
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank), MPI_Comm_size(MPI_COMM_WORLD, &set.rank_count);
+  set.mpi = true, speaks = rank == 0;
+  if (set.rank_count > MAX_RANKS) fail("more than 64 processes", NULL);
+  const nbc_mpi_desc desc = {.thread_level = provided};
+  stop_on(nbc_mpi_create(MPI_COMM_WORLD, &desc, &mpi_transport, &err), &err, "MPI transport");
+#endif
   parse_args(argc, argv);
   if (nbc_clock_create(NULL, &wall)) fail("no clock", NULL);
   t_begin_ns = nbc_clock_now_ns(&wall);
-  if (set.resume) open_resume();
+  if (set.resume && speaks) open_resume();
   const struct sched_param priority = {.sched_priority = 1};
   if (set.realtime && sched_setscheduler(0, SCHED_FIFO, &priority))
     fail("--realtime", strerror(errno));
   run_phase(0, true);
   for (int p = 0; p < set.policy_count; p++) run_phase(p, false);
-  if (isatty(2)) fprintf(stderr, "\r%40s\r", "");
-  if (set.point)
-    print_point(stdout);
-  else
-    print_text(stdout);
-  write_file(set.json, print_json);
-  write_file(set.html, print_html);
+  if (isatty(2) && speaks) fprintf(stderr, "\r%40s\r", "");
+  if (speaks) {
+    if (set.point)
+      print_point(stdout);
+    else
+      print_text(stdout);
+    write_file(set.json, print_json);
+    write_file(set.html, print_html);
+  }
+#ifdef NBC_WITH_MPI
+  nbc_mpi_destroy(mpi_transport);
+  MPI_Finalize();
+#endif
   return 0;
 }
