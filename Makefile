@@ -192,12 +192,12 @@ fuzz: $(FUZZERS) ## every fuzzer for FUZZ_SECONDS (default 60), without a limit 
 cross: $(call cross_of,%) ## the C tests as aarch64 programs, run by qemu-user
 	@sh tests/run.sh $^ $(skip_cross)
 
-# LINT: files for clang-tidy, LINT_NEEDS: further targets; rooms add to both. Headers are looked at as
+# TIDY: files for clang-tidy, LINT_NEEDS: further targets; rooms add to both. Headers are looked at as
 # files of their own, because the analyser leaves out functions of included files.
-LINT += nbc_overlap.h:NBC_OVERLAP_IMPLEMENTATION portals_model.h:PORTALS_MODEL_IMPLEMENTATION
+TIDY += nbc_overlap.h:NBC_OVERLAP_IMPLEMENTATION portals_model.h:PORTALS_MODEL_IMPLEMENTATION
 lint: $(LINT_NEEDS) ## clang-tidy, shellcheck, what the rooms add; ANALYZE=1: the analyser too (many minutes)
-	@shellcheck -s sh -x -S warning -e SC2010,SC2163,SC2258 tests/*.sh tests/*/*.sh .ci/run
-	@for f in $(LINT); do echo "  TIDY    $${f%%:*}"; \
+	@shellcheck -s sh -x -S warning -e SC1007,SC2010,SC2163,SC2258 tests/*.sh tests/*/*.sh .ci/run
+	@for f in $(TIDY); do echo "  TIDY    $${f%%:*}"; \
 	  clang-tidy --quiet $(if $(ANALYZE),,'--checks=-clang-analyzer-*') $${f%%:*} -- -x c $(STD) -D$${f##*:} -I. || exit 1; done
 
 install: $(INSTALL_COMMANDS) $(INSTALL_LIBS) ## headers, commands, preload, pkg-config file, below $(DESTDIR)$(PREFIX)
