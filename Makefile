@@ -50,6 +50,7 @@ DEPS := \
   'ip|iproute2|tests of hw/ in network namespaces' \
   'verilator|verilator|NIC in RTL, cosimulation' \
   'yosys|yosys|make synth, formal proofs' \
+  'pkg:zlib|zlib1g-dev|waveforms of the NIC in RTL' \
 
 # ---- helpers --------------------------------------------------------------------------------------
 # Objects depend on $(B)/.flags, rewritten only when a compiler or flag changes.

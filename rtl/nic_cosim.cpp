@@ -11,7 +11,7 @@
 #endif
 
 namespace {
-constexpr int kLinkDepth = 32; // packets per virtual network, as nic_top's LinkDepth
+constexpr int kLinkDepth = 128; // packets per virtual network, as nic_top's LinkDepth
 int header_dst(uint32_t h) { return h >> 20 & 63; }
 int header_vn(uint32_t h) { return h >> 2 & 3; }
 
@@ -285,7 +285,7 @@ nic_cosim_desc nic_cosim_default(void) {
   nic_cosim_desc d = nic_cosim_desc();
   d.nic_count = 2;
   d.period_ps = 2880; // 36 bytes at 12.5 GB/s
-  d.link_latency_ps = 500000;
+  d.link_latency_ps = 200000;
   d.host_read_ps = 400000, d.host_write_ps = 200000, d.mmio_ps = 200000;
   d.fault_delay_ps = 1000000;
   return d;
@@ -327,6 +327,15 @@ void nic_cosim_destroy(nic_cosim *sim) {
     if (n.trace) n.trace->close();
 #endif
     n.v->final();
+#ifdef NIC_COSIM_COVERAGE
+    // one file per NIC that was: verilator_coverage adds them up
+    if (const char *folder = getenv("NIC_COVERAGE")) {
+      char path[512];
+      snprintf(path, sizeof path, "%s/%ld-%p-%lld.dat", folder, (long)getpid(), (void *)&n,
+               (long long)sim->cycle);
+      n.context->coveragep()->write(path);
+    }
+#endif
   }
   delete sim;
 }

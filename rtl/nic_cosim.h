@@ -304,7 +304,7 @@ typedef struct nic_cosim_desc {
   void *watch_ctx;
 } nic_cosim_desc;
 
-nic_cosim_desc nic_cosim_default(void); /* 2 NICs, 2.88 ns, 500 ns link, BXI-like host */
+nic_cosim_desc nic_cosim_default(void); /* 2 NICs, 2.88 ns, 200 ns link, BXI-like host */
 nic_cosim *nic_cosim_create(const nic_cosim_desc *desc); /* NULL: a field is out of range */
 void nic_cosim_destroy(nic_cosim *sim);
 int64_t nic_cosim_now_ps(const nic_cosim *sim);

@@ -19,7 +19,13 @@ module nic_rx_window #(
   output logic          skipped_o,     // the sender gave up what was expected
   input  logic          follow_i,      // take the sender's base over
   input  logic          deliver_i      // seq_i is delivered; only while accept_o
+`ifdef FORMAL
+  , output logic [7:0]  f_expect_o     // of peer 0
+`endif
 );
+`ifdef FORMAL
+  assign f_expect_o = expect_q[0];
+`endif
   logic [7:0] expect_q [PeerCount];
   logic [7:0] now, ahead, from, at;
 

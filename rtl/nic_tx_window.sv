@@ -1,8 +1,9 @@
 // Sender's side of the end-to-end reliability: for each peer the next sequence number and the oldest one
 // that is not acknowledged. At most Window messages are under way per peer; acknowledgements may come
 // in any order and more than once, the base moves over the oldest that are done.
-module nic_tx_window import nic_pkg::*; #(
+module nic_tx_window #(
   parameter int unsigned PeerCount = 64,
+  parameter int unsigned Window = 8,   // a power of two, at most 8
   localparam int unsigned Pb = $clog2(PeerCount)
 ) (
   input  logic          clk_i,
@@ -17,7 +18,13 @@ module nic_tx_window import nic_pkg::*; #(
   input  logic          done_i,        // done_seq_i is acknowledged or given up
   input  logic [Pb-1:0] done_peer_i,
   input  logic [7:0]    done_seq_i
+`ifdef FORMAL
+  , output logic [Window-1:0] f_done_o   // of peer 0
+`endif
 );
+`ifdef FORMAL
+  assign f_done_o = done_q[0];
+`endif
   logic [7:0] next_q [PeerCount];
   logic [7:0] base_q [PeerCount];
   logic [Window-1:0] done_q [PeerCount];   // bit i: base + i is done
@@ -38,7 +45,7 @@ module nic_tx_window import nic_pkg::*; #(
   assign d_used  = d_next - d_base;
   assign d_at    = done_seq_i - d_base;
   assign d_known = d_at < d_used;
-  assign d_map   = done_q[done_peer_i] | (Window'(d_known) << d_at[WindowBits-1:0]);
+  assign d_map   = done_q[done_peer_i] | (Window'(d_known) << d_at[$clog2(Window)-1:0]);
   always_comb begin
     logic run;
     run     = 1'b1;

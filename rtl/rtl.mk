@@ -7,6 +7,7 @@ VERILATE     = MAKEFLAGS= verilator -Wall -O3 -fno-const-bit-op-tree -CFLAGS "$(
 VERILATOR_INCLUDE := $(if $(VERILATOR),$(shell verilator --getenv VERILATOR_ROOT)/include)
 $(eval $(call script,rtl/generated_and_lint))
 $(eval $(call script,rtl/register_map))
+$(eval $(call script,rtl/proofs))
 
 # One program, compared with the file it writes
 $(B)/rtl/crc_gen: rtl/crc_gen.c $(B)/.flags
@@ -46,4 +47,43 @@ $(B)/exact_overlap: $(NIC_LIB)
 $(eval $(call script,rtl/exact_overlap))
 NEEDS_rtl += $(B)/exact_overlap
 $(foreach t,two_nics faults_lose_nothing hostile_input,$(eval $(call test,rtl/$t,,$(NIC_LIBS)))$(eval $(B)/tests/rtl/$t: $(NIC_LIB)))
+
+# The same with waveforms and coverage, 20 times slower: built for `make coverage-rtl` only
+NIC_FULL := $(B)/rtl/full/libnic_cosim.a
+$(NIC_FULL): RTL_OPT := -O1
+$(NIC_FULL): $(RTL_SOURCES) rtl/nic_cosim.cpp rtl/nic_cosim.h $(B)/.flags
+	$(call say,RTL,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(VERILATE) --trace-fst --coverage-line --coverage-toggle --Mdir $(@D) --top-module nic_top \
+	  rtl/nic_pkg.sv rtl/nic_top.sv >$(B)/rtl/full.log 2>&1 || { tail -30 $(B)/rtl/full.log; exit 1; }
+	$(Q)for f in verilated verilated_threads verilated_cov verilated_fst_c; do \
+	  g++ -std=c++17 -O1 -I$(VERILATOR_INCLUDE) -I$(VERILATOR_INCLUDE)/vltstd -DVM_COVERAGE=1 -DVM_TRACE=1 -DVM_TRACE_FST=1 \
+	    -c $(VERILATOR_INCLUDE)/$$f.cpp -o $(@D)/$$f.o || exit 1; done
+	$(Q)g++ -std=c++17 -O2 -Wall -Wextra -DNIC_COSIM_TRACE -DNIC_COSIM_COVERAGE -DVM_COVERAGE=1 -DVM_TRACE=1 -DVM_TRACE_FST=1 \
+	  -I$(@D) -isystem $(VERILATOR_INCLUDE) -isystem $(VERILATOR_INCLUDE)/vltstd -c rtl/nic_cosim.cpp -o $(@D)/nic_cosim.o
+	$(Q)cp $(@D)/Vnic_top__ALL.a $@ && ar rs $@ $(@D)/nic_cosim.o $(@D)/verilated*.o 2>/dev/null
+NIC_COVERED := two_nics faults_lose_nothing hostile_input waveform
+$(foreach t,$(NIC_COVERED),$(eval $(call program,$(B)/rtl/full/$t,tests/rtl/$t.c,,$(NIC_FULL) -lstdc++ -lz))$(eval $(B)/rtl/full/$t: $(NIC_FULL)))
+.PHONY: coverage-rtl
+coverage-rtl: $(NIC_COVERED:%=$(B)/rtl/full/%) ## line and toggle coverage of the NIC by its tests; waveform test
+	@sh rtl/coverage.sh $^
+
+# Benches
+$(B)/bench/rtl: tests/bench/rtl.cpp tests/bench/bench.h rtl/nic_cosim.h $(NIC_LIB)
+	$(call say,CXX,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)g++ -std=c++17 -O2 -Wall -I. -I$(B)/rtl/nic -isystem $(VERILATOR_INCLUDE) \
+	  -isystem $(VERILATOR_INCLUDE)/vltstd $< -o $@ $(NIC_LIB)
+BENCHES += $(B)/bench/rtl tests/bench/exact_width.sh
+tests/bench/exact_width.sh: $(B)/exact_overlap ;
 endif
+
+# What a FPGA would need, for the modules that yosys 0.23 reads: it knows no package imports
+RTL_SYNTH := fifo arbiter clock crc credit tx_window rx_window axil dma_rd dma_wr rd_stream wr_stream
+.PHONY: synth
+synth: ## yosys: resources of the NIC's modules on a Xilinx 7 series FPGA
+	@sh rtl/synth.sh $(RTL_SYNTH)
+LINT_NEEDS += lint-rtl
+.PHONY: lint-rtl
+lint-rtl: $(B)/rtl/crc_gen
+	@sh tests/rtl/generated_and_lint.sh
