@@ -951,6 +951,7 @@ static void parse_args(int argc, char **argv) {
       exit(0);
     }
     if (strcmp(name, "--realtime") == 0) {
+      if (set.mpi) fail("--realtime: not under MPI, whose own waits may never give the core away", NULL);
       set.realtime = true;
       continue;
     }

@@ -12,3 +12,4 @@ $(eval $(call example,bench_nbc))
 $(eval $(call script,coll/bench_command))
 NEEDS_coll += $(B)/bench_nbc
 $(eval $(call test,coll/tuning_finds_rules))
+$(eval $(call example,02_get_overlap))

@@ -457,6 +457,36 @@ static void many_in_flight_keep_apart(void) {
   }
 }
 
+/* One message longer than any int: from a mapping without memory of its own into one that gets it. */
+static void more_than_2_gib(void) {
+  const uint64_t bytes = ((uint64_t)1 << 31) + 5;
+  FILE *const info = fopen("/proc/meminfo", "r");
+  unsigned long long free_kb = 0;
+  char line[128];
+  while (info && fgets(line, sizeof line, info))
+    (void)sscanf(line, "MemAvailable: %llu kB", &free_kb);
+  if (info) fclose(info);
+  if (free_kb < 6000000) SKIP("less than 6 GB of memory free");
+  unsigned char *buffers[2];
+  nbc_request *requests[2];
+  for (int r = 0; r < 2; r++) {
+    buffers[r] = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (buffers[r] == MAP_FAILED) SKIP("no address space");
+  }
+  buffers[0][0] = 1, buffers[0][bytes / 2] = 2, buffers[0][bytes - 1] = 3;
+  buffers[1][4096] = 9;
+  for (int r = 0; r < 2; r++) {
+    const nbc_coll_args args = {
+        .coll = NBC_COLL_BCAST, .algo = NBC_ALGO_BINOMIAL, .recv = buffers[r], .count = bytes};
+    CHECK(nbc_coll_start_new(comms[2][r], &args, &requests[r]) == NBC_OK);
+  }
+  CHECK(drive_all(requests, 2));
+  CHECK(buffers[1][0] == 1 && buffers[1][4096] == 0 && buffers[1][bytes / 2] == 2 &&
+        buffers[1][bytes - 1] == 3);
+  for (int r = 0; r < 2; r++) munmap(buffers[r], bytes);
+}
+
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   test_state = test_seed;
@@ -465,6 +495,7 @@ int main(int argc, char **argv) {
   RUN(every_operator_on_every_type);
   RUN(integers_wrap);
   RUN(many_in_flight_keep_apart);
+  RUN(more_than_2_gib);
   close_worlds();
   return TEST_END();
 }
