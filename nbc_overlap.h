@@ -1698,7 +1698,7 @@ typedef enum nbc_start {
 typedef struct nbc_measure_desc {
   nbc_repeat repeat;
   nbc_start start;
-  int64_t window_ns;     /* the first one; grows when missed, shrinks slowly; 0 = 50 us */
+  int64_t window_ns;     /* the first one; then twice what the slowest rank needs; 0 = 50 us */
   int64_t window_max_ns; /* 0 = 1 s */
   int64_t limit_ns;      /* a rank that never answers; 0 = 30 s */
 } nbc_measure_desc;
@@ -13372,11 +13372,11 @@ static nbc_status nbc__measure_one(nbc_sync *s, const nbc_measure_desc *d, int64
     if (status != NBC_OK) return status;
     memset(seen, 0, sizeof *seen);
     t_now_ns = nbc__sync_local_now(s);
-  } else if (nbc_sync_local(s, t_start_ns, &t_local_ns) != NBC_OK || t_now_ns > t_local_ns) {
-    seen->late_count = 1;
-    seen->latest_by_ns = t_now_ns - t_local_ns;
   } else {
-    while (t_now_ns < t_local_ns) t_now_ns = nbc__sync_local_now(s);
+    const bool known = nbc_sync_local(s, t_start_ns, &t_local_ns) == NBC_OK;
+    seen->late_count = !known || t_now_ns > t_local_ns;
+    seen->latest_by_ns = known ? t_now_ns - t_local_ns : 0;
+    while (known && t_now_ns < t_local_ns) t_now_ns = nbc__sync_local_now(s);
   }
   seen->status = fn(user); /* a late rank calls it too: the others wait for it there */
   const int64_t t_end_ns = nbc__sync_local_now(s);
@@ -13392,23 +13392,19 @@ static nbc_status nbc__measure_one(nbc_sync *s, const nbc_measure_desc *d, int64
 }
 
 typedef struct nbc__measure_window { /* how far ahead rank 0 sets the common start */
-  int64_t window_ns, max_ns;
-  int quiet_count, late_in_a_row;
+  int64_t window_ns, max_ns, needed_ns;
+  int late_in_a_row;
 } nbc__measure_window;
 
-/* Grows at once by what was missing, shrinks slowly when it never is. */
+/* Twice what the slowest rank needed to be there; that is forgotten by an eighth per sample, so
+   that one rank that was once interrupted does not make all later samples wait. */
 static void nbc__measure_adapt(nbc__measure_window *w, const nbc__measure_seen *seen) {
-  if (seen->late_count > 0) {
-    w->quiet_count = 0;
-    w->late_in_a_row++;
-    w->window_ns += w->window_ns / 2 + seen->latest_by_ns;
-    if (w->window_ns > w->max_ns) w->window_ns = w->max_ns;
-    return;
-  }
-  w->late_in_a_row = 0;
-  if (++w->quiet_count < 20 || w->window_ns < 2000) return;
-  w->quiet_count = 0;
-  w->window_ns -= w->window_ns / 10;
+  const int64_t needed_ns = w->window_ns + seen->latest_by_ns;
+  w->needed_ns -= w->needed_ns / 8;
+  if (needed_ns > w->needed_ns) w->needed_ns = needed_ns;
+  w->window_ns = w->needed_ns < w->max_ns / 2 ? 2 * w->needed_ns + 1000 : w->max_ns;
+  if (w->window_ns > w->max_ns) w->window_ns = w->max_ns;
+  w->late_in_a_row = seen->late_count > 0 ? w->late_in_a_row + 1 : 0;
 }
 
 /* Rank 0 only: takes one combined sample, or discards it. */
@@ -13454,7 +13450,7 @@ static nbc_status nbc__measure_rounds(nbc_sync *s, const nbc_measure_desc *d, nb
     if (status != NBC_OK) break;
     if (s->t->rank > 0) continue;
     order.status = seen.status;
-    nbc__measure_adapt(&window, &seen);
+    if (d->start == NBC_START_WINDOW) nbc__measure_adapt(&window, &seen);
     if (seen.status == NBC_OK) nbc__measure_take(run, &seen, &warmup_count, out);
   }
   nbc_measurement result = *out;

@@ -8,7 +8,7 @@
              look, the bound as it had grown until then, what a new burst of round trips says, and whether
              the two agree ("held"). Threads share one clock: the truth there is offset 0, drift 0. */
 #ifdef NBC_WITH_MPI
-#include <mpi.h>
+#  include <mpi.h>
 #endif
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
@@ -25,14 +25,14 @@ typedef struct line { /* what rank 0 prints of every rank */
 } line;
 
 static void print_header(void) {
-  printf("%5s %6s %16s %12s %11s %13s %12s %10s\n", "rank", "asks", "offset ns", "bound ns", "drift ppm",
-         "+- ppm", "residual ns", "trip ns");
+  printf("%5s %6s %16s %12s %11s %13s %12s %10s\n", "rank", "asks", "offset ns", "bound ns",
+         "drift ppm", "+- ppm", "residual ns", "trip ns");
 }
 
 static void print_line(int rank, const line *l) {
-  printf("%5d %6d %16lld %12lld %11.4f %13.4f %12lld %10lld\n", rank, l->now.parent_rank, (long long)l->now.offset.t_ns,
-         (long long)l->now.offset.err_ns, l->now.rate_ppm, l->now.rate_err_ppm, (long long)l->now.residual_ns,
-         (long long)l->now.rtt_min_ns);
+  printf("%5d %6d %16lld %12lld %11.4f %13.4f %12lld %10lld\n", rank, l->now.parent_rank,
+         (long long)l->now.offset.t_ns, (long long)l->now.offset.err_ns, l->now.rate_ppm,
+         l->now.rate_err_ppm, (long long)l->now.residual_ns, (long long)l->now.rtt_min_ns);
 }
 
 /* Do the grown bound and the new one have a time in common? If not, one of them was wrong. */
@@ -45,11 +45,13 @@ static nbc_status gather(const nbc_transport *t, const line *mine, line *all) {
   nbc_status status = NBC_OK;
   if (t->rank > 0) return nbc_send(t, mine, sizeof *mine, 0, 1000);
   all[0] = *mine;
-  for (int r = 1; r < t->size && status == NBC_OK; r++) status = nbc_recv(t, &all[r], sizeof *all, r, 1000);
+  for (int r = 1; r < t->size && status == NBC_OK; r++)
+    status = nbc_recv(t, &all[r], sizeof *all, r, 1000);
   return status;
 }
 
-static nbc_status look(nbc_sync *sync, bool first, double t_s, line *all, long *broken, nbc_error *err) {
+static nbc_status look(nbc_sync *sync, bool first, double t_s, line *all, long *broken,
+                       nbc_error *err) {
   const nbc_transport *t = nbc_sync_transport(sync);
   line mine;
   mine.grown = nbc_sync_info_of(sync).offset;
@@ -59,11 +61,14 @@ static nbc_status look(nbc_sync *sync, bool first, double t_s, line *all, long *
   if (status != NBC_OK || t->rank > 0) return status;
   if (first) print_header();
   for (int r = 0; r < t->size; r++) {
-    if (first) print_line(r, &all[r]);
+    if (first)
+      print_line(r, &all[r]);
     else if (r > 0) {
-      printf("%6.2f s  rank %d: bound had grown to %lld ns, now %lld ns, drift %.4f +- %.4f ppm, %llu steps: %s\n", t_s, r,
-             (long long)all[r].grown.err_ns, (long long)all[r].now.offset.err_ns, all[r].now.rate_ppm,
-             all[r].now.rate_err_ppm, (unsigned long long)all[r].now.step_count, held(&all[r]) ? "held" : "BROKEN");
+      printf("%6.2f s  rank %d: bound had grown to %lld ns, now %lld ns, drift %.4f +- %.4f ppm, "
+             "%llu steps: %s\n",
+             t_s, r, (long long)all[r].grown.err_ns, (long long)all[r].now.offset.err_ns,
+             all[r].now.rate_ppm, all[r].now.rate_err_ppm,
+             (unsigned long long)all[r].now.step_count, held(&all[r]) ? "held" : "BROKEN");
       *broken += !held(&all[r]);
     }
   }
@@ -82,16 +87,20 @@ static nbc_status watch(nbc_transport *transport, void *user) {
   if (!o->believe) t.same_clock = NULL;
   nbc_status status = nbc_sync_create(&t, NULL, &sync, &err);
   if (status == NBC_OK) status = look(sync, true, 0, all, &broken, &err);
-  for (double t_s = o->interval_s; status == NBC_OK && t_s <= o->watch_s + 1e-9; t_s += o->interval_s) {
-    const struct timespec pause = {(time_t)o->interval_s, (long)((o->interval_s - floor(o->interval_s)) * 1e9)};
+  for (double t_s = o->interval_s; status == NBC_OK && t_s <= o->watch_s + 1e-9;
+       t_s += o->interval_s) {
+    const struct timespec pause = {(time_t)o->interval_s,
+                                   (long)((o->interval_s - floor(o->interval_s)) * 1e9)};
     nanosleep(&pause, NULL);
     status = look(sync, false, t_s, all, &broken, &err);
   }
-  if (status != NBC_OK) fprintf(stderr, "clock_sync: %s\n", err.text[0] ? err.text : nbc_status_text(status));
+  if (status != NBC_OK)
+    fprintf(stderr, "clock_sync: %s\n", err.text[0] ? err.text : nbc_status_text(status));
   else if (t.rank == 0) {
     print_header();
     for (int r = 0; r < t.size; r++) print_line(r, &all[r]);
-    if (broken) printf("%ld bounds were broken: a clock stepped, or drifts beyond its limits\n", broken);
+    if (broken)
+      printf("%ld bounds were broken: a clock stepped, or drifts beyond its limits\n", broken);
   }
   nbc_sync_destroy(sync);
   free(all);
@@ -108,11 +117,16 @@ static bool parse(int argc, char **argv, options *o) {
   double ranks = o->ranks;
   for (int i = 1; i < argc; i++) {
     const char *next = i + 1 < argc ? argv[i + 1] : "";
-    if (strcmp(argv[i], "-b") == 0) o->believe = true;
-    else if (strcmp(argv[i], "-n") == 0 && number(next, 1, 256, &ranks)) i++;
-    else if (strcmp(argv[i], "-t") == 0 && number(next, 0, 1e6, &o->watch_s)) i++;
-    else if (strcmp(argv[i], "-i") == 0 && number(next, 1e-3, 1e5, &o->interval_s)) i++;
-    else return false;
+    if (strcmp(argv[i], "-b") == 0)
+      o->believe = true;
+    else if (strcmp(argv[i], "-n") == 0 && number(next, 1, 256, &ranks))
+      i++;
+    else if (strcmp(argv[i], "-t") == 0 && number(next, 0, 1e6, &o->watch_s))
+      i++;
+    else if (strcmp(argv[i], "-i") == 0 && number(next, 1e-3, 1e5, &o->interval_s))
+      i++;
+    else
+      return false;
   }
   o->ranks = (int)ranks;
   return true;
@@ -132,8 +146,10 @@ int main(int argc, char **argv) {
   }
 #ifdef NBC_WITH_MPI
   status = nbc_mpi_create(MPI_COMM_WORLD, NULL, &t, &err);
-  if (status == NBC_OK) status = watch(t, &o);
-  else fprintf(stderr, "clock_sync: %s\n", err.text);
+  if (status == NBC_OK)
+    status = watch(t, &o);
+  else
+    fprintf(stderr, "clock_sync: %s\n", err.text);
   if (status != NBC_OK) MPI_Abort(MPI_COMM_WORLD, 1);
   nbc_mpi_destroy(t);
   MPI_Finalize();
@@ -144,8 +160,10 @@ int main(int argc, char **argv) {
   desc.size = o.ranks;
   status = nbc_threads_create(&desc, &world);
   if (status == NBC_OK) status = nbc_threads_run(world, watch, &o);
-  if (status != NBC_OK) fprintf(stderr, "clock_sync: %s\n", nbc_status_text(status));
-  else nbc_threads_destroy(world);
+  if (status != NBC_OK)
+    fprintf(stderr, "clock_sync: %s\n", nbc_status_text(status));
+  else
+    nbc_threads_destroy(world);
 #endif
   return status == NBC_OK ? 0 : 1;
 }

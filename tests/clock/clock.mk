@@ -20,3 +20,20 @@ $(eval $(call clock_sync_mpi,$(B)/clock_sync_mpich,$(MPICC_MPICH)))
 endif
 $(eval $(call bench,clock_sync))
 $(eval $(call script,clock/clock_sync_command))
+# One-sided operations and collectives, measured: $(call bench_rma,OUTPUT,WRAPPER,options)
+define bench_rma
+EXAMPLES += $1
+$1: examples/bench_rma.c nbc_overlap.h $(B)/.flags
+	$$(call say,MPICC,$$@)
+	$$(Q)OMPI_CC='$$(CC)' OSHMEM_CC='$$(CC)' MPICH_CC='$$(CC)' $2 $$(STD) $$(CFLAGS) $$(WARN) -Wno-stringop-overflow -I. $3 $$< -o $$@ $$(LDFLAGS) -pthread -lm
+endef
+ifneq ($(MPICC_OMPI),)
+$(eval $(call bench_rma,$(B)/bench_rma_mpi,$(MPICC_OMPI)))
+endif
+ifneq ($(MPICC_MPICH),)
+$(eval $(call bench_rma,$(B)/bench_rma_mpich,$(MPICC_MPICH)))
+endif
+ifneq ($(call have,oshcc),)
+$(eval $(call bench_rma,$(B)/bench_rma_shmem,$(call have,oshcc),-DNBC_WITH_SHMEM))
+endif
+$(eval $(call script,clock/bench_rma_command))

@@ -1,0 +1,417 @@
+/* Question: what do one-sided operations and collectives cost here, and how was that measured?
+
+   Run:      mpirun -n 2 build/bench_rma_mpi [-s BYTES] [-t SECONDS] [-m each] [-r SEED]
+             oshrun -n 2 build/bench_rma_shmem ...
+               -s largest message (1 MiB)   -t limit per line (0.5 s)   -r order of the sizes
+               -m each   reads the clock around every call: to see what that does to small messages
+   Expected: one line per routine and size: median, confidence interval, how many samples and why no
+             more. Rank 0 measures against the last rank; collectives run on synchronised clocks.
+
+   What the lines mean:
+     put          from the call to the return of quiet, minus quiet
+     quiet        after a put of one byte, minus that put
+     get, fetching atomics   the call;  other atomics as put
+     *_nbi full   call + quiet;  post: the call alone (from a batch of 16);  quiet: the rest;
+     *_nbi overlap   call, computation of twice the full time, quiet, minus the computation
+     bcast barrier: with a barrier after each, minus the barrier;  window: synchronised start, max(end)
+           - min(start);  barrier start: for comparison;  rounds: the root goes round;  acknowledged: rank by rank, each broadcast
+           answered by an atomic on the root, minus that atomic; the slowest rank
+     lock free: nobody else wants it;  taken: all ranks want it, per acquisition and release */
+#define NBC_OVERLAP_IMPLEMENTATION
+#if defined(NBC_WITH_SHMEM)
+#  include "nbc_overlap.h"
+#else
+#  define NBC_WITH_MPI
+#  include "nbc_overlap.h"
+#endif
+
+enum { POSTS = 16, ACKS = 8, ROUNDS = 4 }; /* calls per sample */
+static int rank, size;
+static uint64_t largest_bytes = 1 << 20;
+static char *local; /* private memory of largest_bytes */
+
+/* ---- one-sided operations and collectives of OpenSHMEM or MPI, all against the last rank ----------- */
+#if defined(NBC_WITH_SHMEM)
+static char *remote; /* symmetric: data; then two collective buffers */
+static long long *counter;
+static long *mutex, *sync_area;
+static int sync_turn;
+
+static nbc_status open_all(nbc_transport **t, nbc_error *err) {
+  shmem_init();
+  rank = shmem_my_pe();
+  size = shmem_n_pes();
+  return nbc_shmem_create(NULL, t, err);
+}
+static bool open_memory(void) {
+  const size_t all = (size_t)(largest_bytes + 8) * (size_t)(2 + size);
+  const size_t areas = (size_t)2 * (ROUNDS * (size_t)size + ACKS) * SHMEM_BCAST_SYNC_SIZE +
+                       2 * (SHMEM_REDUCE_SYNC_SIZE + SHMEM_COLLECT_SYNC_SIZE);
+  remote = (char *)shmem_calloc(all, 1);
+  counter = (long long *)shmem_calloc(2 + SHMEM_REDUCE_MIN_WRKDATA_SIZE + (size_t)largest_bytes / 8,
+                                      sizeof *counter);
+  mutex = (long *)shmem_calloc(1, sizeof *mutex);
+  sync_area = (long *)shmem_calloc(areas, sizeof *sync_area);
+  for (size_t i = 0; sync_area && i < areas; i++) sync_area[i] = SHMEM_SYNC_VALUE;
+  shmem_barrier_all();
+  return remote && counter && mutex && sync_area;
+}
+static void close_all(nbc_transport *t) {
+  nbc_shmem_destroy(t);
+  shmem_finalize();
+}
+static void give_up(void) { shmem_global_exit(1); }
+static void rma_quiet(void) { shmem_quiet(); }
+static void rma_put(uint64_t n) { shmem_putmem(remote, local, n, size - 1); }
+static void rma_put_nbi(uint64_t n) { shmem_putmem_nbi(remote, local, n, size - 1); }
+static void rma_get(uint64_t n) { shmem_getmem(local, remote, n, size - 1); }
+static void rma_get_nbi(uint64_t n) { shmem_getmem_nbi(local, remote, n, size - 1); }
+static long long rma_fetch_add(int peer) {
+  return shmem_longlong_atomic_fetch_add(counter, 1, peer);
+}
+static void rma_add(void) { shmem_longlong_atomic_add(counter + 1, 1, size - 1); }
+static void rma_compare_swap(void) {
+  shmem_longlong_atomic_compare_swap(counter + 1, 0, 1, size - 1);
+}
+static long long rma_own_counter(void) { return shmem_longlong_atomic_fetch(counter, rank); }
+static void rma_barrier(void) { shmem_barrier_all(); }
+static void rma_lock(void) { shmem_set_lock(mutex); }
+static void rma_unlock(void) { shmem_clear_lock(mutex); }
+static bool rma_test_lock(void) { return shmem_test_lock(mutex) == 0; }
+static bool has_test_lock(void) { return true; }
+/* Areas in turn: a rank may be ahead of another by all calls of one sample, not more. */
+static long *area(size_t first, size_t each, int count) {
+  return sync_area + first + (size_t)(sync_turn++ % count) * each;
+}
+static int bcast_areas(void) { return 2 * (ROUNDS * size + ACKS); }
+static size_t after_bcast(void) { return (size_t)bcast_areas() * SHMEM_BCAST_SYNC_SIZE; }
+static void coll_bcast(uint64_t n, int root) {
+  shmem_broadcast64(remote + largest_bytes + 8, remote, (n + 7) / 8, root, 0, 0, size,
+                    area(0, SHMEM_BCAST_SYNC_SIZE, bcast_areas()));
+}
+static void coll_reduce(uint64_t n) {
+  shmem_longlong_sum_to_all((long long *)(void *)(remote + largest_bytes + 8),
+                            (long long *)(void *)remote, (int)((n + 7) / 8), 0, 0, size,
+                            counter + 2, area(after_bcast(), SHMEM_REDUCE_SYNC_SIZE, 2));
+}
+static void coll_collect(uint64_t n) {
+  shmem_fcollect64(remote + largest_bytes + 8, remote, (n + 7) / 8, 0, 0, size,
+                   area(after_bcast() + 2 * SHMEM_REDUCE_SYNC_SIZE, SHMEM_COLLECT_SYNC_SIZE, 2));
+}
+#else
+static char *remote, *gathered;
+static long long *counter;
+static MPI_Win data_win, counter_win, lock_win;
+
+static nbc_status open_all(nbc_transport **t, nbc_error *err) {
+  MPI_Init(NULL, NULL);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  return nbc_mpi_create(MPI_COMM_WORLD, NULL, t, err);
+}
+static bool open_memory(void) {
+  char *unused;
+  gathered = (char *)calloc((size_t)size, (size_t)largest_bytes + 8);
+  MPI_Win_allocate((MPI_Aint)largest_bytes + 8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &remote,
+                   &data_win);
+  MPI_Win_allocate(2 * sizeof *counter, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &counter, &counter_win);
+  MPI_Win_allocate(8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &unused, &lock_win);
+  MPI_Win_lock_all(MPI_MODE_NOCHECK, data_win);
+  MPI_Win_lock_all(MPI_MODE_NOCHECK, counter_win);
+  counter[0] = counter[1] = 0;
+  MPI_Win_sync(counter_win);
+  MPI_Barrier(MPI_COMM_WORLD);
+  return gathered != NULL;
+}
+static void close_all(nbc_transport *t) {
+  MPI_Win_unlock_all(counter_win);
+  MPI_Win_unlock_all(data_win);
+  MPI_Win_free(&lock_win);
+  MPI_Win_free(&counter_win);
+  MPI_Win_free(&data_win);
+  free(gathered);
+  nbc_mpi_destroy(t);
+  MPI_Finalize();
+}
+static void give_up(void) { MPI_Abort(MPI_COMM_WORLD, 1); }
+static void rma_quiet(void) {
+  MPI_Win_flush(size - 1, data_win);
+  MPI_Win_flush(size - 1, counter_win);
+}
+static void rma_put_nbi(uint64_t n) {
+  MPI_Put(local, (int)n, MPI_BYTE, size - 1, 0, (int)n, MPI_BYTE, data_win);
+}
+static void rma_put(uint64_t n) {
+  rma_put_nbi(n);
+  MPI_Win_flush_local(size - 1, data_win);
+}
+static void rma_get_nbi(uint64_t n) {
+  MPI_Get(local, (int)n, MPI_BYTE, size - 1, 0, (int)n, MPI_BYTE, data_win);
+}
+static void rma_get(uint64_t n) {
+  rma_get_nbi(n);
+  MPI_Win_flush(size - 1, data_win);
+}
+static long long rma_fetch_add(int peer) {
+  const long long one = 1;
+  long long was = 0;
+  MPI_Fetch_and_op(&one, &was, MPI_LONG_LONG, peer, 0, MPI_SUM, counter_win);
+  MPI_Win_flush(peer, counter_win);
+  return was;
+}
+static void rma_add(void) {
+  static const long long one = 1;
+  MPI_Accumulate(&one, 1, MPI_LONG_LONG, size - 1, sizeof(long long), 1, MPI_LONG_LONG, MPI_SUM,
+                 counter_win);
+}
+static void rma_compare_swap(void) {
+  const long long one = 1, none = 0;
+  long long was;
+  MPI_Compare_and_swap(&one, &none, &was, MPI_LONG_LONG, size - 1, sizeof(long long), counter_win);
+  MPI_Win_flush(size - 1, counter_win);
+}
+static long long rma_own_counter(void) {
+  long long now = 0;
+  MPI_Fetch_and_op(NULL, &now, MPI_LONG_LONG, rank, 0, MPI_NO_OP, counter_win);
+  MPI_Win_flush(rank, counter_win);
+  return now;
+}
+static void rma_barrier(void) { MPI_Barrier(MPI_COMM_WORLD); }
+static void rma_lock(void) { MPI_Win_lock(MPI_LOCK_EXCLUSIVE, size - 1, 0, lock_win); }
+static void rma_unlock(void) { MPI_Win_unlock(size - 1, lock_win); }
+static bool rma_test_lock(void) { return false; }
+static bool has_test_lock(void) { return false; }
+static void coll_bcast(uint64_t n, int root) {
+  MPI_Bcast(local, (int)n, MPI_BYTE, root, MPI_COMM_WORLD);
+}
+static void coll_reduce(uint64_t n) {
+  MPI_Allreduce(local, gathered, (int)((n + 7) / 8), MPI_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
+}
+static void coll_collect(uint64_t n) {
+  MPI_Allgather(local, (int)n, MPI_BYTE, gathered, (int)n, MPI_BYTE, MPI_COMM_WORLD);
+}
+#endif
+
+/* ---- what is measured ---------------------------------------------------------------------------- */
+typedef struct bench {
+  nbc_clock clock;
+  nbc_sync *sync;
+  nbc_repeat repeat;
+  nbc_timing timing;
+  uint64_t bytes, seed;
+  int root, task;
+  double compute_ns;
+  nbc_error err;
+} bench;
+
+static nbc_status do_put_quiet(void *b) {
+  return rma_put(((bench *)b)->bytes), rma_quiet(), NBC_OK;
+}
+static nbc_status do_put_one(void *b) { return (void)b, rma_put(1), NBC_OK; }
+static nbc_status do_put_one_quiet(void *b) { return (void)b, rma_put(1), rma_quiet(), NBC_OK; }
+static nbc_status do_get(void *b) { return rma_get(((bench *)b)->bytes), NBC_OK; }
+static nbc_status do_fetch_add(void *b) { return (void)b, (void)rma_fetch_add(size - 1), NBC_OK; }
+static nbc_status do_compare_swap(void *b) { return (void)b, rma_compare_swap(), NBC_OK; }
+static nbc_status do_add_quiet(void *b) { return (void)b, rma_add(), rma_quiet(), NBC_OK; }
+static nbc_status do_lock(void *b) { return (void)b, rma_lock(), rma_unlock(), NBC_OK; }
+static nbc_status do_test_lock(void *b) {
+  (void)b;
+  if (rma_test_lock()) rma_unlock();
+  return NBC_OK;
+}
+static void nbi(const bench *b, bool get) {
+  if (get)
+    rma_get_nbi(b->bytes);
+  else
+    rma_put_nbi(b->bytes);
+}
+static nbc_status full(bench *b, bool get) { return nbi(b, get), rma_quiet(), NBC_OK; }
+static nbc_status posts(bench *b, bool get) {
+  for (int i = 0; i < POSTS; i++) nbi(b, get);
+  return rma_quiet(), NBC_OK;
+}
+static nbc_status overlap(bench *b, bool get) {
+  nbi(b, get);
+  nbc_spin_ns(&b->clock, (int64_t)b->compute_ns);
+  return rma_quiet(), NBC_OK;
+}
+static nbc_status do_put_full(void *b) { return full((bench *)b, false); }
+static nbc_status do_get_full(void *b) { return full((bench *)b, true); }
+static nbc_status do_put_posts(void *b) { return posts((bench *)b, false); }
+static nbc_status do_get_posts(void *b) { return posts((bench *)b, true); }
+static nbc_status do_put_overlap(void *b) { return overlap((bench *)b, false); }
+static nbc_status do_get_overlap(void *b) { return overlap((bench *)b, true); }
+static nbc_status do_barrier(void *b) { return (void)b, rma_barrier(), NBC_OK; }
+static nbc_status do_bcast(void *b) { return coll_bcast(((bench *)b)->bytes, 0), NBC_OK; }
+static nbc_status do_bcast_barrier(void *b) {
+  return coll_bcast(((bench *)b)->bytes, 0), rma_barrier(), NBC_OK;
+}
+static nbc_status do_bcast_rounds(void *b) {
+  for (int i = 0; i < ROUNDS * size; i++) coll_bcast(((bench *)b)->bytes, i % size);
+  return NBC_OK;
+}
+/* At most one acknowledgement is on its way: the root waits for it before the next broadcast. */
+static nbc_status do_bcast_acknowledged(void *arg) {
+  const bench *b = (const bench *)arg;
+  long long seen = rank == 0 ? rma_own_counter() : 0;
+  for (int i = 0; i < ACKS; i++) {
+    coll_bcast(b->bytes, 0);
+    if (rank == b->task) rma_fetch_add(0);
+    if (rank == 0)
+      for (seen++; rma_own_counter() < seen;) continue;
+  }
+  return NBC_OK;
+}
+static nbc_status do_acknowledgement(void *b) { return (void)b, (void)rma_fetch_add(0), NBC_OK; }
+static nbc_status do_reduce(void *b) { return coll_reduce(((bench *)b)->bytes), NBC_OK; }
+static nbc_status do_collect(void *b) { return coll_collect(((bench *)b)->bytes), NBC_OK; }
+
+/* ---- measuring and printing ------------------------------------------------------------------------ */
+static void fail(const char *what) { /* one rank cannot go on alone: the job ends */
+  fprintf(stderr, "bench_rma: rank %d: %s\n", rank, what);
+  give_up();
+}
+static void print(const char *routine, uint64_t bytes, const nbc_measurement *m, double ns,
+                  double scale) {
+  if (rank > 0) return;
+  if (m->time.count == 0) {
+    printf("%-24s %9llu %12s %9s %7d %5s %8s %7lld\n", routine, (unsigned long long)bytes, "-", "-",
+           0, nbc_stop_name(m->stop), "-", (long long)m->missed_count);
+    return;
+  }
+  const double half_ns = (m->time.median_hi - m->time.median_lo) / 2 / scale;
+  printf("%-24s %9llu %12.3f %9.3f %7zu %5s %8zu %7lld %s\n", routine, (unsigned long long)bytes,
+         ns * 1e-3, half_ns * 1e-3, m->time.count, nbc_stop_name(m->stop), m->check.outlier_count,
+         (long long)m->missed_count, m->check.changed ? "changed on the way" : "");
+  fflush(stdout);
+}
+
+/* Rank 0 measures, the others wait in a barrier (and so make progress). */
+static double alone(bench *b, nbc_measure_fn fn, nbc_measurement *m) {
+  memset(m, 0, sizeof *m);
+  rma_barrier();
+  if (rank == 0 && nbc_measure_loop(&b->clock, &b->repeat, b->timing, 0, 0, fn, b, m) != NBC_OK)
+    fail("a routine cannot be measured");
+  rma_barrier();
+  return m->time.median;
+}
+/* All ranks, on synchronised clocks. */
+static double together(bench *b, nbc_start start, nbc_measure_fn fn, nbc_measurement *m) {
+  nbc_measure_desc desc;
+  memset(&desc, 0, sizeof desc);
+  memset(m, 0, sizeof *m);
+  desc.repeat = b->repeat;
+  desc.start = start;
+  if (nbc_sync_update(b->sync, &b->err) != NBC_OK ||
+      nbc_measure(b->sync, &desc, fn, b, m, &b->err) != NBC_OK)
+    fail(b->err.text);
+  return m->time.median;
+}
+
+static void measure_nbi(bench *b, bool get) {
+  static const char *const names[2][4] = {
+      {"put_nbi full", "put_nbi post", "put_nbi quiet", "put_nbi overlap"},
+      {"get_nbi full", "get_nbi post", "get_nbi quiet", "get_nbi overlap"}};
+  nbc_measurement m, many, over;
+  const double full_ns = alone(b, get ? do_get_full : do_put_full, &m);
+  const double post_ns =
+      (alone(b, get ? do_get_posts : do_put_posts, &many) - full_ns) / (POSTS - 1);
+  b->compute_ns = 2 * full_ns;
+  const double overlap_ns = alone(b, get ? do_get_overlap : do_put_overlap, &over) - b->compute_ns;
+  print(names[get][0], b->bytes, &m, full_ns, 1);
+  print(names[get][1], b->bytes, &many, post_ns, POSTS);
+  print(names[get][2], b->bytes, &m, full_ns - post_ns, 1);
+  print(names[get][3], b->bytes, &over, overlap_ns, 1);
+}
+
+static void measure_bcast(bench *b) {
+  nbc_measurement m, barrier, worst;
+  const double barrier_ns = together(b, NBC_START_WINDOW, do_barrier, &barrier);
+  print("bcast barrier", b->bytes, &m,
+        together(b, NBC_START_WINDOW, do_bcast_barrier, &m) - barrier_ns, 1);
+  print("bcast window", b->bytes, &m, together(b, NBC_START_WINDOW, do_bcast, &m), 1);
+  print("bcast barrier start", b->bytes, &m, together(b, NBC_START_BARRIER, do_bcast, &m), 1);
+  print("bcast rounds", b->bytes, &m,
+        together(b, NBC_START_WINDOW, do_bcast_rounds, &m) / (ROUNDS * size), ROUNDS * size);
+  double slowest_ns = 0;
+  memset(&worst, 0, sizeof worst);
+  const double ack_ns = size > 1 ? alone(b, do_acknowledgement, &m) : 0;
+  for (b->task = 1; b->task < size; b->task++) {
+    const double ns = together(b, NBC_START_WINDOW, do_bcast_acknowledged, &m) / ACKS - ack_ns;
+    if (b->task == 1 || ns > slowest_ns) slowest_ns = ns, worst = m;
+  }
+  if (size > 1) print("bcast acknowledged", b->bytes, &worst, slowest_ns, ACKS);
+}
+
+static void measure_size(bench *b) {
+  nbc_measurement m, quiet;
+  const double one_ns = alone(b, do_put_one, &m),
+               quiet_ns = alone(b, do_put_one_quiet, &quiet) - one_ns;
+  print("put", b->bytes, &m, alone(b, do_put_quiet, &m) - quiet_ns, 1);
+  print("get", b->bytes, &m, alone(b, do_get, &m), 1);
+  measure_nbi(b, false);
+  measure_nbi(b, true);
+  measure_bcast(b);
+  print("reduce to all", b->bytes, &m, together(b, NBC_START_WINDOW, do_reduce, &m), 1);
+  print("collect", b->bytes, &m, together(b, NBC_START_WINDOW, do_collect, &m), 1);
+}
+
+static void measure_fixed(bench *b) {
+  nbc_measurement m, quiet;
+  const double one_ns = alone(b, do_put_one, &m),
+               quiet_ns = alone(b, do_put_one_quiet, &quiet) - one_ns;
+  print("quiet", 0, &quiet, quiet_ns, 1);
+  print("fetch_add", 8, &m, alone(b, do_fetch_add, &m), 1);
+  print("compare_swap", 8, &m, alone(b, do_compare_swap, &m), 1);
+  print("add", 8, &m, alone(b, do_add_quiet, &m) - quiet_ns, 1);
+  print("lock free", 0, &m, alone(b, do_lock, &m), 1);
+  print("lock taken", 0, &m, together(b, NBC_START_WINDOW, do_lock, &m) / size, size);
+  if (has_test_lock()) print("lock test", 0, &m, alone(b, do_test_lock, &m), 1);
+  print("barrier", 0, &m, together(b, NBC_START_WINDOW, do_barrier, &m), 1);
+}
+
+static bool number(const char *text, double least, double most, double *value) {
+  char *end;
+  *value = strtod(text, &end);
+  return end != text && !*end && *value >= least && *value <= most;
+}
+
+int main(int argc, char **argv) {
+  bench b;
+  nbc_transport *t = NULL;
+  double seconds = 0.5, bytes = (double)largest_bytes, seed = 1;
+  memset(&b, 0, sizeof b);
+  if (open_all(&t, &b.err) != NBC_OK) fail(b.err.text);
+  for (int i = 1; i < argc; i += 2) {
+    const char *value = i + 1 < argc ? argv[i + 1] : "";
+    if (strcmp(argv[i], "-s") == 0 && number(value, 1, 1 << 28, &bytes)) continue;
+    if (strcmp(argv[i], "-t") == 0 && number(value, 1e-3, 1e4, &seconds)) continue;
+    if (strcmp(argv[i], "-r") == 0 && number(value, 0, 1e9, &seed)) continue;
+    if (strcmp(argv[i], "-m") == 0 && strcmp(value, "each") == 0) {
+      b.timing = NBC_TIMING_EACH;
+      continue;
+    }
+    fail("usage: bench_rma [-s largest bytes] [-t seconds per line] [-m each] [-r seed]");
+  }
+  largest_bytes = (uint64_t)bytes;
+  b.repeat.time_limit_ns = (int64_t)(seconds * 1e9);
+  local = (char *)calloc(1, (size_t)largest_bytes + 8);
+  if (!local || !open_memory() || nbc_clock_create(NULL, &b.clock) != NBC_OK) fail("no memory");
+  if (nbc_sync_create(t, NULL, &b.sync, &b.err) != NBC_OK) fail(b.err.text);
+  if (rank == 0)
+    printf("%-24s %9s %12s %9s %7s %5s %8s %7s\n", "# routine", "bytes", "median us", "+- us",
+           "samples", "stop", "outliers", "missed");
+  measure_fixed(&b);
+  int order[32], count = 0;
+  while (count < 30 && (uint64_t)1 << 2 * count <= largest_bytes) count++; /* 1, 4, 16, ... */
+  nbc_shuffle(order, count, (uint64_t)seed);
+  for (int i = 0; i < count; i++) {
+    b.bytes = (uint64_t)1 << 2 * order[i];
+    measure_size(&b);
+  }
+  rma_barrier();
+  nbc_sync_destroy(b.sync);
+  free(local);
+  close_all(t);
+  return 0;
+}

@@ -1,0 +1,41 @@
+#!/bin/sh
+# The command bench_rma measures every routine on every MPI that is there and on OpenSHMEM; numbers are
+# not judged here, only that each line is there and says why it stopped.
+. tests/test.sh
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # containers have no other user
+export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
+export OMPI_MCA_opal_common_ucx_opal_mem_hooks=0 SHMEM_SYMMETRIC_SIZE=32M
+
+fixed='quiet fetch_add compare_swap add lock.free lock.taken barrier'
+sized='put get put_nbi.full put_nbi.post put_nbi.quiet put_nbi.overlap get_nbi.full get_nbi.post get_nbi.quiet
+  get_nbi.overlap bcast.barrier bcast.window bcast.barrier.start bcast.rounds bcast.acknowledged reduce.to.all collect'
+measures() { # COMMAND...: sizes 1 and 4
+  timeout -k 5 120 "$@" -s 4 -t 0.01 >"$T/out" || return 1
+  for r in $fixed; do grep -qE "^$r +[08] .* (sure|count|time|late) " "$T/out" || { echo "no line: $r"; return 1; }; done
+  for r in $sized; do
+    for bytes in 1 4; do
+      grep -qE "^$r +$bytes .* (sure|count|time|late) " "$T/out" || { echo "no line: $r $bytes"; return 1; }
+    done
+  done
+}
+refuses() { ! timeout -k 5 60 "$@" >"$T/out" 2>&1 && grep -q usage "$T/out"; }
+for mpi in openmpi mpich; do
+  program=$B/bench_rma_mpi && [ $mpi = mpich ] && program=$B/bench_rma_mpich
+  if ! command -v mpirun.$mpi >/dev/null || [ ! -x "$program" ]; then
+    skip "one-sided operations, $mpi" "no mpirun.$mpi or mpicc.$mpi"
+    continue
+  fi
+  check "$mpi, two processes" measures mpirun.$mpi -n 2 "$program"
+  check "$mpi, three processes" measures mpirun.$mpi -n 3 "$program"
+  check "$mpi, clock around every call" measures mpirun.$mpi -n 2 "$program" -m each
+  check "$mpi, bad arguments" refuses mpirun.$mpi -n 1 "$program" -s 0
+done
+if ! command -v oshrun >/dev/null || [ ! -x "$B/bench_rma_shmem" ]; then
+  skip "one-sided operations, OpenSHMEM" "no oshrun or oshcc (Debian: openmpi-bin, libopenmpi-dev)"
+elif ! timeout -k 5 60 oshrun -n 1 "$B/bench_rma_shmem" -s 1 -t 0.001 >/dev/null 2>&1; then
+  skip "one-sided operations, OpenSHMEM" "Open MPI's OpenSHMEM does not start on this machine"
+else
+  check "OpenSHMEM, two elements" measures oshrun -n 2 "$B/bench_rma_shmem"
+  check "OpenSHMEM, four elements" measures oshrun -n 4 "$B/bench_rma_shmem"
+fi
+finish
