@@ -1393,6 +1393,8 @@ NBC_API nbc_status nbc_tune(nbc_comm *comm, const nbc_tune_desc *desc, nbc_choic
      TIMER      polls every few milliseconds, on the program's cores; waiting threads help
      IDLE       polls when nothing else wants a core (SCHED_IDLE); waiting threads help
    Starting a collective hands it over without a lock; the worker holds a spin lock while it polls.
+   On a busy machine an IDLE worker may lose its core while it holds that lock: what needs the lock
+   (freeing a running request, checking mode, destroying a communicator) then waits for it.
    What the worker uses, the program must leave alone: no nbc_isend, nbc_wait, ... on a transport that
    any_thread does not allow, and its recorder stays NULL. */
 typedef enum nbc_policy {
