@@ -1975,6 +1975,7 @@ static nbc__clock_probe nbc__clock_real_probe(nbc__clock_cores *cores) {
   p.invariant = hz > 0;
   p.tick_ns = hz > 0 ? (int64_t)(1000000000 / hz + 1) : 1;
 #endif
+  (void)nbc__clock_kernel_refuses; /* elsewhere than on x86-64 nobody asks */
   p.ticks = nbc__clock_real_ticks;
   p.raw_ns = nbc__clock_raw_ns;
   p.wait = nbc__clock_real_wait;

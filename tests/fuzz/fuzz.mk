@@ -1,7 +1,7 @@
 # $(call fuzzer,NAME): tests/fuzz/NAME.c, seeds in tests/fuzz/seeds/NAME
 define fuzzer
 FUZZERS += $(B)/fuzz/$1
-$(call program,$(B)/fuzz/$1,tests/fuzz/$1.c,-O1 -Wno-unused-function -fsanitize=fuzzer$(,)address$(,)undefined -fno-sanitize-recover=all,,$(CLANG))
+$(call program,$(B)/fuzz/$1,tests/fuzz/$1.c,-O1 -Wno-unused-function -Wno-pass-failed -fsanitize=fuzzer$(,)address$(,)undefined -fno-sanitize-recover=all,,$(CLANG))
 endef
 , := ,
 ifneq ($(HAVE_FUZZER),)
