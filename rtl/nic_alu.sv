@@ -15,13 +15,13 @@ module nic_alu (
 
   function automatic logic [63:0] extend(input logic [63:0] v, input logic [2:0] dtype);
     unique case (dtype)
-      3'd0: return {56'd0, v[7:0]};
-      3'd1: return {48'd0, v[15:0]};
-      3'd2: return {32'd0, v[31:0]};
-      3'd4: return {{56{v[7]}}, v[7:0]};
-      3'd5: return {{48{v[15]}}, v[15:0]};
-      3'd6: return {{32{v[31]}}, v[31:0]};
-      default: return v;
+      3'd0: extend = {56'd0, v[7:0]};
+      3'd1: extend = {48'd0, v[15:0]};
+      3'd2: extend = {32'd0, v[31:0]};
+      3'd4: extend = {{56{v[7]}}, v[7:0]};
+      3'd5: extend = {{48{v[15]}}, v[15:0]};
+      3'd6: extend = {{32{v[31]}}, v[31:0]};
+      default: extend = v;
     endcase
   endfunction
 

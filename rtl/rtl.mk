@@ -79,7 +79,7 @@ tests/bench/exact_width.sh: $(B)/exact_overlap ;
 endif
 
 # What a FPGA would need, for the modules that yosys 0.23 reads: it knows no package imports
-RTL_SYNTH := fifo arbiter clock crc credit tx_window rx_window axil dma_rd dma_wr rd_stream wr_stream
+RTL_SYNTH := fifo arbiter clock crc credit tx_window rx_window alu axil dma_rd dma_wr rd_stream wr_stream
 .PHONY: synth
 synth: ## yosys: resources of the NIC's modules on a Xilinx 7 series FPGA
 	@sh rtl/synth.sh $(RTL_SYNTH)
