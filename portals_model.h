@@ -53,9 +53,11 @@
      [NIC]       7. NIC and wire
      [TRACE]     8. Traces: CSV, Chrome JSON
      [MSG]       9. Two-sided messages over Portals
+     [COMPUTE]  10. Compute time: kernel models with noise
 
    SOURCES named in comments:
-     [S] Emmanuel, S4BXI: simulation of HPC applications at the Portals level, 2023.
+     [S] Emmanuel, S4BXI: simulation of HPC applications at the Portals level, 2023;
+     [D] Cornebize, simulation of HPL, 2020 (draft): kernel and noise models.
 
    CONVENTIONS
      Simulated time is int64_t: nanoseconds in the API (_ns), picoseconds inside (_ps) because 8 bytes
@@ -82,14 +84,14 @@
      takes 3.6 KiB and its stack, an operation under way 0.4 KiB; a trace 64 bytes per step.
 */
 #ifndef PORTALS_MODEL_H_INCLUDED
-#define PORTALS_MODEL_H_INCLUDED
+#  define PORTALS_MODEL_H_INCLUDED
 
-#define PM_VERSION_STRING "0.1.0"
-#define PM_VERSION        100 /* major * 10000 + minor * 100 + patch */
+#  define PM_VERSION_STRING "0.1.0"
+#  define PM_VERSION        100 /* major * 10000 + minor * 100 + patch */
 
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
+#  include <stddef.h>
+#  include <stdint.h>
+#  include <stdio.h>
 /* ============================================================================================== */
 /* [CONFIG] 1. Options: macros to define before including                                         */
 /* ============================================================================================== */
@@ -104,43 +106,42 @@
     PM_WITH_NBC                    -         any file              adapters to nbc_overlap.h, which must
                                                                    have been included before
 */
-#ifndef PM_API
-#  if !defined(PM_STATIC)
-#    define PM_API extern
-#  elif defined(__GNUC__)
-#    define PM_API __attribute__((unused)) static
-#  else
-#    define PM_API static
+#  ifndef PM_API
+#    if !defined(PM_STATIC)
+#      define PM_API extern
+#    elif defined(__GNUC__)
+#      define PM_API __attribute__((unused)) static
+#    else
+#      define PM_API static
+#    endif
 #  endif
-#endif
 
-#ifdef __cplusplus
+#  ifdef __cplusplus
 extern "C" {
-#endif
-
+#  endif
 
 /* ============================================================================================== */
 /* [STATUS] 2. Status codes of the pm_ functions                                                  */
 /* ============================================================================================== */
-#define PM_STATUS_LIST(X)                                                                          \
-  X(PM_OK, 0, "ok")                                                                                \
-  X(PM_PENDING, 1, "not finished yet")                                                             \
-  X(PM_E_INVAL, -300, "invalid argument")                                                          \
-  X(PM_E_NOMEM, -301, "out of memory")                                                             \
-  X(PM_E_PLATFORM, -302, "platform is malformed")                                                  \
-  X(PM_E_DEADLOCK, -303, "every process waits and nothing is under way")                           \
-  X(PM_E_TIME_LIMIT, -304, "simulated time limit reached")                                         \
-  X(PM_E_CRASH, -305, "a simulated process crashed")                                               \
-  X(PM_E_IO, -306, "file cannot be read or written")                                               \
-  X(PM_E_STATE, -307, "call not allowed here")                                                     \
-  X(PM_E_TRUNCATED, -308, "message longer than the receive buffer")                                \
-  X(PM_E_PORTALS, -309, "a Portals call failed")                                                   \
-  X(PM_E_STACK, -310, "a simulated process overflowed its stack")
+#  define PM_STATUS_LIST(X)                                                                        \
+    X(PM_OK, 0, "ok")                                                                              \
+    X(PM_PENDING, 1, "not finished yet")                                                           \
+    X(PM_E_INVAL, -300, "invalid argument")                                                        \
+    X(PM_E_NOMEM, -301, "out of memory")                                                           \
+    X(PM_E_PLATFORM, -302, "platform is malformed")                                                \
+    X(PM_E_DEADLOCK, -303, "every process waits and nothing is under way")                         \
+    X(PM_E_TIME_LIMIT, -304, "simulated time limit reached")                                       \
+    X(PM_E_CRASH, -305, "a simulated process crashed")                                             \
+    X(PM_E_IO, -306, "file cannot be read or written")                                             \
+    X(PM_E_STATE, -307, "call not allowed here")                                                   \
+    X(PM_E_TRUNCATED, -308, "message longer than the receive buffer")                              \
+    X(PM_E_PORTALS, -309, "a Portals call failed")                                                 \
+    X(PM_E_STACK, -310, "a simulated process overflowed its stack")
 
 typedef enum pm_status {
-#define PM__X(name, value, text) name = value,
+#  define PM__X(name, value, text) name = value,
   PM_STATUS_LIST(PM__X)
-#undef PM__X
+#  undef PM__X
       PM_STATUS_FORCE_INT32 = 0x7fffffff
 } pm_status;
 
@@ -153,66 +154,66 @@ PM_API const char *pm_status_text(pm_status status);
 /* ============================================================================================== */
 typedef enum pm_topology_kind {
   PM_TOPO_CROSSBAR = 0, /* one switch; topo[] unused */
-  PM_TOPO_FATTREE,      /* topo = { levels, down_1..down_h, up_1..up_h }: at level i a switch has down_i
+  PM_TOPO_FATTREE, /* topo = { levels, down_1..down_h, up_1..up_h }: at level i a switch has down_i
                            children and each vertex below it up_i links up; up < down prunes. Route: up
                            by destination modulo up_i (D-mod-K), then down */
-  PM_TOPO_TORUS,        /* topo = { dimensions, size_1..size_d }: shortest way, one dimension after the other */
-  PM_TOPO_DRAGONFLY,    /* topo = { groups, routers per group, nodes per router, global links per router } */
-  PM_TOPO_FILE          /* links given one by one; shortest paths, ties spread by destination */
+  PM_TOPO_TORUS, /* topo = { dimensions, size_1..size_d }: shortest way, one dimension after the other */
+  PM_TOPO_DRAGONFLY, /* topo = { groups, routers per group, nodes per router, global links per router } */
+  PM_TOPO_FILE       /* links given one by one; shortest paths, ties spread by destination */
 } pm_topology_kind;
 
 /* X(name, unit suffix is in the name, default of pm_platform_bxi2, meaning). Integers first. */
-#define PM_PLATFORM_INT_LIST(X)                                                                    \
-  X(nodes_count, 2, "nodes of the machine")                                                        \
-  X(procs_per_node_count, 1, "processes that pm_spawn_all starts on each node")                    \
-  X(cores_per_node_count, 64, "cores of a node (told to programs, see LIMITS)")                    \
-  X(wire_latency_ns, 300, "from leaving a NIC to arriving at the next, without the switches")      \
-  X(switch_latency_ns, 130, "added per switch on the way")                                         \
-  X(pci_latency_ns, 200, "one way over PCI [S 4.3]")                                               \
-  X(pci_packet_bytes, 512, "payload of a PCI packet [S 4.1]")                                      \
-  X(link_packet_bytes, 64, "payload of a link packet: two flits of 32 B [S 4.1]")                  \
-  X(link_header_bytes, 8, "header of a link packet [S 4.1]")                                       \
-  X(command_bytes, 64, "a command, CPU to NIC [S]")                                                \
-  X(event_bytes, 96, "a full event, NIC to memory [S]")                                            \
-  X(ack_bytes, 32, "an acknowledgement on the wire [S]")                                           \
-  X(inline_bytes, 8, "payload carried in the command itself (non-matching: 8 more) [S 4.3.3]")     \
-  X(pio_bytes, 408, "payload written by the CPU (non-matching: 8 more); above it DMA [S 4.3.3]")   \
-  X(pio_needs_volatile, 0, "1: PIO only for PTL_MD_VOLATILE, as S4BXI does")                       \
-  X(pio_fence_ns, 60, "CPU: fence between payload and command (assumed)")                          \
-  X(early_send_bytes, 64, "up to this size SEND comes before the ack [S 4.3.2]")                   \
-  X(command_queue_count, 16, "commands between CPU and NIC [S 4.3.2]")                             \
-  X(nic_pipeline_count, 73, "commands further inside: together about 89 [S 4.3.2]")                \
-  X(nic_put_ns, 200, "occupancy of TX or RX by a put, atomic or ack [S]")                          \
-  X(nic_get_ns, 250, "... by a get request [S]")                                                   \
-  X(nic_response_ns, 300, "... by a response with data [S]")                                       \
-  X(nic_engines_count, 4, "list-matching engines [S 2.2.3]")                                       \
-  X(nic_match_ns, 0, "added per list entry looked at (not published: 0)")                          \
-  X(e2e_entries_count, 8192, "messages of a NIC waiting for their acknowledgement [S]")            \
-  X(e2e_retry_ns, 10000000000, "retransmission after this long [S]")                               \
-  X(e2e_retries_count, 5, "retransmissions before PTL_NI_UNDELIVERABLE [S]")                       \
-  X(inflight_per_process_count, 0, "limit of a process's messages in flight, 0 = none [S 7.1]")    \
-  X(inflight_per_node_count, 0, "limit of a node's messages in flight, 0 = none [S 7.1]")          \
-  X(quick_ack, 0, "1: the ack event comes at once, without two small messages")                    \
-  X(no_pci_commands, 0, "1: commands and events cross PCI in no time")                             \
-  X(no_pci, 0, "1: PCI costs nothing at all")                                                      \
-  X(pci_half_duplex, 0, "1: reads and writes share PCI")                                           \
-  X(intra_latency_ns, 150, "between processes of a node, through memory (assumed)")                \
-  X(intra_uses_nic, 0, "1: processes of a node talk through their NIC instead")                    \
-  X(cpu_command_ns, 50, "CPU time of a call that moves data (assumed)")                            \
-  X(cpu_append_ns, 100, "... of Append, Unlink and Search (assumed)")                              \
-  X(cpu_event_ns, 30, "... of taking an event (assumed)")                                          \
-  X(cpu_poll_ns, 20, "... of looking in vain (assumed)")                                           \
-  X(cpu_poll_max_ns, 10000, "idle polls grow up to this; anything delivered ends them")            \
-  X(loggp_latency_ns, 1000, "LogGP: L")                                                            \
-  X(loggp_overhead_ns, 100, "LogGP: o, on both sides")                                             \
-  X(loggp_gap_ns, 200, "LogGP: g")
+#  define PM_PLATFORM_INT_LIST(X)                                                                  \
+    X(nodes_count, 2, "nodes of the machine")                                                      \
+    X(procs_per_node_count, 1, "processes that pm_spawn_all starts on each node")                  \
+    X(cores_per_node_count, 64, "cores of a node (told to programs, see LIMITS)")                  \
+    X(wire_latency_ns, 300, "from leaving a NIC to arriving at the next, without the switches")    \
+    X(switch_latency_ns, 130, "added per switch on the way")                                       \
+    X(pci_latency_ns, 200, "one way over PCI [S 4.3]")                                             \
+    X(pci_packet_bytes, 512, "payload of a PCI packet [S 4.1]")                                    \
+    X(link_packet_bytes, 64, "payload of a link packet: two flits of 32 B [S 4.1]")                \
+    X(link_header_bytes, 8, "header of a link packet [S 4.1]")                                     \
+    X(command_bytes, 64, "a command, CPU to NIC [S]")                                              \
+    X(event_bytes, 96, "a full event, NIC to memory [S]")                                          \
+    X(ack_bytes, 32, "an acknowledgement on the wire [S]")                                         \
+    X(inline_bytes, 8, "payload carried in the command itself (non-matching: 8 more) [S 4.3.3]")   \
+    X(pio_bytes, 408, "payload written by the CPU (non-matching: 8 more); above it DMA [S 4.3.3]") \
+    X(pio_needs_volatile, 0, "1: PIO only for PTL_MD_VOLATILE, as S4BXI does")                     \
+    X(pio_fence_ns, 60, "CPU: fence between payload and command (assumed)")                        \
+    X(early_send_bytes, 64, "up to this size SEND comes before the ack [S 4.3.2]")                 \
+    X(command_queue_count, 16, "commands between CPU and NIC [S 4.3.2]")                           \
+    X(nic_pipeline_count, 73, "commands further inside: together about 89 [S 4.3.2]")              \
+    X(nic_put_ns, 200, "occupancy of TX or RX by a put, atomic or ack [S]")                        \
+    X(nic_get_ns, 250, "... by a get request [S]")                                                 \
+    X(nic_response_ns, 300, "... by a response with data [S]")                                     \
+    X(nic_engines_count, 4, "list-matching engines [S 2.2.3]")                                     \
+    X(nic_match_ns, 0, "added per list entry looked at (not published: 0)")                        \
+    X(e2e_entries_count, 8192, "messages of a NIC waiting for their acknowledgement [S]")          \
+    X(e2e_retry_ns, 10000000000, "retransmission after this long [S]")                             \
+    X(e2e_retries_count, 5, "retransmissions before PTL_NI_UNDELIVERABLE [S]")                     \
+    X(inflight_per_process_count, 0, "limit of a process's messages in flight, 0 = none [S 7.1]")  \
+    X(inflight_per_node_count, 0, "limit of a node's messages in flight, 0 = none [S 7.1]")        \
+    X(quick_ack, 0, "1: the ack event comes at once, without two small messages")                  \
+    X(no_pci_commands, 0, "1: commands and events cross PCI in no time")                           \
+    X(no_pci, 0, "1: PCI costs nothing at all")                                                    \
+    X(pci_half_duplex, 0, "1: reads and writes share PCI")                                         \
+    X(intra_latency_ns, 150, "between processes of a node, through memory (assumed)")              \
+    X(intra_uses_nic, 0, "1: processes of a node talk through their NIC instead")                  \
+    X(cpu_command_ns, 50, "CPU time of a call that moves data (assumed)")                          \
+    X(cpu_append_ns, 100, "... of Append, Unlink and Search (assumed)")                            \
+    X(cpu_event_ns, 30, "... of taking an event (assumed)")                                        \
+    X(cpu_poll_ns, 20, "... of looking in vain (assumed)")                                         \
+    X(cpu_poll_max_ns, 10000, "idle polls grow up to this; anything delivered ends them")          \
+    X(loggp_latency_ns, 1000, "LogGP: L")                                                          \
+    X(loggp_overhead_ns, 100, "LogGP: o, on both sides")                                           \
+    X(loggp_gap_ns, 200, "LogGP: g")
 
-#define PM_PLATFORM_REAL_LIST(X)                                                                   \
-  X(link_bytes_per_s, 12.5e9, "a link, one way [S 4.1]")                                           \
-  X(pci_bytes_per_s, 15.75e9, "PCI of a node, all transfers of one direction together [S 4.1]")    \
-  X(pci_flow_bytes_per_s, 12.5e9, "... one transfer alone [S 4.1]")                                \
-  X(intra_bytes_per_s, 10e9, "memory copies of a node, one after the other or shared (assumed)")   \
-  X(loggp_bytes_per_s, 12.5e9, "LogGP: 1/G")
+#  define PM_PLATFORM_REAL_LIST(X)                                                                 \
+    X(link_bytes_per_s, 12.5e9, "a link, one way [S 4.1]")                                         \
+    X(pci_bytes_per_s, 15.75e9, "PCI of a node, all transfers of one direction together [S 4.1]")  \
+    X(pci_flow_bytes_per_s, 12.5e9, "... one transfer alone [S 4.1]")                              \
+    X(intra_bytes_per_s, 10e9, "memory copies of a node, one after the other or shared (assumed)") \
+    X(loggp_bytes_per_s, 12.5e9, "LogGP: 1/G")
 
 typedef struct pm_link {
   char from[24], to[24]; /* "h3" is node 3, any other name a switch; both directions are made */
@@ -223,15 +224,16 @@ typedef struct pm_link {
 /* Filled by pm_platform_bxi2 or pm_platform_read, then changed at will. Copied by pm_world_create. */
 typedef struct pm_platform {
   char name[32];
-#define PM__X(name, value, text) int64_t name;
+#  define PM__X(name, value, text) int64_t name;
   PM_PLATFORM_INT_LIST(PM__X)
-#undef PM__X
-#define PM__X(name, value, text) double name;
+#  undef PM__X
+#  define PM__X(name, value, text) double name;
   PM_PLATFORM_REAL_LIST(PM__X)
-#undef PM__X
+#  undef PM__X
   pm_topology_kind topology;
   int64_t topo[16];
-  const pm_link *links; /* PM_TOPO_FILE; owned by the caller, or by the platform after pm_platform_read */
+  const pm_link
+      *links; /* PM_TOPO_FILE; owned by the caller, or by the platform after pm_platform_read */
   int64_t links_count;
 } pm_platform;
 
@@ -246,9 +248,10 @@ PM_API pm_platform pm_platform_bxi2(int nodes_count);
    out  platform           starts from pm_platform_bxi2(2), then what the text says
         error, error_bytes a sentence that names the line; may be NULL, 0
    ret  PM_OK | PM_E_PLATFORM | PM_E_NOMEM        free with pm_platform_free */
-PM_API pm_status pm_platform_read(const char *text, size_t size_bytes, pm_platform *platform, char *error,
+PM_API pm_status pm_platform_read(const char *text, size_t size_bytes, pm_platform *platform,
+                                  char *error, size_t error_bytes);
+PM_API pm_status pm_platform_load(const char *path, pm_platform *platform, char *error,
                                   size_t error_bytes);
-PM_API pm_status pm_platform_load(const char *path, pm_platform *platform, char *error, size_t error_bytes);
 PM_API void pm_platform_free(pm_platform *platform);
 /* Writes what pm_platform_read reads back to the same platform. */
 PM_API pm_status pm_platform_write(const pm_platform *platform, FILE *out);
@@ -265,19 +268,19 @@ typedef struct pm_thread pm_thread;
 /* Where implementations of Portals differ. All 0: header comments of the reference implementation
    and 4.3 where these are clear, else what the reference implementation does. */
 typedef struct pm_semantics {
-  int pt_any_lowest;            /* PTL_PT_ANY takes the lowest free index; 0: the next after the last */
-  int pt_free_purges;           /* PtlPTFree drops what is attached; 0: PTL_PT_IN_USE */
-  int setmap_again;             /* second PtlSetMap: 0 PTL_IGNORED, 1 PTL_IN_USE, 2 overwrites */
-  int eq_drops_newest;          /* full EQ: the new event is lost; 0: the oldest */
-  int trigger_success_only;     /* thresholds compare success alone; 0: success + failure */
-  int search_closing_event;     /* a persistent search that found something ends with SEARCH, NO_MATCH */
-  int uid_is_matched;           /* another uid: entry does not match; 0: PTL_NI_PERM_VIOLATION */
+  int pt_any_lowest;        /* PTL_PT_ANY takes the lowest free index; 0: the next after the last */
+  int pt_free_purges;       /* PtlPTFree drops what is attached; 0: PTL_PT_IN_USE */
+  int setmap_again;         /* second PtlSetMap: 0 PTL_IGNORED, 1 PTL_IN_USE, 2 overwrites */
+  int eq_drops_newest;      /* full EQ: the new event is lost; 0: the oldest */
+  int trigger_success_only; /* thresholds compare success alone; 0: success + failure */
+  int search_closing_event; /* a persistent search that found something ends with SEARCH, NO_MATCH */
+  int uid_is_matched;       /* another uid: entry does not match; 0: PTL_NI_PERM_VIOLATION */
   int offset_beyond_is_segv;    /* offset > length: PTL_NI_SEGV; 0: a success of 0 bytes */
   int md_release_in_use;        /* MDRelease under operations: PTL_IN_USE; 0: PTL_ARG_INVALID */
   int pt_missing_undeliverable; /* unallocated PT: PTL_NI_UNDELIVERABLE; 0: PTL_NI_DROPPED */
   int success_disable_overflow; /* EVENT_SUCCESS_DISABLE mutes *_OVERFLOW too */
-  int oc_ack_counts_success;    /* an OC ack of a refused message counts as success; 0: as failure */
-  int frees_interrupt;          /* 4.2: EQFree, CTFree wake waiters with PTL_INTERRUPTED; 0: waiters wake
+  int oc_ack_counts_success; /* an OC ack of a refused message counts as success; 0: as failure */
+  int frees_interrupt; /* 4.2: EQFree, CTFree wake waiters with PTL_INTERRUPTED; 0: waiters wake
                                    with PTL_ARG_INVALID since the object is gone */
 } pm_semantics;
 
@@ -289,10 +292,10 @@ typedef enum pm_link_model {
 /* Faults, all drawn from the seed. Probabilities are ratios per message on the wire, requests and answers alike. */
 typedef struct pm_faults {
   double loss_ratio, corrupt_ratio, duplicate_ratio, delay_ratio;
-  int64_t delay_ns;     /* up to this long more */
-  int slow_node;        /* 1 + index of a node whose NIC is slow_ratio times slower; 0 = none */
-  double slow_ratio;   /* 0 = 1 */
-  int down_node;        /* 1 + index of a node whose link carries nothing ... */
+  int64_t delay_ns;  /* up to this long more */
+  int slow_node;     /* 1 + index of a node whose NIC is slow_ratio times slower; 0 = none */
+  double slow_ratio; /* 0 = 1 */
+  int down_node;     /* 1 + index of a node whose link carries nothing ... */
   int64_t t_down_ns, d_down_ns; /* ... from t_down_ns for d_down_ns; 0 = none */
 } pm_faults;
 
@@ -302,7 +305,7 @@ typedef struct pm_world_desc {
   pm_link_model link;
   pm_semantics semantics;
   pm_faults faults;
-  int no_data;          /* 1: puts and gets take their time but move no bytes: for studies of time */
+  int no_data; /* 1: puts and gets take their time but move no bytes: for studies of time */
   uint32_t service_uid; /* messages of this user use the service virtual networks; 0 = none */
   uint64_t seed;
   size_t stack_bytes;         /* per simulated thread, rounded up to pages; 0 = 64 KiB */
@@ -343,16 +346,16 @@ PM_API void pm_world_fail(pm_world *world, pm_status status, const char *text);
 
 /* Counters since the creation of the world. */
 typedef struct pm_stats {
-  uint64_t events_count;    /* steps of the simulation */
-  uint64_t switches_count;  /* of context */
-  uint64_t memory_bytes;    /* of the world and its processes now, without stacks */
-  uint64_t stacks_count;    /* handed out so far */
-  uint64_t messages_count;  /* operations that left their process */
+  uint64_t events_count;                /* steps of the simulation */
+  uint64_t switches_count;              /* of context */
+  uint64_t memory_bytes;                /* of the world and its processes now, without stacks */
+  uint64_t stacks_count;                /* handed out so far */
+  uint64_t messages_count;              /* operations that left their process */
   uint64_t sent_bytes, delivered_bytes; /* payload: equal at the end of a run without failures */
   uint64_t flows_count, solves_count;   /* transfers that shared links; runs of the solver */
   uint64_t lost_count, resent_count, duplicates_count, undeliverable_count; /* what faults did */
-  int64_t d_command_stall_ns;           /* CPU time of calls that move data, with waits for a slot */
-  uint64_t hash_id;         /* changes with every step of every message: the same run, the same id */
+  int64_t d_command_stall_ns; /* CPU time of calls that move data, with waits for a slot */
+  uint64_t hash_id; /* changes with every step of every message: the same run, the same id */
 } pm_stats;
 PM_API void pm_world_set_link(pm_world *world, pm_link_model link); /* for messages from now on */
 PM_API pm_stats pm_world_stats(const pm_world *world);
@@ -402,7 +405,8 @@ PM_API int pm_links_count(const pm_world *world);
 /* The way between two nodes: writes at most max numbers of directed links.
    out  latency_ns   of the way, may be NULL
    ret  how many links the way has; -1 unknown node or out of memory */
-PM_API int pm_route(pm_world *world, int from_node, int to_node, uint32_t *links, int max, int64_t *latency_ns);
+PM_API int pm_route(pm_world *world, int from_node, int to_node, uint32_t *links, int max,
+                    int64_t *latency_ns);
 
 /* ============================================================================================== */
 /* [PTL] 5. Portals 4, versions 4.2 and 4.3 together                                              */
@@ -414,144 +418,194 @@ typedef uint64_t ptl_size_t, ptl_match_bits_t, ptl_hdr_data_t;
 typedef uint32_t ptl_pt_index_t, ptl_nid_t, ptl_pid_t, ptl_rank_t, ptl_uid_t;
 typedef unsigned int ptl_time_t, ptl_interface_t; /* ptl_time_t: milliseconds */
 typedef int ptl_sr_value_t;
-typedef uint32_t ptl_handle_any_t, ptl_handle_ni_t, ptl_handle_eq_t, ptl_handle_ct_t, ptl_handle_md_t,
-    ptl_handle_le_t, ptl_handle_me_t;
-typedef unsigned char ptl_list_t, ptl_search_op_t, ptl_ni_fail_t, ptl_ack_req_t, ptl_op_t, ptl_datatype_t,
-    ptl_event_kind_t;
+typedef uint32_t ptl_handle_any_t, ptl_handle_ni_t, ptl_handle_eq_t, ptl_handle_ct_t,
+    ptl_handle_md_t, ptl_handle_le_t, ptl_handle_me_t;
+typedef unsigned char ptl_list_t, ptl_search_op_t, ptl_ni_fail_t, ptl_ack_req_t, ptl_op_t,
+    ptl_datatype_t, ptl_event_kind_t;
 
 /* return codes */
-#define PTL_STATUS_LIST(X)                                                                         \
-  X(PTL_OK, 0) X(PTL_ARG_INVALID, 1) X(PTL_CT_NONE_REACHED, 2) X(PTL_EQ_DROPPED, 3)                \
-  X(PTL_EQ_EMPTY, 4) X(PTL_FAIL, 5) X(PTL_IGNORED, 6) X(PTL_IN_USE, 7) X(PTL_INTERRUPTED, 8)       \
-  X(PTL_LIST_TOO_LONG, 9) X(PTL_NO_INIT, 10) X(PTL_NO_SPACE, 11) X(PTL_PID_IN_USE, 12)             \
-  X(PTL_PT_FULL, 13) X(PTL_PT_EQ_NEEDED, 14) X(PTL_PT_IN_USE, 15) X(PTL_ABORTED, 16)               \
-  X(PTL_TRY_AGAIN, 17) X(PTL_SIZE_INVALID, 18)
+#  define PTL_STATUS_LIST(X)                                                                       \
+    X(PTL_OK, 0)                                                                                   \
+    X(PTL_ARG_INVALID, 1) X(PTL_CT_NONE_REACHED, 2) X(PTL_EQ_DROPPED, 3) X(PTL_EQ_EMPTY, 4)        \
+        X(PTL_FAIL, 5) X(PTL_IGNORED, 6) X(PTL_IN_USE, 7) X(PTL_INTERRUPTED, 8)                    \
+            X(PTL_LIST_TOO_LONG, 9) X(PTL_NO_INIT, 10) X(PTL_NO_SPACE, 11) X(PTL_PID_IN_USE, 12)   \
+                X(PTL_PT_FULL, 13) X(PTL_PT_EQ_NEEDED, 14) X(PTL_PT_IN_USE, 15) X(PTL_ABORTED, 16) \
+                    X(PTL_TRY_AGAIN, 17) X(PTL_SIZE_INVALID, 18)
 enum {
-#define PM__X(name, value) name = value,
+#  define PM__X(name, value) name = value,
   PTL_STATUS_LIST(PM__X)
-#undef PM__X
+#  undef PM__X
       PTL_STATUS_LAST
 };
 
 /* special values */
-#define PTL_INVALID_HANDLE ((ptl_handle_any_t)0xFFFFFFFFu)
-#define PTL_EQ_NONE        ((ptl_handle_eq_t)0xFFFFFFFEu)
-#define PTL_CT_NONE        ((ptl_handle_ct_t)0xFFFFFFFDu)
-#define PTL_IFACE_DEFAULT  ((ptl_interface_t)0xFFFFFFFFu)
-#define PTL_PID_ANY        ((ptl_pid_t)0xFFFFFFFFu)
-#define PTL_PID_MAX        ((ptl_pid_t)0xFFFFu)
-#define PTL_NID_ANY        ((ptl_nid_t)0xFFFFFFFFu)
-#define PTL_UID_ANY        ((ptl_uid_t)0xFFFFFFFFu)
-#define PTL_PT_ANY         ((ptl_pt_index_t)0xFFFFFFFFu)
-#define PTL_RANK_ANY       ((ptl_rank_t)0xFFFFFFFFu)
-#define PTL_TIME_FOREVER   ((ptl_time_t)0xFFFFFFFFu)
-#define PTL_SIZE_MAX       ((ptl_size_t)0xFFFFFFFFFFFFFFFFu)
+#  define PTL_INVALID_HANDLE ((ptl_handle_any_t)0xFFFFFFFFu)
+#  define PTL_EQ_NONE        ((ptl_handle_eq_t)0xFFFFFFFEu)
+#  define PTL_CT_NONE        ((ptl_handle_ct_t)0xFFFFFFFDu)
+#  define PTL_IFACE_DEFAULT  ((ptl_interface_t)0xFFFFFFFFu)
+#  define PTL_PID_ANY        ((ptl_pid_t)0xFFFFFFFFu)
+#  define PTL_PID_MAX        ((ptl_pid_t)0xFFFFu)
+#  define PTL_NID_ANY        ((ptl_nid_t)0xFFFFFFFFu)
+#  define PTL_UID_ANY        ((ptl_uid_t)0xFFFFFFFFu)
+#  define PTL_PT_ANY         ((ptl_pt_index_t)0xFFFFFFFFu)
+#  define PTL_RANK_ANY       ((ptl_rank_t)0xFFFFFFFFu)
+#  define PTL_TIME_FOREVER   ((ptl_time_t)0xFFFFFFFFu)
+#  define PTL_SIZE_MAX       ((ptl_size_t)0xFFFFFFFFFFFFFFFFu)
 
 /* network interfaces */
-#define PTL_NI_MATCHING                      0x1u
-#define PTL_NI_NO_MATCHING                   0x2u
-#define PTL_NI_LOGICAL                       0x4u
-#define PTL_NI_PHYSICAL                      0x8u
-#define PTL_NI_INIT_OPTIONS_MASK             0xFu
-#define PTL_TARGET_BIND_INACCESSIBLE         0x1u
-#define PTL_TOTAL_DATA_ORDERING              0x2u
-#define PTL_COHERENT_ATOMICS                 0x4u
+#  define PTL_NI_MATCHING              0x1u
+#  define PTL_NI_NO_MATCHING           0x2u
+#  define PTL_NI_LOGICAL               0x4u
+#  define PTL_NI_PHYSICAL              0x8u
+#  define PTL_NI_INIT_OPTIONS_MASK     0xFu
+#  define PTL_TARGET_BIND_INACCESSIBLE 0x1u
+#  define PTL_TOTAL_DATA_ORDERING      0x2u
+#  define PTL_COHERENT_ATOMICS         0x4u
 
 /* portal table entries */
-#define PTL_PT_ONLY_USE_ONCE                 0x1u
-#define PTL_PT_FLOWCTRL                      0x2u
-#define PTL_PT_ONLY_TRUNCATE                 0x4u
-#define PTL_PT_MATCH_UNORDERED               0x8u
-#define PTL_PT_ALLOC_DISABLED                0x10u
-#define PTL_PT_ALLOC_OPTIONS_MASK            0x1Fu
+#  define PTL_PT_ONLY_USE_ONCE      0x1u
+#  define PTL_PT_FLOWCTRL           0x2u
+#  define PTL_PT_ONLY_TRUNCATE      0x4u
+#  define PTL_PT_MATCH_UNORDERED    0x8u
+#  define PTL_PT_ALLOC_DISABLED     0x10u
+#  define PTL_PT_ALLOC_OPTIONS_MASK 0x1Fu
 
 /* memory descriptors; PTL_IOVEC is shared with list entries */
-#define PTL_IOVEC                            0x1u
-#define PTL_MD_EVENT_SUCCESS_DISABLE         0x2u
-#define PTL_MD_EVENT_SEND_DISABLE            0x4u
-#define PTL_MD_EVENT_CT_SEND                 0x8u
-#define PTL_MD_EVENT_CT_REPLY                0x10u
-#define PTL_MD_EVENT_CT_ACK                  0x20u
-#define PTL_MD_EVENT_CT_BYTES                0x40u
-#define PTL_MD_UNORDERED                     0x80u
-#define PTL_MD_VOLATILE                      0x100u
-#define PTL_MD_UNRELIABLE                    0x200u
-#define PTL_MD_OPTIONS_MASK                  0x3FFu
+#  define PTL_IOVEC                    0x1u
+#  define PTL_MD_EVENT_SUCCESS_DISABLE 0x2u
+#  define PTL_MD_EVENT_SEND_DISABLE    0x4u
+#  define PTL_MD_EVENT_CT_SEND         0x8u
+#  define PTL_MD_EVENT_CT_REPLY        0x10u
+#  define PTL_MD_EVENT_CT_ACK          0x20u
+#  define PTL_MD_EVENT_CT_BYTES        0x40u
+#  define PTL_MD_UNORDERED             0x80u
+#  define PTL_MD_VOLATILE              0x100u
+#  define PTL_MD_UNRELIABLE            0x200u
+#  define PTL_MD_OPTIONS_MASK          0x3FFu
 
 /* list and matching list entries */
-#define PTL_LE_OP_PUT                        0x2u
-#define PTL_LE_OP_GET                        0x4u
-#define PTL_LE_USE_ONCE                      0x8u
-#define PTL_LE_ACK_DISABLE                   0x10u
-#define PTL_LE_UNEXPECTED_HDR_DISABLE        0x20u
-#define PTL_LE_IS_ACCESSIBLE                 0x40u
-#define PTL_LE_EVENT_LINK_DISABLE            0x80u
-#define PTL_LE_EVENT_COMM_DISABLE            0x100u
-#define PTL_LE_EVENT_FLOWCTRL_DISABLE        0x200u
-#define PTL_LE_EVENT_SUCCESS_DISABLE         0x400u
-#define PTL_LE_EVENT_OVER_DISABLE            0x800u
-#define PTL_LE_EVENT_UNLINK_DISABLE          0x1000u
-#define PTL_LE_EVENT_CT_COMM                 0x2000u
-#define PTL_LE_EVENT_CT_OVERFLOW             0x4000u
-#define PTL_LE_EVENT_CT_BYTES                0x8000u
-#define PTL_LE_APPEND_OPTIONS_MASK           0xFFFFu
-#define PTL_ME_OP_PUT                        PTL_LE_OP_PUT
-#define PTL_ME_OP_GET                        PTL_LE_OP_GET
-#define PTL_ME_USE_ONCE                      PTL_LE_USE_ONCE
-#define PTL_ME_ACK_DISABLE                   PTL_LE_ACK_DISABLE
-#define PTL_ME_UNEXPECTED_HDR_DISABLE        PTL_LE_UNEXPECTED_HDR_DISABLE
-#define PTL_ME_IS_ACCESSIBLE                 PTL_LE_IS_ACCESSIBLE
-#define PTL_ME_EVENT_LINK_DISABLE            PTL_LE_EVENT_LINK_DISABLE
-#define PTL_ME_EVENT_COMM_DISABLE            PTL_LE_EVENT_COMM_DISABLE
-#define PTL_ME_EVENT_FLOWCTRL_DISABLE        PTL_LE_EVENT_FLOWCTRL_DISABLE
-#define PTL_ME_EVENT_SUCCESS_DISABLE         PTL_LE_EVENT_SUCCESS_DISABLE
-#define PTL_ME_EVENT_OVER_DISABLE            PTL_LE_EVENT_OVER_DISABLE
-#define PTL_ME_EVENT_UNLINK_DISABLE          PTL_LE_EVENT_UNLINK_DISABLE
-#define PTL_ME_EVENT_CT_COMM                 PTL_LE_EVENT_CT_COMM
-#define PTL_ME_EVENT_CT_OVERFLOW             PTL_LE_EVENT_CT_OVERFLOW
-#define PTL_ME_EVENT_CT_BYTES                PTL_LE_EVENT_CT_BYTES
-#define PTL_ME_MANAGE_LOCAL                  0x10000u
-#define PTL_ME_NO_TRUNCATE                   0x20000u
-#define PTL_ME_MAY_ALIGN                     0x40000u
-#define PTL_ME_LOCAL_INC_UH_RLENGTH          0x80000u
-#define PTL_ME_APPEND_OPTIONS_MASK           0xFFFFFu
+#  define PTL_LE_OP_PUT                 0x2u
+#  define PTL_LE_OP_GET                 0x4u
+#  define PTL_LE_USE_ONCE               0x8u
+#  define PTL_LE_ACK_DISABLE            0x10u
+#  define PTL_LE_UNEXPECTED_HDR_DISABLE 0x20u
+#  define PTL_LE_IS_ACCESSIBLE          0x40u
+#  define PTL_LE_EVENT_LINK_DISABLE     0x80u
+#  define PTL_LE_EVENT_COMM_DISABLE     0x100u
+#  define PTL_LE_EVENT_FLOWCTRL_DISABLE 0x200u
+#  define PTL_LE_EVENT_SUCCESS_DISABLE  0x400u
+#  define PTL_LE_EVENT_OVER_DISABLE     0x800u
+#  define PTL_LE_EVENT_UNLINK_DISABLE   0x1000u
+#  define PTL_LE_EVENT_CT_COMM          0x2000u
+#  define PTL_LE_EVENT_CT_OVERFLOW      0x4000u
+#  define PTL_LE_EVENT_CT_BYTES         0x8000u
+#  define PTL_LE_APPEND_OPTIONS_MASK    0xFFFFu
+#  define PTL_ME_OP_PUT                 PTL_LE_OP_PUT
+#  define PTL_ME_OP_GET                 PTL_LE_OP_GET
+#  define PTL_ME_USE_ONCE               PTL_LE_USE_ONCE
+#  define PTL_ME_ACK_DISABLE            PTL_LE_ACK_DISABLE
+#  define PTL_ME_UNEXPECTED_HDR_DISABLE PTL_LE_UNEXPECTED_HDR_DISABLE
+#  define PTL_ME_IS_ACCESSIBLE          PTL_LE_IS_ACCESSIBLE
+#  define PTL_ME_EVENT_LINK_DISABLE     PTL_LE_EVENT_LINK_DISABLE
+#  define PTL_ME_EVENT_COMM_DISABLE     PTL_LE_EVENT_COMM_DISABLE
+#  define PTL_ME_EVENT_FLOWCTRL_DISABLE PTL_LE_EVENT_FLOWCTRL_DISABLE
+#  define PTL_ME_EVENT_SUCCESS_DISABLE  PTL_LE_EVENT_SUCCESS_DISABLE
+#  define PTL_ME_EVENT_OVER_DISABLE     PTL_LE_EVENT_OVER_DISABLE
+#  define PTL_ME_EVENT_UNLINK_DISABLE   PTL_LE_EVENT_UNLINK_DISABLE
+#  define PTL_ME_EVENT_CT_COMM          PTL_LE_EVENT_CT_COMM
+#  define PTL_ME_EVENT_CT_OVERFLOW      PTL_LE_EVENT_CT_OVERFLOW
+#  define PTL_ME_EVENT_CT_BYTES         PTL_LE_EVENT_CT_BYTES
+#  define PTL_ME_MANAGE_LOCAL           0x10000u
+#  define PTL_ME_NO_TRUNCATE            0x20000u
+#  define PTL_ME_MAY_ALIGN              0x40000u
+#  define PTL_ME_LOCAL_INC_UH_RLENGTH   0x80000u
+#  define PTL_ME_APPEND_OPTIONS_MASK    0xFFFFFu
 
 enum { PTL_PRIORITY_LIST = 0, PTL_OVERFLOW_LIST = 1 };
 enum { PTL_SEARCH_ONLY = 0, PTL_SEARCH_DELETE = 1 };
 enum { PTL_NO_ACK_REQ = 0, PTL_ACK_REQ = 1, PTL_CT_ACK_REQ = 2, PTL_OC_ACK_REQ = 3 };
-typedef enum { PTL_SR_DROP_COUNT = 0, PTL_SR_PERMISSION_VIOLATIONS, PTL_SR_OPERATION_VIOLATIONS, PTL_SR_LAST } ptl_sr_index_t;
+typedef enum {
+  PTL_SR_DROP_COUNT = 0,
+  PTL_SR_PERMISSION_VIOLATIONS,
+  PTL_SR_OPERATION_VIOLATIONS,
+  PTL_SR_LAST
+} ptl_sr_index_t;
 typedef enum { PTL_CT_OPERATION = 0, PTL_CT_BYTE } ptl_ct_type_t; /* unused by the API */
 enum {
-  PTL_NI_OK = 0, PTL_NI_UNDELIVERABLE, PTL_NI_DROPPED, PTL_NI_PT_DISABLED, PTL_NI_PERM_VIOLATION,
-  PTL_NI_OP_VIOLATION, PTL_NI_NO_MATCH, PTL_NI_SEGV, PTL_NI_TARGET_INVALID
+  PTL_NI_OK = 0,
+  PTL_NI_UNDELIVERABLE,
+  PTL_NI_DROPPED,
+  PTL_NI_PT_DISABLED,
+  PTL_NI_PERM_VIOLATION,
+  PTL_NI_OP_VIOLATION,
+  PTL_NI_NO_MATCH,
+  PTL_NI_SEGV,
+  PTL_NI_TARGET_INVALID
 };
-#define PTL_EVENT_LIST(X)                                                                          \
-  X(GET) X(GET_OVERFLOW) X(PUT) X(PUT_OVERFLOW) X(ATOMIC) X(ATOMIC_OVERFLOW) X(FETCH_ATOMIC)       \
-  X(FETCH_ATOMIC_OVERFLOW) X(REPLY) X(SEND) X(ACK) X(PT_DISABLED) X(LINK) X(AUTO_UNLINK)           \
-  X(AUTO_FREE) X(SEARCH)
+#  define PTL_EVENT_LIST(X)                                                                        \
+    X(GET)                                                                                         \
+    X(GET_OVERFLOW) X(PUT) X(PUT_OVERFLOW) X(ATOMIC) X(ATOMIC_OVERFLOW) X(FETCH_ATOMIC)            \
+        X(FETCH_ATOMIC_OVERFLOW) X(REPLY) X(SEND) X(ACK) X(PT_DISABLED) X(LINK) X(AUTO_UNLINK)     \
+            X(AUTO_FREE) X(SEARCH)
 enum {
-#define PM__X(name) PTL_EVENT_##name,
+#  define PM__X(name) PTL_EVENT_##name,
   PTL_EVENT_LIST(PM__X)
-#undef PM__X
+#  undef PM__X
       PTL_EVENT_LAST
 };
 enum {
-  PTL_MIN = 0, PTL_MAX, PTL_SUM, PTL_PROD, PTL_LOR, PTL_LAND, PTL_BOR, PTL_BAND, PTL_LXOR, PTL_BXOR,
-  PTL_SWAP, PTL_CSWAP, PTL_CSWAP_NE, PTL_CSWAP_LE, PTL_CSWAP_LT, PTL_CSWAP_GE, PTL_CSWAP_GT, PTL_MSWAP,
+  PTL_MIN = 0,
+  PTL_MAX,
+  PTL_SUM,
+  PTL_PROD,
+  PTL_LOR,
+  PTL_LAND,
+  PTL_BOR,
+  PTL_BAND,
+  PTL_LXOR,
+  PTL_BXOR,
+  PTL_SWAP,
+  PTL_CSWAP,
+  PTL_CSWAP_NE,
+  PTL_CSWAP_LE,
+  PTL_CSWAP_LT,
+  PTL_CSWAP_GE,
+  PTL_CSWAP_GT,
+  PTL_MSWAP,
   PTL_OP_LAST
 };
 enum {
-  PTL_INT8_T = 0, PTL_UINT8_T, PTL_INT16_T, PTL_UINT16_T, PTL_INT32_T, PTL_UINT32_T, PTL_FLOAT,
-  PTL_INT64_T, PTL_UINT64_T, PTL_DOUBLE, PTL_FLOAT_COMPLEX, PTL_DOUBLE_COMPLEX, PTL_LONG_DOUBLE,
-  PTL_LONG_DOUBLE_COMPLEX, PTL_DATATYPE_LAST
+  PTL_INT8_T = 0,
+  PTL_UINT8_T,
+  PTL_INT16_T,
+  PTL_UINT16_T,
+  PTL_INT32_T,
+  PTL_UINT32_T,
+  PTL_FLOAT,
+  PTL_INT64_T,
+  PTL_UINT64_T,
+  PTL_DOUBLE,
+  PTL_FLOAT_COMPLEX,
+  PTL_DOUBLE_COMPLEX,
+  PTL_LONG_DOUBLE,
+  PTL_LONG_DOUBLE_COMPLEX,
+  PTL_DATATYPE_LAST
 };
 
 typedef union {
   ptl_rank_t rank;
-  struct { ptl_nid_t nid; ptl_pid_t pid; } phys;
+  struct {
+    ptl_nid_t nid;
+    ptl_pid_t pid;
+  } phys;
 } ptl_process_t;
-typedef struct { void *iov_base; ptl_size_t iov_len; } ptl_iovec_t;
-typedef struct { ptl_size_t success, failure; } ptl_ct_event_t;
+typedef struct {
+  void *iov_base;
+  ptl_size_t iov_len;
+} ptl_iovec_t;
+typedef struct {
+  ptl_size_t success, failure;
+} ptl_ct_event_t;
 typedef struct {
   void *start;
   ptl_size_t length; /* bytes, or elements with PTL_IOVEC */
@@ -602,13 +656,15 @@ typedef struct {
 PM_API int PtlInit(void);
 PM_API void PtlFini(void);
 PM_API void PtlAbort(void);
-PM_API int PtlNIInit(ptl_interface_t iface, unsigned int options, ptl_pid_t pid, const ptl_ni_limits_t *desired,
-                     ptl_ni_limits_t *actual, ptl_handle_ni_t *ni_handle);
+PM_API int PtlNIInit(ptl_interface_t iface, unsigned int options, ptl_pid_t pid,
+                     const ptl_ni_limits_t *desired, ptl_ni_limits_t *actual,
+                     ptl_handle_ni_t *ni_handle);
 PM_API int PtlNIFini(ptl_handle_ni_t ni_handle);
 PM_API int PtlNIStatus(ptl_handle_ni_t ni_handle, ptl_sr_index_t index, ptl_sr_value_t *value);
 PM_API int PtlNIHandle(ptl_handle_any_t handle, ptl_handle_ni_t *ni_handle);
 PM_API int PtlSetMap(ptl_handle_ni_t ni_handle, ptl_size_t map_size, const ptl_process_t *mapping);
-PM_API int PtlGetMap(ptl_handle_ni_t ni_handle, ptl_size_t map_size, ptl_process_t *mapping, ptl_size_t *actual_size);
+PM_API int PtlGetMap(ptl_handle_ni_t ni_handle, ptl_size_t map_size, ptl_process_t *mapping,
+                     ptl_size_t *actual_size);
 PM_API int PtlGetUid(ptl_handle_ni_t ni_handle, ptl_uid_t *uid);
 PM_API int PtlGetId(ptl_handle_ni_t ni_handle, ptl_process_t *id);
 PM_API int PtlGetPhysId(ptl_handle_ni_t ni_handle, ptl_process_t *id);
@@ -620,13 +676,13 @@ PM_API int PtlPTDisable(ptl_handle_ni_t ni_handle, ptl_pt_index_t index);
 PM_API int PtlPTEnable(ptl_handle_ni_t ni_handle, ptl_pt_index_t index);
 PM_API int PtlMDBind(ptl_handle_ni_t ni_handle, const ptl_md_t *md, ptl_handle_md_t *md_handle);
 PM_API int PtlMDRelease(ptl_handle_md_t md_handle);
-PM_API int PtlLEAppend(ptl_handle_ni_t ni_handle, ptl_pt_index_t index, const ptl_le_t *le, ptl_list_t list,
-                       void *user_ptr, ptl_handle_le_t *le_handle);
+PM_API int PtlLEAppend(ptl_handle_ni_t ni_handle, ptl_pt_index_t index, const ptl_le_t *le,
+                       ptl_list_t list, void *user_ptr, ptl_handle_le_t *le_handle);
 PM_API int PtlLEUnlink(ptl_handle_le_t le_handle);
 PM_API int PtlLESearch(ptl_handle_ni_t ni_handle, ptl_pt_index_t index, const ptl_le_t *le,
                        ptl_search_op_t search_op, void *user_ptr);
-PM_API int PtlMEAppend(ptl_handle_ni_t ni_handle, ptl_pt_index_t index, const ptl_me_t *me, ptl_list_t list,
-                       void *user_ptr, ptl_handle_me_t *me_handle);
+PM_API int PtlMEAppend(ptl_handle_ni_t ni_handle, ptl_pt_index_t index, const ptl_me_t *me,
+                       ptl_list_t list, void *user_ptr, ptl_handle_me_t *me_handle);
 PM_API int PtlMEUnlink(ptl_handle_me_t me_handle);
 PM_API int PtlMESearch(ptl_handle_ni_t ni_handle, ptl_pt_index_t index, const ptl_me_t *me,
                        ptl_search_op_t search_op, void *user_ptr);
@@ -647,36 +703,42 @@ PM_API int PtlCTPoll(const ptl_handle_ct_t *ct_handles, const ptl_size_t *tests,
 PM_API int PtlCTSet(ptl_handle_ct_t ct_handle, ptl_ct_event_t new_ct);
 PM_API int PtlCTInc(ptl_handle_ct_t ct_handle, ptl_ct_event_t increment);
 /* moving data; the triggered twins take (trig_ct, threshold) more */
-#define PM__PTL_PUT_ARGS                                                                           \
-  ptl_handle_md_t md_handle, ptl_size_t local_offset, ptl_size_t length, ptl_ack_req_t ack_req,    \
-      ptl_process_t target_id, ptl_pt_index_t pt_index, ptl_match_bits_t match_bits,               \
-      ptl_size_t remote_offset, void *user_ptr, ptl_hdr_data_t hdr_data
-#define PM__PTL_GET_ARGS                                                                           \
-  ptl_handle_md_t md_handle, ptl_size_t local_offset, ptl_size_t length, ptl_process_t target_id,  \
-      ptl_pt_index_t pt_index, ptl_match_bits_t match_bits, ptl_size_t remote_offset, void *user_ptr
-#define PM__PTL_FETCH_ARGS                                                                         \
-  ptl_handle_md_t get_md_handle, ptl_size_t local_get_offset, ptl_handle_md_t put_md_handle,       \
-      ptl_size_t local_put_offset, ptl_size_t length, ptl_process_t target_id,                     \
-      ptl_pt_index_t pt_index, ptl_match_bits_t match_bits, ptl_size_t remote_offset,              \
-      void *user_ptr, ptl_hdr_data_t hdr_data
-#define PM__PTL_TRIG_ARGS ptl_handle_ct_t trig_ct_handle, ptl_size_t threshold
+#  define PM__PTL_PUT_ARGS                                                                         \
+    ptl_handle_md_t md_handle, ptl_size_t local_offset, ptl_size_t length, ptl_ack_req_t ack_req,  \
+        ptl_process_t target_id, ptl_pt_index_t pt_index, ptl_match_bits_t match_bits,             \
+        ptl_size_t remote_offset, void *user_ptr, ptl_hdr_data_t hdr_data
+#  define PM__PTL_GET_ARGS                                                                         \
+    ptl_handle_md_t md_handle, ptl_size_t local_offset, ptl_size_t length,                         \
+        ptl_process_t target_id, ptl_pt_index_t pt_index, ptl_match_bits_t match_bits,             \
+        ptl_size_t remote_offset, void *user_ptr
+#  define PM__PTL_FETCH_ARGS                                                                       \
+    ptl_handle_md_t get_md_handle, ptl_size_t local_get_offset, ptl_handle_md_t put_md_handle,     \
+        ptl_size_t local_put_offset, ptl_size_t length, ptl_process_t target_id,                   \
+        ptl_pt_index_t pt_index, ptl_match_bits_t match_bits, ptl_size_t remote_offset,            \
+        void *user_ptr, ptl_hdr_data_t hdr_data
+#  define PM__PTL_TRIG_ARGS ptl_handle_ct_t trig_ct_handle, ptl_size_t threshold
 PM_API int PtlPut(PM__PTL_PUT_ARGS);
 PM_API int PtlGet(PM__PTL_GET_ARGS);
 PM_API int PtlAtomic(PM__PTL_PUT_ARGS, ptl_op_t operation, ptl_datatype_t datatype);
 PM_API int PtlFetchAtomic(PM__PTL_FETCH_ARGS, ptl_op_t operation, ptl_datatype_t datatype);
-PM_API int PtlSwap(PM__PTL_FETCH_ARGS, const void *operand, ptl_op_t operation, ptl_datatype_t datatype);
+PM_API int PtlSwap(PM__PTL_FETCH_ARGS, const void *operand, ptl_op_t operation,
+                   ptl_datatype_t datatype);
 PM_API int PtlAtomicSync(void);
 PM_API int PtlTriggeredPut(PM__PTL_PUT_ARGS, PM__PTL_TRIG_ARGS);
 PM_API int PtlTriggeredGet(PM__PTL_GET_ARGS, PM__PTL_TRIG_ARGS);
-PM_API int PtlTriggeredAtomic(PM__PTL_PUT_ARGS, ptl_op_t operation, ptl_datatype_t datatype, PM__PTL_TRIG_ARGS);
-PM_API int PtlTriggeredFetchAtomic(PM__PTL_FETCH_ARGS, ptl_op_t operation, ptl_datatype_t datatype, PM__PTL_TRIG_ARGS);
+PM_API int PtlTriggeredAtomic(PM__PTL_PUT_ARGS, ptl_op_t operation, ptl_datatype_t datatype,
+                              PM__PTL_TRIG_ARGS);
+PM_API int PtlTriggeredFetchAtomic(PM__PTL_FETCH_ARGS, ptl_op_t operation, ptl_datatype_t datatype,
+                                   PM__PTL_TRIG_ARGS);
 PM_API int PtlTriggeredSwap(PM__PTL_FETCH_ARGS, const void *operand, ptl_op_t operation,
                             ptl_datatype_t datatype, PM__PTL_TRIG_ARGS);
-PM_API int PtlTriggeredCTInc(ptl_handle_ct_t ct_handle, ptl_ct_event_t increment, PM__PTL_TRIG_ARGS);
+PM_API int PtlTriggeredCTInc(ptl_handle_ct_t ct_handle, ptl_ct_event_t increment,
+                             PM__PTL_TRIG_ARGS);
 PM_API int PtlTriggeredCTSet(ptl_handle_ct_t ct_handle, ptl_ct_event_t new_ct, PM__PTL_TRIG_ARGS);
 /* outside the specification, in the reference implementation */
 PM_API int PtlTriggeredMEAppend(ptl_handle_ni_t ni_handle, ptl_pt_index_t index, const ptl_me_t *me,
-                                ptl_list_t list, void *user_ptr, ptl_handle_me_t *me_handle, PM__PTL_TRIG_ARGS);
+                                ptl_list_t list, void *user_ptr, ptl_handle_me_t *me_handle,
+                                PM__PTL_TRIG_ARGS);
 PM_API int PtlTriggeredMEUnlink(ptl_handle_me_t me_handle, PM__PTL_TRIG_ARGS);
 /* hints, comparison */
 PM_API int PtlStartBundle(ptl_handle_ni_t ni_handle);
@@ -726,20 +788,21 @@ PM_API void pm_on_stamp(pm_world *world, void (*fn)(void *arg, const pm_stamp *s
 /* ============================================================================================== */
 /* With pm_world_desc.trace every step of every message at the flow level leaves a record. Kinds are
    those of S4BXI. */
-#define PM_TRACE_LIST(X)                                                                           \
-  X(PUT) X(GET) X(ATOMIC) X(FETCH_ATOMIC) X(GET_RESPONSE) X(FETCH_ATOMIC_RESPONSE) X(PORTALS_ACK)  \
-  X(COMMAND) X(PAYLOAD_WRITE) X(EVENT) X(COMPUTE)
+#  define PM_TRACE_LIST(X)                                                                         \
+    X(PUT)                                                                                         \
+    X(GET) X(ATOMIC) X(FETCH_ATOMIC) X(GET_RESPONSE) X(FETCH_ATOMIC_RESPONSE) X(PORTALS_ACK)       \
+        X(COMMAND) X(PAYLOAD_WRITE) X(EVENT) X(COMPUTE)
 typedef enum pm_trace_kind {
-#define PM__X(name) PM_TRACE_##name,
+#  define PM__X(name) PM_TRACE_##name,
   PM_TRACE_LIST(PM__X)
-#undef PM__X
+#  undef PM__X
       PM_TRACE_LAST
 } pm_trace_kind;
 
 typedef struct pm_trace_record {
   int64_t t_begin_ns, t_end_ns;
-  int t_begin_ps, t_end_ps; /* what is left below a nanosecond: 0..999 */
-  uint64_t id, size_bytes;  /* id of the message; 0 for COMPUTE */
+  int t_begin_ps, t_end_ps;                   /* what is left below a nanosecond: 0..999 */
+  uint64_t id, size_bytes;                    /* id of the message; 0 for COMPUTE */
   int from_node, to_node, from_rank, to_rank; /* ranks -1: none */
   pm_trace_kind kind;
 } pm_trace_record;
@@ -762,11 +825,11 @@ PM_API pm_status pm_trace_write_json(const pm_world *world, FILE *out);
    by (peer, 64-bit tag) in posting order. Nothing progresses outside pm_msg_progress and
    pm_msg_wait, except what the NIC does alone: a matched eager put, a fetch under way.
    Unexpected eager data beyond overflow_bytes * overflow_count is refused and its send fails. */
-#define PM_MSG_ANY_PEER (-1)
+#  define PM_MSG_ANY_PEER (-1)
 
 typedef struct pm_msg pm_msg; /* one per process */
 typedef struct pm_msg_op pm_msg_op;
-struct pm_msg_op { /* the caller's, untouched until finished */
+struct pm_msg_op {             /* the caller's, untouched until finished */
   void (*done)(pm_msg_op *op); /* called by progress; may be NULL, may post new operations */
   void *user;
   /* results */
@@ -782,9 +845,10 @@ struct pm_msg_op { /* the caller's, untouched until finished */
   int is_send, stage;
 };
 typedef enum pm_msg_step { /* what an observer is told */
-  PM_MSG_BEGAN = 0, /* data of this operation may be on its way from now on */
-  PM_MSG_ENDED,     /* the layer knows that it has arrived, or may be overwritten */
-  PM_MSG_ON_WIRE    /* when it really was: t_begin_ns .. t_end_ns, which may lie in the future */
+                           PM_MSG_BEGAN =
+                               0,        /* data of this operation may be on its way from now on */
+                           PM_MSG_ENDED, /* the layer knows that it has arrived, or may be overwritten */
+                           PM_MSG_ON_WIRE /* when it really was: t_begin_ns .. t_end_ns, which may lie in the future */
 } pm_msg_step;
 
 typedef struct pm_msg_desc {
@@ -792,7 +856,8 @@ typedef struct pm_msg_desc {
   size_t overflow_bytes; /* of one block; 0 = 256 KiB */
   int overflow_count;    /* blocks; 0 = 4 */
   int pt_index;          /* this and the next one of the portal table are used; 0 = 240 */
-  void (*observe)(void *user, pm_msg_op *op, pm_msg_step step, int64_t t_begin_ns, int64_t t_end_ns);
+  void (*observe)(void *user, pm_msg_op *op, pm_msg_step step, int64_t t_begin_ns,
+                  int64_t t_end_ns);
   void *user;
 } pm_msg_desc;
 
@@ -803,8 +868,10 @@ PM_API pm_status pm_msg_open(const pm_msg_desc *desc, pm_msg **msg);
 /* Operations still under way are forgotten. NULL allowed. */
 PM_API void pm_msg_close(pm_msg *msg);
 /* op->done and op->user are set by the caller, the rest here. ret PM_OK | PM_E_INVAL | PM_E_PORTALS */
-PM_API pm_status pm_msg_isend(pm_msg *msg, const void *buffer, uint64_t size_bytes, int peer, uint64_t tag, pm_msg_op *op);
-PM_API pm_status pm_msg_irecv(pm_msg *msg, void *buffer, uint64_t size_bytes, int peer, uint64_t tag, pm_msg_op *op);
+PM_API pm_status pm_msg_isend(pm_msg *msg, const void *buffer, uint64_t size_bytes, int peer,
+                              uint64_t tag, pm_msg_op *op);
+PM_API pm_status pm_msg_irecv(pm_msg *msg, void *buffer, uint64_t size_bytes, int peer,
+                              uint64_t tag, pm_msg_op *op);
 /* Handles all events there are; a look in vain costs cpu_poll_ns, growing when repeated. */
 PM_API void pm_msg_progress(pm_msg *msg);
 /* Handles events until op has finished, blocking in between. ret op->status */
@@ -812,71 +879,92 @@ PM_API pm_status pm_msg_wait(pm_msg *msg, pm_msg_op *op);
 /* Withdraws a receive that nothing has matched yet. ret PM_OK | PM_E_STATE: it goes on */
 PM_API pm_status pm_msg_cancel(pm_msg *msg, pm_msg_op *op);
 
-#ifdef __cplusplus
+/* ============================================================================================== */
+/* [COMPUTE] 10. Compute time: kernel models with noise                                           */
+/* ============================================================================================== */
+/* The time of a matrix kernel of sizes m, n, k as a polynomial in seconds, and noise around it [D]:
+     M-0  one_s alone         M-1  mnk_s (and one_s)         M-2  all five
+     N-0  sigma_ratio 0       N-1  normal, sigma_ratio times the mean; never below half the mean
+   Per-host models are an array of these. dgemm of one published machine: mnk_s = 1.029e-11. */
+typedef struct pm_kernel {
+  double mnk_s, mn_s, mk_s, nk_s, one_s;
+  double sigma_ratio;
+} pm_kernel;
+/* Its time: the mean, or drawn from the world's generator. Not negative. */
+PM_API double pm_kernel_mean_s(const pm_kernel *kernel, double m_count, double n_count,
+                               double k_count);
+PM_API double pm_kernel_draw_s(const pm_kernel *kernel, pm_world *world, double m_count,
+                               double n_count, double k_count);
+/* Inside a process: computes for so long. */
+PM_API void pm_compute_kernel(const pm_kernel *kernel, double m_count, double n_count,
+                              double k_count);
+
+#  ifdef __cplusplus
 }
-#endif
+#  endif
 #endif /* PORTALS_MODEL_H_INCLUDED */
 
 /* ---------------------------------------------------------------------------------------------- */
 #if defined(PORTALS_MODEL_IMPLEMENTATION) && !defined(PORTALS_MODEL_IMPLEMENTATION_ONCE)
-#define PORTALS_MODEL_IMPLEMENTATION_ONCE
+#  define PORTALS_MODEL_IMPLEMENTATION_ONCE
 
-#include <ctype.h>
-#include <errno.h>
-#include <math.h>
-#include <setjmp.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <sys/mman.h>
-#if !defined(MAP_ANONYMOUS) || !defined(CLOCK_MONOTONIC)
-#  error "portals_model.h: mmap or clock_gettime is hidden; compile the implementing file with -D_GNU_SOURCE or -std=gnu11"
-#endif
-#if defined(__SANITIZE_ADDRESS__)
-#  define PM__ASAN 1
-#elif defined(__has_feature)
-#  if __has_feature(address_sanitizer)
-#    define PM__ASAN 1
+#  include <ctype.h>
+#  include <errno.h>
+#  include <math.h>
+#  include <setjmp.h>
+#  include <signal.h>
+#  include <stdarg.h>
+#  include <stdlib.h>
+#  include <string.h>
+#  include <time.h>
+#  include <sys/mman.h>
+#  if !defined(MAP_ANONYMOUS) || !defined(CLOCK_MONOTONIC)
+#    error                                                                                         \
+        "portals_model.h: mmap or clock_gettime is hidden; compile the implementing file with -D_GNU_SOURCE or -std=gnu11"
 #  endif
-#endif
-#ifdef PM__ASAN
-#  include <sanitizer/asan_interface.h>
-#  include <sanitizer/common_interface_defs.h>
-#endif
-#if !defined(PM_USE_UCONTEXT) && !defined(__x86_64__) && !defined(__aarch64__)
-#  define PM_USE_UCONTEXT 1
-#endif
-#ifdef PM_USE_UCONTEXT
-#  include <ucontext.h>
-#endif
-#ifdef PM_WITH_VALGRIND
-#  include <valgrind/valgrind.h>
-#endif
+#  if defined(__SANITIZE_ADDRESS__)
+#    define PM__ASAN 1
+#  elif defined(__has_feature)
+#    if __has_feature(address_sanitizer)
+#      define PM__ASAN 1
+#    endif
+#  endif
+#  ifdef PM__ASAN
+#    include <sanitizer/asan_interface.h>
+#    include <sanitizer/common_interface_defs.h>
+#  endif
+#  if !defined(PM_USE_UCONTEXT) && !defined(__x86_64__) && !defined(__aarch64__)
+#    define PM_USE_UCONTEXT 1
+#  endif
+#  ifdef PM_USE_UCONTEXT
+#    include <ucontext.h>
+#  endif
+#  ifdef PM_WITH_VALGRIND
+#    include <valgrind/valgrind.h>
+#  endif
 
-#if defined(PM_MALLOC) != defined(PM_FREE) || defined(PM_MALLOC) != defined(PM_REALLOC)
-#  error "portals_model.h: define all of PM_MALLOC, PM_REALLOC and PM_FREE or none"
-#endif
-#ifndef PM_MALLOC
-#  define PM_MALLOC(size)       malloc(size)
-#  define PM_REALLOC(ptr, size) realloc(ptr, size)
-#  define PM_FREE(ptr)          free(ptr)
-#endif
-#ifndef PM_ASSERT
-#  define PM_ASSERT(condition) ((void)0)
-#endif
+#  if defined(PM_MALLOC) != defined(PM_FREE) || defined(PM_MALLOC) != defined(PM_REALLOC)
+#    error "portals_model.h: define all of PM_MALLOC, PM_REALLOC and PM_FREE or none"
+#  endif
+#  ifndef PM_MALLOC
+#    define PM_MALLOC(size)       malloc(size)
+#    define PM_REALLOC(ptr, size) realloc(ptr, size)
+#    define PM_FREE(ptr)          free(ptr)
+#  endif
+#  ifndef PM_ASSERT
+#    define PM_ASSERT(condition) ((void)0)
+#  endif
 
-#ifdef __cplusplus
+#  ifdef __cplusplus
 extern "C" {
-#endif
+#  endif
 
 /* ============================================================================================== */
 /* [CONFIG] 1. Options: what every section shares                                                 */
 /* ============================================================================================== */
 enum { PM__ROUTE_MAX = 62, PM__ENGINES_MAX = 16 };
-#define PM__PS      1000 /* per ns */
-#define PM__FOREVER INT64_MAX
+#  define PM__PS      1000 /* per ns */
+#  define PM__FOREVER INT64_MAX
 
 typedef struct pm__event pm__event;
 
@@ -892,7 +980,6 @@ typedef struct pm__slot {
 } pm__slot;
 
 typedef enum pm__state { PM__READY, PM__RUNNING, PM__BLOCKED, PM__ENDED } pm__state;
-
 
 /* A virtual network of a NIC, or a process's way through memory: jobs one after the other. */
 typedef struct pm__lane {
@@ -918,19 +1005,20 @@ struct pm_thread {
   void (*entry)(void *arg);
   void *arg;
   const char *what; /* for deadlock reports */
-  void (*describe)(const pm_thread *thread, char *text, size_t text_bytes); /* more of it, or NULL */
-  const void *wait_on; /* the queue or counter; NULL: any of the process */
+  void (*describe)(const pm_thread *thread, char *text,
+                   size_t text_bytes); /* more of it, or NULL */
+  const void *wait_on;                 /* the queue or counter; NULL: any of the process */
   uint64_t wait_value;
   uint32_t wait_handle, last_ct;
   uint64_t last_count;
   int waits_for_ptl;
   pm_thread *next_ready, *next_in_proc, *next_waiter, *joiner;
-#ifdef PM_USE_UCONTEXT
+#  ifdef PM_USE_UCONTEXT
   ucontext_t uc;
-#endif
-#ifdef PM_WITH_VALGRIND
+#  endif
+#  ifdef PM_WITH_VALGRIND
   unsigned valgrind_id;
-#endif
+#  endif
 };
 
 /* ---- Portals objects: each begins with its handle --------------------------------------------- */
@@ -948,7 +1036,7 @@ typedef struct pm__pool {
 } pm__pool;
 typedef struct pm__eq {
   pm__object o;
-  ptl_event_t *ring;        /* grows up to count + reserved */
+  ptl_event_t *ring; /* grows up to count + reserved */
   uint32_t ring_max, first, used;
   uint32_t count, reserved; /* reserved: one PT_DISABLED per portal table entry with flow control */
   uint32_t promised;        /* events of messages that are being delivered */
@@ -983,7 +1071,7 @@ typedef struct pm__me {
   ptl_me_t me;
   void *user_ptr;
   struct pm__me *next, *prev;
-  uint64_t offset;   /* of a locally managed entry */
+  uint64_t offset; /* of a locally managed entry */
   uint32_t pt, headers, in_flight;
   unsigned char list;
   int linked, auto_unlinked;
@@ -991,13 +1079,13 @@ typedef struct pm__me {
 /* A message that came before its entry. */
 typedef struct pm__header {
   struct pm__header *next;
-  pm__me *me; /* in the overflow list */
-  pm__message *message;       /* while its data is still being written */
-  ptl_event_t event;          /* as a *_OVERFLOW event will tell it; user_ptr is filled in then */
-  int is_claimed;             /* found by an append while message was set: told when the data is in */
-  int unlink_after;           /* then the claiming entry's AUTO_UNLINK follows */
-  ptl_handle_eq_t eq_handle;  /* of the claiming portal table entry */
-  ptl_handle_ct_t ct_handle;  /* of the claiming entry */
+  pm__me *me;           /* in the overflow list */
+  pm__message *message; /* while its data is still being written */
+  ptl_event_t event;    /* as a *_OVERFLOW event will tell it; user_ptr is filled in then */
+  int is_claimed;       /* found by an append while message was set: told when the data is in */
+  int unlink_after;     /* then the claiming entry's AUTO_UNLINK follows */
+  ptl_handle_eq_t eq_handle; /* of the claiming portal table entry */
+  ptl_handle_ct_t ct_handle; /* of the claiming entry */
   unsigned int options;
 } pm__header;
 typedef struct pm__pt {
@@ -1039,7 +1127,8 @@ struct pm__message {
   pm__event target, send;
   pm__message *next, *next_made;
   uint64_t id;
-  unsigned char kind, ack_req, op, type, fail, list, is_ack_muted, is_early_send, has_copy, unlinks, lane, link, is_reply, has_slot;
+  unsigned char kind, ack_req, op, type, fail, list, is_ack_muted, is_early_send, has_copy, unlinks,
+      lane, link, is_reply, has_slot;
   int pending; /* events and travels that still need this */
   pm__ni *from, *to;
   uint32_t from_epoch, to_epoch;
@@ -1053,10 +1142,10 @@ struct pm__message {
   pm__me *me;
   pm__header *header;
   int64_t t_ready_ps, t_begin_ps, t_lost_ps;
-  uint32_t slot, looked_at; /* looked_at: list entries */
-  int64_t t_done_ps;         /* data and events are in the target's memory */
-  unsigned char copy[PM__COPY_BYTES];   /* small payload, or what a fetch brings back */
-  unsigned char operand[32]; /* of a conditional swap */
+  uint32_t slot, looked_at;           /* looked_at: list entries */
+  int64_t t_done_ps;                  /* data and events are in the target's memory */
+  unsigned char copy[PM__COPY_BYTES]; /* small payload, or what a fetch brings back */
+  unsigned char operand[32];          /* of a conditional swap */
 };
 
 /* What the sections ask of each other. */
@@ -1077,14 +1166,16 @@ static void pm__initiator_sent(pm__message *m);
 static void pm__initiator_finish(pm_world *w, pm__message *m);
 static void pm__message_free(pm_world *w, pm__message *m);
 static int pm__from_is_alive(const pm__message *m);
-static const pm_process *pm__target_process_of(const pm_world *w, const pm__ni *from, ptl_process_t id);
+static const pm_process *pm__target_process_of(const pm_world *w, const pm__ni *from,
+                                               ptl_process_t id);
 static int pm__is_used_up(const pm__me *me);
 static void pm__fill_target_event(const pm__message *m, ptl_event_t *e);
 static void pm__header_done(pm__ni *ni, pm__pt *pt, pm__message *m);
 static void pm__atomic(pm__message *m, const unsigned char *sent, uint64_t bytes);
 static int pm__op_is_legal(int op, int type);
 static uint64_t pm__type_bytes(int type);
-static void pm__trace(pm_world *w, int kind, const pm__message *m, int64_t t_begin_ps, int64_t t_end_ps, int from_node, int to_node, uint64_t bytes);
+static void pm__trace(pm_world *w, int kind, const pm__message *m, int64_t t_begin_ps,
+                      int64_t t_end_ps, int from_node, int to_node, uint64_t bytes);
 struct pm_process {
   pm_world *world;
   int rank, node, status, ended, live_threads, init_count, aborted, has_pid;
@@ -1139,7 +1230,9 @@ typedef struct pm__node {
   struct pm__message *held, *held_tail; /* wait for an in-flight limit */
 } pm__node;
 
-typedef struct pm__stack { struct pm__stack *next; } pm__stack; /* lies in the free stack itself */
+typedef struct pm__stack {
+  struct pm__stack *next;
+} pm__stack; /* lies in the free stack itself */
 typedef struct pm__slab {
   struct pm__slab *next;
   char *base;
@@ -1167,9 +1260,9 @@ struct pm_world {
   void *asan_fake;
   const void *asan_bottom;
   size_t asan_bytes;
-#ifdef PM_USE_UCONTEXT
+#  ifdef PM_USE_UCONTEXT
   ucontext_t uc;
-#endif
+#  endif
   sigjmp_buf crash_jump;
   int crash_signal;
   char *crash_address;
@@ -1238,23 +1331,24 @@ static void *pm__zalloc(size_t bytes) {
 /* ============================================================================================== */
 PM_API const char *pm_status_name(pm_status status) {
   switch (status) {
-#define PM__X(name, value, text) case name: return #name;
+#  define PM__X(name, value, text)                                                                 \
+  case name: return #name;
     PM_STATUS_LIST(PM__X)
-#undef PM__X
+#  undef PM__X
   case PM_STATUS_FORCE_INT32: break;
   }
   return "PM_?";
 }
 PM_API const char *pm_status_text(pm_status status) {
   switch (status) {
-#define PM__X(name, value, text) case name: return text;
+#  define PM__X(name, value, text)                                                                 \
+  case name: return text;
     PM_STATUS_LIST(PM__X)
-#undef PM__X
+#  undef PM__X
   case PM_STATUS_FORCE_INT32: break;
   }
   return "unknown status";
 }
-
 
 /* ============================================================================================== */
 /* [PLATFORM] 3. The machine: constants, text format, routes                                      */
@@ -1273,38 +1367,39 @@ PM_API pm_platform pm_platform_bxi2(int nodes_count) {
   pm_platform p;
   memset(&p, 0, sizeof p);
   strcpy(p.name, "bxi2");
-#define PM__X(name, value, text) p.name = value;
+#  define PM__X(name, value, text) p.name = value;
   PM_PLATFORM_INT_LIST(PM__X)
   PM_PLATFORM_REAL_LIST(PM__X)
-#undef PM__X
+#  undef PM__X
   p.nodes_count = nodes_count;
   return p;
 }
 
-static const char *const pm__topology_names[] = {"crossbar", "fattree", "torus", "dragonfly", "file"};
+static const char *const pm__topology_names[] = {"crossbar", "fattree", "torus", "dragonfly",
+                                                 "file"};
 
 /* One line of a platform, already split in words. */
 static const char *pm__platform_line(pm_platform *p, char **word, int words, int *links_max) {
   char *end;
   int i;
   if (words < 2) return "key without value";
-#define PM__X(field, value, text)                                                                  \
-  if (strcmp(word[0], #field) == 0) {                                                              \
-    if (words != 2) return "one value expected";                                                   \
-    errno = 0;                                                                                     \
-    p->field = strtoll(word[1], &end, 10);                                                         \
-    return *end || errno ? "not a whole number" : NULL;                                            \
-  }
+#  define PM__X(field, value, text)                                                                \
+    if (strcmp(word[0], #field) == 0) {                                                            \
+      if (words != 2) return "one value expected";                                                 \
+      errno = 0;                                                                                   \
+      p->field = strtoll(word[1], &end, 10);                                                       \
+      return *end || errno ? "not a whole number" : NULL;                                          \
+    }
   PM_PLATFORM_INT_LIST(PM__X)
-#undef PM__X
-#define PM__X(field, value, text)                                                                  \
-  if (strcmp(word[0], #field) == 0) {                                                              \
-    if (words != 2) return "one value expected";                                                   \
-    p->field = strtod(word[1], &end);                                                              \
-    return *end || !(p->field > 0) || p->field > 1e18 ? "not a positive number" : NULL;            \
-  }
+#  undef PM__X
+#  define PM__X(field, value, text)                                                                \
+    if (strcmp(word[0], #field) == 0) {                                                            \
+      if (words != 2) return "one value expected";                                                 \
+      p->field = strtod(word[1], &end);                                                            \
+      return *end || !(p->field > 0) || p->field > 1e18 ? "not a positive number" : NULL;          \
+    }
   PM_PLATFORM_REAL_LIST(PM__X)
-#undef PM__X
+#  undef PM__X
   if (strcmp(word[0], "name") == 0) {
     snprintf(p->name, sizeof p->name, "%s", word[1]);
     return NULL;
@@ -1322,7 +1417,8 @@ static const char *pm__platform_line(pm_platform *p, char **word, int words, int
     memset(p->topo, 0, sizeof p->topo);
     for (i = 1; i < words; i++) {
       p->topo[i - 1] = strtoll(word[i], &end, 10);
-      if (*end || p->topo[i - 1] < 1 || p->topo[i - 1] > 1000000) return "topo: numbers of 1 ... 1000000 expected";
+      if (*end || p->topo[i - 1] < 1 || p->topo[i - 1] > 1000000)
+        return "topo: numbers of 1 ... 1000000 expected";
     }
     return NULL;
   }
@@ -1348,12 +1444,13 @@ static const char *pm__platform_line(pm_platform *p, char **word, int words, int
 
 /* Smallest and largest legal value of a whole number, by name: zero is physical for times only. */
 static const char *pm__platform_range(const pm_platform *p) {
-  const int64_t at_least_1[] = {p->nodes_count, p->procs_per_node_count, p->cores_per_node_count, p->pci_packet_bytes,
-                                p->link_packet_bytes, p->command_queue_count, p->nic_engines_count, p->e2e_entries_count,
-                                p->cpu_poll_ns};
-  const char *const names[] = {"nodes_count", "procs_per_node_count", "cores_per_node_count", "pci_packet_bytes",
-                               "link_packet_bytes", "command_queue_count", "nic_engines_count", "e2e_entries_count",
-                               "cpu_poll_ns"};
+  const int64_t at_least_1[] = {
+      p->nodes_count,       p->procs_per_node_count, p->cores_per_node_count,
+      p->pci_packet_bytes,  p->link_packet_bytes,    p->command_queue_count,
+      p->nic_engines_count, p->e2e_entries_count,    p->cpu_poll_ns};
+  const char *const names[] = {"nodes_count",       "procs_per_node_count", "cores_per_node_count",
+                               "pci_packet_bytes",  "link_packet_bytes",    "command_queue_count",
+                               "nic_engines_count", "e2e_entries_count",    "cpu_poll_ns"};
   size_t i;
   for (i = 0; i < sizeof at_least_1 / sizeof *at_least_1; i++)
     if (at_least_1[i] < 1) return names[i];
@@ -1363,19 +1460,19 @@ static const char *pm__platform_range(const pm_platform *p) {
   if (p->early_send_bytes > PM__COPY_BYTES) return "early_send_bytes";
   if (p->command_queue_count > 65536 || p->nic_pipeline_count > 65536) return "command_queue_count";
   if (p->e2e_retry_ns > 1000000000000) return "e2e_retry_ns";
-#define PM__X(name, value, text)                                                                   \
-  if (p->name < 0 || p->name > 1000000000000) return #name;
+#  define PM__X(name, value, text)                                                                 \
+    if (p->name < 0 || p->name > 1000000000000) return #name;
   PM_PLATFORM_INT_LIST(PM__X)
-#undef PM__X
-#define PM__X(name, value, text)                                                                   \
-  if (!(p->name > 0) || p->name > 1e18) return #name;
+#  undef PM__X
+#  define PM__X(name, value, text)                                                                 \
+    if (!(p->name > 0) || p->name > 1e18) return #name;
   PM_PLATFORM_REAL_LIST(PM__X)
-#undef PM__X
+#  undef PM__X
   return NULL;
 }
 
-PM_API pm_status pm_platform_read(const char *text, size_t size_bytes, pm_platform *platform, char *error,
-                                  size_t error_bytes) {
+PM_API pm_status pm_platform_read(const char *text, size_t size_bytes, pm_platform *platform,
+                                  char *error, size_t error_bytes) {
   size_t at = 0;
   int line_number = 0, links_max = 0;
   const char *bad;
@@ -1387,14 +1484,17 @@ PM_API pm_status pm_platform_read(const char *text, size_t size_bytes, pm_platfo
     int words = 0, n = 0;
     line_number++;
     while (at < size_bytes && text[at] != '\n') {
-      if (n < (int)sizeof line - 1) line[n++] = text[at] ? text[at] : '?';
-      else n = (int)sizeof line; /* too long: noticed below */
+      if (n < (int)sizeof line - 1)
+        line[n++] = text[at] ? text[at] : '?';
+      else
+        n = (int)sizeof line; /* too long: noticed below */
       if (n == (int)sizeof line) break;
       at++;
     }
     if (n == (int)sizeof line) {
       PM_FREE((void *)(uintptr_t)p.links);
-      return pm__platform_error(error, error_bytes, "line %d: longer than 510 characters", line_number);
+      return pm__platform_error(error, error_bytes, "line %d: longer than 510 characters",
+                                line_number);
     }
     at++;
     line[n] = 0;
@@ -1425,7 +1525,8 @@ PM_API pm_status pm_platform_read(const char *text, size_t size_bytes, pm_platfo
   return PM_OK;
 }
 
-PM_API pm_status pm_platform_load(const char *path, pm_platform *platform, char *error, size_t error_bytes) {
+PM_API pm_status pm_platform_load(const char *path, pm_platform *platform, char *error,
+                                  size_t error_bytes) {
   FILE *in = path ? fopen(path, "rb") : NULL;
   char *text = NULL;
   int max = 0, n = 0, got;
@@ -1460,21 +1561,23 @@ PM_API void pm_platform_free(pm_platform *platform) {
 PM_API pm_status pm_platform_write(const pm_platform *p, FILE *out) {
   int i;
   int64_t k;
-  fprintf(out, "name %s\ntopology %s\n", p->name[0] ? p->name : "-", pm__topology_names[p->topology]);
+  fprintf(out, "name %s\ntopology %s\n", p->name[0] ? p->name : "-",
+          pm__topology_names[p->topology]);
   if (p->topo[0]) {
     fprintf(out, "topo");
     for (i = 0; i < 16 && p->topo[i]; i++) fprintf(out, " %lld", (long long)p->topo[i]);
     fprintf(out, "\n");
   }
-#define PM__X(field, value, text) fprintf(out, "%-28s %-14lld # %s\n", #field, (long long)p->field, text);
+#  define PM__X(field, value, text)                                                                \
+    fprintf(out, "%-28s %-14lld # %s\n", #field, (long long)p->field, text);
   PM_PLATFORM_INT_LIST(PM__X)
-#undef PM__X
-#define PM__X(field, value, text) fprintf(out, "%-28s %-14.17g # %s\n", #field, p->field, text);
+#  undef PM__X
+#  define PM__X(field, value, text) fprintf(out, "%-28s %-14.17g # %s\n", #  field, p->field, text);
   PM_PLATFORM_REAL_LIST(PM__X)
-#undef PM__X
+#  undef PM__X
   for (k = 0; k < p->links_count; k++)
-    fprintf(out, "link %s %s %.17g %lld\n", p->links[k].from, p->links[k].to, p->links[k].bytes_per_s,
-            (long long)p->links[k].latency_ns);
+    fprintf(out, "link %s %s %.17g %lld\n", p->links[k].from, p->links[k].to,
+            p->links[k].bytes_per_s, (long long)p->links[k].latency_ns);
   return ferror(out) ? PM_E_IO : PM_OK;
 }
 
@@ -1486,8 +1589,8 @@ typedef struct pm__graph {
   int *end;          /* of directed link i: 2i from a to b, 2i+1 back */
   int64_t *latency_ns;
   double *bytes_per_s;
-  int *first, *out;  /* out-links of vertex v: out[first[v]] ... out[first[v+1]-1] */
-  int **next;        /* next[destination][vertex] = link, -1 = none */
+  int *first, *out; /* out-links of vertex v: out[first[v]] ... out[first[v+1]-1] */
+  int **next;       /* next[destination][vertex] = link, -1 = none */
   int *queue;
 } pm__graph;
 
@@ -1534,15 +1637,17 @@ static pm__graph *pm__graph_make(const pm_platform *p, char *error, size_t error
   g->out = (int *)pm__zalloc((size_t)(2 * n + 1) * sizeof(int));
   g->next = (int **)pm__zalloc((size_t)nodes * sizeof(int *));
   g->queue = (int *)pm__zalloc((size_t)(nodes + 2 * n + 1) * sizeof(int));
-  if (!g->names || !g->end || !g->latency_ns || !g->bytes_per_s || !g->first || !g->out || !g->next || !g->queue) {
+  if (!g->names || !g->end || !g->latency_ns || !g->bytes_per_s || !g->first || !g->out ||
+      !g->next || !g->queue) {
     pm__graph_free(g, nodes);
     return NULL;
   }
   for (i = 0; i < n; i++) {
-    int a = pm__graph_vertex(g, p->links[i].from, nodes), b = pm__graph_vertex(g, p->links[i].to, nodes);
+    int a = pm__graph_vertex(g, p->links[i].from, nodes),
+        b = pm__graph_vertex(g, p->links[i].to, nodes);
     if (a < 0 || b < 0 || a == b) {
-      pm__platform_error(error, error_bytes, "link %d (%s %s): %s", i + 1, p->links[i].from, p->links[i].to,
-                         a == b ? "leads to itself" : "node beyond nodes_count");
+      pm__platform_error(error, error_bytes, "link %d (%s %s): %s", i + 1, p->links[i].from,
+                         p->links[i].to, a == b ? "leads to itself" : "node beyond nodes_count");
       pm__graph_free(g, nodes);
       return NULL;
     }
@@ -1553,8 +1658,9 @@ static pm__graph *pm__graph_make(const pm_platform *p, char *error, size_t error
   }
   for (i = 0; i < 2 * n; i++) g->first[g->end[i ^ 1] + 1]++;
   for (v = 0; v < g->vertices; v++) g->first[v + 1] += g->first[v];
-  for (i = 2 * n - 1; i >= 0; i--) g->out[g->first[g->end[i ^ 1]]++] = i; /* first[v] moves to its end ... */
-  for (v = g->vertices; v > 0; v--) g->first[v] = g->first[v - 1];        /* ... and back */
+  for (i = 2 * n - 1; i >= 0; i--)
+    g->out[g->first[g->end[i ^ 1]]++] = i; /* first[v] moves to its end ... */
+  for (v = g->vertices; v > 0; v--) g->first[v] = g->first[v - 1]; /* ... and back */
   g->first[0] = 0;
   return g;
 }
@@ -1562,7 +1668,8 @@ static pm__graph *pm__graph_make(const pm_platform *p, char *error, size_t error
 /* Next links towards one destination: breadth first from it. Among equals the destination number
    chooses, so that traffic to many destinations spreads. 0 when out of memory. */
 static int pm__graph_towards(pm__graph *g, int destination) {
-  int *next = (int *)PM_MALLOC((size_t)g->vertices * sizeof(int)), *dist, head = 0, tail = 0, v, k, seen;
+  int *next = (int *)PM_MALLOC((size_t)g->vertices * sizeof(int)), *dist, head = 0, tail = 0, v, k,
+      seen;
   dist = (int *)PM_MALLOC((size_t)g->vertices * sizeof(int));
   if (!next || !dist) {
     PM_FREE(next);
@@ -1582,9 +1689,11 @@ static int pm__graph_towards(pm__graph *g, int destination) {
   for (v = 0; v < g->vertices; v++) {
     int choices = 0;
     if (dist[v] <= 0) continue;
-    for (k = g->first[v]; k < g->first[v + 1]; k++) choices += dist[g->end[g->out[k]]] == dist[v] - 1;
+    for (k = g->first[v]; k < g->first[v + 1]; k++)
+      choices += dist[g->end[g->out[k]]] == dist[v] - 1;
     for (k = g->first[v], seen = 0; k < g->first[v + 1]; k++)
-      if (dist[g->end[g->out[k]]] == dist[v] - 1 && seen++ == destination % choices) next[v] = g->out[k];
+      if (dist[g->end[g->out[k]]] == dist[v] - 1 && seen++ == destination % choices)
+        next[v] = g->out[k];
   }
   PM_FREE(dist);
   g->next[destination] = next;
@@ -1624,33 +1733,43 @@ static pm_status pm__topology_check(const pm_platform *p, char *error, size_t er
   case PM_TOPO_FATTREE:
     if (t[0] < 1 || t[0] > 7) return pm__platform_error(error, error_bytes, "topo: 1 to 7 levels");
     for (i = 1; i <= 2 * t[0]; i++)
-      if (t[i] < 1) return pm__platform_error(error, error_bytes, "topo: levels, then as many down and up counts");
+      if (t[i] < 1)
+        return pm__platform_error(error, error_bytes,
+                                  "topo: levels, then as many down and up counts");
     if (pm__product(t + 1, t[0]) != nodes)
-      return pm__platform_error(error, error_bytes, "topo: the fat tree has %lld nodes, nodes_count is %lld",
+      return pm__platform_error(error, error_bytes,
+                                "topo: the fat tree has %lld nodes, nodes_count is %lld",
                                 (long long)pm__product(t + 1, t[0]), (long long)nodes);
     break;
   case PM_TOPO_TORUS:
-    if (t[0] < 1 || t[0] > 8) return pm__platform_error(error, error_bytes, "topo: 1 to 8 dimensions");
+    if (t[0] < 1 || t[0] > 8)
+      return pm__platform_error(error, error_bytes, "topo: 1 to 8 dimensions");
     for (i = 1; i <= t[0]; i++) hops += t[i] / 2;
     if (pm__product(t + 1, t[0]) != nodes)
-      return pm__platform_error(error, error_bytes, "topo: the torus has %lld nodes, nodes_count is %lld",
+      return pm__platform_error(error, error_bytes,
+                                "topo: the torus has %lld nodes, nodes_count is %lld",
                                 (long long)pm__product(t + 1, t[0]), (long long)nodes);
     break;
   case PM_TOPO_DRAGONFLY:
     if (pm__product(t, 3) != nodes)
-      return pm__platform_error(error, error_bytes, "topo: the dragonfly has %lld nodes, nodes_count is %lld",
+      return pm__platform_error(error, error_bytes,
+                                "topo: the dragonfly has %lld nodes, nodes_count is %lld",
                                 (long long)pm__product(t, 3), (long long)nodes);
-    if (t[1] * t[3] < t[0] - 1) return pm__platform_error(error, error_bytes, "topo: too few global links to reach all groups");
+    if (t[1] * t[3] < t[0] - 1)
+      return pm__platform_error(error, error_bytes,
+                                "topo: too few global links to reach all groups");
     break;
   case PM_TOPO_FILE: break;
   default: return pm__platform_error(error, error_bytes, "topology: unknown");
   }
   if (hops > PM__ROUTE_MAX)
-    return pm__platform_error(error, error_bytes, "topo: a route of %lld links, at most %d", (long long)hops, PM__ROUTE_MAX);
+    return pm__platform_error(error, error_bytes, "topo: a route of %lld links, at most %d",
+                              (long long)hops, PM__ROUTE_MAX);
   if (p->topology == PM_TOPO_FILE) {
     pm__graph *g;
     int v, steps, far = -1;
-    if (!p->links || p->links_count < 1) return pm__platform_error(error, error_bytes, "topology file without a link");
+    if (!p->links || p->links_count < 1)
+      return pm__platform_error(error, error_bytes, "topology file without a link");
     if (error && error_bytes) error[0] = 0;
     g = pm__graph_make(p, error, error_bytes);
     if (!g) return error && error[0] ? PM_E_PLATFORM : PM_E_NOMEM;
@@ -1660,11 +1779,16 @@ static pm_status pm__topology_check(const pm_platform *p, char *error, size_t er
     }
     for (v = 1; v < nodes && far < 0; v++)
       for (steps = 0, i = v; i != 0 && far < 0; steps++) {
-        if (g->next[0][i] < 0 || steps >= PM__ROUTE_MAX / 2) far = v;
-        else i = g->end[g->next[0][i]];
+        if (g->next[0][i] < 0 || steps >= PM__ROUTE_MAX / 2)
+          far = v;
+        else
+          i = g->end[g->next[0][i]];
       }
     pm__graph_free(g, (int)nodes);
-    if (far >= 0) return pm__platform_error(error, error_bytes, "links: no way between h%d and h0 (or a longer one than %d links)", far, PM__ROUTE_MAX / 2);
+    if (far >= 0)
+      return pm__platform_error(error, error_bytes,
+                                "links: no way between h%d and h0 (or a longer one than %d links)",
+                                far, PM__ROUTE_MAX / 2);
   }
   return PM_OK;
 }
@@ -1695,7 +1819,9 @@ static int pm__route_fattree(const pm_platform *p, int64_t src, int64_t dst, uin
     b[l + 1] = b[l] + port * width[l];
   }
   for (l = top - 1; l >= 0; l--)
-    out[n++] = (uint32_t)(2 * (edge[l] + (dst / span[l] * width[l] + b[l]) * up[l] + (b[l + 1] - b[l]) / width[l]) + 1);
+    out[n++] = (uint32_t)(2 * (edge[l] + (dst / span[l] * width[l] + b[l]) * up[l] +
+                               (b[l + 1] - b[l]) / width[l]) +
+                          1);
   return (int)n;
 }
 
@@ -1705,7 +1831,8 @@ static int pm__route_torus(const pm_platform *p, int64_t src, int64_t dst, uint3
   out[n++] = (uint32_t)(2 * src);
   for (i = 0; i < d; i++) {
     int64_t size = p->topo[1 + i], from = src / stride % size, to = dst / stride % size;
-    int64_t forward = (to - from + size) % size, steps = forward <= size - forward ? forward : size - forward;
+    int64_t forward = (to - from + size) % size,
+            steps = forward <= size - forward ? forward : size - forward;
     int back = forward > size - forward;
     while (steps-- > 0) {
       int64_t x = at / stride % size, y = (x + (back ? size - 1 : 1)) % size;
@@ -1758,14 +1885,16 @@ static int pm__route(pm_world *w, int src, int dst, uint32_t *out, int64_t *late
     out[n++] = (uint32_t)(2 * src);
     out[n++] = (uint32_t)(2 * dst + 1);
     if (p->topology != PM_TOPO_CROSSBAR) n = 0; /* to itself: no cable, the NIC turns it round */
-  } else if (p->topology == PM_TOPO_FATTREE) n = pm__route_fattree(p, src, dst, out);
-  else if (p->topology == PM_TOPO_TORUS) n = pm__route_torus(p, src, dst, out);
-  else n = pm__route_dragonfly(p, src, dst, out);
+  } else if (p->topology == PM_TOPO_FATTREE)
+    n = pm__route_fattree(p, src, dst, out);
+  else if (p->topology == PM_TOPO_TORUS)
+    n = pm__route_torus(p, src, dst, out);
+  else
+    n = pm__route_dragonfly(p, src, dst, out);
   if (n > 1) latency_ns += (n - 1) * p->switch_latency_ns;
   *latency_ps = latency_ns * PM__PS;
   return n;
 }
-
 
 /* ============================================================================================== */
 /* [WORLD] 4. Simulated processes and time                                                        */
@@ -1809,8 +1938,10 @@ static void pm__schedule(pm_world *w, pm__event *event, int64_t t_ps) {
   slot.order = w->order++;
   slot.event = event;
   if (event->pos) { /* later order: it can only stay or sink unless its time is sooner */
-    if (pm__before(&slot, &w->heap[event->pos])) pm__heap_up(w, event->pos, slot);
-    else pm__heap_down(w, event->pos, slot);
+    if (pm__before(&slot, &w->heap[event->pos]))
+      pm__heap_up(w, event->pos, slot);
+    else
+      pm__heap_down(w, event->pos, slot);
     return;
   }
   if (w->heap_count + 1 >= w->heap_max) {
@@ -1832,8 +1963,10 @@ static void pm__unschedule(pm_world *w, pm__event *event) {
   event->pos = 0;
   last = w->heap[w->heap_count--];
   if (last.event == event) return;
-  if (pos > 1 && pm__before(&last, &w->heap[(pos + 2) / 4])) pm__heap_up(w, pos, last);
-  else pm__heap_down(w, pos, last);
+  if (pos > 1 && pm__before(&last, &w->heap[(pos + 2) / 4]))
+    pm__heap_up(w, pos, last);
+  else
+    pm__heap_down(w, pos, last);
 }
 /* The next step of the simulation: time jumps to it. */
 static void pm__step(pm_world *w) {
@@ -1849,7 +1982,7 @@ static void pm__step(pm_world *w) {
    what a compiler may not list as clobbered and tells it that all else is gone; a new context starts
    like a saved one whose resume address is pm__thread_main. */
 static void pm__thread_main(void);
-#if defined(PM_USE_UCONTEXT)
+#  if defined(PM_USE_UCONTEXT)
 static void pm__context_make(pm_world *w, pm_thread *t) {
   getcontext(&t->uc);
   t->uc.uc_stack.ss_sp = t->stack;
@@ -1859,16 +1992,16 @@ static void pm__context_make(pm_world *w, pm_thread *t) {
 }
 static void pm__context_enter(pm_world *w, pm_thread *t) { swapcontext(&w->uc, &t->uc); }
 static void pm__context_leave(pm_world *w, pm_thread *t) { swapcontext(&t->uc, &w->uc); }
-#else
-#  if defined(__x86_64__)
-#    ifdef __AVX512F__
-#      define PM__AVX512_CLOBBERS                                                                  \
-        "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22", "xmm23", "xmm24", "xmm25",  \
-            "xmm26", "xmm27", "xmm28", "xmm29", "xmm30", "xmm31", "k1", "k2", "k3", "k4", "k5",    \
-            "k6", "k7",
-#    else
-#      define PM__AVX512_CLOBBERS
-#    endif
+#  else
+#    if defined(__x86_64__)
+#      ifdef __AVX512F__
+#        define PM__AVX512_CLOBBERS                                                                \
+          "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22", "xmm23", "xmm24",         \
+              "xmm25", "xmm26", "xmm27", "xmm28", "xmm29", "xmm30", "xmm31", "k1", "k2", "k3",     \
+              "k4", "k5", "k6", "k7",
+#      else
+#        define PM__AVX512_CLOBBERS
+#      endif
 static __attribute__((noinline)) void pm__context_switch(void **save, void *load) {
   __asm__ volatile("leaq -128(%%rsp), %%rsp\n\t" /* past the red zone */
                    "pushq %%rbp\n\t"
@@ -1891,10 +2024,10 @@ static __attribute__((noinline)) void pm__context_switch(void **save, void *load
                    "1:\n"
                    : "+D"(save), "+S"(load)
                    :
-                   : "rax", "rcx", "rdx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "xmm0", "xmm1",
-                     "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12",
-                     "xmm13", "xmm14", "xmm15", PM__AVX512_CLOBBERS "st", "st(1)", "st(2)", "st(3)", "st(4)",
-                     "st(5)", "st(6)", "st(7)", "memory", "cc");
+                   : "rax", "rcx", "rdx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
+                     "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9",
+                     "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", PM__AVX512_CLOBBERS "st",
+                     "st(1)", "st(2)", "st(3)", "st(4)", "st(5)", "st(6)", "st(7)", "memory", "cc");
 }
 static void *pm__context_first(char *top) {
   uint64_t *frame = (uint64_t *)(void *)(top - 248); /* pm__thread_main starts at 8 modulo 16 */
@@ -1905,7 +2038,7 @@ static void *pm__context_first(char *top) {
   memcpy((char *)&frame[1] + 4, &x87, 4);
   return frame;
 }
-#  else /* aarch64 */
+#    else /* aarch64 */
 static __attribute__((noinline)) void pm__context_switch(void **save, void *load) {
   register void **x0 __asm__("x0") = save;
   register void *x1 __asm__("x1") = load;
@@ -1927,11 +2060,12 @@ static __attribute__((noinline)) void pm__context_switch(void **save, void *load
                    "1:\n"
                    : "+r"(x0), "+r"(x1)
                    :
-                   : "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14", "x15",
-                     "x16", "x17", "x20", "x21", "x22", "x23", "x24", "x25", "x26", "x27", "x28", "v0", "v1", "v2",
-                     "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13", "v14", "v15", "v16",
-                     "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29",
-                     "v30", "v31", "memory", "cc");
+                   : "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13",
+                     "x14", "x15", "x16", "x17", "x20", "x21", "x22", "x23", "x24", "x25", "x26",
+                     "x27", "x28", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9",
+                     "v10", "v11", "v12", "v13", "v14", "v15", "v16", "v17", "v18", "v19", "v20",
+                     "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31",
+                     "memory", "cc");
 }
 static void *pm__context_first(char *top) {
   uint64_t *frame = (uint64_t *)(void *)(top - 64);
@@ -1939,28 +2073,33 @@ static void *pm__context_first(char *top) {
   frame[0] = (uint64_t)(uintptr_t)pm__thread_main;
   return frame;
 }
-#  endif
+#    endif
 static void pm__context_make(pm_world *w, pm_thread *t) {
   (void)w;
   t->sp = pm__context_first(t->stack + t->stack_bytes);
 }
 /* Called through a pointer that no compiler can follow: else it might keep variables of this file, or
    of a guest in the same file, in registers because no code it sees could change them. */
-static void pm__context_enter(pm_world *w, pm_thread *t) { w->context_switch(&w->scheduler_sp, t->sp); }
-static void pm__context_leave(pm_world *w, pm_thread *t) { w->context_switch(&t->sp, w->scheduler_sp); }
-#endif
+static void pm__context_enter(pm_world *w, pm_thread *t) {
+  w->context_switch(&w->scheduler_sp, t->sp);
+}
+static void pm__context_leave(pm_world *w, pm_thread *t) {
+  w->context_switch(&t->sp, w->scheduler_sp);
+}
+#  endif
 
 /* Stacks are cut from slabs with a page that may not be touched below each, and used again. The
    kernel limits the number of such pages (two mappings each): later stacks go without, and rely on
    the word at their lowest address that every switch looks at. */
 enum { PM__GUARDED_MAX = 16000, PM__STACKS_PER_SLAB = 64, PM__PAGE = 4096 };
-#define PM__CANARY 0x5AFE57AC4B0770B5u
+#  define PM__CANARY 0x5AFE57AC4B0770B5u
 
 static char *pm__stack_map(pm_world *w, size_t stack_bytes, int count) {
   const int guard = w->stats.stacks_count < PM__GUARDED_MAX;
   const size_t each = stack_bytes + PM__PAGE, bytes = each * (size_t)count;
   pm__slab *slab = (pm__slab *)PM_MALLOC(sizeof *slab);
-  void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void *base =
+      mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   int i;
   if (!slab || base == MAP_FAILED) {
     if (base != MAP_FAILED) munmap(base, bytes);
@@ -1976,14 +2115,17 @@ static char *pm__stack_map(pm_world *w, size_t stack_bytes, int count) {
 }
 static char *pm__stack_get(pm_world *w, size_t stack_bytes) {
   char *stack;
-  if (stack_bytes != w->desc.stack_bytes) stack = pm__stack_map(w, stack_bytes, 1);
+  if (stack_bytes != w->desc.stack_bytes)
+    stack = pm__stack_map(w, stack_bytes, 1);
   else {
     if (!w->free_stacks) {
       char *base = pm__stack_map(w, stack_bytes, PM__STACKS_PER_SLAB);
       int i;
       if (!base) return NULL;
-      for (i = PM__STACKS_PER_SLAB - 1; i >= 0; i--) { /* the link lies where the first frame will be */
-        pm__stack *s = (pm__stack *)(void *)(base + (stack_bytes + PM__PAGE) * (size_t)(i + 1) - 2 * PM__PAGE);
+      for (i = PM__STACKS_PER_SLAB - 1; i >= 0;
+           i--) { /* the link lies where the first frame will be */
+        pm__stack *s =
+            (pm__stack *)(void *)(base + (stack_bytes + PM__PAGE) * (size_t)(i + 1) - 2 * PM__PAGE);
         s->next = w->free_stacks;
         w->free_stacks = s;
       }
@@ -1996,9 +2138,9 @@ static char *pm__stack_get(pm_world *w, size_t stack_bytes) {
 }
 static void pm__stack_put(pm_world *w, char *stack, size_t stack_bytes) {
   pm__stack *s;
-#ifdef PM__ASAN
+#  ifdef PM__ASAN
   ASAN_UNPOISON_MEMORY_REGION(stack, stack_bytes); /* frames that were left for good */
-#endif
+#  endif
   if (stack_bytes != w->desc.stack_bytes) return; /* odd sizes stay until the world ends */
   s = (pm__stack *)(void *)(stack + stack_bytes - PM__PAGE);
   s->next = w->free_stacks;
@@ -2009,8 +2151,10 @@ static void pm__stack_put(pm_world *w, char *stack, size_t stack_bytes) {
 static void pm__make_ready(pm_world *w, pm_thread *t) {
   t->state = PM__READY;
   t->next_ready = NULL;
-  if (w->ready_tail) w->ready_tail->next_ready = t;
-  else w->ready_head = t;
+  if (w->ready_tail)
+    w->ready_tail->next_ready = t;
+  else
+    w->ready_head = t;
   w->ready_tail = t;
 }
 /* The thread goes on at the present time. */
@@ -2036,13 +2180,13 @@ static void pm__block(int64_t t_ps, const char *what) {
   t->what = what;
   t->timed_out = 0;
   if (t_ps != PM__FOREVER) pm__schedule(w, &t->timer, t_ps);
-#ifdef PM__ASAN
+#  ifdef PM__ASAN
   __sanitizer_start_switch_fiber(&t->asan_fake, w->asan_bottom, w->asan_bytes);
-#endif
+#  endif
   pm__context_leave(w, t);
-#ifdef PM__ASAN
+#  ifdef PM__ASAN
   __sanitizer_finish_switch_fiber(t->asan_fake, &w->asan_bottom, &w->asan_bytes);
-#endif
+#  endif
 }
 /* The running thread is busy for so long. When nothing else happens meanwhile, time just passes. */
 static void pm__busy(int64_t d_ps, const char *what) {
@@ -2061,9 +2205,9 @@ static void pm__busy(int64_t d_ps, const char *what) {
 /* Only the scheduler's side may free a stack that was just run on. */
 static void pm__thread_bury(pm_world *w, pm_thread *t) {
   if (!t->stack) return;
-#ifdef PM_WITH_VALGRIND
+#  ifdef PM_WITH_VALGRIND
   VALGRIND_STACK_DEREGISTER(t->valgrind_id);
-#endif
+#  endif
   pm__stack_put(w, t->stack, t->stack_bytes);
   t->stack = NULL;
 }
@@ -2078,26 +2222,28 @@ static void pm__thread_ended(pm_world *w, pm_thread *t) {
   }
 }
 static void pm__leave_for_good(pm_world *w, pm_thread *t) {
-#ifdef PM__ASAN
+#  ifdef PM__ASAN
   __sanitizer_start_switch_fiber(NULL, w->asan_bottom, w->asan_bytes);
-#endif
+#  endif
   pm__context_leave(w, t);
 }
 static void pm__thread_main(void) {
   pm_thread *t = pm__current;
   pm_world *w = t->proc->world;
-#ifdef PM__ASAN
+#  ifdef PM__ASAN
   __sanitizer_finish_switch_fiber(NULL, &w->asan_bottom, &w->asan_bytes);
-#endif
+#  endif
   t->entry(t->arg);
   pm__thread_ended(w, t);
   pm__leave_for_good(w, t);
 }
-static pm_thread *pm__thread_new(pm_process *proc, void (*entry)(void *arg), void *arg, size_t stack_bytes) {
+static pm_thread *pm__thread_new(pm_process *proc, void (*entry)(void *arg), void *arg,
+                                 size_t stack_bytes) {
   pm_world *w = proc->world;
   pm_thread *t = (pm_thread *)pm__zalloc(sizeof *t);
   if (!t) return NULL;
-  t->stack_bytes = stack_bytes ? (stack_bytes + PM__PAGE - 1) / PM__PAGE * PM__PAGE : w->desc.stack_bytes;
+  t->stack_bytes =
+      stack_bytes ? (stack_bytes + PM__PAGE - 1) / PM__PAGE * PM__PAGE : w->desc.stack_bytes;
   if (t->stack_bytes < 4 * PM__PAGE) t->stack_bytes = 4 * PM__PAGE;
   t->stack = pm__stack_get(w, t->stack_bytes);
   if (!t->stack) {
@@ -2114,9 +2260,9 @@ static pm_thread *pm__thread_new(pm_process *proc, void (*entry)(void *arg), voi
   proc->live_threads++;
   w->live_threads++;
   w->stats.memory_bytes += sizeof *t;
-#ifdef PM_WITH_VALGRIND
+#  ifdef PM_WITH_VALGRIND
   t->valgrind_id = VALGRIND_STACK_REGISTER(t->stack, t->stack + t->stack_bytes);
-#endif
+#  endif
   pm__context_make(w, t);
   pm__make_ready(w, t);
   return t;
@@ -2161,7 +2307,9 @@ PM_API void *pm_process_user(const pm_process *process) { return process->user; 
 PM_API pm_process *pm_process_at(pm_world *world, int rank) {
   return world && rank >= 0 && rank < world->procs_count ? world->procs[rank] : NULL;
 }
-PM_API int64_t pm_now_ns(void) { return pm__current ? pm__current->proc->world->now_ps / PM__PS : 0; }
+PM_API int64_t pm_now_ns(void) {
+  return pm__current ? pm__current->proc->world->now_ps / PM__PS : 0;
+}
 PM_API void pm_sleep_ns(int64_t d_ns) {
   if (pm__current) pm__busy(d_ns * PM__PS, "sleep");
 }
@@ -2169,7 +2317,8 @@ PM_API void pm_compute_ns(int64_t d_ns) {
   pm_world *w;
   if (!pm__current || d_ns <= 0) return;
   w = pm__current->proc->world;
-  pm__trace(w, PM_TRACE_COMPUTE, NULL, w->now_ps, w->now_ps + d_ns * PM__PS, pm__current->proc->node, pm__current->proc->node, 0);
+  pm__trace(w, PM_TRACE_COMPUTE, NULL, w->now_ps, w->now_ps + d_ns * PM__PS,
+            pm__current->proc->node, pm__current->proc->node, 0);
   pm__busy(d_ns * PM__PS, "computation");
 }
 /* One look in vain. Idle looks in a row double the pause: a spinning guest lets time pass and costs
@@ -2210,7 +2359,8 @@ PM_API void pm_barrier(void) {
     return;
   }
   w->barrier_count = 0;
-  for (; w->barrier_waiters; w->barrier_waiters = next) { /* last come first in the list: turn it round */
+  for (; w->barrier_waiters;
+       w->barrier_waiters = next) { /* last come first in the list: turn it round */
     next = w->barrier_waiters->next_waiter;
     w->barrier_waiters->next_waiter = list;
     list = w->barrier_waiters;
@@ -2254,7 +2404,9 @@ static void pm__world_error(pm_world *w, pm_status status, const char *format, .
 PM_API void pm_world_fail(pm_world *world, pm_status status, const char *text) {
   pm__world_error(world, status, "%s", text ? text : pm_status_text(status));
 }
-PM_API const char *pm_world_error(const pm_world *world) { return world ? world->error : "no world"; }
+PM_API const char *pm_world_error(const pm_world *world) {
+  return world ? world->error : "no world";
+}
 
 /* "process 3 on node 1 waits for ..." for all that live, as far as the text has room. */
 static void pm__deadlock(pm_world *w) {
@@ -2273,7 +2425,8 @@ static void pm__deadlock(pm_world *w) {
       }
       more[0] = 0;
       if (t->describe) t->describe(t, more, sizeof more);
-      n += (size_t)snprintf(w->error + n, sizeof w->error - n, "\n  process %d (node %d) waits: %s%s%s", i, w->procs[i]->node,
+      n += (size_t)snprintf(w->error + n, sizeof w->error - n,
+                            "\n  process %d (node %d) waits: %s%s%s", i, w->procs[i]->node,
                             t->what ? t->what : "?", more[0] ? " " : "", more);
     }
   if (silent) snprintf(w->error + n, sizeof w->error - n, "\n  and %d more", silent);
@@ -2284,29 +2437,35 @@ static void pm__enter(pm_world *w, pm_thread *t) {
   if (w->last_run != t->proc && w->desc.switched) w->desc.switched(w->desc.user, t->proc);
   w->last_run = t->proc;
   pm__current = t;
-#ifdef PM__ASAN
+#  ifdef PM__ASAN
   __sanitizer_start_switch_fiber(&w->asan_fake, t->stack, t->stack_bytes);
-#endif
+#  endif
   pm__context_enter(w, t);
-#ifdef PM__ASAN
+#  ifdef PM__ASAN
   __sanitizer_finish_switch_fiber(w->asan_fake, NULL, NULL);
-#endif
+#  endif
   pm__current = NULL;
-  if (t->state == PM__ENDED) pm__thread_bury(w, t);
+  if (t->state == PM__ENDED)
+    pm__thread_bury(w, t);
   else if (*(const uint64_t *)(const void *)t->stack != PM__CANARY)
-    pm__world_error(w, PM_E_STACK, "process %d (node %d) overflowed its stack of %d bytes at %.3f us", t->proc->rank,
-                    t->proc->node, (int)t->stack_bytes, (double)w->now_ps * 1e-6);
+    pm__world_error(w, PM_E_STACK,
+                    "process %d (node %d) overflowed its stack of %d bytes at %.3f us",
+                    t->proc->rank, t->proc->node, (int)t->stack_bytes, (double)w->now_ps * 1e-6);
 }
 /* 1: go on. Every event a pause of a poller: nothing can happen any more, only time pass. */
 static int pm__may_go_on(pm_world *w) {
   if (w->stopped || !w->heap_count) return 0;
   if (w->desc.d_limit_ns && w->heap[1].t_ps > w->desc.d_limit_ns * PM__PS) {
-    pm__world_error(w, PM_E_TIME_LIMIT, "simulated time limit of %.6f s reached", (double)w->desc.d_limit_ns * 1e-9);
+    pm__world_error(w, PM_E_TIME_LIMIT, "simulated time limit of %.6f s reached",
+                    (double)w->desc.d_limit_ns * 1e-9);
     return 0;
   }
-  if (w->heap_count > (uint32_t)w->polling_count) w->t_idle_since_ps = -1;
-  else if (w->t_idle_since_ps < 0) w->t_idle_since_ps = w->now_ps;
-  else if (w->now_ps - w->t_idle_since_ps > w->desc.d_poll_deadlock_ns * PM__PS) return 0;
+  if (w->heap_count > (uint32_t)w->polling_count)
+    w->t_idle_since_ps = -1;
+  else if (w->t_idle_since_ps < 0)
+    w->t_idle_since_ps = w->now_ps;
+  else if (w->now_ps - w->t_idle_since_ps > w->desc.d_poll_deadlock_ns * PM__PS)
+    return 0;
   return 1;
 }
 static void pm__loop(pm_world *w) {
@@ -2316,13 +2475,15 @@ static void pm__loop(pm_world *w) {
       w->ready_head = t->next_ready;
       if (!w->ready_head) w->ready_tail = NULL;
       if (t->state == PM__READY) pm__enter(w, t);
-    } else if (pm__may_go_on(w)) pm__step(w);
-    else break;
+    } else if (pm__may_go_on(w))
+      pm__step(w);
+    else
+      break;
   }
   if (!w->stopped && w->live_threads) pm__deadlock(w);
 }
 
-#ifndef PM__ASAN /* which reports crashes better than we could */
+#  ifndef PM__ASAN /* which reports crashes better than we could */
 /* Signals of a guest that crashed. The handler runs on a stack of its own (the guest's may be full)
    and leaves to the scheduler; the guest's stack is abandoned. */
 static const int pm__crash_signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
@@ -2345,13 +2506,17 @@ static void pm__crash_report(pm_world *w) {
   int i = 0;
   while (i < PM__CRASH_SIGNALS - 1 && pm__crash_signals[i] != w->crash_signal) i++;
   pm__current = NULL;
-  if (!t) pm__world_error(w, PM_E_CRASH, "%s at address %p while a message was delivered, at %.3f us", names[i], (void *)w->crash_address, us);
-  else if (w->crash_address && w->crash_address >= t->stack - PM__PAGE && w->crash_address < t->stack)
-    pm__world_error(w, PM_E_STACK, "process %d (node %d) overflowed its stack of %d bytes at %.3f us", t->proc->rank,
-                    t->proc->node, (int)t->stack_bytes, us);
-  else
-    pm__world_error(w, PM_E_CRASH, "process %d (node %d): %s at address %p, at %.3f us", t->proc->rank, t->proc->node,
+  if (!t)
+    pm__world_error(w, PM_E_CRASH, "%s at address %p while a message was delivered, at %.3f us",
                     names[i], (void *)w->crash_address, us);
+  else if (w->crash_address && w->crash_address >= t->stack - PM__PAGE &&
+           w->crash_address < t->stack)
+    pm__world_error(w, PM_E_STACK,
+                    "process %d (node %d) overflowed its stack of %d bytes at %.3f us",
+                    t->proc->rank, t->proc->node, (int)t->stack_bytes, us);
+  else
+    pm__world_error(w, PM_E_CRASH, "process %d (node %d): %s at address %p, at %.3f us",
+                    t->proc->rank, t->proc->node, names[i], (void *)w->crash_address, us);
 }
 static void pm__run_caught(pm_world *w) {
   struct sigaction action, before[PM__CRASH_SIGNALS];
@@ -2369,23 +2534,26 @@ static void pm__run_caught(pm_world *w) {
   action.sa_sigaction = pm__crashed;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
   for (i = 0; i < PM__CRASH_SIGNALS; i++) sigaction(pm__crash_signals[i], &action, &before[i]);
-  if (sigsetjmp(w->crash_jump, 1) == 0) pm__loop(w);
-  else pm__crash_report(w);
+  if (sigsetjmp(w->crash_jump, 1) == 0)
+    pm__loop(w);
+  else
+    pm__crash_report(w);
   for (i = 0; i < PM__CRASH_SIGNALS; i++) sigaction(pm__crash_signals[i], &before[i], NULL);
   sigaltstack(&theirs, NULL);
   PM_FREE(ours.ss_sp);
 }
-#endif
+#  endif
 PM_API pm_status pm_world_run(pm_world *world) {
   if (!world) return PM_E_INVAL;
   if (pm__running || world->status) return PM_E_STATE;
   world->running = 1;
   world->t_idle_since_ps = -1;
   pm__running = world;
-#ifndef PM__ASAN
-  if (world->desc.catch_crashes) pm__run_caught(world);
+#  ifndef PM__ASAN
+  if (world->desc.catch_crashes)
+    pm__run_caught(world);
   else
-#endif
+#  endif
     pm__loop(world);
   pm__running = NULL;
   world->running = 0;
@@ -2405,7 +2573,8 @@ static void pm__call_now(pm_world *w, pm__event *event) {
 }
 PM_API pm_status pm_call_at(pm_world *world, int64_t t_ns, void (*fn)(void *arg), void *arg) {
   pm__call *call;
-  if (!world || !fn || t_ns > INT64_MAX / PM__PS || t_ns * PM__PS < world->now_ps) return PM_E_INVAL;
+  if (!world || !fn || t_ns > INT64_MAX / PM__PS || t_ns * PM__PS < world->now_ps)
+    return PM_E_INVAL;
   call = (pm__call *)pm__zalloc(sizeof *call);
   if (!call) return PM_E_NOMEM;
   call->event.fn = pm__call_now;
@@ -2421,7 +2590,8 @@ static int pm__faults_are_bad(const pm_faults *f) {
   int i;
   for (i = 0; i < 4; i++)
     if (!(ratios[i] >= 0 && ratios[i] <= 1)) return 1;
-  return f->loss_ratio + f->corrupt_ratio > 1 || f->delay_ns < 0 || !(f->slow_ratio >= 0) || f->t_down_ns < 0 || f->d_down_ns < 0;
+  return f->loss_ratio + f->corrupt_ratio > 1 || f->delay_ns < 0 || !(f->slow_ratio >= 0) ||
+         f->t_down_ns < 0 || f->d_down_ns < 0;
 }
 PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
   pm_world *w;
@@ -2429,8 +2599,10 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
   char error[256];
   if (!world) return PM_E_INVAL;
   *world = NULL;
-  if (!desc || !desc->platform || desc->d_limit_ns < 0 || desc->d_poll_deadlock_ns < 0) return PM_E_INVAL;
-  if (pm__faults_are_bad(&desc->faults) || desc->link < 0 || desc->link > PM_LINK_LOGGP) return PM_E_INVAL;
+  if (!desc || !desc->platform || desc->d_limit_ns < 0 || desc->d_poll_deadlock_ns < 0)
+    return PM_E_INVAL;
+  if (pm__faults_are_bad(&desc->faults) || desc->link < 0 || desc->link > PM_LINK_LOGGP)
+    return PM_E_INVAL;
   status = pm_platform_check(desc->platform, error, sizeof error);
   if (status) return status;
   w = (pm_world *)pm__zalloc(sizeof *w);
@@ -2447,13 +2619,15 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
   w->rng = desc->seed;
   w->route_from = -1;
   if (!(w->desc.faults.slow_ratio > 0)) w->desc.faults.slow_ratio = 1;
-  w->is_faulty = desc->faults.loss_ratio > 0 || desc->faults.corrupt_ratio > 0 || desc->faults.duplicate_ratio > 0 ||
-                 desc->faults.delay_ratio > 0 || desc->faults.down_node > 0;
-#ifndef PM_USE_UCONTEXT
+  w->is_faulty = desc->faults.loss_ratio > 0 || desc->faults.corrupt_ratio > 0 ||
+                 desc->faults.duplicate_ratio > 0 || desc->faults.delay_ratio > 0 ||
+                 desc->faults.down_node > 0;
+#  ifndef PM_USE_UCONTEXT
   w->context_switch = pm__context_switch;
-#endif
+#  endif
   w->nodes = (pm__node *)pm__zalloc((size_t)w->plat.nodes_count * sizeof *w->nodes);
-  if (w->plat.topology == PM_TOPO_FILE) w->graph = pm__graph_make(desc->platform, error, sizeof error);
+  if (w->plat.topology == PM_TOPO_FILE)
+    w->graph = pm__graph_make(desc->platform, error, sizeof error);
   w->solve.fn = pm__solve_now;
   if (!w->nodes || (w->plat.topology == PM_TOPO_FILE && !w->graph) || !pm__links_make(w)) {
     pm_world_destroy(w);
@@ -2503,10 +2677,12 @@ PM_API pm_world_desc pm_world_desc_of(const pm_world *world) { return world->des
 PM_API pm_stats pm_world_stats(const pm_world *world) { return world->stats; }
 PM_API int64_t pm_world_now_ns(const pm_world *world) { return world->now_ps / PM__PS; }
 
-PM_API pm_status pm_spawn(pm_world *world, int node_index, void (*entry)(void *arg), void *arg, pm_process **process) {
+PM_API pm_status pm_spawn(pm_world *world, int node_index, void (*entry)(void *arg), void *arg,
+                          pm_process **process) {
   pm_process *p;
   void *array;
-  if (!world || !entry || node_index < 0 || node_index >= world->plat.nodes_count) return PM_E_INVAL;
+  if (!world || !entry || node_index < 0 || node_index >= world->plat.nodes_count)
+    return PM_E_INVAL;
   if (world->running) return PM_E_STATE;
   array = world->procs;
   if (!pm__grow(&array, &world->procs_max, world->procs_count + 1, sizeof p)) return PM_E_NOMEM;
@@ -2534,7 +2710,8 @@ PM_API pm_status pm_spawn_all(pm_world *world, void (*entry)(void *arg), void *a
   int64_t i;
   if (!world) return PM_E_INVAL;
   for (i = 0; i < world->plat.nodes_count * world->plat.procs_per_node_count; i++) {
-    pm_status status = pm_spawn(world, (int)(i / world->plat.procs_per_node_count), entry, arg, NULL);
+    pm_status status =
+        pm_spawn(world, (int)(i / world->plat.procs_per_node_count), entry, arg, NULL);
     if (status) return status;
   }
   return PM_OK;
@@ -2548,11 +2725,13 @@ PM_API uint64_t pm_random(pm_world *world) {
   return z ^ (z >> 31);
 }
 PM_API int pm_links_count(const pm_world *world) { return (int)pm__topology_links(&world->plat); }
-PM_API int pm_route(pm_world *world, int from_node, int to_node, uint32_t *links, int max, int64_t *latency_ns) {
+PM_API int pm_route(pm_world *world, int from_node, int to_node, uint32_t *links, int max,
+                    int64_t *latency_ns) {
   uint32_t way[PM__ROUTE_MAX + 2];
   int64_t latency_ps = 0;
   int i, n;
-  if (!world || from_node < 0 || to_node < 0 || from_node >= world->plat.nodes_count || to_node >= world->plat.nodes_count)
+  if (!world || from_node < 0 || to_node < 0 || from_node >= world->plat.nodes_count ||
+      to_node >= world->plat.nodes_count)
     return -1;
   n = pm__route(world, from_node, to_node, way, &latency_ps);
   for (i = 0; i < n && i < max && links; i++) links[i] = way[i];
@@ -2581,7 +2760,8 @@ static pm__object *pm__pool_new(pm__ni *ni, int kind) {
   pm__object *o;
   uint32_t slot, generation;
   if (pool->used >= pool->limit) return NULL;
-  if (pool->free_head) slot = pool->free_head - 1;
+  if (pool->free_head)
+    slot = pool->free_head - 1;
   else {
     uint32_t k = 0;
     slot = pool->made;
@@ -2623,7 +2803,8 @@ static pm__ni *pm__ni_of(const pm_process *p, ptl_handle_any_t h) {
 static pm__object *pm__find(const pm__ni *ni, int kind, ptl_handle_any_t h) {
   const pm__pool *pool = &ni->pool[kind];
   pm__object *o;
-  if (h >> 29 != (uint32_t)kind || (int)(h >> 27 & 3) != ni->index || (h & 0xFFFFu) >= pool->made) return NULL;
+  if (h >> 29 != (uint32_t)kind || (int)(h >> 27 & 3) != ni->index || (h & 0xFFFFu) >= pool->made)
+    return NULL;
   o = pm__pool_at(pool, h & 0xFFFFu);
   return o->live && o->handle == h ? o : NULL;
 }
@@ -2649,13 +2830,13 @@ static ptl_process_t pm__own_id(const pm__ni *ni) {
   id.rank = ni->rank;
   return id;
 }
-#define PM__PROCESS(p)                                                                             \
-  pm_process *const p = pm__inited();                                                              \
-  if (!p) return PTL_NO_INIT
-#define PM__NI(p, ni, handle)                                                                      \
-  PM__PROCESS(p);                                                                                  \
-  pm__ni *const ni = pm__ni_of(p, handle);                                                         \
-  if (!ni) return PTL_ARG_INVALID
+#  define PM__PROCESS(p)                                                                           \
+    pm_process *const p = pm__inited();                                                            \
+    if (!p) return PTL_NO_INIT
+#  define PM__NI(p, ni, handle)                                                                    \
+    PM__PROCESS(p);                                                                                \
+    pm__ni *const ni = pm__ni_of(p, handle);                                                       \
+    if (!ni) return PTL_ARG_INVALID
 
 PM_API int PtlInit(void) {
   if (!pm__current) return PTL_FAIL;
@@ -2680,11 +2861,13 @@ PM_API void PtlAbort(void) {
 }
 
 /* What an interface offers: default and largest. BXI's figures [B], IOVEC as in the reference. */
-static const ptl_ni_limits_t pm__limits = {4080, 16319, 1024, 1024,    960,  255, 1024, 16582,
-                                           16378, 67108864, 1024, 64, 67108864, 67108864, 64, 7};
+static const ptl_ni_limits_t pm__limits = {4080,     16319,    1024,  1024,     960,  255,
+                                           1024,     16582,    16378, 67108864, 1024, 64,
+                                           67108864, 67108864, 64,    7};
 
 static void pm__clamp_limits(ptl_ni_limits_t *l) {
-#define PM__CLAMP(type, field) l->field = l->field < (type)0 || l->field > pm__limits.field ? pm__limits.field : l->field
+#  define PM__CLAMP(type, field)                                                                   \
+    l->field = l->field < (type)0 || l->field > pm__limits.field ? pm__limits.field : l->field
   PM__CLAMP(int, max_entries);
   PM__CLAMP(int, max_unexpected_headers);
   PM__CLAMP(int, max_mds);
@@ -2694,15 +2877,15 @@ static void pm__clamp_limits(ptl_ni_limits_t *l) {
   PM__CLAMP(int, max_iovecs);
   PM__CLAMP(int, max_list_size);
   PM__CLAMP(int, max_triggered_ops);
-#undef PM__CLAMP
-#define PM__CLAMP(field) l->field = l->field > pm__limits.field ? pm__limits.field : l->field
+#  undef PM__CLAMP
+#  define PM__CLAMP(field) l->field = l->field > pm__limits.field ? pm__limits.field : l->field
   PM__CLAMP(max_msg_size);
   PM__CLAMP(max_atomic_size);
   PM__CLAMP(max_fetch_atomic_size);
   PM__CLAMP(max_waw_ordered_size);
   PM__CLAMP(max_war_ordered_size);
   PM__CLAMP(max_volatile_size);
-#undef PM__CLAMP
+#  undef PM__CLAMP
   l->features = pm__limits.features;
 }
 
@@ -2740,7 +2923,8 @@ static int pm__choose_pid(pm_world *w, pm_process *p, ptl_pid_t wanted) {
 
 static pm__ni *pm__ni_new(pm_process *p, int index, const ptl_ni_limits_t *desired) {
   pm__ni *ni = (pm__ni *)pm__zalloc(sizeof *ni);
-  static const uint32_t bytes[] = {0, 0, sizeof(pm__eq), sizeof(pm__ct), sizeof(pm__md), sizeof(pm__me)};
+  static const uint32_t bytes[] = {
+      0, 0, sizeof(pm__eq), sizeof(pm__ct), sizeof(pm__md), sizeof(pm__me)};
   int i;
   if (!ni) return NULL;
   p->world->stats.memory_bytes += sizeof *ni;
@@ -2758,20 +2942,26 @@ static pm__ni *pm__ni_new(pm_process *p, int index, const ptl_ni_limits_t *desir
   return ni;
 }
 
-PM_API int PtlNIInit(ptl_interface_t iface, unsigned int options, ptl_pid_t pid, const ptl_ni_limits_t *desired,
-                     ptl_ni_limits_t *actual, ptl_handle_ni_t *ni_handle) {
+PM_API int PtlNIInit(ptl_interface_t iface, unsigned int options, ptl_pid_t pid,
+                     const ptl_ni_limits_t *desired, ptl_ni_limits_t *actual,
+                     ptl_handle_ni_t *ni_handle) {
   PM__PROCESS(p);
   const int matching = (options & PTL_NI_MATCHING) != 0, logical = (options & PTL_NI_LOGICAL) != 0;
   const int index = matching | logical << 1;
   int code;
-  if (!ni_handle || (iface != PTL_IFACE_DEFAULT && iface != 0) || (options & ~PTL_NI_INIT_OPTIONS_MASK)) return PTL_ARG_INVALID;
-  if (matching == ((options & PTL_NI_NO_MATCHING) != 0) || logical == ((options & PTL_NI_PHYSICAL) != 0)) return PTL_ARG_INVALID;
+  if (!ni_handle || (iface != PTL_IFACE_DEFAULT && iface != 0) ||
+      (options & ~PTL_NI_INIT_OPTIONS_MASK))
+    return PTL_ARG_INVALID;
+  if (matching == ((options & PTL_NI_NO_MATCHING) != 0) ||
+      logical == ((options & PTL_NI_PHYSICAL) != 0))
+    return PTL_ARG_INVALID;
   if (!p->ni[index] || !p->ni[index]->refs) {
     code = pm__choose_pid(p->world, p, pid);
     if (code) return code;
     if (p->ni[index]) { /* closed before, perhaps with messages still on their way to it */
       pm__ni_reopen(p->ni[index], desired);
-    } else if (!(p->ni[index] = pm__ni_new(p, index, desired))) return PTL_NO_SPACE;
+    } else if (!(p->ni[index] = pm__ni_new(p, index, desired)))
+      return PTL_NO_SPACE;
   }
   p->ni[index]->refs++;
   if (actual) *actual = p->ni[index]->limits;
@@ -2780,8 +2970,10 @@ PM_API int PtlNIInit(ptl_interface_t iface, unsigned int options, ptl_pid_t pid,
 }
 PM_API int PtlNIFini(ptl_handle_ni_t ni_handle) {
   PM__NI(p, ni, ni_handle);
-  if (ni->refs > 1) ni->refs--;
-  else pm__ni_close(ni);
+  if (ni->refs > 1)
+    ni->refs--;
+  else
+    pm__ni_close(ni);
   return PTL_OK;
 }
 PM_API int PtlNIStatus(ptl_handle_ni_t ni_handle, ptl_sr_index_t index, ptl_sr_value_t *value) {
@@ -2798,7 +2990,8 @@ PM_API int PtlNIHandle(ptl_handle_any_t handle, ptl_handle_ni_t *ni_handle) {
   if (kind == PM__H_NI) {
     ni = pm__ni_of(p, handle);
     if (!ni) return PTL_ARG_INVALID;
-  } else if (kind < PM__H_EQ || kind > PM__H_ME || !pm__find_any(p, kind, handle, &ni)) return PTL_ARG_INVALID;
+  } else if (kind < PM__H_EQ || kind > PM__H_ME || !pm__find_any(p, kind, handle, &ni))
+    return PTL_ARG_INVALID;
   *ni_handle = ni->handle;
   return PTL_OK;
 }
@@ -2808,7 +3001,9 @@ PM_API ptl_process_t pm_process_id(int rank) {
   const pm_process *self = pm_self();
   ptl_process_t nobody;
   memset(&nobody, 0xFF, sizeof nobody);
-  return self && rank >= 0 && rank < self->world->procs_count ? pm__phys_id(self->world->procs[rank]) : nobody;
+  return self && rank >= 0 && rank < self->world->procs_count
+             ? pm__phys_id(self->world->procs[rank])
+             : nobody;
 }
 /* Every process sets the same map: one copy serves all. */
 static pm__map *pm__map_share(pm_world *w, ptl_size_t count, const ptl_process_t *id) {
@@ -2845,7 +3040,8 @@ PM_API int PtlSetMap(ptl_handle_ni_t ni_handle, ptl_size_t map_size, const ptl_p
   ni->rank = (ptl_rank_t)rank;
   return PTL_OK;
 }
-PM_API int PtlGetMap(ptl_handle_ni_t ni_handle, ptl_size_t map_size, ptl_process_t *mapping, ptl_size_t *actual_size) {
+PM_API int PtlGetMap(ptl_handle_ni_t ni_handle, ptl_size_t map_size, ptl_process_t *mapping,
+                     ptl_size_t *actual_size) {
   PM__NI(p, ni, ni_handle);
   if (!pm__is_logical(ni) || (!mapping && map_size)) return PTL_ARG_INVALID;
   if (!ni->map) return PTL_NO_SPACE;
@@ -2874,7 +3070,9 @@ PM_API int PtlGetId(ptl_handle_ni_t ni_handle, ptl_process_t *id) {
   *id = pm__own_id(ni);
   return PTL_OK;
 }
-PM_API int PtlHandleIsEqual(ptl_handle_any_t handle1, ptl_handle_any_t handle2) { return handle1 == handle2; }
+PM_API int PtlHandleIsEqual(ptl_handle_any_t handle1, ptl_handle_any_t handle2) {
+  return handle1 == handle2;
+}
 PM_API int PtlAtomicSync(void) { return pm__inited() ? PTL_OK : PTL_NO_INIT; }
 PM_API int PtlStartBundle(ptl_handle_ni_t ni_handle) {
   PM__NI(p, ni, ni_handle);
@@ -2890,17 +3088,18 @@ PM_API int PtlEndBundle(ptl_handle_ni_t ni_handle) {
 }
 PM_API const char *pm_ptl_status_name(int status) {
   switch (status) {
-#define PM__X(name, value) case value: return #name;
+#  define PM__X(name, value)                                                                       \
+  case value: return #name;
     PTL_STATUS_LIST(PM__X)
-#undef PM__X
+#  undef PM__X
   default: return "PTL_?";
   }
 }
 PM_API const char *pm_ptl_event_name(int event_kind) {
   static const char *const names[] = {
-#define PM__X(name) #name,
+#  define PM__X(name) #  name,
       PTL_EVENT_LIST(PM__X)
-#undef PM__X
+#  undef PM__X
   };
   return event_kind >= 0 && event_kind < PTL_EVENT_LAST ? names[event_kind] : "?";
 }
@@ -2911,13 +3110,19 @@ static void pm__wake_waiters(pm_process *p, const void *object, uint64_t value, 
   pm_thread *t;
   for (t = p->threads; t; t = t->next_in_proc) {
     if (t->state != PM__BLOCKED) continue;
-    if (t->polling) pm__resume(p->world, t);
-    else if (t->waits_for_ptl && (!t->wait_on || (t->wait_on == object && (is_final || value >= t->wait_value))))
+    if (t->polling)
+      pm__resume(p->world, t);
+    else if (t->waits_for_ptl &&
+             (!t->wait_on || (t->wait_on == object && (is_final || value >= t->wait_value))))
       pm__resume(p->world, t);
   }
 }
-static pm__eq *pm__eq_at(const pm__ni *ni, ptl_handle_eq_t h) { return (pm__eq *)pm__find(ni, PM__H_EQ, h); }
-static pm__ct *pm__ct_at(const pm__ni *ni, ptl_handle_ct_t h) { return (pm__ct *)pm__find(ni, PM__H_CT, h); }
+static pm__eq *pm__eq_at(const pm__ni *ni, ptl_handle_eq_t h) {
+  return (pm__eq *)pm__find(ni, PM__H_EQ, h);
+}
+static pm__ct *pm__ct_at(const pm__ni *ni, ptl_handle_ct_t h) {
+  return (pm__ct *)pm__find(ni, PM__H_CT, h);
+}
 
 /* Room for one more event; grows up to the size asked for at PtlEQAlloc. */
 static int pm__eq_grow(pm__ni *ni, pm__eq *eq) {
@@ -2939,7 +3144,8 @@ static int pm__eq_grow(pm__ni *ni, pm__eq *eq) {
 static void pm__eq_post(pm__ni *ni, ptl_handle_eq_t h, const ptl_event_t *event) {
   pm__eq *eq = pm__eq_at(ni, h);
   if (!eq) return;
-  if (eq->used >= eq->count && (event->type != PTL_EVENT_PT_DISABLED || eq->used >= eq->count + eq->reserved)) {
+  if (eq->used >= eq->count &&
+      (event->type != PTL_EVENT_PT_DISABLED || eq->used >= eq->count + eq->reserved)) {
     eq->dropped = 1;
     if (ni->proc->world->desc.semantics.eq_drops_newest) return;
     eq->first = (eq->first + 1) % eq->ring_max;
@@ -2988,19 +3194,24 @@ PM_API int PtlEQFree(ptl_handle_eq_t eq_handle) {
 
 /* What a waiter gets when its object vanished. */
 static int pm__gone(const pm_process *p) {
-  return p->aborted ? PTL_ABORTED : p->world->desc.semantics.frees_interrupt ? PTL_INTERRUPTED : PTL_ARG_INVALID;
+  return p->aborted                                 ? PTL_ABORTED
+         : p->world->desc.semantics.frees_interrupt ? PTL_INTERRUPTED
+                                                    : PTL_ARG_INVALID;
 }
 static void pm__describe_wait(const pm_thread *t, char *text, size_t text_bytes) {
   if (t->wait_handle >> 29 == PM__H_CT) {
     pm__ni *ni;
     const pm__ct *ct = (const pm__ct *)pm__find_any(t->proc, PM__H_CT, t->wait_handle, &ni);
-    snprintf(text, text_bytes, "counter %08x to reach %llu (it has %llu, %llu failures)", t->wait_handle,
-             (unsigned long long)t->wait_value, ct ? (unsigned long long)ct->value.success : 0,
+    snprintf(text, text_bytes, "counter %08x to reach %llu (it has %llu, %llu failures)",
+             t->wait_handle, (unsigned long long)t->wait_value,
+             ct ? (unsigned long long)ct->value.success : 0,
              ct ? (unsigned long long)ct->value.failure : 0);
-  } else snprintf(text, text_bytes, "an event in queue %08x", t->wait_handle);
+  } else
+    snprintf(text, text_bytes, "an event in queue %08x", t->wait_handle);
 }
 /* Blocks until something changes: object NULL means anything of the process. */
-static void pm__wait_ptl(const void *object, ptl_handle_any_t handle, uint64_t value, int64_t t_ps, const char *what) {
+static void pm__wait_ptl(const void *object, ptl_handle_any_t handle, uint64_t value, int64_t t_ps,
+                         const char *what) {
   pm_thread *t = pm__current;
   t->wait_on = object;
   t->wait_handle = handle;
@@ -3044,16 +3255,19 @@ PM_API int PtlEQWait(ptl_handle_eq_t eq_handle, ptl_event_t *event) {
     if (eq->used) return pm__eq_take(eq, event); /* else another thread was faster */
   }
 }
-PM_API int PtlEQPoll(const ptl_handle_eq_t *eq_handles, unsigned int size, ptl_time_t timeout, ptl_event_t *event,
-                     unsigned int *which) {
+PM_API int PtlEQPoll(const ptl_handle_eq_t *eq_handles, unsigned int size, ptl_time_t timeout,
+                     ptl_event_t *event, unsigned int *which) {
   PM__PROCESS(p);
   pm__ni *ni, *first = NULL;
   unsigned int i;
   pm__eq *eq;
-  const int64_t t_end_ps = timeout == PTL_TIME_FOREVER ? PM__FOREVER : p->world->now_ps + (int64_t)timeout * 1000000 * PM__PS;
+  const int64_t t_end_ps = timeout == PTL_TIME_FOREVER
+                               ? PM__FOREVER
+                               : p->world->now_ps + (int64_t)timeout * 1000000 * PM__PS;
   if (!eq_handles || !size || !event || !which) return PTL_ARG_INVALID;
   for (i = 0; i < size; i++) {
-    if (!pm__find_any(p, PM__H_EQ, eq_handles[i], &ni) || (first && ni != first)) return PTL_ARG_INVALID;
+    if (!pm__find_any(p, PM__H_EQ, eq_handles[i], &ni) || (first && ni != first))
+      return PTL_ARG_INVALID;
     first = ni;
   }
   for (;;) {
@@ -3063,7 +3277,8 @@ PM_API int PtlEQPoll(const ptl_handle_eq_t *eq_handles, unsigned int size, ptl_t
       if (!eq) return pm__gone(p);
       if (!eq->used) continue;
       pm__cpu(p->world->plat.cpu_event_ns);
-      if (pm__eq_at(first, eq_handles[i]) != eq || !eq->used) break; /* gone meanwhile: look again */
+      if (pm__eq_at(first, eq_handles[i]) != eq || !eq->used)
+        break; /* gone meanwhile: look again */
       *which = i;
       return pm__eq_take(eq, event);
     }
@@ -3080,7 +3295,8 @@ PM_API int PtlEQPoll(const ptl_handle_eq_t *eq_handles, unsigned int size, ptl_t
 
 /* ---- counters and what they trigger ------------------------------------------------------------ */
 static uint64_t pm__trigger_value(const pm__ct *ct) {
-  return ct->value.success + (ct->ni->proc->world->desc.semantics.trigger_success_only ? 0 : ct->value.failure);
+  return ct->value.success +
+         (ct->ni->proc->world->desc.semantics.trigger_success_only ? 0 : ct->value.failure);
 }
 static void pm__fire(pm_world *w, pm__trigger *t);
 
@@ -3107,16 +3323,20 @@ static void pm__ct_changed(pm__ct *ct) {
   if (!ct->triggers || ct->to_fire) return;
   ct->to_fire = 1;
   ct->next_to_fire = NULL;
-  if (w->fire_tail) w->fire_tail->next_to_fire = ct;
-  else w->fire_head = ct;
+  if (w->fire_tail)
+    w->fire_tail->next_to_fire = ct;
+  else
+    w->fire_head = ct;
   w->fire_tail = ct;
   pm__fire_all(w);
 }
 static void pm__ct_count(const pm__ni *ni, ptl_handle_ct_t h, int is_failure, uint64_t value) {
   pm__ct *ct = pm__ct_at(ni, h);
   if (!ct) return;
-  if (is_failure) ct->value.failure++;
-  else ct->value.success += value;
+  if (is_failure)
+    ct->value.failure++;
+  else
+    ct->value.success += value;
   pm__ct_changed(ct);
 }
 static void pm__message_free(pm_world *w, pm__message *m);
@@ -3149,11 +3369,11 @@ PM_API int PtlCTAlloc(ptl_handle_ni_t ni_handle, ptl_handle_ct_t *ct_handle) {
   *ct_handle = ct->o.handle;
   return PTL_OK;
 }
-#define PM__CT(p, ni, ct, handle)                                                                  \
-  PM__PROCESS(p);                                                                                  \
-  pm__ni *ni;                                                                                      \
-  pm__ct *ct = (pm__ct *)pm__find_any(p, PM__H_CT, handle, &ni);                                   \
-  if (!ct) return PTL_ARG_INVALID
+#  define PM__CT(p, ni, ct, handle)                                                                \
+    PM__PROCESS(p);                                                                                \
+    pm__ni *ni;                                                                                    \
+    pm__ct *ct = (pm__ct *)pm__find_any(p, PM__H_CT, handle, &ni);                                 \
+    if (!ct) return PTL_ARG_INVALID
 
 PM_API int PtlCTFree(ptl_handle_ct_t ct_handle) {
   PM__CT(p, ni, ct, ct_handle);
@@ -3193,15 +3413,18 @@ PM_API int PtlCTWait(ptl_handle_ct_t ct_handle, ptl_size_t test, ptl_ct_event_t 
   pm__cpu(p->world->plat.cpu_event_ns);
   return PTL_OK;
 }
-PM_API int PtlCTPoll(const ptl_handle_ct_t *ct_handles, const ptl_size_t *tests, unsigned int size, ptl_time_t timeout,
-                     ptl_ct_event_t *event, unsigned int *which) {
+PM_API int PtlCTPoll(const ptl_handle_ct_t *ct_handles, const ptl_size_t *tests, unsigned int size,
+                     ptl_time_t timeout, ptl_ct_event_t *event, unsigned int *which) {
   PM__PROCESS(p);
   pm__ni *ni, *first = NULL;
   unsigned int i;
-  const int64_t t_end_ps = timeout == PTL_TIME_FOREVER ? PM__FOREVER : p->world->now_ps + (int64_t)timeout * 1000000 * PM__PS;
+  const int64_t t_end_ps = timeout == PTL_TIME_FOREVER
+                               ? PM__FOREVER
+                               : p->world->now_ps + (int64_t)timeout * 1000000 * PM__PS;
   if (!ct_handles || !tests || !size || !event || !which) return PTL_ARG_INVALID;
   for (i = 0; i < size; i++) {
-    if (!pm__find_any(p, PM__H_CT, ct_handles[i], &ni) || (first && ni != first)) return PTL_ARG_INVALID;
+    if (!pm__find_any(p, PM__H_CT, ct_handles[i], &ni) || (first && ni != first))
+      return PTL_ARG_INVALID;
     first = ni;
   }
   for (;;) {
@@ -3315,7 +3538,8 @@ PM_API int PtlPTFree(ptl_handle_ni_t ni_handle, ptl_pt_index_t index) {
   pm__pt *pt = pm__pt_at(ni, index);
   pm__eq *eq;
   if (!pt) return PTL_ARG_INVALID;
-  if (!p->world->desc.semantics.pt_free_purges && (pt->head[0] || pt->head[1])) return PTL_PT_IN_USE;
+  if (!p->world->desc.semantics.pt_free_purges && (pt->head[0] || pt->head[1]))
+    return PTL_PT_IN_USE;
   pm__pt_purge(ni, pt);
   eq = pm__eq_at(ni, pt->eq_handle);
   if (eq && (pt->options & PTL_PT_FLOWCTRL)) eq->reserved--;
@@ -3336,16 +3560,22 @@ PM_API int PtlPTEnable(ptl_handle_ni_t ni_handle, ptl_pt_index_t index) {
   return PTL_OK;
 }
 
-static int pm__iovec_is_bad(const pm__ni *ni, const void *start, ptl_size_t length, unsigned int options) {
-  return (options & PTL_IOVEC) && (length > (ptl_size_t)ni->limits.max_iovecs || (length && !start));
+static int pm__iovec_is_bad(const pm__ni *ni, const void *start, ptl_size_t length,
+                            unsigned int options) {
+  return (options & PTL_IOVEC) &&
+         (length > (ptl_size_t)ni->limits.max_iovecs || (length && !start));
 }
 PM_API int PtlMDBind(ptl_handle_ni_t ni_handle, const ptl_md_t *md, ptl_handle_md_t *md_handle) {
   PM__NI(p, ni, ni_handle);
-  const unsigned int ct_options = PTL_MD_EVENT_CT_SEND | PTL_MD_EVENT_CT_REPLY | PTL_MD_EVENT_CT_ACK;
+  const unsigned int ct_options =
+      PTL_MD_EVENT_CT_SEND | PTL_MD_EVENT_CT_REPLY | PTL_MD_EVENT_CT_ACK;
   pm__md *o;
-  if (!md || !md_handle || (md->options & ~PTL_MD_OPTIONS_MASK) || pm__iovec_is_bad(ni, md->start, md->length, md->options)) return PTL_ARG_INVALID;
+  if (!md || !md_handle || (md->options & ~PTL_MD_OPTIONS_MASK) ||
+      pm__iovec_is_bad(ni, md->start, md->length, md->options))
+    return PTL_ARG_INVALID;
   if (md->eq_handle != PTL_EQ_NONE && !pm__eq_at(ni, md->eq_handle)) return PTL_ARG_INVALID;
-  if (md->ct_handle != PTL_CT_NONE && !pm__ct_at(ni, md->ct_handle) && (md->options & ct_options)) return PTL_ARG_INVALID;
+  if (md->ct_handle != PTL_CT_NONE && !pm__ct_at(ni, md->ct_handle) && (md->options & ct_options))
+    return PTL_ARG_INVALID;
   o = (pm__md *)pm__pool_new(ni, PM__H_MD);
   if (!o) return PTL_NO_SPACE;
   o->md = *md;
@@ -3357,7 +3587,8 @@ PM_API int PtlMDRelease(ptl_handle_md_t md_handle) {
   pm__ni *ni;
   pm__md *md = (pm__md *)pm__find_any(p, PM__H_MD, md_handle, &ni);
   if (!md) return PTL_ARG_INVALID;
-  if (md->in_flight) return p->world->desc.semantics.md_release_in_use ? PTL_IN_USE : PTL_ARG_INVALID;
+  if (md->in_flight)
+    return p->world->desc.semantics.md_release_in_use ? PTL_IN_USE : PTL_ARG_INVALID;
   pm__pool_free(ni, &md->o);
   return PTL_OK;
 }
@@ -3367,24 +3598,30 @@ static void pm__me_link(pm__ni *ni, pm__me *me) {
   pm__pt *pt = &ni->pt[me->pt];
   me->prev = pt->tail[me->list];
   me->next = NULL;
-  if (me->prev) me->prev->next = me;
-  else pt->head[me->list] = me;
+  if (me->prev)
+    me->prev->next = me;
+  else
+    pt->head[me->list] = me;
   pt->tail[me->list] = me;
   me->linked = 1;
   ni->list_count++;
 }
 static void pm__me_unlink(pm__ni *ni, pm__me *me) {
   pm__pt *pt = &ni->pt[me->pt];
-  if (me->prev) me->prev->next = me->next;
-  else pt->head[me->list] = me->next;
-  if (me->next) me->next->prev = me->prev;
-  else pt->tail[me->list] = me->prev;
+  if (me->prev)
+    me->prev->next = me->next;
+  else
+    pt->head[me->list] = me->next;
+  if (me->next)
+    me->next->prev = me->prev;
+  else
+    pt->tail[me->list] = me->prev;
   me->linked = 0;
   ni->list_count--;
 }
 /* LINK, AUTO_UNLINK and AUTO_FREE of an entry. */
-static void pm__me_event(pm__ni *ni, ptl_handle_eq_t eq_handle, ptl_pt_index_t pt, unsigned char list, void *user_ptr,
-                         int type) {
+static void pm__me_event(pm__ni *ni, ptl_handle_eq_t eq_handle, ptl_pt_index_t pt,
+                         unsigned char list, void *user_ptr, int type) {
   ptl_event_t e;
   memset(&e, 0, sizeof e);
   e.type = (ptl_event_kind_t)type;
@@ -3397,7 +3634,8 @@ static void pm__me_event(pm__ni *ni, ptl_handle_eq_t eq_handle, ptl_pt_index_t p
 /* An overflow entry that unlinked itself and has no header left. */
 static void pm__me_free_if_empty(pm__ni *ni, pm__me *me) {
   if (me->linked || me->headers || me->in_flight) return;
-  if (me->auto_unlinked && me->list == PTL_OVERFLOW_LIST && !(me->me.options & PTL_ME_EVENT_UNLINK_DISABLE))
+  if (me->auto_unlinked && me->list == PTL_OVERFLOW_LIST &&
+      !(me->me.options & PTL_ME_EVENT_UNLINK_DISABLE))
     pm__me_event(ni, ni->pt[me->pt].eq_handle, me->pt, me->list, me->user_ptr, PTL_EVENT_AUTO_FREE);
   pm__pool_free(ni, &me->o);
 }
@@ -3416,9 +3654,12 @@ static int pm__id_matches(const pm__ni *ni, ptl_process_t wanted, ptl_process_t 
   return (wanted.phys.nid == PTL_NID_ANY || wanted.phys.nid == id.phys.nid) &&
          (wanted.phys.pid == PTL_PID_ANY || wanted.phys.pid == id.phys.pid);
 }
-static int pm__matches(const pm__ni *ni, const ptl_me_t *me, ptl_process_t id, ptl_uid_t uid, uint64_t bits) {
-  if (ni->proc->world->desc.semantics.uid_is_matched && me->uid != PTL_UID_ANY && me->uid != uid) return 0;
-  return !pm__is_matching(ni) || (pm__id_matches(ni, me->match_id, id) && ((bits ^ me->match_bits) & ~me->ignore_bits) == 0);
+static int pm__matches(const pm__ni *ni, const ptl_me_t *me, ptl_process_t id, ptl_uid_t uid,
+                       uint64_t bits) {
+  if (ni->proc->world->desc.semantics.uid_is_matched && me->uid != PTL_UID_ANY && me->uid != uid)
+    return 0;
+  return !pm__is_matching(ni) || (pm__id_matches(ni, me->match_id, id) &&
+                                  ((bits ^ me->match_bits) & ~me->ignore_bits) == 0);
 }
 static int pm__overflow_kind(int kind) { return kind + 1; } /* PUT -> PUT_OVERFLOW ... */
 
@@ -3426,29 +3667,37 @@ static int pm__overflow_kind(int kind) { return kind + 1; } /* PUT -> PUT_OVERFL
 static void pm__tell_overflow(pm__ni *ni, const pm__header *h) {
   const uint64_t bytes = h->options & PTL_ME_EVENT_CT_BYTES ? h->event.mlength : 1;
   const int mutes = h->options & PTL_ME_EVENT_OVER_DISABLE ||
-                    (h->options & PTL_ME_EVENT_SUCCESS_DISABLE && ni->proc->world->desc.semantics.success_disable_overflow);
+                    (h->options & PTL_ME_EVENT_SUCCESS_DISABLE &&
+                     ni->proc->world->desc.semantics.success_disable_overflow);
   if (h->event.type == PTL_EVENT_SEARCH) {
     if (!(h->options & PTL_ME_EVENT_COMM_DISABLE)) pm__eq_post(ni, h->eq_handle, &h->event);
-  } else if (!mutes) pm__eq_post(ni, h->eq_handle, &h->event);
+  } else if (!mutes)
+    pm__eq_post(ni, h->eq_handle, &h->event);
   if (h->options & PTL_ME_EVENT_CT_OVERFLOW) pm__ct_count(ni, h->ct_handle, 0, bytes);
 }
 /* Removes a header from its list; previous NULL: it is the first. */
 static void pm__header_unlink(pm__pt *pt, pm__header *previous, pm__header *h) {
-  if (previous) previous->next = h->next;
-  else pt->headers = h->next;
+  if (previous)
+    previous->next = h->next;
+  else
+    pt->headers = h->next;
   if (pt->headers_tail == h) pt->headers_tail = previous;
 }
 /* Searches the unexpected headers for an entry that is being appended (op < 0) or searched for.
    Returns how many were found; stops after the first for a USE_ONCE entry. */
-static int pm__match_headers(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, void *user_ptr, int op, pm__me *appended) {
+static int pm__match_headers(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, void *user_ptr, int op,
+                             pm__me *appended) {
   pm__pt *pt = &ni->pt[index];
   pm__header *h = pt->headers, *previous = NULL, *next;
   int found = 0;
   for (; h; h = next) {
     next = h->next;
-    if (h->is_claimed || !pm__matches(ni, me, h->event.initiator, h->event.uid, h->event.match_bits) ||
-        (pm__is_matching(ni) && (me->options & PTL_ME_NO_TRUNCATE) && !(me->options & PTL_ME_MANAGE_LOCAL) &&
-         h->event.remote_offset + h->event.rlength > pm__capacity(me->start, me->length, me->options))) {
+    if (h->is_claimed ||
+        !pm__matches(ni, me, h->event.initiator, h->event.uid, h->event.match_bits) ||
+        (pm__is_matching(ni) && (me->options & PTL_ME_NO_TRUNCATE) &&
+         !(me->options & PTL_ME_MANAGE_LOCAL) &&
+         h->event.remote_offset + h->event.rlength >
+             pm__capacity(me->start, me->length, me->options))) {
       previous = h;
       continue;
     }
@@ -3461,14 +3710,18 @@ static int pm__match_headers(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, voi
       told.eq_handle = pt->eq_handle;
       told.ct_handle = me->ct_handle;
       told.options = me->options;
-      if (appended && (me->options & PTL_ME_LOCAL_INC_UH_RLENGTH) && (me->options & PTL_ME_MANAGE_LOCAL)) appended->offset += h->event.rlength;
+      if (appended && (me->options & PTL_ME_LOCAL_INC_UH_RLENGTH) &&
+          (me->options & PTL_ME_MANAGE_LOCAL))
+        appended->offset += h->event.rlength;
       if (op == PTL_SEARCH_ONLY) {
         pm__tell_overflow(ni, &told);
         previous = h;
-      } else if (h->message) { /* its data is still on the way into the buffer: told when it is in */
+      } else if (
+          h->message) { /* its data is still on the way into the buffer: told when it is in */
         told.next = h->next;
         told.is_claimed = 1;
-        if (appended && (me->options & PTL_ME_USE_ONCE) && !(me->options & PTL_ME_EVENT_UNLINK_DISABLE))
+        if (appended && (me->options & PTL_ME_USE_ONCE) &&
+            !(me->options & PTL_ME_EVENT_UNLINK_DISABLE))
           told.unlink_after = appended->auto_unlinked = 1;
         *h = told;
         previous = h;
@@ -3485,17 +3738,25 @@ static int pm__match_headers(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, voi
   return found;
 }
 
-static int pm__append_is_bad(const pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *me, ptl_list_t list) {
-  const unsigned int mask = pm__is_matching(ni) ? PTL_ME_APPEND_OPTIONS_MASK : PTL_LE_APPEND_OPTIONS_MASK;
+static int pm__append_is_bad(const pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *me,
+                             ptl_list_t list) {
+  const unsigned int mask =
+      pm__is_matching(ni) ? PTL_ME_APPEND_OPTIONS_MASK : PTL_LE_APPEND_OPTIONS_MASK;
   if (!pm__pt_at(ni, index) || (me->options & ~mask) || list > PTL_OVERFLOW_LIST) return 1;
   if (pm__iovec_is_bad(ni, me->start, me->length, me->options)) return 1;
   if ((me->options & PTL_ME_MAY_ALIGN) && !(me->options & PTL_ME_MANAGE_LOCAL)) return 1;
-  if ((ni->pt[index].options & PTL_PT_ONLY_USE_ONCE) && list == PTL_PRIORITY_LIST && !(me->options & PTL_ME_USE_ONCE)) return 1;
-  if ((ni->pt[index].options & PTL_PT_ONLY_TRUNCATE) && (me->options & PTL_ME_NO_TRUNCATE)) return 1;
-  return me->ct_handle != PTL_CT_NONE && (me->options & (PTL_ME_EVENT_CT_COMM | PTL_ME_EVENT_CT_OVERFLOW)) && !pm__ct_at(ni, me->ct_handle);
+  if ((ni->pt[index].options & PTL_PT_ONLY_USE_ONCE) && list == PTL_PRIORITY_LIST &&
+      !(me->options & PTL_ME_USE_ONCE))
+    return 1;
+  if ((ni->pt[index].options & PTL_PT_ONLY_TRUNCATE) && (me->options & PTL_ME_NO_TRUNCATE))
+    return 1;
+  return me->ct_handle != PTL_CT_NONE &&
+         (me->options & (PTL_ME_EVENT_CT_COMM | PTL_ME_EVENT_CT_OVERFLOW)) &&
+         !pm__ct_at(ni, me->ct_handle);
 }
 /* LE and ME alike; an LE has been widened to an ME that matches all. */
-static int pm__append(pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *entry, ptl_list_t list, void *user_ptr, ptl_handle_any_t *handle) {
+static int pm__append(pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *entry, ptl_list_t list,
+                      void *user_ptr, ptl_handle_any_t *handle) {
   pm__me *me;
   const int unlink_event = !(entry->options & PTL_ME_EVENT_UNLINK_DISABLE);
   if (pm__append_is_bad(ni, index, entry, list)) return PTL_ARG_INVALID;
@@ -3509,22 +3770,28 @@ static int pm__append(pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *entry, p
   *handle = me->o.handle;
   if (list == PTL_PRIORITY_LIST && ni->pt[index].headers) {
     const int found = pm__match_headers(ni, index, &me->me, user_ptr, -1, me);
-    const int used_up = (entry->options & PTL_ME_LOCAL_INC_UH_RLENGTH) && found && pm__is_used_up(me);
-    if ((found && (entry->options & PTL_ME_USE_ONCE)) || used_up) { /* consumed: never linked, no LINK event */
-      if (unlink_event && !me->auto_unlinked) pm__me_event(ni, ni->pt[index].eq_handle, index, list, user_ptr, PTL_EVENT_AUTO_UNLINK);
+    const int used_up =
+        (entry->options & PTL_ME_LOCAL_INC_UH_RLENGTH) && found && pm__is_used_up(me);
+    if ((found && (entry->options & PTL_ME_USE_ONCE)) ||
+        used_up) { /* consumed: never linked, no LINK event */
+      if (unlink_event && !me->auto_unlinked)
+        pm__me_event(ni, ni->pt[index].eq_handle, index, list, user_ptr, PTL_EVENT_AUTO_UNLINK);
       pm__pool_free(ni, &me->o);
       return PTL_OK;
     }
   }
   pm__me_link(ni, me);
-  if (!(entry->options & PTL_ME_EVENT_LINK_DISABLE)) pm__me_event(ni, ni->pt[index].eq_handle, index, list, user_ptr, PTL_EVENT_LINK);
+  if (!(entry->options & PTL_ME_EVENT_LINK_DISABLE))
+    pm__me_event(ni, ni->pt[index].eq_handle, index, list, user_ptr, PTL_EVENT_LINK);
   return PTL_OK;
 }
-static int pm__search(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, ptl_search_op_t op, void *user_ptr) {
+static int pm__search(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, ptl_search_op_t op,
+                      void *user_ptr) {
   pm_world *w = ni->proc->world;
   const int once = (me->options & PTL_ME_USE_ONCE) != 0;
   int found;
-  if (op > PTL_SEARCH_DELETE || pm__append_is_bad(ni, index, me, PTL_OVERFLOW_LIST)) return PTL_ARG_INVALID;
+  if (op > PTL_SEARCH_DELETE || pm__append_is_bad(ni, index, me, PTL_OVERFLOW_LIST))
+    return PTL_ARG_INVALID;
   found = pm__match_headers(ni, index, me, user_ptr, op, NULL);
   if (!found || (!once && w->desc.semantics.search_closing_event)) {
     ptl_event_t e;
@@ -3537,13 +3804,15 @@ static int pm__search(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, ptl_search
     e.ptl_list = PTL_OVERFLOW_LIST;
     pm__eq_post(ni, ni->pt[index].eq_handle, &e);
   }
-  if ((me->options & PTL_ME_EVENT_CT_OVERFLOW) && (!once || !found)) pm__ct_count(ni, me->ct_handle, 1, 0); /* 4.3 */
+  if ((me->options & PTL_ME_EVENT_CT_OVERFLOW) && (!once || !found))
+    pm__ct_count(ni, me->ct_handle, 1, 0); /* 4.3 */
   return PTL_OK;
 }
 static int pm__unlink(pm_process *p, ptl_handle_any_t handle) {
   pm__ni *ni;
   pm__me *me = (pm__me *)pm__find_any(p, PM__H_ME, handle, &ni);
-  if (!me || !me->linked) return PTL_ARG_INVALID; /* auto-unlinked ones wait for their headers only */
+  if (!me || !me->linked)
+    return PTL_ARG_INVALID; /* auto-unlinked ones wait for their headers only */
   if (me->in_flight || me->headers) return PTL_IN_USE;
   pm__me_unlink(ni, me);
   pm__pool_free(ni, &me->o);
@@ -3562,8 +3831,8 @@ static ptl_me_t pm__widen(const ptl_le_t *le) {
   return me;
 }
 
-PM_API int PtlLEAppend(ptl_handle_ni_t ni_handle, ptl_pt_index_t index, const ptl_le_t *le, ptl_list_t list,
-                       void *user_ptr, ptl_handle_le_t *le_handle) {
+PM_API int PtlLEAppend(ptl_handle_ni_t ni_handle, ptl_pt_index_t index, const ptl_le_t *le,
+                       ptl_list_t list, void *user_ptr, ptl_handle_le_t *le_handle) {
   PM__NI(p, ni, ni_handle);
   ptl_me_t me;
   if (!le || !le_handle || pm__is_matching(ni)) return PTL_ARG_INVALID;
@@ -3571,15 +3840,15 @@ PM_API int PtlLEAppend(ptl_handle_ni_t ni_handle, ptl_pt_index_t index, const pt
   pm__cpu(p->world->plat.cpu_append_ns);
   return ni->refs ? pm__append(ni, index, &me, list, user_ptr, le_handle) : PTL_ARG_INVALID;
 }
-PM_API int PtlMEAppend(ptl_handle_ni_t ni_handle, ptl_pt_index_t index, const ptl_me_t *me, ptl_list_t list,
-                       void *user_ptr, ptl_handle_me_t *me_handle) {
+PM_API int PtlMEAppend(ptl_handle_ni_t ni_handle, ptl_pt_index_t index, const ptl_me_t *me,
+                       ptl_list_t list, void *user_ptr, ptl_handle_me_t *me_handle) {
   PM__NI(p, ni, ni_handle);
   if (!me || !me_handle || !pm__is_matching(ni)) return PTL_ARG_INVALID;
   pm__cpu(p->world->plat.cpu_append_ns);
   return ni->refs ? pm__append(ni, index, me, list, user_ptr, me_handle) : PTL_ARG_INVALID;
 }
-PM_API int PtlLESearch(ptl_handle_ni_t ni_handle, ptl_pt_index_t index, const ptl_le_t *le, ptl_search_op_t search_op,
-                       void *user_ptr) {
+PM_API int PtlLESearch(ptl_handle_ni_t ni_handle, ptl_pt_index_t index, const ptl_le_t *le,
+                       ptl_search_op_t search_op, void *user_ptr) {
   PM__NI(p, ni, ni_handle);
   ptl_me_t me;
   if (!le || pm__is_matching(ni)) return PTL_ARG_INVALID;
@@ -3587,8 +3856,8 @@ PM_API int PtlLESearch(ptl_handle_ni_t ni_handle, ptl_pt_index_t index, const pt
   pm__cpu(p->world->plat.cpu_append_ns);
   return ni->refs ? pm__search(ni, index, &me, search_op, user_ptr) : PTL_ARG_INVALID;
 }
-PM_API int PtlMESearch(ptl_handle_ni_t ni_handle, ptl_pt_index_t index, const ptl_me_t *me, ptl_search_op_t search_op,
-                       void *user_ptr) {
+PM_API int PtlMESearch(ptl_handle_ni_t ni_handle, ptl_pt_index_t index, const ptl_me_t *me,
+                       ptl_search_op_t search_op, void *user_ptr) {
   PM__NI(p, ni, ni_handle);
   ptl_me_t copy;
   if (!me || !pm__is_matching(ni)) return PTL_ARG_INVALID;
@@ -3605,8 +3874,8 @@ PM_API int PtlMEUnlink(ptl_handle_me_t me_handle) {
 
 /* ---- memory: plain or in pieces ---------------------------------------------------------------- */
 typedef struct pm__cursor {
-  char *at;              /* next byte */
-  uint64_t left;         /* of this piece */
+  char *at;                /* next byte */
+  uint64_t left;           /* of this piece */
   const ptl_iovec_t *next; /* NULL: one piece */
 } pm__cursor;
 static pm__cursor pm__cursor_at(void *start, unsigned int options, uint64_t offset) {
@@ -3642,18 +3911,26 @@ static void pm__copy(pm__cursor to, pm__cursor from, uint64_t bytes) {
   }
 }
 static pm__cursor pm__flat(void *start) { return pm__cursor_at(start, 0, 0); }
-static pm__cursor pm__md_cursor(const pm__md *md, uint64_t offset) { return pm__cursor_at(md->md.start, md->md.options, offset); }
-static pm__cursor pm__me_cursor(const pm__message *m) { return pm__cursor_at(m->me->me.start, m->me->me.options, m->offset_used); }
+static pm__cursor pm__md_cursor(const pm__md *md, uint64_t offset) {
+  return pm__cursor_at(md->md.start, md->md.options, offset);
+}
+static pm__cursor pm__me_cursor(const pm__message *m) {
+  return pm__cursor_at(m->me->me.start, m->me->me.options, m->offset_used);
+}
 /* What is sent: the copy when there is one, else the initiator's memory as it is now. */
-static pm__cursor pm__payload(pm__message *m) { return m->has_copy ? pm__flat(m->copy) : pm__md_cursor(m->md, m->local_offset); }
+static pm__cursor pm__payload(pm__message *m) {
+  return m->has_copy ? pm__flat(m->copy) : pm__md_cursor(m->md, m->local_offset);
+}
 
 /* ---- atomics ----------------------------------------------------------------------------------- */
 static uint64_t pm__type_bytes(int type) {
-  static const unsigned char bytes[] = {1, 1, 2, 2, 4, 4, 4, 8, 8, 8, 8, 16, sizeof(long double), 2 * sizeof(long double)};
+  static const unsigned char bytes[] = {
+      1, 1, 2, 2, 4, 4, 4, 8, 8, 8, 8, 16, sizeof(long double), 2 * sizeof(long double)};
   return bytes[type];
 }
 static int pm__op_is_legal(int op, int type) {
-  const int is_complex = type == PTL_FLOAT_COMPLEX || type == PTL_DOUBLE_COMPLEX || type == PTL_LONG_DOUBLE_COMPLEX;
+  const int is_complex =
+      type == PTL_FLOAT_COMPLEX || type == PTL_DOUBLE_COMPLEX || type == PTL_LONG_DOUBLE_COMPLEX;
   const int is_real = type == PTL_FLOAT || type == PTL_DOUBLE || type == PTL_LONG_DOUBLE;
   if (op < 0 || op >= PTL_OP_LAST || type < 0 || type >= PTL_DATATYPE_LAST) return 0;
   if (is_complex) return op == PTL_SUM || op == PTL_PROD || (op >= PTL_SWAP && op <= PTL_CSWAP_NE);
@@ -3661,45 +3938,73 @@ static int pm__op_is_legal(int op, int type) {
   return 1;
 }
 /* One item: t = t op o. c is the operand of a conditional swap: c REL t decides. */
-#define PM__ARITHMETIC(T)                                                                          \
-  case PTL_MIN: if (o < t) t = o; break;                                                           \
-  case PTL_MAX: if (o > t) t = o; break;                                                           \
+#  define PM__ARITHMETIC(T)                                                                        \
+  case PTL_MIN:                                                                                    \
+    if (o < t) t = o;                                                                              \
+    break;                                                                                         \
+  case PTL_MAX:                                                                                    \
+    if (o > t) t = o;                                                                              \
+    break;                                                                                         \
   case PTL_SUM: t = (T)(t + o); break;                                                             \
   case PTL_PROD: t = (T)(t * o); break;                                                            \
   case PTL_SWAP: t = o; break;                                                                     \
-  case PTL_CSWAP_LE: if (c <= t) t = o; break;                                                     \
-  case PTL_CSWAP_LT: if (c < t) t = o; break;                                                      \
-  case PTL_CSWAP_GE: if (c >= t) t = o; break;                                                     \
-  case PTL_CSWAP_GT: if (c > t) t = o; break
+  case PTL_CSWAP_LE:                                                                               \
+    if (c <= t) t = o;                                                                             \
+    break;                                                                                         \
+  case PTL_CSWAP_LT:                                                                               \
+    if (c < t) t = o;                                                                              \
+    break;                                                                                         \
+  case PTL_CSWAP_GE:                                                                               \
+    if (c >= t) t = o;                                                                             \
+    break;                                                                                         \
+  case PTL_CSWAP_GT:                                                                               \
+    if (c > t) t = o;                                                                              \
+    break
 /* Integers wrap: sums and products are formed in a type that may (U, wide enough not to be promoted). */
-#define PM__INTEGER(name, T, U)                                                                    \
-  static void pm__atomic_##name(int op, void *target, const void *source, const void *operand) {   \
-    T t, o, c;                                                                                     \
-    memcpy(&t, target, sizeof t);                                                                  \
-    memcpy(&o, source, sizeof o);                                                                  \
-    memcpy(&c, operand, sizeof c);                                                                 \
-    switch (op) {                                                                                  \
-    case PTL_MIN: if (o < t) t = o; break;                                                         \
-    case PTL_MAX: if (o > t) t = o; break;                                                         \
-    case PTL_SUM: t = (T)((U)t + (U)o); break;                                                     \
-    case PTL_PROD: t = (T)((U)t * (U)o); break;                                                    \
-    case PTL_LOR: t = (T)(t || o); break;                                                          \
-    case PTL_LAND: t = (T)(t && o); break;                                                         \
-    case PTL_BOR: t = (T)(t | o); break;                                                           \
-    case PTL_BAND: t = (T)(t & o); break;                                                          \
-    case PTL_LXOR: t = (T)(!t != !o); break;                                                       \
-    case PTL_BXOR: t = (T)(t ^ o); break;                                                          \
-    case PTL_SWAP: t = o; break;                                                                   \
-    case PTL_CSWAP: if (c == t) t = o; break;                                                      \
-    case PTL_CSWAP_NE: if (c != t) t = o; break;                                                   \
-    case PTL_CSWAP_LE: if (c <= t) t = o; break;                                                   \
-    case PTL_CSWAP_LT: if (c < t) t = o; break;                                                    \
-    case PTL_CSWAP_GE: if (c >= t) t = o; break;                                                   \
-    case PTL_CSWAP_GT: if (c > t) t = o; break;                                                    \
-    default: t = (T)((t & (T)~c) | (o & c)); break; /* MSWAP */                                    \
-    }                                                                                              \
-    memcpy(target, &t, sizeof t);                                                                  \
-  }
+#  define PM__INTEGER(name, T, U)                                                                  \
+    static void pm__atomic_##name(int op, void *target, const void *source, const void *operand) { \
+      T t, o, c;                                                                                   \
+      memcpy(&t, target, sizeof t);                                                                \
+      memcpy(&o, source, sizeof o);                                                                \
+      memcpy(&c, operand, sizeof c);                                                               \
+      switch (op) {                                                                                \
+      case PTL_MIN:                                                                                \
+        if (o < t) t = o;                                                                          \
+        break;                                                                                     \
+      case PTL_MAX:                                                                                \
+        if (o > t) t = o;                                                                          \
+        break;                                                                                     \
+      case PTL_SUM: t = (T)((U)t + (U)o); break;                                                   \
+      case PTL_PROD: t = (T)((U)t * (U)o); break;                                                  \
+      case PTL_LOR: t = (T)(t || o); break;                                                        \
+      case PTL_LAND: t = (T)(t && o); break;                                                       \
+      case PTL_BOR: t = (T)(t | o); break;                                                         \
+      case PTL_BAND: t = (T)(t & o); break;                                                        \
+      case PTL_LXOR: t = (T)(!t != !o); break;                                                     \
+      case PTL_BXOR: t = (T)(t ^ o); break;                                                        \
+      case PTL_SWAP: t = o; break;                                                                 \
+      case PTL_CSWAP:                                                                              \
+        if (c == t) t = o;                                                                         \
+        break;                                                                                     \
+      case PTL_CSWAP_NE:                                                                           \
+        if (c != t) t = o;                                                                         \
+        break;                                                                                     \
+      case PTL_CSWAP_LE:                                                                           \
+        if (c <= t) t = o;                                                                         \
+        break;                                                                                     \
+      case PTL_CSWAP_LT:                                                                           \
+        if (c < t) t = o;                                                                          \
+        break;                                                                                     \
+      case PTL_CSWAP_GE:                                                                           \
+        if (c >= t) t = o;                                                                         \
+        break;                                                                                     \
+      case PTL_CSWAP_GT:                                                                           \
+        if (c > t) t = o;                                                                          \
+        break;                                                                                     \
+      default: t = (T)((t & (T)~c) | (o & c)); break; /* MSWAP */                                  \
+      }                                                                                            \
+      memcpy(target, &t, sizeof t);                                                                \
+    }
 PM__INTEGER(int8, int8_t, unsigned)
 PM__INTEGER(uint8, uint8_t, unsigned)
 PM__INTEGER(int16, int16_t, unsigned)
@@ -3708,59 +4013,68 @@ PM__INTEGER(int32, int32_t, uint32_t)
 PM__INTEGER(uint32, uint32_t, uint32_t)
 PM__INTEGER(int64, int64_t, uint64_t)
 PM__INTEGER(uint64, uint64_t, uint64_t)
-#undef PM__INTEGER
+#  undef PM__INTEGER
 /* Equality written as not less and not greater: NaN is equal to nothing, and compilers that warn of
    == on reals have nothing to say. */
-#define PM__REAL(name, T)                                                                          \
-  static void pm__atomic_##name(int op, void *target, const void *source, const void *operand) {   \
-    T t, o, c;                                                                                     \
-    memcpy(&t, target, sizeof t);                                                                  \
-    memcpy(&o, source, sizeof o);                                                                  \
-    memcpy(&c, operand, sizeof c);                                                                 \
-    switch (op) {                                                                                  \
-      PM__ARITHMETIC(T);                                                                           \
-    case PTL_CSWAP: if (c <= t && c >= t) t = o; break;                                            \
-    default: if (!(c <= t && c >= t)) t = o; break; /* CSWAP_NE */                                 \
-    }                                                                                              \
-    memcpy(target, &t, sizeof t);                                                                  \
-  }
+#  define PM__REAL(name, T)                                                                        \
+    static void pm__atomic_##name(int op, void *target, const void *source, const void *operand) { \
+      T t, o, c;                                                                                   \
+      memcpy(&t, target, sizeof t);                                                                \
+      memcpy(&o, source, sizeof o);                                                                \
+      memcpy(&c, operand, sizeof c);                                                               \
+      switch (op) {                                                                                \
+        PM__ARITHMETIC(T);                                                                         \
+      case PTL_CSWAP:                                                                              \
+        if (c <= t && c >= t) t = o;                                                               \
+        break;                                                                                     \
+      default:                                                                                     \
+        if (!(c <= t && c >= t)) t = o;                                                            \
+        break; /* CSWAP_NE */                                                                      \
+      }                                                                                            \
+      memcpy(target, &t, sizeof t);                                                                \
+    }
 PM__REAL(float, float)
 PM__REAL(double, double)
 PM__REAL(long_double, long double)
-#undef PM__REAL
-#undef PM__ARITHMETIC
-#define PM__COMPLEX(name, T)                                                                       \
-  static void pm__atomic_##name(int op, void *target, const void *source, const void *operand) {   \
-    T t[2], o[2], c[2], product;                                                                   \
-    int equal;                                                                                     \
-    memcpy(t, target, sizeof t);                                                                   \
-    memcpy(o, source, sizeof o);                                                                   \
-    memcpy(c, operand, sizeof c);                                                                  \
-    equal = c[0] <= t[0] && c[0] >= t[0] && c[1] <= t[1] && c[1] >= t[1];                          \
-    switch (op) {                                                                                  \
-    case PTL_SUM: t[0] += o[0], t[1] += o[1]; break;                                               \
-    case PTL_PROD:                                                                                 \
-      product = t[0] * o[0] - t[1] * o[1];                                                         \
-      t[1] = t[0] * o[1] + t[1] * o[0];                                                            \
-      t[0] = product;                                                                              \
-      break;                                                                                       \
-    default: /* SWAP, CSWAP, CSWAP_NE */                                                           \
-      if (op == PTL_SWAP || (op == PTL_CSWAP) == equal) t[0] = o[0], t[1] = o[1];                  \
-      break;                                                                                       \
-    }                                                                                              \
-    memcpy(target, t, sizeof t);                                                                   \
-  }
+#  undef PM__REAL
+#  undef PM__ARITHMETIC
+#  define PM__COMPLEX(name, T)                                                                     \
+    static void pm__atomic_##name(int op, void *target, const void *source, const void *operand) { \
+      T t[2], o[2], c[2], product;                                                                 \
+      int equal;                                                                                   \
+      memcpy(t, target, sizeof t);                                                                 \
+      memcpy(o, source, sizeof o);                                                                 \
+      memcpy(c, operand, sizeof c);                                                                \
+      equal = c[0] <= t[0] && c[0] >= t[0] && c[1] <= t[1] && c[1] >= t[1];                        \
+      switch (op) {                                                                                \
+      case PTL_SUM: t[0] += o[0], t[1] += o[1]; break;                                             \
+      case PTL_PROD:                                                                               \
+        product = t[0] * o[0] - t[1] * o[1];                                                       \
+        t[1] = t[0] * o[1] + t[1] * o[0];                                                          \
+        t[0] = product;                                                                            \
+        break;                                                                                     \
+      default: /* SWAP, CSWAP, CSWAP_NE */                                                         \
+        if (op == PTL_SWAP || (op == PTL_CSWAP) == equal) t[0] = o[0], t[1] = o[1];                \
+        break;                                                                                     \
+      }                                                                                            \
+      memcpy(target, t, sizeof t);                                                                 \
+    }
 PM__COMPLEX(float_complex, float)
 PM__COMPLEX(double_complex, double)
 PM__COMPLEX(long_double_complex, long double)
-#undef PM__COMPLEX
+#  undef PM__COMPLEX
 
 /* Applies the message's operation to the target's memory, whole items only; operand holds what was
    sent. In pieces of memory the items are gathered and scattered. */
 static void pm__atomic(pm__message *m, const unsigned char *sent, uint64_t bytes) {
   static void (*const apply[])(int, void *, const void *, const void *) = {
-      pm__atomic_int8,   pm__atomic_uint8, pm__atomic_int16,  pm__atomic_uint16, pm__atomic_int32,         pm__atomic_uint32,         pm__atomic_float,
-      pm__atomic_int64,  pm__atomic_uint64, pm__atomic_double, pm__atomic_float_complex, pm__atomic_double_complex, pm__atomic_long_double, pm__atomic_long_double_complex};
+      pm__atomic_int8,          pm__atomic_uint8,
+      pm__atomic_int16,         pm__atomic_uint16,
+      pm__atomic_int32,         pm__atomic_uint32,
+      pm__atomic_float,         pm__atomic_int64,
+      pm__atomic_uint64,        pm__atomic_double,
+      pm__atomic_float_complex, pm__atomic_double_complex,
+      pm__atomic_long_double,   pm__atomic_long_double_complex};
   const uint64_t item = pm__type_bytes(m->type);
   unsigned char target[PM__ATOMIC_BYTES];
   uint64_t at;
@@ -3772,9 +4086,12 @@ static void pm__atomic(pm__message *m, const unsigned char *sent, uint64_t bytes
 
 /* ---- at the target ----------------------------------------------------------------------------- */
 static int pm__is_get(const pm__message *m) { return m->kind == PM__GET; }
-static int pm__is_fetch(const pm__message *m) { return m->kind == PM__FETCH || m->kind == PM__SWAP; }
+static int pm__is_fetch(const pm__message *m) {
+  return m->kind == PM__FETCH || m->kind == PM__SWAP;
+}
 static int pm__target_event(const pm__message *m) {
-  static const unsigned char events[] = {PTL_EVENT_PUT, PTL_EVENT_GET, PTL_EVENT_ATOMIC, PTL_EVENT_FETCH_ATOMIC, PTL_EVENT_FETCH_ATOMIC};
+  static const unsigned char events[] = {PTL_EVENT_PUT, PTL_EVENT_GET, PTL_EVENT_ATOMIC,
+                                         PTL_EVENT_FETCH_ATOMIC, PTL_EVENT_FETCH_ATOMIC};
   return events[m->kind];
 }
 /* The interface of the same kind in the process that is meant; NULL: there is none. */
@@ -3801,7 +4118,8 @@ static pm__me *pm__find_entry(const pm__ni *ni, const pm__pt *pt, pm__message *m
 /* Locally managed and too little left, or none at all. */
 static int pm__is_used_up(const pm__me *me) {
   const uint64_t room = pm__capacity(me->me.start, me->me.length, me->me.options);
-  return (me->me.options & PTL_ME_MANAGE_LOCAL) && me->me.min_free && (me->offset > room || room - me->offset < me->me.min_free);
+  return (me->me.options & PTL_ME_MANAGE_LOCAL) && me->me.min_free &&
+         (me->offset > room || room - me->offset < me->me.min_free);
 }
 /* PT_DISABLED goes out when the last running message has finished. */
 static void pm__pt_tell_disabled(pm__ni *ni, ptl_pt_index_t index) {
@@ -3816,7 +4134,7 @@ static void pm__pt_tell_disabled(pm__ni *ni, ptl_pt_index_t index) {
   pm__eq_post(ni, pt->eq_handle, &e);
 }
 static int pm__refuse(pm__ni *ni, pm__message *m, int fail) {
-  const int status = fail == PTL_NI_PERM_VIOLATION  ? PTL_SR_PERMISSION_VIOLATIONS
+  const int status = fail == PTL_NI_PERM_VIOLATION ? PTL_SR_PERMISSION_VIOLATIONS
                      : fail == PTL_NI_OP_VIOLATION ? PTL_SR_OPERATION_VIOLATIONS
                                                    : PTL_SR_DROP_COUNT;
   m->fail = (unsigned char)fail;
@@ -3834,7 +4152,8 @@ static int pm__no_resource(pm__ni *ni, pm__pt *pt, pm__message *m, const pm__me 
 /* Whether the events that this message will bring have room, counting those already promised. */
 static int pm__eq_has_room(const pm__ni *ni, const pm__pt *pt) {
   const pm__eq *eq = pm__eq_at(ni, pt->eq_handle);
-  return !eq || eq->used + eq->promised + 2 <= eq->count || (eq->count < 2 && !eq->used && !eq->promised);
+  return !eq || eq->used + eq->promised + 2 <= eq->count ||
+         (eq->count < 2 && !eq->used && !eq->promised);
 }
 static void pm__promise(const pm__ni *ni, const pm__pt *pt, int change) {
   pm__eq *eq = pm__eq_at(ni, pt->eq_handle);
@@ -3846,16 +4165,19 @@ static int pm__match(pm__ni *ni, pm__message *m) {
   pm__pt *pt = pm__pt_at(ni, m->pt);
   pm__me *me;
   unsigned int needs = 0;
-  if (!pt) return pm__refuse(ni, m, s->pt_missing_undeliverable ? PTL_NI_UNDELIVERABLE : PTL_NI_DROPPED);
+  if (!pt)
+    return pm__refuse(ni, m, s->pt_missing_undeliverable ? PTL_NI_UNDELIVERABLE : PTL_NI_DROPPED);
   if (!pt->enabled) return pm__refuse(ni, m, PTL_NI_PT_DISABLED);
-  if ((pt->options & PTL_PT_FLOWCTRL) && !pm__eq_has_room(ni, pt)) return pm__no_resource(ni, pt, m, NULL);
+  if ((pt->options & PTL_PT_FLOWCTRL) && !pm__eq_has_room(ni, pt))
+    return pm__no_resource(ni, pt, m, NULL);
   me = pm__find_entry(ni, pt, m, PTL_PRIORITY_LIST);
   if (!me) me = pm__find_entry(ni, pt, m, PTL_OVERFLOW_LIST);
   if (!me) return pm__no_resource(ni, pt, m, NULL);
   if (me->list == PTL_OVERFLOW_LIST && !(me->me.options & PTL_ME_UNEXPECTED_HDR_DISABLE) &&
       ni->headers_count >= ni->limits.max_unexpected_headers)
     return pm__no_resource(ni, pt, m, me);
-  if (me->me.uid != PTL_UID_ANY && me->me.uid != m->from->proc->uid) return pm__refuse(ni, m, PTL_NI_PERM_VIOLATION);
+  if (me->me.uid != PTL_UID_ANY && me->me.uid != m->from->proc->uid)
+    return pm__refuse(ni, m, PTL_NI_PERM_VIOLATION);
   if (!pm__is_get(m)) needs |= PTL_ME_OP_PUT;
   if (pm__is_get(m) || pm__is_fetch(m)) needs |= PTL_ME_OP_GET;
   if ((me->me.options & needs) != needs) return pm__refuse(ni, m, PTL_NI_OP_VIOLATION);
@@ -3866,8 +4188,10 @@ static int pm__match(pm__ni *ni, pm__message *m) {
 static void pm__leave_header(pm__ni *ni, pm__pt *pt, pm__message *m) {
   pm_world *w = ni->proc->world;
   pm__header *h = w->free_headers;
-  if (h) w->free_headers = h->next;
-  else h = (pm__header *)PM_MALLOC(sizeof *h);
+  if (h)
+    w->free_headers = h->next;
+  else
+    h = (pm__header *)PM_MALLOC(sizeof *h);
   if (!h) {
     pm_world_fail(w, PM_E_NOMEM, "out of memory: unexpected header");
     return;
@@ -3878,8 +4202,10 @@ static void pm__leave_header(pm__ni *ni, pm__pt *pt, pm__message *m) {
   m->header = h;
   pm__fill_target_event(m, &h->event);
   h->event.type = (ptl_event_kind_t)pm__overflow_kind(h->event.type);
-  if (pt->headers_tail) pt->headers_tail->next = h;
-  else pt->headers = h;
+  if (pt->headers_tail)
+    pt->headers_tail->next = h;
+  else
+    pt->headers = h;
   pt->headers_tail = h;
   m->me->headers++;
   ni->headers_count++;
@@ -3893,15 +4219,20 @@ static void pm__take_entry(pm__ni *ni, pm__message *m) {
   if (m->offset_used > room) {
     m->mlength = 0;
     if (ni->proc->world->desc.semantics.offset_beyond_is_segv) m->fail = PTL_NI_SEGV;
-  } else m->mlength = m->length < room - m->offset_used ? m->length : room - m->offset_used;
+  } else
+    m->mlength = m->length < room - m->offset_used ? m->length : room - m->offset_used;
   m->list = me->list;
   m->is_ack_muted = (me->me.options & PTL_ME_ACK_DISABLE) != 0;
-  m->start = m->mlength ? (void *)pm__me_cursor(m).at : me->me.options & PTL_IOVEC ? NULL : (void *)((uintptr_t)me->me.start + (uintptr_t)m->offset_used);
+  m->start = m->mlength ? (void *)pm__me_cursor(m).at
+             : me->me.options & PTL_IOVEC
+                 ? NULL
+                 : (void *)((uintptr_t)me->me.start + (uintptr_t)m->offset_used);
   if (me->me.options & PTL_ME_MANAGE_LOCAL) me->offset += m->mlength;
   me->in_flight++;
   ni->pt[m->pt].in_flight++;
   pm__promise(ni, &ni->pt[m->pt], 2);
-  if (me->list == PTL_OVERFLOW_LIST && !(me->me.options & PTL_ME_UNEXPECTED_HDR_DISABLE)) pm__leave_header(ni, &ni->pt[m->pt], m);
+  if (me->list == PTL_OVERFLOW_LIST && !(me->me.options & PTL_ME_UNEXPECTED_HDR_DISABLE))
+    pm__leave_header(ni, &ni->pt[m->pt], m);
   if ((me->me.options & PTL_ME_USE_ONCE) || pm__is_used_up(me)) {
     pm__me_unlink(ni, me);
     me->auto_unlinked = 1;
@@ -3944,10 +4275,12 @@ static int pm__target_start(pm_world *w, pm__message *m) {
   m->to_epoch = ni->epoch;
   if (!pm__match(ni, m)) return 0;
   pm__take_entry(ni, m);
-  if (pm__is_get(m) && m->mlength && pm__from_is_alive(m) && !w->desc.no_data) pm__copy(pm__md_cursor(m->md, m->local_offset), pm__me_cursor(m), m->mlength);
+  if (pm__is_get(m) && m->mlength && pm__from_is_alive(m) && !w->desc.no_data)
+    pm__copy(pm__md_cursor(m->md, m->local_offset), pm__me_cursor(m), m->mlength);
   else if (pm__is_fetch(m) && m->mlength) {
     unsigned char operand[PM__COPY_BYTES];
-    if (pm__from_is_alive(m) || m->has_copy) pm__copy(pm__flat(operand), pm__payload(m), m->mlength);
+    if (pm__from_is_alive(m) || m->has_copy)
+      pm__copy(pm__flat(operand), pm__payload(m), m->mlength);
     pm__copy(pm__flat(m->copy), pm__me_cursor(m), m->mlength);
     pm__atomic(m, operand, m->mlength);
   }
@@ -3974,11 +4307,14 @@ static void pm__target_finish(pm_world *w, pm__message *m) {
   me->in_flight--;
   pm__promise(ni, pt, -2);
   pm__fill_target_event(m, &e);
-  if (!(me->me.options & PTL_ME_EVENT_COMM_DISABLE) && (!(me->me.options & PTL_ME_EVENT_SUCCESS_DISABLE) || m->fail)) pm__eq_post(ni, pt->eq_handle, &e);
+  if (!(me->me.options & PTL_ME_EVENT_COMM_DISABLE) &&
+      (!(me->me.options & PTL_ME_EVENT_SUCCESS_DISABLE) || m->fail))
+    pm__eq_post(ni, pt->eq_handle, &e);
   if (m->unlinks && !(me->me.options & PTL_ME_EVENT_UNLINK_DISABLE))
     pm__me_event(ni, pt->eq_handle, m->pt, m->list, me->user_ptr, PTL_EVENT_AUTO_UNLINK);
   if (me->me.options & PTL_ME_EVENT_CT_COMM)
-    pm__ct_count(ni, me->me.ct_handle, m->fail != 0, me->me.options & PTL_ME_EVENT_CT_BYTES ? m->mlength : 1);
+    pm__ct_count(ni, me->me.ct_handle, m->fail != 0,
+                 me->me.options & PTL_ME_EVENT_CT_BYTES ? m->mlength : 1);
   pm__header_done(ni, pt, m);
   pm__me_free_if_empty(ni, me);
   pm__pt_tell_disabled(ni, m->pt);
@@ -3995,7 +4331,9 @@ static void pm__header_done(pm__ni *ni, pm__pt *pt, pm__message *m) {
   pm__header_unlink(pt, previous, h);
   pm__header_drop(ni, h);
   pm__tell_overflow(ni, &told);
-  if (told.unlink_after) pm__me_event(ni, told.eq_handle, m->pt, PTL_PRIORITY_LIST, told.event.user_ptr, PTL_EVENT_AUTO_UNLINK);
+  if (told.unlink_after)
+    pm__me_event(ni, told.eq_handle, m->pt, PTL_PRIORITY_LIST, told.event.user_ptr,
+                 PTL_EVENT_AUTO_UNLINK);
 }
 
 /* ---- at the initiator -------------------------------------------------------------------------- */
@@ -4019,14 +4357,18 @@ static void pm__initiator_event(const pm__message *m, const pm__md *md, int type
   e.atomic_type = m->type;
   pm__eq_post(m->from, md->md.eq_handle, &e);
 }
-static void pm__initiator_count(const pm__message *m, const pm__md *md, unsigned int option, int fail, uint64_t bytes) {
-  if (md->md.options & option) pm__ct_count(m->from, md->md.ct_handle, fail, md->md.options & PTL_MD_EVENT_CT_BYTES ? bytes : 1);
+static void pm__initiator_count(const pm__message *m, const pm__md *md, unsigned int option,
+                                int fail, uint64_t bytes) {
+  if (md->md.options & option)
+    pm__ct_count(m->from, md->md.ct_handle, fail,
+                 md->md.options & PTL_MD_EVENT_CT_BYTES ? bytes : 1);
 }
 static int pm__from_is_alive(const pm__message *m) { return m->from->epoch == m->from_epoch; }
 
 /* The buffer may be written again. */
 static void pm__initiator_sent(pm__message *m) {
-  const int fail = m->fail == PTL_NI_UNDELIVERABLE && !m->is_early_send ? PTL_NI_UNDELIVERABLE : PTL_NI_OK;
+  const int fail =
+      m->fail == PTL_NI_UNDELIVERABLE && !m->is_early_send ? PTL_NI_UNDELIVERABLE : PTL_NI_OK;
   if (!pm__from_is_alive(m)) return;
   pm__initiator_event(m, m->md, PTL_EVENT_SEND, fail);
   pm__initiator_count(m, m->md, PTL_MD_EVENT_CT_SEND, fail, m->length);
@@ -4041,12 +4383,14 @@ static void pm__initiator_finish(pm_world *w, pm__message *m) {
   if (m->kind != PM__GET && !m->is_early_send) pm__initiator_sent(m);
   if (m->kind == PM__GET || pm__is_fetch(m)) {
     if (m->get_md) md = m->get_md;
-    if (m->get_md && !m->fail) pm__copy(pm__md_cursor(md, m->get_offset), pm__flat(m->copy), m->mlength);
+    if (m->get_md && !m->fail)
+      pm__copy(pm__md_cursor(md, m->get_offset), pm__flat(m->copy), m->mlength);
     if (!m->fail) w->stats.delivered_bytes += m->mlength;
     pm__initiator_event(m, md, PTL_EVENT_REPLY, m->fail);
     pm__initiator_count(m, md, PTL_MD_EVENT_CT_REPLY, m->fail, m->mlength);
   } else if (m->ack_req != PTL_NO_ACK_REQ && !(m->is_ack_muted && !m->fail)) {
-    const int counts = m->fail && !(m->ack_req == PTL_OC_ACK_REQ && s->oc_ack_counts_success && m->fail != PTL_NI_UNDELIVERABLE);
+    const int counts = m->fail && !(m->ack_req == PTL_OC_ACK_REQ && s->oc_ack_counts_success &&
+                                    m->fail != PTL_NI_UNDELIVERABLE);
     if (m->ack_req == PTL_ACK_REQ) pm__initiator_event(m, md, PTL_EVENT_ACK, m->fail);
     pm__initiator_count(m, md, PTL_MD_EVENT_CT_ACK, counts, m->mlength);
   }
@@ -4054,7 +4398,8 @@ static void pm__initiator_finish(pm_world *w, pm__message *m) {
 
 static pm__message *pm__message_new(pm_world *w) {
   pm__message *m = w->free_messages;
-  if (m) w->free_messages = m->next;
+  if (m)
+    w->free_messages = m->next;
   else {
     m = (pm__message *)PM_MALLOC(sizeof *m);
     if (!m) return NULL;
@@ -4075,7 +4420,8 @@ static void pm__message_free(pm_world *w, pm__message *m) {
 }
 
 /* Where a message goes; NULL: nobody there. */
-static const pm_process *pm__target_process_of(const pm_world *w, const pm__ni *from, ptl_process_t id) {
+static const pm_process *pm__target_process_of(const pm_world *w, const pm__ni *from,
+                                               ptl_process_t id) {
   if (pm__is_logical(from)) id = from->map->id[id.rank];
   return pm__process_by_pid(w, id.phys.nid, id.phys.pid);
 }
@@ -4084,18 +4430,21 @@ static int pm__target_is_bad(const pm__ni *ni, ptl_process_t id, ptl_pt_index_t 
   if (pm__is_logical(ni)) return !ni->map || id.rank >= ni->map->count;
   return (int64_t)id.phys.nid >= ni->proc->world->plat.nodes_count;
 }
-static int pm__range_is_bad(const pm__ni *ni, const pm__md *md, ptl_size_t offset, ptl_size_t length) {
+static int pm__range_is_bad(const pm__ni *ni, const pm__md *md, ptl_size_t offset,
+                            ptl_size_t length) {
   const uint64_t room = pm__capacity(md->md.start, md->md.length, md->md.options);
   return length > ni->limits.max_msg_size || offset > room || length > room - offset;
 }
 /* A message that has all but what its kind adds. ret PTL_OK | PTL_ARG_INVALID | PTL_NO_SPACE */
-static int pm__message_make(pm_process *p, int kind, ptl_handle_md_t md_handle, ptl_size_t offset, ptl_size_t length,
-                            ptl_process_t target, ptl_pt_index_t pt, ptl_match_bits_t bits, ptl_size_t remote_offset,
-                            void *user_ptr, pm__message **message) {
+static int pm__message_make(pm_process *p, int kind, ptl_handle_md_t md_handle, ptl_size_t offset,
+                            ptl_size_t length, ptl_process_t target, ptl_pt_index_t pt,
+                            ptl_match_bits_t bits, ptl_size_t remote_offset, void *user_ptr,
+                            pm__message **message) {
   pm__ni *ni;
   pm__md *md = (pm__md *)pm__find_any(p, PM__H_MD, md_handle, &ni);
   pm__message *m;
-  if (!md || pm__range_is_bad(ni, md, offset, length) || pm__target_is_bad(ni, target, pt)) return PTL_ARG_INVALID;
+  if (!md || pm__range_is_bad(ni, md, offset, length) || pm__target_is_bad(ni, target, pt))
+    return PTL_ARG_INVALID;
   m = *message = pm__message_new(p->world);
   if (!m) return PTL_NO_SPACE;
   m->kind = (unsigned char)kind;
@@ -4114,12 +4463,15 @@ static int pm__message_make(pm_process *p, int kind, ptl_handle_md_t md_handle, 
 }
 static int pm__ack_is_bad(const pm__message *m, ptl_ack_req_t ack) {
   const ptl_md_t *md = &m->md->md;
-  if (ack > PTL_OC_ACK_REQ || ((md->options & PTL_MD_UNRELIABLE) && ack != PTL_NO_ACK_REQ)) return 1;
+  if (ack > PTL_OC_ACK_REQ || ((md->options & PTL_MD_UNRELIABLE) && ack != PTL_NO_ACK_REQ))
+    return 1;
   if ((md->options & PTL_MD_VOLATILE) && m->length > m->from->limits.max_volatile_size) return 1;
-  return (ack == PTL_ACK_REQ && md->eq_handle == PTL_EQ_NONE) || (ack == PTL_CT_ACK_REQ && md->ct_handle == PTL_CT_NONE);
+  return (ack == PTL_ACK_REQ && md->eq_handle == PTL_EQ_NONE) ||
+         (ack == PTL_CT_ACK_REQ && md->ct_handle == PTL_CT_NONE);
 }
 static int pm__put_make(pm_process *p, PM__PTL_PUT_ARGS, pm__message **m) {
-  const int code = pm__message_make(p, PM__PUT, md_handle, local_offset, length, target_id, pt_index, match_bits, remote_offset, user_ptr, m);
+  const int code = pm__message_make(p, PM__PUT, md_handle, local_offset, length, target_id,
+                                    pt_index, match_bits, remote_offset, user_ptr, m);
   if (code) return code;
   (*m)->ack_req = ack_req;
   (*m)->hdr_data = hdr_data;
@@ -4127,10 +4479,14 @@ static int pm__put_make(pm_process *p, PM__PTL_PUT_ARGS, pm__message **m) {
   pm__message_free(p->world, *m);
   return PTL_ARG_INVALID;
 }
-static int pm__atomic_make(pm_process *p, PM__PTL_PUT_ARGS, ptl_op_t operation, ptl_datatype_t datatype, pm__message **m) {
+static int pm__atomic_make(pm_process *p, PM__PTL_PUT_ARGS, ptl_op_t operation,
+                           ptl_datatype_t datatype, pm__message **m) {
   int code;
-  if (!pm__op_is_legal(operation, datatype) || operation >= PTL_SWAP || length % pm__type_bytes(datatype)) return PTL_ARG_INVALID;
-  code = pm__put_make(p, md_handle, local_offset, length, ack_req, target_id, pt_index, match_bits, remote_offset, user_ptr, hdr_data, m);
+  if (!pm__op_is_legal(operation, datatype) || operation >= PTL_SWAP ||
+      length % pm__type_bytes(datatype))
+    return PTL_ARG_INVALID;
+  code = pm__put_make(p, md_handle, local_offset, length, ack_req, target_id, pt_index, match_bits,
+                      remote_offset, user_ptr, hdr_data, m);
   if (code) return code;
   (*m)->kind = PM__ATOMIC;
   (*m)->op = operation;
@@ -4139,14 +4495,19 @@ static int pm__atomic_make(pm_process *p, PM__PTL_PUT_ARGS, ptl_op_t operation, 
   pm__message_free(p->world, *m);
   return PTL_ARG_INVALID;
 }
-static int pm__fetch_make(pm_process *p, int kind, PM__PTL_FETCH_ARGS, const void *operand, ptl_op_t operation, ptl_datatype_t datatype, pm__message **m) {
+static int pm__fetch_make(pm_process *p, int kind, PM__PTL_FETCH_ARGS, const void *operand,
+                          ptl_op_t operation, ptl_datatype_t datatype, pm__message **m) {
   pm__ni *ni;
   pm__md *get_md = (pm__md *)pm__find_any(p, PM__H_MD, get_md_handle, &ni);
   const int conditional = operation > PTL_SWAP;
   int code;
-  if (!pm__op_is_legal(operation, datatype) || (kind == PM__SWAP) != (operation >= PTL_SWAP) || length % pm__type_bytes(datatype)) return PTL_ARG_INVALID;
-  if (!get_md || (conditional && (!operand || length > pm__type_bytes(datatype)))) return PTL_ARG_INVALID;
-  code = pm__message_make(p, kind, put_md_handle, local_put_offset, length, target_id, pt_index, match_bits, remote_offset, user_ptr, m);
+  if (!pm__op_is_legal(operation, datatype) || (kind == PM__SWAP) != (operation >= PTL_SWAP) ||
+      length % pm__type_bytes(datatype))
+    return PTL_ARG_INVALID;
+  if (!get_md || (conditional && (!operand || length > pm__type_bytes(datatype))))
+    return PTL_ARG_INVALID;
+  code = pm__message_make(p, kind, put_md_handle, local_put_offset, length, target_id, pt_index,
+                          match_bits, remote_offset, user_ptr, m);
   if (code) return code;
   (*m)->get_md = get_md;
   (*m)->get_offset = local_get_offset;
@@ -4154,7 +4515,9 @@ static int pm__fetch_make(pm_process *p, int kind, PM__PTL_FETCH_ARGS, const voi
   (*m)->op = operation;
   (*m)->type = datatype;
   if (conditional) memcpy((*m)->operand, operand, pm__type_bytes(datatype));
-  if ((*m)->from == ni && length <= ni->limits.max_fetch_atomic_size && !pm__range_is_bad(ni, get_md, local_get_offset, length) && !pm__ack_is_bad(*m, PTL_NO_ACK_REQ))
+  if ((*m)->from == ni && length <= ni->limits.max_fetch_atomic_size &&
+      !pm__range_is_bad(ni, get_md, local_get_offset, length) &&
+      !pm__ack_is_bad(*m, PTL_NO_ACK_REQ))
     return PTL_OK;
   pm__message_free(p->world, *m);
   return PTL_ARG_INVALID;
@@ -4164,7 +4527,8 @@ static int pm__fetch_make(pm_process *p, int kind, PM__PTL_FETCH_ARGS, const voi
 static void pm__message_start(pm_world *w, pm__message *m) {
   m->id = ++w->next_id;
   m->pending = 1;
-  if (m->kind != PM__GET && m->length <= (uint64_t)w->plat.early_send_bytes && m->length <= sizeof m->copy) {
+  if (m->kind != PM__GET && m->length <= (uint64_t)w->plat.early_send_bytes &&
+      m->length <= sizeof m->copy) {
     pm__copy(pm__flat(m->copy), pm__md_cursor(m->md, m->local_offset), m->length);
     m->has_copy = 1;
     m->is_early_send = !pm__is_fetch(m); /* a fetch brings its answer back in the same place */
@@ -4187,31 +4551,36 @@ static int pm__move(pm_process *p, pm__message *m) {
 PM_API int PtlPut(PM__PTL_PUT_ARGS) {
   PM__PROCESS(p);
   pm__message *m;
-  const int code = pm__put_make(p, md_handle, local_offset, length, ack_req, target_id, pt_index, match_bits, remote_offset, user_ptr, hdr_data, &m);
+  const int code = pm__put_make(p, md_handle, local_offset, length, ack_req, target_id, pt_index,
+                                match_bits, remote_offset, user_ptr, hdr_data, &m);
   return code ? code : pm__move(p, m);
 }
 PM_API int PtlGet(PM__PTL_GET_ARGS) {
   PM__PROCESS(p);
   pm__message *m;
-  const int code = pm__message_make(p, PM__GET, md_handle, local_offset, length, target_id, pt_index, match_bits, remote_offset, user_ptr, &m);
+  const int code = pm__message_make(p, PM__GET, md_handle, local_offset, length, target_id,
+                                    pt_index, match_bits, remote_offset, user_ptr, &m);
   return code ? code : pm__move(p, m);
 }
 PM_API int PtlAtomic(PM__PTL_PUT_ARGS, ptl_op_t operation, ptl_datatype_t datatype) {
   PM__PROCESS(p);
   pm__message *m;
-  const int code = pm__atomic_make(p, md_handle, local_offset, length, ack_req, target_id, pt_index, match_bits, remote_offset, user_ptr, hdr_data, operation, datatype, &m);
+  const int code =
+      pm__atomic_make(p, md_handle, local_offset, length, ack_req, target_id, pt_index, match_bits,
+                      remote_offset, user_ptr, hdr_data, operation, datatype, &m);
   return code ? code : pm__move(p, m);
 }
-#define PM__FETCH_NAMES                                                                            \
-  get_md_handle, local_get_offset, put_md_handle, local_put_offset, length, target_id, pt_index,   \
-      match_bits, remote_offset, user_ptr, hdr_data
+#  define PM__FETCH_NAMES                                                                          \
+    get_md_handle, local_get_offset, put_md_handle, local_put_offset, length, target_id, pt_index, \
+        match_bits, remote_offset, user_ptr, hdr_data
 PM_API int PtlFetchAtomic(PM__PTL_FETCH_ARGS, ptl_op_t operation, ptl_datatype_t datatype) {
   PM__PROCESS(p);
   pm__message *m;
   const int code = pm__fetch_make(p, PM__FETCH, PM__FETCH_NAMES, NULL, operation, datatype, &m);
   return code ? code : pm__move(p, m);
 }
-PM_API int PtlSwap(PM__PTL_FETCH_ARGS, const void *operand, ptl_op_t operation, ptl_datatype_t datatype) {
+PM_API int PtlSwap(PM__PTL_FETCH_ARGS, const void *operand, ptl_op_t operation,
+                   ptl_datatype_t datatype) {
   PM__PROCESS(p);
   pm__message *m;
   const int code = pm__fetch_make(p, PM__SWAP, PM__FETCH_NAMES, operand, operation, datatype, &m);
@@ -4238,20 +4607,24 @@ static void pm__fire(pm_world *w, pm__trigger *t) {
   case PM__TRIG_SET:
     ct = pm__ct_at(t->ni, t->handle);
     if (!ct) break;
-    if (t->kind == PM__TRIG_SET) ct->value = t->value;
+    if (t->kind == PM__TRIG_SET)
+      ct->value = t->value;
     else {
       ct->value.success += t->value.success;
       ct->value.failure += t->value.failure;
     }
     pm__ct_changed(ct);
     break;
-  case PM__TRIG_APPEND: pm__append(t->ni, t->append->pt, &t->append->me, t->append->list, t->append->user_ptr, &h); break;
+  case PM__TRIG_APPEND:
+    pm__append(t->ni, t->append->pt, &t->append->me, t->append->list, t->append->user_ptr, &h);
+    break;
   default: pm__unlink(t->ni->proc, t->handle); break;
   }
   pm__trigger_free(w, t);
 }
 /* Queues behind what has the same threshold; fires at once when that is reached already. */
-static int pm__trigger_post(pm_process *p, pm__ni *ni, pm__message *m, ptl_handle_ct_t trig_ct, ptl_size_t threshold, pm__trigger **made) {
+static int pm__trigger_post(pm_process *p, pm__ni *ni, pm__message *m, ptl_handle_ct_t trig_ct,
+                            ptl_size_t threshold, pm__trigger **made) {
   pm_world *w = p->world;
   pm__ni *ct_ni;
   pm__ct *ct = (pm__ct *)pm__find_any(p, PM__H_CT, trig_ct, &ct_ni);
@@ -4259,8 +4632,10 @@ static int pm__trigger_post(pm_process *p, pm__ni *ni, pm__message *m, ptl_handl
   if (!ct || ct_ni != ni) return PTL_ARG_INVALID;
   if (ni->triggers_count >= ni->limits.max_triggered_ops) return PTL_NO_SPACE;
   t = w->free_triggers;
-  if (t) w->free_triggers = t->next;
-  else t = (pm__trigger *)PM_MALLOC(sizeof *t);
+  if (t)
+    w->free_triggers = t->next;
+  else
+    t = (pm__trigger *)PM_MALLOC(sizeof *t);
   if (!t) return PTL_NO_SPACE;
   memset(t, 0, sizeof *t);
   t->threshold = threshold;
@@ -4271,7 +4646,8 @@ static int pm__trigger_post(pm_process *p, pm__ni *ni, pm__message *m, ptl_handl
     m->md->in_flight++;
     if (m->get_md) m->get_md->in_flight++;
   }
-  for (at = &ct->triggers; *at && (*at)->threshold <= threshold; at = &(*at)->next) {}
+  for (at = &ct->triggers; *at && (*at)->threshold <= threshold; at = &(*at)->next) {
+  }
   t->next = *at;
   *at = t;
   *made = t;
@@ -4284,7 +4660,8 @@ static int pm__trigger_arm(pm_process *p, ptl_handle_ct_t trig_ct) {
   if (ct) pm__ct_changed(ct);
   return PTL_OK;
 }
-static int pm__trigger_move(pm_process *p, int code, pm__message *m, ptl_handle_ct_t trig_ct, ptl_size_t threshold) {
+static int pm__trigger_move(pm_process *p, int code, pm__message *m, ptl_handle_ct_t trig_ct,
+                            ptl_size_t threshold) {
   pm__trigger *t;
   if (code) return code;
   code = pm__trigger_post(p, m->from, m, trig_ct, threshold, &t);
@@ -4299,39 +4676,49 @@ static int pm__trigger_move(pm_process *p, int code, pm__message *m, ptl_handle_
 PM_API int PtlTriggeredPut(PM__PTL_PUT_ARGS, PM__PTL_TRIG_ARGS) {
   PM__PROCESS(p);
   pm__message *m = NULL;
-  const int code = pm__put_make(p, md_handle, local_offset, length, ack_req, target_id, pt_index, match_bits, remote_offset, user_ptr, hdr_data, &m);
+  const int code = pm__put_make(p, md_handle, local_offset, length, ack_req, target_id, pt_index,
+                                match_bits, remote_offset, user_ptr, hdr_data, &m);
   return pm__trigger_move(p, code, m, trig_ct_handle, threshold);
 }
 PM_API int PtlTriggeredGet(PM__PTL_GET_ARGS, PM__PTL_TRIG_ARGS) {
   PM__PROCESS(p);
   pm__message *m = NULL;
-  const int code = pm__message_make(p, PM__GET, md_handle, local_offset, length, target_id, pt_index, match_bits, remote_offset, user_ptr, &m);
+  const int code = pm__message_make(p, PM__GET, md_handle, local_offset, length, target_id,
+                                    pt_index, match_bits, remote_offset, user_ptr, &m);
   return pm__trigger_move(p, code, m, trig_ct_handle, threshold);
 }
-PM_API int PtlTriggeredAtomic(PM__PTL_PUT_ARGS, ptl_op_t operation, ptl_datatype_t datatype, PM__PTL_TRIG_ARGS) {
+PM_API int PtlTriggeredAtomic(PM__PTL_PUT_ARGS, ptl_op_t operation, ptl_datatype_t datatype,
+                              PM__PTL_TRIG_ARGS) {
   PM__PROCESS(p);
   pm__message *m = NULL;
-  const int code = pm__atomic_make(p, md_handle, local_offset, length, ack_req, target_id, pt_index, match_bits, remote_offset, user_ptr, hdr_data, operation, datatype, &m);
+  const int code =
+      pm__atomic_make(p, md_handle, local_offset, length, ack_req, target_id, pt_index, match_bits,
+                      remote_offset, user_ptr, hdr_data, operation, datatype, &m);
   return pm__trigger_move(p, code, m, trig_ct_handle, threshold);
 }
-PM_API int PtlTriggeredFetchAtomic(PM__PTL_FETCH_ARGS, ptl_op_t operation, ptl_datatype_t datatype, PM__PTL_TRIG_ARGS) {
+PM_API int PtlTriggeredFetchAtomic(PM__PTL_FETCH_ARGS, ptl_op_t operation, ptl_datatype_t datatype,
+                                   PM__PTL_TRIG_ARGS) {
   PM__PROCESS(p);
   pm__message *m = NULL;
   const int code = pm__fetch_make(p, PM__FETCH, PM__FETCH_NAMES, NULL, operation, datatype, &m);
   return pm__trigger_move(p, code, m, trig_ct_handle, threshold);
 }
-PM_API int PtlTriggeredSwap(PM__PTL_FETCH_ARGS, const void *operand, ptl_op_t operation, ptl_datatype_t datatype, PM__PTL_TRIG_ARGS) {
+PM_API int PtlTriggeredSwap(PM__PTL_FETCH_ARGS, const void *operand, ptl_op_t operation,
+                            ptl_datatype_t datatype, PM__PTL_TRIG_ARGS) {
   PM__PROCESS(p);
   pm__message *m = NULL;
   const int code = pm__fetch_make(p, PM__SWAP, PM__FETCH_NAMES, operand, operation, datatype, &m);
   return pm__trigger_move(p, code, m, trig_ct_handle, threshold);
 }
-static int pm__trigger_ct(ptl_handle_ct_t ct_handle, ptl_ct_event_t value, int kind, ptl_handle_ct_t trig_ct, ptl_size_t threshold) {
+static int pm__trigger_ct(ptl_handle_ct_t ct_handle, ptl_ct_event_t value, int kind,
+                          ptl_handle_ct_t trig_ct, ptl_size_t threshold) {
   PM__PROCESS(p);
   pm__ni *ni;
   pm__trigger *t;
   int code;
-  if (!pm__find_any(p, PM__H_CT, ct_handle, &ni) || (kind == PM__TRIG_INC && value.success && value.failure)) return PTL_ARG_INVALID;
+  if (!pm__find_any(p, PM__H_CT, ct_handle, &ni) ||
+      (kind == PM__TRIG_INC && value.success && value.failure))
+    return PTL_ARG_INVALID;
   code = pm__trigger_post(p, ni, NULL, trig_ct, threshold, &t);
   if (code) return code;
   t->kind = kind;
@@ -4339,7 +4726,8 @@ static int pm__trigger_ct(ptl_handle_ct_t ct_handle, ptl_ct_event_t value, int k
   t->value = value;
   return pm__trigger_arm(p, trig_ct);
 }
-PM_API int PtlTriggeredCTInc(ptl_handle_ct_t ct_handle, ptl_ct_event_t increment, PM__PTL_TRIG_ARGS) {
+PM_API int PtlTriggeredCTInc(ptl_handle_ct_t ct_handle, ptl_ct_event_t increment,
+                             PM__PTL_TRIG_ARGS) {
   return pm__trigger_ct(ct_handle, increment, PM__TRIG_INC, trig_ct_handle, threshold);
 }
 PM_API int PtlTriggeredCTSet(ptl_handle_ct_t ct_handle, ptl_ct_event_t new_ct, PM__PTL_TRIG_ARGS) {
@@ -4414,13 +4802,15 @@ static void pm__ptl_process_free(pm_process *p) {
     PM_FREE(ni);
   }
 }
-PM_API int PtlTriggeredMEAppend(ptl_handle_ni_t ni_handle, ptl_pt_index_t index, const ptl_me_t *me, ptl_list_t list,
-                                void *user_ptr, ptl_handle_me_t *me_handle, PM__PTL_TRIG_ARGS) {
+PM_API int PtlTriggeredMEAppend(ptl_handle_ni_t ni_handle, ptl_pt_index_t index, const ptl_me_t *me,
+                                ptl_list_t list, void *user_ptr, ptl_handle_me_t *me_handle,
+                                PM__PTL_TRIG_ARGS) {
   PM__NI(p, ni, ni_handle);
   pm__append_args *args;
   pm__trigger *t;
   int code;
-  if (!me || !me_handle || !pm__is_matching(ni) || pm__append_is_bad(ni, index, me, list)) return PTL_ARG_INVALID;
+  if (!me || !me_handle || !pm__is_matching(ni) || pm__append_is_bad(ni, index, me, list))
+    return PTL_ARG_INVALID;
   args = (pm__append_args *)pm__zalloc(sizeof *args);
   if (!args) return PTL_NO_SPACE;
   args->me = *me;
@@ -4495,8 +4885,11 @@ static int pm__links_make(pm_world *w) {
   w->net_links_count = (int)net;
   w->links_count = (int)all;
   for (i = 0; i < net; i++)
-    w->links[i].cap = (w->graph ? w->graph->bytes_per_s[i / 2] : p->link_bytes_per_s) * pm__payload_ratio(p);
-  for (i = net; i < all; i++) w->links[i].cap = (i - net) % PM__PER_NODE == PM__MEMORY ? p->intra_bytes_per_s : p->pci_bytes_per_s;
+    w->links[i].cap =
+        (w->graph ? w->graph->bytes_per_s[i / 2] : p->link_bytes_per_s) * pm__payload_ratio(p);
+  for (i = net; i < all; i++)
+    w->links[i].cap =
+        (i - net) % PM__PER_NODE == PM__MEMORY ? p->intra_bytes_per_s : p->pci_bytes_per_s;
   w->stats.memory_bytes += (size_t)all * sizeof *w->links;
   return 1;
 }
@@ -4512,7 +4905,8 @@ static void pm__flow_set_rate(pm_world *w, pm__flow *f, double rate) {
   pm__flow_advance(w, f);
   f->rate = rate;
   d_ps = f->remaining_bytes / rate * 1e12;
-  pm__schedule(w, &f->event, w->now_ps + (d_ps < 4e18 ? (int64_t)(d_ps + 0.5) : (int64_t)4e18 - w->now_ps));
+  pm__schedule(w, &f->event,
+               w->now_ps + (d_ps < 4e18 ? (int64_t)(d_ps + 0.5) : (int64_t)4e18 - w->now_ps));
 }
 static void pm__link_touch(pm_world *w, uint32_t link) {
   void *array = w->dirty;
@@ -4533,7 +4927,8 @@ static int pm__share_before(const pm__share *a, const pm__share *b) {
 }
 static void pm__share_push(pm__share *heap, int *count, pm__share s) {
   int i = (*count)++;
-  while (i > 0 && pm__share_before(&s, &heap[(i - 1) / 2])) heap[i] = heap[(i - 1) / 2], i = (i - 1) / 2;
+  while (i > 0 && pm__share_before(&s, &heap[(i - 1) / 2]))
+    heap[i] = heap[(i - 1) / 2], i = (i - 1) / 2;
   heap[i] = s;
 }
 static pm__share pm__share_pop(pm__share *heap, int *count) {
@@ -4629,7 +5024,8 @@ static void pm__solve_now(pm_world *w, pm__event *event) {
     double share;
     if (!l->active) continue;
     share = l->left / l->active;
-    while (next < flows && (!w->active[next]->mark || w->active[next]->cap <= s.share)) { /* slower than any fair share */
+    while (next < flows && (!w->active[next]->mark ||
+                            w->active[next]->cap <= s.share)) { /* slower than any fair share */
       if (w->active[next]->mark) pm__flow_fix(w, w->active[next], w->active[next]->cap);
       next++;
     }
@@ -4658,7 +5054,7 @@ static void pm__flow_leave_links(pm_world *w, pm__flow *f) {
 }
 static void pm__flow_end(pm_world *w, pm__event *event) {
   pm__flow *f = (pm__flow *)event;
-  void (*const done)(pm_world *world, void *arg) = f->done;
+  void (*const done)(pm_world * world, void *arg) = f->done;
   void *const arg = f->arg;
   pm__flow_leave_links(w, f);
   f->next = w->free_flows;
@@ -4667,7 +5063,8 @@ static void pm__flow_end(pm_world *w, pm__event *event) {
 }
 static pm__flow *pm__flow_new(pm_world *w) {
   pm__flow *f = w->free_flows;
-  if (f) w->free_flows = f->next;
+  if (f)
+    w->free_flows = f->next;
   else {
     f = (pm__flow *)pm__zalloc(sizeof *f);
     if (!f) return NULL;
@@ -4699,7 +5096,8 @@ static int pm__flow_go(pm_world *w, pm__flow *f, double bytes, double cap) {
     if (l->cap < rate) rate = l->cap;
   }
   w->stats.flows_count++;
-  if (alone) pm__flow_set_rate(w, f, rate);
+  if (alone)
+    pm__flow_set_rate(w, f, rate);
   else
     for (h = 0; h < f->links_count; h++) pm__link_touch(w, f->link[h]);
   return 1;
@@ -4715,13 +5113,14 @@ static void pm__plain_flow_done(pm_world *w, void *arg) {
   PM_FREE(arg);
   if (call.done) call.done(call.arg);
 }
-PM_API pm_status pm_flow_start(pm_world *world, int from_node, int to_node, double size_bytes, void (*done)(void *arg),
-                               void *arg) {
+PM_API pm_status pm_flow_start(pm_world *world, int from_node, int to_node, double size_bytes,
+                               void (*done)(void *arg), void *arg) {
   pm__flow *f;
   pm__plain_flow *call;
   int64_t latency_ps;
-  if (!world || from_node < 0 || to_node < 0 || from_node >= world->plat.nodes_count || to_node >= world->plat.nodes_count ||
-      from_node == to_node || !(size_bytes >= 0) || size_bytes > 1e18)
+  if (!world || from_node < 0 || to_node < 0 || from_node >= world->plat.nodes_count ||
+      to_node >= world->plat.nodes_count || from_node == to_node || !(size_bytes >= 0) ||
+      size_bytes > 1e18)
     return PM_E_INVAL;
   call = (pm__plain_flow *)PM_MALLOC(sizeof *call);
   f = call ? pm__flow_new(world) : NULL;
@@ -4737,7 +5136,9 @@ PM_API pm_status pm_flow_start(pm_world *world, int from_node, int to_node, doub
   return f->links_count > 0 && pm__flow_go(world, f, size_bytes, 1e18) ? PM_OK : PM_E_NOMEM;
 }
 PM_API double pm_link_bytes_per_s(const pm_world *world, int link) {
-  return link >= 0 && link < world->net_links_count ? world->links[link].cap / pm__payload_ratio(&world->plat) : 0;
+  return link >= 0 && link < world->net_links_count
+             ? world->links[link].cap / pm__payload_ratio(&world->plat)
+             : 0;
 }
 PM_API int pm_link_rates(pm_world *world, int link, double *bytes_per_s, int max) {
   int i, n;
@@ -4768,14 +5169,18 @@ static void pm__flows_free(pm_world *w) {
 static void pm__message_release(pm_world *w, pm__message *m) {
   if (--m->pending == 0) pm__message_free(w, m);
 }
-static int64_t pm__bytes_ps(double bytes, double bytes_per_s) { return (int64_t)(bytes / bytes_per_s * 1e12 + 0.5); }
+static int64_t pm__bytes_ps(double bytes, double bytes_per_s) {
+  return (int64_t)(bytes / bytes_per_s * 1e12 + 0.5);
+}
 static int64_t pm__max_ps(int64_t a_ps, int64_t b_ps) { return a_ps > b_ps ? a_ps : b_ps; }
 
 /* Every step of every message changes the hash: two runs with the same hash did the same. */
 static void pm__note(pm_world *w, const pm__message *m, int step) {
-  w->stats.hash_id = (w->stats.hash_id ^ ((uint64_t)w->now_ps + m->id * 31 + (uint64_t)step)) * 0x9E3779B97F4A7C15u;
+  w->stats.hash_id = (w->stats.hash_id ^ ((uint64_t)w->now_ps + m->id * 31 + (uint64_t)step)) *
+                     0x9E3779B97F4A7C15u;
 }
-static void pm__stamp(pm_world *w, const pm__message *m, int is_reply, int64_t t_begin_ps, int64_t t_end_ps) {
+static void pm__stamp(pm_world *w, const pm__message *m, int is_reply, int64_t t_begin_ps,
+                      int64_t t_end_ps) {
   pm_stamp s;
   if (!w->stamp) return;
   memset(&s, 0, sizeof s);
@@ -4817,7 +5222,9 @@ static void pm__come_back(pm_world *w, pm__message *m) {
   pm__initiator_finish(w, m);
   pm__message_release(w, m);
 }
-static pm__message *pm__message_of(pm__event *event, size_t offset) { return (pm__message *)(void *)((char *)event - offset); }
+static pm__message *pm__message_of(pm__event *event, size_t offset) {
+  return (pm__message *)(void *)((char *)event - offset);
+}
 static void pm__early_send(pm_world *w, pm__event *event) {
   pm__message *m = pm__message_of(event, offsetof(pm__message, send));
   pm__initiator_sent(m);
@@ -4831,16 +5238,20 @@ static void pm__send_early(pm_world *w, pm__message *m, int64_t t_ps) {
   pm__schedule(w, &m->send, t_ps);
 }
 static int pm__brings_data(const pm__message *m) { return m->kind == PM__GET || pm__is_fetch(m); }
-static double pm__ratio(pm_world *w) { return (double)(pm_random(w) >> 11) * (1.0 / 9007199254740992.0); }
+static double pm__ratio(pm_world *w) {
+  return (double)(pm_random(w) >> 11) * (1.0 / 9007199254740992.0);
+}
 
 /* ---- the wire: latency, order, faults ------------------------------------------------------------ */
 static int64_t pm__slow_ps(const pm_world *w, int node, int64_t d_ns) {
   const pm_faults *f = &w->desc.faults;
-  return f->slow_node == node + 1 ? (int64_t)((double)d_ns * f->slow_ratio * PM__PS) : d_ns * PM__PS;
+  return f->slow_node == node + 1 ? (int64_t)((double)d_ns * f->slow_ratio * PM__PS)
+                                  : d_ns * PM__PS;
 }
 static int pm__is_down(const pm_world *w, int node, int64_t t_ps) {
   const pm_faults *f = &w->desc.faults;
-  return f->down_node == node + 1 && t_ps >= f->t_down_ns * PM__PS && t_ps < (f->t_down_ns + f->d_down_ns) * PM__PS;
+  return f->down_node == node + 1 && t_ps >= f->t_down_ns * PM__PS &&
+         t_ps < (f->t_down_ns + f->d_down_ns) * PM__PS;
 }
 /* The last arrival on a stream (from, to, virtual network), so that a late packet holds back those
    behind it. Open addressing; only kept when faults may disturb the order. */
@@ -4859,24 +5270,31 @@ static pm__stream *pm__stream_of(pm_world *w, int from, int to, int lane) {
     } else {
       w->streams_count = 0;
       for (i = 0; i < old_max; i++)
-        if (old[i].key) pm__stream_of(w, (int)((old[i].key - 1) >> 34), (int)((old[i].key - 1) >> 3 & 0x7FFFFFFF), (int)((old[i].key - 1) & 7))->t_last_ps = old[i].t_last_ps;
+        if (old[i].key)
+          pm__stream_of(w, (int)((old[i].key - 1) >> 34), (int)((old[i].key - 1) >> 3 & 0x7FFFFFFF),
+                        (int)((old[i].key - 1) & 7))
+              ->t_last_ps = old[i].t_last_ps;
       PM_FREE(old);
     }
   }
   max = w->streams_max;
-  for (i = (uint32_t)((key * 0x9E3779B97F4A7C15u) >> 32) % max; w->streams[i].key && w->streams[i].key != key; i = (i + 1) % max) {}
+  for (i = (uint32_t)((key * 0x9E3779B97F4A7C15u) >> 32) % max;
+       w->streams[i].key && w->streams[i].key != key; i = (i + 1) % max) {
+  }
   if (!w->streams[i].key) w->streams_count++;
   w->streams[i].key = key;
   return &w->streams[i];
 }
 /* When a message that left at t_ps arrives, retransmissions included; -1: never. The fate of every
    try is drawn here; a retransmission takes bandwidth from nobody. */
-static int64_t pm__wire(pm_world *w, pm__message *m, int from, int to, int lane, int64_t t_ps, int64_t latency_ps) {
+static int64_t pm__wire(pm_world *w, pm__message *m, int from, int to, int lane, int64_t t_ps,
+                        int64_t latency_ps) {
   const pm_faults *f = &w->desc.faults;
   pm__stream *stream;
   int64_t tries = 0;
   if (!w->is_faulty || from == to) return t_ps + latency_ps;
-  while (pm__is_down(w, from, t_ps) || pm__is_down(w, to, t_ps) || pm__ratio(w) < f->loss_ratio + f->corrupt_ratio) {
+  while (pm__is_down(w, from, t_ps) || pm__is_down(w, to, t_ps) ||
+         pm__ratio(w) < f->loss_ratio + f->corrupt_ratio) {
     w->stats.lost_count++;
     t_ps += w->plat.e2e_retry_ns * PM__PS;
     m->t_lost_ps = t_ps;
@@ -4885,17 +5303,19 @@ static int64_t pm__wire(pm_world *w, pm__message *m, int from, int to, int lane,
   }
   t_ps += latency_ps;
   if (pm__ratio(w) < f->delay_ratio) t_ps += (int64_t)(pm__ratio(w) * (double)f->delay_ns * PM__PS);
-  if (pm__ratio(w) < f->duplicate_ratio) { /* the copy is recognised and dropped; it cost its receiver's time */
+  if (pm__ratio(w) <
+      f->duplicate_ratio) { /* the copy is recognised and dropped; it cost its receiver's time */
     w->stats.duplicates_count++;
-    w->nodes[to].t_rx_ps[0] = pm__max_ps(w->nodes[to].t_rx_ps[0], t_ps) + pm__slow_ps(w, to, w->plat.nic_put_ns);
+    w->nodes[to].t_rx_ps[0] =
+        pm__max_ps(w->nodes[to].t_rx_ps[0], t_ps) + pm__slow_ps(w, to, w->plat.nic_put_ns);
   }
   stream = pm__stream_of(w, from, to, lane);
   stream->t_last_ps = t_ps = pm__max_ps(stream->t_last_ps, t_ps);
   return t_ps;
 }
 /* Sends the message on its travel; one that never arrives comes back to its sender as such. */
-static void pm__travel(pm_world *w, pm__message *m, int from, int to, int lane, int64_t t_ps, int64_t latency_ps,
-                       void (*there)(pm_world *world, pm__event *event)) {
+static void pm__travel(pm_world *w, pm__message *m, int from, int to, int lane, int64_t t_ps,
+                       int64_t latency_ps, void (*there)(pm_world *world, pm__event *event)) {
   int64_t t_there_ps = pm__wire(w, m, from, to, lane, t_ps, latency_ps);
   m->travel.fn = there;
   if (t_there_ps < 0) {
@@ -4906,17 +5326,21 @@ static void pm__travel(pm_world *w, pm__message *m, int from, int to, int lane, 
   }
   pm__schedule(w, &m->travel, t_there_ps);
 }
-static void pm__back_event(pm_world *w, pm__event *event) { pm__come_back(w, (pm__message *)event); }
+static void pm__back_event(pm_world *w, pm__event *event) {
+  pm__come_back(w, (pm__message *)event);
+}
 
 /* ---- LogGP: latency, overhead, gap, gap per byte, nothing shared -------------------------------- */
 static int64_t pm__loggp_depart(pm_world *w, int node, double bytes) {
   pm__node *n = &w->nodes[node];
-  const int64_t t_ps = pm__max_ps(w->now_ps, n->t_gap_ps), g_ps = pm__bytes_ps(bytes, w->plat.loggp_bytes_per_s);
+  const int64_t t_ps = pm__max_ps(w->now_ps, n->t_gap_ps),
+                g_ps = pm__bytes_ps(bytes, w->plat.loggp_bytes_per_s);
   n->t_gap_ps = t_ps + pm__max_ps(pm__slow_ps(w, node, w->plat.loggp_gap_ns), g_ps);
   return t_ps;
 }
 static int64_t pm__loggp_travel_ps(const pm_world *w, double bytes) {
-  return w->plat.loggp_latency_ns * PM__PS + pm__bytes_ps(bytes > 1 ? bytes - 1 : 0, w->plat.loggp_bytes_per_s);
+  return w->plat.loggp_latency_ns * PM__PS +
+         pm__bytes_ps(bytes > 1 ? bytes - 1 : 0, w->plat.loggp_bytes_per_s);
 }
 /* Replies with data leave through the target's gap like any message; acknowledgements pay L only. */
 static void pm__loggp_there(pm_world *w, pm__event *event) {
@@ -4933,11 +5357,13 @@ static void pm__loggp_there(pm_world *w, pm__event *event) {
       pm__stamp(w, m, 1, t_ps, t_ps + pm__loggp_travel_ps(w, bytes));
     }
   }
-  pm__travel(w, m, m->to_node, m->from->proc->node, 1, t_ps, pm__loggp_travel_ps(w, bytes), pm__back_event);
+  pm__travel(w, m, m->to_node, m->from->proc->node, 1, t_ps, pm__loggp_travel_ps(w, bytes),
+             pm__back_event);
 }
 static void pm__loggp_send(pm_world *w, pm__message *m) {
   const double bytes = m->kind == PM__GET ? 0 : (double)m->length;
-  const int64_t t_ps = pm__loggp_depart(w, m->from->proc->node, bytes), d_ps = pm__loggp_travel_ps(w, bytes);
+  const int64_t t_ps = pm__loggp_depart(w, m->from->proc->node, bytes),
+                d_ps = pm__loggp_travel_ps(w, bytes);
   if (m->kind != PM__GET) pm__stamp(w, m, 0, t_ps, t_ps + d_ps);
   pm__travel(w, m, m->from->proc->node, m->to_node, 0, t_ps, d_ps, pm__loggp_there);
   pm__send_early(w, m, t_ps);
@@ -4947,35 +5373,56 @@ static void pm__loggp_send(pm_world *w, pm__message *m) {
 /* Every request and response is a job of a lane (a virtual network of a node, or the memory path of a
    process): it takes the lane's time one after the other. Up to one PCI packet its whole way is known
    when it starts; a longer one becomes a flow and keeps the lane until its last byte has left. */
-static int pm__is_inside(const pm_world *w, const pm__message *m) { return m->to_node == m->from->proc->node && !w->plat.intra_uses_nic; }
+static int pm__is_inside(const pm_world *w, const pm__message *m) {
+  return m->to_node == m->from->proc->node && !w->plat.intra_uses_nic;
+}
 static uint64_t pm__job_bytes(const pm__message *m) { /* that the present travel carries */
-  return m->is_reply ? (pm__brings_data(m) && m->me ? m->mlength : 0) : m->kind == PM__GET ? 0 : m->length;
+  return m->is_reply          ? (pm__brings_data(m) && m->me ? m->mlength : 0)
+         : m->kind == PM__GET ? 0
+                              : m->length;
 }
 static int64_t pm__pci_ps(const pm_world *w, double bytes) {
-  return w->plat.no_pci ? 0 : w->plat.pci_latency_ns * PM__PS + pm__bytes_ps(bytes, w->plat.pci_flow_bytes_per_s);
+  return w->plat.no_pci
+             ? 0
+             : w->plat.pci_latency_ns * PM__PS + pm__bytes_ps(bytes, w->plat.pci_flow_bytes_per_s);
 }
-static int64_t pm__event_ps(const pm_world *w) { return w->plat.no_pci_commands ? 0 : pm__pci_ps(w, (double)w->plat.event_bytes); }
-static double pm__wire_bytes(const pm_world *w, uint64_t payload) { /* whole link packets with their headers */
+static int64_t pm__event_ps(const pm_world *w) {
+  return w->plat.no_pci_commands ? 0 : pm__pci_ps(w, (double)w->plat.event_bytes);
+}
+static double pm__wire_bytes(const pm_world *w,
+                             uint64_t payload) { /* whole link packets with their headers */
   const uint64_t packet = (uint64_t)w->plat.link_packet_bytes;
-  return (double)((payload + packet - 1) / packet) * (double)(w->plat.link_packet_bytes + w->plat.link_header_bytes);
+  return (double)((payload + packet - 1) / packet) *
+         (double)(w->plat.link_packet_bytes + w->plat.link_header_bytes);
 }
 static int pm__matching_more(const pm__message *m) { return pm__is_matching(m->from) ? 0 : 8; }
-static int pm__is_inline(const pm_world *w, const pm__message *m) { return m->length <= (uint64_t)(w->plat.inline_bytes + pm__matching_more(m)); }
+static int pm__is_inline(const pm_world *w, const pm__message *m) {
+  return m->length <= (uint64_t)(w->plat.inline_bytes + pm__matching_more(m));
+}
 static int pm__is_pio(const pm_world *w, const pm__message *m) {
-  return m->length <= (uint64_t)(w->plat.pio_bytes + pm__matching_more(m)) && (!w->plat.pio_needs_volatile || (m->md->md.options & PTL_MD_VOLATILE));
+  return m->length <= (uint64_t)(w->plat.pio_bytes + pm__matching_more(m)) &&
+         (!w->plat.pio_needs_volatile || (m->md->md.options & PTL_MD_VOLATILE));
 }
 static int64_t pm__occupancy_ps(const pm_world *w, int node, const pm__message *m) {
-  const int64_t d_ns = m->is_reply && pm__brings_data(m) ? w->plat.nic_response_ns : m->kind == PM__GET && !m->is_reply ? w->plat.nic_get_ns : w->plat.nic_put_ns;
+  const int64_t d_ns = m->is_reply && pm__brings_data(m)    ? w->plat.nic_response_ns
+                       : m->kind == PM__GET && !m->is_reply ? w->plat.nic_get_ns
+                                                            : w->plat.nic_put_ns;
   return pm__slow_ps(w, node, d_ns);
 }
 /* From the NIC's decision to send until the first byte may leave. */
 static int64_t pm__fetch_ps(const pm_world *w, const pm__message *m, uint64_t bytes) {
-  if (!bytes || w->plat.no_pci || (!m->is_reply && (pm__is_inline(w, m) || pm__is_pio(w, m)))) return 0;
-  if (bytes > (uint64_t)w->plat.pci_packet_bytes) bytes = (uint64_t)w->plat.pci_packet_bytes; /* then pipelined */
+  if (!bytes || w->plat.no_pci || (!m->is_reply && (pm__is_inline(w, m) || pm__is_pio(w, m))))
+    return 0;
+  if (bytes > (uint64_t)w->plat.pci_packet_bytes)
+    bytes = (uint64_t)w->plat.pci_packet_bytes;                          /* then pipelined */
   return w->plat.pci_latency_ns * PM__PS + pm__pci_ps(w, (double)bytes); /* there and back */
 }
-static int pm__job_from(const pm__message *m) { return m->is_reply ? m->to_node : m->from->proc->node; }
-static int pm__job_to(const pm__message *m) { return m->is_reply ? m->from->proc->node : m->to_node; }
+static int pm__job_from(const pm__message *m) {
+  return m->is_reply ? m->to_node : m->from->proc->node;
+}
+static int pm__job_to(const pm__message *m) {
+  return m->is_reply ? m->from->proc->node : m->to_node;
+}
 
 static void pm__rx(pm_world *w, pm__event *event);
 static void pm__job_left(pm_world *w, pm__message *m, int64_t t_begin_ps, int64_t t_end_ps) {
@@ -4984,24 +5431,30 @@ static void pm__job_left(pm_world *w, pm__message *m, int64_t t_begin_ps, int64_
   int64_t latency_ps = w->plat.intra_latency_ns * PM__PS;
   uint32_t way[PM__ROUTE_MAX + 2];
   if (!pm__is_inside(w, m)) {
-    if (from == w->route_from && to == w->route_to) latency_ps = w->route_latency_ps;
-    else pm__route(w, from, to, way, &latency_ps);
+    if (from == w->route_from && to == w->route_to)
+      latency_ps = w->route_latency_ps;
+    else
+      pm__route(w, from, to, way, &latency_ps);
     w->route_from = from;
     w->route_to = to;
     w->route_latency_ps = latency_ps;
   }
   if (bytes) pm__stamp(w, m, m->is_reply, t_begin_ps, t_end_ps + latency_ps);
-  pm__trace(w, m->is_reply ? pm__brings_data(m) ? m->kind == PM__GET ? PM_TRACE_GET_RESPONSE : PM_TRACE_FETCH_ATOMIC_RESPONSE : PM_TRACE_PORTALS_ACK
-               : m->kind == PM__PUT    ? PM_TRACE_PUT
-               : m->kind == PM__GET    ? PM_TRACE_GET
-               : m->kind == PM__ATOMIC ? PM_TRACE_ATOMIC
-                                       : PM_TRACE_FETCH_ATOMIC,
+  pm__trace(w,
+            m->is_reply          ? pm__brings_data(m) ? m->kind == PM__GET ? PM_TRACE_GET_RESPONSE
+                                                                           : PM_TRACE_FETCH_ATOMIC_RESPONSE
+                                                      : PM_TRACE_PORTALS_ACK
+            : m->kind == PM__PUT ? PM_TRACE_PUT
+            : m->kind == PM__GET ? PM_TRACE_GET
+            : m->kind == PM__ATOMIC ? PM_TRACE_ATOMIC
+                                    : PM_TRACE_FETCH_ATOMIC,
             m, t_begin_ps, t_end_ps + latency_ps, from, to, bytes);
   if (!m->is_reply) pm__send_early(w, m, t_begin_ps + pm__event_ps(w));
   pm__travel(w, m, from, to, m->lane, t_end_ps, latency_ps, pm__rx);
 }
 static pm__lane *pm__lane_of(pm_world *w, pm__message *m) {
-  return pm__is_inside(w, m) ? &m->from->proc->memory_lane : &w->nodes[pm__job_from(m)].lane[m->lane];
+  return pm__is_inside(w, m) ? &m->from->proc->memory_lane
+                             : &w->nodes[pm__job_from(m)].lane[m->lane];
 }
 static void pm__lane_run(pm_world *w, pm__lane *lane);
 static void pm__slot_release(pm_world *w, pm__message *m, int64_t t_ps);
@@ -5034,13 +5487,16 @@ static void pm__job_flow(pm_world *w, pm__event *event) {
     cap = w->plat.intra_bytes_per_s;
   } else {
     f->links_count = pm__route(w, from, to, f->link, &latency_ps);
-    if (w->plat.no_pci) cap = 1e18;
+    if (w->plat.no_pci)
+      cap = 1e18;
     else {
       f->link[f->links_count++] = pm__node_resource(w, from, PM__PCI_READ);
-      if (from != to || !w->plat.pci_half_duplex) f->link[f->links_count++] = pm__node_resource(w, to, PM__PCI_WRITE);
+      if (from != to || !w->plat.pci_half_duplex)
+        f->link[f->links_count++] = pm__node_resource(w, to, PM__PCI_WRITE);
     }
   }
-  if (!pm__flow_go(w, f, (double)pm__job_bytes(m), cap)) pm_world_fail(w, PM_E_NOMEM, "out of memory: flow");
+  if (!pm__flow_go(w, f, (double)pm__job_bytes(m), cap))
+    pm_world_fail(w, PM_E_NOMEM, "out of memory: flow");
 }
 /* The first job of a free lane. */
 static void pm__job_start(pm_world *w, pm__lane *lane, pm__message *m) {
@@ -5054,8 +5510,11 @@ static void pm__job_start(pm_world *w, pm__lane *lane, pm__message *m) {
     pm__schedule(w, &m->travel, pm__max_ps(t_ps, w->now_ps));
     return;
   }
-  if (inside) t_end_ps = t_ps + pm__bytes_ps((double)bytes, w->plat.intra_bytes_per_s);
-  else t_end_ps = t_ps + pm__bytes_ps(bytes ? pm__wire_bytes(w, bytes) : (double)w->plat.ack_bytes, w->plat.link_bytes_per_s);
+  if (inside)
+    t_end_ps = t_ps + pm__bytes_ps((double)bytes, w->plat.intra_bytes_per_s);
+  else
+    t_end_ps = t_ps + pm__bytes_ps(bytes ? pm__wire_bytes(w, bytes) : (double)w->plat.ack_bytes,
+                                   w->plat.link_bytes_per_s);
   lane->t_free_ps = t_end_ps;
   if (!m->is_reply) pm__slot_release(w, m, t_end_ps);
   pm__job_left(w, m, t_ps, t_end_ps);
@@ -5072,8 +5531,10 @@ static void pm__lane_push(pm_world *w, pm__message *m, int64_t t_ps) {
   pm__lane *lane = pm__lane_of(w, m);
   m->t_ready_ps = lane->t_ready_ps = pm__max_ps(t_ps, lane->t_ready_ps);
   m->next = NULL;
-  if (lane->head) lane->tail->next = m;
-  else lane->head = m;
+  if (lane->head)
+    lane->tail->next = m;
+  else
+    lane->head = m;
   lane->tail = m;
   pm__lane_run(w, lane);
 }
@@ -5094,12 +5555,20 @@ static void pm__rx(pm_world *w, pm__event *event) {
     *best_ps = t_ps;
     t_ps = n->t_rx_last_ps[m->lane] = pm__max_ps(t_ps, n->t_rx_last_ps[m->lane]);
   }
-  if (!m->is_reply) m->travel.fn = pm__match_event;
+  if (!m->is_reply)
+    m->travel.fn = pm__match_event;
   else { /* the reply's data and its event cross PCI */
     const uint64_t bytes = pm__job_bytes(m);
     m->travel.fn = pm__back_event;
-    if (!pm__is_inside(w, m)) t_ps += pm__event_ps(w) + (bytes ? pm__bytes_ps((double)(bytes < (uint64_t)w->plat.pci_packet_bytes ? bytes : (uint64_t)w->plat.pci_packet_bytes), w->plat.no_pci ? 1e18 : w->plat.pci_flow_bytes_per_s) : 0);
-    pm__trace(w, PM_TRACE_EVENT, m, t_ps - (pm__is_inside(w, m) ? 0 : pm__event_ps(w)), t_ps, to, to, (uint64_t)w->plat.event_bytes);
+    if (!pm__is_inside(w, m))
+      t_ps += pm__event_ps(w) +
+              (bytes ? pm__bytes_ps((double)(bytes < (uint64_t)w->plat.pci_packet_bytes
+                                                 ? bytes
+                                                 : (uint64_t)w->plat.pci_packet_bytes),
+                                    w->plat.no_pci ? 1e18 : w->plat.pci_flow_bytes_per_s)
+                     : 0);
+    pm__trace(w, PM_TRACE_EVENT, m, t_ps - (pm__is_inside(w, m) ? 0 : pm__event_ps(w)), t_ps, to,
+              to, (uint64_t)w->plat.event_bytes);
     t_ps = pm__max_ps(t_ps, m->t_done_ps);
   }
   pm__schedule(w, &m->travel, t_ps);
@@ -5117,10 +5586,14 @@ static void pm__match_event(pm_world *w, pm__event *event) {
   uint64_t bytes = m->kind == PM__GET || pm__is_fetch(m) ? 0 : m->mlength;
   int64_t t_ps = w->now_ps + (int64_t)m->looked_at * w->plat.nic_match_ns * PM__PS;
   if (taken) {
-    if (bytes > (uint64_t)w->plat.pci_packet_bytes) bytes = (uint64_t)w->plat.pci_packet_bytes; /* the last packet */
+    if (bytes > (uint64_t)w->plat.pci_packet_bytes)
+      bytes = (uint64_t)w->plat.pci_packet_bytes; /* the last packet */
     m->t_done_ps = t_ps;
     if (!inside && !w->plat.no_pci)
-      m->t_done_ps += w->plat.pci_latency_ns * PM__PS + pm__bytes_ps((double)bytes + (w->plat.no_pci_commands ? 0 : (double)w->plat.event_bytes), w->plat.pci_flow_bytes_per_s);
+      m->t_done_ps +=
+          w->plat.pci_latency_ns * PM__PS +
+          pm__bytes_ps((double)bytes + (w->plat.no_pci_commands ? 0 : (double)w->plat.event_bytes),
+                       w->plat.pci_flow_bytes_per_s);
     n->t_done_ps = m->t_done_ps = pm__max_ps(m->t_done_ps, n->t_done_ps);
     pm__trace(w, PM_TRACE_PAYLOAD_WRITE, m, t_ps, m->t_done_ps, m->to_node, m->to_node, m->mlength);
     m->pending++;
@@ -5130,8 +5603,10 @@ static void pm__match_event(pm_world *w, pm__event *event) {
   }
   m->is_reply = 1;
   m->lane = (unsigned char)(m->lane | 1);
-  if (w->plat.quick_ack && !pm__brings_data(m) && !inside) pm__job_left(w, m, t_ps, t_ps);
-  else pm__lane_push(w, m, t_ps);
+  if (w->plat.quick_ack && !pm__brings_data(m) && !inside)
+    pm__job_left(w, m, t_ps, t_ps);
+  else
+    pm__lane_push(w, m, t_ps);
 }
 
 /* ---- from calls to the NIC ------------------------------------------------------------------------ */
@@ -5147,7 +5622,9 @@ static void pm__slot_release(pm_world *w, pm__message *m, int64_t t_ps) {
     for (; t; t = t->next_waiter) pm__resume(w, t);
   }
 }
-static int64_t pm__slots_max(const pm_world *w) { return w->plat.command_queue_count + w->plat.nic_pipeline_count; }
+static int64_t pm__slots_max(const pm_world *w) {
+  return w->plat.command_queue_count + w->plat.nic_pipeline_count;
+}
 static void pm__slot_take(pm_world *w, pm__message *m) {
   pm__node *n = &w->nodes[m->from->proc->node];
   const uint32_t max = (uint32_t)pm__slots_max(w);
@@ -5176,10 +5653,14 @@ static void pm__nic_wait_for_slot(pm_process *p, const pm__message *m) {
     return;
   }
   pm__cpu(w->plat.cpu_command_ns);
-  if (m->kind != PM__GET && !pm__is_inside(w, m) && !w->plat.no_pci && !pm__is_inline(w, m) && pm__is_pio(w, m))
-    pm__busy(w->plat.pio_fence_ns * PM__PS + pm__bytes_ps((double)m->length, w->plat.pci_flow_bytes_per_s), "PIO");
+  if (m->kind != PM__GET && !pm__is_inside(w, m) && !w->plat.no_pci && !pm__is_inline(w, m) &&
+      pm__is_pio(w, m))
+    pm__busy(w->plat.pio_fence_ns * PM__PS +
+                 pm__bytes_ps((double)m->length, w->plat.pci_flow_bytes_per_s),
+             "PIO");
   while (n->slots_used >= (uint32_t)pm__slots_max(w) && n->slots[n->slots_first] > w->now_ps) {
-    if (n->slots[n->slots_first] != PM__FOREVER) pm__busy(n->slots[n->slots_first] - w->now_ps, "a command slot");
+    if (n->slots[n->slots_first] != PM__FOREVER)
+      pm__busy(n->slots[n->slots_first] - w->now_ps, "a command slot");
     else {
       pm__current->next_waiter = n->slot_waiters;
       n->slot_waiters = pm__current;
@@ -5196,17 +5677,20 @@ static void pm__nic_inject(pm_world *w, pm__message *m) {
     pm__loggp_send(w, m);
     return;
   }
-  m->lane = (unsigned char)(w->desc.service_uid && m->from->proc->uid == w->desc.service_uid ? 2 : 0);
+  m->lane =
+      (unsigned char)(w->desc.service_uid && m->from->proc->uid == w->desc.service_uid ? 2 : 0);
   if (!pm__is_inside(w, m)) {
     pm__slot_take(w, m);
     if (!w->plat.no_pci_commands) t_ps += pm__pci_ps(w, (double)w->plat.command_bytes);
-    pm__trace(w, PM_TRACE_COMMAND, m, w->now_ps, t_ps, m->from->proc->node, m->from->proc->node, (uint64_t)w->plat.command_bytes);
+    pm__trace(w, PM_TRACE_COMMAND, m, w->now_ps, t_ps, m->from->proc->node, m->from->proc->node,
+              (uint64_t)w->plat.command_bytes);
   }
   pm__lane_push(w, m, t_ps);
 }
 /* Limits of what is in flight, per process and per node [S 7.1]: what is beyond waits in order. */
 static int pm__may_fly(const pm_world *w, const pm__message *m) {
-  const int64_t node_max = w->plat.inflight_per_node_count, process_max = w->plat.inflight_per_process_count;
+  const int64_t node_max = w->plat.inflight_per_node_count,
+                process_max = w->plat.inflight_per_process_count;
   const pm__node *n = &w->nodes[m->from->proc->node];
   return n->in_flight < w->plat.e2e_entries_count && (!node_max || n->in_flight < node_max) &&
          (!process_max || m->from->proc->in_flight < process_max);
@@ -5220,8 +5704,10 @@ static void pm__nic_send(pm_world *w, pm__message *m) {
     return;
   }
   m->next = NULL;
-  if (n->held) n->held_tail->next = m;
-  else n->held = m;
+  if (n->held)
+    n->held_tail->next = m;
+  else
+    n->held = m;
   n->held_tail = m;
 }
 /* One has come back: the first of those held back that may go, goes. */
@@ -5236,8 +5722,10 @@ static void pm__nic_landed(pm_world *w, const pm__message *done) {
       previous = m;
       continue;
     }
-    if (previous) previous->next = next;
-    else n->held = next;
+    if (previous)
+      previous->next = next;
+    else
+      n->held = next;
     if (n->held_tail == m) n->held_tail = previous;
     pm__nic_inject(w, m);
     return;
@@ -5248,8 +5736,8 @@ PM_API void pm_world_set_link(pm_world *world, pm_link_model link) { world->desc
 /* ============================================================================================== */
 /* [TRACE] 8. Traces: CSV, Chrome JSON                                                            */
 /* ============================================================================================== */
-static void pm__trace(pm_world *w, int kind, const pm__message *m, int64_t t_begin_ps, int64_t t_end_ps, int from_node,
-                      int to_node, uint64_t bytes) {
+static void pm__trace(pm_world *w, int kind, const pm__message *m, int64_t t_begin_ps,
+                      int64_t t_end_ps, int from_node, int to_node, uint64_t bytes) {
   pm_trace_record *r;
   void *array = w->records;
   if (!w->desc.trace) return;
@@ -5278,9 +5766,9 @@ static void pm__trace(pm_world *w, int kind, const pm__message *m, int64_t t_beg
 }
 PM_API const char *pm_trace_kind_name(pm_trace_kind kind) {
   static const char *const names[] = {
-#define PM__X(name) #name,
+#  define PM__X(name) #  name,
       PM_TRACE_LIST(PM__X)
-#undef PM__X
+#  undef PM__X
   };
   return (unsigned)kind < PM_TRACE_LAST ? names[kind] : "?";
 }
@@ -5293,9 +5781,10 @@ PM_API pm_status pm_trace_write_csv(const pm_world *world, FILE *out) {
   fprintf(out, "kind,id,from_node,to_node,from_rank,to_rank,size_bytes,t_begin_ns,t_end_ns\n");
   for (i = 0; i < world->records_count; i++) {
     const pm_trace_record *r = &world->records[i];
-    fprintf(out, "%s,%llu,%d,%d,%d,%d,%llu,%lld.%03d,%lld.%03d\n", pm_trace_kind_name(r->kind), (unsigned long long)r->id,
-            r->from_node, r->to_node, r->from_rank, r->to_rank, (unsigned long long)r->size_bytes, (long long)r->t_begin_ns,
-            r->t_begin_ps, (long long)r->t_end_ns, r->t_end_ps);
+    fprintf(out, "%s,%llu,%d,%d,%d,%d,%llu,%lld.%03d,%lld.%03d\n", pm_trace_kind_name(r->kind),
+            (unsigned long long)r->id, r->from_node, r->to_node, r->from_rank, r->to_rank,
+            (unsigned long long)r->size_bytes, (long long)r->t_begin_ns, r->t_begin_ps,
+            (long long)r->t_end_ns, r->t_end_ps);
   }
   return ferror(out) ? PM_E_IO : PM_OK;
 }
@@ -5304,17 +5793,25 @@ PM_API pm_status pm_trace_write_json(const pm_world *world, FILE *out) {
   int i;
   fprintf(out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
   for (i = 0; i < world->plat.nodes_count; i++)
-    fprintf(out, "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%d,\"args\":{\"name\":\"node %d\"}},\n"
-                 "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%d,\"tid\":0,\"args\":{\"name\":\"NIC\"}},\n", i, i, i);
+    fprintf(out,
+            "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%d,\"args\":{\"name\":\"node %d\"}},\n"
+            "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%d,\"tid\":0,\"args\":{\"name\":"
+            "\"NIC\"}},\n",
+            i, i, i);
   for (i = 0; i < world->records_count; i++) {
     const pm_trace_record *r = &world->records[i];
     const int64_t d_ps = (r->t_end_ns - r->t_begin_ns) * PM__PS + r->t_end_ps - r->t_begin_ps;
-    fprintf(out, "{\"ph\":\"X\",\"name\":\"%s\",\"pid\":%d,\"tid\":%d,\"ts\":%lld.%06d,\"dur\":%lld.%06d,\"args\":{\"id\":%llu,\"to_node\":%d,\"bytes\":%llu}},\n",
-            pm_trace_kind_name(r->kind), r->from_node, r->kind == PM_TRACE_COMPUTE ? r->from_rank + 1 : 0,
-            (long long)(r->t_begin_ns / 1000), (int)(r->t_begin_ns % 1000) * 1000 + r->t_begin_ps, (long long)(d_ps / 1000000),
-            (int)(d_ps % 1000000), (unsigned long long)r->id, r->to_node, (unsigned long long)r->size_bytes);
+    fprintf(out,
+            "{\"ph\":\"X\",\"name\":\"%s\",\"pid\":%d,\"tid\":%d,\"ts\":%lld.%06d,\"dur\":%lld.%"
+            "06d,\"args\":{\"id\":%llu,\"to_node\":%d,\"bytes\":%llu}},\n",
+            pm_trace_kind_name(r->kind), r->from_node,
+            r->kind == PM_TRACE_COMPUTE ? r->from_rank + 1 : 0, (long long)(r->t_begin_ns / 1000),
+            (int)(r->t_begin_ns % 1000) * 1000 + r->t_begin_ps, (long long)(d_ps / 1000000),
+            (int)(d_ps % 1000000), (unsigned long long)r->id, r->to_node,
+            (unsigned long long)r->size_bytes);
   }
-  fprintf(out, "{\"ph\":\"M\",\"name\":\"trace_name\",\"pid\":0,\"args\":{\"name\":\"portals_model\"}}\n]}\n");
+  fprintf(out, "{\"ph\":\"M\",\"name\":\"trace_name\",\"pid\":0,\"args\":{\"name\":\"portals_"
+               "model\"}}\n]}\n");
   return ferror(out) ? PM_E_IO : PM_OK;
 }
 
@@ -5323,8 +5820,15 @@ PM_API pm_status pm_trace_write_json(const pm_world *world, FILE *out) {
 /* ============================================================================================== */
 /* hdr_data of a message: bit 63 announces a rendezvous; below it 39 bits of size and 24 of the number
    under which the sender shows its buffer on the second portal. */
-enum { PM__MSG_WAITING, PM__MSG_FETCHING, PM__MSG_SENDING, PM__MSG_SHOWN, PM__MSG_ANNOUNCED, PM__MSG_FETCHED };
-#define PM__MSG_RENDEZVOUS ((uint64_t)1 << 63)
+enum {
+  PM__MSG_WAITING,
+  PM__MSG_FETCHING,
+  PM__MSG_SENDING,
+  PM__MSG_SHOWN,
+  PM__MSG_ANNOUNCED,
+  PM__MSG_FETCHED
+};
+#  define PM__MSG_RENDEZVOUS ((uint64_t)1 << 63)
 
 struct pm_msg {
   pm_msg_desc desc;
@@ -5338,7 +5842,8 @@ struct pm_msg {
   char *overflow;
 };
 
-static void pm__msg_tell(pm_msg *msg, pm_msg_op *op, pm_msg_step step, int64_t t_begin_ns, int64_t t_end_ns) {
+static void pm__msg_tell(pm_msg *msg, pm_msg_op *op, pm_msg_step step, int64_t t_begin_ns,
+                         int64_t t_end_ns) {
   if (msg->desc.observe) msg->desc.observe(msg->desc.user, op, step, t_begin_ns, t_end_ns);
 }
 static void pm__msg_finish(pm_msg *msg, pm_msg_op *op, pm_status status) {
@@ -5353,7 +5858,8 @@ static void pm__msg_stamp(void *arg, const pm_stamp *s) {
   pm_msg *msg = w->procs[s->initiator_rank]->msg;
   pm_msg_op *op;
   if (!msg) return;
-  if (s->pt_index == msg->pt && !s->is_reply) pm__msg_tell(msg, (pm_msg_op *)s->user_ptr, PM_MSG_ON_WIRE, s->t_begin_ns, s->t_end_ns);
+  if (s->pt_index == msg->pt && !s->is_reply)
+    pm__msg_tell(msg, (pm_msg_op *)s->user_ptr, PM_MSG_ON_WIRE, s->t_begin_ns, s->t_end_ns);
   if (s->pt_index != msg->pt_shown || !s->is_reply) return;
   op = (pm_msg_op *)s->user_ptr;
   pm__msg_tell(msg, op, PM_MSG_ON_WIRE, s->t_begin_ns, s->t_end_ns);
@@ -5379,7 +5885,8 @@ static ptl_me_t pm__msg_entry(void *start, size_t bytes, uint64_t bits, unsigned
   return me;
 }
 static int pm__msg_overflow_block(pm_msg *msg, char *start) {
-  ptl_me_t me = pm__msg_entry(start, msg->desc.overflow_bytes, 0, PTL_ME_OP_PUT | PTL_ME_MANAGE_LOCAL | PTL_ME_EVENT_COMM_DISABLE);
+  ptl_me_t me = pm__msg_entry(start, msg->desc.overflow_bytes, 0,
+                              PTL_ME_OP_PUT | PTL_ME_MANAGE_LOCAL | PTL_ME_EVENT_COMM_DISABLE);
   ptl_handle_me_t h;
   me.ignore_bits = ~(ptl_match_bits_t)0;
   me.min_free = msg->desc.eager_bytes;
@@ -5406,12 +5913,16 @@ PM_API pm_status pm_msg_open(const pm_msg_desc *desc, pm_msg **msg) {
   md.length = PTL_SIZE_MAX;
   md.options = 0;
   md.ct_handle = PTL_CT_NONE;
-  bad = !m->overflow || PtlInit() || PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, NULL, NULL, &m->ni) ||
-        PtlEQAlloc(m->ni, 65536, &m->eq) || PtlPTAlloc(m->ni, 0, m->eq, (ptl_pt_index_t)m->desc.pt_index, &m->pt) ||
+  bad = !m->overflow || PtlInit() ||
+        PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, NULL, NULL,
+                  &m->ni) ||
+        PtlEQAlloc(m->ni, 65536, &m->eq) ||
+        PtlPTAlloc(m->ni, 0, m->eq, (ptl_pt_index_t)m->desc.pt_index, &m->pt) ||
         PtlPTAlloc(m->ni, 0, m->eq, (ptl_pt_index_t)m->desc.pt_index + 1, &m->pt_shown);
   md.eq_handle = m->eq;
   bad = bad || PtlMDBind(m->ni, &md, &m->md);
-  for (i = 0; i < m->desc.overflow_count && !bad; i++) bad = pm__msg_overflow_block(m, m->overflow + m->desc.overflow_bytes * (size_t)i);
+  for (i = 0; i < m->desc.overflow_count && !bad; i++)
+    bad = pm__msg_overflow_block(m, m->overflow + m->desc.overflow_bytes * (size_t)i);
   if (bad) {
     PM_FREE(m->overflow);
     PM_FREE(m);
@@ -5432,7 +5943,8 @@ PM_API void pm_msg_close(pm_msg *msg) {
   PM_FREE(msg);
 }
 
-static void pm__msg_prepare(pm_msg_op *op, const void *buffer, uint64_t size_bytes, int peer, uint64_t tag, int is_send) {
+static void pm__msg_prepare(pm_msg_op *op, const void *buffer, uint64_t size_bytes, int peer,
+                            uint64_t tag, int is_send) {
   op->finished = 0;
   op->status = PM_PENDING;
   op->peer = peer;
@@ -5444,36 +5956,48 @@ static void pm__msg_prepare(pm_msg_op *op, const void *buffer, uint64_t size_byt
   op->stage = is_send ? PM__MSG_SENDING : PM__MSG_WAITING;
   op->number_id = 0;
 }
-PM_API pm_status pm_msg_isend(pm_msg *msg, const void *buffer, uint64_t size_bytes, int peer, uint64_t tag, pm_msg_op *op) {
+PM_API pm_status pm_msg_isend(pm_msg *msg, const void *buffer, uint64_t size_bytes, int peer,
+                              uint64_t tag, pm_msg_op *op) {
   const int is_eager = size_bytes <= msg->desc.eager_bytes;
   uint64_t hdr = size_bytes << 24;
-  if (!op || peer < 0 || peer >= pm_size() || (!buffer && size_bytes) || size_bytes >> 39) return PM_E_INVAL;
+  if (!op || peer < 0 || peer >= pm_size() || (!buffer && size_bytes) || size_bytes >> 39)
+    return PM_E_INVAL;
   pm__msg_prepare(op, buffer, size_bytes, peer, tag, 1);
   pm__msg_tell(msg, op, PM_MSG_BEGAN, pm_now_ns(), pm_now_ns());
   if (!is_eager) { /* show the buffer, then announce it */
-    ptl_me_t me = pm__msg_entry(op->buffer, (size_t)size_bytes, op->number_id = ++msg->numbers & 0xFFFFFF, PTL_ME_OP_GET | PTL_ME_USE_ONCE | PTL_ME_EVENT_UNLINK_DISABLE);
+    ptl_me_t me =
+        pm__msg_entry(op->buffer, (size_t)size_bytes, op->number_id = ++msg->numbers & 0xFFFFFF,
+                      PTL_ME_OP_GET | PTL_ME_USE_ONCE | PTL_ME_EVENT_UNLINK_DISABLE);
     op->stage = PM__MSG_SHOWN;
     op->prev = NULL;
     op->next = msg->shown;
     if (op->next) op->next->prev = op;
     msg->shown = op;
-    if (PtlMEAppend(msg->ni, msg->pt_shown, &me, PTL_PRIORITY_LIST, op, &op->handle)) return PM_E_PORTALS;
+    if (PtlMEAppend(msg->ni, msg->pt_shown, &me, PTL_PRIORITY_LIST, op, &op->handle))
+      return PM_E_PORTALS;
     hdr |= PM__MSG_RENDEZVOUS | op->number_id;
   }
-  return PtlPut(msg->md, (ptl_size_t)(uintptr_t)buffer, is_eager ? size_bytes : 0, PTL_ACK_REQ, pm_process_id(peer), msg->pt, tag, 0, op, hdr)
-             ? PM_E_PORTALS : PM_OK;
+  return PtlPut(msg->md, (ptl_size_t)(uintptr_t)buffer, is_eager ? size_bytes : 0, PTL_ACK_REQ,
+                pm_process_id(peer), msg->pt, tag, 0, op, hdr)
+             ? PM_E_PORTALS
+             : PM_OK;
 }
-PM_API pm_status pm_msg_irecv(pm_msg *msg, void *buffer, uint64_t size_bytes, int peer, uint64_t tag, pm_msg_op *op) {
-  ptl_me_t me = pm__msg_entry(buffer, (size_t)size_bytes, tag, PTL_ME_OP_PUT | PTL_ME_USE_ONCE | PTL_ME_EVENT_UNLINK_DISABLE);
-  if (!op || peer < PM_MSG_ANY_PEER || peer >= pm_size() || (!buffer && size_bytes)) return PM_E_INVAL;
+PM_API pm_status pm_msg_irecv(pm_msg *msg, void *buffer, uint64_t size_bytes, int peer,
+                              uint64_t tag, pm_msg_op *op) {
+  ptl_me_t me = pm__msg_entry(buffer, (size_t)size_bytes, tag,
+                              PTL_ME_OP_PUT | PTL_ME_USE_ONCE | PTL_ME_EVENT_UNLINK_DISABLE);
+  if (!op || peer < PM_MSG_ANY_PEER || peer >= pm_size() || (!buffer && size_bytes))
+    return PM_E_INVAL;
   pm__msg_prepare(op, buffer, size_bytes, peer, tag, 0);
   if (peer >= 0) me.match_id = pm_process_id(peer);
-  return PtlMEAppend(msg->ni, msg->pt, &me, PTL_PRIORITY_LIST, op, &op->handle) ? PM_E_PORTALS : PM_OK;
+  return PtlMEAppend(msg->ni, msg->pt, &me, PTL_PRIORITY_LIST, op, &op->handle) ? PM_E_PORTALS
+                                                                                : PM_OK;
 }
 
 /* A message has met its receive: the data is there, in the overflow block, or still with its sender. */
 static void pm__msg_met(pm_msg *msg, pm_msg_op *op, const ptl_event_t *e) {
-  const pm_process *from = pm__process_by_pid(msg->proc->world, e->initiator.phys.nid, e->initiator.phys.pid);
+  const pm_process *from =
+      pm__process_by_pid(msg->proc->world, e->initiator.phys.nid, e->initiator.phys.pid);
   uint64_t size = e->hdr_data >> 24 & 0x7FFFFFFFFF, take;
   pm_status status = PM_OK;
   op->peer = from ? from->rank : -1;
@@ -5482,7 +6006,8 @@ static void pm__msg_met(pm_msg *msg, pm_msg_op *op, const ptl_event_t *e) {
   if (!(e->hdr_data & PM__MSG_RENDEZVOUS)) {
     if (e->type == PTL_EVENT_PUT_OVERFLOW && take) { /* the CPU copies what came too early */
       memcpy(op->buffer, e->start, (size_t)take);
-      pm__busy(pm__bytes_ps((double)take, msg->proc->world->plat.intra_bytes_per_s), "copying an early message");
+      pm__busy(pm__bytes_ps((double)take, msg->proc->world->plat.intra_bytes_per_s),
+               "copying an early message");
     }
     pm__msg_finish(msg, op, status);
     return;
@@ -5490,12 +6015,15 @@ static void pm__msg_met(pm_msg *msg, pm_msg_op *op, const ptl_event_t *e) {
   op->stage = PM__MSG_FETCHING;
   op->status = status;
   pm__msg_tell(msg, op, PM_MSG_BEGAN, pm_now_ns(), pm_now_ns());
-  if (PtlGet(msg->md, (ptl_size_t)(uintptr_t)op->buffer, take, e->initiator, msg->pt_shown, e->hdr_data & 0xFFFFFF, 0, op))
+  if (PtlGet(msg->md, (ptl_size_t)(uintptr_t)op->buffer, take, e->initiator, msg->pt_shown,
+             e->hdr_data & 0xFFFFFF, 0, op))
     pm__msg_finish(msg, op, PM_E_PORTALS);
 }
 static void pm__msg_hide(pm_msg *msg, pm_msg_op *op) {
-  if (op->prev) op->prev->next = op->next;
-  else msg->shown = op->next;
+  if (op->prev)
+    op->prev->next = op->next;
+  else
+    msg->shown = op->next;
   if (op->next) op->next->prev = op->prev;
 }
 static void pm__msg_event(pm_msg *msg, const ptl_event_t *e) {
@@ -5506,13 +6034,18 @@ static void pm__msg_event(pm_msg *msg, const ptl_event_t *e) {
   case PTL_EVENT_REPLY: pm__msg_finish(msg, op, e->ni_fail_type ? PM_E_PORTALS : op->status); break;
   case PTL_EVENT_GET: /* our shown buffer has been fetched */
     pm__msg_hide(msg, op);
-    if (op->stage == PM__MSG_ANNOUNCED) pm__msg_finish(msg, op, PM_OK);
-    else op->stage = PM__MSG_FETCHED; /* the announcement's own event is late: op is still its own */
+    if (op->stage == PM__MSG_ANNOUNCED)
+      pm__msg_finish(msg, op, PM_OK);
+    else
+      op->stage = PM__MSG_FETCHED; /* the announcement's own event is late: op is still its own */
     break;
   case PTL_EVENT_ACK:
-    if (op->stage == PM__MSG_SENDING) pm__msg_finish(msg, op, e->ni_fail_type ? PM_E_PORTALS : PM_OK);
-    else if (op->stage == PM__MSG_FETCHED) pm__msg_finish(msg, op, PM_OK);
-    else if (!e->ni_fail_type) op->stage = PM__MSG_ANNOUNCED;
+    if (op->stage == PM__MSG_SENDING)
+      pm__msg_finish(msg, op, e->ni_fail_type ? PM_E_PORTALS : PM_OK);
+    else if (op->stage == PM__MSG_FETCHED)
+      pm__msg_finish(msg, op, PM_OK);
+    else if (!e->ni_fail_type)
+      op->stage = PM__MSG_ANNOUNCED;
     else { /* the announcement was refused */
       PtlMEUnlink(op->handle);
       pm__msg_hide(msg, op);
@@ -5544,14 +6077,44 @@ PM_API pm_status pm_msg_wait(pm_msg *msg, pm_msg_op *op) {
 }
 PM_API pm_status pm_msg_cancel(pm_msg *msg, pm_msg_op *op) {
   (void)msg;
-  if (op->finished || op->is_send || op->stage != PM__MSG_WAITING || PtlMEUnlink(op->handle)) return PM_E_STATE;
+  if (op->finished || op->is_send || op->stage != PM__MSG_WAITING || PtlMEUnlink(op->handle))
+    return PM_E_STATE;
   op->finished = 1;
   return PM_OK;
 }
 
-#ifdef __cplusplus
+/* ============================================================================================== */
+/* [COMPUTE] 10. Compute time: kernel models with noise                                           */
+/* ============================================================================================== */
+PM_API double pm_kernel_mean_s(const pm_kernel *kernel, double m_count, double n_count,
+                               double k_count) {
+  const double s = kernel->mnk_s * m_count * n_count * k_count + kernel->mn_s * m_count * n_count +
+                   kernel->mk_s * m_count * k_count + kernel->nk_s * n_count * k_count +
+                   kernel->one_s;
+  return s > 0 ? s : 0;
 }
-#endif
+/* Normal numbers by Box and Muller: two uniform ones, the first in (0, 1]. */
+PM_API double pm_kernel_draw_s(const pm_kernel *kernel, pm_world *world, double m_count,
+                               double n_count, double k_count) {
+  const double mean_s = pm_kernel_mean_s(kernel, m_count, n_count, k_count);
+  double radius, normal;
+  if (!(kernel->sigma_ratio > 0)) return mean_s;
+  radius = sqrt(-2 * log(1 - pm__ratio(world)));
+  normal = radius * cos(6.283185307179586 * pm__ratio(world));
+  normal = 1 + kernel->sigma_ratio * normal;
+  return mean_s * (normal > 0.5 ? normal : 0.5);
+}
+PM_API void pm_compute_kernel(const pm_kernel *kernel, double m_count, double n_count,
+                              double k_count) {
+  double s;
+  if (!pm__current) return;
+  s = pm_kernel_draw_s(kernel, pm__current->proc->world, m_count, n_count, k_count);
+  pm_compute_ns((int64_t)((s < 9e8 ? s : 9e8) * 1e9 + 0.5));
+}
+
+#  ifdef __cplusplus
+}
+#  endif
 #endif /* PORTALS_MODEL_IMPLEMENTATION */
 
 /* ---------------------------------------------------------------------------------------------- */
@@ -5559,13 +6122,13 @@ PM_API pm_status pm_msg_cancel(pm_msg *msg, pm_msg_op *op) {
    with a guard of its own so that it does not matter which header came first.                     */
 /* ---------------------------------------------------------------------------------------------- */
 #if defined(PM_WITH_NBC) && !defined(PM_WITH_NBC_INCLUDED)
-#define PM_WITH_NBC_INCLUDED
-#ifndef NBC_OVERLAP_H_INCLUDED
-#  error "portals_model.h: PM_WITH_NBC needs nbc_overlap.h: include it before"
-#endif
-#ifdef __cplusplus
+#  define PM_WITH_NBC_INCLUDED
+#  ifndef NBC_OVERLAP_H_INCLUDED
+#    error "portals_model.h: PM_WITH_NBC needs nbc_overlap.h: include it before"
+#  endif
+#  ifdef __cplusplus
 extern "C" {
-#endif
+#  endif
 /* One endpoint per simulated process. The transport is pm_msg_isend and friends: no progress outside
    of calls, but the simulated NIC moves posted data alone. With a recorder in the transport, transfers
    are recorded, and the NIC of the same endpoint tells when their bytes really were on the wire: of
@@ -5585,16 +6148,17 @@ PM_API const nbc_nic *pm_nbc_nic(pm_nbc *endpoint);
 PM_API nbc_status pm_nbc_clock(nbc_clock *clock);
 /* For nbc_nic_watch_desc.relation: this NIC's clock is host time itself, not a crystal of its own. */
 PM_API nbc_relation_desc pm_nbc_relation(void);
-#ifdef __cplusplus
+#  ifdef __cplusplus
 }
-#endif
+#  endif
 #endif /* PM_WITH_NBC_INCLUDED */
 
-#if defined(PM_WITH_NBC) && defined(PORTALS_MODEL_IMPLEMENTATION) && !defined(PM_WITH_NBC_IMPLEMENTATION_ONCE)
-#define PM_WITH_NBC_IMPLEMENTATION_ONCE
-#ifdef __cplusplus
+#if defined(PM_WITH_NBC) && defined(PORTALS_MODEL_IMPLEMENTATION) &&                               \
+    !defined(PM_WITH_NBC_IMPLEMENTATION_ONCE)
+#  define PM_WITH_NBC_IMPLEMENTATION_ONCE
+#  ifdef __cplusplus
 extern "C" {
-#endif
+#  endif
 typedef struct pm__nbc_op { /* what stands behind one nbc_op */
   pm_msg_op op;             /* first */
   nbc_op *nbc;
@@ -5619,7 +6183,9 @@ static int64_t pm__nbc_now_ns(void *ctx) {
 static nbc_peer pm__nbc_peer_class(void *ctx, int peer) {
   const pm_nbc *n = (const pm_nbc *)ctx;
   const pm_process *p = pm_process_at(n->proc->world, peer);
-  return !p ? NBC_PEER_UNKNOWN : p->node == n->proc->node ? NBC_PEER_SAME_NODE : NBC_PEER_OTHER_NODE;
+  return !p                         ? NBC_PEER_UNKNOWN
+         : p->node == n->proc->node ? NBC_PEER_SAME_NODE
+                                    : NBC_PEER_OTHER_NODE;
 }
 static bool pm__nbc_same_clock(void *ctx, int peer) {
   (void)ctx;
@@ -5627,9 +6193,13 @@ static bool pm__nbc_same_clock(void *ctx, int peer) {
   return true;
 }
 static nbc_status pm__nbc_status(pm_status status) {
-  return status == PM_OK ? NBC_OK : status == PM_E_TRUNCATED ? NBC_E_TRUNCATED : status == PM_E_INVAL ? NBC_E_INVAL : NBC_E_TRANSPORT;
+  return status == PM_OK            ? NBC_OK
+         : status == PM_E_TRUNCATED ? NBC_E_TRUNCATED
+         : status == PM_E_INVAL     ? NBC_E_INVAL
+                                    : NBC_E_TRANSPORT;
 }
-static void pm__nbc_observe(void *user, pm_msg_op *op, pm_msg_step step, int64_t t_begin_ns, int64_t t_end_ns) {
+static void pm__nbc_observe(void *user, pm_msg_op *op, pm_msg_step step, int64_t t_begin_ns,
+                            int64_t t_end_ns) {
   pm_nbc *n = (pm_nbc *)user;
   pm__nbc_op *o = (pm__nbc_op *)op;
   nbc_recorder *r = n->t.recorder;
@@ -5650,9 +6220,13 @@ static void pm__nbc_observe(void *user, pm_msg_op *op, pm_msg_step step, int64_t
     s->flags = op->is_send ? NBC_NIC_SENT : NBC_NIC_RECEIVED;
   }
   if (!r) return;
-  if (step == PM_MSG_BEGAN) nbc_xfer_begin_at(r, o->xfer_id = ++n->xfers, op->size_bytes, kind, pm__nbc_peer_class(n, op->peer), t_begin_ns);
-  if (step == PM_MSG_ENDED && o->xfer_id) nbc_xfer_end_at(r, o->xfer_id, t_end_ns);
-  else if (step == PM_MSG_ENDED) nbc_xfer_end_only_at(r, op->size_bytes, kind, pm__nbc_peer_class(n, op->peer), t_end_ns);
+  if (step == PM_MSG_BEGAN)
+    nbc_xfer_begin_at(r, o->xfer_id = ++n->xfers, op->size_bytes, kind,
+                      pm__nbc_peer_class(n, op->peer), t_begin_ns);
+  if (step == PM_MSG_ENDED && o->xfer_id)
+    nbc_xfer_end_at(r, o->xfer_id, t_end_ns);
+  else if (step == PM_MSG_ENDED)
+    nbc_xfer_end_only_at(r, op->size_bytes, kind, pm__nbc_peer_class(n, op->peer), t_end_ns);
 }
 static void pm__nbc_done(pm_msg_op *op) {
   pm__nbc_op *o = (pm__nbc_op *)op;
@@ -5669,8 +6243,10 @@ static void pm__nbc_done(pm_msg_op *op) {
 }
 static pm__nbc_op *pm__nbc_op_new(pm_nbc *n, nbc_op *nbc, int peer) {
   pm__nbc_op *o = n->free_ops;
-  if (o) n->free_ops = o->next;
-  else o = (pm__nbc_op *)PM_MALLOC(sizeof *o);
+  if (o)
+    n->free_ops = o->next;
+  else
+    o = (pm__nbc_op *)PM_MALLOC(sizeof *o);
   if (!o) return NULL;
   memset(o, 0, sizeof *o);
   o->op.done = pm__nbc_done;
@@ -5689,15 +6265,19 @@ static nbc_status pm__nbc_posted(pm_nbc *n, pm__nbc_op *o, pm_status status) {
   n->free_ops = o;
   return pm__nbc_status(status);
 }
-static nbc_status pm__nbc_isend(void *ctx, const void *buffer, uint64_t size_bytes, int peer, uint64_t tag, nbc_op *op) {
+static nbc_status pm__nbc_isend(void *ctx, const void *buffer, uint64_t size_bytes, int peer,
+                                uint64_t tag, nbc_op *op) {
   pm_nbc *n = (pm_nbc *)ctx;
   pm__nbc_op *o = pm__nbc_op_new(n, op, peer);
-  return o ? pm__nbc_posted(n, o, pm_msg_isend(n->msg, buffer, size_bytes, peer, tag, &o->op)) : NBC_E_NOMEM;
+  return o ? pm__nbc_posted(n, o, pm_msg_isend(n->msg, buffer, size_bytes, peer, tag, &o->op))
+           : NBC_E_NOMEM;
 }
-static nbc_status pm__nbc_irecv(void *ctx, void *buffer, uint64_t size_bytes, int peer, uint64_t tag, nbc_op *op) {
+static nbc_status pm__nbc_irecv(void *ctx, void *buffer, uint64_t size_bytes, int peer,
+                                uint64_t tag, nbc_op *op) {
   pm_nbc *n = (pm_nbc *)ctx;
   pm__nbc_op *o = pm__nbc_op_new(n, op, peer);
-  return o ? pm__nbc_posted(n, o, pm_msg_irecv(n->msg, buffer, size_bytes, peer, tag, &o->op)) : NBC_E_NOMEM;
+  return o ? pm__nbc_posted(n, o, pm_msg_irecv(n->msg, buffer, size_bytes, peer, tag, &o->op))
+           : NBC_E_NOMEM;
 }
 static nbc_status pm__nbc_progress(void *ctx) {
   pm_msg_progress(((pm_nbc *)ctx)->msg);
@@ -5712,7 +6292,8 @@ static nbc_status pm__nbc_cancel(void *ctx, nbc_op *op) {
   op->status = NBC_E_CANCELLED;
   return NBC_OK;
 }
-static nbc_status pm__nbc_read_clock(void *ctx, int64_t *t_before_ns, uint64_t *ticks, int64_t *t_after_ns) {
+static nbc_status pm__nbc_read_clock(void *ctx, int64_t *t_before_ns, uint64_t *ticks,
+                                     int64_t *t_after_ns) {
   (void)ctx;
   *t_before_ns = *t_after_ns = pm_now_ns();
   *ticks = (uint64_t)*t_before_ns;
@@ -5796,9 +6377,9 @@ PM_API nbc_relation_desc pm_nbc_relation(void) {
   d.rate_limit_ppm = 1e-6; /* has to be positive */
   return d;
 }
-#ifdef __cplusplus
+#  ifdef __cplusplus
 }
-#endif
+#  endif
 #endif /* PM_WITH_NBC_IMPLEMENTATION_ONCE */
 
 /* ----------------------------------------------------------------------------------------------

@@ -87,24 +87,56 @@ int sched_yield(void) {
 
 /* ---- PMI: all processes share one space of keys ---------------------------------------------------- */
 enum { PMI_TEXT = 256 };
-static struct pair { char key[PMI_TEXT], value[PMI_TEXT]; } *pairs;
+static struct pair { char key[PMI_TEXT], value[PMI_TEXT]; } * pairs;
 static int pairs_count, pairs_max;
 
-int PMI_Init(int *spawned) { *spawned = 0; return pm_self() ? PMI_SUCCESS : PMI_FAIL; }
-int PMI_Initialized(int *initialized) { *initialized = pm_self() != NULL; return PMI_SUCCESS; }
+int PMI_Init(int *spawned) {
+  *spawned = 0;
+  return pm_self() ? PMI_SUCCESS : PMI_FAIL;
+}
+int PMI_Initialized(int *initialized) {
+  *initialized = pm_self() != NULL;
+  return PMI_SUCCESS;
+}
 int PMI_Finalize(void) { return PMI_SUCCESS; }
-int PMI_Get_size(int *size) { *size = pm_size(); return PMI_SUCCESS; }
-int PMI_Get_rank(int *rank) { *rank = pm_rank(); return PMI_SUCCESS; }
-int PMI_Barrier(void) { pm_barrier(); return PMI_SUCCESS; }
-int PMI_KVS_Get_my_name(char *name, int length) { snprintf(name, (size_t)length, "pm_run"); return PMI_SUCCESS; }
-int PMI_KVS_Get_name_length_max(int *length) { *length = PMI_TEXT; return PMI_SUCCESS; }
-int PMI_KVS_Get_key_length_max(int *length) { *length = PMI_TEXT; return PMI_SUCCESS; }
-int PMI_KVS_Get_value_length_max(int *length) { *length = PMI_TEXT; return PMI_SUCCESS; }
-int PMI_KVS_Commit(const char *name) { (void)name; return PMI_SUCCESS; }
+int PMI_Get_size(int *size) {
+  *size = pm_size();
+  return PMI_SUCCESS;
+}
+int PMI_Get_rank(int *rank) {
+  *rank = pm_rank();
+  return PMI_SUCCESS;
+}
+int PMI_Barrier(void) {
+  pm_barrier();
+  return PMI_SUCCESS;
+}
+int PMI_KVS_Get_my_name(char *name, int length) {
+  snprintf(name, (size_t)length, "pm_run");
+  return PMI_SUCCESS;
+}
+int PMI_KVS_Get_name_length_max(int *length) {
+  *length = PMI_TEXT;
+  return PMI_SUCCESS;
+}
+int PMI_KVS_Get_key_length_max(int *length) {
+  *length = PMI_TEXT;
+  return PMI_SUCCESS;
+}
+int PMI_KVS_Get_value_length_max(int *length) {
+  *length = PMI_TEXT;
+  return PMI_SUCCESS;
+}
+int PMI_KVS_Commit(const char *name) {
+  (void)name;
+  return PMI_SUCCESS;
+}
 int PMI_KVS_Put(const char *name, const char *key, const char *value) {
   void *array = pairs;
   (void)name;
-  if (strlen(key) >= PMI_TEXT || strlen(value) >= PMI_TEXT || !pm__grow(&array, &pairs_max, pairs_count + 1, sizeof *pairs)) return PMI_FAIL;
+  if (strlen(key) >= PMI_TEXT || strlen(value) >= PMI_TEXT ||
+      !pm__grow(&array, &pairs_max, pairs_count + 1, sizeof *pairs))
+    return PMI_FAIL;
   pairs = (struct pair *)array;
   strcpy(pairs[pairs_count].key, key);
   strcpy(pairs[pairs_count++].value, value);
@@ -113,7 +145,9 @@ int PMI_KVS_Put(const char *name, const char *key, const char *value) {
 int PMI_KVS_Get(const char *name, const char *key, char *value, int length) {
   (void)name;
   for (int i = pairs_count - 1; i >= 0; i--)
-    if (strcmp(pairs[i].key, key) == 0) return snprintf(value, (size_t)length, "%s", pairs[i].value) < length ? PMI_SUCCESS : PMI_FAIL;
+    if (strcmp(pairs[i].key, key) == 0)
+      return snprintf(value, (size_t)length, "%s", pairs[i].value) < length ? PMI_SUCCESS
+                                                                            : PMI_FAIL;
   return PMI_FAIL;
 }
 
@@ -144,7 +178,8 @@ static int64_t number(const char *option, const char *text, int64_t least, int64
   char *end = NULL;
   const long long n = text ? strtoll(text, &end, 10) : 0;
   if (text && *text && !*end && n >= least && n <= most) return n;
-  fprintf(stderr, "pm_run: %s: a number of %lld ... %lld expected\n", option, (long long)least, (long long)most);
+  fprintf(stderr, "pm_run: %s: a number of %lld ... %lld expected\n", option, (long long)least,
+          (long long)most);
   exit(2);
 }
 /* ret index of the program's name */
@@ -156,14 +191,22 @@ static int options(int argc, char **argv, settings *s) {
       s->desc.link = PM_LINK_LOGGP;
       continue;
     }
-    if (strcmp(o, "-n") == 0) s->processes = (int)number(o, value, 1, 1000000);
-    else if (strcmp(o, "--per-node") == 0) s->per_node = (int)number(o, value, 1, 65535);
-    else if (strcmp(o, "--seed") == 0) s->desc.seed = (uint64_t)number(o, value, 0, INT64_MAX);
-    else if (strcmp(o, "--stack") == 0) s->desc.stack_bytes = (size_t)number(o, value, 16, 1 << 20) * 1024;
-    else if (strcmp(o, "--time-limit") == 0) s->desc.d_limit_ns = number(o, value, 1, 1000000) * 1000000000;
-    else if (strcmp(o, "--platform") == 0) s->platform = value;
-    else if (strcmp(o, "--trace") == 0) s->trace = value;
-    else value = NULL;
+    if (strcmp(o, "-n") == 0)
+      s->processes = (int)number(o, value, 1, 1000000);
+    else if (strcmp(o, "--per-node") == 0)
+      s->per_node = (int)number(o, value, 1, 65535);
+    else if (strcmp(o, "--seed") == 0)
+      s->desc.seed = (uint64_t)number(o, value, 0, INT64_MAX);
+    else if (strcmp(o, "--stack") == 0)
+      s->desc.stack_bytes = (size_t)number(o, value, 16, 1 << 20) * 1024;
+    else if (strcmp(o, "--time-limit") == 0)
+      s->desc.d_limit_ns = number(o, value, 1, 1000000) * 1000000000;
+    else if (strcmp(o, "--platform") == 0)
+      s->platform = value;
+    else if (strcmp(o, "--trace") == 0)
+      s->trace = value;
+    else
+      value = NULL;
     if (!value) {
       fprintf(stderr, "pm_run: %s: unknown option, or its value is missing\n", o);
       exit(2);
@@ -175,7 +218,9 @@ static int options(int argc, char **argv, settings *s) {
 static void write_trace(const pm_world *world, const char *path) {
   FILE *out = fopen(path, "w");
   const char *dot = strrchr(path, '.');
-  const pm_status status = !out ? PM_E_IO : dot && strcmp(dot, ".csv") == 0 ? pm_trace_write_csv(world, out) : pm_trace_write_json(world, out);
+  const pm_status status = !out                              ? PM_E_IO
+                           : dot && strcmp(dot, ".csv") == 0 ? pm_trace_write_csv(world, out)
+                                                             : pm_trace_write_json(world, out);
   if (out) fclose(out);
   if (status) fprintf(stderr, "pm_run: %s: %s\n", path, pm_status_text(status));
 }
@@ -190,10 +235,15 @@ int main(int argc, char **argv) {
   s.desc.stack_bytes = 262144;
   s.desc.catch_crashes = 1;
   const int at = options(argc, argv, &s), nodes = (s.processes + s.per_node - 1) / s.per_node;
-  if (at >= argc) return fprintf(stderr, "pm_run: usage: pm_run -n N [options] ./program.so arguments...\n"), 2;
+  if (at >= argc)
+    return fprintf(stderr, "pm_run: usage: pm_run -n N [options] ./program.so arguments...\n"), 2;
   platform = pm_platform_bxi2(nodes);
-  if (s.platform && pm_platform_load(s.platform, &platform, error, sizeof error)) return fprintf(stderr, "pm_run: %s: %s\n", s.platform, error), 2;
-  if (platform.nodes_count < nodes) return fprintf(stderr, "pm_run: the platform has %d nodes, %d are needed\n", (int)platform.nodes_count, nodes), 2;
+  if (s.platform && pm_platform_load(s.platform, &platform, error, sizeof error))
+    return fprintf(stderr, "pm_run: %s: %s\n", s.platform, error), 2;
+  if (platform.nodes_count < nodes)
+    return fprintf(stderr, "pm_run: the platform has %d nodes, %d are needed\n",
+                   (int)platform.nodes_count, nodes),
+           2;
   s.desc.platform = &platform;
   s.desc.trace = s.trace != NULL;
   if (pm_world_create(&s.desc, &world)) return fprintf(stderr, "pm_run: out of memory\n"), 2;
@@ -201,7 +251,8 @@ int main(int argc, char **argv) {
   for (int i = 0; guests && i < s.processes; i++) {
     guests[i].argc = argc - at;
     guests[i].argv = argv + at;
-    if (!load(argv[at], &guests[i]) || pm_spawn(world, i / s.per_node, process, &guests[i], NULL)) return 2;
+    if (!load(argv[at], &guests[i]) || pm_spawn(world, i / s.per_node, process, &guests[i], NULL))
+      return 2;
   }
   const pm_status status = pm_world_run(world);
   int result = 0;
@@ -211,8 +262,11 @@ int main(int argc, char **argv) {
     if (code > result) result = code;
   }
   if (s.trace) write_trace(world, s.trace);
-  if (status) fprintf(stderr, "pm_run: %s: %s\n", pm_status_text(status), pm_world_error(world));
-  else fprintf(stderr, "pm_run: %d processes, %.3f us simulated\n", s.processes, (double)pm_world_now_ns(world) / 1e3);
+  if (status)
+    fprintf(stderr, "pm_run: %s: %s\n", pm_status_text(status), pm_world_error(world));
+  else
+    fprintf(stderr, "pm_run: %d processes, %.3f us simulated\n", s.processes,
+            (double)pm_world_now_ns(world) / 1e3);
   pm_world_destroy(world);
   pm_platform_free(&platform);
   return status ? 100 : result;

@@ -93,18 +93,25 @@ static int simulate(run *r) {
   if (pm_world_create(&desc, &world)) return 1;
   pm_status status = pm_spawn_all(world, process, r);
   if (!status) status = pm_world_run(world);
-  for (int i = 0; i < 2; i++) status = status ? status : pm_process_status(pm_process_at(world, i)) ? PM_E_STATE : PM_OK;
-  if (status) fprintf(stderr, "simulated_overlap: %s: %s\n", pm_status_text(status), pm_world_error(world));
+  for (int i = 0; i < 2; i++)
+    status = status ? status : pm_process_status(pm_process_at(world, i)) ? PM_E_STATE : PM_OK;
+  if (status)
+    fprintf(stderr, "simulated_overlap: %s: %s\n", pm_status_text(status), pm_world_error(world));
   pm_world_destroy(world);
   return status != PM_OK;
 }
-static double percent(int64_t part_ns, const nbc_totals *t) { return t->xfer_ns ? 100.0 * (double)part_ns / (double)t->xfer_ns : 0; }
+static double percent(int64_t part_ns, const nbc_totals *t) {
+  return t->xfer_ns ? 100.0 * (double)part_ns / (double)t->xfer_ns : 0;
+}
 
 int main(int argc, char **argv) {
   if (argc > 1) size_bytes = strtoull(argv[1], NULL, 10);
-  if (size_bytes <= 4096 || size_bytes > 60000000) return fprintf(stderr, "bytes: 4097 ... 60000000\n"), 2;
-  printf("%llu B, percent of the transfer time hidden: bounds, and the truth between them\n", (unsigned long long)size_bytes);
-  printf("compute us   receiver never looks     receiver looks 10 times\n                min exact  max           min exact  max\n");
+  if (size_bytes <= 4096 || size_bytes > 60000000)
+    return fprintf(stderr, "bytes: 4097 ... 60000000\n"), 2;
+  printf("%llu B, percent of the transfer time hidden: bounds, and the truth between them\n",
+         (unsigned long long)size_bytes);
+  printf("compute us   receiver never looks     receiver looks 10 times\n                min exact "
+         " max           min exact  max\n");
   for (int line = 0; line < LINES; line++) {
     run r[2] = {{0}, {0}};
     const int64_t step_ns = (int64_t)size_bytes * 3 / 100;
@@ -116,7 +123,8 @@ int main(int argc, char **argv) {
     printf("%10.1f", (double)(line * step_ns) / 1e3);
     for (int k = 0; k < 2; k++)
       printf("%*.0f%6.0f%5.0f", k ? 14 : 9, percent(r[k].received.min_overlap_ns, &r[k].received),
-             percent((r[k].received.exact_lo_ns + r[k].received.exact_hi_ns) / 2, &r[k].received), percent(r[k].received.max_overlap_ns, &r[k].received));
+             percent((r[k].received.exact_lo_ns + r[k].received.exact_hi_ns) / 2, &r[k].received),
+             percent(r[k].received.max_overlap_ns, &r[k].received));
     printf("\n");
   }
   return 0;

@@ -30,21 +30,31 @@ static void pairs(void *unused) {
   ptl_pt_index_t pt;
   ptl_ct_event_t v;
   (void)unused;
-  must(!PtlInit() && !PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, NULL, NULL, &ni), "PtlNIInit");
+  must(!PtlInit() && !PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY,
+                                NULL, NULL, &ni),
+       "PtlNIInit");
   must(!PtlCTAlloc(ni, &ct) && !PtlPTAlloc(ni, 0, PTL_EQ_NONE, 0, &pt), "PtlPTAlloc");
-  ptl_me_t me = {.start = buffer[1], .length = BIG, .ct_handle = PTL_CT_NONE, .uid = PTL_UID_ANY, .options = PTL_ME_OP_PUT};
+  ptl_me_t me = {.start = buffer[1],
+                 .length = BIG,
+                 .ct_handle = PTL_CT_NONE,
+                 .uid = PTL_UID_ANY,
+                 .options = PTL_ME_OP_PUT};
   me.match_id.phys.nid = PTL_NID_ANY;
   me.match_id.phys.pid = PTL_PID_ANY;
   ptl_md_t md = {buffer[pm_rank()], BIG, PTL_MD_EVENT_CT_ACK, PTL_EQ_NONE, ct};
-  must(!PtlMEAppend(ni, pt, &me, PTL_PRIORITY_LIST, NULL, &entry) && !PtlMDBind(ni, &md, &h), "PtlMEAppend");
+  must(!PtlMEAppend(ni, pt, &me, PTL_PRIORITY_LIST, NULL, &entry) && !PtlMDBind(ni, &md, &h),
+       "PtlMEAppend");
   pm_barrier();
   const ptl_process_t peer = pm_process_id(1);
   for (int s = 0; s < SIZES && pm_rank() == 0; s++)
     for (int i = 1; i <= puts_per_size; i++)
-      must(!PtlPut(h, 0, sizes[s], PTL_CT_ACK_REQ, peer, pt, 0, 0, NULL, 0) && !PtlCTWait(ct, (ptl_size_t)(s * puts_per_size + i), &v), "PtlPut");
+      must(!PtlPut(h, 0, sizes[s], PTL_CT_ACK_REQ, peer, pt, 0, 0, NULL, 0) &&
+               !PtlCTWait(ct, (ptl_size_t)(s * puts_per_size + i), &v),
+           "PtlPut");
   pm_barrier();
 }
-static pm_stats run(const pm_platform *p, pm_link_model link, void (*body)(void *), size_t stack_bytes, int no_data) {
+static pm_stats run(const pm_platform *p, pm_link_model link, void (*body)(void *),
+                    size_t stack_bytes, int no_data) {
   pm_world_desc desc = {0};
   pm_world *w;
   desc.platform = p;
@@ -60,7 +70,8 @@ static pm_stats run(const pm_platform *p, pm_link_model link, void (*body)(void 
 static void put_ack(void) {
   const pm_platform p = pm_platform_bxi2(2);
   static const size_t special[] = {0, 1, 8, 9, 16, 17, 64, 65, 408, 409, 416, 417, 512, 513};
-  for (int i = 0; i < SIZES; i++) sizes[i] = i < 14 ? special[i] : (size_t)pow(2, 1 + 21.0 * (i - 14) / 49); /* up to 4 MiB */
+  for (int i = 0; i < SIZES; i++)
+    sizes[i] = i < 14 ? special[i] : (size_t)pow(2, 1 + 21.0 * (i - 14) / 49); /* up to 4 MiB */
   puts_per_size = 10000;
   memset(buffer, 1, sizeof buffer);
   for (int with_data = 0; with_data < 2; with_data++) {
@@ -68,8 +79,10 @@ static void put_ack(void) {
     const double start_s = now_s();
     const pm_stats stats = run(&p, PM_LINK_FLOW, pairs, 0, !with_data);
     const double d_s = now_s() - start_s;
-    bench_print(with_data ? "model_put_ack_with_data" : "model_put_ack", (double)stats.messages_count / d_s, "puts/s");
-    if (!with_data) bench_print("model_put_ack_events", (double)stats.events_count / d_s, "events/s");
+    bench_print(with_data ? "model_put_ack_with_data" : "model_put_ack",
+                (double)stats.messages_count / d_s, "puts/s");
+    if (!with_data)
+      bench_print("model_put_ack_events", (double)stats.events_count / d_s, "events/s");
   }
   puts_per_size = 10000;
   const double start_s = now_s();
@@ -78,10 +91,16 @@ static void put_ack(void) {
 }
 
 /* ---- flows --------------------------------------------------------------------------------------- */
-typedef struct source { pm_world *w; int from, left; const int *to; } source;
+typedef struct source {
+  pm_world *w;
+  int from, left;
+  const int *to;
+} source;
 static void next_flow(void *arg) {
   source *s = (source *)arg;
-  if (s->left-- > 0) must(!pm_flow_start(s->w, s->from, s->to[s->left * 4096 + s->from], 1e6, next_flow, s), "pm_flow_start");
+  if (s->left-- > 0)
+    must(!pm_flow_start(s->w, s->from, s->to[s->left * 4096 + s->from], 1e6, next_flow, s),
+         "pm_flow_start");
 }
 static void flows(int hosts, int64_t k, int rounds) {
   static int to[16 * 4096];
@@ -97,7 +116,8 @@ static void flows(int hosts, int64_t k, int rounds) {
   p.topo[4] = k;
   desc.platform = &p;
   must(!pm_world_create(&desc, &w), "world");
-  for (int r = 0; r < rounds; r++) { /* permutations without fixed points: shuffled, then shifted where equal */
+  for (int r = 0; r < rounds;
+       r++) { /* permutations without fixed points: shuffled, then shifted where equal */
     int *row = to + r * 4096;
     for (int i = 0; i < hosts; i++) row[i] = i;
     for (int i = hosts - 1; i > 0; i--) { /* Sattolo: one cycle */
@@ -127,16 +147,21 @@ static void allreduce(void *unused) {
   const int n = pm_size(), me = pm_rank();
   uint64_t mine = (uint64_t)me + 1, inbox[24] = {0}, rounds = 0;
   (void)unused;
-  must(!PtlInit() && !PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_NO_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, NULL, NULL, &ni), "PtlNIInit");
+  must(!PtlInit() && !PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_NO_MATCHING | PTL_NI_PHYSICAL,
+                                PTL_PID_ANY, NULL, NULL, &ni),
+       "PtlNIInit");
   must(!PtlCTAlloc(ni, &ct) && !PtlPTAlloc(ni, 0, PTL_EQ_NONE, 0, &pt), "PtlPTAlloc");
   ptl_le_t le = {inbox, sizeof inbox, ct, PTL_UID_ANY, PTL_LE_OP_PUT | PTL_LE_EVENT_CT_COMM};
   ptl_md_t md = {&mine, 8, 0, PTL_EQ_NONE, PTL_CT_NONE};
-  must(!PtlLEAppend(ni, pt, &le, PTL_PRIORITY_LIST, NULL, &entry) && !PtlMDBind(ni, &md, &h), "PtlLEAppend");
+  must(!PtlLEAppend(ni, pt, &le, PTL_PRIORITY_LIST, NULL, &entry) && !PtlMDBind(ni, &md, &h),
+       "PtlLEAppend");
   pm_barrier();
   for (int bit = 1; bit < n; bit <<= 1, rounds++) {
-    must(!PtlPut(h, 0, 8, PTL_NO_ACK_REQ, pm_process_id(me ^ bit), pt, 0, 8 * rounds, NULL, 0), "PtlPut");
+    must(!PtlPut(h, 0, 8, PTL_NO_ACK_REQ, pm_process_id(me ^ bit), pt, 0, 8 * rounds, NULL, 0),
+         "PtlPut");
     v.success = 0;
-    while (!inbox[rounds]) must(!PtlCTWait(ct, v.success + 1, &v), "PtlCTWait"); /* others may be a round ahead */
+    while (!inbox[rounds])
+      must(!PtlCTWait(ct, v.success + 1, &v), "PtlCTWait"); /* others may be a round ahead */
     mine += inbox[rounds];
   }
   must(mine == (uint64_t)n * (uint64_t)(n + 1) / 2, "sum");
@@ -154,8 +179,10 @@ static void reduce(int processes) {
 }
 
 int main(int argc, char **argv) {
-  if (bench_wanted(argc, argv, "model_put_ack") || bench_wanted(argc, argv, "model_loggp")) put_ack();
-  if (bench_wanted(argc, argv, "model_flows")) flows(16, 4, 16), flows(256, 16, 16), flows(1024, 32, 4);
+  if (bench_wanted(argc, argv, "model_put_ack") || bench_wanted(argc, argv, "model_loggp"))
+    put_ack();
+  if (bench_wanted(argc, argv, "model_flows"))
+    flows(16, 4, 16), flows(256, 16, 16), flows(1024, 32, 4);
   if (bench_wanted(argc, argv, "model_allreduce")) reduce(1024), reduce(65536);
   return 0;
 }

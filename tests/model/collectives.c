@@ -6,7 +6,11 @@
 #include "tests/model/ptl.h"
 
 enum { MOST = 20000 };
-static struct { uint64_t count; int algo, ran; int64_t t_end_ns; } plan;
+static struct {
+  uint64_t count;
+  int algo, ran;
+  int64_t t_end_ns;
+} plan;
 static nbc_comm *open_comm(pm_nbc **endpoint) {
   nbc_comm_desc desc = {0};
   nbc_comm *comm = NULL;
@@ -44,7 +48,8 @@ static void allreduce_body(void *unused) {
     for (uint64_t i = 0; i < plan.count; i++) bad += out[i] != n * i * 1000 + n * (n - 1) / 2;
     CHECK(bad == 0);
     if (me == 0) plan.ran++;
-  } else CHECK(status == NBC_E_RANGE || status == NBC_E_INVAL); /* an algorithm of other collectives */
+  } else
+    CHECK(status == NBC_E_RANGE || status == NBC_E_INVAL); /* an algorithm of other collectives */
   if (me == 0) plan.t_end_ns = pm_now_ns();
   free(in);
   free(out);
@@ -79,15 +84,18 @@ static void others_body(void *unused) {
   nbc_comm *comm = open_comm(&endpoint);
   const int me = pm_rank(), n = pm_size();
   const uint64_t count = plan.count;
-  int32_t *a = malloc(sizeof *a * count * (uint64_t)n), *b = malloc(sizeof *b * count * (uint64_t)n);
+  int32_t *a = malloc(sizeof *a * count * (uint64_t)n),
+          *b = malloc(sizeof *b * count * (uint64_t)n);
   nbc_request *request[3] = {NULL, NULL, NULL};
   uint64_t bad = 0;
   (void)unused;
   for (uint64_t i = 0; i < count; i++) a[i] = me == 2 ? (int32_t)i : -1;
-  CHECK(nbc_ibcast(comm, a, count, NBC_TYPE_INT32, 2, &request[0]) == NBC_OK && nbc_coll_wait(&request[0], 0) == NBC_OK);
+  CHECK(nbc_ibcast(comm, a, count, NBC_TYPE_INT32, 2, &request[0]) == NBC_OK &&
+        nbc_coll_wait(&request[0], 0) == NBC_OK);
   for (uint64_t i = 0; i < count; i++) bad += a[i] != (int32_t)i;
   for (uint64_t i = 0; i < count * (uint64_t)n; i++) a[i] = (int32_t)(i / count) + 100 * me;
-  CHECK(nbc_ialltoall(comm, a, b, count, NBC_TYPE_INT32, &request[0]) == NBC_OK && nbc_coll_wait(&request[0], 0) == NBC_OK);
+  CHECK(nbc_ialltoall(comm, a, b, count, NBC_TYPE_INT32, &request[0]) == NBC_OK &&
+        nbc_coll_wait(&request[0], 0) == NBC_OK);
   for (uint64_t i = 0; i < count * (uint64_t)n; i++) bad += b[i] != me + 100 * (int32_t)(i / count);
   for (uint64_t i = 0; i < count; i++) a[i] = me;
   CHECK(nbc_iallgather(comm, a, b, count, NBC_TYPE_INT32, &request[0]) == NBC_OK);
@@ -95,7 +103,8 @@ static void others_body(void *unused) {
   CHECK(nbc_ibarrier(comm, &request[1]) == NBC_OK);
   CHECK(nbc_coll_wait(&request[0], 0) == NBC_OK && nbc_coll_wait(&request[1], 0) == NBC_OK);
   for (uint64_t i = 0; i < count * (uint64_t)n; i++) bad += b[i] != (int32_t)(i / count);
-  CHECK(nbc_ireduce(comm, a, b, count, NBC_TYPE_INT32, NBC_REDUCE_MAX, 1, &request[0]) == NBC_OK && nbc_coll_wait(&request[0], 0) == NBC_OK);
+  CHECK(nbc_ireduce(comm, a, b, count, NBC_TYPE_INT32, NBC_REDUCE_MAX, 1, &request[0]) == NBC_OK &&
+        nbc_coll_wait(&request[0], 0) == NBC_OK);
   for (uint64_t i = 0; i < count && me == 1; i++) bad += b[i] != n - 1;
   CHECK(bad == 0);
   free(a);

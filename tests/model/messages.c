@@ -7,10 +7,15 @@
 
 /* ---- random traffic: many sizes, tags, orders ---------------------------------------------------- */
 enum { MESSAGES = 40, MOST_BYTES = 30000, TAGS = 3 };
-static unsigned char pattern_of(int from, int to, int number, size_t at) { return (unsigned char)(from * 31 + to * 17 + number * 7 + (int)at); }
+static unsigned char pattern_of(int from, int to, int number, size_t at) {
+  return (unsigned char)(from * 31 + to * 17 + number * 7 + (int)at);
+}
 static size_t size_of(int from, int to, int number) { /* both sides know */
   const uint32_t r = (uint32_t)(from * 7919 + to * 104729 + number * 1299709) * 2654435761u >> 8;
-  return number % 4 == 0 ? 0 : number % 4 == 1 ? r % 64 : number % 4 == 2 ? r % 4096 : r % MOST_BYTES;
+  return number % 4 == 0   ? 0
+         : number % 4 == 1 ? r % 64
+         : number % 4 == 2 ? r % 4096
+                           : r % MOST_BYTES;
 }
 static void traffic_body(void *unused) {
   pm_msg *msg;
@@ -27,8 +32,11 @@ static void traffic_body(void *unused) {
         if (pm_random(pm_world_of(pm_self())) % 8 == 0) pm_compute_ns(2000);
         if (sends) {
           for (size_t i = 0; i < size_of(me, peer, k); i++) buffer[i] = pattern_of(me, peer, k, i);
-          CHECK(pm_msg_isend(msg, buffer, size_of(me, peer, k), peer, (uint64_t)(k % TAGS), &op[slot]) == PM_OK);
-        } else CHECK(pm_msg_irecv(msg, buffer, MOST_BYTES, peer, (uint64_t)(k % TAGS), &op[slot]) == PM_OK);
+          CHECK(pm_msg_isend(msg, buffer, size_of(me, peer, k), peer, (uint64_t)(k % TAGS),
+                             &op[slot]) == PM_OK);
+        } else
+          CHECK(pm_msg_irecv(msg, buffer, MOST_BYTES, peer, (uint64_t)(k % TAGS), &op[slot]) ==
+                PM_OK);
       }
   for (int i = 0; i < 2 * n * MESSAGES; i++) CHECK(pm_msg_wait(msg, &op[i]) == PM_OK);
   for (int k = 0; k < MESSAGES; k++)
@@ -36,7 +44,8 @@ static void traffic_body(void *unused) {
       const int slot = peer * MESSAGES + k;
       size_t bad = 0;
       CHECK(op[slot].size_bytes == size_of(peer, me, k) && op[slot].peer == peer);
-      for (size_t i = 0; i < size_of(peer, me, k); i++) bad += memory[(size_t)slot * MOST_BYTES + i] != pattern_of(peer, me, k, i);
+      for (size_t i = 0; i < size_of(peer, me, k); i++)
+        bad += memory[(size_t)slot * MOST_BYTES + i] != pattern_of(peer, me, k, i);
       CHECK(bad == 0);
     }
   pm_barrier();
@@ -52,7 +61,9 @@ static void every_message_reaches_its_receive(void) {
     desc.seed = test_rand();
     desc.link = round < 4 ? PM_LINK_FLOW : PM_LINK_LOGGP;
     if (round % 2) p.procs_per_node_count = 2;
-    if (round == 2 || round == 3) desc.faults.loss_ratio = 0.02, desc.faults.delay_ratio = 0.1, desc.faults.delay_ns = 3000, p.e2e_retry_ns = 30000, p.e2e_retries_count = 50;
+    if (round == 2 || round == 3)
+      desc.faults.loss_ratio = 0.02, desc.faults.delay_ratio = 0.1, desc.faults.delay_ns = 3000,
+      p.e2e_retry_ns = 30000, p.e2e_retries_count = 50;
     run_world(0, traffic_body, &desc);
   }
 }
@@ -63,16 +74,21 @@ static void small_things_body(void *unused) {
   static char big[20000], big_in[20000];
   (void)unused;
   CHECK(pm_msg_open(NULL, &msg) == PM_OK);
-  CHECK(pm_msg_isend(msg, text, 8, 7, 0, &a) == PM_E_INVAL && pm_msg_irecv(msg, NULL, 8, 0, 0, &a) == PM_E_INVAL);
+  CHECK(pm_msg_isend(msg, text, 8, 7, 0, &a) == PM_E_INVAL &&
+        pm_msg_irecv(msg, NULL, 8, 0, 0, &a) == PM_E_INVAL);
   if (pm_rank() == 0) {
     CHECK(pm_msg_isend(msg, text, 8, 1, 1, &a) == PM_OK && pm_msg_wait(msg, &a) == PM_OK);
     memset(big, 'b', sizeof big);
     CHECK(pm_msg_isend(msg, big, sizeof big, 1, 2, &a) == PM_OK && pm_msg_wait(msg, &a) == PM_OK);
   } else {
-    CHECK(pm_msg_irecv(msg, in, 8, 0, 9, &b) == PM_OK && pm_msg_cancel(msg, &b) == PM_OK); /* withdrawn */
-    CHECK(pm_msg_irecv(msg, in, 3, PM_MSG_ANY_PEER, 1, &a) == PM_OK && pm_msg_wait(msg, &a) == PM_E_TRUNCATED);
-    CHECK(a.size_bytes == 3 && a.peer == 0 && memcmp(in, "abc\0", 4) == 0 && pm_msg_cancel(msg, &a) == PM_E_STATE);
-    CHECK(pm_msg_irecv(msg, big_in, 5000, 0, 2, &a) == PM_OK && pm_msg_wait(msg, &a) == PM_E_TRUNCATED);
+    CHECK(pm_msg_irecv(msg, in, 8, 0, 9, &b) == PM_OK &&
+          pm_msg_cancel(msg, &b) == PM_OK); /* withdrawn */
+    CHECK(pm_msg_irecv(msg, in, 3, PM_MSG_ANY_PEER, 1, &a) == PM_OK &&
+          pm_msg_wait(msg, &a) == PM_E_TRUNCATED);
+    CHECK(a.size_bytes == 3 && a.peer == 0 && memcmp(in, "abc\0", 4) == 0 &&
+          pm_msg_cancel(msg, &a) == PM_E_STATE);
+    CHECK(pm_msg_irecv(msg, big_in, 5000, 0, 2, &a) == PM_OK &&
+          pm_msg_wait(msg, &a) == PM_E_TRUNCATED);
     CHECK(a.size_bytes == 5000 && big_in[4999] == 'b' && big_in[5000] == 0);
   }
   pm_barrier();
@@ -83,7 +99,13 @@ static void truncation_any_peer_and_cancel(void) { run_world(2, small_things_bod
 /* ---- the adapter ----------------------------------------------------------------------------------- */
 /* A ring exchange with computation; the exact overlap must lie between the bounds, and be what the
    stamps and the computation say. */
-static struct { size_t bytes; int64_t compute_ns; int polls; nbc_totals total; int64_t comp_ns; } overlap;
+static struct {
+  size_t bytes;
+  int64_t compute_ns;
+  int polls;
+  nbc_totals total;
+  int64_t comp_ns;
+} overlap;
 static void overlap_body(void *unused) {
   pm_nbc *endpoint;
   nbc_clock clock;
@@ -99,13 +121,16 @@ static void overlap_body(void *unused) {
   /* The table says what the model does: packets on the wire up to 512 B, above the link's rate. */
   const uint64_t sizes_bytes[] = {0, overlap.bytes};
   const double latency_s = 430e-9, rate = 12.5e9;
-  const double times_s[] = {latency_s, latency_s + (overlap.bytes <= 512 ? (double)((overlap.bytes + 63) / 64 * 72) / rate : (double)overlap.bytes / (rate * 64 / 72))};
+  const double times_s[] = {
+      latency_s, latency_s + (overlap.bytes <= 512 ? (double)((overlap.bytes + 63) / 64 * 72) / rate
+                                                   : (double)overlap.bytes / (rate * 64 / 72))};
   nbc_error err;
   CHECK(nbc_table_create(sizes_bytes, times_s, 2, "the model's link", &table, &err) == NBC_OK);
   monitor_desc.clock = &clock;
   monitor_desc.table_other_node = monitor_desc.table_same_node = table;
   monitor_desc.history_calls = 4096;
-  CHECK(nbc_monitor_create(&monitor_desc, &monitor) == NBC_OK && nbc_recorder_attach(monitor, &t->recorder) == NBC_OK);
+  CHECK(nbc_monitor_create(&monitor_desc, &monitor) == NBC_OK &&
+        nbc_recorder_attach(monitor, &t->recorder) == NBC_OK);
   watch_desc.nic = pm_nbc_nic(endpoint);
   watch_desc.recorder = t->recorder;
   watch_desc.relation = pm_nbc_relation();
@@ -121,7 +146,8 @@ static void overlap_body(void *unused) {
       if (k < overlap.polls) nbc_test(t, &recv);
     }
     CHECK(nbc_wait(t, &recv, 0) == NBC_OK && nbc_wait(t, &send, 0) == NBC_OK);
-    CHECK(recv.size_bytes == overlap.bytes && (!overlap.bytes || in[0] == (char)(i + (t->rank + t->size - 1) % t->size)));
+    CHECK(recv.size_bytes == overlap.bytes &&
+          (!overlap.bytes || in[0] == (char)(i + (t->rank + t->size - 1) % t->size)));
     CHECK(nbc_nic_poll(watch) == NBC_OK);
   }
   pm_barrier();
@@ -133,11 +159,16 @@ static void overlap_body(void *unused) {
   for (size_t i = 0; i < report->cell_count; i++) {
     const nbc_totals *c = &report->cells[i].t;
     if (c->exact_count != c->count) continue;
-    const int64_t slack_ns = 5 * (int64_t)c->count; /* stamps are placed to 4 ns, the table rounds to 1 */
-    CHECK(c->exact_lo_ns >= c->min_overlap_ns - slack_ns && c->exact_hi_ns <= c->max_overlap_ns + slack_ns);
-    if (c->exact_lo_ns < c->min_overlap_ns - slack_ns || c->exact_hi_ns > c->max_overlap_ns + slack_ns)
-      printf("  %d B, kind %d: min %lld exact %lld..%lld max %lld xfer %lld exact xfer %lld\n", (int)overlap.bytes, (int)report->cells[i].kind, (long long)c->min_overlap_ns,
-             (long long)c->exact_lo_ns, (long long)c->exact_hi_ns, (long long)c->max_overlap_ns, (long long)c->xfer_ns, (long long)c->exact_xfer_ns);
+    const int64_t slack_ns =
+        5 * (int64_t)c->count; /* stamps are placed to 4 ns, the table rounds to 1 */
+    CHECK(c->exact_lo_ns >= c->min_overlap_ns - slack_ns &&
+          c->exact_hi_ns <= c->max_overlap_ns + slack_ns);
+    if (c->exact_lo_ns < c->min_overlap_ns - slack_ns ||
+        c->exact_hi_ns > c->max_overlap_ns + slack_ns)
+      printf("  %d B, kind %d: min %lld exact %lld..%lld max %lld xfer %lld exact xfer %lld\n",
+             (int)overlap.bytes, (int)report->cells[i].kind, (long long)c->min_overlap_ns,
+             (long long)c->exact_lo_ns, (long long)c->exact_hi_ns, (long long)c->max_overlap_ns,
+             (long long)c->xfer_ns, (long long)c->exact_xfer_ns);
     CHECK(c->exact_hi_ns - c->exact_lo_ns <= (int64_t)c->count * 8);
   }
   nbc_report_free(report);
@@ -167,7 +198,8 @@ static void exact_overlap_lies_between_the_bounds(void) {
 static void rendezvous_needs_a_look_to_overlap(void) {
   /* 1 MB takes 94 us; without a look during 1 ms of computation the fetch starts in the wait. A look
      lets the NIC fetch while the program computes: then all of it is hidden. */
-  const nbc_totals blind = overlap_of(1000000, 1000000, 0), looking = overlap_of(1000000, 1000000, 9);
+  const nbc_totals blind = overlap_of(1000000, 1000000, 0),
+                   looking = overlap_of(1000000, 1000000, 9);
   CHECK(blind.exact_hi_ns < blind.exact_xfer_ns / 20);
   CHECK(looking.exact_lo_ns > looking.exact_xfer_ns * 95 / 100);
 }
@@ -183,7 +215,8 @@ static void collective_body(void *unused) {
     if (t->rank == 0) memset(data, 42, bytes);
     int have = t->rank == 0;
     for (int bit = 1; bit < t->size; bit <<= 1) {
-      if (have && t->rank < bit && t->rank + bit < t->size) CHECK(nbc_send(t, data, bytes, t->rank + bit, 1) == NBC_OK);
+      if (have && t->rank < bit && t->rank + bit < t->size)
+        CHECK(nbc_send(t, data, bytes, t->rank + bit, 1) == NBC_OK);
       else if (!have && t->rank < 2 * bit) {
         CHECK(nbc_recv(t, data, bytes, t->rank - bit, 1) == NBC_OK);
         have = 1;

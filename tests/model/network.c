@@ -14,7 +14,8 @@ static void brute_force(const pm_world *w, pm__flow **flow, int flows, double *r
     for (int l = 0; l < w->links_count; l++) {
       int crossing = 0;
       for (int f = 0; f < flows; f++)
-        for (int h = 0; h < flow[f]->links_count; h++) crossing += !fixed[f] && (int)flow[f]->link[h] == l;
+        for (int h = 0; h < flow[f]->links_count; h++)
+          crossing += !fixed[f] && (int)flow[f]->link[h] == l;
       if (crossing && left[l] / crossing < step) step = left[l] / crossing;
     }
     for (int f = 0; f < flows; f++) {
@@ -24,7 +25,8 @@ static void brute_force(const pm_world *w, pm__flow **flow, int flows, double *r
     }
     for (int f = 0; f < flows; f++) {
       int full = 0;
-      for (int h = 0; h < flow[f]->links_count; h++) full |= left[flow[f]->link[h]] <= 1e-6 * w->links[flow[f]->link[h]].cap;
+      for (int h = 0; h < flow[f]->links_count; h++)
+        full |= left[flow[f]->link[h]] <= 1e-6 * w->links[flow[f]->link[h]].cap;
       if (!fixed[f] && full) fixed[f] = 1, open--;
     }
   }
@@ -54,17 +56,25 @@ static void compare_rates(void *arg) {
   for (int i = 0; i < n; i++) CHECK_NEAR(flow[i]->rate, expected[i], 1e-3 * expected[i]);
 }
 static void rates_are_those_of_brute_force(void) {
-  static const struct { pm_topology_kind kind; int nodes; int64_t topo[8]; } cases[] = {
-      {PM_TOPO_CROSSBAR, 7, {0}}, {PM_TOPO_FATTREE, 16, {2, 4, 4, 1, 2}}, {PM_TOPO_TORUS, 20, {2, 4, 5}}, {PM_TOPO_DRAGONFLY, 36, {9, 2, 2, 4}}};
+  static const struct {
+    pm_topology_kind kind;
+    int nodes;
+    int64_t topo[8];
+  } cases[] = {{PM_TOPO_CROSSBAR, 7, {0}},
+               {PM_TOPO_FATTREE, 16, {2, 4, 4, 1, 2}},
+               {PM_TOPO_TORUS, 20, {2, 4, 5}},
+               {PM_TOPO_DRAGONFLY, 36, {9, 2, 2, 4}}};
   for (int round = 0; round < 40; round++) {
     const int c = round % 4, nodes = cases[c].nodes;
     pm_world *w = world_with(cases[c].kind, nodes, cases[c].topo, 8);
     const int flows = 1 + (int)test_below(FLOWS);
     for (int i = 0; i < flows; i++) {
-      const int from = (int)test_below((uint64_t)nodes), to = (from + 1 + (int)test_below((uint64_t)nodes - 1)) % nodes;
+      const int from = (int)test_below((uint64_t)nodes),
+                to = (from + 1 + (int)test_below((uint64_t)nodes - 1)) % nodes;
       CHECK(pm_flow_start(w, from, to, 1e3 + (double)test_below(1000000), NULL, NULL) == PM_OK);
     }
-    for (int64_t t_ns = 10; t_ns < 4000; t_ns += 700) /* the first always finds flows: 1 kB takes 90 ns */
+    for (int64_t t_ns = 10; t_ns < 4000;
+         t_ns += 700) /* the first always finds flows: 1 kB takes 90 ns */
       if (t_ns == 10 || test_below(2)) CHECK(pm_call_at(w, t_ns, compare_rates, w) == PM_OK);
     /* later looks may find none left: then there must be at least one big one */
     CHECK(pm_flow_start(w, 0, 1, 1e8, NULL, NULL) == PM_OK);
@@ -75,9 +85,18 @@ static void rates_are_those_of_brute_force(void) {
 
 static int64_t t_done_ns[3];
 static pm_world *flow_world;
-static void note_0(void *a) { (void)a; t_done_ns[0] = pm_world_now_ns(flow_world); }
-static void note_1(void *a) { (void)a; t_done_ns[1] = pm_world_now_ns(flow_world); }
-static void start_second(void *a) { (void)a; CHECK(pm_flow_start(flow_world, 2, 1, 1e6, note_1, NULL) == PM_OK); }
+static void note_0(void *a) {
+  (void)a;
+  t_done_ns[0] = pm_world_now_ns(flow_world);
+}
+static void note_1(void *a) {
+  (void)a;
+  t_done_ns[1] = pm_world_now_ns(flow_world);
+}
+static void start_second(void *a) {
+  (void)a;
+  CHECK(pm_flow_start(flow_world, 2, 1, 1e6, note_1, NULL) == PM_OK);
+}
 static void completion_times_are_exact(void) {
   const int64_t none[8] = {0};
   flow_world = world_with(PM_TOPO_CROSSBAR, 3, none, 8);
@@ -86,15 +105,23 @@ static void completion_times_are_exact(void) {
   CHECK(pm_call_at(flow_world, 30000, start_second, NULL) == PM_OK);
   CHECK(pm_world_run(flow_world) == PM_OK);
   /* alone for 30 us, then half: the first has 1e6 - rate * 30e-6 left */
-  const double left = 1e6 - rate * 30e-6, t0 = 30e-6 + left / (rate / 2), t1 = t0 + (1e6 - left) / rate;
+  const double left = 1e6 - rate * 30e-6, t0 = 30e-6 + left / (rate / 2),
+               t1 = t0 + (1e6 - left) / rate;
   CHECK_NEAR(t_done_ns[0], t0 * 1e9, 1);
   CHECK_NEAR(t_done_ns[1], t1 * 1e9, 1);
   pm_world_destroy(flow_world);
 }
 
 /* ---- times of single operations --------------------------------------------------------------- */
-typedef struct timing { double send_ns, ack_ns, put_ns; } timing;
-static struct { size_t bytes; unsigned int ni; timing t; int get, warm; } probe;
+typedef struct timing {
+  double send_ns, ack_ns, put_ns;
+} timing;
+static struct {
+  size_t bytes;
+  unsigned int ni;
+  timing t;
+  int get, warm;
+} probe;
 static void probe_body(void *unused) {
   side s_, *s = &s_;
   (void)unused;
@@ -103,15 +130,21 @@ static void probe_body(void *unused) {
   ptl_md_t md = {big[pm_rank()], sizeof big[0], 0, s->eq, PTL_CT_NONE};
   ptl_handle_md_t h;
   CHECK(PtlMDBind(s->ni, &md, &h) == PTL_OK);
-  if (probe.ni & PTL_NI_MATCHING) append(s, entry(big[1], sizeof big[1], 0, PTL_ME_OP_PUT | PTL_ME_OP_GET | PTL_ME_EVENT_LINK_DISABLE), PTL_PRIORITY_LIST, NULL);
+  if (probe.ni & PTL_NI_MATCHING)
+    append(
+        s,
+        entry(big[1], sizeof big[1], 0, PTL_ME_OP_PUT | PTL_ME_OP_GET | PTL_ME_EVENT_LINK_DISABLE),
+        PTL_PRIORITY_LIST, NULL);
   else {
-    ptl_le_t le = {big[1], sizeof big[1], PTL_CT_NONE, PTL_UID_ANY, PTL_LE_OP_PUT | PTL_LE_OP_GET | PTL_LE_EVENT_LINK_DISABLE};
+    ptl_le_t le = {big[1], sizeof big[1], PTL_CT_NONE, PTL_UID_ANY,
+                   PTL_LE_OP_PUT | PTL_LE_OP_GET | PTL_LE_EVENT_LINK_DISABLE};
     ptl_handle_le_t lh;
     CHECK(PtlLEAppend(s->ni, s->pt, &le, PTL_PRIORITY_LIST, NULL, &lh) == PTL_OK);
   }
   pm_barrier();
   const double t_ns = (double)pm__current->proc->world->now_ps / 1000;
-#define SINCE ((double)pm__current->proc->world->now_ps / 1000 - t_ns - 30) /* 30: taking the event */
+#define SINCE                                                                                      \
+  ((double)pm__current->proc->world->now_ps / 1000 - t_ns - 30) /* 30: taking the event */
   if (pm_rank() == 0 && probe.get) {
     CHECK(PtlGet(h, 0, probe.bytes, pm_process_id(1), 3, 0, 0, NULL) == PTL_OK);
     EXPECT(s, REPLY);
@@ -138,7 +171,8 @@ static timing time_of(size_t bytes, unsigned int ni, int get, const pm_world_des
 }
 /* The steps of an inline put with the constants of the preset, added up by hand. */
 static void small_put_takes_the_sum_of_its_steps(void) {
-  const double command = 50 + 200 + 64 / 12.5, leaves = command + 200 + 72 / 12.5, there = leaves + 300 + 130 + 200;
+  const double command = 50 + 200 + 64 / 12.5, leaves = command + 200 + 72 / 12.5,
+               there = leaves + 300 + 130 + 200;
   const double written = there + 200 + (8 + 96) / 12.5;
   const double ack = there + 200 + 32 / 12.5 + 430 + 200 + 200 + 96 / 12.5;
   const timing t = time_of(8, PTL_NI_MATCHING, 0, NULL);
@@ -147,11 +181,13 @@ static void small_put_takes_the_sum_of_its_steps(void) {
   CHECK_NEAR(t.send_ns, command + 200 + 200 + 96 / 12.5, 0.01);
 }
 static void long_put_runs_at_the_rate_of_the_link(void) {
-  const timing small = time_of(1 << 19, PTL_NI_MATCHING, 0, NULL), large = time_of(1 << 20, PTL_NI_MATCHING, 0, NULL);
+  const timing small = time_of(1 << 19, PTL_NI_MATCHING, 0, NULL),
+               large = time_of(1 << 20, PTL_NI_MATCHING, 0, NULL);
   CHECK_NEAR((1 << 19) / (large.put_ns - small.put_ns), 12.5 * 64 / 72, 0.001);
 }
 /* [S 4.6.1] where the plateaus end: latency jumps when the path of the payload changes. */
-static double step_ns(size_t bytes, unsigned int ni) { /* cost of one byte more, beyond its own transfer */
+static double step_ns(size_t bytes,
+                      unsigned int ni) { /* cost of one byte more, beyond its own transfer */
   return time_of(bytes + 1, ni, 0, NULL).ack_ns - time_of(bytes, ni, 0, NULL).ack_ns;
 }
 static void payload_paths_change_where_they_should(void) {
@@ -160,7 +196,8 @@ static void payload_paths_change_where_they_should(void) {
   CHECK(step_ns(408, PTL_NI_MATCHING) > 200 && step_ns(416, PTL_NI_MATCHING) < 10);
   CHECK(step_ns(416, PTL_NI_NO_MATCHING) > 200 && step_ns(408, PTL_NI_NO_MATCHING) < 10);
   CHECK(fabs(step_ns(1024, PTL_NI_MATCHING)) < 10);
-  const timing early = time_of(64, PTL_NI_MATCHING, 0, NULL), late = time_of(65, PTL_NI_MATCHING, 0, NULL);
+  const timing early = time_of(64, PTL_NI_MATCHING, 0, NULL),
+               late = time_of(65, PTL_NI_MATCHING, 0, NULL);
   CHECK(early.send_ns < early.ack_ns / 2); /* the NIC keeps the payload */
   CHECK_NEAR(late.send_ns, late.ack_ns, 0.01);
 }
@@ -170,7 +207,8 @@ static void performance_switches_take_their_part_away(void) {
   desc.platform = &p;
   const double full = time_of(8, PTL_NI_MATCHING, 0, &desc).ack_ns;
   p.quick_ack = 1;
-  CHECK_NEAR(full - time_of(8, PTL_NI_MATCHING, 0, &desc).ack_ns, 200 + 32 / 12.5 + 200, 0.01); /* TX, wire, RX of the ack */
+  CHECK_NEAR(full - time_of(8, PTL_NI_MATCHING, 0, &desc).ack_ns, 200 + 32 / 12.5 + 200,
+             0.01); /* TX, wire, RX of the ack */
   p.quick_ack = 0;
   p.no_pci_commands = 1;
   CHECK_NEAR(full - time_of(8, PTL_NI_MATCHING, 0, &desc).ack_ns, 2 * 200 + (64 + 96) / 12.5, 0.01);
@@ -189,7 +227,12 @@ static void loggp_is_its_formula(void) {
 }
 
 /* ---- the five request patterns [S 4.6.1] -------------------------------------------------------- */
-static struct { int mode; size_t bytes; int count; double per_ns; } pattern;
+static struct {
+  int mode;
+  size_t bytes;
+  int count;
+  double per_ns;
+} pattern;
 enum { PUT_ACK, PUT_NOWAIT, PUT_SEND, GET_REPLY, GET_NOWAIT };
 static void pattern_body(void *unused) {
   side s_, *s = &s_;
@@ -197,18 +240,28 @@ static void pattern_body(void *unused) {
   ptl_ct_event_t value;
   (void)unused;
   side_open(s, PTL_NI_MATCHING, 0, 0);
-  const unsigned int option = pattern.mode == PUT_SEND ? PTL_MD_EVENT_CT_SEND : pattern.mode >= GET_REPLY ? PTL_MD_EVENT_CT_REPLY : PTL_MD_EVENT_CT_ACK;
+  const unsigned int option = pattern.mode == PUT_SEND    ? PTL_MD_EVENT_CT_SEND
+                              : pattern.mode >= GET_REPLY ? PTL_MD_EVENT_CT_REPLY
+                                                          : PTL_MD_EVENT_CT_ACK;
   ptl_md_t md = {big[pm_rank()], sizeof big[0], option, PTL_EQ_NONE, s->ct};
   ptl_handle_md_t h;
   CHECK(PtlMDBind(s->ni, &md, &h) == PTL_OK);
-  append(s, entry(big[1], sizeof big[1], 0, PTL_ME_OP_PUT | PTL_ME_OP_GET | PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_COMM_DISABLE), PTL_PRIORITY_LIST, NULL);
+  append(
+      s,
+      entry(big[1], sizeof big[1], 0,
+            PTL_ME_OP_PUT | PTL_ME_OP_GET | PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_COMM_DISABLE),
+      PTL_PRIORITY_LIST, NULL);
   pm_barrier();
   if (pm_rank() == 0) {
     const int64_t t_ns = pm_now_ns();
     for (int i = 1; i <= pattern.count; i++) {
-      if (pattern.mode >= GET_REPLY) CHECK(PtlGet(h, 0, pattern.bytes, pm_process_id(1), 3, 0, 0, NULL) == PTL_OK);
-      else CHECK(PtlPut(h, 0, pattern.bytes, PTL_CT_ACK_REQ, pm_process_id(1), 3, 0, 0, NULL, 0) == PTL_OK);
-      if (pattern.mode != PUT_NOWAIT && pattern.mode != GET_NOWAIT) CHECK(PtlCTWait(s->ct, (ptl_size_t)i, &value) == PTL_OK);
+      if (pattern.mode >= GET_REPLY)
+        CHECK(PtlGet(h, 0, pattern.bytes, pm_process_id(1), 3, 0, 0, NULL) == PTL_OK);
+      else
+        CHECK(PtlPut(h, 0, pattern.bytes, PTL_CT_ACK_REQ, pm_process_id(1), 3, 0, 0, NULL, 0) ==
+              PTL_OK);
+      if (pattern.mode != PUT_NOWAIT && pattern.mode != GET_NOWAIT)
+        CHECK(PtlCTWait(s->ct, (ptl_size_t)i, &value) == PTL_OK);
     }
     CHECK(PtlCTWait(s->ct, (ptl_size_t)pattern.count, &value) == PTL_OK && value.failure == 0);
     pattern.per_ns = (double)(pm_now_ns() - t_ns) / pattern.count;
@@ -224,13 +277,14 @@ static double per_request_ns(int mode, size_t bytes) {
   return pattern.per_ns;
 }
 static void five_patterns_have_their_shape(void) {
-  const double ack_8 = per_request_ns(PUT_ACK, 8), send_64 = per_request_ns(PUT_SEND, 64), send_65 = per_request_ns(PUT_SEND, 65);
-  CHECK(per_request_ns(PUT_NOWAIT, 8) < ack_8 / 5);              /* pipelined */
-  CHECK(send_64 < per_request_ns(PUT_ACK, 64) * 0.6);            /* up to 64 B SEND lets the next one go */
-  CHECK_NEAR(send_65, per_request_ns(PUT_ACK, 65), 1);           /* above, it is as late as the ACK */
-  CHECK(per_request_ns(PUT_ACK, 9) > ack_8 + 50);                /* inline ends at 8 */
+  const double ack_8 = per_request_ns(PUT_ACK, 8), send_64 = per_request_ns(PUT_SEND, 64),
+               send_65 = per_request_ns(PUT_SEND, 65);
+  CHECK(per_request_ns(PUT_NOWAIT, 8) < ack_8 / 5);    /* pipelined */
+  CHECK(send_64 < per_request_ns(PUT_ACK, 64) * 0.6);  /* up to 64 B SEND lets the next one go */
+  CHECK_NEAR(send_65, per_request_ns(PUT_ACK, 65), 1); /* above, it is as late as the ACK */
+  CHECK(per_request_ns(PUT_ACK, 9) > ack_8 + 50);      /* inline ends at 8 */
   CHECK(per_request_ns(PUT_ACK, 409) > per_request_ns(PUT_ACK, 408) + 200); /* PIO ends at 408 */
-  CHECK(per_request_ns(GET_REPLY, 8) > ack_8);                   /* responses are DMA */
+  CHECK(per_request_ns(GET_REPLY, 8) > ack_8);                              /* responses are DMA */
   CHECK(per_request_ns(GET_NOWAIT, 8) < per_request_ns(GET_REPLY, 8) / 3);
   for (int mode = 0; mode <= GET_NOWAIT; mode++) { /* above 64 KiB all come near the link's rate */
     const double ns = per_request_ns(mode, 1 << 20), rate = (1 << 20) / ns;
@@ -249,18 +303,23 @@ static void traffic_body(void *unused) {
   pm_world *w = pm_world_of(pm_self());
   CHECK(PtlInit() == PTL_OK);
   memset(s, 0, sizeof *s);
-  CHECK(PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, NULL, NULL, &s->ni) == PTL_OK);
+  CHECK(PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, NULL, NULL,
+                  &s->ni) == PTL_OK);
   CHECK(PtlEQAlloc(s->ni, 2000, &s->eq) == PTL_OK && PtlCTAlloc(s->ni, &s->ct) == PTL_OK);
   CHECK(PtlPTAlloc(s->ni, 0, s->eq, 3, &s->pt) == PTL_OK);
   ptl_md_t md = {source[me], MOST, PTL_MD_EVENT_CT_ACK, PTL_EQ_NONE, s->ct};
   CHECK(PtlMDBind(s->ni, &md, &s->md) == PTL_OK);
-  append(s, entry(target_area[me], MOST, 0, PTL_ME_OP_PUT | PTL_ME_EVENT_LINK_DISABLE), PTL_PRIORITY_LIST, NULL);
+  append(s, entry(target_area[me], MOST, 0, PTL_ME_OP_PUT | PTL_ME_EVENT_LINK_DISABLE),
+         PTL_PRIORITY_LIST, NULL);
   pm_barrier();
   for (uint64_t i = 0; i < SENDS; i++) { /* to both neighbours, all sizes */
     const uint64_t r = pm_random(w);
-    const size_t bytes = r % 3 == 0 ? (size_t)(r >> 8) % 64 : r % 3 == 1 ? (size_t)(r >> 8) % 512 : (size_t)(r >> 8) % MOST;
+    const size_t bytes = r % 3 == 0   ? (size_t)(r >> 8) % 64
+                         : r % 3 == 1 ? (size_t)(r >> 8) % 512
+                                      : (size_t)(r >> 8) % MOST;
     const int to = (me + (i % 2 ? 1 : n - 1)) % n;
-    CHECK(PtlPut(s->md, 0, bytes, PTL_CT_ACK_REQ, pm_process_id(to), 3, 0, 0, NULL, (uint64_t)me << 32 | i) == PTL_OK);
+    CHECK(PtlPut(s->md, 0, bytes, PTL_CT_ACK_REQ, pm_process_id(to), 3, 0, 0, NULL,
+                 (uint64_t)me << 32 | i) == PTL_OK);
   }
   for (int i = 0; i < SENDS; i++) {
     const ptl_event_t e = EXPECT(s, PUT);
@@ -288,9 +347,12 @@ static void bytes_arrive_once_in_order_and_reproducibly(void) {
     desc.link = round % 2 ? PM_LINK_LOGGP : PM_LINK_FLOW;
     if (round / 2 % 3 == 1) p.topology = PM_TOPO_FATTREE, memcpy(p.topo, tree, sizeof tree);
     if (round / 2 % 3 == 2) p.topology = PM_TOPO_TORUS, memcpy(p.topo, torus, sizeof torus);
-    if (round >= 6) p.nodes_count = 2, p.procs_per_node_count = 4, p.topology = PM_TOPO_CROSSBAR; /* neighbours inside a node too */
+    if (round >= 6)
+      p.nodes_count = 2, p.procs_per_node_count = 4,
+      p.topology = PM_TOPO_CROSSBAR; /* neighbours inside a node too */
     const pm_stats a = traffic(&p, &desc), b = traffic(&p, &desc);
-    CHECK(a.sent_bytes > 0 && a.sent_bytes == a.delivered_bytes && a.hash_id == b.hash_id && a.messages_count == 8 * SENDS);
+    CHECK(a.sent_bytes > 0 && a.sent_bytes == a.delivered_bytes && a.hash_id == b.hash_id &&
+          a.messages_count == 8 * SENDS);
     desc.seed++;
     CHECK(traffic(&p, &desc).hash_id != a.hash_id);
   }
@@ -319,7 +381,10 @@ static void burst_body(void *unused) {
   side s_, *s = &s_;
   (void)unused;
   side_open(s, PTL_NI_MATCHING, 0, PTL_MD_EVENT_CT_SEND | PTL_MD_EVENT_SUCCESS_DISABLE);
-  append(s, entry(s->memory, sizeof s->memory, 0, PTL_ME_OP_PUT | PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_COMM_DISABLE), PTL_PRIORITY_LIST, NULL);
+  append(s,
+         entry(s->memory, sizeof s->memory, 0,
+               PTL_ME_OP_PUT | PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_COMM_DISABLE),
+         PTL_PRIORITY_LIST, NULL);
   pm_barrier();
   ptl_ct_event_t value;
   if (pm_rank() == 0) {
@@ -354,7 +419,8 @@ static void lost_messages_are_sent_again_and_arrive_once_in_order(void) {
     desc.faults.delay_ratio = 0.1;
     desc.faults.delay_ns = 5000;
     const pm_stats s = traffic(&p, &desc), again = traffic(&p, &desc);
-    CHECK(s.lost_count > 0 && s.resent_count == s.lost_count && s.duplicates_count > 0 && s.undeliverable_count == 0);
+    CHECK(s.lost_count > 0 && s.resent_count == s.lost_count && s.duplicates_count > 0 &&
+          s.undeliverable_count == 0);
     CHECK(s.sent_bytes == s.delivered_bytes && s.hash_id == again.hash_id);
   }
 }
@@ -362,7 +428,8 @@ static void down_body(void *unused) {
   side s_, *s = &s_;
   (void)unused;
   side_open(s, PTL_NI_MATCHING, 0, 0);
-  append(s, entry(s->memory, sizeof s->memory, 0, PTL_ME_OP_PUT | PTL_ME_EVENT_LINK_DISABLE), PTL_PRIORITY_LIST, NULL);
+  append(s, entry(s->memory, sizeof s->memory, 0, PTL_ME_OP_PUT | PTL_ME_EVENT_LINK_DISABLE),
+         PTL_PRIORITY_LIST, NULL);
   pm_barrier();
   if (pm_rank() == 0) {
     put(s, 1, 100, PTL_ACK_REQ, 0, 0, 0);
@@ -397,7 +464,8 @@ static void slow_node_is_slow(void) {
   const double before = time_of(8, PTL_NI_MATCHING, 0, &desc).ack_ns;
   desc.faults.slow_node = 2;
   desc.faults.slow_ratio = 3;
-  CHECK_NEAR(time_of(8, PTL_NI_MATCHING, 0, &desc).ack_ns - before, 2 * 2 * 200, 0.01); /* RX and TX of node 1 */
+  CHECK_NEAR(time_of(8, PTL_NI_MATCHING, 0, &desc).ack_ns - before, 2 * 2 * 200,
+             0.01); /* RX and TX of node 1 */
 }
 
 /* ---- traces ------------------------------------------------------------------------------------- */
@@ -408,13 +476,16 @@ static void traces_hold_every_step(void) {
   desc.platform = &p;
   desc.trace = 1;
   probe.bytes = 8, probe.ni = PTL_NI_MATCHING, probe.get = 0;
-  CHECK(pm_world_create(&desc, &w) == PM_OK && pm_spawn_all(w, probe_body, NULL) == PM_OK && pm_world_run(w) == PM_OK);
+  CHECK(pm_world_create(&desc, &w) == PM_OK && pm_spawn_all(w, probe_body, NULL) == PM_OK &&
+        pm_world_run(w) == PM_OK);
   size_t count = 0;
   const pm_trace_record *r = pm_trace_records(w, &count);
-  static const pm_trace_kind kinds[] = {PM_TRACE_COMMAND, PM_TRACE_PUT, PM_TRACE_PAYLOAD_WRITE, PM_TRACE_PORTALS_ACK, PM_TRACE_EVENT};
+  static const pm_trace_kind kinds[] = {PM_TRACE_COMMAND, PM_TRACE_PUT, PM_TRACE_PAYLOAD_WRITE,
+                                        PM_TRACE_PORTALS_ACK, PM_TRACE_EVENT};
   CHECK(count == 5);
   for (size_t i = 0; i < count && i < 5; i++) {
-    CHECK(r[i].kind == kinds[i] && r[i].id == r[0].id && r[i].t_end_ns >= r[i].t_begin_ns && r[i].from_rank == 0 && r[i].to_rank == 1);
+    CHECK(r[i].kind == kinds[i] && r[i].id == r[0].id && r[i].t_end_ns >= r[i].t_begin_ns &&
+          r[i].from_rank == 0 && r[i].to_rank == 1);
     if (i) CHECK(r[i].t_end_ns >= r[i - 1].t_begin_ns);
   }
   char *text = NULL;
@@ -424,7 +495,8 @@ static void traces_hold_every_step(void) {
   fclose(out);
   size_t lines = 0;
   for (size_t i = 0; i < bytes; i++) lines += text[i] == '\n';
-  CHECK(lines == 6 && strncmp(text, "kind,id,from_node,", 18) == 0 && strstr(text, "\nPUT,1,0,1,0,1,8,") != NULL);
+  CHECK(lines == 6 && strncmp(text, "kind,id,from_node,", 18) == 0 &&
+        strstr(text, "\nPUT,1,0,1,0,1,8,") != NULL);
   free(text);
   out = open_memstream(&text, &bytes);
   CHECK(pm_trace_write_json(w, out) == PM_OK);
@@ -434,7 +506,8 @@ static void traces_hold_every_step(void) {
     depth += (text[i] == '{' || text[i] == '[') - (text[i] == '}' || text[i] == ']');
     deepest = depth > deepest ? depth : deepest;
   }
-  CHECK(depth == 0 && deepest == 4 && strstr(text, "\"name\":\"PORTALS_ACK\"") != NULL && strstr(text, ",\n]") == NULL);
+  CHECK(depth == 0 && deepest == 4 && strstr(text, "\"name\":\"PORTALS_ACK\"") != NULL &&
+        strstr(text, ",\n]") == NULL);
   free(text);
   pm_world_destroy(w);
 }

@@ -33,12 +33,14 @@ static void bad_lines_are_named(void) {
   BAD("link_bytes_per_s inf", "line 1: link_bytes_per_s: not a positive number");
   BAD("pci_latency_ns -1", "line 1: pci_latency_ns: value out of range");
   BAD("topology ring", "line 1: topology: unknown topology");
-  BAD("topology fattree\ntopo 2 4 4 1 4\nnodes_count 17", "topo: the fat tree has 16 nodes, nodes_count is 17");
+  BAD("topology fattree\ntopo 2 4 4 1 4\nnodes_count 17",
+      "topo: the fat tree has 16 nodes, nodes_count is 17");
   BAD("topology torus\ntopo 3 2 2 2\nnodes_count 9", "topo: the torus has 8 nodes");
   BAD("topology torus\ntopo 2 100 100\nnodes_count 10000", "topo: a route of 102 links");
   BAD("topology dragonfly\ntopo 9 2 2 2\nnodes_count 36", "too few global links");
   BAD("topology file\nnodes_count 2\n", "topology file without a link");
-  BAD("topology file\nnodes_count 3\nlink h0 s 1e9 5\nlink h1 s 1e9 5\n", "links: no way between h2 and h0");
+  BAD("topology file\nnodes_count 3\nlink h0 s 1e9 5\nlink h1 s 1e9 5\n",
+      "links: no way between h2 and h0");
   BAD("topology file\nnodes_count 2\nlink h0 h2 1e9 5\n", "node beyond nodes_count");
   BAD("topology file\nnodes_count 2\nlink h0 h0 1e9 5\n", "leads to itself");
   BAD("topology file\nlink h0 h1 0 5\n", "line 2: link: not a positive bandwidth");
@@ -52,8 +54,9 @@ static void bad_lines_are_named(void) {
 }
 
 static void what_is_written_is_read_back(void) {
-  static const char text[] = "name two # cables\ntopology file\nnodes_count 3\nlink h0 s0 1.25e10 100\n"
-                             "link h1 s0 1e9 7\nlink h2 s0 3e9 0\nquick_ack 1\nlink_bytes_per_s 7.5e9";
+  static const char text[] =
+      "name two # cables\ntopology file\nnodes_count 3\nlink h0 s0 1.25e10 100\n"
+      "link h1 s0 1e9 7\nlink h2 s0 3e9 0\nquick_ack 1\nlink_bytes_per_s 7.5e9";
   pm_platform p, q;
   char error[200], *written = NULL;
   size_t bytes = 0;
@@ -62,7 +65,8 @@ static void what_is_written_is_read_back(void) {
   CHECK(pm_platform_write(&p, out) == PM_OK);
   fclose(out);
   CHECK(pm_platform_read(written, bytes, &q, error, sizeof error) == PM_OK);
-  CHECK(q.nodes_count == 3 && q.quick_ack == 1 && q.link_bytes_per_s == 7.5e9 && q.links_count == 3);
+  CHECK(q.nodes_count == 3 && q.quick_ack == 1 && q.link_bytes_per_s == 7.5e9 &&
+        q.links_count == 3);
   CHECK_STR(q.name, "two");
   CHECK(memcmp(p.links, q.links, 3 * sizeof *p.links) == 0);
   pm_platform p_rest = p, q_rest = q;
@@ -75,7 +79,8 @@ static void what_is_written_is_read_back(void) {
 
 /* Random bytes and damaged platforms: never a crash, never a platform that fails its own check. */
 static void random_text_is_survived(void) {
-  static const char good[] = "topology fattree\ntopo 2 4 4 1 4\nnodes_count 16\nlink h0 h1 1e9 5\npci_bytes_per_s 1e9\n";
+  static const char good[] =
+      "topology fattree\ntopo 2 4 4 1 4\nnodes_count 16\nlink h0 h1 1e9 5\npci_bytes_per_s 1e9\n";
   for (int i = 0; i < 3000; i++) {
     char text[sizeof good + 40], error[200];
     size_t n = sizeof good - 1;
@@ -107,14 +112,16 @@ static void ways_are_sound(const pm_platform *p) {
       uint32_t way[64], back[64];
       int64_t latency_ns = -1, latency_back_ns = -1;
       if (a == b) continue;
-      const int hops = pm_route(w, a, b, way, 64, &latency_ns), hops_back = pm_route(w, b, a, back, 64, &latency_back_ns);
+      const int hops = pm_route(w, a, b, way, 64, &latency_ns),
+                hops_back = pm_route(w, b, a, back, 64, &latency_back_ns);
       CHECK(hops >= 1 && hops == hops_back && latency_ns == latency_back_ns && latency_ns > 0);
       for (int i = 0; i < hops; i++) {
         CHECK(way[i] < (uint32_t)links);
         for (int k = 0; k < i; k++) CHECK(way[k] != way[i]);
       }
       if (hops < 2) continue;
-      if (p->topology != PM_TOPO_FATTREE && p->topology != PM_TOPO_FILE) { /* several first links there */
+      if (p->topology != PM_TOPO_FATTREE &&
+          p->topology != PM_TOPO_FILE) { /* several first links there */
         if (first[a]) CHECK(first[a] == way[0] + 1);
         if (last[b]) CHECK(last[b] == way[hops - 1] + 1);
         first[a] = way[0] + 1;
@@ -126,7 +133,11 @@ static void ways_are_sound(const pm_platform *p) {
   pm_world_destroy(w);
 }
 static void ways_of_every_topology_are_sound(void) {
-  static const struct { pm_topology_kind kind; int nodes; int64_t topo[8]; } cases[] = {
+  static const struct {
+    pm_topology_kind kind;
+    int nodes;
+    int64_t topo[8];
+  } cases[] = {
       {PM_TOPO_CROSSBAR, 7, {0}},
       {PM_TOPO_FATTREE, 16, {2, 4, 4, 1, 4}},
       {PM_TOPO_FATTREE, 16, {2, 4, 4, 1, 2}},

@@ -6,7 +6,8 @@
 #include "tests/test.h"
 
 /* Runs body on every process of n nodes; base may be NULL. */
-__attribute__((unused)) static pm_stats run_world(int n, void (*body)(void *arg), const pm_world_desc *base) {
+__attribute__((unused)) static pm_stats run_world(int n, void (*body)(void *arg),
+                                                  const pm_world_desc *base) {
   pm_platform platform = pm_platform_bxi2(n);
   pm_world_desc desc = base ? *base : (pm_world_desc){0};
   pm_world *w = NULL;
@@ -32,10 +33,12 @@ typedef struct side {
   ptl_pt_index_t pt;
   unsigned char memory[4096];
 } side;
-__attribute__((unused)) static void side_open(side *s, unsigned int ni_options, unsigned int pt_options, unsigned int md_options) {
+__attribute__((unused)) static void side_open(side *s, unsigned int ni_options,
+                                              unsigned int pt_options, unsigned int md_options) {
   memset(s, 0, sizeof *s);
   CHECK(PtlInit() == PTL_OK);
-  CHECK(PtlNIInit(PTL_IFACE_DEFAULT, ni_options | PTL_NI_PHYSICAL, PTL_PID_ANY, NULL, NULL, &s->ni) == PTL_OK);
+  CHECK(PtlNIInit(PTL_IFACE_DEFAULT, ni_options | PTL_NI_PHYSICAL, PTL_PID_ANY, NULL, NULL,
+                  &s->ni) == PTL_OK);
   CHECK(PtlEQAlloc(s->ni, 64, &s->eq) == PTL_OK);
   CHECK(PtlCTAlloc(s->ni, &s->ct) == PTL_OK);
   CHECK(PtlPTAlloc(s->ni, pt_options, s->eq, 3, &s->pt) == PTL_OK);
@@ -46,7 +49,8 @@ __attribute__((unused)) static void side_close(side *s) {
   CHECK(PtlNIFini(s->ni) == PTL_OK);
   PtlFini();
 }
-__attribute__((unused)) static ptl_me_t entry(void *start, size_t bytes, ptl_match_bits_t bits, unsigned int options) {
+__attribute__((unused)) static ptl_me_t entry(void *start, size_t bytes, ptl_match_bits_t bits,
+                                              unsigned int options) {
   ptl_me_t me = {0};
   me.start = start;
   me.length = bytes;
@@ -56,15 +60,19 @@ __attribute__((unused)) static ptl_me_t entry(void *start, size_t bytes, ptl_mat
   me.match_id.phys.nid = PTL_NID_ANY;
   me.match_id.phys.pid = PTL_PID_ANY;
   me.match_bits = bits;
-  me.min_free = options & PTL_ME_MANAGE_LOCAL ? 0 : 0xDEADBEEF; /* to be ignored where it means nothing */
+  me.min_free =
+      options & PTL_ME_MANAGE_LOCAL ? 0 : 0xDEADBEEF; /* to be ignored where it means nothing */
   return me;
 }
-__attribute__((unused)) static ptl_handle_me_t append(side *s, ptl_me_t me, ptl_list_t list, void *user_ptr) {
+__attribute__((unused)) static ptl_handle_me_t append(side *s, ptl_me_t me, ptl_list_t list,
+                                                      void *user_ptr) {
   ptl_handle_me_t h = PTL_INVALID_HANDLE;
   CHECK(PtlMEAppend(s->ni, s->pt, &me, list, user_ptr, &h) == PTL_OK);
   return h;
 }
-__attribute__((unused)) static int put(side *s, int to, size_t bytes, ptl_ack_req_t ack, ptl_match_bits_t bits, size_t remote_offset, ptl_hdr_data_t hdr) {
+__attribute__((unused)) static int put(side *s, int to, size_t bytes, ptl_ack_req_t ack,
+                                       ptl_match_bits_t bits, size_t remote_offset,
+                                       ptl_hdr_data_t hdr) {
   return PtlPut(s->md, 0, bytes, ack, pm_process_id(to), 3, bits, remote_offset, s, hdr);
 }
 /* The next event must be of this kind. */
@@ -73,8 +81,8 @@ __attribute__((unused)) static ptl_event_t expect_at(side *s, int kind, int line
   memset(&e, 0, sizeof e);
   const int code = PtlEQWait(s->eq, &e);
   if (code != PTL_OK || e.type != kind) {
-    printf("  line %d, process %d: event %s (%s), expected %s\n", line, pm_rank(), pm_ptl_event_name(e.type),
-           pm_ptl_status_name(code), pm_ptl_event_name(kind));
+    printf("  line %d, process %d: event %s (%s), expected %s\n", line, pm_rank(),
+           pm_ptl_event_name(e.type), pm_ptl_status_name(code), pm_ptl_event_name(kind));
     CHECK(0);
   }
   return e;
@@ -84,7 +92,8 @@ __attribute__((unused)) static void expect_nothing_at(side *s, int line) {
   ptl_event_t e;
   pm_sleep_ns(1000000);
   if (PtlEQGet(s->eq, &e) == PTL_EQ_EMPTY) return;
-  printf("  line %d, process %d: event %s, expected none\n", line, pm_rank(), pm_ptl_event_name(e.type));
+  printf("  line %d, process %d: event %s, expected none\n", line, pm_rank(),
+         pm_ptl_event_name(e.type));
   CHECK(0);
 }
 #define EXPECT_NOTHING(side) expect_nothing_at(side, __LINE__)

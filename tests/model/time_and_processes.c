@@ -15,7 +15,11 @@ static pm_world *world_of(int nodes, const pm_world_desc *base) {
 
 /* ---- order of events -------------------------------------------------------------------------- */
 enum { CALLS = 5000 };
-static struct call { pm_world *w; int64_t t_ns; int number; } calls[CALLS];
+static struct call {
+  pm_world *w;
+  int64_t t_ns;
+  int number;
+} calls[CALLS];
 static int called, last_number;
 static int64_t t_last_ns;
 static void call_now(void *arg) {
@@ -41,7 +45,10 @@ static void events_come_in_order_of_time_then_of_scheduling(void) {
 }
 
 /* Events that move and vanish: the queue against a plain array. */
-static void nothing(pm_world *w, pm__event *e) { (void)w; (void)e; }
+static void nothing(pm_world *w, pm__event *e) {
+  (void)w;
+  (void)e;
+}
 static void moved_and_removed_events_keep_the_order(void) {
   enum { N = 300 };
   pm_world *w = world_of(1, NULL);
@@ -50,15 +57,18 @@ static void moved_and_removed_events_keep_the_order(void) {
   for (int i = 0; i < N; i++) e[i] = (pm__event){nothing, 0}, t_ps[i] = -1;
   for (int step = 0; step < 20000; step++) {
     const int i = (int)test_below(N);
-    if (test_below(3) == 0) pm__unschedule(w, &e[i]), t_ps[i] = -1;
-    else pm__schedule(w, &e[i], t_ps[i] = (int64_t)test_below(1000));
+    if (test_below(3) == 0)
+      pm__unschedule(w, &e[i]), t_ps[i] = -1;
+    else
+      pm__schedule(w, &e[i], t_ps[i] = (int64_t)test_below(1000));
     int64_t first = INT64_MAX;
     uint32_t queued = 0;
     for (int k = 0; k < N; k++)
       if (t_ps[k] >= 0) queued++, first = t_ps[k] < first ? t_ps[k] : first;
     CHECK(w->heap_count == queued);
     if (queued) CHECK(w->heap[1].t_ps == first);
-    for (int k = 0; k < N; k++) CHECK((e[k].pos == 0) == (t_ps[k] < 0) && (!e[k].pos || w->heap[e[k].pos].t_ps == t_ps[k]));
+    for (int k = 0; k < N; k++)
+      CHECK((e[k].pos == 0) == (t_ps[k] < 0) && (!e[k].pos || w->heap[e[k].pos].t_ps == t_ps[k]));
   }
   for (int k = 0; k < N; k++) pm__unschedule(w, &e[k]);
   pm_world_destroy(w);
@@ -150,7 +160,10 @@ static void threads_run_side_by_side(void) {
   for (int i = 0; i < 4; i++) CHECK(turns[i] == 10);
   pm_world_destroy(w);
 }
-static void never(void *unused) { (void)unused; pm_thread_wait("a wake that never comes", -1); }
+static void never(void *unused) {
+  (void)unused;
+  pm_thread_wait("a wake that never comes", -1);
+}
 static void exits(void *unused) {
   (void)unused;
   pm_thread_create(never, NULL, 0);
@@ -169,7 +182,10 @@ static void exit_ends_all_threads_of_the_process(void) {
 
 /* ---- polling ---------------------------------------------------------------------------------- */
 static int flag;
-static void set_flag(void *unused) { (void)unused; flag = 1; }
+static void set_flag(void *unused) {
+  (void)unused;
+  flag = 1;
+}
 static void spins(void *unused) {
   (void)unused;
   while (!flag) pm_yield();
@@ -188,8 +204,10 @@ static void spinning_lets_time_pass_with_few_events(void) {
 /* ---- runs that cannot go on ------------------------------------------------------------------- */
 static void half_meets(void *unused) {
   (void)unused;
-  if (pm_rank() == 1) pm_thread_wait("a letter from process 0", -1);
-  else pm_barrier();
+  if (pm_rank() == 1)
+    pm_thread_wait("a letter from process 0", -1);
+  else
+    pm_barrier();
 }
 static void deadlock_names_who_waits_for_what(void) {
   pm_world *w = world_of(3, NULL);
@@ -200,7 +218,10 @@ static void deadlock_names_who_waits_for_what(void) {
   CHECK(pm_world_run(w) == PM_E_STATE);
   pm_world_destroy(w);
 }
-static void spins_for_ever(void *unused) { (void)unused; for (;;) pm_yield(); }
+static void spins_for_ever(void *unused) {
+  (void)unused;
+  for (;;) pm_yield();
+}
 static void spinning_for_nothing_is_a_deadlock(void) {
   pm_world_desc desc = {0};
   desc.d_poll_deadlock_ns = 1000000000;
@@ -210,7 +231,10 @@ static void spinning_for_nothing_is_a_deadlock(void) {
   CHECK(strstr(pm_world_error(w), "polling") != NULL);
   pm_world_destroy(w);
 }
-static void sleeps_for_ever(void *unused) { (void)unused; for (;;) pm_sleep_ns(1000); }
+static void sleeps_for_ever(void *unused) {
+  (void)unused;
+  for (;;) pm_sleep_ns(1000);
+}
 static void time_limit_ends_the_run(void) {
   pm_world_desc desc = {0};
   desc.d_limit_ns = 1000000;
@@ -242,7 +266,11 @@ static int recurses(int depth) {
   frame[0] = (char)depth;
   return depth >= depth_limit ? frame[0] : recurses(depth + 1) + frame[0];
 }
-static void overflows(void *unused) { (void)unused; pm_sleep_ns(1000); recurses(0); }
+static void overflows(void *unused) {
+  (void)unused;
+  pm_sleep_ns(1000);
+  recurses(0);
+}
 static volatile int *volatile nowhere = (volatile int *)(uintptr_t)64;
 static void reads_nothing(void *unused) {
   (void)unused;
@@ -250,7 +278,10 @@ static void reads_nothing(void *unused) {
   if (pm_rank() == 1) *nowhere = 1;
   pm_barrier();
 }
-static void aborts(void *unused) { (void)unused; abort(); }
+static void aborts(void *unused) {
+  (void)unused;
+  abort();
+}
 static void crash_names_process_and_time(void) {
 #ifdef PM__ASAN
   SKIP("the address sanitizer reports crashes itself");
@@ -260,12 +291,14 @@ static void crash_names_process_and_time(void) {
   pm_world *w = world_of(2, &desc);
   CHECK(pm_spawn_all(w, reads_nothing, NULL) == PM_OK);
   CHECK(pm_world_run(w) == PM_E_CRASH);
-  CHECK(strstr(pm_world_error(w), "process 1 (node 1): SIGSEGV at address 0x40, at 2.000 us") != NULL);
+  CHECK(strstr(pm_world_error(w), "process 1 (node 1): SIGSEGV at address 0x40, at 2.000 us") !=
+        NULL);
   pm_world_destroy(w);
   w = world_of(1, &desc);
   CHECK(pm_spawn_all(w, overflows, NULL) == PM_OK);
   CHECK(pm_world_run(w) == PM_E_STACK);
-  CHECK(strstr(pm_world_error(w), "process 0 (node 0) overflowed its stack of 65536 bytes at 1.000 us") != NULL);
+  CHECK(strstr(pm_world_error(w),
+               "process 0 (node 0) overflowed its stack of 65536 bytes at 1.000 us") != NULL);
   pm_world_destroy(w);
   w = world_of(1, &desc);
   CHECK(pm_spawn_all(w, aborts, NULL) == PM_OK);
@@ -284,6 +317,28 @@ static void last_word_of_a_stack_is_watched(void) {
   pm_world_destroy(w);
 }
 
+/* ---- kernels ---------------------------------------------------------------------------------- */
+static void computes(void *kernel) {
+  pm_compute_kernel((const pm_kernel *)kernel, 100, 200, 300);
+  CHECK(pm_now_ns() == 62170000); /* 60 + 0.02 + 0.06 + 0.06 + 2.03 ms */
+}
+static void kernels_follow_their_polynomial_and_noise(void) {
+  pm_kernel k = {1e-8, 1e-9, 2e-9, 1e-9, 2.03e-3, 0};
+  CHECK_NEAR(pm_kernel_mean_s(&k, 100, 200, 300),
+             6e6 * 1e-8 + 2e4 * 1e-9 + 3e4 * 2e-9 + 6e4 * 1e-9 + 2.03e-3, 1e-12);
+  pm_world *w = world_of(1, NULL);
+  CHECK(pm_spawn_all(w, computes, &k) == PM_OK && pm_world_run(w) == PM_OK);
+  k.sigma_ratio = 0.1;
+  double sum = 0, squares = 0;
+  for (int i = 0; i < 20000; i++) {
+    const double r = pm_kernel_draw_s(&k, w, 100, 200, 300) / pm_kernel_mean_s(&k, 100, 200, 300);
+    sum += r, squares += (r - 1) * (r - 1);
+  }
+  CHECK_NEAR(sum / 20000, 1, 0.004); /* 5.6 standard errors; the seed is fixed */
+  CHECK_NEAR(sqrt(squares / 20000), 0.1, 0.004);
+  pm_world_destroy(w);
+}
+
 static void bad_arguments_are_refused(void) {
   pm_platform platform = pm_platform_bxi2(2);
   pm_world_desc desc = {0};
@@ -295,7 +350,8 @@ static void bad_arguments_are_refused(void) {
   CHECK(pm_world_create(&desc, &w) == PM_E_PLATFORM && w == NULL);
   platform.nodes_count = 2;
   CHECK(pm_world_create(&desc, &w) == PM_OK);
-  CHECK(pm_spawn(w, 2, sleeper, NULL, NULL) == PM_E_INVAL && pm_spawn(w, -1, sleeper, NULL, NULL) == PM_E_INVAL);
+  CHECK(pm_spawn(w, 2, sleeper, NULL, NULL) == PM_E_INVAL &&
+        pm_spawn(w, -1, sleeper, NULL, NULL) == PM_E_INVAL);
   CHECK(pm_spawn(w, 0, NULL, NULL, NULL) == PM_E_INVAL);
   CHECK(pm_rank() == -1 && pm_size() == 0 && pm_self() == NULL && pm_process_at(w, 0) == NULL);
   pm_sleep_ns(1), pm_yield(), pm_barrier(), pm_exit(1); /* outside of a process: nothing */
@@ -318,6 +374,7 @@ int main(int argc, char **argv) {
   RUN(a_process_can_end_the_run);
   RUN(crash_names_process_and_time);
   RUN(last_word_of_a_stack_is_watched);
+  RUN(kernels_follow_their_polynomial_and_noise);
   RUN(bad_arguments_are_refused);
   return TEST_END();
 }
