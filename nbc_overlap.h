@@ -50,7 +50,7 @@
      [MPI]       15. The transport over MPI (with NBC_WITH_MPI)
      [DEDICATED]  16. The dedicated-core model: would a core of its own for communication pay?
      [SHMEM]     17. The transport over OpenSHMEM (with NBC_WITH_SHMEM)
-     [MEASURE]   18. Measuring: common starts, repeats until sure, models of what was measured
+     [MEASURE]   18. Measuring: common starts, repeats until sure, changes on the way
 
    SOURCES named in comments:
      [O] Characterization of Computation-Communication Overlap in Message-Passing Systems (the
@@ -1119,7 +1119,8 @@ NBC_API nbc_status nbc_relation_ticks(const nbc_relation *relation, int64_t t_ns
    rounds; a parent answers with bounds on the *global* time at which it read and wrote, so a rank's
    relation is to rank 0 directly and its bound holds whatever the parents' errors are. Ranks that
    share a clock (transport's same_clock) copy their lowest rank's relation, or need nothing when
-   that is rank 0. All functions marked "collective" are called by all ranks in the same order. */
+   that is rank 0. All functions marked "collective" are called by all ranks in the same order.
+   Ranks must run the same build of this header on the same kind of processor. */
 /* Where in the guaranteed interval t_ns lies. The last three as published, for comparison: there
    err_ns grows so that it still holds the truth. */
 typedef enum nbc_sync_method {
@@ -1630,7 +1631,7 @@ NBC_API void nbc_shmem_destroy(nbc_transport *t);
 #endif
 
 /* ============================================================================================== */
-/* [MEASURE] 18. Measuring: common starts, repeats until sure, piecewise models                   */
+/* [MEASURE] 18. Measuring: common starts, repeats until sure, changes on the way                 */
 /* ============================================================================================== */
 /* ---- samples: what a list of measured times says --------------------------------------------- */
 typedef struct nbc_sample_check {
