@@ -10,7 +10,7 @@
    Example (complete; cc -D_GNU_SOURCE x.c):
 
        #define NIC_HW_IMPLEMENTATION
-       #include "nic_hw.h"
+       #include "hw/nic_hw.h"
 
        int main(void) {
          nic_machine *machine;
@@ -1266,7 +1266,7 @@ static void nic__offer_counters(const nic_machine *m, nic_info *n) {
 /* Only a try tells whether the kernel lets a BAR be mapped; mapping alone reads nothing. */
 static void nic__offer_registers(const nic_machine *m, nic_info *n) {
   const nic_map *map = nic_map_for(n->vendor_id, n->device_id);
-  nic__bar bar;
+  nic__bar bar = {NULL, 0};
   nic_error why;
   if (!map)
     nic__offer(n, NIC_OFFER_REGISTERS, NIC_NO,
