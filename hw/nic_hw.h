@@ -329,7 +329,7 @@ typedef struct nic_map {
 
 /* The list of a device; NULL when there is none. */
 NIC_API const nic_map *nic_map_for(uint16_t vendor_id, uint16_t device_id);
-/* All lists, NULL past the end. */
+/* All lists, NULL past the end; "rtl" is our own NIC's, for its simulation. */
 NIC_API const nic_map *nic_map_at(size_t index);
 
 /* The one hook through which every register is read: a mapped BAR, a simulated device, a recording.
@@ -1856,6 +1856,27 @@ static const nic_register nic__regs_10g[] = {
     {"tx_good_octets", 0x4090, 0x4094, NIC_UNIT_BYTES, true},
     {"rx_packets", 0x40d0, 0, NIC_UNIT_PACKETS, true},
     {"tx_packets", 0x40d4, 0, NIC_UNIT_PACKETS, true}};
+/* Our own NIC (rtl/REGISTERS.md): 64 bits each, the low half latches the high one, nothing clears. */
+#define NIC__RTL(name, number, unit)                                                               \
+  { name, 0x500 + 8 * (number), 0x504 + 8 * (number), NIC_UNIT_##unit, false }
+#define NIC__RTL_NETWORK(vn)                                                                       \
+  NIC__RTL("vn" #vn "_rx_packets", 8 * vn, PACKETS),                                               \
+      NIC__RTL("vn" #vn "_tx_packets", 8 * vn + 2, PACKETS),                                       \
+      NIC__RTL("vn" #vn "_crc_errors", 8 * vn + 4, EVENTS),                                        \
+      NIC__RTL("vn" #vn "_rx_dropped", 8 * vn + 5, PACKETS),                                       \
+      NIC__RTL("vn" #vn "_retransmissions", 8 * vn + 6, EVENTS),                                   \
+      NIC__RTL("vn" #vn "_credit_wait_cycles", 8 * vn + 7, EVENTS),                                \
+      NIC__RTL("vn" #vn "_tx_bytes", 41 + vn, BYTES),                                              \
+      NIC__RTL("vn" #vn "_rx_bytes", 45 + vn, BYTES)
+static const nic_register nic__regs_rtl[] = {NIC__RTL_NETWORK(0),
+                                             NIC__RTL_NETWORK(1),
+                                             NIC__RTL_NETWORK(2),
+                                             NIC__RTL_NETWORK(3),
+                                             NIC__RTL("bus_errors", 32, EVENTS),
+                                             NIC__RTL("unmatched", 33, EVENTS),
+                                             NIC__RTL("given_up", 37, EVENTS),
+                                             NIC__RTL("duplicates", 40, EVENTS)};
+static const uint32_t nic__ids_rtl[] = {0}; /* on no bus: simulated only */
 #define NIC__LIST(list) list, sizeof list / sizeof list[0]
 
 /* clang-format off */
@@ -1879,7 +1900,9 @@ static const nic_map nic__maps[] = {
     {"X550", nic__ids_x550, 0, 0x10000, 0x8, false, NIC_CLOCK_REST_LATCHES, 0x8c0c, 0x8c10, 0x8c58, 64, true, 0,
      {1, 0, 0}, NIC__LIST(nic__regs_10g)},
     {"mlx5", nic__ids_mlx5, 0, 0x2000, 0x0, true, NIC_CLOCK_HIGH_AROUND, 0x1004, 0x1000, 0, 64, false, 0,
-     {0, 0, 0}, NULL, 0}}; /* its frequency is known to the firmware only */
+     {0, 0, 0}, NULL, 0}, /* its frequency is known to the firmware only */
+    {"rtl", nic__ids_rtl, 0, 0x20000, 0x0, false, NIC_CLOCK_LOW_LATCHES, 0xb600, 0xb604, 0, 64, false, 10,
+     {524288, 0, 0}, NIC__LIST(nic__regs_rtl)}};
 /* clang-format on */
 
 NIC_API const nic_map *nic_map_at(size_t index) {

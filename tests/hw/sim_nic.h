@@ -11,7 +11,7 @@ typedef struct sim_nic {
   uint64_t start_ticks;
   double rate;      /* ticks per host ns; 0 = stands still */
   uint64_t latched; /* clock at the latching read */
-  uint64_t counters[16];
+  uint64_t counters[64];
   uint32_t high_word;                                /* of the octet counter read last */
   long reads, gone_after, clearing_reads, strangers; /* strangers: offsets outside the list */
   int64_t t_latch_ns; /* true host time of the read that froze the clock */
