@@ -201,11 +201,11 @@ lint: $(LINT_NEEDS) ## clang-tidy, shellcheck, what the rooms add; ANALYZE=1: th
 	@for f in $(TIDY); do echo "  TIDY    $${f%%:*}"; \
 	  clang-tidy --quiet $(if $(ANALYZE),,'--checks=-clang-analyzer-*') $${f%%:*} -- -x c $(STD) -D$${f##*:} -I. || exit 1; done
 
-install: $(INSTALL_COMMANDS) $(INSTALL_LIBS) ## headers, commands, preload, pkg-config file, below $(DESTDIR)$(PREFIX)
+install: $(sort $(INSTALL_COMMANDS) $(INSTALL_LIBS)) ## headers, commands, preload, pkg-config file, below $(DESTDIR)$(PREFIX)
 	@install -d $(addprefix $(DESTDIR)$(PREFIX)/,include bin lib/pkgconfig)
 	install -m 644 $(INSTALL_HEADERS) $(DESTDIR)$(PREFIX)/include
-	$(if $(INSTALL_COMMANDS),install -m 755 $(INSTALL_COMMANDS) $(DESTDIR)$(PREFIX)/bin)
-	$(if $(INSTALL_LIBS),install -m 755 $(INSTALL_LIBS) $(DESTDIR)$(PREFIX)/lib)
+	$(if $(INSTALL_COMMANDS),install -m 755 $(sort $(INSTALL_COMMANDS)) $(DESTDIR)$(PREFIX)/bin)
+	$(if $(INSTALL_LIBS),install -m 755 $(sort $(INSTALL_LIBS)) $(DESTDIR)$(PREFIX)/lib)
 	@printf '%s\n' 'prefix=$(PREFIX)' 'Name: nbc_overlap' 'Version: $(VERSION)' \
 	  'Description: See, prove, predict and get the overlap of computation and communication' \
 	  'Cflags: -I$${prefix}/include -pthread' 'Libs: -pthread -lm' >$(DESTDIR)$(PREFIX)/lib/pkgconfig/nbc_overlap.pc

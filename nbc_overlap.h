@@ -4245,7 +4245,7 @@ static void nbc__rep_json_string(FILE *out, const char *text) {
     if (*p == '"' || *p == '\\') fprintf(out, "\\%c", *p);
     else if (*p < 0x20) fprintf(out, "\\u%04x", *p);
     else if (n) fwrite(p, 1, (size_t)n, out);
-    else fputs("\\ufffd", out);
+    else fputs("\xEF\xBF\xBD", out); /* U+FFFD, as it is written when read back */
     p += n ? n : 1;
   }
   fputc('"', out);

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Every fuzzer, from its seeds, with a fixed random seed, for FUZZ_SECONDS (default 4) and at most
-# FUZZ_RUNS inputs. What makes one fail is kept in $B/fuzz.
+# Every fuzzer, from its seeds, with a fixed random seed, for at most
+# FUZZ_RUNS inputs (default 20,000: the same on every machine) or FUZZ_SECONDS. What makes one fail is kept in $B/fuzz.
 . tests/test.sh
 fuzz() { # NAME
   mkdir -p "$T/$1"
   "$B/fuzz/$1" -seed=1 -max_len=4096 -timeout=20 -rss_limit_mb=2048 "-runs=${FUZZ_RUNS:-20000}" \
-    "-max_total_time=${FUZZ_SECONDS:-4}" "-artifact_prefix=$B/fuzz/$1-" "$T/$1" "tests/fuzz/seeds/$1" 2>&1 | tail -25 >"$T/$1.log"
+    "-max_total_time=${FUZZ_SECONDS:-60}" "-artifact_prefix=$B/fuzz/$1-" "$T/$1" "tests/fuzz/seeds/$1" 2>&1 | tail -25 >"$T/$1.log"
   grep -E '^Done [1-9]' "$T/$1.log" || { cat "$T/$1.log" && false; }
 }
 for source in tests/fuzz/fuzz_*.c; do

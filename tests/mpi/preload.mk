@@ -62,8 +62,6 @@ endif
 $(foreach m,openmpi mpich,$(if $(call have,mpicxx.$m),$(eval $(call preload_language,preload_cxx,$m,mpicxx.$m,preload_cxx.cpp,-DTEST_MPI_CXX))))
 $(foreach m,openmpi mpich,$(if $(call have,mpifort.$m),$(foreach f,$(PRELOAD_FORTRAN),$(eval $(call preload_language,$f,$m,mpifort.$m,$f.f90,)))))
 
-INSTALL_LIBS += $(filter %.so,$(RUN_MPI))
-INSTALL_COMMANDS += $(filter $(B)/xfer_table%,$(RUN_MPI)) $(B)/xfer_table
 NEEDS_mpi += $(RUN_MPI)
 .PHONY: run-mpi
 run-mpi: $(RUN_MPI) $(B)/overlap_report ## overlap reports of real programs: hpcc under Open MPI, a stencil under MPICH
