@@ -1,6 +1,6 @@
 #!/bin/sh
-# Every fuzzer, from its seeds, with a fixed random seed, for at most
-# FUZZ_RUNS inputs (default 20,000: the same on every machine) or FUZZ_SECONDS. What makes one fail is kept in $B/fuzz.
+# Every fuzzer, from its seeds, with a fixed random seed, for FUZZ_RUNS inputs (default 20,000: the same
+# on every machine) or FUZZ_SECONDS (default 60). What makes one fail is kept in $B/fuzz.
 . tests/test.sh
 fuzz() { # NAME
   mkdir -p "$T/$1"
