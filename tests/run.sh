@@ -2,11 +2,13 @@
 # Runs the test programs and scripts given as arguments, one after the other; each ends with the
 # line "N passed, N failed, N skipped". Adds these up and ends with the same line. A program that
 # crashes, hangs past TEST_TIMEOUT seconds (default 600) or prints no such line counts as failed.
+# What failed, and why, stands just before the last line.
 # aarch64 programs are run by qemu; an argument "skip:NAME: REASON" counts as skipped.
 # Logs: $B/log/NAME.log. Usage: B=build tests/run.sh PROGRAM...
 B=${B:-build}
 limit=${TEST_TIMEOUT:-600}
 mkdir -p "$B/log"
+: >"$B/log/failures"
 passed=0 failed=0 skipped=0
 for program in "$@"; do
   case $program in skip:*)
@@ -30,10 +32,13 @@ for program in "$@"; do
   printf '%-44s %4s s  %s passed, %s failed, %s skipped\n' "$name" "$(($(date +%s) - start))" "$p" "$f" "$s"
   grep '^skipped ' "$log" | sed 's/^/    /'
   if [ "$f" -ne 0 ]; then
-    [ "$code" -eq 124 ] && echo "    timed out after $limit s"
-    echo "    exit status $code; end of $log:"
-    tail -25 "$log" | sed 's/^/    | /'
+    {
+      echo "FAILED $name: exit status $code$([ "$code" -eq 124 ] && echo ", timed out after $limit s"); from $log:"
+      { grep -E '^(FAILED|  [^ ]+:[0-9]+: )|TEST_SEED=' "$log"; tail -8 "$log"; } | awk '!seen[$0]++' | tail -16 | sed 's/^/    | /'
+    } >>"$B/log/failures"
   fi
 done
+# Last, where whoever sees only the end of the output finds them.
+cat "$B/log/failures"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]
