@@ -200,7 +200,8 @@ typedef struct nic_machine nic_machine;
 typedef struct nic_find_desc {
   const char
       *sysfs_root; /* NULL = "/sys"; another folder: a recorded tree, no questions to the kernel */
-  const char *dev_root; /* NULL = "/dev" */
+  const char *dev_root;  /* NULL = "/dev" */
+  const char *proc_root; /* NULL = "/proc" on this machine, none with another sysfs_root */
   const char
       *dump_path; /* a machine recorded by `lspci -xxxx` or `nicstat --record`; NULL = this one */
   bool all_pci;   /* all PCI devices, not only those that look like NICs */
@@ -234,8 +235,11 @@ typedef enum nic_end {
   NIC_END_STICKS     /* stays at its largest value (InfiniBand error counters) */
 } nic_end;
 
+/* "host/…" counts what TCP and UDP of this network namespace sent again, waited for or lost, over all
+   NICs: it stands next to each network interface's own counters, because no NIC knows of it. */
 typedef struct nic_counter {
-  char name[72]; /* "net/rx_bytes", "port1/port_xmit_data", "ethtool/tx_pause", "telemetry/…" */
+  char name[72]; /* "net/rx_bytes", "port1/port_xmit_data", "ethtool/tx_pause", "telemetry/…",
+                    "host/TcpRetransSegs" (as nstat names it) */
   nic_unit unit;
   nic_end end;
   int width_bits; /* 64 when the source does not say less */
@@ -275,7 +279,7 @@ NIC_API const nic_counter *nic_counters_at(const nic_counters *counters, size_t 
 /* Index of a name, or of its part after the last '/'; -1 when there is none. */
 NIC_API int nic_counters_index(const nic_counters *counters, const char *name);
 /* Reads all, in order; values has room for nic_counters_count. Cost: two clock readings and one
-   system call per counter. ret NIC_OK (some may be invalid) | NIC_E_GONE (none could be read) */
+   system call per counter; one for all of ethtool, two for all of the host. ret NIC_OK (some may be invalid) | NIC_E_GONE (none could be read) */
 NIC_API nic_status nic_counters_read(nic_counters *counters, nic_value *values, nic_error *err);
 /* What happened between two values of one counter. A counter below 64 bits that went back by more
    than half its range wrapped; any other step back is a reset. */
@@ -524,9 +528,10 @@ extern "C" {
 #endif
 
 /* Counters of a NIC, booked by the monitor to the sections of the program. They are the node's, and
-   need a system call each: so choose few.
+   need a system call each: so choose few; those not chosen are not read.
    in   names, name_count  as nic_counters_index takes them; NULL = bytes, packets, drops, pauses and
-                           retransmissions, as far as the NIC has them
+                           retransmissions, as far as the NIC has them, and the host's TCP
+                           retransmissions and UDP losses
         counters           stays yours, to be closed after the source
    out  source->source     for nbc_monitor_desc.counters; counts on through wraps
    ret  NIC_OK | NIC_E_NOT_FOUND (a name; or none of the usual ones) | NIC_E_FULL | NIC_E_NOMEM */
@@ -534,6 +539,7 @@ typedef struct nic_section_counters {
   nbc_counter_source source;
   nic_counters *counters;
   int indexes[NBC_MAX_COUNTERS];
+  bool *wanted, has_device; /* which are read; whether the device's own are among them */
   const char *names[NBC_MAX_COUNTERS];
   uint64_t sums[NBC_MAX_COUNTERS];
   nic_value *last, *now;
@@ -774,7 +780,7 @@ typedef struct nic__kept {
 } nic__kept;
 
 struct nic_machine {
-  char sysfs_root[256], dev_root[256];
+  char sysfs_root[256], dev_root[256], proc_root[256]; /* proc_root may be empty: none */
   bool is_live;     /* this machine: the kernel may be asked, not only files read */
   bool is_recorded; /* from a dump: no files either */
   nic_info *nics;
@@ -1338,17 +1344,21 @@ NIC_API nic_status nic_find(const nic_find_desc *desc_in, nic_machine **machine,
   *machine = NULL;
   const char *sysfs = desc.sysfs_root ? desc.sysfs_root : "/sys",
              *dev = desc.dev_root ? desc.dev_root : "/dev";
+  const bool is_live = !desc.dump_path && strcmp(sysfs, "/sys") == 0;
+  const char *proc = desc.proc_root ? desc.proc_root : is_live ? "/proc" : "";
   nic_machine *m = (nic_machine *)nic__zalloc(sizeof *m);
   if (!m) return nic__fail(err, NIC_E_NOMEM, "out of memory");
   nic_status status = NIC_OK;
-  if (strlen(sysfs) >= sizeof m->sysfs_root || strlen(dev) >= sizeof m->dev_root)
-    status = nic__fail(err, NIC_E_RANGE, "sysfs_root, dev_root: at most %zu characters",
+  if (strlen(sysfs) >= sizeof m->sysfs_root || strlen(dev) >= sizeof m->dev_root ||
+      strlen(proc) >= sizeof m->proc_root)
+    status = nic__fail(err, NIC_E_RANGE, "sysfs_root, dev_root, proc_root: at most %zu characters",
                        sizeof m->sysfs_root - 1);
   else {
     strcpy(m->sysfs_root, sysfs);
     strcpy(m->dev_root, dev);
+    strcpy(m->proc_root, proc);
     m->is_recorded = desc.dump_path != NULL;
-    m->is_live = !desc.dump_path && strcmp(sysfs, "/sys") == 0;
+    m->is_live = is_live;
     if (!desc.dump_path && access(sysfs, R_OK | X_OK) != 0)
       status =
           nic__fail(err, nic__of_errno(errno), "%s: %s; mount sysfs there or name another folder",
@@ -1426,10 +1436,41 @@ NIC_API const char *nic_answer_name(nic_answer answer) {
 /* ============================================================================================== */
 /* [COUNTERS] 4. Counters                                                                         */
 /* ============================================================================================== */
+/* Of the kernel's tables of TCP and UDP: what was sent (the measure of the rest), sent again, waited
+   for in vain, lost. Column of a line; file 0 = net/snmp, 1 = net/netstat. */
+typedef struct nic__host_row {
+  int file;
+  const char *line, *column;
+} nic__host_row;
+static const nic__host_row nic__host_rows[] = {{0, "Tcp", "OutSegs"},
+                                               {0, "Tcp", "RetransSegs"},
+                                               {0, "Tcp", "InErrs"},
+                                               {0, "Udp", "OutDatagrams"},
+                                               {0, "Udp", "InErrors"},
+                                               {0, "Udp", "RcvbufErrors"},
+                                               {0, "Udp", "SndbufErrors"},
+                                               {1, "TcpExt", "TCPLostRetransmit"},
+                                               {1, "TcpExt", "TCPFastRetrans"},
+                                               {1, "TcpExt", "TCPSlowStartRetrans"},
+                                               {1, "TcpExt", "TCPTimeouts"},
+                                               {1, "TcpExt", "TCPSynRetrans"},
+                                               {1, "TcpExt", "TCPRetransFail"},
+                                               {1, "TcpExt", "TCPSpuriousRTOs"},
+                                               {1, "TcpExt", "TCPBacklogDrop"},
+                                               {1, "TcpExt", "TCPRcvQDrop"}};
+typedef struct nic__host_files {
+  struct {
+    int fd;
+    int64_t t_before_ns, t_after_ns;
+    char text[16384]; /* as last read; netstat has about 4 KB */
+  } file[2];
+} nic__host_files;
+
 typedef struct nic__source {
   nic_counter counter;
-  int fd; /* of the counter's file; -1: from ethtool */
+  int fd; /* of the counter's file; -1: from ethtool or the host */
   size_t ethtool_index;
+  const nic__host_row *row; /* of the host; NULL: another source */
   const nic__kept_counter *kept; /* of a recording: both values */
   bool has_own_stamp; /* "value@seconds.nanoseconds", as Slingshot's telemetry prints it */
 } nic__source;
@@ -1441,7 +1482,8 @@ struct nic_counters {
   size_t count, capacity;
   struct ethtool_stats *ethtool;
   size_t ethtool_count;
-  int round; /* of a recording: which look */
+  nic__host_files *host_files; /* NULL: none */
+  int round;                   /* of a recording: which look */
 };
 
 /* Width and end of the InfiniBand port counters that are not 64-bit: the error counters stick at
@@ -1611,6 +1653,72 @@ static nic_status nic__open_ethtool(nic_counters *c) {
   return status;
 }
 
+/* A table is pairs of lines that begin alike, "Tcp: InSegs …" and "Tcp: 5 …": names, then values.
+   false: no such column, or no number (MaxConn may be -1). */
+static bool nic__host_value(const char *text, const nic__host_row *row, uint64_t *value) {
+  const size_t line_chars = strlen(row->line), column_chars = strlen(row->column);
+  for (const char *names = text, *values; (values = strchr(names, '\n')) != NULL; names = values) {
+    values++;
+    if (strncmp(names, row->line, line_chars) != 0 || names[line_chars] != ':' ||
+        strncmp(values, row->line, line_chars) != 0 || values[line_chars] != ':')
+      continue;
+    const char *a = names + line_chars + 1, *b = values + line_chars + 1;
+    while (*a == ' ' && *b == ' ') {
+      const size_t a_chars = strcspn(++a, " \n"), b_chars = strcspn(++b, " \n");
+      char *end;
+      if (a_chars == column_chars && strncmp(a, row->column, a_chars) == 0) {
+        errno = 0;
+        *value = strtoull(b, &end, 10);
+        return *b >= '0' && *b <= '9' && end == b + b_chars && errno == 0;
+      }
+      a += a_chars;
+      b += b_chars;
+    }
+  }
+  return false;
+}
+
+static void nic__host_read(const nic_host *host, nic__host_files *h) {
+  for (int i = 0; i < 2; i++) {
+    size_t used = 0;
+    ssize_t k = 0;
+    h->file[i].t_before_ns = nic_host_now_ns(host);
+    while (h->file[i].fd >= 0 && used < sizeof h->file[i].text - 1 &&
+           (k = pread(h->file[i].fd, h->file[i].text + used, sizeof h->file[i].text - 1 - used,
+                      (off_t)used)) > 0)
+      used += (size_t)k;
+    h->file[i].t_after_ns = nic_host_now_ns(host);
+    h->file[i].text[used] = 0;
+  }
+}
+
+/* The files stay open: they belong to the network namespace that opened them. None is no error. */
+static nic_status nic__open_host(nic_counters *c, const char *proc_root) {
+  static const char *const names[2] = {"net/snmp", "net/netstat"};
+  char path[NIC__PATH];
+  nic__host_files *h = (nic__host_files *)nic__zalloc(sizeof *h);
+  if (!h) return NIC_E_NOMEM;
+  c->host_files = h;
+  for (int i = 0; i < 2; i++)
+    h->file[i].fd = nic__path(path, proc_root, names[i], (char *)NULL)
+                        ? open(path, O_RDONLY | O_CLOEXEC)
+                        : -1;
+  nic__host_read(&c->host, h);
+  for (size_t i = 0; i < sizeof nic__host_rows / sizeof nic__host_rows[0]; i++) {
+    const nic__host_row *row = &nic__host_rows[i];
+    char name[64];
+    uint64_t value;
+    if (!nic__host_value(h->file[row->file].text, row, &value)) continue; /* another kernel */
+    snprintf(name, sizeof name, "%s%s", row->line, row->column);
+    nic__source *s = nic__source_add(c, "host", name);
+    if (!s) return NIC_E_NOMEM;
+    s->row = row;
+    s->counter.width_bits = (int)(8 * sizeof(long)); /* the kernel adds in its own longs */
+    if (strncmp(row->column, "Out", 3) == 0) s->counter.unit = NIC_UNIT_PACKETS;
+  }
+  return NIC_OK;
+}
+
 static nic_status nic__open_recorded(nic_counters *c, const nic__kept *kept) {
   for (size_t i = 0; kept && i < kept->counter_count; i++) {
     nic__source *s = nic__source_add(c, "recorded", "counter");
@@ -1651,6 +1759,8 @@ NIC_API nic_status nic_counters_open(const nic_machine *machine, const nic_info 
   else {
     if (nic__path(path, device, "statistics", (char *)NULL))
       status = nic__open_folder(c, path, "net");
+    if (status == NIC_OK && c->count && machine->proc_root[0])
+      status = nic__open_host(c, machine->proc_root);
     if (status == NIC_OK && machine->is_live) status = nic__open_ethtool(c);
   }
   if (status != NIC_OK)
@@ -1668,6 +1778,9 @@ NIC_API void nic_counters_close(nic_counters *counters) {
   if (!counters) return;
   for (size_t i = 0; i < counters->count; i++)
     if (counters->sources[i].fd >= 0) close(counters->sources[i].fd);
+  for (int i = 0; counters->host_files && i < 2; i++)
+    if (counters->host_files->file[i].fd >= 0) close(counters->host_files->file[i].fd);
+  NIC_FREE(counters->host_files);
   NIC_FREE(counters->sources);
   NIC_FREE(counters->ethtool);
   NIC_FREE(counters);
@@ -1710,11 +1823,19 @@ static void nic__read_file(const nic_counters *c, const nic__source *s, nic_valu
   if (s->has_own_stamp && unix_ns) nic__narrow_by_stamp(&c->host, unix_ns, v);
 }
 
-NIC_API nic_status nic_counters_read(nic_counters *counters, nic_value *values, nic_error *err) {
+/* Those of the sources that wanted names, NULL = all; the others become invalid. */
+static nic_status nic__counters_read(nic_counters *counters, const bool *wanted,
+                                     nic_value *values) {
   int64_t t_before_ns = 0, t_after_ns = 0;
-  bool driver_answers = false;
+  bool driver_answers = false, host_wanted = false, driver_wanted = false;
   size_t valid = 0;
-  if (counters->ethtool_count) {
+  for (size_t i = 0; i < counters->count; i++) {
+    const nic__source *s = &counters->sources[i];
+    if (wanted && !wanted[i]) continue;
+    host_wanted = host_wanted || s->row;
+    driver_wanted = driver_wanted || (!s->row && !s->kept && s->fd < 0);
+  }
+  if (driver_wanted) {
     counters->ethtool->cmd = ETHTOOL_GSTATS;
     counters->ethtool->n_stats = (uint32_t)counters->ethtool_count;
     t_before_ns = nic_host_now_ns(&counters->host);
@@ -1722,13 +1843,20 @@ NIC_API nic_status nic_counters_read(nic_counters *counters, nic_value *values, 
                      counters->ethtool->n_stats == counters->ethtool_count;
     t_after_ns = nic_host_now_ns(&counters->host);
   }
+  if (host_wanted) nic__host_read(&counters->host, counters->host_files);
   for (size_t i = 0; i < counters->count; i++) {
     const nic__source *s = &counters->sources[i];
     nic_value *v = &values[i];
     memset(v, 0, sizeof *v);
+    if (wanted && !wanted[i]) continue;
     if (s->kept)
       *v = s->kept->values[counters->round];
-    else if (s->fd >= 0)
+    else if (s->row) {
+      v->t_before_ns = counters->host_files->file[s->row->file].t_before_ns;
+      v->t_after_ns = counters->host_files->file[s->row->file].t_after_ns;
+      v->is_valid =
+          nic__host_value(counters->host_files->file[s->row->file].text, s->row, &v->value);
+    } else if (s->fd >= 0)
       nic__read_file(counters, s, v);
     else {
       v->value = counters->ethtool->data[s->ethtool_index];
@@ -1736,10 +1864,14 @@ NIC_API nic_status nic_counters_read(nic_counters *counters, nic_value *values, 
       v->t_after_ns = t_after_ns;
       v->is_valid = driver_answers;
     }
-    valid += v->is_valid;
+    valid += v->is_valid && !s->row; /* the host's go on when the device is gone */
   }
   counters->round = 1; /* a recording shows two looks, then the second for ever */
-  if (valid) return NIC_OK;
+  return valid ? NIC_OK : NIC_E_GONE;
+}
+
+NIC_API nic_status nic_counters_read(nic_counters *counters, nic_value *values, nic_error *err) {
+  if (nic__counters_read(counters, NULL, values) == NIC_OK) return NIC_OK;
   return nic__fail(err, NIC_E_GONE, "%s: no counter can be read any more: device or driver gone",
                    counters->name);
 }
@@ -3060,7 +3192,7 @@ extern "C" {
 
 static bool nic__sections_read(void *user, uint64_t *values) {
   nic_section_counters *s = (nic_section_counters *)user;
-  if (nic_counters_read(s->counters, s->now, NULL) != NIC_OK) return false;
+  if (nic__counters_read(s->counters, s->wanted, s->now) != NIC_OK && s->has_device) return false;
   for (size_t i = 0; i < s->source.count; i++) {
     const int k = s->indexes[i];
     const nic_delta d =
@@ -3086,6 +3218,8 @@ static bool nic__is_usual(const char *name) {
                                      "/packet_seq_err",
                                      "/rnr_nak_retry_err",
                                      "/local_ack_timeout_err",
+                                     "/TcpRetransSegs",
+                                     "/UdpRcvbufErrors",
                                      "_octets"};
   for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
     if (nic__ends_with(name, ends[i])) return true;
@@ -3126,7 +3260,12 @@ NIC_API nic_status nic_section_counters_open(nic_counters *counters, const char 
   s->source.user = s;
   s->last = (nic_value *)nic__zalloc(nic_counters_count(counters) * sizeof *s->last);
   s->now = (nic_value *)nic__zalloc(nic_counters_count(counters) * sizeof *s->now);
-  if (!s->last || !s->now)
+  s->wanted = (bool *)nic__zalloc(nic_counters_count(counters) * sizeof *s->wanted);
+  for (size_t i = 0; s->wanted && i < s->source.count; i++) {
+    s->wanted[s->indexes[i]] = true;
+    if (!counters->sources[s->indexes[i]].row) s->has_device = true;
+  }
+  if (!s->last || !s->now || !s->wanted)
     status = nic__fail(err, NIC_E_NOMEM, "out of memory");
   else
     status = nic_counters_read(counters, s->last, err);
@@ -3137,7 +3276,9 @@ NIC_API nic_status nic_section_counters_open(nic_counters *counters, const char 
 NIC_API void nic_section_counters_close(nic_section_counters *source) {
   NIC_FREE(source->last);
   NIC_FREE(source->now);
+  NIC_FREE(source->wanted);
   source->last = source->now = NULL;
+  source->wanted = NULL;
 }
 
 /* Status codes below -400 are ours; those they share mean the same. */

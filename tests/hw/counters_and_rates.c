@@ -128,6 +128,45 @@ static void a_counter_that_turns_bad_is_marked(void) {
   tree_remove(&t);
 }
 
+/* What TCP sent again stands next to the interface's own counters; columns are found by their names;
+   a table of another kernel, cut off or without numbers only lacks its counters. */
+static void retransmissions_stand_next_to_the_nic(void) {
+  const tree t = tree_make();
+  char proc[256];
+  snprintf(proc, sizeof proc, "%s/proc", t.root);
+  nic_find_desc desc = {.sysfs_root = t.root, .proc_root = proc, .no_libpci = true};
+  nic_machine *m;
+  nic_counters *c;
+  nic_error error;
+  nic_value a[16], b[16];
+  tree_file(&t, "class/net/eth0/statistics/tx_bytes", "10\n");
+  tree_file(&t, "proc/net/snmp",
+            "Ip: Forwarding InReceives\nIp: 1 2\n"
+            "Tcp: MaxConn RetransSegs InErrs\nTcp: -1 41 -1\n"
+            "Udp: InErrors RetransSegs\nUdp: 3\n");
+  tree_file(&t, "proc/net/netstat", "TcpExt: TCPTimeouts TCPLostRetransmit\nTcpExt: 7 9");
+  CHECK(nic_find(&desc, &m, &error) == NIC_OK);
+  CHECK(nic_counters_open(m, nic_by_name(m, "eth0"), NULL, &c, &error) == NIC_OK);
+  CHECK(nic_counters_count(c) == 5 && nic_counters_read(c, a, &error) == NIC_OK);
+  const int retrans = nic_counters_index(c, "TcpRetransSegs"),
+            late = nic_counters_index(c, "host/TcpExtTCPTimeouts"),
+            last = nic_counters_index(c, "TcpExtTCPLostRetransmit"),
+            udp = nic_counters_index(c, "UdpInErrors");
+  CHECK(retrans > 0 && late > 0 && last > 0 && udp > 0);
+  CHECK(nic_counters_index(c, "TcpInErrs") < 0); /* -1 is no count */
+  CHECK(a[retrans].value == 41 && a[late].value == 7 && a[last].value == 9 && a[udp].value == 3);
+  CHECK(a[retrans].t_before_ns <= a[retrans].t_after_ns);
+  tree_file(&t, "proc/net/snmp", "Tcp: RetransSegs\nTcp: 44\nUdp: InErrors\n");
+  CHECK(nic_counters_read(c, b, &error) == NIC_OK && !b[udp].is_valid);
+  CHECK(nic_counter_delta(nic_counters_at(c, (size_t)retrans), &a[retrans], &b[retrans]).delta ==
+        3);
+  tree_file(&t, "class/net/eth0/statistics/tx_bytes", "gone\n"); /* the host's do not hide it */
+  CHECK(nic_counters_read(c, b, &error) == NIC_E_GONE);
+  nic_counters_close(c);
+  nic_machine_free(m);
+  tree_remove(&t);
+}
+
 /* This machine's loopback counts what we send over it: at least our bytes, in between our times. */
 static void loopback_counts_our_bytes(void) {
   nic_machine *m;
@@ -174,6 +213,7 @@ int main(int argc, char **argv) {
   RUN(small_steps_always_add_up);
   RUN(sources_have_units_and_widths);
   RUN(a_counter_that_turns_bad_is_marked);
+  RUN(retransmissions_stand_next_to_the_nic);
   RUN(loopback_counts_our_bytes);
   return TEST_END();
 }
