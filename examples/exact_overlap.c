@@ -10,7 +10,7 @@
    in fragments by later calls, and read by the receiver, which may come late. */
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
-#define NIC_COSIM_WITH_NBC
+#define COSIM_WITH_NBC
 #include "rtl/nic_cosim.h"
 
 enum { HOST = 4 << 20, DATA = 0x10000, EQ = 0x1000, RING = 0x8000, FRAGMENTS = 8, PARTS = 10 };
@@ -22,7 +22,7 @@ typedef struct run {
   int protocol, step[2], done;
   int64_t late_ps, announced_ps; /* when rank 1 comes to its receive */
   uint32_t bytes, sent, acked, taken[2];
-  nic_cosim *sim;
+  cosim *sim;
   nbc_recorder *me;
   unsigned char *host[2];
   span computed[PARTS], moved[FRAGMENTS]; /* what really happened at rank 0 */
@@ -37,67 +37,67 @@ static int dma_write(void *ctx, int nic, uint64_t addr, const void *buffer, size
   return addr + n > HOST ? -1 : (memcpy(((run *)ctx)->host[nic] + addr, buffer, n), 0);
 }
 /* The pins of NIC 0: first and last flit of what carries user number 1 */
-static void pins(void *ctx, int nic, int received, const nic_packet *p, int64_t first,
+static void pins(void *ctx, int nic, int received, const cosim_packet *p, int64_t first,
                  int64_t last) {
   run *r = (run *)ctx;
   int vn = (int)(p->header >> 2 & 3), kind = (int)(p->data[0] & 15);
   if (nic || received || vn > 1) return; /* control messages are of the class service */
   if (p->header & 2)
-    r->first_cycle[vn] = kind == NIC_KIND_PUT || kind == NIC_KIND_REPLY ? first : -1;
+    r->first_cycle[vn] = kind == COSIM_KIND_PUT || kind == COSIM_KIND_REPLY ? first : -1;
   if (p->header & 1 && r->first_cycle[vn] >= 0 && r->moved_count < FRAGMENTS)
     r->moved[r->moved_count++] = (span){r->first_cycle[vn] * 2880, (last + 1) * 2880};
 }
 
 static void post(run *r, int nic, int kind, int control, uint32_t at, uint32_t bytes) {
-  nic_command c;
+  cosim_command c;
   memset(&c, 0, sizeof c);
   c.kind = kind, c.dst = 1 - nic, c.size_bytes = bytes, c.addr = DATA + at, c.offset = DATA + at;
-  c.payload = control ? NIC_PAY_INLINE : NIC_PAY_DMA;
+  c.payload = control ? COSIM_PAY_INLINE : COSIM_PAY_DMA;
   c.ct = -1, c.hdr_data = (uint64_t)control, c.user = !control, c.want_ack = !control;
-  nic_cosim_submit(r->sim, nic, control != 0, &c, NULL);
+  cosim_submit(r->sim, nic, control != 0, &c, NULL);
 }
-static int64_t now_ns(run *r) { return nic_cosim_now_ps(r->sim) / 1000; }
+static int64_t now_ns(run *r) { return cosim_now_ps(r->sim) / 1000; }
 
 /* One look at a rank's event queue; what it may do then */
 static void progress(run *r, int rank) {
-  nic_event e = nic_event_unpack(r->host[rank] + EQ + r->taken[rank] % 64 * 64);
-  if (rank == 1 && r->step[1] == RTS && nic_cosim_now_ps(r->sim) >= r->late_ps) {
+  cosim_event e = cosim_event_unpack(r->host[rank] + EQ + r->taken[rank] % 64 * 64);
+  if (rank == 1 && r->step[1] == RTS && cosim_now_ps(r->sim) >= r->late_ps) {
     r->step[1] = CTS;
     if (r->protocol == READ)
-      post(r, 1, NIC_KIND_GET, 0, 0, r->bytes);
+      post(r, 1, COSIM_KIND_GET, 0, 0, r->bytes);
     else
-      post(r, 1, NIC_KIND_PUT, CTS, 0, 0);
+      post(r, 1, COSIM_KIND_PUT, CTS, 0, 0);
   }
   if (e.phase == !(r->taken[rank] >> 6 & 1)) {
-    nic_cosim_write(r->sim, rank, NIC_EQ + NIC_EQ_CONS, ++r->taken[rank]);
-    if (e.type == NIC_EV_PUT && e.hdr_data) r->step[rank] = (int)e.hdr_data;
-    if (e.type == NIC_EV_REPLY) post(r, 1, NIC_KIND_PUT, FIN, 0, 0);
-    if (e.type == NIC_EV_ACK) r->acked += e.moved_bytes;
+    cosim_write(r->sim, rank, COSIM_EQ + COSIM_EQ_CONS, ++r->taken[rank]);
+    if (e.type == COSIM_EV_PUT && e.hdr_data) r->step[rank] = (int)e.hdr_data;
+    if (e.type == COSIM_EV_REPLY) post(r, 1, COSIM_KIND_PUT, FIN, 0, 0);
+    if (e.type == COSIM_EV_ACK) r->acked += e.moved_bytes;
   }
   if (rank == 0 && r->step[0] == CTS && r->sent < r->bytes) { /* one message per call */
     uint32_t piece = r->protocol == FRAGMENT ? r->bytes / FRAGMENTS : r->bytes;
-    post(r, 0, NIC_KIND_PUT, 0, r->sent, piece), r->sent += piece;
+    post(r, 0, COSIM_KIND_PUT, 0, r->sent, piece), r->sent += piece;
   }
   r->done = r->step[0] == FIN || r->acked >= r->bytes;
 }
 static void pass(run *r, int64_t until_ps) {
-  while (nic_cosim_now_ps(r->sim) < until_ps) nic_cosim_cycles(r->sim, 20), progress(r, 1);
+  while (cosim_now_ps(r->sim) < until_ps) cosim_cycles(r->sim, 20), progress(r, 1);
 }
 static void call(run *r, nbc_kind kind) { /* a library call of 50 ns that looks for work */
   nbc_call_enter_at(r->me, kind, now_ns(r));
   progress(r, 0);
-  pass(r, nic_cosim_now_ps(r->sim) + 50000);
+  pass(r, cosim_now_ps(r->sim) + 50000);
   if (kind != NBC_KIND_WAIT) nbc_call_exit_at(r->me, now_ns(r));
 }
 
 static int64_t sim_now(void *user) { return now_ns((run *)user); }
 static nbc_status measure(const char *name, int protocol, double late, uint32_t bytes) {
   run *r = (run *)calloc(1, sizeof *r);
-  nic_cosim_desc desc = nic_cosim_default();
+  cosim_desc desc = cosim_default();
   nbc_clock_desc clock_desc = {.source = NBC_CLOCK_USER, .now_ns = sim_now, .user = r};
   nbc_monitor_desc monitor_desc = {.history_calls = 64};
   nbc_nic_watch_desc watch_desc;
-  nic_cosim_source source;
+  cosim_source source;
   nbc_monitor *monitor = NULL;
   nbc_nic_watch *watch = NULL;
   nbc_report *report = NULL;
@@ -108,18 +108,18 @@ static nbc_status measure(const char *name, int protocol, double late, uint32_t 
   r->protocol = protocol, r->bytes = bytes,
   r->late_ps = (int64_t)(late * PARTS * (double)part_ps) + 2000000;
   r->host[0] = (unsigned char *)calloc(2, HOST), r->host[1] = r->host[0] + HOST;
-  desc.host = (nic_host){r, dma_read, dma_write, NULL};
+  desc.host = (cosim_host){r, dma_read, dma_write, NULL};
   desc.watch = pins, desc.watch_ctx = r;
-  r->sim = nic_cosim_create(&desc);
+  r->sim = cosim_create(&desc);
   for (int i = 0; i < 2; i++) {
-    nic_entry all = {.src = -1, .ct = -1, .op_put = 1, .op_get = 1, .size_bytes = HOST};
-    nic_cosim_append(r->sim, i, 0, &all);
-    nic_cosim_write(r->sim, i, NIC_PT_ENABLE, 1), nic_cosim_write(r->sim, i, NIC_CTRL, 1);
-    nic_cosim_write(r->sim, i, NIC_EQ + NIC_EQ_BASE_LO, EQ);
-    nic_cosim_write(r->sim, i, NIC_EQ + NIC_EQ_SIZE, 0x80000006u);
+    cosim_entry all = {.src = -1, .ct = -1, .op_put = 1, .op_get = 1, .size_bytes = HOST};
+    cosim_append(r->sim, i, 0, &all);
+    cosim_write(r->sim, i, COSIM_PT_ENABLE, 1), cosim_write(r->sim, i, COSIM_CTRL, 1);
+    cosim_write(r->sim, i, COSIM_EQ + COSIM_EQ_BASE_LO, EQ);
+    cosim_write(r->sim, i, COSIM_EQ + COSIM_EQ_SIZE, 0x80000006u);
   }
-  nbc_nic nic = nic_cosim_source_init(&source, r->sim, 0, NBC_NIC_SENT, RING, 6);
-  nic_cosim_advance(r->sim, 1000000);
+  nbc_nic nic = cosim_source_init(&source, r->sim, 0, NBC_NIC_SENT, RING, 6);
+  cosim_advance(r->sim, 1000000);
   nbc_status status = nbc_clock_create(&clock_desc, &clock);
   if (status == NBC_OK) status = nbc_table_create_linear(10, link, "the link", &table);
   monitor_desc.clock = &clock, monitor_desc.table_same_node = monitor_desc.table_other_node = table;
@@ -129,21 +129,21 @@ static nbc_status measure(const char *name, int protocol, double late, uint32_t 
   watch_desc.nic = &nic, watch_desc.recorder = r->me;
   if (status == NBC_OK) status = nbc_nic_watch_create(&watch_desc, &watch);
   if (status == NBC_OK) {
-    nic_cosim_advance(r->sim, 2000000);
+    cosim_advance(r->sim, 2000000);
     nbc_xfer_begin_at(r->me, 1, bytes, NBC_KIND_SEND, NBC_PEER_OTHER_NODE, now_ns(r));
     if (protocol == WRITE)
       r->step[0] = CTS;
     else
-      post(r, 0, NIC_KIND_PUT, RTS, 0, 0);
+      post(r, 0, COSIM_KIND_PUT, RTS, 0, 0);
     call(r, NBC_KIND_SEND);
     for (int i = 0; i < PARTS; i++) {
-      int64_t begin = nic_cosim_now_ps(r->sim);
+      int64_t begin = cosim_now_ps(r->sim);
       pass(r, begin + part_ps);
-      r->computed[r->computed_count++] = (span){begin, nic_cosim_now_ps(r->sim)};
+      r->computed[r->computed_count++] = (span){begin, cosim_now_ps(r->sim)};
       if (protocol == FRAGMENT) call(r, NBC_KIND_TEST);
     }
     call(r, NBC_KIND_WAIT);
-    while (!r->done) pass(r, nic_cosim_now_ps(r->sim) + 50000), progress(r, 0);
+    while (!r->done) pass(r, cosim_now_ps(r->sim) + 50000), progress(r, 0);
     nbc_xfer_end_at(r->me, 1, now_ns(r));
     nbc_call_exit_at(r->me, now_ns(r));
     status = nbc_nic_poll(watch);
@@ -181,7 +181,7 @@ static nbc_status measure(const char *name, int protocol, double late, uint32_t 
   nbc_nic_watch_destroy(watch);
   nbc_monitor_destroy(monitor);
   nbc_table_free(table);
-  nic_cosim_destroy(r->sim);
+  cosim_destroy(r->sim);
   free(r->host[0]), free(r);
   return status;
 }

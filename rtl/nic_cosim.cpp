@@ -6,7 +6,7 @@
 #include <vector>
 #include "Vnic_top.h"
 #include "verilated.h"
-#ifdef NIC_COSIM_TRACE
+#ifdef COSIM_TRACE
 #  include "verilated_fst_c.h"
 #endif
 
@@ -33,14 +33,14 @@ struct HostWrite {
 };
 struct Travel {
   int64_t at;
-  nic_packet packet;
+  cosim_packet packet;
   bool injected;
 };
 
 struct Nic {
   std::unique_ptr<VerilatedContext> context;
   std::unique_ptr<Vnic_top> v;
-#ifdef NIC_COSIM_TRACE
+#ifdef COSIM_TRACE
   std::unique_ptr<VerilatedFstC> trace;
 #endif
   int64_t trace_from = 0, trace_until = -1;
@@ -56,27 +56,27 @@ struct Nic {
   int irq = 0;
   uint32_t submitted[2] = {0, 0};
   // sending side: the packet that leaves, its way into the crossbar, credits on their way back
-  nic_packet out;
+  cosim_packet out;
   int64_t out_cycle = 0;
   std::deque<Travel> lane[4];
   std::deque<int64_t> credit_back[4];
   // receiving side: what the crossbar sends to this NIC
   std::deque<Travel> injected;
-  nic_packet in;
+  cosim_packet in;
   int in_flit = 2; // 0, 1: flit that goes out now; 2: none
   bool in_cut = false;
   int64_t in_cycle = 0;
   int credit[4] = {kLinkDepth, kLinkDepth, kLinkDepth, kLinkDepth};
   int locked[4] = {-1, -1, -1, -1};  // whose message is on this virtual network
-  int64_t blocked[4] = {0, 0, 0, 0}; // by NIC_DELAY
+  int64_t blocked[4] = {0, 0, 0, 0}; // by COSIM_DELAY
   bool delayed[4] = {false, false, false, false};
   int turn = 0, again = 0; // again: the packet is sent once more
   int waiting = 0;         // packets in the crossbar for this NIC
 };
 } // namespace
 
-struct nic_cosim {
-  nic_cosim_desc desc;
+struct cosim {
+  cosim_desc desc;
   std::vector<Nic> nics;
   int64_t cycle = 0, link = 0, host_read = 0, host_write = 0, mmio = 0, fault_delay = 0;
   uint64_t random = 1;
@@ -90,7 +90,7 @@ struct nic_cosim {
 };
 
 // Register accesses, one after the other: held at the pins until the NIC takes them
-void nic_cosim::mmio_side(Nic &n) {
+void cosim::mmio_side(Nic &n) {
   Vnic_top &v = *n.v;
   v.s_axil_awvalid = v.s_axil_wvalid = v.s_axil_arvalid = 0;
   if (n.mmio.empty() || n.mmio.front().at > cycle) return;
@@ -105,7 +105,7 @@ void nic_cosim::mmio_side(Nic &n) {
 
 // Host memory: reads come back in order after their latency, one beat a cycle; writes are applied
 // when they are answered, so an event is seen after the data before it
-bool nic_cosim::host_side(Nic &n, int index) {
+bool cosim::host_side(Nic &n, int index) {
   Vnic_top &v = *n.v;
   v.m_axi_arready = v.m_axi_awready = v.m_axi_wready = 1;
   v.m_axi_rvalid = !n.reads.empty() && n.reads.front().at <= cycle;
@@ -128,7 +128,7 @@ bool nic_cosim::host_side(Nic &n, int index) {
 
 // A flit that leaves: after the link's latency its packet is at the crossbar, while the second flit
 // is still on the way (cut-through)
-void nic_cosim::link_out(Nic &n, int index) {
+void cosim::link_out(Nic &n, int index) {
   Vnic_top &v = *n.v;
   if (!v.tx_valid_o) return;
   if (v.tx_first_o) {
@@ -150,7 +150,7 @@ void nic_cosim::link_out(Nic &n, int index) {
 
 // The next packet for a NIC: from sender and virtual network in turn, messages of one virtual
 // network are not mixed. Faults happen here, on the last metre.
-bool nic_cosim::choose(Nic &n, int index) {
+bool cosim::choose(Nic &n, int index) {
   int lanes = desc.nic_count * 4;
   for (int k = 0; k < lanes; k++) {
     int at = (n.turn + k) % lanes, src = at / 4, vn = at % 4;
@@ -159,34 +159,34 @@ bool nic_cosim::choose(Nic &n, int index) {
       continue;
     if (n.credit[vn] == 0 || n.blocked[vn] > cycle || (n.locked[vn] >= 0 && n.locked[vn] != src))
       continue;
-    const nic_packet &packet = lane.front().packet;
-    nic_fault fault =
-        desc.fault && !n.delayed[vn] ? desc.fault(desc.fault_ctx, src, index, &packet) : NIC_PASS;
-    n.delayed[vn] = fault == NIC_DELAY;
-    if (fault == NIC_DELAY) {
+    const cosim_packet &packet = lane.front().packet;
+    cosim_fault fault =
+        desc.fault && !n.delayed[vn] ? desc.fault(desc.fault_ctx, src, index, &packet) : COSIM_PASS;
+    n.delayed[vn] = fault == COSIM_DELAY;
+    if (fault == COSIM_DELAY) {
       n.blocked[vn] = cycle + fault_delay;
       continue;
     }
     n.in = packet;
-    n.in_cut = fault == NIC_CUT;
-    if (fault == NIC_CORRUPT) {
+    n.in_cut = fault == COSIM_CUT;
+    if (fault == COSIM_CORRUPT) {
       random = random * 6364136223846793005u + 1442695040888963407u;
       unsigned bit = (unsigned)(random >> 33) % 576;
       (bit < 32 ? n.in.header : bit < 64 ? n.in.crc : n.in.data[bit / 32 - 2]) ^= 1u << (bit % 32);
     }
     n.locked[vn] = packet.header & 1 ? -1 : src;
-    n.again = fault == NIC_DUPLICATE && n.credit[vn] > 1;
+    n.again = fault == COSIM_DUPLICATE && n.credit[vn] > 1;
     n.turn = n.locked[vn] >= 0 ? at : (at + 1) % lanes;
-    if (fault != NIC_LOSE) n.credit[vn] -= 1 + n.again;
+    if (fault != COSIM_LOSE) n.credit[vn] -= 1 + n.again;
     nics[src].credit_back[vn].push_back(cycle + link);
     lane.pop_front();
     n.waiting--;
-    return fault != NIC_LOSE;
+    return fault != COSIM_LOSE;
   }
   return false;
 }
 
-void nic_cosim::link_in(Nic &n, int index) {
+void cosim::link_in(Nic &n, int index) {
   Vnic_top &v = *n.v;
   v.rx_valid_i = 0;
   if (n.in_flit == 2) {
@@ -215,7 +215,7 @@ void nic_cosim::link_in(Nic &n, int index) {
   }
 }
 
-void nic_cosim::step() {
+void cosim::step() {
   for (int i = 0; i < desc.nic_count; i++) {
     Nic &n = nics[i];
     Vnic_top &v = *n.v;
@@ -228,7 +228,7 @@ void nic_cosim::step() {
         v.tx_credit_i |= 1 << vn, n.credit_back[vn].pop_front();
     v.clk_i = 0;
     v.eval();
-#ifdef NIC_COSIM_TRACE
+#ifdef COSIM_TRACE
     int64_t now = cycle * desc.period_ps;
     bool traced = n.trace && now >= n.trace_from && now < n.trace_until;
     if (traced) n.trace->dump((uint64_t)now);
@@ -271,7 +271,7 @@ void nic_cosim::step() {
     if (desc.host.irq && v.irq_o != n.irq) desc.host.irq(desc.host.ctx, i, n.irq = v.irq_o);
     v.clk_i = 1;
     v.eval();
-#ifdef NIC_COSIM_TRACE
+#ifdef COSIM_TRACE
     if (traced) n.trace->dump((uint64_t)(now + desc.period_ps / 2));
     if (n.trace && now >= n.trace_until) n.trace->close(), n.trace.reset();
 #endif
@@ -279,10 +279,9 @@ void nic_cosim::step() {
   cycle++;
 }
 
-// ---- C API
-// ------------------------------------------------------------------------------------------
-nic_cosim_desc nic_cosim_default(void) {
-  nic_cosim_desc d = nic_cosim_desc();
+// ---- C API ---------------------------------------------------------------------------------
+cosim_desc cosim_default(void) {
+  cosim_desc d = cosim_desc();
   d.nic_count = 2;
   d.period_ps = 2880; // 36 bytes at 12.5 GB/s
   d.link_latency_ps = 200000;
@@ -291,7 +290,7 @@ nic_cosim_desc nic_cosim_default(void) {
   return d;
 }
 
-nic_cosim *nic_cosim_create(const nic_cosim_desc *desc) {
+cosim *cosim_create(const cosim_desc *desc) {
   if (!desc || desc->nic_count < 1 || desc->nic_count > 64 || desc->period_ps < 2 ||
       desc->period_ps > 1000000)
     return nullptr;
@@ -300,7 +299,7 @@ nic_cosim *nic_cosim_create(const nic_cosim_desc *desc) {
   for (int64_t t : times)
     if (t < 0 || t > 1000000000000) return nullptr;
   if (!desc->host.read || !desc->host.write) return nullptr;
-  auto sim = new nic_cosim;
+  auto sim = new cosim;
   sim->desc = *desc;
   auto cycles = [&](int64_t ps) { return (ps + desc->period_ps - 1) / desc->period_ps; };
   sim->link = cycles(desc->link_latency_ps) < 2 ? 2 : cycles(desc->link_latency_ps);
@@ -310,24 +309,24 @@ nic_cosim *nic_cosim_create(const nic_cosim_desc *desc) {
   sim->nics.resize((size_t)desc->nic_count);
   for (auto &n : sim->nics) {
     n.context.reset(new VerilatedContext);
-#ifdef NIC_COSIM_TRACE
+#ifdef COSIM_TRACE
     n.context->traceEverOn(true);
 #endif
     n.v.reset(new Vnic_top(n.context.get()));
     n.v->s_axil_bready = n.v->s_axil_rready = 1;
     for (int k = 0; k < 4; k++) n.v->rst_ni = k >= 3, n.v->clk_i = k & 1, n.v->eval();
   }
-  for (int i = 0; i < desc->nic_count; i++) nic_cosim_write(sim, i, NIC_SELF, (uint32_t)i);
+  for (int i = 0; i < desc->nic_count; i++) cosim_write(sim, i, COSIM_SELF, (uint32_t)i);
   return sim;
 }
-void nic_cosim_destroy(nic_cosim *sim) {
+void cosim_destroy(cosim *sim) {
   if (!sim) return;
   for (auto &n : sim->nics) {
-#ifdef NIC_COSIM_TRACE
+#ifdef COSIM_TRACE
     if (n.trace) n.trace->close();
 #endif
     n.v->final();
-#ifdef NIC_COSIM_COVERAGE
+#ifdef COSIM_COVERAGE
     // one file per NIC that was: verilator_coverage adds them up
     if (const char *folder = getenv("NIC_COVERAGE")) {
       char path[512];
@@ -339,15 +338,15 @@ void nic_cosim_destroy(nic_cosim *sim) {
   }
   delete sim;
 }
-int64_t nic_cosim_now_ps(const nic_cosim *sim) { return sim->cycle * sim->desc.period_ps; }
-int64_t nic_cosim_cycle(const nic_cosim *sim) { return sim->cycle; }
-void nic_cosim_cycles(nic_cosim *sim, int64_t count) {
+int64_t cosim_now_ps(const cosim *sim) { return sim->cycle * sim->desc.period_ps; }
+int64_t cosim_cycle(const cosim *sim) { return sim->cycle; }
+void cosim_cycles(cosim *sim, int64_t count) {
   while (count-- > 0) sim->step();
 }
-void nic_cosim_advance(nic_cosim *sim, int64_t until_ps) {
-  while (nic_cosim_now_ps(sim) < until_ps) sim->step();
+void cosim_advance(cosim *sim, int64_t until_ps) {
+  while (cosim_now_ps(sim) < until_ps) sim->step();
 }
-int nic_cosim_idle(const nic_cosim *sim) {
+int cosim_idle(const cosim *sim) {
   for (auto &n : sim->nics) {
     if (!n.v->idle_o || !n.mmio.empty() || !n.reads.empty() || !n.answers.empty() ||
         n.in_flit != 2 || n.waiting || n.again || !n.injected.empty())
@@ -356,64 +355,63 @@ int nic_cosim_idle(const nic_cosim *sim) {
   return 1;
 }
 
-void nic_cosim_write_partial(nic_cosim *sim, int nic, uint32_t offset, uint32_t value, int strobe) {
+void cosim_write_partial(cosim *sim, int nic, uint32_t offset, uint32_t value, int strobe) {
   sim->nics[(size_t)nic].mmio.push_back(
-      Mmio{sim->cycle + sim->mmio, offset & (NIC_BAR_BYTES - 1), value, (uint8_t)strobe, true});
+      Mmio{sim->cycle + sim->mmio, offset & (COSIM_BAR_BYTES - 1), value, (uint8_t)strobe, true});
 }
-void nic_cosim_write(nic_cosim *sim, int nic, uint32_t offset, uint32_t value) {
-  nic_cosim_write_partial(sim, nic, offset, value, 15);
+void cosim_write(cosim *sim, int nic, uint32_t offset, uint32_t value) {
+  cosim_write_partial(sim, nic, offset, value, 15);
 }
-uint32_t nic_cosim_read_at(nic_cosim *sim, int nic, uint32_t offset, int64_t *at_cycle,
-                           int *error) {
+uint32_t cosim_read_at(cosim *sim, int nic, uint32_t offset, int64_t *at_cycle, int *error) {
   Nic &n = sim->nics[(size_t)nic];
   n.read_done = false;
-  n.mmio.push_back(Mmio{sim->cycle + sim->mmio, offset & (NIC_BAR_BYTES - 1), 0, 0, false});
+  n.mmio.push_back(Mmio{sim->cycle + sim->mmio, offset & (COSIM_BAR_BYTES - 1), 0, 0, false});
   while (!n.read_done) sim->step();
-  nic_cosim_cycles(sim, sim->mmio); // the answer's way back
+  cosim_cycles(sim, sim->mmio); // the answer's way back
   if (at_cycle) *at_cycle = n.read_cycle;
   if (error) *error = n.read_error;
   return n.read_value;
 }
-uint32_t nic_cosim_read(nic_cosim *sim, int nic, uint32_t offset) {
-  return nic_cosim_read_at(sim, nic, offset, nullptr, nullptr);
+uint32_t cosim_read(cosim *sim, int nic, uint32_t offset) {
+  return cosim_read_at(sim, nic, offset, nullptr, nullptr);
 }
 
-uint32_t nic_cosim_submit(nic_cosim *sim, int nic, int klass, const nic_command *command,
-                          const void *pio_payload) {
+uint32_t cosim_submit(cosim *sim, int nic, int klass, const cosim_command *command,
+                      const void *pio_payload) {
   Nic &n = sim->nics[(size_t)nic];
-  uint32_t number = n.submitted[klass & 1]++, slot = number % NIC_SLOTS, words[16];
+  uint32_t number = n.submitted[klass & 1]++, slot = number % COSIM_SLOTS, words[16];
   if (pio_payload) {
-    uint32_t base = (klass & 1 ? NIC_PIO1 : NIC_PIO0) + slot * NIC_PIO_BYTES;
+    uint32_t base = (klass & 1 ? COSIM_PIO1 : COSIM_PIO0) + slot * COSIM_PIO_BYTES;
     uint32_t bytes =
-        command->size_bytes < NIC_PIO_BYTES ? command->size_bytes : (uint32_t)NIC_PIO_BYTES;
+        command->size_bytes < COSIM_PIO_BYTES ? command->size_bytes : (uint32_t)COSIM_PIO_BYTES;
     for (uint32_t at = 0; at < bytes; at += 4) {
       uint8_t part[4] = {0, 0, 0, 0};
       memcpy(part, (const uint8_t *)pio_payload + at, bytes - at < 4 ? bytes - at : 4);
-      nic_cosim_write(sim, nic, base + at,
-                      part[0] | part[1] << 8 | part[2] << 16 | (uint32_t)part[3] << 24);
+      cosim_write(sim, nic, base + at,
+                  part[0] | part[1] << 8 | part[2] << 16 | (uint32_t)part[3] << 24);
     }
   }
-  nic_command_pack(command, words);
+  cosim_command_pack(command, words);
   for (uint32_t i = 0; i < 16; i++)
-    nic_cosim_write(sim, nic, (klass & 1 ? NIC_CMD1 : NIC_CMD0) + slot * 64 + i * 4, words[i]);
+    cosim_write(sim, nic, (klass & 1 ? COSIM_CMD1 : COSIM_CMD0) + slot * 64 + i * 4, words[i]);
   return number;
 }
-void nic_cosim_append(nic_cosim *sim, int nic, int index, const nic_entry *entry) {
+void cosim_append(cosim *sim, int nic, int index, const cosim_entry *entry) {
   uint32_t words[16];
-  nic_entry_pack(entry, words);
-  for (uint32_t i = 0; i < 16; i++) nic_cosim_write(sim, nic, NIC_ME_STAGE + i * 4, words[i]);
-  nic_cosim_write(sim, nic, NIC_ME_APPEND, (uint32_t)index);
+  cosim_entry_pack(entry, words);
+  for (uint32_t i = 0; i < 16; i++) cosim_write(sim, nic, COSIM_ME_STAGE + i * 4, words[i]);
+  cosim_write(sim, nic, COSIM_ME_APPEND, (uint32_t)index);
 }
-uint64_t nic_cosim_counter(nic_cosim *sim, int nic, int counter) {
-  uint32_t lo = nic_cosim_read(sim, nic, NIC_COUNTERS + 8 * (uint32_t)counter);
-  return lo | (uint64_t)nic_cosim_read(sim, nic, NIC_COUNTERS + 8 * (uint32_t)counter + 4) << 32;
+uint64_t cosim_counter(cosim *sim, int nic, int counter) {
+  uint32_t lo = cosim_read(sim, nic, COSIM_COUNTERS + 8 * (uint32_t)counter);
+  return lo | (uint64_t)cosim_read(sim, nic, COSIM_COUNTERS + 8 * (uint32_t)counter + 4) << 32;
 }
 
-int nic_cosim_host_read(nic_cosim *sim, int nic, uint64_t addr, void *buffer, size_t size_bytes) {
+int cosim_host_read(cosim *sim, int nic, uint64_t addr, void *buffer, size_t size_bytes) {
   return sim->desc.host.read(sim->desc.host.ctx, nic, addr, buffer, size_bytes);
 }
 
-uint32_t nic_packet_crc(const nic_packet *p) {
+uint32_t cosim_packet_crc(const cosim_packet *p) {
   uint32_t crc = 0xFFFFFFFFu;
   for (int w = 16; w >= 0; w--) {
     uint32_t word = w == 16 ? p->header : p->data[w];
@@ -422,11 +420,11 @@ uint32_t nic_packet_crc(const nic_packet *p) {
   }
   return crc;
 }
-void nic_cosim_inject(nic_cosim *sim, int nic, const nic_packet *packet) {
+void cosim_inject(cosim *sim, int nic, const cosim_packet *packet) {
   sim->nics[(size_t)nic].injected.push_back(Travel{0, *packet, true});
 }
-int nic_cosim_trace(nic_cosim *sim, int nic, const char *path, int64_t from_ps, int64_t until_ps) {
-#ifdef NIC_COSIM_TRACE
+int cosim_trace(cosim *sim, int nic, const char *path, int64_t from_ps, int64_t until_ps) {
+#ifdef COSIM_TRACE
   Nic &n = sim->nics[(size_t)nic];
   if (n.trace || !path) return -1;
   n.trace.reset(new VerilatedFstC);

@@ -59,7 +59,7 @@ $(NIC_FULL): $(RTL_SOURCES) rtl/nic_cosim.cpp rtl/nic_cosim.h $(B)/.flags
 	$(Q)for f in verilated verilated_threads verilated_cov verilated_fst_c; do \
 	  g++ -std=c++17 -O1 -I$(VERILATOR_INCLUDE) -I$(VERILATOR_INCLUDE)/vltstd -DVM_COVERAGE=1 -DVM_TRACE=1 -DVM_TRACE_FST=1 \
 	    -c $(VERILATOR_INCLUDE)/$$f.cpp -o $(@D)/$$f.o || exit 1; done
-	$(Q)g++ -std=c++17 -O2 -Wall -Wextra -DNIC_COSIM_TRACE -DNIC_COSIM_COVERAGE -DVM_COVERAGE=1 -DVM_TRACE=1 -DVM_TRACE_FST=1 \
+	$(Q)g++ -std=c++17 -O2 -Wall -Wextra -DCOSIM_TRACE -DCOSIM_COVERAGE -DVM_COVERAGE=1 -DVM_TRACE=1 -DVM_TRACE_FST=1 \
 	  -I$(@D) -isystem $(VERILATOR_INCLUDE) -isystem $(VERILATOR_INCLUDE)/vltstd -c rtl/nic_cosim.cpp -o $(@D)/nic_cosim.o
 	$(Q)cp $(@D)/Vnic_top__ALL.a $@ && ar rs $@ $(@D)/nic_cosim.o $(@D)/verilated*.o 2>/dev/null
 NIC_COVERED := two_nics faults_lose_nothing hostile_input waveform

@@ -21,20 +21,20 @@ static int host_read(void *, int nic, uint64_t addr, void *buffer, size_t n) {
 static int host_write(void *, int nic, uint64_t addr, const void *buffer, size_t n) {
   return addr + n > memory[nic].size() ? -1 : (memcpy(&memory[nic][addr], buffer, n), 0);
 }
-static nic_cosim *start(int nics) {
-  nic_cosim_desc d = nic_cosim_default();
+static cosim *start(int nics) {
+  cosim_desc d = cosim_default();
   d.nic_count = nics, d.host.read = host_read, d.host.write = host_write;
   for (auto &m : memory) m.assign(1 << 16, 0);
-  nic_cosim *sim = nic_cosim_create(&d);
+  cosim *sim = cosim_create(&d);
   if (!sim) exit(1);
   for (int i = 0; i < nics; i++)
-    nic_cosim_write(sim, i, NIC_CTRL, 1), nic_cosim_write(sim, i, NIC_PT_ENABLE, 1);
-  nic_cosim_cycles(sim, 500);
+    cosim_write(sim, i, COSIM_CTRL, 1), cosim_write(sim, i, COSIM_PT_ENABLE, 1);
+  cosim_cycles(sim, 500);
   return sim;
 }
-static double api_rate(nic_cosim *sim, int nics) {
+static double api_rate(cosim *sim, int nics) {
   double begin = cpu_s();
-  nic_cosim_cycles(sim, 40000 / nics);
+  cosim_cycles(sim, 40000 / nics);
   return 40000 / (cpu_s() - begin);
 }
 struct Bare {
@@ -54,28 +54,28 @@ static void cycles(int nics, const char *name) {
     for (int k = 0; k < 4; k++)
       all[i]->top.rst_ni = k >= 3, all[i]->top.clk_i = k & 1, all[i]->top.eval();
   }
-  nic_cosim *sim = start(nics);
+  cosim *sim = start(nics);
   double api[7], bare[7];
   for (int k = 0; k < 7; k++) api[k] = api_rate(sim, nics), bare[k] = bare_rate(all); // in turn
   bench_print_peer(name, bench_median(api, 7), "NIC cycles/s", "bare evaluation",
                    bench_median(bare, 7));
-  nic_cosim_destroy(sim);
+  cosim_destroy(sim);
 }
 static void puts_per_s() {
-  nic_cosim *sim = start(2);
-  nic_entry e = nic_entry();
-  nic_command c = nic_command();
+  cosim *sim = start(2);
+  cosim_entry e = cosim_entry();
+  cosim_command c = cosim_command();
   e.src = e.ct = -1, e.op_put = 1, e.no_events = 1, e.size_bytes = 4096;
-  c.kind = NIC_KIND_PUT, c.dst = 1, c.payload = NIC_PAY_DMA, c.size_bytes = 64, c.ct = -1;
-  nic_cosim_append(sim, 1, 0, &e);
+  c.kind = COSIM_KIND_PUT, c.dst = 1, c.payload = COSIM_PAY_DMA, c.size_bytes = 64, c.ct = -1;
+  cosim_append(sim, 1, 0, &e);
   const uint32_t total = 2000;
   double begin = cpu_s();
   for (uint32_t sent = 0, done = 0; done < total;) {
-    while (sent < total && sent - done < 8) nic_cosim_submit(sim, 0, 0, &c, nullptr), sent++;
-    done = nic_cosim_read(sim, 0, NIC_CMD0_TAIL);
+    while (sent < total && sent - done < 8) cosim_submit(sim, 0, 0, &c, nullptr), sent++;
+    done = cosim_read(sim, 0, COSIM_CMD0_TAIL);
   }
   bench_print("rtl_put_per_s", total / (cpu_s() - begin), "put+ack/s");
-  nic_cosim_destroy(sim);
+  cosim_destroy(sim);
 }
 int main(int argc, char **argv) {
   if (bench_wanted(argc, argv, "rtl_cycles_per_s_2")) cycles(2, "rtl_cycles_per_s_2");

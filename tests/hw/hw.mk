@@ -13,10 +13,6 @@ NEEDS_hw += $(B)/tests/hw/tcp_rank
 $(eval $(call script,hw/namespaces))
 $(eval $(call bench,nic_times))
 ifneq ($(VERILATOR),)
-$(B)/tests/hw/verilated_glue.o: tests/hw/verilated_glue.c tests/hw/verilated_glue.h rtl/nic_cosim.h $(B)/.flags
-	$(call say,CC,$@)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(STD) $(CFLAGS) $(WARN) -I. -c $< -o $@
-$(eval $(call test,hw/verilated_registers,,$(B)/tests/hw/verilated_glue.o $$(NIC_LIBS)))
-$(B)/tests/hw/verilated_registers: $(B)/tests/hw/verilated_glue.o $(B)/rtl/libnic_cosim.a
+$(eval $(call test,hw/verilated_registers,,$$(NIC_LIBS)))
+$(B)/tests/hw/verilated_registers: $(B)/rtl/libnic_cosim.a
 endif

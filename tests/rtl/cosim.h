@@ -38,8 +38,8 @@ static int host_write(void *ctx, int nic, uint64_t addr, const void *buffer, siz
   return 0;
 }
 
-static nic_cosim_desc host_desc(int nic_count) {
-  nic_cosim_desc d = nic_cosim_default();
+static cosim_desc host_desc(int nic_count) {
+  cosim_desc d = cosim_default();
   memset(&H, 0, sizeof H);
   d.nic_count = nic_count;
   d.host.ctx = &H, d.host.read = host_read, d.host.write = host_write;
@@ -47,67 +47,67 @@ static nic_cosim_desc host_desc(int nic_count) {
 }
 
 /* Event queue 0, stamps of every kind into ring and FIFO, all portal indices, sends enabled */
-__attribute__((unused)) static nic_cosim *host_start(const nic_cosim_desc *desc) {
-  nic_cosim *sim = nic_cosim_create(desc);
+__attribute__((unused)) static cosim *host_start(const cosim_desc *desc) {
+  cosim *sim = cosim_create(desc);
   if (!sim) exit(2);
   for (int i = 0; i < desc->nic_count; i++) {
-    nic_cosim_write(sim, i, NIC_EQ + NIC_EQ_BASE_LO, HOST_EQ);
-    nic_cosim_write(sim, i, NIC_EQ + NIC_EQ_SIZE, 0x80000008u);
-    nic_cosim_write(sim, i, NIC_STAMP_BASE_LO, HOST_STAMPS);
-    nic_cosim_write(sim, i, NIC_STAMP_SIZE, 8);
-    nic_cosim_write(sim, i, NIC_STAMP_CTRL, 0xFFFF0007u);
-    nic_cosim_write(sim, i, NIC_PT_ENABLE, 0xFFFF);
-    nic_cosim_write(sim, i, NIC_TIMEOUT, 4000);
-    nic_cosim_write(sim, i, NIC_CTRL, 1);
+    cosim_write(sim, i, COSIM_EQ + COSIM_EQ_BASE_LO, HOST_EQ);
+    cosim_write(sim, i, COSIM_EQ + COSIM_EQ_SIZE, 0x80000008u);
+    cosim_write(sim, i, COSIM_STAMP_BASE_LO, HOST_STAMPS);
+    cosim_write(sim, i, COSIM_STAMP_SIZE, 8);
+    cosim_write(sim, i, COSIM_STAMP_CTRL, 0xFFFF0007u);
+    cosim_write(sim, i, COSIM_PT_ENABLE, 0xFFFF);
+    cosim_write(sim, i, COSIM_TIMEOUT, 4000);
+    cosim_write(sim, i, COSIM_CTRL, 1);
   }
-  nic_cosim_cycles(sim, 500);
+  cosim_cycles(sim, 500);
   return sim;
 }
 
 /* The next event of queue 0 if it is there */
-__attribute__((unused)) static int host_event(nic_cosim *sim, int nic, nic_event *event) {
+__attribute__((unused)) static int host_event(cosim *sim, int nic, cosim_event *event) {
   uint32_t n = H.events_taken[nic];
-  nic_event e = nic_event_unpack(H.memory[nic] + HOST_EQ + (n % 256) * 64);
+  cosim_event e = cosim_event_unpack(H.memory[nic] + HOST_EQ + (n % 256) * 64);
   if (e.phase != !(n >> 8 & 1)) return 0;
   *event = e;
   H.events_taken[nic] = n + 1;
-  nic_cosim_write(sim, nic, NIC_EQ + NIC_EQ_CONS, n + 1);
+  cosim_write(sim, nic, COSIM_EQ + COSIM_EQ_CONS, n + 1);
   return 1;
 }
-__attribute__((unused)) static int host_event_wait(nic_cosim *sim, int nic, nic_event *event,
+__attribute__((unused)) static int host_event_wait(cosim *sim, int nic, cosim_event *event,
                                                    int cycles) {
   for (; cycles > 0; cycles -= 10) {
     if (host_event(sim, nic, event)) return 1;
-    nic_cosim_cycles(sim, 10);
+    cosim_cycles(sim, 10);
   }
   return 0;
 }
-__attribute__((unused)) static int host_stamp(nic_cosim *sim, int nic, nic_stamp *stamp) {
+__attribute__((unused)) static int host_stamp(cosim *sim, int nic, cosim_stamp *stamp) {
   uint32_t n = H.stamps_taken[nic];
-  nic_stamp s = nic_stamp_unpack(H.memory[nic] + HOST_STAMPS + (n % 256) * 32);
+  cosim_stamp s = cosim_stamp_unpack(H.memory[nic] + HOST_STAMPS + (n % 256) * 32);
   if (s.phase != !(n >> 8 & 1)) return 0;
   *stamp = s;
   H.stamps_taken[nic] = n + 1;
-  nic_cosim_write(sim, nic, NIC_STAMP_CONS, n + 1);
+  cosim_write(sim, nic, COSIM_STAMP_CONS, n + 1);
   return 1;
 }
 __attribute__((unused)) static void host_fill(int nic, uint32_t at, uint32_t n) {
   for (uint32_t i = 0; i < n; i++) H.memory[nic][at + i] = (unsigned char)test_rand();
 }
-__attribute__((unused)) static nic_entry host_entry(uint64_t start, uint32_t size_bytes,
-                                                    uint64_t match) {
-  nic_entry e;
+__attribute__((unused)) static cosim_entry host_entry(uint64_t start, uint32_t size_bytes,
+                                                      uint64_t match) {
+  cosim_entry e;
   memset(&e, 0, sizeof e);
   e.op_put = e.op_get = 1, e.src = e.ct = -1;
   e.start = start, e.size_bytes = size_bytes, e.match = match;
   return e;
 }
-__attribute__((unused)) static nic_command host_command(int kind, int dst, uint64_t match,
-                                                        uint64_t addr, uint32_t size_bytes) {
-  nic_command c;
+__attribute__((unused)) static cosim_command host_command(int kind, int dst, uint64_t match,
+                                                          uint64_t addr, uint32_t size_bytes) {
+  cosim_command c;
   memset(&c, 0, sizeof c);
   c.kind = kind, c.dst = dst, c.match = match, c.addr = addr, c.size_bytes = size_bytes;
-  c.payload = NIC_PAY_DMA, c.ct = -1, c.want_ack = 1;
+  c.payload = COSIM_PAY_DMA, c.ct = -1, c.want_ack = 1;
   return c;
 }
 #endif

@@ -15,7 +15,7 @@ enum { N = 3, STREAMS = 4, ENTRIES = 5, PER_STREAM = 120 };
 #define TARGET_AT    0xA0000u
 
 typedef struct want {
-  nic_command command;
+  cosim_command command;
   int status, entry, unlinked, has_event, seen_send, seen_done, seen_event;
   uint32_t moved;
   uint64_t offset, start, old;
@@ -34,39 +34,39 @@ static uint32_t Free[N][2],
     Count[N][2]; /* per ring: commands whose slot was free again, submitted */
 
 static unsigned Fault_percent[6], Faults;
-static nic_fault fault(void *ctx, int src, int dst, const nic_packet *p) {
+static cosim_fault fault(void *ctx, int src, int dst, const cosim_packet *p) {
   (void)ctx, (void)src, (void)dst, (void)p;
   for (int kind = 1; kind < 6; kind++)
-    if (test_below(1000) < Fault_percent[kind]) return Faults++, (nic_fault)kind;
-  return NIC_PASS;
+    if (test_below(1000) < Fault_percent[kind]) return Faults++, (cosim_fault)kind;
+  return COSIM_PASS;
 }
 
 static uint64_t tag(const stream *s) { return (uint64_t)(s->index + 1) << 32; }
 
-static void stream_entries(nic_cosim *sim, stream *s) {
-  nic_entry e = host_entry(s->base + GET_AT, 0x2000, tag(s) | 0x100);
+static void stream_entries(cosim *sim, stream *s) {
+  cosim_entry e = host_entry(s->base + GET_AT, 0x2000, tag(s) | 0x100);
   int first = (s->index % STREAMS) * ENTRIES;
   e.op_put = 0, e.src = s->src, e.user = (uint64_t)s->index;
-  nic_cosim_append(sim, s->dst, first, &e);
+  cosim_append(sim, s->dst, first, &e);
   e.op_put = 1, e.start = s->base + ATOMIC_AT, e.size_bytes = 64, e.match = tag(s) | 0x200;
-  nic_cosim_append(sim, s->dst, first + 1, &e);
+  cosim_append(sim, s->dst, first + 1, &e);
   e.op_get = 0, e.start = s->base + ONCE_AT, e.size_bytes = 0x700, e.match = tag(s),
   e.ignore_bits = 15;
   e.use_once = 1;
-  nic_cosim_append(sim, s->dst, first + 2, &e);
+  cosim_append(sim, s->dst, first + 2, &e);
   e.use_once = 0, e.overflow = 1, e.manage_local = 1, e.min_free = 256,
   e.start = s->base + LOCAL_AT;
   e.size_bytes = 0x1800;
-  nic_cosim_append(sim, s->dst, first + 3, &e);
+  cosim_append(sim, s->dst, first + 3, &e);
   e.overflow = e.manage_local = 0, e.min_free = 0, e.match = tag(s) | 0x400,
   e.start = s->base + KEEP_AT;
   e.size_bytes = 0x1000;
-  nic_cosim_append(sim, s->dst, first + 4, &e);
+  cosim_append(sim, s->dst, first + 4, &e);
 }
 
 /* One random command and what must come of it */
 static void model(stream *s, want *w, uint32_t ring_slot) {
-  nic_command *c = &w->command;
+  cosim_command *c = &w->command;
   uint32_t n, from = SOURCE_AT + (uint32_t)test_below(0x8000), size = 0;
   int first = (s->index % STREAMS) * ENTRIES;
   unsigned char *shadow = Shadow[s->dst];
@@ -74,15 +74,15 @@ static void model(stream *s, want *w, uint32_t ring_slot) {
   n = (uint32_t)test_below(test_below(3) ? 100 : 1200);
   switch (test_below(5)) {
   case 0: /* get */
-    *c = host_command(NIC_KIND_GET, s->dst, tag(s) | 0x100, RESULT_AT + ring_slot * 2048, n);
+    *c = host_command(COSIM_KIND_GET, s->dst, tag(s) | 0x100, RESULT_AT + ring_slot * 2048, n);
     c->offset = test_below(0x2100), w->entry = first, size = 0x2000, w->start = s->base + GET_AT;
     break;
   case 1: { /* fetch and add, or add */
     int fetch = (int)test_below(2);
     uint64_t value;
-    *c = host_command(fetch ? NIC_KIND_FETCH : NIC_KIND_ATOMIC, s->dst, tag(s) | 0x200,
+    *c = host_command(fetch ? COSIM_KIND_FETCH : COSIM_KIND_ATOMIC, s->dst, tag(s) | 0x200,
                       RESULT_AT + ring_slot * 2048, 8);
-    c->op = NIC_OP_SUM, c->size_log2 = 3, c->operand[0] = test_rand(),
+    c->op = COSIM_OP_SUM, c->size_log2 = 3, c->operand[0] = test_rand(),
     c->offset = test_below(8) * 8;
     w->entry = first + 1, size = 64, w->start = s->base + ATOMIC_AT;
     memcpy(&w->old, shadow + w->start + c->offset, 8);
@@ -91,23 +91,23 @@ static void model(stream *s, want *w, uint32_t ring_slot) {
     break;
   }
   case 2: /* put into the entry that stays */
-    *c = host_command(NIC_KIND_PUT, s->dst, tag(s) | 0x400, from, n);
+    *c = host_command(COSIM_KIND_PUT, s->dst, tag(s) | 0x400, from, n);
     c->offset = test_below(0x1100), w->entry = first + 4, size = 0x1000,
     w->start = s->base + KEEP_AT;
     break;
   default: /* put into the one-time entry, then into the managed one, then nowhere */
-    *c = host_command(NIC_KIND_PUT, s->dst, tag(s) | test_below(16), from, n);
+    *c = host_command(COSIM_KIND_PUT, s->dst, tag(s) | test_below(16), from, n);
     if (s->once_left) {
       s->once_left = 0, w->unlinked = 1, w->entry = first + 2, size = 0x700,
       w->start = s->base + ONCE_AT;
     } else if (s->local_left) {
       w->entry = first + 3, size = 0x1800, w->start = s->base + LOCAL_AT, w->offset = s->local_at;
     } else {
-      w->status = NIC_NO_MATCH;
+      w->status = COSIM_NO_MATCH;
     }
   }
   n = c->size_bytes;
-  if (w->status == NIC_OK) {
+  if (w->status == COSIM_OK) {
     if (w->entry != first + 3) w->offset = c->offset;
     w->moved = w->offset >= size ? 0 : n < size - w->offset ? n : size - (uint32_t)w->offset;
     w->start += w->offset;
@@ -116,22 +116,22 @@ static void model(stream *s, want *w, uint32_t ring_slot) {
       s->local_at += w->moved;
       if (size - s->local_at < 256) s->local_left = 0, w->unlinked = 1;
     }
-    if (c->kind == NIC_KIND_PUT) memcpy(shadow + w->start, H.memory[s->src] + from, w->moved);
+    if (c->kind == COSIM_KIND_PUT) memcpy(shadow + w->start, H.memory[s->src] + from, w->moved);
   }
-  c->want_send = c->kind == NIC_KIND_PUT;
+  c->want_send = c->kind == COSIM_KIND_PUT;
   c->user = (uint64_t)s->index << 16 | s->submitted;
   c->hdr_data = c->user * 7;
-  if (c->kind == NIC_KIND_PUT) {
-    c->payload = n <= 16 && test_below(2)    ? NIC_PAY_INLINE
-                 : n <= 512 && test_below(2) ? NIC_PAY_PIO
-                                             : NIC_PAY_DMA;
-    if (c->payload == NIC_PAY_INLINE) memcpy(c->operand, H.memory[s->src] + from, n);
+  if (c->kind == COSIM_KIND_PUT) {
+    c->payload = n <= 16 && test_below(2)    ? COSIM_PAY_INLINE
+                 : n <= 512 && test_below(2) ? COSIM_PAY_PIO
+                                             : COSIM_PAY_DMA;
+    if (c->payload == COSIM_PAY_INLINE) memcpy(c->operand, H.memory[s->src] + from, n);
   }
 }
 
-static void take_event(int nic, const nic_event *ev) {
-  int target = ev->type == NIC_EV_PUT || ev->type == NIC_EV_GET || ev->type == NIC_EV_ATOMIC ||
-               ev->type == NIC_EV_FETCH;
+static void take_event(int nic, const cosim_event *ev) {
+  int target = ev->type == COSIM_EV_PUT || ev->type == COSIM_EV_GET ||
+               ev->type == COSIM_EV_ATOMIC || ev->type == COSIM_EV_FETCH;
   uint64_t index = target ? ev->user : ev->user >> 16;
   CHECK(index < N * STREAMS);
   if (index >= N * STREAMS) return;
@@ -139,12 +139,12 @@ static void take_event(int nic, const nic_event *ev) {
   if (target) { /* in the order of the stream; those that matched nothing have no event. A get's comes
                    when its data was read, so only the others are in order */
     uint32_t at = s->delivered;
-    if (ev->type == NIC_EV_GET) {
+    if (ev->type == COSIM_EV_GET) {
       for (at = 0; at < s->submitted; at++)
         if (s->wants[at].command.hdr_data == ev->hdr_data) break;
     } else {
       while (at < s->submitted &&
-             (!s->wants[at].has_event || s->wants[at].command.kind == NIC_KIND_GET))
+             (!s->wants[at].has_event || s->wants[at].command.kind == COSIM_KIND_GET))
         at++;
       s->delivered = at + 1;
     }
@@ -152,7 +152,7 @@ static void take_event(int nic, const nic_event *ev) {
     if (at >= s->submitted) return;
     want *w = &s->wants[at];
     CHECK(ev->hdr_data == w->command.hdr_data && !w->seen_event);
-    CHECK(ev->status == NIC_OK && ev->slot == w->entry && ev->moved_bytes == w->moved &&
+    CHECK(ev->status == COSIM_OK && ev->slot == w->entry && ev->moved_bytes == w->moved &&
           ev->start == w->start);
     CHECK(ev->offset == w->offset && ev->unlinked == w->unlinked && ev->peer == s->src);
     w->seen_event = 1;
@@ -162,39 +162,39 @@ static void take_event(int nic, const nic_event *ev) {
   CHECK(nic == s->src && at < s->submitted);
   if (at >= s->submitted) return;
   want *w = &s->wants[at];
-  nic_command *c = &w->command;
-  if (ev->type == NIC_EV_SEND) {
+  cosim_command *c = &w->command;
+  if (ev->type == COSIM_EV_SEND) {
     CHECK(!w->seen_send && !w->seen_done);
     w->seen_send = 1;
     return;
   }
   CHECK(ev->type ==
-        (c->kind == NIC_KIND_GET || c->kind == NIC_KIND_FETCH ? NIC_EV_REPLY : NIC_EV_ACK));
+        (c->kind == COSIM_KIND_GET || c->kind == COSIM_KIND_FETCH ? COSIM_EV_REPLY : COSIM_EV_ACK));
   CHECK(!w->seen_done && ev->status == w->status && ev->moved_bytes == w->moved &&
         w->seen_send == c->want_send);
   w->seen_done = 1;
-  if (c->kind == NIC_KIND_GET)
+  if (c->kind == COSIM_KIND_GET)
     CHECK(!memcmp(H.memory[nic] + c->addr, H.memory[s->dst] + w->start, w->moved));
-  if (c->kind == NIC_KIND_FETCH) CHECK(!memcmp(H.memory[nic] + c->addr, &w->old, 8));
+  if (c->kind == COSIM_KIND_FETCH) CHECK(!memcmp(H.memory[nic] + c->addr, &w->old, 8));
 }
 
 static void run(unsigned lose, unsigned corrupt, unsigned cut, unsigned duplicate, unsigned delay) {
-  nic_cosim_desc d = host_desc(N);
-  nic_event ev;
+  cosim_desc d = host_desc(N);
+  cosim_event ev;
   uint32_t done = 0, total = 0;
   int64_t last = 0;
-  Fault_percent[NIC_LOSE] = lose, Fault_percent[NIC_CORRUPT] = corrupt,
-  Fault_percent[NIC_CUT] = cut;
-  Fault_percent[NIC_DUPLICATE] = duplicate, Fault_percent[NIC_DELAY] = delay;
+  Fault_percent[COSIM_LOSE] = lose, Fault_percent[COSIM_CORRUPT] = corrupt,
+  Fault_percent[COSIM_CUT] = cut;
+  Fault_percent[COSIM_DUPLICATE] = duplicate, Fault_percent[COSIM_DELAY] = delay;
   Faults = 0;
   d.fault = fault;
   d.link_latency_ps = (int64_t)test_below(300000), d.fault_delay_ps = 300000;
-  nic_cosim *sim = host_start(&d);
+  cosim *sim = host_start(&d);
   memset(Free, 0, sizeof Free), memset(Count, 0, sizeof Count);
   for (int i = 0; i < N; i++) {
     host_fill(i, SOURCE_AT, 0x9000), host_fill(i, TARGET_AT, STREAMS * STREAM_BYTES);
     memcpy(Shadow[i], H.memory[i], HOST_BYTES);
-    nic_cosim_write(sim, i, NIC_TIMEOUT, 1500), nic_cosim_write(sim, i, NIC_RETRIES, 15);
+    cosim_write(sim, i, COSIM_TIMEOUT, 1500), cosim_write(sim, i, COSIM_RETRIES, 15);
   }
   for (int i = 0; i < N * STREAMS; i++) {
     stream *s = &Streams[i];
@@ -203,47 +203,46 @@ static void run(unsigned lose, unsigned corrupt, unsigned cut, unsigned duplicat
     s->base = TARGET_AT + (uint32_t)(i % STREAMS) * STREAM_BYTES, s->once_left = s->local_left = 1;
     stream_entries(sim, s);
   }
-  nic_cosim_cycles(sim, 2500);
-  while (done < N * STREAMS * PER_STREAM && nic_cosim_cycle(sim) < last + 200000) {
+  cosim_cycles(sim, 2500);
+  while (done < N * STREAMS * PER_STREAM && cosim_cycle(sim) < last + 200000) {
     for (int k = 0; k < 8; k++) {
       stream *s = &Streams[test_below(N * STREAMS)];
       uint32_t *count = &Count[s->src][s->klass];
       uint32_t *tail = &Free[s->src][s->klass];
       if (s->submitted == PER_STREAM) continue;
-      if (*count - *tail == NIC_SLOTS)
-        *tail = nic_cosim_read(sim, s->src, s->klass ? NIC_CMD1_TAIL : NIC_CMD0_TAIL);
-      if (*count - *tail == NIC_SLOTS) continue;
+      if (*count - *tail == COSIM_SLOTS)
+        *tail = cosim_read(sim, s->src, s->klass ? COSIM_CMD1_TAIL : COSIM_CMD0_TAIL);
+      if (*count - *tail == COSIM_SLOTS) continue;
       want *w = &s->wants[s->submitted];
-      model(s, w, *count % NIC_SLOTS + (s->klass ? NIC_SLOTS : 0));
+      model(s, w, *count % COSIM_SLOTS + (s->klass ? COSIM_SLOTS : 0));
       s->submitted++, (*count)++, total++;
-      nic_cosim_submit(sim, s->src, s->klass, &w->command,
-                       w->command.payload == NIC_PAY_PIO ? H.memory[s->src] + w->command.addr
-                                                         : NULL);
+      cosim_submit(sim, s->src, s->klass, &w->command,
+                   w->command.payload == COSIM_PAY_PIO ? H.memory[s->src] + w->command.addr : NULL);
     }
-    nic_cosim_cycles(sim, 50);
+    cosim_cycles(sim, 50);
     for (int i = 0; i < N; i++)
       while (host_event(sim, i, &ev)) {
-        take_event(i, &ev), last = nic_cosim_cycle(sim);
-        done += ev.type == NIC_EV_ACK || ev.type == NIC_EV_REPLY;
+        take_event(i, &ev), last = cosim_cycle(sim);
+        done += ev.type == COSIM_EV_ACK || ev.type == COSIM_EV_REPLY;
       }
   }
   CHECK(done == N * STREAMS * PER_STREAM && total == done);
-  nic_cosim_cycles(sim, 8000);
+  cosim_cycles(sim, 8000);
   for (int i = 0; i < N; i++) {
     while (host_event(sim, i, &ev)) take_event(i, &ev);
     CHECK(!memcmp(Shadow[i] + TARGET_AT, H.memory[i] + TARGET_AT, STREAMS * STREAM_BYTES));
-    CHECK(nic_cosim_counter(sim, i, NIC_COUNT_UNDELIVERED) == 0);
-    CHECK(nic_cosim_read(sim, i, NIC_ME_IN_USE) == 0);
-    CHECK(nic_cosim_counter(sim, i, NIC_COUNT_BAD_CMD) == 0);
-    if (!Faults) CHECK(nic_cosim_read(sim, i, NIC_UNCONFIRMED) == 0);
+    CHECK(cosim_counter(sim, i, COSIM_COUNT_UNDELIVERED) == 0);
+    CHECK(cosim_read(sim, i, COSIM_ME_IN_USE) == 0);
+    CHECK(cosim_counter(sim, i, COSIM_COUNT_BAD_CMD) == 0);
+    if (!Faults) CHECK(cosim_read(sim, i, COSIM_UNCONFIRMED) == 0);
   }
   for (int i = 0; i < N * STREAMS; i++)
     for (int k = 0; k < PER_STREAM; k++)
       CHECK(Streams[i].wants[k].seen_event == Streams[i].wants[k].has_event);
   if (lose + corrupt + cut + duplicate + delay) CHECK(Faults > 20);
   CHECK(H.wild == 0);
-  printf("  %u messages, %u faults, %lld cycles\n", done, Faults, (long long)nic_cosim_cycle(sim));
-  nic_cosim_destroy(sim);
+  printf("  %u messages, %u faults, %lld cycles\n", done, Faults, (long long)cosim_cycle(sim));
+  cosim_destroy(sim);
 }
 static void without_faults(void) { run(0, 0, 0, 0, 0); }
 static void lost_packets(void) { run(15, 0, 0, 0, 0); }

@@ -4,38 +4,39 @@
 
 /* A put of its own class and peer goes through within the time that a healthy NIC needs. Sequence numbers
    may be confused by packets that pretended to come from the peer: both sides forget them first. */
-static void still_works(nic_cosim *sim) {
-  nic_event ev;
-  nic_entry e = host_entry(0x40000, 64, 0xA11u);
+static void still_works(cosim *sim) {
+  cosim_event ev;
+  cosim_entry e = host_entry(0x40000, 64, 0xA11u);
   int seen = 0;
-  nic_cosim_cycles(sim, 60000); /* timeouts of what may still be open */
+  cosim_cycles(sim, 60000); /* timeouts of what may still be open */
   for (int i = 0; i < 2; i++) {
     for (uint32_t k = 0; k < 64; k++)
-      nic_cosim_write(sim, i, NIC_CLEAR_PEER, k), nic_cosim_cycles(sim, 20);
-    nic_cosim_cycles(sim, 2000);
+      cosim_write(sim, i, COSIM_CLEAR_PEER, k), cosim_cycles(sim, 20);
+    cosim_cycles(sim, 2000);
     for (uint32_t k = 0; k < 32; k++)
-      nic_cosim_write(sim, i, NIC_ME_UNLINK, k), nic_cosim_cycles(sim, 60); /* one at a time */
-    nic_cosim_write(sim, i, NIC_PT_ENABLE, 0xFFFF);
-    nic_cosim_write(sim, i, NIC_CTRL, 1);
-    nic_cosim_write(sim, i, NIC_SELF, (uint32_t)i);
-    nic_cosim_write(sim, i, NIC_TIMEOUT, 1000);
-    nic_cosim_write(sim, i, NIC_EQ + NIC_EQ_BASE_LO, HOST_EQ);
-    nic_cosim_write(sim, i, NIC_EQ + NIC_EQ_BASE_HI, 0);
-    nic_cosim_write(sim, i, NIC_EQ + NIC_EQ_SIZE, 0x80000008u);
+      cosim_write(sim, i, COSIM_ME_UNLINK, k), cosim_cycles(sim, 60); /* one at a time */
+    cosim_write(sim, i, COSIM_PT_ENABLE, 0xFFFF);
+    cosim_write(sim, i, COSIM_CTRL, 1);
+    cosim_write(sim, i, COSIM_SELF, (uint32_t)i);
+    cosim_write(sim, i, COSIM_TIMEOUT, 1000);
+    cosim_write(sim, i, COSIM_EQ + COSIM_EQ_BASE_LO, HOST_EQ);
+    cosim_write(sim, i, COSIM_EQ + COSIM_EQ_BASE_HI, 0);
+    cosim_write(sim, i, COSIM_EQ + COSIM_EQ_SIZE, 0x80000008u);
     H.events_taken[i] = 0;
     memset(H.memory[i] + HOST_EQ, 0, 256 * 64);
   }
-  nic_cosim_cycles(sim, 1000);
-  nic_cosim_append(sim, 1, 9, &e);
-  CHECK(nic_cosim_read(sim, 0, NIC_CMD0_HEAD) == nic_cosim_read(sim, 0, NIC_CMD0_TAIL));
-  uint32_t words[16], slot = nic_cosim_read(sim, 0, NIC_CMD0_HEAD) % NIC_SLOTS;
-  nic_command c = host_command(NIC_KIND_PUT, 1, 0xA11u, 0x1000, 48);
-  nic_command_pack(&c, words);
-  for (uint32_t i = 0; i < 16; i++) nic_cosim_write(sim, 0, NIC_CMD0 + slot * 64 + i * 4, words[i]);
+  cosim_cycles(sim, 1000);
+  cosim_append(sim, 1, 9, &e);
+  CHECK(cosim_read(sim, 0, COSIM_CMD0_HEAD) == cosim_read(sim, 0, COSIM_CMD0_TAIL));
+  uint32_t words[16], slot = cosim_read(sim, 0, COSIM_CMD0_HEAD) % COSIM_SLOTS;
+  cosim_command c = host_command(COSIM_KIND_PUT, 1, 0xA11u, 0x1000, 48);
+  cosim_command_pack(&c, words);
+  for (uint32_t i = 0; i < 16; i++) cosim_write(sim, 0, COSIM_CMD0 + slot * 64 + i * 4, words[i]);
   for (int i = 0; i < 4 && !seen; i++)
-    if (host_event_wait(sim, 0, &ev, 20000)) seen = ev.type == NIC_EV_ACK && ev.status == NIC_OK;
+    if (host_event_wait(sim, 0, &ev, 20000))
+      seen = ev.type == COSIM_EV_ACK && ev.status == COSIM_OK;
   CHECK(seen);
-  CHECK(host_event_wait(sim, 1, &ev, 20000) && ev.type == NIC_EV_PUT);
+  CHECK(host_event_wait(sim, 1, &ev, 20000) && ev.type == COSIM_EV_PUT);
   CHECK(!memcmp(H.memory[0] + 0x1000, H.memory[1] + 0x40000, 48));
 }
 
@@ -46,19 +47,19 @@ static long inputs(void) {
 
 /* Packets with a good CRC and any content; half of them look like messages to real entries */
 static void packets(void) {
-  nic_cosim_desc d = host_desc(2);
-  nic_cosim *sim = host_start(&d);
+  cosim_desc d = host_desc(2);
+  cosim *sim = host_start(&d);
   for (int k = 0; k < 4; k++) {
-    nic_entry e = host_entry(0x20000 + 0x1000 * (uint32_t)k, 0x1000, (uint64_t)k);
+    cosim_entry e = host_entry(0x20000 + 0x1000 * (uint32_t)k, 0x1000, (uint64_t)k);
     e.manage_local = k & 1, e.use_once = k >> 1;
-    nic_cosim_append(sim, 1, k, &e);
+    cosim_append(sim, 1, k, &e);
   }
   host_fill(0, 0x1000, 64);
   memset(H.memory[1], 0x77, 0x20000);
   memset(H.memory[1] + 0x30000, 0x77, HOST_EQ - 0x30000);
-  nic_cosim_write(sim, 1, NIC_RETRIES, 1);
+  cosim_write(sim, 1, COSIM_RETRIES, 1);
   for (long i = 0; i < inputs(); i++) {
-    nic_packet p;
+    cosim_packet p;
     p.header = (uint32_t)test_rand();
     for (int k = 0; k < 16; k++) p.data[k] = (uint32_t)test_rand();
     if (test_below(4)) p.header = (p.header & ~(63u << 20)) | 1u << 20; /* to this NIC */
@@ -73,32 +74,32 @@ static void packets(void) {
       p.data[4] = (uint32_t)test_below(8192), p.data[5] = test_below(20) ? 0 : 0xFFFFFFFFu;
       if (test_below(2)) p.header |= 3;
     }
-    p.crc = nic_packet_crc(&p) ^ (uint32_t)(test_below(8) == 0);
-    nic_cosim_inject(sim, 1, &p);
-    nic_cosim_cycles(sim, 2 + (int64_t)test_below(30));
+    p.crc = cosim_packet_crc(&p) ^ (uint32_t)(test_below(8) == 0);
+    cosim_inject(sim, 1, &p);
+    cosim_cycles(sim, 2 + (int64_t)test_below(30));
   }
-  CHECK(nic_cosim_counter(sim, 1, NIC_COUNT_BAD_MSG) > 10);
+  CHECK(cosim_counter(sim, 1, COSIM_COUNT_BAD_MSG) > 10);
   int touched = 0; /* bytes before and behind the entries */
   for (uint32_t i = 0; i < HOST_EQ; i++)
     touched += (i < 0x20000 || i >= 0x30000) && H.memory[1][i] != 0x77;
   CHECK(touched == 0);
   CHECK(H.wild == 0);
   still_works(sim);
-  nic_cosim_destroy(sim);
+  cosim_destroy(sim);
 }
 
 /* Commands with any content. Buffers lie in memory, on the failing page or nowhere */
 static void commands(void) {
-  nic_cosim_desc d = host_desc(2);
-  nic_cosim *sim = host_start(&d);
-  nic_entry e = host_entry(0x20000, 0x1000, 0);
+  cosim_desc d = host_desc(2);
+  cosim *sim = host_start(&d);
+  cosim_entry e = host_entry(0x20000, 0x1000, 0);
   uint64_t bad = 0;
   uint32_t expected = 0;
   e.ignore_bits = ~(uint64_t)0;
-  nic_cosim_append(sim, 1, 0, &e);
-  nic_cosim_write(sim, 0, NIC_TIMEOUT, 500), nic_cosim_write(sim, 0, NIC_RETRIES, 2);
+  cosim_append(sim, 1, 0, &e);
+  cosim_write(sim, 0, COSIM_TIMEOUT, 500), cosim_write(sim, 0, COSIM_RETRIES, 2);
   for (long i = 0; i < inputs() / 40; i++) {
-    nic_command c;
+    cosim_command c;
     memset(&c, 0, sizeof c);
     c.kind = (int)test_below(16), c.dst = (int)test_below(4), c.pt = (int)test_below(20);
     c.op = (int)test_below(32), c.size_log2 = (int)test_below(4), c.payload = (int)test_below(4);
@@ -106,43 +107,43 @@ static void commands(void) {
     c.addr = test_below(4) ? test_below(0x8000) : HOST_BAD + test_below(0x8000);
     c.ct = (int)test_below(17) - 1, c.want_ack = 1, c.match = test_rand();
     c.operand[0] = test_rand(), c.want_send = (int)test_below(2);
-    if (c.size_bytes > NIC_MAX_BYTES || c.kind > NIC_KIND_FETCH) expected++;
-    while (nic_cosim_read(sim, 0, NIC_CMD0_HEAD) - nic_cosim_read(sim, 0, NIC_CMD0_TAIL) > 20)
-      nic_cosim_cycles(sim, 100);
-    nic_cosim_submit(sim, 0, 0, &c, NULL);
-    nic_cosim_write(sim, 0, NIC_EQ + NIC_EQ_CONS, nic_cosim_read(sim, 0, NIC_EQ + NIC_EQ_PROD));
-    nic_cosim_write(sim, 1, NIC_EQ + NIC_EQ_CONS, nic_cosim_read(sim, 1, NIC_EQ + NIC_EQ_PROD));
-    if (nic_cosim_read(sim, 0, NIC_CMD0_HEAD) == 0) CHECK(i < 2);
+    if (c.size_bytes > COSIM_MAX_BYTES || c.kind > COSIM_KIND_FETCH) expected++;
+    while (cosim_read(sim, 0, COSIM_CMD0_HEAD) - cosim_read(sim, 0, COSIM_CMD0_TAIL) > 20)
+      cosim_cycles(sim, 100);
+    cosim_submit(sim, 0, 0, &c, NULL);
+    cosim_write(sim, 0, COSIM_EQ + COSIM_EQ_CONS, cosim_read(sim, 0, COSIM_EQ + COSIM_EQ_PROD));
+    cosim_write(sim, 1, COSIM_EQ + COSIM_EQ_CONS, cosim_read(sim, 1, COSIM_EQ + COSIM_EQ_PROD));
+    if (cosim_read(sim, 0, COSIM_CMD0_HEAD) == 0) CHECK(i < 2);
   }
-  bad = nic_cosim_counter(sim, 0, NIC_COUNT_BAD_CMD);
+  bad = cosim_counter(sim, 0, COSIM_COUNT_BAD_CMD);
   CHECK(bad >= expected && expected > 0);
-  CHECK(nic_cosim_counter(sim, 0, NIC_COUNT_HOST_ERR) > 0);
+  CHECK(cosim_counter(sim, 0, COSIM_COUNT_HOST_ERR) > 0);
   still_works(sim);
-  nic_cosim_destroy(sim);
+  cosim_destroy(sim);
 }
 
 /* Registers at any offset, with any value; clock and stamps included */
 static void registers(void) {
-  nic_cosim_desc d = host_desc(2);
-  nic_cosim *sim = host_start(&d);
+  cosim_desc d = host_desc(2);
+  cosim *sim = host_start(&d);
   for (long i = 0; i < inputs() / 4; i++) {
-    uint32_t offset = (uint32_t)test_below(test_below(2) ? 0x700 : NIC_BAR_BYTES);
+    uint32_t offset = (uint32_t)test_below(test_below(2) ? 0x700 : COSIM_BAR_BYTES);
     if (test_below(8)) offset &= ~3u;
     /* no event or stamp may go to a random address: those registers get values in memory */
-    if (offset >= NIC_EQ && offset < NIC_STAMP_SIZE) continue;
+    if (offset >= COSIM_EQ && offset < COSIM_STAMP_SIZE) continue;
     if (test_below(3))
-      nic_cosim_write_partial(sim, 0, offset, (uint32_t)test_rand(),
-                              test_below(4) ? 15 : (int)test_below(16));
+      cosim_write_partial(sim, 0, offset, (uint32_t)test_rand(),
+                          test_below(4) ? 15 : (int)test_below(16));
     else
-      nic_cosim_read(sim, 0, offset);
-    nic_cosim_cycles(sim, 3);
+      cosim_read(sim, 0, offset);
+    cosim_cycles(sim, 3);
   }
-  nic_cosim_write(sim, 0, NIC_RETRIES, 1), nic_cosim_write(sim, 0, NIC_TIMEOUT, 500);
-  nic_cosim_write(sim, 0, NIC_CTRL, 1);
-  CHECK(nic_cosim_counter(sim, 0, NIC_COUNT_BAD_CMD) > 0);
-  CHECK(nic_cosim_read(sim, 0, NIC_ID) == 0x4E424331u);
+  cosim_write(sim, 0, COSIM_RETRIES, 1), cosim_write(sim, 0, COSIM_TIMEOUT, 500);
+  cosim_write(sim, 0, COSIM_CTRL, 1);
+  CHECK(cosim_counter(sim, 0, COSIM_COUNT_BAD_CMD) > 0);
+  CHECK(cosim_read(sim, 0, COSIM_ID) == 0x4E424331u);
   still_works(sim);
-  nic_cosim_destroy(sim);
+  cosim_destroy(sim);
 }
 
 int main(int argc, char **argv) {

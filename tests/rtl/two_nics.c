@@ -10,7 +10,7 @@ typedef struct passed {
 } passed;
 static passed Passed[2][2][256], Open[2][2][4];
 static int Passed_count[2][2];
-static void watch(void *ctx, int nic, int received, const nic_packet *p, int64_t first,
+static void watch(void *ctx, int nic, int received, const cosim_packet *p, int64_t first,
                   int64_t last) {
   int vn = (int)(p->header >> 2 & 3);
   passed *open = &Open[nic][received][vn];
@@ -27,114 +27,115 @@ static void watch(void *ctx, int nic, int received, const nic_packet *p, int64_t
 }
 
 static void registers_answer(void) {
-  nic_cosim_desc d = host_desc(2);
-  nic_cosim *sim = nic_cosim_create(&d);
+  cosim_desc d = host_desc(2);
+  cosim *sim = cosim_create(&d);
   int error = 0;
   CHECK(sim != NULL);
   if (!sim) return;
-  CHECK(nic_cosim_read(sim, 0, NIC_ID) == 0x4E424331u);
-  CHECK(nic_cosim_read(sim, 1, NIC_SELF) == 1);
-  CHECK(nic_cosim_read(sim, 0, NIC_CAPS) == (16u << 24 | 4u << 16 | 32u << 8 | 32u));
-  nic_cosim_write_partial(sim, 0, NIC_TIMEOUT, 77, 3);
-  CHECK(nic_cosim_read(sim, 0, NIC_TIMEOUT) == 4000000);
-  nic_cosim_write(sim, 0, NIC_TIMEOUT, 77);
-  CHECK(nic_cosim_read(sim, 0, NIC_TIMEOUT) == 77);
-  nic_cosim_read_at(sim, 0, 2, NULL, &error);
+  CHECK(cosim_read(sim, 0, COSIM_ID) == 0x4E424331u);
+  CHECK(cosim_read(sim, 1, COSIM_SELF) == 1);
+  CHECK(cosim_read(sim, 0, COSIM_CAPS) == (16u << 24 | 4u << 16 | 32u << 8 | 32u));
+  cosim_write_partial(sim, 0, COSIM_TIMEOUT, 77, 3);
+  CHECK(cosim_read(sim, 0, COSIM_TIMEOUT) == 4000000);
+  cosim_write(sim, 0, COSIM_TIMEOUT, 77);
+  CHECK(cosim_read(sim, 0, COSIM_TIMEOUT) == 77);
+  cosim_read_at(sim, 0, 2, NULL, &error);
   CHECK(error);
-  CHECK(nic_cosim_read(sim, 0, 0xFF00) == 0);
-  nic_cosim_destroy(sim);
+  CHECK(cosim_read(sim, 0, 0xFF00) == 0);
+  cosim_destroy(sim);
 }
 
-static void put_of_any_size(nic_cosim *sim, int klass, uint32_t n, int payload, int from) {
+static void put_of_any_size(cosim *sim, int klass, uint32_t n, int payload, int from) {
   uint32_t at = 4096 + (uint32_t)test_below(64), to = 0x80000 + (uint32_t)test_below(64);
-  nic_command c = host_command(NIC_KIND_PUT, 1 - from, 42, at, n);
-  nic_entry e = host_entry(to, n, 42);
-  nic_event ev;
+  cosim_command c = host_command(COSIM_KIND_PUT, 1 - from, 42, at, n);
+  cosim_entry e = host_entry(to, n, 42);
+  cosim_event ev;
   host_fill(from, at, n);
   e.use_once = 1, e.user = 1000 + n;
-  nic_cosim_append(sim, 1 - from, 0, &e);
+  cosim_append(sim, 1 - from, 0, &e);
   c.payload = payload, c.user = n, c.want_send = 1, c.hdr_data = n * 3u;
   memcpy(c.operand, H.memory[from] + at, n < 16 ? n : 16);
-  nic_cosim_submit(sim, from, klass, &c, payload == NIC_PAY_PIO ? H.memory[from] + at : NULL);
+  cosim_submit(sim, from, klass, &c, payload == COSIM_PAY_PIO ? H.memory[from] + at : NULL);
   CHECK(host_event_wait(sim, 1 - from, &ev, 20000));
-  CHECK(ev.type == NIC_EV_PUT && ev.status == NIC_OK && ev.moved_bytes == n &&
+  CHECK(ev.type == COSIM_EV_PUT && ev.status == COSIM_OK && ev.moved_bytes == n &&
         ev.requested_bytes == n);
   CHECK(ev.user == 1000 + n && ev.hdr_data == n * 3u && ev.match == 42 && ev.peer == from);
   CHECK(ev.start == to && ev.unlinked && !ev.overflow);
   CHECK(memcmp(H.memory[from] + at, H.memory[1 - from] + to, n) == 0);
-  CHECK(host_event_wait(sim, from, &ev, 20000) && ev.type == NIC_EV_SEND && ev.user == n);
-  CHECK(host_event_wait(sim, from, &ev, 20000) && ev.type == NIC_EV_ACK && ev.moved_bytes == n);
-  CHECK(ev.status == NIC_OK && ev.user == n);
+  CHECK(host_event_wait(sim, from, &ev, 20000) && ev.type == COSIM_EV_SEND && ev.user == n);
+  CHECK(host_event_wait(sim, from, &ev, 20000) && ev.type == COSIM_EV_ACK && ev.moved_bytes == n);
+  CHECK(ev.status == COSIM_OK && ev.user == n);
 }
 static void puts_move_data(void) {
-  nic_cosim_desc d = host_desc(2);
-  nic_cosim *sim = host_start(&d);
+  cosim_desc d = host_desc(2);
+  cosim *sim = host_start(&d);
   for (uint32_t n = 0; n <= 16; n++)
-    put_of_any_size(sim, (int)(n & 1), n, NIC_PAY_INLINE, (int)(n >> 1 & 1));
-  for (uint32_t n = 0; n <= 512; n += 1 + n / 5) put_of_any_size(sim, 0, n, NIC_PAY_PIO, 0);
+    put_of_any_size(sim, (int)(n & 1), n, COSIM_PAY_INLINE, (int)(n >> 1 & 1));
+  for (uint32_t n = 0; n <= 512; n += 1 + n / 5) put_of_any_size(sim, 0, n, COSIM_PAY_PIO, 0);
   for (uint32_t n = 0; n <= 20000; n += 1 + n / 3)
-    put_of_any_size(sim, (int)(n & 1), n, NIC_PAY_DMA, 1);
-  CHECK(nic_cosim_counter(sim, 0, NIC_COUNT_BAD_CMD) == 0 &&
-        nic_cosim_counter(sim, 0, NIC_COUNT_DUP) == 0);
-  CHECK(nic_cosim_read(sim, 0, NIC_ME_IN_USE) == 0 && nic_cosim_read(sim, 0, NIC_ME_VALID) == 0);
-  nic_cosim_cycles(sim, 2000);
-  CHECK(nic_cosim_read(sim, 0, NIC_UNCONFIRMED) == 0 && nic_cosim_idle(sim) && H.wild == 0);
-  nic_cosim_destroy(sim);
+    put_of_any_size(sim, (int)(n & 1), n, COSIM_PAY_DMA, 1);
+  CHECK(cosim_counter(sim, 0, COSIM_COUNT_BAD_CMD) == 0 &&
+        cosim_counter(sim, 0, COSIM_COUNT_DUP) == 0);
+  CHECK(cosim_read(sim, 0, COSIM_ME_IN_USE) == 0 && cosim_read(sim, 0, COSIM_ME_VALID) == 0);
+  cosim_cycles(sim, 2000);
+  CHECK(cosim_read(sim, 0, COSIM_UNCONFIRMED) == 0 && cosim_idle(sim) && H.wild == 0);
+  cosim_destroy(sim);
 }
 
 static void gets_and_truncation(void) {
-  nic_cosim_desc d = host_desc(2);
-  nic_cosim *sim = host_start(&d);
-  nic_entry e = host_entry(0x20000, 5000, 7);
-  nic_event ev;
+  cosim_desc d = host_desc(2);
+  cosim *sim = host_start(&d);
+  cosim_entry e = host_entry(0x20000, 5000, 7);
+  cosim_event ev;
   e.op_put = 0;
   host_fill(1, 0x20000, 5000);
-  nic_cosim_append(sim, 1, 3, &e);
+  cosim_append(sim, 1, 3, &e);
   for (uint32_t n = 0; n <= 8000; n += 1 + n / 2) {
     uint32_t off = (uint32_t)test_below(300), moved = n < 5000 - off ? n : 5000 - off;
     uint32_t to = 0x40000 + (uint32_t)test_below(40);
-    nic_command c = host_command(NIC_KIND_GET, 1, 7, to, n);
+    cosim_command c = host_command(COSIM_KIND_GET, 1, 7, to, n);
     c.offset = off;
     H.memory[0][to + moved] = 0x5A;
-    nic_cosim_submit(sim, 0, (int)(n & 1), &c, NULL);
+    cosim_submit(sim, 0, (int)(n & 1), &c, NULL);
     CHECK(host_event_wait(sim, 0, &ev, 20000));
-    CHECK(ev.type == NIC_EV_REPLY && ev.status == NIC_OK && ev.moved_bytes == moved);
+    CHECK(ev.type == COSIM_EV_REPLY && ev.status == COSIM_OK && ev.moved_bytes == moved);
     CHECK(memcmp(H.memory[0] + to, H.memory[1] + 0x20000 + off, moved) == 0);
     CHECK(H.memory[0][to + moved] == 0x5A);
-    CHECK(host_event_wait(sim, 1, &ev, 100) && ev.type == NIC_EV_GET && ev.moved_bytes == moved);
+    CHECK(host_event_wait(sim, 1, &ev, 100) && ev.type == COSIM_EV_GET && ev.moved_bytes == moved);
   }
-  nic_command c = host_command(NIC_KIND_PUT, 1, 7, 0x1000, 100); /* puts are not allowed there */
-  nic_cosim_submit(sim, 0, 0, &c, NULL);
-  CHECK(host_event_wait(sim, 0, &ev, 20000) && ev.status == NIC_OPERATION);
+  cosim_command c =
+      host_command(COSIM_KIND_PUT, 1, 7, 0x1000, 100); /* puts are not allowed there */
+  cosim_submit(sim, 0, 0, &c, NULL);
+  CHECK(host_event_wait(sim, 0, &ev, 20000) && ev.status == COSIM_OPERATION);
   c.match = 8;
-  nic_cosim_submit(sim, 0, 0, &c, NULL);
-  CHECK(host_event_wait(sim, 0, &ev, 20000) && ev.status == NIC_NO_MATCH);
+  cosim_submit(sim, 0, 0, &c, NULL);
+  CHECK(host_event_wait(sim, 0, &ev, 20000) && ev.status == COSIM_NO_MATCH);
   c.pt = 99;
-  nic_cosim_submit(sim, 0, 0, &c, NULL);
-  CHECK(host_event_wait(sim, 0, &ev, 20000) && ev.status == NIC_BAD_INDEX);
-  CHECK(nic_cosim_counter(sim, 1, NIC_COUNT_NO_MATCH) == 1 && !host_event(sim, 1, &ev));
-  nic_cosim_destroy(sim);
+  cosim_submit(sim, 0, 0, &c, NULL);
+  CHECK(host_event_wait(sim, 0, &ev, 20000) && ev.status == COSIM_BAD_INDEX);
+  CHECK(cosim_counter(sim, 1, COSIM_COUNT_NO_MATCH) == 1 && !host_event(sim, 1, &ev));
+  cosim_destroy(sim);
 }
 
 /* The list: source, ignore bits, order, overflow after priority, local offset, use once, unlink */
 static void list_semantics(void) {
-  nic_cosim_desc d = host_desc(3);
-  nic_cosim *sim = host_start(&d);
-  nic_entry e = host_entry(0x10000, 64, 0x100);
-  nic_event ev;
-  nic_command c = host_command(NIC_KIND_PUT, 1, 0x105, 0x1000, 32);
+  cosim_desc d = host_desc(3);
+  cosim *sim = host_start(&d);
+  cosim_entry e = host_entry(0x10000, 64, 0x100);
+  cosim_event ev;
+  cosim_command c = host_command(COSIM_KIND_PUT, 1, 0x105, 0x1000, 32);
   e.ignore_bits = 15, e.src = 2;
-  nic_cosim_append(sim, 1, 0, &e); /* only from NIC 2 */
+  cosim_append(sim, 1, 0, &e); /* only from NIC 2 */
   e.src = -1, e.use_once = 1, e.user = 1, e.start = 0x11000;
-  nic_cosim_append(sim, 1, 1, &e);
+  cosim_append(sim, 1, 1, &e);
   e.use_once = 0, e.user = 2, e.start = 0x12000, e.overflow = 1, e.manage_local = 1,
   e.min_free = 16;
   e.size_bytes = 96;
-  nic_cosim_append(sim, 1, 2, &e);
-  nic_cosim_append(sim, 1, 1, &e); /* taken: counted */
-  nic_cosim_cycles(sim, 400);
-  CHECK(nic_cosim_counter(sim, 1, NIC_COUNT_BAD_CMD) == 1);
-  for (int i = 0; i < 5; i++) nic_cosim_submit(sim, 0, 0, &c, NULL);
+  cosim_append(sim, 1, 2, &e);
+  cosim_append(sim, 1, 1, &e); /* taken: counted */
+  cosim_cycles(sim, 400);
+  CHECK(cosim_counter(sim, 1, COSIM_COUNT_BAD_CMD) == 1);
+  for (int i = 0; i < 5; i++) cosim_submit(sim, 0, 0, &c, NULL);
   CHECK(host_event_wait(sim, 1, &ev, 20000) && ev.user == 1 && ev.unlinked && ev.slot == 1);
   for (uint64_t i = 0; i < 3; i++) {
     CHECK(host_event_wait(sim, 1, &ev, 20000) && ev.user == 2 && ev.overflow &&
@@ -142,39 +143,39 @@ static void list_semantics(void) {
     CHECK(ev.start == 0x12000 + 32 * i && ev.unlinked == (i == 2));
   }
   for (int i = 0; i < 5; i++)
-    CHECK(host_event_wait(sim, 0, &ev, 20000) && ev.status == (i < 4 ? NIC_OK : NIC_NO_MATCH));
-  CHECK(nic_cosim_read(sim, 1, NIC_ME_VALID) == 1);
-  nic_cosim_submit(sim, 2, 0, &c, NULL);
+    CHECK(host_event_wait(sim, 0, &ev, 20000) && ev.status == (i < 4 ? COSIM_OK : COSIM_NO_MATCH));
+  CHECK(cosim_read(sim, 1, COSIM_ME_VALID) == 1);
+  cosim_submit(sim, 2, 0, &c, NULL);
   CHECK(host_event_wait(sim, 1, &ev, 20000) && ev.slot == 0 && ev.peer == 2 && !ev.unlinked);
-  nic_cosim_write(sim, 1, NIC_ME_UNLINK, 0);
-  nic_cosim_cycles(sim, 300);
-  CHECK(nic_cosim_read(sim, 1, NIC_ME_VALID) == 0);
-  nic_cosim_write(sim, 1, NIC_ME_UNLINK, 0); /* not there: counted */
-  nic_cosim_write(sim, 1, NIC_ME_UNLINK, 99);
+  cosim_write(sim, 1, COSIM_ME_UNLINK, 0);
+  cosim_cycles(sim, 300);
+  CHECK(cosim_read(sim, 1, COSIM_ME_VALID) == 0);
+  cosim_write(sim, 1, COSIM_ME_UNLINK, 0); /* not there: counted */
+  cosim_write(sim, 1, COSIM_ME_UNLINK, 99);
   /* many entries, unlinked and appended in random order: a message always takes the oldest */
   uint32_t order[32], count = 0, used = 0;
   for (int round = 0; round < 60; round++) {
     uint32_t i = (uint32_t)test_below(32);
     if (used >> i & 1) {
       uint32_t k = 0;
-      nic_cosim_write(sim, 1, NIC_ME_UNLINK, i);
+      cosim_write(sim, 1, COSIM_ME_UNLINK, i);
       while (order[k] != i) k++;
       for (count--; k < count; k++) order[k] = order[k + 1];
       used &= ~(1u << i);
     } else {
-      nic_entry x = host_entry(0x20000, 64, 0x105);
-      nic_cosim_append(sim, 1, (int)i, &x);
+      cosim_entry x = host_entry(0x20000, 64, 0x105);
+      cosim_append(sim, 1, (int)i, &x);
       order[count++] = i, used |= 1u << i;
     }
-    nic_cosim_cycles(sim, 150);
-    CHECK(nic_cosim_read(sim, 1, NIC_ME_VALID) == used);
+    cosim_cycles(sim, 150);
+    CHECK(cosim_read(sim, 1, COSIM_ME_VALID) == used);
     if (!count) continue;
-    nic_cosim_submit(sim, 0, 1, &c, NULL);
+    cosim_submit(sim, 0, 1, &c, NULL);
     CHECK(host_event_wait(sim, 1, &ev, 20000) && ev.slot == (int)order[0]);
     CHECK(host_event_wait(sim, 0, &ev, 20000));
   }
-  CHECK(nic_cosim_counter(sim, 1, NIC_COUNT_BAD_CMD) == 3);
-  nic_cosim_destroy(sim);
+  CHECK(cosim_counter(sim, 1, COSIM_COUNT_BAD_CMD) == 3);
+  cosim_destroy(sim);
 }
 
 static uint64_t sign(uint64_t v, int bits) {
@@ -189,67 +190,68 @@ static uint64_t alu(int op, int bits, int is_signed, uint64_t old, uint64_t val,
   int kless = is_signed ? (int64_t)k < (int64_t)a : k < a;
   uint64_t r;
   switch (op) {
-  case NIC_OP_MIN: r = less ? a : b; break;
-  case NIC_OP_MAX: r = less ? b : a; break;
-  case NIC_OP_SUM: r = a + b; break;
-  case NIC_OP_PROD: r = a * b; break;
-  case NIC_OP_LOR: r = a || b; break;
-  case NIC_OP_LAND: r = a && b; break;
-  case NIC_OP_BOR: r = a | b; break;
-  case NIC_OP_BAND: r = a & b; break;
-  case NIC_OP_LXOR: r = !a != !b; break;
-  case NIC_OP_BXOR: r = a ^ b; break;
-  case NIC_OP_SWAP: r = b; break;
-  case NIC_OP_CSWAP: r = k == a ? b : a; break;
-  case NIC_OP_CSWAP_NE: r = k != a ? b : a; break;
-  case NIC_OP_CSWAP_LE: r = kless || k == a ? b : a; break;
-  case NIC_OP_CSWAP_LT: r = kless ? b : a; break;
-  case NIC_OP_CSWAP_GE: r = !kless ? b : a; break;
-  case NIC_OP_CSWAP_GT: r = !kless && k != a ? b : a; break;
+  case COSIM_OP_MIN: r = less ? a : b; break;
+  case COSIM_OP_MAX: r = less ? b : a; break;
+  case COSIM_OP_SUM: r = a + b; break;
+  case COSIM_OP_PROD: r = a * b; break;
+  case COSIM_OP_LOR: r = a || b; break;
+  case COSIM_OP_LAND: r = a && b; break;
+  case COSIM_OP_BOR: r = a | b; break;
+  case COSIM_OP_BAND: r = a & b; break;
+  case COSIM_OP_LXOR: r = !a != !b; break;
+  case COSIM_OP_BXOR: r = a ^ b; break;
+  case COSIM_OP_SWAP: r = b; break;
+  case COSIM_OP_CSWAP: r = k == a ? b : a; break;
+  case COSIM_OP_CSWAP_NE: r = k != a ? b : a; break;
+  case COSIM_OP_CSWAP_LE: r = kless || k == a ? b : a; break;
+  case COSIM_OP_CSWAP_LT: r = kless ? b : a; break;
+  case COSIM_OP_CSWAP_GE: r = !kless ? b : a; break;
+  case COSIM_OP_CSWAP_GT: r = !kless && k != a ? b : a; break;
   default: r = (b & k) | (a & ~k); break;
   }
   return r & mask;
 }
 static void atomics_match_model(void) {
-  nic_cosim_desc d = host_desc(2);
-  nic_cosim *sim = host_start(&d);
-  nic_entry e = host_entry(0x20000, 64, 7);
-  nic_event ev;
+  cosim_desc d = host_desc(2);
+  cosim *sim = host_start(&d);
+  cosim_entry e = host_entry(0x20000, 64, 7);
+  cosim_event ev;
   e.ct = 5;
-  nic_cosim_append(sim, 1, 0, &e);
-  nic_cosim_write(sim, 1, NIC_CT + 5 * 32 + NIC_CT_COPY_LO, HOST_CT + 16);
+  cosim_append(sim, 1, 0, &e);
+  cosim_write(sim, 1, COSIM_CT + 5 * 32 + COSIM_CT_COPY_LO, HOST_CT + 16);
   for (int i = 0; i < 300; i++) {
     int log2 = (int)test_below(4), bytes = 1 << log2, fetch = (int)test_below(2);
     int op = (int)test_below(fetch ? 18 : 10);
     uint32_t at = (uint32_t)test_below(64 / (unsigned)bytes) * (unsigned)bytes,
              to = 0x3000 + (uint32_t)test_below(50);
     uint64_t old = 0, now = 0, got = 0, want;
-    nic_command c =
-        host_command(fetch ? NIC_KIND_FETCH : NIC_KIND_ATOMIC, 1, 7, to, (uint32_t)bytes);
+    cosim_command c =
+        host_command(fetch ? COSIM_KIND_FETCH : COSIM_KIND_ATOMIC, 1, 7, to, (uint32_t)bytes);
     if (test_below(2)) host_fill(1, 0x20000, 64);
     memcpy(&old, H.memory[1] + 0x20000 + at, (size_t)bytes);
     c.offset = at, c.op = op, c.size_log2 = log2, c.is_signed = (int)test_below(2);
     c.operand[0] = test_rand(), c.operand[1] = test_below(2) ? old : test_rand();
     want = alu(op, 8 * bytes, c.is_signed, old, c.operand[0], c.operand[1]);
-    nic_cosim_submit(sim, 0, (int)test_below(2), &c, NULL);
-    CHECK(host_event_wait(sim, 0, &ev, 20000) && ev.status == NIC_OK);
-    CHECK(ev.type == (fetch ? NIC_EV_REPLY : NIC_EV_ACK));
+    cosim_submit(sim, 0, (int)test_below(2), &c, NULL);
+    CHECK(host_event_wait(sim, 0, &ev, 20000) && ev.status == COSIM_OK);
+    CHECK(ev.type == (fetch ? COSIM_EV_REPLY : COSIM_EV_ACK));
     memcpy(&now, H.memory[1] + 0x20000 + at, (size_t)bytes);
     memcpy(&got, H.memory[0] + to, (size_t)bytes);
     CHECK(now == want);
     if (fetch) CHECK(got == old);
-    CHECK(host_event_wait(sim, 1, &ev, 1000) && ev.type == (fetch ? NIC_EV_FETCH : NIC_EV_ATOMIC));
+    CHECK(host_event_wait(sim, 1, &ev, 1000) &&
+          ev.type == (fetch ? COSIM_EV_FETCH : COSIM_EV_ATOMIC));
   }
-  nic_command c = host_command(NIC_KIND_ATOMIC, 1, 7, 0, 8);
-  c.offset = 4, c.size_log2 = 3, c.op = NIC_OP_SUM; /* not aligned */
-  nic_cosim_submit(sim, 0, 0, &c, NULL);
-  CHECK(host_event_wait(sim, 0, &ev, 20000) && ev.status == NIC_OPERATION);
-  nic_cosim_cycles(sim, 1000);
+  cosim_command c = host_command(COSIM_KIND_ATOMIC, 1, 7, 0, 8);
+  c.offset = 4, c.size_log2 = 3, c.op = COSIM_OP_SUM; /* not aligned */
+  cosim_submit(sim, 0, 0, &c, NULL);
+  CHECK(host_event_wait(sim, 0, &ev, 20000) && ev.status == COSIM_OPERATION);
+  cosim_cycles(sim, 1000);
   uint64_t copy[2];
   memcpy(copy, H.memory[1] + HOST_CT + 16, 16);
   CHECK(copy[0] == 300 && copy[1] == 1);
-  CHECK(nic_cosim_read(sim, 1, NIC_CT + 5 * 32 + NIC_CT_SUCCESS_LO) == 300);
-  nic_cosim_destroy(sim);
+  CHECK(cosim_read(sim, 1, COSIM_CT + 5 * 32 + COSIM_CT_SUCCESS_LO) == 300);
+  cosim_destroy(sim);
 }
 
 /* Clock units after so many cycles: 1509949 + 1889785610 / 2^32 each */
@@ -258,107 +260,106 @@ static uint64_t ticks_at(int64_t cycles) {
 }
 /* Stamps against what was seen at the pins: every message, both ends, first and last flit, exact */
 static void stamps_are_exact(void) {
-  nic_cosim_desc d = host_desc(2);
-  nic_cosim *sim;
+  cosim_desc d = host_desc(2);
+  cosim *sim;
   int64_t at, lead = 0;
   d.watch = watch;
   memset(Passed_count, 0, sizeof Passed_count);
   sim = host_start(&d);
   /* the clock runs since reset, some cycles before cycle 0: one reading says how many */
-  uint64_t ticks = nic_cosim_read_at(sim, 0, NIC_CLOCK_LO, &at, NULL);
-  ticks |= (uint64_t)nic_cosim_read(sim, 0, NIC_CLOCK_HI) << 32;
+  uint64_t ticks = cosim_read_at(sim, 0, COSIM_CLOCK_LO, &at, NULL);
+  ticks |= (uint64_t)cosim_read(sim, 0, COSIM_CLOCK_HI) << 32;
   for (lead = -4; lead < 4 && ticks_at(at + lead) != ticks; lead++) continue;
   CHECK(ticks_at(at + lead) == ticks);
 
-  nic_entry e = host_entry(0x80000, 0x20000, 42);
-  nic_cosim_append(sim, 0, 0, &e), nic_cosim_append(sim, 1, 0, &e);
+  cosim_entry e = host_entry(0x80000, 0x20000, 42);
+  cosim_append(sim, 0, 0, &e), cosim_append(sim, 1, 0, &e);
   uint32_t sizes[20], next[2][2] = {{0}};
   int records = 0;
   for (uint32_t i = 0; i < 20; i++) {
-    nic_command c =
-        host_command(i % 3 == 2 ? NIC_KIND_GET : NIC_KIND_PUT, (int)(i + 1) % 2, 42, 0x1000, 0);
+    cosim_command c =
+        host_command(i % 3 == 2 ? COSIM_KIND_GET : COSIM_KIND_PUT, (int)(i + 1) % 2, 42, 0x1000, 0);
     sizes[i] = c.size_bytes = (uint32_t)test_below(i % 2 ? 100 : 6000);
     c.user = 100 + i;
-    nic_cosim_submit(sim, (int)(i % 2), (int)(i / 2 % 2), &c, NULL);
+    cosim_submit(sim, (int)(i % 2), (int)(i / 2 % 2), &c, NULL);
   }
-  nic_cosim_cycles(sim, 30000);
+  cosim_cycles(sim, 30000);
   for (int nic = 0; nic < 2; nic++) {
-    nic_stamp s;
+    cosim_stamp s;
     for (; host_stamp(sim, nic, &s); records++) {
       const passed *p = &Passed[nic][s.received][next[nic][s.received]++];
       CHECK(s.first_ticks == ticks_at(p->first + lead) && s.last_ticks == ticks_at(p->last + lead));
       CHECK(s.kind == p->kind && s.vn == p->vn && s.seq == p->seq && s.peer == p->peer &&
             s.user == p->user);
-      if (s.kind == NIC_KIND_PUT || s.kind == NIC_KIND_REPLY)
+      if (s.kind == COSIM_KIND_PUT || s.kind == COSIM_KIND_REPLY)
         CHECK(s.size_bytes == sizes[s.user - 100]);
-      CHECK(s.retry == 0 && s.status == NIC_OK);
+      CHECK(s.retry == 0 && s.status == COSIM_OK);
     }
   }
   /* request, response and confirmation of 20 messages, at both ends */
   CHECK(records == 20 * 3 * 2);
-  CHECK(nic_cosim_read(sim, 0, NIC_STAMP_FIFO_COUNT) +
-            nic_cosim_read(sim, 0, NIC_STAMP_LOST_FIFO) ==
+  CHECK(cosim_read(sim, 0, COSIM_STAMP_FIFO_COUNT) + cosim_read(sim, 0, COSIM_STAMP_LOST_FIFO) ==
         60);
-  CHECK(nic_cosim_read(sim, 0, NIC_STAMP_LOST_RING) == 0 &&
-        nic_cosim_read(sim, 0, NIC_STAMP_LOST_IN) == 0);
-  CHECK(nic_cosim_read(sim, 0, NIC_STAMP_FIFO) >= 100); /* low word of a user's number */
-  uint32_t left = nic_cosim_read(sim, 0, NIC_STAMP_FIFO_COUNT);
+  CHECK(cosim_read(sim, 0, COSIM_STAMP_LOST_RING) == 0 &&
+        cosim_read(sim, 0, COSIM_STAMP_LOST_IN) == 0);
+  CHECK(cosim_read(sim, 0, COSIM_STAMP_FIFO) >= 100); /* low word of a user's number */
+  uint32_t left = cosim_read(sim, 0, COSIM_STAMP_FIFO_COUNT);
   for (uint32_t i = 0; i < 3; i++) {
-    nic_cosim_read(sim, 0, NIC_STAMP_FIFO + 28);
-    CHECK(nic_cosim_read(sim, 0, NIC_STAMP_FIFO_COUNT) == left - i - 1);
+    cosim_read(sim, 0, COSIM_STAMP_FIFO + 28);
+    CHECK(cosim_read(sim, 0, COSIM_STAMP_FIFO_COUNT) == left - i - 1);
   }
-  nic_cosim_destroy(sim);
+  cosim_destroy(sim);
 }
 
 static void stamps_that_do_not_fit_are_counted(void) {
-  nic_cosim_desc d = host_desc(2);
-  nic_cosim *sim = host_start(&d);
-  nic_entry e = host_entry(0x80000, 64, 42);
-  nic_stamp s;
+  cosim_desc d = host_desc(2);
+  cosim *sim = host_start(&d);
+  cosim_entry e = host_entry(0x80000, 64, 42);
+  cosim_stamp s;
   uint32_t got = 0;
-  nic_cosim_append(sim, 1, 0, &e);
-  nic_cosim_write(sim, 0, NIC_STAMP_SIZE, 3); /* room for 8 */
+  cosim_append(sim, 1, 0, &e);
+  cosim_write(sim, 0, COSIM_STAMP_SIZE, 3); /* room for 8 */
   for (int i = 0; i < 100; i++) {
-    nic_command c = host_command(NIC_KIND_PUT, 1, 42, 0x1000, 8);
-    nic_event ev;
-    nic_cosim_submit(sim, 0, 0, &c, NULL);
+    cosim_command c = host_command(COSIM_KIND_PUT, 1, 42, 0x1000, 8);
+    cosim_event ev;
+    cosim_submit(sim, 0, 0, &c, NULL);
     CHECK(host_event_wait(sim, 0, &ev, 20000) && host_event_wait(sim, 1, &ev, 20000));
   }
-  nic_cosim_cycles(sim, 2000);
-  CHECK(nic_cosim_read(sim, 0, NIC_STAMP_PROD) == 8);
-  CHECK(nic_cosim_read(sim, 0, NIC_STAMP_LOST_RING) == 300 - 8);
-  CHECK(nic_cosim_read(sim, 0, NIC_STAMP_FIFO_COUNT) == 64);
-  CHECK(nic_cosim_read(sim, 0, NIC_STAMP_LOST_FIFO) == 300 - 64);
+  cosim_cycles(sim, 2000);
+  CHECK(cosim_read(sim, 0, COSIM_STAMP_PROD) == 8);
+  CHECK(cosim_read(sim, 0, COSIM_STAMP_LOST_RING) == 300 - 8);
+  CHECK(cosim_read(sim, 0, COSIM_STAMP_FIFO_COUNT) == 64);
+  CHECK(cosim_read(sim, 0, COSIM_STAMP_LOST_FIFO) == 300 - 64);
   while (host_stamp(sim, 1, &s)) got++;
-  CHECK(got == 256 && nic_cosim_read(sim, 1, NIC_STAMP_LOST_RING) == 300 - 256);
-  nic_cosim_destroy(sim);
+  CHECK(got == 256 && cosim_read(sim, 1, COSIM_STAMP_LOST_RING) == 300 - 256);
+  cosim_destroy(sim);
 }
 
 static int Irq_level[2];
 static void irq(void *ctx, int nic, int level) { (void)ctx, Irq_level[nic] = level; }
 static void interrupts_and_full_queues(void) {
-  nic_cosim_desc d = host_desc(2);
-  nic_entry e = host_entry(0x80000, 64, 42);
-  nic_event ev;
+  cosim_desc d = host_desc(2);
+  cosim_entry e = host_entry(0x80000, 64, 42);
+  cosim_event ev;
   d.host.irq = irq;
-  nic_cosim *sim = host_start(&d);
-  nic_cosim_append(sim, 1, 0, &e);
-  nic_cosim_write(sim, 1, NIC_IRQ_ENABLE, 1);
-  nic_cosim_write(sim, 1, NIC_EQ + NIC_EQ_SIZE, 0x80000002u); /* 4 records */
-  nic_cosim_cycles(sim, 400);
+  cosim *sim = host_start(&d);
+  cosim_append(sim, 1, 0, &e);
+  cosim_write(sim, 1, COSIM_IRQ_ENABLE, 1);
+  cosim_write(sim, 1, COSIM_EQ + COSIM_EQ_SIZE, 0x80000002u); /* 4 records */
+  cosim_cycles(sim, 400);
   CHECK(!Irq_level[1]);
   for (int i = 0; i < 6; i++) {
-    nic_command c = host_command(NIC_KIND_PUT, 1, 42, 0x1000, 8);
-    nic_cosim_submit(sim, 0, 0, &c, NULL);
-    CHECK(host_event_wait(sim, 0, &ev, 20000) && ev.status == NIC_OK);
+    cosim_command c = host_command(COSIM_KIND_PUT, 1, 42, 0x1000, 8);
+    cosim_submit(sim, 0, 0, &c, NULL);
+    CHECK(host_event_wait(sim, 0, &ev, 20000) && ev.status == COSIM_OK);
   }
-  CHECK(Irq_level[1] && !Irq_level[0] && nic_cosim_read(sim, 1, NIC_IRQ_STATUS) & 1);
-  CHECK(nic_cosim_read(sim, 1, NIC_EQ + NIC_EQ_PROD) == 4);
-  CHECK(nic_cosim_read(sim, 1, NIC_EQ + NIC_EQ_DROPPED) == 2);
-  nic_cosim_write(sim, 1, NIC_IRQ_STATUS, 1);
-  nic_cosim_cycles(sim, 200);
+  CHECK(Irq_level[1] && !Irq_level[0] && cosim_read(sim, 1, COSIM_IRQ_STATUS) & 1);
+  CHECK(cosim_read(sim, 1, COSIM_EQ + COSIM_EQ_PROD) == 4);
+  CHECK(cosim_read(sim, 1, COSIM_EQ + COSIM_EQ_DROPPED) == 2);
+  cosim_write(sim, 1, COSIM_IRQ_STATUS, 1);
+  cosim_cycles(sim, 200);
   CHECK(!Irq_level[1]);
-  nic_cosim_destroy(sim);
+  cosim_destroy(sim);
 }
 
 int main(int argc, char **argv) {

@@ -2,17 +2,17 @@
 #include "tests/rtl/cosim.h"
 
 static void window_is_saved(void) {
-  nic_cosim_desc d = host_desc(2);
-  nic_cosim *sim = host_start(&d);
+  cosim_desc d = host_desc(2);
+  cosim *sim = host_start(&d);
   const char *folder = getenv("TEST_FILES");
   char path[512];
   int first = -1;
-  int64_t now = nic_cosim_now_ps(sim);
+  int64_t now = cosim_now_ps(sim);
   snprintf(path, sizeof path, "%s/nic1.fst", folder ? folder : ".");
-  CHECK(nic_cosim_trace(sim, 1, path, now + 100000, now + 1000000) == 0);
-  CHECK(nic_cosim_trace(sim, 1, path, now, now + 1) == -1); /* one at a time */
-  nic_cosim_advance(sim, now + 2000000);
-  nic_cosim_destroy(sim);
+  CHECK(cosim_trace(sim, 1, path, now + 100000, now + 1000000) == 0);
+  CHECK(cosim_trace(sim, 1, path, now, now + 1) == -1); /* one at a time */
+  cosim_advance(sim, now + 2000000);
+  cosim_destroy(sim);
   FILE *f = fopen(path, "rb");
   CHECK(f != NULL);
   if (!f) return;
