@@ -52,6 +52,10 @@ DEPS := \
   'yosys|yosys|make synth, formal proofs' \
   'pkg:zlib|zlib1g-dev|waveforms of the NIC in RTL' \
 
+# large and for comparisons only: told by doctor, not installed
+DEPS_MORE := \
+  'pkg:simgrid|libsimgrid-dev|make bench: SimGrid beside portals_model.h' \
+
 # ---- helpers --------------------------------------------------------------------------------------
 # Objects depend on $(B)/.flags, rewritten only when a compiler or flag changes.
 FLAGS_NOW := $(CC) $(CFLAGS) $(WARN) $(STD) $(LDFLAGS)
@@ -132,7 +136,7 @@ help: ## this list
 	@echo "Variables: B=build folder, CC, CFLAGS, V=1 shows commands, BENCH=regex, PREFIX, FUZZ_SECONDS"
 
 doctor: ## one line per optional dependency: found or not, what it enables, Debian package
-	@for d in $(DEPS); do \
+	@for d in $(DEPS) $(DEPS_MORE); do \
 	  name=$${d%%|*}; rest=$${d#*|}; \
 	  case $$name in \
 	    pkg:*) name=$${name#pkg:}; v=$$(pkg-config --modversion $$name 2>/dev/null) ;; \

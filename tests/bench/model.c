@@ -1,10 +1,11 @@
 /* How fast the model runs. model_put_ack: puts of 64 sizes, each waited for, full NIC model, in
    simulated operations per second of CPU time, payload not copied (with_data: copied). model_flows_P: random permutation traffic of P hosts
-   of a fat tree. model_allreduce_P: an 8-byte allreduce among P processes at the LogGP level (recursive
+   of a fat tree (_simulated: how long the traffic takes, both simulators should agree). model_allreduce_P: an 8-byte allreduce among P processes at the LogGP level (recursive
    doubling over puts), and the memory of a process without its stack. */
 #define PORTALS_MODEL_IMPLEMENTATION
 #include "portals_model.h"
 #include "bench.h"
+#include "permutation.h"
 #include <time.h>
 
 static double now_s(void) { /* of this process's one core: others on the machine do not count */
@@ -16,6 +17,33 @@ static void must(int good, const char *what) {
   if (good) return;
   fprintf(stderr, "bench/model: %s failed\n", what);
   exit(1);
+}
+
+/* ---- SimGrid beside us: the same work, counted the same way ---------------------------------------- */
+typedef struct rival {
+  double operations, d_s, simulated_s; /* operations 0: not there */
+} rival;
+#ifdef SIMGRID_PEER
+static rival rival_run(const char *arguments) {
+  char command[2048];
+  rival p = {0, 0, 0};
+  snprintf(command, sizeof command, SIMGRID_PEER " %s 2>/dev/null", arguments);
+  FILE *f = popen(command, "r");
+  if (f && fscanf(f, "%lf %lf %lf", &p.operations, &p.d_s, &p.simulated_s) != 3) p.operations = 0;
+  if (!f || pclose(f) || p.operations <= 0) {
+    fprintf(stderr, "bench/model: SimGrid failed: %s\n", command);
+    p.operations = 0;
+  }
+  return p;
+}
+#else
+static rival rival_run(const char *arguments) { return (void)arguments, (rival){0, 0, 0}; }
+#endif
+static void print_rate(const char *name, double per_s, const char *unit, rival p) {
+  if (p.operations > 0)
+    bench_print_peer(name, per_s, unit, "SimGrid S4U", p.operations / p.d_s);
+  else
+    bench_print(name, per_s, unit);
 }
 
 /* ---- puts ---------------------------------------------------------------------------------------- */
@@ -67,48 +95,56 @@ static pm_stats run(const pm_platform *p, pm_link_model link, void (*body)(void 
   pm_world_destroy(w);
   return stats;
 }
-static void put_ack(void) {
+static pm_stats timed_puts(pm_link_model link, int count, int no_data, double *d_s) {
   const pm_platform p = pm_platform_bxi2(2);
-  static const size_t special[] = {0, 1, 8, 9, 16, 17, 64, 65, 408, 409, 416, 417, 512, 513};
-  for (int i = 0; i < SIZES; i++)
-    sizes[i] = i < 14 ? special[i] : (size_t)pow(2, 1 + 21.0 * (i - 14) / 49); /* up to 4 MiB */
-  puts_per_size = 10000;
-  memset(buffer, 1, sizeof buffer);
-  for (int with_data = 0; with_data < 2; with_data++) {
-    if (with_data) puts_per_size = 100;
-    const double start_s = now_s();
-    const pm_stats stats = run(&p, PM_LINK_FLOW, pairs, 0, !with_data);
-    const double d_s = now_s() - start_s;
-    bench_print(with_data ? "model_put_ack_with_data" : "model_put_ack",
-                (double)stats.messages_count / d_s, "puts/s");
-    if (!with_data)
-      bench_print("model_put_ack_events", (double)stats.events_count / d_s, "events/s");
-  }
-  puts_per_size = 10000;
   const double start_s = now_s();
-  const pm_stats stats = run(&p, PM_LINK_LOGGP, pairs, 0, 1);
-  bench_print("model_loggp_2", (double)stats.events_count / (now_s() - start_s), "events/s");
+  puts_per_size = count;
+  const pm_stats stats = run(&p, link, pairs, 0, no_data);
+  *d_s = now_s() - start_s;
+  return stats;
+}
+static void put_ack(void) {
+  static const size_t special[] = {0, 1, 8, 9, 16, 17, 64, 65, 408, 409, 416, 417, 512, 513};
+  char command[2048];
+  double d_s;
+  int at = snprintf(command, sizeof command, "put_ack 200 <<'E'\n");
+  for (int i = 0; i < SIZES; i++) {
+    sizes[i] = i < 14 ? special[i] : (size_t)pow(2, 1 + 21.0 * (i - 14) / 49); /* up to 4 MiB */
+    at += snprintf(command + at, sizeof command - (size_t)at, "%zu\n", sizes[i]);
+  }
+  memset(buffer, 1, sizeof buffer);
+  pm_stats stats = timed_puts(PM_LINK_FLOW, 10000, 1, &d_s);
+  print_rate("model_put_ack", (double)stats.messages_count / d_s, "puts/s", rival_run(command));
+  bench_print("model_put_ack_events", (double)stats.events_count / d_s, "events/s");
+  stats = timed_puts(PM_LINK_FLOW, 100, 0, &d_s);
+  bench_print("model_put_ack_with_data", (double)stats.messages_count / d_s, "puts/s");
+  stats = timed_puts(PM_LINK_LOGGP, 10000, 1, &d_s);
+  bench_print("model_loggp_2", (double)stats.events_count / d_s, "events/s");
 }
 
 /* ---- flows --------------------------------------------------------------------------------------- */
 typedef struct source {
   pm_world *w;
   int from, left;
+  int hosts;
   const int *to;
 } source;
 static void next_flow(void *arg) {
   source *s = (source *)arg;
   if (s->left-- > 0)
-    must(!pm_flow_start(s->w, s->from, s->to[s->left * 4096 + s->from], 1e6, next_flow, s),
+    must(!pm_flow_start(s->w, s->from, s->to[s->left * s->hosts + s->from], 1e6, next_flow, s),
          "pm_flow_start");
 }
-static void flows(int hosts, int64_t k, int rounds) {
-  static int to[16 * 4096];
-  static source sources[4096];
+static void flows(int64_t k, int rounds) {
+  enum { HOSTS = 4096, ALL = 1 << 18 };
+  static int to[ALL];
+  static source sources[HOSTS];
+  const int hosts = (int)(k * k);
   pm_platform p = pm_platform_bxi2(hosts);
   pm_world_desc desc = {0};
   pm_world *w;
-  char name[64];
+  char name[64], command[64];
+  must(hosts <= HOSTS && hosts * rounds <= ALL, "size");
   p.topology = PM_TOPO_FATTREE;
   p.topo[0] = 2;
   p.topo[1] = p.topo[2] = k;
@@ -116,24 +152,21 @@ static void flows(int hosts, int64_t k, int rounds) {
   p.topo[4] = k;
   desc.platform = &p;
   must(!pm_world_create(&desc, &w), "world");
-  for (int r = 0; r < rounds;
-       r++) { /* permutations without fixed points: shuffled, then shifted where equal */
-    int *row = to + r * 4096;
-    for (int i = 0; i < hosts; i++) row[i] = i;
-    for (int i = hosts - 1; i > 0; i--) { /* Sattolo: one cycle */
-      const int j = (int)(pm_random(w) % (uint64_t)i), t = row[i];
-      row[i] = row[j];
-      row[j] = t;
-    }
-  }
+  permutations(to, hosts, rounds);
   const double start_s = now_s();
   for (int i = 0; i < hosts; i++) {
-    sources[i] = (source){w, i, rounds, to};
+    sources[i] = (source){w, i, rounds, hosts, to};
     next_flow(&sources[i]);
   }
   must(!pm_world_run(w), "run");
+  const double d_s = now_s() - start_s, simulated_s = (double)pm_world_now_ns(w) * 1e-9;
+  snprintf(command, sizeof command, "flows %d %d", (int)k, rounds);
+  const rival p_run = rival_run(command);
   snprintf(name, sizeof name, "model_flows_%d", hosts);
-  bench_print(name, (double)pm_world_stats(w).flows_count / (now_s() - start_s), "flows/s");
+  print_rate(name, (double)pm_world_stats(w).flows_count / d_s, "flows/s", p_run);
+  snprintf(name, sizeof name, "model_flows_%d_simulated", hosts);
+  if (p_run.operations > 0)
+    bench_print_peer(name, simulated_s, "s", "SimGrid S4U", p_run.simulated_s);
   pm_world_destroy(w);
 }
 
@@ -182,7 +215,7 @@ int main(int argc, char **argv) {
   if (bench_wanted(argc, argv, "model_put_ack") || bench_wanted(argc, argv, "model_loggp"))
     put_ack();
   if (bench_wanted(argc, argv, "model_flows"))
-    flows(16, 4, 16), flows(256, 16, 16), flows(1024, 32, 4);
+    flows(4, 1000), flows(16, 200), flows(32, 50), flows(64, 4);
   if (bench_wanted(argc, argv, "model_allreduce")) reduce(1024), reduce(65536);
   return 0;
 }

@@ -14,7 +14,17 @@ $(B)/include/portals4.h: portals_model.h examples/pmi.h
 	$(Q)cp examples/pmi.h $(@D)/pmi.h
 	$(Q)printf '/* Portals 4 as portals_model.h simulates it; made by make. */\n#include "portals_model.h"\n' >$@
 NEEDS_model += $(B)/include/portals4.h
+# With SimGrid, its figures for the same work stand beside ours.
+ifeq ($(shell pkg-config --exists simgrid 2>/dev/null && command -v g++),)
 $(eval $(call bench,model))
+else
+$(eval $(call bench,model,-DSIMGRID_PEER='"$(B)/bench/simgrid"'))
+$(B)/bench/model: $(B)/bench/simgrid
+$(B)/bench/simgrid: tests/bench/simgrid.cpp tests/bench/permutation.h $(B)/.flags
+	$(call say,CXX,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)g++ -std=gnu++17 $(CFLAGS) $(WARN) $< -o $@ $$(pkg-config --cflags --libs simgrid)
+endif
 $(eval $(call example,simulated_overlap))
 $(eval $(call script,model/examples))
 NEEDS_model += $(B)/simulated_overlap

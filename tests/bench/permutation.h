@@ -1,0 +1,18 @@
+/* The same random traffic for both sides of a comparison: row r sends i to row[r][i], no fixed points. */
+#ifndef PERMUTATION_H_INCLUDED
+#define PERMUTATION_H_INCLUDED
+#include <stdint.h>
+static void permutations(int *to, int hosts, int rounds) { /* Sattolo: one cycle each */
+  uint64_t x = 88172645463325252u;
+  for (int r = 0; r < rounds; r++) {
+    int *row = to + r * hosts;
+    for (int i = 0; i < hosts; i++) row[i] = i;
+    for (int i = hosts - 1; i > 0; i--) {
+      x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+      const int j = (int)(x % (uint64_t)i), t = row[i];
+      row[i] = row[j];
+      row[j] = t;
+    }
+  }
+}
+#endif

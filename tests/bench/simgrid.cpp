@@ -1,0 +1,84 @@
+/* SimGrid's S4U under the workloads of bench/model, which runs this program and prints both:
+     simgrid flows K ROUNDS     permutation traffic of 1 MB transfers on a fat tree of K * K hosts
+     simgrid put_ack COUNT      COUNT puts of each size, each answered by a 32-byte message; sizes from stdin
+   Prints operations, seconds of CPU time of the run alone, and simulated seconds. What SimGrid needs to be
+   fast is given to it: no cross traffic, the plain model of TCP switched off, raw contexts, transfers
+   from host to host without mailboxes. */
+#include "permutation.h"
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <simgrid/s4u.hpp>
+#include <string>
+#include <vector>
+namespace sg4 = simgrid::s4u;
+
+static double cpu_s() {
+  timespec t;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+static const double link_bytes_per_s = 12.5e9 * 64 / 72; /* payload of what the wire carries */
+
+static std::vector<int> to;
+static std::vector<sg4::Host *> host;
+static void flows_of_host(int me, int hosts, int rounds) {
+  for (int r = rounds - 1; r >= 0; r--)
+    sg4::Comm::sendto(host[(size_t)me], host[(size_t)to[(size_t)(r * hosts + me)]], 1000000);
+}
+static double flows(unsigned k, int rounds) {
+  const int hosts = (int)(k * k);
+  sg4::create_fatTree_zone(
+      "tree", sg4::Engine::get_instance()->get_netzone_root(), {2, {k, k}, {1, k}, {1, 1}},
+      sg4::ClusterCallbacks([](sg4::NetZone *zone, const std::vector<unsigned long> &, unsigned long id) {
+        host.push_back(zone->create_host("h" + std::to_string(id), 1e9)->seal());
+        return std::make_pair(host.back()->get_netpoint(), (simgrid::kernel::routing::NetPoint *)nullptr);
+      }),
+      link_bytes_per_s, 0, sg4::Link::SharingPolicy::SPLITDUPLEX)->seal();
+  to.resize((size_t)(rounds * hosts));
+  permutations(to.data(), hosts, rounds);
+  for (int i = 0; i < hosts; i++)
+    sg4::Actor::create("a", host[(size_t)i], [=] { flows_of_host(i, hosts, rounds); });
+  return (double)hosts * rounds;
+}
+
+static std::vector<double> sizes;
+static void puts_of_host(int me, int count) {
+  sg4::Mailbox *request = sg4::Mailbox::by_name("request"), *answer = sg4::Mailbox::by_name("answer");
+  static int word;
+  for (double bytes : sizes)
+    for (int i = 0; i < count; i++)
+      if (me == 0) {
+        request->put(&word, (uint64_t)bytes);
+        answer->get<int>();
+      } else {
+        request->get<int>();
+        answer->put(&word, 32);
+      }
+}
+static double put_ack(int count) {
+  for (double bytes; scanf("%lf", &bytes) == 1;) sizes.push_back(bytes);
+  auto *zone = sg4::create_full_zone("pair");
+  const auto *link = zone->create_split_duplex_link("l", link_bytes_per_s)->set_latency(1e-6)->seal();
+  for (int i = 0; i < 2; i++) host.push_back(zone->create_host("h" + std::to_string(i), 1e9)->seal());
+  zone->add_route(host[0]->get_netpoint(), host[1]->get_netpoint(), nullptr, nullptr,
+                  {{link, sg4::LinkInRoute::Direction::UP}}, true);
+  zone->seal();
+  for (int i = 0; i < 2; i++) sg4::Actor::create("a", host[(size_t)i], [=] { puts_of_host(i, count); });
+  return (double)sizes.size() * count;
+}
+
+int main(int argc, char **argv) {
+  sg4::Engine e(&argc, argv);
+  for (const char *setting : {"network/model:CM02", "network/crosstraffic:0", "contexts/factory:raw"})
+    sg4::Engine::set_config(std::string(setting));
+  const std::string what = argc > 1 ? argv[1] : "";
+  double operations = 0;
+  if (what == "flows" && argc == 4) operations = flows((unsigned)atoi(argv[2]), atoi(argv[3]));
+  if (what == "put_ack" && argc == 3) operations = put_ack(atoi(argv[2]));
+  if (operations <= 0) return fprintf(stderr, "usage: %s flows K ROUNDS | put_ack COUNT\n", argv[0]), 2;
+  const double start_s = cpu_s();
+  e.run();
+  printf("%.0f %.9f %.9f\n", operations, cpu_s() - start_s, sg4::Engine::get_clock());
+  return 0;
+}
