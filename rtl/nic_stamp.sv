@@ -3,7 +3,8 @@
 // packets do not arrive complete and in order makes no record. Records go into a ring in host memory
 // and into a FIFO that is read through registers; each record lost on the way is counted.
 module nic_stamp import nic_pkg::*; #(
-  parameter int unsigned FifoDepth = 64
+  parameter int unsigned FifoDepth = 64,
+  parameter int unsigned InDepth = 32   // as many short messages in a row find room, however busy the host is
 ) (
   input  logic         clk_i,
   input  logic         rst_ni,
@@ -126,9 +127,9 @@ module nic_stamp import nic_pkg::*; #(
   logic turn_q, pick, go;
   stamp_t in_rec [2], out;
   for (genvar d = 0; d < 2; d++) begin : g_in
-    logic [3:0] unused_count;
+    logic [$clog2(InDepth):0] unused_count;
     assign in_valid[d] = rec_valid[d] && on_q && kinds_q[rec[d].meta[21:18]];
-    nic_fifo #(.Width($bits(stamp_t)), .Depth(8)) u_fifo (
+    nic_fifo #(.Width($bits(stamp_t)), .Depth(InDepth)) u_fifo (
       .clk_i, .rst_ni, .valid_i(in_valid[d]), .ready_o(in_ready[d]), .data_i(rec[d]),
       .valid_o(have[d]), .ready_i(pop[d]), .data_o(in_rec[d]), .count_o(unused_count)
     );
