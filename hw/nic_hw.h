@@ -1921,12 +1921,18 @@ NIC_API const char *nic_change_name(nic_change change) {
 /* ============================================================================================== */
 #define NIC__INTEL(device) 0x80860000u | 0x##device
 #define NIC__MLX(device)   0x15b30000u | 0x##device
-static const uint32_t nic__ids_e1000e[] = {
-    NIC__INTEL(10d3), NIC__INTEL(10f6), NIC__INTEL(150c), NIC__INTEL(153a), NIC__INTEL(153b),
-    NIC__INTEL(1559), NIC__INTEL(155a), NIC__INTEL(15a0), NIC__INTEL(15a1), NIC__INTEL(15a2),
-    NIC__INTEL(15a3), NIC__INTEL(156f), NIC__INTEL(1570), NIC__INTEL(15b7), NIC__INTEL(15b8),
-    NIC__INTEL(15b9), NIC__INTEL(15bb), NIC__INTEL(15bc), NIC__INTEL(15bd), NIC__INTEL(15be),
-    NIC__INTEL(15d6), NIC__INTEL(15d7), NIC__INTEL(15d8), NIC__INTEL(15e3), 0};
+static const uint32_t nic__ids_82574[] = {NIC__INTEL(10d3), NIC__INTEL(10f6), NIC__INTEL(150c), 0};
+static const uint32_t nic__ids_pch[] = {NIC__INTEL(153a), NIC__INTEL(153b),
+                                        NIC__INTEL(1559), NIC__INTEL(155a),
+                                        NIC__INTEL(15a0), NIC__INTEL(15a1),
+                                        NIC__INTEL(15a2), NIC__INTEL(15a3),
+                                        NIC__INTEL(156f), NIC__INTEL(1570),
+                                        NIC__INTEL(15b7), NIC__INTEL(15b8),
+                                        NIC__INTEL(15b9), NIC__INTEL(15bb),
+                                        NIC__INTEL(15bc), NIC__INTEL(15bd),
+                                        NIC__INTEL(15be), NIC__INTEL(15d6),
+                                        NIC__INTEL(15d7), NIC__INTEL(15d8),
+                                        NIC__INTEL(15e3), 0};
 static const uint32_t nic__ids_82576[] = {NIC__INTEL(10c9), NIC__INTEL(10e6), NIC__INTEL(10e7),
                                           NIC__INTEL(10e8), NIC__INTEL(1526), NIC__INTEL(150a),
                                           NIC__INTEL(150d), NIC__INTEL(1518), 0};
@@ -2014,8 +2020,10 @@ static const uint32_t nic__ids_rtl[] = {0}; /* on no bus: simulated only */
 /* clang-format off */
 static const nic_map nic__maps[] = {
     /* name, ids, BAR, bytes, alive, big endian; clock: rule, low, high, rest, bits, seconds, low bits,
-       rates (82574: crystals of 25, 96 or 38.4, 24 MHz; 82599, X540: by link speed); counters */
-    {"82574", nic__ids_e1000e, 0, 0x10000, 0x8, false, NIC_CLOCK_LOW_RECHECKED, 0xb600, 0xb604, 0, 64, false, 10,
+       rates (82574: a crystal of 25 MHz; PCH: of 25, 96 or 38.4, 24 MHz; 82599, X540: by link speed); counters */
+    {"82574", nic__ids_82574, 0, 0x10000, 0x8, false, NIC_CLOCK_LOW_RECHECKED, 0xb600, 0xb604, 0, 64, false, 10,
+     {262144, 0, 0}, NIC__LIST(nic__regs_1g)},
+    {"PCH", nic__ids_pch, 0, 0x10000, 0x8, false, NIC_CLOCK_LOW_RECHECKED, 0xb600, 0xb604, 0, 64, false, 10,
      {262144, 524288, 16384}, NIC__LIST(nic__regs_1g)},
     {"82576", nic__ids_82576, 0, 0x10000, 0x8, false, NIC_CLOCK_LOW_LATCHES, 0xb600, 0xb604, 0, 64, false, 10,
      {524288, 0, 0}, NIC__LIST(nic__regs_1g)},

@@ -232,7 +232,11 @@ static int run_watch(const options *o, const nic_machine *m) {
     return fail(&error);
   nic_value *before = calloc(source_count(c), sizeof *before),
             *now = calloc(source_count(c), sizeof *now);
-  int code = before && now && source_read(c, before, &error) == NIC_OK ? 0 : 1;
+  int code = 1;
+  if (!before || !now)
+    fprintf(stderr, "nicstat: out of memory\n");
+  else
+    code = source_read(c, before, &error) == NIC_OK ? 0 : fail(&error);
   for (long i = 0; code == 0 && !stop_asked && (o->count == 0 || i < o->count); i++) {
     sleep_s(o->interval_s);
     if (source_read(c, now, &error) != NIC_OK)

@@ -1,0 +1,114 @@
+#!/bin/sh
+# nicstat on emulated Intel NICs: Debian's kernel with Debian's drivers, booted by QEMU without KVM, three
+# machines one after the other (about 20 s each). Emulators have two faults of real life to offer: a clock
+# that stands still (82574 of QEMU 7.2) and one that runs 2.5 times too fast (82574 of QEMU 10).
+#
+# Everything comes from Debian 12 (bookworm, its backports, its security updates) into $B/qemu, unpacked,
+# not installed: 120 MB once. What happens in the guest: qemu_guest.sh.
+. tests/test.sh
+Q=$B/qemu
+limit=$(($(date +%s) + ${TEST_TIMEOUT:-300} - 10))
+
+skip_all() {
+  for machine in frozen fast good; do skip "guest $machine" "$1"; done
+  finish
+}
+# apt with folders of its own: needs no rights, and takes Debian 12 on whatever Debian this is.
+fetch() {
+  mkdir -p "$Q/apt/lists/partial" "$Q/apt/cache/archives/partial" && : >"$Q/apt/status" || return 1
+  key=/usr/share/keyrings/debian-archive-keyring.gpg mirror=${DEBIAN_MIRROR:-http://deb.debian.org}
+  for suite in debian:bookworm debian-security:bookworm-security debian:bookworm-backports; do
+    echo "deb [signed-by=$key] $mirror/${suite%%:*} ${suite#*:} main"
+  done >"$Q/apt/sources.list"
+  here=$(cd "$Q/apt" && pwd)
+  cat >"$Q/apt/conf" <<EOF
+Dir::State "$here";
+Dir::State::status "$here/status";
+Dir::Cache "$here/cache";
+Dir::Etc::sourcelist "$here/sources.list";
+Dir::Etc::sourceparts "-";
+APT::Architecture "amd64";
+APT::Install-Recommends "false";
+APT::Sandbox::User "";
+EOF
+  export APT_CONFIG="$here/conf"
+  get="timeout 200 apt-get -qq -y --download-only install"
+  timeout 60 apt-get -qq update &&
+    kernel=$(apt-cache depends linux-image-amd64 | sed -n 's/.*Depends: \(linux-image-[0-9].*\)/\1/p' | head -1) &&
+    $get qemu-system-x86 busybox-static ethtool linuxptp && $get -t bookworm-backports qemu-system-x86 &&
+    (cd "$here/cache/archives" && timeout 200 apt-get -qq download "$kernel")
+}
+unpack() {
+  for package in "$Q"/apt/cache/archives/*.deb; do
+    case ${package##*/} in
+    qemu*%3a7.2*|seabios_1.16.2*) to=7.2 ;;
+    qemu*|seabios*) to=10 ;;
+    linux-image*) to=kernel ;;
+    *) to=lib ;;
+    esac
+    mkdir -p "$Q/$to" && dpkg -x "$package" "$Q/$to" || return 1
+  done
+  rm -rf "$Q/apt/cache"
+}
+# The guest's memory disk: busybox, nicstat, the drivers, the commands to compare with.
+make_disk() {
+  rm -rf "$Q/disk" && mkdir -p "$Q/disk/bin" "$Q/disk/lib/modules" "$Q/disk/lib64" "$Q/disk/lib/x86_64-linux-gnu" \
+    "$Q/disk/proc" "$Q/disk/sys" "$Q/disk/dev" "$Q/disk/tmp" || return 1
+  modules=$(echo "$Q"/kernel/lib/modules/*/kernel/drivers) libs=$Q/lib/lib/x86_64-linux-gnu
+  cp tests/hw/qemu_guest.sh "$Q/disk/init" && cp tests/test.sh "$Q/disk/" && cp "$B/nicstat-static" "$Q/disk/bin/nicstat" &&
+    cp "$Q/lib/bin/busybox" "$Q/lib/sbin/ethtool" "$Q/lib/usr/sbin/hwstamp_ctl" "$Q/disk/bin/" &&
+    cp "$modules/net/ethernet/intel/igb/igb.ko" "$modules/net/ethernet/intel/e1000e/e1000e.ko" "$modules/dca/dca.ko" \
+      "$modules/i2c/algos/i2c-algo-bit.ko" "$Q/disk/lib/modules/" &&
+    cp -L "$libs/ld-linux-x86-64.so.2" "$Q/disk/lib64/" &&
+    cp -L "$libs/libc.so.6" "$libs/libm.so.6" "$Q/lib/usr/lib/x86_64-linux-gnu/libmnl.so.0" "$Q/disk/lib/x86_64-linux-gnu/" &&
+    chmod +x "$Q/disk/init" &&
+    (cd "$Q/disk" && find . | ../lib/bin/busybox cpio -o -H newc 2>/dev/null | gzip -1) >"$Q/disk.gz"
+}
+# boot MACHINE VERSION KERNEL-ARGUMENTS DEVICES...: adds the guest's tests to ours
+boot() {
+  machine=$1 version=$2 arguments=$3 libs=$Q/lib/lib/x86_64-linux-gnu log=$Q/$1.log
+  shift 3
+  left=$((limit - $(date +%s))) start=$(date +%s)
+  QEMU_MODULE_DIR=$Q/$version/usr/lib/x86_64-linux-gnu/qemu \
+    timeout $((left > 120 ? 120 : left > 1 ? left : 1)) "$libs/ld-linux-x86-64.so.2" --library-path "$libs:$Q/lib/usr/lib/x86_64-linux-gnu" \
+    "$Q/$version/usr/bin/qemu-system-x86_64" -L "$Q/$version/usr/share/qemu" -L "$Q/$version/usr/share/seabios" \
+    -M q35 -accel tcg -m 384 -no-reboot -display none -vga none -monitor none -serial stdio \
+    -kernel "$Q"/kernel/boot/vmlinuz-* -initrd "$Q/disk.gz" -append "console=ttyS0 loglevel=1 panic=-1 nictest=$machine $arguments" \
+    -nic none "$@" </dev/null 2>&1 | tr -d '\r' >"$log"
+  echo "guest $machine, QEMU $version: $(($(date +%s) - start)) s; $(grep -o 'guest up after.*' "$log")"
+  sed -n '/guest up after/,$p' "$log" | grep -v '^@\|^[0-9]* passed\|^guest'
+  totals=$(grep -E '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$log")
+  if [ -n "$totals" ]; then
+    test_passed=$((test_passed + ${totals%% passed*})) totals=${totals#*passed, }
+    test_failed=$((test_failed + ${totals%% failed*})) totals=${totals#*failed, }
+    test_skipped=$((test_skipped + ${totals%% skipped*}))
+  else
+    check "guest $machine reaches its end" sh -c "tail -12 '$log'; false"
+  fi
+  sed -n 's/^@//p' "$log" >"$Q/$machine.txt"
+}
+# What the guest recorded is judged the same here.
+recorded() { # STATUS PATTERN MACHINE
+  "$B/nicstat" clock eth0 --dump "$Q/$3.txt" >"$T/recorded" 2>&1
+  code=$?
+  cat "$T/recorded"
+  [ $code -eq "$1" ] && grep -q -- "$2" "$T/recorded"
+}
+
+[ "$(uname -m)" = x86_64 ] || skip_all "runs Debian's amd64 QEMU: not on $(uname -m)"
+if [ ! -e "$Q/ready" ]; then
+  { command -v apt-get && command -v dpkg; } >/dev/null || skip_all "no apt-get and dpkg to fetch Debian's packages with"
+  fetch >"$T/fetch" 2>&1 || skip_all "packages cannot be fetched: $(tail -1 "$T/fetch")"
+  unpack >"$T/unpack" 2>&1 || skip_all "packages cannot be unpacked: $(tail -1 "$T/unpack")"
+  : >"$Q/ready"
+fi
+check "memory disk" make_disk
+boot frozen 7.2 "" -device e1000e,netdev=u,romfile= -netdev user,id=u,restrict=on
+boot fast 10 iomem=relaxed -device e1000e,netdev=u,romfile= -netdev user,id=u,restrict=on
+boot good 10 iomem=relaxed -device pcie-root-port,id=p0,slot=0 -device igb,bus=p0,netdev=n0,romfile= \
+  -device pcie-root-port,id=p1,slot=1 -device igb,bus=p1,netdev=n1,romfile= -netdev user,id=u,restrict=on \
+  -netdev hubport,id=n0,hubid=0 -netdev hubport,id=n1,hubid=0 -netdev hubport,id=n2,hubid=0,netdev=u
+check "recorded: clock that stands still" recorded 1 'stands still' frozen
+check "recorded: clock 2.5 times too fast" recorded 1 '2.5 times as fast' fast
+check "recorded: good clock" recorded 0 'read extended' good
+finish
