@@ -38,8 +38,9 @@
    stays a minimum. What MPI moves before a receive is posted or after a send is complete (small
    messages are buffered) is outside of the window and outside of the report. A call that fails
    moves nothing.
-     point-to-point  count x size of the type; receives by the bytes that came, known at completion.
-                     Nothing from or to MPI_PROC_NULL. Freed while active: case 3.
+     point-to-point  count x size of the type; receives by the bytes that came, known at completion
+                     (MPI_Isendrecv, partitioned: as posted). Nothing from or to MPI_PROC_NULL.
+                     Freed while active: case 3.
      collective      one transfer per process: what it must at least send, or receive, whichever is
                      more, own part left out; whatever the algorithm. Barriers move nothing.
      one-sided       from the call to the synchronisation that completes it at the origin
@@ -72,7 +73,12 @@ static void unmap_memory(void *memory);
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
 
+/* Its parameter is const in some versions and not in others: ours is declared by its wrapper alone. */
+#define MPI_Pready_list  mpi_h_Pready_list
+#define PMPI_Pready_list mpi_h_PPready_list
 #include <mpi.h>
+#undef MPI_Pready_list
+#undef PMPI_Pready_list
 #ifdef OPEN_MPI
 #  include <mpi-ext.h>
 #endif
@@ -685,11 +691,12 @@ static void post_matched(call *c, MPI_Request request, MPI_Count count, MPI_Data
 }
 
 #if MPI_VERSION >= 4
-/* One request, two transfers: the send is begun by hand and hangs on the receive. */
+/* One request, two transfers: the send is begun by hand and hangs on the receive, which counts as
+   posted: the status of the two together does not tell its bytes in MPICH 4.0. */
 static void post_sendrecv(call *c, MPI_Request request, MPI_Count send_count,
                           MPI_Datatype send_type, int dest, MPI_Count recv_count,
                           MPI_Datatype recv_type, int source, MPI_Comm comm) {
-  transfer x = {.kind = NBC_KIND_IRECV, .receives = true, .comm_key = KEY(comm)};
+  transfer x = {.kind = NBC_KIND_IRECV};
   const peers *p = peers_of_comm(comm);
   if (dest != MPI_PROC_NULL && me.on) {
     x.send_id = ++me.next_id;
@@ -701,6 +708,15 @@ static void post_sendrecv(call *c, MPI_Request request, MPI_Count send_count,
     x.peer = (unsigned char)class_of(p, source);
   }
   post(c, request, x, source != MPI_PROC_NULL);
+}
+
+/* A partitioned receive moves what was agreed on; its status need not tell the bytes. */
+static void post_parts(call *c, MPI_Request request, MPI_Count count, MPI_Datatype type, int source,
+                       MPI_Comm comm) {
+  transfer x = {.kind = NBC_KIND_START, .persistent = true, .target = source != MPI_PROC_NULL};
+  x.size_bytes = x.target ? bytes_of(count, type) : 0;
+  x.peer = (unsigned char)class_of(peers_of_comm(comm), source);
+  post(c, request, x, x.target);
 }
 #endif
 

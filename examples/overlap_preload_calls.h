@@ -36,9 +36,10 @@ static MPI_Count N(scattered)(const COUNT counts[], MPI_Comm comm) {
 static uint64_t N(sum_nb)(const COUNT counts[], const MPI_Datatype types[], bool one, MPI_Comm comm,
                           bool out) {
   const neighbors *n = neighbors_of(comm);
+  const int *ranks = neighbor_ranks(n, out);
   uint64_t sum = 0;
   for (int i = 0; i < (out ? n->out_count : n->in_count); i++)
-    if (is_other(n, (out ? n->out : n->in)[i])) sum += bytes_of(counts[i], types[one ? 0 : i]);
+    if (is_other(n, ranks[i])) sum += bytes_of(counts[i], types[one ? 0 : i]);
   return sum;
 }
 
@@ -216,6 +217,17 @@ WRAP(N(Raccumulate), ATOMIC, (P_RMA(const void *buf), MPI_Op op, MPI_Win win, P_
      (A_RMA, op, win, request), post_rma_request(c, *request, ATOMIC, count, type, target, win))
 WRAP(N(Rget_accumulate), ATOMIC, (P_GETACC, P_REQ), (A_GETACC, request),
      post_rma_request(c, *request, ATOMIC, result_count, result_type, target, win))
+
+WRAP(N(Win_create), SETUP,
+     (void *base, MPI_Aint size, DISP unit, MPI_Info info, MPI_Comm comm, MPI_Win *win),
+     (base, size, unit, info, comm, win), (void)0)
+WRAP(N(Win_allocate), SETUP,
+     (MPI_Aint size, DISP unit, MPI_Info info, MPI_Comm comm, void *base, MPI_Win *win),
+     (size, unit, info, comm, base, win), (void)0)
+WRAP(N(Win_allocate_shared), SETUP,
+     (MPI_Aint size, DISP unit, MPI_Info info, MPI_Comm comm, void *base, MPI_Win *win),
+     (size, unit, info, comm, base, win), (void)0)
+WRAP(N(Buffer_detach), OTHER, (void *buffer, COUNT *size), (buffer, size), (void)0)
 
 /* ---- files: time in calls, no transfers (no table knows how long storage takes) ---------------
  */

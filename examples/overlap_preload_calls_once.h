@@ -165,10 +165,33 @@ WRAP(Improbe, IPROBE,
      (source, tag, comm, flag, message, OWN(status)),
      *flag ? matched(*message, OWN(status), comm) : (void)0)
 
+#if MPI_VERSION >= 4
+/* Partitioned: one transfer per start, of all partitions together. */
+#  define P_PARTS(B) B, int partitions, MPI_Count count, MPI_Datatype type
+WRAP(Psend_init, OTHER,
+     (P_PARTS(const void *buf), int dest, int tag, MPI_Comm comm, MPI_Info info,
+      MPI_Request *request),
+     (buf, partitions, count, type, dest, tag, comm, info, request),
+     post_send(c, *request, partitions *count, type, dest, comm, true))
+WRAP(Precv_init, OTHER,
+     (P_PARTS(void *buf), int source, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request),
+     (buf, partitions, count, type, source, tag, comm, info, request),
+     post_parts(c, *request, partitions *count, type, source, comm))
+#  undef P_PARTS
+WRAP(Pready, OTHER, (int partition, MPI_Request request), (partition, request), (void)0)
+WRAP(Pready_range, OTHER, (int low, int high, MPI_Request request), (low, high, request), (void)0)
+WRAP(Pready_list, OTHER, (int count, const int partitions[], MPI_Request request),
+     (count, partitions, request), (void)0)
+WRAP(Parrived, TEST, (MPI_Request request, int partition, int *flag), (request, partition, flag),
+     (void)0)
+#endif
+
 /* ---- barriers, one-sided synchronisation ----------------------------------------------------- */
 WRAP(Barrier, BARRIER, (MPI_Comm comm), (comm), (void)0)
 WRAP(Ibarrier, IBARRIER, (MPI_Comm comm, MPI_Request *request), (comm, request),
      post_nothing(c, *request))
+COLL_INIT(Barrier_init, (MPI_Comm comm, MPI_Info info, MPI_Request *request), (comm, info, request),
+          (void)0)
 
 WRAP(Win_fence, RMA_SYNC, (int assert, MPI_Win win), (assert, win),
      synchronised(c, win, ALL_TARGETS))
@@ -222,6 +245,26 @@ WRAP(Comm_dup_with_info, SETUP, (MPI_Comm comm, MPI_Info info, MPI_Comm *made), 
      (void)0)
 WRAP(Comm_idup, SETUP, (MPI_Comm comm, MPI_Comm *made, MPI_Request *request), (comm, made, request),
      post_nothing(c, *request))
+WRAP(Open_port, SETUP, (MPI_Info info, char *port), (info, port), (void)0)
+WRAP(Close_port, SETUP, (const char *port), (port), (void)0)
+#define P_NAME const char *name, MPI_Info info
+WRAP(Publish_name, SETUP, (P_NAME, const char *port), (name, info, port), (void)0)
+WRAP(Unpublish_name, SETUP, (P_NAME, const char *port), (name, info, port), (void)0)
+WRAP(Lookup_name, SETUP, (P_NAME, char *port), (name, info, port), (void)0)
+#undef P_NAME
+WRAP(Comm_join, SETUP, (int socket, MPI_Comm *made), (socket, made), (void)0)
+#if MPI_VERSION >= 4
+WRAP(Comm_idup_with_info, SETUP,
+     (MPI_Comm comm, MPI_Info info, MPI_Comm *made, MPI_Request *request),
+     (comm, info, made, request), post_nothing(c, *request))
+WRAP(Comm_create_from_group, SETUP,
+     (MPI_Group group, const char *tag, MPI_Info info, MPI_Errhandler handler, MPI_Comm *made),
+     (group, tag, info, handler, made), (void)0)
+WRAP(Intercomm_create_from_groups, SETUP,
+     (MPI_Group local, int leader, MPI_Group remote, int remote_leader, const char *tag,
+      MPI_Info info, MPI_Errhandler handler, MPI_Comm *made),
+     (local, leader, remote, remote_leader, tag, info, handler, made), (void)0)
+#endif
 WRAP(Comm_create, SETUP, (MPI_Comm comm, MPI_Group group, MPI_Comm *made), (comm, group, made),
      (void)0)
 WRAP(Comm_create_group, SETUP, (MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *made),
@@ -266,24 +309,24 @@ WRAP(Comm_accept, SETUP, (const char *port, MPI_Info info, int root, MPI_Comm co
 WRAP(Comm_connect, SETUP,
      (const char *port, MPI_Info info, int root, MPI_Comm comm, MPI_Comm *made),
      (port, info, root, comm, made), (void)0)
-WRAP(Win_create, SETUP,
-     (void *base, MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, MPI_Win *win),
-     (base, size, unit, info, comm, win), (void)0)
-WRAP(Win_allocate, SETUP,
-     (MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void *base, MPI_Win *win),
-     (size, unit, info, comm, base, win), (void)0)
-WRAP(Win_allocate_shared, SETUP,
-     (MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void *base, MPI_Win *win),
-     (size, unit, info, comm, base, win), (void)0)
 WRAP(Win_create_dynamic, SETUP, (MPI_Info info, MPI_Comm comm, MPI_Win *win), (info, comm, win),
      (void)0)
-WRAP(Buffer_detach, OTHER, (void *buffer, int *size), (buffer, size), (void)0)
 
 /* ---- files: what is not a transfer of data with counts --------------------------------------- */
 WRAP(File_open, IO, (MPI_Comm comm, const char *name, int mode, MPI_Info info, MPI_File *file),
      (comm, name, mode, info, file), (void)0)
 WRAP(File_close, IO, (MPI_File * file), (file), (void)0)
+WRAP(File_delete, IO, (const char *name, MPI_Info info), (name, info), (void)0)
 WRAP(File_sync, IO, (MPI_File file), (file), (void)0)
+WRAP(File_preallocate, IO, (MPI_File file, MPI_Offset size), (file, size), (void)0)
+WRAP(File_set_view, IO,
+     (MPI_File file, MPI_Offset at, MPI_Datatype etype, MPI_Datatype view, const char *format,
+      MPI_Info info),
+     (file, at, etype, view, format, info), (void)0)
+WRAP(File_set_atomicity, IO, (MPI_File file, int flag), (file, flag), (void)0)
+WRAP(File_seek_shared, IO, (MPI_File file, MPI_Offset offset, int whence), (file, offset, whence),
+     (void)0)
+WRAP(File_get_position_shared, IO, (MPI_File file, MPI_Offset *offset), (file, offset), (void)0)
 WRAP(File_set_size, IO, (MPI_File file, MPI_Offset size), (file, size), (void)0)
 #define FILE_END(name, B)                                                                          \
   WRAP(name, IO, (MPI_File file, B, MPI_Status * status), (file, buf, status), (void)0)

@@ -1,7 +1,7 @@
 # The preload, its table and its tests: one library per MPI, the tests' programs with each.
 $(eval $(call example,xfer_table))
 PRELOAD_FILES := examples/overlap_preload.c $(wildcard examples/overlap_preload_*.h) nbc_overlap.h
-PRELOAD_TESTS := preload_p2p preload_forms preload_ends preload_threads preload_spawn
+PRELOAD_TESTS := preload_p2p preload_forms preload_every preload_files preload_ends preload_threads preload_spawn
 PRELOAD_FORTRAN := preload_fortran_mpif preload_fortran_use preload_fortran_f08
 
 # $(call mpi_build,OUTPUT,WRAPPER,SOURCE,options). The warning: gcc takes MPICH's sentinels for arrays.
@@ -32,6 +32,16 @@ $(B)/tests/mpi/$1.$2: tests/mpi/$1.c $(B)/.flags
 	$$(call mpi_build,$$@,$3,tests/mpi/$1.c,$(TEST_FLAGS))
 endef
 
+# The same programs with every call that has a twin for MPI_Count: the list is the preload's own.
+define preload_large
+NEEDS_mpi += $(B)/tests/mpi/$1.mpich_c
+$(B)/tests/mpi/$1.mpich_c: tests/mpi/$1.c $(B)/tests/mpi/large_counts.h
+	$$(call mpi_build,$$@,$(MPICC_MPICH),tests/mpi/$1.c,$(TEST_FLAGS) -DLARGE_COUNTS -I$(B)/tests/mpi)
+endef
+$(B)/tests/mpi/large_counts.h: $(B)/libnbc_overlap_mpich.so
+	@mkdir -p $(@D)
+	$(Q)nm -D --defined-only $< | sed -n 's/.* [TW] \(MPI_[A-Za-z_]*\)_c$$/#define \1 \1_c/p' >$@
+
 # $(call preload_language,NAME,openmpi or mpich,WRAPPER,SOURCE,options)
 define preload_language
 NEEDS_mpi += $(B)/tests/mpi/$1.$2
@@ -54,6 +64,9 @@ $(eval $(call xfer_table,$(B)/xfer_table_mpich,$(MPICC_MPICH)))
 $(eval $(call halo,$(B)/halo_mpich,$(MPICC_MPICH)))
 RUN_MPI += $(B)/libnbc_overlap_mpich.so $(B)/xfer_table_mpich $(B)/halo_mpich
 $(foreach t,$(PRELOAD_TESTS),$(eval $(call preload_test,$t,mpich,$(MPICC_MPICH))))
+ifneq ($(findstring MPI_Send_c,$(shell echo '#include <mpi.h>' | $(MPICC_MPICH) -E - 2>/dev/null | grep -m 1 'MPI_Send_c')),)
+$(foreach t,preload_every preload_files,$(eval $(call preload_large,$t)))
+endif
 endif
 ifneq ($(MPICC_OMPI),)
 $(foreach t,$(PRELOAD_TESTS),$(eval $(call preload_test,$t,openmpi,$(MPICC_OMPI))))
@@ -71,6 +84,7 @@ $(eval $(call program,$(B)/tests/mpi/preload_show,tests/mpi/preload_show.c))
 NEEDS_mpi += $(B)/tests/mpi/preload_show
 $(eval $(call script,mpi/preload_changes_nothing))
 $(eval $(call script,mpi/preload_forms))
+$(eval $(call script,mpi/preload_every))
 $(eval $(call script,mpi/preload_ends))
 $(eval $(call script,mpi/preload_languages))
 $(eval $(call script,mpi/preload_threads_and_spawn))

@@ -27,16 +27,16 @@ measured() {
   esac
 }
 show() { "$B/tests/mpi/preload_show" "$@"; }
-# same_with_preload MPI PROCESSES PROGRAM: runs both, compares what it prints, leaves counts in
-# $reports/counted without those that depend on how often a program polls.
+# same_with_preload MPI PROCESSES PROGRAM [BUILD [ARGUMENT]]: runs both, compares what it prints, leaves
+# counts in $reports/counted without those that depend on how often a program polls. BUILD: default MPI.
 same_with_preload() {
-  reports=$work/$3.$1.$2
+  reports=$work/$3.${4:-$1}.$2
   mkdir "$reports"
-  run "$1" "$2" "$B/tests/mpi/$3.$1" | sort >"$reports/without"
-  measured "$1" "$2" "$B/tests/mpi/$3.$1" | sort >"$reports/with"
+  run "$1" "$2" "$B/tests/mpi/$3.${4:-$1}" ${5:+"$5"} | sort >"$reports/without"
+  measured "$1" "$2" "$B/tests/mpi/$3.${4:-$1}" ${5:+"$5"} | sort >"$reports/with"
   show -n "$reports"/*.json | grep -Ev '(iprobe|wait|test) calls' >"$reports/counted"
-  if [ -s "$reports/without" ] && diff "$reports/without" "$reports/with"; then ok "$1, $2 processes: $3: same results"
-  else bad "$1, $2 processes: $3: results differ"; fi
+  if [ -s "$reports/without" ] && diff "$reports/without" "$reports/with"; then ok "${4:-$1}, $2 processes: $3: same results"
+  else bad "${4:-$1}, $2 processes: $3: results differ"; fi
 }
 # counts TEXT: what same_with_preload left must be this
 counts() {

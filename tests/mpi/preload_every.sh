@@ -1,0 +1,68 @@
+#!/bin/sh
+# Every form of every call that moves data, and MPI-IO, with counts of type int and (where the MPI has
+# them) MPI_Count: the same results with the preload, and in the reports the transfers and bytes that
+# the programs reckon for themselves. Then the lists: the preload wraps every call of the MPI that
+# communicates or waits, and these tests call every wrapper.
+. tests/mpi/preload_common.sh
+n=3
+export OMPI_MCA_osc=pt2pt,sm # sm: shared windows
+
+# What the processes say they moved, summed up in the form of preload_show; other calls left out.
+every() { # mpi, build of the program
+  reports=$work/every.$2
+  mkdir "$reports"
+  run "$1" $n "$B/tests/mpi/preload_every.$2" "$reports/without"
+  measured "$1" $n "$B/tests/mpi/preload_every.$2" "$reports/with"
+  cat "$reports"/without.* >"$reports/results"
+  if cat "$reports"/with.* | diff "$reports/results" - && [ -s "$reports/results" ]; then ok "$2: same results"
+  else bad "$2: results differ"; fi
+  grep '^= ' "$reports/results" |
+    awk '{ t[$2 " " $3] += $4; b[$2 " " $3] += $5 }
+         END { for (k in t) printf "%s transfers %d bytes %.0f\n", k, t[k], b[k] }' | sort >"$reports/expected"
+  show -n "$reports"/*.json >"$reports/counted"
+  awk '$5 == "transfers" && $6 > 0 { print $1, $2, $5, $6, $7, $8 }' "$reports/counted" | sort >"$reports/moved"
+  if [ -s "$reports/expected" ] && diff "$reports/expected" "$reports/moved"
+  then ok "$2: $(wc -l <"$reports/moved") kinds of transfers, counts and bytes"
+  else bad "$2: counts or bytes differ"; fi
+  # nothing was lost, ended twice or left behind; only what was freed while active has no end
+  if grep -E '^(problem|counter)' "$reports/counted" | grep -Ev '^(problem cancelled|counter requests_freed)'
+  then bad "$2: problems"; else ok "$2: no problems"; fi
+}
+
+# 111 calls in every process: 48 that read and write (a split one is two), 44 that synchronise, 19
+# that open, position, set and close.
+files() { # mpi, build
+  same_with_preload "$1" $n preload_files "$2" "$work/file"
+  if grep ' rc ' "$reports/without" | grep -v ' rc 0 '; then bad "$2: MPI-IO fails"; fi
+  if awk '/^processes|^barrier/ { next } $1 == "io" && $3 == n * 111 && $5 == 0 { good = 1; next } { good = 0; exit }
+          END { exit !good }' n=$n "$reports/counted"
+  then ok "$2: time in calls of MPI-IO, no transfers"; else bad "$2: calls of MPI-IO"; cat "$reports/counted"; fi
+}
+
+functions() { nm -D "$2" | sed -n "s/.* $1 P\{0,1\}\(MPI_[A-Z][a-z].*\)/\1/p" | sed 's/@.*//' | sort -u; }
+# Local: they move nothing and wait for nobody; or run before MPI_Init; or set attributes.
+local_calls='MPI_(T_|Type_|Info_|Group_|Attr_|Errhandler_|Error_|Keyval_|Op_|Add_error|Remove_error|Aint_|Address|Status|Cart_(coords|get|map|rank|shift)|Cartdim|Dims_|Dist_graph_neigh|Graph_(get|map|neigh)|Graphdims|Topo_test|Get_|W(time|tick)|Wti|Initialized|Finalized|Query_thread|Is_thread|Alloc_mem|Free_mem|Buffer_attach|Pack|Unpack|Reduce_local|Grequest|Register_datarep|Test_cancelled|Session_|(Comm|Win|File)_(call|create|get|set|free)_?(errhandler|keyval|attr|name|info|group)|(Comm|Win)_delete_attr|Comm_(compare|group|rank|size|remote|test_inter|get_parent)|Win_(attach|detach|shared_query)|File_(get_|seek$))'
+lists() { # mpi
+  mpi=$(ldd "$B/tests/mpi/preload_p2p.$1" | sed -n 's/.*libmpi[a-z]*\.so[^ ]* => \([^ ]*\).*/\1/p' | head -1)
+  functions '[TW]' "$mpi" >"$work/mpi.$1"
+  functions '[TW]' "$(library "$1")" >"$work/wrapped.$1"
+  comm -23 "$work/mpi.$1" "$work/wrapped.$1" | grep -Ev "^$local_calls" |
+    grep -Ev '_f2c$|_c2f|_f082|2f08$|_cdesc|^MPI_Pcontrol$' >"$work/unwrapped.$1"
+  if [ -s "$work/mpi.$1" ] && [ ! -s "$work/unwrapped.$1" ]
+  then ok "$1: $(wc -l <"$work/wrapped.$1") wrappers: every call that communicates or waits"
+  else bad "$1: without a wrapper:"; cat "$work/unwrapped.$1"; fi
+  for p in "$B"/tests/mpi/preload_*."$1" "$B"/tests/mpi/preload_*."$1"_c; do
+    if [ -e "$p" ]; then functions U "$p"; fi
+  done | sort -u >"$work/called.$1"
+  # these need a name server, a socket or a session
+  comm -23 "$work/wrapped.$1" "$work/called.$1" |
+    grep -Ev '^MPI_(Comm_(accept|connect|join|spawn_multiple|create_from_group)|Intercomm_create_from_groups|.*_(port|name))$' >"$work/uncalled.$1"
+  if [ -s "$work/called.$1" ] && [ ! -s "$work/uncalled.$1" ]; then ok "$1: all wrappers are called by a test"
+  else bad "$1: not called:"; cat "$work/uncalled.$1"; fi
+}
+
+if [ -e "$B/tests/mpi/preload_every.mpich_c" ]; then every mpich mpich_c; files mpich mpich_c
+else skip "MPI_Count: no MPI 4 here"; fi
+both() { every $1 $1; files $1 $1; lists $1; }
+each_mpi both
+finish
