@@ -57,7 +57,8 @@
 
    SOURCES named in comments:
      [S] Emmanuel, S4BXI: simulation of HPC applications at the Portals level, 2023;
-     [D] Cornebize, simulation of HPL, 2020 (draft): kernel and noise models.
+     [D] Cornebize, simulation of HPL, 2020 (draft): kernel and noise models;
+     [R] Reynier, progression of MPI communications by dedicated resources, 2022.
 
    CONVENTIONS
      Simulated time is int64_t: nanoseconds in the API (_ns), picoseconds inside (_ps) because 8 bytes
@@ -166,7 +167,7 @@ typedef enum pm_topology_kind {
 #  define PM_PLATFORM_INT_LIST(X)                                                                  \
     X(nodes_count, 2, "nodes of the machine")                                                      \
     X(procs_per_node_count, 1, "processes that pm_spawn_all starts on each node")                  \
-    X(cores_per_node_count, 64, "cores of a node (told to programs, see LIMITS)")                  \
+    X(cores_per_node_count, 64, "cores of a node (see LIMITS, pm_msg_compute_ns)")                 \
     X(wire_latency_ns, 300, "from leaving a NIC to arriving at the next, without the switches")    \
     X(switch_latency_ns, 130, "added per switch on the way")                                       \
     X(pci_latency_ns, 200, "one way over PCI [S 4.3]")                                             \
@@ -203,6 +204,7 @@ typedef enum pm_topology_kind {
     X(cpu_append_ns, 100, "... of Append, Unlink and Search (assumed)")                            \
     X(cpu_event_ns, 30, "... of taking an event (assumed)")                                        \
     X(cpu_poll_ns, 20, "... of looking in vain (assumed)")                                         \
+    X(cpu_switch_ns, 2000, "... of a switch to a timer's worker and back (assumed)")               \
     X(cpu_poll_max_ns, 10000, "idle polls grow up to this; anything delivered ends them")          \
     X(loggp_latency_ns, 1000, "LogGP: L")                                                          \
     X(loggp_overhead_ns, 100, "LogGP: o, on both sides")                                           \
@@ -426,10 +428,11 @@ typedef unsigned char ptl_list_t, ptl_search_op_t, ptl_ni_fail_t, ptl_ack_req_t,
 /* return codes */
 #  define PTL_STATUS_LIST(X)                                                                       \
     X(PTL_OK, 0)                                                                                   \
-    X(PTL_ARG_INVALID, 1) X(PTL_CT_NONE_REACHED, 2) X(PTL_EQ_DROPPED, 3) X(PTL_EQ_EMPTY, 4)        \
-        X(PTL_FAIL, 5) X(PTL_IGNORED, 6) X(PTL_IN_USE, 7) X(PTL_INTERRUPTED, 8)                    \
-            X(PTL_LIST_TOO_LONG, 9) X(PTL_NO_INIT, 10) X(PTL_NO_SPACE, 11) X(PTL_PID_IN_USE, 12)   \
-                X(PTL_PT_FULL, 13) X(PTL_PT_EQ_NEEDED, 14) X(PTL_PT_IN_USE, 15) X(PTL_ABORTED, 16) \
+    X(PTL_ARG_INVALID, 1)                                                                          \
+    X(PTL_CT_NONE_REACHED, 2) X(PTL_EQ_DROPPED, 3) X(PTL_EQ_EMPTY, 4) X(PTL_FAIL, 5)               \
+        X(PTL_IGNORED, 6) X(PTL_IN_USE, 7) X(PTL_INTERRUPTED, 8) X(PTL_LIST_TOO_LONG, 9)           \
+            X(PTL_NO_INIT, 10) X(PTL_NO_SPACE, 11) X(PTL_PID_IN_USE, 12) X(PTL_PT_FULL, 13)        \
+                X(PTL_PT_EQ_NEEDED, 14) X(PTL_PT_IN_USE, 15) X(PTL_ABORTED, 16)                    \
                     X(PTL_TRY_AGAIN, 17) X(PTL_SIZE_INVALID, 18)
 enum {
 #  define PM__X(name, value) name = value,
@@ -544,9 +547,9 @@ enum {
 };
 #  define PTL_EVENT_LIST(X)                                                                        \
     X(GET)                                                                                         \
-    X(GET_OVERFLOW) X(PUT) X(PUT_OVERFLOW) X(ATOMIC) X(ATOMIC_OVERFLOW) X(FETCH_ATOMIC)            \
-        X(FETCH_ATOMIC_OVERFLOW) X(REPLY) X(SEND) X(ACK) X(PT_DISABLED) X(LINK) X(AUTO_UNLINK)     \
-            X(AUTO_FREE) X(SEARCH)
+    X(GET_OVERFLOW)                                                                                \
+    X(PUT) X(PUT_OVERFLOW) X(ATOMIC) X(ATOMIC_OVERFLOW) X(FETCH_ATOMIC) X(FETCH_ATOMIC_OVERFLOW)   \
+        X(REPLY) X(SEND) X(ACK) X(PT_DISABLED) X(LINK) X(AUTO_UNLINK) X(AUTO_FREE) X(SEARCH)
 enum {
 #  define PM__X(name) PTL_EVENT_##name,
   PTL_EVENT_LIST(PM__X)
@@ -790,8 +793,9 @@ PM_API void pm_on_stamp(pm_world *world, void (*fn)(void *arg, const pm_stamp *s
    those of S4BXI. */
 #  define PM_TRACE_LIST(X)                                                                         \
     X(PUT)                                                                                         \
-    X(GET) X(ATOMIC) X(FETCH_ATOMIC) X(GET_RESPONSE) X(FETCH_ATOMIC_RESPONSE) X(PORTALS_ACK)       \
-        X(COMMAND) X(PAYLOAD_WRITE) X(EVENT) X(COMPUTE)
+    X(GET)                                                                                         \
+    X(ATOMIC) X(FETCH_ATOMIC) X(GET_RESPONSE) X(FETCH_ATOMIC_RESPONSE) X(PORTALS_ACK) X(COMMAND)   \
+        X(PAYLOAD_WRITE) X(EVENT) X(COMPUTE)
 typedef enum pm_trace_kind {
 #  define PM__X(name) PM_TRACE_##name,
   PM_TRACE_LIST(PM__X)
@@ -821,16 +825,35 @@ PM_API pm_status pm_trace_write_json(const pm_world *world, FILE *out);
 /* ============================================================================================== */
 /* Send and receive for a process, made of Portals calls, the way MPI libraries do it: up to
    eager_bytes the data goes at once, into the buffer of a posted receive or an overflow block;
-   longer messages announce themselves and the receiver fetches them (rendezvous by get). Matching is
-   by (peer, 64-bit tag) in posting order. Nothing progresses outside pm_msg_progress and
-   pm_msg_wait, except what the NIC does alone: a matched eager put, a fetch under way.
-   Unexpected eager data beyond overflow_bytes * overflow_count is refused and its send fails. */
+   longer messages announce themselves, and then, by pm_msg_desc.large:
+     GET        the receiver fetches the data: one transfer, which the receiver's NIC drives alone
+     PUT        the receiver tells where to, the sender puts the data: one transfer
+     PIPELINED  the announcement carries the first fragment; told where to, the sender puts the other
+                fragments, so many at once: a transfer each
+   Matching is by (peer, 64-bit tag) in posting order. Unexpected eager data beyond overflow_bytes *
+   overflow_count is refused and its send fails.
+   Who goes on with a message: the NIC alone with a matched eager put and with a fetch under way;
+   everything else
+     IN_CALLS   pm_msg_progress and pm_msg_wait of the process
+     DEDICATED  a worker on a core of its own, which looks every cpu_poll_ns; the calls of the process
+                only hand over and look whether it is done. Costs a core: see pm_msg_compute_ns
+     TIMER      a worker which looks every worker_period_ns and takes the time for it (cpu_switch_ns
+                and what it does) from the process's cores; waiting processes help
+   With a worker, operations are handed over at no cost and posted by the worker. */
 #  define PM_MSG_ANY_PEER (-1)
+
+typedef enum pm_msg_large { PM_MSG_GET = 0, PM_MSG_PUT, PM_MSG_PIPELINED } pm_msg_large;
+typedef enum pm_msg_progress_by {
+  PM_MSG_IN_CALLS = 0,
+  PM_MSG_DEDICATED,
+  PM_MSG_TIMER
+} pm_msg_progress_by;
 
 typedef struct pm_msg pm_msg; /* one per process */
 typedef struct pm_msg_op pm_msg_op;
 struct pm_msg_op {             /* the caller's, untouched until finished */
-  void (*done)(pm_msg_op *op); /* called by progress; may be NULL, may post new operations */
+  void (*done)(pm_msg_op *op); /* called by progress; may be NULL, may post new operations; may not
+                                  wait, nor let simulated time pass when there is a worker */
   void *user;
   /* results */
   int finished;
@@ -840,33 +863,50 @@ struct pm_msg_op {             /* the caller's, untouched until finished */
   /* the layer's own */
   pm_msg_op *next, *prev;
   void *buffer;
-  uint64_t limit_bytes, tag, number_id;
+  uint64_t limit_bytes, tag, number_id, fragment_bytes, rest_bytes, peer_number_id;
+  ptl_process_t target_id;
   ptl_handle_any_t handle;
-  int is_send, stage;
+  uint32_t next_fragment, acks_count;
+  int is_send, stage, waits_count, in_flight_count, is_shown, is_granted;
 };
-typedef enum pm_msg_step { /* what an observer is told */
-                           PM_MSG_BEGAN =
-                               0,        /* data of this operation may be on its way from now on */
-                           PM_MSG_ENDED, /* the layer knows that it has arrived, or may be overwritten */
-                           PM_MSG_ON_WIRE /* when it really was: t_begin_ns .. t_end_ns, which may lie in the future */
+/* What an observer is told about a transfer of an operation: number index of count. */
+typedef enum pm_msg_step {
+  PM_MSG_BEGAN = 0, /* its data may be on the way from now on */
+  PM_MSG_ENDED,     /* the layer knows that it has arrived, or may be overwritten */
+  PM_MSG_CAME,      /* the same; the layer cannot say when it began: there was no BEGAN */
+  PM_MSG_ON_WIRE    /* when it really was: t_begin_ns .. t_end_ns, which may lie in the future */
 } pm_msg_step;
+typedef struct pm_msg_transfer {
+  pm_msg_op *op;
+  pm_msg_step step;
+  uint32_t index, count;
+  uint64_t size_bytes;
+  int64_t t_begin_ns, t_end_ns;
+} pm_msg_transfer;
 
 typedef struct pm_msg_desc {
   size_t eager_bytes;    /* 0 = 4096 */
-  size_t overflow_bytes; /* of one block; 0 = 256 KiB */
-  int overflow_count;    /* blocks; 0 = 4 */
-  int pt_index;          /* this and the next one of the portal table are used; 0 = 240 */
-  void (*observe)(void *user, pm_msg_op *op, pm_msg_step step, int64_t t_begin_ns,
-                  int64_t t_end_ns);
+  pm_msg_large large;    /* above that */
+  size_t fragment_bytes; /* PIPELINED; 0 = 65536; at most overflow_bytes */
+  int inflight_count;    /* PIPELINED: fragments of one message under way at once; 0 = 4 */
+  pm_msg_progress_by by;
+  int64_t worker_period_ns; /* TIMER; 0 = 2 ms. The first look comes at a random moment of it */
+  size_t overflow_bytes;    /* of one block; 0 = 256 KiB */
+  int overflow_count;       /* blocks; 0 = 4 */
+  int pt_index;             /* this and the next one of the portal table are used; 0 = 240 */
+  void (*observe)(void *user, const pm_msg_transfer *transfer);
   void *user;
 } pm_msg_desc;
 
 /* Inside a process; all processes of the world must open before one of them sends: ends with a
-   pm_barrier. Calls PtlInit and opens a matching, physical interface. desc NULL = defaults. With
-   observe, pm_on_stamp is taken. ret PM_OK | PM_E_STATE | PM_E_NOMEM | PM_E_PORTALS */
+   pm_barrier. Calls PtlInit and opens a matching, physical interface. desc NULL = defaults; protocol
+   and sizes must be the same everywhere. With observe, pm_on_stamp is taken.
+   ret PM_OK | PM_E_INVAL (also: no second core for a dedicated worker) | PM_E_STATE | PM_E_NOMEM |
+   PM_E_PORTALS */
 PM_API pm_status pm_msg_open(const pm_msg_desc *desc, pm_msg **msg);
-/* Operations still under way are forgotten. NULL allowed. */
+/* Operations still under way are forgotten. The process may only end after it. NULL allowed. */
 PM_API void pm_msg_close(pm_msg *msg);
+PM_API pm_msg_desc pm_msg_desc_of(const pm_msg *msg); /* the values in force */
 /* op->done and op->user are set by the caller, the rest here. ret PM_OK | PM_E_INVAL | PM_E_PORTALS */
 PM_API pm_status pm_msg_isend(pm_msg *msg, const void *buffer, uint64_t size_bytes, int peer,
                               uint64_t tag, pm_msg_op *op);
@@ -878,6 +918,10 @@ PM_API void pm_msg_progress(pm_msg *msg);
 PM_API pm_status pm_msg_wait(pm_msg *msg, pm_msg_op *op);
 /* Withdraws a receive that nothing has matched yet. ret PM_OK | PM_E_STATE: it goes on */
 PM_API pm_status pm_msg_cancel(pm_msg *msg, pm_msg_op *op);
+/* Computes what takes so long on all N cores of the process (cores_per_node_count over the processes
+   of the node): N/(N-1) times as long beside a dedicated worker; beside a timer's, longer by what the
+   worker took from one of the cores, since the slowest core counts [R 4.1]. */
+PM_API void pm_msg_compute_ns(pm_msg *msg, int64_t d_ns);
 
 /* ============================================================================================== */
 /* [COMPUTE] 10. Compute time: kernel models with noise                                           */
@@ -5282,6 +5326,15 @@ PM_API void pm_on_stamp(pm_world *world, void (*fn)(void *arg, const pm_stamp *s
   world->stamp_arg = arg;
 }
 
+static void pm__written_event(pm_world *w, pm__event *event);
+static int pm__is_inside(const pm_world *w, const pm__message *m);
+static int64_t pm__event_ps(const pm_world *w);
+/* The target's memory is done with at t_ps. */
+static void pm__written_at(pm_world *w, pm__message *m, int64_t t_ps) {
+  m->pending++;
+  m->target.fn = pm__written_event;
+  pm__schedule(w, &m->target, t_ps);
+}
 /* What both link models do at the ends of a travel. */
 static int pm__arrive(pm_world *w, pm__message *m) {
   const int taken = pm__target_start(w, m);
@@ -5392,6 +5445,15 @@ static int64_t pm__wire(pm_world *w, pm__message *m, int from, int to, int lane,
   stream->t_last_ps = t_ps = pm__max_ps(stream->t_last_ps, t_ps);
   return t_ps;
 }
+/* The target of a get keeps its memory until the data is acknowledged, since it may have to send it
+   again: only then it gets its event. */
+static void pm__fetched(pm_world *w, pm__message *m, int64_t t_there_ps, int64_t latency_ps) {
+  if (m->link == PM_LINK_LOGGP)
+    t_there_ps += w->plat.loggp_latency_ns * PM__PS;
+  else if (!pm__is_inside(w, m))
+    t_there_ps += latency_ps + pm__event_ps(w);
+  pm__written_at(w, m, t_there_ps);
+}
 /* Sends the message on its travel; one that never arrives comes back to its sender as such. */
 static void pm__travel(pm_world *w, pm__message *m, int from, int to, int lane, int64_t t_ps,
                        int64_t latency_ps, void (*there)(pm_world *world, pm__event *event)) {
@@ -5403,6 +5465,7 @@ static void pm__travel(pm_world *w, pm__message *m, int from, int to, int lane, 
     m->travel.fn = pm__back_event;
     t_there_ps = pm__max_ps(m->t_lost_ps, m->t_done_ps);
   }
+  if ((lane & 1) && m->kind == PM__GET && m->me) pm__fetched(w, m, t_there_ps, latency_ps);
   pm__schedule(w, &m->travel, t_there_ps);
 }
 static void pm__back_event(pm_world *w, pm__event *event) {
@@ -5428,7 +5491,7 @@ static void pm__loggp_there(pm_world *w, pm__event *event) {
   double bytes = 0;
   if (pm__arrive(w, m)) {
     m->t_done_ps = w->now_ps;
-    pm__written(w, m);
+    if (m->kind != PM__GET) pm__written(w, m);
     if (pm__brings_data(m)) {
       bytes = (double)m->mlength;
       t_ps = pm__loggp_depart(w, m->to_node, bytes);
@@ -5675,9 +5738,7 @@ static void pm__match_event(pm_world *w, pm__event *event) {
                        w->plat.pci_flow_bytes_per_s);
     n->t_done_ps = m->t_done_ps = pm__max_ps(m->t_done_ps, n->t_done_ps);
     pm__trace(w, PM_TRACE_PAYLOAD_WRITE, m, t_ps, m->t_done_ps, m->to_node, m->to_node, m->mlength);
-    m->pending++;
-    m->target.fn = pm__written_event;
-    pm__schedule(w, &m->target, m->t_done_ps);
+    if (m->kind != PM__GET) pm__written_at(w, m, m->t_done_ps);
     if (pm__brings_data(m)) w->stats.sent_bytes += m->mlength;
   }
   m->is_reply = 1;
@@ -5897,17 +5958,14 @@ PM_API pm_status pm_trace_write_json(const pm_world *world, FILE *out) {
 /* ============================================================================================== */
 /* [MSG] 9. Two-sided messages over Portals                                                       */
 /* ============================================================================================== */
-/* hdr_data of a message: bit 63 announces a rendezvous; below it 39 bits of size and 24 of the number
-   under which the sender shows its buffer on the second portal. */
-enum {
-  PM__MSG_WAITING,
-  PM__MSG_FETCHING,
-  PM__MSG_SENDING,
-  PM__MSG_SHOWN,
-  PM__MSG_ANNOUNCED,
-  PM__MSG_FETCHED
-};
-#  define PM__MSG_RENDEZVOUS ((uint64_t)1 << 63)
+/* hdr_data of a message on the first portal: bit 63 announces a long one, 62..61 its protocol, then 37
+   bits of size and 24 of the number under which the sender is found on the second portal. There, hdr_data
+   of a receiver's answer is the size it takes and the number of its buffer; of data, the fragment. */
+enum { PM__MSG_QUEUED, PM__MSG_WAITING, PM__MSG_MOVING };
+#  define PM__MSG_LONG   ((uint64_t)1 << 63)
+#  define PM__MSG_NUMBER ((uint64_t)0xFFFFFF)
+#  define PM__MSG_SIZE   ((uint64_t)0x1FFFFFFFFF)
+#  define PM__MSG_ONCE   (PTL_ME_USE_ONCE | PTL_ME_EVENT_UNLINK_DISABLE)
 
 struct pm_msg {
   pm_msg_desc desc;
@@ -5917,39 +5975,60 @@ struct pm_msg {
   ptl_handle_md_t md; /* all memory */
   ptl_pt_index_t pt, pt_shown;
   uint64_t numbers;
-  pm_msg_op *shown; /* sends that wait to be fetched */
+  pm_msg_op *shown; /* operations with an entry on the second portal */
   char *overflow;
+  /* with a worker: */
+  pm_thread *worker, *holder; /* holder: who handles events and posts, one at a time */
+  pm_msg_op *queue, *queue_tail;
+  int64_t t_look_ps, d_look_ps,
+      d_step_ps;                  /* worker's last look, what one takes, from one to the next */
+  int64_t t_mark_ps, d_stolen_ps; /* what it took from the computation since the mark */
+  int is_computing, is_working, is_closing, cores_count;
 };
 
-static void pm__msg_tell(pm_msg *msg, pm_msg_op *op, pm_msg_step step, int64_t t_begin_ns,
-                         int64_t t_end_ns) {
-  if (msg->desc.observe) msg->desc.observe(msg->desc.user, op, step, t_begin_ns, t_end_ns);
+/* ---- what observers are told --------------------------------------------------------------------- */
+static void pm__msg_tell(pm_msg *msg, pm_msg_op *op, pm_msg_step step, uint32_t index,
+                         int64_t t_begin_ns, int64_t t_end_ns) {
+  pm_msg_transfer x;
+  if (!msg->desc.observe) return;
+  x.op = op;
+  x.step = step;
+  x.index = index;
+  x.count = 1;
+  x.size_bytes = op->size_bytes;
+  if (op->fragment_bytes) {
+    const uint64_t begin_bytes = index * op->fragment_bytes;
+    x.count = (uint32_t)((op->size_bytes + op->fragment_bytes - 1) / op->fragment_bytes);
+    x.size_bytes = begin_bytes < op->size_bytes ? op->size_bytes - begin_bytes : 0;
+    if (x.size_bytes > op->fragment_bytes) x.size_bytes = op->fragment_bytes;
+  }
+  x.t_begin_ns = t_begin_ns;
+  x.t_end_ns = t_end_ns;
+  msg->desc.observe(msg->desc.user, &x);
 }
-static void pm__msg_finish(pm_msg *msg, pm_msg_op *op, pm_status status) {
-  pm__msg_tell(msg, op, PM_MSG_ENDED, pm_now_ns(), pm_now_ns());
-  op->status = status;
-  op->finished = 1;
-  if (op->done) op->done(op);
+static void pm__msg_tell_now(pm_msg *msg, pm_msg_op *op, pm_msg_step step, uint32_t index) {
+  pm__msg_tell(msg, op, step, index, pm_now_ns(), pm_now_ns());
 }
-/* From the wire: an eager put is its sender's; a reply is its fetcher's, and the one's who shows it. */
+/* From the wire: data is its initiator's, and on the second portal the other side's too. */
 static void pm__msg_stamp(void *arg, const pm_stamp *s) {
   const pm_world *w = (const pm_world *)arg;
   pm_msg *msg = w->procs[s->initiator_rank]->msg;
-  pm_msg_op *op;
-  if (!msg) return;
+  pm_msg_op *op = (pm_msg_op *)s->user_ptr;
+  const uint32_t index = s->is_reply ? 0 : (uint32_t)s->hdr_data;
+  if (!msg || !s->size_bytes) return; /* announcements and answers move no data */
   if (s->pt_index == msg->pt && !s->is_reply)
-    pm__msg_tell(msg, (pm_msg_op *)s->user_ptr, PM_MSG_ON_WIRE, s->t_begin_ns, s->t_end_ns);
-  if (s->pt_index != msg->pt_shown || !s->is_reply) return;
-  op = (pm_msg_op *)s->user_ptr;
-  pm__msg_tell(msg, op, PM_MSG_ON_WIRE, s->t_begin_ns, s->t_end_ns);
+    pm__msg_tell(msg, op, PM_MSG_ON_WIRE, 0, s->t_begin_ns, s->t_end_ns);
+  if (s->pt_index != msg->pt_shown) return;
+  pm__msg_tell(msg, op, PM_MSG_ON_WIRE, index, s->t_begin_ns, s->t_end_ns);
   msg = w->procs[op->peer]->msg;
   for (op = msg ? msg->shown : NULL; op; op = op->next)
     if (op->number_id == s->match_bits) {
-      pm__msg_tell(msg, op, PM_MSG_ON_WIRE, s->t_begin_ns, s->t_end_ns);
+      pm__msg_tell(msg, op, PM_MSG_ON_WIRE, index, s->t_begin_ns, s->t_end_ns);
       return;
     }
 }
 
+/* ---- open and close ------------------------------------------------------------------------------ */
 static ptl_me_t pm__msg_entry(void *start, size_t bytes, uint64_t bits, unsigned int options) {
   ptl_me_t me;
   memset(&me, 0, sizeof me);
@@ -5969,30 +6048,40 @@ static int pm__msg_overflow_block(pm_msg *msg, char *start) {
   ptl_handle_me_t h;
   me.ignore_bits = ~(ptl_match_bits_t)0;
   me.min_free = msg->desc.eager_bytes;
+  if (msg->desc.large == PM_MSG_PIPELINED && me.min_free < msg->desc.fragment_bytes)
+    me.min_free = msg->desc.fragment_bytes;
   return PtlMEAppend(msg->ni, msg->pt, &me, PTL_OVERFLOW_LIST, start, &h);
 }
-PM_API pm_status pm_msg_open(const pm_msg_desc *desc, pm_msg **msg) {
-  pm_process *p = pm_self();
-  pm_msg *m;
+static void pm__msg_worker_main(void *arg);
+static int pm__msg_defaults(pm_msg *m) {
+  pm_msg_desc *d = &m->desc;
+  const pm_platform *plat = &m->proc->world->plat;
+  if (!d->eager_bytes) d->eager_bytes = 4096;
+  if (!d->fragment_bytes) d->fragment_bytes = 65536;
+  if (!d->inflight_count) d->inflight_count = 4;
+  if (!d->worker_period_ns) d->worker_period_ns = 2000000;
+  if (!d->overflow_bytes) d->overflow_bytes = 262144;
+  if (!d->overflow_count) d->overflow_count = 4;
+  if (!d->pt_index) d->pt_index = 240;
+  m->cores_count =
+      (int)plat->cores_per_node_count / m->proc->world->nodes[m->proc->node].processes_count;
+  m->d_look_ps = plat->cpu_poll_ns * PM__PS;
+  if (d->by == PM_MSG_TIMER) m->d_look_ps += plat->cpu_switch_ns * PM__PS;
+  m->d_step_ps = m->d_look_ps + (d->by == PM_MSG_TIMER ? d->worker_period_ns * PM__PS : 0);
+  if (m->d_step_ps < PM__PS) m->d_step_ps = PM__PS;
+  return (unsigned)d->large <= PM_MSG_PIPELINED && (unsigned)d->by <= PM_MSG_TIMER &&
+         d->inflight_count > 0 && d->worker_period_ns > 0 && d->overflow_count > 0 &&
+         d->eager_bytes <= d->overflow_bytes &&
+         (d->large != PM_MSG_PIPELINED || d->fragment_bytes <= d->overflow_bytes) &&
+         (d->by != PM_MSG_DEDICATED || m->cores_count > 1);
+}
+static int pm__msg_open_portals(pm_msg *m) {
   ptl_md_t md;
   int i, bad;
-  if (!msg) return PM_E_INVAL;
-  *msg = NULL;
-  if (!p || p->msg) return PM_E_STATE;
-  m = (pm_msg *)pm__zalloc(sizeof *m);
-  if (!m) return PM_E_NOMEM;
-  if (desc) m->desc = *desc;
-  if (!m->desc.eager_bytes) m->desc.eager_bytes = 4096;
-  if (!m->desc.overflow_bytes) m->desc.overflow_bytes = 262144;
-  if (!m->desc.overflow_count) m->desc.overflow_count = 4;
-  if (!m->desc.pt_index) m->desc.pt_index = 240;
-  m->proc = p;
-  m->overflow = (char *)PM_MALLOC(m->desc.overflow_bytes * (size_t)m->desc.overflow_count);
-  md.start = NULL;
+  memset(&md, 0, sizeof md);
   md.length = PTL_SIZE_MAX;
-  md.options = 0;
   md.ct_handle = PTL_CT_NONE;
-  bad = !m->overflow || PtlInit() ||
+  bad = PtlInit() ||
         PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, NULL, NULL,
                   &m->ni) ||
         PtlEQAlloc(m->ni, 65536, &m->eq) ||
@@ -6002,10 +6091,35 @@ PM_API pm_status pm_msg_open(const pm_msg_desc *desc, pm_msg **msg) {
   bad = bad || PtlMDBind(m->ni, &md, &m->md);
   for (i = 0; i < m->desc.overflow_count && !bad; i++)
     bad = pm__msg_overflow_block(m, m->overflow + m->desc.overflow_bytes * (size_t)i);
-  if (bad) {
+  return !bad;
+}
+PM_API pm_status pm_msg_open(const pm_msg_desc *desc, pm_msg **msg) {
+  pm_process *p = pm_self();
+  pm_status status = PM_OK;
+  pm_msg *m;
+  if (!msg) return PM_E_INVAL;
+  *msg = NULL;
+  if (!p || p->msg) return PM_E_STATE;
+  m = (pm_msg *)pm__zalloc(sizeof *m);
+  if (!m) return PM_E_NOMEM;
+  if (desc) m->desc = *desc;
+  m->proc = p;
+  if (!pm__msg_defaults(m))
+    status = PM_E_INVAL;
+  else if (!(m->overflow =
+                 (char *)PM_MALLOC(m->desc.overflow_bytes * (size_t)m->desc.overflow_count)))
+    status = PM_E_NOMEM;
+  else if (!pm__msg_open_portals(m))
+    status = PM_E_PORTALS;
+  else if (m->desc.by) {
+    m->t_look_ps = p->world->now_ps - (int64_t)(pm__ratio(p->world) * (double)m->d_step_ps);
+    m->worker = pm_thread_create(pm__msg_worker_main, m, 0);
+    if (!m->worker) status = PM_E_NOMEM;
+  }
+  if (status) {
     PM_FREE(m->overflow);
     PM_FREE(m);
-    return PM_E_PORTALS;
+    return status;
   }
   p->msg = m;
   if (m->desc.observe) pm_on_stamp(p->world, pm__msg_stamp, p->world);
@@ -6015,16 +6129,95 @@ PM_API pm_status pm_msg_open(const pm_msg_desc *desc, pm_msg **msg) {
 }
 PM_API void pm_msg_close(pm_msg *msg) {
   if (!msg) return;
+  msg->is_closing = 1;
+  if (msg->worker) {
+    pm__wake_waiters(msg->proc, msg, 0, 1);
+    pm_thread_join(msg->worker);
+  }
   msg->proc->msg = NULL;
   PtlNIFini(msg->ni);
   PtlFini();
   PM_FREE(msg->overflow);
   PM_FREE(msg);
 }
+PM_API pm_msg_desc pm_msg_desc_of(const pm_msg *msg) { return msg->desc; }
 
-static void pm__msg_prepare(pm_msg_op *op, const void *buffer, uint64_t size_bytes, int peer,
-                            uint64_t tag, int is_send) {
-  op->finished = 0;
+/* ---- one operation ------------------------------------------------------------------------------- */
+/* An operation ends when nothing is left that Portals will still tell about it: only then nobody
+   holds a pointer to it. waits_count counts what is left. */
+static void pm__msg_show(pm_msg *msg, pm_msg_op *op) {
+  do op->number_id = ++msg->numbers & PM__MSG_NUMBER;
+  while (!op->number_id);
+  op->is_shown = 1;
+  op->prev = NULL;
+  op->next = msg->shown;
+  if (op->next) op->next->prev = op;
+  msg->shown = op;
+}
+static void pm__msg_settle(pm_msg *msg, pm_msg_op *op) {
+  if (op->waits_count) return;
+  if (op->is_shown) {
+    if (op->prev)
+      op->prev->next = op->next;
+    else
+      msg->shown = op->next;
+    if (op->next) op->next->prev = op->prev;
+  }
+  if (op->status == PM_PENDING) op->status = PM_OK;
+  op->finished = 1;
+  if (op->done) op->done(op);
+  if (msg->worker) pm__wake_waiters(msg->proc, msg, 0, 1);
+}
+static pm_status pm__msg_post_send(pm_msg *msg, pm_msg_op *op) {
+  const uint64_t size = op->size_bytes;
+  const int is_long = size > msg->desc.eager_bytes;
+  const pm_msg_large how = msg->desc.large;
+  uint64_t hdr = size << 24, first = size;
+  op->stage = PM__MSG_MOVING;
+  op->waits_count = 1;
+  if (is_long) { /* what the receiver will do: fetch, or answer */
+    ptl_me_t me;
+    pm__msg_show(msg, op);
+    op->waits_count = 2;
+    first = 0;
+    if (how == PM_MSG_PIPELINED) {
+      op->fragment_bytes = msg->desc.fragment_bytes;
+      first = size < op->fragment_bytes ? size : op->fragment_bytes;
+      op->in_flight_count = 1;
+      op->next_fragment = 1;
+    }
+    me = how == PM_MSG_GET
+             ? pm__msg_entry(op->buffer, (size_t)size, op->number_id, PTL_ME_OP_GET | PM__MSG_ONCE)
+             : pm__msg_entry(NULL, 0, op->number_id, PTL_ME_OP_PUT | PM__MSG_ONCE);
+    if (how != PM_MSG_PUT) pm__msg_tell_now(msg, op, PM_MSG_BEGAN, 0);
+    if (PtlMEAppend(msg->ni, msg->pt_shown, &me, PTL_PRIORITY_LIST, op, &op->handle))
+      return PM_E_PORTALS;
+    hdr |= PM__MSG_LONG | (uint64_t)how << 61 | op->number_id;
+  } else
+    pm__msg_tell_now(msg, op, PM_MSG_BEGAN, 0);
+  op->rest_bytes = first; /* sent so far */
+  return PtlPut(msg->md, (ptl_size_t)(uintptr_t)op->buffer, first, PTL_ACK_REQ,
+                pm_process_id(op->peer), msg->pt, op->tag, 0, op, hdr)
+             ? PM_E_PORTALS
+             : PM_OK;
+}
+static pm_status pm__msg_post_recv(pm_msg *msg, pm_msg_op *op) {
+  ptl_me_t me =
+      pm__msg_entry(op->buffer, (size_t)op->limit_bytes, op->tag, PTL_ME_OP_PUT | PM__MSG_ONCE);
+  op->stage = PM__MSG_WAITING;
+  if (op->peer >= 0) me.match_id = pm_process_id(op->peer);
+  return PtlMEAppend(msg->ni, msg->pt, &me, PTL_PRIORITY_LIST, op, &op->handle) ? PM_E_PORTALS
+                                                                                : PM_OK;
+}
+/* Posts, or hands over to the worker: without a step in simulated time, so that callers which are in
+   the middle of something are not interrupted. */
+static pm_status pm__msg_start(pm_msg *msg, pm_msg_op *op, const void *buffer, uint64_t size_bytes,
+                               int peer, uint64_t tag, int is_send) {
+  void (*done)(pm_msg_op *) = op->done;
+  void *user = op->user;
+  memset(op, 0, sizeof *op);
+  op->done = done;
+  op->user = user;
   op->status = PM_PENDING;
   op->peer = peer;
   op->size_bytes = is_send ? size_bytes : 0;
@@ -6032,112 +6225,258 @@ static void pm__msg_prepare(pm_msg_op *op, const void *buffer, uint64_t size_byt
   op->limit_bytes = size_bytes;
   op->tag = tag;
   op->is_send = is_send;
-  op->stage = is_send ? PM__MSG_SENDING : PM__MSG_WAITING;
-  op->number_id = 0;
+  if (!msg->worker) return is_send ? pm__msg_post_send(msg, op) : pm__msg_post_recv(msg, op);
+  if (msg->queue)
+    msg->queue_tail->next = op;
+  else
+    msg->queue = op;
+  msg->queue_tail = op;
+  pm__wake_waiters(msg->proc, msg, 0, 1);
+  return PM_OK;
 }
 PM_API pm_status pm_msg_isend(pm_msg *msg, const void *buffer, uint64_t size_bytes, int peer,
                               uint64_t tag, pm_msg_op *op) {
-  const int is_eager = size_bytes <= msg->desc.eager_bytes;
-  uint64_t hdr = size_bytes << 24;
-  if (!op || peer < 0 || peer >= pm_size() || (!buffer && size_bytes) || size_bytes >> 39)
+  if (!op || peer < 0 || peer >= pm_size() || (!buffer && size_bytes) || size_bytes > PM__MSG_SIZE)
     return PM_E_INVAL;
-  pm__msg_prepare(op, buffer, size_bytes, peer, tag, 1);
-  pm__msg_tell(msg, op, PM_MSG_BEGAN, pm_now_ns(), pm_now_ns());
-  if (!is_eager) { /* show the buffer, then announce it */
-    ptl_me_t me =
-        pm__msg_entry(op->buffer, (size_t)size_bytes, op->number_id = ++msg->numbers & 0xFFFFFF,
-                      PTL_ME_OP_GET | PTL_ME_USE_ONCE | PTL_ME_EVENT_UNLINK_DISABLE);
-    op->stage = PM__MSG_SHOWN;
-    op->prev = NULL;
-    op->next = msg->shown;
-    if (op->next) op->next->prev = op;
-    msg->shown = op;
-    if (PtlMEAppend(msg->ni, msg->pt_shown, &me, PTL_PRIORITY_LIST, op, &op->handle))
-      return PM_E_PORTALS;
-    hdr |= PM__MSG_RENDEZVOUS | op->number_id;
-  }
-  return PtlPut(msg->md, (ptl_size_t)(uintptr_t)buffer, is_eager ? size_bytes : 0, PTL_ACK_REQ,
-                pm_process_id(peer), msg->pt, tag, 0, op, hdr)
-             ? PM_E_PORTALS
-             : PM_OK;
+  return pm__msg_start(msg, op, buffer, size_bytes, peer, tag, 1);
 }
 PM_API pm_status pm_msg_irecv(pm_msg *msg, void *buffer, uint64_t size_bytes, int peer,
                               uint64_t tag, pm_msg_op *op) {
-  ptl_me_t me = pm__msg_entry(buffer, (size_t)size_bytes, tag,
-                              PTL_ME_OP_PUT | PTL_ME_USE_ONCE | PTL_ME_EVENT_UNLINK_DISABLE);
   if (!op || peer < PM_MSG_ANY_PEER || peer >= pm_size() || (!buffer && size_bytes))
     return PM_E_INVAL;
-  pm__msg_prepare(op, buffer, size_bytes, peer, tag, 0);
-  if (peer >= 0) me.match_id = pm_process_id(peer);
-  return PtlMEAppend(msg->ni, msg->pt, &me, PTL_PRIORITY_LIST, op, &op->handle) ? PM_E_PORTALS
-                                                                                : PM_OK;
+  return pm__msg_start(msg, op, buffer, size_bytes, peer, tag, 0);
 }
 
+/* ---- events -------------------------------------------------------------------------------------- */
+/* The receiver answers an announcement: here is room for the rest. */
+static void pm__msg_answer(pm_msg *msg, pm_msg_op *op, const ptl_event_t *e, uint64_t first) {
+  const uint64_t take = op->size_bytes;
+  int bad = 0;
+  op->rest_bytes = take > first ? take - first : 0; /* still to come */
+  op->waits_count = 1;
+  if (op->rest_bytes) {
+    ptl_me_t me;
+    uint32_t i = first ? 1 : 0, count = 1;
+    if (first) count = (uint32_t)((take + first - 1) / first);
+    pm__msg_show(msg, op);
+    me = pm__msg_entry((char *)op->buffer + first, (size_t)op->rest_bytes, op->number_id,
+                       PTL_ME_OP_PUT | PTL_ME_EVENT_UNLINK_DISABLE);
+    op->waits_count = 2;
+    for (; i < count; i++) pm__msg_tell_now(msg, op, PM_MSG_BEGAN, i);
+    bad = PtlMEAppend(msg->ni, msg->pt_shown, &me, PTL_PRIORITY_LIST, op, &op->handle);
+  }
+  if (bad || PtlPut(msg->md, 0, 0, PTL_ACK_REQ, e->initiator, msg->pt_shown,
+                    e->hdr_data & PM__MSG_NUMBER, 0, op, take << 24 | op->number_id)) {
+    op->status = PM_E_PORTALS;
+    op->waits_count = 0;
+    pm__msg_settle(msg, op);
+  }
+}
 /* A message has met its receive: the data is there, in the overflow block, or still with its sender. */
 static void pm__msg_met(pm_msg *msg, pm_msg_op *op, const ptl_event_t *e) {
   const pm_process *from =
       pm__process_by_pid(msg->proc->world, e->initiator.phys.nid, e->initiator.phys.pid);
-  uint64_t size = e->hdr_data >> 24 & 0x7FFFFFFFFF, take;
-  pm_status status = PM_OK;
+  const uint64_t size = e->hdr_data >> 24 & PM__MSG_SIZE, first = e->rlength,
+                 take = size < op->limit_bytes ? size : op->limit_bytes,
+                 here = first < take ? first : take;
+  const int is_long = (e->hdr_data & PM__MSG_LONG) != 0;
   op->peer = from ? from->rank : -1;
-  if (size > op->limit_bytes) status = PM_E_TRUNCATED;
-  op->size_bytes = take = size < op->limit_bytes ? size : op->limit_bytes;
-  if (!(e->hdr_data & PM__MSG_RENDEZVOUS)) {
-    if (e->type == PTL_EVENT_PUT_OVERFLOW && take) { /* the CPU copies what came too early */
-      memcpy(op->buffer, e->start, (size_t)take);
-      pm__busy(pm__bytes_ps((double)take, msg->proc->world->plat.intra_bytes_per_s),
-               "copying an early message");
-    }
-    pm__msg_finish(msg, op, status);
-    return;
+  op->size_bytes = take;
+  op->stage = PM__MSG_MOVING;
+  if (take < size) op->status = PM_E_TRUNCATED;
+  if (e->type == PTL_EVENT_PUT_OVERFLOW && here) { /* the CPU copies what came too early */
+    memcpy(op->buffer, e->start, (size_t)here);
+    pm__busy(pm__bytes_ps((double)here, msg->proc->world->plat.intra_bytes_per_s),
+             "copying an early message");
   }
-  op->stage = PM__MSG_FETCHING;
-  op->status = status;
-  pm__msg_tell(msg, op, PM_MSG_BEGAN, pm_now_ns(), pm_now_ns());
-  if (PtlGet(msg->md, (ptl_size_t)(uintptr_t)op->buffer, take, e->initiator, msg->pt_shown,
-             e->hdr_data & 0xFFFFFF, 0, op))
-    pm__msg_finish(msg, op, PM_E_PORTALS);
+  if (is_long) op->fragment_bytes = first;
+  if (!is_long || first) pm__msg_tell_now(msg, op, PM_MSG_CAME, 0);
+  if (!is_long)
+    pm__msg_settle(msg, op);
+  else if ((e->hdr_data >> 61 & 3) != PM_MSG_GET)
+    pm__msg_answer(msg, op, e, first);
+  else {
+    op->waits_count = 1;
+    pm__msg_tell_now(msg, op, PM_MSG_BEGAN, 0);
+    if (PtlGet(msg->md, (ptl_size_t)(uintptr_t)op->buffer, take, e->initiator, msg->pt_shown,
+               e->hdr_data & PM__MSG_NUMBER, 0, op)) {
+      op->status = PM_E_PORTALS;
+      op->waits_count = 0;
+      pm__msg_settle(msg, op);
+    }
+  }
 }
-static void pm__msg_hide(pm_msg *msg, pm_msg_op *op) {
-  if (op->prev)
-    op->prev->next = op->next;
-  else
-    msg->shown = op->next;
-  if (op->next) op->next->prev = op->prev;
+/* The sender has its answer: as many fragments as may be under way at once. */
+static void pm__msg_send_more(pm_msg *msg, pm_msg_op *op) {
+  const uint64_t first = op->fragment_bytes < op->size_bytes ? op->fragment_bytes : op->size_bytes;
+  if (!op->is_granted) return;
+  while (op->rest_bytes < op->limit_bytes && op->status == PM_PENDING &&
+         (!op->fragment_bytes || op->in_flight_count < msg->desc.inflight_count)) {
+    const uint64_t at = op->rest_bytes, left = op->limit_bytes - at,
+                   bytes =
+                       op->fragment_bytes && op->fragment_bytes < left ? op->fragment_bytes : left;
+    const uint32_t index = op->next_fragment++;
+    op->rest_bytes += bytes;
+    op->in_flight_count++;
+    op->waits_count++;
+    pm__msg_tell_now(msg, op, PM_MSG_BEGAN, index);
+    if (PtlPut(msg->md, (ptl_size_t)(uintptr_t)op->buffer + at, bytes, PTL_ACK_REQ, op->target_id,
+               msg->pt_shown, op->peer_number_id, at - first, op, index)) {
+      op->status = PM_E_PORTALS;
+      op->waits_count--;
+      return;
+    }
+  }
+}
+/* On the second portal: an answer to a sender, data to a receiver. */
+static void pm__msg_shown_put(pm_msg *msg, pm_msg_op *op, const ptl_event_t *e) {
+  if (op->is_send) {
+    op->waits_count--;
+    op->is_granted = 1;
+    op->target_id = e->initiator;
+    op->peer_number_id = e->hdr_data & PM__MSG_NUMBER;
+    op->limit_bytes = e->hdr_data >> 24; /* what the receiver takes */
+    pm__msg_send_more(msg, op);
+  } else {
+    op->rest_bytes -= e->mlength;
+    pm__msg_tell_now(msg, op, PM_MSG_ENDED, (uint32_t)e->hdr_data);
+    if (op->rest_bytes) return;
+    PtlMEUnlink(op->handle);
+    op->waits_count--;
+  }
+  pm__msg_settle(msg, op);
+}
+/* Acknowledgements of an operation come in the order of its puts. */
+static void pm__msg_acked(pm_msg *msg, pm_msg_op *op, int failed) {
+  op->waits_count--;
+  if (failed) op->status = PM_E_PORTALS;
+  if (!op->is_send) { /* of the answer: without it no data comes */
+    if (failed && op->waits_count) PtlMEUnlink(op->handle), op->waits_count = 0;
+  } else {
+    const int is_long = op->is_shown, in_pieces = op->fragment_bytes != 0,
+              is_get = is_long && msg->desc.large == PM_MSG_GET;
+    const uint32_t number = op->acks_count++, announced = is_long && !in_pieces ? 1 : 0;
+    if (number >= announced) {
+      op->in_flight_count--;
+      pm__msg_tell_now(msg, op, PM_MSG_ENDED, number - announced);
+    }
+    if (failed && is_long && number == 0 &&
+        !op->is_granted) { /* the announcement was refused: nobody will answer */
+      PtlMEUnlink(op->handle);
+      op->waits_count--;
+      if (is_get) pm__msg_tell_now(msg, op, PM_MSG_ENDED, 0);
+    }
+    if (!is_get) pm__msg_send_more(msg, op);
+  }
+  pm__msg_settle(msg, op);
 }
 static void pm__msg_event(pm_msg *msg, const ptl_event_t *e) {
   pm_msg_op *op = (pm_msg_op *)e->user_ptr;
   switch (e->type) {
   case PTL_EVENT_PUT: /* into a posted receive: overflow entries tell nothing */
-  case PTL_EVENT_PUT_OVERFLOW: pm__msg_met(msg, op, e); break;
-  case PTL_EVENT_REPLY: pm__msg_finish(msg, op, e->ni_fail_type ? PM_E_PORTALS : op->status); break;
-  case PTL_EVENT_GET: /* our shown buffer has been fetched */
-    pm__msg_hide(msg, op);
-    if (op->stage == PM__MSG_ANNOUNCED)
-      pm__msg_finish(msg, op, PM_OK);
+  case PTL_EVENT_PUT_OVERFLOW:
+    if (e->pt_index == msg->pt)
+      pm__msg_met(msg, op, e);
     else
-      op->stage = PM__MSG_FETCHED; /* the announcement's own event is late: op is still its own */
+      pm__msg_shown_put(msg, op, e);
     break;
-  case PTL_EVENT_ACK:
-    if (op->stage == PM__MSG_SENDING)
-      pm__msg_finish(msg, op, e->ni_fail_type ? PM_E_PORTALS : PM_OK);
-    else if (op->stage == PM__MSG_FETCHED)
-      pm__msg_finish(msg, op, PM_OK);
-    else if (!e->ni_fail_type)
-      op->stage = PM__MSG_ANNOUNCED;
-    else { /* the announcement was refused */
-      PtlMEUnlink(op->handle);
-      pm__msg_hide(msg, op);
-      pm__msg_finish(msg, op, PM_E_PORTALS);
-    }
+  case PTL_EVENT_REPLY: /* of our fetch */
+  case PTL_EVENT_GET:   /* our shown buffer has been fetched */
+    op->waits_count--;
+    op->is_granted = 1;
+    if (e->type == PTL_EVENT_REPLY && e->ni_fail_type) op->status = PM_E_PORTALS;
+    pm__msg_tell_now(msg, op, PM_MSG_ENDED, 0);
+    pm__msg_settle(msg, op);
     break;
+  case PTL_EVENT_ACK: pm__msg_acked(msg, op, e->ni_fail_type); break;
   case PTL_EVENT_AUTO_FREE: pm__msg_overflow_block(msg, (char *)e->user_ptr); break;
   default: break; /* SEND, AUTO_UNLINK of overflow blocks */
   }
 }
+
+/* ---- progress ------------------------------------------------------------------------------------ */
+static int pm__msg_has_work(pm_msg *msg) {
+  return msg->queue || pm__eq_at(msg->proc->ni[1], msg->eq)->used;
+}
+/* With a worker: handles and posts all there is, unless another thread is at it. */
+static void pm__msg_drain(pm_msg *msg) {
+  ptl_event_t e;
+  if (msg->holder) return;
+  msg->holder = pm__current;
+  while (pm__msg_has_work(msg)) {
+    pm_msg_op *op = msg->queue;
+    if (op) {
+      msg->queue = op->next;
+      op->next = NULL;
+      if (op->is_send ? pm__msg_post_send(msg, op) : pm__msg_post_recv(msg, op)) {
+        op->status = PM_E_PORTALS;
+        op->waits_count = 0;
+        pm__msg_settle(msg, op);
+      }
+    } else {
+      const int code = PtlEQGet(msg->eq, &e);
+      if (code == PTL_OK || code == PTL_EQ_DROPPED) pm__msg_event(msg, &e);
+    }
+  }
+  msg->holder = NULL;
+}
+/* What the worker took from the computation since the last account: all the time while it works, one
+   look per step while it only looks. */
+static void pm__msg_account(pm_msg *msg) {
+  const int64_t now_ps = msg->proc->world->now_ps, from_ps = msg->t_mark_ps - msg->t_look_ps,
+                to_ps = now_ps - msg->t_look_ps;
+  if (msg->is_computing && msg->desc.by == PM_MSG_TIMER)
+    msg->d_stolen_ps += msg->is_working
+                            ? now_ps - msg->t_mark_ps
+                            : (to_ps / msg->d_step_ps - from_ps / msg->d_step_ps) * msg->d_look_ps;
+  msg->t_mark_ps = now_ps;
+}
+/* The worker looks once per step; between two looks that find nothing the simulation skips. */
+static void pm__msg_worker_main(void *arg) {
+  pm_msg *msg = (pm_msg *)arg;
+  pm_world *w = msg->proc->world;
+  while (!msg->is_closing) {
+    if (!pm__msg_has_work(msg) || msg->holder) {
+      pm__wait_ptl(NULL, msg->eq, 0, PM__FOREVER, "a worker:");
+      continue;
+    }
+    pm__busy((msg->t_look_ps - w->now_ps) % msg->d_step_ps + msg->d_step_ps,
+             "a worker's next look");
+    if (!pm__msg_has_work(msg) || msg->holder) continue;
+    pm__busy(msg->d_look_ps, "a worker's look");
+    pm__msg_account(msg); /* this look too */
+    msg->is_working = 1;
+    pm__msg_drain(msg);
+    pm__msg_account(msg);
+    msg->is_working = 0;
+    msg->t_look_ps = w->now_ps;
+  }
+}
+PM_API void pm_msg_compute_ns(pm_msg *msg, int64_t d_ns) {
+  if (d_ns <= 0) return;
+  if (msg->desc.by == PM_MSG_DEDICATED)
+    d_ns = (int64_t)((double)d_ns * msg->cores_count / (msg->cores_count - 1) + 0.5);
+  pm__msg_account(msg);
+  msg->is_computing = 1;
+  while (d_ns > 0) {
+    pm_compute_ns(d_ns);
+    pm__msg_account(msg);
+    d_ns = (msg->d_stolen_ps + PM__PS - 1) / PM__PS;
+    msg->d_stolen_ps = 0;
+  }
+  msg->is_computing = 0;
+}
 PM_API void pm_msg_progress(pm_msg *msg) {
   ptl_event_t e;
-  int code = PtlEQGet(msg->eq, &e);
+  int code;
+  if (msg->worker) {
+    if (msg->desc.by == PM_MSG_TIMER && !msg->holder && pm__msg_has_work(msg))
+      pm__msg_drain(msg);
+    else
+      pm__poll_pause();
+    return;
+  }
+  code = PtlEQGet(msg->eq, &e);
   while (code == PTL_OK || code == PTL_EQ_DROPPED) {
     pm__eq *eq = pm__eq_at(msg->proc->ni[1], msg->eq);
     pm__msg_event(msg, &e);
@@ -6145,8 +6484,19 @@ PM_API void pm_msg_progress(pm_msg *msg) {
     code = PtlEQGet(msg->eq, &e);
   }
 }
+static void pm__msg_wait_beside_worker(pm_msg *msg, const pm_msg_op *op) {
+  while (!op->finished) {
+    if (msg->desc.by == PM_MSG_TIMER && !msg->holder && pm__msg_has_work(msg))
+      pm__msg_drain(msg);
+    else
+      pm__wait_ptl(msg->desc.by == PM_MSG_TIMER ? NULL : msg, msg->eq, 0, PM__FOREVER,
+                   "a message:");
+  }
+  pm__cpu(msg->proc->world->plat.cpu_poll_ns); /* the look that sees it */
+}
 PM_API pm_status pm_msg_wait(pm_msg *msg, pm_msg_op *op) {
   ptl_event_t e;
+  if (msg->worker && !op->finished) pm__msg_wait_beside_worker(msg, op);
   while (!op->finished) {
     const int code = PtlEQWait(msg->eq, &e);
     if (code != PTL_OK && code != PTL_EQ_DROPPED) return PM_E_PORTALS;
@@ -6155,8 +6505,16 @@ PM_API pm_status pm_msg_wait(pm_msg *msg, pm_msg_op *op) {
   return op->status;
 }
 PM_API pm_status pm_msg_cancel(pm_msg *msg, pm_msg_op *op) {
-  (void)msg;
-  if (op->finished || op->is_send || op->stage != PM__MSG_WAITING || PtlMEUnlink(op->handle))
+  pm_msg_op *before = NULL, *q;
+  if (op->finished || op->is_send || op->stage == PM__MSG_MOVING) return PM_E_STATE;
+  for (q = op->stage == PM__MSG_QUEUED ? msg->queue : NULL; q && q != op; q = q->next) before = q;
+  if (q) { /* still with us */
+    if (before)
+      before->next = op->next;
+    else
+      msg->queue = op->next;
+    if (msg->queue_tail == op) msg->queue_tail = before;
+  } else if (op->stage == PM__MSG_QUEUED || PtlMEUnlink(op->handle))
     return PM_E_STATE;
   op->finished = 1;
   return PM_OK;
@@ -6211,17 +6569,18 @@ extern "C" {
 /* One endpoint per simulated process. The transport is pm_msg_isend and friends: no progress outside
    of calls, but the simulated NIC moves posted data alone. With a recorder in the transport, transfers
    are recorded, and the NIC of the same endpoint tells when their bytes really were on the wire: of
-   every send, and of receives above eager_bytes. Its clock counts simulated nanoseconds. */
+   every send, and of what a receive asked for (not eager data, not the first fragment). Its clock counts simulated nanoseconds. */
 typedef struct pm_nbc pm_nbc;
 typedef struct pm_nbc_desc {
-  size_t eager_bytes;  /* 0 = 4096 */
+  pm_msg_desc msg;     /* observe and user are the adapter's own */
   size_t stamps_count; /* kept until they are asked for; 0 = 4096; more are lost and counted */
 } pm_nbc_desc;
 /* Inside a process; all processes of the world, as pm_msg_open. desc NULL = defaults.
-   ret NBC_OK | NBC_E_NOMEM | NBC_E_STATE */
+   ret NBC_OK | NBC_E_INVAL | NBC_E_NOMEM | NBC_E_STATE */
 PM_API nbc_status pm_nbc_create(const pm_nbc_desc *desc, pm_nbc **endpoint);
 PM_API void pm_nbc_destroy(pm_nbc *endpoint); /* NULL allowed */
 PM_API nbc_transport *pm_nbc_transport(pm_nbc *endpoint);
+PM_API pm_msg *pm_nbc_msg(pm_nbc *endpoint); /* for pm_msg_compute_ns */
 PM_API const nbc_nic *pm_nbc_nic(pm_nbc *endpoint);
 /* For nbc_monitor_desc.clock and whatever else takes one: simulated time of the running process. */
 PM_API nbc_status pm_nbc_clock(nbc_clock *clock);
@@ -6277,13 +6636,14 @@ static nbc_status pm__nbc_status(pm_status status) {
          : status == PM_E_INVAL     ? NBC_E_INVAL
                                     : NBC_E_TRANSPORT;
 }
-static void pm__nbc_observe(void *user, pm_msg_op *op, pm_msg_step step, int64_t t_begin_ns,
-                            int64_t t_end_ns) {
+/* The transfers of an operation have consecutive ids. */
+static void pm__nbc_observe(void *user, const pm_msg_transfer *x) {
   pm_nbc *n = (pm_nbc *)user;
-  pm__nbc_op *o = (pm__nbc_op *)op;
+  pm__nbc_op *o = (pm__nbc_op *)x->op;
   nbc_recorder *r = n->t.recorder;
-  const nbc_kind kind = op->is_send ? NBC_KIND_ISEND : NBC_KIND_IRECV;
-  if (step == PM_MSG_ON_WIRE && o->xfer_id) {
+  const nbc_kind kind = x->op->is_send ? NBC_KIND_ISEND : NBC_KIND_IRECV;
+  const nbc_peer peer = pm__nbc_peer_class(n, x->op->peer);
+  if (x->step == PM_MSG_ON_WIRE && o->xfer_id) {
     nbc_nic_stamp *s = &n->stamps[(n->first + n->used) % n->stamps_max];
     if (n->used == n->stamps_max) {
       n->lost++;
@@ -6291,21 +6651,23 @@ static void pm__nbc_observe(void *user, pm_msg_op *op, pm_msg_step step, int64_t
     }
     n->used++;
     memset(s, 0, sizeof *s);
-    s->xfer_id = o->xfer_id;
-    s->begin_ticks = (uint64_t)t_begin_ns;
-    s->end_ticks = (uint64_t)t_end_ns;
-    s->size_bytes = op->size_bytes;
-    s->peer = op->peer;
-    s->flags = op->is_send ? NBC_NIC_SENT : NBC_NIC_RECEIVED;
+    s->xfer_id = o->xfer_id + x->index;
+    s->begin_ticks = (uint64_t)x->t_begin_ns;
+    s->end_ticks = (uint64_t)x->t_end_ns;
+    s->size_bytes = x->size_bytes;
+    s->peer = x->op->peer;
+    s->flags = x->op->is_send ? NBC_NIC_SENT : NBC_NIC_RECEIVED;
   }
   if (!r) return;
-  if (step == PM_MSG_BEGAN)
-    nbc_xfer_begin_at(r, o->xfer_id = ++n->xfers, op->size_bytes, kind,
-                      pm__nbc_peer_class(n, op->peer), t_begin_ns);
-  if (step == PM_MSG_ENDED && o->xfer_id)
-    nbc_xfer_end_at(r, o->xfer_id, t_end_ns);
-  else if (step == PM_MSG_ENDED)
-    nbc_xfer_end_only_at(r, op->size_bytes, kind, pm__nbc_peer_class(n, op->peer), t_end_ns);
+  if (x->step == PM_MSG_BEGAN) {
+    if (!o->xfer_id) {
+      o->xfer_id = n->xfers + 1;
+      n->xfers += x->count;
+    }
+    nbc_xfer_begin_at(r, o->xfer_id + x->index, x->size_bytes, kind, peer, x->t_begin_ns);
+  }
+  if (x->step == PM_MSG_ENDED) nbc_xfer_end_at(r, o->xfer_id + x->index, x->t_end_ns);
+  if (x->step == PM_MSG_CAME) nbc_xfer_end_only_at(r, x->size_bytes, kind, peer, x->t_end_ns);
 }
 static void pm__nbc_done(pm_msg_op *op) {
   pm__nbc_op *o = (pm__nbc_op *)op;
@@ -6395,7 +6757,7 @@ PM_API nbc_status pm_nbc_create(const pm_nbc_desc *desc, pm_nbc **endpoint) {
   *endpoint = NULL;
   if (!n) return NBC_E_NOMEM;
   memset(&msg, 0, sizeof msg);
-  msg.eager_bytes = desc ? desc->eager_bytes : 0;
+  if (desc) msg = desc->msg;
   msg.observe = pm__nbc_observe;
   msg.user = n;
   n->proc = pm_self();
@@ -6405,7 +6767,7 @@ PM_API nbc_status pm_nbc_create(const pm_nbc_desc *desc, pm_nbc **endpoint) {
   if (status) {
     PM_FREE(n->stamps);
     PM_FREE(n);
-    return status == PM_E_NOMEM ? NBC_E_NOMEM : NBC_E_STATE;
+    return status == PM_E_NOMEM ? NBC_E_NOMEM : status == PM_E_INVAL ? NBC_E_INVAL : NBC_E_STATE;
   }
   n->t.name = "portals_model";
   n->t.help = "simulated processes: messages over Portals 4 on a modelled NIC and network";
@@ -6441,6 +6803,7 @@ PM_API void pm_nbc_destroy(pm_nbc *endpoint) {
   PM_FREE(endpoint);
 }
 PM_API nbc_transport *pm_nbc_transport(pm_nbc *endpoint) { return &endpoint->t; }
+PM_API pm_msg *pm_nbc_msg(pm_nbc *endpoint) { return endpoint->msg; }
 PM_API const nbc_nic *pm_nbc_nic(pm_nbc *endpoint) { return &endpoint->nic; }
 PM_API nbc_status pm_nbc_clock(nbc_clock *clock) {
   nbc_clock_desc desc;
