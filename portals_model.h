@@ -51,7 +51,7 @@
      [PTL]       5. Portals 4, versions 4.2 and 4.3 together
      [FLOW]      6. Links shared fairly: max-min solver and flows
      [NIC]       7. NIC and wire
-     [TRACE]     8. Traces: CSV, Chrome JSON
+     [TRACE]     8. Traces: CSV, Chrome JSON, HTML
      [MSG]       9. Two-sided messages over Portals
      [COMPUTE]  10. Compute time: kernel models with noise
 
@@ -787,10 +787,10 @@ typedef struct pm_stamp {
 PM_API void pm_on_stamp(pm_world *world, void (*fn)(void *arg, const pm_stamp *stamp), void *arg);
 
 /* ============================================================================================== */
-/* [TRACE] 8. Traces: CSV, Chrome JSON                                                            */
+/* [TRACE] 8. Traces: CSV, Chrome JSON, HTML                                                      */
 /* ============================================================================================== */
-/* With pm_world_desc.trace every step of every message at the flow level leaves a record. Kinds are
-   those of S4BXI. */
+/* With pm_world_desc.trace every step of every message leaves a record. Kinds are those of S4BXI. At
+   the LogGP level COMMAND is the wait for the gap, writes and events are points in time. */
 #  define PM_TRACE_LIST(X)                                                                         \
     X(PUT)                                                                                         \
     X(GET)                                                                                         \
@@ -807,7 +807,8 @@ typedef struct pm_trace_record {
   int64_t t_begin_ns, t_end_ns;
   int t_begin_ps, t_end_ps;                   /* what is left below a nanosecond: 0..999 */
   uint64_t id, size_bytes;                    /* id of the message; 0 for COMPUTE */
-  int from_node, to_node, from_rank, to_rank; /* ranks -1: none */
+  int from_node, to_node;                     /* of this step */
+  int from_rank, to_rank;                     /* who asked for the operation, of whom; -1: none */
   pm_trace_kind kind;
 } pm_trace_record;
 
@@ -819,6 +820,12 @@ PM_API const pm_trace_record *pm_trace_records(const pm_world *world, size_t *co
 PM_API pm_status pm_trace_write_csv(const pm_world *world, FILE *out);
 /* Chrome trace (opens in Perfetto): a process per node, its NIC and its ranks as threads. */
 PM_API pm_status pm_trace_write_json(const pm_world *world, FILE *out);
+/* Sequence diagram, one HTML page that needs nothing else: a column per process that takes part, time
+   downwards (stretched where much happens), an arrow per message, hover texts. For small runs: only
+   the first PM_TRACE_HTML_MAX records are drawn, and the page says so.
+   ret PM_OK | PM_E_IO | PM_E_NOMEM */
+#  define PM_TRACE_HTML_MAX 2000
+PM_API pm_status pm_trace_write_html(const pm_world *world, FILE *out);
 
 /* ============================================================================================== */
 /* [MSG] 9. Two-sided messages over Portals                                                       */
@@ -5472,6 +5479,18 @@ static void pm__back_event(pm_world *w, pm__event *event) {
   pm__come_back(w, (pm__message *)event);
 }
 
+/* The kind of step that the present travel of a message is. */
+static int pm__travel_kind(const pm__message *m) {
+  if (m->is_reply)
+    return !pm__brings_data(m)  ? PM_TRACE_PORTALS_ACK
+           : m->kind == PM__GET ? PM_TRACE_GET_RESPONSE
+                                : PM_TRACE_FETCH_ATOMIC_RESPONSE;
+  return m->kind == PM__PUT      ? PM_TRACE_PUT
+         : m->kind == PM__GET    ? PM_TRACE_GET
+         : m->kind == PM__ATOMIC ? PM_TRACE_ATOMIC
+                                 : PM_TRACE_FETCH_ATOMIC;
+}
+
 /* ---- LogGP: latency, overhead, gap, gap per byte, nothing shared -------------------------------- */
 static int64_t pm__loggp_depart(pm_world *w, int node, double bytes) {
   pm__node *n = &w->nodes[node];
@@ -5484,13 +5503,23 @@ static int64_t pm__loggp_travel_ps(const pm_world *w, double bytes) {
   return w->plat.loggp_latency_ns * PM__PS +
          pm__bytes_ps(bytes > 1 ? bytes - 1 : 0, w->plat.loggp_bytes_per_s);
 }
+/* Events and writes take no time here; the trace has them as points, so that both levels show the
+   same kinds of steps. */
+static void pm__loggp_back(pm_world *w, pm__event *event) {
+  const pm__message *m = (const pm__message *)event;
+  const int node = m->from->proc->node;
+  pm__trace(w, PM_TRACE_EVENT, m, w->now_ps, w->now_ps, node, node, (uint64_t)w->plat.event_bytes);
+  pm__back_event(w, event);
+}
 /* Replies with data leave through the target's gap like any message; acknowledgements pay L only. */
 static void pm__loggp_there(pm_world *w, pm__event *event) {
   pm__message *m = (pm__message *)event;
-  int64_t t_ps = w->now_ps;
+  const int from = m->to_node, to = m->from->proc->node;
+  int64_t t_ps = w->now_ps, d_ps;
   double bytes = 0;
   if (pm__arrive(w, m)) {
     m->t_done_ps = w->now_ps;
+    pm__trace(w, PM_TRACE_PAYLOAD_WRITE, m, w->now_ps, w->now_ps, from, from, m->mlength);
     if (m->kind != PM__GET) pm__written(w, m);
     if (pm__brings_data(m)) {
       bytes = (double)m->mlength;
@@ -5499,15 +5528,20 @@ static void pm__loggp_there(pm_world *w, pm__event *event) {
       pm__stamp(w, m, 1, t_ps, t_ps + pm__loggp_travel_ps(w, bytes));
     }
   }
-  pm__travel(w, m, m->to_node, m->from->proc->node, 1, t_ps, pm__loggp_travel_ps(w, bytes),
-             pm__back_event);
+  d_ps = pm__loggp_travel_ps(w, bytes);
+  m->is_reply = 1;
+  pm__trace(w, pm__travel_kind(m), m, t_ps, t_ps + d_ps, from, to, (uint64_t)bytes);
+  pm__travel(w, m, from, to, 1, t_ps, d_ps, pm__loggp_back);
 }
 static void pm__loggp_send(pm_world *w, pm__message *m) {
   const double bytes = m->kind == PM__GET ? 0 : (double)m->length;
   const int64_t t_ps = pm__loggp_depart(w, m->from->proc->node, bytes),
                 d_ps = pm__loggp_travel_ps(w, bytes);
+  const int from = m->from->proc->node;
   if (m->kind != PM__GET) pm__stamp(w, m, 0, t_ps, t_ps + d_ps);
-  pm__travel(w, m, m->from->proc->node, m->to_node, 0, t_ps, d_ps, pm__loggp_there);
+  pm__trace(w, PM_TRACE_COMMAND, m, w->now_ps, t_ps, from, from, (uint64_t)w->plat.command_bytes);
+  pm__trace(w, pm__travel_kind(m), m, t_ps, t_ps + d_ps, from, m->to_node, (uint64_t)bytes);
+  pm__travel(w, m, from, m->to_node, 0, t_ps, d_ps, pm__loggp_there);
   pm__send_early(w, m, t_ps);
 }
 
@@ -5582,15 +5616,7 @@ static void pm__job_left(pm_world *w, pm__message *m, int64_t t_begin_ps, int64_
     w->route_latency_ps = latency_ps;
   }
   if (bytes) pm__stamp(w, m, m->is_reply, t_begin_ps, t_end_ps + latency_ps);
-  pm__trace(w,
-            m->is_reply          ? pm__brings_data(m) ? m->kind == PM__GET ? PM_TRACE_GET_RESPONSE
-                                                                           : PM_TRACE_FETCH_ATOMIC_RESPONSE
-                                                      : PM_TRACE_PORTALS_ACK
-            : m->kind == PM__PUT ? PM_TRACE_PUT
-            : m->kind == PM__GET ? PM_TRACE_GET
-            : m->kind == PM__ATOMIC ? PM_TRACE_ATOMIC
-                                    : PM_TRACE_FETCH_ATOMIC,
-            m, t_begin_ps, t_end_ps + latency_ps, from, to, bytes);
+  pm__trace(w, pm__travel_kind(m), m, t_begin_ps, t_end_ps + latency_ps, from, to, bytes);
   if (!m->is_reply) pm__send_early(w, m, t_begin_ps + pm__event_ps(w));
   pm__travel(w, m, from, to, m->lane, t_end_ps, latency_ps, pm__rx);
 }
@@ -5874,7 +5900,7 @@ static void pm__nic_landed(pm_world *w, const pm__message *done) {
 PM_API void pm_world_set_link(pm_world *world, pm_link_model link) { world->desc.link = link; }
 
 /* ============================================================================================== */
-/* [TRACE] 8. Traces: CSV, Chrome JSON                                                            */
+/* [TRACE] 8. Traces: CSV, Chrome JSON, HTML                                                      */
 /* ============================================================================================== */
 static void pm__trace(pm_world *w, int kind, const pm__message *m, int64_t t_begin_ps,
                       int64_t t_end_ps, int from_node, int to_node, uint64_t bytes) {
@@ -5952,6 +5978,170 @@ PM_API pm_status pm_trace_write_json(const pm_world *world, FILE *out) {
   }
   fprintf(out, "{\"ph\":\"M\",\"name\":\"trace_name\",\"pid\":0,\"args\":{\"name\":\"portals_"
                "model\"}}\n]}\n");
+  return ferror(out) ? PM_E_IO : PM_OK;
+}
+
+/* ---- sequence diagram ------------------------------------------------------------------------------ */
+enum { PM__PAGE_LEFT = 120, PM__PAGE_COLUMN = 170, PM__PAGE_TOP = 60 };
+typedef struct pm__page {
+  FILE *out;
+  const pm_trace_record *records;
+  int64_t *t_ps; /* the distinct times, in order ... */
+  double *y;     /* ... and where they are drawn */
+  int *column;   /* of each rank, -1: takes no part */
+  int count, times_count, columns_count;
+} pm__page;
+static int64_t pm__record_begin_ps(const pm_trace_record *r) {
+  return r->t_begin_ns * PM__PS + r->t_begin_ps;
+}
+static int64_t pm__record_end_ps(const pm_trace_record *r) {
+  return r->t_end_ns * PM__PS + r->t_end_ps;
+}
+static int pm__time_order(const void *a, const void *b) {
+  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
+/* Steps in time become steps on paper that grow with the square root: 3 to 60 points. */
+static void pm__page_times(pm__page *p) {
+  int i;
+  p->times_count = 0;
+  for (i = 0; i < p->count; i++) {
+    p->t_ps[2 * i] = pm__record_begin_ps(&p->records[i]);
+    p->t_ps[2 * i + 1] = pm__record_end_ps(&p->records[i]);
+  }
+  qsort(p->t_ps, (size_t)p->count * 2, sizeof *p->t_ps, pm__time_order);
+  for (i = 0; i < 2 * p->count; i++) {
+    const int n = p->times_count;
+    const double d_ns = n ? (double)(p->t_ps[i] - p->t_ps[n - 1]) / PM__PS : 0,
+                 step = 3 + 2 * sqrt(d_ns);
+    if (n && p->t_ps[i] == p->t_ps[n - 1]) continue;
+    p->t_ps[n] = p->t_ps[i];
+    p->y[n] = n ? p->y[n - 1] + (step < 60 ? step : 60) : PM__PAGE_TOP + 20;
+    p->times_count++;
+  }
+}
+static double pm__page_y(const pm__page *p, int64_t t_ps) {
+  const int64_t *at = (const int64_t *)bsearch(&t_ps, p->t_ps, (size_t)p->times_count,
+                                               sizeof *p->t_ps, pm__time_order);
+  return at ? p->y[at - p->t_ps] : 0;
+}
+static int pm__page_x(const pm__page *p, int rank) {
+  return PM__PAGE_LEFT + PM__PAGE_COLUMN / 2 +
+         PM__PAGE_COLUMN * (rank >= 0 ? p->column[rank] : p->columns_count);
+}
+static void pm__page_columns(const pm_world *w, pm__page *p) {
+  int i;
+  for (i = 0; i < w->procs_count; i++) p->column[i] = -1;
+  for (i = 0; i < p->count; i++) {
+    if (p->records[i].from_rank >= 0) p->column[p->records[i].from_rank] = 0;
+    if (p->records[i].to_rank >= 0) p->column[p->records[i].to_rank] = 0;
+  }
+  for (i = 0; i < w->procs_count; i++)
+    if (!p->column[i]) p->column[i] = p->columns_count++;
+}
+static void pm__page_head(const pm_world *w, const pm__page *p) {
+  const double bottom = p->times_count ? p->y[p->times_count - 1] + 30 : PM__PAGE_TOP + 60;
+  double last = 0;
+  int i;
+  fprintf(
+      p->out,
+      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Sequence of a "
+      "simulated run</title>\n<style>\nbody{font:14px sans-serif;margin:1em;background:#fff;"
+      "color:#222}\ntext{font:11px sans-serif;fill:#222}\n.life{stroke:#aaa;stroke-dasharray:3 "
+      "3}\n.time{stroke:#eee}\n.m path{stroke:currentColor;fill:none;stroke-width:1.5}\n"
+      ".m .hit{stroke-width:12;stroke-opacity:0}\n.m text,.m polygon,.m rect{fill:currentColor}\n"
+      ".m text{paint-order:stroke;stroke:#fff;stroke-width:3}.m:hover "
+      "path{stroke-width:3}\n.PUT{color:#1764ab}.GET{color:#2d7d2d}"
+      ".ATOMIC,.FETCH_ATOMIC{color:#9b3fa5}\n.GET_RESPONSE,.FETCH_ATOMIC_RESPONSE{color:#4a9a4a}"
+      ".PORTALS_ACK{color:#777}\n.COMMAND{color:#c8860a}.PAYLOAD_WRITE{color:#5a8fc0}"
+      ".EVENT{color:#c0392b}.COMPUTE{color:#bbb}\n</style></head><body>\n<h1>Sequence of a "
+      "simulated run</h1>\n<p>%d of %d steps. Columns are processes, time runs down in "
+      "nanoseconds and is stretched where much happens: lengths are not to scale. Point at an "
+      "arrow or a bar to read its times.</p>\n<p>",
+      p->count, w->records_count);
+  for (i = 0; i < PM_TRACE_LAST; i++)
+    fprintf(p->out, "<span class=\"%s\">&#9632; %s</span> ", pm_trace_kind_name((pm_trace_kind)i),
+            pm_trace_kind_name((pm_trace_kind)i));
+  fprintf(p->out, "</p>\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%.0f\">\n",
+          PM__PAGE_LEFT + PM__PAGE_COLUMN * (p->columns_count + 1), bottom);
+  for (i = 0; i < p->times_count; i++) {
+    if (i && p->y[i] < last + 14) continue;
+    last = p->y[i];
+    fprintf(p->out,
+            "<line class=\"time\" x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\"/><text x=\"%d\" "
+            "y=\"%.1f\" text-anchor=\"end\">%lld.%03d</text>\n",
+            PM__PAGE_LEFT, last, PM__PAGE_LEFT + PM__PAGE_COLUMN * p->columns_count, last,
+            PM__PAGE_LEFT - 6, last + 4, (long long)(p->t_ps[i] / PM__PS),
+            (int)(p->t_ps[i] % PM__PS));
+  }
+  for (i = 0; i < w->procs_count; i++)
+    if (p->column[i] >= 0)
+      fprintf(p->out,
+              "<line class=\"life\" x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%.1f\"/><text x=\"%d\" "
+              "y=\"%d\" text-anchor=\"middle\">process %d (node %d)</text>\n",
+              pm__page_x(p, i), PM__PAGE_TOP, pm__page_x(p, i), bottom, pm__page_x(p, i),
+              PM__PAGE_TOP - 10, i, pm_process_node(w->procs[i]));
+}
+/* A message from process to process; to oneself it goes round. */
+static void pm__page_arrow(const pm__page *p, const pm_trace_record *r, int from, int to) {
+  const double y1 = pm__page_y(p, pm__record_begin_ps(r)), y2 = pm__page_y(p, pm__record_end_ps(r));
+  const int x1 = pm__page_x(p, from), x2 = pm__page_x(p, to), side = x1 < x2 ? -1 : 1;
+  char way[128];
+  if (x1 == x2)
+    snprintf(way, sizeof way, "M%d %.1f C%d %.1f %d %.1f %d %.1f", x1, y1, x1 + 60, y1, x1 + 60, y2,
+             x2, y2);
+  else
+    snprintf(way, sizeof way, "M%d %.1f L%d %.1f", x1, y1, x2, y2);
+  fprintf(p->out,
+          "<path class=\"hit\" d=\"%s\"/><path d=\"%s\"/><polygon points=\"%d,%.1f %d,%.1f "
+          "%d,%.1f\"/><text x=\"%d\" y=\"%.1f\" text-anchor=\"middle\">%s %llu B</text>",
+          way, way, x2, y2, x2 + 9 * side, y2 - 4, x2 + 9 * side, y2 + 4,
+          (x1 + x2) / 2 + (x1 == x2 ? 70 : 0), (y1 + y2) / 2 - 4, pm_trace_kind_name(r->kind),
+          (unsigned long long)r->size_bytes);
+}
+static void pm__page_record(const pm__page *p, const pm_trace_record *r) {
+  const int is_reply = r->kind == PM_TRACE_GET_RESPONSE || r->kind == PM_TRACE_PORTALS_ACK ||
+                       r->kind == PM_TRACE_FETCH_ATOMIC_RESPONSE;
+  const int from = is_reply ? r->to_rank : r->from_rank, to = is_reply ? r->from_rank : r->to_rank;
+  const char *name = pm_trace_kind_name(r->kind);
+  fprintf(p->out, "<g class=\"m %s\"><title>%s", name, name);
+  if (r->id) fprintf(p->out, " of message %llu", (unsigned long long)r->id);
+  if (r->to_rank >= 0) fprintf(p->out, ", process %d to %d", from, to);
+  fprintf(p->out, ", %llu bytes, %lld.%03d to %lld.%03d ns</title>",
+          (unsigned long long)r->size_bytes, (long long)r->t_begin_ns, r->t_begin_ps,
+          (long long)r->t_end_ns, r->t_end_ps);
+  if (r->kind == PM_TRACE_COMMAND || r->kind == PM_TRACE_EVENT || r->kind == PM_TRACE_COMPUTE ||
+      r->kind == PM_TRACE_PAYLOAD_WRITE) {
+    const double y1 = pm__page_y(p, pm__record_begin_ps(r)),
+                 y2 = pm__page_y(p, pm__record_end_ps(r));
+    const int x = pm__page_x(p, r->kind == PM_TRACE_PAYLOAD_WRITE ? r->to_rank : r->from_rank);
+    fprintf(p->out, "<rect x=\"%d\" y=\"%.1f\" width=\"8\" height=\"%.1f\"/>", x - 4, y1,
+            y2 - y1 > 3 ? y2 - y1 : 3);
+  } else
+    pm__page_arrow(p, r, from, to);
+  fprintf(p->out, "</g>\n");
+}
+PM_API pm_status pm_trace_write_html(const pm_world *world, FILE *out) {
+  pm__page p;
+  int i;
+  memset(&p, 0, sizeof p);
+  p.out = out;
+  p.records = world->records;
+  p.count = world->records_count < PM_TRACE_HTML_MAX ? world->records_count : PM_TRACE_HTML_MAX;
+  p.t_ps = (int64_t *)PM_MALLOC(((size_t)p.count * 2 + 1) * sizeof *p.t_ps);
+  p.y = (double *)PM_MALLOC(((size_t)p.count * 2 + 1) * sizeof *p.y);
+  p.column = (int *)PM_MALLOC(((size_t)world->procs_count + 1) * sizeof *p.column);
+  if (p.t_ps && p.y && p.column) {
+    pm__page_times(&p);
+    pm__page_columns(world, &p);
+    pm__page_head(world, &p);
+    for (i = 0; i < p.count; i++) pm__page_record(&p, &p.records[i]);
+    fprintf(out, "</svg>\n</body></html>\n");
+  }
+  PM_FREE(p.t_ps);
+  PM_FREE(p.y);
+  PM_FREE(p.column);
+  if (!p.t_ps || !p.y || !p.column) return PM_E_NOMEM;
   return ferror(out) ? PM_E_IO : PM_OK;
 }
 

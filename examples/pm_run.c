@@ -5,7 +5,8 @@
    Options:  -n N             processes (1)             --per-node N   processes per node (1)
              --platform FILE  machine, see portals_model.h (bxi2; its nodes_count must suffice)
              --loggp          analytical link model     --seed N       of faults and noise
-             --trace FILE     every step; FILE ends in .csv or .json (Chrome trace)
+             --trace FILE     every step; FILE ends in .csv, .html (sequence diagram, small
+                              runs) or .json (Chrome trace)
              --stack KIB      of each process (256)     --time-limit S simulated seconds
    Expected: what the program prints, then one line with the simulated time. Exit status: the largest
              of the processes; 100 when the run itself failed (deadlock, crash, time limit), with who
@@ -218,9 +219,10 @@ static int options(int argc, char **argv, settings *s) {
 static void write_trace(const pm_world *world, const char *path) {
   FILE *out = fopen(path, "w");
   const char *dot = strrchr(path, '.');
-  const pm_status status = !out                              ? PM_E_IO
-                           : dot && strcmp(dot, ".csv") == 0 ? pm_trace_write_csv(world, out)
-                                                             : pm_trace_write_json(world, out);
+  const pm_status status = !out                               ? PM_E_IO
+                           : dot && strcmp(dot, ".csv") == 0  ? pm_trace_write_csv(world, out)
+                           : dot && strcmp(dot, ".html") == 0 ? pm_trace_write_html(world, out)
+                                                              : pm_trace_write_json(world, out);
   if (out) fclose(out);
   if (status) fprintf(stderr, "pm_run: %s: %s\n", path, pm_status_text(status));
 }

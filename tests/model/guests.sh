@@ -16,6 +16,15 @@ trace_is_written() {
     run -n 3 --trace "$T/trace.json" "$guest" hang
   grep -q '"name":"PUT"' "$T/trace.json"
 }
+# A browser, where there is one, must understand the page as it was meant; one that does not start
+# (no room, no rights) says nothing about the page.
+sequence_diagram_is_drawn() {
+  run -n 3 --trace "$T/trace.html" "$guest" && test "$(grep -c '<g class="m ' "$T/trace.html")" = 15 || return 1
+  command -v chromium >/dev/null || return 0
+  timeout 60 chromium --headless --no-sandbox --disable-gpu --user-data-dir="$(cd "$T" && pwd)/chromium" --dump-dom "file://$(cd "$T" && pwd)/trace.html" >"$T/dom" 2>/dev/null || return 0
+  grep -q '</html>' "$T/dom" || return 0
+  test "$(grep -o '<path class="hit"' "$T/dom" | wc -l)" = 6 && test "$(grep -o '</g>' "$T/dom" | wc -l)" = 15
+}
 platform_is_read() {
   printf 'nodes_count 16\ntopology fattree\ntopo 2 4 4 1 2\n' >"$T/tree"
   run -n 16 --platform "$T/tree" "$guest" && grep -q '^token 136' "$T/out" && ! run -n 17 --platform "$T/tree" "$guest" && grep '16 nodes, 17 are needed' "$T/err"
@@ -25,7 +34,7 @@ bad_calls_are_refused() {
     printf 'nodes_cuont 3\n' >"$T/bad" && ! run --platform "$T/bad" "$guest" && grep 'line 1: nodes_cuont: unknown key' "$T/err"
 }
 for t in token_goes_round same_time_every_run models_differ exit_status_is_the_largest crash_has_a_name \
-  deadlock_has_names trace_is_written platform_is_read bad_calls_are_refused; do
+  deadlock_has_names trace_is_written sequence_diagram_is_drawn platform_is_read bad_calls_are_refused; do
   check "$t" $t
 done
 finish

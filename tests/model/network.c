@@ -519,6 +519,80 @@ static void traces_hold_every_step(void) {
   free(text);
   pm_world_destroy(w);
 }
+static int times_in(const char *text, const char *part) {
+  int n = 0;
+  for (; (text = strstr(text, part)) != NULL; text += strlen(part)) n++;
+  return n;
+}
+/* Both levels tell the same kinds of steps in the same order, and times that hang together. */
+static void logp_traces_have_the_same_kinds(void) {
+  for (int get = 0; get < 2; get++) {
+    pm_trace_kind kinds[2][16];
+    size_t counts[2] = {0, 0};
+    for (int link = 0; link < 2; link++) {
+      pm_platform p = pm_platform_bxi2(2);
+      pm_world_desc desc = {0};
+      pm_world *w = NULL;
+      desc.platform = &p;
+      desc.trace = 1;
+      desc.link = link ? PM_LINK_LOGGP : PM_LINK_FLOW;
+      probe.bytes = 8, probe.ni = PTL_NI_MATCHING, probe.get = get;
+      CHECK(pm_world_create(&desc, &w) == PM_OK && pm_spawn_all(w, probe_body, NULL) == PM_OK &&
+            pm_world_run(w) == PM_OK);
+      const pm_trace_record *r = pm_trace_records(w, &counts[link]);
+      for (size_t i = 0; i < counts[link] && i < 16; i++) {
+        kinds[link][i] = r[i].kind;
+        CHECK(r[i].t_end_ns >= r[i].t_begin_ns && r[i].id == r[0].id);
+        if (r[i].kind == PM_TRACE_PUT && link)
+          CHECK(r[i].t_end_ns - r[i].t_begin_ns == p.loggp_latency_ns &&
+                r[i].from_node == 0 && r[i].to_node == 1 && r[i].size_bytes == 8);
+        if (r[i].kind == PM_TRACE_GET_RESPONSE)
+          CHECK(r[i].from_node == 1 && r[i].to_node == 0 && r[i].size_bytes == 8);
+      }
+      pm_world_destroy(w);
+    }
+    CHECK(counts[0] == 5 && counts[1] == 5 && memcmp(kinds[0], kinds[1], 5 * sizeof kinds[0][0]) == 0);
+  }
+}
+/* One arrow per message and answer, a bar per step on a node, every one with its text; well-formed. */
+static void page_shows_every_step(void) {
+  pm_platform p = pm_platform_bxi2(2);
+  pm_world_desc desc = {0};
+  pm_world *w = NULL;
+  char *text = NULL;
+  size_t bytes = 0;
+  desc.platform = &p;
+  desc.trace = 1;
+  probe.bytes = 8, probe.ni = PTL_NI_MATCHING, probe.get = 0;
+  CHECK(pm_world_create(&desc, &w) == PM_OK);
+  FILE *out = open_memstream(&text, &bytes);
+  CHECK(pm_trace_write_html(w, out) == PM_OK); /* nothing happened yet: an empty page */
+  fclose(out);
+  CHECK(times_in(text, "0 of 0 steps") == 1 && times_in(text, "</html>") == 1);
+  free(text);
+  CHECK(pm_spawn_all(w, probe_body, NULL) == PM_OK && pm_world_run(w) == PM_OK);
+  out = open_memstream(&text, &bytes);
+  CHECK(pm_trace_write_html(w, out) == PM_OK);
+  fclose(out);
+  CHECK(times_in(text, "5 of 5 steps") == 1 && times_in(text, "<g class=\"m ") == 5 &&
+        times_in(text, "<title>") == 6 && times_in(text, "<polygon") == 2 && times_in(text, "<rect") == 3);
+  CHECK(times_in(text, "<title>PUT of message 1, process 0 to 1, 8 bytes, ") == 1 &&
+        times_in(text, "<title>PORTALS_ACK of message 1, process 1 to 0, 0 bytes, ") == 1);
+  CHECK(times_in(text, ">process 0 (node 0)<") == 1 && times_in(text, ">process 1 (node 1)<") == 1);
+  CHECK(!strstr(text, "<script") && !strstr(text, "src=") && !strstr(text, "@import") &&
+        times_in(text, "http") == 1); /* the name of SVG itself */
+  /* every element is closed: by itself or by its end */
+  int open = 0, closed = 0;
+  for (const char *s = text; (s = strchr(s, '<')) != NULL; s++) {
+    const char *end = strchr(s, '>');
+    if (!end) break;
+    if (s[1] == '/') closed++;
+    else if (end[-1] != '/' && s[1] != '!' && strncmp(s, "<meta", 5) != 0) open++;
+  }
+  CHECK(open == closed && open > 20);
+  free(text);
+  pm_world_destroy(w);
+}
 
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
@@ -537,5 +611,7 @@ int main(int argc, char **argv) {
   RUN(dead_link_is_reported_not_waited_for);
   RUN(slow_node_is_slow);
   RUN(traces_hold_every_step);
+  RUN(logp_traces_have_the_same_kinds);
+  RUN(page_shows_every_step);
   return TEST_END();
 }
