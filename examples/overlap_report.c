@@ -12,6 +12,9 @@
      --json      print the sum of all reports as JSON (itself a report) instead of the summary; a page
                  only with -o
      --diff      print what changed between two runs, biggest change first
+     --help      all this, briefly
+   NIC counters that the preload booked (NBC_NIC_COUNTERS=auto) stand "on the wire", beside what the
+   program asked for, by section.
 
    From a folder the files nbc_overlap.NAME.RANK.json of one run are taken: the newest, when there are
    several. A file that is damaged, of another version, or of other size classes is named with its line
@@ -412,6 +415,67 @@ static int64_t idle_ns(const nbc_report *r) {
   return r->call_ns > most_ns ? r->call_ns - most_ns : 0;
 }
 
+/* ---- on the wire ------------------------------------------------------------------------------ */
+/* NIC counters that the preload booked by section (NBC_NIC_COUNTERS), named "NIC:source/counter";
+   "host/..." is counted by the host for all NICs. */
+typedef enum wire { SENT, RECEIVED, AGAIN, DROPPED, PAUSED, WIRES } wire;
+static const char *const wire_text[] = {"sent", "received", "sent again", "dropped", "paused"};
+
+static bool ends_with(const char *text, const char *end) {
+  const size_t n = strlen(text), k = strlen(end);
+  return n >= k && strcmp(text + n - k, end) == 0;
+}
+static wire wire_of(const char *name) {
+  const bool host = strncmp(name, "host/", 5) == 0;
+  if (!host && !strchr(name, ':')) return WIRES;
+  if (strstr(name, "etrans") || ends_with(name, "packet_seq_err") || ends_with(name, "local_ack_timeout_err")) return AGAIN;
+  if (ends_with(name, "_dropped") || ends_with(name, "RcvbufErrors")) return DROPPED;
+  if (strstr(name, "pause") || strstr(name, "xoff") || ends_with(name, "port_xmit_wait")) return PAUSED;
+  if (ends_with(name, "/tx_bytes") || ends_with(name, "/port_xmit_data")) return SENT;
+  if (ends_with(name, "/rx_bytes") || ends_with(name, "/port_rcv_data")) return RECEIVED;
+  if (ends_with(name, "_octets")) return strstr(name, "tx") ? SENT : strstr(name, "rx") ? RECEIVED : WIRES;
+  return WIRES;
+}
+static bool wire_is_known(const nbc_report *r, wire w) {
+  for (size_t i = 0; i < r->counter_count; i++)
+    if (wire_of(r->counters[i].name) == w) return true;
+  return false;
+}
+
+/* What moved in a section: the sum over NICs. Bytes that one NIC counts in several places (driver,
+   port) are the same bytes: the largest counts. */
+static double wire_value(const nbc_report *r, int section, wire w) {
+  double sum = 0;
+  for (size_t i = 0; i < r->counter_count; i++) {
+    const nbc_counter *c = &r->counters[i];
+    const size_t nic_bytes = strcspn(c->name, ":");
+    bool largest = true;
+    if (c->section_index != section || wire_of(c->name) != w) continue;
+    for (size_t k = 0; k < r->counter_count && w <= RECEIVED && largest; k++) {
+      const nbc_counter *o = &r->counters[k];
+      if (k != i && o->section_index == section && wire_of(o->name) == w && strncmp(o->name, c->name, nic_bytes + 1) == 0)
+        largest = o->value < c->value || (o->value <= c->value && k > i);
+    }
+    if (largest) sum += c->value;
+  }
+  return sum;
+}
+/* A byte that went from process to process is asked for twice, to send and to receive it. */
+static uint64_t asked_bytes(const nbc_report *r, int section) {
+  uint64_t sum = 0;
+  for (size_t i = 0; i < r->cell_count; i++)
+    if (r->cells[i].section_index == section) sum += r->cells[i].t.size_bytes;
+  return sum;
+}
+static const char *wire_value_text(wire w, double value, words *to) {
+  if (w <= RECEIVED && value < 1e18) return bytes_text((uint64_t)value, to);
+  snprintf(to->text, sizeof to->text, "%.15g", value);
+  return to->text;
+}
+static const char wire_caption[] =
+    "All that crossed the NICs of the nodes while a section of the lowest rank there was open, whoever sent it. What a "
+    "process was asked to send and what its partner was asked to receive are both in \"asked for\".";
+
 /* ---- over the ranks --------------------------------------------------------------------------- */
 typedef enum measure { HIDDEN_LEAST, HIDDEN_MOST, NOT_HIDDEN, COMPUTATION, IN_CALLS, MEASURES } measure;
 static const char *const measure_text[] = {"hidden, at least", "hidden, at most", "not hidden for certain", "computation",
@@ -511,9 +575,25 @@ static void text_ranks(const run *r, FILE *out) {
               measure_value(m, s.s.median, &b), measure_value(m, s.s.max, &c), s.min_rank, s.max_rank);
 }
 
+static void text_wire(const nbc_report *r, FILE *out) {
+  words w;
+  if (!wire_is_known(r, SENT) && !wire_is_known(r, RECEIVED)) return;
+  fprintf(out, "\n%-30s %11s", "On the wire", "asked for");
+  for (wire c = SENT; c < WIRES; c = (wire)(c + 1)) fprintf(out, " %10s", wire_text[c]);
+  fputc('\n', out);
+  for (size_t i = 0; i < r->section_count; i++) {
+    fprintf(out, "  %-28.28s %11s", section_text(r, (int)i), bytes_text(asked_bytes(r, (int)i), &w));
+    for (wire c = SENT; c < WIRES; c = (wire)(c + 1))
+      fprintf(out, " %10s", wire_is_known(r, c) ? wire_value_text(c, wire_value(r, (int)i, c), &w) : "-");
+    fputc('\n', out);
+  }
+  put_wrapped(out, "  ", wire_caption);
+}
+
 static bool write_text(const run *r, FILE *out) {
   if (nbc_report_write_text(r->sum, out) != NBC_OK) return false;
   text_ranks(r, out);
+  text_wire(r->sum, out);
   if (r->sum->total.count) text_offenders(r->sum, out);
   for (size_t i = 0; i < r->trouble_count; i++) fprintf(out, "%sCaution: %s\n", i ? "" : "\n", r->troubles[i]);
   return fflush(out) == 0 && !ferror(out);
@@ -805,6 +885,25 @@ static void put_calls(FILE *out, const nbc_report *r) {
   fputs("</tbody></table></div>\n", out);
 }
 
+static void put_wire(FILE *out, const nbc_report *r) {
+  words w;
+  if (!wire_is_known(r, SENT) && !wire_is_known(r, RECEIVED)) return;
+  fputs("<h2>On the wire</h2>\n<div class=\"scroll\"><table><thead><tr><th>section</th><th>asked for</th>", out);
+  for (wire c = SENT; c < WIRES; c = (wire)(c + 1)) fprintf(out, "<th>%s</th>", wire_text[c]);
+  fputs("</tr></thead><tbody>\n", out);
+  for (size_t i = 0; i < r->section_count; i++) {
+    fputs("<tr><td class=\"name\">", out);
+    put(out, section_text(r, (int)i));
+    fprintf(out, "</td><td>%s</td>", bytes_text(asked_bytes(r, (int)i), &w));
+    for (wire c = SENT; c < WIRES; c = (wire)(c + 1))
+      fprintf(out, "<td>%s</td>", wire_is_known(r, c) ? wire_value_text(c, wire_value(r, (int)i, c), &w) : "");
+    fputs("</tr>\n", out);
+  }
+  fputs("</tbody></table></div>\n<p class=\"soft\">", out);
+  put(out, wire_caption);
+  fputs("</p>\n", out);
+}
+
 static void put_foot(FILE *out, const nbc_report *r) {
   fputs("<h2>How to read this</h2>\n<p>A library sees when a transfer was posted and when its end was noticed, not when bytes "
         "moved. The time a transfer takes comes from a table measured beforehand. What does not fit into the calls between the "
@@ -857,16 +956,29 @@ static bool write_page(const run *r, const char *path) {
   }
   if (r->process_count > 1) put_spread(out, r);
   put_calls(out, r->sum);
+  put_wire(out, r->sum);
   put_foot(out, r->sum);
   const bool good = fflush(out) == 0 && !ferror(out);
   return fclose(out) == 0 && good;
 }
 
 /* ---- the command ------------------------------------------------------------------------------ */
+static const char usage_text[] = "usage: overlap_report [-o PAGE.html | --no-html] [--json] FILE|FOLDER...\n"
+                                 "       overlap_report --diff BEFORE AFTER\n";
+static const char help_text[] =
+    "  FILE, FOLDER  reports of the processes of one run: nbc_overlap.PROGRAM.RUN.RANK.json, as the preload writes\n"
+    "                them; of a folder, the newest run\n"
+    "  -o FILE       where the page goes (overlap_report.html)\n"
+    "  --no-html     no page\n"
+    "  --json        the sum of all reports as JSON instead of the summary\n"
+    "  --diff        what changed between two runs (each a file or a folder), biggest change first\n"
+    "Better reports come from the preload's environment: NBC_TABLE=FILE with transfer times measured by xfer_table_mpi\n"
+    "(else they are guessed), MPI_Pcontrol(2, \"name\") and MPI_Pcontrol(-2) for sections, NBC_NIC_COUNTERS=auto|eth0,...\n"
+    "for bytes on the wire, retransmissions and pauses by section (lo: what an MPI sends by TCP within a node, as Open\n"
+    "MPI does with --mca pml ob1 --mca btl self,tcp).\n"
+    "Exit status: 0 all was read and written; 1 something was not; 2 wrong usage or nothing to report.\n";
 static int usage(void) {
-  fputs("usage: overlap_report [-o PAGE.html | --no-html] [--json] FILE|FOLDER...\n"
-        "       overlap_report --diff BEFORE AFTER\n",
-        stderr);
+  fputs(usage_text, stderr);
   return 2;
 }
 
@@ -898,6 +1010,7 @@ int main(int argc, char **argv) {
   run r;
   for (; i < argc && argv[i][0] == '-' && argv[i][1]; i++) {
     if (strcmp(argv[i], "--diff") == 0) return argc - i == 3 ? compare(argv + i + 1) : usage();
+    if (strcmp(argv[i], "--help") == 0) return printf("%s%s", usage_text, help_text) < 0;
     if (strcmp(argv[i], "--json") == 0) json = true;
     else if (strcmp(argv[i], "--no-html") == 0) page = NULL;
     else if (strcmp(argv[i], "-o") == 0 && i + 1 < argc) page = argv[++i], page_asked = true;

@@ -1,6 +1,6 @@
 # The preload, its table and its tests: one library per MPI, the tests' programs with each.
 $(eval $(call example,xfer_table))
-PRELOAD_FILES := examples/overlap_preload.c $(wildcard examples/overlap_preload_*.h) nbc_overlap.h
+PRELOAD_FILES := examples/overlap_preload.c $(wildcard examples/overlap_preload_*.h) nbc_overlap.h hw/nic_hw.h
 PRELOAD_TESTS := preload_p2p preload_forms preload_every preload_files preload_ends preload_threads preload_spawn
 PRELOAD_FORTRAN := preload_fortran_mpif preload_fortran_use preload_fortran_f08
 
@@ -75,7 +75,7 @@ endif
 $(foreach m,openmpi mpich,$(if $(call have,mpicxx.$m),$(eval $(call preload_language,preload_cxx,$m,mpicxx.$m,preload_cxx.cpp,-DTEST_MPI_CXX))))
 $(foreach m,openmpi mpich,$(if $(call have,mpifort.$m),$(foreach f,$(PRELOAD_FORTRAN),$(eval $(call preload_language,$f,$m,mpifort.$m,$f.f90,)))))
 
-NEEDS_mpi += $(RUN_MPI)
+NEEDS_mpi += $(RUN_MPI) $(B)/overlap_report
 .PHONY: run-mpi
 run-mpi: $(RUN_MPI) $(B)/overlap_report ## overlap reports of real programs: hpcc under Open MPI, a stencil under MPICH
 	@B=$(B) sh examples/run_mpi.sh

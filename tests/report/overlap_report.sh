@@ -58,7 +58,14 @@ differences() {
     status 2 "$report" --diff "$run" && status 2 "$report" --diff "$run" "$T/empty" &&
     : >"$T/copy/$base.2.json" && status 1 "$report" --diff "$run" "$T/copy"
 }
-wrong_usage() { status 2 "$report" && status 2 "$report" --nonsense "$run" && status 2 "$report" -o && said "usage:"; }
+on_the_wire() { # two NICs; the port and the driver of one count the same bytes; a still counter is 0, not "-"
+  copy && sed -i 's|^"counters":\[|&{"name":"ib0:port1/port_xmit_data","section_index":1,"value":3145728},{"name":"ib0:net/tx_bytes","section_index":1,"value":1048576},{"name":"eth0:net/tx_bytes","section_index":1,"value":1048576},{"name":"eth0:net/rx_bytes","section_index":0,"value":0},{"name":"host/TcpRetransSegs","section_index":1,"value":7},{"name":"freed","section_index":1,"value":99}|' "$T/copy/$base.0.json" &&
+    status 0 "$report" -o "$T/wire.html" "$T/copy" && grep -A3 '^On the wire' "$T/out" >"$T/wire" &&
+    grep -Eq '^  \(outside sections\) +[0-9.]+ [KMG]?i?B +0 B +0 B +0 +- +-$' "$T/wire" &&
+    grep -Eq '^  [^(]+ [0-9.]+ [KMG]?i?B +4 MiB +0 B +7 +- +-$' "$T/wire" && grep -q '<td>4 MiB</td><td>0 B</td><td>7</td>' "$T/wire.html" &&
+    "$tool" check "$T/wire.html" "$T/sum.json" && status 0 "$report" --no-html "$run" && ! grep -q '^On the wire' "$T/out"
+}
+wrong_usage() { status 2 "$report" && status 2 "$report" --nonsense "$run" && status 2 "$report" -o && said "usage:" && status 0 "$report" --help && printed NBC_NIC_COUNTERS; }
 
 check "page and sum hold the same numbers; page is well-formed" numbers
 check "files and their folder give the same" files_like_folder
@@ -78,5 +85,6 @@ check "the newest of several runs" several_runs
 check "a page that cannot be written" page_cannot_be_written
 check "standard output that is full" output_full
 check "differences" differences
+check "NIC counters beside what was asked for" on_the_wire
 check "wrong usage" wrong_usage
 finish
