@@ -1,5 +1,5 @@
 /* Question: do nonblocking collectives really overlap with computation here, who pays for it, and which
-   progress policy should a program use?
+   implementation and progress policy should a program use?
 
    The benchmark of [R §4]: t1, start the collective, t2, compute, t3, wait, t4, with no test calls in
    between. Both axes are times: message sizes and computations are calibrated to them, references are
@@ -7,63 +7,144 @@
 
    Run:      build/bench_nbc [options]; --help lists them. Ranks are threads, messages are copied by whoever
              progresses, or with --link-mb-s by a DMA thread that stands in for the NIC. No MPI needed.
+             build/bench_nbc --mpi mpich (or openmpi): side by side the MPI's own nonblocking collectives
+             without and with its asynchronous thread, this library's on that MPI, this library's on
+             threads. Each MPI column is measured by mpirun and build/bench_nbc.mpich, a program of its
+             own. The computation's references come from the command itself, which never initialises
+             MPI: the MPI impact ratio is what the idle MPI library costs.
+             --mpirun "srun -n 2 ./bench_nbc.mpich": another way to start it, on this machine.
+             mpirun -n 4 build/bench_nbc.mpich runs alone, also on several machines; its references are
+             measured beside the idle MPI, so it has no MPI impact ratio.
              --point COLL COMM_US COMP_US: one case, in full.
-             The same program built with an MPI wrapper and -DNBC_WITH_MPI (build/bench_nbc.openmpi, .mpich)
-             runs under mpirun, one process per rank; the policy "mpi" is then the MPI's own nonblocking
-             collective, the others this library's on that MPI. MPICH's asynchronous thread: set
-             MPICH_ASYNC_PROGRESS=1 and look at "mpi". References are measured beside the idle MPI.
-   Expected: a table per collective and policy, one sentence of verdict each, the same as JSON and as one
-             HTML page with heat maps (--json, --html). Overhead ratio 0: all that can be hidden is; 1: as
-             if one came after the other. Without an engine ("none") a collective of several steps stands
-             still while the program computes; a dedicated core hides it. */
+   Expected: one sentence of verdict per collective, a table that compares the columns, a table of overhead
+             ratios each; the same as JSON and as one HTML page with heat maps (--json, --html). Overhead
+             ratio 0: all that can be hidden is; 1: as if one came after the other. Without an engine
+             ("none") a collective of several steps stands still while the program computes; a dedicated
+             core hides it. */
 #ifdef NBC_WITH_MPI
 #  include <mpi.h>
 #endif
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
+#include <dirent.h>
+#include <sys/wait.h>
 
-enum { OWN_OF_MPI = NBC_POLICY_COUNT }; /* among the policies */
-enum { MAX_AXIS = 16, MAX_LIST = 16, MAX_REPS = 99, MAX_RANKS = 64, GEMM = 32 };
+enum { MAX_AXIS = 16, MAX_LIST = 16, MAX_COLUMNS = 16, MAX_REPS = 99, MAX_RANKS = 64, GEMM = 32 };
+enum { CALL, COMP, WAIT, PARTS }; /* of a measured case */
+static const char *const part_names[] = {"call", "computation", "wait"};
+
+/* Who carries out collectives. A further source of numbers is one more line of `backends`. */
+typedef struct backend {
+  const char *name, *what;
+  bool policies; /* a column for every policy of --policy; otherwise one */
+  bool computes; /* needs the references of the computation */
+  /* column p: all points of `results` that are not done() yet, each with keep(). NULL: not here */
+  void (*measure)(int p);
+} backend;
+
+typedef struct column {
+  const backend *by;
+  nbc_policy policy;
+  double polls, posts, busy; /* of its engines; 0 = no engine */
+  char about[64];            /* the MPI's version, the link */
+} column;
 
 typedef struct settings {
   nbc_coll colls[MAX_LIST];
-  int policies[MAX_LIST]; /* nbc_policy, or OWN_OF_MPI */
-  int coll_count, policy_count, rank_count, reps, oversample;
+  nbc_policy policies[MAX_LIST];
+  const backend *impls[MAX_LIST];
+  column columns[MAX_COLUMNS];
+  int coll_count, policy_count, impl_count, column_count, rank_count, reps, oversample;
   double budget_s, min_us, max_us, point_comm_us, point_comp_us, link_mb_per_s, latency_us, max_mib,
       spread_ratio;
   cpu_set_t compute;
-  int worker_core;
-  bool share, turns, realtime, point, mpi;
-  char layout[128];
-  const char *json, *html, *resume;
+  int worker_core, part; /* part: the one column that this process measures, for another; or -1 */
+  bool share, turns, realtime, point, mpi, show;
+  bool beside_mpi; /* references */
+  char layout[128], layout_cores[512];
+  const char *json, *html, *resume, *mpirun, *tune;
 } settings;
 
-/* One measured case. Times in ns, over the ranks of one repetition: the slowest; then medians. */
+/* One measured case. Times in ns, of all ranks together (see span); medians over the repetitions. All
+   members are double: `fields` names them. */
 typedef struct result {
-  bool done;
-  double target_comm_us, target_comp_us, count, comm_ref, comp_ref, passive;
-  nbc_summary measured;
-  double call, comp, wait;
-  double rank_min[3],
-      rank_max[3]; /* call, comp, wait: medians of the least and the most delayed rank */
+  double count, comm_ref, comp_ref,
+      passive; /* passive: computation beside the idle runtime; 0 = unknown */
+  double measured, measured_lo, measured_hi, part[PARTS];
+  double ranks[PARTS][3]; /* the least, the middle, the most of the ranks */
 } result;
+static const struct field {
+  const char *name;
+  size_t offset;
+} fields[] = {{"count", offsetof(result, count)},
+              {"comm_ref_ns", offsetof(result, comm_ref)},
+              {"comp_ref_ns", offsetof(result, comp_ref)},
+              {"comp_passive_ns", offsetof(result, passive)},
+              {"measured_ns", offsetof(result, measured)},
+              {"measured_lo_ns", offsetof(result, measured_lo)},
+              {"measured_hi_ns", offsetof(result, measured_hi)},
+              {"call_ns", offsetof(result, part[CALL])},
+              {"comp_ns", offsetof(result, part[COMP])},
+              {"wait_ns", offsetof(result, part[WAIT])},
+              {"call_rank_min_ns", offsetof(result, ranks[CALL][0])},
+              {"call_rank_median_ns", offsetof(result, ranks[CALL][1])},
+              {"call_rank_max_ns", offsetof(result, ranks[CALL][2])},
+              {"comp_rank_min_ns", offsetof(result, ranks[COMP][0])},
+              {"comp_rank_median_ns", offsetof(result, ranks[COMP][1])},
+              {"comp_rank_max_ns", offsetof(result, ranks[COMP][2])},
+              {"wait_rank_min_ns", offsetof(result, ranks[WAIT][0])},
+              {"wait_rank_median_ns", offsetof(result, ranks[WAIT][1])},
+              {"wait_rank_max_ns", offsetof(result, ranks[WAIT][2])}};
+enum { FIELDS = sizeof fields / sizeof *fields };
 
 static settings set;
-
-static const char *policy_name(int policy) {
-  return policy == OWN_OF_MPI ? "mpi" : nbc_policy_name((nbc_policy)policy);
-}
-
 static double axis_us[MAX_AXIS];
 static int axis_count;
-static result results[MAX_LIST][MAX_LIST][MAX_AXIS][MAX_AXIS]; /* coll, policy, comm, comp */
-static nbc_progress_stats engine_stats[MAX_LIST];
+static result results[MAX_LIST][MAX_COLUMNS][MAX_AXIS][MAX_AXIS]; /* coll, column, comm, comp */
 static double comp_refs[MAX_AXIS]; /* computation alone, per point of the axis */
-static long gemm_counts[MAX_AXIS];
-static FILE *resume_out;
+static long gemm_counts[MAX_AXIS]; /* 0 = not calibrated */
+static FILE *kept; /* finished points: --resume, and between programs of one sweep */
 static nbc_clock wall;
 static int64_t t_begin_ns;
 static double core_ns, used_ns; /* in references: time of the cores, time we got */
+
+static double *field_of(result *x, int k) {
+  return (double *)(void *)((char *)x + fields[k].offset);
+}
+static bool done(const result *x) { return x->measured > 0; }
+
+/* "mpi", "ours-threads:none"; for people "ours-threads, policy none" */
+static const char *column_name(int p, const char *between, char text[64]) {
+  const column *const col = &set.columns[p];
+  snprintf(text, 64, "%s%s%s", col->by->name, col->by->policies ? between : "",
+           col->by->policies ? nbc_policy_name(col->policy) : "");
+  return text;
+}
+
+static const char *policy_of(int p) {
+  return set.columns[p].by->policies ? nbc_policy_name(set.columns[p].policy) : "own";
+}
+
+static void fail(const char *what, const char *value) {
+  fprintf(stderr, "bench_nbc: %s%s%s\n", what, value ? ": " : "", value ? value : "");
+  exit(2);
+}
+
+/* A finished point; any backend calls this. */
+static void keep(int c, int p, int i, int j) {
+  if (!kept) return;
+  fprintf(kept, "point %d %d %d %d", c, p, i, j);
+  for (int k = 0; k < FIELDS; k++) fprintf(kept, " %.9g", *field_of(&results[c][p][i][j], k));
+  fprintf(kept, " end\n");
+  fflush(kept);
+}
+
+static void show_progress(int c, int p, int n) {
+  char name[64];
+  if (set.show)
+    fprintf(stderr, "\r%s %s %d/%d   ", nbc_coll_name(set.colls[c]), column_name(p, " ", name), n,
+            axis_count * axis_count);
+}
 
 /* ---- computation: small matrix products, cache-resident -------------------------------------- */
 typedef struct matrices {
@@ -227,14 +308,9 @@ static double span(const bench_rank *r, int from, int to) {
   return high - low;
 }
 
-static double extreme(const bench_rank *r, int part,
-                      bool most) { /* of one rank: call, comp, wait */
-  double value = r->gathered[0][part + 1] - r->gathered[0][part];
-  for (int i = 1; i < r->t->size; i++) {
-    const double other = r->gathered[i][part + 1] - r->gathered[i][part];
-    value = most ? fmax(value, other) : fmin(value, other);
-  }
-  return value;
+static int order(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
 }
 
 static double median(double *values, int count) {
@@ -243,17 +319,20 @@ static double median(double *values, int count) {
   return s.median;
 }
 
+/* One part of every rank's time: the least, the middle, the most. */
+static void over_ranks(const bench_rank *r, int part, double low_mid_high[3]) {
+  double values[MAX_RANKS];
+  for (int i = 0; i < r->t->size; i++) values[i] = r->gathered[i][part + 1] - r->gathered[i][part];
+  qsort(values, (size_t)r->t->size, sizeof *values, order);
+  for (int k = 0; k < 3; k++) low_mid_high[k] = nbc_quantile(values, (size_t)r->t->size, 0.5 * k);
+}
+
 /* Computation alone: what of the cores' time went to other programs. */
 static void note_disturbance(const bench_rank *r) {
   double used = 0;
   for (int i = 0; i < r->t->size; i++) used += r->gathered[i][4];
   core_ns += span(r, 1, 2) * (set.turns ? CPU_COUNT(&set.compute) : set.rank_count);
   used_ns += used;
-}
-
-static int order(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
 }
 
 /* Median time of everything on all ranks, the same number on all ranks; of the least disturbed ones. */
@@ -279,7 +358,7 @@ static bool blocks(nbc_coll coll) { /* the buffers hold one block per rank */
 }
 
 /* v-variants: lengths spread around `count` by up to spread_ratio, the same on all ranks. */
-static operation operation_of(bench_rank *r, int policy, nbc_coll coll, uint64_t count) {
+static operation operation_of(bench_rank *r, bool ours, nbc_coll coll, uint64_t count) {
   operation o = {.args = {.coll = coll,
                           .send = r->send,
                           .recv = r->recv,
@@ -298,19 +377,19 @@ static operation operation_of(bench_rank *r, int policy, nbc_coll coll, uint64_t
   }
   if (v) o.args.recv_counts = o.args.send_counts = r->counts;
   if (coll == NBC_COLL_GATHERV || coll == NBC_COLL_SCATTERV) o.args.count = r->counts[r->t->rank];
-  if (policy != OWN_OF_MPI)
+  if (ours)
     stop_on(nbc_coll_init(r->work, &o.args, &o.ours), nbc_comm_error(r->work), nbc_coll_name(coll));
   return o;
 }
 
 /* The number of elements whose collective takes target_ns, to 10 %; what it took is measured, not assumed. */
-static uint64_t calibrate(bench_rank *r, int policy, nbc_coll coll, double target_ns,
+static uint64_t calibrate(bench_rank *r, bool ours, nbc_coll coll, double target_ns,
                           double *comm_ref) {
   const uint64_t most = (uint64_t)(set.max_mib * 1048576 / 8 / (blocks(coll) ? 2 * r->t->size : 1));
   uint64_t low = 1, high = most, count = most / 64 + 1, best = 1;
   double best_ns = 0;
   for (int tries = 0; tries < 14 && low <= high; tries++) {
-    operation o = operation_of(r, policy, coll, count);
+    operation o = operation_of(r, ours, coll, count);
     const double ns = median_of(r, &o, 0, 3);
     nbc_coll_free(o.ours);
     if (tries == 0 || fabs(ns - target_ns) < fabs(best_ns - target_ns)) best = count, best_ns = ns;
@@ -328,27 +407,16 @@ static uint64_t calibrate(bench_rank *r, int policy, nbc_coll coll, double targe
   return best;
 }
 
-static void save(int c, int p, int i, int j) {
-  const result *x = &results[c][p][i][j];
-  if (!resume_out) return;
-  fprintf(resume_out, "%d %d %d %d %.9g %.9g %.9g %.9g", c, p, i, j, x->count, x->comm_ref,
-          x->comp_ref, x->passive);
-  fprintf(resume_out, " %.9g %.9g %.9g %.9g %.9g %.9g", x->measured.median, x->measured.median_lo,
-          x->measured.median_hi, x->call, x->comp, x->wait);
-  for (int k = 0; k < 3; k++) fprintf(resume_out, " %.9g %.9g", x->rank_min[k], x->rank_max[k]);
-  fprintf(resume_out, " end\n");
-  fflush(resume_out);
-}
-
 typedef struct repetition {
-  double measured, call, comp, wait, low[3], high[3];
+  double measured, part[PARTS], ranks[PARTS][3];
 } repetition;
 
 static int shorter(const void *a, const void *b) {
   return order(&((const repetition *)a)->measured, &((const repetition *)b)->measured);
 }
 
-static double median_field(const repetition *reps, size_t offset) {
+static double median_field(const repetition *reps, const void *member) { /* of reps[0] */
+  const size_t offset = (size_t)((const char *)member - (const char *)reps);
   double values[MAX_REPS];
   for (int i = 0; i < set.reps; i++)
     memcpy(&values[i], (const char *)&reps[i] + offset, sizeof *values);
@@ -356,44 +424,93 @@ static double median_field(const repetition *reps, size_t offset) {
 }
 
 /* One point of the grid. Results are kept by rank 0. */
-static void run_point(bench_rank *r, operation *o, int c, int p, int i, int j) {
+static void run_point(bench_rank *r, operation *o, result *x, long gemms) {
   repetition reps[MAX_REPS];
   double measured[MAX_REPS];
-  result *const x = &results[c][p][i][j];
+  nbc_summary summary;
   for (int n = 0; n < set.reps * set.oversample; n++) {
     repetition *const one = &reps[n];
-    measure(r, o, gemm_counts[j]);
-    one->measured = span(r, 0, 3), one->comp = span(r, 1, 2), one->call = extreme(r, 0, true);
-    one->wait = fmax(0, one->measured - one->comp -
-                            one->call); /* what neither computing nor posting took */
-    for (int k = 0; k < 3; k++)
-      one->low[k] = extreme(r, k, false), one->high[k] = extreme(r, k, true);
+    measure(r, o, gemms);
+    for (int k = 0; k < PARTS; k++) over_ranks(r, k, one->ranks[k]);
+    one->measured = span(r, 0, 3), one->part[COMP] = span(r, 1, 2);
+    one->part[CALL] = one->ranks[CALL][2];
+    one->part[WAIT] = fmax(0, one->measured - one->part[COMP] - one->part[CALL]); /* the rest */
   }
   if (r->t->rank) return;
   qsort(reps, (size_t)(set.reps * set.oversample), sizeof *reps, shorter);
   for (int n = 0; n < set.reps; n++) measured[n] = reps[n].measured;
-  stop_on(nbc_summarize(measured, (size_t)set.reps, 0, &x->measured), NULL, "statistics");
-  x->call = median_field(reps, offsetof(repetition, call)),
-  x->comp = median_field(reps, offsetof(repetition, comp));
-  x->wait = median_field(reps, offsetof(repetition, wait));
-  for (int k = 0; k < 3; k++) {
-    x->rank_min[k] = median_field(reps, offsetof(repetition, low) + (size_t)k * sizeof(double));
-    x->rank_max[k] = median_field(reps, offsetof(repetition, high) + (size_t)k * sizeof(double));
+  stop_on(nbc_summarize(measured, (size_t)set.reps, 0, &summary), NULL, "statistics");
+  x->measured = summary.median, x->measured_lo = summary.median_lo,
+  x->measured_hi = summary.median_hi;
+  for (int k = 0; k < PARTS; k++) {
+    x->part[k] = median_field(reps, &reps->part[k]);
+    for (int m = 0; m < 3; m++) x->ranks[k][m] = median_field(reps, &reps->ranks[k][m]);
   }
-  x->comp_ref = comp_refs[j];
-  x->done = true;
-  save(c, p, i, j);
+}
+
+/* What the computation takes where nothing else runs, and how many products make up each time of the axis. */
+static void find_references(bench_rank *r) {
+  const double ns = median_of(r, NULL, 200, 7) / 200;
+  for (int j = 0; j < axis_count; j++) {
+    const double target_ns = 1e3 * (set.point ? set.point_comp_us : axis_us[j]);
+    long gemms = (long)(target_ns / ns) + 1;
+    double took = median_of(r, NULL, gemms, set.reps);
+    for (int tries = 0; tries < 3 && fabs(took - target_ns) > 0.1 * target_ns; tries++) {
+      gemms = (long)((double)gemms * target_ns / took) + 1;
+      took = median_of(r, NULL, gemms, set.reps);
+    }
+    if (r->t->rank == 0 || set.mpi)
+      gemm_counts[j] = gemms, comp_refs[j] = took; /* threads share them */
+    if (r->t->rank == 0 && kept) fprintf(kept, "reference %d %ld %.9g end\n", j, gemms, took);
+    control(r, NBC_COLL_BARRIER, NULL, NULL, 0);
+  }
+}
+
+/* One size of message beside every computation. */
+static void run_row(bench_rank *r, int c, int p, int i) {
+  const bool ours = set.columns[p].by->policies;
+  const double target_us = set.point ? set.point_comm_us : axis_us[i];
+  double comm_ref;
+  const uint64_t count = calibrate(r, ours, set.colls[c], target_us * 1e3, &comm_ref);
+  operation o = operation_of(r, ours, set.colls[c], count);
+  comm_ref = median_of(r, &o, 0, set.reps);
+  for (int j = 0; j < axis_count; j++) {
+    result *const x = &results[c][p][i][j];
+    const double passive =
+        median_of(r, NULL, gemm_counts[j], set.reps); /* beside an idle engine or MPI */
+    run_point(r, &o, x, gemm_counts[j]);
+    if (r->t->rank) continue;
+    x->count = (double)count, x->comm_ref = comm_ref, x->comp_ref = comp_refs[j];
+    x->passive = set.beside_mpi ? 0 : passive;
+    keep(c, p, i, j);
+    show_progress(c, p, i * axis_count + j + 1);
+  }
+  nbc_coll_free(o.ours);
+}
+
+static void run_column(bench_rank *r, int p) {
+  const int first = set.part < 0 ? p : 0, columns = set.part < 0 ? set.column_count : 1;
+  for (int c = 0; c < set.coll_count; c++)
+    for (int i = 0; i < axis_count; i++) {
+      const double share = (double)((first * set.coll_count + c) * axis_count + i) /
+                           (set.coll_count * axis_count * columns);
+      const double used_s = (double)(nbc_clock_now_ns(&wall) - t_begin_ns) * 1e-9;
+      char todo = 0;
+      for (int j = 0; j < axis_count && r->t->rank == 0; j++) todo |= !done(&results[c][p][i][j]);
+      if (set.budget_s > 0 && used_s > set.budget_s * (share + 0.5))
+        todo = 0; /* rank 0 decides for all */
+      control(r, NBC_COLL_BCAST, NULL, &todo, 1);
+      if (todo) run_row(r, c, p, i); /* otherwise resumed, or out of time */
+    }
 }
 
 typedef struct phase {
-  int policy_index;
+  int column; /* -1: references */
   nbc_progress *progress;
-  bool references;
 } phase;
 
 static nbc_status rank_main(nbc_transport *t, void *user) {
   const phase *const ph = user;
-  const int p = ph->policy_index;
   bench_rank *r = calloc(1, sizeof *r);
   const size_t bytes = (size_t)(set.max_mib * 1048576) + 64;
   nbc_error err = {0};
@@ -409,49 +526,14 @@ static nbc_status rank_main(nbc_transport *t, void *user) {
                       ctl = {.transport = t, .id = 2, .progress = ph->progress};
   stop_on(nbc_comm_create(&work, &r->work, &err), &err, "communicator"),
       stop_on(nbc_comm_create(&ctl, &r->control, &err), &err, "communicator");
-  if (ph->references) { /* without an engine: what the computation takes where nothing else runs */
-    const double ns = median_of(r, NULL, 200, 7) / 200;
-    for (int j = 0; j < axis_count; j++) {
-      const double target_us = set.point ? set.point_comp_us : axis_us[j];
-      long gemms = (long)(target_us * 1e3 / ns) + 1;
-      double took = median_of(r, NULL, gemms, set.reps);
-      for (int tries = 0; tries < 3 && fabs(took - target_us * 1e3) > 0.1 * target_us * 1e3;
-           tries++) {
-        gemms = (long)((double)gemms * target_us * 1e3 / took) + 1;
-        took = median_of(r, NULL, gemms, set.reps);
-      }
-      if (t->rank == 0 || set.mpi)
-        gemm_counts[j] = gemms, comp_refs[j] = took; /* threads share them */
-      control(r, NBC_COLL_BARRIER, NULL, NULL, 0);
-    }
+  if (set.part >= 0) { /* what the command that started us has found */
+    control(r, NBC_COLL_BCAST, NULL, gemm_counts, sizeof gemm_counts);
+    control(r, NBC_COLL_BCAST, NULL, comp_refs, sizeof comp_refs);
   }
-  for (int c = 0; c < set.coll_count && !ph->references; c++)
-    for (int i = 0; i < axis_count; i++) {
-      const double share = (double)(c * axis_count + i + p * set.coll_count * axis_count) /
-                           (set.coll_count * axis_count * set.policy_count);
-      const double used_s = (double)(nbc_clock_now_ns(&wall) - t_begin_ns) * 1e-9;
-      char todo = 0;
-      for (int j = 0; j < axis_count && t->rank == 0; j++) todo |= !results[c][p][i][j].done;
-      if (set.budget_s > 0 && used_s > set.budget_s * (share + 0.5))
-        todo = 0; /* rank 0 decides for all */
-      control(r, NBC_COLL_BCAST, NULL, &todo, 1);
-      if (!todo) continue; /* resumed, or out of time */
-      double comm_ref, target_us = set.point ? set.point_comm_us : axis_us[i];
-      const uint64_t count =
-          calibrate(r, set.policies[p], set.colls[c], target_us * 1e3, &comm_ref);
-      operation o = operation_of(r, set.policies[p], set.colls[c], count);
-      comm_ref = median_of(r, &o, 0, set.reps);
-      for (int j = 0; j < axis_count; j++) {
-        result *x = &results[c][p][i][j];
-        const double passive = median_of(r, NULL, gemm_counts[j], 3); /* beside an idle engine */
-        if (t->rank == 0) x->count = (double)count, x->comm_ref = comm_ref, x->passive = passive;
-        run_point(r, &o, c, p, i, j);
-        if (t->rank == 0 && isatty(2))
-          fprintf(stderr, "\r%s %s %d/%d   ", nbc_coll_name(set.colls[c]),
-                  policy_name(set.policies[p]), i * axis_count + j + 1, axis_count * axis_count);
-      }
-      nbc_coll_free(o.ours);
-    }
+  if (ph->column < 0)
+    find_references(r);
+  else
+    run_column(r, ph->column);
   control(r, NBC_COLL_BARRIER, NULL, NULL, 0);
   nbc_comm_destroy(r->work), nbc_comm_destroy(r->control);
   nbc_sync_destroy(r->sync);
@@ -459,78 +541,199 @@ static nbc_status rank_main(nbc_transport *t, void *user) {
   return NBC_OK;
 }
 
-static nbc_progress *engine_of(int policy) {
+static nbc_progress *engine_of(int p) {
   const bool shared = set.share || set.link_mb_per_s > 0 || (set.mpi && set.rank_count > 1);
+  if (p < 0 || !set.columns[p].by->policies || set.columns[p].policy == NBC_POLICY_NONE)
+    return NULL;
   const nbc_progress_desc desc = {
-      .policy = (nbc_policy)policy, .core = set.worker_core, .share_core = shared};
+      .policy = set.columns[p].policy, .core = set.worker_core, .share_core = shared};
   nbc_progress *progress = NULL;
   nbc_error err = {0};
-  if (policy != NBC_POLICY_NONE && policy != OWN_OF_MPI)
-    stop_on(nbc_progress_create(&desc, &progress, &err), &err, "progress engine");
+  stop_on(nbc_progress_create(&desc, &progress, &err), &err, "progress engine");
   return progress;
 }
 
-static void close_engine(nbc_progress *progress, int policy_index) {
-  if (progress) nbc_progress_get_stats(progress, &engine_stats[policy_index]);
+static void close_engine(nbc_progress *progress, int p) {
+  nbc_progress_stats stats;
+  if (!progress) return;
+  nbc_progress_get_stats(progress, &stats);
   nbc_progress_destroy(progress);
+  set.columns[p].polls = (double)stats.poll_count, set.columns[p].posts = (double)stats.post_count;
+  set.columns[p].busy = stats.busy_ratio;
+  if (kept)
+    fprintf(kept, "engine %d %.9g %.9g %.9g end\n", p, set.columns[p].polls, set.columns[p].posts,
+            set.columns[p].busy);
 }
+
+static void about(int p, const char *text) {
+  char *const to = set.columns[p].about;
+  snprintf(to, sizeof set.columns[p].about, "%.60s", text);
+  for (char *at = to; *at; at++)
+    if (*at < ' ' || strchr("\"\\<>&,", *at)) *at = ' '; /* it goes to JSON and HTML as it is */
+  if (kept) fprintf(kept, "about %d %s\n", p, to);
+}
+
+/* ---- backends: threads, MPI in this process, an MPI program started from here ------------------ */
+static void open_kept(void);
+static char **own_args;
+static cpu_set_t own_cores;
+static bool incomplete; /* a column could not be measured */
 
 #ifdef NBC_WITH_MPI
 static nbc_transport *mpi_transport;
-static void run_phase(int policy_index, bool references) {
-  pthread_setaffinity_np(pthread_self(), sizeof set.compute, &set.compute);
-  phase ph = {policy_index, engine_of(references ? NBC_POLICY_NONE : set.policies[policy_index]),
-              references};
-  stop_on(rank_main(mpi_transport, &ph), NULL, "rank");
-  close_engine(ph.progress, policy_index);
+
+static int mpi_threads; /* that MPI_Init started */
+
+static int thread_count(void) {
+  int count = 0;
+  DIR *const folder = opendir("/proc/self/task");
+  while (folder && readdir(folder)) count++;
+  if (folder) closedir(folder);
+  return count;
 }
+
+static void run_mpi(int p) { /* p -1: references */
+  char version[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length = 0;
+  MPI_Get_library_version(version, &length);
+  version[strcspn(version, ",\n")] = 0;
+  if (p >= 0) about(p, version);
+  if (p >= 0 && strcmp(set.columns[p].by->name, "mpi-async") == 0 &&
+      (mpi_threads < 1 || strstr(version, "Open MPI")))
+    fail("mpi-async: MPI_Init started no asynchronous thread", version);
+  pthread_setaffinity_np(pthread_self(), sizeof set.compute, &set.compute);
+  phase ph = {p, engine_of(p)};
+  stop_on(rank_main(mpi_transport, &ph), NULL, "rank");
+  close_engine(ph.progress, p);
+}
+
+#  define RUN_MPI     run_mpi
+#  define RUN_THREADS NULL /* beside an MPI it would be measured under other conditions */
+static void run_references(void) { run_mpi(-1); }
 #else
-/* A world and, for a policy, an engine. What stands for the NIC and the engine lives on the worker's core. */
-static void run_phase(int policy_index, bool references) {
-  phase ph = {policy_index, NULL, references};
+/* A world of threads and, for a policy, an engine. What stands for the NIC and the engine lives on the
+   worker's core. p -1: references */
+static void run_threads(int p) {
+  phase ph = {p, NULL};
   nbc_threads_desc desc = {.size = set.rank_count,
                            .dma = set.link_mb_per_s > 0,
                            .link_bytes_per_s = set.link_mb_per_s * 1e6,
                            .link_latency_ns = (int64_t)(set.latency_us * 1e3)};
   nbc_threads *world;
   cpu_set_t worker;
+  char link[64] = "messages are copied by who progresses";
+  if (desc.dma)
+    snprintf(link, sizeof link, "a DMA thread is the NIC: %.4g MB/s %.3g us", set.link_mb_per_s,
+             set.latency_us);
+  if (p >= 0) about(p, link);
   CPU_ZERO(&worker);
   CPU_SET((size_t)set.worker_core, &worker);
   pthread_setaffinity_np(pthread_self(), sizeof worker, &worker); /* inherited by the DMA thread */
   stop_on(nbc_threads_create(&desc, &world), NULL, "threads transport");
   pthread_setaffinity_np(pthread_self(), sizeof set.compute, &set.compute);
-  ph.progress = engine_of(references ? NBC_POLICY_NONE : set.policies[policy_index]);
+  ph.progress = engine_of(p);
   stop_on(nbc_threads_run(world, rank_main, &ph), NULL, "ranks");
-  close_engine(ph.progress, policy_index);
+  close_engine(ph.progress, p);
   nbc_threads_destroy(world);
 }
+
+/* The process that becomes mpirun: this command line, then what overrules it. */
+static void become_column(int p) {
+  char command[1024], impls[512] = "", budget[32], part[16], ranks[16], *args[256];
+  const bool async = strcmp(set.columns[p].by->name, "mpi-async") == 0;
+  int n = 0;
+  snprintf(command, sizeof command, "%s", set.mpirun);
+  for (char *word = strtok(command, " "); word && n < 100; word = strtok(NULL, " "))
+    args[n++] = word;
+  for (char **arg = own_args + 1; *arg && n < 230; arg++) args[n++] = *arg;
+  for (int i = 0; i < set.impl_count; i++) strcat(strcat(impls, i ? "," : ""), set.impls[i]->name);
+  snprintf(budget, sizeof budget, "%.3g", fmax(1, set.budget_s / set.column_count));
+  snprintf(part, sizeof part, "%d", p), snprintf(ranks, sizeof ranks, "%d", set.rank_count);
+  const char *const over[] = {"--impl", impls,      "--layout", set.layout_cores, "--ranks",
+                              ranks,    "--resume", set.resume, "--part",         part};
+  for (size_t i = 0; i < sizeof over / sizeof *over; i++) args[n++] = (char *)(uintptr_t)over[i];
+  if (set.budget_s > 0) args[n++] = (char *)"--budget-s", args[n++] = budget;
+  if (set.show) args[n++] = (char *)"--show";
+  args[n] = NULL;
+  setenv("MPICH_ASYNC_PROGRESS", async ? "1" : "0", 1);    /* read by MPI_Init */
+  setenv("OMPI_MCA_hwloc_base_binding_policy", "none", 0); /* --layout binds */
+  setenv("OMPI_MCA_rmaps_base_oversubscribe", "1", 0);
+  if (!freopen("/dev/null", "r", stdin) || sched_setaffinity(0, sizeof own_cores, &own_cores))
+    _exit(127);
+  execvp(args[0], args);
+  fprintf(stderr, "bench_nbc: --mpirun: %s: %s\n", args[0], strerror(errno));
+  _exit(127);
+}
+
+/* What it measures comes back through the file of finished points. */
+static void run_program(int p) {
+  char name[64];
+  int status = 0, missing = 0;
+  for (int c = 0; c < set.coll_count; c++)
+    for (int i = 0; i < axis_count * axis_count; i++)
+      missing += !done(&results[c][p][i / axis_count][i % axis_count]);
+  if (!missing) return; /* resumed */
+  fclose(kept), kept = NULL;
+  fflush(NULL);
+  const pid_t child = fork();
+  if (child == 0) become_column(p);
+  if (child < 0) fail("fork", strerror(errno));
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  open_kept();
+  if (status == 0) return;
+  incomplete = true;
+  fprintf(stderr, "bench_nbc: %s could not be measured: %s ended with status %d\n",
+          column_name(p, ":", name), set.mpirun, WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+}
+
+#  define RUN_MPI     run_program
+#  define RUN_THREADS run_threads
+static void run_references(void) { run_threads(-1); }
 #endif
+
+static const backend backends[] = {
+    {"mpi", "the MPI's own nonblocking collective", false, true, RUN_MPI},
+    {"mpi-async", "the same with the MPI's asynchronous thread (MPICH_ASYNC_PROGRESS=1)", false,
+     true, RUN_MPI},
+    {"ours-mpi", "this library on that MPI, with each --policy", true, true, RUN_MPI},
+    {"ours-threads", "this library, ranks are threads, with each --policy", true, true,
+     RUN_THREADS}};
+enum { BACKENDS = sizeof backends / sizeof *backends };
 
 /* ---- reports --------------------------------------------------------------------------------- */
 static nbc_overlap_times times_of(const result *x) {
-  const nbc_overlap_times t = {x->call,     x->comp,     x->wait,    x->measured.median,
-                               x->comp_ref, x->comm_ref, x->passive, 0.1};
+  const nbc_overlap_times t = {x->part[CALL], x->part[COMP], x->part[WAIT], x->measured,
+                               x->comp_ref,   x->comm_ref,   x->passive,    0.1};
   return t;
 }
 
 static nbc_metrics metrics_of(const result *x) {
   const nbc_overlap_times t = times_of(x);
   nbc_metrics m;
-  if (!x->done || nbc_metrics_compute(&t, &m))
+  if (!done(x) || nbc_metrics_compute(&t, &m))
     m.overhead_ratio = m.mpi_impact_ratio = m.slowdown_ratio = m.comm_ratio = NAN;
   return m;
 }
 
 static int diagonal(void) { return axis_count / 2; }
 
-/* Over the points where communication is between 0.5 and 2 times computation: there overlap matters most. */
-static double typical_overhead(int c, int p) {
+static double ratio_of(const nbc_metrics *m, int kind) {
+  const double ratios[] = {m->overhead_ratio, m->mpi_impact_ratio, m->slowdown_ratio,
+                           m->comm_ratio};
+  return ratios[kind];
+}
+
+/* Median over the points where communication is between 0.5 and 2 times computation: there overlap matters
+   most. kind as in ratio_of. */
+static double typical(int c, int p, int kind) {
   double values[MAX_AXIS * MAX_AXIS];
   int n = 0;
   for (int i = 0; i < axis_count; i++)
     for (int j = 0; j < axis_count; j++) {
       const result *x = &results[c][p][i][j];
-      const double v = metrics_of(x).overhead_ratio;
+      const nbc_metrics m = metrics_of(x);
+      const double v = ratio_of(&m, kind);
       if (x->comm_ref >= 0.45 * x->comp_ref && x->comm_ref <= 2.2 * x->comp_ref && isfinite(v))
         values[n++] = v;
     }
@@ -538,16 +741,19 @@ static double typical_overhead(int c, int p) {
 }
 
 static void verdict(FILE *out, int c) {
+  char name[64];
   fprintf(out, "%s:", nbc_coll_name(set.colls[c]));
-  for (int p = 0; p < set.policy_count; p++) {
-    const double v = typical_overhead(c, p);
-    fprintf(out, "%s with policy %s, overlapping costs %.2f of the shorter part (%s)", p ? ";" : "",
-            policy_name(set.policies[p]), v,
-            !isfinite(v) ? "nothing comparable"
-            : v < 0.25   ? "hidden"
-            : v < 0.75   ? "partly hidden"
-            : v < 1.25   ? "as if one after the other"
+  for (int p = 0; p < set.column_count; p++) {
+    const double v = typical(c, p, 0);
+    fprintf(out, "%s with %s, ", p ? ";" : "", column_name(p, ", policy ", name));
+    if (isfinite(v))
+      fprintf(out, "overlapping costs %.2f of the shorter part (%s)", v,
+              v < 0.25   ? "hidden"
+              : v < 0.75 ? "partly hidden"
+              : v < 1.25 ? "as if one after the other"
                          : "worse than one after the other");
+    else
+      fprintf(out, "nothing comparable was measured");
   }
   fprintf(out, ".\n");
 }
@@ -556,118 +762,143 @@ static void print_disturbance(FILE *out) {
   const double taken = core_ns > 0 ? 1 - used_ns / core_ns : 0;
   if (taken > 0.1)
     fprintf(out, "Other programs took %.0f %% of the cores while references were measured: %s.\n",
-            100 * taken, taken > 0.3 ? "these numbers say little; try --realtime" : "expect noise");
+            100 * taken,
+            taken > 0.3 ? "these numbers say little; try --oversample or --realtime"
+                        : "expect noise");
 }
 
-static const char *link_text(char text[64]) {
-#ifdef NBC_WITH_MPI
-  char version[MPI_MAX_LIBRARY_VERSION_STRING];
-  int length = 0;
-  MPI_Get_library_version(version, &length);
-  version[strcspn(version, ",\n")] = 0;
-  for (char *at = version; *at; at++)
-    if (*at == '\t') *at = ' ';
-  snprintf(text, 64, "%.40s%s", version, getenv("MPICH_ASYNC_PROGRESS") ? ", async progress" : "");
-  return text;
-#endif
-  if (set.link_mb_per_s > 0)
-    snprintf(text, 64, "a DMA thread is the NIC: %.4g MB/s, %.3g us", set.link_mb_per_s,
-             set.latency_us);
+static const char *references_text(void) {
+  return set.beside_mpi
+             ? "References of the computation were measured beside the idle MPI, so there "
+               "is no MPI impact ratio."
+             : "References of the computation were measured in a process without MPI.";
+}
+
+static void print_number(FILE *out, int width, double v) {
+  if (isfinite(v))
+    fprintf(out, " %*.2f", width, v);
   else
-    snprintf(text, 64, "messages are copied by who progresses");
+    fprintf(out, " %*s", width, "-"); /* time was up, or unknown */
+}
+
+static void print_comparison(FILE *out) {
+  char name[64];
+  fprintf(out,
+          "\nmedians where communication takes 0.5 to 2 times the computation\n%-20s %-24s %9s %9s "
+          "%9s %13s\n",
+          "collective", "implementation", "overhead", "impact", "slowdown", "communication");
+  for (int c = 0; c < set.coll_count; c++)
+    for (int p = 0; p < set.column_count; p++) {
+      fprintf(out, "%-20s %-24s", nbc_coll_name(set.colls[c]), column_name(p, ":", name));
+      for (int k = 0; k < 4; k++) print_number(out, k < 3 ? 9 : 13, typical(c, p, k));
+      fprintf(out, "\n");
+    }
+}
+
+static const char *diagnosis(int c, int p, char text[400]) {
+  const result *x = &results[c][p][diagonal()][diagonal()];
+  const nbc_overlap_times t = times_of(x);
+  const nbc_metrics m = metrics_of(x);
+  snprintf(text, 400, "not measured");
+  if (done(x)) (void)nbc_diagnose(&t, &m, text, 400);
   return text;
+}
+
+static double comp_axis(int c, int p, int j) { /* as measured, else as aimed at */
+  for (int i = 0; i < axis_count; i++)
+    if (done(&results[c][p][i][j])) return results[c][p][i][j].comp_ref;
+  return comp_refs[j] > 0 ? comp_refs[j] : axis_us[j] * 1e3;
 }
 
 static void print_text(FILE *out) {
+  char text[400], name[64];
   for (int c = 0; c < set.coll_count; c++) verdict(out, c);
   print_disturbance(out);
-  char link[64];
-  fprintf(out, "%d ranks (%s), %s; %s\n", set.rank_count, set.mpi ? "processes" : "threads",
-          link_text(link), set.layout);
+  fprintf(out, "%d ranks, %s. %s\n", set.rank_count, set.layout, references_text());
+  for (int p = 0; p < set.column_count; p++)
+    if (set.columns[p].about[0])
+      fprintf(out, "%s: %s\n", column_name(p, ":", name), set.columns[p].about);
+  print_comparison(out);
   for (int c = 0; c < set.coll_count; c++)
-    for (int p = 0; p < set.policy_count; p++) {
+    for (int p = 0; p < set.column_count; p++) {
       fprintf(out,
-              "\n%s, policy %s: overhead ratio by communication (down) and computation (right) "
-              "[us]\n%9s",
-              nbc_coll_name(set.colls[c]), policy_name(set.policies[p]), "");
-      for (int j = 0; j < axis_count; j++) fprintf(out, " %8.0f", comp_refs[j] * 1e-3);
+              "\n%s, %s: overhead ratio by communication (down) and computation (right) [us]\n%9s",
+              nbc_coll_name(set.colls[c]), column_name(p, ", policy ", name), "");
+      for (int j = 0; j < axis_count; j++) fprintf(out, " %8.0f", comp_axis(c, p, j) * 1e-3);
       for (int i = 0; i < axis_count; i++) {
         fprintf(out, "\n%9.0f", results[c][p][i][0].comm_ref * 1e-3);
-        for (int j = 0; j < axis_count; j++) {
-          const double v = metrics_of(&results[c][p][i][j]).overhead_ratio;
-          if (isfinite(v))
-            fprintf(out, " %8.2f", v);
-          else
-            fprintf(out, " %8s", "-"); /* time was up */
-        }
+        for (int j = 0; j < axis_count; j++)
+          print_number(out, 8, metrics_of(&results[c][p][i][j]).overhead_ratio);
       }
-      char text[400];
-      const result *x = &results[c][p][diagonal()][diagonal()];
-      const nbc_overlap_times t = times_of(x);
-      const nbc_metrics m = metrics_of(x);
-      if (x->done) (void)nbc_diagnose(&t, &m, text, sizeof text);
-      fprintf(out, "\nmiddle: %s\n", x->done ? text : "not measured (time was up)");
-      if (engine_stats[p].poll_count)
-        fprintf(out, "engine: %.1f %% of its time moved something\n",
-                100 * engine_stats[p].busy_ratio);
+      fprintf(out, "\nmiddle: %s\n", diagnosis(c, p, text));
+      if (set.columns[p].polls > 0)
+        fprintf(out, "engine: %.1f %% of its time moved something\n", 100 * set.columns[p].busy);
     }
 }
 
 static void print_point(FILE *out) {
-  for (int p = 0; p < set.policy_count; p++) {
+  char name[64];
+  for (int p = 0; p < set.column_count; p++) {
     const result *x = &results[0][p][0][0];
     const nbc_metrics m = metrics_of(x);
-    if (!x->done) continue;
+    if (!done(x)) continue;
     fprintf(out,
-            "\n%s, policy %s: %.0f doubles, %d repetitions\n  references: communication %.1f us, "
-            "computation %.1f us, beside an idle engine %.1f us\n",
-            nbc_coll_name(set.colls[0]), policy_name(set.policies[p]), x->count, set.reps,
-            x->comm_ref * 1e-3, x->comp_ref * 1e-3, x->passive * 1e-3);
+            "\n%s, %s: %.0f doubles, %d repetitions\n  references: communication %.1f us, "
+            "computation %.1f us",
+            nbc_coll_name(set.colls[0]), column_name(p, ", policy ", name), x->count, set.reps,
+            x->comm_ref * 1e-3, x->comp_ref * 1e-3);
+    if (x->passive > 0) fprintf(out, ", beside the idle runtime %.1f us", x->passive * 1e-3);
     fprintf(out,
-            "  measured:   %.1f us [%.1f, %.1f]; call %.1f, computation %.1f, wait %.1f us (all "
-            "ranks)\n",
-            x->measured.median * 1e-3, x->measured.median_lo * 1e-3, x->measured.median_hi * 1e-3,
-            x->call * 1e-3, x->comp * 1e-3, x->wait * 1e-3);
+            "\n  measured:   %.1f us [%.1f, %.1f]; call %.1f, computation %.1f, wait %.1f us (all "
+            "ranks)\n  ranks:      ",
+            x->measured * 1e-3, x->measured_lo * 1e-3, x->measured_hi * 1e-3, x->part[CALL] * 1e-3,
+            x->part[COMP] * 1e-3, x->part[WAIT] * 1e-3);
+    for (int k = 0; k < PARTS; k++)
+      fprintf(out, "%s %.1f/%.1f/%.1f%s", part_names[k], x->ranks[k][0] * 1e-3,
+              x->ranks[k][1] * 1e-3, x->ranks[k][2] * 1e-3,
+              k < 2 ? ", " : " us (least/median/most)\n");
     fprintf(out, "  ratios:     overhead %.3f, impact %.3f, slowdown %.3f, communication %.3f\n",
             m.overhead_ratio, m.mpi_impact_ratio, m.slowdown_ratio, m.comm_ratio);
   }
 }
 
-static void json_number(FILE *out, const char *name, double v, const char *end) {
+static void json_number(FILE *out, const char *name, double v) {
   if (isfinite(v))
-    fprintf(out, "\"%s\": %.9g%s", name, v, end);
+    fprintf(out, ", \"%s\": %.9g", name, v);
   else
-    fprintf(out, "\"%s\": null%s", name, end);
+    fprintf(out, ", \"%s\": null", name);
 }
 
 static void print_json(FILE *out) {
+  static const char *const ratios[] = {"overhead_ratio", "mpi_impact_ratio", "slowdown_ratio",
+                                       "comm_ratio"};
   bool first = true;
   fprintf(
       out,
-      "{\"schema\": \"nbc-overlap-bench/1\", \"ranks\": %d, \"reps\": %d, \"link_bytes_per_s\": "
-      "%.9g, \"link_latency_ns\": %.9g,\n \"layout\": \"%s\", \"points\": [",
-      set.rank_count, set.reps, set.link_mb_per_s * 1e6, set.latency_us * 1e3, set.layout);
+      "{\"schema\": \"nbc-overlap-bench/2\", \"ranks\": %d, \"reps\": %d, \"link_bytes_per_s\": "
+      "%.9g, \"link_latency_ns\": %.9g, \"references\": \"%s\",\n \"layout\": \"%s\", \"columns\": "
+      "[",
+      set.rank_count, set.reps, set.link_mb_per_s * 1e6, set.latency_us * 1e3,
+      set.beside_mpi ? "beside MPI" : "without MPI", set.layout);
+  for (int p = 0; p < set.column_count; p++)
+    fprintf(out,
+            "%s\n  {\"impl\": \"%s\", \"policy\": \"%s\", \"about\": \"%s\", \"busy_ratio\": %.9g}",
+            p ? "," : "", set.columns[p].by->name, policy_of(p), set.columns[p].about,
+            set.columns[p].busy);
+  fprintf(out, "],\n \"points\": [");
   for (int c = 0; c < set.coll_count; c++)
-    for (int p = 0; p < set.policy_count; p++)
+    for (int p = 0; p < set.column_count; p++)
       for (int i = 0; i < axis_count; i++)
         for (int j = 0; j < axis_count; j++, first = false) {
-          const result *x = &results[c][p][i][j];
+          result *const x = &results[c][p][i][j];
           const nbc_metrics m = metrics_of(x);
-          fprintf(out, "%s\n  {\"coll\": \"%s\", \"policy\": \"%s\", ", first ? "" : ",",
-                  nbc_coll_name(set.colls[c]), policy_name(set.policies[p]));
-          json_number(out, "count", x->count, ", "),
-              json_number(out, "comm_ref_ns", x->comm_ref, ", "),
-              json_number(out, "comp_ref_ns", x->comp_ref, ", ");
-          json_number(out, "comp_passive_ns", x->passive, ", "),
-              json_number(out, "measured_ns", x->measured.median, ", ");
-          json_number(out, "measured_lo_ns", x->measured.median_lo, ", "),
-              json_number(out, "measured_hi_ns", x->measured.median_hi, ", ");
-          json_number(out, "call_ns", x->call, ", "), json_number(out, "comp_ns", x->comp, ", "),
-              json_number(out, "wait_ns", x->wait, ", ");
-          json_number(out, "overhead_ratio", m.overhead_ratio, ", "),
-              json_number(out, "mpi_impact_ratio", m.mpi_impact_ratio, ", ");
-          json_number(out, "slowdown_ratio", m.slowdown_ratio, ", "),
-              json_number(out, "comm_ratio", m.comm_ratio, "}");
+          fprintf(out, "%s\n  {\"coll\": \"%s\", \"impl\": \"%s\", \"policy\": \"%s\"",
+                  first ? "" : ",", nbc_coll_name(set.colls[c]), set.columns[p].by->name,
+                  policy_of(p));
+          for (int k = 0; k < FIELDS; k++)
+            json_number(out, fields[k].name, done(x) ? *field_of(x, k) : NAN);
+          for (int k = 0; k < 4; k++) json_number(out, ratios[k], ratio_of(&m, k));
+          fprintf(out, "}");
         }
   fprintf(out, "]}\n");
 }
@@ -678,7 +909,7 @@ static void mix(char text[8], const int a[3], const int b[3], double x) {
            (unsigned)(a[1] + (b[1] - a[1]) * x), (unsigned)(a[2] + (b[2] - a[2]) * x));
 }
 
-/* kind 0: overhead, green 0, yellow 1, red above, blue below; 1: slowdown - 1; 2: communication, blue to red */
+/* kind 0: overhead, green 0, yellow 1, red above, blue below; 2: slowdown; 3: communication: blue to red */
 static void map(FILE *out, int c, int p, int kind, int x0, const char *title) {
   static const int green[] = {46, 160, 67}, yellow[] = {250, 220, 70}, red[] = {200, 40, 40},
                    blue[] = {50, 110, 220}, white[] = {240, 245, 255};
@@ -690,12 +921,10 @@ static void map(FILE *out, int c, int p, int kind, int x0, const char *title) {
   for (int i = 0; i < axis_count; i++)
     for (int j = 0; j < axis_count; j++) {
       const nbc_metrics m = metrics_of(&results[c][p][i][j]);
-      const double v = kind == 0   ? m.overhead_ratio
-                       : kind == 1 ? m.slowdown_ratio - 1
-                                   : m.comm_ratio;
+      const double v = ratio_of(&m, kind);
       char color[8];
       if (kind)
-        mix(color, blue, red, v);
+        mix(color, blue, red, kind == 2 ? v - 1 : v);
       else if (v < -0.05)
         mix(color, white, blue, -v);
       else if (v <= 1)
@@ -704,115 +933,147 @@ static void map(FILE *out, int c, int p, int kind, int x0, const char *title) {
         mix(color, yellow, red, (v - 1) / 2);
       fprintf(out,
               "<rect x='%d' y='%d' width='%d' height='%d' fill='%s'/><text x='%d' y='%d' "
-              "text-anchor='middle' font-size='11'>%.2f</text>",
+              "text-anchor='middle' font-size='11'>",
               40 + j * cell, i * cell, cell - 1, cell - 1, isfinite(v) ? color : "#888888",
-              40 + j * cell + cell / 2, i * cell + cell / 2 + 4, kind == 1 ? v + 1 : v);
+              40 + j * cell + cell / 2, i * cell + cell / 2 + 4);
+      fprintf(out, isfinite(v) ? "%.2f</text>" : "-</text>", v);
     }
   for (int i = 0; i < axis_count; i++)
     fprintf(out,
             "<text x='34' y='%d' text-anchor='end' font-size='10'>%.3g</text><text x='%d' y='%d' "
             "text-anchor='middle' font-size='10'>%.3g</text>",
             i * cell + cell / 2 + 4, results[c][p][i][0].comm_ref * 1e-6, 40 + i * cell + cell / 2,
-            axis_count * cell + 12, comp_refs[i] * 1e-6);
+            axis_count * cell + 12, comp_axis(c, p, i) * 1e-6);
   fprintf(out, "</g>\n");
 }
 
-/* On the diagonal, over all ranks: call, computation, wait; the tick marks the least delayed rank's sum. */
+/* On the diagonal: call, computation, wait of the middle rank, with a line from the least to the most of all
+   ranks. A row has the scale of its largest value in any column, so that columns compare. */
 static void bars(FILE *out, int c, int p, int x0) {
-  static const char *const colors[] = {"#7d3c98", "#5b9bd5", "#c0392b"}, *const names[] = {
-                                                                             "call", "computation",
-                                                                             "wait"};
-  double most = 1;
-  for (int i = 0; i < axis_count; i++)
-    most =
-        fmax(most, results[c][p][i][i].call + results[c][p][i][i].comp + results[c][p][i][i].wait);
+  static const char *const colors[] = {"#7d3c98", "#5b9bd5", "#c0392b"};
   fprintf(out,
           "<g transform='translate(%d,40)'><text x='0' y='-24' font-weight='bold'>all ranks, equal "
           "times</text>",
           x0);
-  for (int k = 0; k < 3; k++)
+  for (int k = 0; k < PARTS; k++)
     fprintf(out, "<text x='%d' y='-8' font-size='10' fill='%s'>%s</text>", k * 70, colors[k],
-            names[k]);
+            part_names[k]);
   for (int i = 0; i < axis_count; i++) {
     const result *x = &results[c][p][i][i];
-    const double parts[] = {x->call, x->comp, x->wait};
-    double at = 0;
-    for (int k = 0; k < 3; at += parts[k++])
-      fprintf(out, "<rect x='%.1f' y='%d' width='%.1f' height='20' fill='%s'/>", 220 * at / most,
-              i * 30, 220 * parts[k] / most, colors[k]);
-    const double least = 220 * (x->rank_min[0] + x->rank_min[1] + x->rank_min[2]) / most;
-    fprintf(
-        out,
-        "<path d='M%.1f %dv24' stroke='black'/><text x='%.1f' y='%d' font-size='10'>%.3g ms</text>",
-        least, i * 30 - 2, 224 * at / most + 2, i * 30 + 14, at * 1e-6);
+    double most = 1;
+    for (int q = 0; q < set.column_count; q++)
+      for (int k = 0; k < PARTS; k++) most = fmax(most, results[c][q][i][i].ranks[k][2]);
+    for (int k = 0; k < PARTS && done(x); k++) {
+      const double *v = x->ranks[k], low = 200 * v[0] / most, high = 200 * v[2] / most;
+      const int y = i * 46 + k * 14;
+      fprintf(out,
+              "<rect x='0' y='%d' width='%.1f' height='12' fill='%s' fill-opacity='0.6'><title>%s: "
+              "least "
+              "%.4g, median %.4g, most %.4g ms</title></rect>",
+              y, 200 * v[1] / most, colors[k], part_names[k], v[0] * 1e-6, v[1] * 1e-6,
+              v[2] * 1e-6);
+      fprintf(out,
+              "<path d='M%.1f %dv8M%.1f %dh%.1fM%.1f %dv8' stroke='black'/><text x='210' y='%d' "
+              "font-size='10'>%.3g&#8230;%.3g ms</text>\n",
+              low, y + 2, low, y + 6, high - low, high, y + 2, y + 10, v[0] * 1e-6, v[2] * 1e-6);
+    }
   }
   fprintf(out, "</g>\n");
 }
 
-static void print_html(FILE *out) {
-  char link[64];
-  fprintf(out, "<!doctype html><meta charset='utf-8'><title>bench_nbc</title><style>body{font:15px "
-               "sans-serif;margin:2em;max-width:1200px}svg{font-family:sans-serif}</style>\n<h1>Do "
-               "nonblocking collectives overlap?</h1>\n");
-  for (int c = 0; c < set.coll_count; c++)
-    fprintf(out, "<p><b>"), verdict(out, c), fprintf(out, "</b></p>\n");
-  fprintf(out, "<p>"), print_disturbance(out), fprintf(out, "</p>\n");
+static void html_comparison(FILE *out, int c) {
+  char name[64];
   fprintf(out,
-          "<p>%d ranks as %s; %s. Layout: %s. References were measured in the same layout. "
-          "Overhead ratio: 0 = all that can be hidden is, 1 = as if one came after the other, "
-          "below 0 = imprecise reference. Medians of %d repetitions, the shortest of %d.</p>\n",
-          set.rank_count, set.mpi ? "processes" : "threads", link_text(link), set.layout, set.reps,
-          set.reps * set.oversample);
-  for (int c = 0; c < set.coll_count; c++)
-    for (int p = 0; p < set.policy_count; p++) {
-      const int wide = 70 + axis_count * 46, high = axis_count * 46 + 80;
-      char text[400];
-      const result *x = &results[c][p][diagonal()][diagonal()];
-      const nbc_overlap_times t = times_of(x);
-      const nbc_metrics m = metrics_of(x);
-      if (x->done)
-        (void)nbc_diagnose(&t, &m, text, sizeof text);
-      else
-        snprintf(text, sizeof text, "not measured (time was up)");
-      fprintf(out, "<h2>%s, policy %s</h2><p>In the middle: %s</p>\n<svg width='%d' height='%d'>\n",
-              nbc_coll_name(set.colls[c]), policy_name(set.policies[p]), text, 3 * wide + 330,
-              high);
-      map(out, c, p, 0, 0, "overhead ratio");
-      map(out, c, p, 1, wide, "computation slowdown");
-      map(out, c, p, 2, 2 * wide, "communication ratio");
-      bars(out, c, p, 3 * wide + 10);
-      fprintf(out, "</svg>\n");
-      if (engine_stats[p].poll_count)
-        fprintf(out,
-                "<p>The engine moved something during %.1f %% of its time; %llu posts followed a "
-                "completion.</p>\n",
-                100 * engine_stats[p].busy_ratio, (unsigned long long)engine_stats[p].post_count);
-    }
+          "<table><tr><th>implementation</th><th>overhead ratio</th><th>MPI impact ratio</th><th>"
+          "computation slowdown</th><th>communication ratio</th></tr>\n");
+  for (int p = 0; p < set.column_count; p++) {
+    fprintf(out, "<tr><td>%s</td>", column_name(p, ", policy ", name));
+    for (int k = 0; k < 4; k++)
+      fprintf(out, "<td>"), print_number(out, 0, typical(c, p, k)), fprintf(out, "</td>");
+    fprintf(out, "</tr>\n");
+  }
+  fprintf(out,
+          "</table><p>Medians where communication takes 0.5 to 2 times the computation.</p>\n");
 }
 
-/* ---- command line, resume -------------------------------------------------------------------- */
+static void html_coll(FILE *out, int c) {
+  const int wide = 70 + (axis_count > 4 ? axis_count : 4) * 46, high = axis_count * 46 + 80;
+  char text[400], name[64];
+  fprintf(out, "<h2>%s</h2><p><b>", nbc_coll_name(set.colls[c])), verdict(out, c),
+      fprintf(out, "</b></p>\n"), html_comparison(out, c);
+  for (int p = 0; p < set.column_count; p++) {
+    fprintf(out, "<svg width='%d' height='%d'>", wide, high);
+    map(out, c, p, 0, 0, column_name(p, ", ", name));
+    fprintf(out, "</svg>\n");
+  }
+  for (int p = 0; p < set.column_count; p++) {
+    fprintf(out, "<h3>%s, %s</h3><p>In the middle: %s</p>\n<svg width='%d' height='%d'>\n",
+            nbc_coll_name(set.colls[c]), column_name(p, ", policy ", name), diagnosis(c, p, text),
+            2 * wide + 330, high);
+    map(out, c, p, 2, 0, "computation slowdown");
+    map(out, c, p, 3, wide, "communication ratio");
+    bars(out, c, p, 2 * wide + 10);
+    fprintf(out, "</svg>\n");
+    if (set.columns[p].polls > 0)
+      fprintf(out,
+              "<p>The engine moved something during %.1f %% of its time; %.0f posts followed a "
+              "completion.</p>\n",
+              100 * set.columns[p].busy, set.columns[p].posts);
+  }
+}
+
+static void print_html(FILE *out) {
+  char name[64];
+  fprintf(out,
+          "<!doctype html><meta charset='utf-8'><title>bench_nbc</title><style>body{font:15px "
+          "sans-serif;margin:2em;max-width:1400px}svg{font-family:sans-serif}td,th{padding:2px "
+          "12px;text-align:right}td:first-child,th:first-child{text-align:left}</style>\n<h1>Do "
+          "nonblocking collectives overlap?</h1>\n<p>");
+  print_disturbance(out);
+  fprintf(
+      out,
+      "%d ranks; layout: %s. References were measured in the same layout. %s Overhead ratio: 0 = "
+      "all that can be hidden is, 1 = as if one came after the other, below 0 = imprecise "
+      "reference. Medians of %d repetitions, the shortest of %d.</p>\n<ul>",
+      set.rank_count, set.layout, references_text(), set.reps, set.reps * set.oversample);
+  for (int p = 0; p < set.column_count; p++)
+    fprintf(out, "<li><b>%s</b>: %s%s%s%s</li>\n", column_name(p, ", policy ", name),
+            set.columns[p].by->what, set.columns[p].about[0] ? " (" : "", set.columns[p].about,
+            set.columns[p].about[0] ? ")" : "");
+  fprintf(out, "</ul>\n");
+  for (int c = 0; c < set.coll_count; c++) html_coll(out, c);
+}
+
+/* ---- command line ---------------------------------------------------------------------------- */
 static const char usage[] =
-    "usage: bench_nbc [--coll LIST] [--policy LIST] [--ranks N] [--min-us T] [--max-us T] [--reps "
-    "N]\n"
-    "                 [--point COLL COMM_US COMP_US] [--layout COMPUTE/WORKER] [--link-mb-s X] "
-    "[--latency-us X]\n"
-    "                 [--spread R] [--max-mib N] [--oversample K] [--budget-s T] [--realtime] "
-    "[--json FILE] [--html FILE] [--resume FILE]\n"
+    "usage: bench_nbc [--coll LIST] [--impl LIST] [--policy LIST] [--ranks N] [--mpi "
+    "mpich|openmpi]\n"
+    "                 [--min-us T] [--max-us T] [--reps N] [--point COLL COMM_US COMP_US]\n"
+    "                 [--layout COMPUTE/WORKER] [--link-mb-s X] [--latency-us X] [--spread R]\n"
+    "                 [--max-mib N] [--oversample K] [--budget-s T] [--realtime] [--json FILE]\n"
+    "                 [--html FILE] [--resume FILE] [--show] [--mpirun COMMAND]\n"
+    "       bench_nbc --tune FILE [--ranks N] [--reps N] [--max-mib N] [--budget-s T]\n"
     "  lists have commas; collectives: bcast reduce allreduce reduce_scatter(_block) gather(v) "
     "scatter(v)\n"
     "  allgather(v) alltoall(v) scan exscan; policies: none dedicated timer idle\n"
+    "  --mpi mpich: columns measured by mpirun.mpich -n RANKS and bench_nbc.mpich beside this "
+    "program\n"
+    "  --mpirun COMMAND: the same with another command, as in \"srun -n 2 ./bench_nbc.mpich\"\n"
     "  --layout 0-2/3: ranks compute on cores 0 to 2, engine and DMA thread have core 3\n"
+    "  --link-mb-s X, --latency-us X: ranks are threads: a DMA thread moves messages at this pace\n"
     "  --spread 0.5: lengths of v-collectives lie within +-50 % of their mean\n"
     "  --oversample K: measures K times as often and keeps the shortest, on a machine with other "
     "work\n"
     "  --budget-s T: leaves points out rather than to take much longer than that\n"
-    "  --realtime: other programs wait meanwhile (SCHED_FIFO; needs the right to)\n"
-    "  --resume FILE: keeps finished points there and continues an interrupted sweep\n";
-
-static void fail(const char *what, const char *value) {
-  fprintf(stderr, "bench_nbc: %s%s%s\n", what, value ? ": " : "", value ? value : "");
-  exit(2);
-}
+    "  --realtime: other programs wait meanwhile (SCHED_FIFO; needs the right to; not with MPI)\n"
+    "  --resume FILE: keeps finished points there and continues an interrupted sweep\n"
+    "  --show: progress on stderr also where that is not a terminal\n"
+    "  --tune FILE: measures which algorithm is fastest for this number of ranks (at most 1 MiB "
+    "and\n"
+    "    20 s without --max-mib, --budget-s) and writes the choice table; NBC_CHOICE=FILE makes "
+    "programs\n"
+    "    follow it. For an MPI: mpirun.mpich -n N bench_nbc.mpich --tune FILE\n"
+    "  --impl, with this program's default:\n";
 
 static double number(const char *name, const char *text, double low, double high) {
   char *end;
@@ -825,28 +1086,45 @@ static double number(const char *name, const char *text, double low, double high
   return v;
 }
 
-static void parse_list(char *text, bool policies) {
+static const backend *impl_of(const char *name) {
+  for (size_t k = 0; k < BACKENDS; k++)
+    if (strcmp(backends[k].name, name) == 0) return &backends[k];
+  fail("--impl: no such implementation", name);
+  return NULL;
+}
+
+enum list { COLLS, POLICIES, IMPLS };
+
+static void parse_list(const char *text, enum list kind) {
+  char copy[1024];
   int n = 0;
-  for (char *item = strtok(text, ","); item; item = strtok(NULL, ","), n++) {
+  snprintf(copy, sizeof copy, "%s", text);
+  for (char *item = strtok(copy, ","); item; item = strtok(NULL, ","), n++) {
     if (n == MAX_LIST) fail("too many names in a list", NULL);
-    nbc_policy policy = NBC_POLICY_NONE;
-    const bool own = policies && set.mpi && strcmp(item, "mpi") == 0;
-    if (policies ? !own && nbc_policy_parse(item, &policy) : nbc_coll_parse(item, &set.colls[n]))
-      fail(policies ? "no such policy" : "no such collective", item);
-    if (policies) set.policies[n] = own ? OWN_OF_MPI : (int)policy;
-    if (!policies && set.colls[n] == NBC_COLL_BARRIER)
+    if (kind == IMPLS) set.impls[n] = impl_of(item);
+    if (kind == POLICIES && nbc_policy_parse(item, &set.policies[n])) fail("no such policy", item);
+    if (kind == COLLS && nbc_coll_parse(item, &set.colls[n])) fail("no such collective", item);
+    if (kind == COLLS && set.colls[n] == NBC_COLL_BARRIER)
       fail("a barrier has no size to calibrate", NULL);
   }
   if (n == 0) fail("empty list", NULL);
-  *(policies ? &set.policy_count : &set.coll_count) = n;
+  *(kind == IMPLS ? &set.impl_count : kind == POLICIES ? &set.policy_count : &set.coll_count) = n;
+}
+
+static void make_columns(void) {
+  for (int k = 0; k < set.impl_count; k++)
+    for (int q = 0; q < (set.impls[k]->policies ? set.policy_count : 1); q++) {
+      if (set.column_count == MAX_COLUMNS)
+        fail("--impl times --policy: more than 16 columns", NULL);
+      const nbc_policy policy = set.impls[k]->policies ? set.policies[q] : NBC_POLICY_NONE;
+      set.columns[set.column_count++] = (column){.by = set.impls[k], .policy = policy};
+    }
 }
 
 /* "0-2/3", "0,2/1": compute cores / worker core. One core for both is said, not refused. */
 static void parse_layout(const char *text) {
   const char *at = text;
-  cpu_set_t mine;
   CPU_ZERO(&set.compute);
-  if (sched_getaffinity(0, sizeof mine, &mine)) fail("sched_getaffinity", strerror(errno));
   while (*at && *at != '/') {
     char *end;
     long from = strtol(at, &end, 10), to = from;
@@ -857,7 +1135,7 @@ static void parse_layout(const char *text) {
       if (end == at) fail("--layout: cores wanted, as in 0-2/3", text);
     }
     for (long i = from; i <= to; i++) {
-      if (i < 0 || i >= CPU_SETSIZE || !CPU_ISSET((size_t)i, &mine))
+      if (i < 0 || i >= CPU_SETSIZE || !CPU_ISSET((size_t)i, &own_cores))
         fail("--layout: a core that this process may not use", text);
       CPU_SET((size_t)i, &set.compute);
     }
@@ -865,13 +1143,19 @@ static void parse_layout(const char *text) {
   }
   if (*at != '/' || !CPU_COUNT(&set.compute)) fail("--layout: cores wanted, as in 0-2/3", text);
   set.worker_core = (int)number("--layout: worker core", at + 1, 0, CPU_SETSIZE - 1);
-  if (!CPU_ISSET((size_t)set.worker_core, &mine))
+  if (!CPU_ISSET((size_t)set.worker_core, &own_cores))
     fail("--layout: a core that this process may not use", text);
 }
 
 static void describe_layout(void) {
   set.turns = CPU_COUNT(&set.compute) < set.rank_count;
   set.share = CPU_ISSET((size_t)set.worker_core, &set.compute);
+  int n = 0;
+  for (int i = 0; i < CPU_SETSIZE && n < 500; i++)
+    if (CPU_ISSET((size_t)i, &set.compute))
+      n += snprintf(set.layout_cores + n, sizeof set.layout_cores - (size_t)n, "%s%d", n ? "," : "",
+                    i);
+  snprintf(set.layout_cores + n, sizeof set.layout_cores - (size_t)n, "/%d", set.worker_core);
   snprintf(set.layout, sizeof set.layout, "%d core%s for %d ranks%s, %s on core %d%s",
            CPU_COUNT(&set.compute), CPU_COUNT(&set.compute) > 1 ? "s" : "", set.rank_count,
            set.turns ? " (they take turns)" : "",
@@ -880,124 +1164,133 @@ static void describe_layout(void) {
 }
 
 static void default_layout(void) {
-  cpu_set_t mine;
-  if (sched_getaffinity(0, sizeof mine, &mine)) fail("sched_getaffinity", strerror(errno));
   for (int i = 0; i < CPU_SETSIZE; i++)
-    if (CPU_ISSET((size_t)i, &mine)) set.worker_core = i;
-  set.compute = mine;
-  if (CPU_COUNT(&mine) > 1) CPU_CLR((size_t)set.worker_core, &set.compute);
+    if (CPU_ISSET((size_t)i, &own_cores)) set.worker_core = i;
+  set.compute = own_cores;
+  if (CPU_COUNT(&own_cores) > 1) CPU_CLR((size_t)set.worker_core, &set.compute);
 }
 
-/* First line: the settings. Then one line per point; a last line that was cut off is dropped. */
-static void open_resume(void) {
-  char head[512], line[1024];
-  int n = snprintf(
-      head, sizeof head,
-      "bench_nbc/1 ranks %d reps %d of %d%s grid %g %g link %g %g mib %g spread %g layout %s;",
-      set.rank_count, set.reps, set.reps * set.oversample, set.realtime ? " realtime" : "",
-      set.min_us, set.max_us, set.link_mb_per_s, set.latency_us, set.max_mib, set.spread_ratio,
-      set.layout);
-  for (int c = 0; c < set.coll_count; c++)
-    n += snprintf(head + n, sizeof head - (size_t)n, " %s", nbc_coll_name(set.colls[c]));
-  for (int p = 0; p < set.policy_count; p++)
-    n += snprintf(head + n, sizeof head - (size_t)n, " %s", policy_name(set.policies[p]));
-  FILE *in = fopen(set.resume, "r");
-  int line_number = 1;
-  long good_bytes = 0;
-  if (in && fgets(line, sizeof line, in)) {
-    line[strcspn(line, "\n")] = 0;
-    if (strcmp(line, head)) fail("--resume: the file was made with other settings", set.resume);
-    good_bytes = ftell(in);
-    while (fgets(line, sizeof line, in)) {
-      int c, p, i, j, used = 0;
-      result x = {.done = true};
-      line_number++;
-      if (!strchr(line, '\n')) break; /* cut off while it was written */
-      const int got = sscanf(
-          line, "%d %d %d %d %lf %lf %lf %lf %lf %lf %lf %lf %lf %lf %lf %lf %lf %lf %lf %lf end%n",
-          &c, &p, &i, &j, &x.count, &x.comm_ref, &x.comp_ref, &x.passive, &x.measured.median,
-          &x.measured.median_lo, &x.measured.median_hi, &x.call, &x.comp, &x.wait, &x.rank_min[0],
-          &x.rank_max[0], &x.rank_min[1], &x.rank_max[1], &x.rank_min[2], &x.rank_max[2], &used);
-      if (got != 20 || !used || c < 0 || c >= set.coll_count || p < 0 || p >= set.policy_count ||
-          i < 0 || i >= axis_count || j < 0 || j >= axis_count || !(x.comm_ref > 0) ||
-          !(x.comp_ref > 0)) {
-        fprintf(stderr, "bench_nbc: %s:%d: damaged line; delete it to measure its point again\n",
-                set.resume, line_number);
-        exit(2);
-      }
-      results[c][p][i][j] = x;
-      good_bytes = ftell(in);
-    }
+/* Of one column or of all: who can measure it here? */
+static void check_columns(void) {
+  if (!set.impl_count && set.mpi) parse_list("mpi,ours-mpi", IMPLS);
+  if (!set.impl_count && !set.mpirun) parse_list("ours-threads", IMPLS);
+  if (!set.impl_count) /* only MPICH and its relatives have such a thread */
+    parse_list(strstr(set.mpirun, "mpich") ? "mpi,mpi-async,ours-mpi,ours-threads"
+                                           : "mpi,ours-mpi,ours-threads",
+               IMPLS);
+  make_columns();
+  if (set.part >= set.column_count) fail("--part: no such column", NULL);
+  for (int p = 0; p < set.column_count; p++) {
+    const char *const name = set.columns[p].by->name;
+    if (set.part >= 0 && p != set.part) continue;
+    if (!set.columns[p].by->measure)
+      fail("not inside an MPI program; start build/bench_nbc --mpi", name);
+    if (!set.mpi && strstr(name, "mpi") && !set.mpirun) fail("needs --mpi or --mpirun", name);
+    if (strstr(name, "mpi") && set.realtime)
+      fail("--realtime: not with MPI, whose own waits may never give the core away", NULL);
   }
-  if (in) fclose(in);
-  if (good_bytes && truncate(set.resume, good_bytes))
-    fail("--resume: cannot be written", set.resume);
-  resume_out = fopen(set.resume, "a");
-  if (!resume_out) fail("--resume: cannot be written", set.resume);
-  if (!good_bytes) fprintf(resume_out, "%s\n", head), fflush(resume_out);
+}
+
+static void parse_value(const char *name, const char *value, const char **layout) {
+  const struct {
+    const char *name;
+    double *real;
+    int *whole;
+    double low, high;
+  } numbers[] = {{"--ranks", NULL, &set.rank_count, 2, MAX_RANKS},
+                 {"--reps", NULL, &set.reps, 1, MAX_REPS},
+                 {"--oversample", NULL, &set.oversample, 1, 20},
+                 {"--part", NULL, &set.part, 0, MAX_COLUMNS - 1},
+                 {"--budget-s", &set.budget_s, NULL, 1, 1e6},
+                 {"--min-us", &set.min_us, NULL, 10, 1e7},
+                 {"--max-us", &set.max_us, NULL, 10, 1e7},
+                 {"--link-mb-s", &set.link_mb_per_s, NULL, 0, 1e6},
+                 {"--latency-us", &set.latency_us, NULL, 0, 1e5},
+                 {"--max-mib", &set.max_mib, NULL, 1, 1 << 16},
+                 {"--spread", &set.spread_ratio, NULL, 0, 1}};
+  const struct {
+    const char *name, **text;
+  } texts[] = {{"--layout", layout},      {"--json", &set.json},     {"--html", &set.html},
+               {"--resume", &set.resume}, {"--mpirun", &set.mpirun}, {"--tune", &set.tune}};
+  if (strcmp(name, "--coll") == 0) {
+    parse_list(value, COLLS);
+    return;
+  }
+  if (strcmp(name, "--policy") == 0) {
+    parse_list(value, POLICIES);
+    return;
+  }
+  if (strcmp(name, "--impl") == 0) {
+    parse_list(value, IMPLS);
+    return;
+  }
+  for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
+    if (strcmp(name, numbers[k].name) == 0) {
+      const double v = number(name, value, numbers[k].low, numbers[k].high);
+      *(numbers[k].real ? numbers[k].real : &(double){0}) = v;
+      *(numbers[k].whole ? numbers[k].whole : &(int){0}) = (int)v;
+      return;
+    }
+  for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
+    if (strcmp(name, texts[k].name) == 0) {
+      *texts[k].text = value;
+      return;
+    }
+  fail("unknown option, or without its value", name);
+}
+
+/* --mpi mpich: the program of that name beside this one. */
+static void parse_mpi(const char *mpi, char command[640]) {
+  char folder[512];
+  const ssize_t n = readlink("/proc/self/exe", folder, sizeof folder - 1);
+  if (strcmp(mpi, "mpich") != 0 && strcmp(mpi, "openmpi") != 0)
+    fail("--mpi: must be mpich or openmpi (another: --mpirun)", mpi);
+  if (n <= 0) fail("/proc/self/exe", strerror(errno));
+  folder[n] = 0;
+  *strrchr(folder, '/') = 0;
+  snprintf(command, 640, "%s/bench_nbc.%s", folder, mpi);
+  if (!set.mpi && access(command, X_OK))
+    fail("--mpi: no such program, make examples builds it", command);
+  snprintf(command, 640, "mpirun.%s -n %d %s/bench_nbc.%s", mpi, set.rank_count, folder, mpi);
+  set.mpirun = command;
 }
 
 static void parse_args(int argc, char **argv) {
-  const char *layout = NULL;
-  char coll[] = "allreduce", policy[] = "none,dedicated", with_mpi[] = "mpi,none,dedicated";
+  static char command[640];
+  const char *layout = NULL, *mpi = NULL;
+  const int process_count = set.rank_count; /* of the MPI */
   if (!set.mpi) set.rank_count = 2;
   set.reps = 7, set.oversample = 1, set.min_us = 500, set.max_us = 1e6, set.latency_us = 10,
-  set.max_mib = 64;
-  parse_list(coll, false), parse_list(set.mpi ? with_mpi : policy, true);
+  set.part = -1, set.show = isatty(2);
+  parse_list("allreduce", COLLS), parse_list("none,dedicated", POLICIES);
   for (int i = 1; i < argc; i++) {
     char *const name = argv[i], *const value = i + 1 < argc ? argv[i + 1] : NULL;
     if (strcmp(name, "--help") == 0) {
       fputs(usage, stdout);
+      for (size_t k = 0; k < BACKENDS; k++)
+        printf("    %-14s %s\n", backends[k].name, backends[k].what);
       exit(0);
     }
-    if (strcmp(name, "--realtime") == 0) {
-      if (set.mpi) fail("--realtime: not under MPI, whose own waits may never give the core away", NULL);
+    if (strcmp(name, "--realtime") == 0)
       set.realtime = true;
-      continue;
-    }
-    if (!value) fail("unknown option, or without its value", name);
-    if (strcmp(name, "--coll") == 0)
-      parse_list(value, false);
-    else if (strcmp(name, "--policy") == 0)
-      parse_list(value, true);
-    else if (strcmp(name, "--ranks") == 0 && !set.mpi)
-      set.rank_count = (int)number(name, value, 2, MAX_RANKS);
-    else if (strcmp(name, "--reps") == 0)
-      set.reps = (int)number(name, value, 1, MAX_REPS);
-    else if (strcmp(name, "--budget-s") == 0)
-      set.budget_s = number(name, value, 1, 1e6);
-    else if (strcmp(name, "--oversample") == 0)
-      set.oversample = (int)number(name, value, 1, 20);
-    else if (strcmp(name, "--min-us") == 0)
-      set.min_us = number(name, value, 10, 1e7);
-    else if (strcmp(name, "--max-us") == 0)
-      set.max_us = number(name, value, 10, 1e7);
-    else if (strcmp(name, "--link-mb-s") == 0 && !set.mpi)
-      set.link_mb_per_s = number(name, value, 0, 1e6);
-    else if (strcmp(name, "--latency-us") == 0)
-      set.latency_us = number(name, value, 0, 1e5);
-    else if (strcmp(name, "--max-mib") == 0)
-      set.max_mib = number(name, value, 1, 1 << 16);
-    else if (strcmp(name, "--spread") == 0)
-      set.spread_ratio = number(name, value, 0, 1);
-    else if (strcmp(name, "--layout") == 0)
-      layout = value;
-    else if (strcmp(name, "--json") == 0)
-      set.json = value;
-    else if (strcmp(name, "--html") == 0)
-      set.html = value;
-    else if (strcmp(name, "--resume") == 0)
-      set.resume = value;
+    else if (strcmp(name, "--show") == 0)
+      set.show = true;
+    else if (!value)
+      fail("unknown option, or without its value", name);
+    else if (strcmp(name, "--mpi") == 0)
+      mpi = value, i++;
     else if (strcmp(name, "--point") == 0 && i + 3 < argc) {
       set.point = true;
-      parse_list(value, false);
+      parse_list(value, COLLS);
       set.point_comm_us = number("--point: COMM_US", argv[i + 2], 10, 1e7),
       set.point_comp_us = number("--point: COMP_US", argv[i + 3], 10, 1e7);
-      i += 2;
+      i += 3;
     } else
-      fail("unknown option, or without its value", name);
-    i++;
+      parse_value(name, value, &layout), i++;
   }
+  if (mpi) parse_mpi(mpi, command);
+  if (set.mpi && set.rank_count != process_count)
+    fail("--ranks: mpirun started another number", NULL);
   if (set.reps * set.oversample > MAX_REPS) fail("--reps times --oversample: more than 99", NULL);
   if (layout)
     parse_layout(layout);
@@ -1010,6 +1303,96 @@ static void parse_args(int argc, char **argv) {
     for (double us = set.min_us; us <= set.max_us * 1.001 && axis_count < MAX_AXIS; us *= 2)
       axis_us[axis_count++] = us;
   if (!axis_count) fail("--max-us: less than --min-us", NULL);
+  if (!set.tune) check_columns();
+  if (set.max_mib == 0) set.max_mib = set.tune ? 1 : 64;
+}
+
+/* ---- finished points: kept for another run of the same sweep, and between its programs ---------- */
+static const char *kept_head(void) {
+  static char head[2048];
+  char name[64];
+  int n =
+      snprintf(head, sizeof head,
+               "bench_nbc/2 ranks %d reps %d of %d%s grid %g %g point %g %g link %g %g mib %g "
+               "spread %g layout %s;",
+               set.rank_count, set.reps, set.reps * set.oversample, set.realtime ? " realtime" : "",
+               set.min_us, set.max_us, set.point_comm_us, set.point_comp_us, set.link_mb_per_s,
+               set.latency_us, set.max_mib, set.spread_ratio, set.layout);
+  for (int c = 0; c < set.coll_count; c++)
+    n += snprintf(head + n, sizeof head - (size_t)n, " %s", nbc_coll_name(set.colls[c]));
+  for (int p = 0; p < set.column_count; p++)
+    n += snprintf(head + n, sizeof head - (size_t)n, " %s", column_name(p, ":", name));
+  return head;
+}
+
+static bool ends_here(const char *at) { return strcmp(at, " end\n") == 0; }
+
+/* One line after the first; false: not as this program writes it. */
+static bool read_kept_line(const char *line) {
+  int c, p, i, j, used = 0;
+  long gemms;
+  double v[3];
+  if (sscanf(line, "point %d %d %d %d%n", &c, &p, &i, &j, &used) == 4) {
+    const char *at = line + used;
+    result x;
+    if (c < 0 || c >= set.coll_count || p < 0 || p >= set.column_count || i < 0 ||
+        i >= axis_count || j < 0 || j >= axis_count)
+      return false;
+    for (int k = 0; k < FIELDS; k++) {
+      char *end;
+      *field_of(&x, k) = strtod(at, &end);
+      if (end == at || !isfinite(*field_of(&x, k)) || *field_of(&x, k) < 0) return false;
+      at = end;
+    }
+    if (!ends_here(at) || !(x.comm_ref > 0) || !(x.comp_ref > 0) || !done(&x)) return false;
+    results[c][p][i][j] = x;
+    return true;
+  }
+  if (sscanf(line, "reference %d %ld %lf%n", &j, &gemms, &v[0], &used) == 3) {
+    if (!ends_here(line + used) || j < 0 || j >= axis_count || gemms < 1 || !(v[0] > 0))
+      return false;
+    gemm_counts[j] = gemms, comp_refs[j] = v[0];
+    return true;
+  }
+  if (sscanf(line, "engine %d %lf %lf %lf%n", &p, &v[0], &v[1], &v[2], &used) == 4) {
+    if (!ends_here(line + used) || p < 0 || p >= set.column_count) return false;
+    set.columns[p].polls = v[0], set.columns[p].posts = v[1], set.columns[p].busy = v[2];
+    return true;
+  }
+  if (sscanf(line, "about %d %n", &p, &used) != 1 || p < 0 || p >= set.column_count) return false;
+  snprintf(set.columns[p].about, sizeof set.columns[p].about, "%.*s",
+           (int)strcspn(line + used, "\n\"\\<>&"), line + used);
+  return true;
+}
+
+/* First line: the settings. Then one line per point; a last line that was cut off is dropped. */
+static void open_kept(void) {
+  char line[1024];
+  FILE *in = fopen(set.resume, "r");
+  int line_number = 1;
+  long good_bytes = 0;
+  if (in && fgets(line, sizeof line, in)) {
+    line[strcspn(line, "\n")] = 0;
+    if (strncmp(line, kept_head(), sizeof line - 1) != 0)
+      fail("--resume: the file was made with other settings", set.resume);
+    good_bytes = ftell(in);
+    while (fgets(line, sizeof line, in)) {
+      line_number++;
+      if (!strchr(line, '\n') && feof(in)) break; /* cut off while it was written */
+      if (!read_kept_line(line)) {
+        fprintf(stderr, "bench_nbc: %s:%d: damaged line; delete it to measure its point again\n",
+                set.resume, line_number);
+        exit(2);
+      }
+      good_bytes = ftell(in);
+    }
+  }
+  if (in) fclose(in);
+  if (good_bytes && truncate(set.resume, good_bytes))
+    fail("--resume: cannot be written", set.resume);
+  kept = fopen(set.resume, "a");
+  if (!kept) fail("--resume: cannot be written", set.resume);
+  if (!good_bytes) fprintf(kept, "%s\n", kept_head()), fflush(kept);
 }
 
 static void write_file(const char *path, void (*print)(FILE *)) {
@@ -1020,12 +1403,82 @@ static void write_file(const char *path, void (*print)(FILE *)) {
   if (fclose(out)) fail("cannot be written", path);
 }
 
+/* ---- tuning ---------------------------------------------------------------------------------- */
+static nbc_status tune_rank(nbc_transport *t, void *user) {
+  const nbc_comm_desc work = {.transport = t};
+  const nbc_tune_desc desc = {.max_bytes = (uint64_t)(set.max_mib * 1048576),
+                              .reps = set.reps,
+                              .limit_ns = (int64_t)(set.budget_s * 1e9)};
+  nbc_choice *const table = calloc(1, sizeof *table);
+  nbc_comm *comm;
+  nbc_error err = {0};
+  (void)user;
+  if (!table) stop_on(NBC_E_NOMEM, NULL, "--tune");
+  pthread_setaffinity_np(pthread_self(), sizeof set.compute, &set.compute);
+  stop_on(nbc_comm_create(&work, &comm, &err), &err, "communicator");
+  stop_on(nbc_tune(comm, &desc, table, &err), &err, "--tune");
+  nbc_comm_destroy(comm);
+  if (t->rank == 0) {
+    FILE *out = fopen(set.tune, "w");
+    if (!out || nbc_choice_write(table, out) || fclose(out))
+      fail("--tune: cannot be written", set.tune);
+    printf("%zu rules for %d ranks in %s; NBC_CHOICE=%s makes programs follow them\n",
+           table->rule_count, t->size, set.tune, set.tune);
+  }
+  free(table);
+  return NBC_OK;
+}
+
+static void tune(void) {
+#ifdef NBC_WITH_MPI
+  stop_on(tune_rank(mpi_transport, NULL), NULL, "--tune");
+#else
+  nbc_threads *world;
+  const nbc_threads_desc desc = {.size = set.rank_count};
+  if (set.mpirun)
+    fail("--tune: start the MPI's program itself, as in mpirun.mpich -n 2 bench_nbc.mpich --tune",
+         set.tune);
+  stop_on(nbc_threads_create(&desc, &world), NULL, "threads transport");
+  stop_on(nbc_threads_run(world, tune_rank, NULL), NULL, "--tune");
+  nbc_threads_destroy(world);
+#endif
+}
+
+/* ---- main ------------------------------------------------------------------------------------ */
+static void measure_all(bool speaks) {
+  char temporary[512];
+  bool computes = false, referred = true;
+  if (!set.resume && set.mpirun && !set.mpi) { /* its programs need one */
+    snprintf(temporary, sizeof temporary, "%.400s/bench_nbc.XXXXXX",
+             getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+    const int fd = mkstemp(temporary);
+    if (fd < 0) fail(temporary, strerror(errno));
+    close(fd);
+    set.resume = temporary;
+  }
+  if (set.resume && speaks) open_kept();
+  for (int p = 0; p < set.column_count; p++) computes |= set.columns[p].by->computes;
+  for (int j = 0; j < axis_count; j++) referred &= gemm_counts[j] > 0;
+  set.beside_mpi = set.mpi && set.part < 0;
+  if (computes && set.part < 0 && !(referred && !set.mpi)) run_references();
+  for (int p = 0; p < set.column_count; p++)
+    if (set.part < 0 || set.part == p) set.columns[p].by->measure(p);
+  if (kept) fclose(kept), kept = NULL;
+  if (set.resume == temporary) unlink(temporary);
+  if (set.show && speaks) fprintf(stderr, "\r%50s\r", "");
+}
+
 int main(int argc, char **argv) {
   bool speaks = true; /* rank 0 does */
+  own_args = argv;
+  if (sched_getaffinity(0, sizeof own_cores, &own_cores))
+    fail("sched_getaffinity", strerror(errno));
 #ifdef NBC_WITH_MPI
   int provided, rank;
   nbc_error err = {0};
+  const int threads = thread_count();
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+  mpi_threads = thread_count() - threads;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank), MPI_Comm_size(MPI_COMM_WORLD, &set.rank_count);
   set.mpi = true, speaks = rank == 0;
   if (set.rank_count > MAX_RANKS) fail("more than 64 processes", NULL);
@@ -1035,14 +1488,14 @@ int main(int argc, char **argv) {
   parse_args(argc, argv);
   if (nbc_clock_create(NULL, &wall)) fail("no clock", NULL);
   t_begin_ns = nbc_clock_now_ns(&wall);
-  if (set.resume && speaks) open_resume();
   const struct sched_param priority = {.sched_priority = 1};
   if (set.realtime && sched_setscheduler(0, SCHED_FIFO, &priority))
     fail("--realtime", strerror(errno));
-  run_phase(0, true);
-  for (int p = 0; p < set.policy_count; p++) run_phase(p, false);
-  if (isatty(2) && speaks) fprintf(stderr, "\r%40s\r", "");
-  if (speaks) {
+  if (set.tune)
+    tune();
+  else
+    measure_all(speaks);
+  if (speaks && !set.tune && set.part < 0) {
     if (set.point)
       print_point(stdout);
     else
@@ -1054,5 +1507,5 @@ int main(int argc, char **argv) {
   nbc_mpi_destroy(mpi_transport);
   MPI_Finalize();
 #endif
-  return 0;
+  return incomplete;
 }

@@ -19,25 +19,43 @@ says() { # TEXT, STATUS, then a command: exit status and text on either stream
 }
 D=$B/bench_nbc
 small="--min-us 200 --max-us 400 --reps 2 --max-mib 4"
-check "all policies run" says 'allreduce, policy idle' 0 "$D" $small --policy none,dedicated,timer,idle --json "$T/a.json" --html "$T/a.html"
+check "all policies run" says 'allreduce, ours-threads, policy idle' 0 "$D" $small --policy none,dedicated,timer,idle --json "$T/a.json" --html "$T/a.html"
 check "JSON holds every point" sh -c "[ \$(grep -c '\"coll\": \"allreduce\"' '$T/a.json') -eq 16 ]"
 check "JSON is closed" sh -c "tail -1 '$T/a.json' | grep -q ']}\$'"
-check "the page holds a picture per policy" sh -c "[ \$(grep -c '</svg>' '$T/a.html') -eq 4 ] && [ \$(grep -c '<rect' '$T/a.html') -ge 16 ]"
+check "the page holds a picture per policy" sh -c "[ \$(grep -c '</svg>' '$T/a.html') -eq 8 ] && [ \$(grep -c '<rect' '$T/a.html') -ge 16 ]"
+check "bars span the ranks" sh -c "[ \$(grep -c 'least .*most' '$T/a.html') -eq 24 ] && [ \$(grep -c 'wait_rank_max_ns' '$T/a.json') -eq 16 ]"
 check "the page needs no network" sh -c "! grep -qE 'https?://|<script|<link' '$T/a.html'"
-check "v-collectives, a NIC, three ranks" says 'alltoallv, policy dedicated' 0 "$D" $small --budget-s 60 --coll alltoallv,gatherv --spread 0.5 --ranks 3 --link-mb-s 500
+check "v-collectives, a NIC, three ranks" says 'alltoallv, ours-threads, policy dedicated' 0 "$D" $small --budget-s 60 --coll alltoallv,gatherv --spread 0.5 --ranks 3 --link-mb-s 500
 check "one point in full" says 'ratios:' 0 "$D" --point bcast 300 300 --reps 2 --max-mib 4
 check "a sweep is kept" "$D" $small --resume "$T/kept"
-head -4 "$T/kept" >"$T/part" && printf '0 1 0 1 77' >>"$T/part"
+head -5 "$T/kept" >"$T/part" && printf 'point 0 0 0 1 77' >>"$T/part"
 check "an interrupted sweep goes on" says 'policy dedicated' 0 "$D" $small --resume "$T/part"
-check "it kept what was measured" sh -c "[ \"\$(head -4 '$T/part')\" = \"\$(head -4 '$T/kept')\" ] && [ \$(wc -l <'$T/part') -ge 9 ]"
+check "it kept what was measured" sh -c "[ \"\$(head -5 '$T/part')\" = \"\$(head -5 '$T/kept')\" ] && grep -q '^point 0 1 1 1 .* end' '$T/part'"
+check "it measures references once" sh -c "[ \$(grep -c ^reference '$T/part') -eq 2 ]"
+cp "$T/part" "$T/whole"
+check "a finished sweep is not measured again" sh -c "'$D' $small --resume '$T/whole' >/dev/null && [ \$(grep -c ^point '$T/whole') -eq \$(grep -c ^point '$T/part') ]"
 check "other settings are refused" says 'other settings' 2 "$D" $small --ranks 3 --resume "$T/kept"
-sed '3s/ [0-9]/ x/' "$T/kept" >"$T/bad"
-check "a damaged line is named" says 'bad:3: damaged line' 2 "$D" $small --resume "$T/bad"
+damaged() { # NAME, sed command, text
+  sed "$2" "$T/kept" >"$T/bad"
+  check "$1" says "$3" 2 "$D" $small --resume "$T/bad"
+}
+damaged "a damaged point is named" '5s/ [0-9]/ x/' 'bad:5: damaged line'
+damaged "a point with a negative time is refused" '5s/ \([0-9.e+]*\) end/ -1 end/' 'bad:5: damaged line'
+damaged "a point that does not exist is refused" '5s/point 0/point 9/' 'bad:5: damaged line'
+damaged "a damaged reference is named" '2s/reference 0/reference 7/' 'bad:2: damaged line'
+damaged "a line of something else is refused" '3s/.*/hello/' 'bad:3: damaged line'
 check "cores that do not exist are refused" says 'may not use' 2 "$D" --layout 0/1023
 check "a layout is parsed" says 'cores wanted' 2 "$D" --layout 0-
 check "a collective must exist" says 'no such collective: ring' 2 "$D" --coll ring
 check "a barrier has no size" says 'no size' 2 "$D" --coll barrier
 check "a policy must exist" says 'no such policy' 2 "$D" --policy fast
+check "an implementation must exist" says '--impl: no such implementation: yours' 2 "$D" --impl yours
+check "an MPI needs a launcher" says 'needs --mpi or --mpirun: mpi' 2 "$D" --impl mpi
+check "an MPI must be known" says '--mpi: must be mpich or openmpi' 2 "$D" --mpi lam
+check "a launcher must exist" says '--mpirun: no-such-mpirun' 1 "$D" --mpirun "no-such-mpirun -n 2 x" --point bcast 200 200 --reps 1 --max-mib 1
+check "--tune writes a table" says 'rules for 3 ranks' 0 "$D" --tune "$T/choice" --ranks 3 --reps 1 --budget-s 10
+check "the library follows it" env NBC_CHOICE="$T/choice" "$D" --point bcast 200 200 --reps 1 --max-mib 1
+check "--tune says where it cannot write" says '--tune: cannot be written: /nowhere/x' 2 "$D" --tune /nowhere/x --reps 1 --budget-s 1
 check "numbers are checked" says '--reps: must be a number in 1..99' 2 "$D" --reps 0
 check "unknown options are refused" says 'unknown option' 2 "$D" --fast 1
 echo "$passed passed, $failed failed, 0 skipped"

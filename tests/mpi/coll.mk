@@ -9,7 +9,8 @@ $1: $2 $(B)/.flags
 -include $1.d
 endef
 $(foreach m,$(if $(MPICC_OMPI),openmpi) $(if $(MPICC_MPICH),mpich),\
-  $(eval NEEDS_mpi += $(B)/tests/mpi/coll_results.$m $(B)/bench_nbc.$m)\
+  $(eval EXAMPLES += $(B)/bench_nbc.$m)\
+  $(eval NEEDS_mpi += $(B)/tests/mpi/coll_results.$m $(B)/bench_nbc $(B)/bench_nbc.$m)\
   $(eval $(call coll_mpi,$(B)/bench_nbc.$m,examples/bench_nbc.c,mpicc.$m,-DNBC_WITH_MPI))\
   $(eval $(call coll_mpi,$(B)/tests/mpi/coll_results.$m,tests/mpi/coll_results.c,mpicc.$m,$(TEST_FLAGS))))
 $(eval $(call script,mpi/coll))

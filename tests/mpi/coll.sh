@@ -6,11 +6,30 @@ export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1 OMPI_M
 results() { # MPI PROCESSES LEVEL
   timeout -k 5 200 "mpirun.$1" -n "$2" "$B/tests/mpi/coll_results.$1" "$3"
 }
-sweep() { # MPI: a tiny sweep of bench_nbc; the numbers are not judged
+alone() { # MPI: a tiny sweep of its program of bench_nbc alone; the numbers are not judged
   rm -f "$T/$1.json"
   OMPI_MCA_hwloc_base_binding_policy=none timeout -k 5 100 "mpirun.$1" -n 2 "$B/bench_nbc.$1" --min-us 200 --max-us 400 --reps 2 \
-    --max-mib 4 --coll allreduce,alltoallv --policy mpi,none,dedicated --json "$T/$1.json" &&
-    [ "$(grep -c '"policy": "mpi"' "$T/$1.json")" -eq 8 ] && [ "$(grep -c '"coll"' "$T/$1.json")" -eq 24 ]
+    --max-mib 4 --impl mpi,ours-mpi --policy dedicated --json "$T/$1.json" &&
+    [ "$(grep -c '"coll".*"impl": "mpi"' "$T/$1.json")" -eq 4 ] && [ "$(grep -c '"mpi_impact_ratio": null' "$T/$1.json")" -eq 8 ]
+}
+side_by_side() { # MPI, IMPLS: every implementation in one run, lengths that differ, one interruption
+  sweep="--mpi $1 --impl $2 --coll alltoallv,gatherv --spread 0.5 --min-us 200 --max-us 200 --reps 2 --max-mib 1"
+  columns=$(($(echo "$2" | tr , '\n' | wc -l) + 2))
+  rm -f "$T/$1.kept"
+  timeout -k 5 100 "$B/bench_nbc" $sweep --resume "$T/$1.kept" >"$T/all" 2>&1 && grep -q "^alltoallv  *mpi " "$T/all" || { cat "$T/all"; return 1; }
+  [ "$(grep -c '^point' "$T/$1.kept")" -eq $((2 * columns)) ] || { cat "$T/$1.kept"; return 1; }
+  sed '/^point [01] 1/d' "$T/$1.kept" >"$T/$1.part"
+  timeout -k 5 100 "$B/bench_nbc" $sweep --resume "$T/$1.part" --json "$T/$1.json" --html "$T/$1.html" &&
+    [ "$(grep -c '^point' "$T/$1.part")" -eq $((2 * columns)) ] && [ "$(grep -c '"coll"' "$T/$1.json")" -eq $((2 * columns)) ] &&
+    ! grep -q '"overhead_ratio": null\|"mpi_impact_ratio": null' "$T/$1.json" && [ "$(grep -c '</svg>' "$T/$1.html")" -eq $((4 * columns)) ]
+}
+tunes() { # MPI
+  timeout -k 5 100 "mpirun.$1" -n 2 "$B/bench_nbc.$1" --tune "$T/choice" --reps 1 --budget-s 3 &&
+    NBC_CHOICE="$T/choice" timeout -k 5 100 "mpirun.$1" -n 2 "$B/bench_nbc.$1" --impl ours-mpi --point bcast 200 200 --reps 1 --max-mib 1
+}
+no_async_thread() { # Open MPI has none: an error, and the other columns are still measured
+  timeout -k 5 100 "$B/bench_nbc" --mpi openmpi --impl mpi-async,ours-threads --point bcast 200 200 --reps 1 --max-mib 1 >"$T/all" 2>&1
+  [ $? -eq 1 ] && grep -q 'started no asynchronous thread' "$T/all" && grep -q 'bcast, ours-threads, policy none' "$T/all"
 }
 for mpi in openmpi mpich; do
   if ! command -v "mpirun.$mpi" >/dev/null || [ ! -x "$B/tests/mpi/coll_results.$mpi" ]; then
@@ -20,6 +39,10 @@ for mpi in openmpi mpich; do
   for n in 1 2 3 5; do check "$mpi, $n processes, engine and none" results $mpi $n 3; done
   check "$mpi, 8 processes, MPI_THREAD_SERIALIZED" results $mpi 8 2
   check "$mpi, 17 processes, MPI_THREAD_FUNNELED" results $mpi 17 1
-  check "$mpi, bench_nbc" sweep $mpi
+  check "$mpi, bench_nbc alone" alone $mpi
+  impls=mpi,mpi-async,ours-mpi,ours-threads
+  [ $mpi = openmpi ] && impls=mpi,ours-mpi,ours-threads && check "openmpi has no asynchronous thread" no_async_thread
+  check "$mpi, bench_nbc side by side" side_by_side $mpi $impls
+  check "$mpi, tuned" tunes $mpi
 done
 finish
