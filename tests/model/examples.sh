@@ -1,5 +1,5 @@
 #!/bin/sh
-# The example on the model prints what its first comment promises: simulated time is the same everywhere.
+# The examples on the model: what their first comments promise; simulated time is the same everywhere.
 . tests/test.sh
 
 prints_what_it_promises() {
@@ -8,6 +8,45 @@ prints_what_it_promises() {
 }
 refuses_bad_sizes() { ! "$B/simulated_overlap" 17 2>/dev/null && ! "$B/simulated_overlap" -1 2>/dev/null; }
 
+
+# Every point of every figure: min <= exact <= max, by the printed table (one decimal).
+figures_are_bounded() {
+  "$B/paper_figures" --level flow --level loggp --output "$T/figures.html" >"$T/figures" || return 1
+  tail -1 "$T/figures" | grep -q '^Checked: min <= exact <= max in 260 of 260 points.$' || return 1
+  awk '/^  (min|exact|max) % / { for (i = 3; i <= NF; i++) v[$1, i] = $i; n = NF }
+       /^  max % / { for (i = 3; i <= n; i++) { points++; if (v["exact", i] < v["min", i] - 0.15 || v["exact", i] > v["max", i] + 0.15) bad++ } }
+       END { exit points != 130 || bad }' "$T/figures"
+}
+# figure N SIDE ROW: the last number of that row
+last_of() { awk -v title="^Figure $1\\\\..*, $2\$" -v row="$3" '/^Figure/ { here = $0 ~ title } here && $1 == row && $2 != "%," { print int($NF + 0.5) }' "$T/figures"; }
+figures_have_the_shapes_of_the_paper() {
+  for n in 7 8 9 10 11 12 13; do grep -q "^Figure $n\. " "$T/figures" || return 1; done
+  test "$(last_of 7 sender exact)" = 100 && test "$(last_of 7 receiver min) $(last_of 7 receiver max)" = '0 100' &&
+    test "$(last_of 8 sender exact)" -le 13 && test "$(last_of 9 sender exact) $(last_of 9 sender wait)" = '100 0' &&
+    test "$(last_of 10 receiver exact)" -le 13 && test "$(last_of 11 receiver max)" = 0 &&
+    test "$(last_of 12 sender max)" -le 13 && test "$(last_of 13 sender max) $(last_of 13 sender exact)" = '100 0'
+}
+figures_page_stands_alone() {
+  test "$(grep -c '<svg viewBox="0 0 316' "$T/figures.html")" = 10 && grep -q 'computation \[us\]' "$T/figures.html" &&
+    ! grep -qE 'https?://|<script|src=' "$T/figures.html" && grep -q 'exact on level loggp' "$T/figures.html" && tail -1 "$T/figures.html" | grep -q '</html>'
+}
+figures_are_the_same_again() {
+  "$B/paper_figures" --level flow --level loggp --output "$T/figures.html" | cmp -s - "$T/figures"
+}
+figures_refuse() {
+  "$B/paper_figures" --help | grep -q -- --fragment-bytes || return 1
+  for bad in '--points 1' '--points x' '--level slow' '--rounds' '--large-bytes 5000' '--platform /nowhere' '--what 1'; do
+    # shellcheck disable=SC2086 # words
+    "$B/paper_figures" $bad >/dev/null 2>"$T/error" && return 1
+    grep -q -e "${bad%% *}" -e nowhere "$T/error" || return 1
+  done
+}
+
 check "simulated_overlap prints what it promises" prints_what_it_promises
 check "simulated_overlap refuses bad sizes" refuses_bad_sizes
+check "paper_figures: exact between the bounds, everywhere" figures_are_bounded
+check "paper_figures: the shapes of the paper" figures_have_the_shapes_of_the_paper
+check "paper_figures: one page, nothing from outside" figures_page_stands_alone
+check "paper_figures: the same again" figures_are_the_same_again
+check "paper_figures: bad arguments are named" figures_refuse
 finish
