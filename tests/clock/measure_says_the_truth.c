@@ -265,6 +265,154 @@ static void shuffling_is_a_permutation_of_equal_chances(void) {
   for (int i = 0; i < 5; i++) CHECK_NEAR(first[i], 1000, 150); /* 5 sigma; the seeds are fixed */
 }
 
+/* ---- models: synthetic measurements whose ranges, lines and noise are known ------------------------- */
+static double normal(void) { /* Box and Muller */
+  return sqrt(-2 * log(1 - unit())) * cos(6.283185307179586 * unit());
+}
+static double drawn(const nbc_model_mode *modes, int count) {
+  double u = unit();
+  int k = 0;
+  while (k + 1 < count && u > modes[k].weight_ratio) u -= modes[k++].weight_ratio;
+  return modes[k].mean_ratio + modes[k].sigma_ratio * normal();
+}
+enum { MODEL_SIZES = 72, MODEL_REPEATS = 40 };
+typedef struct made {
+  uint64_t sizes[MODEL_SIZES], size_bytes[MODEL_SIZES * MODEL_REPEATS];
+  double time_ns[MODEL_SIZES * MODEL_REPEATS];
+  int count, ranges, first[4]; /* ranges: index of their first size */
+  size_t wild[4];              /* how many of its sizes are disturbed */
+  double base_ns[4], per_byte_ns[4];
+} made;
+
+/* Sizes of four per octave; 1 to 4 ranges of ten sizes or more; each line 20 % or more off the last
+   where it begins, as protocols are; three sizes of a range at most disturbed altogether. */
+static void make(made *m, int ranges, const nbc_model_mode *modes, int mode_count, bool disturbed) {
+  m->count = 0;
+  m->ranges = ranges;
+  for (int i = 0; m->count < MODEL_SIZES; i++) {
+    const uint64_t n = (uint64_t)(pow(2, i / 4.0) + 0.5);
+    if (m->count == 0 || n > m->sizes[m->count - 1]) m->sizes[m->count++] = n;
+  }
+  for (int r = 0; r < ranges; r++)
+    m->first[r] = r == 0 ? 0 : r * MODEL_SIZES / ranges - 3 + (int)test_below(7);
+  size_t at = 0;
+  for (int r = 0, i = 0; r < ranges; r++) {
+    const double from = (double)m->sizes[m->first[r]];
+    const double was_ns = r == 0 ? 1000 : m->base_ns[r - 1] + m->per_byte_ns[r - 1] * from;
+    const double to_ns = was_ns * (test_below(2) ? 1.2 + unit() : 1 / (1.2 + unit()));
+    m->per_byte_ns[r] = to_ns / from * (r == 0 ? 0.01 + 0.02 * unit() : 0.2 + 0.6 * unit());
+    m->base_ns[r] = to_ns - m->per_byte_ns[r] * from;
+    m->wild[r] = 0;
+    for (const int end = r + 1 < ranges ? m->first[r + 1] : MODEL_SIZES; i < end; i++) {
+      const bool wild = disturbed && (i - m->first[r]) % 7 == 3 && i - m->first[r] < 20;
+      m->wild[r] += wild;
+      const double factor = wild ? 1.5 + 3 * unit() : 1;
+      for (int k = 0; k < MODEL_REPEATS; k++, at++) {
+        m->size_bytes[at] = m->sizes[i];
+        m->time_ns[at] =
+            factor * (m->base_ns[r] + m->per_byte_ns[r] * (double)m->sizes[i]) * drawn(modes, mode_count);
+      }
+    }
+  }
+  for (size_t i = at - 1; i > 0; i--) { /* in any order */
+    const size_t k = test_below(i + 1);
+    const uint64_t n = m->size_bytes[i];
+    const double ns = m->time_ns[i];
+    m->size_bytes[i] = m->size_bytes[k], m->size_bytes[k] = n;
+    m->time_ns[i] = m->time_ns[k], m->time_ns[k] = ns;
+  }
+}
+
+/* Every range where it was, its line within 3 % at both ends. */
+static bool found_ranges(const made *m, const nbc_model *f) {
+  bool good = f->range_count == m->ranges;
+  for (int r = 0; r < m->ranges && good; r++) {
+    const nbc_model_range *range = &f->ranges[r];
+    const uint64_t first = m->sizes[m->first[r]];
+    const uint64_t last = m->sizes[(r + 1 < m->ranges ? m->first[r + 1] : MODEL_SIZES) - 1];
+    good = range->first_bytes == first && range->last_bytes == last;
+    for (int end = 0; end < 2; end++) {
+      const double n = (double)(end ? last : first), is_ns = m->base_ns[r] + m->per_byte_ns[r] * n;
+      good = good && fabs(range->base_ns + range->per_byte_ns * n - is_ns) < 0.03 * is_ns;
+    }
+  }
+  return good;
+}
+
+static const nbc_model_mode quiet[1] = {{1, 1, 0.01}};
+static const nbc_model_mode noisy[3] = {{0.7, 1, 0.02}, {0.2, 1.25, 0.02}, {0.1, 1.8, 0.1}};
+
+/* The same samples in every run: a test of chance must not fail by chance. */
+static void ranges_are_found_where_they_are(void) {
+  made *m = (made *)malloc(sizeof *m);
+  nbc_model f;
+  int missed = 0;
+  test_state = 42;
+  for (int round = 0; round < 24; round++) {
+    make(m, 1 + round % 4, round % 3 == 2 ? noisy : quiet, round % 3 == 2 ? 3 : 1, round % 2);
+    CHECK(nbc_model_fit(m->size_bytes, m->time_ns, MODEL_SIZES * MODEL_REPEATS, NULL, &f, NULL) == NBC_OK);
+    missed += !found_ranges(m, &f);
+    for (int r = 0; r < f.range_count && round % 3 < 2; r++) {
+      CHECK(f.ranges[r].residual_ratio < 0.01 && f.ranges[r].noise.mode_count == 1);
+      CHECK_NEAR(f.ranges[r].noise.modes[0].sigma_ratio, 0.01, 0.002);
+      CHECK(f.ranges[r].outlier_count == m->wild[r]);
+    }
+  }
+  printf("  %d of 24 not as they were\n", missed);
+  CHECK(missed <= 1);
+  free(m);
+}
+
+static void mixtures_are_told_apart(void) {
+  double v[600];
+  nbc_model_noise noise;
+  test_state = 7;
+  for (int round = 0; round < 12; round++) {
+    const nbc_model_mode *modes = round % 3 == 0 ? quiet : noisy;
+    const int count = 1 + round % 3;
+    nbc_model_mode two[2] = {noisy[0], noisy[1]};
+    two[0].weight_ratio = 0.8;
+    for (size_t i = 0; i < 600; i++) v[i] = drawn(count == 2 ? two : modes, count);
+    CHECK(nbc_model_fit_noise(v, 600, &noise) == NBC_OK && noise.mode_count == count && noise.sample_count == 600);
+    for (int k = 0; k < count && noise.mode_count == count; k++) {
+      const nbc_model_mode *is = count == 2 ? &two[k] : &modes[k], *was = &noise.modes[k];
+      CHECK_NEAR(was->weight_ratio, is->weight_ratio, 0.06);
+      CHECK_NEAR(was->mean_ratio, is->mean_ratio, is->sigma_ratio / 2);
+      CHECK_NEAR(was->sigma_ratio, is->sigma_ratio, is->sigma_ratio / 3);
+    }
+  }
+  for (size_t i = 0; i < 600; i++) v[i] = 3; /* a clock that ticks slowly: all the same */
+  CHECK(nbc_model_fit_noise(v, 600, &noise) == NBC_OK && noise.mode_count == 1 && noise.modes[0].mean_ratio == 3);
+  CHECK(nbc_model_fit_noise(v, 1, &noise) == NBC_OK && noise.mode_count == 1);
+  v[3] = (double)NAN;
+  CHECK(nbc_model_fit_noise(v, 600, &noise) == NBC_E_INVAL && nbc_model_fit_noise(v, 0, &noise) == NBC_E_INVAL);
+}
+
+static void bad_samples_are_named(void) {
+  uint64_t sizes[300];
+  double ns[300];
+  nbc_model f;
+  nbc_error err;
+  for (int i = 0; i < 300; i++) sizes[i] = (uint64_t)i + 1, ns[i] = 100;
+  const nbc_model_desc bad[] = {{.max_ranges = -1}, {.max_ranges = 9}, {.tolerance_ratio = 1}, {.tolerance_ratio = (double)NAN}};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    CHECK(nbc_model_fit(sizes, ns, 10, &bad[i], &f, &err) == NBC_E_INVAL && strstr(err.text, i < 2 ? "max_ranges" : "tolerance_ratio"));
+  CHECK(nbc_model_fit(sizes, ns, 0, NULL, &f, &err) == NBC_E_INVAL && strstr(err.text, "no samples"));
+  CHECK(nbc_model_fit(sizes, ns, 300, NULL, &f, &err) == NBC_E_FULL && strstr(err.text, "256"));
+  for (int n = 1; n < 8; n++) { /* too few for more than one range */
+    CHECK(nbc_model_fit(sizes, ns, (size_t)n, NULL, &f, &err) == NBC_OK && f.range_count == 1);
+    CHECK_NEAR(nbc_model_time_ns(&f, 1000), 100, 1e-6);
+  }
+  const double wrong[] = {0, -1, (double)NAN, (double)INFINITY};
+  for (size_t i = 0; i < 4; i++) {
+    ns[7] = wrong[i];
+    CHECK(nbc_model_fit(sizes, ns, 10, NULL, &f, &err) == NBC_E_INVAL && strstr(err.text, "sample 7"));
+  }
+  ns[7] = 100;
+  sizes[9] = UINT64_MAX; /* a size of any magnitude */
+  CHECK(nbc_model_fit(sizes, ns, 10, NULL, &f, &err) == NBC_OK && isfinite(nbc_model_time_ns(&f, UINT64_MAX)));
+}
+
 /* Real threads: whatever the times are, all ranks agree on them. */
 static nbc_status real_work(void *user) {
   (void)user;
@@ -292,6 +440,41 @@ static void works_on_threads(void) {
   nbc_threads_destroy(threads);
 }
 
+/* A transport that answers, and one whose other rank does not. */
+static nbc_status answers_or_not(nbc_transport *t, void *user) {
+  nbc_model_loggp_desc desc = {.max_bytes = 20000, .round_count = 2, .sizes_per_octave = 1};
+  const nbc_model_loggp_desc bad[] = {{.max_bytes = UINT64_MAX}, {.sizes_per_octave = 9}, {.round_count = -1},
+                                      {.time_limit_ns = -1}, {.limit_ns = -1}};
+  static const char *const names[] = {"max_bytes", "sizes_per_octave", "round_count", "time_limit_ns", "limit_ns"};
+  nbc_model_loggp m;
+  nbc_error err;
+  for (int i = 0; i < 5; i++)
+    CHECK(nbc_model_measure(t, 1 - t->rank, &bad[i], &m, &err) == NBC_E_INVAL && strstr(err.text, names[i]));
+  CHECK(nbc_model_measure(t, t->rank, NULL, &m, &err) == NBC_E_INVAL && nbc_model_measure(t, 2, NULL, &m, &err) == NBC_E_INVAL);
+  CHECK(nbc_model_write_platform(&m, stdout) == NBC_E_INVAL); /* nothing in it */
+  if (*(bool *)user) {
+    const nbc_status status = nbc_model_measure(t, 1 - t->rank, &desc, &m, &err);
+    CHECK(status == NBC_OK && m.range_count >= 1 && m.ranges[0].first_bytes == 1 && m.min_test_ns >= 0);
+    CHECK(t->rank > 0 || (m.round_count == 2 && m.gap_samples.count == 2 * m.time_samples.count / 6));
+    nbc_model_free(&m);
+    return status;
+  }
+  if (t->rank > 0) return NBC_OK;
+  desc.limit_ns = 20000000;
+  CHECK(nbc_model_measure(t, 1, &desc, &m, &err) == NBC_E_TIMEOUT);
+  CHECK(strstr(err.text, "rank 0: rank 1 did not answer within 0.02 s"));
+  return NBC_OK;
+}
+static void a_transport_is_measured_or_named(void) {
+  for (int i = 0; i < 2; i++) {
+    bool answers = i == 0;
+    nbc_threads *threads;
+    CHECK(nbc_threads_create(NULL, &threads) == NBC_OK);
+    CHECK(nbc_threads_run(threads, answers_or_not, &answers) == NBC_OK);
+    nbc_threads_destroy(threads);
+  }
+}
+
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(every_sample_is_right_within_its_error);
@@ -302,6 +485,10 @@ int main(int argc, char **argv) {
   RUN(the_timer_inside_costs_what_it_costs);
   RUN(outliers_and_changes_are_found);
   RUN(shuffling_is_a_permutation_of_equal_chances);
+  RUN(ranges_are_found_where_they_are);
+  RUN(mixtures_are_told_apart);
+  RUN(bad_samples_are_named);
+  RUN(a_transport_is_measured_or_named);
   RUN(works_on_threads);
   return TEST_END();
 }

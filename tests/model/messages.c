@@ -529,6 +529,81 @@ static void collective_body(void *unused) {
 }
 static void blocking_calls_work_on_the_transport(void) { run_world(9, collective_body, NULL); }
 
+/* ---- LogGP in, LogGP out: measured through the transport, written, and read by the model again ------ */
+static pm_platform given;
+static nbc_model_loggp measured;
+static void let_pass(void *user, int64_t d_ns) {
+  (void)user;
+  pm_compute_ns(d_ns);
+}
+static void loggp_body(void *unused) {
+  pm_nbc *endpoint;
+  nbc_model_loggp_desc desc = {0};
+  nbc_model_loggp m;
+  nbc_error err;
+  (void)unused;
+  CHECK(pm_nbc_create(NULL, &endpoint) == NBC_OK);
+  nbc_transport *t = pm_nbc_transport(endpoint);
+  desc.compute = let_pass;
+  desc.max_bytes = 32768;
+  desc.round_count = 1;
+  if (nbc_model_measure(t, 1 - t->rank, &desc, &m, &err) != NBC_OK) {
+    printf("  %s\n", err.text);
+    CHECK(!"measured");
+    return;
+  }
+  CHECK((m.time_samples.count > 0) == (t->rank == 0) && m.range_count >= 1);
+  if (t->rank == 0) measured = m;
+  pm_barrier();
+  CHECK(m.ranges[0].latency_ns == measured.ranges[0].latency_ns); /* both ranks have the result */
+  if (t->rank > 0) nbc_model_free(&m);
+  pm_nbc_destroy(endpoint);
+}
+static void loggp_parameters_come_back(void) {
+  for (int round = 0; round < 4; round++) {
+    pm_world_desc desc = {0};
+    char text[4096] = "", why[128];
+    pm_platform again;
+    given = pm_platform_bxi2(2);
+    given.loggp_overhead_ns = given.cpu_event_ns = 20 + (int64_t)test_below(200);
+    given.loggp_gap_ns = 3 * given.loggp_overhead_ns + (int64_t)test_below(500);
+    given.loggp_latency_ns = 500 + (int64_t)test_below(3000);
+    given.loggp_bytes_per_s = 1e9 + (double)test_below(5000000) * 1e3;
+    given.cpu_append_ns = 0; /* LogGP knows no such costs, nor polls that grow */
+    given.cpu_poll_max_ns = given.cpu_poll_ns;
+    desc.platform = &given;
+    desc.link = PM_LINK_LOGGP;
+    run_world(2, loggp_body, &desc);
+    const nbc_model_loggp_range *low = &measured.ranges[0];
+    CHECK_NEAR(low->send_overhead_ns, given.loggp_overhead_ns, 1);
+    CHECK_NEAR(low->recv_overhead_ns, given.cpu_event_ns, 1);
+    CHECK_NEAR(low->latency_ns, given.loggp_latency_ns, 2);
+    CHECK_NEAR(low->gap_ns, given.loggp_gap_ns, 1);
+    CHECK_NEAR(measured.ranges[measured.range_count - 1].per_byte_ns * given.loggp_bytes_per_s, 1e9, 1e7);
+    CHECK_NEAR(measured.min_test_ns, given.cpu_poll_ns, 1);
+    /* the switch to rendezvous at 4096 B was not told */
+    bool found = false;
+    for (int r = 0; r < measured.range_count; r++) found = found || measured.ranges[r].last_bytes == 4096;
+    CHECK(found);
+    FILE *file = fmemopen(text, sizeof text, "w");
+    CHECK(nbc_model_write_platform(&measured, file) == NBC_OK);
+    fclose(file);
+    CHECK(pm_platform_read(text, strlen(text), &again, why, sizeof why) == PM_OK);
+    CHECK_NEAR(again.loggp_latency_ns, given.loggp_latency_ns, 2);
+    CHECK_NEAR(again.loggp_bytes_per_s / given.loggp_bytes_per_s, 1, 0.01);
+    pm_platform_free(&again);
+    nbc_dedicated_input input;
+    memset(text, 0, sizeof text);
+    file = fmemopen(text, sizeof text, "w");
+    CHECK(nbc_model_write_dedicated(&measured, file) == NBC_OK);
+    fclose(file);
+    CHECK(nbc_dedicated_parse(text, strlen(text), "measured", &input, NULL) == NBC_OK);
+    CHECK_NEAR(input.min_nb_s * 1e9, given.loggp_overhead_ns, 1);
+    CHECK_NEAR(input.min_test_s * 1e9, given.cpu_poll_ns, 1);
+    nbc_model_free(&measured);
+  }
+}
+
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(every_message_reaches_its_receive);
@@ -542,5 +617,6 @@ int main(int argc, char **argv) {
   RUN(exact_overlap_lies_between_the_bounds);
   RUN(rendezvous_needs_a_look_to_overlap);
   RUN(blocking_calls_work_on_the_transport);
+  RUN(loggp_parameters_come_back);
   return TEST_END();
 }
