@@ -288,8 +288,10 @@ typedef struct pm_semantics {
 
 typedef enum pm_link_model {
   PM_LINK_FLOW = 0, /* full NIC, links and PCI shared max-min fairly */
-  PM_LINK_LOGGP     /* analytical: L, o, g, G */
+  PM_LINK_LOGGP,    /* analytical: L, o, g, G */
+  PM_LINK_CARRIER   /* by pm_world_desc.carrier, e.g. NICs in RTL (rtl/pm_rtl.h), see pm_carrier */
 } pm_link_model;
+struct pm_carrier;
 
 /* Faults, all drawn from the seed. Probabilities are ratios per message on the wire, requests and answers alike. */
 typedef struct pm_faults {
@@ -305,6 +307,7 @@ typedef struct pm_faults {
 typedef struct pm_world_desc {
   const pm_platform *platform; /* required; copied */
   pm_link_model link;
+  const struct pm_carrier *carrier; /* needed for PM_LINK_CARRIER; must live as long as the world */
   pm_semantics semantics;
   pm_faults faults;
   int no_data; /* 1: puts and gets take their time but move no bytes: for studies of time */
@@ -359,7 +362,9 @@ typedef struct pm_stats {
   int64_t d_command_stall_ns; /* CPU time of calls that move data, with waits for a slot */
   uint64_t hash_id; /* changes with every step of every message: the same run, the same id */
 } pm_stats;
-PM_API void pm_world_set_link(pm_world *world, pm_link_model link); /* for messages from now on */
+/* For messages from now on; those under way stay with the level that started them. The run fails when
+   the level needs a carrier and there is none. */
+PM_API void pm_world_set_link(pm_world *world, pm_link_model link);
 PM_API pm_stats pm_world_stats(const pm_world *world);
 
 /* Who runs: NULL, -1 and 0 outside of a process. */
@@ -786,6 +791,71 @@ typedef struct pm_stamp {
 } pm_stamp;
 PM_API void pm_on_stamp(pm_world *world, void (*fn)(void *arg, const pm_stamp *stamp), void *arg);
 
+/* A carrier moves the bytes of messages by means of its own, e.g. NICs in RTL: the link level
+   PM_LINK_CARRIER. Handles, permissions, matching, events, counters and the atomics that the carrier
+   cannot compute stay with the model; wire, payload, acknowledgements, their times, faults and
+   retransmissions are the carrier's. Messages within a node never reach it (unless intra_uses_nic).
+   Times are picoseconds of the world. Commands of the CPU cost what they cost at the flow level. */
+typedef enum pm_cargo_kind {
+  PM_CARGO_PUT,     /* bytes go to the target; an answer without bytes comes back */
+  PM_CARGO_GET,     /* bytes of the target come back */
+  PM_CARGO_ATOMIC,  /* one integer of 1, 2, 4 or 8 bytes, computed by the carrier at the target */
+  PM_CARGO_FETCH,   /* the same, and the old value comes back */
+  PM_CARGO_EXCHANGE /* bytes go to the target, as many come back: fetching atomics of other types */
+} pm_cargo_kind;
+typedef struct pm_cargo {
+  void *message; /* for the functions below; valid until pm_cargo_returned */
+  pm_cargo_kind kind;
+  int from_node, to_node;
+  int is_service;               /* 1: by the virtual networks of services */
+  int payload;                  /* 0 in the command, 1 written by the CPU, 2 read by the NIC */
+  int tells_sent;               /* 1: pm_cargo_sent is expected */
+  int element_bytes, is_signed; /* of ATOMIC and FETCH */
+  ptl_op_t operation;
+  uint64_t operand, compare; /* element_bytes of each count */
+  uint64_t size_bytes;       /* to the target, or asked back by a GET */
+} pm_cargo;
+
+/* What a carrier offers. Everything is called from the thread that runs the world. */
+typedef struct pm_carrier {
+  const char *name;
+  void *ctx;
+  /* Called by pm_world_create: platform, faults and seed are those of pm_world_desc_of(world). */
+  pm_status (*open)(void *ctx, pm_world *world);
+  void (*close)(void *ctx);
+  /* Takes a message at time t_ps, not before the last advance(). The carrier copies the cargo. */
+  pm_status (*submit)(void *ctx, int64_t t_ps, const pm_cargo *cargo);
+  /* Lets time pass up to until_ps, at most to the end of the first step in which it called one of
+     pm_cargo_sent, _match, _arrived or _returned. ret 1: it did, 0: until_ps is reached or nothing is
+     under way */
+  int (*advance)(void *ctx, int64_t until_ps);
+  int (*is_busy)(const void *ctx); /* 1: time must pass through advance() */
+  int64_t (*now_ps)(const void *ctx);
+} pm_carrier;
+
+/* What a carrier tells the model, from inside advance(), in this order for each message:
+   payload: bytes offset .. offset + size_bytes of what is sent, as the initiator's memory is now;
+   beyond the message zeros. Also from inside submit(). */
+PM_API void pm_cargo_payload(const pm_cargo *cargo, uint64_t offset, void *buffer,
+                             size_t size_bytes);
+/* The initiator may write its buffer again: for tells_sent, once. */
+PM_API void pm_cargo_sent(const pm_cargo *cargo);
+/* GET, ATOMIC and FETCH are about to read the target's memory: matches, and fills size_bytes of data
+   (zeros where nothing matched). Once. */
+PM_API void pm_cargo_match(const pm_cargo *cargo, void *data);
+/* ATOMIC and FETCH: the value that came out, to be stored. When something else changed the memory
+   since pm_cargo_match, the model computes again. */
+PM_API void pm_cargo_store(const pm_cargo *cargo, const void *value);
+/* The request is at the target: matched if it is not yet, data (of a PUT or EXCHANGE; else NULL)
+   written, events and counters told. t_begin_ps, t_end_ps: first bit leaves, last is there. Of an
+   EXCHANGE data is overwritten by what goes back. */
+PM_API void pm_cargo_arrived(const pm_cargo *cargo, int64_t t_begin_ps, int64_t t_end_ps,
+                             void *data);
+/* The answer is at the initiator, with data of a GET, FETCH or EXCHANGE; or never will be
+   (is_delivered 0). Ends the message. */
+PM_API void pm_cargo_returned(const pm_cargo *cargo, int is_delivered, int64_t t_begin_ps,
+                              int64_t t_end_ps, void *data);
+
 /* ============================================================================================== */
 /* [TRACE] 8. Traces: CSV, Chrome JSON, HTML                                                      */
 /* ============================================================================================== */
@@ -1195,6 +1265,8 @@ struct pm__message {
   int64_t t_ready_ps, t_begin_ps, t_lost_ps;
   uint32_t slot, looked_at;           /* looked_at: list entries */
   int64_t t_done_ps;                  /* data and events are in the target's memory */
+  unsigned char *wire;                /* what a carrier brought: valid during one call */
+  int is_matched, is_computed;        /* by a carrier: looked up already; it does the arithmetic */
   unsigned char copy[PM__COPY_BYTES]; /* small payload, or what a fetch brings back */
   unsigned char operand[32];          /* of a conditional swap */
 };
@@ -1356,7 +1428,7 @@ struct pm_world {
   /* wire */
   pm__stream *streams;
   uint32_t streams_count, streams_max;
-  int is_faulty, route_from, route_to;
+  int is_faulty, is_carrying, route_from, route_to; /* is_carrying: the carrier is open */
   int64_t route_latency_ps;
   void (*stamp)(void *arg, const pm_stamp *stamp);
   void *stamp_arg;
@@ -2025,6 +2097,22 @@ static void pm__unschedule(pm_world *w, pm__event *event) {
   else
     pm__heap_down(w, pos, last);
 }
+/* A carrier has messages under way: time may only pass through it. */
+static int pm__is_carrying(const pm_world *w) {
+  return w->is_carrying && w->desc.carrier->is_busy(w->desc.carrier->ctx);
+}
+/* Lets the carrier go on until the next step of the simulation. 1: it told something, so look again
+   what comes next. */
+static int pm__carry(pm_world *w) {
+  const pm_carrier *c = w->desc.carrier;
+  int64_t until_ps = w->heap_count ? w->heap[1].t_ps : PM__FOREVER;
+  const int64_t limit_ps = w->desc.d_limit_ns ? w->desc.d_limit_ns * PM__PS : PM__FOREVER;
+  if (w->stopped || !pm__is_carrying(w)) return 0;
+  if (c->advance(c->ctx, until_ps < limit_ps ? until_ps : limit_ps)) return 1;
+  if (until_ps > limit_ps && pm__is_carrying(w))
+    pm_world_fail(w, PM_E_TIME_LIMIT, "simulated time limit reached: messages are under way");
+  return 0;
+}
 /* The next step of the simulation: time jumps to it. */
 static void pm__step(pm_world *w) {
   pm__event *event = w->heap[1].event;
@@ -2252,7 +2340,7 @@ static void pm__busy(int64_t d_ps, const char *what) {
   if (d_ps <= 0) return;
   pm__current->poll_streak = 0;
   if (!w->ready_head && (!w->heap_count || w->heap[1].t_ps > t_ps) && !w->stopped &&
-      (!w->desc.d_limit_ns || t_ps < w->desc.d_limit_ns * PM__PS)) {
+      !pm__is_carrying(w) && (!w->desc.d_limit_ns || t_ps < w->desc.d_limit_ns * PM__PS)) {
     w->now_ps = t_ps;
     return;
   }
@@ -2517,7 +2605,7 @@ static int pm__may_go_on(pm_world *w) {
                     (double)w->desc.d_limit_ns * 1e-9);
     return 0;
   }
-  if (w->heap_count > (uint32_t)w->polling_count)
+  if (w->heap_count > (uint32_t)w->polling_count || pm__is_carrying(w))
     w->t_idle_since_ps = -1;
   else if (w->t_idle_since_ps < 0)
     w->t_idle_since_ps = w->now_ps;
@@ -2532,6 +2620,8 @@ static void pm__loop(pm_world *w) {
       w->ready_head = t->next_ready;
       if (!w->ready_head) w->ready_tail = NULL;
       if (t->state == PM__READY) pm__enter(w, t);
+    } else if (pm__carry(w)) {
+      continue;
     } else if (pm__may_go_on(w))
       pm__step(w);
     else
@@ -2658,7 +2748,8 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
   *world = NULL;
   if (!desc || !desc->platform || desc->d_limit_ns < 0 || desc->d_poll_deadlock_ns < 0)
     return PM_E_INVAL;
-  if (pm__faults_are_bad(&desc->faults) || desc->link < 0 || desc->link > PM_LINK_LOGGP)
+  if (pm__faults_are_bad(&desc->faults) || desc->link < 0 || desc->link > PM_LINK_CARRIER ||
+      (desc->link == PM_LINK_CARRIER && !desc->carrier))
     return PM_E_INVAL;
   status = pm_platform_check(desc->platform, error, sizeof error);
   if (status) return status;
@@ -2691,6 +2782,14 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
     return PM_E_NOMEM;
   }
   w->stats.memory_bytes = sizeof *w + (size_t)w->plat.nodes_count * sizeof *w->nodes;
+  if (desc->carrier) {
+    status = desc->carrier->open(desc->carrier->ctx, w);
+    w->is_carrying = status == PM_OK;
+    if (status) {
+      pm_world_destroy(w);
+      return status;
+    }
+  }
   *world = w;
   return PM_OK;
 }
@@ -2698,6 +2797,7 @@ PM_API void pm_world_destroy(pm_world *world) {
   pm_world *w = world;
   int i;
   if (!w || w->running) return;
+  if (w->is_carrying) w->desc.carrier->close(w->desc.carrier->ctx);
   for (i = 1; i <= (int)w->heap_count; i++)
     if (w->heap[i].event->fn == pm__call_now) PM_FREE(w->heap[i].event);
   for (i = 0; i < w->procs_count; i++) {
@@ -3976,7 +4076,9 @@ static pm__cursor pm__me_cursor(const pm__message *m) {
 }
 /* What is sent: the copy when there is one, else the initiator's memory as it is now. */
 static pm__cursor pm__payload(pm__message *m) {
-  return m->has_copy ? pm__flat(m->copy) : pm__md_cursor(m->md, m->local_offset);
+  return m->wire       ? pm__flat(m->wire)
+         : m->has_copy ? pm__flat(m->copy)
+                       : pm__md_cursor(m->md, m->local_offset);
 }
 
 /* ---- atomics ----------------------------------------------------------------------------------- */
@@ -4324,7 +4426,7 @@ static int pm__target_start(pm_world *w, pm__message *m) {
     m->fail = PTL_NI_UNDELIVERABLE;
     return 0;
   }
-  if (!pm__from_is_alive(m) && !m->has_copy && m->length) { /* its memory is gone */
+  if (!pm__from_is_alive(m) && !m->has_copy && !m->wire && m->length) { /* its memory is gone */
     m->fail = PTL_NI_UNDELIVERABLE;
     return 0;
   }
@@ -4332,6 +4434,7 @@ static int pm__target_start(pm_world *w, pm__message *m) {
   m->to_epoch = ni->epoch;
   if (!pm__match(ni, m)) return 0;
   pm__take_entry(ni, m);
+  if (pm__is_get(m) && m->link == PM_LINK_CARRIER) return 1; /* which reads by itself */
   if (pm__is_get(m) && m->mlength && pm__from_is_alive(m) && !w->desc.no_data)
     pm__copy(pm__md_cursor(m->md, m->local_offset), pm__me_cursor(m), m->mlength);
   else if (pm__is_fetch(m) && m->mlength) {
@@ -4339,7 +4442,7 @@ static int pm__target_start(pm_world *w, pm__message *m) {
     if (pm__from_is_alive(m) || m->has_copy)
       pm__copy(pm__flat(operand), pm__payload(m), m->mlength);
     pm__copy(pm__flat(m->copy), pm__me_cursor(m), m->mlength);
-    pm__atomic(m, operand, m->mlength);
+    if (!m->is_computed) pm__atomic(m, operand, m->mlength);
   }
   return 1;
 }
@@ -4350,10 +4453,10 @@ static void pm__target_finish(pm_world *w, pm__message *m) {
   pm__pt *pt;
   ptl_event_t e;
   if (ni->epoch != m->to_epoch) return; /* closed meanwhile */
-  if (m->mlength && (pm__from_is_alive(m) || m->has_copy)) {
+  if (m->mlength && (pm__from_is_alive(m) || m->has_copy || m->wire)) {
     if (m->kind == PM__PUT) {
       if (!w->desc.no_data) pm__copy(pm__me_cursor(m), pm__payload(m), m->mlength);
-    } else if (m->kind == PM__ATOMIC) {
+    } else if (m->kind == PM__ATOMIC && !m->is_computed) {
       unsigned char operand[PM__ATOMIC_BYTES];
       pm__copy(pm__flat(operand), pm__payload(m), m->mlength);
       pm__atomic(m, operand, m->mlength);
@@ -5835,6 +5938,143 @@ static void pm__nic_wait_for_slot(pm_process *p, const pm__message *m) {
   }
   w->stats.d_command_stall_ns += (w->now_ps - t_ps) / PM__PS;
 }
+
+/* ---- carriers ------------------------------------------------------------------------------------- */
+static pm__message *pm__cargo_open(const pm_cargo *cargo) { /* the present is the carrier's */
+  pm__message *m = (pm__message *)cargo->message;
+  pm_world *w = m->from->proc->world;
+  w->now_ps = pm__max_ps(w->now_ps, w->desc.carrier->now_ps(w->desc.carrier->ctx));
+  return m;
+}
+/* One integer, as a NIC computes it. */
+static int pm__is_computed(const pm__message *m) {
+  static const char types[] = {PTL_INT8_T,  PTL_UINT8_T,  PTL_INT16_T, PTL_UINT16_T,
+                               PTL_INT32_T, PTL_UINT32_T, PTL_INT64_T, PTL_UINT64_T};
+  return (m->kind == PM__ATOMIC || pm__is_fetch(m)) && m->length == pm__type_bytes(m->type) &&
+         memchr(types, m->type, sizeof types) != NULL;
+}
+static void pm__carrier_send(pm_world *w, pm__message *m) {
+  const pm_carrier *carrier = w->desc.carrier;
+  pm_cargo c;
+  pm_status status;
+  memset(&c, 0, sizeof c);
+  m->is_computed = pm__is_computed(m);
+  c.message = m;
+  c.kind = m->kind == PM__GET ? PM_CARGO_GET
+           : !m->is_computed  ? pm__is_fetch(m) ? PM_CARGO_EXCHANGE : PM_CARGO_PUT
+           : pm__is_fetch(m)  ? PM_CARGO_FETCH
+                              : PM_CARGO_ATOMIC;
+  c.from_node = m->from->proc->node;
+  c.to_node = m->to_node;
+  c.is_service = m->lane != 0;
+  c.payload = pm__is_inline(w, m) ? 0 : pm__is_pio(w, m) || pm__is_fetch(m) ? 1 : 2;
+  c.tells_sent = m->is_early_send;
+  c.size_bytes = m->length;
+  if (m->is_computed) {
+    c.operation = m->op;
+    c.element_bytes = (int)m->length;
+    c.is_signed = m->type == PTL_INT8_T || m->type == PTL_INT16_T || m->type == PTL_INT32_T ||
+                  m->type == PTL_INT64_T;
+    pm_cargo_payload(&c, 0, &c.operand, sizeof c.operand);
+    memcpy(&c.compare, m->operand, sizeof c.compare);
+  }
+  pm__slot_take(w, m);
+  if (c.tells_sent) m->pending++;
+  status = carrier->submit(carrier->ctx, w->now_ps, &c);
+  if (status) pm_world_fail(w, status, "the carrier does not take a message");
+}
+PM_API void pm_cargo_payload(const pm_cargo *cargo, uint64_t offset, void *buffer,
+                             size_t size_bytes) {
+  pm__message *m = (pm__message *)cargo->message;
+  pm__cursor from = pm__flat(m->copy + (m->has_copy ? offset : 0));
+  const uint64_t left = offset < m->length ? m->length - offset : 0;
+  memset(buffer, 0, size_bytes);
+  if (!m->has_copy && (!pm__from_is_alive(m) || m->from->proc->world->desc.no_data)) return;
+  if (!m->has_copy && left) from = pm__md_cursor(m->md, m->local_offset + offset);
+  pm__copy(pm__flat(buffer), from, left < size_bytes ? left : size_bytes);
+}
+PM_API void pm_cargo_sent(const pm_cargo *cargo) {
+  pm__message *m = pm__cargo_open(cargo);
+  pm__slot_release(m->from->proc->world, m, m->from->proc->world->now_ps);
+  m->has_slot = 0;
+  pm__initiator_sent(m);
+  pm__message_release(m->from->proc->world, m);
+}
+PM_API void pm_cargo_match(const pm_cargo *cargo, void *data) {
+  pm__message *m = pm__cargo_open(cargo);
+  pm_world *w = m->from->proc->world;
+  m->is_matched = 1 + pm__arrive(w, m);
+  if (!data) return;
+  memset(data, 0, (size_t)cargo->size_bytes);
+  if (m->is_matched == 2 && m->mlength && !(m->kind == PM__GET && w->desc.no_data))
+    pm__copy(pm__flat(data), pm__me_cursor(m), m->mlength);
+  if (m->is_computed) memcpy(m->copy + 16, data, (size_t)m->length);
+}
+PM_API void pm_cargo_store(const pm_cargo *cargo, const void *value) {
+  pm__message *m = pm__cargo_open(cargo);
+  unsigned char now[8];
+  if (m->is_matched != 2 || !m->mlength) return;
+  if (m->mlength == m->length) pm__copy(pm__flat(now), pm__me_cursor(m), m->length);
+  if (m->mlength == m->length && memcmp(now, m->copy + 16, (size_t)m->length) == 0) {
+    memcpy(now, value, (size_t)m->length);
+    pm__copy(pm__me_cursor(m), pm__flat(now), m->length);
+  } else { /* truncated, or changed meanwhile by what is not the carrier's */
+    unsigned char operand[8];
+    memcpy(operand, &cargo->operand, sizeof operand);
+    if (pm__is_fetch(m)) pm__copy(pm__flat(m->copy), pm__me_cursor(m), m->mlength);
+    pm__atomic(m, operand, m->mlength);
+    m->is_matched = 3; /* the value that the carrier brings back is not the old one */
+  }
+}
+PM_API void pm_cargo_arrived(const pm_cargo *cargo, int64_t t_begin_ps, int64_t t_end_ps,
+                             void *data) {
+  pm__message *m = pm__cargo_open(cargo);
+  pm_world *w = m->from->proc->world;
+  if (!m->is_matched) {
+    m->wire = (unsigned char *)data;
+    pm_cargo_match(cargo, NULL);
+  }
+  if (m->kind != PM__GET && m->length) pm__stamp(w, m, 0, t_begin_ps, t_end_ps);
+  pm__trace(w,
+            m->kind == PM__PUT      ? PM_TRACE_PUT
+            : m->kind == PM__GET    ? PM_TRACE_GET
+            : m->kind == PM__ATOMIC ? PM_TRACE_ATOMIC
+                                    : PM_TRACE_FETCH_ATOMIC,
+            m, t_begin_ps, t_end_ps, cargo->from_node, cargo->to_node,
+            m->kind == PM__GET ? 0 : m->length);
+  if (m->is_matched >= 2) {
+    pm__written(w, m);
+    if (pm__brings_data(m)) w->stats.sent_bytes += m->mlength;
+    if (cargo->kind == PM_CARGO_EXCHANGE && data) memcpy(data, m->copy, (size_t)m->mlength);
+  }
+  m->wire = NULL;
+  m->is_reply = 1;
+}
+PM_API void pm_cargo_returned(const pm_cargo *cargo, int is_delivered, int64_t t_begin_ps,
+                              int64_t t_end_ps, void *data) {
+  pm__message *m = pm__cargo_open(cargo);
+  pm_world *w = m->from->proc->world;
+  if (!is_delivered) {
+    w->stats.undeliverable_count++;
+    m->fail = PTL_NI_UNDELIVERABLE;
+  } else {
+    const uint64_t bytes = pm__brings_data(m) ? m->mlength : 0;
+    if (bytes && data && !m->fail && pm__from_is_alive(m) && !w->desc.no_data) {
+      if (m->kind == PM__GET)
+        pm__copy(pm__md_cursor(m->md, m->local_offset), pm__flat(data), bytes);
+      else if (m->is_matched == 2)
+        memcpy(m->copy, data, (size_t)bytes);
+    }
+    if (bytes) pm__stamp(w, m, 1, t_begin_ps, t_end_ps);
+    pm__trace(w,
+              !pm__brings_data(m)  ? PM_TRACE_PORTALS_ACK
+              : m->kind == PM__GET ? PM_TRACE_GET_RESPONSE
+                                   : PM_TRACE_FETCH_ATOMIC_RESPONSE,
+              m, t_begin_ps, t_end_ps, cargo->to_node, cargo->from_node, bytes);
+  }
+  pm__slot_release(w, m, w->now_ps);
+  pm__come_back(w, m);
+}
 static void pm__nic_inject(pm_world *w, pm__message *m) {
   int64_t t_ps = w->now_ps;
   w->nodes[m->from->proc->node].in_flight++;
@@ -5845,6 +6085,10 @@ static void pm__nic_inject(pm_world *w, pm__message *m) {
   }
   m->lane =
       (unsigned char)(w->desc.service_uid && m->from->proc->uid == w->desc.service_uid ? 2 : 0);
+  if (m->link == PM_LINK_CARRIER) {
+    pm__carrier_send(w, m);
+    return;
+  }
   if (!pm__is_inside(w, m)) {
     pm__slot_take(w, m);
     if (!w->plat.no_pci_commands) t_ps += pm__pci_ps(w, (double)w->plat.command_bytes);
@@ -5865,6 +6109,7 @@ static void pm__nic_send(pm_world *w, pm__message *m) {
   pm__node *n = &w->nodes[m->from->proc->node];
   pm__note(w, m, 0);
   m->link = (unsigned char)w->desc.link; /* and stays with it when the world changes over */
+  if (m->link == PM_LINK_CARRIER && pm__is_inside(w, m)) m->link = PM_LINK_FLOW;
   if (!n->held && pm__may_fly(w, m)) {
     pm__nic_inject(w, m);
     return;
@@ -5897,7 +6142,12 @@ static void pm__nic_landed(pm_world *w, const pm__message *done) {
     return;
   }
 }
-PM_API void pm_world_set_link(pm_world *world, pm_link_model link) { world->desc.link = link; }
+PM_API void pm_world_set_link(pm_world *world, pm_link_model link) {
+  if (link == PM_LINK_CARRIER && !world->is_carrying)
+    pm_world_fail(world, PM_E_INVAL, "pm_world_set_link: the world has no carrier");
+  else
+    world->desc.link = link;
+}
 
 /* ============================================================================================== */
 /* [TRACE] 8. Traces: CSV, Chrome JSON, HTML                                                      */

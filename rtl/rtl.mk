@@ -46,7 +46,7 @@ $(eval $(call example,exact_overlap,,$(NIC_LIBS)))
 $(B)/exact_overlap: $(NIC_LIB)
 $(eval $(call script,rtl/exact_overlap))
 NEEDS_rtl += $(B)/exact_overlap
-$(foreach t,two_nics faults_lose_nothing hostile_input,$(eval $(call test,rtl/$t,,$(NIC_LIBS)))$(eval $(B)/tests/rtl/$t: $(NIC_LIB)))
+$(foreach t,two_nics faults_lose_nothing hostile_input levels_agree,$(eval $(call test,rtl/$t,,$(NIC_LIBS)))$(eval $(B)/tests/rtl/$t: $(NIC_LIB)))
 
 # The same with waveforms and coverage, 20 times slower: built for `make coverage-rtl` only
 NIC_FULL := $(B)/rtl/full/libnic_cosim.a

@@ -1,0 +1,609 @@
+/* pm_rtl.h: the link level of the Portals model whose NICs are the RTL, cycle by cycle.
+
+     #include "portals_model.h"        in one file after PORTALS_MODEL_IMPLEMENTATION
+     #include "rtl/pm_rtl.h"
+
+     pm_rtl *rtl = pm_rtl_create();
+     desc.carrier = pm_rtl_carrier(rtl);
+     desc.link = PM_LINK_CARRIER;                    or later: pm_world_set_link()
+     if (pm_world_create(&desc, &world)) puts(pm_rtl_error(rtl));
+     ... pm_world_destroy(world), pm_rtl_destroy(rtl);
+
+   One NIC per node; link it with what rtl.mk calls NIC_LIBS. All functions are static; one carrier
+   serves one world at a time, several may be at work on threads of their own.
+
+   What the NIC in RTL does: every put, get and atomic is one of its commands (one per 4 MiB), with
+   inline, PIO or DMA payload. It reads the payload from the initiator's memory, cuts it into packets
+   with CRC and credits, acknowledges, repeats what was lost, computes atomics of one integer, reads
+   what a get asks for, and writes everything and its events into host memory by DMA. Stamps are the
+   times of the first and last flit at the pins of the NICs.
+   What the model does: Portals. The NIC's list holds entries that take every message; the data
+   lands beside, the model looks its own lists up when the NIC's event is there (of gets and atomics:
+   at the NIC's first read) and moves the bytes to their place at no cost. So the NIC never truncates:
+   a get that is cut short or matches nothing moves as many bytes as it asked for. Atomics of several
+   elements or of other types travel as puts and are computed by the model; what a fetching one brings
+   back is a second put. Every message is acknowledged, and makes an event at both ends.
+   From the platform: nodes_count (at most 64, on a crossbar), link_bytes_per_s (the clock: 36 bytes per
+   cycle), latency of wire and switch, pci_latency_ns, inline and pio_bytes, e2e_retry_ns and
+   e2e_retries_count, and all costs of the CPU. PCI is as wide as the NIC's bus (32 bytes per cycle each
+   way). With faults, e2e_retry_ns must be at most a millisecond: waiting is simulated too; a ratio of
+   faults is met per message, at its first packet. While nothing is under way the NICs stand still, and
+   so do their own clocks. */
+#ifndef PM_RTL_H_INCLUDED
+#define PM_RTL_H_INCLUDED
+#ifndef PORTALS_MODEL_H_INCLUDED
+#  error "pm_rtl.h needs portals_model.h to be included before"
+#endif
+#include <stdlib.h>
+#include <string.h>
+#include "rtl/nic_cosim.h"
+#if defined(__GNUC__)
+#  define PM_RTL__API __attribute__((unused)) static
+#else
+#  define PM_RTL__API static
+#endif
+
+typedef struct pm_rtl pm_rtl;
+/* NULL: out of memory. */
+PM_RTL__API pm_rtl *pm_rtl_create(void);
+PM_RTL__API void pm_rtl_destroy(pm_rtl *rtl);
+PM_RTL__API const pm_carrier *pm_rtl_carrier(const pm_rtl *rtl);
+/* Why no world could be created. Never NULL. */
+PM_RTL__API const char *pm_rtl_error(const pm_rtl *rtl);
+/* The simulation of the world's NICs, for counters and waveforms; NULL without a world. Reading a
+   register lets time pass there: do so when the world has ended. */
+PM_RTL__API cosim *pm_rtl_cosim(const pm_rtl *rtl);
+
+/* ==== [IMPLEMENTATION] ======================================================================== */
+/* A message is cut into parts of at most COSIM_MAX_BYTES, each a command with a number of its own:
+   the part's place in a table, and above it how often the place was used. Host memory as the NICs see
+   it: at the initiator 1 << 60 | place << 32, at the target 2 << 60 | portal index << 32 | offset, where
+   16 portal indices of 1024 parts of 4 MiB make up all places; 3 << 60 is the event queue. */
+enum {
+  PM_RTL__PLACES = 16384,
+  PM_RTL__PLACE_BITS = 14,
+  PM_RTL__PART_BITS = 22,
+  PM_RTL__QUEUE_LOG2 = 10,
+  PM_RTL__QUEUE = 1 << PM_RTL__QUEUE_LOG2
+};
+#define PM_RTL__SOURCE ((uint64_t)1 << 60)
+#define PM_RTL__TARGET ((uint64_t)2 << 60)
+#define PM_RTL__EVENTS ((uint64_t)3 << 60)
+
+typedef struct pm_rtl__load { /* a message under way */
+  pm_cargo cargo;
+  int parts, arrived, returned, lost, is_matched, is_told, is_sent, is_back_there;
+  struct pm_rtl__part *first;  /* all its parts */
+  unsigned char *there, *back; /* what the NICs wrote at the target and at the initiator */
+  int64_t t_first_ps[2], t_last_ps[2];
+} pm_rtl__load;
+typedef struct pm_rtl__part {
+  pm_rtl__load *load; /* NULL: the place is free, or nothing may use it any more */
+  uint64_t number, offset;
+  uint32_t bytes;
+  int is_back, has_arrived; /* is_back: the second way of an exchange */
+  int nic, klass, slot;
+  int64_t t_first_ps[2], t_last_ps[2]; /* of request and answer; -1: not yet */
+  struct pm_rtl__part *next, *sibling; /* in the queue or the free list; of the same message */
+} pm_rtl__part;
+typedef struct pm_rtl__nic {
+  unsigned char queue[PM_RTL__QUEUE * 64];
+  uint32_t taken, seen;             /* events: told to the model; written by the NIC */
+  int64_t t_seen_ps[PM_RTL__QUEUE]; /* and when */
+  pm_rtl__part *head[2], *tail[2];  /* wait for a command slot, per class */
+  uint32_t submitted[2];
+  unsigned char slot_is_used[2][COSIM_SLOTS];
+  uint64_t sending[4], receiving[4]; /* whose packets are at the pins, per virtual network */
+  int sending_way[4], receiving_way[4];
+} pm_rtl__nic;
+struct pm_rtl {
+  pm_carrier carrier;
+  pm_world *world;
+  cosim *sim;
+  pm_faults faults;
+  int nics_count, parts_count, events_count, has_told; /* events_count: on their way over PCI */
+  int64_t base_ps, period_ps, event_ps;
+  uint64_t rng;
+  pm_rtl__nic *nics;
+  pm_rtl__part *parts, *free_head, *free_tail;
+  char error[160];
+};
+
+static int64_t pm_rtl__now_ps(const void *ctx) {
+  const pm_rtl *r = (const pm_rtl *)ctx;
+  return r->base_ps + cosim_now_ps(r->sim);
+}
+
+/* ---- host memory, as the NICs see it ------------------------------------------------------------- */
+static pm_rtl__part *pm_rtl__part_of(pm_rtl *r, uint64_t number) {
+  pm_rtl__part *p = &r->parts[number % PM_RTL__PLACES];
+  return p->load && p->number == number ? p : NULL;
+}
+/* The part that an address belongs to and the place in it; NULL: nobody's any more. */
+static pm_rtl__part *pm_rtl__part_at(pm_rtl *r, int nic, uint64_t addr, uint64_t *at) {
+  const int is_target = addr >> 60 == 2;
+  pm_rtl__part *p;
+  if (is_target)
+    p = &r->parts[(addr >> 32 & 15) << 10 | (addr >> PM_RTL__PART_BITS & 1023)];
+  else
+    p = &r->parts[addr >> 32 & (PM_RTL__PLACES - 1)];
+  *at = addr & (COSIM_MAX_BYTES - 1);
+  if (!p->load) return NULL;
+  return nic == (is_target != p->is_back ? p->load->cargo.to_node : p->load->cargo.from_node)
+             ? p
+             : NULL;
+}
+static void pm_rtl__take(void *to, const unsigned char *from, uint64_t at, uint64_t bytes,
+                         size_t size) {
+  const uint64_t left = at < bytes ? bytes - at : 0;
+  if (from && left) memcpy(to, from + at, left < size ? (size_t)left : size);
+}
+static int pm_rtl__read(void *ctx, int nic, uint64_t addr, void *buffer, size_t size) {
+  pm_rtl *r = (pm_rtl *)ctx;
+  uint64_t at;
+  pm_rtl__part *p = pm_rtl__part_at(r, nic, addr, &at);
+  pm_rtl__load *l;
+  memset(buffer, 0, size);
+  if (!p) return 0;
+  l = p->load;
+  if (addr >> 60 == 1 && !p->is_back) {
+    pm_cargo_payload(&l->cargo, p->offset + at, buffer, size);
+    return 0;
+  }
+  if (addr >> 60 == 2 && !l->is_matched) { /* a get or an atomic looks at its target */
+    l->is_matched = 1;
+    pm_cargo_match(&l->cargo, l->there);
+    r->has_told = 1;
+  }
+  pm_rtl__take(buffer, l->there, p->offset + at, l->cargo.size_bytes, size);
+  return 0;
+}
+static int pm_rtl__write(void *ctx, int nic, uint64_t addr, const void *buffer, size_t size) {
+  pm_rtl *r = (pm_rtl *)ctx;
+  pm_rtl__load *l;
+  pm_rtl__part *p;
+  uint64_t at;
+  unsigned char *to;
+  if (addr >> 60 == 3) {
+    pm_rtl__nic *n = &r->nics[nic];
+    if ((addr & 0xFFFFFFFF) + size > sizeof n->queue) return -1;
+    memcpy(n->queue + (addr & 0xFFFFFFFF), buffer, size);
+    if (cosim_event_unpack(n->queue + n->seen % PM_RTL__QUEUE * 64).phase ==
+        !(n->seen >> PM_RTL__QUEUE_LOG2 & 1)) { /* the record is whole */
+      n->t_seen_ps[n->seen++ % PM_RTL__QUEUE] = pm_rtl__now_ps(r);
+      r->events_count++;
+    }
+    return 0;
+  }
+  p = pm_rtl__part_at(r, nic, addr, &at);
+  if (!p || at + size > p->bytes) return p ? -1 : 0;
+  l = p->load;
+  if (addr >> 60 == 2 && !p->is_back &&
+      (l->cargo.kind == PM_CARGO_ATOMIC || l->cargo.kind == PM_CARGO_FETCH)) {
+    if (at == 0 && size == l->cargo.size_bytes) pm_cargo_store(&l->cargo, buffer), r->has_told = 1;
+    return 0;
+  }
+  to = addr >> 60 == 1 || p->is_back ? l->back : l->there;
+  if (to) memcpy(to + p->offset + at, buffer, size);
+  return 0;
+}
+
+/* ---- at the pins: true times, faults ------------------------------------------------------------- */
+static uint64_t pm_rtl__number(const cosim_packet *packet) {
+  return packet->data[10] >> 16 | (uint64_t)packet->data[11] << 16;
+}
+/* 0 request, 1 answer, -1 neither */
+static int pm_rtl__way(const cosim_packet *packet) {
+  const int kind = (int)(packet->data[0] & 15);
+  return kind <= COSIM_KIND_FETCH ? 0 : kind == COSIM_KIND_ACK || kind == COSIM_KIND_REPLY ? 1 : -1;
+}
+static void pm_rtl__watch(void *ctx, int nic, int received, const cosim_packet *packet,
+                          int64_t first_cycle, int64_t last_cycle) {
+  pm_rtl *r = (pm_rtl *)ctx;
+  pm_rtl__nic *n = &r->nics[nic];
+  const int vn = (int)(packet->header >> 2 & 3);
+  uint64_t *whose = received ? &n->receiving[vn] : &n->sending[vn];
+  int *way = received ? &n->receiving_way[vn] : &n->sending_way[vn];
+  pm_rtl__part *p;
+  if (packet->header & 2) *whose = pm_rtl__number(packet), *way = pm_rtl__way(packet);
+  p = *way < 0 ? NULL : pm_rtl__part_of(r, *whose);
+  if (!p || (*way == 0 && p->has_arrived)) return; /* a repetition of what is there already */
+  if (!received && packet->header & 2 && p->t_first_ps[*way] < 0)
+    p->t_first_ps[*way] = r->base_ps + first_cycle * r->period_ps;
+  if (received && packet->header & 1)
+    p->t_last_ps[*way] = r->base_ps + (last_cycle + 1) * r->period_ps;
+}
+static double pm_rtl__ratio(pm_rtl *r) { /* splitmix64 */
+  uint64_t z = (r->rng += 0x9E3779B97F4A7C15u);
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+  return (double)((z ^ (z >> 31)) >> 11) * (1.0 / 9007199254740992.0);
+}
+static cosim_fault pm_rtl__fault(void *ctx, int src, int dst, const cosim_packet *packet) {
+  pm_rtl *r = (pm_rtl *)ctx;
+  const pm_faults *f = &r->faults;
+  const int64_t t_ns = pm_rtl__now_ps(r) / 1000;
+  double x;
+  if (f->down_node && (src == f->down_node - 1 || dst == f->down_node - 1) &&
+      t_ns >= f->t_down_ns && t_ns < f->t_down_ns + f->d_down_ns)
+    return COSIM_LOSE;
+  if (!(packet->header & 2)) return COSIM_PASS;
+  x = pm_rtl__ratio(r);
+  if (x < f->loss_ratio) return COSIM_LOSE;
+  if (x < f->loss_ratio + f->corrupt_ratio) return COSIM_CORRUPT;
+  if (pm_rtl__ratio(r) < f->duplicate_ratio) return COSIM_DUPLICATE;
+  return pm_rtl__ratio(r) < f->delay_ratio ? COSIM_DELAY : COSIM_PASS;
+}
+
+/* ---- commands --------------------------------------------------------------------------------------- */
+static pm_rtl__part *pm_rtl__part_new(pm_rtl *r, pm_rtl__load *load, uint64_t offset,
+                                      uint64_t bytes, int is_back) {
+  pm_rtl__part *p = r->free_head;
+  if (!p) return NULL;
+  r->free_head = p->next;
+  if (!r->free_head) r->free_tail = NULL;
+  r->parts_count++;
+  p->next = NULL;
+  p->load = load;
+  p->sibling = load->first;
+  load->first = p;
+  p->number += (uint64_t)1 << PM_RTL__PLACE_BITS;
+  p->number &= ((uint64_t)1 << 48) - 1;
+  p->offset = offset;
+  p->bytes = (uint32_t)bytes;
+  p->is_back = is_back;
+  p->has_arrived = 0;
+  p->nic = is_back ? load->cargo.to_node : load->cargo.from_node;
+  p->klass = load->cargo.is_service != 0;
+  p->t_first_ps[0] = p->t_first_ps[1] = p->t_last_ps[0] = p->t_last_ps[1] = -1;
+  return p;
+}
+/* One that was given up may still have packets somewhere: its place is not used again. */
+static void pm_rtl__part_free(pm_rtl *r, pm_rtl__part *p, int is_lost) {
+  r->parts_count--;
+  p->load = NULL;
+  p->next = NULL;
+  if (is_lost) return;
+  if (r->free_tail)
+    r->free_tail->next = p;
+  else
+    r->free_head = p;
+  r->free_tail = p;
+}
+static void pm_rtl__command(pm_rtl *r, pm_rtl__part *p) {
+  const pm_rtl__load *l = p->load;
+  const pm_cargo *cargo = &l->cargo;
+  const uint64_t place = (uint64_t)(p - r->parts);
+  unsigned char payload[COSIM_PIO_BYTES];
+  cosim_command c;
+  int how = cargo->payload;
+  memset(&c, 0, sizeof c);
+  c.kind = p->is_back                       ? COSIM_KIND_PUT
+           : cargo->kind == PM_CARGO_GET    ? COSIM_KIND_GET
+           : cargo->kind == PM_CARGO_ATOMIC ? COSIM_KIND_ATOMIC
+           : cargo->kind == PM_CARGO_FETCH  ? COSIM_KIND_FETCH
+                                            : COSIM_KIND_PUT;
+  c.dst = p->is_back ? cargo->from_node : cargo->to_node;
+  c.pt = (int)(place >> 10);
+  c.offset = (place & 1023) << PM_RTL__PART_BITS;
+  c.addr = PM_RTL__SOURCE | place << 32;
+  c.size_bytes = p->bytes;
+  c.user = c.hdr_data = p->number;
+  c.ct = -1;
+  c.want_ack = 1;
+  c.want_send = cargo->tells_sent && !p->is_back;
+  if (c.kind == COSIM_KIND_PUT) {
+    if (p->bytes <= sizeof payload) {
+      memset(payload, 0, sizeof payload);
+      if (p->is_back)
+        pm_rtl__take(payload, l->there, p->offset, cargo->size_bytes, p->bytes);
+      else
+        pm_cargo_payload(cargo, p->offset, payload, p->bytes);
+    }
+    if (how == 0 && p->bytes > 16) how = 1;
+    if (how == 1 && p->bytes > COSIM_PIO_BYTES) how = 2;
+    if (how == 0) memcpy(c.operand, payload, sizeof c.operand);
+    c.payload = how == 0 ? COSIM_PAY_INLINE : how == 1 ? COSIM_PAY_PIO : COSIM_PAY_DMA;
+  } else if (c.kind != COSIM_KIND_GET) {
+    c.op = cargo->operation;
+    c.is_signed = cargo->is_signed;
+    while (1 << c.size_log2 < cargo->element_bytes) c.size_log2++;
+    c.operand[0] = cargo->operand;
+    c.operand[1] = cargo->compare;
+  }
+  cosim_submit(r->sim, p->nic, p->klass, &c, c.payload == COSIM_PAY_PIO ? payload : NULL);
+}
+/* The commands that wait, as far as there are slots. */
+static void pm_rtl__pump(pm_rtl *r, int nic, int klass) {
+  pm_rtl__nic *n = &r->nics[nic];
+  while (n->head[klass] && !n->slot_is_used[klass][n->submitted[klass] % COSIM_SLOTS]) {
+    pm_rtl__part *p = n->head[klass];
+    n->head[klass] = p->next;
+    p->next = NULL;
+    p->slot = (int)(n->submitted[klass]++ % COSIM_SLOTS);
+    n->slot_is_used[klass][p->slot] = 1;
+    pm_rtl__command(r, p);
+  }
+}
+static void pm_rtl__part_go(pm_rtl *r, pm_rtl__part *p) {
+  pm_rtl__nic *n = &r->nics[p->nic];
+  if (n->head[p->klass])
+    n->tail[p->klass]->next = p;
+  else
+    n->head[p->klass] = p;
+  n->tail[p->klass] = p;
+  pm_rtl__pump(r, p->nic, p->klass);
+}
+static void pm_rtl__load_free(pm_rtl__load *l) {
+  if (!l) return;
+  free(l->there);
+  free(l->back);
+  free(l);
+}
+static int pm_rtl__is_busy(const void *ctx) {
+  const pm_rtl *r = (const pm_rtl *)ctx;
+  return r->parts_count > 0 || r->events_count > 0 || !cosim_idle(r->sim);
+}
+static pm_status pm_rtl__submit(void *ctx, int64_t t_ps, const pm_cargo *cargo) {
+  pm_rtl *r = (pm_rtl *)ctx;
+  pm_rtl__load *l = (pm_rtl__load *)calloc(1, sizeof *l);
+  const size_t size = (size_t)cargo->size_bytes;
+  uint64_t at = 0;
+  if (!l) return PM_E_NOMEM;
+  l->cargo = *cargo;
+  l->there = size ? (unsigned char *)calloc(1, size) : NULL;
+  if (size && cargo->kind != PM_CARGO_PUT && cargo->kind != PM_CARGO_ATOMIC)
+    l->back = (unsigned char *)calloc(1, size);
+  l->t_first_ps[0] = l->t_first_ps[1] = -1;
+  if (size &&
+      (!l->there || (cargo->kind != PM_CARGO_PUT && cargo->kind != PM_CARGO_ATOMIC && !l->back))) {
+    pm_rtl__load_free(l);
+    return PM_E_NOMEM;
+  }
+  if (!pm_rtl__is_busy(r)) r->base_ps += t_ps - pm_rtl__now_ps(r); /* the NICs stood still */
+  do { /* the load knows how many parts there will be before the first may end */
+    l->parts++;
+    at += COSIM_MAX_BYTES;
+  } while (at < cargo->size_bytes);
+  for (at = 0; at == 0 || at < cargo->size_bytes; at += COSIM_MAX_BYTES) {
+    const uint64_t left = cargo->size_bytes - at;
+    pm_rtl__part *p =
+        pm_rtl__part_new(r, l, at, left < COSIM_MAX_BYTES ? left : (uint64_t)COSIM_MAX_BYTES, 0);
+    if (!p) return PM_E_NOMEM; /* 16384 are under way: the run ends */
+    pm_rtl__part_go(r, p);
+  }
+  return PM_OK;
+}
+
+/* ---- events of the NICs ------------------------------------------------------------------------------ */
+static void pm_rtl__span(pm_rtl__load *l, const pm_rtl__part *p, int way) {
+  const int to = p->is_back ? 1 : way; /* an exchange comes back as a request of its own */
+  if (p->t_first_ps[way] >= 0 && (l->t_first_ps[to] < 0 || p->t_first_ps[way] < l->t_first_ps[to]))
+    l->t_first_ps[to] = p->t_first_ps[way];
+  if (p->t_last_ps[way] > l->t_last_ps[to]) l->t_last_ps[to] = p->t_last_ps[way];
+}
+/* The answer is there, or will never be: tells the model once. Frees what nothing can come for. */
+static void pm_rtl__finish(pm_rtl *r, pm_rtl__load *l) {
+  const int is_over = l->returned == l->parts, is_there = l->cargo.kind == PM_CARGO_EXCHANGE
+                                                              ? l->is_back_there
+                                                              : is_over && l->arrived == l->parts;
+  if (!l->is_told && (is_there || (is_over && l->lost))) {
+    if (l->cargo.tells_sent && !l->is_sent) pm_cargo_sent(&l->cargo);
+    l->is_told = l->is_sent = r->has_told = 1;
+    pm_cargo_returned(&l->cargo, is_there && !l->lost, l->t_first_ps[1], l->t_last_ps[1], l->back);
+  }
+  if (l->is_told && is_over) {
+    while (l->first) {
+      pm_rtl__part *p = l->first;
+      l->first = p->sibling;
+      pm_rtl__part_free(r, p, l->lost);
+    }
+    pm_rtl__load_free(l);
+  }
+}
+static void pm_rtl__arrived(pm_rtl *r, pm_rtl__part *p) {
+  pm_rtl__load *l = p->load;
+  if (p->has_arrived) return;
+  p->has_arrived = 1;
+  pm_rtl__span(l, p, 0);
+  if (p->is_back) {
+    l->is_back_there = 1;
+    return;
+  }
+  if (++l->arrived < l->parts) return;
+  pm_cargo_arrived(&l->cargo, l->t_first_ps[0], l->t_last_ps[0],
+                   l->cargo.kind == PM_CARGO_PUT || l->cargo.kind == PM_CARGO_EXCHANGE ? l->there
+                                                                                       : NULL);
+  r->has_told = 1;
+  if (l->cargo.kind == PM_CARGO_EXCHANGE && !l->lost) {
+    pm_rtl__part *back = pm_rtl__part_new(r, l, 0, l->cargo.size_bytes, 1);
+    l->parts++, l->arrived++; /* it arrives by is_back_there */
+    if (back)
+      pm_rtl__part_go(r, back);
+    else
+      pm_world_fail(r->world, PM_E_NOMEM, "pm_rtl.h: too many messages under way");
+  }
+}
+static void pm_rtl__event(pm_rtl *r, const cosim_event *e) {
+  const int is_end = e->type == COSIM_EV_ACK || e->type == COSIM_EV_REPLY;
+  pm_rtl__part *p = pm_rtl__part_of(r, e->type == COSIM_EV_SEND || is_end ? e->user : e->hdr_data);
+  pm_rtl__load *l;
+  int nic, klass;
+  if (!p) return;
+  l = p->load;
+  if (e->type == COSIM_EV_SEND) {
+    if (l->cargo.tells_sent && !l->is_sent) pm_cargo_sent(&l->cargo), r->has_told = 1;
+    l->is_sent = 1;
+  } else if (!is_end) {
+    pm_rtl__arrived(r, p);
+    pm_rtl__finish(r, l);
+  } else {
+    nic = p->nic, klass = p->klass;
+    r->nics[nic].slot_is_used[klass][p->slot] = 0;
+    if (e->status != COSIM_OK)
+      l->lost++;
+    else if (!p->is_back)
+      pm_rtl__span(l, p, 1);
+    l->returned++;
+    pm_rtl__finish(r, l);
+    pm_rtl__pump(r, nic, klass);
+  }
+}
+/* What a NIC wrote has left it; the CPU sees it when it has crossed PCI. */
+static void pm_rtl__events(pm_rtl *r) {
+  int i;
+  for (i = 0; i < r->nics_count; i++) {
+    pm_rtl__nic *n = &r->nics[i];
+    while (n->taken != n->seen &&
+           n->t_seen_ps[n->taken % PM_RTL__QUEUE] + r->event_ps <= pm_rtl__now_ps(r)) {
+      const cosim_event e = cosim_event_unpack(n->queue + n->taken % PM_RTL__QUEUE * 64);
+      r->events_count--;
+      if (++n->taken % (PM_RTL__QUEUE / 4) == 0)
+        cosim_write(r->sim, i, COSIM_EQ + COSIM_EQ_CONS, n->taken);
+      pm_rtl__event(r, &e);
+    }
+  }
+}
+static int pm_rtl__advance(void *ctx, int64_t until_ps) {
+  pm_rtl *r = (pm_rtl *)ctx;
+  r->has_told = 0;
+  while (!r->has_told && pm_rtl__is_busy(r) && until_ps - r->period_ps >= pm_rtl__now_ps(r)) {
+    cosim_cycles(r->sim, 1);
+    if (r->events_count) pm_rtl__events(r);
+  }
+  return r->has_told;
+}
+
+/* ---- a world begins and ends ------------------------------------------------------------------------ */
+static pm_status pm_rtl__refuse(pm_rtl *r, const char *why) {
+  snprintf(r->error, sizeof r->error, "rtl level: %s", why);
+  return PM_E_INVAL;
+}
+static pm_status pm_rtl__desc(pm_rtl *r, const pm_world_desc *of, int64_t latency_ns,
+                              cosim_desc *desc) {
+  const pm_platform *p = of->platform;
+  const pm_faults *f = &of->faults;
+  const int is_faulty = f->loss_ratio > 0 || f->corrupt_ratio > 0 || f->duplicate_ratio > 0 ||
+                        f->delay_ratio > 0 || f->down_node > 0;
+  const double period_ps = 36e12 / p->link_bytes_per_s;
+  if (p->nodes_count > 64) return pm_rtl__refuse(r, "nodes_count: at most 64 NICs");
+  if (p->topology != PM_TOPO_CROSSBAR) return pm_rtl__refuse(r, "topology: only a crossbar");
+  if (f->slow_node) return pm_rtl__refuse(r, "faults.slow_node: a NIC in RTL is as fast as it is");
+  if (is_faulty && p->e2e_retry_ns > 1000000)
+    return pm_rtl__refuse(r, "e2e_retry_ns: at most 1000000 with faults, waiting is simulated too");
+  if (p->e2e_retries_count > 15) return pm_rtl__refuse(r, "e2e_retries_count: at most 15");
+  if (!(period_ps >= 2 && period_ps <= 1e6))
+    return pm_rtl__refuse(r, "link_bytes_per_s: 36e6 to 18e12");
+  *desc = cosim_default();
+  desc->nic_count = (int)p->nodes_count;
+  desc->period_ps = (int64_t)(period_ps + 0.5);
+  desc->link_latency_ps = latency_ns * 1000;
+  desc->host_read_ps = p->no_pci ? 0 : 2 * p->pci_latency_ns * 1000;
+  desc->host_write_ps = desc->mmio_ps = p->no_pci ? 0 : p->pci_latency_ns * 1000;
+  desc->fault_delay_ps = f->delay_ns * 1000;
+  desc->host.ctx = desc->watch_ctx = desc->fault_ctx = r;
+  desc->host.read = pm_rtl__read;
+  desc->host.write = pm_rtl__write;
+  desc->watch = pm_rtl__watch;
+  desc->fault = is_faulty ? pm_rtl__fault : NULL;
+  return PM_OK;
+}
+/* Entries that take all, one per portal index; an event queue; how long and how often to repeat. */
+static void pm_rtl__nic_start(pm_rtl *r, int nic, const pm_platform *p) {
+  const int64_t cycles = p->e2e_retry_ns * 1000 / r->period_ps;
+  int pt;
+  for (pt = 0; pt < 16; pt++) {
+    cosim_entry e;
+    memset(&e, 0, sizeof e);
+    e.pt = pt;
+    e.src = e.ct = -1;
+    e.op_put = e.op_get = 1;
+    e.start = PM_RTL__TARGET | (uint64_t)pt << 32;
+    e.size_bytes = 0xFFFFFFFF;
+    cosim_append(r->sim, nic, pt, &e);
+    cosim_cycles(r->sim, 400); /* until it is linked */
+  }
+  cosim_write(r->sim, nic, COSIM_EQ + COSIM_EQ_BASE_LO, (uint32_t)PM_RTL__EVENTS);
+  cosim_write(r->sim, nic, COSIM_EQ + COSIM_EQ_BASE_HI, (uint32_t)(PM_RTL__EVENTS >> 32));
+  cosim_write(r->sim, nic, COSIM_EQ + COSIM_EQ_SIZE, 0x80000000u | PM_RTL__QUEUE_LOG2);
+  cosim_write(r->sim, nic, COSIM_TIMEOUT, cycles < 0xFFFFFFFF ? (uint32_t)cycles : 0xFFFFFFFF);
+  cosim_write(r->sim, nic, COSIM_RETRIES, (uint32_t)p->e2e_retries_count);
+  cosim_write(r->sim, nic, COSIM_PT_ENABLE, 0xFFFF);
+  cosim_write(r->sim, nic, COSIM_CTRL, 1);
+}
+static void pm_rtl__close(void *ctx) {
+  pm_rtl *r = (pm_rtl *)ctx;
+  int i;
+  for (i = 0; r->parts && i < PM_RTL__PLACES; i++) {
+    pm_rtl__load *l = r->parts[i].load;
+    if (!l) continue;
+    for (; l->first; l->first = l->first->sibling) l->first->load = NULL;
+    pm_rtl__load_free(l);
+  }
+  cosim_destroy(r->sim);
+  free(r->nics);
+  free(r->parts);
+  r->sim = NULL;
+  r->nics = NULL;
+  r->parts = NULL;
+  r->world = NULL;
+}
+static pm_status pm_rtl__open(void *ctx, pm_world *world) {
+  pm_rtl *r = (pm_rtl *)ctx;
+  const pm_world_desc of = pm_world_desc_of(world);
+  int64_t latency_ns = 0;
+  cosim_desc desc;
+  pm_status status;
+  int i;
+  if (r->world) {
+    pm_rtl__refuse(r, "the carrier serves another world");
+    return PM_E_STATE;
+  }
+  pm_route(world, 0, of.platform->nodes_count > 1 ? 1 : 0, NULL, 0, &latency_ns);
+  status = pm_rtl__desc(r, &of, latency_ns, &desc);
+  if (status) return status;
+  r->nics_count = desc.nic_count;
+  r->period_ps = desc.period_ps;
+  r->faults = of.faults;
+  r->rng = of.seed;
+  r->event_ps = of.platform->no_pci_commands ? 0 : desc.host_write_ps;
+  r->parts_count = r->events_count = r->has_told = 0;
+  r->nics = (pm_rtl__nic *)calloc((size_t)r->nics_count, sizeof *r->nics);
+  r->parts = (pm_rtl__part *)calloc(PM_RTL__PLACES, sizeof *r->parts);
+  r->sim = cosim_create(&desc);
+  if (!r->nics || !r->parts || !r->sim) {
+    pm_rtl__close(r);
+    pm_rtl__refuse(r, "out of memory, or a latency of more than a second");
+    return PM_E_NOMEM;
+  }
+  r->world = world;
+  for (i = 0; i < PM_RTL__PLACES; i++) {
+    r->parts[i].number = (uint64_t)i;
+    r->parts[i].next = i + 1 < PM_RTL__PLACES ? &r->parts[i + 1] : NULL;
+  }
+  r->free_head = r->parts;
+  r->free_tail = &r->parts[PM_RTL__PLACES - 1];
+  for (i = 0; i < r->nics_count; i++) pm_rtl__nic_start(r, i, of.platform);
+  while (!cosim_idle(r->sim)) cosim_cycles(r->sim, 1);
+  r->base_ps = -cosim_now_ps(r->sim);
+  return PM_OK;
+}
+
+PM_RTL__API pm_rtl *pm_rtl_create(void) {
+  pm_rtl *r = (pm_rtl *)calloc(1, sizeof *r);
+  if (!r) return NULL;
+  r->carrier.name = "rtl";
+  r->carrier.ctx = r;
+  r->carrier.open = pm_rtl__open;
+  r->carrier.close = pm_rtl__close;
+  r->carrier.submit = pm_rtl__submit;
+  r->carrier.advance = pm_rtl__advance;
+  r->carrier.is_busy = pm_rtl__is_busy;
+  r->carrier.now_ps = pm_rtl__now_ps;
+  return r;
+}
+PM_RTL__API void pm_rtl_destroy(pm_rtl *rtl) { free(rtl); }
+PM_RTL__API const pm_carrier *pm_rtl_carrier(const pm_rtl *rtl) { return &rtl->carrier; }
+PM_RTL__API const char *pm_rtl_error(const pm_rtl *rtl) { return rtl->error; }
+PM_RTL__API cosim *pm_rtl_cosim(const pm_rtl *rtl) { return rtl->sim; }
+#endif /* PM_RTL_H_INCLUDED */

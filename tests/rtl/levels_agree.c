@@ -1,0 +1,386 @@
+/* The same Portals programs and collectives on all three link levels: the same bytes, values and
+   results; on RTL also under faults, with levels that change on the way, and with stamps in order. */
+#define NBC_OVERLAP_IMPLEMENTATION
+#include "nbc_overlap.h"
+#define PM_WITH_NBC
+#include "rtl/nic_cosim.h"
+#include "tests/model/ptl.h"
+#include "rtl/pm_rtl.h"
+
+enum { NODES = 3, BYTES = 1 << 16, WORDS = 12, ROUNDS = 9, LEVELS = 3 };
+static const char *const level_names[LEVELS] = {"flow", "loggp", "rtl"};
+static pm_rtl *rtl;
+static struct {
+  unsigned char entry[NODES][BYTES], own[NODES][BYTES]; /* the target's memory, the initiator's */
+  uint64_t words[NODES][WORDS];                         /* where all compute */
+  uint64_t seed, fetched[NODES], stamps;
+  int64_t t_stamp_ns[NODES];
+  int changes, bad, ends;
+} W;
+
+static uint64_t mix(uint64_t z) {
+  z = (z + 0x9E3779B97F4A7C15u) * 0xBF58476D1CE4E5B9u;
+  return z ^ (z >> 29);
+}
+static pm_stats run_level(pm_platform *platform, int level, void (*body)(void *),
+                          const pm_faults *faults) {
+  pm_world_desc desc = {0};
+  desc.platform = platform;
+  desc.link = (pm_link_model)level;
+  desc.carrier = pm_rtl_carrier(rtl);
+  desc.stack_bytes = 262144;
+  desc.seed = W.seed;
+  if (faults) desc.faults = *faults;
+  return run_world(0, body, &desc);
+}
+static ptl_event_t wait_for(ptl_handle_eq_t eq, int kind) {
+  ptl_event_t e;
+  do CHECK(PtlEQWait(eq, &e) == PTL_OK);
+  while (e.type != kind);
+  return e;
+}
+typedef struct port {
+  ptl_handle_ni_t ni;
+  ptl_handle_eq_t eq, eq_there;
+  ptl_handle_md_t md;
+} port;
+static port port_open(void) {
+  const int me = pm_rank();
+  port p;
+  ptl_pt_index_t pt;
+  ptl_handle_me_t handle;
+  ptl_me_t m = {0};
+  PtlInit();
+  CHECK(PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, NULL, NULL,
+                  &p.ni) == PTL_OK);
+  CHECK(PtlEQAlloc(p.ni, 64, &p.eq) == PTL_OK);
+  m.ct_handle = PTL_CT_NONE, m.uid = PTL_UID_ANY, m.ignore_bits = ~(ptl_match_bits_t)0;
+  m.options = PTL_ME_OP_PUT | PTL_ME_OP_GET | PTL_ME_EVENT_LINK_DISABLE;
+  m.match_id.phys.nid = PTL_NID_ANY, m.match_id.phys.pid = PTL_PID_ANY;
+  for (unsigned i = 0; i < 2; i++) { /* 3: bytes, 4: words */
+    CHECK(PtlPTAlloc(p.ni, 0, PTL_EQ_NONE, 3 + i, &pt) == PTL_OK);
+    m.start = i ? (void *)W.words[me] : W.entry[me];
+    m.length = i ? sizeof W.words[me] : BYTES;
+    CHECK(PtlMEAppend(p.ni, pt, &m, PTL_PRIORITY_LIST, NULL, &handle) == PTL_OK);
+  }
+  ptl_md_t md = {W.own[me], BYTES, 0, p.eq, PTL_CT_NONE};
+  CHECK(PtlMDBind(p.ni, &md, &p.md) == PTL_OK);
+  pm_barrier();
+  return p;
+}
+static void port_close(port *p) {
+  pm_barrier();
+  CHECK(PtlNIFini(p->ni) == PTL_OK);
+  PtlFini();
+}
+
+/* Each rank puts into a share of the next one's memory, gets it back, and computes on common words with
+   operations whose end does not depend on the order: what is there at the end is known. */
+static void moves_body(void *unused) {
+  const int me = pm_rank(), to = (me + 1) % pm_size();
+  port p = port_open();
+  uint64_t x = mix(W.seed + (uint64_t)me);
+  (void)unused;
+  for (int i = 0; i < ROUNDS; i++) {
+    static const size_t sizes[] = {0, 1, 8, 9, 17, 64, 65, 408, 409, 512, 513, 3000, 20000};
+    const size_t n = sizes[(x = mix(x)) % 13], at = (x >> 20) % (BYTES / 2 - n), here = BYTES / 2;
+    if (me == 0 && W.changes) /* messages of the others are under way */
+      pm_world_set_link(pm_world_of(pm_self()), (pm_link_model)((x >> 40) % LEVELS));
+    for (size_t k = 0; k < n; k++)
+      W.own[me][k] = (unsigned char)(x >> (k % 7 * 8)) ^ (unsigned char)k;
+    CHECK(PtlPut(p.md, 0, n, PTL_ACK_REQ, pm_process_id(to), 3, 0, at, NULL, x) == PTL_OK);
+    ptl_event_t e = wait_for(p.eq, PTL_EVENT_ACK);
+    W.bad += e.ni_fail_type != PTL_NI_OK || e.mlength != n;
+    W.bad += memcmp(W.entry[to] + at, W.own[me], n) != 0;
+    memset(W.own[me] + here, 0, n);
+    CHECK(PtlGet(p.md, here, n, pm_process_id(to), 3, 0, at, NULL) == PTL_OK);
+    e = wait_for(p.eq, PTL_EVENT_REPLY);
+    W.bad += e.ni_fail_type != PTL_NI_OK || e.mlength != n;
+    W.bad += memcmp(W.own[me], W.own[me] + here, n) != 0;
+    /* one integer: by the NIC; two: by the model; on one word both, at once from all ranks */
+    const uint64_t add[2] = {1 + (x >> 8) % 9, 100};
+    memcpy(W.own[me], add, sizeof add);
+    CHECK(PtlAtomic(p.md, 0, 8, PTL_ACK_REQ, pm_process_id(0), 4, 0, 0, NULL, 0, PTL_SUM,
+                    PTL_UINT64_T) == PTL_OK);
+    CHECK(PtlAtomic(p.md, 0, 16, PTL_ACK_REQ, pm_process_id(0), 4, 0, 0, NULL, 0, PTL_SUM,
+                    PTL_UINT64_T) == PTL_OK);
+    wait_for(p.eq, PTL_EVENT_ACK), wait_for(p.eq, PTL_EVENT_ACK);
+    W.fetched[me] += 2 * add[0];
+    CHECK(PtlFetchAtomic(p.md, 64, p.md, 8, 8, pm_process_id(0), 4, 0, 16, NULL, 0, PTL_SUM,
+                         PTL_INT64_T) == PTL_OK);
+    wait_for(p.eq, PTL_EVENT_REPLY);
+    memcpy(&x, W.own[me] + 64, 8); /* every value that the counter has is fetched by one */
+    W.bad += x % 100 != 0;
+    W.stamps ^= mix(x);
+    x = mix((uint64_t)me * 1000 + (uint64_t)i + W.seed);
+  }
+  W.ends++;
+  port_close(&p);
+}
+static void check_moves(int rounds_of_all) {
+  uint64_t sum = 0, all = 0;
+  for (int i = 0; i < NODES; i++) sum += W.fetched[i];
+  for (int i = 0; i < rounds_of_all; i++) all ^= mix((uint64_t)i * 100);
+  CHECK(W.bad == 0 && W.ends == NODES);
+  CHECK(W.words[0][0] == sum);
+  CHECK(W.words[0][1] == 100u * (unsigned)rounds_of_all);
+  CHECK(W.words[0][2] == 100u * (unsigned)rounds_of_all);
+  CHECK(W.stamps == all);
+}
+static uint64_t hash_of(const void *at, size_t n) {
+  uint64_t h = 1;
+  for (size_t i = 0; i < n; i++) h = mix(h ^ ((const unsigned char *)at)[i]);
+  return h;
+}
+static void puts_gets_atomics_are_the_same_on_all_levels(void) {
+  pm_platform platform = pm_platform_bxi2(NODES);
+  const uint64_t seed = test_rand();
+  uint64_t first = 0;
+  for (int level = 0; level < LEVELS; level++) {
+    memset(&W, 0, sizeof W);
+    W.seed = seed;
+    const pm_stats stats = run_level(&platform, level, moves_body, NULL);
+    check_moves(NODES * ROUNDS);
+    CHECK(stats.sent_bytes == stats.delivered_bytes);
+    if (!level) first = hash_of(W.entry, sizeof W.entry);
+    CHECK(hash_of(W.entry, sizeof W.entry) == first);
+    printf("  %-5s %d operations\n", level_names[level], (int)stats.messages_count);
+  }
+}
+static void levels_change_while_messages_are_under_way(void) {
+  pm_platform platform = pm_platform_bxi2(NODES);
+  memset(&W, 0, sizeof W);
+  W.seed = test_rand(), W.changes = 1;
+  run_level(&platform, PM_LINK_CARRIER, moves_body, NULL);
+  check_moves(NODES * ROUNDS);
+}
+static void nothing_is_lost_under_faults(void) {
+  pm_platform platform = pm_platform_bxi2(NODES);
+  pm_faults faults = {0};
+  platform.e2e_retry_ns = 10000;
+  platform.e2e_retries_count = 15;
+  faults.loss_ratio = 0.05, faults.corrupt_ratio = 0.05, faults.duplicate_ratio = 0.05;
+  faults.delay_ratio = 0.05, faults.delay_ns = 500;
+  memset(&W, 0, sizeof W);
+  W.seed = test_rand();
+  run_level(&platform, PM_LINK_CARRIER, moves_body, &faults);
+  check_moves(NODES * ROUNDS);
+}
+
+/* Every operation of one integer: the NIC's arithmetic is the model's. */
+static void operations_body(void *unused) {
+  static const int types[] = {PTL_INT8_T,  PTL_UINT8_T,  PTL_INT16_T, PTL_UINT16_T,
+                              PTL_INT32_T, PTL_UINT32_T, PTL_INT64_T, PTL_UINT64_T};
+  port p = port_open();
+  uint64_t x = W.seed, results = 0;
+  (void)unused;
+  for (int op = PTL_MIN; op <= PTL_MSWAP && pm_rank() == 0; op++)
+    for (int t = 0; t < 8; t++) {
+      const size_t n = (size_t)1 << t / 2;
+      uint64_t operand = mix(x), compare = mix(operand), before = mix(compare);
+      x = before;
+      if (x % 3 == 0) compare = before; /* equal now and then */
+      memcpy(W.words[1], &before, 8);
+      memcpy(W.own[0], &operand, 8);
+      memset(W.own[0] + 64, 0, 8);
+      if (op < PTL_SWAP)
+        CHECK(PtlFetchAtomic(p.md, 64, p.md, 0, n, pm_process_id(1), 4, 0, 0, NULL, 0, (ptl_op_t)op,
+                             (ptl_datatype_t)types[t]) == PTL_OK);
+      else
+        CHECK(PtlSwap(p.md, 64, p.md, 0, n, pm_process_id(1), 4, 0, 0, NULL, 0, &compare,
+                      (ptl_op_t)op, (ptl_datatype_t)types[t]) == PTL_OK);
+      const ptl_event_t e = wait_for(p.eq, PTL_EVENT_REPLY);
+      W.bad += e.ni_fail_type != PTL_NI_OK || memcmp(W.own[0] + 64, &before, n) != 0;
+      results = mix(results ^ W.words[1][0]);
+    }
+  if (pm_rank() == 0) W.stamps = results;
+  port_close(&p);
+}
+static void the_nic_computes_like_the_model(void) {
+  pm_platform platform = pm_platform_bxi2(2);
+  uint64_t first = 0;
+  const uint64_t seed = test_rand();
+  for (int level = 0; level < LEVELS; level += 2) {
+    memset(&W, 0, sizeof W);
+    W.seed = seed;
+    run_level(&platform, level, operations_body, NULL);
+    CHECK(W.bad == 0);
+    if (!level) first = W.stamps;
+    CHECK(W.stamps == first);
+  }
+}
+
+/* Truncation, no match, a dead link: told as at the other levels. */
+static void refusals_body(void *unused) {
+  port p = port_open();
+  (void)unused;
+  if (pm_rank() == 0) {
+    const int there = 1, nowhere = 7;
+    CHECK(PtlPut(p.md, 0, 64, PTL_ACK_REQ, pm_process_id(there), 4, 0, 64, NULL, 0) == PTL_OK);
+    W.words[0][5] = wait_for(p.eq, PTL_EVENT_ACK).mlength; /* 32 of 64 have room */
+    CHECK(PtlGet(p.md, 0, 64, pm_process_id(there), 4, 0, 64, NULL) == PTL_OK);
+    W.words[0][6] = wait_for(p.eq, PTL_EVENT_REPLY).mlength;
+    CHECK(PtlPut(p.md, 0, 2000, PTL_ACK_REQ, pm_process_id(there), (ptl_pt_index_t)nowhere, 0, 0,
+                 NULL, 0) == PTL_OK);
+    W.words[0][7] = wait_for(p.eq, PTL_EVENT_ACK).ni_fail_type;
+    CHECK(PtlGet(p.md, 0, 2000, pm_process_id(there), (ptl_pt_index_t)nowhere, 0, 0, NULL) ==
+          PTL_OK);
+    W.words[0][8] = wait_for(p.eq, PTL_EVENT_REPLY).ni_fail_type;
+  }
+  port_close(&p);
+}
+static void down_body(void *unused) {
+  port p = port_open();
+  (void)unused;
+  for (int i = 0; i < 12 && pm_rank() == 0; i++) {
+    CHECK(PtlPut(p.md, 0, i % 2 ? 8 : 3000, PTL_ACK_REQ, pm_process_id(1 + i % 2), 3, 0, 0, NULL,
+                 0) == PTL_OK);
+    const ptl_event_t e = wait_for(p.eq, PTL_EVENT_ACK);
+    W.bad += e.ni_fail_type != (i % 2 ? PTL_NI_OK : PTL_NI_UNDELIVERABLE);
+    W.ends++;
+  }
+  port_close(&p);
+}
+static void failures_are_told_as_elsewhere(void) {
+  pm_platform platform = pm_platform_bxi2(NODES);
+  for (int level = 0; level < LEVELS; level++) {
+    memset(&W, 0, sizeof W);
+    run_level(&platform, level, refusals_body, NULL);
+    CHECK(W.words[0][5] == 32 && W.words[0][6] == 32);
+    CHECK(W.words[0][7] == PTL_NI_DROPPED && W.words[0][8] == PTL_NI_DROPPED);
+  }
+  pm_faults faults = {0};
+  platform.e2e_retry_ns = 5000, platform.e2e_retries_count = 2;
+  faults.down_node = 1 + 1, faults.d_down_ns = 1000000000;
+  memset(&W, 0, sizeof W);
+  run_level(&platform, PM_LINK_CARRIER, down_body, &faults);
+  CHECK(W.bad == 0 && W.ends == 12);
+}
+
+/* Stamps: never before the last one of the same sender began, and no faster than the link. */
+static void stamped(void *arg, const pm_stamp *s) {
+  (void)arg;
+  W.stamps++;
+  W.bad += s->t_begin_ns < W.t_stamp_ns[s->from_node] || s->t_end_ns <= s->t_begin_ns;
+  W.bad += (double)(s->t_end_ns - s->t_begin_ns) < (double)s->size_bytes / 11.2;
+  W.bad += s->t_end_ns > pm_world_now_ns((pm_world *)arg);
+  W.t_stamp_ns[s->from_node] = s->t_begin_ns;
+}
+static void stamps_body(void *unused) {
+  port p = port_open();
+  (void)unused;
+  for (int i = 0; i < 8 && pm_rank() == 0; i++) {
+    const size_t n = 1 + test_below(30000);
+    const int64_t t_ns = pm_now_ns();
+    CHECK(PtlPut(p.md, 0, n, PTL_ACK_REQ, pm_process_id(1), 3, 0, 0, NULL, 0) == PTL_OK);
+    wait_for(p.eq, PTL_EVENT_ACK);
+    W.bad += W.t_stamp_ns[0] < t_ns;
+    CHECK(PtlGet(p.md, 0, n, pm_process_id(1), 3, 0, 0, NULL) == PTL_OK);
+    wait_for(p.eq, PTL_EVENT_REPLY);
+    pm_compute_ns((int64_t)test_below(5000)); /* the NICs stand still in between: their times go on */
+  }
+  port_close(&p);
+}
+static void stamps_are_in_order(void) {
+  pm_platform platform = pm_platform_bxi2(2);
+  pm_world_desc desc = {0};
+  pm_world *world;
+  memset(&W, 0, sizeof W);
+  desc.platform = &platform, desc.carrier = pm_rtl_carrier(rtl), desc.link = PM_LINK_CARRIER;
+  CHECK(pm_world_create(&desc, &world) == PM_OK);
+  pm_on_stamp(world, stamped, world);
+  CHECK(pm_spawn_all(world, stamps_body, NULL) == PM_OK && pm_world_run(world) == PM_OK);
+  CHECK(W.stamps == 16 && W.bad == 0);
+  CHECK(cosim_counter(pm_rtl_cosim(rtl), 0, COSIM_COUNT_BAD_CMD) == 0);
+  pm_world_destroy(world);
+}
+
+static void coll_body(void *unused) {
+  enum { COUNT = 150 };
+  nbc_comm_desc desc = {0};
+  nbc_comm *comm = NULL;
+  nbc_error err;
+  pm_nbc *endpoint;
+  nbc_request *request[2] = {NULL, NULL};
+  const int me = pm_rank(), n = pm_size();
+  int32_t *a = malloc(COUNT * 8 * sizeof *a), *b = malloc(COUNT * 8 * sizeof *b);
+  (void)unused;
+  CHECK(pm_nbc_create(NULL, &endpoint) == NBC_OK);
+  desc.transport = pm_nbc_transport(endpoint);
+  CHECK(nbc_comm_create(&desc, &comm, &err) == NBC_OK);
+  for (int i = 0; i < COUNT * n; i++) a[i] = i / COUNT + 100 * me;
+  CHECK(nbc_ialltoall(comm, a, b, COUNT, NBC_TYPE_INT32, &request[0]) == NBC_OK);
+  CHECK(nbc_ibarrier(comm, &request[1]) == NBC_OK);
+  CHECK(nbc_coll_wait(&request[0], 0) == NBC_OK && nbc_coll_wait(&request[1], 0) == NBC_OK);
+  for (int i = 0; i < COUNT * n; i++) W.bad += b[i] != me + 100 * (i / COUNT);
+  for (int i = 0; i < COUNT; i++) a[i] = i + me;
+  CHECK(nbc_iallreduce(comm, a, b, COUNT, NBC_TYPE_INT32, NBC_REDUCE_SUM, &request[0]) == NBC_OK);
+  CHECK(nbc_coll_wait(&request[0], 0) == NBC_OK);
+  for (int i = 0; i < COUNT; i++) W.bad += b[i] != n * i + n * (n - 1) / 2;
+  for (int i = 0; i < COUNT; i++) a[i] = me == 2 ? i : -1;
+  CHECK(nbc_ibcast(comm, a, COUNT, NBC_TYPE_INT32, 2, &request[0]) == NBC_OK);
+  CHECK(nbc_coll_wait(&request[0], 0) == NBC_OK);
+  for (int i = 0; i < COUNT; i++) W.bad += a[i] != i;
+  W.ends++;
+  pm_barrier();
+  nbc_comm_destroy(comm);
+  pm_nbc_destroy(endpoint);
+  free(a), free(b);
+}
+static void collectives_are_right_on_all_levels(void) {
+  pm_platform platform = pm_platform_bxi2(4);
+  for (int level = 0; level < LEVELS; level++) {
+    memset(&W, 0, sizeof W);
+    run_level(&platform, level, coll_body, NULL);
+    CHECK(W.bad == 0 && W.ends == 4);
+  }
+}
+
+static void refused(pm_platform platform, const pm_faults *faults, const char *field) {
+  pm_world_desc desc = {0};
+  pm_world *world;
+  desc.platform = &platform, desc.carrier = pm_rtl_carrier(rtl);
+  if (faults) desc.faults = *faults;
+  CHECK(pm_world_create(&desc, &world) == PM_E_INVAL && !world);
+  CHECK(strstr(pm_rtl_error(rtl), field) != NULL);
+}
+static void what_rtl_cannot_be_is_refused_by_name(void) {
+  pm_platform p = pm_platform_bxi2(65);
+  pm_faults faults = {0};
+  pm_world_desc desc = {0};
+  pm_world *world;
+  refused(p, NULL, "nodes_count");
+  p.nodes_count = 2, p.link_bytes_per_s = 1;
+  refused(p, NULL, "link_bytes_per_s");
+  p = pm_platform_bxi2(4);
+  p.topology = PM_TOPO_TORUS, p.topo[0] = 1, p.topo[1] = 4;
+  refused(p, NULL, "topology");
+  faults.loss_ratio = 0.1;
+  refused(pm_platform_bxi2(2), &faults, "e2e_retry_ns");
+  memset(&faults, 0, sizeof faults);
+  faults.slow_node = 1, faults.slow_ratio = 2;
+  refused(pm_platform_bxi2(2), &faults, "slow_node");
+  p = pm_platform_bxi2(2);
+  desc.platform = &p, desc.link = PM_LINK_CARRIER; /* and none given */
+  CHECK(pm_world_create(&desc, &world) == PM_E_INVAL);
+  desc.link = PM_LINK_FLOW;
+  CHECK(pm_world_create(&desc, &world) == PM_OK);
+  pm_world_set_link(world, PM_LINK_CARRIER);
+  CHECK(strstr(pm_world_error(world), "no carrier") != NULL);
+  pm_world_destroy(world);
+}
+
+int main(int argc, char **argv) {
+  TEST_INIT(argc, argv);
+  rtl = pm_rtl_create();
+  RUN(puts_gets_atomics_are_the_same_on_all_levels);
+  RUN(levels_change_while_messages_are_under_way);
+  RUN(nothing_is_lost_under_faults);
+  RUN(the_nic_computes_like_the_model);
+  RUN(failures_are_told_as_elsewhere);
+  RUN(stamps_are_in_order);
+  RUN(collectives_are_right_on_all_levels);
+  RUN(what_rtl_cannot_be_is_refused_by_name);
+  pm_rtl_destroy(rtl);
+  return TEST_END();
+}
