@@ -812,7 +812,7 @@ typedef struct pm_cargo {
   int tells_sent;               /* 1: pm_cargo_sent is expected */
   int element_bytes, is_signed; /* of ATOMIC and FETCH */
   ptl_op_t operation;
-  uint64_t operand, compare; /* element_bytes of each count */
+  uint64_t operand_value, compare_value; /* element_bytes of each count */
   uint64_t size_bytes;       /* to the target, or asked back by a GET */
 } pm_cargo;
 
@@ -834,9 +834,9 @@ typedef struct pm_carrier {
 } pm_carrier;
 
 /* What a carrier tells the model, from inside advance(), in this order for each message:
-   payload: bytes offset .. offset + size_bytes of what is sent, as the initiator's memory is now;
+   payload: size_bytes from offset_bytes on of what is sent, as the initiator's memory is now;
    beyond the message zeros. Also from inside submit(). */
-PM_API void pm_cargo_payload(const pm_cargo *cargo, uint64_t offset, void *buffer,
+PM_API void pm_cargo_payload(const pm_cargo *cargo, uint64_t offset_bytes, void *buffer,
                              size_t size_bytes);
 /* The initiator may write its buffer again: for tells_sent, once. */
 PM_API void pm_cargo_sent(const pm_cargo *cargo);
@@ -5975,23 +5975,25 @@ static void pm__carrier_send(pm_world *w, pm__message *m) {
     c.element_bytes = (int)m->length;
     c.is_signed = m->type == PTL_INT8_T || m->type == PTL_INT16_T || m->type == PTL_INT32_T ||
                   m->type == PTL_INT64_T;
-    pm_cargo_payload(&c, 0, &c.operand, sizeof c.operand);
-    memcpy(&c.compare, m->operand, sizeof c.compare);
+    pm_cargo_payload(&c, 0, &c.operand_value, sizeof c.operand_value);
+    memcpy(&c.compare_value, m->operand, sizeof c.compare_value);
   }
   pm__slot_take(w, m);
   if (c.tells_sent) m->pending++;
   status = carrier->submit(carrier->ctx, w->now_ps, &c);
   if (status) pm_world_fail(w, status, "the carrier does not take a message");
 }
-PM_API void pm_cargo_payload(const pm_cargo *cargo, uint64_t offset, void *buffer,
+PM_API void pm_cargo_payload(const pm_cargo *cargo, uint64_t offset_bytes, void *buffer,
                              size_t size_bytes) {
   pm__message *m = (pm__message *)cargo->message;
-  pm__cursor from = pm__flat(m->copy + (m->has_copy ? offset : 0));
-  const uint64_t left = offset < m->length ? m->length - offset : 0;
+  const uint64_t left = offset_bytes < m->length ? m->length - offset_bytes : 0;
   memset(buffer, 0, size_bytes);
-  if (!m->has_copy && (!pm__from_is_alive(m) || m->from->proc->world->desc.no_data)) return;
-  if (!m->has_copy && left) from = pm__md_cursor(m->md, m->local_offset + offset);
-  pm__copy(pm__flat(buffer), from, left < size_bytes ? left : size_bytes);
+  if (!left || (!m->has_copy && (!pm__from_is_alive(m) || m->from->proc->world->desc.no_data)))
+    return;
+  pm__copy(pm__flat(buffer),
+           m->has_copy ? pm__flat(m->copy + offset_bytes)
+                       : pm__md_cursor(m->md, m->local_offset + offset_bytes),
+           left < size_bytes ? left : size_bytes);
 }
 PM_API void pm_cargo_sent(const pm_cargo *cargo) {
   pm__message *m = pm__cargo_open(cargo);
@@ -6020,7 +6022,7 @@ PM_API void pm_cargo_store(const pm_cargo *cargo, const void *value) {
     pm__copy(pm__me_cursor(m), pm__flat(now), m->length);
   } else { /* truncated, or changed meanwhile by what is not the carrier's */
     unsigned char operand[8];
-    memcpy(operand, &cargo->operand, sizeof operand);
+    memcpy(operand, &cargo->operand_value, sizeof operand);
     if (pm__is_fetch(m)) pm__copy(pm__flat(m->copy), pm__me_cursor(m), m->mlength);
     pm__atomic(m, operand, m->mlength);
     m->is_matched = 3; /* the value that the carrier brings back is not the old one */

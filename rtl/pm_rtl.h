@@ -36,7 +36,7 @@
 #endif
 #include <stdlib.h>
 #include <string.h>
-#include "rtl/nic_cosim.h"
+#include "nic_cosim.h"
 #if defined(__GNUC__)
 #  define PM_RTL__API __attribute__((unused)) static
 #else
@@ -308,8 +308,8 @@ static void pm_rtl__command(pm_rtl *r, pm_rtl__part *p) {
     c.op = cargo->operation;
     c.is_signed = cargo->is_signed;
     while (1 << c.size_log2 < cargo->element_bytes) c.size_log2++;
-    c.operand[0] = cargo->operand;
-    c.operand[1] = cargo->compare;
+    c.operand[0] = cargo->operand_value;
+    c.operand[1] = cargo->compare_value;
   }
   cosim_submit(r->sim, p->nic, p->klass, &c, c.payload == COSIM_PAY_PIO ? payload : NULL);
 }
