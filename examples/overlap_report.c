@@ -5,12 +5,16 @@
    Command:  build/overlap_report FOLDER            or the files: nbc_overlap.program.*.json
    Output:   a summary on standard output, and overlap_report.html: one page without scripts or links
 
-   usage: overlap_report [-o PAGE.html | --no-html] [--json] FILE|FOLDER...
+   usage: overlap_report [-o PAGE.html | --no-html] [--json] [--reference REF] FILE|FOLDER...
           overlap_report --diff BEFORE AFTER        each a file or a folder
      -o FILE     where the page goes; default: overlap_report.html in the working folder
      --no-html   no page
      --json      print the sum of all reports as JSON (itself a report) instead of the summary; a page
                  only with -o
+     --reference REF  (file or folder) a run of the same program without overlap: every transfer waited
+                 for at once, or blocking. Its times in a section are the references of nbc_diagnose
+                 [R 4.1]: each section gets a diagnosis. --json keeps them, as counters "comp_ref_ns"
+                 and "comm_ref_ns"; a program that knows them may write these itself.
      --diff      print what changed between two runs, biggest change first
      --help      all this, briefly
    NIC counters that the preload booked (NBC_NIC_COUNTERS=auto) stand "on the wire", beside what the
@@ -338,8 +342,8 @@ static const char *row_text(const nbc_report *r, grouping by, const row *x, word
 }
 
 /* ---- what to do about it ---------------------------------------------------------------------- */
-/* A diagnosis rests only on what the reports hold. nbc_diagnose wants more (the computation alone, the
-   communication alone), which a run under the preload cannot know. */
+/* A verdict rests only on what the reports of one run hold. nbc_diagnose wants more: the computation
+   alone, the communication alone; see --reference. */
 typedef enum verdict {
   VERDICT_FINE,
   VERDICT_ONE_END,
@@ -408,6 +412,83 @@ static size_t offenders(const nbc_report *r, row **rows, size_t max) {
   }
   return kept;
 }
+
+/* ---- against a reference ---------------------------------------------------------------------- */
+static const char comp_ref_name[] = "comp_ref_ns", comm_ref_name[] = "comm_ref_ns";
+
+static double counter_of(const nbc_report *r, int section, const char *name) { /* NaN: not there */
+  for (size_t i = 0; i < r->counter_count; i++)
+    if (r->counters[i].section_index == section && strcmp(r->counters[i].name, name) == 0) return r->counters[i].value;
+  return NAN;
+}
+/* How often a section was entered, by all processes; the program outside of sections: once in each. */
+static double visits(const nbc_report *r, size_t section) {
+  return section ? (double)r->sections[section].count : (double)r->process_count;
+}
+
+/* What the sections of the run would have taken apart: the reference's times, visit for visit. */
+static void take_reference(run *r, const run *reference) {
+  const nbc_report *ref = reference->sum;
+  size_t known = 0;
+  for (size_t i = 0; i < r->sum->section_count; i++)
+    for (size_t k = 0; k < ref->section_count; k++) {
+      const nbc_section *from = &ref->sections[k];
+      const double scale = visits(r->sum, i) / visits(ref, k);
+      if (strcmp(from->path, r->sum->sections[i].path) != 0 || !isfinite(scale)) continue;
+      if (from->comp_ns <= 0 || from->call_ns <= 0 || !isnan(counter_of(r->sum, (int)i, comp_ref_name))) continue;
+      nbc_report_counter(r->sum, (int)i, comp_ref_name, scale * (double)from->comp_ns);
+      nbc_report_counter(r->sum, (int)i, comm_ref_name, scale * (double)from->call_ns);
+      known++;
+    }
+  if (!known) trouble(r, "the reference has no section with computation and communication that this run has too");
+  if (ref->process_count != r->sum->process_count)
+    trouble(r, "the reference has %d process%s, this run %d", ref->process_count,
+            ref->process_count == 1 ? "" : "es", r->sum->process_count);
+}
+
+/* The diagnosis of a section, per visit; false: no references. */
+static bool diagnose(const nbc_report *r, size_t section, char *text, size_t text_bytes) {
+  nbc_overlap_times t;
+  nbc_metrics m;
+  const double n = visits(r, section);
+  memset(&t, 0, sizeof t);
+  t.comp_ref_ns = counter_of(r, (int)section, comp_ref_name) / n;
+  t.comm_ref_ns = counter_of(r, (int)section, comm_ref_name) / n;
+  t.comp_ns = (double)r->sections[section].comp_ns / n;
+  for (size_t i = 0; i < r->call_count; i++)
+    if (r->calls[i].section_index == (int)section)
+      *(nbc_kind_category(r->calls[i].kind) == NBC_CATEGORY_NONBLOCKING ? &t.call_ns : &t.wait_ns) +=
+          (double)r->calls[i].total_ns / n;
+  if (nbc_metrics_compute(&t, &m) != NBC_OK) return false;
+  nbc_diagnose(&t, &m, text, text_bytes);
+  return true;
+}
+
+/* ---- is the table good for anything? ---------------------------------------------------------- */
+/* Why the bounds should not be read yet; false: no such reason. */
+static bool table_is_useless(const nbc_report *r, char *why, size_t why_bytes) {
+  const uint64_t clamped = r->problems[NBC_PROBLEM_table_too_slow];
+  if (!r->total.count) return false;
+  if (r->table_is_default)
+    snprintf(why, why_bytes, "Transfer times were guessed, not measured on this machine, and the bounds rest on them.");
+  else if (clamped > r->total.count / 2)
+    snprintf(why, why_bytes, "%.0f %% of the transfers were over before the table allows: it is not of this machine or MPI.",
+             100 * (double)clamped / (double)r->total.count);
+  else return false;
+  return true;
+}
+/* The command that measures: as many words as this run needs. */
+static const char *table_command(const nbc_report *r, words *w) {
+  const char *mpi = r->library && strstr(r->library, "MPICH") ? "mpich" : "mpi";
+  bool other = false;
+  for (size_t i = 0; i < r->cell_count; i++) other = other || r->cells[i].peer == NBC_PEER_OTHER_NODE;
+  if (!r->library || !strstr(r->library, "MPI")) snprintf(w->text, sizeof w->text, "xfer_table same_node.txt");
+  else if (!other) snprintf(w->text, sizeof w->text, "mpirun -n 2 xfer_table_%s same_node.txt", mpi);
+  else snprintf(w->text, sizeof w->text, "mpirun -n 3 --map-by node xfer_table_%s same_node.txt other_node.txt", mpi);
+  return w->text;
+}
+static const char table_then[] = "with nothing else running; then run the program with NBC_TABLE=same_node.txt and, between "
+                                 "nodes, NBC_TABLE_OTHER=other_node.txt.";
 
 /* What no overlap can cure: time in calls that is more than all the transfers could have taken there. */
 static int64_t idle_ns(const nbc_report *r) {
@@ -590,10 +671,31 @@ static void text_wire(const nbc_report *r, FILE *out) {
   put_wrapped(out, "  ", wire_caption);
 }
 
+static void text_diagnoses(const nbc_report *r, FILE *out) {
+  char text[400];
+  bool first = true;
+  for (size_t i = 0; i < r->section_count; i++) {
+    if (!diagnose(r, i, text, sizeof text)) continue;
+    if (first) fputs("\nAgainst the reference, per visit of a section\n", out);
+    first = false;
+    fprintf(out, "  %s\n", section_text(r, (int)i));
+    put_wrapped(out, "     ", text);
+  }
+}
+
 static bool write_text(const run *r, FILE *out) {
+  char why[200];
+  words w;
+  if (table_is_useless(r->sum, why, sizeof why)) {
+    fprintf(out, "Measure the transfer table on this machine first: %s\n", table_command(r->sum, &w));
+    put_wrapped(out, "  ", table_then);
+    put_wrapped(out, "  ", why);
+    fputc('\n', out);
+  }
   if (nbc_report_write_text(r->sum, out) != NBC_OK) return false;
   text_ranks(r, out);
   text_wire(r->sum, out);
+  text_diagnoses(r->sum, out);
   if (r->sum->total.count) text_offenders(r->sum, out);
   for (size_t i = 0; i < r->trouble_count; i++) fprintf(out, "%sCaution: %s\n", i ? "" : "\n", r->troubles[i]);
   return fflush(out) == 0 && !ferror(out);
@@ -755,6 +857,10 @@ static void put_head(FILE *out, const run *r) {
     put(out, r->troubles[i]);
     fputs("</p>\n", out);
   }
+  char why[200];
+  if (table_is_useless(s, why, sizeof why))
+    fprintf(out, "<p class=\"caution\"><b>Measure the transfer table on this machine first:</b> <code>%s</code> %s %s</p>\n",
+            table_command(s, &w), table_then, why);
   fputs("<div class=\"tiles\">\n", out);
   snprintf(w.text, sizeof w.text, "%.1f to %.1f %%", 100 * share(t->min_overlap_ns, t->xfer_ns),
            100 * share(t->max_overlap_ns, t->xfer_ns));
@@ -904,6 +1010,22 @@ static void put_wire(FILE *out, const nbc_report *r) {
   fputs("</p>\n", out);
 }
 
+static void put_diagnoses(FILE *out, const nbc_report *r) {
+  char text[400];
+  bool first = true;
+  for (size_t i = 0; i < r->section_count; i++) {
+    if (!diagnose(r, i, text, sizeof text)) continue;
+    if (first) fputs("<h2>Against the reference, per visit of a section</h2>\n<ul>\n", out);
+    first = false;
+    fputs("<li><b>", out);
+    put(out, section_text(r, (int)i));
+    fputs("</b> ", out);
+    put(out, text);
+    fputs("</li>\n", out);
+  }
+  if (!first) fputs("</ul>\n", out);
+}
+
 static void put_foot(FILE *out, const nbc_report *r) {
   fputs("<h2>How to read this</h2>\n<p>A library sees when a transfer was posted and when its end was noticed, not when bytes "
         "moved. The time a transfer takes comes from a table measured beforehand. What does not fit into the calls between the "
@@ -915,10 +1037,6 @@ static void put_foot(FILE *out, const nbc_report *r) {
   fputs("; other node ", out);
   put(out, r->table_other_node);
   fprintf(out, ". Clock: %s, rate known to %.2g ppm.</p>\n", nbc_clock_source_name(r->clock_source), r->clock_rate_err_ppm);
-  if (r->table_is_default)
-    fputs("<p class=\"caution\">A default table of transfer times was used, not one measured on this machine: the bounds are "
-          "only as good as it.</p>\n",
-          out);
   for (int p = 0; p < NBC_PROBLEM_COUNT; p++)
     if (r->problems[p])
       fprintf(out, "<p class=\"caution\">%llu %s</p>\n", (unsigned long long)r->problems[p], nbc_problem_text((nbc_problem)p));
@@ -949,6 +1067,7 @@ static bool write_page(const run *r, const char *path) {
   put_head(out, r);
   if (r->sum->total.count) {
     put_offenders(out, r->sum);
+    put_diagnoses(out, r->sum);
     for (grouping by = BY_SECTION; by <= BY_PEER; by = (grouping)(by + 1)) put_groups(out, r->sum, by);
     put_ranks(out, r);
   } else {
@@ -963,7 +1082,7 @@ static bool write_page(const run *r, const char *path) {
 }
 
 /* ---- the command ------------------------------------------------------------------------------ */
-static const char usage_text[] = "usage: overlap_report [-o PAGE.html | --no-html] [--json] FILE|FOLDER...\n"
+static const char usage_text[] = "usage: overlap_report [-o PAGE.html | --no-html] [--json] [--reference REF] FILE|FOLDER...\n"
                                  "       overlap_report --diff BEFORE AFTER\n";
 static const char help_text[] =
     "  FILE, FOLDER  reports of the processes of one run: nbc_overlap.PROGRAM.RUN.RANK.json, as the preload writes\n"
@@ -971,6 +1090,8 @@ static const char help_text[] =
     "  -o FILE       where the page goes (overlap_report.html)\n"
     "  --no-html     no page\n"
     "  --json        the sum of all reports as JSON instead of the summary\n"
+    "  --reference REF  a run of the same program in which nothing overlaps (each transfer waited for at once): a\n"
+    "                diagnosis of each section against it\n"
     "  --diff        what changed between two runs (each a file or a folder), biggest change first\n"
     "Better reports come from the preload's environment: NBC_TABLE=FILE with transfer times measured by xfer_table_mpi\n"
     "(else they are guessed), MPI_Pcontrol(2, \"name\") and MPI_Pcontrol(-2) for sections, NBC_NIC_COUNTERS=auto|eth0,...\n"
@@ -1005,14 +1126,16 @@ static int compare(char **paths) {
 
 int main(int argc, char **argv) {
   const char *page = "overlap_report.html";
+  char *reference_path = NULL;
   bool json = false, page_asked = false;
   int i = 1;
-  run r;
+  run r, reference;
   for (; i < argc && argv[i][0] == '-' && argv[i][1]; i++) {
     if (strcmp(argv[i], "--diff") == 0) return argc - i == 3 ? compare(argv + i + 1) : usage();
     if (strcmp(argv[i], "--help") == 0) return printf("%s%s", usage_text, help_text) < 0;
     if (strcmp(argv[i], "--json") == 0) json = true;
     else if (strcmp(argv[i], "--no-html") == 0) page = NULL;
+    else if (strcmp(argv[i], "--reference") == 0 && i + 1 < argc) reference_path = argv[++i];
     else if (strcmp(argv[i], "-o") == 0 && i + 1 < argc) page = argv[++i], page_asked = true;
     else return usage();
   }
@@ -1023,6 +1146,12 @@ int main(int argc, char **argv) {
     fputs("overlap_report: nothing to report\n", stderr);
     free_run(&r);
     return 2;
+  }
+  if (reference_path) {
+    read_run(&reference, &reference_path, 1);
+    if (reference.process_count) take_reference(&r, &reference);
+    r.failed = r.failed || reference.failed;
+    free_run(&reference);
   }
   int code = r.failed ? 1 : 0;
   if (!(json ? nbc_report_write_json(r.sum, stdout) == NBC_OK : write_text(&r, stdout))) {

@@ -65,6 +65,25 @@ on_the_wire() { # two NICs; the port and the driver of one count the same bytes;
     grep -Eq '^  [^(]+ [0-9.]+ [KMG]?i?B +4 MiB +0 B +7 +- +-$' "$T/wire" && grep -q '<td>4 MiB</td><td>0 B</td><td>7</td>' "$T/wire.html" &&
     "$tool" check "$T/wire.html" "$T/sum.json" && status 0 "$report" --no-html "$run" && ! grep -q '^On the wire' "$T/out"
 }
+# A run against itself hid nothing; against one ten times as slow, the reference must be wrong.
+references() {
+  status 0 "$report" -o "$T/ref.html" --reference "$run" "$run" && printed "Against the reference" && printed "no progression: 0 %" &&
+    grep -q "no progression: 0 %" "$T/ref.html" && "$tool" check "$T/ref.html" "$T/sum.json" &&
+    "$report" --json --reference "$run" "$run" >"$T/with.json" && grep -q '"comm_ref_ns"' "$T/with.json" &&
+    status 0 "$report" --no-html "$T/with.json" && printed "no progression: 0 %" &&
+    copy && sed -i 's/"\(comp\|call\|wall\)_ns":\([1-9][0-9]*\)/"\1_ns":\20/g' "$T/copy"/* &&
+    status 0 "$report" --no-html --reference "$T/copy" "$run" && printed "reference imprecise" &&
+    status 0 "$report" --no-html --reference "$run/$base.0.json" "$run" && said "the reference has 1 process, this run 4" &&
+    status 1 "$report" --no-html --reference "$T/empty" "$run" && ! grep -q "Against the reference" "$T/out"
+}
+first_measure() { head -1 "$T/out" | grep -q "^Measure the transfer table on this machine first: $1"; }
+useless_table() {
+  status 0 "$report" --no-html "$run" && ! grep -q "^Measure" "$T/out" &&
+    copy && sed -i 's/"table_is_default":false/"table_is_default":true/' "$T/copy"/* && status 0 "$report" -o "$T/guess.html" "$T/copy" &&
+    first_measure "xfer_table" && grep -q "Measure the transfer table" "$T/guess.html" && "$tool" check "$T/guess.html" "$T/sum.json" &&
+    copy && sed -i 's/"table_too_slow":[0-9]*/"table_too_slow":250/; s/"library":null/"library":"MPICH Version: 4"/' "$T/copy"/* &&
+    status 0 "$report" --no-html "$T/copy" && printed "% of the transfers were over before" && first_measure "mpirun -n 3 --map-by node xfer_table_mpich"
+}
 wrong_usage() { status 2 "$report" && status 2 "$report" --nonsense "$run" && status 2 "$report" -o && said "usage:" && status 0 "$report" --help && printed NBC_NIC_COUNTERS; }
 
 check "page and sum hold the same numbers; page is well-formed" numbers
@@ -86,5 +105,7 @@ check "a page that cannot be written" page_cannot_be_written
 check "standard output that is full" output_full
 check "differences" differences
 check "NIC counters beside what was asked for" on_the_wire
+check "a diagnosis against a reference" references
+check "a guessed or wrong table: first measure" useless_table
 check "wrong usage" wrong_usage
 finish
