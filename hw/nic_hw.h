@@ -388,16 +388,18 @@ typedef enum nic_stamp_kind {
   NIC_STAMP_SENT,      /* handed to the device by its driver */
   NIC_STAMP_ACKED,     /* TCP: the peer's kernel has all bytes up to the key */
   NIC_STAMP_RECEIVED,  /* taken in by the kernel */
-  NIC_STAMP_NIC_SENT,  /* on the wire, by the NIC's clock: `ticks`, no host time */
+  NIC_STAMP_NIC_SENT,  /* first bit on the wire, by the NIC's clock: `ticks`, see nic_tcp_desc */
   NIC_STAMP_NIC_RECEIVED
 } nic_stamp_kind;
 
 typedef struct nic_stamp {
   nic_stamp_kind kind;
   uint32_t key_count; /* sent: UDP: which datagram, from 0; TCP: bytes before the last one */
-  int64_t t_before_ns, t_after_ns; /* host time; it happened between */
+  int64_t t_before_ns, t_after_ns; /* host time, by the kernel; it happened between */
   int64_t t_real_ns;               /* as the kernel stamped it: CLOCK_REALTIME */
-  uint64_t ticks; /* NIC's clock, ns of its time scale; 0 for the kernel's stamps */
+  uint64_t
+      ticks; /* NIC's clock, ns of its time scale; 0 for the kernel's stamps. An arrival may have
+                     both: then it is of the NIC's kind, and the kernel's times are filled as well */
 } nic_stamp;
 
 typedef struct nic_stamping nic_stamping;
@@ -418,7 +420,8 @@ NIC_API void nic_stamping_close(nic_stamping *stamping); /* NULL allowed */
 NIC_API long nic_stamping_send(nic_stamping *stamping, const void *data, size_t size_bytes,
                                int flags);
 /* recv with the arrival's stamp (kind NONE when there is none), without blocking. TCP: it is that
-   of the last packet that the kernel joined, so it may be later than these bytes, never earlier. */
+   of the last packet that the kernel joined, so it may be later than these bytes, never earlier;
+   but a NIC's is that of any of the packets that were joined, so it bounds nothing. */
 NIC_API long nic_stamping_recv(nic_stamping *stamping, void *data, size_t size_bytes,
                                nic_stamp *stamp);
 /* The next stamp of what was sent. ret NIC_OK | NIC_E_NOT_FOUND (none now) | NIC_E_SYSTEM */
@@ -571,7 +574,11 @@ NIC_API nbc_relation_desc nic_clock_relation(const nic_clock_info *info);
    message, where both are on one host; across hosts from the arrival stamps, as wide as these leave
    it. A receive whose message had come before it was posted counts as "only the end was seen" and
    has no exact overlap. A send is done when the kernel has taken its last byte; nic_tcp_drain waits
-   for the rest. */
+   for the rest.
+   With a nic_clock, begin of a send = the NIC put its first packet on the wire: an interval, because
+   the relation of the NIC's clock to host time is one. A stamp that was lost, or that does not fit
+   between the kernel's hand-off and the acknowledgement, is not guessed: the begin then lies
+   anywhere between these two. Receives keep the kernel's stamps (see nic_stamping_recv). */
 #if defined(NIC_WITH_NBC) && !defined(NIC_TCP_H_INCLUDED)
 #define NIC_TCP_H_INCLUDED
 #ifdef __cplusplus
@@ -585,6 +592,10 @@ typedef struct nic_tcp_desc {
   const int *sockets; /* size connected stream sockets, [rank] ignored; become the transport's */
   const nbc_clock *clock;   /* copied; NULL = nbc_clock_create with defaults */
   bool no_stamps;           /* do not ask the kernel; no exact overlap */
+  nic_clock
+      *nic_clock; /* PTP clock of the NIC that carries all streams: sends get the NIC's stamps;
+                           borrowed until destroy, meanwhile its host time is the transport's; NULL =
+                           the kernel's stamps */
   uint64_t max_early_bytes; /* kept for receives not posted yet, per peer; 0 = 64 MiB; beyond: stops
                                reading */
   double
@@ -597,6 +608,9 @@ typedef struct nic_tcp_stats {
   uint64_t stamped_count,
       unstamped_count;  /* transfers with a recorder: true times known, or lost */
   uint64_t early_count; /* receives posted after their message had begun to come */
+  /* with a nic_clock, of the stamped sends: begin by the NIC; begin only enclosed, as the NIC's stamp
+     did not come; as it contradicts what the kernel saw, or the clock was stepped */
+  uint64_t by_nic_count, nic_lost_count, nic_refused_count;
 } nic_tcp_stats;
 
 /* All ranks call it; it connects (rank r to all below, they listen) and returns when all are there.
@@ -2319,6 +2333,7 @@ typedef struct nic__offset {
 
 struct nic_stamping {
   int fd;
+  ssize_t (*receive)(int fd, struct msghdr *m, int flags); /* recvmsg; tests replay messages here */
   nic_host host;
   nic__offset then; /* an anchor of the past, renewed at each conversion */
   nic_stamping_stats stats;
@@ -2415,6 +2430,7 @@ NIC_API nic_status nic_stamping_open(int socket_fd, bool nic, const nic_host *ho
   nic_stamping *s = (nic_stamping *)nic__zalloc(sizeof *s);
   if (!s) return nic__fail(err, NIC_E_NOMEM, "out of memory");
   s->fd = socket_fd;
+  s->receive = recvmsg;
   if (host) s->host = *host;
   s->then = nic__offset_now(&s->host, NULL, CLOCK_REALTIME);
   s->stats.has_sent = s->stats.has_received = true;
@@ -2428,16 +2444,18 @@ NIC_API nic_stamping_stats nic_stamping_stats_of(const nic_stamping *stamping) {
   return stamping->stats;
 }
 
-NIC_API long nic_stamping_send(nic_stamping *stamping, const void *data, size_t size_bytes,
-                               int flags) {
+/* asked: SOF_TIMESTAMPING_TX_… of the kernel; the NIC's comes on top. What is not needed should not be
+   asked for: reports wait in the socket's receive buffer, and where that is full they are lost. */
+static long nic__stamping_send(nic_stamping *stamping, const void *data, size_t size_bytes,
+                               int flags, uint32_t asked) {
   union {
     struct cmsghdr align;
     char room[CMSG_SPACE(sizeof(uint32_t))];
   } control;
   struct iovec part = {(void *)(uintptr_t)data, size_bytes};
   struct msghdr m;
-  uint32_t ask =
-      NIC__TX_ASK | (stamping->stats.has_nic ? (uint32_t)SOF_TIMESTAMPING_TX_HARDWARE : 0);
+  const uint32_t ask =
+      asked | (stamping->stats.has_nic ? (uint32_t)SOF_TIMESTAMPING_TX_HARDWARE : 0);
   memset(&control, 0, sizeof control);
   memset(&m, 0, sizeof m);
   m.msg_iov = &part;
@@ -2450,6 +2468,10 @@ NIC_API long nic_stamping_send(nic_stamping *stamping, const void *data, size_t 
   c->cmsg_len = CMSG_LEN(sizeof ask);
   memcpy(CMSG_DATA(c), &ask, sizeof ask);
   return sendmsg(stamping->fd, &m, flags | MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+NIC_API long nic_stamping_send(nic_stamping *stamping, const void *data, size_t size_bytes,
+                               int flags) {
+  return nic__stamping_send(stamping, data, size_bytes, flags, NIC__TX_ASK);
 }
 
 /* From the control messages of one recvmsg: kernel time, NIC time, what and which. */
@@ -2488,17 +2510,18 @@ static bool nic__stamp_fill(nic_stamping *s, const nic__seen *seen, nic_stamp_ki
   memset(stamp, 0, sizeof *stamp);
   stamp->key_count = seen->key;
   stamp->t_real_ns = seen->kernel_ns;
+  if (!seen->kernel_ns && !seen->nic_ns) return true; /* kind NONE */
+  if (seen->kernel_ns) {
+    if (nic_stamping_to_host(s, seen->kernel_ns, &stamp->t_before_ns, &stamp->t_after_ns))
+      stamp->kind = kernel_kind;
+    else
+      s->stats.stepped_count++;
+  }
   if (seen->nic_ns) {
     stamp->kind = of_nic;
     stamp->ticks = (uint64_t)seen->nic_ns;
-  } else if (!seen->kernel_ns)
-    return true; /* kind NONE */
-  else if (nic_stamping_to_host(s, seen->kernel_ns, &stamp->t_before_ns, &stamp->t_after_ns))
-    stamp->kind = kernel_kind;
-  else {
-    s->stats.stepped_count++;
-    return false;
   }
+  if (stamp->kind == NIC_STAMP_NONE) return false;
   s->stats.taken_count++;
   return true;
 }
@@ -2517,7 +2540,7 @@ NIC_API long nic_stamping_recv(nic_stamping *stamping, void *data, size_t size_b
   m.msg_control = control.room;
   m.msg_controllen = sizeof control.room;
   memset(stamp, 0, sizeof *stamp);
-  const long n = recvmsg(stamping->fd, &m, MSG_DONTWAIT);
+  const long n = stamping->receive(stamping->fd, &m, MSG_DONTWAIT);
   if (n <= 0) return n;
   const nic__seen seen = nic__seen_of(&m);
   nic__stamp_fill(stamping, &seen, NIC_STAMP_RECEIVED, NIC_STAMP_NIC_RECEIVED, stamp);
@@ -2536,7 +2559,7 @@ NIC_API nic_status nic_stamping_next(nic_stamping *stamping, nic_stamp *stamp, n
     memset(&m, 0, sizeof m);
     m.msg_control = control.room;
     m.msg_controllen = sizeof control.room;
-    if (recvmsg(stamping->fd, &m, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) {
+    if (stamping->receive(stamping->fd, &m, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) {
       if (errno == EAGAIN || errno == EWOULDBLOCK) return NIC_E_NOT_FOUND;
       return nic__fail(err, NIC_E_SYSTEM, "error queue: %s", strerror(errno));
     }
@@ -3352,13 +3375,16 @@ extern "C" {
 enum {
   NIC__TCP_MAGIC = 0x6e696331, /* "nic1", in the byte order of the sender */
   NIC__TCP_DATA = 1,
-  NIC__TCP_NOTE = 2,            /* true times of a message sent before */
-  NIC__TCP_NOTED = 0x100,       /* flag of DATA: a note will follow */
-  NIC__TCP_STAMPED = 0x200,     /* flag of DATA: its acknowledgement is stamped */
-  NIC__TCP_ARRIVED = 0x400,     /* flag of NOTE: from the receiver, when the last byte came */
-  NIC__TCP_JOIN_BYTES = 1024,   /* header and data in one packet up to here */
-  NIC__TCP_RING = 1024,         /* messages whose times are awaited, per peer */
-  NIC__TCP_TURN_BYTES = 1 << 22 /* read from one peer per progress, so that none starves */
+  NIC__TCP_NOTE = 2,               /* true times of a message sent before */
+  NIC__TCP_NOTED = 0x100,          /* flag of DATA: a note will follow */
+  NIC__TCP_STAMPED = 0x200,        /* flag of DATA: its acknowledgement is stamped */
+  NIC__TCP_ARRIVED = 0x400,        /* flag of NOTE: from the receiver, when the last byte came */
+  NIC__TCP_JOIN_BYTES = 1024,      /* header and data in one packet up to here */
+  NIC__TCP_RING = 1024,            /* messages whose times are awaited, per peer */
+  NIC__TCP_TURN_BYTES = 1 << 22,   /* read from one peer per progress, so that none starves */
+  NIC__TCP_NIC_WAIT_NS = 20000000, /* a driver hands out its NIC's stamp later than the rest, */
+  NIC__TCP_NIC_SILENT = 16,        /* but nobody waits after so many without one */
+  NIC__TCP_NIC_READ_NS = 100000    /* between two readings of its clock */
 };
 typedef struct nic__tcp_head {
   uint32_t magic, kind;
@@ -3383,7 +3409,10 @@ typedef struct nic__tcp_note {
 typedef struct nic__tcp_flight {
   uint64_t xfer_id, sequence, first_position, last_position;
   int64_t sent_first_ns, sent_last_ns, acked_ns; /* CLOCK_REALTIME; 0 = no stamp yet */
+  uint64_t nic_first_ticks, nic_last_ticks;      /* by the NIC's clock; 0 = no stamp yet */
+  int64_t t_ended_ns;                            /* host time: the acknowledgement was seen */
   int64_t arrived_ns; /* as the receiver kernel stamped it; 0 = it could not tell */
+  bool has_first;     /* first_position is known */
   bool is_whole;      /* the kernel has its last byte */
   bool is_ended, is_answered;
 } nic__tcp_flight;
@@ -3434,11 +3463,32 @@ typedef struct nic__tcp {
   nic_host host;
   nic_tcp_desc desc;
   nic_tcp_stats stats;
+  /* the NIC's clock, while it can be trusted */
+  bool has_nic, has_nic_host;
+  nic_host nic_host_before;
+  uint64_t nic_silent_count; /* sends in a row without a stamp */
+  nic_reading nic_first;
+  int64_t t_nic_read_ns;
+  nbc_relation nic_relation;
   nic__tcp_peer *peers;
   struct pollfd *polls;
   nbc_op *done_first, *done_last;
   uint64_t next_id;
 } nic__tcp;
+
+__attribute__((format(printf, 3, 4))) static nbc_status nic__tcp_fail(nbc_error *err,
+                                                                      nbc_status status,
+                                                                      const char *format, ...) {
+  if (err) {
+    va_list args;
+    va_start(args, format);
+    err->status = status;
+    err->line = 0;
+    vsnprintf(err->text, sizeof err->text, format, args);
+    va_end(args);
+  }
+  return status;
+}
 
 static int64_t nic__tcp_host_now(void *user) { return nbc_clock_now_ns((const nbc_clock *)user); }
 static int64_t nic__tcp_now(void *ctx) { return nbc_clock_now_ns(&((nic__tcp *)ctx)->clock); }
@@ -3540,9 +3590,13 @@ static nic__tcp_flight *nic__tcp_flight_of(nic__tcp_peer *p, uint64_t xfer_id) {
   return NULL;
 }
 
-static long nic__tcp_write(nic__tcp_peer *p, const void *data, size_t size_bytes, bool stamped) {
+/* The last packet's acknowledgement is of interest only. */
+static long nic__tcp_write(nic__tcp_peer *p, const void *data, size_t size_bytes, bool stamped,
+                           bool is_rest) {
+  const uint32_t ask =
+      (uint32_t)SOF_TIMESTAMPING_TX_SOFTWARE | (is_rest ? (uint32_t)SOF_TIMESTAMPING_TX_ACK : 0);
   const long k = stamped && p->stamping
-                     ? nic_stamping_send(p->stamping, data, size_bytes, MSG_EOR)
+                     ? nic__stamping_send(p->stamping, data, size_bytes, MSG_EOR, ask)
                      : send(p->fd, data, size_bytes, MSG_DONTWAIT | MSG_NOSIGNAL | MSG_EOR);
   if (k > 0) p->sent_bytes += (uint64_t)k;
   return k;
@@ -3560,10 +3614,10 @@ static long nic__tcp_send_some(nic__tcp_peer *p, nbc_op *op) {
     memcpy(joined, &p->out, sizeof p->out);
     if (data_bytes) memcpy(joined + sizeof p->out, op->slot.buffer, data_bytes);
     return nic__tcp_write(p, joined + done_bytes, sizeof p->out + data_bytes - (size_t)done_bytes,
-                          stamped);
+                          stamped, data_bytes == op->slot.limit_bytes);
   }
   return nic__tcp_write(p, (const char *)op->slot.buffer + (done_bytes - head_bytes),
-                        (size_t)(op->slot.limit_bytes + head_bytes - done_bytes), stamped);
+                        (size_t)(op->slot.limit_bytes + head_bytes - done_bytes), stamped, true);
 }
 
 static void nic__tcp_begin_send(nic__tcp *n, nic__tcp_peer *p, nbc_op *op) {
@@ -3593,7 +3647,7 @@ static void nic__tcp_flush(nic__tcp *n, nic__tcp_peer *p) {
       return;
     }
     nic__tcp_flight *f = op->slot.xfer_id ? nic__tcp_flight_of(p, op->slot.xfer_id) : NULL;
-    if (f && op->slot.posted_bytes == 0) f->first_position = p->sent_bytes - 1;
+    if (f && op->slot.posted_bytes == 0) f->first_position = p->sent_bytes - 1, f->has_first = true;
     op->slot.posted_bytes += (uint64_t)k;
     if (op->slot.posted_bytes < whole_bytes) continue;
     if (f) f->last_position = p->sent_bytes - 1, f->is_whole = true;
@@ -3620,10 +3674,89 @@ static void nic__tcp_tell_stamp(nic__tcp *n, uint64_t xfer_id, int64_t b_lo_ns, 
   nbc_xfer_stamp(n->t.recorder, xfer_id, begin_ns, end_ns, err_ns);
 }
 
+/* ---- the NIC's stamps -------------------------------------------------------------------------
+ */
+/* One more reading of its clock. A clock that cannot be read, stands still or runs at an impossible rate
+   is not used any more; one that was set makes the stamps at hand worthless, not those to come. */
+static void nic__tcp_read_nic(nic__tcp *n) {
+  nic_reading r;
+  const nic_clock_info *info = nic_clock_info_of(n->desc.nic_clock);
+  if (nic_clock_read(n->desc.nic_clock, &r, NULL) != NIC_OK) {
+    n->has_nic = false;
+    return;
+  }
+  n->t_nic_read_ns = r.t_after_ns;
+  if (!n->nic_first.t_after_ns) n->nic_first = r;
+  const nbc_status status =
+      nbc_relation_add(&n->nic_relation, r.t_before_ns, r.ticks, r.t_after_ns);
+  if (status == NBC_OK) return;
+  for (int i = 0; i < n->t.size; i++)
+    for (uint64_t k = n->peers[i].flight_first; k < n->peers[i].flight_last; k++) {
+      nic__tcp_flight *f = &n->peers[i].flights[k % NIC__TCP_RING];
+      if (f->nic_first_ticks || f->nic_last_ticks) n->stats.nic_refused_count++;
+      f->nic_first_ticks = f->nic_last_ticks = 0;
+    }
+  if (nic_clock_judge(info, &n->nic_first, &r, 0, NULL, NULL, NULL) != NIC_OK) n->has_nic = false;
+  n->nic_first = r;
+}
+
+static nbc_status nic__tcp_open_nic(nic__tcp *n, nbc_error *err) {
+  nic_clock *c = n->desc.nic_clock;
+  const nic_clock_info *info = nic_clock_info_of(c);
+  if (info->kind > NIC_READING_PLAIN) {
+    n->desc.nic_clock = NULL;
+    return nic__tcp_fail(err, NBC_E_INVAL,
+                         "nic_clock: %s is no PTP clock, so no NIC stamps packets by it",
+                         info->name);
+  }
+  const nbc_relation_desc limits = nic_clock_relation(info);
+  n->nic_host_before = c->host;
+  c->host = n->host;
+  n->has_nic_host = true;
+  n->has_nic = nbc_relation_init(&n->nic_relation, &limits) == NBC_OK;
+  if (n->has_nic) nic__tcp_read_nic(n);
+  return n->has_nic ? NBC_OK
+                    : nic__tcp_fail(err, NBC_E_CLOCK, "nic_clock: %s cannot be read", info->name);
+}
+
+static bool nic__tcp_nic_time(const nic__tcp *n, uint64_t ticks, int64_t *lo_ns, int64_t *hi_ns) {
+  nbc_time t;
+  if (!n->has_nic || !ticks || nbc_relation_time(&n->nic_relation, ticks, &t) != NBC_OK)
+    return false;
+  *lo_ns = t.t_ns - t.err_ns;
+  *hi_ns = t.t_ns + t.err_ns;
+  return true;
+}
+
+/* From the kernel's hand-off (begin, at least) and what the NIC stamped to the begin on the wire; the
+   end's lower bound rises to the wire's too. A stamp is of one frame of those that the NIC made of a
+   packet, so it is not later than the last of them begins. */
+static void nic__tcp_by_nic(nic__tcp *n, const nic__tcp_flight *f, int64_t *b_lo_ns,
+                            int64_t *b_hi_ns, int64_t *e_lo_ns, int64_t e_hi_ns) {
+  int64_t lo_ns, hi_ns;
+  *b_hi_ns = e_hi_ns;
+  if (nic__tcp_nic_time(n, f->nic_last_ticks, &lo_ns, &hi_ns)) {
+    if (lo_ns <= e_hi_ns && hi_ns >= *e_lo_ns) {
+      if (lo_ns > *e_lo_ns) *e_lo_ns = lo_ns;
+      if (hi_ns < *b_hi_ns) *b_hi_ns = hi_ns;
+    } else if (f->nic_last_ticks != f->nic_first_ticks)
+      n->stats.nic_refused_count++;
+  }
+  if (!nic__tcp_nic_time(n, f->nic_first_ticks, &lo_ns, &hi_ns))
+    n->stats.nic_lost_count++;
+  else if (lo_ns > *b_hi_ns || hi_ns < *b_lo_ns)
+    n->stats.nic_refused_count++;
+  else {
+    n->stats.by_nic_count++;
+    if (lo_ns > *b_lo_ns) *b_lo_ns = lo_ns;
+    if (hi_ns < *b_hi_ns) *b_hi_ns = hi_ns;
+  }
+}
+
 /* True times to the recorder, as t +- err; it was over at seen_ns at the latest. false: there are
-   none, or CLOCK_REALTIME was stepped. */
+   none, or CLOCK_REALTIME was stepped. f: a send, whose NIC may have stamped it; else NULL. */
 static bool nic__tcp_stamp(nic__tcp *n, nic__tcp_peer *p, uint64_t xfer_id,
-                           const nic__tcp_times *times, int64_t seen_ns) {
+                           const nic__tcp_times *times, const nic__tcp_flight *f, int64_t seen_ns) {
   int64_t b_lo_ns, b_hi_ns, e_lo_ns, e_hi_ns, unused_ns;
   if (!times->begin_ns || !p->stamping ||
       !nic_stamping_to_host(p->stamping, times->begin_ns, &b_lo_ns, &b_hi_ns) ||
@@ -3634,24 +3767,32 @@ static bool nic__tcp_stamp(nic__tcp *n, nic__tcp_peer *p, uint64_t xfer_id,
     return false;
   }
   if (e_hi_ns > seen_ns) e_hi_ns = seen_ns;
+  if (f && n->desc.nic_clock) nic__tcp_by_nic(n, f, &b_lo_ns, &b_hi_ns, &e_lo_ns, e_hi_ns);
   nic__tcp_tell_stamp(n, xfer_id, b_lo_ns, b_hi_ns, e_lo_ns, e_hi_ns);
   n->stats.stamped_count++;
   return true;
 }
 
-static void nic__tcp_take_stamps(nic__tcp_peer *p) {
+/* ret whether the NIC's were among them */
+static bool nic__tcp_take_stamps(nic__tcp_peer *p) {
   nic_stamp s;
+  bool has_nic = false;
   while (nic_stamping_next(p->stamping, &s, NULL) == NIC_OK)
     for (uint64_t i = p->flight_first; i < p->flight_last; i++) {
       nic__tcp_flight *f = &p->flights[i % NIC__TCP_RING];
-      if (s.kind == NIC_STAMP_SENT && (uint32_t)f->first_position == s.key_count &&
-          !f->sent_first_ns)
-        f->sent_first_ns = s.t_real_ns;
-      if (!f->is_whole || (uint32_t)f->last_position != s.key_count) continue;
-      if (s.kind == NIC_STAMP_SENT && !f->sent_last_ns)
-        f->sent_last_ns = s.t_real_ns; /* later ones are repeats */
-      if (s.kind == NIC_STAMP_ACKED) f->acked_ns = s.t_real_ns;
+      const bool is_first = f->has_first && (uint32_t)f->first_position == s.key_count,
+                 is_last = f->is_whole && (uint32_t)f->last_position == s.key_count;
+      if (s.kind == NIC_STAMP_SENT) { /* later ones are repeats */
+        if (is_first && !f->sent_first_ns) f->sent_first_ns = s.t_real_ns;
+        if (is_last && !f->sent_last_ns) f->sent_last_ns = s.t_real_ns;
+      } else if (s.kind == NIC_STAMP_NIC_SENT) {
+        has_nic = true;
+        if (is_first && !f->nic_first_ticks) f->nic_first_ticks = s.ticks;
+        if (is_last && !f->nic_last_ticks) f->nic_last_ticks = s.ticks;
+      } else if (s.kind == NIC_STAMP_ACKED && is_last)
+        f->acked_ns = s.t_real_ns;
     }
+  return has_nic;
 }
 
 /* Ends the transfers whose last byte is acknowledged; stamps them when the receiver, on this host, has
@@ -3662,18 +3803,27 @@ static void nic__tcp_settle(nic__tcp *n, nic__tcp_peer *p) {
   if (p->flight_first == p->flight_last) return;
   if (ioctl(p->fd, SIOCOUTQ, &unacked_bytes) != 0) return;
   const uint64_t acked_bytes = p->sent_bytes - (uint64_t)unacked_bytes;
-  if (p->stamping) nic__tcp_take_stamps(p);
+  if (p->stamping && nic__tcp_take_stamps(p) && n->has_nic &&
+      nbc_clock_now_ns(&n->clock) - n->t_nic_read_ns > NIC__TCP_NIC_READ_NS)
+    nic__tcp_read_nic(n); /* soon after a stamp, so that it is placed sharply */
   for (uint64_t i = p->flight_first; i < p->flight_last; i++) {
     nic__tcp_flight *f = &p->flights[i % NIC__TCP_RING];
     if (!f->is_whole || f->last_position >= acked_bytes) break;
-    if (!f->is_ended && n->t.recorder) nbc_xfer_end(n->t.recorder, f->xfer_id);
+    if (f->is_ended) continue;
+    if (n->t.recorder) nbc_xfer_end(n->t.recorder, f->xfer_id);
     f->is_ended = true;
+    f->t_ended_ns = nbc_clock_now_ns(&n->clock);
   }
   for (; p->flight_first < p->flight_last; p->flight_first++) {
     const nic__tcp_flight *f = &p->flights[p->flight_first % NIC__TCP_RING];
     nic__tcp_times times = {0, 0, 0};
     const bool has_note = p->same_host && p->stamping;
     if (!f->is_ended || (has_note && !f->is_answered && !p->gone)) return;
+    const bool nic_misses = n->has_nic && p->stamping && !(f->nic_first_ticks && f->nic_last_ticks);
+    if (nic_misses && n->nic_silent_count < NIC__TCP_NIC_SILENT &&
+        nbc_clock_now_ns(&n->clock) - f->t_ended_ns < NIC__TCP_NIC_WAIT_NS)
+      return;
+    n->nic_silent_count = f->nic_first_ticks || f->nic_last_ticks ? 0 : n->nic_silent_count + 1;
     if (f->sent_first_ns && f->sent_last_ns && f->acked_ns) {
       times.begin_ns = f->sent_first_ns;
       times.end_lo_ns = f->sent_last_ns;
@@ -3681,7 +3831,7 @@ static void nic__tcp_settle(nic__tcp *n, nic__tcp_peer *p) {
                             ? f->arrived_ns
                             : f->acked_ns;
     }
-    if (n->t.recorder) nic__tcp_stamp(n, p, f->xfer_id, &times, nbc_clock_now_ns(&n->clock));
+    if (n->t.recorder) nic__tcp_stamp(n, p, f->xfer_id, &times, f, nbc_clock_now_ns(&n->clock));
     if (has_note && !p->gone) nic__tcp_send_note(p, 0, f->sequence, &times);
   }
 }
@@ -3702,7 +3852,7 @@ static size_t nic__tcp_read(nic__tcp *n, nic__tcp_peer *p, void *data, size_t si
   const long k = p->stamping ? nic_stamping_recv(p->stamping, data, size_bytes, &s)
                              : recv(p->fd, data, size_bytes, MSG_DONTWAIT);
   if (k > 0) p->in_real_ns = s.t_real_ns;
-  *t_stamp_ns = s.kind == NIC_STAMP_RECEIVED ? s.t_after_ns : nbc_clock_now_ns(&n->clock);
+  *t_stamp_ns = s.t_after_ns ? s.t_after_ns : nbc_clock_now_ns(&n->clock);
   if (k > 0) {
     if ((size_t)k < size_bytes) p->t_empty_ns = before_ns;
     return (size_t)k;
@@ -3759,7 +3909,7 @@ static void nic__tcp_take_note(nic__tcp *n, nic__tcp_peer *p) {
     return;
   }
   if (!n->t.recorder || !w->xfer_id || w->sequence != p->in.sequence) return;
-  nic__tcp_stamp(n, p, w->xfer_id, &p->note, w->end_hi_ns);
+  nic__tcp_stamp(n, p, w->xfer_id, &p->note, NULL, w->end_hi_ns);
   w->xfer_id = 0;
   p->awaited_count--;
 }
@@ -4055,20 +4205,6 @@ NIC_API nic_tcp_stats nic_tcp_stats_of(const nbc_transport *t) {
 
 /* ---- connecting -------------------------------------------------------------------------------
  */
-__attribute__((format(printf, 3, 4))) static nbc_status nic__tcp_fail(nbc_error *err,
-                                                                      nbc_status status,
-                                                                      const char *format, ...) {
-  if (err) {
-    va_list args;
-    va_start(args, format);
-    err->status = status;
-    err->line = 0;
-    vsnprintf(err->text, sizeof err->text, format, args);
-    va_end(args);
-  }
-  return status;
-}
-
 /* Exactly size_bytes within the limit; the socket may block or not. */
 static bool nic__tcp_read_all(const nic__tcp *n, int fd, void *data, size_t size_bytes,
                               int64_t end_ns) {
@@ -4110,7 +4246,8 @@ static nbc_status nic__tcp_say_hello(nic__tcp *n, int fd, nic_stamping **stampin
       return nic__tcp_fail(err, NBC_E_SYSTEM, "SO_MAX_PACING_RATE: %s", strerror(errno));
   }
   /* Without stamps the transport still works: transfers then count as unstamped. */
-  if (!n->desc.no_stamps && nic_stamping_open(fd, false, &n->host, stamping, &why) != NIC_OK)
+  if (!n->desc.no_stamps &&
+      nic_stamping_open(fd, n->desc.nic_clock != NULL, &n->host, stamping, &why) != NIC_OK)
     *stamping = NULL;
   nic__tcp_hello_fill(n, &mine);
   if (send(fd, &mine, sizeof mine, MSG_NOSIGNAL) != sizeof mine)
@@ -4297,6 +4434,8 @@ NIC_API nbc_status nic_tcp_create(const nic_tcp_desc *desc, nbc_transport **t, n
   if (status == NBC_OK && !nic__tcp_alloc(n))
     status = nic__tcp_fail(err, NBC_E_NOMEM, "out of memory");
   const int64_t end_ns = nbc_clock_now_ns(&n->clock) + n->desc.connect_limit_ns;
+  if (desc->no_stamps) n->desc.nic_clock = NULL;
+  if (status == NBC_OK && n->desc.nic_clock) status = nic__tcp_open_nic(n, err);
   if (status == NBC_OK && desc->size > 1)
     status = desc->sockets ? nic__tcp_adopt(n, end_ns, err) : nic__tcp_connect(n, end_ns, err);
   if (status == NBC_OK)
@@ -4343,6 +4482,7 @@ NIC_API void nic_tcp_destroy(nbc_transport *t) {
     NIC_FREE(p->flights);
     NIC_FREE(p->awaited);
   }
+  if (n->has_nic_host) n->desc.nic_clock->host = n->nic_host_before;
   NIC_FREE(n->peers);
   NIC_FREE(n->polls);
   NIC_FREE(n);

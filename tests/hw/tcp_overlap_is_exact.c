@@ -157,10 +157,142 @@ static void blocking_calls_hide_nothing(void) {
   world_free(ranks, 2);
 }
 
+/* A NIC's clock and its stamps, made up for real packets: the clock runs 37 ppm fast; to each report of
+   the kernel that a packet was sent a control message is added as a NIC's driver would cause it. The
+   wire time is known: where the kernel's interval ends. Every fifth stamp is lost, every seventh
+   shifted; acknowledgements are told as late as they are read. */
+enum { WIRES = 4096 };
+static struct {
+  const nbc_clock *clock;
+  nic_stamping *stamping;
+  int64_t wire_ns[WIRES]; /* of the stamps that came right */
+  int wire_count, lost_count, shifted_count, sent_count;
+  uint32_t pending_key;
+  int64_t pending_ns; /* NIC's time of the next report; 0 = none */
+} sim;
+static int64_t sim_ticks(int64_t t_ns) { return 5000000000 + t_ns + t_ns * 37 / 1000000; }
+static int sim_control(void *user, int fd, unsigned long request, void *argument) {
+  (void)user, (void)fd, (void)argument;
+  return request == PTP_CLOCK_GETCAPS ? 0 : (errno = EOPNOTSUPP, -1);
+}
+static int64_t sim_clock_ns(void *user, int clock_id) {
+  (void)user, (void)clock_id;
+  return sim.clock ? sim_ticks(nbc_clock_now_ns(sim.clock)) : 1; /* it is tried when opened */
+}
+static void sim_put(struct msghdr *m, int level, int type, const void *data, size_t data_bytes) {
+  struct cmsghdr *c = (struct cmsghdr *)((char *)m->msg_control + m->msg_controllen);
+  c->cmsg_level = level;
+  c->cmsg_type = type;
+  c->cmsg_len = CMSG_LEN(data_bytes);
+  memcpy(CMSG_DATA(c), data, data_bytes);
+  m->msg_controllen += CMSG_SPACE(data_bytes);
+}
+static void sim_report(struct msghdr *m, uint32_t key, int64_t nic_ns) {
+  struct timespec t[3];
+  struct sock_extended_err e;
+  memset(t, 0, sizeof t);
+  memset(&e, 0, sizeof e);
+  t[2].tv_sec = nic_ns / 1000000000;
+  t[2].tv_nsec = nic_ns % 1000000000;
+  e.ee_errno = ENOMSG;
+  e.ee_origin = SO_EE_ORIGIN_TIMESTAMPING;
+  e.ee_data = key;
+  m->msg_controllen = 0;
+  sim_put(m, SOL_SOCKET, SO_TIMESTAMPING, t, sizeof t);
+  sim_put(m, SOL_IP, IP_RECVERR, &e, sizeof e);
+}
+static ssize_t sim_receive(int fd, struct msghdr *m, int flags) {
+  int64_t before_ns, after_ns;
+  if (flags & MSG_ERRQUEUE && sim.pending_ns) {
+    sim_report(m, sim.pending_key, sim.pending_ns);
+    sim.pending_ns = 0;
+    return 0;
+  }
+  const ssize_t n = recvmsg(fd, m, flags);
+  if (n < 0 || !(flags & MSG_ERRQUEUE)) return n;
+  const nic__seen seen = nic__seen_of(m);
+  if (seen.is_report && seen.what == SCM_TSTAMP_ACK)
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c))
+      if (c->cmsg_type == SO_TIMESTAMPING)
+        clock_gettime(CLOCK_REALTIME, (struct timespec *)(void *)CMSG_DATA(c));
+  if (!seen.is_report || seen.what != SCM_TSTAMP_SND || sim.wire_count == WIRES) return n;
+  if (!nic_stamping_to_host(sim.stamping, seen.kernel_ns, &before_ns, &after_ns)) return n;
+  sim.pending_key = seen.key;
+  sim.pending_ns = sim_ticks(after_ns);
+  if (++sim.sent_count % 5 == 0)
+    sim.pending_ns = 0, sim.lost_count++;
+  else if (sim.sent_count % 7 == 0)
+    sim.pending_ns += 900000000, sim.shifted_count++;
+  else
+    sim.wire_ns[sim.wire_count++] = after_ns;
+  return n;
+}
+static int nic_bytes; /* of a message */
+static nic_clock *nic_of_rank_0;
+static void nic_sends(world_rank *r) {
+  enum { ROUNDS = 100 };
+  char *data = calloc(1, (size_t)nic_bytes);
+  nic__tcp *n = (nic__tcp *)r->t;
+  nic__tcp_peer *peer = &n->peers[1 - r->t->rank];
+  peer->same_host = false;
+  if (r->t->rank == 0) { /* as nic_tcp_create does with desc.nic_clock, on the clock of this rank */
+    sim.clock = &n->clock;
+    sim.stamping = peer->stamping;
+    peer->stamping->receive = sim_receive;
+    n->desc.nic_clock = nic_of_rank_0;
+    CHECK(nic__tcp_open_nic(n, &r->error) == NBC_OK);
+  }
+  for (int i = 0; i < ROUNDS; i++) {
+    CHECK((r->t->rank == 0 ? nbc_send(r->t, data, (uint64_t)nic_bytes, 1, 1)
+                           : nbc_recv(r->t, data, (uint64_t)nic_bytes, 0, 1)) == NBC_OK);
+    if (i % 10 == 0) CHECK(nic_tcp_drain(r->t, LIMIT_NS) == NBC_OK); /* reports do not pile up */
+  }
+  CHECK(nic_tcp_drain(r->t, LIMIT_NS) == NBC_OK);
+  const nic_tcp_stats s = nic_tcp_stats_of(r->t);
+  if (r->t->rank == 0) {
+    const uint64_t known = s.by_nic_count + s.nic_lost_count + s.nic_refused_count;
+    CHECK(s.stamped_count + s.unstamped_count == ROUNDS);
+    CHECK(s.by_nic_count > 0 && s.nic_lost_count > 0 && s.nic_refused_count > 0 && n->has_nic);
+    if (nic_bytes <= NIC__TCP_JOIN_BYTES) { /* one packet, one stamp: each is accounted for */
+      CHECK(known == s.stamped_count && s.by_nic_count <= (uint64_t)sim.wire_count);
+      CHECK(s.nic_refused_count <= (uint64_t)sim.shifted_count);
+      CHECK(s.nic_lost_count <= (uint64_t)sim.lost_count + s.unstamped_count);
+    } else
+      CHECK(known >= s.stamped_count);         /* the last packet's may be refused besides */
+    for (int i = 0; i < sim.wire_count; i++) { /* the relation of today holds for all of them */
+      int64_t lo_ns, hi_ns;
+      CHECK(nic__tcp_nic_time(n, (uint64_t)sim_ticks(sim.wire_ns[i]), &lo_ns, &hi_ns) &&
+            lo_ns <= sim.wire_ns[i] + 1 && sim.wire_ns[i] - 1 <= hi_ns);
+    }
+    printf("  %d bytes: %llu sends stamped, begin by the NIC %llu, lost %llu, refused %llu\n",
+           nic_bytes, (unsigned long long)s.stamped_count, (unsigned long long)s.by_nic_count,
+           (unsigned long long)s.nic_lost_count, (unsigned long long)s.nic_refused_count);
+  } else
+    CHECK(s.by_nic_count == 0);
+  free(data);
+}
+static void stamps_of_a_nic_are_fed(void) {
+  const nic_system kernel = {sim_control, sim_clock_ns, NULL};
+  const nic_clock_desc desc = {.device_path = "/dev/null", .kernel = &kernel};
+  static const int bytes[] = {100, 30000};
+  for (int i = 0; i < 2; i++) {
+    world_rank ranks[2];
+    memset(&sim, 0, sizeof sim);
+    nic_bytes = bytes[i];
+    CHECK(nic_clock_open(NULL, NULL, &desc, NULL, &nic_of_rank_0, NULL) == NIC_OK);
+    if (!world_run(ranks, 2, (nic_tcp_desc){0}, true, nic_sends)) SKIP("no loopback interface");
+    CHECK(ranks[0].report->total.exact_lo_ns <= ranks[0].report->total.exact_hi_ns);
+    CHECK(ranks[0].report->problems[NBC_PROBLEM_stamp_invalid] == 0);
+    world_free(ranks, 2);
+    nic_clock_close(nic_of_rank_0);
+  }
+}
+
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(a_paced_transfer_overlaps);
   RUN(traffic);
   RUN(blocking_calls_hide_nothing);
+  RUN(stamps_of_a_nic_are_fed);
   return TEST_END();
 }
