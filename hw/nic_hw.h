@@ -575,7 +575,7 @@ NIC_API nbc_relation_desc nic_clock_relation(const nic_clock_info *info);
    it. A receive whose message had come before it was posted counts as "only the end was seen" and
    has no exact overlap. A send is done when the kernel has taken its last byte; nic_tcp_drain waits
    for the rest.
-   With a nic_clock, begin of a send = the NIC put its first packet on the wire: an interval, because
+   With a clock_of_nic, begin of a send = the NIC put its first packet on the wire: an interval, because
    the relation of the NIC's clock to host time is one. A stamp that was lost, or that does not fit
    between the kernel's hand-off and the acknowledgement, is not guessed: the begin then lies
    anywhere between these two. Receives keep the kernel's stamps (see nic_stamping_recv). */
@@ -592,10 +592,9 @@ typedef struct nic_tcp_desc {
   const int *sockets; /* size connected stream sockets, [rank] ignored; become the transport's */
   const nbc_clock *clock;   /* copied; NULL = nbc_clock_create with defaults */
   bool no_stamps;           /* do not ask the kernel; no exact overlap */
-  nic_clock
-      *nic_clock; /* PTP clock of the NIC that carries all streams: sends get the NIC's stamps;
-                           borrowed until destroy, meanwhile its host time is the transport's; NULL =
-                           the kernel's stamps */
+  /* PTP clock of the NIC that carries all streams: sends get its stamps. Borrowed until destroy;
+     meanwhile its host time is the transport's. NULL = the kernel's stamps */
+  nic_clock *clock_of_nic;
   uint64_t max_early_bytes; /* kept for receives not posted yet, per peer; 0 = 64 MiB; beyond: stops
                                reading */
   double
@@ -608,7 +607,7 @@ typedef struct nic_tcp_stats {
   uint64_t stamped_count,
       unstamped_count;  /* transfers with a recorder: true times known, or lost */
   uint64_t early_count; /* receives posted after their message had begun to come */
-  /* with a nic_clock, of the stamped sends: begin by the NIC; begin only enclosed, as the NIC's stamp
+  /* with a clock_of_nic, of the stamped sends: begin by the NIC; begin only enclosed, as the NIC's stamp
      did not come; as it contradicts what the kernel saw, or the clock was stepped */
   uint64_t by_nic_count, nic_lost_count, nic_refused_count;
 } nic_tcp_stats;
@@ -3680,8 +3679,8 @@ static void nic__tcp_tell_stamp(nic__tcp *n, uint64_t xfer_id, int64_t b_lo_ns, 
    is not used any more; one that was set makes the stamps at hand worthless, not those to come. */
 static void nic__tcp_read_nic(nic__tcp *n) {
   nic_reading r;
-  const nic_clock_info *info = nic_clock_info_of(n->desc.nic_clock);
-  if (nic_clock_read(n->desc.nic_clock, &r, NULL) != NIC_OK) {
+  const nic_clock_info *info = nic_clock_info_of(n->desc.clock_of_nic);
+  if (nic_clock_read(n->desc.clock_of_nic, &r, NULL) != NIC_OK) {
     n->has_nic = false;
     return;
   }
@@ -3701,12 +3700,12 @@ static void nic__tcp_read_nic(nic__tcp *n) {
 }
 
 static nbc_status nic__tcp_open_nic(nic__tcp *n, nbc_error *err) {
-  nic_clock *c = n->desc.nic_clock;
+  nic_clock *c = n->desc.clock_of_nic;
   const nic_clock_info *info = nic_clock_info_of(c);
   if (info->kind > NIC_READING_PLAIN) {
-    n->desc.nic_clock = NULL;
+    n->desc.clock_of_nic = NULL;
     return nic__tcp_fail(err, NBC_E_INVAL,
-                         "nic_clock: %s is no PTP clock, so no NIC stamps packets by it",
+                         "clock_of_nic: %s is no PTP clock, so no NIC stamps packets by it",
                          info->name);
   }
   const nbc_relation_desc limits = nic_clock_relation(info);
@@ -3716,7 +3715,7 @@ static nbc_status nic__tcp_open_nic(nic__tcp *n, nbc_error *err) {
   n->has_nic = nbc_relation_init(&n->nic_relation, &limits) == NBC_OK;
   if (n->has_nic) nic__tcp_read_nic(n);
   return n->has_nic ? NBC_OK
-                    : nic__tcp_fail(err, NBC_E_CLOCK, "nic_clock: %s cannot be read", info->name);
+                    : nic__tcp_fail(err, NBC_E_CLOCK, "clock_of_nic: %s cannot be read", info->name);
 }
 
 static bool nic__tcp_nic_time(const nic__tcp *n, uint64_t ticks, int64_t *lo_ns, int64_t *hi_ns) {
@@ -3767,7 +3766,7 @@ static bool nic__tcp_stamp(nic__tcp *n, nic__tcp_peer *p, uint64_t xfer_id,
     return false;
   }
   if (e_hi_ns > seen_ns) e_hi_ns = seen_ns;
-  if (f && n->desc.nic_clock) nic__tcp_by_nic(n, f, &b_lo_ns, &b_hi_ns, &e_lo_ns, e_hi_ns);
+  if (f && n->desc.clock_of_nic) nic__tcp_by_nic(n, f, &b_lo_ns, &b_hi_ns, &e_lo_ns, e_hi_ns);
   nic__tcp_tell_stamp(n, xfer_id, b_lo_ns, b_hi_ns, e_lo_ns, e_hi_ns);
   n->stats.stamped_count++;
   return true;
@@ -4247,7 +4246,7 @@ static nbc_status nic__tcp_say_hello(nic__tcp *n, int fd, nic_stamping **stampin
   }
   /* Without stamps the transport still works: transfers then count as unstamped. */
   if (!n->desc.no_stamps &&
-      nic_stamping_open(fd, n->desc.nic_clock != NULL, &n->host, stamping, &why) != NIC_OK)
+      nic_stamping_open(fd, n->desc.clock_of_nic != NULL, &n->host, stamping, &why) != NIC_OK)
     *stamping = NULL;
   nic__tcp_hello_fill(n, &mine);
   if (send(fd, &mine, sizeof mine, MSG_NOSIGNAL) != sizeof mine)
@@ -4434,8 +4433,8 @@ NIC_API nbc_status nic_tcp_create(const nic_tcp_desc *desc, nbc_transport **t, n
   if (status == NBC_OK && !nic__tcp_alloc(n))
     status = nic__tcp_fail(err, NBC_E_NOMEM, "out of memory");
   const int64_t end_ns = nbc_clock_now_ns(&n->clock) + n->desc.connect_limit_ns;
-  if (desc->no_stamps) n->desc.nic_clock = NULL;
-  if (status == NBC_OK && n->desc.nic_clock) status = nic__tcp_open_nic(n, err);
+  if (desc->no_stamps) n->desc.clock_of_nic = NULL;
+  if (status == NBC_OK && n->desc.clock_of_nic) status = nic__tcp_open_nic(n, err);
   if (status == NBC_OK && desc->size > 1)
     status = desc->sockets ? nic__tcp_adopt(n, end_ns, err) : nic__tcp_connect(n, end_ns, err);
   if (status == NBC_OK)
@@ -4482,7 +4481,7 @@ NIC_API void nic_tcp_destroy(nbc_transport *t) {
     NIC_FREE(p->flights);
     NIC_FREE(p->awaited);
   }
-  if (n->has_nic_host) n->desc.nic_clock->host = n->nic_host_before;
+  if (n->has_nic_host) n->desc.clock_of_nic->host = n->nic_host_before;
   NIC_FREE(n->peers);
   NIC_FREE(n->polls);
   NIC_FREE(n);

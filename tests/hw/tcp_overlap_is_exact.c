@@ -235,11 +235,11 @@ static void nic_sends(world_rank *r) {
   nic__tcp *n = (nic__tcp *)r->t;
   nic__tcp_peer *peer = &n->peers[1 - r->t->rank];
   peer->same_host = false;
-  if (r->t->rank == 0) { /* as nic_tcp_create does with desc.nic_clock, on the clock of this rank */
+  if (r->t->rank == 0) { /* as nic_tcp_create does with desc.clock_of_nic, on the clock of this rank */
     sim.clock = &n->clock;
     sim.stamping = peer->stamping;
     peer->stamping->receive = sim_receive;
-    n->desc.nic_clock = nic_of_rank_0;
+    n->desc.clock_of_nic = nic_of_rank_0;
     CHECK(nic__tcp_open_nic(n, &r->error) == NBC_OK);
   }
   for (int i = 0; i < ROUNDS; i++) {
