@@ -539,16 +539,16 @@ typedef enum {
   PTL_SR_LAST
 } ptl_sr_index_t;
 typedef enum { PTL_CT_OPERATION = 0, PTL_CT_BYTE } ptl_ct_type_t; /* unused by the API */
+#  define PTL_NI_FAIL_LIST(X)                                                                      \
+    X(OK)                                                                                          \
+    X(UNDELIVERABLE)                                                                               \
+    X(DROPPED)                                                                                     \
+    X(PT_DISABLED) X(PERM_VIOLATION) X(OP_VIOLATION) X(NO_MATCH) X(SEGV) X(TARGET_INVALID)
 enum {
-  PTL_NI_OK = 0,
-  PTL_NI_UNDELIVERABLE,
-  PTL_NI_DROPPED,
-  PTL_NI_PT_DISABLED,
-  PTL_NI_PERM_VIOLATION,
-  PTL_NI_OP_VIOLATION,
-  PTL_NI_NO_MATCH,
-  PTL_NI_SEGV,
-  PTL_NI_TARGET_INVALID
+#  define PM__X(name) PTL_NI_##name,
+  PTL_NI_FAIL_LIST(PM__X)
+#  undef PM__X
+      PTL_NI_FAIL_LAST
 };
 #  define PTL_EVENT_LIST(X)                                                                        \
     X(GET)                                                                                         \
@@ -748,6 +748,34 @@ PM_API int PtlTriggeredMEAppend(ptl_handle_ni_t ni_handle, ptl_pt_index_t index,
                                 ptl_list_t list, void *user_ptr, ptl_handle_me_t *me_handle,
                                 PM__PTL_TRIG_ARGS);
 PM_API int PtlTriggeredMEUnlink(ptl_handle_me_t me_handle, PM__PTL_TRIG_ARGS);
+/* BXI's forms that never wait: with all command slots taken they return PTL_TRY_AGAIN, and nothing
+   has happened. Arguments as above. Of BXI's other extras there are no file descriptors to poll, no
+   queues with callbacks and no activation hooks. */
+PM_API int PtlPutNB(PM__PTL_PUT_ARGS);
+PM_API int PtlGetNB(PM__PTL_GET_ARGS);
+PM_API int PtlAtomicNB(PM__PTL_PUT_ARGS, ptl_op_t operation, ptl_datatype_t datatype);
+PM_API int PtlFetchAtomicNB(PM__PTL_FETCH_ARGS, ptl_op_t operation, ptl_datatype_t datatype);
+PM_API int PtlSwapNB(PM__PTL_FETCH_ARGS, const void *operand, ptl_op_t operation,
+                     ptl_datatype_t datatype);
+#  define PtlPTDisableNB            PtlPTDisable /* these need no slot in the model */
+#  define PtlPTEnableNB             PtlPTEnable
+#  define PtlMDBindNB               PtlMDBind
+#  define PtlLEAppendNB             PtlLEAppend
+#  define PtlLESearchNB             PtlLESearch
+#  define PtlMEAppendNB             PtlMEAppend
+#  define PtlMESearchNB             PtlMESearch
+#  define PtlTriggeredPutNB         PtlTriggeredPut
+#  define PtlTriggeredGetNB         PtlTriggeredGet
+#  define PtlTriggeredAtomicNB      PtlTriggeredAtomic
+#  define PtlTriggeredFetchAtomicNB PtlTriggeredFetchAtomic
+#  define PtlTriggeredSwapNB        PtlTriggeredSwap
+#  define PtlTriggeredCTIncNB       PtlTriggeredCTInc
+#  define PtlTriggeredCTSetNB       PtlTriggeredCTSet
+PM_API int PtlNIAtomicSync(ptl_handle_ni_t ni_handle);
+/* Of the hardware: number of the node, and 0 */
+PM_API int PtlGetHwid(ptl_handle_ni_t ni_handle, uint64_t *hwid, uint64_t *capabilities);
+enum ptl_str_type { PTL_STR_ERROR, PTL_STR_EVENT, PTL_STR_FAIL_TYPE };
+PM_API const char *PtlToStr(int value, enum ptl_str_type type);
 /* hints, comparison */
 PM_API int PtlStartBundle(ptl_handle_ni_t ni_handle);
 PM_API int PtlEndBundle(ptl_handle_ni_t ni_handle);
@@ -755,9 +783,10 @@ PM_API int PtlHandleIsEqual(ptl_handle_any_t handle1, ptl_handle_any_t handle2);
 /* Of the model. pm_process_id: the physical id of a rank (as it will be when it asks for
    PTL_PID_ANY), so that examples need no exchange of addresses. */
 PM_API ptl_process_t pm_process_id(int rank);
-/* names for people: "PTL_OK", "PUT_OVERFLOW"; never NULL */
+/* names for people: "PTL_OK", "PUT_OVERFLOW", "NO_MATCH"; never NULL */
 PM_API const char *pm_ptl_status_name(int status);
 PM_API const char *pm_ptl_event_name(int event_kind);
+PM_API const char *pm_ptl_fail_name(int ni_fail_type);
 
 /* ============================================================================================== */
 /* [FLOW] 6. Links shared fairly: max-min solver and flows                                        */
@@ -1283,6 +1312,7 @@ static void pm__solve_now(pm_world *w, pm__event *event);
 static void pm__cpu(int64_t d_ns);
 static void pm__nic_send(pm_world *w, pm__message *m);
 static void pm__nic_wait_for_slot(pm_process *p, const pm__message *m);
+static int pm__slots_are_taken(const pm_process *p, const pm__message *m);
 static int pm__target_start(pm_world *w, pm__message *m);
 static void pm__target_finish(pm_world *w, pm__message *m);
 static void pm__initiator_sent(pm__message *m);
@@ -3231,6 +3261,19 @@ PM_API int PtlHandleIsEqual(ptl_handle_any_t handle1, ptl_handle_any_t handle2) 
   return handle1 == handle2;
 }
 PM_API int PtlAtomicSync(void) { return pm__inited() ? PTL_OK : PTL_NO_INIT; }
+PM_API int PtlNIAtomicSync(ptl_handle_ni_t ni_handle) {
+  PM__NI(p, ni, ni_handle);
+  (void)ni;
+  return PTL_OK;
+}
+PM_API int PtlGetHwid(ptl_handle_ni_t ni_handle, uint64_t *hwid, uint64_t *capabilities) {
+  PM__NI(p, ni, ni_handle);
+  (void)ni;
+  if (!hwid || !capabilities) return PTL_ARG_INVALID;
+  *hwid = (uint64_t)p->node;
+  *capabilities = 0;
+  return PTL_OK;
+}
 PM_API int PtlStartBundle(ptl_handle_ni_t ni_handle) {
   PM__NI(p, ni, ni_handle);
   ni->bundles++;
@@ -3259,6 +3302,19 @@ PM_API const char *pm_ptl_event_name(int event_kind) {
 #  undef PM__X
   };
   return event_kind >= 0 && event_kind < PTL_EVENT_LAST ? names[event_kind] : "?";
+}
+PM_API const char *pm_ptl_fail_name(int ni_fail_type) {
+  static const char *const names[] = {
+#  define PM__X(name) #  name,
+      PTL_NI_FAIL_LIST(PM__X)
+#  undef PM__X
+  };
+  return ni_fail_type >= 0 && ni_fail_type < PTL_NI_FAIL_LAST ? names[ni_fail_type] : "?";
+}
+PM_API const char *PtlToStr(int value, enum ptl_str_type type) {
+  return type == PTL_STR_EVENT       ? pm_ptl_event_name(value)
+         : type == PTL_STR_FAIL_TYPE ? pm_ptl_fail_name(value)
+                                     : pm_ptl_status_name(value);
 }
 
 /* ---- event queues ------------------------------------------------------------------------------ */
@@ -4697,7 +4753,11 @@ static void pm__message_start(pm_world *w, pm__message *m) {
   w->stats.messages_count++;
   pm__nic_send(w, m);
 }
-static int pm__move(pm_process *p, pm__message *m) {
+static int pm__move(pm_process *p, pm__message *m, int may_wait) {
+  if (!may_wait && pm__slots_are_taken(p, m)) {
+    pm__message_free(p->world, m);
+    return PTL_TRY_AGAIN;
+  }
   m->md->in_flight++; /* from now on nobody may release it */
   if (m->get_md) m->get_md->in_flight++;
   pm__nic_wait_for_slot(p, m);
@@ -4708,44 +4768,38 @@ static int pm__move(pm_process *p, pm__message *m) {
   pm__message_start(p->world, m);
   return PTL_OK;
 }
-PM_API int PtlPut(PM__PTL_PUT_ARGS) {
-  PM__PROCESS(p);
-  pm__message *m;
-  const int code = pm__put_make(p, md_handle, local_offset, length, ack_req, target_id, pt_index,
-                                match_bits, remote_offset, user_ptr, hdr_data, &m);
-  return code ? code : pm__move(p, m);
-}
-PM_API int PtlGet(PM__PTL_GET_ARGS) {
-  PM__PROCESS(p);
-  pm__message *m;
-  const int code = pm__message_make(p, PM__GET, md_handle, local_offset, length, target_id,
-                                    pt_index, match_bits, remote_offset, user_ptr, &m);
-  return code ? code : pm__move(p, m);
-}
-PM_API int PtlAtomic(PM__PTL_PUT_ARGS, ptl_op_t operation, ptl_datatype_t datatype) {
-  PM__PROCESS(p);
-  pm__message *m;
-  const int code =
-      pm__atomic_make(p, md_handle, local_offset, length, ack_req, target_id, pt_index, match_bits,
-                      remote_offset, user_ptr, hdr_data, operation, datatype, &m);
-  return code ? code : pm__move(p, m);
-}
+/* Each move twice: waiting for a command slot, or giving up. */
+#  define PM__MOVE_TWICE(name, arguments, make)                                                    \
+    PM_API int name arguments {                                                                    \
+      PM__PROCESS(p);                                                                              \
+      pm__message *m;                                                                              \
+      const int code = make;                                                                       \
+      return code ? code : pm__move(p, m, 1);                                                      \
+    }                                                                                              \
+    PM_API int name##NB arguments {                                                                \
+      PM__PROCESS(p);                                                                              \
+      pm__message *m;                                                                              \
+      const int code = make;                                                                       \
+      return code ? code : pm__move(p, m, 0);                                                      \
+    }
+#  define PM__PUT_NAMES                                                                            \
+    md_handle, local_offset, length, ack_req, target_id, pt_index, match_bits, remote_offset,      \
+        user_ptr, hdr_data
 #  define PM__FETCH_NAMES                                                                          \
     get_md_handle, local_get_offset, put_md_handle, local_put_offset, length, target_id, pt_index, \
         match_bits, remote_offset, user_ptr, hdr_data
-PM_API int PtlFetchAtomic(PM__PTL_FETCH_ARGS, ptl_op_t operation, ptl_datatype_t datatype) {
-  PM__PROCESS(p);
-  pm__message *m;
-  const int code = pm__fetch_make(p, PM__FETCH, PM__FETCH_NAMES, NULL, operation, datatype, &m);
-  return code ? code : pm__move(p, m);
-}
-PM_API int PtlSwap(PM__PTL_FETCH_ARGS, const void *operand, ptl_op_t operation,
-                   ptl_datatype_t datatype) {
-  PM__PROCESS(p);
-  pm__message *m;
-  const int code = pm__fetch_make(p, PM__SWAP, PM__FETCH_NAMES, operand, operation, datatype, &m);
-  return code ? code : pm__move(p, m);
-}
+PM__MOVE_TWICE(PtlPut, (PM__PTL_PUT_ARGS), pm__put_make(p, PM__PUT_NAMES, &m))
+PM__MOVE_TWICE(PtlGet, (PM__PTL_GET_ARGS),
+               pm__message_make(p, PM__GET, md_handle, local_offset, length, target_id, pt_index,
+                                match_bits, remote_offset, user_ptr, &m))
+PM__MOVE_TWICE(PtlAtomic, (PM__PTL_PUT_ARGS, ptl_op_t operation, ptl_datatype_t datatype),
+               pm__atomic_make(p, PM__PUT_NAMES, operation, datatype, &m))
+PM__MOVE_TWICE(PtlFetchAtomic, (PM__PTL_FETCH_ARGS, ptl_op_t operation, ptl_datatype_t datatype),
+               pm__fetch_make(p, PM__FETCH, PM__FETCH_NAMES, NULL, operation, datatype, &m))
+PM__MOVE_TWICE(PtlSwap,
+               (PM__PTL_FETCH_ARGS, const void *operand, ptl_op_t operation,
+                ptl_datatype_t datatype),
+               pm__fetch_make(p, PM__SWAP, PM__FETCH_NAMES, operand, operation, datatype, &m))
 
 /* ---- triggered operations ---------------------------------------------------------------------- */
 struct pm__append_args {
@@ -5911,6 +5965,13 @@ static void pm__slot_take(pm_world *w, pm__message *m) {
   m->has_slot = 1;
   n->slots[m->slot] = PM__FOREVER;
 }
+/* Whether a command would have to wait. (A transfer inside of a node needs no command.) */
+static int pm__slots_are_taken(const pm_process *p, const pm__message *m) {
+  const pm_world *w = p->world;
+  const pm__node *n = &w->nodes[p->node];
+  return w->desc.link != PM_LINK_LOGGP && !pm__is_inside(w, m) &&
+         n->slots_used >= (uint32_t)pm__slots_max(w) && n->slots[n->slots_first] > w->now_ps;
+}
 /* The CPU's part of a call that moves data: time for the call, for payload that the CPU itself
    writes, and for a free command slot. */
 static void pm__nic_wait_for_slot(pm_process *p, const pm__message *m) {
@@ -5927,7 +5988,7 @@ static void pm__nic_wait_for_slot(pm_process *p, const pm__message *m) {
     pm__busy(w->plat.pio_fence_ns * PM__PS +
                  pm__bytes_ps((double)m->length, w->plat.pci_flow_bytes_per_s),
              "PIO");
-  while (n->slots_used >= (uint32_t)pm__slots_max(w) && n->slots[n->slots_first] > w->now_ps) {
+  while (pm__slots_are_taken(p, m)) {
     if (n->slots[n->slots_first] != PM__FOREVER)
       pm__busy(n->slots[n->slots_first] - w->now_ps, "a command slot");
     else {

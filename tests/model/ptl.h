@@ -31,7 +31,7 @@ typedef struct side {
   ptl_handle_ct_t ct;
   ptl_handle_md_t md;
   ptl_pt_index_t pt;
-  unsigned char memory[4096];
+  _Alignas(16) unsigned char memory[4096];
 } side;
 __attribute__((unused)) static void side_open(side *s, unsigned int ni_options,
                                               unsigned int pt_options, unsigned int md_options) {
