@@ -1799,7 +1799,7 @@ typedef struct nbc_model_loggp_desc {
   int64_t time_limit_ns; /* no round is begun after this long, but two; 0 = 10 s */
   int64_t limit_ns;      /* a rank that never answers; 0 = 30 s */
   uint64_t seed;         /* of the order of sizes */
-  void (*compute)(void *user, int64_t d_ns); /* lets time pass without calls; NULL = a busy loop */
+  void (*compute)(void *user, int64_t d_ns); /* lets time pass without calls; NULL = a loop */
   void *user;
   nbc_model_desc fit;
 } nbc_model_loggp_desc;
@@ -13980,7 +13980,7 @@ static void nbc__model_compute(const nbc__model_probe *m, double d_ns) {
   if (m->desc.compute)
     m->desc.compute(m->desc.user, (int64_t)d_ns);
   else
-    while (nbc__model_now(m) < t_end_ns) continue;
+    while (nbc__model_now(m) < t_end_ns) sched_yield(); /* the other rank may need this core */
 }
 
 /* ---- the higher rank: does what it is told */
@@ -14111,14 +14111,15 @@ static int nbc__model_sizes(const nbc_model_loggp_desc *d, uint64_t *sizes) {
   return count;
 }
 
-static double nbc__model_median(const nbc__model_probe *m, const double *values,
+/* Disturbances only lengthen a call: the lower quartile of those of some sizes. */
+static double nbc__model_usual(const nbc__model_probe *m, const double *values,
                                 uint64_t first_bytes, uint64_t last_bytes, double *scratch) {
   nbc_summary s;
   size_t count = 0;
   for (size_t i = 0; i < m->visit_count; i++)
     if (m->visit_bytes[i] >= first_bytes && m->visit_bytes[i] <= last_bytes)
       scratch[count++] = values[i];
-  return count > 0 && nbc_summarize(scratch, count, 0, &s) == NBC_OK ? s.median : 0;
+  return count > 0 && nbc_summarize(scratch, count, 0, &s) == NBC_OK ? s.q1 : 0;
 }
 
 /* Fits, and the parameters of each range: overheads at its smallest sizes, where they are overheads. */
@@ -14136,9 +14137,9 @@ static nbc_status nbc__model_conclude(nbc__model_probe *m, double *scratch, nbc_
     g->first_bytes = l->time.ranges[r].first_bytes;
     g->last_bytes = l->time.ranges[r].last_bytes;
     const uint64_t upto = g->first_bytes > g->last_bytes / 4 ? g->last_bytes : 4 * g->first_bytes;
-    g->send_overhead_ns = nbc__model_median(m, m->post_ns, g->first_bytes, upto, scratch);
-    g->recv_overhead_ns = nbc__model_median(m, m->wait_ns, g->first_bytes, upto, scratch);
-    g->late_recv_ns = nbc__model_median(m, m->late_ns, g->first_bytes, upto, scratch);
+    g->send_overhead_ns = nbc__model_usual(m, m->post_ns, g->first_bytes, upto, scratch);
+    g->recv_overhead_ns = nbc__model_usual(m, m->wait_ns, g->first_bytes, upto, scratch);
+    g->late_recv_ns = nbc__model_usual(m, m->late_ns, g->first_bytes, upto, scratch);
     g->per_byte_ns = nbc_model_range_of(&l->gap, g->last_bytes)->per_byte_ns;
     g->gap_ns = nbc_model_time_ns(&l->gap, g->first_bytes);
     g->latency_ns = fmax(0, l->time.ranges[r].base_ns + l->time.ranges[r].per_byte_ns -

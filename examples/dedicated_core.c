@@ -1,11 +1,13 @@
 /* Question: my program waits for its communication. Would it run faster if one core of each process
    did nothing but communication?
 
-   Run:      build/dedicated_core [--cores N] [--alpha A] [--svg FILE] [REPORT...]
+   Run:      build/dedicated_core [--cores N] [--alpha A] [--costs FILE] [--svg FILE] [REPORT...]
              REPORT: the JSON reports that the MPI preload or a monitor of this library wrote (one
              per process; they are averaged), mpiP's text report, or lines "field value" (see
              nbc_overlap.h, [DEDICATED]; print the built-in example with --example). Without one:
              that example, the Kripke run of the thesis that the model comes from.
+             --costs: what the calls cost on this machine, from fit_model --dedicated; these replace
+             the shortest calls of the run.
    Expected: every term of the model, by its formula and refined by what was measured; predicted
              time and speed-up, for each share alpha of blocking calls turned nonblocking; which
              hypotheses of the model do not hold, with the evidence; a verdict. Exit status 2: bad
@@ -72,6 +74,21 @@ static nbc_status read_input(char **paths, int count, nbc_error *err) {
   if (!status && sum) nbc_dedicated_from_report(sum, &input);
   nbc_report_free(sum);
   return status;
+}
+
+/* Replaces what calls cost at least by what was measured on the machine. */
+static nbc_status read_costs(const char *path, nbc_error *err) {
+  static nbc_dedicated_input costs;
+  size_t bytes = 0;
+  char *text = read_file(path, &bytes, err);
+  if (!text) return NBC_E_IO;
+  const nbc_status status = nbc_dedicated_parse(text, bytes, path, &costs, err);
+  free(text);
+  if (status != NBC_OK) return status;
+  if (costs.min_nb_s > 0) input.min_nb_s = costs.min_nb_s;
+  if (costs.min_test_s > 0) input.min_test_s = costs.min_test_s;
+  if (costs.min_wait_s > 0) input.min_wait_s = costs.min_wait_s;
+  return NBC_OK;
 }
 
 static void print_terms(const nbc_dedicated_result *formula, const nbc_dedicated_result *refined) {
@@ -162,7 +179,7 @@ static int report(const char *svg) {
 }
 
 int main(int argc, char **argv) {
-  const char *svg = NULL, *cores = NULL, *alpha = NULL;
+  const char *svg = NULL, *cores = NULL, *alpha = NULL, *costs = NULL;
   nbc_error err = {0};
   int first = 1;
   for (; first < argc && strncmp(argv[first], "--", 2) == 0; first++) {
@@ -170,15 +187,18 @@ int main(int argc, char **argv) {
     const char **value = strcmp(argv[first], "--svg") == 0     ? &svg
                          : strcmp(argv[first], "--cores") == 0 ? &cores
                          : strcmp(argv[first], "--alpha") == 0 ? &alpha
+                         : strcmp(argv[first], "--costs") == 0 ? &costs
                                                                : NULL;
     if (!value || first + 1 == argc)
       return fail(
-          "usage: dedicated_core [--cores N] [--alpha A] [--svg FILE] [--example] [REPORT...]");
+          "usage: dedicated_core [--cores N] [--alpha A] [--costs FILE] [--svg FILE] [--example] "
+          "[REPORT...]");
     *value = argv[++first];
   }
   nbc_status status =
       first < argc ? read_input(argv + first, argc - first, &err)
                    : nbc_dedicated_parse(example, sizeof example - 1, "example", &input, &err);
+  if (!status && costs) status = read_costs(costs, &err);
   if (status) return fail(err.text);
   char *end = NULL;
   if (cores) input.core_count = (int)strtol(cores, &end, 10);

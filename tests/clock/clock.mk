@@ -20,10 +20,10 @@ $(eval $(call clock_sync_mpi,$(B)/clock_sync_mpich,$(MPICC_MPICH)))
 endif
 $(eval $(call bench,clock_sync))
 $(eval $(call script,clock/clock_sync_command))
-# One-sided operations and collectives, measured: $(call bench_rma,OUTPUT,WRAPPER,options)
+# One-sided operations and collectives, measured: $(call bench_rma,OUTPUT,WRAPPER,options,SOURCE)
 define bench_rma
 EXAMPLES += $1
-$1: examples/bench_rma.c nbc_overlap.h $(B)/.flags
+$1: examples/$(or $4,bench_rma).c examples/plot.h nbc_overlap.h $(B)/.flags
 	$$(call say,MPICC,$$@)
 	$$(Q)OMPI_CC='$$(CC)' OSHMEM_CC='$$(CC)' MPICH_CC='$$(CC)' $2 $$(STD) $$(CFLAGS) $$(WARN) -Wno-stringop-overflow -I. $3 $$< -o $$@ $$(LDFLAGS) -pthread -lm
 endef
@@ -37,3 +37,12 @@ ifneq ($(call have,oshcc),)
 $(eval $(call bench_rma,$(B)/bench_rma_shmem,$(call have,oshcc),-DNBC_WITH_SHMEM))
 endif
 $(eval $(call script,clock/bench_rma_command))
+# Models of what was measured; over MPI as build/fit_model_mpi (and _mpich)
+$(eval $(call example,fit_model))
+ifneq ($(MPICC_OMPI),)
+$(eval $(call bench_rma,$(B)/fit_model_mpi,$(MPICC_OMPI),-DNBC_WITH_MPI,fit_model))
+endif
+ifneq ($(MPICC_MPICH),)
+$(eval $(call bench_rma,$(B)/fit_model_mpich,$(MPICC_MPICH),-DNBC_WITH_MPI,fit_model))
+endif
+$(eval $(call script,clock/fit_model_command))

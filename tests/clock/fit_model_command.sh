@@ -1,0 +1,55 @@
+#!/bin/sh
+# The command fit_model finds the ranges of made-up samples, names bad input, and writes files that the
+# other commands read. What it measures is not judged here, only that it is written.
+. tests/test.sh
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # containers have no other user
+export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
+export OMPI_MCA_opal_common_ucx_opal_mem_hooks=0
+
+# 2 us + 0.5 ns/B up to 4096 B, above 6 us + 0.1 ns/B, each time +- 1 %; beside it, another routine
+awk 'BEGIN { for (n = 1; n <= 1048576; n *= 2) for (k = -5; k <= 5; k++)
+  printf "%d %.6e put\n%d 1e-6 get\n", n, (n <= 4096 ? 2e-6 + 0.5e-9 * n : 6e-6 + 0.1e-9 * n) * (1 + k / 500), n }' >"$T/samples"
+fits() {
+  "$B/fit_model" --routine put --picture "$T/fit.html" --table "$T/table" "$T/samples" >"$T/out" || return 1
+  grep -Eq '^ +1 +4096 +2 +0\.5 ' "$T/out" && grep -Eq '^ +8192 +1048576 +6 +0\.1 ' "$T/out" && grep -q '^4096 4.048' "$T/table"
+}
+draws() { # one page, no script, nothing fetched, well-formed where it matters
+  test "$(grep -c '<svg' "$T/fit.html")" = 1 && grep -q '</html>' "$T/fit.html" && ! grep -Eq '<script|src=|nan|inf' "$T/fit.html"
+}
+refuses() { # TEXT ARGUMENTS...
+  text=$1 && shift
+  "$B/fit_model" "$@" >"$T/out" 2>&1
+  test $? = 2 && grep -q -- "$text" "$T/out"
+}
+names_bad_lines() {
+  for line in 'x 1' '1' '1 0' '1 -1' '1 nan' '99999999999999999999 1' '-1 1'; do
+    printf '1 1e-6\n%s\n' "$line" >"$T/bad"
+    refuses ":2: " "$T/bad" || return 1
+  done
+  refuses "another routine: choose one" "$T/samples" && refuses "no sample" --routine nothing "$T/samples"
+}
+names_bad_arguments() {
+  refuses "unknown option" --pictures x && refuses "value is missing" --picture && refuses "max-bytes" --max-bytes 0 &&
+    refuses "needs a measurement" --platform x "$T/samples" && refuses "No such file" "$T/none" &&
+    refuses "No such file" --routine put --picture "$T/none/x" "$T/samples"
+}
+measures() { # COMMAND...
+  timeout -k 5 100 "$@" --max-bytes 1000 --raw "$T/raw" --platform "$T/platform" --dedicated "$T/costs" >"$T/out" || return 1
+  grep -q '^loggp_latency_ns [0-9]' "$T/platform" && grep -q '^min_wait_s [0-9]' "$T/costs" &&
+    "$B/fit_model" --routine gap "$T/raw" >"$T/out" && grep -Eq '^ +1 ' "$T/out"
+}
+check "ranges, lines and table of known samples" fits
+check "the picture is one page without scripts" draws
+check "bad lines are named" names_bad_lines
+check "bad arguments are named" names_bad_arguments
+check "two threads are measured" measures "$B/fit_model"
+check "dedicated_core reads the costs" sh -c "'$B/dedicated_core' --example >'$T/in' && '$B/dedicated_core' --costs '$T/costs' '$T/in' | grep -q Verdict"
+for mpi in openmpi mpich; do
+  program=$B/fit_model_mpi && [ $mpi = mpich ] && program=$B/fit_model_mpich
+  if command -v mpirun.$mpi >/dev/null && [ -x "$program" ]; then
+    check "two processes are measured, $mpi" measures mpirun.$mpi -n 2 "$program"
+  else
+    skip "two processes are measured, $mpi" "no mpirun.$mpi or mpicc.$mpi"
+  fi
+done
+finish
