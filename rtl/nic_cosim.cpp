@@ -9,6 +9,9 @@
 #ifdef COSIM_TRACE
 #  include "verilated_fst_c.h"
 #endif
+#ifdef COSIM_COVERAGE
+#  include "rtl/coverage.h"
+#endif
 
 namespace {
 constexpr int kLinkDepth = 128; // packets per virtual network, as nic_top's LinkDepth
@@ -42,6 +45,9 @@ struct Nic {
   std::unique_ptr<Vnic_top> v;
 #ifdef COSIM_TRACE
   std::unique_ptr<VerilatedFstC> trace;
+#endif
+#ifdef COSIM_COVERAGE
+  std::unique_ptr<Coverage> coverage;
 #endif
   int64_t trace_from = 0, trace_until = -1;
   std::deque<Mmio> mmio;
@@ -233,6 +239,9 @@ void cosim::step() {
     bool traced = n.trace && now >= n.trace_from && now < n.trace_until;
     if (traced) n.trace->dump((uint64_t)now);
 #endif
+#ifdef COSIM_COVERAGE
+    n.coverage->sample();
+#endif
     // what the NIC offers in this cycle
     link_out(n, i);
     for (int vn = 0; vn < 4; vn++)
@@ -309,10 +318,13 @@ cosim *cosim_create(const cosim_desc *desc) {
   sim->nics.resize((size_t)desc->nic_count);
   for (auto &n : sim->nics) {
     n.context.reset(new VerilatedContext);
-#ifdef COSIM_TRACE
+#if defined COSIM_TRACE || defined COSIM_COVERAGE
     n.context->traceEverOn(true);
 #endif
     n.v.reset(new Vnic_top(n.context.get()));
+#ifdef COSIM_COVERAGE
+    n.coverage.reset(new Coverage(*n.v, 4000));
+#endif
     n.v->s_axil_bready = n.v->s_axil_rready = 1;
     for (int k = 0; k < 4; k++) n.v->rst_ni = k >= 3, n.v->clk_i = k & 1, n.v->eval();
   }
@@ -327,13 +339,7 @@ void cosim_destroy(cosim *sim) {
 #endif
     n.v->final();
 #ifdef COSIM_COVERAGE
-    // one file per NIC that was: verilator_coverage adds them up
-    if (const char *folder = getenv("NIC_COVERAGE")) {
-      char path[512];
-      snprintf(path, sizeof path, "%s/%ld-%p-%lld.dat", folder, (long)getpid(), (void *)&n,
-               (long long)sim->cycle);
-      n.context->coveragep()->write(path);
-    }
+    n.coverage->save(n.context->coveragep());
 #endif
   }
   delete sim;

@@ -385,8 +385,7 @@ module nic_rx_req import nic_pkg::*; #(
           rsp_q   <= rsp;
           state_q <= Respond;
         end
-        Respond: if (rsp_ready_i) state_q <= Idle;
-        default: state_q <= Idle;
+        default: if (rsp_ready_i) state_q <= Idle;   // Respond
       endcase
 
       if (confirm) hist_q[ckey] <= 1'b0;

@@ -2,9 +2,16 @@
 # -fno-const-bit-op-tree: Verilator 5.006 gets some bit trees wrong without it.
 RTL_SOURCES := rtl/nic_pkg.sv $(filter-out rtl/nic_pkg.sv,$(wildcard rtl/nic_*.sv))
 RTL_OPT     ?= -O2
-VERILATE     = MAKEFLAGS= verilator -Wall -O3 -fno-const-bit-op-tree -CFLAGS "$(RTL_OPT) -I$(CURDIR)" \
-               --cc -y rtl --build -j 1
+VERILATE     = MAKEFLAGS= verilator -Wall -O3 -fno-const-bit-op-tree -CFLAGS "-I$(CURDIR)" \
+               -MAKEFLAGS "OPT_FAST=$(RTL_OPT) OPT_GLOBAL=$(RTL_OPT) OPT_SLOW=-O0" --cc -y rtl --build -j 1
+# Tests run on models that count lines and bits; rtl/coverage.h says how. Memories deeper than 8 are left out.
+COVERED     := --coverage-line --trace --no-trace-params --trace-max-width 4096 --trace-max-array 8 --output-split 1000000
+NIC_COVERAGE = $(B)/rtl/coverage
+export NIC_COVERAGE
 VERILATOR_INCLUDE := $(if $(VERILATOR),$(shell verilator --getenv VERILATOR_ROOT)/include)
+# $(call verilated,FOLDER,FILES,flags): Verilator's own sources, for a library
+verilated    = for f in $2; do g++ -std=c++17 -O1 -I$(VERILATOR_INCLUDE) -I$(VERILATOR_INCLUDE)/vltstd $3 \
+	    -c $(VERILATOR_INCLUDE)/$$f.cpp -o $1/$$f.o || exit 1; done
 $(eval $(call script,rtl/generated_and_lint))
 $(eval $(call script,rtl/register_map))
 $(eval $(call script,rtl/proofs))
@@ -18,10 +25,11 @@ NEEDS_rtl += $(B)/rtl/crc_gen
 
 ifneq ($(VERILATOR),)
 # All leaf modules alone
-$(B)/tests/rtl/leaf: tests/rtl/leaf.cpp tests/rtl/leaf.sv tests/test.h $(RTL_SOURCES) $(B)/.flags
+$(B)/tests/rtl/leaf: RTL_OPT := -O1
+$(B)/tests/rtl/leaf: tests/rtl/leaf.cpp tests/rtl/leaf.sv tests/test.h rtl/coverage.h rtl/nic_cosim.h $(RTL_SOURCES) $(B)/.flags
 	$(call say,RTL,$@)
-	$(Q)mkdir -p $(@D) $(B)/rtl
-	$(Q)$(VERILATE) --exe --Mdir $(B)/rtl/leaf --top-module leaf rtl/nic_pkg.sv tests/rtl/leaf.sv \
+	$(Q)mkdir -p $(@D) $(NIC_COVERAGE)
+	$(Q)$(VERILATE) $(COVERED) --exe --Mdir $(B)/rtl/leaf --top-module leaf rtl/nic_pkg.sv tests/rtl/leaf.sv \
 	  $(CURDIR)/tests/rtl/leaf.cpp -o $(abspath $@) >$(B)/rtl/leaf.log 2>&1 || { tail -30 $(B)/rtl/leaf.log; exit 1; }
 CHECK_rtl += $(B)/tests/rtl/leaf
 
@@ -35,9 +43,7 @@ $(B)/rtl/nic/Vnic_top__ALL.a: $(RTL_SOURCES) $(B)/.flags
 	  >$(B)/rtl/nic.log 2>&1 || { tail -30 $(B)/rtl/nic.log; exit 1; }
 $(NIC_LIB): $(B)/rtl/nic/Vnic_top__ALL.a rtl/nic_cosim.cpp rtl/nic_cosim.h
 	$(call say,CXX,$@)
-	$(Q)for f in verilated verilated_threads; do \
-	  g++ -std=c++17 $(RTL_OPT) -I$(VERILATOR_INCLUDE) -I$(VERILATOR_INCLUDE)/vltstd \
-	    -c $(VERILATOR_INCLUDE)/$$f.cpp -o $(B)/rtl/$$f.o || exit 1; done
+	$(Q)$(call verilated,$(B)/rtl,verilated verilated_threads)
 	$(Q)g++ -std=c++17 -O2 -Wall -Wextra -I$(B)/rtl/nic -isystem $(VERILATOR_INCLUDE) \
 	  -isystem $(VERILATOR_INCLUDE)/vltstd -c rtl/nic_cosim.cpp -o $(B)/rtl/nic_cosim.o
 	$(Q)cp $< $@ && ar rs $@ $(B)/rtl/nic_cosim.o $(B)/rtl/verilated.o $(B)/rtl/verilated_threads.o 2>/dev/null
@@ -46,27 +52,41 @@ $(eval $(call example,exact_overlap,,$(NIC_LIBS)))
 $(B)/exact_overlap: $(NIC_LIB)
 $(eval $(call script,rtl/exact_overlap))
 NEEDS_rtl += $(B)/exact_overlap
-$(foreach t,two_nics faults_lose_nothing hostile_input levels_agree,$(eval $(call test,rtl/$t,,$(NIC_LIBS)))$(eval $(B)/tests/rtl/$t: $(NIC_LIB)))
+$(eval $(call test,rtl/levels_agree,,$(NIC_LIBS)))
+$(B)/tests/rtl/levels_agree: $(NIC_LIB)
 
-# The same with waveforms and coverage, 20 times slower: built for `make coverage-rtl` only
-NIC_FULL := $(B)/rtl/full/libnic_cosim.a
-$(NIC_FULL): RTL_OPT := -O1
-$(NIC_FULL): $(RTL_SOURCES) rtl/nic_cosim.cpp rtl/nic_cosim.h $(B)/.flags
+# The same for tests: slower, counts lines and bits
+NIC_COVERED := $(B)/rtl/covered/libnic_cosim.a
+$(NIC_COVERED): RTL_OPT := -O1
+$(NIC_COVERED): $(RTL_SOURCES) rtl/nic_cosim.cpp rtl/nic_cosim.h rtl/coverage.h $(B)/.flags
+	$(call say,RTL,$@)
+	$(Q)mkdir -p $(@D) $(NIC_COVERAGE)
+	$(Q)rm -f $(NIC_COVERAGE)/*.dat $(NIC_COVERAGE)/*.bits
+	$(Q)$(VERILATE) $(COVERED) --Mdir $(@D) --top-module nic_top rtl/nic_pkg.sv rtl/nic_top.sv \
+	  >$(B)/rtl/covered.log 2>&1 || { tail -30 $(B)/rtl/covered.log; exit 1; }
+	$(Q)$(call verilated,$(@D),verilated verilated_threads verilated_cov verilated_vcd_c,-DVM_COVERAGE=1 -DVM_TRACE=1)
+	$(Q)g++ -std=c++17 -O1 -Wall -Wextra -I. -DCOSIM_COVERAGE -DVM_COVERAGE=1 -DVM_TRACE=1 -I$(@D) \
+	  -isystem $(VERILATOR_INCLUDE) -isystem $(VERILATOR_INCLUDE)/vltstd -c rtl/nic_cosim.cpp -o $(@D)/nic_cosim.o
+	$(Q)cp $(@D)/Vnic_top__ALL.a $@ && ar rs $@ $(@D)/nic_cosim.o $(@D)/verilated*.o 2>/dev/null
+$(foreach t,two_nics faults_lose_nothing hostile_input,$(eval $(call test,rtl/$t,,$(NIC_COVERED) -lstdc++))$(eval $(B)/tests/rtl/$t: $(NIC_COVERED)))
+$(eval $(call script,rtl/coverage))
+
+# The same with waveforms, 17 times slower while one is written
+NIC_WAVES := $(B)/rtl/waves/libnic_cosim.a
+$(NIC_WAVES): $(RTL_SOURCES) rtl/nic_cosim.cpp rtl/nic_cosim.h $(B)/.flags
 	$(call say,RTL,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(VERILATE) --trace-fst --coverage-line --coverage-toggle --Mdir $(@D) --top-module nic_top \
-	  rtl/nic_pkg.sv rtl/nic_top.sv >$(B)/rtl/full.log 2>&1 || { tail -30 $(B)/rtl/full.log; exit 1; }
-	$(Q)for f in verilated verilated_threads verilated_cov verilated_fst_c; do \
-	  g++ -std=c++17 -O1 -I$(VERILATOR_INCLUDE) -I$(VERILATOR_INCLUDE)/vltstd -DVM_COVERAGE=1 -DVM_TRACE=1 -DVM_TRACE_FST=1 \
-	    -c $(VERILATOR_INCLUDE)/$$f.cpp -o $(@D)/$$f.o || exit 1; done
-	$(Q)g++ -std=c++17 -O2 -Wall -Wextra -DCOSIM_TRACE -DCOSIM_COVERAGE -DVM_COVERAGE=1 -DVM_TRACE=1 -DVM_TRACE_FST=1 \
-	  -I$(@D) -isystem $(VERILATOR_INCLUDE) -isystem $(VERILATOR_INCLUDE)/vltstd -c rtl/nic_cosim.cpp -o $(@D)/nic_cosim.o
+	$(Q)$(VERILATE) --trace-fst --Mdir $(@D) --top-module nic_top rtl/nic_pkg.sv rtl/nic_top.sv \
+	  >$(B)/rtl/waves.log 2>&1 || { tail -30 $(B)/rtl/waves.log; exit 1; }
+	$(Q)$(call verilated,$(@D),verilated verilated_threads verilated_fst_c,-DVM_TRACE=1 -DVM_TRACE_FST=1)
+	$(Q)g++ -std=c++17 -O2 -Wall -Wextra -DCOSIM_TRACE -DVM_TRACE=1 -DVM_TRACE_FST=1 -I$(@D) \
+	  -isystem $(VERILATOR_INCLUDE) -isystem $(VERILATOR_INCLUDE)/vltstd -c rtl/nic_cosim.cpp -o $(@D)/nic_cosim.o
 	$(Q)cp $(@D)/Vnic_top__ALL.a $@ && ar rs $@ $(@D)/nic_cosim.o $(@D)/verilated*.o 2>/dev/null
-NIC_COVERED := two_nics faults_lose_nothing hostile_input waveform
-$(foreach t,$(NIC_COVERED),$(eval $(call program,$(B)/rtl/full/$t,tests/rtl/$t.c,,$(NIC_FULL) -lstdc++ -lz))$(eval $(B)/rtl/full/$t: $(NIC_FULL)))
-.PHONY: coverage-rtl
-coverage-rtl: $(NIC_COVERED:%=$(B)/rtl/full/%) ## line and toggle coverage of the NIC by its tests; waveform test
-	@sh rtl/coverage.sh $^
+$(eval $(call program,$(B)/tests/rtl/waveform,tests/rtl/waveform.c,,$(NIC_WAVES) -lstdc++ -lz))
+$(B)/tests/rtl/waveform: $(NIC_WAVES)
+.PHONY: waves-rtl
+waves-rtl: $(B)/tests/rtl/waveform ## the NIC with waveforms as build/rtl/waves/libnic_cosim.a, and its test
+	@TEST_FILES=$(B)/rtl $<
 
 # Benches
 $(B)/bench/rtl: tests/bench/rtl.cpp tests/bench/bench.h rtl/nic_cosim.h $(NIC_LIB)

@@ -4,7 +4,7 @@
 # crashes, hangs past TEST_TIMEOUT seconds (default 600) or prints no such line counts as failed.
 # What failed, and why, stands just before the last line.
 # aarch64 programs are run by qemu; an argument "skip:NAME: REASON" counts as skipped.
-# Logs: $B/log/NAME.log. Usage: B=build tests/run.sh PROGRAM...
+# Lines of coverage are shown. Logs: $B/log/NAME.log. Usage: B=build tests/run.sh PROGRAM...
 B=${B:-build}
 limit=${TEST_TIMEOUT:-600}
 mkdir -p "$B/log"
@@ -30,7 +30,7 @@ for program in "$@"; do
       passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s)) ;;
   esac
   printf '%-44s %4s s  %s passed, %s failed, %s skipped\n' "$name" "$(($(date +%s) - start))" "$p" "$f" "$s"
-  grep '^skipped ' "$log" | sed 's/^/    /'
+  grep -E '^(skipped|coverage) ' "$log" | sed 's/^/    /'
   if [ "$f" -ne 0 ]; then
     {
       echo "FAILED $name: exit status $code$([ "$code" -eq 124 ] && echo ", timed out after $limit s"); from $log:"

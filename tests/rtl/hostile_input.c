@@ -1,5 +1,5 @@
 /* Malformed commands, hostile packets and random register accesses: the NIC counts them, touches nothing
-   that it was not given, and goes on working. HOSTILE_INPUTS sets how many (default 20000). */
+   that it was not given, and goes on working. HOSTILE_INPUTS sets how many (default 12000). */
 #include "tests/rtl/cosim.h"
 
 /* A put of its own class and peer goes through within the time that a healthy NIC needs. Sequence numbers
@@ -42,7 +42,7 @@ static void still_works(cosim *sim) {
 
 static long inputs(void) {
   const char *n = getenv("HOSTILE_INPUTS");
-  return n ? atol(n) : 20000;
+  return n ? atol(n) : 12000;
 }
 
 /* Packets with a good CRC and any content; half of them look like messages to real entries */
@@ -98,7 +98,7 @@ static void commands(void) {
   e.ignore_bits = ~(uint64_t)0;
   cosim_append(sim, 1, 0, &e);
   cosim_write(sim, 0, COSIM_TIMEOUT, 500), cosim_write(sim, 0, COSIM_RETRIES, 2);
-  for (long i = 0; i < inputs() / 40; i++) {
+  for (long i = 0; i < inputs() / 24; i++) {
     cosim_command c;
     memset(&c, 0, sizeof c);
     c.kind = (int)test_below(16), c.dst = (int)test_below(4), c.pt = (int)test_below(20);
@@ -126,7 +126,7 @@ static void commands(void) {
 static void registers(void) {
   cosim_desc d = host_desc(2);
   cosim *sim = host_start(&d);
-  for (long i = 0; i < inputs() / 4; i++) {
+  for (long i = 0; i < inputs() / 3; i++) {
     uint32_t offset = (uint32_t)test_below(test_below(2) ? 0x700 : COSIM_BAR_BYTES);
     if (test_below(8)) offset &= ~3u;
     /* no event or stamp may go to a random address: those registers get values in memory */

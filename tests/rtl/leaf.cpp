@@ -4,18 +4,35 @@
 #include <set>
 #include <vector>
 #include "Vleaf.h"
+#include "rtl/coverage.h"
+#include "rtl/nic_cosim.h"
 #include "tests/test.h"
 
+static VerilatedContext *context;
 static Vleaf *t;
+static Coverage *coverage;
 static void cycle() {
   t->clk_i = 0, t->eval();
+  coverage->sample();
   t->clk_i = 1, t->eval();
 }
 // Inputs are set after a rising edge; settle() shows the outputs that belong to them
 static void settle() { t->clk_i = 0, t->eval(); }
+static void done() {
+  if (!t) return;
+  coverage->save(context->coveragep());
+  delete coverage;
+  t->final();
+  delete t;
+  delete context;
+  t = nullptr;
+}
 static void fresh() {
-  if (t) t->final(), delete t;
-  t = new Vleaf;
+  done();
+  context = new VerilatedContext;
+  context->traceEverOn(true);
+  t = new Vleaf(context);
+  coverage = new Coverage(*t, 3000);
   t->rst_ni = 0, cycle(), cycle();
   t->rst_ni = 1, settle();
 }
@@ -431,6 +448,355 @@ static void streams_report_errors_and_abort() {
   }
 }
 
+// A master that keeps either channel waiting: whole aligned writes arrive once, others answer with an
+// error and change nothing; reads show what the registers said in the cycle of re_o
+static void axil_takes_one_access_at_a_time() {
+  fresh();
+  unsigned writes = 0, reads = 0, bad = 0;
+  for (int i = 0; i < 2000; i++) {
+    bool write = chance(50), both = chance(10); // both at once: the write comes first
+    uint32_t addr = (uint32_t)test_below(1 << 17), data = (uint32_t)test_rand();
+    unsigned strobe = chance(70) ? 15 : (unsigned)test_below(16), hits = 0;
+    if (chance(70)) addr &= ~3u;
+    write = write || both;
+    bool good = (addr & 3) == 0 && (!write || strobe == 15);
+    t->axil_awaddr_i = t->axil_araddr_i = addr, t->axil_wdata_i = data,
+    t->axil_wstrb_i = (uint8_t)strobe;
+    t->axil_awvalid_i = t->axil_wvalid_i = write, t->axil_arvalid_i = !write || both;
+    t->axil_bready_i = t->axil_rready_i = 0;
+    uint32_t want = 0;
+    for (int wait = 0;; wait++) {
+      CHECK(wait < 50);
+      if (wait >= 50) break;
+      t->axil_rdata_i = (uint32_t)test_rand();
+      t->axil_bready_i = t->axil_rready_i = chance(40);
+      settle();
+      CHECK(!(t->axil_we_o && t->axil_re_o));
+      if (t->axil_we_o || t->axil_re_o) CHECK(t->axil_addr_o == addr);
+      if (t->axil_we_o) CHECK(t->axil_wdata_o == data);
+      if (t->axil_re_o) want = t->axil_rdata_i;
+      hits += t->axil_we_o + t->axil_re_o;
+      bool taken = write ? t->axil_awready_o && t->axil_wready_o : (bool)t->axil_arready_o;
+      bool end =
+          write ? t->axil_bvalid_o && t->axil_bready_i : t->axil_rvalid_o && t->axil_rready_i;
+      if (end && write) CHECK(t->axil_bresp_o == (good ? 0 : 2));
+      if (end && !write) CHECK(t->axil_rresp_o == (good ? 0 : 2) && t->axil_rdata_o == want);
+      cycle();
+      if (taken) t->axil_awvalid_i = t->axil_wvalid_i = t->axil_arvalid_i = 0;
+      if (end) break;
+    }
+    CHECK(hits == good);
+    writes += write && good, reads += !write && good, bad += !good;
+  }
+  CHECK(writes > 200 && reads > 200 && bad > 200);
+}
+
+static void alu_keeps_to_its_width() {
+  fresh();
+  for (int i = 0; i < 20000; i++) {
+    unsigned log2 = (unsigned)test_below(4), bits = 8u << log2, sign = (unsigned)test_below(2);
+    uint64_t mask = ~0ull >> (64 - bits), old = test_rand(), operand = test_rand(),
+             compare = test_rand();
+    if (chance(30)) operand = old;
+    if (chance(30)) compare = old ^ (chance(50) ? ~mask : 0); // equal as far as it counts
+    t->alu_op_i = (uint8_t)test_below(18), t->alu_dtype_i = (uint8_t)(sign << 2 | log2);
+    t->alu_old_i = old, t->alu_operand_i = operand, t->alu_compare_i = compare;
+    settle();
+    auto value = [&](uint64_t v) { // as a 64-bit number that orders like the element
+      v <<= 64 - bits;
+      return sign ? v ^ 1ull << 63 : v;
+    };
+    uint64_t a = value(old), b = value(operand), c = value(compare), r = old;
+    switch (t->alu_op_i) {
+    case COSIM_OP_MIN: r = a < b ? old : operand; break;
+    case COSIM_OP_MAX: r = a < b ? operand : old; break;
+    case COSIM_OP_SUM: r = old + operand; break;
+    case COSIM_OP_PROD: r = old * operand; break;
+    case COSIM_OP_LOR: r = (old & mask) || (operand & mask); break;
+    case COSIM_OP_LAND: r = (old & mask) && (operand & mask); break;
+    case COSIM_OP_BOR: r = old | operand; break;
+    case COSIM_OP_BAND: r = old & operand; break;
+    case COSIM_OP_LXOR: r = !(old & mask) != !(operand & mask); break;
+    case COSIM_OP_BXOR: r = old ^ operand; break;
+    case COSIM_OP_SWAP: r = operand; break;
+    case COSIM_OP_CSWAP: r = c == a ? operand : old; break;
+    case COSIM_OP_CSWAP_NE: r = c != a ? operand : old; break;
+    case COSIM_OP_CSWAP_LE: r = c <= a ? operand : old; break;
+    case COSIM_OP_CSWAP_LT: r = c < a ? operand : old; break;
+    case COSIM_OP_CSWAP_GE: r = c >= a ? operand : old; break;
+    case COSIM_OP_CSWAP_GT: r = c > a ? operand : old; break;
+    default: r = (operand & compare) | (old & ~compare);
+    }
+    CHECK(t->alu_new_o == (r & mask) && t->alu_old_o == (old & mask));
+    cycle();
+  }
+}
+
+static void counters_miss_nothing() {
+  fresh();
+  uint64_t model[49] = {0};
+  uint32_t high = 0;
+  for (int i = 0; i < 20000; i++) {
+    t->cnt_vn_i = (uint32_t)(chance(50) ? test_rand() & test_rand() : 0);
+    t->cnt_nic_i = (uint32_t)(chance(50) ? test_rand() & test_rand() & 0x3FFFF : 0);
+    t->cnt_msg_i = (uint8_t)test_below(4), t->cnt_tx_vn_i = (uint8_t)test_below(4);
+    t->cnt_rx_vn_i = (uint8_t)test_below(4), t->cnt_tx_bytes_i = (uint32_t)test_rand();
+    t->cnt_rx_bytes_i = (uint32_t)test_rand();
+    unsigned index = (unsigned)test_below(chance(90) ? 49 : 64), upper = (unsigned)test_below(2);
+    t->cnt_addr_i = (uint16_t)(index << 3 | upper << 2), t->cnt_re_i = chance(50);
+    settle();
+    CHECK(t->cnt_rdata_o == (index >= 49 ? 0 : upper ? high : (uint32_t)model[index]));
+    if (t->cnt_re_i && !upper && index < 49) high = (uint32_t)(model[index] >> 32);
+    for (unsigned k = 0; k < 32; k++) model[k] += t->cnt_vn_i >> k & 1;
+    for (unsigned k = 0; k < 9; k++) // the first of the packed bits is the last counter
+      model[32 + k] += (t->cnt_nic_i >> k & 1) + (t->cnt_nic_i >> (9 + k) & 1);
+    if (t->cnt_msg_i & 1) model[41 + t->cnt_tx_vn_i] += t->cnt_tx_bytes_i;
+    if (t->cnt_msg_i & 2) model[45 + t->cnt_rx_vn_i] += t->cnt_rx_bytes_i;
+    cycle();
+  }
+}
+
+// Two sources, four queues of 2 to 8 records, a reader that is late now and then, a bus with waits
+static void events_are_written_or_counted() {
+  fresh();
+  struct {
+    uint32_t prod = 0, cons = 0, dropped = 0;
+    unsigned log2;
+  } queue[4];
+  uint64_t success[16] = {0}, failure[16] = {0};
+  auto reg = [&](unsigned addr, uint32_t value) {
+    t->ev_we_i = 1, t->ev_addr_i = (uint16_t)addr, t->ev_wdata_i = value;
+    settle(), cycle();
+    t->ev_we_i = 0;
+  };
+  t->ev_valid_i = t->ev_pop_i = t->ev_done_i = t->ev_resp_i = 0;
+  for (unsigned q = 0; q < 4; q++) {
+    queue[q].log2 = 1 + q % 3;
+    reg(0x100 + 32 * q, 0x10000 * (q + 1)), reg(0x104 + 32 * q, q);
+    reg(0x108 + 32 * q, 0x80000000u | queue[q].log2);
+  }
+  for (unsigned c = 0; c < 16; c += 2) reg(0x210 + 32 * c, 0x1000 + 16 * c);
+  unsigned records = 0, copies = 0, dropped = 0;
+  for (int i = 0; i < 4000; i++) {
+    uint64_t user = test_rand();
+    uint32_t to = (uint32_t)test_below(512), what = (uint32_t)test_rand() & ~15u,
+             moved = (uint32_t)test_rand();
+    if (chance(50)) what &= ~(15u << 20); // status ok
+    unsigned q = to >> 6 & 3, c = to & 15, source = 1 + (unsigned)test_below(2);
+    t->ev_to_i = (uint16_t)to, t->ev_what_i = what, t->ev_mlength_i = moved, t->ev_user_i = user;
+    t->ev_time_i = test_rand();
+    t->ev_valid_i = (uint8_t)source;
+    settle();
+    CHECK(t->ev_ready_o == source);
+    cycle();
+    t->ev_valid_i = 0;
+    bool full = queue[q].prod - queue[q].cons >= 1u << queue[q].log2;
+    bool record = (to >> 8 & 1) && !full, copy = (to >> 5 & 1) && c % 2 == 0;
+    if ((to >> 8 & 1) && full) queue[q].dropped++, dropped++;
+    if ((to >> 5 & 1) && (what >> 20 & 15))
+      failure[c]++;
+    else if (to >> 5 & 1)
+      success[c] += to >> 4 & 1 ? moved : 1;
+    for (int write = 0; write < record + copy; write++) {
+      bool is_record = record && write == 0;
+      int wait = 0;
+      for (settle(); !t->ev_req_o && wait < 20; wait++) cycle(), settle();
+      CHECK(t->ev_req_o && t->ev_req_beats_o == (is_record ? 2 : 1));
+      for (int beat = 0; beat < 1 + is_record; beat++) {
+        for (int k = (int)test_below(3); k; k--) cycle();
+        t->ev_pop_i = 1, t->ev_done_i = beat == is_record;
+        settle();
+        uint64_t word[4];
+        for (int k = 0; k < 4; k++)
+          word[k] = t->ev_beat_o[2 * k] | (uint64_t)t->ev_beat_o[2 * k + 1] << 32;
+        if (!is_record) {
+          CHECK(t->ev_req_addr_o == 0x1000 + c * 16u / 32 * 32);
+          CHECK(t->ev_strb_o == (c & 1 ? 0xFFFF0000u : 0xFFFFu));
+          CHECK(word[0] == success[c] && word[1] == failure[c]);
+        } else if (beat == 0) {
+          CHECK(t->ev_req_addr_o == ((uint64_t)q << 32) + 0x10000 * (q + 1) +
+                                        64 * (queue[q].prod % (1u << queue[q].log2)));
+          CHECK(word[0] == (source == 1 ? user : ~user) && word[1] == user + 3 &&
+                word[2] == user + 4 && word[3] == user + 2);
+        } else {
+          cosim_event e;
+          unsigned char bytes[64] = {0};
+          memcpy(bytes + 32, word, 32);
+          e = cosim_event_unpack(bytes);
+          CHECK(e.match == user + 1 && e.moved_bytes == moved && e.requested_bytes == ~moved);
+          CHECK(e.type == (int)(what >> 24) && e.status == (int)(what >> 20 & 15) &&
+                e.pt == (int)(what >> 12 & 255));
+          CHECK(e.unlinked == (int)(what >> 11 & 1) && e.overflow == (int)(what >> 10 & 1) &&
+                e.peer == (int)(what >> 4 & 63));
+          CHECK(e.slot == (int)(~user & 255) && e.phase == !(queue[q].prod >> queue[q].log2 & 1) &&
+                e.ticks == t->ev_time_i);
+        }
+        cycle();
+        t->ev_pop_i = t->ev_done_i = 0;
+      }
+      if (is_record)
+        queue[q].prod++, records++;
+      else
+        copies++;
+      t->ev_resp_i = 1, t->ev_resp_err_i = chance(10);
+      settle();
+      CHECK(t->ev_irq_o == (is_record ? 1u << q : 0) && t->ev_err_o == t->ev_resp_err_i);
+      cycle();
+      t->ev_resp_i = 0;
+    }
+    for (int wait = 0; settle(), !t->ev_idle_o && wait < 20; wait++) cycle();
+    CHECK(t->ev_idle_o && !t->ev_req_o);
+    q = (unsigned)test_below(4);
+    if (chance(30))
+      reg(0x10C + 32 * q,
+          queue[q].cons = queue[q].prod - (uint32_t)test_below(queue[q].prod - queue[q].cons + 1));
+    if (chance(2)) reg(0x114 + 32 * q, 0), queue[q].dropped = 0;
+    t->ev_addr_i = (uint16_t)(0x110 + 32 * q), settle();
+    CHECK(t->ev_rdata_o == queue[q].prod);
+    t->ev_addr_i = (uint16_t)(0x114 + 32 * q), settle();
+    CHECK(t->ev_rdata_o == queue[q].dropped);
+    c = (unsigned)test_below(16);
+    t->ev_addr_i = (uint16_t)(0x204 + 32 * c), settle();
+    CHECK(t->ev_rdata_o == (uint32_t)(success[c] >> 32));
+    t->ev_addr_i = (uint16_t)(0x208 + 32 * c), settle();
+    CHECK(t->ev_rdata_o == (uint32_t)failure[c]);
+    if (chance(1)) // written by the host: all that follows adds to it
+      success[c] = 0xFFFFFFFFu, reg(0x200 + 32 * c, 0xFFFFFFFFu), reg(0x204 + 32 * c, 0),
+      reg(0x20C + 32 * c, 0);
+  }
+  CHECK(records > 500 && copies > 500 && dropped > 100);
+}
+
+// Few match bits, portal indices and sources, so that lists are long; the model is two ordered lists
+static void matching_takes_the_first_that_fits() {
+  fresh();
+  struct Entry {
+    cosim_entry e;
+    uint64_t local = 0;
+    unsigned used = 0;
+  };
+  std::map<int, Entry> entries;  // in a list, or still used
+  std::vector<int> lists[2][16]; // numbers, in order
+  std::vector<int> open;         // entries of messages that have not ended
+  unsigned ok = 0, overflow = 0, none = 0, forbidden = 0, disabled = 0, unlinked = 0, refused = 0;
+  t->lme_pt_enable_i = 7, t->lme_pt_auto_i = 4;
+  auto linked = [&](int n) {
+    for (auto &side : lists)
+      for (auto &list : side)
+        for (int k : list)
+          if (k == n) return true;
+    return false;
+  };
+  auto leave = [&](int n) {
+    for (auto &side : lists)
+      for (auto &list : side)
+        for (size_t k = 0; k < list.size(); k++)
+          if (list[k] == n) list.erase(list.begin() + (long)k);
+  };
+  for (int i = 0; i < 20000; i++) {
+    settle();
+    if (chance(30)) { // append or unlink
+      bool append = chance(60);
+      int n = (int)test_below(chance(95) ? 8 : 256);
+      Entry x;
+      cosim_entry &e = x.e;
+      memset(&e, 0, sizeof e);
+      e.pt = (int)test_below(4), e.overflow = chance(40),
+      e.src = chance(60) ? -1 : (int)test_below(3);
+      e.op_put = chance(85), e.op_get = chance(85), e.use_once = chance(40),
+      e.manage_local = chance(40);
+      e.no_truncate = chance(20), e.ct = -1, e.start = test_rand(), e.match = test_below(4);
+      e.ignore_bits = chance(30) ? 3 : 0, e.user = test_rand(),
+      e.size_bytes = (uint32_t)test_below(300);
+      e.min_free = (uint32_t)test_below(100);
+      uint32_t words[16];
+      cosim_entry_pack(&e, words);
+      for (int k = 0; k < 16; k++) t->lme_entry_i[k] = words[k];
+      t->lme_append_i = append, t->lme_unlink_i = !append, t->lme_index_i = (uint8_t)n;
+      settle(), cycle();
+      t->lme_append_i = t->lme_unlink_i = 0;
+      bool used = entries.count(n) && entries[n].used;
+      bool bad = n >= 8 || (append ? linked(n) || used : !linked(n) || used), said = false;
+      for (int wait = 0; settle(), t->lme_busy_o && wait < 40; wait++)
+        said = said || t->lme_bad_o, cycle();
+      CHECK(!t->lme_busy_o && said == bad);
+      refused += bad;
+      if (!bad && append) entries[n] = x, lists[e.overflow][e.pt].push_back(n);
+      if (!bad && !append) leave(n);
+    } else if (chance(70)) { // a message
+      const int kinds[] = {COSIM_KIND_PUT, COSIM_KIND_GET, COSIM_KIND_ATOMIC, COSIM_KIND_FETCH};
+      int kind = kinds[test_below(4)], pt = (int)test_below(chance(95) ? 4 : 256),
+          src = (int)test_below(3), got = -1, side = 0;
+      uint64_t match = test_below(4), offset = test_below(chance(90) ? 200 : ~0ull);
+      uint32_t length = (uint32_t)test_below(250), moved = 0;
+      int status = pt > 15                           ? COSIM_BAD_INDEX
+                   : !(t->lme_pt_enable_i >> pt & 1) ? COSIM_PT_DISABLED
+                                                     : COSIM_NO_MATCH;
+      for (; status == COSIM_NO_MATCH && side < 2 && got < 0; side++)
+        for (int n : lists[side][pt]) {
+          Entry &x = entries[n];
+          uint64_t at = x.e.manage_local ? x.local : offset,
+                   room = at < x.e.size_bytes ? x.e.size_bytes - at : 0;
+          if (((x.e.match ^ match) & ~x.e.ignore_bits) || (x.e.src >= 0 && x.e.src != src) ||
+              (x.e.no_truncate && length > room))
+            continue;
+          got = n, moved = length < room ? length : (uint32_t)room;
+          break;
+        }
+      t->lme_kind_i = (uint8_t)kind, t->lme_src_i = (uint8_t)src, t->lme_pt_i = (uint8_t)pt,
+      t->lme_length_i = length;
+      t->lme_match_i = match, t->lme_offset_i = offset, t->lme_req_valid_i = 1;
+      settle();
+      CHECK(t->lme_req_ready_o);
+      uint32_t closed = 0;
+      cycle(), t->lme_req_valid_i = 0;
+      for (int wait = 0; settle(), !t->lme_res_valid_o && wait < 60; wait++)
+        closed |= t->lme_pt_disable_o, cycle();
+      CHECK(t->lme_res_valid_o);
+      if (got >= 0) {
+        Entry &x = entries[got];
+        bool put = kind != COSIM_KIND_GET, get = kind == COSIM_KIND_GET || kind == COSIM_KIND_FETCH;
+        status = (put && !x.e.op_put) || (get && !x.e.op_get) ? COSIM_OPERATION : COSIM_OK;
+      }
+      CHECK(t->lme_status_o == status && t->lme_matched_o == (status == COSIM_OK));
+      CHECK(closed == (status == COSIM_NO_MATCH && (t->lme_pt_auto_i >> pt & 1) ? 1u << pt : 0));
+      if (status == COSIM_OK) {
+        Entry &x = entries[got];
+        uint64_t at = x.e.manage_local ? x.local : offset,
+                 room = at < x.e.size_bytes ? x.e.size_bytes - at : 0;
+        bool left = x.e.use_once || (x.e.manage_local && room - moved < x.e.min_free);
+        CHECK(t->lme_me_o == got && t->lme_mlength_o == moved && t->lme_offset_o == at &&
+              t->lme_start_o == x.e.start + at);
+        CHECK(t->lme_unlinked_o == left && t->lme_overflow_o == (side == 2) &&
+              t->lme_user_o == x.e.user);
+        if (x.e.manage_local) x.local = at + moved;
+        x.used++, open.push_back(got);
+        if (left) leave(got);
+        ok++, overflow += side == 2, unlinked += left;
+      }
+      none += status == COSIM_NO_MATCH, forbidden += status == COSIM_OPERATION,
+          disabled += status == COSIM_PT_DISABLED;
+      cycle();
+    } else { // one or two messages end
+      int n0 = -1, n1 = -1;
+      if (!open.empty()) n0 = open.back(), open.pop_back();
+      if (!open.empty() && chance(50)) n1 = open.front(), open.erase(open.begin());
+      t->lme_done_i = (uint8_t)((n0 >= 0) | (n1 >= 0) << 1), t->lme_done_me0_i = (uint8_t)n0,
+      t->lme_done_me1_i = (uint8_t)n1;
+      if (n0 >= 0) entries[n0].used--;
+      if (n1 >= 0) entries[n1].used--;
+      settle(), cycle(), t->lme_done_i = 0;
+    }
+    settle();
+    for (int n = 0; n < 8; n++) {
+      CHECK((t->lme_valid_o >> n & 1) == linked(n));
+      CHECK((t->lme_in_use_o >> n & 1) == (entries.count(n) && entries[n].used > 0));
+    }
+  }
+  CHECK(ok > 1000 && overflow > 200 && unlinked > 200 && none > 200 && forbidden > 100 &&
+        disabled > 100 && refused > 500);
+}
+
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(fifo_keeps_order_and_count);
@@ -444,6 +810,11 @@ int main(int argc, char **argv) {
   RUN(link_receiver_survives_noise);
   RUN(streams_copy_any_alignment);
   RUN(streams_report_errors_and_abort);
-  if (t) t->final(), delete t;
+  RUN(axil_takes_one_access_at_a_time);
+  RUN(alu_keeps_to_its_width);
+  RUN(counters_miss_nothing);
+  RUN(events_are_written_or_counted);
+  RUN(matching_takes_the_first_that_fits);
+  done();
   return TEST_END();
 }

@@ -123,7 +123,106 @@ module leaf import nic_pkg::*; (
   input  logic         wready_i,
   input  logic [3:0]   bid_i,
   input  logic [1:0]   bresp_i,
-  input  logic         bvalid_i
+  input  logic         bvalid_i,
+  // nic_axil
+  input  logic [16:0]  axil_awaddr_i,
+  input  logic         axil_awvalid_i,
+  output logic         axil_awready_o,
+  input  logic [31:0]  axil_wdata_i,
+  input  logic [3:0]   axil_wstrb_i,
+  input  logic         axil_wvalid_i,
+  output logic         axil_wready_o,
+  output logic [1:0]   axil_bresp_o,
+  output logic         axil_bvalid_o,
+  input  logic         axil_bready_i,
+  input  logic [16:0]  axil_araddr_i,
+  input  logic         axil_arvalid_i,
+  output logic         axil_arready_o,
+  output logic [31:0]  axil_rdata_o,
+  output logic [1:0]   axil_rresp_o,
+  output logic         axil_rvalid_o,
+  input  logic         axil_rready_i,
+  output logic         axil_we_o,
+  output logic         axil_re_o,
+  output logic [16:0]  axil_addr_o,
+  output logic [31:0]  axil_wdata_o,
+  input  logic [31:0]  axil_rdata_i,
+  // nic_alu
+  input  logic [4:0]   alu_op_i,
+  input  logic [2:0]   alu_dtype_i,
+  input  logic [63:0]  alu_old_i,
+  input  logic [63:0]  alu_operand_i,
+  input  logic [63:0]  alu_compare_i,
+  output logic [63:0]  alu_new_o,
+  output logic [63:0]  alu_old_o,
+  // nic_counters
+  input  logic [31:0]  cnt_vn_i,
+  input  logic [17:0]  cnt_nic_i,
+  input  logic [1:0]   cnt_msg_i,
+  input  logic [1:0]   cnt_tx_vn_i,
+  input  logic [1:0]   cnt_rx_vn_i,
+  input  logic [31:0]  cnt_tx_bytes_i,
+  input  logic [31:0]  cnt_rx_bytes_i,
+  input  logic         cnt_re_i,
+  input  logic [8:0]   cnt_addr_i,
+  output logic [31:0]  cnt_rdata_o,
+  // nic_event: two sources that offer the same, but for the user number
+  input  logic         ev_we_i,
+  input  logic [9:0]   ev_addr_i,
+  input  logic [31:0]  ev_wdata_i,
+  output logic [31:0]  ev_rdata_o,
+  input  logic [63:0]  ev_time_i,
+  input  logic [1:0]   ev_valid_i,
+  output logic [1:0]   ev_ready_o,
+  input  logic [8:0]   ev_to_i,        // {eq_en, eq, ct_en, ct_bytes, ct}
+  input  logic [31:0]  ev_what_i,      // {etype, status, pt, unlinked, overflow, peer, 4'b0}
+  input  logic [31:0]  ev_mlength_i,
+  input  logic [63:0]  ev_user_i,
+  output logic         ev_req_o,
+  output logic [63:0]  ev_req_addr_o,
+  output logic [4:0]   ev_req_beats_o,
+  output logic [255:0] ev_beat_o,
+  output logic [31:0]  ev_strb_o,
+  input  logic         ev_pop_i,
+  input  logic         ev_done_i,
+  input  logic         ev_resp_i,
+  input  logic         ev_resp_err_i,
+  output logic [3:0]   ev_irq_o,
+  output logic         ev_idle_o,
+  output logic         ev_err_o,
+  // nic_lme with 8 entries
+  input  logic [15:0]  lme_pt_enable_i,
+  input  logic [15:0]  lme_pt_auto_i,
+  output logic [15:0]  lme_pt_disable_o,
+  input  logic         lme_append_i,
+  input  logic         lme_unlink_i,
+  input  logic [7:0]   lme_index_i,
+  input  logic [511:0] lme_entry_i,
+  output logic         lme_busy_o,
+  output logic [7:0]   lme_valid_o,
+  output logic [7:0]   lme_in_use_o,
+  output logic         lme_bad_o,
+  input  logic         lme_req_valid_i,
+  output logic         lme_req_ready_o,
+  input  logic [3:0]   lme_kind_i,
+  input  logic [5:0]   lme_src_i,
+  input  logic [7:0]   lme_pt_i,
+  input  logic [31:0]  lme_length_i,
+  input  logic [63:0]  lme_match_i,
+  input  logic [63:0]  lme_offset_i,
+  output logic         lme_res_valid_o,
+  output logic [3:0]   lme_status_o,
+  output logic         lme_matched_o,
+  output logic [7:0]   lme_me_o,
+  output logic [63:0]  lme_start_o,
+  output logic [31:0]  lme_mlength_o,
+  output logic [63:0]  lme_offset_o,
+  output logic         lme_unlinked_o,
+  output logic         lme_overflow_o,
+  output logic [63:0]  lme_user_o,
+  input  logic [1:0]   lme_done_i,
+  input  logic [7:0]   lme_done_me0_i,
+  input  logic [7:0]   lme_done_me1_i
 );
   nic_fifo #(.Width(16), .Depth(4)) u_fifo (
     .clk_i, .rst_ni, .valid_i(fifo_valid_i), .ready_o(fifo_ready_o), .data_i(fifo_data_i),
@@ -223,7 +322,71 @@ module leaf import nic_pkg::*; (
     .m_axi_wlast(wlast_o), .m_axi_wvalid(wvalid_o), .m_axi_wready(wready_i), .m_axi_bid(bid_i),
     .m_axi_bresp(bresp_i), .m_axi_bvalid(bvalid_i), .m_axi_bready(unused_bready)
   );
+  nic_axil u_axil (
+    .clk_i, .rst_ni, .s_axil_awaddr(axil_awaddr_i), .s_axil_awvalid(axil_awvalid_i),
+    .s_axil_awready(axil_awready_o), .s_axil_wdata(axil_wdata_i), .s_axil_wstrb(axil_wstrb_i),
+    .s_axil_wvalid(axil_wvalid_i), .s_axil_wready(axil_wready_o), .s_axil_bresp(axil_bresp_o),
+    .s_axil_bvalid(axil_bvalid_o), .s_axil_bready(axil_bready_i), .s_axil_araddr(axil_araddr_i),
+    .s_axil_arvalid(axil_arvalid_i), .s_axil_arready(axil_arready_o), .s_axil_rdata(axil_rdata_o),
+    .s_axil_rresp(axil_rresp_o), .s_axil_rvalid(axil_rvalid_o), .s_axil_rready(axil_rready_i),
+    .we_o(axil_we_o), .re_o(axil_re_o), .addr_o(axil_addr_o), .wdata_o(axil_wdata_o),
+    .rdata_i(axil_rdata_i)
+  );
+  nic_alu u_alu (
+    .op_i(alu_op_i), .dtype_i(alu_dtype_i), .old_i(alu_old_i), .operand_i(alu_operand_i),
+    .compare_i(alu_compare_i), .new_o(alu_new_o), .old_o(alu_old_o)
+  );
+  nic_counters u_counters (
+    .clk_i, .rst_ni, .vn_i(cnt_vn_i), .nic_i(cnt_nic_i), .msg_i(cnt_msg_i), .tx_vn_i(cnt_tx_vn_i),
+    .rx_vn_i(cnt_rx_vn_i), .tx_bytes_i(cnt_tx_bytes_i), .rx_bytes_i(cnt_rx_bytes_i),
+    .reg_re_i(cnt_re_i), .reg_addr_i(cnt_addr_i), .reg_rdata_o(cnt_rdata_o)
+  );
+  ev_t [1:0] ev;
+  always_comb begin
+    ev[0] = '0;
+    {ev[0].eq_en, ev[0].eq, ev[0].ct_en, ev[0].ct_bytes, ev[0].ct} = ev_to_i;
+    {ev[0].etype, ev[0].status, ev[0].pt, ev[0].unlinked, ev[0].overflow, ev[0].peer} = ev_what_i[31:4];
+    ev[0].slot     = ~ev_user_i[7:0];
+    ev[0].mlength  = ev_mlength_i;
+    ev[0].rlength  = ~ev_mlength_i;
+    ev[0].match    = ev_user_i + 64'd1;
+    ev[0].hdr_data = ev_user_i + 64'd2;
+    ev[0].start    = ev_user_i + 64'd3;
+    ev[0].offset   = ev_user_i + 64'd4;
+    ev[0].user     = ev_user_i;
+    ev[1]          = ev[0];
+    ev[1].user     = ~ev_user_i;
+  end
+  nic_event #(.N(2)) u_event (
+    .clk_i, .rst_ni, .time_i(ev_time_i), .reg_we_i(ev_we_i), .reg_addr_i(ev_addr_i),
+    .reg_wdata_i(ev_wdata_i), .reg_rdata_o(ev_rdata_o), .valid_i(ev_valid_i), .ready_o(ev_ready_o),
+    .ev_i(ev), .req_valid_o(ev_req_o), .req_addr_o(ev_req_addr_o), .req_beats_o(ev_req_beats_o),
+    .beat_o(ev_beat_o), .strb_o(ev_strb_o), .beat_pop_i(ev_pop_i), .req_done_i(ev_done_i),
+    .resp_i(ev_resp_i), .resp_err_i(ev_resp_err_i), .irq_o(ev_irq_o), .idle_o(ev_idle_o),
+    .host_err_o(ev_err_o)
+  );
+  lme_res_t lme_res;
+  nic_lme #(.Entries(8)) u_lme (
+    .clk_i, .rst_ni, .pt_enable_i(lme_pt_enable_i), .pt_disable_o(lme_pt_disable_o),
+    .pt_auto_i(lme_pt_auto_i), .append_i(lme_append_i), .unlink_i(lme_unlink_i),
+    .index_i(lme_index_i), .entry_i(lme_entry_i), .busy_o(lme_busy_o), .valid_o(lme_valid_o),
+    .in_use_o(lme_in_use_o), .bad_o(lme_bad_o), .req_valid_i(lme_req_valid_i),
+    .req_ready_o(lme_req_ready_o),
+    .req_i({lme_kind_i, lme_src_i, lme_pt_i, lme_length_i, lme_match_i, lme_offset_i}),
+    .res_valid_o(lme_res_valid_o), .res_o(lme_res), .done_i(lme_done_i),
+    .done_me0_i(lme_done_me0_i), .done_me1_i(lme_done_me1_i)
+  );
+  assign lme_status_o   = lme_res.status;
+  assign lme_matched_o  = lme_res.matched;
+  assign lme_me_o       = lme_res.me;
+  assign lme_start_o    = lme_res.start;
+  assign lme_mlength_o  = lme_res.mlength;
+  assign lme_offset_o   = lme_res.offset;
+  assign lme_unlinked_o = lme_res.unlinked;
+  assign lme_overflow_o = lme_res.overflow;
+  assign lme_user_o     = lme_res.user;
+
   logic unused;
-  assign unused = ^{unused_tx_pkt, unused_sent, unused_sop, unused_pkt, unused_hdr, unused_data, unused_rready,
+  assign unused = ^{lme_res, ev_what_i[3:0], unused_tx_pkt, unused_sent, unused_sop, unused_pkt, unused_hdr, unused_data, unused_rready,
                     unused_bready, unused_n1, unused_n2, unused_n3, unused_p, unused_d, rx_sel};
 endmodule

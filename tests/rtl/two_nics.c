@@ -45,6 +45,61 @@ static void registers_answer(void) {
   cosim_destroy(sim);
 }
 
+/* All that can be read back: queues, counting events, stamps, clock */
+static void registers_hold_what_is_written(void) {
+  cosim_desc d = host_desc(1);
+  cosim *sim = cosim_create(&d);
+  static const struct {
+    uint32_t offset, mask;
+  } kept[] = {{COSIM_EQ_BASE_LO, ~63u},
+              {COSIM_EQ_BASE_HI, ~0u},
+              {COSIM_EQ_SIZE, 0x80000007u},
+              {COSIM_EQ_CONS, ~0u}};
+  cosim_write(sim, 0, COSIM_CLOCK_INC, 0xABCDEF); /* the clock's own are tested below */
+  for (int round = 0; round < 20; round++) {
+    uint32_t v[16][6], at[3] = {COSIM_CLOCK_FRAC, COSIM_CLOCK_ADJUST_LO, COSIM_IRQ_ENABLE};
+    for (uint32_t q = 0; q < 4; q++)
+      for (uint32_t i = 0; i < 4; i++)
+        cosim_write(sim, 0, COSIM_EQ + 32 * q + kept[i].offset,
+                    v[q][i] = (uint32_t)test_rand() & kept[i].mask);
+    for (uint32_t q = 0; q < 4; q++) {
+      for (uint32_t i = 0; i < 4; i++)
+        CHECK(cosim_read(sim, 0, COSIM_EQ + 32 * q + kept[i].offset) == v[q][i]);
+      CHECK(cosim_read(sim, 0, COSIM_EQ + 32 * q + COSIM_EQ_PROD) == 0);
+      cosim_write(sim, 0, COSIM_EQ + 32 * q + COSIM_EQ_DROPPED, 1);
+      CHECK(cosim_read(sim, 0, COSIM_EQ + 32 * q + COSIM_EQ_DROPPED) == 0);
+    }
+    for (uint32_t c = 0; c < 16; c++)
+      for (uint32_t i = 0; i < 6; i++)
+        cosim_write(sim, 0, COSIM_CT + 32 * c + 4 * i,
+                    v[c][i] = (uint32_t)test_rand() & (i == 4 ? ~15u : ~0u));
+    for (uint32_t c = 0; c < 16; c++)
+      for (uint32_t i = 0; i < 6; i++)
+        CHECK(cosim_read(sim, 0, COSIM_CT + 32 * c + 4 * i) == v[c][i]);
+    for (uint32_t i = 0; i < 3; i++)
+      cosim_write(sim, 0, at[i], v[0][i] = (uint32_t)test_rand() & (i == 2 ? 0x3F : ~0u));
+    for (uint32_t i = 0; i < 3; i++) CHECK(cosim_read(sim, 0, at[i]) == v[0][i]);
+    for (uint32_t r = COSIM_STAMP_BASE_LO; r <= COSIM_STAMP_CONS; r += 4)
+      cosim_write(sim, 0, r, v[0][(r - COSIM_STAMP_BASE_LO) / 4] = (uint32_t)test_rand());
+    CHECK(cosim_read(sim, 0, COSIM_STAMP_BASE_LO) == (v[0][0] & ~31u));
+    CHECK(cosim_read(sim, 0, COSIM_STAMP_BASE_HI) == v[0][1]);
+    CHECK(cosim_read(sim, 0, COSIM_STAMP_SIZE) == ((v[0][2] & 31) > 20 ? 20 : v[0][2] & 31));
+    CHECK(cosim_read(sim, 0, COSIM_STAMP_CONS) == v[0][3]);
+    for (uint32_t r = COSIM_STAMP_LOST_RING; r <= COSIM_STAMP_LOST_IN; r += 4) {
+      cosim_write(sim, 0, r, 1);
+      CHECK(cosim_read(sim, 0, r) == 0);
+    }
+  }
+  CHECK(cosim_read(sim, 0, COSIM_CLOCK_INC) == 0xABCDEF);
+  cosim_write(sim, 0, COSIM_CLOCK_FRAC, 0),
+      cosim_write(sim, 0, COSIM_CLOCK_INC, 0); /* stands still */
+  cosim_write(sim, 0, COSIM_CLOCK_LO, 5), cosim_write(sim, 0, COSIM_CLOCK_HI, 7);
+  cosim_write(sim, 0, COSIM_CLOCK_ADJUST_LO, 0xFFFFFFFEu),
+      cosim_write(sim, 0, COSIM_CLOCK_ADJUST_HI, 0xFFFFFFFFu);
+  CHECK(cosim_read(sim, 0, COSIM_CLOCK_LO) == 3 && cosim_read(sim, 0, COSIM_CLOCK_HI) == 7);
+  cosim_destroy(sim);
+}
+
 static void put_of_any_size(cosim *sim, int klass, uint32_t n, int payload, int from) {
   uint32_t at = 4096 + (uint32_t)test_below(64), to = 0x80000 + (uint32_t)test_below(64);
   cosim_command c = host_command(COSIM_KIND_PUT, 1 - from, 42, at, n);
@@ -362,9 +417,90 @@ static void interrupts_and_full_queues(void) {
   cosim_destroy(sim);
 }
 
+/* The network loses what Lose says: bit 0 heads of requests, 1 their tails, 2 responses */
+static int Lose;
+static cosim_fault lose(void *ctx, int src, int dst, const cosim_packet *p) {
+  (void)ctx, (void)src, (void)dst;
+  return Lose & (p->header >> 2 & 1 ? 4 : p->header & 2 ? 1 : 2) ? COSIM_LOSE : COSIM_PASS;
+}
+/* What fails is told on both sides, and the next message goes through */
+static void failures_are_told(void) {
+  cosim_desc d = host_desc(2);
+  cosim_event ev;
+  d.fault = lose, Lose = 0;
+  cosim *sim = host_start(&d);
+  cosim_write(sim, 0, COSIM_TIMEOUT, 600), cosim_write(sim, 0, COSIM_RETRIES, 2);
+  cosim_entry good = host_entry(0x10000, 4096, 1), bad = host_entry(HOST_BAD, 4096, 2);
+  cosim_append(sim, 1, 0, &good), cosim_append(sim, 1, 1, &bad);
+  cosim_cycles(sim, 300);
+  /* the target's memory does not answer */
+  const int kinds[] = {COSIM_KIND_PUT, COSIM_KIND_GET, COSIM_KIND_ATOMIC, COSIM_KIND_FETCH};
+  for (int klass = 0; klass < 2; klass++)
+    for (int k = 0; k < 4; k++) {
+      cosim_command c = host_command(kinds[k], 1, 2, 0x1000, k < 2 ? 200 : 8);
+      c.size_log2 = 3, c.op = COSIM_OP_SUM;
+      cosim_submit(sim, 0, klass, &c, NULL);
+      CHECK(host_event_wait(sim, 0, &ev, 20000));
+      /* a get's reply is lost, as far as the initiator can see */
+      CHECK(ev.status == (k == 1 ? COSIM_UNDELIVERABLE : COSIM_HOST_ERROR));
+      CHECK(host_event_wait(sim, 1, &ev, 20000) && ev.status == COSIM_HOST_ERROR);
+      while (host_event_wait(sim, 1, &ev, 4000)) CHECK(k == 1); /* each repetition of the get */
+    }
+  CHECK(cosim_counter(sim, 1, COSIM_COUNT_HOST_ERR) >= 8);
+  /* the initiator's does not take a reply */
+  cosim_command reply = host_command(COSIM_KIND_GET, 1, 1, HOST_BAD + 64, 200);
+  cosim_submit(sim, 0, 1, &reply, NULL);
+  CHECK(host_event_wait(sim, 0, &ev, 20000) && ev.status == COSIM_HOST_ERROR);
+  CHECK(host_event_wait(sim, 1, &ev, 20000) && ev.status == COSIM_OK);
+  /* a portal index that closes itself */
+  cosim_write(sim, 1, COSIM_PT_AUTO, 1);
+  cosim_command c = host_command(COSIM_KIND_PUT, 1, 99, 0x1000, 40);
+  for (int i = 0; i < 2; i++) {
+    cosim_submit(sim, 0, 0, &c, NULL);
+    CHECK(host_event_wait(sim, 0, &ev, 20000) &&
+          ev.status == (i ? COSIM_PT_DISABLED : COSIM_NO_MATCH));
+  }
+  CHECK(cosim_read(sim, 1, COSIM_PT_ENABLE) == 0xFFFE);
+  cosim_write(sim, 1, COSIM_PT_ENABLE, 0xFFFF);
+  /* nothing arrives; the head arrives only: the target says so when the next message comes, or when it is
+     told to forget the peer */
+  c.match = 1, c.size_bytes = 300;
+  for (int round = 0; round < 3; round++) {
+    Lose = round ? 2 : 1;
+    cosim_submit(sim, 0, 0, &c, NULL);
+    CHECK(host_event_wait(sim, 0, &ev, 20000) && ev.status == COSIM_UNDELIVERABLE);
+    CHECK(!host_event_wait(sim, 1, &ev, 100));
+    CHECK((cosim_read(sim, 1, COSIM_ME_IN_USE) & 1) == (round > 0));
+    Lose = 0;
+    if (round == 2) {
+      cosim_cycles(sim, 1000);
+      cosim_write(sim, 0, COSIM_CLEAR_PEER, 1), cosim_write(sim, 1, COSIM_CLEAR_PEER, 0);
+      CHECK(host_event_wait(sim, 1, &ev, 20000) && ev.status == COSIM_UNDELIVERABLE);
+      CHECK(cosim_read(sim, 1, COSIM_ME_IN_USE) == 0);
+    }
+    cosim_submit(sim, 0, 0, &c, NULL);
+    CHECK(host_event_wait(sim, 0, &ev, 20000) && ev.status == COSIM_OK);
+    if (round == 1) CHECK(host_event_wait(sim, 1, &ev, 1000) && ev.status == COSIM_UNDELIVERABLE);
+    CHECK(host_event_wait(sim, 1, &ev, 1000) && ev.status == COSIM_OK && ev.moved_bytes == 300);
+  }
+  CHECK(cosim_counter(sim, 1, COSIM_COUNT_ABANDONED) == 2);
+  CHECK(cosim_counter(sim, 0, COSIM_COUNT_UNDELIVERED) == 5);
+  /* done, but the initiator never hears of it: done once, whatever it repeats */
+  Lose = 4;
+  uint64_t dup = cosim_counter(sim, 1, COSIM_COUNT_DUP);
+  cosim_submit(sim, 0, 1, &c, NULL);
+  CHECK(host_event_wait(sim, 0, &ev, 20000) && ev.status == COSIM_UNDELIVERABLE);
+  CHECK(host_event_wait(sim, 1, &ev, 1000) && ev.status == COSIM_OK &&
+        !host_event_wait(sim, 1, &ev, 1000));
+  CHECK(cosim_counter(sim, 1, COSIM_COUNT_DUP) == dup + 2);
+  CHECK(cosim_read(sim, 1, COSIM_UNCONFIRMED) >> 16 == 1);
+  cosim_destroy(sim);
+}
+
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(registers_answer);
+  RUN(registers_hold_what_is_written);
   RUN(puts_move_data);
   RUN(gets_and_truncation);
   RUN(list_semantics);
@@ -372,5 +508,6 @@ int main(int argc, char **argv) {
   RUN(stamps_are_exact);
   RUN(stamps_that_do_not_fit_are_counted);
   RUN(interrupts_and_full_queues);
+  RUN(failures_are_told);
   return TEST_END();
 }
