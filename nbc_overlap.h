@@ -542,6 +542,7 @@ NBC_API void nbc_foreign_end_at(nbc_recorder *owner, uint64_t id, int64_t t_ns);
 NBC_API void nbc_foreign_end_sized(nbc_recorder *owner, uint64_t id, uint64_t size_bytes, nbc_peer peer);
 NBC_API void nbc_foreign_end_sized_at(nbc_recorder *owner, uint64_t id, uint64_t size_bytes,
                                       nbc_peer peer, int64_t t_ns);
+NBC_API void nbc_foreign_end_only(nbc_recorder *owner, uint64_t size_bytes, nbc_kind kind, nbc_peer peer);
 
 /* The true begin and end of a transfer, from a NIC (real, RTL or model), each t_ns +- err_ns in host
    time: exact overlap = C(end) - C(begin), an interval because of err_ns [O §2.2, §6]. May come
@@ -1398,7 +1399,9 @@ NBC_API nbc_status nbc_tune(nbc_comm *comm, const nbc_tune_desc *desc, nbc_choic
    On a busy machine an IDLE worker may lose its core while it holds that lock: what needs the lock
    (freeing a running request, checking mode, destroying a communicator) then waits for it.
    What the worker uses, the program must leave alone: no nbc_isend, nbc_wait, ... on a transport that
-   any_thread does not allow, and its recorder stays NULL. */
+   any_thread does not allow. What it moves is recorded as foreign stamps for the thread that attached
+   the transport's recorder: set it before the communicators are created, and leave it until they are
+   destroyed. */
 typedef enum nbc_policy {
   NBC_POLICY_NONE = 0,
   NBC_POLICY_DEDICATED,
@@ -2876,6 +2879,7 @@ struct nbc_recorder {
   nbc_monitor *monitor;
   nbc_recorder *next;
   bool attached;
+  pthread_t thread; /* that attached */
   /* Any thread. */
   nbc__mon_slot *inbox;
   uint64_t inbox_mask, inbox_head;
@@ -3120,6 +3124,7 @@ NBC_API nbc_status nbc_recorder_attach_at(nbc_monitor *m, int64_t t_ns, nbc_reco
     NBC__MON_RELAXED_STORE(&r->last_ns, t_ns);
     nbc__mon_set_state(r, t_ns, r->on ? (t_ns - comp_ns) * 2 : comp_ns * 2 + 1);
     NBC__MON_RELAXED_STORE(&r->attached, true);
+    r->thread = pthread_self();
     if (r->on) nbc__mon_read_counters(r, false);
   }
   pthread_mutex_unlock(&m->mutex);
@@ -3432,6 +3437,12 @@ NBC_API void nbc_foreign_end_sized(nbc_recorder *owner, uint64_t id, uint64_t si
   int64_t state;
   const int64_t t_ns = nbc__mon_foreign_now(owner, &state);
   nbc__mon_foreign(owner, NBC__MON_END_SIZED, id, size_bytes, NBC_KIND_OTHER, peer, t_ns, state);
+}
+NBC_API void nbc_foreign_end_only(nbc_recorder *owner, uint64_t size_bytes, nbc_kind kind, nbc_peer peer) {
+  int64_t state;
+  const int64_t t_ns = nbc__mon_foreign_now(owner, &state);
+  if (NBC__MON_RELAXED_LOAD(&owner->on))
+    nbc__mon_foreign(owner, NBC__MON_END_ONLY, 0, size_bytes, kind, peer, t_ns, state);
 }
 
 NBC_API void nbc_xfer_stamp(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns, int64_t t_end_ns,
@@ -5449,6 +5460,28 @@ static void nbc__transport_exit(const nbc_transport *t) {
   if (t->recorder) nbc_call_exit(t->recorder);
 }
 
+/* A transfer of t's recorder, seen by its own thread or by a worker that drives t. */
+static bool nbc__transport_mine(const nbc_recorder *r) { return pthread_equal(r->thread, pthread_self()) != 0; }
+
+static void nbc__transport_xfer_begin(const nbc_transport *t, uint64_t id, uint64_t size_bytes, nbc_kind kind,
+                                      nbc_peer peer) {
+  nbc_recorder *const r = t->recorder;
+  if (r && nbc__transport_mine(r)) nbc_xfer_begin(r, id, size_bytes, kind, peer);
+  else if (r) nbc_foreign_begin(r, id, size_bytes, kind, peer);
+}
+
+static void nbc__transport_xfer_end(const nbc_transport *t, uint64_t id) {
+  nbc_recorder *const r = t->recorder;
+  if (r && nbc__transport_mine(r)) nbc_xfer_end(r, id);
+  else if (r) nbc_foreign_end(r, id);
+}
+
+static void nbc__transport_xfer_end_only(const nbc_transport *t, uint64_t size_bytes, nbc_peer peer) {
+  nbc_recorder *const r = t->recorder;
+  if (r && nbc__transport_mine(r)) nbc_xfer_end_only(r, size_bytes, NBC_KIND_IRECV, peer);
+  else if (r) nbc_foreign_end_only(r, size_bytes, NBC_KIND_IRECV, peer);
+}
+
 /* Polls until op is finished. Ranks may share a core, so after some polls the core is offered. */
 static nbc_status nbc__transport_poll(const nbc_transport *t, nbc_op *op, int64_t limit_ns) {
   int64_t t_start_ns = limit_ns > 0 ? t->now_ns(t->ctx) : 0;
@@ -6110,17 +6143,13 @@ static bool nbc__threads_same_clock(void *ctx, int peer) {
 
 /* ---- stamps of the library's view; ids are unique per rank --------------------------------------- */
 static void nbc__threads_begin(nbc__threads_rank *r, uint64_t id, uint64_t size_bytes, nbc_kind kind) {
-  if (r->t.recorder)
-    nbc_xfer_begin(r->t.recorder, id, size_bytes, kind, nbc__threads_peer_class(r, 0));
+  nbc__transport_xfer_begin(&r->t, id, size_bytes, kind, nbc__threads_peer_class(r, 0));
 }
 
-static void nbc__threads_end(nbc__threads_rank *r, uint64_t id) {
-  if (r->t.recorder) nbc_xfer_end(r->t.recorder, id);
-}
+static void nbc__threads_end(nbc__threads_rank *r, uint64_t id) { nbc__transport_xfer_end(&r->t, id); }
 
 static void nbc__threads_end_only(nbc__threads_rank *r, uint64_t size_bytes) {
-  if (r->t.recorder)
-    nbc_xfer_end_only(r->t.recorder, size_bytes, NBC_KIND_IRECV, nbc__threads_peer_class(r, 0));
+  nbc__transport_xfer_end_only(&r->t, size_bytes, nbc__threads_peer_class(r, 0));
 }
 
 /* ---- packets -------------------------------------------------------------------------------------- */
@@ -10875,12 +10904,21 @@ static nbc_request *nbc__coll_allocate(nbc_comm *comm, nbc_schedule *s) {
   return r;
 }
 
+/* All that a schedule without counts of its own depends on. */
+static bool nbc__coll_same(const nbc_schedule_desc *a, const nbc_schedule_desc *b) {
+  return a->coll == b->coll && a->algo == b->algo && a->root == b->root && a->count == b->count &&
+         a->elem_bytes == b->elem_bytes && a->in_place == b->in_place &&
+         a->not_commutative == b->not_commutative && a->segment_bytes == b->segment_bytes &&
+         a->radix == b->radix && a->window_count == b->window_count && a->table == b->table &&
+         a->rank == b->rank && a->size == b->size;
+}
+
 /* The entry for this schedule, or the one to replace; NULL: all are in use. */
 static nbc__coll_entry *nbc__coll_lookup(nbc_comm *comm, const nbc_schedule_desc *key) {
   nbc__coll_entry *oldest = NULL;
   for (int i = 0; i < NBC__COLL_CACHED; i++) {
     nbc__coll_entry *const e = &comm->entries[i];
-    if (e->schedule && memcmp(&e->key, key, sizeof *key) == 0) return e;
+    if (e->schedule && nbc__coll_same(&e->key, key)) return e;
     if (e->user_count) continue;
     if (!oldest || e->last_use_count < oldest->last_use_count) oldest = e;
   }
@@ -10892,7 +10930,6 @@ static bool nbc__coll_in_place(const nbc_coll_args *args) {
   return (scatters ? args->recv : args->send) == NBC_IN_PLACE;
 }
 
-/* memset first: keys are compared as bytes. */
 static void nbc__coll_describe(const nbc_comm *comm, const nbc_coll_args *args,
                                nbc_schedule_desc *d) {
   memset(d, 0, sizeof *d);
@@ -10963,7 +11000,7 @@ static nbc_status nbc__coll_prepare(nbc_comm *comm, const nbc_coll_args *args,
   nbc__coll_describe(comm, args, &d);
   const bool cacheable = !d.send_counts && !d.recv_counts && !d.send_displs && !d.recv_displs;
   nbc__coll_entry *const e = cacheable ? nbc__coll_lookup(comm, &d) : NULL;
-  const bool hit = e && e->schedule && memcmp(&e->key, &d, sizeof d) == 0;
+  const bool hit = e && e->schedule && nbc__coll_same(&e->key, &d);
   if (hit)
     s = e->schedule;
   else
@@ -11194,8 +11231,23 @@ static nbc_status nbc__coll_make_checked(nbc_comm *comm, const nbc_coll_args *ar
   return status;
 }
 
+static nbc_kind nbc__coll_kind(nbc_coll coll) {
+  static const nbc_kind kinds[NBC_COLL_COUNT] = {
+      /* BARRIER */ NBC_KIND_IBARRIER, /* BCAST */ NBC_KIND_IBCAST, /* REDUCE */ NBC_KIND_IREDUCE,
+      /* ALLREDUCE */ NBC_KIND_IALLREDUCE, /* REDUCE_SCATTER_BLOCK */ NBC_KIND_IREDUCE_SCATTER,
+      /* REDUCE_SCATTER */ NBC_KIND_IREDUCE_SCATTER, /* GATHER */ NBC_KIND_IGATHER,
+      /* GATHERV */ NBC_KIND_IGATHER, /* SCATTER */ NBC_KIND_ISCATTER,
+      /* SCATTERV */ NBC_KIND_ISCATTER, /* ALLGATHER */ NBC_KIND_IALLGATHER,
+      /* ALLGATHERV */ NBC_KIND_IALLGATHER, /* ALLTOALL */ NBC_KIND_IALLTOALL,
+      /* ALLTOALLV */ NBC_KIND_IALLTOALL, /* SCAN */ NBC_KIND_ISCAN, /* EXSCAN */ NBC_KIND_IEXSCAN};
+  return (unsigned)coll < NBC_COLL_COUNT ? kinds[coll] : NBC_KIND_OTHER;
+}
+
 NBC_API nbc_status nbc_coll_init(nbc_comm *comm, const nbc_coll_args *args, nbc_request **request) {
-  return nbc__coll_make_checked(comm, args, true, request);
+  nbc__transport_enter(comm->t, NBC_KIND_SETUP);
+  const nbc_status status = nbc__coll_make_checked(comm, args, true, request);
+  nbc__transport_exit(comm->t);
+  return status;
 }
 
 NBC_API nbc_status nbc_coll_start(nbc_request *request) {
@@ -11203,13 +11255,20 @@ NBC_API nbc_status nbc_coll_start(nbc_request *request) {
   if (nbc__coll_state_of(request) != NBC__COLL_IDLE || !request->persistent)
     return nbc__status_fail(&request->comm->err, NBC_E_STATE, 0, "%s: started again before its end",
                             nbc_coll_name(request->args.coll));
-  return nbc__coll_go(request);
+  const nbc_transport *const t = request->comm->t;
+  nbc__transport_enter(t, NBC_KIND_START);
+  const nbc_status status = nbc__coll_go(request);
+  nbc__transport_exit(t);
+  return status;
 }
 
 NBC_API nbc_status nbc_coll_start_new(nbc_comm *comm, const nbc_coll_args *args,
                                       nbc_request **request) {
-  const nbc_status status = nbc__coll_make_checked(comm, args, false, request);
-  return status ? status : nbc__coll_go(*request);
+  nbc__transport_enter(comm->t, nbc__coll_kind(args->coll));
+  nbc_status status = nbc__coll_make_checked(comm, args, false, request);
+  if (!status) status = nbc__coll_go(*request);
+  nbc__transport_exit(comm->t);
+  return status;
 }
 
 /* The transport failed: so does this request. */
@@ -11787,8 +11846,6 @@ static void nbc__prog_unlock(nbc_progress *p) {
 /* ---- what [COLL] calls ---------------------------------------------------------------------------- */
 static nbc_status nbc__prog_attach(nbc_progress *p, nbc_transport *t, nbc_error *err) {
   nbc_status status = NBC_OK;
-  if (!t->any_thread && t->recorder)
-    return nbc__status_fail(err, NBC_E_STATE, 0, "progress: the worker cannot record for another thread: set recorder to NULL");
   if (!t->any_thread && strcmp(t->name, "mpi") == 0)
     return nbc__status_fail(err, NBC_E_THREAD, 0, "progress: a worker needs MPI_THREAD_SERIALIZED or more");
   nbc__prog_lock(p);
@@ -12200,26 +12257,18 @@ static bool nbc__mpi_may_call(const nbc__mpi *m) {
 
 /* ---- what the recorder hears --------------------------------------------------------------------- */
 static void nbc__mpi_begin(nbc__mpi *m, nbc_op *op, uint64_t size_bytes, nbc_kind kind) {
-  nbc_recorder *r = m->own.t.recorder;
-  if (!r) return;
+  if (!m->own.t.recorder) return;
   op->slot.xfer_id = ++m->xfer_count;
-  if (pthread_equal(m->main, pthread_self()))
-    nbc_xfer_begin(r, op->slot.xfer_id, size_bytes, kind, m->classes[op->peer]);
-  else nbc_foreign_begin(r, op->slot.xfer_id, size_bytes, kind, m->classes[op->peer]);
+  nbc__transport_xfer_begin(&m->own.t, op->slot.xfer_id, size_bytes, kind, m->classes[op->peer]);
 }
 
 static void nbc__mpi_end(nbc__mpi *m, uint64_t xfer_id) {
-  nbc_recorder *r = m->own.t.recorder;
-  if (!r || xfer_id == 0) return;
-  if (pthread_equal(m->main, pthread_self())) nbc_xfer_end(r, xfer_id);
-  else nbc_foreign_end(r, xfer_id);
+  if (xfer_id) nbc__transport_xfer_end(&m->own.t, xfer_id);
 }
 
 /* A short message: nobody here saw it begin. */
 static void nbc__mpi_end_only(nbc__mpi *m, const nbc_op *op) {
-  nbc_recorder *r = m->own.t.recorder;
-  if (r && pthread_equal(m->main, pthread_self()))
-    nbc_xfer_end_only(r, op->size_bytes, NBC_KIND_IRECV, m->classes[op->peer]);
+  nbc__transport_xfer_end_only(&m->own.t, op->size_bytes, m->classes[op->peer]);
 }
 
 /* ---- requests ------------------------------------------------------------------------------------ */

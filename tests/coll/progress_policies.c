@@ -33,6 +33,7 @@ static void open_world(void) {
 typedef struct work {
   nbc_progress *progress;
   bool check;
+  nbc_monitor *monitor; /* NULL: nothing is recorded */
 } work;
 
 /* One rank's program: persistent and one-shot collectives, several in flight, results checked. */
@@ -44,7 +45,7 @@ static nbc_status rank_main(nbc_transport *t, void *user) {
                  *const all = malloc(SIZE * COUNT * sizeof *all);
   int64_t one = t->rank, below = -1;
   int wrong = 0;
-  nbc_status status = NBC_OK;
+  nbc_status status = w->monitor ? nbc_recorder_attach(w->monitor, &t->recorder) : NBC_OK;
   for (uint32_t i = 0; i < 2 && !status; i++) {
     nbc_comm_desc d = {0};
     d.transport = t, d.id = i, d.check = w->check, d.progress = w->progress;
@@ -77,12 +78,13 @@ static nbc_status rank_main(nbc_transport *t, void *user) {
   }
   if (!status) nbc_coll_free(sum);
   nbc_comm_destroy(comms[0]), nbc_comm_destroy(comms[1]);
+  if (t->recorder) nbc_recorder_detach(t->recorder), t->recorder = NULL;
   free(in), free(out), free(all);
   return status ? status : wrong ? NBC_E_MISMATCH : NBC_OK;
 }
 
 static void run_policy(nbc_policy policy, bool check) {
-  work w = {policy ? engine(policy) : NULL, check};
+  work w = {policy ? engine(policy) : NULL, check, NULL};
   open_world();
   CHECK(nbc_threads_run(world, rank_main, &w) == NBC_OK);
   if (w.progress) {
@@ -210,15 +212,77 @@ static void layouts_are_checked(void) {
   CHECK(nbc_policy_parse("fast", &policy) == NBC_E_NOT_FOUND);
 }
 
-static void recorders_are_not_shared(void) {
-  nbc_progress *progress = engine(NBC_POLICY_TIMER);
-  nbc_comm_desc d = {0};
-  nbc_comm *comm;
-  nbc_error err;
-  open_world();
-  d.transport = nbc_threads_rank(world, 0), d.progress = progress;
-  d.transport->recorder = (nbc_recorder *)&d; /* never used */
-  CHECK(nbc_comm_create(&d, &comm, &err) == NBC_E_STATE && strstr(err.text, "recorder"));
+/* What a worker moves is booked for the rank's own thread: nothing is lost, nothing counts twice. */
+static void recorders_hear_workers(void) {
+  static const nbc_policy policies[] = {NBC_POLICY_NONE, NBC_POLICY_DEDICATED, NBC_POLICY_TIMER,
+                                        NBC_POLICY_IDLE};
+  nbc_totals alone = {0};
+  for (int k = 0; k < 4; k++) {
+    work w = {policies[k] ? engine(policies[k]) : NULL, false, NULL};
+    const nbc_monitor_desc desc = {.ring_events = 64};
+    nbc_report *report;
+    CHECK(nbc_monitor_create(&desc, &w.monitor) == NBC_OK);
+    open_world();
+    CHECK(nbc_threads_run(world, rank_main, &w) == NBC_OK);
+    CHECK(nbc_progress_destroy(w.progress) == NBC_OK);
+    nbc_threads_destroy(world);
+    CHECK(nbc_monitor_report(w.monitor, &report) == NBC_OK);
+    const nbc_totals *const t = &report->total;
+    if (k == 0) alone = *t;
+    CHECK(t->count > 0 && t->count == alone.count && t->size_bytes == alone.size_bytes);
+    CHECK(t->min_overlap_ns <= t->max_overlap_ns && t->max_overlap_ns <= t->xfer_ns);
+    for (int p = 0; p < NBC_PROBLEM_COUNT; p++)
+      if (p != NBC_PROBLEM_table_too_slow && report->problems[p]) {
+        printf("  %s\n", nbc_problem_name((nbc_problem)p));
+        CHECK(!"no problem");
+      }
+    nbc_report_free(report);
+    nbc_monitor_destroy(w.monitor);
+  }
+}
+
+/* The worker is held until every rank computes: then all it moves is hidden, and both bounds say so. */
+static void hidden_work_is_seen_as_hidden(void) {
+  nbc_progress *progress = engine(NBC_POLICY_DEDICATED);
+  const nbc_threads_desc desc = {.size = SIZE, .protocol = NBC_PROTOCOL_DIRECT_READ};
+  const nbc_monitor_desc monitor_desc = {0};
+  nbc_monitor *monitor;
+  nbc_recorder *recorders[SIZE];
+  nbc_report *report;
+  nbc_comm *comms[SIZE];
+  nbc_request *requests[SIZE];
+  static int64_t in[SIZE][COUNT], out[SIZE][COUNT];
+  CHECK(nbc_threads_create(&desc, &world) == NBC_OK);
+  CHECK(nbc_monitor_create(&monitor_desc, &monitor) == NBC_OK);
+  for (int r = 0; r < SIZE; r++) {
+    const nbc_comm_desc d = {.transport = nbc_threads_rank(world, r), .progress = progress};
+    CHECK(nbc_recorder_attach(monitor, &recorders[r]) == NBC_OK);
+    nbc_threads_rank(world, r)->recorder = recorders[r];
+    CHECK(nbc_comm_create(&d, &comms[r], NULL) == NBC_OK);
+  }
+  nbc__prog_lock(progress);
+  for (int r = 0; r < SIZE; r++)
+    CHECK(nbc_iallreduce(comms[r], in[r], out[r], COUNT, NBC_TYPE_INT64, NBC_REDUCE_SUM, &requests[r]) ==
+          NBC_OK);
+  nbc__prog_unlock(progress);
+  const struct timespec pause = {0, 1000000};
+  for (int r = 0; r < SIZE; r++)
+    while (!nbc__coll_over(requests[r])) nanosleep(&pause, NULL);
+  for (int r = 0; r < SIZE; r++) {
+    CHECK(nbc_coll_wait(&requests[r], 0) == NBC_OK);
+    nbc_comm_destroy(comms[r]);
+    nbc_recorder_detach(recorders[r]);
+  }
+  CHECK(nbc_monitor_report(monitor, &report) == NBC_OK);
+  CHECK(report->total.count >= SIZE && report->total.case_count[1] == report->total.count);
+  CHECK(report->total.min_overlap_ns == report->total.xfer_ns && report->total.xfer_ns > 0);
+  CHECK(report->total.max_overlap_ns == report->total.xfer_ns);
+  uint64_t starts = 0;
+  for (size_t i = 0; i < report->call_count; i++)
+    if (report->calls[i].kind == NBC_KIND_IALLREDUCE) starts += report->calls[i].count;
+  CHECK(starts == SIZE);
+  nbc_report_free(report);
+  nbc_monitor_destroy(monitor);
   CHECK(nbc_progress_destroy(progress) == NBC_OK);
   nbc_threads_destroy(world);
 }
@@ -233,6 +297,7 @@ int main(int argc, char **argv) {
   RUN(work_goes_on_without_tests);
   RUN(stopping_loses_nothing);
   RUN(layouts_are_checked);
-  RUN(recorders_are_not_shared);
+  RUN(recorders_hear_workers);
+  RUN(hidden_work_is_seen_as_hidden);
   return TEST_END();
 }
