@@ -1375,9 +1375,10 @@ NBC_API nbc_status nbc_iscan(nbc_comm *comm, const void *send, void *recv, uint6
 NBC_API nbc_status nbc_iexscan(nbc_comm *comm, const void *send, void *recv, uint64_t count,
                                nbc_type type, nbc_reduce reduce, nbc_request **request);
 
-/* Measures which algorithm is fastest here, by size, for every collective whose length all ranks know
-   (not gatherv, scatterv, alltoallv). Collective over comm, with nothing else in flight on it; all ranks
-   get the same table: rules for this number of ranks, then those built in. Save it with
+/* Measures which algorithm is fastest here, by size; alltoallv, whose length each rank knows for itself
+   only, gets one rule for all sizes; gatherv and scatterv have one algorithm. v-variants are measured
+   with lengths 50 % around their mean. Collective over comm, with nothing else in flight on it; all
+   ranks get the same table: rules for this number of ranks, then those built in. Save it with
    nbc_choice_write, name the file in NBC_CHOICE or give it to nbc_comm_create.
    ret NBC_OK | NBC_E_RANGE | NBC_E_NOMEM | errors of the collectives */
 typedef struct nbc_tune_desc {
@@ -11717,6 +11718,24 @@ static bool nbc__tune_blocks(nbc_coll coll) { /* the whole is a block for each r
   return (coll >= NBC_COLL_REDUCE_SCATTER_BLOCK && coll <= NBC_COLL_ALLTOALLV);
 }
 
+/* v-variants: lengths between 0.5 and 1.5 of the mean, on both sides of each pair the same. */
+static nbc_coll_args nbc__tune_args(const nbc__tune *u, nbc_coll coll, uint64_t bytes,
+                                    uint64_t counts[1024]) {
+  const uint64_t size = (uint64_t)u->comm->t->size, rank = (uint64_t)u->comm->t->rank;
+  nbc_coll_args args;
+  memset(&args, 0, sizeof args);
+  args.coll = coll, args.send = u->send, args.recv = u->recv;
+  args.count = bytes / 4, args.type = NBC_TYPE_INT32, args.reduce = NBC_REDUCE_SUM;
+  for (uint64_t i = 0; i < size; i++) {
+    const uint64_t k = coll == NBC_COLL_ALLTOALLV ? i + rank : i;
+    counts[i] = bytes / 4 * (2 + k * 7 % 5) / 4;
+  }
+  if (coll == NBC_COLL_ALLTOALLV) args.send_counts = counts;
+  if (coll == NBC_COLL_REDUCE_SCATTER || coll == NBC_COLL_ALLGATHERV || coll == NBC_COLL_ALLTOALLV)
+    args.recv_counts = counts;
+  return args;
+}
+
 /* One collective: sizes four times apart; a rule reaches to twice its size, the last one to
  * infinity. */
 static nbc_status nbc__tune_coll(const nbc__tune *u, nbc_coll coll, nbc_choice *table, bool *late) {
@@ -11727,14 +11746,9 @@ static nbc_status nbc__tune_coll(const nbc__tune *u, nbc_coll coll, nbc_choice *
   nbc_status status = NBC_OK;
   for (uint64_t bytes = coll == NBC_COLL_BARRIER ? most : 64; bytes <= most && !status && !*late;
        bytes *= 4) {
-    nbc_coll_args args;
+    nbc_coll_args args = nbc__tune_args(u, coll, bytes, counts);
     nbc_choice_rule best;
-    memset(&args, 0, sizeof args);
     memset(&best, 0, sizeof best);
-    args.coll = coll, args.send = u->send, args.recv = u->recv;
-    args.count = bytes / 4, args.type = NBC_TYPE_INT32, args.reduce = NBC_REDUCE_SUM;
-    for (uint64_t i = 0; i < size && i < 1024; i++) counts[i] = bytes / 4;
-    if (coll == NBC_COLL_REDUCE_SCATTER || coll == NBC_COLL_ALLGATHERV) args.recv_counts = counts;
     best.coll = coll, best.max_size = (int)size, best.max_bytes = bytes * 2;
     status = nbc__tune_size(u, &args, &best, late);
     if (status || *late || best.algo == NBC_ALGO_AUTO) break;
@@ -11749,6 +11763,36 @@ static nbc_status nbc__tune_coll(const nbc__tune *u, nbc_coll coll, nbc_choice *
   if (!status && !*late && table->rule_count > first)
     table->rules[table->rule_count - 1].max_bytes = 0;
   return status;
+}
+
+/* One rule for all sizes: the algorithm that is least often far behind the best one. */
+static nbc_status nbc__tune_unsized(const nbc__tune *u, nbc_coll coll, nbc_choice *table, bool *late) {
+  const uint64_t most = u->desc.max_bytes / (uint64_t)u->comm->t->size;
+  double behind[NBC_ALGO_COUNT] = {0}, d_ns[NBC_ALGO_COUNT] = {0}, elapsed_ns;
+  uint64_t counts[1024];
+  nbc_choice_rule best;
+  memset(&best, 0, sizeof best);
+  best.coll = coll, best.max_size = u->comm->t->size;
+  for (uint64_t bytes = 64; bytes <= most; bytes *= 4) {
+    nbc_coll_args args = nbc__tune_args(u, coll, bytes, counts);
+    double best_ns = 0;
+    for (int i = 1; i < NBC_ALGO_COUNT; i++) {
+      args.algo = (nbc_algo)i;
+      if (!nbc_schedule_supports(coll, args.algo, u->comm->t->size, false)) continue;
+      const nbc_status status = nbc__tune_measure(u, &args, &d_ns[i], &elapsed_ns);
+      if (status) return status;
+      if (elapsed_ns > (double)u->desc.limit_ns) return *late = true, NBC_OK;
+      if (d_ns[i] < 1) d_ns[i] = 1;
+      if (best_ns == 0 || d_ns[i] < best_ns) best_ns = d_ns[i];
+    }
+    for (int i = 1; i < NBC_ALGO_COUNT; i++)
+      if (d_ns[i] > 0) behind[i] += d_ns[i] / best_ns;
+  }
+  for (int i = 1; i < NBC_ALGO_COUNT; i++)
+    if (behind[i] > 0 && (best.algo == NBC_ALGO_AUTO || behind[i] < behind[best.algo]))
+      best.algo = (nbc_algo)i;
+  if (best.algo && table->rule_count < NBC_CHOICE_MAX_RULES) table->rules[table->rule_count++] = best;
+  return NBC_OK;
 }
 
 NBC_API nbc_status nbc_tune(nbc_comm *comm, const nbc_tune_desc *desc, nbc_choice *table,
@@ -11769,15 +11813,16 @@ NBC_API nbc_status nbc_tune(nbc_comm *comm, const nbc_tune_desc *desc, nbc_choic
   if (comm->t->size > 1024)
     return nbc__status_fail(err, NBC_E_RANGE, 0, "tune: more than 1024 ranks");
   u.t_begin_ns = nbc__tune_now(&u);
-  u.send = (unsigned char *)NBC_MALLOC((size_t)u.desc.max_bytes + 64 * (size_t)comm->t->size);
-  u.recv = (unsigned char *)NBC_MALLOC((size_t)u.desc.max_bytes + 64 * (size_t)comm->t->size);
+  /* lengths that differ may add up to more than their mean, by half a block */
+  u.send = (unsigned char *)NBC_MALLOC(2 * (size_t)u.desc.max_bytes + 64 * (size_t)comm->t->size);
+  u.recv = (unsigned char *)NBC_MALLOC(2 * (size_t)u.desc.max_bytes + 64 * (size_t)comm->t->size);
   nbc_status status =
       u.send && u.recv ? NBC_OK : nbc__status_fail(err, NBC_E_NOMEM, 0, "tune: out of memory");
-  if (!status) memset(u.send, 1, (size_t)u.desc.max_bytes);
+  if (!status) memset(u.send, 1, 2 * (size_t)u.desc.max_bytes);
   for (int coll = 0; coll < NBC_COLL_COUNT && !status && !late; coll++) {
-    if (coll == NBC_COLL_GATHERV || coll == NBC_COLL_SCATTERV || coll == NBC_COLL_ALLTOALLV)
-      continue;
-    status = nbc__tune_coll(&u, (nbc_coll)coll, table, &late);
+    if (coll == NBC_COLL_GATHERV || coll == NBC_COLL_SCATTERV) continue; /* nothing to choose */
+    status = coll == NBC_COLL_ALLTOALLV ? nbc__tune_unsized(&u, (nbc_coll)coll, table, &late)
+                                        : nbc__tune_coll(&u, (nbc_coll)coll, table, &late);
     if (status && err) *err = comm->err;
   }
   NBC_FREE(u.send);

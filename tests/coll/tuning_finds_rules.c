@@ -3,6 +3,7 @@
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
 #include "tests/test.h"
+#include <fcntl.h>
 
 enum { SIZE = 3 };
 static nbc_choice tables[SIZE];
@@ -42,8 +43,7 @@ static void all_ranks_agree(void) {
   nbc_choice_default(&built_in);
   CHECK(tables[0].rule_count > built_in.rule_count);
   for (int coll = 0; coll < NBC_COLL_COUNT; coll++) {
-    const bool skipped =
-        coll == NBC_COLL_GATHERV || coll == NBC_COLL_SCATTERV || coll == NBC_COLL_ALLTOALLV;
+    const bool skipped = coll == NBC_COLL_GATHERV || coll == NBC_COLL_SCATTERV;
     bool found = false, open = false;
     for (size_t i = 0; i < tables[0].rule_count - built_in.rule_count; i++) {
       const nbc_choice_rule *const rule = &tables[0].rules[i];
@@ -73,6 +73,43 @@ static void tables_can_be_kept(void) {
   CHECK(d.algo == first->algo);
 }
 
+/* NBC_CHOICE names the file: a communicator made afterwards follows it, for alltoallv too. */
+static void the_environment_names_a_table(void) {
+  char path[] = "/tmp/nbc_choice_XXXXXX";
+  const nbc_threads_desc desc = {.size = 1};
+  nbc_threads *world;
+  nbc_choice table = {0};
+  const uint64_t count = 1;
+  int data[2] = {0};
+  const nbc_algo algos[] = {NBC_ALGO_LINEAR, NBC_ALGO_PAIRWISE};
+  for (int k = 0; k < 2; k++) {
+    nbc_comm *comm;
+    nbc_request *request;
+    const int fd = k ? open(path, O_WRONLY | O_TRUNC) : mkstemp(path);
+    FILE *out = fd >= 0 ? fdopen(fd, "w") : NULL;
+    CHECK(out != NULL);
+    if (!out) return;
+    table.rule_count = 1, table.rules[0].coll = NBC_COLL_ALLTOALLV, table.rules[0].algo = algos[k];
+    CHECK(nbc_choice_write(&table, out) == NBC_OK && fclose(out) == 0);
+    CHECK(setenv("NBC_CHOICE", path, 1) == 0 && nbc_threads_create(&desc, &world) == NBC_OK);
+    const nbc_comm_desc d = {.transport = nbc_threads_rank(world, 0)};
+    CHECK(nbc_comm_create(&d, &comm, NULL) == NBC_OK);
+    const nbc_coll_args args = {.coll = NBC_COLL_ALLTOALLV,
+                                .send = &data[0],
+                                .recv = &data[1],
+                                .type = NBC_TYPE_INT32,
+                                .send_counts = &count,
+                                .recv_counts = &count};
+    CHECK(nbc_coll_init(comm, &args, &request) == NBC_OK);
+    CHECK(nbc_coll_schedule(request)->algo == algos[k]);
+    nbc_coll_free(request);
+    nbc_comm_destroy(comm);
+    nbc_threads_destroy(world);
+  }
+  unsetenv("NBC_CHOICE");
+  remove(path);
+}
+
 static void time_limit_leaves_the_built_in_rules(void) {
   limit_ns = 1;
   run();
@@ -99,6 +136,7 @@ int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(all_ranks_agree);
   RUN(tables_can_be_kept);
+  RUN(the_environment_names_a_table);
   RUN(time_limit_leaves_the_built_in_rules);
   RUN(bad_values_are_refused);
   return TEST_END();
