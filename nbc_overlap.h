@@ -518,6 +518,12 @@ NBC_API void nbc_xfer_begin(nbc_recorder *recorder, uint64_t id, uint64_t size_b
                             nbc_peer peer);
 NBC_API void nbc_xfer_begin_at(nbc_recorder *recorder, uint64_t id, uint64_t size_bytes, nbc_kind kind,
                                nbc_peer peer, int64_t t_ns);
+/* A transfer that had begun before, without this recorder seeing it (a message that came before its
+   receive): its id is known from here on for its end, stamps or cancel; only its end bounds it: case 3. */
+NBC_API void nbc_xfer_begun(nbc_recorder *recorder, uint64_t id, uint64_t size_bytes, nbc_kind kind,
+                            nbc_peer peer);
+NBC_API void nbc_xfer_begun_at(nbc_recorder *recorder, uint64_t id, uint64_t size_bytes, nbc_kind kind,
+                               nbc_peer peer, int64_t t_ns);
 NBC_API void nbc_xfer_end(nbc_recorder *recorder, uint64_t id);
 NBC_API void nbc_xfer_end_at(nbc_recorder *recorder, uint64_t id, int64_t t_ns);
 /* As nbc_xfer_end, but the true size became known only now (a receive shorter than its buffer). */
@@ -2812,7 +2818,7 @@ NBC_API nbc_status nbc_table_write(const nbc_table *table, const char *path, con
 #define NBC__MON_RELAXED_LOAD(p)     __atomic_load_n((p), __ATOMIC_RELAXED)
 #define NBC__MON_RELAXED_STORE(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
 
-enum { NBC__MON_BEGIN = 0, NBC__MON_END, NBC__MON_END_SIZED, NBC__MON_END_ONLY, NBC__MON_CANCEL, NBC__MON_STAMP };
+enum { NBC__MON_BEGIN = 0, NBC__MON_BEGUN, NBC__MON_END, NBC__MON_END_SIZED, NBC__MON_END_ONLY, NBC__MON_CANCEL, NBC__MON_STAMP };
 
 /* One stamp of a transfer, with the owner's C at that time: all that the bounds need [O §2.2]. */
 typedef struct nbc__mon_event {
@@ -3218,6 +3224,10 @@ NBC_API void nbc_xfer_begin_at(nbc_recorder *r, uint64_t id, uint64_t size_bytes
                                nbc_peer peer, int64_t t_ns) {
   if (r->on) nbc__mon_push(r, NBC__MON_BEGIN, id, size_bytes, kind, peer, t_ns);
 }
+NBC_API void nbc_xfer_begun_at(nbc_recorder *r, uint64_t id, uint64_t size_bytes, nbc_kind kind,
+                               nbc_peer peer, int64_t t_ns) {
+  if (r->on) nbc__mon_push(r, NBC__MON_BEGUN, id, size_bytes, kind, peer, t_ns);
+}
 NBC_API void nbc_xfer_end_at(nbc_recorder *r, uint64_t id, int64_t t_ns) {
   nbc__mon_push(r, NBC__MON_END, id, 0, NBC_KIND_OTHER, NBC_PEER_UNKNOWN, t_ns);
 }
@@ -3243,6 +3253,9 @@ NBC_API void nbc_call_exit(nbc_recorder *r) {
 }
 NBC_API void nbc_xfer_begin(nbc_recorder *r, uint64_t id, uint64_t size_bytes, nbc_kind kind, nbc_peer peer) {
   nbc_xfer_begin_at(r, id, size_bytes, kind, peer, nbc_clock_now_ns(&r->monitor->clock));
+}
+NBC_API void nbc_xfer_begun(nbc_recorder *r, uint64_t id, uint64_t size_bytes, nbc_kind kind, nbc_peer peer) {
+  nbc_xfer_begun_at(r, id, size_bytes, kind, peer, nbc_clock_now_ns(&r->monitor->clock));
 }
 NBC_API void nbc_xfer_end(nbc_recorder *r, uint64_t id) {
   nbc_xfer_end_at(r, id, nbc_clock_now_ns(&r->monitor->clock));
@@ -3583,7 +3596,7 @@ static nbc_cell *nbc__mon_finish(nbc_recorder *r, const nbc__mon_event *b, const
     if (e->peer != NBC_PEER_UNKNOWN) peer = (nbc_peer)e->peer;
   }
   nbc_cell *cell = nbc__mon_cell(r, first->section, (nbc_kind)first->kind, nbc__mon_class(r->monitor, size_bytes), peer);
-  nbc__mon_account(r, cell, b, e, size_bytes, peer);
+  nbc__mon_account(r, cell, b && b->what == NBC__MON_BEGUN ? NULL : b, e, size_bytes, peer);
   return cell;
 }
 
@@ -3664,7 +3677,7 @@ static void nbc__mon_follow(nbc_recorder *r, const nbc__mon_event *e) {
 }
 
 static void nbc__mon_process(nbc_recorder *r, const nbc__mon_event *e) {
-  if (e->what == NBC__MON_BEGIN) nbc__mon_begin(r, e);
+  if (e->what == NBC__MON_BEGIN || e->what == NBC__MON_BEGUN) nbc__mon_begin(r, e);
   else if (e->what == NBC__MON_END_ONLY) nbc__mon_finish(r, NULL, e);
   else nbc__mon_follow(r, e);
 }

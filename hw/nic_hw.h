@@ -572,8 +572,9 @@ NIC_API nbc_relation_desc nic_clock_relation(const nic_clock_info *info);
    acknowledgement of the last byte. So the exact overlap of a report rests on the kernel's stamps,
    not on the library. Receives get their stamps from the sender, in a note that follows the
    message, where both are on one host; across hosts from the arrival stamps, as wide as these leave
-   it. A receive whose message had come before it was posted counts as "only the end was seen" and
-   has no exact overlap. A send is done when the kernel has taken its last byte; nic_tcp_drain waits
+   it. Of a receive that is posted when its message has begun to come only the end is seen, so its
+   bounds are wide (case 3); its exact overlap counts from the post on, and is zero where all had
+   come. A send is done when the kernel has taken its last byte; nic_tcp_drain waits
    for the rest.
    With a clock_of_nic, begin of a send = the NIC put its first packet on the wire: an interval, because
    the relation of the NIC's clock to host time is one. A stamp that was lost, or that does not fit
@@ -3425,7 +3426,7 @@ typedef struct nic__tcp_early { /* a message that came before its receive */
 
 typedef struct nic__tcp_awaited {
   uint64_t xfer_id, sequence;
-  int64_t end_hi_ns; /* host time: all had arrived */
+  int64_t from_ns, end_hi_ns; /* host time: overlap counts from here on; all had arrived */
 } nic__tcp_awaited;
 
 typedef struct nic__tcp_peer {
@@ -3660,17 +3661,22 @@ static void nic__tcp_flush(nic__tcp *n, nic__tcp_peer *p) {
   }
 }
 
-/* Begin and end, each known as an interval, as the recorder takes them: t +- the wider half. */
-static void nic__tcp_tell_stamp(nic__tcp *n, uint64_t xfer_id, int64_t b_lo_ns, int64_t b_hi_ns,
-                                int64_t e_lo_ns, int64_t e_hi_ns) {
+static int64_t nic__max(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* Begin and end, each known as an interval, as the recorder takes them: t +- the wider half. Of both
+   only what lies after from_ns counts. */
+static void nic__tcp_tell_stamp(nic__tcp *n, uint64_t xfer_id, int64_t from_ns, int64_t b_lo_ns,
+                                int64_t b_hi_ns, int64_t e_lo_ns, int64_t e_hi_ns) {
+  b_lo_ns = nic__max(b_lo_ns, from_ns);
+  b_hi_ns = nic__max(b_hi_ns, from_ns);
+  e_lo_ns = nic__max(e_lo_ns, from_ns);
+  e_hi_ns = nic__max(e_hi_ns, from_ns);
   const int64_t begin_ns = b_lo_ns + (b_hi_ns - b_lo_ns) / 2,
                 middle_ns = e_lo_ns + (e_hi_ns - e_lo_ns) / 2;
-  const int64_t end_ns =
-      middle_ns > begin_ns ? middle_ns : begin_ns; /* short ones: the intervals overlap */
-  int64_t err_ns = b_hi_ns - begin_ns;
-  if (end_ns - e_lo_ns > err_ns) err_ns = end_ns - e_lo_ns;
-  if (e_hi_ns - end_ns > err_ns) err_ns = e_hi_ns - end_ns;
+  const int64_t end_ns = nic__max(middle_ns, begin_ns); /* short ones: the intervals overlap */
+  const int64_t err_ns = nic__max(b_hi_ns - begin_ns, nic__max(end_ns - e_lo_ns, e_hi_ns - end_ns));
   nbc_xfer_stamp(n->t.recorder, xfer_id, begin_ns, end_ns, err_ns);
+  n->stats.stamped_count++;
 }
 
 /* ---- the NIC's stamps -------------------------------------------------------------------------
@@ -3753,9 +3759,11 @@ static void nic__tcp_by_nic(nic__tcp *n, const nic__tcp_flight *f, int64_t *b_lo
 }
 
 /* True times to the recorder, as t +- err; it was over at seen_ns at the latest. false: there are
-   none, or CLOCK_REALTIME was stepped. f: a send, whose NIC may have stamped it; else NULL. */
+   none, or CLOCK_REALTIME was stepped. f: a send, whose NIC may have stamped it; else NULL. What was
+   before from_ns does not count. */
 static bool nic__tcp_stamp(nic__tcp *n, nic__tcp_peer *p, uint64_t xfer_id,
-                           const nic__tcp_times *times, const nic__tcp_flight *f, int64_t seen_ns) {
+                           const nic__tcp_times *times, const nic__tcp_flight *f, int64_t from_ns,
+                           int64_t seen_ns) {
   int64_t b_lo_ns, b_hi_ns, e_lo_ns, e_hi_ns, unused_ns;
   if (!times->begin_ns || !p->stamping ||
       !nic_stamping_to_host(p->stamping, times->begin_ns, &b_lo_ns, &b_hi_ns) ||
@@ -3767,8 +3775,7 @@ static bool nic__tcp_stamp(nic__tcp *n, nic__tcp_peer *p, uint64_t xfer_id,
   }
   if (e_hi_ns > seen_ns) e_hi_ns = seen_ns;
   if (f && n->desc.clock_of_nic) nic__tcp_by_nic(n, f, &b_lo_ns, &b_hi_ns, &e_lo_ns, e_hi_ns);
-  nic__tcp_tell_stamp(n, xfer_id, b_lo_ns, b_hi_ns, e_lo_ns, e_hi_ns);
-  n->stats.stamped_count++;
+  nic__tcp_tell_stamp(n, xfer_id, from_ns, b_lo_ns, b_hi_ns, e_lo_ns, e_hi_ns);
   return true;
 }
 
@@ -3830,7 +3837,7 @@ static void nic__tcp_settle(nic__tcp *n, nic__tcp_peer *p) {
                             ? f->arrived_ns
                             : f->acked_ns;
     }
-    if (n->t.recorder) nic__tcp_stamp(n, p, f->xfer_id, &times, f, nbc_clock_now_ns(&n->clock));
+    if (n->t.recorder) nic__tcp_stamp(n, p, f->xfer_id, &times, f, 0, nbc_clock_now_ns(&n->clock));
     if (has_note && !p->gone) nic__tcp_send_note(p, 0, f->sequence, &times);
   }
 }
@@ -3875,6 +3882,17 @@ static void nic__tcp_deliver(nic__tcp *n, nic__tcp_peer *p, nbc_op *op, const ni
                   size_bytes);
 }
 
+/* A receive that is posted when its message has, or may have, begun to come: known from now on. */
+static void nic__tcp_begun(nic__tcp *n, const nic__tcp_peer *p, nbc_op *op, uint64_t size_bytes) {
+  if (!n->t.recorder) return;
+  const int64_t t_ns = nbc_clock_now_ns(&n->clock);
+  op->slot.xfer_id = ++n->next_id;
+  op->slot.order = (uint64_t)t_ns; /* of a receive: its overlap counts from here on */
+  nbc_xfer_begun_at(n->t.recorder, op->slot.xfer_id, size_bytes, NBC_KIND_IRECV, nic__tcp_class(p),
+                    t_ns);
+}
+static int64_t nic__tcp_from_ns(const nbc_op *op) { return (int64_t)op->slot.order; }
+
 /* Stamps of a receive: announced by the sender, or from the arrivals. */
 static void nic__tcp_stamp_receive(nic__tcp *n, nic__tcp_peer *p, const nbc_op *op,
                                    int64_t end_lo_ns, int64_t end_hi_ns) {
@@ -3887,11 +3905,11 @@ static void nic__tcp_stamp_receive(nic__tcp *n, nic__tcp_peer *p, const nbc_op *
       p->awaited_count++;
     w->xfer_id = op->slot.xfer_id;
     w->sequence = p->in.sequence;
+    w->from_ns = nic__tcp_from_ns(op);
     w->end_hi_ns = end_hi_ns;
   } else if (p->stamping && !p->same_host) {
-    nic__tcp_tell_stamp(n, op->slot.xfer_id, p->in_begin_lo_ns, p->in_begin_hi_ns, end_lo_ns,
-                        end_hi_ns);
-    n->stats.stamped_count++;
+    nic__tcp_tell_stamp(n, op->slot.xfer_id, nic__tcp_from_ns(op), p->in_begin_lo_ns,
+                        p->in_begin_hi_ns, end_lo_ns, end_hi_ns);
   } else
     n->stats.unstamped_count++;
 }
@@ -3908,7 +3926,7 @@ static void nic__tcp_take_note(nic__tcp *n, nic__tcp_peer *p) {
     return;
   }
   if (!n->t.recorder || !w->xfer_id || w->sequence != p->in.sequence) return;
-  nic__tcp_stamp(n, p, w->xfer_id, &p->note, NULL, w->end_hi_ns);
+  nic__tcp_stamp(n, p, w->xfer_id, &p->note, NULL, w->from_ns, w->end_hi_ns);
   w->xfer_id = 0;
   p->awaited_count--;
 }
@@ -4040,14 +4058,19 @@ static bool nic__tcp_take_early(nic__tcp *n, nic__tcp_peer *p, nbc_op *op) {
   if (p->early_last == e) p->early_last = before;
   p->early_bytes -= e->head.size_bytes;
   n->stats.early_count++;
+  if (op->peer != n->t.rank) nic__tcp_begun(n, p, op, e->head.size_bytes);
   if (e->got_bytes)
     memcpy(op->slot.buffer, e->data,
            (size_t)(e->got_bytes < op->slot.limit_bytes ? e->got_bytes : op->slot.limit_bytes));
   if (p->in_early == e) { /* still coming */
     p->in_early = NULL;
     p->in_op = op;
-  } else
+  } else {
+    const int64_t from_ns = nic__tcp_from_ns(op);
     nic__tcp_deliver(n, p, op, &e->head, e->got_bytes);
+    if (op->slot.xfer_id && p->stamping)
+      nic__tcp_tell_stamp(n, op->slot.xfer_id, from_ns, 0, 0, 0, 0); /* all of it was before */
+  }
   NIC_FREE(e);
   return true;
 }
@@ -4114,7 +4137,7 @@ static nbc_status nic__tcp_irecv(void *ctx, void *buffer, uint64_t size_bytes, i
   nic__tcp_peer *p = &n->peers[peer];
   nic__tcp_prepare(op, peer, buffer, size_bytes, tag);
   /* Only a look at the stream tells whether this message begins after this call: then the call is a
-     bound of its transfer; else only the end will have been seen. */
+     bound of its transfer; else only its end is. */
   const bool is_remote = peer != n->t.rank, was_empty = is_remote && nic__tcp_pump(n, p);
   if (nic__tcp_take_early(n, p, op)) return NBC_OK;
   if (p->gone) return NBC_E_PEER;
@@ -4122,7 +4145,8 @@ static nbc_status nic__tcp_irecv(void *ctx, void *buffer, uint64_t size_bytes, i
   if (was_empty && !header_cut && n->t.recorder) {
     op->slot.xfer_id = ++n->next_id;
     nbc_xfer_begin(n->t.recorder, op->slot.xfer_id, size_bytes, NBC_KIND_IRECV, nic__tcp_class(p));
-  }
+  } else if (is_remote)
+    nic__tcp_begun(n, p, op, size_bytes);
   nic__tcp_push(&p->posted_first, &p->posted_last, op);
   return NBC_OK;
 }

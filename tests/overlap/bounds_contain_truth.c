@@ -26,7 +26,7 @@ static void compute(world *w, int64_t d_ns) {
 typedef struct transfer {
   uint64_t bytes;
   int64_t posted_ns, begin_ns, end_ns; /* truth */
-  bool begin_seen, end_seen, active;
+  bool begin_seen, begun_seen, end_seen, active;
 } transfer;
 
 /* n transfers posted, carried and noticed at random over `steps` calls; -> sums. */
@@ -58,11 +58,16 @@ static void run(int n, int steps) {
         if (p->begin_seen) nbc_xfer_begin_at(s.me, (uint64_t)posted, p->bytes, NBC_KIND_ISEND, NBC_PEER_SAME_NODE, w.t_ns);
         posted++;
       }
+      for (int i = 0; i < posted; i++) /* noticed on its way */
+        if (x[i].active && !x[i].begin_seen && !x[i].begun_seen && x[i].begin_ns <= w.t_ns && test_below(2)) {
+          x[i].begun_seen = true;
+          nbc_xfer_begun_at(s.me, (uint64_t)i, x[i].bytes, NBC_KIND_IRECV, NBC_PEER_SAME_NODE, w.t_ns);
+        }
       for (int i = 0; i < posted; i++)
         if (x[i].active && x[i].end_ns <= w.t_ns && test_below(2)) {
           x[i].active = false;
           x[i].end_seen = true;
-          if (x[i].begin_seen) nbc_xfer_end_at(s.me, (uint64_t)i, w.t_ns);
+          if (x[i].begin_seen || x[i].begun_seen) nbc_xfer_end_at(s.me, (uint64_t)i, w.t_ns);
           else nbc_xfer_end_only_at(s.me, x[i].bytes, NBC_KIND_IRECV, NBC_PEER_SAME_NODE, w.t_ns);
         }
     }
@@ -71,7 +76,7 @@ static void run(int n, int steps) {
   }
   int64_t truth = 0, xfer = 0, counted = 0;
   for (int i = 0; i < posted; i++) {
-    if (!x[i].begin_seen && !x[i].end_seen) continue; /* the monitor never heard of it */
+    if (!x[i].begin_seen && !x[i].begun_seen && !x[i].end_seen) continue; /* the monitor never heard of it */
     if (x[i].end_ns > w.t_ns) w.t_ns = x[i].end_ns;   /* let it finish before the report */
     truth += true_overlap(&w, x[i].begin_ns, x[i].end_ns);
     xfer += LATENCY + (int64_t)x[i].bytes;

@@ -189,9 +189,30 @@ static void owners_losses_and_errors_are_counted_and_reported(void) {
   sim_destroy(&s);
 }
 
+/* Of a message that came before its receive only the end is seen; stamps still give its true overlap. */
+static void a_transfer_noticed_late_takes_stamps(void) {
+  sim s = start();
+  nbc_call_enter_at(s.me, NBC_KIND_IRECV, 1000); /* computing since 0 */
+  nbc_xfer_begun_at(s.me, 7, 400, NBC_KIND_IRECV, NBC_PEER_OTHER_NODE, 1000);
+  nbc_call_exit_at(s.me, 1010);
+  nbc_call_enter_at(s.me, NBC_KIND_WAIT, 3010);
+  nbc_xfer_end_at(s.me, 7, 3500);
+  nbc_call_exit_at(s.me, 3600);
+  nbc_xfer_stamp(s.me, 7, 600, 2010, 0);
+  nbc_xfer_stamp(s.me, 8, 600, 2010, 0);
+  nbc_report *r = sim_report(&s, 4000);
+  CHECK(r->total.count == 1 && r->total.case_count[2] == 1 && r->total.size_bytes == 400);
+  CHECK(r->total.xfer_ns == 500 && r->total.min_overlap_ns == 0 && r->total.max_overlap_ns == 500);
+  CHECK(r->total.exact_count == 1 && r->total.exact_lo_ns == 1400 && r->total.exact_hi_ns == 1400);
+  CHECK(r->problems[NBC_PROBLEM_stamp_lost] == 1 && r->problems[NBC_PROBLEM_end_unknown] == 0);
+  nbc_report_free(r);
+  sim_destroy(&s);
+}
+
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(truth_is_inside);
+  RUN(a_transfer_noticed_late_takes_stamps);
   RUN(a_clock_step_leaves_stamps_unplaced_and_counted);
   RUN(owners_losses_and_errors_are_counted_and_reported);
   return TEST_END();
