@@ -716,6 +716,9 @@ struct nbc_transport {
   nbc_status (*cancel)(void *ctx, nbc_op *op); /* receive not matched yet: finishes NBC_E_CANCELLED; may be NULL */
   nbc_peer (*peer_class)(void *ctx, int peer); /* NULL = unknown */
   bool (*same_clock)(void *ctx, int peer);     /* the peer's now_ns is ours; NULL = no */
+  /* Simulations: told before a collective copies or reduces so many bytes, to take the time for it.
+     false: it is not done, this run moves no data. NULL = it is done. */
+  bool (*local)(void *ctx, uint64_t size_bytes, bool reduces);
   nbc_recorder *recorder; /* set by the user: calls below and the transport's transfers are recorded */
 };
 
@@ -10783,6 +10786,10 @@ static void nbc__coll_post(nbc_request *r, uint32_t i) {
   }
 }
 
+static bool nbc__coll_local(const nbc_request *r, const nbc_node *node, bool reduces) {
+  const nbc_transport *const t = r->comm->t;
+  return !t->local || t->local(t->ctx, node->size_bytes, reduces);
+}
 static void nbc__coll_reduce_node(const nbc_request *r, const nbc_node *node) {
   unsigned char *const dst = nbc__coll_at(r, node->u.reduce.dst);
   const unsigned char *const left = nbc__coll_at(r, node->u.reduce.left),
@@ -10805,10 +10812,13 @@ static void nbc__coll_advance(nbc_request *r) {
     case NBC_NODE_SEND:
     case NBC_NODE_RECV: nbc__coll_post(r, i); continue;
     case NBC_NODE_COPY:
-      memcpy(nbc__coll_at(r, node->u.copy.dst), nbc__coll_at(r, node->u.copy.src),
-             node->size_bytes);
+      if (nbc__coll_local(r, node, false))
+        memcpy(nbc__coll_at(r, node->u.copy.dst), nbc__coll_at(r, node->u.copy.src),
+               node->size_bytes);
       break;
-    case NBC_NODE_REDUCE: nbc__coll_reduce_node(r, node); break;
+    case NBC_NODE_REDUCE:
+      if (nbc__coll_local(r, node, true)) nbc__coll_reduce_node(r, node);
+      break;
     case NBC_NODE_NOP: break;
     }
     nbc__coll_finish_node(r, i);

@@ -214,7 +214,7 @@ typedef enum pm_topology_kind {
     X(link_bytes_per_s, 12.5e9, "a link, one way [S 4.1]")                                         \
     X(pci_bytes_per_s, 15.75e9, "PCI of a node, all transfers of one direction together [S 4.1]")  \
     X(pci_flow_bytes_per_s, 12.5e9, "... one transfer alone [S 4.1]")                              \
-    X(intra_bytes_per_s, 10e9, "memory copies of a node, one after the other or shared (assumed)") \
+    X(intra_bytes_per_s, 10e9, "memory copies and reductions of a node (assumed)")                \
     X(loggp_bytes_per_s, 12.5e9, "LogGP: 1/G")
 
 typedef struct pm_link {
@@ -1024,6 +1024,9 @@ PM_API void pm_msg_progress(pm_msg *msg);
 PM_API pm_status pm_msg_wait(pm_msg *msg, pm_msg_op *op);
 /* Withdraws a receive that nothing has matched yet. ret PM_OK | PM_E_STATE: it goes on */
 PM_API pm_status pm_msg_cancel(pm_msg *msg, pm_msg_op *op);
+/* In a done callback, or before posting: work that whoever handles the message has to do first, such as a
+   reduction. The time passes before it posts or handles anything more. */
+PM_API void pm_msg_work_ns(pm_msg *msg, int64_t d_ns);
 /* Computes what takes so long on all N cores of the process (cores_per_node_count over the processes
    of the node): N/(N-1) times as long beside a dedicated worker; beside a timer's, longer by what the
    worker took from one of the cores, since the slowest core counts [R 4.1]. */
@@ -6487,6 +6490,8 @@ struct pm_msg {
       d_step_ps;                  /* worker's last look, what one takes, from one to the next */
   int64_t t_mark_ps, d_stolen_ps; /* what it took from the computation since the mark */
   int is_computing, is_working, is_closing, cores_count;
+  int64_t d_work_ps; /* to be done, see pm_msg_work_ns */
+  int is_at_work;
 };
 
 /* ---- what observers are told --------------------------------------------------------------------- */
@@ -6645,6 +6650,24 @@ PM_API void pm_msg_close(pm_msg *msg) {
 }
 PM_API pm_msg_desc pm_msg_desc_of(const pm_msg *msg) { return msg->desc; }
 
+PM_API void pm_msg_work_ns(pm_msg *msg, int64_t d_ns) {
+  if (d_ns > 0) msg->d_work_ps += d_ns * PM__PS;
+}
+static void pm__msg_do_work(pm_msg *msg) {
+  const int64_t d_ps = msg->d_work_ps;
+  if (!d_ps) return;
+  msg->d_work_ps = 0;
+  msg->is_at_work = 1;
+  pm__busy(d_ps, "work between messages");
+  msg->is_at_work = 0;
+  if (msg->worker) pm__wake_waiters(msg->proc, msg, 0, 1);
+}
+/* Beside a worker: what a callback said to be done is so only when its work is. */
+static void pm__msg_see_work_done(pm_msg *msg) {
+  while (msg->is_at_work || (msg->d_work_ps && msg->holder && msg->holder != pm__current))
+    pm__wait_ptl(msg, msg->eq, 0, PM__FOREVER, "work of the worker:");
+}
+
 /* ---- one operation ------------------------------------------------------------------------------- */
 /* An operation ends when nothing is left that Portals will still tell about it: only then nobody
    holds a pointer to it. waits_count counts what is left. */
@@ -6728,7 +6751,10 @@ static pm_status pm__msg_start(pm_msg *msg, pm_msg_op *op, const void *buffer, u
   op->limit_bytes = size_bytes;
   op->tag = tag;
   op->is_send = is_send;
-  if (!msg->worker) return is_send ? pm__msg_post_send(msg, op) : pm__msg_post_recv(msg, op);
+  if (!msg->worker) {
+    pm__msg_do_work(msg);
+    return is_send ? pm__msg_post_send(msg, op) : pm__msg_post_recv(msg, op);
+  }
   if (msg->queue)
     msg->queue_tail->next = op;
   else
@@ -6788,7 +6814,7 @@ static void pm__msg_met(pm_msg *msg, pm_msg_op *op, const ptl_event_t *e) {
   op->stage = PM__MSG_MOVING;
   if (take < size) op->status = PM_E_TRUNCATED;
   if (e->type == PTL_EVENT_PUT_OVERFLOW && here) { /* the CPU copies what came too early */
-    memcpy(op->buffer, e->start, (size_t)here);
+    if (!msg->proc->world->desc.no_data) memcpy(op->buffer, e->start, (size_t)here);
     pm__busy(pm__bytes_ps((double)here, msg->proc->world->plat.intra_bytes_per_s),
              "copying an early message");
   }
@@ -6895,6 +6921,7 @@ static void pm__msg_event(pm_msg *msg, const ptl_event_t *e) {
   case PTL_EVENT_AUTO_FREE: pm__msg_overflow_block(msg, (char *)e->user_ptr); break;
   default: break; /* SEND, AUTO_UNLINK of overflow blocks */
   }
+  pm__msg_do_work(msg);
 }
 
 /* ---- progress ------------------------------------------------------------------------------------ */
@@ -6908,6 +6935,7 @@ static void pm__msg_drain(pm_msg *msg) {
   msg->holder = pm__current;
   while (pm__msg_has_work(msg)) {
     pm_msg_op *op = msg->queue;
+    pm__msg_do_work(msg);
     if (op) {
       msg->queue = op->next;
       op->next = NULL;
@@ -6977,6 +7005,7 @@ PM_API void pm_msg_progress(pm_msg *msg) {
       pm__msg_drain(msg);
     else
       pm__poll_pause();
+    pm__msg_see_work_done(msg);
     return;
   }
   code = PtlEQGet(msg->eq, &e);
@@ -6995,6 +7024,7 @@ static void pm__msg_wait_beside_worker(pm_msg *msg, const pm_msg_op *op) {
       pm__wait_ptl(msg->desc.by == PM_MSG_TIMER ? NULL : msg, msg->eq, 0, PM__FOREVER,
                    "a message:");
   }
+  pm__msg_see_work_done(msg);
   pm__cpu(msg->proc->world->plat.cpu_poll_ns); /* the look that sees it */
 }
 PM_API pm_status pm_msg_wait(pm_msg *msg, pm_msg_op *op) {
@@ -7236,6 +7266,14 @@ static nbc_status pm__nbc_cancel(void *ctx, nbc_op *op) {
   op->status = NBC_E_CANCELLED;
   return NBC_OK;
 }
+/* As fast as memory copies within a node. */
+static bool pm__nbc_local(void *ctx, uint64_t size_bytes, bool reduces) {
+  const pm_nbc *n = (const pm_nbc *)ctx;
+  const pm_world *w = n->proc->world;
+  (void)reduces;
+  pm_msg_work_ns(n->msg, pm__bytes_ps((double)size_bytes, w->plat.intra_bytes_per_s) / PM__PS);
+  return !w->desc.no_data;
+}
 static nbc_status pm__nbc_read_clock(void *ctx, int64_t *t_before_ns, uint64_t *ticks,
                                      int64_t *t_after_ns) {
   (void)ctx;
@@ -7285,6 +7323,7 @@ PM_API nbc_status pm_nbc_create(const pm_nbc_desc *desc, pm_nbc **endpoint) {
   n->t.cancel = pm__nbc_cancel;
   n->t.peer_class = pm__nbc_peer_class;
   n->t.same_clock = pm__nbc_same_clock;
+  n->t.local = pm__nbc_local;
   n->nic.ctx = n;
   n->nic.name = "portals_model";
   n->nic.nominal_hz = 1e9;

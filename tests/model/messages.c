@@ -579,7 +579,7 @@ static void loggp_parameters_come_back(void) {
     CHECK_NEAR(low->recv_overhead_ns, given.cpu_event_ns, 1);
     CHECK_NEAR(low->latency_ns, given.loggp_latency_ns, 2);
     CHECK_NEAR(low->gap_ns, given.loggp_gap_ns, 1);
-    CHECK_NEAR(measured.ranges[measured.range_count - 1].per_byte_ns * given.loggp_bytes_per_s, 1e9, 1e7);
+    CHECK_NEAR(measured.ranges[measured.range_count - 1].per_byte_ns * given.loggp_bytes_per_s, 1e9, 3e7); /* steps of 1 ns */
     CHECK_NEAR(measured.min_test_ns, given.cpu_poll_ns, 1);
     /* the switch to rendezvous at 4096 B was not told */
     bool found = false;
@@ -590,7 +590,7 @@ static void loggp_parameters_come_back(void) {
     fclose(file);
     CHECK(pm_platform_read(text, strlen(text), &again, why, sizeof why) == PM_OK);
     CHECK_NEAR(again.loggp_latency_ns, given.loggp_latency_ns, 2);
-    CHECK_NEAR(again.loggp_bytes_per_s / given.loggp_bytes_per_s, 1, 0.01);
+    CHECK_NEAR(again.loggp_bytes_per_s / given.loggp_bytes_per_s, 1, 0.03);
     pm_platform_free(&again);
     nbc_dedicated_input input;
     memset(text, 0, sizeof text);
