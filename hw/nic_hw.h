@@ -433,6 +433,40 @@ NIC_API bool nic_stamping_to_host(nic_stamping *stamping, int64_t t_real_ns, int
                                   int64_t *t_after_ns);
 NIC_API const char *nic_stamp_kind_name(nic_stamp_kind kind); /* "scheduled", "sent", "acked", … */
 
+/* Datagrams (for a UDP layer of your own; the transport of [TCP] is TCP only): a stamp tells only the
+   number of its datagram, so somebody has to keep count of what was sent. A send that fails has no number; a stamp from before its own send is another's and refused. */
+typedef struct nic_datagram {
+  uint64_t id; /* yours */
+  size_t size_bytes;
+  int64_t t_call_ns, t_back_ns;      /* host time before and after the call of send */
+  nic_stamp scheduled, sent, by_nic; /* kind NONE: lost, or not asked for */
+} nic_datagram;
+typedef struct nic_datagrams_stats {
+  uint64_t sent_count, failed_count; /* calls of send */
+  uint64_t lost_count, refused_count,
+      late_count; /* stamps: never came, another's, came after `next` */
+} nic_datagrams_stats;
+
+typedef struct nic_datagrams nic_datagrams;
+/* Prepares a datagram socket, connected or not; it stays the caller's, and only nic_datagrams_send may
+   send on it. nic: as nic_stamping_open. window: so many may wait for their stamps, 0 = 64 (their
+   reports wait in the socket's receive buffer; more do not fit into the usual one).
+   ret as nic_stamping_open; NIC_E_INVAL also for a stream */
+NIC_API nic_status nic_datagrams_open(int socket_fd, bool nic, size_t window, const nic_host *host,
+                                      nic_datagrams **datagrams, nic_error *err);
+NIC_API void nic_datagrams_close(nic_datagrams *datagrams); /* NULL allowed */
+/* sendto without blocking; to may be NULL on a connected socket.
+   ret bytes, or -1 with errno; ENOBUFS also when window datagrams wait: take some by nic_datagrams_next */
+NIC_API long nic_datagrams_send(nic_datagrams *datagrams, uint64_t id, const void *data,
+                                size_t size_bytes, const void *to, size_t to_bytes);
+/* The oldest datagram, as soon as its stamps are there or patience_ns have passed since its send.
+   ret NIC_OK | NIC_E_NOT_FOUND (not yet, or none waits) | NIC_E_SYSTEM */
+NIC_API nic_status nic_datagrams_next(nic_datagrams *datagrams, int64_t patience_ns,
+                                      nic_datagram *datagram, nic_error *err);
+/* For arrivals on the same socket: nic_stamping_recv. */
+NIC_API nic_stamping *nic_datagrams_stamping(nic_datagrams *datagrams);
+NIC_API nic_datagrams_stats nic_datagrams_stats_of(const nic_datagrams *datagrams);
+
 /* ============================================================================================== */
 /* [CLOCK] 7. Reading a NIC's clock: PTP device, registers, or the kernel's own                   */
 /* ============================================================================================== */
@@ -2447,7 +2481,7 @@ NIC_API nic_stamping_stats nic_stamping_stats_of(const nic_stamping *stamping) {
 /* asked: SOF_TIMESTAMPING_TX_… of the kernel; the NIC's comes on top. What is not needed should not be
    asked for: reports wait in the socket's receive buffer, and where that is full they are lost. */
 static long nic__stamping_send(nic_stamping *stamping, const void *data, size_t size_bytes,
-                               int flags, uint32_t asked) {
+                               int flags, uint32_t asked, const void *to, size_t to_bytes) {
   union {
     struct cmsghdr align;
     char room[CMSG_SPACE(sizeof(uint32_t))];
@@ -2458,6 +2492,8 @@ static long nic__stamping_send(nic_stamping *stamping, const void *data, size_t 
       asked | (stamping->stats.has_nic ? (uint32_t)SOF_TIMESTAMPING_TX_HARDWARE : 0);
   memset(&control, 0, sizeof control);
   memset(&m, 0, sizeof m);
+  m.msg_name = (void *)(uintptr_t)to;
+  m.msg_namelen = (socklen_t)to_bytes;
   m.msg_iov = &part;
   m.msg_iovlen = 1;
   m.msg_control = control.room;
@@ -2471,7 +2507,7 @@ static long nic__stamping_send(nic_stamping *stamping, const void *data, size_t 
 }
 NIC_API long nic_stamping_send(nic_stamping *stamping, const void *data, size_t size_bytes,
                                int flags) {
-  return nic__stamping_send(stamping, data, size_bytes, flags, NIC__TX_ASK);
+  return nic__stamping_send(stamping, data, size_bytes, flags, NIC__TX_ASK, NULL, 0);
 }
 
 /* From the control messages of one recvmsg: kernel time, NIC time, what and which. */
@@ -2484,7 +2520,9 @@ typedef struct nic__seen {
 static nic__seen nic__seen_of(struct msghdr *m) {
   nic__seen seen;
   memset(&seen, 0, sizeof seen);
+  const char *end = (const char *)m->msg_control + m->msg_controllen;
   for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
+    if (c->cmsg_len > (size_t)(end - (const char *)c)) break;
     if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SO_TIMESTAMPING &&
         c->cmsg_len >= CMSG_LEN(3 * sizeof(struct timespec))) {
       struct timespec t[3];
@@ -2569,6 +2607,108 @@ NIC_API nic_status nic_stamping_next(nic_stamping *stamping, nic_stamp *stamp, n
         stamp->kind != NIC_STAMP_NONE)
       return NIC_OK;
   }
+}
+
+/* ---- datagrams --------------------------------------------------------------------------------
+ */
+struct nic_datagrams {
+  nic_stamping *stamping;
+  nic_datagrams_stats stats;
+  size_t window;
+  uint64_t first,
+      last; /* first ... last - 1 wait; number = what the kernel counts, without its wrap */
+  nic_datagram *ring;
+};
+
+NIC_API nic_status nic_datagrams_open(int socket_fd, bool nic, size_t window, const nic_host *host,
+                                      nic_datagrams **datagrams, nic_error *err) {
+  int type = 0;
+  socklen_t type_bytes = sizeof type;
+  if (!datagrams) return nic__fail(err, NIC_E_INVAL, "datagrams: must not be NULL");
+  *datagrams = NULL;
+  if (getsockopt(socket_fd, SOL_SOCKET, SO_TYPE, &type, &type_bytes) == 0 && type != SOCK_DGRAM)
+    return nic__fail(err, NIC_E_INVAL, "socket_fd %d: no datagram socket", socket_fd);
+  nic_datagrams *d = (nic_datagrams *)nic__zalloc(sizeof *d);
+  if (!d) return nic__fail(err, NIC_E_NOMEM, "out of memory");
+  d->window = window ? window : 64;
+  d->ring = (nic_datagram *)nic__zalloc(d->window * sizeof *d->ring);
+  const nic_status status = d->ring ? nic_stamping_open(socket_fd, nic, host, &d->stamping, err)
+                                    : nic__fail(err, NIC_E_NOMEM, "out of memory");
+  if (status == NIC_OK)
+    *datagrams = d;
+  else
+    nic_datagrams_close(d);
+  return status;
+}
+NIC_API void nic_datagrams_close(nic_datagrams *datagrams) {
+  if (!datagrams) return;
+  nic_stamping_close(datagrams->stamping);
+  NIC_FREE(datagrams->ring);
+  NIC_FREE(datagrams);
+}
+NIC_API nic_stamping *nic_datagrams_stamping(nic_datagrams *datagrams) {
+  return datagrams->stamping;
+}
+NIC_API nic_datagrams_stats nic_datagrams_stats_of(const nic_datagrams *datagrams) {
+  return datagrams->stats;
+}
+
+NIC_API long nic_datagrams_send(nic_datagrams *datagrams, uint64_t id, const void *data,
+                                size_t size_bytes, const void *to, size_t to_bytes) {
+  nic_datagrams *d = datagrams;
+  if (d->last - d->first == d->window) return errno = ENOBUFS, -1;
+  nic_datagram *sent = &d->ring[d->last % d->window];
+  memset(sent, 0, sizeof *sent);
+  sent->id = id;
+  sent->t_call_ns = nic_host_now_ns(&d->stamping->host);
+  const long k = nic__stamping_send(
+      d->stamping, data, size_bytes, 0,
+      (uint32_t)(SOF_TIMESTAMPING_TX_SCHED | SOF_TIMESTAMPING_TX_SOFTWARE), to, to_bytes);
+  sent->t_back_ns = nic_host_now_ns(&d->stamping->host);
+  if (k < 0) {
+    d->stats.failed_count++;
+    return k;
+  }
+  sent->size_bytes = (size_t)k;
+  d->stats.sent_count++;
+  d->last++;
+  return k;
+}
+
+static void nic__datagrams_match(nic_datagrams *d, const nic_stamp *s) {
+  /* the kernel's number has 32 bits: nearest to the oldest that waits */
+  const int32_t ahead = (int32_t)(s->key_count - (uint32_t)d->first);
+  if (ahead < 0 || (uint64_t)ahead >= d->last - d->first) {
+    d->stats.late_count++;
+    return;
+  }
+  nic_datagram *g = &d->ring[(d->first + (uint64_t)ahead) % d->window];
+  nic_stamp *place = s->kind == NIC_STAMP_SCHEDULED  ? &g->scheduled
+                     : s->kind == NIC_STAMP_NIC_SENT ? &g->by_nic
+                                                     : &g->sent;
+  if (s->kind != NIC_STAMP_NIC_SENT && s->t_after_ns < g->t_call_ns)
+    d->stats.refused_count++;
+  else if (place->kind == NIC_STAMP_NONE)
+    *place = *s; /* fragments are stamped one by one: the first is the begin */
+}
+
+NIC_API nic_status nic_datagrams_next(nic_datagrams *datagrams, int64_t patience_ns,
+                                      nic_datagram *datagram, nic_error *err) {
+  nic_datagrams *d = datagrams;
+  nic_stamp s;
+  nic_status status;
+  while ((status = nic_stamping_next(d->stamping, &s, err)) == NIC_OK) nic__datagrams_match(d, &s);
+  if (status != NIC_E_NOT_FOUND) return status;
+  if (d->first == d->last) return NIC_E_NOT_FOUND;
+  const nic_datagram *g = &d->ring[d->first % d->window];
+  const int missing =
+      !g->scheduled.kind + !g->sent.kind + (d->stamping->stats.has_nic && !g->by_nic.kind);
+  if (missing && nic_host_now_ns(&d->stamping->host) - g->t_back_ns < patience_ns)
+    return NIC_E_NOT_FOUND;
+  d->stats.lost_count += (uint64_t)missing;
+  *datagram = *g;
+  d->first++;
+  return NIC_OK;
 }
 
 /* ============================================================================================== */
@@ -3596,7 +3736,7 @@ static long nic__tcp_write(nic__tcp_peer *p, const void *data, size_t size_bytes
   const uint32_t ask =
       (uint32_t)SOF_TIMESTAMPING_TX_SOFTWARE | (is_rest ? (uint32_t)SOF_TIMESTAMPING_TX_ACK : 0);
   const long k = stamped && p->stamping
-                     ? nic__stamping_send(p->stamping, data, size_bytes, MSG_EOR, ask)
+                     ? nic__stamping_send(p->stamping, data, size_bytes, MSG_EOR, ask, NULL, 0)
                      : send(p->fd, data, size_bytes, MSG_DONTWAIT | MSG_NOSIGNAL | MSG_EOR);
   if (k > 0) p->sent_bytes += (uint64_t)k;
   return k;

@@ -124,6 +124,131 @@ static void streams(void) {
   close(fd[1]);
 }
 
+/* Datagrams in bursts, some of which fail: each keeps its own stamps; what is taken too early, or was
+   lost, is counted; a stamp from before its send is refused. */
+static void datagrams_are_matched(void) {
+  enum { BURST = 16, ROUNDS = 20 };
+  int fd[2];
+  nic_datagrams *d;
+  nic_datagram g;
+  nic_error error;
+  static char huge[70000];
+  uint64_t id = 1000, next = 1000;
+  if (!sockets_pair(SOCK_DGRAM, fd)) SKIP("no loopback interface");
+  CHECK(nic_datagrams_open(fd[0], false, BURST, NULL, &d, &error) == NIC_OK);
+  CHECK(nic_datagrams_next(d, 0, &g, &error) == NIC_E_NOT_FOUND);
+  for (int round = 0; round < ROUNDS; round++) {
+    for (int i = 0; i < BURST; i++) {
+      if (test_below(3) == 0)
+        CHECK(nic_datagrams_send(d, 1, huge, sizeof huge, NULL, 0) == -1 && errno == EMSGSIZE);
+      CHECK(nic_datagrams_send(d, id++, huge, 1 + (size_t)i, NULL, 0) == 1 + i);
+    }
+    CHECK(nic_datagrams_send(d, 1, huge, 1, NULL, 0) == -1 && errno == ENOBUFS);
+    for (int i = 0; i < BURST; i++) {
+      nic_status status;
+      while ((status = nic_datagrams_next(d, 5000000000, &g, &error)) == NIC_E_NOT_FOUND)
+        poll(NULL, 0, 1);
+      CHECK(status == NIC_OK && g.id == next++ && g.size_bytes == 1 + (size_t)i);
+      CHECK(g.scheduled.kind == NIC_STAMP_SCHEDULED && g.sent.kind == NIC_STAMP_SENT &&
+            g.by_nic.kind == NIC_STAMP_NONE);
+      CHECK(g.t_call_ns <= g.scheduled.t_after_ns && g.scheduled.t_before_ns <= g.sent.t_after_ns);
+      CHECK(g.sent.t_before_ns <= nic_host_now_ns(NULL) && g.t_call_ns <= g.t_back_ns);
+    }
+  }
+  nic_datagrams_stats s = nic_datagrams_stats_of(d);
+  CHECK(s.sent_count == BURST * ROUNDS && s.lost_count == 0 && s.refused_count == 0 &&
+        s.late_count == 0);
+  /* numbers shifted by one, as if a failed send had been counted: the first report is too late, the
+     last datagram has none */
+  d->first++, d->last++;
+  for (int i = 0; i < BURST; i++) CHECK(nic_datagrams_send(d, id++, huge, 1, NULL, 0) == 1);
+  for (int i = 0; i < BURST; i++)
+    while (nic_datagrams_next(d, 20000000, &g, &error) == NIC_E_NOT_FOUND) poll(NULL, 0, 1);
+  s = nic_datagrams_stats_of(d);
+  CHECK(s.lost_count >= 2 && s.late_count >= 2 && s.refused_count == 0);
+  /* the other way each would get the report of the one before: a time before its own send */
+  d->first -= 2, d->last -= 2;
+  for (int i = 0; i < BURST; i++) {
+    CHECK(nic_datagrams_send(d, id++, huge, 1, NULL, 0) == 1);
+    poll(NULL, 0, 2);
+  }
+  for (int i = 0; i < BURST; i++)
+    while (nic_datagrams_next(d, 20000000, &g, &error) == NIC_E_NOT_FOUND) poll(NULL, 0, 1);
+  CHECK(nic_datagrams_stats_of(d).refused_count > 0);
+  nic_datagrams_close(d);
+  close(fd[0]);
+  close(fd[1]);
+  CHECK(sockets_pair(SOCK_STREAM, fd) &&
+        nic_datagrams_open(fd[0], false, 0, NULL, &d, &error) == NIC_E_INVAL && d == NULL);
+  close(fd[0]);
+  close(fd[1]);
+}
+
+/* Control messages as an igb's driver causes them, byte by byte through the same parser: a report by
+   the NIC; an arrival stamped by both; a report about an ICMP error; one cut off. */
+static const struct msghdr *replayed;
+static ssize_t replay(int fd, struct msghdr *m, int flags) {
+  (void)fd, (void)flags;
+  if (!replayed) return errno = EAGAIN, -1;
+  m->msg_controllen = replayed->msg_controllen;
+  memcpy(m->msg_control, replayed->msg_control, replayed->msg_controllen);
+  replayed = NULL;
+  return 1;
+}
+static size_t put_control(char *at, int level, int type, const void *data, size_t data_bytes) {
+  const struct cmsghdr c = {
+      .cmsg_len = CMSG_LEN(data_bytes), .cmsg_level = level, .cmsg_type = type};
+  memcpy(at, &c, sizeof c);
+  memcpy(at + CMSG_LEN(0), data, data_bytes);
+  return CMSG_SPACE(data_bytes);
+}
+static void control_messages_are_parsed(void) {
+  int fd[2];
+  nic_stamping *s;
+  nic_stamp stamp;
+  nic_error error;
+  union {
+    struct cmsghdr align;
+    char bytes[256];
+  } control;
+  struct timespec now, t[3] = {{0, 0}, {0, 0}, {1700000000, 123456789}};
+  struct sock_extended_err e = {
+      .ee_errno = ENOMSG, .ee_origin = SO_EE_ORIGIN_TIMESTAMPING, .ee_data = 4711};
+  struct msghdr m = {.msg_control = control.bytes};
+  char byte;
+  if (!sockets_pair(SOCK_DGRAM, fd)) SKIP("no loopback interface");
+  CHECK(nic_stamping_open(fd[0], true, NULL, &s, &error) == NIC_OK);
+  s->receive = replay;
+  memset(&control, 0, sizeof control);
+  size_t used = put_control(control.bytes, SOL_SOCKET, SO_TIMESTAMPING, t, sizeof t);
+  const size_t stamp_bytes = used;
+  used += put_control(control.bytes + used, SOL_IP, IP_RECVERR, &e, sizeof e);
+  m.msg_controllen = used;
+  replayed = &m;
+  CHECK(nic_stamping_next(s, &stamp, &error) == NIC_OK && stamp.kind == NIC_STAMP_NIC_SENT);
+  CHECK(stamp.key_count == 4711 && stamp.ticks == 1700000000123456789u && stamp.t_after_ns == 0);
+  CHECK(nic_stamping_next(s, &stamp, &error) == NIC_E_NOT_FOUND);
+  e.ee_origin = SO_EE_ORIGIN_ICMP; /* no stamp, whatever stands next to it */
+  put_control(control.bytes + stamp_bytes, SOL_IP, IP_RECVERR, &e, sizeof e);
+  replayed = &m;
+  CHECK(nic_stamping_next(s, &stamp, &error) == NIC_E_NOT_FOUND);
+  m.msg_controllen = stamp_bytes - 8; /* cut off: its length says more than there is */
+  replayed = &m;
+  CHECK(nic_stamping_recv(s, &byte, 1, &stamp) == 1 && stamp.kind == NIC_STAMP_NONE);
+  m.msg_controllen = stamp_bytes;
+  clock_gettime(CLOCK_REALTIME, &now);
+  t[0] = now;
+  put_control(control.bytes, SOL_SOCKET, SO_TIMESTAMPING, t, sizeof t);
+  replayed = &m;
+  const int64_t before_ns = nic_host_now_ns(NULL);
+  CHECK(nic_stamping_recv(s, &byte, 1, &stamp) == 1 && stamp.kind == NIC_STAMP_NIC_RECEIVED);
+  CHECK(stamp.ticks == 1700000000123456789u && stamp.t_before_ns <= before_ns &&
+        stamp.t_after_ns >= before_ns - 1000000000);
+  nic_stamping_close(s);
+  close(fd[0]);
+  close(fd[1]);
+}
+
 static void not_a_socket(void) {
   nic_stamping *s;
   nic_error error;
@@ -164,6 +289,8 @@ int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(datagrams);
   RUN(streams);
+  RUN(datagrams_are_matched);
+  RUN(control_messages_are_parsed);
   RUN(not_a_socket);
   RUN(slewed_clocks_are_enclosed);
   RUN(a_stepped_clock_is_seen);
