@@ -46,7 +46,7 @@ module nic_class import nic_pkg::*; #(
   // events: transmitter, target, response out, response in
   output logic [3:0]    ev_valid_o,
   input  logic [3:0]    ev_ready_i,
-  output ev_t [3:0]     ev_o,
+  output logic [4*EvBits-1:0] ev_o,
   // DMA read clients: put payload, reply payload, atomic
   output logic [2:0]    rd_valid_o,
   input  logic [2:0]    rd_ready_i,
@@ -88,7 +88,7 @@ module nic_class import nic_pkg::*; #(
     .rd_start_o(t_start), .rd_addr_o(t_addr), .rd_len_o(t_len), .rd_idle_i(t_idle),
     .rd_err_i(t_err), .rd_valid_i(t_valid), .rd_ready_o(t_ready), .rd_data_i(t_data),
     .pkt_valid_o(tx_valid_o[0]), .pkt_ready_i(tx_ready_i[0]), .pkt_o(tx_req_o),
-    .ev_valid_o(ev_valid_o[0]), .ev_ready_i(ev_ready_i[0]), .ev_o(ev_o[0]), .q_slot_i(q_slot),
+    .ev_valid_o(ev_valid_o[0]), .ev_ready_i(ev_ready_i[0]), .ev_o(ev_o[0 * EvBits +: EvBits]), .q_slot_i(q_slot),
     .q_valid_o(q_valid), .q_seq_o(q_seq), .q_cmd_o(q_cmd), .done_i(done),
     .rsp_busy_i(rsp_busy), .rsp_slot_i(q_slot), .rsp_moves_i(rsp_moves), .rsp_abort_o(rsp_abort),
     .bad_o(t_bad), .undelivered_o(undelivered), .host_err_o(t_host), .retransmit_o
@@ -120,7 +120,7 @@ module nic_class import nic_pkg::*; #(
     .locked_i, .ar_valid_o(rd_valid_o[2]), .ar_ready_i(rd_ready_i[2]),
     .ar_addr_o(rd_addr_o[191:128]), .beat_valid_i(rd_beat_valid_i[2]), .beat_i(rd_beat_i),
     .beat_err_i(rd_err_i), .ev_valid_o(ev_valid_o[1]), .ev_ready_i(ev_ready_i[1]),
-    .ev_o(ev_o[1]), .rsp_valid_o(rsp_valid), .rsp_ready_i(rsp_ready), .rsp_o(rsp),
+    .ev_o(ev_o[1 * EvBits +: EvBits]), .rsp_valid_o(rsp_valid), .rsp_ready_i(rsp_ready), .rsp_o(rsp),
     .rsp_ev_o(rsp_ev), .rsp_ev_data_o(rsp_ev_data), .confirm_i(confirm),
     .confirm_peer_i(confirm_peer), .confirm_seq_i(confirm_seq), .unconfirmed_o,
     .drop_o(rx_drop_o[0]), .accept_o(rx_msg_o[0]), .dup_o(dup), .future_o(future),
@@ -136,8 +136,7 @@ module nic_class import nic_pkg::*; #(
   );
 
   // ---- responses out: a short queue, so that the target goes on while one is sent ---------------------
-  localparam int unsigned RspBits = $bits(rsp_t) + 1 + $bits(ev_t);
-  logic [RspBits-1:0] rsp_out;
+  logic [RspBits+EvBits:0] rsp_out;   // {response, with event, event}
   logic out_valid, out_ready, ack_in, ack_in_ready, ack_out, ack_out_ready, s_start, s_idle, s_err;
   logic s_valid, s_ready, s_host;
   logic [2:0] unused_rsp_count;
@@ -146,7 +145,7 @@ module nic_class import nic_pkg::*; #(
   logic [63:0] s_addr;
   logic [31:0] s_len;
   logic [511:0] s_data;
-  nic_fifo #(.Width(RspBits), .Depth(4)) u_rsp_fifo (
+  nic_fifo #(.Width(RspBits + 1 + EvBits), .Depth(4)) u_rsp_fifo (
     .clk_i, .rst_ni, .valid_i(rsp_valid), .ready_o(rsp_ready),
     .data_i({rsp, rsp_ev, rsp_ev_data}), .valid_o(out_valid), .ready_i(out_ready),
     .data_o(rsp_out), .count_o(unused_rsp_count)
@@ -157,13 +156,13 @@ module nic_class import nic_pkg::*; #(
   );
   nic_tx_rsp u_tx_rsp (
     .clk_i, .rst_ni, .self_i, .rsp_valid_i(out_valid), .rsp_ready_o(out_ready),
-    .rsp_i(rsp_out[RspBits-1 -: $bits(rsp_t)]), .rsp_ev_i(rsp_out[$bits(ev_t)]),
-    .rsp_ev_data_i(rsp_out[$bits(ev_t)-1:0]), .ack_valid_i(ack_out), .ack_ready_o(ack_out_ready),
+    .rsp_i(rsp_out[EvBits+1 +: RspBits]), .rsp_ev_i(rsp_out[EvBits]),
+    .rsp_ev_data_i(rsp_out[EvBits-1:0]), .ack_valid_i(ack_out), .ack_ready_o(ack_out_ready),
     .ack_dst_i(ack_out_data[21:16]), .ack_seq_i(ack_out_data[15:8]),
     .ack_slot_i(ack_out_data[7:0]), .rd_start_o(s_start), .rd_addr_o(s_addr), .rd_len_o(s_len),
     .rd_idle_i(s_idle), .rd_err_i(s_err), .rd_valid_i(s_valid), .rd_ready_o(s_ready),
     .rd_data_i(s_data), .pkt_valid_o(tx_valid_o[1]), .pkt_ready_i(tx_ready_i[1]),
-    .pkt_o(tx_rsp_o), .ev_valid_o(ev_valid_o[2]), .ev_ready_i(ev_ready_i[2]), .ev_o(ev_o[2]),
+    .pkt_o(tx_rsp_o), .ev_valid_o(ev_valid_o[2]), .ev_ready_i(ev_ready_i[2]), .ev_o(ev_o[2 * EvBits +: EvBits]),
     .host_err_o(s_host)
   );
   nic_rd_stream #(.Depth(ReadBeats)) u_reply_read (
@@ -186,7 +185,7 @@ module nic_class import nic_pkg::*; #(
     .abort_i(rsp_abort), .wr_start_o(p_start), .wr_addr_o(p_addr), .wr_len_o(p_len),
     .wr_abort_o(p_abort), .wr_idle_i(p_idle), .wr_err_i(p_err), .wr_valid_o(p_valid),
     .wr_ready_i(p_ready), .wr_data_o(p_data), .ev_valid_o(ev_valid_o[3]),
-    .ev_ready_i(ev_ready_i[3]), .ev_o(ev_o[3]), .ack_valid_o(ack_in),
+    .ev_ready_i(ev_ready_i[3]), .ev_o(ev_o[3 * EvBits +: EvBits]), .ack_valid_o(ack_in),
     .ack_ready_i(ack_in_ready), .ack_dst_o(ack_in_data[21:16]), .ack_seq_o(ack_in_data[15:8]),
     .ack_slot_o(ack_in_data[7:0]), .confirm_o(confirm), .confirm_peer_o(confirm_peer),
     .confirm_seq_o(confirm_seq), .drop_o(rx_drop_o[1]), .accept_o(rx_msg_o[1]), .bad_o(p_bad),

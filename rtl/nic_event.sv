@@ -14,7 +14,7 @@ module nic_event import nic_pkg::*; #(
   output logic [31:0]    reg_rdata_o,
   input  logic [N-1:0]   valid_i,
   output logic [N-1:0]   ready_o,
-  input  ev_t [N-1:0]    ev_i,
+  input  logic [N*EvBits-1:0] ev_i,
   // DMA write client
   output logic           req_valid_o,
   output logic [63:0]    req_addr_o,
@@ -191,7 +191,7 @@ module nic_event import nic_pkg::*; #(
       end
     end
   end
-  always_ff @(posedge clk_i) if (take) ev_q <= ev_i[index];
+  always_ff @(posedge clk_i) if (take) ev_q <= ev_i[index * EvBits +: EvBits];
   logic unused;
   assign unused = ^{unused_count, reg_addr_i[1:0]};
 endmodule

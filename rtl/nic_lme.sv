@@ -32,7 +32,7 @@ module nic_lme import nic_pkg::*; #(
 );
   typedef enum logic [2:0] {Idle, Search, Take, Answer, Find, Cut} state_t;
 
-  me_t me_q [Entries];
+  logic [MeBits-1:0] me_q [Entries];
   logic [63:0] local_q [Entries];   // next locally managed offset
   logic [7:0] use_q [Entries];
   logic [Eb-1:0] next_q [Entries];
@@ -84,10 +84,12 @@ module nic_lme import nic_pkg::*; #(
   logic op_fits, op_free;
   logic [Eb-1:0] op_at;
   logic [4:0] op_list;
+  me_t op_old;
+  assign op_old  = me_q[op_at];
   assign op_at   = op_index_q[Eb-1:0];
   assign op_fits = op_index_q < 8'(Entries);
   assign op_free = !valid_q[op_at] && use_q[op_at] == '0;
-  assign op_list = op_unlink_q ? {me_q[op_at].overflow, me_q[op_at].pt}
+  assign op_list = op_unlink_q ? {op_old.overflow, op_old.pt}
                                : {op_me_q.overflow, op_me_q.pt};
   logic op_go, op_bad;
   assign op_go  = state_q == Idle && op_q;
@@ -242,5 +244,5 @@ module nic_lme import nic_pkg::*; #(
   end
   logic unused;
   assign unused = ^{req_q.pt[7:4], me.rsvd, me.rsvd0, me.overflow, me.pt, me.user,
-                    rest};
+                    rest, op_old};
 endmodule

@@ -234,6 +234,14 @@ package nic_pkg;
   } pulse_t;
   localparam int unsigned NicCounters = 9;
 
+  // ---- widths of the structures above, for arrays: yosys 0.23 knows no arrays of structures. nic_top checks
+  localparam int unsigned PktBits = 576;
+  localparam int unsigned EvBits = 429;
+  localparam int unsigned LmeReqBits = 178;
+  localparam int unsigned LmeResBits = 248;
+  localparam int unsigned MeBits = 512;
+  localparam int unsigned RspBits = 307;
+
   // ---- registers: offsets of the first block; REGISTERS.md describes them, a test compares ------------
   localparam logic [31:0] IdValue = 32'h4E424331;
   localparam logic [31:0] VersionValue = 32'h00010000;

@@ -74,7 +74,8 @@ module nic_rx_req import nic_pkg::*; #(
   state_t state_q;
   pkt_hdr_t hdr, hdr_q;
   msg_t msg_q;
-  lme_res_t res_q, part_res [Peers];
+  lme_res_t res_q;
+  logic [LmeResBits-1:0] part_res [Peers];
   logic [Peers-1:0] part_q;
   logic [31:0] count_q;
   logic [7:0] idx_q;
@@ -84,7 +85,8 @@ module nic_rx_req import nic_pkg::*; #(
   logic [Peers-1:0] clear_q;
   logic [5:0] clear_peer, gone_q;
   logic [63:0] old_q;
-  rsp_t rsp_q, hist_mem [History];
+  rsp_t rsp_q;
+  logic [RspBits-1:0] hist_mem [History];
   logic [7:0] hist_seq [History];
   logic [History-1:0] hist_q;
   logic [9:0] pending_q;
@@ -125,7 +127,9 @@ module nic_rx_req import nic_pkg::*; #(
   );
   // What claims to be the repetition of a message that has its match already must fit to that
   logic same;
-  assign same   = msg_q.kind == KindPut && has_body && part_res[hdr_q.src].mlength <= msg_q.length;
+  lme_res_t part;
+  assign part   = part_res[hdr_q.src];
+  assign same   = msg_q.kind == KindPut && has_body && part.mlength <= msg_q.length;
   assign follow = state_q == Check && legal && skipped && !part_q[hdr_q.src];
 
   // ---- history --------------------------------------------------------------------------------------
@@ -166,7 +170,8 @@ module nic_rx_req import nic_pkg::*; #(
   assign wr_abort_o = state_q == Abort;
   assign wr_valid_o = state_q == Feed || (in_body && fits && hdr.eop == at_end && wanted);
   assign wr_data_o  = (state_q == Body) ? pkt_i.data : atomic ? {448'd0, old_q} : {384'd0, msg_q.imm};
-  assign lock_o     = state_q inside {Lock, Read, Compute, Feed, Wait} && atomic;
+  assign lock_o     = atomic && (state_q == Lock || state_q == Read || state_q == Compute || state_q == Feed ||
+                                state_q == Wait);
   assign ar_valid_o = state_q == Lock && locked_i;
   assign ar_addr_o  = {res_q.start[63:5], 5'd0};
 
@@ -405,5 +410,5 @@ module nic_rx_req import nic_pkg::*; #(
   end
   logic unused;
   assign unused = ^{hdr.crc, hdr.vn, hdr_q.crc, hdr_q.dst, hdr_q.vn, hdr_q.sop, msg_q.rsvd,
-                    msg_q.rsvd2, msg_q.status};
+                    msg_q.rsvd2, msg_q.status, part};
 endmodule

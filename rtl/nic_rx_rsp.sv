@@ -76,7 +76,7 @@ module nic_rx_rsp import nic_pkg::*; (
   assign pkt_ready_o = state_q == Idle || twice || (in_body && (!fits || hdr.eop != at_end || wr_ready_i));
 
   assign slot_o     = msg_q.slot;
-  assign busy_o     = state_q inside {Start, Feed, Body, Abort, Wait, Send, Tell, Done};
+  assign busy_o     = state_q != Idle && state_q != Check;
   assign moves_o    = in_body && fits && wr_ready_i;
   assign wr_start_o = state_q == Start;
   assign wr_addr_o  = cmd_q.addr;
@@ -88,7 +88,7 @@ module nic_rx_rsp import nic_pkg::*; (
   assign confirm_o      = state_q == Check && msg_q.kind == KindAckAck;
   assign confirm_peer_o = hdr_q.src;
   assign confirm_seq_o  = hdr_q.seq;
-  assign ack_valid_o    = done_o || (state_q == Check && !waits && msg_q.kind inside {KindAck, KindReply});
+  assign ack_valid_o    = done_o || (state_q == Check && !waits && (msg_q.kind == KindAck || reply));
   assign ack_dst_o      = hdr_q.src;
   assign ack_seq_o      = hdr_q.seq;
   assign ack_slot_o     = msg_q.slot;
@@ -126,7 +126,7 @@ module nic_rx_rsp import nic_pkg::*; (
                       ((state_q == Idle && (hdr.sop ? hdr.dst != self_i : !(skip_q && tail))) ||
                        twice || (in_body && !fits));
   assign bad_o      = (state_q == Check && ((waits && !legal) ||
-                                            !(msg_q.kind inside {KindAck, KindReply, KindAckAck}))) ||
+                                            (msg_q.kind != KindAck && !reply && msg_q.kind != KindAckAck))) ||
                       (in_body && fits && hdr.eop != at_end);
   assign host_err_o = state_q == Wait && wr_idle_i && wr_err_i;
 

@@ -1,7 +1,7 @@
 // Stamps: for every message the times of its first and last flit on the wire, at the transmitter and at
-// the receiver. A message is followed per virtual network from its first packet to its last; one whose
-// packets do not arrive complete and in order makes no record. Records go into a ring in host memory
-// and into a FIFO that is read through registers; each record lost on the way is counted.
+// the receiver. One whose packets do not arrive complete and in order makes no record (nic_follow). Records
+// go into a ring in host memory and into a FIFO that is read through registers; each record lost on the
+// way is counted.
 module nic_stamp import nic_pkg::*; #(
   parameter int unsigned FifoDepth = 64,
   parameter int unsigned InDepth = 32   // as many short messages in a row find room, however busy the host is
@@ -41,7 +41,6 @@ module nic_stamp import nic_pkg::*; #(
   output logic [31:0]  tx_bytes_o,
   output logic [31:0]  rx_bytes_o
 );
-  // ---- following messages: direction 0 sent, 1 received ---------------------------------------------
   logic [63:0] rx_first_q, rx_time_q;   // of the packet that is complete now
   always_ff @(posedge clk_i) begin
     if (rx_valid_i) rx_time_q <= time_i;
@@ -51,91 +50,43 @@ module nic_stamp import nic_pkg::*; #(
   logic [63:0] rx_first_hold_q;
   always_ff @(posedge clk_i) if (rx_valid_i && !rx_first_i) rx_first_hold_q <= rx_first_q;
 
-  stamp_t rec [2];
+  logic [63:0] tx_first_q;
+  always_ff @(posedge clk_i) if (tx_valid_i && tx_first_i) tx_first_q <= time_i;
+
+  stamp_t tx_rec, rx_rec;
   logic [1:0] rec_valid;
-  logic [31:0] moved [2];
-  logic [1:0] vn [2];
-  for (genvar d = 0; d < 2; d++) begin : g_dir
-    logic head, last, live_q [4], live, same, good, got;
-    pkt_hdr_t hdr, hdr_q [4];
-    msg_t msg, msg_q [4], m;
-    logic [63:0] first_q [4], first, now;
-    if (d == 0) begin : g_tx   // both flits are known when the first leaves
-      logic [63:0] t0_q;
-      assign hdr   = tx_pkt_i.hdr;
-      assign msg   = tx_pkt_i.data;
-      assign got   = tx_valid_i && !tx_first_i;
-      assign first = t0_q;
-      assign now   = time_i;
-      always_ff @(posedge clk_i) if (tx_valid_i && tx_first_i) t0_q <= time_i;
-    end else begin : g_rx
-      assign hdr   = rx_hdr_i;
-      assign msg   = rx_data_i;
-      assign got   = rx_got_i;
-      assign first = rx_first_hold_q;
-      assign now   = rx_time_q;
-    end
-    assign vn[d] = hdr.vn;
-    assign head  = good && hdr.sop;
-    // a packet that the network doubled does not end its message
-    assign good  = got && !(same && !hdr.sop && hdr.idx == hdr_q[hdr.vn].idx - 8'd1);
-    assign same  = live_q[hdr.vn] && hdr.src == hdr_q[hdr.vn].src && hdr.dst == hdr_q[hdr.vn].dst &&
-                   hdr.seq == hdr_q[hdr.vn].seq;
-    assign live  = same && hdr.idx == hdr_q[hdr.vn].idx;
-    assign last  = good && hdr.eop && (hdr.sop || live);
-    assign m     = hdr.sop ? msg : msg_q[hdr.vn];
-    assign moved[d] = (m.kind inside {KindPut, KindAtomic, KindFetch} ||
-                       (m.kind == KindReply && m.status == StOk)) ? m.length : 32'd0;
-    always_comb begin
-      rec[d]        = '0;
-      rec[d].user   = {16'd0, m.user};
-      rec[d].first  = hdr.sop ? first : first_q[hdr.vn];
-      rec[d].last   = now;
-      rec[d].length = moved[d];
-      rec[d].meta   = {2'd0, m.status, m.retry, m.kind, hdr.vn, d == 1, 1'b0, hdr.seq,
-                       (d == 1) ? hdr.src : hdr.dst};
-    end
-    assign rec_valid[d] = last;
-    always_ff @(posedge clk_i or negedge rst_ni) begin
-      if (!rst_ni) begin
-        for (int unsigned v = 0; v < 4; v++) live_q[v] <= 1'b0;
-      end else if (good) begin
-        live_q[hdr.vn] <= !hdr.eop && (hdr.sop || live);
-      end
-    end
-    always_ff @(posedge clk_i) if (good) begin
-      hdr_q[hdr.vn]     <= hdr;
-      hdr_q[hdr.vn].idx <= hdr.idx + 8'd1;
-      if (head) begin
-        msg_q[hdr.vn]   <= msg;
-        first_q[hdr.vn] <= first;
-      end
-    end
-    logic unused;
-    assign unused = ^{m, hdr.crc, hdr_q[0], hdr_q[1], hdr_q[2], hdr_q[3]};
-  end
-  assign msg_o      = rec_valid;
-  assign tx_vn_o    = vn[0];
-  assign rx_vn_o    = vn[1];
-  assign tx_bytes_o = moved[0];
-  assign rx_bytes_o = moved[1];
+  logic [3:0] tx_kind, rx_kind;
+  nic_follow #(.Received(1'b0)) u_sent (   // both flits are known when the first leaves
+    .clk_i, .rst_ni, .got_i(tx_valid_i && !tx_first_i), .hdr_i(tx_pkt_i.hdr), .data_i(tx_pkt_i.data),
+    .first_i(tx_first_q), .last_i(time_i), .valid_o(rec_valid[0]), .rec_o(tx_rec), .kind_o(tx_kind),
+    .bytes_o(tx_bytes_o)
+  );
+  nic_follow #(.Received(1'b1)) u_received (
+    .clk_i, .rst_ni, .got_i(rx_got_i), .hdr_i(rx_hdr_i), .data_i(rx_data_i), .first_i(rx_first_hold_q),
+    .last_i(rx_time_q), .valid_o(rec_valid[1]), .rec_o(rx_rec), .kind_o(rx_kind), .bytes_o(rx_bytes_o)
+  );
+  assign msg_o   = rec_valid;
+  assign tx_vn_o = tx_pkt_i.hdr.vn;
+  assign rx_vn_o = rx_hdr_i.vn;
 
   // ---- two input queues, one output -------------------------------------------------------------------
   logic on_q, ring_on_q, fifo_on_q;
   logic [15:0] kinds_q;
   logic [1:0] in_valid, in_ready, have, pop;
   logic turn_q, pick, go;
-  stamp_t in_rec [2], out;
-  for (genvar d = 0; d < 2; d++) begin : g_in
-    logic [$clog2(InDepth):0] unused_count;
-    assign in_valid[d] = rec_valid[d] && on_q && kinds_q[rec[d].meta[21:18]];
-    nic_fifo #(.Width($bits(stamp_t)), .Depth(InDepth)) u_fifo (
-      .clk_i, .rst_ni, .valid_i(in_valid[d]), .ready_o(in_ready[d]), .data_i(rec[d]),
-      .valid_o(have[d]), .ready_i(pop[d]), .data_o(in_rec[d]), .count_o(unused_count)
-    );
-  end
+  stamp_t in_tx, in_rx, out;
+  logic [$clog2(InDepth):0] unused_tx_count, unused_rx_count;
+  assign in_valid = rec_valid & {2{on_q}} & {kinds_q[rx_kind], kinds_q[tx_kind]};
+  nic_fifo #(.Width($bits(in_tx)), .Depth(InDepth)) u_tx_in (
+    .clk_i, .rst_ni, .valid_i(in_valid[0]), .ready_o(in_ready[0]), .data_i(tx_rec), .valid_o(have[0]),
+    .ready_i(pop[0]), .data_o(in_tx), .count_o(unused_tx_count)
+  );
+  nic_fifo #(.Width($bits(in_rx)), .Depth(InDepth)) u_rx_in (
+    .clk_i, .rst_ni, .valid_i(in_valid[1]), .ready_o(in_ready[1]), .data_i(rx_rec), .valid_o(have[1]),
+    .ready_i(pop[1]), .data_o(in_rx), .count_o(unused_rx_count)
+  );
   assign pick = have[turn_q] ? turn_q : !turn_q;
-  assign out  = in_rec[pick];
+  assign out  = pick ? in_rx : in_tx;
 
   // ---- ring and FIFO ------------------------------------------------------------------------------------
   logic [63:0] base_q;
@@ -230,5 +181,5 @@ module nic_stamp import nic_pkg::*; #(
   end
   always_ff @(posedge clk_i) if (go) beat_q <= {phase, out[254:0]};
   logic unused;
-  assign unused = ^{reg_addr_i[1:0], out[255], tx_pkt_i};
+  assign unused = ^{reg_addr_i[1:0], out, unused_tx_count, unused_rx_count};
 endmodule

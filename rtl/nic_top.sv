@@ -82,12 +82,12 @@ module nic_top import nic_pkg::*; #(
   logic in_regs, in_event, in_stamp, in_count, in_clock;
   logic [1:0] in_cmd, in_pio;
   assign in_regs  = addr[16:8] == 9'd0;
-  assign in_event = addr[16:8] inside {RegEq[16:8], RegCt[16:8], RegCt[16:8] + 9'd1};
+  assign in_event = addr[16:8] == RegEq[16:8] || addr[16:9] == RegCt[16:9];
   assign in_stamp = addr[16:8] == RegStamp[16:8];
-  assign in_count = addr[16:8] inside {RegCounters[16:8], RegCounters[16:8] + 9'd1};
+  assign in_count = addr[16:8] == RegCounters[16:8] || addr[16:8] == RegCounters[16:8] + 9'd1;
   assign in_cmd   = {addr[16:11] == RegCmd1[16:11], addr[16:11] == RegCmd0[16:11]};
   assign in_pio   = {addr[16:14] == RegPio1[16:14], addr[16:14] == RegPio0[16:14]};
-  assign in_clock = addr inside {RegClockLo, RegClockHi, RegClockInc};
+  assign in_clock = addr == RegClockLo || addr == RegClockHi || addr == RegClockInc;
   always_comb begin
     unique case (1'b1)
       in_regs: rdata = rdata_regs;
@@ -138,7 +138,8 @@ module nic_top import nic_pkg::*; #(
 
   // ---- link ------------------------------------------------------------------------------------------
   logic [3:0] tx_valid, tx_ready, rx_valid, rx_ready, stall, sent, sent_sop, rx_pkt, rx_crc, rx_drop;
-  pkt_t tx_pkt [4], rx_head [4], tx_wire;
+  logic [PktBits-1:0] tx_pkt [4], rx_head [4];
+  pkt_t tx_wire;
   logic credit_error, link_idle, rx_got;
   pkt_hdr_t rx_hdr;
   logic [511:0] rx_data;
@@ -162,11 +163,11 @@ module nic_top import nic_pkg::*; #(
   localparam int unsigned RdClients = 6;
   localparam int unsigned WrClients = 6;   // 2 per class, events, stamps
   logic [1:0] lme_valid, lme_ready, lme_answer, lme_done, lock, locked, class_idle, retransmit;
-  lme_req_t lme_req [2];
+  logic [LmeReqBits-1:0] lme_req [2];
   lme_res_t lme_res;
   logic [7:0] lme_done_me [2];
   logic [EvSources-1:0] ev_valid, ev_ready;
-  ev_t [EvSources-1:0] ev;
+  logic [EvSources*EvBits-1:0] ev;
   logic [RdClients-1:0] rd_valid, rd_ready, rd_beat_valid;
   logic [RdClients*64-1:0] rd_addr;
   logic [RdClients*5-1:0] rd_beats;
@@ -178,7 +179,7 @@ module nic_top import nic_pkg::*; #(
   logic [WrClients*256-1:0] wr_beat;
   logic [WrClients*32-1:0] wr_strb;
   logic [1:0] rx_msg [2], rx_stray [2];
-  pulse_t [1:0] pulse, pulse_all;
+  logic [NicCounters-1:0] pulse [2];
   for (genvar c = 0; c < 2; c++) begin : g_class
     nic_class #(.Slots(Slots), .PioBytes(PioBytes), .MaxBytes(MaxBytes)) u_class (
       .clk_i, .rst_ni, .self_i(self), .enable_i(enable), .timeout_i(timeout),
@@ -193,7 +194,7 @@ module nic_top import nic_pkg::*; #(
       .lme_ready_i(lme_ready[c]), .lme_req_o(lme_req[c]), .lme_res_valid_i(lme_answer[c]),
       .lme_res_i(lme_res), .lme_done_o(lme_done[c]), .lme_done_me_o(lme_done_me[c]),
       .lock_o(lock[c]), .locked_i(locked[c]), .ev_valid_o(ev_valid[4 * c +: 4]),
-      .ev_ready_i(ev_ready[4 * c +: 4]), .ev_o(ev[4 * c +: 4]), .rd_valid_o(rd_valid[3 * c +: 3]),
+      .ev_ready_i(ev_ready[4 * c +: 4]), .ev_o(ev[4 * EvBits * c +: 4 * EvBits]), .rd_valid_o(rd_valid[3 * c +: 3]),
       .rd_ready_i(rd_ready[3 * c +: 3]), .rd_addr_o(rd_addr[192 * c +: 192]),
       .rd_beats_o(rd_beats[15 * c +: 15]), .rd_beat_valid_i(rd_beat_valid[3 * c +: 3]),
       .rd_beat_i(rd_beat), .rd_err_i(rd_err), .wr_valid_o(wr_valid[2 * c +: 2]),
@@ -275,27 +276,37 @@ module nic_top import nic_pkg::*; #(
   );
 
   // ---- counters ----------------------------------------------------------------------------------------
-  vn_pulse_t [3:0] vn_pulse;
+  vn_pulse_t vn;
+  logic [4*VnCounters-1:0] vn_pulse;
+  logic [3:0] again, stray, accepted;
+  assign again    = {1'b0, retransmit[1], 1'b0, retransmit[0]};
+  assign stray    = {rx_stray[1], rx_stray[0]};
+  assign accepted = {rx_msg[1], rx_msg[0]};
   always_comb begin
     for (int unsigned v = 0; v < 4; v++) begin
-      vn_pulse[v].stall      = stall[v];
-      vn_pulse[v].retransmit = v[0] ? 1'b0 : retransmit[v / 2];
-      vn_pulse[v].drop       = rx_drop[v] || rx_stray[v / 2][v % 2];
-      vn_pulse[v].crc        = rx_crc[v];
-      vn_pulse[v].tx_msg     = sent_sop[v];
-      vn_pulse[v].tx_pkt     = sent[v];
-      vn_pulse[v].rx_msg     = rx_msg[v / 2][v % 2];
-      vn_pulse[v].rx_pkt     = rx_pkt[v];
+      vn.stall      = stall[v];
+      vn.retransmit = again[v];
+      vn.drop       = rx_drop[v] || stray[v];
+      vn.crc        = rx_crc[v];
+      vn.tx_msg     = sent_sop[v];
+      vn.tx_pkt     = sent[v];
+      vn.rx_msg     = accepted[v];
+      vn.rx_pkt     = rx_pkt[v];
+      vn_pulse[v * VnCounters +: VnCounters] = vn;
     end
-    pulse_all = pulse;
-    pulse_all[0].bad_cmd  = pulse[0].bad_cmd || lme_bad;
-    pulse_all[0].bad_msg  = pulse[0].bad_msg || credit_error;
-    pulse_all[1].host_err = pulse[1].host_err || event_err || stamp_err;
   end
-  assign irq_bad = pulse_all[0].bad_cmd || pulse_all[1].bad_cmd || pulse_all[0].bad_msg ||
-                   pulse_all[1].bad_msg || pulse_all[0].host_err || pulse_all[1].host_err;
+  pulse_t pulse0, pulse1;
+  always_comb begin
+    pulse0 = pulse[0];
+    pulse1 = pulse[1];
+    pulse0.bad_cmd  = pulse0.bad_cmd || lme_bad;
+    pulse0.bad_msg  = pulse0.bad_msg || credit_error;
+    pulse1.host_err = pulse1.host_err || event_err || stamp_err;
+  end
+  assign irq_bad = pulse0.bad_cmd || pulse1.bad_cmd || pulse0.bad_msg || pulse1.bad_msg ||
+                   pulse0.host_err || pulse1.host_err;
   nic_counters u_counters (
-    .clk_i, .rst_ni, .vn_i(vn_pulse), .nic_i(pulse_all), .msg_i(msg_done), .tx_vn_i(msg_tx_vn),
+    .clk_i, .rst_ni, .vn_i(vn_pulse), .nic0_i(pulse0), .nic1_i(pulse1), .msg_i(msg_done), .tx_vn_i(msg_tx_vn),
     .rx_vn_i(msg_rx_vn), .tx_bytes_i(msg_tx_bytes), .rx_bytes_i(msg_rx_bytes),
     .reg_re_i(re && in_count), .reg_addr_i({addr[8] != RegCounters[8], addr[7:0]}),
     .reg_rdata_o(rdata_count)
@@ -309,6 +320,9 @@ module nic_top import nic_pkg::*; #(
 `ifndef SYNTHESIS
   initial begin
     if (Slots != 32 || PioBytes != 512) $fatal(1, "nic_top: the register map has room for 32 slots of 512");
+    if ($bits(pkt_t) != PktBits || $bits(ev_t) != EvBits || $bits(lme_req_t) != LmeReqBits ||
+        $bits(lme_res_t) != LmeResBits || $bits(me_t) != MeBits || $bits(rsp_t) != RspBits ||
+        $bits(pulse_t) != NicCounters) $fatal(1, "nic_pkg: widths");
     if (Entries > 32 || (LinkDepth & (LinkDepth - 1)) != 0) $fatal(1, "nic_top: Entries or LinkDepth");
   end
 `endif

@@ -337,30 +337,30 @@ module leaf import nic_pkg::*; (
     .compare_i(alu_compare_i), .new_o(alu_new_o), .old_o(alu_old_o)
   );
   nic_counters u_counters (
-    .clk_i, .rst_ni, .vn_i(cnt_vn_i), .nic_i(cnt_nic_i), .msg_i(cnt_msg_i), .tx_vn_i(cnt_tx_vn_i),
+    .clk_i, .rst_ni, .vn_i(cnt_vn_i), .nic0_i(cnt_nic_i[8:0]), .nic1_i(cnt_nic_i[17:9]), .msg_i(cnt_msg_i), .tx_vn_i(cnt_tx_vn_i),
     .rx_vn_i(cnt_rx_vn_i), .tx_bytes_i(cnt_tx_bytes_i), .rx_bytes_i(cnt_rx_bytes_i),
     .reg_re_i(cnt_re_i), .reg_addr_i(cnt_addr_i), .reg_rdata_o(cnt_rdata_o)
   );
-  ev_t [1:0] ev;
+  ev_t ev, ev1;
   always_comb begin
-    ev[0] = '0;
-    {ev[0].eq_en, ev[0].eq, ev[0].ct_en, ev[0].ct_bytes, ev[0].ct} = ev_to_i;
-    {ev[0].etype, ev[0].status, ev[0].pt, ev[0].unlinked, ev[0].overflow, ev[0].peer} = ev_what_i[31:4];
-    ev[0].slot     = ~ev_user_i[7:0];
-    ev[0].mlength  = ev_mlength_i;
-    ev[0].rlength  = ~ev_mlength_i;
-    ev[0].match    = ev_user_i + 64'd1;
-    ev[0].hdr_data = ev_user_i + 64'd2;
-    ev[0].start    = ev_user_i + 64'd3;
-    ev[0].offset   = ev_user_i + 64'd4;
-    ev[0].user     = ev_user_i;
-    ev[1]          = ev[0];
-    ev[1].user     = ~ev_user_i;
+    ev = '0;
+    {ev.eq_en, ev.eq, ev.ct_en, ev.ct_bytes, ev.ct} = ev_to_i;
+    {ev.etype, ev.status, ev.pt, ev.unlinked, ev.overflow, ev.peer} = ev_what_i[31:4];
+    ev.slot     = ~ev_user_i[7:0];
+    ev.mlength  = ev_mlength_i;
+    ev.rlength  = ~ev_mlength_i;
+    ev.match    = ev_user_i + 64'd1;
+    ev.hdr_data = ev_user_i + 64'd2;
+    ev.start    = ev_user_i + 64'd3;
+    ev.offset   = ev_user_i + 64'd4;
+    ev.user     = ev_user_i;
+    ev1            = ev;
+    ev1.user       = ~ev_user_i;
   end
   nic_event #(.N(2)) u_event (
     .clk_i, .rst_ni, .time_i(ev_time_i), .reg_we_i(ev_we_i), .reg_addr_i(ev_addr_i),
     .reg_wdata_i(ev_wdata_i), .reg_rdata_o(ev_rdata_o), .valid_i(ev_valid_i), .ready_o(ev_ready_o),
-    .ev_i(ev), .req_valid_o(ev_req_o), .req_addr_o(ev_req_addr_o), .req_beats_o(ev_req_beats_o),
+    .ev_i({ev1, ev}), .req_valid_o(ev_req_o), .req_addr_o(ev_req_addr_o), .req_beats_o(ev_req_beats_o),
     .beat_o(ev_beat_o), .strb_o(ev_strb_o), .beat_pop_i(ev_pop_i), .req_done_i(ev_done_i),
     .resp_i(ev_resp_i), .resp_err_i(ev_resp_err_i), .irq_o(ev_irq_o), .idle_o(ev_idle_o),
     .host_err_o(ev_err_o)
