@@ -1,9 +1,14 @@
 /* Question: what do one-sided operations and collectives cost here, and how was that measured?
 
    Run:      mpirun -n 2 build/bench_rma_mpi [-s BYTES] [-t SECONDS] [-m each] [-r SEED]
+                                             [--raw FILE] [--figure FILE]
              oshrun -n 2 build/bench_rma_shmem ...
                -s largest message (1 MiB)   -t limit per line (0.5 s)   -r order of the sizes
                -m each   reads the clock around every call: to see what that does to small messages
+               --raw     every sample, less what its line subtracts: "bytes seconds routine", in the order
+                         taken; build/fit_model --routine put FILE fits it
+               --figure  instead: the elements of a nonblocking put and its overlap, each timed in three
+                         ways, as text and as a page with two charts (below)
    Expected: one line per routine and size: median, confidence interval, how many samples and why no
              more. Rank 0 measures against the last rank; collectives run on synchronised clocks.
 
@@ -15,8 +20,15 @@
      *_nbi overlap   call, computation of twice the full time, quiet, minus the computation
      bcast barrier: with a barrier after each, minus the barrier;  window: synchronised start, max(end)
            - min(start);  barrier start: for comparison;  rounds: the root goes round;  acknowledged: rank by rank, each broadcast
-           answered by an atomic on the root, minus that atomic; the slowest rank
-     lock free: nobody else wants it;  taken: all ranks want it, per acquisition and release */
+           answered by an atomic on the root, minus that atomic; the slowest rank;  ours: the event-driven
+           broadcast of nbc_overlap.h over the same library's messages, synchronised start
+     lock free: nobody else wants it;  taken: all ranks want it, per acquisition and release
+   With --figure [figures 4 and 5 of Coti and Malony, SKaMPI for OpenSHMEM]:
+     global loop    two readings around many calls: full; 16 posts and a quiet, / 16; overlap, minus the
+                    computation it was asked for
+     per iteration  readings around each part of each call
+     subtraction    of two global loops: post = (loop of 16 posts and a quiet - full) / 15, quiet = full -
+                    post, overlap = its loop - a loop of the computation alone */
 #define NBC_OVERLAP_IMPLEMENTATION
 #if defined(NBC_WITH_SHMEM)
 #  include "nbc_overlap.h"
@@ -24,6 +36,7 @@
 #  define NBC_WITH_MPI
 #  include "nbc_overlap.h"
 #endif
+#include "plot.h"
 
 enum { POSTS = 16, ACKS = 8, ROUNDS = 4 }; /* calls per sample */
 static int rank, size;
@@ -201,6 +214,10 @@ typedef struct bench {
   uint64_t bytes, seed;
   int root, task;
   double compute_ns;
+  nbc_comm *comm;
+  nbc_request *bcast; /* ours, of this size */
+  FILE *raw;
+  double part_ns[3]; /* of one call with readings around its parts: post, computation, quiet */
   nbc_error err;
 } bench;
 
@@ -250,6 +267,11 @@ static nbc_status do_bcast_rounds(void *b) {
   for (int i = 0; i < ROUNDS * size; i++) coll_bcast(((bench *)b)->bytes, i % size);
   return NBC_OK;
 }
+static nbc_status do_bcast_ours(void *arg) {
+  bench *b = (bench *)arg;
+  const nbc_status status = nbc_coll_start(b->bcast);
+  return status == NBC_OK ? nbc_coll_wait(&b->bcast, INT64_C(30000000000)) : status;
+}
 /* At most one acknowledgement is on its way: the root waits for it before the next broadcast. */
 static nbc_status do_bcast_acknowledged(void *arg) {
   const bench *b = (const bench *)arg;
@@ -267,13 +289,18 @@ static nbc_status do_reduce(void *b) { return coll_reduce(((bench *)b)->bytes), 
 static nbc_status do_collect(void *b) { return coll_collect(((bench *)b)->bytes), NBC_OK; }
 
 /* ---- measuring and printing ------------------------------------------------------------------------ */
+static const nbc_measurement none;   /* all zero */
 static void fail(const char *what) { /* one rank cannot go on alone: the job ends */
   fprintf(stderr, "bench_rma: rank %d: %s\n", rank, what);
   give_up();
 }
-static void print(const char *routine, uint64_t bytes, const nbc_measurement *m, double ns,
-                  double scale) {
+/* ns: what the line says; samples are of `scale` calls and of what the line subtracts. */
+static void print(const bench *b, const char *routine, uint64_t bytes, const nbc_measurement *m,
+                  double ns, double scale) {
   if (rank > 0) return;
+  for (size_t i = 0; b->raw && i < m->samples_count; i++)
+    fprintf(b->raw, "%llu %.9e %s\n", (unsigned long long)bytes,
+            (ns + (m->samples_ns[i] - m->time.median) / scale) * 1e-9, routine);
   if (m->time.count == 0) {
     printf("%-24s %9llu %12s %9s %7d %5s %8s %7lld\n", routine, (unsigned long long)bytes, "-", "-",
            0, nbc_stop_name(m->stop), "-", (long long)m->missed_count);
@@ -288,7 +315,7 @@ static void print(const char *routine, uint64_t bytes, const nbc_measurement *m,
 
 /* Rank 0 measures, the others wait in a barrier (and so make progress). */
 static double alone(bench *b, nbc_measure_fn fn, nbc_measurement *m) {
-  memset(m, 0, sizeof *m);
+  nbc_measurement_free(m);
   rma_barrier();
   if (rank == 0 && nbc_measure_loop(&b->clock, &b->repeat, b->timing, 0, 0, fn, b, m) != NBC_OK)
     fail("a routine cannot be measured");
@@ -299,7 +326,7 @@ static double alone(bench *b, nbc_measure_fn fn, nbc_measurement *m) {
 static double together(bench *b, nbc_start start, nbc_measure_fn fn, nbc_measurement *m) {
   nbc_measure_desc desc;
   memset(&desc, 0, sizeof desc);
-  memset(m, 0, sizeof *m);
+  nbc_measurement_free(m);
   desc.repeat = b->repeat;
   desc.start = start;
   if (nbc_sync_update(b->sync, &b->err) != NBC_OK ||
@@ -312,62 +339,216 @@ static void measure_nbi(bench *b, bool get) {
   static const char *const names[2][4] = {
       {"put_nbi full", "put_nbi post", "put_nbi quiet", "put_nbi overlap"},
       {"get_nbi full", "get_nbi post", "get_nbi quiet", "get_nbi overlap"}};
-  nbc_measurement m, many, over;
+  nbc_measurement m = none, many = none, over = none;
   const double full_ns = alone(b, get ? do_get_full : do_put_full, &m);
   const double post_ns =
       (alone(b, get ? do_get_posts : do_put_posts, &many) - full_ns) / (POSTS - 1);
   b->compute_ns = 2 * full_ns;
   const double overlap_ns = alone(b, get ? do_get_overlap : do_put_overlap, &over) - b->compute_ns;
-  print(names[get][0], b->bytes, &m, full_ns, 1);
-  print(names[get][1], b->bytes, &many, post_ns, POSTS);
-  print(names[get][2], b->bytes, &m, full_ns - post_ns, 1);
-  print(names[get][3], b->bytes, &over, overlap_ns, 1);
+  print(b, names[get][0], b->bytes, &m, full_ns, 1);
+  print(b, names[get][1], b->bytes, &many, post_ns, POSTS);
+  print(b, names[get][2], b->bytes, &m, full_ns - post_ns, 1);
+  print(b, names[get][3], b->bytes, &over, overlap_ns, 1);
+  nbc_measurement_free(&m);
+  nbc_measurement_free(&many);
+  nbc_measurement_free(&over);
+}
+
+static void measure_ours(bench *b, nbc_measurement *m) {
+  nbc_coll_args args;
+  memset(&args, 0, sizeof args);
+  args.coll = NBC_COLL_BCAST;
+  args.recv = local;
+  args.count = b->bytes;
+  args.type = NBC_TYPE_BYTE;
+  if (nbc_coll_init(b->comm, &args, &b->bcast) != NBC_OK) fail(nbc_comm_error(b->comm)->text);
+  print(b, "bcast ours", b->bytes, m, together(b, NBC_START_WINDOW, do_bcast_ours, m), 1);
+  nbc_coll_free(b->bcast);
 }
 
 static void measure_bcast(bench *b) {
-  nbc_measurement m, barrier, worst;
-  const double barrier_ns = together(b, NBC_START_WINDOW, do_barrier, &barrier);
-  print("bcast barrier", b->bytes, &m,
-        together(b, NBC_START_WINDOW, do_bcast_barrier, &m) - barrier_ns, 1);
-  print("bcast window", b->bytes, &m, together(b, NBC_START_WINDOW, do_bcast, &m), 1);
-  print("bcast barrier start", b->bytes, &m, together(b, NBC_START_BARRIER, do_bcast, &m), 1);
-  print("bcast rounds", b->bytes, &m,
-        together(b, NBC_START_WINDOW, do_bcast_rounds, &m) / (ROUNDS * size), ROUNDS * size);
+  nbc_measurement m = none, worst = none;
+  const double barrier_ns = together(b, NBC_START_WINDOW, do_barrier, &m);
+  const double both_ns = together(b, NBC_START_WINDOW, do_bcast_barrier, &m);
+  print(b, "bcast barrier", b->bytes, &m, both_ns - barrier_ns, 1);
+  print(b, "bcast window", b->bytes, &m, together(b, NBC_START_WINDOW, do_bcast, &m), 1);
+  print(b, "bcast barrier start", b->bytes, &m, together(b, NBC_START_BARRIER, do_bcast, &m), 1);
+  const double rounds_ns = together(b, NBC_START_WINDOW, do_bcast_rounds, &m);
+  print(b, "bcast rounds", b->bytes, &m, rounds_ns / (ROUNDS * size), ROUNDS * size);
   double slowest_ns = 0;
-  memset(&worst, 0, sizeof worst);
   const double ack_ns = size > 1 ? alone(b, do_acknowledgement, &m) : 0;
   for (b->task = 1; b->task < size; b->task++) {
     const double ns = together(b, NBC_START_WINDOW, do_bcast_acknowledged, &m) / ACKS - ack_ns;
-    if (b->task == 1 || ns > slowest_ns) slowest_ns = ns, worst = m;
+    if (b->task > 1 && ns <= slowest_ns) continue;
+    slowest_ns = ns;
+    nbc_measurement_free(&worst);
+    worst = m;
+    m = none; /* its samples are worst's now */
   }
-  if (size > 1) print("bcast acknowledged", b->bytes, &worst, slowest_ns, ACKS);
+  if (size > 1) print(b, "bcast acknowledged", b->bytes, &worst, slowest_ns, ACKS);
+  measure_ours(b, &m);
+  nbc_measurement_free(&worst);
+  nbc_measurement_free(&m);
 }
 
 static void measure_size(bench *b) {
-  nbc_measurement m, quiet;
-  const double one_ns = alone(b, do_put_one, &m),
-               quiet_ns = alone(b, do_put_one_quiet, &quiet) - one_ns;
-  print("put", b->bytes, &m, alone(b, do_put_quiet, &m) - quiet_ns, 1);
-  print("get", b->bytes, &m, alone(b, do_get, &m), 1);
+  nbc_measurement m = none;
+  const double one_ns = alone(b, do_put_one, &m);
+  const double quiet_ns = alone(b, do_put_one_quiet, &m) - one_ns;
+  print(b, "put", b->bytes, &m, alone(b, do_put_quiet, &m) - quiet_ns, 1);
+  print(b, "get", b->bytes, &m, alone(b, do_get, &m), 1);
   measure_nbi(b, false);
   measure_nbi(b, true);
   measure_bcast(b);
-  print("reduce to all", b->bytes, &m, together(b, NBC_START_WINDOW, do_reduce, &m), 1);
-  print("collect", b->bytes, &m, together(b, NBC_START_WINDOW, do_collect, &m), 1);
+  print(b, "reduce to all", b->bytes, &m, together(b, NBC_START_WINDOW, do_reduce, &m), 1);
+  print(b, "collect", b->bytes, &m, together(b, NBC_START_WINDOW, do_collect, &m), 1);
+  nbc_measurement_free(&m);
 }
 
 static void measure_fixed(bench *b) {
-  nbc_measurement m, quiet;
-  const double one_ns = alone(b, do_put_one, &m),
-               quiet_ns = alone(b, do_put_one_quiet, &quiet) - one_ns;
-  print("quiet", 0, &quiet, quiet_ns, 1);
-  print("fetch_add", 8, &m, alone(b, do_fetch_add, &m), 1);
-  print("compare_swap", 8, &m, alone(b, do_compare_swap, &m), 1);
-  print("add", 8, &m, alone(b, do_add_quiet, &m) - quiet_ns, 1);
-  print("lock free", 0, &m, alone(b, do_lock, &m), 1);
-  print("lock taken", 0, &m, together(b, NBC_START_WINDOW, do_lock, &m) / size, size);
-  if (has_test_lock()) print("lock test", 0, &m, alone(b, do_test_lock, &m), 1);
-  print("barrier", 0, &m, together(b, NBC_START_WINDOW, do_barrier, &m), 1);
+  nbc_measurement m = none;
+  const double one_ns = alone(b, do_put_one, &m);
+  const double quiet_ns = alone(b, do_put_one_quiet, &m) - one_ns;
+  print(b, "quiet", 0, &m, quiet_ns, 1);
+  print(b, "fetch_add", 8, &m, alone(b, do_fetch_add, &m), 1);
+  print(b, "compare_swap", 8, &m, alone(b, do_compare_swap, &m), 1);
+  print(b, "add", 8, &m, alone(b, do_add_quiet, &m) - quiet_ns, 1);
+  print(b, "lock free", 0, &m, alone(b, do_lock, &m), 1);
+  print(b, "lock taken", 0, &m, together(b, NBC_START_WINDOW, do_lock, &m) / size, size);
+  if (has_test_lock()) print(b, "lock test", 0, &m, alone(b, do_test_lock, &m), 1);
+  print(b, "barrier", 0, &m, together(b, NBC_START_WINDOW, do_barrier, &m), 1);
+  nbc_measurement_free(&m);
+}
+
+/* ---- three ways to time the same calls ------------------------------------------------------------- */
+enum { LOOP = 0, EACH, SUBTRACTED, WAYS, FULL = 0, POST, QUIET, OVERLAP, PARTS, MOST_SIZES = 30 };
+static const char *const way_names[WAYS] = {"global loop", "per iteration", "subtraction"};
+static const char *const part_names[PARTS] = {"full", "post", "quiet", "overlap"};
+typedef struct figure {
+  int count;
+  double size_bytes[MOST_SIZES], ns[PARTS][WAYS][MOST_SIZES]; /* NaN: this way cannot tell it */
+} figure;
+
+static nbc_status do_compute(void *b) {
+  return nbc_spin_ns(&((bench *)b)->clock, (int64_t)((bench *)b)->compute_ns), NBC_OK;
+}
+/* Readings around each part; with computation four of them per call, as in the paper. */
+static nbc_status do_put_each(void *arg) {
+  bench *b = (bench *)arg;
+  const int64_t t_begin_ns = nbc_clock_now_ns(&b->clock);
+  rma_put_nbi(b->bytes);
+  const int64_t t_posted_ns = nbc_clock_now_ns(&b->clock);
+  int64_t t_computed_ns = t_posted_ns;
+  if (b->compute_ns > 0) {
+    nbc_spin_ns(&b->clock, (int64_t)b->compute_ns);
+    t_computed_ns = nbc_clock_now_ns(&b->clock);
+  }
+  rma_quiet();
+  b->part_ns[0] += (double)(t_posted_ns - t_begin_ns);
+  b->part_ns[1] += (double)(t_computed_ns - t_posted_ns);
+  b->part_ns[2] += (double)(nbc_clock_now_ns(&b->clock) - t_computed_ns);
+  return NBC_OK;
+}
+/* Medians over batches of the mean post and quiet. */
+static void each_ns(bench *b, double *post_ns, double *quiet_ns) {
+  enum { BATCHES = 101, CALLS = 20 };
+  double post[BATCHES] = {1}, quiet[BATCHES] = {1};
+  rma_barrier();
+  for (int i = -1; i < BATCHES && rank == 0; i++) { /* -1: warm-up */
+    b->part_ns[0] = b->part_ns[1] = b->part_ns[2] = 0;
+    for (int k = 0; k < CALLS; k++) do_put_each(b);
+    post[i < 0 ? 0 : i] = b->part_ns[0] / CALLS;
+    quiet[i < 0 ? 0 : i] = b->part_ns[2] / CALLS;
+  }
+  rma_barrier();
+  nbc_summary p, q;
+  if (nbc_summarize(post, BATCHES, 0, &p) != NBC_OK ||
+      nbc_summarize(quiet, BATCHES, 0, &q) != NBC_OK)
+    fail("a clock that steps");
+  *post_ns = p.median;
+  *quiet_ns = q.median;
+}
+
+static void measure_ways(bench *b, figure *f, int at) {
+  nbc_measurement m = none;
+  double full_ns, many_ns, post_ns, quiet_ns;
+  for (int i = 0; i < PARTS * WAYS; i++) f->ns[i / WAYS][i % WAYS][at] = (double)NAN;
+  f->size_bytes[at] = (double)b->bytes;
+  f->ns[FULL][LOOP][at] = full_ns = alone(b, do_put_full, &m);
+  many_ns = alone(b, do_put_posts, &m);
+  f->ns[POST][LOOP][at] = many_ns / POSTS;
+  f->ns[POST][SUBTRACTED][at] = (many_ns - full_ns) / (POSTS - 1);
+  f->ns[QUIET][SUBTRACTED][at] = full_ns - f->ns[POST][SUBTRACTED][at];
+  b->compute_ns = 0;
+  each_ns(b, &post_ns, &quiet_ns);
+  f->ns[FULL][EACH][at] = post_ns + quiet_ns;
+  f->ns[POST][EACH][at] = post_ns;
+  f->ns[QUIET][EACH][at] = quiet_ns;
+  b->compute_ns = fmax(1, 2 * full_ns);
+  const double overlap_ns = alone(b, do_put_overlap, &m);
+  f->ns[OVERLAP][LOOP][at] = overlap_ns - b->compute_ns;
+  f->ns[OVERLAP][SUBTRACTED][at] = overlap_ns - alone(b, do_compute, &m);
+  each_ns(b, &post_ns, &quiet_ns);
+  f->ns[OVERLAP][EACH][at] = post_ns + quiet_ns;
+  nbc_measurement_free(&m);
+}
+
+static void draw_chart(FILE *out, const figure *f, double left, const char *title, const int *parts,
+                       int part_count) {
+  static const char *const dashes[WAYS] = {"", "2 3", "8 3"};
+  plot p = {out,      left, 40,         370,         300, 1, fmax(2, f->size_bytes[f->count - 1]),
+            INFINITY, 0,    PLOT_BYTES, PLOT_DECADES};
+  for (int i = 0; i < part_count * WAYS * f->count; i++) {
+    const double us = f->ns[parts[i / f->count / WAYS]][i / f->count % WAYS][i % f->count] * 1e-3;
+    if (us > 0) p.y_lo = fmin(p.y_lo, us * 0.8), p.y_hi = fmax(p.y_hi, us * 8);
+  }
+  p.y_lo = fmax(p.y_lo, p.y_hi * 1e-6); /* a difference near 0 is at the border */
+  plot_axes(&p, title, "bytes", "us");
+  for (int i = 0, row = 0; i < part_count * WAYS; i++) {
+    const int part = parts[i / WAYS], way = i % WAYS;
+    double us[MOST_SIZES];
+    char name[64];
+    if (isnan(f->ns[part][way][0])) continue;
+    for (int k = 0; k < f->count; k++) us[k] = f->ns[part][way][k] * 1e-3;
+    plot_line(&p, f->size_bytes, us, f->count, plot_colours[part], dashes[way]);
+    snprintf(name, sizeof name, "%s, %s", part_names[part], way_names[way]);
+    plot_key(&p, row++, plot_colours[part], dashes[way], name);
+  }
+}
+
+static void print_ways(FILE *out, const figure *f) {
+  fprintf(out, "%-10s %9s %14s %14s %14s   (put_nbi, us)\n", "# element", "bytes", way_names[0],
+          way_names[1], way_names[2]);
+  for (int part = 0; part < PARTS; part++)
+    for (int k = 0; k < f->count; k++) {
+      fprintf(out, "%-10s %9.0f", part_names[part], f->size_bytes[k]);
+      for (int way = 0; way < WAYS; way++)
+        if (isnan(f->ns[part][way][k]))
+          fprintf(out, " %14s", "-");
+        else
+          fprintf(out, " %14.4f", f->ns[part][way][k] * 1e-3);
+      fprintf(out, "\n");
+    }
+}
+
+static void measure_figure(bench *b, const int *order, int count, FILE *out) {
+  static figure f;
+  static const int elements[] = {FULL, POST, QUIET}, overlapped[] = {FULL, OVERLAP};
+  f.count = count;
+  for (int i = 0; i < count; i++) {
+    b->bytes = (uint64_t)1 << 2 * order[i];
+    measure_ways(b, &f, order[i]);
+  }
+  if (rank > 0) return;
+  print_ways(stdout, &f);
+  plot_begin(out, "Where the timer stands: a nonblocking put", 920, 390);
+  draw_chart(out, &f, 60, "elements of a nonblocking put", elements, 3);
+  draw_chart(out, &f, 520, "its overlap with computation of twice its time", overlapped, 2);
+  plot_end_chart(out);
+  fprintf(out, "<pre>\n");
+  print_ways(out, &f);
+  fprintf(out, "</pre>\n");
+  plot_end(out);
 }
 
 static bool number(const char *text, double least, double most, double *value) {
@@ -376,40 +557,78 @@ static bool number(const char *text, double least, double most, double *value) {
   return end != text && !*end && *value >= least && *value <= most;
 }
 
+static const char usage[] =
+    "usage: bench_rma [-s largest bytes] [-t seconds per line] [-m each] [-r seed] [--raw FILE] "
+    "[--figure FILE]";
+typedef struct options {
+  double seconds, bytes, seed;
+  const char *raw, *figure;
+} options;
+
+static void read_arguments(int argc, char **argv, options *o, bench *b) {
+  for (int i = 1; i < argc; i += 2) {
+    const char *value = i + 1 < argc ? argv[i + 1] : "";
+    if (strcmp(argv[i], "-s") == 0 && number(value, 1, 1 << 28, &o->bytes)) continue;
+    if (strcmp(argv[i], "-t") == 0 && number(value, 1e-3, 1e4, &o->seconds)) continue;
+    if (strcmp(argv[i], "-r") == 0 && number(value, 0, 1e9, &o->seed)) continue;
+    if (strcmp(argv[i], "--raw") == 0 && *value)
+      o->raw = value;
+    else if (strcmp(argv[i], "--figure") == 0 && *value)
+      o->figure = value;
+    else if (strcmp(argv[i], "-m") == 0 && strcmp(value, "each") == 0)
+      b->timing = NBC_TIMING_EACH;
+    else {
+      char text[256];
+      snprintf(text, sizeof text, "%.40s %.40s: wrong; %s", argv[i], value, usage);
+      fail(text);
+    }
+  }
+}
+static FILE *create(const char *path) {
+  FILE *file = rank == 0 && path ? fopen(path, "w") : NULL;
+  if (rank == 0 && path && !file) fail("--raw, --figure: the file cannot be written");
+  return file;
+}
+
 int main(int argc, char **argv) {
   bench b;
   nbc_transport *t = NULL;
-  double seconds = 0.5, bytes = (double)largest_bytes, seed = 1;
+  options o = {0.5, (double)largest_bytes, 1, NULL, NULL};
   memset(&b, 0, sizeof b);
+  if (argc == 2 && strcmp(argv[1], "--help") == 0) return puts(usage) < 0;
   if (open_all(&t, &b.err) != NBC_OK) fail(b.err.text);
-  for (int i = 1; i < argc; i += 2) {
-    const char *value = i + 1 < argc ? argv[i + 1] : "";
-    if (strcmp(argv[i], "-s") == 0 && number(value, 1, 1 << 28, &bytes)) continue;
-    if (strcmp(argv[i], "-t") == 0 && number(value, 1e-3, 1e4, &seconds)) continue;
-    if (strcmp(argv[i], "-r") == 0 && number(value, 0, 1e9, &seed)) continue;
-    if (strcmp(argv[i], "-m") == 0 && strcmp(value, "each") == 0) {
-      b.timing = NBC_TIMING_EACH;
-      continue;
-    }
-    fail("usage: bench_rma [-s largest bytes] [-t seconds per line] [-m each] [-r seed]");
-  }
-  largest_bytes = (uint64_t)bytes;
-  b.repeat.time_limit_ns = (int64_t)(seconds * 1e9);
+  read_arguments(argc, argv, &o, &b);
+  largest_bytes = (uint64_t)o.bytes;
+  b.repeat.time_limit_ns = (int64_t)(o.seconds * 1e9);
+  b.repeat.keep_samples = o.raw != NULL;
+  b.raw = create(o.raw);
+  FILE *page = create(o.figure);
+  nbc_comm_desc comm;
+  memset(&comm, 0, sizeof comm);
+  comm.transport = t;
+  comm.id = 1;
   local = (char *)calloc(1, (size_t)largest_bytes + 8);
   if (!local || !open_memory() || nbc_clock_create(NULL, &b.clock) != NBC_OK) fail("no memory");
   if (nbc_sync_create(t, NULL, &b.sync, &b.err) != NBC_OK) fail(b.err.text);
-  if (rank == 0)
+  if (nbc_comm_create(&comm, &b.comm, &b.err) != NBC_OK) fail(b.err.text);
+  int order[MOST_SIZES], count = 0;
+  while (count < MOST_SIZES && (uint64_t)1 << 2 * count <= largest_bytes)
+    count++; /* 1, 4, 16, ... */
+  nbc_shuffle(order, count, (uint64_t)o.seed);
+  if (rank == 0 && !o.figure)
     printf("%-24s %9s %12s %9s %7s %5s %8s %7s\n", "# routine", "bytes", "median us", "+- us",
            "samples", "stop", "outliers", "missed");
-  measure_fixed(&b);
-  int order[32], count = 0;
-  while (count < 30 && (uint64_t)1 << 2 * count <= largest_bytes) count++; /* 1, 4, 16, ... */
-  nbc_shuffle(order, count, (uint64_t)seed);
-  for (int i = 0; i < count; i++) {
+  if (rank == 0 && b.raw) fprintf(b.raw, "# bytes seconds routine\n");
+  if (o.figure) measure_figure(&b, order, count, page);
+  if (!o.figure) measure_fixed(&b);
+  for (int i = 0; i < count && !o.figure; i++) {
     b.bytes = (uint64_t)1 << 2 * order[i];
     measure_size(&b);
   }
+  if ((b.raw && fclose(b.raw) != 0) || (page && fclose(page) != 0))
+    fail("--raw, --figure: the file cannot be written");
   rma_barrier();
+  nbc_comm_destroy(b.comm);
   nbc_sync_destroy(b.sync);
   free(local);
   close_all(t);

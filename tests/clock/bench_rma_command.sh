@@ -8,7 +8,7 @@ export OMPI_MCA_opal_common_ucx_opal_mem_hooks=0 SHMEM_SYMMETRIC_SIZE=32M
 
 fixed='quiet fetch_add compare_swap add lock.free lock.taken barrier'
 sized='put get put_nbi.full put_nbi.post put_nbi.quiet put_nbi.overlap get_nbi.full get_nbi.post get_nbi.quiet
-  get_nbi.overlap bcast.barrier bcast.window bcast.barrier.start bcast.rounds bcast.acknowledged reduce.to.all collect'
+  get_nbi.overlap bcast.barrier bcast.window bcast.barrier.start bcast.rounds bcast.acknowledged bcast.ours reduce.to.all collect'
 measures() { # COMMAND...: sizes 1 and 4
   timeout -k 5 120 "$@" -s 4 -t 0.01 >"$T/out" || return 1
   for r in $fixed; do grep -qE "^$r +[08] .* (sure|count|time|late) " "$T/out" || { echo "no line: $r"; return 1; }; done
@@ -18,6 +18,24 @@ measures() { # COMMAND...: sizes 1 and 4
     done
   done
 }
+keeps_samples() { # COMMAND...: as many as the line says, of every routine, as fit_model reads them
+  measures "$@" --raw "$T/raw" || return 1
+  for r in put get 'get_nbi overlap' 'bcast acknowledged' 'bcast ours'; do
+    said=$(awk -v r="$r" 'index($0, r "  ") == 1 && substr($0, length(r) + 1) ~ /^ +4 / { n = split($0, f, " "); print f[split(r, x, " ") + 4] }' "$T/out")
+    kept=$(awk -v r="$r" '$1 == 4 { sub(/^[^ ]+ [^ ]+ /, ""); n += $0 == r } END { print n + 0 }' "$T/raw")
+    [ "$said" = "$kept" ] || { echo "$r: $said samples, $kept kept"; return 1; }
+  done
+  ! grep -vE '^# |^[0-9]+ -?[0-9.]+e[-+][0-9]+ [a-z]' "$T/raw"
+}
+draws() { # COMMAND...: both figures, every element and size, on a page without scripts
+  timeout -k 5 120 "$@" -s 16 -t 0.01 --figure "$T/figure.html" >"$T/out" || return 1
+  for r in full post quiet overlap; do
+    for bytes in 1 4 16; do
+      test "$(grep -cE "^$r +$bytes( +(-|-?[0-9.]+)){3}\$" "$T/out" "$T/figure.html" | cut -d: -f2 | tr '\n' ' ')" = '1 1 ' || return 1
+    done
+  done
+  grep -q '</html>' "$T/figure.html" && ! grep -Eq '<script|src=|nan|inf' "$T/figure.html"
+}
 refuses() { ! timeout -k 5 60 "$@" >"$T/out" 2>&1 && grep -q usage "$T/out"; }
 for mpi in openmpi mpich; do
   program=$B/bench_rma_mpi && [ $mpi = mpich ] && program=$B/bench_rma_mpich
@@ -25,9 +43,10 @@ for mpi in openmpi mpich; do
     skip "one-sided operations, $mpi" "no mpirun.$mpi or mpicc.$mpi"
     continue
   fi
-  check "$mpi, two processes" measures mpirun.$mpi -n 2 "$program"
+  check "$mpi, two processes, samples kept" keeps_samples mpirun.$mpi -n 2 "$program"
   check "$mpi, three processes" measures mpirun.$mpi -n 3 "$program"
   check "$mpi, clock around every call" measures mpirun.$mpi -n 2 "$program" -m each
+  check "$mpi, three ways to time" draws mpirun.$mpi -n 2 "$program"
   check "$mpi, bad arguments" refuses mpirun.$mpi -n 1 "$program" -s 0
 done
 if ! command -v oshrun >/dev/null || [ ! -x "$B/bench_rma_shmem" ]; then

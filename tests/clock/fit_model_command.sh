@@ -22,10 +22,12 @@ refuses() { # TEXT ARGUMENTS...
   test $? = 2 && grep -q -- "$text" "$T/out"
 }
 names_bad_lines() {
-  for line in 'x 1' '1' '1 0' '1 -1' '1 nan' '99999999999999999999 1' '-1 1'; do
+  for line in 'x 1' '1' '1 1e99' '1 nan' '99999999999999999999 1' '-1 1'; do
     printf '1 1e-6\n%s\n' "$line" >"$T/bad"
     refuses ":2: " "$T/bad" || return 1
   done
+  printf '1 1e-6\n1 0\n1 -1e-9\n' >"$T/some"
+  "$B/fit_model" "$T/some" 2>&1 | grep -q 'left out: 2 times' || return 1
   refuses "another routine: choose one" "$T/samples" && refuses "no sample" --routine nothing "$T/samples"
 }
 names_bad_arguments() {
