@@ -3,6 +3,7 @@
 # clocks, exit status, crashes and deadlocks with names.
 . tests/test.sh
 guest=$B/tests/model/guest_ring.so
+threads=$B/tests/model/guest_threads.so
 run() { timeout 60 "$B/pm_run" "$@" >"$T/out" 2>"$T/err"; }
 
 token_goes_round() { run -n 16 "$guest" ring && grep -x 'token 136 went round 16 processes' "$T/out" && grep 'pm_run: 16 processes, .* us simulated' "$T/err"; }
@@ -33,8 +34,26 @@ bad_calls_are_refused() {
   ! run -n 0 "$guest" && ! run -n && ! run --nonsense 1 "$guest" && ! run && ! run -n 2 "$T/none.so" && ! run --platform "$T/none" "$guest" &&
     printf 'nodes_cuont 3\n' >"$T/bad" && ! run --platform "$T/bad" "$guest" && grep 'line 1: nodes_cuont: unknown key' "$T/err"
 }
+threads_and_locks_work() { run -n 3 --per-node 2 "$threads" threads && test "$(grep -c 'threads of . are right' "$T/out")" = 3; }
+threads_run_the_same_every_time() { run -n 3 "$threads" threads && cp "$T/err" "$T/first" && run -n 3 "$threads" threads && diff "$T/first" "$T/err"; }
+last_thread_ends_the_process() { run -n 2 "$threads" last && grep ' 10\.[0-9]* us simulated' "$T/err"; }
+sleeps_take_simulated_time() { run -n 2 "$threads" sleeps; }
+spin_on_memory_lets_time_pass() { run -n 3 --spin 10 "$threads" spins && grep -x 'spin has ended' "$T/out"; }
+abort_ends_the_run() { run -n 3 --trace "$T/abort.csv" "$threads" abort; test $? = 100 && grep 'process 1 called PMI_Abort(7) at .* us: enough' "$T/err" && test -s "$T/abort.csv"; }
+lines_carry_their_process() {
+  run -n 3 --prefix "$threads" pieces
+  test $? = 2 && sort "$T/out" >"$T/sorted" && printf '[%d] %s\n' 0 'first second' 0 raw 0 'without end' 1 'first second' 1 raw 1 'without end' 2 'first second' 2 raw 2 'without end' | diff - "$T/sorted" &&
+    grep -x '\[1\] complaint 1' "$T/err" && grep -x 'pm_run: process 2 ended with status 2' "$T/err" && ! grep 'process 0 ended' "$T/err"
+}
+help_lists_every_option() {
+  run --help || return 1
+  for o in -n --per-node --platform --loggp --seed --trace --prefix --stack --time-limit --spin; do grep -q -e " $o " "$T/out" || return 1; done
+  ! run --spin x "$guest" && grep 'pm_run: --spin: a number of' "$T/err"
+}
 for t in token_goes_round same_time_every_run models_differ exit_status_is_the_largest crash_has_a_name \
-  deadlock_has_names trace_is_written sequence_diagram_is_drawn platform_is_read bad_calls_are_refused; do
+  deadlock_has_names trace_is_written sequence_diagram_is_drawn platform_is_read bad_calls_are_refused \
+  threads_and_locks_work threads_run_the_same_every_time last_thread_ends_the_process sleeps_take_simulated_time spin_on_memory_lets_time_pass \
+  abort_ends_the_run lines_carry_their_process help_lists_every_option; do
   check "$t" $t
 done
 finish

@@ -34,9 +34,10 @@ NEEDS_model += $(B)/simulated_overlap $(B)/paper_figures
 # pm_run lends its symbols to the programs it loads
 $(eval $(call example,pm_run,,-rdynamic -ldl))
 $(eval $(call script,model/guests))
-# An ordinary Portals program, as pm_run wants it
-$(B)/tests/model/guest_ring.so: tests/model/guest_ring.c $(B)/include/portals4.h $(B)/.flags
+# Ordinary programs, as pm_run wants them
+GUESTS := $(addprefix $(B)/tests/model/,guest_ring.so guest_threads.so)
+$(GUESTS): $(B)/tests/model/%.so: tests/model/%.c $(B)/include/portals4.h $(B)/.flags
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(STD) $(CFLAGS) $(WARN) -shared -fPIC -I$(B)/include $< -o $@ $(LDFLAGS)
-NEEDS_model += $(B)/pm_run $(B)/tests/model/guest_ring.so
+	$(Q)$(CC) $(STD) $(CFLAGS) $(WARN) -shared -fPIC -I$(B)/include $< -o $@ $(LDFLAGS) -pthread
+NEEDS_model += $(B)/pm_run $(GUESTS)

@@ -1,0 +1,427 @@
+/* pthreads and semaphores of pm_run's guests, in simulated time. Guests find these functions instead
+   of libc's. The objects keep libc's sizes and static initialisers: our state lies in their memory,
+   the kind of a mutex where glibc has it. Threads are switched only where they wait, so none of this
+   needs an atomic operation. Thread-local variables (__thread) are shared by the threads of a
+   process; pthread_setspecific is not. */
+#ifndef PM_RUN_PTHREAD_H_INCLUDED
+#define PM_RUN_PTHREAD_H_INCLUDED
+#include <pthread.h>
+#include <semaphore.h>
+#include <setjmp.h>
+
+/* ---- queues of waiting threads --------------------------------------------------------------------- */
+static void queue_add(waiter **queue, waiter *self) {
+  self->thread = pm_thread_self();
+  self->next = NULL;
+  self->is_woken = 0;
+  while (*queue) queue = &(*queue)->next;
+  *queue = self;
+}
+static int queue_wake(waiter **queue) { /* the one that waits longest */
+  waiter *first = *queue;
+  if (!first) return 0;
+  *queue = first->next;
+  first->is_woken = 1;
+  pm_thread_wake(first->thread);
+  return 1;
+}
+/* d_ns < 0: for ever. ret 0 woken, ETIMEDOUT */
+static int queue_wait(waiter **queue, const char *what, int64_t d_ns) {
+  waiter self, **at;
+  const int64_t t_end_ns = pm_now_ns() + d_ns;
+  queue_add(queue, &self);
+  while (!self.is_woken) {
+    const int64_t left_ns = d_ns < 0 ? -1 : t_end_ns - pm_now_ns();
+    if (d_ns >= 0 && left_ns <= 0) break;
+    pm_thread_wait(what, left_ns);
+  }
+  if (self.is_woken) return 0;
+  for (at = queue; *at != &self; at = &(*at)->next) {
+  }
+  *at = self.next;
+  return ETIMEDOUT;
+}
+/* A point in time of the guest, as a duration from now. */
+static int64_t until_ns(const struct timespec *t) {
+  const int64_t d_ns = (int64_t)t->tv_sec * 1000000000 + t->tv_nsec - pm_now_ns();
+  return d_ns > 0 ? d_ns : 0;
+}
+
+/* ---- threads --------------------------------------------------------------------------------------- */
+typedef struct guest_thread {
+  pm_thread *thread; /* NULL: has ended */
+  void *(*start)(void *arg);
+  void *arg, *result;
+  jmp_buf end;
+  waiter *joiners;
+  int is_detached, can_exit;
+} guest_thread;
+/* Values by (thread, key): a table that grows, since a thread has no room for them. */
+typedef struct specific {
+  struct specific *next;
+  const pm_thread *thread;
+  pthread_key_t key;
+  uintptr_t value;
+} specific;
+enum { KEYS = 65536, BUCKETS = 4096 }; /* of all processes together */
+static specific *specifics[BUCKETS];
+static void (*key_destructors[KEYS])(void *);
+static char key_is_used[KEYS]; /* key 0 is ours: the guest_thread of a thread */
+static pthread_key_t keys_end = 1;
+
+static specific **specific_at(const pm_thread *thread, pthread_key_t key) {
+  specific **at = &specifics[((uintptr_t)thread / 16 * 31 + key) % BUCKETS];
+  while (*at && ((*at)->thread != thread || (*at)->key != key)) at = &(*at)->next;
+  return at;
+}
+static int specific_set(pthread_key_t key, uintptr_t value) {
+  specific **at = specific_at(pm_thread_self(), key), *gone = *at;
+  if (!value) {
+    if (gone) *at = gone->next, free(gone);
+    return 0;
+  }
+  if (!gone) {
+    gone = *at = (specific *)calloc(1, sizeof **at);
+    if (!gone) return ENOMEM;
+    gone->thread = pm_thread_self();
+    gone->key = key;
+  }
+  gone->value = value;
+  return 0;
+}
+int pthread_setspecific(pthread_key_t key, const void *value) {
+  return key && key < KEYS && key_is_used[key] ? specific_set(key, (uintptr_t)value) : EINVAL;
+}
+void *pthread_getspecific(pthread_key_t key) {
+  const specific *s = *specific_at(pm_thread_self(), key);
+  return s ? (void *)s->value : NULL;
+}
+int pthread_key_create(pthread_key_t *key, void (*destructor)(void *)) {
+  for (*key = 1; *key < KEYS && key_is_used[*key]; ++*key) {
+  }
+  if (*key == KEYS) return EAGAIN;
+  if (*key >= keys_end) keys_end = *key + 1;
+  key_is_used[*key] = 1;
+  key_destructors[*key] = destructor;
+  return 0;
+}
+int pthread_key_delete(pthread_key_t key) {
+  if (!key || key >= KEYS || !key_is_used[key]) return EINVAL;
+  for (int b = 0; b < BUCKETS; b++)
+    for (specific **at = &specifics[b]; *at;)
+      if ((*at)->key == key) {
+        specific *gone = *at;
+        *at = gone->next;
+        free(gone);
+      } else
+        at = &(*at)->next;
+  key_is_used[key] = 0;
+  return 0;
+}
+static void specifics_end(
+    void) { /* destructors may set values again: a few rounds, as POSIX says */
+  for (int round = 0, found = 1; found && round < 4; round++) {
+    found = 0;
+    for (pthread_key_t key = 1; key < keys_end; key++) {
+      void *value = key_is_used[key] ? pthread_getspecific(key) : NULL;
+      if (!value) continue;
+      specific_set(key, 0);
+      found = 1;
+      if (key_destructors[key]) key_destructors[key](value);
+    }
+  }
+}
+/* The running thread's own record; of a process's first thread made when it is asked for. */
+static guest_thread *guest_self(void) {
+  const specific *s = *specific_at(pm_thread_self(), 0);
+  guest_thread *g = s ? (guest_thread *)s->value : NULL;
+  if (g) return g;
+  g = (guest_thread *)calloc(1, sizeof *g);
+  if (!g || specific_set(0, (uintptr_t)g)) abort();
+  g->thread = pm_thread_self();
+  return g;
+}
+static guest *guest_process(void) { return (guest *)pm_process_user(pm_self()); }
+static void guest_thread_end(guest_thread *g) {
+  specifics_end();
+  specific_set(0, 0);
+  g->thread = NULL;
+  while (queue_wake(&g->joiners)) {
+  }
+  if (--guest_process()->threads_count == 0) queue_wake(&guest_process()->last);
+  if (g->is_detached) free(g);
+}
+static void guest_thread_run(void *arg) {
+  guest_thread *const g = (guest_thread *)arg;
+  for (pthread_key_t key = 1; key < keys_end; key++)
+    specific_set(key, 0); /* of one that was here */
+  if (specific_set(0, (uintptr_t)g)) abort();
+  g->can_exit = 1;
+  if (setjmp(g->end) == 0) g->result = g->start(g->arg);
+  guest_thread_end(g);
+}
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
+                   void *arg) {
+  guest_thread *g = (guest_thread *)calloc(1, sizeof *g);
+  size_t stack_bytes = 0;
+  int detached = PTHREAD_CREATE_JOINABLE;
+  if (!g) return EAGAIN;
+  if (attributes) {
+    pthread_attr_getdetachstate(attributes, &detached);
+    pthread_attr_getstacksize(attributes, &stack_bytes);
+    if (stack_bytes > 1u << 20) stack_bytes = 0; /* libc's default of megabytes: ours will do */
+  }
+  g->start = start;
+  g->arg = arg;
+  g->is_detached = detached == PTHREAD_CREATE_DETACHED;
+  g->thread = pm_thread_create(guest_thread_run, g, stack_bytes);
+  if (!g->thread) return free(g), EAGAIN;
+  guest_process()->threads_count++;
+  *thread = (pthread_t)(uintptr_t)g;
+  return 0;
+}
+pthread_t pthread_self(void) {
+  static pthread_t (*real)(void);
+  if (pm_self()) return (pthread_t)(uintptr_t)guest_self();
+  if (!real) *(void **)(void *)&real = dlsym(RTLD_NEXT, "pthread_self");
+  return real();
+}
+int pthread_equal(pthread_t a, pthread_t b) { return a == b; }
+int pthread_join(pthread_t thread, void **result) {
+  guest_thread *g = (guest_thread *)(uintptr_t)thread;
+  if (g == guest_self()) return EDEADLK;
+  if (g->is_detached) return EINVAL;
+  if (g->thread) queue_wait(&g->joiners, "pthread_join", -1);
+  if (result) *result = g->result;
+  free(g);
+  return 0;
+}
+int pthread_detach(pthread_t thread) {
+  guest_thread *g = (guest_thread *)(uintptr_t)thread;
+  g->is_detached = 1;
+  if (!g->thread) free(g);
+  return 0;
+}
+/* Of a process's first thread: the others go on, the process ends with the last of them. */
+void pthread_exit(void *result) {
+  guest_thread *g = guest_self();
+  g->result = result;
+  if (g->can_exit) longjmp(g->end, 1);
+  specifics_end();
+  while (guest_process()->threads_count) queue_wait(&guest_process()->last, "pthread_exit", -1);
+  for (;;) pm_exit(0);
+}
+/* What libc would do to a thread that it does not know: nothing, or not here. */
+int pthread_setname_np(pthread_t thread, const char *name) { return (void)thread, (void)name, 0; }
+int pthread_setaffinity_np(pthread_t thread, size_t bytes, const cpu_set_t *set) {
+  return (void)thread, (void)bytes, (void)set, 0;
+}
+int pthread_getaffinity_np(pthread_t thread, size_t bytes, cpu_set_t *set) {
+  (void)thread;
+  return sched_getaffinity(0, bytes, set) ? errno : 0;
+}
+int pthread_setcancelstate(int state, int *old) { return (void)state, old ? *old = 0 : 0; }
+int pthread_setcanceltype(int type, int *old) { return (void)type, old ? *old = 0 : 0; }
+int pthread_cancel(pthread_t thread) { return (void)thread, ENOSYS; }
+int pthread_kill(pthread_t thread, int signal) { return (void)thread, (void)signal, ENOSYS; }
+
+/* ---- mutexes: glibc's first word is 0 when free, its kind lies at byte 16 -------------------------- */
+typedef struct guest_mutex {
+  int depth, unused;
+  const pm_thread *owner;
+  int kind, unused_too;
+  waiter *waiters;
+} guest_mutex;
+typedef char mutex_fits[sizeof(guest_mutex) <= sizeof(pthread_mutex_t) ? 1 : -1];
+int pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attributes) {
+  guest_mutex *m = (guest_mutex *)(void *)mutex;
+  memset(mutex, 0, sizeof *mutex);
+  if (attributes) pthread_mutexattr_gettype(attributes, &m->kind);
+  return 0;
+}
+static int mutex_lock(pthread_mutex_t *mutex, int64_t d_ns) {
+  guest_mutex *m = (guest_mutex *)(void *)mutex;
+  if (m->depth && m->owner == pm_thread_self()) {
+    if (m->kind == PTHREAD_MUTEX_RECURSIVE) return m->depth++, 0;
+    if (m->kind == PTHREAD_MUTEX_ERRORCHECK) return EDEADLK;
+  }
+  if (m->depth) { /* who unlocks hands it over */
+    const int code = d_ns ? queue_wait(&m->waiters, "pthread_mutex_lock", d_ns) : EBUSY;
+    if (code) return code;
+  }
+  m->depth = 1;
+  m->owner = pm_thread_self();
+  return 0;
+}
+int pthread_mutex_lock(pthread_mutex_t *mutex) { return mutex_lock(mutex, -1); }
+int pthread_mutex_trylock(pthread_mutex_t *mutex) {
+  const int code = mutex_lock(mutex, 0);
+  if (code) sched_yield(); /* who only tries lets time pass */
+  return code == EDEADLK ? EBUSY : code;
+}
+int pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *t) {
+  const int64_t d_ns = until_ns(t);
+  const int code = mutex_lock(mutex, d_ns);
+  return code == EBUSY ? ETIMEDOUT : code;
+}
+int pthread_mutex_unlock(pthread_mutex_t *mutex) {
+  guest_mutex *m = (guest_mutex *)(void *)mutex;
+  if ((m->kind == PTHREAD_MUTEX_RECURSIVE || m->kind == PTHREAD_MUTEX_ERRORCHECK) &&
+      (!m->depth || m->owner != pm_thread_self()))
+    return EPERM;
+  if (m->depth > 1) return m->depth--, 0;
+  if (!queue_wake(&m->waiters)) m->depth = 0;
+  m->owner = NULL;
+  return 0;
+}
+int pthread_mutex_destroy(pthread_mutex_t *mutex) {
+  return ((guest_mutex *)(void *)mutex)->depth ? EBUSY : 0;
+}
+
+/* ---- what is built of queues ------------------------------------------------------------------------ */
+int pthread_cond_init(pthread_cond_t *cond, const pthread_condattr_t *attributes) {
+  (void)attributes; /* all clocks are the simulated one */
+  memset(cond, 0, sizeof *cond);
+  return 0;
+}
+int pthread_cond_destroy(pthread_cond_t *cond) { return *(waiter **)(void *)cond ? EBUSY : 0; }
+static int cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex, int64_t d_ns) {
+  int code = pthread_mutex_unlock(mutex), again;
+  if (code) return code;
+  code = queue_wait((waiter **)(void *)cond, "pthread_cond_wait", d_ns);
+  again = pthread_mutex_lock(mutex);
+  return again ? again : code;
+}
+int pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex) {
+  return cond_wait(cond, mutex, -1);
+}
+int pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *t) {
+  return cond_wait(cond, mutex, until_ns(t));
+}
+int pthread_cond_signal(pthread_cond_t *cond) {
+  queue_wake((waiter **)(void *)cond);
+  return 0;
+}
+int pthread_cond_broadcast(pthread_cond_t *cond) {
+  while (queue_wake((waiter **)(void *)cond)) {
+  }
+  return 0;
+}
+
+typedef struct guest_barrier {
+  unsigned count, arrived;
+  waiter *waiters;
+} guest_barrier;
+int pthread_barrier_init(pthread_barrier_t *barrier, const pthread_barrierattr_t *attributes,
+                         unsigned count) {
+  guest_barrier *b = (guest_barrier *)(void *)barrier;
+  (void)attributes;
+  if (!count) return EINVAL;
+  memset(barrier, 0, sizeof *barrier);
+  b->count = count;
+  return 0;
+}
+int pthread_barrier_destroy(pthread_barrier_t *barrier) {
+  return ((guest_barrier *)(void *)barrier)->arrived ? EBUSY : 0;
+}
+int pthread_barrier_wait(pthread_barrier_t *barrier) {
+  guest_barrier *b = (guest_barrier *)(void *)barrier;
+  if (++b->arrived < b->count) return queue_wait(&b->waiters, "pthread_barrier_wait", -1);
+  b->arrived = 0;
+  while (queue_wake(&b->waiters)) {
+  }
+  return PTHREAD_BARRIER_SERIAL_THREAD;
+}
+
+/* Readers -1 means written. Who wakes looks again: no order between readers and writers. */
+typedef struct guest_rwlock {
+  int readers, unused;
+  waiter *waiters;
+} guest_rwlock;
+int pthread_rwlock_init(pthread_rwlock_t *lock, const pthread_rwlockattr_t *attributes) {
+  (void)attributes;
+  memset(lock, 0, sizeof *lock);
+  return 0;
+}
+int pthread_rwlock_destroy(pthread_rwlock_t *lock) {
+  return ((guest_rwlock *)(void *)lock)->readers ? EBUSY : 0;
+}
+static int rwlock_take(pthread_rwlock_t *lock, int write, int may_wait) {
+  guest_rwlock *l = (guest_rwlock *)(void *)lock;
+  while (write ? l->readers != 0 : l->readers < 0) {
+    if (!may_wait) return EBUSY;
+    queue_wait(&l->waiters, "pthread_rwlock", -1);
+  }
+  l->readers = write ? -1 : l->readers + 1;
+  return 0;
+}
+int pthread_rwlock_rdlock(pthread_rwlock_t *lock) { return rwlock_take(lock, 0, 1); }
+int pthread_rwlock_tryrdlock(pthread_rwlock_t *lock) { return rwlock_take(lock, 0, 0); }
+int pthread_rwlock_wrlock(pthread_rwlock_t *lock) { return rwlock_take(lock, 1, 1); }
+int pthread_rwlock_trywrlock(pthread_rwlock_t *lock) { return rwlock_take(lock, 1, 0); }
+int pthread_rwlock_unlock(pthread_rwlock_t *lock) {
+  guest_rwlock *l = (guest_rwlock *)(void *)lock;
+  l->readers = l->readers > 0 ? l->readers - 1 : 0;
+  if (!l->readers)
+    while (queue_wake(&l->waiters)) {
+    }
+  return 0;
+}
+
+int pthread_spin_init(pthread_spinlock_t *lock, int shared) { return (void)shared, *lock = 0, 0; }
+int pthread_spin_destroy(pthread_spinlock_t *lock) { return (void)lock, 0; }
+int pthread_spin_trylock(pthread_spinlock_t *lock) {
+  return *lock ? (sched_yield(), EBUSY) : (*lock = 1, 0);
+}
+int pthread_spin_lock(pthread_spinlock_t *lock) {
+  while (pthread_spin_trylock(lock)) {
+  }
+  return 0;
+}
+int pthread_spin_unlock(pthread_spinlock_t *lock) { return *lock = 0, 0; }
+
+int pthread_once(pthread_once_t *once, void (*fn)(void)) { /* 0 not yet, 1 runs, 2 done */
+  while (*once == 1) sched_yield();
+  if (*once == 2) return 0;
+  *once = 1;
+  fn();
+  *once = 2;
+  return 0;
+}
+
+typedef struct guest_sem {
+  unsigned value, unused;
+  waiter *waiters;
+} guest_sem;
+static int failed(int code) { return code ? (errno = code, -1) : 0; }
+int sem_init(sem_t *sem, int shared, unsigned value) {
+  (void)shared;
+  memset(sem, 0, sizeof *sem);
+  ((guest_sem *)(void *)sem)->value = value;
+  return 0;
+}
+int sem_destroy(sem_t *sem) { return (void)sem, 0; }
+static int sem_take(sem_t *sem, int64_t d_ns) {
+  guest_sem *s = (guest_sem *)(void *)sem;
+  if (s->value) return s->value--, 0;
+  return d_ns ? queue_wait(&s->waiters, "sem_wait", d_ns) : EAGAIN; /* who posts hands it over */
+}
+int sem_wait(sem_t *sem) { return failed(sem_take(sem, -1)); }
+int sem_trywait(sem_t *sem) {
+  const int code = sem_take(sem, 0);
+  if (code) sched_yield();
+  return failed(code);
+}
+int sem_timedwait(sem_t *sem, const struct timespec *t) {
+  const int code = sem_take(sem, until_ns(t));
+  return failed(code == EAGAIN ? ETIMEDOUT : code);
+}
+int sem_post(sem_t *sem) {
+  guest_sem *s = (guest_sem *)(void *)sem;
+  if (!queue_wake(&s->waiters)) s->value++;
+  return 0;
+}
+int sem_getvalue(sem_t *sem, int *value) {
+  return *value = (int)((guest_sem *)(void *)sem)->value, 0;
+}
+#endif
