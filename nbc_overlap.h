@@ -8110,17 +8110,17 @@ static void nbc__sched_allgather_ring(nbc__sched_builder *b) {
 static void nbc__sched_allgather_doubling(nbc__sched_builder *b) {
   const int n = b->d.size, r = b->d.rank;
   uint64_t bytes;
-  const nbc_slice own = nbc__sched_recv_block(b, r, &bytes);
-  nbc__sched_copy(b, own, b->in, bytes);
   for (int m = 1; m < n; m *= 2) {
     const int mine = r & ~(m - 1), theirs = mine ^ m;
     for (int i = 0; i < m; i++) { /* displacements may have gaps: block by block */
       nbc_slice block = nbc__sched_recv_block(b, mine + i, &bytes);
-      nbc__sched_send(b, r ^ m, block, bytes);
+      nbc__sched_send(b, r ^ m, mine + i == r ? b->in : block, bytes);
       block = nbc__sched_recv_block(b, theirs + i, &bytes);
       nbc__sched_recv(b, r ^ m, block, bytes);
     }
   }
+  const nbc_slice own = nbc__sched_recv_block(b, r, &bytes);
+  nbc__sched_copy(b, own, b->in, bytes); /* last: nobody waits for it */
 }
 
 static void nbc__sched_allgather_bruck(nbc__sched_builder *b) {
@@ -8630,6 +8630,7 @@ NBC_API void nbc_schedule_free(nbc_schedule *schedule) {
 static const nbc_choice_rule nbc__sched_rules[] = {
     {NBC_COLL_BARRIER, 0, 0, NBC_ALGO_DISSEMINATION, 0, 0},
     {NBC_COLL_BCAST, 0, 32 * 1024, NBC_ALGO_BINOMIAL, 0, 0},
+    {NBC_COLL_BCAST, 2, 0, NBC_ALGO_BINOMIAL, 0, 0}, /* nobody to pass pieces on to */
     {NBC_COLL_BCAST, 4, 0, NBC_ALGO_CHAIN, 128 * 1024, 0},
     {NBC_COLL_BCAST, 0, 512 * 1024, NBC_ALGO_SCATTER_ALLGATHER, 0, 0},
     {NBC_COLL_BCAST, 0, 0, NBC_ALGO_CHAIN, 128 * 1024, 0},
@@ -12301,6 +12302,7 @@ typedef struct nbc__mpi {
   int *indices;
   MPI_Status *statuses;
   int active_count, active_limit;
+  bool hurried; /* the last progress only delivered what was finished */
   nbc_status failed;
   char error[MPI_MAX_ERROR_STRING + 1];
 } nbc__mpi;
@@ -12392,6 +12394,19 @@ static void nbc__mpi_packet_give(nbc__mpi *m, nbc__mpi_packet *packet) {
 }
 
 /* ---- sending ------------------------------------------------------------------------------------- */
+/* The packet just posted: short ones are mostly gone at once, and then need not be asked about again. */
+static nbc_status nbc__mpi_look_at_last(nbc__mpi *m) {
+  const int last = m->active_count - 1;
+  int over = 0;
+  const int code = MPI_Test(&m->requests[last], &over, MPI_STATUS_IGNORE);
+  if (code) return nbc__mpi_fail(m, code);
+  if (!over) return NBC_OK;
+  m->active_count = last;
+  nbc__mpi_end(m, m->owners[last].packet->xfer_id);
+  nbc__mpi_packet_give(m, m->owners[last].packet);
+  return NBC_OK;
+}
+
 static nbc_status nbc__mpi_start_send(nbc__mpi *m, nbc_op *op) {
   uint64_t size_bytes = op->slot.limit_bytes, at_bytes = 0;
   unsigned char *data = (unsigned char *)op->slot.buffer;
@@ -12411,6 +12426,7 @@ static nbc_status nbc__mpi_start_send(nbc__mpi *m, nbc_op *op) {
   if (is_short) packet->xfer_id = op->slot.xfer_id; /* ends when MPI has sent it, op now */
   status = nbc__mpi_post(m, false, &packet->header, sizeof packet->header + (is_short ? size_bytes : 0),
                          op->peer, NBC__MPI_HEADER_TAG, NULL, packet);
+  if (!status) status = nbc__mpi_look_at_last(m);
   for (; !status && !is_short && at_bytes < size_bytes; at_bytes += m->piece_bytes) {
     uint64_t left_bytes = size_bytes - at_bytes;
     status = nbc__mpi_post(m, false, data + at_bytes, left_bytes < m->piece_bytes ? left_bytes : m->piece_bytes,
@@ -12511,8 +12527,9 @@ static nbc__mpi_packet *nbc__mpi_waiting(nbc__mpi *m, int *peer, uint64_t tag) {
   return best;
 }
 
-/* Headers in the order in which MPI matched them, so that messages of one peer do not overtake. */
-static nbc_status nbc__mpi_take_headers(nbc__mpi *m) {
+/* Headers in the order in which MPI matched them, so that messages of one peer do not overtake. hurry:
+   until something is finished. */
+static nbc_status nbc__mpi_take_headers(nbc__mpi *m, bool hurry) {
   for (;;) {
     int k = m->ring_first, flag = 0, code;
     nbc__mpi_packet *packet = m->ring[k], *fresh;
@@ -12536,6 +12553,7 @@ static nbc_status nbc__mpi_take_headers(nbc__mpi *m) {
     if (!status && (code = MPI_Start(&m->ring_requests[k]))) status = nbc__mpi_fail(m, code);
     if (status) return status;
     m->ring_first = (k + 1) % NBC__MPI_RING;
+    if (hurry && m->done.first) return NBC_OK;
   }
 }
 
@@ -12579,7 +12597,11 @@ static nbc_status nbc__mpi_progress(void *ctx) {
       if (op->slot.kind == NBC_KIND_IRECV) nbc__mpi_start_data(m, op);
       else nbc__mpi_start_send(m, op);
     }
-    if (!m->failed && !nbc__mpi_take_headers(m)) nbc__mpi_test_requests(m);
+    /* What is finished is delivered at once, MPI asked later; but never twice without asking for all. */
+    const bool hurry = !m->hurried;
+    if (!m->failed && !(hurry && m->done.first)) nbc__mpi_take_headers(m, hurry);
+    m->hurried = hurry && m->done.first;
+    if (!m->failed && !m->hurried) nbc__mpi_test_requests(m);
   }
   done = m->done;
   m->done.first = m->done.last = NULL;
