@@ -61,36 +61,68 @@ DEPS_MORE := \
 FLAGS_NOW := $(CC) $(CFLAGS) $(WARN) $(STD) $(LDFLAGS)
 $(shell mkdir -p $(B); echo '$(FLAGS_NOW)' | cmp -s - $(B)/.flags || echo '$(FLAGS_NOW)' > $(B)/.flags)
 
-# $(call program,OUTPUT,SOURCE,cflags,libs,compiler): one C file, one program
-define program
-$1: $2 $(B)/.flags
+# The header's implementation takes most of a build, so it is compiled once per compiler and set of flags:
+# $(call implementation,OUTPUT,flags,compiler). Programs link it and leave their own copy out, but
+# for those that look at its private parts or bring their own allocator.
+define implementation
+$1: nbc_overlap.h $(B)/.flags
 	$$(call say,CC,$1)
 	$$(Q)mkdir -p $$(@D)
-	$$(Q)$(or $5,$$(CC)) $$(STD) $$(CFLAGS) $$(WARN) -MMD -MP -MF $1.d -I. $3 $2 -o $1 $$(LDFLAGS) -pthread $4 -lm
+	$$(Q)echo '#include "nbc_overlap.h"' | $(mpi_cc) $(or $3,$$(CC)) $$(STD) $$(CFLAGS) $$(WARN) \
+	  -I. $2 -DNBC_OVERLAP_IMPLEMENTATION -x c - -c -o $1
+endef
+mpi_cc    = OMPI_CC='$$(CC)' OSHMEM_CC='$$(CC)' MPICH_CC='$$(CC)'
+USERS    := $(shell grep -LE '^.*(nbc__|define NBC_MALLOC|clock/simnet.h|->last_ns)' \
+              $$(grep -lE 'define NBC_OVERLAP_IMPLEMENTATION|overlap/sim.h"' examples/*.c hw/*.c tests/*/*.c))
+# $(call linked,SOURCE,OBJECT): the object, when the source is such a program
+linked    = $(if $(filter $1,$(USERS)),$2)
+link_with = $(if $(call linked,$1,$2),-DNBC_OVERLAP_IMPLEMENTATION_ONCE $2)
+# $(call program,OUTPUT,SOURCE,cflags,libs,compiler,OBJECT): one C file, one program
+define program
+$1: $2 $(call linked,$2,$6) $(B)/.flags
+	$$(call say,CC,$1)
+	$$(Q)mkdir -p $$(@D)
+	$$(Q)$(or $5,$$(CC)) $$(STD) $$(CFLAGS) $$(WARN) -MMD -MP -MF $1.d -I. $3 $2 $(call link_with,$2,$6) -o $1 $$(LDFLAGS) -pthread $4 -lm
+-include $1.d
+endef
+# $(call mpi_program,OUTPUT,SOURCE,wrapper,flags,OBJECT). The warnings: gcc takes MPICH's sentinels for arrays.
+define mpi_program
+$1: $2 $(call linked,$2,$5) $(B)/.flags
+	$$(call say,MPICC,$1)
+	$$(Q)mkdir -p $$(@D)
+	$$(Q)$(mpi_cc) $3 $$(STD) $$(CFLAGS) $$(WARN) -Wno-stringop-overflow -Wno-stringop-overread -MMD -MP -MF $1.d -I. \
+	  $4 $2 $(call link_with,$2,$5) -o $1 $$(LDFLAGS) -pthread -ldl -lm
 -include $1.d
 endef
 # $(call test,ROOM/NAME,cflags,libs): tests/ROOM/NAME.c becomes one program of `make check-...`, and
 # one each of `make asan` (without libraries of others), `make tsan` and `make cross`
 define test
 CHECK_$(firstword $(subst /, ,$1)) += $(B)/tests/$1
-$(call program,$(B)/tests/$1,tests/$1.c,$(TEST_FLAGS) $2,$3)
+$(call program,$(B)/tests/$1,tests/$1.c,$(TEST_FLAGS) $2,$3,,$(B)/tests/nbc_overlap.o)
 $(if $3,,ALL_TESTS += $1
-$(call program,$(B)/asan/$1,tests/$1.c,$(ASAN) $2)
-$(call program,$(B)/tsan/$1,tests/$1.c,$(TSAN) $2)
-$(call program,$(B)/aarch64/$1,tests/$1.c,$(TEST_FLAGS) -static $2,,aarch64-linux-gnu-gcc))
+$(call program,$(B)/asan/$1,tests/$1.c,$(ASAN) $2,,,$(B)/asan/nbc_overlap.o)
+$(call program,$(B)/tsan/$1,tests/$1.c,$(TSAN) $2,,,$(B)/tsan/nbc_overlap.o)
+$(call program,$(B)/aarch64/$1,tests/$1.c,$(TEST_FLAGS) -static $2,,aarch64-linux-gnu-gcc,$(B)/aarch64/nbc_overlap.o))
 endef
-# A later flag overrules an earlier one, so these come after CFLAGS. Tests compile the headers anew
-# each: -O1 without debug information takes a third of the time.
+# A later flag overrules an earlier one, so these come after CFLAGS.
 TEST_FLAGS ?= -O1 -g0
 # gcc's TSan does not know fences: where the code has one, it also has atomics that TSan does know.
 ASAN := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 TSAN := -O1 -fsanitize=thread -Wno-tsan
+$(eval $(call implementation,$(B)/nbc_overlap.o))
+$(eval $(call implementation,$(B)/tests/nbc_overlap.o,$(TEST_FLAGS)))
+$(eval $(call implementation,$(B)/asan/nbc_overlap.o,$(ASAN)))
+$(eval $(call implementation,$(B)/tsan/nbc_overlap.o,$(TSAN)))
+$(eval $(call implementation,$(B)/aarch64/nbc_overlap.o,$(TEST_FLAGS),aarch64-linux-gnu-gcc))
+$(foreach m,openmpi mpich,$(eval $(call implementation,$(B)/nbc_overlap.$m.o,-DNBC_WITH_MPI -Wno-stringop-overflow,mpicc.$m)))
+$(eval $(call implementation,$(B)/nbc_overlap.shmem.o,-DNBC_WITH_SHMEM -Wno-stringop-overflow,oshcc))
 # $(call example,NAME,cflags,libs): examples/NAME.c becomes $(B)/NAME
 define example
 EXAMPLES += $(B)/$1
-$(call program,$(B)/$1,examples/$1.c,$2,$3)
+$(call program,$(B)/$1,examples/$1.c,$2,$3,,$(B)/nbc_overlap.o)
 endef
-# $(call bench,NAME,cflags,libs): tests/bench/NAME.c; called with the regular expression of BENCH
+# $(call bench,NAME,cflags,libs): tests/bench/NAME.c, the header inside as users have it; called
+# with the regular expression of BENCH
 define bench
 BENCHES += $(B)/bench/$1
 $(call program,$(B)/bench/$1,tests/bench/$1.c,$2,$3)

@@ -8,6 +8,8 @@
    and the recorder in the transport (or nbc_call_enter, nbc_xfer_begin, ... around your own). */
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
+#include <stdlib.h>
+#include <string.h>
 
 enum { BYTES = 4 << 20, ROUNDS = 20, COMPUTE_NS = 6000000 };
 

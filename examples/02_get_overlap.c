@@ -8,6 +8,8 @@
    nbc_mpi_create) that uses it, and nonblocking collectives between whose start and wait you compute. */
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
+#include <sched.h>
+#include <stdlib.h>
 
 enum { COUNT = 1 << 20, ROUNDS = 7 };
 static double wait_ms[2]; /* per rank: median of the rounds */

@@ -27,7 +27,15 @@
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
 #include <dirent.h>
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 enum { MAX_AXIS = 16, MAX_LIST = 16, MAX_COLUMNS = 16, MAX_REPS = 99, MAX_RANKS = 64, GEMM = 32 };
 enum { CALL, COMP, WAIT, PARTS }; /* of a measured case */

@@ -30,13 +30,13 @@
      subtraction    of two global loops: post = (loop of 16 posts and a quiet - full) / 15, quiet = full -
                     post, overlap = its loop - a loop of the computation alone */
 #define NBC_OVERLAP_IMPLEMENTATION
-#if defined(NBC_WITH_SHMEM)
-#  include "nbc_overlap.h"
-#else
+#if !defined(NBC_WITH_SHMEM) && !defined(NBC_WITH_MPI)
 #  define NBC_WITH_MPI
-#  include "nbc_overlap.h"
 #endif
+#include "nbc_overlap.h"
 #include "plot.h"
+#include <stdlib.h>
+#include <string.h>
 
 enum { POSTS = 16, ACKS = 8, ROUNDS = 4 }; /* calls per sample */
 static int rank, size;

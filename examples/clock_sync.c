@@ -12,6 +12,10 @@
 #endif
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 typedef struct options {
   int ranks;

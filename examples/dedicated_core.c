@@ -14,6 +14,9 @@
              arguments or input. */
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 static const char example[] =
     "# Kripke, case 1 of the thesis: measured with a dedicated core: 117 s\n"

@@ -12,6 +12,7 @@
 #include "nbc_overlap.h"
 #define COSIM_WITH_NBC
 #include "rtl/nic_cosim.h"
+#include <stdlib.h>
 
 enum { HOST = 4 << 20, DATA = 0x10000, EQ = 0x1000, RING = 0x8000, FRAGMENTS = 8, PARTS = 10 };
 enum { WRITE, ANNOUNCE, FRAGMENT, READ, RTS = 1, CTS, FIN }; /* protocols; control messages */

@@ -15,6 +15,12 @@
              it computes as long as the transfer takes, and its time in wait falls to 0. */
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { SENDER = 0, RECEIVER = 1 };
 enum { PAIRINGS = 4, PROTOCOLS = 3, SERIES = 5, MAX_POINTS = 33, MAX_REPETITIONS = 1000 };

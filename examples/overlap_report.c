@@ -28,7 +28,13 @@
 #include "nbc_overlap.h"
 
 #include <dirent.h>
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 /* What the sum does not keep of one process. */
 typedef struct process {

@@ -14,6 +14,8 @@
    measure while nothing else runs, with a core for each process. */
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
+#include <stdlib.h>
+#include <string.h>
 
 static int fail(const char *what, const nbc_error *err) {
   fprintf(stderr, "xfer_table: %s: %s\n", what, err->text);

@@ -3507,6 +3507,7 @@ NIC_API nbc_relation_desc nic_clock_relation(const nic_clock_info *info) {
 #include <netdb.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sched.h>
 
 #ifdef __cplusplus
 extern "C" {

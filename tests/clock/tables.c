@@ -3,6 +3,7 @@
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
 #include "tests/test.h"
+#include <unistd.h>
 
 static nbc_status parse(const char *text, nbc_table **table, nbc_error *err) {
   memset(err, 0, sizeof *err);

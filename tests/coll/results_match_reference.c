@@ -4,6 +4,7 @@
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
 #include "tests/coll/shapes.h"
+#include <sys/mman.h>
 
 enum { RANKS = 17 };
 static nbc_threads *worlds[RANKS + 1];

@@ -3,6 +3,8 @@
    printed. */
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
+#include <stdlib.h>
+#include <string.h>
 
 static void check_totals(const nbc_totals *t) {
   if (t->min_overlap_ns < 0 || t->min_overlap_ns > t->max_overlap_ns || t->max_overlap_ns > t->xfer_ns) abort();

@@ -2,6 +2,7 @@
    algorithms, lengths, roots, operators, types, in place or not; without an engine and with a worker. The
    argument is the thread level, 0 ... 3. Every rank draws the same calls. */
 #include <mpi.h>
+#include <sched.h>
 #define NBC_OVERLAP_IMPLEMENTATION
 #define NBC_WITH_MPI
 #include "nbc_overlap.h"

@@ -12,24 +12,18 @@ EXAMPLES += $1
 $1: $(PRELOAD_FILES) $(B)/.flags
 	$$(call mpi_build,$1,$2,examples/overlap_preload.c,-shared -fPIC -fexceptions -fvisibility=hidden)
 endef
-# $(call xfer_table,OUTPUT,WRAPPER)
-define xfer_table
-EXAMPLES += $1
-$1: examples/xfer_table.c nbc_overlap.h $(B)/.flags
-	$$(call mpi_build,$1,$2,examples/xfer_table.c,-DNBC_WITH_MPI)
-endef
-# $(call halo,OUTPUT,WRAPPER)
-define halo
-EXAMPLES += $1
-$1: examples/halo_mpi.c $(B)/.flags
-	$$(call mpi_build,$1,$2,examples/halo_mpi.c,)
-endef
-# $(call preload_test,NAME,openmpi or mpich,WRAPPER)
+# $(call preload_test,NAME,openmpi or mpich)
 define preload_test
 NEEDS_mpi += $(B)/tests/mpi/$1.$2
-$(B)/tests/mpi/$1.$2: tests/mpi/$1.c $(B)/.flags
-	@mkdir -p $$(@D)
-	$$(call mpi_build,$$@,$3,tests/mpi/$1.c,$(TEST_FLAGS))
+$(call mpi_program,$(B)/tests/mpi/$1.$2,tests/mpi/$1.c,mpicc.$2,$(TEST_FLAGS))
+endef
+# $(call preload_examples,suffix,WRAPPER,object)
+define preload_examples
+EXAMPLES += $(B)/xfer_table_$1 $(B)/halo_$1
+RUN_MPI += $(B)/libnbc_overlap_$1.so $(B)/xfer_table_$1 $(B)/halo_$1
+$(call preload_library,$(B)/libnbc_overlap_$1.so,$2)
+$(call mpi_program,$(B)/xfer_table_$1,examples/xfer_table.c,$2,-DNBC_WITH_MPI,$3)
+$(call mpi_program,$(B)/halo_$1,examples/halo_mpi.c,$2)
 endef
 
 # The same programs with every call that has a twin for MPI_Count: the list is the preload's own.
@@ -52,24 +46,18 @@ $(B)/tests/mpi/$1.$2: tests/mpi/$4 $(B)/.flags
 endef
 
 # The fixed name is for the machine's default MPI: Open MPI on Debian.
-ifneq ($(or $(MPICC_OMPI),$(call have,mpicc)),)
-$(eval $(call preload_library,$(B)/libnbc_overlap_mpi.so,$(or $(MPICC_OMPI),mpicc)))
-$(eval $(call xfer_table,$(B)/xfer_table_mpi,$(or $(MPICC_OMPI),mpicc)))
-$(eval $(call halo,$(B)/halo_mpi,$(or $(MPICC_OMPI),mpicc)))
-RUN_MPI += $(B)/libnbc_overlap_mpi.so $(B)/xfer_table_mpi $(B)/halo_mpi
+ifneq ($(MPICC_OMPI),)
+$(eval $(call preload_examples,mpi,mpicc.openmpi,$(B)/nbc_overlap.openmpi.o))
+$(foreach t,$(PRELOAD_TESTS),$(eval $(call preload_test,$t,openmpi)))
+else ifneq ($(call have,mpicc),)
+$(eval $(call preload_examples,mpi,mpicc))
 endif
 ifneq ($(MPICC_MPICH),)
-$(eval $(call preload_library,$(B)/libnbc_overlap_mpich.so,$(MPICC_MPICH)))
-$(eval $(call xfer_table,$(B)/xfer_table_mpich,$(MPICC_MPICH)))
-$(eval $(call halo,$(B)/halo_mpich,$(MPICC_MPICH)))
-RUN_MPI += $(B)/libnbc_overlap_mpich.so $(B)/xfer_table_mpich $(B)/halo_mpich
-$(foreach t,$(PRELOAD_TESTS),$(eval $(call preload_test,$t,mpich,$(MPICC_MPICH))))
+$(eval $(call preload_examples,mpich,mpicc.mpich,$(B)/nbc_overlap.mpich.o))
+$(foreach t,$(PRELOAD_TESTS),$(eval $(call preload_test,$t,mpich)))
 ifneq ($(findstring MPI_Send_c,$(shell echo '#include <mpi.h>' | $(MPICC_MPICH) -E - 2>/dev/null | grep -m 1 'MPI_Send_c')),)
 $(foreach t,preload_every preload_files,$(eval $(call preload_large,$t)))
 endif
-endif
-ifneq ($(MPICC_OMPI),)
-$(foreach t,$(PRELOAD_TESTS),$(eval $(call preload_test,$t,openmpi,$(MPICC_OMPI))))
 endif
 
 $(foreach m,openmpi mpich,$(if $(call have,mpicxx.$m),$(eval $(call preload_language,preload_cxx,$m,mpicxx.$m,preload_cxx.cpp,-DTEST_MPI_CXX))))
@@ -80,7 +68,7 @@ NEEDS_mpi += $(RUN_MPI) $(B)/overlap_report
 run-mpi: $(RUN_MPI) $(B)/overlap_report ## overlap reports of real programs: hpcc under Open MPI, a stencil under MPICH
 	@B=$(B) sh examples/run_mpi.sh
 
-$(eval $(call program,$(B)/tests/mpi/preload_show,tests/mpi/preload_show.c))
+$(eval $(call program,$(B)/tests/mpi/preload_show,tests/mpi/preload_show.c,$(TEST_FLAGS),,,$(B)/tests/nbc_overlap.o))
 NEEDS_mpi += $(B)/tests/mpi/preload_show
 $(eval $(call script,mpi/preload_changes_nothing))
 $(eval $(call script,mpi/preload_forms))

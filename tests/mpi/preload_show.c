@@ -3,6 +3,7 @@
  */
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
+#include <string.h>
 
 static int add_file(nbc_report *sum, const char *path) {
   nbc_report *one;

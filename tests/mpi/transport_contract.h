@@ -1,6 +1,8 @@
 /* What every transport between processes must do: each process runs these tests, includes this file
    after nbc_overlap.h and tests/test.h, and provides open_transport (piece_bytes: how large the pieces
    of long messages are, where the transport lets one choose) and close_transport. */
+#include <sched.h>
+
 static int rank, size;
 static nbc_transport *open_transport(uint64_t piece_bytes);
 static void close_transport(nbc_transport *t);

@@ -7,6 +7,7 @@
 #include "nbc_overlap.h"
 #include "tests/test.h"
 #include "tests/mpi/transport_contract.h"
+#include <pthread.h>
 
 static int provided;
 

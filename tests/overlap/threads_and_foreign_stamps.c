@@ -2,6 +2,8 @@
    transfers ended by another thread keep their owner's bounds, nothing is lost under load, and
    computation + call time = wall time for each. Real clock, no assumption on speed. */
 #include "tests/overlap/sim.h"
+#include <pthread.h>
+#include <sched.h>
 
 #define ISEND NBC_KIND_ISEND, NBC_PEER_SAME_NODE
 

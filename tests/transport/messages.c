@@ -3,6 +3,9 @@
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
 #include "tests/test.h"
+#include <sched.h>
+#include <signal.h>
+#include <unistd.h>
 
 static nbc_clock clock_of_tests;
 
