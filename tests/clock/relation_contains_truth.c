@@ -47,8 +47,10 @@ static device device_of(double hz, double most_ppm, double wander_ppm_per_s) {
   memset(&d, 0, sizeof d);
   d.t_ns = (long double)(test_rand() >> 8) / 2;
   d.hz = hz;
-  d.most = most_ppm * 0.99e-6; /* host per device, not device per host: 1 % for the difference */
-  d.steepest = wander_ppm_per_s * 0.99e-15;
+  /* The limits are those of the host's time per the device's, which is the inverse: the second
+     derivative of an inverse has the third power of the rate below it. */
+  d.most = most_ppm * 0.99e-6;
+  d.steepest = wander_ppm_per_s * 0.99e-15 * pow(1 - d.most, 3);
   d.deviation = within(d.most);
   d.first_ticks = test_rand() >> (1 + test_below(40));
   d.step_ticks = 1;
