@@ -20,6 +20,9 @@
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
 #include "plot.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { ROUTINE, PICTURE, TABLE, RAW, PLATFORM, DEDICATED, MAX_BYTES, SEED, OPTIONS };
 static const char *const names[OPTIONS] = {"--routine",  "--picture",   "--table",     "--raw",

@@ -12,6 +12,7 @@
 #include "nbc_overlap.h"
 #include "tests/bench/bench.h"
 #include <dirent.h>
+#include <math.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
