@@ -54,6 +54,7 @@ DEPS := \
 
 # large and for comparisons only: told by doctor, not installed
 DEPS_MORE := \
+  'nextpnr-ice40|nextpnr-ice40|make synth: place and route' \
   'pkg:simgrid|libsimgrid-dev|make bench: SimGrid beside portals_model.h' \
 
 # ---- helpers --------------------------------------------------------------------------------------

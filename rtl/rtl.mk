@@ -98,11 +98,12 @@ BENCHES += $(B)/bench/rtl tests/bench/exact_width.sh
 tests/bench/exact_width.sh: $(B)/exact_overlap ;
 endif
 
-# What a FPGA would need, for the modules that yosys 0.23 reads: it knows no package imports
-RTL_SYNTH := fifo arbiter clock crc credit tx_window rx_window alu axil dma_rd dma_wr rd_stream wr_stream
+# Those that a small FPGA holds; the others need memories with several ports or more than its 7680 cells
+RTL_PLACED := fifo arbiter clock credit crc alu axil counters regs tx_window rx_window tx_rsp rx_rsp \
+              rd_stream wr_stream dma_rd dma_wr link_tx
 .PHONY: synth
-synth: ## yosys: resources of the NIC's modules on a Xilinx 7 series FPGA
-	@sh rtl/synth.sh $(RTL_SYNTH)
+synth: ## yosys: resources of the NIC on a Xilinx 7 series; nextpnr: clock rates on an iCE40. Takes a while
+	@sh rtl/synth.sh $(RTL_PLACED)
 LINT_NEEDS += lint-rtl
 .PHONY: lint-rtl
 lint-rtl: $(B)/rtl/crc_gen

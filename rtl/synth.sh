@@ -1,20 +1,91 @@
 #!/bin/sh
-# synth.sh MODULE...: table of what yosys makes of nic_MODULE.sv with its default parameters for a Xilinx
-# 7 series FPGA: look-up tables, flip-flops, carry chains, small and block RAMs, multipliers.
+# synth.sh MODULE...: what an FPGA would need. First the whole NIC on a Xilinx 7 series by yosys: look-up tables,
+# flip-flops, carry chains, small and block RAMs, multipliers, per module (without those inside it) and in
+# all. Then each nic_MODULE alone, placed and routed on a Lattice iCE40 HX8K by nextpnr: its cells and the
+# clock that it reaches there between registers; - when it does not fit. SECONDS_MAX: for each step.
 B=${B:-build}
-mkdir -p "$B/rtl/synth"
-printf '%-14s %8s %8s %8s %8s %8s %8s\n' module LUT FF CARRY4 RAM32/64 RAMB DSP
+dir=$B/rtl/synth
+limit=${SECONDS_MAX:-1200}
+mkdir -p "$dir"
+command -v yosys >/dev/null || { echo "synth: yosys is missing (Debian: yosys)"; exit 1; }
+
+# yosys 0.23 knows no imports: the package's contents come first, outside of any package
+{
+  echo '`default_nettype none'
+  sed '/^package /d; /^endpackage/d' rtl/nic_pkg.sv
+  for f in rtl/nic_*.sv; do [ "$f" = rtl/nic_pkg.sv ] || sed 's/ import nic_pkg::\*;//' "$f"; done
+} >"$dir/nic.sv"
+[ "$1" = --read ] && exit 0   # the sources in one file, and no more
+
+if ! timeout "$limit" yosys -p "read_verilog -sv -DSYNTHESIS $dir/nic.sv; synth_xilinx -family xc7 -top nic_top; \
+    tee -o $dir/xc7.stat stat" >"$dir/xc7.log" 2>&1; then
+  echo "nic_top is not synthesised: $(grep -m1 ERROR "$dir/xc7.log" || echo "not in $limit s"): see $dir/xc7.log"
+  failed=1
+else
+  awk '
+    function row(name, n) {
+      printf "%-34s %5s %8d %8d %8d %8d %6d %6d\n", name, n, v["LUT"], v["FF"], v["CARRY4"], v["RAM"], v["RAMB"], v["DSP"]
+      delete v
+    }
+    function kind(c) {
+      return c ~ /^LUT[1-6]$/ ? "LUT" : c ~ /^FD[RSCP]E/ ? "FF" : c == "CARRY4" ? c : c ~ /^RAM[0-9]+[MX]/ ? "RAM" : c ~ /^RAMB/ ? "RAMB" : c ~ /^DSP/ ? "DSP" : ""
+    }
+    BEGIN { printf "%-34s %5s %8s %8s %8s %8s %6s %6s\n", "module on Xilinx 7 series", "count", "LUT", "FF", "CARRY4", "LUTRAM", "RAMB", "DSP" }
+    /^=== / {
+      if (name) row(name, "")
+      name = $2
+      if (name == "design") { name = "all of nic_top"; next }
+      # $paramod\nic_fifo\Width=... or $paramod$hash\nic_class
+      if (match(name, /nic_[a-z_]+/)) name = substr(name, RSTART, RLENGTH) substr(width(name), 1)
+      next
+    }
+    function width(s,   t, out, bits) {   # the parameters that differ, in decimal
+      out = ""
+      while (match(s, /[A-Za-z]+=32.[01]+/)) {
+        t = substr(s, RSTART, RLENGTH); s = substr(s, RSTART + RLENGTH)
+        split(t, bits, /=32./)
+        out = out " " bits[1] "=" number(bits[2])
+      }
+      return out
+    }
+    function number(b,   i, n) { for (i = 1; i <= length(b); i++) n = 2 * n + substr(b, i, 1); return n + 0 }
+    kind($1) != "" { v[kind($1)] += $2 }
+    END { row(name, "") }' "$dir/xc7.stat"
+fi
+
+command -v nextpnr-ice40 >/dev/null || { echo "place and route: nextpnr-ice40 is missing (Debian: nextpnr-ice40)"; exit "${failed:-0}"; }
+printf '\n%-14s %8s %8s %8s %8s\n' 'iCE40 HX8K' cells 'of 7680' RAM4K 'Fmax MHz'
 for name in "$@"; do
-  log=$B/rtl/synth/$name.log
-  if ! yosys -q -p "read_verilog -sv -DSYNTHESIS rtl/nic_$name.sv $(for m in fifo arbiter; do
-    [ $m = "$name" ] || echo "rtl/nic_$m.sv"; done | tr '\n' ' '); synth_xilinx -family xc7 -flatten -top nic_$name; tee -o $log stat" \
-    >"$log.all" 2>&1; then
-    printf '%-14s not synthesised: %s\n' "$name" "$(grep -m1 ERROR "$log.all")"
-    failed=1
-    continue
-  fi
-  awk -v name="$name" '$1 ~ /^LUT[1-6]$/ { lut += $2 } $1 ~ /^FD[RSCP]E$/ { ff += $2 } $1 == "CARRY4" { carry += $2 }
-    $1 ~ /^RAM[0-9]+[MX]/ { ram += $2 } $1 ~ /^RAMB/ { bram += $2 } $1 ~ /^DSP/ { dsp += $2 }
-    END { printf "%-14s %8d %8d %8d %8d %8d %8d\n", name, lut, ff, carry, ram, bram, dsp }' "$log"
+  log=$dir/$name
+  # More signals than pins: registers that are shifted in and out surround the module
+  yosys -q -p "read_verilog -sv -DSYNTHESIS $dir/nic.sv; hierarchy -top nic_$name; proc; tee -q -o $log.ports portlist -m nic_$name" >"$log.log" 2>&1 &&
+    awk '
+      { gsub(/[;(),]/, " ") }
+      $1 == "input" || $1 == "output" {
+        bits = 1; port = $NF
+        if (match($0, /\[[0-9]+:0\]/)) bits = substr($0, RSTART + 1, RLENGTH - 4) + 1
+        sub(/^\\/, "", port)
+        if (port == "clk_i" || port == "rst_ni") link = link ", ." port "(" port ")"
+        else if ($1 == "input") { link = link ", ." port "(i[" n_in " +: " bits "])"; n_in += bits }
+        else { link = link ", ." port "(o[" n_out " +: " bits "])"; n_out += bits }
+      }
+      BEGIN { n_in = n_out = 0 }
+      END {
+        print "module placed(input wire clk_i, rst_ni, in, load, output reg out);"
+        print "reg [" n_in - 1 ":0] i; wire [" n_out - 1 ":0] o; reg [" n_out - 1 ":0] q;"
+        print "nic_'"$name"' dut(" substr(link, 3) ");"
+        print "always @(posedge clk_i) begin i <= {i, in}; q <= load ? o : {q, 1\47b0}; out <= q[" n_out - 1 "]; end"
+        print "endmodule"
+      }' "$log.ports" >"$log.v" &&
+    timeout "$limit" yosys -q -p "read_verilog -sv -DSYNTHESIS $dir/nic.sv $log.v; synth_ice40 -top placed -json $log.json" >>"$log.log" 2>&1 &&
+    timeout "$limit" nextpnr-ice40 --hx8k --package ct256 --json "$log.json" --pcf-allow-unconstrained --timing-allow-fail \
+      --seed 1 --freq 100 >"$log.pnr" 2>&1
+  code=$?
+  awk -v name="$name" -v code=$code '
+    /ICESTORM_LC: *[0-9]+\// { cells = $3; sub("/.*", "", cells) } /ICESTORM_RAM: *[0-9]+\// { ram = $3; sub("/.*", "", ram) }
+    /Max frequency for clock/ { mhz = $0; sub(/.*: /, "", mhz); sub(/ MHz.*/, "", mhz) }
+    END { printf "%-14s %8s %7.0f%% %8s %8s%s\n", name, cells ? cells : "-", cells / 76.8, ram ? ram : "-", code || !mhz ? "-" : mhz,
+          code == 124 ? "   not in time" : code ? "   does not fit" : "" }' "$log.pnr" 2>/dev/null ||
+    printf '%-14s not synthesised: see %s\n' "$name" "$log.log"
 done
 [ -z "$failed" ]
