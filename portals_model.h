@@ -174,6 +174,7 @@ typedef enum pm_topology_kind {
     X(pci_packet_bytes, 512, "payload of a PCI packet [S 4.1]")                                    \
     X(link_packet_bytes, 64, "payload of a link packet: two flits of 32 B [S 4.1]")                \
     X(link_header_bytes, 8, "header of a link packet [S 4.1]")                                     \
+    X(link_credit_bytes, 0, "a message's payload sent before credits must come back, 0 = endless") \
     X(command_bytes, 64, "a command, CPU to NIC [S]")                                              \
     X(event_bytes, 96, "a full event, NIC to memory [S]")                                          \
     X(ack_bytes, 32, "an acknowledgement on the wire [S]")                                         \
@@ -195,6 +196,7 @@ typedef enum pm_topology_kind {
     X(inflight_per_process_count, 0, "limit of a process's messages in flight, 0 = none [S 7.1]")  \
     X(inflight_per_node_count, 0, "limit of a node's messages in flight, 0 = none [S 7.1]")        \
     X(quick_ack, 0, "1: the ack event comes at once, without two small messages")                  \
+    X(ack_after_write, 0, "1: acknowledged when the payload has crossed the target's PCI")         \
     X(no_pci_commands, 0, "1: commands and events cross PCI in no time")                           \
     X(no_pci, 0, "1: PCI costs nothing at all")                                                    \
     X(pci_half_duplex, 0, "1: reads and writes share PCI")                                         \
@@ -214,6 +216,7 @@ typedef enum pm_topology_kind {
     X(link_bytes_per_s, 12.5e9, "a link, one way [S 4.1]")                                         \
     X(pci_bytes_per_s, 15.75e9, "PCI of a node, all transfers of one direction together [S 4.1]")  \
     X(pci_flow_bytes_per_s, 12.5e9, "... one transfer alone [S 4.1]")                              \
+    X(pio_bytes_per_s, 12.5e9, "payload that the CPU writes (assumed: as fast as a transfer)")     \
     X(intra_bytes_per_s, 10e9, "memory copies and reductions of a node (assumed)")                \
     X(loggp_bytes_per_s, 12.5e9, "LogGP: 1/G")
 
@@ -5795,6 +5798,15 @@ static void pm__job_flown(pm_world *w, void *arg) {
   pm__job_left(w, m, m->t_begin_ps, w->now_ps);
   pm__lane_run(w, lane);
 }
+/* The average rate that credits allow: the first ones at the link's rate, then one window per round
+   trip (when that is the slower one). */
+static double pm__credit_bytes_per_s(const pm_world *w, double bytes, int64_t latency_ps) {
+  const double window = (double)w->plat.link_credit_bytes,
+               rate = w->plat.link_bytes_per_s * pm__payload_ratio(&w->plat),
+               round_trip_s = 2e-12 * (double)latency_ps;
+  if (!(window > 0) || bytes <= window || window >= rate * round_trip_s) return 1e18;
+  return bytes / (window / rate + (bytes - window) / (window / round_trip_s));
+}
 /* A long transfer sets out: over the source's PCI, the links of the way, the target's PCI, all at
    once, since packets follow each other [S 4.3.3]. */
 static void pm__job_flow(pm_world *w, pm__event *event) {
@@ -5802,7 +5814,7 @@ static void pm__job_flow(pm_world *w, pm__event *event) {
   const int from = pm__job_from(m), to = pm__job_to(m);
   pm__flow *f = pm__flow_new(w);
   int64_t latency_ps;
-  double cap = w->plat.pci_flow_bytes_per_s;
+  double cap = w->plat.pci_flow_bytes_per_s, credit;
   if (!f) {
     pm_world_fail(w, PM_E_NOMEM, "out of memory: flow");
     return;
@@ -5822,6 +5834,8 @@ static void pm__job_flow(pm_world *w, pm__event *event) {
       if (from != to || !w->plat.pci_half_duplex)
         f->link[f->links_count++] = pm__node_resource(w, to, PM__PCI_WRITE);
     }
+    credit = pm__credit_bytes_per_s(w, (double)pm__job_bytes(m), latency_ps);
+    cap = credit < cap ? credit : cap;
   }
   if (!pm__flow_go(w, f, (double)pm__job_bytes(m), cap))
     pm_world_fail(w, PM_E_NOMEM, "out of memory: flow");
@@ -5927,6 +5941,8 @@ static void pm__match_event(pm_world *w, pm__event *event) {
     if (m->kind != PM__GET) pm__written_at(w, m, m->t_done_ps);
     if (pm__brings_data(m)) w->stats.sent_bytes += m->mlength;
   }
+  if (w->plat.ack_after_write && bytes && !inside && !w->plat.no_pci)
+    t_ps += w->plat.pci_latency_ns * PM__PS;
   m->is_reply = 1;
   m->lane = (unsigned char)(m->lane | 1);
   if (w->plat.quick_ack && !pm__brings_data(m) && !inside)
@@ -5988,8 +6004,10 @@ static void pm__nic_wait_for_slot(pm_process *p, const pm__message *m) {
   pm__cpu(w->plat.cpu_command_ns);
   if (m->kind != PM__GET && !pm__is_inside(w, m) && !w->plat.no_pci && !pm__is_inline(w, m) &&
       pm__is_pio(w, m))
-    pm__busy(w->plat.pio_fence_ns * PM__PS +
-                 pm__bytes_ps((double)m->length, w->plat.pci_flow_bytes_per_s),
+    pm__busy(w->plat.pio_fence_ns * PM__PS + /* what a carrier writes takes its time there */
+                 (w->desc.link == PM_LINK_CARRIER
+                      ? 0
+                      : pm__bytes_ps((double)m->length, w->plat.pio_bytes_per_s)),
              "PIO");
   while (pm__slots_are_taken(p, m)) {
     if (n->slots[n->slots_first] != PM__FOREVER)
@@ -6168,7 +6186,9 @@ static int pm__may_fly(const pm_world *w, const pm__message *m) {
   const int64_t node_max = w->plat.inflight_per_node_count,
                 process_max = w->plat.inflight_per_process_count;
   const pm__node *n = &w->nodes[m->from->proc->node];
-  return n->in_flight < w->plat.e2e_entries_count && (!node_max || n->in_flight < node_max) &&
+  return (n->in_flight < w->plat.e2e_entries_count ||
+          m->link == PM_LINK_CARRIER) && /* which has entries of its own */
+         (!node_max || n->in_flight < node_max) &&
          (!process_max || m->from->proc->in_flight < process_max);
 }
 static void pm__nic_send(pm_world *w, pm__message *m) {

@@ -50,8 +50,11 @@ $(NIC_LIB): $(B)/rtl/nic/Vnic_top__ALL.a rtl/nic_cosim.cpp rtl/nic_cosim.h
 
 $(eval $(call example,exact_overlap,,$(NIC_LIBS)))
 $(B)/exact_overlap: $(NIC_LIB)
+$(eval $(call example,level_compare,-D_GNU_SOURCE,$(NIC_LIBS)))
+$(B)/level_compare: $(NIC_LIB)
 $(eval $(call script,rtl/exact_overlap))
-NEEDS_rtl += $(B)/exact_overlap
+$(eval $(call script,rtl/level_compare))
+NEEDS_rtl += $(B)/exact_overlap $(B)/level_compare
 $(eval $(call test,rtl/levels_agree,,$(NIC_LIBS)))
 $(B)/tests/rtl/levels_agree: $(NIC_LIB)
 
