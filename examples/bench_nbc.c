@@ -147,6 +147,11 @@ static void keep(int c, int p, int i, int j) {
   fflush(kept);
 }
 
+static void note_reference(int j, long gemms, double took_ns) {
+  if (!gemm_counts[j] || took_ns < comp_refs[j]) comp_refs[j] = took_ns;
+  gemm_counts[j] = gemms;
+}
+
 static void show_progress(int c, int p, int n) {
   char name[64];
   if (set.show)
@@ -456,19 +461,21 @@ static void run_point(bench_rank *r, operation *o, result *x, long gemms) {
   }
 }
 
-/* What the computation takes where nothing else runs, and how many products make up each time of the axis. */
+/* What the computation takes where nothing else runs, and, the first time, how many products make up each
+   time of the axis. Other programs only make it longer: of several measurements the shortest counts. */
 static void find_references(bench_rank *r) {
-  const double ns = median_of(r, NULL, 200, 7) / 200;
+  const double ns = gemm_counts[0] ? 0 : median_of(r, NULL, 200, 7) / 200;
   for (int j = 0; j < axis_count; j++) {
     const double target_ns = 1e3 * (set.point ? set.point_comp_us : axis_us[j]);
-    long gemms = (long)(target_ns / ns) + 1;
+    long gemms = gemm_counts[j] ? gemm_counts[j] : (long)(target_ns / ns) + 1;
     double took = median_of(r, NULL, gemms, set.reps);
-    for (int tries = 0; tries < 3 && fabs(took - target_ns) > 0.1 * target_ns; tries++) {
+    for (int tries = 0; !gemm_counts[j] && tries < 3 && fabs(took - target_ns) > 0.1 * target_ns;
+         tries++) {
       gemms = (long)((double)gemms * target_ns / took) + 1;
       took = median_of(r, NULL, gemms, set.reps);
     }
-    if (r->t->rank == 0 || set.mpi)
-      gemm_counts[j] = gemms, comp_refs[j] = took; /* threads share them */
+    control(r, NBC_COLL_BARRIER, NULL, NULL, 0); /* threads share what is set now */
+    if (r->t->rank == 0 || set.mpi) note_reference(j, gemms, took);
     if (r->t->rank == 0 && kept) fprintf(kept, "reference %d %ld %.9g end\n", j, gemms, took);
     control(r, NBC_COLL_BARRIER, NULL, NULL, 0);
   }
@@ -676,11 +683,7 @@ static void become_column(int p) {
 /* What it measures comes back through the file of finished points. */
 static void run_program(int p) {
   char name[64];
-  int status = 0, missing = 0;
-  for (int c = 0; c < set.coll_count; c++)
-    for (int i = 0; i < axis_count * axis_count; i++)
-      missing += !done(&results[c][p][i / axis_count][i % axis_count]);
-  if (!missing) return; /* resumed */
+  int status = 0;
   fclose(kept), kept = NULL;
   fflush(NULL);
   const pid_t child = fork();
@@ -1359,7 +1362,8 @@ static bool read_kept_line(const char *line) {
   if (sscanf(line, "reference %d %ld %lf%n", &j, &gemms, &v[0], &used) == 3) {
     if (!ends_here(line + used) || j < 0 || j >= axis_count || gemms < 1 || !(v[0] > 0))
       return false;
-    gemm_counts[j] = gemms, comp_refs[j] = v[0];
+    if (gemm_counts[j] && gemm_counts[j] != gemms) return false;
+    note_reference(j, gemms, v[0]);
     return true;
   }
   if (sscanf(line, "engine %d %lf %lf %lf%n", &p, &v[0], &v[1], &v[2], &used) == 4) {
@@ -1453,9 +1457,15 @@ static void tune(void) {
 }
 
 /* ---- main ------------------------------------------------------------------------------------ */
+static bool finished(int p) {
+  for (int c = 0; c < set.coll_count; c++)
+    for (int i = 0; i < axis_count * axis_count; i++)
+      if (!done(&results[c][p][i / axis_count][i % axis_count])) return false;
+  return true;
+}
+
 static void measure_all(bool speaks) {
   char temporary[512];
-  bool computes = false, referred = true;
   if (!set.resume && set.mpirun && !set.mpi) { /* its programs need one */
     snprintf(temporary, sizeof temporary, "%.400s/bench_nbc.XXXXXX",
              getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
@@ -1465,12 +1475,18 @@ static void measure_all(bool speaks) {
     set.resume = temporary;
   }
   if (set.resume && speaks) open_kept();
-  for (int p = 0; p < set.column_count; p++) computes |= set.columns[p].by->computes;
-  for (int j = 0; j < axis_count; j++) referred &= gemm_counts[j] > 0;
   set.beside_mpi = set.mpi && set.part < 0;
-  if (computes && set.part < 0 && !(referred && !set.mpi)) run_references();
-  for (int p = 0; p < set.column_count; p++)
-    if (set.part < 0 || set.part == p) set.columns[p].by->measure(p);
+  for (int p = 0; p < set.column_count; p++) {
+    const backend *const by = set.columns[p].by;
+    if (set.part >= 0 ? set.part != p : !set.mpi && finished(p)) continue;
+    if (by->computes && set.part < 0)
+      run_references(); /* before each column: the machine may change */
+    by->measure(p);
+  }
+  for (int c = 0; c < set.coll_count; c++)
+    for (int p = 0; p < set.column_count; p++)
+      for (int i = 0; i < axis_count * axis_count && set.columns[p].by->computes; i++)
+        results[c][p][i / axis_count][i % axis_count].comp_ref = comp_refs[i % axis_count];
   if (kept) fclose(kept), kept = NULL;
   if (set.resume == temporary) unlink(temporary);
   if (set.show && speaks) fprintf(stderr, "\r%50s\r", "");
