@@ -1177,6 +1177,11 @@ NBC_API nbc_sync_desc nbc_sync_desc_of(const nbc_sync *sync); /* values in force
 /* Global time of a local time (t->now_ns scale), old or new: old ones are interpolated between the
    states kept, new ones extrapolated. ret NBC_OK | NBC_E_RANGE (before a step: unknown) */
 NBC_API nbc_status nbc_sync_global(const nbc_sync *sync, int64_t t_local_ns, nbc_time *global);
+/* The most probable global time of a local one, within the interval of nbc_sync_global: its middle, but
+   while that interval leaves open whether the clocks drift at all, only drift that is sure counts. For
+   differences between ranks; a bound goes with nbc_sync_global. ret as above */
+NBC_API nbc_status nbc_sync_estimate(const nbc_sync *sync, int64_t t_local_ns,
+                                     int64_t *t_global_ns);
 /* The local time at which it is t_global_ns, as far as known. ret NBC_OK | NBC_E_RANGE */
 NBC_API nbc_status nbc_sync_local(const nbc_sync *sync, int64_t t_global_ns, int64_t *t_local_ns);
 NBC_API nbc_time nbc_sync_now(const nbc_sync *sync); /* global time; err_ns INT64_MAX = unknown */
@@ -9924,9 +9929,10 @@ typedef struct nbc__sync_fit {
 typedef struct nbc__sync_state {
   nbc_relation relation;
   nbc_sync_info info;
-  double line_ns, line_rate;
+  double line_ns, line_rate, guess_ns, guess_rate;
   int64_t t_line_ns, fit_offset_ns;
   int fits_count;
+  bool guessed;
 } nbc__sync_state;
 
 /* An operation whose memory may have to outlive the wait for it. */
@@ -9955,6 +9961,9 @@ struct nbc_sync {
   int64_t fit_offset_ns;     /* what the fits' offsets are relative to */
   double line_ns, line_rate; /* the method's line: offset at t_line_ns, slope */
   int64_t t_line_ns;
+  double guess_ns,
+      guess_rate; /* the estimate: host minus nominal at the newest reading, its rate */
+  bool guessed;   /* else it is the middle of the interval */
   double burst_low_ns, burst_high_ns; /* offset between the fastest trips of this burst */
   int64_t sent_ns[NBC__SYNC_OPEN];    /* by sequence: when the ping left */
   uint64_t sequence, burst;
@@ -10123,6 +10132,49 @@ static void nbc__sync_line(nbc_sync *s) {
   s->line_ns = s->desc.method == NBC_SYNC_JK ? y_mean - slope * x_mean : burst_ns;
 }
 
+/* The slope of the fits, less twice its own standard error (as James and Stein shrink a mean): what
+   scatter alone could have made is no drift. */
+static double nbc__sync_sure_rate(const nbc_sync *s) {
+  const int n = s->fits_count;
+  double x_mean = 0, y_mean = 0, xx = 0, xy = 0, rest = 0;
+  for (int i = 0; i < n; i++) {
+    x_mean += (double)(s->fits[i].t_local_ns - s->t_line_ns) / n;
+    y_mean += s->fits[i].offset_ns / n;
+  }
+  for (int i = 0; i < n; i++) {
+    const double x = (double)(s->fits[i].t_local_ns - s->t_line_ns) - x_mean;
+    xx += x * x;
+    xy += x * (s->fits[i].offset_ns - y_mean);
+  }
+  if (n < 3 || !(xx > 0)) return 0;
+  const double slope = xy / xx;
+  for (int i = 0; i < n; i++) {
+    const double x = (double)(s->fits[i].t_local_ns - s->t_line_ns) - x_mean;
+    const double y = s->fits[i].offset_ns - y_mean - slope * x;
+    rest += y * y;
+  }
+  const double doubt = 4 * rest / (n - 2) / xx;
+  return doubt < slope * slope ? slope - doubt / slope : 0;
+}
+
+/* While "no drift" is within what is guaranteed: the probable rate, and the middle of the offsets that
+   the polygon leaves at that rate. The polygon's own middle would make drift of the width of what is
+   not known, and carry it on until the next burst. */
+static void nbc__sync_guess(nbc_sync *s) {
+  const nbc_relation *r = &s->relation;
+  const double low = (r->rate_ppm - r->rate_err_ppm) * 1e-6,
+               high = (r->rate_ppm + r->rate_err_ppm) * 1e-6;
+  double low_ns = -INFINITY, high_ns = INFINITY, x_ns;
+  s->guessed = s->fits_count > 0 && r->corners_count > 0 && low <= 0 && high >= 0;
+  if (!s->guessed) return;
+  s->guess_rate = fmax(low, fmin(high, nbc__sync_sure_rate(s)));
+  for (int i = 0; i < r->upper_count; i++)
+    high_ns = fmin(high_ns, nbc__sync_bound_ns(r, &r->upper[i], 1, &x_ns) - s->guess_rate * x_ns);
+  for (int i = 0; i < r->lower_count; i++)
+    low_ns = fmax(low_ns, nbc__sync_bound_ns(r, &r->lower[i], -1, &x_ns) - s->guess_rate * x_ns);
+  s->guess_ns = 0.5 * (low_ns + high_ns);
+}
+
 static nbc_status nbc__sync_ask(nbc_sync *s) {
   nbc_status status = NBC_OK;
   nbc__sync_fit fit, fastest;
@@ -10138,6 +10190,7 @@ static nbc_status nbc__sync_ask(nbc_sync *s) {
     fit.rtt_ns = INT64_MAX;
   }
   nbc__sync_line(s);
+  nbc__sync_guess(s);
   nbc_time time;
   if (fastest.rtt_ns < INT64_MAX &&
       nbc_relation_time(&s->relation, (uint64_t)fastest.t_local_ns, &time) == NBC_OK) {
@@ -10217,6 +10270,7 @@ static nbc_status nbc__sync_copy_from(nbc_sync *s, nbc_error *err) {
     const nbc__sync_state *state = &mail->u.state;
     s->relation = state->relation;
     s->line_ns = state->line_ns, s->line_rate = state->line_rate, s->t_line_ns = state->t_line_ns;
+    s->guess_ns = state->guess_ns, s->guess_rate = state->guess_rate, s->guessed = state->guessed;
     s->fit_offset_ns = state->fit_offset_ns;
     s->fits_count = state->fits_count;
     s->info = state->info;
@@ -10233,6 +10287,7 @@ static nbc_status nbc__sync_copy_to(nbc_sync *s, nbc_error *err) {
   state.relation = s->relation;
   state.info = s->info;
   state.line_ns = s->line_ns, state.line_rate = s->line_rate, state.t_line_ns = s->t_line_ns;
+  state.guess_ns = s->guess_ns, state.guess_rate = s->guess_rate, state.guessed = s->guessed;
   state.fit_offset_ns = s->fit_offset_ns;
   state.fits_count = s->fits_count;
   const int lowest = s->group_index ? s->group_index & -s->group_index : s->group_count;
@@ -10409,6 +10464,21 @@ NBC_API nbc_status nbc_sync_global(const nbc_sync *s, int64_t t_local_ns, nbc_ti
   else if (status != NBC_E_RANGE)
     global->err_ns = INT64_MAX;
   return status == NBC_OK ? NBC_OK : NBC_E_RANGE;
+}
+
+NBC_API nbc_status nbc_sync_estimate(const nbc_sync *s, int64_t t_local_ns, int64_t *t_global_ns) {
+  nbc_time time;
+  const nbc_status status = nbc_sync_global(s, t_local_ns, &time);
+  *t_global_ns = time.t_ns;
+  if (status != NBC_OK || s->identity || !s->guessed || s->desc.method != NBC_SYNC_MIDDLE)
+    return status;
+  const double x_ns = (double)(int64_t)((uint64_t)t_local_ns - s->relation.newest_raw_ticks);
+  const double d_ns = x_ns + s->guess_ns + s->guess_rate * x_ns; /* since the newest reading */
+  const int64_t t_ns = s->relation.newest_ns + (int64_t)floor(d_ns + 0.5);
+  *t_global_ns = t_ns < time.t_ns - time.err_ns   ? time.t_ns - time.err_ns
+                 : t_ns > time.t_ns + time.err_ns ? time.t_ns + time.err_ns
+                                                  : t_ns;
+  return status;
 }
 
 NBC_API nbc_status nbc_sync_local(const nbc_sync *s, int64_t t_global_ns, int64_t *t_local_ns) {
@@ -13610,6 +13680,17 @@ static nbc_status nbc__measure_up(nbc_sync *s, nbc__measure_seen *seen, int64_t 
   return status == NBC_OK ? NBC_OK : nbc__sync_named(err, status, rank & (rank - 1), s);
 }
 
+/* The most probable global time, with an error that still holds the truth. */
+static nbc_time nbc__measure_global(const nbc_sync *s, int64_t t_local_ns) {
+  nbc_time time;
+  int64_t t_ns;
+  if (nbc_sync_global(s, t_local_ns, &time) != NBC_OK) return time;
+  nbc_sync_estimate(s, t_local_ns, &t_ns);
+  time.err_ns += t_ns > time.t_ns ? t_ns - time.t_ns : time.t_ns - t_ns;
+  time.t_ns = t_ns;
+  return time;
+}
+
 /* One sample on this rank, started as told. */
 static nbc_status nbc__measure_one(nbc_sync *s, const nbc_measure_desc *d, int64_t t_start_ns,
                                    nbc_measure_fn fn, void *user, nbc__measure_seen *seen,
@@ -13632,9 +13713,7 @@ static nbc_status nbc__measure_one(nbc_sync *s, const nbc_measure_desc *d, int64
   }
   seen->status = fn(user); /* a late rank calls it too: the others wait for it there */
   const int64_t t_end_ns = nbc__sync_local_now(s);
-  nbc_time begin, end;
-  nbc_sync_global(s, t_now_ns, &begin);
-  nbc_sync_global(s, t_end_ns, &end);
+  const nbc_time begin = nbc__measure_global(s, t_now_ns), end = nbc__measure_global(s, t_end_ns);
   seen->t_first_start_ns = seen->t_last_start_ns = begin.t_ns;
   seen->t_last_end_ns = end.t_ns;
   seen->start_err_ns = begin.err_ns;
