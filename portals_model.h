@@ -102,6 +102,8 @@
     PM_API                         extern    every including file  linkage of your own
     PM_MALLOC, PM_REALLOC, PM_FREE libc      implementing file     all or none
     PM_ASSERT                      nothing   implementing file     checks of the model's own invariants
+    PM_HOST_CPU_NS()               a clock   implementing file     CPU time of the running host thread, for
+                                                                   measured computation
     PM_USE_UCONTEXT                -         implementing file     contexts by ucontext instead of assembly
     PM_WITH_VALGRIND               -         implementing file     stacks are announced to valgrind
     PM_WITH_NBC                    -         any file              adapters to nbc_overlap.h, which must
@@ -322,6 +324,10 @@ typedef struct pm_world_desc {
   int trace;                  /* 1: keep a record per step of each message, see Traces */
   int catch_crashes;          /* 1: SIGSEGV, SIGBUS, SIGILL, SIGFPE and SIGABRT of a process end the
                                  run with PM_E_CRASH or PM_E_STACK instead of the program */
+  double compute_ratio;   /* > 0: what a process computes between its calls is measured on the host
+                           (CPU time) and takes this many times as long here; such runs differ a
+                           little each time. 0: only pm_compute_ns and kernels take time */
+  int64_t compute_min_ns; /* shorter computations take no time; 0 = 1000 */
   void (*switched)(void *user, pm_process *to); /* another process runs now; may be NULL */
   void *user;                                   /* given back to it */
 } pm_world_desc;
@@ -385,13 +391,16 @@ PM_API void pm_process_set_uid(pm_process *process, uint32_t uid); /* for Portal
 PM_API void pm_process_set_user(pm_process *process, void *user);
 PM_API void *pm_process_user(const pm_process *process);
 
-/* Inside a process. pm_compute_ns is a sleep that is traced as computation; pm_yield costs
+/* Inside a process. pm_compute_ns is a sleep that is traced as computation; pm_compute_measured takes
+   the time for what was computed since the last call (compute_ratio), which Portals calls, waits and
+   sleeps do by themselves and pm_now_ns does not; pm_yield costs
    cpu_poll_ns and more when it is called again and again with nothing happening in between;
    pm_barrier waits for all processes of the world and costs no simulated time; pm_exit ends the
    process with all its threads. */
 PM_API int64_t pm_now_ns(void);
 PM_API void pm_sleep_ns(int64_t d_ns);
 PM_API void pm_compute_ns(int64_t d_ns);
+PM_API void pm_compute_measured(void);
 PM_API void pm_yield(void);
 PM_API void pm_barrier(void);
 PM_API void pm_exit(int status);
@@ -1110,6 +1119,14 @@ PM_API void pm_compute_kernel(const pm_kernel *kernel, double m_count, double n_
 #  ifndef PM_ASSERT
 #    define PM_ASSERT(condition) ((void)0)
 #  endif
+#  ifndef PM_HOST_CPU_NS
+static int64_t pm__host_cpu_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+#    define PM_HOST_CPU_NS() pm__host_cpu_ns()
+#  endif
 
 #  ifdef __cplusplus
 extern "C" {
@@ -1154,6 +1171,7 @@ struct pm_thread {
   pm__state state;
   int woken, polling, timed_out;
   unsigned poll_streak; /* idle polls in a row */
+  int64_t mark_ns;      /* host's CPU time when it was charged last */
   void *sp;
   char *stack;
   size_t stack_bytes;
@@ -2453,8 +2471,30 @@ PM_API pm_thread *pm_thread_create(void (*entry)(void *arg), void *arg, size_t s
   return pm__current && entry ? pm__thread_new(pm__current->proc, entry, arg, stack_bytes) : NULL;
 }
 PM_API pm_thread *pm_thread_self(void) { return pm__current; }
+static void pm__compute(int64_t d_ns) {
+  pm_world *w = pm__current->proc->world;
+  pm__trace(w, PM_TRACE_COMPUTE, NULL, w->now_ps, w->now_ps + d_ns * PM__PS,
+            pm__current->proc->node, pm__current->proc->node, 0);
+  pm__busy(d_ns * PM__PS, "computation");
+}
+PM_API void pm_compute_ns(int64_t d_ns) {
+  if (!pm__current) return;
+  pm_compute_measured();
+  if (d_ns > 0) pm__compute(d_ns);
+}
+PM_API void pm_compute_measured(void) {
+  const pm_world_desc *desc;
+  int64_t d_ns;
+  if (!pm__current) return;
+  desc = &pm__current->proc->world->desc;
+  if (!(desc->compute_ratio > 0)) return;
+  d_ns = PM_HOST_CPU_NS() - pm__current->mark_ns;
+  if (d_ns >= desc->compute_min_ns) pm__compute((int64_t)((double)d_ns * desc->compute_ratio));
+  pm__current->mark_ns = PM_HOST_CPU_NS();
+}
 PM_API void pm_thread_join(pm_thread *thread) {
   if (!thread || !pm__current || thread->joiner || thread == pm__current) return;
+  pm_compute_measured();
   thread->joiner = pm__current;
   while (thread->state != PM__ENDED) pm__block(PM__FOREVER, "thread to join");
 }
@@ -2462,6 +2502,7 @@ PM_API int pm_thread_wait(const char *what, int64_t d_ns) {
   pm_thread *t = pm__current;
   pm_world *w;
   if (!t) return 0;
+  pm_compute_measured();
   w = t->proc->world;
   if (!t->woken) pm__block(d_ns < 0 ? PM__FOREVER : w->now_ps + d_ns * PM__PS, what);
   d_ns = t->woken;
@@ -2492,15 +2533,9 @@ PM_API int64_t pm_now_ns(void) {
   return pm__current ? pm__current->proc->world->now_ps / PM__PS : 0;
 }
 PM_API void pm_sleep_ns(int64_t d_ns) {
-  if (pm__current) pm__busy(d_ns * PM__PS, "sleep");
-}
-PM_API void pm_compute_ns(int64_t d_ns) {
-  pm_world *w;
-  if (!pm__current || d_ns <= 0) return;
-  w = pm__current->proc->world;
-  pm__trace(w, PM_TRACE_COMPUTE, NULL, w->now_ps, w->now_ps + d_ns * PM__PS,
-            pm__current->proc->node, pm__current->proc->node, 0);
-  pm__busy(d_ns * PM__PS, "computation");
+  if (!pm__current) return;
+  pm_compute_measured();
+  pm__busy(d_ns * PM__PS, "sleep");
 }
 /* One look in vain. Idle looks in a row double the pause: a spinning guest lets time pass and costs
    few events; what is delivered to the process ends the pause at once. */
@@ -2526,12 +2561,15 @@ static void pm__poll_pause(void) {
   if (!t->timed_out) t->poll_streak = 0;
 }
 PM_API void pm_yield(void) {
-  if (pm__current) pm__poll_pause();
+  if (!pm__current) return;
+  pm_compute_measured();
+  pm__poll_pause();
 }
 PM_API void pm_barrier(void) {
   pm_thread *t = pm__current, *list = NULL, *next;
   pm_world *w;
   if (!t) return;
+  pm_compute_measured();
   w = t->proc->world;
   if (++w->barrier_count < w->procs_count) {
     t->next_waiter = w->barrier_waiters;
@@ -2555,6 +2593,7 @@ PM_API void pm_exit(int status) {
   pm_thread *self = pm__current, *t;
   pm_world *w;
   if (!self) return;
+  pm_compute_measured();
   w = self->proc->world;
   self->proc->status = status;
   self->proc->ended = 1;
@@ -2618,6 +2657,7 @@ static void pm__enter(pm_world *w, pm_thread *t) {
   if (w->last_run != t->proc && w->desc.switched) w->desc.switched(w->desc.user, t->proc);
   w->last_run = t->proc;
   pm__current = t;
+  if (w->desc.compute_ratio > 0) t->mark_ns = PM_HOST_CPU_NS();
 #  ifdef PM__ASAN
   __sanitizer_start_switch_fiber(&w->asan_fake, t->stack, t->stack_bytes);
 #  endif
@@ -2782,7 +2822,8 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
   char error[256];
   if (!world) return PM_E_INVAL;
   *world = NULL;
-  if (!desc || !desc->platform || desc->d_limit_ns < 0 || desc->d_poll_deadlock_ns < 0)
+  if (!desc || !desc->platform || desc->d_limit_ns < 0 || desc->d_poll_deadlock_ns < 0 ||
+      !(desc->compute_ratio >= 0 && desc->compute_ratio <= 1e9) || desc->compute_min_ns < 0)
     return PM_E_INVAL;
   if (pm__faults_are_bad(&desc->faults) || desc->link < 0 || desc->link > PM_LINK_CARRIER ||
       (desc->link == PM_LINK_CARRIER && !desc->carrier))
@@ -2799,6 +2840,7 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
   if (!w->desc.stack_bytes) w->desc.stack_bytes = 65536;
   w->desc.stack_bytes = (w->desc.stack_bytes + PM__PAGE - 1) / PM__PAGE * PM__PAGE;
   if (w->desc.stack_bytes < 4 * PM__PAGE) w->desc.stack_bytes = 4 * PM__PAGE;
+  if (!w->desc.compute_min_ns) w->desc.compute_min_ns = 1000;
   if (!w->desc.d_poll_deadlock_ns) w->desc.d_poll_deadlock_ns = 20000000000;
   w->rng = desc->seed;
   w->route_from = -1;
@@ -2986,6 +3028,7 @@ static void pm__pool_free(pm__ni *ni, pm__object *o) {
 
 /* The running process, when it has called PtlInit. */
 static pm_process *pm__inited(void) {
+  pm_compute_measured();
   return pm__current && pm__current->proc->init_count ? pm__current->proc : NULL;
 }
 static pm__ni *pm__ni_of(const pm_process *p, ptl_handle_any_t h) {

@@ -8,6 +8,8 @@
              --trace FILE     every step; FILE ends in .csv, .html (sequence diagram, small
                               runs) or .json (Chrome trace)
              --stack KIB      of each process (256)     --time-limit S simulated seconds
+             --compute RATIO  CPU time between a process's calls, measured here, takes RATIO times
+                              as long there (0: none)
              --prefix         "[rank] " before each line that a process writes
              --spin MS        a process that calls nothing for so much CPU time looks for something
                               in memory: time passes for it (100; 0: never, and it may hang)
@@ -21,6 +23,15 @@
    sched_yield, pthreads and semaphores are of simulated time; exit ends one process. A spin on memory
    is noticed by the host's clock, so its simulated time differs a little from run to run. Not
    supported: fork, signals, thread-local variables of one's own per thread (they are per process). */
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+static long long host_cpu_ns(void) { /* clock_gettime is the guests' below */
+  struct timespec t;
+  syscall(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &t);
+  return (long long)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+#define PM_HOST_CPU_NS() host_cpu_ns()
 #define PORTALS_MODEL_IMPLEMENTATION
 #include "portals_model.h"
 #include "pmi.h"
@@ -31,9 +42,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/select.h>
-#include <sys/syscall.h>
 #include <sys/time.h>
-#include <unistd.h>
 
 typedef struct waiter { /* a thread in a queue */
   pm_thread *thread;
@@ -69,6 +78,7 @@ __attribute__((noreturn)) void exit(int status) {
 }
 int clock_gettime(clockid_t clock, struct timespec *t) {
   if (!pm_self()) return (int)syscall(SYS_clock_gettime, clock, t);
+  pm_compute_measured();
   t->tv_sec = pm_now_ns() / 1000000000;
   t->tv_nsec = pm_now_ns() % 1000000000;
   pm_yield(); /* who only looks at the clock lets time pass */
@@ -395,6 +405,13 @@ static int64_t number(const char *option, const char *text, int64_t least, int64
           (long long)most);
   exit(2);
 }
+static double ratio(const char *option, const char *text) {
+  char *end = NULL;
+  const double x = text ? strtod(text, &end) : 0;
+  if (text && *text && !*end && x >= 0 && x <= 1e9) return x;
+  fprintf(stderr, "pm_run: %s: a number of 0 ... 1e9 expected\n", option);
+  exit(2);
+}
 static const char usage[] =
     "usage: pm_run -n N [options] ./program.so arguments...\n"
     "Runs a Portals 4 program (built with -shared -fPIC) as N processes of a simulated machine.\n"
@@ -405,6 +422,7 @@ static const char usage[] =
     "  --seed N         of faults and noise (0)\n"
     "  --trace FILE     every step of every message: .csv, .html (sequence diagram) or .json "
     "(Chrome)\n"
+    "  --compute RATIO  CPU time between calls, measured on the host, times RATIO (0: takes none)\n"
     "  --prefix         \"[rank] \" before each line that a process writes\n"
     "  --stack KIB      stack of each process (256)\n"
     "  --time-limit S   simulated seconds\n"
@@ -438,6 +456,8 @@ static int options(int argc, char **argv, settings *s) {
       s->desc.stack_bytes = (size_t)number(o, value, 16, 1 << 20) * 1024;
     else if (strcmp(o, "--time-limit") == 0)
       s->desc.d_limit_ns = number(o, value, 1, 1000000) * 1000000000;
+    else if (strcmp(o, "--compute") == 0)
+      s->desc.compute_ratio = ratio(o, value);
     else if (strcmp(o, "--spin") == 0)
       s->spin_ms = (int)number(o, value, 0, 1000000);
     else if (strcmp(o, "--platform") == 0)

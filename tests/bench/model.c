@@ -7,7 +7,7 @@
      model_flows_P      random permutation traffic of P hosts of a fat tree; _simulated: how long the
                         traffic takes, both simulators should agree
      model_allreduce_P  8 bytes among P processes at the LogGP level (recursive doubling over puts):
-                        wall time, and the memory of a process without its stack */
+                        CPU time, and the memory of a process without its stack */
 #define PORTALS_MODEL_IMPLEMENTATION
 #include "portals_model.h"
 #include "bench.h"

@@ -40,6 +40,8 @@ last_thread_ends_the_process() { run -n 2 "$threads" last && grep ' 10\.[0-9]* u
 sleeps_take_simulated_time() { run -n 2 "$threads" sleeps; }
 spin_on_memory_lets_time_pass() { run -n 3 --spin 10 "$threads" spins && grep -x 'spin has ended' "$T/out"; }
 abort_ends_the_run() { run -n 3 --trace "$T/abort.csv" "$threads" abort; test $? = 100 && grep 'process 1 called PMI_Abort(7) at .* us: enough' "$T/err" && test -s "$T/abort.csv"; }
+# 20 ms of host CPU time and more, tenfold
+computation_takes_its_time() { run -n 2 --compute 10 "$threads" computes && grep 'pm_run: 2 processes, [2-9][0-9]\{5,\}\.[0-9]* us' "$T/err" && run -n 2 "$threads" computes && grep 'pm_run: 2 processes, 0.0' "$T/err" && ! run --compute -1 "$threads" && grep 'pm_run: --compute: a number of' "$T/err"; }
 lines_carry_their_process() {
   run -n 3 --prefix "$threads" pieces
   test $? = 2 && sort "$T/out" >"$T/sorted" && printf '[%d] %s\n' 0 'first second' 0 raw 0 'without end' 1 'first second' 1 raw 1 'without end' 2 'first second' 2 raw 2 'without end' | diff - "$T/sorted" &&
@@ -47,13 +49,13 @@ lines_carry_their_process() {
 }
 help_lists_every_option() {
   run --help || return 1
-  for o in -n --per-node --platform --loggp --seed --trace --prefix --stack --time-limit --spin; do grep -q -e " $o " "$T/out" || return 1; done
+  for o in -n --per-node --platform --loggp --seed --trace --compute --prefix --stack --time-limit --spin; do grep -q -e " $o " "$T/out" || return 1; done
   ! run --spin x "$guest" && grep 'pm_run: --spin: a number of' "$T/err"
 }
 for t in token_goes_round same_time_every_run models_differ exit_status_is_the_largest crash_has_a_name \
   deadlock_has_names trace_is_written sequence_diagram_is_drawn platform_is_read bad_calls_are_refused \
   threads_and_locks_work threads_run_the_same_every_time last_thread_ends_the_process sleeps_take_simulated_time spin_on_memory_lets_time_pass \
-  abort_ends_the_run lines_carry_their_process help_lists_every_option; do
+  abort_ends_the_run computation_takes_its_time lines_carry_their_process help_lists_every_option; do
   check "$t" $t
 done
 finish

@@ -359,6 +359,48 @@ static void bad_arguments_are_refused(void) {
   pm_world_destroy(NULL);
 }
 
+/* Simulated time lies between what the process itself measured inside and around its computation. */
+static int64_t host_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+static void computes_on_the_host(void *arg) {
+  const double ratio = *(const double *)arg;
+  for (int i = 0; i < 5; i++) {
+    const int64_t t_ns = pm_now_ns(), around_ns = host_ns();
+    pm_compute_measured();
+    const int64_t before_ns = pm_now_ns(), inside_ns = host_ns();
+    while (host_ns() < inside_ns + 200000) {}
+    const int64_t inside_end_ns = host_ns();
+    if (i % 2) pm_sleep_ns(0);
+    else pm_compute_measured();
+    const double d_ns = (double)(pm_now_ns() - before_ns);
+    CHECK(before_ns >= t_ns);
+    if (ratio > 0) CHECK(d_ns >= ratio * (double)(inside_end_ns - inside_ns) - 2 && d_ns <= ratio * (double)(host_ns() - around_ns) + 2);
+    else CHECK(d_ns < 1); /* not asked for: it takes no time */
+  }
+}
+static void computation_is_measured_when_asked_for(void) {
+  static const double ratios[] = {0, 1, 10};
+  for (int i = 0; i < 3; i++) {
+    pm_platform p = pm_platform_bxi2(2);
+    pm_world_desc desc = {0};
+    pm_world *w = NULL;
+    double r = ratios[i];
+    size_t count = 0;
+    desc.platform = &p;
+    desc.compute_ratio = r;
+    desc.trace = 1;
+    CHECK(pm_world_create(&desc, &w) == PM_OK && pm_spawn_all(w, computes_on_the_host, &r) == PM_OK && pm_world_run(w) == PM_OK);
+    const pm_trace_record *record = pm_trace_records(w, &count);
+    CHECK(r > 0 ? count >= 10 && record[0].kind == PM_TRACE_COMPUTE : count == 0);
+    pm_world_destroy(w);
+    desc.compute_ratio = -1;
+    CHECK(pm_world_create(&desc, &w) == PM_E_INVAL);
+  }
+}
+
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(events_come_in_order_of_time_then_of_scheduling);
@@ -376,5 +418,6 @@ int main(int argc, char **argv) {
   RUN(last_word_of_a_stack_is_watched);
   RUN(kernels_follow_their_polynomial_and_noise);
   RUN(bad_arguments_are_refused);
+  RUN(computation_is_measured_when_asked_for);
   return TEST_END();
 }
