@@ -4,6 +4,8 @@
      nicstat watch eth0             counters per second, a live table
      nicstat clock eth0             its clock against host time: rate, drift, how sharp a stamp is
      nicstat stamps                 when the kernel saw packets: scheduled, sent, received, acknowledged
+     nicstat stamps --listen 7000   the same between two hosts: there, and here
+     nicstat stamps --connect there:7000 [--udp] [--nic eth0]
      nicstat --record FILE          all of this machine in a file, for --dump elsewhere
      nicstat --help                 the rest
 
@@ -14,14 +16,18 @@
 #define NIC_WITH_NBC
 #include "hw/nic_hw.h"
 
+#include <netdb.h>
+#include <netinet/tcp.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 
 typedef struct options {
   const char *command, *nic;
   nic_find_desc find;
   const char *record_path;
-  bool json, all, registers, interval_given;
+  const char *listen, *connect, *stamping_nic;
+  bool json, all, registers, interval_given, udp;
   long size_bytes;
   double interval_s;
   long count;
@@ -43,6 +49,8 @@ static int usage(FILE *out) {
         "       nicstat clock NIC         its clock against host time (realtime: the kernel's)\n"
         "       nicstat stamps            per transfer over loopback: scheduled, sent, received, "
         "acked\n"
+        "       nicstat stamps --listen [HOST:]PORT | --connect HOST:PORT   the same to another "
+        "host\n"
         "       nicstat --record FILE     writes a recording of this machine (-: standard output)\n"
         "options:\n"
         "  --json         one JSON object (watch, clock, stamps: one per line)\n"
@@ -50,6 +58,9 @@ static int usage(FILE *out) {
         "  --count N      watch, clock: stop after N lines (at Ctrl-C); stamps: transfers (10)\n"
         "  --registers    watch, clock: from the device itself (root)\n"
         "  --size N       stamps: bytes per transfer (64)\n"
+        "  --udp          stamps: datagrams instead of a stream\n"
+        "  --nic NIC      stamps: also when this NIC put the first bit on the wire, by its own "
+        "clock\n"
         "  --all          list: all PCI devices; watch: also counters that stand still\n"
         "  --dump FILE    a machine recorded with --record or `lspci -xxxx` instead of this one\n"
         "  --sysfs DIR    another folder than /sys (a recorded tree)\n",
@@ -402,119 +413,451 @@ static int run_clock(const options *o, const nic_machine *m) {
 }
 
 /* ---- stamps ----------------------------------------------------------------------------------- */
+/* One message at a time to a peer that answers: another nicstat (--listen), on this host or another, or
+   a thread of this one. The answer says when the peer's kernel took the message in; that is a time of
+   ours where both run under one kernel, which the boot id tells. Elsewhere the arrival is enclosed by
+   the hand-off of the message and the arrival of the answer. */
+static const char stamps_magic[8] = "nicstat1";
+typedef struct message { /* TCP: once, at the beginning; UDP: begins each datagram */
+  char magic[8];
+  uint64_t size_bytes, index;
+} message;
+typedef struct answer {
+  char magic[8];
+  uint64_t index;
+  int64_t arrived_real_ns; /* CLOCK_REALTIME of the peer; 0: not stamped */
+  char boot_id[40];
+} answer;
+
+enum { STAMP_ANSWERED = NIC_STAMP_NIC_RECEIVED + 1, STAMPS };
 typedef struct transfer {
   int64_t t_call_ns, t_back_ns;
-  uint32_t key_count;
-  nic_stamp stamps[NIC_STAMP_RECEIVED + 1];
+  bool is_lost;
+  nic_stamp stamps[STAMPS];
 } transfer;
 
-static bool connect_over_loopback(int pair[2]) {
-  struct sockaddr_in at;
-  socklen_t at_bytes = sizeof at;
-  const int on = 1, server = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  memset(&at, 0, sizeof at);
-  at.sin_family = AF_INET;
-  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  pair[0] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  const bool ok = bind(server, (struct sockaddr *)&at, sizeof at) == 0 && listen(server, 1) == 0 &&
-                  getsockname(server, (struct sockaddr *)&at, &at_bytes) == 0 &&
-                  connect(pair[0], (struct sockaddr *)&at, sizeof at) == 0;
-  pair[1] = ok ? accept(server, NULL, NULL) : -1;
-  for (int i = 0; i < 2; i++) setsockopt(pair[i], IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  close(server);
-  return pair[1] >= 0;
+typedef struct stamps_link {
+  const options *o;
+  int fd;
+  bool udp;
+  nic_datagrams *datagrams;
+  nic_stamping *stamping;
+  nic_clock *clock;
+  nbc_relation relation;
+  uint32_t sent_bytes;
+  uint64_t index, by_nic_count;
+  char *data, boot_id[40];
+} stamps_link;
+
+static void read_boot_id(char id[40]) {
+  FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
+  memset(id, 0, 40);
+  if (f && !fgets(id, 40, f)) id[0] = 0;
+  if (f) fclose(f);
 }
 
-static void print_stamp(const transfer *t, nic_stamp_kind kind, bool json) {
+/* "HOST:PORT", "[V6]:PORT", and to listen also "PORT". ret a socket, or -1 with a line on stderr */
+static int stamps_socket(const char *address, int type, bool listening) {
+  char host[200] = "";
+  struct addrinfo hints, *list = NULL;
+  const char *colon = strrchr(address, ':'), *port = colon ? colon + 1 : address, *from = address;
+  size_t n = colon ? (size_t)(colon - address) : 0;
+  const int on = 1;
+  int fd = -1, number = 0;
+  memset(&hints, 0, sizeof hints);
+  hints.ai_socktype = type;
+  hints.ai_flags = (listening ? AI_PASSIVE : 0) | AI_NUMERICSERV;
+  if (n > 1 && from[0] == '[' && from[n - 1] == ']') from++, n -= 2;
+  const bool ok = n < sizeof host && (listening || n > 0);
+  if (ok) memcpy(host, from, n);
+  const int code = ok ? getaddrinfo(n ? host : NULL, port, &hints, &list) : EAI_NONAME;
+  if (code)
+    return fprintf(stderr, "nicstat: %s %s: must be %sPORT: %s\n",
+                   listening ? "--listen" : "--connect", address,
+                   listening ? "[HOST:]" : "HOST:", gai_strerror(code)),
+           -1;
+  for (struct addrinfo *a = list; a && fd < 0; a = a->ai_next) {
+    fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol);
+    if (fd >= 0 && listening) setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (fd >= 0 && (listening ? bind(fd, a->ai_addr, a->ai_addrlen) == 0 &&
+                                    (type == SOCK_DGRAM || listen(fd, 8) == 0)
+                              : connect(fd, a->ai_addr, a->ai_addrlen) == 0))
+      break;
+    number = errno;
+    if (fd >= 0) close(fd);
+    fd = -1;
+  }
+  freeaddrinfo(list);
+  if (fd < 0) fprintf(stderr, "nicstat: %s: %s\n", address, strerror(number));
+  if (fd >= 0 && type == SOCK_STREAM) setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  return fd;
+}
+
+static void stamps_answer(int fd, uint64_t index, int64_t real_ns, const struct sockaddr *to,
+                          socklen_t to_bytes) {
+  answer a;
+  memset(&a, 0, sizeof a);
+  memcpy(a.magic, stamps_magic, sizeof a.magic);
+  a.index = index;
+  a.arrived_real_ns = real_ns;
+  read_boot_id(a.boot_id);
+  if (sendto(fd, &a, sizeof a, MSG_NOSIGNAL, to, to_bytes) < 0) return; /* the client notices */
+}
+
+/* Size bytes with the stamp of the last of them; false: the other side is gone, or stop was asked. */
+static bool stamps_take(nic_stamping *s, int fd, char *data, uint64_t size_bytes,
+                        nic_stamp *stamp) {
+  for (uint64_t got = 0; got < size_bytes;) {
+    struct pollfd p = {fd, POLLIN, 0};
+    if (poll(&p, 1, 200) <= 0) {
+      if (stop_asked) return false;
+      continue;
+    }
+    const long k = nic_stamping_recv(s, data + got, (size_t)(size_bytes - got), stamp);
+    if (k == 0 || (k < 0 && errno != EAGAIN && errno != EINTR)) return false;
+    if (k > 0) got += (uint64_t)k;
+  }
+  return true;
+}
+
+/* Answers one client until it closes. */
+static void serve_stream(int fd) {
+  static const uint64_t most_bytes = 1000000;
+  message m;
+  nic_stamp stamp;
+  nic_stamping *s = NULL;
+  const int on = 1;
+  char *data = calloc(1, most_bytes);
+  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  if (data && nic_stamping_open(fd, false, NULL, &s, NULL) == NIC_OK &&
+      stamps_take(s, fd, (char *)&m, sizeof m, &stamp) &&
+      memcmp(m.magic, stamps_magic, sizeof m.magic) == 0 && m.size_bytes > 0 &&
+      m.size_bytes <= most_bytes)
+    for (uint64_t i = 0; stamps_take(s, fd, data, m.size_bytes, &stamp); i++)
+      stamps_answer(fd, i, stamp.kind ? stamp.t_real_ns : 0, NULL, 0);
+  nic_stamping_close(s);
+  free(data);
+  close(fd);
+}
+
+static void serve_datagram(int fd, nic_stamping *s) {
+  union { /* room for the largest datagram */
+    message head;
+    char data[65536];
+  } m;
+  struct sockaddr_storage from;
+  socklen_t from_bytes = sizeof from;
+  nic_stamp stamp;
+  char byte;
+  if (recvfrom(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT, (struct sockaddr *)&from, &from_bytes) < 0)
+    return;
+  const long k = nic_stamping_recv(s, m.data, sizeof m.data, &stamp);
+  if (k < (long)sizeof m.head || memcmp(m.head.magic, stamps_magic, sizeof m.head.magic) != 0)
+    return;
+  stamps_answer(fd, m.head.index, stamp.kind ? stamp.t_real_ns : 0, (struct sockaddr *)&from,
+                from_bytes);
+}
+
+/* Serves both kinds on one port; clients of TCP one after the other. sockets: stream, datagram. */
+typedef struct stamps_server {
+  int sockets[2];
+  bool once; /* until the first client of TCP has left, or any is wanted no more */
+  int stop;  /* atomic */
+} stamps_server;
+static void *stamps_serve(void *arg) {
+  stamps_server *server = (stamps_server *)arg;
+  nic_stamping *s = NULL;
+  if (nic_stamping_open(server->sockets[1], false, NULL, &s, NULL) != NIC_OK) return NULL;
+  while (!stop_asked && !__atomic_load_n(&server->stop, __ATOMIC_ACQUIRE)) {
+    struct pollfd p[2] = {{server->sockets[0], POLLIN, 0}, {server->sockets[1], POLLIN, 0}};
+    if (poll(p, 2, 100) <= 0) continue;
+    if (p[1].revents) serve_datagram(server->sockets[1], s);
+    const int fd = p[0].revents ? accept4(server->sockets[0], NULL, NULL, SOCK_CLOEXEC) : -1;
+    if (fd >= 0) serve_stream(fd);
+    if (fd >= 0 && server->once) break;
+  }
+  nic_stamping_close(s);
+  return NULL;
+}
+
+static int run_listen(const options *o) {
+  stamps_server server;
+  memset(&server, 0, sizeof server);
+  server.sockets[0] = stamps_socket(o->listen, SOCK_STREAM, true);
+  server.sockets[1] = server.sockets[0] < 0 ? -1 : stamps_socket(o->listen, SOCK_DGRAM, true);
+  if (server.sockets[1] >= 0) {
+    fprintf(stderr, "nicstat: answering on %s until Ctrl-C\n", o->listen);
+    stamps_serve(&server);
+  }
+  for (int i = 0; i < 2; i++)
+    if (server.sockets[i] >= 0) close(server.sockets[i]);
+  return server.sockets[1] >= 0 ? 0 : 1;
+}
+
+static void print_stamp(const transfer *t, int kind, const char *name, bool json) {
   const nic_stamp *s = &t->stamps[kind];
   const int64_t lo_ns = s->t_before_ns - t->t_call_ns, hi_ns = s->t_after_ns - t->t_call_ns;
   if (json && s->kind)
-    printf(",\"%s_lo_ns\":%lld,\"%s_hi_ns\":%lld", nic_stamp_kind_name(kind), (long long)lo_ns,
-           nic_stamp_kind_name(kind), (long long)hi_ns);
+    printf(",\"%s_lo_ns\":%lld,\"%s_hi_ns\":%lld", name, (long long)lo_ns, name, (long long)hi_ns);
   else if (!json && s->kind)
     printf(" %9.3f +-%6.3f", (double)(lo_ns + hi_ns) * 0.5e-3, (double)(hi_ns - lo_ns) * 0.5e-3);
   else if (!json)
     printf(" %18s", "none");
 }
 
-static void print_transfer(const options *o, const transfer *t, long index) {
-  static const nic_stamp_kind order[] = {NIC_STAMP_SCHEDULED, NIC_STAMP_SENT, NIC_STAMP_RECEIVED,
-                                         NIC_STAMP_ACKED};
-  if (o->json)
-    printf("{\"schema\":\"nicstat-stamps/"
-           "1\",\"index\":%ld,\"size_bytes\":%ld,\"call_returned_ns\":%lld",
-           index, o->size_bytes, (long long)(t->t_back_ns - t->t_call_ns));
-  else
-    printf("%6ld %12.3f", index, (double)(t->t_back_ns - t->t_call_ns) * 1e-3);
-  for (int k = 0; k < 4; k++) print_stamp(t, order[k], o->json);
-  puts(o->json ? "}" : "");
+/* Columns, in the order of events. */
+static const struct stamps_column {
+  int kind;
+  const char *name, *title;
+  bool tcp_only, nic_only;
+} stamps_columns[] = {{NIC_STAMP_SCHEDULED, "scheduled", "scheduled", false, false},
+                      {NIC_STAMP_SENT, "sent", "sent", false, false},
+                      {NIC_STAMP_NIC_SENT, "nic_sent", "on the wire", false, true},
+                      {NIC_STAMP_RECEIVED, "received", "received", false, false},
+                      {NIC_STAMP_ACKED, "acked", "acknowledged", true, false},
+                      {STAMP_ANSWERED, "answered", "answer received", false, false}};
+enum { STAMPS_COLUMNS = sizeof stamps_columns / sizeof stamps_columns[0] };
+static bool column_shown(const stamps_link *l, int i) {
+  return !(stamps_columns[i].tcp_only && l->udp) && !(stamps_columns[i].nic_only && !l->clock);
 }
 
-/* One message at a time over loopback TCP; every stamp relative to the call of send. */
-static bool one_transfer(nic_stamping *tx, nic_stamping *rx, const int pair[2], char *data,
-                         long size_bytes, uint32_t *sent_bytes, transfer *t) {
-  nic_stamp s;
-  memset(t, 0, sizeof *t);
+static void print_transfer(const stamps_link *l, const transfer *t, long index) {
+  const bool json = l->o->json;
+  if (json)
+    printf("{\"schema\":\"nicstat-stamps/1\",\"index\":%ld,\"size_bytes\":%ld,\"lost\":%s,"
+           "\"call_returned_ns\":%lld",
+           index, l->o->size_bytes, t->is_lost ? "true" : "false",
+           (long long)(t->t_back_ns - t->t_call_ns));
+  else
+    printf("%6ld %12.3f", index, (double)(t->t_back_ns - t->t_call_ns) * 1e-3);
+  for (int i = 0; i < STAMPS_COLUMNS; i++)
+    if (column_shown(l, i)) print_stamp(t, stamps_columns[i].kind, stamps_columns[i].name, json);
+  puts(json ? "}" : t->is_lost ? "  no answer" : "");
+}
+
+static void stamps_read_clock(stamps_link *l) {
+  nic_reading r;
+  if (l->clock && nic_clock_read(l->clock, &r, NULL) == NIC_OK)
+    nbc_relation_add(&l->relation, r.t_before_ns, r.ticks, r.t_after_ns);
+}
+
+static bool stamps_send(stamps_link *l, transfer *t) {
+  const message head = {
+      {'n', 'i', 'c', 's', 't', 'a', 't', '1'}, (uint64_t)l->o->size_bytes, l->index};
+  if (l->udp) memcpy(l->data, &head, sizeof head);
   t->t_call_ns = nic_host_now_ns(NULL);
-  const long sent = nic_stamping_send(tx, data, (size_t)size_bytes, MSG_EOR);
-  t->t_back_ns = nic_host_now_ns(NULL);
-  if (sent <= 0) return false;
-  t->key_count = (*sent_bytes += (uint32_t)sent) - 1;
-  for (long got = 0; got < sent;) {
-    struct pollfd p = {pair[1], POLLIN, 0};
-    if (poll(&p, 1, 2000) <= 0) return false;
-    const long k = nic_stamping_recv(rx, data, (size_t)(sent - got), &s);
-    if (k <= 0) return false;
-    got += k;
-    t->stamps[NIC_STAMP_RECEIVED] = s;
+  if (l->udp) {
+    nic_datagram old; /* of a message that was lost */
+    while (nic_datagrams_next(l->datagrams, 0, &old, NULL) == NIC_OK) {
+    }
+    const long k =
+        nic_datagrams_send(l->datagrams, l->index, l->data, (size_t)l->o->size_bytes, NULL, 0);
+    t->t_back_ns = nic_host_now_ns(NULL);
+    return k == l->o->size_bytes;
   }
-  for (const int64_t end_ns = nic_host_now_ns(NULL) + 100000000;
-       !t->stamps[NIC_STAMP_ACKED].kind && nic_host_now_ns(NULL) < end_ns;) {
-    struct pollfd p = {pair[0], 0, 0};
-    while (nic_stamping_next(tx, &s, NULL) == NIC_OK)
-      if (s.key_count == t->key_count && s.kind <= NIC_STAMP_ACKED) t->stamps[s.kind] = s;
-    if (!t->stamps[NIC_STAMP_ACKED].kind) poll(&p, 1, 10); /* the error queue wakes it */
+  for (long sent = 0; sent < l->o->size_bytes;) {
+    struct pollfd p = {l->fd, POLLOUT, 0};
+    const long k =
+        nic_stamping_send(l->stamping, l->data, (size_t)(l->o->size_bytes - sent), MSG_EOR);
+    if (k < 0 && errno != EAGAIN && errno != EINTR) return false;
+    if (k > 0) sent += k, l->sent_bytes += (uint32_t)k;
+    if (k < 0) poll(&p, 1, 10);
+  }
+  t->t_back_ns = nic_host_now_ns(NULL);
+  return true;
+}
+
+/* What has come of the kernel's reports. */
+static void stamps_collect(stamps_link *l, transfer *t, int64_t patience_ns) {
+  nic_stamp s;
+  nic_datagram d;
+  if (!l->udp) {
+    while (nic_stamping_next(l->stamping, &s, NULL) == NIC_OK)
+      if (s.key_count == l->sent_bytes - 1) t->stamps[s.kind] = s;
+  } else if (nic_datagrams_next(l->datagrams, patience_ns, &d, NULL) == NIC_OK &&
+             d.id == l->index) {
+    t->stamps[NIC_STAMP_SCHEDULED] = d.scheduled;
+    t->stamps[NIC_STAMP_SENT] = d.sent;
+    t->stamps[NIC_STAMP_NIC_SENT] = d.by_nic;
+  }
+}
+static bool stamps_complete(const stamps_link *l, const transfer *t) {
+  return t->stamps[NIC_STAMP_SENT].kind && (l->udp || t->stamps[NIC_STAMP_ACKED].kind) &&
+         (!l->clock || t->stamps[NIC_STAMP_NIC_SENT].kind);
+}
+
+/* Arrival at the peer: by its stamp, or enclosed. */
+static void stamps_arrival(stamps_link *l, transfer *t, const answer *a) {
+  nic_stamp *s = &t->stamps[NIC_STAMP_RECEIVED];
+  const nic_stamp *sent = &t->stamps[NIC_STAMP_SENT], *back = &t->stamps[STAMP_ANSWERED];
+  if (l->boot_id[0] && memcmp(l->boot_id, a->boot_id, sizeof a->boot_id) == 0) {
+    if (a->arrived_real_ns &&
+        nic_stamping_to_host(l->stamping, a->arrived_real_ns, &s->t_before_ns, &s->t_after_ns))
+      s->kind = NIC_STAMP_RECEIVED;
+    return;
+  }
+  s->kind = NIC_STAMP_RECEIVED;
+  s->t_before_ns = sent->kind ? sent->t_before_ns : t->t_call_ns;
+  s->t_after_ns = back->kind ? back->t_after_ns : nic_host_now_ns(NULL);
+}
+
+/* ret false: the peer is gone. A datagram without an answer for two seconds is lost. */
+static bool one_transfer(stamps_link *l, transfer *t) {
+  answer a;
+  size_t got = 0;
+  memset(t, 0, sizeof *t);
+  memset(&a, 0, sizeof a);
+  l->index++;
+  stamps_read_clock(l);
+  if (!stamps_send(l, t)) return false;
+  int64_t end_ns = t->t_back_ns + (l->udp ? 2 : 10) * INT64_C(1000000000);
+  while (nic_host_now_ns(NULL) < end_ns && !(got == sizeof a && stamps_complete(l, t))) {
+    struct pollfd p = {l->fd, POLLIN, 0};
+    nic_stamp s;
+    poll(&p, 1, 10); /* the error queue wakes it too */
+    stamps_collect(l, t, 50000000);
+    if (got == sizeof a || !(p.revents & (POLLIN | POLLHUP))) continue;
+    const long k = nic_stamping_recv(l->stamping, (char *)&a + got, sizeof a - got, &s);
+    if (k == 0 && !l->udp) return false;
+    if (k < 0 && errno != EAGAIN && errno != EINTR) return false;
+    if (k > 0) got += (size_t)k, t->stamps[STAMP_ANSWERED] = s;
+    if (l->udp && got && (got != sizeof a || a.index != l->index)) got = 0; /* of an earlier one */
+    if (got == sizeof a && nic_host_now_ns(NULL) + 100000000 < end_ns)
+      end_ns = nic_host_now_ns(NULL) + 100000000; /* for the stamps that have not come */
+  }
+  stamps_collect(l, t, 0);
+  t->is_lost = got != sizeof a;
+  if (!t->is_lost && memcmp(a.magic, stamps_magic, sizeof a.magic) != 0) return false;
+  if (!t->is_lost) stamps_arrival(l, t, &a);
+  nic_stamp *wire = &t->stamps[NIC_STAMP_NIC_SENT];
+  if (wire->kind) { /* by the NIC's clock: to host time */
+    nbc_time at;
+    stamps_read_clock(l);
+    wire->kind =
+        nbc_relation_time(&l->relation, wire->ticks, &at) == NBC_OK ? wire->kind : NIC_STAMP_NONE;
+    wire->t_before_ns = at.t_ns - at.err_ns;
+    wire->t_after_ns = at.t_ns + at.err_ns;
+    if (wire->kind) l->by_nic_count++;
   }
   return true;
 }
 
-static int run_stamps(const options *o) {
-  int pair[2];
-  nic_stamping *tx = NULL, *rx = NULL;
+static bool stamps_open(stamps_link *l, const nic_machine *m, nic_error *err) {
+  const options *o = l->o;
+  const bool by_nic = o->stamping_nic != NULL;
+  if (by_nic) {
+    const nic_info *n = nic_by_name(m, o->stamping_nic);
+    if (!n)
+      return snprintf(err->text, sizeof err->text,
+                      "--nic %.60s: no such NIC; `nicstat list` names them", o->stamping_nic),
+             false;
+    if (nic_clock_open(m, n, NULL, NULL, &l->clock, err) != NIC_OK) return false;
+    const nbc_relation_desc limits = nic_clock_relation(nic_clock_info_of(l->clock));
+    nbc_relation_init(&l->relation, &limits);
+  }
+  if (l->udp) {
+    if (nic_datagrams_open(l->fd, by_nic, 0, NULL, &l->datagrams, err) != NIC_OK) return false;
+    l->stamping = nic_datagrams_stamping(l->datagrams);
+    return true;
+  }
+  message head;
+  memset(&head, 0, sizeof head);
+  memcpy(head.magic, stamps_magic, sizeof head.magic);
+  head.size_bytes = (uint64_t)o->size_bytes;
+  if (nic_stamping_open(l->fd, by_nic, NULL, &l->stamping, err) != NIC_OK) return false;
+  l->sent_bytes = sizeof head;
+  if (send(l->fd, &head, sizeof head, MSG_NOSIGNAL) == sizeof head) return true;
+  snprintf(err->text, sizeof err->text, "stamps: the peer is gone");
+  return false;
+}
+
+static int stamps_client(stamps_link *l, const nic_machine *m, const char *where) {
   nic_error error;
   transfer t;
-  uint32_t sent_bytes = 0;
-  char *data = calloc(1, (size_t)o->size_bytes);
-  int code = 0;
-  if (!data || !connect_over_loopback(pair))
-    return free(data),
-           fprintf(stderr, "nicstat: stamps: no loopback interface: ip link set lo up\n"), 1;
-  if (nic_stamping_open(pair[0], false, NULL, &tx, &error) != NIC_OK ||
-      nic_stamping_open(pair[1], false, NULL, &rx, &error) != NIC_OK)
-    code = fail(&error);
-  if (!code && !o->json)
-    printf("us after the call of send, %ld bytes over loopback TCP\n%6s %12s %18s %18s %18s %18s\n",
-           o->size_bytes, "", "returned", "scheduled", "sent", "received", "acknowledged");
+  const options *o = l->o;
+  bool ok = true;
+  long lost = 0;
+  if (!stamps_open(l, m, &error)) return fail(&error);
+  if (!o->json) {
+    printf("us after the call of send, %ld bytes over %s %s\n%6s %12s", o->size_bytes, where,
+           l->udp ? "UDP" : "TCP", "", "returned");
+    for (int i = 0; i < STAMPS_COLUMNS; i++)
+      if (column_shown(l, i)) printf(" %18s", stamps_columns[i].title);
+    putchar('\n');
+  }
   /* The kernel switches arrival stamps on with a delay of its own: so first, until one comes. */
-  for (int i = 0; i < 200 && code == 0; i++) {
-    if (!one_transfer(tx, rx, pair, data, o->size_bytes, &sent_bytes, &t))
-      code = 1;
-    else if (t.stamps[NIC_STAMP_RECEIVED].kind)
-      break;
+  for (int i = 0; i < 100 && ok && !stop_asked; i++) {
+    ok = one_transfer(l, &t);
+    if (t.stamps[STAMP_ANSWERED].kind && t.stamps[NIC_STAMP_RECEIVED].kind) break;
+    if (t.is_lost && ++lost == 3) break;
     sleep_s(0.001);
   }
-  for (long i = 0; code == 0 && !stop_asked && i < (o->count ? o->count : 10); i++)
-    if (one_transfer(tx, rx, pair, data, o->size_bytes, &sent_bytes, &t))
-      print_transfer(o, &t, i);
-    else
-      code = 1;
-  if (code) fprintf(stderr, "nicstat: stamps: loopback does not deliver, or does not stamp\n");
-  nic_stamping_close(tx);
-  nic_stamping_close(rx);
-  close(pair[0]);
-  close(pair[1]);
-  free(data);
-  return code ? 1 : 0;
+  l->by_nic_count = 0;
+  for (long i = 0; ok && lost < 3 && !stop_asked && i < (o->count ? o->count : 10); i++) {
+    if ((ok = one_transfer(l, &t))) print_transfer(l, &t, i);
+    fflush(stdout);
+  }
+  if (!ok || lost == 3)
+    return fprintf(stderr,
+                   "nicstat: stamps: %s %s; the peer must run `nicstat stamps --listen PORT`\n",
+                   where, ok ? "does not answer" : "closed the connection, or is no nicstat"),
+           1;
+  if (l->clock && !l->by_nic_count)
+    return fprintf(stderr,
+                   "nicstat: stamps: none by %s: as root `hwstamp_ctl -i %s -t 1 -r 0` (package "
+                   "linuxptp), and the route must lead through it\n",
+                   o->stamping_nic, o->stamping_nic),
+           1;
+  return 0;
+}
+
+static int run_stamps(const options *o, const nic_machine *m) {
+  stamps_link l;
+  stamps_server server;
+  pthread_t thread;
+  char here[64];
+  struct sockaddr_in at;
+  socklen_t at_bytes = sizeof at;
+  if (o->listen) return run_listen(o);
+  memset(&l, 0, sizeof l);
+  memset(&server, 0, sizeof server);
+  l.o = o;
+  l.udp = o->udp;
+  if (o->udp && (o->size_bytes < (long)sizeof(message) || o->size_bytes > 65000))
+    return fprintf(stderr, "nicstat: --size %ld: with --udp from %zu to 65000\n", o->size_bytes,
+                   sizeof(message)),
+           2;
+  read_boot_id(l.boot_id);
+  const char *address = o->connect;
+  if (!address) { /* to ourselves */
+    server.once = !o->udp;
+    server.sockets[0] = stamps_socket("127.0.0.1:0", SOCK_STREAM, true);
+    server.sockets[1] = stamps_socket("127.0.0.1:0", SOCK_DGRAM, true);
+    if (server.sockets[0] < 0 || server.sockets[1] < 0 ||
+        getsockname(server.sockets[o->udp], (struct sockaddr *)&at, &at_bytes) != 0 ||
+        pthread_create(&thread, NULL, stamps_serve, &server) != 0)
+      return fprintf(stderr, "nicstat: stamps: no loopback interface: ip link set lo up\n"), 1;
+    snprintf(here, sizeof here, "127.0.0.1:%d", ntohs(at.sin_port));
+    address = here;
+  }
+  l.fd = stamps_socket(address, o->udp ? SOCK_DGRAM : SOCK_STREAM, false);
+  l.data = calloc(1, (size_t)o->size_bytes);
+  const int code =
+      l.fd >= 0 && l.data ? stamps_client(&l, m, o->connect ? o->connect : "loopback") : 1;
+  if (l.udp)
+    nic_datagrams_close(l.datagrams);
+  else
+    nic_stamping_close(l.stamping);
+  nic_clock_close(l.clock);
+  if (l.fd >= 0) close(l.fd);
+  if (!o->connect) {
+    __atomic_store_n(&server.stop, 1, __ATOMIC_RELEASE);
+    pthread_join(thread, NULL);
+    close(server.sockets[0]);
+    close(server.sockets[1]);
+  }
+  free(l.data);
+  return code;
 }
 
 static int run_record(const options *o, const nic_machine *m) {
@@ -552,6 +895,14 @@ static int parse(int argc, char **argv, options *o) {
       o->record_path = argv[++i];
     else if (strcmp(a, "--registers") == 0)
       o->registers = true;
+    else if (strcmp(a, "--udp") == 0)
+      o->udp = true;
+    else if (strcmp(a, "--listen") == 0 && next)
+      o->listen = argv[++i];
+    else if (strcmp(a, "--connect") == 0 && next)
+      o->connect = argv[++i];
+    else if (strcmp(a, "--nic") == 0 && next)
+      o->stamping_nic = argv[++i];
     else if (strcmp(a, "--size") == 0 && parse_number(next, 1, 1e6, &value))
       o->size_bytes = (long)value, i++;
     else if (strcmp(a, "--interval") == 0 && parse_number(next, 0.001, 86400, &value))
@@ -582,6 +933,7 @@ int main(int argc, char **argv) {
   if (code) return code;
   if (!o.command) o.command = "list";
   signal(SIGINT, on_signal);
+  signal(SIGTERM, on_signal);
   signal(SIGBUS, on_bus);
   if (nic_find(&o.find, &m, &error) != NIC_OK) return fail(&error);
   if (o.record_path)
@@ -593,7 +945,7 @@ int main(int argc, char **argv) {
   else if (strcmp(o.command, "clock") == 0)
     code = run_clock(&o, m);
   else if (strcmp(o.command, "stamps") == 0)
-    code = run_stamps(&o);
+    code = run_stamps(&o, m);
   else
     code = (fprintf(stderr, "nicstat: %s: unknown command\n", o.command), usage(stderr));
   nic_machine_free(m);

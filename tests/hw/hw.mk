@@ -18,6 +18,7 @@ $(B)/tests/hw/verilated_registers: $(B)/rtl/libnic_cosim.a
 endif
 # Emulated Intel NICs: not part of `make check`, because it fetches 120 MB and emulates three machines.
 $(eval $(call program,$(B)/nicstat-static,hw/nicstat.c,-static -Xlinker --no-warnings,,,$(B)/nbc_overlap.o))
+$(eval $(call program,$(B)/tests/hw/tcp_rank-static,tests/hw/tcp_rank.c,-static -Xlinker --no-warnings,,,$(B)/nbc_overlap.o))
 .PHONY: check-qemu
-check-qemu: $(B)/nicstat-static $(B)/nicstat ## nicstat in guests with emulated Intel NICs (Debian's packages, no KVM, under 5 minutes)
+check-qemu: $(B)/nicstat-static $(B)/nicstat $(B)/tests/hw/tcp_rank-static ## nicstat in guests with emulated Intel NICs (Debian's packages, no KVM, under 5 minutes)
 	@TEST_TIMEOUT=300 sh tests/run.sh tests/hw/qemu.sh; code=$$?; cat $(B)/log/hw-qemu.sh.log; exit $$code

@@ -22,14 +22,32 @@ ranks() { # NAME: both ranks end well and each has stamps
 sees_veth() { ip netns exec $a "$B/nicstat" list v$a | grep -q 'soft-stamps *yes'; }
 counts_veth() { ip netns exec $a "$B/nicstat" watch v$a --count 1 --interval 0.01 --all | grep -q 'net/tx_bytes *[1-9]'; }
 
+# nicstat's stamps between the two: every message answered, stamped on both sides.
+listener() { ip netns exec $b "$B/nicstat" stamps --listen 7001 2>"$T/listener" & server=$!; }
+stamps_between() { # ARGUMENTS...
+  tries=0
+  until timeout 30 ip netns exec $a "$B/nicstat" stamps --connect 192.0.2.2:7001 --json --count 5 "$@" >"$T/stamps" 2>"$T/why"; do
+    tries=$((tries + 1)) && [ $tries -lt 50 ] || { cat "$T/why"; return 1; }
+    sleep 0.1 # it may not listen yet
+  done
+  cat "$T/stamps"
+  [ "$(grep -c '"lost":false.*"scheduled_lo_ns".*"sent_lo_ns".*"received_lo_ns".*"answered_lo_ns"' "$T/stamps")" -eq 5 ]
+}
+no_listener() { ! timeout 30 ip netns exec $a "$B/nicstat" stamps --connect 192.0.2.2:7001 --udp >"$T/stamps" 2>&1 && grep -q 'stamps --listen PORT' "$T/stamps"; }
+
 if ! command -v ip >/dev/null; then reason="no ip command (Debian: iproute2)"
 elif ! build >"$T/build" 2>&1; then reason="namespaces or veth not permitted: $(tail -1 "$T/build")"
 else reason=; fi
 if [ -n "$reason" ]; then
-  for t in "ranks over veth" "nicstat sees veth" "counters of veth" "ranks over a slow link that drops" "ranks under delay and loss"; do skip "$t" "$reason"; done
+  for t in "ranks over veth" "stamps between hosts" "datagrams between hosts" "no listener" "nicstat sees veth" "counters of veth" "ranks over a slow link that drops" "ranks under delay and loss"; do skip "$t" "$reason"; done
   finish
 fi
 check "ranks over veth" ranks plain
+listener
+check "stamps between hosts" stamps_between --size 5000
+check "datagrams between hosts" stamps_between --udp
+kill $server && wait $server
+check "no listener" no_listener
 check "nicstat sees veth" sees_veth
 check "counters of veth" counts_veth
 # A slow link with a short queue: the kernel drops and sends again.

@@ -32,6 +32,9 @@ check clock_without_name 2 'name a NIC' err clock
 check clock_of_a_nic_without 1 'no PTP clock' err clock eth9 --sysfs "$dir/sys"
 check registers_of_no_device 1 'no register list' err clock eth9 --registers --sysfs "$dir/sys"
 check watch_registers_of_no_device 1 'no register list' err watch eth9 --registers --sysfs "$dir/sys"
+check stamps_to_nowhere 1 'must be HOST:PORT' err stamps --connect 7000
+check stamps_from_nowhere 1 'must be \[HOST:\]PORT' err stamps --listen 1.2.3.4:port
+check stamps_too_short_for_udp 2 'from 24 to' err stamps --udp --size 8
 check records 0 '^#nic-record 1' out --record - --sysfs "$dir/sys"
 cp "$dir/out" "$dir/machine.txt"
 check lists_a_recording 0 '^eth9' out --dump "$dir/machine.txt"
@@ -60,8 +63,11 @@ check set_clock 1 'stepped or steered' err clock eth0 --dump "$dir/set.txt"
 if [ -e /sys/class/net/lo ] && grep -q 1 /sys/class/net/lo/carrier 2>/dev/null; then
   check stamps 0 'acknowledged' out stamps --count 2
   check stamps_json 0 '"sent_lo_ns":' out stamps --count 2 --json --size 3000
+  check stamps_udp_json 0 '"lost":false.*"sent_lo_ns":.*"answered_lo_ns":' out stamps --count 2 --json --udp
+  check stamps_of_nobody 1 'refused' err stamps --connect 127.0.0.1:1
+  check stamps_of_a_nic_without_clock 1 'no PTP clock' err stamps --nic lo
 else
-  skipped=$((skipped + 2)); echo "skipped stamps: no loopback interface"
+  skipped=$((skipped + 5)); echo "skipped stamps: no loopback interface"
 fi
 if [ -e /sys/class/net ]; then
   check lists_this_machine 0 'counters' out list

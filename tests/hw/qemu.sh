@@ -56,6 +56,7 @@ make_disk() {
     "$Q/disk/proc" "$Q/disk/sys" "$Q/disk/dev" "$Q/disk/tmp" || return 1
   modules=$(echo "$Q"/kernel/lib/modules/*/kernel/drivers) libs=$Q/lib/lib/x86_64-linux-gnu
   cp tests/hw/qemu_guest.sh "$Q/disk/init" && cp tests/test.sh "$Q/disk/" && cp "$B/nicstat-static" "$Q/disk/bin/nicstat" &&
+    cp "$B/tests/hw/tcp_rank-static" "$Q/disk/bin/tcp_rank" &&
     cp "$Q/lib/bin/busybox" "$Q/lib/sbin/ethtool" "$Q/lib/usr/sbin/hwstamp_ctl" "$Q/disk/bin/" &&
     cp "$modules/net/ethernet/intel/igb/igb.ko" "$modules/net/ethernet/intel/e1000e/e1000e.ko" "$modules/dca/dca.ko" \
       "$modules/i2c/algos/i2c-algo-bit.ko" "$Q/disk/lib/modules/" &&
@@ -105,9 +106,14 @@ fi
 check "memory disk" make_disk
 boot frozen 7.2 "" -device e1000e,netdev=u,romfile= -netdev user,id=u,restrict=on
 boot fast 10 iomem=relaxed -device e1000e,netdev=u,romfile= -netdev user,id=u,restrict=on
-boot good 10 iomem=relaxed -device pcie-root-port,id=p0,slot=0 -device igb,bus=p0,netdev=n0,romfile= \
-  -device pcie-root-port,id=p1,slot=1 -device igb,bus=p1,netdev=n1,romfile= -netdev user,id=u,restrict=on \
+# A peer under another kernel: on this host, which the guest sees as 10.0.2.2.
+port=$((20000 + $$ % 20000))
+"$B/nicstat" stamps --listen 127.0.0.1:$port 2>"$T/listener" &
+listener=$!
+boot good 10 "iomem=relaxed nicport=$port" -device pcie-root-port,id=p0,slot=0 -device igb,bus=p0,netdev=n0,romfile= \
+  -device pcie-root-port,id=p1,slot=1 -device igb,bus=p1,netdev=n1,romfile= -netdev user,id=u \
   -netdev hubport,id=n0,hubid=0 -netdev hubport,id=n1,hubid=0 -netdev hubport,id=n2,hubid=0,netdev=u
+kill $listener
 check "recorded: clock that stands still" recorded 1 'stands still' frozen
 check "recorded: clock 2.5 times too fast" recorded 1 '2.5 times as fast' fast
 check "recorded: good clock" recorded 0 'read extended' good

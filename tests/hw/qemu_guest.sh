@@ -96,6 +96,49 @@ good() { # 82576 of QEMU 10: nothing wrong with it
   check "counters while traffic flows" counters_follow_traffic 10.0.2.2
   check "registers that clear are refused" registers_are_left_to_the_driver
   record
+  two_hosts
+}
+
+# The second NIC as another host's, in a network namespace of its own, on the same hub.
+other() { nsenter -t $space -n "$@"; }
+second_host() {
+  unshare -n sleep 1000 &
+  space=$!
+  apart() { [ "$(readlink /proc/$space/ns/net)" != "$(readlink /proc/self/ns/net)" ]; }
+  is_up() { other ip link show eth1 | grep -q LOWER_UP; }
+  for_up_to 5 apart && ip link set eth1 netns $space && other ip link set lo up &&
+    other ip addr add 10.0.3.2/24 dev eth1 && other ip link set eth1 up && ip addr add 10.0.3.1/24 dev eth0 &&
+    for_up_to 20 is_up && for_up_to 20 ping -c 1 -W 1 10.0.3.2
+}
+stamping_on() { hwstamp_ctl -i eth0 -t 1 -r 0; }
+# Of the messages that the NIC stamped: not on the wire before the kernel took them, nor after they were
+# taken in at the other end; all three are intervals, and at least half of the messages are stamped.
+wire_between() { # ARGUMENTS...
+  timeout 60 nicstat stamps --connect 10.0.3.2:7001 --nic eth0 --json --count 20 "$@" >"$T/stamps" || return 1
+  sed -n 's/.*"scheduled_lo_ns":\(-*[0-9]*\).*"nic_sent_lo_ns":\(-*[0-9]*\),"nic_sent_hi_ns":\(-*[0-9]*\).*"received_hi_ns":\(-*[0-9]*\).*/\1 \2 \3 \4/p' \
+    "$T/stamps" >"$T/wire"
+  head -3 "$T/stamps"
+  awk '{ n++; if ($3 < $1 || $2 > $4) bad++ } END { print n + 0 " by the NIC, " bad + 0 " out of order"; exit !(n >= 10 && !bad) }' "$T/wire"
+}
+ranks() {
+  other timeout 100 tcp_rank 1 10.0.3.1:7000 10.0.3.2:7000 >"$T/rank1" 2>&1 &
+  NIC=eth0 timeout 100 tcp_rank 0 10.0.3.1:7000 10.0.3.2:7000 >"$T/rank0" 2>&1
+  first=$?
+  wait $! && second=0 || second=1
+  cat "$T/rank0" "$T/rank1"
+  [ $first -eq 0 ] && [ $second -eq 0 ] && grep -q 'by NIC [1-9]' "$T/rank0"
+}
+answers_of_another_kernel() {
+  says 0 '"lost":false.*"sent_lo_ns".*"received_lo_ns".*"answered_lo_ns"' stamps --connect "10.0.2.2:${nicport:?}" --json --count 5
+}
+two_hosts() {
+  check "second host" second_host
+  check "stamps without the NIC's being on say how" eval 'other nicstat stamps --listen 7001 & says 1 "hwstamp_ctl -i eth0" stamps --connect 10.0.3.2:7001 --nic eth0 --count 3'
+  check "hwstamp_ctl" stamping_on
+  check "stamps of the NIC, TCP" wire_between
+  check "stamps of the NIC, UDP" wire_between --udp
+  check "transport with the NIC's stamps" ranks
+  check "stamps against another kernel" answers_of_another_kernel
 }
 
 echo "guest up after $(cut -d' ' -f1 /proc/uptime) s, $(uname -r)"

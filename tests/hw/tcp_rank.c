@@ -1,5 +1,6 @@
 /* One rank of a job over TCP, for scripts: tcp_rank RANK ADDRESS... Exchanges random messages with every
-   other rank, with computation between, and prints one line of what was stamped. Exit 0: all came right. */
+   other rank, with computation between, and prints one line of what was stamped. Exit 0: all came right.
+   NIC=eth0 in the environment: by that NIC's own clock. */
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
 #define NIC_HW_IMPLEMENTATION
@@ -55,10 +56,17 @@ int main(int argc, char **argv) {
   if ((status = nbc_monitor_create(&monitor_desc, &monitor)) ||
       (status = nbc_recorder_attach(monitor, &me)))
     return say("monitor", status);
-  const nic_tcp_desc desc = {.rank = atoi(argv[1]),
-                             .size = argc - 2,
-                             .addresses = (const char *const *)(argv + 2),
-                             .clock = nbc_monitor_clock(monitor)};
+  nic_tcp_desc desc = {.rank = atoi(argv[1]),
+                       .size = argc - 2,
+                       .addresses = (const char *const *)(argv + 2),
+                       .clock = nbc_monitor_clock(monitor)};
+  nic_machine *machine = NULL;
+  nic_error why;
+  const char *nic = getenv("NIC");
+  if (nic &&
+      (nic_find(NULL, &machine, &why) || !nic_by_name(machine, nic) ||
+       nic_clock_open(machine, nic_by_name(machine, nic), NULL, NULL, &desc.clock_of_nic, &why)))
+    return fprintf(stderr, "%s: no clock\n", nic), 1;
   if (nic_tcp_create(&desc, &t, &error)) return fprintf(stderr, "%s\n", error.text), 1;
   t->recorder = me;
   for (int peer = 0; peer < t->size; peer++)
@@ -67,16 +75,20 @@ int main(int argc, char **argv) {
   const nic_tcp_stats s = nic_tcp_stats_of(t);
   if ((status = nbc_monitor_report(monitor, &report))) return say("report", status);
   printf("rank %d transfers %llu stamped %llu unstamped %llu early %llu exact %llu hidden %lld to "
-         "%lld of %lld ns\n",
+         "%lld of %lld ns; begin by NIC %llu lost %llu refused %llu\n",
          t->rank, (unsigned long long)report->total.count, (unsigned long long)s.stamped_count,
          (unsigned long long)s.unstamped_count, (unsigned long long)s.early_count,
          (unsigned long long)report->total.exact_count, (long long)report->total.exact_lo_ns,
-         (long long)report->total.exact_hi_ns, (long long)report->total.exact_xfer_ns);
+         (long long)report->total.exact_hi_ns, (long long)report->total.exact_xfer_ns,
+         (unsigned long long)s.by_nic_count, (unsigned long long)s.nic_lost_count,
+         (unsigned long long)s.nic_refused_count);
   const bool sane = report->total.exact_count > 0 &&
                     report->total.exact_lo_ns <= report->total.exact_hi_ns &&
                     report->problems[NBC_PROBLEM_stamp_invalid] == 0;
   nbc_report_free(report);
   nic_tcp_destroy(t);
+  nic_clock_close(desc.clock_of_nic);
+  nic_machine_free(machine);
   nbc_recorder_detach(me);
   nbc_monitor_destroy(monitor);
   return sane ? 0 : fprintf(stderr, "no exact overlap, or an impossible one\n"), !sane;
