@@ -23,8 +23,8 @@ for_up_to() { # SECONDS COMMAND...: until it succeeds
     sleep 0.1
   done
 }
-has_carrier() { [ "$(cat /sys/class/net/eth0/carrier 2>/dev/null)" = 1 ]; }
-link_up() { ip addr add 10.0.2.15/24 dev eth0 && ip link set eth0 up && for_up_to 20 has_carrier; }
+has_carrier() { [ "$(cat "/sys/class/net/$1/carrier" 2>/dev/null)" = 1 ]; }
+link_up() { ip addr add "$2" dev "$1" && ip link set "$1" up && for_up_to 20 has_carrier "$1"; } # NIC ADDRESS
 
 # Of the last line of a watch: the value of a counter.
 watched() { sed -n "s|.*\"$1\":{\"unit\":\"[a-z]*\",\"value\":\([0-9]*\).*|\1|p" "$T/watch" | tail -1; }
@@ -64,15 +64,15 @@ without_driver() {
   check "no driver: registers can be read" says 0 'GPTC\|good_packets' watch "$1" --registers --all --count 1 --interval 0.01
   check "no driver: its clock stands still" says 1 'stands still' clock "$1" --registers --count 2
 }
-load() {
-  for module in dca i2c-algo-bit "$1"; do insmod /lib/modules/$module.ko || return 1; done
-  link_up
+load() { # MODULES...
+  for module; do insmod "/lib/modules/$module.ko" || return 1; done
 }
 
 frozen() { # 82574 of QEMU 7.2: the driver offers a clock, but the device has none
   at=$(basename "$(dirname "$(grep -l 0x10d3 /sys/bus/pci/devices/*/device)")")
   without_driver "$at"
   check "driver e1000e" load e1000e
+  check "link" link_up eth0 10.0.2.15/24
   check "a clock is offered" says 0 'clock  *yes' list eth0
   check "clock that stands still is named" says 1 'stands still' clock eth0 --count 3
   check "the driver's BAR is refused, and why" says 1 'driver e1000e owns the BAR' clock eth0 --registers --count 1
@@ -83,20 +83,33 @@ frozen() { # 82574 of QEMU 7.2: the driver offers a clock, but the device has no
 }
 fast() { # 82574 of QEMU 10: its clock runs at another rate than the driver and the data sheet say
   check "driver e1000e" load e1000e
+  check "link" link_up eth0 10.0.2.15/24
   check "clock 2.5 times too fast is named" says 1 '2.5 times as fast' clock eth0 --count 3
   check "the same from its registers" says 1 '2.5 times as fast' clock eth0 --registers --count 3
   check "counters while traffic flows" counters_follow_traffic 10.0.2.2
   check "registers that clear are refused" registers_are_left_to_the_driver
   record
 }
-good() { # 82576 of QEMU 10: nothing wrong with it
-  check "driver igb" load igb
+good() { # 82576 of QEMU 10, two of them on one hub: nothing wrong with their clocks
+  check "driver igb" load dca i2c-algo-bit igb
+  check "link" link_up eth0 10.0.3.1/24
+  check "second host" second_host
   check "clock" says 0 'read extended' clock eth0 --count 5
   check "clock from its registers" says 0 'read registers' clock eth0 --registers --count 5
-  check "counters while traffic flows" counters_follow_traffic 10.0.2.2
+  check "counters while traffic flows" counters_follow_traffic 10.0.3.2
   check "registers that clear are refused" registers_are_left_to_the_driver
   record
-  two_hosts
+  other nicstat stamps --listen 7001 &
+  for_up_to 10 nicstat stamps --connect 10.0.3.2:7001 --count 1 >"$T/listens" 2>&1
+  check "stamps without the NIC's being on: says how" \
+    says 1 'hwstamp_ctl -i eth0' stamps --connect 10.0.3.2:7001 --nic eth0 --count 3
+  check "hwstamp_ctl" hwstamp_ctl -i eth0 -t 1 -r 0
+  check "stamps of the NIC, TCP" wire_between
+  check "stamps of the NIC, UDP" wire_between --udp
+  check "transport with the NIC's stamps" ranks
+  check "third NIC, to the host" load e1000e
+  check "its link" link_up eth1 10.0.2.15/24 # the name is free: the other eth1 has left
+  check "stamps against another kernel" answers_of_another_kernel
 }
 
 # The second NIC as another host's, in a network namespace of its own, on the same hub.
@@ -107,10 +120,9 @@ second_host() {
   apart() { [ "$(readlink /proc/$space/ns/net)" != "$(readlink /proc/self/ns/net)" ]; }
   is_up() { other ip link show eth1 | grep -q LOWER_UP; }
   for_up_to 5 apart && ip link set eth1 netns $space && other ip link set lo up &&
-    other ip addr add 10.0.3.2/24 dev eth1 && other ip link set eth1 up && ip addr add 10.0.3.1/24 dev eth0 &&
+    other ip addr add 10.0.3.2/24 dev eth1 && other ip link set eth1 up &&
     for_up_to 20 is_up && for_up_to 20 ping -c 1 -W 1 10.0.3.2
 }
-stamping_on() { hwstamp_ctl -i eth0 -t 1 -r 0; }
 # Of the messages that the NIC stamped: not on the wire before the kernel took them, nor after they were
 # taken in at the other end; all three are intervals, and at least half of the messages are stamped.
 wire_between() { # ARGUMENTS...
@@ -131,16 +143,6 @@ ranks() {
 answers_of_another_kernel() {
   says 0 '"lost":false.*"sent_lo_ns".*"received_lo_ns".*"answered_lo_ns"' stamps --connect "10.0.2.2:${nicport:?}" --json --count 5
 }
-two_hosts() {
-  check "second host" second_host
-  check "stamps without the NIC's being on say how" eval 'other nicstat stamps --listen 7001 & says 1 "hwstamp_ctl -i eth0" stamps --connect 10.0.3.2:7001 --nic eth0 --count 3'
-  check "hwstamp_ctl" stamping_on
-  check "stamps of the NIC, TCP" wire_between
-  check "stamps of the NIC, UDP" wire_between --udp
-  check "transport with the NIC's stamps" ranks
-  check "stamps against another kernel" answers_of_another_kernel
-}
-
 echo "guest up after $(cut -d' ' -f1 /proc/uptime) s, $(uname -r)"
 ${nictest:?}
 (finish)
