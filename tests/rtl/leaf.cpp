@@ -557,32 +557,42 @@ static void counters_miss_nothing() {
 }
 
 // Two sources, four queues of 2 to 8 records, a reader that is late now and then, a bus with waits
-static void events_are_written_or_counted() {
-  fresh();
+struct Events {
   struct {
     uint32_t prod = 0, cons = 0, dropped = 0;
     unsigned log2;
   } queue[4];
   uint64_t success[16] = {0}, failure[16] = {0};
-  auto reg = [&](unsigned addr, uint32_t value) {
+  unsigned records = 0, copies = 0, dropped = 0;
+  // the one that is offered
+  uint64_t user;
+  uint32_t to, what, moved;
+  unsigned q, c, source;
+
+  void write(unsigned addr, uint32_t value) {
     t->ev_we_i = 1, t->ev_addr_i = (uint16_t)addr, t->ev_wdata_i = value;
     settle(), cycle();
     t->ev_we_i = 0;
-  };
-  t->ev_valid_i = t->ev_pop_i = t->ev_done_i = t->ev_resp_i = 0;
-  for (unsigned q = 0; q < 4; q++) {
-    queue[q].log2 = 1 + q % 3;
-    reg(0x100 + 32 * q, 0x10000 * (q + 1)), reg(0x104 + 32 * q, q);
-    reg(0x108 + 32 * q, 0x80000000u | queue[q].log2);
   }
-  for (unsigned c = 0; c < 16; c += 2) reg(0x210 + 32 * c, 0x1000 + 16 * c);
-  unsigned records = 0, copies = 0, dropped = 0;
-  for (int i = 0; i < 4000; i++) {
-    uint64_t user = test_rand();
-    uint32_t to = (uint32_t)test_below(512), what = (uint32_t)test_rand() & ~15u,
-             moved = (uint32_t)test_rand();
+  uint32_t read(unsigned addr) {
+    t->ev_addr_i = (uint16_t)addr, settle();
+    return t->ev_rdata_o;
+  }
+  void start() {
+    t->ev_valid_i = t->ev_pop_i = t->ev_done_i = t->ev_resp_i = 0;
+    for (unsigned k = 0; k < 4; k++) {
+      queue[k].log2 = 1 + k % 3;
+      write(0x100 + 32 * k, 0x10000 * (k + 1)), write(0x104 + 32 * k, k);
+      write(0x108 + 32 * k, 0x80000000u | queue[k].log2);
+    }
+    for (unsigned k = 0; k < 16; k += 2) write(0x210 + 32 * k, 0x1000 + 16 * k);
+  }
+  // Offers an event; how many writes to the host must follow: bit 0 a record, bit 1 a counter's copy
+  int offer() {
+    user = test_rand(), to = (uint32_t)test_below(512), what = (uint32_t)test_rand() & ~15u;
     if (chance(50)) what &= ~(15u << 20); // status ok
-    unsigned q = to >> 6 & 3, c = to & 15, source = 1 + (unsigned)test_below(2);
+    moved = (uint32_t)test_rand(), q = to >> 6 & 3, c = to & 15,
+    source = 1 + (unsigned)test_below(2);
     t->ev_to_i = (uint16_t)to, t->ev_what_i = what, t->ev_mlength_i = moved, t->ev_user_i = user;
     t->ev_time_i = test_rand();
     t->ev_valid_i = (uint8_t)source;
@@ -590,211 +600,240 @@ static void events_are_written_or_counted() {
     CHECK(t->ev_ready_o == source);
     cycle();
     t->ev_valid_i = 0;
+    bool wanted = to >> 8 & 1, counted = to >> 5 & 1;
     bool full = queue[q].prod - queue[q].cons >= 1u << queue[q].log2;
-    bool record = (to >> 8 & 1) && !full, copy = (to >> 5 & 1) && c % 2 == 0;
-    if ((to >> 8 & 1) && full) queue[q].dropped++, dropped++;
-    if ((to >> 5 & 1) && (what >> 20 & 15))
+    if (wanted && full) queue[q].dropped++, dropped++;
+    if (counted && (what >> 20 & 15))
       failure[c]++;
-    else if (to >> 5 & 1)
+    else if (counted)
       success[c] += to >> 4 & 1 ? moved : 1;
-    for (int write = 0; write < record + copy; write++) {
-      bool is_record = record && write == 0;
-      int wait = 0;
-      for (settle(); !t->ev_req_o && wait < 20; wait++) cycle(), settle();
-      CHECK(t->ev_req_o && t->ev_req_beats_o == (is_record ? 2 : 1));
-      for (int beat = 0; beat < 1 + is_record; beat++) {
-        for (int k = (int)test_below(3); k; k--) cycle();
-        t->ev_pop_i = 1, t->ev_done_i = beat == is_record;
-        settle();
-        uint64_t word[4];
-        for (int k = 0; k < 4; k++)
-          word[k] = t->ev_beat_o[2 * k] | (uint64_t)t->ev_beat_o[2 * k + 1] << 32;
-        if (!is_record) {
-          CHECK(t->ev_req_addr_o == 0x1000 + c * 16u / 32 * 32);
-          CHECK(t->ev_strb_o == (c & 1 ? 0xFFFF0000u : 0xFFFFu));
-          CHECK(word[0] == success[c] && word[1] == failure[c]);
-        } else if (beat == 0) {
-          CHECK(t->ev_req_addr_o == ((uint64_t)q << 32) + 0x10000 * (q + 1) +
-                                        64 * (queue[q].prod % (1u << queue[q].log2)));
-          CHECK(word[0] == (source == 1 ? user : ~user) && word[1] == user + 3 &&
-                word[2] == user + 4 && word[3] == user + 2);
-        } else {
-          cosim_event e;
-          unsigned char bytes[64] = {0};
-          memcpy(bytes + 32, word, 32);
-          e = cosim_event_unpack(bytes);
-          CHECK(e.match == user + 1 && e.moved_bytes == moved && e.requested_bytes == ~moved);
-          CHECK(e.type == (int)(what >> 24) && e.status == (int)(what >> 20 & 15) &&
-                e.pt == (int)(what >> 12 & 255));
-          CHECK(e.unlinked == (int)(what >> 11 & 1) && e.overflow == (int)(what >> 10 & 1) &&
-                e.peer == (int)(what >> 4 & 63));
-          CHECK(e.slot == (int)(~user & 255) && e.phase == !(queue[q].prod >> queue[q].log2 & 1) &&
-                e.ticks == t->ev_time_i);
-        }
-        cycle();
-        t->ev_pop_i = t->ev_done_i = 0;
-      }
-      if (is_record)
-        queue[q].prod++, records++;
-      else
-        copies++;
-      t->ev_resp_i = 1, t->ev_resp_err_i = chance(10);
-      settle();
-      CHECK(t->ev_irq_o == (is_record ? 1u << q : 0) && t->ev_err_o == t->ev_resp_err_i);
-      cycle();
-      t->ev_resp_i = 0;
+    return (wanted && !full) | (counted && c % 2 == 0) << 1;
+  }
+  void check_beat(bool record, int beat) {
+    uint64_t word[4];
+    for (int k = 0; k < 4; k++)
+      word[k] = t->ev_beat_o[2 * k] | (uint64_t)t->ev_beat_o[2 * k + 1] << 32;
+    if (!record) {
+      CHECK(t->ev_req_addr_o == 0x1000 + c * 16u / 32 * 32);
+      CHECK(t->ev_strb_o == (c & 1 ? 0xFFFF0000u : 0xFFFFu));
+      CHECK(word[0] == success[c] && word[1] == failure[c]);
+    } else if (beat == 0) {
+      uint32_t slot = queue[q].prod % (1u << queue[q].log2);
+      CHECK(t->ev_req_addr_o == ((uint64_t)q << 32) + 0x10000 * (q + 1) + 64 * slot);
+      CHECK(word[0] == (source == 1 ? user : ~user) && word[1] == user + 3);
+      CHECK(word[2] == user + 4 && word[3] == user + 2);
+    } else {
+      unsigned char bytes[64] = {0};
+      memcpy(bytes + 32, word, 32);
+      cosim_event e = cosim_event_unpack(bytes);
+      CHECK(e.match == user + 1 && e.moved_bytes == moved && e.requested_bytes == ~moved);
+      CHECK(e.type == (int)(what >> 24) && e.status == (int)(what >> 20 & 15));
+      CHECK(e.pt == (int)(what >> 12 & 255) && e.unlinked == (int)(what >> 11 & 1));
+      CHECK(e.overflow == (int)(what >> 10 & 1) && e.peer == (int)(what >> 4 & 63));
+      CHECK(e.slot == (int)(~user & 255) && e.ticks == t->ev_time_i);
+      CHECK(e.phase == !(queue[q].prod >> queue[q].log2 & 1));
     }
+  }
+  void take(bool record) {
+    int wait = 0;
+    for (settle(); !t->ev_req_o && wait < 20; wait++) cycle(), settle();
+    CHECK(t->ev_req_o && t->ev_req_beats_o == (record ? 2 : 1));
+    for (int beat = 0; beat < 1 + record; beat++) {
+      for (int k = (int)test_below(3); k; k--) cycle();
+      t->ev_pop_i = 1, t->ev_done_i = beat == record;
+      settle();
+      check_beat(record, beat);
+      cycle();
+      t->ev_pop_i = t->ev_done_i = 0;
+    }
+    (record ? queue[q].prod : copies)++, records += record;
+    t->ev_resp_i = 1, t->ev_resp_err_i = chance(10);
+    settle();
+    CHECK(t->ev_irq_o == (record ? 1u << q : 0) && t->ev_err_o == t->ev_resp_err_i);
+    cycle();
+    t->ev_resp_i = 0;
+  }
+  void look() {
     for (int wait = 0; settle(), !t->ev_idle_o && wait < 20; wait++) cycle();
     CHECK(t->ev_idle_o && !t->ev_req_o);
-    q = (unsigned)test_below(4);
-    if (chance(30))
-      reg(0x10C + 32 * q,
-          queue[q].cons = queue[q].prod - (uint32_t)test_below(queue[q].prod - queue[q].cons + 1));
-    if (chance(2)) reg(0x114 + 32 * q, 0), queue[q].dropped = 0;
-    t->ev_addr_i = (uint16_t)(0x110 + 32 * q), settle();
-    CHECK(t->ev_rdata_o == queue[q].prod);
-    t->ev_addr_i = (uint16_t)(0x114 + 32 * q), settle();
-    CHECK(t->ev_rdata_o == queue[q].dropped);
-    c = (unsigned)test_below(16);
-    t->ev_addr_i = (uint16_t)(0x204 + 32 * c), settle();
-    CHECK(t->ev_rdata_o == (uint32_t)(success[c] >> 32));
-    t->ev_addr_i = (uint16_t)(0x208 + 32 * c), settle();
-    CHECK(t->ev_rdata_o == (uint32_t)failure[c]);
-    if (chance(1)) // written by the host: all that follows adds to it
-      success[c] = 0xFFFFFFFFu, reg(0x200 + 32 * c, 0xFFFFFFFFu), reg(0x204 + 32 * c, 0),
-      reg(0x20C + 32 * c, 0);
+    q = (unsigned)test_below(4), c = (unsigned)test_below(16);
+    uint32_t behind = queue[q].prod - queue[q].cons;
+    if (chance(30)) write(0x10C + 32 * q, queue[q].cons += (uint32_t)test_below(behind + 1));
+    if (chance(2)) write(0x114 + 32 * q, 0), queue[q].dropped = 0;
+    CHECK(read(0x110 + 32 * q) == queue[q].prod && read(0x114 + 32 * q) == queue[q].dropped);
+    CHECK(read(0x204 + 32 * c) == (uint32_t)(success[c] >> 32));
+    CHECK(read(0x208 + 32 * c) == (uint32_t)failure[c]);
+    if (chance(1)) { // written by the host: all that follows adds to it
+      success[c] = 0xFFFFFFFFu;
+      write(0x200 + 32 * c, 0xFFFFFFFFu), write(0x204 + 32 * c, 0), write(0x20C + 32 * c, 0);
+    }
   }
-  CHECK(records > 500 && copies > 500 && dropped > 100);
+};
+static void events_are_written_or_counted() {
+  fresh();
+  Events e;
+  e.start();
+  for (int i = 0; i < 4000; i++) {
+    int writes = e.offer();
+    if (writes & 1) e.take(true);
+    if (writes & 2) e.take(false);
+    e.look();
+  }
+  CHECK(e.records > 500 && e.copies > 500 && e.dropped > 100);
 }
 
 // Few match bits, portal indices and sources, so that lists are long; the model is two ordered lists
-static void matching_takes_the_first_that_fits() {
-  fresh();
+struct Matching {
   struct Entry {
     cosim_entry e;
     uint64_t local = 0;
     unsigned used = 0;
+    uint64_t at(uint64_t offset) const { return e.manage_local ? local : offset; }
+    uint64_t room(uint64_t offset) const {
+      return at(offset) < e.size_bytes ? e.size_bytes - at(offset) : 0;
+    }
+  };
+  struct Message {
+    int kind, pt, src;
+    uint64_t match, offset;
+    uint32_t length;
   };
   std::map<int, Entry> entries;  // in a list, or still used
   std::vector<int> lists[2][16]; // numbers, in order
   std::vector<int> open;         // entries of messages that have not ended
-  unsigned ok = 0, overflow = 0, none = 0, forbidden = 0, disabled = 0, unlinked = 0, refused = 0;
-  t->lme_pt_enable_i = 7, t->lme_pt_auto_i = 4;
-  auto linked = [&](int n) {
+  unsigned overflow = 0, unlinked = 0, refused = 0, status_count[16] = {0};
+
+  bool linked(int n) {
     for (auto &side : lists)
       for (auto &list : side)
         for (int k : list)
           if (k == n) return true;
     return false;
-  };
-  auto leave = [&](int n) {
+  }
+  void leave(int n) {
     for (auto &side : lists)
       for (auto &list : side)
         for (size_t k = 0; k < list.size(); k++)
           if (list[k] == n) list.erase(list.begin() + (long)k);
-  };
+  }
+  void append_or_unlink() {
+    bool append = chance(60);
+    int n = (int)test_below(chance(95) ? 8 : 256);
+    Entry x;
+    cosim_entry &e = x.e;
+    memset(&e, 0, sizeof e);
+    e.pt = (int)test_below(4), e.overflow = chance(40),
+    e.src = chance(60) ? -1 : (int)test_below(3);
+    e.op_put = chance(85), e.op_get = chance(85), e.use_once = chance(40);
+    e.manage_local = chance(40), e.no_truncate = chance(20), e.ct = -1;
+    e.start = test_rand(), e.match = test_below(4), e.ignore_bits = chance(30) ? 3 : 0;
+    e.user = test_rand(), e.size_bytes = (uint32_t)test_below(300);
+    e.min_free = (uint32_t)test_below(100);
+    uint32_t words[16];
+    cosim_entry_pack(&e, words);
+    for (int k = 0; k < 16; k++) t->lme_entry_i[k] = words[k];
+    t->lme_append_i = append, t->lme_unlink_i = !append, t->lme_index_i = (uint8_t)n;
+    settle(), cycle();
+    t->lme_append_i = t->lme_unlink_i = 0;
+    bool used = entries.count(n) && entries[n].used, said = false;
+    bool bad = n >= 8 || used || linked(n) == append;
+    for (int wait = 0; settle(), t->lme_busy_o && wait < 40; wait++)
+      said = said || t->lme_bad_o, cycle();
+    CHECK(!t->lme_busy_o && said == bad);
+    refused += bad;
+    if (!bad && append) entries[n] = x, lists[e.overflow][e.pt].push_back(n);
+    if (!bad && !append) leave(n);
+  }
+  // The entry that a message must take, -1: none; side: 0 priority, 1 overflow list
+  int find(const Message &m, int *side) {
+    for (*side = 0; *side < 2; ++*side)
+      for (int n : lists[*side][m.pt]) {
+        const Entry &x = entries[n];
+        if (!((x.e.match ^ m.match) & ~x.e.ignore_bits) && (x.e.src < 0 || x.e.src == m.src) &&
+            !(x.e.no_truncate && m.length > x.room(m.offset)))
+          return n;
+      }
+    return -1;
+  }
+  void taken(const Message &m, int n, int side) {
+    Entry &x = entries[n];
+    uint64_t at = x.at(m.offset), room = x.room(m.offset),
+             moved = m.length < room ? m.length : room;
+    bool left = x.e.use_once || (x.e.manage_local && room - moved < x.e.min_free);
+    CHECK(t->lme_me_o == n && t->lme_mlength_o == moved && t->lme_offset_o == at);
+    CHECK(t->lme_start_o == x.e.start + at && t->lme_user_o == x.e.user);
+    CHECK(t->lme_unlinked_o == left && t->lme_overflow_o == side);
+    if (x.e.manage_local) x.local = at + moved;
+    x.used++, open.push_back(n);
+    if (left) leave(n);
+    overflow += (unsigned)side, unlinked += left;
+  }
+  void message() {
+    const int kinds[] = {COSIM_KIND_PUT, COSIM_KIND_GET, COSIM_KIND_ATOMIC, COSIM_KIND_FETCH};
+    Message m;
+    m.kind = kinds[test_below(4)], m.pt = (int)test_below(chance(95) ? 4 : 256);
+    m.src = (int)test_below(3), m.match = test_below(4);
+    m.offset = test_below(chance(90) ? 200 : ~0ull), m.length = (uint32_t)test_below(250);
+    int side = 0, n = -1, status = COSIM_NO_MATCH;
+    if (m.pt > 15)
+      status = COSIM_BAD_INDEX;
+    else if (!(t->lme_pt_enable_i >> m.pt & 1))
+      status = COSIM_PT_DISABLED;
+    else if ((n = find(m, &side)) >= 0) {
+      bool put = m.kind != COSIM_KIND_GET,
+           get = m.kind == COSIM_KIND_GET || m.kind == COSIM_KIND_FETCH;
+      const cosim_entry &e = entries[n].e;
+      status = (put && !e.op_put) || (get && !e.op_get) ? COSIM_OPERATION : COSIM_OK;
+    }
+    t->lme_kind_i = (uint8_t)m.kind, t->lme_src_i = (uint8_t)m.src, t->lme_pt_i = (uint8_t)m.pt;
+    t->lme_length_i = m.length, t->lme_match_i = m.match, t->lme_offset_i = m.offset;
+    t->lme_req_valid_i = 1;
+    settle();
+    CHECK(t->lme_req_ready_o);
+    uint32_t closed = 0;
+    cycle(), t->lme_req_valid_i = 0;
+    for (int wait = 0; settle(), !t->lme_res_valid_o && wait < 60; wait++)
+      closed |= t->lme_pt_disable_o, cycle();
+    CHECK(t->lme_res_valid_o);
+    CHECK(t->lme_status_o == status && t->lme_matched_o == (status == COSIM_OK));
+    bool closes = status == COSIM_NO_MATCH && (t->lme_pt_auto_i >> m.pt & 1);
+    CHECK(closed == (closes ? 1u << m.pt : 0));
+    if (status == COSIM_OK) taken(m, n, side);
+    status_count[status]++;
+    cycle();
+  }
+  void end() { // of one or two messages
+    int n0 = -1, n1 = -1;
+    if (!open.empty()) n0 = open.back(), open.pop_back();
+    if (!open.empty() && chance(50)) n1 = open.front(), open.erase(open.begin());
+    t->lme_done_i = (uint8_t)((n0 >= 0) | (n1 >= 0) << 1);
+    t->lme_done_me0_i = (uint8_t)n0, t->lme_done_me1_i = (uint8_t)n1;
+    if (n0 >= 0) entries[n0].used--;
+    if (n1 >= 0) entries[n1].used--;
+    settle(), cycle(), t->lme_done_i = 0;
+  }
+};
+static void matching_takes_the_first_that_fits() {
+  fresh();
+  Matching m;
+  t->lme_pt_enable_i = 7, t->lme_pt_auto_i = 4;
   for (int i = 0; i < 20000; i++) {
     settle();
-    if (chance(30)) { // append or unlink
-      bool append = chance(60);
-      int n = (int)test_below(chance(95) ? 8 : 256);
-      Entry x;
-      cosim_entry &e = x.e;
-      memset(&e, 0, sizeof e);
-      e.pt = (int)test_below(4), e.overflow = chance(40),
-      e.src = chance(60) ? -1 : (int)test_below(3);
-      e.op_put = chance(85), e.op_get = chance(85), e.use_once = chance(40),
-      e.manage_local = chance(40);
-      e.no_truncate = chance(20), e.ct = -1, e.start = test_rand(), e.match = test_below(4);
-      e.ignore_bits = chance(30) ? 3 : 0, e.user = test_rand(),
-      e.size_bytes = (uint32_t)test_below(300);
-      e.min_free = (uint32_t)test_below(100);
-      uint32_t words[16];
-      cosim_entry_pack(&e, words);
-      for (int k = 0; k < 16; k++) t->lme_entry_i[k] = words[k];
-      t->lme_append_i = append, t->lme_unlink_i = !append, t->lme_index_i = (uint8_t)n;
-      settle(), cycle();
-      t->lme_append_i = t->lme_unlink_i = 0;
-      bool used = entries.count(n) && entries[n].used;
-      bool bad = n >= 8 || (append ? linked(n) || used : !linked(n) || used), said = false;
-      for (int wait = 0; settle(), t->lme_busy_o && wait < 40; wait++)
-        said = said || t->lme_bad_o, cycle();
-      CHECK(!t->lme_busy_o && said == bad);
-      refused += bad;
-      if (!bad && append) entries[n] = x, lists[e.overflow][e.pt].push_back(n);
-      if (!bad && !append) leave(n);
-    } else if (chance(70)) { // a message
-      const int kinds[] = {COSIM_KIND_PUT, COSIM_KIND_GET, COSIM_KIND_ATOMIC, COSIM_KIND_FETCH};
-      int kind = kinds[test_below(4)], pt = (int)test_below(chance(95) ? 4 : 256),
-          src = (int)test_below(3), got = -1, side = 0;
-      uint64_t match = test_below(4), offset = test_below(chance(90) ? 200 : ~0ull);
-      uint32_t length = (uint32_t)test_below(250), moved = 0;
-      int status = pt > 15                           ? COSIM_BAD_INDEX
-                   : !(t->lme_pt_enable_i >> pt & 1) ? COSIM_PT_DISABLED
-                                                     : COSIM_NO_MATCH;
-      for (; status == COSIM_NO_MATCH && side < 2 && got < 0; side++)
-        for (int n : lists[side][pt]) {
-          Entry &x = entries[n];
-          uint64_t at = x.e.manage_local ? x.local : offset,
-                   room = at < x.e.size_bytes ? x.e.size_bytes - at : 0;
-          if (((x.e.match ^ match) & ~x.e.ignore_bits) || (x.e.src >= 0 && x.e.src != src) ||
-              (x.e.no_truncate && length > room))
-            continue;
-          got = n, moved = length < room ? length : (uint32_t)room;
-          break;
-        }
-      t->lme_kind_i = (uint8_t)kind, t->lme_src_i = (uint8_t)src, t->lme_pt_i = (uint8_t)pt,
-      t->lme_length_i = length;
-      t->lme_match_i = match, t->lme_offset_i = offset, t->lme_req_valid_i = 1;
-      settle();
-      CHECK(t->lme_req_ready_o);
-      uint32_t closed = 0;
-      cycle(), t->lme_req_valid_i = 0;
-      for (int wait = 0; settle(), !t->lme_res_valid_o && wait < 60; wait++)
-        closed |= t->lme_pt_disable_o, cycle();
-      CHECK(t->lme_res_valid_o);
-      if (got >= 0) {
-        Entry &x = entries[got];
-        bool put = kind != COSIM_KIND_GET, get = kind == COSIM_KIND_GET || kind == COSIM_KIND_FETCH;
-        status = (put && !x.e.op_put) || (get && !x.e.op_get) ? COSIM_OPERATION : COSIM_OK;
-      }
-      CHECK(t->lme_status_o == status && t->lme_matched_o == (status == COSIM_OK));
-      CHECK(closed == (status == COSIM_NO_MATCH && (t->lme_pt_auto_i >> pt & 1) ? 1u << pt : 0));
-      if (status == COSIM_OK) {
-        Entry &x = entries[got];
-        uint64_t at = x.e.manage_local ? x.local : offset,
-                 room = at < x.e.size_bytes ? x.e.size_bytes - at : 0;
-        bool left = x.e.use_once || (x.e.manage_local && room - moved < x.e.min_free);
-        CHECK(t->lme_me_o == got && t->lme_mlength_o == moved && t->lme_offset_o == at &&
-              t->lme_start_o == x.e.start + at);
-        CHECK(t->lme_unlinked_o == left && t->lme_overflow_o == (side == 2) &&
-              t->lme_user_o == x.e.user);
-        if (x.e.manage_local) x.local = at + moved;
-        x.used++, open.push_back(got);
-        if (left) leave(got);
-        ok++, overflow += side == 2, unlinked += left;
-      }
-      none += status == COSIM_NO_MATCH, forbidden += status == COSIM_OPERATION,
-          disabled += status == COSIM_PT_DISABLED;
-      cycle();
-    } else { // one or two messages end
-      int n0 = -1, n1 = -1;
-      if (!open.empty()) n0 = open.back(), open.pop_back();
-      if (!open.empty() && chance(50)) n1 = open.front(), open.erase(open.begin());
-      t->lme_done_i = (uint8_t)((n0 >= 0) | (n1 >= 0) << 1), t->lme_done_me0_i = (uint8_t)n0,
-      t->lme_done_me1_i = (uint8_t)n1;
-      if (n0 >= 0) entries[n0].used--;
-      if (n1 >= 0) entries[n1].used--;
-      settle(), cycle(), t->lme_done_i = 0;
-    }
+    if (chance(30))
+      m.append_or_unlink();
+    else if (chance(70))
+      m.message();
+    else
+      m.end();
     settle();
     for (int n = 0; n < 8; n++) {
-      CHECK((t->lme_valid_o >> n & 1) == linked(n));
-      CHECK((t->lme_in_use_o >> n & 1) == (entries.count(n) && entries[n].used > 0));
+      CHECK((t->lme_valid_o >> n & 1) == m.linked(n));
+      CHECK((t->lme_in_use_o >> n & 1) == (m.entries.count(n) && m.entries[n].used > 0));
     }
   }
-  CHECK(ok > 1000 && overflow > 200 && unlinked > 200 && none > 200 && forbidden > 100 &&
-        disabled > 100 && refused > 500);
+  const unsigned *s = m.status_count;
+  CHECK(s[COSIM_OK] > 1000 && s[COSIM_NO_MATCH] > 200 && s[COSIM_OPERATION] > 100);
+  CHECK(s[COSIM_PT_DISABLED] > 100 && m.overflow > 200 && m.unlinked > 200 && m.refused > 500);
 }
 
 int main(int argc, char **argv) {
