@@ -129,7 +129,7 @@ static bool run(rank ranks[2]) {
   return true;
 }
 
-/* Ignorance per transfer, in percent of the transfer time: by stamps, and by the bounds. */
+/* Ignorance per transfer: by stamps, and by the bounds of what the calls show. */
 static void exact_width(int argc, char **argv) {
   rank ranks[2];
   memset(ranks, 0, sizeof ranks);

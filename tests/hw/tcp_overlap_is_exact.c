@@ -313,6 +313,47 @@ static ssize_t sim_receive(int fd, struct msghdr *m, int flags) {
     sim.wire_ns[sim.wire_count++] = after_ns;
   return n;
 }
+/* Made-up transfers with known times on the wire: whatever stamps are lost, the intervals hold them. */
+static void wire_times_are_enclosed(void) {
+  for (int run = 0; run < 2000; run++) {
+    nic__tcp n;
+    nic__tcp_flight f;
+    const double rate = 1 + 1e-6 * ((double)test_below(1800) - 900);
+    const nbc_relation_desc limits = {.hz = 1e9,
+                                      .rate_limit_ppm = 1000,
+                                      .wander_ppm_per_s = 1,
+                                      .counter_bits = 64,
+                                      .step_ticks = 1};
+    int64_t t = 1000000000;
+    memset(&n, 0, sizeof n);
+    memset(&f, 0, sizeof f);
+    n.has_nic = true;
+    CHECK(nbc_relation_init(&n.nic_relation, &limits) == NBC_OK);
+    for (int i = 0; i < 5; i++) {
+      const int64_t before = t, at = t + (int64_t)test_below(2000);
+      t = at + (int64_t)test_below(2000);
+      CHECK(nbc_relation_add(&n.nic_relation, before, (uint64_t)((double)at * rate), t) == NBC_OK);
+      t += (int64_t)test_below(3000000);
+    }
+    /* handed to the driver, first frame, last frame, over: in this order */
+    const int64_t handed = t - (int64_t)test_below(5000000),
+                  first = handed + (int64_t)test_below(20000),
+                  last = first + (int64_t)test_below(2) * (int64_t)test_below(500000),
+                  over = last + (int64_t)test_below(30000);
+    if (test_below(3)) f.nic_first_ticks = (uint64_t)((double)first * rate);
+    if (test_below(3)) f.nic_last_ticks = (uint64_t)((double)last * rate);
+    int64_t b_lo = handed - (int64_t)test_below(300), b_hi = handed + (int64_t)test_below(300);
+    const int64_t e_hi = over + (int64_t)test_below(1000);
+    int64_t e_lo = handed + (last - first) / 2 - (int64_t)test_below(300);
+    nic__tcp_by_nic(&n, &f, &b_lo, &b_hi, &e_lo, e_hi);
+    CHECK(b_lo <= first + 1 && first <= b_hi + 1); /* ticks are whole */
+    CHECK(e_lo <= over + 1 && over <= e_hi);
+    CHECK(n.stats.by_nic_count + n.stats.nic_lost_count == 1 && n.stats.nic_refused_count == 0);
+    CHECK((n.stats.by_nic_count == 1) == (f.nic_first_ticks != 0));
+    if (f.nic_first_ticks) CHECK(b_hi - b_lo < 40000); /* sharper than "anywhere until the end" */
+  }
+}
+
 static int nic_bytes; /* of a message */
 static nic_clock *nic_of_rank_0;
 static void nic_sends(world_rank *r) {
@@ -380,6 +421,7 @@ int main(int argc, char **argv) {
   RUN(traffic);
   RUN(blocking_calls_hide_nothing);
   RUN(receives_posted_late_count_from_their_post);
+  RUN(wire_times_are_enclosed);
   RUN(stamps_of_a_nic_are_fed);
   return TEST_END();
 }
