@@ -446,11 +446,11 @@ typedef unsigned char ptl_list_t, ptl_search_op_t, ptl_ni_fail_t, ptl_ack_req_t,
 #  define PTL_STATUS_LIST(X)                                                                       \
     X(PTL_OK, 0)                                                                                   \
     X(PTL_ARG_INVALID, 1)                                                                          \
-    X(PTL_CT_NONE_REACHED, 2) X(PTL_EQ_DROPPED, 3) X(PTL_EQ_EMPTY, 4) X(PTL_FAIL, 5)               \
-        X(PTL_IGNORED, 6) X(PTL_IN_USE, 7) X(PTL_INTERRUPTED, 8) X(PTL_LIST_TOO_LONG, 9)           \
-            X(PTL_NO_INIT, 10) X(PTL_NO_SPACE, 11) X(PTL_PID_IN_USE, 12) X(PTL_PT_FULL, 13)        \
-                X(PTL_PT_EQ_NEEDED, 14) X(PTL_PT_IN_USE, 15) X(PTL_ABORTED, 16)                    \
-                    X(PTL_TRY_AGAIN, 17) X(PTL_SIZE_INVALID, 18)
+    X(PTL_CT_NONE_REACHED, 2)                                                                      \
+    X(PTL_EQ_DROPPED, 3) X(PTL_EQ_EMPTY, 4) X(PTL_FAIL, 5) X(PTL_IGNORED, 6) X(PTL_IN_USE, 7)      \
+        X(PTL_INTERRUPTED, 8) X(PTL_LIST_TOO_LONG, 9) X(PTL_NO_INIT, 10) X(PTL_NO_SPACE, 11)       \
+            X(PTL_PID_IN_USE, 12) X(PTL_PT_FULL, 13) X(PTL_PT_EQ_NEEDED, 14) X(PTL_PT_IN_USE, 15)  \
+                X(PTL_ABORTED, 16) X(PTL_TRY_AGAIN, 17) X(PTL_SIZE_INVALID, 18)
 enum {
 #  define PM__X(name, value) name = value,
   PTL_STATUS_LIST(PM__X)
@@ -565,8 +565,9 @@ enum {
 #  define PTL_EVENT_LIST(X)                                                                        \
     X(GET)                                                                                         \
     X(GET_OVERFLOW)                                                                                \
-    X(PUT) X(PUT_OVERFLOW) X(ATOMIC) X(ATOMIC_OVERFLOW) X(FETCH_ATOMIC) X(FETCH_ATOMIC_OVERFLOW)   \
-        X(REPLY) X(SEND) X(ACK) X(PT_DISABLED) X(LINK) X(AUTO_UNLINK) X(AUTO_FREE) X(SEARCH)
+    X(PUT)                                                                                         \
+    X(PUT_OVERFLOW) X(ATOMIC) X(ATOMIC_OVERFLOW) X(FETCH_ATOMIC) X(FETCH_ATOMIC_OVERFLOW) X(REPLY) \
+        X(SEND) X(ACK) X(PT_DISABLED) X(LINK) X(AUTO_UNLINK) X(AUTO_FREE) X(SEARCH)
 enum {
 #  define PM__X(name) PTL_EVENT_##name,
   PTL_EVENT_LIST(PM__X)
@@ -854,7 +855,7 @@ typedef struct pm_cargo {
   int element_bytes, is_signed; /* of ATOMIC and FETCH */
   ptl_op_t operation;
   uint64_t operand_value, compare_value; /* element_bytes of each count */
-  uint64_t size_bytes;       /* to the target, or asked back by a GET */
+  uint64_t size_bytes;                   /* to the target, or asked back by a GET */
 } pm_cargo;
 
 /* What a carrier offers. Everything is called from the thread that runs the world. */
@@ -905,7 +906,8 @@ PM_API void pm_cargo_returned(const pm_cargo *cargo, int is_delivered, int64_t t
 #  define PM_TRACE_LIST(X)                                                                         \
     X(PUT)                                                                                         \
     X(GET)                                                                                         \
-    X(ATOMIC) X(FETCH_ATOMIC) X(GET_RESPONSE) X(FETCH_ATOMIC_RESPONSE) X(PORTALS_ACK) X(COMMAND)   \
+    X(ATOMIC)                                                                                      \
+    X(FETCH_ATOMIC) X(GET_RESPONSE) X(FETCH_ATOMIC_RESPONSE) X(PORTALS_ACK) X(COMMAND)             \
         X(PAYLOAD_WRITE) X(EVENT) X(COMPUTE)
 typedef enum pm_trace_kind {
 #  define PM__X(name) PM_TRACE_##name,
@@ -916,10 +918,10 @@ typedef enum pm_trace_kind {
 
 typedef struct pm_trace_record {
   int64_t t_begin_ns, t_end_ns;
-  int t_begin_ps, t_end_ps;                   /* what is left below a nanosecond: 0..999 */
-  uint64_t id, size_bytes;                    /* id of the message; 0 for COMPUTE */
-  int from_node, to_node;                     /* of this step */
-  int from_rank, to_rank;                     /* who asked for the operation, of whom; -1: none */
+  int t_begin_ps, t_end_ps; /* what is left below a nanosecond: 0..999 */
+  uint64_t id, size_bytes;  /* id of the message; 0 for COMPUTE */
+  int from_node, to_node;   /* of this step */
+  int from_rank, to_rank;   /* who asked for the operation, of whom; -1: none */
   pm_trace_kind kind;
 } pm_trace_record;
 
@@ -946,6 +948,7 @@ PM_API pm_status pm_trace_write_html(const pm_world *world, FILE *out);
    longer messages announce themselves, and then, by pm_msg_desc.large:
      GET        the receiver fetches the data: one transfer, which the receiver's NIC drives alone
      PUT        the receiver tells where to, the sender puts the data: one transfer
+                (one per max_msg_size, 64 MiB, that is as much as a Portals operation moves)
      PIPELINED  the announcement carries the first fragment; told where to, the sender puts the other
                 fragments, so many at once: a transfer each
    Matching is by (peer, 64-bit tag) in posting order. Unexpected eager data beyond overflow_bytes *
@@ -1032,7 +1035,8 @@ PM_API pm_status pm_msg_irecv(pm_msg *msg, void *buffer, uint64_t size_bytes, in
                               uint64_t tag, pm_msg_op *op);
 /* Handles all events there are; a look in vain costs cpu_poll_ns, growing when repeated. */
 PM_API void pm_msg_progress(pm_msg *msg);
-/* Handles events until op has finished, blocking in between. ret op->status */
+/* Handles events until op has finished, blocking in between; op NULL: until something happened.
+   ret op->status */
 PM_API pm_status pm_msg_wait(pm_msg *msg, pm_msg_op *op);
 /* Withdraws a receive that nothing has matched yet. ret PM_OK | PM_E_STATE: it goes on */
 PM_API pm_status pm_msg_cancel(pm_msg *msg, pm_msg_op *op);
@@ -1381,7 +1385,7 @@ typedef struct pm__link {
   double base, left, share, top;
 } pm__link;
 struct pm__flow {
-  pm__event event; /* first: its end. What the solver reads comes next, close together. */
+  pm__event event;        /* first: its end. What the solver reads comes next, close together. */
   double rate, fair, cap; /* in force, found by the solver, limit of its own */
   uint32_t bottleneck;    /* link that holds the rate down, or PM__NO_LINK: its own cap */
   uint32_t mark, filled;
@@ -5189,8 +5193,9 @@ static void pm__link_touch(pm_world *w, uint32_t link) {
    which nobody is faster. So a change makes only those flows anew that are new or had their
    bottleneck on a touched link. Progressive filling gives them rates within what the others leave;
    then whoever lost its bottleneck by that joins them, until nobody does. */
-#  define PM__NO_LINK     0xFFFFFFFFu
-#  define PM__SAME_RATIO  1e-9 /* rates closer than this are equal: sums of doubles differ by 1e-15 */
+#  define PM__NO_LINK 0xFFFFFFFFu
+#  define PM__SAME_RATIO                                                                           \
+    1e-9 /* rates closer than this are equal: sums of doubles differ by 1e-15 */
 static int pm__share_before(const pm__share *a, const pm__share *b) {
   return a->share < b->share || (a->share <= b->share && a->link < b->link);
 }
@@ -5320,7 +5325,8 @@ static int pm__fill(pm_world *w) {
       pm__share_sink(w->fill, count, 0, s);
       continue;
     }
-    if (next < w->active_count && w->active[next]->cap <= s.share) { /* slower than its fair share */
+    if (next < w->active_count &&
+        w->active[next]->cap <= s.share) { /* slower than its fair share */
       if (w->active[next]->filled != w->fills)
         pm__fix(w, w->active[next], w->active[next]->cap, PM__NO_LINK);
       next++;
@@ -6529,12 +6535,15 @@ PM_API pm_status pm_trace_write_html(const pm_world *world, FILE *out) {
 /* ============================================================================================== */
 /* hdr_data of a message on the first portal: bit 63 announces a long one, 62..61 its protocol, then 37
    bits of size and 24 of the number under which the sender is found on the second portal. There, hdr_data
-   of a receiver's answer is the size it takes and the number of its buffer; of data, the fragment. */
+   of a receiver's answer is the size it takes and the number of its buffer; of data, the fragment. The
+   match bits of a fetch: the number, which fetch it is, how many there are. */
 enum { PM__MSG_QUEUED, PM__MSG_WAITING, PM__MSG_MOVING };
-#  define PM__MSG_LONG   ((uint64_t)1 << 63)
-#  define PM__MSG_NUMBER ((uint64_t)0xFFFFFF)
-#  define PM__MSG_SIZE   ((uint64_t)0x1FFFFFFFFF)
-#  define PM__MSG_ONCE   (PTL_ME_USE_ONCE | PTL_ME_EVENT_UNLINK_DISABLE)
+#  define PM__MSG_LONG        ((uint64_t)1 << 63)
+#  define PM__MSG_NUMBER      ((uint64_t)0xFFFFFF)
+#  define PM__MSG_INDEX(bits) ((uint32_t)((bits) >> 24 & 0xFFFFF))
+#  define PM__MSG_COUNT(bits) ((uint32_t)((bits) >> 44))
+#  define PM__MSG_SIZE        ((uint64_t)0x1FFFFFFFFF)
+#  define PM__MSG_ONCE        (PTL_ME_USE_ONCE | PTL_ME_EVENT_UNLINK_DISABLE)
 
 struct pm_msg {
   pm_msg_desc desc;
@@ -6543,6 +6552,7 @@ struct pm_msg {
   ptl_handle_eq_t eq;
   ptl_handle_md_t md; /* all memory */
   ptl_pt_index_t pt, pt_shown;
+  uint64_t piece_bytes; /* the most that one operation moves */
   uint64_t numbers;
   pm_msg_op *shown; /* operations with an entry on the second portal */
   char *overflow;
@@ -6558,6 +6568,10 @@ struct pm_msg {
 };
 
 /* ---- what observers are told --------------------------------------------------------------------- */
+static uint32_t pm__msg_pieces(const pm_msg_op *op) {
+  const uint64_t bytes = op->fragment_bytes;
+  return bytes && op->size_bytes > bytes ? (uint32_t)((op->size_bytes + bytes - 1) / bytes) : 1;
+}
 static void pm__msg_tell(pm_msg *msg, pm_msg_op *op, pm_msg_step step, uint32_t index,
                          int64_t t_begin_ns, int64_t t_end_ns) {
   pm_msg_transfer x;
@@ -6565,11 +6579,10 @@ static void pm__msg_tell(pm_msg *msg, pm_msg_op *op, pm_msg_step step, uint32_t 
   x.op = op;
   x.step = step;
   x.index = index;
-  x.count = 1;
+  x.count = pm__msg_pieces(op);
   x.size_bytes = op->size_bytes;
   if (op->fragment_bytes) {
     const uint64_t begin_bytes = index * op->fragment_bytes;
-    x.count = (uint32_t)((op->size_bytes + op->fragment_bytes - 1) / op->fragment_bytes);
     x.size_bytes = begin_bytes < op->size_bytes ? op->size_bytes - begin_bytes : 0;
     if (x.size_bytes > op->fragment_bytes) x.size_bytes = op->fragment_bytes;
   }
@@ -6585,7 +6598,7 @@ static void pm__msg_stamp(void *arg, const pm_stamp *s) {
   const pm_world *w = (const pm_world *)arg;
   pm_msg *msg = w->procs[s->initiator_rank]->msg;
   pm_msg_op *op = (pm_msg_op *)s->user_ptr;
-  const uint32_t index = s->is_reply ? 0 : (uint32_t)s->hdr_data;
+  const uint32_t index = s->is_reply ? PM__MSG_INDEX(s->match_bits) : (uint32_t)s->hdr_data;
   if (!msg || !s->size_bytes) return; /* announcements and answers move no data */
   if (s->pt_index == msg->pt && !s->is_reply)
     pm__msg_tell(msg, op, PM_MSG_ON_WIRE, 0, s->t_begin_ns, s->t_end_ns);
@@ -6593,7 +6606,7 @@ static void pm__msg_stamp(void *arg, const pm_stamp *s) {
   pm__msg_tell(msg, op, PM_MSG_ON_WIRE, index, s->t_begin_ns, s->t_end_ns);
   msg = w->procs[op->peer]->msg;
   for (op = msg ? msg->shown : NULL; op; op = op->next)
-    if (op->number_id == s->match_bits) {
+    if (op->number_id == (s->match_bits & PM__MSG_NUMBER)) {
       pm__msg_tell(msg, op, PM_MSG_ON_WIRE, index, s->t_begin_ns, s->t_end_ns);
       return;
     }
@@ -6642,23 +6655,25 @@ static int pm__msg_defaults(pm_msg *m) {
   if (m->d_step_ps < PM__PS) m->d_step_ps = PM__PS;
   return (unsigned)d->large <= PM_MSG_PIPELINED && (unsigned)d->by <= PM_MSG_TIMER &&
          d->inflight_count > 0 && d->worker_period_ns > 0 && d->overflow_count > 0 &&
-         d->eager_bytes <= d->overflow_bytes &&
+         d->eager_bytes <= d->overflow_bytes && d->overflow_bytes <= pm__limits.max_msg_size &&
          (d->large != PM_MSG_PIPELINED || d->fragment_bytes <= d->overflow_bytes) &&
          (d->by != PM_MSG_DEDICATED || m->cores_count > 1);
 }
 static int pm__msg_open_portals(pm_msg *m) {
+  ptl_ni_limits_t actual;
   ptl_md_t md;
   int i, bad;
   memset(&md, 0, sizeof md);
   md.length = PTL_SIZE_MAX;
   md.ct_handle = PTL_CT_NONE;
   bad = PtlInit() ||
-        PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, NULL, NULL,
+        PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, NULL, &actual,
                   &m->ni) ||
         PtlEQAlloc(m->ni, 65536, &m->eq) ||
         PtlPTAlloc(m->ni, 0, m->eq, (ptl_pt_index_t)m->desc.pt_index, &m->pt) ||
         PtlPTAlloc(m->ni, 0, m->eq, (ptl_pt_index_t)m->desc.pt_index + 1, &m->pt_shown);
   md.eq_handle = m->eq;
+  m->piece_bytes = bad ? 0 : actual.max_msg_size;
   bad = bad || PtlMDBind(m->ni, &md, &m->md);
   for (i = 0; i < m->desc.overflow_count && !bad; i++)
     bad = pm__msg_overflow_block(m, m->overflow + m->desc.overflow_bytes * (size_t)i);
@@ -6762,6 +6777,7 @@ static pm_status pm__msg_post_send(pm_msg *msg, pm_msg_op *op) {
   const int is_long = size > msg->desc.eager_bytes;
   const pm_msg_large how = msg->desc.large;
   uint64_t hdr = size << 24, first = size;
+  uint32_t i;
   op->stage = PM__MSG_MOVING;
   op->waits_count = 1;
   if (is_long) { /* what the receiver will do: fetch, or answer */
@@ -6769,16 +6785,23 @@ static pm_status pm__msg_post_send(pm_msg *msg, pm_msg_op *op) {
     pm__msg_show(msg, op);
     op->waits_count = 2;
     first = 0;
+    if (size > msg->piece_bytes) op->fragment_bytes = msg->piece_bytes;
     if (how == PM_MSG_PIPELINED) {
       op->fragment_bytes = msg->desc.fragment_bytes;
       first = size < op->fragment_bytes ? size : op->fragment_bytes;
       op->in_flight_count = 1;
       op->next_fragment = 1;
     }
-    me = how == PM_MSG_GET
-             ? pm__msg_entry(op->buffer, (size_t)size, op->number_id, PTL_ME_OP_GET | PM__MSG_ONCE)
-             : pm__msg_entry(NULL, 0, op->number_id, PTL_ME_OP_PUT | PM__MSG_ONCE);
-    if (how != PM_MSG_PUT) pm__msg_tell_now(msg, op, PM_MSG_BEGAN, 0);
+    if (how == PM_MSG_GET) {
+      me = pm__msg_entry(op->buffer, (size_t)size, op->number_id,
+                         PTL_ME_OP_GET | (op->fragment_bytes ? PTL_ME_EVENT_UNLINK_DISABLE
+                                                             : (unsigned)PM__MSG_ONCE));
+      me.ignore_bits = ~PM__MSG_NUMBER;
+    } else
+      me = pm__msg_entry(NULL, 0, op->number_id, PTL_ME_OP_PUT | PM__MSG_ONCE);
+    if (how == PM_MSG_PIPELINED) pm__msg_tell_now(msg, op, PM_MSG_BEGAN, 0);
+    if (how == PM_MSG_GET) /* whenever they come */
+      for (i = 0; i < pm__msg_pieces(op); i++) pm__msg_tell_now(msg, op, PM_MSG_BEGAN, i);
     if (PtlMEAppend(msg->ni, msg->pt_shown, &me, PTL_PRIORITY_LIST, op, &op->handle))
       return PM_E_PORTALS;
     hdr |= PM__MSG_LONG | (uint64_t)how << 61 | op->number_id;
@@ -6848,13 +6871,12 @@ static void pm__msg_answer(pm_msg *msg, pm_msg_op *op, const ptl_event_t *e, uin
   op->waits_count = 1;
   if (op->rest_bytes) {
     ptl_me_t me;
-    uint32_t i = first ? 1 : 0, count = 1;
-    if (first) count = (uint32_t)((take + first - 1) / first);
+    uint32_t i;
     pm__msg_show(msg, op);
     me = pm__msg_entry((char *)op->buffer + first, (size_t)op->rest_bytes, op->number_id,
                        PTL_ME_OP_PUT | PTL_ME_EVENT_UNLINK_DISABLE);
     op->waits_count = 2;
-    for (; i < count; i++) pm__msg_tell_now(msg, op, PM_MSG_BEGAN, i);
+    for (i = first ? 1 : 0; i < pm__msg_pieces(op); i++) pm__msg_tell_now(msg, op, PM_MSG_BEGAN, i);
     bad = PtlMEAppend(msg->ni, msg->pt_shown, &me, PTL_PRIORITY_LIST, op, &op->handle);
   }
   if (bad || PtlPut(msg->md, 0, 0, PTL_ACK_REQ, e->initiator, msg->pt_shown,
@@ -6862,6 +6884,24 @@ static void pm__msg_answer(pm_msg *msg, pm_msg_op *op, const ptl_event_t *e, uin
     op->status = PM_E_PORTALS;
     op->waits_count = 0;
     pm__msg_settle(msg, op);
+  }
+}
+static void pm__msg_fetch(pm_msg *msg, pm_msg_op *op, const ptl_event_t *e) {
+  const uint32_t count = pm__msg_pieces(op);
+  uint32_t i;
+  op->waits_count = (int)count;
+  for (i = 0; i < count; i++) pm__msg_tell_now(msg, op, PM_MSG_BEGAN, i);
+  for (i = 0; i < count; i++) {
+    const uint64_t at = i * op->fragment_bytes, left = op->size_bytes - at,
+                   bytes = i + 1 < count ? op->fragment_bytes : left;
+    if (PtlGet(msg->md, (ptl_size_t)(uintptr_t)op->buffer + at, bytes, e->initiator, msg->pt_shown,
+               (uint64_t)count << 44 | (uint64_t)i << 24 | (e->hdr_data & PM__MSG_NUMBER), at,
+               op)) {
+      op->status = PM_E_PORTALS;
+      op->waits_count -= (int)(count - i);
+      pm__msg_settle(msg, op);
+      return;
+    }
   }
 }
 /* A message has met its receive: the data is there, in the overflow block, or still with its sender. */
@@ -6881,29 +6921,24 @@ static void pm__msg_met(pm_msg *msg, pm_msg_op *op, const ptl_event_t *e) {
     pm__busy(pm__bytes_ps((double)here, msg->proc->world->plat.intra_bytes_per_s),
              "copying an early message");
   }
-  if (is_long) op->fragment_bytes = first;
+  if (is_long) op->fragment_bytes = first ? first : size > msg->piece_bytes ? msg->piece_bytes : 0;
   if (!is_long || first) pm__msg_tell_now(msg, op, PM_MSG_CAME, 0);
   if (!is_long)
     pm__msg_settle(msg, op);
   else if ((e->hdr_data >> 61 & 3) != PM_MSG_GET)
     pm__msg_answer(msg, op, e, first);
-  else {
-    op->waits_count = 1;
-    pm__msg_tell_now(msg, op, PM_MSG_BEGAN, 0);
-    if (PtlGet(msg->md, (ptl_size_t)(uintptr_t)op->buffer, take, e->initiator, msg->pt_shown,
-               e->hdr_data & PM__MSG_NUMBER, 0, op)) {
-      op->status = PM_E_PORTALS;
-      op->waits_count = 0;
-      pm__msg_settle(msg, op);
-    }
-  }
+  else
+    pm__msg_fetch(msg, op, e);
 }
 /* The sender has its answer: as many fragments as may be under way at once. */
 static void pm__msg_send_more(pm_msg *msg, pm_msg_op *op) {
-  const uint64_t first = op->fragment_bytes < op->size_bytes ? op->fragment_bytes : op->size_bytes;
+  const int is_pipelined = msg->desc.large == PM_MSG_PIPELINED;
+  const uint64_t first = !is_pipelined                         ? 0
+                         : op->fragment_bytes < op->size_bytes ? op->fragment_bytes
+                                                               : op->size_bytes;
   if (!op->is_granted) return;
   while (op->rest_bytes < op->limit_bytes && op->status == PM_PENDING &&
-         (!op->fragment_bytes || op->in_flight_count < msg->desc.inflight_count)) {
+         (!is_pipelined || op->in_flight_count < msg->desc.inflight_count)) {
     const uint64_t at = op->rest_bytes, left = op->limit_bytes - at,
                    bytes =
                        op->fragment_bytes && op->fragment_bytes < left ? op->fragment_bytes : left;
@@ -6945,7 +6980,7 @@ static void pm__msg_acked(pm_msg *msg, pm_msg_op *op, int failed) {
   if (!op->is_send) { /* of the answer: without it no data comes */
     if (failed && op->waits_count) PtlMEUnlink(op->handle), op->waits_count = 0;
   } else {
-    const int is_long = op->is_shown, in_pieces = op->fragment_bytes != 0,
+    const int is_long = op->is_shown, in_pieces = msg->desc.large == PM_MSG_PIPELINED,
               is_get = is_long && msg->desc.large == PM_MSG_GET;
     const uint32_t number = op->acks_count++, announced = is_long && !in_pieces ? 1 : 0;
     if (number >= announced) {
@@ -6973,11 +7008,18 @@ static void pm__msg_event(pm_msg *msg, const ptl_event_t *e) {
       pm__msg_shown_put(msg, op, e);
     break;
   case PTL_EVENT_REPLY: /* of our fetch */
-  case PTL_EVENT_GET:   /* our shown buffer has been fetched */
     op->waits_count--;
+    if (e->ni_fail_type) op->status = PM_E_PORTALS;
+    pm__msg_tell_now(msg, op, PM_MSG_ENDED,
+                     op->fragment_bytes ? (uint32_t)(e->remote_offset / op->fragment_bytes) : 0);
+    pm__msg_settle(msg, op);
+    break;
+  case PTL_EVENT_GET: /* our shown buffer has been fetched, or a piece of it */
     op->is_granted = 1;
-    if (e->type == PTL_EVENT_REPLY && e->ni_fail_type) op->status = PM_E_PORTALS;
-    pm__msg_tell_now(msg, op, PM_MSG_ENDED, 0);
+    pm__msg_tell_now(msg, op, PM_MSG_ENDED, PM__MSG_INDEX(e->match_bits));
+    if (++op->next_fragment < PM__MSG_COUNT(e->match_bits)) break;
+    if (op->fragment_bytes) PtlMEUnlink(op->handle);
+    op->waits_count--;
     pm__msg_settle(msg, op);
     break;
   case PTL_EVENT_ACK: pm__msg_acked(msg, op, e->ni_fail_type); break;
@@ -7080,7 +7122,9 @@ PM_API void pm_msg_progress(pm_msg *msg) {
   }
 }
 static void pm__msg_wait_beside_worker(pm_msg *msg, const pm_msg_op *op) {
-  while (!op->finished) {
+  int once = !op;
+  while (op ? !op->finished : once) {
+    once = 0;
     if (msg->desc.by == PM_MSG_TIMER && !msg->holder && pm__msg_has_work(msg))
       pm__msg_drain(msg);
     else
@@ -7092,13 +7136,15 @@ static void pm__msg_wait_beside_worker(pm_msg *msg, const pm_msg_op *op) {
 }
 PM_API pm_status pm_msg_wait(pm_msg *msg, pm_msg_op *op) {
   ptl_event_t e;
-  if (msg->worker && !op->finished) pm__msg_wait_beside_worker(msg, op);
-  while (!op->finished) {
+  int once = !op && !msg->worker;
+  if (msg->worker && !(op && op->finished)) pm__msg_wait_beside_worker(msg, op);
+  while (op ? !op->finished : once) {
     const int code = PtlEQWait(msg->eq, &e);
     if (code != PTL_OK && code != PTL_EQ_DROPPED) return PM_E_PORTALS;
+    once = 0;
     pm__msg_event(msg, &e);
   }
-  return op->status;
+  return op ? op->status : PM_OK;
 }
 PM_API pm_status pm_msg_cancel(pm_msg *msg, pm_msg_op *op) {
   pm_msg_op *before = NULL, *q;

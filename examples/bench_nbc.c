@@ -15,6 +15,8 @@
              --mpirun "srun -n 2 ./bench_nbc.mpich": another way to start it, on this machine.
              mpirun -n 4 build/bench_nbc.mpich runs alone, also on several machines; its references are
              measured beside the idle MPI, so it has no MPI impact ratio.
+             build/bench_nbc --sim nodes=64,cores=16: the same collectives, policies and page on a simulated
+             machine, in simulated time: the same numbers everywhere (examples/bench_nbc_sim.h).
              --point COLL COMM_US COMP_US: one case, in full.
    Expected: one sentence of verdict per collective, a table that compares the columns, a table of overhead
              ratios each; the same as JSON and as one HTML page with heat maps (--json, --html). Overhead
@@ -26,6 +28,11 @@
 #endif
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
+#ifdef BENCH_WITH_SIM
+#  define PORTALS_MODEL_IMPLEMENTATION
+#  define PM_WITH_NBC
+#  include "portals_model.h"
+#endif
 #include <dirent.h>
 #include <errno.h>
 #include <math.h>
@@ -37,7 +44,15 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MAX_AXIS = 16, MAX_LIST = 16, MAX_COLUMNS = 16, MAX_REPS = 99, MAX_RANKS = 64, GEMM = 32 };
+enum {
+  MAX_AXIS = 16,
+  MAX_LIST = 16,
+  MAX_COLUMNS = 16,
+  MAX_REPS = 99,
+  MAX_THREADS = 64,
+  MAX_RANKS = 1024,
+  GEMM = 32
+};
 enum { CALL, COMP, WAIT, PARTS }; /* of a measured case */
 static const char *const part_names[] = {"call", "computation", "wait"};
 
@@ -70,7 +85,7 @@ typedef struct settings {
   bool share, turns, realtime, point, mpi, show;
   bool beside_mpi; /* references */
   char layout[128], layout_cores[512];
-  const char *json, *html, *resume, *mpirun, *tune;
+  const char *json, *html, *resume, *mpirun, *tune, *sim;
 } settings;
 
 /* One measured case. Times in ns, of all ranks together (see span); medians over the repetitions. All
@@ -395,16 +410,19 @@ static operation operation_of(bench_rank *r, bool ours, nbc_coll coll, uint64_t 
   return o;
 }
 
-/* The number of elements whose collective takes target_ns, to 10 %; what it took is measured, not assumed. */
-static uint64_t calibrate(bench_rank *r, bool ours, nbc_coll coll, double target_ns,
-                          double *comm_ref) {
-  const uint64_t most = (uint64_t)(set.max_mib * 1048576 / 8 / (blocks(coll) ? 2 * r->t->size : 1));
-  uint64_t low = 1, high = most, count = most / 64 + 1, best = 1;
+static uint64_t most_count(nbc_coll coll, int rank_count) {
+  return (uint64_t)(set.max_mib * 1048576 / 8 / (blocks(coll) ? 2 * rank_count : 1));
+}
+
+/* The number of elements, at most `most`, beginning with a guess (0 = none), whose collective takes target_ns, to 10 %; what it took is
+   measured, not assumed. */
+static uint64_t search_count(uint64_t most, uint64_t guess_count, double target_ns,
+                             double (*took_ns)(void *ctx, uint64_t count), void *ctx,
+                             double *comm_ref) {
+  uint64_t low = 1, high = most, count = guess_count ? guess_count : most / 64 + 1, best = 1;
   double best_ns = 0;
   for (int tries = 0; tries < 14 && low <= high; tries++) {
-    operation o = operation_of(r, ours, coll, count);
-    const double ns = median_of(r, &o, 0, 3);
-    nbc_coll_free(o.ours);
+    const double ns = took_ns(ctx, count);
     if (tries == 0 || fabs(ns - target_ns) < fabs(best_ns - target_ns)) best = count, best_ns = ns;
     if (fabs(ns - target_ns) <= 0.1 * target_ns) break;
     if (ns < target_ns)
@@ -418,6 +436,20 @@ static uint64_t calibrate(bench_rank *r, bool ours, nbc_coll coll, double target
   }
   *comm_ref = best_ns;
   return best;
+}
+
+typedef struct one_size {
+  bench_rank *r;
+  bool ours;
+  nbc_coll coll;
+} one_size;
+
+static double size_took_ns(void *ctx, uint64_t count) {
+  const one_size *const one = ctx;
+  operation o = operation_of(one->r, one->ours, one->coll, count);
+  const double ns = median_of(one->r, &o, 0, 3);
+  nbc_coll_free(o.ours);
+  return ns;
 }
 
 typedef struct repetition {
@@ -436,20 +468,16 @@ static double median_field(const repetition *reps, const void *member) { /* of r
   return median(values, set.reps);
 }
 
-/* One point of the grid. Results are kept by rank 0. */
-static void run_point(bench_rank *r, operation *o, result *x, long gemms) {
-  repetition reps[MAX_REPS];
+static void take_repetition(const bench_rank *r, repetition *one) {
+  for (int k = 0; k < PARTS; k++) over_ranks(r, k, one->ranks[k]);
+  one->measured = span(r, 0, 3), one->part[COMP] = span(r, 1, 2);
+  one->part[CALL] = one->ranks[CALL][2];
+  one->part[WAIT] = fmax(0, one->measured - one->part[COMP] - one->part[CALL]); /* the rest */
+}
+
+static void summarize_repetitions(repetition *reps, result *x) {
   double measured[MAX_REPS];
   nbc_summary summary;
-  for (int n = 0; n < set.reps * set.oversample; n++) {
-    repetition *const one = &reps[n];
-    measure(r, o, gemms);
-    for (int k = 0; k < PARTS; k++) over_ranks(r, k, one->ranks[k]);
-    one->measured = span(r, 0, 3), one->part[COMP] = span(r, 1, 2);
-    one->part[CALL] = one->ranks[CALL][2];
-    one->part[WAIT] = fmax(0, one->measured - one->part[COMP] - one->part[CALL]); /* the rest */
-  }
-  if (r->t->rank) return;
   qsort(reps, (size_t)(set.reps * set.oversample), sizeof *reps, shorter);
   for (int n = 0; n < set.reps; n++) measured[n] = reps[n].measured;
   stop_on(nbc_summarize(measured, (size_t)set.reps, 0, &summary), NULL, "statistics");
@@ -459,6 +487,16 @@ static void run_point(bench_rank *r, operation *o, result *x, long gemms) {
     x->part[k] = median_field(reps, &reps->part[k]);
     for (int m = 0; m < 3; m++) x->ranks[k][m] = median_field(reps, &reps->ranks[k][m]);
   }
+}
+
+/* One point of the grid. Results are kept by rank 0. */
+static void run_point(bench_rank *r, operation *o, result *x, long gemms) {
+  repetition reps[MAX_REPS];
+  for (int n = 0; n < set.reps * set.oversample; n++) {
+    measure(r, o, gemms);
+    take_repetition(r, &reps[n]);
+  }
+  if (r->t->rank == 0) summarize_repetitions(reps, x);
 }
 
 /* What the computation takes where nothing else runs, and, the first time, how many products make up each
@@ -485,8 +523,10 @@ static void find_references(bench_rank *r) {
 static void run_row(bench_rank *r, int c, int p, int i) {
   const bool ours = set.columns[p].by->policies;
   const double target_us = set.point ? set.point_comm_us : axis_us[i];
+  one_size one = {r, ours, set.colls[c]};
   double comm_ref;
-  const uint64_t count = calibrate(r, ours, set.colls[c], target_us * 1e3, &comm_ref);
+  const uint64_t count = search_count(most_count(set.colls[c], r->t->size), 0, target_us * 1e3,
+                                      size_took_ns, &one, &comm_ref);
   operation o = operation_of(r, ours, set.colls[c], count);
   comm_ref = median_of(r, &o, 0, set.reps);
   for (int j = 0; j < axis_count; j++) {
@@ -698,9 +738,20 @@ static void run_program(int p) {
           column_name(p, ":", name), set.mpirun, WIFEXITED(status) ? WEXITSTATUS(status) : -1);
 }
 
+static double number(const char *name, const char *text, double low, double high);
+#  ifdef BENCH_WITH_SIM
+#    include "bench_nbc_sim.h"
+#    define RUN_SIM run_simulated
+#  endif
 #  define RUN_MPI     run_program
 #  define RUN_THREADS run_threads
 static void run_references(void) { run_threads(-1); }
+#endif
+
+#ifndef RUN_SIM /* needs portals_model.h, and is not for each process of an MPI program */
+#  define RUN_SIM NULL
+static void parse_sim(const char *text) { fail("--sim: not in this program", text); }
+static void describe_sim(char *text, size_t text_bytes) { snprintf(text, text_bytes, "-"); }
 #endif
 
 static const backend backends[] = {
@@ -709,7 +760,9 @@ static const backend backends[] = {
      true, RUN_MPI},
     {"ours-mpi", "this library on that MPI, with each --policy", true, true, RUN_MPI},
     {"ours-threads", "this library, ranks are threads, with each --policy", true, true,
-     RUN_THREADS}};
+     RUN_THREADS},
+    {"simulated", "this library on the machine of --sim, with each --policy", true, false,
+     RUN_SIM}};
 enum { BACKENDS = sizeof backends / sizeof *backends };
 
 /* ---- reports --------------------------------------------------------------------------------- */
@@ -779,6 +832,7 @@ static void print_disturbance(FILE *out) {
 }
 
 static const char *references_text(void) {
+  if (set.sim) return "References of the computation were simulated without a worker.";
   return set.beside_mpi
              ? "References of the computation were measured beside the idle MPI, so there "
                "is no MPI impact ratio."
@@ -886,11 +940,16 @@ static void print_json(FILE *out) {
   bool first = true;
   fprintf(
       out,
-      "{\"schema\": \"nbc-overlap-bench/2\", \"ranks\": %d, \"reps\": %d, \"link_bytes_per_s\": "
+      "{\"schema\": \"nbc-overlap-bench/2\", \"simulated\": %s, \"ranks\": %d, \"reps\": %d, "
+      "\"link_bytes_per_s\": "
       "%.9g, \"link_latency_ns\": %.9g, \"references\": \"%s\",\n \"layout\": \"%s\", \"columns\": "
       "[",
-      set.rank_count, set.reps, set.link_mb_per_s * 1e6, set.latency_us * 1e3,
-      set.beside_mpi ? "beside MPI" : "without MPI", set.layout);
+      set.sim ? "true" : "false", set.rank_count, set.reps, set.link_mb_per_s * 1e6,
+      set.latency_us * 1e3,
+      set.sim          ? "simulated"
+      : set.beside_mpi ? "beside MPI"
+                       : "without MPI",
+      set.layout);
   for (int p = 0; p < set.column_count; p++)
     fprintf(out,
             "%s\n  {\"impl\": \"%s\", \"policy\": \"%s\", \"about\": \"%s\", \"busy_ratio\": %.9g}",
@@ -1039,14 +1098,16 @@ static void print_html(FILE *out) {
           "<!doctype html><meta charset='utf-8'><title>bench_nbc</title><style>body{font:15px "
           "sans-serif;margin:2em;max-width:1400px}svg{font-family:sans-serif}td,th{padding:2px "
           "12px;text-align:right}td:first-child,th:first-child{text-align:left}</style>\n<h1>Do "
-          "nonblocking collectives overlap?</h1>\n<p>");
+          "nonblocking collectives overlap?%s</h1>\n<p>",
+          set.sim ? " Simulated" : "");
   print_disturbance(out);
-  fprintf(
-      out,
-      "%d ranks; layout: %s. References were measured in the same layout. %s Overhead ratio: 0 = "
-      "all that can be hidden is, 1 = as if one came after the other, below 0 = imprecise "
-      "reference. Medians of %d repetitions, the shortest of %d.</p>\n<ul>",
-      set.rank_count, set.layout, references_text(), set.reps, set.reps * set.oversample);
+  fprintf(out,
+          "%d ranks; layout: %s. %s%s Overhead ratio: 0 = "
+          "all that can be hidden is, 1 = as if one came after the other, below 0 = imprecise "
+          "reference. Medians of %d repetitions, the shortest of %d.</p>\n<ul>",
+          set.rank_count, set.layout,
+          set.sim ? "" : "References were measured in the same layout. ", references_text(),
+          set.reps, set.reps * set.oversample);
   for (int p = 0; p < set.column_count; p++)
     fprintf(out, "<li><b>%s</b>: %s%s%s%s</li>\n", column_name(p, ", policy ", name),
             set.columns[p].by->what, set.columns[p].about[0] ? " (" : "", set.columns[p].about,
@@ -1063,6 +1124,7 @@ static const char usage[] =
     "                 [--layout COMPUTE/WORKER] [--link-mb-s X] [--latency-us X] [--spread R]\n"
     "                 [--max-mib N] [--oversample K] [--budget-s T] [--realtime] [--json FILE]\n"
     "                 [--html FILE] [--resume FILE] [--show] [--mpirun COMMAND]\n"
+    "       bench_nbc --sim nodes=N,cores=N,KEY=VALUE...  simulated; with the options above\n"
     "       bench_nbc --tune FILE [--ranks N] [--reps N] [--max-mib N] [--budget-s T]\n"
     "  lists have commas; collectives: bcast reduce allreduce reduce_scatter(_block) gather(v) "
     "scatter(v)\n"
@@ -1070,6 +1132,10 @@ static const char usage[] =
     "  --mpi mpich: columns measured by mpirun.mpich -n RANKS and bench_nbc.mpich beside this "
     "program\n"
     "  --mpirun COMMAND: the same with another command, as in \"srun -n 2 ./bench_nbc.mpich\"\n"
+    "  --sim nodes=64,cores=16: on a simulated machine, a process per node; seed=N, "
+    "level=flow|loggp,\n"
+    "    noise=RATIO (of the computation), period-us=T (policy timer), platform=FILE, or any key "
+    "of it\n"
     "  --layout 0-2/3: ranks compute on cores 0 to 2, engine and DMA thread have core 3\n"
     "  --link-mb-s X, --latency-us X: ranks are threads: a DMA thread moves messages at this pace\n"
     "  --spread 0.5: lengths of v-collectives lie within +-50 % of their mean\n"
@@ -1183,6 +1249,7 @@ static void default_layout(void) {
 
 /* Of one column or of all: who can measure it here? */
 static void check_columns(void) {
+  if (!set.impl_count && set.sim) parse_list("simulated", IMPLS);
   if (!set.impl_count && set.mpi) parse_list("mpi,ours-mpi", IMPLS);
   if (!set.impl_count && !set.mpirun) parse_list("ours-threads", IMPLS);
   if (!set.impl_count) /* only MPICH and its relatives have such a thread */
@@ -1194,6 +1261,8 @@ static void check_columns(void) {
   for (int p = 0; p < set.column_count; p++) {
     const char *const name = set.columns[p].by->name;
     if (set.part >= 0 && p != set.part) continue;
+    if (strcmp(name, "simulated") != 0 ? set.sim != NULL : !set.sim)
+      fail("--sim: its columns are \"simulated\", and only those", name);
     if (!set.columns[p].by->measure)
       fail("not inside an MPI program; start build/bench_nbc --mpi", name);
     if (!set.mpi && strstr(name, "mpi") && !set.mpirun) fail("needs --mpi or --mpirun", name);
@@ -1208,7 +1277,7 @@ static void parse_value(const char *name, const char *value, const char **layout
     double *real;
     int *whole;
     double low, high;
-  } numbers[] = {{"--ranks", NULL, &set.rank_count, 2, MAX_RANKS},
+  } numbers[] = {{"--ranks", NULL, &set.rank_count, 2, MAX_THREADS},
                  {"--reps", NULL, &set.reps, 1, MAX_REPS},
                  {"--oversample", NULL, &set.oversample, 1, 20},
                  {"--part", NULL, &set.part, 0, MAX_COLUMNS - 1},
@@ -1222,7 +1291,8 @@ static void parse_value(const char *name, const char *value, const char **layout
   const struct {
     const char *name, **text;
   } texts[] = {{"--layout", layout},      {"--json", &set.json},     {"--html", &set.html},
-               {"--resume", &set.resume}, {"--mpirun", &set.mpirun}, {"--tune", &set.tune}};
+               {"--resume", &set.resume}, {"--mpirun", &set.mpirun}, {"--tune", &set.tune},
+               {"--sim", &set.sim}};
   if (strcmp(name, "--coll") == 0) {
     parse_list(value, COLLS);
     return;
@@ -1271,9 +1341,11 @@ static void parse_args(int argc, char **argv) {
   const char *layout = NULL, *mpi = NULL;
   const int process_count = set.rank_count; /* of the MPI */
   if (!set.mpi) set.rank_count = 2;
-  set.reps = 7, set.oversample = 1, set.min_us = 500, set.max_us = 1e6, set.latency_us = 10,
-  set.part = -1, set.show = isatty(2);
+  set.oversample = 1, set.min_us = 500, set.max_us = 1e6, set.latency_us = 10, set.part = -1,
+  set.show = isatty(2);
   parse_list("allreduce", COLLS), parse_list("none,dedicated", POLICIES);
+  for (int i = 1; i < argc; i++) /* a default of its own: all that it can */
+    if (strcmp(argv[i], "--sim") == 0) parse_list("none,timer,dedicated", POLICIES);
   for (int i = 1; i < argc; i++) {
     char *const name = argv[i], *const value = i + 1 < argc ? argv[i + 1] : NULL;
     if (strcmp(name, "--help") == 0) {
@@ -1302,33 +1374,35 @@ static void parse_args(int argc, char **argv) {
   if (mpi) parse_mpi(mpi, command);
   if (set.mpi && set.rank_count != process_count)
     fail("--ranks: mpirun started another number", NULL);
-  if (set.reps * set.oversample > MAX_REPS) fail("--reps times --oversample: more than 99", NULL);
   if (layout)
     parse_layout(layout);
   else
     default_layout();
   describe_layout();
+  if (set.sim) parse_sim(set.sim), describe_sim(set.layout, sizeof set.layout);
   if (set.point)
     axis_count = 1;
   else
     for (double us = set.min_us; us <= set.max_us * 1.001 && axis_count < MAX_AXIS; us *= 2)
       axis_us[axis_count++] = us;
   if (!axis_count) fail("--max-us: less than --min-us", NULL);
+  if (set.reps == 0) set.reps = set.sim ? 1 : 7;
+  if (set.reps * set.oversample > MAX_REPS) fail("--reps times --oversample: more than 99", NULL);
   if (!set.tune) check_columns();
-  if (set.max_mib == 0) set.max_mib = set.tune ? 1 : 64;
+  if (set.max_mib == 0) set.max_mib = set.tune ? 1 : set.sim ? 8192 : 64;
 }
 
 /* ---- finished points: kept for another run of the same sweep, and between its programs ---------- */
 static const char *kept_head(void) {
   static char head[2048];
   char name[64];
-  int n =
-      snprintf(head, sizeof head,
-               "bench_nbc/2 ranks %d reps %d of %d%s grid %g %g point %g %g link %g %g mib %g "
-               "spread %g layout %s;",
-               set.rank_count, set.reps, set.reps * set.oversample, set.realtime ? " realtime" : "",
-               set.min_us, set.max_us, set.point_comm_us, set.point_comp_us, set.link_mb_per_s,
-               set.latency_us, set.max_mib, set.spread_ratio, set.layout);
+  int n = snprintf(head, sizeof head,
+                   "bench_nbc/2 ranks %d reps %d of %d%s grid %g %g point %g %g link %g %g mib %g "
+                   "spread %g layout %s%s%s;",
+                   set.rank_count, set.reps, set.reps * set.oversample,
+                   set.realtime ? " realtime" : "", set.min_us, set.max_us, set.point_comm_us,
+                   set.point_comp_us, set.link_mb_per_s, set.latency_us, set.max_mib,
+                   set.spread_ratio, set.layout, set.sim ? " sim " : "", set.sim ? set.sim : "");
   for (int c = 0; c < set.coll_count; c++)
     n += snprintf(head + n, sizeof head - (size_t)n, " %s", nbc_coll_name(set.colls[c]));
   for (int p = 0; p < set.column_count; p++)
@@ -1505,7 +1579,7 @@ int main(int argc, char **argv) {
   mpi_threads = thread_count() - threads;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank), MPI_Comm_size(MPI_COMM_WORLD, &set.rank_count);
   set.mpi = true, speaks = rank == 0;
-  if (set.rank_count > MAX_RANKS) fail("more than 64 processes", NULL);
+  if (set.rank_count > MAX_THREADS) fail("more than 64 processes", NULL);
   const nbc_mpi_desc desc = {.thread_level = provided};
   stop_on(nbc_mpi_create(MPI_COMM_WORLD, &desc, &mpi_transport, &err), &err, "MPI transport");
 #endif

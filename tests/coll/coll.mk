@@ -8,7 +8,7 @@ $(eval $(call script,coll/dedicated_command))
 NEEDS_coll += $(B)/dedicated_core
 $(eval $(call test,coll/progress_policies))
 $(eval $(call script,coll/thread_sanitizer))
-$(eval $(call example,bench_nbc))
+$(eval $(call example,bench_nbc,-DBENCH_WITH_SIM))
 $(eval $(call script,coll/bench_command))
 NEEDS_coll += $(B)/bench_nbc
 $(eval $(call test,coll/tuning_finds_rules))

@@ -42,6 +42,33 @@ figures_refuse() {
   done
 }
 
+sim="--min-us 1000 --max-us 2000 --max-mib 64"
+heat_maps_are_those_of_the_policies() {
+  # shellcheck disable=SC2086 # words
+  "$B/bench_nbc" --sim nodes=8,cores=4 $sim --json "$T/sim.json" --html "$T/sim.html" >"$T/sim" || return 1
+  # overhead, impact, slowdown, communication: without a worker one after the other; a core of four costs a third
+  grep -q '^allreduce *simulated:none *1\.00 *1\.00 *1\.00 *1\.00$' "$T/sim" &&
+    grep -q '^allreduce *simulated:dedicated *0\.3[0-9] *1\.33 *1\.33 *0\.00$' "$T/sim" &&
+    grep -q '^allreduce *simulated:timer' "$T/sim" && test "$(grep -c '"impl": "simulated"' "$T/sim.json")" = 15 &&
+    grep -q '"simulated": true' "$T/sim.json" && grep -q 'Simulated</h1>' "$T/sim.html" && test "$(grep -c '<svg' "$T/sim.html")" = 6
+}
+the_same_seed_the_same_file() {
+  # shellcheck disable=SC2086
+  "$B/bench_nbc" --sim nodes=8,cores=4 $sim --json "$T/again.json" --html "$T/again.html" >/dev/null && cmp "$T/sim.json" "$T/again.json" && cmp "$T/sim.html" "$T/again.html" &&
+    "$B/bench_nbc" --sim nodes=8,cores=4,seed=2 $sim --json "$T/again.json" >/dev/null && ! cmp -s "$T/sim.json" "$T/again.json"
+}
+other_collectives_and_levels() {
+  "$B/bench_nbc" --sim nodes=4,cores=2,level=loggp,noise=0.02 --coll bcast,alltoallv --spread 0.5 $sim --policy none,dedicated >"$T/other" &&
+    grep -q '^alltoallv *simulated:dedicated *[0-9]' "$T/other" && grep -q 'noise' "$T/other"
+}
+bench_refuses() {
+  for bad in 'nodes=1' 'nodes=x' 'cores=1' 'color=3' 'level=3' 'seed' 'platform=/nowhere'; do
+    "$B/bench_nbc" --sim "$bad" --point allreduce 100 100 >/dev/null 2>"$T/error" && return 1
+    grep -q 'bench_nbc: --sim\|nowhere' "$T/error" || return 1
+  done
+  ! "$B/bench_nbc" --sim nodes=2 --impl ours-threads 2>/dev/null && ! "$B/bench_nbc" --sim nodes=2 --policy idle 2>/dev/null && ! "$B/bench_nbc" --impl simulated 2>/dev/null
+}
+
 check "simulated_overlap prints what it promises" prints_what_it_promises
 check "simulated_overlap refuses bad sizes" refuses_bad_sizes
 check "paper_figures: exact between the bounds, everywhere" figures_are_bounded
@@ -49,4 +76,8 @@ check "paper_figures: the shapes of the paper" figures_have_the_shapes_of_the_pa
 check "paper_figures: one page, nothing from outside" figures_page_stands_alone
 check "paper_figures: the same again" figures_are_the_same_again
 check "paper_figures: bad arguments are named" figures_refuse
+check "bench_nbc --sim: each policy has its effect" heat_maps_are_those_of_the_policies
+check "bench_nbc --sim: the same seed, the same file" the_same_seed_the_same_file
+check "bench_nbc --sim: other collectives, level, noise" other_collectives_and_levels
+check "bench_nbc --sim: bad machines are named" bench_refuses
 finish

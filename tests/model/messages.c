@@ -189,6 +189,51 @@ static void every_size_by_every_protocol(void) {
   }
 }
 
+/* More than one Portals operation can move: in pieces, without a byte of data in this run. */
+static void huge_body(void *unused) {
+  const uint64_t limit = 67108864, size = 2 * limit + 5000;
+  char *memory = malloc(size);
+  pm_msg *msg;
+  pm_msg_op op = {0};
+  watched w[2];
+  pm_msg_desc desc = layer;
+  const int me = pm_rank();
+  (void)unused;
+  desc.observe = watch_transfer;
+  desc.user = w;
+  desc.fragment_bytes = desc.overflow_bytes = limit;
+  CHECK(pm_msg_open(&desc, &msg) == PM_OK);
+  for (int small = 0; small < 2; small++) { /* once into too small a buffer */
+    const uint64_t room = small ? limit + 1 : size;
+    memset(w, 0, sizeof w);
+    pm_barrier();
+    const pm_status expected = small && !me ? PM_E_TRUNCATED : PM_OK;
+    CHECK((me ? pm_msg_isend(msg, memory, size, 0, 1, &op)
+              : pm_msg_irecv(msg, memory, room, 1, 1, &op)) == PM_OK);
+    CHECK(pm_msg_wait(msg, &op) == expected && op.size_bytes == (me ? size : room));
+    if (small) continue;
+    for (int i = 0; i < 3; i++) {
+      const int first = i == 0 && !me && layer.large == PM_MSG_PIPELINED;
+      CHECK(w[me].began[i] + w[me].came[i] == 1 && w[me].ended[i] + w[me].came[i] == 1);
+      CHECK(w[me].came[i] == first && w[me].on_wire[i] == !first);
+    }
+    CHECK(w[me].ended_bytes == size && w[me].began[3] == 0);
+  }
+  pm_barrier();
+  pm_msg_close(msg);
+  free(memory);
+}
+static void huge_messages_go_in_pieces(void) {
+  for (int way = 0; way < 9; way++) {
+    pm_platform p = pm_platform_bxi2(2);
+    pm_world_desc desc = {0};
+    desc.platform = &p;
+    desc.no_data = 1;
+    layer_is(way);
+    run_world(0, huge_body, &desc);
+  }
+}
+
 /* ---- times that arithmetic says ------------------------------------------------------------------------ */
 /* LogGP with L = 5000, o = 300, g = 0, G = 1 ns per byte; a call of the lists takes 100, an event 40, a look
    20. The receiver posts early and waits, the sender starts at 10,000 and waits: when does each return? */
@@ -579,11 +624,13 @@ static void loggp_parameters_come_back(void) {
     CHECK_NEAR(low->recv_overhead_ns, given.cpu_event_ns, 1);
     CHECK_NEAR(low->latency_ns, given.loggp_latency_ns, 2);
     CHECK_NEAR(low->gap_ns, given.loggp_gap_ns, 1);
-    CHECK_NEAR(measured.ranges[measured.range_count - 1].per_byte_ns * given.loggp_bytes_per_s, 1e9, 3e7); /* steps of 1 ns */
+    CHECK_NEAR(measured.ranges[measured.range_count - 1].per_byte_ns * given.loggp_bytes_per_s, 1e9,
+               3e7); /* steps of 1 ns */
     CHECK_NEAR(measured.min_test_ns, given.cpu_poll_ns, 1);
     /* the switch to rendezvous at 4096 B was not told */
     bool found = false;
-    for (int r = 0; r < measured.range_count; r++) found = found || measured.ranges[r].last_bytes == 4096;
+    for (int r = 0; r < measured.range_count; r++)
+      found = found || measured.ranges[r].last_bytes == 4096;
     CHECK(found);
     FILE *file = fmemopen(text, sizeof text, "w");
     CHECK(nbc_model_write_platform(&measured, file) == NBC_OK);
@@ -609,6 +656,7 @@ int main(int argc, char **argv) {
   RUN(every_message_reaches_its_receive);
   RUN(the_same_seed_the_same_run);
   RUN(every_size_by_every_protocol);
+  RUN(huge_messages_go_in_pieces);
   RUN(loggp_times_are_those_of_the_formulas);
   RUN(a_worker_moves_messages_while_the_process_computes);
   RUN(a_timer_steals_what_its_looks_cost);

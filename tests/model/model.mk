@@ -30,7 +30,7 @@ endif
 $(eval $(call example,simulated_overlap))
 $(eval $(call example,paper_figures))
 $(eval $(call script,model/examples))
-NEEDS_model += $(B)/simulated_overlap $(B)/paper_figures
+NEEDS_model += $(B)/simulated_overlap $(B)/paper_figures $(B)/bench_nbc
 # pm_run lends its symbols to the programs it loads
 $(eval $(call example,pm_run,,-rdynamic -ldl))
 $(eval $(call script,model/guests))
