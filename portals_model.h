@@ -786,7 +786,7 @@ PM_API int PtlSwapNB(PM__PTL_FETCH_ARGS, const void *operand, ptl_op_t operation
 #  define PtlTriggeredCTSetNB       PtlTriggeredCTSet
 PM_API int PtlNIAtomicSync(ptl_handle_ni_t ni_handle);
 /* Of the hardware: number of the node, and 0 */
-PM_API int PtlGetHwid(ptl_handle_ni_t ni_handle, uint64_t *hwid, uint64_t *capabilities);
+PM_API int PtlGetHwid(ptl_handle_ni_t ni_handle, uint64_t *hw_id, uint64_t *capabilities_id);
 enum ptl_str_type { PTL_STR_ERROR, PTL_STR_EVENT, PTL_STR_FAIL_TYPE };
 PM_API const char *PtlToStr(int value, enum ptl_str_type type);
 /* hints, comparison */
@@ -3319,12 +3319,12 @@ PM_API int PtlNIAtomicSync(ptl_handle_ni_t ni_handle) {
   (void)ni;
   return PTL_OK;
 }
-PM_API int PtlGetHwid(ptl_handle_ni_t ni_handle, uint64_t *hwid, uint64_t *capabilities) {
+PM_API int PtlGetHwid(ptl_handle_ni_t ni_handle, uint64_t *hw_id, uint64_t *capabilities_id) {
   PM__NI(p, ni, ni_handle);
   (void)ni;
-  if (!hwid || !capabilities) return PTL_ARG_INVALID;
-  *hwid = (uint64_t)p->node;
-  *capabilities = 0;
+  if (!hw_id || !capabilities_id) return PTL_ARG_INVALID;
+  *hw_id = (uint64_t)p->node;
+  *capabilities_id = 0;
   return PTL_OK;
 }
 PM_API int PtlStartBundle(ptl_handle_ni_t ni_handle) {
