@@ -1707,7 +1707,7 @@ typedef nbc_status (*nbc_measure_fn)(void *user);
 
 /* Time of one call of fn: each sample is the mean of a batch, minus subtract_ns (the time, measured
    before, of what else the loop has to do). batch_count 0 = so many that a batch takes 20 us.
-   ret NBC_OK | NBC_E_INVAL | NBC_E_NOMEM | what fn returned */
+   ret NBC_OK | NBC_E_INVAL | NBC_E_NOMEM | NBC_E_CLOCK (it stepped backwards) | what fn returned */
 NBC_API nbc_status nbc_measure_loop(const nbc_clock *clock, const nbc_repeat *repeat,
                                     nbc_timing timing, int batch_count, double subtract_ns,
                                     nbc_measure_fn fn, void *user, nbc_measurement *out);
@@ -1727,7 +1727,8 @@ typedef struct nbc_measure_desc {
 
 /* Collective: fn is called once per sample on all ranks. Rank 0 decides; all ranks get the result
    (samples: rank 0). ret NBC_OK | NBC_E_INVAL | NBC_E_NOMEM | NBC_E_TIMEOUT (err names the rank) |
-   transport errors | the first error that fn returned anywhere, on all ranks */
+   transport errors | the first error that fn returned anywhere, or NBC_E_CLOCK where a clock stepped
+   backwards, on all ranks (err names the rank) */
 NBC_API nbc_status nbc_measure(nbc_sync *sync, const nbc_measure_desc *desc, nbc_measure_fn fn,
                                void *user, nbc_measurement *out, nbc_error *err);
 
@@ -1823,7 +1824,7 @@ typedef struct nbc_model_loggp_desc {
 } nbc_model_loggp_desc;
 /* Called by both ranks, peer being the other; both get the result. The lower rank's desc counts.
    ret NBC_OK | NBC_E_INVAL | NBC_E_NOMEM | NBC_E_TIMEOUT (err names the rank) | transport errors |
-   as nbc_model_fit.  free with nbc_model_free */
+   NBC_E_CLOCK (it stepped backwards) | as nbc_model_fit; the higher rank then has NBC_E_CANCELLED.  free with nbc_model_free */
 NBC_API nbc_status nbc_model_measure(const nbc_transport *t, int peer,
                                      const nbc_model_loggp_desc *desc, nbc_model_loggp *loggp,
                                      nbc_error *err);
@@ -13575,11 +13576,14 @@ static nbc_status nbc__measure_calls(const nbc_clock *clock, nbc_timing timing, 
   for (int i = 0; i < count && status == NBC_OK; i++) {
     if (timing == NBC_TIMING_EACH) start_ns = nbc_clock_now_ns(clock);
     status = fn(user);
-    if (timing == NBC_TIMING_EACH) sum_ns += nbc_clock_now_ns(clock) - start_ns;
+    if (timing == NBC_TIMING_LOOP) continue;
+    const int64_t d_ns = nbc_clock_now_ns(clock) - start_ns;
+    if (d_ns < 0 && status == NBC_OK) status = NBC_E_CLOCK;
+    sum_ns += d_ns;
   }
   if (timing == NBC_TIMING_LOOP) sum_ns = nbc_clock_now_ns(clock) - start_ns;
   *mean_ns = (double)sum_ns / count;
-  return status;
+  return status == NBC_OK && sum_ns < 0 ? NBC_E_CLOCK : status;
 }
 
 NBC_API nbc_status nbc_measure_loop(const nbc_clock *clock, const nbc_repeat *repeat,
@@ -13608,17 +13612,18 @@ NBC_API nbc_status nbc_measure_loop(const nbc_clock *clock, const nbc_repeat *re
 }
 
 /* ---- all ranks ------------------------------------------------------------------------------- */
-enum { NBC__MEASURE_DOWN = 3, NBC__MEASURE_UP }; /* tags, after those of [SYNC] */
+/* tags, after those of [SYNC]; the result follows the last order at once, so it has its own */
+enum { NBC__MEASURE_DOWN = 3, NBC__MEASURE_UP, NBC__MEASURE_RESULT };
 
 typedef struct nbc__measure_order_msg { /* rank 0 -> all */
   int64_t t_start_ns;
-  int32_t go, status; /* not go: the result follows */
+  int32_t go, status, failed_rank, unused; /* not go: the result follows */
 } nbc__measure_order_msg;
 
 typedef struct nbc__measure_seen { /* all -> rank 0, combined on the way */
   int64_t t_first_start_ns, t_last_start_ns, t_last_end_ns, start_err_ns, end_err_ns;
   int64_t slowest_ns, latest_by_ns;
-  int32_t late_count, status;
+  int32_t late_count, status, failed_rank, unused;
 } nbc__measure_seen;
 
 static nbc_status nbc__measure_receive(nbc_sync *s, void *to, size_t bytes, int peer, uint64_t tag,
@@ -13629,6 +13634,9 @@ static nbc_status nbc__measure_receive(nbc_sync *s, void *to, size_t bytes, int 
   if (status == NBC_OK && mail->op.size_bytes != bytes) status = NBC_E_MISMATCH;
   if (status == NBC_OK) memcpy(to, &mail->u, bytes);
   nbc__sync_drop(s, mail);
+  if (status == NBC_E_TIMEOUT)
+    return nbc__status_fail(err, status, 0, "rank %d: rank %d did not answer within %.3g s",
+                            s->t->rank, peer, (double)limit_ns * 1e-9);
   return status == NBC_OK ? NBC_OK : nbc__sync_named(err, status, peer, s);
 }
 
@@ -13639,15 +13647,14 @@ static int nbc__measure_weight(const nbc_sync *s) {
   return weight;
 }
 
-static nbc_status nbc__measure_down(nbc_sync *s, void *m, size_t bytes, int64_t limit_ns,
-                                    nbc_error *err) {
+static nbc_status nbc__measure_down(nbc_sync *s, void *m, size_t bytes, uint64_t tag,
+                                    int64_t limit_ns, nbc_error *err) {
   const int rank = s->t->rank;
   nbc_status status = NBC_OK;
-  if (rank > 0)
-    status = nbc__measure_receive(s, m, bytes, rank & (rank - 1), NBC__MEASURE_DOWN, limit_ns, err);
+  if (rank > 0) status = nbc__measure_receive(s, m, bytes, rank & (rank - 1), tag, limit_ns, err);
   for (int w = nbc__measure_weight(s) / 2; w > 0 && status == NBC_OK; w /= 2) {
     if (w >= s->t->size - rank) continue;
-    status = nbc_send(s->t, m, bytes, rank + w, s->desc.tag + NBC__MEASURE_DOWN);
+    status = nbc_send(s->t, m, bytes, rank + w, s->desc.tag + tag);
     if (status != NBC_OK) return nbc__sync_named(err, status, rank + w, s);
   }
   return status;
@@ -13662,7 +13669,7 @@ static void nbc__measure_combine(nbc__measure_seen *a, const nbc__measure_seen *
   if (b->slowest_ns > a->slowest_ns) a->slowest_ns = b->slowest_ns;
   if (b->latest_by_ns > a->latest_by_ns) a->latest_by_ns = b->latest_by_ns;
   a->late_count += b->late_count;
-  if (a->status == NBC_OK) a->status = b->status;
+  if (a->status == NBC_OK) a->status = b->status, a->failed_rank = b->failed_rank;
 }
 
 static nbc_status nbc__measure_up(nbc_sync *s, nbc__measure_seen *seen, int64_t limit_ns,
@@ -13701,7 +13708,8 @@ static nbc_status nbc__measure_one(nbc_sync *s, const nbc_measure_desc *d, int64
     nbc__measure_order_msg leave;
     memset(&leave, 0, sizeof leave);
     nbc_status status = nbc__measure_up(s, seen, d->limit_ns, err);
-    if (status == NBC_OK) status = nbc__measure_down(s, &leave, sizeof leave, d->limit_ns, err);
+    if (status == NBC_OK)
+      status = nbc__measure_down(s, &leave, sizeof leave, NBC__MEASURE_DOWN, d->limit_ns, err);
     if (status != NBC_OK) return status;
     memset(seen, 0, sizeof *seen);
     t_now_ns = nbc__sync_local_now(s);
@@ -13719,6 +13727,8 @@ static nbc_status nbc__measure_one(nbc_sync *s, const nbc_measure_desc *d, int64
   seen->start_err_ns = begin.err_ns;
   seen->end_err_ns = end.err_ns;
   seen->slowest_ns = t_end_ns - t_now_ns;
+  if (seen->status == NBC_OK && t_end_ns < t_now_ns) seen->status = NBC_E_CLOCK;
+  seen->failed_rank = s->t->rank;
   return NBC_OK;
 }
 
@@ -13774,18 +13784,19 @@ static nbc_status nbc__measure_rounds(nbc_sync *s, const nbc_measure_desc *d, nb
       out->window_ns = window.window_ns;
       if (!order.go && order.status == NBC_OK) order.status = nbc__measure_end(run, out, true);
     }
-    status = nbc__measure_down(s, &order, sizeof order, d->limit_ns, err);
+    status = nbc__measure_down(s, &order, sizeof order, NBC__MEASURE_DOWN, d->limit_ns, err);
     if (status != NBC_OK || !order.go) break;
     status = nbc__measure_one(s, d, order.t_start_ns, fn, user, &seen, err);
     if (status == NBC_OK) status = nbc__measure_up(s, &seen, d->limit_ns, err);
     if (status != NBC_OK) break;
     if (s->t->rank > 0) continue;
-    order.status = seen.status;
+    order.status = seen.status, order.failed_rank = seen.failed_rank;
     if (d->start == NBC_START_WINDOW) nbc__measure_adapt(&window, &seen);
     if (seen.status == NBC_OK) nbc__measure_take(run, &seen, &warmup_count, out);
   }
   nbc_measurement result = *out;
-  if (status == NBC_OK) status = nbc__measure_down(s, &result, sizeof result, d->limit_ns, err);
+  if (status == NBC_OK)
+    status = nbc__measure_down(s, &result, sizeof result, NBC__MEASURE_RESULT, d->limit_ns, err);
   if (status != NBC_OK) return status;
   if (s->t->rank > 0) {
     *out = result;
@@ -13793,7 +13804,9 @@ static nbc_status nbc__measure_rounds(nbc_sync *s, const nbc_measure_desc *d, nb
     out->samples_count = 0;
   }
   if (order.status != NBC_OK)
-    nbc__status_fail(err, (nbc_status)order.status, 0, "the measured operation failed: %s",
+    nbc__status_fail(err, (nbc_status)order.status, 0, "rank %d: %s: %s", (int)order.failed_rank,
+                     order.status == NBC_E_CLOCK ? "the clock stepped backwards"
+                                                 : "the measured operation failed",
                      nbc_status_text((nbc_status)order.status));
   return (nbc_status)order.status;
 }
@@ -14156,6 +14169,7 @@ typedef struct nbc__model_order_msg { /* what the lower rank wants the other to 
 typedef struct nbc__model_probe {
   nbc_transport t; /* a copy that records no calls */
   int peer;
+  uint64_t tag;
   nbc_model_loggp_desc desc;
   nbc_op op[NBC__MODEL_OPEN];
   bool posted[NBC__MODEL_OPEN];
@@ -14173,9 +14187,9 @@ static int64_t nbc__model_now(const nbc__model_probe *m) { return m->t.now_ns(m-
 static nbc_status nbc__model_post(nbc__model_probe *m, int slot, bool send, void *data,
                                   uint64_t size_bytes) {
   memset(&m->op[slot], 0, sizeof m->op[slot]);
-  const nbc_status status =
-      send ? nbc_isend(&m->t, data, size_bytes, m->peer, nbc__model_tag, &m->op[slot])
-           : nbc_irecv(&m->t, data, size_bytes, m->peer, nbc__model_tag, &m->op[slot]);
+  const nbc_status status = send
+                                ? nbc_isend(&m->t, data, size_bytes, m->peer, m->tag, &m->op[slot])
+                                : nbc_irecv(&m->t, data, size_bytes, m->peer, m->tag, &m->op[slot]);
   m->posted[slot] = status == NBC_OK;
   return status;
 }
@@ -14234,11 +14248,12 @@ static nbc_status nbc__model_follow(nbc__model_probe *m) {
     status = nbc__model_answer(m);
     if (status != NBC_OK) return status;
   }
+  m->tag++;
   const nbc_status status = nbc__model_move(m, false, &m->result, sizeof m->result);
   memset(&m->result.time_samples, 0,
          sizeof m->result.time_samples); /* pointers of another process */
   memset(&m->result.gap_samples, 0, sizeof m->result.gap_samples);
-  return status;
+  return status == NBC_OK && m->result.range_count == 0 ? NBC_E_CANCELLED : status;
 }
 
 /* ---- the lower rank: measures */
@@ -14299,6 +14314,7 @@ static nbc_status nbc__model_visit(nbc__model_probe *m, uint64_t n) {
     if (status == NBC_OK) status = nbc__model_move(m, false, m->in, n);
     const double d_ns = 0.5 * (double)(nbc__model_now(m) - t_begin_ns);
     longest_ns = fmax(longest_ns, d_ns);
+    if (d_ns < 0 && status == NBC_OK) status = NBC_E_CLOCK;
     if (i > 0 && status == NBC_OK)
       nbc__model_keep(&m->result.time_samples, n, d_ns); /* 0: warm-up */
   }
@@ -14366,7 +14382,7 @@ static nbc_status nbc__model_conclude(nbc__model_probe *m, double *scratch, nbc_
   return NBC_OK;
 }
 
-static nbc_status nbc__model_lead(nbc__model_probe *m, nbc_error *err) {
+static nbc_status nbc__model_rounds(nbc__model_probe *m, nbc_error *err) {
   uint64_t sizes[NBC_MODEL_MAX_SIZES];
   int order[NBC_MODEL_MAX_SIZES];
   nbc_model_loggp *l = &m->result;
@@ -14398,9 +14414,18 @@ static nbc_status nbc__model_lead(nbc__model_probe *m, nbc_error *err) {
       status = nbc__model_visit(m, sizes[order[i]]);
     l->round_count = round + 1;
   }
-  if (status == NBC_OK) status = nbc__model_conclude(m, m->late_ns + visits, err);
-  if (status == NBC_OK) status = nbc__model_command(m, NBC__MODEL_END, 0, 0);
-  return status == NBC_OK ? nbc__model_move(m, true, l, sizeof *l) : status;
+  return status == NBC_OK ? nbc__model_conclude(m, m->late_ns + visits, err) : status;
+}
+
+/* The other rank is told the result, or that there is none: range_count 0. */
+static nbc_status nbc__model_lead(nbc__model_probe *m, nbc_error *err) {
+  const nbc_status failed = nbc__model_rounds(m, err);
+  if (failed <= NBC_E_TRANSPORT) return failed; /* it cannot be told */
+  if (failed != NBC_OK) m->result.range_count = 0;
+  nbc_status status = nbc__model_command(m, NBC__MODEL_END, 0, 0);
+  m->tag++; /* follows that order at once */
+  if (status == NBC_OK) status = nbc__model_move(m, true, &m->result, sizeof m->result);
+  return failed == NBC_OK ? status : failed;
 }
 
 static nbc_status nbc__model_defaults(nbc_model_loggp_desc *d, nbc_error *err) {
@@ -14443,6 +14468,7 @@ NBC_API nbc_status nbc_model_measure(const nbc_transport *t, int peer,
   m->t = *t;
   m->t.recorder = NULL;
   m->peer = peer;
+  m->tag = nbc__model_tag;
   if (desc) m->desc = *desc;
   nbc_status status = nbc__model_defaults(&m->desc, err);
   const size_t bytes = (size_t)m->desc.max_bytes;

@@ -223,6 +223,80 @@ static void the_timer_inside_costs_what_it_costs(void) {
   CHECK(nbc_measure_loop(&clock, NULL, NBC_TIMING_LOOP, 1, (double)NAN, work, &calls, &m) == NBC_E_INVAL);
 }
 
+/* ---- bad input: a rank that falls silent, messages out of order, clocks that step back ---------------- */
+typedef struct trouble {
+  int silent_rank;   /* from the measurement on; -1 = nobody */
+  double step_ns;    /* of rank 2's clock, in the middle of the operation */
+  nbc_status status[RANKS];
+  char text[RANKS][256];
+} trouble;
+static nbc_status stepping_operation(void *user) {
+  worker *w = (worker *)user;
+  if (w->r->t.rank == 2 && w->j->calls[2] == 7) w->r->clock.offset_ns -= 1e6;
+  return operation(user);
+}
+static nbc_status measure_troubled(nbc_transport *t, void *user) {
+  job *j = ((job **)user)[0];
+  trouble *what = ((trouble **)user)[1];
+  worker w = {j, simnet_me(t->ctx)};
+  nbc_sync *sync;
+  nbc_error err;
+  nbc_status status = nbc_sync_create(t, NULL, &sync, &err);
+  if (status != NBC_OK) return status;
+  err.text[0] = 0;
+  w.r->t_ns += 1e7;
+  if (t->rank == what->silent_rank) { /* its last message is behind it */
+    j->net->mute_rank_set = true;
+    j->net->mute_rank = t->rank;
+  }
+  what->status[t->rank] = nbc_measure(sync, &j->desc, what->step_ns > 0 ? stepping_operation : operation, &w, &j->result[t->rank], &err);
+  snprintf(what->text[t->rank], sizeof what->text[0], "%s", err.text);
+  nbc_sync_destroy(sync);
+  return NBC_OK;
+}
+static void a_silent_rank_is_named(void) {
+  job *j = job_of(NBC_START_WINDOW);
+  trouble what = {.silent_rank = 5};
+  void *both[] = {j, &what};
+  j->desc.limit_ns = 300000000;
+  CHECK(simnet_run(j->net, measure_troubled, both) == NBC_OK);
+  CHECK(what.status[4] == NBC_E_TIMEOUT && strstr(what.text[4], "rank 4: rank 5 did not answer within 0.3 s"));
+  for (int r = 0; r < RANKS; r++) CHECK(what.status[r] == NBC_E_TIMEOUT); /* nobody waits for ever */
+  job_free(j);
+}
+static void messages_out_of_order_change_nothing(void) {
+  for (int round = 0; round < 8; round++) {
+    job *j = job_of(round % 2 ? NBC_START_BARRIER : NBC_START_WINDOW);
+    j->net->reorder = true;
+    j->net->jitter_ns = 20000;
+    j->noise_ns = 0;
+    CHECK(simnet_run(j->net, measure_all, j) == NBC_OK && j->result[0].stop == NBC_STOP_SURE);
+    CHECK(j->result[5].time.count == j->result[0].time.count);
+    job_free(j);
+  }
+}
+static int64_t backward_ns;
+static int64_t backward_now(void *user) {
+  (void)user;
+  return backward_ns -= 10;
+}
+static void clocks_that_step_back_are_named(void) {
+  job *j = job_of(NBC_START_WINDOW);
+  trouble what = {.silent_rank = -1, .step_ns = 1e6};
+  void *both[] = {j, &what};
+  CHECK(simnet_run(j->net, measure_troubled, both) == NBC_OK);
+  for (int r = 0; r < RANKS; r++)
+    CHECK(what.status[r] == NBC_E_CLOCK && strstr(what.text[r], "rank 2: the clock stepped backwards"));
+  job_free(j);
+  nbc_clock_desc desc = {.source = NBC_CLOCK_USER, .now_ns = backward_now};
+  nbc_clock clock;
+  nbc_measurement m;
+  int calls = 0;
+  CHECK(nbc_clock_create(&desc, &clock) == NBC_OK);
+  for (int timing = 0; timing < 2; timing++)
+    CHECK(nbc_measure_loop(&clock, NULL, (nbc_timing)timing, 5, 0, work, &calls, &m) == NBC_E_CLOCK);
+}
+
 /* The same samples in every run: a test of chance must not fail by chance. */
 static void outliers_and_changes_are_found(void) {
   int false_alarms = 0, misplaced = 0;
@@ -482,6 +556,9 @@ int main(int argc, char **argv) {
   RUN(it_stops_for_the_reason_it_names);
   RUN(an_error_ends_it_everywhere);
   RUN(bad_descs_are_refused);
+  RUN(a_silent_rank_is_named);
+  RUN(messages_out_of_order_change_nothing);
+  RUN(clocks_that_step_back_are_named);
   RUN(the_timer_inside_costs_what_it_costs);
   RUN(outliers_and_changes_are_found);
   RUN(shuffling_is_a_permutation_of_equal_chances);
