@@ -557,6 +557,13 @@ NBC_API void nbc_foreign_end_only(nbc_recorder *owner, uint64_t size_bytes, nbc_
    Any thread. */
 NBC_API void nbc_xfer_stamp(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns, int64_t t_end_ns,
                             int64_t err_ns);
+/* The same when both are readings of one clock: err_ns moves them together, and the transfer's length
+   t_end_ns - t_begin_ns is known to d_err_ns, which is far less. Then no more is hidden than the
+   transfer is long, and no less than its length without what was not computation from the earliest
+   begin to the latest end: the exact interval is cut by these two, the bounds of [O §2.2 case 2] for
+   the true length, so that it is narrow where they are tight. */
+NBC_API void nbc_xfer_stamp_length(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns,
+                                   int64_t t_end_ns, int64_t err_ns, int64_t d_err_ns);
 
 /* Named sections of the program: nested, per thread. What begins inside counts for the innermost
    open section only; a report shows the path ("solve/halo"). The name is copied (63 characters kept).
@@ -3410,6 +3417,13 @@ static int64_t nbc__mon_foreign_now(const nbc_recorder *r, int64_t *state) {
   return t_ns;
 }
 
+static void nbc__mon_foreign_put(nbc_recorder *r, const nbc__mon_event *e) {
+  for (int tries = 0; tries < 4; tries++) {
+    if (nbc__mon_inbox_put(r, e)) return;
+    nbc__mon_drain(r);
+  }
+  __atomic_fetch_add(&r->problems[NBC_PROBLEM_foreign_lost], 1, __ATOMIC_RELAXED);
+}
 static void nbc__mon_foreign(nbc_recorder *r, uint8_t what, uint64_t id, uint64_t size_bytes,
                              nbc_kind kind, nbc_peer peer, int64_t t_ns, int64_t state) {
   nbc__mon_event e;
@@ -3423,11 +3437,7 @@ static void nbc__mon_foreign(nbc_recorder *r, uint8_t what, uint64_t id, uint64_
   e.kind = (unsigned)kind < NBC_KIND_COUNT ? (uint8_t)kind : 0;
   e.what = what;
   e.peer = (unsigned)peer < NBC_PEER_COUNT ? (uint8_t)peer : 0;
-  for (int tries = 0; tries < 4; tries++) {
-    if (nbc__mon_inbox_put(r, &e)) return;
-    nbc__mon_drain(r);
-  }
-  __atomic_fetch_add(&r->problems[NBC_PROBLEM_foreign_lost], 1, __ATOMIC_RELAXED);
+  nbc__mon_foreign_put(r, &e);
 }
 
 NBC_API void nbc_foreign_begin_at(nbc_recorder *owner, uint64_t id, uint64_t size_bytes, nbc_kind kind,
@@ -3468,12 +3478,23 @@ NBC_API void nbc_foreign_end_only(nbc_recorder *owner, uint64_t size_bytes, nbc_
     nbc__mon_foreign(owner, NBC__MON_END_ONLY, 0, size_bytes, kind, peer, t_ns, state);
 }
 
+NBC_API void nbc_xfer_stamp_length(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns,
+                                   int64_t t_end_ns, int64_t err_ns, int64_t d_err_ns) {
+  /* In line with the other events by its end; the begin travels in the place of C, err in that of
+     the size, the length's err in that of the call. */
+  nbc__mon_event e;
+  memset(&e, 0, sizeof e);
+  e.t_ns = t_end_ns;
+  e.comp_ns = t_begin_ns;
+  e.id = id;
+  e.size_bytes = (uint64_t)(err_ns < 0 ? -err_ns : err_ns);
+  e.call_seq = d_err_ns < 0 || d_err_ns > UINT32_MAX ? UINT32_MAX : (uint32_t)d_err_ns;
+  e.what = NBC__MON_STAMP;
+  nbc__mon_foreign_put(owner, &e);
+}
 NBC_API void nbc_xfer_stamp(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns, int64_t t_end_ns,
                             int64_t err_ns) {
-  /* In line with the other events by its end; the begin travels in the place of C, err in that of
-     the size. */
-  nbc__mon_foreign(owner, NBC__MON_STAMP, id, (uint64_t)(err_ns < 0 ? -err_ns : err_ns), NBC_KIND_OTHER,
-                   NBC_PEER_UNKNOWN, t_end_ns, t_begin_ns * 2 + 1);
+  nbc_xfer_stamp_length(owner, id, t_begin_ns, t_end_ns, err_ns, UINT32_MAX);
 }
 
 /* ---- draining: events become sums. Everything below runs under the recorder's lock. ------------ */
@@ -3627,8 +3648,10 @@ static bool nbc__mon_comp_then(const nbc_recorder *r, int64_t t_ns, int64_t *com
   return now < size || low - 1 > now - size; /* still there? */
 }
 
-/* Exact overlap of one stamped transfer (or fragment): C(end) - C(begin), each time +- err. */
-static void nbc__mon_stamp(nbc_recorder *r, nbc_cell *cell, int64_t b_ns, int64_t e_ns, int64_t err_ns) {
+/* Exact overlap of one stamped transfer (or fragment): C(end) - C(begin), each time +- err; cut by what
+   its length says, which is known to d_err (nbc_xfer_stamp_length). */
+static void nbc__mon_stamp(nbc_recorder *r, nbc_cell *cell, int64_t b_ns, int64_t e_ns, int64_t err_ns,
+                           int64_t d_err_ns) {
   int64_t b_early, b_late, e_early, e_late;
   if (e_ns < b_ns) {
     nbc__mon_problem(r, NBC_PROBLEM_stamp_invalid);
@@ -3636,10 +3659,15 @@ static void nbc__mon_stamp(nbc_recorder *r, nbc_cell *cell, int64_t b_ns, int64_
              !nbc__mon_comp_then(r, e_ns - err_ns, &e_early) || !nbc__mon_comp_then(r, e_ns + err_ns, &e_late)) {
     nbc__mon_problem(r, NBC_PROBLEM_stamp_lost);
   } else {
+    const int64_t length_ns = e_ns - b_ns, comp_ns = e_late - b_early;
+    if (d_err_ns > 2 * err_ns) d_err_ns = 2 * err_ns;
+    const int64_t shortest_ns = length_ns - d_err_ns - (length_ns + 2 * err_ns - comp_ns);
+    int64_t lo_ns = e_early > b_late ? e_early - b_late : 0;
+    if (shortest_ns > lo_ns) lo_ns = shortest_ns;
     cell->t.exact_count++;
-    cell->t.exact_xfer_ns += e_ns - b_ns;
-    cell->t.exact_lo_ns += e_early > b_late ? e_early - b_late : 0;
-    cell->t.exact_hi_ns += e_late - b_early;
+    cell->t.exact_xfer_ns += length_ns;
+    cell->t.exact_lo_ns += lo_ns;
+    cell->t.exact_hi_ns += comp_ns < length_ns + d_err_ns ? comp_ns : length_ns + d_err_ns;
   }
 }
 
@@ -3668,7 +3696,7 @@ static void nbc__mon_follow(nbc_recorder *r, const nbc__mon_event *e) {
     const nbc__mon_event *b = key->index_plus1 ? &r->active[key->index_plus1 - 1] : NULL;
     nbc_cell *cell = b ? nbc__mon_cell(r, b->section, (nbc_kind)b->kind, nbc__mon_class(r->monitor, b->size_bytes), (nbc_peer)b->peer)
                      : ended ? r->recent[recent].cell : NULL;
-    if (cell) nbc__mon_stamp(r, cell, e->comp_ns, e->t_ns, (int64_t)e->size_bytes);
+    if (cell) nbc__mon_stamp(r, cell, e->comp_ns, e->t_ns, (int64_t)e->size_bytes, (int64_t)e->call_seq);
     else nbc__mon_problem(r, NBC_PROBLEM_stamp_lost);
     return;
   }
@@ -12258,6 +12286,20 @@ NBC_API void nbc_nic_watch_destroy(nbc_nic_watch *watch) {
   if (watch) NBC_FREE(watch);
 }
 
+/* How well the distance of two stamps is known that is d_ns by their places: the counter's steps, and
+   the rate between them. */
+static int64_t nbc__nic_length_err_ns(const nbc_nic_watch *w, const nbc_nic_stamp *stamp, int64_t d_ns) {
+  const nbc_relation_desc *how = &w->now.desc;
+  const int bits = how->counter_bits ? how->counter_bits : 64;
+  const uint64_t ticks = (stamp->end_ticks - stamp->begin_ticks) & (UINT64_MAX >> (64 - bits));
+  const double ns_per_tick = 1e9 / how->hz, nominal_ns = (double)ticks * ns_per_tick;
+  const double steps_ns = (double)(how->step_ticks ? how->step_ticks : 1) * ns_per_tick;
+  /* the rate's deviation never passes the limit, whatever the readings say about it */
+  const double limit_ratio = 1e-6 * how->rate_limit_ppm / (1 - 1e-6 * how->rate_limit_ppm);
+  const double err_ns = fabs(nominal_ns - (double)d_ns) + limit_ratio * nominal_ns + (1 + limit_ratio) * steps_ns + 1;
+  return err_ns < 4e9 ? (int64_t)ceil(err_ns) : UINT32_MAX;
+}
+
 static void nbc__nic_place(nbc_nic_watch *w, nbc_nic_stamp *stamp) {
   nbc_time begin, end;
   nbc_recorder *owner = w->desc.owner_of ? w->desc.owner_of(w->desc.user, stamp) : w->desc.recorder;
@@ -12271,7 +12313,8 @@ static void nbc__nic_place(nbc_nic_watch *w, nbc_nic_stamp *stamp) {
     return;
   }
   const int64_t err_ns = begin.err_ns > end.err_ns ? begin.err_ns : end.err_ns;
-  nbc_xfer_stamp(owner, stamp->xfer_id, begin.t_ns, end.t_ns, err_ns);
+  nbc_xfer_stamp_length(owner, stamp->xfer_id, begin.t_ns, end.t_ns, err_ns,
+                        nbc__nic_length_err_ns(w, stamp, end.t_ns - begin.t_ns));
   w->counts.placed_count++;
   w->sum_err_ns += (double)err_ns;
   if (err_ns > w->counts.max_err_ns) w->counts.max_err_ns = err_ns;

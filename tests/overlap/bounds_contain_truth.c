@@ -93,9 +93,14 @@ static void run(int n, int steps) {
   sim_destroy(&s);
 }
 
+static void give(nbc_recorder *me, uint64_t id, int64_t b_ns, int64_t e_ns, int64_t err_ns, int64_t d_err_ns) {
+  if (d_err_ns < 0) nbc_xfer_stamp(me, id, b_ns, e_ns, err_ns);
+  else nbc_xfer_stamp_length(me, id, b_ns, e_ns, err_ns, d_err_ns);
+}
 /* The same with stamps of the true interval, off by at most err: exact interval contains the truth,
-   and without error it is the truth. */
-static void stamps(int64_t err_ns) {
+   and without error it is the truth. Both stamps are off by nearly the same, and with_length the monitor
+   is told so. Returns the interval's width. */
+static int64_t stamps(int64_t err_ns, int64_t d_err_ns, bool with_length) {
   nbc_monitor_desc desc;
   memset(&desc, 0, sizeof desc);
   desc.history_calls = 64;
@@ -121,11 +126,15 @@ static void stamps(int64_t err_ns) {
     compute(&w, 10);
     nbc_call_enter_at(s.me, NBC_KIND_WAIT, w.t_ns);
     const int64_t off_b = err_ns ? (int64_t)test_below(2 * (uint64_t)err_ns) - err_ns : 0;
-    const int64_t off_e = err_ns ? (int64_t)test_below(2 * (uint64_t)err_ns) - err_ns : 0;
+    int64_t off_e = err_ns ? (int64_t)test_below(2 * (uint64_t)err_ns) - err_ns : 0;
+    if (d_err_ns >= 0) {
+      off_e = off_b + (int64_t)test_below(2 * (uint64_t)d_err_ns + 1) - d_err_ns;
+      off_e = off_e > err_ns ? err_ns : off_e < -err_ns ? -err_ns : off_e;
+    }
     const bool early = test_below(2), inverted = end + off_e < begin + off_b;
-    if (early) nbc_xfer_stamp(s.me, id, begin + off_b, end + off_e, err_ns);
+    if (early) give(s.me, id, begin + off_b, end + off_e, err_ns, with_length ? d_err_ns : -1);
     nbc_xfer_end_at(s.me, id, w.t_ns);
-    if (!early) nbc_xfer_stamp(s.me, id, begin + off_b, end + off_e, err_ns);
+    if (!early) give(s.me, id, begin + off_b, end + off_e, err_ns, with_length ? d_err_ns : -1);
     nbc_call_exit_at(s.me, w.t_ns);
     CHECK(!inverted);
     nbc__mon_drain(s.me);
@@ -140,14 +149,48 @@ static void stamps(int64_t err_ns) {
   CHECK(r->total.exact_hi_ns - r->total.exact_lo_ns <= wide);
   if (err_ns == 0) CHECK(r->total.exact_lo_ns == truth && r->total.exact_hi_ns == truth);
   CHECK(r->total.min_overlap_ns <= r->total.exact_lo_ns + wide && r->total.exact_hi_ns <= r->total.max_overlap_ns + wide);
+  const int64_t width_ns = r->total.exact_hi_ns - r->total.exact_lo_ns;
   nbc_report_free(r);
   sim_destroy(&s);
+  return width_ns;
 }
 static void exact_overlap_is_the_truth_when_stamps_are_exact(void) {
-  for (int i = 0; i < 300 && !test_bad; i++) stamps(0);
+  for (int i = 0; i < 300 && !test_bad; i++) stamps(0, -1, false);
 }
 static void exact_interval_contains_truth_within_the_error_of_stamps(void) {
-  for (int i = 0; i < 300 && !test_bad; i++) stamps(1 + (int64_t)test_below(100));
+  for (int i = 0; i < 300 && !test_bad; i++) stamps(1 + (int64_t)test_below(100), -1, false);
+}
+/* The same stamps with and without: the truth stays inside, the interval is never wider, often narrower. */
+static void a_known_length_narrows_and_never_lies(void) {
+  int64_t with_ns = 0, without_ns = 0;
+  for (int i = 0; i < 300 && !test_bad; i++) {
+    const int64_t err_ns = 1 + (int64_t)test_below(100), d_err_ns = (int64_t)test_below(1 + (uint64_t)err_ns / 4);
+    const uint64_t state = test_state;
+    const int64_t without = stamps(err_ns, d_err_ns, false);
+    test_state = state;
+    const int64_t with = stamps(err_ns, d_err_ns, true);
+    CHECK(with <= without);
+    with_ns += with, without_ns += without;
+  }
+  CHECK(with_ns < without_ns);
+}
+/* Computing all the time but for 10 ns: what is hidden is known to these 10 and to the length's error. */
+static void a_transfer_in_the_middle_of_computing_is_known_by_its_length(void) {
+  nbc_monitor_desc desc;
+  memset(&desc, 0, sizeof desc);
+  desc.history_calls = 64;
+  sim s = sim_create(300, 1, desc);
+  nbc_call_enter_at(s.me, NBC_KIND_ISEND, 1000);
+  nbc_xfer_begin_at(s.me, 1, 10, NBC_KIND_ISEND, NBC_PEER_SAME_NODE, 1000);
+  nbc_call_exit_at(s.me, 1010);
+  nbc_call_enter_at(s.me, NBC_KIND_WAIT, 9000);
+  nbc_xfer_end_at(s.me, 1, 9000);
+  nbc_xfer_stamp_length(s.me, 1, 1100, 6100, 200, 3);
+  nbc_call_exit_at(s.me, 9100);
+  nbc_report *r = sim_report(&s, 9200);
+  CHECK(r->total.exact_lo_ns == 5000 - 3 - 10 && r->total.exact_hi_ns == 5000 + 3);
+  nbc_report_free(r);
+  sim_destroy(&s);
 }
 static void stamps_that_cannot_be_used_are_counted(void) {
   nbc_monitor_desc desc;
@@ -184,6 +227,8 @@ int main(int argc, char **argv) {
   RUN(sums_of_many_transfers);
   RUN(exact_overlap_is_the_truth_when_stamps_are_exact);
   RUN(exact_interval_contains_truth_within_the_error_of_stamps);
+  RUN(a_known_length_narrows_and_never_lies);
+  RUN(a_transfer_in_the_middle_of_computing_is_known_by_its_length);
   RUN(stamps_that_cannot_be_used_are_counted);
   return TEST_END();
 }
