@@ -157,7 +157,7 @@ skip_cross   = $(if $(HAVE_CROSS),,'skip:aarch64: no cross compiler or qemu-user
 CHECK_BUILDS = $(call asan_of,$(SOME_ASAN)) $(call tsan_of,$(SOME_TSAN)) $(call cross_of,$(SOME_CROSS))
 # Of the examples, those that are commands; rooms may add to the lists.
 INSTALL_HEADERS  += nbc_overlap.h portals_model.h $(wildcard hw/nic_hw.h rtl/nic_cosim.h rtl/pm_rtl.h)
-INSTALL_COMMANDS += $(filter $(addprefix $(B)/,overlap_report overlap_pingpong xfer_table% dedicated_core fit_model% bench_% clock_sync nicstat),$(EXAMPLES) $(NEEDS_hw))
+INSTALL_COMMANDS += $(filter $(addprefix $(B)/,pm_run overlap_report overlap_pingpong xfer_table% dedicated_core fit_model% bench_% clock_sync nicstat),$(EXAMPLES) $(NEEDS_hw))
 INSTALL_LIBS     += $(filter %.so,$(EXAMPLES))
 export B CC CLANG MPICC_OMPI MPICC_MPICH QEMU_AARCH64
 
@@ -238,15 +238,17 @@ lint: $(LINT_NEEDS) ## clang-tidy, shellcheck, what the rooms add; ANALYZE=1: th
 	@for f in $(TIDY); do echo "  TIDY    $${f%%:*}"; \
 	  clang-tidy --quiet $(if $(ANALYZE),,'--checks=-clang-analyzer-*') $${f%%:*} -- -x c $(STD) -D$${f##*:} -I. || exit 1; done
 
-install: $(sort $(INSTALL_COMMANDS) $(INSTALL_LIBS)) ## headers, commands, preload, pkg-config file, below $(DESTDIR)$(PREFIX)
-	@install -d $(addprefix $(DESTDIR)$(PREFIX)/,include bin lib/pkgconfig)
+# portals4.h and pmi.h have their own folder, so that those of a real Portals stay what they are
+install: $(sort $(INSTALL_COMMANDS) $(INSTALL_LIBS)) $(B)/include/portals4.h ## headers, commands, preload, pkg-config file, below $(DESTDIR)$(PREFIX)
+	@install -d $(addprefix $(DESTDIR)$(PREFIX)/,include/portals_model bin lib/pkgconfig)
 	install -m 644 $(INSTALL_HEADERS) $(DESTDIR)$(PREFIX)/include
+	install -m 644 $(B)/include/portals4.h $(B)/include/pmi.h $(DESTDIR)$(PREFIX)/include/portals_model
 	$(if $(INSTALL_COMMANDS),install -m 755 $(sort $(INSTALL_COMMANDS)) $(DESTDIR)$(PREFIX)/bin)
 	$(if $(INSTALL_LIBS),install -m 755 $(sort $(INSTALL_LIBS)) $(DESTDIR)$(PREFIX)/lib)
 	@printf '%s\n' 'prefix=$(PREFIX)' 'Name: nbc_overlap' 'Version: $(VERSION)' \
 	  'Description: See, prove, predict and get the overlap of computation and communication' \
 	  'Cflags: -I$${prefix}/include -pthread' 'Libs: -pthread -lm' >$(DESTDIR)$(PREFIX)/lib/pkgconfig/nbc_overlap.pc
-	@sed 's/^Name: .*/Name: portals_model/; s/^Description: .*/Description: A model of machines whose network speaks Portals 4/' \
+	@sed 's/^Name: .*/Name: portals_model/; s,^Cflags: ,&-I$${prefix}/include/portals_model ,; s/^Description: .*/Description: A model of machines whose network speaks Portals 4/' \
 	  $(DESTDIR)$(PREFIX)/lib/pkgconfig/nbc_overlap.pc >$(DESTDIR)$(PREFIX)/lib/pkgconfig/portals_model.pc
 
 clean: ## remove the build folder

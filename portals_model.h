@@ -82,7 +82,7 @@
    MEMORY
      Everything grows to what the run needs at once and is reused: no allocation per event or message
      once it has grown. A process with one interface, a node of its own and one object of each kind
-     takes 3.6 KiB and its stack, an operation under way 0.4 KiB; a trace 64 bytes per step.
+     takes 3.7 KiB and its stack, an operation under way 0.4 KiB; a trace 64 bytes per step.
 */
 #ifndef PORTALS_MODEL_H_INCLUDED
 #  define PORTALS_MODEL_H_INCLUDED

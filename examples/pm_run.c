@@ -1,6 +1,7 @@
 /* Question: what does my Portals program do on so many nodes of such a machine?
 
    Run:      cc -shared -fPIC -Ibuild/include program.c -o program.so
+             (when installed: $(pkg-config --cflags portals_model) instead of -Ibuild/include)
              build/pm_run -n 16 [options] ./program.so arguments...
    Options:  -n N             processes (1)             --per-node N   processes per node (1)
              --platform FILE  machine, see portals_model.h (bxi2; its nodes_count must suffice)

@@ -16,6 +16,11 @@ program_builds() {
   # shellcheck disable=SC2086 # flags are words
   "$CC" -D_GNU_SOURCE -o "$T/program" "$T/program.c" $flags && timeout 20 "$T/program" | grep -q "100.0 %"
 }
+portals_program_builds_and_runs() {
+  flags=$(PKG_CONFIG_PATH=$root/usr/lib/pkgconfig pkg-config "--define-variable=prefix=$root/usr" --cflags portals_model) || return 1
+  # shellcheck disable=SC2086 # flags are words
+  "$CC" -shared -fPIC $flags -o "$T/ring.so" tests/model/guest_ring.c && timeout 20 "$root/usr/bin/pm_run" -n 4 "$T/ring.so" | grep -x 'token 10 went round 4 processes'
+}
 version_is_the_headers() {
   test "$(PKG_CONFIG_PATH=$root/usr/lib/pkgconfig pkg-config --modversion nbc_overlap)" = \
     "$(sed -n 's/^#define NBC_VERSION_STRING "\(.*\)"/\1/p' nbc_overlap.h)"
@@ -25,6 +30,7 @@ check "make install" installs
 check "headers and commands are there" is_there
 if command -v pkg-config >/dev/null; then
   check "a program builds with pkg-config's flags" program_builds
+  check "a Portals program builds and runs" portals_program_builds_and_runs
   check "pkg-config knows the version" version_is_the_headers
 else
   skip "pkg-config" "no pkg-config (Debian: pkg-config)"
