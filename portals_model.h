@@ -901,8 +901,9 @@ PM_API void pm_cargo_returned(const pm_cargo *cargo, int is_delivered, int64_t t
 /* ============================================================================================== */
 /* [TRACE] 8. Traces: CSV, Chrome JSON, HTML                                                      */
 /* ============================================================================================== */
-/* With pm_world_desc.trace every step of every message leaves a record. Kinds are those of S4BXI. At
-   the LogGP level COMMAND is the wait for the gap, writes and events are points in time. */
+/* With pm_world_desc.trace every step of every message leaves a record. Kinds are named after those
+   of S4BXI; its reads of payload (here the time between COMMAND and PUT) and end-to-end acks are not
+   among them. At the LogGP level COMMAND is the wait for the gap, writes and events are points. */
 #  define PM_TRACE_LIST(X)                                                                         \
     X(PUT)                                                                                         \
     X(GET)                                                                                         \
