@@ -788,8 +788,9 @@ NBC_API void nbc_transport_destroy(nbc_transport *t);
                   tells the sender (FIN)
    Without a DMA thread the copies are done by whoever posts them, inside progress. With it, they are
    done at link speed while both ranks compute; only control messages wait for calls.
-   Processes cannot reach into each other: no DMA thread, no DIRECT_READ, and every fragment of the
-   pipeline is copied in and out of shared memory. */
+   Processes cannot reach into each other (reading a neighbour's memory takes the rights of a debugger,
+   which containers and most machines withhold): no DMA thread, no DIRECT_READ, and every fragment of
+   the pipeline is copied in and out of shared memory. */
 typedef enum nbc_protocol {
   NBC_PROTOCOL_AUTO = 0, /* EAGER up to eager_limit_bytes, then `large` */
   NBC_PROTOCOL_EAGER,
@@ -12410,7 +12411,7 @@ typedef struct nbc__mpi {
   nbc__transport_fifo any, submitted, done; /* receives for any peer; waiting for main; finished */
   nbc__mpi_packet *ring[NBC__MPI_RING], *spare;
   MPI_Request ring_requests[NBC__MPI_RING];
-  int ring_first, ring_count;
+  int ring_first, ring_count, stale_count; /* stale: those before the first, not started again yet */
   MPI_Request *requests; /* active; owners, indices and statuses belong to it */
   nbc__mpi_owner *owners;
   int *indices;
@@ -12641,6 +12642,16 @@ static nbc__mpi_packet *nbc__mpi_waiting(nbc__mpi *m, int *peer, uint64_t tag) {
   return best;
 }
 
+/* Taken headers' receives go on after their messages were delivered, not before. */
+static nbc_status nbc__mpi_restart(nbc__mpi *m) {
+  for (; m->stale_count > 0; m->stale_count--) {
+    const int k = (m->ring_first + NBC__MPI_RING - m->stale_count) % NBC__MPI_RING;
+    const int code = MPI_Start(&m->ring_requests[k]);
+    if (code) return nbc__mpi_fail(m, code);
+  }
+  return NBC_OK;
+}
+
 /* Headers in the order in which MPI matched them, so that messages of one peer do not overtake. hurry:
    until something is finished. */
 static nbc_status nbc__mpi_take_headers(nbc__mpi *m, bool hurry) {
@@ -12650,6 +12661,7 @@ static nbc_status nbc__mpi_take_headers(nbc__mpi *m, bool hurry) {
     nbc_status status = NBC_OK;
     MPI_Status from;
     nbc_op *op;
+    if ((status = nbc__mpi_restart(m))) return status;
     if ((code = MPI_Test(&m->ring_requests[k], &flag, &from))) return nbc__mpi_fail(m, code);
     if (!flag) return NBC_OK;
     if ((op = nbc__mpi_match(m, from.MPI_SOURCE, packet->header.tag))) {
@@ -12664,9 +12676,9 @@ static nbc_status nbc__mpi_take_headers(nbc__mpi *m, bool hurry) {
       else peer->first = fresh;
       peer->last = fresh;
     }
-    if (!status && (code = MPI_Start(&m->ring_requests[k]))) status = nbc__mpi_fail(m, code);
-    if (status) return status;
     m->ring_first = (k + 1) % NBC__MPI_RING;
+    m->stale_count++;
+    if (status) return status;
     if (hurry && m->done.first) return NBC_OK;
   }
 }
@@ -12890,6 +12902,7 @@ static void nbc__mpi_stop(nbc__mpi *m) {
   while (m->active_count > 0 && !m->failed && nbc_clock_now_ns(&m->clock) < t_end_ns) nbc__mpi_progress(m);
   for (i = 0; i < m->active_count; i++)
     if (m->requests[i] != MPI_REQUEST_NULL) MPI_Request_free(&m->requests[i]);
+  nbc__mpi_restart(m); /* only what was started can be cancelled */
   for (i = 0; i < m->ring_count; i++) {
     MPI_Cancel(&m->ring_requests[i]);
     MPI_Wait(&m->ring_requests[i], MPI_STATUS_IGNORE);

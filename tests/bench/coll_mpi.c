@@ -51,7 +51,7 @@ static void one(nbc_comm *comm, nbc_coll coll, int bytes, const char *regex, con
   snprintf(name, sizeof name, "coll_%s_%d_%s", nbc_coll_name(coll), bytes, mpi);
   snprintf(peer, sizeof peer, "%s MPI_I%s", mpi, nbc_coll_name(coll));
   if (!bench_wanted(2, wanted_args, name)) return;
-  for (int k = -3; k < RUNS; k++) {
+  for (int k = -10; k < RUNS; k++) { /* the first ones warm up */
     nbc_request *request;
     MPI_Request mpi_request;
     MPI_Barrier(MPI_COMM_WORLD);
