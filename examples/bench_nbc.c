@@ -1017,13 +1017,24 @@ static void map(FILE *out, int c, int p, int kind, int x0, const char *title) {
   fprintf(out, "</g>\n");
 }
 
+static const char *human(double ns, char text[32]) {
+  snprintf(text, 32,
+           ns < 1e3   ? "%.3g ns"
+           : ns < 1e6 ? "%.3g us"
+                      : "%.3g ms",
+           ns < 1e3   ? ns
+           : ns < 1e6 ? ns * 1e-3
+                      : ns * 1e-6);
+  return text;
+}
+
 /* On the diagonal: call, computation, wait of the middle rank, with a line from the least to the most of all
    ranks. A row has the scale of its largest value in any column, so that columns compare. */
 static void bars(FILE *out, int c, int p, int x0) {
   static const char *const colors[] = {"#7d3c98", "#5b9bd5", "#c0392b"};
   fprintf(out,
-          "<g transform='translate(%d,40)'><text x='0' y='-24' font-weight='bold'>all ranks, equal "
-          "times</text>",
+          "<g transform='translate(%d,40)'><text x='0' y='-24' font-weight='bold'>all ranks: "
+          "least | median | most</text>",
           x0);
   for (int k = 0; k < PARTS; k++)
     fprintf(out, "<text x='%d' y='-8' font-size='10' fill='%s'>%s</text>", k * 70, colors[k],
@@ -1036,16 +1047,16 @@ static void bars(FILE *out, int c, int p, int x0) {
     for (int k = 0; k < PARTS && done(x); k++) {
       const double *v = x->ranks[k], low = 200 * v[0] / most, high = 200 * v[2] / most;
       const int y = i * 46 + k * 14;
+      char least[32], middle[32], last[32];
+      human(v[0], least), human(v[1], middle), human(v[2], last);
       fprintf(out,
-              "<rect x='0' y='%d' width='%.1f' height='12' fill='%s' fill-opacity='0.6'><title>%s: "
-              "least "
-              "%.4g, median %.4g, most %.4g ms</title></rect>",
-              y, 200 * v[1] / most, colors[k], part_names[k], v[0] * 1e-6, v[1] * 1e-6,
-              v[2] * 1e-6);
+              "<rect x='0' y='%d' width='%.1f' height='12' fill='%s' "
+              "fill-opacity='0.6'><title>%s: least %s, median %s, most %s</title></rect>",
+              y, 200 * v[1] / most, colors[k], part_names[k], least, middle, last);
       fprintf(out,
               "<path d='M%.1f %dv8M%.1f %dh%.1fM%.1f %dv8' stroke='black'/><text x='210' y='%d' "
-              "font-size='10'>%.3g&#8230;%.3g ms</text>\n",
-              low, y + 2, low, y + 6, high - low, high, y + 2, y + 10, v[0] * 1e-6, v[2] * 1e-6);
+              "font-size='10'>%s | %s | %s</text>\n",
+              low, y + 2, low, y + 6, high - low, high, y + 2, y + 10, least, middle, last);
     }
   }
   fprintf(out, "</g>\n");
@@ -1079,7 +1090,7 @@ static void html_coll(FILE *out, int c) {
   for (int p = 0; p < set.column_count; p++) {
     fprintf(out, "<h3>%s, %s</h3><p>In the middle: %s</p>\n<svg width='%d' height='%d'>\n",
             nbc_coll_name(set.colls[c]), column_name(p, ", policy ", name), diagnosis(c, p, text),
-            2 * wide + 330, high);
+            2 * wide + 390, high);
     map(out, c, p, 2, 0, "computation slowdown");
     map(out, c, p, 3, wide, "communication ratio");
     bars(out, c, p, 2 * wide + 10);
