@@ -219,7 +219,7 @@ typedef enum pm_topology_kind {
     X(pci_bytes_per_s, 15.75e9, "PCI of a node, all transfers of one direction together [S 4.1]")  \
     X(pci_flow_bytes_per_s, 12.5e9, "... one transfer alone [S 4.1]")                              \
     X(pio_bytes_per_s, 12.5e9, "payload that the CPU writes (assumed: as fast as a transfer)")     \
-    X(intra_bytes_per_s, 10e9, "memory copies and reductions of a node (assumed)")                \
+    X(intra_bytes_per_s, 10e9, "memory copies and reductions of a node (assumed)")                 \
     X(loggp_bytes_per_s, 12.5e9, "LogGP: 1/G")
 
 typedef struct pm_link {
@@ -227,6 +227,12 @@ typedef struct pm_link {
   double bytes_per_s;    /* each way */
   int64_t latency_ns;
 } pm_link;
+
+/* Noise of computations: with this weight, so many times as long, give or take (normal). */
+typedef struct pm_mode {
+  double weight_ratio, mean_ratio, sigma_ratio;
+} pm_mode;
+enum { PM_MODES_MAX = 4 };
 
 /* Filled by pm_platform_bxi2 or pm_platform_read, then changed at will. Copied by pm_world_create. */
 typedef struct pm_platform {
@@ -242,6 +248,8 @@ typedef struct pm_platform {
   const pm_link
       *links; /* PM_TOPO_FILE; owned by the caller, or by the platform after pm_platform_read */
   int64_t links_count;
+  int noise_count; /* a mixture of so many modes, see pm_kernel; 0 = none */
+  pm_mode noise[PM_MODES_MAX];
 } pm_platform;
 
 /* The constants of [S] and of the S4BXI source; what nobody published is marked "assumed" above.
@@ -251,6 +259,8 @@ PM_API pm_platform pm_platform_bxi2(int nodes_count);
 /* Reads a platform: lines "key value", # starts a comment. Keys are the field names above and
      name WORD · topology crossbar|fattree|torus|dragonfly|file · topo N N N ...
      link FROM TO BYTES_PER_S LATENCY_NS        (one per cable, topology file)
+     noise WEIGHT MEAN_RATIO SIGMA_RATIO        (one per mode of the mixture that fits a kernel's times
+                                                 over its model: share, mean, deviation; at most 4)
    in   text, size_bytes   need not end with 0; untrusted
    out  platform           starts from pm_platform_bxi2(2), then what the text says
         error, error_bytes a sentence that names the line; may be NULL, 0
@@ -447,10 +457,11 @@ typedef unsigned char ptl_list_t, ptl_search_op_t, ptl_ni_fail_t, ptl_ack_req_t,
     X(PTL_OK, 0)                                                                                   \
     X(PTL_ARG_INVALID, 1)                                                                          \
     X(PTL_CT_NONE_REACHED, 2)                                                                      \
-    X(PTL_EQ_DROPPED, 3) X(PTL_EQ_EMPTY, 4) X(PTL_FAIL, 5) X(PTL_IGNORED, 6) X(PTL_IN_USE, 7)      \
-        X(PTL_INTERRUPTED, 8) X(PTL_LIST_TOO_LONG, 9) X(PTL_NO_INIT, 10) X(PTL_NO_SPACE, 11)       \
-            X(PTL_PID_IN_USE, 12) X(PTL_PT_FULL, 13) X(PTL_PT_EQ_NEEDED, 14) X(PTL_PT_IN_USE, 15)  \
-                X(PTL_ABORTED, 16) X(PTL_TRY_AGAIN, 17) X(PTL_SIZE_INVALID, 18)
+    X(PTL_EQ_DROPPED, 3)                                                                           \
+    X(PTL_EQ_EMPTY, 4) X(PTL_FAIL, 5) X(PTL_IGNORED, 6) X(PTL_IN_USE, 7) X(PTL_INTERRUPTED, 8)     \
+        X(PTL_LIST_TOO_LONG, 9) X(PTL_NO_INIT, 10) X(PTL_NO_SPACE, 11) X(PTL_PID_IN_USE, 12)       \
+            X(PTL_PT_FULL, 13) X(PTL_PT_EQ_NEEDED, 14) X(PTL_PT_IN_USE, 15) X(PTL_ABORTED, 16)     \
+                X(PTL_TRY_AGAIN, 17) X(PTL_SIZE_INVALID, 18)
 enum {
 #  define PM__X(name, value) name = value,
   PTL_STATUS_LIST(PM__X)
@@ -566,8 +577,9 @@ enum {
     X(GET)                                                                                         \
     X(GET_OVERFLOW)                                                                                \
     X(PUT)                                                                                         \
-    X(PUT_OVERFLOW) X(ATOMIC) X(ATOMIC_OVERFLOW) X(FETCH_ATOMIC) X(FETCH_ATOMIC_OVERFLOW) X(REPLY) \
-        X(SEND) X(ACK) X(PT_DISABLED) X(LINK) X(AUTO_UNLINK) X(AUTO_FREE) X(SEARCH)
+    X(PUT_OVERFLOW)                                                                                \
+    X(ATOMIC) X(ATOMIC_OVERFLOW) X(FETCH_ATOMIC) X(FETCH_ATOMIC_OVERFLOW) X(REPLY) X(SEND) X(ACK)  \
+        X(PT_DISABLED) X(LINK) X(AUTO_UNLINK) X(AUTO_FREE) X(SEARCH)
 enum {
 #  define PM__X(name) PTL_EVENT_##name,
   PTL_EVENT_LIST(PM__X)
@@ -908,8 +920,9 @@ PM_API void pm_cargo_returned(const pm_cargo *cargo, int is_delivered, int64_t t
     X(PUT)                                                                                         \
     X(GET)                                                                                         \
     X(ATOMIC)                                                                                      \
-    X(FETCH_ATOMIC) X(GET_RESPONSE) X(FETCH_ATOMIC_RESPONSE) X(PORTALS_ACK) X(COMMAND)             \
-        X(PAYLOAD_WRITE) X(EVENT) X(COMPUTE)
+    X(FETCH_ATOMIC)                                                                                \
+    X(GET_RESPONSE) X(FETCH_ATOMIC_RESPONSE) X(PORTALS_ACK) X(COMMAND) X(PAYLOAD_WRITE) X(EVENT)   \
+        X(COMPUTE)
 typedef enum pm_trace_kind {
 #  define PM__X(name) PM_TRACE_##name,
   PM_TRACE_LIST(PM__X)
@@ -1054,11 +1067,18 @@ PM_API void pm_msg_compute_ns(pm_msg *msg, int64_t d_ns);
 /* ============================================================================================== */
 /* The time of a matrix kernel of sizes m, n, k as a polynomial in seconds, and noise around it [D]:
      M-0  one_s alone         M-1  mnk_s (and one_s)         M-2  all five
-     N-0  sigma_ratio 0       N-1  normal, sigma_ratio times the mean; never below half the mean
-   Per-host models are an array of these. dgemm of one published machine: mnk_s = 1.029e-11. */
+     N-0  none                N-1  normal, sigma_ratio times the mean
+     N-2  normal, its deviation a polynomial too: sigma_mnk_s ...
+     N'   a mixture of normals: modes, times the mean; without any noise of the kernel's own, that of
+          the platform
+   Never below half the mean (of the mode). Per-host models are an array of these. dgemm of one published
+   machine: mnk_s = 1.029e-11. */
 typedef struct pm_kernel {
   double mnk_s, mn_s, mk_s, nk_s, one_s;
   double sigma_ratio;
+  double sigma_mnk_s, sigma_mn_s, sigma_mk_s, sigma_nk_s, sigma_one_s;
+  int modes_count; /* more than 0: N', instead of N-1 and N-2 */
+  pm_mode modes[PM_MODES_MAX];
 } pm_kernel;
 /* Its time: the mean, or drawn from the world's generator. Not negative. */
 PM_API double pm_kernel_mean_s(const pm_kernel *kernel, double m_count, double n_count,
@@ -1627,6 +1647,20 @@ static const char *pm__platform_line(pm_platform *p, char **word, int words, int
     p->links = (const pm_link *)array;
     return NULL;
   }
+  if (strcmp(word[0], "noise") == 0) {
+    double v[3];
+    if (words != 4) return "noise WEIGHT MEAN_RATIO SIGMA_RATIO expected";
+    if (p->noise_count == PM_MODES_MAX) return "more than 4 modes";
+    for (i = 0; i < 3; i++) {
+      v[i] = strtod(word[i + 1], &end);
+      if (*end || !(v[i] >= 0) || v[i] > 1e6 || (i < 2 && v[i] == 0))
+        return "not a positive number";
+    }
+    p->noise[p->noise_count].weight_ratio = v[0];
+    p->noise[p->noise_count].mean_ratio = v[1];
+    p->noise[p->noise_count++].sigma_ratio = v[2];
+    return NULL;
+  }
   return "unknown key";
 }
 
@@ -1643,6 +1677,7 @@ static const char *pm__platform_range(const pm_platform *p) {
   for (i = 0; i < sizeof at_least_1 / sizeof *at_least_1; i++)
     if (at_least_1[i] < 1) return names[i];
   if (p->nic_engines_count > PM__ENGINES_MAX) return "nic_engines_count";
+  if (p->noise_count < 0 || p->noise_count > PM_MODES_MAX) return "noise_count";
   if (p->nodes_count > 4000000) return "nodes_count";
   if (p->procs_per_node_count > 65535) return "procs_per_node_count";
   if (p->early_send_bytes > PM__COPY_BYTES) return "early_send_bytes";
@@ -1766,6 +1801,9 @@ PM_API pm_status pm_platform_write(const pm_platform *p, FILE *out) {
   for (k = 0; k < p->links_count; k++)
     fprintf(out, "link %s %s %.17g %lld\n", p->links[k].from, p->links[k].to,
             p->links[k].bytes_per_s, (long long)p->links[k].latency_ns);
+  for (i = 0; i < p->noise_count; i++)
+    fprintf(out, "noise %.17g %.17g %.17g\n", p->noise[i].weight_ratio, p->noise[i].mean_ratio,
+            p->noise[i].sigma_ratio);
   return ferror(out) ? PM_E_IO : PM_OK;
 }
 
@@ -7174,15 +7212,37 @@ PM_API double pm_kernel_mean_s(const pm_kernel *kernel, double m_count, double n
   return s > 0 ? s : 0;
 }
 /* Normal numbers by Box and Muller: two uniform ones, the first in (0, 1]. */
+static double pm__normal(pm_world *world) {
+  const double radius = sqrt(-2 * log(1 - pm__ratio(world)));
+  return radius * cos(6.283185307179586 * pm__ratio(world));
+}
+/* One mode by its weight, then a number around its mean: so many times the kernel's mean. */
+static double pm__mixture(const pm_mode *modes, int count, pm_world *world) {
+  double all = 0, at, ratio;
+  int i;
+  for (i = 0; i < count; i++) all += modes[i].weight_ratio;
+  at = all * pm__ratio(world);
+  for (i = 0; i < count - 1 && at >= modes[i].weight_ratio; i++) at -= modes[i].weight_ratio;
+  ratio = modes[i].mean_ratio + modes[i].sigma_ratio * pm__normal(world);
+  return ratio > 0.5 * modes[i].mean_ratio ? ratio : 0.5 * modes[i].mean_ratio;
+}
 PM_API double pm_kernel_draw_s(const pm_kernel *kernel, pm_world *world, double m_count,
                                double n_count, double k_count) {
   const double mean_s = pm_kernel_mean_s(kernel, m_count, n_count, k_count);
-  double radius, normal;
-  if (!(kernel->sigma_ratio > 0)) return mean_s;
-  radius = sqrt(-2 * log(1 - pm__ratio(world)));
-  normal = radius * cos(6.283185307179586 * pm__ratio(world));
-  normal = 1 + kernel->sigma_ratio * normal;
-  return mean_s * (normal > 0.5 ? normal : 0.5);
+  const double sigma_s =
+      fabs(kernel->sigma_ratio * mean_s + kernel->sigma_mnk_s * m_count * n_count * k_count +
+           kernel->sigma_mn_s * m_count * n_count + kernel->sigma_mk_s * m_count * k_count +
+           kernel->sigma_nk_s * n_count * k_count + kernel->sigma_one_s);
+  double s;
+  if (kernel->modes_count > 0)
+    return mean_s * pm__mixture(kernel->modes, kernel->modes_count, world);
+  if (sigma_s > 0) {
+    s = mean_s + sigma_s * pm__normal(world);
+    return s > 0.5 * mean_s ? s : 0.5 * mean_s;
+  }
+  if (world->plat.noise_count > 0)
+    return mean_s * pm__mixture(world->plat.noise, world->plat.noise_count, world);
+  return mean_s;
 }
 PM_API void pm_compute_kernel(const pm_kernel *kernel, double m_count, double n_count,
                               double k_count) {

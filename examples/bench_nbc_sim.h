@@ -80,7 +80,8 @@ static void sim_run(sim_case *s) {
   pm_world_desc desc = {0};
   pm_world *world;
   const int wanted = s->reps;
-  const bool varies = sim.noise_ratio > 0 || s->policy == NBC_POLICY_TIMER;
+  const bool varies =
+      sim.noise_ratio > 0 || sim.platform.noise_count > 0 || s->policy == NBC_POLICY_TIMER;
   if (!varies) s->reps = 1;
   desc.platform = &sim.platform;
   desc.link = sim.link;
@@ -173,7 +174,8 @@ static void run_simulated(int p) {
     if (sim.buffers[k] == MAP_FAILED) fail("--max-mib", strerror(errno));
   }
   snprintf(text, sizeof text, "level %s; seed %llu%s", sim.link == PM_LINK_FLOW ? "flow" : "loggp",
-           (unsigned long long)sim.seed, sim.noise_ratio > 0 ? "; noise" : "");
+           (unsigned long long)sim.seed,
+           sim.noise_ratio > 0 || sim.platform.noise_count ? "; noise" : "");
   about(p, text);
   for (int c = 0; c < set.coll_count; c++)
     for (int i = 0; i < axis_count; i++) {

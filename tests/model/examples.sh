@@ -58,8 +58,12 @@ the_same_seed_the_same_file() {
     "$B/bench_nbc" --sim nodes=8,cores=4,seed=2 $sim --json "$T/again.json" >/dev/null && ! cmp -s "$T/sim.json" "$T/again.json"
 }
 other_collectives_and_levels() {
+  # shellcheck disable=SC2086
   "$B/bench_nbc" --sim nodes=4,cores=2,level=loggp,noise=0.02 --coll bcast,alltoallv --spread 0.5 $sim --policy none,dedicated >"$T/other" &&
-    grep -q '^alltoallv *simulated:dedicated *[0-9]' "$T/other" && grep -q 'noise' "$T/other"
+    grep -q '^alltoallv *simulated:dedicated *[0-9]' "$T/other" && grep -q 'noise' "$T/other" || return 1
+  printf 'noise 0.9 1 0.01\nnoise 0.1 1.5 0.05 # one in ten is disturbed\n' >"$T/platform"
+  # shellcheck disable=SC2086
+  "$B/bench_nbc" --sim "nodes=8,cores=4,platform=$T/platform" $sim --policy none --reps 5 >"$T/other" && grep -q 'seed 1; noise' "$T/other"
 }
 bench_refuses() {
   for bad in 'nodes=1' 'nodes=x' 'cores=1' 'color=3' 'level=3' 'seed' 'platform=/nowhere'; do

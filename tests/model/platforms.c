@@ -44,6 +44,10 @@ static void bad_lines_are_named(void) {
   BAD("topology file\nnodes_count 2\nlink h0 h2 1e9 5\n", "node beyond nodes_count");
   BAD("topology file\nnodes_count 2\nlink h0 h0 1e9 5\n", "leads to itself");
   BAD("topology file\nlink h0 h1 0 5\n", "line 2: link: not a positive bandwidth");
+  BAD("noise 1 1\n", "line 1: noise: noise WEIGHT MEAN_RATIO SIGMA_RATIO expected");
+  BAD("noise 1 0 0.1\n", "line 1: noise: not a positive number");
+  BAD("noise 1 1 0\nnoise 1 1 0\nnoise 1 1 0\nnoise 1 1 0\nnoise 1 1 0\n",
+      "line 5: noise: more than 4 modes");
   BAD("topology file\nlink h0 h1 1e9 -5\n", "line 2: link: not a latency");
   BAD("link h0 aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa 1e9 5\n", "line 1: link: name too long");
   BAD("topo 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1", "line 1: topo: more than 16 numbers");
@@ -56,7 +60,8 @@ static void bad_lines_are_named(void) {
 static void what_is_written_is_read_back(void) {
   static const char text[] =
       "name two # cables\ntopology file\nnodes_count 3\nlink h0 s0 1.25e10 100\n"
-      "link h1 s0 1e9 7\nlink h2 s0 3e9 0\nquick_ack 1\nlink_bytes_per_s 7.5e9";
+      "link h1 s0 1e9 7\nlink h2 s0 3e9 0\nquick_ack 1\nlink_bytes_per_s 7.5e9\n"
+      "noise 0.8 1 0.1\nnoise 0.2 3 0 # one in five";
   pm_platform p, q;
   char error[200], *written = NULL;
   size_t bytes = 0;
@@ -66,7 +71,7 @@ static void what_is_written_is_read_back(void) {
   fclose(out);
   CHECK(pm_platform_read(written, bytes, &q, error, sizeof error) == PM_OK);
   CHECK(q.nodes_count == 3 && q.quick_ack == 1 && q.link_bytes_per_s == 7.5e9 &&
-        q.links_count == 3);
+        q.links_count == 3 && q.noise_count == 2 && q.noise[1].mean_ratio == 3);
   CHECK_STR(q.name, "two");
   CHECK(memcmp(p.links, q.links, 3 * sizeof *p.links) == 0);
   pm_platform p_rest = p, q_rest = q;

@@ -323,7 +323,8 @@ static void computes(void *kernel) {
   CHECK(pm_now_ns() == 62170000); /* 60 + 0.02 + 0.06 + 0.06 + 2.03 ms */
 }
 static void kernels_follow_their_polynomial_and_noise(void) {
-  pm_kernel k = {1e-8, 1e-9, 2e-9, 1e-9, 2.03e-3, 0};
+  pm_kernel k = {0};
+  k.mnk_s = 1e-8, k.mn_s = 1e-9, k.mk_s = 2e-9, k.nk_s = 1e-9, k.one_s = 2.03e-3;
   CHECK_NEAR(pm_kernel_mean_s(&k, 100, 200, 300),
              6e6 * 1e-8 + 2e4 * 1e-9 + 3e4 * 2e-9 + 6e4 * 1e-9 + 2.03e-3, 1e-12);
   pm_world *w = world_of(1, NULL);
@@ -336,6 +337,52 @@ static void kernels_follow_their_polynomial_and_noise(void) {
   }
   CHECK_NEAR(sum / 20000, 1, 0.004); /* 5.6 standard errors; the seed is fixed */
   CHECK_NEAR(sqrt(squares / 20000), 0.1, 0.004);
+  pm_world_destroy(w);
+}
+
+/* Mean and deviation of 20,000 draws; and how many lie above `limit`. The seed is fixed. */
+static void draw(const pm_kernel *k, pm_world *w, double n, double limit, double out[3]) {
+  double sum = 0, squares = 0;
+  out[2] = 0;
+  for (int i = 0; i < 20000; i++) {
+    const double s = pm_kernel_draw_s(k, w, 1, n, 1);
+    sum += s, squares += s * s, out[2] += s > limit;
+  }
+  out[0] = sum / 20000;
+  out[1] = sqrt(squares / 20000 - out[0] * out[0]);
+}
+static void noise_of_kernels_has_its_shape(void) {
+  pm_platform p = pm_platform_bxi2(1);
+  pm_world_desc desc = {0};
+  pm_world *w;
+  pm_kernel k = {0};
+  double out[3], again[3];
+  const pm_mode slow = {1, 3, 0.2}, fast = {4, 1, 0.1}; /* one in five takes three times as long */
+  desc.platform = &p;
+  desc.seed = 7;
+  p.noise_count = 2, p.noise[0] = slow, p.noise[1] = fast;
+  CHECK(pm_world_create(&desc, &w) == PM_OK);
+  k.mn_s = 1; /* N-2: the deviation grows otherwise than the mean */
+  k.sigma_one_s = 1, k.sigma_mn_s = 0.01;
+  for (double n = 10; n <= 1000; n *= 10) {
+    draw(&k, w, n, n, out);
+    CHECK_NEAR(out[0], n, (1 + 0.01 * n) * 0.04);
+    CHECK_NEAR(out[1], 1 + 0.01 * n, (1 + 0.01 * n) * 0.03);
+    CHECK_NEAR(out[2] / 20000, 0.5, 0.02);
+  }
+  k.sigma_one_s = k.sigma_mn_s = 0;
+  k.modes_count = 2, k.modes[0] = fast, k.modes[1] = slow;
+  draw(&k, w, 10, 20, out); /* 10 * (0.8 * 1 + 0.2 * 3) */
+  CHECK_NEAR(out[0], 14, 0.25);
+  CHECK_NEAR(out[2] / 20000, 0.2, 0.015);
+  CHECK_NEAR(out[1], 10 * sqrt(0.8 * (0.16 + 0.01) + 0.2 * (2.56 + 0.04)), 0.2);
+  k.modes_count = 0; /* none of its own: the platform's, which is the same */
+  draw(&k, w, 10, 20, again);
+  CHECK_NEAR(again[0], 14, 0.25);
+  CHECK_NEAR(again[2] / 20000, 0.2, 0.015);
+  k.modes_count = 1, k.modes[0].weight_ratio = 1, k.modes[0].mean_ratio = 1, k.modes[0].sigma_ratio = 9;
+  draw(&k, w, 10, 4.999, out); /* however wild: never below half */
+  CHECK(out[2] == 20000);
   pm_world_destroy(w);
 }
 
@@ -417,6 +464,7 @@ int main(int argc, char **argv) {
   RUN(crash_names_process_and_time);
   RUN(last_word_of_a_stack_is_watched);
   RUN(kernels_follow_their_polynomial_and_noise);
+  RUN(noise_of_kernels_has_its_shape);
   RUN(bad_arguments_are_refused);
   RUN(computation_is_measured_when_asked_for);
   return TEST_END();
