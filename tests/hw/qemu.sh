@@ -1,6 +1,6 @@
 #!/bin/sh
 # nicstat on emulated Intel NICs: Debian's kernel with Debian's drivers, booted by QEMU without KVM, three
-# machines one after the other (about 20 s each). Emulators have two faults of real life to offer: a clock
+# machines one after the other (20 to 60 s each, by what else the host does). Emulators have two faults of real life to offer: a clock
 # that stands still (82574 of QEMU 7.2) and one that runs 2.5 times too fast (82574 of QEMU 10).
 #
 # Everything comes from Debian 12 (bookworm, its backports, its security updates) into $B/qemu, unpacked,
@@ -9,6 +9,7 @@
 Q=$B/qemu
 limit=$(($(date +%s) + ${TEST_TIMEOUT:-300} - 10))
 
+rm -f "$Q"/*.txt "$Q"/*.log
 skip_all() {
   for machine in frozen fast good; do skip "guest $machine" "$1"; done
   finish
@@ -69,20 +70,25 @@ make_disk() {
 boot() {
   machine=$1 version=$2 arguments=$3 libs=$Q/lib/lib/x86_64-linux-gnu log=$Q/$1.log
   shift 3
-  left=$((limit - $(date +%s))) start=$(date +%s)
+  start=$(date +%s) left=$((limit - $(date +%s)))
+  [ $left -ge 20 ] || { skip "guest $machine" "no time left of ${TEST_TIMEOUT:-300} s: this machine is busy"; return; }
   QEMU_MODULE_DIR=$Q/$version/usr/lib/x86_64-linux-gnu/qemu \
-    timeout $((left > 120 ? 120 : left > 1 ? left : 1)) "$libs/ld-linux-x86-64.so.2" --library-path "$libs:$Q/lib/usr/lib/x86_64-linux-gnu" \
+    timeout $((left > 120 ? 120 : left)) "$libs/ld-linux-x86-64.so.2" --library-path "$libs:$Q/lib/usr/lib/x86_64-linux-gnu" \
     "$Q/$version/usr/bin/qemu-system-x86_64" -L "$Q/$version/usr/share/qemu" -L "$Q/$version/usr/share/seabios" \
     -M q35 -accel tcg -m 384 -no-reboot -display none -vga none -monitor none -serial stdio \
     -kernel "$Q"/kernel/boot/vmlinuz-* -initrd "$Q/disk.gz" -append "console=ttyS0 loglevel=1 panic=-1 nictest=$machine $arguments" \
-    -nic none "$@" </dev/null 2>&1 | tr -d '\r' >"$log"
+    -nic none "$@" </dev/null >"$log.raw" 2>&1
+  code=$?
+  tr -d '\r' <"$log.raw" >"$log"
   echo "guest $machine, QEMU $version: $(($(date +%s) - start)) s; $(grep -o 'guest up after.*' "$log")"
-  sed -n '/guest up after/,$p' "$log" | grep -v '^@\|^[0-9]* passed\|^guest'
+  sed -n '/guest up after/,$p' "$log" | grep -v '^@\|^[0-9]* passed\|^guest\|^\[.*reboot'
   totals=$(grep -E '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$log")
   if [ -n "$totals" ]; then
     test_passed=$((test_passed + ${totals%% passed*})) totals=${totals#*passed, }
     test_failed=$((test_failed + ${totals%% failed*})) totals=${totals#*failed, }
     test_skipped=$((test_skipped + ${totals%% skipped*}))
+  elif [ $code -eq 124 ] && [ $left -lt 120 ]; then
+    skip "guest $machine" "no time left of ${TEST_TIMEOUT:-300} s: this machine is busy"
   else
     check "guest $machine reaches its end" sh -c "tail -12 '$log'; false"
   fi
@@ -115,7 +121,8 @@ boot good 10 "iomem=relaxed nicport=$port" -device pcie-root-port,id=p0,slot=0 -
   -device pcie-root-port,id=p1,slot=1 -device igb,bus=p1,netdev=n1,romfile= \
   -netdev hubport,id=n0,hubid=0 -netdev hubport,id=n1,hubid=0 \
   -device e1000e,netdev=u,romfile= -netdev user,id=u
-check "recorded: clock that stands still" recorded 1 'stands still' frozen
-check "recorded: clock 2.5 times too fast" recorded 1 '2.5 times as fast' fast
-check "recorded: good clock" recorded 0 'read extended' good
+has_recorded() { [ -s "$Q/$1.txt" ]; } # else it was skipped or failed above
+! has_recorded frozen || check "recorded: clock that stands still" recorded 1 'stands still' frozen
+! has_recorded fast || check "recorded: clock 2.5 times too fast" recorded 1 'runs 2\.[45]' fast
+! has_recorded good || check "recorded: good clock" recorded 0 'read extended' good
 finish

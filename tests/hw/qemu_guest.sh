@@ -84,8 +84,8 @@ frozen() { # 82574 of QEMU 7.2: the driver offers a clock, but the device has no
 fast() { # 82574 of QEMU 10: its clock runs at another rate than the driver and the data sheet say
   check "driver e1000e" load e1000e
   check "link" link_up eth0 10.0.2.15/24
-  check "clock 2.5 times too fast is named" says 1 '2.5 times as fast' clock eth0 --count 3
-  check "the same from its registers" says 1 '2.5 times as fast' clock eth0 --registers --count 3
+  check "clock 2.5 times too fast is named" says 1 'runs 2\.[45]' clock eth0 --count 3
+  check "the same from its registers" says 1 'runs 2\.[45]' clock eth0 --registers --count 3
   check "counters while traffic flows" counters_follow_traffic 10.0.2.2
   check "registers that clear are refused" registers_are_left_to_the_driver
   record
