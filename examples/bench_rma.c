@@ -10,7 +10,8 @@
                --figure  instead: the elements of a nonblocking put and its overlap, each timed in three
                          ways, as text and as a page with two charts (below)
    Expected: one line per routine and size: median, confidence interval, how many samples and why no
-             more. Rank 0 measures against the last rank; collectives run on synchronised clocks.
+             more, how many starts were missed and how far apart the others were. Rank 0 measures against
+             the last rank; collectives run on synchronised clocks.
 
    What the lines mean:
      put          from the call to the return of quiet, minus quiet
@@ -301,15 +302,18 @@ static void print(const bench *b, const char *routine, uint64_t bytes, const nbc
   for (size_t i = 0; b->raw && i < m->samples_count; i++)
     fprintf(b->raw, "%llu %.9e %s\n", (unsigned long long)bytes,
             (ns + (m->samples_ns[i] - m->time.median) / scale) * 1e-9, routine);
+  char skew[32] = "-"; /* of starts: only where all ranks start together */
+  if (m->skew.count > 0) snprintf(skew, sizeof skew, "%.3f", m->skew.median * 1e-3);
   if (m->time.count == 0) {
-    printf("%-24s %9llu %12s %9s %7d %5s %8s %7lld\n", routine, (unsigned long long)bytes, "-", "-",
-           0, nbc_stop_name(m->stop), "-", (long long)m->missed_count);
+    printf("%-24s %9llu %12s %9s %7d %5s %8s %7lld %9s\n", routine, (unsigned long long)bytes, "-",
+           "-", 0, nbc_stop_name(m->stop), "-", (long long)m->missed_count, skew);
     return;
   }
   const double half_ns = (m->time.median_hi - m->time.median_lo) / 2 / scale;
-  printf("%-24s %9llu %12.3f %9.3f %7zu %5s %8zu %7lld %s\n", routine, (unsigned long long)bytes,
-         ns * 1e-3, half_ns * 1e-3, m->time.count, nbc_stop_name(m->stop), m->check.outlier_count,
-         (long long)m->missed_count, m->check.changed ? "changed on the way" : "");
+  printf("%-24s %9llu %12.3f %9.3f %7zu %5s %8zu %7lld %9s %s\n", routine,
+         (unsigned long long)bytes, ns * 1e-3, half_ns * 1e-3, m->time.count,
+         nbc_stop_name(m->stop), m->check.outlier_count, (long long)m->missed_count, skew,
+         m->check.changed ? "changed on the way" : "");
   fflush(stdout);
 }
 
@@ -616,8 +620,10 @@ int main(int argc, char **argv) {
     count++; /* 1, 4, 16, ... */
   nbc_shuffle(order, count, (uint64_t)o.seed);
   if (rank == 0 && !o.figure)
-    printf("%-24s %9s %12s %9s %7s %5s %8s %7s\n", "# routine", "bytes", "median us", "+- us",
-           "samples", "stop", "outliers", "missed");
+    printf("# first 3 samples of each line (warm-up) not counted; sizes in the order of seed %.0f\n"
+           "%-24s %9s %12s %9s %7s %5s %8s %7s %9s\n",
+           o.seed, "# routine", "bytes", "median us", "+- us", "samples", "stop", "outliers",
+           "missed", "skew us");
   if (rank == 0 && b.raw) fprintf(b.raw, "# bytes seconds routine\n");
   if (o.figure) measure_figure(&b, order, count, page);
   if (!o.figure) measure_fixed(&b);

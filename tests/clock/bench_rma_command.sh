@@ -48,6 +48,7 @@ for mpi in openmpi mpich; do
   check "$mpi, clock around every call" measures mpirun.$mpi -n 2 "$program" -m each
   check "$mpi, three ways to time" draws mpirun.$mpi -n 2 "$program"
   check "$mpi, bad arguments" refuses mpirun.$mpi -n 1 "$program" -s 0
+  check "$mpi, a size that overflows" refuses mpirun.$mpi -n 1 "$program" -s 99999999999999999999
 done
 if ! command -v oshrun >/dev/null || [ ! -x "$B/bench_rma_shmem" ]; then
   skip "one-sided operations, OpenSHMEM" "no oshrun or oshcc (Debian: openmpi-bin, libopenmpi-dev)"
