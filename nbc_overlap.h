@@ -345,13 +345,17 @@ NBC_API void nbc_table_free(nbc_table *table); /* NULL allowed */
 
    Several threads. Each thread has its own recorder, its own C and N. A transfer belongs to the
    thread that began it (its owner), also when another thread (a progress worker, another
-   waiter) stamps its begin or end: then comp is the owner's C between the two stamps. Per process,
+   waiter) stamps its begin or end: then comp is the owner's C between the two stamps. Such a stamp is
+   placed between the owner's calls only when the owner has told of a later one, because a thread may
+   be interrupted between reading its clock and telling; until then the transfer counts as active.
+   The same holds for what is stamped with an earlier time (_at). Per process,
    C, N, x and the bounds are sums over threads (thread-seconds), so min <= true <= max holds for the
    sums because it holds for each transfer. Computation of threads without a recorder is not seen.
 
    Memory: about 100 B x (max_transfers + ring_events) + 600 B x max_cells + 3 KB x max_sections per
-   recorder, allocated at attach. No allocation, lock or system call per event (a full ring is
-   drained under a private spin lock that only a foreign stamp or a report can hold). */
+   recorder, allocated at attach. No allocation, lock or system call per event (a full ring, and at
+   every 64th call an inbox that is not empty, is drained under a private spin lock that only a
+   foreign stamp or a report can hold). */
 
 /* Kinds of operation: X(name, text, category) */
 #define NBC_KIND_LIST(X)                                                                           \
@@ -443,6 +447,7 @@ NBC_API const char *nbc_peer_name(nbc_peer peer); /* "unknown", "same_node", "ot
   X(cells_overflow, "transfers counted under 'other' because max_cells was reached")               \
   X(sections_overflow, "section begins counted under the enclosing one: max_sections, or too deep") \
   X(foreign_lost, "stamps from other threads lost because the inbox was full (case 3)")            \
+  X(unplaced, "transfers with a stamp whose place between the owner's calls is not known (case 3)") \
   X(cancelled, "transfers withdrawn before they ended (not counted)")                              \
   X(stamp_lost, "NIC stamps of unknown transfers, or older than the call history")                 \
   X(stamp_invalid, "NIC stamps that end before they begin (ignored)")                              \
@@ -486,7 +491,7 @@ typedef struct nbc_monitor_desc {
   size_t max_transfers;              /* active at once, per thread; 0 = 4096; rounded up likewise */
   size_t max_cells;                  /* (section, kind, class, peer) combinations; 0 = 1024 */
   size_t max_sections;               /* per thread; 0 = 64 */
-  size_t history_calls;              /* calls remembered for NIC stamps; 0 = none, no stamps taken */
+  size_t history_calls;              /* calls remembered for stamps of the past; 0 = 256, no NIC stamps */
   const nbc_counter_source *counters; /* borrowed until destroy; NULL = none */
   bool start_off;                    /* recorders start switched off */
 } nbc_monitor_desc;
@@ -538,7 +543,8 @@ NBC_API void nbc_xfer_end_only_at(nbc_recorder *recorder, uint64_t size_bytes, n
 NBC_API void nbc_xfer_cancel(nbc_recorder *recorder, uint64_t id);
 
 /* Stamps that another thread sets for a transfer of `owner`. Any thread, lock-free unless the
-   owner's inbox is full (then that thread drains it, or the stamp is counted as lost). */
+   owner's inbox is full (then that thread drains it; stamps that the owner has not passed yet are
+   `unplaced`). */
 NBC_API void nbc_foreign_begin(nbc_recorder *owner, uint64_t id, uint64_t size_bytes, nbc_kind kind,
                                nbc_peer peer);
 NBC_API void nbc_foreign_begin_at(nbc_recorder *owner, uint64_t id, uint64_t size_bytes, nbc_kind kind,
@@ -552,8 +558,8 @@ NBC_API void nbc_foreign_end_only(nbc_recorder *owner, uint64_t size_bytes, nbc_
 
 /* The true begin and end of a transfer, from a NIC (real, RTL or model), each t_ns +- err_ns in host
    time: exact overlap = C(end) - C(begin), an interval because of err_ns [O §2.2, §6]. May come
-   before or soon after the transfer's end event; several stamps of one id add up (fragments). Needs
-   desc.history_calls; a stamp older than the history, or of an unknown id, is counted as lost.
+   before or soon after the transfer's end event, and is used when the owner has passed t_end + err;
+   several stamps of one id add up (fragments). Needs desc.history_calls; a stamp older than the history, or of an unknown id, is counted as lost.
    Any thread. */
 NBC_API void nbc_xfer_stamp(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns, int64_t t_end_ns,
                             int64_t err_ns);
@@ -646,7 +652,9 @@ typedef struct nbc_report {
 } nbc_report;
 
 /* Drains all recorders and adds them up. May be called at any time, also while other threads record:
-   what they record meanwhile is in or out. Active transfers count as case 3 in this report only.
+   what they record meanwhile is in or out. Active transfers count as case 3 in this report only; so
+   do those with a foreign stamp later than the last call of their owner, unless the owner itself asks
+   for the report or is detached.
    ret NBC_OK | NBC_E_NOMEM */
 NBC_API nbc_status nbc_monitor_report(nbc_monitor *monitor, nbc_report **report);
 NBC_API nbc_status nbc_monitor_report_at(nbc_monitor *monitor, int64_t t_ns, nbc_report **report);
@@ -2895,7 +2903,9 @@ struct nbc_recorder {
   uint16_t open[NBC_MAX_DEPTH];
   nbc__mon_event *ring;
   uint64_t ring_mask, ring_head, ring_tail;
-  nbc__mon_turn *history; /* NULL: no stamps are taken */
+  nbc__mon_turn *history;
+  uint64_t look_mask; /* how often the owner looks into its inbox */
+  bool takes_nic_stamps;
   uint64_t history_mask, history_head;
   nbc__mon_section *sections;
   size_t section_count;
@@ -2903,7 +2913,7 @@ struct nbc_recorder {
   nbc_monitor *monitor;
   nbc_recorder *next;
   bool attached;
-  pthread_t thread; /* that attached */
+  pthread_t thread; /* the one that attached: the owner */
   /* Any thread. */
   nbc__mon_slot *inbox;
   uint64_t inbox_mask, inbox_head;
@@ -3086,16 +3096,16 @@ static nbc_recorder *nbc__mon_new_recorder(nbc_monitor *m) {
   r->pool = (uint32_t *)nbc__mon_zalloc(d->max_transfers * sizeof *r->pool);
   r->cells = (nbc_cell *)nbc__mon_zalloc((d->max_cells + 1) * sizeof *r->cells);
   r->cell_index = (uint32_t *)nbc__mon_zalloc(index_count * sizeof *r->cell_index);
-  if (d->history_calls) {
-    const size_t turns = nbc__mon_pow2(2 * d->history_calls, 0);
-    r->history = (nbc__mon_turn *)nbc__mon_zalloc(turns * sizeof *r->history);
-    r->history_mask = turns - 1;
-  }
+  const size_t turns = nbc__mon_pow2(2 * d->history_calls, 512);
+  r->history = (nbc__mon_turn *)nbc__mon_zalloc(turns * sizeof *r->history);
+  r->history_mask = turns - 1;
+  r->look_mask = turns / 4 < 128 ? turns / 4 - 1 : 127;
+  r->takes_nic_stamps = d->history_calls > 0;
   if (d->counters && !m->recorders) { /* the first one reads them */
     r->counter_sums = (uint64_t *)nbc__mon_zalloc((d->max_sections + 1) * d->counters->count * sizeof *r->counter_sums);
     r->counter_last = r->counter_sums ? r->counter_sums + d->max_sections * d->counters->count : NULL;
   }
-  if ((d->history_calls && !r->history) || (d->counters && !m->recorders && !r->counter_sums) || !r->ring ||
+  if (!r->history || (d->counters && !m->recorders && !r->counter_sums) || !r->ring ||
       !r->sections || !r->inbox || !r->keys || !r->active || !r->pool || !r->cells || !r->cell_index) {
     nbc__mon_free_recorder(r);
     return NULL;
@@ -3117,14 +3127,18 @@ static inline int64_t nbc__mon_comp_at(int64_t state, int64_t t_ns) {
   return state & 1 ? state >> 1 : t_ns - (state >> 1);
 }
 
-/* From t_ns on, C goes by this state. */
+static void nbc__mon_empty_inbox(nbc_recorder *r);
+
+/* From t_ns on, C goes by this state. Foreign stamps are placed by the history, so the owner takes
+   them out before it has gone on too far. */
 static inline void nbc__mon_set_state(nbc_recorder *r, int64_t t_ns, int64_t state) {
+  const uint64_t head = r->history_head;
   NBC__MON_RELAXED_STORE(&r->state, state);
-  if (!r->history) return;
-  nbc__mon_turn *turn = &r->history[r->history_head & r->history_mask];
+  nbc__mon_turn *turn = &r->history[head & r->history_mask];
   NBC__MON_RELAXED_STORE(&turn->t_ns, t_ns);
   NBC__MON_RELAXED_STORE(&turn->state, state);
-  __atomic_store_n(&r->history_head, r->history_head + 1, __ATOMIC_RELEASE);
+  __atomic_store_n(&r->history_head, head + 1, __ATOMIC_RELEASE);
+  if (__builtin_expect((head & r->look_mask) == r->look_mask, 0)) nbc__mon_empty_inbox(r);
 }
 
 static void nbc__mon_read_counters(nbc_recorder *r, bool book);
@@ -3146,9 +3160,9 @@ NBC_API nbc_status nbc_recorder_attach_at(nbc_monitor *m, int64_t t_ns, nbc_reco
     const int64_t comp_ns = r->state >> 1; /* detached: as in a call */
     NBC__MON_RELAXED_STORE(&r->on, !m->desc.start_off);
     NBC__MON_RELAXED_STORE(&r->last_ns, t_ns);
+    NBC__MON_RELAXED_STORE(&r->thread, pthread_self());
     nbc__mon_set_state(r, t_ns, r->on ? (t_ns - comp_ns) * 2 : comp_ns * 2 + 1);
     NBC__MON_RELAXED_STORE(&r->attached, true);
-    r->thread = pthread_self();
     if (r->on) nbc__mon_read_counters(r, false);
   }
   pthread_mutex_unlock(&m->mutex);
@@ -3217,7 +3231,9 @@ NBC_API void nbc_call_exit_at(nbc_recorder *r, int64_t t_ns) {
   NBC__MON_RELAXED_STORE(&c->count, c->count + 1);
 }
 
+#define NBC__MON_UNPLACED INT64_MIN /* as C: not known */
 static void nbc__mon_drain(nbc_recorder *r);
+static bool nbc__mon_comp_then(const nbc_recorder *r, int64_t t_ns, int64_t *comp_ns);
 
 static inline void nbc__mon_push(nbc_recorder *r, uint8_t what, uint64_t id, uint64_t size_bytes,
                                  nbc_kind kind, nbc_peer peer, int64_t t_ns) {
@@ -3227,6 +3243,8 @@ static inline void nbc__mon_push(nbc_recorder *r, uint8_t what, uint64_t id, uin
   nbc__mon_event *e = &r->ring[head & r->ring_mask];
   e->t_ns = t_ns;
   e->comp_ns = nbc__mon_comp_at(r->state, t_ns);
+  if (__builtin_expect(t_ns < r->last_ns, 0) && !nbc__mon_comp_then(r, t_ns, &e->comp_ns))
+    e->comp_ns = NBC__MON_UNPLACED;
   e->id = id;
   e->size_bytes = size_bytes;
   e->call_seq = r->call_seq;
@@ -3407,30 +3425,23 @@ static bool nbc__mon_inbox_put(nbc_recorder *r, const nbc__mon_event *event) {
   }
 }
 
-/* Now, and the state that the owner had then: read again when the owner moved meanwhile. */
-static int64_t nbc__mon_foreign_now(const nbc_recorder *r, int64_t *state) {
-  int64_t t_ns;
-  int tries = 0;
-  do {
-    *state = __atomic_load_n(&r->state, __ATOMIC_ACQUIRE);
-    t_ns = nbc_clock_now_ns(&r->monitor->clock);
-  } while (__atomic_load_n(&r->state, __ATOMIC_ACQUIRE) != *state && ++tries < 1000);
-  return t_ns;
-}
+static void nbc__mon_drain_by_force(nbc_recorder *r);
 
 static void nbc__mon_foreign_put(nbc_recorder *r, const nbc__mon_event *e) {
   for (int tries = 0; tries < 4; tries++) {
     if (nbc__mon_inbox_put(r, e)) return;
-    nbc__mon_drain(r);
+    if (tries == 0) nbc__mon_drain(r);
+    else nbc__mon_drain_by_force(r);
   }
   __atomic_fetch_add(&r->problems[NBC_PROBLEM_foreign_lost], 1, __ATOMIC_RELAXED);
 }
+/* Only the time is noted: C at that time is known when the owner has passed it. */
 static void nbc__mon_foreign(nbc_recorder *r, uint8_t what, uint64_t id, uint64_t size_bytes,
-                             nbc_kind kind, nbc_peer peer, int64_t t_ns, int64_t state) {
+                             nbc_kind kind, nbc_peer peer, int64_t t_ns, int64_t t_begin_ns) {
   nbc__mon_event e;
   memset(&e, 0, sizeof e);
   e.t_ns = t_ns;
-  e.comp_ns = nbc__mon_comp_at(state, t_ns);
+  e.comp_ns = t_begin_ns; /* of a NIC stamp */
   e.id = id;
   e.size_bytes = size_bytes;
   e.call_seq = NBC__MON_RELAXED_LOAD(&r->call_seq);
@@ -3443,52 +3454,43 @@ static void nbc__mon_foreign(nbc_recorder *r, uint8_t what, uint64_t id, uint64_
 
 NBC_API void nbc_foreign_begin_at(nbc_recorder *owner, uint64_t id, uint64_t size_bytes, nbc_kind kind,
                                   nbc_peer peer, int64_t t_ns) {
-  if (NBC__MON_RELAXED_LOAD(&owner->on))
-    nbc__mon_foreign(owner, NBC__MON_BEGIN, id, size_bytes, kind, peer, t_ns, NBC__MON_RELAXED_LOAD(&owner->state));
+  if (NBC__MON_RELAXED_LOAD(&owner->on)) nbc__mon_foreign(owner, NBC__MON_BEGIN, id, size_bytes, kind, peer, t_ns, 0);
 }
 NBC_API void nbc_foreign_end_at(nbc_recorder *owner, uint64_t id, int64_t t_ns) {
-  nbc__mon_foreign(owner, NBC__MON_END, id, 0, NBC_KIND_OTHER, NBC_PEER_UNKNOWN, t_ns,
-                   NBC__MON_RELAXED_LOAD(&owner->state));
+  nbc__mon_foreign(owner, NBC__MON_END, id, 0, NBC_KIND_OTHER, NBC_PEER_UNKNOWN, t_ns, 0);
 }
 NBC_API void nbc_foreign_end_sized_at(nbc_recorder *owner, uint64_t id, uint64_t size_bytes,
                                       nbc_peer peer, int64_t t_ns) {
-  nbc__mon_foreign(owner, NBC__MON_END_SIZED, id, size_bytes, NBC_KIND_OTHER, peer, t_ns,
-                   NBC__MON_RELAXED_LOAD(&owner->state));
+  nbc__mon_foreign(owner, NBC__MON_END_SIZED, id, size_bytes, NBC_KIND_OTHER, peer, t_ns, 0);
 }
 NBC_API void nbc_foreign_begin(nbc_recorder *owner, uint64_t id, uint64_t size_bytes, nbc_kind kind,
                                nbc_peer peer) {
-  int64_t state;
-  const int64_t t_ns = nbc__mon_foreign_now(owner, &state);
-  if (NBC__MON_RELAXED_LOAD(&owner->on))
-    nbc__mon_foreign(owner, NBC__MON_BEGIN, id, size_bytes, kind, peer, t_ns, state);
+  nbc_foreign_begin_at(owner, id, size_bytes, kind, peer, nbc_clock_now_ns(&owner->monitor->clock));
 }
 NBC_API void nbc_foreign_end(nbc_recorder *owner, uint64_t id) {
-  int64_t state;
-  const int64_t t_ns = nbc__mon_foreign_now(owner, &state);
-  nbc__mon_foreign(owner, NBC__MON_END, id, 0, NBC_KIND_OTHER, NBC_PEER_UNKNOWN, t_ns, state);
+  nbc_foreign_end_at(owner, id, nbc_clock_now_ns(&owner->monitor->clock));
 }
 NBC_API void nbc_foreign_end_sized(nbc_recorder *owner, uint64_t id, uint64_t size_bytes, nbc_peer peer) {
-  int64_t state;
-  const int64_t t_ns = nbc__mon_foreign_now(owner, &state);
-  nbc__mon_foreign(owner, NBC__MON_END_SIZED, id, size_bytes, NBC_KIND_OTHER, peer, t_ns, state);
+  nbc_foreign_end_sized_at(owner, id, size_bytes, peer, nbc_clock_now_ns(&owner->monitor->clock));
 }
 NBC_API void nbc_foreign_end_only(nbc_recorder *owner, uint64_t size_bytes, nbc_kind kind, nbc_peer peer) {
-  int64_t state;
-  const int64_t t_ns = nbc__mon_foreign_now(owner, &state);
   if (NBC__MON_RELAXED_LOAD(&owner->on))
-    nbc__mon_foreign(owner, NBC__MON_END_ONLY, 0, size_bytes, kind, peer, t_ns, state);
+    nbc__mon_foreign(owner, NBC__MON_END_ONLY, 0, size_bytes, kind, peer, nbc_clock_now_ns(&owner->monitor->clock), 0);
 }
+
+static int64_t nbc__mon_later(int64_t t_ns, int64_t d_ns) { return t_ns > INT64_MAX - d_ns ? INT64_MAX : t_ns + d_ns; }
 
 NBC_API void nbc_xfer_stamp_length(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns,
                                    int64_t t_end_ns, int64_t err_ns, int64_t d_err_ns) {
-  /* In line with the other events by its end; the begin travels in the place of C, err in that of
-     the size, the length's err in that of the call. */
+  /* In line with the other events by the last time that it speaks of; the begin travels in the place of
+     C, err in that of the size, the length's err in that of the call. */
   nbc__mon_event e;
   memset(&e, 0, sizeof e);
-  e.t_ns = t_end_ns;
+  if (err_ns < 0) err_ns = err_ns == INT64_MIN ? INT64_MAX : -err_ns;
+  e.t_ns = nbc__mon_later(t_end_ns, err_ns);
   e.comp_ns = t_begin_ns;
   e.id = id;
-  e.size_bytes = (uint64_t)(err_ns < 0 ? -err_ns : err_ns);
+  e.size_bytes = (uint64_t)err_ns;
   e.call_seq = d_err_ns < 0 || d_err_ns > UINT32_MAX ? UINT32_MAX : (uint32_t)d_err_ns;
   e.what = NBC__MON_STAMP;
   nbc__mon_foreign_put(owner, &e);
@@ -3586,6 +3588,10 @@ static void nbc__mon_account(nbc_recorder *r, nbc_cell *cell, const nbc__mon_eve
     nbc__mon_problem(r, NBC_PROBLEM_ended_before_begin);
     b = NULL;
   }
+  if (b && e && (b->comp_ns == NBC__MON_UNPLACED || e->comp_ns == NBC__MON_UNPLACED)) {
+    nbc__mon_problem(r, NBC_PROBLEM_unplaced);
+    b = NULL;
+  }
   t->count++;
   t->size_bytes += size_bytes;
   if (!b || !e) {
@@ -3600,7 +3606,7 @@ static void nbc__mon_account(nbc_recorder *r, nbc_cell *cell, const nbc__mon_eve
       nbc__mon_problem(r, NBC_PROBLEM_table_too_slow);
       x_ns = window_ns;
     }
-    /* A foreign stamp reads the owner's call and its C one after the other; C has the last word. */
+    /* A foreign stamp tells the owner's call of a moment before or after; C has the last word. */
     if (b->call_seq && b->call_seq == e->call_seq && comp_ns == 0) {
       t->case_count[0]++;
       max_ns = 0;
@@ -3649,22 +3655,45 @@ static bool nbc__mon_comp_then(const nbc_recorder *r, int64_t t_ns, int64_t *com
   return now < size || low - 1 > now - size; /* still there? */
 }
 
+/* The latest time up to which all of the owner's turns are in the history. */
+static int64_t nbc__mon_known_ns(const nbc_recorder *r) {
+  const uint64_t head = __atomic_load_n(&r->history_head, __ATOMIC_ACQUIRE);
+  if (!head) return INT64_MIN;
+  const int64_t t_ns = NBC__MON_RELAXED_LOAD(&r->history[(head - 1) & r->history_mask].t_ns);
+  __atomic_thread_fence(__ATOMIC_ACQUIRE);
+  return NBC__MON_RELAXED_LOAD(&r->history_head) - head < r->history_mask ? t_ns : INT64_MIN; /* still there? */
+}
+
+/* C at t_ns, when the owner is known up to known_ns: after that it may have computed, or not. */
+static bool nbc__mon_comp_by(const nbc_recorder *r, int64_t t_ns, int64_t known_ns, bool most, int64_t *comp_ns) {
+  int64_t beyond_ns;
+  if (t_ns <= known_ns) return nbc__mon_comp_then(r, t_ns, comp_ns);
+  if (known_ns == INT64_MIN || !nbc__mon_comp_then(r, known_ns, comp_ns)) return false;
+  if (__builtin_sub_overflow(t_ns, known_ns, &beyond_ns)) beyond_ns = INT64_MAX;
+  if (most) *comp_ns = nbc__mon_later(*comp_ns, beyond_ns);
+  return true;
+}
+
 /* Exact overlap of one stamped transfer (or fragment): C(end) - C(begin), each time +- err; cut by what
    its length says, which is known to d_err (nbc_xfer_stamp_length). */
-static void nbc__mon_stamp(nbc_recorder *r, nbc_cell *cell, int64_t b_ns, int64_t e_ns, int64_t err_ns,
-                           int64_t d_err_ns) {
-  int64_t b_early, b_late, e_early, e_late;
-  if (e_ns < b_ns) {
+static void nbc__mon_stamp(nbc_recorder *r, nbc_cell *cell, const nbc__mon_event *stamp, int64_t known_ns) {
+  const int64_t far_ns = (int64_t)1 << 60, err_ns = (int64_t)stamp->size_bytes;
+  const int64_t b_ns = stamp->comp_ns, e_ns = stamp->t_ns - err_ns;
+  int64_t d_err_ns = (int64_t)stamp->call_seq, b_early, b_late, e_early, e_late;
+  if (e_ns < b_ns || b_ns < -far_ns || e_ns > far_ns || err_ns > far_ns) {
     nbc__mon_problem(r, NBC_PROBLEM_stamp_invalid);
-  } else if (!r->history || !nbc__mon_comp_then(r, b_ns - err_ns, &b_early) || !nbc__mon_comp_then(r, b_ns + err_ns, &b_late) ||
-             !nbc__mon_comp_then(r, e_ns - err_ns, &e_early) || !nbc__mon_comp_then(r, e_ns + err_ns, &e_late)) {
+  } else if (!r->takes_nic_stamps || !nbc__mon_comp_by(r, b_ns - err_ns, known_ns, false, &b_early) ||
+             !nbc__mon_comp_by(r, b_ns + err_ns, known_ns, true, &b_late) ||
+             !nbc__mon_comp_by(r, e_ns - err_ns, known_ns, false, &e_early) ||
+             !nbc__mon_comp_by(r, stamp->t_ns, known_ns, true, &e_late)) {
     nbc__mon_problem(r, NBC_PROBLEM_stamp_lost);
   } else {
     const int64_t length_ns = e_ns - b_ns, comp_ns = e_late - b_early;
     if (d_err_ns > 2 * err_ns) d_err_ns = 2 * err_ns;
     const int64_t shortest_ns = length_ns - d_err_ns - (length_ns + 2 * err_ns - comp_ns);
     int64_t lo_ns = e_early > b_late ? e_early - b_late : 0;
-    if (shortest_ns > lo_ns) lo_ns = shortest_ns;
+    /* not when comp_ns holds what the owner may still compute */
+    if (shortest_ns > lo_ns && stamp->t_ns <= known_ns) lo_ns = shortest_ns;
     cell->t.exact_count++;
     cell->t.exact_xfer_ns += length_ns;
     cell->t.exact_lo_ns += lo_ns;
@@ -3689,7 +3718,7 @@ static void nbc__mon_begin(nbc_recorder *r, const nbc__mon_event *e) {
 }
 
 /* What refers to an earlier begin: an end, a cancel, a stamp. */
-static void nbc__mon_follow(nbc_recorder *r, const nbc__mon_event *e) {
+static void nbc__mon_follow(nbc_recorder *r, const nbc__mon_event *e, int64_t known_ns) {
   nbc__mon_key *key = nbc__mon_find(r, e->id);
   const size_t recent = nbc__mon_hash(e->id) % NBC__MON_RECENT;
   const bool ended = !key->index_plus1 && r->recent[recent].set && r->recent[recent].id == e->id;
@@ -3697,7 +3726,7 @@ static void nbc__mon_follow(nbc_recorder *r, const nbc__mon_event *e) {
     const nbc__mon_event *b = key->index_plus1 ? &r->active[key->index_plus1 - 1] : NULL;
     nbc_cell *cell = b ? nbc__mon_cell(r, b->section, (nbc_kind)b->kind, nbc__mon_class(r->monitor, b->size_bytes), (nbc_peer)b->peer)
                      : ended ? r->recent[recent].cell : NULL;
-    if (cell) nbc__mon_stamp(r, cell, e->comp_ns, e->t_ns, (int64_t)e->size_bytes, (int64_t)e->call_seq);
+    if (cell) nbc__mon_stamp(r, cell, e, known_ns);
     else nbc__mon_problem(r, NBC_PROBLEM_stamp_lost);
     return;
   }
@@ -3714,14 +3743,31 @@ static void nbc__mon_follow(nbc_recorder *r, const nbc__mon_event *e) {
   r->recent[recent].cell = cell;
 }
 
-static void nbc__mon_process(nbc_recorder *r, const nbc__mon_event *e) {
+static void nbc__mon_process(nbc_recorder *r, const nbc__mon_event *e, int64_t known_ns) {
   if (e->what == NBC__MON_BEGIN || e->what == NBC__MON_BEGUN) nbc__mon_begin(r, e);
   else if (e->what == NBC__MON_END_ONLY) nbc__mon_finish(r, NULL, e);
-  else nbc__mon_follow(r, e);
+  else nbc__mon_follow(r, e, known_ns);
 }
 
-/* Own and foreign events, merged by time (an own begin before a foreign end of the same time). */
-static void nbc__mon_drain_locked(nbc_recorder *r) {
+/* A foreign event, when the owner's turns are known up to known_ns. */
+static void nbc__mon_process_foreign(nbc_recorder *r, nbc__mon_slot *slot, int64_t known_ns) {
+  nbc__mon_event *e = &slot->event;
+  if (e->what != NBC__MON_STAMP && (e->t_ns > known_ns || !nbc__mon_comp_then(r, e->t_ns, &e->comp_ns)))
+    e->comp_ns = NBC__MON_UNPLACED;
+  nbc__mon_process(r, e, known_ns);
+  __atomic_store_n(&slot->turn, r->inbox_tail + r->inbox_mask + 1, __ATOMIC_RELEASE);
+  NBC__MON_RELAXED_STORE(&r->inbox_tail, r->inbox_tail + 1);
+}
+
+/* Own and foreign events, merged by time (an own begin before a foreign end of the same time). A
+   foreign event waits until the owner has passed its time: until a later turn or own event, or until
+   known_ns (who drains knows the owner so far). */
+typedef enum nbc__mon_haste {
+  NBC__MON_PASSING = 0, /* the owner: waits for nobody */
+  NBC__MON_PATIENT,
+  NBC__MON_FORCED /* no event waits: what cannot be placed is case 3 */
+} nbc__mon_haste;
+static void nbc__mon_drain_locked(nbc_recorder *r, int64_t known_ns, nbc__mon_haste haste) {
   uint64_t head = __atomic_load_n(&r->ring_head, __ATOMIC_ACQUIRE);
   uint64_t tail = r->ring_tail;
   int waits = 0;
@@ -3731,19 +3777,24 @@ static void nbc__mon_drain_locked(nbc_recorder *r) {
     /* A stamp whose thread is just writing it holds up those behind it: give it a moment, lest an own
        end overtakes its foreign begin. */
     if (!foreign && waits < 100 && NBC__MON_RELAXED_LOAD(&r->inbox_head) != r->inbox_tail) {
+      if (haste == NBC__MON_PASSING) break;
       waits++;
       sched_yield();
       continue;
     }
+    if (foreign && slot->event.t_ns > known_ns) {
+      const int64_t turned_ns = nbc__mon_known_ns(r);
+      if (turned_ns > known_ns) known_ns = turned_ns;
+    }
     /* The begin of a foreign end may have come after the first look at the ring. */
     if (foreign && tail == head) head = __atomic_load_n(&r->ring_head, __ATOMIC_ACQUIRE);
     const nbc__mon_event *own = tail != head ? &r->ring[tail & r->ring_mask] : NULL;
+    if (own && own->t_ns > known_ns) known_ns = own->t_ns; /* its turns came before it */
     if (foreign && (!own || slot->event.t_ns < own->t_ns)) {
-      nbc__mon_process(r, &slot->event);
-      __atomic_store_n(&slot->turn, r->inbox_tail + r->inbox_mask + 1, __ATOMIC_RELEASE);
-      r->inbox_tail++;
+      if (slot->event.t_ns > known_ns && haste != NBC__MON_FORCED) break; /* own is NULL: all of the ring is drained */
+      nbc__mon_process_foreign(r, slot, known_ns);
     } else if (own) {
-      nbc__mon_process(r, own);
+      nbc__mon_process(r, own, known_ns);
       tail++;
     } else {
       break;
@@ -3754,8 +3805,38 @@ static void nbc__mon_drain_locked(nbc_recorder *r) {
 
 static void nbc__mon_drain(nbc_recorder *r) {
   nbc__mon_lock(r);
-  nbc__mon_drain_locked(r);
+  nbc__mon_drain_locked(r, INT64_MIN, NBC__MON_PATIENT);
   nbc__mon_unlock(r);
+}
+static bool nbc__mon_is_owner(const nbc_recorder *r) {
+  return pthread_equal(NBC__MON_RELAXED_LOAD(&r->thread), pthread_self());
+}
+/* By a thread that needs room in the inbox; only the owner's own knows what the owner did last. */
+static void nbc__mon_drain_by_force(nbc_recorder *r) {
+  nbc__mon_lock(r);
+  nbc__mon_drain_locked(r, nbc__mon_is_owner(r) ? INT64_MAX : INT64_MIN, NBC__MON_FORCED);
+  nbc__mon_unlock(r);
+}
+/* By the owner between its calls: does not wait for who drains already. */
+static void nbc__mon_empty_inbox(nbc_recorder *r) {
+  if (NBC__MON_RELAXED_LOAD(&r->inbox_head) == NBC__MON_RELAXED_LOAD(&r->inbox_tail)) return;
+  if (__atomic_exchange_n(&r->lock, 1, __ATOMIC_ACQUIRE)) return;
+  nbc__mon_drain_locked(r, INT64_MIN, NBC__MON_PASSING);
+  nbc__mon_unlock(r);
+}
+/* For a report at t_ns. Who asks may be the owner: then nothing of it is under way, and NIC stamps whose
+   last time it has not passed are taken as wide as that leaves them. */
+static void nbc__mon_drain_for_report_locked(nbc_recorder *r, int64_t t_ns) {
+  const bool is_owner = r->attached && nbc__mon_is_owner(r);
+  const int64_t known_ns = !r->attached ? INT64_MAX : is_owner ? t_ns : INT64_MIN;
+  for (;;) {
+    nbc__mon_drain_locked(r, known_ns, NBC__MON_PATIENT);
+    nbc__mon_slot *slot = &r->inbox[r->inbox_tail & r->inbox_mask];
+    if (!is_owner || __atomic_load_n(&slot->turn, __ATOMIC_ACQUIRE) != r->inbox_tail + 1 ||
+        slot->event.what != NBC__MON_STAMP)
+      return;
+    nbc__mon_process_foreign(r, slot, known_ns);
+  }
 }
 
 NBC_API void nbc_recorder_detach_at(nbc_recorder *r, int64_t t_ns) {
@@ -3766,7 +3847,9 @@ NBC_API void nbc_recorder_detach_at(nbc_recorder *r, int64_t t_ns) {
   r->depth = 0;
   NBC__MON_RELAXED_STORE(&r->call_seq, 0);
   nbc__mon_set_state(r, t_ns, nbc__mon_comp_at(r->state, t_ns) * 2 + 1);
-  nbc__mon_drain(r);
+  nbc__mon_lock(r);
+  nbc__mon_drain_locked(r, INT64_MAX, NBC__MON_PATIENT); /* C stands still from here on */
+  nbc__mon_unlock(r);
   pthread_mutex_lock(&r->monitor->mutex);
   NBC__MON_RELAXED_STORE(&r->attached, false);
   pthread_mutex_unlock(&r->monitor->mutex);
@@ -4056,7 +4139,7 @@ static bool nbc__rep_take_recorder(nbc_report *out, nbc_recorder *r, int64_t t_n
   int *map = (int *)nbc__mon_zalloc(r->monitor->desc.max_sections * sizeof *map);
   if (!map) return false;
   nbc__mon_lock(r);
-  nbc__mon_drain_locked(r);
+  nbc__mon_drain_for_report_locked(r, t_ns);
   if (r->attached && NBC__MON_RELAXED_LOAD(&r->on)) nbc__mon_read_counters_locked(r, true);
   bool ok = nbc__rep_take_sections(out, r, map) && nbc__rep_take_thread(out, r, map, t_ns) &&
             nbc__rep_take_counters(out, r, map);

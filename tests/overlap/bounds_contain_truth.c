@@ -214,6 +214,187 @@ static void stamps_that_cannot_be_used_are_counted(void) {
   sim_destroy(&s);
 }
 
+/* ---- told late ---------------------------------------------------------------------------------
+   The owner reads its clock and is interrupted before it tells; other threads stamp meanwhile, or stamp
+   what was long ago; somebody drains at any moment. When all is told, the bounds are those of who saw
+   everything in time. */
+enum { LATE_EVENTS = 300, LATE_TRANSFERS = 40 };
+typedef struct late {
+  enum { ENTER, EXIT, OWN_BEGIN, OWN_END, FOREIGN_BEGIN, FOREIGN_END, NIC } what;
+  int64_t t_ns, told_ns; /* when it was, when the monitor hears of it */
+  int64_t from_ns, err_ns; /* of a NIC's stamp */
+  uint64_t id, bytes;
+  int order;
+} late;
+static int by_telling(const void *a, const void *b) {
+  const late *x = (const late *)a, *y = (const late *)b;
+  return x->told_ns != y->told_ns ? (x->told_ns > y->told_ns) - (x->told_ns < y->told_ns) : x->order - y->order;
+}
+static void tell(sim *s, const late *e) {
+  switch (e->what) {
+  case ENTER: nbc_call_enter_at(s->me, NBC_KIND_WAIT, e->t_ns); break;
+  case EXIT: nbc_call_exit_at(s->me, e->t_ns); break;
+  case OWN_BEGIN: nbc_xfer_begin_at(s->me, e->id, e->bytes, NBC_KIND_ISEND, NBC_PEER_SAME_NODE, e->t_ns); break;
+  case OWN_END: nbc_xfer_end_at(s->me, e->id, e->t_ns); break;
+  case FOREIGN_BEGIN: nbc_foreign_begin_at(s->me, e->id, e->bytes, NBC_KIND_ISEND, NBC_PEER_SAME_NODE, e->t_ns); break;
+  case FOREIGN_END: nbc_foreign_end_at(s->me, e->id, e->t_ns); break;
+  case NIC: nbc_xfer_stamp(s->me, e->id, e->from_ns, e->t_ns, e->err_ns); break;
+  }
+}
+static int64_t up_to(int64_t n) { return (int64_t)test_below((uint64_t)n); }
+
+/* Calls of the owner from 0 on, into w and, as events, into list; -> their number. */
+static int owner_calls(world *w, late *list, int calls) {
+  int n = 0;
+  for (int i = 0; i < calls; i++) {
+    compute(w, 1 + up_to(3000));
+    list[n].what = ENTER;
+    list[n++].t_ns = w->t_ns;
+    w->t_ns += up_to(2000);
+    list[n].what = EXIT;
+    list[n++].t_ns = w->t_ns;
+  }
+  return n;
+}
+
+static void told_late(bool nic) {
+  static world w;
+  static late list[LATE_EVENTS];
+  enum { LATENCY = 300 };
+  nbc_monitor_desc desc;
+  memset(&desc, 0, sizeof desc);
+  memset(&w, 0, sizeof w);
+  memset(list, 0, sizeof list);
+  desc.ring_events = 16;
+  desc.history_calls = nic ? 256 : 0;
+  sim s = sim_create(LATENCY, 1, desc);
+  int n = owner_calls(&w, list, 2 + (int)test_below(60)), transfers = 1 + (int)test_below(LATE_TRANSFERS);
+  const int owners = n;
+  const int64_t end_of_all = w.t_ns;
+  int64_t lo = 0, hi = 0, truth = 0, xfer = 0;
+  for (int i = 0; i < owners; i++) { /* in order, each up to 4 us after it happened */
+    const int64_t before = i ? list[i - 1].told_ns : 0;
+    list[i].told_ns = list[i].t_ns + (test_below(3) ? 0 : up_to(4000));
+    if (list[i].told_ns < before) list[i].told_ns = before;
+  }
+  for (int i = 0; i < transfers; i++) {
+    const uint64_t bytes = test_below(3000);
+    const int64_t x = LATENCY + (int64_t)bytes, begin = up_to(end_of_all), end = begin + x + up_to(9000), moved = begin + up_to(end - begin - x + 1);
+    if (end > end_of_all) continue;
+    late *b = &list[n++], *e = &list[n++];
+    b->id = e->id = (uint64_t)i;
+    b->bytes = bytes;
+    b->t_ns = begin, e->t_ns = end;
+    b->what = FOREIGN_BEGIN, e->what = FOREIGN_END;
+    b->told_ns = begin + (test_below(2) ? 0 : up_to(3000));
+    e->told_ns = (end > b->told_ns ? end : b->told_ns) + (test_below(2) ? 0 : up_to(6000));
+    const int64_t comp = true_overlap(&w, begin, end), noncomp = end - begin - comp;
+    lo += x > noncomp ? x - noncomp : 0;
+    hi += comp < x ? comp : x;
+    xfer += x;
+    truth += true_overlap(&w, moved, moved + x);
+    if (!nic) continue;
+    late *c = &list[n++]; /* the NIC is off by up to err; it tells at once, or late */
+    c->what = NIC;
+    c->id = (uint64_t)i;
+    c->err_ns = up_to(3000);
+    c->from_ns = moved + up_to(2 * c->err_ns + 1) - c->err_ns;
+    c->t_ns = moved + x + up_to(2 * c->err_ns + 1) - c->err_ns;
+    if (c->t_ns < c->from_ns) c->t_ns = c->from_ns, c->err_ns += x + 6000;
+    c->told_ns = (c->t_ns > b->told_ns ? c->t_ns : b->told_ns) + (test_below(2) ? 0 : up_to(3000));
+  }
+  for (int i = 0; i < n; i++) list[i].order = i;
+  qsort(list, (size_t)n, sizeof *list, by_telling);
+  for (int i = 0; i < n; i++) {
+    tell(&s, &list[i]);
+    if (test_below(3) == 0) nbc__mon_drain(s.me);
+  }
+  if (test_below(2)) nbc_recorder_detach_at(s.me, w.t_ns);
+  nbc_report *r = sim_report(&s, w.t_ns);
+  CHECK(r->problems[NBC_PROBLEM_unplaced] == 0 && r->problems[NBC_PROBLEM_end_unknown] == 0 && r->problems[NBC_PROBLEM_never_ended] == 0);
+  CHECK(r->total.xfer_ns == xfer);
+  CHECK(r->total.min_overlap_ns == lo && lo <= truth);
+  CHECK(r->total.max_overlap_ns == hi && truth <= hi);
+  if (nic) CHECK(r->total.exact_count == r->total.count && r->total.exact_lo_ns <= truth && truth <= r->total.exact_hi_ns);
+  nbc_report_free(r);
+  sim_destroy(&s);
+}
+static void bounds_hold_when_the_owner_tells_late_and_others_stamp_meanwhile(void) {
+  for (int i = 0; i < 1500 && !test_bad; i++) told_late(false);
+}
+static void exact_overlap_waits_until_the_owner_has_passed_the_error(void) {
+  for (int i = 0; i < 1500 && !test_bad; i++) told_late(true);
+}
+
+/* The owner stamps its own transfers with times before its last calls, as far back as the history. */
+static void own_stamps_of_the_past_are_placed_or_counted(void) {
+  for (int round = 0; round < 300 && !test_bad; round++) {
+    static world w;
+    static late list[LATE_EVENTS];
+    nbc_monitor_desc desc;
+    memset(&desc, 0, sizeof desc);
+    memset(&w, 0, sizeof w);
+    if (round % 2) desc.history_calls = 8; /* then some are too old */
+    sim s = sim_create(300, 1, desc);
+    const int n = owner_calls(&w, list, 30);
+    int64_t lo = 0, hi = 0, truth = 0, x = 300 + up_to(2000);
+    for (int i = 0; i < n; i++) tell(&s, &list[i]);
+    for (uint64_t id = 0; id < 20; id++) {
+      const int64_t begin = up_to(w.t_ns / 2), end = begin + x + up_to(w.t_ns / 2 - x), moved = begin + up_to(end - begin - x + 1);
+      const int64_t comp = true_overlap(&w, begin, end), noncomp = end - begin - comp;
+      nbc_xfer_begin_at(s.me, id, (uint64_t)x - 300, NBC_KIND_ISEND, NBC_PEER_SAME_NODE, begin);
+      nbc_xfer_end_at(s.me, id, end);
+      lo += x > noncomp ? x - noncomp : 0;
+      hi += comp < x ? comp : x;
+      truth += true_overlap(&w, moved, moved + x);
+    }
+    nbc_report *r = sim_report(&s, w.t_ns);
+    CHECK(r->total.count == 20 && r->total.min_overlap_ns <= truth && truth <= r->total.max_overlap_ns);
+    CHECK(r->problems[NBC_PROBLEM_unplaced] == r->total.case_count[2]);
+    if (round % 2 == 0) CHECK(r->total.case_count[2] == 0 && r->total.min_overlap_ns == lo && r->total.max_overlap_ns == hi);
+    nbc_report_free(r);
+    sim_destroy(&s);
+  }
+}
+
+/* Somebody else asks, or fills the inbox, while the owner is silent: nothing is known of it yet. */
+static void *report_by_another(void *arg) { return sim_report((sim *)arg, 5000); }
+static void *fill_inbox(void *arg) {
+  for (uint64_t id = 0; id < 3000; id++) {
+    nbc_foreign_begin_at(((sim *)arg)->me, id, 10, NBC_KIND_ISEND, NBC_PEER_SAME_NODE, 100 + (int64_t)id);
+    nbc_foreign_end_at(((sim *)arg)->me, id, 120 + (int64_t)id);
+  }
+  return NULL;
+}
+static void a_silent_owner_is_not_guessed_at(void) {
+  pthread_t other;
+  void *seen = NULL;
+  nbc_monitor_desc desc;
+  memset(&desc, 0, sizeof desc);
+  sim s = sim_create(1000, 1e-9, desc);
+  nbc_xfer_begin_at(s.me, 1, 8, NBC_KIND_ISEND, NBC_PEER_SAME_NODE, 0);
+  nbc_foreign_end_at(s.me, 1, 4000);
+  CHECK(pthread_create(&other, NULL, report_by_another, &s) == 0 && pthread_join(other, &seen) == 0);
+  nbc_report *r = (nbc_report *)seen;
+  CHECK(r->total.case_count[2] == 1 && r->total.min_overlap_ns == 0 && r->total.max_overlap_ns == 1000);
+  nbc_report_free(r);
+  nbc_call_enter_at(s.me, NBC_KIND_WAIT, 500); /* told after 5000 */
+  nbc_call_exit_at(s.me, 4500);
+  r = sim_report(&s, 6000);
+  CHECK(r->total.case_count[1] == 1 && r->total.min_overlap_ns == 0 && r->total.max_overlap_ns == 500);
+  nbc_report_free(r);
+  sim_destroy(&s);
+  s = sim_create(10, 1, desc);
+  CHECK(pthread_create(&other, NULL, fill_inbox, &s) == 0 && pthread_join(other, NULL) == 0);
+  nbc_call_enter_at(s.me, NBC_KIND_WAIT, 50); /* it never computed beside them */
+  nbc_call_exit_at(s.me, 10000);
+  r = sim_report(&s, 10000);
+  CHECK(r->total.count == 3000 && r->total.min_overlap_ns == 0);
+  CHECK(r->problems[NBC_PROBLEM_unplaced] > 0 && r->problems[NBC_PROBLEM_foreign_lost] == 0);
+  nbc_report_free(r);
+  sim_destroy(&s);
+}
+
 static void each_transfer_alone(void) {
   for (int i = 0; i < 3000 && !test_bad; i++) run(1, 1 + (int)test_below(12));
 }
@@ -230,5 +411,9 @@ int main(int argc, char **argv) {
   RUN(a_known_length_narrows_and_never_lies);
   RUN(a_transfer_in_the_middle_of_computing_is_known_by_its_length);
   RUN(stamps_that_cannot_be_used_are_counted);
+  RUN(bounds_hold_when_the_owner_tells_late_and_others_stamp_meanwhile);
+  RUN(exact_overlap_waits_until_the_owner_has_passed_the_error);
+  RUN(own_stamps_of_the_past_are_placed_or_counted);
+  RUN(a_silent_owner_is_not_guessed_at);
   return TEST_END();
 }
