@@ -178,7 +178,10 @@ static void take_event(int nic, const cosim_event *ev) {
   if (c->kind == COSIM_KIND_FETCH) CHECK(!memcmp(H.memory[nic] + c->addr, &w->old, 8));
 }
 
-static void run(unsigned lose, unsigned corrupt, unsigned cut, unsigned duplicate, unsigned delay) {
+/* Faults in per mille of the packets. slow: hosts that answer late and virtual networks that stand still for
+   long */
+static void run(unsigned lose, unsigned corrupt, unsigned cut, unsigned duplicate, unsigned delay,
+                int slow) {
   cosim_desc d = host_desc(N);
   cosim_event ev;
   uint32_t done = 0, total = 0;
@@ -188,13 +191,14 @@ static void run(unsigned lose, unsigned corrupt, unsigned cut, unsigned duplicat
   Fault_percent[COSIM_DUPLICATE] = duplicate, Fault_percent[COSIM_DELAY] = delay;
   Faults = 0;
   d.fault = fault;
-  d.link_latency_ps = (int64_t)test_below(300000), d.fault_delay_ps = 300000;
+  d.link_latency_ps = (int64_t)test_below(300000), d.fault_delay_ps = slow ? 20000000 : 300000;
+  if (slow) d.host_read_ps = 2000000, d.host_write_ps = 1500000;
   cosim *sim = host_start(&d);
   memset(Free, 0, sizeof Free), memset(Count, 0, sizeof Count);
   for (int i = 0; i < N; i++) {
     host_fill(i, SOURCE_AT, 0x9000), host_fill(i, TARGET_AT, STREAMS * STREAM_BYTES);
     memcpy(Shadow[i], H.memory[i], HOST_BYTES);
-    cosim_write(sim, i, COSIM_TIMEOUT, 1500), cosim_write(sim, i, COSIM_RETRIES, 15);
+    cosim_write(sim, i, COSIM_TIMEOUT, slow ? 40000 : 1500), cosim_write(sim, i, COSIM_RETRIES, 15);
   }
   for (int i = 0; i < N * STREAMS; i++) {
     stream *s = &Streams[i];
@@ -244,11 +248,12 @@ static void run(unsigned lose, unsigned corrupt, unsigned cut, unsigned duplicat
   printf("  %u messages, %u faults, %lld cycles\n", done, Faults, (long long)cosim_cycle(sim));
   cosim_destroy(sim);
 }
-static void without_faults(void) { run(0, 0, 0, 0, 0); }
-static void lost_packets(void) { run(15, 0, 0, 0, 0); }
-static void corrupt_and_cut_packets(void) { run(0, 10, 10, 0, 0); }
-static void duplicated_packets(void) { run(0, 0, 0, 100, 0); }
-static void all_faults_and_overtaking(void) { run(6, 6, 6, 30, 20); }
+static void without_faults(void) { run(0, 0, 0, 0, 0, 0); }
+static void lost_packets(void) { run(15, 0, 0, 0, 0, 0); }
+static void corrupt_and_cut_packets(void) { run(0, 10, 10, 0, 0, 0); }
+static void duplicated_packets(void) { run(0, 0, 0, 100, 0, 0); }
+static void slow_hosts_and_standing_networks(void) { run(0, 0, 0, 0, 6, 1); }
+static void all_faults_and_overtaking(void) { run(6, 6, 6, 30, 20, 0); }
 
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
@@ -256,6 +261,7 @@ int main(int argc, char **argv) {
   RUN(lost_packets);
   RUN(corrupt_and_cut_packets);
   RUN(duplicated_packets);
+  RUN(slow_hosts_and_standing_networks);
   RUN(all_faults_and_overtaking);
   return TEST_END();
 }

@@ -417,6 +417,36 @@ static void interrupts_and_full_queues(void) {
   cosim_destroy(sim);
 }
 
+/* The network stands still for 30 us: a long put uses up its credits, waits, and arrives whole; a put of the
+   other class overtakes it */
+static int Standing;
+static cosim_fault stand(void *ctx, int src, int dst, const cosim_packet *p) {
+  (void)ctx, (void)src, (void)dst;
+  return (p->header >> 2 & 3) == 0 && Standing-- == 1 ? COSIM_DELAY : COSIM_PASS;
+}
+static void a_sender_without_credits_waits(void) {
+  cosim_desc d = host_desc(2);
+  cosim_event ev;
+  d.fault = stand, d.fault_delay_ps = 30000000, Standing = 1;
+  cosim *sim = host_start(&d);
+  cosim_entry e = host_entry(0x40000, 0x10000, 5);
+  cosim_append(sim, 1, 0, &e);
+  host_fill(0, 0x10000, 0x10000);
+  cosim_command c = host_command(COSIM_KIND_PUT, 1, 5, 0x10000, 0x10000);
+  c.user = 1;
+  cosim_write(sim, 0, COSIM_TIMEOUT, 1000000);
+  cosim_submit(sim, 0, 0, &c, NULL);
+  cosim_cycles(sim, 3000);
+  c.user = 2, c.size_bytes = 0;
+  cosim_submit(sim, 0, 1, &c, NULL);
+  CHECK(host_event_wait(sim, 0, &ev, 20000) && ev.user == 2 && ev.status == COSIM_OK);
+  CHECK(host_event_wait(sim, 0, &ev, 40000) && ev.user == 1 && ev.status == COSIM_OK);
+  CHECK(cosim_counter(sim, 0, COSIM_COUNT_STALL) > 1000 &&
+        cosim_counter(sim, 0, COSIM_COUNT_RETRANSMIT) == 0);
+  CHECK(!memcmp(H.memory[0] + 0x10000, H.memory[1] + 0x40000, 0x10000));
+  cosim_destroy(sim);
+}
+
 /* The network loses what Lose says: bit 0 heads of requests, 1 their tails, 2 responses */
 static int Lose;
 static cosim_fault lose(void *ctx, int src, int dst, const cosim_packet *p) {
@@ -508,6 +538,7 @@ int main(int argc, char **argv) {
   RUN(stamps_are_exact);
   RUN(stamps_that_do_not_fit_are_counted);
   RUN(interrupts_and_full_queues);
+  RUN(a_sender_without_credits_waits);
   RUN(failures_are_told);
   return TEST_END();
 }
