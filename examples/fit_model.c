@@ -8,7 +8,8 @@
                --picture FILE    HTML page: samples, lines, residuals, noise
                --table FILE      transfer-time table (NBC_XFER_TABLE of the preload)
                --raw FILE        the samples
-               --platform FILE   LogGP lines for a platform file of portals_model.h  (measured only)
+               --platform FILE   lines for a platform file of portals_model.h: measured, LogGP; of a FILE
+                                 with a computation's sizes and times, the noise of computations
                --dedicated FILE  lines for dedicated_core                            (measured only)
                --max-bytes N     largest message, 1 ... 1073741824 (1048576)         (measured only)
                --seed N          order of the sizes (1)                              (measured only)
@@ -252,12 +253,32 @@ static int draw(const nbc_model *m, const nbc_model_loggp *l, const nbc_model_se
   return done(out, PICTURE);
 }
 
+/* One mixture for all sizes: what portals_model.h draws computations from. */
+static int write_noise(const nbc_model *m, const nbc_model_series *s) {
+  nbc_model_noise noise;
+  double *ratio = (double *)calloc(s->count, sizeof *ratio);
+  for (size_t i = 0; ratio && i < s->count; i++)
+    ratio[i] = s->time_ns[i] / nbc_model_time_ns(m, s->size_bytes[i]);
+  const nbc_status status = ratio ? nbc_model_fit_noise(ratio, s->count, &noise) : NBC_E_NOMEM;
+  free(ratio);
+  if (status != NBC_OK) return fail(value[PLATFORM], nbc_status_text(status));
+  FILE *out = create(PLATFORM);
+  if (!out) return 2;
+  fprintf(out, "# share, mean and deviation of measured / line, one line per mode\n");
+  for (int k = 0; k < noise.mode_count; k++)
+    if (noise.modes[k].weight_ratio > 1e-6 && noise.modes[k].mean_ratio > 1e-6)
+      fprintf(out, "noise %.6g %.6g %.6g\n", noise.modes[k].weight_ratio, noise.modes[k].mean_ratio,
+              noise.modes[k].sigma_ratio);
+  return done(out, PLATFORM);
+}
+
 static int report(const nbc_model *m, const nbc_model_loggp *l, const nbc_model_series *s) {
   int bad = 0;
   print_ranges(m, l, stdout);
   if (value[PICTURE]) bad |= draw(m, l, s);
   if (value[TABLE]) bad |= write_table(m);
   if (value[RAW]) bad |= write_raw(s, l ? &l->gap_samples : NULL);
+  if (value[PLATFORM] && !l) bad |= write_noise(m, s);
   for (int option = PLATFORM; option <= DEDICATED && l; option++) {
     FILE *out = value[option] ? create(option) : NULL;
     if (value[option] && !out) return 2;
@@ -310,7 +331,8 @@ static int read_arguments(int argc, char **argv, const char **file) {
   for (int i = 1, k; i < argc; i++) {
     for (k = 0; k < OPTIONS && strcmp(argv[i], names[k]) != 0;) k++;
     if (strcmp(argv[i], "--help") == 0) {
-      printf("usage: fit_model [--picture FILE] [--table FILE] [--raw FILE] [--routine NAME] FILE\n"
+      printf("usage: fit_model [--picture FILE] [--table FILE] [--raw FILE] [--platform FILE] "
+             "[--routine NAME] FILE\n"
              "       fit_model [--picture FILE] [--table FILE] [--raw FILE] [--platform FILE] "
              "[--dedicated FILE] [--max-bytes N] [--seed N]\n"
              "FILE holds lines \"bytes seconds [routine]\"; without it, a transport is measured\n");
@@ -328,7 +350,7 @@ static int read_arguments(int argc, char **argv, const char **file) {
   if (value[MAX_BYTES] && !whole(value[MAX_BYTES], 1, 1 << 30))
     return fail("--max-bytes", "must be 1 ... 1073741824");
   if (value[SEED] && !whole(value[SEED], 0, 1e15)) return fail("--seed", "must be 0 ... 1e15");
-  for (int k = PLATFORM; k < OPTIONS && *file; k++)
+  for (int k = DEDICATED; k < OPTIONS && *file; k++)
     if (value[k]) return fail(names[k], "needs a measurement, not a file");
   if (value[ROUTINE] && !*file) return fail("--routine", "needs a file of samples");
   return -1;

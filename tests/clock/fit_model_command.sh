@@ -32,7 +32,7 @@ names_bad_lines() {
 }
 names_bad_arguments() {
   refuses "unknown option" --pictures x && refuses "value is missing" --picture && refuses "max-bytes" --max-bytes 0 &&
-    refuses "needs a measurement" --platform x "$T/samples" && refuses "No such file" "$T/none" &&
+    refuses "needs a measurement" --dedicated x "$T/samples" && refuses "No such file" "$T/none" &&
     refuses "No such file" --routine put --picture "$T/none/x" "$T/samples"
 }
 measures() { # COMMAND...
@@ -42,6 +42,15 @@ measures() { # COMMAND...
 }
 check "ranges, lines and table of known samples" fits
 check "the picture is one page without scripts" draws
+# every tenth time 1.5 times the line, the others within 1 %: two lines that pm_run reads
+noise_for_the_model() {
+  awk 'function unit() { seed = (seed * 16807) % 2147483647; return seed / 2147483647 }
+    BEGIN { seed = 42; for (n = 1000; n <= 20000; n += 1000) for (k = 0; k < 40; k++)
+    printf "%d %.6e kernel\n", n, n * 1e-8 * (k % 10 == 3 ? 1.5 : 1) * (1 + (unit() + unit() + unit() + unit() - 2) / 100) }' >"$T/kernel"
+  "$B/fit_model" --platform "$T/noise" "$T/kernel" >"$T/out" || return 1
+  test "$(grep -c '^noise ' "$T/noise")" = 2 && grep -Eq '^noise 0\.90* (1|0\.99[0-9]*|1\.00[0-9]*) 0\.00' "$T/noise" && grep -Eq '^noise 0\.(1|09)[0-9]* 1\.(50|49)' "$T/noise"
+}
+check "the noise of computations, as portals_model.h reads it" noise_for_the_model
 check "bad lines are named" names_bad_lines
 check "bad arguments are named" names_bad_arguments
 check "two threads are measured" measures "$B/fit_model"
