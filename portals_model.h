@@ -2594,7 +2594,7 @@ static void pm__poll_pause(void) {
   }
   t->poll_streak++;
   if (!w->ready_head && !w->stopped && w->heap_count > (uint32_t)w->polling_count &&
-      w->heap[1].t_ps > w->now_ps + d_ns * PM__PS) {
+      w->heap[1].t_ps > w->now_ps + d_ns * PM__PS && !pm__is_carrying(w)) {
     w->now_ps += d_ns * PM__PS; /* something is under way, but later */
     return;
   }
@@ -6207,15 +6207,10 @@ PM_API void pm_cargo_arrived(const pm_cargo *cargo, int64_t t_begin_ps, int64_t 
     pm_cargo_match(cargo, NULL);
   }
   if (m->kind != PM__GET && m->length) pm__stamp(w, m, 0, t_begin_ps, t_end_ps);
-  pm__trace(w,
-            m->kind == PM__PUT      ? PM_TRACE_PUT
-            : m->kind == PM__GET    ? PM_TRACE_GET
-            : m->kind == PM__ATOMIC ? PM_TRACE_ATOMIC
-                                    : PM_TRACE_FETCH_ATOMIC,
-            m, t_begin_ps, t_end_ps, cargo->from_node, cargo->to_node,
+  pm__trace(w, pm__travel_kind(m), m, t_begin_ps, t_end_ps, cargo->from_node, cargo->to_node,
             m->kind == PM__GET ? 0 : m->length);
   if (m->is_matched >= 2) {
-    pm__written(w, m);
+    if (m->kind != PM__GET) pm__written(w, m);
     if (pm__brings_data(m)) w->stats.sent_bytes += m->mlength;
     if (cargo->kind == PM_CARGO_EXCHANGE && data) memcpy(data, m->copy, (size_t)m->mlength);
   }
@@ -6238,12 +6233,16 @@ PM_API void pm_cargo_returned(const pm_cargo *cargo, int is_delivered, int64_t t
         memcpy(m->copy, data, (size_t)bytes);
     }
     if (bytes) pm__stamp(w, m, 1, t_begin_ps, t_end_ps);
-    pm__trace(w,
-              !pm__brings_data(m)  ? PM_TRACE_PORTALS_ACK
-              : m->kind == PM__GET ? PM_TRACE_GET_RESPONSE
-                                   : PM_TRACE_FETCH_ATOMIC_RESPONSE,
-              m, t_begin_ps, t_end_ps, cargo->to_node, cargo->from_node, bytes);
+    pm__trace(w, pm__travel_kind(m), m, t_begin_ps, t_end_ps, cargo->to_node, cargo->from_node,
+              bytes);
   }
+  if (m->is_matched >= 2 && m->kind == PM__GET) { /* its target hears of it by the confirmation */
+    uint32_t way[PM__ROUTE_MAX + 2];
+    int64_t latency_ps;
+    pm__route(w, cargo->from_node, cargo->to_node, way, &latency_ps);
+    pm__fetched(w, m, w->now_ps, latency_ps);
+  } else if (m->is_matched >= 2 && !m->is_reply)
+    pm__written(w, m); /* given up on the way: the entry is free again */
   pm__slot_release(w, m, w->now_ps);
   pm__come_back(w, m);
 }

@@ -16,6 +16,10 @@
 #define PORTALS_MODEL_IMPLEMENTATION
 #define PM_WITH_NBC
 #include "portals_model.h"
+#ifdef WITH_RTL /* the Makefile found Verilator */
+#  include "rtl/pm_rtl.h"
+static pm_rtl *rtl;
+#endif
 
 enum {
   SENDER = 0,
@@ -39,7 +43,11 @@ static const struct level {
   const char *name, *text;
   pm_link_model link;
 } levels[] = {{"flow", "full NIC, links and PCI shared fairly", PM_LINK_FLOW},
-              {"loggp", "LogGP: latency, overhead and gaps only", PM_LINK_LOGGP}};
+              {"loggp", "LogGP: latency, overhead and gaps only", PM_LINK_LOGGP},
+#ifdef WITH_RTL
+              {"rtl", "two NICs in RTL, cycle by cycle (minutes for all points)", PM_LINK_CARRIER}
+#endif
+};
 enum { LEVELS = sizeof levels / sizeof *levels };
 
 typedef enum protocol { EAGER, PIPELINED, DIRECT } protocol;
@@ -197,7 +205,15 @@ static void simulate(run *r, const pm_platform *platform, const struct level *le
   desc.platform = platform;
   desc.link = level->link;
   desc.no_data = 1; /* only time is looked at */
-  if ((status = pm_world_create(&desc, &world))) die("platform", pm_status_text(status));
+#ifdef WITH_RTL
+  if (!rtl) rtl = pm_rtl_create();
+  if (level->link == PM_LINK_CARRIER) desc.carrier = pm_rtl_carrier(rtl);
+  status = pm_world_create(&desc, &world);
+  if (status && *pm_rtl_error(rtl)) die("platform", pm_rtl_error(rtl));
+#else
+  status = pm_world_create(&desc, &world);
+#endif
+  if (status) die("platform", pm_status_text(status));
   if (!(status = pm_spawn(world, 0, process, r, NULL))) /* on two nodes, the first and the last */
     status = pm_spawn(world, (int)platform->nodes_count - 1, process, r, NULL);
   if (!status) status = pm_world_run(world);
@@ -574,5 +590,8 @@ int main(int argc, char **argv) {
   printf("\nPage: %s\nChecked: min <= exact <= max in %d of %d points.\n", set.output,
          all - outside, all);
   pm_platform_free(&platform);
+#ifdef WITH_RTL
+  pm_rtl_destroy(rtl);
+#endif
   return outside != 0 || fflush(stdout) != 0;
 }

@@ -28,7 +28,7 @@ $(B)/bench/simgrid: tests/bench/simgrid.cpp tests/bench/permutation.h $(B)/.flag
 	$(Q)g++ -std=gnu++17 $(CFLAGS) $(WARN) $< -o $@ $$(pkg-config --cflags --libs simgrid)
 endif
 $(eval $(call example,simulated_overlap))
-$(eval $(call example,paper_figures))
+$(eval $(call example,paper_figures,$$(FIGURES_CFLAGS),$$(FIGURES_LIBS)))
 $(eval $(call script,model/examples))
 NEEDS_model += $(B)/simulated_overlap $(B)/paper_figures $(B)/bench_nbc
 # pm_run lends its symbols to the programs it loads

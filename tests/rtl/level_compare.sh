@@ -21,8 +21,14 @@ refuses() {
   done
   "$B/level_compare" --help | grep -q -- --calibrate
 }
+figures_hold_on_rtl() { # min <= exact <= max; the direct read's sender: nothing without, all with computation
+  "$B/paper_figures" --level rtl --points 2 --rounds 1 --large-bytes 65536 --fragment-bytes 16384 --output "$T/figures.html" >"$T/figures" &&
+    tail -1 "$T/figures" | grep -q '^Checked: min <= exact <= max in 20 of 20 points.$' &&
+    awk '/^Figure/ { here = /^Figure 9.* sender$/ } here && $1 == "exact" { found = $(NF - 1) < 1 && $NF > 99 } END { exit !found }' "$T/figures"
+}
 check "flow is within 7 % of RTL with rtl/nic.platform" flow_is_within_7_per_cent
 check "level_compare draws one page, nothing from outside" page_stands_alone
 check "level_compare --calibrate writes what it reads" calibration_reads_back
+check "paper_figures: exact between the bounds on RTL" figures_hold_on_rtl
 check "level_compare refuses bad arguments by name" refuses
 finish
