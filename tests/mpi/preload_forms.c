@@ -1,7 +1,7 @@
 /* The less common forms, each in a section of its own named through MPI_Pcontrol, with known
    counts: probes, matched receives, freed and cancelled requests, null requests, derived types,
    errors, intercommunicators, v, w, neighbour and persistent collectives, one-sided. Prints what it
-   received: with the preload these lines must be the same. Any number of processes >= 2. */
+   received: with the preload these lines must be the same. Processes: 2, 4, ... */
 #include <mpi.h>
 #ifdef OPEN_MPI
 #  include <mpi-ext.h>
