@@ -57,6 +57,7 @@ command -v nextpnr-ice40 >/dev/null || { echo "place and route: nextpnr-ice40 is
 printf '\n%-14s %8s %8s %8s %8s\n' 'iCE40 HX8K' cells 'of 7680' RAM4K 'Fmax MHz'
 for name in "$@"; do
   log=$dir/$name
+  rm -f "$log.pnr"
   # More signals than pins: registers that are shifted in and out surround the module
   yosys -q -p "read_verilog -sv -DSYNTHESIS $dir/nic.sv; hierarchy -top nic_$name; proc; tee -q -o $log.ports portlist -m nic_$name" >"$log.log" 2>&1 &&
     awk '
@@ -86,6 +87,6 @@ for name in "$@"; do
     /Max frequency for clock/ { mhz = $0; sub(/.*: /, "", mhz); sub(/ MHz.*/, "", mhz) }
     END { printf "%-14s %8s %7.0f%% %8s %8s%s\n", name, cells ? cells : "-", cells / 76.8, ram ? ram : "-", code || !mhz ? "-" : mhz,
           code == 124 ? "   not in time" : code ? "   does not fit" : "" }' "$log.pnr" 2>/dev/null ||
-    printf '%-14s not synthesised: see %s\n' "$name" "$log.log"
+    printf '%-14s not synthesised%s: see %s\n' "$name" "$([ $code -ne 124 ] || echo " in $limit s")" "$log.log"
 done
 [ -z "$failed" ]
