@@ -22,7 +22,8 @@
    at the NIC's first read) and moves the bytes to their place at no cost. So the NIC never truncates:
    a get that is cut short or matches nothing moves as many bytes as it asked for. Atomics of several
    elements or of other types travel as puts and are computed by the model; what a fetching one brings
-   back is a second put. Every message is acknowledged, and makes an event at both ends.
+   back is a second put. Every message is acknowledged, and makes an event at both ends; that of a
+   get's target comes one way and one PCI crossing after the answer, as at the flow level.
    From the platform: nodes_count (at most 64, on a crossbar), link_bytes_per_s (the clock: 36 bytes per
    cycle), latency of wire and switch, pci_latency_ns, inline and pio_bytes, e2e_retry_ns and
    e2e_retries_count, and all costs of the CPU. PCI is as wide as the NIC's bus (32 bytes per cycle each
