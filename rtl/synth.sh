@@ -23,16 +23,16 @@ if ! timeout "$limit" yosys -p "read_verilog -sv -DSYNTHESIS $dir/nic.sv; synth_
   failed=1
 else
   awk '
-    function row(name, n) {
-      printf "%-34s %5s %8d %8d %8d %8d %6d %6d\n", name, n, v["LUT"], v["FF"], v["CARRY4"], v["RAM"], v["RAMB"], v["DSP"]
+    function row(name) {
+      printf "%-34s %8d %8d %8d %8d %6d %6d\n", name, v["LUT"], v["FF"], v["CARRY4"], v["RAM"], v["RAMB"], v["DSP"]
       delete v
     }
     function kind(c) {
       return c ~ /^LUT[1-6]$/ ? "LUT" : c ~ /^FD[RSCP]E/ ? "FF" : c == "CARRY4" ? c : c ~ /^RAM[0-9]+[MX]/ ? "RAM" : c ~ /^RAMB/ ? "RAMB" : c ~ /^DSP/ ? "DSP" : ""
     }
-    BEGIN { printf "%-34s %5s %8s %8s %8s %8s %6s %6s\n", "module on Xilinx 7 series", "count", "LUT", "FF", "CARRY4", "LUTRAM", "RAMB", "DSP" }
+    BEGIN { printf "%-34s %8s %8s %8s %8s %6s %6s\n", "module on Xilinx 7 series", "LUT", "FF", "CARRY4", "LUTRAM", "RAMB", "DSP" }
     /^=== / {
-      if (name) row(name, "")
+      if (name) row(name)
       name = $2
       if (name == "design") { name = "all of nic_top"; next }
       # $paramod\nic_fifo\Width=... or $paramod$hash\nic_class
@@ -50,7 +50,7 @@ else
     }
     function number(b,   i, n) { for (i = 1; i <= length(b); i++) n = 2 * n + substr(b, i, 1); return n + 0 }
     kind($1) != "" { v[kind($1)] += $2 }
-    END { row(name, "") }' "$dir/xc7.stat"
+    END { row(name) }' "$dir/xc7.stat"
 fi
 
 command -v nextpnr-ice40 >/dev/null || { echo "place and route: nextpnr-ice40 is missing (Debian: nextpnr-ice40)"; exit "${failed:-0}"; }
