@@ -6165,11 +6165,11 @@ typedef enum nbc__packet_kind {
   NBC__PACKET_FIN
 } nbc__packet_kind;
 
-enum { NBC__SLOT_FREE, NBC__SLOT_TAKEN, NBC__SLOT_FULL };
-
 /* The pointers mean something to the rank that wrote them only: the other side hands them back. */
 typedef struct nbc__packet {
-  uint32_t state; /* atomic: NBC__SLOT_...; FREE -> TAKEN -> FULL by the sender, -> FREE by the receiver */
+  /* atomic: even = free, odd = full; one more by the sender, one more by the receiver. Never twice the
+     same value: a put that stores a word twice (memcpy may) must not bring back what is over. */
+  uint32_t state;
   nbc__packet_kind kind;
   int64_t t_visible_ns; /* control packets: when the link would have delivered them; 0 = at once */
   uint64_t tag, size_bytes, offset_bytes, part_bytes;
@@ -6300,21 +6300,25 @@ static unsigned char *nbc__threads_payload(const nbc_threads *w, const nbc__pack
   return w->shared->payload + (size_t)(p - w->shared->packets) * w->desc.fragment_bytes;
 }
 
+/* Of a slot's state, when packet count of its ring may be written there. */
+static uint32_t nbc__threads_free_state(uint64_t count) {
+  return (uint32_t)(count / NBC__THREADS_SLOTS * 2);
+}
+
 /* The next free slot to peer, taken; NULL when the ring is full. */
 static nbc__packet *nbc__threads_take(nbc__threads_rank *r, int peer, nbc__packet_kind kind) {
   nbc__threads_peer *to = &r->peers[peer];
   nbc__packet *p = nbc__threads_packet(r->world, r->t.rank, peer, false, to->head_count);
-  if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != NBC__SLOT_FREE) return NULL;
+  if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != nbc__threads_free_state(to->head_count)) return NULL;
   to->head_count++;
   p->kind = kind;
   p->t_visible_ns = 0;
-  __atomic_store_n(&p->state, NBC__SLOT_TAKEN, __ATOMIC_RELAXED);
   return p;
 }
 
 static void nbc__threads_publish(nbc_threads *w, int peer, nbc__packet *p) {
   if (w->put) w->put(w, peer, p);
-  else __atomic_store_n(&p->state, NBC__SLOT_FULL, __ATOMIC_RELEASE);
+  else __atomic_store_n(&p->state, p->state + 1, __ATOMIC_RELEASE);
 }
 
 /* Control packets need no copy: they carry the time at which the link would deliver them. */
@@ -6741,12 +6745,13 @@ static nbc_status nbc__threads_receive(nbc__threads_rank *r, int peer) {
   for (i = 0; i < NBC__THREADS_SLOTS; i++) {
     nbc__packet *p = nbc__threads_packet(r->world, peer, r->t.rank, true, from->tail_count);
     nbc_status status;
-    if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != NBC__SLOT_FULL) return NBC_OK;
+    if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != nbc__threads_free_state(from->tail_count) + 1)
+      return NBC_OK;
     if (p->t_visible_ns && nbc__threads_now(r) < p->t_visible_ns) return NBC_OK;
     if ((status = nbc__threads_handle(r, peer, p))) return status;
     from->tail_count++;
-    __atomic_store_n(&p->state, NBC__SLOT_FREE, __ATOMIC_RELEASE);
     if (r->world->release) r->world->release(r->world, peer, p);
+    else __atomic_store_n(&p->state, p->state + 1, __ATOMIC_RELEASE);
   }
   return NBC_OK;
 }
@@ -7205,7 +7210,7 @@ static void nbc__threads_child(nbc_threads *w, int rank, nbc_rank_fn fn, void *u
 /* Leftovers of an earlier run: the parent's view of the ranks is still that of the beginning. */
 static void nbc__threads_renew(nbc_threads *w) {
   size_t i, packet_count = (size_t)w->desc.size * (size_t)w->desc.size * NBC__THREADS_SLOTS;
-  for (i = 0; i < packet_count; i++) w->shared->packets[i].state = NBC__SLOT_FREE;
+  for (i = 0; i < packet_count; i++) w->shared->packets[i].state = 0;
   for (i = 0; i < (size_t)w->desc.size; i++)
     w->shared->rings[i].posted_count = w->shared->rings[i].done_count = w->shared->rings[i].finished = 0;
   w->shared->failed = 0;
@@ -13444,7 +13449,7 @@ static nbc__packet *nbc__shmem_mirror(const nbc_threads *w, const nbc__packet *p
   return &w->shared->packets[(size_t)from_there * NBC__THREADS_SLOTS + at];
 }
 
-/* Everything but the state, then the state: who sees FULL sees the rest. */
+/* Everything but the state, then the state: who sees it full sees the rest. */
 static void nbc__shmem_put(nbc_threads *w, int peer, nbc__packet *p) {
   nbc__packet *there = nbc__shmem_mirror(w, p, w->desc.size + w->ranks[0].t.rank);
   bool has_data = p->kind == NBC__PACKET_EAGER || p->kind == NBC__PACKET_REQUEST || p->kind == NBC__PACKET_FRAGMENT;
@@ -13453,17 +13458,17 @@ static void nbc__shmem_put(nbc_threads *w, int peer, nbc__packet *p) {
     shmem_putmem(nbc__threads_payload(w, there), nbc__threads_payload(w, p), (size_t)p->part_bytes, peer);
   shmem_putmem((char *)there + after_state, (char *)p + after_state, sizeof *p - after_state, peer);
   shmem_fence();
-  shmem_uint32_p(&there->state, NBC__SLOT_FULL, peer);
+  shmem_uint32_p(&there->state, p->state + 1, peer);
 }
 
 /* The sender may use the slot again. */
 static void nbc__shmem_release(nbc_threads *w, int peer, nbc__packet *p) {
-  shmem_uint32_p(&nbc__shmem_mirror(w, p, w->ranks[0].t.rank)->state, NBC__SLOT_FREE, peer);
+  shmem_uint32_p(&nbc__shmem_mirror(w, p, w->ranks[0].t.rank)->state, p->state + 1, peer);
 }
 
 /* Lets the library move what others put here, where that takes software. */
 static void nbc__shmem_poll(nbc_threads *w) {
-  shmem_uint32_test(&w->shared->packets[0].state, SHMEM_CMP_GT, NBC__SLOT_FULL);
+  shmem_uint32_test(&w->shared->packets[0].state, SHMEM_CMP_LT, 0);
 }
 
 static nbc_peer nbc__shmem_peer_class(void *ctx, int peer) {

@@ -1,4 +1,5 @@
 $(eval $(call test,transport/messages))
 $(eval $(call test,transport/null_and_scripted))
 $(eval $(call test,transport/true_stamps))
+$(eval $(call test,transport/words_put_twice,-Itests/transport/twice))
 $(eval $(call script,transport/pingpong))
