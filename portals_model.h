@@ -306,6 +306,10 @@ typedef enum pm_link_model {
   PM_LINK_LOGGP,    /* analytical: L, o, g, G */
   PM_LINK_CARRIER   /* by pm_world_desc.carrier, e.g. NICs in RTL (rtl/pm_rtl.h), see pm_carrier */
 } pm_link_model;
+typedef struct pm_link_phase { /* from t_ns on, messages start with link */
+  int64_t t_ns;
+  pm_link_model link;
+} pm_link_phase;
 struct pm_carrier;
 
 /* Faults, all drawn from the seed. Probabilities are ratios per message on the wire, requests and answers alike. */
@@ -323,6 +327,8 @@ typedef struct pm_world_desc {
   const pm_platform *platform; /* required; copied */
   pm_link_model link;
   const struct pm_carrier *carrier; /* needed for PM_LINK_CARRIER; must live as long as the world */
+  const pm_link_phase *link_phases; /* changes of link on the way, by time; not copied; may be NULL */
+  int link_phases_count;
   pm_semantics semantics;
   pm_faults faults;
   int no_data; /* 1: puts and gets take their time but move no bytes: for studies of time */
@@ -381,8 +387,8 @@ typedef struct pm_stats {
   int64_t d_command_stall_ns; /* CPU time of calls that move data, with waits for a slot */
   uint64_t hash_id; /* changes with every step of every message: the same run, the same id */
 } pm_stats;
-/* For messages from now on; those under way stay with the level that started them. The run fails when
-   the level needs a carrier and there is none. */
+/* For messages from now on (until the next of link_phases); those under way stay with the level that
+   started them. The run fails when the level needs a carrier and there is none. */
 PM_API void pm_world_set_link(pm_world *world, pm_link_model link);
 PM_API pm_stats pm_world_stats(const pm_world *world);
 
@@ -1508,6 +1514,7 @@ struct pm_world {
   pm__stream *streams;
   uint32_t streams_count, streams_max;
   int is_faulty, is_carrying, route_from, route_to; /* is_carrying: the carrier is open */
+  int link_phases_done;
   int64_t route_latency_ps;
   void (*stamp)(void *arg, const pm_stamp *stamp);
   void *stamp_arg;
@@ -2859,6 +2866,17 @@ static int pm__faults_are_bad(const pm_faults *f) {
   return f->loss_ratio + f->corrupt_ratio > 1 || f->delay_ns < 0 || !(f->slow_ratio >= 0) ||
          f->t_down_ns < 0 || f->d_down_ns < 0;
 }
+static int pm__links_are_bad(const pm_world_desc *desc) {
+  pm_link_model link = desc->link;
+  int i;
+  if (desc->link_phases_count < 0 || (desc->link_phases_count && !desc->link_phases)) return 1;
+  for (i = 0;; i++) {
+    if (link < 0 || link > PM_LINK_CARRIER || (link == PM_LINK_CARRIER && !desc->carrier)) return 1;
+    if (i == desc->link_phases_count) return 0;
+    if (desc->link_phases[i].t_ns < (i ? desc->link_phases[i - 1].t_ns : 0)) return 1;
+    link = desc->link_phases[i].link;
+  }
+}
 PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
   pm_world *w;
   pm_status status;
@@ -2868,9 +2886,7 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
   if (!desc || !desc->platform || desc->d_limit_ns < 0 || desc->d_poll_deadlock_ns < 0 ||
       !(desc->compute_ratio >= 0 && desc->compute_ratio <= 1e9) || desc->compute_min_ns < 0)
     return PM_E_INVAL;
-  if (pm__faults_are_bad(&desc->faults) || desc->link < 0 || desc->link > PM_LINK_CARRIER ||
-      (desc->link == PM_LINK_CARRIER && !desc->carrier))
-    return PM_E_INVAL;
+  if (pm__faults_are_bad(&desc->faults) || pm__links_are_bad(desc)) return PM_E_INVAL;
   status = pm_platform_check(desc->platform, error, sizeof error);
   if (status) return status;
   w = (pm_world *)pm__zalloc(sizeof *w);
@@ -6072,11 +6088,19 @@ static void pm__slot_take(pm_world *w, pm__message *m) {
   m->has_slot = 1;
   n->slots[m->slot] = PM__FOREVER;
 }
+/* How a message moves that starts now. */
+static pm_link_model pm__link_now(pm_world *w) {
+  const pm_world_desc *desc = &w->desc;
+  while (w->link_phases_done < desc->link_phases_count &&
+         w->now_ps >= desc->link_phases[w->link_phases_done].t_ns * PM__PS)
+    w->desc.link = desc->link_phases[w->link_phases_done++].link;
+  return desc->link;
+}
 /* Whether a command would have to wait. (A transfer inside of a node needs no command.) */
 static int pm__slots_are_taken(const pm_process *p, const pm__message *m) {
-  const pm_world *w = p->world;
+  pm_world *w = p->world;
   const pm__node *n = &w->nodes[p->node];
-  return w->desc.link != PM_LINK_LOGGP && !pm__is_inside(w, m) &&
+  return pm__link_now(w) != PM_LINK_LOGGP && !pm__is_inside(w, m) &&
          n->slots_used >= (uint32_t)pm__slots_max(w) && n->slots[n->slots_first] > w->now_ps;
 }
 /* The CPU's part of a call that moves data: time for the call, for payload that the CPU itself
@@ -6085,7 +6109,7 @@ static void pm__nic_wait_for_slot(pm_process *p, const pm__message *m) {
   pm_world *w = p->world;
   pm__node *n = &w->nodes[p->node];
   const int64_t t_ps = w->now_ps;
-  if (w->desc.link == PM_LINK_LOGGP) {
+  if (pm__link_now(w) == PM_LINK_LOGGP) {
     pm__cpu(w->plat.loggp_overhead_ns);
     return;
   }
@@ -6093,7 +6117,7 @@ static void pm__nic_wait_for_slot(pm_process *p, const pm__message *m) {
   if (m->kind != PM__GET && !pm__is_inside(w, m) && !w->plat.no_pci && !pm__is_inline(w, m) &&
       pm__is_pio(w, m))
     pm__busy(w->plat.pio_fence_ns * PM__PS + /* what a carrier writes takes its time there */
-                 (w->desc.link == PM_LINK_CARRIER
+                 (pm__link_now(w) == PM_LINK_CARRIER
                       ? 0
                       : pm__bytes_ps((double)m->length, w->plat.pio_bytes_per_s)),
              "PIO");
@@ -6281,7 +6305,7 @@ static int pm__may_fly(const pm_world *w, const pm__message *m) {
 static void pm__nic_send(pm_world *w, pm__message *m) {
   pm__node *n = &w->nodes[m->from->proc->node];
   pm__note(w, m, 0);
-  m->link = (unsigned char)w->desc.link; /* and stays with it when the world changes over */
+  m->link = (unsigned char)pm__link_now(w); /* and stays with it when the world changes over */
   if (m->link == PM_LINK_CARRIER && pm__is_inside(w, m)) m->link = PM_LINK_FLOW;
   if (!n->held && pm__may_fly(w, m)) {
     pm__nic_inject(w, m);

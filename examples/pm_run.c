@@ -5,7 +5,11 @@
              build/pm_run -n 16 [options] ./program.so arguments...
    Options:  -n N             processes (1)             --per-node N   processes per node (1)
              --platform FILE  machine, see portals_model.h (bxi2; its nodes_count must suffice)
-             --loggp          analytical link model     --seed N       of faults and noise
+             --level L[,L@US]... how messages move: flow (shared links, the default), loggp
+                              (analytical), rtl (NICs in RTL, where Verilator is installed); L@US:
+                              those that start US microseconds after the beginning or later,
+                              e.g. loggp,rtl@20,loggp@30
+             --seed N         of faults and noise
              --trace FILE     every step; FILE ends in .csv, .html (sequence diagram, small
                               runs) or .json (Chrome trace)
              --stack KIB      of each process (256)     --time-limit S simulated seconds
@@ -36,6 +40,10 @@ static long long host_cpu_ns(void) { /* clock_gettime is the guests' below */
 #define PORTALS_MODEL_IMPLEMENTATION
 #include "portals_model.h"
 #include "pmi.h"
+#ifdef WITH_RTL /* the Makefile found Verilator */
+#  include "rtl/pm_rtl.h"
+static pm_rtl *rtl;
+#endif
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
@@ -61,11 +69,13 @@ typedef struct guest {
   int threads_count; /* beside the first */
   waiter *last;      /* who waits for them */
 } guest;
+enum { MAX_PHASES = 64 };
 typedef struct settings {
   int processes, per_node;
   int spin_ms, prefix;
   const char *platform, *trace;
   pm_world_desc desc;
+  pm_link_phase phases[MAX_PHASES];
 } settings;
 extern char **environ;
 
@@ -419,7 +429,8 @@ static const char usage[] =
     "  -n N             processes (1)\n"
     "  --per-node N     processes per node (1)\n"
     "  --platform FILE  the machine (a bxi2 with as many nodes as needed)\n"
-    "  --loggp          analytical link model instead of shared links\n"
+    "  --level L[,L@US]... how messages move: flow, loggp or rtl; L@US: from US microseconds on "
+    "(flow)\n"
     "  --seed N         of faults and noise (0)\n"
     "  --trace FILE     every step of every message: .csv, .html (sequence diagram) or .json "
     "(Chrome)\n"
@@ -431,6 +442,39 @@ static const char usage[] =
     "never)\n"
     "Exit status: the largest of the processes; 100: deadlock, crash, time limit, abort; 2: bad "
     "call.";
+/* "LEVEL[,LEVEL@MICROSECONDS]..." */
+static void levels(const char *text, settings *s) {
+  static const struct { const char *name; pm_link_model link; } known[] = {
+      {"flow", PM_LINK_FLOW}, {"loggp", PM_LINK_LOGGP}, {"rtl", PM_LINK_CARRIER}};
+  const char *why = NULL;
+  int n = 0;
+  for (; text && !why; n++) {
+    const size_t bytes = strcspn(text, ",@");
+    size_t k = 0;
+    while (k < 3 && (strlen(known[k].name) != bytes || memcmp(text, known[k].name, bytes) != 0)) k++;
+    double t_us = 0;
+    char *end = (char *)(uintptr_t)(text + bytes);
+    if (*end == '@') t_us = strtod(end + 1, &end);
+    why = k == 3 ? "levels are flow, loggp and rtl"
+          : (*end && *end != ',') || !(t_us >= 0 && t_us <= 1e12)
+              ? "LEVEL or LEVEL@MICROSECONDS expected, with commas between"
+          : n == 0 && t_us > 0 ? "the first level holds from the beginning"
+          : n > 0 && (int64_t)(t_us * 1000) <= s->phases[n - 1].t_ns ? "times must grow"
+          : n == MAX_PHASES ? "too many"
+                                              : NULL;
+#ifndef WITH_RTL
+    if (!why && known[k].link == PM_LINK_CARRIER)
+      why = "rtl is missing here: install Verilator and make build/pm_run again";
+#endif
+    if (!why) s->phases[n].link = known[k].link, s->phases[n].t_ns = (int64_t)(t_us * 1000);
+    text = *end ? end + 1 : NULL;
+  }
+  s->desc.link_phases = s->phases;
+  s->desc.link_phases_count = n;
+  if (!why) return;
+  fprintf(stderr, "pm_run: --level: %s\n", why);
+  exit(2);
+}
 /* ret index of the program's name */
 static int options(int argc, char **argv, settings *s) {
   int i;
@@ -440,11 +484,8 @@ static int options(int argc, char **argv, settings *s) {
       puts(usage);
       exit(0);
     }
-    if (strcmp(o, "--loggp") == 0 || strcmp(o, "--prefix") == 0) {
-      if (o[2] == 'l')
-        s->desc.link = PM_LINK_LOGGP;
-      else
-        s->prefix = 1;
+    if (strcmp(o, "--prefix") == 0) {
+      s->prefix = 1;
       continue;
     }
     if (strcmp(o, "-n") == 0)
@@ -461,6 +502,8 @@ static int options(int argc, char **argv, settings *s) {
       s->desc.compute_ratio = ratio(o, value);
     else if (strcmp(o, "--spin") == 0)
       s->spin_ms = (int)number(o, value, 0, 1000000);
+    else if (strcmp(o, "--level") == 0 && value)
+      levels(value, s);
     else if (strcmp(o, "--platform") == 0)
       s->platform = value;
     else if (strcmp(o, "--trace") == 0)
@@ -508,7 +551,15 @@ int main(int argc, char **argv) {
            2;
   s.desc.platform = &platform;
   s.desc.trace = s.trace != NULL;
-  if (pm_world_create(&s.desc, &world)) return fprintf(stderr, "pm_run: out of memory\n"), 2;
+  const char *why = "out of memory";
+#ifdef WITH_RTL
+  for (int i = 0; i < s.desc.link_phases_count; i++)
+    if (s.phases[i].link == PM_LINK_CARRIER && !rtl && (rtl = pm_rtl_create()) != NULL) {
+      s.desc.carrier = pm_rtl_carrier(rtl);
+      why = pm_rtl_error(rtl);
+    }
+#endif
+  if (pm_world_create(&s.desc, &world)) return fprintf(stderr, "pm_run: %s\n", why), 2;
   guest *guests = (guest *)calloc((size_t)s.processes, sizeof *guests);
   for (int i = 0; guests && i < s.processes; i++) {
     guests[i].argc = argc - at;
@@ -540,6 +591,9 @@ int main(int argc, char **argv) {
     fprintf(stderr, "pm_run: %d processes, %.3f us simulated\n", s.processes,
             (double)pm_world_now_ns(world) / 1e3);
   pm_world_destroy(world);
+#ifdef WITH_RTL
+  pm_rtl_destroy(rtl);
+#endif
   pm_platform_free(&platform);
   return status ? 100 : result;
 }

@@ -318,6 +318,7 @@ cosim *cosim_create(const cosim_desc *desc) {
   sim->nics.resize((size_t)desc->nic_count);
   for (auto &n : sim->nics) {
     n.context.reset(new VerilatedContext);
+    n.context->threads(1); // the NIC is one thread; more would only wait
 #if defined COSIM_TRACE || defined COSIM_COVERAGE
     n.context->traceEverOn(true);
 #endif

@@ -54,10 +54,10 @@ $(eval $(call example,level_compare,-D_GNU_SOURCE,$(NIC_LIBS)))
 $(B)/level_compare: $(NIC_LIB)
 $(eval $(call script,rtl/exact_overlap))
 $(eval $(call script,rtl/level_compare))
-# The figures get a curve more
-FIGURES_CFLAGS := -DWITH_RTL
-FIGURES_LIBS   := $(NIC_LIBS)
-$(B)/paper_figures: $(NIC_LIB)
+# The figures get a curve more, pm_run a level
+LEVEL_CFLAGS := -DWITH_RTL
+LEVEL_LIBS   := $(NIC_LIBS)
+$(B)/paper_figures $(B)/pm_run: $(NIC_LIB)
 NEEDS_rtl += $(B)/exact_overlap $(B)/level_compare $(B)/paper_figures
 $(eval $(call test,rtl/levels_agree,,$(NIC_LIBS)))
 $(B)/tests/rtl/levels_agree: $(NIC_LIB)

@@ -8,7 +8,23 @@ run() { timeout 60 "$B/pm_run" "$@" >"$T/out" 2>"$T/err"; }
 
 token_goes_round() { run -n 16 "$guest" ring && grep -x 'token 136 went round 16 processes' "$T/out" && grep 'pm_run: 16 processes, .* us simulated' "$T/err"; }
 same_time_every_run() { run -n 5 --per-node 2 "$guest" && cp "$T/err" "$T/first" && run -n 5 --per-node 2 "$guest" && diff "$T/first" "$T/err"; }
-models_differ() { run -n 5 "$guest" && cp "$T/err" "$T/first" && run -n 5 --loggp "$guest" && ! cmp -s "$T/first" "$T/err"; }
+# The guest sends between 1000 and 1008 us.
+time_of() { run -n 5 --level "$1" "$guest" && grep -qx 'token 15 went round 5 processes' "$T/out" && sed -n 's/^pm_run: 5 processes, \(.*\) us simulated/\1/p' "$T/err" || echo failed; }
+levels_differ() { test "$(time_of flow)" != "$(time_of loggp)" && ! time_of loggp,flow@1002 | grep failed; }
+levels_change_on_the_way() {
+  flow=$(time_of flow) loggp=$(time_of loggp) both=$(time_of loggp,flow@1002)
+  echo "$loggp $both $flow" | grep -v failed | awk '{ exit !($1 < $2 && $2 < $3) }' && test "$(time_of flow,loggp@5000)" = "$flow"
+}
+level_rtl_runs_the_same_program() {
+  rtl=$(time_of rtl) both=$(time_of flow,rtl@1002,loggp@1005)
+  echo "$rtl $both" | grep -v failed | awk '{ exit !($1 > 1006 && $1 < 1009 && $2 > 1006 && $2 < 1009 && $1 != $2) }' &&
+    ! run -n 65 --level rtl "$guest" && grep '^pm_run: .*64' "$T/err"
+}
+bad_levels_are_refused() {
+  for l in '' flow, torus flow@3 flow,loggp@5,flow@5 loggp,flow@x flow,loggp@-1 flow,loggp@nan flow,loggp@1e999; do
+    ! run --level "$l" "$guest" && grep -q '^pm_run: --level: ' "$T/err" || { echo "taken: $l"; return 1; }
+  done
+}
 exit_status_is_the_largest() { run -n 4 "$guest" exit; test $? = 3; }
 crash_has_a_name() { run -n 4 "$guest" crash; test $? = 100 && grep 'process 1 (node 1): SIGSEGV at address 0x12, at' "$T/err"; }
 deadlock_has_names() { run -n 4 "$guest" hang; test $? = 100 && grep 'process 1 (node 1) waits: PtlCTWait: counter .* to reach 100 (it has 1, 0 failures)' "$T/err"; }
@@ -49,13 +65,18 @@ lines_carry_their_process() {
 }
 help_lists_every_option() {
   run --help || return 1
-  for o in -n --per-node --platform --loggp --seed --trace --compute --prefix --stack --time-limit --spin; do grep -q -e " $o " "$T/out" || return 1; done
+  for o in -n --per-node --platform --level --seed --trace --compute --prefix --stack --time-limit --spin; do grep -q -e " $o " "$T/out" || return 1; done
   ! run --spin x "$guest" && grep 'pm_run: --spin: a number of' "$T/err"
 }
-for t in token_goes_round same_time_every_run models_differ exit_status_is_the_largest crash_has_a_name \
+for t in token_goes_round same_time_every_run levels_differ levels_change_on_the_way bad_levels_are_refused exit_status_is_the_largest crash_has_a_name \
   deadlock_has_names trace_is_written sequence_diagram_is_drawn platform_is_read bad_calls_are_refused \
   threads_and_locks_work threads_run_the_same_every_time last_thread_ends_the_process sleeps_take_simulated_time spin_on_memory_lets_time_pass \
   abort_ends_the_run computation_takes_its_time lines_carry_their_process help_lists_every_option; do
   check "$t" $t
 done
+if run --level rtl -n 1 "$guest" exit || ! grep -q 'rtl is missing' "$T/err"; then
+  check level_rtl_runs_the_same_program level_rtl_runs_the_same_program
+else
+  skip level_rtl_runs_the_same_program 'pm_run was built without Verilator'
+fi
 finish

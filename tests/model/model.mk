@@ -28,11 +28,12 @@ $(B)/bench/simgrid: tests/bench/simgrid.cpp tests/bench/permutation.h $(B)/.flag
 	$(Q)g++ -std=gnu++17 $(CFLAGS) $(WARN) $< -o $@ $$(pkg-config --cflags --libs simgrid)
 endif
 $(eval $(call example,simulated_overlap))
-$(eval $(call example,paper_figures,$$(FIGURES_CFLAGS),$$(FIGURES_LIBS)))
+# With Verilator, some have a level more
+$(eval $(call example,paper_figures,$$(LEVEL_CFLAGS),$$(LEVEL_LIBS)))
 $(eval $(call script,model/examples))
 NEEDS_model += $(B)/simulated_overlap $(B)/paper_figures $(B)/bench_nbc
 # pm_run lends its symbols to the programs it loads
-$(eval $(call example,pm_run,,-rdynamic -ldl))
+$(eval $(call example,pm_run,$$(LEVEL_CFLAGS),-rdynamic -ldl $$(LEVEL_LIBS)))
 $(eval $(call script,model/guests))
 # Ordinary programs, as pm_run wants them
 GUESTS := $(addprefix $(B)/tests/model/,guest_ring.so guest_threads.so)

@@ -393,6 +393,14 @@ static void bad_arguments_are_refused(void) {
   CHECK(pm_world_create(NULL, &w) == PM_E_INVAL && pm_world_create(&desc, &w) == PM_E_INVAL);
   desc.platform = &platform;
   CHECK(pm_world_create(&desc, NULL) == PM_E_INVAL);
+  const pm_link_phase back[] = {{5, PM_LINK_LOGGP}, {4, PM_LINK_FLOW}}, carrier[] = {{5, PM_LINK_CARRIER}};
+  desc.link_phases_count = 1; /* of nothing */
+  CHECK(pm_world_create(&desc, &w) == PM_E_INVAL);
+  desc.link_phases = carrier; /* which is not there */
+  CHECK(pm_world_create(&desc, &w) == PM_E_INVAL);
+  desc.link_phases = back, desc.link_phases_count = 2;
+  CHECK(pm_world_create(&desc, &w) == PM_E_INVAL);
+  desc.link_phases_count = 0;
   platform.nodes_count = 0;
   CHECK(pm_world_create(&desc, &w) == PM_E_PLATFORM && w == NULL);
   platform.nodes_count = 2;
