@@ -1,17 +1,25 @@
 /* Question: the bounds say "0 to 100 %". What was it really?
 
-   Run:      make examples && build/exact_overlap [BYTES]
+   Run:      make examples && build/exact_overlap [--level flow|loggp|rtl] [BYTES]
    Expected: a line per protocol. Min and max are what calls alone can tell; exact is the interval from
              the stamps of the simulated NIC; truth is what passed its pins. Where the bounds are wide
              the interval still is as narrow as the clocks allow, and truth lies inside.
 
    Rank 0 posts a send, computes in ten parts, waits. Rank 1 runs beside it on the second NIC. The four
    ways to send are those of [O]: written at once, announced and then written by a later call, written
-   in fragments by later calls, and read by the receiver, which may come late. */
+   in fragments by later calls, and read by the receiver, which may come late.
+   Without --level this program drives the NICs by their registers, has their stamp units write records
+   into its memory and relates their clock to its own: all that a driver would do. With --level the same
+   protocols are those of the Portals model's message layer, on NICs in RTL or on a faster model of them;
+   stamps then are of the simulation's own clock, and truth is what they say. */
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
+#define PORTALS_MODEL_IMPLEMENTATION
+#define PM_WITH_NBC
+#include "portals_model.h"
 #define COSIM_WITH_NBC
 #include "rtl/nic_cosim.h"
+#include "rtl/pm_rtl.h"
 #include <stdlib.h>
 
 enum { HOST = 4 << 20, DATA = 0x10000, EQ = 0x1000, RING = 0x8000, FRAGMENTS = 8, PARTS = 10 };
@@ -19,6 +27,12 @@ enum { WRITE, ANNOUNCE, FRAGMENT, READ, RTS = 1, CTS, FIN }; /* protocols; contr
 typedef struct span {
   int64_t begin_ps, end_ps;
 } span;
+typedef struct outcome { /* what really happened at rank 0, and what its monitor says */
+  span computed[PARTS], moved[4 * FRAGMENTS];
+  int computed_count, moved_count;
+  nbc_totals total;
+  int64_t err_ns;
+} outcome;
 typedef struct run {
   int protocol, step[2], done;
   int64_t late_ps, announced_ps; /* when rank 1 comes to its receive */
@@ -26,10 +40,42 @@ typedef struct run {
   cosim *sim;
   nbc_recorder *me;
   unsigned char *host[2];
-  span computed[PARTS], moved[FRAGMENTS]; /* what really happened at rank 0 */
-  int computed_count, moved_count;
+  outcome out;
   int64_t first_cycle[2];
 } run;
+
+static nbc_status print(const char *name, const outcome *out) {
+  const nbc_totals *t = &out->total;
+  double truth_ns = 0, moved_ns = 0;
+  for (int m = 0; m < out->moved_count; m++) {
+    const span *a = &out->moved[m];
+    moved_ns += 1e-3 * (double)(a->end_ps - a->begin_ps);
+    for (int c = 0; c < out->computed_count; c++) {
+      const span *b = &out->computed[c];
+      const int64_t begin_ps = a->begin_ps > b->begin_ps ? a->begin_ps : b->begin_ps;
+      const int64_t end_ps = a->end_ps < b->end_ps ? a->end_ps : b->end_ps;
+      if (end_ps > begin_ps) truth_ns += 1e-3 * (double)(end_ps - begin_ps);
+    }
+  }
+  /* stamps that are early or late by the clock's error may add up to more than there is */
+  const double hi_ns = (double)t->exact_hi_ns < moved_ns ? (double)t->exact_hi_ns : moved_ns;
+  printf("%-28s %5.0f..%-3.0f %%  %6.2f..%-6.2f %%  %6.2f %%  %5lld ns  %4lld ns\n", name,
+         100.0 * (double)t->min_overlap_ns / (double)t->xfer_ns,
+         100.0 * (double)t->max_overlap_ns / (double)t->xfer_ns,
+         100.0 * (double)t->exact_lo_ns / moved_ns, 100.0 * hi_ns / moved_ns,
+         100.0 * truth_ns / moved_ns, (long long)(t->exact_hi_ns - t->exact_lo_ns),
+         (long long)out->err_ns);
+  /* host times are whole nanoseconds: computing begins and ends up to 1 ns later than in the model */
+  const double slack_ns = 1 + out->computed_count + (out->err_ns ? 0 : 4 * out->moved_count);
+  return t->exact_count && (double)t->exact_lo_ns <= truth_ns + slack_ns &&
+                 (double)t->exact_hi_ns >= truth_ns - slack_ns &&
+                 (double)t->min_overlap_ns <= truth_ns + slack_ns &&
+                 (double)t->max_overlap_ns * moved_ns >= (truth_ns - slack_ns) * (double)t->xfer_ns
+             ? NBC_OK
+             : NBC_E_MISMATCH;
+}
+
+/* ---- by hand: registers, commands, events, stamps ---------------------------------------------------- */
 
 static int dma_read(void *ctx, int nic, uint64_t addr, void *buffer, size_t n) {
   return addr + n > HOST ? -1 : (memcpy(buffer, ((run *)ctx)->host[nic] + addr, n), 0);
@@ -45,8 +91,8 @@ static void pins(void *ctx, int nic, int received, const cosim_packet *p, int64_
   if (nic || received || vn > 1) return; /* control messages are of the class service */
   if (p->header & 2)
     r->first_cycle[vn] = kind == COSIM_KIND_PUT || kind == COSIM_KIND_REPLY ? first : -1;
-  if (p->header & 1 && r->first_cycle[vn] >= 0 && r->moved_count < FRAGMENTS)
-    r->moved[r->moved_count++] = (span){r->first_cycle[vn] * 2880, (last + 1) * 2880};
+  if (p->header & 1 && r->first_cycle[vn] >= 0 && r->out.moved_count < FRAGMENTS)
+    r->out.moved[r->out.moved_count++] = (span){r->first_cycle[vn] * 2880, (last + 1) * 2880};
 }
 
 static void post(run *r, int nic, int kind, int control, uint32_t at, uint32_t bytes) {
@@ -140,7 +186,7 @@ static nbc_status measure(const char *name, int protocol, double late, uint32_t 
     for (int i = 0; i < PARTS; i++) {
       int64_t begin = cosim_now_ps(r->sim);
       pass(r, begin + part_ps);
-      r->computed[r->computed_count++] = (span){begin, cosim_now_ps(r->sim)};
+      r->out.computed[r->out.computed_count++] = (span){begin, cosim_now_ps(r->sim)};
       if (protocol == FRAGMENT) call(r, NBC_KIND_TEST);
     }
     call(r, NBC_KIND_WAIT);
@@ -151,32 +197,10 @@ static nbc_status measure(const char *name, int protocol, double late, uint32_t 
   }
   if (status == NBC_OK) status = nbc_monitor_report_at(monitor, now_ns(r), &report);
   if (status == NBC_OK) {
-    const nbc_totals *t = &report->total;
-    double truth_ns = 0, moved_ns = 0;
-    for (int m = 0; m < r->moved_count; m++) {
-      moved_ns += 1e-3 * (double)(r->moved[m].end_ps - r->moved[m].begin_ps);
-      for (int c = 0; c < r->computed_count; c++) {
-        int64_t b = r->computed[c].begin_ps > r->moved[m].begin_ps ? r->computed[c].begin_ps
-                                                                   : r->moved[m].begin_ps;
-        int64_t e =
-            r->computed[c].end_ps < r->moved[m].end_ps ? r->computed[c].end_ps : r->moved[m].end_ps;
-        if (e > b) truth_ns += 1e-3 * (double)(e - b);
-      }
-    }
-    /* stamps that are early or late by the clock's error may add up to more than there is */
-    double hi_ns = (double)t->exact_hi_ns < moved_ns ? (double)t->exact_hi_ns : moved_ns;
-    printf("%-28s %5.0f..%-3.0f %%  %6.2f..%-6.2f %%  %6.2f %%  %5lld ns  %4lld ns\n", name,
-           100.0 * (double)t->min_overlap_ns / (double)t->xfer_ns,
-           100.0 * (double)t->max_overlap_ns / (double)t->xfer_ns,
-           100.0 * (double)t->exact_lo_ns / moved_ns, 100.0 * hi_ns / moved_ns,
-           100.0 * truth_ns / moved_ns, (long long)(t->exact_hi_ns - t->exact_lo_ns),
-           (long long)nbc_nic_watch_counts(watch).max_err_ns);
-    /* host times are whole nanoseconds: computing begins and ends up to 1 ns later than in the model */
-    const double slack_ns = 1 + r->computed_count;
-    if (!t->exact_count || (double)t->exact_lo_ns > truth_ns + slack_ns ||
-        (double)t->exact_hi_ns < truth_ns - slack_ns ||
-        memcmp(r->host[0] + DATA, r->host[1] + DATA, bytes) != 0)
-      status = NBC_E_MISMATCH;
+    r->out.total = report->total;
+    r->out.err_ns = nbc_nic_watch_counts(watch).max_err_ns;
+    status = print(name, &r->out);
+    if (memcmp(r->host[0] + DATA, r->host[1] + DATA, bytes) != 0) status = NBC_E_MISMATCH;
   }
   nbc_report_free(report);
   nbc_nic_watch_destroy(watch);
@@ -187,18 +211,148 @@ static nbc_status measure(const char *name, int protocol, double late, uint32_t 
   return status;
 }
 
+/* ---- by the message layer of the Portals model, on any of its levels ---------------------------------- */
+typedef struct level_run {
+  int protocol;
+  uint32_t bytes;
+  int64_t part_ns, late_ns;
+  double link_bytes_per_s;
+  char *buffer[2];
+  nbc_status status[2];
+  const nbc_nic *nic; /* of rank 0 */
+  outcome out;
+} level_run;
+
+static nbc_status level_stamp(void *ctx, nbc_nic_stamp *stamp) { /* on its way to the watch */
+  level_run *r = (level_run *)ctx;
+  const nbc_status status = r->nic->next_stamp(r->nic->ctx, stamp);
+  if (status == NBC_OK && r->out.moved_count < 4 * FRAGMENTS)
+    r->out.moved[r->out.moved_count++] =
+        (span){(int64_t)stamp->begin_ticks * 1000, (int64_t)stamp->end_ticks * 1000};
+  return status;
+}
+static nbc_status level_clock(void *ctx, int64_t *t_before_ns, uint64_t *ticks, int64_t *t_after_ns) {
+  const level_run *r = (const level_run *)ctx;
+  return r->nic->read_clock(r->nic->ctx, t_before_ns, ticks, t_after_ns);
+}
+/* Send, compute in ten parts, wait: any program's lines. */
+static nbc_status level_send(level_run *r, nbc_transport *t) {
+  nbc_op op = {0};
+  nbc_status status = nbc_isend(t, r->buffer[0], r->bytes, 1, 1, &op);
+  for (int i = 0; i < PARTS && status == NBC_OK; i++) {
+    r->out.computed[i].begin_ps = pm_now_ns() * 1000;
+    pm_compute_ns(r->part_ns);
+    r->out.computed[r->out.computed_count++].end_ps = pm_now_ns() * 1000;
+    if (r->protocol == FRAGMENT && nbc_test(t, &op) != NBC_PENDING) status = op.status;
+  }
+  return status == NBC_OK ? nbc_wait(t, &op, 0) : status;
+}
+static void level_process(void *arg) {
+  static const pm_msg_large large[] = {PM_MSG_GET, PM_MSG_PUT, PM_MSG_PIPELINED, PM_MSG_GET};
+  level_run *r = (level_run *)arg;
+  const int rank = pm_rank();
+  pm_nbc_desc desc = {0};
+  nbc_monitor_desc monitor_desc = {0};
+  nbc_nic_watch_desc watch_desc = {0};
+  pm_nbc *endpoint = NULL;
+  nbc_monitor *monitor = NULL;
+  nbc_nic_watch *watch = NULL;
+  nbc_report *report = NULL;
+  nbc_table *table = NULL;
+  nbc_clock clock;
+  nbc_nic nic;
+  desc.msg.eager_bytes = r->protocol == WRITE ? r->bytes : 1;
+  desc.msg.large = large[r->protocol];
+  desc.msg.fragment_bytes = r->bytes / FRAGMENTS;
+  desc.msg.overflow_bytes = 2 << 20;
+  nbc_status status = pm_nbc_create(&desc, &endpoint);
+  if (status == NBC_OK) status = pm_nbc_clock(&clock);
+  if (status == NBC_OK) /* a table that is too slow would make min too large */
+    status = nbc_table_create_linear(10, r->link_bytes_per_s, "the link", &table);
+  monitor_desc.clock = &clock, monitor_desc.history_calls = 64;
+  monitor_desc.table_same_node = monitor_desc.table_other_node = table;
+  if (status == NBC_OK) status = nbc_monitor_create(&monitor_desc, &monitor);
+  if (status == NBC_OK) {
+    nbc_transport *t = pm_nbc_transport(endpoint);
+    status = nbc_recorder_attach(monitor, &t->recorder);
+    nic = *pm_nbc_nic(endpoint);
+    if (rank == 0) {
+      r->nic = pm_nbc_nic(endpoint);
+      nic.ctx = r, nic.next_stamp = level_stamp, nic.read_clock = level_clock, nic.lost_count = NULL;
+    }
+    watch_desc.nic = &nic;
+    watch_desc.recorder = t->recorder;
+    watch_desc.relation = pm_nbc_relation();
+    if (status == NBC_OK) status = nbc_nic_watch_create(&watch_desc, &watch);
+    pm_barrier();
+    if (rank == 1) pm_sleep_ns(r->late_ns);
+    if (status == NBC_OK)
+      status = rank == 0 ? level_send(r, t) : nbc_recv(t, r->buffer[1], r->bytes, 0, 1);
+  }
+  pm_barrier();
+  pm_sleep_ns(1000000); /* stamps may come later than the message */
+  if (rank == 0 && status == NBC_OK) status = nbc_nic_poll(watch);
+  if (rank == 0 && status == NBC_OK) status = nbc_monitor_report(monitor, &report);
+  if (report) r->out.total = report->total, r->out.err_ns = nbc_nic_watch_counts(watch).max_err_ns;
+  r->status[rank] = status;
+  nbc_report_free(report);
+  nbc_nic_watch_destroy(watch);
+  nbc_monitor_destroy(monitor);
+  nbc_table_free(table);
+  pm_nbc_destroy(endpoint);
+}
+static pm_link_model level;
+static nbc_status measure_on_level(const char *name, int protocol, double late, uint32_t bytes) {
+  level_run *r = (level_run *)calloc(1, sizeof *r);
+  pm_rtl *rtl = level == PM_LINK_CARRIER ? pm_rtl_create() : NULL;
+  pm_platform platform = pm_platform_bxi2(2);
+  pm_world_desc desc = {0};
+  pm_world *world = NULL;
+  r->protocol = protocol, r->bytes = bytes;
+  r->link_bytes_per_s = platform.link_bytes_per_s;
+  r->part_ns = (int64_t)(1.6e9 * bytes / (64 / 5.76e-9) / PARTS);
+  r->late_ns = (int64_t)(late * PARTS * (double)r->part_ns);
+  r->buffer[0] = (char *)calloc(2, bytes), r->buffer[1] = r->buffer[0] + bytes;
+  for (uint32_t i = 0; i < bytes; i++) r->buffer[0][i] = (char)(i * 7 + i / 251);
+  desc.platform = &platform, desc.link = level, desc.stack_bytes = 256 << 10;
+  if (rtl) desc.carrier = pm_rtl_carrier(rtl);
+  pm_status ran = pm_world_create(&desc, &world);
+  if (ran == PM_OK) ran = pm_spawn_all(world, level_process, r);
+  if (ran == PM_OK) ran = pm_world_run(world);
+  if (ran != PM_OK)
+    fprintf(stderr, "exact_overlap: %s %s\n", pm_status_text(ran),
+            world ? pm_world_error(world) : rtl ? pm_rtl_error(rtl) : "");
+  nbc_status status = ran != PM_OK ? NBC_E_STATE : r->status[0] ? r->status[0] : r->status[1];
+  if (status == NBC_OK) status = print(name, &r->out);
+  if (memcmp(r->buffer[0], r->buffer[1], bytes) != 0) status = NBC_E_MISMATCH;
+  pm_world_destroy(world);
+  pm_platform_free(&platform);
+  pm_rtl_destroy(rtl);
+  free(r->buffer[0]), free(r);
+  return status;
+}
+
 int main(int argc, char **argv) {
+  static const char *const levels[] = {"flow", "loggp", "rtl"};
+  nbc_status (*run_it)(const char *, int, double, uint32_t) = measure;
+  if (argc > 2 && strcmp(argv[1], "--level") == 0) {
+    int k = 0;
+    while (k < 3 && strcmp(argv[2], levels[k]) != 0) k++;
+    if (k == 3) return fprintf(stderr, "--level: flow, loggp or rtl\n"), 2;
+    level = (pm_link_model)k, run_it = measure_on_level;
+    argc -= 2, argv += 2;
+  }
   uint32_t bytes = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 0) / FRAGMENTS * FRAGMENTS : 65536;
   if (bytes < 4096 || bytes > 1 << 20) return fprintf(stderr, "BYTES: 4096 to 1048576\n"), 2;
   printf("%u bytes; rank 0 computes 1.6 times as long as they take on the wire\n", (unsigned)bytes);
   printf(
       "protocol                       min..max      exact            truth     width     error\n");
-  nbc_status status = measure("written at once", WRITE, 0, bytes);
-  if (status == NBC_OK) status = measure("announced, then written", ANNOUNCE, 0, bytes);
-  if (status == NBC_OK) status = measure("in fragments, by tests", FRAGMENT, 0, bytes);
-  if (status == NBC_OK) status = measure("read, receiver there", READ, 0, bytes);
-  if (status == NBC_OK) status = measure("read, receiver late", READ, 0.7, bytes);
-  if (status == NBC_OK) status = measure("read, receiver too late", READ, 1.1, bytes);
+  nbc_status status = run_it("written at once", WRITE, 0, bytes);
+  if (status == NBC_OK) status = run_it("announced, then written", ANNOUNCE, 0, bytes);
+  if (status == NBC_OK) status = run_it("in fragments, by tests", FRAGMENT, 0, bytes);
+  if (status == NBC_OK) status = run_it("read, receiver there", READ, 0, bytes);
+  if (status == NBC_OK) status = run_it("read, receiver late", READ, 0.7, bytes);
+  if (status == NBC_OK) status = run_it("read, receiver too late", READ, 1.1, bytes);
   if (status != NBC_OK) fprintf(stderr, "exact_overlap: %s\n", nbc_status_text(status));
   return status != NBC_OK;
 }

@@ -1,6 +1,7 @@
 #!/bin/sh
-# examples/exact_overlap checks itself: truth lies in every exact interval, and data arrived. Here: the
-# interval is no wider than two ends with twice the clock's error and a flit of 2.88 ns each.
+# examples/exact_overlap checks itself: truth lies in every exact interval and between min and max, and
+# data arrived. Here: the interval is no wider than two ends with twice the clock's error and a flit of
+# 2.88 ns each; on every level of the model, no wider than the rounding of its times.
 passed=0 failed=0
 for bytes in 4096 65536 262144; do
   if out=$("${B:-build}/exact_overlap" $bytes) &&
@@ -10,5 +11,20 @@ for bytes in 4096 65536 262144; do
     failed=$((failed + 1)); echo "FAILED: exact_overlap $bytes"; echo "$out"
   fi
 done
+for level in flow loggp rtl; do
+  for bytes in 4096 65536 1048576; do
+    if out=$("${B:-build}/exact_overlap" --level $level $bytes) &&
+      echo "$out" | awk 'NR > 2 { n = /fragments/ ? 8 : 1; if ($(NF-3) > n * 10) exit 1; rows++ } END { exit rows != 6 }'; then
+      passed=$((passed + 1))
+    else
+      failed=$((failed + 1)); echo "FAILED: exact_overlap --level $level $bytes"; echo "$out"
+    fi
+  done
+done
+if "${B:-build}/exact_overlap" --level none 2>/dev/null || "${B:-build}/exact_overlap" 17 2>/dev/null; then
+  failed=$((failed + 1)); echo "FAILED: bad arguments taken"
+else
+  passed=$((passed + 1))
+fi
 echo "$passed passed, $failed failed, 0 skipped"
 [ "$failed" -eq 0 ]
