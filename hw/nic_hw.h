@@ -1266,7 +1266,7 @@ static void nic__offer_stamps(const nic_machine *m, nic_info *n) {
                  n->driver[0] ? n->driver : "its driver");
     else
       nic__offer(n, NIC_OFFER_NIC_STAMPS, NIC_BLOCKED,
-                 "off until an administrator switches them on: hwstamp_ctl -i %s -t 1 -r 1 "
+                 "off until an administrator switches them on: hwstamp_ctl -i %s -t 1 -r 0 "
                  "(package linuxptp)",
                  n->name);
   }
