@@ -780,8 +780,7 @@ PM_API int PtlTriggeredMEAppend(ptl_handle_ni_t ni_handle, ptl_pt_index_t index,
                                 PM__PTL_TRIG_ARGS);
 PM_API int PtlTriggeredMEUnlink(ptl_handle_me_t me_handle, PM__PTL_TRIG_ARGS);
 /* BXI's forms that never wait: with all command slots taken they return PTL_TRY_AGAIN, and nothing
-   has happened. Arguments as above. Of BXI's other extras there are no file descriptors to poll, no
-   queues with callbacks and no activation hooks. */
+   has happened. Arguments as above. */
 PM_API int PtlPutNB(PM__PTL_PUT_ARGS);
 PM_API int PtlGetNB(PM__PTL_GET_ARGS);
 PM_API int PtlAtomicNB(PM__PTL_PUT_ARGS, ptl_op_t operation, ptl_datatype_t datatype);
@@ -805,8 +804,33 @@ PM_API int PtlSwapNB(PM__PTL_FETCH_ARGS, const void *operand, ptl_op_t operation
 PM_API int PtlNIAtomicSync(ptl_handle_ni_t ni_handle);
 /* Of the hardware: number of the node, and 0 */
 PM_API int PtlGetHwid(ptl_handle_ni_t ni_handle, uint64_t *hw_id, uint64_t *capabilities_id);
-enum ptl_str_type { PTL_STR_ERROR, PTL_STR_EVENT, PTL_STR_FAIL_TYPE };
+typedef enum ptl_str_type { PTL_STR_ERROR, PTL_STR_EVENT, PTL_STR_FAIL_TYPE } ptl_str_type_t;
 PM_API const char *PtlToStr(int value, enum ptl_str_type type);
+/* An event in one line, e.g. "PUT OK mlength 8 pt 3 from 0"; text: PTL_EV_STR_SIZE bytes. ni_options
+   of PtlNIInit say whether "from" is a rank (PTL_NI_LOGICAL) or nid:pid. ret PTL_OK | PTL_ARG_INVALID */
+#  define PTL_EV_STR_SIZE 256
+PM_API int PtlEvToStr(unsigned int ni_options, const ptl_event_t *event, char *text);
+/* A queue that calls: callback(arg, queue) in a thread of the process's own, as soon as there are
+   events, and again when more come while it runs; it takes them with PtlEQGet. Callbacks of a process
+   run one after the other. hint is ignored. ret as PtlEQAlloc */
+PM_API int PtlEQAllocAsync(ptl_handle_ni_t ni_handle, ptl_size_t count, ptl_handle_eq_t *eq_handle,
+                           void (*callback)(void *arg, ptl_handle_eq_t eq_handle), void *arg,
+                           int hint);
+/* File descriptors that are readable while queues of the interface hold events. PtlNFDs: how many;
+   PtlPollFDs: writes them for poll(), ret how many, or -1: bad handle, or no descriptor left;
+   PtlPollEvents: what poll() is to have meant: POLLIN or 0. A guest's poll() must let simulated time
+   pass, as pm_run's does; a process that is a C function calls it with timeout 0 and pm_yield. */
+struct pollfd;
+PM_API int PtlNFDs(ptl_handle_ni_t ni_handle);
+PM_API int PtlPollFDs(ptl_handle_ni_t ni_handle, struct pollfd *fds, int events);
+PM_API int PtlPollEvents(ptl_handle_ni_t ni_handle, struct pollfd *fds);
+/* callback(arg, NIC, what) for a NIC that comes (what 1). The model's NIC is there from the beginning,
+   so it is called at once, and never again. At most 8 hooks of a process.
+   ret PTL_OK | PTL_NO_INIT | PTL_ARG_INVALID | PTL_NO_SPACE */
+typedef struct ptl_activate_hook *ptl_activate_hook_t;
+PM_API int PtlActivateHookAdd(void (*callback)(void *arg, unsigned int nic, int what), void *arg,
+                              ptl_activate_hook_t *hook);
+PM_API int PtlActivateHookRemove(ptl_activate_hook_t hook);
 /* hints, comparison */
 PM_API int PtlStartBundle(ptl_handle_ni_t ni_handle);
 PM_API int PtlEndBundle(ptl_handle_ni_t ni_handle);
@@ -1113,7 +1137,10 @@ PM_API void pm_compute_kernel(const pm_kernel *kernel, double m_count, double n_
 #  include <stdlib.h>
 #  include <string.h>
 #  include <time.h>
+#  include <poll.h>
+#  include <sys/eventfd.h>
 #  include <sys/mman.h>
+#  include <unistd.h>
 #  if !defined(MAP_ANONYMOUS) || !defined(CLOCK_MONOTONIC)
 #    error                                                                                         \
         "portals_model.h: mmap or clock_gettime is hidden; compile the implementing file with -D_GNU_SOURCE or -std=gnu11"
@@ -1246,6 +1273,10 @@ typedef struct pm__eq {
   uint32_t count, reserved; /* reserved: one PT_DISABLED per portal table entry with flow control */
   uint32_t promised;        /* events of messages that are being delivered */
   int dropped;
+  void (*callback)(void *arg, ptl_handle_eq_t eq_handle); /* PtlEQAllocAsync; or NULL */
+  void *callback_arg;
+  struct pm__eq *next_news; /* in the process's list of queues to call for */
+  int has_news;
 } pm__eq;
 typedef struct pm__trigger {
   struct pm__trigger *next;
@@ -1321,6 +1352,7 @@ struct pm__ni {
   int list_count;
   ptl_sr_value_t status[PTL_SR_LAST];
   pm__map *map;
+  int event_fd; /* 1 + descriptor that tells of events; 0: nobody asked for it */
 };
 
 typedef enum pm__kind { PM__PUT, PM__GET, PM__ATOMIC, PM__FETCH, PM__SWAP } pm__kind;
@@ -1384,6 +1416,9 @@ static int pm__op_is_legal(int op, int type);
 static uint64_t pm__type_bytes(int type);
 static void pm__trace(pm_world *w, int kind, const pm__message *m, int64_t t_begin_ps,
                       int64_t t_end_ps, int from_node, int to_node, uint64_t bytes);
+struct ptl_activate_hook {
+  int is_used;
+};
 struct pm_process {
   pm_world *world;
   int rank, node, status, ended, live_threads, init_count, aborted, has_pid;
@@ -1394,6 +1429,9 @@ struct pm_process {
   int64_t in_flight;
   void *user;
   pm_thread *threads;
+  pm_thread *caller; /* runs callbacks of queues while news is not empty; NULL: never needed */
+  struct pm__eq *news, *news_last;
+  struct ptl_activate_hook hooks[8];
   pm_process *next_on_node;
 };
 
@@ -2486,6 +2524,22 @@ static void pm__thread_main(void) {
   pm__thread_ended(w, t);
   pm__leave_for_good(w, t);
 }
+/* A new thread, or one that has ended, from its entry on. ret 0: out of memory */
+static int pm__thread_start(pm_thread *t) {
+  pm_world *w = t->proc->world;
+  t->stack = pm__stack_get(w, t->stack_bytes);
+  if (!t->stack) return 0;
+  *(uint64_t *)(void *)t->stack = PM__CANARY;
+  t->asan_fake = NULL;
+  t->proc->live_threads++;
+  w->live_threads++;
+#  ifdef PM_WITH_VALGRIND
+  t->valgrind_id = VALGRIND_STACK_REGISTER(t->stack, t->stack + t->stack_bytes);
+#  endif
+  pm__context_make(w, t);
+  pm__make_ready(w, t);
+  return 1;
+}
 static pm_thread *pm__thread_new(pm_process *proc, void (*entry)(void *arg), void *arg,
                                  size_t stack_bytes) {
   pm_world *w = proc->world;
@@ -2494,26 +2548,17 @@ static pm_thread *pm__thread_new(pm_process *proc, void (*entry)(void *arg), voi
   t->stack_bytes =
       stack_bytes ? (stack_bytes + PM__PAGE - 1) / PM__PAGE * PM__PAGE : w->desc.stack_bytes;
   if (t->stack_bytes < 4 * PM__PAGE) t->stack_bytes = 4 * PM__PAGE;
-  t->stack = pm__stack_get(w, t->stack_bytes);
-  if (!t->stack) {
-    PM_FREE(t);
-    return NULL;
-  }
-  *(uint64_t *)(void *)t->stack = PM__CANARY;
   t->timer.fn = pm__timer_fired;
   t->proc = proc;
   t->entry = entry;
   t->arg = arg;
+  if (!pm__thread_start(t)) {
+    PM_FREE(t);
+    return NULL;
+  }
   t->next_in_proc = proc->threads;
   proc->threads = t;
-  proc->live_threads++;
-  w->live_threads++;
   w->stats.memory_bytes += sizeof *t;
-#  ifdef PM_WITH_VALGRIND
-  t->valgrind_id = VALGRIND_STACK_REGISTER(t->stack, t->stack + t->stack_bytes);
-#  endif
-  pm__context_make(w, t);
-  pm__make_ready(w, t);
   return t;
 }
 
@@ -3382,6 +3427,26 @@ PM_API int PtlGetHwid(ptl_handle_ni_t ni_handle, uint64_t *hw_id, uint64_t *capa
   *capabilities_id = 0;
   return PTL_OK;
 }
+PM_API int PtlActivateHookAdd(void (*callback)(void *arg, unsigned int nic, int what), void *arg,
+                              ptl_activate_hook_t *hook) {
+  PM__PROCESS(p);
+  int i = 0;
+  if (!callback || !hook) return PTL_ARG_INVALID;
+  while (i < 8 && p->hooks[i].is_used) i++;
+  if (i == 8) return PTL_NO_SPACE;
+  p->hooks[i].is_used = 1;
+  *hook = &p->hooks[i];
+  callback(arg, 0, 1);
+  return PTL_OK;
+}
+PM_API int PtlActivateHookRemove(ptl_activate_hook_t hook) {
+  PM__PROCESS(p);
+  int i = 0;
+  while (i < 8 && hook != &p->hooks[i]) i++;
+  if (i == 8 || !hook->is_used) return PTL_ARG_INVALID;
+  hook->is_used = 0;
+  return PTL_OK;
+}
 PM_API int PtlStartBundle(ptl_handle_ni_t ni_handle) {
   PM__NI(p, ni, ni_handle);
   ni->bundles++;
@@ -3425,6 +3490,35 @@ PM_API const char *PtlToStr(int value, enum ptl_str_type type) {
                                      : pm_ptl_status_name(value);
 }
 
+PM_API int PtlEvToStr(unsigned int ni_options, const ptl_event_t *event, char *text) {
+  char from[32];
+  if (!event || !text) return PTL_ARG_INVALID;
+  const int is_put = event->type == PTL_EVENT_PUT || event->type == PTL_EVENT_PUT_OVERFLOW,
+            is_atomic = event->type >= PTL_EVENT_ATOMIC &&
+                        event->type <= PTL_EVENT_FETCH_ATOMIC_OVERFLOW,
+            is_get = event->type == PTL_EVENT_GET || event->type == PTL_EVENT_GET_OVERFLOW;
+  int n = snprintf(text, PTL_EV_STR_SIZE, "%s %s", pm_ptl_event_name(event->type),
+                   pm_ptl_fail_name(event->ni_fail_type));
+  if (is_put || is_atomic || is_get || event->type == PTL_EVENT_SEARCH) {
+    if (ni_options & PTL_NI_LOGICAL)
+      snprintf(from, sizeof from, "%u", (unsigned)event->initiator.rank);
+    else
+      snprintf(from, sizeof from, "%u:%u", (unsigned)event->initiator.phys.nid,
+               (unsigned)event->initiator.phys.pid);
+    n += snprintf(text + n, PTL_EV_STR_SIZE - (size_t)n, " mlength %llu pt %u from %s",
+                  (unsigned long long)event->mlength, (unsigned)event->pt_index, from);
+    if (event->mlength != event->rlength)
+      snprintf(text + n, PTL_EV_STR_SIZE - (size_t)n, " rlength %llu",
+               (unsigned long long)event->rlength);
+  } else if (event->type == PTL_EVENT_REPLY || event->type == PTL_EVENT_ACK ||
+             event->type == PTL_EVENT_SEND)
+    snprintf(text + n, PTL_EV_STR_SIZE - (size_t)n, " mlength %llu",
+             (unsigned long long)event->mlength);
+  else
+    snprintf(text + n, PTL_EV_STR_SIZE - (size_t)n, " pt %u", (unsigned)event->pt_index);
+  return PTL_OK;
+}
+
 /* ---- event queues ------------------------------------------------------------------------------ */
 /* Something changed that a thread of this process may wait for, or poll in vain. */
 static void pm__wake_waiters(pm_process *p, const void *object, uint64_t value, int is_final) {
@@ -3460,6 +3554,85 @@ static int pm__eq_grow(pm__ni *ni, pm__eq *eq) {
   eq->first = 0;
   return 1;
 }
+/* ---- queues that call, queues to poll() for ---- */
+static void pm__calls(void *process) {
+  pm_process *p = (pm_process *)process;
+  while (p->news) {
+    pm__eq *eq = p->news;
+    p->news = eq->next_news;
+    eq->has_news = 0;
+    eq->callback(eq->callback_arg, eq->o.handle);
+  }
+}
+static void pm__eq_alert(pm_process *p, pm__eq *eq) {
+  if (eq->has_news || p->ended) return;
+  eq->has_news = 1;
+  eq->next_news = NULL;
+  if (p->news)
+    p->news_last->next_news = eq;
+  else
+    p->news = eq;
+  p->news_last = eq;
+  if (p->caller ? p->caller->state != PM__ENDED || pm__thread_start(p->caller)
+                : (p->caller = pm__thread_new(p, pm__calls, p, 0)) != NULL)
+    return;
+  pm_world_fail(p->world, PM_E_NOMEM, "no stack for a queue's callback");
+}
+/* A queue goes: nobody calls for it any more. */
+static void pm__eq_forget(pm_process *p, pm__eq *eq) {
+  pm__eq *before = NULL, *at = p->news;
+  PM_FREE(eq->ring);
+  eq->ring = NULL;
+  if (!eq->has_news) return;
+  while (at != eq) before = at, at = at->next_news;
+  if (before)
+    before->next_news = eq->next_news;
+  else
+    p->news = eq->next_news;
+  if (p->news_last == eq) p->news_last = before;
+}
+static int pm__ni_has_events(const pm__ni *ni) {
+  const pm__pool *pool = &ni->pool[PM__H_EQ];
+  uint32_t slot;
+  for (slot = 0; slot < pool->made; slot++) {
+    const pm__eq *eq = (const pm__eq *)(const void *)pm__pool_at(pool, slot);
+    if (eq->o.live && eq->used) return 1;
+  }
+  return 0;
+}
+static void pm__event_fd_tell(const pm__ni *ni) {
+  const uint64_t one = 1;
+  if (write(ni->event_fd - 1, &one, sizeof one) < 0) return; /* full: readable all the same */
+}
+/* Events went: the descriptor stays readable only while there are others. */
+static void pm__event_fd_settle(const pm__ni *ni) {
+  uint64_t told;
+  if (!ni->event_fd || pm__ni_has_events(ni)) return;
+  if (read(ni->event_fd - 1, &told, sizeof told) < 0) return; /* it was not readable */
+}
+PM_API int PtlNFDs(ptl_handle_ni_t ni_handle) {
+  const pm_process *p = pm__inited();
+  return p && pm__ni_of(p, ni_handle) ? 1 : -1;
+}
+PM_API int PtlPollFDs(ptl_handle_ni_t ni_handle, struct pollfd *fds, int events) {
+  const pm_process *p = pm__inited();
+  pm__ni *ni = p ? pm__ni_of(p, ni_handle) : NULL;
+  if (!ni || !fds) return -1;
+  if (!ni->event_fd) {
+    ni->event_fd = 1 + eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (ni->event_fd && pm__ni_has_events(ni)) pm__event_fd_tell(ni);
+  }
+  if (!ni->event_fd) return -1;
+  fds->fd = ni->event_fd - 1;
+  fds->events = (short)(events & POLLIN);
+  fds->revents = 0;
+  return 1;
+}
+PM_API int PtlPollEvents(ptl_handle_ni_t ni_handle, struct pollfd *fds) {
+  const pm_process *p = pm__inited();
+  const pm__ni *ni = p ? pm__ni_of(p, ni_handle) : NULL;
+  return ni && fds && ni->event_fd && pm__ni_has_events(ni) ? POLLIN : 0;
+}
 /* Only PT_DISABLED may take a reserved place. A full queue loses its oldest event or, when that is
    how the implementation to be modelled does it, the new one. */
 static void pm__eq_post(pm__ni *ni, ptl_handle_eq_t h, const ptl_event_t *event) {
@@ -3478,15 +3651,18 @@ static void pm__eq_post(pm__ni *ni, ptl_handle_eq_t h, const ptl_event_t *event)
   }
   eq->ring[(eq->first + eq->used) % eq->ring_max] = *event;
   eq->used++;
+  if (eq->callback) pm__eq_alert(ni->proc, eq);
+  if (ni->event_fd) pm__event_fd_tell(ni);
   pm__wake_waiters(ni->proc, eq, 0, 1);
 }
-static int pm__eq_take(pm__eq *eq, ptl_event_t *event) {
+static int pm__eq_take(const pm__ni *ni, pm__eq *eq, ptl_event_t *event) {
   const int dropped = eq->dropped;
   if (!eq->used) return PTL_EQ_EMPTY;
   *event = eq->ring[eq->first];
   eq->first = (eq->first + 1) % eq->ring_max;
   eq->used--;
   eq->dropped = 0;
+  if (!eq->used) pm__event_fd_settle(ni);
   return dropped ? PTL_EQ_DROPPED : PTL_OK;
 }
 
@@ -3500,15 +3676,27 @@ PM_API int PtlEQAlloc(ptl_handle_ni_t ni_handle, ptl_size_t count, ptl_handle_eq
   *eq_handle = eq->o.handle;
   return PTL_OK;
 }
+PM_API int PtlEQAllocAsync(ptl_handle_ni_t ni_handle, ptl_size_t count, ptl_handle_eq_t *eq_handle,
+                           void (*callback)(void *arg, ptl_handle_eq_t eq_handle), void *arg,
+                           int hint) {
+  PM__NI(p, ni, ni_handle);
+  (void)hint;
+  const int code = callback ? PtlEQAlloc(ni_handle, count, eq_handle) : PTL_ARG_INVALID;
+  if (code != PTL_OK) return code;
+  pm__eq *eq = pm__eq_at(ni, *eq_handle);
+  eq->callback = callback;
+  eq->callback_arg = arg;
+  return PTL_OK;
+}
 PM_API int PtlEQFree(ptl_handle_eq_t eq_handle) {
   PM__PROCESS(p);
   pm__ni *ni;
   pm__eq *eq = (pm__eq *)pm__find_any(p, PM__H_EQ, eq_handle, &ni);
   if (!eq) return PTL_ARG_INVALID;
   p->world->stats.memory_bytes -= eq->ring_max * sizeof *eq->ring;
-  PM_FREE(eq->ring);
-  eq->ring = NULL;
+  pm__eq_forget(p, eq);
   pm__pool_free(ni, &eq->o);
+  pm__event_fd_settle(ni);
   pm__wake_waiters(p, eq, 0, 1);
   return PTL_OK;
 }
@@ -3557,7 +3745,7 @@ PM_API int PtlEQGet(ptl_handle_eq_t eq_handle, ptl_event_t *event) {
     if (!eq->used) return PTL_EQ_EMPTY;
   }
   pm__cpu(p->world->plat.cpu_event_ns);
-  return eq->o.live && eq->o.handle == eq_handle ? pm__eq_take(eq, event) : pm__gone(p);
+  return eq->o.live && eq->o.handle == eq_handle ? pm__eq_take(ni, eq, event) : pm__gone(p);
 }
 PM_API int PtlEQWait(ptl_handle_eq_t eq_handle, ptl_event_t *event) {
   PM__PROCESS(p);
@@ -3573,7 +3761,7 @@ PM_API int PtlEQWait(ptl_handle_eq_t eq_handle, ptl_event_t *event) {
     if (p->aborted) return PTL_ABORTED;
     pm__cpu(p->world->plat.cpu_event_ns);
     if (!eq->o.live || eq->o.handle != eq_handle) return pm__gone(p);
-    if (eq->used) return pm__eq_take(eq, event); /* else another thread was faster */
+    if (eq->used) return pm__eq_take(ni, eq, event); /* else another thread was faster */
   }
 }
 PM_API int PtlEQPoll(const ptl_handle_eq_t *eq_handles, unsigned int size, ptl_time_t timeout,
@@ -3601,7 +3789,7 @@ PM_API int PtlEQPoll(const ptl_handle_eq_t *eq_handles, unsigned int size, ptl_t
       if (pm__eq_at(first, eq_handles[i]) != eq || !eq->used)
         break; /* gone meanwhile: look again */
       *which = i;
-      return pm__eq_take(eq, event);
+      return pm__eq_take(first, eq, event);
     }
     if (i < size) continue;
     if (timeout == 0) {
@@ -5063,10 +5251,7 @@ static void pm__pool_close(pm__ni *ni, int kind) {
     pm__object *o = pm__pool_at(pool, slot);
     if (!o->live) continue;
     if (kind == PM__H_CT) pm__ct_drop_triggers((pm__ct *)(void *)o);
-    if (kind == PM__H_EQ) {
-      PM_FREE(((pm__eq *)(void *)o)->ring);
-      ((pm__eq *)(void *)o)->ring = NULL;
-    }
+    if (kind == PM__H_EQ) pm__eq_forget(ni->proc, (pm__eq *)(void *)o);
     pm__pool_free(ni, o);
   }
 }
@@ -5089,6 +5274,8 @@ static void pm__ni_close(pm__ni *ni) {
   for (kind = PM__H_EQ; kind <= PM__H_ME; kind++)
     if (kind != PM__H_CT) pm__pool_close(ni, kind);
   ni->refs = ni->bundles = 0;
+  if (ni->event_fd) close(ni->event_fd - 1);
+  ni->event_fd = 0;
   ni->list_count = 0;
   ni->pt_last = 0;
   ni->map = NULL;

@@ -134,22 +134,35 @@ int clock_nanosleep(clockid_t clock, int flags, const struct timespec *d, struct
   }
   return nanosleep(&left, NULL);
 }
-/* Without files they are sleeps; with files they look once, and time passes. */
+/* Looks again and again, while time passes, until something is ready or the time is over. */
 int poll(struct pollfd *files, nfds_t count, int ms) {
-  struct timespec none = {0, 0}, d = {ms / 1000, (long)(ms % 1000) * 1000000};
+  const struct timespec none = {0, 0}, d = {ms / 1000, (long)(ms % 1000) * 1000000};
   if (!pm_self()) return (int)syscall(SYS_ppoll, files, count, ms < 0 ? NULL : &d, NULL, 0);
-  const int ready = count ? (int)syscall(SYS_ppoll, files, count, &none, NULL, 0) : 0;
-  if (!ready && ms > 0) nanosleep(&d, NULL);
-  if (!ready && ms <= 0) pm_yield();
-  return ready;
+  const int64_t t_end_ns = pm_now_ns() + (int64_t)ms * 1000000;
+  if (!count && ms > 0) return nanosleep(&d, NULL);
+  for (;;) {
+    const int ready = (int)syscall(SYS_ppoll, files, count, &none, NULL, 0);
+    if (ready || (ms > 0 && pm_now_ns() >= t_end_ns)) return ready;
+    pm_yield();
+    if (ms == 0) return 0;
+  }
 }
 int select(int count, fd_set *in, fd_set *out, fd_set *other, struct timeval *d) {
   struct timespec t = {d ? d->tv_sec : 0, d ? d->tv_usec * 1000 : 0}, none = {0, 0};
   if (!pm_self()) return (int)syscall(SYS_pselect6, count, in, out, other, d ? &t : NULL, NULL);
-  const int ready = count ? (int)syscall(SYS_pselect6, count, in, out, other, &none, NULL) : 0;
-  if (!ready && d) nanosleep(&t, NULL);
-  if (!ready && !d) pm_yield();
-  return ready;
+  const int64_t d_ns = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec, t_end_ns = pm_now_ns() + d_ns;
+  fd_set sets[3], *asked[3] = {in, out, other};
+  if (!count && d_ns) return nanosleep(&t, NULL);
+  for (int k = 0; k < 3; k++)
+    if (asked[k]) sets[k] = *asked[k];
+  for (;;) {
+    const int ready = (int)syscall(SYS_pselect6, count, in, out, other, &none, NULL);
+    if (ready || (d_ns && pm_now_ns() >= t_end_ns)) return ready;
+    pm_yield();
+    if (d && !d_ns) return 0;
+    for (int k = 0; k < 3; k++)
+      if (asked[k]) *asked[k] = sets[k];
+  }
 }
 int sched_yield(void) {
   if (!pm_self()) return (int)syscall(SYS_sched_yield);

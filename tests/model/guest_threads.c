@@ -121,6 +121,58 @@ static void sleeps(void) {
   must(t_ns >= 3008000000 && t_ns < 3008100000, "sleeps take their time");
 }
 
+/* Process 1 polls for the events of its interface, which come after 2 ms, each with a look of its own. */
+static void polls(void) {
+  ptl_handle_ni_t ni;
+  ptl_handle_eq_t eq;
+  ptl_handle_md_t md_handle;
+  ptl_handle_le_t le_handle;
+  ptl_pt_index_t pt;
+  ptl_process_t id;
+  ptl_event_t e;
+  struct pollfd fds[4];
+  fd_set in;
+  uint64_t here = 0;
+  char text[64];
+  struct timeval d = {0, 1000};
+  must(!PtlInit() && !PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_NO_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, NULL, NULL, &ni) &&
+           !PtlGetPhysId(ni, &id) && !PtlEQAlloc(ni, 16, &eq) && !PtlPTAlloc(ni, 0, eq, 5, &pt), "Portals");
+  ptl_le_t le = {&here, 8, PTL_CT_NONE, PTL_UID_ANY, PTL_LE_OP_PUT | PTL_LE_EVENT_LINK_DISABLE | PTL_LE_ACK_DISABLE};
+  ptl_md_t md = {&here, 8, 0, PTL_EQ_NONE, PTL_CT_NONE};
+  must(!PtlLEAppend(ni, pt, &le, PTL_PRIORITY_LIST, NULL, &le_handle) && !PtlMDBind(ni, &md, &md_handle), "list, descriptor");
+  must(PtlNFDs(ni) == 1 && PtlPollFDs(ni, fds, POLLIN) == 1, "descriptors");
+  FD_ZERO(&in);
+  FD_SET(fds[0].fd, &in);
+  if (rank == 1) {
+    snprintf(text, sizeof text, "%u %u", (unsigned)id.phys.nid, (unsigned)id.phys.pid);
+    must(!PMI_KVS_Put("", "one", text), "PMI_KVS_Put");
+    long t_ns = now_ns();
+    must(poll(fds, 1, 1) == 0 && PtlPollEvents(ni, fds) == 0 && now_ns() - t_ns >= 1000000, "poll in vain");
+    must(select(fds[0].fd + 1, &in, NULL, NULL, &d) == 0 && now_ns() - t_ns >= 2000000, "select in vain");
+  }
+  PMI_Barrier();
+  if (rank == 0) {
+    must(!PMI_KVS_Get("", "one", text, sizeof text) && sscanf(text, "%u %u", &id.phys.nid, &id.phys.pid) == 2, "PMI_KVS_Get");
+    for (int i = 0; i < 3; i++) {
+      usleep(i < 2 ? 2000 : 0); /* the last two together */
+      must(!PtlPut(md_handle, 0, 8, PTL_NO_ACK_REQ, id, 5, 0, 0, NULL, 0), "PtlPut");
+    }
+  }
+  if (rank == 1) {
+    long t_ns = now_ns();
+    for (int i = 0; i < 3; i++) {
+      must(poll(fds, 1, -1) == 1 && PtlPollEvents(ni, fds) == POLLIN, "poll");
+      must(!PtlEQGet(eq, &e) && e.type == PTL_EVENT_PUT, "event");
+    }
+    must(now_ns() - t_ns > 4000000 && now_ns() - t_ns < 4100000, "poll ends when an event comes");
+    must(PtlPollEvents(ni, fds) == 0 && poll(fds, 1, 0) == 0, "no events left");
+    puts("poll has seen all");
+  }
+  PMI_Barrier();
+  must(!PtlNIFini(ni), "PtlNIFini");
+  PtlFini();
+}
+
 /* Process 1 looks into memory that process 0 writes to after 2 ms, and calls nothing. */
 static volatile uint64_t word;
 static void spins(void) {
@@ -163,6 +215,7 @@ int main(int argc, char **argv) {
   if (strcmp(mode, "threads") == 0) threads();
   if (strcmp(mode, "sleeps") == 0) sleeps();
   if (strcmp(mode, "spins") == 0) spins();
+  if (strcmp(mode, "polls") == 0) polls();
   if (strcmp(mode, "abort") == 0 && rank == 1) return usleep(50), PMI_Abort(7, "enough");
   if (strcmp(mode, "abort") == 0) PMI_Barrier();
   if (strcmp(mode, "pieces") == 0) {

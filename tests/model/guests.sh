@@ -55,6 +55,7 @@ threads_run_the_same_every_time() { run -n 3 "$threads" threads && cp "$T/err" "
 last_thread_ends_the_process() { run -n 2 "$threads" last && grep ' 10\.[0-9]* us simulated' "$T/err"; }
 sleeps_take_simulated_time() { run -n 2 "$threads" sleeps; }
 spin_on_memory_lets_time_pass() { run -n 3 --spin 10 "$threads" spins && grep -x 'spin has ended' "$T/out"; }
+poll_waits_for_events() { run -n 2 "$threads" polls && grep -x 'poll has seen all' "$T/out"; }
 abort_ends_the_run() { run -n 3 --trace "$T/abort.csv" "$threads" abort; test $? = 100 && grep 'process 1 called PMI_Abort(7) at .* us: enough' "$T/err" && test -s "$T/abort.csv"; }
 # 20 ms of host CPU time and more, tenfold
 computation_takes_its_time() { run -n 2 --compute 10 "$threads" computes && grep 'pm_run: 2 processes, [2-9][0-9]\{5,\}\.[0-9]* us' "$T/err" && run -n 2 "$threads" computes && grep 'pm_run: 2 processes, 0.0' "$T/err" && ! run --compute -1 "$threads" && grep 'pm_run: --compute: a number of' "$T/err"; }
@@ -70,7 +71,7 @@ help_lists_every_option() {
 }
 for t in token_goes_round same_time_every_run levels_differ levels_change_on_the_way bad_levels_are_refused exit_status_is_the_largest crash_has_a_name \
   deadlock_has_names trace_is_written sequence_diagram_is_drawn platform_is_read bad_calls_are_refused \
-  threads_and_locks_work threads_run_the_same_every_time last_thread_ends_the_process sleeps_take_simulated_time spin_on_memory_lets_time_pass \
+  threads_and_locks_work threads_run_the_same_every_time last_thread_ends_the_process sleeps_take_simulated_time spin_on_memory_lets_time_pass poll_waits_for_events \
   abort_ends_the_run computation_takes_its_time lines_carry_their_process help_lists_every_option; do
   check "$t" $t
 done

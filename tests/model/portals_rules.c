@@ -44,7 +44,9 @@ static void drain(side *s) {
   X(PtlPTDisableNB) X(PtlPTEnableNB) X(PtlMDBindNB) X(PtlLEAppendNB) X(PtlLESearchNB)              \
   X(PtlMEAppendNB) X(PtlMESearchNB) X(PtlTriggeredPutNB) X(PtlTriggeredGetNB)                      \
   X(PtlTriggeredAtomicNB) X(PtlTriggeredFetchAtomicNB) X(PtlTriggeredSwapNB)                       \
-  X(PtlTriggeredCTIncNB) X(PtlTriggeredCTSetNB) X(PtlNIAtomicSync) X(PtlGetHwid)
+  X(PtlTriggeredCTIncNB) X(PtlTriggeredCTSetNB) X(PtlNIAtomicSync) X(PtlGetHwid)         \
+  X(PtlToStr) X(PtlEvToStr) X(PtlEQAllocAsync) X(PtlNFDs) X(PtlPollFDs) X(PtlPollEvents)           \
+  X(PtlActivateHookAdd) X(PtlActivateHookRemove)
 /* Within a group no value twice: a switch could not tell them apart. */
 static void all_differ(const unsigned *value, size_t count, const char *group) {
   for (size_t i = 0; i < count; i++)
