@@ -943,16 +943,18 @@ PM_API void pm_cargo_returned(const pm_cargo *cargo, int is_delivered, int64_t t
 /* ============================================================================================== */
 /* [TRACE] 8. Traces: CSV, Chrome JSON, HTML                                                      */
 /* ============================================================================================== */
-/* With pm_world_desc.trace every step of every message leaves a record. Kinds are named after those
-   of S4BXI; its reads of payload (here the time between COMMAND and PUT) and end-to-end acks are not
-   among them. At the LogGP level COMMAND is the wait for the gap, writes and events are points. */
+/* With pm_world_desc.trace every step of every message leaves a record, of the kinds of S4BXI.
+   PIO_PAYLOAD: the CPU writes it; DMA_REQUEST, DMA_PAYLOAD: the NIC asks the host for it and has it, to
+   the end of a long one that leaves meanwhile; E2E_ACK: what comes back when nobody wants a
+   PORTALS_ACK. At the LogGP level COMMAND is the wait for the gap, writes and events are points, payload
+   is not read; at a carrier's level it reads payload and that leaves no record. */
 #  define PM_TRACE_LIST(X)                                                                         \
     X(PUT)                                                                                         \
     X(GET)                                                                                         \
     X(ATOMIC)                                                                                      \
     X(FETCH_ATOMIC)                                                                                \
-    X(GET_RESPONSE) X(FETCH_ATOMIC_RESPONSE) X(PORTALS_ACK) X(COMMAND) X(PAYLOAD_WRITE) X(EVENT)   \
-        X(COMPUTE)
+    X(GET_RESPONSE) X(FETCH_ATOMIC_RESPONSE) X(PORTALS_ACK) X(E2E_ACK) X(COMMAND) X(PIO_PAYLOAD)   \
+        X(DMA_REQUEST) X(DMA_PAYLOAD) X(PAYLOAD_WRITE) X(EVENT) X(COMPUTE)
 typedef enum pm_trace_kind {
 #  define PM__X(name) PM_TRACE_##name,
   PM_TRACE_LIST(PM__X)
@@ -5037,7 +5039,7 @@ static int pm__fetch_make(pm_process *p, int kind, PM__PTL_FETCH_ARGS, const voi
 
 /* An operation starts: from a call, or from a counter. */
 static void pm__message_start(pm_world *w, pm__message *m) {
-  m->id = ++w->next_id;
+  if (!m->id) m->id = ++w->next_id;
   m->pending = 1;
   if (m->kind != PM__GET && m->length <= (uint64_t)w->plat.early_send_bytes &&
       m->length <= sizeof m->copy) {
@@ -5056,6 +5058,7 @@ static int pm__move(pm_process *p, pm__message *m, int may_wait) {
   }
   m->md->in_flight++; /* from now on nobody may release it */
   if (m->get_md) m->get_md->in_flight++;
+  m->id = ++p->world->next_id;
   pm__nic_wait_for_slot(p, m);
   if (!pm__from_is_alive(m)) {
     pm__message_free(p->world, m);
@@ -5936,7 +5939,9 @@ static void pm__back_event(pm_world *w, pm__event *event) {
 /* The kind of step that the present travel of a message is. */
 static int pm__travel_kind(const pm__message *m) {
   if (m->is_reply)
-    return !pm__brings_data(m)  ? PM_TRACE_PORTALS_ACK
+    return !pm__brings_data(m)
+               ? (m->ack_req == PTL_NO_ACK_REQ || m->is_ack_muted ? PM_TRACE_E2E_ACK
+                                                                  : PM_TRACE_PORTALS_ACK)
            : m->kind == PM__GET ? PM_TRACE_GET_RESPONSE
                                 : PM_TRACE_FETCH_ATOMIC_RESPONSE;
   return m->kind == PM__PUT      ? PM_TRACE_PUT
@@ -6054,6 +6059,19 @@ static int pm__job_to(const pm__message *m) {
   return m->is_reply ? m->from->proc->node : m->to_node;
 }
 
+/* How the payload came to the NIC that sends it from t_begin_ps to t_end_ps. */
+static void pm__trace_read(pm_world *w, const pm__message *m, int64_t t_begin_ps,
+                           int64_t t_end_ps) {
+  const uint64_t bytes = pm__job_bytes(m);
+  const int64_t d_ps = pm__fetch_ps(w, m, bytes),
+                t_data_ps = t_begin_ps - d_ps + w->plat.pci_latency_ns * PM__PS;
+  const int node = pm__job_from(m);
+  if (!d_ps) return;
+  pm__trace(w, PM_TRACE_DMA_REQUEST, m, t_begin_ps - d_ps, t_data_ps, node, node, 0);
+  pm__trace(w, PM_TRACE_DMA_PAYLOAD, m, t_data_ps,
+            bytes > (uint64_t)w->plat.pci_packet_bytes ? t_end_ps : t_begin_ps, node, node, bytes);
+}
+
 static void pm__rx(pm_world *w, pm__event *event);
 static void pm__job_left(pm_world *w, pm__message *m, int64_t t_begin_ps, int64_t t_end_ps) {
   const int from = pm__job_from(m), to = pm__job_to(m);
@@ -6070,6 +6088,7 @@ static void pm__job_left(pm_world *w, pm__message *m, int64_t t_begin_ps, int64_
     w->route_latency_ps = latency_ps;
   }
   if (bytes) pm__stamp(w, m, m->is_reply, t_begin_ps, t_end_ps + latency_ps);
+  if (w->desc.trace && !pm__is_inside(w, m)) pm__trace_read(w, m, t_begin_ps, t_end_ps);
   pm__trace(w, pm__travel_kind(m), m, t_begin_ps, t_end_ps + latency_ps, from, to, bytes);
   if (!m->is_reply) pm__send_early(w, m, t_begin_ps + pm__event_ps(w));
   pm__travel(w, m, from, to, m->lane, t_end_ps, latency_ps, pm__rx);
@@ -6302,12 +6321,15 @@ static void pm__nic_wait_for_slot(pm_process *p, const pm__message *m) {
   }
   pm__cpu(w->plat.cpu_command_ns);
   if (m->kind != PM__GET && !pm__is_inside(w, m) && !w->plat.no_pci && !pm__is_inline(w, m) &&
-      pm__is_pio(w, m))
+      pm__is_pio(w, m)) {
+    const int64_t t_pio_ps = w->now_ps;
     pm__busy(w->plat.pio_fence_ns * PM__PS + /* what a carrier writes takes its time there */
                  (pm__link_now(w) == PM_LINK_CARRIER
                       ? 0
                       : pm__bytes_ps((double)m->length, w->plat.pio_bytes_per_s)),
              "PIO");
+    pm__trace(w, PM_TRACE_PIO_PAYLOAD, m, t_pio_ps, w->now_ps, p->node, p->node, m->length);
+  }
   while (pm__slots_are_taken(p, m)) {
     if (n->slots[n->slots_first] != PM__FOREVER)
       pm__busy(n->slots[n->slots_first] - w->now_ps, "a command slot");
@@ -6605,7 +6627,8 @@ PM_API pm_status pm_trace_write_json(const pm_world *world, FILE *out) {
             "{\"ph\":\"X\",\"name\":\"%s\",\"pid\":%d,\"tid\":%d,\"ts\":%lld.%06d,\"dur\":%lld.%"
             "06d,\"args\":{\"id\":%llu,\"to_node\":%d,\"bytes\":%llu}},\n",
             pm_trace_kind_name(r->kind), r->from_node,
-            r->kind == PM_TRACE_COMPUTE ? r->from_rank + 1 : 0, (long long)(r->t_begin_ns / 1000),
+            r->kind == PM_TRACE_COMPUTE || r->kind == PM_TRACE_PIO_PAYLOAD ? r->from_rank + 1 : 0,
+            (long long)(r->t_begin_ns / 1000),
             (int)(r->t_begin_ns % 1000) * 1000 + r->t_begin_ps, (long long)(d_ps / 1000000),
             (int)(d_ps % 1000000), (unsigned long long)r->id, r->to_node,
             (unsigned long long)r->size_bytes);
@@ -6620,6 +6643,7 @@ enum { PM__PAGE_LEFT = 120, PM__PAGE_COLUMN = 170, PM__PAGE_TOP = 60 };
 typedef struct pm__page {
   FILE *out;
   const pm_trace_record *records;
+  pm_process *const *procs;
   int64_t *t_ps; /* the distinct times, in order ... */
   double *y;     /* ... and where they are drawn */
   int *column;   /* of each rank, -1: takes no part */
@@ -6687,7 +6711,8 @@ static void pm__page_head(const pm_world *w, const pm__page *p) {
       ".m text{paint-order:stroke;stroke:#fff;stroke-width:3}.m:hover "
       "path{stroke-width:3}\n.PUT{color:#1764ab}.GET{color:#2d7d2d}"
       ".ATOMIC,.FETCH_ATOMIC{color:#9b3fa5}\n.GET_RESPONSE,.FETCH_ATOMIC_RESPONSE{color:#4a9a4a}"
-      ".PORTALS_ACK{color:#777}\n.COMMAND{color:#c8860a}.PAYLOAD_WRITE{color:#5a8fc0}"
+      ".PORTALS_ACK,.E2E_ACK{color:#777}\n.COMMAND{color:#c8860a}.PIO_PAYLOAD{color:#e0a030}"
+      ".DMA_REQUEST,.DMA_PAYLOAD,.PAYLOAD_WRITE{color:#5a8fc0}"
       ".EVENT{color:#c0392b}.COMPUTE{color:#bbb}\n</style></head><body>\n<h1>Sequence of a "
       "simulated run</h1>\n<p>%d of %d steps. Columns are processes, time runs down in "
       "nanoseconds and is stretched where much happens: lengths are not to scale. Point at an "
@@ -6735,7 +6760,7 @@ static void pm__page_arrow(const pm__page *p, const pm_trace_record *r, int from
 }
 static void pm__page_record(const pm__page *p, const pm_trace_record *r) {
   const int is_reply = r->kind == PM_TRACE_GET_RESPONSE || r->kind == PM_TRACE_PORTALS_ACK ||
-                       r->kind == PM_TRACE_FETCH_ATOMIC_RESPONSE;
+                       r->kind == PM_TRACE_E2E_ACK || r->kind == PM_TRACE_FETCH_ATOMIC_RESPONSE;
   const int from = is_reply ? r->to_rank : r->from_rank, to = is_reply ? r->from_rank : r->to_rank;
   const char *name = pm_trace_kind_name(r->kind);
   fprintf(p->out, "<g class=\"m %s\"><title>%s", name, name);
@@ -6744,11 +6769,14 @@ static void pm__page_record(const pm__page *p, const pm_trace_record *r) {
   fprintf(p->out, ", %llu bytes, %lld.%03d to %lld.%03d ns</title>",
           (unsigned long long)r->size_bytes, (long long)r->t_begin_ns, r->t_begin_ps,
           (long long)r->t_end_ns, r->t_end_ps);
-  if (r->kind == PM_TRACE_COMMAND || r->kind == PM_TRACE_EVENT || r->kind == PM_TRACE_COMPUTE ||
-      r->kind == PM_TRACE_PAYLOAD_WRITE) {
+  if (r->kind >= PM_TRACE_COMMAND) { /* these stay at one process */
+    const int is_there = r->to_rank >= 0 && r->to_rank != r->from_rank &&
+                         (r->kind == PM_TRACE_PAYLOAD_WRITE ||
+                          ((r->kind == PM_TRACE_DMA_REQUEST || r->kind == PM_TRACE_DMA_PAYLOAD) &&
+                           r->from_node != p->procs[r->from_rank]->node));
     const double y1 = pm__page_y(p, pm__record_begin_ps(r)),
                  y2 = pm__page_y(p, pm__record_end_ps(r));
-    const int x = pm__page_x(p, r->kind == PM_TRACE_PAYLOAD_WRITE ? r->to_rank : r->from_rank);
+    const int x = pm__page_x(p, is_there ? r->to_rank : r->from_rank);
     fprintf(p->out, "<rect x=\"%d\" y=\"%.1f\" width=\"8\" height=\"%.1f\"/>", x - 4, y1,
             y2 - y1 > 3 ? y2 - y1 : 3);
   } else
@@ -6761,6 +6789,7 @@ PM_API pm_status pm_trace_write_html(const pm_world *world, FILE *out) {
   memset(&p, 0, sizeof p);
   p.out = out;
   p.records = world->records;
+  p.procs = world->procs;
   p.count = world->records_count < PM_TRACE_HTML_MAX ? world->records_count : PM_TRACE_HTML_MAX;
   p.t_ps = (int64_t *)PM_MALLOC(((size_t)p.count * 2 + 1) * sizeof *p.t_ps);
   p.y = (double *)PM_MALLOC(((size_t)p.count * 2 + 1) * sizeof *p.y);
