@@ -54,6 +54,7 @@ DEPS := \
 
 # large and for comparisons only: told by doctor, not installed
 DEPS_MORE := \
+  'z3|z3|make prove-rtl: proofs by an SMT solver' \
   'nextpnr-ice40|nextpnr-ice40|make synth: place and route' \
   'pkg:simgrid|libsimgrid-dev|make bench: SimGrid beside portals_model.h' \
 

@@ -111,6 +111,9 @@ RTL_PLACED := fifo arbiter clock credit crc alu axil counters regs tx_window rx_
 .PHONY: synth
 synth: ## yosys: resources of the NIC on a Xilinx 7 series; nextpnr: clock rates on an iCE40. Takes a while
 	@sh rtl/synth.sh $(RTL_PLACED)
+.PHONY: prove-rtl
+prove-rtl: ## proofs of queue, credits and reliability window for runs of any length, by SAT and by SMT solver
+	@SMT=1 sh tests/rtl/proofs.sh
 LINT_NEEDS += lint-rtl
 .PHONY: lint-rtl
 lint-rtl: $(B)/rtl/crc_gen
