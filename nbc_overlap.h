@@ -3222,13 +3222,13 @@ NBC_API void nbc_call_exit_at(nbc_recorder *r, int64_t t_ns) {
   r->depth = 0;
   NBC__MON_RELAXED_STORE(&r->call_seq, 0);
   if (!r->on) return;
-  nbc__mon_set_state(r, t_ns, (t_ns - (r->state >> 1)) * 2);
   const int64_t d_ns = t_ns - r->enter_ns;
   nbc__mon_calls *c = r->call;
   if (d_ns < c->min_ns || c->count == 0) NBC__MON_RELAXED_STORE(&c->min_ns, d_ns);
   if (d_ns > c->max_ns) NBC__MON_RELAXED_STORE(&c->max_ns, d_ns);
   nbc__mon_add(&c->total_ns, d_ns);
   NBC__MON_RELAXED_STORE(&c->count, c->count + 1);
+  nbc__mon_set_state(r, t_ns, (t_ns - (r->state >> 1)) * 2); /* last: what it may call is a jump then */
 }
 
 #define NBC__MON_UNPLACED INT64_MIN /* as C: not known */
