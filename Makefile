@@ -148,7 +148,8 @@ CHECK_ALL   := $(foreach r,$(ROOMS),$(CHECK_$r))
 # Tests whose subject is threads; with a sanitizer that slows them tenfold, these alone.
 THREADED    += transport/messages overlap/threads_and_foreign_stamps
 # What `make check` runs of the other builds: enough to see one break, little enough to wait for.
-SOME_ASAN   += overlap/problems_are_counted overlap/reports_add_up report/json_reader transport/messages
+SOME_ASAN   += overlap/problems_are_counted overlap/reports_add_up report/json_reader transport/messages \
+               coll/progress_policies model/portals_moves
 SOME_TSAN   += overlap/threads_and_foreign_stamps
 SOME_CROSS  += overlap/bounds_match_reference overlap/threads_and_foreign_stamps
 asan_of      = $(addprefix $(B)/asan/,$(filter $1,$(ALL_TESTS)))

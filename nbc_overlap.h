@@ -11271,6 +11271,8 @@ static void nbc__coll_release(nbc_request *r) {
   nbc__coll_entry *const e = r->entry;
   if (r->check) nbc__coll_discard(r->check);
   r->check = NULL;
+  NBC_FREE(r->summaries);
+  r->summaries = NULL;
   nbc__coll_unlink(r);
   if (e) e->user_count--;
   if (e && !e->spare)

@@ -4398,10 +4398,10 @@ static pm__cursor pm__cursor_at(void *start, unsigned int options, uint64_t offs
     c.next = NULL;
     return c;
   }
-  while (offset >= v->iov_len) offset -= v++->iov_len; /* empty elements are passed too */
-  c.at = (char *)v->iov_base + offset;
-  c.left = v->iov_len - offset;
-  c.next = v + 1;
+  while (offset && offset >= v->iov_len) offset -= v++->iov_len;
+  c.at = offset ? (char *)v->iov_base + offset : NULL;
+  c.left = offset ? v->iov_len - offset : 0; /* at a piece's edge: the next is looked at when needed */
+  c.next = offset ? v + 1 : v;
   return c;
 }
 static uint64_t pm__cursor_piece(pm__cursor *c, uint64_t want) {
@@ -4411,6 +4411,11 @@ static uint64_t pm__cursor_piece(pm__cursor *c, uint64_t want) {
     c->next++;
   }
   return want < c->left ? want : c->left;
+}
+/* Where the first byte lies; there must be one. */
+static void *pm__cursor_start(pm__cursor c) {
+  (void)pm__cursor_piece(&c, 1);
+  return c.at;
 }
 static void pm__copy(pm__cursor to, pm__cursor from, uint64_t bytes) {
   while (bytes) {
@@ -4736,7 +4741,7 @@ static void pm__take_entry(pm__ni *ni, pm__message *m) {
     m->mlength = m->length < room - m->offset_used ? m->length : room - m->offset_used;
   m->list = me->list;
   m->is_ack_muted = (me->me.options & PTL_ME_ACK_DISABLE) != 0;
-  m->start = m->mlength ? (void *)pm__me_cursor(m).at
+  m->start = m->mlength ? pm__cursor_start(pm__me_cursor(m))
              : me->me.options & PTL_IOVEC
                  ? NULL
                  : (void *)((uintptr_t)me->me.start + (uintptr_t)m->offset_used);
