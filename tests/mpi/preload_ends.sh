@@ -6,11 +6,18 @@
 one_way() { # mpi, way
   m=$1 how=$2
   reports=$work/$m.$how
-  mkdir "$reports"
-  run $m 1 "$B/tests/mpi/preload_ends.$m" $how >"$reports/without" 2>"$reports/without.err"
-  status=$?
-  measured $m 1 "$B/tests/mpi/preload_ends.$m" $how >"$reports/with" 2>"$reports/with.err"
-  status_with=$?
+  # MPICH's launcher says 1 when it sees the closed socket before the end of the process, with and without
+  # preload, 1 time in 100 on a busy machine: only what differs again and again is a difference.
+  for try in 1 2 3 4; do
+    rm -rf "$reports"
+    mkdir "$reports"
+    run $m 1 "$B/tests/mpi/preload_ends.$m" $how >"$reports/without" 2>"$reports/without.err"
+    status=$?
+    measured $m 1 "$B/tests/mpi/preload_ends.$m" $how >"$reports/with" 2>"$reports/with.err"
+    status_with=$?
+    [ $status = $status_with ] && break
+    echo "  $m $how: exit status $status without, $status_with with preload (try $try)"
+  done
   [ $status = $status_with ] || { bad "$m $how: exit status $status without, $status_with with preload"; return; }
   for f in without with; do sed 's/PID [0-9]*/PID/' "$reports/$f" >"$reports/$f.out"; done
   cmp "$reports/without.out" "$reports/with.out" || { bad "$m $how: output differs"; return; }
