@@ -947,7 +947,8 @@ PM_API void pm_cargo_returned(const pm_cargo *cargo, int is_delivered, int64_t t
    PIO_PAYLOAD: the CPU writes it; DMA_REQUEST, DMA_PAYLOAD: the NIC asks the host for it and has it, to
    the end of a long one that leaves meanwhile; E2E_ACK: what comes back when nobody wants a
    PORTALS_ACK. At the LogGP level COMMAND is the wait for the gap, writes and events are points, payload
-   is not read; at a carrier's level it reads payload and that leaves no record. */
+   is not read; at a carrier's level it reads payload and that leaves no record. First come the kinds
+   that travel, from COMMAND on those that stay at one process. */
 #  define PM_TRACE_LIST(X)                                                                         \
     X(PUT)                                                                                         \
     X(GET)                                                                                         \
@@ -1418,6 +1419,7 @@ static int pm__op_is_legal(int op, int type);
 static uint64_t pm__type_bytes(int type);
 static void pm__trace(pm_world *w, int kind, const pm__message *m, int64_t t_begin_ps,
                       int64_t t_end_ps, int from_node, int to_node, uint64_t bytes);
+enum { PM__HOOKS = 8 };
 struct ptl_activate_hook {
   int is_used;
 };
@@ -1433,7 +1435,7 @@ struct pm_process {
   pm_thread *threads;
   pm_thread *caller; /* runs callbacks of queues while news is not empty; NULL: never needed */
   struct pm__eq *news, *news_last;
-  struct ptl_activate_hook hooks[8];
+  struct ptl_activate_hook hooks[PM__HOOKS];
   pm_process *next_on_node;
 };
 
@@ -3434,8 +3436,8 @@ PM_API int PtlActivateHookAdd(void (*callback)(void *arg, unsigned int nic, int 
   PM__PROCESS(p);
   int i = 0;
   if (!callback || !hook) return PTL_ARG_INVALID;
-  while (i < 8 && p->hooks[i].is_used) i++;
-  if (i == 8) return PTL_NO_SPACE;
+  while (i < PM__HOOKS && p->hooks[i].is_used) i++;
+  if (i == PM__HOOKS) return PTL_NO_SPACE;
   p->hooks[i].is_used = 1;
   *hook = &p->hooks[i];
   callback(arg, 0, 1);
@@ -3444,8 +3446,8 @@ PM_API int PtlActivateHookAdd(void (*callback)(void *arg, unsigned int nic, int 
 PM_API int PtlActivateHookRemove(ptl_activate_hook_t hook) {
   PM__PROCESS(p);
   int i = 0;
-  while (i < 8 && hook != &p->hooks[i]) i++;
-  if (i == 8 || !hook->is_used) return PTL_ARG_INVALID;
+  while (i < PM__HOOKS && hook != &p->hooks[i]) i++;
+  if (i == PM__HOOKS || !hook->is_used) return PTL_ARG_INVALID;
   hook->is_used = 0;
   return PTL_OK;
 }
