@@ -75,7 +75,7 @@ $1: nbc_overlap.h $(B)/.flags
 endef
 mpi_cc    = OMPI_CC='$$(CC)' OSHMEM_CC='$$(CC)' MPICH_CC='$$(CC)'
 USERS    := $(shell grep -LE '^.*(nbc__|define NBC_MALLOC|clock/simnet.h|->last_ns)' \
-              $$(grep -lE 'define NBC_OVERLAP_IMPLEMENTATION|overlap/sim.h"' examples/*.c hw/*.c tests/*/*.c))
+              $$(grep -lE 'define NBC_OVERLAP_IMPLEMENTATION|overlap/sim.h"' examples/*.c tools/*.c src/guest/*.c hw/*.c tests/*/*.c))
 # $(call linked,SOURCE,OBJECT): the object, when the source is such a program
 linked    = $(if $(filter $1,$(USERS)),$2)
 link_with = $(if $(call linked,$1,$2),-DNBC_OVERLAP_IMPLEMENTATION_ONCE $2)
@@ -123,6 +123,11 @@ define example
 EXAMPLES += $(B)/$1
 $(call program,$(B)/$1,examples/$1.c,$2,$3,,$(B)/nbc_overlap.o)
 endef
+# $(call tool,NAME,cflags,libs): the same for a command, tools/NAME.c or src/guest/NAME.c
+define tool
+EXAMPLES += $(B)/$1
+$(call program,$(B)/$1,$(firstword $(wildcard tools/$1.c src/guest/$1.c)),$2,$3,,$(B)/nbc_overlap.o)
+endef
 # $(call bench,NAME,cflags,libs): tests/bench/NAME.c, the header inside as users have it; called
 # with the regular expression of BENCH
 define bench
@@ -136,13 +141,14 @@ endef
 
 # ---- rooms ----------------------------------------------------------------------------------------
 $(eval $(call example,01_see_overlap))
-$(eval $(call example,overlap_pingpong))
+$(eval $(call tool,overlap_pingpong))
 include $(wildcard tests/*/*.mk)
 -include rtl/rtl.mk hw/hw.mk
 
 # NEEDS_room: what the scripts of a room use besides the programs in CHECK_room
 ROOMS       := headers overlap transport clock coll report fuzz mpi model rtl hw tree
-CHECK_CORE  := $(foreach r,headers overlap transport clock coll report,$(CHECK_$r))
+ROOMS_CORE  := headers overlap transport clock coll report
+CHECK_CORE  := $(foreach r,$(ROOMS_CORE),$(CHECK_$r))
 CHECK_ALL   := $(foreach r,$(ROOMS),$(CHECK_$r))
 
 # Tests whose subject is threads; with a sanitizer that slows them tenfold, these alone.
@@ -198,7 +204,7 @@ deps: ## install the Debian packages that are missing (needs root or sudo withou
 	{ $$sudo apt-get -qq update && $$sudo apt-get -qq -y --no-install-recommends install $$missing; } >$(B)/deps.log 2>&1 \
 	  || { tail -5 $(B)/deps.log; echo "apt-get failed: see $(B)/deps.log"; }
 
-examples: $(EXAMPLES) ## build every example as build/NAME
+examples: $(EXAMPLES) $(B)/include/portals4.h ## build every example and command as build/NAME
 
 run: $(B)/overlap_pingpong $(B)/bench_nbc ## the main job: how much of a transfer, of a collective is hidden? No MPI, under a minute
 	@$(B)/overlap_pingpong
@@ -210,7 +216,7 @@ check: deps ## install what is missing, build all, run all tests; last line: N p
 	@$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc)) check-now
 check-now: $(filter-out %.sh,$(CHECK_ALL)) $(EXAMPLES) $(foreach r,$(ROOMS),$(NEEDS_$r)) $(CHECK_BUILDS)
 	@sh tests/run.sh $(CHECK_ALL) $(CHECK_BUILDS) $(skip_cross)
-check-core: $(filter-out %.sh,$(CHECK_CORE)) $(EXAMPLES) ## tests of nbc_overlap.h
+check-core: $(filter-out %.sh,$(CHECK_CORE)) $(EXAMPLES) $(foreach r,$(ROOMS_CORE),$(NEEDS_$r)) ## tests of nbc_overlap.h
 	@sh tests/run.sh $(CHECK_CORE)
 check-mpi: $(filter-out %.sh,$(CHECK_mpi)) $(NEEDS_mpi) ## tests of the preload and transport with Open MPI and MPICH
 	@sh tests/run.sh $(CHECK_mpi)

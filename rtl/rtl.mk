@@ -48,9 +48,9 @@ $(NIC_LIB): $(B)/rtl/nic/Vnic_top__ALL.a rtl/nic_cosim.cpp rtl/nic_cosim.h
 	  -isystem $(VERILATOR_INCLUDE)/vltstd -c rtl/nic_cosim.cpp -o $(B)/rtl/nic_cosim.o
 	$(Q)cp $< $@ && ar rs $@ $(B)/rtl/nic_cosim.o $(B)/rtl/verilated.o $(B)/rtl/verilated_threads.o 2>/dev/null
 
-$(eval $(call example,exact_overlap,,$(NIC_LIBS)))
+$(eval $(call tool,exact_overlap,,$(NIC_LIBS)))
 $(B)/exact_overlap: $(NIC_LIB)
-$(eval $(call example,level_compare,-D_GNU_SOURCE,$(NIC_LIBS)))
+$(eval $(call tool,level_compare,-D_GNU_SOURCE,$(NIC_LIBS)))
 $(B)/level_compare: $(NIC_LIB)
 $(eval $(call script,rtl/exact_overlap))
 $(eval $(call script,rtl/level_compare))

@@ -1,6 +1,6 @@
 #!/bin/sh
 # exact_width: how well the overlap of a transfer is known with NIC stamps, as a share of its time; peer:
-# how well by calls alone. Median over the protocols of examples/exact_overlap and three sizes.
+# how well by calls alone. Median over the protocols of tools/exact_overlap and three sizes.
 echo exact_width | grep -qE "${1:-.}" || exit 0
 for bytes in 16384 65536 262144; do "${B:-build}/exact_overlap" $bytes || exit 1; done |
   sed -n 's/.* \([0-9]*\)\.\.\([0-9]*\) *%  *\([0-9.]*\)\.\.\([0-9.]*\) *%.*/\1 \2 \3 \4/p' |

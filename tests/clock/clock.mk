@@ -4,24 +4,24 @@ $(eval $(call test,clock/tables))
 $(eval $(call test,clock/relation_contains_truth))
 $(eval $(call test,clock/sync_contains_truth))
 $(eval $(call test,clock/measure_says_the_truth))
-$(eval $(call example,clock_sync))
+$(eval $(call tool,clock_sync))
 $(eval $(call bench,clock_sync))
 $(eval $(call script,clock/clock_sync_command))
 $(eval $(call script,clock/bench_rma_command))
 # Models of what was measured
-$(eval $(call example,fit_model))
+$(eval $(call tool,fit_model))
 $(eval $(call script,clock/fit_model_command))
 
 # The same over MPI, as build/NAME_mpi and build/NAME_mpich, and over OpenSHMEM
 # $(call over_mpi,NAME,mpi or mpich,openmpi or mpich)
 define over_mpi
 EXAMPLES += $(B)/$1_$2
-$(call mpi_program,$(B)/$1_$2,examples/$1.c,mpicc.$3,-DNBC_WITH_MPI,$(B)/nbc_overlap.$3.o)
+$(call mpi_program,$(B)/$1_$2,tools/$1.c,mpicc.$3,-DNBC_WITH_MPI,$(B)/nbc_overlap.$3.o)
 endef
 $(foreach p,clock_sync bench_rma fit_model,\
   $(if $(MPICC_OMPI),$(eval $(call over_mpi,$p,mpi,openmpi)))\
   $(if $(MPICC_MPICH),$(eval $(call over_mpi,$p,mpich,mpich))))
 ifneq ($(call have,oshcc),)
 EXAMPLES += $(B)/bench_rma_shmem
-$(eval $(call mpi_program,$(B)/bench_rma_shmem,examples/bench_rma.c,oshcc,-DNBC_WITH_SHMEM,$(B)/nbc_overlap.shmem.o))
+$(eval $(call mpi_program,$(B)/bench_rma_shmem,tools/bench_rma.c,oshcc,-DNBC_WITH_SHMEM,$(B)/nbc_overlap.shmem.o))
 endif

@@ -3,10 +3,10 @@
 . tests/test.sh
 
 prints_what_it_promises() {
-  sed -n 's/^     \([0-9c ].*\)/\1/p; /^   Two simulated/q' examples/simulated_overlap.c | sed 's/^ *//' >"$T/promised"
-  "$B/simulated_overlap" | sed 's/^ *//' >"$T/printed" && test "$(wc -l <"$T/printed")" = 9 && diff "$T/promised" "$T/printed"
+  sed -n 's/^     \([0-9c ].*\)/\1/p; /^   Two simulated/q' examples/03_simulated_overlap.c | sed 's/^ *//' >"$T/promised"
+  "$B/03_simulated_overlap" | sed 's/^ *//' >"$T/printed" && test "$(wc -l <"$T/printed")" = 9 && diff "$T/promised" "$T/printed"
 }
-refuses_bad_sizes() { ! "$B/simulated_overlap" 17 2>/dev/null && ! "$B/simulated_overlap" -1 2>/dev/null; }
+refuses_bad_sizes() { ! "$B/03_simulated_overlap" 17 2>/dev/null && ! "$B/simulated_overlap" -1 2>/dev/null; }
 
 
 # Every point of every figure: min <= exact <= max, by the printed table (one decimal).
@@ -73,7 +73,7 @@ bench_refuses() {
   ! "$B/bench_nbc" --sim nodes=2 --impl ours-threads 2>/dev/null && ! "$B/bench_nbc" --sim nodes=2 --policy idle 2>/dev/null && ! "$B/bench_nbc" --impl simulated 2>/dev/null
 }
 
-check "simulated_overlap prints what it promises" prints_what_it_promises
+check "03_simulated_overlap prints what it promises" prints_what_it_promises
 check "simulated_overlap refuses bad sizes" refuses_bad_sizes
 check "paper_figures: exact between the bounds, everywhere" figures_are_bounded
 check "paper_figures: the shapes of the paper" figures_have_the_shapes_of_the_paper

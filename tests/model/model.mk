@@ -11,10 +11,10 @@ $(eval $(call test,model/messages,-D_GNU_SOURCE))
 $(eval $(call test,model/collectives,-D_GNU_SOURCE))
 
 # What existing Portals programs include: one line and the header it names, to be installed together.
-$(B)/include/portals4.h: portals_model.h examples/pmi.h
+$(B)/include/portals4.h: portals_model.h src/guest/pmi.h
 	$(call say,GEN,$@)
 	$(Q)mkdir -p $(@D) && cp portals_model.h $(@D)/portals_model.h
-	$(Q)cp examples/pmi.h $(@D)/pmi.h
+	$(Q)cp src/guest/pmi.h $(@D)/pmi.h
 	$(Q)printf '/* Portals 4 as portals_model.h simulates it; made by make. */\n#include "portals_model.h"\n' >$@
 NEEDS_model += $(B)/include/portals4.h
 # With SimGrid, its figures for the same work stand beside ours.
@@ -28,13 +28,13 @@ $(B)/bench/simgrid: tests/bench/simgrid.cpp tests/bench/permutation.h $(B)/.flag
 	$(Q)mkdir -p $(@D)
 	$(Q)g++ -std=gnu++17 $(CFLAGS) $(WARN) $< -o $@ $$(pkg-config --cflags --libs simgrid)
 endif
-$(eval $(call example,simulated_overlap))
+$(eval $(call example,03_simulated_overlap))
 # With Verilator, some have a level more
-$(eval $(call example,paper_figures,$$(LEVEL_CFLAGS),$$(LEVEL_LIBS)))
+$(eval $(call tool,paper_figures,$$(LEVEL_CFLAGS),$$(LEVEL_LIBS)))
 $(eval $(call script,model/examples))
-NEEDS_model += $(B)/simulated_overlap $(B)/paper_figures $(B)/bench_nbc
+NEEDS_model += $(B)/03_simulated_overlap $(B)/paper_figures $(B)/bench_nbc
 # pm_run lends its symbols to the programs it loads
-$(eval $(call example,pm_run,$$(LEVEL_CFLAGS),-rdynamic -ldl $$(LEVEL_LIBS)))
+$(eval $(call tool,pm_run,$$(LEVEL_CFLAGS),-rdynamic -ldl $$(LEVEL_LIBS)))
 $(eval $(call script,model/guests))
 # Ordinary programs, as pm_run wants them
 GUESTS := $(addprefix $(B)/tests/model/,guest_ring.so guest_threads.so)

@@ -1,6 +1,6 @@
 # The preload, its table and its tests: one library per MPI, the tests' programs with each.
-$(eval $(call example,xfer_table))
-PRELOAD_FILES := examples/overlap_preload.c $(wildcard examples/overlap_preload_*.h) nbc_overlap.h hw/nic_hw.h
+$(eval $(call tool,xfer_table))
+PRELOAD_FILES := tools/overlap_preload.c $(wildcard tools/overlap_preload_*.h) nbc_overlap.h hw/nic_hw.h
 PRELOAD_TESTS := preload_p2p preload_forms preload_every preload_files preload_ends preload_threads preload_spawn
 PRELOAD_FORTRAN := preload_fortran_mpif preload_fortran_use preload_fortran_f08
 
@@ -10,7 +10,7 @@ mpi_build = $(call say,MPICC,$1)$(if $(filter 1,$(V)),,;) OMPI_CC='$(CC)' MPICH_
 define preload_library
 EXAMPLES += $1
 $1: $(PRELOAD_FILES) $(B)/.flags
-	$$(call mpi_build,$1,$2,examples/overlap_preload.c,-shared -fPIC -fexceptions -fvisibility=hidden)
+	$$(call mpi_build,$1,$2,tools/overlap_preload.c,-shared -fPIC -fexceptions -fvisibility=hidden)
 endef
 # $(call preload_test,NAME,openmpi or mpich)
 define preload_test
@@ -22,8 +22,8 @@ define preload_examples
 EXAMPLES += $(B)/xfer_table_$1 $(B)/halo_$1
 RUN_MPI += $(B)/libnbc_overlap_$1.so $(B)/xfer_table_$1 $(B)/halo_$1
 $(call preload_library,$(B)/libnbc_overlap_$1.so,$2)
-$(call mpi_program,$(B)/xfer_table_$1,examples/xfer_table.c,$2,-DNBC_WITH_MPI,$3)
-$(call mpi_program,$(B)/halo_$1,examples/halo_mpi.c,$2)
+$(call mpi_program,$(B)/xfer_table_$1,tools/xfer_table.c,$2,-DNBC_WITH_MPI,$3)
+$(call mpi_program,$(B)/halo_$1,examples/04_halo_mpi.c,$2)
 endef
 
 # The same programs with every call that has a twin for MPI_Count: the list is the preload's own.
@@ -66,7 +66,7 @@ $(foreach m,openmpi mpich,$(if $(call have,mpifort.$m),$(foreach f,$(PRELOAD_FOR
 NEEDS_mpi += $(RUN_MPI) $(B)/overlap_report
 .PHONY: run-mpi
 run-mpi: $(RUN_MPI) $(B)/overlap_report ## overlap reports of real programs: hpcc under Open MPI, a stencil under MPICH
-	@B=$(B) sh examples/run_mpi.sh
+	@B=$(B) sh tools/run_mpi.sh
 
 $(eval $(call program,$(B)/tests/mpi/preload_show,tests/mpi/preload_show.c,$(TEST_FLAGS),,,$(B)/tests/nbc_overlap.o))
 NEEDS_mpi += $(B)/tests/mpi/preload_show

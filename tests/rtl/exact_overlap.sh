@@ -1,5 +1,5 @@
 #!/bin/sh
-# examples/exact_overlap checks itself: truth lies in every exact interval and between min and max, and
+# tools/exact_overlap checks itself: truth lies in every exact interval and between min and max, and
 # data arrived. Here: the interval is no wider than two ends with twice the clock's error and a flit of
 # 2.88 ns each; on every level of the model, no wider than the rounding of its times.
 passed=0 failed=0

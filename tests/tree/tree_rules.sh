@@ -11,7 +11,7 @@ grep -E '\.(c|h|cpp)$' "$T/files" >"$T/c"
 every() { list=$1 && shift && tr '\n' '\0' <"$list" | xargs -0 "$@" >"$T/found"; cat "$T/found"; ! test -s "$T/found"; }
 
 layout() {
-  ! grep -vE '^(README\.md|LICENSE|Makefile|nbc_overlap\.h|portals_model\.h|\.clang-format|\.clang-tidy|\.editorconfig|\.gitignore|\.ci/run|(examples|tests|rtl|hw)/.*)$' "$T/files"
+  ! grep -vE '^(README\.md|LICENSE|Makefile|nbc_overlap\.h|portals_model\.h|\.clang-format|\.clang-tidy|\.editorconfig|\.gitignore|\.ci/run|CHANGELOG\.md|CONTRIBUTING\.md|CITATION\.cff|(src|tools|docs|packaging|examples|tests|rtl|hw)/.*)$' "$T/files"
 }
 no_machine_paths() { every "$T/text" grep -nE '(^|[^a-zA-Z0-9_.$}/-])/(work|shared|home|root|Users)/'; }
 no_marks() { every "$T/text" grep -nwE 'TO''DO|FIX''ME|X''XX|HA''CK'; }
@@ -44,8 +44,8 @@ tests_are_listed() { # a test that no fragment names is never run
   cat "$T/found" && ! test -s "$T/found"
 }
 examples_are_built() {
-  sed -nE 's#^examples/([a-zA-Z0-9_]+)\.c$#\1#p' "$T/files" | while read -r name; do
-    grep -qE "(^|[^a-zA-Z0-9_])$name([^a-zA-Z0-9_]|\$)" Makefile tests/*/*.mk rtl/*.mk hw/*.mk 2>/dev/null || echo "examples/$name.c is built by nobody"
+  sed -nE 's#^(examples|tools)/([a-zA-Z0-9_]+)\.c$#\2#p' "$T/files" | while read -r name; do
+    grep -qE "(^|[^a-zA-Z0-9_])$name([^a-zA-Z0-9_]|\$)" Makefile tests/*/*.mk rtl/*.mk hw/*.mk 2>/dev/null || echo "$name.c is built by nobody"
   done >"$T/found"
   cat "$T/found" && ! test -s "$T/found"
 }

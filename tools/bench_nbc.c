@@ -16,7 +16,7 @@
              mpirun -n 4 build/bench_nbc.mpich runs alone, also on several machines; its references are
              measured beside the idle MPI, so it has no MPI impact ratio.
              build/bench_nbc --sim nodes=64,cores=16: the same collectives, policies and page on a simulated
-             machine, in simulated time: the same numbers everywhere (examples/bench_nbc_sim.h).
+             machine, in simulated time: the same numbers everywhere (tools/bench_nbc_sim.h).
              --point COLL COMM_US COMP_US: one case, in full.
    Expected: one sentence of verdict per collective, a table that compares the columns, a table of overhead
              ratios each; the same as JSON and as one HTML page with heat maps (--json, --html). Overhead

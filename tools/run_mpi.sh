@@ -1,8 +1,8 @@
 #!/bin/sh
 # What `make run-mpi` does: overlap reports of real programs, without recompiling them. Under
 # Open MPI: Debian's hpcc (HPL, PTRANS and five more), two processes, a small problem; under MPICH:
-# examples/halo_mpi.c. Transfer times are measured first. Everything lands in $B/run-mpi.
-# Usage: B=build examples/run_mpi.sh
+# examples/04_halo_mpi.c. Transfer times are measured first. Everything lands in $B/run-mpi.
+# Usage: B=build tools/run_mpi.sh
 B=$(cd "${B:-build}" && pwd) || exit 1
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # containers have no other user
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1

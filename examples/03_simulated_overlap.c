@@ -1,7 +1,7 @@
 /* Question: how much of an exchange would a BXI-like NIC hide behind computation, and how close do the
    bounds that any machine can measure come to the truth that only the simulated NIC knows?
 
-   Run:      make examples && build/simulated_overlap [bytes]
+   Run:      make examples && build/03_simulated_overlap [bytes]
    Expected (the same on every machine, time is simulated; 1 MB takes 90.4 us on the wire):
 
      1000000 B, percent of the transfer time hidden: bounds, and the truth between them
@@ -96,7 +96,7 @@ static int simulate(run *r) {
   for (int i = 0; i < 2; i++)
     status = status ? status : pm_process_status(pm_process_at(world, i)) ? PM_E_STATE : PM_OK;
   if (status)
-    fprintf(stderr, "simulated_overlap: %s: %s\n", pm_status_text(status), pm_world_error(world));
+    fprintf(stderr, "03_simulated_overlap: %s: %s\n", pm_status_text(status), pm_world_error(world));
   pm_world_destroy(world);
   return status != PM_OK;
 }

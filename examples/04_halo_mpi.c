@@ -2,7 +2,7 @@
    exchange hidden? An ordinary MPI program that knows nothing of this library, to look at with the
    preload; only MPI_Pcontrol names its sections.
 
-   Run:      mpicc.mpich -O2 examples/halo_mpi.c -o build/halo_mpich && mpirun.mpich -n 2 \
+   Run:      mpicc.mpich -O2 examples/04_halo_mpi.c -o build/halo_mpich && mpirun.mpich -n 2 \
                -genv LD_PRELOAD $PWD/build/libnbc_overlap_mpich.so build/halo_mpich
              build/overlap_report .         (make run-mpi does all of this)
    Expected: the change of the last sweep, the same with and without the preload; in the report most
