@@ -15,6 +15,7 @@
 #define NIC_HW_IMPLEMENTATION
 #define NIC_WITH_NBC
 #include "hw/nic_hw.h"
+#include "tools/output.h"
 
 #include <netdb.h>
 #include <netinet/tcp.h>
@@ -198,7 +199,6 @@ static void watch_json(const nic_info *n, const source *c, const nic_value *befo
     putchar('}');
   }
   puts("}}");
-  fflush(stdout);
 }
 
 static void watch_text(const options *o, const nic_info *n, const source *c,
@@ -221,7 +221,6 @@ static void watch_text(const options *o, const nic_info *n, const source *c,
              d.change > NIC_CHANGE_EXACT ? nic_change_name(d.change) : "");
   }
   if (!shown) puts("nothing moved (--all shows counters that stand still)");
-  fflush(stdout);
 }
 
 static void sleep_s(double seconds) {
@@ -256,6 +255,7 @@ static int run_watch(const options *o, const nic_machine *m) {
       watch_json(n, c, before, now);
     else
       watch_text(o, n, c, before, now, isatty(1) != 0);
+    if (code == 0 && !output_flush()) code = 1;
     nic_value *swap = before;
     before = now;
     now = swap;
@@ -326,7 +326,6 @@ static void clock_line(clock_view *v, const nic_reading *r) {
   }
   v->lines++;
   v->narrowest_ns = INT64_MAX;
-  fflush(stdout);
 }
 
 static void clock_take(clock_view *v, const nic_reading *r) {
@@ -379,6 +378,7 @@ static int clock_live(clock_view *v, nic_clock *c) {
       clock_take(v, &r);
     }
     clock_line(v, &r);
+    if (!output_flush()) return 1;
     if (v->o->count == 0 || v->lines < v->o->count)
       sleep_s(v->o->interval_given ? v->o->interval_s : 0.2);
   }
@@ -795,7 +795,7 @@ static int stamps_client(stamps_link *l, const nic_machine *m, const char *where
   l->by_nic_count = 0;
   for (long i = 0; ok && lost < 3 && !stop_asked && i < (o->count ? o->count : 10); i++) {
     if ((ok = one_transfer(l, &t))) print_transfer(l, &t, i);
-    fflush(stdout);
+    if (!output_flush()) return 1;
   }
   if (!ok || lost == 3)
     return fprintf(stderr,
@@ -863,12 +863,14 @@ static int run_stamps(const options *o, const nic_machine *m) {
 static int run_record(const options *o, const nic_machine *m) {
   nic_error error;
   const bool to_stdout = strcmp(o->record_path, "-") == 0;
-  FILE *out = to_stdout ? stdout : fopen(o->record_path, "w");
-  if (!out) return fprintf(stderr, "nicstat: %s: %s\n", o->record_path, strerror(errno)), 1;
+  FILE *out = to_stdout ? stdout : output_create(o->record_path);
+  if (!out) return 1;
   const nic_status status = nic_record_write(m, NULL, out, &error);
-  if (!to_stdout && fclose(out) != 0 && status == NIC_OK)
-    return fprintf(stderr, "nicstat: %s: %s\n", o->record_path, strerror(errno)), 1;
-  return status == NIC_OK ? 0 : fail(&error);
+  if (status != NIC_OK) {
+    if (!to_stdout) fclose(out);
+    return fail(&error);
+  }
+  return to_stdout || output_close(out, o->record_path) ? 0 : 1;
 }
 
 static bool parse_number(const char *text, double lo, double hi, double *value) {
@@ -927,6 +929,7 @@ int main(int argc, char **argv) {
   options o = {.interval_s = 1, .size_bytes = 64};
   nic_machine *m;
   nic_error error;
+  output_begin("nicstat");
   if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
     return usage(stdout);
   int code = parse(argc, argv, &o);
@@ -949,6 +952,5 @@ int main(int argc, char **argv) {
   else
     code = (fprintf(stderr, "nicstat: %s: unknown command\n", o.command), usage(stderr));
   nic_machine_free(m);
-  if (fflush(stdout) != 0) return 1;
   return code;
 }

@@ -12,6 +12,7 @@
 #endif
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
+#include "tools/output.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,8 +77,7 @@ static nbc_status look(nbc_sync *sync, bool first, double t_s, line *all, long *
       *broken += !held(&all[r]);
     }
   }
-  fflush(stdout);
-  return NBC_OK;
+  return output_flush() ? NBC_OK : NBC_E_IO;
 }
 
 static nbc_status watch(nbc_transport *transport, void *user) {
@@ -139,6 +139,7 @@ static bool parse(int argc, char **argv, options *o) {
 int main(int argc, char **argv) {
   options o = {2, 3, 0.5, false};
   nbc_status status;
+  output_begin("clock_sync");
 #ifdef NBC_WITH_MPI
   nbc_transport *t;
   nbc_error err;

@@ -14,6 +14,7 @@
              arguments or input. */
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
+#include "tools/output.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,9 +111,9 @@ static void print_terms(const nbc_dedicated_result *formula, const nbc_dedicated
 
 /* Predicted time over alpha, both modes; the run time without progression as a dashed line. */
 static int write_svg(const char *path, const double total_s[2][11]) {
-  FILE *out = fopen(path, "w");
+  FILE *out = output_create(path);
   double most_s = input.noprog_s;
-  if (!out) return fail("--svg: file cannot be written");
+  if (!out) return 1;
   for (int i = 0; i < 22; i++) most_s = fmax(most_s, total_s[i / 11][i % 11]);
   fprintf(out,
           "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 640 360' font-family='sans-serif' "
@@ -139,7 +140,7 @@ static int write_svg(const char *path, const double total_s[2][11]) {
   for (int i = 0; i <= 10; i += 2)
     fprintf(out, "<text x='%d' y='326' text-anchor='middle'>%.1f</text>\n", 60 + 56 * i, i * 0.1);
   fprintf(out, "</svg>\n");
-  return fclose(out) ? fail("--svg: file cannot be written") : 0;
+  return output_close(out, path) ? 0 : 1;
 }
 
 static int report(const char *svg) {
@@ -185,8 +186,9 @@ int main(int argc, char **argv) {
   const char *svg = NULL, *cores = NULL, *alpha = NULL, *costs = NULL;
   nbc_error err = {0};
   int first = 1;
+  output_begin("dedicated_core");
   for (; first < argc && strncmp(argv[first], "--", 2) == 0; first++) {
-    if (strcmp(argv[first], "--example") == 0) return fputs(example, stdout) < 0;
+    if (strcmp(argv[first], "--example") == 0) return fputs(example, stdout), 0;
     const char **value = strcmp(argv[first], "--svg") == 0     ? &svg
                          : strcmp(argv[first], "--cores") == 0 ? &cores
                          : strcmp(argv[first], "--alpha") == 0 ? &alpha

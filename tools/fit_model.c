@@ -21,6 +21,7 @@
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
 #include "plot.h"
+#include "tools/output.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,14 +100,9 @@ static int read_samples(const char *path, nbc_model_series *s) {
 }
 
 /* ---- what is written ------------------------------------------------------------------------------- */
-static FILE *create(int option) {
-  FILE *out = fopen(value[option], "w");
-  if (!out) fail(value[option], strerror(errno));
-  return out;
-}
+static FILE *create(int option) { return output_create(value[option]); }
 static int done(FILE *out, int option) {
-  const bool bad = ferror(out) != 0;
-  return fclose(out) != 0 || bad ? fail(value[option], "cannot be written") : 0;
+  return output_close(out, value[option]) ? 0 : 1;
 }
 
 static void print_ranges(const nbc_model *m, const nbc_model_loggp *l, FILE *out) {
@@ -361,6 +357,7 @@ int main(int argc, char **argv) {
   const char *file = NULL;
   nbc_transport *t = NULL;
   nbc_error err;
+  output_begin("fit_model");
   MPI_Init(&argc, &argv);
   int bad = read_arguments(argc, argv, &file);
   if (bad < 0 && file) {
@@ -383,6 +380,7 @@ int main(int argc, char **argv) {
 int main(int argc, char **argv) {
   const char *file = NULL;
   nbc_threads *world;
+  output_begin("fit_model");
   int bad = read_arguments(argc, argv, &file);
   if (bad >= 0) return bad;
   if (file) return fit_file(file);
