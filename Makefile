@@ -51,6 +51,9 @@ DEPS := \
   'verilator|verilator|NIC in RTL, cosimulation' \
   'yosys|yosys|make synth, formal proofs' \
   'pkg:zlib|zlib1g-dev|waveforms of the NIC in RTL' \
+  'cmake|cmake|test of find_package' \
+  'dh|debhelper|test of the Debian recipe' \
+  'help2man|help2man|make docs: man pages' \
 
 # large and for comparisons only: told by doctor, not installed
 DEPS_MORE := \
@@ -146,7 +149,7 @@ include $(wildcard tests/*/*.mk)
 -include rtl/rtl.mk hw/hw.mk
 
 # NEEDS_room: what the scripts of a room use besides the programs in CHECK_room
-ROOMS       := headers overlap transport clock coll report fuzz mpi model rtl hw tree
+ROOMS       := headers overlap transport clock coll report fuzz mpi model rtl hw tree mutate
 ROOMS_CORE  := headers overlap transport clock coll report
 CHECK_CORE  := $(foreach r,$(ROOMS_CORE),$(CHECK_$r))
 CHECK_ALL   := $(foreach r,$(ROOMS),$(CHECK_$r))
@@ -170,7 +173,7 @@ INSTALL_LIBS     += $(filter %.so,$(EXAMPLES))
 export B CC CLANG MPICC_OMPI MPICC_MPICH QEMU_AARCH64
 
 .PHONY: help doctor run check check-now check-core check-mpi check-model check-rtl check-hw bench \
-        examples lint asan tsan fuzz cross deps install clean
+        examples lint asan tsan fuzz cross mutate docs dist deps install clean
 help: ## this list
 	@echo "nbc_overlap $(VERSION): see, prove, predict and get overlap. Targets:"
 	@grep -hE '^[a-z][a-z-]*:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /|/' | sort -u | awk -F'|' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -226,8 +229,12 @@ check-rtl: $(filter-out %.sh,$(CHECK_rtl)) $(NEEDS_rtl) ## tests of the RTL NIC
 	@sh tests/run.sh $(CHECK_rtl)
 check-hw: $(filter-out %.sh,$(CHECK_hw)) $(NEEDS_hw) ## tests of hw/
 	@sh tests/run.sh $(CHECK_hw)
-bench: $(BENCHES) ## one JSON object per line; BENCH=regex runs those that match
-	@for b in $(BENCHES); do "$$b" '$(BENCH)' || exit 1; done
+# PRINTS_name tells which lines the bench of that name prints; only what BENCH matches is built. A bench
+# without such a list is always asked.
+prints    = $(PRINTS_$(basename $(notdir $1)))
+ASKED     = $(foreach b,$(BENCHES),$(if $(call prints,$b),$(if $(shell printf '%s\n' $(call prints,$b) | grep -E -- '$(BENCH)'),$b),$b))
+bench: $(if $(filter bench,$(MAKECMDGOALS)),$(ASKED)) ## one JSON object per line; BENCH=regex builds and runs those that match
+	@for b in $(ASKED); do "$$b" '$(BENCH)' || exit 1; done
 
 asan: $(call asan_of,%) ## the C tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@sh tests/run.sh $^
@@ -238,6 +245,10 @@ fuzz: $(FUZZERS) ## every fuzzer for FUZZ_SECONDS (default 60), without a limit 
 cross: $(call cross_of,%) ## the C tests as aarch64 programs, run by qemu-user
 	@sh tests/run.sh $^ $(skip_cross)
 
+# Mutants need a compiler and time; `make check` draws a few of them.
+mutate: ## one line of a source is made wrong and a named test must notice: all of tests/mutate/mutants.list
+	@TEST_TIMEOUT=86400 sh tests/run.sh tests/mutate/mutate.sh
+
 # TIDY: files for clang-tidy, LINT_NEEDS: further targets; rooms add to both. Headers are looked at as
 # files of their own, because the analyser leaves out functions of included files.
 TIDY += nbc_overlap.h:NBC_OVERLAP_IMPLEMENTATION portals_model.h:PORTALS_MODEL_IMPLEMENTATION
@@ -247,7 +258,7 @@ lint: $(LINT_NEEDS) ## clang-tidy, shellcheck, what the rooms add; ANALYZE=1: th
 	  clang-tidy --quiet $(if $(ANALYZE),,'--checks=-clang-analyzer-*') $${f%%:*} -- -x c $(STD) -D$${f##*:} -I. || exit 1; done
 
 # portals4.h and pmi.h have their own folder, so that those of a real Portals stay what they are
-install: $(sort $(INSTALL_COMMANDS) $(INSTALL_LIBS)) $(B)/include/portals4.h ## headers, commands, preload, pkg-config file, below $(DESTDIR)$(PREFIX)
+install: $(sort $(INSTALL_COMMANDS) $(INSTALL_LIBS)) $(B)/include/portals4.h ## headers, commands, preloads, pkg-config and CMake files, below $(DESTDIR)$(PREFIX)
 	@install -d $(addprefix $(DESTDIR)$(PREFIX)/,include/portals_model bin lib/pkgconfig)
 	install -m 644 $(INSTALL_HEADERS) $(DESTDIR)$(PREFIX)/include
 	install -m 644 $(B)/include/portals4.h $(B)/include/pmi.h $(DESTDIR)$(PREFIX)/include/portals_model
@@ -256,8 +267,18 @@ install: $(sort $(INSTALL_COMMANDS) $(INSTALL_LIBS)) $(B)/include/portals4.h ## 
 	@printf '%s\n' 'prefix=$(PREFIX)' 'Name: nbc_overlap' 'Version: $(VERSION)' \
 	  'Description: See, prove, predict and get the overlap of computation and communication' \
 	  'Cflags: -I$${prefix}/include -pthread' 'Libs: -pthread -lm' >$(DESTDIR)$(PREFIX)/lib/pkgconfig/nbc_overlap.pc
+	@install -d $(DESTDIR)$(PREFIX)/lib/cmake/nbc_overlap
+	@for f in nbc_overlapConfig nbc_overlapConfigVersion; do \
+	  sed 's/@VERSION@/$(VERSION)/; s/@MAJOR@/$(word 1,$(subst ., ,$(VERSION)))/; s/@MINOR@/$(word 2,$(subst ., ,$(VERSION)))/' \
+	    packaging/cmake/$$f.cmake.in >$(DESTDIR)$(PREFIX)/lib/cmake/nbc_overlap/$$f.cmake; done
 	@sed 's/^Name: .*/Name: portals_model/; s,^Cflags: ,&-I$${prefix}/include/portals_model ,; s/^Description: .*/Description: A model of machines whose network speaks Portals 4/' \
 	  $(DESTDIR)$(PREFIX)/lib/pkgconfig/nbc_overlap.pc >$(DESTDIR)$(PREFIX)/lib/pkgconfig/portals_model.pc
+
+docs: $(EXAMPLES) $(NEEDS_hw) ## index of the API and man pages, below build/docs
+	@sh docs/api_index.sh nbc_overlap.h portals_model.h hw/nic_hw.h >$(B)/docs.md && mkdir -p $(B)/docs/man && mv $(B)/docs.md $(B)/docs/api.md
+	@sh docs/man_pages.sh $(B)/docs/man $(VERSION) $(sort $(INSTALL_COMMANDS))
+dist: ## a tarball that builds alone: build/nbc_overlap-VERSION.tar.gz
+	@sh packaging/dist.sh $(B) nbc_overlap-$(VERSION)
 
 clean: ## remove the build folder
 	rm -rf $(B)

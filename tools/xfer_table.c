@@ -22,6 +22,12 @@ static int fail(const char *what, const nbc_error *err) {
   return 1;
 }
 
+/* An option instead of a file: none but --help is known. */
+static int usage(const char *option, const char *text) {
+  fprintf(strcmp(option, "--help") ? stderr : stdout, "usage: %s\nMeasures how long messages take; FILE gets lines \"bytes seconds\".\n", text);
+  return strcmp(option, "--help") ? 2 : 0;
+}
+
 /* Writes the table and says its two ends. */
 static int write_table(const nbc_table *table, const char *path, const char *between) {
   nbc_error err;
@@ -117,6 +123,7 @@ static int find_peer(bool same_node, int size) {
 int main(int argc, char **argv) {
   static const char *const between[] = {"two processes of one node", "two nodes"};
   int rank, size, status = 0;
+  if (argc > 1 && argv[1][0] == '-') return usage(argv[1], "mpirun -n N xfer_table SAME_NODE_FILE [OTHER_NODE_FILE]");
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -161,6 +168,7 @@ int main(int argc, char **argv) {
   nbc_threads *world;
   int status = 1;
   memset(&desc, 0, sizeof desc);
+  if (argc > 1 && argv[1][0] == '-') return usage(argv[1], "xfer_table FILE");
   if (argc != 2) {
     fprintf(stderr, "usage: %s FILE\n", argv[0]);
     return 2;

@@ -1,0 +1,1 @@
+$(eval $(call script,mutate/some_mutants))

@@ -1,0 +1,64 @@
+#!/bin/sh
+# Mutants: one line of a source is made wrong, and a named test must notice. tests/mutate/mutants.list has a
+# line each: FILE, PATTERN, REPLACEMENT, TEST, separated by tabs.
+#   FILE         a source, with its folder
+#   PATTERN      extended regular expression that matches in exactly one line of it
+#   REPLACEMENT  what sed puts in its place (\1 and & mean what they mean there)
+#   TEST         ROOM/NAME of a C test, then perhaps a word that selects tests in it
+# A mutant that does not build, a pattern that matches no line or several, and a test that passes all
+# the same count as failed: the list must stay true. Sources are changed in a copy below $B/mutate.
+# Usage: tests/mutate/mutate.sh [COUNT]: COUNT mutants drawn by TEST_SEED (default: all)
+. tests/test.sh
+list=tests/mutate/mutants.list
+make=${MAKE:-make}
+seed=${TEST_SEED:-$(date +%s)}
+echo "TEST_SEED=$seed"
+tree=$B/mutate
+mkdir -p "$tree"
+tree=$(cd "$tree" && pwd)
+tab=$(printf '\t')
+
+# The copy keeps its objects from run to run; cp -u would miss a file that became older.
+{ git ls-files -c 2>/dev/null || find . -type f ! -path "./$B/*" ! -path './.git/*'; } >"$T/files"
+while read -r f; do
+  [ -f "$f" ] || continue
+  cmp -s "$f" "$tree/$f" || { mkdir -p "$tree/$(dirname "$f")" && cp -p "$f" "$tree/$f" && touch "$tree/$f"; }
+done <"$T/files"
+
+build() { # TEST
+  (cd "$tree" && MAKEFLAGS='' timeout 300 "$make" -s B=build CC="$CC" TEST_FLAGS='-O1 -g0 -w' "build/tests/$1" </dev/null)
+}
+passes() { # TEST [WORD]
+  (cd "$tree" && TEST_SEED=$seed timeout -k 5 120 "build/tests/$1" ${2:+"$2"} </dev/null)
+}
+# shellcheck disable=SC2086 # a test and perhaps a word
+mutant() { # FILE PATTERN REPLACEMENT TEST
+  file=$tree/$1
+  lines=$(grep -cE -e "$2" "$file")
+  [ "$lines" = 1 ] || { echo "$1: the pattern is in $lines lines"; return 1; }
+  cp -p "$file" "$T/original"
+  sed -E "s$(printf '\001')$2$(printf '\001')$3$(printf '\001')" "$T/original" >"$file"
+  if cmp -s "$file" "$T/original"; then echo "$1: nothing changed"; bad=1
+  elif ! build "${4%% *}"; then echo "the mutant does not build"; bad=1
+  elif passes $4; then echo "SURVIVED: nothing noticed this change of $1"; bad=1
+  else bad=0; fi
+  cp "$T/original" "$file"
+  return $bad
+}
+
+grep -vE '^(#|$)' "$list" | awk -v seed="$seed" 'BEGIN { srand(seed) } { printf "%.9f\t%s\n", rand(), $0 }' |
+  sort | cut -f2- | head -n "${1:-100000}" | sort >"$T/chosen"
+cut -f4 "$T/chosen" | sort -u >"$T/tests"
+while read -r test word; do
+  if ! build "$test" >"$T/build.log" 2>&1; then
+    tail -3 "$T/build.log"
+    check "$test builds" false
+  else
+    # shellcheck disable=SC2086 # may be no word
+    check "$test${word:+ $word} passes without a mutant" passes "$test" $word
+  fi
+done <"$T/tests"
+while IFS=$tab read -r file pattern replacement test; do
+  check "$file: $(printf %.60s "$pattern") -> $(printf %.40s "$replacement")" mutant "$file" "$pattern" "$replacement" "$test"
+done <"$T/chosen"
+finish
