@@ -172,7 +172,7 @@ INSTALL_COMMANDS += $(filter $(addprefix $(B)/,pm_run overlap_report overlap_pin
 INSTALL_LIBS     += $(filter %.so,$(EXAMPLES))
 export B CC CLANG MPICC_OMPI MPICC_MPICH QEMU_AARCH64
 
-.PHONY: help doctor run check check-now check-core check-mpi check-model check-rtl check-hw bench \
+.PHONY: help doctor single run check check-now check-core check-mpi check-model check-rtl check-hw bench \
         examples lint asan tsan fuzz cross mutate docs dist deps install clean
 help: ## this list
 	@echo "nbc_overlap $(VERSION): see, prove, predict and get overlap. Targets:"
@@ -208,6 +208,9 @@ deps: ## install the Debian packages that are missing (needs root or sudo withou
 	  || { tail -5 $(B)/deps.log; echo "apt-get failed: see $(B)/deps.log"; }
 
 examples: $(EXAMPLES) $(B)/include/portals4.h ## build every example and command as build/NAME
+
+single: ## assemble the single headers from the pieces that src/*.list name
+	@for list in src/*.list; do h=$$(basename $$list .list).h; sh src/assemble.sh $$list >$$h.new && mv $$h.new $$h || exit 1; done
 
 run: $(B)/overlap_pingpong $(B)/bench_nbc ## the main job: how much of a transfer, of a collective is hidden? No MPI, under a minute
 	@$(B)/overlap_pingpong

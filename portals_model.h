@@ -48,12 +48,13 @@
      [STATUS]    2. Status codes of the pm_ functions
      [PLATFORM]  3. The machine: every constant, topologies, text format
      [WORLD]     4. Simulated processes and time
-     [PTL]       5. Portals 4, versions 4.2 and 4.3 together
-     [FLOW]      6. Links shared fairly: max-min solver and flows
-     [NIC]       7. NIC and wire
-     [TRACE]     8. Traces: CSV, Chrome JSON, HTML
+     [TRACE]     5. Traces: CSV, Chrome JSON, HTML
+     [PTL]       6. Portals 4, versions 4.2 and 4.3 together
+     [FLOW]      7. Links shared fairly: max-min solver and flows
+     [NIC]       8. NIC and wire
      [MSG]       9. Two-sided messages over Portals
      [COMPUTE]  10. Compute time: kernel models with noise
+     [NBC]      11. Adapter to nbc_overlap.h: the model as a transport and as a witness NIC
 
    SOURCES named in comments:
      [S] Emmanuel, S4BXI: simulation of HPC applications at the Portals level, 2023;
@@ -90,9 +91,14 @@
 #  define PM_VERSION_STRING "0.1.0"
 #  define PM_VERSION        100 /* major * 10000 + minor * 100 + patch */
 
-#  include <stddef.h>
-#  include <stdint.h>
-#  include <stdio.h>
+#ifdef NBC_LINES
+#line 1 "src/portals/options.h"
+#endif
+/* Options, and what every piece shares: includes, allocation, linkage of private names. */
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
 /* ============================================================================================== */
 /* [CONFIG] 1. Options: macros to define before including                                         */
 /* ============================================================================================== */
@@ -109,48 +115,60 @@
     PM_WITH_NBC                    -         any file              adapters to nbc_overlap.h, which must
                                                                    have been included before
 */
-#  ifndef PM_API
-#    if !defined(PM_STATIC)
-#      define PM_API extern
-#    elif defined(__GNUC__)
-#      define PM_API __attribute__((unused)) static
-#    else
-#      define PM_API static
-#    endif
+#ifndef PM_API
+#  if !defined(PM_STATIC)
+#    define PM_API extern
+#  elif defined(__GNUC__)
+#    define PM_API __attribute__((unused)) static
+#  else
+#    define PM_API static
 #  endif
+#endif
 
-#  ifdef __cplusplus
+#ifdef __cplusplus
 extern "C" {
-#  endif
+#endif
+
+#ifdef NBC_LINES
+#line 1 "src/portals/status.h"
+#endif
+/* Status codes of the pm_ functions. */
+
 
 /* ============================================================================================== */
 /* [STATUS] 2. Status codes of the pm_ functions                                                  */
 /* ============================================================================================== */
-#  define PM_STATUS_LIST(X)                                                                        \
-    X(PM_OK, 0, "ok")                                                                              \
-    X(PM_PENDING, 1, "not finished yet")                                                           \
-    X(PM_E_INVAL, -300, "invalid argument")                                                        \
-    X(PM_E_NOMEM, -301, "out of memory")                                                           \
-    X(PM_E_PLATFORM, -302, "platform is malformed")                                                \
-    X(PM_E_DEADLOCK, -303, "every process waits and nothing is under way")                         \
-    X(PM_E_TIME_LIMIT, -304, "simulated time limit reached")                                       \
-    X(PM_E_CRASH, -305, "a simulated process crashed")                                             \
-    X(PM_E_IO, -306, "file cannot be read or written")                                             \
-    X(PM_E_STATE, -307, "call not allowed here")                                                   \
-    X(PM_E_TRUNCATED, -308, "message longer than the receive buffer")                              \
-    X(PM_E_PORTALS, -309, "a Portals call failed")                                                 \
-    X(PM_E_STACK, -310, "a simulated process overflowed its stack")
+#define PM_STATUS_LIST(X)                                                                          \
+  X(PM_OK, 0, "ok")                                                                                \
+  X(PM_PENDING, 1, "not finished yet")                                                             \
+  X(PM_E_INVAL, -300, "invalid argument")                                                          \
+  X(PM_E_NOMEM, -301, "out of memory")                                                             \
+  X(PM_E_PLATFORM, -302, "platform is malformed")                                                  \
+  X(PM_E_DEADLOCK, -303, "every process waits and nothing is under way")                           \
+  X(PM_E_TIME_LIMIT, -304, "simulated time limit reached")                                         \
+  X(PM_E_CRASH, -305, "a simulated process crashed")                                               \
+  X(PM_E_IO, -306, "file cannot be read or written")                                               \
+  X(PM_E_STATE, -307, "call not allowed here")                                                     \
+  X(PM_E_TRUNCATED, -308, "message longer than the receive buffer")                                \
+  X(PM_E_PORTALS, -309, "a Portals call failed")                                                   \
+  X(PM_E_STACK, -310, "a simulated process overflowed its stack")
 
 typedef enum pm_status {
-#  define PM__X(name, value, text) name = value,
+#define PM__X(name, value, text) name = value,
   PM_STATUS_LIST(PM__X)
-#  undef PM__X
+#undef PM__X
       PM_STATUS_FORCE_INT32 = 0x7fffffff
 } pm_status;
 
 /* "PM_E_INVAL" and "invalid argument". Never NULL. Any thread. */
 PM_API const char *pm_status_name(pm_status status);
 PM_API const char *pm_status_text(pm_status status);
+#ifdef NBC_LINES
+#line 1 "src/portals/platform.h"
+#endif
+/* The machine: its constants, its text format, its topologies and their routes. */
+
+
 
 /* ============================================================================================== */
 /* [PLATFORM] 3. The machine: every constant, topologies, text format                             */
@@ -166,61 +184,61 @@ typedef enum pm_topology_kind {
 } pm_topology_kind;
 
 /* X(name, unit suffix is in the name, default of pm_platform_bxi2, meaning). Integers first. */
-#  define PM_PLATFORM_INT_LIST(X)                                                                  \
-    X(nodes_count, 2, "nodes of the machine")                                                      \
-    X(procs_per_node_count, 1, "processes that pm_spawn_all starts on each node")                  \
-    X(cores_per_node_count, 64, "cores of a node (see LIMITS, pm_msg_compute_ns)")                 \
-    X(wire_latency_ns, 300, "from leaving a NIC to arriving at the next, without the switches")    \
-    X(switch_latency_ns, 130, "added per switch on the way")                                       \
-    X(pci_latency_ns, 200, "one way over PCI [S 4.3]")                                             \
-    X(pci_packet_bytes, 512, "payload of a PCI packet [S 4.1]")                                    \
-    X(link_packet_bytes, 64, "payload of a link packet: two flits of 32 B [S 4.1]")                \
-    X(link_header_bytes, 8, "header of a link packet [S 4.1]")                                     \
-    X(link_credit_bytes, 0, "a message's payload sent before credits must come back, 0 = endless") \
-    X(command_bytes, 64, "a command, CPU to NIC [S]")                                              \
-    X(event_bytes, 96, "a full event, NIC to memory [S]")                                          \
-    X(ack_bytes, 32, "an acknowledgement on the wire [S]")                                         \
-    X(inline_bytes, 8, "payload carried in the command itself (non-matching: 8 more) [S 4.3.3]")   \
-    X(pio_bytes, 408, "payload written by the CPU (non-matching: 8 more); above it DMA [S 4.3.3]") \
-    X(pio_needs_volatile, 0, "1: PIO only for PTL_MD_VOLATILE, as S4BXI does")                     \
-    X(pio_fence_ns, 60, "CPU: fence between payload and command (assumed)")                        \
-    X(early_send_bytes, 64, "up to this size SEND comes before the ack [S 4.3.2]")                 \
-    X(command_queue_count, 16, "commands between CPU and NIC [S 4.3.2]")                           \
-    X(nic_pipeline_count, 73, "commands further inside: together about 89 [S 4.3.2]")              \
-    X(nic_put_ns, 200, "occupancy of TX or RX by a put, atomic or ack [S]")                        \
-    X(nic_get_ns, 250, "... by a get request [S]")                                                 \
-    X(nic_response_ns, 300, "... by a response with data [S]")                                     \
-    X(nic_engines_count, 4, "list-matching engines [S 2.2.3]")                                     \
-    X(nic_match_ns, 0, "added per list entry looked at (not published: 0)")                        \
-    X(e2e_entries_count, 8192, "messages of a NIC waiting for their acknowledgement [S]")          \
-    X(e2e_retry_ns, 10000000000, "retransmission after this long [S]")                             \
-    X(e2e_retries_count, 5, "retransmissions before PTL_NI_UNDELIVERABLE [S]")                     \
-    X(inflight_per_process_count, 0, "limit of a process's messages in flight, 0 = none [S 7.1]")  \
-    X(inflight_per_node_count, 0, "limit of a node's messages in flight, 0 = none [S 7.1]")        \
-    X(quick_ack, 0, "1: the ack event comes at once, without two small messages")                  \
-    X(ack_after_write, 0, "1: acknowledged when the payload has crossed the target's PCI")         \
-    X(no_pci_commands, 0, "1: commands and events cross PCI in no time")                           \
-    X(no_pci, 0, "1: PCI costs nothing at all")                                                    \
-    X(pci_half_duplex, 0, "1: reads and writes share PCI")                                         \
-    X(intra_latency_ns, 150, "between processes of a node, through memory (assumed)")              \
-    X(intra_uses_nic, 0, "1: processes of a node talk through their NIC instead")                  \
-    X(cpu_command_ns, 50, "CPU time of a call that moves data (assumed)")                          \
-    X(cpu_append_ns, 100, "... of Append, Unlink and Search (assumed)")                            \
-    X(cpu_event_ns, 30, "... of taking an event (assumed)")                                        \
-    X(cpu_poll_ns, 20, "... of looking in vain (assumed)")                                         \
-    X(cpu_switch_ns, 2000, "... of a switch to a timer's worker and back (assumed)")               \
-    X(cpu_poll_max_ns, 10000, "idle polls grow up to this; anything delivered ends them")          \
-    X(loggp_latency_ns, 1000, "LogGP: L")                                                          \
-    X(loggp_overhead_ns, 100, "LogGP: o, on both sides")                                           \
-    X(loggp_gap_ns, 200, "LogGP: g")
+#define PM_PLATFORM_INT_LIST(X)                                                                    \
+  X(nodes_count, 2, "nodes of the machine")                                                        \
+  X(procs_per_node_count, 1, "processes that pm_spawn_all starts on each node")                    \
+  X(cores_per_node_count, 64, "cores of a node (see LIMITS, pm_msg_compute_ns)")                   \
+  X(wire_latency_ns, 300, "from leaving a NIC to arriving at the next, without the switches")      \
+  X(switch_latency_ns, 130, "added per switch on the way")                                         \
+  X(pci_latency_ns, 200, "one way over PCI [S 4.3]")                                               \
+  X(pci_packet_bytes, 512, "payload of a PCI packet [S 4.1]")                                      \
+  X(link_packet_bytes, 64, "payload of a link packet: two flits of 32 B [S 4.1]")                  \
+  X(link_header_bytes, 8, "header of a link packet [S 4.1]")                                       \
+  X(link_credit_bytes, 0, "a message's payload sent before credits must come back, 0 = endless")   \
+  X(command_bytes, 64, "a command, CPU to NIC [S]")                                                \
+  X(event_bytes, 96, "a full event, NIC to memory [S]")                                            \
+  X(ack_bytes, 32, "an acknowledgement on the wire [S]")                                           \
+  X(inline_bytes, 8, "payload carried in the command itself (non-matching: 8 more) [S 4.3.3]")     \
+  X(pio_bytes, 408, "payload written by the CPU (non-matching: 8 more); above it DMA [S 4.3.3]")   \
+  X(pio_needs_volatile, 0, "1: PIO only for PTL_MD_VOLATILE, as S4BXI does")                       \
+  X(pio_fence_ns, 60, "CPU: fence between payload and command (assumed)")                          \
+  X(early_send_bytes, 64, "up to this size SEND comes before the ack [S 4.3.2]")                   \
+  X(command_queue_count, 16, "commands between CPU and NIC [S 4.3.2]")                             \
+  X(nic_pipeline_count, 73, "commands further inside: together about 89 [S 4.3.2]")                \
+  X(nic_put_ns, 200, "occupancy of TX or RX by a put, atomic or ack [S]")                          \
+  X(nic_get_ns, 250, "... by a get request [S]")                                                   \
+  X(nic_response_ns, 300, "... by a response with data [S]")                                       \
+  X(nic_engines_count, 4, "list-matching engines [S 2.2.3]")                                       \
+  X(nic_match_ns, 0, "added per list entry looked at (not published: 0)")                          \
+  X(e2e_entries_count, 8192, "messages of a NIC waiting for their acknowledgement [S]")            \
+  X(e2e_retry_ns, 10000000000, "retransmission after this long [S]")                               \
+  X(e2e_retries_count, 5, "retransmissions before PTL_NI_UNDELIVERABLE [S]")                       \
+  X(inflight_per_process_count, 0, "limit of a process's messages in flight, 0 = none [S 7.1]")    \
+  X(inflight_per_node_count, 0, "limit of a node's messages in flight, 0 = none [S 7.1]")          \
+  X(quick_ack, 0, "1: the ack event comes at once, without two small messages")                    \
+  X(ack_after_write, 0, "1: acknowledged when the payload has crossed the target's PCI")           \
+  X(no_pci_commands, 0, "1: commands and events cross PCI in no time")                             \
+  X(no_pci, 0, "1: PCI costs nothing at all")                                                      \
+  X(pci_half_duplex, 0, "1: reads and writes share PCI")                                           \
+  X(intra_latency_ns, 150, "between processes of a node, through memory (assumed)")                \
+  X(intra_uses_nic, 0, "1: processes of a node talk through their NIC instead")                    \
+  X(cpu_command_ns, 50, "CPU time of a call that moves data (assumed)")                            \
+  X(cpu_append_ns, 100, "... of Append, Unlink and Search (assumed)")                              \
+  X(cpu_event_ns, 30, "... of taking an event (assumed)")                                          \
+  X(cpu_poll_ns, 20, "... of looking in vain (assumed)")                                           \
+  X(cpu_switch_ns, 2000, "... of a switch to a timer's worker and back (assumed)")                 \
+  X(cpu_poll_max_ns, 10000, "idle polls grow up to this; anything delivered ends them")            \
+  X(loggp_latency_ns, 1000, "LogGP: L")                                                            \
+  X(loggp_overhead_ns, 100, "LogGP: o, on both sides")                                             \
+  X(loggp_gap_ns, 200, "LogGP: g")
 
-#  define PM_PLATFORM_REAL_LIST(X)                                                                 \
-    X(link_bytes_per_s, 12.5e9, "a link, one way [S 4.1]")                                         \
-    X(pci_bytes_per_s, 15.75e9, "PCI of a node, all transfers of one direction together [S 4.1]")  \
-    X(pci_flow_bytes_per_s, 12.5e9, "... one transfer alone [S 4.1]")                              \
-    X(pio_bytes_per_s, 12.5e9, "payload that the CPU writes (assumed: as fast as a transfer)")     \
-    X(intra_bytes_per_s, 10e9, "memory copies and reductions of a node (assumed)")                 \
-    X(loggp_bytes_per_s, 12.5e9, "LogGP: 1/G")
+#define PM_PLATFORM_REAL_LIST(X)                                                                   \
+  X(link_bytes_per_s, 12.5e9, "a link, one way [S 4.1]")                                           \
+  X(pci_bytes_per_s, 15.75e9, "PCI of a node, all transfers of one direction together [S 4.1]")    \
+  X(pci_flow_bytes_per_s, 12.5e9, "... one transfer alone [S 4.1]")                                \
+  X(pio_bytes_per_s, 12.5e9, "payload that the CPU writes (assumed: as fast as a transfer)")       \
+  X(intra_bytes_per_s, 10e9, "memory copies and reductions of a node (assumed)")                   \
+  X(loggp_bytes_per_s, 12.5e9, "LogGP: 1/G")
 
 typedef struct pm_link {
   char from[24], to[24]; /* "h3" is node 3, any other name a switch; both directions are made */
@@ -237,12 +255,12 @@ enum { PM_MODES_MAX = 4 };
 /* Filled by pm_platform_bxi2 or pm_platform_read, then changed at will. Copied by pm_world_create. */
 typedef struct pm_platform {
   char name[32];
-#  define PM__X(name, value, text) int64_t name;
+#define PM__X(name, value, text) int64_t name;
   PM_PLATFORM_INT_LIST(PM__X)
-#  undef PM__X
-#  define PM__X(name, value, text) double name;
+#undef PM__X
+#define PM__X(name, value, text) double name;
   PM_PLATFORM_REAL_LIST(PM__X)
-#  undef PM__X
+#undef PM__X
   pm_topology_kind topology;
   int64_t topo[16];
   const pm_link
@@ -274,6 +292,12 @@ PM_API void pm_platform_free(pm_platform *platform);
 PM_API pm_status pm_platform_write(const pm_platform *platform, FILE *out);
 /* Checks every field and that all nodes reach each other. error as above. */
 PM_API pm_status pm_platform_check(const pm_platform *platform, char *error, size_t error_bytes);
+
+#ifdef NBC_LINES
+#line 1 "src/portals/world.h"
+#endif
+/* Simulated processes and time: what programs see of a world. */
+
 
 /* ============================================================================================== */
 /* [WORLD] 4. Simulated processes and time                                                        */
@@ -327,7 +351,8 @@ typedef struct pm_world_desc {
   const pm_platform *platform; /* required; copied */
   pm_link_model link;
   const struct pm_carrier *carrier; /* needed for PM_LINK_CARRIER; must live as long as the world */
-  const pm_link_phase *link_phases; /* changes of link on the way, by time; not copied; may be NULL */
+  const pm_link_phase
+      *link_phases; /* changes of link on the way, by time; not copied; may be NULL */
   int link_phases_count;
   pm_semantics semantics;
   pm_faults faults;
@@ -442,9 +467,97 @@ PM_API int pm_links_count(const pm_world *world);
    ret  how many links the way has; -1 unknown node or out of memory */
 PM_API int pm_route(pm_world *world, int from_node, int to_node, uint32_t *links, int max,
                     int64_t *latency_ns);
+#ifdef NBC_LINES
+#line 1 "src/portals/machine.h"
+#endif
+/* What a world is made of: the data that several pieces work on, and what early pieces ask of
+   later ones. */
+
+
+
+#ifdef NBC_LINES
+#line 1 "src/portals/future.h"
+#endif
+/* Events to come, in the order of their times. */
+
+
+
+#ifdef NBC_LINES
+#line 1 "src/portals/threads.h"
+#endif
+/* Contexts, stacks and threads: what runs, and what waits for its time. */
+
+
+
+#ifdef NBC_LINES
+#line 1 "src/portals/run.h"
+#endif
+/* Processes, the loop that runs a world, its beginning and end. */
+
+
+
+#ifdef NBC_LINES
+#line 1 "src/portals/trace.h"
+#endif
+/* Traces: CSV, Chrome JSON, HTML. */
+
 
 /* ============================================================================================== */
-/* [PTL] 5. Portals 4, versions 4.2 and 4.3 together                                              */
+/* [TRACE] 5. Traces: CSV, Chrome JSON, HTML                                                      */
+/* ============================================================================================== */
+/* With pm_world_desc.trace every step of every message leaves a record, of the kinds of S4BXI.
+   PIO_PAYLOAD: the CPU writes it; DMA_REQUEST, DMA_PAYLOAD: the NIC asks the host for it and has it, to
+   the end of a long one that leaves meanwhile; E2E_ACK: what comes back when nobody wants a
+   PORTALS_ACK. At the LogGP level COMMAND is the wait for the gap, writes and events are points, payload
+   is not read; at a carrier's level it reads payload and that leaves no record. First come the kinds
+   that travel, from COMMAND on those that stay at one process. */
+#define PM_TRACE_LIST(X)                                                                           \
+  X(PUT)                                                                                           \
+  X(GET)                                                                                           \
+  X(ATOMIC)                                                                                        \
+  X(FETCH_ATOMIC)                                                                                  \
+  X(GET_RESPONSE)                                                                                  \
+  X(FETCH_ATOMIC_RESPONSE) X(PORTALS_ACK) X(E2E_ACK) X(COMMAND) X(PIO_PAYLOAD) X(DMA_REQUEST)      \
+      X(DMA_PAYLOAD) X(PAYLOAD_WRITE) X(EVENT) X(COMPUTE)
+typedef enum pm_trace_kind {
+#define PM__X(name) PM_TRACE_##name,
+  PM_TRACE_LIST(PM__X)
+#undef PM__X
+      PM_TRACE_LAST
+} pm_trace_kind;
+
+typedef struct pm_trace_record {
+  int64_t t_begin_ns, t_end_ns;
+  int t_begin_ps, t_end_ps; /* what is left below a nanosecond: 0..999 */
+  uint64_t id, size_bytes;  /* id of the message; 0 for COMPUTE */
+  int from_node, to_node;   /* of this step */
+  int from_rank, to_rank;   /* who asked for the operation, of whom; -1: none */
+  pm_trace_kind kind;
+} pm_trace_record;
+
+/* "PUT"; never NULL */
+PM_API const char *pm_trace_kind_name(pm_trace_kind kind);
+/* Records so far, in order of recording; valid until the world runs on. */
+PM_API const pm_trace_record *pm_trace_records(const pm_world *world, size_t *count);
+/* Column names first. One line per record, times in ns with three decimals. */
+PM_API pm_status pm_trace_write_csv(const pm_world *world, FILE *out);
+/* Chrome trace (opens in Perfetto): a process per node, its NIC and its ranks as threads. */
+PM_API pm_status pm_trace_write_json(const pm_world *world, FILE *out);
+/* Sequence diagram, one HTML page that needs nothing else: a column per process that takes part, time
+   downwards (stretched where much happens), an arrow per message, hover texts. For small runs: only
+   the first PM_TRACE_HTML_MAX records are drawn, and the page says so.
+   ret PM_OK | PM_E_IO | PM_E_NOMEM */
+#define PM_TRACE_HTML_MAX 2000
+PM_API pm_status pm_trace_write_html(const pm_world *world, FILE *out);
+
+#ifdef NBC_LINES
+#line 1 "src/portals/ptl.h"
+#endif
+/* Portals 4: types, constants and calls; inside, its objects. */
+
+
+/* ============================================================================================== */
+/* [PTL] 6. Portals 4, versions 4.2 and 4.3 together                                              */
 /* ============================================================================================== */
 /* build/include/portals4.h is this section. Handles are 32-bit numbers: kind, NI, generation, slot;
    the same in every process for the same order of calls. Names are those of the Portals
@@ -459,104 +572,105 @@ typedef unsigned char ptl_list_t, ptl_search_op_t, ptl_ni_fail_t, ptl_ack_req_t,
     ptl_datatype_t, ptl_event_kind_t;
 
 /* return codes */
-#  define PTL_STATUS_LIST(X)                                                                       \
-    X(PTL_OK, 0)                                                                                   \
-    X(PTL_ARG_INVALID, 1)                                                                          \
-    X(PTL_CT_NONE_REACHED, 2)                                                                      \
-    X(PTL_EQ_DROPPED, 3)                                                                           \
-    X(PTL_EQ_EMPTY, 4) X(PTL_FAIL, 5) X(PTL_IGNORED, 6) X(PTL_IN_USE, 7) X(PTL_INTERRUPTED, 8)     \
-        X(PTL_LIST_TOO_LONG, 9) X(PTL_NO_INIT, 10) X(PTL_NO_SPACE, 11) X(PTL_PID_IN_USE, 12)       \
-            X(PTL_PT_FULL, 13) X(PTL_PT_EQ_NEEDED, 14) X(PTL_PT_IN_USE, 15) X(PTL_ABORTED, 16)     \
-                X(PTL_TRY_AGAIN, 17) X(PTL_SIZE_INVALID, 18)
+#define PTL_STATUS_LIST(X)                                                                         \
+  X(PTL_OK, 0)                                                                                     \
+  X(PTL_ARG_INVALID, 1)                                                                            \
+  X(PTL_CT_NONE_REACHED, 2)                                                                        \
+  X(PTL_EQ_DROPPED, 3)                                                                             \
+  X(PTL_EQ_EMPTY, 4)                                                                               \
+  X(PTL_FAIL, 5) X(PTL_IGNORED, 6) X(PTL_IN_USE, 7) X(PTL_INTERRUPTED, 8) X(PTL_LIST_TOO_LONG, 9)  \
+      X(PTL_NO_INIT, 10) X(PTL_NO_SPACE, 11) X(PTL_PID_IN_USE, 12) X(PTL_PT_FULL, 13)              \
+          X(PTL_PT_EQ_NEEDED, 14) X(PTL_PT_IN_USE, 15) X(PTL_ABORTED, 16) X(PTL_TRY_AGAIN, 17)     \
+              X(PTL_SIZE_INVALID, 18)
 enum {
-#  define PM__X(name, value) name = value,
+#define PM__X(name, value) name = value,
   PTL_STATUS_LIST(PM__X)
-#  undef PM__X
+#undef PM__X
       PTL_STATUS_LAST
 };
 
 /* special values */
-#  define PTL_INVALID_HANDLE ((ptl_handle_any_t)0xFFFFFFFFu)
-#  define PTL_EQ_NONE        ((ptl_handle_eq_t)0xFFFFFFFEu)
-#  define PTL_CT_NONE        ((ptl_handle_ct_t)0xFFFFFFFDu)
-#  define PTL_IFACE_DEFAULT  ((ptl_interface_t)0xFFFFFFFFu)
-#  define PTL_PID_ANY        ((ptl_pid_t)0xFFFFFFFFu)
-#  define PTL_PID_MAX        ((ptl_pid_t)0xFFFFu)
-#  define PTL_NID_ANY        ((ptl_nid_t)0xFFFFFFFFu)
-#  define PTL_UID_ANY        ((ptl_uid_t)0xFFFFFFFFu)
-#  define PTL_PT_ANY         ((ptl_pt_index_t)0xFFFFFFFFu)
-#  define PTL_RANK_ANY       ((ptl_rank_t)0xFFFFFFFFu)
-#  define PTL_TIME_FOREVER   ((ptl_time_t)0xFFFFFFFFu)
-#  define PTL_SIZE_MAX       ((ptl_size_t)0xFFFFFFFFFFFFFFFFu)
+#define PTL_INVALID_HANDLE ((ptl_handle_any_t)0xFFFFFFFFu)
+#define PTL_EQ_NONE        ((ptl_handle_eq_t)0xFFFFFFFEu)
+#define PTL_CT_NONE        ((ptl_handle_ct_t)0xFFFFFFFDu)
+#define PTL_IFACE_DEFAULT  ((ptl_interface_t)0xFFFFFFFFu)
+#define PTL_PID_ANY        ((ptl_pid_t)0xFFFFFFFFu)
+#define PTL_PID_MAX        ((ptl_pid_t)0xFFFFu)
+#define PTL_NID_ANY        ((ptl_nid_t)0xFFFFFFFFu)
+#define PTL_UID_ANY        ((ptl_uid_t)0xFFFFFFFFu)
+#define PTL_PT_ANY         ((ptl_pt_index_t)0xFFFFFFFFu)
+#define PTL_RANK_ANY       ((ptl_rank_t)0xFFFFFFFFu)
+#define PTL_TIME_FOREVER   ((ptl_time_t)0xFFFFFFFFu)
+#define PTL_SIZE_MAX       ((ptl_size_t)0xFFFFFFFFFFFFFFFFu)
 
 /* network interfaces */
-#  define PTL_NI_MATCHING              0x1u
-#  define PTL_NI_NO_MATCHING           0x2u
-#  define PTL_NI_LOGICAL               0x4u
-#  define PTL_NI_PHYSICAL              0x8u
-#  define PTL_NI_INIT_OPTIONS_MASK     0xFu
-#  define PTL_TARGET_BIND_INACCESSIBLE 0x1u
-#  define PTL_TOTAL_DATA_ORDERING      0x2u
-#  define PTL_COHERENT_ATOMICS         0x4u
+#define PTL_NI_MATCHING              0x1u
+#define PTL_NI_NO_MATCHING           0x2u
+#define PTL_NI_LOGICAL               0x4u
+#define PTL_NI_PHYSICAL              0x8u
+#define PTL_NI_INIT_OPTIONS_MASK     0xFu
+#define PTL_TARGET_BIND_INACCESSIBLE 0x1u
+#define PTL_TOTAL_DATA_ORDERING      0x2u
+#define PTL_COHERENT_ATOMICS         0x4u
 
 /* portal table entries */
-#  define PTL_PT_ONLY_USE_ONCE      0x1u
-#  define PTL_PT_FLOWCTRL           0x2u
-#  define PTL_PT_ONLY_TRUNCATE      0x4u
-#  define PTL_PT_MATCH_UNORDERED    0x8u
-#  define PTL_PT_ALLOC_DISABLED     0x10u
-#  define PTL_PT_ALLOC_OPTIONS_MASK 0x1Fu
+#define PTL_PT_ONLY_USE_ONCE      0x1u
+#define PTL_PT_FLOWCTRL           0x2u
+#define PTL_PT_ONLY_TRUNCATE      0x4u
+#define PTL_PT_MATCH_UNORDERED    0x8u
+#define PTL_PT_ALLOC_DISABLED     0x10u
+#define PTL_PT_ALLOC_OPTIONS_MASK 0x1Fu
 
 /* memory descriptors; PTL_IOVEC is shared with list entries */
-#  define PTL_IOVEC                    0x1u
-#  define PTL_MD_EVENT_SUCCESS_DISABLE 0x2u
-#  define PTL_MD_EVENT_SEND_DISABLE    0x4u
-#  define PTL_MD_EVENT_CT_SEND         0x8u
-#  define PTL_MD_EVENT_CT_REPLY        0x10u
-#  define PTL_MD_EVENT_CT_ACK          0x20u
-#  define PTL_MD_EVENT_CT_BYTES        0x40u
-#  define PTL_MD_UNORDERED             0x80u
-#  define PTL_MD_VOLATILE              0x100u
-#  define PTL_MD_UNRELIABLE            0x200u
-#  define PTL_MD_OPTIONS_MASK          0x3FFu
+#define PTL_IOVEC                    0x1u
+#define PTL_MD_EVENT_SUCCESS_DISABLE 0x2u
+#define PTL_MD_EVENT_SEND_DISABLE    0x4u
+#define PTL_MD_EVENT_CT_SEND         0x8u
+#define PTL_MD_EVENT_CT_REPLY        0x10u
+#define PTL_MD_EVENT_CT_ACK          0x20u
+#define PTL_MD_EVENT_CT_BYTES        0x40u
+#define PTL_MD_UNORDERED             0x80u
+#define PTL_MD_VOLATILE              0x100u
+#define PTL_MD_UNRELIABLE            0x200u
+#define PTL_MD_OPTIONS_MASK          0x3FFu
 
 /* list and matching list entries */
-#  define PTL_LE_OP_PUT                 0x2u
-#  define PTL_LE_OP_GET                 0x4u
-#  define PTL_LE_USE_ONCE               0x8u
-#  define PTL_LE_ACK_DISABLE            0x10u
-#  define PTL_LE_UNEXPECTED_HDR_DISABLE 0x20u
-#  define PTL_LE_IS_ACCESSIBLE          0x40u
-#  define PTL_LE_EVENT_LINK_DISABLE     0x80u
-#  define PTL_LE_EVENT_COMM_DISABLE     0x100u
-#  define PTL_LE_EVENT_FLOWCTRL_DISABLE 0x200u
-#  define PTL_LE_EVENT_SUCCESS_DISABLE  0x400u
-#  define PTL_LE_EVENT_OVER_DISABLE     0x800u
-#  define PTL_LE_EVENT_UNLINK_DISABLE   0x1000u
-#  define PTL_LE_EVENT_CT_COMM          0x2000u
-#  define PTL_LE_EVENT_CT_OVERFLOW      0x4000u
-#  define PTL_LE_EVENT_CT_BYTES         0x8000u
-#  define PTL_LE_APPEND_OPTIONS_MASK    0xFFFFu
-#  define PTL_ME_OP_PUT                 PTL_LE_OP_PUT
-#  define PTL_ME_OP_GET                 PTL_LE_OP_GET
-#  define PTL_ME_USE_ONCE               PTL_LE_USE_ONCE
-#  define PTL_ME_ACK_DISABLE            PTL_LE_ACK_DISABLE
-#  define PTL_ME_UNEXPECTED_HDR_DISABLE PTL_LE_UNEXPECTED_HDR_DISABLE
-#  define PTL_ME_IS_ACCESSIBLE          PTL_LE_IS_ACCESSIBLE
-#  define PTL_ME_EVENT_LINK_DISABLE     PTL_LE_EVENT_LINK_DISABLE
-#  define PTL_ME_EVENT_COMM_DISABLE     PTL_LE_EVENT_COMM_DISABLE
-#  define PTL_ME_EVENT_FLOWCTRL_DISABLE PTL_LE_EVENT_FLOWCTRL_DISABLE
-#  define PTL_ME_EVENT_SUCCESS_DISABLE  PTL_LE_EVENT_SUCCESS_DISABLE
-#  define PTL_ME_EVENT_OVER_DISABLE     PTL_LE_EVENT_OVER_DISABLE
-#  define PTL_ME_EVENT_UNLINK_DISABLE   PTL_LE_EVENT_UNLINK_DISABLE
-#  define PTL_ME_EVENT_CT_COMM          PTL_LE_EVENT_CT_COMM
-#  define PTL_ME_EVENT_CT_OVERFLOW      PTL_LE_EVENT_CT_OVERFLOW
-#  define PTL_ME_EVENT_CT_BYTES         PTL_LE_EVENT_CT_BYTES
-#  define PTL_ME_MANAGE_LOCAL           0x10000u
-#  define PTL_ME_NO_TRUNCATE            0x20000u
-#  define PTL_ME_MAY_ALIGN              0x40000u
-#  define PTL_ME_LOCAL_INC_UH_RLENGTH   0x80000u
-#  define PTL_ME_APPEND_OPTIONS_MASK    0xFFFFFu
+#define PTL_LE_OP_PUT                 0x2u
+#define PTL_LE_OP_GET                 0x4u
+#define PTL_LE_USE_ONCE               0x8u
+#define PTL_LE_ACK_DISABLE            0x10u
+#define PTL_LE_UNEXPECTED_HDR_DISABLE 0x20u
+#define PTL_LE_IS_ACCESSIBLE          0x40u
+#define PTL_LE_EVENT_LINK_DISABLE     0x80u
+#define PTL_LE_EVENT_COMM_DISABLE     0x100u
+#define PTL_LE_EVENT_FLOWCTRL_DISABLE 0x200u
+#define PTL_LE_EVENT_SUCCESS_DISABLE  0x400u
+#define PTL_LE_EVENT_OVER_DISABLE     0x800u
+#define PTL_LE_EVENT_UNLINK_DISABLE   0x1000u
+#define PTL_LE_EVENT_CT_COMM          0x2000u
+#define PTL_LE_EVENT_CT_OVERFLOW      0x4000u
+#define PTL_LE_EVENT_CT_BYTES         0x8000u
+#define PTL_LE_APPEND_OPTIONS_MASK    0xFFFFu
+#define PTL_ME_OP_PUT                 PTL_LE_OP_PUT
+#define PTL_ME_OP_GET                 PTL_LE_OP_GET
+#define PTL_ME_USE_ONCE               PTL_LE_USE_ONCE
+#define PTL_ME_ACK_DISABLE            PTL_LE_ACK_DISABLE
+#define PTL_ME_UNEXPECTED_HDR_DISABLE PTL_LE_UNEXPECTED_HDR_DISABLE
+#define PTL_ME_IS_ACCESSIBLE          PTL_LE_IS_ACCESSIBLE
+#define PTL_ME_EVENT_LINK_DISABLE     PTL_LE_EVENT_LINK_DISABLE
+#define PTL_ME_EVENT_COMM_DISABLE     PTL_LE_EVENT_COMM_DISABLE
+#define PTL_ME_EVENT_FLOWCTRL_DISABLE PTL_LE_EVENT_FLOWCTRL_DISABLE
+#define PTL_ME_EVENT_SUCCESS_DISABLE  PTL_LE_EVENT_SUCCESS_DISABLE
+#define PTL_ME_EVENT_OVER_DISABLE     PTL_LE_EVENT_OVER_DISABLE
+#define PTL_ME_EVENT_UNLINK_DISABLE   PTL_LE_EVENT_UNLINK_DISABLE
+#define PTL_ME_EVENT_CT_COMM          PTL_LE_EVENT_CT_COMM
+#define PTL_ME_EVENT_CT_OVERFLOW      PTL_LE_EVENT_CT_OVERFLOW
+#define PTL_ME_EVENT_CT_BYTES         PTL_LE_EVENT_CT_BYTES
+#define PTL_ME_MANAGE_LOCAL           0x10000u
+#define PTL_ME_NO_TRUNCATE            0x20000u
+#define PTL_ME_MAY_ALIGN              0x40000u
+#define PTL_ME_LOCAL_INC_UH_RLENGTH   0x80000u
+#define PTL_ME_APPEND_OPTIONS_MASK    0xFFFFFu
 
 enum { PTL_PRIORITY_LIST = 0, PTL_OVERFLOW_LIST = 1 };
 enum { PTL_SEARCH_ONLY = 0, PTL_SEARCH_DELETE = 1 };
@@ -568,28 +682,29 @@ typedef enum {
   PTL_SR_LAST
 } ptl_sr_index_t;
 typedef enum { PTL_CT_OPERATION = 0, PTL_CT_BYTE } ptl_ct_type_t; /* unused by the API */
-#  define PTL_NI_FAIL_LIST(X)                                                                      \
-    X(OK)                                                                                          \
-    X(UNDELIVERABLE)                                                                               \
-    X(DROPPED)                                                                                     \
-    X(PT_DISABLED) X(PERM_VIOLATION) X(OP_VIOLATION) X(NO_MATCH) X(SEGV) X(TARGET_INVALID)
+#define PTL_NI_FAIL_LIST(X)                                                                        \
+  X(OK)                                                                                            \
+  X(UNDELIVERABLE)                                                                                 \
+  X(DROPPED)                                                                                       \
+  X(PT_DISABLED) X(PERM_VIOLATION) X(OP_VIOLATION) X(NO_MATCH) X(SEGV) X(TARGET_INVALID)
 enum {
-#  define PM__X(name) PTL_NI_##name,
+#define PM__X(name) PTL_NI_##name,
   PTL_NI_FAIL_LIST(PM__X)
-#  undef PM__X
+#undef PM__X
       PTL_NI_FAIL_LAST
 };
-#  define PTL_EVENT_LIST(X)                                                                        \
-    X(GET)                                                                                         \
-    X(GET_OVERFLOW)                                                                                \
-    X(PUT)                                                                                         \
-    X(PUT_OVERFLOW)                                                                                \
-    X(ATOMIC) X(ATOMIC_OVERFLOW) X(FETCH_ATOMIC) X(FETCH_ATOMIC_OVERFLOW) X(REPLY) X(SEND) X(ACK)  \
-        X(PT_DISABLED) X(LINK) X(AUTO_UNLINK) X(AUTO_FREE) X(SEARCH)
+#define PTL_EVENT_LIST(X)                                                                          \
+  X(GET)                                                                                           \
+  X(GET_OVERFLOW)                                                                                  \
+  X(PUT)                                                                                           \
+  X(PUT_OVERFLOW)                                                                                  \
+  X(ATOMIC)                                                                                        \
+  X(ATOMIC_OVERFLOW) X(FETCH_ATOMIC) X(FETCH_ATOMIC_OVERFLOW) X(REPLY) X(SEND) X(ACK)              \
+      X(PT_DISABLED) X(LINK) X(AUTO_UNLINK) X(AUTO_FREE) X(SEARCH)
 enum {
-#  define PM__X(name) PTL_EVENT_##name,
+#define PM__X(name) PTL_EVENT_##name,
   PTL_EVENT_LIST(PM__X)
-#  undef PM__X
+#undef PM__X
       PTL_EVENT_LAST
 };
 enum {
@@ -742,20 +857,20 @@ PM_API int PtlCTPoll(const ptl_handle_ct_t *ct_handles, const ptl_size_t *tests,
 PM_API int PtlCTSet(ptl_handle_ct_t ct_handle, ptl_ct_event_t new_ct);
 PM_API int PtlCTInc(ptl_handle_ct_t ct_handle, ptl_ct_event_t increment);
 /* moving data; the triggered twins take (trig_ct, threshold) more */
-#  define PM__PTL_PUT_ARGS                                                                         \
-    ptl_handle_md_t md_handle, ptl_size_t local_offset, ptl_size_t length, ptl_ack_req_t ack_req,  \
-        ptl_process_t target_id, ptl_pt_index_t pt_index, ptl_match_bits_t match_bits,             \
-        ptl_size_t remote_offset, void *user_ptr, ptl_hdr_data_t hdr_data
-#  define PM__PTL_GET_ARGS                                                                         \
-    ptl_handle_md_t md_handle, ptl_size_t local_offset, ptl_size_t length,                         \
-        ptl_process_t target_id, ptl_pt_index_t pt_index, ptl_match_bits_t match_bits,             \
-        ptl_size_t remote_offset, void *user_ptr
-#  define PM__PTL_FETCH_ARGS                                                                       \
-    ptl_handle_md_t get_md_handle, ptl_size_t local_get_offset, ptl_handle_md_t put_md_handle,     \
-        ptl_size_t local_put_offset, ptl_size_t length, ptl_process_t target_id,                   \
-        ptl_pt_index_t pt_index, ptl_match_bits_t match_bits, ptl_size_t remote_offset,            \
-        void *user_ptr, ptl_hdr_data_t hdr_data
-#  define PM__PTL_TRIG_ARGS ptl_handle_ct_t trig_ct_handle, ptl_size_t threshold
+#define PM__PTL_PUT_ARGS                                                                           \
+  ptl_handle_md_t md_handle, ptl_size_t local_offset, ptl_size_t length, ptl_ack_req_t ack_req,    \
+      ptl_process_t target_id, ptl_pt_index_t pt_index, ptl_match_bits_t match_bits,               \
+      ptl_size_t remote_offset, void *user_ptr, ptl_hdr_data_t hdr_data
+#define PM__PTL_GET_ARGS                                                                           \
+  ptl_handle_md_t md_handle, ptl_size_t local_offset, ptl_size_t length, ptl_process_t target_id,  \
+      ptl_pt_index_t pt_index, ptl_match_bits_t match_bits, ptl_size_t remote_offset,              \
+      void *user_ptr
+#define PM__PTL_FETCH_ARGS                                                                         \
+  ptl_handle_md_t get_md_handle, ptl_size_t local_get_offset, ptl_handle_md_t put_md_handle,       \
+      ptl_size_t local_put_offset, ptl_size_t length, ptl_process_t target_id,                     \
+      ptl_pt_index_t pt_index, ptl_match_bits_t match_bits, ptl_size_t remote_offset,              \
+      void *user_ptr, ptl_hdr_data_t hdr_data
+#define PM__PTL_TRIG_ARGS ptl_handle_ct_t trig_ct_handle, ptl_size_t threshold
 PM_API int PtlPut(PM__PTL_PUT_ARGS);
 PM_API int PtlGet(PM__PTL_GET_ARGS);
 PM_API int PtlAtomic(PM__PTL_PUT_ARGS, ptl_op_t operation, ptl_datatype_t datatype);
@@ -787,20 +902,20 @@ PM_API int PtlAtomicNB(PM__PTL_PUT_ARGS, ptl_op_t operation, ptl_datatype_t data
 PM_API int PtlFetchAtomicNB(PM__PTL_FETCH_ARGS, ptl_op_t operation, ptl_datatype_t datatype);
 PM_API int PtlSwapNB(PM__PTL_FETCH_ARGS, const void *operand, ptl_op_t operation,
                      ptl_datatype_t datatype);
-#  define PtlPTDisableNB            PtlPTDisable /* these need no slot in the model */
-#  define PtlPTEnableNB             PtlPTEnable
-#  define PtlMDBindNB               PtlMDBind
-#  define PtlLEAppendNB             PtlLEAppend
-#  define PtlLESearchNB             PtlLESearch
-#  define PtlMEAppendNB             PtlMEAppend
-#  define PtlMESearchNB             PtlMESearch
-#  define PtlTriggeredPutNB         PtlTriggeredPut
-#  define PtlTriggeredGetNB         PtlTriggeredGet
-#  define PtlTriggeredAtomicNB      PtlTriggeredAtomic
-#  define PtlTriggeredFetchAtomicNB PtlTriggeredFetchAtomic
-#  define PtlTriggeredSwapNB        PtlTriggeredSwap
-#  define PtlTriggeredCTIncNB       PtlTriggeredCTInc
-#  define PtlTriggeredCTSetNB       PtlTriggeredCTSet
+#define PtlPTDisableNB            PtlPTDisable /* these need no slot in the model */
+#define PtlPTEnableNB             PtlPTEnable
+#define PtlMDBindNB               PtlMDBind
+#define PtlLEAppendNB             PtlLEAppend
+#define PtlLESearchNB             PtlLESearch
+#define PtlMEAppendNB             PtlMEAppend
+#define PtlMESearchNB             PtlMESearch
+#define PtlTriggeredPutNB         PtlTriggeredPut
+#define PtlTriggeredGetNB         PtlTriggeredGet
+#define PtlTriggeredAtomicNB      PtlTriggeredAtomic
+#define PtlTriggeredFetchAtomicNB PtlTriggeredFetchAtomic
+#define PtlTriggeredSwapNB        PtlTriggeredSwap
+#define PtlTriggeredCTIncNB       PtlTriggeredCTInc
+#define PtlTriggeredCTSetNB       PtlTriggeredCTSet
 PM_API int PtlNIAtomicSync(ptl_handle_ni_t ni_handle);
 /* Of the hardware: number of the node, and 0 */
 PM_API int PtlGetHwid(ptl_handle_ni_t ni_handle, uint64_t *hw_id, uint64_t *capabilities_id);
@@ -808,7 +923,7 @@ typedef enum ptl_str_type { PTL_STR_ERROR, PTL_STR_EVENT, PTL_STR_FAIL_TYPE } pt
 PM_API const char *PtlToStr(int value, enum ptl_str_type type);
 /* An event in one line, e.g. "PUT OK mlength 8 pt 3 from 0"; text: PTL_EV_STR_SIZE bytes. ni_options
    of PtlNIInit say whether "from" is a rank (PTL_NI_LOGICAL) or nid:pid. ret PTL_OK | PTL_ARG_INVALID */
-#  define PTL_EV_STR_SIZE 256
+#define PTL_EV_STR_SIZE 256
 PM_API int PtlEvToStr(unsigned int ni_options, const ptl_event_t *event, char *text);
 /* A queue that calls: callback(arg, queue) in a thread of the process's own, as soon as there are
    events, and again when more come while it runs; it takes them with PtlEQGet. Callbacks of a process
@@ -843,8 +958,70 @@ PM_API const char *pm_ptl_status_name(int status);
 PM_API const char *pm_ptl_event_name(int event_kind);
 PM_API const char *pm_ptl_fail_name(int ni_fail_type);
 
+#ifdef NBC_LINES
+#line 1 "src/portals/message.h"
+#endif
+/* One operation on its way: what Portals knows of it, what NIC and wire do with it, what a carrier
+   adds; and what these ask of each other. */
+
+
+
+#ifdef NBC_LINES
+#line 1 "src/portals/ptl_objects.h"
+#endif
+/* Handles, library and interfaces, identity. */
+
+
+
+#ifdef NBC_LINES
+#line 1 "src/portals/ptl_events.h"
+#endif
+/* Event queues and counters. */
+
+
+
+#ifdef NBC_LINES
+#line 1 "src/portals/ptl_lists.h"
+#endif
+/* Portal table, memory descriptors, list entries and unexpected headers. */
+
+
+
+#ifdef NBC_LINES
+#line 1 "src/portals/ptl_memory.h"
+#endif
+/* Memory in one or more pieces, and the arithmetic of atomics. */
+
+
+
+#ifdef NBC_LINES
+#line 1 "src/portals/ptl_target.h"
+#endif
+/* What happens at the target of an operation. */
+
+
+
+
+#ifdef NBC_LINES
+#line 1 "src/portals/ptl_moves.h"
+#endif
+/* Operations: made, started, ended at their initiator; triggered ones; the end of interfaces. */
+
+
+#ifdef NBC_LINES
+#line 1 "src/portals/ptl_library.h"
+#endif
+/* Library and interfaces: their beginning and end. */
+
+
+#ifdef NBC_LINES
+#line 1 "src/portals/flow.h"
+#endif
+/* Links shared fairly: max-min solver and flows. */
+
+
 /* ============================================================================================== */
-/* [FLOW] 6. Links shared fairly: max-min solver and flows                                        */
+/* [FLOW] 7. Links shared fairly: max-min solver and flows                                        */
 /* ============================================================================================== */
 /* A transfer of so many bytes between nodes over the platform's way, sharing its links with all
    others max-min fairly; done(arg) is called at the simulated time of its end (latency of the way
@@ -857,8 +1034,16 @@ PM_API double pm_link_bytes_per_s(const pm_world *world, int link);
 /* Rates now in force of the flows on a link: returns how many, writes at most max. */
 PM_API int pm_link_rates(pm_world *world, int link, double *bytes_per_s, int max);
 
+#ifdef NBC_LINES
+#line 1 "src/portals/wire.h"
+#endif
+/* From one NIC to another: latency, order and faults; the LogGP level. */
+
+
+
+
 /* ============================================================================================== */
-/* [NIC] 7. NIC and wire                                                                          */
+/* [NIC] 8. NIC and wire                                                                          */
 /* ============================================================================================== */
 /* True stamps of a transfer: fn is called when it is known when the bytes of a put or atomic, or of
    a reply (is_reply), begin to leave and have all arrived at the wire's other end. t_end_ns may
@@ -940,52 +1125,24 @@ PM_API void pm_cargo_arrived(const pm_cargo *cargo, int64_t t_begin_ps, int64_t 
 PM_API void pm_cargo_returned(const pm_cargo *cargo, int is_delivered, int64_t t_begin_ps,
                               int64_t t_end_ps, void *data);
 
-/* ============================================================================================== */
-/* [TRACE] 8. Traces: CSV, Chrome JSON, HTML                                                      */
-/* ============================================================================================== */
-/* With pm_world_desc.trace every step of every message leaves a record, of the kinds of S4BXI.
-   PIO_PAYLOAD: the CPU writes it; DMA_REQUEST, DMA_PAYLOAD: the NIC asks the host for it and has it, to
-   the end of a long one that leaves meanwhile; E2E_ACK: what comes back when nobody wants a
-   PORTALS_ACK. At the LogGP level COMMAND is the wait for the gap, writes and events are points, payload
-   is not read; at a carrier's level it reads payload and that leaves no record. First come the kinds
-   that travel, from COMMAND on those that stay at one process. */
-#  define PM_TRACE_LIST(X)                                                                         \
-    X(PUT)                                                                                         \
-    X(GET)                                                                                         \
-    X(ATOMIC)                                                                                      \
-    X(FETCH_ATOMIC)                                                                                \
-    X(GET_RESPONSE) X(FETCH_ATOMIC_RESPONSE) X(PORTALS_ACK) X(E2E_ACK) X(COMMAND) X(PIO_PAYLOAD)   \
-        X(DMA_REQUEST) X(DMA_PAYLOAD) X(PAYLOAD_WRITE) X(EVENT) X(COMPUTE)
-typedef enum pm_trace_kind {
-#  define PM__X(name) PM_TRACE_##name,
-  PM_TRACE_LIST(PM__X)
-#  undef PM__X
-      PM_TRACE_LAST
-} pm_trace_kind;
+#ifdef NBC_LINES
+#line 1 "src/portals/nic.h"
+#endif
+/* The NIC: commands, payload, lanes, receiving. */
 
-typedef struct pm_trace_record {
-  int64_t t_begin_ns, t_end_ns;
-  int t_begin_ps, t_end_ps; /* what is left below a nanosecond: 0..999 */
-  uint64_t id, size_bytes;  /* id of the message; 0 for COMPUTE */
-  int from_node, to_node;   /* of this step */
-  int from_rank, to_rank;   /* who asked for the operation, of whom; -1: none */
-  pm_trace_kind kind;
-} pm_trace_record;
 
-/* "PUT"; never NULL */
-PM_API const char *pm_trace_kind_name(pm_trace_kind kind);
-/* Records so far, in order of recording; valid until the world runs on. */
-PM_API const pm_trace_record *pm_trace_records(const pm_world *world, size_t *count);
-/* Column names first. One line per record, times in ns with three decimals. */
-PM_API pm_status pm_trace_write_csv(const pm_world *world, FILE *out);
-/* Chrome trace (opens in Perfetto): a process per node, its NIC and its ranks as threads. */
-PM_API pm_status pm_trace_write_json(const pm_world *world, FILE *out);
-/* Sequence diagram, one HTML page that needs nothing else: a column per process that takes part, time
-   downwards (stretched where much happens), an arrow per message, hover texts. For small runs: only
-   the first PM_TRACE_HTML_MAX records are drawn, and the page says so.
-   ret PM_OK | PM_E_IO | PM_E_NOMEM */
-#  define PM_TRACE_HTML_MAX 2000
-PM_API pm_status pm_trace_write_html(const pm_world *world, FILE *out);
+
+#ifdef NBC_LINES
+#line 1 "src/portals/carrier.h"
+#endif
+/* Messages that a carrier moves, e.g. NICs in RTL. */
+
+
+#ifdef NBC_LINES
+#line 1 "src/portals/msg.h"
+#endif
+/* Two-sided messages over Portals. */
+
 
 /* ============================================================================================== */
 /* [MSG] 9. Two-sided messages over Portals                                                       */
@@ -1008,7 +1165,7 @@ PM_API pm_status pm_trace_write_html(const pm_world *world, FILE *out);
      TIMER      a worker which looks every worker_period_ns and takes the time for it (cpu_switch_ns
                 and what it does) from the process's cores; waiting processes help
    With a worker, operations are handed over at no cost and posted by the worker. */
-#  define PM_MSG_ANY_PEER (-1)
+#define PM_MSG_ANY_PEER (-1)
 
 typedef enum pm_msg_large { PM_MSG_GET = 0, PM_MSG_PUT, PM_MSG_PIPELINED } pm_msg_large;
 typedef enum pm_msg_progress_by {
@@ -1094,6 +1251,11 @@ PM_API void pm_msg_work_ns(pm_msg *msg, int64_t d_ns);
    of the node): N/(N-1) times as long beside a dedicated worker; beside a timer's, longer by what the
    worker took from one of the cores, since the slowest core counts [R 4.1]. */
 PM_API void pm_msg_compute_ns(pm_msg *msg, int64_t d_ns);
+#ifdef NBC_LINES
+#line 1 "src/portals/compute.h"
+#endif
+/* Compute time: kernel models with noise. */
+
 
 /* ============================================================================================== */
 /* [COMPUTE] 10. Compute time: kernel models with noise                                           */
@@ -1121,453 +1283,151 @@ PM_API double pm_kernel_draw_s(const pm_kernel *kernel, pm_world *world, double 
 /* Inside a process: computes for so long. */
 PM_API void pm_compute_kernel(const pm_kernel *kernel, double m_count, double n_count,
                               double k_count);
-
+#ifdef NBC_LINES
+#line 1 "src/portals/api_end.h"
+#endif
+/* End of the API. */
 #  ifdef __cplusplus
 }
 #  endif
 #endif /* PORTALS_MODEL_H_INCLUDED */
 
+#ifdef NBC_LINES
+#line 1 "src/portals/nbc.h"
+#endif
+/* Adapter to nbc_overlap.h: the model as a transport and as a witness NIC. */
+
+
+
+/* ============================================================================================== */
+/* [NBC] 11. Adapter to nbc_overlap.h: the model as a transport and as a witness NIC              */
+/* ============================================================================================== */
+/* Opened by PM_WITH_NBC, with a guard of its own so that it does not matter which header came first. */
+#if defined(PM_WITH_NBC) && !defined(PM_WITH_NBC_INCLUDED)
+#  define PM_WITH_NBC_INCLUDED
+#  ifndef NBC_OVERLAP_H_INCLUDED
+#    error "portals_model.h: PM_WITH_NBC needs nbc_overlap.h: include it before"
+#  endif
+#  ifdef __cplusplus
+extern "C" {
+#  endif
+/* One endpoint per simulated process. The transport is pm_msg_isend and friends: no progress outside
+   of calls, but the simulated NIC moves posted data alone. With a recorder in the transport, transfers
+   are recorded, and the NIC of the same endpoint tells when their bytes really were on the wire: of
+   every send, and of what a receive asked for (not eager data, not the first fragment). Its clock counts simulated nanoseconds. */
+typedef struct pm_nbc pm_nbc;
+typedef struct pm_nbc_desc {
+  pm_msg_desc msg;     /* observe and user are the adapter's own */
+  size_t stamps_count; /* kept until they are asked for; 0 = 4096; more are lost and counted */
+} pm_nbc_desc;
+/* Inside a process; all processes of the world, as pm_msg_open. desc NULL = defaults.
+   ret NBC_OK | NBC_E_INVAL | NBC_E_NOMEM | NBC_E_STATE */
+PM_API nbc_status pm_nbc_create(const pm_nbc_desc *desc, pm_nbc **endpoint);
+PM_API void pm_nbc_destroy(pm_nbc *endpoint); /* NULL allowed */
+PM_API nbc_transport *pm_nbc_transport(pm_nbc *endpoint);
+PM_API pm_msg *pm_nbc_msg(pm_nbc *endpoint); /* for pm_msg_compute_ns */
+PM_API const nbc_nic *pm_nbc_nic(pm_nbc *endpoint);
+/* For nbc_monitor_desc.clock and whatever else takes one: simulated time of the running process. */
+PM_API nbc_status pm_nbc_clock(nbc_clock *clock);
+/* For nbc_nic_watch_desc.relation: this NIC's clock is host time itself, not a crystal of its own. */
+PM_API nbc_relation_desc pm_nbc_relation(void);
+#  ifdef __cplusplus
+}
+#  endif
+#endif /* PM_WITH_NBC_INCLUDED */
+#ifdef NBC_LINES
+#line 1 "src/portals/code_begin.h"
+#endif
 /* ---------------------------------------------------------------------------------------------- */
 #if defined(PORTALS_MODEL_IMPLEMENTATION) && !defined(PORTALS_MODEL_IMPLEMENTATION_ONCE)
 #  define PORTALS_MODEL_IMPLEMENTATION_ONCE
+#ifdef NBC_LINES
+#line 37 "src/portals/options.h"
+#endif
 
-#  include <ctype.h>
-#  include <errno.h>
-#  include <math.h>
-#  include <setjmp.h>
-#  include <signal.h>
-#  include <stdarg.h>
-#  include <stdlib.h>
-#  include <string.h>
-#  include <time.h>
-#  include <poll.h>
-#  include <sys/eventfd.h>
-#  include <sys/mman.h>
-#  include <unistd.h>
-#  if !defined(MAP_ANONYMOUS) || !defined(CLOCK_MONOTONIC)
-#    error                                                                                         \
-        "portals_model.h: mmap or clock_gettime is hidden; compile the implementing file with -D_GNU_SOURCE or -std=gnu11"
-#  endif
-#  if defined(__SANITIZE_ADDRESS__)
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#if !defined(MAP_ANONYMOUS) || !defined(CLOCK_MONOTONIC)
+#  error                                                                                           \
+      "portals_model.h: mmap or clock_gettime is hidden; compile the implementing file with -D_GNU_SOURCE or -std=gnu11"
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+#  define PM__ASAN 1
+#elif defined(__has_feature)
+#  if __has_feature(address_sanitizer)
 #    define PM__ASAN 1
-#  elif defined(__has_feature)
-#    if __has_feature(address_sanitizer)
-#      define PM__ASAN 1
-#    endif
 #  endif
-#  ifdef PM__ASAN
-#    include <sanitizer/asan_interface.h>
-#    include <sanitizer/common_interface_defs.h>
-#  endif
-#  if !defined(PM_USE_UCONTEXT) && !defined(__x86_64__) && !defined(__aarch64__)
-#    define PM_USE_UCONTEXT 1
-#  endif
-#  ifdef PM_USE_UCONTEXT
-#    include <ucontext.h>
-#  endif
-#  ifdef PM_WITH_VALGRIND
-#    include <valgrind/valgrind.h>
-#  endif
+#endif
+#ifdef PM__ASAN
+#  include <sanitizer/asan_interface.h>
+#  include <sanitizer/common_interface_defs.h>
+#endif
+#if !defined(PM_USE_UCONTEXT) && !defined(__x86_64__) && !defined(__aarch64__)
+#  define PM_USE_UCONTEXT 1
+#endif
+#ifdef PM_USE_UCONTEXT
+#  include <ucontext.h>
+#endif
+#ifdef PM_WITH_VALGRIND
+#  include <valgrind/valgrind.h>
+#endif
 
-#  if defined(PM_MALLOC) != defined(PM_FREE) || defined(PM_MALLOC) != defined(PM_REALLOC)
-#    error "portals_model.h: define all of PM_MALLOC, PM_REALLOC and PM_FREE or none"
-#  endif
-#  ifndef PM_MALLOC
-#    define PM_MALLOC(size)       malloc(size)
-#    define PM_REALLOC(ptr, size) realloc(ptr, size)
-#    define PM_FREE(ptr)          free(ptr)
-#  endif
-#  ifndef PM_ASSERT
-#    define PM_ASSERT(condition) ((void)0)
-#  endif
-#  ifndef PM_HOST_CPU_NS
-static int64_t pm__host_cpu_ns(void) {
+#if defined(PM_MALLOC) != defined(PM_FREE) || defined(PM_MALLOC) != defined(PM_REALLOC)
+#  error "portals_model.h: define all of PM_MALLOC, PM_REALLOC and PM_FREE or none"
+#endif
+#ifndef PM_MALLOC
+#  define PM_MALLOC(size)       malloc(size)
+#  define PM_REALLOC(ptr, size) realloc(ptr, size)
+#  define PM_FREE(ptr)          free(ptr)
+#endif
+#ifndef PM_ASSERT
+#  define PM_ASSERT(condition) ((void)0)
+#endif
+#ifndef PM_HOST_CPU_NS
+static inline int64_t pm__host_cpu_ns(void) {
   struct timespec t;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
   return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
-#    define PM_HOST_CPU_NS() pm__host_cpu_ns()
-#  endif
+#  define PM_HOST_CPU_NS() pm__host_cpu_ns()
+#endif
 
-#  ifdef __cplusplus
+/* Private functions that several pieces use: static in the single header, hidden in a library made of
+   pieces. */
+#ifdef NBC_PIECES
+#  define PM__PRIVATE __attribute__((visibility("hidden")))
+#else
+#  define PM__PRIVATE static
+#endif
+
+#ifdef __cplusplus
 extern "C" {
-#  endif
+#endif
 
 /* ============================================================================================== */
 /* [CONFIG] 1. Options: what every section shares                                                 */
 /* ============================================================================================== */
-enum { PM__ROUTE_MAX = 62, PM__ENGINES_MAX = 16 };
-#  define PM__PS      1000 /* per ns */
-#  define PM__FOREVER INT64_MAX
-
-typedef struct pm__event pm__event;
-
-/* One entry of the future. Embedded in what it is about, so nothing is allocated per event. */
-struct pm__event {
-  void (*fn)(pm_world *world, pm__event *event);
-  uint32_t pos; /* in the heap; 0 = not queued */
-};
-typedef struct pm__slot {
-  int64_t t_ps;
-  uint64_t order; /* equal times: first scheduled, first served */
-  pm__event *event;
-} pm__slot;
-
-typedef enum pm__state { PM__READY, PM__RUNNING, PM__BLOCKED, PM__ENDED } pm__state;
-
-/* A virtual network of a NIC, or a process's way through memory: jobs one after the other. */
-typedef struct pm__lane {
-  struct pm__message *head, *tail;
-  int64_t t_free_ps, t_ready_ps;
-  int is_busy; /* with a flow */
-} pm__lane;
-typedef struct pm__stream {
-  uint64_t key;
-  int64_t t_last_ps;
-} pm__stream;
-
-struct pm_thread {
-  pm__event timer; /* first: the heap gives us its address */
-  pm_process *proc;
-  pm__state state;
-  int woken, polling, timed_out;
-  unsigned poll_streak; /* idle polls in a row */
-  int64_t mark_ns;      /* host's CPU time when it was charged last */
-  void *sp;
-  char *stack;
-  size_t stack_bytes;
-  void *asan_fake;
-  void (*entry)(void *arg);
-  void *arg;
-  const char *what; /* for deadlock reports */
-  void (*describe)(const pm_thread *thread, char *text,
-                   size_t text_bytes); /* more of it, or NULL */
-  const void *wait_on;                 /* the queue or counter; NULL: any of the process */
-  uint64_t wait_value;
-  uint32_t wait_handle, last_ct;
-  uint64_t last_count;
-  int waits_for_ptl;
-  pm_thread *next_ready, *next_in_proc, *next_waiter, *joiner;
-#  ifdef PM_USE_UCONTEXT
-  ucontext_t uc;
-#  endif
-#  ifdef PM_WITH_VALGRIND
-  unsigned valgrind_id;
-#  endif
-};
-
-/* ---- Portals objects: each begins with its handle --------------------------------------------- */
-typedef struct pm__ni pm__ni;
-typedef struct pm__message pm__message;
-typedef struct pm__append_args pm__append_args;
-enum { PM__KINDS = 6, PM__CHUNKS = 17, PM__COPY_BYTES = 64, PM__ATOMIC_BYTES = 1024 };
-typedef struct pm__object {
-  uint32_t handle, next_free;
-  int live;
-} pm__object;
-typedef struct pm__pool {
-  char *chunk[PM__CHUNKS];
-  uint32_t item_bytes, made, used, limit, free_head; /* free_head: slot + 1 */
-} pm__pool;
-typedef struct pm__eq {
-  pm__object o;
-  ptl_event_t *ring; /* grows up to count + reserved */
-  uint32_t ring_max, first, used;
-  uint32_t count, reserved; /* reserved: one PT_DISABLED per portal table entry with flow control */
-  uint32_t promised;        /* events of messages that are being delivered */
-  int dropped;
-  void (*callback)(void *arg, ptl_handle_eq_t eq_handle); /* PtlEQAllocAsync; or NULL */
-  void *callback_arg;
-  struct pm__eq *next_news; /* in the process's list of queues to call for */
-  int has_news;
-} pm__eq;
-typedef struct pm__trigger {
-  struct pm__trigger *next;
-  uint64_t threshold;
-  int kind; /* enum below */
-  pm__message *message;
-  pm__ni *ni;
-  ptl_handle_any_t handle; /* counter or entry */
-  ptl_ct_event_t value;
-  struct pm__append_args *append;
-} pm__trigger;
-enum { PM__TRIG_MOVE, PM__TRIG_INC, PM__TRIG_SET, PM__TRIG_APPEND, PM__TRIG_UNLINK };
-typedef struct pm__ct {
-  pm__object o;
-  ptl_ct_event_t value;
-  pm__trigger *triggers; /* sorted by threshold, equal ones in order of posting */
-  pm__ni *ni;
-  struct pm__ct *next_to_fire;
-  int to_fire;
-} pm__ct;
-typedef struct pm__md {
-  pm__object o;
-  ptl_md_t md;
-  uint32_t in_flight;
-} pm__md;
-typedef struct pm__me {
-  pm__object o;
-  ptl_me_t me;
-  void *user_ptr;
-  struct pm__me *next, *prev;
-  uint64_t offset; /* of a locally managed entry */
-  uint32_t pt, headers, in_flight;
-  unsigned char list;
-  int linked, auto_unlinked;
-} pm__me;
-/* A message that came before its entry. */
-typedef struct pm__header {
-  struct pm__header *next;
-  pm__me *me;           /* in the overflow list */
-  pm__message *message; /* while its data is still being written */
-  ptl_event_t event;    /* as a *_OVERFLOW event will tell it; user_ptr is filled in then */
-  int is_claimed;       /* found by an append while message was set: told when the data is in */
-  int unlink_after;     /* then the claiming entry's AUTO_UNLINK follows */
-  ptl_handle_eq_t eq_handle; /* of the claiming portal table entry */
-  ptl_handle_ct_t ct_handle; /* of the claiming entry */
-  unsigned int options;
-} pm__header;
-typedef struct pm__pt {
-  int allocated, enabled, disabling;
-  unsigned int options;
-  ptl_handle_eq_t eq_handle;
-  pm__me *head[2], *tail[2];
-  pm__header *headers, *headers_tail;
-  uint32_t in_flight;
-} pm__pt;
-typedef struct pm__map {
-  struct pm__map *next;
-  ptl_size_t count;
-  ptl_process_t *id;
-} pm__map;
-
-/* A network interface: index bit 0 = matching, bit 1 = logical. */
-struct pm__ni {
-  pm_process *proc;
-  int index, refs, bundles;
-  uint32_t epoch; /* messages of a closed interface know an older one */
-  ptl_handle_ni_t handle;
-  ptl_rank_t rank;
-  ptl_ni_limits_t limits;
-  pm__pool pool[PM__KINDS];
-  pm__pt *pt;
-  int pt_max, pt_last, headers_count, triggers_count;
-  int list_count;
-  ptl_sr_value_t status[PTL_SR_LAST];
-  pm__map *map;
-  int event_fd; /* 1 + descriptor that tells of events; 0: nobody asked for it */
-};
-
-typedef enum pm__kind { PM__PUT, PM__GET, PM__ATOMIC, PM__FETCH, PM__SWAP } pm__kind;
-
-/* One operation from its call to its last event. Three things may be in its future at once: the
-   travel over the network, the end of the writing at the target, an early SEND. */
-struct pm__message {
-  pm__event travel; /* first */
-  pm__event target, send;
-  pm__message *next, *next_made;
-  uint64_t id;
-  unsigned char kind, ack_req, op, type, fail, list, is_ack_muted, is_early_send, has_copy, unlinks,
-      lane, link, is_reply, has_slot;
-  int pending; /* events and travels that still need this */
-  pm__ni *from, *to;
-  uint32_t from_epoch, to_epoch;
-  int to_node;
-  ptl_process_t target_id;
-  pm__md *md, *get_md;
-  uint64_t local_offset, get_offset, length, mlength, remote_offset, offset_used;
-  uint64_t match_bits, hdr_data;
-  void *user_ptr, *start;
-  ptl_pt_index_t pt;
-  pm__me *me;
-  pm__header *header;
-  int64_t t_ready_ps, t_begin_ps, t_lost_ps;
-  uint32_t slot, looked_at;           /* looked_at: list entries */
-  int64_t t_done_ps;                  /* data and events are in the target's memory */
-  unsigned char *wire;                /* what a carrier brought: valid during one call */
-  int is_matched, is_computed;        /* by a carrier: looked up already; it does the arithmetic */
-  unsigned char copy[PM__COPY_BYTES]; /* small payload, or what a fetch brings back */
-  unsigned char operand[32];          /* of a conditional swap */
-};
-
-/* What the sections ask of each other. */
-static void pm__ni_close(pm__ni *ni);
-static void pm__ni_reopen(pm__ni *ni, const ptl_ni_limits_t *desired);
-static void pm__ptl_process_ended(pm_process *p);
-static void pm__ptl_process_free(pm_process *p);
-static void pm__ptl_world_free(pm_world *w);
-static int pm__links_make(pm_world *w);
-static void pm__flows_free(pm_world *w);
-static void pm__solve_now(pm_world *w, pm__event *event);
-static void pm__cpu(int64_t d_ns);
-static void pm__nic_send(pm_world *w, pm__message *m);
-static void pm__nic_wait_for_slot(pm_process *p, const pm__message *m);
-static int pm__slots_are_taken(const pm_process *p, const pm__message *m);
-static int pm__target_start(pm_world *w, pm__message *m);
-static void pm__target_finish(pm_world *w, pm__message *m);
-static void pm__initiator_sent(pm__message *m);
-static void pm__initiator_finish(pm_world *w, pm__message *m);
-static void pm__message_free(pm_world *w, pm__message *m);
-static int pm__from_is_alive(const pm__message *m);
-static const pm_process *pm__target_process_of(const pm_world *w, const pm__ni *from,
-                                               ptl_process_t id);
-static int pm__is_used_up(const pm__me *me);
-static void pm__fill_target_event(const pm__message *m, ptl_event_t *e);
-static void pm__header_done(pm__ni *ni, pm__pt *pt, pm__message *m);
-static void pm__atomic(pm__message *m, const unsigned char *sent, uint64_t bytes);
-static int pm__op_is_legal(int op, int type);
-static uint64_t pm__type_bytes(int type);
-static void pm__trace(pm_world *w, int kind, const pm__message *m, int64_t t_begin_ps,
-                      int64_t t_end_ps, int from_node, int to_node, uint64_t bytes);
-enum { PM__HOOKS = 8 };
-struct ptl_activate_hook {
-  int is_used;
-};
-struct pm_process {
-  pm_world *world;
-  int rank, node, status, ended, live_threads, init_count, aborted, has_pid;
-  uint32_t uid, pid, local_index;
-  struct pm__ni *ni[4];
-  pm__lane memory_lane;
-  pm_msg *msg;
-  int64_t in_flight;
-  void *user;
-  pm_thread *threads;
-  pm_thread *caller; /* runs callbacks of queues while news is not empty; NULL: never needed */
-  struct pm__eq *news, *news_last;
-  struct ptl_activate_hook hooks[PM__HOOKS];
-  pm_process *next_on_node;
-};
-
-/* Shared resources and what crosses them, see the flow section. */
-typedef struct pm__flow pm__flow;
-typedef struct pm__crossing {
-  pm__flow *flow;
-  uint32_t hop;
-} pm__crossing;
-typedef struct pm__link {
-  double cap;
-  pm__crossing *flows;
-  int count, max;
-  uint32_t mark; /* from here on: scratch of the solver */
-  int is_dirty, inside, active;
-  double base, left, share, top;
-} pm__link;
-struct pm__flow {
-  pm__event event;        /* first: its end. What the solver reads comes next, close together. */
-  double rate, fair, cap; /* in force, found by the solver, limit of its own */
-  uint32_t bottleneck;    /* link that holds the rate down, or PM__NO_LINK: its own cap */
-  uint32_t mark, filled;
-  int links_count;
-  uint32_t link[PM__ROUTE_MAX + 2];
-  int place[PM__ROUTE_MAX + 2]; /* where the link's list names this flow */
-  double remaining_bytes;
-  int64_t t_last_ps;
-  void (*done)(pm_world *world, void *arg);
-  void *arg;
-  void (*plain_done)(void *arg); /* of pm_flow_start */
-  void *plain_arg;
-  pm__flow *next, *next_made;
-};
-typedef struct pm__share {
-  double share;
-  uint32_t link;
-} pm__share;
-
-typedef struct pm__node {
-  pm_process *processes, **by_pid;
-  int pids_max, processes_count;
-  int64_t t_gap_ps;
-  pm__lane lane[4];
-  int64_t t_rx_ps[PM__ENGINES_MAX], t_rx_last_ps[4], t_done_ps, in_flight;
-  int64_t *slots;
-  uint32_t slots_first, slots_used;
-  pm_thread *slot_waiters;
-  struct pm__message *held, *held_tail; /* wait for an in-flight limit */
-} pm__node;
-
-typedef struct pm__stack {
-  struct pm__stack *next;
-} pm__stack; /* lies in the free stack itself */
-typedef struct pm__slab {
-  struct pm__slab *next;
-  char *base;
-  size_t bytes;
-} pm__slab;
-
-struct pm_world {
-  pm_world_desc desc;
-  pm_platform plat;
-  struct pm__graph *graph; /* of a platform with links from a file */
-  pm_status status;
-  int running, stopped;
-  char error[4096];
-  /* present and future */
-  int64_t now_ps, t_idle_since_ps;
-  uint64_t order;
-  pm__slot *heap; /* from 1 on */
-  uint32_t heap_count, heap_max;
-  pm_thread *ready_head, *ready_tail, *barrier_waiters;
-  int barrier_count, live_threads, live_processes, polling_count;
-  /* contexts */
-  void (*context_switch)(void **save, void *load);
-  void *scheduler_sp;
-  pm_process *last_run;
-  void *asan_fake;
-  const void *asan_bottom;
-  size_t asan_bytes;
-#  ifdef PM_USE_UCONTEXT
-  ucontext_t uc;
-#  endif
-  sigjmp_buf crash_jump;
-  int crash_signal;
-  char *crash_address;
-  pm__stack *free_stacks;
-  pm__slab *slabs;
-  /* who and where */
-  pm_process **procs;
-  int procs_count, procs_max;
-  pm__node *nodes;
-  uint64_t rng;
-  pm_stats stats;
-  /* shared links */
-  pm__link *links;
-  int links_count, net_links_count;
-  pm__flow *free_flows, *flows_made;
-  pm__event solve;
-  uint32_t *dirty, *reached;
-  int dirty_count, dirty_max, reached_count, reached_max;
-  uint32_t mark, fills;
-  pm__flow **active;
-  int active_count, active_max;
-  pm__share *fill;
-  int fill_max;
-  /* Portals */
-  struct pm__map *maps;
-  struct pm__message *free_messages, *messages_made;
-  struct pm__trigger *free_triggers;
-  struct pm__header *free_headers;
-  struct pm__ct *fire_head, *fire_tail;
-  int is_firing;
-  uint64_t next_id;
-  pm_trace_record *records;
-  int records_count, records_max;
-  /* wire */
-  pm__stream *streams;
-  uint32_t streams_count, streams_max;
-  int is_faulty, is_carrying, route_from, route_to; /* is_carrying: the carrier is open */
-  int link_phases_done;
-  int64_t route_latency_ps;
-  void (*stamp)(void *arg, const pm_stamp *stamp);
-  void *stamp_arg;
-};
-
-/* The running simulated thread and world: the only mutable variables of file scope (see CONVENTIONS). */
-static __thread pm_thread *pm__current;
-static __thread pm_world *pm__running;
+#define PM__PS      1000 /* per ns */
+#define PM__FOREVER INT64_MAX
+PM__PRIVATE int pm__grow(void **array, int *max, int want, size_t item_bytes);
+PM__PRIVATE void *pm__zalloc(size_t bytes);
+#ifdef NBC_LINES
+#line 1 "src/portals/options.c"
+#endif
 
 /* Grows *array to hold at least want items; 0 when out of memory. */
-static int pm__grow(void **array, int *max, int want, size_t item_bytes) {
+PM__PRIVATE int pm__grow(void **array, int *max, int want, size_t item_bytes) {
   int next = *max ? *max : 8;
   void *p;
   if (want <= *max) return 1;
@@ -1578,34 +1438,62 @@ static int pm__grow(void **array, int *max, int want, size_t item_bytes) {
   *max = next;
   return 1;
 }
-static void *pm__zalloc(size_t bytes) {
+PM__PRIVATE void *pm__zalloc(size_t bytes) {
   void *p = PM_MALLOC(bytes ? bytes : 1);
   if (p) memset(p, 0, bytes);
   return p;
 }
+#ifdef NBC_LINES
+#line 1 "src/portals/status.c"
+#endif
+
 /* ============================================================================================== */
 /* [STATUS] 2. Status codes of the pm_ functions                                                  */
 /* ============================================================================================== */
 PM_API const char *pm_status_name(pm_status status) {
   switch (status) {
-#  define PM__X(name, value, text)                                                                 \
+#define PM__X(name, value, text)                                                                   \
   case name: return #name;
     PM_STATUS_LIST(PM__X)
-#  undef PM__X
+#undef PM__X
   case PM_STATUS_FORCE_INT32: break;
   }
   return "PM_?";
 }
 PM_API const char *pm_status_text(pm_status status) {
   switch (status) {
-#  define PM__X(name, value, text)                                                                 \
+#define PM__X(name, value, text)                                                                   \
   case name: return text;
     PM_STATUS_LIST(PM__X)
-#  undef PM__X
+#undef PM__X
   case PM_STATUS_FORCE_INT32: break;
   }
   return "unknown status";
 }
+#ifdef NBC_LINES
+#line 129 "src/portals/platform.h"
+#endif
+enum { PM__ROUTE_MAX = 62, PM__ENGINES_MAX = 16, PM__COPY_BYTES = 64 };
+/* A network read from a file: vertices (nodes first), cables as two directed links, and per
+   destination the next link of every vertex, made when first asked for. */
+typedef struct pm__graph {
+  int vertices, cables;
+  char (*names)[24]; /* of the switches */
+  int *end;          /* of directed link i: 2i from a to b, 2i+1 back */
+  int64_t *latency_ns;
+  double *bytes_per_s;
+  int *first, *out; /* out-links of vertex v: out[first[v]] ... out[first[v+1]-1] */
+  int **next;       /* next[destination][vertex] = link, -1 = none */
+  int *queue;
+} pm__graph;
+PM__PRIVATE void pm__graph_free(pm__graph *g, int nodes);
+PM__PRIVATE pm__graph *pm__graph_make(const pm_platform *p, char *error, size_t error_bytes);
+PM__PRIVATE int64_t pm__topology_links(const pm_platform *p);
+PM__PRIVATE int pm__way(const pm_platform *p, pm__graph *graph, int src, int dst, uint32_t *out,
+                        int64_t *latency_ps);
+#ifdef NBC_LINES
+#line 1 "src/portals/platform.c"
+#endif
 
 /* ============================================================================================== */
 /* [PLATFORM] 3. The machine: constants, text format, routes                                      */
@@ -1624,10 +1512,10 @@ PM_API pm_platform pm_platform_bxi2(int nodes_count) {
   pm_platform p;
   memset(&p, 0, sizeof p);
   strcpy(p.name, "bxi2");
-#  define PM__X(name, value, text) p.name = value;
+#define PM__X(name, value, text) p.name = value;
   PM_PLATFORM_INT_LIST(PM__X)
   PM_PLATFORM_REAL_LIST(PM__X)
-#  undef PM__X
+#undef PM__X
   p.nodes_count = nodes_count;
   return p;
 }
@@ -1640,23 +1528,23 @@ static const char *pm__platform_line(pm_platform *p, char **word, int words, int
   char *end;
   int i;
   if (words < 2) return "key without value";
-#  define PM__X(field, value, text)                                                                \
-    if (strcmp(word[0], #field) == 0) {                                                            \
-      if (words != 2) return "one value expected";                                                 \
-      errno = 0;                                                                                   \
-      p->field = strtoll(word[1], &end, 10);                                                       \
-      return *end || errno ? "not a whole number" : NULL;                                          \
-    }
+#define PM__X(field, value, text)                                                                  \
+  if (strcmp(word[0], #field) == 0) {                                                              \
+    if (words != 2) return "one value expected";                                                   \
+    errno = 0;                                                                                     \
+    p->field = strtoll(word[1], &end, 10);                                                         \
+    return *end || errno ? "not a whole number" : NULL;                                            \
+  }
   PM_PLATFORM_INT_LIST(PM__X)
-#  undef PM__X
-#  define PM__X(field, value, text)                                                                \
-    if (strcmp(word[0], #field) == 0) {                                                            \
-      if (words != 2) return "one value expected";                                                 \
-      p->field = strtod(word[1], &end);                                                            \
-      return *end || !(p->field > 0) || p->field > 1e18 ? "not a positive number" : NULL;          \
-    }
+#undef PM__X
+#define PM__X(field, value, text)                                                                  \
+  if (strcmp(word[0], #field) == 0) {                                                              \
+    if (words != 2) return "one value expected";                                                   \
+    p->field = strtod(word[1], &end);                                                              \
+    return *end || !(p->field > 0) || p->field > 1e18 ? "not a positive number" : NULL;            \
+  }
   PM_PLATFORM_REAL_LIST(PM__X)
-#  undef PM__X
+#undef PM__X
   if (strcmp(word[0], "name") == 0) {
     snprintf(p->name, sizeof p->name, "%s", word[1]);
     return NULL;
@@ -1732,14 +1620,14 @@ static const char *pm__platform_range(const pm_platform *p) {
   if (p->early_send_bytes > PM__COPY_BYTES) return "early_send_bytes";
   if (p->command_queue_count > 65536 || p->nic_pipeline_count > 65536) return "command_queue_count";
   if (p->e2e_retry_ns > 1000000000000) return "e2e_retry_ns";
-#  define PM__X(name, value, text)                                                                 \
-    if (p->name < 0 || p->name > 1000000000000) return #name;
+#define PM__X(name, value, text)                                                                   \
+  if (p->name < 0 || p->name > 1000000000000) return #name;
   PM_PLATFORM_INT_LIST(PM__X)
-#  undef PM__X
-#  define PM__X(name, value, text)                                                                 \
-    if (!(p->name > 0) || p->name > 1e18) return #name;
+#undef PM__X
+#define PM__X(name, value, text)                                                                   \
+  if (!(p->name > 0) || p->name > 1e18) return #name;
   PM_PLATFORM_REAL_LIST(PM__X)
-#  undef PM__X
+#undef PM__X
   return NULL;
 }
 
@@ -1840,13 +1728,13 @@ PM_API pm_status pm_platform_write(const pm_platform *p, FILE *out) {
     for (i = 0; i < 16 && p->topo[i]; i++) fprintf(out, " %lld", (long long)p->topo[i]);
     fprintf(out, "\n");
   }
-#  define PM__X(field, value, text)                                                                \
-    fprintf(out, "%-28s %-14lld # %s\n", #field, (long long)p->field, text);
+#define PM__X(field, value, text)                                                                  \
+  fprintf(out, "%-28s %-14lld # %s\n", #field, (long long)p->field, text);
   PM_PLATFORM_INT_LIST(PM__X)
-#  undef PM__X
-#  define PM__X(field, value, text) fprintf(out, "%-28s %-14.17g # %s\n", #  field, p->field, text);
+#undef PM__X
+#define PM__X(field, value, text) fprintf(out, "%-28s %-14.17g # %s\n", #field, p->field, text);
   PM_PLATFORM_REAL_LIST(PM__X)
-#  undef PM__X
+#undef PM__X
   for (k = 0; k < p->links_count; k++)
     fprintf(out, "link %s %s %.17g %lld\n", p->links[k].from, p->links[k].to,
             p->links[k].bytes_per_s, (long long)p->links[k].latency_ns);
@@ -1856,20 +1744,7 @@ PM_API pm_status pm_platform_write(const pm_platform *p, FILE *out) {
   return ferror(out) ? PM_E_IO : PM_OK;
 }
 
-/* A network read from a file: vertices (nodes first), cables as two directed links, and per
-   destination the next link of every vertex, made when first asked for. */
-typedef struct pm__graph {
-  int vertices, cables;
-  char (*names)[24]; /* of the switches */
-  int *end;          /* of directed link i: 2i from a to b, 2i+1 back */
-  int64_t *latency_ns;
-  double *bytes_per_s;
-  int *first, *out; /* out-links of vertex v: out[first[v]] ... out[first[v+1]-1] */
-  int **next;       /* next[destination][vertex] = link, -1 = none */
-  int *queue;
-} pm__graph;
-
-static void pm__graph_free(pm__graph *g, int nodes) {
+PM__PRIVATE void pm__graph_free(pm__graph *g, int nodes) {
   int i;
   if (!g) return;
   if (g->next)
@@ -1898,7 +1773,7 @@ static int pm__graph_vertex(pm__graph *g, const char *name, int nodes) {
   return g->vertices++;
 }
 
-static pm__graph *pm__graph_make(const pm_platform *p, char *error, size_t error_bytes) {
+PM__PRIVATE pm__graph *pm__graph_make(const pm_platform *p, char *error, size_t error_bytes) {
   int nodes = (int)p->nodes_count, n = (int)p->links_count, i, v;
   pm__graph *g = (pm__graph *)pm__zalloc(sizeof *g);
   if (!g) return NULL;
@@ -1984,7 +1859,7 @@ static int64_t pm__product(const int64_t *v, int64_t n) {
 /* Numbers of directed links: crossbar 2 per node. Fat tree: 2 per (child, up port), level by level.
    Torus: 2 per node to its router, then 2 per dimension and router. Dragonfly: 2 per node, then a*a
    per group, then g*g (one between each two groups). File: 2 per cable. */
-static int64_t pm__topology_links(const pm_platform *p) {
+PM__PRIVATE int64_t pm__topology_links(const pm_platform *p) {
   const int64_t *t = p->topo;
   int64_t n = p->nodes_count, sum = 0, l;
   switch (p->topology) {
@@ -2137,21 +2012,22 @@ static int pm__route_dragonfly(const pm_platform *p, int64_t src, int64_t dst, u
   return n;
 }
 
-/* Links from node to node and the latency of the way. -1: no way (or no memory). */
-static int pm__route(pm_world *w, int src, int dst, uint32_t *out, int64_t *latency_ps) {
-  const pm_platform *p = &w->plat;
+/* Links from node to node and the latency of the way; graph: of a platform with links from a file.
+   -1: no way (or no memory). */
+PM__PRIVATE int pm__way(const pm_platform *p, pm__graph *graph, int src, int dst, uint32_t *out,
+                        int64_t *latency_ps) {
   int n = 0;
   int64_t latency_ns = p->wire_latency_ns;
   if (p->topology == PM_TOPO_FILE) {
     int at = src;
     latency_ns = 0;
-    if (!w->graph->next[dst] && !pm__graph_towards(w->graph, dst)) return -1;
+    if (!graph->next[dst] && !pm__graph_towards(graph, dst)) return -1;
     while (at != dst) {
-      int link = w->graph->next[dst][at];
+      int link = graph->next[dst][at];
       if (link < 0 || n >= PM__ROUTE_MAX) return -1;
-      latency_ns += w->graph->latency_ns[link / 2];
+      latency_ns += graph->latency_ns[link / 2];
       out[n++] = (uint32_t)link;
-      at = w->graph->end[link];
+      at = graph->end[link];
     }
     *latency_ps = latency_ns * PM__PS;
     return n;
@@ -2170,10 +2046,235 @@ static int pm__route(pm_world *w, int src, int dst, uint32_t *out, int64_t *late
   *latency_ps = latency_ns * PM__PS;
   return n;
 }
-
+#ifdef NBC_LINES
+#line 7 "src/portals/machine.h"
+#endif
 /* ============================================================================================== */
 /* [WORLD] 4. Simulated processes and time                                                        */
 /* ============================================================================================== */
+/* ---- what a world is made of ------------------------------------------------------------------ */
+struct pm_stamp;
+struct pm_trace_record;
+typedef struct pm__ni pm__ni;
+typedef struct pm__message pm__message;
+typedef struct pm__event pm__event;
+
+/* One entry of the future. Embedded in what it is about, so nothing is allocated per event. */
+struct pm__event {
+  void (*fn)(pm_world *world, pm__event *event);
+  uint32_t pos; /* in the heap; 0 = not queued */
+};
+typedef struct pm__slot {
+  int64_t t_ps;
+  uint64_t order; /* equal times: first scheduled, first served */
+  pm__event *event;
+} pm__slot;
+
+typedef enum pm__state { PM__READY, PM__RUNNING, PM__BLOCKED, PM__ENDED } pm__state;
+
+/* A virtual network of a NIC, or a process's way through memory: jobs one after the other. */
+typedef struct pm__lane {
+  struct pm__message *head, *tail;
+  int64_t t_free_ps, t_ready_ps;
+  int is_busy; /* with a flow */
+} pm__lane;
+
+struct pm_thread {
+  pm__event timer; /* first: the heap gives us its address */
+  pm_process *proc;
+  pm__state state;
+  int woken, polling, timed_out;
+  unsigned poll_streak; /* idle polls in a row */
+  int64_t mark_ns;      /* host's CPU time when it was charged last */
+  void *sp;
+  char *stack;
+  size_t stack_bytes;
+  void *asan_fake;
+  void (*entry)(void *arg);
+  void *arg;
+  const char *what; /* for deadlock reports */
+  void (*describe)(const pm_thread *thread, char *text,
+                   size_t text_bytes); /* more of it, or NULL */
+  const void *wait_on;                 /* the queue or counter; NULL: any of the process */
+  uint64_t wait_value;
+  uint32_t wait_handle, last_ct;
+  uint64_t last_count;
+  int waits_for_ptl;
+  pm_thread *next_ready, *next_in_proc, *next_waiter, *joiner;
+#ifdef PM_USE_UCONTEXT
+  ucontext_t uc;
+#endif
+#ifdef PM_WITH_VALGRIND
+  unsigned valgrind_id;
+#endif
+};
+
+enum { PM__HOOKS = 8 };
+struct ptl_activate_hook {
+  int is_used;
+};
+struct pm_process {
+  pm_world *world;
+  int rank, node, status, ended, live_threads, init_count, aborted, has_pid;
+  uint32_t uid, pid, local_index;
+  struct pm__ni *ni[4];
+  pm__lane memory_lane;
+  struct pm_msg *msg;
+  int64_t in_flight;
+  void *user;
+  pm_thread *threads;
+  pm_thread *caller; /* runs callbacks of queues while news is not empty; NULL: never needed */
+  struct pm__eq *news, *news_last;
+  struct ptl_activate_hook hooks[PM__HOOKS];
+  pm_process *next_on_node;
+};
+
+typedef struct pm__node {
+  pm_process *processes, **by_pid;
+  int pids_max, processes_count;
+  int64_t t_gap_ps;
+  pm__lane lane[4];
+  int64_t t_rx_ps[PM__ENGINES_MAX], t_rx_last_ps[4], t_done_ps, in_flight;
+  int64_t *slots;
+  uint32_t slots_first, slots_used;
+  pm_thread *slot_waiters;
+  struct pm__message *held, *held_tail; /* wait for an in-flight limit */
+} pm__node;
+
+typedef struct pm__stack {
+  struct pm__stack *next;
+} pm__stack; /* lies in the free stack itself */
+typedef struct pm__slab {
+  struct pm__slab *next;
+  char *base;
+  size_t bytes;
+} pm__slab;
+
+struct pm_world {
+  pm_world_desc desc;
+  pm_platform plat;
+  struct pm__graph *graph; /* of a platform with links from a file */
+  pm_status status;
+  int running, stopped;
+  char error[4096];
+  /* present and future */
+  int64_t now_ps, t_idle_since_ps;
+  uint64_t order;
+  pm__slot *heap; /* from 1 on */
+  uint32_t heap_count, heap_max;
+  pm_thread *ready_head, *ready_tail, *barrier_waiters;
+  int barrier_count, live_threads, live_processes, polling_count;
+  /* contexts */
+  void (*context_switch)(void **save, void *load);
+  void *scheduler_sp;
+  pm_process *last_run;
+  void *asan_fake;
+  const void *asan_bottom;
+  size_t asan_bytes;
+#ifdef PM_USE_UCONTEXT
+  ucontext_t uc;
+#endif
+  sigjmp_buf crash_jump;
+  int crash_signal;
+  char *crash_address;
+  pm__stack *free_stacks;
+  pm__slab *slabs;
+  /* who and where */
+  pm_process **procs;
+  int procs_count, procs_max;
+  pm__node *nodes;
+  uint64_t rng;
+  pm_stats stats;
+  /* shared links */
+  struct pm__link *links;
+  int links_count, net_links_count;
+  struct pm__flow *free_flows, *flows_made;
+  pm__event solve;
+  uint32_t *dirty, *reached;
+  int dirty_count, dirty_max, reached_count, reached_max;
+  uint32_t mark, fills;
+  struct pm__flow **active;
+  int active_count, active_max;
+  struct pm__share *fill;
+  int fill_max;
+  /* Portals */
+  struct pm__map *maps;
+  struct pm__message *free_messages, *messages_made;
+  struct pm__trigger *free_triggers;
+  struct pm__header *free_headers;
+  struct pm__ct *fire_head, *fire_tail;
+  int is_firing;
+  uint64_t next_id;
+  struct pm_trace_record *records;
+  int records_count, records_max;
+  /* wire */
+  struct pm__stream *streams;
+  uint32_t streams_count, streams_max;
+  int is_faulty, is_carrying, route_from, route_to; /* is_carrying: the carrier is open */
+  int link_phases_done;
+  int64_t route_latency_ps;
+  void (*stamp)(void *arg, const struct pm_stamp *stamp);
+  void *stamp_arg;
+};
+
+PM__PRIVATE int pm__route(pm_world *w, int src, int dst, uint32_t *out, int64_t *latency_ps);
+PM__PRIVATE int64_t pm__bytes_ps(double bytes, double bytes_per_s);
+PM__PRIVATE int64_t pm__max_ps(int64_t a_ps, int64_t b_ps);
+/* The running simulated thread and world: the only mutable variables of file scope (see CONVENTIONS). */
+#ifdef NBC_PIECES
+extern PM__PRIVATE __thread pm_thread *pm__current;
+extern PM__PRIVATE __thread pm_world *pm__running;
+#else
+static __thread pm_thread *pm__current;
+static __thread pm_world *pm__running;
+#endif
+
+/* ---- what early pieces ask of later ones ---- */
+/* Of Portals: a process has ended (as if it had called PtlFini), its memory goes, the world's goes. */
+PM__PRIVATE void pm__ptl_process_ended(pm_process *p);
+PM__PRIVATE void pm__ptl_process_free(pm_process *p);
+PM__PRIVATE void pm__ptl_world_free(pm_world *w);
+/* Of the flows: links are made with the world and go with it; the solver is an event of the world. */
+PM__PRIVATE int pm__links_make(pm_world *w);
+PM__PRIVATE void pm__flows_free(pm_world *w);
+PM__PRIVATE void pm__solve_now(pm_world *w, pm__event *event);
+/* Of the trace: the running process computes. */
+PM__PRIVATE void pm__trace_compute(pm_world *w, int64_t t_begin_ps, int64_t t_end_ps);
+/* Of carriers, see pm_carrier. pm__carrier_advance: lets time pass until then, at most to the end of the
+   first step in which the carrier told something: 1. */
+PM__PRIVATE pm_status pm__carrier_open(pm_world *w);
+PM__PRIVATE void pm__carrier_close(pm_world *w);
+PM__PRIVATE int pm__carrier_is_busy(const pm_world *w);
+PM__PRIVATE int pm__carrier_advance(pm_world *w, int64_t until_ps);
+#ifdef NBC_LINES
+#line 1 "src/portals/machine.c"
+#endif
+/* What a world is made of: see machine.h. */
+
+#ifdef NBC_PIECES
+PM__PRIVATE __thread pm_thread *pm__current;
+PM__PRIVATE __thread pm_world *pm__running;
+#endif
+
+PM__PRIVATE int pm__route(pm_world *w, int src, int dst, uint32_t *out, int64_t *latency_ps) {
+  return pm__way(&w->plat, w->graph, src, dst, out, latency_ps);
+}
+PM__PRIVATE int64_t pm__bytes_ps(double bytes, double bytes_per_s) {
+  return (int64_t)(bytes / bytes_per_s * 1e12 + 0.5);
+}
+PM__PRIVATE int64_t pm__max_ps(int64_t a_ps, int64_t b_ps) { return a_ps > b_ps ? a_ps : b_ps; }
+#ifdef NBC_LINES
+#line 6 "src/portals/future.h"
+#endif
+PM__PRIVATE void pm__schedule(pm_world *w, pm__event *event, int64_t t_ps);
+PM__PRIVATE void pm__unschedule(pm_world *w, pm__event *event);
+PM__PRIVATE int pm__is_carrying(const pm_world *w);
+PM__PRIVATE int pm__carry(pm_world *w);
+PM__PRIVATE void pm__step(pm_world *w);
+#ifdef NBC_LINES
+#line 1 "src/portals/future.c"
+#endif
+
 /* ---- the future: a heap of four children per node, which knows where each event lies ---------- */
 static int pm__before(const pm__slot *a, const pm__slot *b) {
   return a->t_ps != b->t_ps ? a->t_ps < b->t_ps : a->order < b->order;
@@ -2206,7 +2307,7 @@ static void pm__heap_down(pm_world *w, uint32_t pos, pm__slot slot) {
 }
 
 /* Puts the event into the future, or moves it there. Not before now. */
-static void pm__schedule(pm_world *w, pm__event *event, int64_t t_ps) {
+PM__PRIVATE void pm__schedule(pm_world *w, pm__event *event, int64_t t_ps) {
   pm__slot slot;
   PM_ASSERT(t_ps >= w->now_ps);
   slot.t_ps = t_ps;
@@ -2231,7 +2332,7 @@ static void pm__schedule(pm_world *w, pm__event *event, int64_t t_ps) {
   }
   pm__heap_up(w, ++w->heap_count, slot);
 }
-static void pm__unschedule(pm_world *w, pm__event *event) {
+PM__PRIVATE void pm__unschedule(pm_world *w, pm__event *event) {
   uint32_t pos = event->pos;
   pm__slot last;
   if (!pos) return;
@@ -2244,36 +2345,55 @@ static void pm__unschedule(pm_world *w, pm__event *event) {
     pm__heap_down(w, pos, last);
 }
 /* A carrier has messages under way: time may only pass through it. */
-static int pm__is_carrying(const pm_world *w) {
-  return w->is_carrying && w->desc.carrier->is_busy(w->desc.carrier->ctx);
+PM__PRIVATE int pm__is_carrying(const pm_world *w) {
+  return w->is_carrying && pm__carrier_is_busy(w);
 }
 /* Lets the carrier go on until the next step of the simulation. 1: it told something, so look again
    what comes next. */
-static int pm__carry(pm_world *w) {
-  const pm_carrier *c = w->desc.carrier;
+PM__PRIVATE int pm__carry(pm_world *w) {
   int64_t until_ps = w->heap_count ? w->heap[1].t_ps : PM__FOREVER;
   const int64_t limit_ps = w->desc.d_limit_ns ? w->desc.d_limit_ns * PM__PS : PM__FOREVER;
   if (w->stopped || !pm__is_carrying(w)) return 0;
-  if (c->advance(c->ctx, until_ps < limit_ps ? until_ps : limit_ps)) return 1;
+  if (pm__carrier_advance(w, until_ps < limit_ps ? until_ps : limit_ps)) return 1;
   if (until_ps > limit_ps && pm__is_carrying(w))
     pm_world_fail(w, PM_E_TIME_LIMIT, "simulated time limit reached: messages are under way");
   return 0;
 }
 /* The next step of the simulation: time jumps to it. */
-static void pm__step(pm_world *w) {
+PM__PRIVATE void pm__step(pm_world *w) {
   pm__event *event = w->heap[1].event;
   w->now_ps = w->heap[1].t_ps;
   w->stats.events_count++;
   pm__unschedule(w, event);
   event->fn(w, event);
 }
+#ifdef NBC_LINES
+#line 6 "src/portals/threads.h"
+#endif
+enum { PM__GUARDED_MAX = 16000, PM__STACKS_PER_SLAB = 64, PM__PAGE = 4096 };
+#define PM__CANARY 0x5AFE57AC4B0770B5u
+PM__PRIVATE void pm__context_enter(pm_world *w, pm_thread *t);
+PM__PRIVATE __attribute__((noinline)) void pm__context_switch(void **save, void *load);
+PM__PRIVATE void pm__resume(pm_world *w, pm_thread *t);
+PM__PRIVATE void pm__block(int64_t t_ps, const char *what);
+PM__PRIVATE void pm__busy(int64_t d_ps, const char *what);
+PM__PRIVATE void pm__cpu(int64_t d_ns);
+PM__PRIVATE void pm__thread_bury(pm_world *w, pm_thread *t);
+PM__PRIVATE void pm__thread_ended(pm_world *w, pm_thread *t);
+PM__PRIVATE void pm__leave_for_good(pm_world *w, pm_thread *t);
+PM__PRIVATE int pm__thread_start(pm_thread *t);
+PM__PRIVATE pm_thread *pm__thread_new(pm_process *proc, void (*entry)(void *arg), void *arg,
+                                      size_t stack_bytes);
+#ifdef NBC_LINES
+#line 1 "src/portals/threads.c"
+#endif
 
+static void pm__thread_main(void);
 /* ---- contexts ---------------------------------------------------------------------------------- */
 /* pm__context_switch saves the running context in *save and continues in load. The assembly keeps
    what a compiler may not list as clobbered and tells it that all else is gone; a new context starts
    like a saved one whose resume address is pm__thread_main. */
-static void pm__thread_main(void);
-#  if defined(PM_USE_UCONTEXT)
+#if defined(PM_USE_UCONTEXT)
 static void pm__context_make(pm_world *w, pm_thread *t) {
   getcontext(&t->uc);
   t->uc.uc_stack.ss_sp = t->stack;
@@ -2281,19 +2401,19 @@ static void pm__context_make(pm_world *w, pm_thread *t) {
   t->uc.uc_link = &w->uc;
   makecontext(&t->uc, pm__thread_main, 0);
 }
-static void pm__context_enter(pm_world *w, pm_thread *t) { swapcontext(&w->uc, &t->uc); }
+PM__PRIVATE void pm__context_enter(pm_world *w, pm_thread *t) { swapcontext(&w->uc, &t->uc); }
 static void pm__context_leave(pm_world *w, pm_thread *t) { swapcontext(&t->uc, &w->uc); }
-#  else
-#    if defined(__x86_64__)
-#      ifdef __AVX512F__
-#        define PM__AVX512_CLOBBERS                                                                \
-          "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22", "xmm23", "xmm24",         \
-              "xmm25", "xmm26", "xmm27", "xmm28", "xmm29", "xmm30", "xmm31", "k1", "k2", "k3",     \
-              "k4", "k5", "k6", "k7",
-#      else
-#        define PM__AVX512_CLOBBERS
-#      endif
-static __attribute__((noinline)) void pm__context_switch(void **save, void *load) {
+#else
+#  if defined(__x86_64__)
+#    ifdef __AVX512F__
+#      define PM__AVX512_CLOBBERS                                                                  \
+        "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22", "xmm23", "xmm24", "xmm25",  \
+            "xmm26", "xmm27", "xmm28", "xmm29", "xmm30", "xmm31", "k1", "k2", "k3", "k4", "k5",    \
+            "k6", "k7",
+#    else
+#      define PM__AVX512_CLOBBERS
+#    endif
+PM__PRIVATE __attribute__((noinline)) void pm__context_switch(void **save, void *load) {
   __asm__ volatile("leaq -128(%%rsp), %%rsp\n\t" /* past the red zone */
                    "pushq %%rbp\n\t"
                    "pushq %%rbx\n\t"
@@ -2329,8 +2449,8 @@ static void *pm__context_first(char *top) {
   memcpy((char *)&frame[1] + 4, &x87, 4);
   return frame;
 }
-#    else /* aarch64 */
-static __attribute__((noinline)) void pm__context_switch(void **save, void *load) {
+#  else /* aarch64 */
+PM__PRIVATE __attribute__((noinline)) void pm__context_switch(void **save, void *load) {
   register void **x0 __asm__("x0") = save;
   register void *x1 __asm__("x1") = load;
   __asm__ volatile("adr x9, 1f\n\t"
@@ -2364,26 +2484,24 @@ static void *pm__context_first(char *top) {
   frame[0] = (uint64_t)(uintptr_t)pm__thread_main;
   return frame;
 }
-#    endif
+#  endif
 static void pm__context_make(pm_world *w, pm_thread *t) {
   (void)w;
   t->sp = pm__context_first(t->stack + t->stack_bytes);
 }
 /* Called through a pointer that no compiler can follow: else it might keep variables of this file, or
    of a guest in the same file, in registers because no code it sees could change them. */
-static void pm__context_enter(pm_world *w, pm_thread *t) {
+PM__PRIVATE void pm__context_enter(pm_world *w, pm_thread *t) {
   w->context_switch(&w->scheduler_sp, t->sp);
 }
 static void pm__context_leave(pm_world *w, pm_thread *t) {
   w->context_switch(&t->sp, w->scheduler_sp);
 }
-#  endif
+#endif
 
 /* Stacks are cut from slabs with a page that may not be touched below each, and used again. The
    kernel limits the number of such pages (two mappings each): later stacks go without, and rely on
    the word at their lowest address that every switch looks at. */
-enum { PM__GUARDED_MAX = 16000, PM__STACKS_PER_SLAB = 64, PM__PAGE = 4096 };
-#  define PM__CANARY 0x5AFE57AC4B0770B5u
 
 static char *pm__stack_map(pm_world *w, size_t stack_bytes, int count) {
   const int guard = w->stats.stacks_count < PM__GUARDED_MAX;
@@ -2429,9 +2547,9 @@ static char *pm__stack_get(pm_world *w, size_t stack_bytes) {
 }
 static void pm__stack_put(pm_world *w, char *stack, size_t stack_bytes) {
   pm__stack *s;
-#  ifdef PM__ASAN
+#ifdef PM__ASAN
   ASAN_UNPOISON_MEMORY_REGION(stack, stack_bytes); /* frames that were left for good */
-#  endif
+#endif
   if (stack_bytes != w->desc.stack_bytes) return; /* odd sizes stay until the world ends */
   s = (pm__stack *)(void *)(stack + stack_bytes - PM__PAGE);
   s->next = w->free_stacks;
@@ -2449,7 +2567,7 @@ static void pm__make_ready(pm_world *w, pm_thread *t) {
   w->ready_tail = t;
 }
 /* The thread goes on at the present time. */
-static void pm__resume(pm_world *w, pm_thread *t) {
+PM__PRIVATE void pm__resume(pm_world *w, pm_thread *t) {
   if (t->state != PM__BLOCKED) return;
   pm__unschedule(w, &t->timer);
   if (t->polling) {
@@ -2464,23 +2582,23 @@ static void pm__timer_fired(pm_world *w, pm__event *event) {
   pm__resume(w, t);
 }
 /* Leaves the running thread until pm__resume. t_ps PM__FOREVER: no timer. */
-static void pm__block(int64_t t_ps, const char *what) {
+PM__PRIVATE void pm__block(int64_t t_ps, const char *what) {
   pm_thread *t = pm__current;
   pm_world *w = t->proc->world;
   t->state = PM__BLOCKED;
   t->what = what;
   t->timed_out = 0;
   if (t_ps != PM__FOREVER) pm__schedule(w, &t->timer, t_ps);
-#  ifdef PM__ASAN
+#ifdef PM__ASAN
   __sanitizer_start_switch_fiber(&t->asan_fake, w->asan_bottom, w->asan_bytes);
-#  endif
+#endif
   pm__context_leave(w, t);
-#  ifdef PM__ASAN
+#ifdef PM__ASAN
   __sanitizer_finish_switch_fiber(t->asan_fake, &w->asan_bottom, &w->asan_bytes);
-#  endif
+#endif
 }
 /* The running thread is busy for so long. When nothing else happens meanwhile, time just passes. */
-static void pm__busy(int64_t d_ps, const char *what) {
+PM__PRIVATE void pm__busy(int64_t d_ps, const char *what) {
   pm_world *w = pm__current->proc->world;
   const int64_t t_ps = w->now_ps + d_ps;
   if (d_ps <= 0) return;
@@ -2492,17 +2610,18 @@ static void pm__busy(int64_t d_ps, const char *what) {
   }
   pm__block(t_ps, what);
 }
+PM__PRIVATE void pm__cpu(int64_t d_ns) { pm__busy(d_ns * PM__PS, "a Portals call"); }
 
 /* Only the scheduler's side may free a stack that was just run on. */
-static void pm__thread_bury(pm_world *w, pm_thread *t) {
+PM__PRIVATE void pm__thread_bury(pm_world *w, pm_thread *t) {
   if (!t->stack) return;
-#  ifdef PM_WITH_VALGRIND
+#ifdef PM_WITH_VALGRIND
   VALGRIND_STACK_DEREGISTER(t->valgrind_id);
-#  endif
+#endif
   pm__stack_put(w, t->stack, t->stack_bytes);
   t->stack = NULL;
 }
-static void pm__thread_ended(pm_world *w, pm_thread *t) {
+PM__PRIVATE void pm__thread_ended(pm_world *w, pm_thread *t) {
   t->state = PM__ENDED;
   w->live_threads--;
   if (t->joiner) pm__resume(w, t->joiner);
@@ -2512,24 +2631,24 @@ static void pm__thread_ended(pm_world *w, pm_thread *t) {
     pm__ptl_process_ended(t->proc);
   }
 }
-static void pm__leave_for_good(pm_world *w, pm_thread *t) {
-#  ifdef PM__ASAN
+PM__PRIVATE void pm__leave_for_good(pm_world *w, pm_thread *t) {
+#ifdef PM__ASAN
   __sanitizer_start_switch_fiber(NULL, w->asan_bottom, w->asan_bytes);
-#  endif
+#endif
   pm__context_leave(w, t);
 }
 static void pm__thread_main(void) {
   pm_thread *t = pm__current;
   pm_world *w = t->proc->world;
-#  ifdef PM__ASAN
+#ifdef PM__ASAN
   __sanitizer_finish_switch_fiber(NULL, &w->asan_bottom, &w->asan_bytes);
-#  endif
+#endif
   t->entry(t->arg);
   pm__thread_ended(w, t);
   pm__leave_for_good(w, t);
 }
 /* A new thread, or one that has ended, from its entry on. ret 0: out of memory */
-static int pm__thread_start(pm_thread *t) {
+PM__PRIVATE int pm__thread_start(pm_thread *t) {
   pm_world *w = t->proc->world;
   t->stack = pm__stack_get(w, t->stack_bytes);
   if (!t->stack) return 0;
@@ -2537,15 +2656,15 @@ static int pm__thread_start(pm_thread *t) {
   t->asan_fake = NULL;
   t->proc->live_threads++;
   w->live_threads++;
-#  ifdef PM_WITH_VALGRIND
+#ifdef PM_WITH_VALGRIND
   t->valgrind_id = VALGRIND_STACK_REGISTER(t->stack, t->stack + t->stack_bytes);
-#  endif
+#endif
   pm__context_make(w, t);
   pm__make_ready(w, t);
   return 1;
 }
-static pm_thread *pm__thread_new(pm_process *proc, void (*entry)(void *arg), void *arg,
-                                 size_t stack_bytes) {
+PM__PRIVATE pm_thread *pm__thread_new(pm_process *proc, void (*entry)(void *arg), void *arg,
+                                      size_t stack_bytes) {
   pm_world *w = proc->world;
   pm_thread *t = (pm_thread *)pm__zalloc(sizeof *t);
   if (!t) return NULL;
@@ -2572,8 +2691,7 @@ PM_API pm_thread *pm_thread_create(void (*entry)(void *arg), void *arg, size_t s
 PM_API pm_thread *pm_thread_self(void) { return pm__current; }
 static void pm__compute(int64_t d_ns) {
   pm_world *w = pm__current->proc->world;
-  pm__trace(w, PM_TRACE_COMPUTE, NULL, w->now_ps, w->now_ps + d_ns * PM__PS,
-            pm__current->proc->node, pm__current->proc->node, 0);
+  pm__trace_compute(w, w->now_ps, w->now_ps + d_ns * PM__PS);
   pm__busy(d_ns * PM__PS, "computation");
 }
 PM_API void pm_compute_ns(int64_t d_ns) {
@@ -2613,6 +2731,14 @@ PM_API void pm_thread_wake(pm_thread *thread) {
   thread->woken = 1;
   pm__resume(thread->proc->world, thread);
 }
+#ifdef NBC_LINES
+#line 6 "src/portals/run.h"
+#endif
+PM__PRIVATE void pm__poll_pause(void);
+PM__PRIVATE double pm__ratio(pm_world *w);
+#ifdef NBC_LINES
+#line 1 "src/portals/run.c"
+#endif
 
 /* ---- processes --------------------------------------------------------------------------------- */
 PM_API pm_process *pm_self(void) { return pm__current ? pm__current->proc : NULL; }
@@ -2638,7 +2764,7 @@ PM_API void pm_sleep_ns(int64_t d_ns) {
 }
 /* One look in vain. Idle looks in a row double the pause: a spinning guest lets time pass and costs
    few events; what is delivered to the process ends the pause at once. */
-static void pm__poll_pause(void) {
+PM__PRIVATE void pm__poll_pause(void) {
   pm_thread *t = pm__current;
   pm_world *w = t->proc->world;
   int64_t d_ns = w->plat.cpu_poll_ns;
@@ -2757,13 +2883,13 @@ static void pm__enter(pm_world *w, pm_thread *t) {
   w->last_run = t->proc;
   pm__current = t;
   if (w->desc.compute_ratio > 0) t->mark_ns = PM_HOST_CPU_NS();
-#  ifdef PM__ASAN
+#ifdef PM__ASAN
   __sanitizer_start_switch_fiber(&w->asan_fake, t->stack, t->stack_bytes);
-#  endif
+#endif
   pm__context_enter(w, t);
-#  ifdef PM__ASAN
+#ifdef PM__ASAN
   __sanitizer_finish_switch_fiber(w->asan_fake, NULL, NULL);
-#  endif
+#endif
   pm__current = NULL;
   if (t->state == PM__ENDED)
     pm__thread_bury(w, t);
@@ -2805,7 +2931,7 @@ static void pm__loop(pm_world *w) {
   if (!w->stopped && w->live_threads) pm__deadlock(w);
 }
 
-#  ifndef PM__ASAN /* which reports crashes better than we could */
+#ifndef PM__ASAN /* which reports crashes better than we could */
 /* Signals of a guest that crashed. The handler runs on a stack of its own (the guest's may be full)
    and leaves to the scheduler; the guest's stack is abandoned. */
 static const int pm__crash_signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
@@ -2864,18 +2990,18 @@ static void pm__run_caught(pm_world *w) {
   sigaltstack(&theirs, NULL);
   PM_FREE(ours.ss_sp);
 }
-#  endif
+#endif
 PM_API pm_status pm_world_run(pm_world *world) {
   if (!world) return PM_E_INVAL;
   if (pm__running || world->status) return PM_E_STATE;
   world->running = 1;
   world->t_idle_since_ps = -1;
   pm__running = world;
-#  ifndef PM__ASAN
+#ifndef PM__ASAN
   if (world->desc.catch_crashes)
     pm__run_caught(world);
   else
-#  endif
+#endif
     pm__loop(world);
   pm__running = NULL;
   world->running = 0;
@@ -2956,9 +3082,9 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
   w->is_faulty = desc->faults.loss_ratio > 0 || desc->faults.corrupt_ratio > 0 ||
                  desc->faults.duplicate_ratio > 0 || desc->faults.delay_ratio > 0 ||
                  desc->faults.down_node > 0;
-#  ifndef PM_USE_UCONTEXT
+#ifndef PM_USE_UCONTEXT
   w->context_switch = pm__context_switch;
-#  endif
+#endif
   w->nodes = (pm__node *)pm__zalloc((size_t)w->plat.nodes_count * sizeof *w->nodes);
   if (w->plat.topology == PM_TOPO_FILE)
     w->graph = pm__graph_make(desc->platform, error, sizeof error);
@@ -2969,7 +3095,7 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
   }
   w->stats.memory_bytes = sizeof *w + (size_t)w->plat.nodes_count * sizeof *w->nodes;
   if (desc->carrier) {
-    status = desc->carrier->open(desc->carrier->ctx, w);
+    status = pm__carrier_open(w);
     w->is_carrying = status == PM_OK;
     if (status) {
       pm_world_destroy(w);
@@ -2983,7 +3109,7 @@ PM_API void pm_world_destroy(pm_world *world) {
   pm_world *w = world;
   int i;
   if (!w || w->running) return;
-  if (w->is_carrying) w->desc.carrier->close(w->desc.carrier->ctx);
+  if (w->is_carrying) pm__carrier_close(w);
   for (i = 1; i <= (int)w->heap_count; i++)
     if (w->heap[i].event->fn == pm__call_now) PM_FREE(w->heap[i].event);
   for (i = 0; i < w->procs_count; i++) {
@@ -3067,6 +3193,9 @@ PM_API uint64_t pm_random(pm_world *world) {
   z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
   return z ^ (z >> 31);
 }
+PM__PRIVATE double pm__ratio(pm_world *w) {
+  return (double)(pm_random(w) >> 11) * (1.0 / 9007199254740992.0);
+}
 PM_API int pm_links_count(const pm_world *world) { return (int)pm__topology_links(&world->plat); }
 PM_API int pm_route(pm_world *world, int from_node, int to_node, uint32_t *links, int max,
                     int64_t *latency_ns) {
@@ -3081,24 +3210,494 @@ PM_API int pm_route(pm_world *world, int from_node, int to_node, uint32_t *links
   if (latency_ns) *latency_ns = latency_ps / PM__PS;
   return n;
 }
+#ifdef NBC_LINES
+#line 53 "src/portals/trace.h"
+#endif
+PM__PRIVATE void pm__record(pm_world *w, int kind, uint64_t id, int from_rank, int to_rank,
+                            int64_t t_begin_ps, int64_t t_end_ps, int from_node, int to_node,
+                            uint64_t bytes);
+#ifdef NBC_LINES
+#line 1 "src/portals/trace.c"
+#endif
 
 /* ============================================================================================== */
-/* [PTL] 5. Portals 4, versions 4.2 and 4.3 together                                              */
+/* [TRACE] 5. Traces: CSV, Chrome JSON, HTML                                                      */
 /* ============================================================================================== */
-/* ---- handles: kind (3 bits), interface (2), generation (11), slot (16) ------------------------- */
+/* One step: id 0 and to_rank -1 where there is no message. */
+PM__PRIVATE void pm__record(pm_world *w, int kind, uint64_t id, int from_rank, int to_rank,
+                            int64_t t_begin_ps, int64_t t_end_ps, int from_node, int to_node,
+                            uint64_t bytes) {
+  pm_trace_record *r;
+  void *array = w->records;
+  if (!w->desc.trace) return;
+  if (!pm__grow(&array, &w->records_max, w->records_count + 1, sizeof *r)) {
+    pm_world_fail(w, PM_E_NOMEM, "out of memory: trace");
+    return;
+  }
+  w->records = (pm_trace_record *)array;
+  r = &w->records[w->records_count++];
+  memset(r, 0, sizeof *r);
+  r->kind = (pm_trace_kind)kind;
+  r->t_begin_ns = t_begin_ps / PM__PS;
+  r->t_begin_ps = (int)(t_begin_ps % PM__PS);
+  r->t_end_ns = t_end_ps / PM__PS;
+  r->t_end_ps = (int)(t_end_ps % PM__PS);
+  r->from_node = from_node;
+  r->to_node = to_node;
+  r->size_bytes = bytes;
+  r->from_rank = from_rank;
+  r->to_rank = to_rank;
+  r->id = id;
+}
+PM__PRIVATE void pm__trace_compute(pm_world *w, int64_t t_begin_ps, int64_t t_end_ps) {
+  const pm_process *p = pm__current->proc;
+  pm__record(w, PM_TRACE_COMPUTE, 0, p->rank, -1, t_begin_ps, t_end_ps, p->node, p->node, 0);
+}
+PM_API const char *pm_trace_kind_name(pm_trace_kind kind) {
+  static const char *const names[] = {
+#define PM__X(name) #name,
+      PM_TRACE_LIST(PM__X)
+#undef PM__X
+  };
+  return (unsigned)kind < PM_TRACE_LAST ? names[kind] : "?";
+}
+PM_API const pm_trace_record *pm_trace_records(const pm_world *world, size_t *count) {
+  *count = (size_t)world->records_count;
+  return world->records;
+}
+PM_API pm_status pm_trace_write_csv(const pm_world *world, FILE *out) {
+  int i;
+  fprintf(out, "kind,id,from_node,to_node,from_rank,to_rank,size_bytes,t_begin_ns,t_end_ns\n");
+  for (i = 0; i < world->records_count; i++) {
+    const pm_trace_record *r = &world->records[i];
+    fprintf(out, "%s,%llu,%d,%d,%d,%d,%llu,%lld.%03d,%lld.%03d\n", pm_trace_kind_name(r->kind),
+            (unsigned long long)r->id, r->from_node, r->to_node, r->from_rank, r->to_rank,
+            (unsigned long long)r->size_bytes, (long long)r->t_begin_ns, r->t_begin_ps,
+            (long long)r->t_end_ns, r->t_end_ps);
+  }
+  return ferror(out) ? PM_E_IO : PM_OK;
+}
+/* Chrome's unit is the microsecond. Thread 0 of a node is its NIC, thread rank + 1 a process. */
+PM_API pm_status pm_trace_write_json(const pm_world *world, FILE *out) {
+  int i;
+  fprintf(out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
+  for (i = 0; i < world->plat.nodes_count; i++)
+    fprintf(out,
+            "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%d,\"args\":{\"name\":\"node %d\"}},\n"
+            "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%d,\"tid\":0,\"args\":{\"name\":"
+            "\"NIC\"}},\n",
+            i, i, i);
+  for (i = 0; i < world->records_count; i++) {
+    const pm_trace_record *r = &world->records[i];
+    const int64_t d_ps = (r->t_end_ns - r->t_begin_ns) * PM__PS + r->t_end_ps - r->t_begin_ps;
+    fprintf(out,
+            "{\"ph\":\"X\",\"name\":\"%s\",\"pid\":%d,\"tid\":%d,\"ts\":%lld.%06d,\"dur\":%lld.%"
+            "06d,\"args\":{\"id\":%llu,\"to_node\":%d,\"bytes\":%llu}},\n",
+            pm_trace_kind_name(r->kind), r->from_node,
+            r->kind == PM_TRACE_COMPUTE || r->kind == PM_TRACE_PIO_PAYLOAD ? r->from_rank + 1 : 0,
+            (long long)(r->t_begin_ns / 1000), (int)(r->t_begin_ns % 1000) * 1000 + r->t_begin_ps,
+            (long long)(d_ps / 1000000), (int)(d_ps % 1000000), (unsigned long long)r->id,
+            r->to_node, (unsigned long long)r->size_bytes);
+  }
+  fprintf(out, "{\"ph\":\"M\",\"name\":\"trace_name\",\"pid\":0,\"args\":{\"name\":\"portals_"
+               "model\"}}\n]}\n");
+  return ferror(out) ? PM_E_IO : PM_OK;
+}
+
+/* ---- sequence diagram ------------------------------------------------------------------------------ */
+enum { PM__PAGE_LEFT = 120, PM__PAGE_COLUMN = 170, PM__PAGE_TOP = 60 };
+typedef struct pm__page {
+  FILE *out;
+  const pm_trace_record *records;
+  pm_process *const *procs;
+  int64_t *t_ps; /* the distinct times, in order ... */
+  double *y;     /* ... and where they are drawn */
+  int *column;   /* of each rank, -1: takes no part */
+  int count, times_count, columns_count;
+} pm__page;
+static int64_t pm__record_begin_ps(const pm_trace_record *r) {
+  return r->t_begin_ns * PM__PS + r->t_begin_ps;
+}
+static int64_t pm__record_end_ps(const pm_trace_record *r) {
+  return r->t_end_ns * PM__PS + r->t_end_ps;
+}
+static int pm__time_order(const void *a, const void *b) {
+  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
+/* Steps in time become steps on paper that grow with the square root: 3 to 60 points. */
+static void pm__page_times(pm__page *p) {
+  int i;
+  p->times_count = 0;
+  for (i = 0; i < p->count; i++) {
+    p->t_ps[2 * i] = pm__record_begin_ps(&p->records[i]);
+    p->t_ps[2 * i + 1] = pm__record_end_ps(&p->records[i]);
+  }
+  qsort(p->t_ps, (size_t)p->count * 2, sizeof *p->t_ps, pm__time_order);
+  for (i = 0; i < 2 * p->count; i++) {
+    const int n = p->times_count;
+    const double d_ns = n ? (double)(p->t_ps[i] - p->t_ps[n - 1]) / PM__PS : 0,
+                 step = 3 + 2 * sqrt(d_ns);
+    if (n && p->t_ps[i] == p->t_ps[n - 1]) continue;
+    p->t_ps[n] = p->t_ps[i];
+    p->y[n] = n ? p->y[n - 1] + (step < 60 ? step : 60) : PM__PAGE_TOP + 20;
+    p->times_count++;
+  }
+}
+static double pm__page_y(const pm__page *p, int64_t t_ps) {
+  const int64_t *at = (const int64_t *)bsearch(&t_ps, p->t_ps, (size_t)p->times_count,
+                                               sizeof *p->t_ps, pm__time_order);
+  return at ? p->y[at - p->t_ps] : 0;
+}
+static int pm__page_x(const pm__page *p, int rank) {
+  return PM__PAGE_LEFT + PM__PAGE_COLUMN / 2 +
+         PM__PAGE_COLUMN * (rank >= 0 ? p->column[rank] : p->columns_count);
+}
+static void pm__page_columns(const pm_world *w, pm__page *p) {
+  int i;
+  for (i = 0; i < w->procs_count; i++) p->column[i] = -1;
+  for (i = 0; i < p->count; i++) {
+    if (p->records[i].from_rank >= 0) p->column[p->records[i].from_rank] = 0;
+    if (p->records[i].to_rank >= 0) p->column[p->records[i].to_rank] = 0;
+  }
+  for (i = 0; i < w->procs_count; i++)
+    if (!p->column[i]) p->column[i] = p->columns_count++;
+}
+static void pm__page_head(const pm_world *w, const pm__page *p) {
+  const double bottom = p->times_count ? p->y[p->times_count - 1] + 30 : PM__PAGE_TOP + 60;
+  double last = 0;
+  int i;
+  fprintf(
+      p->out,
+      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Sequence of a "
+      "simulated run</title>\n<style>\nbody{font:14px sans-serif;margin:1em;background:#fff;"
+      "color:#222}\ntext{font:11px sans-serif;fill:#222}\n.life{stroke:#aaa;stroke-dasharray:3 "
+      "3}\n.time{stroke:#eee}\n.m path{stroke:currentColor;fill:none;stroke-width:1.5}\n"
+      ".m .hit{stroke-width:12;stroke-opacity:0}\n.m text,.m polygon,.m rect{fill:currentColor}\n"
+      ".m text{paint-order:stroke;stroke:#fff;stroke-width:3}.m:hover "
+      "path{stroke-width:3}\n.PUT{color:#1764ab}.GET{color:#2d7d2d}"
+      ".ATOMIC,.FETCH_ATOMIC{color:#9b3fa5}\n.GET_RESPONSE,.FETCH_ATOMIC_RESPONSE{color:#4a9a4a}"
+      ".PORTALS_ACK,.E2E_ACK{color:#777}\n.COMMAND{color:#c8860a}.PIO_PAYLOAD{color:#e0a030}"
+      ".DMA_REQUEST,.DMA_PAYLOAD,.PAYLOAD_WRITE{color:#5a8fc0}"
+      ".EVENT{color:#c0392b}.COMPUTE{color:#bbb}\n</style></head><body>\n<h1>Sequence of a "
+      "simulated run</h1>\n<p>%d of %d steps. Columns are processes, time runs down in "
+      "nanoseconds and is stretched where much happens: lengths are not to scale. Point at an "
+      "arrow or a bar to read its times.</p>\n<p>",
+      p->count, w->records_count);
+  for (i = 0; i < PM_TRACE_LAST; i++)
+    fprintf(p->out, "<span class=\"%s\">&#9632; %s</span> ", pm_trace_kind_name((pm_trace_kind)i),
+            pm_trace_kind_name((pm_trace_kind)i));
+  fprintf(p->out, "</p>\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%.0f\">\n",
+          PM__PAGE_LEFT + PM__PAGE_COLUMN * (p->columns_count + 1), bottom);
+  for (i = 0; i < p->times_count; i++) {
+    if (i && p->y[i] < last + 14) continue;
+    last = p->y[i];
+    fprintf(p->out,
+            "<line class=\"time\" x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\"/><text x=\"%d\" "
+            "y=\"%.1f\" text-anchor=\"end\">%lld.%03d</text>\n",
+            PM__PAGE_LEFT, last, PM__PAGE_LEFT + PM__PAGE_COLUMN * p->columns_count, last,
+            PM__PAGE_LEFT - 6, last + 4, (long long)(p->t_ps[i] / PM__PS),
+            (int)(p->t_ps[i] % PM__PS));
+  }
+  for (i = 0; i < w->procs_count; i++)
+    if (p->column[i] >= 0)
+      fprintf(p->out,
+              "<line class=\"life\" x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%.1f\"/><text x=\"%d\" "
+              "y=\"%d\" text-anchor=\"middle\">process %d (node %d)</text>\n",
+              pm__page_x(p, i), PM__PAGE_TOP, pm__page_x(p, i), bottom, pm__page_x(p, i),
+              PM__PAGE_TOP - 10, i, pm_process_node(w->procs[i]));
+}
+/* A message from process to process; to oneself it goes round. */
+static void pm__page_arrow(const pm__page *p, const pm_trace_record *r, int from, int to) {
+  const double y1 = pm__page_y(p, pm__record_begin_ps(r)), y2 = pm__page_y(p, pm__record_end_ps(r));
+  const int x1 = pm__page_x(p, from), x2 = pm__page_x(p, to), side = x1 < x2 ? -1 : 1;
+  char way[128];
+  if (x1 == x2)
+    snprintf(way, sizeof way, "M%d %.1f C%d %.1f %d %.1f %d %.1f", x1, y1, x1 + 60, y1, x1 + 60, y2,
+             x2, y2);
+  else
+    snprintf(way, sizeof way, "M%d %.1f L%d %.1f", x1, y1, x2, y2);
+  fprintf(p->out,
+          "<path class=\"hit\" d=\"%s\"/><path d=\"%s\"/><polygon points=\"%d,%.1f %d,%.1f "
+          "%d,%.1f\"/><text x=\"%d\" y=\"%.1f\" text-anchor=\"middle\">%s %llu B</text>",
+          way, way, x2, y2, x2 + 9 * side, y2 - 4, x2 + 9 * side, y2 + 4,
+          (x1 + x2) / 2 + (x1 == x2 ? 70 : 0), (y1 + y2) / 2 - 4, pm_trace_kind_name(r->kind),
+          (unsigned long long)r->size_bytes);
+}
+static void pm__page_record(const pm__page *p, const pm_trace_record *r) {
+  const int is_reply = r->kind == PM_TRACE_GET_RESPONSE || r->kind == PM_TRACE_PORTALS_ACK ||
+                       r->kind == PM_TRACE_E2E_ACK || r->kind == PM_TRACE_FETCH_ATOMIC_RESPONSE;
+  const int from = is_reply ? r->to_rank : r->from_rank, to = is_reply ? r->from_rank : r->to_rank;
+  const char *name = pm_trace_kind_name(r->kind);
+  fprintf(p->out, "<g class=\"m %s\"><title>%s", name, name);
+  if (r->id) fprintf(p->out, " of message %llu", (unsigned long long)r->id);
+  if (r->to_rank >= 0) fprintf(p->out, ", process %d to %d", from, to);
+  fprintf(p->out, ", %llu bytes, %lld.%03d to %lld.%03d ns</title>",
+          (unsigned long long)r->size_bytes, (long long)r->t_begin_ns, r->t_begin_ps,
+          (long long)r->t_end_ns, r->t_end_ps);
+  if (r->kind >= PM_TRACE_COMMAND) { /* these stay at one process */
+    const int is_there = r->to_rank >= 0 && r->to_rank != r->from_rank &&
+                         (r->kind == PM_TRACE_PAYLOAD_WRITE ||
+                          ((r->kind == PM_TRACE_DMA_REQUEST || r->kind == PM_TRACE_DMA_PAYLOAD) &&
+                           r->from_node != p->procs[r->from_rank]->node));
+    const double y1 = pm__page_y(p, pm__record_begin_ps(r)),
+                 y2 = pm__page_y(p, pm__record_end_ps(r));
+    const int x = pm__page_x(p, is_there ? r->to_rank : r->from_rank);
+    fprintf(p->out, "<rect x=\"%d\" y=\"%.1f\" width=\"8\" height=\"%.1f\"/>", x - 4, y1,
+            y2 - y1 > 3 ? y2 - y1 : 3);
+  } else
+    pm__page_arrow(p, r, from, to);
+  fprintf(p->out, "</g>\n");
+}
+PM_API pm_status pm_trace_write_html(const pm_world *world, FILE *out) {
+  pm__page p;
+  int i;
+  memset(&p, 0, sizeof p);
+  p.out = out;
+  p.records = world->records;
+  p.procs = world->procs;
+  p.count = world->records_count < PM_TRACE_HTML_MAX ? world->records_count : PM_TRACE_HTML_MAX;
+  p.t_ps = (int64_t *)PM_MALLOC(((size_t)p.count * 2 + 1) * sizeof *p.t_ps);
+  p.y = (double *)PM_MALLOC(((size_t)p.count * 2 + 1) * sizeof *p.y);
+  p.column = (int *)PM_MALLOC(((size_t)world->procs_count + 1) * sizeof *p.column);
+  if (p.t_ps && p.y && p.column) {
+    pm__page_times(&p);
+    pm__page_columns(world, &p);
+    pm__page_head(world, &p);
+    for (i = 0; i < p.count; i++) pm__page_record(&p, &p.records[i]);
+    fprintf(out, "</svg>\n</body></html>\n");
+  }
+  PM_FREE(p.t_ps);
+  PM_FREE(p.y);
+  PM_FREE(p.column);
+  if (!p.t_ps || !p.y || !p.column) return PM_E_NOMEM;
+  return ferror(out) ? PM_E_IO : PM_OK;
+}
+#ifdef NBC_LINES
+#line 407 "src/portals/ptl.h"
+#endif
+/* ============================================================================================== */
+/* [PTL] 6. Portals 4, versions 4.2 and 4.3 together                                              */
+/* ============================================================================================== */
+/* ---- Portals objects: each begins with its handle --------------------------------------------- */
+typedef struct pm__append_args pm__append_args;
+enum { PM__KINDS = 6, PM__CHUNKS = 17, PM__ATOMIC_BYTES = 1024 };
+typedef struct pm__object {
+  uint32_t handle, next_free;
+  int live;
+} pm__object;
+typedef struct pm__pool {
+  char *chunk[PM__CHUNKS];
+  uint32_t item_bytes, made, used, limit, free_head; /* free_head: slot + 1 */
+} pm__pool;
+typedef struct pm__eq {
+  pm__object o;
+  ptl_event_t *ring; /* grows up to count + reserved */
+  uint32_t ring_max, first, used;
+  uint32_t count, reserved; /* reserved: one PT_DISABLED per portal table entry with flow control */
+  uint32_t promised;        /* events of messages that are being delivered */
+  int dropped;
+  void (*callback)(void *arg, ptl_handle_eq_t eq_handle); /* PtlEQAllocAsync; or NULL */
+  void *callback_arg;
+  struct pm__eq *next_news; /* in the process's list of queues to call for */
+  int has_news;
+} pm__eq;
+typedef struct pm__trigger {
+  struct pm__trigger *next;
+  uint64_t threshold;
+  int kind; /* enum below */
+  pm__message *message;
+  pm__ni *ni;
+  ptl_handle_any_t handle; /* counter or entry */
+  ptl_ct_event_t value;
+  struct pm__append_args *append;
+} pm__trigger;
+enum { PM__TRIG_MOVE, PM__TRIG_INC, PM__TRIG_SET, PM__TRIG_APPEND, PM__TRIG_UNLINK };
+typedef struct pm__ct {
+  pm__object o;
+  ptl_ct_event_t value;
+  pm__trigger *triggers; /* sorted by threshold, equal ones in order of posting */
+  pm__ni *ni;
+  struct pm__ct *next_to_fire;
+  int to_fire;
+} pm__ct;
+typedef struct pm__md {
+  pm__object o;
+  ptl_md_t md;
+  uint32_t in_flight;
+} pm__md;
+typedef struct pm__me {
+  pm__object o;
+  ptl_me_t me;
+  void *user_ptr;
+  struct pm__me *next, *prev;
+  uint64_t offset; /* of a locally managed entry */
+  uint32_t pt, headers, in_flight;
+  unsigned char list;
+  int linked, auto_unlinked;
+} pm__me;
+/* A message that came before its entry. */
+typedef struct pm__header {
+  struct pm__header *next;
+  pm__me *me;           /* in the overflow list */
+  pm__message *message; /* while its data is still being written */
+  ptl_event_t event;    /* as a *_OVERFLOW event will tell it; user_ptr is filled in then */
+  int is_claimed;       /* found by an append while message was set: told when the data is in */
+  int unlink_after;     /* then the claiming entry's AUTO_UNLINK follows */
+  ptl_handle_eq_t eq_handle; /* of the claiming portal table entry */
+  ptl_handle_ct_t ct_handle; /* of the claiming entry */
+  unsigned int options;
+} pm__header;
+typedef struct pm__pt {
+  int allocated, enabled, disabling;
+  unsigned int options;
+  ptl_handle_eq_t eq_handle;
+  pm__me *head[2], *tail[2];
+  pm__header *headers, *headers_tail;
+  uint32_t in_flight;
+} pm__pt;
+typedef struct pm__map {
+  struct pm__map *next;
+  ptl_size_t count;
+  ptl_process_t *id;
+} pm__map;
+
+/* A network interface: index bit 0 = matching, bit 1 = logical. */
+struct pm__ni {
+  pm_process *proc;
+  int index, refs, bundles;
+  uint32_t epoch; /* messages of a closed interface know an older one */
+  ptl_handle_ni_t handle;
+  ptl_rank_t rank;
+  ptl_ni_limits_t limits;
+  pm__pool pool[PM__KINDS];
+  pm__pt *pt;
+  int pt_max, pt_last, headers_count, triggers_count;
+  int list_count;
+  ptl_sr_value_t status[PTL_SR_LAST];
+  pm__map *map;
+  int event_fd; /* 1 + descriptor that tells of events; 0: nobody asked for it */
+};
+
 enum { PM__H_NI = 1, PM__H_EQ, PM__H_CT, PM__H_MD, PM__H_ME };
+#define PM__PROCESS(p)                                                                             \
+  pm_process *const p = pm__inited();                                                              \
+  if (!p) return PTL_NO_INIT
+#define PM__NI(p, ni, handle)                                                                      \
+  PM__PROCESS(p);                                                                                  \
+  pm__ni *const ni = pm__ni_of(p, handle);                                                         \
+  if (!ni) return PTL_ARG_INVALID
+#define PM__CT(p, ni, ct, handle)                                                                  \
+  PM__PROCESS(p);                                                                                  \
+  pm__ni *ni;                                                                                      \
+  pm__ct *ct = (pm__ct *)pm__find_any(p, PM__H_CT, handle, &ni);                                   \
+  if (!ct) return PTL_ARG_INVALID
+/* What an interface offers: default and largest. BXI's figures [B], IOVEC as in the reference. */
+static const ptl_ni_limits_t pm__limits = {4080,     16319,    1024,  1024,     960,  255,
+                                           1024,     16582,    16378, 67108864, 1024, 64,
+                                           67108864, 67108864, 64,    7};
+#ifdef NBC_LINES
+#line 7 "src/portals/message.h"
+#endif
+typedef enum pm__kind { PM__PUT, PM__GET, PM__ATOMIC, PM__FETCH, PM__SWAP } pm__kind;
 
-static uint32_t pm__handle(int kind, int ni, uint32_t generation, uint32_t slot) {
+/* What an operation is and what became of it. Written by Portals alone (the pieces ptl_...); NIC, wire,
+   carriers and trace only read it. */
+typedef struct pm__operation {
+  uint64_t id;
+  unsigned char kind, ack_req, op, type, fail, list, is_ack_muted, is_early_send, has_copy, unlinks;
+  pm__ni *from, *to;
+  uint32_t from_epoch, to_epoch;
+  int to_node;
+  ptl_process_t target_id;
+  pm__md *md, *get_md;
+  uint64_t local_offset, get_offset, length, mlength, remote_offset, offset_used;
+  uint64_t match_bits, hdr_data;
+  void *user_ptr, *start;
+  ptl_pt_index_t pt;
+  pm__me *me;
+  pm__header *header;
+  uint32_t looked_at;                 /* list entries */
+  unsigned char copy[PM__COPY_BYTES]; /* small payload, or what a fetch brings back */
+  unsigned char operand[32];          /* of a conditional swap */
+} pm__operation;
+/* Where it is. Written by NIC and wire alone. Three things may be in its future at once: the travel over
+   the network, the end of the writing at the target, an early SEND. */
+typedef struct pm__journey {
+  pm__event event; /* first: the travel itself */
+  pm__event target, send;
+  int pending; /* events and travels that still need this */
+  unsigned char lane, link, is_reply, has_slot;
+  uint32_t slot;
+  int64_t t_ready_ps, t_begin_ps, t_lost_ps;
+  int64_t t_done_ps; /* data and events are in the target's memory */
+} pm__journey;
+/* What a carrier adds. Written by the piece carrier alone. */
+typedef struct pm__carried {
+  unsigned char *wire;         /* what it brought: valid during one call */
+  int is_matched, is_computed; /* looked up already; it does the arithmetic */
+} pm__carried;
+/* One operation from its call to its last event. */
+struct pm__message {
+  pm__journey way; /* first: an event leads to its message */
+  pm__carried cargo;
+  pm__message *next, *next_made; /* of the list it is in; of all that were ever made */
+  pm__operation what;            /* last: its copy is not cleared for a new operation */
+};
+
+/* ---- the contract between Portals and what moves messages ---- */
+/* Portals asks: send it; wait until a command has room; has it none? */
+PM__PRIVATE void pm__nic_send(pm_world *w, pm__message *m);
+PM__PRIVATE void pm__nic_wait_for_slot(pm_process *p, const pm__message *m);
+PM__PRIVATE int pm__slots_are_taken(const pm_process *p, const pm__message *m);
+/* NIC, wire and carriers answer with four verbs. The request is at the target's list engines (ret 1: an
+   entry took it); its data and events reach the target's memory; the initiator's buffer may be written
+   again; acknowledgement or reply is there, the operation is over. */
+PM__PRIVATE int pm__target_start(pm_world *w, pm__message *m);
+PM__PRIVATE void pm__target_finish(pm_world *w, pm__message *m);
+PM__PRIVATE void pm__initiator_sent(pm__message *m);
+PM__PRIVATE void pm__initiator_finish(pm_world *w, pm__message *m);
+/* And: it can never arrive. Nothing of it is left in the future. */
+PM__PRIVATE void pm__undeliverable(pm_world *w, pm__message *m);
+PM__PRIVATE void pm__message_free(pm_world *w, pm__message *m);
+/* The wire asks the NIC: one has come back, another may go. The NIC asks a carrier: take this. */
+PM__PRIVATE void pm__nic_landed(pm_world *w, const pm__message *done);
+PM__PRIVATE void pm__carrier_send(pm_world *w, pm__message *m);
+#ifdef NBC_LINES
+#line 6 "src/portals/ptl_objects.h"
+#endif
+PM__PRIVATE uint32_t pm__handle(int kind, int ni, uint32_t generation, uint32_t slot);
+PM__PRIVATE pm__object *pm__pool_at(const pm__pool *pool, uint32_t slot);
+PM__PRIVATE pm__object *pm__pool_new(pm__ni *ni, int kind);
+PM__PRIVATE void pm__pool_free(pm__ni *ni, pm__object *o);
+PM__PRIVATE pm_process *pm__inited(void);
+PM__PRIVATE pm__ni *pm__ni_of(const pm_process *p, ptl_handle_any_t h);
+PM__PRIVATE pm__object *pm__find(const pm__ni *ni, int kind, ptl_handle_any_t h);
+PM__PRIVATE pm__object *pm__find_any(const pm_process *p, int kind, ptl_handle_any_t h,
+                                     pm__ni **ni);
+PM__PRIVATE int pm__is_matching(const pm__ni *ni);
+PM__PRIVATE int pm__is_logical(const pm__ni *ni);
+PM__PRIVATE ptl_process_t pm__own_id(const pm__ni *ni);
+PM__PRIVATE int pm__pid_take(pm_world *w, pm_process *p, uint32_t pid);
+PM__PRIVATE pm_process *pm__process_by_pid(const pm_world *w, uint32_t nid, uint32_t pid);
+PM__PRIVATE pm__message *pm__message_new(pm_world *w);
+#ifdef NBC_LINES
+#line 1 "src/portals/ptl_objects.c"
+#endif
+
+/* ---- handles: kind (3 bits), interface (2), generation (11), slot (16) ------------------------- */
+
+PM__PRIVATE uint32_t pm__handle(int kind, int ni, uint32_t generation, uint32_t slot) {
   return (uint32_t)kind << 29 | (uint32_t)ni << 27 | (generation & 0x7FFu) << 16 | slot;
 }
 /* Chunk k of a pool holds 1 << k objects and never moves: objects may be pointed at. */
-static pm__object *pm__pool_at(const pm__pool *pool, uint32_t slot) {
+PM__PRIVATE pm__object *pm__pool_at(const pm__pool *pool, uint32_t slot) {
   uint32_t k = 0;
   while ((slot + 1) >> (k + 1)) k++;
   return (pm__object *)(void *)(pool->chunk[k] + (size_t)(slot + 1 - (1u << k)) * pool->item_bytes);
 }
 /* A new object, zeroed but for its handle; NULL: limit reached or out of memory. */
-static pm__object *pm__pool_new(pm__ni *ni, int kind) {
+PM__PRIVATE pm__object *pm__pool_new(pm__ni *ni, int kind) {
   pm__pool *pool = &ni->pool[kind];
   pm__object *o;
   uint32_t slot, generation;
@@ -3126,7 +3725,7 @@ static pm__object *pm__pool_new(pm__ni *ni, int kind) {
   pool->used++;
   return o;
 }
-static void pm__pool_free(pm__ni *ni, pm__object *o) {
+PM__PRIVATE void pm__pool_free(pm__ni *ni, pm__object *o) {
   pm__pool *pool = &ni->pool[o->handle >> 29];
   o->live = 0;
   o->next_free = pool->free_head;
@@ -3135,16 +3734,16 @@ static void pm__pool_free(pm__ni *ni, pm__object *o) {
 }
 
 /* The running process, when it has called PtlInit. */
-static pm_process *pm__inited(void) {
+PM__PRIVATE pm_process *pm__inited(void) {
   pm_compute_measured();
   return pm__current && pm__current->proc->init_count ? pm__current->proc : NULL;
 }
-static pm__ni *pm__ni_of(const pm_process *p, ptl_handle_any_t h) {
+PM__PRIVATE pm__ni *pm__ni_of(const pm_process *p, ptl_handle_any_t h) {
   pm__ni *ni = p->ni[h >> 27 & 3];
   return h >> 29 == PM__H_NI && ni && ni->refs && !(h & 0x7FFFFFF) ? ni : NULL;
 }
 /* Any object of an interface by its handle; NULL when it is none, or no more. */
-static pm__object *pm__find(const pm__ni *ni, int kind, ptl_handle_any_t h) {
+PM__PRIVATE pm__object *pm__find(const pm__ni *ni, int kind, ptl_handle_any_t h) {
   const pm__pool *pool = &ni->pool[kind];
   pm__object *o;
   if (h >> 29 != (uint32_t)kind || (int)(h >> 27 & 3) != ni->index || (h & 0xFFFFu) >= pool->made)
@@ -3152,14 +3751,15 @@ static pm__object *pm__find(const pm__ni *ni, int kind, ptl_handle_any_t h) {
   o = pm__pool_at(pool, h & 0xFFFFu);
   return o->live && o->handle == h ? o : NULL;
 }
-static pm__object *pm__find_any(const pm_process *p, int kind, ptl_handle_any_t h, pm__ni **ni) {
+PM__PRIVATE pm__object *pm__find_any(const pm_process *p, int kind, ptl_handle_any_t h,
+                                     pm__ni **ni) {
   *ni = p->ni[h >> 27 & 3];
   return *ni && (*ni)->refs ? pm__find(*ni, kind, h) : NULL;
 }
 
 /* ---- library and interfaces -------------------------------------------------------------------- */
-static int pm__is_matching(const pm__ni *ni) { return ni->index & 1; }
-static int pm__is_logical(const pm__ni *ni) { return ni->index >> 1; }
+PM__PRIVATE int pm__is_matching(const pm__ni *ni) { return ni->index & 1; }
+PM__PRIVATE int pm__is_logical(const pm__ni *ni) { return ni->index >> 1; }
 static ptl_process_t pm__phys_id(const pm_process *p) {
   ptl_process_t id;
   id.phys.nid = (ptl_nid_t)p->node;
@@ -3167,74 +3767,16 @@ static ptl_process_t pm__phys_id(const pm_process *p) {
   return id;
 }
 /* As others see it: by rank or physically, after the kind of interface. */
-static ptl_process_t pm__own_id(const pm__ni *ni) {
+PM__PRIVATE ptl_process_t pm__own_id(const pm__ni *ni) {
   ptl_process_t id = pm__phys_id(ni->proc);
   if (!pm__is_logical(ni)) return id;
   memset(&id, 0, sizeof id);
   id.rank = ni->rank;
   return id;
 }
-#  define PM__PROCESS(p)                                                                           \
-    pm_process *const p = pm__inited();                                                            \
-    if (!p) return PTL_NO_INIT
-#  define PM__NI(p, ni, handle)                                                                    \
-    PM__PROCESS(p);                                                                                \
-    pm__ni *const ni = pm__ni_of(p, handle);                                                       \
-    if (!ni) return PTL_ARG_INVALID
-
-PM_API int PtlInit(void) {
-  if (!pm__current) return PTL_FAIL;
-  pm__current->proc->init_count++;
-  return PTL_OK;
-}
-PM_API void PtlFini(void) {
-  pm_process *p = pm__inited();
-  int i;
-  if (!p || --p->init_count) return;
-  for (i = 0; i < 4; i++)
-    if (p->ni[i]) pm__ni_close(p->ni[i]);
-}
-/* 4.3: every wait and poll of the process returns PTL_ABORTED. */
-PM_API void PtlAbort(void) {
-  pm_process *p = pm__inited();
-  pm_thread *t;
-  if (!p) return;
-  p->aborted = 1;
-  for (t = p->threads; t; t = t->next_in_proc)
-    if (t->waits_for_ptl) pm__resume(p->world, t);
-}
-
-/* What an interface offers: default and largest. BXI's figures [B], IOVEC as in the reference. */
-static const ptl_ni_limits_t pm__limits = {4080,     16319,    1024,  1024,     960,  255,
-                                           1024,     16582,    16378, 67108864, 1024, 64,
-                                           67108864, 67108864, 64,    7};
-
-static void pm__clamp_limits(ptl_ni_limits_t *l) {
-#  define PM__CLAMP(type, field)                                                                   \
-    l->field = l->field < (type)0 || l->field > pm__limits.field ? pm__limits.field : l->field
-  PM__CLAMP(int, max_entries);
-  PM__CLAMP(int, max_unexpected_headers);
-  PM__CLAMP(int, max_mds);
-  PM__CLAMP(int, max_cts);
-  PM__CLAMP(int, max_eqs);
-  PM__CLAMP(int, max_pt_index);
-  PM__CLAMP(int, max_iovecs);
-  PM__CLAMP(int, max_list_size);
-  PM__CLAMP(int, max_triggered_ops);
-#  undef PM__CLAMP
-#  define PM__CLAMP(field) l->field = l->field > pm__limits.field ? pm__limits.field : l->field
-  PM__CLAMP(max_msg_size);
-  PM__CLAMP(max_atomic_size);
-  PM__CLAMP(max_fetch_atomic_size);
-  PM__CLAMP(max_waw_ordered_size);
-  PM__CLAMP(max_war_ordered_size);
-  PM__CLAMP(max_volatile_size);
-#  undef PM__CLAMP
-  l->features = pm__limits.features;
-}
 
 /* Processes of a node by pid. 0: out of memory. */
-static int pm__pid_take(pm_world *w, pm_process *p, uint32_t pid) {
+PM__PRIVATE int pm__pid_take(pm_world *w, pm_process *p, uint32_t pid) {
   pm__node *node = &w->nodes[p->node];
   void *array = node->by_pid;
   const int before = node->pids_max;
@@ -3247,97 +3789,11 @@ static int pm__pid_take(pm_world *w, pm_process *p, uint32_t pid) {
   p->has_pid = 1;
   return 1;
 }
-static pm_process *pm__process_by_pid(const pm_world *w, uint32_t nid, uint32_t pid) {
+PM__PRIVATE pm_process *pm__process_by_pid(const pm_world *w, uint32_t nid, uint32_t pid) {
   const pm__node *node;
   if ((int64_t)nid >= w->plat.nodes_count) return NULL;
   node = &w->nodes[nid];
   return pid < (uint32_t)node->pids_max ? node->by_pid[pid] : NULL;
-}
-static int pm__choose_pid(pm_world *w, pm_process *p, ptl_pid_t wanted) {
-  uint32_t pid = wanted;
-  if (p->has_pid) return PTL_OK; /* all interfaces share one */
-  if (wanted == PTL_PID_ANY) {
-    for (pid = p->local_index; pm__process_by_pid(w, (uint32_t)p->node, pid);) pid++;
-  } else {
-    if (wanted > PTL_PID_MAX) return PTL_ARG_INVALID;
-    if (pm__process_by_pid(w, (uint32_t)p->node, pid)) return PTL_PID_IN_USE;
-  }
-  return pm__pid_take(w, p, pid) ? PTL_OK : PTL_NO_SPACE;
-}
-
-static pm__ni *pm__ni_new(pm_process *p, int index, const ptl_ni_limits_t *desired) {
-  pm__ni *ni = (pm__ni *)pm__zalloc(sizeof *ni);
-  static const uint32_t bytes[] = {
-      0, 0, sizeof(pm__eq), sizeof(pm__ct), sizeof(pm__md), sizeof(pm__me)};
-  int i;
-  if (!ni) return NULL;
-  p->world->stats.memory_bytes += sizeof *ni;
-  ni->proc = p;
-  ni->index = index;
-  ni->rank = PTL_RANK_ANY;
-  ni->handle = pm__handle(PM__H_NI, index, 0, 0);
-  ni->limits = desired ? *desired : pm__limits;
-  pm__clamp_limits(&ni->limits);
-  for (i = PM__H_EQ; i <= PM__H_ME; i++) ni->pool[i].item_bytes = bytes[i];
-  ni->pool[PM__H_EQ].limit = (uint32_t)ni->limits.max_eqs;
-  ni->pool[PM__H_CT].limit = (uint32_t)ni->limits.max_cts;
-  ni->pool[PM__H_MD].limit = (uint32_t)ni->limits.max_mds;
-  ni->pool[PM__H_ME].limit = (uint32_t)ni->limits.max_entries;
-  return ni;
-}
-
-PM_API int PtlNIInit(ptl_interface_t iface, unsigned int options, ptl_pid_t pid,
-                     const ptl_ni_limits_t *desired, ptl_ni_limits_t *actual,
-                     ptl_handle_ni_t *ni_handle) {
-  PM__PROCESS(p);
-  const int matching = (options & PTL_NI_MATCHING) != 0, logical = (options & PTL_NI_LOGICAL) != 0;
-  const int index = matching | logical << 1;
-  int code;
-  if (!ni_handle || (iface != PTL_IFACE_DEFAULT && iface != 0) ||
-      (options & ~PTL_NI_INIT_OPTIONS_MASK))
-    return PTL_ARG_INVALID;
-  if (matching == ((options & PTL_NI_NO_MATCHING) != 0) ||
-      logical == ((options & PTL_NI_PHYSICAL) != 0))
-    return PTL_ARG_INVALID;
-  if (!p->ni[index] || !p->ni[index]->refs) {
-    code = pm__choose_pid(p->world, p, pid);
-    if (code) return code;
-    if (p->ni[index]) { /* closed before, perhaps with messages still on their way to it */
-      pm__ni_reopen(p->ni[index], desired);
-    } else if (!(p->ni[index] = pm__ni_new(p, index, desired)))
-      return PTL_NO_SPACE;
-  }
-  p->ni[index]->refs++;
-  if (actual) *actual = p->ni[index]->limits;
-  *ni_handle = p->ni[index]->handle;
-  return PTL_OK;
-}
-PM_API int PtlNIFini(ptl_handle_ni_t ni_handle) {
-  PM__NI(p, ni, ni_handle);
-  if (ni->refs > 1)
-    ni->refs--;
-  else
-    pm__ni_close(ni);
-  return PTL_OK;
-}
-PM_API int PtlNIStatus(ptl_handle_ni_t ni_handle, ptl_sr_index_t index, ptl_sr_value_t *value) {
-  PM__NI(p, ni, ni_handle);
-  if (!value || (unsigned)index >= PTL_SR_LAST) return PTL_ARG_INVALID;
-  *value = ni->status[index];
-  return PTL_OK;
-}
-PM_API int PtlNIHandle(ptl_handle_any_t handle, ptl_handle_ni_t *ni_handle) {
-  PM__PROCESS(p);
-  pm__ni *ni;
-  const int kind = (int)(handle >> 29);
-  if (!ni_handle) return PTL_ARG_INVALID;
-  if (kind == PM__H_NI) {
-    ni = pm__ni_of(p, handle);
-    if (!ni) return PTL_ARG_INVALID;
-  } else if (kind < PM__H_EQ || kind > PM__H_ME || !pm__find_any(p, kind, handle, &ni))
-    return PTL_ARG_INVALID;
-  *ni_handle = ni->handle;
-  return PTL_OK;
 }
 
 /* ---- identity ---------------------------------------------------------------------------------- */
@@ -3465,26 +3921,26 @@ PM_API int PtlEndBundle(ptl_handle_ni_t ni_handle) {
 }
 PM_API const char *pm_ptl_status_name(int status) {
   switch (status) {
-#  define PM__X(name, value)                                                                       \
+#define PM__X(name, value)                                                                         \
   case value: return #name;
     PTL_STATUS_LIST(PM__X)
-#  undef PM__X
+#undef PM__X
   default: return "PTL_?";
   }
 }
 PM_API const char *pm_ptl_event_name(int event_kind) {
   static const char *const names[] = {
-#  define PM__X(name) #  name,
+#define PM__X(name) #name,
       PTL_EVENT_LIST(PM__X)
-#  undef PM__X
+#undef PM__X
   };
   return event_kind >= 0 && event_kind < PTL_EVENT_LAST ? names[event_kind] : "?";
 }
 PM_API const char *pm_ptl_fail_name(int ni_fail_type) {
   static const char *const names[] = {
-#  define PM__X(name) #  name,
+#define PM__X(name) #name,
       PTL_NI_FAIL_LIST(PM__X)
-#  undef PM__X
+#undef PM__X
   };
   return ni_fail_type >= 0 && ni_fail_type < PTL_NI_FAIL_LAST ? names[ni_fail_type] : "?";
 }
@@ -3498,8 +3954,8 @@ PM_API int PtlEvToStr(unsigned int ni_options, const ptl_event_t *event, char *t
   char from[32];
   if (!event || !text) return PTL_ARG_INVALID;
   const int is_put = event->type == PTL_EVENT_PUT || event->type == PTL_EVENT_PUT_OVERFLOW,
-            is_atomic = event->type >= PTL_EVENT_ATOMIC &&
-                        event->type <= PTL_EVENT_FETCH_ATOMIC_OVERFLOW,
+            is_atomic =
+                event->type >= PTL_EVENT_ATOMIC && event->type <= PTL_EVENT_FETCH_ATOMIC_OVERFLOW,
             is_get = event->type == PTL_EVENT_GET || event->type == PTL_EVENT_GET_OVERFLOW;
   int n = snprintf(text, PTL_EV_STR_SIZE, "%s %s", pm_ptl_event_name(event->type),
                    pm_ptl_fail_name(event->ni_fail_type));
@@ -3523,9 +3979,51 @@ PM_API int PtlEvToStr(unsigned int ni_options, const ptl_event_t *event, char *t
   return PTL_OK;
 }
 
+PM__PRIVATE pm__message *pm__message_new(pm_world *w) {
+  pm__message *m = w->free_messages;
+  if (m)
+    w->free_messages = m->next;
+  else {
+    m = (pm__message *)PM_MALLOC(sizeof *m);
+    if (!m) return NULL;
+    w->stats.memory_bytes += sizeof *m;
+    m->next_made = w->messages_made;
+    w->messages_made = m;
+  }
+  {
+    pm__message *made = m->next_made;
+    memset(m, 0, offsetof(pm__message, what.copy));
+    m->next_made = made;
+  }
+  return m;
+}
+PM__PRIVATE void pm__message_free(pm_world *w, pm__message *m) {
+  m->next = w->free_messages;
+  w->free_messages = m;
+}
+#ifdef NBC_LINES
+#line 6 "src/portals/ptl_events.h"
+#endif
+PM__PRIVATE void pm__wake_waiters(pm_process *p, const void *object, uint64_t value, int is_final);
+PM__PRIVATE pm__eq *pm__eq_at(const pm__ni *ni, ptl_handle_eq_t h);
+PM__PRIVATE pm__ct *pm__ct_at(const pm__ni *ni, ptl_handle_ct_t h);
+PM__PRIVATE void pm__eq_forget(pm_process *p, pm__eq *eq);
+PM__PRIVATE void pm__eq_post(pm__ni *ni, ptl_handle_eq_t h, const ptl_event_t *event);
+PM__PRIVATE void pm__wait_ptl(const void *object, ptl_handle_any_t handle, uint64_t value,
+                              int64_t t_ps, const char *what);
+PM__PRIVATE void pm__ct_changed(pm__ct *ct);
+PM__PRIVATE void pm__ct_count(const pm__ni *ni, ptl_handle_ct_t h, int is_failure, uint64_t value);
+PM__PRIVATE void pm__trigger_free(pm_world *w, pm__trigger *t);
+PM__PRIVATE void pm__ct_drop_triggers(pm__ct *ct);
+/* Does what a trigger is for, and frees it: in ptl_moves. */
+PM__PRIVATE void pm__fire(pm_world *w, pm__trigger *t);
+#ifdef NBC_LINES
+#line 1 "src/portals/ptl_events.c"
+#endif
+
 /* ---- event queues ------------------------------------------------------------------------------ */
 /* Something changed that a thread of this process may wait for, or poll in vain. */
-static void pm__wake_waiters(pm_process *p, const void *object, uint64_t value, int is_final) {
+PM__PRIVATE void pm__wake_waiters(pm_process *p, const void *object, uint64_t value, int is_final) {
   pm_thread *t;
   for (t = p->threads; t; t = t->next_in_proc) {
     if (t->state != PM__BLOCKED) continue;
@@ -3536,10 +4034,10 @@ static void pm__wake_waiters(pm_process *p, const void *object, uint64_t value, 
       pm__resume(p->world, t);
   }
 }
-static pm__eq *pm__eq_at(const pm__ni *ni, ptl_handle_eq_t h) {
+PM__PRIVATE pm__eq *pm__eq_at(const pm__ni *ni, ptl_handle_eq_t h) {
   return (pm__eq *)pm__find(ni, PM__H_EQ, h);
 }
-static pm__ct *pm__ct_at(const pm__ni *ni, ptl_handle_ct_t h) {
+PM__PRIVATE pm__ct *pm__ct_at(const pm__ni *ni, ptl_handle_ct_t h) {
   return (pm__ct *)pm__find(ni, PM__H_CT, h);
 }
 
@@ -3583,7 +4081,7 @@ static void pm__eq_alert(pm_process *p, pm__eq *eq) {
   pm_world_fail(p->world, PM_E_NOMEM, "no stack for a queue's callback");
 }
 /* A queue goes: nobody calls for it any more. */
-static void pm__eq_forget(pm_process *p, pm__eq *eq) {
+PM__PRIVATE void pm__eq_forget(pm_process *p, pm__eq *eq) {
   pm__eq *before = NULL, *at = p->news;
   PM_FREE(eq->ring);
   eq->ring = NULL;
@@ -3639,7 +4137,7 @@ PM_API int PtlPollEvents(ptl_handle_ni_t ni_handle, struct pollfd *fds) {
 }
 /* Only PT_DISABLED may take a reserved place. A full queue loses its oldest event or, when that is
    how the implementation to be modelled does it, the new one. */
-static void pm__eq_post(pm__ni *ni, ptl_handle_eq_t h, const ptl_event_t *event) {
+PM__PRIVATE void pm__eq_post(pm__ni *ni, ptl_handle_eq_t h, const ptl_event_t *event) {
   pm__eq *eq = pm__eq_at(ni, h);
   if (!eq) return;
   if (eq->used >= eq->count &&
@@ -3723,8 +4221,8 @@ static void pm__describe_wait(const pm_thread *t, char *text, size_t text_bytes)
     snprintf(text, text_bytes, "an event in queue %08x", t->wait_handle);
 }
 /* Blocks until something changes: object NULL means anything of the process. */
-static void pm__wait_ptl(const void *object, ptl_handle_any_t handle, uint64_t value, int64_t t_ps,
-                         const char *what) {
+PM__PRIVATE void pm__wait_ptl(const void *object, ptl_handle_any_t handle, uint64_t value,
+                              int64_t t_ps, const char *what) {
   pm_thread *t = pm__current;
   t->wait_on = object;
   t->wait_handle = handle;
@@ -3736,7 +4234,6 @@ static void pm__wait_ptl(const void *object, ptl_handle_any_t handle, uint64_t v
   t->describe = NULL;
   t->poll_streak = 0;
 }
-static void pm__cpu(int64_t d_ns) { pm__busy(d_ns * PM__PS, "a Portals call"); }
 
 PM_API int PtlEQGet(ptl_handle_eq_t eq_handle, ptl_event_t *event) {
   PM__PROCESS(p);
@@ -3811,7 +4308,6 @@ static uint64_t pm__trigger_value(const pm__ct *ct) {
   return ct->value.success +
          (ct->ni->proc->world->desc.semantics.trigger_success_only ? 0 : ct->value.failure);
 }
-static void pm__fire(pm_world *w, pm__trigger *t);
 
 /* A list of counters instead of recursion: what fires may raise counters, its own too. */
 static void pm__fire_all(pm_world *w) {
@@ -3830,7 +4326,7 @@ static void pm__fire_all(pm_world *w) {
   }
   w->is_firing = 0;
 }
-static void pm__ct_changed(pm__ct *ct) {
+PM__PRIVATE void pm__ct_changed(pm__ct *ct) {
   pm_world *w = ct->ni->proc->world;
   pm__wake_waiters(ct->ni->proc, ct, ct->value.success, ct->value.failure != 0);
   if (!ct->triggers || ct->to_fire) return;
@@ -3843,7 +4339,7 @@ static void pm__ct_changed(pm__ct *ct) {
   w->fire_tail = ct;
   pm__fire_all(w);
 }
-static void pm__ct_count(const pm__ni *ni, ptl_handle_ct_t h, int is_failure, uint64_t value) {
+PM__PRIVATE void pm__ct_count(const pm__ni *ni, ptl_handle_ct_t h, int is_failure, uint64_t value) {
   pm__ct *ct = pm__ct_at(ni, h);
   if (!ct) return;
   if (is_failure)
@@ -3852,19 +4348,18 @@ static void pm__ct_count(const pm__ni *ni, ptl_handle_ct_t h, int is_failure, ui
     ct->value.success += value;
   pm__ct_changed(ct);
 }
-static void pm__message_free(pm_world *w, pm__message *m);
-static void pm__trigger_free(pm_world *w, pm__trigger *t) {
+PM__PRIVATE void pm__trigger_free(pm_world *w, pm__trigger *t) {
   t->ni->triggers_count--;
   if (t->message) {
-    if (t->message->md) t->message->md->in_flight--;
-    if (t->message->get_md) t->message->get_md->in_flight--;
+    if (t->message->what.md) t->message->what.md->in_flight--;
+    if (t->message->what.get_md) t->message->what.get_md->in_flight--;
     pm__message_free(w, t->message);
   }
   PM_FREE(t->append);
   t->next = w->free_triggers;
   w->free_triggers = t;
 }
-static void pm__ct_drop_triggers(pm__ct *ct) {
+PM__PRIVATE void pm__ct_drop_triggers(pm__ct *ct) {
   while (ct->triggers) {
     pm__trigger *t = ct->triggers;
     ct->triggers = t->next;
@@ -3882,11 +4377,6 @@ PM_API int PtlCTAlloc(ptl_handle_ni_t ni_handle, ptl_handle_ct_t *ct_handle) {
   *ct_handle = ct->o.handle;
   return PTL_OK;
 }
-#  define PM__CT(p, ni, ct, handle)                                                                \
-    PM__PROCESS(p);                                                                                \
-    pm__ni *ni;                                                                                    \
-    pm__ct *ct = (pm__ct *)pm__find_any(p, PM__H_CT, handle, &ni);                                 \
-    if (!ct) return PTL_ARG_INVALID
 
 PM_API int PtlCTFree(ptl_handle_ct_t ct_handle) {
   PM__CT(p, ni, ct, ct_handle);
@@ -3974,9 +4464,33 @@ PM_API int PtlCTInc(ptl_handle_ct_t ct_handle, ptl_ct_event_t increment) {
   pm__ct_changed(ct);
   return PTL_OK;
 }
+#ifdef NBC_LINES
+#line 6 "src/portals/ptl_lists.h"
+#endif
+PM__PRIVATE pm__pt *pm__pt_at(const pm__ni *ni, ptl_pt_index_t index);
+PM__PRIVATE void pm__header_drop(pm__ni *ni, pm__header *h);
+PM__PRIVATE void pm__me_unlink(pm__ni *ni, pm__me *me);
+PM__PRIVATE void pm__me_event(pm__ni *ni, ptl_handle_eq_t eq_handle, ptl_pt_index_t pt,
+                              unsigned char list, void *user_ptr, int type);
+PM__PRIVATE void pm__me_free_if_empty(pm__ni *ni, pm__me *me);
+PM__PRIVATE uint64_t pm__capacity(const void *start, ptl_size_t length, unsigned int options);
+PM__PRIVATE int pm__matches(const pm__ni *ni, const ptl_me_t *me, ptl_process_t id, ptl_uid_t uid,
+                            uint64_t bits);
+PM__PRIVATE int pm__overflow_kind(int kind);
+PM__PRIVATE void pm__tell_overflow(pm__ni *ni, const pm__header *h);
+PM__PRIVATE void pm__header_unlink(pm__pt *pt, pm__header *previous, pm__header *h);
+PM__PRIVATE int pm__is_used_up(const pm__me *me);
+PM__PRIVATE int pm__append_is_bad(const pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *me,
+                                  ptl_list_t list);
+PM__PRIVATE int pm__append(pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *entry, ptl_list_t list,
+                           void *user_ptr, ptl_handle_any_t *handle);
+PM__PRIVATE int pm__unlink(pm_process *p, ptl_handle_any_t handle);
+#ifdef NBC_LINES
+#line 1 "src/portals/ptl_lists.c"
+#endif
 
 /* ---- portal table and memory descriptors ------------------------------------------------------- */
-static pm__pt *pm__pt_at(const pm__ni *ni, ptl_pt_index_t index) {
+PM__PRIVATE pm__pt *pm__pt_at(const pm__ni *ni, ptl_pt_index_t index) {
   return index < (ptl_pt_index_t)ni->pt_max && ni->pt[index].allocated ? &ni->pt[index] : NULL;
 }
 static int pm__pt_free_index(const pm__ni *ni, int last, int lowest) {
@@ -4020,15 +4534,14 @@ PM_API int PtlPTAlloc(ptl_handle_ni_t ni_handle, unsigned int options, ptl_handl
   *index = (ptl_pt_index_t)i;
   return PTL_OK;
 }
-static void pm__header_drop(pm__ni *ni, pm__header *h) {
+PM__PRIVATE void pm__header_drop(pm__ni *ni, pm__header *h) {
   pm_world *w = ni->proc->world;
   h->me->headers--;
   ni->headers_count--;
-  if (h->message) h->message->header = NULL;
+  if (h->message) h->message->what.header = NULL;
   h->next = w->free_headers;
   w->free_headers = h;
 }
-static void pm__me_unlink(pm__ni *ni, pm__me *me);
 static void pm__pt_purge(pm__ni *ni, pm__pt *pt) {
   int list;
   while (pt->headers) {
@@ -4119,7 +4632,7 @@ static void pm__me_link(pm__ni *ni, pm__me *me) {
   me->linked = 1;
   ni->list_count++;
 }
-static void pm__me_unlink(pm__ni *ni, pm__me *me) {
+PM__PRIVATE void pm__me_unlink(pm__ni *ni, pm__me *me) {
   pm__pt *pt = &ni->pt[me->pt];
   if (me->prev)
     me->prev->next = me->next;
@@ -4133,8 +4646,8 @@ static void pm__me_unlink(pm__ni *ni, pm__me *me) {
   ni->list_count--;
 }
 /* LINK, AUTO_UNLINK and AUTO_FREE of an entry. */
-static void pm__me_event(pm__ni *ni, ptl_handle_eq_t eq_handle, ptl_pt_index_t pt,
-                         unsigned char list, void *user_ptr, int type) {
+PM__PRIVATE void pm__me_event(pm__ni *ni, ptl_handle_eq_t eq_handle, ptl_pt_index_t pt,
+                              unsigned char list, void *user_ptr, int type) {
   ptl_event_t e;
   memset(&e, 0, sizeof e);
   e.type = (ptl_event_kind_t)type;
@@ -4145,7 +4658,7 @@ static void pm__me_event(pm__ni *ni, ptl_handle_eq_t eq_handle, ptl_pt_index_t p
   pm__eq_post(ni, eq_handle, &e);
 }
 /* An overflow entry that unlinked itself and has no header left. */
-static void pm__me_free_if_empty(pm__ni *ni, pm__me *me) {
+PM__PRIVATE void pm__me_free_if_empty(pm__ni *ni, pm__me *me) {
   if (me->linked || me->headers || me->in_flight) return;
   if (me->auto_unlinked && me->list == PTL_OVERFLOW_LIST &&
       !(me->me.options & PTL_ME_EVENT_UNLINK_DISABLE))
@@ -4154,7 +4667,7 @@ static void pm__me_free_if_empty(pm__ni *ni, pm__me *me) {
 }
 
 /* Bytes an entry or descriptor covers. */
-static uint64_t pm__capacity(const void *start, ptl_size_t length, unsigned int options) {
+PM__PRIVATE uint64_t pm__capacity(const void *start, ptl_size_t length, unsigned int options) {
   const ptl_iovec_t *v = (const ptl_iovec_t *)start;
   uint64_t sum = 0;
   ptl_size_t i;
@@ -4167,17 +4680,17 @@ static int pm__id_matches(const pm__ni *ni, ptl_process_t wanted, ptl_process_t 
   return (wanted.phys.nid == PTL_NID_ANY || wanted.phys.nid == id.phys.nid) &&
          (wanted.phys.pid == PTL_PID_ANY || wanted.phys.pid == id.phys.pid);
 }
-static int pm__matches(const pm__ni *ni, const ptl_me_t *me, ptl_process_t id, ptl_uid_t uid,
-                       uint64_t bits) {
+PM__PRIVATE int pm__matches(const pm__ni *ni, const ptl_me_t *me, ptl_process_t id, ptl_uid_t uid,
+                            uint64_t bits) {
   if (ni->proc->world->desc.semantics.uid_is_matched && me->uid != PTL_UID_ANY && me->uid != uid)
     return 0;
   return !pm__is_matching(ni) || (pm__id_matches(ni, me->match_id, id) &&
                                   ((bits ^ me->match_bits) & ~me->ignore_bits) == 0);
 }
-static int pm__overflow_kind(int kind) { return kind + 1; } /* PUT -> PUT_OVERFLOW ... */
+PM__PRIVATE int pm__overflow_kind(int kind) { return kind + 1; } /* PUT -> PUT_OVERFLOW ... */
 
 /* Tells the owner of an entry (or a search) about a header, as far as the options say. */
-static void pm__tell_overflow(pm__ni *ni, const pm__header *h) {
+PM__PRIVATE void pm__tell_overflow(pm__ni *ni, const pm__header *h) {
   const uint64_t bytes = h->options & PTL_ME_EVENT_CT_BYTES ? h->event.mlength : 1;
   const int mutes = h->options & PTL_ME_EVENT_OVER_DISABLE ||
                     (h->options & PTL_ME_EVENT_SUCCESS_DISABLE &&
@@ -4189,7 +4702,7 @@ static void pm__tell_overflow(pm__ni *ni, const pm__header *h) {
   if (h->options & PTL_ME_EVENT_CT_OVERFLOW) pm__ct_count(ni, h->ct_handle, 0, bytes);
 }
 /* Removes a header from its list; previous NULL: it is the first. */
-static void pm__header_unlink(pm__pt *pt, pm__header *previous, pm__header *h) {
+PM__PRIVATE void pm__header_unlink(pm__pt *pt, pm__header *previous, pm__header *h) {
   if (previous)
     previous->next = h->next;
   else
@@ -4251,8 +4764,14 @@ static int pm__match_headers(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, voi
   return found;
 }
 
-static int pm__append_is_bad(const pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *me,
-                             ptl_list_t list) {
+/* Locally managed and too little left, or none at all. */
+PM__PRIVATE int pm__is_used_up(const pm__me *me) {
+  const uint64_t room = pm__capacity(me->me.start, me->me.length, me->me.options);
+  return (me->me.options & PTL_ME_MANAGE_LOCAL) && me->me.min_free &&
+         (me->offset > room || room - me->offset < me->me.min_free);
+}
+PM__PRIVATE int pm__append_is_bad(const pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *me,
+                                  ptl_list_t list) {
   const unsigned int mask =
       pm__is_matching(ni) ? PTL_ME_APPEND_OPTIONS_MASK : PTL_LE_APPEND_OPTIONS_MASK;
   if (!pm__pt_at(ni, index) || (me->options & ~mask) || list > PTL_OVERFLOW_LIST) return 1;
@@ -4268,8 +4787,8 @@ static int pm__append_is_bad(const pm__ni *ni, ptl_pt_index_t index, const ptl_m
          !pm__ct_at(ni, me->ct_handle);
 }
 /* LE and ME alike; an LE has been widened to an ME that matches all. */
-static int pm__append(pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *entry, ptl_list_t list,
-                      void *user_ptr, ptl_handle_any_t *handle) {
+PM__PRIVATE int pm__append(pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *entry, ptl_list_t list,
+                           void *user_ptr, ptl_handle_any_t *handle) {
   pm__me *me;
   const int unlink_event = !(entry->options & PTL_ME_EVENT_UNLINK_DISABLE);
   if (pm__append_is_bad(ni, index, entry, list)) return PTL_ARG_INVALID;
@@ -4321,7 +4840,7 @@ static int pm__search(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, ptl_search
     pm__ct_count(ni, me->ct_handle, 1, 0); /* 4.3 */
   return PTL_OK;
 }
-static int pm__unlink(pm_process *p, ptl_handle_any_t handle) {
+PM__PRIVATE int pm__unlink(pm_process *p, ptl_handle_any_t handle) {
   pm__ni *ni;
   pm__me *me = (pm__me *)pm__find_any(p, PM__H_ME, handle, &ni);
   if (!me || !me->linked)
@@ -4384,13 +4903,28 @@ PM_API int PtlMEUnlink(ptl_handle_me_t me_handle) {
   pm__cpu(p->world->plat.cpu_append_ns);
   return pm__unlink(p, me_handle);
 }
-
-/* ---- memory: plain or in pieces ---------------------------------------------------------------- */
+#ifdef NBC_LINES
+#line 6 "src/portals/ptl_memory.h"
+#endif
 typedef struct pm__cursor {
   char *at;                /* next byte */
   uint64_t left;           /* of this piece */
   const ptl_iovec_t *next; /* NULL: one piece */
 } pm__cursor;
+PM__PRIVATE void *pm__cursor_start(pm__cursor c);
+PM__PRIVATE void pm__copy(pm__cursor to, pm__cursor from, uint64_t bytes);
+PM__PRIVATE pm__cursor pm__flat(void *start);
+PM__PRIVATE pm__cursor pm__md_cursor(const pm__md *md, uint64_t offset);
+PM__PRIVATE pm__cursor pm__me_cursor(const pm__message *m);
+PM__PRIVATE pm__cursor pm__payload(pm__message *m);
+PM__PRIVATE uint64_t pm__type_bytes(int type);
+PM__PRIVATE int pm__op_is_legal(int op, int type);
+PM__PRIVATE void pm__atomic(pm__message *m, const unsigned char *sent, uint64_t bytes);
+#ifdef NBC_LINES
+#line 1 "src/portals/ptl_memory.c"
+#endif
+
+/* ---- memory: plain or in pieces ---------------------------------------------------------------- */
 static pm__cursor pm__cursor_at(void *start, unsigned int options, uint64_t offset) {
   pm__cursor c;
   const ptl_iovec_t *v = (const ptl_iovec_t *)start;
@@ -4402,7 +4936,8 @@ static pm__cursor pm__cursor_at(void *start, unsigned int options, uint64_t offs
   }
   while (offset && offset >= v->iov_len) offset -= v++->iov_len;
   c.at = offset ? (char *)v->iov_base + offset : NULL;
-  c.left = offset ? v->iov_len - offset : 0; /* at a piece's edge: the next is looked at when needed */
+  c.left =
+      offset ? v->iov_len - offset : 0; /* at a piece's edge: the next is looked at when needed */
   c.next = offset ? v + 1 : v;
   return c;
 }
@@ -4415,11 +4950,11 @@ static uint64_t pm__cursor_piece(pm__cursor *c, uint64_t want) {
   return want < c->left ? want : c->left;
 }
 /* Where the first byte lies; there must be one. */
-static void *pm__cursor_start(pm__cursor c) {
+PM__PRIVATE void *pm__cursor_start(pm__cursor c) {
   (void)pm__cursor_piece(&c, 1);
   return c.at;
 }
-static void pm__copy(pm__cursor to, pm__cursor from, uint64_t bytes) {
+PM__PRIVATE void pm__copy(pm__cursor to, pm__cursor from, uint64_t bytes) {
   while (bytes) {
     uint64_t n = pm__cursor_piece(&to, pm__cursor_piece(&from, bytes));
     memmove(to.at, from.at, (size_t)n);
@@ -4428,27 +4963,27 @@ static void pm__copy(pm__cursor to, pm__cursor from, uint64_t bytes) {
     bytes -= n;
   }
 }
-static pm__cursor pm__flat(void *start) { return pm__cursor_at(start, 0, 0); }
-static pm__cursor pm__md_cursor(const pm__md *md, uint64_t offset) {
+PM__PRIVATE pm__cursor pm__flat(void *start) { return pm__cursor_at(start, 0, 0); }
+PM__PRIVATE pm__cursor pm__md_cursor(const pm__md *md, uint64_t offset) {
   return pm__cursor_at(md->md.start, md->md.options, offset);
 }
-static pm__cursor pm__me_cursor(const pm__message *m) {
-  return pm__cursor_at(m->me->me.start, m->me->me.options, m->offset_used);
+PM__PRIVATE pm__cursor pm__me_cursor(const pm__message *m) {
+  return pm__cursor_at(m->what.me->me.start, m->what.me->me.options, m->what.offset_used);
 }
 /* What is sent: the copy when there is one, else the initiator's memory as it is now. */
-static pm__cursor pm__payload(pm__message *m) {
-  return m->wire       ? pm__flat(m->wire)
-         : m->has_copy ? pm__flat(m->copy)
-                       : pm__md_cursor(m->md, m->local_offset);
+PM__PRIVATE pm__cursor pm__payload(pm__message *m) {
+  return m->cargo.wire      ? pm__flat(m->cargo.wire)
+         : m->what.has_copy ? pm__flat(m->what.copy)
+                            : pm__md_cursor(m->what.md, m->what.local_offset);
 }
 
 /* ---- atomics ----------------------------------------------------------------------------------- */
-static uint64_t pm__type_bytes(int type) {
+PM__PRIVATE uint64_t pm__type_bytes(int type) {
   static const unsigned char bytes[] = {
       1, 1, 2, 2, 4, 4, 4, 8, 8, 8, 8, 16, sizeof(long double), 2 * sizeof(long double)};
   return bytes[type];
 }
-static int pm__op_is_legal(int op, int type) {
+PM__PRIVATE int pm__op_is_legal(int op, int type) {
   const int is_complex =
       type == PTL_FLOAT_COMPLEX || type == PTL_DOUBLE_COMPLEX || type == PTL_LONG_DOUBLE_COMPLEX;
   const int is_real = type == PTL_FLOAT || type == PTL_DOUBLE || type == PTL_LONG_DOUBLE;
@@ -4458,7 +4993,7 @@ static int pm__op_is_legal(int op, int type) {
   return 1;
 }
 /* One item: t = t op o. c is the operand of a conditional swap: c REL t decides. */
-#  define PM__ARITHMETIC(T)                                                                        \
+#define PM__ARITHMETIC(T)                                                                          \
   case PTL_MIN:                                                                                    \
     if (o < t) t = o;                                                                              \
     break;                                                                                         \
@@ -4481,50 +5016,50 @@ static int pm__op_is_legal(int op, int type) {
     if (c > t) t = o;                                                                              \
     break
 /* Integers wrap: sums and products are formed in a type that may (U, wide enough not to be promoted). */
-#  define PM__INTEGER(name, T, U)                                                                  \
-    static void pm__atomic_##name(int op, void *target, const void *source, const void *operand) { \
-      T t, o, c;                                                                                   \
-      memcpy(&t, target, sizeof t);                                                                \
-      memcpy(&o, source, sizeof o);                                                                \
-      memcpy(&c, operand, sizeof c);                                                               \
-      switch (op) {                                                                                \
-      case PTL_MIN:                                                                                \
-        if (o < t) t = o;                                                                          \
-        break;                                                                                     \
-      case PTL_MAX:                                                                                \
-        if (o > t) t = o;                                                                          \
-        break;                                                                                     \
-      case PTL_SUM: t = (T)((U)t + (U)o); break;                                                   \
-      case PTL_PROD: t = (T)((U)t * (U)o); break;                                                  \
-      case PTL_LOR: t = (T)(t || o); break;                                                        \
-      case PTL_LAND: t = (T)(t && o); break;                                                       \
-      case PTL_BOR: t = (T)(t | o); break;                                                         \
-      case PTL_BAND: t = (T)(t & o); break;                                                        \
-      case PTL_LXOR: t = (T)(!t != !o); break;                                                     \
-      case PTL_BXOR: t = (T)(t ^ o); break;                                                        \
-      case PTL_SWAP: t = o; break;                                                                 \
-      case PTL_CSWAP:                                                                              \
-        if (c == t) t = o;                                                                         \
-        break;                                                                                     \
-      case PTL_CSWAP_NE:                                                                           \
-        if (c != t) t = o;                                                                         \
-        break;                                                                                     \
-      case PTL_CSWAP_LE:                                                                           \
-        if (c <= t) t = o;                                                                         \
-        break;                                                                                     \
-      case PTL_CSWAP_LT:                                                                           \
-        if (c < t) t = o;                                                                          \
-        break;                                                                                     \
-      case PTL_CSWAP_GE:                                                                           \
-        if (c >= t) t = o;                                                                         \
-        break;                                                                                     \
-      case PTL_CSWAP_GT:                                                                           \
-        if (c > t) t = o;                                                                          \
-        break;                                                                                     \
-      default: t = (T)((t & (T)~c) | (o & c)); break; /* MSWAP */                                  \
-      }                                                                                            \
-      memcpy(target, &t, sizeof t);                                                                \
-    }
+#define PM__INTEGER(name, T, U)                                                                    \
+  static void pm__atomic_##name(int op, void *target, const void *source, const void *operand) {   \
+    T t, o, c;                                                                                     \
+    memcpy(&t, target, sizeof t);                                                                  \
+    memcpy(&o, source, sizeof o);                                                                  \
+    memcpy(&c, operand, sizeof c);                                                                 \
+    switch (op) {                                                                                  \
+    case PTL_MIN:                                                                                  \
+      if (o < t) t = o;                                                                            \
+      break;                                                                                       \
+    case PTL_MAX:                                                                                  \
+      if (o > t) t = o;                                                                            \
+      break;                                                                                       \
+    case PTL_SUM: t = (T)((U)t + (U)o); break;                                                     \
+    case PTL_PROD: t = (T)((U)t * (U)o); break;                                                    \
+    case PTL_LOR: t = (T)(t || o); break;                                                          \
+    case PTL_LAND: t = (T)(t && o); break;                                                         \
+    case PTL_BOR: t = (T)(t | o); break;                                                           \
+    case PTL_BAND: t = (T)(t & o); break;                                                          \
+    case PTL_LXOR: t = (T)(!t != !o); break;                                                       \
+    case PTL_BXOR: t = (T)(t ^ o); break;                                                          \
+    case PTL_SWAP: t = o; break;                                                                   \
+    case PTL_CSWAP:                                                                                \
+      if (c == t) t = o;                                                                           \
+      break;                                                                                       \
+    case PTL_CSWAP_NE:                                                                             \
+      if (c != t) t = o;                                                                           \
+      break;                                                                                       \
+    case PTL_CSWAP_LE:                                                                             \
+      if (c <= t) t = o;                                                                           \
+      break;                                                                                       \
+    case PTL_CSWAP_LT:                                                                             \
+      if (c < t) t = o;                                                                            \
+      break;                                                                                       \
+    case PTL_CSWAP_GE:                                                                             \
+      if (c >= t) t = o;                                                                           \
+      break;                                                                                       \
+    case PTL_CSWAP_GT:                                                                             \
+      if (c > t) t = o;                                                                            \
+      break;                                                                                       \
+    default: t = (T)((t & (T)~c) | (o & c)); break; /* MSWAP */                                    \
+    }                                                                                              \
+    memcpy(target, &t, sizeof t);                                                                  \
+  }
 PM__INTEGER(int8, int8_t, unsigned)
 PM__INTEGER(uint8, uint8_t, unsigned)
 PM__INTEGER(int16, int16_t, unsigned)
@@ -4533,60 +5068,60 @@ PM__INTEGER(int32, int32_t, uint32_t)
 PM__INTEGER(uint32, uint32_t, uint32_t)
 PM__INTEGER(int64, int64_t, uint64_t)
 PM__INTEGER(uint64, uint64_t, uint64_t)
-#  undef PM__INTEGER
+#undef PM__INTEGER
 /* Equality written as not less and not greater: NaN is equal to nothing, and compilers that warn of
    == on reals have nothing to say. */
-#  define PM__REAL(name, T)                                                                        \
-    static void pm__atomic_##name(int op, void *target, const void *source, const void *operand) { \
-      T t, o, c;                                                                                   \
-      memcpy(&t, target, sizeof t);                                                                \
-      memcpy(&o, source, sizeof o);                                                                \
-      memcpy(&c, operand, sizeof c);                                                               \
-      switch (op) {                                                                                \
-        PM__ARITHMETIC(T);                                                                         \
-      case PTL_CSWAP:                                                                              \
-        if (c <= t && c >= t) t = o;                                                               \
-        break;                                                                                     \
-      default:                                                                                     \
-        if (!(c <= t && c >= t)) t = o;                                                            \
-        break; /* CSWAP_NE */                                                                      \
-      }                                                                                            \
-      memcpy(target, &t, sizeof t);                                                                \
-    }
+#define PM__REAL(name, T)                                                                          \
+  static void pm__atomic_##name(int op, void *target, const void *source, const void *operand) {   \
+    T t, o, c;                                                                                     \
+    memcpy(&t, target, sizeof t);                                                                  \
+    memcpy(&o, source, sizeof o);                                                                  \
+    memcpy(&c, operand, sizeof c);                                                                 \
+    switch (op) {                                                                                  \
+      PM__ARITHMETIC(T);                                                                           \
+    case PTL_CSWAP:                                                                                \
+      if (c <= t && c >= t) t = o;                                                                 \
+      break;                                                                                       \
+    default:                                                                                       \
+      if (!(c <= t && c >= t)) t = o;                                                              \
+      break; /* CSWAP_NE */                                                                        \
+    }                                                                                              \
+    memcpy(target, &t, sizeof t);                                                                  \
+  }
 PM__REAL(float, float)
 PM__REAL(double, double)
 PM__REAL(long_double, long double)
-#  undef PM__REAL
-#  undef PM__ARITHMETIC
-#  define PM__COMPLEX(name, T)                                                                     \
-    static void pm__atomic_##name(int op, void *target, const void *source, const void *operand) { \
-      T t[2], o[2], c[2], product;                                                                 \
-      int equal;                                                                                   \
-      memcpy(t, target, sizeof t);                                                                 \
-      memcpy(o, source, sizeof o);                                                                 \
-      memcpy(c, operand, sizeof c);                                                                \
-      equal = c[0] <= t[0] && c[0] >= t[0] && c[1] <= t[1] && c[1] >= t[1];                        \
-      switch (op) {                                                                                \
-      case PTL_SUM: t[0] += o[0], t[1] += o[1]; break;                                             \
-      case PTL_PROD:                                                                               \
-        product = t[0] * o[0] - t[1] * o[1];                                                       \
-        t[1] = t[0] * o[1] + t[1] * o[0];                                                          \
-        t[0] = product;                                                                            \
-        break;                                                                                     \
-      default: /* SWAP, CSWAP, CSWAP_NE */                                                         \
-        if (op == PTL_SWAP || (op == PTL_CSWAP) == equal) t[0] = o[0], t[1] = o[1];                \
-        break;                                                                                     \
-      }                                                                                            \
-      memcpy(target, t, sizeof t);                                                                 \
-    }
+#undef PM__REAL
+#undef PM__ARITHMETIC
+#define PM__COMPLEX(name, T)                                                                       \
+  static void pm__atomic_##name(int op, void *target, const void *source, const void *operand) {   \
+    T t[2], o[2], c[2], product;                                                                   \
+    int equal;                                                                                     \
+    memcpy(t, target, sizeof t);                                                                   \
+    memcpy(o, source, sizeof o);                                                                   \
+    memcpy(c, operand, sizeof c);                                                                  \
+    equal = c[0] <= t[0] && c[0] >= t[0] && c[1] <= t[1] && c[1] >= t[1];                          \
+    switch (op) {                                                                                  \
+    case PTL_SUM: t[0] += o[0], t[1] += o[1]; break;                                               \
+    case PTL_PROD:                                                                                 \
+      product = t[0] * o[0] - t[1] * o[1];                                                         \
+      t[1] = t[0] * o[1] + t[1] * o[0];                                                            \
+      t[0] = product;                                                                              \
+      break;                                                                                       \
+    default: /* SWAP, CSWAP, CSWAP_NE */                                                           \
+      if (op == PTL_SWAP || (op == PTL_CSWAP) == equal) t[0] = o[0], t[1] = o[1];                  \
+      break;                                                                                       \
+    }                                                                                              \
+    memcpy(target, t, sizeof t);                                                                   \
+  }
 PM__COMPLEX(float_complex, float)
 PM__COMPLEX(double_complex, double)
 PM__COMPLEX(long_double_complex, long double)
-#  undef PM__COMPLEX
+#undef PM__COMPLEX
 
 /* Applies the message's operation to the target's memory, whole items only; operand holds what was
    sent. In pieces of memory the items are gathered and scattered. */
-static void pm__atomic(pm__message *m, const unsigned char *sent, uint64_t bytes) {
+PM__PRIVATE void pm__atomic(pm__message *m, const unsigned char *sent, uint64_t bytes) {
   static void (*const apply[])(int, void *, const void *, const void *) = {
       pm__atomic_int8,          pm__atomic_uint8,
       pm__atomic_int16,         pm__atomic_uint16,
@@ -4595,51 +5130,69 @@ static void pm__atomic(pm__message *m, const unsigned char *sent, uint64_t bytes
       pm__atomic_uint64,        pm__atomic_double,
       pm__atomic_float_complex, pm__atomic_double_complex,
       pm__atomic_long_double,   pm__atomic_long_double_complex};
-  const uint64_t item = pm__type_bytes(m->type);
+  const uint64_t item = pm__type_bytes(m->what.type);
   unsigned char target[PM__ATOMIC_BYTES];
   uint64_t at;
   bytes -= bytes % item;
   pm__copy(pm__flat(target), pm__me_cursor(m), bytes);
-  for (at = 0; at < bytes; at += item) apply[m->type](m->op, target + at, sent + at, m->operand);
+  for (at = 0; at < bytes; at += item)
+    apply[m->what.type](m->what.op, target + at, sent + at, m->what.operand);
   pm__copy(pm__me_cursor(m), pm__flat(target), bytes);
 }
+#ifdef NBC_LINES
+#line 7 "src/portals/ptl_target.h"
+#endif
+PM__PRIVATE int pm__is_fetch(const pm__message *m);
+PM__PRIVATE int pm__from_is_alive(const pm__message *m);
+PM__PRIVATE void pm__trace(pm_world *w, int kind, const pm__message *m, int64_t t_begin_ps,
+                           int64_t t_end_ps, int from_node, int to_node, uint64_t bytes);
+#ifdef NBC_LINES
+#line 1 "src/portals/ptl_target.c"
+#endif
+/* Portals at the target: see ptl_target.h. */
 
+static void pm__fill_target_event(const pm__message *m, ptl_event_t *e);
+static void pm__header_done(pm__ni *ni, pm__pt *pt, pm__message *m);
 /* ---- at the target ----------------------------------------------------------------------------- */
-static int pm__is_get(const pm__message *m) { return m->kind == PM__GET; }
-static int pm__is_fetch(const pm__message *m) {
-  return m->kind == PM__FETCH || m->kind == PM__SWAP;
+static int pm__is_get(const pm__message *m) { return m->what.kind == PM__GET; }
+PM__PRIVATE int pm__is_fetch(const pm__message *m) {
+  return m->what.kind == PM__FETCH || m->what.kind == PM__SWAP;
 }
 static int pm__target_event(const pm__message *m) {
   static const unsigned char events[] = {PTL_EVENT_PUT, PTL_EVENT_GET, PTL_EVENT_ATOMIC,
                                          PTL_EVENT_FETCH_ATOMIC, PTL_EVENT_FETCH_ATOMIC};
-  return events[m->kind];
+  return events[m->what.kind];
+}
+/* Where a message goes; NULL: nobody there. */
+static const pm_process *pm__target_process_of(const pm_world *w, const pm__ni *from,
+                                               ptl_process_t id) {
+  if (pm__is_logical(from)) id = from->map->id[id.rank];
+  return pm__process_by_pid(w, id.phys.nid, id.phys.pid);
+}
+PM__PRIVATE int pm__from_is_alive(const pm__message *m) {
+  return m->what.from->epoch == m->what.from_epoch;
 }
 /* The interface of the same kind in the process that is meant; NULL: there is none. */
 static pm__ni *pm__target_ni(pm_world *w, const pm__message *m) {
-  const pm_process *p = pm__target_process_of(w, m->from, m->target_id);
-  pm__ni *ni = p ? p->ni[m->from->index] : NULL;
+  const pm_process *p = pm__target_process_of(w, m->what.from, m->what.target_id);
+  pm__ni *ni = p ? p->ni[m->what.from->index] : NULL;
   return ni && ni->refs ? ni : NULL;
 }
 static pm__me *pm__find_entry(const pm__ni *ni, const pm__pt *pt, pm__message *m, int list) {
   pm__me *me;
-  const ptl_process_t id = pm__own_id(m->from);
+  const ptl_process_t id = pm__own_id(m->what.from);
   for (me = pt->head[list]; me; me = me->next) {
-    m->looked_at++;
-    if (!pm__matches(ni, &me->me, id, m->from->proc->uid, m->match_bits)) continue;
+    m->what.looked_at++;
+    if (!pm__matches(ni, &me->me, id, m->what.from->proc->uid, m->what.match_bits)) continue;
     if (pm__is_matching(ni) && (me->me.options & PTL_ME_NO_TRUNCATE)) {
-      const uint64_t offset = me->me.options & PTL_ME_MANAGE_LOCAL ? me->offset : m->remote_offset;
+      const uint64_t offset =
+          me->me.options & PTL_ME_MANAGE_LOCAL ? me->offset : m->what.remote_offset;
       const uint64_t room = pm__capacity(me->me.start, me->me.length, me->me.options);
-      if (offset > room || m->length > room - offset) continue;
+      if (offset > room || m->what.length > room - offset) continue;
     }
     return me;
   }
   return NULL;
-}
-/* Locally managed and too little left, or none at all. */
-static int pm__is_used_up(const pm__me *me) {
-  const uint64_t room = pm__capacity(me->me.start, me->me.length, me->me.options);
-  return (me->me.options & PTL_ME_MANAGE_LOCAL) && me->me.min_free &&
-         (me->offset > room || room - me->offset < me->me.min_free);
 }
 /* PT_DISABLED goes out when the last running message has finished. */
 static void pm__pt_tell_disabled(pm__ni *ni, ptl_pt_index_t index) {
@@ -4657,7 +5210,7 @@ static int pm__refuse(pm__ni *ni, pm__message *m, int fail) {
   const int status = fail == PTL_NI_PERM_VIOLATION ? PTL_SR_PERMISSION_VIOLATIONS
                      : fail == PTL_NI_OP_VIOLATION ? PTL_SR_OPERATION_VIOLATIONS
                                                    : PTL_SR_DROP_COUNT;
-  m->fail = (unsigned char)fail;
+  m->what.fail = (unsigned char)fail;
   ni->status[status]++;
   return 0;
 }
@@ -4666,7 +5219,7 @@ static int pm__no_resource(pm__ni *ni, pm__pt *pt, pm__message *m, const pm__me 
   if (!(pt->options & PTL_PT_FLOWCTRL)) return pm__refuse(ni, m, PTL_NI_DROPPED);
   pt->enabled = 0;
   if (!me || !(me->me.options & PTL_ME_EVENT_FLOWCTRL_DISABLE)) pt->disabling = 1;
-  pm__pt_tell_disabled(ni, m->pt);
+  pm__pt_tell_disabled(ni, m->what.pt);
   return pm__refuse(ni, m, PTL_NI_PT_DISABLED);
 }
 /* Whether the events that this message will bring have room, counting those already promised. */
@@ -4679,10 +5232,10 @@ static void pm__promise(const pm__ni *ni, const pm__pt *pt, int change) {
   pm__eq *eq = pm__eq_at(ni, pt->eq_handle);
   if (eq) eq->promised = (uint32_t)((int)eq->promised + (eq->promised || change > 0 ? change : 0));
 }
-/* 1: m->me is the entry. 0: m->fail says why not. */
+/* 1: m->what.me is the entry. 0: m->what.fail says why not. */
 static int pm__match(pm__ni *ni, pm__message *m) {
   const pm_semantics *s = &ni->proc->world->desc.semantics;
-  pm__pt *pt = pm__pt_at(ni, m->pt);
+  pm__pt *pt = pm__pt_at(ni, m->what.pt);
   pm__me *me;
   unsigned int needs = 0;
   if (!pt)
@@ -4696,12 +5249,12 @@ static int pm__match(pm__ni *ni, pm__message *m) {
   if (me->list == PTL_OVERFLOW_LIST && !(me->me.options & PTL_ME_UNEXPECTED_HDR_DISABLE) &&
       ni->headers_count >= ni->limits.max_unexpected_headers)
     return pm__no_resource(ni, pt, m, me);
-  if (me->me.uid != PTL_UID_ANY && me->me.uid != m->from->proc->uid)
+  if (me->me.uid != PTL_UID_ANY && me->me.uid != m->what.from->proc->uid)
     return pm__refuse(ni, m, PTL_NI_PERM_VIOLATION);
   if (!pm__is_get(m)) needs |= PTL_ME_OP_PUT;
   if (pm__is_get(m) || pm__is_fetch(m)) needs |= PTL_ME_OP_GET;
   if ((me->me.options & needs) != needs) return pm__refuse(ni, m, PTL_NI_OP_VIOLATION);
-  m->me = me;
+  m->what.me = me;
   return 1;
 }
 /* An unexpected message leaves its header, findable from now on. */
@@ -4717,9 +5270,9 @@ static void pm__leave_header(pm__ni *ni, pm__pt *pt, pm__message *m) {
     return;
   }
   memset(h, 0, sizeof *h);
-  h->me = m->me;
+  h->me = m->what.me;
   h->message = m;
-  m->header = h;
+  m->what.header = h;
   pm__fill_target_event(m, &h->event);
   h->event.type = (ptl_event_kind_t)pm__overflow_kind(h->event.type);
   if (pt->headers_tail)
@@ -4727,125 +5280,136 @@ static void pm__leave_header(pm__ni *ni, pm__pt *pt, pm__message *m) {
   else
     pt->headers = h;
   pt->headers_tail = h;
-  m->me->headers++;
+  m->what.me->headers++;
   ni->headers_count++;
 }
 /* Takes the message's part of the entry and unlinks what is used up. The entry itself stays until
    the data is in. */
 static void pm__take_entry(pm__ni *ni, pm__message *m) {
-  pm__me *me = m->me;
+  pm__me *me = m->what.me;
   const uint64_t room = pm__capacity(me->me.start, me->me.length, me->me.options);
-  m->offset_used = me->me.options & PTL_ME_MANAGE_LOCAL ? me->offset : m->remote_offset;
-  if (m->offset_used > room) {
-    m->mlength = 0;
-    if (ni->proc->world->desc.semantics.offset_beyond_is_segv) m->fail = PTL_NI_SEGV;
+  m->what.offset_used = me->me.options & PTL_ME_MANAGE_LOCAL ? me->offset : m->what.remote_offset;
+  if (m->what.offset_used > room) {
+    m->what.mlength = 0;
+    if (ni->proc->world->desc.semantics.offset_beyond_is_segv) m->what.fail = PTL_NI_SEGV;
   } else
-    m->mlength = m->length < room - m->offset_used ? m->length : room - m->offset_used;
-  m->list = me->list;
-  m->is_ack_muted = (me->me.options & PTL_ME_ACK_DISABLE) != 0;
-  m->start = m->mlength ? pm__cursor_start(pm__me_cursor(m))
-             : me->me.options & PTL_IOVEC
-                 ? NULL
-                 : (void *)((uintptr_t)me->me.start + (uintptr_t)m->offset_used);
-  if (me->me.options & PTL_ME_MANAGE_LOCAL) me->offset += m->mlength;
+    m->what.mlength =
+        m->what.length < room - m->what.offset_used ? m->what.length : room - m->what.offset_used;
+  m->what.list = me->list;
+  m->what.is_ack_muted = (me->me.options & PTL_ME_ACK_DISABLE) != 0;
+  m->what.start = m->what.mlength ? pm__cursor_start(pm__me_cursor(m))
+                  : me->me.options & PTL_IOVEC
+                      ? NULL
+                      : (void *)((uintptr_t)me->me.start + (uintptr_t)m->what.offset_used);
+  if (me->me.options & PTL_ME_MANAGE_LOCAL) me->offset += m->what.mlength;
   me->in_flight++;
-  ni->pt[m->pt].in_flight++;
-  pm__promise(ni, &ni->pt[m->pt], 2);
+  ni->pt[m->what.pt].in_flight++;
+  pm__promise(ni, &ni->pt[m->what.pt], 2);
   if (me->list == PTL_OVERFLOW_LIST && !(me->me.options & PTL_ME_UNEXPECTED_HDR_DISABLE))
-    pm__leave_header(ni, &ni->pt[m->pt], m);
+    pm__leave_header(ni, &ni->pt[m->what.pt], m);
   if ((me->me.options & PTL_ME_USE_ONCE) || pm__is_used_up(me)) {
     pm__me_unlink(ni, me);
     me->auto_unlinked = 1;
-    m->unlinks = 1;
+    m->what.unlinks = 1;
   }
 }
 static void pm__fill_target_event(const pm__message *m, ptl_event_t *e) {
   memset(e, 0, sizeof *e);
   e->type = (ptl_event_kind_t)pm__target_event(m);
-  e->start = m->start;
-  e->user_ptr = m->me->user_ptr;
-  e->hdr_data = pm__is_get(m) ? 0 : m->hdr_data;
-  e->match_bits = m->match_bits;
-  e->rlength = m->length;
-  e->mlength = m->mlength;
-  e->remote_offset = m->remote_offset;
-  e->initiator = pm__own_id(m->from);
-  e->uid = m->from->proc->uid;
-  e->pt_index = m->pt;
-  e->ptl_list = m->list;
-  e->ni_fail_type = m->fail;
-  e->atomic_operation = m->op;
-  e->atomic_type = m->type;
+  e->start = m->what.start;
+  e->user_ptr = m->what.me->user_ptr;
+  e->hdr_data = pm__is_get(m) ? 0 : m->what.hdr_data;
+  e->match_bits = m->what.match_bits;
+  e->rlength = m->what.length;
+  e->mlength = m->what.mlength;
+  e->remote_offset = m->what.remote_offset;
+  e->initiator = pm__own_id(m->what.from);
+  e->uid = m->what.from->proc->uid;
+  e->pt_index = m->what.pt;
+  e->ptl_list = m->what.list;
+  e->ni_fail_type = m->what.fail;
+  e->atomic_operation = m->what.op;
+  e->atomic_type = m->what.type;
+}
+/* One step of a message. */
+PM__PRIVATE void pm__trace(pm_world *w, int kind, const pm__message *m, int64_t t_begin_ps,
+                           int64_t t_end_ps, int from_node, int to_node, uint64_t bytes) {
+  const pm_process *to;
+  if (!w->desc.trace) return;
+  to = pm__target_process_of(w, m->what.from, m->what.target_id);
+  pm__record(w, kind, m->what.id, m->what.from->proc->rank, to ? to->rank : -1, t_begin_ps,
+             t_end_ps, from_node, to_node, bytes);
 }
 /* The request is at the target's list engines. Matches it, works out what it takes and, for what
    sends something back, reads it; the writing ends at pm__target_finish. ret 1: an entry took it */
-static int pm__target_start(pm_world *w, pm__message *m) {
+PM__PRIVATE int pm__target_start(pm_world *w, pm__message *m) {
   pm__ni *ni = pm__target_ni(w, m);
-  m->me = NULL;
-  m->mlength = 0;
+  m->what.me = NULL;
+  m->what.mlength = 0;
   if (!ni) {
-    m->fail = PTL_NI_UNDELIVERABLE;
+    m->what.fail = PTL_NI_UNDELIVERABLE;
     return 0;
   }
-  if (!pm__from_is_alive(m) && !m->has_copy && !m->wire && m->length) { /* its memory is gone */
-    m->fail = PTL_NI_UNDELIVERABLE;
+  if (!pm__from_is_alive(m) && !m->what.has_copy && !m->cargo.wire &&
+      m->what.length) { /* its memory is gone */
+    m->what.fail = PTL_NI_UNDELIVERABLE;
     return 0;
   }
-  m->to = ni;
-  m->to_epoch = ni->epoch;
+  m->what.to = ni;
+  m->what.to_epoch = ni->epoch;
   if (!pm__match(ni, m)) return 0;
   pm__take_entry(ni, m);
-  if (pm__is_get(m) && m->link == PM_LINK_CARRIER) return 1; /* which reads by itself */
-  if (pm__is_get(m) && m->mlength && pm__from_is_alive(m) && !w->desc.no_data)
-    pm__copy(pm__md_cursor(m->md, m->local_offset), pm__me_cursor(m), m->mlength);
-  else if (pm__is_fetch(m) && m->mlength) {
+  if (pm__is_get(m) && m->way.link == PM_LINK_CARRIER) return 1; /* which reads by itself */
+  if (pm__is_get(m) && m->what.mlength && pm__from_is_alive(m) && !w->desc.no_data)
+    pm__copy(pm__md_cursor(m->what.md, m->what.local_offset), pm__me_cursor(m), m->what.mlength);
+  else if (pm__is_fetch(m) && m->what.mlength) {
     unsigned char operand[PM__COPY_BYTES];
-    if (pm__from_is_alive(m) || m->has_copy)
-      pm__copy(pm__flat(operand), pm__payload(m), m->mlength);
-    pm__copy(pm__flat(m->copy), pm__me_cursor(m), m->mlength);
-    if (!m->is_computed) pm__atomic(m, operand, m->mlength);
+    if (pm__from_is_alive(m) || m->what.has_copy)
+      pm__copy(pm__flat(operand), pm__payload(m), m->what.mlength);
+    pm__copy(pm__flat(m->what.copy), pm__me_cursor(m), m->what.mlength);
+    if (!m->cargo.is_computed) pm__atomic(m, operand, m->what.mlength);
   }
   return 1;
 }
 /* Data and events reach the target's memory. */
-static void pm__target_finish(pm_world *w, pm__message *m) {
-  pm__ni *ni = m->to;
-  pm__me *me = m->me;
+PM__PRIVATE void pm__target_finish(pm_world *w, pm__message *m) {
+  pm__ni *ni = m->what.to;
+  pm__me *me = m->what.me;
   pm__pt *pt;
   ptl_event_t e;
-  if (ni->epoch != m->to_epoch) return; /* closed meanwhile */
-  if (m->mlength && (pm__from_is_alive(m) || m->has_copy || m->wire)) {
-    if (m->kind == PM__PUT) {
-      if (!w->desc.no_data) pm__copy(pm__me_cursor(m), pm__payload(m), m->mlength);
-    } else if (m->kind == PM__ATOMIC && !m->is_computed) {
+  if (ni->epoch != m->what.to_epoch) return; /* closed meanwhile */
+  if (m->what.mlength && (pm__from_is_alive(m) || m->what.has_copy || m->cargo.wire)) {
+    if (m->what.kind == PM__PUT) {
+      if (!w->desc.no_data) pm__copy(pm__me_cursor(m), pm__payload(m), m->what.mlength);
+    } else if (m->what.kind == PM__ATOMIC && !m->cargo.is_computed) {
       unsigned char operand[PM__ATOMIC_BYTES];
-      pm__copy(pm__flat(operand), pm__payload(m), m->mlength);
-      pm__atomic(m, operand, m->mlength);
+      pm__copy(pm__flat(operand), pm__payload(m), m->what.mlength);
+      pm__atomic(m, operand, m->what.mlength);
     }
   }
-  pt = &ni->pt[m->pt];
+  pt = &ni->pt[m->what.pt];
   if (pt->in_flight) pt->in_flight--;
   me->in_flight--;
   pm__promise(ni, pt, -2);
   pm__fill_target_event(m, &e);
   if (!(me->me.options & PTL_ME_EVENT_COMM_DISABLE) &&
-      (!(me->me.options & PTL_ME_EVENT_SUCCESS_DISABLE) || m->fail))
+      (!(me->me.options & PTL_ME_EVENT_SUCCESS_DISABLE) || m->what.fail))
     pm__eq_post(ni, pt->eq_handle, &e);
-  if (m->unlinks && !(me->me.options & PTL_ME_EVENT_UNLINK_DISABLE))
-    pm__me_event(ni, pt->eq_handle, m->pt, m->list, me->user_ptr, PTL_EVENT_AUTO_UNLINK);
+  if (m->what.unlinks && !(me->me.options & PTL_ME_EVENT_UNLINK_DISABLE))
+    pm__me_event(ni, pt->eq_handle, m->what.pt, m->what.list, me->user_ptr, PTL_EVENT_AUTO_UNLINK);
   if (me->me.options & PTL_ME_EVENT_CT_COMM)
-    pm__ct_count(ni, me->me.ct_handle, m->fail != 0,
-                 me->me.options & PTL_ME_EVENT_CT_BYTES ? m->mlength : 1);
+    pm__ct_count(ni, me->me.ct_handle, m->what.fail != 0,
+                 me->me.options & PTL_ME_EVENT_CT_BYTES ? m->what.mlength : 1);
   pm__header_done(ni, pt, m);
   pm__me_free_if_empty(ni, me);
-  pm__pt_tell_disabled(ni, m->pt);
+  pm__pt_tell_disabled(ni, m->what.pt);
 }
 /* The data of an unexpected message is in: its header may be taken, or was claimed already. */
 static void pm__header_done(pm__ni *ni, pm__pt *pt, pm__message *m) {
-  pm__header *h = m->header, *previous = NULL, *i, told;
+  pm__header *h = m->what.header, *previous = NULL, *i, told;
   if (!h) return;
   h->message = NULL;
-  m->header = NULL;
+  m->what.header = NULL;
   if (!h->is_claimed) return;
   for (i = pt->headers; i != h; i = i->next) previous = i;
   told = *h;
@@ -4853,9 +5417,12 @@ static void pm__header_done(pm__ni *ni, pm__pt *pt, pm__message *m) {
   pm__header_drop(ni, h);
   pm__tell_overflow(ni, &told);
   if (told.unlink_after)
-    pm__me_event(ni, told.eq_handle, m->pt, PTL_PRIORITY_LIST, told.event.user_ptr,
+    pm__me_event(ni, told.eq_handle, m->what.pt, PTL_PRIORITY_LIST, told.event.user_ptr,
                  PTL_EVENT_AUTO_UNLINK);
 }
+#ifdef NBC_LINES
+#line 1 "src/portals/ptl_moves.c"
+#endif
 
 /* ---- at the initiator -------------------------------------------------------------------------- */
 static void pm__initiator_event(const pm__message *m, const pm__md *md, int type, int fail) {
@@ -4865,87 +5432,64 @@ static void pm__initiator_event(const pm__message *m, const pm__md *md, int type
   if (type == PTL_EVENT_SEND && (o & PTL_MD_EVENT_SEND_DISABLE)) return;
   memset(&e, 0, sizeof e);
   e.type = (ptl_event_kind_t)type;
-  e.user_ptr = m->user_ptr;
+  e.user_ptr = m->what.user_ptr;
   e.ni_fail_type = (ptl_ni_fail_t)fail;
-  e.rlength = m->length;
-  e.mlength = type == PTL_EVENT_SEND ? m->length : m->mlength;
-  e.remote_offset = m->offset_used;
-  e.ptl_list = m->list;
-  e.pt_index = m->pt;
-  e.match_bits = m->match_bits;
-  e.hdr_data = m->hdr_data;
-  e.atomic_operation = m->op;
-  e.atomic_type = m->type;
-  pm__eq_post(m->from, md->md.eq_handle, &e);
+  e.rlength = m->what.length;
+  e.mlength = type == PTL_EVENT_SEND ? m->what.length : m->what.mlength;
+  e.remote_offset = m->what.offset_used;
+  e.ptl_list = m->what.list;
+  e.pt_index = m->what.pt;
+  e.match_bits = m->what.match_bits;
+  e.hdr_data = m->what.hdr_data;
+  e.atomic_operation = m->what.op;
+  e.atomic_type = m->what.type;
+  pm__eq_post(m->what.from, md->md.eq_handle, &e);
 }
 static void pm__initiator_count(const pm__message *m, const pm__md *md, unsigned int option,
                                 int fail, uint64_t bytes) {
   if (md->md.options & option)
-    pm__ct_count(m->from, md->md.ct_handle, fail,
+    pm__ct_count(m->what.from, md->md.ct_handle, fail,
                  md->md.options & PTL_MD_EVENT_CT_BYTES ? bytes : 1);
 }
-static int pm__from_is_alive(const pm__message *m) { return m->from->epoch == m->from_epoch; }
 
 /* The buffer may be written again. */
-static void pm__initiator_sent(pm__message *m) {
-  const int fail =
-      m->fail == PTL_NI_UNDELIVERABLE && !m->is_early_send ? PTL_NI_UNDELIVERABLE : PTL_NI_OK;
+PM__PRIVATE void pm__initiator_sent(pm__message *m) {
+  const int fail = m->what.fail == PTL_NI_UNDELIVERABLE && !m->what.is_early_send
+                       ? PTL_NI_UNDELIVERABLE
+                       : PTL_NI_OK;
   if (!pm__from_is_alive(m)) return;
-  pm__initiator_event(m, m->md, PTL_EVENT_SEND, fail);
-  pm__initiator_count(m, m->md, PTL_MD_EVENT_CT_SEND, fail, m->length);
+  pm__initiator_event(m, m->what.md, PTL_EVENT_SEND, fail);
+  pm__initiator_count(m, m->what.md, PTL_MD_EVENT_CT_SEND, fail, m->what.length);
 }
 /* The acknowledgement or the reply is here: the operation is over. */
-static void pm__initiator_finish(pm_world *w, pm__message *m) {
+PM__PRIVATE void pm__initiator_finish(pm_world *w, pm__message *m) {
   const pm_semantics *s = &w->desc.semantics;
-  pm__md *md = m->md;
+  pm__md *md = m->what.md;
   if (!pm__from_is_alive(m)) return;
   md->in_flight--;
-  if (m->get_md) m->get_md->in_flight--;
-  if (m->kind != PM__GET && !m->is_early_send) pm__initiator_sent(m);
-  if (m->kind == PM__GET || pm__is_fetch(m)) {
-    if (m->get_md) md = m->get_md;
-    if (m->get_md && !m->fail)
-      pm__copy(pm__md_cursor(md, m->get_offset), pm__flat(m->copy), m->mlength);
-    if (!m->fail) w->stats.delivered_bytes += m->mlength;
-    pm__initiator_event(m, md, PTL_EVENT_REPLY, m->fail);
-    pm__initiator_count(m, md, PTL_MD_EVENT_CT_REPLY, m->fail, m->mlength);
-  } else if (m->ack_req != PTL_NO_ACK_REQ && !(m->is_ack_muted && !m->fail)) {
-    const int counts = m->fail && !(m->ack_req == PTL_OC_ACK_REQ && s->oc_ack_counts_success &&
-                                    m->fail != PTL_NI_UNDELIVERABLE);
-    if (m->ack_req == PTL_ACK_REQ) pm__initiator_event(m, md, PTL_EVENT_ACK, m->fail);
-    pm__initiator_count(m, md, PTL_MD_EVENT_CT_ACK, counts, m->mlength);
+  if (m->what.get_md) m->what.get_md->in_flight--;
+  if (m->what.kind != PM__GET && !m->what.is_early_send) pm__initiator_sent(m);
+  if (m->what.kind == PM__GET || pm__is_fetch(m)) {
+    if (m->what.get_md) md = m->what.get_md;
+    if (m->what.get_md && !m->what.fail)
+      pm__copy(pm__md_cursor(md, m->what.get_offset), pm__flat(m->what.copy), m->what.mlength);
+    if (!m->what.fail) w->stats.delivered_bytes += m->what.mlength;
+    pm__initiator_event(m, md, PTL_EVENT_REPLY, m->what.fail);
+    pm__initiator_count(m, md, PTL_MD_EVENT_CT_REPLY, m->what.fail, m->what.mlength);
+  } else if (m->what.ack_req != PTL_NO_ACK_REQ && !(m->what.is_ack_muted && !m->what.fail)) {
+    const int counts =
+        m->what.fail && !(m->what.ack_req == PTL_OC_ACK_REQ && s->oc_ack_counts_success &&
+                          m->what.fail != PTL_NI_UNDELIVERABLE);
+    if (m->what.ack_req == PTL_ACK_REQ) pm__initiator_event(m, md, PTL_EVENT_ACK, m->what.fail);
+    pm__initiator_count(m, md, PTL_MD_EVENT_CT_ACK, counts, m->what.mlength);
   }
+}
+/* It can never arrive, or its answer cannot. */
+PM__PRIVATE void pm__undeliverable(pm_world *w, pm__message *m) {
+  w->stats.undeliverable_count++;
+  m->what.fail = PTL_NI_UNDELIVERABLE;
 }
 
-static pm__message *pm__message_new(pm_world *w) {
-  pm__message *m = w->free_messages;
-  if (m)
-    w->free_messages = m->next;
-  else {
-    m = (pm__message *)PM_MALLOC(sizeof *m);
-    if (!m) return NULL;
-    w->stats.memory_bytes += sizeof *m;
-    m->next_made = w->messages_made;
-    w->messages_made = m;
-  }
-  {
-    pm__message *made = m->next_made;
-    memset(m, 0, offsetof(pm__message, copy));
-    m->next_made = made;
-  }
-  return m;
-}
-static void pm__message_free(pm_world *w, pm__message *m) {
-  m->next = w->free_messages;
-  w->free_messages = m;
-}
-
-/* Where a message goes; NULL: nobody there. */
-static const pm_process *pm__target_process_of(const pm_world *w, const pm__ni *from,
-                                               ptl_process_t id) {
-  if (pm__is_logical(from)) id = from->map->id[id.rank];
-  return pm__process_by_pid(w, id.phys.nid, id.phys.pid);
-}
 static int pm__target_is_bad(const pm__ni *ni, ptl_process_t id, ptl_pt_index_t pt) {
   if (pt > (ptl_pt_index_t)pm__limits.max_pt_index) return 1;
   if (pm__is_logical(ni)) return !ni->map || id.rank >= ni->map->count;
@@ -4968,25 +5512,26 @@ static int pm__message_make(pm_process *p, int kind, ptl_handle_md_t md_handle, 
     return PTL_ARG_INVALID;
   m = *message = pm__message_new(p->world);
   if (!m) return PTL_NO_SPACE;
-  m->kind = (unsigned char)kind;
-  m->from = ni;
-  m->from_epoch = ni->epoch;
-  m->md = md;
-  m->local_offset = offset;
-  m->length = length;
-  m->target_id = target;
-  m->to_node = (int)(pm__is_logical(ni) ? ni->map->id[target.rank].phys.nid : target.phys.nid);
-  m->pt = pt;
-  m->match_bits = bits;
-  m->remote_offset = remote_offset;
-  m->user_ptr = user_ptr;
+  m->what.kind = (unsigned char)kind;
+  m->what.from = ni;
+  m->what.from_epoch = ni->epoch;
+  m->what.md = md;
+  m->what.local_offset = offset;
+  m->what.length = length;
+  m->what.target_id = target;
+  m->what.to_node = (int)(pm__is_logical(ni) ? ni->map->id[target.rank].phys.nid : target.phys.nid);
+  m->what.pt = pt;
+  m->what.match_bits = bits;
+  m->what.remote_offset = remote_offset;
+  m->what.user_ptr = user_ptr;
   return PTL_OK;
 }
 static int pm__ack_is_bad(const pm__message *m, ptl_ack_req_t ack) {
-  const ptl_md_t *md = &m->md->md;
+  const ptl_md_t *md = &m->what.md->md;
   if (ack > PTL_OC_ACK_REQ || ((md->options & PTL_MD_UNRELIABLE) && ack != PTL_NO_ACK_REQ))
     return 1;
-  if ((md->options & PTL_MD_VOLATILE) && m->length > m->from->limits.max_volatile_size) return 1;
+  if ((md->options & PTL_MD_VOLATILE) && m->what.length > m->what.from->limits.max_volatile_size)
+    return 1;
   return (ack == PTL_ACK_REQ && md->eq_handle == PTL_EQ_NONE) ||
          (ack == PTL_CT_ACK_REQ && md->ct_handle == PTL_CT_NONE);
 }
@@ -4994,8 +5539,8 @@ static int pm__put_make(pm_process *p, PM__PTL_PUT_ARGS, pm__message **m) {
   const int code = pm__message_make(p, PM__PUT, md_handle, local_offset, length, target_id,
                                     pt_index, match_bits, remote_offset, user_ptr, m);
   if (code) return code;
-  (*m)->ack_req = ack_req;
-  (*m)->hdr_data = hdr_data;
+  (*m)->what.ack_req = ack_req;
+  (*m)->what.hdr_data = hdr_data;
   if (!pm__ack_is_bad(*m, ack_req)) return PTL_OK;
   pm__message_free(p->world, *m);
   return PTL_ARG_INVALID;
@@ -5009,10 +5554,10 @@ static int pm__atomic_make(pm_process *p, PM__PTL_PUT_ARGS, ptl_op_t operation,
   code = pm__put_make(p, md_handle, local_offset, length, ack_req, target_id, pt_index, match_bits,
                       remote_offset, user_ptr, hdr_data, m);
   if (code) return code;
-  (*m)->kind = PM__ATOMIC;
-  (*m)->op = operation;
-  (*m)->type = datatype;
-  if (length <= (*m)->from->limits.max_atomic_size) return PTL_OK;
+  (*m)->what.kind = PM__ATOMIC;
+  (*m)->what.op = operation;
+  (*m)->what.type = datatype;
+  if (length <= (*m)->what.from->limits.max_atomic_size) return PTL_OK;
   pm__message_free(p->world, *m);
   return PTL_ARG_INVALID;
 }
@@ -5030,13 +5575,13 @@ static int pm__fetch_make(pm_process *p, int kind, PM__PTL_FETCH_ARGS, const voi
   code = pm__message_make(p, kind, put_md_handle, local_put_offset, length, target_id, pt_index,
                           match_bits, remote_offset, user_ptr, m);
   if (code) return code;
-  (*m)->get_md = get_md;
-  (*m)->get_offset = local_get_offset;
-  (*m)->hdr_data = hdr_data;
-  (*m)->op = operation;
-  (*m)->type = datatype;
-  if (conditional) memcpy((*m)->operand, operand, pm__type_bytes(datatype));
-  if ((*m)->from == ni && length <= ni->limits.max_fetch_atomic_size &&
+  (*m)->what.get_md = get_md;
+  (*m)->what.get_offset = local_get_offset;
+  (*m)->what.hdr_data = hdr_data;
+  (*m)->what.op = operation;
+  (*m)->what.type = datatype;
+  if (conditional) memcpy((*m)->what.operand, operand, pm__type_bytes(datatype));
+  if ((*m)->what.from == ni && length <= ni->limits.max_fetch_atomic_size &&
       !pm__range_is_bad(ni, get_md, local_get_offset, length) &&
       !pm__ack_is_bad(*m, PTL_NO_ACK_REQ))
     return PTL_OK;
@@ -5046,15 +5591,16 @@ static int pm__fetch_make(pm_process *p, int kind, PM__PTL_FETCH_ARGS, const voi
 
 /* An operation starts: from a call, or from a counter. */
 static void pm__message_start(pm_world *w, pm__message *m) {
-  if (!m->id) m->id = ++w->next_id;
-  m->pending = 1;
-  if (m->kind != PM__GET && m->length <= (uint64_t)w->plat.early_send_bytes &&
-      m->length <= sizeof m->copy) {
-    pm__copy(pm__flat(m->copy), pm__md_cursor(m->md, m->local_offset), m->length);
-    m->has_copy = 1;
-    m->is_early_send = !pm__is_fetch(m); /* a fetch brings its answer back in the same place */
+  if (!m->what.id) m->what.id = ++w->next_id;
+  m->way.pending = 1;
+  if (m->what.kind != PM__GET && m->what.length <= (uint64_t)w->plat.early_send_bytes &&
+      m->what.length <= sizeof m->what.copy) {
+    pm__copy(pm__flat(m->what.copy), pm__md_cursor(m->what.md, m->what.local_offset),
+             m->what.length);
+    m->what.has_copy = 1;
+    m->what.is_early_send = !pm__is_fetch(m); /* a fetch brings its answer back in the same place */
   }
-  if (m->kind != PM__GET) w->stats.sent_bytes += m->length;
+  if (m->what.kind != PM__GET) w->stats.sent_bytes += m->what.length;
   w->stats.messages_count++;
   pm__nic_send(w, m);
 }
@@ -5063,9 +5609,9 @@ static int pm__move(pm_process *p, pm__message *m, int may_wait) {
     pm__message_free(p->world, m);
     return PTL_TRY_AGAIN;
   }
-  m->md->in_flight++; /* from now on nobody may release it */
-  if (m->get_md) m->get_md->in_flight++;
-  m->id = ++p->world->next_id;
+  m->what.md->in_flight++; /* from now on nobody may release it */
+  if (m->what.get_md) m->what.get_md->in_flight++;
+  m->what.id = ++p->world->next_id;
   pm__nic_wait_for_slot(p, m);
   if (!pm__from_is_alive(m)) {
     pm__message_free(p->world, m);
@@ -5075,25 +5621,25 @@ static int pm__move(pm_process *p, pm__message *m, int may_wait) {
   return PTL_OK;
 }
 /* Each move twice: waiting for a command slot, or giving up. */
-#  define PM__MOVE_TWICE(name, arguments, make)                                                    \
-    PM_API int name arguments {                                                                    \
-      PM__PROCESS(p);                                                                              \
-      pm__message *m;                                                                              \
-      const int code = make;                                                                       \
-      return code ? code : pm__move(p, m, 1);                                                      \
-    }                                                                                              \
-    PM_API int name##NB arguments {                                                                \
-      PM__PROCESS(p);                                                                              \
-      pm__message *m;                                                                              \
-      const int code = make;                                                                       \
-      return code ? code : pm__move(p, m, 0);                                                      \
-    }
-#  define PM__PUT_NAMES                                                                            \
-    md_handle, local_offset, length, ack_req, target_id, pt_index, match_bits, remote_offset,      \
-        user_ptr, hdr_data
-#  define PM__FETCH_NAMES                                                                          \
-    get_md_handle, local_get_offset, put_md_handle, local_put_offset, length, target_id, pt_index, \
-        match_bits, remote_offset, user_ptr, hdr_data
+#define PM__MOVE_TWICE(name, arguments, make)                                                      \
+  PM_API int name arguments {                                                                      \
+    PM__PROCESS(p);                                                                                \
+    pm__message *m;                                                                                \
+    const int code = make;                                                                         \
+    return code ? code : pm__move(p, m, 1);                                                        \
+  }                                                                                                \
+  PM_API int name##NB arguments {                                                                  \
+    PM__PROCESS(p);                                                                                \
+    pm__message *m;                                                                                \
+    const int code = make;                                                                         \
+    return code ? code : pm__move(p, m, 0);                                                        \
+  }
+#define PM__PUT_NAMES                                                                              \
+  md_handle, local_offset, length, ack_req, target_id, pt_index, match_bits, remote_offset,        \
+      user_ptr, hdr_data
+#define PM__FETCH_NAMES                                                                            \
+  get_md_handle, local_get_offset, put_md_handle, local_put_offset, length, target_id, pt_index,   \
+      match_bits, remote_offset, user_ptr, hdr_data
 PM__MOVE_TWICE(PtlPut, (PM__PTL_PUT_ARGS), pm__put_make(p, PM__PUT_NAMES, &m))
 PM__MOVE_TWICE(PtlGet, (PM__PTL_GET_ARGS),
                pm__message_make(p, PM__GET, md_handle, local_offset, length, target_id, pt_index,
@@ -5115,7 +5661,7 @@ struct pm__append_args {
   void *user_ptr;
 };
 
-static void pm__fire(pm_world *w, pm__trigger *t) {
+PM__PRIVATE void pm__fire(pm_world *w, pm__trigger *t) {
   pm__ct *ct;
   ptl_handle_any_t h;
   switch (t->kind) {
@@ -5163,8 +5709,8 @@ static int pm__trigger_post(pm_process *p, pm__ni *ni, pm__message *m, ptl_handl
   t->message = m;
   ni->triggers_count++;
   if (m) {
-    m->md->in_flight++;
-    if (m->get_md) m->get_md->in_flight++;
+    m->what.md->in_flight++;
+    if (m->what.get_md) m->what.get_md->in_flight++;
   }
   for (at = &ct->triggers; *at && (*at)->threshold <= threshold; at = &(*at)->next) {
   }
@@ -5184,7 +5730,7 @@ static int pm__trigger_move(pm_process *p, int code, pm__message *m, ptl_handle_
                             ptl_size_t threshold) {
   pm__trigger *t;
   if (code) return code;
-  code = pm__trigger_post(p, m->from, m, trig_ct, threshold, &t);
+  code = pm__trigger_post(p, m->what.from, m, trig_ct, threshold, &t);
   if (code) {
     pm__message_free(p->world, m);
     return code;
@@ -5254,73 +5800,6 @@ PM_API int PtlTriggeredCTSet(ptl_handle_ct_t ct_handle, ptl_ct_event_t new_ct, P
   return pm__trigger_ct(ct_handle, new_ct, PM__TRIG_SET, trig_ct_handle, threshold);
 }
 
-static void pm__pool_close(pm__ni *ni, int kind) {
-  pm__pool *pool = &ni->pool[kind];
-  uint32_t slot;
-  for (slot = 0; slot < pool->made; slot++) {
-    pm__object *o = pm__pool_at(pool, slot);
-    if (!o->live) continue;
-    if (kind == PM__H_CT) pm__ct_drop_triggers((pm__ct *)(void *)o);
-    if (kind == PM__H_EQ) pm__eq_forget(ni->proc, (pm__eq *)(void *)o);
-    pm__pool_free(ni, o);
-  }
-}
-/* Objects vanish, their memory stays: threads that wait on them must still find out. Messages on
-   their way see another epoch. */
-static void pm__ni_close(pm__ni *ni) {
-  pm_thread *t;
-  int i, kind;
-  if (!ni->refs) return;
-  for (i = 0; i < ni->pt_max; i++) {
-    pm__pt *pt = &ni->pt[i];
-    while (pt->headers) {
-      pm__header *h = pt->headers;
-      pt->headers = h->next;
-      pm__header_drop(ni, h);
-    }
-    memset(pt, 0, sizeof *pt);
-  }
-  pm__pool_close(ni, PM__H_CT); /* before the descriptors that its triggers use */
-  for (kind = PM__H_EQ; kind <= PM__H_ME; kind++)
-    if (kind != PM__H_CT) pm__pool_close(ni, kind);
-  ni->refs = ni->bundles = 0;
-  if (ni->event_fd) close(ni->event_fd - 1);
-  ni->event_fd = 0;
-  ni->list_count = 0;
-  ni->pt_last = 0;
-  ni->map = NULL;
-  ni->rank = PTL_RANK_ANY;
-  ni->epoch++;
-  for (t = ni->proc->threads; t; t = t->next_in_proc)
-    if (t->waits_for_ptl) pm__resume(ni->proc->world, t);
-}
-static void pm__ni_reopen(pm__ni *ni, const ptl_ni_limits_t *desired) {
-  ni->limits = desired ? *desired : pm__limits;
-  pm__clamp_limits(&ni->limits);
-  ni->pool[PM__H_EQ].limit = (uint32_t)ni->limits.max_eqs;
-  ni->pool[PM__H_CT].limit = (uint32_t)ni->limits.max_cts;
-  ni->pool[PM__H_MD].limit = (uint32_t)ni->limits.max_mds;
-  ni->pool[PM__H_ME].limit = (uint32_t)ni->limits.max_entries;
-  memset(ni->status, 0, sizeof ni->status);
-}
-/* A process ends: as if it had called PtlFini. */
-static void pm__ptl_process_ended(pm_process *p) {
-  int i;
-  for (i = 0; i < 4; i++)
-    if (p->ni[i]) pm__ni_close(p->ni[i]);
-}
-static void pm__ptl_process_free(pm_process *p) {
-  int i, kind, k;
-  for (i = 0; i < 4; i++) {
-    pm__ni *ni = p->ni[i];
-    if (!ni) continue;
-    pm__ni_close(ni);
-    for (kind = 0; kind < PM__KINDS; kind++)
-      for (k = 0; k < PM__CHUNKS; k++) PM_FREE(ni->pool[kind].chunk[k]);
-    PM_FREE(ni->pt);
-    PM_FREE(ni);
-  }
-}
 PM_API int PtlTriggeredMEAppend(ptl_handle_ni_t ni_handle, ptl_pt_index_t index, const ptl_me_t *me,
                                 ptl_list_t list, void *user_ptr, ptl_handle_me_t *me_handle,
                                 PM__PTL_TRIG_ARGS) {
@@ -5358,7 +5837,147 @@ PM_API int PtlTriggeredMEUnlink(ptl_handle_me_t me_handle, PM__PTL_TRIG_ARGS) {
   t->handle = me_handle;
   return pm__trigger_arm(p, trig_ct_handle);
 }
-static void pm__ptl_world_free(pm_world *w) {
+#ifdef NBC_LINES
+#line 1 "src/portals/ptl_library.c"
+#endif
+
+/* ---- library and interfaces -------------------------------------------------------------------- */
+PM_API int PtlInit(void) {
+  if (!pm__current) return PTL_FAIL;
+  pm__current->proc->init_count++;
+  return PTL_OK;
+}
+
+static void pm__clamp_limits(ptl_ni_limits_t *l) {
+#define PM__CLAMP(type, field)                                                                     \
+  l->field = l->field < (type)0 || l->field > pm__limits.field ? pm__limits.field : l->field
+  PM__CLAMP(int, max_entries);
+  PM__CLAMP(int, max_unexpected_headers);
+  PM__CLAMP(int, max_mds);
+  PM__CLAMP(int, max_cts);
+  PM__CLAMP(int, max_eqs);
+  PM__CLAMP(int, max_pt_index);
+  PM__CLAMP(int, max_iovecs);
+  PM__CLAMP(int, max_list_size);
+  PM__CLAMP(int, max_triggered_ops);
+#undef PM__CLAMP
+#define PM__CLAMP(field) l->field = l->field > pm__limits.field ? pm__limits.field : l->field
+  PM__CLAMP(max_msg_size);
+  PM__CLAMP(max_atomic_size);
+  PM__CLAMP(max_fetch_atomic_size);
+  PM__CLAMP(max_waw_ordered_size);
+  PM__CLAMP(max_war_ordered_size);
+  PM__CLAMP(max_volatile_size);
+#undef PM__CLAMP
+  l->features = pm__limits.features;
+}
+
+static int pm__choose_pid(pm_world *w, pm_process *p, ptl_pid_t wanted) {
+  uint32_t pid = wanted;
+  if (p->has_pid) return PTL_OK; /* all interfaces share one */
+  if (wanted == PTL_PID_ANY) {
+    for (pid = p->local_index; pm__process_by_pid(w, (uint32_t)p->node, pid);) pid++;
+  } else {
+    if (wanted > PTL_PID_MAX) return PTL_ARG_INVALID;
+    if (pm__process_by_pid(w, (uint32_t)p->node, pid)) return PTL_PID_IN_USE;
+  }
+  return pm__pid_take(w, p, pid) ? PTL_OK : PTL_NO_SPACE;
+}
+
+static pm__ni *pm__ni_new(pm_process *p, int index, const ptl_ni_limits_t *desired) {
+  pm__ni *ni = (pm__ni *)pm__zalloc(sizeof *ni);
+  static const uint32_t bytes[] = {
+      0, 0, sizeof(pm__eq), sizeof(pm__ct), sizeof(pm__md), sizeof(pm__me)};
+  int i;
+  if (!ni) return NULL;
+  p->world->stats.memory_bytes += sizeof *ni;
+  ni->proc = p;
+  ni->index = index;
+  ni->rank = PTL_RANK_ANY;
+  ni->handle = pm__handle(PM__H_NI, index, 0, 0);
+  ni->limits = desired ? *desired : pm__limits;
+  pm__clamp_limits(&ni->limits);
+  for (i = PM__H_EQ; i <= PM__H_ME; i++) ni->pool[i].item_bytes = bytes[i];
+  ni->pool[PM__H_EQ].limit = (uint32_t)ni->limits.max_eqs;
+  ni->pool[PM__H_CT].limit = (uint32_t)ni->limits.max_cts;
+  ni->pool[PM__H_MD].limit = (uint32_t)ni->limits.max_mds;
+  ni->pool[PM__H_ME].limit = (uint32_t)ni->limits.max_entries;
+  return ni;
+}
+
+static void pm__pool_close(pm__ni *ni, int kind) {
+  pm__pool *pool = &ni->pool[kind];
+  uint32_t slot;
+  for (slot = 0; slot < pool->made; slot++) {
+    pm__object *o = pm__pool_at(pool, slot);
+    if (!o->live) continue;
+    if (kind == PM__H_CT) pm__ct_drop_triggers((pm__ct *)(void *)o);
+    if (kind == PM__H_EQ) pm__eq_forget(ni->proc, (pm__eq *)(void *)o);
+    pm__pool_free(ni, o);
+  }
+}
+
+/* Objects vanish, their memory stays: threads that wait on them must still find out. Messages on
+   their way see another epoch. */
+static void pm__ni_close(pm__ni *ni) {
+  pm_thread *t;
+  int i, kind;
+  if (!ni->refs) return;
+  for (i = 0; i < ni->pt_max; i++) {
+    pm__pt *pt = &ni->pt[i];
+    while (pt->headers) {
+      pm__header *h = pt->headers;
+      pt->headers = h->next;
+      pm__header_drop(ni, h);
+    }
+    memset(pt, 0, sizeof *pt);
+  }
+  pm__pool_close(ni, PM__H_CT); /* before the descriptors that its triggers use */
+  for (kind = PM__H_EQ; kind <= PM__H_ME; kind++)
+    if (kind != PM__H_CT) pm__pool_close(ni, kind);
+  ni->refs = ni->bundles = 0;
+  if (ni->event_fd) close(ni->event_fd - 1);
+  ni->event_fd = 0;
+  ni->list_count = 0;
+  ni->pt_last = 0;
+  ni->map = NULL;
+  ni->rank = PTL_RANK_ANY;
+  ni->epoch++;
+  for (t = ni->proc->threads; t; t = t->next_in_proc)
+    if (t->waits_for_ptl) pm__resume(ni->proc->world, t);
+}
+
+static void pm__ni_reopen(pm__ni *ni, const ptl_ni_limits_t *desired) {
+  ni->limits = desired ? *desired : pm__limits;
+  pm__clamp_limits(&ni->limits);
+  ni->pool[PM__H_EQ].limit = (uint32_t)ni->limits.max_eqs;
+  ni->pool[PM__H_CT].limit = (uint32_t)ni->limits.max_cts;
+  ni->pool[PM__H_MD].limit = (uint32_t)ni->limits.max_mds;
+  ni->pool[PM__H_ME].limit = (uint32_t)ni->limits.max_entries;
+  memset(ni->status, 0, sizeof ni->status);
+}
+
+/* A process ends: as if it had called PtlFini. */
+PM__PRIVATE void pm__ptl_process_ended(pm_process *p) {
+  int i;
+  for (i = 0; i < 4; i++)
+    if (p->ni[i]) pm__ni_close(p->ni[i]);
+}
+
+PM__PRIVATE void pm__ptl_process_free(pm_process *p) {
+  int i, kind, k;
+  for (i = 0; i < 4; i++) {
+    pm__ni *ni = p->ni[i];
+    if (!ni) continue;
+    pm__ni_close(ni);
+    for (kind = 0; kind < PM__KINDS; kind++)
+      for (k = 0; k < PM__CHUNKS; k++) PM_FREE(ni->pool[kind].chunk[k]);
+    PM_FREE(ni->pt);
+    PM_FREE(ni);
+  }
+}
+
+PM__PRIVATE void pm__ptl_world_free(pm_world *w) {
   while (w->maps) {
     pm__map *map = w->maps;
     w->maps = map->next;
@@ -5382,20 +6001,140 @@ static void pm__ptl_world_free(pm_world *w) {
   }
 }
 
+PM_API void PtlFini(void) {
+  pm_process *p = pm__inited();
+  int i;
+  if (!p || --p->init_count) return;
+  for (i = 0; i < 4; i++)
+    if (p->ni[i]) pm__ni_close(p->ni[i]);
+}
+
+/* 4.3: every wait and poll of the process returns PTL_ABORTED. */
+PM_API void PtlAbort(void) {
+  pm_process *p = pm__inited();
+  pm_thread *t;
+  if (!p) return;
+  p->aborted = 1;
+  for (t = p->threads; t; t = t->next_in_proc)
+    if (t->waits_for_ptl) pm__resume(p->world, t);
+}
+
+PM_API int PtlNIInit(ptl_interface_t iface, unsigned int options, ptl_pid_t pid,
+                     const ptl_ni_limits_t *desired, ptl_ni_limits_t *actual,
+                     ptl_handle_ni_t *ni_handle) {
+  PM__PROCESS(p);
+  const int matching = (options & PTL_NI_MATCHING) != 0, logical = (options & PTL_NI_LOGICAL) != 0;
+  const int index = matching | logical << 1;
+  int code;
+  if (!ni_handle || (iface != PTL_IFACE_DEFAULT && iface != 0) ||
+      (options & ~PTL_NI_INIT_OPTIONS_MASK))
+    return PTL_ARG_INVALID;
+  if (matching == ((options & PTL_NI_NO_MATCHING) != 0) ||
+      logical == ((options & PTL_NI_PHYSICAL) != 0))
+    return PTL_ARG_INVALID;
+  if (!p->ni[index] || !p->ni[index]->refs) {
+    code = pm__choose_pid(p->world, p, pid);
+    if (code) return code;
+    if (p->ni[index]) { /* closed before, perhaps with messages still on their way to it */
+      pm__ni_reopen(p->ni[index], desired);
+    } else if (!(p->ni[index] = pm__ni_new(p, index, desired)))
+      return PTL_NO_SPACE;
+  }
+  p->ni[index]->refs++;
+  if (actual) *actual = p->ni[index]->limits;
+  *ni_handle = p->ni[index]->handle;
+  return PTL_OK;
+}
+
+PM_API int PtlNIFini(ptl_handle_ni_t ni_handle) {
+  PM__NI(p, ni, ni_handle);
+  if (ni->refs > 1)
+    ni->refs--;
+  else
+    pm__ni_close(ni);
+  return PTL_OK;
+}
+
+PM_API int PtlNIStatus(ptl_handle_ni_t ni_handle, ptl_sr_index_t index, ptl_sr_value_t *value) {
+  PM__NI(p, ni, ni_handle);
+  if (!value || (unsigned)index >= PTL_SR_LAST) return PTL_ARG_INVALID;
+  *value = ni->status[index];
+  return PTL_OK;
+}
+
+PM_API int PtlNIHandle(ptl_handle_any_t handle, ptl_handle_ni_t *ni_handle) {
+  PM__PROCESS(p);
+  pm__ni *ni;
+  const int kind = (int)(handle >> 29);
+  if (!ni_handle) return PTL_ARG_INVALID;
+  if (kind == PM__H_NI) {
+    ni = pm__ni_of(p, handle);
+    if (!ni) return PTL_ARG_INVALID;
+  } else if (kind < PM__H_EQ || kind > PM__H_ME || !pm__find_any(p, kind, handle, &ni))
+    return PTL_ARG_INVALID;
+  *ni_handle = ni->handle;
+  return PTL_OK;
+}
+#ifdef NBC_LINES
+#line 19 "src/portals/flow.h"
+#endif
 /* ============================================================================================== */
-/* [FLOW] 6. Links shared fairly: max-min solver and flows                                        */
+/* [FLOW] 7. Links shared fairly: max-min solver and flows                                        */
 /* ============================================================================================== */
+/* Shared resources and what crosses them, see the flow section. */
+typedef struct pm__flow pm__flow;
+typedef struct pm__crossing {
+  pm__flow *flow;
+  uint32_t hop;
+} pm__crossing;
+typedef struct pm__link {
+  double cap;
+  pm__crossing *flows;
+  int count, max;
+  uint32_t mark; /* from here on: scratch of the solver */
+  int is_dirty, inside, active;
+  double base, left, share, top;
+} pm__link;
+struct pm__flow {
+  pm__event event;        /* first: its end. What the solver reads comes next, close together. */
+  double rate, fair, cap; /* in force, found by the solver, limit of its own */
+  uint32_t bottleneck;    /* link that holds the rate down, or PM__NO_LINK: its own cap */
+  uint32_t mark, filled;
+  int links_count;
+  uint32_t link[PM__ROUTE_MAX + 2];
+  int place[PM__ROUTE_MAX + 2]; /* where the link's list names this flow */
+  double remaining_bytes;
+  int64_t t_last_ps;
+  void (*done)(pm_world *world, void *arg);
+  void *arg;
+  void (*plain_done)(void *arg); /* of pm_flow_start */
+  void *plain_arg;
+  pm__flow *next, *next_made;
+};
+typedef struct pm__share {
+  double share;
+  uint32_t link;
+} pm__share;
 /* Resources: the directed links of the network, then per node PCI reads, PCI writes, memory. */
 enum { PM__PCI_READ, PM__PCI_WRITE, PM__MEMORY, PM__PER_NODE };
-static uint32_t pm__node_resource(const pm_world *w, int node, int which) {
+PM__PRIVATE uint32_t pm__node_resource(const pm_world *w, int node, int which);
+PM__PRIVATE double pm__payload_ratio(const pm_platform *p);
+PM__PRIVATE pm__flow *pm__flow_new(pm_world *w);
+PM__PRIVATE int pm__flow_go(pm_world *w, pm__flow *f, double bytes, double cap);
+#ifdef NBC_LINES
+#line 1 "src/portals/flow.c"
+#endif
+/* Flows: see flow.h. */
+
+PM__PRIVATE uint32_t pm__node_resource(const pm_world *w, int node, int which) {
   if (which == PM__PCI_WRITE && w->plat.pci_half_duplex) which = PM__PCI_READ;
   return (uint32_t)(w->net_links_count + PM__PER_NODE * node + which);
 }
 /* Payload takes its share of header bytes on the wire. */
-static double pm__payload_ratio(const pm_platform *p) {
+PM__PRIVATE double pm__payload_ratio(const pm_platform *p) {
   return (double)p->link_packet_bytes / (double)(p->link_packet_bytes + p->link_header_bytes);
 }
-static int pm__links_make(pm_world *w) {
+PM__PRIVATE int pm__links_make(pm_world *w) {
   const pm_platform *p = &w->plat;
   const int64_t net = pm__topology_links(p), all = net + PM__PER_NODE * p->nodes_count;
   int64_t i;
@@ -5445,9 +6184,8 @@ static void pm__link_touch(pm_world *w, uint32_t link) {
    which nobody is faster. So a change makes only those flows anew that are new or had their
    bottleneck on a touched link. Progressive filling gives them rates within what the others leave;
    then whoever lost its bottleneck by that joins them, until nobody does. */
-#  define PM__NO_LINK 0xFFFFFFFFu
-#  define PM__SAME_RATIO                                                                           \
-    1e-9 /* rates closer than this are equal: sums of doubles differ by 1e-15 */
+#define PM__NO_LINK    0xFFFFFFFFu
+#define PM__SAME_RATIO 1e-9 /* rates closer than this are equal: sums of doubles differ by 1e-15 */
 static int pm__share_before(const pm__share *a, const pm__share *b) {
   return a->share < b->share || (a->share <= b->share && a->link < b->link);
 }
@@ -5628,7 +6366,7 @@ static int pm__join_touched(pm_world *w) {
   w->dirty_count = 0;
   return 1;
 }
-static void pm__solve_now(pm_world *w, pm__event *event) {
+PM__PRIVATE void pm__solve_now(pm_world *w, pm__event *event) {
   int i, joined = 1;
   (void)event;
   if (!pm__join_touched(w)) joined = -1;
@@ -5661,7 +6399,7 @@ static void pm__flow_end(pm_world *w, pm__event *event) {
   w->free_flows = f;
   done(w, arg);
 }
-static pm__flow *pm__flow_new(pm_world *w) {
+PM__PRIVATE pm__flow *pm__flow_new(pm_world *w) {
   pm__flow *f = w->free_flows;
   if (f)
     w->free_flows = f->next;
@@ -5678,7 +6416,7 @@ static pm__flow *pm__flow_new(pm_world *w) {
   return f;
 }
 /* The flow's links are filled in. Alone on all of them, it needs no solver. ret 0: out of memory */
-static int pm__flow_go(pm_world *w, pm__flow *f, double bytes, double cap) {
+PM__PRIVATE int pm__flow_go(pm_world *w, pm__flow *f, double bytes, double cap) {
   double rate = cap;
   int h, alone = 1;
   f->remaining_bytes = bytes;
@@ -5741,7 +6479,7 @@ PM_API int pm_link_rates(pm_world *world, int link, double *bytes_per_s, int max
   for (i = 0; i < n && i < max; i++) bytes_per_s[i] = world->links[link].flows[i].flow->rate;
   return n;
 }
-static void pm__flows_free(pm_world *w) {
+PM__PRIVATE void pm__flows_free(pm_world *w) {
   int i;
   while (w->flows_made) {
     pm__flow *f = w->flows_made;
@@ -5755,39 +6493,70 @@ static void pm__flows_free(pm_world *w) {
   PM_FREE(w->active);
   PM_FREE(w->fill);
 }
+#ifdef NBC_LINES
+#line 90 "src/portals/wire.h"
+#endif
+typedef struct pm__stream {
+  uint64_t key;
+  int64_t t_last_ps;
+} pm__stream;
+PM__PRIVATE void pm__message_release(pm_world *w, pm__message *m);
+PM__PRIVATE void pm__note(pm_world *w, const pm__message *m, int step);
+PM__PRIVATE void pm__stamp(pm_world *w, const pm__message *m, int is_reply, int64_t t_begin_ps,
+                           int64_t t_end_ps);
+PM__PRIVATE int pm__brings_data(const pm__message *m);
+PM__PRIVATE int pm__is_inside(const pm_world *w, const pm__message *m);
+PM__PRIVATE uint64_t pm__job_bytes(const pm__message *m);
+PM__PRIVATE int64_t pm__pci_ps(const pm_world *w, double bytes);
+PM__PRIVATE int64_t pm__event_ps(const pm_world *w);
+PM__PRIVATE double pm__wire_bytes(const pm_world *w, uint64_t payload);
+PM__PRIVATE int pm__job_from(const pm__message *m);
+PM__PRIVATE int pm__job_to(const pm__message *m);
+PM__PRIVATE void pm__written_at(pm_world *w, pm__message *m, int64_t t_ps);
+PM__PRIVATE int pm__arrive(pm_world *w, pm__message *m);
+PM__PRIVATE void pm__written(pm_world *w, pm__message *m);
+PM__PRIVATE void pm__come_back(pm_world *w, pm__message *m);
+PM__PRIVATE void pm__send_early(pm_world *w, pm__message *m, int64_t t_ps);
+PM__PRIVATE int64_t pm__slow_ps(const pm_world *w, int node, int64_t d_ns);
+PM__PRIVATE void pm__fetched(pm_world *w, pm__message *m, int64_t t_there_ps, int64_t latency_ps);
+PM__PRIVATE void pm__travel(pm_world *w, pm__message *m, int from, int to, int lane, int64_t t_ps,
+                            int64_t latency_ps, void (*there)(pm_world *world, pm__event *event));
+PM__PRIVATE void pm__back_event(pm_world *w, pm__event *event);
+PM__PRIVATE int pm__travel_kind(const pm__message *m);
+PM__PRIVATE void pm__loggp_send(pm_world *w, pm__message *m);
+#ifdef NBC_LINES
+#line 1 "src/portals/wire.c"
+#endif
 
+static void pm__written_event(pm_world *w, pm__event *event);
 /* ============================================================================================== */
-/* [NIC] 7. NIC and wire                                                                          */
+/* [NIC] 8. NIC and wire                                                                          */
 /* ============================================================================================== */
 /* A message is done with when nothing of it is left in the future. */
-static void pm__message_release(pm_world *w, pm__message *m) {
-  if (--m->pending == 0) pm__message_free(w, m);
+PM__PRIVATE void pm__message_release(pm_world *w, pm__message *m) {
+  if (--m->way.pending == 0) pm__message_free(w, m);
 }
-static int64_t pm__bytes_ps(double bytes, double bytes_per_s) {
-  return (int64_t)(bytes / bytes_per_s * 1e12 + 0.5);
-}
-static int64_t pm__max_ps(int64_t a_ps, int64_t b_ps) { return a_ps > b_ps ? a_ps : b_ps; }
 
 /* Every step of every message changes the hash: two runs with the same hash did the same. */
-static void pm__note(pm_world *w, const pm__message *m, int step) {
-  w->stats.hash_id = (w->stats.hash_id ^ ((uint64_t)w->now_ps + m->id * 31 + (uint64_t)step)) *
+PM__PRIVATE void pm__note(pm_world *w, const pm__message *m, int step) {
+  w->stats.hash_id = (w->stats.hash_id ^ ((uint64_t)w->now_ps + m->what.id * 31 + (uint64_t)step)) *
                      0x9E3779B97F4A7C15u;
 }
-static void pm__stamp(pm_world *w, const pm__message *m, int is_reply, int64_t t_begin_ps,
-                      int64_t t_end_ps) {
+PM__PRIVATE void pm__stamp(pm_world *w, const pm__message *m, int is_reply, int64_t t_begin_ps,
+                           int64_t t_end_ps) {
   pm_stamp s;
   if (!w->stamp) return;
   memset(&s, 0, sizeof s);
-  s.id = m->id;
-  s.from_node = is_reply ? m->to_node : m->from->proc->node;
-  s.to_node = is_reply ? m->from->proc->node : m->to_node;
-  s.size_bytes = is_reply ? m->mlength : m->length;
+  s.id = m->what.id;
+  s.from_node = is_reply ? m->what.to_node : m->what.from->proc->node;
+  s.to_node = is_reply ? m->what.from->proc->node : m->what.to_node;
+  s.size_bytes = is_reply ? m->what.mlength : m->what.length;
   s.is_reply = is_reply;
-  s.initiator_rank = m->from->proc->rank;
-  s.user_ptr = m->user_ptr;
-  s.pt_index = m->pt;
-  s.hdr_data = m->hdr_data;
-  s.match_bits = m->match_bits;
+  s.initiator_rank = m->what.from->proc->rank;
+  s.user_ptr = m->what.user_ptr;
+  s.pt_index = m->what.pt;
+  s.hdr_data = m->what.hdr_data;
+  s.match_bits = m->what.match_bits;
   s.t_begin_ns = t_begin_ps / PM__PS;
   s.t_end_ns = t_end_ps / PM__PS;
   w->stamp(w->stamp_arg, &s);
@@ -5797,56 +6566,86 @@ PM_API void pm_on_stamp(pm_world *world, void (*fn)(void *arg, const pm_stamp *s
   world->stamp_arg = arg;
 }
 
-static void pm__written_event(pm_world *w, pm__event *event);
-static int pm__is_inside(const pm_world *w, const pm__message *m);
-static int64_t pm__event_ps(const pm_world *w);
+static pm__message *pm__message_of(pm__event *event, size_t offset) {
+  return (pm__message *)(void *)((char *)event - offset);
+}
+PM__PRIVATE int pm__brings_data(const pm__message *m) {
+  return m->what.kind == PM__GET || pm__is_fetch(m);
+}
+/* Every request and response is a job of a lane (a virtual network of a node, or the memory path of a
+   process): it takes the lane's time one after the other. Up to one PCI packet its whole way is known
+   when it starts; a longer one becomes a flow and keeps the lane until its last byte has left. */
+PM__PRIVATE int pm__is_inside(const pm_world *w, const pm__message *m) {
+  return m->what.to_node == m->what.from->proc->node && !w->plat.intra_uses_nic;
+}
+PM__PRIVATE uint64_t pm__job_bytes(const pm__message *m) { /* that the present travel carries */
+  return m->way.is_reply           ? (pm__brings_data(m) && m->what.me ? m->what.mlength : 0)
+         : m->what.kind == PM__GET ? 0
+                                   : m->what.length;
+}
+PM__PRIVATE int64_t pm__pci_ps(const pm_world *w, double bytes) {
+  return w->plat.no_pci
+             ? 0
+             : w->plat.pci_latency_ns * PM__PS + pm__bytes_ps(bytes, w->plat.pci_flow_bytes_per_s);
+}
+PM__PRIVATE int64_t pm__event_ps(const pm_world *w) {
+  return w->plat.no_pci_commands ? 0 : pm__pci_ps(w, (double)w->plat.event_bytes);
+}
+PM__PRIVATE double pm__wire_bytes(const pm_world *w,
+                                  uint64_t payload) { /* whole link packets with their headers */
+  const uint64_t packet = (uint64_t)w->plat.link_packet_bytes;
+  return (double)((payload + packet - 1) / packet) *
+         (double)(w->plat.link_packet_bytes + w->plat.link_header_bytes);
+}
+PM__PRIVATE int pm__job_from(const pm__message *m) {
+  return m->way.is_reply ? m->what.to_node : m->what.from->proc->node;
+}
+PM__PRIVATE int pm__job_to(const pm__message *m) {
+  return m->way.is_reply ? m->what.from->proc->node : m->what.to_node;
+}
 /* The target's memory is done with at t_ps. */
-static void pm__written_at(pm_world *w, pm__message *m, int64_t t_ps) {
-  m->pending++;
-  m->target.fn = pm__written_event;
-  pm__schedule(w, &m->target, t_ps);
+PM__PRIVATE void pm__written_at(pm_world *w, pm__message *m, int64_t t_ps) {
+  m->way.pending++;
+  m->way.target.fn = pm__written_event;
+  pm__schedule(w, &m->way.target, t_ps);
 }
 /* What both link models do at the ends of a travel. */
-static int pm__arrive(pm_world *w, pm__message *m) {
+PM__PRIVATE int pm__arrive(pm_world *w, pm__message *m) {
   const int taken = pm__target_start(w, m);
   pm__note(w, m, 1 + taken);
   return taken;
 }
-static void pm__written(pm_world *w, pm__message *m) {
+PM__PRIVATE void pm__written(pm_world *w, pm__message *m) {
   pm__note(w, m, 3);
-  if (m->kind != PM__GET) w->stats.delivered_bytes += m->mlength;
+  if (m->what.kind != PM__GET) w->stats.delivered_bytes += m->what.mlength;
   pm__target_finish(w, m);
 }
-static void pm__nic_landed(pm_world *w, const pm__message *done);
-static void pm__back_event(pm_world *w, pm__event *event);
-static void pm__come_back(pm_world *w, pm__message *m) {
+static void pm__written_event(pm_world *w, pm__event *event) {
+  pm__message *m = pm__message_of(event, offsetof(pm__message, way.target));
+  pm__written(w, m);
+  pm__message_release(w, m);
+}
+PM__PRIVATE void pm__come_back(pm_world *w, pm__message *m) {
   pm__note(w, m, 4);
   pm__nic_landed(w, m);
   pm__initiator_finish(w, m);
   pm__message_release(w, m);
 }
-static pm__message *pm__message_of(pm__event *event, size_t offset) {
-  return (pm__message *)(void *)((char *)event - offset);
-}
 static void pm__early_send(pm_world *w, pm__event *event) {
-  pm__message *m = pm__message_of(event, offsetof(pm__message, send));
+  pm__message *m = pm__message_of(event, offsetof(pm__message, way.send));
   pm__initiator_sent(m);
   pm__message_release(w, m);
 }
 
-static void pm__send_early(pm_world *w, pm__message *m, int64_t t_ps) {
-  if (!m->is_early_send) return;
-  m->pending++;
-  m->send.fn = pm__early_send;
-  pm__schedule(w, &m->send, t_ps);
-}
-static int pm__brings_data(const pm__message *m) { return m->kind == PM__GET || pm__is_fetch(m); }
-static double pm__ratio(pm_world *w) {
-  return (double)(pm_random(w) >> 11) * (1.0 / 9007199254740992.0);
+PM__PRIVATE void pm__send_early(pm_world *w, pm__message *m, int64_t t_ps) {
+  if (!m->what.is_early_send) return;
+  m->way.pending++;
+  m->way.send.fn = pm__early_send;
+  pm__schedule(w, &m->way.send, t_ps);
 }
 
 /* ---- the wire: latency, order, faults ------------------------------------------------------------ */
-static int64_t pm__slow_ps(const pm_world *w, int node, int64_t d_ns) {
+PM__PRIVATE int64_t pm__slow_ps(const pm_world *w, int node, int64_t d_ns) {
   const pm_faults *f = &w->desc.faults;
   return f->slow_node == node + 1 ? (int64_t)((double)d_ns * f->slow_ratio * PM__PS)
                                   : d_ns * PM__PS;
@@ -5900,7 +6699,7 @@ static int64_t pm__wire(pm_world *w, pm__message *m, int from, int to, int lane,
          pm__ratio(w) < f->loss_ratio + f->corrupt_ratio) {
     w->stats.lost_count++;
     t_ps += w->plat.e2e_retry_ns * PM__PS;
-    m->t_lost_ps = t_ps;
+    m->way.t_lost_ps = t_ps;
     if (tries++ == w->plat.e2e_retries_count) return -1;
     w->stats.resent_count++;
   }
@@ -5918,43 +6717,43 @@ static int64_t pm__wire(pm_world *w, pm__message *m, int from, int to, int lane,
 }
 /* The target of a get keeps its memory until the data is acknowledged, since it may have to send it
    again: only then it gets its event. */
-static void pm__fetched(pm_world *w, pm__message *m, int64_t t_there_ps, int64_t latency_ps) {
-  if (m->link == PM_LINK_LOGGP)
+PM__PRIVATE void pm__fetched(pm_world *w, pm__message *m, int64_t t_there_ps, int64_t latency_ps) {
+  if (m->way.link == PM_LINK_LOGGP)
     t_there_ps += w->plat.loggp_latency_ns * PM__PS;
   else if (!pm__is_inside(w, m))
     t_there_ps += latency_ps + pm__event_ps(w);
   pm__written_at(w, m, t_there_ps);
 }
 /* Sends the message on its travel; one that never arrives comes back to its sender as such. */
-static void pm__travel(pm_world *w, pm__message *m, int from, int to, int lane, int64_t t_ps,
-                       int64_t latency_ps, void (*there)(pm_world *world, pm__event *event)) {
+PM__PRIVATE void pm__travel(pm_world *w, pm__message *m, int from, int to, int lane, int64_t t_ps,
+                            int64_t latency_ps, void (*there)(pm_world *world, pm__event *event)) {
   int64_t t_there_ps = pm__wire(w, m, from, to, lane, t_ps, latency_ps);
-  m->travel.fn = there;
+  m->way.event.fn = there;
   if (t_there_ps < 0) {
-    w->stats.undeliverable_count++;
-    m->fail = PTL_NI_UNDELIVERABLE;
-    m->travel.fn = pm__back_event;
-    t_there_ps = pm__max_ps(m->t_lost_ps, m->t_done_ps);
+    pm__undeliverable(w, m);
+    m->way.event.fn = pm__back_event;
+    t_there_ps = pm__max_ps(m->way.t_lost_ps, m->way.t_done_ps);
   }
-  if ((lane & 1) && m->kind == PM__GET && m->me) pm__fetched(w, m, t_there_ps, latency_ps);
-  pm__schedule(w, &m->travel, t_there_ps);
+  if ((lane & 1) && m->what.kind == PM__GET && m->what.me)
+    pm__fetched(w, m, t_there_ps, latency_ps);
+  pm__schedule(w, &m->way.event, t_there_ps);
 }
-static void pm__back_event(pm_world *w, pm__event *event) {
+PM__PRIVATE void pm__back_event(pm_world *w, pm__event *event) {
   pm__come_back(w, (pm__message *)event);
 }
 
 /* The kind of step that the present travel of a message is. */
-static int pm__travel_kind(const pm__message *m) {
-  if (m->is_reply)
+PM__PRIVATE int pm__travel_kind(const pm__message *m) {
+  if (m->way.is_reply)
     return !pm__brings_data(m)
-               ? (m->ack_req == PTL_NO_ACK_REQ || m->is_ack_muted ? PM_TRACE_E2E_ACK
-                                                                  : PM_TRACE_PORTALS_ACK)
-           : m->kind == PM__GET ? PM_TRACE_GET_RESPONSE
-                                : PM_TRACE_FETCH_ATOMIC_RESPONSE;
-  return m->kind == PM__PUT      ? PM_TRACE_PUT
-         : m->kind == PM__GET    ? PM_TRACE_GET
-         : m->kind == PM__ATOMIC ? PM_TRACE_ATOMIC
-                                 : PM_TRACE_FETCH_ATOMIC;
+               ? (m->what.ack_req == PTL_NO_ACK_REQ || m->what.is_ack_muted ? PM_TRACE_E2E_ACK
+                                                                            : PM_TRACE_PORTALS_ACK)
+           : m->what.kind == PM__GET ? PM_TRACE_GET_RESPONSE
+                                     : PM_TRACE_FETCH_ATOMIC_RESPONSE;
+  return m->what.kind == PM__PUT      ? PM_TRACE_PUT
+         : m->what.kind == PM__GET    ? PM_TRACE_GET
+         : m->what.kind == PM__ATOMIC ? PM_TRACE_ATOMIC
+                                      : PM_TRACE_FETCH_ATOMIC;
 }
 
 /* ---- LogGP: latency, overhead, gap, gap per byte, nothing shared -------------------------------- */
@@ -5973,97 +6772,80 @@ static int64_t pm__loggp_travel_ps(const pm_world *w, double bytes) {
    same kinds of steps. */
 static void pm__loggp_back(pm_world *w, pm__event *event) {
   const pm__message *m = (const pm__message *)event;
-  const int node = m->from->proc->node;
+  const int node = m->what.from->proc->node;
   pm__trace(w, PM_TRACE_EVENT, m, w->now_ps, w->now_ps, node, node, (uint64_t)w->plat.event_bytes);
   pm__back_event(w, event);
 }
 /* Replies with data leave through the target's gap like any message; acknowledgements pay L only. */
 static void pm__loggp_there(pm_world *w, pm__event *event) {
   pm__message *m = (pm__message *)event;
-  const int from = m->to_node, to = m->from->proc->node;
+  const int from = m->what.to_node, to = m->what.from->proc->node;
   int64_t t_ps = w->now_ps, d_ps;
   double bytes = 0;
   if (pm__arrive(w, m)) {
-    m->t_done_ps = w->now_ps;
-    pm__trace(w, PM_TRACE_PAYLOAD_WRITE, m, w->now_ps, w->now_ps, from, from, m->mlength);
-    if (m->kind != PM__GET) pm__written(w, m);
+    m->way.t_done_ps = w->now_ps;
+    pm__trace(w, PM_TRACE_PAYLOAD_WRITE, m, w->now_ps, w->now_ps, from, from, m->what.mlength);
+    if (m->what.kind != PM__GET) pm__written(w, m);
     if (pm__brings_data(m)) {
-      bytes = (double)m->mlength;
-      t_ps = pm__loggp_depart(w, m->to_node, bytes);
-      w->stats.sent_bytes += m->mlength;
+      bytes = (double)m->what.mlength;
+      t_ps = pm__loggp_depart(w, m->what.to_node, bytes);
+      w->stats.sent_bytes += m->what.mlength;
       pm__stamp(w, m, 1, t_ps, t_ps + pm__loggp_travel_ps(w, bytes));
     }
   }
   d_ps = pm__loggp_travel_ps(w, bytes);
-  m->is_reply = 1;
+  m->way.is_reply = 1;
   pm__trace(w, pm__travel_kind(m), m, t_ps, t_ps + d_ps, from, to, (uint64_t)bytes);
   pm__travel(w, m, from, to, 1, t_ps, d_ps, pm__loggp_back);
 }
-static void pm__loggp_send(pm_world *w, pm__message *m) {
-  const double bytes = m->kind == PM__GET ? 0 : (double)m->length;
-  const int64_t t_ps = pm__loggp_depart(w, m->from->proc->node, bytes),
+PM__PRIVATE void pm__loggp_send(pm_world *w, pm__message *m) {
+  const double bytes = m->what.kind == PM__GET ? 0 : (double)m->what.length;
+  const int64_t t_ps = pm__loggp_depart(w, m->what.from->proc->node, bytes),
                 d_ps = pm__loggp_travel_ps(w, bytes);
-  const int from = m->from->proc->node;
-  if (m->kind != PM__GET) pm__stamp(w, m, 0, t_ps, t_ps + d_ps);
+  const int from = m->what.from->proc->node;
+  if (m->what.kind != PM__GET) pm__stamp(w, m, 0, t_ps, t_ps + d_ps);
   pm__trace(w, PM_TRACE_COMMAND, m, w->now_ps, t_ps, from, from, (uint64_t)w->plat.command_bytes);
-  pm__trace(w, pm__travel_kind(m), m, t_ps, t_ps + d_ps, from, m->to_node, (uint64_t)bytes);
-  pm__travel(w, m, from, m->to_node, 0, t_ps, d_ps, pm__loggp_there);
+  pm__trace(w, pm__travel_kind(m), m, t_ps, t_ps + d_ps, from, m->what.to_node, (uint64_t)bytes);
+  pm__travel(w, m, from, m->what.to_node, 0, t_ps, d_ps, pm__loggp_there);
   pm__send_early(w, m, t_ps);
 }
+#ifdef NBC_LINES
+#line 6 "src/portals/nic.h"
+#endif
+PM__PRIVATE int pm__is_inline(const pm_world *w, const pm__message *m);
+PM__PRIVATE int pm__is_pio(const pm_world *w, const pm__message *m);
+PM__PRIVATE void pm__slot_release(pm_world *w, pm__message *m, int64_t t_ps);
+PM__PRIVATE void pm__slot_take(pm_world *w, pm__message *m);
+#ifdef NBC_LINES
+#line 1 "src/portals/nic.c"
+#endif
+/* The NIC: see nic.h. */
 
+static void pm__rx(pm_world *w, pm__event *event);
+static void pm__lane_run(pm_world *w, pm__lane *lane);
+static void pm__match_event(pm_world *w, pm__event *event);
 /* ---- the NIC: commands, payload, lanes ----------------------------------------------------------- */
-/* Every request and response is a job of a lane (a virtual network of a node, or the memory path of a
-   process): it takes the lane's time one after the other. Up to one PCI packet its whole way is known
-   when it starts; a longer one becomes a flow and keeps the lane until its last byte has left. */
-static int pm__is_inside(const pm_world *w, const pm__message *m) {
-  return m->to_node == m->from->proc->node && !w->plat.intra_uses_nic;
+static int pm__matching_more(const pm__message *m) { return pm__is_matching(m->what.from) ? 0 : 8; }
+PM__PRIVATE int pm__is_inline(const pm_world *w, const pm__message *m) {
+  return m->what.length <= (uint64_t)(w->plat.inline_bytes + pm__matching_more(m));
 }
-static uint64_t pm__job_bytes(const pm__message *m) { /* that the present travel carries */
-  return m->is_reply          ? (pm__brings_data(m) && m->me ? m->mlength : 0)
-         : m->kind == PM__GET ? 0
-                              : m->length;
-}
-static int64_t pm__pci_ps(const pm_world *w, double bytes) {
-  return w->plat.no_pci
-             ? 0
-             : w->plat.pci_latency_ns * PM__PS + pm__bytes_ps(bytes, w->plat.pci_flow_bytes_per_s);
-}
-static int64_t pm__event_ps(const pm_world *w) {
-  return w->plat.no_pci_commands ? 0 : pm__pci_ps(w, (double)w->plat.event_bytes);
-}
-static double pm__wire_bytes(const pm_world *w,
-                             uint64_t payload) { /* whole link packets with their headers */
-  const uint64_t packet = (uint64_t)w->plat.link_packet_bytes;
-  return (double)((payload + packet - 1) / packet) *
-         (double)(w->plat.link_packet_bytes + w->plat.link_header_bytes);
-}
-static int pm__matching_more(const pm__message *m) { return pm__is_matching(m->from) ? 0 : 8; }
-static int pm__is_inline(const pm_world *w, const pm__message *m) {
-  return m->length <= (uint64_t)(w->plat.inline_bytes + pm__matching_more(m));
-}
-static int pm__is_pio(const pm_world *w, const pm__message *m) {
-  return m->length <= (uint64_t)(w->plat.pio_bytes + pm__matching_more(m)) &&
-         (!w->plat.pio_needs_volatile || (m->md->md.options & PTL_MD_VOLATILE));
+PM__PRIVATE int pm__is_pio(const pm_world *w, const pm__message *m) {
+  return m->what.length <= (uint64_t)(w->plat.pio_bytes + pm__matching_more(m)) &&
+         (!w->plat.pio_needs_volatile || (m->what.md->md.options & PTL_MD_VOLATILE));
 }
 static int64_t pm__occupancy_ps(const pm_world *w, int node, const pm__message *m) {
-  const int64_t d_ns = m->is_reply && pm__brings_data(m)    ? w->plat.nic_response_ns
-                       : m->kind == PM__GET && !m->is_reply ? w->plat.nic_get_ns
-                                                            : w->plat.nic_put_ns;
+  const int64_t d_ns = m->way.is_reply && pm__brings_data(m)         ? w->plat.nic_response_ns
+                       : m->what.kind == PM__GET && !m->way.is_reply ? w->plat.nic_get_ns
+                                                                     : w->plat.nic_put_ns;
   return pm__slow_ps(w, node, d_ns);
 }
 /* From the NIC's decision to send until the first byte may leave. */
 static int64_t pm__fetch_ps(const pm_world *w, const pm__message *m, uint64_t bytes) {
-  if (!bytes || w->plat.no_pci || (!m->is_reply && (pm__is_inline(w, m) || pm__is_pio(w, m))))
+  if (!bytes || w->plat.no_pci || (!m->way.is_reply && (pm__is_inline(w, m) || pm__is_pio(w, m))))
     return 0;
   if (bytes > (uint64_t)w->plat.pci_packet_bytes)
     bytes = (uint64_t)w->plat.pci_packet_bytes;                          /* then pipelined */
   return w->plat.pci_latency_ns * PM__PS + pm__pci_ps(w, (double)bytes); /* there and back */
-}
-static int pm__job_from(const pm__message *m) {
-  return m->is_reply ? m->to_node : m->from->proc->node;
-}
-static int pm__job_to(const pm__message *m) {
-  return m->is_reply ? m->from->proc->node : m->to_node;
 }
 
 /* How the payload came to the NIC that sends it from t_begin_ps to t_end_ps. */
@@ -6079,7 +6861,6 @@ static void pm__trace_read(pm_world *w, const pm__message *m, int64_t t_begin_ps
             bytes > (uint64_t)w->plat.pci_packet_bytes ? t_end_ps : t_begin_ps, node, node, bytes);
 }
 
-static void pm__rx(pm_world *w, pm__event *event);
 static void pm__job_left(pm_world *w, pm__message *m, int64_t t_begin_ps, int64_t t_end_ps) {
   const int from = pm__job_from(m), to = pm__job_to(m);
   const uint64_t bytes = pm__job_bytes(m);
@@ -6094,25 +6875,23 @@ static void pm__job_left(pm_world *w, pm__message *m, int64_t t_begin_ps, int64_
     w->route_to = to;
     w->route_latency_ps = latency_ps;
   }
-  if (bytes) pm__stamp(w, m, m->is_reply, t_begin_ps, t_end_ps + latency_ps);
+  if (bytes) pm__stamp(w, m, m->way.is_reply, t_begin_ps, t_end_ps + latency_ps);
   if (w->desc.trace && !pm__is_inside(w, m)) pm__trace_read(w, m, t_begin_ps, t_end_ps);
   pm__trace(w, pm__travel_kind(m), m, t_begin_ps, t_end_ps + latency_ps, from, to, bytes);
-  if (!m->is_reply) pm__send_early(w, m, t_begin_ps + pm__event_ps(w));
-  pm__travel(w, m, from, to, m->lane, t_end_ps, latency_ps, pm__rx);
+  if (!m->way.is_reply) pm__send_early(w, m, t_begin_ps + pm__event_ps(w));
+  pm__travel(w, m, from, to, m->way.lane, t_end_ps, latency_ps, pm__rx);
 }
 static pm__lane *pm__lane_of(pm_world *w, pm__message *m) {
-  return pm__is_inside(w, m) ? &m->from->proc->memory_lane
-                             : &w->nodes[pm__job_from(m)].lane[m->lane];
+  return pm__is_inside(w, m) ? &m->what.from->proc->memory_lane
+                             : &w->nodes[pm__job_from(m)].lane[m->way.lane];
 }
-static void pm__lane_run(pm_world *w, pm__lane *lane);
-static void pm__slot_release(pm_world *w, pm__message *m, int64_t t_ps);
 static void pm__job_flown(pm_world *w, void *arg) {
   pm__message *m = (pm__message *)arg;
   pm__lane *lane = pm__lane_of(w, m);
   lane->is_busy = 0;
   lane->t_free_ps = w->now_ps;
-  if (!m->is_reply) pm__slot_release(w, m, w->now_ps);
-  pm__job_left(w, m, m->t_begin_ps, w->now_ps);
+  if (!m->way.is_reply) pm__slot_release(w, m, w->now_ps);
+  pm__job_left(w, m, m->way.t_begin_ps, w->now_ps);
   pm__lane_run(w, lane);
 }
 /* The average rate that credits allow: the first ones at the link's rate, then one window per round
@@ -6136,7 +6915,7 @@ static void pm__job_flow(pm_world *w, pm__event *event) {
     pm_world_fail(w, PM_E_NOMEM, "out of memory: flow");
     return;
   }
-  m->t_begin_ps = w->now_ps;
+  m->way.t_begin_ps = w->now_ps;
   f->done = pm__job_flown;
   f->arg = m;
   if (pm__is_inside(w, m)) {
@@ -6161,12 +6940,12 @@ static void pm__job_flow(pm_world *w, pm__event *event) {
 static void pm__job_start(pm_world *w, pm__lane *lane, pm__message *m) {
   const uint64_t bytes = pm__job_bytes(m);
   const int inside = pm__is_inside(w, m);
-  int64_t t_ps = pm__max_ps(m->t_ready_ps, lane->t_free_ps), t_end_ps;
+  int64_t t_ps = pm__max_ps(m->way.t_ready_ps, lane->t_free_ps), t_end_ps;
   if (!inside) t_ps += pm__occupancy_ps(w, pm__job_from(m), m) + pm__fetch_ps(w, m, bytes);
   if (bytes > (uint64_t)w->plat.pci_packet_bytes) {
     lane->is_busy = 1;
-    m->travel.fn = pm__job_flow;
-    pm__schedule(w, &m->travel, pm__max_ps(t_ps, w->now_ps));
+    m->way.event.fn = pm__job_flow;
+    pm__schedule(w, &m->way.event, pm__max_ps(t_ps, w->now_ps));
     return;
   }
   if (inside)
@@ -6175,7 +6954,7 @@ static void pm__job_start(pm_world *w, pm__lane *lane, pm__message *m) {
     t_end_ps = t_ps + pm__bytes_ps(bytes ? pm__wire_bytes(w, bytes) : (double)w->plat.ack_bytes,
                                    w->plat.link_bytes_per_s);
   lane->t_free_ps = t_end_ps;
-  if (!m->is_reply) pm__slot_release(w, m, t_end_ps);
+  if (!m->way.is_reply) pm__slot_release(w, m, t_end_ps);
   pm__job_left(w, m, t_ps, t_end_ps);
 }
 static void pm__lane_run(pm_world *w, pm__lane *lane) {
@@ -6188,7 +6967,7 @@ static void pm__lane_run(pm_world *w, pm__lane *lane) {
 /* Hands the message's present job (request or reply) to its lane; ready at t_ps, in order. */
 static void pm__lane_push(pm_world *w, pm__message *m, int64_t t_ps) {
   pm__lane *lane = pm__lane_of(w, m);
-  m->t_ready_ps = lane->t_ready_ps = pm__max_ps(t_ps, lane->t_ready_ps);
+  m->way.t_ready_ps = lane->t_ready_ps = pm__max_ps(t_ps, lane->t_ready_ps);
   m->next = NULL;
   if (lane->head)
     lane->tail->next = m;
@@ -6199,7 +6978,6 @@ static void pm__lane_push(pm_world *w, pm__message *m, int64_t t_ps) {
 }
 
 /* ---- receiving ------------------------------------------------------------------------------------ */
-static void pm__match_event(pm_world *w, pm__event *event);
 /* The head or, of a long message, the tail is here: the earliest free engine takes it, in order. */
 static void pm__rx(pm_world *w, pm__event *event) {
   pm__message *m = (pm__message *)event;
@@ -6207,18 +6985,18 @@ static void pm__rx(pm_world *w, pm__event *event) {
   pm__node *n = &w->nodes[to];
   int64_t t_ps = w->now_ps, *best_ps = &n->t_rx_ps[0];
   int i;
-  if (!pm__is_inside(w, m) && !(w->plat.quick_ack && m->is_reply && !pm__brings_data(m))) {
+  if (!pm__is_inside(w, m) && !(w->plat.quick_ack && m->way.is_reply && !pm__brings_data(m))) {
     for (i = 1; i < (int)w->plat.nic_engines_count; i++)
       if (n->t_rx_ps[i] < *best_ps) best_ps = &n->t_rx_ps[i];
     t_ps = pm__max_ps(t_ps, *best_ps) + pm__occupancy_ps(w, to, m);
     *best_ps = t_ps;
-    t_ps = n->t_rx_last_ps[m->lane] = pm__max_ps(t_ps, n->t_rx_last_ps[m->lane]);
+    t_ps = n->t_rx_last_ps[m->way.lane] = pm__max_ps(t_ps, n->t_rx_last_ps[m->way.lane]);
   }
-  if (!m->is_reply)
-    m->travel.fn = pm__match_event;
+  if (!m->way.is_reply)
+    m->way.event.fn = pm__match_event;
   else { /* the reply's data and its event cross PCI */
     const uint64_t bytes = pm__job_bytes(m);
-    m->travel.fn = pm__back_event;
+    m->way.event.fn = pm__back_event;
     if (!pm__is_inside(w, m))
       t_ps += pm__event_ps(w) +
               (bytes ? pm__bytes_ps((double)(bytes < (uint64_t)w->plat.pci_packet_bytes
@@ -6228,40 +7006,36 @@ static void pm__rx(pm_world *w, pm__event *event) {
                      : 0);
     pm__trace(w, PM_TRACE_EVENT, m, t_ps - (pm__is_inside(w, m) ? 0 : pm__event_ps(w)), t_ps, to,
               to, (uint64_t)w->plat.event_bytes);
-    t_ps = pm__max_ps(t_ps, m->t_done_ps);
+    t_ps = pm__max_ps(t_ps, m->way.t_done_ps);
   }
-  pm__schedule(w, &m->travel, t_ps);
-}
-static void pm__written_event(pm_world *w, pm__event *event) {
-  pm__message *m = pm__message_of(event, offsetof(pm__message, target));
-  pm__written(w, m);
-  pm__message_release(w, m);
+  pm__schedule(w, &m->way.event, t_ps);
 }
 /* At the list engines: match, write (in the background of what follows), answer. */
 static void pm__match_event(pm_world *w, pm__event *event) {
   pm__message *m = (pm__message *)event;
-  pm__node *n = &w->nodes[m->to_node];
+  pm__node *n = &w->nodes[m->what.to_node];
   const int taken = pm__arrive(w, m), inside = pm__is_inside(w, m);
-  uint64_t bytes = m->kind == PM__GET || pm__is_fetch(m) ? 0 : m->mlength;
-  int64_t t_ps = w->now_ps + (int64_t)m->looked_at * w->plat.nic_match_ns * PM__PS;
+  uint64_t bytes = m->what.kind == PM__GET || pm__is_fetch(m) ? 0 : m->what.mlength;
+  int64_t t_ps = w->now_ps + (int64_t)m->what.looked_at * w->plat.nic_match_ns * PM__PS;
   if (taken) {
     if (bytes > (uint64_t)w->plat.pci_packet_bytes)
       bytes = (uint64_t)w->plat.pci_packet_bytes; /* the last packet */
-    m->t_done_ps = t_ps;
+    m->way.t_done_ps = t_ps;
     if (!inside && !w->plat.no_pci)
-      m->t_done_ps +=
+      m->way.t_done_ps +=
           w->plat.pci_latency_ns * PM__PS +
           pm__bytes_ps((double)bytes + (w->plat.no_pci_commands ? 0 : (double)w->plat.event_bytes),
                        w->plat.pci_flow_bytes_per_s);
-    n->t_done_ps = m->t_done_ps = pm__max_ps(m->t_done_ps, n->t_done_ps);
-    pm__trace(w, PM_TRACE_PAYLOAD_WRITE, m, t_ps, m->t_done_ps, m->to_node, m->to_node, m->mlength);
-    if (m->kind != PM__GET) pm__written_at(w, m, m->t_done_ps);
-    if (pm__brings_data(m)) w->stats.sent_bytes += m->mlength;
+    n->t_done_ps = m->way.t_done_ps = pm__max_ps(m->way.t_done_ps, n->t_done_ps);
+    pm__trace(w, PM_TRACE_PAYLOAD_WRITE, m, t_ps, m->way.t_done_ps, m->what.to_node,
+              m->what.to_node, m->what.mlength);
+    if (m->what.kind != PM__GET) pm__written_at(w, m, m->way.t_done_ps);
+    if (pm__brings_data(m)) w->stats.sent_bytes += m->what.mlength;
   }
   if (w->plat.ack_after_write && bytes && !inside && !w->plat.no_pci)
     t_ps += w->plat.pci_latency_ns * PM__PS;
-  m->is_reply = 1;
-  m->lane = (unsigned char)(m->lane | 1);
+  m->way.is_reply = 1;
+  m->way.lane = (unsigned char)(m->way.lane | 1);
   if (w->plat.quick_ack && !pm__brings_data(m) && !inside)
     pm__job_left(w, m, t_ps, t_ps);
   else
@@ -6271,10 +7045,10 @@ static void pm__match_event(pm_world *w, pm__event *event) {
 /* ---- from calls to the NIC ------------------------------------------------------------------------ */
 /* Commands between CPU and NIC, first in, first out: the ring holds when each leaves (FOREVER: not
    known yet). */
-static void pm__slot_release(pm_world *w, pm__message *m, int64_t t_ps) {
-  pm__node *n = &w->nodes[m->from->proc->node];
-  if (!m->has_slot) return;
-  n->slots[m->slot] = t_ps;
+PM__PRIVATE void pm__slot_release(pm_world *w, pm__message *m, int64_t t_ps) {
+  pm__node *n = &w->nodes[m->what.from->proc->node];
+  if (!m->way.has_slot) return;
+  n->slots[m->way.slot] = t_ps;
   if (n->slot_waiters) { /* let them look again */
     pm_thread *t = n->slot_waiters;
     n->slot_waiters = NULL;
@@ -6284,8 +7058,8 @@ static void pm__slot_release(pm_world *w, pm__message *m, int64_t t_ps) {
 static int64_t pm__slots_max(const pm_world *w) {
   return w->plat.command_queue_count + w->plat.nic_pipeline_count;
 }
-static void pm__slot_take(pm_world *w, pm__message *m) {
-  pm__node *n = &w->nodes[m->from->proc->node];
+PM__PRIVATE void pm__slot_take(pm_world *w, pm__message *m) {
+  pm__node *n = &w->nodes[m->what.from->proc->node];
   const uint32_t max = (uint32_t)pm__slots_max(w);
   if (!n->slots) {
     n->slots = (int64_t *)pm__zalloc(max * sizeof *n->slots);
@@ -6297,9 +7071,9 @@ static void pm__slot_take(pm_world *w, pm__message *m) {
     n->slots_used--;
   }
   if (n->slots_used >= max) return; /* triggered operations come from the NIC itself: no slot */
-  m->slot = (n->slots_first + n->slots_used++) % max;
-  m->has_slot = 1;
-  n->slots[m->slot] = PM__FOREVER;
+  m->way.slot = (n->slots_first + n->slots_used++) % max;
+  m->way.has_slot = 1;
+  n->slots[m->way.slot] = PM__FOREVER;
 }
 /* How a message moves that starts now. */
 static pm_link_model pm__link_now(pm_world *w) {
@@ -6310,7 +7084,7 @@ static pm_link_model pm__link_now(pm_world *w) {
   return desc->link;
 }
 /* Whether a command would have to wait. (A transfer inside of a node needs no command.) */
-static int pm__slots_are_taken(const pm_process *p, const pm__message *m) {
+PM__PRIVATE int pm__slots_are_taken(const pm_process *p, const pm__message *m) {
   pm_world *w = p->world;
   const pm__node *n = &w->nodes[p->node];
   return pm__link_now(w) != PM_LINK_LOGGP && !pm__is_inside(w, m) &&
@@ -6318,7 +7092,7 @@ static int pm__slots_are_taken(const pm_process *p, const pm__message *m) {
 }
 /* The CPU's part of a call that moves data: time for the call, for payload that the CPU itself
    writes, and for a free command slot. */
-static void pm__nic_wait_for_slot(pm_process *p, const pm__message *m) {
+PM__PRIVATE void pm__nic_wait_for_slot(pm_process *p, const pm__message *m) {
   pm_world *w = p->world;
   pm__node *n = &w->nodes[p->node];
   const int64_t t_ps = w->now_ps;
@@ -6327,15 +7101,15 @@ static void pm__nic_wait_for_slot(pm_process *p, const pm__message *m) {
     return;
   }
   pm__cpu(w->plat.cpu_command_ns);
-  if (m->kind != PM__GET && !pm__is_inside(w, m) && !w->plat.no_pci && !pm__is_inline(w, m) &&
+  if (m->what.kind != PM__GET && !pm__is_inside(w, m) && !w->plat.no_pci && !pm__is_inline(w, m) &&
       pm__is_pio(w, m)) {
     const int64_t t_pio_ps = w->now_ps;
     pm__busy(w->plat.pio_fence_ns * PM__PS + /* what a carrier writes takes its time there */
                  (pm__link_now(w) == PM_LINK_CARRIER
                       ? 0
-                      : pm__bytes_ps((double)m->length, w->plat.pio_bytes_per_s)),
+                      : pm__bytes_ps((double)m->what.length, w->plat.pio_bytes_per_s)),
              "PIO");
-    pm__trace(w, PM_TRACE_PIO_PAYLOAD, m, t_pio_ps, w->now_ps, p->node, p->node, m->length);
+    pm__trace(w, PM_TRACE_PIO_PAYLOAD, m, t_pio_ps, w->now_ps, p->node, p->node, m->what.length);
   }
   while (pm__slots_are_taken(p, m)) {
     if (n->slots[n->slots_first] != PM__FOREVER)
@@ -6349,162 +7123,26 @@ static void pm__nic_wait_for_slot(pm_process *p, const pm__message *m) {
   w->stats.d_command_stall_ns += (w->now_ps - t_ps) / PM__PS;
 }
 
-/* ---- carriers ------------------------------------------------------------------------------------- */
-static pm__message *pm__cargo_open(const pm_cargo *cargo) { /* the present is the carrier's */
-  pm__message *m = (pm__message *)cargo->message;
-  pm_world *w = m->from->proc->world;
-  w->now_ps = pm__max_ps(w->now_ps, w->desc.carrier->now_ps(w->desc.carrier->ctx));
-  return m;
-}
-/* One integer, as a NIC computes it. */
-static int pm__is_computed(const pm__message *m) {
-  static const char types[] = {PTL_INT8_T,  PTL_UINT8_T,  PTL_INT16_T, PTL_UINT16_T,
-                               PTL_INT32_T, PTL_UINT32_T, PTL_INT64_T, PTL_UINT64_T};
-  return (m->kind == PM__ATOMIC || pm__is_fetch(m)) && m->length == pm__type_bytes(m->type) &&
-         memchr(types, m->type, sizeof types) != NULL;
-}
-static void pm__carrier_send(pm_world *w, pm__message *m) {
-  const pm_carrier *carrier = w->desc.carrier;
-  pm_cargo c;
-  pm_status status;
-  memset(&c, 0, sizeof c);
-  m->is_computed = pm__is_computed(m);
-  c.message = m;
-  c.kind = m->kind == PM__GET ? PM_CARGO_GET
-           : !m->is_computed  ? pm__is_fetch(m) ? PM_CARGO_EXCHANGE : PM_CARGO_PUT
-           : pm__is_fetch(m)  ? PM_CARGO_FETCH
-                              : PM_CARGO_ATOMIC;
-  c.from_node = m->from->proc->node;
-  c.to_node = m->to_node;
-  c.is_service = m->lane != 0;
-  c.payload = pm__is_inline(w, m) ? 0 : pm__is_pio(w, m) || pm__is_fetch(m) ? 1 : 2;
-  c.tells_sent = m->is_early_send;
-  c.size_bytes = m->length;
-  if (m->is_computed) {
-    c.operation = m->op;
-    c.element_bytes = (int)m->length;
-    c.is_signed = m->type == PTL_INT8_T || m->type == PTL_INT16_T || m->type == PTL_INT32_T ||
-                  m->type == PTL_INT64_T;
-    pm_cargo_payload(&c, 0, &c.operand_value, sizeof c.operand_value);
-    memcpy(&c.compare_value, m->operand, sizeof c.compare_value);
-  }
-  pm__slot_take(w, m);
-  if (c.tells_sent) m->pending++;
-  status = carrier->submit(carrier->ctx, w->now_ps, &c);
-  if (status) pm_world_fail(w, status, "the carrier does not take a message");
-}
-PM_API void pm_cargo_payload(const pm_cargo *cargo, uint64_t offset_bytes, void *buffer,
-                             size_t size_bytes) {
-  pm__message *m = (pm__message *)cargo->message;
-  const uint64_t left = offset_bytes < m->length ? m->length - offset_bytes : 0;
-  memset(buffer, 0, size_bytes);
-  if (!left || (!m->has_copy && (!pm__from_is_alive(m) || m->from->proc->world->desc.no_data)))
-    return;
-  pm__copy(pm__flat(buffer),
-           m->has_copy ? pm__flat(m->copy + offset_bytes)
-                       : pm__md_cursor(m->md, m->local_offset + offset_bytes),
-           left < size_bytes ? left : size_bytes);
-}
-PM_API void pm_cargo_sent(const pm_cargo *cargo) {
-  pm__message *m = pm__cargo_open(cargo);
-  pm__slot_release(m->from->proc->world, m, m->from->proc->world->now_ps);
-  m->has_slot = 0;
-  pm__initiator_sent(m);
-  pm__message_release(m->from->proc->world, m);
-}
-PM_API void pm_cargo_match(const pm_cargo *cargo, void *data) {
-  pm__message *m = pm__cargo_open(cargo);
-  pm_world *w = m->from->proc->world;
-  m->is_matched = 1 + pm__arrive(w, m);
-  if (!data) return;
-  memset(data, 0, (size_t)cargo->size_bytes);
-  if (m->is_matched == 2 && m->mlength && !(m->kind == PM__GET && w->desc.no_data))
-    pm__copy(pm__flat(data), pm__me_cursor(m), m->mlength);
-  if (m->is_computed) memcpy(m->copy + 16, data, (size_t)m->length);
-}
-PM_API void pm_cargo_store(const pm_cargo *cargo, const void *value) {
-  pm__message *m = pm__cargo_open(cargo);
-  unsigned char now[8];
-  if (m->is_matched != 2 || !m->mlength) return;
-  if (m->mlength == m->length) pm__copy(pm__flat(now), pm__me_cursor(m), m->length);
-  if (m->mlength == m->length && memcmp(now, m->copy + 16, (size_t)m->length) == 0) {
-    memcpy(now, value, (size_t)m->length);
-    pm__copy(pm__me_cursor(m), pm__flat(now), m->length);
-  } else { /* truncated, or changed meanwhile by what is not the carrier's */
-    unsigned char operand[8];
-    memcpy(operand, &cargo->operand_value, sizeof operand);
-    if (pm__is_fetch(m)) pm__copy(pm__flat(m->copy), pm__me_cursor(m), m->mlength);
-    pm__atomic(m, operand, m->mlength);
-    m->is_matched = 3; /* the value that the carrier brings back is not the old one */
-  }
-}
-PM_API void pm_cargo_arrived(const pm_cargo *cargo, int64_t t_begin_ps, int64_t t_end_ps,
-                             void *data) {
-  pm__message *m = pm__cargo_open(cargo);
-  pm_world *w = m->from->proc->world;
-  if (!m->is_matched) {
-    m->wire = (unsigned char *)data;
-    pm_cargo_match(cargo, NULL);
-  }
-  if (m->kind != PM__GET && m->length) pm__stamp(w, m, 0, t_begin_ps, t_end_ps);
-  pm__trace(w, pm__travel_kind(m), m, t_begin_ps, t_end_ps, cargo->from_node, cargo->to_node,
-            m->kind == PM__GET ? 0 : m->length);
-  if (m->is_matched >= 2) {
-    if (m->kind != PM__GET) pm__written(w, m);
-    if (pm__brings_data(m)) w->stats.sent_bytes += m->mlength;
-    if (cargo->kind == PM_CARGO_EXCHANGE && data) memcpy(data, m->copy, (size_t)m->mlength);
-  }
-  m->wire = NULL;
-  m->is_reply = 1;
-}
-PM_API void pm_cargo_returned(const pm_cargo *cargo, int is_delivered, int64_t t_begin_ps,
-                              int64_t t_end_ps, void *data) {
-  pm__message *m = pm__cargo_open(cargo);
-  pm_world *w = m->from->proc->world;
-  if (!is_delivered) {
-    w->stats.undeliverable_count++;
-    m->fail = PTL_NI_UNDELIVERABLE;
-  } else {
-    const uint64_t bytes = pm__brings_data(m) ? m->mlength : 0;
-    if (bytes && data && !m->fail && pm__from_is_alive(m) && !w->desc.no_data) {
-      if (m->kind == PM__GET)
-        pm__copy(pm__md_cursor(m->md, m->local_offset), pm__flat(data), bytes);
-      else if (m->is_matched == 2)
-        memcpy(m->copy, data, (size_t)bytes);
-    }
-    if (bytes) pm__stamp(w, m, 1, t_begin_ps, t_end_ps);
-    pm__trace(w, pm__travel_kind(m), m, t_begin_ps, t_end_ps, cargo->to_node, cargo->from_node,
-              bytes);
-  }
-  if (m->is_matched >= 2 && m->kind == PM__GET) { /* its target hears of it by the confirmation */
-    uint32_t way[PM__ROUTE_MAX + 2];
-    int64_t latency_ps;
-    pm__route(w, cargo->from_node, cargo->to_node, way, &latency_ps);
-    pm__fetched(w, m, w->now_ps, latency_ps);
-  } else if (m->is_matched >= 2 && !m->is_reply)
-    pm__written(w, m); /* given up on the way: the entry is free again */
-  pm__slot_release(w, m, w->now_ps);
-  pm__come_back(w, m);
-}
 static void pm__nic_inject(pm_world *w, pm__message *m) {
   int64_t t_ps = w->now_ps;
-  w->nodes[m->from->proc->node].in_flight++;
-  m->from->proc->in_flight++;
-  if (m->link == PM_LINK_LOGGP) {
+  w->nodes[m->what.from->proc->node].in_flight++;
+  m->what.from->proc->in_flight++;
+  if (m->way.link == PM_LINK_LOGGP) {
     pm__loggp_send(w, m);
     return;
   }
-  m->lane =
-      (unsigned char)(w->desc.service_uid && m->from->proc->uid == w->desc.service_uid ? 2 : 0);
-  if (m->link == PM_LINK_CARRIER) {
+  m->way.lane =
+      (unsigned char)(w->desc.service_uid && m->what.from->proc->uid == w->desc.service_uid ? 2
+                                                                                            : 0);
+  if (m->way.link == PM_LINK_CARRIER) {
     pm__carrier_send(w, m);
     return;
   }
   if (!pm__is_inside(w, m)) {
     pm__slot_take(w, m);
     if (!w->plat.no_pci_commands) t_ps += pm__pci_ps(w, (double)w->plat.command_bytes);
-    pm__trace(w, PM_TRACE_COMMAND, m, w->now_ps, t_ps, m->from->proc->node, m->from->proc->node,
-              (uint64_t)w->plat.command_bytes);
+    pm__trace(w, PM_TRACE_COMMAND, m, w->now_ps, t_ps, m->what.from->proc->node,
+              m->what.from->proc->node, (uint64_t)w->plat.command_bytes);
   }
   pm__lane_push(w, m, t_ps);
 }
@@ -6512,17 +7150,17 @@ static void pm__nic_inject(pm_world *w, pm__message *m) {
 static int pm__may_fly(const pm_world *w, const pm__message *m) {
   const int64_t node_max = w->plat.inflight_per_node_count,
                 process_max = w->plat.inflight_per_process_count;
-  const pm__node *n = &w->nodes[m->from->proc->node];
+  const pm__node *n = &w->nodes[m->what.from->proc->node];
   return (n->in_flight < w->plat.e2e_entries_count ||
-          m->link == PM_LINK_CARRIER) && /* which has entries of its own */
+          m->way.link == PM_LINK_CARRIER) && /* which has entries of its own */
          (!node_max || n->in_flight < node_max) &&
-         (!process_max || m->from->proc->in_flight < process_max);
+         (!process_max || m->what.from->proc->in_flight < process_max);
 }
-static void pm__nic_send(pm_world *w, pm__message *m) {
-  pm__node *n = &w->nodes[m->from->proc->node];
+PM__PRIVATE void pm__nic_send(pm_world *w, pm__message *m) {
+  pm__node *n = &w->nodes[m->what.from->proc->node];
   pm__note(w, m, 0);
-  m->link = (unsigned char)pm__link_now(w); /* and stays with it when the world changes over */
-  if (m->link == PM_LINK_CARRIER && pm__is_inside(w, m)) m->link = PM_LINK_FLOW;
+  m->way.link = (unsigned char)pm__link_now(w); /* and stays with it when the world changes over */
+  if (m->way.link == PM_LINK_CARRIER && pm__is_inside(w, m)) m->way.link = PM_LINK_FLOW;
   if (!n->held && pm__may_fly(w, m)) {
     pm__nic_inject(w, m);
     return;
@@ -6535,11 +7173,11 @@ static void pm__nic_send(pm_world *w, pm__message *m) {
   n->held_tail = m;
 }
 /* One has come back: the first of those held back that may go, goes. */
-static void pm__nic_landed(pm_world *w, const pm__message *done) {
-  pm__node *n = &w->nodes[done->from->proc->node];
+PM__PRIVATE void pm__nic_landed(pm_world *w, const pm__message *done) {
+  pm__node *n = &w->nodes[done->what.from->proc->node];
   pm__message *m, *previous = NULL, *next;
   n->in_flight--;
-  done->from->proc->in_flight--;
+  done->what.from->proc->in_flight--;
   for (m = n->held; m; m = next) {
     next = m->next;
     if (!pm__may_fly(w, m)) {
@@ -6561,260 +7199,166 @@ PM_API void pm_world_set_link(pm_world *world, pm_link_model link) {
   else
     world->desc.link = link;
 }
+#ifdef NBC_LINES
+#line 1 "src/portals/carrier.c"
+#endif
 
-/* ============================================================================================== */
-/* [TRACE] 8. Traces: CSV, Chrome JSON, HTML                                                      */
-/* ============================================================================================== */
-static void pm__trace(pm_world *w, int kind, const pm__message *m, int64_t t_begin_ps,
-                      int64_t t_end_ps, int from_node, int to_node, uint64_t bytes) {
-  pm_trace_record *r;
-  void *array = w->records;
-  if (!w->desc.trace) return;
-  if (!pm__grow(&array, &w->records_max, w->records_count + 1, sizeof *r)) {
-    pm_world_fail(w, PM_E_NOMEM, "out of memory: trace");
+/* ---- carriers ------------------------------------------------------------------------------------- */
+PM__PRIVATE pm_status pm__carrier_open(pm_world *w) {
+  return w->desc.carrier->open(w->desc.carrier->ctx, w);
+}
+PM__PRIVATE void pm__carrier_close(pm_world *w) { w->desc.carrier->close(w->desc.carrier->ctx); }
+PM__PRIVATE int pm__carrier_is_busy(const pm_world *w) {
+  return w->desc.carrier->is_busy(w->desc.carrier->ctx);
+}
+PM__PRIVATE int pm__carrier_advance(pm_world *w, int64_t until_ps) {
+  return w->desc.carrier->advance(w->desc.carrier->ctx, until_ps);
+}
+static pm__message *pm__cargo_open(const pm_cargo *cargo) { /* the present is the carrier's */
+  pm__message *m = (pm__message *)cargo->message;
+  pm_world *w = m->what.from->proc->world;
+  w->now_ps = pm__max_ps(w->now_ps, w->desc.carrier->now_ps(w->desc.carrier->ctx));
+  return m;
+}
+/* One integer, as a NIC computes it. */
+static int pm__is_computed(const pm__message *m) {
+  static const char types[] = {PTL_INT8_T,  PTL_UINT8_T,  PTL_INT16_T, PTL_UINT16_T,
+                               PTL_INT32_T, PTL_UINT32_T, PTL_INT64_T, PTL_UINT64_T};
+  return (m->what.kind == PM__ATOMIC || pm__is_fetch(m)) &&
+         m->what.length == pm__type_bytes(m->what.type) &&
+         memchr(types, m->what.type, sizeof types) != NULL;
+}
+PM__PRIVATE void pm__carrier_send(pm_world *w, pm__message *m) {
+  const pm_carrier *carrier = w->desc.carrier;
+  pm_cargo c;
+  pm_status status;
+  memset(&c, 0, sizeof c);
+  m->cargo.is_computed = pm__is_computed(m);
+  c.message = m;
+  c.kind = m->what.kind == PM__GET ? PM_CARGO_GET
+           : !m->cargo.is_computed ? pm__is_fetch(m) ? PM_CARGO_EXCHANGE : PM_CARGO_PUT
+           : pm__is_fetch(m)       ? PM_CARGO_FETCH
+                                   : PM_CARGO_ATOMIC;
+  c.from_node = m->what.from->proc->node;
+  c.to_node = m->what.to_node;
+  c.is_service = m->way.lane != 0;
+  c.payload = pm__is_inline(w, m) ? 0 : pm__is_pio(w, m) || pm__is_fetch(m) ? 1 : 2;
+  c.tells_sent = m->what.is_early_send;
+  c.size_bytes = m->what.length;
+  if (m->cargo.is_computed) {
+    c.operation = m->what.op;
+    c.element_bytes = (int)m->what.length;
+    c.is_signed = m->what.type == PTL_INT8_T || m->what.type == PTL_INT16_T ||
+                  m->what.type == PTL_INT32_T || m->what.type == PTL_INT64_T;
+    pm_cargo_payload(&c, 0, &c.operand_value, sizeof c.operand_value);
+    memcpy(&c.compare_value, m->what.operand, sizeof c.compare_value);
+  }
+  pm__slot_take(w, m);
+  if (c.tells_sent) m->way.pending++;
+  status = carrier->submit(carrier->ctx, w->now_ps, &c);
+  if (status) pm_world_fail(w, status, "the carrier does not take a message");
+}
+PM_API void pm_cargo_payload(const pm_cargo *cargo, uint64_t offset_bytes, void *buffer,
+                             size_t size_bytes) {
+  pm__message *m = (pm__message *)cargo->message;
+  const uint64_t left = offset_bytes < m->what.length ? m->what.length - offset_bytes : 0;
+  memset(buffer, 0, size_bytes);
+  if (!left ||
+      (!m->what.has_copy && (!pm__from_is_alive(m) || m->what.from->proc->world->desc.no_data)))
     return;
+  pm__copy(pm__flat(buffer),
+           m->what.has_copy ? pm__flat(m->what.copy + offset_bytes)
+                            : pm__md_cursor(m->what.md, m->what.local_offset + offset_bytes),
+           left < size_bytes ? left : size_bytes);
+}
+PM_API void pm_cargo_sent(const pm_cargo *cargo) {
+  pm__message *m = pm__cargo_open(cargo);
+  pm__slot_release(m->what.from->proc->world, m, m->what.from->proc->world->now_ps);
+  m->way.has_slot = 0;
+  pm__initiator_sent(m);
+  pm__message_release(m->what.from->proc->world, m);
+}
+PM_API void pm_cargo_match(const pm_cargo *cargo, void *data) {
+  pm__message *m = pm__cargo_open(cargo);
+  pm_world *w = m->what.from->proc->world;
+  m->cargo.is_matched = 1 + pm__arrive(w, m);
+  if (!data) return;
+  memset(data, 0, (size_t)cargo->size_bytes);
+  if (m->cargo.is_matched == 2 && m->what.mlength && !(m->what.kind == PM__GET && w->desc.no_data))
+    pm__copy(pm__flat(data), pm__me_cursor(m), m->what.mlength);
+  if (m->cargo.is_computed) memcpy(m->what.copy + 16, data, (size_t)m->what.length);
+}
+PM_API void pm_cargo_store(const pm_cargo *cargo, const void *value) {
+  pm__message *m = pm__cargo_open(cargo);
+  unsigned char now[8];
+  if (m->cargo.is_matched != 2 || !m->what.mlength) return;
+  if (m->what.mlength == m->what.length) pm__copy(pm__flat(now), pm__me_cursor(m), m->what.length);
+  if (m->what.mlength == m->what.length &&
+      memcmp(now, m->what.copy + 16, (size_t)m->what.length) == 0) {
+    memcpy(now, value, (size_t)m->what.length);
+    pm__copy(pm__me_cursor(m), pm__flat(now), m->what.length);
+  } else { /* truncated, or changed meanwhile by what is not the carrier's */
+    unsigned char operand[8];
+    memcpy(operand, &cargo->operand_value, sizeof operand);
+    if (pm__is_fetch(m)) pm__copy(pm__flat(m->what.copy), pm__me_cursor(m), m->what.mlength);
+    pm__atomic(m, operand, m->what.mlength);
+    m->cargo.is_matched = 3; /* the value that the carrier brings back is not the old one */
   }
-  w->records = (pm_trace_record *)array;
-  r = &w->records[w->records_count++];
-  memset(r, 0, sizeof *r);
-  r->kind = (pm_trace_kind)kind;
-  r->t_begin_ns = t_begin_ps / PM__PS;
-  r->t_begin_ps = (int)(t_begin_ps % PM__PS);
-  r->t_end_ns = t_end_ps / PM__PS;
-  r->t_end_ps = (int)(t_end_ps % PM__PS);
-  r->from_node = from_node;
-  r->to_node = to_node;
-  r->size_bytes = bytes;
-  r->from_rank = m ? m->from->proc->rank : pm__current->proc->rank;
-  r->to_rank = -1;
-  if (m) {
-    const pm_process *p = pm__target_process_of(w, m->from, m->target_id);
-    r->id = m->id;
-    r->to_rank = p ? p->rank : -1;
+}
+PM_API void pm_cargo_arrived(const pm_cargo *cargo, int64_t t_begin_ps, int64_t t_end_ps,
+                             void *data) {
+  pm__message *m = pm__cargo_open(cargo);
+  pm_world *w = m->what.from->proc->world;
+  if (!m->cargo.is_matched) {
+    m->cargo.wire = (unsigned char *)data;
+    pm_cargo_match(cargo, NULL);
   }
-}
-PM_API const char *pm_trace_kind_name(pm_trace_kind kind) {
-  static const char *const names[] = {
-#  define PM__X(name) #  name,
-      PM_TRACE_LIST(PM__X)
-#  undef PM__X
-  };
-  return (unsigned)kind < PM_TRACE_LAST ? names[kind] : "?";
-}
-PM_API const pm_trace_record *pm_trace_records(const pm_world *world, size_t *count) {
-  *count = (size_t)world->records_count;
-  return world->records;
-}
-PM_API pm_status pm_trace_write_csv(const pm_world *world, FILE *out) {
-  int i;
-  fprintf(out, "kind,id,from_node,to_node,from_rank,to_rank,size_bytes,t_begin_ns,t_end_ns\n");
-  for (i = 0; i < world->records_count; i++) {
-    const pm_trace_record *r = &world->records[i];
-    fprintf(out, "%s,%llu,%d,%d,%d,%d,%llu,%lld.%03d,%lld.%03d\n", pm_trace_kind_name(r->kind),
-            (unsigned long long)r->id, r->from_node, r->to_node, r->from_rank, r->to_rank,
-            (unsigned long long)r->size_bytes, (long long)r->t_begin_ns, r->t_begin_ps,
-            (long long)r->t_end_ns, r->t_end_ps);
+  if (m->what.kind != PM__GET && m->what.length) pm__stamp(w, m, 0, t_begin_ps, t_end_ps);
+  pm__trace(w, pm__travel_kind(m), m, t_begin_ps, t_end_ps, cargo->from_node, cargo->to_node,
+            m->what.kind == PM__GET ? 0 : m->what.length);
+  if (m->cargo.is_matched >= 2) {
+    if (m->what.kind != PM__GET) pm__written(w, m);
+    if (pm__brings_data(m)) w->stats.sent_bytes += m->what.mlength;
+    if (cargo->kind == PM_CARGO_EXCHANGE && data)
+      memcpy(data, m->what.copy, (size_t)m->what.mlength);
   }
-  return ferror(out) ? PM_E_IO : PM_OK;
+  m->cargo.wire = NULL;
+  m->way.is_reply = 1;
 }
-/* Chrome's unit is the microsecond. Thread 0 of a node is its NIC, thread rank + 1 a process. */
-PM_API pm_status pm_trace_write_json(const pm_world *world, FILE *out) {
-  int i;
-  fprintf(out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
-  for (i = 0; i < world->plat.nodes_count; i++)
-    fprintf(out,
-            "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%d,\"args\":{\"name\":\"node %d\"}},\n"
-            "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%d,\"tid\":0,\"args\":{\"name\":"
-            "\"NIC\"}},\n",
-            i, i, i);
-  for (i = 0; i < world->records_count; i++) {
-    const pm_trace_record *r = &world->records[i];
-    const int64_t d_ps = (r->t_end_ns - r->t_begin_ns) * PM__PS + r->t_end_ps - r->t_begin_ps;
-    fprintf(out,
-            "{\"ph\":\"X\",\"name\":\"%s\",\"pid\":%d,\"tid\":%d,\"ts\":%lld.%06d,\"dur\":%lld.%"
-            "06d,\"args\":{\"id\":%llu,\"to_node\":%d,\"bytes\":%llu}},\n",
-            pm_trace_kind_name(r->kind), r->from_node,
-            r->kind == PM_TRACE_COMPUTE || r->kind == PM_TRACE_PIO_PAYLOAD ? r->from_rank + 1 : 0,
-            (long long)(r->t_begin_ns / 1000),
-            (int)(r->t_begin_ns % 1000) * 1000 + r->t_begin_ps, (long long)(d_ps / 1000000),
-            (int)(d_ps % 1000000), (unsigned long long)r->id, r->to_node,
-            (unsigned long long)r->size_bytes);
+PM_API void pm_cargo_returned(const pm_cargo *cargo, int is_delivered, int64_t t_begin_ps,
+                              int64_t t_end_ps, void *data) {
+  pm__message *m = pm__cargo_open(cargo);
+  pm_world *w = m->what.from->proc->world;
+  if (!is_delivered) {
+    pm__undeliverable(w, m);
+  } else {
+    const uint64_t bytes = pm__brings_data(m) ? m->what.mlength : 0;
+    if (bytes && data && !m->what.fail && pm__from_is_alive(m) && !w->desc.no_data) {
+      if (m->what.kind == PM__GET)
+        pm__copy(pm__md_cursor(m->what.md, m->what.local_offset), pm__flat(data), bytes);
+      else if (m->cargo.is_matched == 2)
+        memcpy(m->what.copy, data, (size_t)bytes);
+    }
+    if (bytes) pm__stamp(w, m, 1, t_begin_ps, t_end_ps);
+    pm__trace(w, pm__travel_kind(m), m, t_begin_ps, t_end_ps, cargo->to_node, cargo->from_node,
+              bytes);
   }
-  fprintf(out, "{\"ph\":\"M\",\"name\":\"trace_name\",\"pid\":0,\"args\":{\"name\":\"portals_"
-               "model\"}}\n]}\n");
-  return ferror(out) ? PM_E_IO : PM_OK;
+  if (m->cargo.is_matched >= 2 &&
+      m->what.kind == PM__GET) { /* its target hears of it by the confirmation */
+    uint32_t way[PM__ROUTE_MAX + 2];
+    int64_t latency_ps;
+    pm__route(w, cargo->from_node, cargo->to_node, way, &latency_ps);
+    pm__fetched(w, m, w->now_ps, latency_ps);
+  } else if (m->cargo.is_matched >= 2 && !m->way.is_reply)
+    pm__written(w, m); /* given up on the way: the entry is free again */
+  pm__slot_release(w, m, w->now_ps);
+  pm__come_back(w, m);
 }
+#ifdef NBC_LINES
+#line 1 "src/portals/msg.c"
+#endif
 
-/* ---- sequence diagram ------------------------------------------------------------------------------ */
-enum { PM__PAGE_LEFT = 120, PM__PAGE_COLUMN = 170, PM__PAGE_TOP = 60 };
-typedef struct pm__page {
-  FILE *out;
-  const pm_trace_record *records;
-  pm_process *const *procs;
-  int64_t *t_ps; /* the distinct times, in order ... */
-  double *y;     /* ... and where they are drawn */
-  int *column;   /* of each rank, -1: takes no part */
-  int count, times_count, columns_count;
-} pm__page;
-static int64_t pm__record_begin_ps(const pm_trace_record *r) {
-  return r->t_begin_ns * PM__PS + r->t_begin_ps;
-}
-static int64_t pm__record_end_ps(const pm_trace_record *r) {
-  return r->t_end_ns * PM__PS + r->t_end_ps;
-}
-static int pm__time_order(const void *a, const void *b) {
-  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-  return (x > y) - (x < y);
-}
-/* Steps in time become steps on paper that grow with the square root: 3 to 60 points. */
-static void pm__page_times(pm__page *p) {
-  int i;
-  p->times_count = 0;
-  for (i = 0; i < p->count; i++) {
-    p->t_ps[2 * i] = pm__record_begin_ps(&p->records[i]);
-    p->t_ps[2 * i + 1] = pm__record_end_ps(&p->records[i]);
-  }
-  qsort(p->t_ps, (size_t)p->count * 2, sizeof *p->t_ps, pm__time_order);
-  for (i = 0; i < 2 * p->count; i++) {
-    const int n = p->times_count;
-    const double d_ns = n ? (double)(p->t_ps[i] - p->t_ps[n - 1]) / PM__PS : 0,
-                 step = 3 + 2 * sqrt(d_ns);
-    if (n && p->t_ps[i] == p->t_ps[n - 1]) continue;
-    p->t_ps[n] = p->t_ps[i];
-    p->y[n] = n ? p->y[n - 1] + (step < 60 ? step : 60) : PM__PAGE_TOP + 20;
-    p->times_count++;
-  }
-}
-static double pm__page_y(const pm__page *p, int64_t t_ps) {
-  const int64_t *at = (const int64_t *)bsearch(&t_ps, p->t_ps, (size_t)p->times_count,
-                                               sizeof *p->t_ps, pm__time_order);
-  return at ? p->y[at - p->t_ps] : 0;
-}
-static int pm__page_x(const pm__page *p, int rank) {
-  return PM__PAGE_LEFT + PM__PAGE_COLUMN / 2 +
-         PM__PAGE_COLUMN * (rank >= 0 ? p->column[rank] : p->columns_count);
-}
-static void pm__page_columns(const pm_world *w, pm__page *p) {
-  int i;
-  for (i = 0; i < w->procs_count; i++) p->column[i] = -1;
-  for (i = 0; i < p->count; i++) {
-    if (p->records[i].from_rank >= 0) p->column[p->records[i].from_rank] = 0;
-    if (p->records[i].to_rank >= 0) p->column[p->records[i].to_rank] = 0;
-  }
-  for (i = 0; i < w->procs_count; i++)
-    if (!p->column[i]) p->column[i] = p->columns_count++;
-}
-static void pm__page_head(const pm_world *w, const pm__page *p) {
-  const double bottom = p->times_count ? p->y[p->times_count - 1] + 30 : PM__PAGE_TOP + 60;
-  double last = 0;
-  int i;
-  fprintf(
-      p->out,
-      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Sequence of a "
-      "simulated run</title>\n<style>\nbody{font:14px sans-serif;margin:1em;background:#fff;"
-      "color:#222}\ntext{font:11px sans-serif;fill:#222}\n.life{stroke:#aaa;stroke-dasharray:3 "
-      "3}\n.time{stroke:#eee}\n.m path{stroke:currentColor;fill:none;stroke-width:1.5}\n"
-      ".m .hit{stroke-width:12;stroke-opacity:0}\n.m text,.m polygon,.m rect{fill:currentColor}\n"
-      ".m text{paint-order:stroke;stroke:#fff;stroke-width:3}.m:hover "
-      "path{stroke-width:3}\n.PUT{color:#1764ab}.GET{color:#2d7d2d}"
-      ".ATOMIC,.FETCH_ATOMIC{color:#9b3fa5}\n.GET_RESPONSE,.FETCH_ATOMIC_RESPONSE{color:#4a9a4a}"
-      ".PORTALS_ACK,.E2E_ACK{color:#777}\n.COMMAND{color:#c8860a}.PIO_PAYLOAD{color:#e0a030}"
-      ".DMA_REQUEST,.DMA_PAYLOAD,.PAYLOAD_WRITE{color:#5a8fc0}"
-      ".EVENT{color:#c0392b}.COMPUTE{color:#bbb}\n</style></head><body>\n<h1>Sequence of a "
-      "simulated run</h1>\n<p>%d of %d steps. Columns are processes, time runs down in "
-      "nanoseconds and is stretched where much happens: lengths are not to scale. Point at an "
-      "arrow or a bar to read its times.</p>\n<p>",
-      p->count, w->records_count);
-  for (i = 0; i < PM_TRACE_LAST; i++)
-    fprintf(p->out, "<span class=\"%s\">&#9632; %s</span> ", pm_trace_kind_name((pm_trace_kind)i),
-            pm_trace_kind_name((pm_trace_kind)i));
-  fprintf(p->out, "</p>\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%.0f\">\n",
-          PM__PAGE_LEFT + PM__PAGE_COLUMN * (p->columns_count + 1), bottom);
-  for (i = 0; i < p->times_count; i++) {
-    if (i && p->y[i] < last + 14) continue;
-    last = p->y[i];
-    fprintf(p->out,
-            "<line class=\"time\" x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\"/><text x=\"%d\" "
-            "y=\"%.1f\" text-anchor=\"end\">%lld.%03d</text>\n",
-            PM__PAGE_LEFT, last, PM__PAGE_LEFT + PM__PAGE_COLUMN * p->columns_count, last,
-            PM__PAGE_LEFT - 6, last + 4, (long long)(p->t_ps[i] / PM__PS),
-            (int)(p->t_ps[i] % PM__PS));
-  }
-  for (i = 0; i < w->procs_count; i++)
-    if (p->column[i] >= 0)
-      fprintf(p->out,
-              "<line class=\"life\" x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%.1f\"/><text x=\"%d\" "
-              "y=\"%d\" text-anchor=\"middle\">process %d (node %d)</text>\n",
-              pm__page_x(p, i), PM__PAGE_TOP, pm__page_x(p, i), bottom, pm__page_x(p, i),
-              PM__PAGE_TOP - 10, i, pm_process_node(w->procs[i]));
-}
-/* A message from process to process; to oneself it goes round. */
-static void pm__page_arrow(const pm__page *p, const pm_trace_record *r, int from, int to) {
-  const double y1 = pm__page_y(p, pm__record_begin_ps(r)), y2 = pm__page_y(p, pm__record_end_ps(r));
-  const int x1 = pm__page_x(p, from), x2 = pm__page_x(p, to), side = x1 < x2 ? -1 : 1;
-  char way[128];
-  if (x1 == x2)
-    snprintf(way, sizeof way, "M%d %.1f C%d %.1f %d %.1f %d %.1f", x1, y1, x1 + 60, y1, x1 + 60, y2,
-             x2, y2);
-  else
-    snprintf(way, sizeof way, "M%d %.1f L%d %.1f", x1, y1, x2, y2);
-  fprintf(p->out,
-          "<path class=\"hit\" d=\"%s\"/><path d=\"%s\"/><polygon points=\"%d,%.1f %d,%.1f "
-          "%d,%.1f\"/><text x=\"%d\" y=\"%.1f\" text-anchor=\"middle\">%s %llu B</text>",
-          way, way, x2, y2, x2 + 9 * side, y2 - 4, x2 + 9 * side, y2 + 4,
-          (x1 + x2) / 2 + (x1 == x2 ? 70 : 0), (y1 + y2) / 2 - 4, pm_trace_kind_name(r->kind),
-          (unsigned long long)r->size_bytes);
-}
-static void pm__page_record(const pm__page *p, const pm_trace_record *r) {
-  const int is_reply = r->kind == PM_TRACE_GET_RESPONSE || r->kind == PM_TRACE_PORTALS_ACK ||
-                       r->kind == PM_TRACE_E2E_ACK || r->kind == PM_TRACE_FETCH_ATOMIC_RESPONSE;
-  const int from = is_reply ? r->to_rank : r->from_rank, to = is_reply ? r->from_rank : r->to_rank;
-  const char *name = pm_trace_kind_name(r->kind);
-  fprintf(p->out, "<g class=\"m %s\"><title>%s", name, name);
-  if (r->id) fprintf(p->out, " of message %llu", (unsigned long long)r->id);
-  if (r->to_rank >= 0) fprintf(p->out, ", process %d to %d", from, to);
-  fprintf(p->out, ", %llu bytes, %lld.%03d to %lld.%03d ns</title>",
-          (unsigned long long)r->size_bytes, (long long)r->t_begin_ns, r->t_begin_ps,
-          (long long)r->t_end_ns, r->t_end_ps);
-  if (r->kind >= PM_TRACE_COMMAND) { /* these stay at one process */
-    const int is_there = r->to_rank >= 0 && r->to_rank != r->from_rank &&
-                         (r->kind == PM_TRACE_PAYLOAD_WRITE ||
-                          ((r->kind == PM_TRACE_DMA_REQUEST || r->kind == PM_TRACE_DMA_PAYLOAD) &&
-                           r->from_node != p->procs[r->from_rank]->node));
-    const double y1 = pm__page_y(p, pm__record_begin_ps(r)),
-                 y2 = pm__page_y(p, pm__record_end_ps(r));
-    const int x = pm__page_x(p, is_there ? r->to_rank : r->from_rank);
-    fprintf(p->out, "<rect x=\"%d\" y=\"%.1f\" width=\"8\" height=\"%.1f\"/>", x - 4, y1,
-            y2 - y1 > 3 ? y2 - y1 : 3);
-  } else
-    pm__page_arrow(p, r, from, to);
-  fprintf(p->out, "</g>\n");
-}
-PM_API pm_status pm_trace_write_html(const pm_world *world, FILE *out) {
-  pm__page p;
-  int i;
-  memset(&p, 0, sizeof p);
-  p.out = out;
-  p.records = world->records;
-  p.procs = world->procs;
-  p.count = world->records_count < PM_TRACE_HTML_MAX ? world->records_count : PM_TRACE_HTML_MAX;
-  p.t_ps = (int64_t *)PM_MALLOC(((size_t)p.count * 2 + 1) * sizeof *p.t_ps);
-  p.y = (double *)PM_MALLOC(((size_t)p.count * 2 + 1) * sizeof *p.y);
-  p.column = (int *)PM_MALLOC(((size_t)world->procs_count + 1) * sizeof *p.column);
-  if (p.t_ps && p.y && p.column) {
-    pm__page_times(&p);
-    pm__page_columns(world, &p);
-    pm__page_head(world, &p);
-    for (i = 0; i < p.count; i++) pm__page_record(&p, &p.records[i]);
-    fprintf(out, "</svg>\n</body></html>\n");
-  }
-  PM_FREE(p.t_ps);
-  PM_FREE(p.y);
-  PM_FREE(p.column);
-  if (!p.t_ps || !p.y || !p.column) return PM_E_NOMEM;
-  return ferror(out) ? PM_E_IO : PM_OK;
-}
-
+static void pm__msg_worker_main(void *arg);
 /* ============================================================================================== */
 /* [MSG] 9. Two-sided messages over Portals                                                       */
 /* ============================================================================================== */
@@ -6823,12 +7367,12 @@ PM_API pm_status pm_trace_write_html(const pm_world *world, FILE *out) {
    of a receiver's answer is the size it takes and the number of its buffer; of data, the fragment. The
    match bits of a fetch: the number, which fetch it is, how many there are. */
 enum { PM__MSG_QUEUED, PM__MSG_WAITING, PM__MSG_MOVING };
-#  define PM__MSG_LONG        ((uint64_t)1 << 63)
-#  define PM__MSG_NUMBER      ((uint64_t)0xFFFFFF)
-#  define PM__MSG_INDEX(bits) ((uint32_t)((bits) >> 24 & 0xFFFFF))
-#  define PM__MSG_COUNT(bits) ((uint32_t)((bits) >> 44))
-#  define PM__MSG_SIZE        ((uint64_t)0x1FFFFFFFFF)
-#  define PM__MSG_ONCE        (PTL_ME_USE_ONCE | PTL_ME_EVENT_UNLINK_DISABLE)
+#define PM__MSG_LONG        ((uint64_t)1 << 63)
+#define PM__MSG_NUMBER      ((uint64_t)0xFFFFFF)
+#define PM__MSG_INDEX(bits) ((uint32_t)((bits) >> 24 & 0xFFFFF))
+#define PM__MSG_COUNT(bits) ((uint32_t)((bits) >> 44))
+#define PM__MSG_SIZE        ((uint64_t)0x1FFFFFFFFF)
+#define PM__MSG_ONCE        (PTL_ME_USE_ONCE | PTL_ME_EVENT_UNLINK_DISABLE)
 
 struct pm_msg {
   pm_msg_desc desc;
@@ -6921,7 +7465,6 @@ static int pm__msg_overflow_block(pm_msg *msg, char *start) {
     me.min_free = msg->desc.fragment_bytes;
   return PtlMEAppend(msg->ni, msg->pt, &me, PTL_OVERFLOW_LIST, start, &h);
 }
-static void pm__msg_worker_main(void *arg);
 static int pm__msg_defaults(pm_msg *m) {
   pm_msg_desc *d = &m->desc;
   const pm_platform *plat = &m->proc->world->plat;
@@ -7446,6 +7989,9 @@ PM_API pm_status pm_msg_cancel(pm_msg *msg, pm_msg_op *op) {
   op->finished = 1;
   return PM_OK;
 }
+#ifdef NBC_LINES
+#line 1 "src/portals/compute.c"
+#endif
 
 /* ============================================================================================== */
 /* [COMPUTE] 10. Compute time: kernel models with noise                                           */
@@ -7497,49 +8043,22 @@ PM_API void pm_compute_kernel(const pm_kernel *kernel, double m_count, double n_
   s = pm_kernel_draw_s(kernel, pm__current->proc->world, m_count, n_count, k_count);
   pm_compute_ns((int64_t)((s < 9e8 ? s : 9e8) * 1e9 + 0.5));
 }
-
+#ifdef NBC_LINES
+#line 1 "src/portals/code_end.h"
+#endif
+/* End of the implementation. */
 #  ifdef __cplusplus
 }
 #  endif
 #endif /* PORTALS_MODEL_IMPLEMENTATION */
 
-/* ---------------------------------------------------------------------------------------------- */
-/* Adapter to nbc_overlap.h: the model as a transport and as a witness NIC. Opened by PM_WITH_NBC,
-   with a guard of its own so that it does not matter which header came first.                     */
-/* ---------------------------------------------------------------------------------------------- */
-#if defined(PM_WITH_NBC) && !defined(PM_WITH_NBC_INCLUDED)
-#  define PM_WITH_NBC_INCLUDED
-#  ifndef NBC_OVERLAP_H_INCLUDED
-#    error "portals_model.h: PM_WITH_NBC needs nbc_overlap.h: include it before"
-#  endif
-#  ifdef __cplusplus
-extern "C" {
-#  endif
-/* One endpoint per simulated process. The transport is pm_msg_isend and friends: no progress outside
-   of calls, but the simulated NIC moves posted data alone. With a recorder in the transport, transfers
-   are recorded, and the NIC of the same endpoint tells when their bytes really were on the wire: of
-   every send, and of what a receive asked for (not eager data, not the first fragment). Its clock counts simulated nanoseconds. */
-typedef struct pm_nbc pm_nbc;
-typedef struct pm_nbc_desc {
-  pm_msg_desc msg;     /* observe and user are the adapter's own */
-  size_t stamps_count; /* kept until they are asked for; 0 = 4096; more are lost and counted */
-} pm_nbc_desc;
-/* Inside a process; all processes of the world, as pm_msg_open. desc NULL = defaults.
-   ret NBC_OK | NBC_E_INVAL | NBC_E_NOMEM | NBC_E_STATE */
-PM_API nbc_status pm_nbc_create(const pm_nbc_desc *desc, pm_nbc **endpoint);
-PM_API void pm_nbc_destroy(pm_nbc *endpoint); /* NULL allowed */
-PM_API nbc_transport *pm_nbc_transport(pm_nbc *endpoint);
-PM_API pm_msg *pm_nbc_msg(pm_nbc *endpoint); /* for pm_msg_compute_ns */
-PM_API const nbc_nic *pm_nbc_nic(pm_nbc *endpoint);
-/* For nbc_monitor_desc.clock and whatever else takes one: simulated time of the running process. */
-PM_API nbc_status pm_nbc_clock(nbc_clock *clock);
-/* For nbc_nic_watch_desc.relation: this NIC's clock is host time itself, not a crystal of its own. */
-PM_API nbc_relation_desc pm_nbc_relation(void);
-#  ifdef __cplusplus
-}
-#  endif
-#endif /* PM_WITH_NBC_INCLUDED */
+#ifdef NBC_LINES
+#line 1 "src/portals/nbc.c"
+#endif
 
+/* ============================================================================================== */
+/* [NBC] 11. Adapter to nbc_overlap.h: the model as a transport and as a witness NIC              */
+/* ============================================================================================== */
 #if defined(PM_WITH_NBC) && defined(PORTALS_MODEL_IMPLEMENTATION) &&                               \
     !defined(PM_WITH_NBC_IMPLEMENTATION_ONCE)
 #  define PM_WITH_NBC_IMPLEMENTATION_ONCE
@@ -7781,9 +8300,12 @@ PM_API nbc_relation_desc pm_nbc_relation(void) {
 }
 #  endif
 #endif /* PM_WITH_NBC_IMPLEMENTATION_ONCE */
-
+#ifdef NBC_LINES
+#line 1 "src/portals/licence.h"
+#endif
 /* ----------------------------------------------------------------------------------------------
    LICENCE: either public domain (unlicense.org: copy, modify, publish, use, compile, sell or
    distribute, for any purpose, by any means) or MIT No Attribution (MIT-0), whichever you choose;
    full text in LICENSE. The software is provided "as is", without warranty of any kind.
    ---------------------------------------------------------------------------------------------- */
+

@@ -17,8 +17,8 @@ list=$1
 # part FILE FROM: FROM is all, api (before the mark) or code (after it)
 part() {
   [ -r "$1" ] || { echo "assemble.sh: $list names $1, which cannot be read" >&2; exit 1; }
-  awk -v file="$1" -v from="$2" '
-    function line(n) { printf "#ifdef NBC_LINES\n#line %d \"%s\"\n#endif\n", n, file }
+  awk -v file="$1" -v from="$2" -v first="$first" '
+    function line(n) { if (!first) printf "#ifdef NBC_LINES\n#line %d \"%s\"\n#endif\n", n, file }
     BEGIN { on = from != "code"; if (on) line(1) }
     /^\/\* ---- for later pieces ---- \*\/$/ {
       if (from == "api") exit
@@ -27,7 +27,9 @@ part() {
     !on { next }
     /^#[ \t]*pragma once/ || /^#[ \t]*include[ \t]*"/ { print ""; next }
     { print }' "$1"
+  first=
 }
+first=1 # the first part begins at line 1 of the result: it needs no line directive
 
 for half in api code; do
   while read -r word rest; do

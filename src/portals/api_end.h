@@ -1,0 +1,6 @@
+/* End of the API. */
+#  ifdef __cplusplus
+}
+#  endif
+#endif /* PORTALS_MODEL_H_INCLUDED */
+

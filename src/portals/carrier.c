@@ -1,0 +1,152 @@
+#include "carrier.h"
+/* ---- carriers ------------------------------------------------------------------------------------- */
+PM__PRIVATE pm_status pm__carrier_open(pm_world *w) {
+  return w->desc.carrier->open(w->desc.carrier->ctx, w);
+}
+PM__PRIVATE void pm__carrier_close(pm_world *w) { w->desc.carrier->close(w->desc.carrier->ctx); }
+PM__PRIVATE int pm__carrier_is_busy(const pm_world *w) {
+  return w->desc.carrier->is_busy(w->desc.carrier->ctx);
+}
+PM__PRIVATE int pm__carrier_advance(pm_world *w, int64_t until_ps) {
+  return w->desc.carrier->advance(w->desc.carrier->ctx, until_ps);
+}
+static pm__message *pm__cargo_open(const pm_cargo *cargo) { /* the present is the carrier's */
+  pm__message *m = (pm__message *)cargo->message;
+  pm_world *w = m->what.from->proc->world;
+  w->now_ps = pm__max_ps(w->now_ps, w->desc.carrier->now_ps(w->desc.carrier->ctx));
+  return m;
+}
+/* One integer, as a NIC computes it. */
+static int pm__is_computed(const pm__message *m) {
+  static const char types[] = {PTL_INT8_T,  PTL_UINT8_T,  PTL_INT16_T, PTL_UINT16_T,
+                               PTL_INT32_T, PTL_UINT32_T, PTL_INT64_T, PTL_UINT64_T};
+  return (m->what.kind == PM__ATOMIC || pm__is_fetch(m)) &&
+         m->what.length == pm__type_bytes(m->what.type) &&
+         memchr(types, m->what.type, sizeof types) != NULL;
+}
+PM__PRIVATE void pm__carrier_send(pm_world *w, pm__message *m) {
+  const pm_carrier *carrier = w->desc.carrier;
+  pm_cargo c;
+  pm_status status;
+  memset(&c, 0, sizeof c);
+  m->cargo.is_computed = pm__is_computed(m);
+  c.message = m;
+  c.kind = m->what.kind == PM__GET ? PM_CARGO_GET
+           : !m->cargo.is_computed ? pm__is_fetch(m) ? PM_CARGO_EXCHANGE : PM_CARGO_PUT
+           : pm__is_fetch(m)       ? PM_CARGO_FETCH
+                                   : PM_CARGO_ATOMIC;
+  c.from_node = m->what.from->proc->node;
+  c.to_node = m->what.to_node;
+  c.is_service = m->way.lane != 0;
+  c.payload = pm__is_inline(w, m) ? 0 : pm__is_pio(w, m) || pm__is_fetch(m) ? 1 : 2;
+  c.tells_sent = m->what.is_early_send;
+  c.size_bytes = m->what.length;
+  if (m->cargo.is_computed) {
+    c.operation = m->what.op;
+    c.element_bytes = (int)m->what.length;
+    c.is_signed = m->what.type == PTL_INT8_T || m->what.type == PTL_INT16_T ||
+                  m->what.type == PTL_INT32_T || m->what.type == PTL_INT64_T;
+    pm_cargo_payload(&c, 0, &c.operand_value, sizeof c.operand_value);
+    memcpy(&c.compare_value, m->what.operand, sizeof c.compare_value);
+  }
+  pm__slot_take(w, m);
+  if (c.tells_sent) m->way.pending++;
+  status = carrier->submit(carrier->ctx, w->now_ps, &c);
+  if (status) pm_world_fail(w, status, "the carrier does not take a message");
+}
+PM_API void pm_cargo_payload(const pm_cargo *cargo, uint64_t offset_bytes, void *buffer,
+                             size_t size_bytes) {
+  pm__message *m = (pm__message *)cargo->message;
+  const uint64_t left = offset_bytes < m->what.length ? m->what.length - offset_bytes : 0;
+  memset(buffer, 0, size_bytes);
+  if (!left ||
+      (!m->what.has_copy && (!pm__from_is_alive(m) || m->what.from->proc->world->desc.no_data)))
+    return;
+  pm__copy(pm__flat(buffer),
+           m->what.has_copy ? pm__flat(m->what.copy + offset_bytes)
+                            : pm__md_cursor(m->what.md, m->what.local_offset + offset_bytes),
+           left < size_bytes ? left : size_bytes);
+}
+PM_API void pm_cargo_sent(const pm_cargo *cargo) {
+  pm__message *m = pm__cargo_open(cargo);
+  pm__slot_release(m->what.from->proc->world, m, m->what.from->proc->world->now_ps);
+  m->way.has_slot = 0;
+  pm__initiator_sent(m);
+  pm__message_release(m->what.from->proc->world, m);
+}
+PM_API void pm_cargo_match(const pm_cargo *cargo, void *data) {
+  pm__message *m = pm__cargo_open(cargo);
+  pm_world *w = m->what.from->proc->world;
+  m->cargo.is_matched = 1 + pm__arrive(w, m);
+  if (!data) return;
+  memset(data, 0, (size_t)cargo->size_bytes);
+  if (m->cargo.is_matched == 2 && m->what.mlength && !(m->what.kind == PM__GET && w->desc.no_data))
+    pm__copy(pm__flat(data), pm__me_cursor(m), m->what.mlength);
+  if (m->cargo.is_computed) memcpy(m->what.copy + 16, data, (size_t)m->what.length);
+}
+PM_API void pm_cargo_store(const pm_cargo *cargo, const void *value) {
+  pm__message *m = pm__cargo_open(cargo);
+  unsigned char now[8];
+  if (m->cargo.is_matched != 2 || !m->what.mlength) return;
+  if (m->what.mlength == m->what.length) pm__copy(pm__flat(now), pm__me_cursor(m), m->what.length);
+  if (m->what.mlength == m->what.length &&
+      memcmp(now, m->what.copy + 16, (size_t)m->what.length) == 0) {
+    memcpy(now, value, (size_t)m->what.length);
+    pm__copy(pm__me_cursor(m), pm__flat(now), m->what.length);
+  } else { /* truncated, or changed meanwhile by what is not the carrier's */
+    unsigned char operand[8];
+    memcpy(operand, &cargo->operand_value, sizeof operand);
+    if (pm__is_fetch(m)) pm__copy(pm__flat(m->what.copy), pm__me_cursor(m), m->what.mlength);
+    pm__atomic(m, operand, m->what.mlength);
+    m->cargo.is_matched = 3; /* the value that the carrier brings back is not the old one */
+  }
+}
+PM_API void pm_cargo_arrived(const pm_cargo *cargo, int64_t t_begin_ps, int64_t t_end_ps,
+                             void *data) {
+  pm__message *m = pm__cargo_open(cargo);
+  pm_world *w = m->what.from->proc->world;
+  if (!m->cargo.is_matched) {
+    m->cargo.wire = (unsigned char *)data;
+    pm_cargo_match(cargo, NULL);
+  }
+  if (m->what.kind != PM__GET && m->what.length) pm__stamp(w, m, 0, t_begin_ps, t_end_ps);
+  pm__trace(w, pm__travel_kind(m), m, t_begin_ps, t_end_ps, cargo->from_node, cargo->to_node,
+            m->what.kind == PM__GET ? 0 : m->what.length);
+  if (m->cargo.is_matched >= 2) {
+    if (m->what.kind != PM__GET) pm__written(w, m);
+    if (pm__brings_data(m)) w->stats.sent_bytes += m->what.mlength;
+    if (cargo->kind == PM_CARGO_EXCHANGE && data)
+      memcpy(data, m->what.copy, (size_t)m->what.mlength);
+  }
+  m->cargo.wire = NULL;
+  m->way.is_reply = 1;
+}
+PM_API void pm_cargo_returned(const pm_cargo *cargo, int is_delivered, int64_t t_begin_ps,
+                              int64_t t_end_ps, void *data) {
+  pm__message *m = pm__cargo_open(cargo);
+  pm_world *w = m->what.from->proc->world;
+  if (!is_delivered) {
+    pm__undeliverable(w, m);
+  } else {
+    const uint64_t bytes = pm__brings_data(m) ? m->what.mlength : 0;
+    if (bytes && data && !m->what.fail && pm__from_is_alive(m) && !w->desc.no_data) {
+      if (m->what.kind == PM__GET)
+        pm__copy(pm__md_cursor(m->what.md, m->what.local_offset), pm__flat(data), bytes);
+      else if (m->cargo.is_matched == 2)
+        memcpy(m->what.copy, data, (size_t)bytes);
+    }
+    if (bytes) pm__stamp(w, m, 1, t_begin_ps, t_end_ps);
+    pm__trace(w, pm__travel_kind(m), m, t_begin_ps, t_end_ps, cargo->to_node, cargo->from_node,
+              bytes);
+  }
+  if (m->cargo.is_matched >= 2 &&
+      m->what.kind == PM__GET) { /* its target hears of it by the confirmation */
+    uint32_t way[PM__ROUTE_MAX + 2];
+    int64_t latency_ps;
+    pm__route(w, cargo->from_node, cargo->to_node, way, &latency_ps);
+    pm__fetched(w, m, w->now_ps, latency_ps);
+  } else if (m->cargo.is_matched >= 2 && !m->way.is_reply)
+    pm__written(w, m); /* given up on the way: the entry is free again */
+  pm__slot_release(w, m, w->now_ps);
+  pm__come_back(w, m);
+}

@@ -1,0 +1,3 @@
+/* ---------------------------------------------------------------------------------------------- */
+#if defined(PORTALS_MODEL_IMPLEMENTATION) && !defined(PORTALS_MODEL_IMPLEMENTATION_ONCE)
+#  define PORTALS_MODEL_IMPLEMENTATION_ONCE

@@ -1,0 +1,61 @@
+/* Links shared fairly: max-min solver and flows. */
+#pragma once
+#include "run.h"
+/* ============================================================================================== */
+/* [FLOW] 7. Links shared fairly: max-min solver and flows                                        */
+/* ============================================================================================== */
+/* A transfer of so many bytes between nodes over the platform's way, sharing its links with all
+   others max-min fairly; done(arg) is called at the simulated time of its end (latency of the way
+   not included), outside any process. For studies of the network alone.
+   ret PM_OK | PM_E_INVAL | PM_E_NOMEM */
+PM_API pm_status pm_flow_start(pm_world *world, int from_node, int to_node, double size_bytes,
+                               void (*done)(void *arg), void *arg);
+/* Capacity of a directed link. */
+PM_API double pm_link_bytes_per_s(const pm_world *world, int link);
+/* Rates now in force of the flows on a link: returns how many, writes at most max. */
+PM_API int pm_link_rates(pm_world *world, int link, double *bytes_per_s, int max);
+
+/* ---- for later pieces ---- */
+/* ============================================================================================== */
+/* [FLOW] 7. Links shared fairly: max-min solver and flows                                        */
+/* ============================================================================================== */
+/* Shared resources and what crosses them, see the flow section. */
+typedef struct pm__flow pm__flow;
+typedef struct pm__crossing {
+  pm__flow *flow;
+  uint32_t hop;
+} pm__crossing;
+typedef struct pm__link {
+  double cap;
+  pm__crossing *flows;
+  int count, max;
+  uint32_t mark; /* from here on: scratch of the solver */
+  int is_dirty, inside, active;
+  double base, left, share, top;
+} pm__link;
+struct pm__flow {
+  pm__event event;        /* first: its end. What the solver reads comes next, close together. */
+  double rate, fair, cap; /* in force, found by the solver, limit of its own */
+  uint32_t bottleneck;    /* link that holds the rate down, or PM__NO_LINK: its own cap */
+  uint32_t mark, filled;
+  int links_count;
+  uint32_t link[PM__ROUTE_MAX + 2];
+  int place[PM__ROUTE_MAX + 2]; /* where the link's list names this flow */
+  double remaining_bytes;
+  int64_t t_last_ps;
+  void (*done)(pm_world *world, void *arg);
+  void *arg;
+  void (*plain_done)(void *arg); /* of pm_flow_start */
+  void *plain_arg;
+  pm__flow *next, *next_made;
+};
+typedef struct pm__share {
+  double share;
+  uint32_t link;
+} pm__share;
+/* Resources: the directed links of the network, then per node PCI reads, PCI writes, memory. */
+enum { PM__PCI_READ, PM__PCI_WRITE, PM__MEMORY, PM__PER_NODE };
+PM__PRIVATE uint32_t pm__node_resource(const pm_world *w, int node, int which);
+PM__PRIVATE double pm__payload_ratio(const pm_platform *p);
+PM__PRIVATE pm__flow *pm__flow_new(pm_world *w);
+PM__PRIVATE int pm__flow_go(pm_world *w, pm__flow *f, double bytes, double cap);

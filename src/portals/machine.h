@@ -1,0 +1,203 @@
+/* What a world is made of: the data that several pieces work on, and what early pieces ask of
+   later ones. */
+#pragma once
+#include "world.h"
+
+/* ---- for later pieces ---- */
+/* ============================================================================================== */
+/* [WORLD] 4. Simulated processes and time                                                        */
+/* ============================================================================================== */
+/* ---- what a world is made of ------------------------------------------------------------------ */
+struct pm_stamp;
+struct pm_trace_record;
+typedef struct pm__ni pm__ni;
+typedef struct pm__message pm__message;
+typedef struct pm__event pm__event;
+
+/* One entry of the future. Embedded in what it is about, so nothing is allocated per event. */
+struct pm__event {
+  void (*fn)(pm_world *world, pm__event *event);
+  uint32_t pos; /* in the heap; 0 = not queued */
+};
+typedef struct pm__slot {
+  int64_t t_ps;
+  uint64_t order; /* equal times: first scheduled, first served */
+  pm__event *event;
+} pm__slot;
+
+typedef enum pm__state { PM__READY, PM__RUNNING, PM__BLOCKED, PM__ENDED } pm__state;
+
+/* A virtual network of a NIC, or a process's way through memory: jobs one after the other. */
+typedef struct pm__lane {
+  struct pm__message *head, *tail;
+  int64_t t_free_ps, t_ready_ps;
+  int is_busy; /* with a flow */
+} pm__lane;
+
+struct pm_thread {
+  pm__event timer; /* first: the heap gives us its address */
+  pm_process *proc;
+  pm__state state;
+  int woken, polling, timed_out;
+  unsigned poll_streak; /* idle polls in a row */
+  int64_t mark_ns;      /* host's CPU time when it was charged last */
+  void *sp;
+  char *stack;
+  size_t stack_bytes;
+  void *asan_fake;
+  void (*entry)(void *arg);
+  void *arg;
+  const char *what; /* for deadlock reports */
+  void (*describe)(const pm_thread *thread, char *text,
+                   size_t text_bytes); /* more of it, or NULL */
+  const void *wait_on;                 /* the queue or counter; NULL: any of the process */
+  uint64_t wait_value;
+  uint32_t wait_handle, last_ct;
+  uint64_t last_count;
+  int waits_for_ptl;
+  pm_thread *next_ready, *next_in_proc, *next_waiter, *joiner;
+#ifdef PM_USE_UCONTEXT
+  ucontext_t uc;
+#endif
+#ifdef PM_WITH_VALGRIND
+  unsigned valgrind_id;
+#endif
+};
+
+enum { PM__HOOKS = 8 };
+struct ptl_activate_hook {
+  int is_used;
+};
+struct pm_process {
+  pm_world *world;
+  int rank, node, status, ended, live_threads, init_count, aborted, has_pid;
+  uint32_t uid, pid, local_index;
+  struct pm__ni *ni[4];
+  pm__lane memory_lane;
+  struct pm_msg *msg;
+  int64_t in_flight;
+  void *user;
+  pm_thread *threads;
+  pm_thread *caller; /* runs callbacks of queues while news is not empty; NULL: never needed */
+  struct pm__eq *news, *news_last;
+  struct ptl_activate_hook hooks[PM__HOOKS];
+  pm_process *next_on_node;
+};
+
+typedef struct pm__node {
+  pm_process *processes, **by_pid;
+  int pids_max, processes_count;
+  int64_t t_gap_ps;
+  pm__lane lane[4];
+  int64_t t_rx_ps[PM__ENGINES_MAX], t_rx_last_ps[4], t_done_ps, in_flight;
+  int64_t *slots;
+  uint32_t slots_first, slots_used;
+  pm_thread *slot_waiters;
+  struct pm__message *held, *held_tail; /* wait for an in-flight limit */
+} pm__node;
+
+typedef struct pm__stack {
+  struct pm__stack *next;
+} pm__stack; /* lies in the free stack itself */
+typedef struct pm__slab {
+  struct pm__slab *next;
+  char *base;
+  size_t bytes;
+} pm__slab;
+
+struct pm_world {
+  pm_world_desc desc;
+  pm_platform plat;
+  struct pm__graph *graph; /* of a platform with links from a file */
+  pm_status status;
+  int running, stopped;
+  char error[4096];
+  /* present and future */
+  int64_t now_ps, t_idle_since_ps;
+  uint64_t order;
+  pm__slot *heap; /* from 1 on */
+  uint32_t heap_count, heap_max;
+  pm_thread *ready_head, *ready_tail, *barrier_waiters;
+  int barrier_count, live_threads, live_processes, polling_count;
+  /* contexts */
+  void (*context_switch)(void **save, void *load);
+  void *scheduler_sp;
+  pm_process *last_run;
+  void *asan_fake;
+  const void *asan_bottom;
+  size_t asan_bytes;
+#ifdef PM_USE_UCONTEXT
+  ucontext_t uc;
+#endif
+  sigjmp_buf crash_jump;
+  int crash_signal;
+  char *crash_address;
+  pm__stack *free_stacks;
+  pm__slab *slabs;
+  /* who and where */
+  pm_process **procs;
+  int procs_count, procs_max;
+  pm__node *nodes;
+  uint64_t rng;
+  pm_stats stats;
+  /* shared links */
+  struct pm__link *links;
+  int links_count, net_links_count;
+  struct pm__flow *free_flows, *flows_made;
+  pm__event solve;
+  uint32_t *dirty, *reached;
+  int dirty_count, dirty_max, reached_count, reached_max;
+  uint32_t mark, fills;
+  struct pm__flow **active;
+  int active_count, active_max;
+  struct pm__share *fill;
+  int fill_max;
+  /* Portals */
+  struct pm__map *maps;
+  struct pm__message *free_messages, *messages_made;
+  struct pm__trigger *free_triggers;
+  struct pm__header *free_headers;
+  struct pm__ct *fire_head, *fire_tail;
+  int is_firing;
+  uint64_t next_id;
+  struct pm_trace_record *records;
+  int records_count, records_max;
+  /* wire */
+  struct pm__stream *streams;
+  uint32_t streams_count, streams_max;
+  int is_faulty, is_carrying, route_from, route_to; /* is_carrying: the carrier is open */
+  int link_phases_done;
+  int64_t route_latency_ps;
+  void (*stamp)(void *arg, const struct pm_stamp *stamp);
+  void *stamp_arg;
+};
+
+PM__PRIVATE int pm__route(pm_world *w, int src, int dst, uint32_t *out, int64_t *latency_ps);
+PM__PRIVATE int64_t pm__bytes_ps(double bytes, double bytes_per_s);
+PM__PRIVATE int64_t pm__max_ps(int64_t a_ps, int64_t b_ps);
+/* The running simulated thread and world: the only mutable variables of file scope (see CONVENTIONS). */
+#ifdef NBC_PIECES
+extern PM__PRIVATE __thread pm_thread *pm__current;
+extern PM__PRIVATE __thread pm_world *pm__running;
+#else
+static __thread pm_thread *pm__current;
+static __thread pm_world *pm__running;
+#endif
+
+/* ---- what early pieces ask of later ones ---- */
+/* Of Portals: a process has ended (as if it had called PtlFini), its memory goes, the world's goes. */
+PM__PRIVATE void pm__ptl_process_ended(pm_process *p);
+PM__PRIVATE void pm__ptl_process_free(pm_process *p);
+PM__PRIVATE void pm__ptl_world_free(pm_world *w);
+/* Of the flows: links are made with the world and go with it; the solver is an event of the world. */
+PM__PRIVATE int pm__links_make(pm_world *w);
+PM__PRIVATE void pm__flows_free(pm_world *w);
+PM__PRIVATE void pm__solve_now(pm_world *w, pm__event *event);
+/* Of the trace: the running process computes. */
+PM__PRIVATE void pm__trace_compute(pm_world *w, int64_t t_begin_ps, int64_t t_end_ps);
+/* Of carriers, see pm_carrier. pm__carrier_advance: lets time pass until then, at most to the end of the
+   first step in which the carrier told something: 1. */
+PM__PRIVATE pm_status pm__carrier_open(pm_world *w);
+PM__PRIVATE void pm__carrier_close(pm_world *w);
+PM__PRIVATE int pm__carrier_is_busy(const pm_world *w);
+PM__PRIVATE int pm__carrier_advance(pm_world *w, int64_t until_ps);

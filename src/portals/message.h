@@ -1,0 +1,70 @@
+/* One operation on its way: what Portals knows of it, what NIC and wire do with it, what a carrier
+   adds; and what these ask of each other. */
+#pragma once
+#include "ptl.h"
+
+/* ---- for later pieces ---- */
+typedef enum pm__kind { PM__PUT, PM__GET, PM__ATOMIC, PM__FETCH, PM__SWAP } pm__kind;
+
+/* What an operation is and what became of it. Written by Portals alone (the pieces ptl_...); NIC, wire,
+   carriers and trace only read it. */
+typedef struct pm__operation {
+  uint64_t id;
+  unsigned char kind, ack_req, op, type, fail, list, is_ack_muted, is_early_send, has_copy, unlinks;
+  pm__ni *from, *to;
+  uint32_t from_epoch, to_epoch;
+  int to_node;
+  ptl_process_t target_id;
+  pm__md *md, *get_md;
+  uint64_t local_offset, get_offset, length, mlength, remote_offset, offset_used;
+  uint64_t match_bits, hdr_data;
+  void *user_ptr, *start;
+  ptl_pt_index_t pt;
+  pm__me *me;
+  pm__header *header;
+  uint32_t looked_at;                 /* list entries */
+  unsigned char copy[PM__COPY_BYTES]; /* small payload, or what a fetch brings back */
+  unsigned char operand[32];          /* of a conditional swap */
+} pm__operation;
+/* Where it is. Written by NIC and wire alone. Three things may be in its future at once: the travel over
+   the network, the end of the writing at the target, an early SEND. */
+typedef struct pm__journey {
+  pm__event event; /* first: the travel itself */
+  pm__event target, send;
+  int pending; /* events and travels that still need this */
+  unsigned char lane, link, is_reply, has_slot;
+  uint32_t slot;
+  int64_t t_ready_ps, t_begin_ps, t_lost_ps;
+  int64_t t_done_ps; /* data and events are in the target's memory */
+} pm__journey;
+/* What a carrier adds. Written by the piece carrier alone. */
+typedef struct pm__carried {
+  unsigned char *wire;         /* what it brought: valid during one call */
+  int is_matched, is_computed; /* looked up already; it does the arithmetic */
+} pm__carried;
+/* One operation from its call to its last event. */
+struct pm__message {
+  pm__journey way; /* first: an event leads to its message */
+  pm__carried cargo;
+  pm__message *next, *next_made; /* of the list it is in; of all that were ever made */
+  pm__operation what;            /* last: its copy is not cleared for a new operation */
+};
+
+/* ---- the contract between Portals and what moves messages ---- */
+/* Portals asks: send it; wait until a command has room; has it none? */
+PM__PRIVATE void pm__nic_send(pm_world *w, pm__message *m);
+PM__PRIVATE void pm__nic_wait_for_slot(pm_process *p, const pm__message *m);
+PM__PRIVATE int pm__slots_are_taken(const pm_process *p, const pm__message *m);
+/* NIC, wire and carriers answer with four verbs. The request is at the target's list engines (ret 1: an
+   entry took it); its data and events reach the target's memory; the initiator's buffer may be written
+   again; acknowledgement or reply is there, the operation is over. */
+PM__PRIVATE int pm__target_start(pm_world *w, pm__message *m);
+PM__PRIVATE void pm__target_finish(pm_world *w, pm__message *m);
+PM__PRIVATE void pm__initiator_sent(pm__message *m);
+PM__PRIVATE void pm__initiator_finish(pm_world *w, pm__message *m);
+/* And: it can never arrive. Nothing of it is left in the future. */
+PM__PRIVATE void pm__undeliverable(pm_world *w, pm__message *m);
+PM__PRIVATE void pm__message_free(pm_world *w, pm__message *m);
+/* The wire asks the NIC: one has come back, another may go. The NIC asks a carrier: take this. */
+PM__PRIVATE void pm__nic_landed(pm_world *w, const pm__message *done);
+PM__PRIVATE void pm__carrier_send(pm_world *w, pm__message *m);

@@ -1,0 +1,380 @@
+/* The NIC: see nic.h. */
+#include "nic.h"
+static void pm__rx(pm_world *w, pm__event *event);
+static void pm__lane_run(pm_world *w, pm__lane *lane);
+static void pm__match_event(pm_world *w, pm__event *event);
+/* ---- the NIC: commands, payload, lanes ----------------------------------------------------------- */
+static int pm__matching_more(const pm__message *m) { return pm__is_matching(m->what.from) ? 0 : 8; }
+PM__PRIVATE int pm__is_inline(const pm_world *w, const pm__message *m) {
+  return m->what.length <= (uint64_t)(w->plat.inline_bytes + pm__matching_more(m));
+}
+PM__PRIVATE int pm__is_pio(const pm_world *w, const pm__message *m) {
+  return m->what.length <= (uint64_t)(w->plat.pio_bytes + pm__matching_more(m)) &&
+         (!w->plat.pio_needs_volatile || (m->what.md->md.options & PTL_MD_VOLATILE));
+}
+static int64_t pm__occupancy_ps(const pm_world *w, int node, const pm__message *m) {
+  const int64_t d_ns = m->way.is_reply && pm__brings_data(m)         ? w->plat.nic_response_ns
+                       : m->what.kind == PM__GET && !m->way.is_reply ? w->plat.nic_get_ns
+                                                                     : w->plat.nic_put_ns;
+  return pm__slow_ps(w, node, d_ns);
+}
+/* From the NIC's decision to send until the first byte may leave. */
+static int64_t pm__fetch_ps(const pm_world *w, const pm__message *m, uint64_t bytes) {
+  if (!bytes || w->plat.no_pci || (!m->way.is_reply && (pm__is_inline(w, m) || pm__is_pio(w, m))))
+    return 0;
+  if (bytes > (uint64_t)w->plat.pci_packet_bytes)
+    bytes = (uint64_t)w->plat.pci_packet_bytes;                          /* then pipelined */
+  return w->plat.pci_latency_ns * PM__PS + pm__pci_ps(w, (double)bytes); /* there and back */
+}
+
+/* How the payload came to the NIC that sends it from t_begin_ps to t_end_ps. */
+static void pm__trace_read(pm_world *w, const pm__message *m, int64_t t_begin_ps,
+                           int64_t t_end_ps) {
+  const uint64_t bytes = pm__job_bytes(m);
+  const int64_t d_ps = pm__fetch_ps(w, m, bytes),
+                t_data_ps = t_begin_ps - d_ps + w->plat.pci_latency_ns * PM__PS;
+  const int node = pm__job_from(m);
+  if (!d_ps) return;
+  pm__trace(w, PM_TRACE_DMA_REQUEST, m, t_begin_ps - d_ps, t_data_ps, node, node, 0);
+  pm__trace(w, PM_TRACE_DMA_PAYLOAD, m, t_data_ps,
+            bytes > (uint64_t)w->plat.pci_packet_bytes ? t_end_ps : t_begin_ps, node, node, bytes);
+}
+
+static void pm__job_left(pm_world *w, pm__message *m, int64_t t_begin_ps, int64_t t_end_ps) {
+  const int from = pm__job_from(m), to = pm__job_to(m);
+  const uint64_t bytes = pm__job_bytes(m);
+  int64_t latency_ps = w->plat.intra_latency_ns * PM__PS;
+  uint32_t way[PM__ROUTE_MAX + 2];
+  if (!pm__is_inside(w, m)) {
+    if (from == w->route_from && to == w->route_to)
+      latency_ps = w->route_latency_ps;
+    else
+      pm__route(w, from, to, way, &latency_ps);
+    w->route_from = from;
+    w->route_to = to;
+    w->route_latency_ps = latency_ps;
+  }
+  if (bytes) pm__stamp(w, m, m->way.is_reply, t_begin_ps, t_end_ps + latency_ps);
+  if (w->desc.trace && !pm__is_inside(w, m)) pm__trace_read(w, m, t_begin_ps, t_end_ps);
+  pm__trace(w, pm__travel_kind(m), m, t_begin_ps, t_end_ps + latency_ps, from, to, bytes);
+  if (!m->way.is_reply) pm__send_early(w, m, t_begin_ps + pm__event_ps(w));
+  pm__travel(w, m, from, to, m->way.lane, t_end_ps, latency_ps, pm__rx);
+}
+static pm__lane *pm__lane_of(pm_world *w, pm__message *m) {
+  return pm__is_inside(w, m) ? &m->what.from->proc->memory_lane
+                             : &w->nodes[pm__job_from(m)].lane[m->way.lane];
+}
+static void pm__job_flown(pm_world *w, void *arg) {
+  pm__message *m = (pm__message *)arg;
+  pm__lane *lane = pm__lane_of(w, m);
+  lane->is_busy = 0;
+  lane->t_free_ps = w->now_ps;
+  if (!m->way.is_reply) pm__slot_release(w, m, w->now_ps);
+  pm__job_left(w, m, m->way.t_begin_ps, w->now_ps);
+  pm__lane_run(w, lane);
+}
+/* The average rate that credits allow: the first ones at the link's rate, then one window per round
+   trip (when that is the slower one). */
+static double pm__credit_bytes_per_s(const pm_world *w, double bytes, int64_t latency_ps) {
+  const double window = (double)w->plat.link_credit_bytes,
+               rate = w->plat.link_bytes_per_s * pm__payload_ratio(&w->plat),
+               round_trip_s = 2e-12 * (double)latency_ps;
+  if (!(window > 0) || bytes <= window || window >= rate * round_trip_s) return 1e18;
+  return bytes / (window / rate + (bytes - window) / (window / round_trip_s));
+}
+/* A long transfer sets out: over the source's PCI, the links of the way, the target's PCI, all at
+   once, since packets follow each other [S 4.3.3]. */
+static void pm__job_flow(pm_world *w, pm__event *event) {
+  pm__message *m = (pm__message *)event;
+  const int from = pm__job_from(m), to = pm__job_to(m);
+  pm__flow *f = pm__flow_new(w);
+  int64_t latency_ps;
+  double cap = w->plat.pci_flow_bytes_per_s, credit;
+  if (!f) {
+    pm_world_fail(w, PM_E_NOMEM, "out of memory: flow");
+    return;
+  }
+  m->way.t_begin_ps = w->now_ps;
+  f->done = pm__job_flown;
+  f->arg = m;
+  if (pm__is_inside(w, m)) {
+    f->link[f->links_count++] = pm__node_resource(w, from, PM__MEMORY);
+    cap = w->plat.intra_bytes_per_s;
+  } else {
+    f->links_count = pm__route(w, from, to, f->link, &latency_ps);
+    if (w->plat.no_pci)
+      cap = 1e18;
+    else {
+      f->link[f->links_count++] = pm__node_resource(w, from, PM__PCI_READ);
+      if (from != to || !w->plat.pci_half_duplex)
+        f->link[f->links_count++] = pm__node_resource(w, to, PM__PCI_WRITE);
+    }
+    credit = pm__credit_bytes_per_s(w, (double)pm__job_bytes(m), latency_ps);
+    cap = credit < cap ? credit : cap;
+  }
+  if (!pm__flow_go(w, f, (double)pm__job_bytes(m), cap))
+    pm_world_fail(w, PM_E_NOMEM, "out of memory: flow");
+}
+/* The first job of a free lane. */
+static void pm__job_start(pm_world *w, pm__lane *lane, pm__message *m) {
+  const uint64_t bytes = pm__job_bytes(m);
+  const int inside = pm__is_inside(w, m);
+  int64_t t_ps = pm__max_ps(m->way.t_ready_ps, lane->t_free_ps), t_end_ps;
+  if (!inside) t_ps += pm__occupancy_ps(w, pm__job_from(m), m) + pm__fetch_ps(w, m, bytes);
+  if (bytes > (uint64_t)w->plat.pci_packet_bytes) {
+    lane->is_busy = 1;
+    m->way.event.fn = pm__job_flow;
+    pm__schedule(w, &m->way.event, pm__max_ps(t_ps, w->now_ps));
+    return;
+  }
+  if (inside)
+    t_end_ps = t_ps + pm__bytes_ps((double)bytes, w->plat.intra_bytes_per_s);
+  else
+    t_end_ps = t_ps + pm__bytes_ps(bytes ? pm__wire_bytes(w, bytes) : (double)w->plat.ack_bytes,
+                                   w->plat.link_bytes_per_s);
+  lane->t_free_ps = t_end_ps;
+  if (!m->way.is_reply) pm__slot_release(w, m, t_end_ps);
+  pm__job_left(w, m, t_ps, t_end_ps);
+}
+static void pm__lane_run(pm_world *w, pm__lane *lane) {
+  while (!lane->is_busy && lane->head) {
+    pm__message *m = lane->head;
+    lane->head = m->next;
+    pm__job_start(w, lane, m);
+  }
+}
+/* Hands the message's present job (request or reply) to its lane; ready at t_ps, in order. */
+static void pm__lane_push(pm_world *w, pm__message *m, int64_t t_ps) {
+  pm__lane *lane = pm__lane_of(w, m);
+  m->way.t_ready_ps = lane->t_ready_ps = pm__max_ps(t_ps, lane->t_ready_ps);
+  m->next = NULL;
+  if (lane->head)
+    lane->tail->next = m;
+  else
+    lane->head = m;
+  lane->tail = m;
+  pm__lane_run(w, lane);
+}
+
+/* ---- receiving ------------------------------------------------------------------------------------ */
+/* The head or, of a long message, the tail is here: the earliest free engine takes it, in order. */
+static void pm__rx(pm_world *w, pm__event *event) {
+  pm__message *m = (pm__message *)event;
+  const int to = pm__job_to(m);
+  pm__node *n = &w->nodes[to];
+  int64_t t_ps = w->now_ps, *best_ps = &n->t_rx_ps[0];
+  int i;
+  if (!pm__is_inside(w, m) && !(w->plat.quick_ack && m->way.is_reply && !pm__brings_data(m))) {
+    for (i = 1; i < (int)w->plat.nic_engines_count; i++)
+      if (n->t_rx_ps[i] < *best_ps) best_ps = &n->t_rx_ps[i];
+    t_ps = pm__max_ps(t_ps, *best_ps) + pm__occupancy_ps(w, to, m);
+    *best_ps = t_ps;
+    t_ps = n->t_rx_last_ps[m->way.lane] = pm__max_ps(t_ps, n->t_rx_last_ps[m->way.lane]);
+  }
+  if (!m->way.is_reply)
+    m->way.event.fn = pm__match_event;
+  else { /* the reply's data and its event cross PCI */
+    const uint64_t bytes = pm__job_bytes(m);
+    m->way.event.fn = pm__back_event;
+    if (!pm__is_inside(w, m))
+      t_ps += pm__event_ps(w) +
+              (bytes ? pm__bytes_ps((double)(bytes < (uint64_t)w->plat.pci_packet_bytes
+                                                 ? bytes
+                                                 : (uint64_t)w->plat.pci_packet_bytes),
+                                    w->plat.no_pci ? 1e18 : w->plat.pci_flow_bytes_per_s)
+                     : 0);
+    pm__trace(w, PM_TRACE_EVENT, m, t_ps - (pm__is_inside(w, m) ? 0 : pm__event_ps(w)), t_ps, to,
+              to, (uint64_t)w->plat.event_bytes);
+    t_ps = pm__max_ps(t_ps, m->way.t_done_ps);
+  }
+  pm__schedule(w, &m->way.event, t_ps);
+}
+/* At the list engines: match, write (in the background of what follows), answer. */
+static void pm__match_event(pm_world *w, pm__event *event) {
+  pm__message *m = (pm__message *)event;
+  pm__node *n = &w->nodes[m->what.to_node];
+  const int taken = pm__arrive(w, m), inside = pm__is_inside(w, m);
+  uint64_t bytes = m->what.kind == PM__GET || pm__is_fetch(m) ? 0 : m->what.mlength;
+  int64_t t_ps = w->now_ps + (int64_t)m->what.looked_at * w->plat.nic_match_ns * PM__PS;
+  if (taken) {
+    if (bytes > (uint64_t)w->plat.pci_packet_bytes)
+      bytes = (uint64_t)w->plat.pci_packet_bytes; /* the last packet */
+    m->way.t_done_ps = t_ps;
+    if (!inside && !w->plat.no_pci)
+      m->way.t_done_ps +=
+          w->plat.pci_latency_ns * PM__PS +
+          pm__bytes_ps((double)bytes + (w->plat.no_pci_commands ? 0 : (double)w->plat.event_bytes),
+                       w->plat.pci_flow_bytes_per_s);
+    n->t_done_ps = m->way.t_done_ps = pm__max_ps(m->way.t_done_ps, n->t_done_ps);
+    pm__trace(w, PM_TRACE_PAYLOAD_WRITE, m, t_ps, m->way.t_done_ps, m->what.to_node,
+              m->what.to_node, m->what.mlength);
+    if (m->what.kind != PM__GET) pm__written_at(w, m, m->way.t_done_ps);
+    if (pm__brings_data(m)) w->stats.sent_bytes += m->what.mlength;
+  }
+  if (w->plat.ack_after_write && bytes && !inside && !w->plat.no_pci)
+    t_ps += w->plat.pci_latency_ns * PM__PS;
+  m->way.is_reply = 1;
+  m->way.lane = (unsigned char)(m->way.lane | 1);
+  if (w->plat.quick_ack && !pm__brings_data(m) && !inside)
+    pm__job_left(w, m, t_ps, t_ps);
+  else
+    pm__lane_push(w, m, t_ps);
+}
+
+/* ---- from calls to the NIC ------------------------------------------------------------------------ */
+/* Commands between CPU and NIC, first in, first out: the ring holds when each leaves (FOREVER: not
+   known yet). */
+PM__PRIVATE void pm__slot_release(pm_world *w, pm__message *m, int64_t t_ps) {
+  pm__node *n = &w->nodes[m->what.from->proc->node];
+  if (!m->way.has_slot) return;
+  n->slots[m->way.slot] = t_ps;
+  if (n->slot_waiters) { /* let them look again */
+    pm_thread *t = n->slot_waiters;
+    n->slot_waiters = NULL;
+    for (; t; t = t->next_waiter) pm__resume(w, t);
+  }
+}
+static int64_t pm__slots_max(const pm_world *w) {
+  return w->plat.command_queue_count + w->plat.nic_pipeline_count;
+}
+PM__PRIVATE void pm__slot_take(pm_world *w, pm__message *m) {
+  pm__node *n = &w->nodes[m->what.from->proc->node];
+  const uint32_t max = (uint32_t)pm__slots_max(w);
+  if (!n->slots) {
+    n->slots = (int64_t *)pm__zalloc(max * sizeof *n->slots);
+    if (!n->slots) return;
+    w->stats.memory_bytes += max * sizeof *n->slots;
+  }
+  while (n->slots_used && n->slots[n->slots_first] <= w->now_ps) {
+    n->slots_first = (n->slots_first + 1) % max;
+    n->slots_used--;
+  }
+  if (n->slots_used >= max) return; /* triggered operations come from the NIC itself: no slot */
+  m->way.slot = (n->slots_first + n->slots_used++) % max;
+  m->way.has_slot = 1;
+  n->slots[m->way.slot] = PM__FOREVER;
+}
+/* How a message moves that starts now. */
+static pm_link_model pm__link_now(pm_world *w) {
+  const pm_world_desc *desc = &w->desc;
+  while (w->link_phases_done < desc->link_phases_count &&
+         w->now_ps >= desc->link_phases[w->link_phases_done].t_ns * PM__PS)
+    w->desc.link = desc->link_phases[w->link_phases_done++].link;
+  return desc->link;
+}
+/* Whether a command would have to wait. (A transfer inside of a node needs no command.) */
+PM__PRIVATE int pm__slots_are_taken(const pm_process *p, const pm__message *m) {
+  pm_world *w = p->world;
+  const pm__node *n = &w->nodes[p->node];
+  return pm__link_now(w) != PM_LINK_LOGGP && !pm__is_inside(w, m) &&
+         n->slots_used >= (uint32_t)pm__slots_max(w) && n->slots[n->slots_first] > w->now_ps;
+}
+/* The CPU's part of a call that moves data: time for the call, for payload that the CPU itself
+   writes, and for a free command slot. */
+PM__PRIVATE void pm__nic_wait_for_slot(pm_process *p, const pm__message *m) {
+  pm_world *w = p->world;
+  pm__node *n = &w->nodes[p->node];
+  const int64_t t_ps = w->now_ps;
+  if (pm__link_now(w) == PM_LINK_LOGGP) {
+    pm__cpu(w->plat.loggp_overhead_ns);
+    return;
+  }
+  pm__cpu(w->plat.cpu_command_ns);
+  if (m->what.kind != PM__GET && !pm__is_inside(w, m) && !w->plat.no_pci && !pm__is_inline(w, m) &&
+      pm__is_pio(w, m)) {
+    const int64_t t_pio_ps = w->now_ps;
+    pm__busy(w->plat.pio_fence_ns * PM__PS + /* what a carrier writes takes its time there */
+                 (pm__link_now(w) == PM_LINK_CARRIER
+                      ? 0
+                      : pm__bytes_ps((double)m->what.length, w->plat.pio_bytes_per_s)),
+             "PIO");
+    pm__trace(w, PM_TRACE_PIO_PAYLOAD, m, t_pio_ps, w->now_ps, p->node, p->node, m->what.length);
+  }
+  while (pm__slots_are_taken(p, m)) {
+    if (n->slots[n->slots_first] != PM__FOREVER)
+      pm__busy(n->slots[n->slots_first] - w->now_ps, "a command slot");
+    else {
+      pm__current->next_waiter = n->slot_waiters;
+      n->slot_waiters = pm__current;
+      pm__block(PM__FOREVER, "a command slot");
+    }
+  }
+  w->stats.d_command_stall_ns += (w->now_ps - t_ps) / PM__PS;
+}
+
+static void pm__nic_inject(pm_world *w, pm__message *m) {
+  int64_t t_ps = w->now_ps;
+  w->nodes[m->what.from->proc->node].in_flight++;
+  m->what.from->proc->in_flight++;
+  if (m->way.link == PM_LINK_LOGGP) {
+    pm__loggp_send(w, m);
+    return;
+  }
+  m->way.lane =
+      (unsigned char)(w->desc.service_uid && m->what.from->proc->uid == w->desc.service_uid ? 2
+                                                                                            : 0);
+  if (m->way.link == PM_LINK_CARRIER) {
+    pm__carrier_send(w, m);
+    return;
+  }
+  if (!pm__is_inside(w, m)) {
+    pm__slot_take(w, m);
+    if (!w->plat.no_pci_commands) t_ps += pm__pci_ps(w, (double)w->plat.command_bytes);
+    pm__trace(w, PM_TRACE_COMMAND, m, w->now_ps, t_ps, m->what.from->proc->node,
+              m->what.from->proc->node, (uint64_t)w->plat.command_bytes);
+  }
+  pm__lane_push(w, m, t_ps);
+}
+/* Limits of what is in flight, per process and per node [S 7.1]: what is beyond waits in order. */
+static int pm__may_fly(const pm_world *w, const pm__message *m) {
+  const int64_t node_max = w->plat.inflight_per_node_count,
+                process_max = w->plat.inflight_per_process_count;
+  const pm__node *n = &w->nodes[m->what.from->proc->node];
+  return (n->in_flight < w->plat.e2e_entries_count ||
+          m->way.link == PM_LINK_CARRIER) && /* which has entries of its own */
+         (!node_max || n->in_flight < node_max) &&
+         (!process_max || m->what.from->proc->in_flight < process_max);
+}
+PM__PRIVATE void pm__nic_send(pm_world *w, pm__message *m) {
+  pm__node *n = &w->nodes[m->what.from->proc->node];
+  pm__note(w, m, 0);
+  m->way.link = (unsigned char)pm__link_now(w); /* and stays with it when the world changes over */
+  if (m->way.link == PM_LINK_CARRIER && pm__is_inside(w, m)) m->way.link = PM_LINK_FLOW;
+  if (!n->held && pm__may_fly(w, m)) {
+    pm__nic_inject(w, m);
+    return;
+  }
+  m->next = NULL;
+  if (n->held)
+    n->held_tail->next = m;
+  else
+    n->held = m;
+  n->held_tail = m;
+}
+/* One has come back: the first of those held back that may go, goes. */
+PM__PRIVATE void pm__nic_landed(pm_world *w, const pm__message *done) {
+  pm__node *n = &w->nodes[done->what.from->proc->node];
+  pm__message *m, *previous = NULL, *next;
+  n->in_flight--;
+  done->what.from->proc->in_flight--;
+  for (m = n->held; m; m = next) {
+    next = m->next;
+    if (!pm__may_fly(w, m)) {
+      previous = m;
+      continue;
+    }
+    if (previous)
+      previous->next = next;
+    else
+      n->held = next;
+    if (n->held_tail == m) n->held_tail = previous;
+    pm__nic_inject(w, m);
+    return;
+  }
+}
+PM_API void pm_world_set_link(pm_world *world, pm_link_model link) {
+  if (link == PM_LINK_CARRIER && !world->is_carrying)
+    pm_world_fail(world, PM_E_INVAL, "pm_world_set_link: the world has no carrier");
+  else
+    world->desc.link = link;
+}

@@ -1,0 +1,552 @@
+#include "platform.h"
+/* ============================================================================================== */
+/* [PLATFORM] 3. The machine: constants, text format, routes                                      */
+/* ============================================================================================== */
+static pm_status pm__platform_error(char *error, size_t error_bytes, const char *format, ...) {
+  va_list args;
+  if (error && error_bytes) {
+    va_start(args, format);
+    vsnprintf(error, error_bytes, format, args);
+    va_end(args);
+  }
+  return PM_E_PLATFORM;
+}
+
+PM_API pm_platform pm_platform_bxi2(int nodes_count) {
+  pm_platform p;
+  memset(&p, 0, sizeof p);
+  strcpy(p.name, "bxi2");
+#define PM__X(name, value, text) p.name = value;
+  PM_PLATFORM_INT_LIST(PM__X)
+  PM_PLATFORM_REAL_LIST(PM__X)
+#undef PM__X
+  p.nodes_count = nodes_count;
+  return p;
+}
+
+static const char *const pm__topology_names[] = {"crossbar", "fattree", "torus", "dragonfly",
+                                                 "file"};
+
+/* One line of a platform, already split in words. */
+static const char *pm__platform_line(pm_platform *p, char **word, int words, int *links_max) {
+  char *end;
+  int i;
+  if (words < 2) return "key without value";
+#define PM__X(field, value, text)                                                                  \
+  if (strcmp(word[0], #field) == 0) {                                                              \
+    if (words != 2) return "one value expected";                                                   \
+    errno = 0;                                                                                     \
+    p->field = strtoll(word[1], &end, 10);                                                         \
+    return *end || errno ? "not a whole number" : NULL;                                            \
+  }
+  PM_PLATFORM_INT_LIST(PM__X)
+#undef PM__X
+#define PM__X(field, value, text)                                                                  \
+  if (strcmp(word[0], #field) == 0) {                                                              \
+    if (words != 2) return "one value expected";                                                   \
+    p->field = strtod(word[1], &end);                                                              \
+    return *end || !(p->field > 0) || p->field > 1e18 ? "not a positive number" : NULL;            \
+  }
+  PM_PLATFORM_REAL_LIST(PM__X)
+#undef PM__X
+  if (strcmp(word[0], "name") == 0) {
+    snprintf(p->name, sizeof p->name, "%s", word[1]);
+    return NULL;
+  }
+  if (strcmp(word[0], "topology") == 0) {
+    for (i = 0; i < 5; i++)
+      if (strcmp(word[1], pm__topology_names[i]) == 0) {
+        p->topology = (pm_topology_kind)i;
+        return NULL;
+      }
+    return "unknown topology";
+  }
+  if (strcmp(word[0], "topo") == 0) {
+    if (words - 1 > 16) return "more than 16 numbers";
+    memset(p->topo, 0, sizeof p->topo);
+    for (i = 1; i < words; i++) {
+      p->topo[i - 1] = strtoll(word[i], &end, 10);
+      if (*end || p->topo[i - 1] < 1 || p->topo[i - 1] > 1000000)
+        return "topo: numbers of 1 ... 1000000 expected";
+    }
+    return NULL;
+  }
+  if (strcmp(word[0], "link") == 0) {
+    pm_link l;
+    void *array = (void *)(uintptr_t)p->links;
+    if (words != 5) return "link FROM TO BYTES_PER_S LATENCY_NS expected";
+    memset(&l, 0, sizeof l);
+    if (strlen(word[1]) >= sizeof l.from || strlen(word[2]) >= sizeof l.to) return "name too long";
+    strcpy(l.from, word[1]);
+    strcpy(l.to, word[2]);
+    l.bytes_per_s = strtod(word[3], &end);
+    if (*end || !(l.bytes_per_s > 0) || l.bytes_per_s > 1e18) return "not a positive bandwidth";
+    l.latency_ns = strtoll(word[4], &end, 10);
+    if (*end || l.latency_ns < 0 || l.latency_ns > 1000000000000) return "not a latency";
+    if (!pm__grow(&array, links_max, (int)p->links_count + 1, sizeof l)) return "out of memory";
+    ((pm_link *)array)[p->links_count++] = l;
+    p->links = (const pm_link *)array;
+    return NULL;
+  }
+  if (strcmp(word[0], "noise") == 0) {
+    double v[3];
+    if (words != 4) return "noise WEIGHT MEAN_RATIO SIGMA_RATIO expected";
+    if (p->noise_count == PM_MODES_MAX) return "more than 4 modes";
+    for (i = 0; i < 3; i++) {
+      v[i] = strtod(word[i + 1], &end);
+      if (*end || !(v[i] >= 0) || v[i] > 1e6 || (i < 2 && v[i] == 0))
+        return "not a positive number";
+    }
+    p->noise[p->noise_count].weight_ratio = v[0];
+    p->noise[p->noise_count].mean_ratio = v[1];
+    p->noise[p->noise_count++].sigma_ratio = v[2];
+    return NULL;
+  }
+  return "unknown key";
+}
+
+/* Smallest and largest legal value of a whole number, by name: zero is physical for times only. */
+static const char *pm__platform_range(const pm_platform *p) {
+  const int64_t at_least_1[] = {
+      p->nodes_count,       p->procs_per_node_count, p->cores_per_node_count,
+      p->pci_packet_bytes,  p->link_packet_bytes,    p->command_queue_count,
+      p->nic_engines_count, p->e2e_entries_count,    p->cpu_poll_ns};
+  const char *const names[] = {"nodes_count",       "procs_per_node_count", "cores_per_node_count",
+                               "pci_packet_bytes",  "link_packet_bytes",    "command_queue_count",
+                               "nic_engines_count", "e2e_entries_count",    "cpu_poll_ns"};
+  size_t i;
+  for (i = 0; i < sizeof at_least_1 / sizeof *at_least_1; i++)
+    if (at_least_1[i] < 1) return names[i];
+  if (p->nic_engines_count > PM__ENGINES_MAX) return "nic_engines_count";
+  if (p->noise_count < 0 || p->noise_count > PM_MODES_MAX) return "noise_count";
+  if (p->nodes_count > 4000000) return "nodes_count";
+  if (p->procs_per_node_count > 65535) return "procs_per_node_count";
+  if (p->early_send_bytes > PM__COPY_BYTES) return "early_send_bytes";
+  if (p->command_queue_count > 65536 || p->nic_pipeline_count > 65536) return "command_queue_count";
+  if (p->e2e_retry_ns > 1000000000000) return "e2e_retry_ns";
+#define PM__X(name, value, text)                                                                   \
+  if (p->name < 0 || p->name > 1000000000000) return #name;
+  PM_PLATFORM_INT_LIST(PM__X)
+#undef PM__X
+#define PM__X(name, value, text)                                                                   \
+  if (!(p->name > 0) || p->name > 1e18) return #name;
+  PM_PLATFORM_REAL_LIST(PM__X)
+#undef PM__X
+  return NULL;
+}
+
+PM_API pm_status pm_platform_read(const char *text, size_t size_bytes, pm_platform *platform,
+                                  char *error, size_t error_bytes) {
+  size_t at = 0;
+  int line_number = 0, links_max = 0;
+  const char *bad;
+  pm_platform p = pm_platform_bxi2(2);
+  if (!text || !platform) return PM_E_INVAL;
+  memset(platform, 0, sizeof *platform);
+  while (at < size_bytes) {
+    char line[512], *word[20], *s;
+    int words = 0, n = 0;
+    line_number++;
+    while (at < size_bytes && text[at] != '\n') {
+      if (n < (int)sizeof line - 1)
+        line[n++] = text[at] ? text[at] : '?';
+      else
+        n = (int)sizeof line; /* too long: noticed below */
+      if (n == (int)sizeof line) break;
+      at++;
+    }
+    if (n == (int)sizeof line) {
+      PM_FREE((void *)(uintptr_t)p.links);
+      return pm__platform_error(error, error_bytes, "line %d: longer than 510 characters",
+                                line_number);
+    }
+    at++;
+    line[n] = 0;
+    if ((s = strchr(line, '#')) != NULL) *s = 0;
+    for (s = line; *s && words < 20;) {
+      while (isspace((unsigned char)*s)) s++;
+      if (*s) word[words++] = s;
+      while (*s && !isspace((unsigned char)*s)) s++;
+      if (*s) *s++ = 0;
+    }
+    if (!words) continue;
+    bad = pm__platform_line(&p, word, words, &links_max);
+    if (!bad) bad = pm__platform_range(&p) ? "value out of range" : NULL;
+    if (bad) {
+      pm__platform_error(error, error_bytes, "line %d: %s: %s", line_number, word[0], bad);
+      PM_FREE((void *)(uintptr_t)p.links);
+      return PM_E_PLATFORM;
+    }
+  }
+  {
+    pm_status status = pm_platform_check(&p, error, error_bytes);
+    if (status) {
+      PM_FREE((void *)(uintptr_t)p.links);
+      return status;
+    }
+  }
+  *platform = p;
+  return PM_OK;
+}
+
+PM_API pm_status pm_platform_load(const char *path, pm_platform *platform, char *error,
+                                  size_t error_bytes) {
+  FILE *in = path ? fopen(path, "rb") : NULL;
+  char *text = NULL;
+  int max = 0, n = 0, got;
+  pm_status status;
+  if (!in) {
+    pm__platform_error(error, error_bytes, "%s: %s", path ? path : "(null)", strerror(errno));
+    return PM_E_IO;
+  }
+  do {
+    if (n > (1 << 26) || !pm__grow((void **)&text, &max, n + 65536, 1)) {
+      fclose(in);
+      PM_FREE(text);
+      pm__platform_error(error, error_bytes, "%s: too long", path);
+      return PM_E_NOMEM;
+    }
+    got = (int)fread(text + n, 1, 65536, in);
+    n += got;
+  } while (got > 0);
+  fclose(in);
+  status = pm_platform_read(text, (size_t)n, platform, error, error_bytes);
+  PM_FREE(text);
+  return status;
+}
+
+PM_API void pm_platform_free(pm_platform *platform) {
+  if (!platform) return;
+  PM_FREE((void *)(uintptr_t)platform->links);
+  platform->links = NULL;
+  platform->links_count = 0;
+}
+
+PM_API pm_status pm_platform_write(const pm_platform *p, FILE *out) {
+  int i;
+  int64_t k;
+  fprintf(out, "name %s\ntopology %s\n", p->name[0] ? p->name : "-",
+          pm__topology_names[p->topology]);
+  if (p->topo[0]) {
+    fprintf(out, "topo");
+    for (i = 0; i < 16 && p->topo[i]; i++) fprintf(out, " %lld", (long long)p->topo[i]);
+    fprintf(out, "\n");
+  }
+#define PM__X(field, value, text)                                                                  \
+  fprintf(out, "%-28s %-14lld # %s\n", #field, (long long)p->field, text);
+  PM_PLATFORM_INT_LIST(PM__X)
+#undef PM__X
+#define PM__X(field, value, text) fprintf(out, "%-28s %-14.17g # %s\n", #field, p->field, text);
+  PM_PLATFORM_REAL_LIST(PM__X)
+#undef PM__X
+  for (k = 0; k < p->links_count; k++)
+    fprintf(out, "link %s %s %.17g %lld\n", p->links[k].from, p->links[k].to,
+            p->links[k].bytes_per_s, (long long)p->links[k].latency_ns);
+  for (i = 0; i < p->noise_count; i++)
+    fprintf(out, "noise %.17g %.17g %.17g\n", p->noise[i].weight_ratio, p->noise[i].mean_ratio,
+            p->noise[i].sigma_ratio);
+  return ferror(out) ? PM_E_IO : PM_OK;
+}
+
+PM__PRIVATE void pm__graph_free(pm__graph *g, int nodes) {
+  int i;
+  if (!g) return;
+  if (g->next)
+    for (i = 0; i < nodes; i++) PM_FREE(g->next[i]);
+  PM_FREE(g->names);
+  PM_FREE(g->end);
+  PM_FREE(g->latency_ns);
+  PM_FREE(g->bytes_per_s);
+  PM_FREE(g->first);
+  PM_FREE(g->out);
+  PM_FREE(g->next);
+  PM_FREE(g->queue);
+  PM_FREE(g);
+}
+
+static int pm__graph_vertex(pm__graph *g, const char *name, int nodes) {
+  char *end;
+  int i;
+  if (name[0] == 'h' && isdigit((unsigned char)name[1])) {
+    long v = strtol(name + 1, &end, 10);
+    if (!*end) return v < nodes ? (int)v : -1;
+  }
+  for (i = nodes; i < g->vertices; i++)
+    if (strcmp(g->names[i - nodes], name) == 0) return i;
+  strcpy(g->names[g->vertices - nodes], name);
+  return g->vertices++;
+}
+
+PM__PRIVATE pm__graph *pm__graph_make(const pm_platform *p, char *error, size_t error_bytes) {
+  int nodes = (int)p->nodes_count, n = (int)p->links_count, i, v;
+  pm__graph *g = (pm__graph *)pm__zalloc(sizeof *g);
+  if (!g) return NULL;
+  g->vertices = nodes;
+  g->cables = n;
+  g->names = (char(*)[24])pm__zalloc((size_t)(2 * n + 1) * 24);
+  g->end = (int *)pm__zalloc((size_t)(2 * n + 1) * sizeof(int));
+  g->latency_ns = (int64_t *)pm__zalloc((size_t)(n + 1) * sizeof(int64_t));
+  g->bytes_per_s = (double *)pm__zalloc((size_t)(n + 1) * sizeof(double));
+  g->first = (int *)pm__zalloc((size_t)(nodes + 2 * n + 2) * sizeof(int));
+  g->out = (int *)pm__zalloc((size_t)(2 * n + 1) * sizeof(int));
+  g->next = (int **)pm__zalloc((size_t)nodes * sizeof(int *));
+  g->queue = (int *)pm__zalloc((size_t)(nodes + 2 * n + 1) * sizeof(int));
+  if (!g->names || !g->end || !g->latency_ns || !g->bytes_per_s || !g->first || !g->out ||
+      !g->next || !g->queue) {
+    pm__graph_free(g, nodes);
+    return NULL;
+  }
+  for (i = 0; i < n; i++) {
+    int a = pm__graph_vertex(g, p->links[i].from, nodes),
+        b = pm__graph_vertex(g, p->links[i].to, nodes);
+    if (a < 0 || b < 0 || a == b) {
+      pm__platform_error(error, error_bytes, "link %d (%s %s): %s", i + 1, p->links[i].from,
+                         p->links[i].to, a == b ? "leads to itself" : "node beyond nodes_count");
+      pm__graph_free(g, nodes);
+      return NULL;
+    }
+    g->end[2 * i] = b;
+    g->end[2 * i + 1] = a;
+    g->latency_ns[i] = p->links[i].latency_ns;
+    g->bytes_per_s[i] = p->links[i].bytes_per_s;
+  }
+  for (i = 0; i < 2 * n; i++) g->first[g->end[i ^ 1] + 1]++;
+  for (v = 0; v < g->vertices; v++) g->first[v + 1] += g->first[v];
+  for (i = 2 * n - 1; i >= 0; i--)
+    g->out[g->first[g->end[i ^ 1]]++] = i; /* first[v] moves to its end ... */
+  for (v = g->vertices; v > 0; v--) g->first[v] = g->first[v - 1]; /* ... and back */
+  g->first[0] = 0;
+  return g;
+}
+
+/* Next links towards one destination: breadth first from it. Among equals the destination number
+   chooses, so that traffic to many destinations spreads. 0 when out of memory. */
+static int pm__graph_towards(pm__graph *g, int destination) {
+  int *next = (int *)PM_MALLOC((size_t)g->vertices * sizeof(int)), *dist, head = 0, tail = 0, v, k,
+      seen;
+  dist = (int *)PM_MALLOC((size_t)g->vertices * sizeof(int));
+  if (!next || !dist) {
+    PM_FREE(next);
+    PM_FREE(dist);
+    return 0;
+  }
+  for (v = 0; v < g->vertices; v++) next[v] = dist[v] = -1;
+  dist[destination] = 0;
+  g->queue[tail++] = destination;
+  while (head < tail) {
+    v = g->queue[head++];
+    for (k = g->first[v]; k < g->first[v + 1]; k++) {
+      int u = g->end[g->out[k]];
+      if (dist[u] < 0) dist[u] = dist[v] + 1, g->queue[tail++] = u;
+    }
+  }
+  for (v = 0; v < g->vertices; v++) {
+    int choices = 0;
+    if (dist[v] <= 0) continue;
+    for (k = g->first[v]; k < g->first[v + 1]; k++)
+      choices += dist[g->end[g->out[k]]] == dist[v] - 1;
+    for (k = g->first[v], seen = 0; k < g->first[v + 1]; k++)
+      if (dist[g->end[g->out[k]]] == dist[v] - 1 && seen++ == destination % choices)
+        next[v] = g->out[k];
+  }
+  PM_FREE(dist);
+  g->next[destination] = next;
+  return 1;
+}
+
+static int64_t pm__product(const int64_t *v, int64_t n) {
+  int64_t p = 1;
+  while (n-- > 0) p *= *v++;
+  return p;
+}
+
+/* Numbers of directed links: crossbar 2 per node. Fat tree: 2 per (child, up port), level by level.
+   Torus: 2 per node to its router, then 2 per dimension and router. Dragonfly: 2 per node, then a*a
+   per group, then g*g (one between each two groups). File: 2 per cable. */
+PM__PRIVATE int64_t pm__topology_links(const pm_platform *p) {
+  const int64_t *t = p->topo;
+  int64_t n = p->nodes_count, sum = 0, l;
+  switch (p->topology) {
+  case PM_TOPO_CROSSBAR: return 2 * n;
+  case PM_TOPO_FATTREE:
+    for (l = 0; l < t[0]; l++)
+      sum += 2 * pm__product(t + 1 + l, t[0] - l) * pm__product(t + 1 + t[0], l) * t[1 + t[0] + l];
+    return sum;
+  case PM_TOPO_TORUS: return 2 * n + 2 * t[0] * n;
+  case PM_TOPO_DRAGONFLY: return 2 * n + t[0] * t[1] * t[1] + t[0] * t[0];
+  case PM_TOPO_FILE: return 2 * p->links_count;
+  }
+  return 0;
+}
+
+static pm_status pm__topology_check(const pm_platform *p, char *error, size_t error_bytes) {
+  const int64_t *t = p->topo;
+  int64_t nodes = p->nodes_count, hops = 2, i;
+  switch (p->topology) {
+  case PM_TOPO_CROSSBAR: break;
+  case PM_TOPO_FATTREE:
+    if (t[0] < 1 || t[0] > 7) return pm__platform_error(error, error_bytes, "topo: 1 to 7 levels");
+    for (i = 1; i <= 2 * t[0]; i++)
+      if (t[i] < 1)
+        return pm__platform_error(error, error_bytes,
+                                  "topo: levels, then as many down and up counts");
+    if (pm__product(t + 1, t[0]) != nodes)
+      return pm__platform_error(error, error_bytes,
+                                "topo: the fat tree has %lld nodes, nodes_count is %lld",
+                                (long long)pm__product(t + 1, t[0]), (long long)nodes);
+    break;
+  case PM_TOPO_TORUS:
+    if (t[0] < 1 || t[0] > 8)
+      return pm__platform_error(error, error_bytes, "topo: 1 to 8 dimensions");
+    for (i = 1; i <= t[0]; i++) hops += t[i] / 2;
+    if (pm__product(t + 1, t[0]) != nodes)
+      return pm__platform_error(error, error_bytes,
+                                "topo: the torus has %lld nodes, nodes_count is %lld",
+                                (long long)pm__product(t + 1, t[0]), (long long)nodes);
+    break;
+  case PM_TOPO_DRAGONFLY:
+    if (pm__product(t, 3) != nodes)
+      return pm__platform_error(error, error_bytes,
+                                "topo: the dragonfly has %lld nodes, nodes_count is %lld",
+                                (long long)pm__product(t, 3), (long long)nodes);
+    if (t[1] * t[3] < t[0] - 1)
+      return pm__platform_error(error, error_bytes,
+                                "topo: too few global links to reach all groups");
+    break;
+  case PM_TOPO_FILE: break;
+  default: return pm__platform_error(error, error_bytes, "topology: unknown");
+  }
+  if (hops > PM__ROUTE_MAX)
+    return pm__platform_error(error, error_bytes, "topo: a route of %lld links, at most %d",
+                              (long long)hops, PM__ROUTE_MAX);
+  if (p->topology == PM_TOPO_FILE) {
+    pm__graph *g;
+    int v, steps, far = -1;
+    if (!p->links || p->links_count < 1)
+      return pm__platform_error(error, error_bytes, "topology file without a link");
+    if (error && error_bytes) error[0] = 0;
+    g = pm__graph_make(p, error, error_bytes);
+    if (!g) return error && error[0] ? PM_E_PLATFORM : PM_E_NOMEM;
+    if (!pm__graph_towards(g, 0)) {
+      pm__graph_free(g, (int)nodes);
+      return PM_E_NOMEM;
+    }
+    for (v = 1; v < nodes && far < 0; v++)
+      for (steps = 0, i = v; i != 0 && far < 0; steps++) {
+        if (g->next[0][i] < 0 || steps >= PM__ROUTE_MAX / 2)
+          far = v;
+        else
+          i = g->end[g->next[0][i]];
+      }
+    pm__graph_free(g, (int)nodes);
+    if (far >= 0)
+      return pm__platform_error(error, error_bytes,
+                                "links: no way between h%d and h0 (or a longer one than %d links)",
+                                far, PM__ROUTE_MAX / 2);
+  }
+  return PM_OK;
+}
+
+PM_API pm_status pm_platform_check(const pm_platform *p, char *error, size_t error_bytes) {
+  const char *bad;
+  if (!p) return PM_E_INVAL;
+  bad = pm__platform_range(p);
+  if (bad) return pm__platform_error(error, error_bytes, "%s: value out of range", bad);
+  return pm__topology_check(p, error, error_bytes);
+}
+
+static int pm__route_fattree(const pm_platform *p, int64_t src, int64_t dst, uint32_t *out) {
+  const int64_t h = p->topo[0], *m = p->topo + 1, *up = m + h;
+  int64_t edge[8], width[9], span[9], b[9], base = 0, l, top = 0, n = 0;
+  span[0] = width[0] = 1;
+  b[0] = 0;
+  for (l = 0; l < h; l++) {
+    span[l + 1] = span[l] * m[l];
+    width[l + 1] = width[l] * up[l];
+    edge[l] = base; /* first cable of this level */
+    base += p->nodes_count / span[l] * width[l] * up[l];
+  }
+  while (src / span[top] != dst / span[top]) top++;
+  for (l = 0; l < top; l++) { /* D-mod-K: the port above level l is digit l of the destination */
+    int64_t port = dst / width[l] % up[l];
+    out[n++] = (uint32_t)(2 * (edge[l] + (src / span[l] * width[l] + b[l]) * up[l] + port));
+    b[l + 1] = b[l] + port * width[l];
+  }
+  for (l = top - 1; l >= 0; l--)
+    out[n++] = (uint32_t)(2 * (edge[l] + (dst / span[l] * width[l] + b[l]) * up[l] +
+                               (b[l + 1] - b[l]) / width[l]) +
+                          1);
+  return (int)n;
+}
+
+static int pm__route_torus(const pm_platform *p, int64_t src, int64_t dst, uint32_t *out) {
+  int64_t d = p->topo[0], at = src, stride = 1, nodes = p->nodes_count, i;
+  int n = 0;
+  out[n++] = (uint32_t)(2 * src);
+  for (i = 0; i < d; i++) {
+    int64_t size = p->topo[1 + i], from = src / stride % size, to = dst / stride % size;
+    int64_t forward = (to - from + size) % size,
+            steps = forward <= size - forward ? forward : size - forward;
+    int back = forward > size - forward;
+    while (steps-- > 0) {
+      int64_t x = at / stride % size, y = (x + (back ? size - 1 : 1)) % size;
+      out[n++] = (uint32_t)(2 * nodes + 2 * (i * nodes + at) + back);
+      at += (y - x) * stride;
+    }
+    stride *= size;
+  }
+  out[n++] = (uint32_t)(2 * dst + 1);
+  return n;
+}
+
+static int pm__route_dragonfly(const pm_platform *p, int64_t src, int64_t dst, uint32_t *out) {
+  int64_t g = p->topo[0], a = p->topo[1], per = p->topo[2], h = p->topo[3], nodes = p->nodes_count;
+  int64_t gs = src / (a * per), gd = dst / (a * per), r = src / per % a, rd = dst / per % a;
+  int64_t local = 2 * nodes, global = local + g * a * a;
+  int n = 0;
+  out[n++] = (uint32_t)(2 * src);
+  if (gs != gd) { /* the router that owns the global link, and the one where it lands */
+    int64_t leave = (gd < gs ? gd : gd - 1) / h, land = (gs < gd ? gs : gs - 1) / h;
+    if (r != leave) out[n++] = (uint32_t)(local + gs * a * a + r * a + leave);
+    out[n++] = (uint32_t)(global + gs * g + gd);
+    r = land;
+  }
+  if (r != rd) out[n++] = (uint32_t)(local + gd * a * a + r * a + rd);
+  out[n++] = (uint32_t)(2 * dst + 1);
+  return n;
+}
+
+/* Links from node to node and the latency of the way; graph: of a platform with links from a file.
+   -1: no way (or no memory). */
+PM__PRIVATE int pm__way(const pm_platform *p, pm__graph *graph, int src, int dst, uint32_t *out,
+                        int64_t *latency_ps) {
+  int n = 0;
+  int64_t latency_ns = p->wire_latency_ns;
+  if (p->topology == PM_TOPO_FILE) {
+    int at = src;
+    latency_ns = 0;
+    if (!graph->next[dst] && !pm__graph_towards(graph, dst)) return -1;
+    while (at != dst) {
+      int link = graph->next[dst][at];
+      if (link < 0 || n >= PM__ROUTE_MAX) return -1;
+      latency_ns += graph->latency_ns[link / 2];
+      out[n++] = (uint32_t)link;
+      at = graph->end[link];
+    }
+    *latency_ps = latency_ns * PM__PS;
+    return n;
+  }
+  if (src == dst || p->topology == PM_TOPO_CROSSBAR) {
+    out[n++] = (uint32_t)(2 * src);
+    out[n++] = (uint32_t)(2 * dst + 1);
+    if (p->topology != PM_TOPO_CROSSBAR) n = 0; /* to itself: no cable, the NIC turns it round */
+  } else if (p->topology == PM_TOPO_FATTREE)
+    n = pm__route_fattree(p, src, dst, out);
+  else if (p->topology == PM_TOPO_TORUS)
+    n = pm__route_torus(p, src, dst, out);
+  else
+    n = pm__route_dragonfly(p, src, dst, out);
+  if (n > 1) latency_ns += (n - 1) * p->switch_latency_ns;
+  *latency_ps = latency_ns * PM__PS;
+  return n;
+}

@@ -1,0 +1,146 @@
+/* The machine: its constants, its text format, its topologies and their routes. */
+#pragma once
+#include "options.h"
+#include "status.h"
+/* ============================================================================================== */
+/* [PLATFORM] 3. The machine: every constant, topologies, text format                             */
+/* ============================================================================================== */
+typedef enum pm_topology_kind {
+  PM_TOPO_CROSSBAR = 0, /* one switch; topo[] unused */
+  PM_TOPO_FATTREE, /* topo = { levels, down_1..down_h, up_1..up_h }: at level i a switch has down_i
+                           children and each vertex below it up_i links up; up < down prunes. Route: up
+                           by destination modulo up_i (D-mod-K), then down */
+  PM_TOPO_TORUS, /* topo = { dimensions, size_1..size_d }: shortest way, one dimension after the other */
+  PM_TOPO_DRAGONFLY, /* topo = { groups, routers per group, nodes per router, global links per router } */
+  PM_TOPO_FILE       /* links given one by one; shortest paths, ties spread by destination */
+} pm_topology_kind;
+
+/* X(name, unit suffix is in the name, default of pm_platform_bxi2, meaning). Integers first. */
+#define PM_PLATFORM_INT_LIST(X)                                                                    \
+  X(nodes_count, 2, "nodes of the machine")                                                        \
+  X(procs_per_node_count, 1, "processes that pm_spawn_all starts on each node")                    \
+  X(cores_per_node_count, 64, "cores of a node (see LIMITS, pm_msg_compute_ns)")                   \
+  X(wire_latency_ns, 300, "from leaving a NIC to arriving at the next, without the switches")      \
+  X(switch_latency_ns, 130, "added per switch on the way")                                         \
+  X(pci_latency_ns, 200, "one way over PCI [S 4.3]")                                               \
+  X(pci_packet_bytes, 512, "payload of a PCI packet [S 4.1]")                                      \
+  X(link_packet_bytes, 64, "payload of a link packet: two flits of 32 B [S 4.1]")                  \
+  X(link_header_bytes, 8, "header of a link packet [S 4.1]")                                       \
+  X(link_credit_bytes, 0, "a message's payload sent before credits must come back, 0 = endless")   \
+  X(command_bytes, 64, "a command, CPU to NIC [S]")                                                \
+  X(event_bytes, 96, "a full event, NIC to memory [S]")                                            \
+  X(ack_bytes, 32, "an acknowledgement on the wire [S]")                                           \
+  X(inline_bytes, 8, "payload carried in the command itself (non-matching: 8 more) [S 4.3.3]")     \
+  X(pio_bytes, 408, "payload written by the CPU (non-matching: 8 more); above it DMA [S 4.3.3]")   \
+  X(pio_needs_volatile, 0, "1: PIO only for PTL_MD_VOLATILE, as S4BXI does")                       \
+  X(pio_fence_ns, 60, "CPU: fence between payload and command (assumed)")                          \
+  X(early_send_bytes, 64, "up to this size SEND comes before the ack [S 4.3.2]")                   \
+  X(command_queue_count, 16, "commands between CPU and NIC [S 4.3.2]")                             \
+  X(nic_pipeline_count, 73, "commands further inside: together about 89 [S 4.3.2]")                \
+  X(nic_put_ns, 200, "occupancy of TX or RX by a put, atomic or ack [S]")                          \
+  X(nic_get_ns, 250, "... by a get request [S]")                                                   \
+  X(nic_response_ns, 300, "... by a response with data [S]")                                       \
+  X(nic_engines_count, 4, "list-matching engines [S 2.2.3]")                                       \
+  X(nic_match_ns, 0, "added per list entry looked at (not published: 0)")                          \
+  X(e2e_entries_count, 8192, "messages of a NIC waiting for their acknowledgement [S]")            \
+  X(e2e_retry_ns, 10000000000, "retransmission after this long [S]")                               \
+  X(e2e_retries_count, 5, "retransmissions before PTL_NI_UNDELIVERABLE [S]")                       \
+  X(inflight_per_process_count, 0, "limit of a process's messages in flight, 0 = none [S 7.1]")    \
+  X(inflight_per_node_count, 0, "limit of a node's messages in flight, 0 = none [S 7.1]")          \
+  X(quick_ack, 0, "1: the ack event comes at once, without two small messages")                    \
+  X(ack_after_write, 0, "1: acknowledged when the payload has crossed the target's PCI")           \
+  X(no_pci_commands, 0, "1: commands and events cross PCI in no time")                             \
+  X(no_pci, 0, "1: PCI costs nothing at all")                                                      \
+  X(pci_half_duplex, 0, "1: reads and writes share PCI")                                           \
+  X(intra_latency_ns, 150, "between processes of a node, through memory (assumed)")                \
+  X(intra_uses_nic, 0, "1: processes of a node talk through their NIC instead")                    \
+  X(cpu_command_ns, 50, "CPU time of a call that moves data (assumed)")                            \
+  X(cpu_append_ns, 100, "... of Append, Unlink and Search (assumed)")                              \
+  X(cpu_event_ns, 30, "... of taking an event (assumed)")                                          \
+  X(cpu_poll_ns, 20, "... of looking in vain (assumed)")                                           \
+  X(cpu_switch_ns, 2000, "... of a switch to a timer's worker and back (assumed)")                 \
+  X(cpu_poll_max_ns, 10000, "idle polls grow up to this; anything delivered ends them")            \
+  X(loggp_latency_ns, 1000, "LogGP: L")                                                            \
+  X(loggp_overhead_ns, 100, "LogGP: o, on both sides")                                             \
+  X(loggp_gap_ns, 200, "LogGP: g")
+
+#define PM_PLATFORM_REAL_LIST(X)                                                                   \
+  X(link_bytes_per_s, 12.5e9, "a link, one way [S 4.1]")                                           \
+  X(pci_bytes_per_s, 15.75e9, "PCI of a node, all transfers of one direction together [S 4.1]")    \
+  X(pci_flow_bytes_per_s, 12.5e9, "... one transfer alone [S 4.1]")                                \
+  X(pio_bytes_per_s, 12.5e9, "payload that the CPU writes (assumed: as fast as a transfer)")       \
+  X(intra_bytes_per_s, 10e9, "memory copies and reductions of a node (assumed)")                   \
+  X(loggp_bytes_per_s, 12.5e9, "LogGP: 1/G")
+
+typedef struct pm_link {
+  char from[24], to[24]; /* "h3" is node 3, any other name a switch; both directions are made */
+  double bytes_per_s;    /* each way */
+  int64_t latency_ns;
+} pm_link;
+
+/* Noise of computations: with this weight, so many times as long, give or take (normal). */
+typedef struct pm_mode {
+  double weight_ratio, mean_ratio, sigma_ratio;
+} pm_mode;
+enum { PM_MODES_MAX = 4 };
+
+/* Filled by pm_platform_bxi2 or pm_platform_read, then changed at will. Copied by pm_world_create. */
+typedef struct pm_platform {
+  char name[32];
+#define PM__X(name, value, text) int64_t name;
+  PM_PLATFORM_INT_LIST(PM__X)
+#undef PM__X
+#define PM__X(name, value, text) double name;
+  PM_PLATFORM_REAL_LIST(PM__X)
+#undef PM__X
+  pm_topology_kind topology;
+  int64_t topo[16];
+  const pm_link
+      *links; /* PM_TOPO_FILE; owned by the caller, or by the platform after pm_platform_read */
+  int64_t links_count;
+  int noise_count; /* a mixture of so many modes, see pm_kernel; 0 = none */
+  pm_mode noise[PM_MODES_MAX];
+} pm_platform;
+
+/* The constants of [S] and of the S4BXI source; what nobody published is marked "assumed" above.
+   nodes on one crossbar. */
+PM_API pm_platform pm_platform_bxi2(int nodes_count);
+
+/* Reads a platform: lines "key value", # starts a comment. Keys are the field names above and
+     name WORD · topology crossbar|fattree|torus|dragonfly|file · topo N N N ...
+     link FROM TO BYTES_PER_S LATENCY_NS        (one per cable, topology file)
+     noise WEIGHT MEAN_RATIO SIGMA_RATIO        (one per mode of the mixture that fits a kernel's times
+                                                 over its model: share, mean, deviation; at most 4)
+   in   text, size_bytes   need not end with 0; untrusted
+   out  platform           starts from pm_platform_bxi2(2), then what the text says
+        error, error_bytes a sentence that names the line; may be NULL, 0
+   ret  PM_OK | PM_E_PLATFORM | PM_E_NOMEM        free with pm_platform_free */
+PM_API pm_status pm_platform_read(const char *text, size_t size_bytes, pm_platform *platform,
+                                  char *error, size_t error_bytes);
+PM_API pm_status pm_platform_load(const char *path, pm_platform *platform, char *error,
+                                  size_t error_bytes);
+PM_API void pm_platform_free(pm_platform *platform);
+/* Writes what pm_platform_read reads back to the same platform. */
+PM_API pm_status pm_platform_write(const pm_platform *platform, FILE *out);
+/* Checks every field and that all nodes reach each other. error as above. */
+PM_API pm_status pm_platform_check(const pm_platform *platform, char *error, size_t error_bytes);
+
+/* ---- for later pieces ---- */
+enum { PM__ROUTE_MAX = 62, PM__ENGINES_MAX = 16, PM__COPY_BYTES = 64 };
+/* A network read from a file: vertices (nodes first), cables as two directed links, and per
+   destination the next link of every vertex, made when first asked for. */
+typedef struct pm__graph {
+  int vertices, cables;
+  char (*names)[24]; /* of the switches */
+  int *end;          /* of directed link i: 2i from a to b, 2i+1 back */
+  int64_t *latency_ns;
+  double *bytes_per_s;
+  int *first, *out; /* out-links of vertex v: out[first[v]] ... out[first[v+1]-1] */
+  int **next;       /* next[destination][vertex] = link, -1 = none */
+  int *queue;
+} pm__graph;
+PM__PRIVATE void pm__graph_free(pm__graph *g, int nodes);
+PM__PRIVATE pm__graph *pm__graph_make(const pm_platform *p, char *error, size_t error_bytes);
+PM__PRIVATE int64_t pm__topology_links(const pm_platform *p);
+PM__PRIVATE int pm__way(const pm_platform *p, pm__graph *graph, int src, int dst, uint32_t *out,
+                        int64_t *latency_ps);

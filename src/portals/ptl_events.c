@@ -1,0 +1,444 @@
+#include "ptl_events.h"
+/* ---- event queues ------------------------------------------------------------------------------ */
+/* Something changed that a thread of this process may wait for, or poll in vain. */
+PM__PRIVATE void pm__wake_waiters(pm_process *p, const void *object, uint64_t value, int is_final) {
+  pm_thread *t;
+  for (t = p->threads; t; t = t->next_in_proc) {
+    if (t->state != PM__BLOCKED) continue;
+    if (t->polling)
+      pm__resume(p->world, t);
+    else if (t->waits_for_ptl &&
+             (!t->wait_on || (t->wait_on == object && (is_final || value >= t->wait_value))))
+      pm__resume(p->world, t);
+  }
+}
+PM__PRIVATE pm__eq *pm__eq_at(const pm__ni *ni, ptl_handle_eq_t h) {
+  return (pm__eq *)pm__find(ni, PM__H_EQ, h);
+}
+PM__PRIVATE pm__ct *pm__ct_at(const pm__ni *ni, ptl_handle_ct_t h) {
+  return (pm__ct *)pm__find(ni, PM__H_CT, h);
+}
+
+/* Room for one more event; grows up to the size asked for at PtlEQAlloc. */
+static int pm__eq_grow(pm__ni *ni, pm__eq *eq) {
+  uint32_t max = eq->ring_max ? 2 * eq->ring_max : 4, i;
+  ptl_event_t *ring;
+  if (max > eq->count + eq->reserved) max = eq->count + eq->reserved;
+  ring = (ptl_event_t *)PM_MALLOC(max * sizeof *ring);
+  if (!ring) return 0;
+  for (i = 0; i < eq->used; i++) ring[i] = eq->ring[(eq->first + i) % eq->ring_max];
+  PM_FREE(eq->ring);
+  ni->proc->world->stats.memory_bytes += (max - eq->ring_max) * sizeof *ring;
+  eq->ring = ring;
+  eq->ring_max = max;
+  eq->first = 0;
+  return 1;
+}
+/* ---- queues that call, queues to poll() for ---- */
+static void pm__calls(void *process) {
+  pm_process *p = (pm_process *)process;
+  while (p->news) {
+    pm__eq *eq = p->news;
+    p->news = eq->next_news;
+    eq->has_news = 0;
+    eq->callback(eq->callback_arg, eq->o.handle);
+  }
+}
+static void pm__eq_alert(pm_process *p, pm__eq *eq) {
+  if (eq->has_news || p->ended) return;
+  eq->has_news = 1;
+  eq->next_news = NULL;
+  if (p->news)
+    p->news_last->next_news = eq;
+  else
+    p->news = eq;
+  p->news_last = eq;
+  if (p->caller ? p->caller->state != PM__ENDED || pm__thread_start(p->caller)
+                : (p->caller = pm__thread_new(p, pm__calls, p, 0)) != NULL)
+    return;
+  pm_world_fail(p->world, PM_E_NOMEM, "no stack for a queue's callback");
+}
+/* A queue goes: nobody calls for it any more. */
+PM__PRIVATE void pm__eq_forget(pm_process *p, pm__eq *eq) {
+  pm__eq *before = NULL, *at = p->news;
+  PM_FREE(eq->ring);
+  eq->ring = NULL;
+  if (!eq->has_news) return;
+  while (at != eq) before = at, at = at->next_news;
+  if (before)
+    before->next_news = eq->next_news;
+  else
+    p->news = eq->next_news;
+  if (p->news_last == eq) p->news_last = before;
+}
+static int pm__ni_has_events(const pm__ni *ni) {
+  const pm__pool *pool = &ni->pool[PM__H_EQ];
+  uint32_t slot;
+  for (slot = 0; slot < pool->made; slot++) {
+    const pm__eq *eq = (const pm__eq *)(const void *)pm__pool_at(pool, slot);
+    if (eq->o.live && eq->used) return 1;
+  }
+  return 0;
+}
+static void pm__event_fd_tell(const pm__ni *ni) {
+  const uint64_t one = 1;
+  if (write(ni->event_fd - 1, &one, sizeof one) < 0) return; /* full: readable all the same */
+}
+/* Events went: the descriptor stays readable only while there are others. */
+static void pm__event_fd_settle(const pm__ni *ni) {
+  uint64_t told;
+  if (!ni->event_fd || pm__ni_has_events(ni)) return;
+  if (read(ni->event_fd - 1, &told, sizeof told) < 0) return; /* it was not readable */
+}
+PM_API int PtlNFDs(ptl_handle_ni_t ni_handle) {
+  const pm_process *p = pm__inited();
+  return p && pm__ni_of(p, ni_handle) ? 1 : -1;
+}
+PM_API int PtlPollFDs(ptl_handle_ni_t ni_handle, struct pollfd *fds, int events) {
+  const pm_process *p = pm__inited();
+  pm__ni *ni = p ? pm__ni_of(p, ni_handle) : NULL;
+  if (!ni || !fds) return -1;
+  if (!ni->event_fd) {
+    ni->event_fd = 1 + eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (ni->event_fd && pm__ni_has_events(ni)) pm__event_fd_tell(ni);
+  }
+  if (!ni->event_fd) return -1;
+  fds->fd = ni->event_fd - 1;
+  fds->events = (short)(events & POLLIN);
+  fds->revents = 0;
+  return 1;
+}
+PM_API int PtlPollEvents(ptl_handle_ni_t ni_handle, struct pollfd *fds) {
+  const pm_process *p = pm__inited();
+  const pm__ni *ni = p ? pm__ni_of(p, ni_handle) : NULL;
+  return ni && fds && ni->event_fd && pm__ni_has_events(ni) ? POLLIN : 0;
+}
+/* Only PT_DISABLED may take a reserved place. A full queue loses its oldest event or, when that is
+   how the implementation to be modelled does it, the new one. */
+PM__PRIVATE void pm__eq_post(pm__ni *ni, ptl_handle_eq_t h, const ptl_event_t *event) {
+  pm__eq *eq = pm__eq_at(ni, h);
+  if (!eq) return;
+  if (eq->used >= eq->count &&
+      (event->type != PTL_EVENT_PT_DISABLED || eq->used >= eq->count + eq->reserved)) {
+    eq->dropped = 1;
+    if (ni->proc->world->desc.semantics.eq_drops_newest) return;
+    eq->first = (eq->first + 1) % eq->ring_max;
+    eq->used--;
+  }
+  if (eq->used == eq->ring_max && !pm__eq_grow(ni, eq)) {
+    eq->dropped = 1;
+    return;
+  }
+  eq->ring[(eq->first + eq->used) % eq->ring_max] = *event;
+  eq->used++;
+  if (eq->callback) pm__eq_alert(ni->proc, eq);
+  if (ni->event_fd) pm__event_fd_tell(ni);
+  pm__wake_waiters(ni->proc, eq, 0, 1);
+}
+static int pm__eq_take(const pm__ni *ni, pm__eq *eq, ptl_event_t *event) {
+  const int dropped = eq->dropped;
+  if (!eq->used) return PTL_EQ_EMPTY;
+  *event = eq->ring[eq->first];
+  eq->first = (eq->first + 1) % eq->ring_max;
+  eq->used--;
+  eq->dropped = 0;
+  if (!eq->used) pm__event_fd_settle(ni);
+  return dropped ? PTL_EQ_DROPPED : PTL_OK;
+}
+
+PM_API int PtlEQAlloc(ptl_handle_ni_t ni_handle, ptl_size_t count, ptl_handle_eq_t *eq_handle) {
+  PM__NI(p, ni, ni_handle);
+  pm__eq *eq;
+  if (!eq_handle || count > (1u << 26)) return PTL_ARG_INVALID;
+  eq = (pm__eq *)pm__pool_new(ni, PM__H_EQ);
+  if (!eq) return PTL_NO_SPACE;
+  eq->count = count ? (uint32_t)count : 1;
+  *eq_handle = eq->o.handle;
+  return PTL_OK;
+}
+PM_API int PtlEQAllocAsync(ptl_handle_ni_t ni_handle, ptl_size_t count, ptl_handle_eq_t *eq_handle,
+                           void (*callback)(void *arg, ptl_handle_eq_t eq_handle), void *arg,
+                           int hint) {
+  PM__NI(p, ni, ni_handle);
+  (void)hint;
+  const int code = callback ? PtlEQAlloc(ni_handle, count, eq_handle) : PTL_ARG_INVALID;
+  if (code != PTL_OK) return code;
+  pm__eq *eq = pm__eq_at(ni, *eq_handle);
+  eq->callback = callback;
+  eq->callback_arg = arg;
+  return PTL_OK;
+}
+PM_API int PtlEQFree(ptl_handle_eq_t eq_handle) {
+  PM__PROCESS(p);
+  pm__ni *ni;
+  pm__eq *eq = (pm__eq *)pm__find_any(p, PM__H_EQ, eq_handle, &ni);
+  if (!eq) return PTL_ARG_INVALID;
+  p->world->stats.memory_bytes -= eq->ring_max * sizeof *eq->ring;
+  pm__eq_forget(p, eq);
+  pm__pool_free(ni, &eq->o);
+  pm__event_fd_settle(ni);
+  pm__wake_waiters(p, eq, 0, 1);
+  return PTL_OK;
+}
+
+/* What a waiter gets when its object vanished. */
+static int pm__gone(const pm_process *p) {
+  return p->aborted                                 ? PTL_ABORTED
+         : p->world->desc.semantics.frees_interrupt ? PTL_INTERRUPTED
+                                                    : PTL_ARG_INVALID;
+}
+static void pm__describe_wait(const pm_thread *t, char *text, size_t text_bytes) {
+  if (t->wait_handle >> 29 == PM__H_CT) {
+    pm__ni *ni;
+    const pm__ct *ct = (const pm__ct *)pm__find_any(t->proc, PM__H_CT, t->wait_handle, &ni);
+    snprintf(text, text_bytes, "counter %08x to reach %llu (it has %llu, %llu failures)",
+             t->wait_handle, (unsigned long long)t->wait_value,
+             ct ? (unsigned long long)ct->value.success : 0,
+             ct ? (unsigned long long)ct->value.failure : 0);
+  } else
+    snprintf(text, text_bytes, "an event in queue %08x", t->wait_handle);
+}
+/* Blocks until something changes: object NULL means anything of the process. */
+PM__PRIVATE void pm__wait_ptl(const void *object, ptl_handle_any_t handle, uint64_t value,
+                              int64_t t_ps, const char *what) {
+  pm_thread *t = pm__current;
+  t->wait_on = object;
+  t->wait_handle = handle;
+  t->wait_value = value;
+  t->waits_for_ptl = 1;
+  t->describe = pm__describe_wait;
+  pm__block(t_ps, what);
+  t->waits_for_ptl = 0;
+  t->describe = NULL;
+  t->poll_streak = 0;
+}
+
+PM_API int PtlEQGet(ptl_handle_eq_t eq_handle, ptl_event_t *event) {
+  PM__PROCESS(p);
+  pm__ni *ni;
+  pm__eq *eq = (pm__eq *)pm__find_any(p, PM__H_EQ, eq_handle, &ni);
+  if (!eq || !event) return PTL_ARG_INVALID;
+  if (!eq->used) { /* a look in vain takes its time; what arrives meanwhile is seen */
+    pm__poll_pause();
+    if (!eq->o.live || eq->o.handle != eq_handle) return pm__gone(p);
+    if (!eq->used) return PTL_EQ_EMPTY;
+  }
+  pm__cpu(p->world->plat.cpu_event_ns);
+  return eq->o.live && eq->o.handle == eq_handle ? pm__eq_take(ni, eq, event) : pm__gone(p);
+}
+PM_API int PtlEQWait(ptl_handle_eq_t eq_handle, ptl_event_t *event) {
+  PM__PROCESS(p);
+  pm__ni *ni;
+  pm__eq *eq = (pm__eq *)pm__find_any(p, PM__H_EQ, eq_handle, &ni);
+  if (!eq || !event) return PTL_ARG_INVALID;
+  for (;;) {
+    if (p->aborted) return PTL_ABORTED;
+    while (!eq->used && !p->aborted) {
+      pm__wait_ptl(eq, eq_handle, 0, PM__FOREVER, "PtlEQWait:");
+      if (!eq->o.live || eq->o.handle != eq_handle) return pm__gone(p);
+    }
+    if (p->aborted) return PTL_ABORTED;
+    pm__cpu(p->world->plat.cpu_event_ns);
+    if (!eq->o.live || eq->o.handle != eq_handle) return pm__gone(p);
+    if (eq->used) return pm__eq_take(ni, eq, event); /* else another thread was faster */
+  }
+}
+PM_API int PtlEQPoll(const ptl_handle_eq_t *eq_handles, unsigned int size, ptl_time_t timeout,
+                     ptl_event_t *event, unsigned int *which) {
+  PM__PROCESS(p);
+  pm__ni *ni, *first = NULL;
+  unsigned int i;
+  pm__eq *eq;
+  const int64_t t_end_ps = timeout == PTL_TIME_FOREVER
+                               ? PM__FOREVER
+                               : p->world->now_ps + (int64_t)timeout * 1000000 * PM__PS;
+  if (!eq_handles || !size || !event || !which) return PTL_ARG_INVALID;
+  for (i = 0; i < size; i++) {
+    if (!pm__find_any(p, PM__H_EQ, eq_handles[i], &ni) || (first && ni != first))
+      return PTL_ARG_INVALID;
+    first = ni;
+  }
+  for (;;) {
+    if (p->aborted) return PTL_ABORTED;
+    for (i = 0; i < size; i++) {
+      eq = pm__eq_at(first, eq_handles[i]);
+      if (!eq) return pm__gone(p);
+      if (!eq->used) continue;
+      pm__cpu(p->world->plat.cpu_event_ns);
+      if (pm__eq_at(first, eq_handles[i]) != eq || !eq->used)
+        break; /* gone meanwhile: look again */
+      *which = i;
+      return pm__eq_take(first, eq, event);
+    }
+    if (i < size) continue;
+    if (timeout == 0) {
+      pm__poll_pause();
+      timeout = 1; /* one more look, then the end, which has come */
+      continue;
+    }
+    if (p->world->now_ps >= t_end_ps) return PTL_EQ_EMPTY;
+    pm__wait_ptl(NULL, eq_handles[0], 0, t_end_ps, "PtlEQPoll:");
+  }
+}
+
+/* ---- counters and what they trigger ------------------------------------------------------------ */
+static uint64_t pm__trigger_value(const pm__ct *ct) {
+  return ct->value.success +
+         (ct->ni->proc->world->desc.semantics.trigger_success_only ? 0 : ct->value.failure);
+}
+
+/* A list of counters instead of recursion: what fires may raise counters, its own too. */
+static void pm__fire_all(pm_world *w) {
+  if (w->is_firing) return;
+  w->is_firing = 1;
+  while (w->fire_head) {
+    pm__ct *ct = w->fire_head;
+    w->fire_head = ct->next_to_fire;
+    if (!w->fire_head) w->fire_tail = NULL;
+    ct->to_fire = 0;
+    while (ct->triggers && ct->triggers->threshold <= pm__trigger_value(ct)) {
+      pm__trigger *t = ct->triggers;
+      ct->triggers = t->next;
+      pm__fire(w, t);
+    }
+  }
+  w->is_firing = 0;
+}
+PM__PRIVATE void pm__ct_changed(pm__ct *ct) {
+  pm_world *w = ct->ni->proc->world;
+  pm__wake_waiters(ct->ni->proc, ct, ct->value.success, ct->value.failure != 0);
+  if (!ct->triggers || ct->to_fire) return;
+  ct->to_fire = 1;
+  ct->next_to_fire = NULL;
+  if (w->fire_tail)
+    w->fire_tail->next_to_fire = ct;
+  else
+    w->fire_head = ct;
+  w->fire_tail = ct;
+  pm__fire_all(w);
+}
+PM__PRIVATE void pm__ct_count(const pm__ni *ni, ptl_handle_ct_t h, int is_failure, uint64_t value) {
+  pm__ct *ct = pm__ct_at(ni, h);
+  if (!ct) return;
+  if (is_failure)
+    ct->value.failure++;
+  else
+    ct->value.success += value;
+  pm__ct_changed(ct);
+}
+PM__PRIVATE void pm__trigger_free(pm_world *w, pm__trigger *t) {
+  t->ni->triggers_count--;
+  if (t->message) {
+    if (t->message->what.md) t->message->what.md->in_flight--;
+    if (t->message->what.get_md) t->message->what.get_md->in_flight--;
+    pm__message_free(w, t->message);
+  }
+  PM_FREE(t->append);
+  t->next = w->free_triggers;
+  w->free_triggers = t;
+}
+PM__PRIVATE void pm__ct_drop_triggers(pm__ct *ct) {
+  while (ct->triggers) {
+    pm__trigger *t = ct->triggers;
+    ct->triggers = t->next;
+    pm__trigger_free(ct->ni->proc->world, t);
+  }
+}
+
+PM_API int PtlCTAlloc(ptl_handle_ni_t ni_handle, ptl_handle_ct_t *ct_handle) {
+  PM__NI(p, ni, ni_handle);
+  pm__ct *ct;
+  if (!ct_handle) return PTL_ARG_INVALID;
+  ct = (pm__ct *)pm__pool_new(ni, PM__H_CT);
+  if (!ct) return PTL_NO_SPACE;
+  ct->ni = ni;
+  *ct_handle = ct->o.handle;
+  return PTL_OK;
+}
+
+PM_API int PtlCTFree(ptl_handle_ct_t ct_handle) {
+  PM__CT(p, ni, ct, ct_handle);
+  pm__ct_drop_triggers(ct);
+  pm__pool_free(ni, &ct->o);
+  pm__wake_waiters(p, ct, 0, 1);
+  return PTL_OK;
+}
+PM_API int PtlCTCancelTriggered(ptl_handle_ct_t ct_handle) {
+  PM__CT(p, ni, ct, ct_handle);
+  pm__ct_drop_triggers(ct);
+  return PTL_OK;
+}
+/* Always succeeds; who reads the same value again is polling, and pays for it. */
+PM_API int PtlCTGet(ptl_handle_ct_t ct_handle, ptl_ct_event_t *event) {
+  PM__CT(p, ni, ct, ct_handle);
+  pm_thread *t = pm__current;
+  if (!event) return PTL_ARG_INVALID;
+  if (t->last_ct == ct_handle && t->last_count == ct->value.success + ct->value.failure) {
+    pm__poll_pause();
+    if (!ct->o.live || ct->o.handle != ct_handle) return pm__gone(p);
+  }
+  *event = ct->value;
+  t->last_ct = ct_handle;
+  t->last_count = ct->value.success + ct->value.failure;
+  return PTL_OK;
+}
+PM_API int PtlCTWait(ptl_handle_ct_t ct_handle, ptl_size_t test, ptl_ct_event_t *event) {
+  PM__CT(p, ni, ct, ct_handle);
+  if (!event) return PTL_ARG_INVALID;
+  while (ct->value.success < test && !ct->value.failure && !p->aborted) {
+    pm__wait_ptl(ct, ct_handle, test, PM__FOREVER, "PtlCTWait:");
+    if (!ct->o.live || ct->o.handle != ct_handle) return pm__gone(p);
+  }
+  if (p->aborted) return PTL_ABORTED;
+  *event = ct->value;
+  pm__cpu(p->world->plat.cpu_event_ns);
+  return PTL_OK;
+}
+PM_API int PtlCTPoll(const ptl_handle_ct_t *ct_handles, const ptl_size_t *tests, unsigned int size,
+                     ptl_time_t timeout, ptl_ct_event_t *event, unsigned int *which) {
+  PM__PROCESS(p);
+  pm__ni *ni, *first = NULL;
+  unsigned int i;
+  const int64_t t_end_ps = timeout == PTL_TIME_FOREVER
+                               ? PM__FOREVER
+                               : p->world->now_ps + (int64_t)timeout * 1000000 * PM__PS;
+  if (!ct_handles || !tests || !size || !event || !which) return PTL_ARG_INVALID;
+  for (i = 0; i < size; i++) {
+    if (!pm__find_any(p, PM__H_CT, ct_handles[i], &ni) || (first && ni != first))
+      return PTL_ARG_INVALID;
+    first = ni;
+  }
+  for (;;) {
+    if (p->aborted) return PTL_ABORTED;
+    for (i = 0; i < size; i++) {
+      const pm__ct *ct = pm__ct_at(first, ct_handles[i]);
+      if (!ct) return pm__gone(p);
+      if (ct->value.success < tests[i] && !ct->value.failure) continue;
+      *event = ct->value;
+      *which = i;
+      pm__cpu(p->world->plat.cpu_event_ns);
+      return PTL_OK;
+    }
+    if (timeout == 0) {
+      pm__poll_pause();
+      timeout = 1;
+      continue;
+    }
+    if (p->world->now_ps >= t_end_ps) return PTL_CT_NONE_REACHED;
+    pm__wait_ptl(NULL, ct_handles[0], tests[0], t_end_ps, "PtlCTPoll:");
+  }
+}
+PM_API int PtlCTSet(ptl_handle_ct_t ct_handle, ptl_ct_event_t new_ct) {
+  PM__CT(p, ni, ct, ct_handle);
+  ct->value = new_ct;
+  pm__ct_changed(ct);
+  return PTL_OK;
+}
+PM_API int PtlCTInc(ptl_handle_ct_t ct_handle, ptl_ct_event_t increment) {
+  PM__CT(p, ni, ct, ct_handle);
+  if (increment.success && increment.failure) return PTL_ARG_INVALID;
+  ct->value.success += increment.success;
+  ct->value.failure += increment.failure;
+  pm__ct_changed(ct);
+  return PTL_OK;
+}

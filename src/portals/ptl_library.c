@@ -1,0 +1,235 @@
+#include "ptl_library.h"
+/* ---- library and interfaces -------------------------------------------------------------------- */
+PM_API int PtlInit(void) {
+  if (!pm__current) return PTL_FAIL;
+  pm__current->proc->init_count++;
+  return PTL_OK;
+}
+
+static void pm__clamp_limits(ptl_ni_limits_t *l) {
+#define PM__CLAMP(type, field)                                                                     \
+  l->field = l->field < (type)0 || l->field > pm__limits.field ? pm__limits.field : l->field
+  PM__CLAMP(int, max_entries);
+  PM__CLAMP(int, max_unexpected_headers);
+  PM__CLAMP(int, max_mds);
+  PM__CLAMP(int, max_cts);
+  PM__CLAMP(int, max_eqs);
+  PM__CLAMP(int, max_pt_index);
+  PM__CLAMP(int, max_iovecs);
+  PM__CLAMP(int, max_list_size);
+  PM__CLAMP(int, max_triggered_ops);
+#undef PM__CLAMP
+#define PM__CLAMP(field) l->field = l->field > pm__limits.field ? pm__limits.field : l->field
+  PM__CLAMP(max_msg_size);
+  PM__CLAMP(max_atomic_size);
+  PM__CLAMP(max_fetch_atomic_size);
+  PM__CLAMP(max_waw_ordered_size);
+  PM__CLAMP(max_war_ordered_size);
+  PM__CLAMP(max_volatile_size);
+#undef PM__CLAMP
+  l->features = pm__limits.features;
+}
+
+static int pm__choose_pid(pm_world *w, pm_process *p, ptl_pid_t wanted) {
+  uint32_t pid = wanted;
+  if (p->has_pid) return PTL_OK; /* all interfaces share one */
+  if (wanted == PTL_PID_ANY) {
+    for (pid = p->local_index; pm__process_by_pid(w, (uint32_t)p->node, pid);) pid++;
+  } else {
+    if (wanted > PTL_PID_MAX) return PTL_ARG_INVALID;
+    if (pm__process_by_pid(w, (uint32_t)p->node, pid)) return PTL_PID_IN_USE;
+  }
+  return pm__pid_take(w, p, pid) ? PTL_OK : PTL_NO_SPACE;
+}
+
+static pm__ni *pm__ni_new(pm_process *p, int index, const ptl_ni_limits_t *desired) {
+  pm__ni *ni = (pm__ni *)pm__zalloc(sizeof *ni);
+  static const uint32_t bytes[] = {
+      0, 0, sizeof(pm__eq), sizeof(pm__ct), sizeof(pm__md), sizeof(pm__me)};
+  int i;
+  if (!ni) return NULL;
+  p->world->stats.memory_bytes += sizeof *ni;
+  ni->proc = p;
+  ni->index = index;
+  ni->rank = PTL_RANK_ANY;
+  ni->handle = pm__handle(PM__H_NI, index, 0, 0);
+  ni->limits = desired ? *desired : pm__limits;
+  pm__clamp_limits(&ni->limits);
+  for (i = PM__H_EQ; i <= PM__H_ME; i++) ni->pool[i].item_bytes = bytes[i];
+  ni->pool[PM__H_EQ].limit = (uint32_t)ni->limits.max_eqs;
+  ni->pool[PM__H_CT].limit = (uint32_t)ni->limits.max_cts;
+  ni->pool[PM__H_MD].limit = (uint32_t)ni->limits.max_mds;
+  ni->pool[PM__H_ME].limit = (uint32_t)ni->limits.max_entries;
+  return ni;
+}
+
+static void pm__pool_close(pm__ni *ni, int kind) {
+  pm__pool *pool = &ni->pool[kind];
+  uint32_t slot;
+  for (slot = 0; slot < pool->made; slot++) {
+    pm__object *o = pm__pool_at(pool, slot);
+    if (!o->live) continue;
+    if (kind == PM__H_CT) pm__ct_drop_triggers((pm__ct *)(void *)o);
+    if (kind == PM__H_EQ) pm__eq_forget(ni->proc, (pm__eq *)(void *)o);
+    pm__pool_free(ni, o);
+  }
+}
+
+/* Objects vanish, their memory stays: threads that wait on them must still find out. Messages on
+   their way see another epoch. */
+static void pm__ni_close(pm__ni *ni) {
+  pm_thread *t;
+  int i, kind;
+  if (!ni->refs) return;
+  for (i = 0; i < ni->pt_max; i++) {
+    pm__pt *pt = &ni->pt[i];
+    while (pt->headers) {
+      pm__header *h = pt->headers;
+      pt->headers = h->next;
+      pm__header_drop(ni, h);
+    }
+    memset(pt, 0, sizeof *pt);
+  }
+  pm__pool_close(ni, PM__H_CT); /* before the descriptors that its triggers use */
+  for (kind = PM__H_EQ; kind <= PM__H_ME; kind++)
+    if (kind != PM__H_CT) pm__pool_close(ni, kind);
+  ni->refs = ni->bundles = 0;
+  if (ni->event_fd) close(ni->event_fd - 1);
+  ni->event_fd = 0;
+  ni->list_count = 0;
+  ni->pt_last = 0;
+  ni->map = NULL;
+  ni->rank = PTL_RANK_ANY;
+  ni->epoch++;
+  for (t = ni->proc->threads; t; t = t->next_in_proc)
+    if (t->waits_for_ptl) pm__resume(ni->proc->world, t);
+}
+
+static void pm__ni_reopen(pm__ni *ni, const ptl_ni_limits_t *desired) {
+  ni->limits = desired ? *desired : pm__limits;
+  pm__clamp_limits(&ni->limits);
+  ni->pool[PM__H_EQ].limit = (uint32_t)ni->limits.max_eqs;
+  ni->pool[PM__H_CT].limit = (uint32_t)ni->limits.max_cts;
+  ni->pool[PM__H_MD].limit = (uint32_t)ni->limits.max_mds;
+  ni->pool[PM__H_ME].limit = (uint32_t)ni->limits.max_entries;
+  memset(ni->status, 0, sizeof ni->status);
+}
+
+/* A process ends: as if it had called PtlFini. */
+PM__PRIVATE void pm__ptl_process_ended(pm_process *p) {
+  int i;
+  for (i = 0; i < 4; i++)
+    if (p->ni[i]) pm__ni_close(p->ni[i]);
+}
+
+PM__PRIVATE void pm__ptl_process_free(pm_process *p) {
+  int i, kind, k;
+  for (i = 0; i < 4; i++) {
+    pm__ni *ni = p->ni[i];
+    if (!ni) continue;
+    pm__ni_close(ni);
+    for (kind = 0; kind < PM__KINDS; kind++)
+      for (k = 0; k < PM__CHUNKS; k++) PM_FREE(ni->pool[kind].chunk[k]);
+    PM_FREE(ni->pt);
+    PM_FREE(ni);
+  }
+}
+
+PM__PRIVATE void pm__ptl_world_free(pm_world *w) {
+  while (w->maps) {
+    pm__map *map = w->maps;
+    w->maps = map->next;
+    PM_FREE(map->id);
+    PM_FREE(map);
+  }
+  while (w->messages_made) {
+    pm__message *m = w->messages_made;
+    w->messages_made = m->next_made;
+    PM_FREE(m);
+  }
+  while (w->free_triggers) {
+    pm__trigger *t = w->free_triggers;
+    w->free_triggers = t->next;
+    PM_FREE(t);
+  }
+  while (w->free_headers) {
+    pm__header *h = w->free_headers;
+    w->free_headers = h->next;
+    PM_FREE(h);
+  }
+}
+
+PM_API void PtlFini(void) {
+  pm_process *p = pm__inited();
+  int i;
+  if (!p || --p->init_count) return;
+  for (i = 0; i < 4; i++)
+    if (p->ni[i]) pm__ni_close(p->ni[i]);
+}
+
+/* 4.3: every wait and poll of the process returns PTL_ABORTED. */
+PM_API void PtlAbort(void) {
+  pm_process *p = pm__inited();
+  pm_thread *t;
+  if (!p) return;
+  p->aborted = 1;
+  for (t = p->threads; t; t = t->next_in_proc)
+    if (t->waits_for_ptl) pm__resume(p->world, t);
+}
+
+PM_API int PtlNIInit(ptl_interface_t iface, unsigned int options, ptl_pid_t pid,
+                     const ptl_ni_limits_t *desired, ptl_ni_limits_t *actual,
+                     ptl_handle_ni_t *ni_handle) {
+  PM__PROCESS(p);
+  const int matching = (options & PTL_NI_MATCHING) != 0, logical = (options & PTL_NI_LOGICAL) != 0;
+  const int index = matching | logical << 1;
+  int code;
+  if (!ni_handle || (iface != PTL_IFACE_DEFAULT && iface != 0) ||
+      (options & ~PTL_NI_INIT_OPTIONS_MASK))
+    return PTL_ARG_INVALID;
+  if (matching == ((options & PTL_NI_NO_MATCHING) != 0) ||
+      logical == ((options & PTL_NI_PHYSICAL) != 0))
+    return PTL_ARG_INVALID;
+  if (!p->ni[index] || !p->ni[index]->refs) {
+    code = pm__choose_pid(p->world, p, pid);
+    if (code) return code;
+    if (p->ni[index]) { /* closed before, perhaps with messages still on their way to it */
+      pm__ni_reopen(p->ni[index], desired);
+    } else if (!(p->ni[index] = pm__ni_new(p, index, desired)))
+      return PTL_NO_SPACE;
+  }
+  p->ni[index]->refs++;
+  if (actual) *actual = p->ni[index]->limits;
+  *ni_handle = p->ni[index]->handle;
+  return PTL_OK;
+}
+
+PM_API int PtlNIFini(ptl_handle_ni_t ni_handle) {
+  PM__NI(p, ni, ni_handle);
+  if (ni->refs > 1)
+    ni->refs--;
+  else
+    pm__ni_close(ni);
+  return PTL_OK;
+}
+
+PM_API int PtlNIStatus(ptl_handle_ni_t ni_handle, ptl_sr_index_t index, ptl_sr_value_t *value) {
+  PM__NI(p, ni, ni_handle);
+  if (!value || (unsigned)index >= PTL_SR_LAST) return PTL_ARG_INVALID;
+  *value = ni->status[index];
+  return PTL_OK;
+}
+
+PM_API int PtlNIHandle(ptl_handle_any_t handle, ptl_handle_ni_t *ni_handle) {
+  PM__PROCESS(p);
+  pm__ni *ni;
+  const int kind = (int)(handle >> 29);
+  if (!ni_handle) return PTL_ARG_INVALID;
+  if (kind == PM__H_NI) {
+    ni = pm__ni_of(p, handle);
+    if (!ni) return PTL_ARG_INVALID;
+  } else if (kind < PM__H_EQ || kind > PM__H_ME || !pm__find_any(p, kind, handle, &ni))
+    return PTL_ARG_INVALID;
+  *ni_handle = ni->handle;
+  return PTL_OK;
+}

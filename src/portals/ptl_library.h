@@ -1,0 +1,3 @@
+/* Library and interfaces: their beginning and end. */
+#pragma once
+#include "ptl_moves.h"

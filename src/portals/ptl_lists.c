@@ -1,0 +1,415 @@
+#include "ptl_lists.h"
+/* ---- portal table and memory descriptors ------------------------------------------------------- */
+PM__PRIVATE pm__pt *pm__pt_at(const pm__ni *ni, ptl_pt_index_t index) {
+  return index < (ptl_pt_index_t)ni->pt_max && ni->pt[index].allocated ? &ni->pt[index] : NULL;
+}
+static int pm__pt_free_index(const pm__ni *ni, int last, int lowest) {
+  const int n = ni->limits.max_pt_index + 1;
+  int i, k;
+  for (k = 0; k < n; k++) {
+    i = lowest ? k : (last + k) % n;
+    if (i >= ni->pt_max || !ni->pt[i].allocated) return i;
+  }
+  return -1;
+}
+PM_API int PtlPTAlloc(ptl_handle_ni_t ni_handle, unsigned int options, ptl_handle_eq_t eq_handle,
+                      ptl_pt_index_t index_req, ptl_pt_index_t *index) {
+  PM__NI(p, ni, ni_handle);
+  const int before = ni->pt_max;
+  pm__eq *eq = NULL;
+  void *array = ni->pt;
+  int i;
+  if (!index || (options & ~PTL_PT_ALLOC_OPTIONS_MASK)) return PTL_ARG_INVALID;
+  if (eq_handle != PTL_EQ_NONE && !(eq = pm__eq_at(ni, eq_handle))) return PTL_ARG_INVALID;
+  if ((options & PTL_PT_FLOWCTRL) && !eq) return PTL_PT_EQ_NEEDED;
+  if (index_req == PTL_PT_ANY) {
+    i = pm__pt_free_index(ni, ni->pt_last, p->world->desc.semantics.pt_any_lowest);
+    if (i < 0) return PTL_PT_FULL;
+  } else {
+    if (index_req > (ptl_pt_index_t)ni->limits.max_pt_index) return PTL_ARG_INVALID;
+    i = (int)index_req;
+    if (pm__pt_at(ni, index_req)) return PTL_PT_IN_USE;
+  }
+  if (!pm__grow(&array, &ni->pt_max, i + 1, sizeof *ni->pt)) return PTL_NO_SPACE;
+  ni->pt = (pm__pt *)array;
+  memset(ni->pt + before, 0, (size_t)(ni->pt_max - before) * sizeof *ni->pt);
+  p->world->stats.memory_bytes += (size_t)(ni->pt_max - before) * sizeof *ni->pt;
+  memset(&ni->pt[i], 0, sizeof ni->pt[i]);
+  ni->pt[i].allocated = 1;
+  ni->pt[i].enabled = !(options & PTL_PT_ALLOC_DISABLED);
+  ni->pt[i].options = options;
+  ni->pt[i].eq_handle = eq_handle;
+  if (options & PTL_PT_FLOWCTRL) eq->reserved++;
+  ni->pt_last = i + 1;
+  *index = (ptl_pt_index_t)i;
+  return PTL_OK;
+}
+PM__PRIVATE void pm__header_drop(pm__ni *ni, pm__header *h) {
+  pm_world *w = ni->proc->world;
+  h->me->headers--;
+  ni->headers_count--;
+  if (h->message) h->message->what.header = NULL;
+  h->next = w->free_headers;
+  w->free_headers = h;
+}
+static void pm__pt_purge(pm__ni *ni, pm__pt *pt) {
+  int list;
+  while (pt->headers) {
+    pm__header *h = pt->headers;
+    pm__me *me = h->me;
+    pt->headers = h->next;
+    pm__header_drop(ni, h);
+    if (!me->linked && !me->headers && !me->in_flight) pm__pool_free(ni, &me->o);
+  }
+  pt->headers_tail = NULL;
+  for (list = 0; list < 2; list++)
+    while (pt->head[list]) {
+      pm__me *me = pt->head[list];
+      pm__me_unlink(ni, me);
+      if (!me->in_flight) pm__pool_free(ni, &me->o);
+    }
+}
+PM_API int PtlPTFree(ptl_handle_ni_t ni_handle, ptl_pt_index_t index) {
+  PM__NI(p, ni, ni_handle);
+  pm__pt *pt = pm__pt_at(ni, index);
+  pm__eq *eq;
+  if (!pt) return PTL_ARG_INVALID;
+  if (!p->world->desc.semantics.pt_free_purges && (pt->head[0] || pt->head[1]))
+    return PTL_PT_IN_USE;
+  pm__pt_purge(ni, pt);
+  eq = pm__eq_at(ni, pt->eq_handle);
+  if (eq && (pt->options & PTL_PT_FLOWCTRL)) eq->reserved--;
+  pt->allocated = 0;
+  return PTL_OK;
+}
+PM_API int PtlPTDisable(ptl_handle_ni_t ni_handle, ptl_pt_index_t index) {
+  PM__NI(p, ni, ni_handle);
+  if (!pm__pt_at(ni, index)) return PTL_ARG_INVALID;
+  ni->pt[index].enabled = 0;
+  while (ni->refs && ni->pt[index].in_flight) pm__poll_pause(); /* what runs may finish */
+  return PTL_OK;
+}
+PM_API int PtlPTEnable(ptl_handle_ni_t ni_handle, ptl_pt_index_t index) {
+  PM__NI(p, ni, ni_handle);
+  if (!pm__pt_at(ni, index)) return PTL_ARG_INVALID;
+  ni->pt[index].enabled = 1;
+  return PTL_OK;
+}
+
+static int pm__iovec_is_bad(const pm__ni *ni, const void *start, ptl_size_t length,
+                            unsigned int options) {
+  return (options & PTL_IOVEC) &&
+         (length > (ptl_size_t)ni->limits.max_iovecs || (length && !start));
+}
+PM_API int PtlMDBind(ptl_handle_ni_t ni_handle, const ptl_md_t *md, ptl_handle_md_t *md_handle) {
+  PM__NI(p, ni, ni_handle);
+  const unsigned int ct_options =
+      PTL_MD_EVENT_CT_SEND | PTL_MD_EVENT_CT_REPLY | PTL_MD_EVENT_CT_ACK;
+  pm__md *o;
+  if (!md || !md_handle || (md->options & ~PTL_MD_OPTIONS_MASK) ||
+      pm__iovec_is_bad(ni, md->start, md->length, md->options))
+    return PTL_ARG_INVALID;
+  if (md->eq_handle != PTL_EQ_NONE && !pm__eq_at(ni, md->eq_handle)) return PTL_ARG_INVALID;
+  if (md->ct_handle != PTL_CT_NONE && !pm__ct_at(ni, md->ct_handle) && (md->options & ct_options))
+    return PTL_ARG_INVALID;
+  o = (pm__md *)pm__pool_new(ni, PM__H_MD);
+  if (!o) return PTL_NO_SPACE;
+  o->md = *md;
+  *md_handle = o->o.handle;
+  return PTL_OK;
+}
+PM_API int PtlMDRelease(ptl_handle_md_t md_handle) {
+  PM__PROCESS(p);
+  pm__ni *ni;
+  pm__md *md = (pm__md *)pm__find_any(p, PM__H_MD, md_handle, &ni);
+  if (!md) return PTL_ARG_INVALID;
+  if (md->in_flight)
+    return p->world->desc.semantics.md_release_in_use ? PTL_IN_USE : PTL_ARG_INVALID;
+  pm__pool_free(ni, &md->o);
+  return PTL_OK;
+}
+
+/* ---- list entries ------------------------------------------------------------------------------ */
+static void pm__me_link(pm__ni *ni, pm__me *me) {
+  pm__pt *pt = &ni->pt[me->pt];
+  me->prev = pt->tail[me->list];
+  me->next = NULL;
+  if (me->prev)
+    me->prev->next = me;
+  else
+    pt->head[me->list] = me;
+  pt->tail[me->list] = me;
+  me->linked = 1;
+  ni->list_count++;
+}
+PM__PRIVATE void pm__me_unlink(pm__ni *ni, pm__me *me) {
+  pm__pt *pt = &ni->pt[me->pt];
+  if (me->prev)
+    me->prev->next = me->next;
+  else
+    pt->head[me->list] = me->next;
+  if (me->next)
+    me->next->prev = me->prev;
+  else
+    pt->tail[me->list] = me->prev;
+  me->linked = 0;
+  ni->list_count--;
+}
+/* LINK, AUTO_UNLINK and AUTO_FREE of an entry. */
+PM__PRIVATE void pm__me_event(pm__ni *ni, ptl_handle_eq_t eq_handle, ptl_pt_index_t pt,
+                              unsigned char list, void *user_ptr, int type) {
+  ptl_event_t e;
+  memset(&e, 0, sizeof e);
+  e.type = (ptl_event_kind_t)type;
+  e.pt_index = pt;
+  e.ptl_list = list;
+  e.user_ptr = user_ptr;
+  e.ni_fail_type = PTL_NI_OK;
+  pm__eq_post(ni, eq_handle, &e);
+}
+/* An overflow entry that unlinked itself and has no header left. */
+PM__PRIVATE void pm__me_free_if_empty(pm__ni *ni, pm__me *me) {
+  if (me->linked || me->headers || me->in_flight) return;
+  if (me->auto_unlinked && me->list == PTL_OVERFLOW_LIST &&
+      !(me->me.options & PTL_ME_EVENT_UNLINK_DISABLE))
+    pm__me_event(ni, ni->pt[me->pt].eq_handle, me->pt, me->list, me->user_ptr, PTL_EVENT_AUTO_FREE);
+  pm__pool_free(ni, &me->o);
+}
+
+/* Bytes an entry or descriptor covers. */
+PM__PRIVATE uint64_t pm__capacity(const void *start, ptl_size_t length, unsigned int options) {
+  const ptl_iovec_t *v = (const ptl_iovec_t *)start;
+  uint64_t sum = 0;
+  ptl_size_t i;
+  if (!(options & PTL_IOVEC)) return length;
+  for (i = 0; i < length; i++) sum += v[i].iov_len;
+  return sum;
+}
+static int pm__id_matches(const pm__ni *ni, ptl_process_t wanted, ptl_process_t id) {
+  if (pm__is_logical(ni)) return wanted.rank == PTL_RANK_ANY || wanted.rank == id.rank;
+  return (wanted.phys.nid == PTL_NID_ANY || wanted.phys.nid == id.phys.nid) &&
+         (wanted.phys.pid == PTL_PID_ANY || wanted.phys.pid == id.phys.pid);
+}
+PM__PRIVATE int pm__matches(const pm__ni *ni, const ptl_me_t *me, ptl_process_t id, ptl_uid_t uid,
+                            uint64_t bits) {
+  if (ni->proc->world->desc.semantics.uid_is_matched && me->uid != PTL_UID_ANY && me->uid != uid)
+    return 0;
+  return !pm__is_matching(ni) || (pm__id_matches(ni, me->match_id, id) &&
+                                  ((bits ^ me->match_bits) & ~me->ignore_bits) == 0);
+}
+PM__PRIVATE int pm__overflow_kind(int kind) { return kind + 1; } /* PUT -> PUT_OVERFLOW ... */
+
+/* Tells the owner of an entry (or a search) about a header, as far as the options say. */
+PM__PRIVATE void pm__tell_overflow(pm__ni *ni, const pm__header *h) {
+  const uint64_t bytes = h->options & PTL_ME_EVENT_CT_BYTES ? h->event.mlength : 1;
+  const int mutes = h->options & PTL_ME_EVENT_OVER_DISABLE ||
+                    (h->options & PTL_ME_EVENT_SUCCESS_DISABLE &&
+                     ni->proc->world->desc.semantics.success_disable_overflow);
+  if (h->event.type == PTL_EVENT_SEARCH) {
+    if (!(h->options & PTL_ME_EVENT_COMM_DISABLE)) pm__eq_post(ni, h->eq_handle, &h->event);
+  } else if (!mutes)
+    pm__eq_post(ni, h->eq_handle, &h->event);
+  if (h->options & PTL_ME_EVENT_CT_OVERFLOW) pm__ct_count(ni, h->ct_handle, 0, bytes);
+}
+/* Removes a header from its list; previous NULL: it is the first. */
+PM__PRIVATE void pm__header_unlink(pm__pt *pt, pm__header *previous, pm__header *h) {
+  if (previous)
+    previous->next = h->next;
+  else
+    pt->headers = h->next;
+  if (pt->headers_tail == h) pt->headers_tail = previous;
+}
+/* Searches the unexpected headers for an entry that is being appended (op < 0) or searched for.
+   Returns how many were found; stops after the first for a USE_ONCE entry. */
+static int pm__match_headers(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, void *user_ptr, int op,
+                             pm__me *appended) {
+  pm__pt *pt = &ni->pt[index];
+  pm__header *h = pt->headers, *previous = NULL, *next;
+  int found = 0;
+  for (; h; h = next) {
+    next = h->next;
+    if (h->is_claimed ||
+        !pm__matches(ni, me, h->event.initiator, h->event.uid, h->event.match_bits) ||
+        (pm__is_matching(ni) && (me->options & PTL_ME_NO_TRUNCATE) &&
+         !(me->options & PTL_ME_MANAGE_LOCAL) &&
+         h->event.remote_offset + h->event.rlength >
+             pm__capacity(me->start, me->length, me->options))) {
+      previous = h;
+      continue;
+    }
+    found++;
+    {
+      pm__header told = *h; /* what a search tells leaves the header as it is */
+      told.event.user_ptr = user_ptr;
+      told.event.ptl_list = PTL_OVERFLOW_LIST;
+      if (op == PTL_SEARCH_ONLY) told.event.type = PTL_EVENT_SEARCH;
+      told.eq_handle = pt->eq_handle;
+      told.ct_handle = me->ct_handle;
+      told.options = me->options;
+      if (appended && (me->options & PTL_ME_LOCAL_INC_UH_RLENGTH) &&
+          (me->options & PTL_ME_MANAGE_LOCAL))
+        appended->offset += h->event.rlength;
+      if (op == PTL_SEARCH_ONLY) {
+        pm__tell_overflow(ni, &told);
+        previous = h;
+      } else if (
+          h->message) { /* its data is still on the way into the buffer: told when it is in */
+        told.next = h->next;
+        told.is_claimed = 1;
+        if (appended && (me->options & PTL_ME_USE_ONCE) &&
+            !(me->options & PTL_ME_EVENT_UNLINK_DISABLE))
+          told.unlink_after = appended->auto_unlinked = 1;
+        *h = told;
+        previous = h;
+      } else {
+        pm__me *overflow = h->me;
+        pm__header_unlink(pt, previous, h);
+        pm__header_drop(ni, h);
+        pm__tell_overflow(ni, &told);
+        pm__me_free_if_empty(ni, overflow);
+      }
+    }
+    if (me->options & PTL_ME_USE_ONCE) break;
+  }
+  return found;
+}
+
+/* Locally managed and too little left, or none at all. */
+PM__PRIVATE int pm__is_used_up(const pm__me *me) {
+  const uint64_t room = pm__capacity(me->me.start, me->me.length, me->me.options);
+  return (me->me.options & PTL_ME_MANAGE_LOCAL) && me->me.min_free &&
+         (me->offset > room || room - me->offset < me->me.min_free);
+}
+PM__PRIVATE int pm__append_is_bad(const pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *me,
+                                  ptl_list_t list) {
+  const unsigned int mask =
+      pm__is_matching(ni) ? PTL_ME_APPEND_OPTIONS_MASK : PTL_LE_APPEND_OPTIONS_MASK;
+  if (!pm__pt_at(ni, index) || (me->options & ~mask) || list > PTL_OVERFLOW_LIST) return 1;
+  if (pm__iovec_is_bad(ni, me->start, me->length, me->options)) return 1;
+  if ((me->options & PTL_ME_MAY_ALIGN) && !(me->options & PTL_ME_MANAGE_LOCAL)) return 1;
+  if ((ni->pt[index].options & PTL_PT_ONLY_USE_ONCE) && list == PTL_PRIORITY_LIST &&
+      !(me->options & PTL_ME_USE_ONCE))
+    return 1;
+  if ((ni->pt[index].options & PTL_PT_ONLY_TRUNCATE) && (me->options & PTL_ME_NO_TRUNCATE))
+    return 1;
+  return me->ct_handle != PTL_CT_NONE &&
+         (me->options & (PTL_ME_EVENT_CT_COMM | PTL_ME_EVENT_CT_OVERFLOW)) &&
+         !pm__ct_at(ni, me->ct_handle);
+}
+/* LE and ME alike; an LE has been widened to an ME that matches all. */
+PM__PRIVATE int pm__append(pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *entry, ptl_list_t list,
+                           void *user_ptr, ptl_handle_any_t *handle) {
+  pm__me *me;
+  const int unlink_event = !(entry->options & PTL_ME_EVENT_UNLINK_DISABLE);
+  if (pm__append_is_bad(ni, index, entry, list)) return PTL_ARG_INVALID;
+  if (ni->list_count >= ni->limits.max_list_size) return PTL_LIST_TOO_LONG;
+  me = (pm__me *)pm__pool_new(ni, PM__H_ME);
+  if (!me) return PTL_NO_SPACE;
+  me->me = *entry;
+  me->pt = index;
+  me->list = list;
+  me->user_ptr = user_ptr;
+  *handle = me->o.handle;
+  if (list == PTL_PRIORITY_LIST && ni->pt[index].headers) {
+    const int found = pm__match_headers(ni, index, &me->me, user_ptr, -1, me);
+    const int used_up =
+        (entry->options & PTL_ME_LOCAL_INC_UH_RLENGTH) && found && pm__is_used_up(me);
+    if ((found && (entry->options & PTL_ME_USE_ONCE)) ||
+        used_up) { /* consumed: never linked, no LINK event */
+      if (unlink_event && !me->auto_unlinked)
+        pm__me_event(ni, ni->pt[index].eq_handle, index, list, user_ptr, PTL_EVENT_AUTO_UNLINK);
+      pm__pool_free(ni, &me->o);
+      return PTL_OK;
+    }
+  }
+  pm__me_link(ni, me);
+  if (!(entry->options & PTL_ME_EVENT_LINK_DISABLE))
+    pm__me_event(ni, ni->pt[index].eq_handle, index, list, user_ptr, PTL_EVENT_LINK);
+  return PTL_OK;
+}
+static int pm__search(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, ptl_search_op_t op,
+                      void *user_ptr) {
+  pm_world *w = ni->proc->world;
+  const int once = (me->options & PTL_ME_USE_ONCE) != 0;
+  int found;
+  if (op > PTL_SEARCH_DELETE || pm__append_is_bad(ni, index, me, PTL_OVERFLOW_LIST))
+    return PTL_ARG_INVALID;
+  found = pm__match_headers(ni, index, me, user_ptr, op, NULL);
+  if (!found || (!once && w->desc.semantics.search_closing_event)) {
+    ptl_event_t e;
+    memset(&e, 0, sizeof e);
+    e.type = PTL_EVENT_SEARCH;
+    e.pt_index = index;
+    e.user_ptr = user_ptr;
+    e.match_bits = me->match_bits;
+    e.ni_fail_type = PTL_NI_NO_MATCH;
+    e.ptl_list = PTL_OVERFLOW_LIST;
+    pm__eq_post(ni, ni->pt[index].eq_handle, &e);
+  }
+  if ((me->options & PTL_ME_EVENT_CT_OVERFLOW) && (!once || !found))
+    pm__ct_count(ni, me->ct_handle, 1, 0); /* 4.3 */
+  return PTL_OK;
+}
+PM__PRIVATE int pm__unlink(pm_process *p, ptl_handle_any_t handle) {
+  pm__ni *ni;
+  pm__me *me = (pm__me *)pm__find_any(p, PM__H_ME, handle, &ni);
+  if (!me || !me->linked)
+    return PTL_ARG_INVALID; /* auto-unlinked ones wait for their headers only */
+  if (me->in_flight || me->headers) return PTL_IN_USE;
+  pm__me_unlink(ni, me);
+  pm__pool_free(ni, &me->o);
+  return PTL_OK;
+}
+static ptl_me_t pm__widen(const ptl_le_t *le) {
+  ptl_me_t me;
+  memset(&me, 0, sizeof me);
+  me.start = le->start;
+  me.length = le->length;
+  me.ct_handle = le->ct_handle;
+  me.uid = le->uid;
+  me.options = le->options;
+  me.match_id.rank = PTL_RANK_ANY;
+  me.ignore_bits = ~(ptl_match_bits_t)0;
+  return me;
+}
+
+PM_API int PtlLEAppend(ptl_handle_ni_t ni_handle, ptl_pt_index_t index, const ptl_le_t *le,
+                       ptl_list_t list, void *user_ptr, ptl_handle_le_t *le_handle) {
+  PM__NI(p, ni, ni_handle);
+  ptl_me_t me;
+  if (!le || !le_handle || pm__is_matching(ni)) return PTL_ARG_INVALID;
+  me = pm__widen(le);
+  pm__cpu(p->world->plat.cpu_append_ns);
+  return ni->refs ? pm__append(ni, index, &me, list, user_ptr, le_handle) : PTL_ARG_INVALID;
+}
+PM_API int PtlMEAppend(ptl_handle_ni_t ni_handle, ptl_pt_index_t index, const ptl_me_t *me,
+                       ptl_list_t list, void *user_ptr, ptl_handle_me_t *me_handle) {
+  PM__NI(p, ni, ni_handle);
+  if (!me || !me_handle || !pm__is_matching(ni)) return PTL_ARG_INVALID;
+  pm__cpu(p->world->plat.cpu_append_ns);
+  return ni->refs ? pm__append(ni, index, me, list, user_ptr, me_handle) : PTL_ARG_INVALID;
+}
+PM_API int PtlLESearch(ptl_handle_ni_t ni_handle, ptl_pt_index_t index, const ptl_le_t *le,
+                       ptl_search_op_t search_op, void *user_ptr) {
+  PM__NI(p, ni, ni_handle);
+  ptl_me_t me;
+  if (!le || pm__is_matching(ni)) return PTL_ARG_INVALID;
+  me = pm__widen(le);
+  pm__cpu(p->world->plat.cpu_append_ns);
+  return ni->refs ? pm__search(ni, index, &me, search_op, user_ptr) : PTL_ARG_INVALID;
+}
+PM_API int PtlMESearch(ptl_handle_ni_t ni_handle, ptl_pt_index_t index, const ptl_me_t *me,
+                       ptl_search_op_t search_op, void *user_ptr) {
+  PM__NI(p, ni, ni_handle);
+  ptl_me_t copy;
+  if (!me || !pm__is_matching(ni)) return PTL_ARG_INVALID;
+  copy = *me;
+  pm__cpu(p->world->plat.cpu_append_ns);
+  return ni->refs ? pm__search(ni, index, &copy, search_op, user_ptr) : PTL_ARG_INVALID;
+}
+PM_API int PtlLEUnlink(ptl_handle_le_t le_handle) { return PtlMEUnlink(le_handle); }
+PM_API int PtlMEUnlink(ptl_handle_me_t me_handle) {
+  PM__PROCESS(p);
+  pm__cpu(p->world->plat.cpu_append_ns);
+  return pm__unlink(p, me_handle);
+}

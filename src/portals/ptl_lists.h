@@ -1,0 +1,23 @@
+/* Portal table, memory descriptors, list entries and unexpected headers. */
+#pragma once
+#include "ptl_events.h"
+
+/* ---- for later pieces ---- */
+PM__PRIVATE pm__pt *pm__pt_at(const pm__ni *ni, ptl_pt_index_t index);
+PM__PRIVATE void pm__header_drop(pm__ni *ni, pm__header *h);
+PM__PRIVATE void pm__me_unlink(pm__ni *ni, pm__me *me);
+PM__PRIVATE void pm__me_event(pm__ni *ni, ptl_handle_eq_t eq_handle, ptl_pt_index_t pt,
+                              unsigned char list, void *user_ptr, int type);
+PM__PRIVATE void pm__me_free_if_empty(pm__ni *ni, pm__me *me);
+PM__PRIVATE uint64_t pm__capacity(const void *start, ptl_size_t length, unsigned int options);
+PM__PRIVATE int pm__matches(const pm__ni *ni, const ptl_me_t *me, ptl_process_t id, ptl_uid_t uid,
+                            uint64_t bits);
+PM__PRIVATE int pm__overflow_kind(int kind);
+PM__PRIVATE void pm__tell_overflow(pm__ni *ni, const pm__header *h);
+PM__PRIVATE void pm__header_unlink(pm__pt *pt, pm__header *previous, pm__header *h);
+PM__PRIVATE int pm__is_used_up(const pm__me *me);
+PM__PRIVATE int pm__append_is_bad(const pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *me,
+                                  ptl_list_t list);
+PM__PRIVATE int pm__append(pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *entry, ptl_list_t list,
+                           void *user_ptr, ptl_handle_any_t *handle);
+PM__PRIVATE int pm__unlink(pm_process *p, ptl_handle_any_t handle);

@@ -1,0 +1,216 @@
+#include "ptl_memory.h"
+/* ---- memory: plain or in pieces ---------------------------------------------------------------- */
+static pm__cursor pm__cursor_at(void *start, unsigned int options, uint64_t offset) {
+  pm__cursor c;
+  const ptl_iovec_t *v = (const ptl_iovec_t *)start;
+  if (!(options & PTL_IOVEC)) {
+    c.at = (char *)((uintptr_t)start + (uintptr_t)offset); /* start may be NULL: all memory */
+    c.left = UINT64_MAX;
+    c.next = NULL;
+    return c;
+  }
+  while (offset && offset >= v->iov_len) offset -= v++->iov_len;
+  c.at = offset ? (char *)v->iov_base + offset : NULL;
+  c.left =
+      offset ? v->iov_len - offset : 0; /* at a piece's edge: the next is looked at when needed */
+  c.next = offset ? v + 1 : v;
+  return c;
+}
+static uint64_t pm__cursor_piece(pm__cursor *c, uint64_t want) {
+  while (!c->left) {
+    c->at = (char *)c->next->iov_base;
+    c->left = c->next->iov_len;
+    c->next++;
+  }
+  return want < c->left ? want : c->left;
+}
+/* Where the first byte lies; there must be one. */
+PM__PRIVATE void *pm__cursor_start(pm__cursor c) {
+  (void)pm__cursor_piece(&c, 1);
+  return c.at;
+}
+PM__PRIVATE void pm__copy(pm__cursor to, pm__cursor from, uint64_t bytes) {
+  while (bytes) {
+    uint64_t n = pm__cursor_piece(&to, pm__cursor_piece(&from, bytes));
+    memmove(to.at, from.at, (size_t)n);
+    to.at += n, to.left -= n;
+    from.at += n, from.left -= n;
+    bytes -= n;
+  }
+}
+PM__PRIVATE pm__cursor pm__flat(void *start) { return pm__cursor_at(start, 0, 0); }
+PM__PRIVATE pm__cursor pm__md_cursor(const pm__md *md, uint64_t offset) {
+  return pm__cursor_at(md->md.start, md->md.options, offset);
+}
+PM__PRIVATE pm__cursor pm__me_cursor(const pm__message *m) {
+  return pm__cursor_at(m->what.me->me.start, m->what.me->me.options, m->what.offset_used);
+}
+/* What is sent: the copy when there is one, else the initiator's memory as it is now. */
+PM__PRIVATE pm__cursor pm__payload(pm__message *m) {
+  return m->cargo.wire      ? pm__flat(m->cargo.wire)
+         : m->what.has_copy ? pm__flat(m->what.copy)
+                            : pm__md_cursor(m->what.md, m->what.local_offset);
+}
+
+/* ---- atomics ----------------------------------------------------------------------------------- */
+PM__PRIVATE uint64_t pm__type_bytes(int type) {
+  static const unsigned char bytes[] = {
+      1, 1, 2, 2, 4, 4, 4, 8, 8, 8, 8, 16, sizeof(long double), 2 * sizeof(long double)};
+  return bytes[type];
+}
+PM__PRIVATE int pm__op_is_legal(int op, int type) {
+  const int is_complex =
+      type == PTL_FLOAT_COMPLEX || type == PTL_DOUBLE_COMPLEX || type == PTL_LONG_DOUBLE_COMPLEX;
+  const int is_real = type == PTL_FLOAT || type == PTL_DOUBLE || type == PTL_LONG_DOUBLE;
+  if (op < 0 || op >= PTL_OP_LAST || type < 0 || type >= PTL_DATATYPE_LAST) return 0;
+  if (is_complex) return op == PTL_SUM || op == PTL_PROD || (op >= PTL_SWAP && op <= PTL_CSWAP_NE);
+  if (is_real) return !(op >= PTL_LOR && op <= PTL_BXOR) && op != PTL_MSWAP;
+  return 1;
+}
+/* One item: t = t op o. c is the operand of a conditional swap: c REL t decides. */
+#define PM__ARITHMETIC(T)                                                                          \
+  case PTL_MIN:                                                                                    \
+    if (o < t) t = o;                                                                              \
+    break;                                                                                         \
+  case PTL_MAX:                                                                                    \
+    if (o > t) t = o;                                                                              \
+    break;                                                                                         \
+  case PTL_SUM: t = (T)(t + o); break;                                                             \
+  case PTL_PROD: t = (T)(t * o); break;                                                            \
+  case PTL_SWAP: t = o; break;                                                                     \
+  case PTL_CSWAP_LE:                                                                               \
+    if (c <= t) t = o;                                                                             \
+    break;                                                                                         \
+  case PTL_CSWAP_LT:                                                                               \
+    if (c < t) t = o;                                                                              \
+    break;                                                                                         \
+  case PTL_CSWAP_GE:                                                                               \
+    if (c >= t) t = o;                                                                             \
+    break;                                                                                         \
+  case PTL_CSWAP_GT:                                                                               \
+    if (c > t) t = o;                                                                              \
+    break
+/* Integers wrap: sums and products are formed in a type that may (U, wide enough not to be promoted). */
+#define PM__INTEGER(name, T, U)                                                                    \
+  static void pm__atomic_##name(int op, void *target, const void *source, const void *operand) {   \
+    T t, o, c;                                                                                     \
+    memcpy(&t, target, sizeof t);                                                                  \
+    memcpy(&o, source, sizeof o);                                                                  \
+    memcpy(&c, operand, sizeof c);                                                                 \
+    switch (op) {                                                                                  \
+    case PTL_MIN:                                                                                  \
+      if (o < t) t = o;                                                                            \
+      break;                                                                                       \
+    case PTL_MAX:                                                                                  \
+      if (o > t) t = o;                                                                            \
+      break;                                                                                       \
+    case PTL_SUM: t = (T)((U)t + (U)o); break;                                                     \
+    case PTL_PROD: t = (T)((U)t * (U)o); break;                                                    \
+    case PTL_LOR: t = (T)(t || o); break;                                                          \
+    case PTL_LAND: t = (T)(t && o); break;                                                         \
+    case PTL_BOR: t = (T)(t | o); break;                                                           \
+    case PTL_BAND: t = (T)(t & o); break;                                                          \
+    case PTL_LXOR: t = (T)(!t != !o); break;                                                       \
+    case PTL_BXOR: t = (T)(t ^ o); break;                                                          \
+    case PTL_SWAP: t = o; break;                                                                   \
+    case PTL_CSWAP:                                                                                \
+      if (c == t) t = o;                                                                           \
+      break;                                                                                       \
+    case PTL_CSWAP_NE:                                                                             \
+      if (c != t) t = o;                                                                           \
+      break;                                                                                       \
+    case PTL_CSWAP_LE:                                                                             \
+      if (c <= t) t = o;                                                                           \
+      break;                                                                                       \
+    case PTL_CSWAP_LT:                                                                             \
+      if (c < t) t = o;                                                                            \
+      break;                                                                                       \
+    case PTL_CSWAP_GE:                                                                             \
+      if (c >= t) t = o;                                                                           \
+      break;                                                                                       \
+    case PTL_CSWAP_GT:                                                                             \
+      if (c > t) t = o;                                                                            \
+      break;                                                                                       \
+    default: t = (T)((t & (T)~c) | (o & c)); break; /* MSWAP */                                    \
+    }                                                                                              \
+    memcpy(target, &t, sizeof t);                                                                  \
+  }
+PM__INTEGER(int8, int8_t, unsigned)
+PM__INTEGER(uint8, uint8_t, unsigned)
+PM__INTEGER(int16, int16_t, unsigned)
+PM__INTEGER(uint16, uint16_t, unsigned)
+PM__INTEGER(int32, int32_t, uint32_t)
+PM__INTEGER(uint32, uint32_t, uint32_t)
+PM__INTEGER(int64, int64_t, uint64_t)
+PM__INTEGER(uint64, uint64_t, uint64_t)
+#undef PM__INTEGER
+/* Equality written as not less and not greater: NaN is equal to nothing, and compilers that warn of
+   == on reals have nothing to say. */
+#define PM__REAL(name, T)                                                                          \
+  static void pm__atomic_##name(int op, void *target, const void *source, const void *operand) {   \
+    T t, o, c;                                                                                     \
+    memcpy(&t, target, sizeof t);                                                                  \
+    memcpy(&o, source, sizeof o);                                                                  \
+    memcpy(&c, operand, sizeof c);                                                                 \
+    switch (op) {                                                                                  \
+      PM__ARITHMETIC(T);                                                                           \
+    case PTL_CSWAP:                                                                                \
+      if (c <= t && c >= t) t = o;                                                                 \
+      break;                                                                                       \
+    default:                                                                                       \
+      if (!(c <= t && c >= t)) t = o;                                                              \
+      break; /* CSWAP_NE */                                                                        \
+    }                                                                                              \
+    memcpy(target, &t, sizeof t);                                                                  \
+  }
+PM__REAL(float, float)
+PM__REAL(double, double)
+PM__REAL(long_double, long double)
+#undef PM__REAL
+#undef PM__ARITHMETIC
+#define PM__COMPLEX(name, T)                                                                       \
+  static void pm__atomic_##name(int op, void *target, const void *source, const void *operand) {   \
+    T t[2], o[2], c[2], product;                                                                   \
+    int equal;                                                                                     \
+    memcpy(t, target, sizeof t);                                                                   \
+    memcpy(o, source, sizeof o);                                                                   \
+    memcpy(c, operand, sizeof c);                                                                  \
+    equal = c[0] <= t[0] && c[0] >= t[0] && c[1] <= t[1] && c[1] >= t[1];                          \
+    switch (op) {                                                                                  \
+    case PTL_SUM: t[0] += o[0], t[1] += o[1]; break;                                               \
+    case PTL_PROD:                                                                                 \
+      product = t[0] * o[0] - t[1] * o[1];                                                         \
+      t[1] = t[0] * o[1] + t[1] * o[0];                                                            \
+      t[0] = product;                                                                              \
+      break;                                                                                       \
+    default: /* SWAP, CSWAP, CSWAP_NE */                                                           \
+      if (op == PTL_SWAP || (op == PTL_CSWAP) == equal) t[0] = o[0], t[1] = o[1];                  \
+      break;                                                                                       \
+    }                                                                                              \
+    memcpy(target, t, sizeof t);                                                                   \
+  }
+PM__COMPLEX(float_complex, float)
+PM__COMPLEX(double_complex, double)
+PM__COMPLEX(long_double_complex, long double)
+#undef PM__COMPLEX
+
+/* Applies the message's operation to the target's memory, whole items only; operand holds what was
+   sent. In pieces of memory the items are gathered and scattered. */
+PM__PRIVATE void pm__atomic(pm__message *m, const unsigned char *sent, uint64_t bytes) {
+  static void (*const apply[])(int, void *, const void *, const void *) = {
+      pm__atomic_int8,          pm__atomic_uint8,
+      pm__atomic_int16,         pm__atomic_uint16,
+      pm__atomic_int32,         pm__atomic_uint32,
+      pm__atomic_float,         pm__atomic_int64,
+      pm__atomic_uint64,        pm__atomic_double,
+      pm__atomic_float_complex, pm__atomic_double_complex,
+      pm__atomic_long_double,   pm__atomic_long_double_complex};
+  const uint64_t item = pm__type_bytes(m->what.type);
+  unsigned char target[PM__ATOMIC_BYTES];
+  uint64_t at;
+  bytes -= bytes % item;
+  pm__copy(pm__flat(target), pm__me_cursor(m), bytes);
+  for (at = 0; at < bytes; at += item)
+    apply[m->what.type](m->what.op, target + at, sent + at, m->what.operand);
+  pm__copy(pm__me_cursor(m), pm__flat(target), bytes);
+}

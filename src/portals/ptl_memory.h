@@ -1,0 +1,19 @@
+/* Memory in one or more pieces, and the arithmetic of atomics. */
+#pragma once
+#include "message.h"
+
+/* ---- for later pieces ---- */
+typedef struct pm__cursor {
+  char *at;                /* next byte */
+  uint64_t left;           /* of this piece */
+  const ptl_iovec_t *next; /* NULL: one piece */
+} pm__cursor;
+PM__PRIVATE void *pm__cursor_start(pm__cursor c);
+PM__PRIVATE void pm__copy(pm__cursor to, pm__cursor from, uint64_t bytes);
+PM__PRIVATE pm__cursor pm__flat(void *start);
+PM__PRIVATE pm__cursor pm__md_cursor(const pm__md *md, uint64_t offset);
+PM__PRIVATE pm__cursor pm__me_cursor(const pm__message *m);
+PM__PRIVATE pm__cursor pm__payload(pm__message *m);
+PM__PRIVATE uint64_t pm__type_bytes(int type);
+PM__PRIVATE int pm__op_is_legal(int op, int type);
+PM__PRIVATE void pm__atomic(pm__message *m, const unsigned char *sent, uint64_t bytes);

@@ -1,0 +1,3 @@
+/* Operations: made, started, ended at their initiator; triggered ones; the end of interfaces. */
+#pragma once
+#include "ptl_target.h"

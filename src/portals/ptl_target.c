@@ -1,0 +1,271 @@
+/* Portals at the target: see ptl_target.h. */
+#include "ptl_target.h"
+static void pm__fill_target_event(const pm__message *m, ptl_event_t *e);
+static void pm__header_done(pm__ni *ni, pm__pt *pt, pm__message *m);
+/* ---- at the target ----------------------------------------------------------------------------- */
+static int pm__is_get(const pm__message *m) { return m->what.kind == PM__GET; }
+PM__PRIVATE int pm__is_fetch(const pm__message *m) {
+  return m->what.kind == PM__FETCH || m->what.kind == PM__SWAP;
+}
+static int pm__target_event(const pm__message *m) {
+  static const unsigned char events[] = {PTL_EVENT_PUT, PTL_EVENT_GET, PTL_EVENT_ATOMIC,
+                                         PTL_EVENT_FETCH_ATOMIC, PTL_EVENT_FETCH_ATOMIC};
+  return events[m->what.kind];
+}
+/* Where a message goes; NULL: nobody there. */
+static const pm_process *pm__target_process_of(const pm_world *w, const pm__ni *from,
+                                               ptl_process_t id) {
+  if (pm__is_logical(from)) id = from->map->id[id.rank];
+  return pm__process_by_pid(w, id.phys.nid, id.phys.pid);
+}
+PM__PRIVATE int pm__from_is_alive(const pm__message *m) {
+  return m->what.from->epoch == m->what.from_epoch;
+}
+/* The interface of the same kind in the process that is meant; NULL: there is none. */
+static pm__ni *pm__target_ni(pm_world *w, const pm__message *m) {
+  const pm_process *p = pm__target_process_of(w, m->what.from, m->what.target_id);
+  pm__ni *ni = p ? p->ni[m->what.from->index] : NULL;
+  return ni && ni->refs ? ni : NULL;
+}
+static pm__me *pm__find_entry(const pm__ni *ni, const pm__pt *pt, pm__message *m, int list) {
+  pm__me *me;
+  const ptl_process_t id = pm__own_id(m->what.from);
+  for (me = pt->head[list]; me; me = me->next) {
+    m->what.looked_at++;
+    if (!pm__matches(ni, &me->me, id, m->what.from->proc->uid, m->what.match_bits)) continue;
+    if (pm__is_matching(ni) && (me->me.options & PTL_ME_NO_TRUNCATE)) {
+      const uint64_t offset =
+          me->me.options & PTL_ME_MANAGE_LOCAL ? me->offset : m->what.remote_offset;
+      const uint64_t room = pm__capacity(me->me.start, me->me.length, me->me.options);
+      if (offset > room || m->what.length > room - offset) continue;
+    }
+    return me;
+  }
+  return NULL;
+}
+/* PT_DISABLED goes out when the last running message has finished. */
+static void pm__pt_tell_disabled(pm__ni *ni, ptl_pt_index_t index) {
+  pm__pt *pt = &ni->pt[index];
+  ptl_event_t e;
+  if (!pt->disabling || pt->in_flight) return;
+  pt->disabling = 0;
+  memset(&e, 0, sizeof e);
+  e.type = PTL_EVENT_PT_DISABLED;
+  e.ni_fail_type = PTL_NI_PT_DISABLED;
+  e.pt_index = index;
+  pm__eq_post(ni, pt->eq_handle, &e);
+}
+static int pm__refuse(pm__ni *ni, pm__message *m, int fail) {
+  const int status = fail == PTL_NI_PERM_VIOLATION ? PTL_SR_PERMISSION_VIOLATIONS
+                     : fail == PTL_NI_OP_VIOLATION ? PTL_SR_OPERATION_VIOLATIONS
+                                                   : PTL_SR_DROP_COUNT;
+  m->what.fail = (unsigned char)fail;
+  ni->status[status]++;
+  return 0;
+}
+/* No entry, no header, no room in the queue: flow control switches the portal off, else a drop. */
+static int pm__no_resource(pm__ni *ni, pm__pt *pt, pm__message *m, const pm__me *me) {
+  if (!(pt->options & PTL_PT_FLOWCTRL)) return pm__refuse(ni, m, PTL_NI_DROPPED);
+  pt->enabled = 0;
+  if (!me || !(me->me.options & PTL_ME_EVENT_FLOWCTRL_DISABLE)) pt->disabling = 1;
+  pm__pt_tell_disabled(ni, m->what.pt);
+  return pm__refuse(ni, m, PTL_NI_PT_DISABLED);
+}
+/* Whether the events that this message will bring have room, counting those already promised. */
+static int pm__eq_has_room(const pm__ni *ni, const pm__pt *pt) {
+  const pm__eq *eq = pm__eq_at(ni, pt->eq_handle);
+  return !eq || eq->used + eq->promised + 2 <= eq->count ||
+         (eq->count < 2 && !eq->used && !eq->promised);
+}
+static void pm__promise(const pm__ni *ni, const pm__pt *pt, int change) {
+  pm__eq *eq = pm__eq_at(ni, pt->eq_handle);
+  if (eq) eq->promised = (uint32_t)((int)eq->promised + (eq->promised || change > 0 ? change : 0));
+}
+/* 1: m->what.me is the entry. 0: m->what.fail says why not. */
+static int pm__match(pm__ni *ni, pm__message *m) {
+  const pm_semantics *s = &ni->proc->world->desc.semantics;
+  pm__pt *pt = pm__pt_at(ni, m->what.pt);
+  pm__me *me;
+  unsigned int needs = 0;
+  if (!pt)
+    return pm__refuse(ni, m, s->pt_missing_undeliverable ? PTL_NI_UNDELIVERABLE : PTL_NI_DROPPED);
+  if (!pt->enabled) return pm__refuse(ni, m, PTL_NI_PT_DISABLED);
+  if ((pt->options & PTL_PT_FLOWCTRL) && !pm__eq_has_room(ni, pt))
+    return pm__no_resource(ni, pt, m, NULL);
+  me = pm__find_entry(ni, pt, m, PTL_PRIORITY_LIST);
+  if (!me) me = pm__find_entry(ni, pt, m, PTL_OVERFLOW_LIST);
+  if (!me) return pm__no_resource(ni, pt, m, NULL);
+  if (me->list == PTL_OVERFLOW_LIST && !(me->me.options & PTL_ME_UNEXPECTED_HDR_DISABLE) &&
+      ni->headers_count >= ni->limits.max_unexpected_headers)
+    return pm__no_resource(ni, pt, m, me);
+  if (me->me.uid != PTL_UID_ANY && me->me.uid != m->what.from->proc->uid)
+    return pm__refuse(ni, m, PTL_NI_PERM_VIOLATION);
+  if (!pm__is_get(m)) needs |= PTL_ME_OP_PUT;
+  if (pm__is_get(m) || pm__is_fetch(m)) needs |= PTL_ME_OP_GET;
+  if ((me->me.options & needs) != needs) return pm__refuse(ni, m, PTL_NI_OP_VIOLATION);
+  m->what.me = me;
+  return 1;
+}
+/* An unexpected message leaves its header, findable from now on. */
+static void pm__leave_header(pm__ni *ni, pm__pt *pt, pm__message *m) {
+  pm_world *w = ni->proc->world;
+  pm__header *h = w->free_headers;
+  if (h)
+    w->free_headers = h->next;
+  else
+    h = (pm__header *)PM_MALLOC(sizeof *h);
+  if (!h) {
+    pm_world_fail(w, PM_E_NOMEM, "out of memory: unexpected header");
+    return;
+  }
+  memset(h, 0, sizeof *h);
+  h->me = m->what.me;
+  h->message = m;
+  m->what.header = h;
+  pm__fill_target_event(m, &h->event);
+  h->event.type = (ptl_event_kind_t)pm__overflow_kind(h->event.type);
+  if (pt->headers_tail)
+    pt->headers_tail->next = h;
+  else
+    pt->headers = h;
+  pt->headers_tail = h;
+  m->what.me->headers++;
+  ni->headers_count++;
+}
+/* Takes the message's part of the entry and unlinks what is used up. The entry itself stays until
+   the data is in. */
+static void pm__take_entry(pm__ni *ni, pm__message *m) {
+  pm__me *me = m->what.me;
+  const uint64_t room = pm__capacity(me->me.start, me->me.length, me->me.options);
+  m->what.offset_used = me->me.options & PTL_ME_MANAGE_LOCAL ? me->offset : m->what.remote_offset;
+  if (m->what.offset_used > room) {
+    m->what.mlength = 0;
+    if (ni->proc->world->desc.semantics.offset_beyond_is_segv) m->what.fail = PTL_NI_SEGV;
+  } else
+    m->what.mlength =
+        m->what.length < room - m->what.offset_used ? m->what.length : room - m->what.offset_used;
+  m->what.list = me->list;
+  m->what.is_ack_muted = (me->me.options & PTL_ME_ACK_DISABLE) != 0;
+  m->what.start = m->what.mlength ? pm__cursor_start(pm__me_cursor(m))
+                  : me->me.options & PTL_IOVEC
+                      ? NULL
+                      : (void *)((uintptr_t)me->me.start + (uintptr_t)m->what.offset_used);
+  if (me->me.options & PTL_ME_MANAGE_LOCAL) me->offset += m->what.mlength;
+  me->in_flight++;
+  ni->pt[m->what.pt].in_flight++;
+  pm__promise(ni, &ni->pt[m->what.pt], 2);
+  if (me->list == PTL_OVERFLOW_LIST && !(me->me.options & PTL_ME_UNEXPECTED_HDR_DISABLE))
+    pm__leave_header(ni, &ni->pt[m->what.pt], m);
+  if ((me->me.options & PTL_ME_USE_ONCE) || pm__is_used_up(me)) {
+    pm__me_unlink(ni, me);
+    me->auto_unlinked = 1;
+    m->what.unlinks = 1;
+  }
+}
+static void pm__fill_target_event(const pm__message *m, ptl_event_t *e) {
+  memset(e, 0, sizeof *e);
+  e->type = (ptl_event_kind_t)pm__target_event(m);
+  e->start = m->what.start;
+  e->user_ptr = m->what.me->user_ptr;
+  e->hdr_data = pm__is_get(m) ? 0 : m->what.hdr_data;
+  e->match_bits = m->what.match_bits;
+  e->rlength = m->what.length;
+  e->mlength = m->what.mlength;
+  e->remote_offset = m->what.remote_offset;
+  e->initiator = pm__own_id(m->what.from);
+  e->uid = m->what.from->proc->uid;
+  e->pt_index = m->what.pt;
+  e->ptl_list = m->what.list;
+  e->ni_fail_type = m->what.fail;
+  e->atomic_operation = m->what.op;
+  e->atomic_type = m->what.type;
+}
+/* One step of a message. */
+PM__PRIVATE void pm__trace(pm_world *w, int kind, const pm__message *m, int64_t t_begin_ps,
+                           int64_t t_end_ps, int from_node, int to_node, uint64_t bytes) {
+  const pm_process *to;
+  if (!w->desc.trace) return;
+  to = pm__target_process_of(w, m->what.from, m->what.target_id);
+  pm__record(w, kind, m->what.id, m->what.from->proc->rank, to ? to->rank : -1, t_begin_ps,
+             t_end_ps, from_node, to_node, bytes);
+}
+/* The request is at the target's list engines. Matches it, works out what it takes and, for what
+   sends something back, reads it; the writing ends at pm__target_finish. ret 1: an entry took it */
+PM__PRIVATE int pm__target_start(pm_world *w, pm__message *m) {
+  pm__ni *ni = pm__target_ni(w, m);
+  m->what.me = NULL;
+  m->what.mlength = 0;
+  if (!ni) {
+    m->what.fail = PTL_NI_UNDELIVERABLE;
+    return 0;
+  }
+  if (!pm__from_is_alive(m) && !m->what.has_copy && !m->cargo.wire &&
+      m->what.length) { /* its memory is gone */
+    m->what.fail = PTL_NI_UNDELIVERABLE;
+    return 0;
+  }
+  m->what.to = ni;
+  m->what.to_epoch = ni->epoch;
+  if (!pm__match(ni, m)) return 0;
+  pm__take_entry(ni, m);
+  if (pm__is_get(m) && m->way.link == PM_LINK_CARRIER) return 1; /* which reads by itself */
+  if (pm__is_get(m) && m->what.mlength && pm__from_is_alive(m) && !w->desc.no_data)
+    pm__copy(pm__md_cursor(m->what.md, m->what.local_offset), pm__me_cursor(m), m->what.mlength);
+  else if (pm__is_fetch(m) && m->what.mlength) {
+    unsigned char operand[PM__COPY_BYTES];
+    if (pm__from_is_alive(m) || m->what.has_copy)
+      pm__copy(pm__flat(operand), pm__payload(m), m->what.mlength);
+    pm__copy(pm__flat(m->what.copy), pm__me_cursor(m), m->what.mlength);
+    if (!m->cargo.is_computed) pm__atomic(m, operand, m->what.mlength);
+  }
+  return 1;
+}
+/* Data and events reach the target's memory. */
+PM__PRIVATE void pm__target_finish(pm_world *w, pm__message *m) {
+  pm__ni *ni = m->what.to;
+  pm__me *me = m->what.me;
+  pm__pt *pt;
+  ptl_event_t e;
+  if (ni->epoch != m->what.to_epoch) return; /* closed meanwhile */
+  if (m->what.mlength && (pm__from_is_alive(m) || m->what.has_copy || m->cargo.wire)) {
+    if (m->what.kind == PM__PUT) {
+      if (!w->desc.no_data) pm__copy(pm__me_cursor(m), pm__payload(m), m->what.mlength);
+    } else if (m->what.kind == PM__ATOMIC && !m->cargo.is_computed) {
+      unsigned char operand[PM__ATOMIC_BYTES];
+      pm__copy(pm__flat(operand), pm__payload(m), m->what.mlength);
+      pm__atomic(m, operand, m->what.mlength);
+    }
+  }
+  pt = &ni->pt[m->what.pt];
+  if (pt->in_flight) pt->in_flight--;
+  me->in_flight--;
+  pm__promise(ni, pt, -2);
+  pm__fill_target_event(m, &e);
+  if (!(me->me.options & PTL_ME_EVENT_COMM_DISABLE) &&
+      (!(me->me.options & PTL_ME_EVENT_SUCCESS_DISABLE) || m->what.fail))
+    pm__eq_post(ni, pt->eq_handle, &e);
+  if (m->what.unlinks && !(me->me.options & PTL_ME_EVENT_UNLINK_DISABLE))
+    pm__me_event(ni, pt->eq_handle, m->what.pt, m->what.list, me->user_ptr, PTL_EVENT_AUTO_UNLINK);
+  if (me->me.options & PTL_ME_EVENT_CT_COMM)
+    pm__ct_count(ni, me->me.ct_handle, m->what.fail != 0,
+                 me->me.options & PTL_ME_EVENT_CT_BYTES ? m->what.mlength : 1);
+  pm__header_done(ni, pt, m);
+  pm__me_free_if_empty(ni, me);
+  pm__pt_tell_disabled(ni, m->what.pt);
+}
+/* The data of an unexpected message is in: its header may be taken, or was claimed already. */
+static void pm__header_done(pm__ni *ni, pm__pt *pt, pm__message *m) {
+  pm__header *h = m->what.header, *previous = NULL, *i, told;
+  if (!h) return;
+  h->message = NULL;
+  m->what.header = NULL;
+  if (!h->is_claimed) return;
+  for (i = pt->headers; i != h; i = i->next) previous = i;
+  told = *h;
+  pm__header_unlink(pt, previous, h);
+  pm__header_drop(ni, h);
+  pm__tell_overflow(ni, &told);
+  if (told.unlink_after)
+    pm__me_event(ni, told.eq_handle, m->what.pt, PTL_PRIORITY_LIST, told.event.user_ptr,
+                 PTL_EVENT_AUTO_UNLINK);
+}

@@ -1,0 +1,471 @@
+#include "run.h"
+/* ---- processes --------------------------------------------------------------------------------- */
+PM_API pm_process *pm_self(void) { return pm__current ? pm__current->proc : NULL; }
+PM_API int pm_rank(void) { return pm__current ? pm__current->proc->rank : -1; }
+PM_API int pm_size(void) { return pm__current ? pm__current->proc->world->procs_count : 0; }
+PM_API pm_world *pm_world_of(const pm_process *process) { return process ? process->world : NULL; }
+PM_API int pm_process_rank(const pm_process *process) { return process ? process->rank : -1; }
+PM_API int pm_process_node(const pm_process *process) { return process ? process->node : -1; }
+PM_API int pm_process_status(const pm_process *process) { return process ? process->status : -1; }
+PM_API void pm_process_set_uid(pm_process *process, uint32_t uid) { process->uid = uid; }
+PM_API void pm_process_set_user(pm_process *process, void *user) { process->user = user; }
+PM_API void *pm_process_user(const pm_process *process) { return process->user; }
+PM_API pm_process *pm_process_at(pm_world *world, int rank) {
+  return world && rank >= 0 && rank < world->procs_count ? world->procs[rank] : NULL;
+}
+PM_API int64_t pm_now_ns(void) {
+  return pm__current ? pm__current->proc->world->now_ps / PM__PS : 0;
+}
+PM_API void pm_sleep_ns(int64_t d_ns) {
+  if (!pm__current) return;
+  pm_compute_measured();
+  pm__busy(d_ns * PM__PS, "sleep");
+}
+/* One look in vain. Idle looks in a row double the pause: a spinning guest lets time pass and costs
+   few events; what is delivered to the process ends the pause at once. */
+PM__PRIVATE void pm__poll_pause(void) {
+  pm_thread *t = pm__current;
+  pm_world *w = t->proc->world;
+  int64_t d_ns = w->plat.cpu_poll_ns;
+  if (t->poll_streak > 3) { /* the first looks cost what they cost */
+    unsigned doublings = t->poll_streak - 3 < 30 ? t->poll_streak - 3 : 30;
+    d_ns <<= doublings;
+    if (d_ns > w->plat.cpu_poll_max_ns) d_ns = w->plat.cpu_poll_max_ns;
+    if (d_ns < w->plat.cpu_poll_ns) d_ns = w->plat.cpu_poll_ns;
+  }
+  t->poll_streak++;
+  if (!w->ready_head && !w->stopped && w->heap_count > (uint32_t)w->polling_count &&
+      w->heap[1].t_ps > w->now_ps + d_ns * PM__PS && !pm__is_carrying(w)) {
+    w->now_ps += d_ns * PM__PS; /* something is under way, but later */
+    return;
+  }
+  t->polling = 1;
+  w->polling_count++;
+  pm__block(w->now_ps + d_ns * PM__PS, "polling: nothing ever arrives");
+  if (!t->timed_out) t->poll_streak = 0;
+}
+PM_API void pm_yield(void) {
+  if (!pm__current) return;
+  pm_compute_measured();
+  pm__poll_pause();
+}
+PM_API void pm_barrier(void) {
+  pm_thread *t = pm__current, *list = NULL, *next;
+  pm_world *w;
+  if (!t) return;
+  pm_compute_measured();
+  w = t->proc->world;
+  if (++w->barrier_count < w->procs_count) {
+    t->next_waiter = w->barrier_waiters;
+    w->barrier_waiters = t;
+    pm__block(PM__FOREVER, "pm_barrier");
+    return;
+  }
+  w->barrier_count = 0;
+  for (; w->barrier_waiters;
+       w->barrier_waiters = next) { /* last come first in the list: turn it round */
+    next = w->barrier_waiters->next_waiter;
+    w->barrier_waiters->next_waiter = list;
+    list = w->barrier_waiters;
+  }
+  for (; list; list = next) {
+    next = list->next_waiter;
+    pm__resume(w, list);
+  }
+}
+PM_API void pm_exit(int status) {
+  pm_thread *self = pm__current, *t;
+  pm_world *w;
+  if (!self) return;
+  pm_compute_measured();
+  w = self->proc->world;
+  self->proc->status = status;
+  self->proc->ended = 1;
+  w->live_processes--;
+  pm__ptl_process_ended(self->proc);
+  for (t = self->proc->threads; t; t = t->next_in_proc) {
+    if (t == self || t->state == PM__ENDED) continue;
+    pm__unschedule(w, &t->timer);
+    if (t->polling) w->polling_count--;
+    t->polling = 0;
+    pm__thread_ended(w, t); /* a place in the ready list is skipped there */
+    pm__thread_bury(w, t);
+  }
+  pm__thread_ended(w, self);
+  pm__leave_for_good(w, self);
+}
+
+/* ---- the run ----------------------------------------------------------------------------------- */
+static void pm__world_error(pm_world *w, pm_status status, const char *format, ...) {
+  va_list args;
+  if (w->status) return;
+  w->status = status;
+  w->stopped = 1;
+  va_start(args, format);
+  vsnprintf(w->error, sizeof w->error, format, args);
+  va_end(args);
+}
+PM_API void pm_world_fail(pm_world *world, pm_status status, const char *text) {
+  pm__world_error(world, status, "%s", text ? text : pm_status_text(status));
+}
+PM_API const char *pm_world_error(const pm_world *world) {
+  return world ? world->error : "no world";
+}
+
+/* "process 3 on node 1 waits for ..." for all that live, as far as the text has room. */
+static void pm__deadlock(pm_world *w) {
+  size_t n = 0;
+  int i, silent = 0;
+  const pm_thread *t;
+  char more[160];
+  pm__world_error(w, PM_E_DEADLOCK, "deadlock at %.3f us:", (double)w->now_ps * 1e-6);
+  n = strlen(w->error);
+  for (i = 0; i < w->procs_count; i++)
+    for (t = w->procs[i]->threads; t; t = t->next_in_proc) {
+      if (t->state == PM__ENDED) continue;
+      if (sizeof w->error - n < 400) {
+        silent++;
+        continue;
+      }
+      more[0] = 0;
+      if (t->describe) t->describe(t, more, sizeof more);
+      n += (size_t)snprintf(w->error + n, sizeof w->error - n,
+                            "\n  process %d (node %d) waits: %s%s%s", i, w->procs[i]->node,
+                            t->what ? t->what : "?", more[0] ? " " : "", more);
+    }
+  if (silent) snprintf(w->error + n, sizeof w->error - n, "\n  and %d more", silent);
+}
+static void pm__enter(pm_world *w, pm_thread *t) {
+  w->stats.switches_count++;
+  t->state = PM__RUNNING;
+  if (w->last_run != t->proc && w->desc.switched) w->desc.switched(w->desc.user, t->proc);
+  w->last_run = t->proc;
+  pm__current = t;
+  if (w->desc.compute_ratio > 0) t->mark_ns = PM_HOST_CPU_NS();
+#ifdef PM__ASAN
+  __sanitizer_start_switch_fiber(&w->asan_fake, t->stack, t->stack_bytes);
+#endif
+  pm__context_enter(w, t);
+#ifdef PM__ASAN
+  __sanitizer_finish_switch_fiber(w->asan_fake, NULL, NULL);
+#endif
+  pm__current = NULL;
+  if (t->state == PM__ENDED)
+    pm__thread_bury(w, t);
+  else if (*(const uint64_t *)(const void *)t->stack != PM__CANARY)
+    pm__world_error(w, PM_E_STACK,
+                    "process %d (node %d) overflowed its stack of %d bytes at %.3f us",
+                    t->proc->rank, t->proc->node, (int)t->stack_bytes, (double)w->now_ps * 1e-6);
+}
+/* 1: go on. Every event a pause of a poller: nothing can happen any more, only time pass. */
+static int pm__may_go_on(pm_world *w) {
+  if (w->stopped || !w->heap_count) return 0;
+  if (w->desc.d_limit_ns && w->heap[1].t_ps > w->desc.d_limit_ns * PM__PS) {
+    pm__world_error(w, PM_E_TIME_LIMIT, "simulated time limit of %.6f s reached",
+                    (double)w->desc.d_limit_ns * 1e-9);
+    return 0;
+  }
+  if (w->heap_count > (uint32_t)w->polling_count || pm__is_carrying(w))
+    w->t_idle_since_ps = -1;
+  else if (w->t_idle_since_ps < 0)
+    w->t_idle_since_ps = w->now_ps;
+  else if (w->now_ps - w->t_idle_since_ps > w->desc.d_poll_deadlock_ns * PM__PS)
+    return 0;
+  return 1;
+}
+static void pm__loop(pm_world *w) {
+  for (;;) {
+    pm_thread *t = w->ready_head;
+    if (t && !w->stopped) {
+      w->ready_head = t->next_ready;
+      if (!w->ready_head) w->ready_tail = NULL;
+      if (t->state == PM__READY) pm__enter(w, t);
+    } else if (pm__carry(w)) {
+      continue;
+    } else if (pm__may_go_on(w))
+      pm__step(w);
+    else
+      break;
+  }
+  if (!w->stopped && w->live_threads) pm__deadlock(w);
+}
+
+#ifndef PM__ASAN /* which reports crashes better than we could */
+/* Signals of a guest that crashed. The handler runs on a stack of its own (the guest's may be full)
+   and leaves to the scheduler; the guest's stack is abandoned. */
+static const int pm__crash_signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
+enum { PM__CRASH_SIGNALS = 5, PM__CRASH_STACK = 65536 };
+static void pm__crashed(int number, siginfo_t *info, void *context) {
+  pm_world *w = pm__running;
+  (void)context;
+  if (!w) { /* another thread of the host: its own business */
+    signal(number, SIG_DFL);
+    return;
+  }
+  w->crash_signal = number;
+  w->crash_address = number == SIGABRT ? NULL : (char *)info->si_addr;
+  siglongjmp(w->crash_jump, 1);
+}
+static void pm__crash_report(pm_world *w) {
+  pm_thread *t = pm__current;
+  const char *const names[] = {"SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGABRT"};
+  const double us = (double)w->now_ps * 1e-6;
+  int i = 0;
+  while (i < PM__CRASH_SIGNALS - 1 && pm__crash_signals[i] != w->crash_signal) i++;
+  pm__current = NULL;
+  if (!t)
+    pm__world_error(w, PM_E_CRASH, "%s at address %p while a message was delivered, at %.3f us",
+                    names[i], (void *)w->crash_address, us);
+  else if (w->crash_address && w->crash_address >= t->stack - PM__PAGE &&
+           w->crash_address < t->stack)
+    pm__world_error(w, PM_E_STACK,
+                    "process %d (node %d) overflowed its stack of %d bytes at %.3f us",
+                    t->proc->rank, t->proc->node, (int)t->stack_bytes, us);
+  else
+    pm__world_error(w, PM_E_CRASH, "process %d (node %d): %s at address %p, at %.3f us",
+                    t->proc->rank, t->proc->node, names[i], (void *)w->crash_address, us);
+}
+static void pm__run_caught(pm_world *w) {
+  struct sigaction action, before[PM__CRASH_SIGNALS];
+  stack_t ours, theirs;
+  int i;
+  memset(&action, 0, sizeof action);
+  memset(&ours, 0, sizeof ours);
+  ours.ss_sp = PM_MALLOC(PM__CRASH_STACK);
+  ours.ss_size = PM__CRASH_STACK;
+  if (!ours.ss_sp || sigaltstack(&ours, &theirs)) {
+    PM_FREE(ours.ss_sp);
+    pm__world_error(w, PM_E_NOMEM, "no stack for signals");
+    return;
+  }
+  action.sa_sigaction = pm__crashed;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  for (i = 0; i < PM__CRASH_SIGNALS; i++) sigaction(pm__crash_signals[i], &action, &before[i]);
+  if (sigsetjmp(w->crash_jump, 1) == 0)
+    pm__loop(w);
+  else
+    pm__crash_report(w);
+  for (i = 0; i < PM__CRASH_SIGNALS; i++) sigaction(pm__crash_signals[i], &before[i], NULL);
+  sigaltstack(&theirs, NULL);
+  PM_FREE(ours.ss_sp);
+}
+#endif
+PM_API pm_status pm_world_run(pm_world *world) {
+  if (!world) return PM_E_INVAL;
+  if (pm__running || world->status) return PM_E_STATE;
+  world->running = 1;
+  world->t_idle_since_ps = -1;
+  pm__running = world;
+#ifndef PM__ASAN
+  if (world->desc.catch_crashes)
+    pm__run_caught(world);
+  else
+#endif
+    pm__loop(world);
+  pm__running = NULL;
+  world->running = 0;
+  return world->status;
+}
+
+typedef struct pm__call {
+  pm__event event; /* first */
+  void (*fn)(void *arg);
+  void *arg;
+} pm__call;
+static void pm__call_now(pm_world *w, pm__event *event) {
+  pm__call call = *(pm__call *)event;
+  (void)w;
+  PM_FREE(event);
+  call.fn(call.arg);
+}
+PM_API pm_status pm_call_at(pm_world *world, int64_t t_ns, void (*fn)(void *arg), void *arg) {
+  pm__call *call;
+  if (!world || !fn || t_ns > INT64_MAX / PM__PS || t_ns * PM__PS < world->now_ps)
+    return PM_E_INVAL;
+  call = (pm__call *)pm__zalloc(sizeof *call);
+  if (!call) return PM_E_NOMEM;
+  call->event.fn = pm__call_now;
+  call->fn = fn;
+  call->arg = arg;
+  pm__schedule(world, &call->event, t_ns * PM__PS);
+  return PM_OK;
+}
+
+/* ---- making and ending ------------------------------------------------------------------------- */
+static int pm__faults_are_bad(const pm_faults *f) {
+  const double ratios[] = {f->loss_ratio, f->corrupt_ratio, f->duplicate_ratio, f->delay_ratio};
+  int i;
+  for (i = 0; i < 4; i++)
+    if (!(ratios[i] >= 0 && ratios[i] <= 1)) return 1;
+  return f->loss_ratio + f->corrupt_ratio > 1 || f->delay_ns < 0 || !(f->slow_ratio >= 0) ||
+         f->t_down_ns < 0 || f->d_down_ns < 0;
+}
+static int pm__links_are_bad(const pm_world_desc *desc) {
+  pm_link_model link = desc->link;
+  int i;
+  if (desc->link_phases_count < 0 || (desc->link_phases_count && !desc->link_phases)) return 1;
+  for (i = 0;; i++) {
+    if (link < 0 || link > PM_LINK_CARRIER || (link == PM_LINK_CARRIER && !desc->carrier)) return 1;
+    if (i == desc->link_phases_count) return 0;
+    if (desc->link_phases[i].t_ns < (i ? desc->link_phases[i - 1].t_ns : 0)) return 1;
+    link = desc->link_phases[i].link;
+  }
+}
+PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
+  pm_world *w;
+  pm_status status;
+  char error[256];
+  if (!world) return PM_E_INVAL;
+  *world = NULL;
+  if (!desc || !desc->platform || desc->d_limit_ns < 0 || desc->d_poll_deadlock_ns < 0 ||
+      !(desc->compute_ratio >= 0 && desc->compute_ratio <= 1e9) || desc->compute_min_ns < 0)
+    return PM_E_INVAL;
+  if (pm__faults_are_bad(&desc->faults) || pm__links_are_bad(desc)) return PM_E_INVAL;
+  status = pm_platform_check(desc->platform, error, sizeof error);
+  if (status) return status;
+  w = (pm_world *)pm__zalloc(sizeof *w);
+  if (!w) return PM_E_NOMEM;
+  w->desc = *desc;
+  w->plat = *desc->platform;
+  w->desc.platform = &w->plat;
+  w->plat.links = NULL; /* the graph holds what they said */
+  w->plat.links_count = desc->platform->links_count;
+  if (!w->desc.stack_bytes) w->desc.stack_bytes = 65536;
+  w->desc.stack_bytes = (w->desc.stack_bytes + PM__PAGE - 1) / PM__PAGE * PM__PAGE;
+  if (w->desc.stack_bytes < 4 * PM__PAGE) w->desc.stack_bytes = 4 * PM__PAGE;
+  if (!w->desc.compute_min_ns) w->desc.compute_min_ns = 1000;
+  if (!w->desc.d_poll_deadlock_ns) w->desc.d_poll_deadlock_ns = 20000000000;
+  w->rng = desc->seed;
+  w->route_from = -1;
+  if (!(w->desc.faults.slow_ratio > 0)) w->desc.faults.slow_ratio = 1;
+  w->is_faulty = desc->faults.loss_ratio > 0 || desc->faults.corrupt_ratio > 0 ||
+                 desc->faults.duplicate_ratio > 0 || desc->faults.delay_ratio > 0 ||
+                 desc->faults.down_node > 0;
+#ifndef PM_USE_UCONTEXT
+  w->context_switch = pm__context_switch;
+#endif
+  w->nodes = (pm__node *)pm__zalloc((size_t)w->plat.nodes_count * sizeof *w->nodes);
+  if (w->plat.topology == PM_TOPO_FILE)
+    w->graph = pm__graph_make(desc->platform, error, sizeof error);
+  w->solve.fn = pm__solve_now;
+  if (!w->nodes || (w->plat.topology == PM_TOPO_FILE && !w->graph) || !pm__links_make(w)) {
+    pm_world_destroy(w);
+    return PM_E_NOMEM;
+  }
+  w->stats.memory_bytes = sizeof *w + (size_t)w->plat.nodes_count * sizeof *w->nodes;
+  if (desc->carrier) {
+    status = pm__carrier_open(w);
+    w->is_carrying = status == PM_OK;
+    if (status) {
+      pm_world_destroy(w);
+      return status;
+    }
+  }
+  *world = w;
+  return PM_OK;
+}
+PM_API void pm_world_destroy(pm_world *world) {
+  pm_world *w = world;
+  int i;
+  if (!w || w->running) return;
+  if (w->is_carrying) pm__carrier_close(w);
+  for (i = 1; i <= (int)w->heap_count; i++)
+    if (w->heap[i].event->fn == pm__call_now) PM_FREE(w->heap[i].event);
+  for (i = 0; i < w->procs_count; i++) {
+    pm_thread *t = w->procs[i]->threads, *next;
+    pm__ptl_process_free(w->procs[i]);
+    for (; t; t = next) {
+      next = t->next_in_proc;
+      pm__thread_bury(w, t);
+      PM_FREE(t);
+    }
+    PM_FREE(w->procs[i]);
+  }
+  pm__ptl_world_free(w);
+  pm__flows_free(w);
+  while (w->slabs) {
+    pm__slab *slab = w->slabs;
+    w->slabs = slab->next;
+    munmap(slab->base, slab->bytes);
+    PM_FREE(slab);
+  }
+  pm__graph_free(w->graph, (int)w->plat.nodes_count);
+  for (i = 0; w->nodes && i < (int)w->plat.nodes_count; i++) {
+    PM_FREE(w->nodes[i].by_pid);
+    PM_FREE(w->nodes[i].slots);
+  }
+  PM_FREE(w->streams);
+  PM_FREE(w->records);
+  PM_FREE(w->procs);
+  PM_FREE(w->nodes);
+  PM_FREE(w->heap);
+  PM_FREE(w);
+}
+PM_API pm_world_desc pm_world_desc_of(const pm_world *world) { return world->desc; }
+PM_API pm_stats pm_world_stats(const pm_world *world) { return world->stats; }
+PM_API int64_t pm_world_now_ns(const pm_world *world) { return world->now_ps / PM__PS; }
+
+PM_API pm_status pm_spawn(pm_world *world, int node_index, void (*entry)(void *arg), void *arg,
+                          pm_process **process) {
+  pm_process *p;
+  void *array;
+  if (!world || !entry || node_index < 0 || node_index >= world->plat.nodes_count)
+    return PM_E_INVAL;
+  if (world->running) return PM_E_STATE;
+  array = world->procs;
+  if (!pm__grow(&array, &world->procs_max, world->procs_count + 1, sizeof p)) return PM_E_NOMEM;
+  world->procs = (pm_process **)array;
+  p = (pm_process *)pm__zalloc(sizeof *p);
+  if (!p) return PM_E_NOMEM;
+  p->world = world;
+  p->rank = world->procs_count;
+  p->node = node_index;
+  p->local_index = (uint32_t)world->nodes[node_index].processes_count;
+  if (!pm__thread_new(p, entry, arg, 0)) {
+    PM_FREE(p);
+    return PM_E_NOMEM;
+  }
+  p->next_on_node = world->nodes[node_index].processes;
+  world->nodes[node_index].processes = p;
+  world->nodes[node_index].processes_count++;
+  world->procs[world->procs_count++] = p;
+  world->live_processes++;
+  world->stats.memory_bytes += sizeof *p + sizeof p;
+  if (process) *process = p;
+  return PM_OK;
+}
+PM_API pm_status pm_spawn_all(pm_world *world, void (*entry)(void *arg), void *arg) {
+  int64_t i;
+  if (!world) return PM_E_INVAL;
+  for (i = 0; i < world->plat.nodes_count * world->plat.procs_per_node_count; i++) {
+    pm_status status =
+        pm_spawn(world, (int)(i / world->plat.procs_per_node_count), entry, arg, NULL);
+    if (status) return status;
+  }
+  return PM_OK;
+}
+
+/* splitmix64 */
+PM_API uint64_t pm_random(pm_world *world) {
+  uint64_t z = (world->rng += 0x9E3779B97F4A7C15u);
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+  return z ^ (z >> 31);
+}
+PM__PRIVATE double pm__ratio(pm_world *w) {
+  return (double)(pm_random(w) >> 11) * (1.0 / 9007199254740992.0);
+}
+PM_API int pm_links_count(const pm_world *world) { return (int)pm__topology_links(&world->plat); }
+PM_API int pm_route(pm_world *world, int from_node, int to_node, uint32_t *links, int max,
+                    int64_t *latency_ns) {
+  uint32_t way[PM__ROUTE_MAX + 2];
+  int64_t latency_ps = 0;
+  int i, n;
+  if (!world || from_node < 0 || to_node < 0 || from_node >= world->plat.nodes_count ||
+      to_node >= world->plat.nodes_count)
+    return -1;
+  n = pm__route(world, from_node, to_node, way, &latency_ps);
+  for (i = 0; i < n && i < max && links; i++) links[i] = way[i];
+  if (latency_ns) *latency_ns = latency_ps / PM__PS;
+  return n;
+}

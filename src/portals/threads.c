@@ -1,0 +1,344 @@
+#include "threads.h"
+static void pm__thread_main(void);
+/* ---- contexts ---------------------------------------------------------------------------------- */
+/* pm__context_switch saves the running context in *save and continues in load. The assembly keeps
+   what a compiler may not list as clobbered and tells it that all else is gone; a new context starts
+   like a saved one whose resume address is pm__thread_main. */
+#if defined(PM_USE_UCONTEXT)
+static void pm__context_make(pm_world *w, pm_thread *t) {
+  getcontext(&t->uc);
+  t->uc.uc_stack.ss_sp = t->stack;
+  t->uc.uc_stack.ss_size = t->stack_bytes;
+  t->uc.uc_link = &w->uc;
+  makecontext(&t->uc, pm__thread_main, 0);
+}
+PM__PRIVATE void pm__context_enter(pm_world *w, pm_thread *t) { swapcontext(&w->uc, &t->uc); }
+static void pm__context_leave(pm_world *w, pm_thread *t) { swapcontext(&t->uc, &w->uc); }
+#else
+#  if defined(__x86_64__)
+#    ifdef __AVX512F__
+#      define PM__AVX512_CLOBBERS                                                                  \
+        "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22", "xmm23", "xmm24", "xmm25",  \
+            "xmm26", "xmm27", "xmm28", "xmm29", "xmm30", "xmm31", "k1", "k2", "k3", "k4", "k5",    \
+            "k6", "k7",
+#    else
+#      define PM__AVX512_CLOBBERS
+#    endif
+PM__PRIVATE __attribute__((noinline)) void pm__context_switch(void **save, void *load) {
+  __asm__ volatile("leaq -128(%%rsp), %%rsp\n\t" /* past the red zone */
+                   "pushq %%rbp\n\t"
+                   "pushq %%rbx\n\t"
+                   "subq $8, %%rsp\n\t"
+                   "stmxcsr (%%rsp)\n\t"
+                   "fnstcw 4(%%rsp)\n\t"
+                   "leaq 1f(%%rip), %%rax\n\t"
+                   "pushq %%rax\n\t"
+                   "movq %%rsp, (%%rdi)\n\t"
+                   "movq %%rsi, %%rsp\n\t"
+                   "popq %%rax\n\t"
+                   "ldmxcsr (%%rsp)\n\t"
+                   "fldcw 4(%%rsp)\n\t"
+                   "addq $8, %%rsp\n\t"
+                   "popq %%rbx\n\t"
+                   "popq %%rbp\n\t"
+                   "leaq 128(%%rsp), %%rsp\n\t"
+                   "jmpq *%%rax\n"
+                   "1:\n"
+                   : "+D"(save), "+S"(load)
+                   :
+                   : "rax", "rcx", "rdx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
+                     "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9",
+                     "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", PM__AVX512_CLOBBERS "st",
+                     "st(1)", "st(2)", "st(3)", "st(4)", "st(5)", "st(6)", "st(7)", "memory", "cc");
+}
+static void *pm__context_first(char *top) {
+  uint64_t *frame = (uint64_t *)(void *)(top - 248); /* pm__thread_main starts at 8 modulo 16 */
+  uint32_t mxcsr = 0x1F80, x87 = 0x037F;
+  memset(frame, 0, 248);
+  frame[0] = (uint64_t)(uintptr_t)pm__thread_main;
+  memcpy(&frame[1], &mxcsr, 4);
+  memcpy((char *)&frame[1] + 4, &x87, 4);
+  return frame;
+}
+#  else /* aarch64 */
+PM__PRIVATE __attribute__((noinline)) void pm__context_switch(void **save, void *load) {
+  register void **x0 __asm__("x0") = save;
+  register void *x1 __asm__("x1") = load;
+  __asm__ volatile("adr x9, 1f\n\t"
+                   "sub sp, sp, #48\n\t"
+                   "stp x9, x19, [sp]\n\t"
+                   "stp x29, x30, [sp, #16]\n\t"
+                   "mrs x9, fpcr\n\t"
+                   "str x9, [sp, #32]\n\t"
+                   "mov x9, sp\n\t"
+                   "str x9, [x0]\n\t"
+                   "mov sp, x1\n\t"
+                   "ldr x9, [sp, #32]\n\t"
+                   "msr fpcr, x9\n\t"
+                   "ldp x29, x30, [sp, #16]\n\t"
+                   "ldp x9, x19, [sp]\n\t"
+                   "add sp, sp, #48\n\t"
+                   "br x9\n"
+                   "1:\n"
+                   : "+r"(x0), "+r"(x1)
+                   :
+                   : "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13",
+                     "x14", "x15", "x16", "x17", "x20", "x21", "x22", "x23", "x24", "x25", "x26",
+                     "x27", "x28", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9",
+                     "v10", "v11", "v12", "v13", "v14", "v15", "v16", "v17", "v18", "v19", "v20",
+                     "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31",
+                     "memory", "cc");
+}
+static void *pm__context_first(char *top) {
+  uint64_t *frame = (uint64_t *)(void *)(top - 64);
+  memset(frame, 0, 64);
+  frame[0] = (uint64_t)(uintptr_t)pm__thread_main;
+  return frame;
+}
+#  endif
+static void pm__context_make(pm_world *w, pm_thread *t) {
+  (void)w;
+  t->sp = pm__context_first(t->stack + t->stack_bytes);
+}
+/* Called through a pointer that no compiler can follow: else it might keep variables of this file, or
+   of a guest in the same file, in registers because no code it sees could change them. */
+PM__PRIVATE void pm__context_enter(pm_world *w, pm_thread *t) {
+  w->context_switch(&w->scheduler_sp, t->sp);
+}
+static void pm__context_leave(pm_world *w, pm_thread *t) {
+  w->context_switch(&t->sp, w->scheduler_sp);
+}
+#endif
+
+/* Stacks are cut from slabs with a page that may not be touched below each, and used again. The
+   kernel limits the number of such pages (two mappings each): later stacks go without, and rely on
+   the word at their lowest address that every switch looks at. */
+
+static char *pm__stack_map(pm_world *w, size_t stack_bytes, int count) {
+  const int guard = w->stats.stacks_count < PM__GUARDED_MAX;
+  const size_t each = stack_bytes + PM__PAGE, bytes = each * (size_t)count;
+  pm__slab *slab = (pm__slab *)PM_MALLOC(sizeof *slab);
+  void *base =
+      mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  int i;
+  if (!slab || base == MAP_FAILED) {
+    if (base != MAP_FAILED) munmap(base, bytes);
+    PM_FREE(slab);
+    return NULL;
+  }
+  slab->next = w->slabs;
+  slab->base = (char *)base;
+  slab->bytes = bytes;
+  w->slabs = slab;
+  for (i = 0; i < count && guard; i++) mprotect(slab->base + each * (size_t)i, PM__PAGE, PROT_NONE);
+  return slab->base + PM__PAGE;
+}
+static char *pm__stack_get(pm_world *w, size_t stack_bytes) {
+  char *stack;
+  if (stack_bytes != w->desc.stack_bytes)
+    stack = pm__stack_map(w, stack_bytes, 1);
+  else {
+    if (!w->free_stacks) {
+      char *base = pm__stack_map(w, stack_bytes, PM__STACKS_PER_SLAB);
+      int i;
+      if (!base) return NULL;
+      for (i = PM__STACKS_PER_SLAB - 1; i >= 0;
+           i--) { /* the link lies where the first frame will be */
+        pm__stack *s =
+            (pm__stack *)(void *)(base + (stack_bytes + PM__PAGE) * (size_t)(i + 1) - 2 * PM__PAGE);
+        s->next = w->free_stacks;
+        w->free_stacks = s;
+      }
+    }
+    stack = (char *)w->free_stacks + PM__PAGE - stack_bytes;
+    w->free_stacks = w->free_stacks->next;
+  }
+  if (stack) w->stats.stacks_count++;
+  return stack;
+}
+static void pm__stack_put(pm_world *w, char *stack, size_t stack_bytes) {
+  pm__stack *s;
+#ifdef PM__ASAN
+  ASAN_UNPOISON_MEMORY_REGION(stack, stack_bytes); /* frames that were left for good */
+#endif
+  if (stack_bytes != w->desc.stack_bytes) return; /* odd sizes stay until the world ends */
+  s = (pm__stack *)(void *)(stack + stack_bytes - PM__PAGE);
+  s->next = w->free_stacks;
+  w->free_stacks = s;
+}
+
+/* ---- threads ----------------------------------------------------------------------------------- */
+static void pm__make_ready(pm_world *w, pm_thread *t) {
+  t->state = PM__READY;
+  t->next_ready = NULL;
+  if (w->ready_tail)
+    w->ready_tail->next_ready = t;
+  else
+    w->ready_head = t;
+  w->ready_tail = t;
+}
+/* The thread goes on at the present time. */
+PM__PRIVATE void pm__resume(pm_world *w, pm_thread *t) {
+  if (t->state != PM__BLOCKED) return;
+  pm__unschedule(w, &t->timer);
+  if (t->polling) {
+    t->polling = 0;
+    w->polling_count--;
+  }
+  pm__make_ready(w, t);
+}
+static void pm__timer_fired(pm_world *w, pm__event *event) {
+  pm_thread *t = (pm_thread *)event;
+  t->timed_out = 1;
+  pm__resume(w, t);
+}
+/* Leaves the running thread until pm__resume. t_ps PM__FOREVER: no timer. */
+PM__PRIVATE void pm__block(int64_t t_ps, const char *what) {
+  pm_thread *t = pm__current;
+  pm_world *w = t->proc->world;
+  t->state = PM__BLOCKED;
+  t->what = what;
+  t->timed_out = 0;
+  if (t_ps != PM__FOREVER) pm__schedule(w, &t->timer, t_ps);
+#ifdef PM__ASAN
+  __sanitizer_start_switch_fiber(&t->asan_fake, w->asan_bottom, w->asan_bytes);
+#endif
+  pm__context_leave(w, t);
+#ifdef PM__ASAN
+  __sanitizer_finish_switch_fiber(t->asan_fake, &w->asan_bottom, &w->asan_bytes);
+#endif
+}
+/* The running thread is busy for so long. When nothing else happens meanwhile, time just passes. */
+PM__PRIVATE void pm__busy(int64_t d_ps, const char *what) {
+  pm_world *w = pm__current->proc->world;
+  const int64_t t_ps = w->now_ps + d_ps;
+  if (d_ps <= 0) return;
+  pm__current->poll_streak = 0;
+  if (!w->ready_head && (!w->heap_count || w->heap[1].t_ps > t_ps) && !w->stopped &&
+      !pm__is_carrying(w) && (!w->desc.d_limit_ns || t_ps < w->desc.d_limit_ns * PM__PS)) {
+    w->now_ps = t_ps;
+    return;
+  }
+  pm__block(t_ps, what);
+}
+PM__PRIVATE void pm__cpu(int64_t d_ns) { pm__busy(d_ns * PM__PS, "a Portals call"); }
+
+/* Only the scheduler's side may free a stack that was just run on. */
+PM__PRIVATE void pm__thread_bury(pm_world *w, pm_thread *t) {
+  if (!t->stack) return;
+#ifdef PM_WITH_VALGRIND
+  VALGRIND_STACK_DEREGISTER(t->valgrind_id);
+#endif
+  pm__stack_put(w, t->stack, t->stack_bytes);
+  t->stack = NULL;
+}
+PM__PRIVATE void pm__thread_ended(pm_world *w, pm_thread *t) {
+  t->state = PM__ENDED;
+  w->live_threads--;
+  if (t->joiner) pm__resume(w, t->joiner);
+  if (--t->proc->live_threads == 0 && !t->proc->ended) {
+    t->proc->ended = 1;
+    w->live_processes--;
+    pm__ptl_process_ended(t->proc);
+  }
+}
+PM__PRIVATE void pm__leave_for_good(pm_world *w, pm_thread *t) {
+#ifdef PM__ASAN
+  __sanitizer_start_switch_fiber(NULL, w->asan_bottom, w->asan_bytes);
+#endif
+  pm__context_leave(w, t);
+}
+static void pm__thread_main(void) {
+  pm_thread *t = pm__current;
+  pm_world *w = t->proc->world;
+#ifdef PM__ASAN
+  __sanitizer_finish_switch_fiber(NULL, &w->asan_bottom, &w->asan_bytes);
+#endif
+  t->entry(t->arg);
+  pm__thread_ended(w, t);
+  pm__leave_for_good(w, t);
+}
+/* A new thread, or one that has ended, from its entry on. ret 0: out of memory */
+PM__PRIVATE int pm__thread_start(pm_thread *t) {
+  pm_world *w = t->proc->world;
+  t->stack = pm__stack_get(w, t->stack_bytes);
+  if (!t->stack) return 0;
+  *(uint64_t *)(void *)t->stack = PM__CANARY;
+  t->asan_fake = NULL;
+  t->proc->live_threads++;
+  w->live_threads++;
+#ifdef PM_WITH_VALGRIND
+  t->valgrind_id = VALGRIND_STACK_REGISTER(t->stack, t->stack + t->stack_bytes);
+#endif
+  pm__context_make(w, t);
+  pm__make_ready(w, t);
+  return 1;
+}
+PM__PRIVATE pm_thread *pm__thread_new(pm_process *proc, void (*entry)(void *arg), void *arg,
+                                      size_t stack_bytes) {
+  pm_world *w = proc->world;
+  pm_thread *t = (pm_thread *)pm__zalloc(sizeof *t);
+  if (!t) return NULL;
+  t->stack_bytes =
+      stack_bytes ? (stack_bytes + PM__PAGE - 1) / PM__PAGE * PM__PAGE : w->desc.stack_bytes;
+  if (t->stack_bytes < 4 * PM__PAGE) t->stack_bytes = 4 * PM__PAGE;
+  t->timer.fn = pm__timer_fired;
+  t->proc = proc;
+  t->entry = entry;
+  t->arg = arg;
+  if (!pm__thread_start(t)) {
+    PM_FREE(t);
+    return NULL;
+  }
+  t->next_in_proc = proc->threads;
+  proc->threads = t;
+  w->stats.memory_bytes += sizeof *t;
+  return t;
+}
+
+PM_API pm_thread *pm_thread_create(void (*entry)(void *arg), void *arg, size_t stack_bytes) {
+  return pm__current && entry ? pm__thread_new(pm__current->proc, entry, arg, stack_bytes) : NULL;
+}
+PM_API pm_thread *pm_thread_self(void) { return pm__current; }
+static void pm__compute(int64_t d_ns) {
+  pm_world *w = pm__current->proc->world;
+  pm__trace_compute(w, w->now_ps, w->now_ps + d_ns * PM__PS);
+  pm__busy(d_ns * PM__PS, "computation");
+}
+PM_API void pm_compute_ns(int64_t d_ns) {
+  if (!pm__current) return;
+  pm_compute_measured();
+  if (d_ns > 0) pm__compute(d_ns);
+}
+PM_API void pm_compute_measured(void) {
+  const pm_world_desc *desc;
+  int64_t d_ns;
+  if (!pm__current) return;
+  desc = &pm__current->proc->world->desc;
+  if (!(desc->compute_ratio > 0)) return;
+  d_ns = PM_HOST_CPU_NS() - pm__current->mark_ns;
+  if (d_ns >= desc->compute_min_ns) pm__compute((int64_t)((double)d_ns * desc->compute_ratio));
+  pm__current->mark_ns = PM_HOST_CPU_NS();
+}
+PM_API void pm_thread_join(pm_thread *thread) {
+  if (!thread || !pm__current || thread->joiner || thread == pm__current) return;
+  pm_compute_measured();
+  thread->joiner = pm__current;
+  while (thread->state != PM__ENDED) pm__block(PM__FOREVER, "thread to join");
+}
+PM_API int pm_thread_wait(const char *what, int64_t d_ns) {
+  pm_thread *t = pm__current;
+  pm_world *w;
+  if (!t) return 0;
+  pm_compute_measured();
+  w = t->proc->world;
+  if (!t->woken) pm__block(d_ns < 0 ? PM__FOREVER : w->now_ps + d_ns * PM__PS, what);
+  d_ns = t->woken;
+  t->woken = 0;
+  return (int)d_ns;
+}
+PM_API void pm_thread_wake(pm_thread *thread) {
+  if (!thread || thread->state == PM__ENDED) return;
+  thread->woken = 1;
+  pm__resume(thread->proc->world, thread);
+}

@@ -1,0 +1,254 @@
+#include "trace.h"
+/* ============================================================================================== */
+/* [TRACE] 5. Traces: CSV, Chrome JSON, HTML                                                      */
+/* ============================================================================================== */
+/* One step: id 0 and to_rank -1 where there is no message. */
+PM__PRIVATE void pm__record(pm_world *w, int kind, uint64_t id, int from_rank, int to_rank,
+                            int64_t t_begin_ps, int64_t t_end_ps, int from_node, int to_node,
+                            uint64_t bytes) {
+  pm_trace_record *r;
+  void *array = w->records;
+  if (!w->desc.trace) return;
+  if (!pm__grow(&array, &w->records_max, w->records_count + 1, sizeof *r)) {
+    pm_world_fail(w, PM_E_NOMEM, "out of memory: trace");
+    return;
+  }
+  w->records = (pm_trace_record *)array;
+  r = &w->records[w->records_count++];
+  memset(r, 0, sizeof *r);
+  r->kind = (pm_trace_kind)kind;
+  r->t_begin_ns = t_begin_ps / PM__PS;
+  r->t_begin_ps = (int)(t_begin_ps % PM__PS);
+  r->t_end_ns = t_end_ps / PM__PS;
+  r->t_end_ps = (int)(t_end_ps % PM__PS);
+  r->from_node = from_node;
+  r->to_node = to_node;
+  r->size_bytes = bytes;
+  r->from_rank = from_rank;
+  r->to_rank = to_rank;
+  r->id = id;
+}
+PM__PRIVATE void pm__trace_compute(pm_world *w, int64_t t_begin_ps, int64_t t_end_ps) {
+  const pm_process *p = pm__current->proc;
+  pm__record(w, PM_TRACE_COMPUTE, 0, p->rank, -1, t_begin_ps, t_end_ps, p->node, p->node, 0);
+}
+PM_API const char *pm_trace_kind_name(pm_trace_kind kind) {
+  static const char *const names[] = {
+#define PM__X(name) #name,
+      PM_TRACE_LIST(PM__X)
+#undef PM__X
+  };
+  return (unsigned)kind < PM_TRACE_LAST ? names[kind] : "?";
+}
+PM_API const pm_trace_record *pm_trace_records(const pm_world *world, size_t *count) {
+  *count = (size_t)world->records_count;
+  return world->records;
+}
+PM_API pm_status pm_trace_write_csv(const pm_world *world, FILE *out) {
+  int i;
+  fprintf(out, "kind,id,from_node,to_node,from_rank,to_rank,size_bytes,t_begin_ns,t_end_ns\n");
+  for (i = 0; i < world->records_count; i++) {
+    const pm_trace_record *r = &world->records[i];
+    fprintf(out, "%s,%llu,%d,%d,%d,%d,%llu,%lld.%03d,%lld.%03d\n", pm_trace_kind_name(r->kind),
+            (unsigned long long)r->id, r->from_node, r->to_node, r->from_rank, r->to_rank,
+            (unsigned long long)r->size_bytes, (long long)r->t_begin_ns, r->t_begin_ps,
+            (long long)r->t_end_ns, r->t_end_ps);
+  }
+  return ferror(out) ? PM_E_IO : PM_OK;
+}
+/* Chrome's unit is the microsecond. Thread 0 of a node is its NIC, thread rank + 1 a process. */
+PM_API pm_status pm_trace_write_json(const pm_world *world, FILE *out) {
+  int i;
+  fprintf(out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
+  for (i = 0; i < world->plat.nodes_count; i++)
+    fprintf(out,
+            "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%d,\"args\":{\"name\":\"node %d\"}},\n"
+            "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%d,\"tid\":0,\"args\":{\"name\":"
+            "\"NIC\"}},\n",
+            i, i, i);
+  for (i = 0; i < world->records_count; i++) {
+    const pm_trace_record *r = &world->records[i];
+    const int64_t d_ps = (r->t_end_ns - r->t_begin_ns) * PM__PS + r->t_end_ps - r->t_begin_ps;
+    fprintf(out,
+            "{\"ph\":\"X\",\"name\":\"%s\",\"pid\":%d,\"tid\":%d,\"ts\":%lld.%06d,\"dur\":%lld.%"
+            "06d,\"args\":{\"id\":%llu,\"to_node\":%d,\"bytes\":%llu}},\n",
+            pm_trace_kind_name(r->kind), r->from_node,
+            r->kind == PM_TRACE_COMPUTE || r->kind == PM_TRACE_PIO_PAYLOAD ? r->from_rank + 1 : 0,
+            (long long)(r->t_begin_ns / 1000), (int)(r->t_begin_ns % 1000) * 1000 + r->t_begin_ps,
+            (long long)(d_ps / 1000000), (int)(d_ps % 1000000), (unsigned long long)r->id,
+            r->to_node, (unsigned long long)r->size_bytes);
+  }
+  fprintf(out, "{\"ph\":\"M\",\"name\":\"trace_name\",\"pid\":0,\"args\":{\"name\":\"portals_"
+               "model\"}}\n]}\n");
+  return ferror(out) ? PM_E_IO : PM_OK;
+}
+
+/* ---- sequence diagram ------------------------------------------------------------------------------ */
+enum { PM__PAGE_LEFT = 120, PM__PAGE_COLUMN = 170, PM__PAGE_TOP = 60 };
+typedef struct pm__page {
+  FILE *out;
+  const pm_trace_record *records;
+  pm_process *const *procs;
+  int64_t *t_ps; /* the distinct times, in order ... */
+  double *y;     /* ... and where they are drawn */
+  int *column;   /* of each rank, -1: takes no part */
+  int count, times_count, columns_count;
+} pm__page;
+static int64_t pm__record_begin_ps(const pm_trace_record *r) {
+  return r->t_begin_ns * PM__PS + r->t_begin_ps;
+}
+static int64_t pm__record_end_ps(const pm_trace_record *r) {
+  return r->t_end_ns * PM__PS + r->t_end_ps;
+}
+static int pm__time_order(const void *a, const void *b) {
+  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
+/* Steps in time become steps on paper that grow with the square root: 3 to 60 points. */
+static void pm__page_times(pm__page *p) {
+  int i;
+  p->times_count = 0;
+  for (i = 0; i < p->count; i++) {
+    p->t_ps[2 * i] = pm__record_begin_ps(&p->records[i]);
+    p->t_ps[2 * i + 1] = pm__record_end_ps(&p->records[i]);
+  }
+  qsort(p->t_ps, (size_t)p->count * 2, sizeof *p->t_ps, pm__time_order);
+  for (i = 0; i < 2 * p->count; i++) {
+    const int n = p->times_count;
+    const double d_ns = n ? (double)(p->t_ps[i] - p->t_ps[n - 1]) / PM__PS : 0,
+                 step = 3 + 2 * sqrt(d_ns);
+    if (n && p->t_ps[i] == p->t_ps[n - 1]) continue;
+    p->t_ps[n] = p->t_ps[i];
+    p->y[n] = n ? p->y[n - 1] + (step < 60 ? step : 60) : PM__PAGE_TOP + 20;
+    p->times_count++;
+  }
+}
+static double pm__page_y(const pm__page *p, int64_t t_ps) {
+  const int64_t *at = (const int64_t *)bsearch(&t_ps, p->t_ps, (size_t)p->times_count,
+                                               sizeof *p->t_ps, pm__time_order);
+  return at ? p->y[at - p->t_ps] : 0;
+}
+static int pm__page_x(const pm__page *p, int rank) {
+  return PM__PAGE_LEFT + PM__PAGE_COLUMN / 2 +
+         PM__PAGE_COLUMN * (rank >= 0 ? p->column[rank] : p->columns_count);
+}
+static void pm__page_columns(const pm_world *w, pm__page *p) {
+  int i;
+  for (i = 0; i < w->procs_count; i++) p->column[i] = -1;
+  for (i = 0; i < p->count; i++) {
+    if (p->records[i].from_rank >= 0) p->column[p->records[i].from_rank] = 0;
+    if (p->records[i].to_rank >= 0) p->column[p->records[i].to_rank] = 0;
+  }
+  for (i = 0; i < w->procs_count; i++)
+    if (!p->column[i]) p->column[i] = p->columns_count++;
+}
+static void pm__page_head(const pm_world *w, const pm__page *p) {
+  const double bottom = p->times_count ? p->y[p->times_count - 1] + 30 : PM__PAGE_TOP + 60;
+  double last = 0;
+  int i;
+  fprintf(
+      p->out,
+      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Sequence of a "
+      "simulated run</title>\n<style>\nbody{font:14px sans-serif;margin:1em;background:#fff;"
+      "color:#222}\ntext{font:11px sans-serif;fill:#222}\n.life{stroke:#aaa;stroke-dasharray:3 "
+      "3}\n.time{stroke:#eee}\n.m path{stroke:currentColor;fill:none;stroke-width:1.5}\n"
+      ".m .hit{stroke-width:12;stroke-opacity:0}\n.m text,.m polygon,.m rect{fill:currentColor}\n"
+      ".m text{paint-order:stroke;stroke:#fff;stroke-width:3}.m:hover "
+      "path{stroke-width:3}\n.PUT{color:#1764ab}.GET{color:#2d7d2d}"
+      ".ATOMIC,.FETCH_ATOMIC{color:#9b3fa5}\n.GET_RESPONSE,.FETCH_ATOMIC_RESPONSE{color:#4a9a4a}"
+      ".PORTALS_ACK,.E2E_ACK{color:#777}\n.COMMAND{color:#c8860a}.PIO_PAYLOAD{color:#e0a030}"
+      ".DMA_REQUEST,.DMA_PAYLOAD,.PAYLOAD_WRITE{color:#5a8fc0}"
+      ".EVENT{color:#c0392b}.COMPUTE{color:#bbb}\n</style></head><body>\n<h1>Sequence of a "
+      "simulated run</h1>\n<p>%d of %d steps. Columns are processes, time runs down in "
+      "nanoseconds and is stretched where much happens: lengths are not to scale. Point at an "
+      "arrow or a bar to read its times.</p>\n<p>",
+      p->count, w->records_count);
+  for (i = 0; i < PM_TRACE_LAST; i++)
+    fprintf(p->out, "<span class=\"%s\">&#9632; %s</span> ", pm_trace_kind_name((pm_trace_kind)i),
+            pm_trace_kind_name((pm_trace_kind)i));
+  fprintf(p->out, "</p>\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%.0f\">\n",
+          PM__PAGE_LEFT + PM__PAGE_COLUMN * (p->columns_count + 1), bottom);
+  for (i = 0; i < p->times_count; i++) {
+    if (i && p->y[i] < last + 14) continue;
+    last = p->y[i];
+    fprintf(p->out,
+            "<line class=\"time\" x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\"/><text x=\"%d\" "
+            "y=\"%.1f\" text-anchor=\"end\">%lld.%03d</text>\n",
+            PM__PAGE_LEFT, last, PM__PAGE_LEFT + PM__PAGE_COLUMN * p->columns_count, last,
+            PM__PAGE_LEFT - 6, last + 4, (long long)(p->t_ps[i] / PM__PS),
+            (int)(p->t_ps[i] % PM__PS));
+  }
+  for (i = 0; i < w->procs_count; i++)
+    if (p->column[i] >= 0)
+      fprintf(p->out,
+              "<line class=\"life\" x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%.1f\"/><text x=\"%d\" "
+              "y=\"%d\" text-anchor=\"middle\">process %d (node %d)</text>\n",
+              pm__page_x(p, i), PM__PAGE_TOP, pm__page_x(p, i), bottom, pm__page_x(p, i),
+              PM__PAGE_TOP - 10, i, pm_process_node(w->procs[i]));
+}
+/* A message from process to process; to oneself it goes round. */
+static void pm__page_arrow(const pm__page *p, const pm_trace_record *r, int from, int to) {
+  const double y1 = pm__page_y(p, pm__record_begin_ps(r)), y2 = pm__page_y(p, pm__record_end_ps(r));
+  const int x1 = pm__page_x(p, from), x2 = pm__page_x(p, to), side = x1 < x2 ? -1 : 1;
+  char way[128];
+  if (x1 == x2)
+    snprintf(way, sizeof way, "M%d %.1f C%d %.1f %d %.1f %d %.1f", x1, y1, x1 + 60, y1, x1 + 60, y2,
+             x2, y2);
+  else
+    snprintf(way, sizeof way, "M%d %.1f L%d %.1f", x1, y1, x2, y2);
+  fprintf(p->out,
+          "<path class=\"hit\" d=\"%s\"/><path d=\"%s\"/><polygon points=\"%d,%.1f %d,%.1f "
+          "%d,%.1f\"/><text x=\"%d\" y=\"%.1f\" text-anchor=\"middle\">%s %llu B</text>",
+          way, way, x2, y2, x2 + 9 * side, y2 - 4, x2 + 9 * side, y2 + 4,
+          (x1 + x2) / 2 + (x1 == x2 ? 70 : 0), (y1 + y2) / 2 - 4, pm_trace_kind_name(r->kind),
+          (unsigned long long)r->size_bytes);
+}
+static void pm__page_record(const pm__page *p, const pm_trace_record *r) {
+  const int is_reply = r->kind == PM_TRACE_GET_RESPONSE || r->kind == PM_TRACE_PORTALS_ACK ||
+                       r->kind == PM_TRACE_E2E_ACK || r->kind == PM_TRACE_FETCH_ATOMIC_RESPONSE;
+  const int from = is_reply ? r->to_rank : r->from_rank, to = is_reply ? r->from_rank : r->to_rank;
+  const char *name = pm_trace_kind_name(r->kind);
+  fprintf(p->out, "<g class=\"m %s\"><title>%s", name, name);
+  if (r->id) fprintf(p->out, " of message %llu", (unsigned long long)r->id);
+  if (r->to_rank >= 0) fprintf(p->out, ", process %d to %d", from, to);
+  fprintf(p->out, ", %llu bytes, %lld.%03d to %lld.%03d ns</title>",
+          (unsigned long long)r->size_bytes, (long long)r->t_begin_ns, r->t_begin_ps,
+          (long long)r->t_end_ns, r->t_end_ps);
+  if (r->kind >= PM_TRACE_COMMAND) { /* these stay at one process */
+    const int is_there = r->to_rank >= 0 && r->to_rank != r->from_rank &&
+                         (r->kind == PM_TRACE_PAYLOAD_WRITE ||
+                          ((r->kind == PM_TRACE_DMA_REQUEST || r->kind == PM_TRACE_DMA_PAYLOAD) &&
+                           r->from_node != p->procs[r->from_rank]->node));
+    const double y1 = pm__page_y(p, pm__record_begin_ps(r)),
+                 y2 = pm__page_y(p, pm__record_end_ps(r));
+    const int x = pm__page_x(p, is_there ? r->to_rank : r->from_rank);
+    fprintf(p->out, "<rect x=\"%d\" y=\"%.1f\" width=\"8\" height=\"%.1f\"/>", x - 4, y1,
+            y2 - y1 > 3 ? y2 - y1 : 3);
+  } else
+    pm__page_arrow(p, r, from, to);
+  fprintf(p->out, "</g>\n");
+}
+PM_API pm_status pm_trace_write_html(const pm_world *world, FILE *out) {
+  pm__page p;
+  int i;
+  memset(&p, 0, sizeof p);
+  p.out = out;
+  p.records = world->records;
+  p.procs = world->procs;
+  p.count = world->records_count < PM_TRACE_HTML_MAX ? world->records_count : PM_TRACE_HTML_MAX;
+  p.t_ps = (int64_t *)PM_MALLOC(((size_t)p.count * 2 + 1) * sizeof *p.t_ps);
+  p.y = (double *)PM_MALLOC(((size_t)p.count * 2 + 1) * sizeof *p.y);
+  p.column = (int *)PM_MALLOC(((size_t)world->procs_count + 1) * sizeof *p.column);
+  if (p.t_ps && p.y && p.column) {
+    pm__page_times(&p);
+    pm__page_columns(world, &p);
+    pm__page_head(world, &p);
+    for (i = 0; i < p.count; i++) pm__page_record(&p, &p.records[i]);
+    fprintf(out, "</svg>\n</body></html>\n");
+  }
+  PM_FREE(p.t_ps);
+  PM_FREE(p.y);
+  PM_FREE(p.column);
+  if (!p.t_ps || !p.y || !p.column) return PM_E_NOMEM;
+  return ferror(out) ? PM_E_IO : PM_OK;
+}

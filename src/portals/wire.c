@@ -1,0 +1,282 @@
+#include "wire.h"
+static void pm__written_event(pm_world *w, pm__event *event);
+/* ============================================================================================== */
+/* [NIC] 8. NIC and wire                                                                          */
+/* ============================================================================================== */
+/* A message is done with when nothing of it is left in the future. */
+PM__PRIVATE void pm__message_release(pm_world *w, pm__message *m) {
+  if (--m->way.pending == 0) pm__message_free(w, m);
+}
+
+/* Every step of every message changes the hash: two runs with the same hash did the same. */
+PM__PRIVATE void pm__note(pm_world *w, const pm__message *m, int step) {
+  w->stats.hash_id = (w->stats.hash_id ^ ((uint64_t)w->now_ps + m->what.id * 31 + (uint64_t)step)) *
+                     0x9E3779B97F4A7C15u;
+}
+PM__PRIVATE void pm__stamp(pm_world *w, const pm__message *m, int is_reply, int64_t t_begin_ps,
+                           int64_t t_end_ps) {
+  pm_stamp s;
+  if (!w->stamp) return;
+  memset(&s, 0, sizeof s);
+  s.id = m->what.id;
+  s.from_node = is_reply ? m->what.to_node : m->what.from->proc->node;
+  s.to_node = is_reply ? m->what.from->proc->node : m->what.to_node;
+  s.size_bytes = is_reply ? m->what.mlength : m->what.length;
+  s.is_reply = is_reply;
+  s.initiator_rank = m->what.from->proc->rank;
+  s.user_ptr = m->what.user_ptr;
+  s.pt_index = m->what.pt;
+  s.hdr_data = m->what.hdr_data;
+  s.match_bits = m->what.match_bits;
+  s.t_begin_ns = t_begin_ps / PM__PS;
+  s.t_end_ns = t_end_ps / PM__PS;
+  w->stamp(w->stamp_arg, &s);
+}
+PM_API void pm_on_stamp(pm_world *world, void (*fn)(void *arg, const pm_stamp *stamp), void *arg) {
+  world->stamp = fn;
+  world->stamp_arg = arg;
+}
+
+static pm__message *pm__message_of(pm__event *event, size_t offset) {
+  return (pm__message *)(void *)((char *)event - offset);
+}
+PM__PRIVATE int pm__brings_data(const pm__message *m) {
+  return m->what.kind == PM__GET || pm__is_fetch(m);
+}
+/* Every request and response is a job of a lane (a virtual network of a node, or the memory path of a
+   process): it takes the lane's time one after the other. Up to one PCI packet its whole way is known
+   when it starts; a longer one becomes a flow and keeps the lane until its last byte has left. */
+PM__PRIVATE int pm__is_inside(const pm_world *w, const pm__message *m) {
+  return m->what.to_node == m->what.from->proc->node && !w->plat.intra_uses_nic;
+}
+PM__PRIVATE uint64_t pm__job_bytes(const pm__message *m) { /* that the present travel carries */
+  return m->way.is_reply           ? (pm__brings_data(m) && m->what.me ? m->what.mlength : 0)
+         : m->what.kind == PM__GET ? 0
+                                   : m->what.length;
+}
+PM__PRIVATE int64_t pm__pci_ps(const pm_world *w, double bytes) {
+  return w->plat.no_pci
+             ? 0
+             : w->plat.pci_latency_ns * PM__PS + pm__bytes_ps(bytes, w->plat.pci_flow_bytes_per_s);
+}
+PM__PRIVATE int64_t pm__event_ps(const pm_world *w) {
+  return w->plat.no_pci_commands ? 0 : pm__pci_ps(w, (double)w->plat.event_bytes);
+}
+PM__PRIVATE double pm__wire_bytes(const pm_world *w,
+                                  uint64_t payload) { /* whole link packets with their headers */
+  const uint64_t packet = (uint64_t)w->plat.link_packet_bytes;
+  return (double)((payload + packet - 1) / packet) *
+         (double)(w->plat.link_packet_bytes + w->plat.link_header_bytes);
+}
+PM__PRIVATE int pm__job_from(const pm__message *m) {
+  return m->way.is_reply ? m->what.to_node : m->what.from->proc->node;
+}
+PM__PRIVATE int pm__job_to(const pm__message *m) {
+  return m->way.is_reply ? m->what.from->proc->node : m->what.to_node;
+}
+/* The target's memory is done with at t_ps. */
+PM__PRIVATE void pm__written_at(pm_world *w, pm__message *m, int64_t t_ps) {
+  m->way.pending++;
+  m->way.target.fn = pm__written_event;
+  pm__schedule(w, &m->way.target, t_ps);
+}
+/* What both link models do at the ends of a travel. */
+PM__PRIVATE int pm__arrive(pm_world *w, pm__message *m) {
+  const int taken = pm__target_start(w, m);
+  pm__note(w, m, 1 + taken);
+  return taken;
+}
+PM__PRIVATE void pm__written(pm_world *w, pm__message *m) {
+  pm__note(w, m, 3);
+  if (m->what.kind != PM__GET) w->stats.delivered_bytes += m->what.mlength;
+  pm__target_finish(w, m);
+}
+static void pm__written_event(pm_world *w, pm__event *event) {
+  pm__message *m = pm__message_of(event, offsetof(pm__message, way.target));
+  pm__written(w, m);
+  pm__message_release(w, m);
+}
+PM__PRIVATE void pm__come_back(pm_world *w, pm__message *m) {
+  pm__note(w, m, 4);
+  pm__nic_landed(w, m);
+  pm__initiator_finish(w, m);
+  pm__message_release(w, m);
+}
+static void pm__early_send(pm_world *w, pm__event *event) {
+  pm__message *m = pm__message_of(event, offsetof(pm__message, way.send));
+  pm__initiator_sent(m);
+  pm__message_release(w, m);
+}
+
+PM__PRIVATE void pm__send_early(pm_world *w, pm__message *m, int64_t t_ps) {
+  if (!m->what.is_early_send) return;
+  m->way.pending++;
+  m->way.send.fn = pm__early_send;
+  pm__schedule(w, &m->way.send, t_ps);
+}
+
+/* ---- the wire: latency, order, faults ------------------------------------------------------------ */
+PM__PRIVATE int64_t pm__slow_ps(const pm_world *w, int node, int64_t d_ns) {
+  const pm_faults *f = &w->desc.faults;
+  return f->slow_node == node + 1 ? (int64_t)((double)d_ns * f->slow_ratio * PM__PS)
+                                  : d_ns * PM__PS;
+}
+static int pm__is_down(const pm_world *w, int node, int64_t t_ps) {
+  const pm_faults *f = &w->desc.faults;
+  return f->down_node == node + 1 && t_ps >= f->t_down_ns * PM__PS &&
+         t_ps < (f->t_down_ns + f->d_down_ns) * PM__PS;
+}
+/* The last arrival on a stream (from, to, virtual network), so that a late packet holds back those
+   behind it. Open addressing; only kept when faults may disturb the order. */
+static pm__stream *pm__stream_of(pm_world *w, int from, int to, int lane) {
+  const uint64_t key = ((uint64_t)from << 34 | (uint64_t)to << 3 | (uint64_t)lane) + 1;
+  uint32_t i, max;
+  if (2 * (w->streams_count + 1) > w->streams_max) {
+    pm__stream *old = w->streams;
+    const uint32_t old_max = w->streams_max;
+    w->streams_max = old_max ? 2 * old_max : 64;
+    w->streams = (pm__stream *)pm__zalloc(w->streams_max * sizeof *w->streams);
+    if (!w->streams) {
+      w->streams = old;
+      w->streams_max = old_max;
+      pm_world_fail(w, PM_E_NOMEM, "out of memory: streams");
+    } else {
+      w->streams_count = 0;
+      for (i = 0; i < old_max; i++)
+        if (old[i].key)
+          pm__stream_of(w, (int)((old[i].key - 1) >> 34), (int)((old[i].key - 1) >> 3 & 0x7FFFFFFF),
+                        (int)((old[i].key - 1) & 7))
+              ->t_last_ps = old[i].t_last_ps;
+      PM_FREE(old);
+    }
+  }
+  max = w->streams_max;
+  for (i = (uint32_t)((key * 0x9E3779B97F4A7C15u) >> 32) % max;
+       w->streams[i].key && w->streams[i].key != key; i = (i + 1) % max) {
+  }
+  if (!w->streams[i].key) w->streams_count++;
+  w->streams[i].key = key;
+  return &w->streams[i];
+}
+/* When a message that left at t_ps arrives, retransmissions included; -1: never. The fate of every
+   try is drawn here; a retransmission takes bandwidth from nobody. */
+static int64_t pm__wire(pm_world *w, pm__message *m, int from, int to, int lane, int64_t t_ps,
+                        int64_t latency_ps) {
+  const pm_faults *f = &w->desc.faults;
+  pm__stream *stream;
+  int64_t tries = 0;
+  if (!w->is_faulty || from == to) return t_ps + latency_ps;
+  while (pm__is_down(w, from, t_ps) || pm__is_down(w, to, t_ps) ||
+         pm__ratio(w) < f->loss_ratio + f->corrupt_ratio) {
+    w->stats.lost_count++;
+    t_ps += w->plat.e2e_retry_ns * PM__PS;
+    m->way.t_lost_ps = t_ps;
+    if (tries++ == w->plat.e2e_retries_count) return -1;
+    w->stats.resent_count++;
+  }
+  t_ps += latency_ps;
+  if (pm__ratio(w) < f->delay_ratio) t_ps += (int64_t)(pm__ratio(w) * (double)f->delay_ns * PM__PS);
+  if (pm__ratio(w) <
+      f->duplicate_ratio) { /* the copy is recognised and dropped; it cost its receiver's time */
+    w->stats.duplicates_count++;
+    w->nodes[to].t_rx_ps[0] =
+        pm__max_ps(w->nodes[to].t_rx_ps[0], t_ps) + pm__slow_ps(w, to, w->plat.nic_put_ns);
+  }
+  stream = pm__stream_of(w, from, to, lane);
+  stream->t_last_ps = t_ps = pm__max_ps(stream->t_last_ps, t_ps);
+  return t_ps;
+}
+/* The target of a get keeps its memory until the data is acknowledged, since it may have to send it
+   again: only then it gets its event. */
+PM__PRIVATE void pm__fetched(pm_world *w, pm__message *m, int64_t t_there_ps, int64_t latency_ps) {
+  if (m->way.link == PM_LINK_LOGGP)
+    t_there_ps += w->plat.loggp_latency_ns * PM__PS;
+  else if (!pm__is_inside(w, m))
+    t_there_ps += latency_ps + pm__event_ps(w);
+  pm__written_at(w, m, t_there_ps);
+}
+/* Sends the message on its travel; one that never arrives comes back to its sender as such. */
+PM__PRIVATE void pm__travel(pm_world *w, pm__message *m, int from, int to, int lane, int64_t t_ps,
+                            int64_t latency_ps, void (*there)(pm_world *world, pm__event *event)) {
+  int64_t t_there_ps = pm__wire(w, m, from, to, lane, t_ps, latency_ps);
+  m->way.event.fn = there;
+  if (t_there_ps < 0) {
+    pm__undeliverable(w, m);
+    m->way.event.fn = pm__back_event;
+    t_there_ps = pm__max_ps(m->way.t_lost_ps, m->way.t_done_ps);
+  }
+  if ((lane & 1) && m->what.kind == PM__GET && m->what.me)
+    pm__fetched(w, m, t_there_ps, latency_ps);
+  pm__schedule(w, &m->way.event, t_there_ps);
+}
+PM__PRIVATE void pm__back_event(pm_world *w, pm__event *event) {
+  pm__come_back(w, (pm__message *)event);
+}
+
+/* The kind of step that the present travel of a message is. */
+PM__PRIVATE int pm__travel_kind(const pm__message *m) {
+  if (m->way.is_reply)
+    return !pm__brings_data(m)
+               ? (m->what.ack_req == PTL_NO_ACK_REQ || m->what.is_ack_muted ? PM_TRACE_E2E_ACK
+                                                                            : PM_TRACE_PORTALS_ACK)
+           : m->what.kind == PM__GET ? PM_TRACE_GET_RESPONSE
+                                     : PM_TRACE_FETCH_ATOMIC_RESPONSE;
+  return m->what.kind == PM__PUT      ? PM_TRACE_PUT
+         : m->what.kind == PM__GET    ? PM_TRACE_GET
+         : m->what.kind == PM__ATOMIC ? PM_TRACE_ATOMIC
+                                      : PM_TRACE_FETCH_ATOMIC;
+}
+
+/* ---- LogGP: latency, overhead, gap, gap per byte, nothing shared -------------------------------- */
+static int64_t pm__loggp_depart(pm_world *w, int node, double bytes) {
+  pm__node *n = &w->nodes[node];
+  const int64_t t_ps = pm__max_ps(w->now_ps, n->t_gap_ps),
+                g_ps = pm__bytes_ps(bytes, w->plat.loggp_bytes_per_s);
+  n->t_gap_ps = t_ps + pm__max_ps(pm__slow_ps(w, node, w->plat.loggp_gap_ns), g_ps);
+  return t_ps;
+}
+static int64_t pm__loggp_travel_ps(const pm_world *w, double bytes) {
+  return w->plat.loggp_latency_ns * PM__PS +
+         pm__bytes_ps(bytes > 1 ? bytes - 1 : 0, w->plat.loggp_bytes_per_s);
+}
+/* Events and writes take no time here; the trace has them as points, so that both levels show the
+   same kinds of steps. */
+static void pm__loggp_back(pm_world *w, pm__event *event) {
+  const pm__message *m = (const pm__message *)event;
+  const int node = m->what.from->proc->node;
+  pm__trace(w, PM_TRACE_EVENT, m, w->now_ps, w->now_ps, node, node, (uint64_t)w->plat.event_bytes);
+  pm__back_event(w, event);
+}
+/* Replies with data leave through the target's gap like any message; acknowledgements pay L only. */
+static void pm__loggp_there(pm_world *w, pm__event *event) {
+  pm__message *m = (pm__message *)event;
+  const int from = m->what.to_node, to = m->what.from->proc->node;
+  int64_t t_ps = w->now_ps, d_ps;
+  double bytes = 0;
+  if (pm__arrive(w, m)) {
+    m->way.t_done_ps = w->now_ps;
+    pm__trace(w, PM_TRACE_PAYLOAD_WRITE, m, w->now_ps, w->now_ps, from, from, m->what.mlength);
+    if (m->what.kind != PM__GET) pm__written(w, m);
+    if (pm__brings_data(m)) {
+      bytes = (double)m->what.mlength;
+      t_ps = pm__loggp_depart(w, m->what.to_node, bytes);
+      w->stats.sent_bytes += m->what.mlength;
+      pm__stamp(w, m, 1, t_ps, t_ps + pm__loggp_travel_ps(w, bytes));
+    }
+  }
+  d_ps = pm__loggp_travel_ps(w, bytes);
+  m->way.is_reply = 1;
+  pm__trace(w, pm__travel_kind(m), m, t_ps, t_ps + d_ps, from, to, (uint64_t)bytes);
+  pm__travel(w, m, from, to, 1, t_ps, d_ps, pm__loggp_back);
+}
+PM__PRIVATE void pm__loggp_send(pm_world *w, pm__message *m) {
+  const double bytes = m->what.kind == PM__GET ? 0 : (double)m->what.length;
+  const int64_t t_ps = pm__loggp_depart(w, m->what.from->proc->node, bytes),
+                d_ps = pm__loggp_travel_ps(w, bytes);
+  const int from = m->what.from->proc->node;
+  if (m->what.kind != PM__GET) pm__stamp(w, m, 0, t_ps, t_ps + d_ps);
+  pm__trace(w, PM_TRACE_COMMAND, m, w->now_ps, t_ps, from, from, (uint64_t)w->plat.command_bytes);
+  pm__trace(w, pm__travel_kind(m), m, t_ps, t_ps + d_ps, from, m->what.to_node, (uint64_t)bytes);
+  pm__travel(w, m, from, m->what.to_node, 0, t_ps, d_ps, pm__loggp_there);
+  pm__send_early(w, m, t_ps);
+}

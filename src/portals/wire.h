@@ -1,0 +1,117 @@
+/* From one NIC to another: latency, order and faults; the LogGP level. */
+#pragma once
+#include "flow.h"
+#include "ptl_target.h"
+#include "ptl_moves.h"
+/* ============================================================================================== */
+/* [NIC] 8. NIC and wire                                                                          */
+/* ============================================================================================== */
+/* True stamps of a transfer: fn is called when it is known when the bytes of a put or atomic, or of
+   a reply (is_reply), begin to leave and have all arrived at the wire's other end. t_end_ns may
+   lie in the future of the call. One function per world; NULL switches it off. */
+typedef struct pm_stamp {
+  uint64_t id; /* of the message, unique in the world */
+  int from_node, to_node, initiator_rank, is_reply;
+  void *user_ptr; /* of the initiator's operation */
+  ptl_pt_index_t pt_index;
+  ptl_size_t size_bytes;
+  ptl_hdr_data_t hdr_data;
+  ptl_match_bits_t match_bits;
+  int64_t t_begin_ns, t_end_ns;
+} pm_stamp;
+PM_API void pm_on_stamp(pm_world *world, void (*fn)(void *arg, const pm_stamp *stamp), void *arg);
+
+/* A carrier moves the bytes of messages by means of its own, e.g. NICs in RTL: the link level
+   PM_LINK_CARRIER. Handles, permissions, matching, events, counters and the atomics that the carrier
+   cannot compute stay with the model; wire, payload, acknowledgements, their times, faults and
+   retransmissions are the carrier's. Messages within a node never reach it (unless intra_uses_nic).
+   Times are picoseconds of the world. Commands of the CPU cost what they cost at the flow level. */
+typedef enum pm_cargo_kind {
+  PM_CARGO_PUT,     /* bytes go to the target; an answer without bytes comes back */
+  PM_CARGO_GET,     /* bytes of the target come back */
+  PM_CARGO_ATOMIC,  /* one integer of 1, 2, 4 or 8 bytes, computed by the carrier at the target */
+  PM_CARGO_FETCH,   /* the same, and the old value comes back */
+  PM_CARGO_EXCHANGE /* bytes go to the target, as many come back: fetching atomics of other types */
+} pm_cargo_kind;
+typedef struct pm_cargo {
+  void *message; /* for the functions below; valid until pm_cargo_returned */
+  pm_cargo_kind kind;
+  int from_node, to_node;
+  int is_service;               /* 1: by the virtual networks of services */
+  int payload;                  /* 0 in the command, 1 written by the CPU, 2 read by the NIC */
+  int tells_sent;               /* 1: pm_cargo_sent is expected */
+  int element_bytes, is_signed; /* of ATOMIC and FETCH */
+  ptl_op_t operation;
+  uint64_t operand_value, compare_value; /* element_bytes of each count */
+  uint64_t size_bytes;                   /* to the target, or asked back by a GET */
+} pm_cargo;
+
+/* What a carrier offers. Everything is called from the thread that runs the world. */
+typedef struct pm_carrier {
+  const char *name;
+  void *ctx;
+  /* Called by pm_world_create: platform, faults and seed are those of pm_world_desc_of(world). */
+  pm_status (*open)(void *ctx, pm_world *world);
+  void (*close)(void *ctx);
+  /* Takes a message at time t_ps, not before the last advance(). The carrier copies the cargo. */
+  pm_status (*submit)(void *ctx, int64_t t_ps, const pm_cargo *cargo);
+  /* Lets time pass up to until_ps, at most to the end of the first step in which it called one of
+     pm_cargo_sent, _match, _arrived or _returned. ret 1: it did, 0: until_ps is reached or nothing is
+     under way */
+  int (*advance)(void *ctx, int64_t until_ps);
+  int (*is_busy)(const void *ctx); /* 1: time must pass through advance() */
+  int64_t (*now_ps)(const void *ctx);
+} pm_carrier;
+
+/* What a carrier tells the model, from inside advance(), in this order for each message:
+   payload: size_bytes from offset_bytes on of what is sent, as the initiator's memory is now;
+   beyond the message zeros. Also from inside submit(). */
+PM_API void pm_cargo_payload(const pm_cargo *cargo, uint64_t offset_bytes, void *buffer,
+                             size_t size_bytes);
+/* The initiator may write its buffer again: for tells_sent, once. */
+PM_API void pm_cargo_sent(const pm_cargo *cargo);
+/* GET, ATOMIC and FETCH are about to read the target's memory: matches, and fills size_bytes of data
+   (zeros where nothing matched). Once. */
+PM_API void pm_cargo_match(const pm_cargo *cargo, void *data);
+/* ATOMIC and FETCH: the value that came out, to be stored. When something else changed the memory
+   since pm_cargo_match, the model computes again. */
+PM_API void pm_cargo_store(const pm_cargo *cargo, const void *value);
+/* The request is at the target: matched if it is not yet, data (of a PUT or EXCHANGE; else NULL)
+   written, events and counters told. t_begin_ps, t_end_ps: first bit leaves, last is there. Of an
+   EXCHANGE data is overwritten by what goes back. */
+PM_API void pm_cargo_arrived(const pm_cargo *cargo, int64_t t_begin_ps, int64_t t_end_ps,
+                             void *data);
+/* The answer is at the initiator, with data of a GET, FETCH or EXCHANGE; or never will be
+   (is_delivered 0). Ends the message. */
+PM_API void pm_cargo_returned(const pm_cargo *cargo, int is_delivered, int64_t t_begin_ps,
+                              int64_t t_end_ps, void *data);
+
+/* ---- for later pieces ---- */
+typedef struct pm__stream {
+  uint64_t key;
+  int64_t t_last_ps;
+} pm__stream;
+PM__PRIVATE void pm__message_release(pm_world *w, pm__message *m);
+PM__PRIVATE void pm__note(pm_world *w, const pm__message *m, int step);
+PM__PRIVATE void pm__stamp(pm_world *w, const pm__message *m, int is_reply, int64_t t_begin_ps,
+                           int64_t t_end_ps);
+PM__PRIVATE int pm__brings_data(const pm__message *m);
+PM__PRIVATE int pm__is_inside(const pm_world *w, const pm__message *m);
+PM__PRIVATE uint64_t pm__job_bytes(const pm__message *m);
+PM__PRIVATE int64_t pm__pci_ps(const pm_world *w, double bytes);
+PM__PRIVATE int64_t pm__event_ps(const pm_world *w);
+PM__PRIVATE double pm__wire_bytes(const pm_world *w, uint64_t payload);
+PM__PRIVATE int pm__job_from(const pm__message *m);
+PM__PRIVATE int pm__job_to(const pm__message *m);
+PM__PRIVATE void pm__written_at(pm_world *w, pm__message *m, int64_t t_ps);
+PM__PRIVATE int pm__arrive(pm_world *w, pm__message *m);
+PM__PRIVATE void pm__written(pm_world *w, pm__message *m);
+PM__PRIVATE void pm__come_back(pm_world *w, pm__message *m);
+PM__PRIVATE void pm__send_early(pm_world *w, pm__message *m, int64_t t_ps);
+PM__PRIVATE int64_t pm__slow_ps(const pm_world *w, int node, int64_t d_ns);
+PM__PRIVATE void pm__fetched(pm_world *w, pm__message *m, int64_t t_there_ps, int64_t latency_ps);
+PM__PRIVATE void pm__travel(pm_world *w, pm__message *m, int from, int to, int lane, int64_t t_ps,
+                            int64_t latency_ps, void (*there)(pm_world *world, pm__event *event));
+PM__PRIVATE void pm__back_event(pm_world *w, pm__event *event);
+PM__PRIVATE int pm__travel_kind(const pm__message *m);
+PM__PRIVATE void pm__loggp_send(pm_world *w, pm__message *m);

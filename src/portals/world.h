@@ -1,0 +1,171 @@
+/* Simulated processes and time: what programs see of a world. */
+#pragma once
+#include "platform.h"
+/* ============================================================================================== */
+/* [WORLD] 4. Simulated processes and time                                                        */
+/* ============================================================================================== */
+typedef struct pm_world pm_world;
+typedef struct pm_process pm_process;
+typedef struct pm_thread pm_thread;
+
+/* Where implementations of Portals differ. All 0: header comments of the reference implementation
+   and 4.3 where these are clear, else what the reference implementation does. */
+typedef struct pm_semantics {
+  int pt_any_lowest;        /* PTL_PT_ANY takes the lowest free index; 0: the next after the last */
+  int pt_free_purges;       /* PtlPTFree drops what is attached; 0: PTL_PT_IN_USE */
+  int setmap_again;         /* second PtlSetMap: 0 PTL_IGNORED, 1 PTL_IN_USE, 2 overwrites */
+  int eq_drops_newest;      /* full EQ: the new event is lost; 0: the oldest */
+  int trigger_success_only; /* thresholds compare success alone; 0: success + failure */
+  int search_closing_event; /* a persistent search that found something ends with SEARCH, NO_MATCH */
+  int uid_is_matched;       /* another uid: entry does not match; 0: PTL_NI_PERM_VIOLATION */
+  int offset_beyond_is_segv;    /* offset > length: PTL_NI_SEGV; 0: a success of 0 bytes */
+  int md_release_in_use;        /* MDRelease under operations: PTL_IN_USE; 0: PTL_ARG_INVALID */
+  int pt_missing_undeliverable; /* unallocated PT: PTL_NI_UNDELIVERABLE; 0: PTL_NI_DROPPED */
+  int success_disable_overflow; /* EVENT_SUCCESS_DISABLE mutes *_OVERFLOW too */
+  int oc_ack_counts_success; /* an OC ack of a refused message counts as success; 0: as failure */
+  int frees_interrupt; /* 4.2: EQFree, CTFree wake waiters with PTL_INTERRUPTED; 0: waiters wake
+                                   with PTL_ARG_INVALID since the object is gone */
+} pm_semantics;
+
+typedef enum pm_link_model {
+  PM_LINK_FLOW = 0, /* full NIC, links and PCI shared max-min fairly */
+  PM_LINK_LOGGP,    /* analytical: L, o, g, G */
+  PM_LINK_CARRIER   /* by pm_world_desc.carrier, e.g. NICs in RTL (rtl/pm_rtl.h), see pm_carrier */
+} pm_link_model;
+typedef struct pm_link_phase { /* from t_ns on, messages start with link */
+  int64_t t_ns;
+  pm_link_model link;
+} pm_link_phase;
+struct pm_carrier;
+
+/* Faults, all drawn from the seed. Probabilities are ratios per message on the wire, requests and answers alike. */
+typedef struct pm_faults {
+  double loss_ratio, corrupt_ratio, duplicate_ratio, delay_ratio;
+  int64_t delay_ns;  /* up to this long more */
+  int slow_node;     /* 1 + index of a node whose NIC is slow_ratio times slower; 0 = none */
+  double slow_ratio; /* 0 = 1 */
+  int down_node;     /* 1 + index of a node whose link carries nothing ... */
+  int64_t t_down_ns, d_down_ns; /* ... from t_down_ns for d_down_ns; 0 = none */
+} pm_faults;
+
+/* Zeroed = defaults, except platform. */
+typedef struct pm_world_desc {
+  const pm_platform *platform; /* required; copied */
+  pm_link_model link;
+  const struct pm_carrier *carrier; /* needed for PM_LINK_CARRIER; must live as long as the world */
+  const pm_link_phase
+      *link_phases; /* changes of link on the way, by time; not copied; may be NULL */
+  int link_phases_count;
+  pm_semantics semantics;
+  pm_faults faults;
+  int no_data; /* 1: puts and gets take their time but move no bytes: for studies of time */
+  uint32_t service_uid; /* messages of this user use the service virtual networks; 0 = none */
+  uint64_t seed;
+  size_t stack_bytes;         /* per simulated thread, rounded up to pages; 0 = 64 KiB */
+  int64_t d_limit_ns;         /* stop then with PM_E_TIME_LIMIT; 0 = never */
+  int64_t d_poll_deadlock_ns; /* nothing but idle polls for so long is a deadlock; 0 = 20 s */
+  int trace;                  /* 1: keep a record per step of each message, see Traces */
+  int catch_crashes;          /* 1: SIGSEGV, SIGBUS, SIGILL, SIGFPE and SIGABRT of a process end the
+                                 run with PM_E_CRASH or PM_E_STACK instead of the program */
+  double compute_ratio;   /* > 0: what a process computes between its calls is measured on the host
+                           (CPU time) and takes this many times as long here; such runs differ a
+                           little each time. 0: only pm_compute_ns and kernels take time */
+  int64_t compute_min_ns; /* shorter computations take no time; 0 = 1000 */
+  void (*switched)(void *user, pm_process *to); /* another process runs now; may be NULL */
+  void *user;                                   /* given back to it */
+} pm_world_desc;
+
+/* ret PM_OK | PM_E_INVAL | PM_E_PLATFORM | PM_E_NOMEM */
+PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world);
+PM_API void pm_world_destroy(pm_world *world);
+/* The values in force. desc.platform points to the copy inside the world. */
+PM_API pm_world_desc pm_world_desc_of(const pm_world *world);
+/* The details of the last error, with names: for a deadlock, who waits for what. Never NULL. */
+PM_API const char *pm_world_error(const pm_world *world);
+
+/* One more process on a node; ranks count up in this order. Not while the world runs.
+   out  process   may be NULL
+   ret  PM_OK | PM_E_INVAL | PM_E_STATE | PM_E_NOMEM */
+PM_API pm_status pm_spawn(pm_world *world, int node_index, void (*entry)(void *arg), void *arg,
+                          pm_process **process);
+/* procs_per_node_count processes on every node: rank r lives on node r / procs_per_node_count. */
+PM_API pm_status pm_spawn_all(pm_world *world, void (*entry)(void *arg), void *arg);
+/* Runs until every process has returned and nothing is under way.
+   ret  PM_OK | PM_E_DEADLOCK | PM_E_TIME_LIMIT | PM_E_CRASH | PM_E_STACK | what pm_world_fail said */
+PM_API pm_status pm_world_run(pm_world *world);
+/* Simulated time, from inside or outside. */
+PM_API int64_t pm_world_now_ns(const pm_world *world);
+/* Calls fn(arg) at a simulated time (not before now), outside any process: it must not wait.
+   ret PM_OK | PM_E_INVAL | PM_E_NOMEM */
+PM_API pm_status pm_call_at(pm_world *world, int64_t t_ns, void (*fn)(void *arg), void *arg);
+/* Ends the run from inside or outside a process; the first reason wins. */
+PM_API void pm_world_fail(pm_world *world, pm_status status, const char *text);
+
+/* Counters since the creation of the world. */
+typedef struct pm_stats {
+  uint64_t events_count;                /* steps of the simulation */
+  uint64_t switches_count;              /* of context */
+  uint64_t memory_bytes;                /* of the world and its processes now, without stacks */
+  uint64_t stacks_count;                /* handed out so far */
+  uint64_t messages_count;              /* operations that left their process */
+  uint64_t sent_bytes, delivered_bytes; /* payload: equal at the end of a run without failures */
+  uint64_t flows_count, solves_count;   /* transfers that shared links; runs of the solver */
+  uint64_t lost_count, resent_count, duplicates_count, undeliverable_count; /* what faults did */
+  int64_t d_command_stall_ns; /* CPU time of calls that move data, with waits for a slot */
+  uint64_t hash_id; /* changes with every step of every message: the same run, the same id */
+} pm_stats;
+/* For messages from now on (until the next of link_phases); those under way stay with the level that
+   started them. The run fails when the level needs a carrier and there is none. */
+PM_API void pm_world_set_link(pm_world *world, pm_link_model link);
+PM_API pm_stats pm_world_stats(const pm_world *world);
+
+/* Who runs: NULL, -1 and 0 outside of a process. */
+PM_API pm_process *pm_self(void);
+PM_API int pm_rank(void);
+PM_API int pm_size(void);
+/* About any process, from anywhere. pm_process_at: NULL when out of range. pm_process_status: what
+   it gave to pm_exit; 0. */
+PM_API pm_process *pm_process_at(pm_world *world, int rank);
+PM_API pm_world *pm_world_of(const pm_process *process);
+PM_API int pm_process_rank(const pm_process *process);
+PM_API int pm_process_node(const pm_process *process);
+PM_API int pm_process_status(const pm_process *process);
+PM_API void pm_process_set_uid(pm_process *process, uint32_t uid); /* for Portals; 0 at first */
+PM_API void pm_process_set_user(pm_process *process, void *user);
+PM_API void *pm_process_user(const pm_process *process);
+
+/* Inside a process. pm_compute_ns is a sleep that is traced as computation; pm_compute_measured takes
+   the time for what was computed since the last call (compute_ratio), which Portals calls, waits and
+   sleeps do by themselves and pm_now_ns does not; pm_yield costs
+   cpu_poll_ns and more when it is called again and again with nothing happening in between;
+   pm_barrier waits for all processes of the world and costs no simulated time; pm_exit ends the
+   process with all its threads. */
+PM_API int64_t pm_now_ns(void);
+PM_API void pm_sleep_ns(int64_t d_ns);
+PM_API void pm_compute_ns(int64_t d_ns);
+PM_API void pm_compute_measured(void);
+PM_API void pm_yield(void);
+PM_API void pm_barrier(void);
+PM_API void pm_exit(int status);
+/* Threads of the running process, cooperative like processes. stack_bytes 0 = the world's.
+   ret NULL when out of memory. A process ends when all its threads have returned. */
+PM_API pm_thread *pm_thread_create(void (*entry)(void *arg), void *arg, size_t stack_bytes);
+/* Waits until the thread has returned; once per thread. */
+PM_API void pm_thread_join(pm_thread *thread);
+PM_API pm_thread *pm_thread_self(void);
+/* Blocks the running thread until pm_thread_wake: what locks of guests are made of. what names it in
+   deadlock reports and is kept by pointer. d_ns < 0: for ever. A wake that came first is remembered.
+   ret 1 woken, 0 time over */
+PM_API int pm_thread_wait(const char *what, int64_t d_ns);
+PM_API void pm_thread_wake(pm_thread *thread);
+
+/* The next number of the world's own generator, for guests that want reproducible noise. */
+PM_API uint64_t pm_random(pm_world *world);
+
+/* Directed links of the network. */
+PM_API int pm_links_count(const pm_world *world);
+/* The way between two nodes: writes at most max numbers of directed links.
+   out  latency_ns   of the way, may be NULL
+   ret  how many links the way has; -1 unknown node or out of memory */
+PM_API int pm_route(pm_world *world, int from_node, int to_node, uint32_t *links, int max,
+                    int64_t *latency_ns);

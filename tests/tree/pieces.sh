@@ -1,0 +1,64 @@
+#!/bin/sh
+# The single headers are what their pieces give; a piece uses only pieces above it in the list, is not
+# too long, and compiles alone.
+. tests/test.sh
+
+pieces_of() { grep -E '^[a-z_0-9]+/' "$1"; } # LIST
+is_assembled() { # LIST HEADER
+  sh src/assemble.sh "$1" >"$T/single.h" && { cmp "$T/single.h" "$2" || { echo "run: make single"; return 1; }; }
+}
+uses_only_pieces_above() { # LIST
+  : >"$T/above"
+  pieces_of "$1" | while read -r piece; do
+    echo "$piece" >>"$T/above"
+    folder=${piece%/*}
+    for f in "src/$piece.h" "src/$piece.c"; do
+      if [ -r "$f" ]; then sed -nE 's/^# *include *"([^"]*)\.h"$/\1/p' "$f"; fi
+    done | while read -r used; do
+      case $used in
+        ../*) used=${used#../} ;;
+        nbc_overlap | portals_model) continue ;; # an adapter's other side
+        */*) ;;
+        *) used=$folder/$used ;;
+      esac
+      grep -qxF "$used" "$T/above" || echo "$piece uses $used, which comes later or is no piece"
+    done
+  done >"$T/found"
+  cat "$T/found" && ! test -s "$T/found"
+}
+are_short() { # LIST
+  pieces_of "$1" | while read -r piece; do
+    for f in "src/$piece.h" "src/$piece.c"; do
+      if [ -r "$f" ] && [ "$(wc -l <"$f")" -gt 1500 ]; then echo "$f: more than 1,500 lines"; fi
+    done
+  done >"$T/found"
+  cat "$T/found" && ! test -s "$T/found"
+}
+all_are_listed() { # LIST: of a folder that it names, each file
+  pieces_of "$1" | sed 's,/.*,,' | sort -u | while read -r folder; do
+    for f in "src/$folder"/*.[ch]; do
+      name=${f#src/}
+      grep -qxE "(api |code )?${name%.[ch]}(\.[ch])?" src/*.list || echo "$f is in no list"
+    done
+  done >"$T/found"
+  cat "$T/found" && ! test -s "$T/found"
+}
+compile_alone() { # LIST
+  pieces_of "$1" | while read -r piece; do
+    if [ -r "src/$piece.c" ]; then
+      "$CC" -std=gnu11 -D_GNU_SOURCE -DNBC_PIECES -DPM_WITH_NBC -I. -Wall -Wextra -Wpedantic -Wshadow -Wconversion \
+        -fsyntax-only "src/$piece.c" 2>&1
+    fi
+  done >"$T/found"
+  cat "$T/found" && ! test -s "$T/found"
+}
+
+for list in src/*.list; do
+  header=$(basename "$list" .list).h
+  check "$header is assembled from its pieces" is_assembled "$list" "$header"
+  check "$header: a piece uses only pieces above it" uses_only_pieces_above "$list"
+  check "$header: pieces of at most 1,500 lines" are_short "$list"
+  check "$header: every file of its folders is listed" all_are_listed "$list"
+  check "$header: each piece compiles alone, without a warning" compile_alone "$list"
+done
+finish
