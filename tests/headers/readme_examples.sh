@@ -17,7 +17,7 @@ while [ -f "$T/readme$number.c" ]; do
   grep -q 'int main' "$T/readme$number.c" && check "README.md: C program $number" program_runs $number
   number=$((number + 1))
 done
-for file in $(grep -oE '\b(examples|tests|hw|rtl)/[a-zA-Z0-9_./]+[a-zA-Z0-9_]' README.md | sort -u); do
+for file in $(grep -oE '\b(examples|tools|src|docs|packaging|tests|hw|rtl)/[a-zA-Z0-9_./]+[a-zA-Z0-9_]' README.md | sort -u); do
   check "README.md: $file" test -e "$file"
 done
 for target in $(grep -oE '`make [a-z-]+' README.md | sed 's/.* //' | sort -u); do
