@@ -232,10 +232,11 @@ check-rtl: $(filter-out %.sh,$(CHECK_rtl)) $(NEEDS_rtl) ## tests of the RTL NIC
 	@sh tests/run.sh $(CHECK_rtl)
 check-hw: $(filter-out %.sh,$(CHECK_hw)) $(NEEDS_hw) ## tests of hw/
 	@sh tests/run.sh $(CHECK_hw)
-# PRINTS_name tells which lines the bench of that name prints; only what BENCH matches is built. A bench
-# without such a list is always asked.
-prints    = $(PRINTS_$(basename $(notdir $1)))
-ASKED     = $(foreach b,$(BENCHES),$(if $(call prints,$b),$(if $(shell printf '%s\n' $(call prints,$b) | grep -E -- '$(BENCH)'),$b),$b))
+# PRINTS_name: the names of the lines that the bench of that name prints, or how they begin. Only what BENCH may match
+# is built; a bench without such a list always.
+comma    := ,
+prints    = $(subst $(eval) ,$(comma),$(strip $(PRINTS_$(basename $(notdir $1)))))
+ASKED     = $(shell sh tests/bench/asked.sh '$(BENCH)' $(foreach b,$(BENCHES),$b$(addprefix =,$(call prints,$b))))
 bench: $(if $(filter bench,$(MAKECMDGOALS)),$(ASKED)) ## one JSON object per line; BENCH=regex builds and runs those that match
 	@for b in $(ASKED); do "$$b" '$(BENCH)' || exit 1; done
 

@@ -102,6 +102,8 @@ $(B)/bench/rtl: tests/bench/rtl.cpp tests/bench/bench.h rtl/nic_cosim.h $(NIC_LI
 	$(Q)g++ -std=c++17 -O2 -Wall -I. -I$(B)/rtl/nic -isystem $(VERILATOR_INCLUDE) \
 	  -isystem $(VERILATOR_INCLUDE)/vltstd $< -o $@ $(NIC_LIB)
 BENCHES += $(B)/bench/rtl tests/bench/exact_width.sh
+PRINTS_rtl         := rtl_cycles_per_s_ rtl_put_per_s
+PRINTS_exact_width := exact_width
 tests/bench/exact_width.sh: $(B)/exact_overlap ;
 endif
 

@@ -1,3 +1,5 @@
 $(eval $(call bench,coll))
 BENCHES += tests/bench/coll_mpi.sh
-bench: $(B)/bench_nbc
+tests/bench/coll_mpi.sh: $(B)/bench_nbc ;
+PRINTS_coll := schedule_build_allreduce_64 schedule_build_alltoall_64 schedule_build_bcast_chain submit start_and_wait_null reduce_sum_float reduce_sum_double
+PRINTS_coll_mpi := coll_ $(foreach c,bcast allreduce allgather alltoall barrier,coll_$c overlap_$c impact_$c)

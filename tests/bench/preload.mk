@@ -1,3 +1,6 @@
+PRINTS_preload_app := preload_app
+PRINTS_preload_call := preload_call
+PRINTS_preload_call_mpich := preload_call_mpich
 # What the preload costs: per call with each MPI, and in HPL's run time.
 # $(call preload_bench,NAME,SOURCE,WRAPPER,PRELOAD)
 define preload_bench

@@ -25,3 +25,4 @@ ifneq ($(call have,oshcc),)
 EXAMPLES += $(B)/bench_rma_shmem
 $(eval $(call mpi_program,$(B)/bench_rma_shmem,tools/bench_rma.c,oshcc,-DNBC_WITH_SHMEM,$(B)/nbc_overlap.shmem.o))
 endif
+PRINTS_clock_sync := clock_bound clock_residual sync_time_ sync_bound_ timer_inside_vs_outside

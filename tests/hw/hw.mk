@@ -22,3 +22,4 @@ $(eval $(call program,$(B)/tests/hw/tcp_rank-static,tests/hw/tcp_rank.c,-static 
 .PHONY: check-qemu
 check-qemu: $(B)/nicstat-static $(B)/nicstat $(B)/tests/hw/tcp_rank-static ## nicstat in guests with emulated Intel NICs (Debian's packages, no KVM, under 5 minutes)
 	@TEST_TIMEOUT=300 sh tests/run.sh tests/hw/qemu.sh; code=$$?; cat $(B)/log/hw-qemu.sh.log; exit $$code
+PRINTS_nic_times := nic_clock_read nic_clock_bound sw_stamp_gap tcp_exact_width

@@ -43,3 +43,4 @@ $(GUESTS): $(B)/tests/model/%.so: tests/model/%.c $(B)/include/portals4.h $(B)/.
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(STD) $(CFLAGS) $(WARN) -shared -fPIC -I$(B)/include $< -o $@ $(LDFLAGS) -pthread
 NEEDS_model += $(B)/pm_run $(GUESTS)
+PRINTS_model := model_put_ack_events model_put_ack_copied_to_ model_loggp_2 model_flows_ model_allreduce_

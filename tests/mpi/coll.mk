@@ -6,5 +6,5 @@ $(foreach m,$(if $(MPICC_OMPI),openmpi) $(if $(MPICC_MPICH),mpich),\
   $(eval $(call mpi_program,$(B)/tests/mpi/coll_results.$m,tests/mpi/coll_results.c,mpicc.$m,$(TEST_FLAGS),$(B)/nbc_overlap.$m.o)))
 $(eval $(call script,mpi/coll))
 $(foreach m,$(if $(MPICC_OMPI),openmpi) $(if $(MPICC_MPICH),mpich),\
-  $(eval bench: $(B)/bench/coll_mpi.$m $(B)/bench_nbc.$m)\
+  $(eval tests/bench/coll_mpi.sh: $(B)/bench/coll_mpi.$m $(B)/bench_nbc.$m)\
   $(eval $(call mpi_program,$(B)/bench/coll_mpi.$m,tests/bench/coll_mpi.c,mpicc.$m)))
