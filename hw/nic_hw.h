@@ -831,6 +831,7 @@ struct nic_machine {
   char sysfs_root[256], dev_root[256], proc_root[256]; /* proc_root may be empty: none */
   bool is_live;     /* this machine: the kernel may be asked, not only files read */
   bool is_recorded; /* from a dump: no files either */
+  bool is_cut;      /* while it was listed, memory or descriptors ran out: something may be missing */
   nic_info *nics;
   size_t nic_count, nic_capacity;
   nic__pci *pci;
@@ -889,7 +890,12 @@ static bool nic__read_number(const char *path, int base, int64_t *value) {
 typedef struct nic__names {
   char (*name)[64];
   size_t count, capacity;
+  bool is_cut; /* memory or descriptors ran out */
 } nic__names;
+
+static bool nic__ran_out(int number) {
+  return number == ENOMEM || number == EMFILE || number == ENFILE;
+}
 
 static int nic__name_order(const void *a, const void *b) {
   return strcmp((const char *)a, (const char *)b);
@@ -898,11 +904,14 @@ static int nic__name_order(const void *a, const void *b) {
 static size_t nic__names_read(const char *folder, nic__names *names) {
   DIR *dir = opendir(folder);
   memset(names, 0, sizeof *names);
-  if (!dir) return 0;
+  if (!dir) return names->is_cut = nic__ran_out(errno), (size_t)0;
   for (struct dirent *e; (e = readdir(dir)) != NULL;) {
     if (e->d_name[0] == '.' || strlen(e->d_name) >= sizeof names->name[0]) continue;
     void *grown = nic__grow(names->name, names->count, &names->capacity, sizeof names->name[0]);
-    if (!grown) break;
+    if (!grown) {
+      names->is_cut = true;
+      break;
+    }
     names->name = (char(*)[64])grown;
     strcpy(names->name[names->count++], e->d_name);
   }
@@ -947,10 +956,13 @@ static void nic__link_name(const char *path, char *name, size_t name_bytes) {
 }
 
 /* Lines "start end flags" of the file `resource`: the six BARs; bit 9 of the flags says memory. */
-static void nic__pci_read_resource(const char *path, nic__pci *p) {
+static void nic__pci_read_resource(nic_machine *m, const char *path, nic__pci *p) {
   FILE *file = fopen(path, "re");
   char line[128];
-  if (!file) return;
+  if (!file) {
+    m->is_cut |= nic__ran_out(errno);
+    return;
+  }
   for (int i = 0; i < 6 && fgets(line, sizeof line, file); i++) {
     unsigned long long start, end, flags;
     if (sscanf(line, "%llx %llx %llx", &start, &end, &flags) != 3) break;
@@ -962,7 +974,7 @@ static void nic__pci_read_resource(const char *path, nic__pci *p) {
 }
 
 /* What libpci does not tell or, when it is not there, all of it. */
-static void nic__pci_from_sysfs(const nic_machine *m, nic__pci *p) {
+static void nic__pci_from_sysfs(nic_machine *m, nic__pci *p) {
   char path[NIC__PATH];
   int64_t value;
   const char *folder = "bus/pci/devices", *at = p->address, *end = NULL;
@@ -977,7 +989,7 @@ static void nic__pci_from_sysfs(const nic_machine *m, nic__pci *p) {
     p->pci_class = (uint32_t)value >> 8;
   if (nic__path(path, m->sysfs_root, folder, at, "driver", end))
     nic__link_name(path, p->driver, sizeof p->driver);
-  if (nic__path(path, m->sysfs_root, folder, at, "resource", end)) nic__pci_read_resource(path, p);
+  if (nic__path(path, m->sysfs_root, folder, at, "resource", end)) nic__pci_read_resource(m, path, p);
   snprintf(p->model, sizeof p->model, "PCI device %04x:%04x", p->vendor_id, p->device_id);
 }
 
@@ -1003,6 +1015,7 @@ static nic_status nic__pci_scan_sysfs(nic_machine *m) {
   nic_status status = NIC_OK;
   if (!nic__path(path, m->sysfs_root, "bus/pci/devices", (char *)NULL)) return NIC_OK;
   nic__names_read(path, &names);
+  m->is_cut |= names.is_cut;
   for (size_t i = 0; i < names.count && status == NIC_OK; i++) {
     nic__pci *p = nic__pci_add(m, names.name[i]);
     if (!p)
@@ -1153,10 +1166,11 @@ static bool nic__is_pci_address(const char *text) {
 
 /* An interface's `device` may lie below its PCI device (virtio): the last address on the real path.
  */
-static void nic__find_pci_of(const nic_machine *m, nic_info *n, const char *class_name) {
+static void nic__find_pci_of(nic_machine *m, nic_info *n, const char *class_name) {
   char path[NIC__PATH], *real;
   if (!nic__path(path, m->sysfs_root, "class", class_name, n->name, "device", (char *)NULL)) return;
   real = realpath(path, NULL);
+  if (!real) m->is_cut |= nic__ran_out(errno);
   for (char *slash; real && (slash = strrchr(real, '/')) != NULL; *slash = 0)
     if (nic__is_pci_address(slash + 1)) {
       nic__copy(n->pci_address, sizeof n->pci_address, slash + 1);
@@ -1190,7 +1204,7 @@ static bool nic__ethtool(const char *interface_name, void *request) {
   return code == 0;
 }
 
-static void nic__fill_net(const nic_machine *m, nic_info *n) {
+static void nic__fill_net(nic_machine *m, nic_info *n) {
   char path[NIC__PATH], text[64];
   int64_t value;
   nic__names ptp;
@@ -1209,6 +1223,7 @@ static void nic__fill_net(const nic_machine *m, nic_info *n) {
     n->mtu_bytes = (uint32_t)value;
   if (nic__path(path, m->sysfs_root, "class/net", n->name, "device/ptp", (char *)NULL)) {
     nic__names_read(path, &ptp);
+    m->is_cut |= ptp.is_cut;
     if (ptp.count && sscanf(ptp.name[0], "ptp%8d", &n->ptp_index) != 1) n->ptp_index = -1;
     nic__names_free(&ptp);
   }
@@ -1294,7 +1309,7 @@ static void nic__offer_clock(const nic_machine *m, nic_info *n) {
     nic__offer(n, NIC_OFFER_CLOCK, NIC_YES, "%.100s", path);
 }
 
-static void nic__offer_counters(const nic_machine *m, nic_info *n) {
+static void nic__offer_counters(nic_machine *m, nic_info *n) {
   static const char *const where[NIC_KIND_COUNT] = {NULL, "statistics", "ports", "device/telemetry",
                                                     ""};
   char path[NIC__PATH];
@@ -1310,6 +1325,7 @@ static void nic__offer_counters(const nic_machine *m, nic_info *n) {
                  (char *)NULL))
     return;
   const size_t count = nic__names_read(path, &names);
+  m->is_cut |= names.is_cut;
   nic__names_free(&names);
   if (count)
     nic__offer(n, NIC_OFFER_COUNTERS, NIC_YES, "%.120s", path);
@@ -1343,6 +1359,7 @@ static nic_status nic__find_class(nic_machine *m, nic_kind kind) {
   nic_status status = NIC_OK;
   if (!nic__path(path, m->sysfs_root, "class", nic_kind_name(kind), (char *)NULL)) return NIC_OK;
   nic__names_read(path, &names);
+  m->is_cut |= names.is_cut;
   for (size_t i = 0; i < names.count && status == NIC_OK; i++) {
     struct stat st; /* /sys/class/net also holds plain files such as bonding_masters */
     if (!nic__path(path, m->sysfs_root, "class", nic_kind_name(kind), names.name[i],
@@ -1417,13 +1434,15 @@ NIC_API nic_status nic_find(const nic_find_desc *desc_in, nic_machine **machine,
        kind++)
     status = nic__find_class(m, (nic_kind)kind);
   if (status == NIC_OK) status = nic__join_pci(m, desc.all_pci);
-  if (status == NIC_E_NOMEM) nic__fail(err, status, "out of memory while listing NICs");
   for (size_t i = m->kept_count; i < m->nic_count; i++) { /* a recording brings its own */
     nic__offer_counters(m, &m->nics[i]);
     nic__offer_stamps(m, &m->nics[i]);
     nic__offer_clock(m, &m->nics[i]);
     nic__offer_registers(m, &m->nics[i]);
   }
+  if (status == NIC_OK && m->is_cut) status = NIC_E_NOMEM;
+  if (status == NIC_E_NOMEM)
+    nic__fail(err, status, "out of memory or file descriptors while listing NICs");
   if (status == NIC_OK)
     *machine = m;
   else
@@ -1619,6 +1638,7 @@ static nic_status nic__open_folder(nic_counters *c, const char *folder, const ch
   nic__names names;
   nic_status status = NIC_OK;
   nic__names_read(folder, &names);
+  if (names.is_cut) status = NIC_E_NOMEM;
   for (size_t i = 0; i < names.count && status == NIC_OK; i++) {
     struct stat st;
     uint64_t value;
@@ -1633,8 +1653,9 @@ static nic_status nic__open_folder(nic_counters *c, const char *folder, const ch
     }
     const ssize_t n = pread(fd, text, sizeof text - 1, 0);
     text[n > 0 ? n : 0] = 0;
-    nic__source *s =
-        nic__parse_value(text, &value, &unix_ns) ? nic__source_add(c, group, names.name[i]) : NULL;
+    const bool is_number = nic__parse_value(text, &value, &unix_ns);
+    nic__source *s = is_number ? nic__source_add(c, group, names.name[i]) : NULL;
+    if (is_number && !s) status = NIC_E_NOMEM;
     if (!s) {
       close(fd);
       continue;
@@ -1652,6 +1673,7 @@ static nic_status nic__open_infiniband(nic_counters *c, const char *device) {
   nic_status status = NIC_OK;
   if (!nic__path(ports, device, "ports", (char *)NULL)) return NIC_OK;
   nic__names_read(ports, &names);
+  if (names.is_cut) status = NIC_E_NOMEM;
   for (size_t i = 0; i < names.count && status == NIC_OK; i++) {
     if (strlen(names.name[i]) > 8) continue;
     snprintf(group, sizeof group, "port%.8s", names.name[i]);
@@ -2973,12 +2995,14 @@ static void nic__record_config(const nic_machine *m, const char *address, FILE *
   fputc('\n', out);
 }
 
-static void nic__record_counters(const nic_machine *m, const nic_info *n, int64_t apart_ns,
-                                 FILE *out) {
+static nic_status nic__record_counters(const nic_machine *m, const nic_info *n, int64_t apart_ns,
+                                       FILE *out) {
   nic_counters *c;
-  if (nic_counters_open(m, n, NULL, &c, NULL) != NIC_OK) return;
+  const nic_status status = nic_counters_open(m, n, NULL, &c, NULL);
+  if (status != NIC_OK) return status;
   const size_t count = nic_counters_count(c);
-  nic_value *first = (nic_value *)nic__zalloc(2 * count * sizeof *first), *second = first + count;
+  nic_value *first = (nic_value *)nic__zalloc(2 * count * sizeof *first),
+            *second = first ? first + count : NULL;
   if (first && nic_counters_read(c, first, NULL) == NIC_OK) {
     const struct timespec wait = {(time_t)(apart_ns / 1000000000), (long)(apart_ns % 1000000000)};
     nanosleep(&wait, NULL);
@@ -2993,8 +3017,10 @@ static void nic__record_counters(const nic_machine *m, const nic_info *n, int64_
             (unsigned long long)second[i].value, (long long)second[i].t_before_ns,
             (long long)second[i].t_after_ns, k->name);
   }
-  NIC_FREE(first);
   nic_counters_close(c);
+  if (!first) return NIC_E_NOMEM;
+  NIC_FREE(first);
+  return NIC_OK;
 }
 
 /* The words of a register list that reading leaves alone. */
@@ -3023,8 +3049,9 @@ static void nic__record_clock(nic_clock *c, size_t count, FILE *out) {
   }
 }
 
-static void nic__record_one(const nic_machine *m, const nic_info *n, const nic_record_desc *d,
-                            FILE *out) {
+/* ret NIC_OK | NIC_E_NOMEM */
+static nic_status nic__record_one(const nic_machine *m, const nic_info *n, const nic_record_desc *d,
+                                  FILE *out) {
   nic_registers *r = NULL;
   nic_clock *c = NULL;
   fprintf(out, "#nic-begin %d %d %d %d %llu %u %u %s %s %s\n", (int)n->kind, n->is_up,
@@ -3035,23 +3062,27 @@ static void nic__record_one(const nic_machine *m, const nic_info *n, const nic_r
           n->model);
   for (int k = 0; k < NIC_OFFER_COUNT; k++)
     fprintf(out, "#nic-offer %d %d %s\n", k, (int)n->offers[k].answer, n->offers[k].text);
-  nic__record_counters(m, n, d->apart_ns, out);
-  if (n->ptp_index >= 0 && nic_clock_open(m, n, NULL, NULL, &c, NULL) == NIC_OK)
-    nic__record_clock(c, d->readings_count, out);
+  nic_status status = nic__record_counters(m, n, d->apart_ns, out);
+  if (status == NIC_E_NOMEM) return status;
+  status = n->ptp_index >= 0 ? nic_clock_open(m, n, NULL, NULL, &c, NULL) : NIC_E_NOT_FOUND;
+  if (status == NIC_OK) nic__record_clock(c, d->readings_count, out);
   nic_clock_close(c);
-  if (nic_map_for(n->vendor_id, n->device_id) &&
-      nic_registers_open(m, n, NULL, NULL, &r, NULL) == NIC_OK) {
+  c = NULL;
+  if (status != NIC_E_NOMEM && nic_map_for(n->vendor_id, n->device_id))
+    status = nic_registers_open(m, n, NULL, NULL, &r, NULL);
+  if (status == NIC_E_NOMEM) return status;
+  if (r) {
     nic_clock_desc by_registers;
     memset(&by_registers, 0, sizeof by_registers);
     by_registers.registers = r;
     nic__record_registers(r, out);
-    if (n->ptp_index < 0 && nic_clock_open(NULL, NULL, &by_registers, NULL, &c, NULL) == NIC_OK) {
-      nic__record_clock(c, d->readings_count, out);
-      nic_clock_close(c);
-    }
+    if (n->ptp_index < 0) status = nic_clock_open(NULL, NULL, &by_registers, NULL, &c, NULL);
+    if (c) nic__record_clock(c, d->readings_count, out);
+    nic_clock_close(c);
   }
   nic_registers_close(r);
   fputs("#nic-end\n", out);
+  return status == NIC_E_NOMEM ? status : NIC_OK;
 }
 
 NIC_API nic_status nic_record_write(const nic_machine *machine, const nic_record_desc *desc,
@@ -3067,7 +3098,8 @@ NIC_API nic_status nic_record_write(const nic_machine *machine, const nic_record
   for (size_t i = 0; i < machine->pci_count; i++)
     nic__record_config(machine, machine->pci[i].address, out);
   for (size_t i = 0; i < machine->nic_count; i++)
-    nic__record_one(machine, &machine->nics[i], &d, out);
+    if (nic__record_one(machine, &machine->nics[i], &d, out) != NIC_OK)
+      return nic__fail(err, NIC_E_NOMEM, "recording cannot be written: out of memory");
   if (fflush(out) != 0 || ferror(out))
     return nic__fail(err, NIC_E_IO, "recording cannot be written: %s", strerror(errno));
   return NIC_OK;

@@ -147,9 +147,9 @@ static int write_table(const nbc_model *m) {
   nbc_status status = nbc_table_create(size_bytes, time_s, count, "fit", &table, &err);
   if (status == NBC_OK)
     status = nbc_table_write(table, value[TABLE], "ends of fitted ranges", &err);
-  if (status != NBC_OK) return fail(value[TABLE], err.text);
   nbc_table_free(table);
-  return 0;
+  if (status != NBC_OK) fail(err.text, "");
+  return status == NBC_OK ? 0 : 1;
 }
 
 static int write_raw(const nbc_model_series *time, const nbc_model_series *gap) {
@@ -268,19 +268,21 @@ static int write_noise(const nbc_model *m, const nbc_model_series *s) {
   return done(out, PLATFORM);
 }
 
+static int worse(int a, int b) { return a > b ? a : b; }
+
 static int report(const nbc_model *m, const nbc_model_loggp *l, const nbc_model_series *s) {
   int bad = 0;
   print_ranges(m, l, stdout);
-  if (value[PICTURE]) bad |= draw(m, l, s);
-  if (value[TABLE]) bad |= write_table(m);
-  if (value[RAW]) bad |= write_raw(s, l ? &l->gap_samples : NULL);
-  if (value[PLATFORM] && !l) bad |= write_noise(m, s);
+  if (value[PICTURE]) bad = worse(bad, draw(m, l, s));
+  if (value[TABLE]) bad = worse(bad, write_table(m));
+  if (value[RAW]) bad = worse(bad, write_raw(s, l ? &l->gap_samples : NULL));
+  if (value[PLATFORM] && !l) bad = worse(bad, write_noise(m, s));
   for (int option = PLATFORM; option <= DEDICATED && l; option++) {
     FILE *out = value[option] ? create(option) : NULL;
     if (value[option] && !out) return 2;
     if (out && option == PLATFORM) nbc_model_write_platform(l, out);
     if (out && option == DEDICATED) nbc_model_write_dedicated(l, out);
-    if (out) bad |= done(out, option);
+    if (out) bad = worse(bad, done(out, option));
   }
   return bad;
 }

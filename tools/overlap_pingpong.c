@@ -15,7 +15,7 @@
              it computes as long as the transfer takes, and its time in wait falls to 0. */
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
-#include <errno.h>
+#include "tools/output.h"
 #include <math.h>
 #include <pthread.h>
 #include <sched.h>
@@ -572,7 +572,7 @@ static void draw_part(FILE *f, const settings *set, const part *p) {
 }
 
 static bool write_page(const settings *set, const part *parts, int count, const char *explanation) {
-  FILE *f = fopen(set->output, "w");
+  FILE *f = output_create(set->output);
   if (!f) return false;
   fprintf(
       f,
@@ -591,8 +591,7 @@ static bool write_page(const settings *set, const part *parts, int count, const 
       style, explanation, set->link_mb_per_s, set->latency_us, set->repetitions);
   for (int i = 0; i < count; i++) draw_part(f, set, &parts[i]);
   fprintf(f, "</body></html>\n");
-  bool written = !ferror(f);
-  return fclose(f) == 0 && written;
+  return output_close(f, set->output);
 }
 
 /* ---- options ----------------------------------------------------------------------------------
@@ -651,6 +650,7 @@ int main(int argc, char **argv) {
   static part parts[2 * PROTOCOLS];
   settings set;
   char beside[4096], explanation[1024];
+  output_begin("overlap_pingpong");
   const char *slash = strrchr(argv[0], '/');
   for (int i = 0; i < OPTIONS; i++)
     memcpy((char *)&set + options[i].offset, &options[i].initial, sizeof(double));
@@ -676,10 +676,7 @@ int main(int argc, char **argv) {
   explain(&set, parts, count, explanation, sizeof explanation);
   printf("\n%s\n\nChecked: min <= exact <= max within +- in %d of %d cases.\n", explanation,
          b.message_count - b.outside_count, b.message_count);
-  if (!write_page(&set, parts, count, explanation)) {
-    fprintf(stderr, "overlap_pingpong: cannot write %s: %s\n", set.output, strerror(errno));
-    return 1;
-  }
+  if (!write_page(&set, parts, count, explanation)) return 1;
   printf("Page: %s\n", set.output);
-  return b.outside_count != 0 || fflush(stdout) != 0;
+  return b.outside_count != 0;
 }

@@ -14,6 +14,7 @@
    measure while nothing else runs, with a core for each process. */
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
+#include "tools/output.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -123,6 +124,7 @@ static int find_peer(bool same_node, int size) {
 int main(int argc, char **argv) {
   static const char *const between[] = {"two processes of one node", "two nodes"};
   int rank, size, status = 0;
+  output_begin("xfer_table");
   if (argc > 1 && argv[1][0] == '-') return usage(argv[1], "mpirun -n N xfer_table SAME_NODE_FILE [OTHER_NODE_FILE]");
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -167,6 +169,7 @@ int main(int argc, char **argv) {
   nbc_threads_desc desc;
   nbc_threads *world;
   int status = 1;
+  output_begin("xfer_table");
   memset(&desc, 0, sizeof desc);
   if (argc > 1 && argv[1][0] == '-') return usage(argv[1], "xfer_table FILE");
   if (argc != 2) {

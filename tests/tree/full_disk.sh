@@ -1,0 +1,34 @@
+#!/bin/sh
+# Every command, with every option that writes something: on a full disk, into a pipe that nobody reads
+# and with its standard output closed it ends with exit status 1 and says which output was lost.
+. tests/test.sh
+. tests/tree/outputs.sh
+
+# A pipe whose reader has gone: the reading end that opened it is closed again.
+mkfifo "$T/pipe" || exit 1
+# shellcheck disable=SC2094
+exec 3<>"$T/pipe" 4>"$T/pipe" 3<&-
+
+is_said() { # STATUS: 1, and one line at least on stderr that tells of output
+  test "$1" = 1 && grep -Eq "$2" "$T/err" && return
+  echo "exit status $1, expected 1; stderr:" && cat "$T/err"
+  return 1
+}
+to_full_disk() { timeout -k 5 60 "$@" >/dev/full 2>"$T/err"; is_said $? 'standard output|No space|written'; }
+to_closed_pipe() { timeout -k 5 60 "$@" >&4 2>"$T/err"; is_said $? 'standard output|Broken pipe|written'; }
+to_nothing() { timeout -k 5 60 "$@" >&- 2>"$T/err"; is_said $? 'standard output|Bad file|written'; }
+file_on_full_disk() { timeout -k 5 60 "$@" >"$T/out" 2>"$T/err"; is_said $? '/dev/full|No space'; }
+
+calls '=~?+' >"$T/calls"
+while read -r command arguments; do
+  files=$(echo "$arguments" | sed 's|@|/dev/full|')
+  # shellcheck disable=SC2086 # arguments are words
+  case $arguments in
+    *@*) check "$command $arguments: file" file_on_full_disk "$B/$command" $files ;;
+    *)
+      check "$command $arguments: full disk" to_full_disk "$B/$command" $arguments
+      check "$command $arguments: closed pipe" to_closed_pipe "$B/$command" $arguments
+      check "$command $arguments: closed" to_nothing "$B/$command" $arguments ;;
+  esac
+done <"$T/calls"
+finish
