@@ -8,76 +8,121 @@
 typedef struct batch {
   MPI_Request *before;
   MPI_Status *statuses;
+  uint32_t *claims; /* NULL: one thread calls MPI */
 } batch;
 
+static bool room_for_requests(int count) {
+  const size_t one = sizeof(MPI_Request) + sizeof(MPI_Status) + sizeof(uint32_t);
+  if (count <= me.requests_count) return true;
+  const int room = count < 128 ? 128 : count < INT_MAX / 2 ? 2 * count : count;
+  void *larger_one = map_memory((size_t)room * one);
+  if (!larger_one) return false;
+  unmap_memory(me.requests);
+  me.requests = larger_one;
+  me.requests_count = room;
+  return true;
+}
+
 static batch batch_of(const call *c, int count, const MPI_Request *requests, MPI_Status *statuses) {
-  batch b = {NULL, statuses};
+  batch b = {NULL, statuses, NULL};
   if (!c->active || count <= 0 || !requests) return b;
-  if (count > me.requests_count) {
-    const int room = count < 128 ? 128 : count < INT_MAX / 2 ? 2 * count : count;
-    void *larger_one = map_memory((size_t)room * (sizeof(MPI_Request) + sizeof(MPI_Status)));
-    if (!larger_one) return b;
-    unmap_memory(me.requests);
-    me.requests = larger_one;
-    me.requests_count = room;
+  busy_begin();
+  if (room_for_requests(count)) {
+    MPI_Status *own = me.requests;
+    b.before = (MPI_Request *)(void *)(own + me.requests_count);
+    memcpy(b.before, requests, (size_t)count * sizeof *requests);
+    if (statuses == MPI_STATUSES_IGNORE) b.statuses = own;
+    if (run.multiple) {
+      b.claims = (uint32_t *)(void *)(b.before + me.requests_count);
+      for (int i = 0; i < count; i++) b.claims[i] = claim(requests[i]);
+    }
   }
-  MPI_Status *own = me.requests;
-  b.before = (MPI_Request *)(void *)(own + me.requests_count);
-  memcpy(b.before, requests, (size_t)count * sizeof *requests);
-  if (statuses == MPI_STATUSES_IGNORE) b.statuses = own;
+  busy_end();
   return b;
+}
+
+/* What one of a batch is done with; its claim is used up. */
+static uint32_t claim_in(const batch *b, int i) {
+  const uint32_t claimed = b->claims ? b->claims[i] : 0;
+  if (b->claims) b->claims[i] = 0;
+  return claimed;
+}
+static void unclaim_rest(int count, const batch *b) {
+  for (int i = 0; b->claims && i < count; i++) unclaim(b->claims[i]);
 }
 
 /* After an error in one call: what has become null is over, without a transfer. */
 static void failed_in(int count, const batch *b, const MPI_Request now[]) {
   for (int i = 0; b->before && i < count; i++)
-    if (b->before[i] != MPI_REQUEST_NULL && now[i] == MPI_REQUEST_NULL) failed(b->before[i]);
+    if (b->before[i] != MPI_REQUEST_NULL && now[i] == MPI_REQUEST_NULL)
+      failed(b->before[i], claim_in(b, i));
 }
 
 /* MPI_ERR_IN_STATUS: each status has its own error. `which` = NULL: status i belongs to request i.
  */
 static void completed_in(call *c, int rc, int count, const int which[], const batch *b) {
   for (int i = 0; b->before && i < count; i++) {
-    const MPI_Request request = b->before[which ? which[i] : i];
+    const int at = which ? which[i] : i;
     const int error = rc == MPI_SUCCESS ? MPI_SUCCESS : b->statuses[i].MPI_ERROR;
     if (error == MPI_SUCCESS)
-      completed(c, request, &b->statuses[i]);
+      completed(c, b->before[at], claim_in(b, at), &b->statuses[i]);
     else if (error != MPI_ERR_PENDING)
-      failed(request);
+      failed(b->before[at], claim_in(b, at));
   }
 }
 static bool known_each(int rc) { return rc == MPI_SUCCESS || rc == MPI_ERR_IN_STATUS; }
 
+/* One request: what is to be claimed before, and what became of it. */
+static uint32_t claim_one(const call *c, MPI_Request request) {
+  if (!run.multiple || !c->active) return 0;
+  busy_begin();
+  const uint32_t claimed = claim(request);
+  busy_end();
+  return claimed;
+}
+static void one_done(call *c, int rc, bool done, MPI_Request before, uint32_t claimed,
+                     const MPI_Request *now, const MPI_Status *status) {
+  if (!c->active) return;
+  if (rc == MPI_SUCCESS && done)
+    completed(c, before, claimed, status);
+  else if (rc != MPI_SUCCESS && now && *now == MPI_REQUEST_NULL)
+    failed(before, claimed);
+  else
+    unclaim(claimed);
+}
+
 BODY(Wait, WAIT, (MPI_Request * request, MPI_Status *status), (request, status)) {
   const MPI_Request before = c->active && request ? *request : MPI_REQUEST_NULL;
+  const uint32_t claimed = claim_one(c, before);
   const int rc = BACK(REAL(Wait)(request, OWN(status)));
-  if (c->active && rc == MPI_SUCCESS)
-    completed(c, before, OWN(status));
-  else if (c->active && request && *request == MPI_REQUEST_NULL)
-    failed(before);
+  one_done(c, rc, true, before, claimed, request, OWN(status));
   return rc;
 }
 
 BODY(Test, TEST, (MPI_Request * request, int *flag, MPI_Status *status), (request, flag, status)) {
   const MPI_Request before = c->active && request ? *request : MPI_REQUEST_NULL;
+  const uint32_t claimed = claim_one(c, before);
   const int rc = BACK(REAL(Test)(request, flag, OWN(status)));
-  if (c->active && rc == MPI_SUCCESS) {
-    if (*flag) completed(c, before, OWN(status));
-  } else if (c->active && request && *request == MPI_REQUEST_NULL) {
-    failed(before);
-  }
+  one_done(c, rc, rc == MPI_SUCCESS && *flag, before, claimed, request, OWN(status));
   return rc;
+}
+
+/* Waitany and Testany: which one, MPI_UNDEFINED for none. */
+static void any_done(call *c, int rc, int count, const MPI_Request now[], int index, const batch *b,
+                     const MPI_Status *status) {
+  if (!b->before) return;
+  if (rc != MPI_SUCCESS)
+    failed_in(count, b, now);
+  else if (index != MPI_UNDEFINED)
+    completed(c, b->before[index], claim_in(b, index), status);
+  unclaim_rest(count, b);
 }
 
 BODY(Waitany, WAIT, (int count, MPI_Request requests[], int *index, MPI_Status *status),
      (count, requests, index, status)) {
   const batch b = batch_of(c, count, requests, MPI_STATUSES_IGNORE);
   const int rc = BACK(REAL(Waitany)(count, requests, index, OWN(status)));
-  if (!b.before) return rc;
-  if (rc != MPI_SUCCESS)
-    failed_in(count, &b, requests);
-  else if (*index != MPI_UNDEFINED)
-    completed(c, b.before[*index], OWN(status));
+  any_done(c, rc, count, requests, rc == MPI_SUCCESS ? *index : MPI_UNDEFINED, &b, OWN(status));
   return rc;
 }
 
@@ -85,11 +130,8 @@ BODY(Testany, TEST, (int count, MPI_Request requests[], int *index, int *flag, M
      (count, requests, index, flag, status)) {
   const batch b = batch_of(c, count, requests, MPI_STATUSES_IGNORE);
   const int rc = BACK(REAL(Testany)(count, requests, index, flag, OWN(status)));
-  if (!b.before) return rc;
-  if (rc != MPI_SUCCESS)
-    failed_in(count, &b, requests);
-  else if (*flag && *index != MPI_UNDEFINED)
-    completed(c, b.before[*index], OWN(status));
+  any_done(c, rc, count, requests, rc == MPI_SUCCESS && *flag ? *index : MPI_UNDEFINED, &b,
+           OWN(status));
   return rc;
 }
 
@@ -101,6 +143,7 @@ BODY(Waitall, WAIT, (int count, MPI_Request requests[], MPI_Status statuses[]),
     completed_in(c, rc, count, NULL, &b);
   else
     failed_in(count, &b, requests);
+  unclaim_rest(count, &b);
   return rc;
 }
 
@@ -108,32 +151,36 @@ BODY(Testall, TEST, (int count, MPI_Request requests[], int *flag, MPI_Status st
      (count, requests, flag, statuses)) {
   const batch b = batch_of(c, count, requests, statuses);
   const int rc = BACK(REAL(Testall)(count, requests, flag, b.statuses));
-  if (rc == MPI_SUCCESS && !*flag) return rc;
-  if (known_each(rc))
-    completed_in(c, rc, count, NULL, &b);
-  else
-    failed_in(count, &b, requests);
+  if (rc != MPI_SUCCESS || *flag) {
+    if (known_each(rc))
+      completed_in(c, rc, count, NULL, &b);
+    else
+      failed_in(count, &b, requests);
+  }
+  unclaim_rest(count, &b);
   return rc;
 }
 
 #define P_SOME int count, MPI_Request requests[], int *done, int which[], MPI_Status statuses[]
+static void some_done(call *c, int rc, int count, const MPI_Request now[], const int *done,
+                      const int which[], const batch *b) {
+  if (!known_each(rc))
+    failed_in(count, b, now);
+  else if (*done != MPI_UNDEFINED)
+    completed_in(c, rc, *done, which, b);
+  unclaim_rest(count, b);
+}
 BODY(Waitsome, WAIT, (P_SOME), (count, requests, done, which, statuses)) {
   const batch b = batch_of(c, count, requests, statuses);
   const int rc = BACK(REAL(Waitsome)(count, requests, done, which, b.statuses));
-  if (!known_each(rc))
-    failed_in(count, &b, requests);
-  else if (*done != MPI_UNDEFINED)
-    completed_in(c, rc, *done, which, &b);
+  some_done(c, rc, count, requests, done, which, &b);
   return rc;
 }
 
 BODY(Testsome, TEST, (P_SOME), (count, requests, done, which, statuses)) {
   const batch b = batch_of(c, count, requests, statuses);
   const int rc = BACK(REAL(Testsome)(count, requests, done, which, b.statuses));
-  if (!known_each(rc))
-    failed_in(count, &b, requests);
-  else if (*done != MPI_UNDEFINED)
-    completed_in(c, rc, *done, which, &b);
+  some_done(c, rc, count, requests, done, which, &b);
   return rc;
 }
 WRAP(Request_get_status, TEST, (MPI_Request request, int *flag, MPI_Status *status),
@@ -149,8 +196,12 @@ BODY(Startall, START, (int count, MPI_Request requests[]), (count, requests)) {
 WRAP(Cancel, OTHER, (MPI_Request * request), (request), cancelling(*request))
 BODY(Request_free, OTHER, (MPI_Request * request), (request)) {
   const MPI_Request before = c->active && request ? *request : MPI_REQUEST_NULL;
+  const uint32_t claimed = claim_one(c, before);
   const int rc = BACK(REAL(Request_free)(request));
-  if (c->active && rc == MPI_SUCCESS) freed(c, before);
+  if (c->active && rc == MPI_SUCCESS)
+    freed(c, before, claimed);
+  else if (c->active)
+    unclaim(claimed);
   return rc;
 }
 
@@ -220,29 +271,36 @@ WRAP(Compare_and_swap, ATOMIC,
      (buf, compare, result, type, target, disp, win), post_rma(c, ATOMIC, 1, type, target, win))
 
 /* ---- setup that communicates, and what ends the life of a handle ----------------------------- */
+static void forget(uintptr_t key) {
+  busy_begin();
+  drop_peers(key);
+  busy_end();
+}
 #define FREES(name, type, kind)                                                                    \
   BODY(name, kind, (type * handle), (handle)) {                                                    \
-    const uintptr_t key = c->active && handle ? KEY(*handle) : 0;                                  \
-    const int rc = BACK(REAL(name)(handle));                                                       \
-    if (c->active && rc == MPI_SUCCESS) drop_peers(key);                                           \
-    return rc;                                                                                     \
+    if (c->active && handle) forget(KEY(*handle));                                                 \
+    return BACK(REAL(name)(handle));                                                               \
   }
 FREES(Comm_free, MPI_Comm, SETUP)
 FREES(Comm_disconnect, MPI_Comm, SETUP)
 BODY(Win_free, RMA_SYNC, (MPI_Win * win), (win)) {
-  const MPI_Win before = c->active && win ? *win : MPI_WIN_NULL;
-  const int rc = BACK(REAL(Win_free)(win));
-  if (c->active && rc == MPI_SUCCESS) {
-    synchronised(c, before, ALL_TARGETS);
-    drop_peers(KEY(before));
+  const uintptr_t key = c->active && win ? KEY(*win) : 0, aside = (uintptr_t)c;
+  if (key) {
+    forget(key);
+    rename_transfers(key, aside);
   }
+  const int rc = BACK(REAL(Win_free)(win));
+  if (c->active && key && rc == MPI_SUCCESS)
+    synchronised_key(c, aside, ALL_TARGETS);
+  else if (c->active && key)
+    rename_transfers(aside, key);
   return rc;
 }
 #undef FREES
 
-WRAP(Comm_dup, SETUP, (MPI_Comm comm, MPI_Comm *made), (comm, made), (void)0)
+WRAP(Comm_dup, SETUP, (MPI_Comm comm, MPI_Comm *made), (comm, made), inherit_peers(comm, *made))
 WRAP(Comm_dup_with_info, SETUP, (MPI_Comm comm, MPI_Info info, MPI_Comm *made), (comm, info, made),
-     (void)0)
+     inherit_peers(comm, *made))
 WRAP(Comm_idup, SETUP, (MPI_Comm comm, MPI_Comm *made, MPI_Request *request), (comm, made, request),
      post_nothing(c, *request))
 WRAP(Open_port, SETUP, (MPI_Info info, char *port), (info, port), (void)0)

@@ -77,7 +77,7 @@ static void add_best_nics(void) {
 }
 
 static void add_named_nics(const char *value) {
-  char name[32], known[200] = "";
+  char name[32], names[200] = "";
   for (const char *at = value; *at; at += strcspn(at, ","), at += *at == ',') {
     snprintf(name, sizeof name, "%.*s", (int)strcspn(at, ","), at);
     const nic_info *nic = nic_by_name(wires.machine, name);
@@ -85,10 +85,10 @@ static void add_named_nics(const char *value) {
       add_nic(nic);
       continue;
     }
-    for (size_t i = 0, n = 0; i < nic_count(wires.machine) && n < sizeof known; i++)
-      n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", i ? ", " : "",
+    for (size_t i = 0, n = 0; i < nic_count(wires.machine) && n < sizeof names; i++)
+      n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", i ? ", " : "",
                             nic_at(wires.machine, i)->name);
-    complain("NBC_NIC_COUNTERS=%.60s: no NIC %.31s here, but %s", value, name, known);
+    complain("NBC_NIC_COUNTERS=%.60s: no NIC %.31s here, but %s", value, name, names);
   }
 }
 

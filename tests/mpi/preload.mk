@@ -1,7 +1,7 @@
 # The preload, its table and its tests: one library per MPI, the tests' programs with each.
 $(eval $(call tool,xfer_table))
 PRELOAD_FILES := tools/overlap_preload.c $(wildcard tools/overlap_preload_*.h) nbc_overlap.h hw/nic_hw.h
-PRELOAD_TESTS := preload_p2p preload_forms preload_every preload_files preload_ends preload_threads preload_spawn
+PRELOAD_TESTS := preload_p2p preload_forms preload_every preload_files preload_ends preload_threads preload_spawn preload_life
 PRELOAD_FORTRAN := preload_fortran_mpif preload_fortran_use preload_fortran_f08
 
 # $(call mpi_build,OUTPUT,WRAPPER,SOURCE,options). The warning: gcc takes MPICH's sentinels for arrays.
@@ -16,6 +16,13 @@ endef
 define preload_test
 NEEDS_mpi += $(B)/tests/mpi/$1.$2
 $(call mpi_program,$(B)/tests/mpi/$1.$2,tests/mpi/$1.c,mpicc.$2,$(TEST_FLAGS))
+endef
+# $(call preload_slow,openmpi or mpich): loaded after the preload
+define preload_slow
+NEEDS_mpi += $(B)/tests/mpi/preload_slow_free.$1.so
+$(B)/tests/mpi/preload_slow_free.$1.so: tests/mpi/preload_slow_free.c $(B)/.flags
+	@mkdir -p $$(@D)
+	$$(call mpi_build,$$@,mpicc.$1,tests/mpi/preload_slow_free.c,-shared -fPIC)
 endef
 # $(call preload_examples,suffix,WRAPPER,object)
 define preload_examples
@@ -49,12 +56,14 @@ endef
 ifneq ($(MPICC_OMPI),)
 $(eval $(call preload_examples,mpi,mpicc.openmpi,$(B)/nbc_overlap.openmpi.o))
 $(foreach t,$(PRELOAD_TESTS),$(eval $(call preload_test,$t,openmpi)))
+$(eval $(call preload_slow,openmpi))
 else ifneq ($(call have,mpicc),)
 $(eval $(call preload_examples,mpi,mpicc))
 endif
 ifneq ($(MPICC_MPICH),)
 $(eval $(call preload_examples,mpich,mpicc.mpich,$(B)/nbc_overlap.mpich.o))
 $(foreach t,$(PRELOAD_TESTS),$(eval $(call preload_test,$t,mpich)))
+$(eval $(call preload_slow,mpich))
 ifneq ($(findstring MPI_Send_c,$(shell echo '#include <mpi.h>' | $(MPICC_MPICH) -E - 2>/dev/null | grep -m 1 'MPI_Send_c')),)
 $(foreach t,preload_every preload_files,$(eval $(call preload_large,$t)))
 endif
@@ -76,5 +85,6 @@ $(eval $(call script,mpi/preload_every))
 $(eval $(call script,mpi/preload_ends))
 $(eval $(call script,mpi/preload_languages))
 $(eval $(call script,mpi/preload_threads_and_spawn))
+$(eval $(call script,mpi/preload_life))
 $(eval $(call script,mpi/preload_settings))
 $(eval $(call script,mpi/preload_hpcc))

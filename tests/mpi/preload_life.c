@@ -1,0 +1,170 @@
+/* What can happen to a handle or to a process at the worst moment; one scene per argument:
+     loop      messages to itself for ever, ended by a signal that arrives anywhere, often in the
+               preload's own bookkeeping
+     poll      MPI_Iprobe for ever, as a waiting rank does, ended likewise
+     reuse     one thread dups, broadcasts on and frees a communicator of one process, while the main
+               thread does the same with one of all: the same handle again and again
+     window    the same with windows and puts
+     handed    one thread posts, another waits for each request
+     comms     messages over very many communicators, then CPU time per round, with one and with all
+     dups      MPI_Comm_dup and MPI_Comm_free, CPU time per pair */
+#ifndef _GNU_SOURCE
+#  define _GNU_SOURCE
+#endif
+#include <mpi.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static int is(const char *a, const char *b) { return strcmp(a, b) == 0; }
+static double cpu_s(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void round_trip(MPI_Comm comm) {
+  MPI_Request r[2];
+  char in, out = 1;
+  MPI_Irecv(&in, 1, MPI_CHAR, 0, 0, comm, &r[0]);
+  MPI_Isend(&out, 1, MPI_CHAR, 0, 0, comm, &r[1]);
+  MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+}
+
+/* Another process sends the signal after as many microseconds as the argument says. */
+static void until_signal(int poll, const char *delay_us) {
+  const pid_t target = getpid();
+  if (fork() == 0) {
+    usleep((useconds_t)atoi(delay_us));
+    kill(target, SIGTERM);
+    _exit(0);
+  }
+  for (;;) {
+    int flag;
+    if (poll) MPI_Iprobe(0, 5, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
+    else round_trip(MPI_COMM_SELF);
+  }
+}
+
+enum { REUSES = 150, BROADCASTS = 50 };
+static void *own_communicators(void *unused) {
+  (void)unused;
+  for (int i = 0; i < REUSES; i++) {
+    char c = 0;
+    MPI_Comm made;
+    MPI_Comm_dup(MPI_COMM_SELF, &made);
+    MPI_Bcast(&c, 1, MPI_CHAR, 0, made);
+    MPI_Comm_free(&made);
+  }
+  return NULL;
+}
+static void common_communicators(void) {
+  char data[1000] = "";
+  for (int i = 0; i < REUSES; i++) {
+    MPI_Comm made;
+    MPI_Comm_dup(MPI_COMM_WORLD, &made);
+    for (int k = 0; k < BROADCASTS; k++) MPI_Bcast(data, sizeof data, MPI_CHAR, 0, made);
+    MPI_Comm_free(&made);
+  }
+}
+
+enum { HANDED = 60000, AHEAD = 16 };
+static MPI_Request handed[HANDED][2];
+static char handed_in[AHEAD], handed_out[AHEAD];
+static int posted, done;
+static void *post_all(void *unused) {
+  (void)unused;
+  for (int i = 0; i < HANDED; i++) {
+    while (i - __atomic_load_n(&done, __ATOMIC_ACQUIRE) >= AHEAD) sched_yield();
+    MPI_Irecv(&handed_in[i % AHEAD], 1, MPI_CHAR, 0, 0, MPI_COMM_SELF, &handed[i][0]);
+    MPI_Isend(&handed_out[i % AHEAD], 1, MPI_CHAR, 0, 0, MPI_COMM_SELF, &handed[i][1]);
+    __atomic_store_n(&posted, i + 1, __ATOMIC_RELEASE);
+  }
+  return NULL;
+}
+static void wait_for_all(void) {
+  for (int i = 0; i < HANDED; i++) {
+    while (__atomic_load_n(&posted, __ATOMIC_ACQUIRE) <= i) sched_yield();
+    MPI_Wait(&handed[i][1], MPI_STATUS_IGNORE);
+    MPI_Wait(&handed[i][0], MPI_STATUS_IGNORE);
+    __atomic_store_n(&done, i + 1, __ATOMIC_RELEASE);
+  }
+}
+
+enum { COMMS = 1900, ROUNDS = 40 };
+static void many_communicators(void) {
+  static MPI_Comm comms[COMMS];
+  double one_s, all_s;
+  for (int i = 0; i < COMMS; i++) MPI_Comm_dup(MPI_COMM_SELF, &comms[i]);
+  for (int i = 0; i < COMMS; i++) round_trip(comms[i]);
+  one_s = all_s = 1e9;
+  for (int k = 0; k < ROUNDS; k++) { /* in turn, and the best of each */
+    double start_s = cpu_s(), d_s;
+    for (int i = 0; i < COMMS; i++) round_trip(comms[0]);
+    if ((d_s = cpu_s() - start_s) < one_s) one_s = d_s;
+    start_s = cpu_s();
+    for (int i = 0; i < COMMS; i++) round_trip(comms[i]);
+    if ((d_s = cpu_s() - start_s) < all_s) all_s = d_s;
+  }
+  fprintf(stderr, "one %.0f ns all %.0f ns\n", one_s / COMMS * 1e9, all_s / COMMS * 1e9);
+  for (int i = 0; i < COMMS; i++) MPI_Comm_free(&comms[i]);
+}
+
+static void dups(void) {
+  double best_s = 1e9;
+  for (int k = 0; k < 20; k++) {
+    const double start_s = cpu_s();
+    for (int i = 0; i < 500; i++) {
+      MPI_Comm made;
+      char c = 0;
+      MPI_Comm_dup(MPI_COMM_WORLD, &made);
+      MPI_Bcast(&c, 1, MPI_CHAR, 0, made);
+      MPI_Comm_free(&made);
+    }
+    if (cpu_s() - start_s < best_s) best_s = cpu_s() - start_s;
+  }
+  fprintf(stderr, "dup and free %.0f ns\n", best_s / 500 * 1e9);
+}
+
+static void windows(void) {
+  for (int i = 0; i < 300; i++) {
+    static int place[4], value = 7;
+    MPI_Win win;
+    MPI_Win_create(place, sizeof place, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    MPI_Win_fence(0, win);
+    MPI_Put(&value, 1, MPI_INT, 0, 0, 1, MPI_INT, win);
+    MPI_Win_fence(0, win);
+    MPI_Win_free(&win);
+  }
+}
+
+int main(int argc, char **argv) {
+  const char *scene = argc > 1 ? argv[1] : "";
+  int level;
+  pthread_t other;
+  MPI_Init_thread(&argc, &argv,
+                  is(scene, "reuse") || is(scene, "handed") ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE,
+                  &level);
+  if (is(scene, "loop") || is(scene, "poll")) until_signal(is(scene, "poll"), argv[2]);
+  if ((is(scene, "reuse") || is(scene, "handed")) && level < MPI_THREAD_MULTIPLE) {
+    puts("no MPI_THREAD_MULTIPLE");
+  } else if (is(scene, "reuse")) {
+    pthread_create(&other, NULL, own_communicators, NULL);
+    common_communicators();
+    pthread_join(other, NULL);
+  } else if (is(scene, "handed")) {
+    pthread_create(&other, NULL, post_all, NULL);
+    wait_for_all();
+    pthread_join(other, NULL);
+  }
+  if (is(scene, "window")) windows();
+  if (is(scene, "comms")) many_communicators();
+  if (is(scene, "dups")) dups();
+  MPI_Finalize();
+  puts("end");
+  return 0;
+}

@@ -1,0 +1,59 @@
+#!/bin/sh
+# Handles that come again, requests handed between threads, deadly signals inside the preload's own
+# bookkeeping, very many communicators: nothing is lost, nothing gets slow.
+. tests/mpi/preload_common.sh
+
+# SIGTERM comes wherever the process is: each run must leave its report. MPI SCENE RUNS
+signals() {
+  m=$1 scene=$2 runs=$3
+  reports=$work/$m.$scene
+  mkdir "$reports"
+  i=0
+  while [ $i -lt "$runs" ]; do
+    LD_PRELOAD=$(library $m) NBC_REPORT_DIR=$reports "$B/tests/mpi/preload_life.$m" $scene $((20000 + 977 * i)) 2>/dev/null
+    i=$((i + 1))
+  done
+  n=$(ls "$reports" | grep -c 'json$')
+  if [ "$n" = "$runs" ]; then ok "$m $scene: $n of $runs runs that SIGTERM ended left a report"
+  else bad "$m $scene: only $n of $runs runs that SIGTERM ended left a report"; fi
+}
+reuse() { # mpi
+  also=$B/tests/mpi/preload_slow_free.$1.so
+  same_with_preload "$1" 2 preload_life "$1" reuse
+  also=
+  counts 'processes 2
+bcast calls 15300 transfers 15000 bytes 15000000
+setup calls 1200 transfers 0 bytes 0'
+}
+window() { # mpi
+  same_with_preload "$1" 2 preload_life "$1" window
+  grep -q '^put calls 600 transfers 600 bytes 2400$' "$reports/counted" && ok "$1: puts over windows that come again" ||
+    bad "$1: $(cat "$reports/counted")"
+}
+handed() { # mpi
+  same_with_preload "$1" 1 preload_life "$1" handed
+  counts 'processes 1
+isend calls 60000 transfers 60000 bytes 60000
+irecv calls 60000 transfers 60000 bytes 60000'
+}
+# CPU time in one process, of two kinds of rounds in turn: what the machine does besides is in both.
+comms() { # mpi
+  reports=$work/$1.comms
+  mkdir "$reports"
+  measured "$1" 1 "$B/tests/mpi/preload_life.$1" comms >"$reports/out" 2>"$reports/err"
+  if awk '/^one/ { ok = $5 <= 2 * $2 } END { exit !ok }' "$reports/err"; then ok "$1: 1,900 communicators: $(cat "$reports/err")"
+  else bad "$1: 1,900 communicators cost more than twice as much as one: $(cat "$reports/err")"; fi
+}
+dups() { # mpi
+  reports=$work/$1.dups
+  mkdir "$reports"
+  run "$1" 1 "$B/tests/mpi/preload_life.$1" dups 2>"$reports/without" >/dev/null
+  measured "$1" 1 "$B/tests/mpi/preload_life.$1" dups 2>"$reports/with" >/dev/null
+  without=$(sed -n 's/dup and free \([0-9]*\) ns/\1/p' "$reports/without")
+  with=$(sed -n 's/dup and free \([0-9]*\) ns/\1/p' "$reports/with")
+  if [ $((with - without)) -lt 2000 ]; then ok "$1: dup, bcast and free cost $without ns, $with with the preload"
+  else bad "$1: dup, bcast and free cost $without ns, $with with the preload: more than 2 us added"; fi
+}
+each() { signals "$1" loop 100; signals "$1" poll 50; reuse "$1"; window "$1"; handed "$1"; comms "$1"; dups "$1"; }
+each_mpi each
+finish

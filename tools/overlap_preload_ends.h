@@ -1,0 +1,112 @@
+/* overlap_preload_ends.h: ends without MPI_Finalize: exit, deadly signals, children of fork. */
+__attribute__((destructor)) static void at_exit(void) { finish(); }
+
+VISIBLE void _exit(int status) {
+  finish(); /* not in a child of fork or vfork: another process id */
+  syscall(SYS_exit_group, status);
+  __builtin_unreachable();
+}
+VISIBLE void _Exit(int status) __attribute__((alias("_exit"), noreturn));
+VISIBLE void quick_exit(int status) {
+  static void (*real_quick_exit)(int);
+  finish();
+  REAL_OF(, quick_exit)(status);
+  __builtin_unreachable();
+}
+
+static const int deadly[] = {SIGABRT, SIGTERM, SIGINT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+#define DEADLY (sizeof deadly / sizeof *deadly)
+
+/* UCX, below both MPIs, keeps others from setting handlers by its own sigaction: ask the libc. */
+#ifdef __GLIBC__
+extern int __sigaction(int number, const struct sigaction *action, struct sigaction *old);
+#  define sigaction_of_libc __sigaction
+#else
+#  define sigaction_of_libc sigaction
+#endif
+
+/* Nobody handles the signal, or the MPI does, to print a stack. */
+static bool is_free(int number) {
+  static const char *const libraries[] = {"libucs", "libopen-", "libmpi", "libpsm"};
+  struct sigaction action;
+  Dl_info where;
+  if (sigaction_of_libc(number, NULL, &action) != 0) return false;
+  void *handler;
+  memcpy(&handler,
+         action.sa_flags & SA_SIGINFO ? (void *)&action.sa_sigaction : (void *)&action.sa_handler,
+         sizeof handler);
+  if (action.sa_handler == SIG_DFL) return true;
+  if (action.sa_handler == SIG_IGN || !dladdr(handler, &where) || !where.dli_fname) return false;
+  for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
+    if (strstr(where.dli_fname, libraries[i])) return true;
+  return false;
+}
+
+/* What would have happened without us: the action we replaced gets the signal. */
+static void give_back(int number) { sigaction_of_libc(number, &run.old_action[number], NULL); }
+
+/* Another thread may be writing the report just now: it has five seconds to end. */
+static void finish_or_wait(void) {
+  const struct timespec nap = {0, 1000000};
+  finish();
+  for (int i = 0; i < 5000 && __atomic_load_n(&run.written, __ATOMIC_ACQUIRE) == 1; i++)
+    nanosleep(&nap, NULL);
+}
+
+/* A fault comes again by itself, with its address, when the handler returns. */
+static bool is_fault(const siginfo_t *info, int number) {
+  return info->si_code > 0 && number != SIGTERM && number != SIGINT && number != SIGABRT;
+}
+
+/* The report, then the signal. While our own tables are half changed there can be no report: then the
+   signal is noted, and comes again when they are whole (busy_end). Only what cannot wait, a fault in
+   our own code or the abort there, ends without. */
+static void on_deadly_signal(int number, siginfo_t *info, void *context) {
+  const int saved_errno = errno;
+  (void)context;
+  if (me.busy && !is_fault(info, number) && number != SIGABRT) {
+    me.pending = number;
+    return;
+  }
+  if (!me.busy) finish_or_wait();
+  give_back(number);
+  if (!is_fault(info, number)) raise(number);
+  errno = saved_errno;
+}
+
+/* Raised again, not sent: it comes to this thread before raise returns. */
+static void die_of_pending(void) {
+  const int number = me.pending;
+  me.pending = 0;
+  finish_or_wait();
+  give_back(number);
+  raise(number);
+}
+
+/* Only signals that the program left alone. */
+static void watch_signals(void) {
+  struct sigaction action;
+  memset(&action, 0, sizeof action);
+  action.sa_sigaction = on_deadly_signal;
+  action.sa_flags = SA_SIGINFO;
+  for (size_t i = 0; i < DEADLY; i++)
+    if (is_free(deadly[i]) && sigaction_of_libc(deadly[i], NULL, &run.old_action[deadly[i]]) == 0)
+      sigaction_of_libc(deadly[i], &action, NULL);
+}
+
+static void stop_watching(void) { /* after the report the signals are as they were */
+  struct sigaction now;
+  for (size_t i = 0; i < DEADLY; i++)
+    if (sigaction_of_libc(deadly[i], NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) &&
+        now.sa_sigaction == on_deadly_signal)
+      sigaction_of_libc(deadly[i], &run.old_action[deadly[i]], NULL);
+}
+
+/* A child of fork is not a process of the MPI program. */
+static void in_child(void) {
+  run.recording = false;
+  me.inside = false;
+  me.pending = 0;
+  me.busy = 0;
+  stop_watching();
+}

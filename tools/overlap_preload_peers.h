@@ -1,0 +1,338 @@
+/* overlap_preload_peers.h: who is near. Communicators and windows by handle, the classes of their
+   ranks, neighbours in topologies, bytes of counts and types. */
+typedef struct neighbors {
+  int rank, in_count, out_count;
+  int *in, *out;
+} neighbors;
+
+/* Classes by rank, where they differ; a duplicate shares those of its original. */
+typedef struct classes {
+  uint32_t users;
+  unsigned char of[];
+} classes;
+
+/* Of a communicator or a window; made at first use, dropped before that is freed. 56 bytes, of slabs
+   that are never unmapped: who still holds a pointer reads an old entry, not a hole. */
+struct peers {
+  uintptr_t key;
+  classes *each; /* NULL = all others are `all` */
+  neighbors *topology;
+  struct peers *next_free;
+  int rank, size, remote_size;
+  uint32_t made; /* number of this entry; changes when it is dropped */
+  unsigned char all; /* nbc_peer of all others; UNKNOWN when they differ */
+  bool inter;
+};
+
+/* Handles are pointers (Open MPI) or numbers that name their kind (MPICH): no two are equal. */
+#define KEY(handle) ((uintptr_t)(handle))
+
+/* Entries by handle: open addressing, at most three quarters full. Under the lock. */
+static struct {
+  peers **slots;
+  uint32_t mask, count, made;
+  peers *free_list;
+} known;
+
+static uint32_t home_of(uintptr_t key) {
+  return (uint32_t)(((uint64_t)key * 0x9E3779B97F4A7C15u) >> 32) & known.mask;
+}
+
+/* Its slot, or the empty one for it. */
+static uint32_t known_slot(uintptr_t key) {
+  uint32_t i = home_of(key);
+  while (known.slots[i] && known.slots[i]->key != key) i = (i + 1) & known.mask;
+  return i;
+}
+
+static bool grow_known(void) {
+  const uint32_t size = known.slots ? 2 * (known.mask + 1) : 64;
+  peers **const before = known.slots, **const slots = map_memory(size * sizeof *slots);
+  const uint32_t count = known.slots ? known.mask + 1 : 0;
+  if (!slots) return false;
+  known.slots = slots;
+  known.mask = size - 1;
+  for (uint32_t i = 0; i < count; i++)
+    if (before[i]) slots[known_slot(before[i]->key)] = before[i];
+  unmap_memory(before);
+  return true;
+}
+
+static peers *new_peers(void) {
+  enum { SLAB = 256 };
+  if (!known.free_list) {
+    peers *slab = map_memory(SLAB * sizeof *slab);
+    for (int i = 0; slab && i < SLAB; i++) {
+      slab[i].next_free = known.free_list;
+      known.free_list = &slab[i];
+    }
+  }
+  peers *p = known.free_list;
+  if (p) known.free_list = p->next_free;
+  return p;
+}
+
+/* Makes `from` known; of two threads that come at once with the same, the first one's stays. */
+static peers *remember_peers(const peers *from) {
+  peers *p = NULL;
+  if ((!known.slots || 4 * (known.count + 1) > 3 * (known.mask + 1)) && !grow_known()) return NULL;
+  const uint32_t slot = known_slot(from->key);
+  if (known.slots[slot]) return known.slots[slot];
+  if (!(p = new_peers())) return NULL;
+  *p = *from;
+  p->made = ++known.made;
+  known.slots[slot] = p;
+  known.count++;
+  return p;
+}
+
+static void free_classes(classes *each) {
+  if (each && --each->users == 0) unmap_memory(each);
+}
+static void free_topology(neighbors *n) {
+  if (!n) return;
+  unmap_memory(n->in);
+  unmap_memory(n->out);
+  unmap_memory(n);
+}
+
+/* Before the MPI frees the handle: once it has, another thread may be given the same one. What the
+   MPI then refuses to free is met again at its next use. */
+static void drop_peers(uintptr_t key) {
+  lock();
+  const uint32_t slot = known.slots ? known_slot(key) : 0;
+  peers *p = known.slots ? known.slots[slot] : NULL;
+  if (p) {
+    free_classes(p->each);
+    free_topology(p->topology);
+    memset(p, 0, sizeof *p);
+    p->size = 1;
+    p->next_free = known.free_list;
+    known.free_list = p;
+    known.count--;
+    uint32_t hole = slot; /* keys further on that could stand here move back */
+    for (uint32_t i = (hole + 1) & known.mask; known.slots[i]; i = (i + 1) & known.mask) {
+      const uint32_t home = home_of(known.slots[i]->key);
+      if (((i - home) & known.mask) < ((i - hole) & known.mask)) continue;
+      known.slots[hole] = known.slots[i];
+      hole = i;
+    }
+    known.slots[hole] = NULL;
+    __atomic_add_fetch(&run.peers_generation, 1, __ATOMIC_RELEASE);
+  }
+  unlock();
+}
+
+static nbc_peer class_of_world_rank(int rank) {
+  if (!run.same_node || rank < 0 || rank >= run.size) return NBC_PEER_UNKNOWN;
+  return run.same_node[rank] ? NBC_PEER_SAME_NODE : NBC_PEER_OTHER_NODE;
+}
+
+/* Room for `count` ranks, kept by the thread. */
+static int *room_for_ranks(int count) {
+  if (count <= me.ranks_count) return me.ranks;
+  int *larger_one = map_memory((size_t)count * sizeof *larger_one);
+  if (!larger_one) return NULL;
+  unmap_memory(me.ranks);
+  me.ranks = larger_one;
+  me.ranks_count = count;
+  return larger_one;
+}
+
+/* Classes of a group: translated to the world, without communication. */
+static void classify(peers *p, MPI_Group group) {
+  PMPI_Group_size(group, &p->size);
+  PMPI_Group_rank(group, &p->rank);
+  p->all = NBC_PEER_UNKNOWN;
+  int *ranks = p->size > 0 && p->size <= INT_MAX / 2 ? room_for_ranks(2 * p->size) : NULL;
+  if (!run.same_node || !ranks) return;
+  int *const world = ranks + p->size;
+  for (int i = 0; i < p->size; i++) ranks[i] = i;
+  PMPI_Group_translate_ranks(group, p->size, ranks, run.world_group, world);
+  const int first = p->rank == 0 ? 1 : 0; /* the first other one */
+  nbc_peer all = first < p->size ? class_of_world_rank(world[first]) : NBC_PEER_SAME_NODE;
+  bool uniform = true;
+  for (int i = first; i < p->size && uniform; i++)
+    uniform = i == p->rank || class_of_world_rank(world[i]) == all;
+  if (uniform) {
+    p->all = (unsigned char)all;
+    return;
+  }
+  p->each = map_memory(sizeof *p->each + (size_t)p->size);
+  if (!p->each) return;
+  p->each->users = 1;
+  for (int i = 0; i < p->size; i++) p->each->of[i] = (unsigned char)class_of_world_rank(world[i]);
+}
+
+static void classify_comm(peers *p, MPI_Comm comm) {
+  int inter = 0;
+  MPI_Group group;
+  PMPI_Comm_test_inter(comm, &inter);
+  p->inter = inter != 0;
+  if (p->inter) {
+    PMPI_Comm_rank(comm, &p->rank);
+    PMPI_Comm_size(comm, &p->size);
+    PMPI_Comm_remote_size(comm, &p->remote_size);
+    return;
+  }
+  PMPI_Comm_group(comm, &group);
+  classify(p, group);
+  PMPI_Group_free(&group);
+}
+
+/* What is not known yet is found out. comm or win: the handle itself. */
+static const peers *make_peers(uintptr_t key, const MPI_Comm *comm, const MPI_Win *win) {
+  peers made = {.key = key};
+  if (comm) {
+    classify_comm(&made, *comm);
+  } else {
+    MPI_Group group;
+    PMPI_Win_get_group(*win, &group);
+    classify(&made, group);
+    PMPI_Group_free(&group);
+  }
+  lock();
+  const peers *p = remember_peers(&made);
+  if (!p || p->each != made.each) free_classes(made.each); /* another thread was first, or no memory */
+  unlock();
+  return p;
+}
+
+static const peers *find_peers(uintptr_t key, const MPI_Comm *comm, const MPI_Win *win) {
+  const uint32_t generation = __atomic_load_n(&run.peers_generation, __ATOMIC_ACQUIRE);
+  const size_t at = (key ^ (key >> 8)) % CACHED_PEERS;
+  if (me.generation != generation) {
+    memset(me.cached_key, 0, sizeof me.cached_key);
+    me.generation = generation;
+  }
+  if (me.cached_key[at] == key && me.cached[at]) return me.cached[at];
+  lock();
+  const peers *p = known.slots ? known.slots[known_slot(key)] : NULL;
+  unlock();
+  if (!p) p = make_peers(key, comm, win);
+  if (p) me.cached[at] = p, me.cached_key[at] = key;
+  return p;
+}
+
+static const peers no_peers = {.size = 1, .all = NBC_PEER_UNKNOWN};
+static const peers *peers_of_comm(MPI_Comm comm) {
+  const peers *p = find_peers(KEY(comm), &comm, NULL);
+  return p ? p : &no_peers;
+}
+static const peers *peers_of_win(MPI_Win win) {
+  const peers *p = find_peers(KEY(win), NULL, &win);
+  return p ? p : &no_peers;
+}
+static nbc_peer class_of(const peers *p, int rank) {
+  if (rank < 0 || rank >= (p->inter ? p->remote_size : p->size)) return NBC_PEER_UNKNOWN;
+  return p->each ? (nbc_peer)p->each->of[rank] : (nbc_peer)p->all;
+}
+
+/* A duplicate has the processes of its original. */
+static void inherit_peers(MPI_Comm from, MPI_Comm made) {
+  lock();
+  const peers *p = known.slots ? known.slots[known_slot(KEY(from))] : NULL;
+  if (p) {
+    peers copy = *p;
+    copy.key = KEY(made);
+    copy.topology = NULL;
+    const peers *kept = remember_peers(&copy);
+    if (kept && kept->each == copy.each && copy.each) copy.each->users++;
+  }
+  unlock();
+}
+
+/* The class of a rank of a communicator that may have been freed meanwhile. */
+static nbc_peer class_when_still(const peers *p, uint32_t made, int rank) {
+  lock();
+  const nbc_peer class_now = p->made == made ? class_of(p, rank) : NBC_PEER_UNKNOWN;
+  unlock();
+  return class_now;
+}
+
+/* ---- neighbours in a topology ---------------------------------------------------------------- */
+static void cart_neighbors(neighbors *n, MPI_Comm comm) {
+  int dims = 0;
+  PMPI_Cartdim_get(comm, &dims);
+  n->in = map_memory(2 * sizeof(int) * (size_t)(dims ? dims : 1));
+  if (!n->in) return;
+  for (int d = 0; d < dims; d++) PMPI_Cart_shift(comm, d, 1, &n->in[2 * d], &n->in[2 * d + 1]);
+  n->in_count = 2 * dims;
+}
+static void graph_neighbors(neighbors *n, MPI_Comm comm) {
+  int count = 0;
+  PMPI_Graph_neighbors_count(comm, n->rank, &count);
+  n->in = map_memory(sizeof(int) * (size_t)(count ? count : 1));
+  if (n->in && PMPI_Graph_neighbors(comm, n->rank, count, n->in) == MPI_SUCCESS)
+    n->in_count = count;
+}
+static void dist_graph_neighbors(neighbors *n, MPI_Comm comm) {
+  int in = 0, out = 0, weighted = 0;
+  PMPI_Dist_graph_neighbors_count(comm, &in, &out, &weighted);
+  int *weights = map_memory(sizeof(int) * (size_t)(in + out + 1));
+  n->in = map_memory(sizeof(int) * (size_t)(in + 1));
+  n->out = map_memory(sizeof(int) * (size_t)(out + 1));
+  if (weights && n->in && n->out &&
+      PMPI_Dist_graph_neighbors(comm, in, n->in, weights, out, n->out, weights + in) == MPI_SUCCESS)
+    n->in_count = in, n->out_count = out;
+  unmap_memory(weights);
+}
+
+static const neighbors *neighbors_of(MPI_Comm comm) {
+  static const neighbors none = {0};
+  peers *p = (peers *)(uintptr_t)peers_of_comm(comm);
+  int topology = MPI_UNDEFINED;
+  if (p == &no_peers) return &none;
+  lock();
+  if (!p->topology) {
+    neighbors *n = map_memory(sizeof *n);
+    PMPI_Topo_test(comm, &topology);
+    if (n) {
+      n->rank = p->rank;
+      if (topology == MPI_CART)
+        cart_neighbors(n, comm);
+      else if (topology == MPI_GRAPH)
+        graph_neighbors(n, comm);
+      else if (topology == MPI_DIST_GRAPH)
+        dist_graph_neighbors(n, comm);
+      if (topology != MPI_DIST_GRAPH) n->out_count = n->in_count;
+      p->topology = n;
+    }
+  }
+  unlock();
+  return p->topology ? p->topology : &none;
+}
+static bool is_other(const neighbors *n, int rank) { return rank >= 0 && rank != n->rank; }
+static const int *neighbor_ranks(const neighbors *n, bool out) {
+  return out && n->out ? n->out : n->in;
+}
+
+static uint64_t other_neighbors(MPI_Comm comm, bool out) {
+  const neighbors *n = neighbors_of(comm);
+  const int *ranks = neighbor_ranks(n, out);
+  uint64_t count = 0;
+  for (int i = 0; i < (out ? n->out_count : n->in_count); i++) count += is_other(n, ranks[i]);
+  return count;
+}
+
+/* ---- sizes ----------------------------------------------------------------------------------- */
+static uint64_t bytes_of(MPI_Count count, MPI_Datatype type) {
+  MPI_Count size = 0;
+  if (count <= 0 || type == MPI_DATATYPE_NULL) return 0;
+  if (PMPI_Type_size_x(type, &size) != MPI_SUCCESS || size < 0) return 0;
+  return (uint64_t)count * (uint64_t)size;
+}
+static uint64_t larger(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+static uint64_t others(MPI_Comm comm) { /* processes that this one exchanges data with */
+  const peers *p = peers_of_comm(comm);
+  return (uint64_t)(p->inter ? p->remote_size : p->size - 1);
+}
+static bool is_root(MPI_Comm comm, int root) {
+  const peers *p = peers_of_comm(comm);
+  return p->inter ? root == MPI_ROOT : root == p->rank;
+}
+/* Bytes at the root and elsewhere; between two groups some take no part (MPI_PROC_NULL). */
+#define ROOTED(at_root, elsewhere)                                                                 \
+  (is_root(comm, root) ? (at_root) : root == MPI_PROC_NULL ? 0 : (elsewhere))
+#define SOME(bytes) (others(comm) ? (bytes) : 0)

@@ -1,0 +1,112 @@
+/* overlap_preload_report.h: the report of this process: where it goes, and what stands in it beside
+   the monitor's numbers. */
+/* Made at start and written through when needed, so that a report at a crash needs no malloc. */
+static ssize_t write_report(void *cookie, const char *text, size_t count) {
+  (void)cookie;
+  for (size_t done = 0; done < count;) {
+    const ssize_t n = write(run.report_fd, text + done, count - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) {
+      run.report_failed = true;
+      return 0;
+    }
+    done += (size_t)n;
+  }
+  return (ssize_t)count;
+}
+
+static bool prepare_report_file(void) {
+  static char buffer[8192];
+  const cookie_io_functions_t functions = {.write = write_report};
+  run.report_file = fopencookie(NULL, "w", functions);
+  return run.report_file && setvbuf(run.report_file, buffer, _IOFBF, sizeof buffer) == 0;
+}
+
+static bool flush_report(nbc_status status) {
+  const bool flushed = fflush(run.report_file) == 0;
+  clearerr(run.report_file);
+  return status == NBC_OK && flushed && !run.report_failed;
+}
+
+/* folder/NAME.json, whole or not at all: written beside and renamed. */
+static bool write_into(const char *folder, const nbc_report *report, bool text) {
+  char path[sizeof run.folder + 200], part[sizeof path + 8];
+  snprintf(path, sizeof path, "%s/nbc_overlap.%s.%d.%s", folder, run.run_name, run.rank,
+           text ? "txt" : "json");
+  snprintf(part, sizeof part, "%s.part", path);
+  run.report_failed = false;
+  run.report_fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (run.report_fd < 0) return false;
+  bool good = flush_report(text ? nbc_report_write_text(report, run.report_file)
+                                : nbc_report_write_json(report, run.report_file));
+  good = close(run.report_fd) == 0 && good;
+  if (good && rename(part, path) == 0) return true;
+  unlink(part);
+  return false;
+}
+
+static void describe(nbc_report *report) {
+  char host[256] = "";
+  gethostname(host, sizeof host - 1);
+  nbc_report_set(&report->program, run.program);
+  nbc_report_set(&report->host, host);
+  nbc_report_set(&report->library, run.library);
+  report->rank = run.rank;
+  report->size = run.size;
+  report->pid = (int)run.pid;
+  for (int i = 0; i < run.notes_count; i++) nbc_report_note(report, run.notes[i]);
+  if (run.freed_count)
+    nbc_report_counter(report, 0, "requests_freed_while_active", (double)run.freed_count);
+  if (run.lost_count)
+    nbc_report_counter(report, 0, "transfers_not_followed", (double)run.lost_count);
+  add_still_counters(report);
+  /* A guess that no transfer asked for is no reason to doubt the bounds. */
+  bool guessed = !run.table[0];
+  for (size_t i = 0; i < report->cell_count; i++)
+    guessed = guessed || (!run.table[1] && report->cells[i].peer != NBC_PEER_SAME_NODE);
+  report->table_is_default = guessed;
+}
+
+/* The chosen folder, else the one for temporary files, else standard error. */
+static void write_everything(const nbc_report *report) {
+  const char *temporary = setting("TMPDIR");
+  if (!temporary) temporary = "/tmp";
+  if (write_into(run.folder, report, false)) {
+    if (run.text) write_into(run.folder, report, true);
+    return;
+  }
+  const char *why = strerror(errno);
+  if (write_into(temporary, report, false)) {
+    fprintf(stderr, "nbc_overlap: cannot write to %s (%s): report of rank %d is in %s\n",
+            run.folder, why, run.rank, temporary);
+    if (run.text) write_into(temporary, report, true);
+    return;
+  }
+  fprintf(stderr, "nbc_overlap: cannot write to %s (%s) nor %s: report of rank %d follows\n",
+          run.folder, why, temporary, run.rank);
+  run.report_fd = STDERR_FILENO;
+  run.report_failed = false;
+  flush_report(nbc_report_write_json(report, run.report_file));
+}
+
+/* Once per process; from MPI_Finalize, MPI_Abort, exit, or a deadly signal. */
+static void finish(void) {
+  nbc_report *report = NULL;
+  if (!__atomic_load_n(&run.recording, __ATOMIC_ACQUIRE) || getpid() != run.pid) return;
+  if (__atomic_exchange_n(&run.written, 1, __ATOMIC_ACQ_REL)) return;
+  const bool was_busy = me.busy; /* in a signal handler of its own this cannot be */
+  const int saved_errno = errno;
+  busy_begin(); /* a second signal waits until the report is written */
+  const int64_t now_ns = nbc_clock_now_ns(run.clock);
+  __atomic_store_n(&run.recording, false, __ATOMIC_RELEASE);
+  if (nbc_monitor_report_at(run.monitor, now_ns, &report) == NBC_OK) {
+    describe(report);
+    write_everything(report);
+    nbc_report_free(report);
+  } else {
+    fprintf(stderr, "nbc_overlap: no memory for the report of rank %d\n", run.rank);
+  }
+  __atomic_store_n(&run.written, 2, __ATOMIC_RELEASE);
+  errno = saved_errno;
+  if (!was_busy) busy_end();
+}

@@ -1,0 +1,77 @@
+/* overlap_preload_settings.h: the environment, read once. */
+static const char *setting(const char *name) {
+  const char *value = getenv(name);
+  return value && *value ? value : NULL;
+}
+
+static int setting_choice(const char *name, const char *const choices[], int count, int otherwise) {
+  const char *value = setting(name);
+  for (int i = 0; value && i < count; i++)
+    if (strcmp(value, choices[i]) == 0) return i;
+  if (value)
+    complain("%s=%.60s is not one of %s, %s...: taken as %s", name, value, choices[0], choices[1],
+             choices[otherwise]);
+  return otherwise;
+}
+
+/* "256,4K,1M": bytes, K, M, G = powers of 1024. NULL when wrong. */
+static const char *read_edge(const char *text, uint64_t *edge) {
+  char *end;
+  if (!isdigit((unsigned char)*text)) return NULL;
+  errno = 0;
+  const unsigned long long value = strtoull(text, &end, 10);
+  const char *units = "KMG", *unit = *end ? strchr(units, toupper((unsigned char)*end)) : NULL;
+  const int shift = unit ? 10 * (int)(unit - units + 1) : 0;
+  if (errno || value > (UINT64_MAX >> shift)) return NULL;
+  *edge = (uint64_t)value << shift;
+  return unit ? end + 1 : end;
+}
+
+static size_t setting_classes(uint64_t edges[NBC_MAX_CLASSES]) {
+  const char *value = setting("NBC_CLASSES"), *at = value;
+  size_t count = 0;
+  while (at && count < NBC_MAX_CLASSES - 1) {
+    at = read_edge(at, &edges[count]);
+    if (!at || (count && edges[count] <= edges[count - 1])) break;
+    count++;
+    if (!*at) return count;
+    if (*at++ != ',') break;
+  }
+  if (value)
+    complain("NBC_CLASSES=%.60s is not a list of up to %d ascending sizes such as 256,4K,1M: the "
+             "default classes are used",
+             value, NBC_MAX_CLASSES - 1);
+  return 0;
+}
+
+static nbc_table *setting_table(const char *name) {
+  const char *path = setting(name);
+  nbc_table *table = NULL;
+  nbc_error err;
+  if (!path) return NULL;
+  memset(&err, 0, sizeof err);
+  if (nbc_table_read(path, &table, &err) == NBC_OK) return table;
+  complain("%s=%.100s: %.200s; a guess is used instead", name, path, err.text);
+  return NULL;
+}
+
+static void setting_folder(void) {
+  const char *value = setting("NBC_REPORT_DIR");
+  char here[sizeof run.folder];
+  if (!getcwd(here, sizeof here)) strcpy(here, ".");
+  int n;
+  if (!value)
+    n = snprintf(run.folder, sizeof run.folder, "%s", here);
+  else if (*value == '/')
+    n = snprintf(run.folder, sizeof run.folder, "%s", value);
+  else
+    n = snprintf(run.folder, sizeof run.folder, "%s/%s", here,
+                 value); /* the program may change folder */
+  if (n < 0 || (size_t)n >= sizeof run.folder) {
+    complain("NBC_REPORT_DIR is too long: reports go to the working folder");
+    strcpy(run.folder, ".");
+  }
+  if (value) mkdir(run.folder, 0777); /* a missing parent shows when the report is written */
+}
+
+

@@ -1,0 +1,193 @@
+/* overlap_preload_state.h: what the preload knows of the process and of the calling thread; how a call is
+   entered and left; signals that came while our own tables were half changed. */
+#define NOTE_BYTES 400
+
+static struct {
+  bool recording;   /* between Init and the report, in this process */
+  bool multiple;    /* MPI_THREAD_MULTIPLE: shared tables need the lock */
+  bool switched_on; /* MPI_Pcontrol */
+  uint32_t epoch;   /* changes with switched_on: threads follow at their next call */
+  int written;      /* the report: 0 no, 1 under way, 2 yes */
+  pid_t pid;
+  nbc_monitor *monitor;
+  const nbc_clock *clock;
+  nbc_table *table[2];
+  uint64_t edges[NBC_MAX_CLASSES];
+  pthread_key_t thread_end;
+  int lock;
+  uint32_t threads_count;
+  int rank, size;
+  bool speaks; /* this process prints messages: rank 0 */
+  bool first_of_node;
+  char program[64], run_name[128], library[96], folder[1024];
+  char notes[8][NOTE_BYTES];
+  int notes_count;
+  uint64_t freed_count, lost_count;
+  MPI_Group world_group;
+  unsigned char *same_node; /* per rank of the world; NULL = not known */
+  uint32_t peers_generation; /* changes when a communicator or window is freed */
+  int memory_fd;             /* /proc/self/mem: to look at a pointer that may be none */
+  int report_fd;
+  FILE *report_file;
+  bool report_failed, text;
+  struct sigaction old_action[NSIG];
+} run = {.pid = -1, .rank = -1, .size = 1, .memory_fd = -1};
+
+typedef struct peers peers;
+#define CACHED_PEERS 8
+
+/* The calling thread. initial-exec: one instruction to reach it; a preload is loaded at start. */
+static __thread __attribute__((tls_model("initial-exec"))) struct {
+  bool inside;                   /* in a wrapper: calls that MPI or callbacks make are not counted */
+  volatile sig_atomic_t busy;    /* in our own code: a signal handler must keep out */
+  volatile sig_atomic_t pending; /* a deadly signal that came while busy */
+  bool on;
+  uint32_t epoch;
+  nbc_recorder *recorder;
+  uint64_t next_id;
+  uint32_t generation;
+  uintptr_t cached_key[CACHED_PEERS];
+  const peers *cached[CACHED_PEERS];
+  MPI_Message message; /* the last one found by Mprobe, and who sent it */
+  nbc_peer message_peer;
+  void *requests; /* copies of request and status arrays, grown on demand */
+  int requests_count;
+  int *ranks; /* for translating groups */
+  int ranks_count;
+} me;
+
+/* One intercepted call. */
+typedef struct call {
+  bool active;
+  int64_t t0_ns, t1_ns;
+  MPI_Message message;
+  MPI_Status status; /* in place of MPI_STATUS_IGNORE */
+} call;
+
+/* Our own code begins and ends. What it changes stays between the two, for a signal handler. */
+static void die_of_pending(void);
+static inline void busy_begin(void) {
+  me.busy = 1;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+static inline void busy_end(void) {
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  me.busy = 0;
+  if (UNLIKELY(me.pending)) die_of_pending();
+}
+
+static inline void lock(void) {
+  if (!run.multiple) return;
+  while (__atomic_exchange_n(&run.lock, 1, __ATOMIC_ACQUIRE))
+    while (__atomic_load_n(&run.lock, __ATOMIC_RELAXED)) sched_yield();
+}
+static inline void unlock(void) {
+  if (run.multiple) __atomic_store_n(&run.lock, 0, __ATOMIC_RELEASE);
+}
+
+/* Something the user should know: into the report, and once on standard error. */
+static void complain(const char *format, ...) {
+  char text[NOTE_BYTES];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  if (run.speaks) fprintf(stderr, "nbc_overlap: %s\n", text);
+  if (run.notes_count < (int)(sizeof run.notes / sizeof *run.notes))
+    memcpy(run.notes[run.notes_count++], text, sizeof text);
+}
+
+/* The MPI's own function. */
+static void *next_function(const char *name) {
+  void *function = dlsym(RTLD_NEXT, name);
+  if (function) return function;
+  fprintf(stderr, "nbc_overlap: the MPI library has no %s\n", name);
+  abort();
+}
+#define REAL(name) REAL_OF(PMPI_, name)
+#define REAL_OF(prefix, name)                                                                      \
+  (find_real((void **)&real_##name, #prefix #name), __atomic_load_n(&real_##name, __ATOMIC_RELAXED))
+/* Filled at the first call, by whichever threads come first: all of them store the same. */
+static inline void find_real(void **known, const char *name) {
+  if (UNLIKELY(!__atomic_load_n(known, __ATOMIC_RELAXED)))
+    __atomic_store_n(known, next_function(name), __ATOMIC_RELAXED);
+}
+
+/* ================================================================================================
+ */
+/* The calling thread, and entering and leaving calls */
+/* ================================================================================================
+ */
+/* First call of a thread, or measuring was switched meanwhile. */
+static bool follow(int64_t t_ns) {
+  const bool on = __atomic_load_n(&run.switched_on, __ATOMIC_RELAXED);
+  me.epoch = __atomic_load_n(&run.epoch, __ATOMIC_ACQUIRE);
+  if (!me.recorder) {
+    if (nbc_recorder_attach_at(run.monitor, t_ns, &me.recorder) != NBC_OK) return false;
+    /* Ids stay unique also when a recorder serves one thread after another. */
+    me.next_id = (uint64_t)__atomic_add_fetch(&run.threads_count, 1, __ATOMIC_RELAXED) << 40;
+    pthread_setspecific(run.thread_end, me.recorder);
+  }
+  nbc_recorder_switch_at(me.recorder, on, t_ns);
+  me.on = on;
+  return true;
+}
+
+static void thread_ends(void *recorder) {
+  if (!run.recording || !me.recorder) return;
+  busy_begin();
+  me.recorder = NULL;
+  me.epoch = 0;
+  unmap_memory(me.requests);
+  me.requests = NULL;
+  me.requests_count = 0;
+  unmap_memory(me.ranks);
+  me.ranks = NULL;
+  me.ranks_count = 0;
+  nbc_recorder_detach(recorder);
+  busy_end();
+}
+
+static inline bool enter(call *c, nbc_kind kind) {
+  c->active = false;
+  if (me.inside || !__atomic_load_n(&run.recording, __ATOMIC_ACQUIRE)) return false;
+  busy_begin();
+  c->t0_ns = nbc_clock_now_ns(run.clock);
+  c->t1_ns = 0;
+  if (UNLIKELY(me.epoch != __atomic_load_n(&run.epoch, __ATOMIC_RELAXED)) && !follow(c->t0_ns)) {
+    busy_end();
+    return false;
+  }
+  nbc_call_enter_at(me.recorder, kind, c->t0_ns);
+  me.inside = c->active = true;
+  busy_end();
+  return true;
+}
+
+/* When the call returned: the time of all that ended in it. 0 until then: an exception passed. */
+static inline int64_t returned(call *c) {
+  if (!c->t1_ns) c->t1_ns = nbc_clock_now_ns(run.clock);
+  return c->t1_ns;
+}
+
+/* Runs at the end of every wrapper, also when an error handler throws a C++ exception through it.
+ */
+static inline void leave(call (*own)[1]) {
+  call *c = *own;
+  if (!c->active) return;
+  busy_begin(); /* is busy already, unless an exception passed */
+  nbc_call_exit_at(me.recorder, returned(c));
+  me.inside = false;
+  busy_end();
+}
+#define OWN(s) (c->active && (s) == MPI_STATUS_IGNORE ? &c->status : (s))
+
+/* The MPI's function returned: what follows is ours. */
+static inline int back(call *c, int rc) {
+  if (c->active) {
+    busy_begin();
+    c->t1_ns = nbc_clock_now_ns(run.clock);
+  }
+  return rc;
+}
+#define BACK(rc) back(c, rc)

@@ -1,0 +1,489 @@
+/* overlap_preload_transfers.h: transfers under way, by request or by window: how they begin, who
+   completes them, how they end. */
+/* Completed small sends share one handle in both MPIs, so a handle leads to a queue: first posted,
+   first completed, own thread's first. Open addressing over the queues' heads; both tables grow.
+   Where several threads call MPI, a request that a thread waits for is claimed before the MPI's own
+   wait: once that has freed the handle, another thread may be given the same one for a new request,
+   which then stands behind the claimed one and cannot be taken for it. */
+typedef struct transfer {
+  uintptr_t key;
+  uint64_t id;      /* 0: nothing to record (MPI_PROC_NULL, barrier, inactive, measuring is off) */
+  uint64_t send_id; /* second transfer of the same request (Isendrecv) */
+  uint64_t size_bytes;
+  nbc_recorder *owner;
+  const peers *comm;   /* to tell the sender of a receive from any source */
+  uint32_t comm_made;
+  uint32_t next, tail; /* queue of this key; tail is valid at its head */
+  int target;          /* one-sided: rank in the window */
+  unsigned char kind, peer;
+  bool receives, persistent, cancelling;
+  bool claimed; /* a thread is in the MPI's wait for it */
+} transfer;
+
+enum { FIRST_TRANSFERS = 1024, MOST_TRANSFERS = 1 << 24 };
+static transfer *pool;  /* 0 is not used, all of it zero */
+static uint32_t *slots; /* index of a queue's head; 0 = empty; twice as many as the pool's */
+static uint32_t slots_mask, pool_size, pool_free, pool_used;
+
+static uint32_t slot_home(uintptr_t key) {
+  return (uint32_t)(((uint64_t)key * 0x9E3779B97F4A7C15u) >> 32) & slots_mask;
+}
+static uint32_t slot_of(uintptr_t key) { /* its slot, or the empty one for it */
+  uint32_t i = slot_home(key);
+  while (slots[i] && pool[slots[i]].key != key) i = (i + 1) & slots_mask;
+  return i;
+}
+
+static void close_gap(uint32_t hole) { /* keys further on that could stand here move back */
+  for (uint32_t i = (hole + 1) & slots_mask; slots[i]; i = (i + 1) & slots_mask) {
+    const uint32_t home = slot_home(pool[slots[i]].key);
+    if (((i - home) & slots_mask) < ((i - hole) & slots_mask)) continue;
+    slots[hole] = slots[i];
+    hole = i;
+  }
+  slots[hole] = 0;
+}
+
+/* Room for twice as many, or for the first. False: no memory, or the limit; all stays as it is. */
+static bool grow_transfers(void) {
+  const uint32_t size = pool ? 2 * pool_size : FIRST_TRANSFERS, old_mask = slots_mask;
+  if (size > MOST_TRANSFERS) return false;
+  transfer *const bigger = map_memory((size + 1) * sizeof *bigger);
+  uint32_t *const more = map_memory(2 * (size_t)size * sizeof *more), *const old = slots;
+  if (!bigger || !more) {
+    unmap_memory(bigger);
+    unmap_memory(more);
+    return false;
+  }
+  if (pool) memcpy(bigger, pool, (pool_size + 1) * sizeof *pool);
+  unmap_memory(pool);
+  pool = bigger;
+  pool_size = size;
+  slots = more;
+  slots_mask = 2 * size - 1;
+  for (uint32_t i = 0; old && i <= old_mask; i++)
+    if (old[i]) slots[slot_of(pool[old[i]].key)] = old[i];
+  unmap_memory(old);
+  return true;
+}
+
+/* Appends to the queue of x->key. False when the pool is exhausted. */
+static bool put(const transfer *x) {
+  uint32_t index = pool_free;
+  if (index)
+    pool_free = pool[index].next;
+  else if (pool_used < pool_size || grow_transfers())
+    index = ++pool_used;
+  else
+    return false;
+  pool[index] = *x;
+  pool[index].next = 0;
+  pool[index].tail = index;
+  const uint32_t slot = slot_of(x->key);
+  pool[index].claimed = false;
+  if (slots[slot]) {
+    transfer *head = &pool[slots[slot]];
+    pool[head->tail].next = index;
+    head->tail = index;
+  } else {
+    slots[slot] = index;
+  }
+  return true;
+}
+
+/* Removes `index`, which follows `before` (0: is the head) in the queue of a slot. */
+static void take_out(uint32_t slot, uint32_t before, uint32_t index) {
+  const uint32_t head = slots[slot], next = pool[index].next;
+  if (before) {
+    pool[before].next = next;
+    if (pool[head].tail == index) pool[head].tail = before;
+  } else if (next) {
+    pool[next].tail = pool[head].tail;
+    slots[slot] = next;
+  } else {
+    close_gap(slot);
+  }
+  pool[index].next = pool_free;
+  pool_free = index;
+}
+
+/* The transfer that a completion of this handle means: the oldest of this thread, else the oldest,
+   of those that no thread has claimed. 0: none. */
+static uint32_t find_oldest(uint32_t slot, uint32_t *before) {
+  uint32_t previous = 0, oldest = 0;
+  *before = 0;
+  for (uint32_t i = slots[slot]; i; previous = i, i = pool[i].next) {
+    if (pool[i].claimed) continue;
+    if (!oldest || pool[i].owner == me.recorder) oldest = i, *before = previous;
+    if (pool[i].owner == me.recorder) break;
+  }
+  return oldest;
+}
+
+static uint32_t before_of(uint32_t slot, uint32_t index) { /* 0: it is the head */
+  uint32_t previous = 0;
+  for (uint32_t i = slots[slot]; i != index; i = pool[i].next) previous = i;
+  return previous;
+}
+
+/* Before the MPI's wait or test, where several threads call MPI. 0: nothing to claim. */
+static uint32_t claim(MPI_Request request) {
+  uint32_t before, index = 0;
+  if (!run.multiple || request == MPI_REQUEST_NULL) return 0;
+  lock();
+  if (pool) index = find_oldest(slot_of(KEY(request)), &before);
+  pool[index].claimed = index != 0;
+  unlock();
+  return index;
+}
+static void unclaim(uint32_t index) { /* the MPI said: not complete */
+  if (!index) return;
+  lock();
+  pool[index].claimed = false;
+  unlock();
+}
+
+/* The one shared handle learns itself: a handle that comes again while in use is shared when MPI
+   says it is complete; else we missed its end, and the old transfer must not take the new one's. */
+static void drop_stale(MPI_Request request) {
+  static int (*real_Request_get_status)(MPI_Request, int *, MPI_Status *);
+  MPI_Status status;
+  int complete = 0;
+  const uint32_t slot = slot_of(KEY(request)), head = slots[slot];
+  if (!head || pool[head].next) return; /* new, or known to be shared */
+  /* Another thread is about to tell its end, or will. */
+  if (pool[head].claimed || pool[head].owner != me.recorder) return;
+  if (REAL(Request_get_status)(request, &complete, &status) == MPI_SUCCESS && complete &&
+      !pool[head].persistent)
+    return;
+  take_out(slot, 0, head);
+}
+
+/* All of a window's transfers get another key: its handle is about to be free for another. */
+static void rename_transfers(uintptr_t from, uintptr_t to) {
+  busy_begin();
+  lock();
+  const uint32_t slot = pool ? slot_of(from) : 0, head = pool ? slots[slot] : 0;
+  if (head) {
+    close_gap(slot);
+    for (uint32_t i = head; i; i = pool[i].next) pool[i].key = to;
+    slots[slot_of(to)] = head;
+  }
+  unlock();
+  busy_end();
+}
+
+/* ---- beginnings ------------------------------------------------------------------------------ */
+static void begin(call *c, transfer *x) {
+  x->id = ++me.next_id;
+  x->owner = me.recorder;
+  nbc_xfer_begin_at(me.recorder, x->id, x->size_bytes, (nbc_kind)x->kind, (nbc_peer)x->peer,
+                    c->t0_ns);
+}
+
+/* Notes the transfer and begins it when it moves something; without room its end will not be seen:
+   case 3. Returns with the lock as it was. */
+static void follow_transfer(call *c, transfer *x, bool moves) {
+  if (moves) x->id = ++me.next_id;
+  x->owner = me.recorder;
+  if (put(x)) {
+    if (moves)
+      nbc_xfer_begin_at(me.recorder, x->id, x->size_bytes, (nbc_kind)x->kind, (nbc_peer)x->peer,
+                        c->t0_ns);
+  } else if (moves) {
+    nbc_xfer_end_only_at(me.recorder, x->size_bytes, (nbc_kind)x->kind, (nbc_peer)x->peer,
+                         c->t0_ns);
+    __atomic_add_fetch(&run.lost_count, 1, __ATOMIC_RELAXED);
+  }
+}
+
+/* A request came back from a posting call. moves: it stands for a transfer. */
+static void post(call *c, MPI_Request request, transfer x, bool moves) {
+  if (request == MPI_REQUEST_NULL) return;
+  x.key = KEY(request);
+  lock();
+  if (pool) drop_stale(request);
+  follow_transfer(c, &x, moves && me.on && !x.persistent);
+  unlock();
+}
+
+static void post_nothing(call *c, MPI_Request request) { post(c, request, (transfer){0}, false); }
+
+static void post_send(call *c, MPI_Request request, MPI_Count count, MPI_Datatype type, int dest,
+                      MPI_Comm comm, bool persistent) {
+  transfer x = {.kind = persistent ? NBC_KIND_START : NBC_KIND_ISEND, .persistent = persistent};
+  const bool moves = dest != MPI_PROC_NULL;
+  if (moves) {
+    x.size_bytes = bytes_of(count, type);
+    x.peer = (unsigned char)class_of(peers_of_comm(comm), dest);
+    x.target = 1;
+  }
+  post(c, request, x, moves);
+}
+
+static void post_recv(call *c, MPI_Request request, MPI_Count count, MPI_Datatype type, int source,
+                      MPI_Comm comm, bool persistent) {
+  transfer x = {.kind = persistent ? NBC_KIND_START : NBC_KIND_IRECV,
+                .persistent = persistent,
+                .receives = true};
+  const bool moves = source != MPI_PROC_NULL;
+  if (moves) {
+    x.size_bytes = bytes_of(count, type);
+    x.comm = peers_of_comm(comm);
+    x.comm_made = x.comm->made;
+    x.peer = (unsigned char)class_of(x.comm, source);
+    x.target = 1;
+  }
+  post(c, request, x, moves);
+}
+
+static void post_matched(call *c, MPI_Request request, MPI_Count count, MPI_Datatype type) {
+  const transfer x = {.kind = NBC_KIND_IRECV,
+                      .receives = true,
+                      .size_bytes = bytes_of(count, type),
+                      .peer = c->message == me.message ? (unsigned char)me.message_peer
+                                                       : NBC_PEER_UNKNOWN};
+  post(c, request, x, c->message != MPI_MESSAGE_NO_PROC);
+}
+
+#if MPI_VERSION >= 4
+/* One request, two transfers: the send is begun by hand and hangs on the receive, which counts as
+   posted: the status of the two together does not tell its bytes in MPICH 4.0. */
+static void post_sendrecv(call *c, MPI_Request request, MPI_Count send_count,
+                          MPI_Datatype send_type, int dest, MPI_Count recv_count,
+                          MPI_Datatype recv_type, int source, MPI_Comm comm) {
+  transfer x = {.kind = NBC_KIND_IRECV};
+  const peers *p = peers_of_comm(comm);
+  if (dest != MPI_PROC_NULL && me.on) {
+    x.send_id = ++me.next_id;
+    nbc_xfer_begin_at(me.recorder, x.send_id, bytes_of(send_count, send_type), NBC_KIND_ISEND,
+                      class_of(p, dest), c->t0_ns);
+  }
+  if (source != MPI_PROC_NULL) {
+    x.size_bytes = bytes_of(recv_count, recv_type);
+    x.peer = (unsigned char)class_of(p, source);
+  }
+  post(c, request, x, source != MPI_PROC_NULL);
+}
+
+/* A partitioned receive moves what was agreed on; its status need not tell the bytes. */
+static void post_parts(call *c, MPI_Request request, MPI_Count count, MPI_Datatype type, int source,
+                       MPI_Comm comm) {
+  transfer x = {.kind = NBC_KIND_START, .persistent = true, .target = source != MPI_PROC_NULL};
+  x.size_bytes = x.target ? bytes_of(count, type) : 0;
+  x.peer = (unsigned char)class_of(peers_of_comm(comm), source);
+  post(c, request, x, x.target);
+}
+#endif
+
+static void post_collective(call *c, MPI_Request request, nbc_kind kind, uint64_t size_bytes,
+                            MPI_Comm comm, bool persistent) {
+  const transfer x = {.kind = persistent ? NBC_KIND_START : (unsigned char)kind,
+                      .persistent = persistent,
+                      .size_bytes = size_bytes,
+                      .peer = (unsigned char)peers_of_comm(comm)->all,
+                      .target = size_bytes > 0};
+  post(c, request, x, size_bytes > 0);
+}
+
+/* A persistent request was started. */
+static void started(call *c, MPI_Request request) {
+  lock();
+  uint32_t i = pool ? slots[slot_of(KEY(request))] : 0;
+  while (i && !pool[i].persistent) i = pool[i].next;
+  if (i && pool[i].target && me.on) begin(c, &pool[i]);
+  unlock();
+}
+
+/* ---- ends ------------------------------------------------------------------------------------ */
+static void end(call *c, const transfer *x) {
+  if (x->owner == me.recorder)
+    nbc_xfer_end_at(me.recorder, x->id, returned(c));
+  else
+    nbc_foreign_end(x->owner, x->id);
+}
+
+/* A receive: its true size and sender are known now. */
+static void end_receive(call *c, const transfer *x, const MPI_Status *status) {
+  MPI_Count got = 0;
+  int cancelled = 0;
+  nbc_peer peer = (nbc_peer)x->peer;
+  if (x->cancelling && PMPI_Test_cancelled(status, &cancelled) == MPI_SUCCESS && cancelled &&
+      x->owner == me.recorder) {
+    nbc_xfer_cancel(me.recorder, x->id);
+    return;
+  }
+  if (PMPI_Get_elements_x(status, MPI_BYTE, &got) != MPI_SUCCESS || got < 0)
+    got = (MPI_Count)x->size_bytes;
+  if (peer == NBC_PEER_UNKNOWN && x->comm)
+    peer = class_when_still(x->comm, x->comm_made, status->MPI_SOURCE);
+  if (x->owner == me.recorder)
+    nbc_xfer_end_sized_at(me.recorder, x->id, (uint64_t)got, peer, returned(c));
+  else
+    nbc_foreign_end_sized(x->owner, x->id, (uint64_t)got, peer);
+}
+
+/* Takes the transfer of a completed request: the claimed one, else the oldest. A persistent one
+   stays, inactive. */
+static bool take(MPI_Request request, uint32_t claimed, transfer *x, bool free_persistent) {
+  uint32_t before, index = 0;
+  lock();
+  const uint32_t slot = pool ? slot_of(KEY(request)) : 0;
+  if (claimed)
+    before = before_of(slot, index = claimed);
+  else if (pool)
+    index = find_oldest(slot, &before);
+  if (index) {
+    *x = pool[index];
+    pool[index].claimed = false;
+    if (x->persistent && !free_persistent)
+      pool[index].id = 0, pool[index].cancelling = false;
+    else
+      take_out(slot, before, index);
+  }
+  unlock();
+  return index != 0;
+}
+
+/* status may be NULL: it was ended before, or nothing is known of it */
+static void completed(call *c, MPI_Request request, uint32_t claimed, const MPI_Status *status) {
+  transfer x;
+  if (request == MPI_REQUEST_NULL || !take(request, claimed, &x, false)) return;
+  if (x.send_id) {
+    transfer send = {.id = x.send_id, .owner = x.owner ? x.owner : me.recorder};
+    end(c, &send);
+  }
+  if (!x.id) return;
+  if (x.receives || x.cancelling) {
+    if (x.receives) {
+      end_receive(c, &x, status);
+      return;
+    }
+    int cancelled = 0;
+    if (PMPI_Test_cancelled(status, &cancelled) == MPI_SUCCESS && cancelled &&
+        x.owner == me.recorder) {
+      nbc_xfer_cancel(me.recorder, x.id);
+      return;
+    }
+  }
+  end(c, &x);
+}
+
+/* The operation failed, and MPI is through with it: no transfer. */
+static void failed(MPI_Request request, uint32_t claimed) {
+  transfer x;
+  if (request == MPI_REQUEST_NULL || !take(request, claimed, &x, false) || x.owner != me.recorder) return;
+  if (x.id) nbc_xfer_cancel(me.recorder, x.id);
+  if (x.send_id) nbc_xfer_cancel(me.recorder, x.send_id);
+}
+
+/* Freed while active: MPI goes on with it unseen, so its end is unknown [O §2.2 case 3]. */
+static void freed(call *c, MPI_Request request, uint32_t claimed) {
+  transfer x;
+  if (request == MPI_REQUEST_NULL || !take(request, claimed, &x, true) || !x.id || x.owner != me.recorder)
+    return;
+  nbc_xfer_cancel(me.recorder, x.id);
+  nbc_xfer_end_only_at(me.recorder, x.size_bytes, (nbc_kind)x.kind, (nbc_peer)x.peer, returned(c));
+  __atomic_add_fetch(&run.freed_count, 1, __ATOMIC_RELAXED);
+}
+
+/* ---- blocking calls: both stamps in one call [O §2.2 case 1] --------------------------------- */
+static void moved(call *c, nbc_kind kind, uint64_t size_bytes, nbc_peer peer) {
+  if (!me.on) return;
+  const uint64_t id = ++me.next_id;
+  nbc_xfer_begin_at(me.recorder, id, size_bytes, kind, peer, c->t0_ns);
+  nbc_xfer_end_at(me.recorder, id, returned(c));
+}
+
+static void moved_to(call *c, nbc_kind kind, MPI_Count count, MPI_Datatype type, int dest,
+                     MPI_Comm comm) {
+  if (dest != MPI_PROC_NULL)
+    moved(c, kind, bytes_of(count, type), class_of(peers_of_comm(comm), dest));
+}
+#define sent(c, kind, count, type, dest, comm)                                                     \
+  moved_to(c, NBC_KIND_##kind, (MPI_Count)(count), type, dest, comm)
+
+static void moved_from(call *c, nbc_kind kind, int source, const MPI_Status *status,
+                       MPI_Comm comm) {
+  MPI_Count got = 0;
+  if (source == MPI_PROC_NULL || PMPI_Get_elements_x(status, MPI_BYTE, &got) != MPI_SUCCESS ||
+      got < 0)
+    return;
+  moved(c, kind, (uint64_t)got, class_of(peers_of_comm(comm), status->MPI_SOURCE));
+}
+#define received(c, kind, source, status, comm) moved_from(c, NBC_KIND_##kind, source, status, comm)
+
+static MPI_Message *note_message(call *c, MPI_Message *message) {
+  c->message = *message;
+  return message;
+}
+#define NOTE_MESSAGE(message) note_message(c, message)
+
+static void matched_received(call *c, const MPI_Status *status) {
+  MPI_Count got = 0;
+  if (c->message == MPI_MESSAGE_NO_PROC ||
+      PMPI_Get_elements_x(status, MPI_BYTE, &got) != MPI_SUCCESS || got < 0)
+    return;
+  moved(c, NBC_KIND_RECV, (uint64_t)got,
+        c->message == me.message ? me.message_peer : NBC_PEER_UNKNOWN);
+}
+static void matched(MPI_Message message, const MPI_Status *status, MPI_Comm comm) {
+  me.message = message;
+  me.message_peer = class_of(peers_of_comm(comm), status->MPI_SOURCE);
+}
+
+static void moved_collective(call *c, nbc_kind kind, uint64_t size_bytes, MPI_Comm comm) {
+  if (size_bytes) moved(c, kind, size_bytes, peers_of_comm(comm)->all);
+}
+
+/* ---- one-sided ------------------------------------------------------------------------------- */
+static void post_one_sided(call *c, nbc_kind kind, MPI_Count count, MPI_Datatype type, int target,
+                           MPI_Win win) {
+  if (target == MPI_PROC_NULL || !me.on) return;
+  transfer x = {.key = KEY(win),
+                .kind = (unsigned char)kind,
+                .size_bytes = bytes_of(count, type),
+                .target = target,
+                .peer = (unsigned char)class_of(peers_of_win(win), target)};
+  lock();
+  follow_transfer(c, &x, true);
+  unlock();
+}
+#define post_rma(c, kind, count, type, target, win)                                                \
+  post_one_sided(c, NBC_KIND_##kind, (MPI_Count)(count), type, target, win)
+#define post_rma_request(c, request, what, count, type, target, win)                               \
+  post(c, request,                                                                                 \
+       (transfer){.kind = NBC_KIND_##what,                                                         \
+                  .size_bytes = bytes_of((MPI_Count)(count), type),                                \
+                  .peer = (unsigned char)class_of(peers_of_win(win), target)},                     \
+       target != MPI_PROC_NULL)
+
+#define ALL_TARGETS (-1000)
+/* A synchronisation completed the operations on a window, to one target or to all. */
+static void synchronised_key(call *c, uintptr_t key, int target) {
+  uint32_t before = 0;
+  lock();
+  const uint32_t slot = pool ? slot_of(key) : 0;
+  for (uint32_t i = pool ? slots[slot] : 0; i;) {
+    const uint32_t next = pool[i].next;
+    if (target == ALL_TARGETS || pool[i].target == target) {
+      const bool last = !before && !next; /* the slot goes too */
+      end(c, &pool[i]);
+      take_out(slot, before, i);
+      if (last) break;
+    } else {
+      before = i;
+    }
+    i = next;
+  }
+  unlock();
+}
+static void synchronised(call *c, MPI_Win win, int target) { synchronised_key(c, KEY(win), target); }
+
+static void cancelling(MPI_Request request) {
+  uint32_t before;
+  lock();
+  const uint32_t index = pool ? find_oldest(slot_of(KEY(request)), &before) : 0;
+  if (index) pool[index].cancelling = true;
+  unlock();
+}

@@ -1,0 +1,60 @@
+/* overlap_preload_wrap.h: how a wrapper is made; includes the lists of calls. */
+#define UNPAREN(...) __VA_ARGS__
+/* BODY(name, kind, parameters, arguments) { ... }: MPI_name and PMPI_name enter, do what stands in
+   the braces (call *c and the parameters are there), and leave. */
+#define BODY(name, kind, parameters, arguments) BODY_OF(MPI_, name, kind, parameters, arguments)
+#define BODY_OF(prefix, name, kind, parameters, arguments)                                         \
+  static inline int body_##name(call *c, UNPAREN parameters);                                      \
+  static int(*real_##name) parameters;                                                             \
+  VISIBLE int P##prefix##name parameters {                                                         \
+    call c[1] __attribute__((cleanup(leave)));                                                     \
+    enter(c, NBC_KIND_##kind);                                                                     \
+    return body_##name(c, UNPAREN arguments);                                                      \
+  }                                                                                                \
+  VISIBLE int prefix##name parameters __attribute__((alias("P" #prefix #name)));                   \
+  static inline int body_##name(call *c, UNPAREN parameters)
+
+/* The common case: call it, and record after success. */
+#define WRAP(name, kind, parameters, arguments, record)                                            \
+  WRAP_OF(MPI_, name, kind, parameters, arguments, record)
+#define WRAP_OF(prefix, name, kind, parameters, arguments, record)                                 \
+  BODY_OF(prefix, name, kind, parameters, arguments) {                                             \
+    const int rc = BACK(REAL_OF(P##prefix, name) arguments);                                       \
+    if (c->active && rc == MPI_SUCCESS) record;                                                    \
+    return rc;                                                                                     \
+  }
+
+/* Persistent collectives: MPI 4, or Open MPI's extension. */
+#if MPI_VERSION >= 4
+#  define COLL_INIT(name, parameters, arguments, record)                                           \
+    WRAP_OF(MPI_, name, SETUP, parameters, arguments, record)
+#elif defined(OMPI_HAVE_MPI_EXT_PCOLLREQ) && OMPI_HAVE_MPI_EXT_PCOLLREQ
+#  define COLL_INIT(name, parameters, arguments, record)                                           \
+    WRAP_OF(MPIX_, name, SETUP, parameters, arguments, record)
+#else
+#  define COLL_INIT(name, parameters, arguments, record)
+#endif
+#define COLL(name, iname, kind, parameters, arguments, bytes)                                      \
+  WRAP(N(name), kind, parameters, arguments, moved_collective(c, NBC_KIND_##kind, bytes, comm))    \
+  WRAP(N(iname), I##kind, (UNPAREN parameters, MPI_Request * request),                             \
+       (UNPAREN arguments, request),                                                               \
+       post_collective(c, *request, NBC_KIND_I##kind, bytes, comm, false))                         \
+  COLL_INIT(N(name##_init), (UNPAREN parameters, MPI_Info info, MPI_Request * request),            \
+            (UNPAREN arguments, info, request),                                                    \
+            post_collective(c, *request, NBC_KIND_START, bytes, comm, true))
+
+#define N(name) name
+#define COUNT   int
+#define DISP    int
+#include "overlap_preload_calls.h"
+#undef N
+#undef COUNT
+#undef DISP
+#if MPI_VERSION >= 4
+#  define N(name)      NAME_C(name)
+#  define NAME_C(name) name##_c
+#  define COUNT        MPI_Count
+#  define DISP         MPI_Aint
+#  include "overlap_preload_calls.h"
+#endif
+#include "overlap_preload_calls_once.h"
