@@ -31,7 +31,7 @@ show() { "$B/tests/mpi/preload_show" "$@"; }
 # same_with_preload MPI PROCESSES PROGRAM [BUILD [ARGUMENT]]: runs both, compares what it prints, leaves
 # counts in $reports/counted without those that depend on how often a program polls. BUILD: default MPI.
 same_with_preload() {
-  reports=$work/$3.${4:-$1}.$2
+  reports=$work/$3${5:+.$(basename "$5")}.${4:-$1}.$2
   mkdir "$reports"
   run "$1" "$2" "$B/tests/mpi/$3.${4:-$1}" ${5:+"$5"} | sort >"$reports/without"
   measured "$1" "$2" "$B/tests/mpi/$3.${4:-$1}" ${5:+"$5"} | sort >"$reports/with"

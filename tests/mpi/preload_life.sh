@@ -54,6 +54,6 @@ dups() { # mpi
   if [ $((with - without)) -lt 2000 ]; then ok "$1: dup, bcast and free cost $without ns, $with with the preload"
   else bad "$1: dup, bcast and free cost $without ns, $with with the preload: more than 2 us added"; fi
 }
-each() { signals "$1" loop 100; signals "$1" poll 50; reuse "$1"; window "$1"; handed "$1"; comms "$1"; dups "$1"; }
+each() { signals "$1" loop 100; signals "$1" poll 30; reuse "$1"; window "$1"; handed "$1"; comms "$1"; dups "$1"; }
 each_mpi each
 finish
