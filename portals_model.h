@@ -578,7 +578,8 @@ typedef unsigned char ptl_list_t, ptl_search_op_t, ptl_ni_fail_t, ptl_ack_req_t,
   X(PTL_CT_NONE_REACHED, 2)                                                                        \
   X(PTL_EQ_DROPPED, 3)                                                                             \
   X(PTL_EQ_EMPTY, 4)                                                                               \
-  X(PTL_FAIL, 5) X(PTL_IGNORED, 6) X(PTL_IN_USE, 7) X(PTL_INTERRUPTED, 8) X(PTL_LIST_TOO_LONG, 9)  \
+  X(PTL_FAIL, 5)                                                                                   \
+  X(PTL_IGNORED, 6) X(PTL_IN_USE, 7) X(PTL_INTERRUPTED, 8) X(PTL_LIST_TOO_LONG, 9)                 \
       X(PTL_NO_INIT, 10) X(PTL_NO_SPACE, 11) X(PTL_PID_IN_USE, 12) X(PTL_PT_FULL, 13)              \
           X(PTL_PT_EQ_NEEDED, 14) X(PTL_PT_IN_USE, 15) X(PTL_ABORTED, 16) X(PTL_TRY_AGAIN, 17)     \
               X(PTL_SIZE_INVALID, 18)
@@ -699,8 +700,9 @@ enum {
   X(PUT)                                                                                           \
   X(PUT_OVERFLOW)                                                                                  \
   X(ATOMIC)                                                                                        \
-  X(ATOMIC_OVERFLOW) X(FETCH_ATOMIC) X(FETCH_ATOMIC_OVERFLOW) X(REPLY) X(SEND) X(ACK)              \
-      X(PT_DISABLED) X(LINK) X(AUTO_UNLINK) X(AUTO_FREE) X(SEARCH)
+  X(ATOMIC_OVERFLOW)                                                                               \
+  X(FETCH_ATOMIC) X(FETCH_ATOMIC_OVERFLOW) X(REPLY) X(SEND) X(ACK) X(PT_DISABLED) X(LINK)          \
+      X(AUTO_UNLINK) X(AUTO_FREE) X(SEARCH)
 enum {
 #define PM__X(name) PTL_EVENT_##name,
   PTL_EVENT_LIST(PM__X)
@@ -1006,6 +1008,7 @@ PM_API const char *pm_ptl_fail_name(int ni_fail_type);
 #line 1 "src/portals/ptl_moves.h"
 #endif
 /* Operations: made, started, ended at their initiator; triggered ones; the end of interfaces. */
+
 
 
 #ifdef NBC_LINES
@@ -3474,17 +3477,17 @@ PM_API pm_status pm_trace_write_html(const pm_world *world, FILE *out) {
   return ferror(out) ? PM_E_IO : PM_OK;
 }
 #ifdef NBC_LINES
-#line 407 "src/portals/ptl.h"
+#line 409 "src/portals/ptl.h"
 #endif
 /* ============================================================================================== */
 /* [PTL] 6. Portals 4, versions 4.2 and 4.3 together                                              */
 /* ============================================================================================== */
 /* ---- Portals objects: each begins with its handle --------------------------------------------- */
-typedef struct pm__append_args pm__append_args;
 enum { PM__KINDS = 6, PM__CHUNKS = 17, PM__ATOMIC_BYTES = 1024 };
+enum { PM__RELEASED = 2 };
 typedef struct pm__object {
   uint32_t handle, next_free;
-  int live;
+  int live; /* PM__RELEASED: its handle is void, its last use is to come */
 } pm__object;
 typedef struct pm__pool {
   char *chunk[PM__CHUNKS];
@@ -3503,20 +3506,21 @@ typedef struct pm__eq {
   int has_news;
 } pm__eq;
 typedef struct pm__trigger {
-  struct pm__trigger *next;
-  uint64_t threshold;
-  int kind; /* enum below */
+  struct pm__trigger *next, *child; /* of a pairing heap */
+  uint64_t threshold, number;       /* equal thresholds: first posted, first fired */
+  int kind;                         /* enum below */
   pm__message *message;
   pm__ni *ni;
   ptl_handle_any_t handle; /* counter or entry */
   ptl_ct_event_t value;
-  struct pm__append_args *append;
+  struct pm__me *entry; /* to be appended */
 } pm__trigger;
 enum { PM__TRIG_MOVE, PM__TRIG_INC, PM__TRIG_SET, PM__TRIG_APPEND, PM__TRIG_UNLINK };
 typedef struct pm__ct {
   pm__object o;
   ptl_ct_event_t value;
-  pm__trigger *triggers; /* sorted by threshold, equal ones in order of posting */
+  pm__trigger *triggers; /* the next one to fire: root of a pairing heap */
+  uint64_t posted_count;
   pm__ni *ni;
   struct pm__ct *next_to_fire;
   int to_fire;
@@ -3524,7 +3528,8 @@ typedef struct pm__ct {
 typedef struct pm__md {
   pm__object o;
   ptl_md_t md;
-  uint32_t in_flight;
+  uint32_t in_flight; /* operations that will still tell of something */
+  uint32_t unsent;    /* those of them whose SEND or REPLY is to come */
 } pm__md;
 typedef struct pm__me {
   pm__object o;
@@ -3555,6 +3560,7 @@ typedef struct pm__pt {
   pm__me *head[2], *tail[2];
   pm__header *headers, *headers_tail;
   uint32_t in_flight;
+  int list_count; /* entries of both lists */
 } pm__pt;
 typedef struct pm__map {
   struct pm__map *next;
@@ -3573,7 +3579,6 @@ struct pm__ni {
   pm__pool pool[PM__KINDS];
   pm__pt *pt;
   int pt_max, pt_last, headers_count, triggers_count;
-  int list_count;
   ptl_sr_value_t status[PTL_SR_LAST];
   pm__map *map;
   int event_fd; /* 1 + descriptor that tells of events; 0: nobody asked for it */
@@ -3605,11 +3610,14 @@ typedef enum pm__kind { PM__PUT, PM__GET, PM__ATOMIC, PM__FETCH, PM__SWAP } pm__
    carriers and trace only read it. */
 typedef struct pm__operation {
   uint64_t id;
-  unsigned char kind, ack_req, op, type, fail, list, is_ack_muted, is_early_send, has_copy, unlinks;
+  unsigned char kind, ack_req, op, type, fail, list, is_ack_muted, is_early_send, has_copy, unlinks,
+      is_sent;
   pm__ni *from, *to;
   uint32_t from_epoch, to_epoch;
-  int to_node;
-  ptl_process_t target_id;
+  ptl_process_t target,
+      initiator; /* the one physical, the other as its target sees it: interfaces and
+                                      their maps may be gone when it arrives */
+  ptl_uid_t uid;
   pm__md *md, *get_md;
   uint64_t local_offset, get_offset, length, mlength, remote_offset, offset_used;
   uint64_t match_bits, hdr_data;
@@ -3617,7 +3625,8 @@ typedef struct pm__operation {
   ptl_pt_index_t pt;
   pm__me *me;
   pm__header *header;
-  uint32_t looked_at;                 /* list entries */
+  uint32_t looked_at;  /* list entries */
+  unsigned char *kept; /* payload of more bytes that its owner may change or lose; allocated */
   unsigned char copy[PM__COPY_BYTES]; /* small payload, or what a fetch brings back */
   unsigned char operand[32];          /* of a conditional swap */
 } pm__operation;
@@ -3644,6 +3653,8 @@ struct pm__message {
   pm__message *next, *next_made; /* of the list it is in; of all that were ever made */
   pm__operation what;            /* last: its copy is not cleared for a new operation */
 };
+
+static inline int pm__to_node(const pm__message *m) { return (int)m->what.target.phys.nid; }
 
 /* ---- the contract between Portals and what moves messages ---- */
 /* Portals asks: send it; wait until a command has room; has it none? */
@@ -3680,6 +3691,8 @@ PM__PRIVATE int pm__is_logical(const pm__ni *ni);
 PM__PRIVATE ptl_process_t pm__own_id(const pm__ni *ni);
 PM__PRIVATE int pm__pid_take(pm_world *w, pm_process *p, uint32_t pid);
 PM__PRIVATE pm_process *pm__process_by_pid(const pm_world *w, uint32_t nid, uint32_t pid);
+PM__PRIVATE void pm__hold(pm__md *md);
+PM__PRIVATE void pm__let_go(pm__ni *ni, pm__md *md);
 PM__PRIVATE pm__message *pm__message_new(pm_world *w);
 #ifdef NBC_LINES
 #line 1 "src/portals/ptl_objects.c"
@@ -3749,7 +3762,7 @@ PM__PRIVATE pm__object *pm__find(const pm__ni *ni, int kind, ptl_handle_any_t h)
   if (h >> 29 != (uint32_t)kind || (int)(h >> 27 & 3) != ni->index || (h & 0xFFFFu) >= pool->made)
     return NULL;
   o = pm__pool_at(pool, h & 0xFFFFu);
-  return o->live && o->handle == h ? o : NULL;
+  return o->live == 1 && o->handle == h ? o : NULL;
 }
 PM__PRIVATE pm__object *pm__find_any(const pm_process *p, int kind, ptl_handle_any_t h,
                                      pm__ni **ni) {
@@ -3997,7 +4010,17 @@ PM__PRIVATE pm__message *pm__message_new(pm_world *w) {
   }
   return m;
 }
+/* An operation begins and ends to need its descriptors; the last one frees what was released. */
+PM__PRIVATE void pm__hold(pm__md *md) {
+  md->in_flight++;
+  md->unsent++;
+}
+PM__PRIVATE void pm__let_go(pm__ni *ni, pm__md *md) {
+  if (--md->in_flight == 0 && md->o.live == PM__RELEASED) pm__pool_free(ni, &md->o);
+}
 PM__PRIVATE void pm__message_free(pm_world *w, pm__message *m) {
+  if (m->what.kept) PM_FREE(m->what.kept);
+  m->what.kept = NULL;
   m->next = w->free_messages;
   w->free_messages = m;
 }
@@ -4015,6 +4038,7 @@ PM__PRIVATE void pm__ct_changed(pm__ct *ct);
 PM__PRIVATE void pm__ct_count(const pm__ni *ni, ptl_handle_ct_t h, int is_failure, uint64_t value);
 PM__PRIVATE void pm__trigger_free(pm_world *w, pm__trigger *t);
 PM__PRIVATE void pm__ct_drop_triggers(pm__ct *ct);
+PM__PRIVATE void pm__trigger_put(pm__ct *ct, pm__trigger *t);
 /* Does what a trigger is for, and frees it: in ptl_moves. */
 PM__PRIVATE void pm__fire(pm_world *w, pm__trigger *t);
 #ifdef NBC_LINES
@@ -4252,9 +4276,9 @@ PM_API int PtlEQWait(ptl_handle_eq_t eq_handle, ptl_event_t *event) {
   PM__PROCESS(p);
   pm__ni *ni;
   pm__eq *eq = (pm__eq *)pm__find_any(p, PM__H_EQ, eq_handle, &ni);
+  if (p->aborted) return PTL_ABORTED; /* whatever the arguments are */
   if (!eq || !event) return PTL_ARG_INVALID;
   for (;;) {
-    if (p->aborted) return PTL_ABORTED;
     while (!eq->used && !p->aborted) {
       pm__wait_ptl(eq, eq_handle, 0, PM__FOREVER, "PtlEQWait:");
       if (!eq->o.live || eq->o.handle != eq_handle) return pm__gone(p);
@@ -4274,6 +4298,7 @@ PM_API int PtlEQPoll(const ptl_handle_eq_t *eq_handles, unsigned int size, ptl_t
   const int64_t t_end_ps = timeout == PTL_TIME_FOREVER
                                ? PM__FOREVER
                                : p->world->now_ps + (int64_t)timeout * 1000000 * PM__PS;
+  if (p->aborted) return PTL_ABORTED;
   if (!eq_handles || !size || !event || !which) return PTL_ARG_INVALID;
   for (i = 0; i < size; i++) {
     if (!pm__find_any(p, PM__H_EQ, eq_handles[i], &ni) || (first && ni != first))
@@ -4309,6 +4334,42 @@ static uint64_t pm__trigger_value(const pm__ct *ct) {
          (ct->ni->proc->world->desc.semantics.trigger_success_only ? 0 : ct->value.failure);
 }
 
+/* Triggers of a counter: a pairing heap, so that posting takes O(1) and firing O(log n). */
+static pm__trigger *pm__trigger_meld(pm__trigger *a, pm__trigger *b) {
+  pm__trigger *first = a, *second = b;
+  if (!a || !b) return a ? a : b;
+  if (b->threshold < a->threshold || (b->threshold == a->threshold && b->number < a->number))
+    first = b, second = a;
+  second->next = first->child;
+  first->child = second;
+  return first;
+}
+PM__PRIVATE void pm__trigger_put(pm__ct *ct, pm__trigger *t) {
+  t->number = ct->posted_count++;
+  t->next = t->child = NULL;
+  ct->triggers = pm__trigger_meld(ct->triggers, t);
+}
+static pm__trigger *pm__trigger_take(pm__ct *ct) {
+  pm__trigger *first = ct->triggers, *rest = first->child, *pairs = NULL, *root = NULL;
+  while (rest) { /* in pairs, then all pairs together */
+    pm__trigger *a = rest, *b = a->next;
+    rest = b ? b->next : NULL;
+    a->next = NULL;
+    if (b) b->next = NULL;
+    a = pm__trigger_meld(a, b);
+    a->next = pairs;
+    pairs = a;
+  }
+  while (pairs) {
+    pm__trigger *next = pairs->next;
+    pairs->next = NULL;
+    root = pm__trigger_meld(root, pairs);
+    pairs = next;
+  }
+  ct->triggers = root;
+  return first;
+}
+
 /* A list of counters instead of recursion: what fires may raise counters, its own too. */
 static void pm__fire_all(pm_world *w) {
   if (w->is_firing) return;
@@ -4319,9 +4380,7 @@ static void pm__fire_all(pm_world *w) {
     if (!w->fire_head) w->fire_tail = NULL;
     ct->to_fire = 0;
     while (ct->triggers && ct->triggers->threshold <= pm__trigger_value(ct)) {
-      pm__trigger *t = ct->triggers;
-      ct->triggers = t->next;
-      pm__fire(w, t);
+      pm__fire(w, pm__trigger_take(ct));
     }
   }
   w->is_firing = 0;
@@ -4351,19 +4410,19 @@ PM__PRIVATE void pm__ct_count(const pm__ni *ni, ptl_handle_ct_t h, int is_failur
 PM__PRIVATE void pm__trigger_free(pm_world *w, pm__trigger *t) {
   t->ni->triggers_count--;
   if (t->message) {
-    if (t->message->what.md) t->message->what.md->in_flight--;
-    if (t->message->what.get_md) t->message->what.get_md->in_flight--;
+    pm__message *m = t->message;
+    if (m->what.get_md) m->what.get_md->unsent--, pm__let_go(t->ni, m->what.get_md);
+    m->what.md->unsent--;
+    pm__let_go(t->ni, m->what.md);
     pm__message_free(w, t->message);
   }
-  PM_FREE(t->append);
+  if (t->entry) pm__pool_free(t->ni, &t->entry->o);
   t->next = w->free_triggers;
   w->free_triggers = t;
 }
 PM__PRIVATE void pm__ct_drop_triggers(pm__ct *ct) {
   while (ct->triggers) {
-    pm__trigger *t = ct->triggers;
-    ct->triggers = t->next;
-    pm__trigger_free(ct->ni->proc->world, t);
+    pm__trigger_free(ct->ni->proc->world, pm__trigger_take(ct));
   }
 }
 
@@ -4405,8 +4464,11 @@ PM_API int PtlCTGet(ptl_handle_ct_t ct_handle, ptl_ct_event_t *event) {
   return PTL_OK;
 }
 PM_API int PtlCTWait(ptl_handle_ct_t ct_handle, ptl_size_t test, ptl_ct_event_t *event) {
-  PM__CT(p, ni, ct, ct_handle);
-  if (!event) return PTL_ARG_INVALID;
+  PM__PROCESS(p);
+  pm__ni *ni;
+  pm__ct *ct = (pm__ct *)pm__find_any(p, PM__H_CT, ct_handle, &ni);
+  if (p->aborted) return PTL_ABORTED; /* whatever the arguments are */
+  if (!ct || !event) return PTL_ARG_INVALID;
   while (ct->value.success < test && !ct->value.failure && !p->aborted) {
     pm__wait_ptl(ct, ct_handle, test, PM__FOREVER, "PtlCTWait:");
     if (!ct->o.live || ct->o.handle != ct_handle) return pm__gone(p);
@@ -4424,6 +4486,7 @@ PM_API int PtlCTPoll(const ptl_handle_ct_t *ct_handles, const ptl_size_t *tests,
   const int64_t t_end_ps = timeout == PTL_TIME_FOREVER
                                ? PM__FOREVER
                                : p->world->now_ps + (int64_t)timeout * 1000000 * PM__PS;
+  if (p->aborted) return PTL_ABORTED;
   if (!ct_handles || !tests || !size || !event || !which) return PTL_ARG_INVALID;
   for (i = 0; i < size; i++) {
     if (!pm__find_any(p, PM__H_CT, ct_handles[i], &ni) || (first && ni != first))
@@ -4482,8 +4545,10 @@ PM__PRIVATE void pm__header_unlink(pm__pt *pt, pm__header *previous, pm__header 
 PM__PRIVATE int pm__is_used_up(const pm__me *me);
 PM__PRIVATE int pm__append_is_bad(const pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *me,
                                   ptl_list_t list);
-PM__PRIVATE int pm__append(pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *entry, ptl_list_t list,
-                           void *user_ptr, ptl_handle_any_t *handle);
+PM__PRIVATE pm__me *pm__me_new(pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *entry,
+                               ptl_list_t list, void *user_ptr);
+PM__PRIVATE void pm__me_append(pm__ni *ni, pm__me *me);
+PM__PRIVATE int pm__list_is_full(const pm__ni *ni, ptl_pt_index_t index);
 PM__PRIVATE int pm__unlink(pm_process *p, ptl_handle_any_t handle);
 #ifdef NBC_LINES
 #line 1 "src/portals/ptl_lists.c"
@@ -4591,16 +4656,21 @@ static int pm__iovec_is_bad(const pm__ni *ni, const void *start, ptl_size_t leng
   return (options & PTL_IOVEC) &&
          (length > (ptl_size_t)ni->limits.max_iovecs || (length && !start));
 }
+/* PTL_INVALID_HANDLE says "none" too, as existing libraries write it, where no option counts. */
+static int pm__ct_is_bad(const pm__ni *ni, ptl_handle_ct_t h, unsigned int counting_options) {
+  if (h == PTL_CT_NONE || (h == PTL_INVALID_HANDLE && !counting_options)) return 0;
+  return !pm__ct_at(ni, h);
+}
 PM_API int PtlMDBind(ptl_handle_ni_t ni_handle, const ptl_md_t *md, ptl_handle_md_t *md_handle) {
   PM__NI(p, ni, ni_handle);
-  const unsigned int ct_options =
-      PTL_MD_EVENT_CT_SEND | PTL_MD_EVENT_CT_REPLY | PTL_MD_EVENT_CT_ACK;
   pm__md *o;
   if (!md || !md_handle || (md->options & ~PTL_MD_OPTIONS_MASK) ||
       pm__iovec_is_bad(ni, md->start, md->length, md->options))
     return PTL_ARG_INVALID;
   if (md->eq_handle != PTL_EQ_NONE && !pm__eq_at(ni, md->eq_handle)) return PTL_ARG_INVALID;
-  if (md->ct_handle != PTL_CT_NONE && !pm__ct_at(ni, md->ct_handle) && (md->options & ct_options))
+  if (pm__ct_is_bad(ni, md->ct_handle,
+                    md->options &
+                        (PTL_MD_EVENT_CT_SEND | PTL_MD_EVENT_CT_REPLY | PTL_MD_EVENT_CT_ACK)))
     return PTL_ARG_INVALID;
   o = (pm__md *)pm__pool_new(ni, PM__H_MD);
   if (!o) return PTL_NO_SPACE;
@@ -4613,9 +4683,11 @@ PM_API int PtlMDRelease(ptl_handle_md_t md_handle) {
   pm__ni *ni;
   pm__md *md = (pm__md *)pm__find_any(p, PM__H_MD, md_handle, &ni);
   if (!md) return PTL_ARG_INVALID;
+  if (md->unsent) return p->world->desc.semantics.md_release_in_use ? PTL_IN_USE : PTL_ARG_INVALID;
   if (md->in_flight)
-    return p->world->desc.semantics.md_release_in_use ? PTL_IN_USE : PTL_ARG_INVALID;
-  pm__pool_free(ni, &md->o);
+    md->o.live = PM__RELEASED;
+  else
+    pm__pool_free(ni, &md->o);
   return PTL_OK;
 }
 
@@ -4630,7 +4702,7 @@ static void pm__me_link(pm__ni *ni, pm__me *me) {
     pt->head[me->list] = me;
   pt->tail[me->list] = me;
   me->linked = 1;
-  ni->list_count++;
+  pt->list_count++;
 }
 PM__PRIVATE void pm__me_unlink(pm__ni *ni, pm__me *me) {
   pm__pt *pt = &ni->pt[me->pt];
@@ -4643,7 +4715,7 @@ PM__PRIVATE void pm__me_unlink(pm__ni *ni, pm__me *me) {
   else
     pt->tail[me->list] = me->prev;
   me->linked = 0;
-  ni->list_count--;
+  pt->list_count--;
 }
 /* LINK, AUTO_UNLINK and AUTO_FREE of an entry. */
 PM__PRIVATE void pm__me_event(pm__ni *ni, ptl_handle_eq_t eq_handle, ptl_pt_index_t pt,
@@ -4709,67 +4781,74 @@ PM__PRIVATE void pm__header_unlink(pm__pt *pt, pm__header *previous, pm__header 
     pt->headers = h->next;
   if (pt->headers_tail == h) pt->headers_tail = previous;
 }
-/* Searches the unexpected headers for an entry that is being appended (op < 0) or searched for.
-   Returns how many were found; stops after the first for a USE_ONCE entry. */
-static int pm__match_headers(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, void *user_ptr, int op,
-                             pm__me *appended) {
-  pm__pt *pt = &ni->pt[index];
-  pm__header *h = pt->headers, *previous = NULL, *next;
-  int found = 0;
-  for (; h; h = next) {
-    next = h->next;
-    if (h->is_claimed ||
-        !pm__matches(ni, me, h->event.initiator, h->event.uid, h->event.match_bits) ||
-        (pm__is_matching(ni) && (me->options & PTL_ME_NO_TRUNCATE) &&
-         !(me->options & PTL_ME_MANAGE_LOCAL) &&
-         h->event.remote_offset + h->event.rlength >
-             pm__capacity(me->start, me->length, me->options))) {
-      previous = h;
-      continue;
-    }
-    found++;
-    {
-      pm__header told = *h; /* what a search tells leaves the header as it is */
-      told.event.user_ptr = user_ptr;
-      told.event.ptl_list = PTL_OVERFLOW_LIST;
-      if (op == PTL_SEARCH_ONLY) told.event.type = PTL_EVENT_SEARCH;
-      told.eq_handle = pt->eq_handle;
-      told.ct_handle = me->ct_handle;
-      told.options = me->options;
-      if (appended && (me->options & PTL_ME_LOCAL_INC_UH_RLENGTH) &&
-          (me->options & PTL_ME_MANAGE_LOCAL))
-        appended->offset += h->event.rlength;
-      if (op == PTL_SEARCH_ONLY) {
-        pm__tell_overflow(ni, &told);
-        previous = h;
-      } else if (
-          h->message) { /* its data is still on the way into the buffer: told when it is in */
-        told.next = h->next;
-        told.is_claimed = 1;
-        if (appended && (me->options & PTL_ME_USE_ONCE) &&
-            !(me->options & PTL_ME_EVENT_UNLINK_DISABLE))
-          told.unlink_after = appended->auto_unlinked = 1;
-        *h = told;
-        previous = h;
-      } else {
-        pm__me *overflow = h->me;
-        pm__header_unlink(pt, previous, h);
-        pm__header_drop(ni, h);
-        pm__tell_overflow(ni, &told);
-        pm__me_free_if_empty(ni, overflow);
-      }
-    }
-    if (me->options & PTL_ME_USE_ONCE) break;
-  }
-  return found;
+static int pm__header_matches(const pm__ni *ni, const ptl_me_t *me, const pm__header *h) {
+  if (h->is_claimed || !pm__matches(ni, me, h->event.initiator, h->event.uid, h->event.match_bits))
+    return 0;
+  return !pm__is_matching(ni) || !(me->options & PTL_ME_NO_TRUNCATE) ||
+         (me->options & PTL_ME_MANAGE_LOCAL) ||
+         h->event.remote_offset + h->event.rlength <=
+             pm__capacity(me->start, me->length, me->options);
 }
-
+/* A header with what its finder is to be told. While the header's data is still on the way into the
+   buffer it is claimed, and told when the data is in: 0. Else it goes: 1. */
+static int pm__take_header(pm__ni *ni, pm__pt *pt, pm__header *previous, pm__header *h,
+                           pm__header *told) {
+  pm__me *overflow = h->me;
+  if (h->message) {
+    told->next = h->next;
+    told->is_claimed = 1;
+    *h = *told;
+    return 0;
+  }
+  pm__header_unlink(pt, previous, h);
+  pm__header_drop(ni, h);
+  pm__tell_overflow(ni, told);
+  pm__me_free_if_empty(ni, overflow);
+  return 1;
+}
 /* Locally managed and too little left, or none at all. */
 PM__PRIVATE int pm__is_used_up(const pm__me *me) {
   const uint64_t room = pm__capacity(me->me.start, me->me.length, me->me.options);
   return (me->me.options & PTL_ME_MANAGE_LOCAL) && me->me.min_free &&
          (me->offset > room || room - me->offset < me->me.min_free);
 }
+/* Searches the unexpected headers for an entry that is being appended (op < 0) or searched for.
+   Returns how many were found; stops when the entry is used up. */
+static int pm__match_headers(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, void *user_ptr, int op,
+                             pm__me *appended) {
+  pm__pt *pt = &ni->pt[index];
+  pm__header *h = pt->headers, *previous = NULL, *next;
+  const int counts_lengths = appended && (me->options & PTL_ME_LOCAL_INC_UH_RLENGTH) &&
+                             (me->options & PTL_ME_MANAGE_LOCAL);
+  int found = 0, is_last = 0;
+  for (; h && !is_last; h = next) {
+    pm__header told = *h; /* what a search tells leaves the header as it is */
+    next = h->next;
+    if (!pm__header_matches(ni, me, h)) {
+      previous = h;
+      continue;
+    }
+    found++;
+    told.event.user_ptr = user_ptr;
+    told.event.ptl_list = PTL_OVERFLOW_LIST;
+    told.eq_handle = pt->eq_handle;
+    told.ct_handle = me->ct_handle;
+    told.options = me->options;
+    if (counts_lengths) appended->offset += h->event.rlength;
+    is_last = (me->options & PTL_ME_USE_ONCE) || (counts_lengths && pm__is_used_up(appended));
+    if (op == PTL_SEARCH_ONLY) {
+      told.event.type = PTL_EVENT_SEARCH;
+      pm__tell_overflow(ni, &told);
+      previous = h;
+      continue;
+    }
+    if (h->message && appended && is_last && !(me->options & PTL_ME_EVENT_UNLINK_DISABLE))
+      told.unlink_after = appended->auto_unlinked = 1; /* after the event that is to come */
+    if (!pm__take_header(ni, pt, previous, h, &told)) previous = h;
+  }
+  return found;
+}
+
 PM__PRIVATE int pm__append_is_bad(const pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *me,
                                   ptl_list_t list) {
   const unsigned int mask =
@@ -4782,39 +4861,52 @@ PM__PRIVATE int pm__append_is_bad(const pm__ni *ni, ptl_pt_index_t index, const 
     return 1;
   if ((ni->pt[index].options & PTL_PT_ONLY_TRUNCATE) && (me->options & PTL_ME_NO_TRUNCATE))
     return 1;
-  return me->ct_handle != PTL_CT_NONE &&
-         (me->options & (PTL_ME_EVENT_CT_COMM | PTL_ME_EVENT_CT_OVERFLOW)) &&
-         !pm__ct_at(ni, me->ct_handle);
+  return pm__ct_is_bad(ni, me->ct_handle,
+                       me->options & (PTL_ME_EVENT_CT_COMM | PTL_ME_EVENT_CT_OVERFLOW));
 }
-/* LE and ME alike; an LE has been widened to an ME that matches all. */
-PM__PRIVATE int pm__append(pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *entry, ptl_list_t list,
-                           void *user_ptr, ptl_handle_any_t *handle) {
-  pm__me *me;
-  const int unlink_event = !(entry->options & PTL_ME_EVENT_UNLINK_DISABLE);
-  if (pm__append_is_bad(ni, index, entry, list)) return PTL_ARG_INVALID;
-  if (ni->list_count >= ni->limits.max_list_size) return PTL_LIST_TOO_LONG;
-  me = (pm__me *)pm__pool_new(ni, PM__H_ME);
-  if (!me) return PTL_NO_SPACE;
+/* An entry that is in no list yet; NULL: none is left. */
+PM__PRIVATE pm__me *pm__me_new(pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *entry,
+                               ptl_list_t list, void *user_ptr) {
+  pm__me *me = (pm__me *)pm__pool_new(ni, PM__H_ME);
+  if (!me) return NULL;
   me->me = *entry;
   me->pt = index;
   me->list = list;
   me->user_ptr = user_ptr;
-  *handle = me->o.handle;
-  if (list == PTL_PRIORITY_LIST && ni->pt[index].headers) {
-    const int found = pm__match_headers(ni, index, &me->me, user_ptr, -1, me);
-    const int used_up =
-        (entry->options & PTL_ME_LOCAL_INC_UH_RLENGTH) && found && pm__is_used_up(me);
-    if ((found && (entry->options & PTL_ME_USE_ONCE)) ||
-        used_up) { /* consumed: never linked, no LINK event */
-      if (unlink_event && !me->auto_unlinked)
-        pm__me_event(ni, ni->pt[index].eq_handle, index, list, user_ptr, PTL_EVENT_AUTO_UNLINK);
+  return me;
+}
+/* Finds what came too early, then links the entry, unless that has used it up. */
+PM__PRIVATE void pm__me_append(pm__ni *ni, pm__me *me) {
+  const pm__pt *pt = &ni->pt[me->pt];
+  const unsigned int options = me->me.options;
+  if (me->list == PTL_PRIORITY_LIST && pt->headers) {
+    const int found = pm__match_headers(ni, me->pt, &me->me, me->user_ptr, -1, me);
+    if (found && ((options & PTL_ME_USE_ONCE) ||
+                  ((options & PTL_ME_LOCAL_INC_UH_RLENGTH) && pm__is_used_up(me)))) {
+      /* consumed: never linked, no LINK event */
+      if (!(options & PTL_ME_EVENT_UNLINK_DISABLE) && !me->auto_unlinked)
+        pm__me_event(ni, pt->eq_handle, me->pt, me->list, me->user_ptr, PTL_EVENT_AUTO_UNLINK);
       pm__pool_free(ni, &me->o);
-      return PTL_OK;
+      return;
     }
   }
   pm__me_link(ni, me);
-  if (!(entry->options & PTL_ME_EVENT_LINK_DISABLE))
-    pm__me_event(ni, ni->pt[index].eq_handle, index, list, user_ptr, PTL_EVENT_LINK);
+  if (!(options & PTL_ME_EVENT_LINK_DISABLE))
+    pm__me_event(ni, pt->eq_handle, me->pt, me->list, me->user_ptr, PTL_EVENT_LINK);
+}
+PM__PRIVATE int pm__list_is_full(const pm__ni *ni, ptl_pt_index_t index) {
+  return ni->pt[index].list_count >= ni->limits.max_list_size;
+}
+/* LE and ME alike; an LE has been widened to an ME that matches all. */
+static int pm__append(pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *entry, ptl_list_t list,
+                      void *user_ptr, ptl_handle_any_t *handle) {
+  pm__me *me;
+  if (pm__append_is_bad(ni, index, entry, list)) return PTL_ARG_INVALID;
+  if (pm__list_is_full(ni, index)) return PTL_LIST_TOO_LONG;
+  me = pm__me_new(ni, index, entry, list, user_ptr);
+  if (!me) return PTL_NO_SPACE;
+  *handle = me->o.handle;
+  pm__me_append(ni, me);
   return PTL_OK;
 }
 static int pm__search(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, ptl_search_op_t op,
@@ -4973,6 +5065,7 @@ PM__PRIVATE pm__cursor pm__me_cursor(const pm__message *m) {
 /* What is sent: the copy when there is one, else the initiator's memory as it is now. */
 PM__PRIVATE pm__cursor pm__payload(pm__message *m) {
   return m->cargo.wire      ? pm__flat(m->cargo.wire)
+         : m->what.kept     ? pm__flat(m->what.kept)
          : m->what.has_copy ? pm__flat(m->what.copy)
                             : pm__md_cursor(m->what.md, m->what.local_offset);
 }
@@ -5143,7 +5236,9 @@ PM__PRIVATE void pm__atomic(pm__message *m, const unsigned char *sent, uint64_t 
 #line 7 "src/portals/ptl_target.h"
 #endif
 PM__PRIVATE int pm__is_fetch(const pm__message *m);
+/* The initiator's interface is still open. What it sends is still to be had. */
 PM__PRIVATE int pm__from_is_alive(const pm__message *m);
+PM__PRIVATE int pm__has_payload(const pm__message *m);
 PM__PRIVATE void pm__trace(pm_world *w, int kind, const pm__message *m, int64_t t_begin_ps,
                            int64_t t_end_ps, int from_node, int to_node, uint64_t bytes);
 #ifdef NBC_LINES
@@ -5164,26 +5259,27 @@ static int pm__target_event(const pm__message *m) {
   return events[m->what.kind];
 }
 /* Where a message goes; NULL: nobody there. */
-static const pm_process *pm__target_process_of(const pm_world *w, const pm__ni *from,
-                                               ptl_process_t id) {
-  if (pm__is_logical(from)) id = from->map->id[id.rank];
-  return pm__process_by_pid(w, id.phys.nid, id.phys.pid);
+static const pm_process *pm__target_process_of(const pm_world *w, const pm__message *m) {
+  return pm__process_by_pid(w, m->what.target.phys.nid, m->what.target.phys.pid);
 }
 PM__PRIVATE int pm__from_is_alive(const pm__message *m) {
   return m->what.from->epoch == m->what.from_epoch;
 }
+PM__PRIVATE int pm__has_payload(const pm__message *m) {
+  return m->what.has_copy || m->what.kept || m->cargo.wire || pm__from_is_alive(m) ||
+         m->what.from->proc->world->desc.no_data;
+}
 /* The interface of the same kind in the process that is meant; NULL: there is none. */
 static pm__ni *pm__target_ni(pm_world *w, const pm__message *m) {
-  const pm_process *p = pm__target_process_of(w, m->what.from, m->what.target_id);
+  const pm_process *p = pm__target_process_of(w, m);
   pm__ni *ni = p ? p->ni[m->what.from->index] : NULL;
   return ni && ni->refs ? ni : NULL;
 }
 static pm__me *pm__find_entry(const pm__ni *ni, const pm__pt *pt, pm__message *m, int list) {
   pm__me *me;
-  const ptl_process_t id = pm__own_id(m->what.from);
   for (me = pt->head[list]; me; me = me->next) {
     m->what.looked_at++;
-    if (!pm__matches(ni, &me->me, id, m->what.from->proc->uid, m->what.match_bits)) continue;
+    if (!pm__matches(ni, &me->me, m->what.initiator, m->what.uid, m->what.match_bits)) continue;
     if (pm__is_matching(ni) && (me->me.options & PTL_ME_NO_TRUNCATE)) {
       const uint64_t offset =
           me->me.options & PTL_ME_MANAGE_LOCAL ? me->offset : m->what.remote_offset;
@@ -5249,7 +5345,7 @@ static int pm__match(pm__ni *ni, pm__message *m) {
   if (me->list == PTL_OVERFLOW_LIST && !(me->me.options & PTL_ME_UNEXPECTED_HDR_DISABLE) &&
       ni->headers_count >= ni->limits.max_unexpected_headers)
     return pm__no_resource(ni, pt, m, me);
-  if (me->me.uid != PTL_UID_ANY && me->me.uid != m->what.from->proc->uid)
+  if (me->me.uid != PTL_UID_ANY && me->me.uid != m->what.uid)
     return pm__refuse(ni, m, PTL_NI_PERM_VIOLATION);
   if (!pm__is_get(m)) needs |= PTL_ME_OP_PUT;
   if (pm__is_get(m) || pm__is_fetch(m)) needs |= PTL_ME_OP_GET;
@@ -5323,8 +5419,8 @@ static void pm__fill_target_event(const pm__message *m, ptl_event_t *e) {
   e->rlength = m->what.length;
   e->mlength = m->what.mlength;
   e->remote_offset = m->what.remote_offset;
-  e->initiator = pm__own_id(m->what.from);
-  e->uid = m->what.from->proc->uid;
+  e->initiator = m->what.initiator;
+  e->uid = m->what.uid;
   e->pt_index = m->what.pt;
   e->ptl_list = m->what.list;
   e->ni_fail_type = m->what.fail;
@@ -5336,7 +5432,7 @@ PM__PRIVATE void pm__trace(pm_world *w, int kind, const pm__message *m, int64_t 
                            int64_t t_end_ps, int from_node, int to_node, uint64_t bytes) {
   const pm_process *to;
   if (!w->desc.trace) return;
-  to = pm__target_process_of(w, m->what.from, m->what.target_id);
+  to = pm__target_process_of(w, m);
   pm__record(w, kind, m->what.id, m->what.from->proc->rank, to ? to->rank : -1, t_begin_ps,
              t_end_ps, from_node, to_node, bytes);
 }
@@ -5350,8 +5446,7 @@ PM__PRIVATE int pm__target_start(pm_world *w, pm__message *m) {
     m->what.fail = PTL_NI_UNDELIVERABLE;
     return 0;
   }
-  if (!pm__from_is_alive(m) && !m->what.has_copy && !m->cargo.wire &&
-      m->what.length) { /* its memory is gone */
+  if (m->what.length && !pm__is_get(m) && !pm__has_payload(m)) { /* its memory is gone */
     m->what.fail = PTL_NI_UNDELIVERABLE;
     return 0;
   }
@@ -5364,8 +5459,7 @@ PM__PRIVATE int pm__target_start(pm_world *w, pm__message *m) {
     pm__copy(pm__md_cursor(m->what.md, m->what.local_offset), pm__me_cursor(m), m->what.mlength);
   else if (pm__is_fetch(m) && m->what.mlength) {
     unsigned char operand[PM__COPY_BYTES];
-    if (pm__from_is_alive(m) || m->what.has_copy)
-      pm__copy(pm__flat(operand), pm__payload(m), m->what.mlength);
+    if (pm__has_payload(m)) pm__copy(pm__flat(operand), pm__payload(m), m->what.mlength);
     pm__copy(pm__flat(m->what.copy), pm__me_cursor(m), m->what.mlength);
     if (!m->cargo.is_computed) pm__atomic(m, operand, m->what.mlength);
   }
@@ -5378,7 +5472,7 @@ PM__PRIVATE void pm__target_finish(pm_world *w, pm__message *m) {
   pm__pt *pt;
   ptl_event_t e;
   if (ni->epoch != m->what.to_epoch) return; /* closed meanwhile */
-  if (m->what.mlength && (pm__from_is_alive(m) || m->what.has_copy || m->cargo.wire)) {
+  if (m->what.mlength && pm__has_payload(m)) {
     if (m->what.kind == PM__PUT) {
       if (!w->desc.no_data) pm__copy(pm__me_cursor(m), pm__payload(m), m->what.mlength);
     } else if (m->what.kind == PM__ATOMIC && !m->cargo.is_computed) {
@@ -5421,6 +5515,10 @@ static void pm__header_done(pm__ni *ni, pm__pt *pt, pm__message *m) {
                  PTL_EVENT_AUTO_UNLINK);
 }
 #ifdef NBC_LINES
+#line 6 "src/portals/ptl_moves.h"
+#endif
+PM__PRIVATE void pm__keep(pm__message *m);
+#ifdef NBC_LINES
 #line 1 "src/portals/ptl_moves.c"
 #endif
 
@@ -5458,6 +5556,7 @@ PM__PRIVATE void pm__initiator_sent(pm__message *m) {
                        ? PTL_NI_UNDELIVERABLE
                        : PTL_NI_OK;
   if (!pm__from_is_alive(m)) return;
+  m->what.md->unsent--;
   pm__initiator_event(m, m->what.md, PTL_EVENT_SEND, fail);
   pm__initiator_count(m, m->what.md, PTL_MD_EVENT_CT_SEND, fail, m->what.length);
 }
@@ -5466,8 +5565,8 @@ PM__PRIVATE void pm__initiator_finish(pm_world *w, pm__message *m) {
   const pm_semantics *s = &w->desc.semantics;
   pm__md *md = m->what.md;
   if (!pm__from_is_alive(m)) return;
-  md->in_flight--;
-  if (m->what.get_md) m->what.get_md->in_flight--;
+  if (m->what.get_md) m->what.get_md->unsent--;
+  if (m->what.kind == PM__GET) md->unsent--;
   if (m->what.kind != PM__GET && !m->what.is_early_send) pm__initiator_sent(m);
   if (m->what.kind == PM__GET || pm__is_fetch(m)) {
     if (m->what.get_md) md = m->what.get_md;
@@ -5483,6 +5582,8 @@ PM__PRIVATE void pm__initiator_finish(pm_world *w, pm__message *m) {
     if (m->what.ack_req == PTL_ACK_REQ) pm__initiator_event(m, md, PTL_EVENT_ACK, m->what.fail);
     pm__initiator_count(m, md, PTL_MD_EVENT_CT_ACK, counts, m->what.mlength);
   }
+  if (m->what.get_md) pm__let_go(m->what.from, m->what.get_md);
+  pm__let_go(m->what.from, m->what.md);
 }
 /* It can never arrive, or its answer cannot. */
 PM__PRIVATE void pm__undeliverable(pm_world *w, pm__message *m) {
@@ -5518,8 +5619,9 @@ static int pm__message_make(pm_process *p, int kind, ptl_handle_md_t md_handle, 
   m->what.md = md;
   m->what.local_offset = offset;
   m->what.length = length;
-  m->what.target_id = target;
-  m->what.to_node = (int)(pm__is_logical(ni) ? ni->map->id[target.rank].phys.nid : target.phys.nid);
+  m->what.target = pm__is_logical(ni) ? ni->map->id[target.rank] : target;
+  m->what.initiator = pm__own_id(ni);
+  m->what.uid = p->uid;
   m->what.pt = pt;
   m->what.match_bits = bits;
   m->what.remote_offset = remote_offset;
@@ -5589,6 +5691,16 @@ static int pm__fetch_make(pm_process *p, int kind, PM__PTL_FETCH_ARGS, const voi
   return PTL_ARG_INVALID;
 }
 
+/* From now on the initiator may change its memory, or lose it. */
+PM__PRIVATE void pm__keep(pm__message *m) {
+  if (m->what.from->proc->world->desc.no_data || !m->what.length) return;
+  m->what.kept = (unsigned char *)PM_MALLOC((size_t)m->what.length);
+  if (m->what.kept)
+    pm__copy(pm__flat(m->what.kept), pm__md_cursor(m->what.md, m->what.local_offset),
+             m->what.length);
+  else
+    pm_world_fail(m->what.from->proc->world, PM_E_NOMEM, "out of memory: payload");
+}
 /* An operation starts: from a call, or from a counter. */
 static void pm__message_start(pm_world *w, pm__message *m) {
   if (!m->what.id) m->what.id = ++w->next_id;
@@ -5599,7 +5711,8 @@ static void pm__message_start(pm_world *w, pm__message *m) {
              m->what.length);
     m->what.has_copy = 1;
     m->what.is_early_send = !pm__is_fetch(m); /* a fetch brings its answer back in the same place */
-  }
+  } else if (m->what.kind != PM__GET && (m->what.md->md.options & PTL_MD_VOLATILE))
+    pm__keep(m);
   if (m->what.kind != PM__GET) w->stats.sent_bytes += m->what.length;
   w->stats.messages_count++;
   pm__nic_send(w, m);
@@ -5609,8 +5722,8 @@ static int pm__move(pm_process *p, pm__message *m, int may_wait) {
     pm__message_free(p->world, m);
     return PTL_TRY_AGAIN;
   }
-  m->what.md->in_flight++; /* from now on nobody may release it */
-  if (m->what.get_md) m->what.get_md->in_flight++;
+  pm__hold(m->what.md); /* from now on nobody may release it */
+  if (m->what.get_md) pm__hold(m->what.get_md);
   m->what.id = ++p->world->next_id;
   pm__nic_wait_for_slot(p, m);
   if (!pm__from_is_alive(m)) {
@@ -5654,16 +5767,8 @@ PM__MOVE_TWICE(PtlSwap,
                pm__fetch_make(p, PM__SWAP, PM__FETCH_NAMES, operand, operation, datatype, &m))
 
 /* ---- triggered operations ---------------------------------------------------------------------- */
-struct pm__append_args {
-  ptl_me_t me;
-  ptl_pt_index_t pt;
-  ptl_list_t list;
-  void *user_ptr;
-};
-
 PM__PRIVATE void pm__fire(pm_world *w, pm__trigger *t) {
   pm__ct *ct;
-  ptl_handle_any_t h;
   switch (t->kind) {
   case PM__TRIG_MOVE:
     pm__message_start(w, t->message);
@@ -5682,7 +5787,11 @@ PM__PRIVATE void pm__fire(pm_world *w, pm__trigger *t) {
     pm__ct_changed(ct);
     break;
   case PM__TRIG_APPEND:
-    pm__append(t->ni, t->append->pt, &t->append->me, t->append->list, t->append->user_ptr, &h);
+    if (pm__append_is_bad(t->ni, t->entry->pt, &t->entry->me, t->entry->list) ||
+        pm__list_is_full(t->ni, t->entry->pt))
+      break; /* nobody is left who could be told */
+    pm__me_append(t->ni, t->entry);
+    t->entry = NULL;
     break;
   default: pm__unlink(t->ni->proc, t->handle); break;
   }
@@ -5694,7 +5803,7 @@ static int pm__trigger_post(pm_process *p, pm__ni *ni, pm__message *m, ptl_handl
   pm_world *w = p->world;
   pm__ni *ct_ni;
   pm__ct *ct = (pm__ct *)pm__find_any(p, PM__H_CT, trig_ct, &ct_ni);
-  pm__trigger *t, **at;
+  pm__trigger *t;
   if (!ct || ct_ni != ni) return PTL_ARG_INVALID;
   if (ni->triggers_count >= ni->limits.max_triggered_ops) return PTL_NO_SPACE;
   t = w->free_triggers;
@@ -5709,13 +5818,10 @@ static int pm__trigger_post(pm_process *p, pm__ni *ni, pm__message *m, ptl_handl
   t->message = m;
   ni->triggers_count++;
   if (m) {
-    m->what.md->in_flight++;
-    if (m->what.get_md) m->what.get_md->in_flight++;
+    pm__hold(m->what.md);
+    if (m->what.get_md) pm__hold(m->what.get_md);
   }
-  for (at = &ct->triggers; *at && (*at)->threshold <= threshold; at = &(*at)->next) {
-  }
-  t->next = *at;
-  *at = t;
+  pm__trigger_put(ct, t);
   *made = t;
   return PTL_OK;
 }
@@ -5804,25 +5910,21 @@ PM_API int PtlTriggeredMEAppend(ptl_handle_ni_t ni_handle, ptl_pt_index_t index,
                                 ptl_list_t list, void *user_ptr, ptl_handle_me_t *me_handle,
                                 PM__PTL_TRIG_ARGS) {
   PM__NI(p, ni, ni_handle);
-  pm__append_args *args;
+  pm__me *entry;
   pm__trigger *t;
   int code;
   if (!me || !me_handle || !pm__is_matching(ni) || pm__append_is_bad(ni, index, me, list))
     return PTL_ARG_INVALID;
-  args = (pm__append_args *)pm__zalloc(sizeof *args);
-  if (!args) return PTL_NO_SPACE;
-  args->me = *me;
-  args->pt = index;
-  args->list = list;
-  args->user_ptr = user_ptr;
+  entry = pm__me_new(ni, index, me, list, user_ptr);
+  if (!entry) return PTL_NO_SPACE;
   code = pm__trigger_post(p, ni, NULL, trig_ct_handle, threshold, &t);
   if (code) {
-    PM_FREE(args);
+    pm__pool_free(ni, &entry->o);
     return code;
   }
   t->kind = PM__TRIG_APPEND;
-  t->append = args;
-  *me_handle = PTL_INVALID_HANDLE; /* the entry has none before it exists */
+  t->entry = entry;
+  *me_handle = entry->o.handle;
   return pm__trigger_arm(p, trig_ct_handle);
 }
 PM_API int PtlTriggeredMEUnlink(ptl_handle_me_t me_handle, PM__PTL_TRIG_ARGS) {
@@ -5848,27 +5950,30 @@ PM_API int PtlInit(void) {
   return PTL_OK;
 }
 
+/* 0 or negative: no wish, the default. Above what there is: that. Below the least that the specification
+   demands: that. */
 static void pm__clamp_limits(ptl_ni_limits_t *l) {
-#define PM__CLAMP(type, field)                                                                     \
-  l->field = l->field < (type)0 || l->field > pm__limits.field ? pm__limits.field : l->field
-  PM__CLAMP(int, max_entries);
-  PM__CLAMP(int, max_unexpected_headers);
-  PM__CLAMP(int, max_mds);
-  PM__CLAMP(int, max_cts);
-  PM__CLAMP(int, max_eqs);
-  PM__CLAMP(int, max_pt_index);
-  PM__CLAMP(int, max_iovecs);
-  PM__CLAMP(int, max_list_size);
-  PM__CLAMP(int, max_triggered_ops);
+#define PM__CLAMP(type, field, least)                                                              \
+  if (l->field <= (type)0) l->field = pm__limits.field;                                            \
+  if (l->field > pm__limits.field) l->field = pm__limits.field;                                    \
+  if (l->field < (type)(least)) l->field = (type)(least)
+  PM__CLAMP(int, max_entries, 1);
+  PM__CLAMP(int, max_unexpected_headers, 1);
+  PM__CLAMP(int, max_mds, 1);
+  PM__CLAMP(int, max_cts, 1);
+  PM__CLAMP(int, max_eqs, 1);
+  PM__CLAMP(int, max_pt_index, 63);
+  PM__CLAMP(int, max_iovecs, 1);
+  PM__CLAMP(int, max_list_size, 1);
+  PM__CLAMP(int, max_triggered_ops, 1);
+  PM__CLAMP(ptl_size_t, max_msg_size, 64);
+  PM__CLAMP(ptl_size_t, max_atomic_size, 8);
+  PM__CLAMP(ptl_size_t, max_fetch_atomic_size, 8);
+  PM__CLAMP(ptl_size_t, max_waw_ordered_size, 64);
+  PM__CLAMP(ptl_size_t, max_war_ordered_size, 8);
 #undef PM__CLAMP
-#define PM__CLAMP(field) l->field = l->field > pm__limits.field ? pm__limits.field : l->field
-  PM__CLAMP(max_msg_size);
-  PM__CLAMP(max_atomic_size);
-  PM__CLAMP(max_fetch_atomic_size);
-  PM__CLAMP(max_waw_ordered_size);
-  PM__CLAMP(max_war_ordered_size);
-  PM__CLAMP(max_volatile_size);
-#undef PM__CLAMP
+  if (!l->max_volatile_size) l->max_volatile_size = pm__limits.max_volatile_size;
+  if (l->max_volatile_size > l->max_msg_size) l->max_volatile_size = l->max_msg_size;
   l->features = pm__limits.features;
 }
 
@@ -5905,6 +6010,20 @@ static pm__ni *pm__ni_new(pm_process *p, int index, const ptl_ni_limits_t *desir
   return ni;
 }
 
+/* What is under way when its interface closes still goes out, with the bytes of now. */
+static void pm__keep_all(pm__ni *ni) {
+  const pm__pool *pool = &ni->pool[PM__H_MD];
+  pm__message *m;
+  uint32_t slot, in_flight = 0;
+  for (slot = 0; slot < pool->made; slot++) {
+    const pm__md *md = (const pm__md *)(const void *)pm__pool_at(pool, slot);
+    if (md->o.live) in_flight += md->in_flight;
+  }
+  for (m = ni->proc->world->messages_made; m && in_flight; m = m->next_made)
+    if (m->way.pending && m->what.from == ni && pm__from_is_alive(m) && m->what.kind != PM__GET &&
+        !m->what.has_copy && !m->what.kept)
+      pm__keep(m);
+}
 static void pm__pool_close(pm__ni *ni, int kind) {
   pm__pool *pool = &ni->pool[kind];
   uint32_t slot;
@@ -5923,6 +6042,7 @@ static void pm__ni_close(pm__ni *ni) {
   pm_thread *t;
   int i, kind;
   if (!ni->refs) return;
+  pm__keep_all(ni);
   for (i = 0; i < ni->pt_max; i++) {
     pm__pt *pt = &ni->pt[i];
     while (pt->headers) {
@@ -5938,7 +6058,6 @@ static void pm__ni_close(pm__ni *ni) {
   ni->refs = ni->bundles = 0;
   if (ni->event_fd) close(ni->event_fd - 1);
   ni->event_fd = 0;
-  ni->list_count = 0;
   ni->pt_last = 0;
   ni->map = NULL;
   ni->rank = PTL_RANK_ANY;
@@ -5987,6 +6106,7 @@ PM__PRIVATE void pm__ptl_world_free(pm_world *w) {
   while (w->messages_made) {
     pm__message *m = w->messages_made;
     w->messages_made = m->next_made;
+    PM_FREE(m->what.kept);
     PM_FREE(m);
   }
   while (w->free_triggers) {
@@ -6548,8 +6668,8 @@ PM__PRIVATE void pm__stamp(pm_world *w, const pm__message *m, int is_reply, int6
   if (!w->stamp) return;
   memset(&s, 0, sizeof s);
   s.id = m->what.id;
-  s.from_node = is_reply ? m->what.to_node : m->what.from->proc->node;
-  s.to_node = is_reply ? m->what.from->proc->node : m->what.to_node;
+  s.from_node = is_reply ? pm__to_node(m) : m->what.from->proc->node;
+  s.to_node = is_reply ? m->what.from->proc->node : pm__to_node(m);
   s.size_bytes = is_reply ? m->what.mlength : m->what.length;
   s.is_reply = is_reply;
   s.initiator_rank = m->what.from->proc->rank;
@@ -6576,7 +6696,7 @@ PM__PRIVATE int pm__brings_data(const pm__message *m) {
    process): it takes the lane's time one after the other. Up to one PCI packet its whole way is known
    when it starts; a longer one becomes a flow and keeps the lane until its last byte has left. */
 PM__PRIVATE int pm__is_inside(const pm_world *w, const pm__message *m) {
-  return m->what.to_node == m->what.from->proc->node && !w->plat.intra_uses_nic;
+  return pm__to_node(m) == m->what.from->proc->node && !w->plat.intra_uses_nic;
 }
 PM__PRIVATE uint64_t pm__job_bytes(const pm__message *m) { /* that the present travel carries */
   return m->way.is_reply           ? (pm__brings_data(m) && m->what.me ? m->what.mlength : 0)
@@ -6598,10 +6718,10 @@ PM__PRIVATE double pm__wire_bytes(const pm_world *w,
          (double)(w->plat.link_packet_bytes + w->plat.link_header_bytes);
 }
 PM__PRIVATE int pm__job_from(const pm__message *m) {
-  return m->way.is_reply ? m->what.to_node : m->what.from->proc->node;
+  return m->way.is_reply ? pm__to_node(m) : m->what.from->proc->node;
 }
 PM__PRIVATE int pm__job_to(const pm__message *m) {
-  return m->way.is_reply ? m->what.from->proc->node : m->what.to_node;
+  return m->way.is_reply ? m->what.from->proc->node : pm__to_node(m);
 }
 /* The target's memory is done with at t_ps. */
 PM__PRIVATE void pm__written_at(pm_world *w, pm__message *m, int64_t t_ps) {
@@ -6779,7 +6899,7 @@ static void pm__loggp_back(pm_world *w, pm__event *event) {
 /* Replies with data leave through the target's gap like any message; acknowledgements pay L only. */
 static void pm__loggp_there(pm_world *w, pm__event *event) {
   pm__message *m = (pm__message *)event;
-  const int from = m->what.to_node, to = m->what.from->proc->node;
+  const int from = pm__to_node(m), to = m->what.from->proc->node;
   int64_t t_ps = w->now_ps, d_ps;
   double bytes = 0;
   if (pm__arrive(w, m)) {
@@ -6788,7 +6908,7 @@ static void pm__loggp_there(pm_world *w, pm__event *event) {
     if (m->what.kind != PM__GET) pm__written(w, m);
     if (pm__brings_data(m)) {
       bytes = (double)m->what.mlength;
-      t_ps = pm__loggp_depart(w, m->what.to_node, bytes);
+      t_ps = pm__loggp_depart(w, pm__to_node(m), bytes);
       w->stats.sent_bytes += m->what.mlength;
       pm__stamp(w, m, 1, t_ps, t_ps + pm__loggp_travel_ps(w, bytes));
     }
@@ -6805,8 +6925,8 @@ PM__PRIVATE void pm__loggp_send(pm_world *w, pm__message *m) {
   const int from = m->what.from->proc->node;
   if (m->what.kind != PM__GET) pm__stamp(w, m, 0, t_ps, t_ps + d_ps);
   pm__trace(w, PM_TRACE_COMMAND, m, w->now_ps, t_ps, from, from, (uint64_t)w->plat.command_bytes);
-  pm__trace(w, pm__travel_kind(m), m, t_ps, t_ps + d_ps, from, m->what.to_node, (uint64_t)bytes);
-  pm__travel(w, m, from, m->what.to_node, 0, t_ps, d_ps, pm__loggp_there);
+  pm__trace(w, pm__travel_kind(m), m, t_ps, t_ps + d_ps, from, pm__to_node(m), (uint64_t)bytes);
+  pm__travel(w, m, from, pm__to_node(m), 0, t_ps, d_ps, pm__loggp_there);
   pm__send_early(w, m, t_ps);
 }
 #ifdef NBC_LINES
@@ -7013,7 +7133,7 @@ static void pm__rx(pm_world *w, pm__event *event) {
 /* At the list engines: match, write (in the background of what follows), answer. */
 static void pm__match_event(pm_world *w, pm__event *event) {
   pm__message *m = (pm__message *)event;
-  pm__node *n = &w->nodes[m->what.to_node];
+  pm__node *n = &w->nodes[pm__to_node(m)];
   const int taken = pm__arrive(w, m), inside = pm__is_inside(w, m);
   uint64_t bytes = m->what.kind == PM__GET || pm__is_fetch(m) ? 0 : m->what.mlength;
   int64_t t_ps = w->now_ps + (int64_t)m->what.looked_at * w->plat.nic_match_ns * PM__PS;
@@ -7027,8 +7147,8 @@ static void pm__match_event(pm_world *w, pm__event *event) {
           pm__bytes_ps((double)bytes + (w->plat.no_pci_commands ? 0 : (double)w->plat.event_bytes),
                        w->plat.pci_flow_bytes_per_s);
     n->t_done_ps = m->way.t_done_ps = pm__max_ps(m->way.t_done_ps, n->t_done_ps);
-    pm__trace(w, PM_TRACE_PAYLOAD_WRITE, m, t_ps, m->way.t_done_ps, m->what.to_node,
-              m->what.to_node, m->what.mlength);
+    pm__trace(w, PM_TRACE_PAYLOAD_WRITE, m, t_ps, m->way.t_done_ps, pm__to_node(m),
+              pm__to_node(m), m->what.mlength);
     if (m->what.kind != PM__GET) pm__written_at(w, m, m->way.t_done_ps);
     if (pm__brings_data(m)) w->stats.sent_bytes += m->what.mlength;
   }
@@ -7240,7 +7360,7 @@ PM__PRIVATE void pm__carrier_send(pm_world *w, pm__message *m) {
            : pm__is_fetch(m)       ? PM_CARGO_FETCH
                                    : PM_CARGO_ATOMIC;
   c.from_node = m->what.from->proc->node;
-  c.to_node = m->what.to_node;
+  c.to_node = pm__to_node(m);
   c.is_service = m->way.lane != 0;
   c.payload = pm__is_inline(w, m) ? 0 : pm__is_pio(w, m) || pm__is_fetch(m) ? 1 : 2;
   c.tells_sent = m->what.is_early_send;
@@ -7263,12 +7383,13 @@ PM_API void pm_cargo_payload(const pm_cargo *cargo, uint64_t offset_bytes, void 
   pm__message *m = (pm__message *)cargo->message;
   const uint64_t left = offset_bytes < m->what.length ? m->what.length - offset_bytes : 0;
   memset(buffer, 0, size_bytes);
-  if (!left ||
-      (!m->what.has_copy && (!pm__from_is_alive(m) || m->what.from->proc->world->desc.no_data)))
+  if (!left || (!m->what.has_copy && !m->what.kept &&
+                (!pm__from_is_alive(m) || m->what.from->proc->world->desc.no_data)))
     return;
   pm__copy(pm__flat(buffer),
-           m->what.has_copy ? pm__flat(m->what.copy + offset_bytes)
-                            : pm__md_cursor(m->what.md, m->what.local_offset + offset_bytes),
+           m->what.kept       ? pm__flat(m->what.kept + offset_bytes)
+           : m->what.has_copy ? pm__flat(m->what.copy + offset_bytes)
+                              : pm__md_cursor(m->what.md, m->what.local_offset + offset_bytes),
            left < size_bytes ? left : size_bytes);
 }
 PM_API void pm_cargo_sent(const pm_cargo *cargo) {

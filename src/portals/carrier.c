@@ -36,7 +36,7 @@ PM__PRIVATE void pm__carrier_send(pm_world *w, pm__message *m) {
            : pm__is_fetch(m)       ? PM_CARGO_FETCH
                                    : PM_CARGO_ATOMIC;
   c.from_node = m->what.from->proc->node;
-  c.to_node = m->what.to_node;
+  c.to_node = pm__to_node(m);
   c.is_service = m->way.lane != 0;
   c.payload = pm__is_inline(w, m) ? 0 : pm__is_pio(w, m) || pm__is_fetch(m) ? 1 : 2;
   c.tells_sent = m->what.is_early_send;
@@ -59,12 +59,13 @@ PM_API void pm_cargo_payload(const pm_cargo *cargo, uint64_t offset_bytes, void 
   pm__message *m = (pm__message *)cargo->message;
   const uint64_t left = offset_bytes < m->what.length ? m->what.length - offset_bytes : 0;
   memset(buffer, 0, size_bytes);
-  if (!left ||
-      (!m->what.has_copy && (!pm__from_is_alive(m) || m->what.from->proc->world->desc.no_data)))
+  if (!left || (!m->what.has_copy && !m->what.kept &&
+                (!pm__from_is_alive(m) || m->what.from->proc->world->desc.no_data)))
     return;
   pm__copy(pm__flat(buffer),
-           m->what.has_copy ? pm__flat(m->what.copy + offset_bytes)
-                            : pm__md_cursor(m->what.md, m->what.local_offset + offset_bytes),
+           m->what.kept       ? pm__flat(m->what.kept + offset_bytes)
+           : m->what.has_copy ? pm__flat(m->what.copy + offset_bytes)
+                              : pm__md_cursor(m->what.md, m->what.local_offset + offset_bytes),
            left < size_bytes ? left : size_bytes);
 }
 PM_API void pm_cargo_sent(const pm_cargo *cargo) {

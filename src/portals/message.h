@@ -10,11 +10,14 @@ typedef enum pm__kind { PM__PUT, PM__GET, PM__ATOMIC, PM__FETCH, PM__SWAP } pm__
    carriers and trace only read it. */
 typedef struct pm__operation {
   uint64_t id;
-  unsigned char kind, ack_req, op, type, fail, list, is_ack_muted, is_early_send, has_copy, unlinks;
+  unsigned char kind, ack_req, op, type, fail, list, is_ack_muted, is_early_send, has_copy, unlinks,
+      is_sent;
   pm__ni *from, *to;
   uint32_t from_epoch, to_epoch;
-  int to_node;
-  ptl_process_t target_id;
+  ptl_process_t target,
+      initiator; /* the one physical, the other as its target sees it: interfaces and
+                                      their maps may be gone when it arrives */
+  ptl_uid_t uid;
   pm__md *md, *get_md;
   uint64_t local_offset, get_offset, length, mlength, remote_offset, offset_used;
   uint64_t match_bits, hdr_data;
@@ -22,7 +25,8 @@ typedef struct pm__operation {
   ptl_pt_index_t pt;
   pm__me *me;
   pm__header *header;
-  uint32_t looked_at;                 /* list entries */
+  uint32_t looked_at;  /* list entries */
+  unsigned char *kept; /* payload of more bytes that its owner may change or lose; allocated */
   unsigned char copy[PM__COPY_BYTES]; /* small payload, or what a fetch brings back */
   unsigned char operand[32];          /* of a conditional swap */
 } pm__operation;
@@ -49,6 +53,8 @@ struct pm__message {
   pm__message *next, *next_made; /* of the list it is in; of all that were ever made */
   pm__operation what;            /* last: its copy is not cleared for a new operation */
 };
+
+static inline int pm__to_node(const pm__message *m) { return (int)m->what.target.phys.nid; }
 
 /* ---- the contract between Portals and what moves messages ---- */
 /* Portals asks: send it; wait until a command has room; has it none? */

@@ -23,7 +23,8 @@ typedef unsigned char ptl_list_t, ptl_search_op_t, ptl_ni_fail_t, ptl_ack_req_t,
   X(PTL_CT_NONE_REACHED, 2)                                                                        \
   X(PTL_EQ_DROPPED, 3)                                                                             \
   X(PTL_EQ_EMPTY, 4)                                                                               \
-  X(PTL_FAIL, 5) X(PTL_IGNORED, 6) X(PTL_IN_USE, 7) X(PTL_INTERRUPTED, 8) X(PTL_LIST_TOO_LONG, 9)  \
+  X(PTL_FAIL, 5)                                                                                   \
+  X(PTL_IGNORED, 6) X(PTL_IN_USE, 7) X(PTL_INTERRUPTED, 8) X(PTL_LIST_TOO_LONG, 9)                 \
       X(PTL_NO_INIT, 10) X(PTL_NO_SPACE, 11) X(PTL_PID_IN_USE, 12) X(PTL_PT_FULL, 13)              \
           X(PTL_PT_EQ_NEEDED, 14) X(PTL_PT_IN_USE, 15) X(PTL_ABORTED, 16) X(PTL_TRY_AGAIN, 17)     \
               X(PTL_SIZE_INVALID, 18)
@@ -144,8 +145,9 @@ enum {
   X(PUT)                                                                                           \
   X(PUT_OVERFLOW)                                                                                  \
   X(ATOMIC)                                                                                        \
-  X(ATOMIC_OVERFLOW) X(FETCH_ATOMIC) X(FETCH_ATOMIC_OVERFLOW) X(REPLY) X(SEND) X(ACK)              \
-      X(PT_DISABLED) X(LINK) X(AUTO_UNLINK) X(AUTO_FREE) X(SEARCH)
+  X(ATOMIC_OVERFLOW)                                                                               \
+  X(FETCH_ATOMIC) X(FETCH_ATOMIC_OVERFLOW) X(REPLY) X(SEND) X(ACK) X(PT_DISABLED) X(LINK)          \
+      X(AUTO_UNLINK) X(AUTO_FREE) X(SEARCH)
 enum {
 #define PM__X(name) PTL_EVENT_##name,
   PTL_EVENT_LIST(PM__X)
@@ -408,11 +410,11 @@ PM_API const char *pm_ptl_fail_name(int ni_fail_type);
 /* [PTL] 6. Portals 4, versions 4.2 and 4.3 together                                              */
 /* ============================================================================================== */
 /* ---- Portals objects: each begins with its handle --------------------------------------------- */
-typedef struct pm__append_args pm__append_args;
 enum { PM__KINDS = 6, PM__CHUNKS = 17, PM__ATOMIC_BYTES = 1024 };
+enum { PM__RELEASED = 2 };
 typedef struct pm__object {
   uint32_t handle, next_free;
-  int live;
+  int live; /* PM__RELEASED: its handle is void, its last use is to come */
 } pm__object;
 typedef struct pm__pool {
   char *chunk[PM__CHUNKS];
@@ -431,20 +433,21 @@ typedef struct pm__eq {
   int has_news;
 } pm__eq;
 typedef struct pm__trigger {
-  struct pm__trigger *next;
-  uint64_t threshold;
-  int kind; /* enum below */
+  struct pm__trigger *next, *child; /* of a pairing heap */
+  uint64_t threshold, number;       /* equal thresholds: first posted, first fired */
+  int kind;                         /* enum below */
   pm__message *message;
   pm__ni *ni;
   ptl_handle_any_t handle; /* counter or entry */
   ptl_ct_event_t value;
-  struct pm__append_args *append;
+  struct pm__me *entry; /* to be appended */
 } pm__trigger;
 enum { PM__TRIG_MOVE, PM__TRIG_INC, PM__TRIG_SET, PM__TRIG_APPEND, PM__TRIG_UNLINK };
 typedef struct pm__ct {
   pm__object o;
   ptl_ct_event_t value;
-  pm__trigger *triggers; /* sorted by threshold, equal ones in order of posting */
+  pm__trigger *triggers; /* the next one to fire: root of a pairing heap */
+  uint64_t posted_count;
   pm__ni *ni;
   struct pm__ct *next_to_fire;
   int to_fire;
@@ -452,7 +455,8 @@ typedef struct pm__ct {
 typedef struct pm__md {
   pm__object o;
   ptl_md_t md;
-  uint32_t in_flight;
+  uint32_t in_flight; /* operations that will still tell of something */
+  uint32_t unsent;    /* those of them whose SEND or REPLY is to come */
 } pm__md;
 typedef struct pm__me {
   pm__object o;
@@ -483,6 +487,7 @@ typedef struct pm__pt {
   pm__me *head[2], *tail[2];
   pm__header *headers, *headers_tail;
   uint32_t in_flight;
+  int list_count; /* entries of both lists */
 } pm__pt;
 typedef struct pm__map {
   struct pm__map *next;
@@ -501,7 +506,6 @@ struct pm__ni {
   pm__pool pool[PM__KINDS];
   pm__pt *pt;
   int pt_max, pt_last, headers_count, triggers_count;
-  int list_count;
   ptl_sr_value_t status[PTL_SR_LAST];
   pm__map *map;
   int event_fd; /* 1 + descriptor that tells of events; 0: nobody asked for it */

@@ -230,9 +230,9 @@ PM_API int PtlEQWait(ptl_handle_eq_t eq_handle, ptl_event_t *event) {
   PM__PROCESS(p);
   pm__ni *ni;
   pm__eq *eq = (pm__eq *)pm__find_any(p, PM__H_EQ, eq_handle, &ni);
+  if (p->aborted) return PTL_ABORTED; /* whatever the arguments are */
   if (!eq || !event) return PTL_ARG_INVALID;
   for (;;) {
-    if (p->aborted) return PTL_ABORTED;
     while (!eq->used && !p->aborted) {
       pm__wait_ptl(eq, eq_handle, 0, PM__FOREVER, "PtlEQWait:");
       if (!eq->o.live || eq->o.handle != eq_handle) return pm__gone(p);
@@ -252,6 +252,7 @@ PM_API int PtlEQPoll(const ptl_handle_eq_t *eq_handles, unsigned int size, ptl_t
   const int64_t t_end_ps = timeout == PTL_TIME_FOREVER
                                ? PM__FOREVER
                                : p->world->now_ps + (int64_t)timeout * 1000000 * PM__PS;
+  if (p->aborted) return PTL_ABORTED;
   if (!eq_handles || !size || !event || !which) return PTL_ARG_INVALID;
   for (i = 0; i < size; i++) {
     if (!pm__find_any(p, PM__H_EQ, eq_handles[i], &ni) || (first && ni != first))
@@ -287,6 +288,42 @@ static uint64_t pm__trigger_value(const pm__ct *ct) {
          (ct->ni->proc->world->desc.semantics.trigger_success_only ? 0 : ct->value.failure);
 }
 
+/* Triggers of a counter: a pairing heap, so that posting takes O(1) and firing O(log n). */
+static pm__trigger *pm__trigger_meld(pm__trigger *a, pm__trigger *b) {
+  pm__trigger *first = a, *second = b;
+  if (!a || !b) return a ? a : b;
+  if (b->threshold < a->threshold || (b->threshold == a->threshold && b->number < a->number))
+    first = b, second = a;
+  second->next = first->child;
+  first->child = second;
+  return first;
+}
+PM__PRIVATE void pm__trigger_put(pm__ct *ct, pm__trigger *t) {
+  t->number = ct->posted_count++;
+  t->next = t->child = NULL;
+  ct->triggers = pm__trigger_meld(ct->triggers, t);
+}
+static pm__trigger *pm__trigger_take(pm__ct *ct) {
+  pm__trigger *first = ct->triggers, *rest = first->child, *pairs = NULL, *root = NULL;
+  while (rest) { /* in pairs, then all pairs together */
+    pm__trigger *a = rest, *b = a->next;
+    rest = b ? b->next : NULL;
+    a->next = NULL;
+    if (b) b->next = NULL;
+    a = pm__trigger_meld(a, b);
+    a->next = pairs;
+    pairs = a;
+  }
+  while (pairs) {
+    pm__trigger *next = pairs->next;
+    pairs->next = NULL;
+    root = pm__trigger_meld(root, pairs);
+    pairs = next;
+  }
+  ct->triggers = root;
+  return first;
+}
+
 /* A list of counters instead of recursion: what fires may raise counters, its own too. */
 static void pm__fire_all(pm_world *w) {
   if (w->is_firing) return;
@@ -297,9 +334,7 @@ static void pm__fire_all(pm_world *w) {
     if (!w->fire_head) w->fire_tail = NULL;
     ct->to_fire = 0;
     while (ct->triggers && ct->triggers->threshold <= pm__trigger_value(ct)) {
-      pm__trigger *t = ct->triggers;
-      ct->triggers = t->next;
-      pm__fire(w, t);
+      pm__fire(w, pm__trigger_take(ct));
     }
   }
   w->is_firing = 0;
@@ -329,19 +364,19 @@ PM__PRIVATE void pm__ct_count(const pm__ni *ni, ptl_handle_ct_t h, int is_failur
 PM__PRIVATE void pm__trigger_free(pm_world *w, pm__trigger *t) {
   t->ni->triggers_count--;
   if (t->message) {
-    if (t->message->what.md) t->message->what.md->in_flight--;
-    if (t->message->what.get_md) t->message->what.get_md->in_flight--;
+    pm__message *m = t->message;
+    if (m->what.get_md) m->what.get_md->unsent--, pm__let_go(t->ni, m->what.get_md);
+    m->what.md->unsent--;
+    pm__let_go(t->ni, m->what.md);
     pm__message_free(w, t->message);
   }
-  PM_FREE(t->append);
+  if (t->entry) pm__pool_free(t->ni, &t->entry->o);
   t->next = w->free_triggers;
   w->free_triggers = t;
 }
 PM__PRIVATE void pm__ct_drop_triggers(pm__ct *ct) {
   while (ct->triggers) {
-    pm__trigger *t = ct->triggers;
-    ct->triggers = t->next;
-    pm__trigger_free(ct->ni->proc->world, t);
+    pm__trigger_free(ct->ni->proc->world, pm__trigger_take(ct));
   }
 }
 
@@ -383,8 +418,11 @@ PM_API int PtlCTGet(ptl_handle_ct_t ct_handle, ptl_ct_event_t *event) {
   return PTL_OK;
 }
 PM_API int PtlCTWait(ptl_handle_ct_t ct_handle, ptl_size_t test, ptl_ct_event_t *event) {
-  PM__CT(p, ni, ct, ct_handle);
-  if (!event) return PTL_ARG_INVALID;
+  PM__PROCESS(p);
+  pm__ni *ni;
+  pm__ct *ct = (pm__ct *)pm__find_any(p, PM__H_CT, ct_handle, &ni);
+  if (p->aborted) return PTL_ABORTED; /* whatever the arguments are */
+  if (!ct || !event) return PTL_ARG_INVALID;
   while (ct->value.success < test && !ct->value.failure && !p->aborted) {
     pm__wait_ptl(ct, ct_handle, test, PM__FOREVER, "PtlCTWait:");
     if (!ct->o.live || ct->o.handle != ct_handle) return pm__gone(p);
@@ -402,6 +440,7 @@ PM_API int PtlCTPoll(const ptl_handle_ct_t *ct_handles, const ptl_size_t *tests,
   const int64_t t_end_ps = timeout == PTL_TIME_FOREVER
                                ? PM__FOREVER
                                : p->world->now_ps + (int64_t)timeout * 1000000 * PM__PS;
+  if (p->aborted) return PTL_ABORTED;
   if (!ct_handles || !tests || !size || !event || !which) return PTL_ARG_INVALID;
   for (i = 0; i < size; i++) {
     if (!pm__find_any(p, PM__H_CT, ct_handles[i], &ni) || (first && ni != first))

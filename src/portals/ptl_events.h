@@ -14,5 +14,6 @@ PM__PRIVATE void pm__ct_changed(pm__ct *ct);
 PM__PRIVATE void pm__ct_count(const pm__ni *ni, ptl_handle_ct_t h, int is_failure, uint64_t value);
 PM__PRIVATE void pm__trigger_free(pm_world *w, pm__trigger *t);
 PM__PRIVATE void pm__ct_drop_triggers(pm__ct *ct);
+PM__PRIVATE void pm__trigger_put(pm__ct *ct, pm__trigger *t);
 /* Does what a trigger is for, and frees it: in ptl_moves. */
 PM__PRIVATE void pm__fire(pm_world *w, pm__trigger *t);

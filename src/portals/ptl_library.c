@@ -6,27 +6,30 @@ PM_API int PtlInit(void) {
   return PTL_OK;
 }
 
+/* 0 or negative: no wish, the default. Above what there is: that. Below the least that the specification
+   demands: that. */
 static void pm__clamp_limits(ptl_ni_limits_t *l) {
-#define PM__CLAMP(type, field)                                                                     \
-  l->field = l->field < (type)0 || l->field > pm__limits.field ? pm__limits.field : l->field
-  PM__CLAMP(int, max_entries);
-  PM__CLAMP(int, max_unexpected_headers);
-  PM__CLAMP(int, max_mds);
-  PM__CLAMP(int, max_cts);
-  PM__CLAMP(int, max_eqs);
-  PM__CLAMP(int, max_pt_index);
-  PM__CLAMP(int, max_iovecs);
-  PM__CLAMP(int, max_list_size);
-  PM__CLAMP(int, max_triggered_ops);
+#define PM__CLAMP(type, field, least)                                                              \
+  if (l->field <= (type)0) l->field = pm__limits.field;                                            \
+  if (l->field > pm__limits.field) l->field = pm__limits.field;                                    \
+  if (l->field < (type)(least)) l->field = (type)(least)
+  PM__CLAMP(int, max_entries, 1);
+  PM__CLAMP(int, max_unexpected_headers, 1);
+  PM__CLAMP(int, max_mds, 1);
+  PM__CLAMP(int, max_cts, 1);
+  PM__CLAMP(int, max_eqs, 1);
+  PM__CLAMP(int, max_pt_index, 63);
+  PM__CLAMP(int, max_iovecs, 1);
+  PM__CLAMP(int, max_list_size, 1);
+  PM__CLAMP(int, max_triggered_ops, 1);
+  PM__CLAMP(ptl_size_t, max_msg_size, 64);
+  PM__CLAMP(ptl_size_t, max_atomic_size, 8);
+  PM__CLAMP(ptl_size_t, max_fetch_atomic_size, 8);
+  PM__CLAMP(ptl_size_t, max_waw_ordered_size, 64);
+  PM__CLAMP(ptl_size_t, max_war_ordered_size, 8);
 #undef PM__CLAMP
-#define PM__CLAMP(field) l->field = l->field > pm__limits.field ? pm__limits.field : l->field
-  PM__CLAMP(max_msg_size);
-  PM__CLAMP(max_atomic_size);
-  PM__CLAMP(max_fetch_atomic_size);
-  PM__CLAMP(max_waw_ordered_size);
-  PM__CLAMP(max_war_ordered_size);
-  PM__CLAMP(max_volatile_size);
-#undef PM__CLAMP
+  if (!l->max_volatile_size) l->max_volatile_size = pm__limits.max_volatile_size;
+  if (l->max_volatile_size > l->max_msg_size) l->max_volatile_size = l->max_msg_size;
   l->features = pm__limits.features;
 }
 
@@ -63,6 +66,20 @@ static pm__ni *pm__ni_new(pm_process *p, int index, const ptl_ni_limits_t *desir
   return ni;
 }
 
+/* What is under way when its interface closes still goes out, with the bytes of now. */
+static void pm__keep_all(pm__ni *ni) {
+  const pm__pool *pool = &ni->pool[PM__H_MD];
+  pm__message *m;
+  uint32_t slot, in_flight = 0;
+  for (slot = 0; slot < pool->made; slot++) {
+    const pm__md *md = (const pm__md *)(const void *)pm__pool_at(pool, slot);
+    if (md->o.live) in_flight += md->in_flight;
+  }
+  for (m = ni->proc->world->messages_made; m && in_flight; m = m->next_made)
+    if (m->way.pending && m->what.from == ni && pm__from_is_alive(m) && m->what.kind != PM__GET &&
+        !m->what.has_copy && !m->what.kept)
+      pm__keep(m);
+}
 static void pm__pool_close(pm__ni *ni, int kind) {
   pm__pool *pool = &ni->pool[kind];
   uint32_t slot;
@@ -81,6 +98,7 @@ static void pm__ni_close(pm__ni *ni) {
   pm_thread *t;
   int i, kind;
   if (!ni->refs) return;
+  pm__keep_all(ni);
   for (i = 0; i < ni->pt_max; i++) {
     pm__pt *pt = &ni->pt[i];
     while (pt->headers) {
@@ -96,7 +114,6 @@ static void pm__ni_close(pm__ni *ni) {
   ni->refs = ni->bundles = 0;
   if (ni->event_fd) close(ni->event_fd - 1);
   ni->event_fd = 0;
-  ni->list_count = 0;
   ni->pt_last = 0;
   ni->map = NULL;
   ni->rank = PTL_RANK_ANY;
@@ -145,6 +162,7 @@ PM__PRIVATE void pm__ptl_world_free(pm_world *w) {
   while (w->messages_made) {
     pm__message *m = w->messages_made;
     w->messages_made = m->next_made;
+    PM_FREE(m->what.kept);
     PM_FREE(m);
   }
   while (w->free_triggers) {

@@ -101,16 +101,21 @@ static int pm__iovec_is_bad(const pm__ni *ni, const void *start, ptl_size_t leng
   return (options & PTL_IOVEC) &&
          (length > (ptl_size_t)ni->limits.max_iovecs || (length && !start));
 }
+/* PTL_INVALID_HANDLE says "none" too, as existing libraries write it, where no option counts. */
+static int pm__ct_is_bad(const pm__ni *ni, ptl_handle_ct_t h, unsigned int counting_options) {
+  if (h == PTL_CT_NONE || (h == PTL_INVALID_HANDLE && !counting_options)) return 0;
+  return !pm__ct_at(ni, h);
+}
 PM_API int PtlMDBind(ptl_handle_ni_t ni_handle, const ptl_md_t *md, ptl_handle_md_t *md_handle) {
   PM__NI(p, ni, ni_handle);
-  const unsigned int ct_options =
-      PTL_MD_EVENT_CT_SEND | PTL_MD_EVENT_CT_REPLY | PTL_MD_EVENT_CT_ACK;
   pm__md *o;
   if (!md || !md_handle || (md->options & ~PTL_MD_OPTIONS_MASK) ||
       pm__iovec_is_bad(ni, md->start, md->length, md->options))
     return PTL_ARG_INVALID;
   if (md->eq_handle != PTL_EQ_NONE && !pm__eq_at(ni, md->eq_handle)) return PTL_ARG_INVALID;
-  if (md->ct_handle != PTL_CT_NONE && !pm__ct_at(ni, md->ct_handle) && (md->options & ct_options))
+  if (pm__ct_is_bad(ni, md->ct_handle,
+                    md->options &
+                        (PTL_MD_EVENT_CT_SEND | PTL_MD_EVENT_CT_REPLY | PTL_MD_EVENT_CT_ACK)))
     return PTL_ARG_INVALID;
   o = (pm__md *)pm__pool_new(ni, PM__H_MD);
   if (!o) return PTL_NO_SPACE;
@@ -123,9 +128,11 @@ PM_API int PtlMDRelease(ptl_handle_md_t md_handle) {
   pm__ni *ni;
   pm__md *md = (pm__md *)pm__find_any(p, PM__H_MD, md_handle, &ni);
   if (!md) return PTL_ARG_INVALID;
+  if (md->unsent) return p->world->desc.semantics.md_release_in_use ? PTL_IN_USE : PTL_ARG_INVALID;
   if (md->in_flight)
-    return p->world->desc.semantics.md_release_in_use ? PTL_IN_USE : PTL_ARG_INVALID;
-  pm__pool_free(ni, &md->o);
+    md->o.live = PM__RELEASED;
+  else
+    pm__pool_free(ni, &md->o);
   return PTL_OK;
 }
 
@@ -140,7 +147,7 @@ static void pm__me_link(pm__ni *ni, pm__me *me) {
     pt->head[me->list] = me;
   pt->tail[me->list] = me;
   me->linked = 1;
-  ni->list_count++;
+  pt->list_count++;
 }
 PM__PRIVATE void pm__me_unlink(pm__ni *ni, pm__me *me) {
   pm__pt *pt = &ni->pt[me->pt];
@@ -153,7 +160,7 @@ PM__PRIVATE void pm__me_unlink(pm__ni *ni, pm__me *me) {
   else
     pt->tail[me->list] = me->prev;
   me->linked = 0;
-  ni->list_count--;
+  pt->list_count--;
 }
 /* LINK, AUTO_UNLINK and AUTO_FREE of an entry. */
 PM__PRIVATE void pm__me_event(pm__ni *ni, ptl_handle_eq_t eq_handle, ptl_pt_index_t pt,
@@ -219,67 +226,74 @@ PM__PRIVATE void pm__header_unlink(pm__pt *pt, pm__header *previous, pm__header 
     pt->headers = h->next;
   if (pt->headers_tail == h) pt->headers_tail = previous;
 }
-/* Searches the unexpected headers for an entry that is being appended (op < 0) or searched for.
-   Returns how many were found; stops after the first for a USE_ONCE entry. */
-static int pm__match_headers(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, void *user_ptr, int op,
-                             pm__me *appended) {
-  pm__pt *pt = &ni->pt[index];
-  pm__header *h = pt->headers, *previous = NULL, *next;
-  int found = 0;
-  for (; h; h = next) {
-    next = h->next;
-    if (h->is_claimed ||
-        !pm__matches(ni, me, h->event.initiator, h->event.uid, h->event.match_bits) ||
-        (pm__is_matching(ni) && (me->options & PTL_ME_NO_TRUNCATE) &&
-         !(me->options & PTL_ME_MANAGE_LOCAL) &&
-         h->event.remote_offset + h->event.rlength >
-             pm__capacity(me->start, me->length, me->options))) {
-      previous = h;
-      continue;
-    }
-    found++;
-    {
-      pm__header told = *h; /* what a search tells leaves the header as it is */
-      told.event.user_ptr = user_ptr;
-      told.event.ptl_list = PTL_OVERFLOW_LIST;
-      if (op == PTL_SEARCH_ONLY) told.event.type = PTL_EVENT_SEARCH;
-      told.eq_handle = pt->eq_handle;
-      told.ct_handle = me->ct_handle;
-      told.options = me->options;
-      if (appended && (me->options & PTL_ME_LOCAL_INC_UH_RLENGTH) &&
-          (me->options & PTL_ME_MANAGE_LOCAL))
-        appended->offset += h->event.rlength;
-      if (op == PTL_SEARCH_ONLY) {
-        pm__tell_overflow(ni, &told);
-        previous = h;
-      } else if (
-          h->message) { /* its data is still on the way into the buffer: told when it is in */
-        told.next = h->next;
-        told.is_claimed = 1;
-        if (appended && (me->options & PTL_ME_USE_ONCE) &&
-            !(me->options & PTL_ME_EVENT_UNLINK_DISABLE))
-          told.unlink_after = appended->auto_unlinked = 1;
-        *h = told;
-        previous = h;
-      } else {
-        pm__me *overflow = h->me;
-        pm__header_unlink(pt, previous, h);
-        pm__header_drop(ni, h);
-        pm__tell_overflow(ni, &told);
-        pm__me_free_if_empty(ni, overflow);
-      }
-    }
-    if (me->options & PTL_ME_USE_ONCE) break;
-  }
-  return found;
+static int pm__header_matches(const pm__ni *ni, const ptl_me_t *me, const pm__header *h) {
+  if (h->is_claimed || !pm__matches(ni, me, h->event.initiator, h->event.uid, h->event.match_bits))
+    return 0;
+  return !pm__is_matching(ni) || !(me->options & PTL_ME_NO_TRUNCATE) ||
+         (me->options & PTL_ME_MANAGE_LOCAL) ||
+         h->event.remote_offset + h->event.rlength <=
+             pm__capacity(me->start, me->length, me->options);
 }
-
+/* A header with what its finder is to be told. While the header's data is still on the way into the
+   buffer it is claimed, and told when the data is in: 0. Else it goes: 1. */
+static int pm__take_header(pm__ni *ni, pm__pt *pt, pm__header *previous, pm__header *h,
+                           pm__header *told) {
+  pm__me *overflow = h->me;
+  if (h->message) {
+    told->next = h->next;
+    told->is_claimed = 1;
+    *h = *told;
+    return 0;
+  }
+  pm__header_unlink(pt, previous, h);
+  pm__header_drop(ni, h);
+  pm__tell_overflow(ni, told);
+  pm__me_free_if_empty(ni, overflow);
+  return 1;
+}
 /* Locally managed and too little left, or none at all. */
 PM__PRIVATE int pm__is_used_up(const pm__me *me) {
   const uint64_t room = pm__capacity(me->me.start, me->me.length, me->me.options);
   return (me->me.options & PTL_ME_MANAGE_LOCAL) && me->me.min_free &&
          (me->offset > room || room - me->offset < me->me.min_free);
 }
+/* Searches the unexpected headers for an entry that is being appended (op < 0) or searched for.
+   Returns how many were found; stops when the entry is used up. */
+static int pm__match_headers(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, void *user_ptr, int op,
+                             pm__me *appended) {
+  pm__pt *pt = &ni->pt[index];
+  pm__header *h = pt->headers, *previous = NULL, *next;
+  const int counts_lengths = appended && (me->options & PTL_ME_LOCAL_INC_UH_RLENGTH) &&
+                             (me->options & PTL_ME_MANAGE_LOCAL);
+  int found = 0, is_last = 0;
+  for (; h && !is_last; h = next) {
+    pm__header told = *h; /* what a search tells leaves the header as it is */
+    next = h->next;
+    if (!pm__header_matches(ni, me, h)) {
+      previous = h;
+      continue;
+    }
+    found++;
+    told.event.user_ptr = user_ptr;
+    told.event.ptl_list = PTL_OVERFLOW_LIST;
+    told.eq_handle = pt->eq_handle;
+    told.ct_handle = me->ct_handle;
+    told.options = me->options;
+    if (counts_lengths) appended->offset += h->event.rlength;
+    is_last = (me->options & PTL_ME_USE_ONCE) || (counts_lengths && pm__is_used_up(appended));
+    if (op == PTL_SEARCH_ONLY) {
+      told.event.type = PTL_EVENT_SEARCH;
+      pm__tell_overflow(ni, &told);
+      previous = h;
+      continue;
+    }
+    if (h->message && appended && is_last && !(me->options & PTL_ME_EVENT_UNLINK_DISABLE))
+      told.unlink_after = appended->auto_unlinked = 1; /* after the event that is to come */
+    if (!pm__take_header(ni, pt, previous, h, &told)) previous = h;
+  }
+  return found;
+}
+
 PM__PRIVATE int pm__append_is_bad(const pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *me,
                                   ptl_list_t list) {
   const unsigned int mask =
@@ -292,39 +306,52 @@ PM__PRIVATE int pm__append_is_bad(const pm__ni *ni, ptl_pt_index_t index, const 
     return 1;
   if ((ni->pt[index].options & PTL_PT_ONLY_TRUNCATE) && (me->options & PTL_ME_NO_TRUNCATE))
     return 1;
-  return me->ct_handle != PTL_CT_NONE &&
-         (me->options & (PTL_ME_EVENT_CT_COMM | PTL_ME_EVENT_CT_OVERFLOW)) &&
-         !pm__ct_at(ni, me->ct_handle);
+  return pm__ct_is_bad(ni, me->ct_handle,
+                       me->options & (PTL_ME_EVENT_CT_COMM | PTL_ME_EVENT_CT_OVERFLOW));
 }
-/* LE and ME alike; an LE has been widened to an ME that matches all. */
-PM__PRIVATE int pm__append(pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *entry, ptl_list_t list,
-                           void *user_ptr, ptl_handle_any_t *handle) {
-  pm__me *me;
-  const int unlink_event = !(entry->options & PTL_ME_EVENT_UNLINK_DISABLE);
-  if (pm__append_is_bad(ni, index, entry, list)) return PTL_ARG_INVALID;
-  if (ni->list_count >= ni->limits.max_list_size) return PTL_LIST_TOO_LONG;
-  me = (pm__me *)pm__pool_new(ni, PM__H_ME);
-  if (!me) return PTL_NO_SPACE;
+/* An entry that is in no list yet; NULL: none is left. */
+PM__PRIVATE pm__me *pm__me_new(pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *entry,
+                               ptl_list_t list, void *user_ptr) {
+  pm__me *me = (pm__me *)pm__pool_new(ni, PM__H_ME);
+  if (!me) return NULL;
   me->me = *entry;
   me->pt = index;
   me->list = list;
   me->user_ptr = user_ptr;
-  *handle = me->o.handle;
-  if (list == PTL_PRIORITY_LIST && ni->pt[index].headers) {
-    const int found = pm__match_headers(ni, index, &me->me, user_ptr, -1, me);
-    const int used_up =
-        (entry->options & PTL_ME_LOCAL_INC_UH_RLENGTH) && found && pm__is_used_up(me);
-    if ((found && (entry->options & PTL_ME_USE_ONCE)) ||
-        used_up) { /* consumed: never linked, no LINK event */
-      if (unlink_event && !me->auto_unlinked)
-        pm__me_event(ni, ni->pt[index].eq_handle, index, list, user_ptr, PTL_EVENT_AUTO_UNLINK);
+  return me;
+}
+/* Finds what came too early, then links the entry, unless that has used it up. */
+PM__PRIVATE void pm__me_append(pm__ni *ni, pm__me *me) {
+  const pm__pt *pt = &ni->pt[me->pt];
+  const unsigned int options = me->me.options;
+  if (me->list == PTL_PRIORITY_LIST && pt->headers) {
+    const int found = pm__match_headers(ni, me->pt, &me->me, me->user_ptr, -1, me);
+    if (found && ((options & PTL_ME_USE_ONCE) ||
+                  ((options & PTL_ME_LOCAL_INC_UH_RLENGTH) && pm__is_used_up(me)))) {
+      /* consumed: never linked, no LINK event */
+      if (!(options & PTL_ME_EVENT_UNLINK_DISABLE) && !me->auto_unlinked)
+        pm__me_event(ni, pt->eq_handle, me->pt, me->list, me->user_ptr, PTL_EVENT_AUTO_UNLINK);
       pm__pool_free(ni, &me->o);
-      return PTL_OK;
+      return;
     }
   }
   pm__me_link(ni, me);
-  if (!(entry->options & PTL_ME_EVENT_LINK_DISABLE))
-    pm__me_event(ni, ni->pt[index].eq_handle, index, list, user_ptr, PTL_EVENT_LINK);
+  if (!(options & PTL_ME_EVENT_LINK_DISABLE))
+    pm__me_event(ni, pt->eq_handle, me->pt, me->list, me->user_ptr, PTL_EVENT_LINK);
+}
+PM__PRIVATE int pm__list_is_full(const pm__ni *ni, ptl_pt_index_t index) {
+  return ni->pt[index].list_count >= ni->limits.max_list_size;
+}
+/* LE and ME alike; an LE has been widened to an ME that matches all. */
+static int pm__append(pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *entry, ptl_list_t list,
+                      void *user_ptr, ptl_handle_any_t *handle) {
+  pm__me *me;
+  if (pm__append_is_bad(ni, index, entry, list)) return PTL_ARG_INVALID;
+  if (pm__list_is_full(ni, index)) return PTL_LIST_TOO_LONG;
+  me = pm__me_new(ni, index, entry, list, user_ptr);
+  if (!me) return PTL_NO_SPACE;
+  *handle = me->o.handle;
+  pm__me_append(ni, me);
   return PTL_OK;
 }
 static int pm__search(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, ptl_search_op_t op,

@@ -48,6 +48,7 @@ PM__PRIVATE pm__cursor pm__me_cursor(const pm__message *m) {
 /* What is sent: the copy when there is one, else the initiator's memory as it is now. */
 PM__PRIVATE pm__cursor pm__payload(pm__message *m) {
   return m->cargo.wire      ? pm__flat(m->cargo.wire)
+         : m->what.kept     ? pm__flat(m->what.kept)
          : m->what.has_copy ? pm__flat(m->what.copy)
                             : pm__md_cursor(m->what.md, m->what.local_offset);
 }

@@ -33,6 +33,7 @@ PM__PRIVATE void pm__initiator_sent(pm__message *m) {
                        ? PTL_NI_UNDELIVERABLE
                        : PTL_NI_OK;
   if (!pm__from_is_alive(m)) return;
+  m->what.md->unsent--;
   pm__initiator_event(m, m->what.md, PTL_EVENT_SEND, fail);
   pm__initiator_count(m, m->what.md, PTL_MD_EVENT_CT_SEND, fail, m->what.length);
 }
@@ -41,8 +42,8 @@ PM__PRIVATE void pm__initiator_finish(pm_world *w, pm__message *m) {
   const pm_semantics *s = &w->desc.semantics;
   pm__md *md = m->what.md;
   if (!pm__from_is_alive(m)) return;
-  md->in_flight--;
-  if (m->what.get_md) m->what.get_md->in_flight--;
+  if (m->what.get_md) m->what.get_md->unsent--;
+  if (m->what.kind == PM__GET) md->unsent--;
   if (m->what.kind != PM__GET && !m->what.is_early_send) pm__initiator_sent(m);
   if (m->what.kind == PM__GET || pm__is_fetch(m)) {
     if (m->what.get_md) md = m->what.get_md;
@@ -58,6 +59,8 @@ PM__PRIVATE void pm__initiator_finish(pm_world *w, pm__message *m) {
     if (m->what.ack_req == PTL_ACK_REQ) pm__initiator_event(m, md, PTL_EVENT_ACK, m->what.fail);
     pm__initiator_count(m, md, PTL_MD_EVENT_CT_ACK, counts, m->what.mlength);
   }
+  if (m->what.get_md) pm__let_go(m->what.from, m->what.get_md);
+  pm__let_go(m->what.from, m->what.md);
 }
 /* It can never arrive, or its answer cannot. */
 PM__PRIVATE void pm__undeliverable(pm_world *w, pm__message *m) {
@@ -93,8 +96,9 @@ static int pm__message_make(pm_process *p, int kind, ptl_handle_md_t md_handle, 
   m->what.md = md;
   m->what.local_offset = offset;
   m->what.length = length;
-  m->what.target_id = target;
-  m->what.to_node = (int)(pm__is_logical(ni) ? ni->map->id[target.rank].phys.nid : target.phys.nid);
+  m->what.target = pm__is_logical(ni) ? ni->map->id[target.rank] : target;
+  m->what.initiator = pm__own_id(ni);
+  m->what.uid = p->uid;
   m->what.pt = pt;
   m->what.match_bits = bits;
   m->what.remote_offset = remote_offset;
@@ -164,6 +168,16 @@ static int pm__fetch_make(pm_process *p, int kind, PM__PTL_FETCH_ARGS, const voi
   return PTL_ARG_INVALID;
 }
 
+/* From now on the initiator may change its memory, or lose it. */
+PM__PRIVATE void pm__keep(pm__message *m) {
+  if (m->what.from->proc->world->desc.no_data || !m->what.length) return;
+  m->what.kept = (unsigned char *)PM_MALLOC((size_t)m->what.length);
+  if (m->what.kept)
+    pm__copy(pm__flat(m->what.kept), pm__md_cursor(m->what.md, m->what.local_offset),
+             m->what.length);
+  else
+    pm_world_fail(m->what.from->proc->world, PM_E_NOMEM, "out of memory: payload");
+}
 /* An operation starts: from a call, or from a counter. */
 static void pm__message_start(pm_world *w, pm__message *m) {
   if (!m->what.id) m->what.id = ++w->next_id;
@@ -174,7 +188,8 @@ static void pm__message_start(pm_world *w, pm__message *m) {
              m->what.length);
     m->what.has_copy = 1;
     m->what.is_early_send = !pm__is_fetch(m); /* a fetch brings its answer back in the same place */
-  }
+  } else if (m->what.kind != PM__GET && (m->what.md->md.options & PTL_MD_VOLATILE))
+    pm__keep(m);
   if (m->what.kind != PM__GET) w->stats.sent_bytes += m->what.length;
   w->stats.messages_count++;
   pm__nic_send(w, m);
@@ -184,8 +199,8 @@ static int pm__move(pm_process *p, pm__message *m, int may_wait) {
     pm__message_free(p->world, m);
     return PTL_TRY_AGAIN;
   }
-  m->what.md->in_flight++; /* from now on nobody may release it */
-  if (m->what.get_md) m->what.get_md->in_flight++;
+  pm__hold(m->what.md); /* from now on nobody may release it */
+  if (m->what.get_md) pm__hold(m->what.get_md);
   m->what.id = ++p->world->next_id;
   pm__nic_wait_for_slot(p, m);
   if (!pm__from_is_alive(m)) {
@@ -229,16 +244,8 @@ PM__MOVE_TWICE(PtlSwap,
                pm__fetch_make(p, PM__SWAP, PM__FETCH_NAMES, operand, operation, datatype, &m))
 
 /* ---- triggered operations ---------------------------------------------------------------------- */
-struct pm__append_args {
-  ptl_me_t me;
-  ptl_pt_index_t pt;
-  ptl_list_t list;
-  void *user_ptr;
-};
-
 PM__PRIVATE void pm__fire(pm_world *w, pm__trigger *t) {
   pm__ct *ct;
-  ptl_handle_any_t h;
   switch (t->kind) {
   case PM__TRIG_MOVE:
     pm__message_start(w, t->message);
@@ -257,7 +264,11 @@ PM__PRIVATE void pm__fire(pm_world *w, pm__trigger *t) {
     pm__ct_changed(ct);
     break;
   case PM__TRIG_APPEND:
-    pm__append(t->ni, t->append->pt, &t->append->me, t->append->list, t->append->user_ptr, &h);
+    if (pm__append_is_bad(t->ni, t->entry->pt, &t->entry->me, t->entry->list) ||
+        pm__list_is_full(t->ni, t->entry->pt))
+      break; /* nobody is left who could be told */
+    pm__me_append(t->ni, t->entry);
+    t->entry = NULL;
     break;
   default: pm__unlink(t->ni->proc, t->handle); break;
   }
@@ -269,7 +280,7 @@ static int pm__trigger_post(pm_process *p, pm__ni *ni, pm__message *m, ptl_handl
   pm_world *w = p->world;
   pm__ni *ct_ni;
   pm__ct *ct = (pm__ct *)pm__find_any(p, PM__H_CT, trig_ct, &ct_ni);
-  pm__trigger *t, **at;
+  pm__trigger *t;
   if (!ct || ct_ni != ni) return PTL_ARG_INVALID;
   if (ni->triggers_count >= ni->limits.max_triggered_ops) return PTL_NO_SPACE;
   t = w->free_triggers;
@@ -284,13 +295,10 @@ static int pm__trigger_post(pm_process *p, pm__ni *ni, pm__message *m, ptl_handl
   t->message = m;
   ni->triggers_count++;
   if (m) {
-    m->what.md->in_flight++;
-    if (m->what.get_md) m->what.get_md->in_flight++;
+    pm__hold(m->what.md);
+    if (m->what.get_md) pm__hold(m->what.get_md);
   }
-  for (at = &ct->triggers; *at && (*at)->threshold <= threshold; at = &(*at)->next) {
-  }
-  t->next = *at;
-  *at = t;
+  pm__trigger_put(ct, t);
   *made = t;
   return PTL_OK;
 }
@@ -379,25 +387,21 @@ PM_API int PtlTriggeredMEAppend(ptl_handle_ni_t ni_handle, ptl_pt_index_t index,
                                 ptl_list_t list, void *user_ptr, ptl_handle_me_t *me_handle,
                                 PM__PTL_TRIG_ARGS) {
   PM__NI(p, ni, ni_handle);
-  pm__append_args *args;
+  pm__me *entry;
   pm__trigger *t;
   int code;
   if (!me || !me_handle || !pm__is_matching(ni) || pm__append_is_bad(ni, index, me, list))
     return PTL_ARG_INVALID;
-  args = (pm__append_args *)pm__zalloc(sizeof *args);
-  if (!args) return PTL_NO_SPACE;
-  args->me = *me;
-  args->pt = index;
-  args->list = list;
-  args->user_ptr = user_ptr;
+  entry = pm__me_new(ni, index, me, list, user_ptr);
+  if (!entry) return PTL_NO_SPACE;
   code = pm__trigger_post(p, ni, NULL, trig_ct_handle, threshold, &t);
   if (code) {
-    PM_FREE(args);
+    pm__pool_free(ni, &entry->o);
     return code;
   }
   t->kind = PM__TRIG_APPEND;
-  t->append = args;
-  *me_handle = PTL_INVALID_HANDLE; /* the entry has none before it exists */
+  t->entry = entry;
+  *me_handle = entry->o.handle;
   return pm__trigger_arm(p, trig_ct_handle);
 }
 PM_API int PtlTriggeredMEUnlink(ptl_handle_me_t me_handle, PM__PTL_TRIG_ARGS) {

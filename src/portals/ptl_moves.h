@@ -1,3 +1,6 @@
 /* Operations: made, started, ended at their initiator; triggered ones; the end of interfaces. */
 #pragma once
 #include "ptl_target.h"
+
+/* ---- for later pieces ---- */
+PM__PRIVATE void pm__keep(pm__message *m);

@@ -63,7 +63,7 @@ PM__PRIVATE pm__object *pm__find(const pm__ni *ni, int kind, ptl_handle_any_t h)
   if (h >> 29 != (uint32_t)kind || (int)(h >> 27 & 3) != ni->index || (h & 0xFFFFu) >= pool->made)
     return NULL;
   o = pm__pool_at(pool, h & 0xFFFFu);
-  return o->live && o->handle == h ? o : NULL;
+  return o->live == 1 && o->handle == h ? o : NULL;
 }
 PM__PRIVATE pm__object *pm__find_any(const pm_process *p, int kind, ptl_handle_any_t h,
                                      pm__ni **ni) {
@@ -311,7 +311,17 @@ PM__PRIVATE pm__message *pm__message_new(pm_world *w) {
   }
   return m;
 }
+/* An operation begins and ends to need its descriptors; the last one frees what was released. */
+PM__PRIVATE void pm__hold(pm__md *md) {
+  md->in_flight++;
+  md->unsent++;
+}
+PM__PRIVATE void pm__let_go(pm__ni *ni, pm__md *md) {
+  if (--md->in_flight == 0 && md->o.live == PM__RELEASED) pm__pool_free(ni, &md->o);
+}
 PM__PRIVATE void pm__message_free(pm_world *w, pm__message *m) {
+  if (m->what.kept) PM_FREE(m->what.kept);
+  m->what.kept = NULL;
   m->next = w->free_messages;
   w->free_messages = m;
 }

@@ -17,4 +17,6 @@ PM__PRIVATE int pm__is_logical(const pm__ni *ni);
 PM__PRIVATE ptl_process_t pm__own_id(const pm__ni *ni);
 PM__PRIVATE int pm__pid_take(pm_world *w, pm_process *p, uint32_t pid);
 PM__PRIVATE pm_process *pm__process_by_pid(const pm_world *w, uint32_t nid, uint32_t pid);
+PM__PRIVATE void pm__hold(pm__md *md);
+PM__PRIVATE void pm__let_go(pm__ni *ni, pm__md *md);
 PM__PRIVATE pm__message *pm__message_new(pm_world *w);

@@ -13,26 +13,27 @@ static int pm__target_event(const pm__message *m) {
   return events[m->what.kind];
 }
 /* Where a message goes; NULL: nobody there. */
-static const pm_process *pm__target_process_of(const pm_world *w, const pm__ni *from,
-                                               ptl_process_t id) {
-  if (pm__is_logical(from)) id = from->map->id[id.rank];
-  return pm__process_by_pid(w, id.phys.nid, id.phys.pid);
+static const pm_process *pm__target_process_of(const pm_world *w, const pm__message *m) {
+  return pm__process_by_pid(w, m->what.target.phys.nid, m->what.target.phys.pid);
 }
 PM__PRIVATE int pm__from_is_alive(const pm__message *m) {
   return m->what.from->epoch == m->what.from_epoch;
 }
+PM__PRIVATE int pm__has_payload(const pm__message *m) {
+  return m->what.has_copy || m->what.kept || m->cargo.wire || pm__from_is_alive(m) ||
+         m->what.from->proc->world->desc.no_data;
+}
 /* The interface of the same kind in the process that is meant; NULL: there is none. */
 static pm__ni *pm__target_ni(pm_world *w, const pm__message *m) {
-  const pm_process *p = pm__target_process_of(w, m->what.from, m->what.target_id);
+  const pm_process *p = pm__target_process_of(w, m);
   pm__ni *ni = p ? p->ni[m->what.from->index] : NULL;
   return ni && ni->refs ? ni : NULL;
 }
 static pm__me *pm__find_entry(const pm__ni *ni, const pm__pt *pt, pm__message *m, int list) {
   pm__me *me;
-  const ptl_process_t id = pm__own_id(m->what.from);
   for (me = pt->head[list]; me; me = me->next) {
     m->what.looked_at++;
-    if (!pm__matches(ni, &me->me, id, m->what.from->proc->uid, m->what.match_bits)) continue;
+    if (!pm__matches(ni, &me->me, m->what.initiator, m->what.uid, m->what.match_bits)) continue;
     if (pm__is_matching(ni) && (me->me.options & PTL_ME_NO_TRUNCATE)) {
       const uint64_t offset =
           me->me.options & PTL_ME_MANAGE_LOCAL ? me->offset : m->what.remote_offset;
@@ -98,7 +99,7 @@ static int pm__match(pm__ni *ni, pm__message *m) {
   if (me->list == PTL_OVERFLOW_LIST && !(me->me.options & PTL_ME_UNEXPECTED_HDR_DISABLE) &&
       ni->headers_count >= ni->limits.max_unexpected_headers)
     return pm__no_resource(ni, pt, m, me);
-  if (me->me.uid != PTL_UID_ANY && me->me.uid != m->what.from->proc->uid)
+  if (me->me.uid != PTL_UID_ANY && me->me.uid != m->what.uid)
     return pm__refuse(ni, m, PTL_NI_PERM_VIOLATION);
   if (!pm__is_get(m)) needs |= PTL_ME_OP_PUT;
   if (pm__is_get(m) || pm__is_fetch(m)) needs |= PTL_ME_OP_GET;
@@ -172,8 +173,8 @@ static void pm__fill_target_event(const pm__message *m, ptl_event_t *e) {
   e->rlength = m->what.length;
   e->mlength = m->what.mlength;
   e->remote_offset = m->what.remote_offset;
-  e->initiator = pm__own_id(m->what.from);
-  e->uid = m->what.from->proc->uid;
+  e->initiator = m->what.initiator;
+  e->uid = m->what.uid;
   e->pt_index = m->what.pt;
   e->ptl_list = m->what.list;
   e->ni_fail_type = m->what.fail;
@@ -185,7 +186,7 @@ PM__PRIVATE void pm__trace(pm_world *w, int kind, const pm__message *m, int64_t 
                            int64_t t_end_ps, int from_node, int to_node, uint64_t bytes) {
   const pm_process *to;
   if (!w->desc.trace) return;
-  to = pm__target_process_of(w, m->what.from, m->what.target_id);
+  to = pm__target_process_of(w, m);
   pm__record(w, kind, m->what.id, m->what.from->proc->rank, to ? to->rank : -1, t_begin_ps,
              t_end_ps, from_node, to_node, bytes);
 }
@@ -199,8 +200,7 @@ PM__PRIVATE int pm__target_start(pm_world *w, pm__message *m) {
     m->what.fail = PTL_NI_UNDELIVERABLE;
     return 0;
   }
-  if (!pm__from_is_alive(m) && !m->what.has_copy && !m->cargo.wire &&
-      m->what.length) { /* its memory is gone */
+  if (m->what.length && !pm__is_get(m) && !pm__has_payload(m)) { /* its memory is gone */
     m->what.fail = PTL_NI_UNDELIVERABLE;
     return 0;
   }
@@ -213,8 +213,7 @@ PM__PRIVATE int pm__target_start(pm_world *w, pm__message *m) {
     pm__copy(pm__md_cursor(m->what.md, m->what.local_offset), pm__me_cursor(m), m->what.mlength);
   else if (pm__is_fetch(m) && m->what.mlength) {
     unsigned char operand[PM__COPY_BYTES];
-    if (pm__from_is_alive(m) || m->what.has_copy)
-      pm__copy(pm__flat(operand), pm__payload(m), m->what.mlength);
+    if (pm__has_payload(m)) pm__copy(pm__flat(operand), pm__payload(m), m->what.mlength);
     pm__copy(pm__flat(m->what.copy), pm__me_cursor(m), m->what.mlength);
     if (!m->cargo.is_computed) pm__atomic(m, operand, m->what.mlength);
   }
@@ -227,7 +226,7 @@ PM__PRIVATE void pm__target_finish(pm_world *w, pm__message *m) {
   pm__pt *pt;
   ptl_event_t e;
   if (ni->epoch != m->what.to_epoch) return; /* closed meanwhile */
-  if (m->what.mlength && (pm__from_is_alive(m) || m->what.has_copy || m->cargo.wire)) {
+  if (m->what.mlength && pm__has_payload(m)) {
     if (m->what.kind == PM__PUT) {
       if (!w->desc.no_data) pm__copy(pm__me_cursor(m), pm__payload(m), m->what.mlength);
     } else if (m->what.kind == PM__ATOMIC && !m->cargo.is_computed) {

@@ -19,8 +19,8 @@ PM__PRIVATE void pm__stamp(pm_world *w, const pm__message *m, int is_reply, int6
   if (!w->stamp) return;
   memset(&s, 0, sizeof s);
   s.id = m->what.id;
-  s.from_node = is_reply ? m->what.to_node : m->what.from->proc->node;
-  s.to_node = is_reply ? m->what.from->proc->node : m->what.to_node;
+  s.from_node = is_reply ? pm__to_node(m) : m->what.from->proc->node;
+  s.to_node = is_reply ? m->what.from->proc->node : pm__to_node(m);
   s.size_bytes = is_reply ? m->what.mlength : m->what.length;
   s.is_reply = is_reply;
   s.initiator_rank = m->what.from->proc->rank;
@@ -47,7 +47,7 @@ PM__PRIVATE int pm__brings_data(const pm__message *m) {
    process): it takes the lane's time one after the other. Up to one PCI packet its whole way is known
    when it starts; a longer one becomes a flow and keeps the lane until its last byte has left. */
 PM__PRIVATE int pm__is_inside(const pm_world *w, const pm__message *m) {
-  return m->what.to_node == m->what.from->proc->node && !w->plat.intra_uses_nic;
+  return pm__to_node(m) == m->what.from->proc->node && !w->plat.intra_uses_nic;
 }
 PM__PRIVATE uint64_t pm__job_bytes(const pm__message *m) { /* that the present travel carries */
   return m->way.is_reply           ? (pm__brings_data(m) && m->what.me ? m->what.mlength : 0)
@@ -69,10 +69,10 @@ PM__PRIVATE double pm__wire_bytes(const pm_world *w,
          (double)(w->plat.link_packet_bytes + w->plat.link_header_bytes);
 }
 PM__PRIVATE int pm__job_from(const pm__message *m) {
-  return m->way.is_reply ? m->what.to_node : m->what.from->proc->node;
+  return m->way.is_reply ? pm__to_node(m) : m->what.from->proc->node;
 }
 PM__PRIVATE int pm__job_to(const pm__message *m) {
-  return m->way.is_reply ? m->what.from->proc->node : m->what.to_node;
+  return m->way.is_reply ? m->what.from->proc->node : pm__to_node(m);
 }
 /* The target's memory is done with at t_ps. */
 PM__PRIVATE void pm__written_at(pm_world *w, pm__message *m, int64_t t_ps) {
@@ -250,7 +250,7 @@ static void pm__loggp_back(pm_world *w, pm__event *event) {
 /* Replies with data leave through the target's gap like any message; acknowledgements pay L only. */
 static void pm__loggp_there(pm_world *w, pm__event *event) {
   pm__message *m = (pm__message *)event;
-  const int from = m->what.to_node, to = m->what.from->proc->node;
+  const int from = pm__to_node(m), to = m->what.from->proc->node;
   int64_t t_ps = w->now_ps, d_ps;
   double bytes = 0;
   if (pm__arrive(w, m)) {
@@ -259,7 +259,7 @@ static void pm__loggp_there(pm_world *w, pm__event *event) {
     if (m->what.kind != PM__GET) pm__written(w, m);
     if (pm__brings_data(m)) {
       bytes = (double)m->what.mlength;
-      t_ps = pm__loggp_depart(w, m->what.to_node, bytes);
+      t_ps = pm__loggp_depart(w, pm__to_node(m), bytes);
       w->stats.sent_bytes += m->what.mlength;
       pm__stamp(w, m, 1, t_ps, t_ps + pm__loggp_travel_ps(w, bytes));
     }
@@ -276,7 +276,7 @@ PM__PRIVATE void pm__loggp_send(pm_world *w, pm__message *m) {
   const int from = m->what.from->proc->node;
   if (m->what.kind != PM__GET) pm__stamp(w, m, 0, t_ps, t_ps + d_ps);
   pm__trace(w, PM_TRACE_COMMAND, m, w->now_ps, t_ps, from, from, (uint64_t)w->plat.command_bytes);
-  pm__trace(w, pm__travel_kind(m), m, t_ps, t_ps + d_ps, from, m->what.to_node, (uint64_t)bytes);
-  pm__travel(w, m, from, m->what.to_node, 0, t_ps, d_ps, pm__loggp_there);
+  pm__trace(w, pm__travel_kind(m), m, t_ps, t_ps + d_ps, from, pm__to_node(m), (uint64_t)bytes);
+  pm__travel(w, m, from, pm__to_node(m), 0, t_ps, d_ps, pm__loggp_there);
   pm__send_early(w, m, t_ps);
 }
