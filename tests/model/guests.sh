@@ -56,13 +56,41 @@ last_thread_ends_the_process() { run -n 2 "$threads" last && grep ' 10\.[0-9]* u
 sleeps_take_simulated_time() { run -n 2 "$threads" sleeps; }
 spin_on_memory_lets_time_pass() { run -n 3 --spin 10 "$threads" spins && grep -x 'spin has ended' "$T/out"; }
 poll_waits_for_events() { run -n 2 "$threads" polls && grep -x 'poll has seen all' "$T/out"; }
-abort_ends_the_run() { run -n 3 --trace "$T/abort.csv" "$threads" abort; test $? = 100 && grep 'process 1 called PMI_Abort(7) at .* us: enough' "$T/err" && test -s "$T/abort.csv"; }
+abort_ends_the_run() { run -n 3 --trace "$T/abort.csv" "$threads" abort; test $? = 7 && grep '^pm_run: process 1 called PMI_Abort(7) at .* us: enough' "$T/err" && test -s "$T/abort.csv"; }
 # 20 ms of host CPU time and more, tenfold
 computation_takes_its_time() { run -n 2 --compute 10 "$threads" computes && grep 'pm_run: 2 processes, [2-9][0-9]\{5,\}\.[0-9]* us' "$T/err" && run -n 2 "$threads" computes && grep 'pm_run: 2 processes, 0.0' "$T/err" && ! run --compute -1 "$threads" && grep 'pm_run: --compute: a number of' "$T/err"; }
 lines_carry_their_process() {
   run -n 3 --prefix "$threads" pieces
   test $? = 2 && sort "$T/out" >"$T/sorted" && printf '[%d] %s\n' 0 'first second' 0 raw 0 'without end' 1 'first second' 1 raw 1 'without end' 2 'first second' 2 raw 2 'without end' | diff - "$T/sorted" &&
     grep -x '\[1\] complaint 1' "$T/err" && grep -x 'pm_run: process 2 ended with status 2' "$T/err" && ! grep 'process 0 ended' "$T/err"
+}
+# One executable, three processes: its handlers run in order, inside of each.
+ordinary_executables_run() {
+  run -n 3 "$B/tests/model/guest_ordinary" -a -b x rest
+  test $? = 4 || return 1
+  for r in 0 1 2; do
+    set -- even odd even && shift $r
+    printf '%d of 3 %s options 12 rest rest\n%d status %d %s\n%d last handler 0\n%d early handler 1\n%d destructor 2\n' $r $1 $r "$(echo 0 3 4 | cut -d' ' -f$((r + 1)))" $1 $r $r $r
+  done >"$T/expected"
+  sort "$T/expected" >"$T/wanted" && sort "$T/out" | diff "$T/wanted" - && grep '^1 ' "$T/out" >"$T/of_1" && grep '^1 ' "$T/expected" | diff - "$T/of_1"
+}
+getopt_is_as_on_the_host() {
+  "$B/tests/model/guest_getopt" 3000 >"$T/host" 2>"$T/host_err" && run "$B/tests/model/guest_getopt" 3000 && diff "$T/host" "$T/out" && sed '$d' "$T/err" | diff "$T/host_err" -
+}
+not_a_program_is_refused() {
+  printf 'int main(void) { return 0; }\n' >"$T/main.c"
+  $CC -no-pie "$T/main.c" -o "$T/fixed" && ! run "$T/fixed" && grep '^pm_run: .*link it with -pie' "$T/err" &&
+    $CC -static-pie -fPIE "$T/main.c" -o "$T/static" && ! run "$T/static" && grep '^pm_run: .*statically linked' "$T/err" &&
+    ! run tests/test.sh && grep '^pm_run: tests/test.sh: not a program' "$T/err" && ! run "$T" && grep 'is a folder' "$T/err" &&
+    head -c 3000 "$B/tests/model/guest_ordinary" >"$T/cut" && ! run "$T/cut" && grep '^pm_run: .*cut: ' "$T/err"
+}
+# The name is said before the program runs, and when it is called.
+missing_functions_are_named() {
+  printf 'int is_in_no_library(int);\nint main(int argc, char **argv) { (void)argv; return argc > 1 ? is_in_no_library(3) : 0; }\n' >"$T/main.c"
+  printf 'int is_in_no_library(int x) { return x; }\n' | $CC -shared -fPIC -x c - -Wl,-soname,libmpi.so.40 -o "$T/libnone.so" &&
+    $CC -fPIE -pie "$T/main.c" "$T/libnone.so" -o "$T/misses" && run "$T/misses" && grep 'missing here, a call ends the run: is_in_no_library$' "$T/err" || return 1
+  run "$T/misses" call
+  test $? = 100 && grep 'is_in_no_library was called, which is missing here' "$T/err"
 }
 help_lists_every_option() {
   run --help || return 1
@@ -72,7 +100,7 @@ help_lists_every_option() {
 for t in token_goes_round same_time_every_run levels_differ levels_change_on_the_way bad_levels_are_refused exit_status_is_the_largest crash_has_a_name \
   deadlock_has_names trace_is_written sequence_diagram_is_drawn platform_is_read bad_calls_are_refused \
   threads_and_locks_work threads_run_the_same_every_time last_thread_ends_the_process sleeps_take_simulated_time spin_on_memory_lets_time_pass poll_waits_for_events \
-  abort_ends_the_run computation_takes_its_time lines_carry_their_process help_lists_every_option; do
+  abort_ends_the_run computation_takes_its_time lines_carry_their_process ordinary_executables_run getopt_is_as_on_the_host not_a_program_is_refused missing_functions_are_named help_lists_every_option; do
   check "$t" $t
 done
 if run --level rtl -n 1 "$guest" exit || ! grep -q 'rtl is missing' "$T/err"; then

@@ -34,14 +34,4 @@ $(eval $(call example,03_simulated_overlap))
 $(eval $(call tool,paper_figures,$$(LEVEL_CFLAGS),$$(LEVEL_LIBS)))
 $(eval $(call script,model/examples))
 NEEDS_model += $(B)/03_simulated_overlap $(B)/paper_figures $(B)/bench_nbc
-# pm_run lends its symbols to the programs it loads
-$(eval $(call tool,pm_run,$$(LEVEL_CFLAGS),-rdynamic -ldl $$(LEVEL_LIBS)))
-$(eval $(call script,model/guests))
-# Ordinary programs, as pm_run wants them
-GUESTS := $(addprefix $(B)/tests/model/,guest_ring.so guest_threads.so)
-$(GUESTS): $(B)/tests/model/%.so: tests/model/%.c $(B)/include/portals4.h $(B)/.flags
-	$(call say,CC,$@)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(STD) $(CFLAGS) $(WARN) -shared -fPIC -I$(B)/include $< -o $@ $(LDFLAGS) -pthread
-NEEDS_model += $(B)/pm_run $(GUESTS)
 PRINTS_model := model_put_ack_events model_put_ack_copied_to_ model_loggp_2 model_flows_ model_allreduce_

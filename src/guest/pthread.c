@@ -1,15 +1,24 @@
-/* pthreads and semaphores of pm_run's guests, in simulated time. Guests find these functions instead
+/* pthreads and semaphores of the processes, in simulated time. Guests find these functions instead
    of libc's. The objects keep libc's sizes and static initialisers: our state lies in their memory,
    the kind of a mutex where glibc has it. Threads are switched only where they wait, so none of this
    needs an atomic operation. Thread-local variables (__thread) are shared by the threads of a
    process; pthread_setspecific is not. */
-#ifndef PM_RUN_PTHREAD_H_INCLUDED
-#define PM_RUN_PTHREAD_H_INCLUDED
+#include "guest.h"
+#include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
 #include <semaphore.h>
 #include <setjmp.h>
 
 /* ---- queues of waiting threads --------------------------------------------------------------------- */
+typedef struct waiter { /* a thread in a queue */
+  pm_thread *thread;
+  struct waiter *next;
+  int is_woken;
+} waiter;
 static void queue_add(waiter **queue, waiter *self) {
   self->thread = pm_thread_self();
   self->next = NULL;
@@ -141,14 +150,13 @@ static guest_thread *guest_self(void) {
   g->thread = pm_thread_self();
   return g;
 }
-static guest *guest_process(void) { return (guest *)pm_process_user(pm_self()); }
 static void guest_thread_end(guest_thread *g) {
   specifics_end();
   specific_set(0, 0);
   g->thread = NULL;
   while (queue_wake(&g->joiners)) {
   }
-  if (--guest_process()->threads_count == 0) queue_wake(&guest_process()->last);
+  if (--guest_now()->threads_count == 0) queue_wake(&guest_now()->last);
   if (g->is_detached) free(g);
 }
 static void guest_thread_run(void *arg) {
@@ -176,7 +184,7 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
   g->is_detached = detached == PTHREAD_CREATE_DETACHED;
   g->thread = pm_thread_create(guest_thread_run, g, stack_bytes);
   if (!g->thread) return free(g), EAGAIN;
-  guest_process()->threads_count++;
+  guest_now()->threads_count++;
   *thread = (pthread_t)(uintptr_t)g;
   return 0;
 }
@@ -208,8 +216,8 @@ void pthread_exit(void *result) {
   g->result = result;
   if (g->can_exit) longjmp(g->end, 1);
   specifics_end();
-  while (guest_process()->threads_count) queue_wait(&guest_process()->last, "pthread_exit", -1);
-  for (;;) pm_exit(0);
+  while (guest_now()->threads_count) queue_wait(&guest_now()->last, "pthread_exit", -1);
+  guest_exit(0);
 }
 /* What libc would do to a thread that it does not know: nothing, or not here. */
 int pthread_setname_np(pthread_t thread, const char *name) { return (void)thread, (void)name, 0; }
@@ -424,4 +432,3 @@ int sem_post(sem_t *sem) {
 int sem_getvalue(sem_t *sem, int *value) {
   return *value = (int)((guest_sem *)(void *)sem)->value, 0;
 }
-#endif

@@ -1,0 +1,144 @@
+/* What the parts of pm_run know of each other. A part (libc, MPI, ...) brings its options, its state
+   per process and what is to be done when a process begins and ends; it adds itself before main, so
+   that a new file in this folder needs no other line:
+
+     static guest_part part = {.name = "mpi", .state_bytes = sizeof(state), .options = options,
+                               .process_begin = begin};
+     __attribute__((constructor)) static void add(void) { guest_part_add(&part); }
+
+   Programs find, in this order: their own symbols, those of libraries given by --preload, what a
+   part replaces by guest_replace (where the launcher needs the original too), the launcher's
+   exported symbols, libraries, libc. */
+#ifndef GUEST_H_INCLUDED
+#define GUEST_H_INCLUDED
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include "portals_model.h"
+
+#pragma GCC visibility push(hidden)
+typedef struct guest guest;
+
+/* ---- variables of libc that each process has for itself --------------------------------------------- */
+enum guest_variable {
+  GUEST_ENVIRON,
+  GUEST_OPTARG,
+  GUEST_OPTIND,
+  GUEST_OPTERR,
+  GUEST_OPTOPT,
+  GUEST_STDIN,
+  GUEST_STDOUT,
+  GUEST_STDERR,
+  GUEST_PROGNAME, /* program_invocation_name */
+  GUEST_PROGNAME_SHORT,
+  GUEST_VARIABLES
+};
+
+/* ---- a process of the program ------------------------------------------------------------------------ */
+struct guest {
+  /* what every switch looks at */
+  FILE *out;
+  char *image;       /* its copy of the program and of the libraries with state */
+  char *tls;         /* of its thread that ran last */
+  int error_number;  /* errno of that thread */
+  int cwd_fd;        /* -1: where pm_run was started */
+  int umask;         /* -1: as pm_run's */
+  int threads_count; /* beside the first */
+  /* the rest */
+  pm_process *process;
+  int argc;
+  char **argv;
+  struct guest_exit *exits; /* atexit handlers, the last first */
+  struct guest_libc *libc;  /* made when it is needed, see libc.c */
+  struct guest_file *files; /* opened by it and not closed */
+  struct waiter *last;      /* who waits for its threads */
+  struct {
+    char *text;
+    int bytes, max;
+  } line[2]; /* --prefix: what it wrote of its present line, to stdout and stderr */
+  char **environment;
+  char is_ending, has_begun;
+};
+guest *guest_at(int rank);
+/* NULL outside of a process. */
+static inline guest *guest_now(void) {
+  pm_process *p = pm_self();
+  return p ? (guest *)pm_process_user(p) : NULL;
+}
+/* Where a process keeps a variable of libc: char **, int * ... */
+void *guest_variable_at(const guest *g, enum guest_variable variable);
+
+/* ---- parts ------------------------------------------------------------------------------------------- */
+typedef struct guest_option {
+  const char *name, *value, *help; /* "--trace", "FILE" (NULL: no value), what --help says */
+  void (*set)(const char *option, const char *value); /* refuses by guest_refuse */
+} guest_option;
+typedef struct guest_part {
+  const char *name;
+  size_t state_bytes;          /* zeroed, per process; guest_state gives it */
+  const guest_option *options; /* ended by a name of NULL */
+  void (*settings)(pm_world_desc *desc, pm_platform *platform); /* options are read, no world yet */
+  void (*begin)(pm_world *world);             /* all processes are loaded, none has run */
+  void (*process_begin)(guest *g);            /* inside of it, before its constructors */
+  void (*process_end)(guest *g, int status);  /* inside, after its atexit handlers; may wait */
+  int (*finish)(pm_world *world, int result); /* after the run; ret exit status, result or worse */
+  /* the launcher's */
+  size_t state_offset;
+  struct guest_part *next;
+} guest_part;
+void guest_part_add(guest_part *part);
+void *guest_state_of(const guest *g, const guest_part *part);
+static inline void *guest_state(const guest_part *part) {
+  return guest_state_of(guest_now(), part);
+}
+/* Programs find function for name, not libc's. */
+void guest_replace(const char *name, void *function);
+#define GUEST_REPLACE(name, function)                                                              \
+  do {                                                                                             \
+    void *guest_address;                                                                           \
+    *(__typeof__(&(function)) *)(void *)&guest_address = (function);                               \
+    guest_replace(name, guest_address);                                                            \
+  } while (0)
+
+/* ---- numbers of options; a bad one ends pm_run with status 2 ----------------------------------------- */
+__attribute__((noreturn, format(printf, 1, 2))) void guest_refuse(const char *format, ...);
+int64_t guest_number(const char *option, const char *text, int64_t least, int64_t most);
+double guest_ratio(const char *option, const char *text);
+
+/* ---- the run ----------------------------------------------------------------------------------------- */
+int guest_count(void);    /* processes */
+int guest_per_node(void); /* of them, at most */
+/* Ends the whole run, as MPI_Abort does: pm_run says text and returns with status. */
+__attribute__((noreturn)) void guest_abort(int status, const char *text);
+/* Ends the process as exit does: handlers, destructors, output. */
+__attribute__((noreturn)) void guest_exit(int status);
+/* Said once per run and kind, on stderr: what a program asked for that it cannot have. */
+void guest_say_once(const char *what, const char *text);
+
+/* ---- the loader --------------------------------------------------------------------------------------- */
+/* Reads the program and what it needs; ends pm_run with a clear text when it cannot run. */
+void guest_load(const char *path, int copies);
+char *guest_load_copy(int rank); /* ret its image */
+/* Inside of a process: constructors, main, exit. */
+__attribute__((noreturn)) void guest_enter(guest *g);
+void guest_run_destructors(guest *g); /* .fini_array of all, after the atexit handlers */
+int guest_is_code(const void *address);
+/* "function+0x12 in libfoo.so.1" of code or data of a process; ret 0 when the address is not one. */
+int guest_describe_address(const void *address, char *text, size_t text_bytes);
+/* The address of a function of the program or its libraries, in a process; NULL. */
+void *guest_symbol(const guest *g, const char *name);
+size_t guest_tls_bytes(void); /* of all thread-local variables, 0: none */
+void guest_tls_first(const guest *g, char *block);
+char *guest_tls_now(void);
+
+/* ---- what the files of this folder offer each other --------------------------------------------------- */
+void guest_switched(void *unused, pm_process *to); /* pm_world_desc.switched */
+void guest_output_begin(int with_prefix);
+void guest_output_process(guest *g); /* its stdout; and ... */
+void guest_output_end(guest *g);     /* what it has not written yet */
+int guest_output_failed(void);       /* the disk was full: 1 */
+void guest_spin_begin(int spin_ms);
+void guest_spin_end(void);
+void guest_threads_end(guest *g);
+#pragma GCC visibility pop
+#endif

@@ -1,0 +1,681 @@
+/* Reads a program and the libraries that it needs, lays them out in one image and binds their
+   symbols once; where an address inside of the image was written is noted, so that a copy of the
+   image elsewhere is bound by adding the distance. */
+#include "image.h"
+#include "guest.h"
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PAGE = 4096, OBJECTS_MAX = 256, PARTS_MAX = 64 };
+#if defined(__x86_64__)
+#  define MACHINE EM_X86_64
+enum {
+  R_NONE_ = R_X86_64_NONE,
+  R_ABS = R_X86_64_64,
+  R_COPY_ = R_X86_64_COPY,
+  R_GLOB = R_X86_64_GLOB_DAT,
+  R_JUMP = R_X86_64_JUMP_SLOT,
+  R_REL = R_X86_64_RELATIVE,
+  R_IREL = R_X86_64_IRELATIVE,
+  R_MODULE = R_X86_64_DTPMOD64,
+  R_OFFSET = R_X86_64_DTPOFF64,
+  R_TPOFF = R_X86_64_TPOFF64,
+  R_DESC = R_X86_64_TLSDESC
+};
+#elif defined(__aarch64__)
+#  define MACHINE EM_AARCH64
+enum {
+  R_NONE_ = R_AARCH64_NONE,
+  R_ABS = R_AARCH64_ABS64,
+  R_COPY_ = R_AARCH64_COPY,
+  R_GLOB = R_AARCH64_GLOB_DAT,
+  R_JUMP = R_AARCH64_JUMP_SLOT,
+  R_REL = R_AARCH64_RELATIVE,
+  R_IREL = R_AARCH64_IRELATIVE,
+  R_MODULE = R_AARCH64_TLS_DTPMOD,
+  R_OFFSET = R_AARCH64_TLS_DTPREL,
+  R_TPOFF = R_AARCH64_TLS_TPREL,
+  R_DESC = R_AARCH64_TLSDESC
+};
+#endif
+
+static int fail(char *error, size_t bytes, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  vsnprintf(error, bytes, format, args);
+  va_end(args);
+  return 0;
+}
+static void *grown(void *array, int *max, int count, size_t each) {
+  if (count < *max) return array;
+  *max = *max ? *max * 2 : 16;
+  array = realloc(array, (size_t)*max * each);
+  if (!array) guest_refuse("out of memory");
+  return array;
+}
+static uintptr_t down(uintptr_t x) { return x / PAGE * PAGE; }
+static uintptr_t up(uintptr_t x) { return (x + PAGE - 1) / PAGE * PAGE; }
+
+/* ---- libraries: who has state of his own per process ---------------------------------------------------- */
+static int starts(const char *name, const char *const *list) {
+  for (; *list; list++)
+    if (strncmp(name, *list, strlen(*list)) == 0) return 1;
+  return 0;
+}
+/* The launcher is this library. */
+static int is_ours(const char *name) {
+  static const char *const ours[] = {"libmpich.so",   "libmpi.so", "libmpi_abi.so",
+                                     "libportals.so", "libpmi.so", NULL};
+  return starts(name, ours);
+}
+/* One for all processes: libc and what belongs to it. */
+static int is_shared(const char *name) {
+  static const char *const shared[] = {
+      "libc.so",    "libm.so",    "libmvec.so",   "libdl.so",   "librt.so",        "libpthread.so",
+      "libutil.so", "libanl.so",  "libresolv.so", "libnsl.so",  "libgcc_s.so",     "ld-linux",
+      "linux-vdso", "libnuma.so", "libhwloc.so",  "libudev.so", "libpciaccess.so", NULL};
+  return starts(name, shared);
+}
+
+/* ---- one file --------------------------------------------------------------------------------------------- */
+static int read_all(int fd, void *to, size_t bytes, size_t from) {
+  return pread(fd, to, bytes, (off_t)from) == (ssize_t)bytes;
+}
+static int header_is_good(elf_object *o, char *error, size_t bytes) {
+  const ElfW(Ehdr) *h = &o->header;
+  struct stat s;
+  o->fd = open(o->path, O_RDONLY | O_CLOEXEC);
+  if (o->fd < 0) return fail(error, bytes, "%s: %s", o->path, strerror(errno));
+  if (fstat(o->fd, &s) == 0 && S_ISDIR(s.st_mode))
+    return fail(error, bytes, "%s: is a folder", o->path);
+  if (!read_all(o->fd, &o->header, sizeof o->header, 0) || memcmp(h->e_ident, ELFMAG, SELFMAG) != 0)
+    return fail(
+        error, bytes,
+        "%s: not a program of this machine (a script must call pm_run, not the other way round)",
+        o->path);
+  if (h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_machine != MACHINE)
+    return fail(error, bytes, "%s: made for another machine", o->path);
+  if (h->e_type == ET_EXEC)
+    return fail(error, bytes,
+                "%s: linked to a fixed address; link it with -pie (and compile with -fPIE)",
+                o->path);
+  if (h->e_type != ET_DYN || h->e_phentsize != sizeof(ElfW(Phdr)) || h->e_phnum > PARTS_MAX ||
+      !h->e_phnum)
+    return fail(error, bytes, "%s: not an executable or shared object", o->path);
+  o->parts = (ElfW(Phdr) *)calloc(h->e_phnum, sizeof *o->parts);
+  if (!o->parts || !read_all(o->fd, o->parts, h->e_phnum * sizeof *o->parts, h->e_phoff))
+    return fail(error, bytes, "%s: cut off", o->path);
+  o->low = UINTPTR_MAX;
+  for (int i = 0; i < h->e_phnum; i++) {
+    const ElfW(Phdr) *p = &o->parts[i];
+    if (p->p_type != PT_LOAD) continue;
+    if (p->p_filesz > p->p_memsz || p->p_vaddr + p->p_memsz < p->p_vaddr ||
+        p->p_vaddr + p->p_memsz > (uintptr_t)1 << 40 || p->p_offset > (size_t)s.st_size ||
+        p->p_filesz > (size_t)s.st_size - p->p_offset || (p->p_offset - p->p_vaddr) % PAGE)
+      return fail(error, bytes, "%s: a segment lies outside of the file", o->path);
+    if (down(p->p_vaddr) < o->low) o->low = down(p->p_vaddr);
+    if (up(p->p_vaddr + p->p_memsz) > o->high) o->high = up(p->p_vaddr + p->p_memsz);
+  }
+  if (o->low == UINTPTR_MAX) return fail(error, bytes, "%s: nothing to load", o->path);
+  return 1;
+}
+static const ElfW(Phdr) * part_of_type(const elf_object *o, uint32_t type) {
+  for (int i = 0; i < o->header.e_phnum; i++)
+    if (o->parts[i].p_type == type) return &o->parts[i];
+  return NULL;
+}
+static const char is_static[] =
+    "%s: statically linked; link it dynamically, so that it finds pm_run's functions";
+/* The dynamic section from the file, before anything is mapped: to follow DT_NEEDED. */
+static int read_dynamic(elf_object *o, char **strings, char *error, size_t bytes) {
+  const ElfW(Phdr) *d = part_of_type(o, PT_DYNAMIC);
+  uintptr_t at = 0;
+  size_t size = 0;
+  if (!d || d->p_filesz < sizeof(ElfW(Dyn))) return fail(error, bytes, is_static, o->path);
+  o->dynamic = (ElfW(Dyn) *)calloc(1, d->p_filesz + sizeof(ElfW(Dyn)));
+  if (!o->dynamic || !read_all(o->fd, o->dynamic, d->p_filesz, d->p_offset))
+    return fail(error, bytes, "%s: cut off", o->path);
+  for (const ElfW(Dyn) *e = o->dynamic; e->d_tag; e++) {
+    if (e->d_tag == DT_STRTAB) at = e->d_un.d_ptr;
+    if (e->d_tag == DT_STRSZ) size = e->d_un.d_val;
+    if (e->d_tag == DT_TEXTREL || (e->d_tag == DT_FLAGS && (e->d_un.d_val & DF_TEXTREL)))
+      return fail(error, bytes, "%s: has relocations in its text; compile it with -fPIC", o->path);
+    if (e->d_tag == DT_FLAGS_1 && e->d_un.d_val & DF_1_PIE && !part_of_type(o, PT_INTERP))
+      return fail(error, bytes, is_static, o->path);
+    if (e->d_tag == DT_SYMBOLIC || (e->d_tag == DT_FLAGS && (e->d_un.d_val & DF_SYMBOLIC)))
+      o->is_symbolic = 1;
+  }
+  for (int i = 0; i < o->header.e_phnum; i++) {
+    const ElfW(Phdr) *p = &o->parts[i];
+    if (p->p_type != PT_LOAD || at < p->p_vaddr || at >= p->p_vaddr + p->p_filesz) continue;
+    if (size > p->p_vaddr + p->p_filesz - at) break;
+    *strings = (char *)calloc(1, size + 1);
+    if (!*strings || !read_all(o->fd, *strings, size, at - p->p_vaddr + p->p_offset)) break;
+    for (ElfW(Dyn) *e = o->dynamic; e->d_tag; e++)
+      if ((e->d_tag == DT_NEEDED || e->d_tag == DT_RPATH || e->d_tag == DT_RUNPATH ||
+           e->d_tag == DT_SONAME) &&
+          e->d_un.d_val >= size)
+        return fail(error, bytes, "%s: a name lies outside of its table", o->path);
+    return 1;
+  }
+  return fail(error, bytes, "%s: has no table of names", o->path);
+}
+static elf_object *object_add(elf_image *image, const char *path, const char *name) {
+  elf_object *o;
+  image->objects =
+      (elf_object *)grown(image->objects, &image->objects_max, image->objects_count, sizeof *o);
+  o = &image->objects[image->objects_count++];
+  memset(o, 0, sizeof *o);
+  o->path = strdup(path);
+  o->name = strdup(name);
+  o->fd = -1;
+  if (!o->path || !o->name) guest_refuse("out of memory");
+  return o;
+}
+static int is_known(const elf_image *image, const char *name) {
+  for (int i = 0; i < image->objects_count; i++)
+    if (strcmp(image->objects[i].name, name) == 0) return 1;
+  return 0;
+}
+/* What object i needs: ours, shared by all, or one more object. */
+static int follow(elf_image *image, int i, char *error, size_t bytes) {
+  char *strings = NULL;
+  if (!read_dynamic(&image->objects[i], &strings, error, bytes)) return 0;
+  elf_object who = image->objects[i];
+  for (const ElfW(Dyn) *e = who.dynamic; e->d_tag; e++) {
+    if (e->d_tag == DT_RPATH) who.r_path = strings + e->d_un.d_val;
+    if (e->d_tag == DT_RUNPATH) who.run_path = strings + e->d_un.d_val;
+  }
+  for (const ElfW(Dyn) *e = who.dynamic; e->d_tag; e++) {
+    if (e->d_tag != DT_NEEDED) continue;
+    const char *name = strings + e->d_un.d_val, *slash = strrchr(name, '/');
+    const char *shorter = slash ? slash + 1 : name;
+    if (is_ours(shorter) || is_known(image, shorter)) continue;
+    if (is_shared(shorter)) {
+      if (!dlopen(name, RTLD_NOW | RTLD_GLOBAL)) return fail(error, bytes, "%s", dlerror());
+      continue;
+    }
+    char *path = elf_library_path(&who, name);
+    if (!path) return fail(error, bytes, "%s: needs %s, which is not found", who.path, name);
+    if (image->objects_count == OBJECTS_MAX)
+      return fail(error, bytes, "%s: needs too many libraries", who.path);
+    object_add(image, path, shorter);
+    free(path);
+  }
+  free(strings);
+  free(image->objects[i].dynamic);
+  image->objects[i].dynamic = NULL;
+  return 1;
+}
+/* Thread-local variables: below the thread pointer (x86-64), the program's nearest to it. */
+static void place_tls(elf_image *image) {
+  size_t used = 0, align = 16;
+  for (int i = 0; i < image->objects_count; i++) {
+    const ElfW(Phdr) *p = part_of_type(&image->objects[i], PT_TLS);
+    if (!p || !p->p_memsz) continue;
+    const size_t a = p->p_align ? p->p_align : 1;
+    if (a > align) align = a;
+#if defined(__x86_64__)
+    used = (used + p->p_memsz + a - 1) / a * a;
+    image->objects[i].tls_at = used;
+#else
+    used = (used + a - 1) / a * a;
+    image->objects[i].tls_at = used;
+    used += p->p_memsz;
+#endif
+    image->objects[i].tls_bytes = p->p_memsz;
+  }
+  image->tls_bytes = (used + 15) / 16 * 16;
+  image->tls_align = align;
+}
+int elf_read(elf_image *image, const char *path, const char *const *preloads, char *error,
+             size_t error_bytes) {
+  size_t bytes = 0;
+  object_add(image, path, path);
+  for (; preloads && *preloads; preloads++)
+    object_add(image, *preloads, *preloads)->is_preloaded = 1;
+  for (int i = 0; i < image->objects_count; i++)
+    if (!header_is_good(&image->objects[i], error, error_bytes) ||
+        !follow(image, i, error, error_bytes))
+      return 0;
+  for (int i = 0; i < image->objects_count; i++) {
+    elf_object *o = &image->objects[i];
+    size_t align = PAGE;
+    for (int k = 0; k < o->header.e_phnum; k++)
+      if (o->parts[k].p_type == PT_LOAD && o->parts[k].p_align > align &&
+          o->parts[k].p_align <= 1u << 21 && i == 0)
+        align = PAGE; /* larger alignments are a wish for huge pages, not a need */
+    bytes = (bytes + align - 1) / align * align;
+    o->at = bytes - o->low;
+    bytes += o->high - o->low;
+  }
+  image->variables_at = bytes;
+  image->bytes = bytes + PAGE;
+  if (image->bytes / 4 > UINT32_MAX)
+    return fail(error, error_bytes, "%s: larger than 16 GiB", path);
+  place_tls(image);
+  return 1;
+}
+static int is_text(const ElfW(Phdr) * p) { return p->p_type == PT_LOAD && !(p->p_flags & PF_W); }
+/* Neighbours that lie in the file as they do in memory become one mapping. */
+int elf_map_text(const elf_image *image, char *base) {
+  for (int i = 0; i < image->objects_count; i++) {
+    const elf_object *o = &image->objects[i];
+    for (int k = 0; k < o->header.e_phnum; k++) {
+      const ElfW(Phdr) *p = &o->parts[k];
+      if (!is_text(p) || !p->p_filesz) continue;
+      const uintptr_t from = down(p->p_vaddr);
+      const size_t offset = p->p_offset - (p->p_vaddr - from);
+      uintptr_t to = up(p->p_vaddr + p->p_filesz);
+      while (k + 1 < o->header.e_phnum && is_text(p + 1) &&
+             (p + 1)->p_offset - (p + 1)->p_vaddr == offset - from &&
+             down((p + 1)->p_vaddr) >= to && p->p_filesz == p->p_memsz) {
+        p++, k++;
+        to = up(p->p_vaddr + p->p_filesz);
+      }
+      if (mmap(base + o->at + from, to - from, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED,
+               o->fd, (off_t)offset) == MAP_FAILED)
+        return 0;
+    }
+  }
+  return 1;
+}
+
+/* ---- symbols ------------------------------------------------------------------------------------------------ */
+static char *at(const elf_image *image, const elf_object *o, uintptr_t address) {
+  return image->base + o->at + address;
+}
+size_t elf_dynamic(const elf_object *o, int64_t tag) {
+  for (const ElfW(Dyn) *e = o->dynamic; e->d_tag; e++)
+    if (e->d_tag == tag) return e->d_un.d_val;
+  return 0;
+}
+static int open_tables(const elf_image *image, elf_object *o, char *error, size_t bytes) {
+  const ElfW(Phdr) *d = part_of_type(o, PT_DYNAMIC);
+  o->dynamic = (ElfW(Dyn) *)(void *)at(image, o, d->p_vaddr);
+#define TABLE(field, tag)                                                                          \
+  *(void **)(void *)&o->field =                                                                    \
+      elf_dynamic(o, tag) ? (void *)at(image, o, elf_dynamic(o, tag)) : NULL
+  TABLE(strings, DT_STRTAB);
+  TABLE(symbols, DT_SYMTAB);
+  TABLE(gnu_hash, DT_GNU_HASH);
+  TABLE(sysv_hash, DT_HASH);
+  TABLE(versions, DT_VERSYM);
+  TABLE(needs, DT_VERNEED);
+  TABLE(defines, DT_VERDEF);
+#undef TABLE
+  o->needs_count = elf_dynamic(o, DT_VERNEEDNUM);
+  o->defines_count = elf_dynamic(o, DT_VERDEFNUM);
+  if (!o->symbols || !o->strings) return fail(error, bytes, "%s: has no symbols", o->path);
+  return 1;
+}
+static const char *needed_version(const elf_object *o, size_t symbol) {
+  const unsigned index = o->versions ? o->versions[symbol] & 0x7FFF : 0;
+  const ElfW(Verneed) *n = o->needs;
+  if (index < 2) return NULL;
+  for (size_t i = 0; n && i < o->needs_count;
+       i++, n = (const ElfW(Verneed) *)(const void *)((const char *)n + n->vn_next)) {
+    const ElfW(Vernaux) *a = (const ElfW(Vernaux) *)(const void *)((const char *)n + n->vn_aux);
+    for (int k = 0; k < n->vn_cnt;
+         k++, a = (const ElfW(Vernaux) *)(const void *)((const char *)a + a->vna_next))
+      if (a->vna_other == index) return o->strings + a->vna_name;
+  }
+  return NULL;
+}
+static const char *defined_version(const elf_object *o, size_t symbol) {
+  const unsigned index = o->versions ? o->versions[symbol] & 0x7FFF : 0;
+  const ElfW(Verdef) *d = o->defines;
+  if (index < 2) return NULL;
+  for (size_t i = 0; d && i < o->defines_count;
+       i++, d = (const ElfW(Verdef) *)(const void *)((const char *)d + d->vd_next))
+    if (d->vd_ndx == index)
+      return o->strings +
+             ((const ElfW(Verdaux) *)(const void *)((const char *)d + d->vd_aux))->vda_name;
+  return NULL;
+}
+static int fits(const elf_object *o, size_t index, const char *name, const char *version) {
+  const ElfW(Sym) *s = &o->symbols[index];
+  if (s->st_shndx == SHN_UNDEF || ELF64_ST_BIND(s->st_info) == STB_LOCAL ||
+      strcmp(o->strings + s->st_name, name) != 0)
+    return 0;
+  if (!o->versions || o->versions[index] < 2) return 1;
+  const char *defined = defined_version(o, index);
+  if (version && defined) return strcmp(version, defined) == 0;
+  return !(o->versions[index] & 0x8000);
+}
+static const ElfW(Sym) * symbol_in(const elf_object *o, const char *name, const char *version) {
+  if (o->gnu_hash) {
+    uint32_t hash = 5381;
+    for (const char *c = name; *c; c++) hash = hash * 33 + (unsigned char)*c;
+    const uint32_t buckets = o->gnu_hash[0], first = o->gnu_hash[1], words = o->gnu_hash[2],
+                   shift = o->gnu_hash[3];
+    const uint64_t *bloom = (const uint64_t *)(const void *)(o->gnu_hash + 4);
+    const uint32_t *bucket = (const uint32_t *)(const void *)(bloom + words),
+                   *chain = bucket + buckets;
+    const uint64_t word = bloom[hash / 64 % words];
+    if (!buckets || !((word >> hash % 64) & (word >> (hash >> shift) % 64) & 1)) return NULL;
+    for (uint32_t i = bucket[hash % buckets]; i >= first && i; i++) {
+      if ((chain[i - first] | 1) == (hash | 1) && fits(o, i, name, version)) return &o->symbols[i];
+      if (chain[i - first] & 1) break;
+    }
+  } else if (o->sysv_hash) {
+    uint32_t hash = 0;
+    for (const char *c = name; *c; c++) {
+      hash = (hash << 4) + (unsigned char)*c;
+      hash = (hash ^ (hash >> 24 & 0xF0)) & 0x0FFFFFFF;
+    }
+    const uint32_t buckets = o->sysv_hash[0];
+    for (uint32_t i = buckets ? o->sysv_hash[2 + hash % buckets] : 0; i;
+         i = o->sysv_hash[2 + buckets + i])
+      if (fits(o, i, name, version)) return &o->symbols[i];
+  }
+  return NULL;
+}
+size_t elf_find(const elf_image *image, const char *name) {
+  for (int i = 0; i < image->objects_count; i++) {
+    const ElfW(Sym) *s = symbol_in(&image->objects[i], name, NULL);
+    if (s && ELF64_ST_TYPE(s->st_info) != STT_TLS) return image->objects[i].at + s->st_value;
+  }
+  return 0;
+}
+
+/* What a reference is bound to. */
+typedef struct target {
+  const elf_object *object; /* NULL: outside of the image */
+  const ElfW(Sym) * symbol;
+  char *address; /* NULL: nobody has it */
+} target;
+static const struct {
+  const char *name;
+  enum guest_variable variable;
+} variables[] = {
+    {"environ", GUEST_ENVIRON},
+    {"__environ", GUEST_ENVIRON},
+    {"_environ", GUEST_ENVIRON},
+    {"optarg", GUEST_OPTARG},
+    {"optind", GUEST_OPTIND},
+    {"opterr", GUEST_OPTERR},
+    {"optopt", GUEST_OPTOPT},
+    {"stdin", GUEST_STDIN},
+    {"stdout", GUEST_STDOUT},
+    {"stderr", GUEST_STDERR},
+    {"program_invocation_name", GUEST_PROGNAME},
+    {"__progname_full", GUEST_PROGNAME},
+    {"program_invocation_short_name", GUEST_PROGNAME_SHORT},
+    {"__progname", GUEST_PROGNAME_SHORT},
+};
+void *guest__replacement(const char *name);
+/* The launcher's own function of that name, NULL when it has none. */
+static void *launchers(void *found) {
+  static Dl_info self;
+  Dl_info info;
+  if (!self.dli_fbase) dladdr((void *)(uintptr_t)&variables, &self);
+  return found && dladdr(found, &info) && info.dli_fbase == self.dli_fbase ? found : NULL;
+}
+static char *from_object(const elf_image *image, target *t) {
+  char *address = at(image, t->object, t->symbol->st_value);
+  if (ELF64_ST_TYPE(t->symbol->st_info) == STT_GNU_IFUNC) {
+    char *(*resolve)(void);
+    memcpy(&resolve, &address, sizeof resolve);
+    address = resolve();
+  }
+  return address;
+}
+static int in_objects(const elf_image *image, target *t, const char *name, const char *version,
+                      int first, int preloaded) {
+  for (int i = first; i < image->objects_count; i++) {
+    const elf_object *o = &image->objects[i];
+    if ((i == 0 || o->is_preloaded) != preloaded ||
+        (t->symbol = symbol_in(o, name, version)) == NULL)
+      continue;
+    t->object = o;
+    t->address = ELF64_ST_TYPE(t->symbol->st_info) == STT_TLS ? NULL : from_object(image, t);
+    return 1;
+  }
+  return 0;
+}
+static int in_launcher(const elf_image *image, target *t, const char *name) {
+  for (size_t k = 0; k < sizeof variables / sizeof *variables; k++)
+    if (strcmp(name, variables[k].name) == 0) {
+      t->address = image->base + image->variables_at + 8 * (size_t)variables[k].variable;
+      return 1;
+    }
+  t->address = (char *)guest__replacement(name);
+  if (!t->address) t->address = (char *)launchers(dlsym(RTLD_DEFAULT, name));
+  return t->address != NULL;
+}
+static target find_target(const elf_image *image, const elf_object *who, size_t index,
+                          int skip_program) {
+  const ElfW(Sym) *s = &who->symbols[index];
+  const char *name = who->strings + s->st_name, *version = needed_version(who, index);
+  target t = {NULL, NULL, NULL};
+  if (s->st_shndx != SHN_UNDEF && !skip_program &&
+      (ELF64_ST_BIND(s->st_info) == STB_LOCAL || ELF64_ST_VISIBILITY(s->st_other) != STV_DEFAULT ||
+       who->is_symbolic)) {
+    t.object = who;
+    t.symbol = s;
+    t.address = ELF64_ST_TYPE(s->st_info) == STT_TLS ? NULL : from_object(image, &t);
+    return t;
+  }
+  if (!version && s->st_shndx != SHN_UNDEF) version = defined_version(who, index);
+  if (in_objects(image, &t, name, version, skip_program, 1) || in_launcher(image, &t, name) ||
+      in_objects(image, &t, name, version, 1, 0))
+    return t;
+  t.address = version ? (char *)dlvsym(RTLD_DEFAULT, name, version) : NULL;
+  if (!t.address) t.address = (char *)dlsym(RTLD_DEFAULT, name);
+  return t;
+}
+
+/* ---- functions that nobody has: named when they are missed, and when they are called all the same ------- */
+enum { STUB_BYTES = 32 };
+static elf_image *bound;
+__attribute__((noreturn)) static void missing_called(size_t index) {
+  char text[256];
+  snprintf(text, sizeof text, "%s was called, which is missing here", bound->missing[index]);
+  guest_abort(100, text);
+}
+static char *stub_for(elf_image *image, const char *name) {
+  static char *page, *next;
+  int i = 0;
+  void (*const called)(size_t) = missing_called;
+  while (i < image->missing_count && strcmp(image->missing[i], name) != 0) i++;
+  if (i == image->missing_count) {
+    image->missing =
+        (char **)grown(image->missing, &image->missing_max, image->missing_count, sizeof(char *));
+    image->missing[image->missing_count++] = strdup(name);
+  }
+  if (!page) {
+    page = (char *)mmap(NULL, (size_t)4096 * STUB_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED) guest_refuse("out of memory");
+  }
+  next = page + i % 4096 * STUB_BYTES;
+#if defined(__x86_64__)
+  const uint32_t number = (uint32_t)i;
+  memcpy(next, "\xBF\0\0\0\0\x48\xB8\0\0\0\0\0\0\0\0\xFF\xE0",
+         17); /* mov $i, %edi; mov $f, %rax; jmp *%rax */
+  memcpy(next + 1, &number, 4);
+  memcpy(next + 7, &called, 8);
+#else
+  const uint32_t code[] = {0xD2800000u | ((uint32_t)i & 0xFFFF) << 5, 0x58000050u,
+                           0xD61F0200u}; /* movz x0, #i; ldr x16, .+8; br x16 */
+  memcpy(next, code, 12);
+  memcpy(next + 12, &called, 8);
+  __builtin___clear_cache(next, next + STUB_BYTES);
+#endif
+  return next;
+}
+
+/* ---- binding ---------------------------------------------------------------------------------------------- */
+static void moves(elf_image *image,
+                  const char *word) { /* it holds an address inside of the image */
+  if (image->moved_count == image->moved_max) {
+    image->moved_max = image->moved_max ? image->moved_max * 2 : 1024;
+    image->moved = (uint32_t *)realloc(image->moved, image->moved_max * sizeof *image->moved);
+    if (!image->moved) guest_refuse("out of memory");
+  }
+  image->moved[image->moved_count++] = (uint32_t)((size_t)(word - image->base) / 4);
+}
+static void put(elf_image *image, char *word, char *address) {
+  memcpy(word, &address, sizeof address);
+  if (address >= image->base && address < image->base + image->bytes) moves(image, word);
+}
+/* Static offset from the thread pointer. */
+static ptrdiff_t tls_offset(const elf_image *image, const elf_object *o) {
+#if defined(__x86_64__)
+  (void)image;
+  return -(ptrdiff_t)o->tls_at;
+#else
+  return (ptrdiff_t)((16 + image->tls_align - 1) / image->tls_align * image->tls_align + o->tls_at);
+#endif
+}
+extern void *__tls_get_addr(size_t *module_and_offset);
+static ptrdiff_t own_block(void) { /* of the launcher's thread-local variables: module 1 */
+  size_t first[2] = {1, 0};
+  return (char *)__tls_get_addr(first) - (char *)__builtin_thread_pointer();
+}
+#if defined(__x86_64__)
+__asm__(".text\n.type guest__tls_desc, @function\nguest__tls_desc:\n\tmovq 8(%rax), %rax\n\tret\n");
+#else
+__asm__(".text\n.type guest__tls_desc, %function\nguest__tls_desc:\n\tldr x0, [x0, #8]\n\tret\n");
+#endif
+extern char guest__tls_desc[];
+
+static int bind_tls(const elf_image *image, const elf_object *o, const ElfW(Rela) * r,
+                    unsigned type, char *word, char *error, size_t bytes) {
+  const size_t index = ELF64_R_SYM(r->r_info);
+  target t = {o, NULL, NULL};
+  if (index) t = find_target(image, o, index, 0);
+  if (!t.object || (index && !t.symbol))
+    return fail(error, bytes, "%s: thread-local variable %s is not found", o->path,
+                o->strings + o->symbols[index].st_name);
+  const ptrdiff_t x =
+      tls_offset(image, t.object) + (ptrdiff_t)(index ? t.symbol->st_value : 0) + r->r_addend;
+  if (type == R_MODULE)
+    memcpy(word, &(size_t){1}, 8);
+  else if (type == R_TPOFF)
+    memcpy(word, &x, 8);
+  else if (type == R_DESC) {
+    const char *fn = guest__tls_desc;
+    memcpy(word, &fn, 8);
+    memcpy(word + 8, &x, 8);
+  } else
+    memcpy(word, &(ptrdiff_t){x - own_block()}, 8);
+  return 1;
+}
+static int bind_one(elf_image *image, const elf_object *o, const ElfW(Rela) * r, char *error,
+                    size_t bytes) {
+  const unsigned type = (unsigned)ELF64_R_TYPE(r->r_info);
+  const size_t index = ELF64_R_SYM(r->r_info);
+  char *word = at(image, o, r->r_offset);
+  if (type == R_NONE_ || type == R_COPY_) return 1;
+  if (r->r_offset < o->low || r->r_offset > o->high - 8)
+    return fail(error, bytes, "%s: a relocation lies outside of it", o->path);
+  switch (type) {
+  case R_REL: put(image, word, at(image, o, (uintptr_t)r->r_addend)); return 1;
+  case R_IREL: {
+    char *(*resolve)(void), *address = at(image, o, (uintptr_t)r->r_addend);
+    memcpy(&resolve, &address, sizeof resolve);
+    put(image, word, resolve());
+    return 1;
+  }
+  case R_ABS:
+  case R_GLOB:
+  case R_JUMP: {
+    const ElfW(Sym) *s = &o->symbols[index];
+    target t = {NULL, NULL, NULL};
+    if (index) t = find_target(image, o, index, 0);
+    if (index && !t.address && ELF64_ST_BIND(s->st_info) != STB_WEAK)
+      t.address = stub_for(image, o->strings + s->st_name);
+    put(image, word, t.address ? t.address + (type == R_ABS ? r->r_addend : 0) : NULL);
+    return 1;
+  }
+  case R_MODULE:
+  case R_OFFSET:
+  case R_TPOFF:
+  case R_DESC: return bind_tls(image, o, r, type, word, error, bytes);
+  default: return fail(error, bytes, "%s: relocation of kind %u is not known", o->path, type);
+  }
+}
+/* The program's own copy of a library's variable. */
+static int bind_copy(elf_image *image, const elf_object *o, const ElfW(Rela) * r, char *error,
+                     size_t bytes) {
+  const ElfW(Sym) *s = &o->symbols[ELF64_R_SYM(r->r_info)];
+  const target t = find_target(image, o, ELF64_R_SYM(r->r_info), 1);
+  char *word = at(image, o, r->r_offset);
+  const size_t size = t.symbol && t.symbol->st_size < s->st_size ? t.symbol->st_size : s->st_size;
+  if (!t.address)
+    return fail(error, bytes, "%s: variable %s is not found", o->path, o->strings + s->st_name);
+  if (r->r_offset < o->low || s->st_size > o->high - r->r_offset)
+    return fail(error, bytes, "%s: a relocation lies outside of it", o->path);
+  memcpy(word, t.address, size);
+  image->copied =
+      grown(image->copied, &image->copied_max, image->copied_count, sizeof *image->copied);
+  image->copied[image->copied_count].at = (size_t)(word - image->base);
+  image->copied[image->copied_count++].bytes = size;
+  if (!t.object) return 1;
+  const size_t from = (size_t)(t.address - image->base) / 4, count = image->moved_count;
+  for (size_t i = 0; i < count; i++)
+    if (image->moved[i] >= from && image->moved[i] < from + size / 4)
+      moves(image, word + 4 * (image->moved[i] - from));
+  return 1;
+}
+static void bind_packed(
+    elf_image *image, const elf_object *o) { /* DT_RELR: addresses, and bit maps of what follows */
+  const uint64_t *word = (const uint64_t *)(const void *)at(image, o, elf_dynamic(o, 36));
+  uint64_t *where = NULL;
+  for (size_t n = elf_dynamic(o, 36) ? elf_dynamic(o, 35) / 8 : 0; n; n--, word++) {
+    if (!(*word & 1)) {
+      where = (uint64_t *)(void *)at(image, o, *word);
+      put(image, (char *)where, at(image, o, *where));
+      where++;
+      continue;
+    }
+    for (int i = 0; i < 63; i++)
+      if (*word >> (i + 1) & 1) put(image, (char *)(where + i), at(image, o, where[i]));
+    where += 63;
+  }
+}
+/* which: 0 all but addresses from functions that must run, 1 these, 2 copies of variables */
+static int bind_object(elf_image *image, const elf_object *o, int which, char *error,
+                       size_t bytes) {
+  const struct { int64_t table, size; } tables[] = {{DT_RELA, DT_RELASZ}, {DT_JMPREL, DT_PLTRELSZ}};
+  if (which == 0) bind_packed(image, o);
+  for (int k = 0; k < 2; k++) {
+    const ElfW(Rela) *r =
+        (const ElfW(Rela) *)(const void *)at(image, o, elf_dynamic(o, tables[k].table));
+    for (size_t n = elf_dynamic(o, tables[k].table) ? elf_dynamic(o, tables[k].size) / sizeof *r
+                                                    : 0;
+         n; n--, r++) {
+      const unsigned type = (unsigned)ELF64_R_TYPE(r->r_info);
+      if (which != (type == R_COPY_ ? 2 : type == R_IREL ? 1 : 0)) continue;
+      if (!(which == 2 ? bind_copy : bind_one)(image, o, r, error, bytes)) return 0;
+    }
+  }
+  return 1;
+}
+int elf_bind(elf_image *image, char *error, size_t bytes) {
+  bound = image;
+  for (int i = 0; i < image->objects_count; i++) {
+    const elf_object *o = &image->objects[i];
+    for (int k = 0; k < o->header.e_phnum; k++) {
+      const ElfW(Phdr) *p = &o->parts[k];
+      if (p->p_type == PT_LOAD && p->p_flags & PF_W &&
+          !read_all(o->fd, at(image, o, p->p_vaddr), p->p_filesz, p->p_offset))
+        return fail(error, bytes, "%s: cut off", o->path);
+    }
+  }
+  for (int i = 0; i < image->objects_count; i++)
+    if (!open_tables(image, &image->objects[i], error, bytes)) return 0;
+  for (int which = 0; which < 3; which++)
+    for (int i = image->objects_count - 1; i >= 0; i--)
+      if (!bind_object(image, &image->objects[i], which, error, bytes)) return 0;
+  return 1;
+}

@@ -1,0 +1,287 @@
+/* The program: one image bound once (image.c), then a copy per process. Text is mapped from the files,
+   so all processes share it; what can be written is copied and its addresses moved. Time is linear
+   in the processes; each takes two mappings per file, so when the kernel's allowance would not do,
+   the text is copied too and all processes lie in one mapping. */
+#include "guest.h"
+#include "image.h"
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static elf_image image;
+static char *region; /* of all copies, one after the other */
+static int copies;
+static int is_text_copied;
+static size_t variable_at[GUEST_VARIABLES];
+
+/* Thread-local variables of the program lie where the launcher's own would: right at the thread
+   pointer. The launcher keeps the room free by a common variable, which the linker puts last. */
+#if defined(__x86_64__)
+enum { TLS_ROOM = 65536 };
+__asm__(".tls_common guest__tls_room, 65536, 64");
+extern __thread char guest__tls_room[TLS_ROOM];
+static char *tls_block(void) { return (char *)__builtin_thread_pointer() - image.tls_bytes; }
+static int tls_fits(void) {
+  return (char *)__builtin_thread_pointer() == guest__tls_room + TLS_ROOM &&
+         image.tls_bytes <= TLS_ROOM && image.tls_align <= 64;
+}
+#else
+static char *tls_block(void) { return NULL; }
+static int tls_fits(void) { return 0; }
+#endif
+size_t guest_tls_bytes(void) { return image.tls_bytes; }
+char *guest_tls_now(void) { return tls_block(); }
+void guest_tls_first(const guest *g, char *block) {
+  memset(block, 0, image.tls_bytes);
+  for (int i = 0; i < image.objects_count; i++) {
+    const elf_object *o = &image.objects[i];
+    for (int k = 0; o->tls_bytes && k < o->header.e_phnum; k++)
+      if (o->parts[k].p_type == PT_TLS)
+        memcpy(block + image.tls_bytes - o->tls_at, g->image + o->at + o->parts[k].p_vaddr,
+               o->parts[k].p_filesz);
+  }
+}
+
+static void find_variables(void) {
+  static const char *const names[GUEST_VARIABLES] = {"environ",
+                                                     "optarg",
+                                                     "optind",
+                                                     "opterr",
+                                                     "optopt",
+                                                     "stdin",
+                                                     "stdout",
+                                                     "stderr",
+                                                     "program_invocation_name",
+                                                     "program_invocation_short_name"};
+  static const char *const others[GUEST_VARIABLES] = {
+      "__environ", NULL, NULL, NULL, NULL, NULL, NULL, NULL, "__progname_full", "__progname"};
+  for (int i = 0; i < GUEST_VARIABLES; i++) {
+    variable_at[i] = elf_find(&image, names[i]);
+    if (!variable_at[i] && others[i]) variable_at[i] = elf_find(&image, others[i]);
+    if (!variable_at[i]) variable_at[i] = image.variables_at + 8 * (size_t)i;
+  }
+}
+void *guest_variable_at(const guest *g, enum guest_variable variable) {
+  return g->image + variable_at[variable];
+}
+
+static void say_missing(void) {
+  if (!image.missing_count) return;
+  fprintf(stderr, "pm_run: %s: missing here, a call ends the run:", image.objects[0].name);
+  for (int i = 0; i < image.missing_count; i++) fprintf(stderr, " %s", image.missing[i]);
+  fprintf(stderr, "\n");
+}
+static int mappings_allowed(void) {
+  FILE *in = fopen("/proc/sys/vm/max_map_count", "r");
+  int n = 65530;
+  if (in && fscanf(in, "%d", &n) != 1) n = 65530;
+  if (in) fclose(in);
+  return n;
+}
+static int mappings_each(void) {
+  int n = 0;
+  for (int i = 0; i < image.objects_count; i++) n += 2 + (image.objects[i].header.e_phnum > 16);
+  return n;
+}
+void guest_load(const char *path, int processes) {
+  static const char *const preloads[] = {NULL};
+  char error[1024], *found = NULL;
+  if (!strchr(path, '/') && access(path, R_OK) != 0) {
+    elf_object search = {.run_path = getenv("PATH")};
+    found = elf_library_path(&search, path);
+  }
+  if (!elf_read(&image, found ? found : path, preloads, error, sizeof error))
+    guest_refuse("%s", error);
+  free(found);
+  if (image.tls_bytes && !tls_fits())
+    guest_refuse("%s: %zu bytes of thread-local variables aligned to %zu have no room here", path,
+                 image.tls_bytes, image.tls_align);
+  image.base = (char *)mmap(NULL, image.bytes, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (image.base == MAP_FAILED || !elf_map_text(&image, image.base))
+    guest_refuse("%s: %s", path, strerror(errno));
+  if (!elf_bind(&image, error, sizeof error)) guest_refuse("%s", error);
+  if (!elf_find(&image, "main") && !image.objects[0].header.e_entry)
+    guest_refuse("%s: has no main", path);
+  say_missing();
+  find_variables();
+  copies = processes;
+  is_text_copied = (double)mappings_each() * processes > mappings_allowed() * 0.5;
+  region = (char *)mmap(NULL, image.bytes * (size_t)copies,
+                        PROT_READ | PROT_WRITE | (is_text_copied ? PROT_EXEC : 0),
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (region == MAP_FAILED)
+    guest_refuse("%s: %d copies of %zu KiB of address space: %s", path, copies, image.bytes / 1024,
+                 strerror(errno));
+}
+static void copy_parts(char *base) {
+  for (int i = 0; i < image.objects_count; i++) {
+    const elf_object *o = &image.objects[i];
+    for (int k = 0; k < o->header.e_phnum; k++) {
+      const ElfW(Phdr) *p = &o->parts[k];
+      if (p->p_type != PT_LOAD || (!(p->p_flags & PF_W) && !is_text_copied)) continue;
+      memcpy(base + o->at + p->p_vaddr, image.base + o->at + p->p_vaddr, p->p_filesz);
+    }
+  }
+}
+/* Copies of variables from libraries lie in the part that the file does not fill. */
+char *guest_load_copy(int rank) {
+  char *base = region + image.bytes * (size_t)rank;
+  const ptrdiff_t distance = base - image.base;
+  if (!is_text_copied && !elf_map_text(&image, base))
+    guest_refuse("process %d: %s", rank, strerror(errno));
+  copy_parts(base);
+  for (int i = 0; i < image.copied_count; i++)
+    memcpy(base + image.copied[i].at, image.base + image.copied[i].at, image.copied[i].bytes);
+  for (size_t i = 0; i < image.moved_count; i++) {
+    char *word;
+    memcpy(&word, image.base + 4 * (size_t)image.moved[i], sizeof word);
+    word += distance;
+    memcpy(base + 4 * (size_t)image.moved[i], &word, sizeof word);
+  }
+  return base;
+}
+
+/* ---- a process runs ----------------------------------------------------------------------------------------- */
+typedef void initialiser(int argc, char **argv, char **envp);
+static void call_all(guest *g, const elf_object *o, int64_t table, int64_t bytes_tag) {
+  const size_t count = elf_dynamic(o, table) ? elf_dynamic(o, bytes_tag) / sizeof(void *) : 0;
+  for (size_t i = 0; i < count; i++) {
+    initialiser *fn;
+    memcpy(&fn, g->image + o->at + elf_dynamic(o, table) + i * sizeof fn, sizeof fn);
+    if ((uintptr_t)fn + 1 > 1) fn(g->argc, g->argv, *(char ***)guest_variable_at(g, GUEST_ENVIRON));
+  }
+}
+static void call_one(guest *g, const elf_object *o, int64_t tag) {
+  initialiser *fn;
+  char *address = g->image + o->at + elf_dynamic(o, tag);
+  memcpy(&fn, &address, sizeof fn);
+  if (elf_dynamic(o, tag)) fn(g->argc, g->argv, *(char ***)guest_variable_at(g, GUEST_ENVIRON));
+}
+static void run_constructors(guest *g) {
+  call_all(g, &image.objects[0], DT_PREINIT_ARRAY, DT_PREINIT_ARRAYSZ);
+  for (int i = image.objects_count - 1; i >= 0; i--) { /* what is needed, before who needs it */
+    call_one(g, &image.objects[i], DT_INIT);
+    call_all(g, &image.objects[i], DT_INIT_ARRAY, DT_INIT_ARRAYSZ);
+  }
+}
+void guest_run_destructors(guest *g) {
+  for (int i = 0; i < image.objects_count; i++) {
+    const elf_object *o = &image.objects[i];
+    const size_t count =
+        elf_dynamic(o, DT_FINI_ARRAY) ? elf_dynamic(o, DT_FINI_ARRAYSZ) / sizeof(void *) : 0;
+    for (size_t k = count; k-- > 0;) {
+      void (*fn)(void);
+      memcpy(&fn, g->image + o->at + elf_dynamic(o, DT_FINI_ARRAY) + k * sizeof fn, sizeof fn);
+      if ((uintptr_t)fn + 1 > 1) fn();
+    }
+    call_one(g, o, DT_FINI);
+  }
+}
+typedef int main_function(int argc, char **argv, char **envp);
+/* What an executable's first instructions call. */
+static int libc_start_main(main_function *entry, int argc, char **argv) {
+  guest *g = guest_now();
+  g->argv = argv;
+  run_constructors(g);
+  guest_exit(entry(argc, argv, *(char ***)guest_variable_at(g, GUEST_ENVIRON)));
+}
+__attribute__((constructor)) static void add(void) {
+  GUEST_REPLACE("__libc_start_main", libc_start_main);
+}
+/* The stack as the kernel hands it to a new program: texts, then argc, argv, environ, auxv. */
+__attribute__((noreturn)) static void start(const guest *g, char *entry, char **envp) {
+  size_t words = 1 + (size_t)g->argc + 1 + 1 + 8;
+  for (char **e = envp; *e; e++) words++;
+  words = (words + 1) / 2 * 2;
+  uintptr_t *const stack = (uintptr_t *)__builtin_alloca_with_align(words * sizeof *stack, 128),
+                   *at = stack;
+  *at++ = (uintptr_t)g->argc;
+  for (int i = 0; i <= g->argc; i++) *at++ = (uintptr_t)g->argv[i];
+  for (; *envp; envp++) *at++ = (uintptr_t)*envp;
+  *at++ = 0;
+  *at++ = AT_PAGESZ, *at++ = (uintptr_t)getpagesize();
+  *at++ = AT_NULL, *at++ = 0;
+#if defined(__x86_64__)
+  __asm__ volatile("movq %0, %%rsp\n\txorl %%edx, %%edx\n\txorl %%ebp, %%ebp\n\tjmpq *%1"
+                   :
+                   : "r"(stack), "r"(entry)
+                   : "memory");
+#else
+  __asm__ volatile("mov sp, %0\n\tmov x0, #0\n\tmov x29, #0\n\tmov x30, #0\n\tbr %1"
+                   :
+                   : "r"(stack), "r"(entry)
+                   : "memory", "x0");
+#endif
+  __builtin_unreachable();
+}
+void guest_enter(guest *g) {
+  const size_t main_at = elf_find(&image, "main");
+  char **envp = *(char ***)guest_variable_at(g, GUEST_ENVIRON);
+  main_function *entry;
+  const elf_object *o = &image.objects[0];
+  int is_program = 0;
+  for (int k = 0; k < o->header.e_phnum; k++) is_program |= o->parts[k].p_type == PT_INTERP;
+  if (is_program && o->header.e_entry) start(g, g->image + o->at + o->header.e_entry, envp);
+  char *address = g->image + main_at;
+  memcpy(&entry, &address, sizeof entry);
+  libc_start_main(entry, g->argc, g->argv);
+  __builtin_unreachable();
+}
+
+/* ---- whose address is this ----------------------------------------------------------------------------------- */
+int guest_is_code(const void *address) {
+  const char *a = (const char *)address;
+  if (!region || a < region || a >= region + image.bytes * (size_t)copies) return 0;
+  const size_t x = (size_t)(a - region) % image.bytes;
+  for (int i = 0; i < image.objects_count; i++) {
+    const elf_object *o = &image.objects[i];
+    for (int k = 0; k < o->header.e_phnum; k++) {
+      const ElfW(Phdr) *p = &o->parts[k];
+      if (p->p_type == PT_LOAD && p->p_flags & PF_X && x - o->at - p->p_vaddr < p->p_memsz)
+        return 1;
+    }
+  }
+  return 0;
+}
+static const elf_object *object_of(const void *address, char **base) {
+  const char *a = (const char *)address;
+  if (!region || a < region || a >= region + image.bytes * (size_t)copies) return NULL;
+  const size_t x = (size_t)(a - region) % image.bytes;
+  for (int i = 0; i < image.objects_count; i++) {
+    const elf_object *o = &image.objects[i];
+    if (x - o->at - o->low >= o->high - o->low) continue;
+    *base = region + (size_t)(a - region) / image.bytes * image.bytes + o->at;
+    return o;
+  }
+  return NULL;
+}
+void *guest_symbol(const guest *g, const char *name) {
+  const size_t at = elf_find(&image, name);
+  return at ? g->image + at : NULL;
+}
+#if __GLIBC_PREREQ(2, 35)
+/* The unwinder of C++ asks for the tables of a function here; libc does not know our copies. */
+#  pragma GCC visibility push(default)
+int _dl_find_object(void *address, struct dl_find_object *result) {
+  static int (*real)(void *, struct dl_find_object *);
+  char *base;
+  const elf_object *o = object_of(address, &base);
+  if (!o) {
+    if (!real) *(void **)(void *)&real = dlsym(RTLD_NEXT, "_dl_find_object");
+    return real ? real(address, result) : -1;
+  }
+  memset(result, 0, sizeof *result);
+  result->dlfo_map_start = base + o->low;
+  result->dlfo_map_end = base + o->high;
+  for (int k = 0; k < o->header.e_phnum; k++)
+    if (o->parts[k].p_type == PT_GNU_EH_FRAME) result->dlfo_eh_frame = base + o->parts[k].p_vaddr;
+  return result->dlfo_eh_frame ? 0 : -1;
+}
+#  pragma GCC visibility pop
+#endif

@@ -1,0 +1,94 @@
+/* What processes write: each has a stdout of its own with its own buffer; --prefix tells whose line it
+   is. stderr has no buffer and is one for all. */
+#include "guest.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static int prefix, failed, is_terminal;
+static FILE *nothing; /* stdin of all processes but the first */
+
+static void write_all(int fd, const char *text, size_t bytes) {
+  for (ssize_t n; bytes; text += n) {
+    n = syscall(SYS_write, fd, text, bytes);
+    if (n < 0 && (errno == EINTR || errno == EAGAIN)) n = 0;
+    if (n < 0) {
+      if (!failed) fprintf(stderr, "pm_run: output is lost: %s\n", strerror(errno));
+      failed = 1;
+      return;
+    }
+    bytes -= (size_t)n;
+  }
+}
+int guest_output_failed(void) { return failed; }
+static void line_end(int fd, guest *g) {
+  char start[32];
+  const int bytes = g->line[fd - 1].bytes;
+  if (!bytes) return;
+  const int n = snprintf(start, sizeof start, "[%d] ", pm_process_rank(g->process));
+  write_all(fd, start, (size_t)n);
+  write_all(fd, g->line[fd - 1].text, (size_t)bytes);
+  if (g->line[fd - 1].text[bytes - 1] != '\n') write_all(fd, "\n", 1);
+  g->line[fd - 1].bytes = 0;
+}
+static void write_lines(int fd, guest *g, const char *text, size_t bytes) {
+  if (!g || !prefix) {
+    write_all(fd, text, bytes);
+    return;
+  }
+  for (size_t i = 0; i < bytes; i++) {
+    if (g->line[fd - 1].bytes == g->line[fd - 1].max) {
+      const int max = g->line[fd - 1].max ? g->line[fd - 1].max * 2 : 128;
+      char *more = (char *)realloc(g->line[fd - 1].text, (size_t)max);
+      if (!more) return;
+      g->line[fd - 1].text = more;
+      g->line[fd - 1].max = max;
+    }
+    g->line[fd - 1].text[g->line[fd - 1].bytes++] = text[i];
+    if (text[i] == '\n') line_end(fd, g);
+  }
+}
+static ssize_t guest_write(int fd, const void *text, size_t bytes) {
+  guest *g = guest_now();
+  if (!prefix || (fd != 1 && fd != 2)) return write(fd, text, bytes);
+  if (fd == 1 && g->out) fflush(g->out); /* in the order of the calls, as far as a line goes */
+  write_lines(fd, g, (const char *)text, bytes);
+  return (ssize_t)bytes;
+}
+static ssize_t out_stream(void *g, const char *text, size_t bytes) {
+  write_lines(1, (guest *)g, text, bytes);
+  return (ssize_t)bytes;
+}
+static ssize_t err_stream(void *unused, const char *text, size_t bytes) {
+  (void)unused;
+  write_lines(2, guest_now(), text, bytes);
+  return (ssize_t)bytes;
+}
+void guest_output_begin(int with_prefix) {
+  const cookie_io_functions_t io = {NULL, err_stream, NULL, NULL};
+  prefix = with_prefix;
+  is_terminal = isatty(1);
+  nothing = fopen("/dev/null", "r");
+  FILE *err = prefix ? fopencookie(NULL, "w", io) : NULL;
+  if (!nothing || (prefix && !err)) guest_refuse("%s", strerror(errno));
+  if (!err) return;
+  setvbuf(err, NULL, _IONBF, 0);
+  stderr = err;
+}
+void guest_output_process(guest *g) {
+  const cookie_io_functions_t io = {NULL, out_stream, NULL, NULL};
+  g->out = fopencookie(g, "w", io);
+  if (!g->out) guest_refuse("%s", strerror(errno));
+  if (is_terminal) setvbuf(g->out, NULL, _IOLBF, 0);
+  *(FILE **)guest_variable_at(g, GUEST_STDOUT) = g->out;
+  *(FILE **)guest_variable_at(g, GUEST_STDERR) = stderr;
+  *(FILE **)guest_variable_at(g, GUEST_STDIN) = pm_process_rank(g->process) ? nothing : stdin;
+}
+void guest_output_end(guest *g) {
+  if (g->out) fflush(g->out);
+  line_end(1, g);
+  line_end(2, g);
+}
+__attribute__((constructor)) static void add(void) { GUEST_REPLACE("write", guest_write); }

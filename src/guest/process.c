@@ -1,0 +1,114 @@
+/* How a process begins, is switched to, and ends: exit handlers, destructors, output, as libc would. */
+#include "guest.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what follows the running process ---------------------------------------------------------------------- */
+void guest_switched(void *unused, pm_process *to) {
+  static guest *running;
+  guest *g = (guest *)pm_process_user(to);
+  const size_t tls_bytes = guest_tls_bytes();
+  (void)unused;
+  if (running) running->error_number = errno;
+  if (tls_bytes) {
+    if (running && running->tls) memcpy(running->tls, guest_tls_now(), tls_bytes);
+    memcpy(guest_tls_now(), g->tls, tls_bytes);
+  }
+  stdout = *(FILE **)guest_variable_at(g, GUEST_STDOUT);
+  stdin = *(FILE **)guest_variable_at(g, GUEST_STDIN);
+  errno = g->error_number;
+  running = g;
+}
+
+/* ---- the end ------------------------------------------------------------------------------------------------ */
+typedef struct guest_exit {
+  struct guest_exit *next;
+  void (*with_arg)(void *arg);
+  void (*with_status)(int status, void *arg);
+  void *arg, *object;
+} guest_exit_handler;
+static int add_handler(guest_exit_handler handler) {
+  guest *g = guest_now();
+  guest_exit_handler *h = (guest_exit_handler *)malloc(sizeof *h);
+  if (!g || !h) return free(h), -1;
+  *h = handler;
+  h->next = g->exits;
+  g->exits = h;
+  return 0;
+}
+static int cxa_atexit(void (*fn)(void *), void *arg, void *object) {
+  return add_handler((guest_exit_handler){NULL, fn, NULL, arg, object});
+}
+static int on_exit_of(void (*fn)(int, void *), void *arg) {
+  return add_handler((guest_exit_handler){NULL, NULL, fn, arg, NULL});
+}
+static void cxa_finalize(void *object) { /* a library leaves: its handlers now */
+  guest *g = guest_now();
+  for (guest_exit_handler **at = &g->exits; object && *at;) {
+    guest_exit_handler h = **at, *gone = *at;
+    if (h.object != object || !h.with_arg) {
+      at = &gone->next;
+      continue;
+    }
+    *at = h.next;
+    free(gone);
+    h.with_arg(h.arg);
+    at = &g->exits;
+  }
+}
+static void run_handlers(guest *g, int status) {
+  while (g->exits) {
+    guest_exit_handler h = *g->exits, *gone = g->exits;
+    g->exits = h.next;
+    free(gone);
+    if (h.with_arg)
+      h.with_arg(h.arg);
+    else
+      h.with_status(status, h.arg);
+  }
+}
+enum { LIVES, RUNS_HANDLERS, RUNS_DESTRUCTORS, RUNS_PARTS, HAS_ENDED };
+void guest__parts_end(guest *g, int status);
+/* A handler may call exit again: what is left is done then. */
+void guest_exit(int status) {
+  guest *g = guest_now();
+  if (!g) exit(status);
+  if (g->is_ending < RUNS_DESTRUCTORS) {
+    g->is_ending = RUNS_HANDLERS;
+    run_handlers(g, status);
+    g->is_ending = RUNS_DESTRUCTORS;
+    guest_run_destructors(g);
+    run_handlers(g, status);
+  }
+  if (g->is_ending < RUNS_PARTS) {
+    g->is_ending = RUNS_PARTS;
+    guest__parts_end(g, status);
+  }
+  g->is_ending = HAS_ENDED;
+  guest_output_end(g);
+  for (;;) pm_exit(status);
+}
+__attribute__((noreturn)) static void exit_at_once(int status) {
+  if (!pm_self()) _Exit(status);
+  for (;;) pm_exit(status);
+}
+/* exit from inside of libc (err, error, ...) comes here: the launcher lives on. */
+static void libc_exits(int status, void *unused) {
+  (void)unused;
+  if (!pm_self()) return;
+  on_exit(libc_exits, NULL);
+  guest_exit(status);
+}
+
+__attribute__((constructor)) static void add(void) {
+  on_exit(libc_exits, NULL);
+  GUEST_REPLACE("exit", guest_exit);
+  GUEST_REPLACE("_exit", exit_at_once);
+  GUEST_REPLACE("_Exit", exit_at_once);
+  GUEST_REPLACE("quick_exit", exit_at_once);
+  GUEST_REPLACE("__cxa_atexit", cxa_atexit);
+  GUEST_REPLACE("__cxa_thread_atexit_impl", cxa_atexit);
+  GUEST_REPLACE("__cxa_finalize", cxa_finalize);
+  GUEST_REPLACE("on_exit", on_exit_of);
+}

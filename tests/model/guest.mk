@@ -1,0 +1,34 @@
+# pm_run lends its symbols to the programs it loads. Its files add themselves.
+GUEST_SOURCES := $(wildcard src/guest/*.c src/guest/mpi/*.c)
+GUEST_OBJECTS := $(GUEST_SOURCES:src/guest/%.c=$(B)/guest/%.o)
+$(GUEST_OBJECTS): $(B)/guest/%.o: src/guest/%.c $(B)/.flags
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(STD) $(CFLAGS) $(WARN) $(LEVEL_CFLAGS) -MMD -MP -MF $@.d -I. -Isrc/guest -c $< -o $@
+-include $(GUEST_OBJECTS:%=%.d)
+EXAMPLES += $(B)/pm_run
+$(B)/pm_run: $(GUEST_OBJECTS)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $^ -o $@ $(LDFLAGS) -rdynamic -pthread $(LEVEL_LIBS) -ldl -lm
+# What ordinary programs are linked with: names alone, the launcher has the functions.
+GUEST_LIBS := $(B)/lib/libportals.so $(B)/lib/libpmi.so
+$(B)/lib/libportals.so: NAMES := Ptl
+$(B)/lib/libpmi.so: NAMES := PMI_
+$(GUEST_LIBS): $(B)/pm_run
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)nm -D --defined-only $< | sed -n 's/^[0-9a-f]* T \($(NAMES)[A-Za-z_0-9]*\)$$/.globl \1\n.type \1, %function\n\1: .byte 0/p' | $(CC) -shared -nostdlib -x assembler - -Wl,-soname,$(@F) -o $@
+NEEDS_model += $(GUEST_LIBS)
+$(eval $(call script,model/guests))
+# Ordinary programs, as pm_run wants them
+GUESTS := $(addprefix $(B)/tests/model/,guest_ring.so guest_threads.so)
+$(GUESTS): $(B)/tests/model/%.so: tests/model/%.c $(B)/include/portals4.h $(B)/.flags
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(STD) $(CFLAGS) $(WARN) -shared -fPIC -I$(B)/include $< -o $@ $(LDFLAGS) -pthread
+ORDINARY := $(addprefix $(B)/tests/model/,guest_ordinary guest_getopt)
+$(ORDINARY): $(B)/tests/model/%: tests/model/%.c $(B)/include/portals4.h $(GUEST_LIBS) $(B)/.flags
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(STD) $(CFLAGS) $(WARN) -fPIE -pie -I$(B)/include $< -o $@ $(LDFLAGS) -L$(B)/lib -Wl,--as-needed -lportals -lpmi -pthread
+NEEDS_model += $(B)/pm_run $(GUESTS) $(ORDINARY)
