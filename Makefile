@@ -66,23 +66,43 @@ DEPS_MORE := \
 FLAGS_NOW := $(CC) $(CFLAGS) $(WARN) $(STD) $(LDFLAGS)
 $(shell mkdir -p $(B); echo '$(FLAGS_NOW)' | cmp -s - $(B)/.flags || echo '$(FLAGS_NOW)' > $(B)/.flags)
 
-# The header's implementation takes most of a build, so it is compiled once per compiler and set of flags:
-# $(call implementation,OUTPUT,flags,compiler). Programs link it and leave their own copy out, but
-# for those that look at its private parts or bring their own allocator.
-define implementation
-$1: nbc_overlap.h $(B)/.flags
+# nbc_overlap.h is compiled piece by piece (src/nbc_overlap.list), once per compiler and set of flags, so
+# that a changed line costs its piece; programs link the library of the objects and leave their own copy
+# out, but for those that look at private parts or bring their own allocator.
+# $(call pieces_of,LIST): the pieces with code, ROOM/NAME each
+pieces_of = $(patsubst src/%.c,%,$(wildcard $(patsubst %,src/%.c,$(shell sed -n 's|^\([a-z_0-9]*/[a-z_0-9]*\) *$$|\1|p' src/$1.list))))
+PIECES   := $(call pieces_of,nbc_overlap)
+# $(call piece,OBJECT,PIECE,flags,compiler)
+define piece
+$1: src/$2.c $(B)/.flags
 	$$(call say,CC,$1)
 	$$(Q)mkdir -p $$(@D)
-	$$(Q)echo '#include "nbc_overlap.h"' | $(mpi_cc) $(or $3,$$(CC)) $$(STD) $$(CFLAGS) $$(WARN) \
-	  -I. $2 -DNBC_OVERLAP_IMPLEMENTATION -x c - -c -o $1
+	$$(Q)$(mpi_cc) $(or $4,$$(CC)) $$(STD) $$(CFLAGS) $$(WARN) -DNBC_PIECES -MMD -MP -MF $1.d -I. $3 -c $$< -o $1
+-include $1.d
+endef
+# $(call archive,LIBRARY,OBJECTS,compiler)
+define archive
+$1: $2
+	$$(call say,AR,$1)
+	$$(Q)rm -f $1 && $(if $(findstring aarch64,$3),aarch64-linux-gnu-ar,$$(AR)) rcs $1 $2
+endef
+# $(call library,FOLDER,flags,compiler): FOLDER/libnbc_overlap.a
+define library
+$(foreach p,$(PIECES),$(eval $(call piece,$1/pieces/$p.o,$p,$2,$3)))
+$(call archive,$1/libnbc_overlap.a,$(PIECES:%=$1/pieces/%.o),$3)
+endef
+# $(call library_over,VARIANT,PIECE,flags,compiler): $(B)/libnbc_overlap.VARIANT.a, where one piece differs
+define library_over
+$(call piece,$(B)/pieces/$2.$1.o,$2,$3,$4)
+$(call archive,$(B)/libnbc_overlap.$1.a,$(patsubst %,$(B)/pieces/%.o,$(filter-out $2,$(PIECES)) $2.$1))
 endef
 mpi_cc    = OMPI_CC='$$(CC)' OSHMEM_CC='$$(CC)' MPICH_CC='$$(CC)'
 USERS    := $(shell grep -LE '^.*(nbc__|define NBC_MALLOC|clock/simnet.h|->last_ns)' \
               $$(grep -lE 'define NBC_OVERLAP_IMPLEMENTATION|overlap/sim.h"' examples/*.c tools/*.c src/guest/*.c hw/*.c tests/*/*.c))
-# $(call linked,SOURCE,OBJECT): the object, when the source is such a program
-linked    = $(if $(filter $1,$(USERS)),$2)
-link_with = $(if $(call linked,$1,$2),-DNBC_OVERLAP_IMPLEMENTATION_ONCE $2)
-# $(call program,OUTPUT,SOURCE,cflags,libs,compiler,OBJECT): one C file, one program
+# $(call linked,SOURCE,LIBRARY): the library, when the source is such a program
+linked    = $(if $(filter $1,$(USERS)),$(patsubst %.o,%.a,$(subst /nbc_overlap,/libnbc_overlap,$2)))
+link_with = $(if $(call linked,$1,$2),-DNBC_OVERLAP_IMPLEMENTATION_ONCE $(call linked,$1,$2))
+# $(call program,OUTPUT,SOURCE,cflags,libs,compiler,LIBRARY): one C file, one program
 define program
 $1: $2 $(call linked,$2,$6) $(B)/.flags
 	$$(call say,CC,$1)
@@ -90,7 +110,7 @@ $1: $2 $(call linked,$2,$6) $(B)/.flags
 	$$(Q)$(or $5,$$(CC)) $$(STD) $$(CFLAGS) $$(WARN) -MMD -MP -MF $1.d -I. $3 $2 $(call link_with,$2,$6) -o $1 $$(LDFLAGS) -pthread $4 -lm
 -include $1.d
 endef
-# $(call mpi_program,OUTPUT,SOURCE,wrapper,flags,OBJECT). The warnings: gcc takes MPICH's sentinels for arrays.
+# $(call mpi_program,OUTPUT,SOURCE,wrapper,flags,LIBRARY). The warnings: gcc takes MPICH's sentinels for arrays.
 define mpi_program
 $1: $2 $(call linked,$2,$5) $(B)/.flags
 	$$(call say,MPICC,$1)
@@ -103,33 +123,33 @@ endef
 # one each of `make asan` (without libraries of others), `make tsan` and `make cross`
 define test
 CHECK_$(firstword $(subst /, ,$1)) += $(B)/tests/$1
-$(call program,$(B)/tests/$1,tests/$1.c,$(TEST_FLAGS) $2,$3,,$(B)/tests/nbc_overlap.o)
+$(call program,$(B)/tests/$1,tests/$1.c,$(TEST_FLAGS) $2,$3,,$(B)/tests/libnbc_overlap.a)
 $(if $3,,ALL_TESTS += $1
-$(call program,$(B)/asan/$1,tests/$1.c,$(ASAN) $2,,,$(B)/asan/nbc_overlap.o)
-$(call program,$(B)/tsan/$1,tests/$1.c,$(TSAN) $2,,,$(B)/tsan/nbc_overlap.o)
-$(call program,$(B)/aarch64/$1,tests/$1.c,$(TEST_FLAGS) -static $2,,aarch64-linux-gnu-gcc,$(B)/aarch64/nbc_overlap.o))
+$(call program,$(B)/asan/$1,tests/$1.c,$(ASAN) $2,,,$(B)/asan/libnbc_overlap.a)
+$(call program,$(B)/tsan/$1,tests/$1.c,$(TSAN) $2,,,$(B)/tsan/libnbc_overlap.a)
+$(call program,$(B)/aarch64/$1,tests/$1.c,$(TEST_FLAGS) -static $2,,aarch64-linux-gnu-gcc,$(B)/aarch64/libnbc_overlap.a))
 endef
 # A later flag overrules an earlier one, so these come after CFLAGS.
 TEST_FLAGS ?= -O1 -g0
 # gcc's TSan does not know fences: where the code has one, it also has atomics that TSan does know.
 ASAN := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 TSAN := -O1 -fsanitize=thread -Wno-tsan
-$(eval $(call implementation,$(B)/nbc_overlap.o))
-$(eval $(call implementation,$(B)/tests/nbc_overlap.o,$(TEST_FLAGS)))
-$(eval $(call implementation,$(B)/asan/nbc_overlap.o,$(ASAN)))
-$(eval $(call implementation,$(B)/tsan/nbc_overlap.o,$(TSAN)))
-$(eval $(call implementation,$(B)/aarch64/nbc_overlap.o,$(TEST_FLAGS),aarch64-linux-gnu-gcc))
-$(foreach m,openmpi mpich,$(eval $(call implementation,$(B)/nbc_overlap.$m.o,-DNBC_WITH_MPI -Wno-stringop-overflow,mpicc.$m)))
-$(eval $(call implementation,$(B)/nbc_overlap.shmem.o,-DNBC_WITH_SHMEM -Wno-stringop-overflow,oshcc))
+$(eval $(call library,$(B)))
+$(eval $(call library,$(B)/tests,$(TEST_FLAGS)))
+$(eval $(call library,$(B)/asan,$(ASAN)))
+$(eval $(call library,$(B)/tsan,$(TSAN)))
+$(eval $(call library,$(B)/aarch64,$(TEST_FLAGS),aarch64-linux-gnu-gcc))
+$(foreach m,openmpi mpich,$(eval $(call library_over,$m,transport/mpi,-DNBC_WITH_MPI -Wno-stringop-overflow,mpicc.$m)))
+$(eval $(call library_over,shmem,transport/shmem,-DNBC_WITH_SHMEM -Wno-stringop-overflow,oshcc))
 # $(call example,NAME,cflags,libs): examples/NAME.c becomes $(B)/NAME
 define example
 EXAMPLES += $(B)/$1
-$(call program,$(B)/$1,examples/$1.c,$2,$3,,$(B)/nbc_overlap.o)
+$(call program,$(B)/$1,examples/$1.c,$2,$3,,$(B)/libnbc_overlap.a)
 endef
 # $(call tool,NAME,cflags,libs): the same for a command, tools/NAME.c or src/guest/NAME.c
 define tool
 EXAMPLES += $(B)/$1
-$(call program,$(B)/$1,$(firstword $(wildcard tools/$1.c src/guest/$1.c)),$2,$3,,$(B)/nbc_overlap.o)
+$(call program,$(B)/$1,$(firstword $(wildcard tools/$1.c src/guest/$1.c)),$2,$3,,$(B)/libnbc_overlap.a)
 endef
 # $(call bench,NAME,cflags,libs): tests/bench/NAME.c, the header inside as users have it; called
 # with the regular expression of BENCH

@@ -4,7 +4,7 @@
    In ONE C or C++ file of the program, and nowhere else, write
        #define NBC_OVERLAP_IMPLEMENTATION
        #include "nbc_overlap.h"
-   and everywhere else just include it. Compile that one file with -D_GNU_SOURCE (or -std=gnu11),
+   and everywhere else just include it. Compile that one file with -D_GNU_SOURCE,
    link with -pthread -lm.
 
    Example (complete; cc -D_GNU_SOURCE -pthread x.c -lm):
@@ -33,25 +33,28 @@
        }
 
    CONTENTS (search for the tag: it stands here, at the API and at the implementation)
-     [CONFIG]     1. Options: macros to define before including
-     [STATUS]     2. Status codes, errors with text
-     [CLOCK]      3. Clocks: what a nanosecond means here
-     [STATS]      4. Medians, quantiles, confidence intervals; the four ratios and the diagnosis
-     [TABLE]      5. Transfer-time tables: how long a message of n bytes takes
-     [MONITOR]    6. The four events and the overlap bounds
-     [REPORT]     7. Reports: in memory, as text, as JSON, read back, merged, compared
-     [TRANSPORT]  8. The contract that carries messages; null and scripted transports
-     [THREADS]    9. Ranks as threads: the transport that needs nothing
-     [SCHEDULE]  10. Collectives as data: schedules, builder, verifier, printer, pricer
-     [SYNC]      11. Two clocks, many clocks: a common time with a guaranteed error
-     [COLL]      12. Collectives on any transport: types, operators, communicators, requests
-     [PROGRESS]  13. Who drives collectives while the program computes: a worker, or nobody
-     [NIC]       14. NICs as witnesses: stamps from the wire, in host time, into the monitor
-     [MPI]       15. The transport over MPI (with NBC_WITH_MPI)
-     [DEDICATED]  16. The dedicated-core model: would a core of its own for communication pay?
-     [SHMEM]     17. The transport over OpenSHMEM (with NBC_WITH_SHMEM)
-     [MEASURE]   18. Measuring: common starts, repeats until sure, changes on the way
-     [MODEL]     19. Models of what was measured: ranges of sizes, noise, LogGP
+     [CONFIG]      1. Options: macros to define before including
+     [STATUS]      2. Status codes, errors with text
+     [CLOCK]       3. Clocks: what a nanosecond means here
+     [STATS]       4. Medians, quantiles, confidence intervals; the four ratios and the diagnosis
+     [TABLE]       5. Transfer-time tables: how long a message of n bytes takes
+     [CELLS]       6. What is counted: kinds of operations, problems, totals, cells
+     [MONITOR]     7. The four events and the overlap bounds
+     [REPORT]      8. Reports: in memory, as text, as JSON, read back, merged, compared
+     [RELATION]    9. Two clocks: how one relates to the other, with a guaranteed error
+     [NIC]        10. NICs as witnesses: stamps from the wire, in host time, into the monitor
+     [TRANSPORT]  11. The contract that carries messages; null and scripted transports
+     [THREADS]    12. Ranks as threads: the transport that needs nothing
+     [MPI]        13. The transport over MPI (with NBC_WITH_MPI)
+     [SHMEM]      14. The transport over OpenSHMEM (with NBC_WITH_SHMEM)
+     [SCHEDULE]   15. Collectives as data: schedules, builder, verifier, printer, pricer
+     [REDUCE]     16. Types and operators
+     [PROGRESS]   17. Who drives collectives while the program computes: a worker, or nobody
+     [COLL]       18. Collectives on any transport: communicators, requests
+     [SYNC]       19. Many clocks: a common time for all ranks of a transport
+     [MEASURE]    20. Measuring: common starts, repeats until sure, changes on the way
+     [MODEL]      21. Models of what was measured: ranges of sizes, noise, LogGP
+     [DEDICATED]  22. The dedicated-core model: would a core of its own for communication pay?
 
    SOURCES named in comments:
      [O] Characterization of Computation-Communication Overlap in Message-Passing Systems (the
@@ -68,6 +71,17 @@
 
 #ifndef NBC_OVERLAP_H_INCLUDED
 #define NBC_OVERLAP_H_INCLUDED
+#ifdef NBC_LINES
+#line 1 "src/base/private.h"
+#endif
+/* What is shared between pieces and by nobody else. base/ stands in both single headers: the first one
+   implemented in a file brings it, so its parts carry guards that both know. */
+
+#ifdef NBC_LINES
+#line 1 "src/base/config.h"
+#endif
+/* The options of the library and what it needs of C and of the system. */
+
 
 #define NBC_VERSION_STRING "0.1.0"
 #define NBC_VERSION        100 /* major * 10000 + minor * 100 + patch */
@@ -105,9 +119,28 @@
 #  endif
 #endif
 
+#ifdef NBC_LINES
+#line 1 "src/nbc_overlap.open"
+#endif
 #ifdef __cplusplus
 extern "C" {
 #endif
+#ifdef NBC_LINES
+#line 1 "src/base/sums.h"
+#endif
+/* Sums that stop at the largest value, powers of two, random numbers. */
+
+#ifdef NBC_LINES
+#line 1 "src/base/text.h"
+#endif
+/* Numbers and words in text, whatever the locale says. */
+
+#ifdef NBC_LINES
+#line 1 "src/base/status.h"
+#endif
+/* Status codes, errors with text. */
+
+
 
 /* ============================================================================================== */
 /* [STATUS] 2. Status codes, errors with text                                                     */
@@ -154,6 +187,14 @@ typedef struct nbc_error {
 NBC_API const char *nbc_status_name(nbc_status status);
 /* "invalid argument". Never NULL. Any thread. */
 NBC_API const char *nbc_status_text(nbc_status status);
+
+#ifdef NBC_LINES
+#line 1 "src/overlap/clock.h"
+#endif
+/* Clocks: what a nanosecond means here. */
+
+
+
 
 /* ============================================================================================== */
 /* [CLOCK] 3. Clocks: what a nanosecond means here                                                */
@@ -223,6 +264,13 @@ NBC_API nbc_status nbc_clock_recalibrate(nbc_clock *clock);
 NBC_API const char *nbc_clock_source_name(nbc_clock_source source);
 /* Computes (empty loop on the clock) for d_ns: a stand-in for work, without system calls. */
 NBC_API void nbc_spin_ns(const nbc_clock *clock, int64_t d_ns);
+#ifdef NBC_LINES
+#line 1 "src/overlap/stats.h"
+#endif
+/* Medians, quantiles, confidence intervals; the four ratios and the diagnosis. */
+
+
+
 
 /* ============================================================================================== */
 /* [STATS] 4. Medians, quantiles, confidence intervals; the four ratios and the diagnosis         */
@@ -292,6 +340,14 @@ NBC_API nbc_diagnosis nbc_diagnose(const nbc_overlap_times *times, const nbc_met
                                    char *text, size_t text_bytes);
 NBC_API const char *nbc_diagnosis_text(nbc_diagnosis diagnosis);
 
+#ifdef NBC_LINES
+#line 1 "src/overlap/table.h"
+#endif
+/* Transfer-time tables: how long a message of n bytes takes. */
+
+
+
+
 /* ============================================================================================== */
 /* [TABLE] 5. Transfer-time tables: how long a message of n bytes takes                           */
 /* ============================================================================================== */
@@ -326,37 +382,17 @@ NBC_API const char *nbc_table_name(const nbc_table *table);
 NBC_API size_t nbc_table_points(const nbc_table *table, const uint64_t **size_bytes,
                                 const double **time_s);
 NBC_API void nbc_table_free(nbc_table *table); /* NULL allowed */
+#ifdef NBC_LINES
+#line 1 "src/overlap/cells.h"
+#endif
+/* What is counted: kinds of operations, problems, totals, cells. */
+
+
+
 
 /* ============================================================================================== */
-/* [MONITOR] 6. The four events and the overlap bounds                                            */
+/* [CELLS] 6. What is counted: kinds of operations, problems, totals, cells                       */
 /* ============================================================================================== */
-/* [O §2]: the application enters and leaves the communication library (CALL_ENTER, CALL_EXIT); the
-   library sees, approximately, transfers begin and end (XFER_BEGIN, XFER_END). From these alone:
-
-     computation C   every CALL_EXIT to the next CALL_ENTER
-     call time   N   every CALL_ENTER to CALL_EXIT (outermost, when nested)
-     data transfer time x: from a table measured beforehand, for the size of each transfer, clamped
-       to the window between its two stamps (and then counted: the table is too slow)
-     bounds of the part of x that was overlapped with computation, per transfer [O §2.2]:
-       case 1  both stamps in one call        min 0                    max 0
-       case 2  stamps in different calls      min max(0, x - noncomp)  max min(comp, x)
-       case 3  only one stamp                 min 0                    max x
-     where comp and noncomp are the C and N that passed between the stamps.
-
-   Several threads. Each thread has its own recorder, its own C and N. A transfer belongs to the
-   thread that began it (its owner), also when another thread (a progress worker, another
-   waiter) stamps its begin or end: then comp is the owner's C between the two stamps. Such a stamp is
-   placed between the owner's calls only when the owner has told of a later one, because a thread may
-   be interrupted between reading its clock and telling; until then the transfer counts as active.
-   The same holds for what is stamped with an earlier time (_at). Per process,
-   C, N, x and the bounds are sums over threads (thread-seconds), so min <= true <= max holds for the
-   sums because it holds for each transfer. Computation of threads without a recorder is not seen.
-
-   Memory: about 100 B x (max_transfers + ring_events) + 600 B x max_cells + 3 KB x max_sections per
-   recorder, allocated at attach. No allocation, lock or system call per event (a full ring, and at
-   every 64th call an inbox that is not empty, is drained under a private spin lock that only a
-   foreign stamp or a report can hold). */
-
 /* Kinds of operation: X(name, text, category) */
 #define NBC_KIND_LIST(X)                                                                           \
   X(OTHER, "other", OTHER)                                                                         \
@@ -462,6 +498,68 @@ typedef enum nbc_problem {
 /* "ended_twice", and what it means. Never NULL. Any thread. */
 NBC_API const char *nbc_problem_name(nbc_problem problem);
 NBC_API const char *nbc_problem_text(nbc_problem problem);
+
+#define NBC_HIST_BINS 44 /* bin b counts values in [2^(b-1), 2^b) ns; bin 0 counts zeros */
+
+typedef struct nbc_totals {
+  uint64_t count, size_bytes;
+  int64_t xfer_ns, min_overlap_ns, max_overlap_ns;
+  uint64_t case_count[3];     /* [O §2.2] cases 1, 2, 3 */
+  uint64_t exact_count;       /* transfers with NIC stamps; of these: */
+  int64_t exact_xfer_ns;      /* transfer time by the stamps */
+  int64_t exact_lo_ns, exact_hi_ns; /* interval of the exact overlap */
+} nbc_totals;
+
+typedef struct nbc_cell { /* transfers of one (section, kind, class, peer) */
+  int section_index;
+  nbc_kind kind;
+  int class_index;
+  nbc_peer peer;
+  nbc_totals t;
+  int64_t available_ns;                   /* computation between the stamps, summed (case 2) */
+  uint64_t available_count[NBC_HIST_BINS]; /* and its distribution: what could have hidden it */
+} nbc_cell;
+
+#ifdef NBC_LINES
+#line 1 "src/overlap/monitor.h"
+#endif
+/* The four events and the overlap bounds. */
+
+
+
+
+
+
+
+/* ============================================================================================== */
+/* [MONITOR] 7. The four events and the overlap bounds                                            */
+/* ============================================================================================== */
+/* [O §2]: the application enters and leaves the communication library (CALL_ENTER, CALL_EXIT); the
+   library sees, approximately, transfers begin and end (XFER_BEGIN, XFER_END). From these alone:
+
+     computation C   every CALL_EXIT to the next CALL_ENTER
+     call time   N   every CALL_ENTER to CALL_EXIT (outermost, when nested)
+     data transfer time x: from a table measured beforehand, for the size of each transfer, clamped
+       to the window between its two stamps (and then counted: the table is too slow)
+     bounds of the part of x that was overlapped with computation, per transfer [O §2.2]:
+       case 1  both stamps in one call        min 0                    max 0
+       case 2  stamps in different calls      min max(0, x - noncomp)  max min(comp, x)
+       case 3  only one stamp                 min 0                    max x
+     where comp and noncomp are the C and N that passed between the stamps.
+
+   Several threads. Each thread has its own recorder, its own C and N. A transfer belongs to the
+   thread that began it (its owner), also when another thread (a progress worker, another
+   waiter) stamps its begin or end: then comp is the owner's C between the two stamps. Such a stamp is
+   placed between the owner's calls only when the owner has told of a later one, because a thread may
+   be interrupted between reading its clock and telling; until then the transfer counts as active.
+   The same holds for what is stamped with an earlier time (_at). Per process,
+   C, N, x and the bounds are sums over threads (thread-seconds), so min <= true <= max holds for the
+   sums because it holds for each transfer. Computation of threads without a recorder is not seen.
+
+   Memory: about 100 B x (max_transfers + ring_events) + 600 B x max_cells + 3 KB x max_sections per
+   recorder, allocated at attach. No allocation, lock or system call per event (a full ring, and at
+   every 64th call an inbox that is not empty, is drained under a private spin lock that only a
+   foreign stamp or a report can hold). */
 
 #define NBC_MAX_CLASSES 32 /* message-size classes */
 #define NBC_MAX_DEPTH   16 /* open sections of one thread */
@@ -586,31 +684,21 @@ NBC_API void nbc_recorder_switch_at(nbc_recorder *recorder, bool on, int64_t t_n
 /* Computation of this recorder up to t_ns (not earlier than its last call event): C(t). Any thread. */
 NBC_API int64_t nbc_recorder_comp_ns(const nbc_recorder *recorder, int64_t t_ns);
 
+#ifdef NBC_LINES
+#line 1 "src/overlap/report.h"
+#endif
+/* Reports in memory: from the recorders, added up. */
+
+
+
+
+
+
+
 /* ============================================================================================== */
-/* [REPORT] 7. Reports: in memory, as text, as JSON, read back, merged, compared                  */
+/* [REPORT] 8. Reports: in memory, as text, as JSON, read back, merged, compared                  */
 /* ============================================================================================== */
 /* A report is plain data: fill, read or change it freely. All memory hangs on the report. */
-#define NBC_HIST_BINS 44 /* bin b counts values in [2^(b-1), 2^b) ns; bin 0 counts zeros */
-
-typedef struct nbc_totals {
-  uint64_t count, size_bytes;
-  int64_t xfer_ns, min_overlap_ns, max_overlap_ns;
-  uint64_t case_count[3];     /* [O §2.2] cases 1, 2, 3 */
-  uint64_t exact_count;       /* transfers with NIC stamps; of these: */
-  int64_t exact_xfer_ns;      /* transfer time by the stamps */
-  int64_t exact_lo_ns, exact_hi_ns; /* interval of the exact overlap */
-} nbc_totals;
-
-typedef struct nbc_cell { /* transfers of one (section, kind, class, peer) */
-  int section_index;
-  nbc_kind kind;
-  int class_index;
-  nbc_peer peer;
-  nbc_totals t;
-  int64_t available_ns;                   /* computation between the stamps, summed (case 2) */
-  uint64_t available_count[NBC_HIST_BINS]; /* and its distribution: what could have hidden it */
-} nbc_cell;
-
 typedef struct nbc_call { /* calls of one (section, kind) */
   int section_index;
   nbc_kind kind;
@@ -669,8 +757,29 @@ NBC_API nbc_status nbc_report_counter(nbc_report *report, int section_index, con
    "several hosts"; different class edges are an error, and then nothing was added). ret NBC_OK | NBC_E_MISMATCH | NBC_E_NOMEM */
 NBC_API nbc_status nbc_report_add(nbc_report *sum, const nbc_report *one, nbc_error *err);
 
+#ifdef NBC_LINES
+#line 1 "src/overlap/report_text.h"
+#endif
+/* Reports for people: as text, two side by side. */
+
+
+
+
+
 /* For people: what was hidden, what was not, where, worst first. ret NBC_OK | NBC_E_IO */
 NBC_API nbc_status nbc_report_write_text(const nbc_report *report, FILE *out);
+/* Before and after a code change: which section, which size class moved, biggest change first.
+   ret NBC_OK | NBC_E_IO | NBC_E_MISMATCH (class edges differ) */
+NBC_API nbc_status nbc_report_write_diff(const nbc_report *before, const nbc_report *after, FILE *out);
+#ifdef NBC_LINES
+#line 1 "src/overlap/report_json.h"
+#endif
+/* Reports for programs: JSON, written and read back. */
+
+
+
+
+
 /* For programs: one JSON object, "schema": "nbc-overlap-report/1"; every number of nbc_report under
    the same name. Field order is fixed. Readers accept unknown keys. ret NBC_OK | NBC_E_IO */
 NBC_API nbc_status nbc_report_write_json(const nbc_report *report, FILE *out);
@@ -679,12 +788,194 @@ NBC_API nbc_status nbc_report_write_json(const nbc_report *report, FILE *out);
 NBC_API nbc_status nbc_report_read_json(const char *path, nbc_report **report, nbc_error *err);
 NBC_API nbc_status nbc_report_parse_json(const char *text, size_t text_bytes, const char *name,
                                          nbc_report **report, nbc_error *err);
-/* Before and after a code change: which section, which size class moved, biggest change first.
-   ret NBC_OK | NBC_E_IO | NBC_E_MISMATCH (class edges differ) */
-NBC_API nbc_status nbc_report_write_diff(const nbc_report *before, const nbc_report *after, FILE *out);
+#ifdef NBC_LINES
+#line 1 "src/overlap/relation.h"
+#endif
+/* Two clocks: how one relates to the other, with a guaranteed error. */
+
+
+
 
 /* ============================================================================================== */
-/* [TRANSPORT] 8. The contract that carries messages; null and scripted transports                */
+/* [RELATION] 9. Two clocks: how one relates to the other, with a guaranteed error                */
+/* ============================================================================================== */
+/* A point in time whose truth is known to lie in t_ns - err_ns ... t_ns + err_ns. */
+typedef struct nbc_time {
+  int64_t t_ns, err_ns;
+} nbc_time;
+
+/* Feeds on bracketed readings: the host's time before, the device's counter, the host's time after.
+   Nothing is assumed about how long a reading takes or where in the bracket the counter was read,
+   so delays of any kind make the answer wider, never wrong. Each reading is two half-planes for the
+   line (offset, rate) through the newest reading; the lines that pass all of them form a convex
+   polygon, and every answer is the range of that polygon. What is assumed is in the desc: a limit
+   for the rate's deviation and for how fast the rate may change. Readings that contradict these are
+   seen: the clock stepped. Cost: O(1) per reading (at most NBC_RELATION_POINTS points of either
+   convex hull are kept; forgetting one only widens), O(1) per answer, no allocation, no system
+   call. Plain data: may be copied, also to another process. One thread at a time may add; any
+   number may ask meanwhile only on a copy. */
+#define NBC_RELATION_POINTS 24
+#define NBC_RELATION_CORNERS 32
+
+typedef struct nbc_relation_desc {
+  double hz;               /* nominal frequency of the counter; 1e9 when it counts nanoseconds */
+  double rate_limit_ppm;   /* the true rate is always within this of hz; > 0, <= 100,000 */
+  double wander_ppm_per_s; /* the true rate changes by at most this per second; 0 = not at all */
+  int counter_bits;        /* after so many the counter wraps; 0 = 64 */
+  uint64_t step_ticks;     /* a reading x means x <= counter < x + step_ticks; 0 = 1 */
+} nbc_relation_desc;
+/* A quartz oscillator without compensation: 200 ppm, 0.5 ppm per second, 64 bits, steps of 1. */
+NBC_API nbc_relation_desc nbc_relation_crystal(double hz);
+
+typedef struct nbc_relation_point {
+  int64_t at_ticks, t_ns; /* ticks without wraps, counted from the first reading */
+} nbc_relation_point;
+
+/* Treat the fields as read-only. */
+typedef struct nbc_relation {
+  nbc_relation_desc desc; /* values in force */
+  /* answers about the rate: host nanoseconds per nominal device nanosecond, minus 1 */
+  double rate_ppm, rate_err_ppm;     /* at the newest reading: truth in rate_ppm +- rate_err_ppm */
+  double rate_min_ppm, rate_max_ppm; /* drift watch: extremes of rate_ppm since the last step ... */
+  double rate_surely_moved_ppm;      /* ... and by how much the rate changed at least */
+  double rate_upper_min_ppm, rate_lower_max_ppm;
+  uint64_t readings_count;        /* used */
+  uint64_t late_count;            /* older than one used already: ignored */
+  uint64_t step_count;            /* contradictions: the clock stepped or broke its limits */
+  uint64_t gap_count;             /* silences in which a short counter may have wrapped unseen */
+  int64_t step_lo_ns, step_hi_ns; /* the last step or gap happened between these host times */
+  int64_t d_step_ns;              /* by how much at least the last reading was off; 0 for a gap */
+  /* the newest reading: where the polygon stands */
+  uint64_t newest_raw_ticks;
+  int64_t newest_ticks, newest_ns, newest_before_ns, newest_after_ns;
+  int upper_count, lower_count, corners_count;
+  nbc_relation_point upper[NBC_RELATION_POINTS], lower[NBC_RELATION_POINTS];
+  double corner_offset_ns[NBC_RELATION_CORNERS], corner_rate_ratio[NBC_RELATION_CORNERS];
+} nbc_relation;
+
+/* ret NBC_OK | NBC_E_INVAL (a field of desc out of its range) */
+NBC_API nbc_status nbc_relation_init(nbc_relation *relation, const nbc_relation_desc *desc);
+/* One bracketed reading. ret NBC_OK | NBC_E_INVAL (before_ns > after_ns, or beyond +-73 years) |
+   NBC_E_CLOCK: the reading contradicts all before, so the clock stepped (step_lo_ns ...
+   step_hi_ns); the relation has begun anew with this reading and is usable */
+NBC_API nbc_status nbc_relation_add(nbc_relation *relation, int64_t before_ns, uint64_t ticks,
+                                    int64_t after_ns);
+/* Half a reading, for round trips in which the other side answers with readings of its own: the
+   counter showed `ticks` not before (not after) this host time. Counters of 56 bits and more only.
+   ret as above */
+NBC_API nbc_status nbc_relation_add_not_before(nbc_relation *relation, int64_t before_ns,
+                                               uint64_t ticks);
+NBC_API nbc_status nbc_relation_add_not_after(nbc_relation *relation, uint64_t ticks,
+                                              int64_t after_ns);
+/* When did an event stamped `ticks` happen? A short counter's stamp is taken nearest to the newest
+   reading. ret NBC_OK | NBC_E_STATE (no reading yet) | NBC_E_RANGE (before the last step or gap:
+   t_ns is by the relation of today, its error unknown, err_ns INT64_MAX) | NBC_E_INVAL (further
+   from the newest reading than 73 years) */
+NBC_API nbc_status nbc_relation_time(const nbc_relation *relation, uint64_t ticks, nbc_time *out);
+/* The same between two states of one relation, for stamps looked at later: the intersection of both
+   answers. ret as above | NBC_E_MISMATCH (they contradict each other: a step between them) */
+NBC_API nbc_status nbc_relation_time_between(const nbc_relation *before, const nbc_relation *after,
+                                             uint64_t ticks, nbc_time *out);
+/* The reading at which the middle of the answer is nearest t_ns. ret NBC_OK | NBC_E_STATE |
+   NBC_E_INVAL, NBC_E_RANGE (t_ns too far away) */
+NBC_API nbc_status nbc_relation_ticks(const nbc_relation *relation, int64_t t_ns, uint64_t *ticks);
+
+#ifdef NBC_LINES
+#line 1 "src/overlap/nic.h"
+#endif
+/* NICs as witnesses: stamps from the wire, in host time, into the monitor. */
+
+
+
+
+
+
+
+/* ============================================================================================== */
+/* [NIC] 10. NICs as witnesses: stamps from the wire, in host time, into the monitor              */
+/* ============================================================================================== */
+/* A stamp source is a NIC (real, RTL or model) that can be asked for its clock and for the times at
+   which transfers really began and ended. A watch relates its clock to host time, as an interval
+   [RELATION], and gives the monitor every stamp with the error it has: bounds become exact overlap
+   [O §2.2, §6]. What cannot be placed (a clock step between, records lost) is counted, not guessed.
+
+       nbc_nic_watch_desc desc = {0};
+       desc.nic = nic;          // from a back-end: threads, Portals model, RTL, hardware
+       desc.recorder = me;      // of a monitor with desc.history_calls > 0
+       nbc_nic_watch_create(&desc, &watch);
+       ...
+       nbc_nic_poll(watch);     // now and then, outside timed code; and once before the report */
+enum {
+  NBC_NIC_SENT = 1,         /* seen at the transmitter: first and last data leave */
+  NBC_NIC_RECEIVED = 2,     /* seen at the receiver: first and last data arrive */
+  NBC_NIC_RETRANSMITTED = 4 /* some of it went more than once; the times enclose all attempts */
+};
+typedef struct nbc_nic_stamp {
+  uint64_t xfer_id; /* as the transfer was posted */
+  uint64_t begin_ticks, end_ticks;
+  uint64_t size_bytes; /* 0 = not known */
+  int peer;            /* rank of the other side; -1 = not known */
+  unsigned flags;
+} nbc_nic_stamp;
+
+typedef struct nbc_nic {
+  void *ctx;
+  const char *name;
+  double nominal_hz; /* of the clock; 1e9 when it counts nanoseconds */
+  int counter_bits;  /* after so many the clock wraps; 0 = 64 */
+  uint64_t step_ticks; /* granularity of clock and stamps; 0 = 1 */
+  /* The clock was read between the two host times. */
+  nbc_status (*read_clock)(void *ctx, int64_t *t_before_ns, uint64_t *ticks, int64_t *t_after_ns);
+  /* The next stamp of a finished transfer; NBC_PENDING = none now. */
+  nbc_status (*next_stamp)(void *ctx, nbc_nic_stamp *stamp);
+  uint64_t (*lost_count)(void *ctx); /* records the NIC dropped so far; NULL = it loses none */
+} nbc_nic;
+
+typedef struct nbc_nic_watch nbc_nic_watch;
+typedef struct nbc_nic_watch_desc {
+  const nbc_nic *nic;     /* borrowed until destroy */
+  nbc_recorder *recorder; /* owner of all stamps; or, for several: */
+  /* Finds the owner and may change stamp->xfer_id; NULL = not a transfer of ours. */
+  nbc_recorder *(*owner_of)(void *user, nbc_nic_stamp *stamp);
+  void *user;
+  nbc_relation_desc relation; /* hz 0 = nbc_relation_crystal of the NIC's clock */
+  size_t batch_stamps;        /* placed with one reading of the clock; 0 = 256 */
+} nbc_nic_watch_desc;
+typedef struct nbc_nic_counts {
+  uint64_t placed_count;    /* handed to a recorder */
+  uint64_t unowned_count;   /* of no transfer of ours */
+  uint64_t unplaced_count;  /* a clock step or gap made their time unknown */
+  uint64_t lost_count;      /* dropped by the NIC since the watch was created */
+  uint64_t step_count;      /* steps and gaps of the clock */
+  int64_t max_err_ns;       /* widest error of a placed stamp */
+  double mean_err_ns;
+} nbc_nic_counts;
+
+/* Reads the clock for the first time. ret NBC_OK | NBC_E_INVAL (no nic, no owner, bad relation) |
+   NBC_E_NOMEM | what read_clock says */
+NBC_API nbc_status nbc_nic_watch_create(const nbc_nic_watch_desc *desc, nbc_nic_watch **watch);
+NBC_API void nbc_nic_watch_destroy(nbc_nic_watch *watch); /* NULL allowed; the nic stays */
+/* Takes the stamps there are, then reads the clock, so that each stamp lies between two readings.
+   O(1) per stamp, no allocation; the NIC's own cost (a register read, a system call) comes on top.
+   One thread at a time. ret NBC_OK | what read_clock or next_stamp say (stamps taken are not lost) */
+NBC_API nbc_status nbc_nic_poll(nbc_nic_watch *watch);
+NBC_API nbc_nic_counts nbc_nic_watch_counts(const nbc_nic_watch *watch);
+NBC_API const nbc_relation *nbc_nic_watch_relation(const nbc_nic_watch *watch);
+/* Adds to the report how the NIC was watched (note) and what was lost (counters "NAME stamps",
+   "NAME stamps lost", ...). ret NBC_OK | NBC_E_NOMEM */
+NBC_API nbc_status nbc_nic_watch_report(const nbc_nic_watch *watch, nbc_report *report);
+#ifdef NBC_LINES
+#line 1 "src/transport/contract.h"
+#endif
+/* The contract that carries messages. */
+
+
+
+
+
+
+/* ============================================================================================== */
+/* [TRANSPORT] 11. The contract that carries messages; null and scripted transports               */
 /* ============================================================================================== */
 /* A transport moves messages between ranks. Clock synchronisation, measurement, collectives and
    tests need nothing else. Rules for who implements one:
@@ -724,6 +1015,7 @@ struct nbc_transport {
   int rank, size;
   bool any_thread;   /* isend, irecv, progress may be called from several threads at once */
   bool any_peer;     /* NBC_ANY_PEER works */
+  bool main_thread_only; /* no other thread than the creator's may call, not even one at a time */
   int64_t (*now_ns)(void *ctx);
   nbc_status (*isend)(void *ctx, const void *buffer, uint64_t size_bytes, int peer, uint64_t tag, nbc_op *op);
   nbc_status (*irecv)(void *ctx, void *buffer, uint64_t size_bytes, int peer, uint64_t tag, nbc_op *op);
@@ -749,6 +1041,19 @@ NBC_API nbc_status nbc_wait(const nbc_transport *t, nbc_op *op, int64_t limit_ns
 NBC_API nbc_status nbc_send(const nbc_transport *t, const void *buffer, uint64_t size_bytes, int peer, uint64_t tag);
 NBC_API nbc_status nbc_recv(const nbc_transport *t, void *buffer, uint64_t size_bytes, int peer, uint64_t tag);
 
+/* For transports made by nbc_null_create, nbc_scripted_create or nbc_mpi_create. NULL allowed. */
+NBC_API void nbc_transport_destroy(nbc_transport *t);
+
+#ifdef NBC_LINES
+#line 1 "src/transport/pingpong.h"
+#endif
+/* The a-priori table, measured over a transport. */
+
+
+
+
+
+
 /* Measures the transfer time of a message by size [O §2.4: the a-priori table]: one-way time =
    half the median round trip, between this rank and peer, which must call it with each other's rank.
    in   desc   zeroed = 1 B ... 4 MiB, powers of two, until 1 % confidence or 50 ms per size
@@ -761,6 +1066,14 @@ typedef struct nbc_table_measure_desc {
 } nbc_table_measure_desc;
 NBC_API nbc_status nbc_table_measure(const nbc_transport *t, int peer, const nbc_table_measure_desc *desc,
                                      nbc_table **table, nbc_error *err);
+#ifdef NBC_LINES
+#line 1 "src/transport/scripted.h"
+#endif
+/* Null and scripted transports. */
+
+
+
+
 
 /* null: completes every operation at the next progress, moves nothing: what the layers above cost.
    scripted: wraps another transport and disturbs it as told: tests of error paths. */
@@ -780,11 +1093,18 @@ typedef struct nbc_script_step {
 } nbc_script_step;
 NBC_API nbc_status nbc_scripted_create(const nbc_transport *inner, const nbc_script_step *steps,
                                        size_t step_count, nbc_transport **t);
-/* For transports made by nbc_null_create, nbc_scripted_create or nbc_mpi_create. NULL allowed. */
-NBC_API void nbc_transport_destroy(nbc_transport *t);
+#ifdef NBC_LINES
+#line 1 "src/transport/packets.h"
+#endif
+/* The engine below threads and OpenSHMEM: packets in rings, copy jobs, three protocols. */
+
+
+
+
+
 
 /* ============================================================================================== */
-/* [THREADS] 9. Ranks as threads: the transport that needs nothing                                */
+/* [THREADS] 12. Ranks as threads: the transport that needs nothing                               */
 /* ============================================================================================== */
 /* Every rank is a thread of this process (or several ranks one thread, in tests), or a forked process
    that shares memory with the others (desc.processes). Progress happens only inside calls, unless a
@@ -830,6 +1150,16 @@ typedef struct nbc_true_stamp {
   uint64_t send_xfer_id, recv_xfer_id; /* ids under which the two ranks' recorders know it; 0 = not */
 } nbc_true_stamp;
 
+#ifdef NBC_LINES
+#line 1 "src/transport/threads.h"
+#endif
+/* Ranks as threads: the transport that needs nothing. */
+
+
+
+
+
+
 /* ret NBC_OK | NBC_E_INVAL | NBC_E_NOMEM | NBC_E_THREAD */
 NBC_API nbc_status nbc_threads_create(const nbc_threads_desc *desc, nbc_threads **world);
 NBC_API void nbc_threads_destroy(nbc_threads *world); /* NULL allowed; all ranks finished */
@@ -844,9 +1174,86 @@ typedef nbc_status (*nbc_rank_fn)(nbc_transport *t, void *user);
 NBC_API nbc_status nbc_threads_run(nbc_threads *world, nbc_rank_fn fn, void *user);
 /* Takes the oldest true stamps (with dma only); at most max; keeps the last 65536. Any thread. */
 NBC_API size_t nbc_threads_stamps(nbc_threads *world, nbc_true_stamp *stamps, size_t max);
+#ifdef NBC_LINES
+#line 1 "src/transport/mpi.h"
+#endif
+/* The transport over MPI (with NBC_WITH_MPI). */
+
+
+
+
 
 /* ============================================================================================== */
-/* [SCHEDULE] 10. Collectives as data: schedules, their builders, printer, pricer and verifier    */
+/* [MPI] 13. The transport over MPI (with NBC_WITH_MPI)                                           */
+/* ============================================================================================== */
+/* On a duplicate of the communicator given, so it never meets the program's own messages. Matching
+   is done here, by headers: tags have all 64 bits, the length of a message is known before its data
+   is received (so a short receive is never overrun), and data goes in pieces that MPI can count.
+     up to 4000 bytes   one MPI message, header and data; the send is complete at once (buffered)
+     longer             header, then the data straight from the sender's buffer to the receiver's
+   Threads. From MPI_THREAD_SERIALIZED up any thread may post and progress: the transport calls MPI
+   from one thread at a time, and under SERIALIZED the program puts its own MPI calls between
+   nbc_mpi_lock and nbc_mpi_unlock when other threads use the transport meanwhile. Below, every MPI
+   call is made by the main thread, inside isend, irecv and progress there; what other threads post
+   waits for it, and their progress does nothing. Transfers are recorded for the creating thread's
+   recorder; what another thread's progress finishes as foreign stamps. */
+#ifdef NBC_WITH_MPI
+typedef struct nbc_mpi_desc {
+  int thread_level;     /* what the program counts on: MPI_THREAD_SINGLE ... _MULTIPLE */
+  uint64_t piece_bytes; /* of the data of long messages; 0 = 1 GiB; at most 2 GiB - 1 */
+} nbc_mpi_desc;
+/* Collective over comm (an intracommunicator). err (may be NULL) says what is missing.
+   ret  NBC_OK | NBC_E_INVAL | NBC_E_STATE (MPI not initialised, or finalised) | NBC_E_TRANSPORT (MPI
+        provides a lower thread level than asked for: both are named; or MPI's own error text)
+        | NBC_E_THREAD (below SERIALIZED only the main thread may create) | NBC_E_NOMEM | NBC_E_CLOCK */
+NBC_API nbc_status nbc_mpi_create(MPI_Comm comm, const nbc_mpi_desc *desc, nbc_transport **t, nbc_error *err);
+/* Collective. All operations should be finished: posted receives are forgotten, sends that do not
+   complete within a second are left to MPI (and their memory with them). NULL allowed. After
+   MPI_Finalize only memory is freed. */
+NBC_API void nbc_mpi_destroy(nbc_transport *t);
+/* Between the two, no thread calls MPI through t. Not inside `done`; not recursive. */
+NBC_API void nbc_mpi_lock(nbc_transport *t);
+NBC_API void nbc_mpi_unlock(nbc_transport *t);
+/* Text of the MPI error that made progress fail; "" when there was none. */
+NBC_API const char *nbc_mpi_error(const nbc_transport *t);
+#endif
+#ifdef NBC_LINES
+#line 1 "src/transport/shmem.h"
+#endif
+/* The transport over OpenSHMEM (with NBC_WITH_SHMEM). */
+
+
+
+
+
+/* ============================================================================================== */
+/* [SHMEM] 14. The transport over OpenSHMEM (with NBC_WITH_SHMEM)                                 */
+/* ============================================================================================== */
+/* The engine of [THREADS] with its rings of packets in the symmetric heap: a packet goes to its
+   receiver by put, fence and flag. Data always passes through the rings: EAGER up to
+   eager_limit_bytes, PIPELINED above. All processing elements; one thread. */
+#ifdef NBC_WITH_SHMEM
+typedef struct nbc_shmem_desc {
+  uint64_t eager_limit_bytes; /* 0 = 8 KiB */
+  uint64_t fragment_bytes;    /* 0 = 16 KiB; the rings take 32 * shmem_n_pes() of it on each element */
+  int pipeline_depth;         /* fragments in flight; 0 = 4 */
+} nbc_shmem_desc;
+/* Collective, after shmem_init. err (may be NULL) says what is missing.
+   ret NBC_OK | NBC_E_INVAL | NBC_E_NOMEM (also: the symmetric heap is too small) | NBC_E_CLOCK */
+NBC_API nbc_status nbc_shmem_create(const nbc_shmem_desc *desc, nbc_transport **t, nbc_error *err);
+/* Collective, before shmem_finalize; all operations finished. NULL allowed. */
+NBC_API void nbc_shmem_destroy(nbc_transport *t);
+#endif
+#ifdef NBC_LINES
+#line 1 "src/coll/schedule.h"
+#endif
+/* Collectives as data: the builder finds dependencies from the bytes that nodes touch. */
+
+
+
+
+/* ============================================================================================== */
+/* [SCHEDULE] 15. Collectives as data: schedules, their builders, printer, pricer and verifier    */
 /* ============================================================================================== */
 /* One rank's part of a collective is a graph of nodes: send, receive, copy, reduce, nothing. A node
    starts when the nodes before it are finished; nothing else orders them, so everything that can
@@ -992,42 +1399,41 @@ typedef struct nbc_schedule {
   uint32_t *after;
 } nbc_schedule;
 
-/* ret NBC_OK | NBC_E_INVAL, NBC_E_RANGE (err names the field; algorithm and collective, order or
-   process count do not fit) | NBC_E_NOMEM
-   cost 50 to 500 ns per node; one rank's schedule only, O(log size) to O(size) nodes per segment */
-NBC_API nbc_status nbc_schedule_build(const nbc_schedule_desc *desc, nbc_schedule **schedule,
-                                      nbc_error *err);
-NBC_API void nbc_schedule_free(nbc_schedule *schedule); /* NULL allowed */
+#ifdef NBC_LINES
+#line 1 "src/coll/trees.h"
+#endif
+/* Trees; barrier and broadcast. */
+
+
+
+
+#ifdef NBC_LINES
+#line 1 "src/coll/algorithms.h"
+#endif
+/* Algorithms of the other collectives, written as sequential programs. */
+
+
+
+
+#ifdef NBC_LINES
+#line 1 "src/coll/catalogue.h"
+#endif
+/* Which algorithm serves which collective. */
+
+
+
+
 /* Whether the algorithm serves this collective for this process count and order. */
 NBC_API bool nbc_schedule_supports(nbc_coll coll, nbc_algo algo, int size, bool not_commutative);
-/* One line per node: index, operation, slices, "after" list. ret NBC_OK | NBC_E_IO */
-NBC_API nbc_status nbc_schedule_print(const nbc_schedule *schedule, FILE *out);
-/* All ranks as one Graphviz graph, messages dashed. ret NBC_OK | NBC_E_IO */
-NBC_API nbc_status nbc_schedule_print_dot(const nbc_schedule *const *schedules, int size,
-                                          FILE *out);
 
-/* LogGP: a message of n bytes occupies the sender's processor for o, its network interface for
-   max(g, n G), arrives L + n G later and costs the receiver o. Sends complete when handed over. */
-typedef struct nbc_loggp {
-  double latency_ns, overhead_ns, gap_ns, gap_per_byte_ns; /* L, o, g, G */
-  double reduce_per_byte_ns, copy_per_byte_ns;
-} nbc_loggp;
-/* Time at which each rank (may be NULL) and the last rank finish, when all start at 0.
-   ret NBC_OK | NBC_E_STATE (deadlock: err names a rank and node) | NBC_E_NOMEM */
-NBC_API nbc_status nbc_schedule_price(const nbc_schedule *const *schedules, int size,
-                                      const nbc_loggp *model, double *rank_end_ns, double *end_ns,
-                                      nbc_error *err);
+#ifdef NBC_LINES
+#line 1 "src/coll/choice.h"
+#endif
+/* Which algorithm is taken: the choice table. */
 
-/* Proves, by running them on an abstract network whose sends finish only when their receive is there,
-   that the schedules of all ranks (up to 64) together
-   - stay inside their areas, never write the send buffer, and order every two conflicting nodes;
-   - match every send with one receive of the same size, and do not deadlock;
-   - leave in every receive buffer exactly what the collective promises, operands in rank order where
-     not_commutative is set, and touch nothing else (barrier: nobody leaves before all have entered).
-   descs are those of the ranks. Elements are followed one by one: take small counts.
-   ret NBC_OK | NBC_E_STATE (err says what fails where) | NBC_E_RANGE (size) | NBC_E_NOMEM */
-NBC_API nbc_status nbc_schedule_verify(const nbc_schedule *const *schedules,
-                                       const nbc_schedule_desc *descs, int size, nbc_error *err);
+
+
+
 
 /* Which algorithm: the first rule that fits in size and bytes and is supported. Bytes are those of
    `count`, of the mean block where every rank knows all counts, unbounded where each knows its own. Text format, one rule per line, '#' comments, 0 = any:
@@ -1056,163 +1462,79 @@ NBC_API nbc_status nbc_choice_parse(const char *text, size_t text_bytes, const c
 NBC_API nbc_status nbc_choice_read(const char *path, nbc_choice *table, nbc_error *err);
 NBC_API nbc_status nbc_choice_write(const nbc_choice *table, FILE *out);
 
-/* ============================================================================================== */
-/* [SYNC] 11. Two clocks, many clocks: a common time with a guaranteed error                      */
-/* ============================================================================================== */
-/* A point in time whose truth is known to lie in t_ns - err_ns ... t_ns + err_ns. */
-typedef struct nbc_time {
-  int64_t t_ns, err_ns;
-} nbc_time;
+#ifdef NBC_LINES
+#line 1 "src/coll/build.h"
+#endif
+/* A schedule is built. */
 
-/* ---- the relation of one clock to another ----
-   Feeds on bracketed readings: the host's time before, the device's counter, the host's time after.
-   Nothing is assumed about how long a reading takes or where in the bracket the counter was read,
-   so delays of any kind make the answer wider, never wrong. Each reading is two half-planes for the
-   line (offset, rate) through the newest reading; the lines that pass all of them form a convex
-   polygon, and every answer is the range of that polygon. What is assumed is in the desc: a limit
-   for the rate's deviation and for how fast the rate may change. Readings that contradict these are
-   seen: the clock stepped. Cost: O(1) per reading (at most NBC_RELATION_POINTS points of either
-   convex hull are kept; forgetting one only widens), O(1) per answer, no allocation, no system
-   call. Plain data: may be copied, also to another process. One thread at a time may add; any
-   number may ask meanwhile only on a copy. */
-#define NBC_RELATION_POINTS 24
-#define NBC_RELATION_CORNERS 32
 
-typedef struct nbc_relation_desc {
-  double hz;               /* nominal frequency of the counter; 1e9 when it counts nanoseconds */
-  double rate_limit_ppm;   /* the true rate is always within this of hz; > 0, <= 100,000 */
-  double wander_ppm_per_s; /* the true rate changes by at most this per second; 0 = not at all */
-  int counter_bits;        /* after so many the counter wraps; 0 = 64 */
-  uint64_t step_ticks;     /* a reading x means x <= counter < x + step_ticks; 0 = 1 */
-} nbc_relation_desc;
-/* A quartz oscillator without compensation: 200 ppm, 0.5 ppm per second, 64 bits, steps of 1. */
-NBC_API nbc_relation_desc nbc_relation_crystal(double hz);
 
-typedef struct nbc_relation_point {
-  int64_t at_ticks, t_ns; /* ticks without wraps, counted from the first reading */
-} nbc_relation_point;
 
-/* Treat the fields as read-only. */
-typedef struct nbc_relation {
-  nbc_relation_desc desc; /* values in force */
-  /* answers about the rate: host nanoseconds per nominal device nanosecond, minus 1 */
-  double rate_ppm, rate_err_ppm;     /* at the newest reading: truth in rate_ppm +- rate_err_ppm */
-  double rate_min_ppm, rate_max_ppm; /* drift watch: extremes of rate_ppm since the last step ... */
-  double rate_surely_moved_ppm;      /* ... and by how much the rate changed at least */
-  double rate_upper_min_ppm, rate_lower_max_ppm;
-  uint64_t readings_count;        /* used */
-  uint64_t late_count;            /* older than one used already: ignored */
-  uint64_t step_count;            /* contradictions: the clock stepped or broke its limits */
-  uint64_t gap_count;             /* silences in which a short counter may have wrapped unseen */
-  int64_t step_lo_ns, step_hi_ns; /* the last step or gap happened between these host times */
-  int64_t d_step_ns;              /* by how much at least the last reading was off; 0 for a gap */
-  /* the newest reading: where the polygon stands */
-  uint64_t newest_raw_ticks;
-  int64_t newest_ticks, newest_ns, newest_before_ns, newest_after_ns;
-  int upper_count, lower_count, corners_count;
-  nbc_relation_point upper[NBC_RELATION_POINTS], lower[NBC_RELATION_POINTS];
-  double corner_offset_ns[NBC_RELATION_CORNERS], corner_rate_ratio[NBC_RELATION_CORNERS];
-} nbc_relation;
 
-/* ret NBC_OK | NBC_E_INVAL (a field of desc out of its range) */
-NBC_API nbc_status nbc_relation_init(nbc_relation *relation, const nbc_relation_desc *desc);
-/* One bracketed reading. ret NBC_OK | NBC_E_INVAL (before_ns > after_ns, or beyond +-73 years) |
-   NBC_E_CLOCK: the reading contradicts all before, so the clock stepped (step_lo_ns ...
-   step_hi_ns); the relation has begun anew with this reading and is usable */
-NBC_API nbc_status nbc_relation_add(nbc_relation *relation, int64_t before_ns, uint64_t ticks,
-                                    int64_t after_ns);
-/* Half a reading, for round trips in which the other side answers with readings of its own: the
-   counter showed `ticks` not before (not after) this host time. Counters of 56 bits and more only.
-   ret as above */
-NBC_API nbc_status nbc_relation_add_not_before(nbc_relation *relation, int64_t before_ns,
-                                               uint64_t ticks);
-NBC_API nbc_status nbc_relation_add_not_after(nbc_relation *relation, uint64_t ticks,
-                                              int64_t after_ns);
-/* When did an event stamped `ticks` happen? A short counter's stamp is taken nearest to the newest
-   reading. ret NBC_OK | NBC_E_STATE (no reading yet) | NBC_E_RANGE (before the last step or gap:
-   t_ns is by the relation of today, its error unknown, err_ns INT64_MAX) | NBC_E_INVAL (further
-   from the newest reading than 73 years) */
-NBC_API nbc_status nbc_relation_time(const nbc_relation *relation, uint64_t ticks, nbc_time *out);
-/* The same between two states of one relation, for stamps looked at later: the intersection of both
-   answers. ret as above | NBC_E_MISMATCH (they contradict each other: a step between them) */
-NBC_API nbc_status nbc_relation_time_between(const nbc_relation *before, const nbc_relation *after,
-                                             uint64_t ticks, nbc_time *out);
-/* The reading at which the middle of the answer is nearest t_ns. ret NBC_OK | NBC_E_STATE |
-   NBC_E_INVAL, NBC_E_RANGE (t_ns too far away) */
-NBC_API nbc_status nbc_relation_ticks(const nbc_relation *relation, int64_t t_ns, uint64_t *ticks);
+/* ret NBC_OK | NBC_E_INVAL, NBC_E_RANGE (err names the field; algorithm and collective, order or
+   process count do not fit) | NBC_E_NOMEM
+   cost 50 to 500 ns per node; one rank's schedule only, O(log size) to O(size) nodes per segment */
+NBC_API nbc_status nbc_schedule_build(const nbc_schedule_desc *desc, nbc_schedule **schedule,
+                                      nbc_error *err);
+NBC_API void nbc_schedule_free(nbc_schedule *schedule); /* NULL allowed */
 
-/* ---- a common time for all ranks of a transport ----
-   Rank 0's clock is the global time. Every other rank asks a lower one, in a tree of O(log ranks)
-   rounds; a parent answers with bounds on the *global* time at which it read and wrote, so a rank's
-   relation is to rank 0 directly and its bound holds whatever the parents' errors are. Ranks that
-   share a clock (transport's same_clock) copy their lowest rank's relation, or need nothing when
-   that is rank 0. All functions marked "collective" are called by all ranks in the same order.
-   Ranks must run the same build of this header on the same kind of processor. */
-/* Where in the guaranteed interval t_ns lies. The last three as published, for comparison: there
-   err_ns grows so that it still holds the truth. */
-typedef enum nbc_sync_method {
-  NBC_SYNC_MIDDLE = 0, /* in its middle: err_ns is as small as it can be */
-  NBC_SYNC_SKAMPI,     /* offset between the fastest trips of the last burst, no drift */
-  NBC_SYNC_JK,         /* Jones and Koenig: regression over the fastest trips of all bursts */
-  NBC_SYNC_HCA3,       /* slope of the regression, offset of the last burst */
-  NBC_SYNC_METHOD_COUNT
-} nbc_sync_method;
-NBC_API const char *nbc_sync_method_name(nbc_sync_method method);
+#ifdef NBC_LINES
+#line 1 "src/coll/price.h"
+#endif
+/* Schedules printed and priced. */
 
-typedef struct nbc_sync_desc {
-  nbc_sync_method method;
-  double rate_limit_ppm;   /* between any clock and rank 0's; 0 = 400: two crystals */
-  double wander_ppm_per_s; /* < 0 = not at all; 0 = 1: two crystals */
-  int trips_count;         /* round trips per burst; 0 = 64 */
-  int tree_arity;          /* 2 ... 64; 0 = 2. Larger: flatter tree, smaller errors, longer */
-  int history_count;       /* states kept for nbc_sync_global of old times; 0 = 16 */
-  int64_t limit_ns;        /* a rank that never answers; 0 = 30 s */
-  int64_t retry_ns;        /* a trip without answer is repeated after this; 0 = never (reliable) */
-  uint64_t tag;            /* messages use tag ... tag + 7 */
-} nbc_sync_desc;
 
-typedef struct nbc_sync nbc_sync;
-typedef struct nbc_sync_info {
-  int parent_rank, depth_count; /* whom this rank asks (-1: nobody); clocks between it and rank 0 */
-  bool copied;                  /* shares its clock with parent_rank */
-  nbc_time offset;              /* global - local, now */
-  double rate_ppm, rate_err_ppm;
-  int64_t rtt_min_ns;  /* fastest round trip so far; 0 = none made */
-  int64_t residual_ns; /* the last burst's fastest trip against the relation: |middle - middle| */
-  uint64_t trips_count, lost_count, backward_count, step_count;
-} nbc_sync_info;
 
-/* Collective: makes the relation of every rank to rank 0 with one burst of round trips. After a
-   while a second burst (nbc_sync_update) tells the rates apart, and the bound stays small for long.
-   ret NBC_OK | NBC_E_INVAL | NBC_E_NOMEM | NBC_E_TIMEOUT (err names the rank) | transport errors */
-NBC_API nbc_status nbc_sync_create(const nbc_transport *t, const nbc_sync_desc *desc,
-                                   nbc_sync **sync, nbc_error *err);
-/* Collective: one more burst. Steps of a clock are seen here and counted. ret as above */
-NBC_API nbc_status nbc_sync_update(nbc_sync *sync, nbc_error *err);
-NBC_API nbc_sync_desc nbc_sync_desc_of(const nbc_sync *sync); /* values in force */
-/* Global time of a local time (t->now_ns scale), old or new: old ones are interpolated between the
-   states kept, new ones extrapolated. ret NBC_OK | NBC_E_RANGE (before a step: unknown) */
-NBC_API nbc_status nbc_sync_global(const nbc_sync *sync, int64_t t_local_ns, nbc_time *global);
-/* The most probable global time of a local one, within the interval of nbc_sync_global: its middle, but
-   while that interval leaves open whether the clocks drift at all, only drift that is sure counts. For
-   differences between ranks; a bound goes with nbc_sync_global. ret as above */
-NBC_API nbc_status nbc_sync_estimate(const nbc_sync *sync, int64_t t_local_ns,
-                                     int64_t *t_global_ns);
-/* The local time at which it is t_global_ns, as far as known. ret NBC_OK | NBC_E_RANGE */
-NBC_API nbc_status nbc_sync_local(const nbc_sync *sync, int64_t t_global_ns, int64_t *t_local_ns);
-NBC_API nbc_time nbc_sync_now(const nbc_sync *sync); /* global time; err_ns INT64_MAX = unknown */
-NBC_API nbc_sync_info nbc_sync_info_of(const nbc_sync *sync);
-NBC_API const nbc_transport *nbc_sync_transport(const nbc_sync *sync);
-/* NULL allowed. Not before all ranks left their last collective call on it. */
-NBC_API void nbc_sync_destroy(nbc_sync *sync);
+
+
+/* One line per node: index, operation, slices, "after" list. ret NBC_OK | NBC_E_IO */
+NBC_API nbc_status nbc_schedule_print(const nbc_schedule *schedule, FILE *out);
+/* All ranks as one Graphviz graph, messages dashed. ret NBC_OK | NBC_E_IO */
+NBC_API nbc_status nbc_schedule_print_dot(const nbc_schedule *const *schedules, int size,
+                                          FILE *out);
+
+/* LogGP: a message of n bytes occupies the sender's processor for o, its network interface for
+   max(g, n G), arrives L + n G later and costs the receiver o. Sends complete when handed over. */
+typedef struct nbc_loggp {
+  double latency_ns, overhead_ns, gap_ns, gap_per_byte_ns; /* L, o, g, G */
+  double reduce_per_byte_ns, copy_per_byte_ns;
+} nbc_loggp;
+/* Time at which each rank (may be NULL) and the last rank finish, when all start at 0.
+   ret NBC_OK | NBC_E_STATE (deadlock: err names a rank and node) | NBC_E_NOMEM */
+NBC_API nbc_status nbc_schedule_price(const nbc_schedule *const *schedules, int size,
+                                      const nbc_loggp *model, double *rank_end_ns, double *end_ns,
+                                      nbc_error *err);
+
+#ifdef NBC_LINES
+#line 1 "src/coll/verify.h"
+#endif
+/* Schedules proved. */
+
+
+
+
+
+/* Proves, by running them on an abstract network whose sends finish only when their receive is there,
+   that the schedules of all ranks (up to 64) together
+   - stay inside their areas, never write the send buffer, and order every two conflicting nodes;
+   - match every send with one receive of the same size, and do not deadlock;
+   - leave in every receive buffer exactly what the collective promises, operands in rank order where
+     not_commutative is set, and touch nothing else (barrier: nobody leaves before all have entered).
+   descs are those of the ranks. Elements are followed one by one: take small counts.
+   ret NBC_OK | NBC_E_STATE (err says what fails where) | NBC_E_RANGE (size) | NBC_E_NOMEM */
+NBC_API nbc_status nbc_schedule_verify(const nbc_schedule *const *schedules,
+                                       const nbc_schedule_desc *descs, int size, nbc_error *err);
+#ifdef NBC_LINES
+#line 1 "src/coll/reduce.h"
+#endif
+/* Types and operators. */
+
+
+
 
 /* ============================================================================================== */
-/* [COLL] 12. Collectives on any transport: types, operators, communicators, requests             */
+/* [REDUCE] 16. Types and operators                                                               */
 /* ============================================================================================== */
-/* A communicator is a transport plus what its collectives share: a number that keeps their messages
-   apart, the choice table, schedules already built. Every rank calls the same collectives in the
-   same order; any number may be in flight; buffers stay untouched until the request is finished.
-   One thread at a time may use a communicator and its requests. */
 #define NBC_TYPE_LIST(X)                                                                           \
   X(BYTE, "byte", 1)   /* moves, does not reduce */                                                \
   X(BOOL, "bool", sizeof(bool))                                                                    \
@@ -1303,9 +1625,93 @@ typedef void (*nbc_reduce_fn)(void *dst, const void *left, const void *right, ui
 NBC_API nbc_status nbc_reduce_local(nbc_reduce reduce, nbc_type type, void *dst, const void *left,
                                     const void *right, uint64_t count);
 
+#ifdef NBC_LINES
+#line 1 "src/coll/progress.h"
+#endif
+/* Who drives collectives while the program computes. */
+
+
+
+
+
+
+/* ============================================================================================== */
+/* [PROGRESS] 17. Who drives collectives while the program computes                               */
+/* ============================================================================================== */
+/* Without an engine, collectives go on only while the program is inside nbc_coll_test or
+   nbc_coll_wait. An engine is one worker thread that serves any number of communicators:
+     DEDICATED  polls all the time on a core of its own; the program's calls never enter the transport
+     TIMER      polls every few milliseconds, on the program's cores; waiting threads help
+     IDLE       polls when nothing else wants a core (SCHED_IDLE); waiting threads help
+   Starting a collective hands it over without a lock; the worker holds a spin lock while it polls.
+   On a busy machine an IDLE worker may lose its core while it holds that lock: what needs the lock
+   (freeing a running request, checking mode, destroying a communicator) then waits for it.
+   What the worker uses, the program must leave alone: no nbc_isend, nbc_wait, ... on a transport that
+   any_thread does not allow. What it moves is recorded as foreign stamps for the thread that attached
+   the transport's recorder: set it before the communicators are created, and leave it until they are
+   destroyed. */
+typedef struct nbc_progress nbc_progress;
+typedef enum nbc_policy {
+  NBC_POLICY_NONE = 0,
+  NBC_POLICY_DEDICATED,
+  NBC_POLICY_TIMER,
+  NBC_POLICY_IDLE,
+  NBC_POLICY_COUNT
+} nbc_policy;
+NBC_API const char *nbc_policy_name(nbc_policy policy); /* "dedicated"; "?" */
+NBC_API nbc_status nbc_policy_parse(const char *name, nbc_policy *policy);
+
+typedef struct nbc_progress_desc {
+  nbc_policy policy; /* not NONE */
+  int core;          /* DEDICATED: the worker's core; what you write is what you get */
+  bool share_core;   /* the creating thread may run on that core too; otherwise this is refused */
+  int64_t period_ns; /* TIMER; 0 = 2 ms */
+} nbc_progress_desc;
+
+typedef struct nbc_progress_stats {
+  uint64_t poll_count, submit_count;
+  int64_t wall_ns, busy_ns; /* since creation; in polls that moved something on */
+  double busy_ratio;
+  uint64_t post_count;                /* posts that a completion released, */
+  uint64_t hist_count[NBC_HIST_BINS]; /* by time from completion to post, bins as in nbc_cell */
+} nbc_progress_stats;
+
+/* DEDICATED: the creating thread's affinity mask stands for the program's cores, since its threads
+   inherit it: bind the program first. The worker may use any core that the system allows.
+   ret NBC_OK | NBC_E_INVAL | NBC_E_RANGE (no such core) | NBC_E_STATE (core shared with the program:
+   err says what to set) | NBC_E_THREAD | NBC_E_NOMEM */
+NBC_API nbc_status nbc_progress_create(const nbc_progress_desc *desc, nbc_progress **progress, nbc_error *err);
+/* Stops the worker, also with requests in flight: they go on as without an engine. Idempotent. */
+NBC_API void nbc_progress_stop(nbc_progress *progress);
+/* Stops. NBC_E_STATE: communicators still use it. NULL allowed. */
+NBC_API nbc_status nbc_progress_destroy(nbc_progress *progress);
+NBC_API void nbc_progress_get_stats(const nbc_progress *progress, nbc_progress_stats *stats);
+/* Shell lines that keep OpenMP off `core` on a machine or share of core_count cores (0 = those this
+   process may use): OMP_NUM_THREADS, OMP_PLACES, OMP_PROC_BIND. ret NBC_OK | NBC_E_RANGE | NBC_E_IO */
+NBC_API nbc_status nbc_progress_env(int core, int core_count, FILE *out);
+
+#ifdef NBC_LINES
+#line 1 "src/coll/request.h"
+#endif
+/* Communicators and requests: the executor, one for all algorithms. */
+
+
+
+
+
+
+
+
+
+/* ============================================================================================== */
+/* [COLL] 18. Collectives on any transport: communicators, requests                               */
+/* ============================================================================================== */
+/* A communicator is a transport plus what its collectives share: a number that keeps their messages
+   apart, the choice table, schedules already built. Every rank calls the same collectives in the
+   same order; any number may be in flight; buffers stay untouched until the request is finished.
+   One thread at a time may use a communicator and its requests. */
 typedef struct nbc_comm nbc_comm;
 typedef struct nbc_request nbc_request;
-typedef struct nbc_progress nbc_progress;
 typedef struct nbc_comm_desc {
   nbc_transport *transport;
   uint32_t id;              /* same on all ranks; tells communicators of a transport apart; < 32768 */
@@ -1364,6 +1770,16 @@ NBC_API const nbc_schedule *nbc_coll_schedule(const nbc_request *request); /* to
 /* Starts and waits. */
 NBC_API nbc_status nbc_coll_run(nbc_comm *comm, const nbc_coll_args *args);
 
+#ifdef NBC_LINES
+#line 1 "src/coll/collectives.h"
+#endif
+/* One line per collective. */
+
+
+
+
+
+
 /* The same with one line per collective. Counts as in MPI: of one block for gather, scatter,
    allgather, alltoall and reduce_scatter_block; send and receive types are equal. */
 NBC_API nbc_status nbc_ibarrier(nbc_comm *comm, nbc_request **request);
@@ -1404,6 +1820,15 @@ NBC_API nbc_status nbc_iscan(nbc_comm *comm, const void *send, void *recv, uint6
                              nbc_type type, nbc_reduce reduce, nbc_request **request);
 NBC_API nbc_status nbc_iexscan(nbc_comm *comm, const void *send, void *recv, uint64_t count,
                                nbc_type type, nbc_reduce reduce, nbc_request **request);
+#ifdef NBC_LINES
+#line 1 "src/coll/tune.h"
+#endif
+/* Which algorithm is fastest here. */
+
+
+
+
+
 
 /* Measures which algorithm is fastest here, by size; alltoallv, whose length each rank knows for itself
    only, gets one rule for all sizes; gatherv and scatterv have one algorithm. v-variants are measured
@@ -1417,256 +1842,96 @@ typedef struct nbc_tune_desc {
   int64_t limit_ns;   /* what is not measured by then stays as built in; 0 = 20 s */
 } nbc_tune_desc;
 NBC_API nbc_status nbc_tune(nbc_comm *comm, const nbc_tune_desc *desc, nbc_choice *table, nbc_error *err);
-
-/* ============================================================================================== */
-/* [PROGRESS] 13. Who drives collectives while the program computes                               */
-/* ============================================================================================== */
-/* Without an engine, collectives go on only while the program is inside nbc_coll_test or
-   nbc_coll_wait. An engine is one worker thread that serves any number of communicators:
-     DEDICATED  polls all the time on a core of its own; the program's calls never enter the transport
-     TIMER      polls every few milliseconds, on the program's cores; waiting threads help
-     IDLE       polls when nothing else wants a core (SCHED_IDLE); waiting threads help
-   Starting a collective hands it over without a lock; the worker holds a spin lock while it polls.
-   On a busy machine an IDLE worker may lose its core while it holds that lock: what needs the lock
-   (freeing a running request, checking mode, destroying a communicator) then waits for it.
-   What the worker uses, the program must leave alone: no nbc_isend, nbc_wait, ... on a transport that
-   any_thread does not allow. What it moves is recorded as foreign stamps for the thread that attached
-   the transport's recorder: set it before the communicators are created, and leave it until they are
-   destroyed. */
-typedef enum nbc_policy {
-  NBC_POLICY_NONE = 0,
-  NBC_POLICY_DEDICATED,
-  NBC_POLICY_TIMER,
-  NBC_POLICY_IDLE,
-  NBC_POLICY_COUNT
-} nbc_policy;
-NBC_API const char *nbc_policy_name(nbc_policy policy); /* "dedicated"; "?" */
-NBC_API nbc_status nbc_policy_parse(const char *name, nbc_policy *policy);
-
-typedef struct nbc_progress_desc {
-  nbc_policy policy; /* not NONE */
-  int core;          /* DEDICATED: the worker's core; what you write is what you get */
-  bool share_core;   /* the creating thread may run on that core too; otherwise this is refused */
-  int64_t period_ns; /* TIMER; 0 = 2 ms */
-} nbc_progress_desc;
-
-typedef struct nbc_progress_stats {
-  uint64_t poll_count, submit_count;
-  int64_t wall_ns, busy_ns; /* since creation; in polls that moved something on */
-  double busy_ratio;
-  uint64_t post_count;                /* posts that a completion released, */
-  uint64_t hist_count[NBC_HIST_BINS]; /* by time from completion to post, bins as in nbc_cell */
-} nbc_progress_stats;
-
-/* DEDICATED: the creating thread's affinity mask stands for the program's cores, since its threads
-   inherit it: bind the program first. The worker may use any core that the system allows.
-   ret NBC_OK | NBC_E_INVAL | NBC_E_RANGE (no such core) | NBC_E_STATE (core shared with the program:
-   err says what to set) | NBC_E_THREAD | NBC_E_NOMEM */
-NBC_API nbc_status nbc_progress_create(const nbc_progress_desc *desc, nbc_progress **progress, nbc_error *err);
-/* Stops the worker, also with requests in flight: they go on as without an engine. Idempotent. */
-NBC_API void nbc_progress_stop(nbc_progress *progress);
-/* Stops. NBC_E_STATE: communicators still use it. NULL allowed. */
-NBC_API nbc_status nbc_progress_destroy(nbc_progress *progress);
-NBC_API void nbc_progress_get_stats(const nbc_progress *progress, nbc_progress_stats *stats);
-/* Shell lines that keep OpenMP off `core` on a machine or share of core_count cores (0 = those this
-   process may use): OMP_NUM_THREADS, OMP_PLACES, OMP_PROC_BIND. ret NBC_OK | NBC_E_RANGE | NBC_E_IO */
-NBC_API nbc_status nbc_progress_env(int core, int core_count, FILE *out);
-
-/* ============================================================================================== */
-/* [NIC] 14. NICs as witnesses: stamps from the wire, in host time, into the monitor              */
-/* ============================================================================================== */
-/* A stamp source is a NIC (real, RTL or model) that can be asked for its clock and for the times at
-   which transfers really began and ended. A watch relates its clock to host time, as an interval
-   [SYNC], and gives the monitor every stamp with the error it has: bounds become exact overlap
-   [O §2.2, §6]. What cannot be placed (a clock step between, records lost) is counted, not guessed.
-
-       nbc_nic_watch_desc desc = {0};
-       desc.nic = nic;          // from a back-end: threads, Portals model, RTL, hardware
-       desc.recorder = me;      // of a monitor with desc.history_calls > 0
-       nbc_nic_watch_create(&desc, &watch);
-       ...
-       nbc_nic_poll(watch);     // now and then, outside timed code; and once before the report */
-enum {
-  NBC_NIC_SENT = 1,         /* seen at the transmitter: first and last data leave */
-  NBC_NIC_RECEIVED = 2,     /* seen at the receiver: first and last data arrive */
-  NBC_NIC_RETRANSMITTED = 4 /* some of it went more than once; the times enclose all attempts */
-};
-typedef struct nbc_nic_stamp {
-  uint64_t xfer_id; /* as the transfer was posted */
-  uint64_t begin_ticks, end_ticks;
-  uint64_t size_bytes; /* 0 = not known */
-  int peer;            /* rank of the other side; -1 = not known */
-  unsigned flags;
-} nbc_nic_stamp;
-
-typedef struct nbc_nic {
-  void *ctx;
-  const char *name;
-  double nominal_hz; /* of the clock; 1e9 when it counts nanoseconds */
-  int counter_bits;  /* after so many the clock wraps; 0 = 64 */
-  uint64_t step_ticks; /* granularity of clock and stamps; 0 = 1 */
-  /* The clock was read between the two host times. */
-  nbc_status (*read_clock)(void *ctx, int64_t *t_before_ns, uint64_t *ticks, int64_t *t_after_ns);
-  /* The next stamp of a finished transfer; NBC_PENDING = none now. */
-  nbc_status (*next_stamp)(void *ctx, nbc_nic_stamp *stamp);
-  uint64_t (*lost_count)(void *ctx); /* records the NIC dropped so far; NULL = it loses none */
-} nbc_nic;
-
-typedef struct nbc_nic_watch nbc_nic_watch;
-typedef struct nbc_nic_watch_desc {
-  const nbc_nic *nic;     /* borrowed until destroy */
-  nbc_recorder *recorder; /* owner of all stamps; or, for several: */
-  /* Finds the owner and may change stamp->xfer_id; NULL = not a transfer of ours. */
-  nbc_recorder *(*owner_of)(void *user, nbc_nic_stamp *stamp);
-  void *user;
-  nbc_relation_desc relation; /* hz 0 = nbc_relation_crystal of the NIC's clock */
-  size_t batch_stamps;        /* placed with one reading of the clock; 0 = 256 */
-} nbc_nic_watch_desc;
-typedef struct nbc_nic_counts {
-  uint64_t placed_count;    /* handed to a recorder */
-  uint64_t unowned_count;   /* of no transfer of ours */
-  uint64_t unplaced_count;  /* a clock step or gap made their time unknown */
-  uint64_t lost_count;      /* dropped by the NIC since the watch was created */
-  uint64_t step_count;      /* steps and gaps of the clock */
-  int64_t max_err_ns;       /* widest error of a placed stamp */
-  double mean_err_ns;
-} nbc_nic_counts;
-
-/* Reads the clock for the first time. ret NBC_OK | NBC_E_INVAL (no nic, no owner, bad relation) |
-   NBC_E_NOMEM | what read_clock says */
-NBC_API nbc_status nbc_nic_watch_create(const nbc_nic_watch_desc *desc, nbc_nic_watch **watch);
-NBC_API void nbc_nic_watch_destroy(nbc_nic_watch *watch); /* NULL allowed; the nic stays */
-/* Takes the stamps there are, then reads the clock, so that each stamp lies between two readings.
-   O(1) per stamp, no allocation; the NIC's own cost (a register read, a system call) comes on top.
-   One thread at a time. ret NBC_OK | what read_clock or next_stamp say (stamps taken are not lost) */
-NBC_API nbc_status nbc_nic_poll(nbc_nic_watch *watch);
-NBC_API nbc_nic_counts nbc_nic_watch_counts(const nbc_nic_watch *watch);
-NBC_API const nbc_relation *nbc_nic_watch_relation(const nbc_nic_watch *watch);
-/* Adds to the report how the NIC was watched (note) and what was lost (counters "NAME stamps",
-   "NAME stamps lost", ...). ret NBC_OK | NBC_E_NOMEM */
-NBC_API nbc_status nbc_nic_watch_report(const nbc_nic_watch *watch, nbc_report *report);
-
-/* ============================================================================================== */
-/* [MPI] 15. The transport over MPI (with NBC_WITH_MPI)                                           */
-/* ============================================================================================== */
-/* On a duplicate of the communicator given, so it never meets the program's own messages. Matching
-   is done here, by headers: tags have all 64 bits, the length of a message is known before its data
-   is received (so a short receive is never overrun), and data goes in pieces that MPI can count.
-     up to 4000 bytes   one MPI message, header and data; the send is complete at once (buffered)
-     longer             header, then the data straight from the sender's buffer to the receiver's
-   Threads. From MPI_THREAD_SERIALIZED up any thread may post and progress: the transport calls MPI
-   from one thread at a time, and under SERIALIZED the program puts its own MPI calls between
-   nbc_mpi_lock and nbc_mpi_unlock when other threads use the transport meanwhile. Below, every MPI
-   call is made by the main thread, inside isend, irecv and progress there; what other threads post
-   waits for it, and their progress does nothing. Transfers are recorded for the creating thread's
-   recorder; what another thread's progress finishes as foreign stamps. */
-#ifdef NBC_WITH_MPI
-typedef struct nbc_mpi_desc {
-  int thread_level;     /* what the program counts on: MPI_THREAD_SINGLE ... _MULTIPLE */
-  uint64_t piece_bytes; /* of the data of long messages; 0 = 1 GiB; at most 2 GiB - 1 */
-} nbc_mpi_desc;
-/* Collective over comm (an intracommunicator). err (may be NULL) says what is missing.
-   ret  NBC_OK | NBC_E_INVAL | NBC_E_STATE (MPI not initialised, or finalised) | NBC_E_TRANSPORT (MPI
-        provides a lower thread level than asked for: both are named; or MPI's own error text)
-        | NBC_E_THREAD (below SERIALIZED only the main thread may create) | NBC_E_NOMEM | NBC_E_CLOCK */
-NBC_API nbc_status nbc_mpi_create(MPI_Comm comm, const nbc_mpi_desc *desc, nbc_transport **t, nbc_error *err);
-/* Collective. All operations should be finished: posted receives are forgotten, sends that do not
-   complete within a second are left to MPI (and their memory with them). NULL allowed. After
-   MPI_Finalize only memory is freed. */
-NBC_API void nbc_mpi_destroy(nbc_transport *t);
-/* Between the two, no thread calls MPI through t. Not inside `done`; not recursive. */
-NBC_API void nbc_mpi_lock(nbc_transport *t);
-NBC_API void nbc_mpi_unlock(nbc_transport *t);
-/* Text of the MPI error that made progress fail; "" when there was none. */
-NBC_API const char *nbc_mpi_error(const nbc_transport *t);
+#ifdef NBC_LINES
+#line 1 "src/time/sync.h"
 #endif
+/* Many clocks: a common time for all ranks of a transport. */
+
+
+
+
+
 
 /* ============================================================================================== */
-/* [DEDICATED] 16. The model that says beforehand whether a dedicated core would pay              */
+/* [SYNC] 19. Many clocks: a common time for all ranks of a transport                             */
 /* ============================================================================================== */
-/* [R eq. 6.1], one process with N cores of which one is given to communication:
-     t = t_comp N/(N-1) + N_nb t_min_nb + N_test t_min_test + N_wait t_min_wait
-         + alpha N_bl (t_min_nb + t_min_wait) + (1 - alpha) T_bl + t_other
-   Nonblocking transfers are taken to be hidden altogether, which holds when (H1) each has enough
-   computation between its post and its wait, (H2) nothing but the dedicated core progresses, (H3)
-   computation scales linearly. Where measurements say otherwise, the refined mode replaces
-     N/(N-1)           by T(N-1)/T(N) from a list of threads -> time,
-     N_wait t_min_wait by at least the part of each transfer that the computation between its post and
-                       its wait cannot hide: sum of max(t_min_wait, xfer_time - computation). */
-enum { NBC_DEDICATED_MAX_SCALING = 64, NBC_DEDICATED_MAX_REQUESTS = 1024 };
+/* Rank 0's clock is the global time. Every other rank asks a lower one, in a tree of O(log ranks)
+   rounds; a parent answers with bounds on the *global* time at which it read and wrote, so a rank's
+   relation is to rank 0 directly and its bound holds whatever the parents' errors are. Ranks that
+   share a clock (transport's same_clock) copy their lowest rank's relation, or need nothing when
+   that is rank 0. All functions marked "collective" are called by all ranks in the same order.
+   Ranks must run the same build of this header on the same kind of processor. */
+/* Where in the guaranteed interval t_ns lies. The last three as published, for comparison: there
+   err_ns grows so that it still holds the truth. */
+typedef enum nbc_sync_method {
+  NBC_SYNC_MIDDLE = 0, /* in its middle: err_ns is as small as it can be */
+  NBC_SYNC_SKAMPI,     /* offset between the fastest trips of the last burst, no drift */
+  NBC_SYNC_JK,         /* Jones and Koenig: regression over the fastest trips of all bursts */
+  NBC_SYNC_HCA3,       /* slope of the regression, offset of the last burst */
+  NBC_SYNC_METHOD_COUNT
+} nbc_sync_method;
+NBC_API const char *nbc_sync_method_name(nbc_sync_method method);
 
-typedef struct nbc_dedicated_request { /* alike nonblocking transfers */
-  double request_count, xfer_s, comp_s; /* of one: its transfer time, computation before its wait */
-} nbc_dedicated_request;
+typedef struct nbc_sync_desc {
+  nbc_sync_method method;
+  double rate_limit_ppm;   /* between any clock and rank 0's; 0 = 400: two crystals */
+  double wander_ppm_per_s; /* < 0 = not at all; 0 = 1: two crystals */
+  int trips_count;         /* round trips per burst; 0 = 64 */
+  int tree_arity;          /* 2 ... 64; 0 = 2. Larger: flatter tree, smaller errors, longer */
+  int history_count;       /* states kept for nbc_sync_global of old times; 0 = 16 */
+  int64_t limit_ns;        /* a rank that never answers; 0 = 30 s */
+  int64_t retry_ns;        /* a trip without answer is repeated after this; 0 = never (reliable) */
+  uint64_t tag;            /* messages use tag ... tag + 7 */
+} nbc_sync_desc;
 
-typedef struct nbc_dedicated_input {
-  char name[64];
-  double noprog_s; /* measured run time without progression; 0 = unknown: no speed-up is given */
-  double comp_s;   /* in computation, N threads */
-  int core_count;  /* N >= 2 */
-  double nb_count, min_nb_s, test_count, min_test_s, wait_count, min_wait_s;
-  double blocking_count, blocking_s; /* blocking calls: number, total time */
-  double other_s;
-  double alpha_ratio; /* share of blocking calls turned nonblocking, 0 ... 1 */
-  double progressed_ratio; /* for H2: share of transfer time hidden already; < 0 = unknown */
-  size_t scaling_size;
-  int scaling_threads[NBC_DEDICATED_MAX_SCALING];
-  double scaling_s[NBC_DEDICATED_MAX_SCALING];
-  size_t request_size; /* entries of requests; 0 = not measured */
-  nbc_dedicated_request requests[NBC_DEDICATED_MAX_REQUESTS];
-} nbc_dedicated_input;
+typedef struct nbc_sync nbc_sync;
+typedef struct nbc_sync_info {
+  int parent_rank, depth_count; /* whom this rank asks (-1: nobody); clocks between it and rank 0 */
+  bool copied;                  /* shares its clock with parent_rank */
+  nbc_time offset;              /* global - local, now */
+  double rate_ppm, rate_err_ppm;
+  int64_t rtt_min_ns;  /* fastest round trip so far; 0 = none made */
+  int64_t residual_ns; /* the last burst's fastest trip against the relation: |middle - middle| */
+  uint64_t trips_count, lost_count, backward_count, step_count;
+} nbc_sync_info;
 
-typedef enum nbc_dedicated_verdict { /* of a hypothesis */
-  NBC_DEDICATED_UNKNOWN = 0,
-  NBC_DEDICATED_HOLDS,
-  NBC_DEDICATED_FAILS
-} nbc_dedicated_verdict;
+/* Collective: makes the relation of every rank to rank 0 with one burst of round trips. After a
+   while a second burst (nbc_sync_update) tells the rates apart, and the bound stays small for long.
+   ret NBC_OK | NBC_E_INVAL | NBC_E_NOMEM | NBC_E_TIMEOUT (err names the rank) | transport errors */
+NBC_API nbc_status nbc_sync_create(const nbc_transport *t, const nbc_sync_desc *desc,
+                                   nbc_sync **sync, nbc_error *err);
+/* Collective: one more burst. Steps of a clock are seen here and counted. ret as above */
+NBC_API nbc_status nbc_sync_update(nbc_sync *sync, nbc_error *err);
+NBC_API nbc_sync_desc nbc_sync_desc_of(const nbc_sync *sync); /* values in force */
+/* Global time of a local time (t->now_ns scale), old or new: old ones are interpolated between the
+   states kept, new ones extrapolated. ret NBC_OK | NBC_E_RANGE (before a step: unknown) */
+NBC_API nbc_status nbc_sync_global(const nbc_sync *sync, int64_t t_local_ns, nbc_time *global);
+/* The most probable global time of a local one, within the interval of nbc_sync_global: its middle, but
+   while that interval leaves open whether the clocks drift at all, only drift that is sure counts. For
+   differences between ranks; a bound goes with nbc_sync_global. ret as above */
+NBC_API nbc_status nbc_sync_estimate(const nbc_sync *sync, int64_t t_local_ns,
+                                     int64_t *t_global_ns);
+/* The local time at which it is t_global_ns, as far as known. ret NBC_OK | NBC_E_RANGE */
+NBC_API nbc_status nbc_sync_local(const nbc_sync *sync, int64_t t_global_ns, int64_t *t_local_ns);
+NBC_API nbc_time nbc_sync_now(const nbc_sync *sync); /* global time; err_ns INT64_MAX = unknown */
+NBC_API nbc_sync_info nbc_sync_info_of(const nbc_sync *sync);
+NBC_API const nbc_transport *nbc_sync_transport(const nbc_sync *sync);
+/* NULL allowed. Not before all ranks left their last collective call on it. */
+NBC_API void nbc_sync_destroy(nbc_sync *sync);
 
-typedef struct nbc_dedicated_result { /* the terms in the order of the formula, and their sum */
-  double comp_s, nb_s, test_s, wait_s, turned_s, blocking_s, other_s, total_s;
-  double speedup_ratio; /* noprog_s / total_s; 0 when unknown */
-  nbc_dedicated_verdict holds[3]; /* H1, H2, H3 */
-  char evidence[3][160];          /* one sentence each */
-} nbc_dedicated_result;
-
-/* refined: use the measurements, where there are any, instead of H1 and H3.
-   ret NBC_OK | NBC_E_RANGE (err names the field) */
-NBC_API nbc_status nbc_dedicated_predict(const nbc_dedicated_input *input, bool refined,
-                                         nbc_dedicated_result *result, nbc_error *err);
-/* Input from measurements, per process (means of merged ones). core_count is not in them: set it, and
-   noprog_s when the whole run was not measured.
-   A report of this library (from the preload or a monitor). */
-NBC_API void nbc_dedicated_from_report(const nbc_report *report, nbc_dedicated_input *input);
-/* mpiP's text report: its "MPI Time" and "Callsite Time statistics" sections.
-   ret NBC_OK | NBC_E_PARSE (err->line) */
-NBC_API nbc_status nbc_dedicated_parse_mpip(const char *text, size_t text_bytes, const char *name,
-                                            nbc_dedicated_input *input, nbc_error *err);
-/* Lines "field value" with the names above; "name text"; "scaling THREADS SECONDS" and "request COUNT
-   XFER_S COMP_S", any number; '#' comments. ret NBC_OK | NBC_E_PARSE (err->line) | NBC_E_FULL */
-NBC_API nbc_status nbc_dedicated_parse(const char *text, size_t text_bytes, const char *name,
-                                       nbc_dedicated_input *input, nbc_error *err);
-
-/* ============================================================================================== */
-/* [SHMEM] 17. The transport over OpenSHMEM (with NBC_WITH_SHMEM)                                 */
-/* ============================================================================================== */
-/* The engine of [THREADS] with its rings of packets in the symmetric heap: a packet goes to its
-   receiver by put, fence and flag. Data always passes through the rings: EAGER up to
-   eager_limit_bytes, PIPELINED above. All processing elements; one thread. */
-#ifdef NBC_WITH_SHMEM
-typedef struct nbc_shmem_desc {
-  uint64_t eager_limit_bytes; /* 0 = 8 KiB */
-  uint64_t fragment_bytes;    /* 0 = 16 KiB; the rings take 32 * shmem_n_pes() of it on each element */
-  int pipeline_depth;         /* fragments in flight; 0 = 4 */
-} nbc_shmem_desc;
-/* Collective, after shmem_init. err (may be NULL) says what is missing.
-   ret NBC_OK | NBC_E_INVAL | NBC_E_NOMEM (also: the symmetric heap is too small) | NBC_E_CLOCK */
-NBC_API nbc_status nbc_shmem_create(const nbc_shmem_desc *desc, nbc_transport **t, nbc_error *err);
-/* Collective, before shmem_finalize; all operations finished. NULL allowed. */
-NBC_API void nbc_shmem_destroy(nbc_transport *t);
+#ifdef NBC_LINES
+#line 1 "src/time/measure.h"
 #endif
+/* Measuring: common starts, repeats until sure, changes on the way. */
+
+
+
+
+
+
 
 /* ============================================================================================== */
-/* [MEASURE] 18. Measuring: common starts, repeats until sure, changes on the way                 */
+/* [MEASURE] 20. Measuring: common starts, repeats until sure, changes on the way                 */
 /* ============================================================================================== */
 /* ---- samples: what a list of measured times says --------------------------------------------- */
 typedef struct nbc_sample_check {
@@ -1747,9 +2012,17 @@ typedef struct nbc_measure_desc {
    backwards, on all ranks (err names the rank) */
 NBC_API nbc_status nbc_measure(nbc_sync *sync, const nbc_measure_desc *desc, nbc_measure_fn fn,
                                void *user, nbc_measurement *out, nbc_error *err);
+#ifdef NBC_LINES
+#line 1 "src/time/model.h"
+#endif
+/* Models of what was measured: ranges of sizes, noise, LogGP. */
+
+
+
+
 
 /* ============================================================================================== */
-/* [MODEL] 19. Models of what was measured: ranges of sizes, noise, LogGP                         */
+/* [MODEL] 21. Models of what was measured: ranges of sizes, noise, LogGP                         */
 /* ============================================================================================== */
 /* Time over size as straight lines, one per range of sizes, and the noise around each line as a mixture
    of normal distributions. Where a range ends (a protocol switches) is found, not given: the least sum
@@ -1850,18 +2123,114 @@ NBC_API void nbc_model_free(nbc_model_loggp *loggp); /* the samples only; NULL a
 NBC_API nbc_status nbc_model_write_platform(const nbc_model_loggp *loggp, FILE *out);
 /* Lines for nbc_dedicated_parse: what the calls cost; the application's counts are still to be added. */
 NBC_API nbc_status nbc_model_write_dedicated(const nbc_model_loggp *loggp, FILE *out);
+#ifdef NBC_LINES
+#line 1 "src/time/dedicated.h"
+#endif
+/* The dedicated-core model: would a core of its own for communication pay?. */
 
+
+
+
+
+/* ============================================================================================== */
+/* [DEDICATED] 22. The model that says beforehand whether a dedicated core would pay              */
+/* ============================================================================================== */
+/* [R eq. 6.1], one process with N cores of which one is given to communication:
+     t = t_comp N/(N-1) + N_nb t_min_nb + N_test t_min_test + N_wait t_min_wait
+         + alpha N_bl (t_min_nb + t_min_wait) + (1 - alpha) T_bl + t_other
+   Nonblocking transfers are taken to be hidden altogether, which holds when (H1) each has enough
+   computation between its post and its wait, (H2) nothing but the dedicated core progresses, (H3)
+   computation scales linearly. Where measurements say otherwise, the refined mode replaces
+     N/(N-1)           by T(N-1)/T(N) from a list of threads -> time,
+     N_wait t_min_wait by at least the part of each transfer that the computation between its post and
+                       its wait cannot hide: sum of max(t_min_wait, xfer_time - computation). */
+enum { NBC_DEDICATED_MAX_SCALING = 64, NBC_DEDICATED_MAX_REQUESTS = 1024 };
+
+typedef struct nbc_dedicated_request { /* alike nonblocking transfers */
+  double request_count, xfer_s, comp_s; /* of one: its transfer time, computation before its wait */
+} nbc_dedicated_request;
+
+typedef struct nbc_dedicated_input {
+  char name[64];
+  double noprog_s; /* measured run time without progression; 0 = unknown: no speed-up is given */
+  double comp_s;   /* in computation, N threads */
+  int core_count;  /* N >= 2 */
+  double nb_count, min_nb_s, test_count, min_test_s, wait_count, min_wait_s;
+  double blocking_count, blocking_s; /* blocking calls: number, total time */
+  double other_s;
+  double alpha_ratio; /* share of blocking calls turned nonblocking, 0 ... 1 */
+  double progressed_ratio; /* for H2: share of transfer time hidden already; < 0 = unknown */
+  size_t scaling_size;
+  int scaling_threads[NBC_DEDICATED_MAX_SCALING];
+  double scaling_s[NBC_DEDICATED_MAX_SCALING];
+  size_t request_size; /* entries of requests; 0 = not measured */
+  nbc_dedicated_request requests[NBC_DEDICATED_MAX_REQUESTS];
+} nbc_dedicated_input;
+
+typedef enum nbc_dedicated_verdict { /* of a hypothesis */
+  NBC_DEDICATED_UNKNOWN = 0,
+  NBC_DEDICATED_HOLDS,
+  NBC_DEDICATED_FAILS
+} nbc_dedicated_verdict;
+
+typedef struct nbc_dedicated_result { /* the terms in the order of the formula, and their sum */
+  double comp_s, nb_s, test_s, wait_s, turned_s, blocking_s, other_s, total_s;
+  double speedup_ratio; /* noprog_s / total_s; 0 when unknown */
+  nbc_dedicated_verdict holds[3]; /* H1, H2, H3 */
+  char evidence[3][160];          /* one sentence each */
+} nbc_dedicated_result;
+
+/* refined: use the measurements, where there are any, instead of H1 and H3.
+   ret NBC_OK | NBC_E_RANGE (err names the field) */
+NBC_API nbc_status nbc_dedicated_predict(const nbc_dedicated_input *input, bool refined,
+                                         nbc_dedicated_result *result, nbc_error *err);
+/* Input from measurements, per process (means of merged ones). core_count is not in them: set it, and
+   noprog_s when the whole run was not measured.
+   A report of this library (from the preload or a monitor). */
+NBC_API void nbc_dedicated_from_report(const nbc_report *report, nbc_dedicated_input *input);
+/* mpiP's text report: its "MPI Time" and "Callsite Time statistics" sections.
+   ret NBC_OK | NBC_E_PARSE (err->line) */
+NBC_API nbc_status nbc_dedicated_parse_mpip(const char *text, size_t text_bytes, const char *name,
+                                            nbc_dedicated_input *input, nbc_error *err);
+/* Lines "field value" with the names above; "name text"; "scaling THREADS SECONDS" and "request COUNT
+   XFER_S COMP_S", any number; '#' comments. ret NBC_OK | NBC_E_PARSE (err->line) | NBC_E_FULL */
+NBC_API nbc_status nbc_dedicated_parse(const char *text, size_t text_bytes, const char *name,
+                                       nbc_dedicated_input *input, nbc_error *err);
+#ifdef NBC_LINES
+#line 1 "src/nbc_overlap.close"
+#endif
 #  ifdef __cplusplus
 }
 #endif
 #endif /* NBC_OVERLAP_H_INCLUDED */
-
+#ifdef NBC_LINES
+#line 1 "src/nbc_overlap.begin"
+#endif
 /* ============================================================================================== */
 /*                                        IMPLEMENTATION                                          */
 /* ============================================================================================== */
 #if defined(NBC_OVERLAP_IMPLEMENTATION) && !defined(NBC_OVERLAP_IMPLEMENTATION_ONCE)
 #define NBC_OVERLAP_IMPLEMENTATION_ONCE
-
+#ifdef NBC_LINES
+#line 5 "src/base/private.h"
+#endif
+#ifndef NBC__PRIVATE
+#  if defined(NBC_PIECES)
+#    define NBC__PRIVATE __attribute__((visibility("hidden")))
+#  elif defined(__GNUC__)
+#    define NBC__PRIVATE __attribute__((unused)) static
+#  else
+#    define NBC__PRIVATE static
+#  endif
+#endif
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#ifdef NBC_LINES
+#line 41 "src/base/config.h"
+#endif
 /* ============================================================================================== */
 /* [CONFIG] 1. Options                                                                            */
 /* ============================================================================================== */
@@ -1884,7 +2253,7 @@ NBC_API nbc_status nbc_model_write_dedicated(const nbc_model_loggp *loggp, FILE 
 #  include <sys/prctl.h>
 #endif
 #if !defined(CLOCK_MONOTONIC_RAW) || !defined(CPU_SETSIZE)
-#  error "nbc_overlap.h: compile the implementing file with -D_GNU_SOURCE or -std=gnu11 -D_GNU_SOURCE"
+#  error "nbc_overlap.h: compile the implementing file with -D_GNU_SOURCE"
 #endif
 #if defined(NBC_MALLOC) != defined(NBC_FREE)
 #  error "nbc_overlap.h: define both NBC_MALLOC and NBC_FREE, or none"
@@ -1896,10 +2265,182 @@ NBC_API nbc_status nbc_model_write_dedicated(const nbc_model_loggp *loggp, FILE 
 #ifndef NBC_ASSERT
 #  define NBC_ASSERT(condition) ((void)0)
 #endif
-
+#ifdef NBC_LINES
+#line 1 "src/nbc_overlap.open"
+#endif
 #ifdef __cplusplus
 extern "C" {
 #endif
+#ifdef NBC_LINES
+#line 4 "src/base/sums.h"
+#endif
+#ifndef NBC__BASE_SUMS_H
+#define NBC__BASE_SUMS_H
+
+
+NBC__PRIVATE void nbc__plus(int64_t *sum, int64_t value);
+NBC__PRIVATE int64_t nbc__later(int64_t t_ns, int64_t d_ns);
+NBC__PRIVATE int nbc__bits(uint64_t n);
+NBC__PRIVATE size_t nbc__pow2(size_t value, size_t otherwise);
+NBC__PRIVATE uint64_t nbc__random(uint64_t *state);
+#endif /* NBC__BASE_SUMS_H */
+#ifdef NBC_LINES
+#line 1 "src/base/sums.c"
+#endif
+/* sums.c: sums that stop at the largest value, powers of two, random numbers. */
+#ifndef NBC__BASE_SUMS_C
+#define NBC__BASE_SUMS_C
+
+
+/* Sums that stop at the largest value: what is added may come from an untrusted file. */
+NBC__PRIVATE void nbc__plus(int64_t *sum, int64_t value) { /* value >= 0 */
+  if (__builtin_add_overflow(*sum, value, sum)) *sum = INT64_MAX;
+}
+
+/* The same for times, d_ns >= 0. */
+NBC__PRIVATE int64_t nbc__later(int64_t t_ns, int64_t d_ns) { return t_ns > INT64_MAX - d_ns ? INT64_MAX : t_ns + d_ns; }
+
+/* How many bits n takes: 0 for 0. */
+NBC__PRIVATE int nbc__bits(uint64_t n) {
+#ifdef __GNUC__
+  return n ? 64 - __builtin_clzll(n) : 0;
+#else
+  int bits = 0;
+  for (; n; n >>= 1) bits++;
+  return bits;
+#endif
+}
+
+/* The power of two, 16 to 2^30, that is at least value; value 0: otherwise. */
+NBC__PRIVATE size_t nbc__pow2(size_t value, size_t otherwise) {
+  size_t p = 16;
+  if (value == 0) value = otherwise;
+  while (p < value && p < ((size_t)1 << 30)) p *= 2;
+  return p;
+}
+
+/* splitmix64: the next of a row of random numbers; *state names the row and may be anything. */
+NBC__PRIVATE uint64_t nbc__random(uint64_t *state) {
+  uint64_t z = (*state += UINT64_C(0x9E3779B97F4A7C15));
+  z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+  z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
+  return z ^ (z >> 31);
+}
+#endif /* NBC__BASE_SUMS_C */
+#ifdef NBC_LINES
+#line 4 "src/base/text.h"
+#endif
+#ifndef NBC__BASE_TEXT_H
+#define NBC__BASE_TEXT_H
+
+
+NBC__PRIVATE const char *nbc__text_word(const char *at, const char *end, char *out, size_t out_bytes);
+NBC__PRIVATE const char *nbc__text_whole(const char *at, const char *end, uint64_t *value);
+NBC__PRIVATE const char *nbc__text_number(const char *at, const char *end, double *value);
+NBC__PRIVATE const char *nbc__text_blank(const char *at, const char *end);
+NBC__PRIVATE bool nbc__text_read_whole(const char **at, uint64_t *value);
+NBC__PRIVATE void nbc__text_skip_blanks(const char **at);
+NBC__PRIVATE void nbc__text_read_word(const char **at, char word[32]);
+#endif /* NBC__BASE_TEXT_H */
+#ifdef NBC_LINES
+#line 1 "src/base/text.c"
+#endif
+/* text.c: numbers and words in text, whatever the locale says. */
+#ifndef NBC__BASE_TEXT_C
+#define NBC__BASE_TEXT_C
+
+
+/* A word of the line, made printable and short for a message. */
+NBC__PRIVATE const char *nbc__text_word(const char *at, const char *end, char *out, size_t out_bytes) {
+  size_t n = 0;
+  for (; at < end && n + 1 < out_bytes && *at != ' ' && *at != '\t'; at++)
+    out[n++] = *at > 31 && *at < 127 ? *at : '?';
+  out[n] = 0;
+  return out;
+}
+
+/* Decimal digits that fit uint64_t. Returns the end of them; NULL when none or too many. */
+NBC__PRIVATE const char *nbc__text_whole(const char *at, const char *end, uint64_t *value) {
+  const char *start = at;
+  *value = 0;
+  for (; at < end && *at >= '0' && *at <= '9'; at++) {
+    const uint64_t digit = (uint64_t)(*at - '0');
+    if (*value > (UINT64_MAX - digit) / 10) return NULL;
+    *value = *value * 10 + digit;
+  }
+  return at > start ? at : NULL;
+}
+
+/* [digits][.digits][e[+-]digits]: no sign, no inf, no nan, no hexadecimal. Digits beyond the 18th
+   only move the exponent. Returns the end, NULL when there is no number. */
+NBC__PRIVATE const char *nbc__text_number(const char *at, const char *end, double *value) {
+  uint64_t mantissa = 0, exponent = 0;
+  int scale = 0, digits = 0;
+  bool point = false, minus = false;
+  for (; at < end && ((*at >= '0' && *at <= '9') || (*at == '.' && !point)); at++) {
+    if (*at == '.') {
+      point = true;
+      continue;
+    }
+    digits++;
+    if (mantissa < 100000000000000000u)
+      mantissa = mantissa * 10 + (uint64_t)(*at - '0'), scale -= point;
+    else
+      scale += !point;
+  }
+  if (digits == 0) return NULL;
+  if (at < end && (*at == 'e' || *at == 'E')) {
+    at++;
+    if (at < end && (*at == '-' || *at == '+')) minus = *at++ == '-';
+    at = nbc__text_whole(at, end, &exponent);
+    if (!at) return NULL;
+  }
+  const double power = (double)scale + (minus ? -(double)exponent : (double)exponent);
+  *value = mantissa == 0               ? 0
+           : power < 0 && power > -300 ? (double)mantissa / pow(10, -power)
+                                       : (double)mantissa * pow(10, power);
+  return at;
+}
+
+NBC__PRIVATE const char *nbc__text_blank(const char *at, const char *end) {
+  while (at < end && (*at == ' ' || *at == '\t')) at++;
+  return at;
+}
+
+NBC__PRIVATE bool nbc__text_read_whole(const char **at, uint64_t *value) {
+  *value = 0;
+  if (**at < '0' || **at > '9') return false;
+  for (; **at >= '0' && **at <= '9'; (*at)++) {
+    if (*value > (UINT64_MAX - 9) / 10) return false;
+    *value = *value * 10 + (uint64_t)(**at - '0');
+  }
+  return true;
+}
+
+NBC__PRIVATE void nbc__text_skip_blanks(const char **at) {
+  while (**at == ' ' || **at == '\t' || **at == '\r') (*at)++;
+}
+
+NBC__PRIVATE void nbc__text_read_word(const char **at, char word[32]) {
+  size_t n = 0;
+  nbc__text_skip_blanks(at);
+  while (**at && !strchr(" \t\r#", **at) && n < 31) word[n++] = *(*at)++;
+  word[n] = 0;
+}
+#endif /* NBC__BASE_TEXT_C */
+#ifdef NBC_LINES
+#line 52 "src/base/status.h"
+#endif
+#ifdef __GNUC__
+__attribute__((format(printf, 4, 5)))
+#endif
+NBC__PRIVATE nbc_status nbc__status_fail(nbc_error *err, nbc_status status, int line, const char *format, ...);
+NBC__PRIVATE void *nbc__zalloc(size_t size_bytes);
+#ifdef NBC_LINES
+#line 1 "src/base/status.c"
+#endif
+/* status.c: status codes, errors with text. */
+
 
 /* ============================================================================================== */
 /* [STATUS] 2. Status codes, errors with text                                                     */
@@ -1925,10 +2466,7 @@ NBC_API const char *nbc_status_text(nbc_status status) {
 }
 
 /* Fills err (may be NULL) and returns status. */
-#ifdef __GNUC__
-__attribute__((format(printf, 4, 5)))
-#endif
-static nbc_status nbc__status_fail(nbc_error *err, nbc_status status, int line, const char *format, ...) {
+NBC__PRIVATE nbc_status nbc__status_fail(nbc_error *err, nbc_status status, int line, const char *format, ...) {
   va_list args;
   if (!err) return status;
   err->status = status;
@@ -1938,6 +2476,18 @@ static nbc_status nbc__status_fail(nbc_error *err, nbc_status status, int line, 
   va_end(args);
   return status;
 }
+
+/* Zeroed memory; 0 bytes too have an address of their own. NULL: none left. */
+NBC__PRIVATE void *nbc__zalloc(size_t size_bytes) {
+  void *p = NBC_MALLOC(size_bytes ? size_bytes : 1);
+  if (p) memset(p, 0, size_bytes);
+  return p;
+}
+#ifdef NBC_LINES
+#line 1 "src/overlap/clock.c"
+#endif
+/* clock.c: clocks: what a nanosecond means here. */
+
 
 /* ============================================================================================== */
 /* [CLOCK] 3. Clocks                                                                              */
@@ -2389,11 +2939,20 @@ NBC_API nbc_status nbc_clock_recalibrate(nbc_clock *clock) {
   const nbc__clock_probe p = nbc__clock_real_probe(&cores);
   return nbc__clock_recalibrate_on(clock, &p);
 }
+#ifdef NBC_LINES
+#line 75 "src/overlap/stats.h"
+#endif
+NBC__PRIVATE int nbc__stats_order(const void *a, const void *b);
+#ifdef NBC_LINES
+#line 1 "src/overlap/stats.c"
+#endif
+/* stats.c: medians, quantiles, confidence intervals; the four ratios and the diagnosis. */
+
 
 /* ============================================================================================== */
 /* [STATS] 4. Statistics, ratios, diagnosis                                                       */
 /* ============================================================================================== */
-static int nbc__stats_order(const void *a, const void *b) {
+NBC__PRIVATE int nbc__stats_order(const void *a, const void *b) {
   const double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
 }
@@ -2534,6 +3093,13 @@ NBC_API const char *nbc_diagnosis_text(nbc_diagnosis diagnosis) {
   };
   return (unsigned)diagnosis < NBC_DIAGNOSIS_COUNT ? texts[diagnosis] : "?";
 }
+#ifdef NBC_LINES
+#line 1 "src/overlap/table.c"
+#endif
+/* table.c: transfer-time tables: how long a message of n bytes takes. */
+
+
+
 
 /* ============================================================================================== */
 /* [TABLE] 5. Transfer-time tables                                                                */
@@ -2552,16 +3118,6 @@ struct nbc_table { /* one allocation: this, then size_bytes, time_s, slope, name
   char *name;
 };
 
-static int nbc__table_bits(uint64_t n) {
-#ifdef __GNUC__
-  return n ? 64 - __builtin_clzll(n) : 0;
-#else
-  int bits = 0;
-  for (; n; n >>= 1) bits++;
-  return bits;
-#endif
-}
-
 static void nbc__table_prepare(nbc_table *t) {
   for (size_t i = 0; i + 1 < t->count; i++)
     t->slope_ns[i] =
@@ -2573,7 +3129,7 @@ static void nbc__table_prepare(nbc_table *t) {
     t->slope_ns[0] = t->size_bytes[0] ? t->time_s[0] * 1e9 / (double)t->size_bytes[0] : 0;
   size_t point = 0;
   for (int b = 0; b <= 65; b++) {
-    while (point < t->count && nbc__table_bits(t->size_bytes[point]) < b) point++;
+    while (point < t->count && nbc__bits(t->size_bytes[point]) < b) point++;
     t->first[b] = (uint16_t)point;
   }
 }
@@ -2625,7 +3181,7 @@ NBC_API nbc_status nbc_table_create_linear(double latency_ns, double bytes_per_s
 }
 
 NBC_API int64_t nbc_table_time_ns(const nbc_table *t, uint64_t size_bytes) {
-  const int bits = nbc__table_bits(size_bytes);
+  const int bits = nbc__bits(size_bytes);
   size_t low = t->first[bits],
          high = t->first[bits + 1]; /* sizes before low are smaller, from high on larger */
   while (low < high) {              /* ends at the first point above size_bytes */
@@ -2653,89 +3209,32 @@ NBC_API size_t nbc_table_points(const nbc_table *table, const uint64_t **size_by
 NBC_API void nbc_table_free(nbc_table *table) { NBC_FREE(table); }
 
 /* ---- the file format: read and written without the locale's decimal comma -------------------- */
-/* A word of the line, made printable and short for a message. */
-static const char *nbc__table_word(const char *at, const char *end, char *out, size_t out_bytes) {
-  size_t n = 0;
-  for (; at < end && n + 1 < out_bytes && *at != ' ' && *at != '\t'; at++)
-    out[n++] = *at > 31 && *at < 127 ? *at : '?';
-  out[n] = 0;
-  return out;
-}
-
-/* Decimal digits that fit uint64_t. Returns the end of them; NULL when none or too many. */
-static const char *nbc__table_whole(const char *at, const char *end, uint64_t *value) {
-  const char *start = at;
-  *value = 0;
-  for (; at < end && *at >= '0' && *at <= '9'; at++) {
-    const uint64_t digit = (uint64_t)(*at - '0');
-    if (*value > (UINT64_MAX - digit) / 10) return NULL;
-    *value = *value * 10 + digit;
-  }
-  return at > start ? at : NULL;
-}
-
-/* [digits][.digits][e[+-]digits]: no sign, no inf, no nan, no hexadecimal. Digits beyond the 18th
-   only move the exponent. Returns the end, NULL when there is no number. */
-static const char *nbc__table_number(const char *at, const char *end, double *value) {
-  uint64_t mantissa = 0, exponent = 0;
-  int scale = 0, digits = 0;
-  bool point = false, minus = false;
-  for (; at < end && ((*at >= '0' && *at <= '9') || (*at == '.' && !point)); at++) {
-    if (*at == '.') {
-      point = true;
-      continue;
-    }
-    digits++;
-    if (mantissa < 100000000000000000u)
-      mantissa = mantissa * 10 + (uint64_t)(*at - '0'), scale -= point;
-    else
-      scale += !point;
-  }
-  if (digits == 0) return NULL;
-  if (at < end && (*at == 'e' || *at == 'E')) {
-    at++;
-    if (at < end && (*at == '-' || *at == '+')) minus = *at++ == '-';
-    at = nbc__table_whole(at, end, &exponent);
-    if (!at) return NULL;
-  }
-  const double power = (double)scale + (minus ? -(double)exponent : (double)exponent);
-  *value = mantissa == 0               ? 0
-           : power < 0 && power > -300 ? (double)mantissa / pow(10, -power)
-                                       : (double)mantissa * pow(10, power);
-  return at;
-}
-
-static const char *nbc__table_blank(const char *at, const char *end) {
-  while (at < end && (*at == ' ' || *at == '\t')) at++;
-  return at;
-}
-
 /* One line without its end and comment; *found = it holds a point. */
 static nbc_status nbc__table_line(const char *at, const char *end, const char *name, int line,
                                   uint64_t *size, double *time_s, bool *found, nbc_error *err) {
   char word[33];
-  const char *start = nbc__table_blank(at, end);
+  const char *start = nbc__text_blank(at, end);
   *found = start < end;
   if (!*found) return NBC_OK;
-  at = nbc__table_whole(start, end, size);
+  at = nbc__text_whole(start, end, size);
   if (!at || (at < end && *at != ' ' && *at != '\t'))
     return nbc__status_fail(err, NBC_E_PARSE, line, "%.99s:%d: '%s' is not a size in bytes", name,
-                            line, nbc__table_word(start, end, word, sizeof word));
-  start = nbc__table_blank(at, end);
+                            line, nbc__text_word(start, end, word, sizeof word));
+  start = nbc__text_blank(at, end);
   if (start == end)
     return nbc__status_fail(err, NBC_E_PARSE, line, "%.99s:%d: the time in seconds is missing",
                             name, line);
-  at = nbc__table_number(start, end, time_s);
+  at = nbc__text_number(start, end, time_s);
   if (!at || (at < end && *at != ' ' && *at != '\t'))
     return nbc__status_fail(err, NBC_E_PARSE, line, "%.99s:%d: '%s' is not a time in seconds", name,
-                            line, nbc__table_word(start, end, word, sizeof word));
+                            line, nbc__text_word(start, end, word, sizeof word));
   if (!(*time_s <= NBC__TABLE_MAX_S))
     return nbc__status_fail(err, NBC_E_PARSE, line, "%.99s:%d: time %s s is above 1 hour", name,
-                            line, nbc__table_word(start, end, word, sizeof word));
-  at = nbc__table_blank(at, end);
+                            line, nbc__text_word(start, end, word, sizeof word));
+  at = nbc__text_blank(at, end);
   if (at < end)
     return nbc__status_fail(err, NBC_E_PARSE, line, "%.99s:%d: '%s' after the time", name, line,
-                            nbc__table_word(at, end, word, sizeof word));
+                            nbc__text_word(at, end, word, sizeof word));
   return NBC_OK;
 }
 
@@ -2836,14 +3335,63 @@ NBC_API nbc_status nbc_table_write(const nbc_table *table, const char *path, con
                             strerror(errno));
   return NBC_OK;
 }
+#ifdef NBC_LINES
+#line 137 "src/overlap/cells.h"
+#endif
+NBC__PRIVATE int nbc__bin(int64_t ns);
+#ifdef NBC_LINES
+#line 1 "src/overlap/cells.c"
+#endif
+/* cells.c: what is counted: kinds of operations, problems, totals, cells. */
+
+
 
 /* ============================================================================================== */
-/* [MONITOR] 6. The four events and the overlap bounds                                            */
+/* [CELLS] 6. What is counted                                                                     */
 /* ============================================================================================== */
+/* ---- names ------------------------------------------------------------------------------------ */
+static const struct { const char *name; nbc_category category; } nbc__mon_kinds[] = {
+#define NBC__X(name, text, category) {text, NBC_CATEGORY_##category},
+    NBC_KIND_LIST(NBC__X)
+#undef NBC__X
+};
+static const struct { const char *name, *text; } nbc__mon_problems[] = {
+#define NBC__X(name, text) {#name, text},
+    NBC_PROBLEM_LIST(NBC__X)
+#undef NBC__X
+};
+
+NBC_API const char *nbc_kind_name(nbc_kind kind) {
+  return (unsigned)kind < NBC_KIND_COUNT ? nbc__mon_kinds[kind].name : "?";
+}
+NBC_API nbc_category nbc_kind_category(nbc_kind kind) {
+  return (unsigned)kind < NBC_KIND_COUNT ? nbc__mon_kinds[kind].category : NBC_CATEGORY_OTHER;
+}
+NBC_API const char *nbc_category_name(nbc_category category) {
+  static const char *const names[] = {"other", "blocking", "nonblocking", "test", "wait"};
+  return (unsigned)category < NBC_CATEGORY_COUNT ? names[category] : "?";
+}
+NBC_API const char *nbc_peer_name(nbc_peer peer) {
+  static const char *const names[] = {"unknown", "same_node", "other_node"};
+  return (unsigned)peer < NBC_PEER_COUNT ? names[peer] : "?";
+}
+NBC_API const char *nbc_problem_name(nbc_problem problem) {
+  return (unsigned)problem < NBC_PROBLEM_COUNT ? nbc__mon_problems[problem].name : "?";
+}
+NBC_API const char *nbc_problem_text(nbc_problem problem) {
+  return (unsigned)problem < NBC_PROBLEM_COUNT ? nbc__mon_problems[problem].text : "?";
+}
+
+/* The bin of a histogram that a time belongs to. */
+NBC__PRIVATE int nbc__bin(int64_t ns) {
+  const int bin = ns <= 0 ? 0 : nbc__bits((uint64_t)ns);
+  return bin < NBC_HIST_BINS ? bin : NBC_HIST_BINS - 1;
+}
+#ifdef NBC_LINES
+#line 163 "src/overlap/monitor.h"
+#endif
 #define NBC__MON_RELAXED_LOAD(p)     __atomic_load_n((p), __ATOMIC_RELAXED)
 #define NBC__MON_RELAXED_STORE(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
-
-enum { NBC__MON_BEGIN = 0, NBC__MON_BEGUN, NBC__MON_END, NBC__MON_END_SIZED, NBC__MON_END_ONLY, NBC__MON_CANCEL, NBC__MON_STAMP };
 
 /* One stamp of a transfer, with the owner's C at that time: all that the bounds need [O §2.2]. */
 typedef struct nbc__mon_event {
@@ -2948,53 +3496,26 @@ struct nbc_monitor {
   double start_unix_s;
 };
 
-/* ---- names ------------------------------------------------------------------------------------ */
-static const struct { const char *name; nbc_category category; } nbc__mon_kinds[] = {
-#define NBC__X(name, text, category) {text, NBC_CATEGORY_##category},
-    NBC_KIND_LIST(NBC__X)
-#undef NBC__X
-};
-static const struct { const char *name, *text; } nbc__mon_problems[] = {
-#define NBC__X(name, text) {#name, text},
-    NBC_PROBLEM_LIST(NBC__X)
-#undef NBC__X
-};
+NBC__PRIVATE void nbc__mon_lock(nbc_recorder *r);
+NBC__PRIVATE void nbc__mon_unlock(nbc_recorder *r);
+NBC__PRIVATE void nbc__mon_read_counters_locked(nbc_recorder *r, bool book);
+NBC__PRIVATE int nbc__mon_class(const nbc_monitor *m, uint64_t size_bytes);
+NBC__PRIVATE void nbc__mon_account(nbc_recorder *r, nbc_cell *cell, const nbc__mon_event *b, const nbc__mon_event *e,
+                             uint64_t size_bytes, nbc_peer peer);
+NBC__PRIVATE void nbc__mon_drain_for_report_locked(nbc_recorder *r, int64_t t_ns);
+#ifdef NBC_LINES
+#line 1 "src/overlap/monitor.c"
+#endif
+/* monitor.c: the four events and the overlap bounds. */
 
-NBC_API const char *nbc_kind_name(nbc_kind kind) {
-  return (unsigned)kind < NBC_KIND_COUNT ? nbc__mon_kinds[kind].name : "?";
-}
-NBC_API nbc_category nbc_kind_category(nbc_kind kind) {
-  return (unsigned)kind < NBC_KIND_COUNT ? nbc__mon_kinds[kind].category : NBC_CATEGORY_OTHER;
-}
-NBC_API const char *nbc_category_name(nbc_category category) {
-  static const char *const names[] = {"other", "blocking", "nonblocking", "test", "wait"};
-  return (unsigned)category < NBC_CATEGORY_COUNT ? names[category] : "?";
-}
-NBC_API const char *nbc_peer_name(nbc_peer peer) {
-  static const char *const names[] = {"unknown", "same_node", "other_node"};
-  return (unsigned)peer < NBC_PEER_COUNT ? names[peer] : "?";
-}
-NBC_API const char *nbc_problem_name(nbc_problem problem) {
-  return (unsigned)problem < NBC_PROBLEM_COUNT ? nbc__mon_problems[problem].name : "?";
-}
-NBC_API const char *nbc_problem_text(nbc_problem problem) {
-  return (unsigned)problem < NBC_PROBLEM_COUNT ? nbc__mon_problems[problem].text : "?";
-}
+
+
+/* ============================================================================================== */
+/* [MONITOR] 7. The four events and the overlap bounds                                            */
+/* ============================================================================================== */
+enum { NBC__MON_BEGIN = 0, NBC__MON_BEGUN, NBC__MON_END, NBC__MON_END_SIZED, NBC__MON_END_ONLY, NBC__MON_CANCEL, NBC__MON_STAMP };
 
 /* ---- creation --------------------------------------------------------------------------------- */
-static void *nbc__mon_zalloc(size_t size_bytes) {
-  void *p = NBC_MALLOC(size_bytes ? size_bytes : 1);
-  if (p) memset(p, 0, size_bytes);
-  return p;
-}
-
-static size_t nbc__mon_pow2(size_t value, size_t otherwise) {
-  size_t p = 16;
-  if (value == 0) value = otherwise;
-  while (p < value && p < ((size_t)1 << 30)) p *= 2;
-  return p;
-}
-
 static nbc_status nbc__mon_set_classes(nbc_monitor *m, const nbc_monitor_desc *desc) {
   static const uint64_t edges[] = {256, 4096, 65536, 1048576, 16777216};
   const uint64_t *from = desc->class_edge_count ? desc->class_edges_bytes : edges;
@@ -3015,7 +3536,7 @@ NBC_API nbc_status nbc_monitor_create(const nbc_monitor_desc *desc, nbc_monitor 
   if (!monitor) return NBC_E_INVAL;
   if (!desc) desc = &zero;
   *monitor = NULL;
-  nbc_monitor *m = (nbc_monitor *)nbc__mon_zalloc(sizeof *m);
+  nbc_monitor *m = (nbc_monitor *)nbc__zalloc(sizeof *m);
   if (!m) return NBC_E_NOMEM;
   nbc_status status = NBC_OK;
   m->desc = *desc;
@@ -3025,8 +3546,8 @@ NBC_API nbc_status nbc_monitor_create(const nbc_monitor_desc *desc, nbc_monitor 
   else if (status == NBC_OK) status = nbc_clock_create(NULL, &m->clock);
   m->desc.clock = &m->clock;
   if (status == NBC_OK) status = nbc__mon_set_classes(m, desc);
-  m->desc.ring_events = nbc__mon_pow2(desc->ring_events, 512);
-  m->desc.max_transfers = nbc__mon_pow2(desc->max_transfers, 4096);
+  m->desc.ring_events = nbc__pow2(desc->ring_events, 512);
+  m->desc.max_transfers = nbc__pow2(desc->max_transfers, 4096);
   if (!desc->max_cells) m->desc.max_cells = 1024;
   if (m->desc.max_cells > 65536) m->desc.max_cells = 65536;
   if (!desc->max_sections) m->desc.max_sections = 64;
@@ -3083,26 +3604,26 @@ NBC_API nbc_monitor_desc nbc_monitor_desc_of(const nbc_monitor *monitor) { retur
 
 static nbc_recorder *nbc__mon_new_recorder(nbc_monitor *m) {
   const nbc_monitor_desc *d = &m->desc;
-  nbc_recorder *r = (nbc_recorder *)nbc__mon_zalloc(sizeof *r);
+  nbc_recorder *r = (nbc_recorder *)nbc__zalloc(sizeof *r);
   if (!r) return NULL;
-  const size_t key_count = 2 * d->max_transfers, index_count = 2 * nbc__mon_pow2(d->max_cells, 0);
+  const size_t key_count = 2 * d->max_transfers, index_count = 2 * nbc__pow2(d->max_cells, 0);
   const size_t inbox_count = 1024;
   r->monitor = m;
-  r->ring = (nbc__mon_event *)nbc__mon_zalloc(d->ring_events * sizeof *r->ring);
-  r->sections = (nbc__mon_section *)nbc__mon_zalloc(d->max_sections * sizeof *r->sections);
-  r->inbox = (nbc__mon_slot *)nbc__mon_zalloc(inbox_count * sizeof *r->inbox);
-  r->keys = (nbc__mon_key *)nbc__mon_zalloc(key_count * sizeof *r->keys);
-  r->active = (nbc__mon_event *)nbc__mon_zalloc(d->max_transfers * sizeof *r->active);
-  r->pool = (uint32_t *)nbc__mon_zalloc(d->max_transfers * sizeof *r->pool);
-  r->cells = (nbc_cell *)nbc__mon_zalloc((d->max_cells + 1) * sizeof *r->cells);
-  r->cell_index = (uint32_t *)nbc__mon_zalloc(index_count * sizeof *r->cell_index);
-  const size_t turns = nbc__mon_pow2(2 * d->history_calls, 512);
-  r->history = (nbc__mon_turn *)nbc__mon_zalloc(turns * sizeof *r->history);
+  r->ring = (nbc__mon_event *)nbc__zalloc(d->ring_events * sizeof *r->ring);
+  r->sections = (nbc__mon_section *)nbc__zalloc(d->max_sections * sizeof *r->sections);
+  r->inbox = (nbc__mon_slot *)nbc__zalloc(inbox_count * sizeof *r->inbox);
+  r->keys = (nbc__mon_key *)nbc__zalloc(key_count * sizeof *r->keys);
+  r->active = (nbc__mon_event *)nbc__zalloc(d->max_transfers * sizeof *r->active);
+  r->pool = (uint32_t *)nbc__zalloc(d->max_transfers * sizeof *r->pool);
+  r->cells = (nbc_cell *)nbc__zalloc((d->max_cells + 1) * sizeof *r->cells);
+  r->cell_index = (uint32_t *)nbc__zalloc(index_count * sizeof *r->cell_index);
+  const size_t turns = nbc__pow2(2 * d->history_calls, 512);
+  r->history = (nbc__mon_turn *)nbc__zalloc(turns * sizeof *r->history);
   r->history_mask = turns - 1;
   r->look_mask = turns / 4 < 128 ? turns / 4 - 1 : 127;
   r->takes_nic_stamps = d->history_calls > 0;
   if (d->counters && !m->recorders) { /* the first one reads them */
-    r->counter_sums = (uint64_t *)nbc__mon_zalloc((d->max_sections + 1) * d->counters->count * sizeof *r->counter_sums);
+    r->counter_sums = (uint64_t *)nbc__zalloc((d->max_sections + 1) * d->counters->count * sizeof *r->counter_sums);
     r->counter_last = r->counter_sums ? r->counter_sums + d->max_sections * d->counters->count : NULL;
   }
   if (!r->history || (d->counters && !m->recorders && !r->counter_sums) || !r->ring ||
@@ -3303,14 +3824,14 @@ NBC_API void nbc_xfer_end_only(nbc_recorder *r, uint64_t size_bytes, nbc_kind ki
 }
 
 /* ---- sections, on and off --------------------------------------------------------------------- */
-static void nbc__mon_lock(nbc_recorder *r) {
+NBC__PRIVATE void nbc__mon_lock(nbc_recorder *r) {
   while (__atomic_exchange_n(&r->lock, 1, __ATOMIC_ACQUIRE))
     while (NBC__MON_RELAXED_LOAD(&r->lock)) sched_yield();
 }
-static void nbc__mon_unlock(nbc_recorder *r) { __atomic_store_n(&r->lock, 0, __ATOMIC_RELEASE); }
+NBC__PRIVATE void nbc__mon_unlock(nbc_recorder *r) { __atomic_store_n(&r->lock, 0, __ATOMIC_RELEASE); }
 
 /* Reads the counters and, with `book`, adds what they moved to the section of now. */
-static void nbc__mon_read_counters_locked(nbc_recorder *r, bool book) {
+NBC__PRIVATE void nbc__mon_read_counters_locked(nbc_recorder *r, bool book) {
   const nbc_counter_source *s = r->monitor->desc.counters;
   uint64_t now[NBC_MAX_COUNTERS];
   if (!r->counter_sums) return;
@@ -3478,8 +3999,6 @@ NBC_API void nbc_foreign_end_only(nbc_recorder *owner, uint64_t size_bytes, nbc_
     nbc__mon_foreign(owner, NBC__MON_END_ONLY, 0, size_bytes, kind, peer, nbc_clock_now_ns(&owner->monitor->clock), 0);
 }
 
-static int64_t nbc__mon_later(int64_t t_ns, int64_t d_ns) { return t_ns > INT64_MAX - d_ns ? INT64_MAX : t_ns + d_ns; }
-
 NBC_API void nbc_xfer_stamp_length(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns,
                                    int64_t t_end_ns, int64_t err_ns, int64_t d_err_ns) {
   /* In line with the other events by the last time that it speaks of; the begin travels in the place of
@@ -3487,7 +4006,7 @@ NBC_API void nbc_xfer_stamp_length(nbc_recorder *owner, uint64_t id, int64_t t_b
   nbc__mon_event e;
   memset(&e, 0, sizeof e);
   if (err_ns < 0) err_ns = err_ns == INT64_MIN ? INT64_MAX : -err_ns;
-  e.t_ns = nbc__mon_later(t_end_ns, err_ns);
+  e.t_ns = nbc__later(t_end_ns, err_ns);
   e.comp_ns = t_begin_ns;
   e.id = id;
   e.size_bytes = (uint64_t)err_ns;
@@ -3525,7 +4044,7 @@ static void nbc__mon_remove(nbc_recorder *r, nbc__mon_key *key) {
   r->keys[hole].index_plus1 = 0;
 }
 
-static int nbc__mon_class(const nbc_monitor *m, uint64_t size_bytes) {
+NBC__PRIVATE int nbc__mon_class(const nbc_monitor *m, uint64_t size_bytes) {
   int c = 0;
   while (c < (int)m->desc.class_edge_count && size_bytes > m->edges[c]) c++;
   return c;
@@ -3535,7 +4054,7 @@ static nbc_cell *nbc__mon_cell(nbc_recorder *r, int section, nbc_kind kind, int 
   nbc_cell *c = r->last_cell;
   if (c && c->section_index == section && c->kind == kind && c->class_index == class_index && c->peer == peer)
     return c;
-  const uint64_t index_mask = 2 * nbc__mon_pow2(r->monitor->desc.max_cells, 0) - 1;
+  const uint64_t index_mask = 2 * nbc__pow2(r->monitor->desc.max_cells, 0) - 1;
   const uint64_t key = ((uint64_t)section << 16) | ((uint64_t)kind << 8) | ((uint64_t)class_index << 2) | (uint64_t)peer;
   uint64_t i = nbc__mon_hash(key) & index_mask;
   for (; r->cell_index[i]; i = (i + 1) & index_mask) {
@@ -3574,13 +4093,8 @@ static int64_t nbc__mon_xfer_ns(nbc_recorder *r, nbc_peer peer, uint64_t size_by
   return t_ns;
 }
 
-static int nbc__mon_bin(int64_t ns) {
-  const int bin = ns <= 0 ? 0 : 64 - __builtin_clzll((unsigned long long)ns);
-  return bin < NBC_HIST_BINS ? bin : NBC_HIST_BINS - 1;
-}
-
 /* [O §2.2]: one transfer with begin b and end e; e == NULL or b == NULL: case 3. */
-static void nbc__mon_account(nbc_recorder *r, nbc_cell *cell, const nbc__mon_event *b, const nbc__mon_event *e,
+NBC__PRIVATE void nbc__mon_account(nbc_recorder *r, nbc_cell *cell, const nbc__mon_event *b, const nbc__mon_event *e,
                              uint64_t size_bytes, nbc_peer peer) {
   nbc_totals *t = &cell->t;
   int64_t x_ns = nbc__mon_xfer_ns(r, peer, size_bytes), min_ns = 0, max_ns;
@@ -3616,7 +4130,7 @@ static void nbc__mon_account(nbc_recorder *r, nbc_cell *cell, const nbc__mon_eve
       min_ns = x_ns > noncomp_ns ? x_ns - noncomp_ns : 0;
       max_ns = comp_ns < x_ns ? comp_ns : x_ns;
       cell->available_ns += comp_ns;
-      cell->available_count[nbc__mon_bin(comp_ns)]++;
+      cell->available_count[nbc__bin(comp_ns)]++;
     }
   }
   t->xfer_ns += x_ns;
@@ -3670,7 +4184,7 @@ static bool nbc__mon_comp_by(const nbc_recorder *r, int64_t t_ns, int64_t known_
   if (t_ns <= known_ns) return nbc__mon_comp_then(r, t_ns, comp_ns);
   if (known_ns == INT64_MIN || !nbc__mon_comp_then(r, known_ns, comp_ns)) return false;
   if (__builtin_sub_overflow(t_ns, known_ns, &beyond_ns)) beyond_ns = INT64_MAX;
-  if (most) *comp_ns = nbc__mon_later(*comp_ns, beyond_ns);
+  if (most) *comp_ns = nbc__later(*comp_ns, beyond_ns);
   return true;
 }
 
@@ -3826,7 +4340,7 @@ static void nbc__mon_empty_inbox(nbc_recorder *r) {
 }
 /* For a report at t_ns. Who asks may be the owner: then nothing of it is under way, and NIC stamps whose
    last time it has not passed are taken as wide as that leaves them. */
-static void nbc__mon_drain_for_report_locked(nbc_recorder *r, int64_t t_ns) {
+NBC__PRIVATE void nbc__mon_drain_for_report_locked(nbc_recorder *r, int64_t t_ns) {
   const bool is_owner = r->attached && nbc__mon_is_owner(r);
   const int64_t known_ns = !r->attached ? INT64_MAX : is_owner ? t_ns : INT64_MIN;
   for (;;) {
@@ -3857,20 +4371,9 @@ NBC_API void nbc_recorder_detach_at(nbc_recorder *r, int64_t t_ns) {
 NBC_API void nbc_recorder_detach(nbc_recorder *r) {
   nbc_recorder_detach_at(r, nbc_clock_now_ns(&r->monitor->clock));
 }
-
-/* ============================================================================================== */
-/* [REPORT] 7. Reports                                                                            */
-/* ============================================================================================== */
-/* ---- memory: arrays that double --------------------------------------------------------------- */
-/* Room for one more element; capacity is the next power of two of the count, so it needs no field. */
-static void *nbc__rep_grow(void *array, size_t count, size_t element_bytes) {
-  if (array && (count & (count - 1))) return array;
-  void *bigger = NBC_MALLOC((count ? 2 * count : 1) * element_bytes);
-  if (!bigger) return NULL;
-  if (count) memcpy(bigger, array, count * element_bytes);
-  NBC_FREE(array);
-  return bigger;
-}
+#ifdef NBC_LINES
+#line 72 "src/overlap/report.h"
+#endif
 /* Appends a zeroed element to array `a` with count `n` of *report; `out` points to it, or is NULL. */
 #define NBC__REP_APPEND(type, a, n, out)                                                           \
   do {                                                                                             \
@@ -3882,6 +4385,34 @@ static void *nbc__rep_grow(void *array, size_t count, size_t element_bytes) {
       memset((out), 0, sizeof(type));                                                              \
     }                                                                                              \
   } while (0)
+
+NBC__PRIVATE void *nbc__rep_grow(void *array, size_t count, size_t element_bytes);
+NBC__PRIVATE int nbc__rep_cell_order(const nbc_cell *a, const nbc_cell *b);
+NBC__PRIVATE void nbc__rep_add_totals(nbc_totals *sum, const nbc_totals *t);
+NBC__PRIVATE void nbc__rep_join_cell(nbc_cell *c, const nbc_cell *from);
+NBC__PRIVATE void nbc__rep_join_call(nbc_call *c, const nbc_call *from);
+#ifdef NBC_LINES
+#line 1 "src/overlap/report.c"
+#endif
+/* report.c: reports in memory: from the recorders, added up. */
+
+
+
+
+/* ============================================================================================== */
+/* [REPORT] 8. Reports                                                                            */
+/* ============================================================================================== */
+/* ---- memory: arrays that double --------------------------------------------------------------- */
+
+/* Room for one more element; capacity is the next power of two of the count, so it needs no field. */
+NBC__PRIVATE void *nbc__rep_grow(void *array, size_t count, size_t element_bytes) {
+  if (array && (count & (count - 1))) return array;
+  void *bigger = NBC_MALLOC((count ? 2 * count : 1) * element_bytes);
+  if (!bigger) return NULL;
+  if (count) memcpy(bigger, array, count * element_bytes);
+  NBC_FREE(array);
+  return bigger;
+}
 
 NBC_API nbc_status nbc_report_set(char **field, const char *text) {
   char *copy = NULL;
@@ -3896,7 +4427,7 @@ NBC_API nbc_status nbc_report_set(char **field, const char *text) {
 }
 
 NBC_API nbc_status nbc_report_create(nbc_report **report) {
-  nbc_report *r = (nbc_report *)nbc__mon_zalloc(sizeof *r);
+  nbc_report *r = (nbc_report *)nbc__zalloc(sizeof *r);
   nbc_section *root;
   *report = NULL;
   if (!r) return NBC_E_NOMEM;
@@ -3964,7 +4495,7 @@ static int nbc__rep_section(nbc_report *r, const char *path, int parent_index) {
   return (int)r->section_count - 1;
 }
 
-static int nbc__rep_cell_order(const nbc_cell *a, const nbc_cell *b) {
+NBC__PRIVATE int nbc__rep_cell_order(const nbc_cell *a, const nbc_cell *b) {
   if (a->section_index != b->section_index) return a->section_index - b->section_index;
   if (a->kind != b->kind) return (int)a->kind - (int)b->kind;
   if (a->class_index != b->class_index) return a->class_index - b->class_index;
@@ -4002,27 +4533,22 @@ static nbc_call *nbc__rep_call(nbc_report *r, int section_index, nbc_kind kind) 
   return c;
 }
 
-/* Sums that stop at the largest value: what is added may come from an untrusted file. */
-static void nbc__rep_plus(int64_t *sum, int64_t value) { /* value >= 0 */
-  if (__builtin_add_overflow(*sum, value, sum)) *sum = INT64_MAX;
-}
-
-static void nbc__rep_add_totals(nbc_totals *sum, const nbc_totals *t) {
+NBC__PRIVATE void nbc__rep_add_totals(nbc_totals *sum, const nbc_totals *t) {
   sum->count += t->count;
   sum->size_bytes += t->size_bytes;
-  nbc__rep_plus(&sum->xfer_ns, t->xfer_ns);
-  nbc__rep_plus(&sum->min_overlap_ns, t->min_overlap_ns);
-  nbc__rep_plus(&sum->max_overlap_ns, t->max_overlap_ns);
+  nbc__plus(&sum->xfer_ns, t->xfer_ns);
+  nbc__plus(&sum->min_overlap_ns, t->min_overlap_ns);
+  nbc__plus(&sum->max_overlap_ns, t->max_overlap_ns);
   for (int i = 0; i < 3; i++) sum->case_count[i] += t->case_count[i];
   sum->exact_count += t->exact_count;
-  nbc__rep_plus(&sum->exact_xfer_ns, t->exact_xfer_ns);
-  nbc__rep_plus(&sum->exact_lo_ns, t->exact_lo_ns);
-  nbc__rep_plus(&sum->exact_hi_ns, t->exact_hi_ns);
+  nbc__plus(&sum->exact_xfer_ns, t->exact_xfer_ns);
+  nbc__plus(&sum->exact_lo_ns, t->exact_lo_ns);
+  nbc__plus(&sum->exact_hi_ns, t->exact_hi_ns);
 }
 
-static void nbc__rep_join_cell(nbc_cell *c, const nbc_cell *from) {
+NBC__PRIVATE void nbc__rep_join_cell(nbc_cell *c, const nbc_cell *from) {
   nbc__rep_add_totals(&c->t, &from->t);
-  nbc__rep_plus(&c->available_ns, from->available_ns);
+  nbc__plus(&c->available_ns, from->available_ns);
   for (int b = 0; b < NBC_HIST_BINS; b++) c->available_count[b] += from->available_count[b];
 }
 
@@ -4036,11 +4562,11 @@ static bool nbc__rep_add_cell(nbc_report *r, const nbc_cell *from, int section_i
   return true;
 }
 
-static void nbc__rep_join_call(nbc_call *c, const nbc_call *from) {
+NBC__PRIVATE void nbc__rep_join_call(nbc_call *c, const nbc_call *from) {
   if (!c->count || from->min_ns < c->min_ns) c->min_ns = from->min_ns;
   if (from->max_ns > c->max_ns) c->max_ns = from->max_ns;
   c->count += from->count;
-  nbc__rep_plus(&c->total_ns, from->total_ns);
+  nbc__plus(&c->total_ns, from->total_ns);
 }
 
 static bool nbc__rep_add_call(nbc_report *r, const nbc_call *from, int section_index) {
@@ -4136,7 +4662,7 @@ static bool nbc__rep_take_counters(nbc_report *out, const nbc_recorder *r, const
 }
 
 static bool nbc__rep_take_recorder(nbc_report *out, nbc_recorder *r, int64_t t_ns) {
-  int *map = (int *)nbc__mon_zalloc(r->monitor->desc.max_sections * sizeof *map);
+  int *map = (int *)nbc__zalloc(r->monitor->desc.max_sections * sizeof *map);
   if (!map) return false;
   nbc__mon_lock(r);
   nbc__mon_drain_for_report_locked(r, t_ns);
@@ -4205,8 +4731,8 @@ static bool nbc__rep_add_rows(nbc_report *sum, const nbc_report *one, int *map) 
     map[i] = nbc__rep_section(sum, s->path, parent);
     if (map[i] < 0) return false;
     sum->sections[map[i]].count += s->count;
-    nbc__rep_plus(&sum->sections[map[i]].comp_ns, s->comp_ns);
-    nbc__rep_plus(&sum->sections[map[i]].call_ns, s->call_ns);
+    nbc__plus(&sum->sections[map[i]].comp_ns, s->comp_ns);
+    nbc__plus(&sum->sections[map[i]].call_ns, s->call_ns);
   }
   for (size_t i = 0; i < one->cell_count; i++)
     if (!nbc__rep_add_cell(sum, &one->cells[i], map[one->cells[i].section_index])) return false;
@@ -4261,7 +4787,7 @@ NBC_API nbc_status nbc_report_add(nbc_report *sum, const nbc_report *one, nbc_er
     }
     return NBC_E_MISMATCH;
   }
-  int *map = (int *)nbc__mon_zalloc(one->section_count * sizeof *map);
+  int *map = (int *)nbc__zalloc(one->section_count * sizeof *map);
   const bool ok = map && nbc__rep_add_rows(sum, one, map) &&
                   nbc__rep_add_text(&sum->program, one->program, "several programs") &&
                   nbc__rep_add_text(&sum->host, one->host, "several hosts") &&
@@ -4272,10 +4798,10 @@ NBC_API nbc_status nbc_report_add(nbc_report *sum, const nbc_report *one, nbc_er
   if (!ok) return NBC_E_NOMEM;
   sum->rank = -1;
   if (__builtin_add_overflow(sum->process_count, one->process_count, &sum->process_count)) sum->process_count = 0x7fffffff;
-  nbc__rep_plus(&sum->wall_ns, one->wall_ns);
-  nbc__rep_plus(&sum->comp_ns, one->comp_ns);
-  nbc__rep_plus(&sum->call_ns, one->call_ns);
-  nbc__rep_plus(&sum->off_ns, one->off_ns);
+  nbc__plus(&sum->wall_ns, one->wall_ns);
+  nbc__plus(&sum->comp_ns, one->comp_ns);
+  nbc__plus(&sum->call_ns, one->call_ns);
+  nbc__plus(&sum->off_ns, one->off_ns);
   if (one->start_unix_s < sum->start_unix_s) sum->start_unix_s = one->start_unix_s;
   if (one->clock_rate_err_ppm > sum->clock_rate_err_ppm) sum->clock_rate_err_ppm = one->clock_rate_err_ppm;
   if (one->clock_resolution_ns > sum->clock_resolution_ns) sum->clock_resolution_ns = one->clock_resolution_ns;
@@ -4284,6 +4810,15 @@ NBC_API nbc_status nbc_report_add(nbc_report *sum, const nbc_report *one, nbc_er
   for (int p = 0; p < NBC_PROBLEM_COUNT; p++) sum->problems[p] += one->problems[p];
   return NBC_OK;
 }
+#ifdef NBC_LINES
+#line 1 "src/overlap/report_text.c"
+#endif
+/* report_text.c: reports for people: as text, two side by side. */
+
+
+
+
+
 
 /* ---- text ------------------------------------------------------------------------------------- */
 static double nbc__rep_share(int64_t part, int64_t whole) { return whole > 0 ? (double)part / (double)whole : 0; }
@@ -4361,7 +4896,7 @@ static void nbc__rep_line(FILE *out, const char *name, const nbc_totals *t) {
 /* The transfers by section (0), size class (1), kind (2) or peer class (3), worst first. */
 static nbc_status nbc__rep_breakdown(const nbc_report *r, int by, const char *title, FILE *out) {
   const size_t sizes[] = {r->section_count, NBC_MAX_CLASSES, NBC_KIND_COUNT, NBC_PEER_COUNT};
-  nbc__rep_row *rows = (nbc__rep_row *)nbc__mon_zalloc(sizes[by] * sizeof *rows);
+  nbc__rep_row *rows = (nbc__rep_row *)nbc__zalloc(sizes[by] * sizeof *rows);
   char name[64];
   if (!rows) return NBC_E_NOMEM;
   for (size_t i = 0; i < sizes[by]; i++) rows[i].key = (int)i;
@@ -4424,7 +4959,7 @@ static void nbc__rep_text_calls(const nbc_report *r, FILE *out) {
     if (!k[call->kind].count || call->min_ns < k[call->kind].min_ns) k[call->kind].min_ns = call->min_ns;
     if (call->max_ns > k[call->kind].max_ns) k[call->kind].max_ns = call->max_ns;
     k[call->kind].count += call->count;
-    nbc__rep_plus(&k[call->kind].total_ns, call->total_ns);
+    nbc__plus(&k[call->kind].total_ns, call->total_ns);
   }
   fprintf(out, "\n%-30s %9s %9s %9s %9s %9s\n", "Calls", "calls", "total", "mean", "min", "max");
   for (;;) {
@@ -4471,6 +5006,228 @@ NBC_API nbc_status nbc_report_write_text(const nbc_report *r, FILE *out) {
   if (status == NBC_OK && (fflush(out) != 0 || ferror(out))) status = NBC_E_IO;
   return status;
 }
+
+/* ---- two reports side by side */
+typedef struct nbc__rep_pair { /* one line of a comparison */
+  size_t key;
+  nbc_totals before, after;
+} nbc__rep_pair;
+
+static int64_t nbc__rep_unhidden(const nbc_totals *t) { return t->xfer_ns - t->max_overlap_ns; }
+
+static int nbc__rep_pair_order(const void *a, const void *b) { /* biggest change first */
+  const nbc__rep_pair *x = (const nbc__rep_pair *)a, *y = (const nbc__rep_pair *)b;
+  const int64_t dx_ns = nbc__rep_unhidden(&x->after) - nbc__rep_unhidden(&x->before);
+  const int64_t dy_ns = nbc__rep_unhidden(&y->after) - nbc__rep_unhidden(&y->before);
+  const int64_t cx_ns = dx_ns < 0 ? -dx_ns : dx_ns, cy_ns = dy_ns < 0 ? -dy_ns : dy_ns;
+  if (cx_ns != cy_ns) return cx_ns < cy_ns ? 1 : -1;
+  if (x->before.xfer_ns != y->before.xfer_ns) return x->before.xfer_ns < y->before.xfer_ns ? 1 : -1;
+  return x->key < y->key ? -1 : x->key > y->key;
+}
+
+/* "-1.03 s", "+12 ms", "0" */
+static const char *nbc__rep_change(int64_t before_ns, int64_t after_ns, char *text, size_t size) {
+  char amount[24];
+  const int64_t d_ns = after_ns - before_ns;
+  if (d_ns == 0) snprintf(text, size, "0");
+  else snprintf(text, size, "%c%s", d_ns < 0 ? '-' : '+', nbc__rep_time(d_ns < 0 ? -d_ns : d_ns, amount, sizeof amount));
+  return text;
+}
+
+static void nbc__rep_diff_time(FILE *out, const char *name, int64_t before_ns, int64_t after_ns) {
+  char a[24], b[24], c[24];
+  fprintf(out, "  %-30s %10s %10s %10s", name, nbc__rep_time(before_ns, a, sizeof a), nbc__rep_time(after_ns, b, sizeof b),
+          nbc__rep_change(before_ns, after_ns, c, sizeof c));
+  if (before_ns > 0 && before_ns != after_ns)
+    fprintf(out, "  (%+.1f %%)", 100 * ((double)after_ns - (double)before_ns) / (double)before_ns);
+  fputc('\n', out);
+}
+
+static void nbc__rep_diff_share(FILE *out, const char *name, double before_ratio, double after_ratio) {
+  fprintf(out, "  %-30s %8.1f %% %8.1f %% %+10.1f  points\n", name, 100 * before_ratio, 100 * after_ratio,
+          100 * (after_ratio - before_ratio));
+}
+
+static void nbc__rep_diff_name(FILE *out, const nbc_report *r) {
+  char text[256];
+  fprintf(out, "%s (", nbc__rep_plain(r->program, text, sizeof text));
+  if (r->rank >= 0) fprintf(out, "rank %d of %d", r->rank, r->size);
+  else fprintf(out, "%d process%s", r->process_count, r->process_count == 1 ? "" : "es");
+  if (r->host && r->host[0]) fprintf(out, ", %s", nbc__rep_plain(r->host, text, sizeof text));
+  fputc(')', out);
+}
+
+static void nbc__rep_diff_head(const nbc_report *before, const nbc_report *after, FILE *out) {
+  const nbc_totals *b = &before->total, *a = &after->total;
+  fputs("Before: ", out);
+  nbc__rep_diff_name(out, before);
+  fputs("\nAfter:  ", out);
+  nbc__rep_diff_name(out, after);
+  fprintf(out, "\n\n  %-30s %10s %10s %10s\n", "", "before", "after", "change");
+  nbc__rep_diff_time(out, "time of all transfers", b->xfer_ns, a->xfer_ns);
+  nbc__rep_diff_time(out, "  not hidden for certain", nbc__rep_unhidden(b), nbc__rep_unhidden(a));
+  nbc__rep_diff_share(out, "  hidden, at least", nbc__rep_share(b->min_overlap_ns, b->xfer_ns),
+                      nbc__rep_share(a->min_overlap_ns, a->xfer_ns));
+  nbc__rep_diff_share(out, "  hidden, at most", nbc__rep_share(b->max_overlap_ns, b->xfer_ns),
+                      nbc__rep_share(a->max_overlap_ns, a->xfer_ns));
+  if (b->exact_count && a->exact_count) {
+    nbc__rep_diff_share(out, "  hidden by NIC stamps, from", nbc__rep_exact(b, b->exact_lo_ns),
+                        nbc__rep_exact(a, a->exact_lo_ns));
+    nbc__rep_diff_share(out, "  hidden by NIC stamps, to", nbc__rep_exact(b, b->exact_hi_ns),
+                        nbc__rep_exact(a, a->exact_hi_ns));
+  }
+  nbc__rep_diff_time(out, "computation", before->comp_ns, after->comp_ns);
+  nbc__rep_diff_time(out, "in communication calls", before->call_ns, after->call_ns);
+  nbc__rep_diff_time(out, "all threads' time", before->wall_ns, after->wall_ns);
+}
+
+/* ---- the comparison's lines: section (0), size class (1), kind (2), peer class (3), as above */
+/* Sections have the key of their index in `before`, or, when new, that many more than in `after`. */
+static size_t nbc__rep_diff_section(const nbc_report *before, const nbc_report *after, size_t index) {
+  for (size_t i = 0; i < before->section_count; i++)
+    if (strcmp(before->sections[i].path, after->sections[index].path) == 0) return i;
+  return before->section_count + index;
+}
+
+static const char *nbc__rep_diff_label(const nbc_report *before, const nbc_report *after, int by, size_t key, char *text,
+                                       size_t size) {
+  const size_t old = before->section_count;
+  const char *path;
+  switch (by) {
+  case 0:
+    path = key < old ? before->sections[key].path : after->sections[key - old].path;
+    return path[0] ? nbc__rep_plain(path, text, size) : "(outside sections)";
+  case 1: return nbc__rep_class(before, (int)key, text, size);
+  case 2: return nbc_kind_name((nbc_kind)key);
+  default: return nbc_peer_name((nbc_peer)key);
+  }
+}
+
+static void nbc__rep_diff_collect(const nbc_report *r, int by, const size_t *section_keys, bool after, nbc__rep_pair *rows) {
+  for (size_t i = 0; i < r->cell_count; i++) {
+    const nbc_cell *c = &r->cells[i];
+    const size_t keys[] = {section_keys ? section_keys[c->section_index] : (size_t)c->section_index,
+                           (size_t)c->class_index, (size_t)c->kind, (size_t)c->peer};
+    nbc__rep_add_totals(after ? &rows[keys[by]].after : &rows[keys[by]].before, &c->t);
+  }
+}
+
+static void nbc__rep_diff_line(const char *name, const nbc__rep_pair *row, FILE *out) {
+  char a[24], b[24], c[24];
+  const nbc_totals *const both[] = {&row->before, &row->after};
+  fprintf(out, "  %-28.28s", name);
+  for (int k = 0; k < 2; k++)
+    fprintf(out, " %10s", both[k]->count ? nbc__rep_time(nbc__rep_unhidden(both[k]), k ? b : a, sizeof a) : "-");
+  fprintf(out, " %11s", nbc__rep_change(nbc__rep_unhidden(both[0]), nbc__rep_unhidden(both[1]), c, sizeof c));
+  for (int k = 0; k < 2; k++) {
+    if (both[k]->count)
+      fprintf(out, "   %5.1f .. %5.1f %%", 100 * nbc__rep_share(both[k]->min_overlap_ns, both[k]->xfer_ns),
+              100 * nbc__rep_share(both[k]->max_overlap_ns, both[k]->xfer_ns));
+    else fprintf(out, "   %16s", "no transfers");
+  }
+  fputc('\n', out);
+}
+
+static nbc_status nbc__rep_diff_by(const nbc_report *before, const nbc_report *after, int by, const char *title, FILE *out) {
+  const size_t sizes[] = {before->section_count + after->section_count, NBC_MAX_CLASSES, NBC_KIND_COUNT, NBC_PEER_COUNT};
+  nbc__rep_pair *rows = (nbc__rep_pair *)nbc__zalloc(sizes[by] * sizeof *rows);
+  size_t *section_keys = (size_t *)nbc__zalloc(after->section_count * sizeof *section_keys);
+  char text[64];
+  if (rows && section_keys) {
+    for (size_t i = 0; i < sizes[by]; i++) rows[i].key = i;
+    for (size_t i = 0; i < after->section_count; i++) section_keys[i] = nbc__rep_diff_section(before, after, i);
+    nbc__rep_diff_collect(before, by, NULL, false, rows);
+    nbc__rep_diff_collect(after, by, section_keys, true, rows);
+    qsort(rows, sizes[by], sizeof *rows, nbc__rep_pair_order);
+    fprintf(out, "\n%-30s %33s   %s\n%-30s %10s %10s %11s   %16s   %16s\n", title, "not hidden for certain",
+            "hidden: at least .. at most", "", "before", "after", "change", "before", "after");
+    for (size_t i = 0; i < sizes[by]; i++)
+      if (rows[i].before.count || rows[i].after.count)
+        nbc__rep_diff_line(nbc__rep_diff_label(before, after, by, rows[i].key, text, sizeof text), &rows[i], out);
+  }
+  const nbc_status status = rows && section_keys ? NBC_OK : NBC_E_NOMEM;
+  NBC_FREE(rows);
+  NBC_FREE(section_keys);
+  return status;
+}
+
+static void nbc__rep_diff_calls(const nbc_report *before, const nbc_report *after, FILE *out) {
+  int64_t total_ns[2][NBC_KIND_COUNT];
+  uint64_t count[2][NBC_KIND_COUNT];
+  memset(total_ns, 0, sizeof total_ns);
+  memset(count, 0, sizeof count);
+  for (int k = 0; k < 2; k++) {
+    const nbc_report *r = k ? after : before;
+    for (size_t i = 0; i < r->call_count; i++) {
+      nbc__plus(&total_ns[k][r->calls[i].kind], r->calls[i].total_ns);
+      count[k][r->calls[i].kind] += r->calls[i].count;
+    }
+  }
+  fprintf(out, "\n%-32s %10s %10s %10s\n", "Time in calls", "before", "after", "change");
+  for (;;) { /* biggest change first */
+    int worst = -1;
+    int64_t most_ns = -1;
+    for (int i = 0; i < NBC_KIND_COUNT; i++) {
+      const int64_t d_ns = total_ns[1][i] - total_ns[0][i], size_ns = d_ns < 0 ? -d_ns : d_ns;
+      if ((count[0][i] || count[1][i]) && size_ns > most_ns) worst = i, most_ns = size_ns;
+    }
+    if (worst < 0) break;
+    nbc__rep_diff_time(out, nbc_kind_name((nbc_kind)worst), total_ns[0][worst], total_ns[1][worst]);
+    count[0][worst] = count[1][worst] = 0;
+  }
+}
+
+static bool nbc__rep_same_text(const char *a, const char *b) { return a && b ? strcmp(a, b) == 0 : a == b; }
+
+/* What makes the two hard to compare. */
+static void nbc__rep_diff_cautions(const nbc_report *before, const nbc_report *after, FILE *out) {
+  char a[24], b[24], library[2][256];
+  const nbc_totals *x = &before->total, *y = &after->total;
+  fputc('\n', out);
+  if (before->process_count != after->process_count)
+    fprintf(out, "Caution: %d processes before, %d after.\n", before->process_count, after->process_count);
+  if (fabs((double)x->size_bytes - (double)y->size_bytes) > 0.01 * (double)x->size_bytes || (x->count != 0) != (y->count != 0))
+    fprintf(out, "Caution: the runs moved different data: %llu transfers, %s before; %llu transfers, %s after.\n",
+            (unsigned long long)x->count, nbc__rep_bytes(x->size_bytes, a, sizeof a), (unsigned long long)y->count,
+            nbc__rep_bytes(y->size_bytes, b, sizeof b));
+  if (!nbc__rep_same_text(before->table_same_node, after->table_same_node) ||
+      !nbc__rep_same_text(before->table_other_node, after->table_other_node))
+    fputs("Caution: different transfer-time tables: the shares and times of transfers do not compare.\n", out);
+  else if (before->table_is_default || after->table_is_default)
+    fputs("Caution: a default transfer-time table was used, not one measured on this machine.\n", out);
+  if (!nbc__rep_same_text(before->library, after->library))
+    fprintf(out, "Note: another library: %s before, %s after.\n", nbc__rep_plain(before->library, library[0], sizeof library[0]),
+            nbc__rep_plain(after->library, library[1], sizeof library[1]));
+  for (int p = 0; p < NBC_PROBLEM_COUNT; p++)
+    if (before->problems[p] != after->problems[p])
+      fprintf(out, "Note: %llu before, %llu after: %s\n", (unsigned long long)before->problems[p],
+              (unsigned long long)after->problems[p], nbc_problem_text((nbc_problem)p));
+}
+
+NBC_API nbc_status nbc_report_write_diff(const nbc_report *before, const nbc_report *after, FILE *out) {
+  static const char *const titles[] = {"By section", "By message size", "By kind", "By peer"};
+  static const int order[] = {0, 2, 1, 3};
+  nbc_status status = NBC_OK;
+  if (before->class_edge_count != after->class_edge_count ||
+      memcmp(before->class_edges_bytes, after->class_edges_bytes, before->class_edge_count * sizeof(uint64_t)) != 0)
+    return NBC_E_MISMATCH;
+  nbc__rep_diff_head(before, after, out);
+  for (size_t i = 0; i < 4 && status == NBC_OK && (before->total.count || after->total.count); i++)
+    if (order[i] != 0 || before->section_count > 1 || after->section_count > 1)
+      status = nbc__rep_diff_by(before, after, order[i], titles[order[i]], out);
+  if (before->call_count || after->call_count) nbc__rep_diff_calls(before, after, out);
+  nbc__rep_diff_cautions(before, after, out);
+  if (status == NBC_OK && (fflush(out) != 0 || ferror(out))) status = NBC_E_IO;
+  return status;
+}
+#ifdef NBC_LINES
+#line 1 "src/overlap/report_json.c"
+#endif
+/* report_json.c: reports for programs: JSON, written and read back. */
+
+
+
+
 
 /* ---- JSON, writing ---------------------------------------------------------------------------- */
 /* Bytes of the UTF-8 character at p; 0 when there is none (JSON must be UTF-8, names need not). */
@@ -5307,4336 +6064,9 @@ NBC_API nbc_status nbc_report_read_json(const char *path, nbc_report **report, n
   NBC_FREE(text);
   return status;
 }
-
-/* ---- two reports side by side */
-typedef struct nbc__rep_pair { /* one line of a comparison */
-  size_t key;
-  nbc_totals before, after;
-} nbc__rep_pair;
-
-static int64_t nbc__rep_unhidden(const nbc_totals *t) { return t->xfer_ns - t->max_overlap_ns; }
-
-static int nbc__rep_pair_order(const void *a, const void *b) { /* biggest change first */
-  const nbc__rep_pair *x = (const nbc__rep_pair *)a, *y = (const nbc__rep_pair *)b;
-  const int64_t dx_ns = nbc__rep_unhidden(&x->after) - nbc__rep_unhidden(&x->before);
-  const int64_t dy_ns = nbc__rep_unhidden(&y->after) - nbc__rep_unhidden(&y->before);
-  const int64_t cx_ns = dx_ns < 0 ? -dx_ns : dx_ns, cy_ns = dy_ns < 0 ? -dy_ns : dy_ns;
-  if (cx_ns != cy_ns) return cx_ns < cy_ns ? 1 : -1;
-  if (x->before.xfer_ns != y->before.xfer_ns) return x->before.xfer_ns < y->before.xfer_ns ? 1 : -1;
-  return x->key < y->key ? -1 : x->key > y->key;
-}
-
-/* "-1.03 s", "+12 ms", "0" */
-static const char *nbc__rep_change(int64_t before_ns, int64_t after_ns, char *text, size_t size) {
-  char amount[24];
-  const int64_t d_ns = after_ns - before_ns;
-  if (d_ns == 0) snprintf(text, size, "0");
-  else snprintf(text, size, "%c%s", d_ns < 0 ? '-' : '+', nbc__rep_time(d_ns < 0 ? -d_ns : d_ns, amount, sizeof amount));
-  return text;
-}
-
-static void nbc__rep_diff_time(FILE *out, const char *name, int64_t before_ns, int64_t after_ns) {
-  char a[24], b[24], c[24];
-  fprintf(out, "  %-30s %10s %10s %10s", name, nbc__rep_time(before_ns, a, sizeof a), nbc__rep_time(after_ns, b, sizeof b),
-          nbc__rep_change(before_ns, after_ns, c, sizeof c));
-  if (before_ns > 0 && before_ns != after_ns)
-    fprintf(out, "  (%+.1f %%)", 100 * ((double)after_ns - (double)before_ns) / (double)before_ns);
-  fputc('\n', out);
-}
-
-static void nbc__rep_diff_share(FILE *out, const char *name, double before_ratio, double after_ratio) {
-  fprintf(out, "  %-30s %8.1f %% %8.1f %% %+10.1f  points\n", name, 100 * before_ratio, 100 * after_ratio,
-          100 * (after_ratio - before_ratio));
-}
-
-static void nbc__rep_diff_name(FILE *out, const nbc_report *r) {
-  char text[256];
-  fprintf(out, "%s (", nbc__rep_plain(r->program, text, sizeof text));
-  if (r->rank >= 0) fprintf(out, "rank %d of %d", r->rank, r->size);
-  else fprintf(out, "%d process%s", r->process_count, r->process_count == 1 ? "" : "es");
-  if (r->host && r->host[0]) fprintf(out, ", %s", nbc__rep_plain(r->host, text, sizeof text));
-  fputc(')', out);
-}
-
-static void nbc__rep_diff_head(const nbc_report *before, const nbc_report *after, FILE *out) {
-  const nbc_totals *b = &before->total, *a = &after->total;
-  fputs("Before: ", out);
-  nbc__rep_diff_name(out, before);
-  fputs("\nAfter:  ", out);
-  nbc__rep_diff_name(out, after);
-  fprintf(out, "\n\n  %-30s %10s %10s %10s\n", "", "before", "after", "change");
-  nbc__rep_diff_time(out, "time of all transfers", b->xfer_ns, a->xfer_ns);
-  nbc__rep_diff_time(out, "  not hidden for certain", nbc__rep_unhidden(b), nbc__rep_unhidden(a));
-  nbc__rep_diff_share(out, "  hidden, at least", nbc__rep_share(b->min_overlap_ns, b->xfer_ns),
-                      nbc__rep_share(a->min_overlap_ns, a->xfer_ns));
-  nbc__rep_diff_share(out, "  hidden, at most", nbc__rep_share(b->max_overlap_ns, b->xfer_ns),
-                      nbc__rep_share(a->max_overlap_ns, a->xfer_ns));
-  if (b->exact_count && a->exact_count) {
-    nbc__rep_diff_share(out, "  hidden by NIC stamps, from", nbc__rep_exact(b, b->exact_lo_ns),
-                        nbc__rep_exact(a, a->exact_lo_ns));
-    nbc__rep_diff_share(out, "  hidden by NIC stamps, to", nbc__rep_exact(b, b->exact_hi_ns),
-                        nbc__rep_exact(a, a->exact_hi_ns));
-  }
-  nbc__rep_diff_time(out, "computation", before->comp_ns, after->comp_ns);
-  nbc__rep_diff_time(out, "in communication calls", before->call_ns, after->call_ns);
-  nbc__rep_diff_time(out, "all threads' time", before->wall_ns, after->wall_ns);
-}
-
-/* ---- the comparison's lines: section (0), size class (1), kind (2), peer class (3), as above */
-/* Sections have the key of their index in `before`, or, when new, that many more than in `after`. */
-static size_t nbc__rep_diff_section(const nbc_report *before, const nbc_report *after, size_t index) {
-  for (size_t i = 0; i < before->section_count; i++)
-    if (strcmp(before->sections[i].path, after->sections[index].path) == 0) return i;
-  return before->section_count + index;
-}
-
-static const char *nbc__rep_diff_label(const nbc_report *before, const nbc_report *after, int by, size_t key, char *text,
-                                       size_t size) {
-  const size_t old = before->section_count;
-  const char *path;
-  switch (by) {
-  case 0:
-    path = key < old ? before->sections[key].path : after->sections[key - old].path;
-    return path[0] ? nbc__rep_plain(path, text, size) : "(outside sections)";
-  case 1: return nbc__rep_class(before, (int)key, text, size);
-  case 2: return nbc_kind_name((nbc_kind)key);
-  default: return nbc_peer_name((nbc_peer)key);
-  }
-}
-
-static void nbc__rep_diff_collect(const nbc_report *r, int by, const size_t *section_keys, bool after, nbc__rep_pair *rows) {
-  for (size_t i = 0; i < r->cell_count; i++) {
-    const nbc_cell *c = &r->cells[i];
-    const size_t keys[] = {section_keys ? section_keys[c->section_index] : (size_t)c->section_index,
-                           (size_t)c->class_index, (size_t)c->kind, (size_t)c->peer};
-    nbc__rep_add_totals(after ? &rows[keys[by]].after : &rows[keys[by]].before, &c->t);
-  }
-}
-
-static void nbc__rep_diff_line(const char *name, const nbc__rep_pair *row, FILE *out) {
-  char a[24], b[24], c[24];
-  const nbc_totals *const both[] = {&row->before, &row->after};
-  fprintf(out, "  %-28.28s", name);
-  for (int k = 0; k < 2; k++)
-    fprintf(out, " %10s", both[k]->count ? nbc__rep_time(nbc__rep_unhidden(both[k]), k ? b : a, sizeof a) : "-");
-  fprintf(out, " %11s", nbc__rep_change(nbc__rep_unhidden(both[0]), nbc__rep_unhidden(both[1]), c, sizeof c));
-  for (int k = 0; k < 2; k++) {
-    if (both[k]->count)
-      fprintf(out, "   %5.1f .. %5.1f %%", 100 * nbc__rep_share(both[k]->min_overlap_ns, both[k]->xfer_ns),
-              100 * nbc__rep_share(both[k]->max_overlap_ns, both[k]->xfer_ns));
-    else fprintf(out, "   %16s", "no transfers");
-  }
-  fputc('\n', out);
-}
-
-static nbc_status nbc__rep_diff_by(const nbc_report *before, const nbc_report *after, int by, const char *title, FILE *out) {
-  const size_t sizes[] = {before->section_count + after->section_count, NBC_MAX_CLASSES, NBC_KIND_COUNT, NBC_PEER_COUNT};
-  nbc__rep_pair *rows = (nbc__rep_pair *)nbc__mon_zalloc(sizes[by] * sizeof *rows);
-  size_t *section_keys = (size_t *)nbc__mon_zalloc(after->section_count * sizeof *section_keys);
-  char text[64];
-  if (rows && section_keys) {
-    for (size_t i = 0; i < sizes[by]; i++) rows[i].key = i;
-    for (size_t i = 0; i < after->section_count; i++) section_keys[i] = nbc__rep_diff_section(before, after, i);
-    nbc__rep_diff_collect(before, by, NULL, false, rows);
-    nbc__rep_diff_collect(after, by, section_keys, true, rows);
-    qsort(rows, sizes[by], sizeof *rows, nbc__rep_pair_order);
-    fprintf(out, "\n%-30s %33s   %s\n%-30s %10s %10s %11s   %16s   %16s\n", title, "not hidden for certain",
-            "hidden: at least .. at most", "", "before", "after", "change", "before", "after");
-    for (size_t i = 0; i < sizes[by]; i++)
-      if (rows[i].before.count || rows[i].after.count)
-        nbc__rep_diff_line(nbc__rep_diff_label(before, after, by, rows[i].key, text, sizeof text), &rows[i], out);
-  }
-  const nbc_status status = rows && section_keys ? NBC_OK : NBC_E_NOMEM;
-  NBC_FREE(rows);
-  NBC_FREE(section_keys);
-  return status;
-}
-
-static void nbc__rep_diff_calls(const nbc_report *before, const nbc_report *after, FILE *out) {
-  int64_t total_ns[2][NBC_KIND_COUNT];
-  uint64_t count[2][NBC_KIND_COUNT];
-  memset(total_ns, 0, sizeof total_ns);
-  memset(count, 0, sizeof count);
-  for (int k = 0; k < 2; k++) {
-    const nbc_report *r = k ? after : before;
-    for (size_t i = 0; i < r->call_count; i++) {
-      nbc__rep_plus(&total_ns[k][r->calls[i].kind], r->calls[i].total_ns);
-      count[k][r->calls[i].kind] += r->calls[i].count;
-    }
-  }
-  fprintf(out, "\n%-32s %10s %10s %10s\n", "Time in calls", "before", "after", "change");
-  for (;;) { /* biggest change first */
-    int worst = -1;
-    int64_t most_ns = -1;
-    for (int i = 0; i < NBC_KIND_COUNT; i++) {
-      const int64_t d_ns = total_ns[1][i] - total_ns[0][i], size_ns = d_ns < 0 ? -d_ns : d_ns;
-      if ((count[0][i] || count[1][i]) && size_ns > most_ns) worst = i, most_ns = size_ns;
-    }
-    if (worst < 0) break;
-    nbc__rep_diff_time(out, nbc_kind_name((nbc_kind)worst), total_ns[0][worst], total_ns[1][worst]);
-    count[0][worst] = count[1][worst] = 0;
-  }
-}
-
-static bool nbc__rep_same_text(const char *a, const char *b) { return a && b ? strcmp(a, b) == 0 : a == b; }
-
-/* What makes the two hard to compare. */
-static void nbc__rep_diff_cautions(const nbc_report *before, const nbc_report *after, FILE *out) {
-  char a[24], b[24], library[2][256];
-  const nbc_totals *x = &before->total, *y = &after->total;
-  fputc('\n', out);
-  if (before->process_count != after->process_count)
-    fprintf(out, "Caution: %d processes before, %d after.\n", before->process_count, after->process_count);
-  if (fabs((double)x->size_bytes - (double)y->size_bytes) > 0.01 * (double)x->size_bytes || (x->count != 0) != (y->count != 0))
-    fprintf(out, "Caution: the runs moved different data: %llu transfers, %s before; %llu transfers, %s after.\n",
-            (unsigned long long)x->count, nbc__rep_bytes(x->size_bytes, a, sizeof a), (unsigned long long)y->count,
-            nbc__rep_bytes(y->size_bytes, b, sizeof b));
-  if (!nbc__rep_same_text(before->table_same_node, after->table_same_node) ||
-      !nbc__rep_same_text(before->table_other_node, after->table_other_node))
-    fputs("Caution: different transfer-time tables: the shares and times of transfers do not compare.\n", out);
-  else if (before->table_is_default || after->table_is_default)
-    fputs("Caution: a default transfer-time table was used, not one measured on this machine.\n", out);
-  if (!nbc__rep_same_text(before->library, after->library))
-    fprintf(out, "Note: another library: %s before, %s after.\n", nbc__rep_plain(before->library, library[0], sizeof library[0]),
-            nbc__rep_plain(after->library, library[1], sizeof library[1]));
-  for (int p = 0; p < NBC_PROBLEM_COUNT; p++)
-    if (before->problems[p] != after->problems[p])
-      fprintf(out, "Note: %llu before, %llu after: %s\n", (unsigned long long)before->problems[p],
-              (unsigned long long)after->problems[p], nbc_problem_text((nbc_problem)p));
-}
-
-NBC_API nbc_status nbc_report_write_diff(const nbc_report *before, const nbc_report *after, FILE *out) {
-  static const char *const titles[] = {"By section", "By message size", "By kind", "By peer"};
-  static const int order[] = {0, 2, 1, 3};
-  nbc_status status = NBC_OK;
-  if (before->class_edge_count != after->class_edge_count ||
-      memcmp(before->class_edges_bytes, after->class_edges_bytes, before->class_edge_count * sizeof(uint64_t)) != 0)
-    return NBC_E_MISMATCH;
-  nbc__rep_diff_head(before, after, out);
-  for (size_t i = 0; i < 4 && status == NBC_OK && (before->total.count || after->total.count); i++)
-    if (order[i] != 0 || before->section_count > 1 || after->section_count > 1)
-      status = nbc__rep_diff_by(before, after, order[i], titles[order[i]], out);
-  if (before->call_count || after->call_count) nbc__rep_diff_calls(before, after, out);
-  nbc__rep_diff_cautions(before, after, out);
-  if (status == NBC_OK && (fflush(out) != 0 || ferror(out))) status = NBC_E_IO;
-  return status;
-}
-
-/* ============================================================================================== */
-/* [TRANSPORT] 8. The contract that carries messages; null and scripted transports                */
-/* ============================================================================================== */
-/* Posting is refused before the transport sees it, so that every transport may trust its arguments. */
-static nbc_status nbc__transport_check(const nbc_transport *t, const void *buffer, uint64_t size_bytes,
-                                       int peer, const nbc_op *op, bool receive) {
-  if (!t || !op || (!buffer && size_bytes > 0)) return NBC_E_INVAL;
-  if (receive && peer == NBC_ANY_PEER) return t->any_peer ? NBC_OK : NBC_E_PEER;
-  return peer < 0 || peer >= t->size ? NBC_E_PEER : NBC_OK;
-}
-
-static void nbc__transport_prepare(nbc_op *op, int peer) {
-  op->finished = false;
-  op->status = NBC_PENDING;
-  op->peer = peer;
-  op->size_bytes = 0;
-  memset(&op->slot, 0, sizeof op->slot);
-}
-
-static bool nbc__transport_finished(const nbc_op *op) {
-  return __atomic_load_n(&op->finished, __ATOMIC_ACQUIRE);
-}
-
-/* The last touch of an operation: whoever polls `finished` may reuse it at once, so `done` is read
-   before. Results must be in place. */
-static void nbc__transport_finish(nbc_op *op) {
-  nbc_done_fn done = op->done;
-  __atomic_store_n(&op->finished, true, __ATOMIC_RELEASE);
-  if (done) done(op);
-}
-
-/* Operations in order, linked through their slots. */
-typedef struct nbc__transport_fifo {
-  nbc_op *first, *last;
-} nbc__transport_fifo;
-
-static void nbc__transport_push(nbc__transport_fifo *fifo, nbc_op *op) {
-  op->slot.next = NULL;
-  if (fifo->last) fifo->last->slot.next = op;
-  else fifo->first = op;
-  fifo->last = op;
-}
-
-static nbc_op *nbc__transport_pop(nbc__transport_fifo *fifo) {
-  nbc_op *op = fifo->first;
-  if (!op) return NULL;
-  fifo->first = op->slot.next;
-  if (!fifo->first) fifo->last = NULL;
-  return op;
-}
-
-/* Takes op out; before is the one in front of it, NULL when op is the first. */
-static void nbc__transport_unlink(nbc__transport_fifo *fifo, nbc_op *before, nbc_op *op) {
-  if (before) before->slot.next = op->slot.next;
-  else fifo->first = op->slot.next;
-  if (fifo->last == op) fifo->last = before;
-}
-
-static bool nbc__transport_remove(nbc__transport_fifo *fifo, nbc_op *op) {
-  nbc_op *before = NULL, *at;
-  for (at = fifo->first; at && at != op; at = at->slot.next) before = at;
-  if (at) nbc__transport_unlink(fifo, before, op);
-  return at != NULL;
-}
-
-static void nbc__transport_enter(const nbc_transport *t, nbc_kind kind) {
-  if (t->recorder) nbc_call_enter(t->recorder, kind);
-}
-
-static void nbc__transport_exit(const nbc_transport *t) {
-  if (t->recorder) nbc_call_exit(t->recorder);
-}
-
-/* A transfer of t's recorder, seen by its own thread or by a worker that drives t. */
-static bool nbc__transport_mine(const nbc_recorder *r) { return pthread_equal(r->thread, pthread_self()) != 0; }
-
-static void nbc__transport_xfer_begin(const nbc_transport *t, uint64_t id, uint64_t size_bytes, nbc_kind kind,
-                                      nbc_peer peer) {
-  nbc_recorder *const r = t->recorder;
-  if (r && nbc__transport_mine(r)) nbc_xfer_begin(r, id, size_bytes, kind, peer);
-  else if (r) nbc_foreign_begin(r, id, size_bytes, kind, peer);
-}
-
-static void nbc__transport_xfer_end(const nbc_transport *t, uint64_t id) {
-  nbc_recorder *const r = t->recorder;
-  if (r && nbc__transport_mine(r)) nbc_xfer_end(r, id);
-  else if (r) nbc_foreign_end(r, id);
-}
-
-static void nbc__transport_xfer_end_only(const nbc_transport *t, uint64_t size_bytes, nbc_peer peer) {
-  nbc_recorder *const r = t->recorder;
-  if (r && nbc__transport_mine(r)) nbc_xfer_end_only(r, size_bytes, NBC_KIND_IRECV, peer);
-  else if (r) nbc_foreign_end_only(r, size_bytes, NBC_KIND_IRECV, peer);
-}
-
-/* Polls until op is finished. Ranks may share a core, so after some polls the core is offered. */
-static nbc_status nbc__transport_poll(const nbc_transport *t, nbc_op *op, int64_t limit_ns) {
-  int64_t t_start_ns = limit_ns > 0 ? t->now_ns(t->ctx) : 0;
-  unsigned poll_count = 0;
-  while (!nbc__transport_finished(op)) {
-    nbc_status status = t->progress(t->ctx);
-    if (nbc__transport_finished(op)) break;
-    if (status < 0) return status;
-    if (++poll_count > 64) sched_yield();
-    if (limit_ns > 0 && poll_count % 16 == 0 && t->now_ns(t->ctx) - t_start_ns > limit_ns)
-      return NBC_E_TIMEOUT;
-  }
-  return op->status;
-}
-
-NBC_API nbc_status nbc_isend(const nbc_transport *t, const void *buffer, uint64_t size_bytes, int peer,
-                             uint64_t tag, nbc_op *op) {
-  nbc_status status = nbc__transport_check(t, buffer, size_bytes, peer, op, false);
-  if (status) return status;
-  nbc__transport_enter(t, NBC_KIND_ISEND);
-  status = t->isend(t->ctx, buffer, size_bytes, peer, tag, op);
-  nbc__transport_exit(t);
-  return status;
-}
-
-NBC_API nbc_status nbc_irecv(const nbc_transport *t, void *buffer, uint64_t size_bytes, int peer,
-                             uint64_t tag, nbc_op *op) {
-  nbc_status status = nbc__transport_check(t, buffer, size_bytes, peer, op, true);
-  if (status) return status;
-  nbc__transport_enter(t, NBC_KIND_IRECV);
-  status = t->irecv(t->ctx, buffer, size_bytes, peer, tag, op);
-  nbc__transport_exit(t);
-  return status;
-}
-
-NBC_API nbc_status nbc_test(const nbc_transport *t, nbc_op *op) {
-  nbc_status status = NBC_OK;
-  if (!t || !op) return NBC_E_INVAL;
-  nbc__transport_enter(t, NBC_KIND_TEST);
-  if (!nbc__transport_finished(op)) status = t->progress(t->ctx);
-  if (nbc__transport_finished(op)) status = op->status;
-  else if (status >= 0) status = NBC_PENDING;
-  nbc__transport_exit(t);
-  return status;
-}
-
-NBC_API nbc_status nbc_wait(const nbc_transport *t, nbc_op *op, int64_t limit_ns) {
-  nbc_status status;
-  if (!t || !op) return NBC_E_INVAL;
-  nbc__transport_enter(t, NBC_KIND_WAIT);
-  status = nbc__transport_poll(t, op, limit_ns);
-  nbc__transport_exit(t);
-  return status;
-}
-
-NBC_API nbc_status nbc_send(const nbc_transport *t, const void *buffer, uint64_t size_bytes, int peer,
-                            uint64_t tag) {
-  nbc_op op;
-  nbc_status status;
-  memset(&op, 0, sizeof op);
-  if ((status = nbc__transport_check(t, buffer, size_bytes, peer, &op, false))) return status;
-  nbc__transport_enter(t, NBC_KIND_SEND);
-  status = t->isend(t->ctx, buffer, size_bytes, peer, tag, &op);
-  if (!status) status = nbc__transport_poll(t, &op, 0);
-  nbc__transport_exit(t);
-  return status;
-}
-
-NBC_API nbc_status nbc_recv(const nbc_transport *t, void *buffer, uint64_t size_bytes, int peer,
-                            uint64_t tag) {
-  nbc_op op;
-  nbc_status status;
-  memset(&op, 0, sizeof op);
-  if ((status = nbc__transport_check(t, buffer, size_bytes, peer, &op, true))) return status;
-  nbc__transport_enter(t, NBC_KIND_RECV);
-  status = t->irecv(t->ctx, buffer, size_bytes, peer, tag, &op);
-  if (!status) status = nbc__transport_poll(t, &op, 0);
-  nbc__transport_exit(t);
-  return status;
-}
-
-/* ---- null and scripted ---------------------------------------------------------------------------- */
-/* Both begin with this, so that nbc_transport_destroy need not know which one it has. */
-typedef struct nbc__transport_own {
-  nbc_transport t;
-  void (*destroy)(void *self);
-} nbc__transport_own;
-
-NBC_API void nbc_transport_destroy(nbc_transport *t) {
-  if (t) ((nbc__transport_own *)t->ctx)->destroy(t->ctx);
-}
-
-typedef struct nbc__null {
-  nbc__transport_own own;
-  nbc_clock clock;
-  nbc__transport_fifo posted;
-} nbc__null;
-
-static void nbc__null_destroy(void *self) { NBC_FREE(self); }
-
-static int64_t nbc__null_now(void *ctx) { return nbc_clock_now_ns(&((nbc__null *)ctx)->clock); }
-
-static nbc_status nbc__null_post(void *ctx, uint64_t size_bytes, int peer, nbc_op *op) {
-  nbc__transport_prepare(op, peer);
-  op->size_bytes = size_bytes;
-  op->status = NBC_OK;
-  nbc__transport_push(&((nbc__null *)ctx)->posted, op);
-  return NBC_OK;
-}
-
-static nbc_status nbc__null_isend(void *ctx, const void *buffer, uint64_t size_bytes, int peer,
-                                  uint64_t tag, nbc_op *op) {
-  (void)buffer, (void)tag;
-  return nbc__null_post(ctx, size_bytes, peer, op);
-}
-
-static nbc_status nbc__null_irecv(void *ctx, void *buffer, uint64_t size_bytes, int peer, uint64_t tag,
-                                  nbc_op *op) {
-  (void)buffer, (void)tag;
-  return nbc__null_post(ctx, size_bytes, peer, op);
-}
-
-static nbc_status nbc__null_progress(void *ctx) {
-  nbc__null *n = (nbc__null *)ctx;
-  nbc__transport_fifo due = n->posted; /* what completions post is due next time */
-  nbc_op *op;
-  n->posted.first = n->posted.last = NULL;
-  while ((op = nbc__transport_pop(&due))) nbc__transport_finish(op);
-  return NBC_OK;
-}
-
-NBC_API nbc_status nbc_null_create(int rank, int size, nbc_transport **t) {
-  nbc__null *n;
-  nbc_status status;
-  if (!t) return NBC_E_INVAL;
-  *t = NULL;
-  if (size < 1 || rank < 0 || rank >= size) return NBC_E_INVAL;
-  if (!(n = (nbc__null *)NBC_MALLOC(sizeof *n))) return NBC_E_NOMEM;
-  memset(n, 0, sizeof *n);
-  if ((status = nbc_clock_create(NULL, &n->clock))) {
-    NBC_FREE(n);
-    return status;
-  }
-  n->own.destroy = nbc__null_destroy;
-  n->own.t.name = "null";
-  n->own.t.help = "completes everything, moves nothing";
-  n->own.t.ctx = n;
-  n->own.t.rank = rank;
-  n->own.t.size = size;
-  n->own.t.now_ns = nbc__null_now;
-  n->own.t.isend = nbc__null_isend;
-  n->own.t.irecv = nbc__null_irecv;
-  n->own.t.progress = nbc__null_progress;
-  *t = &n->own.t;
-  return NBC_OK;
-}
-
-/* Every operation is wrapped: the inner transport sees `inner`, the user keeps `outer`. Wrappers are
-   allocated when posting: this transport is for tests. */
-typedef struct nbc__scripted_op {
-  nbc_op inner;
-  nbc_op *outer;
-  struct nbc__scripted_op *next;
-  const nbc_script_step *step; /* NULL = undisturbed */
-  uint64_t left_count, arrival_index;
-} nbc__scripted_op;
-
-typedef struct nbc__scripted {
-  nbc__transport_own own;
-  const nbc_transport *inner;
-  nbc_script_step *steps; /* behind the struct */
-  size_t step_count;
-  uint64_t post_count, arrival_count, overtaken_count; /* the latest arrival delivered, and one */
-  nbc__scripted_op *flying;                   /* at the inner transport, any order */
-  nbc__scripted_op *arrived, *arrived_last;   /* completed there, in that order */
-  nbc__scripted_op *spare, *dropped;
-} nbc__scripted;
-
-static void nbc__scripted_free(nbc__scripted_op *list) {
-  while (list) {
-    nbc__scripted_op *next = list->next;
-    NBC_FREE(list);
-    list = next;
-  }
-}
-
-static void nbc__scripted_destroy(void *self) {
-  nbc__scripted *s = (nbc__scripted *)self;
-  nbc__scripted_free(s->flying);
-  nbc__scripted_free(s->arrived);
-  nbc__scripted_free(s->spare);
-  nbc__scripted_free(s->dropped);
-  NBC_FREE(s);
-}
-
-static int64_t nbc__scripted_now(void *ctx) {
-  const nbc_transport *inner = ((nbc__scripted *)ctx)->inner;
-  return inner->now_ns(inner->ctx);
-}
-
-static nbc_peer nbc__scripted_peer_class(void *ctx, int peer) {
-  const nbc_transport *inner = ((nbc__scripted *)ctx)->inner;
-  return inner->peer_class(inner->ctx, peer);
-}
-
-static bool nbc__scripted_same_clock(void *ctx, int peer) {
-  const nbc_transport *inner = ((nbc__scripted *)ctx)->inner;
-  return inner->same_clock(inner->ctx, peer);
-}
-
-/* Called from the inner progress: only notes it, the script decides when the user hears of it. */
-static void nbc__scripted_arrived(nbc_op *inner_op) {
-  nbc__scripted_op *w = (nbc__scripted_op *)(void *)inner_op; /* its first member */
-  nbc__scripted *s = (nbc__scripted *)inner_op->user;
-  nbc__scripted_op **at = &s->flying;
-  while (*at != w) at = &(*at)->next;
-  *at = w->next;
-  w->next = NULL;
-  w->arrival_index = s->arrival_count++;
-  if (s->arrived) s->arrived_last->next = w;
-  else s->arrived = w;
-  s->arrived_last = w;
-}
-
-static nbc_status nbc__scripted_post(nbc__scripted *s, nbc_op *op, bool receive, void *buffer,
-                                     uint64_t size_bytes, int peer, uint64_t tag) {
-  uint64_t index = s->post_count++;
-  const nbc_transport *inner = s->inner;
-  const nbc_script_step *step = NULL;
-  nbc__scripted_op *w = s->spare;
-  nbc_status status;
-  size_t i;
-  for (i = 0; i < s->step_count && !step; i++)
-    if (s->steps[i].post_index == index) step = &s->steps[i];
-  if (step && step->action == NBC_SCRIPT_FAIL_POST) return step->status;
-  if (w) s->spare = w->next;
-  else if (!(w = (nbc__scripted_op *)NBC_MALLOC(sizeof *w))) return NBC_E_NOMEM;
-  memset(w, 0, sizeof *w);
-  w->inner.done = nbc__scripted_arrived;
-  w->inner.user = s;
-  w->outer = op;
-  w->step = step;
-  w->left_count = step && step->action == NBC_SCRIPT_DELAY ? step->value : 0;
-  w->next = s->flying;
-  s->flying = w;
-  nbc__transport_prepare(op, peer);
-  op->slot.remote_op = w;
-  status = receive ? inner->irecv(inner->ctx, buffer, size_bytes, peer, tag, &w->inner)
-                   : inner->isend(inner->ctx, buffer, size_bytes, peer, tag, &w->inner);
-  if (!status) return NBC_OK;
-  s->flying = w->next;
-  w->next = s->spare;
-  s->spare = w;
-  return status;
-}
-
-static nbc_status nbc__scripted_isend(void *ctx, const void *buffer, uint64_t size_bytes, int peer,
-                                      uint64_t tag, nbc_op *op) {
-  return nbc__scripted_post((nbc__scripted *)ctx, op, false, (void *)(uintptr_t)buffer, size_bytes, peer, tag);
-}
-
-static nbc_status nbc__scripted_irecv(void *ctx, void *buffer, uint64_t size_bytes, int peer, uint64_t tag,
-                                      nbc_op *op) {
-  return nbc__scripted_post((nbc__scripted *)ctx, op, true, buffer, size_bytes, peer, tag);
-}
-
-static bool nbc__scripted_due(const nbc__scripted *s, const nbc__scripted_op *w) {
-  if (!w->step) return true;
-  if (w->step->action == NBC_SCRIPT_DELAY) return w->left_count == 0;
-  if (w->step->action == NBC_SCRIPT_REORDER) /* or nothing is left that could overtake it */
-    return s->overtaken_count > w->arrival_index || (!s->flying && !w->next);
-  return true;
-}
-
-/* Delivers the first arrival that is due; false when none is. */
-static bool nbc__scripted_deliver(nbc__scripted *s) {
-  nbc__scripted_op *before = NULL, *w = s->arrived;
-  nbc_op *outer;
-  while (w && !nbc__scripted_due(s, w)) before = w, w = w->next;
-  if (!w) return false;
-  if (before) before->next = w->next;
-  else s->arrived = w->next;
-  if (s->arrived_last == w) s->arrived_last = before;
-  if (w->step && w->step->action == NBC_SCRIPT_DROP) {
-    w->next = s->dropped;
-    s->dropped = w;
-    return true;
-  }
-  outer = w->outer;
-  outer->peer = w->inner.peer;
-  outer->size_bytes = w->inner.size_bytes;
-  outer->status = w->step && w->step->action == NBC_SCRIPT_FAIL_DONE ? w->step->status : w->inner.status;
-  w->next = s->spare;
-  s->spare = w;
-  if (s->overtaken_count <= w->arrival_index) s->overtaken_count = w->arrival_index + 1;
-  nbc__transport_finish(outer);
-  return true;
-}
-
-static nbc_status nbc__scripted_progress(void *ctx) {
-  nbc__scripted *s = (nbc__scripted *)ctx;
-  nbc_status status = s->inner->progress(s->inner->ctx);
-  nbc__scripted_op *w;
-  while (nbc__scripted_deliver(s)) {}
-  for (w = s->arrived; w; w = w->next) w->left_count -= w->left_count > 0;
-  return status;
-}
-
-static nbc_status nbc__scripted_cancel(void *ctx, nbc_op *op) {
-  nbc__scripted *s = (nbc__scripted *)ctx;
-  nbc__scripted_op *w;
-  for (w = s->flying; w && w->outer != op; w = w->next) {}
-  return w ? s->inner->cancel(s->inner->ctx, &w->inner) : NBC_E_STATE;
-}
-
-NBC_API nbc_status nbc_scripted_create(const nbc_transport *inner, const nbc_script_step *steps,
-                                       size_t step_count, nbc_transport **t) {
-  nbc__scripted *s;
-  if (!t) return NBC_E_INVAL;
-  *t = NULL;
-  if (!inner || (step_count > 0 && !steps)) return NBC_E_INVAL;
-  if (step_count > (SIZE_MAX - sizeof *s) / sizeof *steps) return NBC_E_NOMEM;
-  if (!(s = (nbc__scripted *)NBC_MALLOC(sizeof *s + step_count * sizeof *steps))) return NBC_E_NOMEM;
-  memset(s, 0, sizeof *s);
-  s->steps = (nbc_script_step *)(void *)(s + 1);
-  s->step_count = step_count;
-  if (step_count > 0) memcpy(s->steps, steps, step_count * sizeof *steps);
-  s->inner = inner;
-  s->own.destroy = nbc__scripted_destroy;
-  s->own.t = *inner;
-  s->own.t.name = "scripted";
-  s->own.t.help = "another transport, disturbed as told";
-  s->own.t.ctx = s;
-  s->own.t.any_thread = false;
-  s->own.t.now_ns = nbc__scripted_now;
-  s->own.t.isend = nbc__scripted_isend;
-  s->own.t.irecv = nbc__scripted_irecv;
-  s->own.t.progress = nbc__scripted_progress;
-  s->own.t.cancel = inner->cancel ? nbc__scripted_cancel : NULL;
-  s->own.t.peer_class = inner->peer_class ? nbc__scripted_peer_class : NULL;
-  s->own.t.same_clock = inner->same_clock ? nbc__scripted_same_clock : NULL;
-  s->own.t.recorder = NULL;
-  *t = &s->own.t;
-  return NBC_OK;
-}
-
-/* ---- the a-priori table --------------------------------------------------------------------------- */
-enum { NBC__PINGPONG_SIZES = 64, NBC__PINGPONG_ROUNDS = 16, NBC__PINGPONG_SAMPLES = 4096 };
-static const uint64_t nbc__pingpong_tag = UINT64_MAX - 7;
-
-/* What the measuring rank tells the other: how large to allocate, then batches, then the result. */
-typedef struct nbc__pingpong_hello {
-  uint64_t max_bytes;
-} nbc__pingpong_hello;
-typedef struct nbc__pingpong_batch {
-  uint64_t size_bytes, round_count; /* 0 rounds: the result follows */
-} nbc__pingpong_batch;
-typedef struct nbc__pingpong_result {
-  uint64_t point_count;
-  uint64_t size_bytes[NBC__PINGPONG_SIZES];
-  double time_s[NBC__PINGPONG_SIZES];
-} nbc__pingpong_result;
-
-typedef struct nbc__pingpong {
-  nbc_transport t; /* a copy that records no calls */
-  int peer;
-  nbc_table_measure_desc desc;
-  nbc_op op;
-  bool stuck; /* op is still with the transport: its memory may not be freed */
-  nbc__pingpong_hello hello;
-  nbc__pingpong_batch batch;
-  nbc__pingpong_result result;
-  double samples[NBC__PINGPONG_SAMPLES];
-  unsigned char *data;
-} nbc__pingpong;
-
-static nbc_status nbc__pingpong_wait(nbc__pingpong *m) {
-  nbc_status status = nbc_wait(&m->t, &m->op, m->desc.limit_ns);
-  if (status == NBC_OK || m->op.finished) return status;
-  if (m->t.cancel && m->t.cancel(m->t.ctx, &m->op) == NBC_OK) nbc_wait(&m->t, &m->op, 1000000000);
-  m->stuck = !m->op.finished;
-  return status;
-}
-
-static nbc_status nbc__pingpong_send(nbc__pingpong *m, const void *data, uint64_t size_bytes) {
-  nbc_status status = nbc_isend(&m->t, data, size_bytes, m->peer, nbc__pingpong_tag, &m->op);
-  return status ? status : nbc__pingpong_wait(m);
-}
-
-static nbc_status nbc__pingpong_recv(nbc__pingpong *m, void *data, uint64_t size_bytes) {
-  nbc_status status = nbc_irecv(&m->t, data, size_bytes, m->peer, nbc__pingpong_tag, &m->op);
-  return status ? status : nbc__pingpong_wait(m);
-}
-
-/* One size: batches of round trips until the median is known to 1 % or the time is up. */
-static nbc_status nbc__pingpong_size(nbc__pingpong *m, uint64_t size_bytes, double *time_s) {
-  size_t count = 0, warm_count = 2;
-  int64_t t_start_ns = m->t.now_ns(m->t.ctx), t_now_ns = t_start_ns;
-  nbc_summary summary;
-  nbc_status status;
-  memset(&summary, 0, sizeof summary);
-  do {
-    size_t i;
-    m->batch.size_bytes = size_bytes;
-    m->batch.round_count = NBC__PINGPONG_ROUNDS + warm_count;
-    if ((status = nbc__pingpong_send(m, &m->batch, sizeof m->batch))) return status;
-    for (i = 0; i < NBC__PINGPONG_ROUNDS + warm_count; i++) {
-      int64_t t_begin_ns = m->t.now_ns(m->t.ctx);
-      if ((status = nbc__pingpong_send(m, m->data, size_bytes))) return status;
-      if ((status = nbc__pingpong_recv(m, m->data, size_bytes))) return status;
-      t_now_ns = m->t.now_ns(m->t.ctx);
-      if (i >= warm_count) m->samples[count++] = 0.5e-9 * (double)(t_now_ns - t_begin_ns);
-    }
-    warm_count = 0;
-    if ((status = nbc_summarize(m->samples, count, 0.95, &summary))) return status;
-  } while (count + NBC__PINGPONG_ROUNDS <= NBC__PINGPONG_SAMPLES &&
-           t_now_ns - t_start_ns < m->desc.time_per_size_ns &&
-           (count < 2 * NBC__PINGPONG_ROUNDS ||
-            summary.median_hi - summary.median_lo > 0.02 * summary.median));
-  *time_s = summary.median;
-  return NBC_OK;
-}
-
-static bool nbc__pingpong_allocate(nbc__pingpong *m, uint64_t max_bytes) {
-  m->data = max_bytes < SIZE_MAX ? (unsigned char *)NBC_MALLOC((size_t)max_bytes + 1) : NULL;
-  if (m->data) memset(m->data, 1, (size_t)max_bytes + 1); /* pages there before the clock runs */
-  return m->data != NULL;
-}
-
-/* The lower rank: measures, then tells. */
-static nbc_status nbc__pingpong_lead(nbc__pingpong *m) {
-  uint64_t size_bytes = m->desc.min_bytes, ready = 0;
-  nbc_status status;
-  if (!nbc__pingpong_allocate(m, m->desc.max_bytes)) return NBC_E_NOMEM;
-  m->hello.max_bytes = m->desc.max_bytes;
-  if ((status = nbc__pingpong_send(m, &m->hello, sizeof m->hello))) return status;
-  if ((status = nbc__pingpong_recv(m, &ready, sizeof ready))) return status;
-  if (!ready) return NBC_E_NOMEM;
-  for (;; size_bytes = size_bytes > m->desc.max_bytes / 2 ? m->desc.max_bytes : 2 * size_bytes) {
-    size_t i = (size_t)m->result.point_count++;
-    m->result.size_bytes[i] = size_bytes;
-    if ((status = nbc__pingpong_size(m, size_bytes, &m->result.time_s[i]))) return status;
-    if (size_bytes == m->desc.max_bytes) break;
-  }
-  m->batch.round_count = 0;
-  if ((status = nbc__pingpong_send(m, &m->batch, sizeof m->batch))) return status;
-  return nbc__pingpong_send(m, &m->result, sizeof m->result);
-}
-
-/* The higher rank: answers what it is sent. */
-static nbc_status nbc__pingpong_follow(nbc__pingpong *m) {
-  uint64_t ready;
-  nbc_status status = nbc__pingpong_recv(m, &m->hello, sizeof m->hello);
-  if (status) return status;
-  ready = nbc__pingpong_allocate(m, m->hello.max_bytes); /* the leader's sizes count */
-  if ((status = nbc__pingpong_send(m, &ready, sizeof ready))) return status;
-  if (!ready) return NBC_E_NOMEM;
-  for (;;) {
-    uint64_t i;
-    if ((status = nbc__pingpong_recv(m, &m->batch, sizeof m->batch))) return status;
-    if (m->batch.round_count == 0) break;
-    if (m->batch.size_bytes > m->hello.max_bytes) return NBC_E_MISMATCH;
-    for (i = 0; i < m->batch.round_count; i++) {
-      if ((status = nbc__pingpong_recv(m, m->data, m->batch.size_bytes))) return status;
-      if ((status = nbc__pingpong_send(m, m->data, m->batch.size_bytes))) return status;
-    }
-  }
-  if ((status = nbc__pingpong_recv(m, &m->result, sizeof m->result))) return status;
-  return m->result.point_count <= NBC__PINGPONG_SIZES ? NBC_OK : NBC_E_MISMATCH;
-}
-
-NBC_API nbc_status nbc_table_measure(const nbc_transport *t, int peer, const nbc_table_measure_desc *desc,
-                                     nbc_table **table, nbc_error *err) {
-  nbc__pingpong *m;
-  nbc_status status;
-  bool was_on;
-  char name[96];
-  if (!table) return nbc__status_fail(err, NBC_E_INVAL, 0, "table is NULL");
-  *table = NULL;
-  if (!t || peer < 0 || peer >= t->size || peer == t->rank)
-    return nbc__status_fail(err, NBC_E_INVAL, 0, "peer must be another rank of the transport");
-  if (!(m = (nbc__pingpong *)NBC_MALLOC(sizeof *m))) return nbc__status_fail(err, NBC_E_NOMEM, 0, "table: out of memory");
-  memset(m, 0, sizeof *m);
-  m->t = *t;
-  m->t.recorder = NULL;
-  m->peer = peer;
-  if (desc) m->desc = *desc;
-  if (!m->desc.min_bytes) m->desc.min_bytes = 1;
-  if (!m->desc.max_bytes) m->desc.max_bytes = 4 << 20;
-  if (m->desc.time_per_size_ns == 0) m->desc.time_per_size_ns = 50000000;
-  if (m->desc.limit_ns == 0) m->desc.limit_ns = 30 * (int64_t)1000000000;
-  if (m->desc.min_bytes > m->desc.max_bytes || m->desc.time_per_size_ns < 0 || m->desc.limit_ns < 0) {
-    NBC_FREE(m);
-    return nbc__status_fail(err, NBC_E_INVAL, 0, "min_bytes above max_bytes, or a negative time");
-  }
-  was_on = t->recorder && t->recorder->on;
-  if (was_on) nbc_recorder_switch(t->recorder, false); /* these messages are not the program's */
-  status = t->rank < peer ? nbc__pingpong_lead(m) : nbc__pingpong_follow(m);
-  if (was_on) nbc_recorder_switch(t->recorder, true);
-  snprintf(name, sizeof name, "measured over %s", t->name);
-  if (status) nbc__status_fail(err, status, 0, "measuring the transfer times: %s", nbc_status_text(status));
-  else
-    status = nbc_table_create(m->result.size_bytes, m->result.time_s, (size_t)m->result.point_count, name,
-                              table, err);
-  if (!m->stuck) { /* else an operation still points there: rather lost than overwritten */
-    NBC_FREE(m->data);
-    NBC_FREE(m);
-  }
-  return status;
-}
-
-/* ============================================================================================== */
-/* [THREADS] 9. Ranks as threads                                                                  */
-/* ============================================================================================== */
-/* How it works, in the order of the code below.
-
-   Every ordered pair of ranks has a ring of packets in which the sender writes and the receiver
-   reads: nothing else carries information between ranks. Data moves by copy jobs: each rank has a
-   ring of jobs, done in order, by the DMA thread or (without one) by the rank itself when it posts
-   the job. A job may publish a packet when its data is there, as a NIC raises a completion.
-
-     EAGER        job: part -> slot, publishes EAGER                      (a part: up to fragment_bytes)
-     PIPELINED    job: first part -> slot, publishes REQUEST; receiver matches, answers PUT (grant of
-                  the next fragments); for each: job: fragment -> receive buffer, publishes FRAGMENT
-     DIRECT_READ  packet REQUEST_READ; receiver matches, job: send buffer -> receive buffer, then
-                  packet FIN
-
-   What a rank cannot do for lack of a free slot or job waits in its queue `out[peer]`, linked
-   through the operations themselves: order per pair is kept and posting allocates nothing. Only an
-   eager message that nobody waits for yet is copied to allocated memory, by the receiver's progress.
-
-   Everything that ranks share lies in one mapped region; the rest of a rank is its own. */
-enum {
-  NBC__THREADS_SLOTS = 16, /* packets in flight per ordered pair */
-  NBC__THREADS_JOBS = 256, /* copy jobs in flight per rank */
-  NBC__THREADS_STAMPS = 65536,
-  NBC__THREADS_MAX_RANKS = 1024
-};
-
-typedef enum nbc__packet_kind {
-  NBC__PACKET_EAGER,
-  NBC__PACKET_REQUEST,
-  NBC__PACKET_REQUEST_READ,
-  NBC__PACKET_PUT,
-  NBC__PACKET_FRAGMENT,
-  NBC__PACKET_FIN
-} nbc__packet_kind;
-
-/* The pointers mean something to the rank that wrote them only: the other side hands them back. */
-typedef struct nbc__packet {
-  /* atomic: even = free, odd = full; one more by the sender, one more by the receiver. Never twice the
-     same value: a put that stores a word twice (memcpy may) must not bring back what is over. */
-  uint32_t state;
-  nbc__packet_kind kind;
-  int64_t t_visible_ns; /* control packets: when the link would have delivered them; 0 = at once */
-  uint64_t tag, size_bytes, offset_bytes, part_bytes;
-  nbc_op *send_op, *recv_op;
-  void *address; /* REQUEST_READ: send buffer; PUT: receive buffer */
-  uint64_t xfer_id, limit_bytes, granted_bytes;
-  uint64_t pad_bytes[4]; /* to 128 bytes: neighbours in a ring do not share a cache line pair */
-} nbc__packet;
-
-typedef struct nbc__job {
-  void *target;
-  const void *source;
-  uint64_t size_bytes;
-  nbc__packet *packet; /* published when done; NULL = none */
-  nbc_op *op;          /* the poster's */
-  bool is_read;        /* the poster is the receiver */
-  bool ended;          /* its end was recorded when it was posted */
-  int peer;
-  uint64_t send_id, recv_id;
-  int64_t t_post_ns, t_begin_ns; /* with dma */
-} nbc__job;
-
-/* posted: by the rank. done: by who copies. Both count without wrapping. */
-typedef struct nbc__job_ring {
-  uint64_t posted_count; /* atomic */
-  uint64_t pad1_bytes[7];
-  uint64_t done_count; /* atomic */
-  uint64_t finished; /* of a process: its fn returned */
-  uint64_t pad2_bytes[6];
-  nbc__job jobs[NBC__THREADS_JOBS];
-} nbc__job_ring;
-
-typedef struct nbc__threads_shared {
-  uint32_t failed; /* atomic: a rank gave up, nobody should wait for it */
-  int32_t first_error; /* of processes: its status */
-  uint32_t stop;   /* atomic: the DMA thread ends */
-  uint32_t asleep; /* atomic: the DMA thread waits for a job */
-  pthread_mutex_t mutex; /* of cond and of the stamps */
-  pthread_cond_t cond;
-  uint64_t stamp_first_count, stamp_last_count;
-  nbc_true_stamp *stamps; /* in the region; NULL without dma */
-  nbc__job_ring *rings;   /* [size] */
-  nbc__packet *packets;   /* [size][size][SLOTS], sender first */
-  unsigned char *payload; /* fragment_bytes for each packet */
-} nbc__threads_shared;
-
-/* An eager or requested message that came before its receive. */
-typedef struct nbc__unexpected {
-  struct nbc__unexpected *next;
-  nbc__packet packet; /* as it came */
-  uint64_t arrival_order, arrived_bytes;
-  unsigned char *data; /* behind the struct */
-} nbc__unexpected;
-
-/* What a rank knows about one other (or itself). */
-typedef struct nbc__threads_peer {
-  uint64_t head_count, tail_count;           /* of the ring to it, of the ring from it */
-  nbc__transport_fifo out;                   /* operations that have packets or jobs to post */
-  nbc__transport_fifo posted;                /* receives not matched */
-  nbc__unexpected *first, *last;             /* messages not matched */
-  nbc_op *incoming_op;                       /* an eager message in several parts: its receive, */
-  nbc__unexpected *incoming_entry;           /* or where it is kept */
-} nbc__threads_peer;
-
-typedef struct nbc__threads_rank {
-  nbc_transport t;
-  nbc_threads *world;
-  nbc__job_ring *ring;
-  nbc__threads_peer *peers; /* [size] */
-  nbc__transport_fifo posted_any;
-  nbc__transport_fifo finished; /* to be delivered by progress */
-  uint64_t reaped_count, order_count, id_count;
-  int waiting_count; /* operations in all out queues */
-  bool in_progress;
-} nbc__threads_rank;
-
-struct nbc_threads {
-  nbc_threads_desc desc; /* values in force */
-  nbc_clock clock;
-  nbc__threads_shared *shared;
-  size_t shared_bytes;
-  nbc__threads_rank *ranks;
-  /* Where ranks share no memory, else NULL: carries a packet to the receiver's copy of its slot, tells
-     the sender that it is free, lets messages in. */
-  void (*put)(nbc_threads *w, int peer, nbc__packet *p);
-  void (*release)(nbc_threads *w, int peer, nbc__packet *p);
-  void (*poll)(nbc_threads *w);
-  pthread_t dma_thread;
-  bool dma_running;
-};
-
-static int64_t nbc__threads_now(void *ctx) {
-  return nbc_clock_now_ns(&((nbc__threads_rank *)ctx)->world->clock);
-}
-
-static nbc_peer nbc__threads_peer_class(void *ctx, int peer) {
-  const nbc_threads *w = ((nbc__threads_rank *)ctx)->world;
-  (void)peer; /* with a link between the ranks, they are as far apart as nodes */
-  return w->put ? NBC_PEER_UNKNOWN : w->desc.dma ? NBC_PEER_OTHER_NODE : NBC_PEER_SAME_NODE;
-}
-
-static bool nbc__threads_same_clock(void *ctx, int peer) {
-  (void)ctx, (void)peer;
-  return true;
-}
-
-/* ---- stamps of the library's view; ids are unique per rank --------------------------------------- */
-static void nbc__threads_begin(nbc__threads_rank *r, uint64_t id, uint64_t size_bytes, nbc_kind kind) {
-  nbc__transport_xfer_begin(&r->t, id, size_bytes, kind, nbc__threads_peer_class(r, 0));
-}
-
-static void nbc__threads_end(nbc__threads_rank *r, uint64_t id) { nbc__transport_xfer_end(&r->t, id); }
-
-static void nbc__threads_end_only(nbc__threads_rank *r, uint64_t size_bytes) {
-  nbc__transport_xfer_end_only(&r->t, size_bytes, nbc__threads_peer_class(r, 0));
-}
-
-/* ---- packets -------------------------------------------------------------------------------------- */
-/* Of the ring src -> dst, as its sender or its receiver sees it: one in shared memory; over puts, the
-   sender's copies first, then the receiver's. */
-static nbc__packet *nbc__threads_packet(const nbc_threads *w, int src, int dst, bool receives, uint64_t count) {
-  size_t size = (size_t)w->desc.size;
-  size_t pair = !w->put ? (size_t)src * size + (size_t)dst : receives ? size + (size_t)src : (size_t)dst;
-  return &w->shared->packets[pair * NBC__THREADS_SLOTS + count % NBC__THREADS_SLOTS];
-}
-
-static unsigned char *nbc__threads_payload(const nbc_threads *w, const nbc__packet *p) {
-  return w->shared->payload + (size_t)(p - w->shared->packets) * w->desc.fragment_bytes;
-}
-
-/* Of a slot's state, when packet count of its ring may be written there. */
-static uint32_t nbc__threads_free_state(uint64_t count) {
-  return (uint32_t)(count / NBC__THREADS_SLOTS * 2);
-}
-
-/* The next free slot to peer, taken; NULL when the ring is full. */
-static nbc__packet *nbc__threads_take(nbc__threads_rank *r, int peer, nbc__packet_kind kind) {
-  nbc__threads_peer *to = &r->peers[peer];
-  nbc__packet *p = nbc__threads_packet(r->world, r->t.rank, peer, false, to->head_count);
-  if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != nbc__threads_free_state(to->head_count)) return NULL;
-  to->head_count++;
-  p->kind = kind;
-  p->t_visible_ns = 0;
-  return p;
-}
-
-static void nbc__threads_publish(nbc_threads *w, int peer, nbc__packet *p) {
-  if (w->put) w->put(w, peer, p);
-  else __atomic_store_n(&p->state, p->state + 1, __ATOMIC_RELEASE);
-}
-
-/* Control packets need no copy: they carry the time at which the link would deliver them. */
-static void nbc__threads_publish_control(nbc__threads_rank *r, int peer, nbc__packet *p) {
-  const nbc_threads_desc *desc = &r->world->desc;
-  if (desc->dma && desc->link_latency_ns > 0)
-    p->t_visible_ns = nbc__threads_now(r) + desc->link_latency_ns;
-  nbc__threads_publish(r->world, peer, p);
-}
-
-/* ---- copy jobs ------------------------------------------------------------------------------------ */
-static bool nbc__threads_job_free(const nbc__threads_rank *r) {
-  return __atomic_load_n(&r->ring->posted_count, __ATOMIC_RELAXED) - r->reaped_count < NBC__THREADS_JOBS;
-}
-
-static void nbc__threads_wake(nbc__threads_shared *s) {
-  /* the poster's store to posted_count and this exchange must not pass each other */
-  if (!__atomic_exchange_n(&s->asleep, 0, __ATOMIC_SEQ_CST)) return;
-  pthread_mutex_lock(&s->mutex);
-  pthread_cond_signal(&s->cond);
-  pthread_mutex_unlock(&s->mutex);
-}
-
-/* Posts *job, whose begin is recorded already. The caller has checked that there is room. */
-static void nbc__threads_post(nbc__threads_rank *r, const nbc__job *job) {
-  nbc__threads_shared *s = r->world->shared;
-  uint64_t count = __atomic_load_n(&r->ring->posted_count, __ATOMIC_RELAXED);
-  nbc__job *mine = &r->ring->jobs[count % NBC__THREADS_JOBS];
-  *mine = *job;
-  if (!r->world->desc.dma) {
-    if (job->size_bytes > 0) memcpy(job->target, job->source, (size_t)job->size_bytes);
-    nbc__threads_end(r, job->is_read ? job->recv_id : job->send_id);
-    mine->ended = true;
-    if (job->packet) nbc__threads_publish(r->world, job->peer, job->packet);
-    __atomic_store_n(&r->ring->done_count, count + 1, __ATOMIC_RELAXED);
-  }
-  if (r->world->desc.dma) mine->t_post_ns = nbc__threads_now(r);
-  __atomic_store_n(&r->ring->posted_count, count + 1, __ATOMIC_SEQ_CST);
-  if (r->world->desc.dma) nbc__threads_wake(s);
-}
-
-/* ---- finishing and queueing ----------------------------------------------------------------------- */
-static void nbc__threads_finish(nbc__threads_rank *r, nbc_op *op, nbc_status status) {
-  op->status = status;
-  nbc__transport_push(&r->finished, op);
-}
-
-static void nbc__threads_queue(nbc__threads_rank *r, nbc_op *op) {
-  if (op->slot.queued) return;
-  op->slot.queued = true;
-  r->waiting_count++;
-  nbc__transport_push(&r->peers[op->peer].out, op);
-}
-
-static nbc_status nbc__threads_recv_status(const nbc_op *op) {
-  return op->status == NBC_E_TRUNCATED ? NBC_E_TRUNCATED : NBC_OK;
-}
-
-/* ---- what a queued operation does next: true when nothing is left to post for now ------------------ */
-/* What the operation in an out queue is. */
-enum {
-  NBC__OP_EAGER,
-  NBC__OP_PIPELINED,
-  NBC__OP_READ,          /* send, to be read by the peer */
-  NBC__OP_RECV,          /* eager, or not matched */
-  NBC__OP_RECV_PIPELINED,
-  NBC__OP_RECV_READ,     /* read not posted */
-  NBC__OP_RECV_FIN       /* read done, FIN not sent */
-};
-
-/* One part of a send: a job whose end publishes a packet. */
-static bool nbc__threads_post_part(nbc__threads_rank *r, nbc_op *op, nbc__packet_kind kind,
-                                   uint64_t part_bytes, void *target, uint64_t recv_id) {
-  nbc__packet *p;
-  nbc__job job;
-  if (!nbc__threads_job_free(r) || !(p = nbc__threads_take(r, op->peer, kind))) return false;
-  p->tag = op->slot.tag;
-  p->size_bytes = op->size_bytes;
-  p->offset_bytes = op->slot.posted_bytes;
-  p->part_bytes = part_bytes;
-  p->send_op = op;
-  p->recv_op = (nbc_op *)op->slot.remote_op;
-  p->xfer_id = recv_id;
-  memset(&job, 0, sizeof job);
-  job.source = (const unsigned char *)op->slot.buffer + op->slot.posted_bytes;
-  job.target = target ? target : nbc__threads_payload(r->world, p);
-  job.size_bytes = part_bytes;
-  job.packet = p;
-  job.op = op;
-  job.peer = op->peer;
-  job.send_id = ++r->id_count;
-  job.recv_id = recv_id;
-  op->slot.posted_bytes += part_bytes;
-  op->slot.flying_count++;
-  op->slot.started = true;
-  nbc__threads_begin(r, job.send_id, part_bytes, NBC_KIND_ISEND);
-  nbc__threads_post(r, &job);
-  return true;
-}
-
-static uint64_t nbc__threads_part(const nbc__threads_rank *r, uint64_t left_bytes) {
-  return left_bytes < r->world->desc.fragment_bytes ? left_bytes : r->world->desc.fragment_bytes;
-}
-
-static bool nbc__threads_emit_eager(nbc__threads_rank *r, nbc_op *op) {
-  nbc_op_slot *s = &op->slot;
-  while (!s->started || s->posted_bytes < op->size_bytes)
-    if (!nbc__threads_post_part(r, op, NBC__PACKET_EAGER,
-                                nbc__threads_part(r, op->size_bytes - s->posted_bytes), NULL, 0))
-      return false;
-  return true;
-}
-
-/* First the request with the first fragment, later what the receiver granted. */
-static bool nbc__threads_emit_pipelined(nbc__threads_rank *r, nbc_op *op) {
-  nbc_op_slot *s = &op->slot;
-  if (!s->started &&
-      !nbc__threads_post_part(r, op, NBC__PACKET_REQUEST, nbc__threads_part(r, op->size_bytes), NULL, 0))
-    return false;
-  while (s->posted_bytes < s->granted_bytes) {
-    uint64_t index = s->posted_bytes / r->world->desc.fragment_bytes;
-    uint64_t part_bytes = nbc__threads_part(r, s->limit_bytes - s->posted_bytes);
-    unsigned char *target = (unsigned char *)s->remote_address + s->posted_bytes;
-    if (r->world->desc.processes) target = NULL; /* by way of the slot */
-    if (!nbc__threads_post_part(r, op, NBC__PACKET_FRAGMENT, part_bytes, target,
-                                s->remote_id ? s->remote_id + index : 0))
-      return false;
-  }
-  return true;
-}
-
-static bool nbc__threads_emit_request_read(nbc__threads_rank *r, nbc_op *op) {
-  nbc__packet *p = nbc__threads_take(r, op->peer, NBC__PACKET_REQUEST_READ);
-  if (!p) return false;
-  p->tag = op->slot.tag;
-  p->size_bytes = op->size_bytes;
-  p->offset_bytes = p->part_bytes = 0;
-  p->send_op = op;
-  p->address = op->slot.buffer;
-  p->xfer_id = op->slot.xfer_id = ++r->id_count;
-  nbc__threads_begin(r, op->slot.xfer_id, op->size_bytes, NBC_KIND_ISEND);
-  nbc__threads_publish_control(r, op->peer, p);
-  return true;
-}
-
-/* Grants fragments up to granted_bytes; from here on they may be under way. */
-static bool nbc__threads_emit_put(nbc__threads_rank *r, nbc_op *op) {
-  nbc_op_slot *s = &op->slot;
-  nbc__packet *p = nbc__threads_take(r, op->peer, NBC__PACKET_PUT);
-  uint64_t index = s->posted_bytes / r->world->desc.fragment_bytes;
-  if (!p) return false;
-  p->send_op = (nbc_op *)s->remote_op;
-  p->recv_op = op;
-  p->address = s->buffer;
-  p->xfer_id = s->xfer_id;
-  p->limit_bytes = op->size_bytes;
-  p->granted_bytes = s->granted_bytes;
-  for (; s->posted_bytes < s->granted_bytes; index++) {
-    uint64_t part_bytes = nbc__threads_part(r, op->size_bytes - s->posted_bytes);
-    nbc__threads_begin(r, s->xfer_id + index, part_bytes, NBC_KIND_IRECV);
-    s->posted_bytes += part_bytes;
-  }
-  s->started = true;
-  nbc__threads_publish_control(r, op->peer, p);
-  if (s->limit_bytes >= op->size_bytes) nbc__threads_finish(r, op, nbc__threads_recv_status(op));
-  return true;
-}
-
-static bool nbc__threads_emit_read(nbc__threads_rank *r, nbc_op *op) {
-  nbc__job job;
-  if (!nbc__threads_job_free(r)) return false;
-  memset(&job, 0, sizeof job);
-  job.source = op->slot.remote_address;
-  job.target = op->slot.buffer;
-  job.size_bytes = op->size_bytes;
-  job.op = op;
-  job.is_read = true;
-  job.peer = op->peer;
-  job.send_id = op->slot.remote_id;
-  job.recv_id = ++r->id_count;
-  nbc__threads_begin(r, job.recv_id, job.size_bytes, NBC_KIND_IRECV);
-  nbc__threads_post(r, &job);
-  return true;
-}
-
-static bool nbc__threads_emit_fin(nbc__threads_rank *r, nbc_op *op) {
-  nbc__packet *p = nbc__threads_take(r, op->peer, NBC__PACKET_FIN);
-  if (!p) return false;
-  p->send_op = (nbc_op *)op->slot.remote_op;
-  nbc__threads_publish_control(r, op->peer, p);
-  nbc__threads_finish(r, op, nbc__threads_recv_status(op));
-  return true;
-}
-
-static bool nbc__threads_emit(nbc__threads_rank *r, nbc_op *op) {
-  switch (op->slot.kind) {
-  case NBC__OP_EAGER: return nbc__threads_emit_eager(r, op);
-  case NBC__OP_PIPELINED: return nbc__threads_emit_pipelined(r, op);
-  case NBC__OP_READ: return nbc__threads_emit_request_read(r, op);
-  case NBC__OP_RECV_PIPELINED: return nbc__threads_emit_put(r, op);
-  case NBC__OP_RECV_READ: return nbc__threads_emit_read(r, op);
-  default: return nbc__threads_emit_fin(r, op);
-  }
-}
-
-/* Posts what the queue to one peer holds, in order, until a resource is missing. */
-static void nbc__threads_flush(nbc__threads_rank *r, int peer) {
-  nbc__transport_fifo *out = &r->peers[peer].out;
-  nbc_op *op;
-  while ((op = out->first)) {
-    /* out of the queue first: finishing uses the same link */
-    nbc__transport_pop(out);
-    op->slot.queued = false;
-    r->waiting_count--;
-    if (nbc__threads_emit(r, op)) continue;
-    op->slot.queued = true;
-    r->waiting_count++;
-    op->slot.next = out->first;
-    out->first = op;
-    if (!out->last) out->last = op;
-    return;
-  }
-}
-
-/* ---- matching ------------------------------------------------------------------------------------- */
-static nbc_op *nbc__threads_find(nbc__transport_fifo *fifo, uint64_t tag, nbc_op **before) {
-  nbc_op *op;
-  *before = NULL;
-  for (op = fifo->first; op && op->slot.tag != tag; op = op->slot.next) *before = op;
-  return op;
-}
-
-/* The oldest posted receive for this message, taken out of its list. */
-static nbc_op *nbc__threads_match(nbc__threads_rank *r, int peer, uint64_t tag) {
-  nbc__transport_fifo *posted = &r->peers[peer].posted;
-  nbc_op *before, *before_any;
-  nbc_op *op = nbc__threads_find(posted, tag, &before);
-  nbc_op *any = nbc__threads_find(&r->posted_any, tag, &before_any);
-  if (any && (!op || any->slot.order < op->slot.order)) {
-    nbc__transport_unlink(&r->posted_any, before_any, any);
-    return any;
-  }
-  if (op) nbc__transport_unlink(posted, before, op);
-  return op;
-}
-
-/* The oldest unexpected message from peer with this tag; *before as in nbc__threads_find. */
-static nbc__unexpected *nbc__threads_find_unexpected(nbc__threads_peer *from, uint64_t tag,
-                                                     nbc__unexpected **before) {
-  nbc__unexpected *entry;
-  *before = NULL;
-  for (entry = from->first; entry && entry->packet.tag != tag; entry = entry->next) *before = entry;
-  return entry;
-}
-
-/* Ties a receive to the message that *p announced. */
-static void nbc__threads_bind(nbc__threads_rank *r, nbc_op *op, int peer, const nbc__packet *p) {
-  nbc_op_slot *s = &op->slot;
-  uint64_t room_bytes = s->limit_bytes, fragment_bytes = r->world->desc.fragment_bytes;
-  op->peer = peer;
-  op->size_bytes = p->size_bytes < room_bytes ? p->size_bytes : room_bytes;
-  op->status = p->size_bytes > room_bytes ? NBC_E_TRUNCATED : NBC_PENDING;
-  s->limit_bytes = 0; /* from now on: bytes that arrived */
-  s->remote_op = p->send_op;
-  s->remote_address = p->address;
-  s->remote_id = p->xfer_id;
-  if (p->kind == NBC__PACKET_REQUEST_READ) s->kind = NBC__OP_RECV_READ;
-  if (p->kind == NBC__PACKET_REQUEST) {
-    s->kind = NBC__OP_RECV_PIPELINED;
-    s->posted_bytes = nbc__threads_part(r, op->size_bytes);
-    s->xfer_id = r->id_count + 1; /* one id per fragment; that of the first is not used */
-    r->id_count += op->size_bytes / fragment_bytes + 1;
-  }
-}
-
-static void nbc__threads_deposit(nbc_op *op, uint64_t offset_bytes, const void *data, uint64_t bytes) {
-  uint64_t room_bytes = op->size_bytes > offset_bytes ? op->size_bytes - offset_bytes : 0;
-  uint64_t copy_bytes = bytes < room_bytes ? bytes : room_bytes;
-  if (copy_bytes > 0)
-    memcpy((unsigned char *)op->slot.buffer + offset_bytes, data, (size_t)copy_bytes);
-}
-
-/* The next grant: as many fragments beyond those that arrived as the pipeline is deep. */
-static void nbc__threads_grant(nbc__threads_rank *r, nbc_op *op) {
-  const nbc_threads_desc *desc = &r->world->desc;
-  uint64_t arrived_bytes = op->slot.limit_bytes, ahead = (uint64_t)desc->pipeline_depth;
-  uint64_t left_bytes = op->size_bytes - arrived_bytes;
-  op->slot.granted_bytes = left_bytes / desc->fragment_bytes < ahead
-                               ? op->size_bytes
-                               : arrived_bytes + ahead * desc->fragment_bytes;
-  if (op->slot.granted_bytes > op->slot.posted_bytes || !op->slot.started) nbc__threads_queue(r, op);
-}
-
-/* After the first data (or the request) of a matched message has been taken over. */
-static void nbc__threads_go_on(nbc__threads_rank *r, nbc_op *op, uint64_t arrived_bytes,
-                               uint64_t message_bytes) {
-  op->slot.limit_bytes = arrived_bytes;
-  if (op->slot.kind == NBC__OP_RECV) {
-    if (arrived_bytes >= message_bytes) nbc__threads_finish(r, op, nbc__threads_recv_status(op));
-  } else if (op->slot.kind == NBC__OP_RECV_PIPELINED) {
-    if (op->slot.limit_bytes > op->size_bytes) op->slot.limit_bytes = op->size_bytes;
-    nbc__threads_grant(r, op);
-  } else nbc__threads_queue(r, op);
-}
-
-/* ---- arrivals ------------------------------------------------------------------------------------- */
-static nbc_status nbc__threads_keep(nbc__threads_rank *r, int peer, const nbc__packet *p) {
-  nbc__threads_peer *from = &r->peers[peer];
-  uint64_t data_bytes = p->kind == NBC__PACKET_EAGER ? p->size_bytes : p->part_bytes;
-  nbc__unexpected *entry;
-  if (data_bytes > SIZE_MAX / 2) return NBC_E_NOMEM;
-  entry = (nbc__unexpected *)NBC_MALLOC(sizeof *entry + (size_t)data_bytes);
-  if (!entry) return NBC_E_NOMEM;
-  entry->next = NULL;
-  entry->packet = *p;
-  entry->arrival_order = ++r->order_count;
-  entry->arrived_bytes = p->part_bytes;
-  entry->data = (unsigned char *)(entry + 1);
-  if (p->part_bytes > 0)
-    memcpy(entry->data, nbc__threads_payload(r->world, p), (size_t)p->part_bytes);
-  if (from->last) from->last->next = entry;
-  else from->first = entry;
-  from->last = entry;
-  if (p->kind == NBC__PACKET_EAGER && p->part_bytes < p->size_bytes) from->incoming_entry = entry;
-  return NBC_OK;
-}
-
-/* The first packet of a message. */
-static nbc_status nbc__threads_arrive(nbc__threads_rank *r, int peer, const nbc__packet *p) {
-  nbc_op *op = nbc__threads_match(r, peer, p->tag);
-  if (p->kind != NBC__PACKET_REQUEST_READ) nbc__threads_end_only(r, p->part_bytes); /* [O] case 3 */
-  if (!op) return nbc__threads_keep(r, peer, p);
-  nbc__threads_bind(r, op, peer, p);
-  nbc__threads_deposit(op, 0, nbc__threads_payload(r->world, p), p->part_bytes);
-  if (p->kind == NBC__PACKET_EAGER && p->part_bytes < p->size_bytes) r->peers[peer].incoming_op = op;
-  nbc__threads_go_on(r, op, p->part_bytes, p->size_bytes);
-  return NBC_OK;
-}
-
-/* The other parts of an eager message: they follow each other, nothing of the same kind between. */
-static void nbc__threads_arrive_part(nbc__threads_rank *r, int peer, const nbc__packet *p) {
-  nbc__threads_peer *from = &r->peers[peer];
-  const unsigned char *data = nbc__threads_payload(r->world, p);
-  uint64_t arrived_bytes = p->offset_bytes + p->part_bytes;
-  nbc_op *op = from->incoming_op;
-  nbc__threads_end_only(r, p->part_bytes);
-  if (op) {
-    nbc__threads_deposit(op, p->offset_bytes, data, p->part_bytes);
-    if (arrived_bytes >= p->size_bytes) from->incoming_op = NULL;
-    nbc__threads_go_on(r, op, arrived_bytes, p->size_bytes);
-  } else {
-    memcpy(from->incoming_entry->data + p->offset_bytes, data, (size_t)p->part_bytes);
-    from->incoming_entry->arrived_bytes = arrived_bytes;
-    if (arrived_bytes >= p->size_bytes) from->incoming_entry = NULL;
-  }
-}
-
-static void nbc__threads_check_sent(nbc__threads_rank *r, nbc_op *op) {
-  if (op->slot.flying_count == 0 && op->slot.started && op->slot.posted_bytes >= op->slot.limit_bytes)
-    nbc__threads_finish(r, op, NBC_OK);
-}
-
-static void nbc__threads_granted(nbc__threads_rank *r, const nbc__packet *p) {
-  nbc_op *op = p->send_op;
-  op->slot.remote_op = p->recv_op;
-  op->slot.remote_address = p->address;
-  op->slot.remote_id = p->xfer_id;
-  op->slot.limit_bytes = p->limit_bytes;
-  op->slot.granted_bytes = p->granted_bytes;
-  if (op->slot.posted_bytes < op->slot.granted_bytes) nbc__threads_queue(r, op);
-  else nbc__threads_check_sent(r, op);
-}
-
-static nbc_status nbc__threads_handle(nbc__threads_rank *r, int peer, const nbc__packet *p) {
-  nbc_op *op;
-  switch (p->kind) {
-  case NBC__PACKET_EAGER:
-    if (p->offset_bytes == 0) return nbc__threads_arrive(r, peer, p);
-    nbc__threads_arrive_part(r, peer, p);
-    return NBC_OK;
-  case NBC__PACKET_REQUEST:
-  case NBC__PACKET_REQUEST_READ: return nbc__threads_arrive(r, peer, p);
-  case NBC__PACKET_PUT: nbc__threads_granted(r, p); return NBC_OK;
-  case NBC__PACKET_FRAGMENT:
-    op = p->recv_op;
-    if (r->world->desc.processes)
-      nbc__threads_deposit(op, p->offset_bytes, nbc__threads_payload(r->world, p), p->part_bytes);
-    nbc__threads_end(r, p->xfer_id);
-    op->slot.limit_bytes += p->part_bytes;
-    if (op->slot.limit_bytes >= op->size_bytes)
-      nbc__threads_finish(r, op, nbc__threads_recv_status(op));
-    else nbc__threads_grant(r, op);
-    return NBC_OK;
-  case NBC__PACKET_FIN:
-    nbc__threads_end(r, p->send_op->slot.xfer_id);
-    nbc__threads_finish(r, p->send_op, NBC_OK);
-    return NBC_OK;
-  }
-  return NBC_E_TRANSPORT;
-}
-
-/* ---- progress ------------------------------------------------------------------------------------- */
-static void nbc__threads_reap(nbc__threads_rank *r) {
-  uint64_t done_count = __atomic_load_n(&r->ring->done_count, __ATOMIC_ACQUIRE);
-  while (r->reaped_count < done_count) {
-    const nbc__job *job = &r->ring->jobs[r->reaped_count % NBC__THREADS_JOBS];
-    nbc_op *op = job->op;
-    if (!job->ended) nbc__threads_end(r, job->is_read ? job->recv_id : job->send_id);
-    if (job->is_read) {
-      op->slot.kind = NBC__OP_RECV_FIN;
-      nbc__threads_queue(r, op);
-    } else {
-      op->slot.flying_count--;
-      nbc__threads_check_sent(r, op);
-    }
-    r->reaped_count++;
-  }
-}
-
-/* At most one ring's worth, so that one busy sender does not keep the others waiting. */
-static nbc_status nbc__threads_receive(nbc__threads_rank *r, int peer) {
-  nbc__threads_peer *from = &r->peers[peer];
-  int i;
-  for (i = 0; i < NBC__THREADS_SLOTS; i++) {
-    nbc__packet *p = nbc__threads_packet(r->world, peer, r->t.rank, true, from->tail_count);
-    nbc_status status;
-    if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != nbc__threads_free_state(from->tail_count) + 1)
-      return NBC_OK;
-    if (p->t_visible_ns && nbc__threads_now(r) < p->t_visible_ns) return NBC_OK;
-    if ((status = nbc__threads_handle(r, peer, p))) return status;
-    from->tail_count++;
-    if (r->world->release) r->world->release(r->world, peer, p);
-    else __atomic_store_n(&p->state, p->state + 1, __ATOMIC_RELEASE);
-  }
-  return NBC_OK;
-}
-
-static nbc_status nbc__threads_progress(void *ctx) {
-  nbc__threads_rank *r = (nbc__threads_rank *)ctx;
-  nbc_status status = NBC_OK;
-  nbc_op *op;
-  int peer;
-  if (r->in_progress) return NBC_OK; /* called from a completion */
-  r->in_progress = true;
-  if (r->world->poll) r->world->poll(r->world);
-  nbc__threads_reap(r);
-  for (peer = 0; peer < r->t.size && status == NBC_OK; peer++) status = nbc__threads_receive(r, peer);
-  for (peer = 0; peer < r->t.size && r->waiting_count > 0; peer++) nbc__threads_flush(r, peer);
-  while ((op = nbc__transport_pop(&r->finished))) nbc__transport_finish(op);
-  r->in_progress = false;
-  if (status == NBC_OK && __atomic_load_n(&r->world->shared->failed, __ATOMIC_RELAXED)) status = NBC_E_PEER;
-  return status;
-}
-
-/* ---- posting -------------------------------------------------------------------------------------- */
-static nbc_status nbc__threads_isend(void *ctx, const void *buffer, uint64_t size_bytes, int peer,
-                                     uint64_t tag, nbc_op *op) {
-  nbc__threads_rank *r = (nbc__threads_rank *)ctx;
-  const nbc_threads_desc *desc = &r->world->desc;
-  nbc_protocol protocol = desc->protocol;
-  if (protocol == NBC_PROTOCOL_AUTO)
-    protocol = size_bytes <= desc->eager_limit_bytes ? NBC_PROTOCOL_EAGER : desc->large;
-  nbc__transport_prepare(op, peer);
-  op->size_bytes = size_bytes;
-  op->slot.buffer = (void *)(uintptr_t)buffer; /* only read from */
-  op->slot.tag = tag;
-  op->slot.limit_bytes = protocol == NBC_PROTOCOL_EAGER ? size_bytes : UINT64_MAX;
-  op->slot.kind = protocol == NBC_PROTOCOL_EAGER       ? NBC__OP_EAGER
-                  : protocol == NBC_PROTOCOL_PIPELINED ? NBC__OP_PIPELINED
-                                                       : NBC__OP_READ;
-  nbc__threads_queue(r, op);
-  nbc__threads_flush(r, peer);
-  return NBC_OK;
-}
-
-/* The oldest unexpected message for a receive: from one peer, or from any. */
-static nbc__unexpected *nbc__threads_take_unexpected(nbc__threads_rank *r, int peer, uint64_t tag,
-                                                     int *source) {
-  nbc__unexpected *best = NULL, *best_before = NULL;
-  nbc__threads_peer *from;
-  int i, last = peer == NBC_ANY_PEER ? r->t.size - 1 : peer;
-  for (i = peer == NBC_ANY_PEER ? 0 : peer; i <= last; i++) {
-    nbc__unexpected *before, *entry = nbc__threads_find_unexpected(&r->peers[i], tag, &before);
-    if (!entry || (best && best->arrival_order < entry->arrival_order)) continue;
-    best = entry, best_before = before, *source = i;
-  }
-  if (!best) return NULL;
-  from = &r->peers[*source];
-  if (best_before) best_before->next = best->next;
-  else from->first = best->next;
-  if (from->last == best) from->last = best_before;
-  return best;
-}
-
-static nbc_status nbc__threads_irecv(void *ctx, void *buffer, uint64_t size_bytes, int peer, uint64_t tag,
-                                     nbc_op *op) {
-  nbc__threads_rank *r = (nbc__threads_rank *)ctx;
-  nbc__unexpected *entry;
-  int source = 0;
-  nbc__transport_prepare(op, peer);
-  op->slot.buffer = buffer;
-  op->slot.limit_bytes = size_bytes;
-  op->slot.tag = tag;
-  op->slot.kind = NBC__OP_RECV;
-  op->slot.order = ++r->order_count;
-  entry = nbc__threads_take_unexpected(r, peer, tag, &source);
-  if (!entry) {
-    nbc__transport_push(peer == NBC_ANY_PEER ? &r->posted_any : &r->peers[peer].posted, op);
-    return NBC_OK;
-  }
-  nbc__threads_bind(r, op, source, &entry->packet);
-  nbc__threads_deposit(op, 0, entry->data, entry->arrived_bytes);
-  if (r->peers[source].incoming_entry == entry) {
-    r->peers[source].incoming_entry = NULL;
-    r->peers[source].incoming_op = op;
-  }
-  nbc__threads_go_on(r, op, entry->arrived_bytes, entry->packet.size_bytes);
-  NBC_FREE(entry);
-  nbc__threads_flush(r, source);
-  return NBC_OK;
-}
-
-static nbc_status nbc__threads_cancel(void *ctx, nbc_op *op) {
-  nbc__threads_rank *r = (nbc__threads_rank *)ctx;
-  bool found = op->peer == NBC_ANY_PEER ? nbc__transport_remove(&r->posted_any, op)
-                                        : nbc__transport_remove(&r->peers[op->peer].posted, op);
-  if (!found) return NBC_E_STATE; /* a send, or matched already */
-  nbc__threads_finish(r, op, NBC_E_CANCELLED);
-  return NBC_OK;
-}
-
-/* ---- the DMA thread ------------------------------------------------------------------------------- */
-/* One link for all ranks. Ranks with work take turns, one chunk each; the jobs of one rank go in
-   order. The link is busy for bytes / link_bytes_per_s per chunk; a job is delivered link_latency_ns
-   after its last chunk, while the link carries others.
-   The link keeps its own time: it takes up a chunk when the job is posted and the chunk before has
-   passed, however late this thread wakes up to do the copy; so being late does not add up. Deliveries
-   are never early, and on time as long as this thread finds a core: a sleep ends some 30 us late, so
-   the last NBC__DMA_SPIN_NS before a delivery are polled. */
-enum { NBC__DMA_SPIN_NS = 40000 };
-
-typedef struct nbc__dma_flight {
-  int rank;
-  int64_t t_due_ns;
-} nbc__dma_flight;
-
-typedef struct nbc__dma {
-  nbc_threads *world;
-  uint64_t *taken_count, *copied_bytes; /* [size]: jobs fully copied; bytes of the next one */
-  nbc__dma_flight *flights;             /* ring of size * JOBS: copied, not delivered */
-  uint64_t flight_first_count, flight_last_count;
-  int turn;
-  int64_t t_link_free_ns;
-  uint64_t chunk_bytes;
-} nbc__dma;
-
-static nbc__dma_flight *nbc__dma_flight_at(nbc__dma *d, uint64_t count) {
-  return &d->flights[count % ((uint64_t)d->world->desc.size * NBC__THREADS_JOBS)];
-}
-
-static void nbc__dma_stamp(nbc__threads_shared *s, int poster, const nbc__job *job, int64_t t_end_ns) {
-  nbc_true_stamp *stamp;
-  pthread_mutex_lock(&s->mutex);
-  stamp = &s->stamps[s->stamp_last_count % NBC__THREADS_STAMPS];
-  stamp->src = job->is_read ? job->peer : poster;
-  stamp->dst = job->is_read ? poster : job->peer;
-  stamp->sequence = s->stamp_last_count++;
-  stamp->size_bytes = job->size_bytes;
-  stamp->t_begin_ns = job->t_begin_ns;
-  stamp->t_end_ns = t_end_ns;
-  stamp->send_xfer_id = job->send_id;
-  stamp->recv_xfer_id = job->recv_id;
-  if (s->stamp_last_count - s->stamp_first_count > NBC__THREADS_STAMPS) s->stamp_first_count++;
-  pthread_mutex_unlock(&s->mutex);
-}
-
-/* Delivers what is due: stamp, packet, completion, in that order, so that who sees one has the others. */
-static void nbc__dma_deliver(nbc__dma *d, int64_t t_now_ns) {
-  while (d->flight_first_count < d->flight_last_count) {
-    const nbc__dma_flight *flight = nbc__dma_flight_at(d, d->flight_first_count);
-    nbc__job_ring *ring = &d->world->shared->rings[flight->rank];
-    uint64_t done_count = __atomic_load_n(&ring->done_count, __ATOMIC_RELAXED);
-    const nbc__job *job = &ring->jobs[done_count % NBC__THREADS_JOBS];
-    if (flight->t_due_ns > t_now_ns) return;
-    nbc__dma_stamp(d->world->shared, flight->rank, job, nbc_clock_now_ns(&d->world->clock));
-    if (job->packet) nbc__threads_publish(d->world, job->peer, job->packet);
-    __atomic_store_n(&ring->done_count, done_count + 1, __ATOMIC_RELEASE);
-    d->flight_first_count++;
-  }
-}
-
-/* The next rank, in turn, with a job to copy; -1 when there is none. */
-static int nbc__dma_next(nbc__dma *d) {
-  int i;
-  for (i = 0; i < d->world->desc.size; i++) {
-    int rank = (d->turn + i) % d->world->desc.size;
-    nbc__job_ring *ring = &d->world->shared->rings[rank];
-    if (__atomic_load_n(&ring->posted_count, __ATOMIC_SEQ_CST) != d->taken_count[rank]) return rank;
-  }
-  return -1;
-}
-
-static void nbc__dma_copy_chunk(nbc__dma *d, int rank) {
-  const nbc_threads_desc *desc = &d->world->desc;
-  nbc__job *job = &d->world->shared->rings[rank].jobs[d->taken_count[rank] % NBC__THREADS_JOBS];
-  uint64_t at_bytes = d->copied_bytes[rank], left_bytes = job->size_bytes - at_bytes;
-  uint64_t bytes = left_bytes < d->chunk_bytes ? left_bytes : d->chunk_bytes;
-  if (d->t_link_free_ns < job->t_post_ns) d->t_link_free_ns = job->t_post_ns;
-  if (at_bytes == 0) job->t_begin_ns = d->t_link_free_ns;
-  if (bytes > 0)
-    memcpy((unsigned char *)job->target + at_bytes, (const unsigned char *)job->source + at_bytes, (size_t)bytes);
-  if (desc->link_bytes_per_s > 0)
-    d->t_link_free_ns += (int64_t)((double)bytes * 1e9 / desc->link_bytes_per_s);
-  else d->t_link_free_ns = nbc_clock_now_ns(&d->world->clock);
-  d->turn = (rank + 1) % desc->size;
-  d->copied_bytes[rank] += bytes;
-  if (d->copied_bytes[rank] < job->size_bytes) return;
-  d->taken_count[rank]++;
-  d->copied_bytes[rank] = 0;
-  nbc__dma_flight_at(d, d->flight_last_count)->rank = rank;
-  nbc__dma_flight_at(d, d->flight_last_count++)->t_due_ns = d->t_link_free_ns + desc->link_latency_ns;
-}
-
-/* Sleeps until t_wake_ns (INT64_MAX: until a job is posted); with `for_jobs`, a new job ends it early. */
-static void nbc__dma_sleep(nbc__dma *d, int64_t t_wake_ns, bool for_jobs) {
-  nbc__threads_shared *s = d->world->shared;
-  struct timespec until;
-  if (!for_jobs) {
-    int64_t d_ns = t_wake_ns - nbc_clock_now_ns(&d->world->clock);
-    if (d_ns <= 0) return;
-    until.tv_sec = (time_t)(d_ns / 1000000000);
-    until.tv_nsec = (long)(d_ns % 1000000000);
-    nanosleep(&until, NULL);
-    return;
-  }
-  pthread_mutex_lock(&s->mutex);
-  __atomic_store_n(&s->asleep, 1, __ATOMIC_SEQ_CST);
-  if (nbc__dma_next(d) < 0 && !__atomic_load_n(&s->stop, __ATOMIC_SEQ_CST)) {
-    if (t_wake_ns == INT64_MAX) pthread_cond_wait(&s->cond, &s->mutex);
-    else {
-      int64_t d_ns = t_wake_ns - nbc_clock_now_ns(&d->world->clock);
-      clock_gettime(CLOCK_MONOTONIC, &until);
-      d_ns += until.tv_nsec;
-      until.tv_sec += (time_t)(d_ns / 1000000000);
-      until.tv_nsec = (long)(d_ns % 1000000000);
-      if (d_ns > 0) pthread_cond_timedwait(&s->cond, &s->mutex, &until);
-    }
-  }
-  __atomic_store_n(&s->asleep, 0, __ATOMIC_SEQ_CST);
-  pthread_mutex_unlock(&s->mutex);
-}
-
-static void *nbc__dma_main(void *arg) {
-  nbc__dma *d = (nbc__dma *)arg;
-  struct sched_param before_others;
-#ifdef PR_SET_TIMERSLACK
-  prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0); /* the default of 50 us is longer than many transfers */
+#ifdef NBC_LINES
+#line 91 "src/overlap/relation.h"
 #endif
-  memset(&before_others, 0, sizeof before_others);
-  before_others.sched_priority = sched_get_priority_min(SCHED_FIFO);
-  /* A NIC does not compete for cores: so it goes first, where that is allowed. */
-  pthread_setschedparam(pthread_self(), SCHED_FIFO, &before_others);
-  while (!__atomic_load_n(&d->world->shared->stop, __ATOMIC_ACQUIRE)) {
-    int64_t t_now_ns = nbc_clock_now_ns(&d->world->clock), t_wake_ns;
-    int rank;
-    nbc__dma_deliver(d, t_now_ns);
-    rank = nbc__dma_next(d);
-    if (rank >= 0 && d->t_link_free_ns <= t_now_ns) {
-      nbc__dma_copy_chunk(d, rank);
-      continue;
-    }
-    t_wake_ns = INT64_MAX;
-    if (d->flight_first_count < d->flight_last_count) {
-      t_wake_ns = nbc__dma_flight_at(d, d->flight_first_count)->t_due_ns - NBC__DMA_SPIN_NS;
-      if (t_wake_ns <= t_now_ns) continue;
-    }
-    if (rank >= 0 && d->t_link_free_ns < t_wake_ns) t_wake_ns = d->t_link_free_ns;
-    nbc__dma_sleep(d, t_wake_ns, rank < 0);
-  }
-  NBC_FREE(d);
-  return NULL;
-}
-
-static nbc_status nbc__dma_start(nbc_threads *w) {
-  size_t size = (size_t)w->desc.size;
-  size_t bytes = sizeof(nbc__dma) + size * (2 * sizeof(uint64_t) + NBC__THREADS_JOBS * sizeof(nbc__dma_flight));
-  nbc__dma *d = (nbc__dma *)NBC_MALLOC(bytes);
-  if (!d) return NBC_E_NOMEM;
-  memset(d, 0, bytes);
-  d->world = w;
-  d->taken_count = (uint64_t *)(void *)(d + 1);
-  d->copied_bytes = d->taken_count + size;
-  d->flights = (nbc__dma_flight *)(void *)(d->copied_bytes + size);
-  d->chunk_bytes = 64 << 10;
-  if (w->desc.link_bytes_per_s > 0) { /* what the link carries in 100 us */
-    double chunk_bytes = w->desc.link_bytes_per_s * 100e-6;
-    d->chunk_bytes = chunk_bytes < 4096 ? 4096 : chunk_bytes > 1 << 20 ? 1 << 20 : (uint64_t)chunk_bytes;
-  }
-  if (pthread_create(&w->dma_thread, NULL, nbc__dma_main, d)) {
-    NBC_FREE(d);
-    return NBC_E_THREAD;
-  }
-  w->dma_running = true;
-  return NBC_OK;
-}
-
-static void nbc__dma_stop(nbc_threads *w) {
-  nbc__threads_shared *s = w->shared;
-  pthread_mutex_lock(&s->mutex);
-  __atomic_store_n(&s->stop, 1, __ATOMIC_SEQ_CST);
-  pthread_cond_signal(&s->cond);
-  pthread_mutex_unlock(&s->mutex);
-  pthread_join(w->dma_thread, NULL);
-}
-
-/* ---- the world ------------------------------------------------------------------------------------ */
-static nbc_status nbc__threads_defaults(nbc_threads_desc *desc) {
-  if (desc->size == 0) desc->size = 2;
-  if (desc->large == NBC_PROTOCOL_AUTO)
-    desc->large = desc->processes ? NBC_PROTOCOL_PIPELINED : NBC_PROTOCOL_DIRECT_READ;
-  if (desc->eager_limit_bytes == 0) desc->eager_limit_bytes = 8 << 10;
-  if (desc->fragment_bytes == 0) desc->fragment_bytes = 64 << 10;
-  if (desc->pipeline_depth == 0) desc->pipeline_depth = 2;
-  if (desc->size < 0 || desc->size > NBC__THREADS_MAX_RANKS || (int)desc->protocol < 0 ||
-      desc->protocol > NBC_PROTOCOL_DIRECT_READ || (int)desc->large < 0 ||
-      desc->large > NBC_PROTOCOL_DIRECT_READ || desc->fragment_bytes > 1 << 30 ||
-      desc->pipeline_depth < 0 || !(desc->link_bytes_per_s >= 0) || desc->link_bytes_per_s > 1e15 ||
-      desc->link_latency_ns < 0 || desc->link_latency_ns > 3600 * (int64_t)1000000000 ||
-      (desc->processes && (desc->dma || desc->protocol == NBC_PROTOCOL_DIRECT_READ ||
-                           desc->large == NBC_PROTOCOL_DIRECT_READ)) ||
-      (desc->dma && desc->clock && desc->clock->source == NBC_CLOCK_USER)) /* it sleeps in real time */
-    return NBC_E_INVAL;
-  return NBC_OK;
-}
-
-/* Lays out the region: struct, job rings, packets, payload, stamps. */
-static nbc_status nbc__threads_map(nbc_threads *w) {
-  size_t size = (size_t)w->desc.size, packet_count = size * size * NBC__THREADS_SLOTS;
-  size_t rings_at = (sizeof(nbc__threads_shared) + 127) & ~(size_t)127;
-  size_t packets_at = rings_at + ((size * sizeof(nbc__job_ring) + 127) & ~(size_t)127);
-  size_t stamps_at = packets_at + packet_count * sizeof(nbc__packet);
-  size_t payload_at = stamps_at + (w->desc.dma ? NBC__THREADS_STAMPS * sizeof(nbc_true_stamp) : 0);
-  nbc__threads_shared *s;
-  void *region;
-  if (w->desc.fragment_bytes > (SIZE_MAX / 4) / packet_count) return NBC_E_NOMEM;
-  w->shared_bytes = payload_at + packet_count * (size_t)w->desc.fragment_bytes;
-  region = mmap(NULL, w->shared_bytes, PROT_READ | PROT_WRITE,
-                (w->desc.processes ? MAP_SHARED : MAP_PRIVATE) | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (region == MAP_FAILED) return NBC_E_NOMEM;
-  w->shared = s = (nbc__threads_shared *)region;
-  s->rings = (nbc__job_ring *)(void *)((char *)region + rings_at);
-  s->packets = (nbc__packet *)(void *)((char *)region + packets_at);
-  s->payload = (unsigned char *)region + payload_at;
-  if (w->desc.dma) s->stamps = (nbc_true_stamp *)(void *)((char *)region + stamps_at);
-  return NBC_OK;
-}
-
-static nbc_status nbc__threads_locks(nbc__threads_shared *s) {
-  pthread_condattr_t attr;
-  if (pthread_condattr_init(&attr)) return NBC_E_THREAD;
-  pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-  pthread_mutex_init(&s->mutex, NULL);
-  pthread_cond_init(&s->cond, &attr);
-  pthread_condattr_destroy(&attr);
-  return NBC_OK;
-}
-
-static void nbc__threads_contract(nbc__threads_rank *r, int rank) {
-  r->t.name = r->world->desc.processes ? "processes" : "threads";
-  r->t.help = r->world->desc.processes ? "ranks are processes that share memory" : "ranks are threads of one process";
-  r->t.ctx = r;
-  r->t.rank = rank;
-  r->t.size = r->world->desc.size;
-  r->t.any_peer = true;
-  r->t.now_ns = nbc__threads_now;
-  r->t.isend = nbc__threads_isend;
-  r->t.irecv = nbc__threads_irecv;
-  r->t.progress = nbc__threads_progress;
-  r->t.cancel = nbc__threads_cancel;
-  r->t.peer_class = nbc__threads_peer_class;
-  r->t.same_clock = nbc__threads_same_clock;
-}
-
-static nbc_status nbc__threads_ranks(nbc_threads *w) {
-  size_t size = (size_t)w->desc.size;
-  size_t bytes = size * sizeof(nbc__threads_rank) + size * size * sizeof(nbc__threads_peer);
-  nbc__threads_peer *peers;
-  int i;
-  w->ranks = (nbc__threads_rank *)NBC_MALLOC(bytes);
-  if (!w->ranks) return NBC_E_NOMEM;
-  memset(w->ranks, 0, bytes);
-  peers = (nbc__threads_peer *)(void *)(w->ranks + size);
-  for (i = 0; i < w->desc.size; i++) {
-    nbc__threads_rank *r = &w->ranks[i];
-    r->world = w;
-    r->ring = &w->shared->rings[i];
-    r->peers = peers + (size_t)i * size;
-    nbc__threads_contract(r, i);
-  }
-  return NBC_OK;
-}
-
-NBC_API nbc_status nbc_threads_create(const nbc_threads_desc *desc, nbc_threads **world) {
-  nbc_threads *w;
-  nbc_status status;
-  if (!world) return NBC_E_INVAL;
-  *world = NULL;
-  w = (nbc_threads *)NBC_MALLOC(sizeof *w);
-  if (!w) return NBC_E_NOMEM;
-  memset(w, 0, sizeof *w);
-  if (desc) w->desc = *desc;
-  status = nbc__threads_defaults(&w->desc);
-  if (!status && w->desc.clock) w->clock = *w->desc.clock;
-  else if (!status) status = nbc_clock_create(NULL, &w->clock);
-  w->desc.clock = &w->clock;
-  if (!status) status = nbc__threads_map(w);
-  if (!status) status = nbc__threads_locks(w->shared);
-  if (!status) status = nbc__threads_ranks(w);
-  if (!status && w->desc.dma) status = nbc__dma_start(w);
-  if (status) nbc_threads_destroy(w);
-  else *world = w;
-  return status;
-}
-
-/* Messages that nobody received. */
-static void nbc__threads_free_unexpected(nbc__threads_peer *peers, size_t count) {
-  size_t i;
-  for (i = 0; i < count; i++) {
-    nbc__unexpected *entry = peers[i].first, *next;
-    for (; entry; entry = next) next = entry->next, NBC_FREE(entry);
-  }
-}
-
-NBC_API void nbc_threads_destroy(nbc_threads *world) {
-  if (!world) return;
-  if (world->dma_running) nbc__dma_stop(world);
-  if (world->ranks) {
-    nbc__threads_free_unexpected(world->ranks[0].peers, (size_t)world->desc.size * (size_t)world->desc.size);
-    pthread_cond_destroy(&world->shared->cond);
-    pthread_mutex_destroy(&world->shared->mutex);
-  }
-  if (world->shared) munmap(world->shared, world->shared_bytes);
-  NBC_FREE(world->ranks);
-  NBC_FREE(world);
-}
-
-NBC_API nbc_threads_desc nbc_threads_desc_of(const nbc_threads *world) { return world->desc; }
-
-NBC_API nbc_transport *nbc_threads_rank(nbc_threads *world, int rank) {
-  return world && rank >= 0 && rank < world->desc.size ? &world->ranks[rank].t : NULL;
-}
-
-typedef struct nbc__threads_start {
-  nbc_threads *world;
-  int rank;
-  nbc_rank_fn fn;
-  void *user;
-  nbc_status *first_error;
-  pthread_t thread;
-} nbc__threads_start;
-
-static void *nbc__threads_main(void *arg) {
-  nbc__threads_start *start = (nbc__threads_start *)arg;
-  nbc_status status = start->fn(nbc_threads_rank(start->world, start->rank), start->user);
-  /* the first to fail is the cause; the others then see NBC_E_PEER instead of waiting for ever */
-  if (status && !__atomic_exchange_n(&start->world->shared->failed, 1, __ATOMIC_ACQ_REL))
-    *start->first_error = status;
-  return NULL;
-}
-
-/* ---- ranks as processes --------------------------------------------------------------------------- */
-static void nbc__threads_give_up(nbc__threads_shared *s, nbc_status status) {
-  if (!__atomic_exchange_n(&s->failed, 1, __ATOMIC_ACQ_REL))
-    __atomic_store_n(&s->first_error, (int32_t)status, __ATOMIC_RELEASE);
-}
-
-static void nbc__threads_child(nbc_threads *w, int rank, nbc_rank_fn fn, void *user) {
-  nbc_status status;
-#ifdef PR_SET_PDEATHSIG
-  prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* nobody would be left to wait for it */
-#endif
-  status = fn(nbc_threads_rank(w, rank), user);
-  if (status) nbc__threads_give_up(w->shared, status);
-  w->shared->rings[rank].finished = 1;
-  fflush(NULL);
-  _exit(0);
-}
-
-/* Leftovers of an earlier run: the parent's view of the ranks is still that of the beginning. */
-static void nbc__threads_renew(nbc_threads *w) {
-  size_t i, packet_count = (size_t)w->desc.size * (size_t)w->desc.size * NBC__THREADS_SLOTS;
-  for (i = 0; i < packet_count; i++) w->shared->packets[i].state = 0;
-  for (i = 0; i < (size_t)w->desc.size; i++)
-    w->shared->rings[i].posted_count = w->shared->rings[i].done_count = w->shared->rings[i].finished = 0;
-  w->shared->failed = 0;
-  w->shared->first_error = NBC_OK;
-}
-
-/* Waits for every child; one that ends before its fn does is given up by the others. */
-static void nbc__threads_reap_children(nbc_threads *w, pid_t *pids, int count) {
-  int i, left_count = count, code;
-  while (left_count > 0) {
-    struct timespec nap = {0, 1000000};
-    for (i = 0; i < count; i++) {
-      pid_t pid = pids[i] > 0 ? waitpid(pids[i], &code, WNOHANG) : 0;
-      if (pid == 0 || (pid < 0 && errno == EINTR)) continue;
-      if (!w->shared->rings[i].finished) nbc__threads_give_up(w->shared, NBC_E_PEER);
-      pids[i] = 0;
-      left_count--;
-    }
-    if (left_count > 0) nanosleep(&nap, NULL);
-  }
-}
-
-static nbc_status nbc__threads_fork(nbc_threads *w, nbc_rank_fn fn, void *user) {
-  pid_t *pids = (pid_t *)NBC_MALLOC((size_t)w->desc.size * sizeof *pids);
-  int i;
-  if (!pids) return NBC_E_NOMEM;
-  nbc__threads_renew(w);
-  fflush(NULL); /* else children would write it again */
-  for (i = 0; i < w->desc.size; i++) {
-    pids[i] = fork();
-    if (pids[i] == 0) nbc__threads_child(w, i, fn, user);
-    if (pids[i] < 0) break;
-  }
-  if (i < w->desc.size) nbc__threads_give_up(w->shared, NBC_E_THREAD);
-  nbc__threads_reap_children(w, pids, i);
-  NBC_FREE(pids);
-  return (nbc_status)__atomic_load_n(&w->shared->first_error, __ATOMIC_ACQUIRE);
-}
-
-NBC_API nbc_status nbc_threads_run(nbc_threads *world, nbc_rank_fn fn, void *user) {
-  nbc__threads_start *starts;
-  nbc_status first_error = NBC_OK;
-  int i, started_count;
-  if (!world || !fn) return NBC_E_INVAL;
-  if (world->desc.processes) return nbc__threads_fork(world, fn, user);
-  starts = (nbc__threads_start *)NBC_MALLOC((size_t)world->desc.size * sizeof *starts);
-  if (!starts) return NBC_E_NOMEM;
-  for (i = 0; i < world->desc.size; i++) {
-    starts[i].world = world;
-    starts[i].rank = i;
-    starts[i].fn = fn;
-    starts[i].user = user;
-    starts[i].first_error = &first_error;
-    if (pthread_create(&starts[i].thread, NULL, nbc__threads_main, &starts[i])) break;
-  }
-  started_count = i;
-  if (started_count < world->desc.size && !__atomic_exchange_n(&world->shared->failed, 1, __ATOMIC_ACQ_REL))
-    first_error = NBC_E_THREAD;
-  for (i = 0; i < started_count; i++) pthread_join(starts[i].thread, NULL);
-  NBC_FREE(starts);
-  return first_error;
-}
-
-NBC_API size_t nbc_threads_stamps(nbc_threads *world, nbc_true_stamp *stamps, size_t max) {
-  size_t count = 0;
-  nbc__threads_shared *s;
-  if (!world || !stamps || !world->desc.dma) return 0;
-  s = world->shared;
-  pthread_mutex_lock(&s->mutex);
-  while (count < max && s->stamp_first_count < s->stamp_last_count)
-    stamps[count++] = s->stamps[s->stamp_first_count++ % NBC__THREADS_STAMPS];
-  pthread_mutex_unlock(&s->mutex);
-  return count;
-}
-
-/* ============================================================================================== */
-/* [SCHEDULE] 10. Collectives as data                                                             */
-/* ============================================================================================== */
-static const char *const nbc__sched_coll_names[] = {
-#define NBC__X(name, text) text,
-    NBC_COLL_LIST(NBC__X)
-#undef NBC__X
-};
-static const char *const nbc__sched_algo_names[] = {
-#define NBC__X(name, text) text,
-    NBC_ALGO_LIST(NBC__X)
-#undef NBC__X
-};
-
-NBC_API const char *nbc_coll_name(nbc_coll coll) {
-  return (unsigned)coll < NBC_COLL_COUNT ? nbc__sched_coll_names[coll] : "?";
-}
-
-NBC_API const char *nbc_algo_name(nbc_algo algo) {
-  return (unsigned)algo < NBC_ALGO_COUNT ? nbc__sched_algo_names[algo] : "?";
-}
-
-NBC_API nbc_status nbc_coll_parse(const char *name, nbc_coll *coll) {
-  for (int i = 0; i < NBC_COLL_COUNT; i++)
-    if (strcmp(name, nbc__sched_coll_names[i]) == 0) return *coll = (nbc_coll)i, NBC_OK;
-  return NBC_E_NOT_FOUND;
-}
-
-NBC_API nbc_status nbc_algo_parse(const char *name, nbc_algo *algo) {
-  for (int i = 0; i < NBC_ALGO_COUNT; i++)
-    if (strcmp(name, nbc__sched_algo_names[i]) == 0) return *algo = (nbc_algo)i, NBC_OK;
-  return NBC_E_NOT_FOUND;
-}
-
-/* ---- the builder: nodes in program order, dependencies found from the bytes they touch ----------
-   An algorithm below reads like a sequential program. As in a processor that executes out of order,
-   a node depends only on the earlier ones that wrote what it reads (RAW), or that read or wrote
-   what it overwrites (WAR, WAW). What is left is the parallelism of the algorithm. */
-typedef struct nbc__sched_interval { /* bytes last touched in the same way */
-  uint64_t lo, hi;
-  int32_t writer, readers; /* node, or list of nodes in `cells`; -1 = none */
-} nbc__sched_interval;
-
-typedef struct nbc__sched_map { /* ascending, disjoint; what is in no interval was never touched */
-  nbc__sched_interval *v;
-  size_t count, capacity;
-} nbc__sched_map;
-
-typedef struct nbc__sched_pair {
-  int32_t a, b;
-} nbc__sched_pair;
-
-typedef struct nbc__sched_builder {
-  nbc_schedule_desc d;
-  nbc_schedule *s;
-  nbc_error *err;
-  nbc_status status; /* first failure: later calls do nothing */
-  size_t node_capacity;
-  nbc__sched_pair *edges; /* a before b */
-  size_t edge_count, edge_capacity;
-  nbc__sched_pair *cells; /* lists of readers: node, next; lists share their tails */
-  size_t cell_count, cell_capacity;
-  int32_t *mark; /* per node: the last node that got an edge from it */
-  nbc__sched_map maps[NBC_AREA_COUNT];
-  uint32_t *send_tags, *recv_tags; /* per peer: messages so far */
-  int *children;                   /* room for a tree node's children */
-  int32_t *window;                 /* the last sends, when they are bounded */
-  int window_count, window_next;
-  nbc_slice in, out; /* input and result of this rank */
-} nbc__sched_builder;
-
-static bool nbc__sched_grow(nbc__sched_builder *b, void **array, size_t *capacity, size_t count,
-                            size_t item_bytes) {
-  if (b->status) return false;
-  if (count <= *capacity) return true;
-  size_t wanted = *capacity ? 2 * *capacity : 32;
-  while (wanted < count) wanted *= 2;
-  void *bigger = wanted < SIZE_MAX / 2 / item_bytes ? NBC_MALLOC(wanted * item_bytes) : NULL;
-  if (!bigger)
-    return b->status = nbc__status_fail(b->err, NBC_E_NOMEM, 0, "schedule: out of memory"), false;
-  if (*array) memcpy(bigger, *array, *capacity * item_bytes);
-  NBC_FREE(*array);
-  *array = bigger;
-  *capacity = wanted;
-  return true;
-}
-
-/* The node added last starts after node `before`. */
-static void nbc__sched_after(nbc__sched_builder *b, int32_t before) {
-  if (b->status || before < 0) return;
-  const int32_t node = (int32_t)b->s->node_count - 1;
-  if (before >= node || b->mark[before] == node) return;
-  void *array = b->edges;
-  const bool grown =
-      nbc__sched_grow(b, &array, &b->edge_capacity, b->edge_count + 1, sizeof *b->edges);
-  b->edges = (nbc__sched_pair *)array;
-  if (!grown) return;
-  b->mark[before] = node;
-  b->edges[b->edge_count].a = before;
-  b->edges[b->edge_count++].b = node;
-  b->s->nodes[node].before_count++;
-}
-
-static int32_t nbc__sched_cons(nbc__sched_builder *b, int32_t node, int32_t next) {
-  void *array = b->cells;
-  const bool grown =
-      nbc__sched_grow(b, &array, &b->cell_capacity, b->cell_count + 1, sizeof *b->cells);
-  b->cells = (nbc__sched_pair *)array;
-  if (!grown) return -1;
-  b->cells[b->cell_count].a = node;
-  b->cells[b->cell_count].b = next;
-  return (int32_t)b->cell_count++;
-}
-
-static void nbc__sched_put(nbc__sched_interval *list, size_t *count, uint64_t lo, uint64_t hi,
-                           int32_t writer, int32_t readers) {
-  if (lo >= hi) return;
-  nbc__sched_interval *const v = &list[(*count)++];
-  v->lo = lo, v->hi = hi, v->writer = writer, v->readers = readers;
-}
-
-/* Replaces map[from, to) by the given intervals. */
-static void nbc__sched_splice(nbc__sched_builder *b, nbc__sched_map *map, size_t from, size_t to,
-                              const nbc__sched_interval *with, size_t with_count) {
-  void *array = map->v;
-  const size_t count = map->count - (to - from) + with_count;
-  const bool grown = nbc__sched_grow(b, &array, &map->capacity, count, sizeof *map->v);
-  map->v = (nbc__sched_interval *)array;
-  if (!grown) return;
-  if (to < map->count && from + with_count != to)
-    memmove(map->v + from + with_count, map->v + to, (map->count - to) * sizeof *map->v);
-  memcpy(map->v + from, with, with_count * sizeof *with);
-  map->count = count;
-}
-
-/* The node added last reads or writes bytes: gives it its edges and remembers the access. */
-static void nbc__sched_access(nbc__sched_builder *b, nbc_slice slice, uint64_t size_bytes,
-                              bool write) {
-  if (b->status || size_bytes == 0 || slice.area == NBC_AREA_NONE) return;
-  nbc__sched_map *const map = &b->maps[slice.area];
-  const uint64_t lo = slice.offset_bytes, hi = lo + size_bytes;
-  const int32_t node = (int32_t)b->s->node_count - 1;
-  size_t i = 0, end = map->count;
-  while (i < end) { /* first interval that ends after lo */
-    const size_t mid = i + (end - i) / 2;
-    if (map->v[mid].hi > lo)
-      end = mid;
-    else
-      i = mid + 1;
-  }
-  size_t j = i;
-  while (j < map->count && map->v[j].lo < hi) j++;
-  nbc__sched_interval few[16], *list = few;
-  if (2 * (j - i) + 3 > 16)
-    list = (nbc__sched_interval *)NBC_MALLOC((2 * (j - i) + 3) * sizeof *list);
-  if (!list) {
-    b->status = nbc__status_fail(b->err, NBC_E_NOMEM, 0, "schedule: out of memory");
-    return;
-  }
-  size_t count = 0;
-  uint64_t at = lo;
-  if (i < j) nbc__sched_put(list, &count, map->v[i].lo, lo, map->v[i].writer, map->v[i].readers);
-  for (size_t k = i; k < j; k++) {
-    const nbc__sched_interval v = map->v[k];
-    nbc__sched_after(b, v.writer);
-    if (write) {
-      for (int32_t r = v.readers; r >= 0; r = b->cells[r].b) nbc__sched_after(b, b->cells[r].a);
-    } else {
-      const uint64_t from = v.lo > lo ? v.lo : lo, to = v.hi < hi ? v.hi : hi;
-      if (at < from) nbc__sched_put(list, &count, at, from, -1, nbc__sched_cons(b, node, -1));
-      nbc__sched_put(list, &count, from, to, v.writer, nbc__sched_cons(b, node, v.readers));
-      at = to;
-    }
-  }
-  if (write)
-    nbc__sched_put(list, &count, lo, hi, node, -1);
-  else if (at < hi)
-    nbc__sched_put(list, &count, at, hi, -1, nbc__sched_cons(b, node, -1));
-  if (i < j)
-    nbc__sched_put(list, &count, hi, map->v[j - 1].hi, map->v[j - 1].writer, map->v[j - 1].readers);
-  nbc__sched_splice(b, map, i, j, list, count);
-  if (list != few) NBC_FREE(list);
-}
-
-static nbc_node *nbc__sched_add(nbc__sched_builder *b, nbc_node_type type, uint64_t size_bytes) {
-  void *nodes = b->s->nodes, *mark = b->mark;
-  size_t mark_capacity = b->node_capacity;
-  const size_t wanted = (size_t)b->s->node_count + 2; /* one more to close the list */
-  if (b->s->node_count > 0x3fffffff && !b->status)
-    b->status =
-        nbc__status_fail(b->err, NBC_E_RANGE, 0, "schedule: too many nodes; take longer segments");
-  bool grown = nbc__sched_grow(b, &nodes, &b->node_capacity, wanted, sizeof *b->s->nodes);
-  b->s->nodes = (nbc_node *)nodes;
-  grown = grown && nbc__sched_grow(b, &mark, &mark_capacity, wanted, sizeof *b->mark);
-  b->mark = (int32_t *)mark;
-  if (!grown) return NULL;
-  b->mark[b->s->node_count] = -1;
-  nbc_node *const node = &b->s->nodes[b->s->node_count++];
-  memset(node, 0, sizeof *node);
-  node->type = type;
-  node->size_bytes = size_bytes;
-  return node;
-}
-
-static nbc_slice nbc__sched_slice(nbc_area area, uint64_t offset_bytes) {
-  nbc_slice slice;
-  slice.area = area, slice.offset_bytes = offset_bytes;
-  return slice;
-}
-
-static nbc_slice nbc__sched_at(nbc_slice base, uint64_t offset_bytes) {
-  base.offset_bytes += offset_bytes;
-  return base;
-}
-
-/* Both return the node's index, or -1. Messages of 0 bytes synchronise: only barriers send them. */
-static int32_t nbc__sched_message(nbc__sched_builder *b, nbc_node_type type, int peer,
-                                  nbc_slice buffer, uint64_t size_bytes) {
-  nbc_node *const node = nbc__sched_add(b, type, size_bytes);
-  if (!node) return -1;
-  const int32_t index = (int32_t)b->s->node_count - 1;
-  node->u.msg.buffer = buffer;
-  node->u.msg.peer = peer;
-  node->u.msg.tag = type == NBC_NODE_SEND ? b->send_tags[peer]++ : b->recv_tags[peer]++;
-  if (node->u.msg.tag >> 28 && !b->status)
-    b->status = nbc__status_fail(b->err, NBC_E_RANGE, 0, "schedule: too many messages; take longer segments");
-  nbc__sched_access(b, buffer, size_bytes, type == NBC_NODE_RECV);
-  if (type == NBC_NODE_SEND && b->window_count) { /* a finished send lets the next one start */
-    int32_t *const oldest = &b->window[b->window_next];
-    b->window_next = (b->window_next + 1) % b->window_count;
-    nbc__sched_after(b, *oldest);
-    *oldest = index;
-  }
-  return index;
-}
-
-static int32_t nbc__sched_send(nbc__sched_builder *b, int peer, nbc_slice from,
-                               uint64_t size_bytes) {
-  return size_bytes ? nbc__sched_message(b, NBC_NODE_SEND, peer, from, size_bytes) : -1;
-}
-
-static int32_t nbc__sched_recv(nbc__sched_builder *b, int peer, nbc_slice to, uint64_t size_bytes) {
-  return size_bytes ? nbc__sched_message(b, NBC_NODE_RECV, peer, to, size_bytes) : -1;
-}
-
-static void nbc__sched_copy(nbc__sched_builder *b, nbc_slice dst, nbc_slice src,
-                            uint64_t size_bytes) {
-  if (!size_bytes || (dst.area == src.area && dst.offset_bytes == src.offset_bytes)) return;
-  nbc_node *const node = nbc__sched_add(b, NBC_NODE_COPY, size_bytes);
-  if (!node) return;
-  node->u.copy.dst = dst, node->u.copy.src = src;
-  nbc__sched_access(b, src, size_bytes, false);
-  nbc__sched_access(b, dst, size_bytes, true);
-}
-
-static void nbc__sched_reduce(nbc__sched_builder *b, nbc_slice dst, nbc_slice left, nbc_slice right,
-                              uint64_t size_bytes) {
-  if (!size_bytes) return;
-  nbc_node *const node = nbc__sched_add(b, NBC_NODE_REDUCE, size_bytes);
-  if (!node) return;
-  node->u.reduce.dst = dst, node->u.reduce.left = left, node->u.reduce.right = right;
-  nbc__sched_access(b, left, size_bytes, false);
-  nbc__sched_access(b, right, size_bytes, false);
-  nbc__sched_access(b, dst, size_bytes, true);
-}
-
-/* out[at] = mine op other (or other op mine). `fresh`: this part of out is not computed yet, mine
-   is still in the input, so that no copy is needed to start. */
-static void nbc__sched_combine(nbc__sched_builder *b, uint64_t at, uint64_t size_bytes,
-                               nbc_slice other, bool other_left, bool fresh) {
-  const nbc_slice mine = nbc__sched_at(fresh ? b->in : b->out, at);
-  nbc__sched_reduce(b, nbc__sched_at(b->out, at), other_left ? other : mine,
-                    other_left ? mine : other, size_bytes);
-}
-
-static nbc_slice nbc__sched_scratch(nbc__sched_builder *b, uint64_t size_bytes) {
-  const nbc_slice slice = nbc__sched_slice(NBC_AREA_SCRATCH, b->s->scratch_bytes);
-  b->s->scratch_bytes +=
-      (size_bytes + 63) & ~(uint64_t)63; /* keep parts on their own cache lines */
-  return slice;
-}
-
-static void nbc__sched_window(nbc__sched_builder *b, int at_most) {
-  b->window_count = b->d.window_count < at_most ? b->d.window_count : at_most;
-  b->window_next = 0;
-  for (int i = 0; i < b->window_count; i++) b->window[i] = -1;
-}
-
-/* ---- blocks: where the part of each rank lies ---------------------------------------------------
- */
-static uint64_t nbc__sched_block_bytes(const nbc_schedule_desc *d, const uint64_t *counts,
-                                       int rank) {
-  return (counts ? counts[rank] : d->count) * d->elem_bytes;
-}
-
-static uint64_t nbc__sched_block_at(const nbc_schedule_desc *d, const uint64_t *counts,
-                                    const uint64_t *displs, int rank) {
-  if (displs) return displs[rank] * d->elem_bytes;
-  if (!counts) return (uint64_t)rank * d->count * d->elem_bytes;
-  uint64_t at = 0;
-  for (int i = 0; i < rank; i++) at += counts[i];
-  return at * d->elem_bytes;
-}
-
-static uint64_t nbc__sched_blocks_end(const nbc_schedule_desc *d, const uint64_t *counts,
-                                      const uint64_t *displs) {
-  uint64_t end = 0, packed = 0;
-  for (int i = 0; i < d->size; i++) {
-    const uint64_t bytes = nbc__sched_block_bytes(d, counts, i);
-    const uint64_t at = displs ? displs[i] * d->elem_bytes : packed;
-    packed += bytes;
-    if (bytes && at + bytes > end) end = at + bytes;
-  }
-  return end;
-}
-
-/* Part i of a vector of d.count elements cut evenly into `parts`: [at(i), at(i + 1)) in bytes. */
-static uint64_t nbc__sched_part(const nbc__sched_builder *b, int i, int parts) {
-  const uint64_t n = b->d.count / (uint64_t)parts, rest = b->d.count % (uint64_t)parts,
-                 k = (uint64_t)i;
-  return (k * n + (k < rest ? k : rest)) * b->d.elem_bytes;
-}
-
-static int nbc__sched_power_of_two(int size) { /* largest 2^n <= size */
-  int p = 1;
-  while (p <= size / 2) p *= 2;
-  return p;
-}
-
-/* ---- trees -------------------------------------------------------------------------------------
- */
-/* Parent (-1 at the root) and children, ascending, of v in a tree over 0..size-1 with root 0. The
-   subtree of a k-nomial child c at distance m from its parent is [c, min(c + m, size)). */
-static int nbc__sched_knomial(int v, int size, int radix, int *parent, int *children) {
-  int count = 0;
-  *parent = -1;
-  for (int64_t m = 1; m < size; m *= radix) {
-    if (v % (m * radix) != 0) {
-      *parent = (int)(v - v % (m * radix));
-      break;
-    }
-    for (int j = 1; j < radix && v + j * m < size; j++) children[count++] = (int)(v + j * m);
-  }
-  return count;
-}
-
-static int nbc__sched_subtree(int v, int size,
-                              int radix) { /* number of ranks in the subtree of v */
-  int64_t m = 1;
-  while (m < size && v % (m * radix) == 0) m *= radix;
-  return (int)(v + m < size ? m : size - v);
-}
-
-static int nbc__sched_hpl_rings(nbc_algo algo, int v, int size, int *parent, int *children) {
-  const bool modified = algo == NBC_ALGO_HPL_1RING_M || algo == NBC_ALGO_HPL_2RING_M;
-  const bool two = algo == NBC_ALGO_HPL_2RING || algo == NBC_ALGO_HPL_2RING_M;
-  const int first = modified ? 2 : 1; /* start of the first ring; the second starts at `half` */
-  const int half = two ? first + (size - first + 1) / 2 : size;
-  int count = 0;
-  *parent = v == 0 ? -1 : v == first || v == half || (modified && v == 1) ? 0 : v - 1;
-  if (v == 0) {
-    for (int c = 1; c <= first && c < size; c++) children[count++] = c;
-    if (half < size && half > first) children[count++] = half;
-  } else if (v >= first && v + 1 < size && v + 1 != half) {
-    children[count++] = v + 1;
-  }
-  return count;
-}
-
-static int nbc__sched_tree(const nbc__sched_builder *b, int v, int size, int *parent) {
-  int count = 0;
-  switch (b->s->algo) {
-  case NBC_ALGO_LINEAR:
-    *parent = v ? 0 : -1;
-    for (int c = 1; v == 0 && c < size; c++) b->children[count++] = c;
-    return count;
-  case NBC_ALGO_CHAIN:
-    *parent = v - 1;
-    if (v + 1 < size) b->children[count++] = v + 1;
-    return count;
-  case NBC_ALGO_BINARY:
-    *parent = v ? (v - 1) / 2 : -1;
-    for (int64_t c = 2 * (int64_t)v + 1; c <= 2 * (int64_t)v + 2 && c < size; c++)
-      b->children[count++] = (int)c;
-    return count;
-  case NBC_ALGO_HPL_1RING:
-  case NBC_ALGO_HPL_1RING_M:
-  case NBC_ALGO_HPL_2RING:
-  case NBC_ALGO_HPL_2RING_M: return nbc__sched_hpl_rings(b->s->algo, v, size, parent, b->children);
-  case NBC_ALGO_KNOMIAL: return nbc__sched_knomial(v, size, b->d.radix, parent, b->children);
-  default: return nbc__sched_knomial(v, size, 2, parent, b->children);
-  }
-}
-
-static bool nbc__sched_is_knomial(nbc_algo algo) {
-  return algo == NBC_ALGO_BINOMIAL || algo == NBC_ALGO_KNOMIAL;
-}
-static int nbc__sched_radix(const nbc__sched_builder *b) {
-  return b->s->algo == NBC_ALGO_KNOMIAL ? b->d.radix : 2;
-}
-
-/* Tree ranks count from the root: v = 0 is `root`. */
-static int nbc__sched_virtual(const nbc__sched_builder *b, int root) {
-  return (b->d.rank - root + b->d.size) % b->d.size;
-}
-static int nbc__sched_real(const nbc__sched_builder *b, int root, int v) {
-  return (int)(((int64_t)v + root) % b->d.size);
-}
-
-static uint64_t nbc__sched_segment(const nbc__sched_builder *b, uint64_t total_bytes,
-                                   uint64_t default_bytes) {
-  uint64_t bytes = b->d.segment_bytes ? b->d.segment_bytes : default_bytes;
-  if (bytes > total_bytes) bytes = total_bytes;
-  bytes -= bytes % b->d.elem_bytes;
-  return bytes ? bytes : b->d.elem_bytes;
-}
-
-/* Pipelining pays where a rank forwards what it gets; HPL's rings are unsegmented by definition. */
-static uint64_t nbc__sched_tree_segment(const nbc__sched_builder *b, uint64_t total_bytes) {
-  const nbc_algo a = b->s->algo;
-  if (a == NBC_ALGO_LINEAR || a >= NBC_ALGO_HPL_1RING) return total_bytes ? total_bytes : 1;
-  return nbc__sched_segment(b, total_bytes,
-                            a == NBC_ALGO_CHAIN || a == NBC_ALGO_BINARY ? 64 * 1024 : UINT64_MAX);
-}
-
-/* ---- barrier ------------------------------------------------------------------------------------
- */
-static void nbc__sched_barrier_dissemination(nbc__sched_builder *b) {
-  const nbc_slice none = nbc__sched_slice(NBC_AREA_NONE, 0);
-  int32_t heard[32];
-  int steps = 0;
-  for (int64_t m = 1; m < b->d.size;
-       m *= 2, steps++) { /* who sends tells all it has heard so far */
-    nbc__sched_message(b, NBC_NODE_SEND, (int)((b->d.rank + m) % b->d.size), none, 0);
-    for (int i = 0; i < steps; i++) nbc__sched_after(b, heard[i]);
-    heard[steps] = nbc__sched_message(b, NBC_NODE_RECV,
-                                      (int)((b->d.rank - m + b->d.size) % b->d.size), none, 0);
-  }
-}
-
-static void nbc__sched_barrier_tree(nbc__sched_builder *b) {
-  const nbc_slice none = nbc__sched_slice(NBC_AREA_NONE, 0);
-  int parent;
-  const int count = nbc__sched_tree(b, b->d.rank, b->d.size, &parent);
-  const int32_t first = (int32_t)b->s->node_count;
-  for (int i = 0; i < count; i++) nbc__sched_message(b, NBC_NODE_RECV, b->children[i], none, 0);
-  nbc__sched_add(b, NBC_NODE_NOP, 0); /* all below have arrived */
-  int32_t released = first + count;
-  for (int32_t i = first; i < released; i++) nbc__sched_after(b, i);
-  if (parent >= 0) {
-    nbc__sched_message(b, NBC_NODE_SEND, parent, none, 0);
-    nbc__sched_after(b, released);
-    released = nbc__sched_message(b, NBC_NODE_RECV, parent, none, 0);
-  }
-  for (int i = count - 1; i >= 0; i--) {
-    nbc__sched_message(b, NBC_NODE_SEND, b->children[i], none, 0);
-    nbc__sched_after(b, released);
-  }
-}
-
-/* ---- broadcast ----------------------------------------------------------------------------------
- */
-static void nbc__sched_bcast_tree(nbc__sched_builder *b, nbc_slice buffer, uint64_t total_bytes,
-                                  int root) {
-  int parent;
-  const int count = nbc__sched_tree(b, nbc__sched_virtual(b, root), b->d.size, &parent);
-  const uint64_t step = nbc__sched_tree_segment(b, total_bytes);
-  const bool far_first = nbc__sched_is_knomial(b->s->algo); /* the biggest subtree first */
-  for (uint64_t at = 0; at < total_bytes && !b->status; at += step) {
-    const uint64_t bytes = total_bytes - at < step ? total_bytes - at : step;
-    if (parent >= 0)
-      nbc__sched_recv(b, nbc__sched_real(b, root, parent), nbc__sched_at(buffer, at), bytes);
-    for (int i = 0; i < count; i++)
-      nbc__sched_send(b, nbc__sched_real(b, root, b->children[far_first ? count - 1 - i : i]),
-                      nbc__sched_at(buffer, at), bytes);
-  }
-}
-
-/* Participant i of n is virtual rank `skip(i)`: HPL's modified form leaves virtual rank 1 out. */
-static int nbc__sched_skip(const nbc__sched_builder *b, int i, bool without_one) {
-  return nbc__sched_real(b, b->d.root, without_one && i > 0 ? i + 1 : i);
-}
-
-/* Spread: binomial scatter of n parts. Roll: ring in which every part passes every participant. */
-static void nbc__sched_bcast_long(nbc__sched_builder *b, bool without_one) {
-  const nbc_slice buffer = b->out;
-  const uint64_t total_bytes = b->d.count * b->d.elem_bytes;
-  int v = nbc__sched_virtual(b, b->d.root), n = b->d.size, parent;
-  if (without_one && n > 1) {
-    const int one = nbc__sched_real(b, b->d.root, 1);
-    if (v == 0) nbc__sched_send(b, one, buffer, total_bytes);
-    if (v == 1) {
-      nbc__sched_recv(b, b->d.root, buffer, total_bytes);
-      return;
-    }
-    if (v > 1) v--;
-    n--;
-  }
-  const int count = nbc__sched_knomial(v, n, 2, &parent, b->children);
-  const uint64_t mine = nbc__sched_part(b, v, n);
-  if (parent >= 0)
-    nbc__sched_recv(b, nbc__sched_skip(b, parent, without_one), nbc__sched_at(buffer, mine),
-                    nbc__sched_part(b, v + nbc__sched_subtree(v, n, 2), n) - mine);
-  for (int i = count - 1; i >= 0; i--) {
-    const int c = b->children[i];
-    const uint64_t at = nbc__sched_part(b, c, n),
-                   end = nbc__sched_part(b, c + nbc__sched_subtree(c, n, 2), n);
-    nbc__sched_send(b, nbc__sched_skip(b, c, without_one), nbc__sched_at(buffer, at), end - at);
-  }
-  for (int s = 0; s < n - 1; s++) { /* nobody is sent what the spread already gave it */
-    const int give = (v - s + n) % n, take = (v - s - 1 + n) % n, right = (v + 1) % n;
-    const bool right_has = give >= right && give < right + nbc__sched_subtree(right, n, 2);
-    const bool have = take >= v && take < v + nbc__sched_subtree(v, n, 2);
-    const uint64_t give_at = nbc__sched_part(b, give, n), take_at = nbc__sched_part(b, take, n);
-    if (!right_has)
-      nbc__sched_send(b, nbc__sched_skip(b, right, without_one), nbc__sched_at(buffer, give_at),
-                      nbc__sched_part(b, give + 1, n) - give_at);
-    if (!have)
-      nbc__sched_recv(b, nbc__sched_skip(b, (v - 1 + n) % n, without_one),
-                      nbc__sched_at(buffer, take_at), nbc__sched_part(b, take + 1, n) - take_at);
-  }
-}
-
-/* ---- reductions ---------------------------------------------------------------------------------
- */
-/* Ordered trees hang on rank 0; when the root is another, rank 0 sends it the result. */
-static void nbc__sched_reduce_tree(nbc__sched_builder *b, int root) {
-  const uint64_t total_bytes = b->d.count * b->d.elem_bytes,
-                 step = nbc__sched_tree_segment(b, total_bytes);
-  const int tree_root = b->d.not_commutative ? 0 : root;
-  int parent;
-  const int count = nbc__sched_tree(b, nbc__sched_virtual(b, tree_root), b->d.size, &parent);
-  const nbc_slice result = b->out;
-  if (b->d.rank != root && count) b->out = nbc__sched_scratch(b, total_bytes);
-  const uint64_t segments = total_bytes ? (total_bytes - 1) / step + 1 : 0;
-  uint64_t slots = (uint64_t)count * (segments > 1 ? 2 : 1),
-           slot = 0; /* two: receive while reducing */
-  if (slots > 16) slots = 16;
-  const nbc_slice room = nbc__sched_scratch(b, slots * step);
-  for (uint64_t at = 0; at < total_bytes && !b->status; at += step) {
-    const uint64_t bytes = total_bytes - at < step ? total_bytes - at : step;
-    for (int i = 0; i < count; i++) {
-      const nbc_slice other = nbc__sched_at(room, slot++ % slots * step);
-      nbc__sched_recv(b, nbc__sched_real(b, tree_root, b->children[i]), other, bytes);
-      nbc__sched_combine(b, at, bytes, other, false, i == 0);
-    }
-    if (parent >= 0)
-      nbc__sched_send(b, nbc__sched_real(b, tree_root, parent),
-                      nbc__sched_at(count ? b->out : b->in, at), bytes);
-    else if (!count)
-      nbc__sched_copy(b, nbc__sched_at(b->out, at), nbc__sched_at(b->in, at), bytes);
-  }
-  if (root == tree_root) return;
-  if (b->d.rank == tree_root) nbc__sched_send(b, root, b->out, total_bytes);
-  if (b->d.rank == root) nbc__sched_recv(b, tree_root, result, total_bytes);
-}
-
-/* Ranks above the largest power of two: the first 2 rest ranks pair up (even gives to odd), so that
-   2^n are left. ret this rank among them, or -1 */
-static int nbc__sched_fold(nbc__sched_builder *b, uint64_t total_bytes, bool *fresh) {
-  const int rest = b->d.size - nbc__sched_power_of_two(b->d.size), r = b->d.rank;
-  *fresh = true;
-  if (r >= 2 * rest) return r - rest;
-  if (r % 2 == 0) {
-    nbc__sched_send(b, r + 1, b->in, total_bytes);
-    return -1;
-  }
-  const nbc_slice other = nbc__sched_scratch(b, total_bytes);
-  nbc__sched_recv(b, r - 1, other, total_bytes);
-  nbc__sched_combine(b, 0, total_bytes, other, true, true);
-  *fresh = false;
-  return r / 2;
-}
-
-static int nbc__sched_unfolded(const nbc__sched_builder *b,
-                               int folded) { /* rank of one that was left */
-  const int rest = b->d.size - nbc__sched_power_of_two(b->d.size);
-  return folded < rest ? 2 * folded + 1 : folded + rest;
-}
-
-static void nbc__sched_allreduce_unfold(nbc__sched_builder *b, uint64_t total_bytes) {
-  const int rest = b->d.size - nbc__sched_power_of_two(b->d.size), r = b->d.rank;
-  if (r >= 2 * rest) return;
-  if (r % 2)
-    nbc__sched_send(b, r - 1, b->out, total_bytes);
-  else
-    nbc__sched_recv(b, r + 1, b->out, total_bytes);
-}
-
-static void nbc__sched_allreduce_doubling(nbc__sched_builder *b) {
-  const uint64_t total_bytes = b->d.count * b->d.elem_bytes;
-  bool fresh;
-  const int me = nbc__sched_fold(b, total_bytes, &fresh), n = nbc__sched_power_of_two(b->d.size);
-  if (me >= 0 && n > 1) {
-    const nbc_slice room = nbc__sched_scratch(b, 2 * total_bytes);
-    for (int m = 1, turn = 0; m < n; m *= 2, turn ^= 1, fresh = false) {
-      const nbc_slice other = nbc__sched_at(room, turn ? total_bytes : 0);
-      const int peer = nbc__sched_unfolded(b, me ^ m);
-      nbc__sched_send(b, peer, fresh ? b->in : b->out, total_bytes);
-      nbc__sched_recv(b, peer, other, total_bytes);
-      nbc__sched_combine(b, 0, total_bytes, other, (me & m) != 0, fresh);
-    }
-  } else if (me >= 0 && fresh)
-    nbc__sched_copy(b, b->out, b->in, total_bytes);
-  nbc__sched_allreduce_unfold(b, total_bytes);
-}
-
-/* Rabenseifner: halve the vector while the distance doubles (partners hold neighbouring groups of
-   ranks, so order is kept), then gather the parts: to all, or towards the root only. */
-static void nbc__sched_rabenseifner(nbc__sched_builder *b, int root) {
-  const uint64_t total_bytes = b->d.count * b->d.elem_bytes, e = b->d.elem_bytes;
-  const int n = nbc__sched_power_of_two(b->d.size), rest = b->d.size - n;
-  const nbc_slice result = b->out;
-  if (root >= 0 && b->d.rank != root) b->out = nbc__sched_scratch(b, total_bytes);
-  bool fresh;
-  const int me = nbc__sched_fold(b, total_bytes, &fresh);
-  uint64_t lo[33], hi[33];
-  int step = 0;
-  lo[0] = 0, hi[0] = b->d.count;
-  const nbc_slice room = nbc__sched_scratch(b, me >= 0 && n > 1 ? total_bytes : 0);
-  for (int m = 1; me >= 0 && m < n; m *= 2, step++, fresh = false) {
-    const uint64_t mid = lo[step] + (hi[step] - lo[step]) / 2;
-    const bool upper = (me & m) != 0;
-    const int peer = nbc__sched_unfolded(b, me ^ m);
-    lo[step + 1] = upper ? mid : lo[step];
-    hi[step + 1] = upper ? hi[step] : mid;
-    const uint64_t at = lo[step + 1] * e, bytes = (hi[step + 1] - lo[step + 1]) * e;
-    const uint64_t give_at = (upper ? lo[step] : mid) * e,
-                   give = ((upper ? mid : hi[step]) * e) - give_at;
-    nbc__sched_send(b, peer, nbc__sched_at(fresh ? b->in : b->out, give_at), give);
-    nbc__sched_recv(b, peer, nbc__sched_at(room, at), bytes);
-    nbc__sched_combine(b, at, bytes, nbc__sched_at(room, at), upper, fresh);
-  }
-  if (me >= 0 && n == 1 && fresh) nbc__sched_copy(b, b->out, b->in, total_bytes);
-  const int target = root < 0 ? -1 : root < 2 * rest ? root / 2 : root - rest;
-  for (int m = n / 2; me >= 0 && m > 0; m /= 2) {
-    step--;
-    const int peer = nbc__sched_unfolded(b, me ^ m);
-    const uint64_t have = lo[step + 1] * e, have_bytes = (hi[step + 1] - lo[step + 1]) * e;
-    const bool upper = (me & m) != 0;
-    const uint64_t lack = (upper ? lo[step] : hi[step + 1]) * e;
-    const uint64_t lack_bytes = (hi[step] - lo[step]) * e - have_bytes;
-    if (target < 0 || ((me ^ target) & m))
-      nbc__sched_send(b, peer, nbc__sched_at(b->out, have), have_bytes);
-    if (target < 0 || !((me ^ target) & m))
-      nbc__sched_recv(b, peer, nbc__sched_at(b->out, lack), lack_bytes);
-    if (target >= 0 && ((me ^ target) & m)) break;
-  }
-  if (root < 0)
-    nbc__sched_allreduce_unfold(b, total_bytes);
-  else if (root < 2 * rest && root % 2 == 0) { /* the root gave its data to root + 1 */
-    if (b->d.rank == root + 1) nbc__sched_send(b, root, b->out, total_bytes);
-    if (b->d.rank == root) nbc__sched_recv(b, root + 1, result, total_bytes);
-  }
-}
-
-static void nbc__sched_allreduce_ring(nbc__sched_builder *b) {
-  const int n = b->d.size, r = b->d.rank, right = (r + 1) % n, left = (r - 1 + n) % n;
-  if (n == 1) nbc__sched_copy(b, b->out, b->in, b->d.count * b->d.elem_bytes);
-  const uint64_t room_bytes = nbc__sched_part(b, 1, n);
-  const nbc_slice room = nbc__sched_scratch(b, n > 1 ? 2 * room_bytes : 0);
-  for (int s = 0; s < 2 * (n - 1); s++) { /* first half reduces, second half distributes */
-    const int give = ((r - s) % n + n) % n, take = (give - 1 + n) % n;
-    const uint64_t give_at = nbc__sched_part(b, give, n), take_at = nbc__sched_part(b, take, n);
-    const uint64_t take_bytes = nbc__sched_part(b, take + 1, n) - take_at;
-    const nbc_slice other = s < n - 1 ? nbc__sched_at(room, (uint64_t)(s % 2) * room_bytes)
-                                      : nbc__sched_at(b->out, take_at);
-    nbc__sched_send(b, right, nbc__sched_at(s == 0 ? b->in : b->out, give_at),
-                    nbc__sched_part(b, give + 1, n) - give_at);
-    nbc__sched_recv(b, left, other, take_bytes);
-    if (s < n - 1) nbc__sched_combine(b, take_at, take_bytes, other, false, true);
-  }
-}
-
-/* ---- reduce_scatter: the result is recv block `rank`, alone in the receive buffer ------------ */
-static void nbc__sched_rs_direct(nbc__sched_builder *b) {
-  const nbc_schedule_desc *const d = &b->d;
-  const int n = d->size, r = d->rank;
-  const bool staggered = b->s->algo == NBC_ALGO_PAIRWISE;
-  const uint64_t my_at = nbc__sched_block_at(d, d->recv_counts, NULL, r),
-                 my = nbc__sched_block_bytes(d, d->recv_counts, r);
-  nbc__sched_window(b, n);
-  for (int k = 1; k < n; k++) {
-    const int to = (r + k) % n;
-    nbc__sched_send(b, to, nbc__sched_at(b->in, nbc__sched_block_at(d, d->recv_counts, NULL, to)),
-                    nbc__sched_block_bytes(d, d->recv_counts, to));
-  }
-  const nbc_slice acc = d->in_place ? nbc__sched_scratch(b, my) : b->out,
-                  own = nbc__sched_at(b->in, my_at);
-  const int slots = n - 1 < 16 ? n - 1 : 16;
-  const nbc_slice room = nbc__sched_scratch(b, (uint64_t)slots * my);
-  nbc_slice so_far = own;
-  for (int k = 0, turn = 0; k < n; k++) { /* linear: rank order; pairwise: as they should arrive */
-    const int from = staggered ? (r - k + n) % n : k;
-    nbc_slice other = own;
-    if (from != r) {
-      other = nbc__sched_at(room, (uint64_t)(turn++ % slots) * my);
-      nbc__sched_recv(b, from, other, my);
-    }
-    if (k == 0)
-      so_far = other;
-    else {
-      nbc__sched_reduce(b, acc, so_far, other, my);
-      so_far = acc;
-    }
-  }
-  nbc__sched_copy(b, b->out, so_far, my);
-}
-
-static void nbc__sched_rs_ring(nbc__sched_builder *b) {
-  const nbc_schedule_desc *const d = &b->d;
-  const int n = d->size, r = d->rank;
-  uint64_t most = 0;
-  for (int i = 0; i < n; i++) {
-    const uint64_t bytes = nbc__sched_block_bytes(d, d->recv_counts, i);
-    if (bytes > most) most = bytes;
-  }
-  const nbc_slice room = nbc__sched_scratch(b, 3 * most);
-  nbc_slice so_far =
-      nbc__sched_at(b->in, nbc__sched_block_at(d, d->recv_counts, NULL, (r - 1 + n) % n));
-  for (int s = 0; s < n - 1; s++) { /* three rooms: send, reduce and receive at once */
-    const int give = (r - 1 - s + 2 * n) % n, take = (r - 2 - s + 2 * n) % n;
-    const uint64_t bytes = nbc__sched_block_bytes(d, d->recv_counts, take);
-    const nbc_slice other = nbc__sched_at(room, (uint64_t)(s % 3) * most);
-    nbc__sched_send(b, (r + 1) % n, so_far, nbc__sched_block_bytes(d, d->recv_counts, give));
-    nbc__sched_recv(b, (r - 1 + n) % n, other, bytes);
-    nbc__sched_reduce(b, other, other,
-                      nbc__sched_at(b->in, nbc__sched_block_at(d, d->recv_counts, NULL, take)),
-                      bytes);
-    so_far = other;
-  }
-  if (n == 1) so_far = b->in;
-  nbc__sched_copy(b, b->out, so_far, nbc__sched_block_bytes(d, d->recv_counts, r));
-}
-
-static void nbc__sched_rs_halving(nbc__sched_builder *b) {
-  const nbc_schedule_desc *const d = &b->d;
-  const int n = nbc__sched_power_of_two(d->size), rest = d->size - n;
-  const uint64_t total_bytes = nbc__sched_blocks_end(d, d->recv_counts, NULL);
-  const nbc_slice result = b->out;
-  b->out = nbc__sched_scratch(b, total_bytes);
-  bool fresh;
-  const int me = nbc__sched_fold(b, total_bytes, &fresh);
-  const nbc_slice room = nbc__sched_scratch(b, me >= 0 && n > 1 ? total_bytes : 0);
-  int lo = 0, hi = n; /* folded ranks whose blocks are still here: f holds from block first(f) */
-#define NBC__SCHED_FIRST(f)                                                                        \
-  nbc__sched_block_at(d, d->recv_counts, NULL, (f) < rest ? 2 * (f) : (f) + rest)
-#define NBC__SCHED_END(f) ((f) == n ? total_bytes : NBC__SCHED_FIRST(f))
-  for (int m = n / 2; me >= 0 && m > 0; m /= 2, fresh = false) {
-    const int mid = lo + m, peer = nbc__sched_unfolded(b, me ^ m);
-    const bool upper = (me & m) != 0;
-    const uint64_t give = upper ? NBC__SCHED_FIRST(lo) : NBC__SCHED_FIRST(mid);
-    const uint64_t give_end = upper ? NBC__SCHED_FIRST(mid) : NBC__SCHED_END(hi);
-    if (upper)
-      lo = mid;
-    else
-      hi = mid;
-    const uint64_t at = NBC__SCHED_FIRST(lo), bytes = NBC__SCHED_END(hi) - at;
-    nbc__sched_send(b, peer, nbc__sched_at(fresh ? b->in : b->out, give), give_end - give);
-    nbc__sched_recv(b, peer, nbc__sched_at(room, at), bytes);
-    nbc__sched_combine(b, at, bytes, nbc__sched_at(room, at), false, fresh);
-  }
-#undef NBC__SCHED_FIRST
-#undef NBC__SCHED_END
-  const uint64_t mine = nbc__sched_block_at(d, d->recv_counts, NULL, d->rank),
-                 bytes = nbc__sched_block_bytes(d, d->recv_counts, d->rank);
-  if (me < 0) {
-    nbc__sched_recv(b, d->rank + 1, result, bytes);
-    return;
-  }
-  if (d->rank < 2 * rest)
-    nbc__sched_send(
-        b, d->rank - 1,
-        nbc__sched_at(b->out, nbc__sched_block_at(d, d->recv_counts, NULL, d->rank - 1)),
-        nbc__sched_block_bytes(d, d->recv_counts, d->rank - 1));
-  nbc__sched_copy(b, result, nbc__sched_at(fresh ? b->in : b->out, mine), bytes);
-}
-
-static void nbc__sched_rs_tree(
-    nbc__sched_builder *b) { /* reduce to rank 0, which deals the blocks out */
-  nbc_schedule_desc *const d = &b->d;
-  const uint64_t total_bytes = nbc__sched_blocks_end(d, d->recv_counts, NULL), count = d->count;
-  const nbc_slice result = b->out;
-  b->out = nbc__sched_scratch(b, d->rank == 0 ? total_bytes : 0);
-  d->count = total_bytes / d->elem_bytes;
-  nbc__sched_reduce_tree(b, 0);
-  d->count = count;
-  const uint64_t bytes = nbc__sched_block_bytes(d, d->recv_counts, d->rank);
-  if (d->rank) {
-    nbc__sched_recv(b, 0, result, bytes);
-    return;
-  }
-  for (int i = 1; i < d->size; i++)
-    nbc__sched_send(b, i, nbc__sched_at(b->out, nbc__sched_block_at(d, d->recv_counts, NULL, i)),
-                    nbc__sched_block_bytes(d, d->recv_counts, i));
-  nbc__sched_copy(b, result, b->out, bytes);
-}
-
-/* ---- gather, scatter ----------------------------------------------------------------------------
- */
-static void nbc__sched_gather_linear(nbc__sched_builder *b) {
-  const nbc_schedule_desc *const d = &b->d;
-  if (d->rank != d->root) {
-    nbc__sched_send(b, d->root, b->in, d->count * d->elem_bytes);
-    return;
-  }
-  for (int i = 0; i < d->size; i++) {
-    const nbc_slice to =
-        nbc__sched_at(b->out, nbc__sched_block_at(d, d->recv_counts, d->recv_displs, i));
-    const uint64_t bytes = nbc__sched_block_bytes(d, d->recv_counts, i);
-    if (i != d->rank)
-      nbc__sched_recv(b, i, to, bytes);
-    else if (!d->in_place)
-      nbc__sched_copy(b, to, b->in, bytes);
-  }
-}
-
-static void nbc__sched_scatter_linear(nbc__sched_builder *b) {
-  const nbc_schedule_desc *const d = &b->d;
-  if (d->rank != d->root) {
-    nbc__sched_recv(b, d->root, b->out, d->count * d->elem_bytes);
-    return;
-  }
-  nbc__sched_window(b, d->size);
-  for (int k = 0; k < d->size; k++) {
-    const int i = (d->root + k) % d->size;
-    const nbc_slice from =
-        nbc__sched_at(b->in, nbc__sched_block_at(d, d->send_counts, d->send_displs, i));
-    const uint64_t bytes = nbc__sched_block_bytes(d, d->send_counts, i);
-    if (i != d->rank)
-      nbc__sched_send(b, i, from, bytes);
-    else if (!d->in_place)
-      nbc__sched_copy(b, b->out, from, bytes);
-  }
-}
-
-/* Blocks of `count` virtual ranks from v on, in rank order at the root: one piece, or two where the
-   numbers wrap. Calls copy for each piece. */
-static void nbc__sched_wrapped(nbc__sched_builder *b, nbc_slice ranks, nbc_slice packed, int v,
-                               int count, bool pack) {
-  const uint64_t block = b->d.count * b->d.elem_bytes;
-  const int from = nbc__sched_real(b, b->d.root, v);
-  const int first = from + count > b->d.size ? b->d.size - from : count;
-  const nbc_slice upper = nbc__sched_at(ranks, (uint64_t)from * block);
-  const nbc_slice rest = nbc__sched_at(packed, (uint64_t)first * block);
-  nbc__sched_copy(b, pack ? packed : upper, pack ? upper : packed, (uint64_t)first * block);
-  nbc__sched_copy(b, pack ? rest : ranks, pack ? ranks : rest, (uint64_t)(count - first) * block);
-}
-
-static void nbc__sched_gather_tree(nbc__sched_builder *b) {
-  const nbc_schedule_desc *const d = &b->d;
-  const uint64_t block = d->count * d->elem_bytes;
-  const int v = nbc__sched_virtual(b, d->root), radix = nbc__sched_radix(b);
-  const uint64_t my_bytes = (uint64_t)nbc__sched_subtree(v, d->size, radix) * block;
-  int parent;
-  const int count = nbc__sched_tree(b, v, d->size, &parent);
-  nbc_slice mine = b->in;
-  if (parent >= 0 && count) {
-    mine = nbc__sched_scratch(b, my_bytes);
-    nbc__sched_copy(b, mine, b->in, block);
-  } else if (parent < 0 && !d->in_place) {
-    nbc__sched_copy(b, nbc__sched_at(b->out, (uint64_t)d->rank * block), b->in, block);
-  }
-  for (int i = 0; i < count; i++) {
-    const int c = b->children[i], below = nbc__sched_subtree(c, d->size, radix);
-    const int peer = nbc__sched_real(b, d->root, c);
-    if (parent >= 0) {
-      nbc__sched_recv(b, peer, nbc__sched_at(mine, (uint64_t)(c - v) * block),
-                      (uint64_t)below * block);
-    } else if (peer + below <= d->size) {
-      nbc__sched_recv(b, peer, nbc__sched_at(b->out, (uint64_t)peer * block),
-                      (uint64_t)below * block);
-    } else {
-      const nbc_slice room = nbc__sched_scratch(b, (uint64_t)below * block);
-      nbc__sched_recv(b, peer, room, (uint64_t)below * block);
-      nbc__sched_wrapped(b, b->out, room, c, below, false);
-    }
-  }
-  if (parent >= 0) nbc__sched_send(b, nbc__sched_real(b, d->root, parent), mine, my_bytes);
-}
-
-static void nbc__sched_scatter_tree(nbc__sched_builder *b) {
-  const nbc_schedule_desc *const d = &b->d;
-  const uint64_t block = d->count * d->elem_bytes;
-  const int v = nbc__sched_virtual(b, d->root), radix = nbc__sched_radix(b);
-  const uint64_t my_bytes = (uint64_t)nbc__sched_subtree(v, d->size, radix) * block;
-  int parent;
-  const int count = nbc__sched_tree(b, v, d->size, &parent);
-  nbc_slice mine = b->out;
-  if (parent >= 0) {
-    if (count) mine = nbc__sched_scratch(b, my_bytes);
-    nbc__sched_recv(b, nbc__sched_real(b, d->root, parent), mine, my_bytes);
-  }
-  for (int i = count - 1; i >= 0; i--) {
-    const int c = b->children[i], below = nbc__sched_subtree(c, d->size, radix);
-    const int peer = nbc__sched_real(b, d->root, c);
-    nbc_slice from = nbc__sched_at(mine, (uint64_t)(c - v) * block);
-    if (parent < 0) from = nbc__sched_at(b->in, (uint64_t)peer * block);
-    if (parent < 0 && peer + below > d->size) {
-      from = nbc__sched_scratch(b, (uint64_t)below * block);
-      nbc__sched_wrapped(b, b->in, from, c, below, true);
-    }
-    nbc__sched_send(b, peer, from, (uint64_t)below * block);
-  }
-  if (parent >= 0)
-    nbc__sched_copy(b, b->out, mine, block);
-  else if (!d->in_place)
-    nbc__sched_copy(b, b->out, nbc__sched_at(b->in, (uint64_t)d->rank * block), block);
-}
-
-/* ---- allgather, alltoall --------------------------------------------------------------------- */
-static nbc_slice nbc__sched_recv_block(const nbc__sched_builder *b, int rank,
-                                       uint64_t *size_bytes) {
-  *size_bytes = nbc__sched_block_bytes(&b->d, b->d.recv_counts, rank);
-  return nbc__sched_at(b->out,
-                       nbc__sched_block_at(&b->d, b->d.recv_counts, b->d.recv_displs, rank));
-}
-
-static void nbc__sched_allgather_direct(nbc__sched_builder *b) {
-  const int n = b->d.size, r = b->d.rank;
-  uint64_t bytes;
-  nbc__sched_window(b, n);
-  for (int k = 1; k < n; k++) {
-    const nbc_slice to = nbc__sched_recv_block(b, (r - k + n) % n, &bytes);
-    nbc__sched_recv(b, (r - k + n) % n, to, bytes);
-  }
-  const nbc_slice own = nbc__sched_recv_block(b, r, &bytes);
-  for (int k = 1; k < n; k++) nbc__sched_send(b, (r + k) % n, b->in, bytes);
-  nbc__sched_copy(b, own, b->in, bytes);
-}
-
-static void nbc__sched_allgather_ring(nbc__sched_builder *b) {
-  const int n = b->d.size, r = b->d.rank;
-  uint64_t bytes;
-  for (int s = 0; s < n - 1; s++) {
-    nbc_slice block = nbc__sched_recv_block(b, (r - s + n) % n, &bytes);
-    nbc__sched_send(b, (r + 1) % n, s ? block : b->in, bytes);
-    block = nbc__sched_recv_block(b, (r - s - 1 + n) % n, &bytes);
-    nbc__sched_recv(b, (r - 1 + n) % n, block, bytes);
-  }
-  const nbc_slice own = nbc__sched_recv_block(b, r, &bytes);
-  nbc__sched_copy(b, own, b->in, bytes);
-}
-
-static void nbc__sched_allgather_doubling(nbc__sched_builder *b) {
-  const int n = b->d.size, r = b->d.rank;
-  uint64_t bytes;
-  for (int m = 1; m < n; m *= 2) {
-    const int mine = r & ~(m - 1), theirs = mine ^ m;
-    for (int i = 0; i < m; i++) { /* displacements may have gaps: block by block */
-      nbc_slice block = nbc__sched_recv_block(b, mine + i, &bytes);
-      nbc__sched_send(b, r ^ m, mine + i == r ? b->in : block, bytes);
-      block = nbc__sched_recv_block(b, theirs + i, &bytes);
-      nbc__sched_recv(b, r ^ m, block, bytes);
-    }
-  }
-  const nbc_slice own = nbc__sched_recv_block(b, r, &bytes);
-  nbc__sched_copy(b, own, b->in, bytes); /* last: nobody waits for it */
-}
-
-static void nbc__sched_allgather_bruck(nbc__sched_builder *b) {
-  const nbc_schedule_desc *const d = &b->d;
-  const int n = d->size, r = d->rank;
-  uint64_t total_bytes = 0, have_bytes = nbc__sched_block_bytes(d, d->recv_counts, r), bytes;
-  for (int i = 0; i < n; i++) total_bytes += nbc__sched_block_bytes(d, d->recv_counts, i);
-  const nbc_slice room = nbc__sched_scratch(b, total_bytes); /* blocks r, r + 1, ... packed */
-  nbc__sched_copy(b, room, b->in, have_bytes);
-  for (int m = 1; m < n; m *= 2) {
-    const int count = m < n - m ? m : n - m;
-    uint64_t give = 0, take = 0;
-    for (int i = 0; i < count; i++) give += nbc__sched_block_bytes(d, d->recv_counts, (r + i) % n);
-    for (int i = 0; i < count; i++)
-      take += nbc__sched_block_bytes(d, d->recv_counts, (r + m + i) % n);
-    nbc__sched_send(b, (r - m + n) % n, room, give);
-    nbc__sched_recv(b, (r + m) % n, nbc__sched_at(room, have_bytes), take);
-    have_bytes += take;
-  }
-  uint64_t at = 0;
-  for (int i = 0; i < n; i++, at += bytes) {
-    const nbc_slice to = nbc__sched_recv_block(b, (r + i) % n, &bytes);
-    if (i || !d->in_place) nbc__sched_copy(b, to, nbc__sched_at(room, at), bytes);
-  }
-}
-
-static nbc_slice nbc__sched_send_block(const nbc__sched_builder *b, int rank,
-                                       uint64_t *size_bytes) {
-  const nbc_schedule_desc *const d = &b->d;
-  const uint64_t *const counts = d->in_place ? d->recv_counts : d->send_counts;
-  const uint64_t *const displs = d->in_place ? d->recv_displs : d->send_displs;
-  *size_bytes = nbc__sched_block_bytes(d, counts, rank);
-  return nbc__sched_at(b->in, nbc__sched_block_at(d, counts, displs, rank));
-}
-
-static void nbc__sched_alltoall_direct(nbc__sched_builder *b) {
-  const int n = b->d.size, r = b->d.rank;
-  const bool steps = b->s->algo == NBC_ALGO_PAIRWISE;
-  const int window = b->d.window_count < n ? b->d.window_count : n;
-  uint64_t bytes, own_bytes;
-  if (b->d.in_place) { /* what is sent must survive what arrives */
-    const uint64_t total_bytes = nbc__sched_blocks_end(&b->d, b->d.recv_counts, b->d.recv_displs);
-    const nbc_slice saved = nbc__sched_scratch(b, total_bytes);
-    for (int k = 1; k < n; k++) {
-      const nbc_slice block = nbc__sched_recv_block(b, (r + k) % n, &bytes);
-      nbc__sched_copy(b, nbc__sched_at(saved, block.offset_bytes), block, bytes);
-    }
-    b->in = saved;
-  }
-  nbc__sched_window(b, n);
-  int32_t recvs[64]; /* pairwise: a receive is posted `window` steps ahead only */
-  for (int i = 0; i < 64; i++) recvs[i] = -1;
-  for (int k = 1; k < n; k++) {
-    const nbc_slice to = nbc__sched_recv_block(b, (r - k + n) % n, &bytes);
-    const int32_t node = nbc__sched_recv(b, (r - k + n) % n, to, bytes);
-    int32_t *const before = &recvs[k % (window < 64 ? window : 64)];
-    if (steps && node >= 0) nbc__sched_after(b, *before);
-    if (steps && node >= 0) *before = node;
-    const nbc_slice from = nbc__sched_send_block(b, (r + k) % n, &bytes);
-    nbc__sched_send(b, (r + k) % n, from, bytes);
-  }
-  if (b->d.in_place) return;
-  const nbc_slice from = nbc__sched_send_block(b, r, &bytes),
-                  own = nbc__sched_recv_block(b, r, &own_bytes);
-  nbc__sched_copy(b, own, from, own_bytes < bytes ? own_bytes : bytes);
-}
-
-static void nbc__sched_alltoall_bruck(nbc__sched_builder *b) {
-  const int n = b->d.size, r = b->d.rank;
-  const uint64_t block = b->d.count * b->d.elem_bytes;
-  const nbc_slice room = nbc__sched_scratch(b, (uint64_t)n * block); /* block i goes i ranks up */
-  const nbc_slice out = nbc__sched_scratch(b, (uint64_t)(n / 2 + 1) * block);
-  const nbc_slice in = nbc__sched_scratch(b, (uint64_t)(n / 2 + 1) * block);
-  nbc__sched_copy(b, room, nbc__sched_at(b->in, (uint64_t)r * block), (uint64_t)(n - r) * block);
-  nbc__sched_copy(b, nbc__sched_at(room, (uint64_t)(n - r) * block), b->in, (uint64_t)r * block);
-  for (int m = 1; m < n; m *= 2) {
-    uint64_t packed = 0;
-    for (int i = m; i < n; i++)
-      if (i & m) {
-        nbc__sched_copy(b, nbc__sched_at(out, packed), nbc__sched_at(room, (uint64_t)i * block),
-                        block);
-        packed += block;
-      }
-    nbc__sched_send(b, (r + m) % n, out, packed);
-    nbc__sched_recv(b, (r - m + n) % n, in, packed);
-    packed = 0;
-    for (int i = m; i < n; i++)
-      if (i & m) {
-        nbc__sched_copy(b, nbc__sched_at(room, (uint64_t)i * block), nbc__sched_at(in, packed),
-                        block);
-        packed += block;
-      }
-  }
-  for (int i = 0; i < n; i++)
-    nbc__sched_copy(b, nbc__sched_at(b->out, (uint64_t)((r - i + n) % n) * block),
-                    nbc__sched_at(room, (uint64_t)i * block), block);
-}
-
-/* ---- scan, exscan ---------------------------------------------------------------------------- */
-static void nbc__sched_scan_linear(nbc__sched_builder *b, bool exclusive) {
-  const uint64_t bytes = b->d.count * b->d.elem_bytes;
-  const int r = b->d.rank, n = b->d.size;
-  const nbc_slice below = r == 0                        ? b->in
-                          : exclusive && !b->d.in_place ? b->out
-                                                        : nbc__sched_scratch(b, bytes);
-  if (r > 0) nbc__sched_recv(b, r - 1, below, bytes);
-  nbc_slice upto = b->in; /* ranks 0..r */
-  if (r > 0 && (!exclusive || r + 1 < n)) {
-    upto = exclusive ? nbc__sched_scratch(b, bytes) : b->out;
-    nbc__sched_reduce(b, upto, below, b->in, bytes);
-  }
-  if (r + 1 < n) nbc__sched_send(b, r + 1, upto, bytes);
-  if (!exclusive)
-    nbc__sched_copy(b, b->out, upto, bytes);
-  else if (r > 0)
-    nbc__sched_copy(b, b->out, below, bytes);
-}
-
-static void nbc__sched_scan_doubling(nbc__sched_builder *b, bool exclusive) {
-  const uint64_t bytes = b->d.count * b->d.elem_bytes;
-  const int r = b->d.rank, n = b->d.size;
-  const nbc_slice upto =
-      exclusive ? nbc__sched_scratch(b, r ? bytes : 0) : b->out; /* ranks r-2m+1 .. r */
-  const nbc_slice below =
-      exclusive ? nbc__sched_scratch(b, r ? bytes : 0) : b->out; /* the same without r */
-  const nbc_slice room = nbc__sched_scratch(b, r ? 2 * bytes : 0);
-  nbc_slice have = b->in;
-  int turn = 0;
-  for (int m = 1; m < n; m *= 2, turn ^= 1) {
-    if (r + m < n) nbc__sched_send(b, r + m, have, bytes);
-    if (r - m < 0) continue;
-    const nbc_slice other = nbc__sched_at(room, turn ? bytes : 0);
-    nbc__sched_recv(b, r - m, other, bytes);
-    if (exclusive && m == 1)
-      nbc__sched_copy(b, below, other, bytes);
-    else if (exclusive)
-      nbc__sched_reduce(b, below, other, below, bytes);
-    if (!exclusive || r + 2 * m < n) {
-      nbc__sched_reduce(b, upto, other, have, bytes);
-      have = upto;
-    }
-  }
-  if (!exclusive)
-    nbc__sched_copy(b, b->out, have, bytes);
-  else if (r > 0)
-    nbc__sched_copy(b, b->out, below, bytes);
-}
-
-/* ---- which algorithm serves what ------------------------------------------------------------- */
-#define NBC__SCHED_BIT(name) (1u << NBC_ALGO_##name)
-#define NBC__SCHED_TREES                                                                           \
-  (NBC__SCHED_BIT(LINEAR) | NBC__SCHED_BIT(BINOMIAL) | NBC__SCHED_BIT(KNOMIAL))
-static const uint32_t nbc__sched_served[NBC_COLL_COUNT] = {
-    /* BARRIER */ NBC__SCHED_TREES | NBC__SCHED_BIT(DISSEMINATION),
-    /* BCAST */ NBC__SCHED_TREES | NBC__SCHED_BIT(CHAIN) | NBC__SCHED_BIT(BINARY) |
-        NBC__SCHED_BIT(SCATTER_ALLGATHER) | NBC__SCHED_BIT(HPL_1RING) |
-        NBC__SCHED_BIT(HPL_1RING_M) | NBC__SCHED_BIT(HPL_2RING) | NBC__SCHED_BIT(HPL_2RING_M) |
-        NBC__SCHED_BIT(HPL_LONG) | NBC__SCHED_BIT(HPL_LONG_M),
-    /* REDUCE */ NBC__SCHED_TREES | NBC__SCHED_BIT(CHAIN) | NBC__SCHED_BIT(BINARY) |
-        NBC__SCHED_BIT(RABENSEIFNER),
-    /* ALLREDUCE */ NBC__SCHED_TREES | NBC__SCHED_BIT(RING) | NBC__SCHED_BIT(RECURSIVE_DOUBLING) |
-        NBC__SCHED_BIT(RABENSEIFNER),
-    /* REDUCE_SCATTER_BLOCK */ NBC__SCHED_TREES | NBC__SCHED_BIT(RING) |
-        NBC__SCHED_BIT(RECURSIVE_HALVING) | NBC__SCHED_BIT(PAIRWISE),
-    /* REDUCE_SCATTER */ NBC__SCHED_TREES | NBC__SCHED_BIT(RING) |
-        NBC__SCHED_BIT(RECURSIVE_HALVING) | NBC__SCHED_BIT(PAIRWISE),
-    /* GATHER */ NBC__SCHED_TREES,
-    /* GATHERV */ NBC__SCHED_BIT(LINEAR),
-    /* SCATTER */ NBC__SCHED_TREES,
-    /* SCATTERV */ NBC__SCHED_BIT(LINEAR),
-    /* ALLGATHER */ NBC__SCHED_BIT(LINEAR) | NBC__SCHED_BIT(RING) |
-        NBC__SCHED_BIT(RECURSIVE_DOUBLING) | NBC__SCHED_BIT(BRUCK),
-    /* ALLGATHERV */ NBC__SCHED_BIT(LINEAR) | NBC__SCHED_BIT(RING) |
-        NBC__SCHED_BIT(RECURSIVE_DOUBLING) | NBC__SCHED_BIT(BRUCK),
-    /* ALLTOALL */ NBC__SCHED_BIT(LINEAR) | NBC__SCHED_BIT(PAIRWISE) | NBC__SCHED_BIT(BRUCK),
-    /* ALLTOALLV */ NBC__SCHED_BIT(LINEAR) | NBC__SCHED_BIT(PAIRWISE),
-    /* SCAN */ NBC__SCHED_BIT(LINEAR) | NBC__SCHED_BIT(RECURSIVE_DOUBLING),
-    /* EXSCAN */ NBC__SCHED_BIT(LINEAR) | NBC__SCHED_BIT(RECURSIVE_DOUBLING)};
-
-static bool nbc__sched_reduces(nbc_coll coll) {
-  return (coll >= NBC_COLL_REDUCE && coll <= NBC_COLL_REDUCE_SCATTER) || coll >= NBC_COLL_SCAN;
-}
-
-static bool nbc__sched_rooted(nbc_coll coll) {
-  return coll == NBC_COLL_BCAST || coll == NBC_COLL_REDUCE ||
-         (coll >= NBC_COLL_GATHER && coll <= NBC_COLL_SCATTERV);
-}
-
-NBC_API bool nbc_schedule_supports(nbc_coll coll, nbc_algo algo, int size, bool not_commutative) {
-  const uint32_t any_order = NBC__SCHED_BIT(BINARY) | NBC__SCHED_BIT(RING) |
-                             NBC__SCHED_BIT(RECURSIVE_HALVING) | NBC__SCHED_BIT(PAIRWISE);
-  if ((unsigned)coll >= NBC_COLL_COUNT || (unsigned)algo >= NBC_ALGO_COUNT || size < 1)
-    return false;
-  if (!(nbc__sched_served[coll] & 1u << algo)) return false;
-  if (nbc__sched_reduces(coll) && not_commutative && (any_order & 1u << algo)) return false;
-  return !((coll == NBC_COLL_ALLGATHER || coll == NBC_COLL_ALLGATHERV) &&
-           algo == NBC_ALGO_RECURSIVE_DOUBLING && nbc__sched_power_of_two(size) != size);
-}
-
-static void nbc__sched_write(nbc__sched_builder *b) {
-  nbc_schedule_desc *const d = &b->d;
-  const nbc_algo a = b->s->algo;
-  const bool tree = nbc__sched_is_knomial(a);
-  switch (d->coll) {
-  case NBC_COLL_BARRIER:
-    if (a == NBC_ALGO_DISSEMINATION)
-      nbc__sched_barrier_dissemination(b);
-    else
-      nbc__sched_barrier_tree(b);
-    break;
-  case NBC_COLL_BCAST:
-    if (a == NBC_ALGO_SCATTER_ALLGATHER || a >= NBC_ALGO_HPL_LONG) {
-      nbc__sched_bcast_long(b, a == NBC_ALGO_HPL_LONG_M);
-      break;
-    }
-    if (a == NBC_ALGO_LINEAR || a == NBC_ALGO_CHAIN || a == NBC_ALGO_BINARY)
-      nbc__sched_window(b, INT32_MAX);
-    nbc__sched_bcast_tree(b, b->out, d->count * d->elem_bytes, d->root);
-    break;
-  case NBC_COLL_REDUCE:
-    if (a == NBC_ALGO_RABENSEIFNER)
-      nbc__sched_rabenseifner(b, d->root);
-    else
-      nbc__sched_reduce_tree(b, d->root);
-    break;
-  case NBC_COLL_ALLREDUCE:
-    if (a == NBC_ALGO_RING)
-      nbc__sched_allreduce_ring(b);
-    else if (a == NBC_ALGO_RECURSIVE_DOUBLING)
-      nbc__sched_allreduce_doubling(b);
-    else if (a == NBC_ALGO_RABENSEIFNER)
-      nbc__sched_rabenseifner(b, -1);
-    else {
-      const nbc_slice result = b->out;
-      nbc__sched_reduce_tree(b, 0);
-      nbc__sched_bcast_tree(b, result, d->count * d->elem_bytes, 0);
-    }
-    break;
-  case NBC_COLL_REDUCE_SCATTER_BLOCK:
-  case NBC_COLL_REDUCE_SCATTER:
-    if (tree)
-      nbc__sched_rs_tree(b);
-    else if (a == NBC_ALGO_RING)
-      nbc__sched_rs_ring(b);
-    else if (a == NBC_ALGO_RECURSIVE_HALVING)
-      nbc__sched_rs_halving(b);
-    else
-      nbc__sched_rs_direct(b);
-    break;
-  case NBC_COLL_GATHER:
-  case NBC_COLL_GATHERV:
-    if (tree)
-      nbc__sched_gather_tree(b);
-    else
-      nbc__sched_gather_linear(b);
-    break;
-  case NBC_COLL_SCATTER:
-  case NBC_COLL_SCATTERV:
-    if (tree)
-      nbc__sched_scatter_tree(b);
-    else
-      nbc__sched_scatter_linear(b);
-    break;
-  case NBC_COLL_ALLGATHER:
-  case NBC_COLL_ALLGATHERV:
-    if (a == NBC_ALGO_RING)
-      nbc__sched_allgather_ring(b);
-    else if (a == NBC_ALGO_BRUCK)
-      nbc__sched_allgather_bruck(b);
-    else if (a == NBC_ALGO_RECURSIVE_DOUBLING)
-      nbc__sched_allgather_doubling(b);
-    else
-      nbc__sched_allgather_direct(b);
-    break;
-  case NBC_COLL_ALLTOALL:
-  case NBC_COLL_ALLTOALLV:
-    if (a == NBC_ALGO_BRUCK)
-      nbc__sched_alltoall_bruck(b);
-    else
-      nbc__sched_alltoall_direct(b);
-    break;
-  case NBC_COLL_SCAN:
-  case NBC_COLL_EXSCAN:
-    if (a == NBC_ALGO_LINEAR)
-      nbc__sched_scan_linear(b, d->coll == NBC_COLL_EXSCAN);
-    else
-      nbc__sched_scan_doubling(b, d->coll == NBC_COLL_EXSCAN);
-    break;
-  case NBC_COLL_COUNT: break;
-  }
-}
-
-/* ---- build ----------------------------------------------------------------------------------- */
-/* Extents of the user's buffers at this rank. */
-static void nbc__sched_extents(const nbc_schedule_desc *d, uint64_t *send_bytes,
-                               uint64_t *recv_bytes) {
-  const uint64_t one = d->count * d->elem_bytes, all = one * (uint64_t)d->size;
-  const bool root = d->rank == d->root;
-  uint64_t in = one, out = one;
-  switch (d->coll) {
-  case NBC_COLL_BARRIER: in = out = 0; break;
-  case NBC_COLL_BCAST: in = 0; break;
-  case NBC_COLL_REDUCE: out = root ? one : 0; break;
-  case NBC_COLL_REDUCE_SCATTER_BLOCK:
-  case NBC_COLL_REDUCE_SCATTER:
-    in = nbc__sched_blocks_end(d, d->recv_counts, NULL);
-    out = d->in_place ? in : nbc__sched_block_bytes(d, d->recv_counts, d->rank);
-    break;
-  case NBC_COLL_GATHER: out = root ? all : 0; break;
-  case NBC_COLL_GATHERV:
-    out = root ? nbc__sched_blocks_end(d, d->recv_counts, d->recv_displs) : 0;
-    break;
-  case NBC_COLL_SCATTER: in = root ? all : 0; break;
-  case NBC_COLL_SCATTERV:
-    in = root ? nbc__sched_blocks_end(d, d->send_counts, d->send_displs) : 0;
-    break;
-  case NBC_COLL_ALLGATHER: out = all; break;
-  case NBC_COLL_ALLGATHERV:
-    in = nbc__sched_block_bytes(d, d->recv_counts, d->rank);
-    out = nbc__sched_blocks_end(d, d->recv_counts, d->recv_displs);
-    break;
-  case NBC_COLL_ALLTOALL: in = out = all; break;
-  case NBC_COLL_ALLTOALLV:
-    in = nbc__sched_blocks_end(d, d->send_counts, d->send_displs);
-    out = nbc__sched_blocks_end(d, d->recv_counts, d->recv_displs);
-    break;
-  default: break;
-  }
-  const bool scatters = d->coll == NBC_COLL_SCATTER || d->coll == NBC_COLL_SCATTERV;
-  *send_bytes = d->in_place && !scatters ? 0 : in;
-  *recv_bytes = d->in_place && scatters ? 0 : out;
-}
-
-/* Where this rank's input starts. */
-static nbc_slice nbc__sched_input(const nbc_schedule_desc *d) {
-  if (d->coll == NBC_COLL_BCAST) return nbc__sched_slice(NBC_AREA_RECV, 0);
-  if (!d->in_place || d->coll == NBC_COLL_SCATTER || d->coll == NBC_COLL_SCATTERV)
-    return nbc__sched_slice(NBC_AREA_SEND, 0);
-  const bool own_block = d->coll >= NBC_COLL_GATHER && d->coll <= NBC_COLL_ALLGATHERV;
-  return nbc__sched_slice(
-      NBC_AREA_RECV,
-      own_block ? nbc__sched_block_at(d, d->recv_counts, d->recv_displs, d->rank) : 0);
-}
-
-static nbc_status nbc__sched_check_counts(const uint64_t *counts, const uint64_t *displs, int size,
-                                          uint64_t elem_bytes, const char *name, nbc_error *err) {
-  const uint64_t most = (uint64_t)INT64_MAX / elem_bytes / 2;
-  uint64_t total = 0;
-  for (int i = 0; counts && i < size; i++) {
-    if (counts[i] > most || (total += counts[i]) > most || (displs && displs[i] > most))
-      return nbc__status_fail(err, NBC_E_RANGE, 0, "%s[%d] = %llu: buffers of more than 2^62 bytes",
-                              name, i, (unsigned long long)counts[i]);
-  }
-  return NBC_OK;
-}
-
-static nbc_status nbc__sched_check(const nbc_schedule_desc *d, nbc_error *err) {
-  if ((unsigned)d->coll >= NBC_COLL_COUNT)
-    return nbc__status_fail(err, NBC_E_INVAL, 0, "coll: no collective %d", (int)d->coll);
-  const char *const name = nbc_coll_name(d->coll);
-  if (d->size < 1)
-    return nbc__status_fail(err, NBC_E_INVAL, 0, "%s: size: must be > 0, got %d", name, d->size);
-  if (d->rank < 0 || d->rank >= d->size)
-    return nbc__status_fail(err, NBC_E_RANGE, 0, "%s: rank: %d is not in 0..%d", name, d->rank,
-                            d->size - 1);
-  if (nbc__sched_rooted(d->coll) && (d->root < 0 || d->root >= d->size))
-    return nbc__status_fail(err, NBC_E_RANGE, 0, "%s: root: %d is not in 0..%d", name, d->root,
-                            d->size - 1);
-  if (d->radix < 0 || d->radix == 1 || d->window_count < 0)
-    return nbc__status_fail(err, NBC_E_RANGE, 0,
-                            "%s: radix: must be >= 2 (0 = default); window_count: >= 0", name);
-  if (d->count > (uint64_t)INT64_MAX / d->elem_bytes / 2 / (uint64_t)d->size)
-    return nbc__status_fail(
-        err, NBC_E_RANGE, 0,
-        "%s: count: %llu elements of %llu bytes: buffers of more than 2^62 bytes", name,
-        (unsigned long long)d->count, (unsigned long long)d->elem_bytes);
-  const bool root = d->rank == d->root;
-  const bool recv = d->coll == NBC_COLL_REDUCE_SCATTER || d->coll == NBC_COLL_ALLGATHERV ||
-                    d->coll == NBC_COLL_ALLTOALLV || (d->coll == NBC_COLL_GATHERV && root);
-  const bool send =
-      (d->coll == NBC_COLL_ALLTOALLV && !d->in_place) || (d->coll == NBC_COLL_SCATTERV && root);
-  if ((recv && !d->recv_counts) || (send && !d->send_counts))
-    return nbc__status_fail(err, NBC_E_INVAL, 0, "%s: %s_counts: must not be NULL", name,
-                            recv && !d->recv_counts ? "recv" : "send");
-  nbc_status status = nbc__sched_check_counts(recv ? d->recv_counts : NULL, d->recv_displs, d->size,
-                                              d->elem_bytes, "recv_counts", err);
-  if (!status)
-    status = nbc__sched_check_counts(send ? d->send_counts : NULL, d->send_displs, d->size,
-                                     d->elem_bytes, "send_counts", err);
-  if (status) return status;
-  if (d->algo != NBC_ALGO_AUTO &&
-      !nbc_schedule_supports(d->coll, d->algo, d->size, d->not_commutative))
-    return nbc__status_fail(
-        err, NBC_E_INVAL, 0, "%s: algo: %s does not serve %s%d ranks", name, nbc_algo_name(d->algo),
-        d->not_commutative && nbc__sched_reduces(d->coll) ? "operators that do not commute, "
-                                                          : "it with ",
-        d->size);
-  return NBC_OK;
-}
-
-/* Counts that a collective does not use are not read. */
-static void nbc__sched_normalize(nbc_schedule_desc *d) {
-  if (!d->elem_bytes) d->elem_bytes = 1;
-  if (!d->radix) d->radix = 4;
-  if (!d->window_count) d->window_count = 8;
-  const nbc_coll c = d->coll;
-  if (c != NBC_COLL_REDUCE_SCATTER && c != NBC_COLL_ALLGATHERV && c != NBC_COLL_ALLTOALLV &&
-      c != NBC_COLL_GATHERV)
-    d->recv_counts = NULL;
-  if (c != NBC_COLL_ALLGATHERV && c != NBC_COLL_ALLTOALLV && c != NBC_COLL_GATHERV)
-    d->recv_displs = NULL;
-  if (c != NBC_COLL_SCATTERV && c != NBC_COLL_ALLTOALLV) d->send_counts = d->send_displs = NULL;
-  if (c == NBC_COLL_BCAST || c == NBC_COLL_BARRIER) d->in_place = false;
-  if ((c == NBC_COLL_REDUCE || (c >= NBC_COLL_GATHER && c <= NBC_COLL_SCATTERV)) &&
-      d->rank != d->root)
-    d->in_place = false;
-  if (!nbc__sched_rooted(c)) d->root = 0;
-  if (c == NBC_COLL_BARRIER) d->count = 0;
-}
-
-/* Sorts the edges into one flat array: successors of node i at [first_after(i), first_after(i +
- * 1)). */
-static bool nbc__sched_flatten(nbc__sched_builder *b) {
-  nbc_schedule *const s = b->s;
-  if (s->node_count == 0 && !nbc__sched_add(b, NBC_NODE_NOP, 0))
-    return false; /* also "do nothing" has an end */
-  if (b->status || b->edge_count > UINT32_MAX) return false;
-  s->after_count = (uint32_t)b->edge_count;
-  s->after = (uint32_t *)NBC_MALLOC((b->edge_count + 1) * sizeof *s->after);
-  if (!s->after)
-    return b->status = nbc__status_fail(b->err, NBC_E_NOMEM, 0, "schedule: out of memory"), false;
-  memset(&s->nodes[s->node_count], 0, sizeof *s->nodes);
-  for (size_t i = 0; i < b->edge_count; i++) s->nodes[b->edges[i].a + 1].first_after++;
-  for (uint32_t i = 0; i < s->node_count; i++)
-    s->nodes[i + 1].first_after += s->nodes[i].first_after;
-  for (size_t i = b->edge_count; i-- > 0;) /* from the end, so that the lists come out ascending */
-    s->after[--s->nodes[b->edges[i].a + 1].first_after] = (uint32_t)b->edges[i].b;
-  /* now nodes[i + 1].first_after is the start of i: shift back */
-  for (uint32_t i = 0; i < s->node_count; i++)
-    s->nodes[i].first_after = s->nodes[i + 1].first_after;
-  s->nodes[s->node_count].first_after = s->after_count;
-  return true;
-}
-
-static void nbc__sched_builder_free(nbc__sched_builder *b) {
-  NBC_FREE(b->edges);
-  NBC_FREE(b->cells);
-  NBC_FREE(b->mark);
-  NBC_FREE(b->send_tags);
-  NBC_FREE(b->children);
-  for (int i = 0; i < NBC_AREA_COUNT; i++) NBC_FREE(b->maps[i].v);
-}
-
-NBC_API nbc_status nbc_schedule_build(const nbc_schedule_desc *desc, nbc_schedule **schedule,
-                                      nbc_error *err) {
-  nbc__sched_builder b;
-  memset(&b, 0, sizeof b);
-  b.d = *desc;
-  b.err = err;
-  *schedule = NULL;
-  if ((unsigned)desc->coll < NBC_COLL_COUNT) nbc__sched_normalize(&b.d);
-  nbc_status status = nbc__sched_check(&b.d, err);
-  if (status) return status;
-  nbc_choose(desc->table, &b.d);
-  const size_t size = (size_t)b.d.size,
-               window = (size_t)b.d.window_count < 4096 ? (size_t)b.d.window_count : 4096;
-  b.d.window_count = (int)window;
-  b.s = (nbc_schedule *)NBC_MALLOC(sizeof *b.s);
-  b.send_tags = (uint32_t *)NBC_MALLOC(2 * size * sizeof *b.send_tags);
-  b.children = (int *)NBC_MALLOC((size + window) * sizeof *b.children);
-  if (b.s && b.send_tags && b.children) {
-    memset(b.s, 0, sizeof *b.s);
-    memset(b.send_tags, 0, 2 * size * sizeof *b.send_tags);
-    b.recv_tags = b.send_tags + size;
-    b.window = (int32_t *)b.children + size;
-    b.s->coll = b.d.coll, b.s->algo = b.d.algo;
-    b.s->rank = b.d.rank, b.s->size = b.d.size, b.s->root = b.d.root;
-    b.s->elem_bytes = b.d.elem_bytes;
-    nbc__sched_extents(&b.d, &b.s->send_bytes, &b.s->recv_bytes);
-    b.in = nbc__sched_input(&b.d);
-    b.out = nbc__sched_slice(NBC_AREA_RECV, 0);
-    nbc__sched_write(&b);
-    if (!b.status) nbc__sched_flatten(&b);
-    status = b.status;
-  } else {
-    status = nbc__status_fail(err, NBC_E_NOMEM, 0, "schedule: out of memory");
-  }
-  nbc__sched_builder_free(&b);
-  if (status)
-    nbc_schedule_free(b.s);
-  else
-    *schedule = b.s;
-  return status;
-}
-
-NBC_API void nbc_schedule_free(nbc_schedule *schedule) {
-  if (!schedule) return;
-  NBC_FREE(schedule->nodes);
-  NBC_FREE(schedule->after);
-  NBC_FREE(schedule);
-}
-
-/* ---- the choice table ---------------------------------------------------------------------------
-   First fit from the top. Bounds follow the usual reasoning: few messages while latency counts
-   (trees, doubling, Bruck), every byte sent once when bandwidth counts (ring, pairwise,
-   Rabenseifner, pipelined chain). nbc_tune measures better ones for one machine. */
-static const nbc_choice_rule nbc__sched_rules[] = {
-    {NBC_COLL_BARRIER, 0, 0, NBC_ALGO_DISSEMINATION, 0, 0},
-    {NBC_COLL_BCAST, 0, 32 * 1024, NBC_ALGO_BINOMIAL, 0, 0},
-    {NBC_COLL_BCAST, 2, 0, NBC_ALGO_BINOMIAL, 0, 0}, /* nobody to pass pieces on to */
-    {NBC_COLL_BCAST, 4, 0, NBC_ALGO_CHAIN, 128 * 1024, 0},
-    {NBC_COLL_BCAST, 0, 512 * 1024, NBC_ALGO_SCATTER_ALLGATHER, 0, 0},
-    {NBC_COLL_BCAST, 0, 0, NBC_ALGO_CHAIN, 128 * 1024, 0},
-    {NBC_COLL_REDUCE, 0, 32 * 1024, NBC_ALGO_BINOMIAL, 0, 0},
-    {NBC_COLL_REDUCE, 0, 0, NBC_ALGO_RABENSEIFNER, 0, 0},
-    {NBC_COLL_ALLREDUCE, 0, 16 * 1024, NBC_ALGO_RECURSIVE_DOUBLING, 0, 0},
-    {NBC_COLL_ALLREDUCE, 0, 1024 * 1024, NBC_ALGO_RABENSEIFNER, 0, 0},
-    {NBC_COLL_ALLREDUCE, 0, 0, NBC_ALGO_RING, 0, 0},
-    {NBC_COLL_ALLREDUCE, 0, 0, NBC_ALGO_RABENSEIFNER, 0, 0},
-    {NBC_COLL_REDUCE_SCATTER_BLOCK, 0, 4 * 1024, NBC_ALGO_RECURSIVE_HALVING, 0, 0},
-    {NBC_COLL_REDUCE_SCATTER_BLOCK, 0, 0, NBC_ALGO_PAIRWISE, 0, 0},
-    {NBC_COLL_REDUCE_SCATTER_BLOCK, 0, 0, NBC_ALGO_LINEAR, 0, 0},
-    {NBC_COLL_REDUCE_SCATTER, 0, 4 * 1024, NBC_ALGO_RECURSIVE_HALVING, 0, 0},
-    {NBC_COLL_REDUCE_SCATTER, 0, 0, NBC_ALGO_PAIRWISE, 0, 0},
-    {NBC_COLL_REDUCE_SCATTER, 0, 0, NBC_ALGO_LINEAR, 0, 0},
-    {NBC_COLL_GATHER, 0, 4 * 1024, NBC_ALGO_BINOMIAL, 0, 0},
-    {NBC_COLL_SCATTER, 0, 4 * 1024, NBC_ALGO_BINOMIAL, 0, 0},
-    {NBC_COLL_ALLGATHER, 0, 4 * 1024, NBC_ALGO_BRUCK, 0, 0},
-    {NBC_COLL_ALLGATHER, 0, 64 * 1024, NBC_ALGO_RECURSIVE_DOUBLING, 0, 0},
-    {NBC_COLL_ALLGATHER, 0, 0, NBC_ALGO_RING, 0, 0},
-    {NBC_COLL_ALLGATHERV, 0, 4 * 1024, NBC_ALGO_BRUCK, 0, 0},
-    {NBC_COLL_ALLGATHERV, 0, 0, NBC_ALGO_RING, 0, 0},
-    {NBC_COLL_ALLTOALL, 0, 256, NBC_ALGO_BRUCK, 0, 0},
-    {NBC_COLL_ALLTOALL, 0, 32 * 1024, NBC_ALGO_LINEAR, 0, 0},
-    {NBC_COLL_ALLTOALL, 0, 0, NBC_ALGO_PAIRWISE, 0, 0},
-    {NBC_COLL_ALLTOALLV, 0, 0, NBC_ALGO_PAIRWISE, 0, 0},
-    {NBC_COLL_SCAN, 0, 0, NBC_ALGO_RECURSIVE_DOUBLING, 0, 0},
-    {NBC_COLL_EXSCAN, 0, 0, NBC_ALGO_RECURSIVE_DOUBLING, 0, 0}};
-
-NBC_API void nbc_choice_default(nbc_choice *table) {
-  memset(table, 0, sizeof *table);
-  table->rule_count = sizeof nbc__sched_rules / sizeof *nbc__sched_rules;
-  memcpy(table->rules, nbc__sched_rules, sizeof nbc__sched_rules);
-}
-
-/* Every rank must choose alike, so only what all ranks know counts: the mean block where all know
-   the counts, nothing (UINT64_MAX: rules without a bound) where each rank knows its own only. */
-static uint64_t nbc__sched_choice_bytes(const nbc_schedule_desc *d) {
-  const uint64_t elem_bytes = d->elem_bytes ? d->elem_bytes : 1,
-                 size = (uint64_t)(d->size > 0 ? d->size : 1);
-  if (d->coll == NBC_COLL_GATHERV || d->coll == NBC_COLL_SCATTERV || d->coll == NBC_COLL_ALLTOALLV)
-    return UINT64_MAX;
-  if (d->coll == NBC_COLL_ALLGATHERV || d->coll == NBC_COLL_REDUCE_SCATTER) {
-    uint64_t total = 0;
-    for (int i = 0; d->recv_counts && i < d->size; i++) total += d->recv_counts[i];
-    return total / size * elem_bytes;
-  }
-  return d->count * elem_bytes;
-}
-
-NBC_API void nbc_choose(const nbc_choice *table, nbc_schedule_desc *desc) {
-  if (desc->algo != NBC_ALGO_AUTO) return;
-  const nbc_choice_rule *const rules = table ? table->rules : nbc__sched_rules;
-  const size_t count =
-      table ? table->rule_count : sizeof nbc__sched_rules / sizeof *nbc__sched_rules;
-  const uint64_t size_bytes = nbc__sched_choice_bytes(desc);
-  for (size_t i = 0; i < count; i++) {
-    const nbc_choice_rule *const r = &rules[i];
-    if (r->coll != desc->coll || (r->max_size && desc->size > r->max_size)) continue;
-    if ((r->max_bytes && size_bytes > r->max_bytes) || r->algo == NBC_ALGO_AUTO) continue;
-    if (!nbc_schedule_supports(desc->coll, r->algo, desc->size, desc->not_commutative)) continue;
-    desc->algo = r->algo;
-    if (!desc->segment_bytes) desc->segment_bytes = r->segment_bytes;
-    if (!desc->radix) desc->radix = r->radix;
-    return;
-  }
-  desc->algo = NBC_ALGO_LINEAR; /* serves all collectives in any order */
-}
-
-static bool nbc__sched_read_u64(const char **at, uint64_t *value) {
-  *value = 0;
-  if (**at < '0' || **at > '9') return false;
-  for (; **at >= '0' && **at <= '9'; (*at)++) {
-    if (*value > (UINT64_MAX - 9) / 10) return false;
-    *value = *value * 10 + (uint64_t)(**at - '0');
-  }
-  return true;
-}
-
-static void nbc__sched_skip_blanks(const char **at) {
-  while (**at == ' ' || **at == '\t' || **at == '\r') (*at)++;
-}
-
-static void nbc__sched_read_word(const char **at, char word[32]) {
-  size_t n = 0;
-  nbc__sched_skip_blanks(at);
-  while (**at && !strchr(" \t\r#", **at) && n < 31) word[n++] = *(*at)++;
-  word[n] = 0;
-}
-
-/* One line without its newline. ret NULL, or what is wrong with it. */
-static const char *nbc__sched_parse_rule(const char *at, nbc_choice_rule *rule) {
-  char word[32];
-  uint64_t numbers[4];
-  nbc__sched_read_word(&at, word);
-  if (nbc_coll_parse(word, &rule->coll)) return "no such collective";
-  for (int i = 0; i < 2; i++) {
-    nbc__sched_skip_blanks(&at);
-    if (!nbc__sched_read_u64(&at, &numbers[i]))
-      return i ? "MAX_BYTES: must be a number" : "MAX_RANKS: must be a number";
-  }
-  nbc__sched_read_word(&at, word);
-  if (nbc_algo_parse(word, &rule->algo) || rule->algo == NBC_ALGO_AUTO) return "no such algorithm";
-  if (!(nbc__sched_served[rule->coll] & 1u << rule->algo))
-    return "the algorithm does not serve this collective";
-  for (int i = 2; i < 4; i++) {
-    nbc__sched_skip_blanks(&at);
-    if (!nbc__sched_read_u64(&at, &numbers[i]))
-      return i == 2 ? "SEGMENT_BYTES: must be a number" : "RADIX: must be a number";
-  }
-  nbc__sched_skip_blanks(&at);
-  if (*at && *at != '#') return "more than six fields";
-  if (numbers[0] > INT32_MAX) return "MAX_RANKS: too large";
-  if (numbers[3] > INT32_MAX || numbers[3] == 1) return "RADIX: must be 0 or >= 2";
-  rule->max_size = (int)numbers[0], rule->max_bytes = numbers[1];
-  rule->segment_bytes = numbers[2], rule->radix = (int)numbers[3];
-  return NULL;
-}
-
-NBC_API nbc_status nbc_choice_parse(const char *text, size_t text_bytes, const char *name,
-                                    nbc_choice *table, nbc_error *err) {
-  table->rule_count = 0;
-  int line_number = 1;
-  for (size_t at = 0; at < text_bytes; line_number++) {
-    char line[256];
-    size_t n = 0;
-    bool cut = false;
-    for (; at < text_bytes && text[at] != '\n'; at++) {
-      if (n + 1 < sizeof line && text[at])
-        line[n++] = text[at];
-      else
-        cut = true;
-    }
-    at++;
-    line[n] = 0;
-    const char *first = line;
-    nbc__sched_skip_blanks(&first);
-    if (*first == '#' || (!*first && !cut)) continue;
-    const char *wrong = cut ? "line too long, or with a zero byte" : NULL;
-    nbc_choice_rule rule;
-    if (!wrong) wrong = nbc__sched_parse_rule(first, &rule);
-    if (wrong)
-      return nbc__status_fail(err, NBC_E_PARSE, line_number, "%s:%d: %s", name, line_number, wrong);
-    if (table->rule_count == NBC_CHOICE_MAX_RULES)
-      return nbc__status_fail(err, NBC_E_FULL, line_number, "%s:%d: more than %d rules", name,
-                              line_number, NBC_CHOICE_MAX_RULES);
-    table->rules[table->rule_count++] = rule;
-  }
-  return NBC_OK;
-}
-
-NBC_API nbc_status nbc_choice_read(const char *path, nbc_choice *table, nbc_error *err) {
-  enum { MOST_BYTES = 256 * 1024 };
-  FILE *file = fopen(path, "rb");
-  if (!file) return nbc__status_fail(err, NBC_E_IO, 0, "%s: %s", path, strerror(errno));
-  char *const text = (char *)NBC_MALLOC(MOST_BYTES);
-  nbc_status status =
-      text ? NBC_OK : nbc__status_fail(err, NBC_E_NOMEM, 0, "%s: out of memory", path);
-  const size_t bytes = text ? fread(text, 1, MOST_BYTES, file) : 0;
-  if (!status && ferror(file))
-    status = nbc__status_fail(err, NBC_E_IO, 0, "%s: cannot be read", path);
-  if (!status && bytes == MOST_BYTES)
-    status = nbc__status_fail(err, NBC_E_FULL, 0, "%s: longer than a choice table", path);
-  fclose(file);
-  if (!status) status = nbc_choice_parse(text, bytes, path, table, err);
-  NBC_FREE(text);
-  return status;
-}
-
-NBC_API nbc_status nbc_choice_write(const nbc_choice *table, FILE *out) {
-  fprintf(out,
-          "# collective max_ranks max_bytes algorithm segment_bytes radix (0 = any, default)\n");
-  for (size_t i = 0; i < table->rule_count; i++) {
-    const nbc_choice_rule *const r = &table->rules[i];
-    fprintf(out, "%s %d %llu %s %llu %d\n", nbc_coll_name(r->coll), r->max_size,
-            (unsigned long long)r->max_bytes, nbc_algo_name(r->algo),
-            (unsigned long long)r->segment_bytes, r->radix);
-  }
-  return ferror(out) ? NBC_E_IO : NBC_OK;
-}
-
-/* ---- the printer ----------------------------------------------------------------------------- */
-static void nbc__sched_slice_text(char text[64], nbc_slice s, uint64_t size_bytes) {
-  static const char *const names[] = {"none", "send", "recv", "scratch"};
-  if (s.area == NBC_AREA_NONE)
-    snprintf(text, 64, "nothing");
-  else
-    snprintf(text, 64, "%s[%llu,%llu)", names[s.area], (unsigned long long)s.offset_bytes,
-             (unsigned long long)(s.offset_bytes + size_bytes));
-}
-
-static void nbc__sched_node_text(char text[256], const nbc_node *node) {
-  char a[64], b[64], c[64];
-  switch (node->type) {
-  case NBC_NODE_NOP: snprintf(text, 256, "nop"); break;
-  case NBC_NODE_SEND:
-  case NBC_NODE_RECV:
-    nbc__sched_slice_text(a, node->u.msg.buffer, node->size_bytes);
-    snprintf(text, 256, "%s %d #%u %s", node->type == NBC_NODE_SEND ? "send to" : "recv from",
-             node->u.msg.peer, (unsigned)node->u.msg.tag, a);
-    break;
-  case NBC_NODE_COPY:
-    nbc__sched_slice_text(a, node->u.copy.dst, node->size_bytes);
-    nbc__sched_slice_text(b, node->u.copy.src, node->size_bytes);
-    snprintf(text, 256, "%s = %s", a, b);
-    break;
-  case NBC_NODE_REDUCE:
-    nbc__sched_slice_text(a, node->u.reduce.dst, node->size_bytes);
-    nbc__sched_slice_text(b, node->u.reduce.left, node->size_bytes);
-    nbc__sched_slice_text(c, node->u.reduce.right, node->size_bytes);
-    snprintf(text, 256, "%s = %s op %s", a, b, c);
-    break;
-  }
-}
-
-NBC_API nbc_status nbc_schedule_print(const nbc_schedule *schedule, FILE *out) {
-  fprintf(out, "%s %s: rank %d of %d, %u nodes, scratch %llu bytes\n",
-          nbc_coll_name(schedule->coll), nbc_algo_name(schedule->algo), schedule->rank,
-          schedule->size, (unsigned)schedule->node_count,
-          (unsigned long long)schedule->scratch_bytes);
-  for (uint32_t i = 0; i < schedule->node_count; i++) {
-    const nbc_node *const node = &schedule->nodes[i];
-    char text[256];
-    nbc__sched_node_text(text, node);
-    fprintf(out, "  %u: %s", (unsigned)i, text);
-    for (uint32_t k = node[0].first_after; k < node[1].first_after; k++)
-      fprintf(out, "%s %u", k == node[0].first_after ? " ->" : "", (unsigned)schedule->after[k]);
-    fputc('\n', out);
-  }
-  return ferror(out) ? NBC_E_IO : NBC_OK;
-}
-
-/* ---- all ranks together: who sends to whom
-   ------------------------------------------------------- Nodes of all ranks in one flat numbering,
-   with the other side of each message. */
-typedef struct nbc__sched_world {
-  const nbc_schedule *const *schedules;
-  int size;
-  size_t node_count;
-  size_t *first;   /* [size + 1]: number of a rank's first node */
-  size_t *partner; /* of a message: the node at the other side; of others: itself */
-  int *rank_of;
-  uint32_t *left; /* predecessors not finished */
-} nbc__sched_world;
-
-typedef struct nbc__sched_message_key {
-  int from, to;
-  uint32_t tag;
-  int receive;
-  size_t node;
-} nbc__sched_message_key;
-
-static const nbc_node *nbc__sched_world_node(const nbc__sched_world *w, size_t i) {
-  const int r = w->rank_of[i];
-  return &w->schedules[r]->nodes[i - w->first[r]];
-}
-
-static int nbc__sched_compare_keys(const void *a, const void *b) {
-  const nbc__sched_message_key *const x = (const nbc__sched_message_key *)a,
-                                      *const y = (const nbc__sched_message_key *)b;
-  if (x->from != y->from) return x->from < y->from ? -1 : 1;
-  if (x->to != y->to) return x->to < y->to ? -1 : 1;
-  if (x->tag != y->tag) return x->tag < y->tag ? -1 : 1;
-  return x->receive - y->receive;
-}
-
-static void nbc__sched_world_close(nbc__sched_world *w) {
-  NBC_FREE(w->first);
-  NBC_FREE(w->partner);
-  NBC_FREE(w->rank_of);
-  NBC_FREE(w->left);
-}
-
-/* Sorted, every send stands just before its receive. */
-static nbc_status nbc__sched_world_match(nbc__sched_world *w, nbc_error *err) {
-  nbc__sched_message_key *const keys =
-      (nbc__sched_message_key *)NBC_MALLOC((w->node_count + 2) * sizeof *keys);
-  if (!keys) return nbc__status_fail(err, NBC_E_NOMEM, 0, "schedules: out of memory");
-  size_t count = 0;
-  nbc_status status = NBC_OK;
-  for (size_t i = 0; i < w->node_count; i++) {
-    const nbc_node *const node = nbc__sched_world_node(w, i);
-    w->partner[i] = i;
-    if (node->type != NBC_NODE_SEND && node->type != NBC_NODE_RECV) continue;
-    nbc__sched_message_key *const key = &keys[count++];
-    key->receive = node->type == NBC_NODE_RECV;
-    key->from = key->receive ? node->u.msg.peer : w->rank_of[i];
-    key->to = key->receive ? w->rank_of[i] : node->u.msg.peer;
-    key->tag = node->u.msg.tag;
-    key->node = i;
-  }
-  qsort(keys, count, sizeof *keys, nbc__sched_compare_keys);
-  for (size_t i = 0; i < count && !status; i += 2) {
-    const nbc__sched_message_key *const a = &keys[i], *const b = &keys[i + 1];
-    if (i + 1 == count || a->receive || !b->receive || a->from != b->from || a->to != b->to ||
-        a->tag != b->tag)
-      status = nbc__status_fail(err, NBC_E_STATE, 0,
-                                "message %d -> %d #%u: not one send and one receive", a->from,
-                                a->to, (unsigned)a->tag);
-    else if (nbc__sched_world_node(w, a->node)->size_bytes !=
-             nbc__sched_world_node(w, b->node)->size_bytes)
-      status = nbc__status_fail(err, NBC_E_STATE, 0,
-                                "message %d -> %d #%u: sends %llu bytes, receives %llu", a->from,
-                                a->to, (unsigned)a->tag,
-                                (unsigned long long)nbc__sched_world_node(w, a->node)->size_bytes,
-                                (unsigned long long)nbc__sched_world_node(w, b->node)->size_bytes);
-    else
-      w->partner[a->node] = b->node, w->partner[b->node] = a->node;
-  }
-  NBC_FREE(keys);
-  return status;
-}
-
-static nbc_status nbc__sched_world_open(nbc__sched_world *w, const nbc_schedule *const *schedules,
-                                        int size, nbc_error *err) {
-  memset(w, 0, sizeof *w);
-  w->schedules = schedules;
-  w->size = size;
-  w->first = (size_t *)NBC_MALLOC(((size_t)size + 1) * sizeof *w->first);
-  if (!w->first) return nbc__status_fail(err, NBC_E_NOMEM, 0, "schedules: out of memory");
-  for (int r = 0; r < size; r++) {
-    if (!schedules[r] || schedules[r]->rank != r || schedules[r]->size != size)
-      return nbc__status_fail(err, NBC_E_INVAL, 0, "schedules[%d]: is not that of rank %d of %d", r,
-                              r, size);
-    w->first[r] = w->node_count;
-    w->node_count += schedules[r]->node_count;
-  }
-  w->first[size] = w->node_count;
-  w->partner = (size_t *)NBC_MALLOC(w->node_count * sizeof *w->partner);
-  w->rank_of = (int *)NBC_MALLOC(w->node_count * sizeof *w->rank_of);
-  w->left = (uint32_t *)NBC_MALLOC(w->node_count * sizeof *w->left);
-  if (!w->partner || !w->rank_of || !w->left)
-    return nbc__status_fail(err, NBC_E_NOMEM, 0, "schedules: out of memory");
-  for (int r = 0; r < size; r++)
-    for (uint32_t i = 0; i < schedules[r]->node_count; i++) {
-      w->rank_of[w->first[r] + i] = r;
-      w->left[w->first[r] + i] = schedules[r]->nodes[i].before_count;
-    }
-  return nbc__sched_world_match(w, err);
-}
-
-/* Names a node that never ran. */
-static nbc_status nbc__sched_stuck(const nbc__sched_world *w, size_t i, nbc_error *err) {
-  char text[256];
-  nbc__sched_node_text(text, nbc__sched_world_node(w, i));
-  return nbc__status_fail(err, NBC_E_STATE, 0, "deadlock: rank %d, node %u (%.100s) never finishes",
-                          w->rank_of[i], (unsigned)(i - w->first[w->rank_of[i]]), text);
-}
-
-NBC_API nbc_status nbc_schedule_print_dot(const nbc_schedule *const *schedules, int size,
-                                          FILE *out) {
-  fprintf(out, "digraph \"%s %s\" {\n  node [shape=box];\n", nbc_coll_name(schedules[0]->coll),
-          nbc_algo_name(schedules[0]->algo));
-  for (int r = 0; r < size; r++) {
-    const nbc_schedule *const s = schedules[r];
-    fprintf(out, "  subgraph cluster_%d {\n    label=\"rank %d\";\n", r, r);
-    for (uint32_t i = 0; i < s->node_count; i++) {
-      char text[256];
-      nbc__sched_node_text(text, &s->nodes[i]);
-      fprintf(out, "    r%d_%u [label=\"%s\"];\n", r, (unsigned)i, text);
-      for (uint32_t k = s->nodes[i].first_after; k < s->nodes[i + 1].first_after; k++)
-        fprintf(out, "    r%d_%u -> r%d_%u;\n", r, (unsigned)i, r, (unsigned)s->after[k]);
-    }
-    fprintf(out, "  }\n");
-  }
-  nbc__sched_world w;
-  const nbc_status status = nbc__sched_world_open(&w, schedules, size, NULL);
-  for (size_t i = 0; !status && i < w.node_count; i++) {
-    const int r = w.rank_of[i], peer = w.rank_of[w.partner[i]];
-    if (nbc__sched_world_node(&w, i)->type == NBC_NODE_SEND)
-      fprintf(out, "  r%d_%u -> r%d_%u [style=dashed, constraint=false];\n", r,
-              (unsigned)(i - w.first[r]), peer, (unsigned)(w.partner[i] - w.first[peer]));
-  }
-  nbc__sched_world_close(&w);
-  fprintf(out, "}\n");
-  if (status) return status;
-  return ferror(out) ? NBC_E_IO : NBC_OK;
-}
-
-/* ---- the LogGP pricer
-   ---------------------------------------------------------------------------- Events in order of
-   time; a rank's processor and network interface each do one thing at a time. */
-typedef struct nbc__sched_event {
-  double t_ns;
-  uint64_t order; /* first come, first served */
-  size_t node;
-} nbc__sched_event;
-
-typedef struct nbc__sched_pricing {
-  nbc__sched_world w;
-  const nbc_loggp *model;
-  nbc__sched_event *heap; /* a node is in it once */
-  size_t heap_count;
-  uint64_t order_count;
-  double *ready_ns, *arrival_ns;              /* per node; arrival < 0: not sent yet */
-  double *cpu_free_ns, *nic_free_ns, *end_ns; /* per rank */
-} nbc__sched_pricing;
-
-static bool nbc__sched_sooner(const nbc__sched_event *a, const nbc__sched_event *b) {
-  return a->t_ns < b->t_ns || (!(a->t_ns > b->t_ns) && a->order < b->order);
-}
-
-static void nbc__sched_push_event(nbc__sched_pricing *p, double t_ns, size_t node) {
-  nbc__sched_event event;
-  event.t_ns = t_ns, event.order = p->order_count++, event.node = node;
-  size_t i = p->heap_count++;
-  for (; i && nbc__sched_sooner(&event, &p->heap[(i - 1) / 2]); i = (i - 1) / 2)
-    p->heap[i] = p->heap[(i - 1) / 2];
-  p->heap[i] = event;
-}
-
-static nbc__sched_event nbc__sched_pop_event(nbc__sched_pricing *p) {
-  const nbc__sched_event first = p->heap[0], last = p->heap[--p->heap_count];
-  size_t i = 0;
-  for (size_t c; (c = 2 * i + 1) < p->heap_count; i = c) {
-    if (c + 1 < p->heap_count && nbc__sched_sooner(&p->heap[c + 1], &p->heap[c])) c++;
-    if (!nbc__sched_sooner(&p->heap[c], &last)) break;
-    p->heap[i] = p->heap[c];
-  }
-  p->heap[i] = last;
-  return first;
-}
-
-/* A receive can be handled when it is posted and the message is there. */
-static void nbc__sched_price_ready(nbc__sched_pricing *p, size_t i) {
-  const bool receive = nbc__sched_world_node(&p->w, i)->type == NBC_NODE_RECV;
-  if (receive && p->arrival_ns[i] < 0) return;
-  nbc__sched_push_event(
-      p, receive && p->arrival_ns[i] > p->ready_ns[i] ? p->arrival_ns[i] : p->ready_ns[i], i);
-}
-
-static double nbc__sched_price_node(nbc__sched_pricing *p, const nbc__sched_event *event) {
-  const nbc_loggp *const m = p->model;
-  const nbc_node *const node = nbc__sched_world_node(&p->w, event->node);
-  const int r = p->w.rank_of[event->node];
-  const double bytes = (double)node->size_bytes;
-  double cost_ns = 0;
-  switch (node->type) {
-  case NBC_NODE_NOP: return event->t_ns;
-  case NBC_NODE_SEND:
-  case NBC_NODE_RECV: cost_ns = m->overhead_ns; break;
-  case NBC_NODE_COPY: cost_ns = bytes * m->copy_per_byte_ns; break;
-  case NBC_NODE_REDUCE: cost_ns = bytes * m->reduce_per_byte_ns; break;
-  }
-  const double start_ns = event->t_ns > p->cpu_free_ns[r] ? event->t_ns : p->cpu_free_ns[r];
-  const double end_ns = p->cpu_free_ns[r] = start_ns + cost_ns;
-  if (node->type == NBC_NODE_SEND) {
-    const double wire_ns = bytes * m->gap_per_byte_ns;
-    const double leave_ns = end_ns > p->nic_free_ns[r] ? end_ns : p->nic_free_ns[r];
-    const size_t other = p->w.partner[event->node];
-    p->nic_free_ns[r] = leave_ns + (wire_ns > m->gap_ns ? wire_ns : m->gap_ns);
-    p->arrival_ns[other] = leave_ns + m->latency_ns + wire_ns;
-    if (!p->w.left[other]) nbc__sched_price_ready(p, other);
-  }
-  return end_ns;
-}
-
-static nbc_status nbc__sched_price_run(nbc__sched_pricing *p, nbc_error *err) {
-  nbc__sched_world *const w = &p->w;
-  size_t finished_count = 0;
-  for (size_t i = 0; i < w->node_count; i++) p->arrival_ns[i] = -1;
-  for (size_t i = 0; i < w->node_count; i++)
-    if (!w->left[i]) nbc__sched_price_ready(p, i);
-  for (; p->heap_count; finished_count++) {
-    const nbc__sched_event event = nbc__sched_pop_event(p);
-    const double end_ns = nbc__sched_price_node(p, &event);
-    const int r = w->rank_of[event.node];
-    const nbc_node *const node = nbc__sched_world_node(w, event.node);
-    if (end_ns > p->end_ns[r]) p->end_ns[r] = end_ns;
-    for (uint32_t k = node[0].first_after; k < node[1].first_after; k++) {
-      const size_t next = w->first[r] + w->schedules[r]->after[k];
-      if (end_ns > p->ready_ns[next]) p->ready_ns[next] = end_ns;
-      if (--w->left[next] == 0) nbc__sched_price_ready(p, next);
-    }
-    p->ready_ns[event.node] = -1; /* finished */
-  }
-  for (size_t i = 0; i < w->node_count && finished_count < w->node_count; i++)
-    if (p->ready_ns[i] >= 0) return nbc__sched_stuck(w, i, err);
-  return NBC_OK;
-}
-
-NBC_API nbc_status nbc_schedule_price(const nbc_schedule *const *schedules, int size,
-                                      const nbc_loggp *model, double *rank_end_ns, double *end_ns,
-                                      nbc_error *err) {
-  nbc__sched_pricing p;
-  memset(&p, 0, sizeof p);
-  p.model = model;
-  nbc_status status = nbc__sched_world_open(&p.w, schedules, size, err);
-  const size_t doubles = 2 * p.w.node_count + 3 * (size_t)size;
-  double *const memory = status ? NULL : (double *)NBC_MALLOC(doubles * sizeof *memory);
-  p.heap = status ? NULL : (nbc__sched_event *)NBC_MALLOC(p.w.node_count * sizeof *p.heap);
-  if (memory && p.heap) {
-    for (size_t i = 0; i < doubles; i++) memory[i] = 0;
-    p.ready_ns = memory, p.arrival_ns = memory + p.w.node_count;
-    p.cpu_free_ns = memory + 2 * p.w.node_count;
-    p.nic_free_ns = p.cpu_free_ns + size, p.end_ns = p.nic_free_ns + size;
-    status = nbc__sched_price_run(&p, err);
-    *end_ns = 0;
-    for (int r = 0; r < size; r++) {
-      if (rank_end_ns) rank_end_ns[r] = p.end_ns[r];
-      if (p.end_ns[r] > *end_ns) *end_ns = p.end_ns[r];
-    }
-  } else if (!status) {
-    status = nbc__status_fail(err, NBC_E_NOMEM, 0, "schedules: out of memory");
-  }
-  NBC_FREE(memory);
-  NBC_FREE(p.heap);
-  nbc__sched_world_close(&p.w);
-  return status;
-}
-
-/* ---- the verifier
-   -------------------------------------------------------------------------------- Every byte
-   carries which ranks' contributions it holds and which byte of their vector it is. */
-typedef struct nbc__sched_byte {
-  uint64_t ranks; /* bit r: holds what rank r gave; 0: not set by anyone */
-  uint64_t index;
-} nbc__sched_byte;
-
-typedef struct nbc__sched_proof {
-  nbc__sched_world w;
-  const nbc_schedule_desc *descs; /* normalized */
-  nbc__sched_byte *areas[64][NBC_AREA_COUNT];
-  uint64_t *heard; /* per node: ranks known to have entered when it finishes */
-  size_t *ready;
-  size_t ready_count;
-  bool *posted;
-  nbc_error *err;
-} nbc__sched_proof;
-
-static uint64_t nbc__sched_area_bytes(const nbc_schedule *s, nbc_area area) {
-  return area == NBC_AREA_SEND      ? s->send_bytes
-         : area == NBC_AREA_RECV    ? s->recv_bytes
-         : area == NBC_AREA_SCRATCH ? s->scratch_bytes
-                                    : 0;
-}
-
-/* The slices a node touches, written one first. ret how many */
-static int nbc__sched_touched(const nbc_node *node, nbc_slice slices[3], bool *first_written) {
-  *first_written = node->type != NBC_NODE_SEND;
-  switch (node->type) {
-  case NBC_NODE_NOP: return 0;
-  case NBC_NODE_SEND:
-  case NBC_NODE_RECV: slices[0] = node->u.msg.buffer; return node->size_bytes ? 1 : 0;
-  case NBC_NODE_COPY: slices[0] = node->u.copy.dst, slices[1] = node->u.copy.src; return 2;
-  case NBC_NODE_REDUCE:
-    slices[0] = node->u.reduce.dst, slices[1] = node->u.reduce.left,
-    slices[2] = node->u.reduce.right;
-    return 3;
-  }
-  return 0;
-}
-
-static bool nbc__sched_overlap(nbc_slice a, uint64_t a_bytes, nbc_slice b, uint64_t b_bytes) {
-  return a.area == b.area && a.offset_bytes < b.offset_bytes + b_bytes &&
-         b.offset_bytes < a.offset_bytes + a_bytes;
-}
-
-static bool nbc__sched_conflict(const nbc_node *a, const nbc_node *b) {
-  nbc_slice x[3], y[3];
-  bool x_writes, y_writes;
-  const int x_count = nbc__sched_touched(a, x, &x_writes),
-            y_count = nbc__sched_touched(b, y, &y_writes);
-  for (int i = 0; i < x_count; i++)
-    for (int j = 0; j < y_count; j++) {
-      const bool writes = (i == 0 && x_writes) || (j == 0 && y_writes);
-      if (writes && nbc__sched_overlap(x[i], a->size_bytes, y[j], b->size_bytes)) return true;
-    }
-  return false;
-}
-
-/* Slices lie inside their areas; a node's own operands either are its result or do not touch it. */
-static nbc_status nbc__sched_prove_slices(const nbc_schedule *s, uint32_t i, nbc_error *err) {
-  const nbc_node *const node = &s->nodes[i];
-  nbc_slice slices[3];
-  bool writes;
-  const int count = nbc__sched_touched(node, slices, &writes);
-  for (int k = 0; k < count; k++) {
-    const uint64_t area_bytes = nbc__sched_area_bytes(s, slices[k].area);
-    if (slices[k].offset_bytes > area_bytes ||
-        node->size_bytes > area_bytes - slices[k].offset_bytes)
-      return nbc__status_fail(err, NBC_E_STATE, 0, "rank %d, node %u: reaches outside its area",
-                              s->rank, (unsigned)i);
-    if (k == 0 && writes && slices[0].area == NBC_AREA_SEND)
-      return nbc__status_fail(err, NBC_E_STATE, 0, "rank %d, node %u: writes the send buffer",
-                              s->rank, (unsigned)i);
-    if (k > 0 && slices[k].offset_bytes != slices[0].offset_bytes &&
-        nbc__sched_overlap(slices[0], node->size_bytes, slices[k], node->size_bytes))
-      return nbc__status_fail(err, NBC_E_STATE, 0, "rank %d, node %u: operands overlap", s->rank,
-                              (unsigned)i);
-  }
-  return NBC_OK;
-}
-
-/* Which nodes must be finished before node j starts, as one row of bits per node: so that every
-   conflicting pair can be asked for its order. */
-static nbc_status nbc__sched_prove_order(const nbc_schedule *s, nbc_error *err) {
-  const size_t n = s->node_count, words = n / 64 + 1;
-  uint64_t *const before = (uint64_t *)NBC_MALLOC(n * words * sizeof *before);
-  if (!before) return nbc__status_fail(err, NBC_E_NOMEM, 0, "verify: out of memory");
-  memset(before, 0, n * words * sizeof *before);
-  nbc_status status = NBC_OK;
-  for (uint32_t i = 0; i < n && !status; i++) {
-    status = nbc__sched_prove_slices(s, i, err);
-    for (uint32_t k = s->nodes[i].first_after; k < s->nodes[i + 1].first_after && !status; k++) {
-      const uint32_t next = s->after[k];
-      if (next <= i || next >= n) {
-        status = nbc__status_fail(err, NBC_E_STATE, 0, "rank %d, node %u: not in running order",
-                                  s->rank, (unsigned)i);
-        break;
-      }
-      for (size_t word = 0; word < words; word++)
-        before[next * words + word] |= before[i * words + word];
-      before[next * words + i / 64] |= (uint64_t)1 << (i % 64);
-    }
-    for (uint32_t j = 0; j < i && !status; j++)
-      if (!(before[i * words + j / 64] >> (j % 64) & 1) &&
-          nbc__sched_conflict(&s->nodes[j], &s->nodes[i]))
-        status = nbc__status_fail(err, NBC_E_STATE, 0,
-                                  "rank %d: nodes %u and %u touch the same bytes in any order",
-                                  s->rank, (unsigned)j, (unsigned)i);
-  }
-  NBC_FREE(before);
-  return status;
-}
-
-static nbc__sched_byte *nbc__sched_bytes(const nbc__sched_proof *p, int rank, nbc_slice slice) {
-  return p->areas[rank][slice.area] + slice.offset_bytes;
-}
-
-static nbc_status nbc__sched_prove_reduce(const nbc__sched_proof *p, int r, const nbc_node *node) {
-  nbc__sched_byte *const dst = nbc__sched_bytes(p, r, node->u.reduce.dst);
-  const nbc__sched_byte *const left = nbc__sched_bytes(p, r, node->u.reduce.left);
-  const nbc__sched_byte *const right = nbc__sched_bytes(p, r, node->u.reduce.right);
-  const nbc_schedule_desc *const d = &p->descs[r];
-  for (uint64_t i = 0; i < node->size_bytes; i++) {
-    const uint64_t a = left[i].ranks, b = right[i].ranks;
-    const char *wrong = NULL;
-    if (!a || !b)
-      wrong = "reduces what nobody gave";
-    else if (a & b)
-      wrong = "counts a contribution twice";
-    else if (left[i].index != right[i].index)
-      wrong = "reduces different elements";
-    else if ((left[i].index % d->elem_bytes) != i % d->elem_bytes)
-      wrong = "cuts an element";
-    else if (d->not_commutative) { /* left must end just below where right begins */
-      const uint64_t step = (b & (~b + 1)) >> 1;
-      if (!(a & step) || a >= (b & (~b + 1))) wrong = "changes the order of operands";
-    }
-    if (wrong) return nbc__status_fail(p->err, NBC_E_STATE, 0, "rank %d: a reduction %s", r, wrong);
-    dst[i].ranks = a | b;
-    dst[i].index = left[i].index;
-  }
-  return NBC_OK;
-}
-
-static void nbc__sched_prove_finish(nbc__sched_proof *p, size_t i) {
-  const int r = p->w.rank_of[i];
-  const nbc_schedule *const s = p->w.schedules[r];
-  const nbc_node *const node = nbc__sched_world_node(&p->w, i);
-  p->heard[i] |= (uint64_t)1 << r;
-  for (uint32_t k = node[0].first_after; k < node[1].first_after; k++) {
-    const size_t next = p->w.first[r] + s->after[k];
-    p->heard[next] |= p->heard[i];
-    if (--p->w.left[next] == 0) p->ready[p->ready_count++] = next;
-  }
-}
-
-static nbc_status nbc__sched_prove_node(nbc__sched_proof *p, size_t i) {
-  const nbc_node *const node = nbc__sched_world_node(&p->w, i);
-  const int r = p->w.rank_of[i];
-  nbc_status status = NBC_OK;
-  if (node->type == NBC_NODE_SEND || node->type == NBC_NODE_RECV) {
-    const size_t other = p->w.partner[i];
-    p->posted[i] = true;
-    if (!p->posted[other]) return NBC_OK; /* whoever comes second moves the data */
-    const size_t send = node->type == NBC_NODE_SEND ? i : other, recv = send == i ? other : i;
-    const nbc_node *const from = nbc__sched_world_node(&p->w, send), *const to =
-                                                                         nbc__sched_world_node(
-                                                                             &p->w, recv);
-    if (node->size_bytes)
-      memcpy(nbc__sched_bytes(p, p->w.rank_of[recv], to->u.msg.buffer),
-             nbc__sched_bytes(p, p->w.rank_of[send], from->u.msg.buffer),
-             node->size_bytes * sizeof(nbc__sched_byte));
-    p->heard[recv] |= p->heard[send] | (uint64_t)1 << p->w.rank_of[send];
-    nbc__sched_prove_finish(p, send);
-    nbc__sched_prove_finish(p, recv);
-    return NBC_OK;
-  }
-  if (node->type == NBC_NODE_COPY)
-    memcpy(nbc__sched_bytes(p, r, node->u.copy.dst), nbc__sched_bytes(p, r, node->u.copy.src),
-           node->size_bytes * sizeof(nbc__sched_byte));
-  if (node->type == NBC_NODE_REDUCE) status = nbc__sched_prove_reduce(p, r, node);
-  p->posted[i] = true;
-  nbc__sched_prove_finish(p, i);
-  return status;
-}
-
-static nbc_status nbc__sched_prove_run(nbc__sched_proof *p) {
-  nbc__sched_world *const w = &p->w;
-  for (size_t i = 0; i < w->node_count; i++)
-    if (!w->left[i]) p->ready[p->ready_count++] = i;
-  nbc_status status = NBC_OK;
-  while (p->ready_count && !status) status = nbc__sched_prove_node(p, p->ready[--p->ready_count]);
-  for (size_t i = 0; i < w->node_count && !status; i++)
-    if (!p->posted[i] || !p->posted[w->partner[i]]) status = nbc__sched_stuck(w, i, p->err);
-  return status;
-}
-
-/* `size_bytes` bytes at `at` hold what `ranks` gave, from their byte `index` on. */
-static void nbc__sched_set(nbc__sched_byte *bytes, uint64_t at, uint64_t size_bytes, uint64_t ranks,
-                           uint64_t index) {
-  for (uint64_t i = 0; i < size_bytes; i++)
-    bytes[at + i].ranks = ranks, bytes[at + i].index = index + i;
-}
-
-/* What rank r has before: the send buffer and, in place, its input in the receive buffer. */
-static void nbc__sched_prove_input(nbc__sched_proof *p, int r) {
-  const nbc_schedule_desc *const d = &p->descs[r];
-  const nbc_schedule *const s = p->w.schedules[r];
-  const uint64_t me = (uint64_t)1 << r, block = d->count * d->elem_bytes;
-  for (int area = 0; area < NBC_AREA_COUNT; area++)
-    nbc__sched_set(p->areas[r][area], 0, nbc__sched_area_bytes(s, (nbc_area)area), 0,
-                   (uint64_t)area << 56);
-  nbc__sched_set(p->areas[r][NBC_AREA_SEND], 0, s->send_bytes, me, 0);
-  nbc__sched_byte *const recv = p->areas[r][NBC_AREA_RECV];
-  if (d->coll == NBC_COLL_BCAST && r == d->root) nbc__sched_set(recv, 0, block, me, 0);
-  if (!d->in_place || d->coll == NBC_COLL_SCATTER || d->coll == NBC_COLL_SCATTERV) return;
-  const uint64_t at = nbc__sched_input(d).offset_bytes;
-  const bool own_block = d->coll >= NBC_COLL_GATHER && d->coll <= NBC_COLL_ALLGATHERV;
-  nbc__sched_set(recv, at, own_block ? nbc__sched_block_bytes(d, d->recv_counts, r) : s->recv_bytes,
-                 me, 0);
-}
-
-/* Overwrites `want` (a copy of the receive buffer as it was) with what rank r must have afterwards.
- */
-static void nbc__sched_prove_expect(const nbc__sched_proof *p, int r, nbc__sched_byte *want) {
-  const nbc_schedule_desc *const d = &p->descs[r], *const root = &p->descs[d->root];
-  const uint64_t block = d->count * d->elem_bytes,
-                 all = p->w.size == 64 ? ~(uint64_t)0 : ((uint64_t)1 << p->w.size) - 1;
-  const uint64_t below = ((uint64_t)1 << r) - 1, one = 1;
-  switch (d->coll) {
-  case NBC_COLL_BARRIER:
-  case NBC_COLL_COUNT: break;
-  case NBC_COLL_BCAST: nbc__sched_set(want, 0, block, one << d->root, 0); break;
-  case NBC_COLL_REDUCE:
-    if (r == d->root) nbc__sched_set(want, 0, block, all, 0);
-    break;
-  case NBC_COLL_ALLREDUCE: nbc__sched_set(want, 0, block, all, 0); break;
-  case NBC_COLL_REDUCE_SCATTER_BLOCK:
-  case NBC_COLL_REDUCE_SCATTER:
-    nbc__sched_set(want, 0, nbc__sched_block_bytes(d, d->recv_counts, r), all,
-                   nbc__sched_block_at(d, d->recv_counts, NULL, r));
-    break;
-  case NBC_COLL_SCATTER:
-  case NBC_COLL_SCATTERV:
-    if (r == d->root && d->in_place) break;
-    nbc__sched_set(want, 0, block, one << d->root,
-                   nbc__sched_block_at(root, root->send_counts, root->send_displs, r));
-    break;
-  case NBC_COLL_GATHER:
-  case NBC_COLL_GATHERV:
-    if (r != d->root) break; /* fall through */
-  case NBC_COLL_ALLGATHER:
-  case NBC_COLL_ALLGATHERV:
-    for (int i = 0; i < d->size; i++)
-      nbc__sched_set(want, nbc__sched_block_at(d, d->recv_counts, d->recv_displs, i),
-                     nbc__sched_block_bytes(d, d->recv_counts, i), one << i, 0);
-    break;
-  case NBC_COLL_ALLTOALL:
-  case NBC_COLL_ALLTOALLV:
-    for (int i = 0; i < d->size; i++) {
-      const nbc_schedule_desc *const from = &p->descs[i];
-      const uint64_t index =
-          from->in_place ? nbc__sched_block_at(from, from->recv_counts, from->recv_displs, r)
-                         : nbc__sched_block_at(from, from->send_counts, from->send_displs, r);
-      nbc__sched_set(want, nbc__sched_block_at(d, d->recv_counts, d->recv_displs, i),
-                     nbc__sched_block_bytes(d, d->recv_counts, i), one << i, index);
-    }
-    break;
-  case NBC_COLL_SCAN: nbc__sched_set(want, 0, block, below << 1 | 1, 0); break;
-  case NBC_COLL_EXSCAN:
-    if (r) nbc__sched_set(want, 0, block, below, 0);
-    break;
-  }
-}
-
-static nbc_status nbc__sched_prove_result(nbc__sched_proof *p, int r, const nbc__sched_byte *want) {
-  const nbc_schedule *const s = p->w.schedules[r];
-  const nbc__sched_byte *const have = p->areas[r][NBC_AREA_RECV];
-  for (uint64_t i = 0; i < s->recv_bytes; i++)
-    if (have[i].ranks != want[i].ranks || have[i].index != want[i].index)
-      return nbc__status_fail(p->err, NBC_E_STATE, 0,
-                              "%s %s: rank %d: byte %llu holds byte %llu of ranks 0x%llx instead "
-                              "of byte %llu of ranks 0x%llx",
-                              nbc_coll_name(s->coll), nbc_algo_name(s->algo), r,
-                              (unsigned long long)i, (unsigned long long)have[i].index,
-                              (unsigned long long)have[i].ranks, (unsigned long long)want[i].index,
-                              (unsigned long long)want[i].ranks);
-  if (s->coll != NBC_COLL_BARRIER) return NBC_OK;
-  uint64_t heard = 0;
-  for (size_t i = p->w.first[r]; i < p->w.first[r + 1]; i++) heard |= p->heard[i];
-  for (int i = 0; i < p->w.size; i++)
-    if (!(heard >> i & 1))
-      return nbc__status_fail(p->err, NBC_E_STATE, 0,
-                              "barrier: rank %d leaves before rank %d entered", r, i);
-  return NBC_OK;
-}
-
-/* One block: areas of all ranks, then the expected receive buffers. */
-static nbc_status nbc__sched_prove(nbc__sched_proof *p, nbc_error *err) {
-  uint64_t total_bytes = 1;
-  for (int r = 0; r < p->w.size; r++) {
-    const nbc_schedule *const s = p->w.schedules[r];
-    total_bytes += s->send_bytes + 2 * s->recv_bytes + s->scratch_bytes;
-  }
-  if (total_bytes > (uint64_t)1 << 28)
-    return nbc__status_fail(err, NBC_E_RANGE, 0,
-                            "verify: more than 2^28 bytes to follow: take smaller counts");
-  nbc__sched_byte *const memory = (nbc__sched_byte *)NBC_MALLOC(total_bytes * sizeof *memory),
-                         *next = memory, *want;
-  if (!memory) return nbc__status_fail(err, NBC_E_NOMEM, 0, "verify: out of memory");
-  for (int r = 0; r < p->w.size; r++) {
-    for (int area = 0; area < NBC_AREA_COUNT; area++) {
-      p->areas[r][area] = next;
-      next += nbc__sched_area_bytes(p->w.schedules[r], (nbc_area)area);
-    }
-    nbc__sched_prove_input(p, r);
-  }
-  want = next;
-  for (int r = 0; r < p->w.size; r++) {
-    memcpy(next, p->areas[r][NBC_AREA_RECV], p->w.schedules[r]->recv_bytes * sizeof *next);
-    nbc__sched_prove_expect(p, r, next);
-    next += p->w.schedules[r]->recv_bytes;
-  }
-  nbc_status status = nbc__sched_prove_run(p);
-  for (int r = 0; r < p->w.size && !status; r++) {
-    status = nbc__sched_prove_result(p, r, want);
-    want += p->w.schedules[r]->recv_bytes;
-  }
-  NBC_FREE(memory);
-  return status;
-}
-
-NBC_API nbc_status nbc_schedule_verify(const nbc_schedule *const *schedules,
-                                       const nbc_schedule_desc *descs, int size, nbc_error *err) {
-  if (size < 1 || size > 64)
-    return nbc__status_fail(err, NBC_E_RANGE, 0, "size: %d is not in 1..64", size);
-  nbc__sched_proof p;
-  nbc_schedule_desc normal[64];
-  memset(&p, 0, sizeof p);
-  p.err = err;
-  p.descs = normal;
-  nbc_status status = nbc__sched_world_open(&p.w, schedules, size, err);
-  for (int r = 0; r < size && !status; r++) {
-    normal[r] = descs[r];
-    nbc__sched_normalize(&normal[r]);
-    status = nbc__sched_prove_order(schedules[r], err);
-  }
-  if (!status) {
-    const size_t n = p.w.node_count;
-    p.heard = (uint64_t *)NBC_MALLOC(n * sizeof *p.heard);
-    p.ready = (size_t *)NBC_MALLOC(n * sizeof *p.ready);
-    p.posted = (bool *)NBC_MALLOC(n * sizeof *p.posted);
-    if (p.heard && p.ready && p.posted) {
-      memset(p.heard, 0, n * sizeof *p.heard);
-      memset(p.posted, 0, n * sizeof *p.posted);
-      status = nbc__sched_prove(&p, err);
-    } else {
-      status = nbc__status_fail(err, NBC_E_NOMEM, 0, "verify: out of memory");
-    }
-  }
-  NBC_FREE(p.heard);
-  NBC_FREE(p.ready);
-  NBC_FREE(p.posted);
-  nbc__sched_world_close(&p.w);
-  return status;
-}
-
-/* ============================================================================================== */
-/* [SYNC] 11. Two clocks, many clocks                                                             */
-/* ============================================================================================== */
 /* With x = nominal device time since the newest reading, host time is
        h(x) = newest_ns + x + o + r x + w(x),   |w(x)| <= min(wander x^2 / 2, 2 limit |x|),
    where (o, r) is unknown. A reading at x says h(x) <= after and h(x + step) >= before: with the
@@ -9644,6 +6074,17 @@ NBC_API nbc_status nbc_schedule_verify(const nbc_schedule *const *schedules,
    corners when the origin moves (the difference is linear in x), so hulls grow at one end only. */
 #define NBC__SYNC_MAX_NS (INT64_C(1) << 61)
 
+NBC__PRIVATE double nbc__sync_bound_ns(const nbc_relation *r, const nbc_relation_point *p, int side,
+                                 double *x_ns);
+#ifdef NBC_LINES
+#line 1 "src/overlap/relation.c"
+#endif
+/* relation.c: two clocks: how one relates to the other, with a guaranteed error. */
+
+
+/* ============================================================================================== */
+/* [RELATION] 9. Two clocks                                                                       */
+/* ============================================================================================== */
 static double nbc__sync_quadratic_ns(const nbc_relation_desc *d, double x_ns) {
   return 0.5e-15 * d->wander_ppm_per_s * x_ns * x_ns;
 }
@@ -9772,7 +6213,7 @@ static bool nbc__sync_cut(nbc_relation *r, double x_ns, double bound_ns, int sid
 }
 
 /* The bound on o + r x that a point of a hull gives, and x. */
-static double nbc__sync_bound_ns(const nbc_relation *r, const nbc_relation_point *p, int side,
+NBC__PRIVATE double nbc__sync_bound_ns(const nbc_relation *r, const nbc_relation_point *p, int side,
                                  double *x_ns) {
   *x_ns = nbc__sync_x_ns(r, p->at_ticks);
   return (double)(p->t_ns - r->newest_ns) - *x_ns +
@@ -10021,2304 +6462,14 @@ NBC_API nbc_status nbc_relation_ticks(const nbc_relation *relation, int64_t t_ns
   if (relation->desc.counter_bits < 64) *ticks &= ((uint64_t)1 << relation->desc.counter_bits) - 1;
   return NBC_OK;
 }
-
-/* ---- a common time: round trips -------------------------------------------------------------- */
-enum { NBC__SYNC_FITS_MAX = 64, NBC__SYNC_TRIPS_PER_FIT = 16, NBC__SYNC_OPEN = 16 };
-enum { NBC__SYNC_ASK = 0, NBC__SYNC_LAST, NBC__SYNC_SKIP };
-
-typedef struct nbc__sync_ping {
-  uint64_t sequence, what, burst;
-  int64_t retry_ns; /* it will be repeated after this */
-} nbc__sync_ping;
-
-typedef struct nbc__sync_pong {
-  uint64_t sequence, depth_count;
-  int64_t not_after_ns;  /* global time was at most this when the ping had arrived */
-  int64_t not_before_ns; /* and at least this when the pong left */
-} nbc__sync_pong;
-
-/* The fastest of some round trips: what the published methods work with. */
-typedef struct nbc__sync_fit {
-  int64_t t_local_ns, rtt_ns;
-  double offset_ns; /* global - local, relative to the first fit's */
-} nbc__sync_fit;
-
-/* What ranks of one clock pass on. */
-typedef struct nbc__sync_state {
-  nbc_relation relation;
-  nbc_sync_info info;
-  double line_ns, line_rate, guess_ns, guess_rate;
-  int64_t t_line_ns, fit_offset_ns;
-  int fits_count;
-  bool guessed;
-} nbc__sync_state;
-
-/* An operation whose memory may have to outlive the wait for it. */
-typedef struct nbc__sync_mail {
-  nbc_op op;
-  struct nbc__sync_mail *next;
-  union {
-    nbc__sync_ping ping;
-    nbc__sync_pong pong;
-    nbc__sync_state state;
-  } u;
-} nbc__sync_mail;
-
-struct nbc_sync {
-  const nbc_transport *t;
-  nbc_sync_desc desc; /* values in force */
-  bool identity;      /* shares rank 0's clock */
-  bool leader;        /* lowest rank of its clock */
-  int *group;         /* ranks of this clock, ascending */
-  int group_count, group_index, parent_rank;
-  nbc_relation relation;
-  nbc_relation *history; /* older states, oldest first; allocated by the first update */
-  int history_count;
-  nbc__sync_fit fits[NBC__SYNC_FITS_MAX];
-  int fits_count;
-  int64_t fit_offset_ns;     /* what the fits' offsets are relative to */
-  double line_ns, line_rate; /* the method's line: offset at t_line_ns, slope */
-  int64_t t_line_ns;
-  double guess_ns,
-      guess_rate; /* the estimate: host minus nominal at the newest reading, its rate */
-  bool guessed;   /* else it is the middle of the interval */
-  double burst_low_ns, burst_high_ns; /* offset between the fastest trips of this burst */
-  int64_t sent_ns[NBC__SYNC_OPEN];    /* by sequence: when the ping left */
-  uint64_t sequence, burst;
-  nbc__sync_mail *orphans; /* posted and not to be cancelled: kept until the end */
-  nbc_sync_info info;
-};
-
-NBC_API const char *nbc_sync_method_name(nbc_sync_method method) {
-  switch (method) {
-  case NBC_SYNC_MIDDLE: return "middle";
-  case NBC_SYNC_SKAMPI: return "skampi";
-  case NBC_SYNC_JK: return "jk";
-  case NBC_SYNC_HCA3: return "hca3";
-  case NBC_SYNC_METHOD_COUNT: break;
-  }
-  return "?";
-}
-
-static int64_t nbc__sync_local_now(const nbc_sync *s) { return s->t->now_ns(s->t->ctx); }
-
-/* Bounds of the global time at a local reading t <= clock < t + 1 ns. */
-static bool nbc__sync_bounds(const nbc_sync *s, int64_t t_local_ns, int64_t *low_ns,
-                             int64_t *high_ns) {
-  nbc_time time;
-  if (s->identity) {
-    *low_ns = t_local_ns;
-    *high_ns = t_local_ns + 1;
-    return true;
-  }
-  if (nbc_relation_time(&s->relation, (uint64_t)t_local_ns, &time) != NBC_OK) return false;
-  *low_ns = time.t_ns - time.err_ns;
-  *high_ns = time.t_ns + time.err_ns;
-  return true;
-}
-
-/* ---- mail: operations that survive a time-out ------------------------------------------------ */
-static nbc_status nbc__sync_post(nbc_sync *s, nbc__sync_mail **mail, int peer, uint64_t tag,
-                                 uint64_t bytes) {
-  nbc__sync_mail *m = (nbc__sync_mail *)NBC_MALLOC(sizeof *m);
-  *mail = m;
-  if (!m) return NBC_E_NOMEM;
-  memset(m, 0, sizeof *m);
-  const nbc_status status = nbc_irecv(s->t, &m->u, bytes, peer, s->desc.tag + tag, &m->op);
-  if (status != NBC_OK) {
-    NBC_FREE(m);
-    *mail = NULL;
-  }
-  return status;
-}
-
-static void nbc__sync_drop(nbc_sync *s, nbc__sync_mail *m) {
-  if (!m) return;
-  if (!m->op.finished && s->t->cancel) s->t->cancel(s->t->ctx, &m->op);
-  for (int i = 0; i < 8 && !m->op.finished; i++) s->t->progress(s->t->ctx);
-  if (m->op.finished) {
-    NBC_FREE(m);
-    return;
-  }
-  m->next = s->orphans;
-  s->orphans = m;
-}
-
-/* ---- child's side ---------------------------------------------------------------------------- */
-static void nbc__sync_keep_fit(nbc_sync *s, const nbc__sync_fit *fit) {
-  if (s->fits_count == NBC__SYNC_FITS_MAX) { /* thin out evenly */
-    for (int i = 0; i < NBC__SYNC_FITS_MAX / 2; i++) s->fits[i] = s->fits[2 * i];
-    s->fits_count = NBC__SYNC_FITS_MAX / 2;
-  }
-  s->fits[s->fits_count++] = *fit;
-}
-
-/* One answered trip: two bounds for the relation, an offset for the published methods. */
-static void nbc__sync_use(nbc_sync *s, const nbc__sync_pong *pong, int64_t t_sent_ns,
-                          int64_t t_back_ns, nbc__sync_fit *best) {
-  const int64_t rtt_ns = t_back_ns - t_sent_ns;
-  if (rtt_ns < 0) {
-    s->info.backward_count++;
-    return;
-  }
-  s->info.trips_count++;
-  if (s->info.rtt_min_ns == 0 || rtt_ns < s->info.rtt_min_ns)
-    s->info.rtt_min_ns = rtt_ns > 0 ? rtt_ns : 1;
-  if (nbc_relation_add_not_after(&s->relation, (uint64_t)t_sent_ns, pong->not_after_ns) ==
-      NBC_E_CLOCK)
-    s->fits_count = 0;
-  if (nbc_relation_add_not_before(&s->relation, pong->not_before_ns, (uint64_t)t_back_ns) ==
-      NBC_E_CLOCK)
-    s->fits_count = 0;
-  const int64_t reference_ns = pong->not_after_ns + (pong->not_before_ns - pong->not_after_ns) / 2;
-  const int64_t t_middle_ns = t_sent_ns + rtt_ns / 2;
-  if (s->fits_count == 0) s->fit_offset_ns = reference_ns - t_middle_ns;
-  s->burst_high_ns =
-      fmin(s->burst_high_ns, (double)(pong->not_after_ns - t_sent_ns - s->fit_offset_ns));
-  s->burst_low_ns =
-      fmax(s->burst_low_ns, (double)(pong->not_before_ns - t_back_ns - s->fit_offset_ns));
-  if (rtt_ns < best->rtt_ns) {
-    best->rtt_ns = rtt_ns;
-    best->t_local_ns = t_middle_ns;
-    best->offset_ns = (double)(reference_ns - t_middle_ns - s->fit_offset_ns);
-  }
-}
-
-/* One trip: sends until an answer comes; answers to earlier pings count too. */
-static nbc_status nbc__sync_trip(nbc_sync *s, uint64_t what, nbc__sync_fit *best) {
-  nbc__sync_mail *answer;
-  nbc__sync_ping ping;
-  int64_t retry_ns = s->desc.retry_ns;
-  int tries = 0;
-  const int64_t t_first_ns = nbc__sync_local_now(s);
-  nbc_status status = nbc__sync_post(s, &answer, s->parent_rank, 1, sizeof(nbc__sync_pong));
-  while (status == NBC_OK) {
-    ping.sequence = ++s->sequence;
-    ping.what = what;
-    ping.burst = s->burst;
-    ping.retry_ns = retry_ns;
-    s->sent_ns[ping.sequence % NBC__SYNC_OPEN] = nbc__sync_local_now(s);
-    status = nbc_send(s->t, &ping, sizeof ping, s->parent_rank, s->desc.tag);
-    if (status != NBC_OK) break;
-    status = nbc_wait(s->t, &answer->op, retry_ns > 0 ? retry_ns : s->desc.limit_ns);
-    if (status == NBC_E_TIMEOUT && retry_ns > 0 &&
-        nbc__sync_local_now(s) - t_first_ns < s->desc.limit_ns) {
-      s->info.lost_count++;
-      if (what == NBC__SYNC_LAST &&
-          ++tries > 4) { /* only the farewell is lost: the parent will see */
-        status = NBC_OK;
-        break;
-      }
-      retry_ns *= 2; /* the parent may be busy with others: do not flood it */
-      status = NBC_OK;
-      continue;
-    }
-    if (status != NBC_OK) break;
-    const int64_t t_back_ns = nbc__sync_local_now(s);
-    const nbc__sync_pong *pong = &answer->u.pong;
-    if (answer->op.size_bytes == sizeof *pong && pong->sequence <= s->sequence &&
-        s->sequence - pong->sequence < NBC__SYNC_OPEN) {
-      s->info.depth_count = (int)pong->depth_count + 1;
-      nbc__sync_use(s, pong, s->sent_ns[pong->sequence % NBC__SYNC_OPEN], t_back_ns, best);
-      break;
-    }
-    NBC_FREE(answer); /* an answer of long ago: wait for the next */
-    status = nbc__sync_post(s, &answer, s->parent_rank, 1, sizeof(nbc__sync_pong));
-  }
-  nbc__sync_drop(s, answer);
-  return status;
-}
-
-/* The method's line through the fits [SKaMPI: no slope; Jones and Koenig: regression; HCA3: its
-   slope through the last burst's offset]. */
-static void nbc__sync_line(nbc_sync *s) {
-  double x_mean = 0, y_mean = 0, xx = 0, xy = 0;
-  const int n = s->fits_count;
-  if (n == 0) return;
-  s->t_line_ns = s->fits[n - 1].t_local_ns;
-  for (int i = 0; i < n; i++) {
-    x_mean += (double)(s->fits[i].t_local_ns - s->t_line_ns) / n;
-    y_mean += s->fits[i].offset_ns / n;
-  }
-  for (int i = 0; i < n; i++) {
-    const double x = (double)(s->fits[i].t_local_ns - s->t_line_ns) - x_mean;
-    xx += x * x;
-    xy += x * (s->fits[i].offset_ns - y_mean);
-  }
-  const double slope = xx > 0 ? xy / xx : 0, burst_ns = 0.5 * (s->burst_low_ns + s->burst_high_ns);
-  s->line_rate = s->desc.method == NBC_SYNC_SKAMPI ? 0 : slope;
-  s->line_ns = s->desc.method == NBC_SYNC_JK ? y_mean - slope * x_mean : burst_ns;
-}
-
-/* The slope of the fits, less twice its own standard error (as James and Stein shrink a mean): what
-   scatter alone could have made is no drift. */
-static double nbc__sync_sure_rate(const nbc_sync *s) {
-  const int n = s->fits_count;
-  double x_mean = 0, y_mean = 0, xx = 0, xy = 0, rest = 0;
-  for (int i = 0; i < n; i++) {
-    x_mean += (double)(s->fits[i].t_local_ns - s->t_line_ns) / n;
-    y_mean += s->fits[i].offset_ns / n;
-  }
-  for (int i = 0; i < n; i++) {
-    const double x = (double)(s->fits[i].t_local_ns - s->t_line_ns) - x_mean;
-    xx += x * x;
-    xy += x * (s->fits[i].offset_ns - y_mean);
-  }
-  if (n < 3 || !(xx > 0)) return 0;
-  const double slope = xy / xx;
-  for (int i = 0; i < n; i++) {
-    const double x = (double)(s->fits[i].t_local_ns - s->t_line_ns) - x_mean;
-    const double y = s->fits[i].offset_ns - y_mean - slope * x;
-    rest += y * y;
-  }
-  const double doubt = 4 * rest / (n - 2) / xx;
-  return doubt < slope * slope ? slope - doubt / slope : 0;
-}
-
-/* While "no drift" is within what is guaranteed: the probable rate, and the middle of the offsets that
-   the polygon leaves at that rate. The polygon's own middle would make drift of the width of what is
-   not known, and carry it on until the next burst. */
-static void nbc__sync_guess(nbc_sync *s) {
-  const nbc_relation *r = &s->relation;
-  const double low = (r->rate_ppm - r->rate_err_ppm) * 1e-6,
-               high = (r->rate_ppm + r->rate_err_ppm) * 1e-6;
-  double low_ns = -INFINITY, high_ns = INFINITY, x_ns;
-  s->guessed = s->fits_count > 0 && r->corners_count > 0 && low <= 0 && high >= 0;
-  if (!s->guessed) return;
-  s->guess_rate = fmax(low, fmin(high, nbc__sync_sure_rate(s)));
-  for (int i = 0; i < r->upper_count; i++)
-    high_ns = fmin(high_ns, nbc__sync_bound_ns(r, &r->upper[i], 1, &x_ns) - s->guess_rate * x_ns);
-  for (int i = 0; i < r->lower_count; i++)
-    low_ns = fmax(low_ns, nbc__sync_bound_ns(r, &r->lower[i], -1, &x_ns) - s->guess_rate * x_ns);
-  s->guess_ns = 0.5 * (low_ns + high_ns);
-}
-
-static nbc_status nbc__sync_ask(nbc_sync *s) {
-  nbc_status status = NBC_OK;
-  nbc__sync_fit fit, fastest;
-  fit.rtt_ns = fastest.rtt_ns = INT64_MAX;
-  s->burst_low_ns = -INFINITY;
-  s->burst_high_ns = INFINITY;
-  for (int i = 0; i < s->desc.trips_count && status == NBC_OK; i++) {
-    status = nbc__sync_trip(s, i + 1 < s->desc.trips_count ? NBC__SYNC_ASK : NBC__SYNC_LAST, &fit);
-    if ((i + 1) % NBC__SYNC_TRIPS_PER_FIT != 0 && i + 1 < s->desc.trips_count) continue;
-    if (fit.rtt_ns == INT64_MAX) continue;
-    if (fit.rtt_ns < fastest.rtt_ns) fastest = fit;
-    nbc__sync_keep_fit(s, &fit);
-    fit.rtt_ns = INT64_MAX;
-  }
-  nbc__sync_line(s);
-  nbc__sync_guess(s);
-  nbc_time time;
-  if (fastest.rtt_ns < INT64_MAX &&
-      nbc_relation_time(&s->relation, (uint64_t)fastest.t_local_ns, &time) == NBC_OK) {
-    const double off_ns =
-        (double)(time.t_ns - fastest.t_local_ns - s->fit_offset_ns) - fastest.offset_ns;
-    s->info.residual_ns = (int64_t)fabs(off_ns);
-  }
-  return status;
-}
-
-/* ---- parent's side --------------------------------------------------------------------------- */
-/* Answers one child until it says that this was the last. *heard: it asked at least once. */
-static nbc_status nbc__sync_serve(nbc_sync *s, int child, bool *heard) {
-  nbc__sync_mail *ask;
-  nbc__sync_pong pong;
-  nbc_status status = nbc__sync_post(s, &ask, child, 0, sizeof(nbc__sync_ping));
-  int64_t patience_ns = s->desc.limit_ns;
-  *heard = false;
-  while (status == NBC_OK) {
-    int64_t low_ns, high_ns, ignored_ns;
-    status = nbc_wait(s->t, &ask->op, patience_ns);
-    if (status != NBC_OK) break;
-    const int64_t t_read_ns = nbc__sync_local_now(s);
-    const nbc__sync_ping ping = ask->u.ping;
-    if (ping.burst == s->burst) {
-      *heard = true; /* from now on, silence means that its farewell got lost */
-      if (ping.retry_ns > 0 && ping.retry_ns < s->desc.limit_ns / 64)
-        patience_ns = 64 * ping.retry_ns;
-    }
-    NBC_FREE(ask);
-    ask = NULL;
-    if (ping.burst > s->burst) return NBC_OK; /* its farewell got lost; it will repeat this one */
-    if (ping.what == NBC__SYNC_SKIP && ping.burst == s->burst) return NBC_OK;
-    /* a ping of an earlier burst deserves its answer, but ends nothing */
-    const bool last = ping.what == NBC__SYNC_LAST && ping.burst == s->burst;
-    if (!last) status = nbc__sync_post(s, &ask, child, 0, sizeof(nbc__sync_ping));
-    if (status != NBC_OK) break;
-    if (!nbc__sync_bounds(s, t_read_ns, &ignored_ns, &high_ns)) high_ns = NBC__SYNC_MAX_NS;
-    pong.sequence = ping.sequence;
-    pong.depth_count = (uint64_t)s->info.depth_count;
-    pong.not_after_ns = high_ns;
-    if (!nbc__sync_bounds(s, nbc__sync_local_now(s), &low_ns, &ignored_ns))
-      low_ns = -NBC__SYNC_MAX_NS;
-    pong.not_before_ns = low_ns;
-    status = nbc_send(s->t, &pong, sizeof pong, child, s->desc.tag + 1);
-    if (last) return status;
-  }
-  nbc__sync_drop(s, ask);
-  return status == NBC_E_TIMEOUT && *heard ? NBC_OK : status;
-}
-
-/* ---- the tree -------------------------------------------------------------------------------- */
-static nbc_status nbc__sync_named(nbc_error *err, nbc_status status, int rank, const nbc_sync *s) {
-  if (status == NBC_E_TIMEOUT)
-    return nbc__status_fail(err, status, 0, "rank %d: rank %d did not answer within %.3g s",
-                            s->t->rank, rank, (double)s->desc.limit_ns * 1e-9);
-  return nbc__status_fail(err, status, 0, "rank %d: with rank %d: %s", s->t->rank, rank,
-                          nbc_status_text(status));
-}
-
-/* Clears the lowest digit of rank that is not 0, in base arity: the parent. */
-static int nbc__sync_tree_parent(int rank, int arity) {
-  int weight = 1;
-  while (rank / weight % arity == 0) weight *= arity;
-  return rank - rank / weight % arity * weight;
-}
-
-/* Ranks of one clock pass the relation on among themselves, in a binomial tree over their indices.
-   */
-static nbc_status nbc__sync_copy_from(nbc_sync *s, nbc_error *err) {
-  const int parent = s->group[s->group_index & (s->group_index - 1)];
-  nbc__sync_mail *mail;
-  nbc_status status = nbc__sync_post(s, &mail, parent, 2, sizeof mail->u.state);
-  if (status == NBC_OK) status = nbc_wait(s->t, &mail->op, s->desc.limit_ns);
-  if (status == NBC_OK && mail->op.size_bytes != sizeof mail->u.state) status = NBC_E_MISMATCH;
-  if (status == NBC_OK) {
-    const nbc__sync_state *state = &mail->u.state;
-    s->relation = state->relation;
-    s->line_ns = state->line_ns, s->line_rate = state->line_rate, s->t_line_ns = state->t_line_ns;
-    s->guess_ns = state->guess_ns, s->guess_rate = state->guess_rate, s->guessed = state->guessed;
-    s->fit_offset_ns = state->fit_offset_ns;
-    s->fits_count = state->fits_count;
-    s->info = state->info;
-    s->info.copied = true;
-    s->info.parent_rank = parent;
-  }
-  nbc__sync_drop(s, mail);
-  return status == NBC_OK ? NBC_OK : nbc__sync_named(err, status, parent, s);
-}
-
-static nbc_status nbc__sync_copy_to(nbc_sync *s, nbc_error *err) {
-  nbc__sync_state state;
-  memset(&state, 0, sizeof state);
-  state.relation = s->relation;
-  state.info = s->info;
-  state.line_ns = s->line_ns, state.line_rate = s->line_rate, state.t_line_ns = s->t_line_ns;
-  state.guess_ns = s->guess_ns, state.guess_rate = s->guess_rate, state.guessed = s->guessed;
-  state.fit_offset_ns = s->fit_offset_ns;
-  state.fits_count = s->fits_count;
-  const int lowest = s->group_index ? s->group_index & -s->group_index : s->group_count;
-  int bit = 1;
-  while (bit < lowest) bit *= 2;
-  for (bit = s->group_index ? lowest / 2 : bit / 2; bit > 0; bit /= 2) {
-    if (s->group_index + bit >= s->group_count) continue;
-    const int child = s->group[s->group_index + bit];
-    const nbc_status status = nbc_send(s->t, &state, sizeof state, child, s->desc.tag + 2);
-    if (status != NBC_OK) return nbc__sync_named(err, status, child, s);
-  }
-  return NBC_OK;
-}
-
-/* Own relation first, then the children's; parents have lower ranks, so nobody waits in a circle.
-   */
-static nbc_status nbc__sync_burst(nbc_sync *s, nbc_error *err) {
-  const int rank = s->t->rank, size = s->t->size, arity = s->desc.tree_arity;
-  const int above = rank > 0 ? nbc__sync_tree_parent(rank, arity) : -1;
-  nbc_status status = NBC_OK;
-  bool heard;
-  s->burst++;
-  if (rank > 0 && s->leader) {
-    s->parent_rank = s->info.parent_rank = above;
-    status = nbc__sync_ask(s);
-    if (status != NBC_OK) return nbc__sync_named(err, status, above, s);
-  } else if (rank > 0 && !(s->t->same_clock && s->t->same_clock(s->t->ctx, above))) {
-    const nbc__sync_ping skip = {0, NBC__SYNC_SKIP, s->burst, 0};
-    for (int i = 0; i < (s->desc.retry_ns > 0 ? 8 : 1) && status == NBC_OK;
-         i++) /* some may get lost */
-      status = nbc_send(s->t, &skip, sizeof skip, above, s->desc.tag);
-    if (status != NBC_OK) return nbc__sync_named(err, status, above, s);
-  }
-  if (!s->leader && !s->identity) status = nbc__sync_copy_from(s, err);
-  if (status == NBC_OK && !s->identity) status = nbc__sync_copy_to(s, err);
-  int weight = 1;
-  while (weight < size && (rank == 0 || rank / weight % arity == 0)) weight *= arity;
-  for (weight /= arity; weight > 0 && status == NBC_OK; weight /= arity)
-    for (int digit = 1; digit < arity && status == NBC_OK; digit++) {
-      if (digit > (size - 1 - rank) / weight) break;
-      const int child = rank + digit * weight;
-      if (s->t->same_clock && s->t->same_clock(s->t->ctx, child))
-        continue; /* it has us or a lower one */
-      status = nbc__sync_serve(s, child, &heard);
-      if (status != NBC_OK) return nbc__sync_named(err, status, child, s);
-    }
-  return status;
-}
-
-static nbc_status nbc__sync_find_group(nbc_sync *s) {
-  const nbc_transport *t = s->t;
-  int count = 0, room = 0;
-  for (int peer = 0; peer < t->size; peer++) {
-    if (peer != t->rank && !(t->same_clock && t->same_clock(t->ctx, peer))) continue;
-    if (count == room) {
-      int *larger = (int *)NBC_MALLOC((size_t)(room = 2 * room + 8) * sizeof *larger);
-      if (!larger) return NBC_E_NOMEM;
-      if (count > 0) memcpy(larger, s->group, (size_t)count * sizeof *larger);
-      NBC_FREE(s->group);
-      s->group = larger;
-    }
-    if (peer == t->rank) s->group_index = count;
-    s->group[count++] = peer;
-  }
-  s->group_count = count;
-  s->identity = s->group[0] == 0;
-  s->leader = s->group[0] == t->rank;
-  return NBC_OK;
-}
-
-static nbc_status nbc__sync_defaults(nbc_sync_desc *d) {
-  if (d->rate_limit_ppm == 0) d->rate_limit_ppm = 400;
-  if (d->wander_ppm_per_s == 0) d->wander_ppm_per_s = 1;
-  if (d->wander_ppm_per_s < 0) d->wander_ppm_per_s = 0;
-  if (d->trips_count == 0) d->trips_count = 64;
-  if (d->tree_arity == 0) d->tree_arity = 2;
-  if (d->history_count == 0) d->history_count = 16;
-  if (d->limit_ns == 0) d->limit_ns = INT64_C(30000000000);
-  const bool good = (int)d->method >= 0 && d->method < NBC_SYNC_METHOD_COUNT &&
-                    d->trips_count > 0 && d->trips_count <= 1 << 20 && d->tree_arity >= 2 &&
-                    d->tree_arity <= 64 && d->history_count > 1 && d->history_count <= 4096 &&
-                    d->limit_ns > 0 && d->retry_ns >= 0;
-  return good ? NBC_OK : NBC_E_INVAL;
-}
-
-NBC_API nbc_status nbc_sync_create(const nbc_transport *t, const nbc_sync_desc *desc,
-                                   nbc_sync **sync, nbc_error *err) {
-  if (!t || !sync) return nbc__status_fail(err, NBC_E_INVAL, 0, "transport or result is missing");
-  *sync = NULL;
-  nbc_sync *s = (nbc_sync *)NBC_MALLOC(sizeof *s);
-  if (!s) return nbc__status_fail(err, NBC_E_NOMEM, 0, "out of memory");
-  memset(s, 0, sizeof *s);
-  s->t = t;
-  if (desc) s->desc = *desc;
-  s->info.parent_rank = -1;
-  nbc_relation_desc relation = nbc_relation_crystal(1e9);
-  nbc_status status = nbc__sync_defaults(&s->desc);
-  relation.rate_limit_ppm = s->desc.rate_limit_ppm;
-  relation.wander_ppm_per_s = s->desc.wander_ppm_per_s;
-  if (status == NBC_OK) status = nbc_relation_init(&s->relation, &relation);
-  if (status == NBC_OK) status = nbc__sync_find_group(s);
-  if (status != NBC_OK)
-    nbc__status_fail(err, status, 0, "rank %d: %s", t->rank, nbc_status_text(status));
-  if (status == NBC_OK) status = nbc__sync_burst(s, err);
-  if (status == NBC_OK)
-    *sync = s;
-  else
-    nbc_sync_destroy(s);
-  return status;
-}
-
-NBC_API nbc_status nbc_sync_update(nbc_sync *s, nbc_error *err) {
-  if (!s->identity) { /* keep today's state for stamps taken until now */
-    if (!s->history)
-      s->history = (nbc_relation *)NBC_MALLOC((size_t)s->desc.history_count * sizeof *s->history);
-    if (!s->history) return nbc__status_fail(err, NBC_E_NOMEM, 0, "out of memory");
-    if (s->history_count == s->desc.history_count) {
-      s->history_count = (s->history_count + 1) / 2;
-      for (int i = 1; i < s->history_count; i++) s->history[i] = s->history[2 * i];
-    }
-    s->history[s->history_count++] = s->relation;
-  }
-  return nbc__sync_burst(s, err);
-}
-
-NBC_API void nbc_sync_destroy(nbc_sync *s) {
-  if (!s) return;
-  while (s->orphans) {
-    nbc__sync_mail *m = s->orphans;
-    s->orphans = m->next;
-    NBC_FREE(m);
-  }
-  NBC_FREE(s->group);
-  NBC_FREE(s->history);
-  NBC_FREE(s);
-}
-
-/* ---- answers --------------------------------------------------------------------------------- */
-NBC_API nbc_sync_desc nbc_sync_desc_of(const nbc_sync *s) { return s->desc; }
-NBC_API const nbc_transport *nbc_sync_transport(const nbc_sync *s) { return s->t; }
-
-/* Moves t_ns to where the chosen method says; err_ns grows so that it still holds the truth. */
-static void nbc__sync_place(const nbc_sync *s, int64_t t_local_ns, nbc_time *time) {
-  if (s->desc.method == NBC_SYNC_MIDDLE || s->fits_count == 0) return;
-  const double d_ns = s->line_ns + s->line_rate * (double)(t_local_ns - s->t_line_ns);
-  if (!(fabs(d_ns) < 1e18)) return;
-  const int64_t t_ns = t_local_ns + s->fit_offset_ns + (int64_t)floor(d_ns + 0.5);
-  time->err_ns += t_ns > time->t_ns ? t_ns - time->t_ns : time->t_ns - t_ns;
-  time->t_ns = t_ns;
-}
-
-NBC_API nbc_status nbc_sync_global(const nbc_sync *s, int64_t t_local_ns, nbc_time *global) {
-  global->t_ns = t_local_ns;
-  global->err_ns = 0;
-  if (s->identity) return NBC_OK;
-  const nbc_relation *before = NULL, *after = &s->relation;
-  for (int i = s->history_count - 1; i >= 0;
-       i--) { /* newest reading before, oldest after t_local_ns */
-    const nbc_relation *old = &s->history[i];
-    const uint64_t newest = old->newest_raw_ticks;
-    if ((int64_t)((uint64_t)t_local_ns - newest) >= 0) {
-      before = old;
-      break;
-    }
-    after = old;
-  }
-  nbc_status status = NBC_E_MISMATCH;
-  if (before) status = nbc_relation_time_between(before, after, (uint64_t)t_local_ns, global);
-  if (status == NBC_E_MISMATCH ||
-      status == NBC_E_STATE) /* a step between them, or no state before */
-    status = nbc_relation_time(after, (uint64_t)t_local_ns, global);
-  if (status == NBC_OK)
-    nbc__sync_place(s, t_local_ns, global);
-  else if (status != NBC_E_RANGE)
-    global->err_ns = INT64_MAX;
-  return status == NBC_OK ? NBC_OK : NBC_E_RANGE;
-}
-
-NBC_API nbc_status nbc_sync_estimate(const nbc_sync *s, int64_t t_local_ns, int64_t *t_global_ns) {
-  nbc_time time;
-  const nbc_status status = nbc_sync_global(s, t_local_ns, &time);
-  *t_global_ns = time.t_ns;
-  if (status != NBC_OK || s->identity || !s->guessed || s->desc.method != NBC_SYNC_MIDDLE)
-    return status;
-  const double x_ns = (double)(int64_t)((uint64_t)t_local_ns - s->relation.newest_raw_ticks);
-  const double d_ns = x_ns + s->guess_ns + s->guess_rate * x_ns; /* since the newest reading */
-  const int64_t t_ns = s->relation.newest_ns + (int64_t)floor(d_ns + 0.5);
-  *t_global_ns = t_ns < time.t_ns - time.err_ns   ? time.t_ns - time.err_ns
-                 : t_ns > time.t_ns + time.err_ns ? time.t_ns + time.err_ns
-                                                  : t_ns;
-  return status;
-}
-
-NBC_API nbc_status nbc_sync_local(const nbc_sync *s, int64_t t_global_ns, int64_t *t_local_ns) {
-  uint64_t ticks = (uint64_t)t_global_ns;
-  if (!s->identity && nbc_relation_ticks(&s->relation, t_global_ns, &ticks) != NBC_OK)
-    return NBC_E_RANGE;
-  *t_local_ns = (int64_t)ticks;
-  nbc_time time;
-  for (int i = 0; i < 3 && !s->identity;
-       i++) /* interpolation and method move it, by some 100 ppm */
-    if (nbc_sync_global(s, *t_local_ns, &time) == NBC_OK) *t_local_ns += t_global_ns - time.t_ns;
-  return NBC_OK;
-}
-
-NBC_API nbc_time nbc_sync_now(const nbc_sync *s) {
-  nbc_time time;
-  nbc_sync_global(s, nbc__sync_local_now(s), &time);
-  return time;
-}
-
-NBC_API nbc_sync_info nbc_sync_info_of(const nbc_sync *s) {
-  nbc_sync_info info = s->info;
-  const int64_t t_local_ns = nbc__sync_local_now(s);
-  nbc_sync_global(s, t_local_ns, &info.offset);
-  info.offset.t_ns -= t_local_ns;
-  if (s->identity) return info;
-  info.rate_ppm = s->relation.rate_ppm;
-  info.rate_err_ppm = s->relation.rate_err_ppm;
-  info.step_count = s->relation.step_count;
-  return info;
-}
-
-/* ============================================================================================== */
-/* [COLL] 12. Collectives on any transport                                                        */
-/* ============================================================================================== */
-/* ---- reductions ------------------------------------------------------------------------------- */
-/* Loops over whole blocks of a constant length, because that is what compilers vectorise at -O2; dst
-   may be left or right, which carries nothing from one element to another. clang says which types it
-   cannot vectorise: known, not worth a user's attention. */
-#if defined(__clang__)
-#pragma clang diagnostic push
-#pragma clang diagnostic ignored "-Wpass-failed"
-#define NBC__COLL_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
-#elif defined(__GNUC__)
-#define NBC__COLL_INDEPENDENT _Pragma("GCC ivdep")
-#else
-#define NBC__COLL_INDEPENDENT
+#ifdef NBC_LINES
+#line 1 "src/overlap/nic.c"
 #endif
-typedef void (*nbc__coll_kernel)(void *dst, const void *left, const void *right, uint64_t count);
+/* nic.c: NICs as witnesses: stamps from the wire, in host time, into the monitor. */
 
-#define NBC__COLL_KERNEL(name, T, expr)                                                            \
-  static void nbc__coll_##name(void *dst, const void *left, const void *right, uint64_t count) {   \
-    enum { BLOCK = 32 };                                                                           \
-    T *const d = (T *)dst;                                                                         \
-    const T *const l = (const T *)left, *const r = (const T *)right;                               \
-    uint64_t i = 0;                                                                                \
-    for (; count - i >= BLOCK; i += BLOCK) {                                                       \
-      NBC__COLL_INDEPENDENT                                                                        \
-      for (int k = 0; k < BLOCK; k++) {                                                            \
-        const T a = l[i + (uint64_t)k], b = r[i + (uint64_t)k];                                    \
-        d[i + (uint64_t)k] = (T)(expr);                                                            \
-      }                                                                                            \
-    }                                                                                              \
-    for (; i < count; i++) {                                                                       \
-      const T a = l[i], b = r[i];                                                                  \
-      d[i] = (T)(expr);                                                                            \
-    }                                                                                              \
-  }
-#define NBC__COLL_ORDER(name, T)                                                                   \
-  NBC__COLL_KERNEL(max_##name, T, a > b ? a : b)                                                   \
-  NBC__COLL_KERNEL(min_##name, T, a < b ? a : b)
-#define NBC__COLL_LOGIC(name, T)                                                                   \
-  NBC__COLL_KERNEL(land_##name, T, (a != 0) & (b != 0))                                            \
-  NBC__COLL_KERNEL(lor_##name, T, (a != 0) | (b != 0))                                             \
-  NBC__COLL_KERNEL(lxor_##name, T, (a != 0) ^ (b != 0))
-/* 1u: narrow types would be promoted to int, whose overflow is undefined. */
-#define NBC__COLL_UNSIGNED(name, T)                                                                \
-  NBC__COLL_ORDER(name, T)                                                                         \
-  NBC__COLL_LOGIC(name, T)                                                                         \
-  NBC__COLL_KERNEL(sum_##name, T, a + b)                                                           \
-  NBC__COLL_KERNEL(prod_##name, T, 1u * a * b)                                                     \
-  NBC__COLL_KERNEL(band_##name, T, a &b)                                                           \
-  NBC__COLL_KERNEL(bor_##name, T, a | b)                                                           \
-  NBC__COLL_KERNEL(bxor_##name, T, a ^ b)
-#define NBC__COLL_REAL(name, T)                                                                    \
-  NBC__COLL_ORDER(name, T)                                                                         \
-  NBC__COLL_LOGIC(name, T)                                                                         \
-  NBC__COLL_KERNEL(sum_##name, T, a + b)                                                           \
-  NBC__COLL_KERNEL(prod_##name, T, a *b)
-
-NBC__COLL_UNSIGNED(uint8, uint8_t)
-NBC__COLL_UNSIGNED(uint16, uint16_t)
-NBC__COLL_UNSIGNED(uint32, uint32_t)
-NBC__COLL_UNSIGNED(uint64, uint64_t)
-NBC__COLL_ORDER(int8, int8_t)
-NBC__COLL_ORDER(int16, int16_t)
-NBC__COLL_ORDER(int32, int32_t)
-NBC__COLL_ORDER(int64, int64_t)
-NBC__COLL_LOGIC(bool, bool)
-NBC__COLL_REAL(float, float)
-NBC__COLL_REAL(double, double)
-NBC__COLL_REAL(long_double, long double)
-
-/* A complex number lies in memory as an array of two. Its sum is a sum of reals. */
-#define NBC__COLL_COMPLEX(name, T)                                                                 \
-  static void nbc__coll_csum_##name(void *dst, const void *left, const void *right,                \
-                                    uint64_t count) {                                              \
-    nbc__coll_sum_##name(dst, left, right, 2 * count);                                             \
-  }                                                                                                \
-  static void nbc__coll_cprod_##name(void *dst, const void *left, const void *right,               \
-                                     uint64_t count) {                                             \
-    T *const d = (T *)dst;                                                                         \
-    const T *const l = (const T *)left, *const r = (const T *)right;                               \
-    for (uint64_t i = 0; i < 2 * count; i += 2) {                                                  \
-      const T re = l[i] * r[i] - l[i + 1] * r[i + 1], im = l[i] * r[i + 1] + l[i + 1] * r[i];      \
-      d[i] = re, d[i + 1] = im;                                                                    \
-    }                                                                                              \
-  }
-NBC__COLL_COMPLEX(float, float)
-NBC__COLL_COMPLEX(double, double)
-NBC__COLL_COMPLEX(long_double, long double)
-#if defined(__clang__)
-#pragma clang diagnostic pop
-#endif
-
-#define NBC__COLL_LOC(name, T, sign)                                                               \
-  static void nbc__coll_##name(void *dst, const void *left, const void *right, uint64_t count) {   \
-    T *const d = (T *)dst;                                                                         \
-    const T *const l = (const T *)left, *const r = (const T *)right;                               \
-    for (uint64_t i = 0; i < count; i++) {                                                         \
-      const T a = l[i], b = r[i];                                                                  \
-      const bool first = a.value sign b.value || (!(b.value sign a.value) && a.index <= b.index);  \
-      d[i] = first ? a : b;                                                                        \
-    }                                                                                              \
-  }
-#define NBC__COLL_PAIR(name)                                                                       \
-  NBC__COLL_LOC(maxloc_##name, nbc_pair_##name, >)                                                 \
-  NBC__COLL_LOC(minloc_##name, nbc_pair_##name, <)
-NBC__COLL_PAIR(int16)
-NBC__COLL_PAIR(int32)
-NBC__COLL_PAIR(int64)
-NBC__COLL_PAIR(float)
-NBC__COLL_PAIR(double)
-NBC__COLL_PAIR(long_double)
-
-/* Rows: MAX MIN SUM PROD LAND BAND LOR BOR LXOR BXOR MAXLOC MINLOC. Signed integers add, multiply
-   and combine as unsigned ones do. */
-#define NBC__COLL_INTEGER_ROW(name, u)                                                             \
-  {                                                                                                \
-    nbc__coll_max_##name, nbc__coll_min_##name, nbc__coll_sum_##u, nbc__coll_prod_##u,             \
-        nbc__coll_land_##u, nbc__coll_band_##u, nbc__coll_lor_##u, nbc__coll_bor_##u,              \
-        nbc__coll_lxor_##u, nbc__coll_bxor_##u, NULL, NULL                                         \
-  }
-#define NBC__COLL_REAL_ROW(name)                                                                   \
-  {                                                                                                \
-    nbc__coll_max_##name, nbc__coll_min_##name, nbc__coll_sum_##name, nbc__coll_prod_##name,       \
-        nbc__coll_land_##name, NULL, nbc__coll_lor_##name, NULL, nbc__coll_lxor_##name, NULL,      \
-        NULL, NULL                                                                                 \
-  }
-#define NBC__COLL_COMPLEX_ROW(name)                                                                \
-  {                                                                                                \
-    NULL, NULL, nbc__coll_csum_##name, nbc__coll_cprod_##name, NULL, NULL, NULL, NULL, NULL, NULL, \
-        NULL, NULL                                                                                 \
-  }
-#define NBC__COLL_PAIR_ROW(name)                                                                   \
-  {                                                                                                \
-    NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, nbc__coll_maxloc_##name,           \
-        nbc__coll_minloc_##name                                                                    \
-  }
-static const nbc__coll_kernel nbc__coll_kernels[NBC_TYPE_COUNT][NBC_REDUCE_COUNT] = {
-    /* BYTE */ {NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
-    /* BOOL */
-    {nbc__coll_lor_bool, nbc__coll_land_bool, NULL, NULL, nbc__coll_land_bool, nbc__coll_land_bool,
-     nbc__coll_lor_bool, nbc__coll_lor_bool, nbc__coll_lxor_bool, nbc__coll_lxor_bool, NULL, NULL},
-    NBC__COLL_INTEGER_ROW(int8, uint8),
-    NBC__COLL_INTEGER_ROW(uint8, uint8),
-    NBC__COLL_INTEGER_ROW(int16, uint16),
-    NBC__COLL_INTEGER_ROW(uint16, uint16),
-    NBC__COLL_INTEGER_ROW(int32, uint32),
-    NBC__COLL_INTEGER_ROW(uint32, uint32),
-    NBC__COLL_INTEGER_ROW(int64, uint64),
-    NBC__COLL_INTEGER_ROW(uint64, uint64),
-    NBC__COLL_REAL_ROW(float),
-    NBC__COLL_REAL_ROW(double),
-    NBC__COLL_REAL_ROW(long_double),
-    NBC__COLL_COMPLEX_ROW(float),
-    NBC__COLL_COMPLEX_ROW(double),
-    NBC__COLL_COMPLEX_ROW(long_double),
-    NBC__COLL_PAIR_ROW(int16),
-    NBC__COLL_PAIR_ROW(int32),
-    NBC__COLL_PAIR_ROW(int64),
-    NBC__COLL_PAIR_ROW(float),
-    NBC__COLL_PAIR_ROW(double),
-    NBC__COLL_PAIR_ROW(long_double)};
-
-NBC_API const char *nbc_type_name(nbc_type type) {
-  switch (type) {
-#define NBC__X(name, text, size_bytes)                                                             \
-  case NBC_TYPE_##name: return text;
-    NBC_TYPE_LIST(NBC__X)
-#undef NBC__X
-  case NBC_TYPE_COUNT: break;
-  }
-  return "?";
-}
-
-NBC_API uint64_t nbc_type_bytes(nbc_type type) {
-  switch (type) {
-#define NBC__X(name, text, size_bytes)                                                             \
-  case NBC_TYPE_##name: return size_bytes;
-    NBC_TYPE_LIST(NBC__X)
-#undef NBC__X
-  case NBC_TYPE_COUNT: break;
-  }
-  return 0;
-}
-
-NBC_API const char *nbc_reduce_name(nbc_reduce reduce) {
-  static const char *const names[] = {
-#define NBC__X(name, text) text,
-      NBC_REDUCE_LIST(NBC__X)
-#undef NBC__X
-  };
-  if (reduce >= NBC_REDUCE_USER) return "user";
-  return (unsigned)reduce < NBC_REDUCE_COUNT ? names[reduce] : "?";
-}
-
-NBC_API nbc_status nbc_reduce_local(nbc_reduce reduce, nbc_type type, void *dst, const void *left,
-                                    const void *right, uint64_t count) {
-  if ((unsigned)reduce >= NBC_REDUCE_COUNT || (unsigned)type >= NBC_TYPE_COUNT) return NBC_E_INVAL;
-  if (!nbc__coll_kernels[type][reduce]) return NBC_E_INVAL;
-  nbc__coll_kernels[type][reduce](dst, left, right, count);
-  return NBC_OK;
-}
-
-/* ---- communicators and requests
-   ------------------------------------------------------------------ A schedule that may be wanted
-   again is kept with its key; the last finished request of it too, with its memory, so that a
-   repeated call builds and allocates nothing. */
-enum { NBC__COLL_CACHED = 32, NBC__COLL_OPERATORS = 16, NBC__COLL_SEQUENCES = 1 << 20 };
-
-typedef enum nbc__coll_state {
-  NBC__COLL_IDLE = 0,
-  NBC__COLL_RUNNING,
-  NBC__COLL_DONE,
-  NBC__COLL_FAILED
-} nbc__coll_state;
-
-typedef struct nbc__coll_entry {
-  nbc_schedule_desc key; /* as asked for, rank and pointers included: all 0 */
-  nbc_schedule *schedule;
-  nbc_request *spare;
-  uint64_t last_use_count;
-  uint32_t user_count; /* requests that run it */
-} nbc__coll_entry;
-
-typedef struct nbc__coll_op {
-  nbc_op op;
-  nbc_request *request;
-  uint32_t node;
-} nbc__coll_op;
-
-struct nbc_request {
-  nbc_comm *comm;
-  nbc_request *before, *next; /* all requests of the communicator */
-  nbc__coll_entry *entry;     /* NULL: the schedule is this request's own */
-  nbc_schedule *schedule;
-  bool persistent;
-  nbc_coll_args args; /* without the arrays of counts */
-  uint32_t state;     /* atomic: nbc__coll_state; changed in nbc__coll_enter only */
-  nbc_error error;
-  unsigned char *areas[NBC_AREA_COUNT];
-  void *scratch_memory;
-  nbc__coll_kernel kernel;
-  nbc_reduce_fn user_fn;
-  void *user;
-  uint64_t tag;
-  uint32_t *left;  /* per node: predecessors not finished */
-  uint32_t *ready; /* nodes in the order in which they became ready: each comes once */
-  uint32_t first_ready_count, ready_count, finished_count, flying_count;
-  bool advancing;
-  nbc__coll_op *ops;            /* per node that sends or receives */
-  uint32_t *op_of;              /* per node: index in ops */
-  nbc_request *check, *checked; /* the comparison before this request; the request it is for */
-  struct nbc__coll_summary
-      *summaries; /* of a comparison: what is told to each rank, then what each tells */
-  int64_t t_start_ns;
-  int64_t t_done_ns; /* of the completion being handled, for an engine's histogram; 0 = none */
-  nbc_request *submitted_next; /* waiting for the engine */
-};
-
-struct nbc_comm {
-  nbc_comm_desc desc;
-  nbc_transport *t;
-  nbc_choice choice;
-  nbc_error err;
-  nbc_request *requests;
-  nbc__coll_entry entries[NBC__COLL_CACHED];
-  uint64_t use_count;
-  uint32_t sequence_index;
-  int operator_count;
-  struct {
-    nbc_reduce_fn fn;
-    void *user;
-    bool commutative;
-  } operators[NBC__COLL_OPERATORS];
-};
-
-static nbc__coll_state nbc__coll_state_of(const nbc_request *r) {
-  return (nbc__coll_state)__atomic_load_n(&r->state, __ATOMIC_ACQUIRE);
-}
-
-/* The only place where a request changes its state; nobody but its owner touches it after the end.
- */
-static void nbc__coll_enter(nbc_request *r, nbc__coll_state state) {
-  __atomic_store_n(&r->state, (uint32_t)state, __ATOMIC_RELEASE);
-}
-
-static void nbc__coll_checked(nbc_request *check);
-
-/* What the engine offers; all but submit, help and any_failed under its lock. */
-static nbc_status nbc__prog_attach(nbc_progress *p, nbc_transport *t, nbc_error *err);
-static void nbc__prog_detach(nbc_progress *p, const nbc_transport *t);
-static void nbc__prog_submit(nbc_progress *p, nbc_request *r);
-static void nbc__prog_take(nbc_progress *p);
-static void nbc__prog_note_post(nbc_progress *p, int64_t d_ns);
-static void nbc__prog_note_done(nbc_progress *p);
-static void nbc__prog_help(nbc_progress *p);
-static bool nbc__prog_any_failed(const nbc_progress *p);
-static nbc_status nbc__prog_failed(const nbc_progress *p, const nbc_transport *t);
-static void nbc__prog_lock(nbc_progress *p);
-static void nbc__prog_unlock(nbc_progress *p);
-
-static void nbc__coll_fail(nbc_request *r, nbc_status status, uint32_t i, const char *what) {
-  if (nbc__coll_state_of(r) != NBC__COLL_RUNNING) return; /* the first error is the cause */
-  const nbc_node *const node = &r->schedule->nodes[i];
-  (void)nbc__status_fail(&r->error, status, 0, "%s, rank %d: %s %d: %s (%s)",
-                         nbc_coll_name(r->schedule->coll), r->schedule->rank,
-                         node->type == NBC_NODE_SEND ? "send to" : "receive from", node->u.msg.peer,
-                         what, nbc_status_name(status));
-  nbc__coll_enter(r, NBC__COLL_FAILED);
-  if (r->checked) nbc__coll_checked(r);
-}
-
-/* ---- the executor: one for all algorithms ---------------------------------------------------- */
-static unsigned char *nbc__coll_at(const nbc_request *r, nbc_slice slice) {
-  return slice.area == NBC_AREA_NONE ? NULL : r->areas[slice.area] + slice.offset_bytes;
-}
-
-static void nbc__coll_finish_node(nbc_request *r, uint32_t i) {
-  const nbc_node *const node = &r->schedule->nodes[i];
-  r->finished_count++;
-  for (uint32_t k = node[0].first_after; k < node[1].first_after; k++) {
-    const uint32_t next = r->schedule->after[k];
-    if (--r->left[next] == 0) r->ready[r->ready_count++] = next;
-  }
-}
-
-static void nbc__coll_post(nbc_request *r, uint32_t i) {
-  const nbc_transport *const t = r->comm->t;
-  const nbc_node *const node = &r->schedule->nodes[i];
-  nbc_op *const op = &r->ops[r->op_of[i]].op;
-  unsigned char *const buffer = nbc__coll_at(r, node->u.msg.buffer);
-  const uint64_t tag = r->tag | node->u.msg.tag;
-  const nbc_status status =
-      node->type == NBC_NODE_SEND
-          ? t->isend(t->ctx, buffer, node->size_bytes, node->u.msg.peer, tag, op)
-          : t->irecv(t->ctx, buffer, node->size_bytes, node->u.msg.peer, tag, op);
-  if (status)
-    nbc__coll_fail(r, status, i, "cannot be posted");
-  else
-    r->flying_count++;
-  if (r->t_done_ns) {
-    nbc__prog_note_post(r->comm->desc.progress, t->now_ns(t->ctx) - r->t_done_ns);
-    r->t_done_ns = 0;
-  }
-}
-
-static bool nbc__coll_local(const nbc_request *r, const nbc_node *node, bool reduces) {
-  const nbc_transport *const t = r->comm->t;
-  return !t->local || t->local(t->ctx, node->size_bytes, reduces);
-}
-static void nbc__coll_reduce_node(const nbc_request *r, const nbc_node *node) {
-  unsigned char *const dst = nbc__coll_at(r, node->u.reduce.dst);
-  const unsigned char *const left = nbc__coll_at(r, node->u.reduce.left),
-                             *const right = nbc__coll_at(r, node->u.reduce.right);
-  const uint64_t count = node->size_bytes / r->schedule->elem_bytes;
-  if (r->kernel)
-    r->kernel(dst, left, right, count);
-  else
-    r->user_fn(dst, left, right, count, r->args.type, r->user);
-}
-
-/* Runs what is ready. A completion that comes meanwhile only adds to the list: no recursion. */
-static void nbc__coll_advance(nbc_request *r) {
-  if (r->advancing) return;
-  r->advancing = true;
-  while (r->first_ready_count < r->ready_count && nbc__coll_state_of(r) == NBC__COLL_RUNNING) {
-    const uint32_t i = r->ready[r->first_ready_count++];
-    const nbc_node *const node = &r->schedule->nodes[i];
-    switch (node->type) {
-    case NBC_NODE_SEND:
-    case NBC_NODE_RECV: nbc__coll_post(r, i); continue;
-    case NBC_NODE_COPY:
-      if (nbc__coll_local(r, node, false))
-        memcpy(nbc__coll_at(r, node->u.copy.dst), nbc__coll_at(r, node->u.copy.src),
-               node->size_bytes);
-      break;
-    case NBC_NODE_REDUCE:
-      if (nbc__coll_local(r, node, true)) nbc__coll_reduce_node(r, node);
-      break;
-    case NBC_NODE_NOP: break;
-    }
-    nbc__coll_finish_node(r, i);
-  }
-  r->advancing = false;
-  if (r->finished_count == r->schedule->node_count && nbc__coll_state_of(r) == NBC__COLL_RUNNING) {
-    const bool is_check = r->checked != NULL; /* once done, another thread may free r */
-    nbc__coll_enter(r, NBC__COLL_DONE);
-    if (is_check) nbc__coll_checked(r);
-  }
-}
-
-static void nbc__coll_done(nbc_op *op) {
-  const nbc__coll_op *const own = (const nbc__coll_op *)op->user;
-  nbc_request *const r = own->request;
-  const nbc_node *const node = &r->schedule->nodes[own->node];
-  nbc_progress *const p = r->comm->desc.progress;
-  r->flying_count--;
-  if (p) {
-    nbc__prog_note_done(p);
-    r->t_done_ns = r->comm->t->now_ns(r->comm->t->ctx);
-  }
-  if (op->status)
-    nbc__coll_fail(r, op->status, own->node,
-                   op->status == NBC_E_TRUNCATED ? "sent more than expected" : "failed");
-  else if (node->type == NBC_NODE_RECV && op->size_bytes != node->size_bytes)
-    nbc__coll_fail(r, NBC_E_MISMATCH, own->node, "sent less than expected");
-  else {
-    nbc__coll_finish_node(r, own->node);
-    nbc__coll_advance(r);
-  }
-}
-
-/* Receives first: a message that finds its receive posted is not copied twice. */
-static void nbc__coll_launch(nbc_request *r) {
-  const nbc_schedule *const s = r->schedule;
-  r->first_ready_count = r->ready_count = r->finished_count = 0;
-  r->t_done_ns = 0;
-  for (uint32_t i = 0; i < s->node_count; i++) r->left[i] = s->nodes[i].before_count;
-  for (int receives = 1; receives >= 0; receives--)
-    for (uint32_t i = 0; i < s->node_count; i++)
-      if (!s->nodes[i].before_count && (s->nodes[i].type == NBC_NODE_RECV) == (receives == 1))
-        r->ready[r->ready_count++] = i;
-  nbc__coll_advance(r);
-}
-
-/* ---- making requests ------------------------------------------------------------------------- */
-static void nbc__coll_unlink(nbc_request *r) {
-  if (r->before)
-    r->before->next = r->next;
-  else if (r->comm->requests == r)
-    r->comm->requests = r->next;
-  if (r->next) r->next->before = r->before;
-  r->before = r->next = NULL;
-}
-
-static void nbc__coll_link(nbc_request *r) {
-  r->before = NULL;
-  r->next = r->comm->requests;
-  if (r->next) r->next->before = r;
-  r->comm->requests = r;
-}
-
-static void nbc__coll_discard(nbc_request *r) {
-  if (!r) return;
-  if (r->check) nbc__coll_discard(r->check);
-  nbc__coll_unlink(r);
-  if (!r->entry) nbc_schedule_free(r->schedule);
-  NBC_FREE(r->scratch_memory);
-  NBC_FREE(r->summaries);
-  NBC_FREE(r);
-}
-
-/* A request with the memory that its schedule needs, in one block besides the scratch area. */
-static nbc_request *nbc__coll_allocate(nbc_comm *comm, nbc_schedule *s) {
-  const size_t n = s->node_count;
-  size_t messages = 0;
-  for (size_t i = 0; i < n; i++)
-    messages += s->nodes[i].type == NBC_NODE_SEND || s->nodes[i].type == NBC_NODE_RECV;
-  const size_t bytes =
-      sizeof(nbc_request) + messages * sizeof(nbc__coll_op) + 3 * n * sizeof(uint32_t);
-  nbc_request *const r = (nbc_request *)NBC_MALLOC(bytes);
-  if (!r) return NULL;
-  memset(r, 0, sizeof *r + messages * sizeof(nbc__coll_op));
-  r->comm = comm;
-  r->schedule = s;
-  r->ops = (nbc__coll_op *)(void *)(r + 1);
-  r->left = (uint32_t *)(void *)(r->ops + messages);
-  r->ready = r->left + n;
-  r->op_of = r->ready + n;
-  messages = 0;
-  for (size_t i = 0; i < n; i++) {
-    if (s->nodes[i].type != NBC_NODE_SEND && s->nodes[i].type != NBC_NODE_RECV) continue;
-    nbc__coll_op *const own = &r->ops[messages];
-    r->op_of[i] = (uint32_t)messages++;
-    own->request = r;
-    own->node = (uint32_t)i;
-    own->op.user = own;
-    own->op.done = nbc__coll_done;
-  }
-  if (!s->scratch_bytes) return r;
-  r->scratch_memory =
-      s->scratch_bytes < SIZE_MAX - 64 ? NBC_MALLOC((size_t)s->scratch_bytes + 64) : NULL;
-  if (!r->scratch_memory) return NBC_FREE(r), (nbc_request *)NULL;
-  r->areas[NBC_AREA_SCRATCH] =
-      (unsigned char *)(((uintptr_t)r->scratch_memory + 63) & ~(uintptr_t)63);
-  return r;
-}
-
-/* All that a schedule without counts of its own depends on. */
-static bool nbc__coll_same(const nbc_schedule_desc *a, const nbc_schedule_desc *b) {
-  return a->coll == b->coll && a->algo == b->algo && a->root == b->root && a->count == b->count &&
-         a->elem_bytes == b->elem_bytes && a->in_place == b->in_place &&
-         a->not_commutative == b->not_commutative && a->segment_bytes == b->segment_bytes &&
-         a->radix == b->radix && a->window_count == b->window_count && a->table == b->table &&
-         a->rank == b->rank && a->size == b->size;
-}
-
-/* The entry for this schedule, or the one to replace; NULL: all are in use. */
-static nbc__coll_entry *nbc__coll_lookup(nbc_comm *comm, const nbc_schedule_desc *key) {
-  nbc__coll_entry *oldest = NULL;
-  for (int i = 0; i < NBC__COLL_CACHED; i++) {
-    nbc__coll_entry *const e = &comm->entries[i];
-    if (e->schedule && nbc__coll_same(&e->key, key)) return e;
-    if (e->user_count) continue;
-    if (!oldest || e->last_use_count < oldest->last_use_count) oldest = e;
-  }
-  return oldest;
-}
-
-static bool nbc__coll_in_place(const nbc_coll_args *args) {
-  const bool scatters = args->coll == NBC_COLL_SCATTER || args->coll == NBC_COLL_SCATTERV;
-  return (scatters ? args->recv : args->send) == NBC_IN_PLACE;
-}
-
-static void nbc__coll_describe(const nbc_comm *comm, const nbc_coll_args *args,
-                               nbc_schedule_desc *d) {
-  memset(d, 0, sizeof *d);
-  d->coll = args->coll, d->algo = args->algo;
-  d->rank = comm->t->rank, d->size = comm->t->size, d->root = args->root;
-  d->elem_bytes = nbc_type_bytes(args->type);
-  d->count = args->count;
-  d->send_counts = args->send_counts, d->send_displs = args->send_displs;
-  d->recv_counts = args->recv_counts, d->recv_displs = args->recv_displs;
-  d->in_place = nbc__coll_in_place(args);
-  if (nbc__sched_reduces(args->coll) && args->reduce >= NBC_REDUCE_USER)
-    d->not_commutative = !comm->operators[args->reduce - NBC_REDUCE_USER].commutative;
-  d->segment_bytes = args->segment_bytes, d->radix = args->radix,
-  d->window_count = args->window_count;
-  d->table = &comm->choice;
-}
-
-static nbc_status nbc__coll_check_call(nbc_comm *comm, const nbc_coll_args *args) {
-  if ((unsigned)args->coll >= NBC_COLL_COUNT)
-    return nbc__status_fail(&comm->err, NBC_E_INVAL, 0, "coll: no collective %d", (int)args->coll);
-  const char *const name = nbc_coll_name(args->coll);
-  if ((unsigned)args->type >= NBC_TYPE_COUNT)
-    return nbc__status_fail(&comm->err, NBC_E_INVAL, 0, "%s: type: no type %d", name,
-                            (int)args->type);
-  const bool at_root_only = args->coll == NBC_COLL_REDUCE ||
-                            (args->coll >= NBC_COLL_GATHER && args->coll <= NBC_COLL_SCATTERV);
-  if (at_root_only && nbc__coll_in_place(args) && args->root != comm->t->rank)
-    return nbc__status_fail(&comm->err, NBC_E_INVAL, 0,
-                            "%s: NBC_IN_PLACE: only the root %d may be in place, not rank %d", name,
-                            args->root, comm->t->rank);
-  if (!nbc__sched_reduces(args->coll)) return NBC_OK;
-  const int user = (int)args->reduce - NBC_REDUCE_USER;
-  if (user >= 0 ? user >= comm->operator_count : (unsigned)args->reduce >= NBC_REDUCE_COUNT)
-    return nbc__status_fail(&comm->err, NBC_E_INVAL, 0, "%s: reduce: no operator %d", name,
-                            (int)args->reduce);
-  if (user < 0 && !nbc__coll_kernels[args->type][args->reduce])
-    return nbc__status_fail(&comm->err, NBC_E_INVAL, 0, "%s: reduce: %s does not exist for %s",
-                            name, nbc_reduce_name(args->reduce), nbc_type_name(args->type));
-  return NBC_OK;
-}
-
-static nbc_status nbc__coll_check_buffers(nbc_comm *comm, const nbc_coll_args *args,
-                                          const nbc_schedule *s) {
-  const char *const name = nbc_coll_name(args->coll);
-  const unsigned char *const send = (const unsigned char *)args->send, *const recv =
-                                                                           (const unsigned char *)
-                                                                               args->recv;
-  if (s->send_bytes && !send)
-    return nbc__status_fail(&comm->err, NBC_E_INVAL, 0, "%s: send: must not be NULL", name);
-  if (s->recv_bytes && !recv)
-    return nbc__status_fail(&comm->err, NBC_E_INVAL, 0, "%s: recv: must not be NULL", name);
-  if (s->recv_bytes && recv == (const unsigned char *)NBC_IN_PLACE)
-    return nbc__status_fail(&comm->err, NBC_E_INVAL, 0,
-                            "%s: recv: NBC_IN_PLACE stands for the other buffer", name);
-  const uintptr_t a = (uintptr_t)send, b = (uintptr_t)recv;
-  if (s->send_bytes && s->recv_bytes && a < b + s->recv_bytes && b < a + s->send_bytes)
-    return nbc__status_fail(&comm->err, NBC_E_INVAL, 0,
-                            "%s: send and recv overlap; same buffer: NBC_IN_PLACE", name);
-  return NBC_OK;
-}
-
-/* Schedule, from the cache where it can be, and a request for it. */
-static nbc_status nbc__coll_prepare(nbc_comm *comm, const nbc_coll_args *args,
-                                    nbc_request **request) {
-  nbc_schedule_desc d;
-  nbc_schedule *s = NULL;
-  nbc_status status = NBC_OK;
-  nbc__coll_describe(comm, args, &d);
-  const bool cacheable = !d.send_counts && !d.recv_counts && !d.send_displs && !d.recv_displs;
-  nbc__coll_entry *const e = cacheable ? nbc__coll_lookup(comm, &d) : NULL;
-  const bool hit = e && e->schedule && nbc__coll_same(&e->key, &d);
-  if (hit)
-    s = e->schedule;
-  else
-    status = nbc_schedule_build(&d, &s, &comm->err);
-  if (!status) status = nbc__coll_check_buffers(comm, args, s);
-  nbc_request *r = hit ? e->spare : NULL;
-  if (!status && !r && !(r = nbc__coll_allocate(comm, s)))
-    status = nbc__status_fail(&comm->err, NBC_E_NOMEM, 0, "%s: out of memory",
-                              nbc_coll_name(args->coll));
-  if (status) {
-    if (!hit) nbc_schedule_free(s);
-    return status;
-  }
-  if (hit)
-    e->spare = NULL;
-  else if (e) {
-    nbc__coll_discard(e->spare);
-    nbc_schedule_free(e->schedule);
-    e->key = d;
-    e->schedule = s;
-    e->spare = NULL;
-  }
-  r->entry = e;
-  if (e) e->user_count++, e->last_use_count = ++comm->use_count;
-  *request = r;
-  return NBC_OK;
-}
-
-static nbc_status nbc__coll_make(nbc_comm *comm, const nbc_coll_args *args, nbc_request **request) {
-  nbc_status status = nbc__coll_check_call(comm, args);
-  nbc_request *r = NULL;
-  *request = NULL;
-  if (!status) status = nbc__coll_prepare(comm, args, &r);
-  if (status) return status;
-  r->args = *args;
-  r->args.send_counts = r->args.send_displs = r->args.recv_counts = r->args.recv_displs = NULL;
-  r->areas[NBC_AREA_SEND] = (unsigned char *)(uintptr_t)args->send;
-  r->areas[NBC_AREA_RECV] = (unsigned char *)args->recv;
-  r->kernel = NULL;
-  if (nbc__sched_reduces(args->coll) && args->reduce >= NBC_REDUCE_USER) {
-    r->user_fn = comm->operators[args->reduce - NBC_REDUCE_USER].fn;
-    r->user = comm->operators[args->reduce - NBC_REDUCE_USER].user;
-  } else if (nbc__sched_reduces(args->coll)) {
-    r->kernel = nbc__coll_kernels[args->type][args->reduce];
-  }
-  r->persistent = false;
-  nbc__coll_enter(r, NBC__COLL_IDLE);
-  nbc__coll_link(r);
-  *request = r;
-  return NBC_OK;
-}
-
-/* Finished: goes back to its cache entry, or away. */
-static void nbc__coll_release(nbc_request *r) {
-  nbc__coll_entry *const e = r->entry;
-  if (r->check) nbc__coll_discard(r->check);
-  r->check = NULL;
-  NBC_FREE(r->summaries);
-  r->summaries = NULL;
-  nbc__coll_unlink(r);
-  if (e) e->user_count--;
-  if (e && !e->spare)
-    e->spare = r;
-  else
-    nbc__coll_discard(r);
-}
-
-/* Tag: 1 | communicator | which collective on it | which message of it. */
-static void nbc__coll_begin(nbc_request *r) {
-  nbc_comm *const comm = r->comm;
-  const uint64_t sequence = comm->sequence_index++ % NBC__COLL_SEQUENCES;
-  r->tag = (uint64_t)1 << 63 | (uint64_t)comm->desc.id << 48 | sequence << 28;
-  r->error.status = NBC_OK;
-  nbc__coll_enter(r, NBC__COLL_RUNNING);
-}
-
-/* ---- checking mode
-   ------------------------------------------------------------------------------- Before a
-   collective, every rank tells every other what it is about to call: an alltoall of summaries,
-   itself a request whose end starts the real one. */
-typedef struct nbc__coll_summary {
-  uint64_t count, segment_bytes, counts_hash, to_you_bytes, from_you_bytes;
-  int32_t coll, type, reduce, root, algo, radix;
-} nbc__coll_summary;
-
-static uint64_t nbc__coll_hash(const uint64_t *counts, int size) { /* FNV-1a over whole counts */
-  uint64_t hash = 1469598103934665603u;
-  for (int i = 0; counts && i < size; i++) hash = (hash ^ counts[i]) * 1099511628211u;
-  return hash;
-}
-
-static void nbc__coll_summarize(const nbc_comm *comm, const nbc_coll_args *args, int peer,
-                                nbc__coll_summary *s) {
-  const uint64_t one = nbc_type_bytes(args->type);
-  const bool v = args->coll == NBC_COLL_ALLGATHERV || args->coll == NBC_COLL_REDUCE_SCATTER;
-  const int me = comm->t->rank;
-  memset(s, 0, sizeof *s);
-  s->coll = (int32_t)args->coll, s->type = (int32_t)args->type, s->algo = (int32_t)args->algo;
-  s->radix = args->radix;
-  s->segment_bytes = args->segment_bytes;
-  s->reduce = nbc__sched_reduces(args->coll) ? (int32_t)args->reduce : 0;
-  s->root = nbc__sched_rooted(args->coll) ? args->root : 0;
-  if (v)
-    s->counts_hash = nbc__coll_hash(args->recv_counts, comm->t->size);
-  else if (args->coll == NBC_COLL_ALLTOALLV) {
-    s->to_you_bytes =
-        one * (nbc__coll_in_place(args) ? args->recv_counts : args->send_counts)[peer];
-    s->from_you_bytes = one * args->recv_counts[peer];
-  } else if (args->coll == NBC_COLL_GATHERV) {
-    if (peer == args->root)
-      s->to_you_bytes = me == peer && nbc__coll_in_place(args) ? one * args->recv_counts[peer]
-                                                               : one * args->count;
-    if (me == args->root) s->from_you_bytes = one * args->recv_counts[peer];
-  } else if (args->coll == NBC_COLL_SCATTERV) {
-    if (me == args->root) s->to_you_bytes = one * args->send_counts[peer];
-    if (peer == args->root)
-      s->from_you_bytes = me == peer && nbc__coll_in_place(args) ? one * args->send_counts[peer]
-                                                                 : one * args->count;
-  } else if (args->coll != NBC_COLL_BARRIER) {
-    s->count = args->count;
-  }
-}
-
-static void nbc__coll_summary_text(char text[96], const nbc__coll_summary *s) {
-  const bool reduces = nbc__sched_reduces((nbc_coll)s->coll);
-  snprintf(text, 96, "%s(count %llu, %s%s%s, root %d%s%s)", nbc_coll_name((nbc_coll)s->coll),
-           (unsigned long long)s->count, nbc_type_name((nbc_type)s->type), reduces ? ", " : "",
-           reduces ? nbc_reduce_name((nbc_reduce)s->reduce) : "", s->root, s->algo ? ", " : "",
-           s->algo ? nbc_algo_name((nbc_algo)s->algo) : "");
-}
-
-/* All ranks compare with rank 0, so all come to the same verdict. */
-static bool nbc__coll_differ(const nbc_request *r, const nbc__coll_summary *told,
-                             const nbc__coll_summary *heard, nbc_error *err) {
-  const int size = r->comm->t->size;
-  char a[96], b[96];
-  for (int i = 0; i < size; i++) {
-    const nbc__coll_summary *const x = &heard[0], *const y = &heard[i];
-    if (x->coll == y->coll && x->type == y->type && x->reduce == y->reduce && x->root == y->root &&
-        x->algo == y->algo && x->radix == y->radix && x->count == y->count &&
-        x->segment_bytes == y->segment_bytes && x->counts_hash == y->counts_hash)
-      continue;
-    nbc__coll_summary_text(a, x);
-    nbc__coll_summary_text(b, y);
-    (void)nbc__status_fail(err, NBC_E_MISMATCH, 0, "rank 0 calls %s, rank %d calls %s%s", a, i, b,
-                           x->counts_hash != y->counts_hash ? " with other counts" : "");
-    return true;
-  }
-  for (int i = 0; i < size; i++) {
-    if (heard[i].to_you_bytes == told[i].from_you_bytes) continue;
-    (void)nbc__status_fail(
-        err, NBC_E_MISMATCH, 0, "%s: rank %d sends %llu bytes to rank %d, which expects %llu",
-        nbc_coll_name(r->args.coll), i, (unsigned long long)heard[i].to_you_bytes, r->comm->t->rank,
-        (unsigned long long)told[i].from_you_bytes);
-    return true;
-  }
-  return false;
-}
-
-static void nbc__coll_checked(nbc_request *check) {
-  nbc_request *const r = check->checked;
-  if (nbc__coll_state_of(r) != NBC__COLL_RUNNING) return;
-  if (nbc__coll_state_of(check) == NBC__COLL_FAILED)
-    r->error = check->error;
-  else if (!nbc__coll_differ(r, r->summaries, r->summaries + r->comm->t->size, &r->error)) {
-    nbc__coll_launch(r);
-    return;
-  }
-  nbc__coll_enter(r, NBC__COLL_FAILED);
-}
-
-static void nbc__coll_check_late(nbc_request *r) {
-  const nbc_request *const check = r->check;
-  const nbc_transport *const t = r->comm->t;
-  if (!check || nbc__coll_state_of(r) != NBC__COLL_RUNNING ||
-      nbc__coll_state_of(check) != NBC__COLL_RUNNING)
-    return;
-  if (t->now_ns(t->ctx) - r->t_start_ns < r->comm->desc.check_limit_ns) return;
-  for (uint32_t i = 0; i < check->schedule->node_count; i++) {
-    const nbc_node *const node = &check->schedule->nodes[i];
-    if (node->type != NBC_NODE_RECV || check->ops[check->op_of[i]].op.finished) continue;
-    (void)nbc__status_fail(
-        &r->error, NBC_E_TIMEOUT, 0, "%s: rank %d has not called it after %.3g s",
-        nbc_coll_name(r->args.coll), node->u.msg.peer, (double)r->comm->desc.check_limit_ns * 1e-9);
-    break;
-  }
-  nbc__coll_enter(r, NBC__COLL_FAILED);
-}
-
-static nbc_status nbc__coll_make_check(nbc_request *r, const nbc_coll_args *args) {
-  nbc_comm *const comm = r->comm;
-  const int size = comm->t->size;
-  nbc_coll_args exchange;
-  memset(&exchange, 0, sizeof exchange);
-  r->summaries = (nbc__coll_summary *)NBC_MALLOC(2 * (size_t)size * sizeof *r->summaries);
-  if (!r->summaries) return nbc__status_fail(&comm->err, NBC_E_NOMEM, 0, "check: out of memory");
-  for (int i = 0; i < size; i++) nbc__coll_summarize(comm, args, i, &r->summaries[i]);
-  exchange.coll = NBC_COLL_ALLTOALL, exchange.algo = NBC_ALGO_LINEAR;
-  exchange.send = r->summaries, exchange.recv = r->summaries + size;
-  exchange.count = sizeof *r->summaries;
-  const nbc_status status = nbc__coll_make(comm, &exchange, &r->check);
-  if (!status) r->check->checked = r;
-  return status;
-}
-
-/* ---- starting, testing, waiting -------------------------------------------------------------- */
-static nbc_status nbc__coll_go(nbc_request *r) {
-  if (r->check) nbc__coll_begin(r->check);
-  nbc__coll_begin(r);
-  r->t_start_ns = r->check ? r->comm->t->now_ns(r->comm->t->ctx) : 0;
-  if (r->comm->desc.progress)
-    nbc__prog_submit(r->comm->desc.progress, r);
-  else
-    nbc__coll_launch(r->check ? r->check : r);
-  return NBC_OK;
-}
-
-static nbc_status nbc__coll_make_checked(nbc_comm *comm, const nbc_coll_args *args, bool persistent,
-                                         nbc_request **request) {
-  *request = NULL;
-  nbc_request *r;
-  nbc_status status = nbc__coll_make(comm, args, &r);
-  if (status) return status;
-  r->persistent = persistent;
-  if (comm->desc.check) status = nbc__coll_make_check(r, args);
-  if (status)
-    nbc__coll_release(r);
-  else
-    *request = r;
-  return status;
-}
-
-static nbc_kind nbc__coll_kind(nbc_coll coll) {
-  static const nbc_kind kinds[NBC_COLL_COUNT] = {
-      /* BARRIER */ NBC_KIND_IBARRIER, /* BCAST */ NBC_KIND_IBCAST, /* REDUCE */ NBC_KIND_IREDUCE,
-      /* ALLREDUCE */ NBC_KIND_IALLREDUCE, /* REDUCE_SCATTER_BLOCK */ NBC_KIND_IREDUCE_SCATTER,
-      /* REDUCE_SCATTER */ NBC_KIND_IREDUCE_SCATTER, /* GATHER */ NBC_KIND_IGATHER,
-      /* GATHERV */ NBC_KIND_IGATHER, /* SCATTER */ NBC_KIND_ISCATTER,
-      /* SCATTERV */ NBC_KIND_ISCATTER, /* ALLGATHER */ NBC_KIND_IALLGATHER,
-      /* ALLGATHERV */ NBC_KIND_IALLGATHER, /* ALLTOALL */ NBC_KIND_IALLTOALL,
-      /* ALLTOALLV */ NBC_KIND_IALLTOALL, /* SCAN */ NBC_KIND_ISCAN, /* EXSCAN */ NBC_KIND_IEXSCAN};
-  return (unsigned)coll < NBC_COLL_COUNT ? kinds[coll] : NBC_KIND_OTHER;
-}
-
-NBC_API nbc_status nbc_coll_init(nbc_comm *comm, const nbc_coll_args *args, nbc_request **request) {
-  nbc__transport_enter(comm->t, NBC_KIND_SETUP);
-  const nbc_status status = nbc__coll_make_checked(comm, args, true, request);
-  nbc__transport_exit(comm->t);
-  return status;
-}
-
-NBC_API nbc_status nbc_coll_start(nbc_request *request) {
-  if (!request) return NBC_E_INVAL;
-  if (nbc__coll_state_of(request) != NBC__COLL_IDLE || !request->persistent)
-    return nbc__status_fail(&request->comm->err, NBC_E_STATE, 0, "%s: started again before its end",
-                            nbc_coll_name(request->args.coll));
-  const nbc_transport *const t = request->comm->t;
-  nbc__transport_enter(t, NBC_KIND_START);
-  const nbc_status status = nbc__coll_go(request);
-  nbc__transport_exit(t);
-  return status;
-}
-
-NBC_API nbc_status nbc_coll_start_new(nbc_comm *comm, const nbc_coll_args *args,
-                                      nbc_request **request) {
-  nbc__transport_enter(comm->t, nbc__coll_kind(args->coll));
-  nbc_status status = nbc__coll_make_checked(comm, args, false, request);
-  if (!status) status = nbc__coll_go(*request);
-  nbc__transport_exit(comm->t);
-  return status;
-}
-
-/* The transport failed: so does this request. */
-static void nbc__coll_broken(nbc_request *r, nbc_status status) {
-  if (status >= 0 || nbc__coll_state_of(r) != NBC__COLL_RUNNING) return;
-  (void)nbc__status_fail(&r->error, status, 0, "%s, rank %d: transport %s: %s",
-                         nbc_coll_name(r->args.coll), r->comm->t->rank, r->comm->t->name,
-                         nbc_status_text(status));
-  nbc__coll_enter(r, NBC__COLL_FAILED);
-}
-
-/* One step forward for everything on this transport. */
-static void nbc__coll_drive(nbc_request *r) {
-  const nbc_transport *const t = r->comm->t;
-  nbc_progress *const p = r->comm->desc.progress;
-  if (!p) {
-    nbc__coll_broken(r, t->progress(t->ctx));
-    nbc__coll_check_late(r);
-    return;
-  }
-  nbc__prog_help(p);
-  if (!nbc__prog_any_failed(p) && !r->check) return;
-  nbc__prog_lock(p);
-  nbc__coll_broken(r, nbc__prog_failed(p, t));
-  nbc__coll_check_late(r);
-  nbc__prog_unlock(p);
-}
-
-static void nbc__coll_lock(const nbc_comm *comm) {
-  if (!comm->desc.progress) return;
-  nbc__prog_lock(comm->desc.progress);
-  nbc__prog_take(comm->desc.progress); /* nothing that was started is still on its way */
-}
-
-static void nbc__coll_unlock(const nbc_comm *comm) {
-  if (comm->desc.progress) nbc__prog_unlock(comm->desc.progress);
-}
-
-/* Operations of a request that ended early: ask for its receives back. ret whether all came */
-static bool nbc__coll_recall(nbc_request *r) {
-  const nbc_transport *const t = r->comm->t;
-  const nbc_schedule *const s = r->schedule;
-  for (uint32_t i = 0; r->flying_count && t->cancel && i < r->ready_count; i++) {
-    const nbc_node *const node = &s->nodes[r->ready[i]];
-    if (i < r->first_ready_count && node->type == NBC_NODE_RECV &&
-        !r->ops[r->op_of[r->ready[i]]].op.finished)
-      (void)t->cancel(t->ctx, &r->ops[r->op_of[r->ready[i]]].op);
-  }
-  for (int tries = 0; tries < 1000 && r->flying_count; tries++)
-    if (t->progress(t->ctx) < 0) break;
-  return r->flying_count == 0;
-}
-
-static void nbc__coll_free_locked(nbc_request *request) {
-  if (nbc__coll_state_of(request) == NBC__COLL_RUNNING) {
-    (void)nbc__status_fail(&request->error, NBC_E_CANCELLED, 0, "%s: freed before its end",
-                           nbc_coll_name(request->args.coll));
-    nbc__coll_enter(request, NBC__COLL_FAILED);
-  }
-  nbc_request *const check = request->check;
-  if (check && nbc__coll_state_of(check) == NBC__COLL_RUNNING) {
-    check->checked = NULL;
-    nbc__coll_enter(check, NBC__COLL_FAILED);
-  }
-  const bool recalled = nbc__coll_recall(request);
-  if ((!check || nbc__coll_recall(check)) && recalled) nbc__coll_release(request);
-}
-
-NBC_API void nbc_coll_free(nbc_request *request) {
-  if (!request) return;
-  const nbc_comm *const comm = request->comm;
-  nbc__coll_lock(comm);
-  nbc__coll_free_locked(request);
-  nbc__coll_unlock(comm);
-}
-
-static nbc_status nbc__coll_end(nbc_request **request) {
-  nbc_request *const r = *request;
-  const bool failed = nbc__coll_state_of(r) == NBC__COLL_FAILED;
-  const nbc_status status = failed ? r->error.status : NBC_OK;
-  if (failed) r->comm->err = r->error;
-  if (r->persistent && !failed) {
-    nbc__coll_enter(r, NBC__COLL_IDLE);
-    return NBC_OK;
-  }
-  if (r->persistent) return status; /* stays failed until it is freed */
-  *request = NULL;
-  if (failed)
-    nbc_coll_free(r);
-  else
-    nbc__coll_release(r);
-  return status;
-}
-
-static bool nbc__coll_over(const nbc_request *r) {
-  return nbc__coll_state_of(r) != NBC__COLL_RUNNING;
-}
-
-NBC_API nbc_status nbc_coll_test(nbc_request **request) {
-  nbc_request *const r = *request;
-  if (!r || nbc__coll_state_of(r) == NBC__COLL_IDLE) return NBC_OK;
-  nbc__transport_enter(r->comm->t, NBC_KIND_TEST);
-  if (!nbc__coll_over(r)) nbc__coll_drive(r);
-  const bool over = nbc__coll_over(r);
-  nbc__transport_exit(r->comm->t);
-  return over ? nbc__coll_end(request) : NBC_PENDING;
-}
-
-NBC_API nbc_status nbc_coll_wait(nbc_request **request, int64_t limit_ns) {
-  nbc_request *const r = *request;
-  if (!r || nbc__coll_state_of(r) == NBC__COLL_IDLE) return NBC_OK;
-  const nbc_transport *const t = r->comm->t;
-  const int64_t t_start_ns = limit_ns > 0 ? t->now_ns(t->ctx) : 0;
-  nbc__transport_enter(t, NBC_KIND_WAIT);
-  for (unsigned poll_count = 1; !nbc__coll_over(r); poll_count++) {
-    nbc__coll_drive(r);
-    if (poll_count > 64) sched_yield(); /* ranks may share a core */
-    if (limit_ns > 0 && poll_count % 16 == 0 && t->now_ns(t->ctx) - t_start_ns > limit_ns) break;
-  }
-  const bool over = nbc__coll_over(r);
-  nbc__transport_exit(t);
-  return over ? nbc__coll_end(request) : NBC_E_TIMEOUT;
-}
-
-NBC_API const nbc_schedule *nbc_coll_schedule(const nbc_request *request) {
-  return request->schedule;
-}
-
-NBC_API nbc_status nbc_coll_run(nbc_comm *comm, const nbc_coll_args *args) {
-  nbc_request *request;
-  const nbc_status status = nbc_coll_start_new(comm, args, &request);
-  return status ? status : nbc_coll_wait(&request, 0);
-}
-
-/* ---- communicators --------------------------------------------------------------------------- */
-/* "bcast=chain:65536:2,allreduce=ring": rules in front of the table. */
-static nbc_status nbc__coll_parse_algos(const char *text, nbc_choice *table, nbc_error *err) {
-  nbc_choice front;
-  front.rule_count = 0;
-  while (*text) {
-    char item[96], line[128];
-    const size_t n = strcspn(text, ",");
-    const char *const equals = (const char *)memchr(text, '=', n);
-    if (n >= sizeof item || !equals)
-      return nbc__status_fail(err, NBC_E_PARSE, 0,
-                              "NBC_ALGO: collective=algorithm wanted at \"%.40s\"", text);
-    memcpy(item, text, n);
-    item[n] = 0;
-    item[equals - text] = 0;
-    char *const algo = item + (equals - text) + 1;
-    const size_t name_bytes = strcspn(algo, ":");
-    const char *const segment = algo[name_bytes] ? algo + name_bytes + 1 : "0";
-    const size_t segment_bytes = strcspn(segment, ":");
-    snprintf(line, sizeof line, "%s 0 0 %.*s %.*s %s", item, (int)name_bytes, algo,
-             (int)segment_bytes, segment,
-             segment[segment_bytes] ? segment + segment_bytes + 1 : "0");
-    nbc_choice_rule rule;
-    const char *const wrong = nbc__sched_parse_rule(line, &rule);
-    if (wrong)
-      return nbc__status_fail(err, NBC_E_PARSE, 0, "NBC_ALGO: %s=%s: %s", item, algo, wrong);
-    if (front.rule_count < NBC_CHOICE_MAX_RULES) front.rules[front.rule_count++] = rule;
-    text += n + (text[n] == ',');
-  }
-  for (size_t i = 0; i < table->rule_count && front.rule_count < NBC_CHOICE_MAX_RULES; i++)
-    front.rules[front.rule_count++] = table->rules[i];
-  *table = front;
-  return NBC_OK;
-}
-
-NBC_API nbc_status nbc_comm_create(const nbc_comm_desc *desc, nbc_comm **comm, nbc_error *err) {
-  if (!comm) return NBC_E_INVAL;
-  *comm = NULL;
-  if (!desc || !desc->transport)
-    return nbc__status_fail(err, NBC_E_INVAL, 0, "transport: must not be NULL");
-  if (desc->id >= 1u << 15)
-    return nbc__status_fail(err, NBC_E_RANGE, 0, "id: %u is not in 0..32767", (unsigned)desc->id);
-  nbc_comm *const c = (nbc_comm *)NBC_MALLOC(sizeof *c);
-  if (!c) return nbc__status_fail(err, NBC_E_NOMEM, 0, "communicator: out of memory");
-  memset(c, 0, sizeof *c);
-  c->desc = *desc;
-  c->t = desc->transport;
-  if (c->desc.check_limit_ns <= 0) c->desc.check_limit_ns = 10000000000;
-  if (desc->choice)
-    c->choice = *desc->choice;
-  else
-    nbc_choice_default(&c->choice);
-  c->desc.choice = &c->choice;
-  const char *const file = getenv("NBC_CHOICE"), *const algos = getenv("NBC_ALGO");
-  nbc_status status = file && *file ? nbc_choice_read(file, &c->choice, err) : NBC_OK;
-  if (!status && algos && *algos) status = nbc__coll_parse_algos(algos, &c->choice, err);
-  if (!status && desc->progress) status = nbc__prog_attach(desc->progress, desc->transport, err);
-  if (status)
-    NBC_FREE(c);
-  else
-    *comm = c;
-  return status;
-}
-
-NBC_API void nbc_comm_destroy(nbc_comm *comm) {
-  if (!comm) return;
-  nbc_progress *const progress = comm->desc.progress;
-  bool lost = false;
-  nbc__coll_lock(comm);
-  for (nbc_request *r = comm->requests, *next; r; r = next) {
-    next = r->next;
-    if (r->checked) continue; /* goes with the request it is for */
-    nbc__coll_free_locked(r);
-  }
-  for (nbc_request *r = comm->requests; r; r = r->next) lost |= !r->checked || r->flying_count;
-  for (int i = 0; i < NBC__COLL_CACHED; i++) {
-    nbc__coll_discard(comm->entries[i].spare);
-    if (!lost) nbc_schedule_free(comm->entries[i].schedule);
-  }
-  if (progress) {
-    nbc__prog_detach(progress, comm->t);
-    nbc__prog_unlock(progress);
-  }
-  if (!lost)
-    NBC_FREE(comm); /* else the transport may still write to its operations: lost on purpose */
-}
-
-NBC_API const nbc_error *nbc_comm_error(const nbc_comm *comm) { return &comm->err; }
-
-NBC_API nbc_status nbc_comm_operator(nbc_comm *comm, nbc_reduce_fn fn, void *user, bool commutative,
-                                     nbc_reduce *reduce) {
-  if (!fn) return nbc__status_fail(&comm->err, NBC_E_INVAL, 0, "operator: fn must not be NULL");
-  if (comm->operator_count == NBC__COLL_OPERATORS)
-    return nbc__status_fail(&comm->err, NBC_E_FULL, 0, "operator: more than %d on one communicator",
-                            (int)NBC__COLL_OPERATORS);
-  comm->operators[comm->operator_count].fn = fn;
-  comm->operators[comm->operator_count].user = user;
-  comm->operators[comm->operator_count].commutative = commutative;
-  *reduce = (nbc_reduce)(NBC_REDUCE_USER + comm->operator_count++);
-  return NBC_OK;
-}
-
-/* ---- one line per collective ----------------------------------------------------------------- */
-static nbc_coll_args nbc__coll_args_of(nbc_coll coll, const void *send, void *recv, uint64_t count,
-                                       nbc_type type) {
-  nbc_coll_args args;
-  memset(&args, 0, sizeof args);
-  args.coll = coll, args.send = send, args.recv = recv, args.count = count, args.type = type;
-  return args;
-}
-
-static nbc_status nbc__coll_reducing(nbc_comm *comm, nbc_coll_args args, nbc_reduce reduce,
-                                     int root, nbc_request **request) {
-  args.reduce = reduce;
-  args.root = root;
-  return nbc_coll_start_new(comm, &args, request);
-}
-
-NBC_API nbc_status nbc_ibarrier(nbc_comm *comm, nbc_request **request) {
-  const nbc_coll_args args = nbc__coll_args_of(NBC_COLL_BARRIER, NULL, NULL, 0, NBC_TYPE_BYTE);
-  return nbc_coll_start_new(comm, &args, request);
-}
-
-NBC_API nbc_status nbc_ibcast(nbc_comm *comm, void *buffer, uint64_t count, nbc_type type, int root,
-                              nbc_request **request) {
-  return nbc__coll_reducing(comm, nbc__coll_args_of(NBC_COLL_BCAST, NULL, buffer, count, type),
-                            NBC_REDUCE_MAX, root, request);
-}
-
-NBC_API nbc_status nbc_ireduce(nbc_comm *comm, const void *send, void *recv, uint64_t count,
-                               nbc_type type, nbc_reduce reduce, int root, nbc_request **request) {
-  return nbc__coll_reducing(comm, nbc__coll_args_of(NBC_COLL_REDUCE, send, recv, count, type),
-                            reduce, root, request);
-}
-
-NBC_API nbc_status nbc_iallreduce(nbc_comm *comm, const void *send, void *recv, uint64_t count,
-                                  nbc_type type, nbc_reduce reduce, nbc_request **request) {
-  return nbc__coll_reducing(comm, nbc__coll_args_of(NBC_COLL_ALLREDUCE, send, recv, count, type),
-                            reduce, 0, request);
-}
-
-NBC_API nbc_status nbc_ireduce_scatter_block(nbc_comm *comm, const void *send, void *recv,
-                                             uint64_t count, nbc_type type, nbc_reduce reduce,
-                                             nbc_request **request) {
-  return nbc__coll_reducing(
-      comm, nbc__coll_args_of(NBC_COLL_REDUCE_SCATTER_BLOCK, send, recv, count, type), reduce, 0,
-      request);
-}
-
-NBC_API nbc_status nbc_ireduce_scatter(nbc_comm *comm, const void *send, void *recv,
-                                       const uint64_t *recv_counts, nbc_type type,
-                                       nbc_reduce reduce, nbc_request **request) {
-  nbc_coll_args args = nbc__coll_args_of(NBC_COLL_REDUCE_SCATTER, send, recv, 0, type);
-  args.recv_counts = recv_counts;
-  return nbc__coll_reducing(comm, args, reduce, 0, request);
-}
-
-NBC_API nbc_status nbc_igather(nbc_comm *comm, const void *send, void *recv, uint64_t count,
-                               nbc_type type, int root, nbc_request **request) {
-  return nbc__coll_reducing(comm, nbc__coll_args_of(NBC_COLL_GATHER, send, recv, count, type),
-                            NBC_REDUCE_MAX, root, request);
-}
-
-NBC_API nbc_status nbc_igatherv(nbc_comm *comm, const void *send, uint64_t count, void *recv,
-                                const uint64_t *recv_counts, const uint64_t *recv_displs,
-                                nbc_type type, int root, nbc_request **request) {
-  nbc_coll_args args = nbc__coll_args_of(NBC_COLL_GATHERV, send, recv, count, type);
-  args.recv_counts = recv_counts, args.recv_displs = recv_displs;
-  return nbc__coll_reducing(comm, args, NBC_REDUCE_MAX, root, request);
-}
-
-NBC_API nbc_status nbc_iscatter(nbc_comm *comm, const void *send, void *recv, uint64_t count,
-                                nbc_type type, int root, nbc_request **request) {
-  return nbc__coll_reducing(comm, nbc__coll_args_of(NBC_COLL_SCATTER, send, recv, count, type),
-                            NBC_REDUCE_MAX, root, request);
-}
-
-NBC_API nbc_status nbc_iscatterv(nbc_comm *comm, const void *send, const uint64_t *send_counts,
-                                 const uint64_t *send_displs, void *recv, uint64_t count,
-                                 nbc_type type, int root, nbc_request **request) {
-  nbc_coll_args args = nbc__coll_args_of(NBC_COLL_SCATTERV, send, recv, count, type);
-  args.send_counts = send_counts, args.send_displs = send_displs;
-  return nbc__coll_reducing(comm, args, NBC_REDUCE_MAX, root, request);
-}
-
-NBC_API nbc_status nbc_iallgather(nbc_comm *comm, const void *send, void *recv, uint64_t count,
-                                  nbc_type type, nbc_request **request) {
-  const nbc_coll_args args = nbc__coll_args_of(NBC_COLL_ALLGATHER, send, recv, count, type);
-  return nbc_coll_start_new(comm, &args, request);
-}
-
-NBC_API nbc_status nbc_iallgatherv(nbc_comm *comm, const void *send, void *recv,
-                                   const uint64_t *recv_counts, const uint64_t *recv_displs,
-                                   nbc_type type, nbc_request **request) {
-  nbc_coll_args args = nbc__coll_args_of(NBC_COLL_ALLGATHERV, send, recv, 0, type);
-  args.recv_counts = recv_counts, args.recv_displs = recv_displs;
-  return nbc_coll_start_new(comm, &args, request);
-}
-
-NBC_API nbc_status nbc_ialltoall(nbc_comm *comm, const void *send, void *recv, uint64_t count,
-                                 nbc_type type, nbc_request **request) {
-  const nbc_coll_args args = nbc__coll_args_of(NBC_COLL_ALLTOALL, send, recv, count, type);
-  return nbc_coll_start_new(comm, &args, request);
-}
-
-NBC_API nbc_status nbc_ialltoallv(nbc_comm *comm, const void *send, const uint64_t *send_counts,
-                                  const uint64_t *send_displs, void *recv,
-                                  const uint64_t *recv_counts, const uint64_t *recv_displs,
-                                  nbc_type type, nbc_request **request) {
-  nbc_coll_args args = nbc__coll_args_of(NBC_COLL_ALLTOALLV, send, recv, 0, type);
-  args.send_counts = send_counts, args.send_displs = send_displs;
-  args.recv_counts = recv_counts, args.recv_displs = recv_displs;
-  return nbc_coll_start_new(comm, &args, request);
-}
-
-NBC_API nbc_status nbc_iscan(nbc_comm *comm, const void *send, void *recv, uint64_t count,
-                             nbc_type type, nbc_reduce reduce, nbc_request **request) {
-  return nbc__coll_reducing(comm, nbc__coll_args_of(NBC_COLL_SCAN, send, recv, count, type), reduce,
-                            0, request);
-}
-
-NBC_API nbc_status nbc_iexscan(nbc_comm *comm, const void *send, void *recv, uint64_t count,
-                               nbc_type type, nbc_reduce reduce, nbc_request **request) {
-  return nbc__coll_reducing(comm, nbc__coll_args_of(NBC_COLL_EXSCAN, send, recv, count, type),
-                            reduce, 0, request);
-}
-
-/* ---- tuning ---- */
-typedef struct nbc__tune {
-  nbc_comm *comm;
-  nbc_tune_desc desc;
-  unsigned char *send, *recv;
-  int64_t t_begin_ns;
-} nbc__tune;
-
-static int64_t nbc__tune_now(const nbc__tune *u) { return u->comm->t->now_ns(u->comm->t->ctx); }
-
-static int nbc__tune_order(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-/* The slowest rank's median and elapsed time, the same on all ranks. */
-static nbc_status nbc__tune_measure(const nbc__tune *u, const nbc_coll_args *args, double *d_ns,
-                                    double *elapsed_ns) {
-  double times_ns[99], agreed[2];
-  nbc_request *request;
-  nbc_status status = nbc_coll_init(u->comm, args, &request);
-  for (int i = -1; i < u->desc.reps && !status; i++) { /* the first is warm-up */
-    const int64_t t_ns = nbc__tune_now(u);
-    status = nbc_coll_start(request);
-    if (!status) status = nbc_coll_wait(&request, 0);
-    if (i >= 0) times_ns[i] = (double)(nbc__tune_now(u) - t_ns);
-  }
-  if (status) return status;
-  nbc_coll_free(request);
-  qsort(times_ns, (size_t)u->desc.reps, sizeof *times_ns, nbc__tune_order);
-  agreed[0] = times_ns[u->desc.reps / 2];
-  agreed[1] = (double)(nbc__tune_now(u) - u->t_begin_ns);
-  const nbc_coll_args agree = {NBC_COLL_ALLREDUCE,
-                               NBC_IN_PLACE,
-                               agreed,
-                               2,
-                               NULL,
-                               NULL,
-                               NULL,
-                               NULL,
-                               NBC_TYPE_DOUBLE,
-                               NBC_REDUCE_MAX,
-                               0,
-                               NBC_ALGO_RECURSIVE_DOUBLING,
-                               0,
-                               0,
-                               0};
-  status = nbc_coll_run(u->comm, &agree);
-  *d_ns = agreed[0], *elapsed_ns = agreed[1];
-  return status;
-}
-
-/* All algorithms at one size; variants that differ in segment or radix are algorithms too. */
-static nbc_status nbc__tune_size(const nbc__tune *u, nbc_coll_args *args, nbc_choice_rule *best,
-                                 bool *late) {
-  static const struct {
-    nbc_algo algo;
-    uint64_t segment_bytes;
-    int radix;
-  } variants[] = {{NBC_ALGO_CHAIN, 16 * 1024, 0},
-                  {NBC_ALGO_CHAIN, 256 * 1024, 0},
-                  {NBC_ALGO_BINARY, 16 * 1024, 0},
-                  {NBC_ALGO_KNOMIAL, 0, 8}};
-  enum { VARIANTS = sizeof variants / sizeof *variants };
-  double best_ns = 0, d_ns, elapsed_ns;
-  best->algo = NBC_ALGO_AUTO;
-  for (int i = 1; i < NBC_ALGO_COUNT + VARIANTS; i++) {
-    const int v = i - NBC_ALGO_COUNT;
-    args->algo = v < 0 ? (nbc_algo)i : variants[v].algo;
-    args->segment_bytes = v < 0 ? 0 : variants[v].segment_bytes;
-    args->radix = v < 0 ? 0 : variants[v].radix;
-    if (!nbc_schedule_supports(args->coll, args->algo, u->comm->t->size, false)) continue;
-    const nbc_status status = nbc__tune_measure(u, args, &d_ns, &elapsed_ns);
-    if (status) return status;
-    if (best->algo == NBC_ALGO_AUTO || d_ns < best_ns) {
-      best_ns = d_ns;
-      best->algo = args->algo, best->segment_bytes = args->segment_bytes, best->radix = args->radix;
-    }
-    if (elapsed_ns > (double)u->desc.limit_ns) return *late = true, NBC_OK;
-  }
-  return NBC_OK;
-}
-
-static bool nbc__tune_blocks(nbc_coll coll) { /* the whole is a block for each rank */
-  return (coll >= NBC_COLL_REDUCE_SCATTER_BLOCK && coll <= NBC_COLL_ALLTOALLV);
-}
-
-/* v-variants: lengths between 0.5 and 1.5 of the mean, on both sides of each pair the same. */
-static nbc_coll_args nbc__tune_args(const nbc__tune *u, nbc_coll coll, uint64_t bytes,
-                                    uint64_t counts[1024]) {
-  const uint64_t size = (uint64_t)u->comm->t->size, rank = (uint64_t)u->comm->t->rank;
-  nbc_coll_args args;
-  memset(&args, 0, sizeof args);
-  args.coll = coll, args.send = u->send, args.recv = u->recv;
-  args.count = bytes / 4, args.type = NBC_TYPE_INT32, args.reduce = NBC_REDUCE_SUM;
-  for (uint64_t i = 0; i < size; i++) {
-    const uint64_t k = coll == NBC_COLL_ALLTOALLV ? i + rank : i;
-    counts[i] = bytes / 4 * (2 + k * 7 % 5) / 4;
-  }
-  if (coll == NBC_COLL_ALLTOALLV) args.send_counts = counts;
-  if (coll == NBC_COLL_REDUCE_SCATTER || coll == NBC_COLL_ALLGATHERV || coll == NBC_COLL_ALLTOALLV)
-    args.recv_counts = counts;
-  return args;
-}
-
-/* One collective: sizes four times apart; a rule reaches to twice its size, the last one to
- * infinity. */
-static nbc_status nbc__tune_coll(const nbc__tune *u, nbc_coll coll, nbc_choice *table, bool *late) {
-  const uint64_t size = (uint64_t)u->comm->t->size,
-                 most = u->desc.max_bytes / (nbc__tune_blocks(coll) ? size : 1);
-  const size_t first = table->rule_count;
-  uint64_t counts[1024];
-  nbc_status status = NBC_OK;
-  for (uint64_t bytes = coll == NBC_COLL_BARRIER ? most : 64; bytes <= most && !status && !*late;
-       bytes *= 4) {
-    nbc_coll_args args = nbc__tune_args(u, coll, bytes, counts);
-    nbc_choice_rule best;
-    memset(&best, 0, sizeof best);
-    best.coll = coll, best.max_size = (int)size, best.max_bytes = bytes * 2;
-    status = nbc__tune_size(u, &args, &best, late);
-    if (status || *late || best.algo == NBC_ALGO_AUTO) break;
-    nbc_choice_rule *const last =
-        table->rule_count > first ? &table->rules[table->rule_count - 1] : NULL;
-    if (last && last->algo == best.algo && last->segment_bytes == best.segment_bytes &&
-        last->radix == best.radix)
-      last->max_bytes = best.max_bytes;
-    else if (table->rule_count < NBC_CHOICE_MAX_RULES)
-      table->rules[table->rule_count++] = best;
-  }
-  if (!status && !*late && table->rule_count > first)
-    table->rules[table->rule_count - 1].max_bytes = 0;
-  return status;
-}
-
-/* One rule for all sizes: the algorithm that is least often far behind the best one. */
-static nbc_status nbc__tune_unsized(const nbc__tune *u, nbc_coll coll, nbc_choice *table, bool *late) {
-  const uint64_t most = u->desc.max_bytes / (uint64_t)u->comm->t->size;
-  double behind[NBC_ALGO_COUNT] = {0}, d_ns[NBC_ALGO_COUNT] = {0}, elapsed_ns;
-  uint64_t counts[1024];
-  nbc_choice_rule best;
-  memset(&best, 0, sizeof best);
-  best.coll = coll, best.max_size = u->comm->t->size;
-  for (uint64_t bytes = 64; bytes <= most; bytes *= 4) {
-    nbc_coll_args args = nbc__tune_args(u, coll, bytes, counts);
-    double best_ns = 0;
-    for (int i = 1; i < NBC_ALGO_COUNT; i++) {
-      args.algo = (nbc_algo)i;
-      if (!nbc_schedule_supports(coll, args.algo, u->comm->t->size, false)) continue;
-      const nbc_status status = nbc__tune_measure(u, &args, &d_ns[i], &elapsed_ns);
-      if (status) return status;
-      if (elapsed_ns > (double)u->desc.limit_ns) return *late = true, NBC_OK;
-      if (d_ns[i] < 1) d_ns[i] = 1;
-      if (best_ns == 0 || d_ns[i] < best_ns) best_ns = d_ns[i];
-    }
-    for (int i = 1; i < NBC_ALGO_COUNT; i++)
-      if (d_ns[i] > 0) behind[i] += d_ns[i] / best_ns;
-  }
-  for (int i = 1; i < NBC_ALGO_COUNT; i++)
-    if (behind[i] > 0 && (best.algo == NBC_ALGO_AUTO || behind[i] < behind[best.algo]))
-      best.algo = (nbc_algo)i;
-  if (best.algo && table->rule_count < NBC_CHOICE_MAX_RULES) table->rules[table->rule_count++] = best;
-  return NBC_OK;
-}
-
-NBC_API nbc_status nbc_tune(nbc_comm *comm, const nbc_tune_desc *desc, nbc_choice *table,
-                            nbc_error *err) {
-  nbc__tune u;
-  nbc_choice built_in;
-  bool late = false;
-  memset(&u, 0, sizeof u);
-  table->rule_count = 0;
-  u.comm = comm;
-  if (desc) u.desc = *desc;
-  if (!u.desc.max_bytes) u.desc.max_bytes = 1 << 20;
-  if (!u.desc.reps) u.desc.reps = 5;
-  if (u.desc.limit_ns <= 0) u.desc.limit_ns = 20000000000;
-  if (u.desc.reps < 1 || u.desc.reps > 99 || u.desc.max_bytes > SIZE_MAX / 4)
-    return nbc__status_fail(err, NBC_E_RANGE, 0,
-                            "tune: reps must be in 1..99, max_bytes less than the memory");
-  if (comm->t->size > 1024)
-    return nbc__status_fail(err, NBC_E_RANGE, 0, "tune: more than 1024 ranks");
-  u.t_begin_ns = nbc__tune_now(&u);
-  /* lengths that differ may add up to more than their mean, by half a block */
-  u.send = (unsigned char *)NBC_MALLOC(2 * (size_t)u.desc.max_bytes + 64 * (size_t)comm->t->size);
-  u.recv = (unsigned char *)NBC_MALLOC(2 * (size_t)u.desc.max_bytes + 64 * (size_t)comm->t->size);
-  nbc_status status =
-      u.send && u.recv ? NBC_OK : nbc__status_fail(err, NBC_E_NOMEM, 0, "tune: out of memory");
-  if (!status) memset(u.send, 1, 2 * (size_t)u.desc.max_bytes);
-  for (int coll = 0; coll < NBC_COLL_COUNT && !status && !late; coll++) {
-    if (coll == NBC_COLL_GATHERV || coll == NBC_COLL_SCATTERV) continue; /* nothing to choose */
-    status = coll == NBC_COLL_ALLTOALLV ? nbc__tune_unsized(&u, (nbc_coll)coll, table, &late)
-                                        : nbc__tune_coll(&u, (nbc_coll)coll, table, &late);
-    if (status && err) *err = comm->err;
-  }
-  NBC_FREE(u.send);
-  NBC_FREE(u.recv);
-  nbc_choice_default(
-      &built_in); /* for other sizes, and operators that the measured ones do not serve */
-  for (size_t i = 0; i < built_in.rule_count && table->rule_count < NBC_CHOICE_MAX_RULES; i++)
-    table->rules[table->rule_count++] = built_in.rules[i];
-  return status;
-}
 
 /* ============================================================================================== */
-/* [PROGRESS] 13. Who drives collectives                                                          */
-/* ============================================================================================== */
-/* Everything that runs a request or a transport of an engine happens under its ticket lock: fair, so
-   that a worker that polls all the time lets others in. New requests come by a stack that needs no
-   lock: pushed by any thread, taken whole by the lock's holder. */
-enum { NBC__PROG_MAX_TRANSPORTS = 256 };
-
-struct nbc_progress {
-  nbc_progress_desc desc;
-  nbc_clock clock;
-  uint32_t next_ticket, served_ticket; /* atomic */
-  uint32_t stop, any_failed;           /* atomic */
-  uint32_t comm_count;                 /* under the lock, as all that follows */
-  nbc_transport *transports[NBC__PROG_MAX_TRANSPORTS];
-  uint32_t users[NBC__PROG_MAX_TRANSPORTS];
-  nbc_status failed[NBC__PROG_MAX_TRANSPORTS]; /* what progress of the transport ended with; 0 = it works */
-  int transport_count;
-  uint64_t moved_count; /* completions and launches: what makes a poll busy */
-  nbc_request *submitted; /* atomic */
-  uint64_t poll_count, submit_count, post_count; /* atomic: read while the worker runs */
-  int64_t busy_ns;
-  uint64_t post_hist[NBC_HIST_BINS];
-  int64_t t_start_ns, t_stop_ns;
-  pthread_t thread;
-  bool running;
-};
-
-NBC_API const char *nbc_policy_name(nbc_policy policy) {
-  static const char *const names[] = {"none", "dedicated", "timer", "idle"};
-  return (unsigned)policy < NBC_POLICY_COUNT ? names[policy] : "?";
-}
-
-NBC_API nbc_status nbc_policy_parse(const char *name, nbc_policy *policy) {
-  for (int i = 0; i < NBC_POLICY_COUNT; i++)
-    if (strcmp(name, nbc_policy_name((nbc_policy)i)) == 0) return *policy = (nbc_policy)i, NBC_OK;
-  return NBC_E_NOT_FOUND;
-}
-
-static void nbc__prog_lock(nbc_progress *p) {
-  const uint32_t ticket = __atomic_fetch_add(&p->next_ticket, 1, __ATOMIC_RELAXED);
-  for (unsigned spin_count = 0; __atomic_load_n(&p->served_ticket, __ATOMIC_ACQUIRE) != ticket; spin_count++)
-    if (spin_count > 32) sched_yield(); /* the holder may share this core */
-}
-
-static bool nbc__prog_try_lock(nbc_progress *p) {
-  uint32_t ticket = __atomic_load_n(&p->served_ticket, __ATOMIC_ACQUIRE);
-  return __atomic_compare_exchange_n(&p->next_ticket, &ticket, ticket + 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
-}
-
-static void nbc__prog_unlock(nbc_progress *p) {
-  __atomic_store_n(&p->served_ticket, __atomic_load_n(&p->served_ticket, __ATOMIC_RELAXED) + 1, __ATOMIC_RELEASE);
-}
-
-/* ---- what [COLL] calls ---------------------------------------------------------------------------- */
-static nbc_status nbc__prog_attach(nbc_progress *p, nbc_transport *t, nbc_error *err) {
-  nbc_status status = NBC_OK;
-  if (!t->any_thread && strcmp(t->name, "mpi") == 0)
-    return nbc__status_fail(err, NBC_E_THREAD, 0, "progress: a worker needs MPI_THREAD_SERIALIZED or more");
-  nbc__prog_lock(p);
-  int i = 0;
-  while (i < p->transport_count && p->transports[i] != t) i++;
-  if (i == NBC__PROG_MAX_TRANSPORTS) status = nbc__status_fail(err, NBC_E_FULL, 0, "progress: more than %d transports", i);
-  else {
-    if (i == p->transport_count) p->transports[p->transport_count++] = t, p->users[i] = 0, p->failed[i] = NBC_OK;
-    p->users[i]++;
-    p->comm_count++;
-  }
-  nbc__prog_unlock(p);
-  return status;
-}
-
-static void nbc__prog_detach(nbc_progress *p, const nbc_transport *t) { /* under the lock */
-  int i = 0;
-  while (i < p->transport_count && p->transports[i] != t) i++;
-  p->comm_count--;
-  if (i == p->transport_count || --p->users[i]) return;
-  p->transports[i] = p->transports[--p->transport_count];
-  p->users[i] = p->users[p->transport_count];
-  p->failed[i] = p->failed[p->transport_count];
-}
-
-static nbc_status nbc__prog_failed(const nbc_progress *p, const nbc_transport *t) { /* under the lock */
-  for (int i = 0; i < p->transport_count; i++)
-    if (p->transports[i] == t) return p->failed[i];
-  return NBC_OK;
-}
-
-static void nbc__prog_submit(nbc_progress *p, nbc_request *r) {
-  nbc_request *first = __atomic_load_n(&p->submitted, __ATOMIC_RELAXED);
-  do r->submitted_next = first;
-  while (!__atomic_compare_exchange_n(&p->submitted, &first, r, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
-}
-
-/* The stack holds the newest first; they are launched in the order in which they came. */
-static void nbc__prog_take(nbc_progress *p) {
-  nbc_request *newest = __atomic_load_n(&p->submitted, __ATOMIC_RELAXED) ? __atomic_exchange_n(&p->submitted, NULL, __ATOMIC_ACQUIRE) : NULL;
-  nbc_request *oldest = NULL;
-  while (newest) {
-    nbc_request *const next = newest->submitted_next;
-    newest->submitted_next = oldest;
-    oldest = newest;
-    newest = next;
-  }
-  while (oldest) {
-    nbc_request *const next = oldest->submitted_next; /* read before: a launched request may end and go */
-    p->moved_count++;
-    __atomic_fetch_add(&p->submit_count, 1, __ATOMIC_RELAXED);
-    nbc__coll_launch(oldest->check ? oldest->check : oldest);
-    oldest = next;
-  }
-}
-
-/* One round over everything, under the lock. A transport that fails is left alone; who waits sees it. */
-static void nbc__prog_poll(nbc_progress *p) {
-  const uint64_t moved_count = p->moved_count;
-  const int64_t t_begin_ns = nbc_clock_now_ns(&p->clock);
-  nbc__prog_take(p);
-  for (int i = 0; i < p->transport_count; i++) {
-    const nbc_status status = p->failed[i] ? NBC_OK : p->transports[i]->progress(p->transports[i]->ctx);
-    if (status < 0) {
-      p->failed[i] = status;
-      __atomic_store_n(&p->any_failed, 1, __ATOMIC_RELEASE);
-    }
-  }
-  __atomic_fetch_add(&p->poll_count, 1, __ATOMIC_RELAXED);
-  if (p->moved_count != moved_count)
-    __atomic_fetch_add(&p->busy_ns, nbc_clock_now_ns(&p->clock) - t_begin_ns, __ATOMIC_RELAXED);
-}
-
-static void nbc__prog_note_done(nbc_progress *p) { p->moved_count++; }
-
-static bool nbc__prog_any_failed(const nbc_progress *p) { return __atomic_load_n(&p->any_failed, __ATOMIC_ACQUIRE) != 0; }
-
-static void nbc__prog_note_post(nbc_progress *p, int64_t d_ns) {
-  int bin = 0;
-  while (d_ns > 0 && bin < NBC_HIST_BINS - 1) d_ns >>= 1, bin++;
-  __atomic_fetch_add(&p->post_hist[bin], 1, __ATOMIC_RELAXED);
-  __atomic_fetch_add(&p->post_count, 1, __ATOMIC_RELAXED);
-}
-
-/* A thread waits for a request: a dedicated worker is left alone, others are helped. */
-static void nbc__prog_help(nbc_progress *p) {
-  const bool alone = p->desc.policy == NBC_POLICY_DEDICATED && !__atomic_load_n(&p->stop, __ATOMIC_ACQUIRE);
-  if (alone || !nbc__prog_try_lock(p)) return;
-  nbc__prog_poll(p);
-  nbc__prog_unlock(p);
-}
-
-/* ---- the worker ----------------------------------------------------------------------------------- */
-static void *nbc__prog_main(void *arg) {
-  nbc_progress *const p = (nbc_progress *)arg;
-  while (!__atomic_load_n(&p->stop, __ATOMIC_ACQUIRE)) {
-    nbc__prog_lock(p);
-    nbc__prog_poll(p);
-    nbc__prog_unlock(p);
-    if (p->desc.policy == NBC_POLICY_TIMER) {
-      struct timespec pause;
-      pause.tv_sec = (time_t)(p->desc.period_ns / 1000000000);
-      pause.tv_nsec = (long)(p->desc.period_ns % 1000000000);
-      nanosleep(&pause, NULL);
-    } else if (p->desc.policy == NBC_POLICY_IDLE || p->desc.share_core) {
-      sched_yield();
-    }
-  }
-  return NULL;
-}
-
-static nbc_status nbc__prog_check_core(const nbc_progress_desc *d, nbc_error *err) {
-  cpu_set_t mine;
-  if (d->core < 0 || d->core >= CPU_SETSIZE)
-    return nbc__status_fail(err, NBC_E_RANGE, 0, "core: there is no core %d", d->core);
-  CPU_ZERO(&mine);
-  if (sched_getaffinity(0, sizeof mine, &mine)) return nbc__status_fail(err, NBC_E_SYSTEM, 0, "core: sched_getaffinity: %s", strerror(errno));
-  if (d->share_core || !CPU_ISSET((size_t)d->core, &mine)) return NBC_OK;
-  return nbc__status_fail(err, NBC_E_STATE, 0,
-                          "core: the program may run on core %d too. Bind it to the others (OMP_NUM_THREADS=%d, OMP_PLACES and "
-                          "OMP_PROC_BIND=true as nbc_progress_env prints, or taskset), or set share_core",
-                          d->core, CPU_COUNT(&mine) > 1 ? CPU_COUNT(&mine) - 1 : 1);
-}
-
-static nbc_status nbc__prog_start(nbc_progress *p, nbc_error *err) {
-  const int failed = pthread_create(&p->thread, NULL, nbc__prog_main, p);
-  if (failed) return nbc__status_fail(err, NBC_E_THREAD, 0, "worker: %s", strerror(failed));
-  p->running = true;
-  if (p->desc.policy == NBC_POLICY_DEDICATED) {
-    cpu_set_t only;
-    CPU_ZERO(&only);
-    CPU_SET((size_t)p->desc.core, &only);
-    if (pthread_setaffinity_np(p->thread, sizeof only, &only))
-      return nbc__status_fail(err, NBC_E_RANGE, 0, "core: there is no core %d, or this process may not use it", p->desc.core);
-  }
-  if (p->desc.policy == NBC_POLICY_IDLE) {
-    struct sched_param param;
-    memset(&param, 0, sizeof param);
-    const int refused = pthread_setschedparam(p->thread, SCHED_IDLE, &param);
-    if (refused) return nbc__status_fail(err, NBC_E_THREAD, 0, "worker: SCHED_IDLE: %s", strerror(refused));
-  }
-  return NBC_OK;
-}
-
-NBC_API nbc_status nbc_progress_create(const nbc_progress_desc *desc, nbc_progress **progress, nbc_error *err) {
-  if (!progress) return NBC_E_INVAL;
-  *progress = NULL;
-  if (!desc || desc->policy <= NBC_POLICY_NONE || desc->policy >= NBC_POLICY_COUNT)
-    return nbc__status_fail(err, NBC_E_INVAL, 0, "policy: must be dedicated, timer or idle");
-  if (desc->period_ns < 0) return nbc__status_fail(err, NBC_E_RANGE, 0, "period_ns: must be >= 0");
-  nbc_status status = desc->policy == NBC_POLICY_DEDICATED ? nbc__prog_check_core(desc, err) : NBC_OK;
-  if (status) return status;
-  nbc_progress *const p = (nbc_progress *)NBC_MALLOC(sizeof *p);
-  if (!p) return nbc__status_fail(err, NBC_E_NOMEM, 0, "progress: out of memory");
-  memset(p, 0, sizeof *p);
-  p->desc = *desc;
-  if (!p->desc.period_ns) p->desc.period_ns = 2000000;
-  status = nbc_clock_create(NULL, &p->clock);
-  if (!status) {
-    p->t_start_ns = nbc_clock_now_ns(&p->clock);
-    status = nbc__prog_start(p, err);
-  }
-  if (status) (void)nbc_progress_destroy(p);
-  else *progress = p;
-  return status;
-}
-
-NBC_API void nbc_progress_stop(nbc_progress *progress) {
-  if (!progress || !progress->running) return;
-  __atomic_store_n(&progress->stop, 1, __ATOMIC_RELEASE);
-  pthread_join(progress->thread, NULL);
-  progress->running = false;
-  progress->t_stop_ns = nbc_clock_now_ns(&progress->clock);
-}
-
-NBC_API nbc_status nbc_progress_destroy(nbc_progress *progress) {
-  if (!progress) return NBC_OK;
-  nbc_progress_stop(progress);
-  if (progress->comm_count) return NBC_E_STATE;
-  NBC_FREE(progress);
-  return NBC_OK;
-}
-
-NBC_API void nbc_progress_get_stats(const nbc_progress *progress, nbc_progress_stats *stats) {
-  memset(stats, 0, sizeof *stats);
-  stats->poll_count = __atomic_load_n(&progress->poll_count, __ATOMIC_RELAXED);
-  stats->submit_count = __atomic_load_n(&progress->submit_count, __ATOMIC_RELAXED);
-  stats->post_count = __atomic_load_n(&progress->post_count, __ATOMIC_RELAXED);
-  stats->busy_ns = __atomic_load_n(&progress->busy_ns, __ATOMIC_RELAXED);
-  for (int i = 0; i < NBC_HIST_BINS; i++) stats->hist_count[i] = __atomic_load_n(&progress->post_hist[i], __ATOMIC_RELAXED);
-  stats->wall_ns = (progress->running ? nbc_clock_now_ns(&progress->clock) : progress->t_stop_ns) - progress->t_start_ns;
-  if (stats->wall_ns > 0) stats->busy_ratio = (double)stats->busy_ns / (double)stats->wall_ns;
-}
-
-NBC_API nbc_status nbc_progress_env(int core, int core_count, FILE *out) {
-  cpu_set_t mine;
-  CPU_ZERO(&mine);
-  if (core_count > 0 && core_count <= CPU_SETSIZE)
-    for (int i = 0; i < core_count; i++) CPU_SET((size_t)i, &mine);
-  else if (core_count || sched_getaffinity(0, sizeof mine, &mine)) return NBC_E_RANGE;
-  if (core < 0 || core >= CPU_SETSIZE || !CPU_ISSET((size_t)core, &mine) || CPU_COUNT(&mine) < 2) return NBC_E_RANGE;
-  fprintf(out, "export OMP_NUM_THREADS=%d\nexport OMP_PLACES=", CPU_COUNT(&mine) - 1);
-  bool first = true;
-  for (int i = 0; i < CPU_SETSIZE; i++) {
-    if (!CPU_ISSET((size_t)i, &mine) || i == core) continue;
-    fprintf(out, "%s{%d}", first ? "" : ",", i);
-    first = false;
-  }
-  fprintf(out, "\nexport OMP_PROC_BIND=true\n");
-  return ferror(out) ? NBC_E_IO : NBC_OK;
-}
-
-/* ============================================================================================== */
-/* [NIC] 14. NICs as witnesses                                                                    */
+/* [NIC] 10. NICs as witnesses                                                                    */
 /* ============================================================================================== */
 struct nbc_nic_watch {
   nbc_nic_watch_desc desc;
@@ -12455,9 +6606,1834 @@ NBC_API nbc_status nbc_nic_watch_report(const nbc_nic_watch *watch, nbc_report *
   }
   return status;
 }
+#ifdef NBC_LINES
+#line 79 "src/transport/contract.h"
+#endif
+/* Operations in order, linked through their slots. */
+typedef struct nbc__transport_fifo {
+  nbc_op *first, *last;
+} nbc__transport_fifo;
+
+/* Null, scripted and MPI begin with this: nbc_transport_destroy need not know which one it has. */
+typedef struct nbc__transport_own {
+  nbc_transport t;
+  void (*destroy)(void *self);
+} nbc__transport_own;
+
+NBC__PRIVATE void nbc__transport_prepare(nbc_op *op, int peer);
+NBC__PRIVATE void nbc__transport_finish(nbc_op *op);
+NBC__PRIVATE void nbc__transport_push(nbc__transport_fifo *fifo, nbc_op *op);
+NBC__PRIVATE nbc_op *nbc__transport_pop(nbc__transport_fifo *fifo);
+NBC__PRIVATE void nbc__transport_unlink(nbc__transport_fifo *fifo, nbc_op *before, nbc_op *op);
+NBC__PRIVATE bool nbc__transport_remove(nbc__transport_fifo *fifo, nbc_op *op);
+NBC__PRIVATE void nbc__transport_enter(const nbc_transport *t, nbc_kind kind);
+NBC__PRIVATE void nbc__transport_exit(const nbc_transport *t);
+NBC__PRIVATE void nbc__transport_xfer_begin(const nbc_transport *t, uint64_t id, uint64_t size_bytes, nbc_kind kind,
+                                      nbc_peer peer);
+NBC__PRIVATE void nbc__transport_xfer_end(const nbc_transport *t, uint64_t id);
+NBC__PRIVATE void nbc__transport_xfer_end_only(const nbc_transport *t, uint64_t size_bytes, nbc_peer peer);
+#ifdef NBC_LINES
+#line 1 "src/transport/contract.c"
+#endif
+/* contract.c: the contract that carries messages. */
+
 
 /* ============================================================================================== */
-/* [MPI] 15. The transport over MPI                                                               */
+/* [TRANSPORT] 11. The contract that carries messages; null and scripted transports               */
+/* ============================================================================================== */
+/* Posting is refused before the transport sees it, so that every transport may trust its arguments. */
+static nbc_status nbc__transport_check(const nbc_transport *t, const void *buffer, uint64_t size_bytes,
+                                       int peer, const nbc_op *op, bool receive) {
+  if (!t || !op || (!buffer && size_bytes > 0)) return NBC_E_INVAL;
+  if (receive && peer == NBC_ANY_PEER) return t->any_peer ? NBC_OK : NBC_E_PEER;
+  return peer < 0 || peer >= t->size ? NBC_E_PEER : NBC_OK;
+}
+
+NBC__PRIVATE void nbc__transport_prepare(nbc_op *op, int peer) {
+  op->finished = false;
+  op->status = NBC_PENDING;
+  op->peer = peer;
+  op->size_bytes = 0;
+  memset(&op->slot, 0, sizeof op->slot);
+}
+
+static bool nbc__transport_finished(const nbc_op *op) {
+  return __atomic_load_n(&op->finished, __ATOMIC_ACQUIRE);
+}
+
+/* The last touch of an operation: whoever polls `finished` may reuse it at once, so `done` is read
+   before. Results must be in place. */
+NBC__PRIVATE void nbc__transport_finish(nbc_op *op) {
+  nbc_done_fn done = op->done;
+  __atomic_store_n(&op->finished, true, __ATOMIC_RELEASE);
+  if (done) done(op);
+}
+
+NBC__PRIVATE void nbc__transport_push(nbc__transport_fifo *fifo, nbc_op *op) {
+  op->slot.next = NULL;
+  if (fifo->last) fifo->last->slot.next = op;
+  else fifo->first = op;
+  fifo->last = op;
+}
+
+NBC__PRIVATE nbc_op *nbc__transport_pop(nbc__transport_fifo *fifo) {
+  nbc_op *op = fifo->first;
+  if (!op) return NULL;
+  fifo->first = op->slot.next;
+  if (!fifo->first) fifo->last = NULL;
+  return op;
+}
+
+/* Takes op out; before is the one in front of it, NULL when op is the first. */
+NBC__PRIVATE void nbc__transport_unlink(nbc__transport_fifo *fifo, nbc_op *before, nbc_op *op) {
+  if (before) before->slot.next = op->slot.next;
+  else fifo->first = op->slot.next;
+  if (fifo->last == op) fifo->last = before;
+}
+
+NBC__PRIVATE bool nbc__transport_remove(nbc__transport_fifo *fifo, nbc_op *op) {
+  nbc_op *before = NULL, *at;
+  for (at = fifo->first; at && at != op; at = at->slot.next) before = at;
+  if (at) nbc__transport_unlink(fifo, before, op);
+  return at != NULL;
+}
+
+NBC__PRIVATE void nbc__transport_enter(const nbc_transport *t, nbc_kind kind) {
+  if (t->recorder) nbc_call_enter(t->recorder, kind);
+}
+
+NBC__PRIVATE void nbc__transport_exit(const nbc_transport *t) {
+  if (t->recorder) nbc_call_exit(t->recorder);
+}
+
+/* A transfer of t's recorder, seen by its own thread or by a worker that drives t. */
+static bool nbc__transport_mine(const nbc_recorder *r) { return pthread_equal(r->thread, pthread_self()) != 0; }
+
+NBC__PRIVATE void nbc__transport_xfer_begin(const nbc_transport *t, uint64_t id, uint64_t size_bytes, nbc_kind kind,
+                                      nbc_peer peer) {
+  nbc_recorder *const r = t->recorder;
+  if (r && nbc__transport_mine(r)) nbc_xfer_begin(r, id, size_bytes, kind, peer);
+  else if (r) nbc_foreign_begin(r, id, size_bytes, kind, peer);
+}
+
+NBC__PRIVATE void nbc__transport_xfer_end(const nbc_transport *t, uint64_t id) {
+  nbc_recorder *const r = t->recorder;
+  if (r && nbc__transport_mine(r)) nbc_xfer_end(r, id);
+  else if (r) nbc_foreign_end(r, id);
+}
+
+NBC__PRIVATE void nbc__transport_xfer_end_only(const nbc_transport *t, uint64_t size_bytes, nbc_peer peer) {
+  nbc_recorder *const r = t->recorder;
+  if (r && nbc__transport_mine(r)) nbc_xfer_end_only(r, size_bytes, NBC_KIND_IRECV, peer);
+  else if (r) nbc_foreign_end_only(r, size_bytes, NBC_KIND_IRECV, peer);
+}
+
+/* Polls until op is finished. Ranks may share a core, so after some polls the core is offered. */
+static nbc_status nbc__transport_poll(const nbc_transport *t, nbc_op *op, int64_t limit_ns) {
+  int64_t t_start_ns = limit_ns > 0 ? t->now_ns(t->ctx) : 0;
+  unsigned poll_count = 0;
+  while (!nbc__transport_finished(op)) {
+    nbc_status status = t->progress(t->ctx);
+    if (nbc__transport_finished(op)) break;
+    if (status < 0) return status;
+    if (++poll_count > 64) sched_yield();
+    if (limit_ns > 0 && poll_count % 16 == 0 && t->now_ns(t->ctx) - t_start_ns > limit_ns)
+      return NBC_E_TIMEOUT;
+  }
+  return op->status;
+}
+
+NBC_API nbc_status nbc_isend(const nbc_transport *t, const void *buffer, uint64_t size_bytes, int peer,
+                             uint64_t tag, nbc_op *op) {
+  nbc_status status = nbc__transport_check(t, buffer, size_bytes, peer, op, false);
+  if (status) return status;
+  nbc__transport_enter(t, NBC_KIND_ISEND);
+  status = t->isend(t->ctx, buffer, size_bytes, peer, tag, op);
+  nbc__transport_exit(t);
+  return status;
+}
+
+NBC_API nbc_status nbc_irecv(const nbc_transport *t, void *buffer, uint64_t size_bytes, int peer,
+                             uint64_t tag, nbc_op *op) {
+  nbc_status status = nbc__transport_check(t, buffer, size_bytes, peer, op, true);
+  if (status) return status;
+  nbc__transport_enter(t, NBC_KIND_IRECV);
+  status = t->irecv(t->ctx, buffer, size_bytes, peer, tag, op);
+  nbc__transport_exit(t);
+  return status;
+}
+
+NBC_API nbc_status nbc_test(const nbc_transport *t, nbc_op *op) {
+  nbc_status status = NBC_OK;
+  if (!t || !op) return NBC_E_INVAL;
+  nbc__transport_enter(t, NBC_KIND_TEST);
+  if (!nbc__transport_finished(op)) status = t->progress(t->ctx);
+  if (nbc__transport_finished(op)) status = op->status;
+  else if (status >= 0) status = NBC_PENDING;
+  nbc__transport_exit(t);
+  return status;
+}
+
+NBC_API nbc_status nbc_wait(const nbc_transport *t, nbc_op *op, int64_t limit_ns) {
+  nbc_status status;
+  if (!t || !op) return NBC_E_INVAL;
+  nbc__transport_enter(t, NBC_KIND_WAIT);
+  status = nbc__transport_poll(t, op, limit_ns);
+  nbc__transport_exit(t);
+  return status;
+}
+
+NBC_API nbc_status nbc_send(const nbc_transport *t, const void *buffer, uint64_t size_bytes, int peer,
+                            uint64_t tag) {
+  nbc_op op;
+  nbc_status status;
+  memset(&op, 0, sizeof op);
+  if ((status = nbc__transport_check(t, buffer, size_bytes, peer, &op, false))) return status;
+  nbc__transport_enter(t, NBC_KIND_SEND);
+  status = t->isend(t->ctx, buffer, size_bytes, peer, tag, &op);
+  if (!status) status = nbc__transport_poll(t, &op, 0);
+  nbc__transport_exit(t);
+  return status;
+}
+
+NBC_API nbc_status nbc_recv(const nbc_transport *t, void *buffer, uint64_t size_bytes, int peer,
+                            uint64_t tag) {
+  nbc_op op;
+  nbc_status status;
+  memset(&op, 0, sizeof op);
+  if ((status = nbc__transport_check(t, buffer, size_bytes, peer, &op, true))) return status;
+  nbc__transport_enter(t, NBC_KIND_RECV);
+  status = t->irecv(t->ctx, buffer, size_bytes, peer, tag, &op);
+  if (!status) status = nbc__transport_poll(t, &op, 0);
+  nbc__transport_exit(t);
+  return status;
+}
+
+NBC_API void nbc_transport_destroy(nbc_transport *t) {
+  if (t) ((nbc__transport_own *)t->ctx)->destroy(t->ctx);
+}
+#ifdef NBC_LINES
+#line 1 "src/transport/pingpong.c"
+#endif
+/* pingpong.c: the a-priori table, measured over a transport. */
+
+
+
+
+/* ---- the a-priori table --------------------------------------------------------------------------- */
+enum { NBC__PINGPONG_SIZES = 64, NBC__PINGPONG_ROUNDS = 16, NBC__PINGPONG_SAMPLES = 4096 };
+static const uint64_t nbc__pingpong_tag = UINT64_MAX - 7;
+
+/* What the measuring rank tells the other: how large to allocate, then batches, then the result. */
+typedef struct nbc__pingpong_hello {
+  uint64_t max_bytes;
+} nbc__pingpong_hello;
+typedef struct nbc__pingpong_batch {
+  uint64_t size_bytes, round_count; /* 0 rounds: the result follows */
+} nbc__pingpong_batch;
+typedef struct nbc__pingpong_result {
+  uint64_t point_count;
+  uint64_t size_bytes[NBC__PINGPONG_SIZES];
+  double time_s[NBC__PINGPONG_SIZES];
+} nbc__pingpong_result;
+
+typedef struct nbc__pingpong {
+  nbc_transport t; /* a copy that records no calls */
+  int peer;
+  nbc_table_measure_desc desc;
+  nbc_op op;
+  bool stuck; /* op is still with the transport: its memory may not be freed */
+  nbc__pingpong_hello hello;
+  nbc__pingpong_batch batch;
+  nbc__pingpong_result result;
+  double samples[NBC__PINGPONG_SAMPLES];
+  unsigned char *data;
+} nbc__pingpong;
+
+static nbc_status nbc__pingpong_wait(nbc__pingpong *m) {
+  nbc_status status = nbc_wait(&m->t, &m->op, m->desc.limit_ns);
+  if (status == NBC_OK || m->op.finished) return status;
+  if (m->t.cancel && m->t.cancel(m->t.ctx, &m->op) == NBC_OK) nbc_wait(&m->t, &m->op, 1000000000);
+  m->stuck = !m->op.finished;
+  return status;
+}
+
+static nbc_status nbc__pingpong_send(nbc__pingpong *m, const void *data, uint64_t size_bytes) {
+  nbc_status status = nbc_isend(&m->t, data, size_bytes, m->peer, nbc__pingpong_tag, &m->op);
+  return status ? status : nbc__pingpong_wait(m);
+}
+
+static nbc_status nbc__pingpong_recv(nbc__pingpong *m, void *data, uint64_t size_bytes) {
+  nbc_status status = nbc_irecv(&m->t, data, size_bytes, m->peer, nbc__pingpong_tag, &m->op);
+  return status ? status : nbc__pingpong_wait(m);
+}
+
+/* One size: batches of round trips until the median is known to 1 % or the time is up. */
+static nbc_status nbc__pingpong_size(nbc__pingpong *m, uint64_t size_bytes, double *time_s) {
+  size_t count = 0, warm_count = 2;
+  int64_t t_start_ns = m->t.now_ns(m->t.ctx), t_now_ns = t_start_ns;
+  nbc_summary summary;
+  nbc_status status;
+  memset(&summary, 0, sizeof summary);
+  do {
+    size_t i;
+    m->batch.size_bytes = size_bytes;
+    m->batch.round_count = NBC__PINGPONG_ROUNDS + warm_count;
+    if ((status = nbc__pingpong_send(m, &m->batch, sizeof m->batch))) return status;
+    for (i = 0; i < NBC__PINGPONG_ROUNDS + warm_count; i++) {
+      int64_t t_begin_ns = m->t.now_ns(m->t.ctx);
+      if ((status = nbc__pingpong_send(m, m->data, size_bytes))) return status;
+      if ((status = nbc__pingpong_recv(m, m->data, size_bytes))) return status;
+      t_now_ns = m->t.now_ns(m->t.ctx);
+      if (i >= warm_count) m->samples[count++] = 0.5e-9 * (double)(t_now_ns - t_begin_ns);
+    }
+    warm_count = 0;
+    if ((status = nbc_summarize(m->samples, count, 0.95, &summary))) return status;
+  } while (count + NBC__PINGPONG_ROUNDS <= NBC__PINGPONG_SAMPLES &&
+           t_now_ns - t_start_ns < m->desc.time_per_size_ns &&
+           (count < 2 * NBC__PINGPONG_ROUNDS ||
+            summary.median_hi - summary.median_lo > 0.02 * summary.median));
+  *time_s = summary.median;
+  return NBC_OK;
+}
+
+static bool nbc__pingpong_allocate(nbc__pingpong *m, uint64_t max_bytes) {
+  m->data = max_bytes < SIZE_MAX ? (unsigned char *)NBC_MALLOC((size_t)max_bytes + 1) : NULL;
+  if (m->data) memset(m->data, 1, (size_t)max_bytes + 1); /* pages there before the clock runs */
+  return m->data != NULL;
+}
+
+/* The lower rank: measures, then tells. */
+static nbc_status nbc__pingpong_lead(nbc__pingpong *m) {
+  uint64_t size_bytes = m->desc.min_bytes, ready = 0;
+  nbc_status status;
+  if (!nbc__pingpong_allocate(m, m->desc.max_bytes)) return NBC_E_NOMEM;
+  m->hello.max_bytes = m->desc.max_bytes;
+  if ((status = nbc__pingpong_send(m, &m->hello, sizeof m->hello))) return status;
+  if ((status = nbc__pingpong_recv(m, &ready, sizeof ready))) return status;
+  if (!ready) return NBC_E_NOMEM;
+  for (;; size_bytes = size_bytes > m->desc.max_bytes / 2 ? m->desc.max_bytes : 2 * size_bytes) {
+    size_t i = (size_t)m->result.point_count++;
+    m->result.size_bytes[i] = size_bytes;
+    if ((status = nbc__pingpong_size(m, size_bytes, &m->result.time_s[i]))) return status;
+    if (size_bytes == m->desc.max_bytes) break;
+  }
+  m->batch.round_count = 0;
+  if ((status = nbc__pingpong_send(m, &m->batch, sizeof m->batch))) return status;
+  return nbc__pingpong_send(m, &m->result, sizeof m->result);
+}
+
+/* The higher rank: answers what it is sent. */
+static nbc_status nbc__pingpong_follow(nbc__pingpong *m) {
+  uint64_t ready;
+  nbc_status status = nbc__pingpong_recv(m, &m->hello, sizeof m->hello);
+  if (status) return status;
+  ready = nbc__pingpong_allocate(m, m->hello.max_bytes); /* the leader's sizes count */
+  if ((status = nbc__pingpong_send(m, &ready, sizeof ready))) return status;
+  if (!ready) return NBC_E_NOMEM;
+  for (;;) {
+    uint64_t i;
+    if ((status = nbc__pingpong_recv(m, &m->batch, sizeof m->batch))) return status;
+    if (m->batch.round_count == 0) break;
+    if (m->batch.size_bytes > m->hello.max_bytes) return NBC_E_MISMATCH;
+    for (i = 0; i < m->batch.round_count; i++) {
+      if ((status = nbc__pingpong_recv(m, m->data, m->batch.size_bytes))) return status;
+      if ((status = nbc__pingpong_send(m, m->data, m->batch.size_bytes))) return status;
+    }
+  }
+  if ((status = nbc__pingpong_recv(m, &m->result, sizeof m->result))) return status;
+  return m->result.point_count <= NBC__PINGPONG_SIZES ? NBC_OK : NBC_E_MISMATCH;
+}
+
+NBC_API nbc_status nbc_table_measure(const nbc_transport *t, int peer, const nbc_table_measure_desc *desc,
+                                     nbc_table **table, nbc_error *err) {
+  nbc__pingpong *m;
+  nbc_status status;
+  bool was_on;
+  char name[96];
+  if (!table) return nbc__status_fail(err, NBC_E_INVAL, 0, "table is NULL");
+  *table = NULL;
+  if (!t || peer < 0 || peer >= t->size || peer == t->rank)
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "peer must be another rank of the transport");
+  if (!(m = (nbc__pingpong *)NBC_MALLOC(sizeof *m))) return nbc__status_fail(err, NBC_E_NOMEM, 0, "table: out of memory");
+  memset(m, 0, sizeof *m);
+  m->t = *t;
+  m->t.recorder = NULL;
+  m->peer = peer;
+  if (desc) m->desc = *desc;
+  if (!m->desc.min_bytes) m->desc.min_bytes = 1;
+  if (!m->desc.max_bytes) m->desc.max_bytes = 4 << 20;
+  if (m->desc.time_per_size_ns == 0) m->desc.time_per_size_ns = 50000000;
+  if (m->desc.limit_ns == 0) m->desc.limit_ns = 30 * (int64_t)1000000000;
+  if (m->desc.min_bytes > m->desc.max_bytes || m->desc.time_per_size_ns < 0 || m->desc.limit_ns < 0) {
+    NBC_FREE(m);
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "min_bytes above max_bytes, or a negative time");
+  }
+  was_on = t->recorder && t->recorder->on;
+  if (was_on) nbc_recorder_switch(t->recorder, false); /* these messages are not the program's */
+  status = t->rank < peer ? nbc__pingpong_lead(m) : nbc__pingpong_follow(m);
+  if (was_on) nbc_recorder_switch(t->recorder, true);
+  snprintf(name, sizeof name, "measured over %s", t->name);
+  if (status) nbc__status_fail(err, status, 0, "measuring the transfer times: %s", nbc_status_text(status));
+  else
+    status = nbc_table_create(m->result.size_bytes, m->result.time_s, (size_t)m->result.point_count, name,
+                              table, err);
+  if (!m->stuck) { /* else an operation still points there: rather lost than overwritten */
+    NBC_FREE(m->data);
+    NBC_FREE(m);
+  }
+  return status;
+}
+#ifdef NBC_LINES
+#line 1 "src/transport/scripted.c"
+#endif
+/* scripted.c: null and scripted transports. */
+
+
+
+
+typedef struct nbc__null {
+  nbc__transport_own own;
+  nbc_clock clock;
+  nbc__transport_fifo posted;
+} nbc__null;
+
+static void nbc__null_destroy(void *self) { NBC_FREE(self); }
+
+static int64_t nbc__null_now(void *ctx) { return nbc_clock_now_ns(&((nbc__null *)ctx)->clock); }
+
+static nbc_status nbc__null_post(void *ctx, uint64_t size_bytes, int peer, nbc_op *op) {
+  nbc__transport_prepare(op, peer);
+  op->size_bytes = size_bytes;
+  op->status = NBC_OK;
+  nbc__transport_push(&((nbc__null *)ctx)->posted, op);
+  return NBC_OK;
+}
+
+static nbc_status nbc__null_isend(void *ctx, const void *buffer, uint64_t size_bytes, int peer,
+                                  uint64_t tag, nbc_op *op) {
+  (void)buffer, (void)tag;
+  return nbc__null_post(ctx, size_bytes, peer, op);
+}
+
+static nbc_status nbc__null_irecv(void *ctx, void *buffer, uint64_t size_bytes, int peer, uint64_t tag,
+                                  nbc_op *op) {
+  (void)buffer, (void)tag;
+  return nbc__null_post(ctx, size_bytes, peer, op);
+}
+
+static nbc_status nbc__null_progress(void *ctx) {
+  nbc__null *n = (nbc__null *)ctx;
+  nbc__transport_fifo due = n->posted; /* what completions post is due next time */
+  nbc_op *op;
+  n->posted.first = n->posted.last = NULL;
+  while ((op = nbc__transport_pop(&due))) nbc__transport_finish(op);
+  return NBC_OK;
+}
+
+NBC_API nbc_status nbc_null_create(int rank, int size, nbc_transport **t) {
+  nbc__null *n;
+  nbc_status status;
+  if (!t) return NBC_E_INVAL;
+  *t = NULL;
+  if (size < 1 || rank < 0 || rank >= size) return NBC_E_INVAL;
+  if (!(n = (nbc__null *)NBC_MALLOC(sizeof *n))) return NBC_E_NOMEM;
+  memset(n, 0, sizeof *n);
+  if ((status = nbc_clock_create(NULL, &n->clock))) {
+    NBC_FREE(n);
+    return status;
+  }
+  n->own.destroy = nbc__null_destroy;
+  n->own.t.name = "null";
+  n->own.t.help = "completes everything, moves nothing";
+  n->own.t.ctx = n;
+  n->own.t.rank = rank;
+  n->own.t.size = size;
+  n->own.t.now_ns = nbc__null_now;
+  n->own.t.isend = nbc__null_isend;
+  n->own.t.irecv = nbc__null_irecv;
+  n->own.t.progress = nbc__null_progress;
+  *t = &n->own.t;
+  return NBC_OK;
+}
+
+/* Every operation is wrapped: the inner transport sees `inner`, the user keeps `outer`. Wrappers are
+   allocated when posting: this transport is for tests. */
+typedef struct nbc__scripted_op {
+  nbc_op inner;
+  nbc_op *outer;
+  struct nbc__scripted_op *next;
+  const nbc_script_step *step; /* NULL = undisturbed */
+  uint64_t left_count, arrival_index;
+} nbc__scripted_op;
+
+typedef struct nbc__scripted {
+  nbc__transport_own own;
+  const nbc_transport *inner;
+  nbc_script_step *steps; /* behind the struct */
+  size_t step_count;
+  uint64_t post_count, arrival_count, overtaken_count; /* the latest arrival delivered, and one */
+  nbc__scripted_op *flying;                   /* at the inner transport, any order */
+  nbc__scripted_op *arrived, *arrived_last;   /* completed there, in that order */
+  nbc__scripted_op *spare, *dropped;
+} nbc__scripted;
+
+static void nbc__scripted_free(nbc__scripted_op *list) {
+  while (list) {
+    nbc__scripted_op *next = list->next;
+    NBC_FREE(list);
+    list = next;
+  }
+}
+
+static void nbc__scripted_destroy(void *self) {
+  nbc__scripted *s = (nbc__scripted *)self;
+  nbc__scripted_free(s->flying);
+  nbc__scripted_free(s->arrived);
+  nbc__scripted_free(s->spare);
+  nbc__scripted_free(s->dropped);
+  NBC_FREE(s);
+}
+
+static int64_t nbc__scripted_now(void *ctx) {
+  const nbc_transport *inner = ((nbc__scripted *)ctx)->inner;
+  return inner->now_ns(inner->ctx);
+}
+
+static nbc_peer nbc__scripted_peer_class(void *ctx, int peer) {
+  const nbc_transport *inner = ((nbc__scripted *)ctx)->inner;
+  return inner->peer_class(inner->ctx, peer);
+}
+
+static bool nbc__scripted_same_clock(void *ctx, int peer) {
+  const nbc_transport *inner = ((nbc__scripted *)ctx)->inner;
+  return inner->same_clock(inner->ctx, peer);
+}
+
+/* Called from the inner progress: only notes it, the script decides when the user hears of it. */
+static void nbc__scripted_arrived(nbc_op *inner_op) {
+  nbc__scripted_op *w = (nbc__scripted_op *)(void *)inner_op; /* its first member */
+  nbc__scripted *s = (nbc__scripted *)inner_op->user;
+  nbc__scripted_op **at = &s->flying;
+  while (*at != w) at = &(*at)->next;
+  *at = w->next;
+  w->next = NULL;
+  w->arrival_index = s->arrival_count++;
+  if (s->arrived) s->arrived_last->next = w;
+  else s->arrived = w;
+  s->arrived_last = w;
+}
+
+static nbc_status nbc__scripted_post(nbc__scripted *s, nbc_op *op, bool receive, void *buffer,
+                                     uint64_t size_bytes, int peer, uint64_t tag) {
+  uint64_t index = s->post_count++;
+  const nbc_transport *inner = s->inner;
+  const nbc_script_step *step = NULL;
+  nbc__scripted_op *w = s->spare;
+  nbc_status status;
+  size_t i;
+  for (i = 0; i < s->step_count && !step; i++)
+    if (s->steps[i].post_index == index) step = &s->steps[i];
+  if (step && step->action == NBC_SCRIPT_FAIL_POST) return step->status;
+  if (w) s->spare = w->next;
+  else if (!(w = (nbc__scripted_op *)NBC_MALLOC(sizeof *w))) return NBC_E_NOMEM;
+  memset(w, 0, sizeof *w);
+  w->inner.done = nbc__scripted_arrived;
+  w->inner.user = s;
+  w->outer = op;
+  w->step = step;
+  w->left_count = step && step->action == NBC_SCRIPT_DELAY ? step->value : 0;
+  w->next = s->flying;
+  s->flying = w;
+  nbc__transport_prepare(op, peer);
+  op->slot.remote_op = w;
+  status = receive ? inner->irecv(inner->ctx, buffer, size_bytes, peer, tag, &w->inner)
+                   : inner->isend(inner->ctx, buffer, size_bytes, peer, tag, &w->inner);
+  if (!status) return NBC_OK;
+  s->flying = w->next;
+  w->next = s->spare;
+  s->spare = w;
+  return status;
+}
+
+static nbc_status nbc__scripted_isend(void *ctx, const void *buffer, uint64_t size_bytes, int peer,
+                                      uint64_t tag, nbc_op *op) {
+  return nbc__scripted_post((nbc__scripted *)ctx, op, false, (void *)(uintptr_t)buffer, size_bytes, peer, tag);
+}
+
+static nbc_status nbc__scripted_irecv(void *ctx, void *buffer, uint64_t size_bytes, int peer, uint64_t tag,
+                                      nbc_op *op) {
+  return nbc__scripted_post((nbc__scripted *)ctx, op, true, buffer, size_bytes, peer, tag);
+}
+
+static bool nbc__scripted_due(const nbc__scripted *s, const nbc__scripted_op *w) {
+  if (!w->step) return true;
+  if (w->step->action == NBC_SCRIPT_DELAY) return w->left_count == 0;
+  if (w->step->action == NBC_SCRIPT_REORDER) /* or nothing is left that could overtake it */
+    return s->overtaken_count > w->arrival_index || (!s->flying && !w->next);
+  return true;
+}
+
+/* Delivers the first arrival that is due; false when none is. */
+static bool nbc__scripted_deliver(nbc__scripted *s) {
+  nbc__scripted_op *before = NULL, *w = s->arrived;
+  nbc_op *outer;
+  while (w && !nbc__scripted_due(s, w)) before = w, w = w->next;
+  if (!w) return false;
+  if (before) before->next = w->next;
+  else s->arrived = w->next;
+  if (s->arrived_last == w) s->arrived_last = before;
+  if (w->step && w->step->action == NBC_SCRIPT_DROP) {
+    w->next = s->dropped;
+    s->dropped = w;
+    return true;
+  }
+  outer = w->outer;
+  outer->peer = w->inner.peer;
+  outer->size_bytes = w->inner.size_bytes;
+  outer->status = w->step && w->step->action == NBC_SCRIPT_FAIL_DONE ? w->step->status : w->inner.status;
+  w->next = s->spare;
+  s->spare = w;
+  if (s->overtaken_count <= w->arrival_index) s->overtaken_count = w->arrival_index + 1;
+  nbc__transport_finish(outer);
+  return true;
+}
+
+static nbc_status nbc__scripted_progress(void *ctx) {
+  nbc__scripted *s = (nbc__scripted *)ctx;
+  nbc_status status = s->inner->progress(s->inner->ctx);
+  nbc__scripted_op *w;
+  while (nbc__scripted_deliver(s)) {}
+  for (w = s->arrived; w; w = w->next) w->left_count -= w->left_count > 0;
+  return status;
+}
+
+static nbc_status nbc__scripted_cancel(void *ctx, nbc_op *op) {
+  nbc__scripted *s = (nbc__scripted *)ctx;
+  nbc__scripted_op *w;
+  for (w = s->flying; w && w->outer != op; w = w->next) {}
+  return w ? s->inner->cancel(s->inner->ctx, &w->inner) : NBC_E_STATE;
+}
+
+NBC_API nbc_status nbc_scripted_create(const nbc_transport *inner, const nbc_script_step *steps,
+                                       size_t step_count, nbc_transport **t) {
+  nbc__scripted *s;
+  if (!t) return NBC_E_INVAL;
+  *t = NULL;
+  if (!inner || (step_count > 0 && !steps)) return NBC_E_INVAL;
+  if (step_count > (SIZE_MAX - sizeof *s) / sizeof *steps) return NBC_E_NOMEM;
+  if (!(s = (nbc__scripted *)NBC_MALLOC(sizeof *s + step_count * sizeof *steps))) return NBC_E_NOMEM;
+  memset(s, 0, sizeof *s);
+  s->steps = (nbc_script_step *)(void *)(s + 1);
+  s->step_count = step_count;
+  if (step_count > 0) memcpy(s->steps, steps, step_count * sizeof *steps);
+  s->inner = inner;
+  s->own.destroy = nbc__scripted_destroy;
+  s->own.t = *inner;
+  s->own.t.name = "scripted";
+  s->own.t.help = "another transport, disturbed as told";
+  s->own.t.ctx = s;
+  s->own.t.any_thread = false;
+  s->own.t.main_thread_only = inner->main_thread_only;
+  s->own.t.now_ns = nbc__scripted_now;
+  s->own.t.isend = nbc__scripted_isend;
+  s->own.t.irecv = nbc__scripted_irecv;
+  s->own.t.progress = nbc__scripted_progress;
+  s->own.t.cancel = inner->cancel ? nbc__scripted_cancel : NULL;
+  s->own.t.peer_class = inner->peer_class ? nbc__scripted_peer_class : NULL;
+  s->own.t.same_clock = inner->same_clock ? nbc__scripted_same_clock : NULL;
+  s->own.t.recorder = NULL;
+  *t = &s->own.t;
+  return NBC_OK;
+}
+#ifdef NBC_LINES
+#line 56 "src/transport/packets.h"
+#endif
+/* How it works, in the order of the code below.
+
+   Every ordered pair of ranks has a ring of packets in which the sender writes and the receiver
+   reads: nothing else carries information between ranks. Data moves by copy jobs: each rank has a
+   ring of jobs, done in order, by the DMA thread or (without one) by the rank itself when it posts
+   the job. A job may publish a packet when its data is there, as a NIC raises a completion.
+
+     EAGER        job: part -> slot, publishes EAGER                      (a part: up to fragment_bytes)
+     PIPELINED    job: first part -> slot, publishes REQUEST; receiver matches, answers PUT (grant of
+                  the next fragments); for each: job: fragment -> receive buffer, publishes FRAGMENT
+     DIRECT_READ  packet REQUEST_READ; receiver matches, job: send buffer -> receive buffer, then
+                  packet FIN
+
+   What a rank cannot do for lack of a free slot or job waits in its queue `out[peer]`, linked
+   through the operations themselves: order per pair is kept and posting allocates nothing. Only an
+   eager message that nobody waits for yet is copied to allocated memory, by the receiver's progress.
+
+   Everything that ranks share lies in one mapped region; the rest of a rank is its own. */
+enum {
+  NBC__PACKETS_SLOTS = 16, /* packets in flight per ordered pair */
+  NBC__PACKETS_JOBS = 256, /* copy jobs in flight per rank */
+  NBC__PACKETS_STAMPS = 65536,
+  NBC__PACKETS_MAX_RANKS = 1024
+};
+
+typedef enum nbc__packet_kind {
+  NBC__PACKET_EAGER,
+  NBC__PACKET_REQUEST,
+  NBC__PACKET_REQUEST_READ,
+  NBC__PACKET_PUT,
+  NBC__PACKET_FRAGMENT,
+  NBC__PACKET_FIN
+} nbc__packet_kind;
+
+/* The pointers mean something to the rank that wrote them only: the other side hands them back. */
+typedef struct nbc__packet {
+  /* atomic: even = free, odd = full; one more by the sender, one more by the receiver. Never twice the
+     same value: a put that stores a word twice (memcpy may) must not bring back what is over. */
+  uint32_t state;
+  nbc__packet_kind kind;
+  int64_t t_visible_ns; /* control packets: when the link would have delivered them; 0 = at once */
+  uint64_t tag, size_bytes, offset_bytes, part_bytes;
+  nbc_op *send_op, *recv_op;
+  void *address; /* REQUEST_READ: send buffer; PUT: receive buffer */
+  uint64_t xfer_id, limit_bytes, granted_bytes;
+  uint64_t pad_bytes[4]; /* to 128 bytes: neighbours in a ring do not share a cache line pair */
+} nbc__packet;
+
+typedef struct nbc__job {
+  void *target;
+  const void *source;
+  uint64_t size_bytes;
+  nbc__packet *packet; /* published when done; NULL = none */
+  nbc_op *op;          /* the poster's */
+  bool is_read;        /* the poster is the receiver */
+  bool ended;          /* its end was recorded when it was posted */
+  int peer;
+  uint64_t send_id, recv_id;
+  int64_t t_post_ns, t_begin_ns; /* with dma */
+} nbc__job;
+
+/* posted: by the rank. done: by who copies. Both count without wrapping. */
+typedef struct nbc__job_ring {
+  uint64_t posted_count; /* atomic */
+  uint64_t pad1_bytes[7];
+  uint64_t done_count; /* atomic */
+  uint64_t finished; /* of a process: its fn returned */
+  uint64_t pad2_bytes[6];
+  nbc__job jobs[NBC__PACKETS_JOBS];
+} nbc__job_ring;
+
+typedef struct nbc__packets_shared {
+  uint32_t failed; /* atomic: a rank gave up, nobody should wait for it */
+  int32_t first_error; /* of processes: its status */
+  uint32_t stop;   /* atomic: the DMA thread ends */
+  uint32_t asleep; /* atomic: the DMA thread waits for a job */
+  pthread_mutex_t mutex; /* of cond and of the stamps */
+  pthread_cond_t cond;
+  uint64_t stamp_first_count, stamp_last_count;
+  nbc_true_stamp *stamps; /* in the region; NULL without dma */
+  nbc__job_ring *rings;   /* [size] */
+  nbc__packet *packets;   /* [size][size][SLOTS], sender first */
+  unsigned char *payload; /* fragment_bytes for each packet */
+} nbc__packets_shared;
+
+/* An eager or requested message that came before its receive. */
+typedef struct nbc__unexpected {
+  struct nbc__unexpected *next;
+  nbc__packet packet; /* as it came */
+  uint64_t arrival_order, arrived_bytes;
+  unsigned char *data; /* behind the struct */
+} nbc__unexpected;
+
+/* What a rank knows about one other (or itself). */
+typedef struct nbc__packets_peer {
+  uint64_t head_count, tail_count;           /* of the ring to it, of the ring from it */
+  nbc__transport_fifo out;                   /* operations that have packets or jobs to post */
+  nbc__transport_fifo posted;                /* receives not matched */
+  nbc__unexpected *first, *last;             /* messages not matched */
+  nbc_op *incoming_op;                       /* an eager message in several parts: its receive, */
+  nbc__unexpected *incoming_entry;           /* or where it is kept */
+} nbc__packets_peer;
+
+typedef struct nbc__packets_rank {
+  nbc_transport t;
+  nbc_threads *world;
+  nbc__job_ring *ring;
+  nbc__packets_peer *peers; /* [size] */
+  nbc__transport_fifo posted_any;
+  nbc__transport_fifo finished; /* to be delivered by progress */
+  uint64_t reaped_count, order_count, id_count;
+  int waiting_count; /* operations in all out queues */
+  bool in_progress;
+} nbc__packets_rank;
+
+struct nbc_threads {
+  nbc_threads_desc desc; /* values in force */
+  nbc_clock clock;
+  nbc__packets_shared *shared;
+  size_t shared_bytes;
+  nbc__packets_rank *ranks;
+  /* Where ranks share no memory, else NULL: carries a packet to the receiver's copy of its slot, tells
+     the sender that it is free, lets messages in. */
+  void (*put)(nbc_threads *w, int peer, nbc__packet *p);
+  void (*release)(nbc_threads *w, int peer, nbc__packet *p);
+  void (*poll)(nbc_threads *w);
+  pthread_t dma_thread;
+  bool dma_running;
+};
+
+NBC__PRIVATE unsigned char *nbc__packets_payload(const nbc_threads *w, const nbc__packet *p);
+NBC__PRIVATE void nbc__packets_publish(nbc_threads *w, int peer, nbc__packet *p);
+NBC__PRIVATE nbc_status nbc__packets_defaults(nbc_threads_desc *desc);
+NBC__PRIVATE void nbc__packets_contract(nbc__packets_rank *r, int rank);
+NBC__PRIVATE void nbc__packets_free_unexpected(nbc__packets_peer *peers, size_t count);
+#ifdef NBC_LINES
+#line 1 "src/transport/packets.c"
+#endif
+/* packets.c: the engine below threads and OpenSHMEM: packets in rings, copy jobs, three protocols. */
+
+
+
+/* ============================================================================================== */
+/* [THREADS] 12. Ranks as threads                                                                 */
+/* ============================================================================================== */
+static int64_t nbc__packets_now(void *ctx) {
+  return nbc_clock_now_ns(&((nbc__packets_rank *)ctx)->world->clock);
+}
+
+static nbc_peer nbc__packets_peer_class(void *ctx, int peer) {
+  const nbc_threads *w = ((nbc__packets_rank *)ctx)->world;
+  (void)peer; /* with a link between the ranks, they are as far apart as nodes */
+  return w->put ? NBC_PEER_UNKNOWN : w->desc.dma ? NBC_PEER_OTHER_NODE : NBC_PEER_SAME_NODE;
+}
+
+static bool nbc__packets_same_clock(void *ctx, int peer) {
+  (void)ctx, (void)peer;
+  return true;
+}
+
+/* ---- stamps of the library's view; ids are unique per rank --------------------------------------- */
+static void nbc__packets_begin(nbc__packets_rank *r, uint64_t id, uint64_t size_bytes, nbc_kind kind) {
+  nbc__transport_xfer_begin(&r->t, id, size_bytes, kind, nbc__packets_peer_class(r, 0));
+}
+
+static void nbc__packets_end(nbc__packets_rank *r, uint64_t id) { nbc__transport_xfer_end(&r->t, id); }
+
+static void nbc__packets_end_only(nbc__packets_rank *r, uint64_t size_bytes) {
+  nbc__transport_xfer_end_only(&r->t, size_bytes, nbc__packets_peer_class(r, 0));
+}
+
+/* ---- packets -------------------------------------------------------------------------------------- */
+/* Of the ring src -> dst, as its sender or its receiver sees it: one in shared memory; over puts, the
+   sender's copies first, then the receiver's. */
+static nbc__packet *nbc__packets_slot(const nbc_threads *w, int src, int dst, bool receives, uint64_t count) {
+  size_t size = (size_t)w->desc.size;
+  size_t pair = !w->put ? (size_t)src * size + (size_t)dst : receives ? size + (size_t)src : (size_t)dst;
+  return &w->shared->packets[pair * NBC__PACKETS_SLOTS + count % NBC__PACKETS_SLOTS];
+}
+
+NBC__PRIVATE unsigned char *nbc__packets_payload(const nbc_threads *w, const nbc__packet *p) {
+  return w->shared->payload + (size_t)(p - w->shared->packets) * w->desc.fragment_bytes;
+}
+
+/* Of a slot's state, when packet count of its ring may be written there. */
+static uint32_t nbc__packets_free_state(uint64_t count) {
+  return (uint32_t)(count / NBC__PACKETS_SLOTS * 2);
+}
+
+/* The next free slot to peer, taken; NULL when the ring is full. */
+static nbc__packet *nbc__packets_take(nbc__packets_rank *r, int peer, nbc__packet_kind kind) {
+  nbc__packets_peer *to = &r->peers[peer];
+  nbc__packet *p = nbc__packets_slot(r->world, r->t.rank, peer, false, to->head_count);
+  if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != nbc__packets_free_state(to->head_count)) return NULL;
+  to->head_count++;
+  p->kind = kind;
+  p->t_visible_ns = 0;
+  return p;
+}
+
+NBC__PRIVATE void nbc__packets_publish(nbc_threads *w, int peer, nbc__packet *p) {
+  if (w->put) w->put(w, peer, p);
+  else __atomic_store_n(&p->state, p->state + 1, __ATOMIC_RELEASE);
+}
+
+/* Control packets need no copy: they carry the time at which the link would deliver them. */
+static void nbc__packets_publish_control(nbc__packets_rank *r, int peer, nbc__packet *p) {
+  const nbc_threads_desc *desc = &r->world->desc;
+  if (desc->dma && desc->link_latency_ns > 0)
+    p->t_visible_ns = nbc__packets_now(r) + desc->link_latency_ns;
+  nbc__packets_publish(r->world, peer, p);
+}
+
+/* ---- copy jobs ------------------------------------------------------------------------------------ */
+static bool nbc__packets_job_free(const nbc__packets_rank *r) {
+  return __atomic_load_n(&r->ring->posted_count, __ATOMIC_RELAXED) - r->reaped_count < NBC__PACKETS_JOBS;
+}
+
+static void nbc__packets_wake(nbc__packets_shared *s) {
+  /* the poster's store to posted_count and this exchange must not pass each other */
+  if (!__atomic_exchange_n(&s->asleep, 0, __ATOMIC_SEQ_CST)) return;
+  pthread_mutex_lock(&s->mutex);
+  pthread_cond_signal(&s->cond);
+  pthread_mutex_unlock(&s->mutex);
+}
+
+/* Posts *job, whose begin is recorded already. The caller has checked that there is room. */
+static void nbc__packets_post(nbc__packets_rank *r, const nbc__job *job) {
+  nbc__packets_shared *s = r->world->shared;
+  uint64_t count = __atomic_load_n(&r->ring->posted_count, __ATOMIC_RELAXED);
+  nbc__job *mine = &r->ring->jobs[count % NBC__PACKETS_JOBS];
+  *mine = *job;
+  if (!r->world->desc.dma) {
+    if (job->size_bytes > 0) memcpy(job->target, job->source, (size_t)job->size_bytes);
+    nbc__packets_end(r, job->is_read ? job->recv_id : job->send_id);
+    mine->ended = true;
+    if (job->packet) nbc__packets_publish(r->world, job->peer, job->packet);
+    __atomic_store_n(&r->ring->done_count, count + 1, __ATOMIC_RELAXED);
+  }
+  if (r->world->desc.dma) mine->t_post_ns = nbc__packets_now(r);
+  __atomic_store_n(&r->ring->posted_count, count + 1, __ATOMIC_SEQ_CST);
+  if (r->world->desc.dma) nbc__packets_wake(s);
+}
+
+/* ---- finishing and queueing ----------------------------------------------------------------------- */
+static void nbc__packets_finish(nbc__packets_rank *r, nbc_op *op, nbc_status status) {
+  op->status = status;
+  nbc__transport_push(&r->finished, op);
+}
+
+static void nbc__packets_queue(nbc__packets_rank *r, nbc_op *op) {
+  if (op->slot.queued) return;
+  op->slot.queued = true;
+  r->waiting_count++;
+  nbc__transport_push(&r->peers[op->peer].out, op);
+}
+
+static nbc_status nbc__packets_recv_status(const nbc_op *op) {
+  return op->status == NBC_E_TRUNCATED ? NBC_E_TRUNCATED : NBC_OK;
+}
+
+/* ---- what a queued operation does next: true when nothing is left to post for now ------------------ */
+/* What the operation in an out queue is. */
+enum {
+  NBC__OP_EAGER,
+  NBC__OP_PIPELINED,
+  NBC__OP_READ,          /* send, to be read by the peer */
+  NBC__OP_RECV,          /* eager, or not matched */
+  NBC__OP_RECV_PIPELINED,
+  NBC__OP_RECV_READ,     /* read not posted */
+  NBC__OP_RECV_FIN       /* read done, FIN not sent */
+};
+
+/* One part of a send: a job whose end publishes a packet. */
+static bool nbc__packets_post_part(nbc__packets_rank *r, nbc_op *op, nbc__packet_kind kind,
+                                   uint64_t part_bytes, void *target, uint64_t recv_id) {
+  nbc__packet *p;
+  nbc__job job;
+  if (!nbc__packets_job_free(r) || !(p = nbc__packets_take(r, op->peer, kind))) return false;
+  p->tag = op->slot.tag;
+  p->size_bytes = op->size_bytes;
+  p->offset_bytes = op->slot.posted_bytes;
+  p->part_bytes = part_bytes;
+  p->send_op = op;
+  p->recv_op = (nbc_op *)op->slot.remote_op;
+  p->xfer_id = recv_id;
+  memset(&job, 0, sizeof job);
+  job.source = (const unsigned char *)op->slot.buffer + op->slot.posted_bytes;
+  job.target = target ? target : nbc__packets_payload(r->world, p);
+  job.size_bytes = part_bytes;
+  job.packet = p;
+  job.op = op;
+  job.peer = op->peer;
+  job.send_id = ++r->id_count;
+  job.recv_id = recv_id;
+  op->slot.posted_bytes += part_bytes;
+  op->slot.flying_count++;
+  op->slot.started = true;
+  nbc__packets_begin(r, job.send_id, part_bytes, NBC_KIND_ISEND);
+  nbc__packets_post(r, &job);
+  return true;
+}
+
+static uint64_t nbc__packets_part(const nbc__packets_rank *r, uint64_t left_bytes) {
+  return left_bytes < r->world->desc.fragment_bytes ? left_bytes : r->world->desc.fragment_bytes;
+}
+
+static bool nbc__packets_emit_eager(nbc__packets_rank *r, nbc_op *op) {
+  nbc_op_slot *s = &op->slot;
+  while (!s->started || s->posted_bytes < op->size_bytes)
+    if (!nbc__packets_post_part(r, op, NBC__PACKET_EAGER,
+                                nbc__packets_part(r, op->size_bytes - s->posted_bytes), NULL, 0))
+      return false;
+  return true;
+}
+
+/* First the request with the first fragment, later what the receiver granted. */
+static bool nbc__packets_emit_pipelined(nbc__packets_rank *r, nbc_op *op) {
+  nbc_op_slot *s = &op->slot;
+  if (!s->started &&
+      !nbc__packets_post_part(r, op, NBC__PACKET_REQUEST, nbc__packets_part(r, op->size_bytes), NULL, 0))
+    return false;
+  while (s->posted_bytes < s->granted_bytes) {
+    uint64_t index = s->posted_bytes / r->world->desc.fragment_bytes;
+    uint64_t part_bytes = nbc__packets_part(r, s->limit_bytes - s->posted_bytes);
+    unsigned char *target = (unsigned char *)s->remote_address + s->posted_bytes;
+    if (r->world->desc.processes) target = NULL; /* by way of the slot */
+    if (!nbc__packets_post_part(r, op, NBC__PACKET_FRAGMENT, part_bytes, target,
+                                s->remote_id ? s->remote_id + index : 0))
+      return false;
+  }
+  return true;
+}
+
+static bool nbc__packets_emit_request_read(nbc__packets_rank *r, nbc_op *op) {
+  nbc__packet *p = nbc__packets_take(r, op->peer, NBC__PACKET_REQUEST_READ);
+  if (!p) return false;
+  p->tag = op->slot.tag;
+  p->size_bytes = op->size_bytes;
+  p->offset_bytes = p->part_bytes = 0;
+  p->send_op = op;
+  p->address = op->slot.buffer;
+  p->xfer_id = op->slot.xfer_id = ++r->id_count;
+  nbc__packets_begin(r, op->slot.xfer_id, op->size_bytes, NBC_KIND_ISEND);
+  nbc__packets_publish_control(r, op->peer, p);
+  return true;
+}
+
+/* Grants fragments up to granted_bytes; from here on they may be under way. */
+static bool nbc__packets_emit_put(nbc__packets_rank *r, nbc_op *op) {
+  nbc_op_slot *s = &op->slot;
+  nbc__packet *p = nbc__packets_take(r, op->peer, NBC__PACKET_PUT);
+  uint64_t index = s->posted_bytes / r->world->desc.fragment_bytes;
+  if (!p) return false;
+  p->send_op = (nbc_op *)s->remote_op;
+  p->recv_op = op;
+  p->address = s->buffer;
+  p->xfer_id = s->xfer_id;
+  p->limit_bytes = op->size_bytes;
+  p->granted_bytes = s->granted_bytes;
+  for (; s->posted_bytes < s->granted_bytes; index++) {
+    uint64_t part_bytes = nbc__packets_part(r, op->size_bytes - s->posted_bytes);
+    nbc__packets_begin(r, s->xfer_id + index, part_bytes, NBC_KIND_IRECV);
+    s->posted_bytes += part_bytes;
+  }
+  s->started = true;
+  nbc__packets_publish_control(r, op->peer, p);
+  if (s->limit_bytes >= op->size_bytes) nbc__packets_finish(r, op, nbc__packets_recv_status(op));
+  return true;
+}
+
+static bool nbc__packets_emit_read(nbc__packets_rank *r, nbc_op *op) {
+  nbc__job job;
+  if (!nbc__packets_job_free(r)) return false;
+  memset(&job, 0, sizeof job);
+  job.source = op->slot.remote_address;
+  job.target = op->slot.buffer;
+  job.size_bytes = op->size_bytes;
+  job.op = op;
+  job.is_read = true;
+  job.peer = op->peer;
+  job.send_id = op->slot.remote_id;
+  job.recv_id = ++r->id_count;
+  nbc__packets_begin(r, job.recv_id, job.size_bytes, NBC_KIND_IRECV);
+  nbc__packets_post(r, &job);
+  return true;
+}
+
+static bool nbc__packets_emit_fin(nbc__packets_rank *r, nbc_op *op) {
+  nbc__packet *p = nbc__packets_take(r, op->peer, NBC__PACKET_FIN);
+  if (!p) return false;
+  p->send_op = (nbc_op *)op->slot.remote_op;
+  nbc__packets_publish_control(r, op->peer, p);
+  nbc__packets_finish(r, op, nbc__packets_recv_status(op));
+  return true;
+}
+
+static bool nbc__packets_emit(nbc__packets_rank *r, nbc_op *op) {
+  switch (op->slot.kind) {
+  case NBC__OP_EAGER: return nbc__packets_emit_eager(r, op);
+  case NBC__OP_PIPELINED: return nbc__packets_emit_pipelined(r, op);
+  case NBC__OP_READ: return nbc__packets_emit_request_read(r, op);
+  case NBC__OP_RECV_PIPELINED: return nbc__packets_emit_put(r, op);
+  case NBC__OP_RECV_READ: return nbc__packets_emit_read(r, op);
+  default: return nbc__packets_emit_fin(r, op);
+  }
+}
+
+/* Posts what the queue to one peer holds, in order, until a resource is missing. */
+static void nbc__packets_flush(nbc__packets_rank *r, int peer) {
+  nbc__transport_fifo *out = &r->peers[peer].out;
+  nbc_op *op;
+  while ((op = out->first)) {
+    /* out of the queue first: finishing uses the same link */
+    nbc__transport_pop(out);
+    op->slot.queued = false;
+    r->waiting_count--;
+    if (nbc__packets_emit(r, op)) continue;
+    op->slot.queued = true;
+    r->waiting_count++;
+    op->slot.next = out->first;
+    out->first = op;
+    if (!out->last) out->last = op;
+    return;
+  }
+}
+
+/* ---- matching ------------------------------------------------------------------------------------- */
+static nbc_op *nbc__packets_find(nbc__transport_fifo *fifo, uint64_t tag, nbc_op **before) {
+  nbc_op *op;
+  *before = NULL;
+  for (op = fifo->first; op && op->slot.tag != tag; op = op->slot.next) *before = op;
+  return op;
+}
+
+/* The oldest posted receive for this message, taken out of its list. */
+static nbc_op *nbc__packets_match(nbc__packets_rank *r, int peer, uint64_t tag) {
+  nbc__transport_fifo *posted = &r->peers[peer].posted;
+  nbc_op *before, *before_any;
+  nbc_op *op = nbc__packets_find(posted, tag, &before);
+  nbc_op *any = nbc__packets_find(&r->posted_any, tag, &before_any);
+  if (any && (!op || any->slot.order < op->slot.order)) {
+    nbc__transport_unlink(&r->posted_any, before_any, any);
+    return any;
+  }
+  if (op) nbc__transport_unlink(posted, before, op);
+  return op;
+}
+
+/* The oldest unexpected message from peer with this tag; *before as in nbc__packets_find. */
+static nbc__unexpected *nbc__packets_find_unexpected(nbc__packets_peer *from, uint64_t tag,
+                                                     nbc__unexpected **before) {
+  nbc__unexpected *entry;
+  *before = NULL;
+  for (entry = from->first; entry && entry->packet.tag != tag; entry = entry->next) *before = entry;
+  return entry;
+}
+
+/* Ties a receive to the message that *p announced. */
+static void nbc__packets_bind(nbc__packets_rank *r, nbc_op *op, int peer, const nbc__packet *p) {
+  nbc_op_slot *s = &op->slot;
+  uint64_t room_bytes = s->limit_bytes, fragment_bytes = r->world->desc.fragment_bytes;
+  op->peer = peer;
+  op->size_bytes = p->size_bytes < room_bytes ? p->size_bytes : room_bytes;
+  op->status = p->size_bytes > room_bytes ? NBC_E_TRUNCATED : NBC_PENDING;
+  s->limit_bytes = 0; /* from now on: bytes that arrived */
+  s->remote_op = p->send_op;
+  s->remote_address = p->address;
+  s->remote_id = p->xfer_id;
+  if (p->kind == NBC__PACKET_REQUEST_READ) s->kind = NBC__OP_RECV_READ;
+  if (p->kind == NBC__PACKET_REQUEST) {
+    s->kind = NBC__OP_RECV_PIPELINED;
+    s->posted_bytes = nbc__packets_part(r, op->size_bytes);
+    s->xfer_id = r->id_count + 1; /* one id per fragment; that of the first is not used */
+    r->id_count += op->size_bytes / fragment_bytes + 1;
+  }
+}
+
+static void nbc__packets_deposit(nbc_op *op, uint64_t offset_bytes, const void *data, uint64_t bytes) {
+  uint64_t room_bytes = op->size_bytes > offset_bytes ? op->size_bytes - offset_bytes : 0;
+  uint64_t copy_bytes = bytes < room_bytes ? bytes : room_bytes;
+  if (copy_bytes > 0)
+    memcpy((unsigned char *)op->slot.buffer + offset_bytes, data, (size_t)copy_bytes);
+}
+
+/* The next grant: as many fragments beyond those that arrived as the pipeline is deep. */
+static void nbc__packets_grant(nbc__packets_rank *r, nbc_op *op) {
+  const nbc_threads_desc *desc = &r->world->desc;
+  uint64_t arrived_bytes = op->slot.limit_bytes, ahead = (uint64_t)desc->pipeline_depth;
+  uint64_t left_bytes = op->size_bytes - arrived_bytes;
+  op->slot.granted_bytes = left_bytes / desc->fragment_bytes < ahead
+                               ? op->size_bytes
+                               : arrived_bytes + ahead * desc->fragment_bytes;
+  if (op->slot.granted_bytes > op->slot.posted_bytes || !op->slot.started) nbc__packets_queue(r, op);
+}
+
+/* After the first data (or the request) of a matched message has been taken over. */
+static void nbc__packets_go_on(nbc__packets_rank *r, nbc_op *op, uint64_t arrived_bytes,
+                               uint64_t message_bytes) {
+  op->slot.limit_bytes = arrived_bytes;
+  if (op->slot.kind == NBC__OP_RECV) {
+    if (arrived_bytes >= message_bytes) nbc__packets_finish(r, op, nbc__packets_recv_status(op));
+  } else if (op->slot.kind == NBC__OP_RECV_PIPELINED) {
+    if (op->slot.limit_bytes > op->size_bytes) op->slot.limit_bytes = op->size_bytes;
+    nbc__packets_grant(r, op);
+  } else nbc__packets_queue(r, op);
+}
+
+/* ---- arrivals ------------------------------------------------------------------------------------- */
+static nbc_status nbc__packets_keep(nbc__packets_rank *r, int peer, const nbc__packet *p) {
+  nbc__packets_peer *from = &r->peers[peer];
+  uint64_t data_bytes = p->kind == NBC__PACKET_EAGER ? p->size_bytes : p->part_bytes;
+  nbc__unexpected *entry;
+  if (data_bytes > SIZE_MAX / 2) return NBC_E_NOMEM;
+  entry = (nbc__unexpected *)NBC_MALLOC(sizeof *entry + (size_t)data_bytes);
+  if (!entry) return NBC_E_NOMEM;
+  entry->next = NULL;
+  entry->packet = *p;
+  entry->arrival_order = ++r->order_count;
+  entry->arrived_bytes = p->part_bytes;
+  entry->data = (unsigned char *)(entry + 1);
+  if (p->part_bytes > 0)
+    memcpy(entry->data, nbc__packets_payload(r->world, p), (size_t)p->part_bytes);
+  if (from->last) from->last->next = entry;
+  else from->first = entry;
+  from->last = entry;
+  if (p->kind == NBC__PACKET_EAGER && p->part_bytes < p->size_bytes) from->incoming_entry = entry;
+  return NBC_OK;
+}
+
+/* The first packet of a message. */
+static nbc_status nbc__packets_arrive(nbc__packets_rank *r, int peer, const nbc__packet *p) {
+  nbc_op *op = nbc__packets_match(r, peer, p->tag);
+  if (p->kind != NBC__PACKET_REQUEST_READ) nbc__packets_end_only(r, p->part_bytes); /* [O] case 3 */
+  if (!op) return nbc__packets_keep(r, peer, p);
+  nbc__packets_bind(r, op, peer, p);
+  nbc__packets_deposit(op, 0, nbc__packets_payload(r->world, p), p->part_bytes);
+  if (p->kind == NBC__PACKET_EAGER && p->part_bytes < p->size_bytes) r->peers[peer].incoming_op = op;
+  nbc__packets_go_on(r, op, p->part_bytes, p->size_bytes);
+  return NBC_OK;
+}
+
+/* The other parts of an eager message: they follow each other, nothing of the same kind between. */
+static void nbc__packets_arrive_part(nbc__packets_rank *r, int peer, const nbc__packet *p) {
+  nbc__packets_peer *from = &r->peers[peer];
+  const unsigned char *data = nbc__packets_payload(r->world, p);
+  uint64_t arrived_bytes = p->offset_bytes + p->part_bytes;
+  nbc_op *op = from->incoming_op;
+  nbc__packets_end_only(r, p->part_bytes);
+  if (op) {
+    nbc__packets_deposit(op, p->offset_bytes, data, p->part_bytes);
+    if (arrived_bytes >= p->size_bytes) from->incoming_op = NULL;
+    nbc__packets_go_on(r, op, arrived_bytes, p->size_bytes);
+  } else {
+    memcpy(from->incoming_entry->data + p->offset_bytes, data, (size_t)p->part_bytes);
+    from->incoming_entry->arrived_bytes = arrived_bytes;
+    if (arrived_bytes >= p->size_bytes) from->incoming_entry = NULL;
+  }
+}
+
+static void nbc__packets_check_sent(nbc__packets_rank *r, nbc_op *op) {
+  if (op->slot.flying_count == 0 && op->slot.started && op->slot.posted_bytes >= op->slot.limit_bytes)
+    nbc__packets_finish(r, op, NBC_OK);
+}
+
+static void nbc__packets_granted(nbc__packets_rank *r, const nbc__packet *p) {
+  nbc_op *op = p->send_op;
+  op->slot.remote_op = p->recv_op;
+  op->slot.remote_address = p->address;
+  op->slot.remote_id = p->xfer_id;
+  op->slot.limit_bytes = p->limit_bytes;
+  op->slot.granted_bytes = p->granted_bytes;
+  if (op->slot.posted_bytes < op->slot.granted_bytes) nbc__packets_queue(r, op);
+  else nbc__packets_check_sent(r, op);
+}
+
+static nbc_status nbc__packets_handle(nbc__packets_rank *r, int peer, const nbc__packet *p) {
+  nbc_op *op;
+  switch (p->kind) {
+  case NBC__PACKET_EAGER:
+    if (p->offset_bytes == 0) return nbc__packets_arrive(r, peer, p);
+    nbc__packets_arrive_part(r, peer, p);
+    return NBC_OK;
+  case NBC__PACKET_REQUEST:
+  case NBC__PACKET_REQUEST_READ: return nbc__packets_arrive(r, peer, p);
+  case NBC__PACKET_PUT: nbc__packets_granted(r, p); return NBC_OK;
+  case NBC__PACKET_FRAGMENT:
+    op = p->recv_op;
+    if (r->world->desc.processes)
+      nbc__packets_deposit(op, p->offset_bytes, nbc__packets_payload(r->world, p), p->part_bytes);
+    nbc__packets_end(r, p->xfer_id);
+    op->slot.limit_bytes += p->part_bytes;
+    if (op->slot.limit_bytes >= op->size_bytes)
+      nbc__packets_finish(r, op, nbc__packets_recv_status(op));
+    else nbc__packets_grant(r, op);
+    return NBC_OK;
+  case NBC__PACKET_FIN:
+    nbc__packets_end(r, p->send_op->slot.xfer_id);
+    nbc__packets_finish(r, p->send_op, NBC_OK);
+    return NBC_OK;
+  }
+  return NBC_E_TRANSPORT;
+}
+
+/* ---- progress ------------------------------------------------------------------------------------- */
+static void nbc__packets_reap(nbc__packets_rank *r) {
+  uint64_t done_count = __atomic_load_n(&r->ring->done_count, __ATOMIC_ACQUIRE);
+  while (r->reaped_count < done_count) {
+    const nbc__job *job = &r->ring->jobs[r->reaped_count % NBC__PACKETS_JOBS];
+    nbc_op *op = job->op;
+    if (!job->ended) nbc__packets_end(r, job->is_read ? job->recv_id : job->send_id);
+    if (job->is_read) {
+      op->slot.kind = NBC__OP_RECV_FIN;
+      nbc__packets_queue(r, op);
+    } else {
+      op->slot.flying_count--;
+      nbc__packets_check_sent(r, op);
+    }
+    r->reaped_count++;
+  }
+}
+
+/* At most one ring's worth, so that one busy sender does not keep the others waiting. */
+static nbc_status nbc__packets_receive(nbc__packets_rank *r, int peer) {
+  nbc__packets_peer *from = &r->peers[peer];
+  int i;
+  for (i = 0; i < NBC__PACKETS_SLOTS; i++) {
+    nbc__packet *p = nbc__packets_slot(r->world, peer, r->t.rank, true, from->tail_count);
+    nbc_status status;
+    if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != nbc__packets_free_state(from->tail_count) + 1)
+      return NBC_OK;
+    if (p->t_visible_ns && nbc__packets_now(r) < p->t_visible_ns) return NBC_OK;
+    if ((status = nbc__packets_handle(r, peer, p))) return status;
+    from->tail_count++;
+    if (r->world->release) r->world->release(r->world, peer, p);
+    else __atomic_store_n(&p->state, p->state + 1, __ATOMIC_RELEASE);
+  }
+  return NBC_OK;
+}
+
+static nbc_status nbc__packets_progress(void *ctx) {
+  nbc__packets_rank *r = (nbc__packets_rank *)ctx;
+  nbc_status status = NBC_OK;
+  nbc_op *op;
+  int peer;
+  if (r->in_progress) return NBC_OK; /* called from a completion */
+  r->in_progress = true;
+  if (r->world->poll) r->world->poll(r->world);
+  nbc__packets_reap(r);
+  for (peer = 0; peer < r->t.size && status == NBC_OK; peer++) status = nbc__packets_receive(r, peer);
+  for (peer = 0; peer < r->t.size && r->waiting_count > 0; peer++) nbc__packets_flush(r, peer);
+  while ((op = nbc__transport_pop(&r->finished))) nbc__transport_finish(op);
+  r->in_progress = false;
+  if (status == NBC_OK && __atomic_load_n(&r->world->shared->failed, __ATOMIC_RELAXED)) status = NBC_E_PEER;
+  return status;
+}
+
+/* ---- posting -------------------------------------------------------------------------------------- */
+static nbc_status nbc__packets_isend(void *ctx, const void *buffer, uint64_t size_bytes, int peer,
+                                     uint64_t tag, nbc_op *op) {
+  nbc__packets_rank *r = (nbc__packets_rank *)ctx;
+  const nbc_threads_desc *desc = &r->world->desc;
+  nbc_protocol protocol = desc->protocol;
+  if (protocol == NBC_PROTOCOL_AUTO)
+    protocol = size_bytes <= desc->eager_limit_bytes ? NBC_PROTOCOL_EAGER : desc->large;
+  nbc__transport_prepare(op, peer);
+  op->size_bytes = size_bytes;
+  op->slot.buffer = (void *)(uintptr_t)buffer; /* only read from */
+  op->slot.tag = tag;
+  op->slot.limit_bytes = protocol == NBC_PROTOCOL_EAGER ? size_bytes : UINT64_MAX;
+  op->slot.kind = protocol == NBC_PROTOCOL_EAGER       ? NBC__OP_EAGER
+                  : protocol == NBC_PROTOCOL_PIPELINED ? NBC__OP_PIPELINED
+                                                       : NBC__OP_READ;
+  nbc__packets_queue(r, op);
+  nbc__packets_flush(r, peer);
+  return NBC_OK;
+}
+
+/* The oldest unexpected message for a receive: from one peer, or from any. */
+static nbc__unexpected *nbc__packets_take_unexpected(nbc__packets_rank *r, int peer, uint64_t tag,
+                                                     int *source) {
+  nbc__unexpected *best = NULL, *best_before = NULL;
+  nbc__packets_peer *from;
+  int i, last = peer == NBC_ANY_PEER ? r->t.size - 1 : peer;
+  for (i = peer == NBC_ANY_PEER ? 0 : peer; i <= last; i++) {
+    nbc__unexpected *before, *entry = nbc__packets_find_unexpected(&r->peers[i], tag, &before);
+    if (!entry || (best && best->arrival_order < entry->arrival_order)) continue;
+    best = entry, best_before = before, *source = i;
+  }
+  if (!best) return NULL;
+  from = &r->peers[*source];
+  if (best_before) best_before->next = best->next;
+  else from->first = best->next;
+  if (from->last == best) from->last = best_before;
+  return best;
+}
+
+static nbc_status nbc__packets_irecv(void *ctx, void *buffer, uint64_t size_bytes, int peer, uint64_t tag,
+                                     nbc_op *op) {
+  nbc__packets_rank *r = (nbc__packets_rank *)ctx;
+  nbc__unexpected *entry;
+  int source = 0;
+  nbc__transport_prepare(op, peer);
+  op->slot.buffer = buffer;
+  op->slot.limit_bytes = size_bytes;
+  op->slot.tag = tag;
+  op->slot.kind = NBC__OP_RECV;
+  op->slot.order = ++r->order_count;
+  entry = nbc__packets_take_unexpected(r, peer, tag, &source);
+  if (!entry) {
+    nbc__transport_push(peer == NBC_ANY_PEER ? &r->posted_any : &r->peers[peer].posted, op);
+    return NBC_OK;
+  }
+  nbc__packets_bind(r, op, source, &entry->packet);
+  nbc__packets_deposit(op, 0, entry->data, entry->arrived_bytes);
+  if (r->peers[source].incoming_entry == entry) {
+    r->peers[source].incoming_entry = NULL;
+    r->peers[source].incoming_op = op;
+  }
+  nbc__packets_go_on(r, op, entry->arrived_bytes, entry->packet.size_bytes);
+  NBC_FREE(entry);
+  nbc__packets_flush(r, source);
+  return NBC_OK;
+}
+
+static nbc_status nbc__packets_cancel(void *ctx, nbc_op *op) {
+  nbc__packets_rank *r = (nbc__packets_rank *)ctx;
+  bool found = op->peer == NBC_ANY_PEER ? nbc__transport_remove(&r->posted_any, op)
+                                        : nbc__transport_remove(&r->peers[op->peer].posted, op);
+  if (!found) return NBC_E_STATE; /* a send, or matched already */
+  nbc__packets_finish(r, op, NBC_E_CANCELLED);
+  return NBC_OK;
+}
+
+/* ---- the world ------------------------------------------------------------------------------------ */
+NBC__PRIVATE nbc_status nbc__packets_defaults(nbc_threads_desc *desc) {
+  if (desc->size == 0) desc->size = 2;
+  if (desc->large == NBC_PROTOCOL_AUTO)
+    desc->large = desc->processes ? NBC_PROTOCOL_PIPELINED : NBC_PROTOCOL_DIRECT_READ;
+  if (desc->eager_limit_bytes == 0) desc->eager_limit_bytes = 8 << 10;
+  if (desc->fragment_bytes == 0) desc->fragment_bytes = 64 << 10;
+  if (desc->pipeline_depth == 0) desc->pipeline_depth = 2;
+  if (desc->size < 0 || desc->size > NBC__PACKETS_MAX_RANKS || (int)desc->protocol < 0 ||
+      desc->protocol > NBC_PROTOCOL_DIRECT_READ || (int)desc->large < 0 ||
+      desc->large > NBC_PROTOCOL_DIRECT_READ || desc->fragment_bytes > 1 << 30 ||
+      desc->pipeline_depth < 0 || !(desc->link_bytes_per_s >= 0) || desc->link_bytes_per_s > 1e15 ||
+      desc->link_latency_ns < 0 || desc->link_latency_ns > 3600 * (int64_t)1000000000 ||
+      (desc->processes && (desc->dma || desc->protocol == NBC_PROTOCOL_DIRECT_READ ||
+                           desc->large == NBC_PROTOCOL_DIRECT_READ)) ||
+      (desc->dma && desc->clock && desc->clock->source == NBC_CLOCK_USER)) /* it sleeps in real time */
+    return NBC_E_INVAL;
+  return NBC_OK;
+}
+
+/* Lays out the region: struct, job rings, packets, payload, stamps. */
+NBC__PRIVATE void nbc__packets_contract(nbc__packets_rank *r, int rank) {
+  r->t.name = r->world->desc.processes ? "processes" : "threads";
+  r->t.help = r->world->desc.processes ? "ranks are processes that share memory" : "ranks are threads of one process";
+  r->t.ctx = r;
+  r->t.rank = rank;
+  r->t.size = r->world->desc.size;
+  r->t.any_peer = true;
+  r->t.now_ns = nbc__packets_now;
+  r->t.isend = nbc__packets_isend;
+  r->t.irecv = nbc__packets_irecv;
+  r->t.progress = nbc__packets_progress;
+  r->t.cancel = nbc__packets_cancel;
+  r->t.peer_class = nbc__packets_peer_class;
+  r->t.same_clock = nbc__packets_same_clock;
+}
+
+/* Messages that nobody received. */
+NBC__PRIVATE void nbc__packets_free_unexpected(nbc__packets_peer *peers, size_t count) {
+  size_t i;
+  for (i = 0; i < count; i++) {
+    nbc__unexpected *entry = peers[i].first, *next;
+    for (; entry; entry = next) next = entry->next, NBC_FREE(entry);
+  }
+}
+#ifdef NBC_LINES
+#line 1 "src/transport/threads.c"
+#endif
+/* threads.c: ranks as threads: the transport that needs nothing. */
+
+
+
+/* ---- the DMA thread ------------------------------------------------------------------------------- */
+/* One link for all ranks. Ranks with work take turns, one chunk each; the jobs of one rank go in
+   order. The link is busy for bytes / link_bytes_per_s per chunk; a job is delivered link_latency_ns
+   after its last chunk, while the link carries others.
+   The link keeps its own time: it takes up a chunk when the job is posted and the chunk before has
+   passed, however late this thread wakes up to do the copy; so being late does not add up. Deliveries
+   are never early, and on time as long as this thread finds a core: a sleep ends some 30 us late, so
+   the last NBC__DMA_SPIN_NS before a delivery are polled. */
+enum { NBC__DMA_SPIN_NS = 40000 };
+
+typedef struct nbc__dma_flight {
+  int rank;
+  int64_t t_due_ns;
+} nbc__dma_flight;
+
+typedef struct nbc__dma {
+  nbc_threads *world;
+  uint64_t *taken_count, *copied_bytes; /* [size]: jobs fully copied; bytes of the next one */
+  nbc__dma_flight *flights;             /* ring of size * JOBS: copied, not delivered */
+  uint64_t flight_first_count, flight_last_count;
+  int turn;
+  int64_t t_link_free_ns;
+  uint64_t chunk_bytes;
+} nbc__dma;
+
+static nbc__dma_flight *nbc__dma_flight_at(nbc__dma *d, uint64_t count) {
+  return &d->flights[count % ((uint64_t)d->world->desc.size * NBC__PACKETS_JOBS)];
+}
+
+static void nbc__dma_stamp(nbc__packets_shared *s, int poster, const nbc__job *job, int64_t t_end_ns) {
+  nbc_true_stamp *stamp;
+  pthread_mutex_lock(&s->mutex);
+  stamp = &s->stamps[s->stamp_last_count % NBC__PACKETS_STAMPS];
+  stamp->src = job->is_read ? job->peer : poster;
+  stamp->dst = job->is_read ? poster : job->peer;
+  stamp->sequence = s->stamp_last_count++;
+  stamp->size_bytes = job->size_bytes;
+  stamp->t_begin_ns = job->t_begin_ns;
+  stamp->t_end_ns = t_end_ns;
+  stamp->send_xfer_id = job->send_id;
+  stamp->recv_xfer_id = job->recv_id;
+  if (s->stamp_last_count - s->stamp_first_count > NBC__PACKETS_STAMPS) s->stamp_first_count++;
+  pthread_mutex_unlock(&s->mutex);
+}
+
+/* Delivers what is due: stamp, packet, completion, in that order, so that who sees one has the others. */
+static void nbc__dma_deliver(nbc__dma *d, int64_t t_now_ns) {
+  while (d->flight_first_count < d->flight_last_count) {
+    const nbc__dma_flight *flight = nbc__dma_flight_at(d, d->flight_first_count);
+    nbc__job_ring *ring = &d->world->shared->rings[flight->rank];
+    uint64_t done_count = __atomic_load_n(&ring->done_count, __ATOMIC_RELAXED);
+    const nbc__job *job = &ring->jobs[done_count % NBC__PACKETS_JOBS];
+    if (flight->t_due_ns > t_now_ns) return;
+    nbc__dma_stamp(d->world->shared, flight->rank, job, nbc_clock_now_ns(&d->world->clock));
+    if (job->packet) nbc__packets_publish(d->world, job->peer, job->packet);
+    __atomic_store_n(&ring->done_count, done_count + 1, __ATOMIC_RELEASE);
+    d->flight_first_count++;
+  }
+}
+
+/* The next rank, in turn, with a job to copy; -1 when there is none. */
+static int nbc__dma_next(nbc__dma *d) {
+  int i;
+  for (i = 0; i < d->world->desc.size; i++) {
+    int rank = (d->turn + i) % d->world->desc.size;
+    nbc__job_ring *ring = &d->world->shared->rings[rank];
+    if (__atomic_load_n(&ring->posted_count, __ATOMIC_SEQ_CST) != d->taken_count[rank]) return rank;
+  }
+  return -1;
+}
+
+static void nbc__dma_copy_chunk(nbc__dma *d, int rank) {
+  const nbc_threads_desc *desc = &d->world->desc;
+  nbc__job *job = &d->world->shared->rings[rank].jobs[d->taken_count[rank] % NBC__PACKETS_JOBS];
+  uint64_t at_bytes = d->copied_bytes[rank], left_bytes = job->size_bytes - at_bytes;
+  uint64_t bytes = left_bytes < d->chunk_bytes ? left_bytes : d->chunk_bytes;
+  if (d->t_link_free_ns < job->t_post_ns) d->t_link_free_ns = job->t_post_ns;
+  if (at_bytes == 0) job->t_begin_ns = d->t_link_free_ns;
+  if (bytes > 0)
+    memcpy((unsigned char *)job->target + at_bytes, (const unsigned char *)job->source + at_bytes, (size_t)bytes);
+  if (desc->link_bytes_per_s > 0)
+    d->t_link_free_ns += (int64_t)((double)bytes * 1e9 / desc->link_bytes_per_s);
+  else d->t_link_free_ns = nbc_clock_now_ns(&d->world->clock);
+  d->turn = (rank + 1) % desc->size;
+  d->copied_bytes[rank] += bytes;
+  if (d->copied_bytes[rank] < job->size_bytes) return;
+  d->taken_count[rank]++;
+  d->copied_bytes[rank] = 0;
+  nbc__dma_flight_at(d, d->flight_last_count)->rank = rank;
+  nbc__dma_flight_at(d, d->flight_last_count++)->t_due_ns = d->t_link_free_ns + desc->link_latency_ns;
+}
+
+/* Sleeps until t_wake_ns (INT64_MAX: until a job is posted); with `for_jobs`, a new job ends it early. */
+static void nbc__dma_sleep(nbc__dma *d, int64_t t_wake_ns, bool for_jobs) {
+  nbc__packets_shared *s = d->world->shared;
+  struct timespec until;
+  if (!for_jobs) {
+    int64_t d_ns = t_wake_ns - nbc_clock_now_ns(&d->world->clock);
+    if (d_ns <= 0) return;
+    until.tv_sec = (time_t)(d_ns / 1000000000);
+    until.tv_nsec = (long)(d_ns % 1000000000);
+    nanosleep(&until, NULL);
+    return;
+  }
+  pthread_mutex_lock(&s->mutex);
+  __atomic_store_n(&s->asleep, 1, __ATOMIC_SEQ_CST);
+  if (nbc__dma_next(d) < 0 && !__atomic_load_n(&s->stop, __ATOMIC_SEQ_CST)) {
+    if (t_wake_ns == INT64_MAX) pthread_cond_wait(&s->cond, &s->mutex);
+    else {
+      int64_t d_ns = t_wake_ns - nbc_clock_now_ns(&d->world->clock);
+      clock_gettime(CLOCK_MONOTONIC, &until);
+      d_ns += until.tv_nsec;
+      until.tv_sec += (time_t)(d_ns / 1000000000);
+      until.tv_nsec = (long)(d_ns % 1000000000);
+      if (d_ns > 0) pthread_cond_timedwait(&s->cond, &s->mutex, &until);
+    }
+  }
+  __atomic_store_n(&s->asleep, 0, __ATOMIC_SEQ_CST);
+  pthread_mutex_unlock(&s->mutex);
+}
+
+static void *nbc__dma_main(void *arg) {
+  nbc__dma *d = (nbc__dma *)arg;
+  struct sched_param before_others;
+#ifdef PR_SET_TIMERSLACK
+  prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0); /* the default of 50 us is longer than many transfers */
+#endif
+  memset(&before_others, 0, sizeof before_others);
+  before_others.sched_priority = sched_get_priority_min(SCHED_FIFO);
+  /* A NIC does not compete for cores: so it goes first, where that is allowed. */
+  pthread_setschedparam(pthread_self(), SCHED_FIFO, &before_others);
+  while (!__atomic_load_n(&d->world->shared->stop, __ATOMIC_ACQUIRE)) {
+    int64_t t_now_ns = nbc_clock_now_ns(&d->world->clock), t_wake_ns;
+    int rank;
+    nbc__dma_deliver(d, t_now_ns);
+    rank = nbc__dma_next(d);
+    if (rank >= 0 && d->t_link_free_ns <= t_now_ns) {
+      nbc__dma_copy_chunk(d, rank);
+      continue;
+    }
+    t_wake_ns = INT64_MAX;
+    if (d->flight_first_count < d->flight_last_count) {
+      t_wake_ns = nbc__dma_flight_at(d, d->flight_first_count)->t_due_ns - NBC__DMA_SPIN_NS;
+      if (t_wake_ns <= t_now_ns) continue;
+    }
+    if (rank >= 0 && d->t_link_free_ns < t_wake_ns) t_wake_ns = d->t_link_free_ns;
+    nbc__dma_sleep(d, t_wake_ns, rank < 0);
+  }
+  NBC_FREE(d);
+  return NULL;
+}
+
+static nbc_status nbc__dma_start(nbc_threads *w) {
+  size_t size = (size_t)w->desc.size;
+  size_t bytes = sizeof(nbc__dma) + size * (2 * sizeof(uint64_t) + NBC__PACKETS_JOBS * sizeof(nbc__dma_flight));
+  nbc__dma *d = (nbc__dma *)NBC_MALLOC(bytes);
+  if (!d) return NBC_E_NOMEM;
+  memset(d, 0, bytes);
+  d->world = w;
+  d->taken_count = (uint64_t *)(void *)(d + 1);
+  d->copied_bytes = d->taken_count + size;
+  d->flights = (nbc__dma_flight *)(void *)(d->copied_bytes + size);
+  d->chunk_bytes = 64 << 10;
+  if (w->desc.link_bytes_per_s > 0) { /* what the link carries in 100 us */
+    double chunk_bytes = w->desc.link_bytes_per_s * 100e-6;
+    d->chunk_bytes = chunk_bytes < 4096 ? 4096 : chunk_bytes > 1 << 20 ? 1 << 20 : (uint64_t)chunk_bytes;
+  }
+  if (pthread_create(&w->dma_thread, NULL, nbc__dma_main, d)) {
+    NBC_FREE(d);
+    return NBC_E_THREAD;
+  }
+  w->dma_running = true;
+  return NBC_OK;
+}
+
+static void nbc__dma_stop(nbc_threads *w) {
+  nbc__packets_shared *s = w->shared;
+  pthread_mutex_lock(&s->mutex);
+  __atomic_store_n(&s->stop, 1, __ATOMIC_SEQ_CST);
+  pthread_cond_signal(&s->cond);
+  pthread_mutex_unlock(&s->mutex);
+  pthread_join(w->dma_thread, NULL);
+}
+
+static nbc_status nbc__threads_map(nbc_threads *w) {
+  size_t size = (size_t)w->desc.size, packet_count = size * size * NBC__PACKETS_SLOTS;
+  size_t rings_at = (sizeof(nbc__packets_shared) + 127) & ~(size_t)127;
+  size_t packets_at = rings_at + ((size * sizeof(nbc__job_ring) + 127) & ~(size_t)127);
+  size_t stamps_at = packets_at + packet_count * sizeof(nbc__packet);
+  size_t payload_at = stamps_at + (w->desc.dma ? NBC__PACKETS_STAMPS * sizeof(nbc_true_stamp) : 0);
+  nbc__packets_shared *s;
+  void *region;
+  if (w->desc.fragment_bytes > (SIZE_MAX / 4) / packet_count) return NBC_E_NOMEM;
+  w->shared_bytes = payload_at + packet_count * (size_t)w->desc.fragment_bytes;
+  region = mmap(NULL, w->shared_bytes, PROT_READ | PROT_WRITE,
+                (w->desc.processes ? MAP_SHARED : MAP_PRIVATE) | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (region == MAP_FAILED) return NBC_E_NOMEM;
+  w->shared = s = (nbc__packets_shared *)region;
+  s->rings = (nbc__job_ring *)(void *)((char *)region + rings_at);
+  s->packets = (nbc__packet *)(void *)((char *)region + packets_at);
+  s->payload = (unsigned char *)region + payload_at;
+  if (w->desc.dma) s->stamps = (nbc_true_stamp *)(void *)((char *)region + stamps_at);
+  return NBC_OK;
+}
+
+static nbc_status nbc__threads_locks(nbc__packets_shared *s) {
+  pthread_condattr_t attr;
+  if (pthread_condattr_init(&attr)) return NBC_E_THREAD;
+  pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+  pthread_mutex_init(&s->mutex, NULL);
+  pthread_cond_init(&s->cond, &attr);
+  pthread_condattr_destroy(&attr);
+  return NBC_OK;
+}
+
+static nbc_status nbc__threads_ranks(nbc_threads *w) {
+  size_t size = (size_t)w->desc.size;
+  size_t bytes = size * sizeof(nbc__packets_rank) + size * size * sizeof(nbc__packets_peer);
+  nbc__packets_peer *peers;
+  int i;
+  w->ranks = (nbc__packets_rank *)NBC_MALLOC(bytes);
+  if (!w->ranks) return NBC_E_NOMEM;
+  memset(w->ranks, 0, bytes);
+  peers = (nbc__packets_peer *)(void *)(w->ranks + size);
+  for (i = 0; i < w->desc.size; i++) {
+    nbc__packets_rank *r = &w->ranks[i];
+    r->world = w;
+    r->ring = &w->shared->rings[i];
+    r->peers = peers + (size_t)i * size;
+    nbc__packets_contract(r, i);
+  }
+  return NBC_OK;
+}
+
+NBC_API nbc_status nbc_threads_create(const nbc_threads_desc *desc, nbc_threads **world) {
+  nbc_threads *w;
+  nbc_status status;
+  if (!world) return NBC_E_INVAL;
+  *world = NULL;
+  w = (nbc_threads *)NBC_MALLOC(sizeof *w);
+  if (!w) return NBC_E_NOMEM;
+  memset(w, 0, sizeof *w);
+  if (desc) w->desc = *desc;
+  status = nbc__packets_defaults(&w->desc);
+  if (!status && w->desc.clock) w->clock = *w->desc.clock;
+  else if (!status) status = nbc_clock_create(NULL, &w->clock);
+  w->desc.clock = &w->clock;
+  if (!status) status = nbc__threads_map(w);
+  if (!status) status = nbc__threads_locks(w->shared);
+  if (!status) status = nbc__threads_ranks(w);
+  if (!status && w->desc.dma) status = nbc__dma_start(w);
+  if (status) nbc_threads_destroy(w);
+  else *world = w;
+  return status;
+}
+
+NBC_API void nbc_threads_destroy(nbc_threads *world) {
+  if (!world) return;
+  if (world->dma_running) nbc__dma_stop(world);
+  if (world->ranks) {
+    nbc__packets_free_unexpected(world->ranks[0].peers, (size_t)world->desc.size * (size_t)world->desc.size);
+    pthread_cond_destroy(&world->shared->cond);
+    pthread_mutex_destroy(&world->shared->mutex);
+  }
+  if (world->shared) munmap(world->shared, world->shared_bytes);
+  NBC_FREE(world->ranks);
+  NBC_FREE(world);
+}
+
+NBC_API nbc_threads_desc nbc_threads_desc_of(const nbc_threads *world) { return world->desc; }
+
+NBC_API nbc_transport *nbc_threads_rank(nbc_threads *world, int rank) {
+  return world && rank >= 0 && rank < world->desc.size ? &world->ranks[rank].t : NULL;
+}
+
+typedef struct nbc__threads_start {
+  nbc_threads *world;
+  int rank;
+  nbc_rank_fn fn;
+  void *user;
+  nbc_status *first_error;
+  pthread_t thread;
+} nbc__threads_start;
+
+static void *nbc__threads_main(void *arg) {
+  nbc__threads_start *start = (nbc__threads_start *)arg;
+  nbc_status status = start->fn(nbc_threads_rank(start->world, start->rank), start->user);
+  /* the first to fail is the cause; the others then see NBC_E_PEER instead of waiting for ever */
+  if (status && !__atomic_exchange_n(&start->world->shared->failed, 1, __ATOMIC_ACQ_REL))
+    *start->first_error = status;
+  return NULL;
+}
+
+/* ---- ranks as processes --------------------------------------------------------------------------- */
+static void nbc__threads_give_up(nbc__packets_shared *s, nbc_status status) {
+  if (!__atomic_exchange_n(&s->failed, 1, __ATOMIC_ACQ_REL))
+    __atomic_store_n(&s->first_error, (int32_t)status, __ATOMIC_RELEASE);
+}
+
+static void nbc__threads_child(nbc_threads *w, int rank, nbc_rank_fn fn, void *user) {
+  nbc_status status;
+#ifdef PR_SET_PDEATHSIG
+  prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* nobody would be left to wait for it */
+#endif
+  status = fn(nbc_threads_rank(w, rank), user);
+  if (status) nbc__threads_give_up(w->shared, status);
+  w->shared->rings[rank].finished = 1;
+  fflush(NULL);
+  _exit(0);
+}
+
+/* Leftovers of an earlier run: the parent's view of the ranks is still that of the beginning. */
+static void nbc__threads_renew(nbc_threads *w) {
+  size_t i, packet_count = (size_t)w->desc.size * (size_t)w->desc.size * NBC__PACKETS_SLOTS;
+  for (i = 0; i < packet_count; i++) w->shared->packets[i].state = 0;
+  for (i = 0; i < (size_t)w->desc.size; i++)
+    w->shared->rings[i].posted_count = w->shared->rings[i].done_count = w->shared->rings[i].finished = 0;
+  w->shared->failed = 0;
+  w->shared->first_error = NBC_OK;
+}
+
+/* Waits for every child; one that ends before its fn does is given up by the others. */
+static void nbc__threads_reap_children(nbc_threads *w, pid_t *pids, int count) {
+  int i, left_count = count, code;
+  while (left_count > 0) {
+    struct timespec nap = {0, 1000000};
+    for (i = 0; i < count; i++) {
+      pid_t pid = pids[i] > 0 ? waitpid(pids[i], &code, WNOHANG) : 0;
+      if (pid == 0 || (pid < 0 && errno == EINTR)) continue;
+      if (!w->shared->rings[i].finished) nbc__threads_give_up(w->shared, NBC_E_PEER);
+      pids[i] = 0;
+      left_count--;
+    }
+    if (left_count > 0) nanosleep(&nap, NULL);
+  }
+}
+
+static nbc_status nbc__threads_fork(nbc_threads *w, nbc_rank_fn fn, void *user) {
+  pid_t *pids = (pid_t *)NBC_MALLOC((size_t)w->desc.size * sizeof *pids);
+  int i;
+  if (!pids) return NBC_E_NOMEM;
+  nbc__threads_renew(w);
+  fflush(NULL); /* else children would write it again */
+  for (i = 0; i < w->desc.size; i++) {
+    pids[i] = fork();
+    if (pids[i] == 0) nbc__threads_child(w, i, fn, user);
+    if (pids[i] < 0) break;
+  }
+  if (i < w->desc.size) nbc__threads_give_up(w->shared, NBC_E_THREAD);
+  nbc__threads_reap_children(w, pids, i);
+  NBC_FREE(pids);
+  return (nbc_status)__atomic_load_n(&w->shared->first_error, __ATOMIC_ACQUIRE);
+}
+
+NBC_API nbc_status nbc_threads_run(nbc_threads *world, nbc_rank_fn fn, void *user) {
+  nbc__threads_start *starts;
+  nbc_status first_error = NBC_OK;
+  int i, started_count;
+  if (!world || !fn) return NBC_E_INVAL;
+  if (world->desc.processes) return nbc__threads_fork(world, fn, user);
+  starts = (nbc__threads_start *)NBC_MALLOC((size_t)world->desc.size * sizeof *starts);
+  if (!starts) return NBC_E_NOMEM;
+  for (i = 0; i < world->desc.size; i++) {
+    starts[i].world = world;
+    starts[i].rank = i;
+    starts[i].fn = fn;
+    starts[i].user = user;
+    starts[i].first_error = &first_error;
+    if (pthread_create(&starts[i].thread, NULL, nbc__threads_main, &starts[i])) break;
+  }
+  started_count = i;
+  if (started_count < world->desc.size && !__atomic_exchange_n(&world->shared->failed, 1, __ATOMIC_ACQ_REL))
+    first_error = NBC_E_THREAD;
+  for (i = 0; i < started_count; i++) pthread_join(starts[i].thread, NULL);
+  NBC_FREE(starts);
+  return first_error;
+}
+
+NBC_API size_t nbc_threads_stamps(nbc_threads *world, nbc_true_stamp *stamps, size_t max) {
+  size_t count = 0;
+  nbc__packets_shared *s;
+  if (!world || !stamps || !world->desc.dma) return 0;
+  s = world->shared;
+  pthread_mutex_lock(&s->mutex);
+  while (count < max && s->stamp_first_count < s->stamp_last_count)
+    stamps[count++] = s->stamps[s->stamp_first_count++ % NBC__PACKETS_STAMPS];
+  pthread_mutex_unlock(&s->mutex);
+  return count;
+}
+#ifdef NBC_LINES
+#line 1 "src/transport/mpi.c"
+#endif
+/* mpi.c: the transport over MPI (with NBC_WITH_MPI). */
+
+
+
+
+/* ============================================================================================== */
+/* [MPI] 13. The transport over MPI                                                               */
 /* ============================================================================================== */
 #ifdef NBC_WITH_MPI
 /* Headers travel under MPI tag 0 and are received by a ring of persistent receives, in the order in
@@ -12968,6 +8944,7 @@ static void nbc__mpi_contract(nbc__mpi *m) {
   t->help = "over MPI, on a communicator of its own";
   t->ctx = m;
   t->any_thread = !m->funneled;
+  t->main_thread_only = m->funneled;
   t->any_peer = true;
   t->now_ns = nbc__mpi_now;
   t->isend = nbc__mpi_isend;
@@ -13070,385 +9047,24 @@ NBC_API nbc_status nbc_mpi_create(MPI_Comm comm, const nbc_mpi_desc *desc, nbc_t
   return status;
 }
 #endif /* NBC_WITH_MPI */
+#ifdef NBC_LINES
+#line 1 "src/transport/shmem.c"
+#endif
+/* shmem.c: the transport over OpenSHMEM (with NBC_WITH_SHMEM). */
+
+
+
+
 
 /* ============================================================================================== */
-/* [DEDICATED] 16. The dedicated-core model                                                       */
-/* ============================================================================================== */
-typedef struct nbc__ded_field {
-  const char *name;
-  size_t offset_bytes;
-} nbc__ded_field;
-#define NBC__DED_FIELD(field)                                                                      \
-  { #field, offsetof(nbc_dedicated_input, field) }
-static const nbc__ded_field nbc__ded_fields[] =
-    {/* all >= 0 */
-     NBC__DED_FIELD(noprog_s),   NBC__DED_FIELD(comp_s),     NBC__DED_FIELD(nb_count),
-     NBC__DED_FIELD(min_nb_s),   NBC__DED_FIELD(test_count), NBC__DED_FIELD(min_test_s),
-     NBC__DED_FIELD(wait_count), NBC__DED_FIELD(min_wait_s), NBC__DED_FIELD(blocking_count),
-     NBC__DED_FIELD(blocking_s), NBC__DED_FIELD(other_s),    NBC__DED_FIELD(alpha_ratio)};
-enum { NBC__DED_FIELDS = sizeof nbc__ded_fields / sizeof *nbc__ded_fields };
-
-static double *nbc__ded_at(nbc_dedicated_input *input, int i) {
-  return (double *)(void *)((char *)input + nbc__ded_fields[i].offset_bytes);
-}
-
-static nbc_status nbc__ded_check(const nbc_dedicated_input *in, nbc_error *err) {
-  nbc_dedicated_input *const fields = (nbc_dedicated_input *)(uintptr_t)in; /* only read */
-  for (int i = 0; i < NBC__DED_FIELDS; i++) {
-    const double v = *nbc__ded_at(fields, i);
-    if (!(v >= 0) || !(v < 1e300))
-      return nbc__status_fail(err, NBC_E_RANGE, 0, "%s: must be >= 0, got %g",
-                              nbc__ded_fields[i].name, v);
-  }
-  if (in->core_count < 2)
-    return nbc__status_fail(err, NBC_E_RANGE, 0, "core_count: must be >= 2, got %d",
-                            in->core_count);
-  if (in->alpha_ratio > 1)
-    return nbc__status_fail(err, NBC_E_RANGE, 0, "alpha_ratio: must be in 0..1, got %g",
-                            in->alpha_ratio);
-  if (in->scaling_size > NBC_DEDICATED_MAX_SCALING || in->request_size > NBC_DEDICATED_MAX_REQUESTS)
-    return nbc__status_fail(err, NBC_E_RANGE, 0,
-                            "scaling_size or request_size: more than the array holds");
-  for (size_t i = 0; i < in->scaling_size; i++)
-    if (in->scaling_threads[i] < 1 || !(in->scaling_s[i] > 0) ||
-        (i && in->scaling_threads[i] <= in->scaling_threads[i - 1]))
-      return nbc__status_fail(err, NBC_E_RANGE, 0,
-                              "scaling: threads must ascend, times be > 0 (entry %zu)", i + 1);
-  for (size_t i = 0; i < in->request_size; i++)
-    if (!(in->requests[i].request_count >= 0) || !(in->requests[i].xfer_s >= 0) ||
-        !(in->requests[i].comp_s >= 0))
-      return nbc__status_fail(err, NBC_E_RANGE, 0, "request %zu: must be >= 0", i + 1);
-  return NBC_OK;
-}
-
-/* Time on n threads from the list: speeds are interpolated, outside the list they stay as at its
- * end. */
-static double nbc__ded_scaled_s(const nbc_dedicated_input *in, int n) {
-  size_t i = 0;
-  while (i < in->scaling_size && in->scaling_threads[i] < n) i++;
-  if (i == in->scaling_size) return in->scaling_s[i - 1];
-  if (i == 0 || in->scaling_threads[i] == n) return in->scaling_s[i];
-  const double a = in->scaling_threads[i - 1], b = in->scaling_threads[i];
-  const double speed_a = 1 / in->scaling_s[i - 1], speed_b = 1 / in->scaling_s[i];
-  return 1 / (speed_a + (speed_b - speed_a) * (n - a) / (b - a));
-}
-
-static void nbc__ded_scaling(const nbc_dedicated_input *in, bool refined,
-                             nbc_dedicated_result *out) {
-  const double linear = (double)in->core_count / (in->core_count - 1);
-  out->comp_s = in->comp_s * linear;
-  if (!in->scaling_size) {
-    snprintf(out->evidence[2], sizeof out->evidence[2],
-             "no times for other numbers of threads are given");
-    return;
-  }
-  const double measured =
-      nbc__ded_scaled_s(in, in->core_count - 1) / nbc__ded_scaled_s(in, in->core_count);
-  out->holds[2] =
-      fabs(measured - linear) <= 0.5 * (linear - 1) ? NBC_DEDICATED_HOLDS : NBC_DEDICATED_FAILS;
-  snprintf(out->evidence[2], sizeof out->evidence[2],
-           "%d instead of %d threads take %.4g times as long; linear scaling: %.4g",
-           in->core_count - 1, in->core_count, measured, linear);
-  if (refined) out->comp_s = in->comp_s * measured;
-}
-
-/* The classes may have come from fewer or more waits than wait_count: t_min_wait is paid for each
-   wait, and what exceeds it for each transfer. */
-static void nbc__ded_waits(const nbc_dedicated_input *in, bool refined, nbc_dedicated_result *out) {
-  double exposed_s = 0, short_count = 0, all_count = 0, beyond_s = 0;
-  out->wait_s = in->wait_count * in->min_wait_s;
-  if (!in->request_size) {
-    snprintf(out->evidence[0], sizeof out->evidence[0],
-             "computation between post and wait was not measured");
-    return;
-  }
-  for (size_t i = 0; i < in->request_size; i++) {
-    const nbc_dedicated_request *const r = &in->requests[i];
-    const double left_s = r->xfer_s - r->comp_s;
-    all_count += r->request_count;
-    if (left_s <= 0) continue;
-    short_count += r->request_count;
-    exposed_s += r->request_count * left_s;
-    if (left_s > in->min_wait_s) beyond_s += r->request_count * (left_s - in->min_wait_s);
-  }
-  out->holds[0] = exposed_s <= 0.01 * in->comp_s ? NBC_DEDICATED_HOLDS : NBC_DEDICATED_FAILS;
-  snprintf(out->evidence[0], sizeof out->evidence[0],
-           "%.3g of %.3g transfers have less computation before their wait than they take: %.3g s "
-           "stay visible",
-           short_count, all_count, exposed_s);
-  if (refined) out->wait_s += beyond_s;
-}
-
-NBC_API nbc_status nbc_dedicated_predict(const nbc_dedicated_input *input, bool refined,
-                                         nbc_dedicated_result *result, nbc_error *err) {
-  const nbc_status status = nbc__ded_check(input, err);
-  memset(result, 0, sizeof *result);
-  if (status) return status;
-  nbc__ded_scaling(input, refined, result);
-  nbc__ded_waits(input, refined, result);
-  if (input->progressed_ratio < 0)
-    snprintf(result->evidence[1], sizeof result->evidence[1],
-             "overlap without the dedicated core was not measured");
-  else {
-    result->holds[1] = input->progressed_ratio <= 0.1 ? NBC_DEDICATED_HOLDS : NBC_DEDICATED_FAILS;
-    snprintf(result->evidence[1], sizeof result->evidence[1],
-             "%.1f %% of the transfer time is hidden already without it",
-             100 * input->progressed_ratio);
-  }
-  const double alpha = input->alpha_ratio;
-  result->nb_s = input->nb_count * input->min_nb_s;
-  result->test_s = input->test_count * input->min_test_s;
-  result->turned_s = alpha * input->blocking_count * (input->min_nb_s + input->min_wait_s);
-  result->blocking_s = (1 - alpha) * input->blocking_s;
-  result->other_s = input->other_s;
-  result->total_s = result->comp_s + result->nb_s + result->test_s + result->wait_s +
-                    result->turned_s + result->blocking_s + result->other_s;
-  if (input->noprog_s > 0 && result->total_s > 0)
-    result->speedup_ratio = input->noprog_s / result->total_s;
-  return NBC_OK;
-}
-
-/* ---- input ----------------------------------------------------------------------------------- */
-static void nbc__ded_clear(nbc_dedicated_input *in, const char *name) {
-  memset(in, 0, sizeof *in);
-  snprintf(in->name, sizeof in->name, "%s", name ? name : "");
-  in->progressed_ratio = -1;
-}
-
-/* n calls of one kind, in total and the shortest. */
-static void nbc__ded_calls(nbc_dedicated_input *in, nbc_category category, double n, double total_s,
-                           double min_s) {
-  double *count = NULL, *least_s = NULL;
-  if (n <= 0) return;
-  switch (category) {
-  case NBC_CATEGORY_NONBLOCKING: count = &in->nb_count, least_s = &in->min_nb_s; break;
-  case NBC_CATEGORY_TEST: count = &in->test_count, least_s = &in->min_test_s; break;
-  case NBC_CATEGORY_WAIT: count = &in->wait_count, least_s = &in->min_wait_s; break;
-  case NBC_CATEGORY_BLOCKING: in->blocking_count += n, in->blocking_s += total_s; return;
-  default: in->other_s += total_s; return;
-  }
-  if (*count <= 0 || min_s < *least_s) *least_s = min_s;
-  *count += n;
-}
-
-static void nbc__ded_add_request(nbc_dedicated_input *in, double n, double xfer_s, double comp_s) {
-  if (n <= 0) return;
-  if (in->request_size < NBC_DEDICATED_MAX_REQUESTS) {
-    nbc_dedicated_request *const r = &in->requests[in->request_size++];
-    r->request_count = n, r->xfer_s = xfer_s, r->comp_s = comp_s;
-    return;
-  }
-  nbc_dedicated_request *const last =
-      &in->requests[NBC_DEDICATED_MAX_REQUESTS - 1]; /* full: mean of the rest */
-  const double all = last->request_count + n;
-  last->xfer_s = (last->xfer_s * last->request_count + xfer_s * n) / all;
-  last->comp_s = (last->comp_s * last->request_count + comp_s * n) / all;
-  last->request_count = all;
-}
-
-NBC_API void nbc_dedicated_from_report(const nbc_report *report, nbc_dedicated_input *input) {
-  const double processes = report->process_count > 0 ? report->process_count : 1;
-  nbc__ded_clear(input, report->program);
-  input->noprog_s = (double)report->wall_ns * 1e-9 / processes;
-  input->comp_s = (double)report->comp_ns * 1e-9 / processes;
-  for (size_t i = 0; i < report->call_count; i++) {
-    const nbc_call *const c = &report->calls[i];
-    nbc__ded_calls(input, nbc_kind_category(c->kind), (double)c->count / processes,
-                   (double)c->total_ns * 1e-9 / processes, (double)c->min_ns * 1e-9);
-  }
-  if (report->total.xfer_ns > 0)
-    input->progressed_ratio = (double)report->total.min_overlap_ns / (double)report->total.xfer_ns;
-  for (size_t i = 0; i < report->cell_count; i++) {
-    const nbc_cell *const c = &report->cells[i];
-    if (!c->t.count || nbc_kind_category(c->kind) != NBC_CATEGORY_NONBLOCKING) continue;
-    const double xfer_s = (double)c->t.xfer_ns * 1e-9 / (double)c->t.count;
-    for (int bin = 0; bin < NBC_HIST_BINS; bin++) /* middle of [2^(bin-1), 2^bin) ns */
-      nbc__ded_add_request(input, (double)c->available_count[bin] / processes, xfer_s,
-                           bin ? 0.75e-9 * ldexp(1, bin) : 0);
-    nbc__ded_add_request(input, (double)c->t.case_count[0] / processes, xfer_s,
-                         0); /* posted and waited for in one call */
-  }
-}
-
-/* One line after the other, without its end, as a terminated string. ret false: no more */
-typedef struct nbc__ded_lines {
-  const char *text;
-  size_t text_bytes, at;
-  int number;
-  char line[512];
-} nbc__ded_lines;
-
-static bool nbc__ded_line(nbc__ded_lines *l) {
-  size_t n = 0;
-  if (l->at >= l->text_bytes) return false;
-  for (; l->at < l->text_bytes && l->text[l->at] != '\n'; l->at++)
-    if (n + 1 < sizeof l->line) l->line[n++] = l->text[l->at] ? l->text[l->at] : '?';
-  l->at++;
-  l->number++;
-  if (n && l->line[n - 1] == '\r') n--;
-  l->line[n] = 0;
-  return true;
-}
-
-static bool nbc__ded_number(const char **at, double *value) {
-  char *end;
-  nbc__sched_skip_blanks(at);
-  if (!strchr("0123456789.", **at) || !**at) return false;
-  *value = strtod(*at, &end);
-  *at = end;
-  return *value >= 0 && *value < 1e300 && (!*end || strchr(" \t#", *end));
-}
-
-/* ret NULL, or what is wrong */
-static const char *nbc__ded_parse_field(nbc_dedicated_input *in, const char *name, const char *at) {
-  double v[3] = {0, 0, 0};
-  const int wanted = strcmp(name, "request") == 0 ? 3 : strcmp(name, "scaling") == 0 ? 2 : 1;
-  if (strcmp(name, "name") == 0) {
-    nbc__sched_skip_blanks(&at);
-    snprintf(in->name, sizeof in->name, "%.63s", at);
-    return NULL;
-  }
-  for (int i = 0; i < wanted; i++)
-    if (!nbc__ded_number(&at, &v[i])) return "number >= 0 wanted";
-  nbc__sched_skip_blanks(&at);
-  if (*at && *at != '#') return "more than is wanted";
-  if (wanted == 3) {
-    if (in->request_size == NBC_DEDICATED_MAX_REQUESTS) return "too many requests";
-    nbc__ded_add_request(in, v[0], v[1], v[2]);
-    return NULL;
-  }
-  if (wanted == 2) {
-    if (in->scaling_size == NBC_DEDICATED_MAX_SCALING) return "too many lines of scaling";
-    if (v[0] < 1 || v[0] > 1e6) return "threads: must be >= 1";
-    in->scaling_threads[in->scaling_size] = (int)v[0];
-    in->scaling_s[in->scaling_size++] = v[1];
-    return NULL;
-  }
-  if (strcmp(name, "core_count") == 0) {
-    if (v[0] < 2 || v[0] > 1e6) return "must be >= 2";
-    in->core_count = (int)v[0];
-    return NULL;
-  }
-  if (strcmp(name, "progressed_ratio") == 0) return in->progressed_ratio = v[0], (const char *)NULL;
-  for (int i = 0; i < NBC__DED_FIELDS; i++)
-    if (strcmp(name, nbc__ded_fields[i].name) == 0)
-      return *nbc__ded_at(in, i) = v[0], (const char *)NULL;
-  return "no such field";
-}
-
-NBC_API nbc_status nbc_dedicated_parse(const char *text, size_t text_bytes, const char *name,
-                                       nbc_dedicated_input *input, nbc_error *err) {
-  nbc__ded_lines l;
-  memset(&l, 0, sizeof l);
-  l.text = text, l.text_bytes = text_bytes;
-  nbc__ded_clear(input, name);
-  while (nbc__ded_line(&l)) {
-    char field[32];
-    const char *at = l.line;
-    nbc__sched_read_word(&at, field);
-    if (!*field) continue; /* empty, or a comment */
-    const char *const wrong = nbc__ded_parse_field(input, field, at);
-    if (wrong)
-      return nbc__status_fail(err, NBC_E_PARSE, l.number, "%s:%d: %s: %s", name, l.number, field,
-                              wrong);
-  }
-  return NBC_OK;
-}
-
-/* mpiP's names have no "MPI_": "Isend", "Waitall", "Allreduce". */
-static nbc_category nbc__ded_category(const char *name) {
-  static const char *const blocking[] = {"Send",
-                                         "Recv",
-                                         "Ssend",
-                                         "Bsend",
-                                         "Rsend",
-                                         "Sendrecv",
-                                         "Sendrecv_replace",
-                                         "Probe",
-                                         "Barrier",
-                                         "Bcast",
-                                         "Reduce",
-                                         "Allreduce",
-                                         "Reduce_scatter",
-                                         "Reduce_scatter_block",
-                                         "Gather",
-                                         "Gatherv",
-                                         "Scatter",
-                                         "Scatterv",
-                                         "Allgather",
-                                         "Allgatherv",
-                                         "Alltoall",
-                                         "Alltoallv",
-                                         "Alltoallw",
-                                         "Scan",
-                                         "Exscan"};
-  if (strncmp(name, "Wait", 4) == 0) return NBC_CATEGORY_WAIT;
-  if (strncmp(name, "Test", 4) == 0 || strcmp(name, "Iprobe") == 0) return NBC_CATEGORY_TEST;
-  if (strncmp(name, "Start", 5) == 0) return NBC_CATEGORY_NONBLOCKING;
-  if (name[0] == 'I' && strncmp(name, "Init", 4) != 0 && strncmp(name, "Info", 4) != 0 &&
-      strncmp(name, "Intercomm", 9) != 0)
-    return NBC_CATEGORY_NONBLOCKING;
-  for (size_t i = 0; i < sizeof blocking / sizeof *blocking; i++)
-    if (strcmp(name, blocking[i]) == 0) return NBC_CATEGORY_BLOCKING;
-  return NBC_CATEGORY_OTHER;
-}
-
-/* "@--- MPI Time (seconds)": Task AppTime MPITime MPI%;  "@--- Callsite Time statistics (all,
-   milliseconds)": Name Site Rank Count Max Mean Min App% MPI%. Rank or task '*' are sums: left out.
- */
-NBC_API nbc_status nbc_dedicated_parse_mpip(const char *text, size_t text_bytes, const char *name,
-                                            nbc_dedicated_input *input, nbc_error *err) {
-  nbc__ded_lines l;
-  enum { OUTSIDE, TIMES, SITES } where = OUTSIDE;
-  int tasks = 0, sites = 0;
-  double app_s = 0, mpi_s = 0;
-  memset(&l, 0, sizeof l);
-  l.text = text, l.text_bytes = text_bytes;
-  nbc__ded_clear(input, name);
-  while (nbc__ded_line(&l)) {
-    char word[64], task[16];
-    double a, b, c, d, e;
-    if (strncmp(l.line, "@---", 4) == 0)
-      where = strstr(l.line, "MPI Time (seconds)")         ? TIMES
-              : strstr(l.line, "Callsite Time statistics") ? SITES
-                                                           : OUTSIDE;
-    else if (where == TIMES && sscanf(l.line, "%15s %lf %lf", task, &a, &b) == 3 &&
-             task[0] != '*') {
-      if (!(a >= 0) || !(b >= 0) || !(b <= a))
-        return nbc__status_fail(err, NBC_E_PARSE, l.number,
-                                "%s:%d: times must be 0 <= MPI <= application", name, l.number);
-      app_s += a, mpi_s += b, tasks++;
-    } else if (where == SITES &&
-               sscanf(l.line, "%63s %lf %15s %lf %lf %lf %lf", word, &a, task, &b, &c, &d, &e) ==
-                   7 &&
-               task[0] != '*') {
-      if (!(b >= 0) || !(d >= 0) || !(e >= 0))
-        return nbc__status_fail(err, NBC_E_PARSE, l.number, "%s:%d: counts and times must be >= 0",
-                                name, l.number);
-      nbc__ded_calls(input, nbc__ded_category(word), b, b * d * 1e-3, e * 1e-3);
-      sites++;
-    }
-  }
-  if (!tasks || !sites)
-    return nbc__status_fail(err, NBC_E_PARSE, l.number,
-                            "%s: no \"%s\" section: not a report of mpiP, or a short one", name,
-                            tasks ? "Callsite Time statistics" : "MPI Time (seconds)");
-  input->noprog_s = app_s / tasks;
-  input->comp_s = (app_s - mpi_s) / tasks;
-  input->nb_count /= tasks, input->test_count /= tasks, input->wait_count /= tasks;
-  input->blocking_count /= tasks, input->blocking_s /= tasks, input->other_s /= tasks;
-  return NBC_OK;
-}
-
-/* ============================================================================================== */
-/* [SHMEM] 17. The transport over OpenSHMEM                                                       */
+/* [SHMEM] 14. The transport over OpenSHMEM                                                       */
 /* ============================================================================================== */
 #ifdef NBC_WITH_SHMEM
 /* Each element has one ring to and one ring from every other, both at symmetric addresses: what is
    written in the ring to a peer is put into the peer's ring from here. */
 static nbc__packet *nbc__shmem_mirror(const nbc_threads *w, const nbc__packet *p, int from_there) {
-  size_t at = (size_t)(p - w->shared->packets) % NBC__THREADS_SLOTS;
-  return &w->shared->packets[(size_t)from_there * NBC__THREADS_SLOTS + at];
+  size_t at = (size_t)(p - w->shared->packets) % NBC__PACKETS_SLOTS;
+  return &w->shared->packets[(size_t)from_there * NBC__PACKETS_SLOTS + at];
 }
 
 /* Everything but the state, then the state: who sees it full sees the rest. */
@@ -13457,7 +9073,7 @@ static void nbc__shmem_put(nbc_threads *w, int peer, nbc__packet *p) {
   bool has_data = p->kind == NBC__PACKET_EAGER || p->kind == NBC__PACKET_REQUEST || p->kind == NBC__PACKET_FRAGMENT;
   size_t after_state = offsetof(nbc__packet, kind);
   if (has_data && p->part_bytes > 0)
-    shmem_putmem(nbc__threads_payload(w, there), nbc__threads_payload(w, p), (size_t)p->part_bytes, peer);
+    shmem_putmem(nbc__packets_payload(w, there), nbc__packets_payload(w, p), (size_t)p->part_bytes, peer);
   shmem_putmem((char *)there + after_state, (char *)p + after_state, sizeof *p - after_state, peer);
   shmem_fence();
   shmem_uint32_p(&there->state, p->state + 1, peer);
@@ -13474,16 +9090,16 @@ static void nbc__shmem_poll(nbc_threads *w) {
 }
 
 static nbc_peer nbc__shmem_peer_class(void *ctx, int peer) {
-  return shmem_ptr(((nbc__threads_rank *)ctx)->world->shared->packets, peer) ? NBC_PEER_SAME_NODE : NBC_PEER_OTHER_NODE;
+  return shmem_ptr(((nbc__packets_rank *)ctx)->world->shared->packets, peer) ? NBC_PEER_SAME_NODE : NBC_PEER_OTHER_NODE;
 }
 
 /* The rings in the symmetric heap, the rest in memory of our own. */
 static nbc_status nbc__shmem_map(nbc_threads *w) {
-  size_t size = (size_t)w->desc.size, packet_count = 2 * size * NBC__THREADS_SLOTS;
-  size_t rings_at = (sizeof(nbc__threads_shared) + 127) & ~(size_t)127;
+  size_t size = (size_t)w->desc.size, packet_count = 2 * size * NBC__PACKETS_SLOTS;
+  size_t rings_at = (sizeof(nbc__packets_shared) + 127) & ~(size_t)127;
   size_t bytes = rings_at + sizeof(nbc__job_ring);
   if (w->desc.fragment_bytes > (SIZE_MAX / 4) / packet_count) return NBC_E_NOMEM;
-  w->shared = (nbc__threads_shared *)NBC_MALLOC(bytes);
+  w->shared = (nbc__packets_shared *)NBC_MALLOC(bytes);
   if (!w->shared) return NBC_E_NOMEM;
   memset(w->shared, 0, bytes);
   w->shared->rings = (nbc__job_ring *)(void *)((char *)w->shared + rings_at);
@@ -13494,14 +9110,14 @@ static nbc_status nbc__shmem_map(nbc_threads *w) {
 }
 
 static nbc_status nbc__shmem_rank(nbc_threads *w, int me) {
-  size_t bytes = sizeof(nbc__threads_rank) + (size_t)w->desc.size * sizeof(nbc__threads_peer);
-  nbc__threads_rank *r = (nbc__threads_rank *)NBC_MALLOC(bytes);
+  size_t bytes = sizeof(nbc__packets_rank) + (size_t)w->desc.size * sizeof(nbc__packets_peer);
+  nbc__packets_rank *r = (nbc__packets_rank *)NBC_MALLOC(bytes);
   if (!(w->ranks = r)) return NBC_E_NOMEM;
   memset(r, 0, bytes);
   r->world = w;
   r->ring = w->shared->rings;
-  r->peers = (nbc__threads_peer *)(void *)(r + 1);
-  nbc__threads_contract(r, me);
+  r->peers = (nbc__packets_peer *)(void *)(r + 1);
+  nbc__packets_contract(r, me);
   r->t.name = "shmem";
   r->t.help = "over OpenSHMEM, rings in the symmetric heap";
   r->t.peer_class = nbc__shmem_peer_class;
@@ -13516,7 +9132,7 @@ static void nbc__shmem_free(nbc_threads *w) {
     shmem_free(w->shared->payload);
     shmem_free(w->shared->packets);
   }
-  if (w->ranks) nbc__threads_free_unexpected(w->ranks[0].peers, (size_t)w->desc.size);
+  if (w->ranks) nbc__packets_free_unexpected(w->ranks[0].peers, (size_t)w->desc.size);
   NBC_FREE(w->ranks);
   NBC_FREE(w->shared);
   NBC_FREE(w);
@@ -13537,11 +9153,11 @@ NBC_API nbc_status nbc_shmem_create(const nbc_shmem_desc *desc, nbc_transport **
   w->put = nbc__shmem_put;
   w->release = nbc__shmem_release;
   w->poll = nbc__shmem_poll;
-  if ((status = nbc__threads_defaults(&w->desc))) nbc__status_fail(err, status, 0, "more than %d elements, or a field out of range", NBC__THREADS_MAX_RANKS);
+  if ((status = nbc__packets_defaults(&w->desc))) nbc__status_fail(err, status, 0, "more than %d elements, or a field out of range", NBC__PACKETS_MAX_RANKS);
   else if ((status = nbc_clock_create(NULL, &w->clock))) nbc__status_fail(err, status, 0, "%s", w->clock.why);
   else if ((status = nbc__shmem_map(w)))
     nbc__status_fail(err, status, 0, "symmetric heap: %zu bytes are not free (see SHMEM_SYMMETRIC_SIZE)",
-                     2 * (size_t)w->desc.size * NBC__THREADS_SLOTS * (sizeof(nbc__packet) + (size_t)w->desc.fragment_bytes));
+                     2 * (size_t)w->desc.size * NBC__PACKETS_SLOTS * (sizeof(nbc__packet) + (size_t)w->desc.fragment_bytes));
   else if ((status = nbc__shmem_rank(w, shmem_my_pe()))) nbc__status_fail(err, status, 0, "out of memory");
   w->desc.clock = &w->clock;
   if (status) nbc__shmem_free(w);
@@ -13550,12 +9166,4862 @@ NBC_API nbc_status nbc_shmem_create(const nbc_shmem_desc *desc, nbc_transport **
 }
 
 NBC_API void nbc_shmem_destroy(nbc_transport *t) {
-  if (t) nbc__shmem_free(((nbc__threads_rank *)t->ctx)->world);
+  if (t) nbc__shmem_free(((nbc__packets_rank *)t->ctx)->world);
 }
 #endif /* NBC_WITH_SHMEM */
+#ifdef NBC_LINES
+#line 154 "src/coll/schedule.h"
+#endif
+/* ---- the builder: nodes in program order, dependencies found from the bytes they touch ----------
+   An algorithm below reads like a sequential program. As in a processor that executes out of order,
+   a node depends only on the earlier ones that wrote what it reads (RAW), or that read or wrote
+   what it overwrites (WAR, WAW). What is left is the parallelism of the algorithm. */
+typedef struct nbc__sched_interval { /* bytes last touched in the same way */
+  uint64_t lo, hi;
+  int32_t writer, readers; /* node, or list of nodes in `cells`; -1 = none */
+} nbc__sched_interval;
+
+typedef struct nbc__sched_map { /* ascending, disjoint; what is in no interval was never touched */
+  nbc__sched_interval *v;
+  size_t count, capacity;
+} nbc__sched_map;
+
+typedef struct nbc__sched_pair {
+  int32_t a, b;
+} nbc__sched_pair;
+
+typedef struct nbc__sched_builder {
+  nbc_schedule_desc d;
+  nbc_schedule *s;
+  nbc_error *err;
+  nbc_status status; /* first failure: later calls do nothing */
+  size_t node_capacity;
+  nbc__sched_pair *edges; /* a before b */
+  size_t edge_count, edge_capacity;
+  nbc__sched_pair *cells; /* lists of readers: node, next; lists share their tails */
+  size_t cell_count, cell_capacity;
+  int32_t *mark; /* per node: the last node that got an edge from it */
+  nbc__sched_map maps[NBC_AREA_COUNT];
+  uint32_t *send_tags, *recv_tags; /* per peer: messages so far */
+  int *children;                   /* room for a tree node's children */
+  int32_t *window;                 /* the last sends, when they are bounded */
+  int window_count, window_next;
+  nbc_slice in, out; /* input and result of this rank */
+} nbc__sched_builder;
+
+NBC__PRIVATE void nbc__sched_after(nbc__sched_builder *b, int32_t before);
+NBC__PRIVATE nbc_node *nbc__sched_add(nbc__sched_builder *b, nbc_node_type type, uint64_t size_bytes);
+NBC__PRIVATE nbc_slice nbc__sched_slice(nbc_area area, uint64_t offset_bytes);
+NBC__PRIVATE nbc_slice nbc__sched_at(nbc_slice base, uint64_t offset_bytes);
+NBC__PRIVATE int32_t nbc__sched_message(nbc__sched_builder *b, nbc_node_type type, int peer,
+                                  nbc_slice buffer, uint64_t size_bytes);
+NBC__PRIVATE int32_t nbc__sched_send(nbc__sched_builder *b, int peer, nbc_slice from,
+                               uint64_t size_bytes);
+NBC__PRIVATE int32_t nbc__sched_recv(nbc__sched_builder *b, int peer, nbc_slice to, uint64_t size_bytes);
+NBC__PRIVATE void nbc__sched_copy(nbc__sched_builder *b, nbc_slice dst, nbc_slice src,
+                            uint64_t size_bytes);
+NBC__PRIVATE void nbc__sched_reduce(nbc__sched_builder *b, nbc_slice dst, nbc_slice left, nbc_slice right,
+                              uint64_t size_bytes);
+NBC__PRIVATE void nbc__sched_combine(nbc__sched_builder *b, uint64_t at, uint64_t size_bytes,
+                               nbc_slice other, bool other_left, bool fresh);
+NBC__PRIVATE nbc_slice nbc__sched_scratch(nbc__sched_builder *b, uint64_t size_bytes);
+NBC__PRIVATE void nbc__sched_window(nbc__sched_builder *b, int at_most);
+NBC__PRIVATE uint64_t nbc__sched_block_bytes(const nbc_schedule_desc *d, const uint64_t *counts,
+                                       int rank);
+NBC__PRIVATE uint64_t nbc__sched_block_at(const nbc_schedule_desc *d, const uint64_t *counts,
+                                    const uint64_t *displs, int rank);
+NBC__PRIVATE uint64_t nbc__sched_blocks_end(const nbc_schedule_desc *d, const uint64_t *counts,
+                                      const uint64_t *displs);
+NBC__PRIVATE uint64_t nbc__sched_part(const nbc__sched_builder *b, int i, int parts);
+NBC__PRIVATE int nbc__sched_power_of_two(int size);
+#ifdef NBC_LINES
+#line 1 "src/coll/schedule.c"
+#endif
+/* schedule.c: collectives as data: the builder finds dependencies from the bytes that nodes touch. */
+
 
 /* ============================================================================================== */
-/* [MEASURE] 18. Measuring                                                                        */
+/* [SCHEDULE] 15. Collectives as data                                                             */
+/* ============================================================================================== */
+static const char *const nbc__sched_coll_names[] = {
+#define NBC__X(name, text) text,
+    NBC_COLL_LIST(NBC__X)
+#undef NBC__X
+};
+static const char *const nbc__sched_algo_names[] = {
+#define NBC__X(name, text) text,
+    NBC_ALGO_LIST(NBC__X)
+#undef NBC__X
+};
+
+NBC_API const char *nbc_coll_name(nbc_coll coll) {
+  return (unsigned)coll < NBC_COLL_COUNT ? nbc__sched_coll_names[coll] : "?";
+}
+
+NBC_API const char *nbc_algo_name(nbc_algo algo) {
+  return (unsigned)algo < NBC_ALGO_COUNT ? nbc__sched_algo_names[algo] : "?";
+}
+
+NBC_API nbc_status nbc_coll_parse(const char *name, nbc_coll *coll) {
+  for (int i = 0; i < NBC_COLL_COUNT; i++)
+    if (strcmp(name, nbc__sched_coll_names[i]) == 0) return *coll = (nbc_coll)i, NBC_OK;
+  return NBC_E_NOT_FOUND;
+}
+
+NBC_API nbc_status nbc_algo_parse(const char *name, nbc_algo *algo) {
+  for (int i = 0; i < NBC_ALGO_COUNT; i++)
+    if (strcmp(name, nbc__sched_algo_names[i]) == 0) return *algo = (nbc_algo)i, NBC_OK;
+  return NBC_E_NOT_FOUND;
+}
+
+static bool nbc__sched_grow(nbc__sched_builder *b, void **array, size_t *capacity, size_t count,
+                            size_t item_bytes) {
+  if (b->status) return false;
+  if (count <= *capacity) return true;
+  size_t wanted = *capacity ? 2 * *capacity : 32;
+  while (wanted < count) wanted *= 2;
+  void *bigger = wanted < SIZE_MAX / 2 / item_bytes ? NBC_MALLOC(wanted * item_bytes) : NULL;
+  if (!bigger)
+    return b->status = nbc__status_fail(b->err, NBC_E_NOMEM, 0, "schedule: out of memory"), false;
+  if (*array) memcpy(bigger, *array, *capacity * item_bytes);
+  NBC_FREE(*array);
+  *array = bigger;
+  *capacity = wanted;
+  return true;
+}
+
+/* The node added last starts after node `before`. */
+NBC__PRIVATE void nbc__sched_after(nbc__sched_builder *b, int32_t before) {
+  if (b->status || before < 0) return;
+  const int32_t node = (int32_t)b->s->node_count - 1;
+  if (before >= node || b->mark[before] == node) return;
+  void *array = b->edges;
+  const bool grown =
+      nbc__sched_grow(b, &array, &b->edge_capacity, b->edge_count + 1, sizeof *b->edges);
+  b->edges = (nbc__sched_pair *)array;
+  if (!grown) return;
+  b->mark[before] = node;
+  b->edges[b->edge_count].a = before;
+  b->edges[b->edge_count++].b = node;
+  b->s->nodes[node].before_count++;
+}
+
+static int32_t nbc__sched_cons(nbc__sched_builder *b, int32_t node, int32_t next) {
+  void *array = b->cells;
+  const bool grown =
+      nbc__sched_grow(b, &array, &b->cell_capacity, b->cell_count + 1, sizeof *b->cells);
+  b->cells = (nbc__sched_pair *)array;
+  if (!grown) return -1;
+  b->cells[b->cell_count].a = node;
+  b->cells[b->cell_count].b = next;
+  return (int32_t)b->cell_count++;
+}
+
+static void nbc__sched_put(nbc__sched_interval *list, size_t *count, uint64_t lo, uint64_t hi,
+                           int32_t writer, int32_t readers) {
+  if (lo >= hi) return;
+  nbc__sched_interval *const v = &list[(*count)++];
+  v->lo = lo, v->hi = hi, v->writer = writer, v->readers = readers;
+}
+
+/* Replaces map[from, to) by the given intervals. */
+static void nbc__sched_splice(nbc__sched_builder *b, nbc__sched_map *map, size_t from, size_t to,
+                              const nbc__sched_interval *with, size_t with_count) {
+  void *array = map->v;
+  const size_t count = map->count - (to - from) + with_count;
+  const bool grown = nbc__sched_grow(b, &array, &map->capacity, count, sizeof *map->v);
+  map->v = (nbc__sched_interval *)array;
+  if (!grown) return;
+  if (to < map->count && from + with_count != to)
+    memmove(map->v + from + with_count, map->v + to, (map->count - to) * sizeof *map->v);
+  memcpy(map->v + from, with, with_count * sizeof *with);
+  map->count = count;
+}
+
+/* The node added last reads or writes bytes: gives it its edges and remembers the access. */
+static void nbc__sched_access(nbc__sched_builder *b, nbc_slice slice, uint64_t size_bytes,
+                              bool write) {
+  if (b->status || size_bytes == 0 || slice.area == NBC_AREA_NONE) return;
+  nbc__sched_map *const map = &b->maps[slice.area];
+  const uint64_t lo = slice.offset_bytes, hi = lo + size_bytes;
+  const int32_t node = (int32_t)b->s->node_count - 1;
+  size_t i = 0, end = map->count;
+  while (i < end) { /* first interval that ends after lo */
+    const size_t mid = i + (end - i) / 2;
+    if (map->v[mid].hi > lo)
+      end = mid;
+    else
+      i = mid + 1;
+  }
+  size_t j = i;
+  while (j < map->count && map->v[j].lo < hi) j++;
+  nbc__sched_interval few[16], *list = few;
+  if (2 * (j - i) + 3 > 16)
+    list = (nbc__sched_interval *)NBC_MALLOC((2 * (j - i) + 3) * sizeof *list);
+  if (!list) {
+    b->status = nbc__status_fail(b->err, NBC_E_NOMEM, 0, "schedule: out of memory");
+    return;
+  }
+  size_t count = 0;
+  uint64_t at = lo;
+  if (i < j) nbc__sched_put(list, &count, map->v[i].lo, lo, map->v[i].writer, map->v[i].readers);
+  for (size_t k = i; k < j; k++) {
+    const nbc__sched_interval v = map->v[k];
+    nbc__sched_after(b, v.writer);
+    if (write) {
+      for (int32_t r = v.readers; r >= 0; r = b->cells[r].b) nbc__sched_after(b, b->cells[r].a);
+    } else {
+      const uint64_t from = v.lo > lo ? v.lo : lo, to = v.hi < hi ? v.hi : hi;
+      if (at < from) nbc__sched_put(list, &count, at, from, -1, nbc__sched_cons(b, node, -1));
+      nbc__sched_put(list, &count, from, to, v.writer, nbc__sched_cons(b, node, v.readers));
+      at = to;
+    }
+  }
+  if (write)
+    nbc__sched_put(list, &count, lo, hi, node, -1);
+  else if (at < hi)
+    nbc__sched_put(list, &count, at, hi, -1, nbc__sched_cons(b, node, -1));
+  if (i < j)
+    nbc__sched_put(list, &count, hi, map->v[j - 1].hi, map->v[j - 1].writer, map->v[j - 1].readers);
+  nbc__sched_splice(b, map, i, j, list, count);
+  if (list != few) NBC_FREE(list);
+}
+
+NBC__PRIVATE nbc_node *nbc__sched_add(nbc__sched_builder *b, nbc_node_type type, uint64_t size_bytes) {
+  void *nodes = b->s->nodes, *mark = b->mark;
+  size_t mark_capacity = b->node_capacity;
+  const size_t wanted = (size_t)b->s->node_count + 2; /* one more to close the list */
+  if (b->s->node_count > 0x3fffffff && !b->status)
+    b->status =
+        nbc__status_fail(b->err, NBC_E_RANGE, 0, "schedule: too many nodes; take longer segments");
+  bool grown = nbc__sched_grow(b, &nodes, &b->node_capacity, wanted, sizeof *b->s->nodes);
+  b->s->nodes = (nbc_node *)nodes;
+  grown = grown && nbc__sched_grow(b, &mark, &mark_capacity, wanted, sizeof *b->mark);
+  b->mark = (int32_t *)mark;
+  if (!grown) return NULL;
+  b->mark[b->s->node_count] = -1;
+  nbc_node *const node = &b->s->nodes[b->s->node_count++];
+  memset(node, 0, sizeof *node);
+  node->type = type;
+  node->size_bytes = size_bytes;
+  return node;
+}
+
+NBC__PRIVATE nbc_slice nbc__sched_slice(nbc_area area, uint64_t offset_bytes) {
+  nbc_slice slice;
+  slice.area = area, slice.offset_bytes = offset_bytes;
+  return slice;
+}
+
+NBC__PRIVATE nbc_slice nbc__sched_at(nbc_slice base, uint64_t offset_bytes) {
+  base.offset_bytes += offset_bytes;
+  return base;
+}
+
+/* Both return the node's index, or -1. Messages of 0 bytes synchronise: only barriers send them. */
+NBC__PRIVATE int32_t nbc__sched_message(nbc__sched_builder *b, nbc_node_type type, int peer,
+                                  nbc_slice buffer, uint64_t size_bytes) {
+  nbc_node *const node = nbc__sched_add(b, type, size_bytes);
+  if (!node) return -1;
+  const int32_t index = (int32_t)b->s->node_count - 1;
+  node->u.msg.buffer = buffer;
+  node->u.msg.peer = peer;
+  node->u.msg.tag = type == NBC_NODE_SEND ? b->send_tags[peer]++ : b->recv_tags[peer]++;
+  if (node->u.msg.tag >> 28 && !b->status)
+    b->status = nbc__status_fail(b->err, NBC_E_RANGE, 0, "schedule: too many messages; take longer segments");
+  nbc__sched_access(b, buffer, size_bytes, type == NBC_NODE_RECV);
+  if (type == NBC_NODE_SEND && b->window_count) { /* a finished send lets the next one start */
+    int32_t *const oldest = &b->window[b->window_next];
+    b->window_next = (b->window_next + 1) % b->window_count;
+    nbc__sched_after(b, *oldest);
+    *oldest = index;
+  }
+  return index;
+}
+
+NBC__PRIVATE int32_t nbc__sched_send(nbc__sched_builder *b, int peer, nbc_slice from,
+                               uint64_t size_bytes) {
+  return size_bytes ? nbc__sched_message(b, NBC_NODE_SEND, peer, from, size_bytes) : -1;
+}
+
+NBC__PRIVATE int32_t nbc__sched_recv(nbc__sched_builder *b, int peer, nbc_slice to, uint64_t size_bytes) {
+  return size_bytes ? nbc__sched_message(b, NBC_NODE_RECV, peer, to, size_bytes) : -1;
+}
+
+NBC__PRIVATE void nbc__sched_copy(nbc__sched_builder *b, nbc_slice dst, nbc_slice src,
+                            uint64_t size_bytes) {
+  if (!size_bytes || (dst.area == src.area && dst.offset_bytes == src.offset_bytes)) return;
+  nbc_node *const node = nbc__sched_add(b, NBC_NODE_COPY, size_bytes);
+  if (!node) return;
+  node->u.copy.dst = dst, node->u.copy.src = src;
+  nbc__sched_access(b, src, size_bytes, false);
+  nbc__sched_access(b, dst, size_bytes, true);
+}
+
+NBC__PRIVATE void nbc__sched_reduce(nbc__sched_builder *b, nbc_slice dst, nbc_slice left, nbc_slice right,
+                              uint64_t size_bytes) {
+  if (!size_bytes) return;
+  nbc_node *const node = nbc__sched_add(b, NBC_NODE_REDUCE, size_bytes);
+  if (!node) return;
+  node->u.reduce.dst = dst, node->u.reduce.left = left, node->u.reduce.right = right;
+  nbc__sched_access(b, left, size_bytes, false);
+  nbc__sched_access(b, right, size_bytes, false);
+  nbc__sched_access(b, dst, size_bytes, true);
+}
+
+/* out[at] = mine op other (or other op mine). `fresh`: this part of out is not computed yet, mine
+   is still in the input, so that no copy is needed to start. */
+NBC__PRIVATE void nbc__sched_combine(nbc__sched_builder *b, uint64_t at, uint64_t size_bytes,
+                               nbc_slice other, bool other_left, bool fresh) {
+  const nbc_slice mine = nbc__sched_at(fresh ? b->in : b->out, at);
+  nbc__sched_reduce(b, nbc__sched_at(b->out, at), other_left ? other : mine,
+                    other_left ? mine : other, size_bytes);
+}
+
+NBC__PRIVATE nbc_slice nbc__sched_scratch(nbc__sched_builder *b, uint64_t size_bytes) {
+  const nbc_slice slice = nbc__sched_slice(NBC_AREA_SCRATCH, b->s->scratch_bytes);
+  b->s->scratch_bytes +=
+      (size_bytes + 63) & ~(uint64_t)63; /* keep parts on their own cache lines */
+  return slice;
+}
+
+NBC__PRIVATE void nbc__sched_window(nbc__sched_builder *b, int at_most) {
+  b->window_count = b->d.window_count < at_most ? b->d.window_count : at_most;
+  b->window_next = 0;
+  for (int i = 0; i < b->window_count; i++) b->window[i] = -1;
+}
+
+/* ---- blocks: where the part of each rank lies ---------------------------------------------------
+ */
+NBC__PRIVATE uint64_t nbc__sched_block_bytes(const nbc_schedule_desc *d, const uint64_t *counts,
+                                       int rank) {
+  return (counts ? counts[rank] : d->count) * d->elem_bytes;
+}
+
+NBC__PRIVATE uint64_t nbc__sched_block_at(const nbc_schedule_desc *d, const uint64_t *counts,
+                                    const uint64_t *displs, int rank) {
+  if (displs) return displs[rank] * d->elem_bytes;
+  if (!counts) return (uint64_t)rank * d->count * d->elem_bytes;
+  uint64_t at = 0;
+  for (int i = 0; i < rank; i++) at += counts[i];
+  return at * d->elem_bytes;
+}
+
+NBC__PRIVATE uint64_t nbc__sched_blocks_end(const nbc_schedule_desc *d, const uint64_t *counts,
+                                      const uint64_t *displs) {
+  uint64_t end = 0, packed = 0;
+  for (int i = 0; i < d->size; i++) {
+    const uint64_t bytes = nbc__sched_block_bytes(d, counts, i);
+    const uint64_t at = displs ? displs[i] * d->elem_bytes : packed;
+    packed += bytes;
+    if (bytes && at + bytes > end) end = at + bytes;
+  }
+  return end;
+}
+
+/* Part i of a vector of d.count elements cut evenly into `parts`: [at(i), at(i + 1)) in bytes. */
+NBC__PRIVATE uint64_t nbc__sched_part(const nbc__sched_builder *b, int i, int parts) {
+  const uint64_t n = b->d.count / (uint64_t)parts, rest = b->d.count % (uint64_t)parts,
+                 k = (uint64_t)i;
+  return (k * n + (k < rest ? k : rest)) * b->d.elem_bytes;
+}
+
+NBC__PRIVATE int nbc__sched_power_of_two(int size) { /* largest 2^n <= size */
+  int p = 1;
+  while (p <= size / 2) p *= 2;
+  return p;
+}
+#ifdef NBC_LINES
+#line 7 "src/coll/trees.h"
+#endif
+NBC__PRIVATE int nbc__sched_subtree(int v, int size,
+                              int radix);
+NBC__PRIVATE int nbc__sched_tree(const nbc__sched_builder *b, int v, int size, int *parent);
+NBC__PRIVATE bool nbc__sched_is_knomial(nbc_algo algo);
+NBC__PRIVATE int nbc__sched_radix(const nbc__sched_builder *b);
+NBC__PRIVATE int nbc__sched_virtual(const nbc__sched_builder *b, int root);
+NBC__PRIVATE int nbc__sched_real(const nbc__sched_builder *b, int root, int v);
+NBC__PRIVATE uint64_t nbc__sched_tree_segment(const nbc__sched_builder *b, uint64_t total_bytes);
+NBC__PRIVATE void nbc__sched_barrier_dissemination(nbc__sched_builder *b);
+NBC__PRIVATE void nbc__sched_barrier_tree(nbc__sched_builder *b);
+NBC__PRIVATE void nbc__sched_bcast_tree(nbc__sched_builder *b, nbc_slice buffer, uint64_t total_bytes,
+                                  int root);
+NBC__PRIVATE void nbc__sched_bcast_long(nbc__sched_builder *b, bool without_one);
+#ifdef NBC_LINES
+#line 1 "src/coll/trees.c"
+#endif
+/* trees.c: trees; barrier and broadcast. */
+
+
+/* ---- trees -------------------------------------------------------------------------------------
+ */
+/* Parent (-1 at the root) and children, ascending, of v in a tree over 0..size-1 with root 0. The
+   subtree of a k-nomial child c at distance m from its parent is [c, min(c + m, size)). */
+static int nbc__sched_knomial(int v, int size, int radix, int *parent, int *children) {
+  int count = 0;
+  *parent = -1;
+  for (int64_t m = 1; m < size; m *= radix) {
+    if (v % (m * radix) != 0) {
+      *parent = (int)(v - v % (m * radix));
+      break;
+    }
+    for (int j = 1; j < radix && v + j * m < size; j++) children[count++] = (int)(v + j * m);
+  }
+  return count;
+}
+
+NBC__PRIVATE int nbc__sched_subtree(int v, int size,
+                              int radix) { /* number of ranks in the subtree of v */
+  int64_t m = 1;
+  while (m < size && v % (m * radix) == 0) m *= radix;
+  return (int)(v + m < size ? m : size - v);
+}
+
+static int nbc__sched_hpl_rings(nbc_algo algo, int v, int size, int *parent, int *children) {
+  const bool modified = algo == NBC_ALGO_HPL_1RING_M || algo == NBC_ALGO_HPL_2RING_M;
+  const bool two = algo == NBC_ALGO_HPL_2RING || algo == NBC_ALGO_HPL_2RING_M;
+  const int first = modified ? 2 : 1; /* start of the first ring; the second starts at `half` */
+  const int half = two ? first + (size - first + 1) / 2 : size;
+  int count = 0;
+  *parent = v == 0 ? -1 : v == first || v == half || (modified && v == 1) ? 0 : v - 1;
+  if (v == 0) {
+    for (int c = 1; c <= first && c < size; c++) children[count++] = c;
+    if (half < size && half > first) children[count++] = half;
+  } else if (v >= first && v + 1 < size && v + 1 != half) {
+    children[count++] = v + 1;
+  }
+  return count;
+}
+
+NBC__PRIVATE int nbc__sched_tree(const nbc__sched_builder *b, int v, int size, int *parent) {
+  int count = 0;
+  switch (b->s->algo) {
+  case NBC_ALGO_LINEAR:
+    *parent = v ? 0 : -1;
+    for (int c = 1; v == 0 && c < size; c++) b->children[count++] = c;
+    return count;
+  case NBC_ALGO_CHAIN:
+    *parent = v - 1;
+    if (v + 1 < size) b->children[count++] = v + 1;
+    return count;
+  case NBC_ALGO_BINARY:
+    *parent = v ? (v - 1) / 2 : -1;
+    for (int64_t c = 2 * (int64_t)v + 1; c <= 2 * (int64_t)v + 2 && c < size; c++)
+      b->children[count++] = (int)c;
+    return count;
+  case NBC_ALGO_HPL_1RING:
+  case NBC_ALGO_HPL_1RING_M:
+  case NBC_ALGO_HPL_2RING:
+  case NBC_ALGO_HPL_2RING_M: return nbc__sched_hpl_rings(b->s->algo, v, size, parent, b->children);
+  case NBC_ALGO_KNOMIAL: return nbc__sched_knomial(v, size, b->d.radix, parent, b->children);
+  default: return nbc__sched_knomial(v, size, 2, parent, b->children);
+  }
+}
+
+NBC__PRIVATE bool nbc__sched_is_knomial(nbc_algo algo) {
+  return algo == NBC_ALGO_BINOMIAL || algo == NBC_ALGO_KNOMIAL;
+}
+NBC__PRIVATE int nbc__sched_radix(const nbc__sched_builder *b) {
+  return b->s->algo == NBC_ALGO_KNOMIAL ? b->d.radix : 2;
+}
+
+/* Tree ranks count from the root: v = 0 is `root`. */
+NBC__PRIVATE int nbc__sched_virtual(const nbc__sched_builder *b, int root) {
+  return (b->d.rank - root + b->d.size) % b->d.size;
+}
+NBC__PRIVATE int nbc__sched_real(const nbc__sched_builder *b, int root, int v) {
+  return (int)(((int64_t)v + root) % b->d.size);
+}
+
+static uint64_t nbc__sched_segment(const nbc__sched_builder *b, uint64_t total_bytes,
+                                   uint64_t default_bytes) {
+  uint64_t bytes = b->d.segment_bytes ? b->d.segment_bytes : default_bytes;
+  if (bytes > total_bytes) bytes = total_bytes;
+  bytes -= bytes % b->d.elem_bytes;
+  return bytes ? bytes : b->d.elem_bytes;
+}
+
+/* Pipelining pays where a rank forwards what it gets; HPL's rings are unsegmented by definition. */
+NBC__PRIVATE uint64_t nbc__sched_tree_segment(const nbc__sched_builder *b, uint64_t total_bytes) {
+  const nbc_algo a = b->s->algo;
+  if (a == NBC_ALGO_LINEAR || a >= NBC_ALGO_HPL_1RING) return total_bytes ? total_bytes : 1;
+  return nbc__sched_segment(b, total_bytes,
+                            a == NBC_ALGO_CHAIN || a == NBC_ALGO_BINARY ? 64 * 1024 : UINT64_MAX);
+}
+
+/* ---- barrier ------------------------------------------------------------------------------------
+ */
+NBC__PRIVATE void nbc__sched_barrier_dissemination(nbc__sched_builder *b) {
+  const nbc_slice none = nbc__sched_slice(NBC_AREA_NONE, 0);
+  int32_t heard[32];
+  int steps = 0;
+  for (int64_t m = 1; m < b->d.size;
+       m *= 2, steps++) { /* who sends tells all it has heard so far */
+    nbc__sched_message(b, NBC_NODE_SEND, (int)((b->d.rank + m) % b->d.size), none, 0);
+    for (int i = 0; i < steps; i++) nbc__sched_after(b, heard[i]);
+    heard[steps] = nbc__sched_message(b, NBC_NODE_RECV,
+                                      (int)((b->d.rank - m + b->d.size) % b->d.size), none, 0);
+  }
+}
+
+NBC__PRIVATE void nbc__sched_barrier_tree(nbc__sched_builder *b) {
+  const nbc_slice none = nbc__sched_slice(NBC_AREA_NONE, 0);
+  int parent;
+  const int count = nbc__sched_tree(b, b->d.rank, b->d.size, &parent);
+  const int32_t first = (int32_t)b->s->node_count;
+  for (int i = 0; i < count; i++) nbc__sched_message(b, NBC_NODE_RECV, b->children[i], none, 0);
+  nbc__sched_add(b, NBC_NODE_NOP, 0); /* all below have arrived */
+  int32_t released = first + count;
+  for (int32_t i = first; i < released; i++) nbc__sched_after(b, i);
+  if (parent >= 0) {
+    nbc__sched_message(b, NBC_NODE_SEND, parent, none, 0);
+    nbc__sched_after(b, released);
+    released = nbc__sched_message(b, NBC_NODE_RECV, parent, none, 0);
+  }
+  for (int i = count - 1; i >= 0; i--) {
+    nbc__sched_message(b, NBC_NODE_SEND, b->children[i], none, 0);
+    nbc__sched_after(b, released);
+  }
+}
+
+/* ---- broadcast ----------------------------------------------------------------------------------
+ */
+NBC__PRIVATE void nbc__sched_bcast_tree(nbc__sched_builder *b, nbc_slice buffer, uint64_t total_bytes,
+                                  int root) {
+  int parent;
+  const int count = nbc__sched_tree(b, nbc__sched_virtual(b, root), b->d.size, &parent);
+  const uint64_t step = nbc__sched_tree_segment(b, total_bytes);
+  const bool far_first = nbc__sched_is_knomial(b->s->algo); /* the biggest subtree first */
+  for (uint64_t at = 0; at < total_bytes && !b->status; at += step) {
+    const uint64_t bytes = total_bytes - at < step ? total_bytes - at : step;
+    if (parent >= 0)
+      nbc__sched_recv(b, nbc__sched_real(b, root, parent), nbc__sched_at(buffer, at), bytes);
+    for (int i = 0; i < count; i++)
+      nbc__sched_send(b, nbc__sched_real(b, root, b->children[far_first ? count - 1 - i : i]),
+                      nbc__sched_at(buffer, at), bytes);
+  }
+}
+
+/* Participant i of n is virtual rank `skip(i)`: HPL's modified form leaves virtual rank 1 out. */
+static int nbc__sched_skip(const nbc__sched_builder *b, int i, bool without_one) {
+  return nbc__sched_real(b, b->d.root, without_one && i > 0 ? i + 1 : i);
+}
+
+/* Spread: binomial scatter of n parts. Roll: ring in which every part passes every participant. */
+NBC__PRIVATE void nbc__sched_bcast_long(nbc__sched_builder *b, bool without_one) {
+  const nbc_slice buffer = b->out;
+  const uint64_t total_bytes = b->d.count * b->d.elem_bytes;
+  int v = nbc__sched_virtual(b, b->d.root), n = b->d.size, parent;
+  if (without_one && n > 1) {
+    const int one = nbc__sched_real(b, b->d.root, 1);
+    if (v == 0) nbc__sched_send(b, one, buffer, total_bytes);
+    if (v == 1) {
+      nbc__sched_recv(b, b->d.root, buffer, total_bytes);
+      return;
+    }
+    if (v > 1) v--;
+    n--;
+  }
+  const int count = nbc__sched_knomial(v, n, 2, &parent, b->children);
+  const uint64_t mine = nbc__sched_part(b, v, n);
+  if (parent >= 0)
+    nbc__sched_recv(b, nbc__sched_skip(b, parent, without_one), nbc__sched_at(buffer, mine),
+                    nbc__sched_part(b, v + nbc__sched_subtree(v, n, 2), n) - mine);
+  for (int i = count - 1; i >= 0; i--) {
+    const int c = b->children[i];
+    const uint64_t at = nbc__sched_part(b, c, n),
+                   end = nbc__sched_part(b, c + nbc__sched_subtree(c, n, 2), n);
+    nbc__sched_send(b, nbc__sched_skip(b, c, without_one), nbc__sched_at(buffer, at), end - at);
+  }
+  for (int s = 0; s < n - 1; s++) { /* nobody is sent what the spread already gave it */
+    const int give = (v - s + n) % n, take = (v - s - 1 + n) % n, right = (v + 1) % n;
+    const bool right_has = give >= right && give < right + nbc__sched_subtree(right, n, 2);
+    const bool have = take >= v && take < v + nbc__sched_subtree(v, n, 2);
+    const uint64_t give_at = nbc__sched_part(b, give, n), take_at = nbc__sched_part(b, take, n);
+    if (!right_has)
+      nbc__sched_send(b, nbc__sched_skip(b, right, without_one), nbc__sched_at(buffer, give_at),
+                      nbc__sched_part(b, give + 1, n) - give_at);
+    if (!have)
+      nbc__sched_recv(b, nbc__sched_skip(b, (v - 1 + n) % n, without_one),
+                      nbc__sched_at(buffer, take_at), nbc__sched_part(b, take + 1, n) - take_at);
+  }
+}
+#ifdef NBC_LINES
+#line 7 "src/coll/algorithms.h"
+#endif
+NBC__PRIVATE void nbc__sched_reduce_tree(nbc__sched_builder *b, int root);
+NBC__PRIVATE void nbc__sched_allreduce_doubling(nbc__sched_builder *b);
+NBC__PRIVATE void nbc__sched_rabenseifner(nbc__sched_builder *b, int root);
+NBC__PRIVATE void nbc__sched_allreduce_ring(nbc__sched_builder *b);
+NBC__PRIVATE void nbc__sched_rs_direct(nbc__sched_builder *b);
+NBC__PRIVATE void nbc__sched_rs_ring(nbc__sched_builder *b);
+NBC__PRIVATE void nbc__sched_rs_halving(nbc__sched_builder *b);
+NBC__PRIVATE void nbc__sched_rs_tree(
+    nbc__sched_builder *b);
+NBC__PRIVATE void nbc__sched_gather_linear(nbc__sched_builder *b);
+NBC__PRIVATE void nbc__sched_scatter_linear(nbc__sched_builder *b);
+NBC__PRIVATE void nbc__sched_gather_tree(nbc__sched_builder *b);
+NBC__PRIVATE void nbc__sched_scatter_tree(nbc__sched_builder *b);
+NBC__PRIVATE void nbc__sched_allgather_direct(nbc__sched_builder *b);
+NBC__PRIVATE void nbc__sched_allgather_ring(nbc__sched_builder *b);
+NBC__PRIVATE void nbc__sched_allgather_doubling(nbc__sched_builder *b);
+NBC__PRIVATE void nbc__sched_allgather_bruck(nbc__sched_builder *b);
+NBC__PRIVATE void nbc__sched_alltoall_direct(nbc__sched_builder *b);
+NBC__PRIVATE void nbc__sched_alltoall_bruck(nbc__sched_builder *b);
+NBC__PRIVATE void nbc__sched_scan_linear(nbc__sched_builder *b, bool exclusive);
+NBC__PRIVATE void nbc__sched_scan_doubling(nbc__sched_builder *b, bool exclusive);
+#ifdef NBC_LINES
+#line 1 "src/coll/algorithms.c"
+#endif
+/* algorithms.c: algorithms of the other collectives, written as sequential programs. */
+
+
+
+/* ---- reductions ---------------------------------------------------------------------------------
+ */
+/* Ordered trees hang on rank 0; when the root is another, rank 0 sends it the result. */
+NBC__PRIVATE void nbc__sched_reduce_tree(nbc__sched_builder *b, int root) {
+  const uint64_t total_bytes = b->d.count * b->d.elem_bytes,
+                 step = nbc__sched_tree_segment(b, total_bytes);
+  const int tree_root = b->d.not_commutative ? 0 : root;
+  int parent;
+  const int count = nbc__sched_tree(b, nbc__sched_virtual(b, tree_root), b->d.size, &parent);
+  const nbc_slice result = b->out;
+  if (b->d.rank != root && count) b->out = nbc__sched_scratch(b, total_bytes);
+  const uint64_t segments = total_bytes ? (total_bytes - 1) / step + 1 : 0;
+  uint64_t slots = (uint64_t)count * (segments > 1 ? 2 : 1),
+           slot = 0; /* two: receive while reducing */
+  if (slots > 16) slots = 16;
+  const nbc_slice room = nbc__sched_scratch(b, slots * step);
+  for (uint64_t at = 0; at < total_bytes && !b->status; at += step) {
+    const uint64_t bytes = total_bytes - at < step ? total_bytes - at : step;
+    for (int i = 0; i < count; i++) {
+      const nbc_slice other = nbc__sched_at(room, slot++ % slots * step);
+      nbc__sched_recv(b, nbc__sched_real(b, tree_root, b->children[i]), other, bytes);
+      nbc__sched_combine(b, at, bytes, other, false, i == 0);
+    }
+    if (parent >= 0)
+      nbc__sched_send(b, nbc__sched_real(b, tree_root, parent),
+                      nbc__sched_at(count ? b->out : b->in, at), bytes);
+    else if (!count)
+      nbc__sched_copy(b, nbc__sched_at(b->out, at), nbc__sched_at(b->in, at), bytes);
+  }
+  if (root == tree_root) return;
+  if (b->d.rank == tree_root) nbc__sched_send(b, root, b->out, total_bytes);
+  if (b->d.rank == root) nbc__sched_recv(b, tree_root, result, total_bytes);
+}
+
+/* Ranks above the largest power of two: the first 2 rest ranks pair up (even gives to odd), so that
+   2^n are left. ret this rank among them, or -1 */
+static int nbc__sched_fold(nbc__sched_builder *b, uint64_t total_bytes, bool *fresh) {
+  const int rest = b->d.size - nbc__sched_power_of_two(b->d.size), r = b->d.rank;
+  *fresh = true;
+  if (r >= 2 * rest) return r - rest;
+  if (r % 2 == 0) {
+    nbc__sched_send(b, r + 1, b->in, total_bytes);
+    return -1;
+  }
+  const nbc_slice other = nbc__sched_scratch(b, total_bytes);
+  nbc__sched_recv(b, r - 1, other, total_bytes);
+  nbc__sched_combine(b, 0, total_bytes, other, true, true);
+  *fresh = false;
+  return r / 2;
+}
+
+static int nbc__sched_unfolded(const nbc__sched_builder *b,
+                               int folded) { /* rank of one that was left */
+  const int rest = b->d.size - nbc__sched_power_of_two(b->d.size);
+  return folded < rest ? 2 * folded + 1 : folded + rest;
+}
+
+static void nbc__sched_allreduce_unfold(nbc__sched_builder *b, uint64_t total_bytes) {
+  const int rest = b->d.size - nbc__sched_power_of_two(b->d.size), r = b->d.rank;
+  if (r >= 2 * rest) return;
+  if (r % 2)
+    nbc__sched_send(b, r - 1, b->out, total_bytes);
+  else
+    nbc__sched_recv(b, r + 1, b->out, total_bytes);
+}
+
+NBC__PRIVATE void nbc__sched_allreduce_doubling(nbc__sched_builder *b) {
+  const uint64_t total_bytes = b->d.count * b->d.elem_bytes;
+  bool fresh;
+  const int me = nbc__sched_fold(b, total_bytes, &fresh), n = nbc__sched_power_of_two(b->d.size);
+  if (me >= 0 && n > 1) {
+    const nbc_slice room = nbc__sched_scratch(b, 2 * total_bytes);
+    for (int m = 1, turn = 0; m < n; m *= 2, turn ^= 1, fresh = false) {
+      const nbc_slice other = nbc__sched_at(room, turn ? total_bytes : 0);
+      const int peer = nbc__sched_unfolded(b, me ^ m);
+      nbc__sched_send(b, peer, fresh ? b->in : b->out, total_bytes);
+      nbc__sched_recv(b, peer, other, total_bytes);
+      nbc__sched_combine(b, 0, total_bytes, other, (me & m) != 0, fresh);
+    }
+  } else if (me >= 0 && fresh)
+    nbc__sched_copy(b, b->out, b->in, total_bytes);
+  nbc__sched_allreduce_unfold(b, total_bytes);
+}
+
+/* Rabenseifner: halve the vector while the distance doubles (partners hold neighbouring groups of
+   ranks, so order is kept), then gather the parts: to all, or towards the root only. */
+NBC__PRIVATE void nbc__sched_rabenseifner(nbc__sched_builder *b, int root) {
+  const uint64_t total_bytes = b->d.count * b->d.elem_bytes, e = b->d.elem_bytes;
+  const int n = nbc__sched_power_of_two(b->d.size), rest = b->d.size - n;
+  const nbc_slice result = b->out;
+  if (root >= 0 && b->d.rank != root) b->out = nbc__sched_scratch(b, total_bytes);
+  bool fresh;
+  const int me = nbc__sched_fold(b, total_bytes, &fresh);
+  uint64_t lo[33], hi[33];
+  int step = 0;
+  lo[0] = 0, hi[0] = b->d.count;
+  const nbc_slice room = nbc__sched_scratch(b, me >= 0 && n > 1 ? total_bytes : 0);
+  for (int m = 1; me >= 0 && m < n; m *= 2, step++, fresh = false) {
+    const uint64_t mid = lo[step] + (hi[step] - lo[step]) / 2;
+    const bool upper = (me & m) != 0;
+    const int peer = nbc__sched_unfolded(b, me ^ m);
+    lo[step + 1] = upper ? mid : lo[step];
+    hi[step + 1] = upper ? hi[step] : mid;
+    const uint64_t at = lo[step + 1] * e, bytes = (hi[step + 1] - lo[step + 1]) * e;
+    const uint64_t give_at = (upper ? lo[step] : mid) * e,
+                   give = ((upper ? mid : hi[step]) * e) - give_at;
+    nbc__sched_send(b, peer, nbc__sched_at(fresh ? b->in : b->out, give_at), give);
+    nbc__sched_recv(b, peer, nbc__sched_at(room, at), bytes);
+    nbc__sched_combine(b, at, bytes, nbc__sched_at(room, at), upper, fresh);
+  }
+  if (me >= 0 && n == 1 && fresh) nbc__sched_copy(b, b->out, b->in, total_bytes);
+  const int target = root < 0 ? -1 : root < 2 * rest ? root / 2 : root - rest;
+  for (int m = n / 2; me >= 0 && m > 0; m /= 2) {
+    step--;
+    const int peer = nbc__sched_unfolded(b, me ^ m);
+    const uint64_t have = lo[step + 1] * e, have_bytes = (hi[step + 1] - lo[step + 1]) * e;
+    const bool upper = (me & m) != 0;
+    const uint64_t lack = (upper ? lo[step] : hi[step + 1]) * e;
+    const uint64_t lack_bytes = (hi[step] - lo[step]) * e - have_bytes;
+    if (target < 0 || ((me ^ target) & m))
+      nbc__sched_send(b, peer, nbc__sched_at(b->out, have), have_bytes);
+    if (target < 0 || !((me ^ target) & m))
+      nbc__sched_recv(b, peer, nbc__sched_at(b->out, lack), lack_bytes);
+    if (target >= 0 && ((me ^ target) & m)) break;
+  }
+  if (root < 0)
+    nbc__sched_allreduce_unfold(b, total_bytes);
+  else if (root < 2 * rest && root % 2 == 0) { /* the root gave its data to root + 1 */
+    if (b->d.rank == root + 1) nbc__sched_send(b, root, b->out, total_bytes);
+    if (b->d.rank == root) nbc__sched_recv(b, root + 1, result, total_bytes);
+  }
+}
+
+NBC__PRIVATE void nbc__sched_allreduce_ring(nbc__sched_builder *b) {
+  const int n = b->d.size, r = b->d.rank, right = (r + 1) % n, left = (r - 1 + n) % n;
+  if (n == 1) nbc__sched_copy(b, b->out, b->in, b->d.count * b->d.elem_bytes);
+  const uint64_t room_bytes = nbc__sched_part(b, 1, n);
+  const nbc_slice room = nbc__sched_scratch(b, n > 1 ? 2 * room_bytes : 0);
+  for (int s = 0; s < 2 * (n - 1); s++) { /* first half reduces, second half distributes */
+    const int give = ((r - s) % n + n) % n, take = (give - 1 + n) % n;
+    const uint64_t give_at = nbc__sched_part(b, give, n), take_at = nbc__sched_part(b, take, n);
+    const uint64_t take_bytes = nbc__sched_part(b, take + 1, n) - take_at;
+    const nbc_slice other = s < n - 1 ? nbc__sched_at(room, (uint64_t)(s % 2) * room_bytes)
+                                      : nbc__sched_at(b->out, take_at);
+    nbc__sched_send(b, right, nbc__sched_at(s == 0 ? b->in : b->out, give_at),
+                    nbc__sched_part(b, give + 1, n) - give_at);
+    nbc__sched_recv(b, left, other, take_bytes);
+    if (s < n - 1) nbc__sched_combine(b, take_at, take_bytes, other, false, true);
+  }
+}
+
+/* ---- reduce_scatter: the result is recv block `rank`, alone in the receive buffer ------------ */
+NBC__PRIVATE void nbc__sched_rs_direct(nbc__sched_builder *b) {
+  const nbc_schedule_desc *const d = &b->d;
+  const int n = d->size, r = d->rank;
+  const bool staggered = b->s->algo == NBC_ALGO_PAIRWISE;
+  const uint64_t my_at = nbc__sched_block_at(d, d->recv_counts, NULL, r),
+                 my = nbc__sched_block_bytes(d, d->recv_counts, r);
+  nbc__sched_window(b, n);
+  for (int k = 1; k < n; k++) {
+    const int to = (r + k) % n;
+    nbc__sched_send(b, to, nbc__sched_at(b->in, nbc__sched_block_at(d, d->recv_counts, NULL, to)),
+                    nbc__sched_block_bytes(d, d->recv_counts, to));
+  }
+  const nbc_slice acc = d->in_place ? nbc__sched_scratch(b, my) : b->out,
+                  own = nbc__sched_at(b->in, my_at);
+  const int slots = n - 1 < 16 ? n - 1 : 16;
+  const nbc_slice room = nbc__sched_scratch(b, (uint64_t)slots * my);
+  nbc_slice so_far = own;
+  for (int k = 0, turn = 0; k < n; k++) { /* linear: rank order; pairwise: as they should arrive */
+    const int from = staggered ? (r - k + n) % n : k;
+    nbc_slice other = own;
+    if (from != r) {
+      other = nbc__sched_at(room, (uint64_t)(turn++ % slots) * my);
+      nbc__sched_recv(b, from, other, my);
+    }
+    if (k == 0)
+      so_far = other;
+    else {
+      nbc__sched_reduce(b, acc, so_far, other, my);
+      so_far = acc;
+    }
+  }
+  nbc__sched_copy(b, b->out, so_far, my);
+}
+
+NBC__PRIVATE void nbc__sched_rs_ring(nbc__sched_builder *b) {
+  const nbc_schedule_desc *const d = &b->d;
+  const int n = d->size, r = d->rank;
+  uint64_t most = 0;
+  for (int i = 0; i < n; i++) {
+    const uint64_t bytes = nbc__sched_block_bytes(d, d->recv_counts, i);
+    if (bytes > most) most = bytes;
+  }
+  const nbc_slice room = nbc__sched_scratch(b, 3 * most);
+  nbc_slice so_far =
+      nbc__sched_at(b->in, nbc__sched_block_at(d, d->recv_counts, NULL, (r - 1 + n) % n));
+  for (int s = 0; s < n - 1; s++) { /* three rooms: send, reduce and receive at once */
+    const int give = (r - 1 - s + 2 * n) % n, take = (r - 2 - s + 2 * n) % n;
+    const uint64_t bytes = nbc__sched_block_bytes(d, d->recv_counts, take);
+    const nbc_slice other = nbc__sched_at(room, (uint64_t)(s % 3) * most);
+    nbc__sched_send(b, (r + 1) % n, so_far, nbc__sched_block_bytes(d, d->recv_counts, give));
+    nbc__sched_recv(b, (r - 1 + n) % n, other, bytes);
+    nbc__sched_reduce(b, other, other,
+                      nbc__sched_at(b->in, nbc__sched_block_at(d, d->recv_counts, NULL, take)),
+                      bytes);
+    so_far = other;
+  }
+  if (n == 1) so_far = b->in;
+  nbc__sched_copy(b, b->out, so_far, nbc__sched_block_bytes(d, d->recv_counts, r));
+}
+
+NBC__PRIVATE void nbc__sched_rs_halving(nbc__sched_builder *b) {
+  const nbc_schedule_desc *const d = &b->d;
+  const int n = nbc__sched_power_of_two(d->size), rest = d->size - n;
+  const uint64_t total_bytes = nbc__sched_blocks_end(d, d->recv_counts, NULL);
+  const nbc_slice result = b->out;
+  b->out = nbc__sched_scratch(b, total_bytes);
+  bool fresh;
+  const int me = nbc__sched_fold(b, total_bytes, &fresh);
+  const nbc_slice room = nbc__sched_scratch(b, me >= 0 && n > 1 ? total_bytes : 0);
+  int lo = 0, hi = n; /* folded ranks whose blocks are still here: f holds from block first(f) */
+#define NBC__SCHED_FIRST(f)                                                                        \
+  nbc__sched_block_at(d, d->recv_counts, NULL, (f) < rest ? 2 * (f) : (f) + rest)
+#define NBC__SCHED_END(f) ((f) == n ? total_bytes : NBC__SCHED_FIRST(f))
+  for (int m = n / 2; me >= 0 && m > 0; m /= 2, fresh = false) {
+    const int mid = lo + m, peer = nbc__sched_unfolded(b, me ^ m);
+    const bool upper = (me & m) != 0;
+    const uint64_t give = upper ? NBC__SCHED_FIRST(lo) : NBC__SCHED_FIRST(mid);
+    const uint64_t give_end = upper ? NBC__SCHED_FIRST(mid) : NBC__SCHED_END(hi);
+    if (upper)
+      lo = mid;
+    else
+      hi = mid;
+    const uint64_t at = NBC__SCHED_FIRST(lo), bytes = NBC__SCHED_END(hi) - at;
+    nbc__sched_send(b, peer, nbc__sched_at(fresh ? b->in : b->out, give), give_end - give);
+    nbc__sched_recv(b, peer, nbc__sched_at(room, at), bytes);
+    nbc__sched_combine(b, at, bytes, nbc__sched_at(room, at), false, fresh);
+  }
+#undef NBC__SCHED_FIRST
+#undef NBC__SCHED_END
+  const uint64_t mine = nbc__sched_block_at(d, d->recv_counts, NULL, d->rank),
+                 bytes = nbc__sched_block_bytes(d, d->recv_counts, d->rank);
+  if (me < 0) {
+    nbc__sched_recv(b, d->rank + 1, result, bytes);
+    return;
+  }
+  if (d->rank < 2 * rest)
+    nbc__sched_send(
+        b, d->rank - 1,
+        nbc__sched_at(b->out, nbc__sched_block_at(d, d->recv_counts, NULL, d->rank - 1)),
+        nbc__sched_block_bytes(d, d->recv_counts, d->rank - 1));
+  nbc__sched_copy(b, result, nbc__sched_at(fresh ? b->in : b->out, mine), bytes);
+}
+
+NBC__PRIVATE void nbc__sched_rs_tree(
+    nbc__sched_builder *b) { /* reduce to rank 0, which deals the blocks out */
+  nbc_schedule_desc *const d = &b->d;
+  const uint64_t total_bytes = nbc__sched_blocks_end(d, d->recv_counts, NULL), count = d->count;
+  const nbc_slice result = b->out;
+  b->out = nbc__sched_scratch(b, d->rank == 0 ? total_bytes : 0);
+  d->count = total_bytes / d->elem_bytes;
+  nbc__sched_reduce_tree(b, 0);
+  d->count = count;
+  const uint64_t bytes = nbc__sched_block_bytes(d, d->recv_counts, d->rank);
+  if (d->rank) {
+    nbc__sched_recv(b, 0, result, bytes);
+    return;
+  }
+  for (int i = 1; i < d->size; i++)
+    nbc__sched_send(b, i, nbc__sched_at(b->out, nbc__sched_block_at(d, d->recv_counts, NULL, i)),
+                    nbc__sched_block_bytes(d, d->recv_counts, i));
+  nbc__sched_copy(b, result, b->out, bytes);
+}
+
+/* ---- gather, scatter ----------------------------------------------------------------------------
+ */
+NBC__PRIVATE void nbc__sched_gather_linear(nbc__sched_builder *b) {
+  const nbc_schedule_desc *const d = &b->d;
+  if (d->rank != d->root) {
+    nbc__sched_send(b, d->root, b->in, d->count * d->elem_bytes);
+    return;
+  }
+  for (int i = 0; i < d->size; i++) {
+    const nbc_slice to =
+        nbc__sched_at(b->out, nbc__sched_block_at(d, d->recv_counts, d->recv_displs, i));
+    const uint64_t bytes = nbc__sched_block_bytes(d, d->recv_counts, i);
+    if (i != d->rank)
+      nbc__sched_recv(b, i, to, bytes);
+    else if (!d->in_place)
+      nbc__sched_copy(b, to, b->in, bytes);
+  }
+}
+
+NBC__PRIVATE void nbc__sched_scatter_linear(nbc__sched_builder *b) {
+  const nbc_schedule_desc *const d = &b->d;
+  if (d->rank != d->root) {
+    nbc__sched_recv(b, d->root, b->out, d->count * d->elem_bytes);
+    return;
+  }
+  nbc__sched_window(b, d->size);
+  for (int k = 0; k < d->size; k++) {
+    const int i = (d->root + k) % d->size;
+    const nbc_slice from =
+        nbc__sched_at(b->in, nbc__sched_block_at(d, d->send_counts, d->send_displs, i));
+    const uint64_t bytes = nbc__sched_block_bytes(d, d->send_counts, i);
+    if (i != d->rank)
+      nbc__sched_send(b, i, from, bytes);
+    else if (!d->in_place)
+      nbc__sched_copy(b, b->out, from, bytes);
+  }
+}
+
+/* Blocks of `count` virtual ranks from v on, in rank order at the root: one piece, or two where the
+   numbers wrap. Calls copy for each piece. */
+static void nbc__sched_wrapped(nbc__sched_builder *b, nbc_slice ranks, nbc_slice packed, int v,
+                               int count, bool pack) {
+  const uint64_t block = b->d.count * b->d.elem_bytes;
+  const int from = nbc__sched_real(b, b->d.root, v);
+  const int first = from + count > b->d.size ? b->d.size - from : count;
+  const nbc_slice upper = nbc__sched_at(ranks, (uint64_t)from * block);
+  const nbc_slice rest = nbc__sched_at(packed, (uint64_t)first * block);
+  nbc__sched_copy(b, pack ? packed : upper, pack ? upper : packed, (uint64_t)first * block);
+  nbc__sched_copy(b, pack ? rest : ranks, pack ? ranks : rest, (uint64_t)(count - first) * block);
+}
+
+NBC__PRIVATE void nbc__sched_gather_tree(nbc__sched_builder *b) {
+  const nbc_schedule_desc *const d = &b->d;
+  const uint64_t block = d->count * d->elem_bytes;
+  const int v = nbc__sched_virtual(b, d->root), radix = nbc__sched_radix(b);
+  const uint64_t my_bytes = (uint64_t)nbc__sched_subtree(v, d->size, radix) * block;
+  int parent;
+  const int count = nbc__sched_tree(b, v, d->size, &parent);
+  nbc_slice mine = b->in;
+  if (parent >= 0 && count) {
+    mine = nbc__sched_scratch(b, my_bytes);
+    nbc__sched_copy(b, mine, b->in, block);
+  } else if (parent < 0 && !d->in_place) {
+    nbc__sched_copy(b, nbc__sched_at(b->out, (uint64_t)d->rank * block), b->in, block);
+  }
+  for (int i = 0; i < count; i++) {
+    const int c = b->children[i], below = nbc__sched_subtree(c, d->size, radix);
+    const int peer = nbc__sched_real(b, d->root, c);
+    if (parent >= 0) {
+      nbc__sched_recv(b, peer, nbc__sched_at(mine, (uint64_t)(c - v) * block),
+                      (uint64_t)below * block);
+    } else if (peer + below <= d->size) {
+      nbc__sched_recv(b, peer, nbc__sched_at(b->out, (uint64_t)peer * block),
+                      (uint64_t)below * block);
+    } else {
+      const nbc_slice room = nbc__sched_scratch(b, (uint64_t)below * block);
+      nbc__sched_recv(b, peer, room, (uint64_t)below * block);
+      nbc__sched_wrapped(b, b->out, room, c, below, false);
+    }
+  }
+  if (parent >= 0) nbc__sched_send(b, nbc__sched_real(b, d->root, parent), mine, my_bytes);
+}
+
+NBC__PRIVATE void nbc__sched_scatter_tree(nbc__sched_builder *b) {
+  const nbc_schedule_desc *const d = &b->d;
+  const uint64_t block = d->count * d->elem_bytes;
+  const int v = nbc__sched_virtual(b, d->root), radix = nbc__sched_radix(b);
+  const uint64_t my_bytes = (uint64_t)nbc__sched_subtree(v, d->size, radix) * block;
+  int parent;
+  const int count = nbc__sched_tree(b, v, d->size, &parent);
+  nbc_slice mine = b->out;
+  if (parent >= 0) {
+    if (count) mine = nbc__sched_scratch(b, my_bytes);
+    nbc__sched_recv(b, nbc__sched_real(b, d->root, parent), mine, my_bytes);
+  }
+  for (int i = count - 1; i >= 0; i--) {
+    const int c = b->children[i], below = nbc__sched_subtree(c, d->size, radix);
+    const int peer = nbc__sched_real(b, d->root, c);
+    nbc_slice from = nbc__sched_at(mine, (uint64_t)(c - v) * block);
+    if (parent < 0) from = nbc__sched_at(b->in, (uint64_t)peer * block);
+    if (parent < 0 && peer + below > d->size) {
+      from = nbc__sched_scratch(b, (uint64_t)below * block);
+      nbc__sched_wrapped(b, b->in, from, c, below, true);
+    }
+    nbc__sched_send(b, peer, from, (uint64_t)below * block);
+  }
+  if (parent >= 0)
+    nbc__sched_copy(b, b->out, mine, block);
+  else if (!d->in_place)
+    nbc__sched_copy(b, b->out, nbc__sched_at(b->in, (uint64_t)d->rank * block), block);
+}
+
+/* ---- allgather, alltoall --------------------------------------------------------------------- */
+static nbc_slice nbc__sched_recv_block(const nbc__sched_builder *b, int rank,
+                                       uint64_t *size_bytes) {
+  *size_bytes = nbc__sched_block_bytes(&b->d, b->d.recv_counts, rank);
+  return nbc__sched_at(b->out,
+                       nbc__sched_block_at(&b->d, b->d.recv_counts, b->d.recv_displs, rank));
+}
+
+NBC__PRIVATE void nbc__sched_allgather_direct(nbc__sched_builder *b) {
+  const int n = b->d.size, r = b->d.rank;
+  uint64_t bytes;
+  nbc__sched_window(b, n);
+  for (int k = 1; k < n; k++) {
+    const nbc_slice to = nbc__sched_recv_block(b, (r - k + n) % n, &bytes);
+    nbc__sched_recv(b, (r - k + n) % n, to, bytes);
+  }
+  const nbc_slice own = nbc__sched_recv_block(b, r, &bytes);
+  for (int k = 1; k < n; k++) nbc__sched_send(b, (r + k) % n, b->in, bytes);
+  nbc__sched_copy(b, own, b->in, bytes);
+}
+
+NBC__PRIVATE void nbc__sched_allgather_ring(nbc__sched_builder *b) {
+  const int n = b->d.size, r = b->d.rank;
+  uint64_t bytes;
+  for (int s = 0; s < n - 1; s++) {
+    nbc_slice block = nbc__sched_recv_block(b, (r - s + n) % n, &bytes);
+    nbc__sched_send(b, (r + 1) % n, s ? block : b->in, bytes);
+    block = nbc__sched_recv_block(b, (r - s - 1 + n) % n, &bytes);
+    nbc__sched_recv(b, (r - 1 + n) % n, block, bytes);
+  }
+  const nbc_slice own = nbc__sched_recv_block(b, r, &bytes);
+  nbc__sched_copy(b, own, b->in, bytes);
+}
+
+NBC__PRIVATE void nbc__sched_allgather_doubling(nbc__sched_builder *b) {
+  const int n = b->d.size, r = b->d.rank;
+  uint64_t bytes;
+  for (int m = 1; m < n; m *= 2) {
+    const int mine = r & ~(m - 1), theirs = mine ^ m;
+    for (int i = 0; i < m; i++) { /* displacements may have gaps: block by block */
+      nbc_slice block = nbc__sched_recv_block(b, mine + i, &bytes);
+      nbc__sched_send(b, r ^ m, mine + i == r ? b->in : block, bytes);
+      block = nbc__sched_recv_block(b, theirs + i, &bytes);
+      nbc__sched_recv(b, r ^ m, block, bytes);
+    }
+  }
+  const nbc_slice own = nbc__sched_recv_block(b, r, &bytes);
+  nbc__sched_copy(b, own, b->in, bytes); /* last: nobody waits for it */
+}
+
+NBC__PRIVATE void nbc__sched_allgather_bruck(nbc__sched_builder *b) {
+  const nbc_schedule_desc *const d = &b->d;
+  const int n = d->size, r = d->rank;
+  uint64_t total_bytes = 0, have_bytes = nbc__sched_block_bytes(d, d->recv_counts, r), bytes;
+  for (int i = 0; i < n; i++) total_bytes += nbc__sched_block_bytes(d, d->recv_counts, i);
+  const nbc_slice room = nbc__sched_scratch(b, total_bytes); /* blocks r, r + 1, ... packed */
+  nbc__sched_copy(b, room, b->in, have_bytes);
+  for (int m = 1; m < n; m *= 2) {
+    const int count = m < n - m ? m : n - m;
+    uint64_t give = 0, take = 0;
+    for (int i = 0; i < count; i++) give += nbc__sched_block_bytes(d, d->recv_counts, (r + i) % n);
+    for (int i = 0; i < count; i++)
+      take += nbc__sched_block_bytes(d, d->recv_counts, (r + m + i) % n);
+    nbc__sched_send(b, (r - m + n) % n, room, give);
+    nbc__sched_recv(b, (r + m) % n, nbc__sched_at(room, have_bytes), take);
+    have_bytes += take;
+  }
+  uint64_t at = 0;
+  for (int i = 0; i < n; i++, at += bytes) {
+    const nbc_slice to = nbc__sched_recv_block(b, (r + i) % n, &bytes);
+    if (i || !d->in_place) nbc__sched_copy(b, to, nbc__sched_at(room, at), bytes);
+  }
+}
+
+static nbc_slice nbc__sched_send_block(const nbc__sched_builder *b, int rank,
+                                       uint64_t *size_bytes) {
+  const nbc_schedule_desc *const d = &b->d;
+  const uint64_t *const counts = d->in_place ? d->recv_counts : d->send_counts;
+  const uint64_t *const displs = d->in_place ? d->recv_displs : d->send_displs;
+  *size_bytes = nbc__sched_block_bytes(d, counts, rank);
+  return nbc__sched_at(b->in, nbc__sched_block_at(d, counts, displs, rank));
+}
+
+NBC__PRIVATE void nbc__sched_alltoall_direct(nbc__sched_builder *b) {
+  const int n = b->d.size, r = b->d.rank;
+  const bool steps = b->s->algo == NBC_ALGO_PAIRWISE;
+  const int window = b->d.window_count < n ? b->d.window_count : n;
+  uint64_t bytes, own_bytes;
+  if (b->d.in_place) { /* what is sent must survive what arrives */
+    const uint64_t total_bytes = nbc__sched_blocks_end(&b->d, b->d.recv_counts, b->d.recv_displs);
+    const nbc_slice saved = nbc__sched_scratch(b, total_bytes);
+    for (int k = 1; k < n; k++) {
+      const nbc_slice block = nbc__sched_recv_block(b, (r + k) % n, &bytes);
+      nbc__sched_copy(b, nbc__sched_at(saved, block.offset_bytes), block, bytes);
+    }
+    b->in = saved;
+  }
+  nbc__sched_window(b, n);
+  int32_t recvs[64]; /* pairwise: a receive is posted `window` steps ahead only */
+  for (int i = 0; i < 64; i++) recvs[i] = -1;
+  for (int k = 1; k < n; k++) {
+    const nbc_slice to = nbc__sched_recv_block(b, (r - k + n) % n, &bytes);
+    const int32_t node = nbc__sched_recv(b, (r - k + n) % n, to, bytes);
+    int32_t *const before = &recvs[k % (window < 64 ? window : 64)];
+    if (steps && node >= 0) nbc__sched_after(b, *before);
+    if (steps && node >= 0) *before = node;
+    const nbc_slice from = nbc__sched_send_block(b, (r + k) % n, &bytes);
+    nbc__sched_send(b, (r + k) % n, from, bytes);
+  }
+  if (b->d.in_place) return;
+  const nbc_slice from = nbc__sched_send_block(b, r, &bytes),
+                  own = nbc__sched_recv_block(b, r, &own_bytes);
+  nbc__sched_copy(b, own, from, own_bytes < bytes ? own_bytes : bytes);
+}
+
+NBC__PRIVATE void nbc__sched_alltoall_bruck(nbc__sched_builder *b) {
+  const int n = b->d.size, r = b->d.rank;
+  const uint64_t block = b->d.count * b->d.elem_bytes;
+  const nbc_slice room = nbc__sched_scratch(b, (uint64_t)n * block); /* block i goes i ranks up */
+  const nbc_slice out = nbc__sched_scratch(b, (uint64_t)(n / 2 + 1) * block);
+  const nbc_slice in = nbc__sched_scratch(b, (uint64_t)(n / 2 + 1) * block);
+  nbc__sched_copy(b, room, nbc__sched_at(b->in, (uint64_t)r * block), (uint64_t)(n - r) * block);
+  nbc__sched_copy(b, nbc__sched_at(room, (uint64_t)(n - r) * block), b->in, (uint64_t)r * block);
+  for (int m = 1; m < n; m *= 2) {
+    uint64_t packed = 0;
+    for (int i = m; i < n; i++)
+      if (i & m) {
+        nbc__sched_copy(b, nbc__sched_at(out, packed), nbc__sched_at(room, (uint64_t)i * block),
+                        block);
+        packed += block;
+      }
+    nbc__sched_send(b, (r + m) % n, out, packed);
+    nbc__sched_recv(b, (r - m + n) % n, in, packed);
+    packed = 0;
+    for (int i = m; i < n; i++)
+      if (i & m) {
+        nbc__sched_copy(b, nbc__sched_at(room, (uint64_t)i * block), nbc__sched_at(in, packed),
+                        block);
+        packed += block;
+      }
+  }
+  for (int i = 0; i < n; i++)
+    nbc__sched_copy(b, nbc__sched_at(b->out, (uint64_t)((r - i + n) % n) * block),
+                    nbc__sched_at(room, (uint64_t)i * block), block);
+}
+
+/* ---- scan, exscan ---------------------------------------------------------------------------- */
+NBC__PRIVATE void nbc__sched_scan_linear(nbc__sched_builder *b, bool exclusive) {
+  const uint64_t bytes = b->d.count * b->d.elem_bytes;
+  const int r = b->d.rank, n = b->d.size;
+  const nbc_slice below = r == 0                        ? b->in
+                          : exclusive && !b->d.in_place ? b->out
+                                                        : nbc__sched_scratch(b, bytes);
+  if (r > 0) nbc__sched_recv(b, r - 1, below, bytes);
+  nbc_slice upto = b->in; /* ranks 0..r */
+  if (r > 0 && (!exclusive || r + 1 < n)) {
+    upto = exclusive ? nbc__sched_scratch(b, bytes) : b->out;
+    nbc__sched_reduce(b, upto, below, b->in, bytes);
+  }
+  if (r + 1 < n) nbc__sched_send(b, r + 1, upto, bytes);
+  if (!exclusive)
+    nbc__sched_copy(b, b->out, upto, bytes);
+  else if (r > 0)
+    nbc__sched_copy(b, b->out, below, bytes);
+}
+
+NBC__PRIVATE void nbc__sched_scan_doubling(nbc__sched_builder *b, bool exclusive) {
+  const uint64_t bytes = b->d.count * b->d.elem_bytes;
+  const int r = b->d.rank, n = b->d.size;
+  const nbc_slice upto =
+      exclusive ? nbc__sched_scratch(b, r ? bytes : 0) : b->out; /* ranks r-2m+1 .. r */
+  const nbc_slice below =
+      exclusive ? nbc__sched_scratch(b, r ? bytes : 0) : b->out; /* the same without r */
+  const nbc_slice room = nbc__sched_scratch(b, r ? 2 * bytes : 0);
+  nbc_slice have = b->in;
+  int turn = 0;
+  for (int m = 1; m < n; m *= 2, turn ^= 1) {
+    if (r + m < n) nbc__sched_send(b, r + m, have, bytes);
+    if (r - m < 0) continue;
+    const nbc_slice other = nbc__sched_at(room, turn ? bytes : 0);
+    nbc__sched_recv(b, r - m, other, bytes);
+    if (exclusive && m == 1)
+      nbc__sched_copy(b, below, other, bytes);
+    else if (exclusive)
+      nbc__sched_reduce(b, below, other, below, bytes);
+    if (!exclusive || r + 2 * m < n) {
+      nbc__sched_reduce(b, upto, other, have, bytes);
+      have = upto;
+    }
+  }
+  if (!exclusive)
+    nbc__sched_copy(b, b->out, have, bytes);
+  else if (r > 0)
+    nbc__sched_copy(b, b->out, below, bytes);
+}
+#ifdef NBC_LINES
+#line 10 "src/coll/catalogue.h"
+#endif
+NBC__PRIVATE bool nbc__sched_serves(nbc_coll coll, nbc_algo algo);
+NBC__PRIVATE bool nbc__sched_reduces(nbc_coll coll);
+NBC__PRIVATE bool nbc__sched_rooted(nbc_coll coll);
+NBC__PRIVATE void nbc__sched_write(nbc__sched_builder *b);
+#ifdef NBC_LINES
+#line 1 "src/coll/catalogue.c"
+#endif
+/* catalogue.c: which algorithm serves which collective. */
+
+
+
+
+/* ---- which algorithm serves what ------------------------------------------------------------- */
+#define NBC__SCHED_BIT(name) (1u << NBC_ALGO_##name)
+#define NBC__SCHED_TREES                                                                           \
+  (NBC__SCHED_BIT(LINEAR) | NBC__SCHED_BIT(BINOMIAL) | NBC__SCHED_BIT(KNOMIAL))
+static const uint32_t nbc__sched_served[NBC_COLL_COUNT] = {
+    /* BARRIER */ NBC__SCHED_TREES | NBC__SCHED_BIT(DISSEMINATION),
+    /* BCAST */ NBC__SCHED_TREES | NBC__SCHED_BIT(CHAIN) | NBC__SCHED_BIT(BINARY) |
+        NBC__SCHED_BIT(SCATTER_ALLGATHER) | NBC__SCHED_BIT(HPL_1RING) |
+        NBC__SCHED_BIT(HPL_1RING_M) | NBC__SCHED_BIT(HPL_2RING) | NBC__SCHED_BIT(HPL_2RING_M) |
+        NBC__SCHED_BIT(HPL_LONG) | NBC__SCHED_BIT(HPL_LONG_M),
+    /* REDUCE */ NBC__SCHED_TREES | NBC__SCHED_BIT(CHAIN) | NBC__SCHED_BIT(BINARY) |
+        NBC__SCHED_BIT(RABENSEIFNER),
+    /* ALLREDUCE */ NBC__SCHED_TREES | NBC__SCHED_BIT(RING) | NBC__SCHED_BIT(RECURSIVE_DOUBLING) |
+        NBC__SCHED_BIT(RABENSEIFNER),
+    /* REDUCE_SCATTER_BLOCK */ NBC__SCHED_TREES | NBC__SCHED_BIT(RING) |
+        NBC__SCHED_BIT(RECURSIVE_HALVING) | NBC__SCHED_BIT(PAIRWISE),
+    /* REDUCE_SCATTER */ NBC__SCHED_TREES | NBC__SCHED_BIT(RING) |
+        NBC__SCHED_BIT(RECURSIVE_HALVING) | NBC__SCHED_BIT(PAIRWISE),
+    /* GATHER */ NBC__SCHED_TREES,
+    /* GATHERV */ NBC__SCHED_BIT(LINEAR),
+    /* SCATTER */ NBC__SCHED_TREES,
+    /* SCATTERV */ NBC__SCHED_BIT(LINEAR),
+    /* ALLGATHER */ NBC__SCHED_BIT(LINEAR) | NBC__SCHED_BIT(RING) |
+        NBC__SCHED_BIT(RECURSIVE_DOUBLING) | NBC__SCHED_BIT(BRUCK),
+    /* ALLGATHERV */ NBC__SCHED_BIT(LINEAR) | NBC__SCHED_BIT(RING) |
+        NBC__SCHED_BIT(RECURSIVE_DOUBLING) | NBC__SCHED_BIT(BRUCK),
+    /* ALLTOALL */ NBC__SCHED_BIT(LINEAR) | NBC__SCHED_BIT(PAIRWISE) | NBC__SCHED_BIT(BRUCK),
+    /* ALLTOALLV */ NBC__SCHED_BIT(LINEAR) | NBC__SCHED_BIT(PAIRWISE),
+    /* SCAN */ NBC__SCHED_BIT(LINEAR) | NBC__SCHED_BIT(RECURSIVE_DOUBLING),
+    /* EXSCAN */ NBC__SCHED_BIT(LINEAR) | NBC__SCHED_BIT(RECURSIVE_DOUBLING)};
+
+NBC__PRIVATE bool nbc__sched_serves(nbc_coll coll, nbc_algo algo) {
+  return (nbc__sched_served[coll] & 1u << algo) != 0;
+}
+
+NBC__PRIVATE bool nbc__sched_reduces(nbc_coll coll) {
+  return (coll >= NBC_COLL_REDUCE && coll <= NBC_COLL_REDUCE_SCATTER) || coll >= NBC_COLL_SCAN;
+}
+
+NBC__PRIVATE bool nbc__sched_rooted(nbc_coll coll) {
+  return coll == NBC_COLL_BCAST || coll == NBC_COLL_REDUCE ||
+         (coll >= NBC_COLL_GATHER && coll <= NBC_COLL_SCATTERV);
+}
+
+NBC_API bool nbc_schedule_supports(nbc_coll coll, nbc_algo algo, int size, bool not_commutative) {
+  const uint32_t any_order = NBC__SCHED_BIT(BINARY) | NBC__SCHED_BIT(RING) |
+                             NBC__SCHED_BIT(RECURSIVE_HALVING) | NBC__SCHED_BIT(PAIRWISE);
+  if ((unsigned)coll >= NBC_COLL_COUNT || (unsigned)algo >= NBC_ALGO_COUNT || size < 1)
+    return false;
+  if (!nbc__sched_serves(coll, algo)) return false;
+  if (nbc__sched_reduces(coll) && not_commutative && (any_order & 1u << algo)) return false;
+  return !((coll == NBC_COLL_ALLGATHER || coll == NBC_COLL_ALLGATHERV) &&
+           algo == NBC_ALGO_RECURSIVE_DOUBLING && nbc__sched_power_of_two(size) != size);
+}
+
+NBC__PRIVATE void nbc__sched_write(nbc__sched_builder *b) {
+  nbc_schedule_desc *const d = &b->d;
+  const nbc_algo a = b->s->algo;
+  const bool tree = nbc__sched_is_knomial(a);
+  switch (d->coll) {
+  case NBC_COLL_BARRIER:
+    if (a == NBC_ALGO_DISSEMINATION)
+      nbc__sched_barrier_dissemination(b);
+    else
+      nbc__sched_barrier_tree(b);
+    break;
+  case NBC_COLL_BCAST:
+    if (a == NBC_ALGO_SCATTER_ALLGATHER || a >= NBC_ALGO_HPL_LONG) {
+      nbc__sched_bcast_long(b, a == NBC_ALGO_HPL_LONG_M);
+      break;
+    }
+    if (a == NBC_ALGO_LINEAR || a == NBC_ALGO_CHAIN || a == NBC_ALGO_BINARY)
+      nbc__sched_window(b, INT32_MAX);
+    nbc__sched_bcast_tree(b, b->out, d->count * d->elem_bytes, d->root);
+    break;
+  case NBC_COLL_REDUCE:
+    if (a == NBC_ALGO_RABENSEIFNER)
+      nbc__sched_rabenseifner(b, d->root);
+    else
+      nbc__sched_reduce_tree(b, d->root);
+    break;
+  case NBC_COLL_ALLREDUCE:
+    if (a == NBC_ALGO_RING)
+      nbc__sched_allreduce_ring(b);
+    else if (a == NBC_ALGO_RECURSIVE_DOUBLING)
+      nbc__sched_allreduce_doubling(b);
+    else if (a == NBC_ALGO_RABENSEIFNER)
+      nbc__sched_rabenseifner(b, -1);
+    else {
+      const nbc_slice result = b->out;
+      nbc__sched_reduce_tree(b, 0);
+      nbc__sched_bcast_tree(b, result, d->count * d->elem_bytes, 0);
+    }
+    break;
+  case NBC_COLL_REDUCE_SCATTER_BLOCK:
+  case NBC_COLL_REDUCE_SCATTER:
+    if (tree)
+      nbc__sched_rs_tree(b);
+    else if (a == NBC_ALGO_RING)
+      nbc__sched_rs_ring(b);
+    else if (a == NBC_ALGO_RECURSIVE_HALVING)
+      nbc__sched_rs_halving(b);
+    else
+      nbc__sched_rs_direct(b);
+    break;
+  case NBC_COLL_GATHER:
+  case NBC_COLL_GATHERV:
+    if (tree)
+      nbc__sched_gather_tree(b);
+    else
+      nbc__sched_gather_linear(b);
+    break;
+  case NBC_COLL_SCATTER:
+  case NBC_COLL_SCATTERV:
+    if (tree)
+      nbc__sched_scatter_tree(b);
+    else
+      nbc__sched_scatter_linear(b);
+    break;
+  case NBC_COLL_ALLGATHER:
+  case NBC_COLL_ALLGATHERV:
+    if (a == NBC_ALGO_RING)
+      nbc__sched_allgather_ring(b);
+    else if (a == NBC_ALGO_BRUCK)
+      nbc__sched_allgather_bruck(b);
+    else if (a == NBC_ALGO_RECURSIVE_DOUBLING)
+      nbc__sched_allgather_doubling(b);
+    else
+      nbc__sched_allgather_direct(b);
+    break;
+  case NBC_COLL_ALLTOALL:
+  case NBC_COLL_ALLTOALLV:
+    if (a == NBC_ALGO_BRUCK)
+      nbc__sched_alltoall_bruck(b);
+    else
+      nbc__sched_alltoall_direct(b);
+    break;
+  case NBC_COLL_SCAN:
+  case NBC_COLL_EXSCAN:
+    if (a == NBC_ALGO_LINEAR)
+      nbc__sched_scan_linear(b, d->coll == NBC_COLL_EXSCAN);
+    else
+      nbc__sched_scan_doubling(b, d->coll == NBC_COLL_EXSCAN);
+    break;
+  case NBC_COLL_COUNT: break;
+  }
+}
+#ifdef NBC_LINES
+#line 35 "src/coll/choice.h"
+#endif
+NBC__PRIVATE const char *nbc__sched_parse_rule(const char *at, nbc_choice_rule *rule);
+#ifdef NBC_LINES
+#line 1 "src/coll/choice.c"
+#endif
+/* choice.c: which algorithm is taken: the choice table. */
+
+
+
+
+/* ---- the choice table ---------------------------------------------------------------------------
+   First fit from the top. Bounds follow the usual reasoning: few messages while latency counts
+   (trees, doubling, Bruck), every byte sent once when bandwidth counts (ring, pairwise,
+   Rabenseifner, pipelined chain). nbc_tune measures better ones for one machine. */
+static const nbc_choice_rule nbc__sched_rules[] = {
+    {NBC_COLL_BARRIER, 0, 0, NBC_ALGO_DISSEMINATION, 0, 0},
+    {NBC_COLL_BCAST, 0, 32 * 1024, NBC_ALGO_BINOMIAL, 0, 0},
+    {NBC_COLL_BCAST, 2, 0, NBC_ALGO_BINOMIAL, 0, 0}, /* nobody to pass pieces on to */
+    {NBC_COLL_BCAST, 4, 0, NBC_ALGO_CHAIN, 128 * 1024, 0},
+    {NBC_COLL_BCAST, 0, 512 * 1024, NBC_ALGO_SCATTER_ALLGATHER, 0, 0},
+    {NBC_COLL_BCAST, 0, 0, NBC_ALGO_CHAIN, 128 * 1024, 0},
+    {NBC_COLL_REDUCE, 0, 32 * 1024, NBC_ALGO_BINOMIAL, 0, 0},
+    {NBC_COLL_REDUCE, 0, 0, NBC_ALGO_RABENSEIFNER, 0, 0},
+    {NBC_COLL_ALLREDUCE, 0, 16 * 1024, NBC_ALGO_RECURSIVE_DOUBLING, 0, 0},
+    {NBC_COLL_ALLREDUCE, 0, 1024 * 1024, NBC_ALGO_RABENSEIFNER, 0, 0},
+    {NBC_COLL_ALLREDUCE, 0, 0, NBC_ALGO_RING, 0, 0},
+    {NBC_COLL_ALLREDUCE, 0, 0, NBC_ALGO_RABENSEIFNER, 0, 0},
+    {NBC_COLL_REDUCE_SCATTER_BLOCK, 0, 4 * 1024, NBC_ALGO_RECURSIVE_HALVING, 0, 0},
+    {NBC_COLL_REDUCE_SCATTER_BLOCK, 0, 0, NBC_ALGO_PAIRWISE, 0, 0},
+    {NBC_COLL_REDUCE_SCATTER_BLOCK, 0, 0, NBC_ALGO_LINEAR, 0, 0},
+    {NBC_COLL_REDUCE_SCATTER, 0, 4 * 1024, NBC_ALGO_RECURSIVE_HALVING, 0, 0},
+    {NBC_COLL_REDUCE_SCATTER, 0, 0, NBC_ALGO_PAIRWISE, 0, 0},
+    {NBC_COLL_REDUCE_SCATTER, 0, 0, NBC_ALGO_LINEAR, 0, 0},
+    {NBC_COLL_GATHER, 0, 4 * 1024, NBC_ALGO_BINOMIAL, 0, 0},
+    {NBC_COLL_SCATTER, 0, 4 * 1024, NBC_ALGO_BINOMIAL, 0, 0},
+    {NBC_COLL_ALLGATHER, 0, 4 * 1024, NBC_ALGO_BRUCK, 0, 0},
+    {NBC_COLL_ALLGATHER, 0, 64 * 1024, NBC_ALGO_RECURSIVE_DOUBLING, 0, 0},
+    {NBC_COLL_ALLGATHER, 0, 0, NBC_ALGO_RING, 0, 0},
+    {NBC_COLL_ALLGATHERV, 0, 4 * 1024, NBC_ALGO_BRUCK, 0, 0},
+    {NBC_COLL_ALLGATHERV, 0, 0, NBC_ALGO_RING, 0, 0},
+    {NBC_COLL_ALLTOALL, 0, 256, NBC_ALGO_BRUCK, 0, 0},
+    {NBC_COLL_ALLTOALL, 0, 32 * 1024, NBC_ALGO_LINEAR, 0, 0},
+    {NBC_COLL_ALLTOALL, 0, 0, NBC_ALGO_PAIRWISE, 0, 0},
+    {NBC_COLL_ALLTOALLV, 0, 0, NBC_ALGO_PAIRWISE, 0, 0},
+    {NBC_COLL_SCAN, 0, 0, NBC_ALGO_RECURSIVE_DOUBLING, 0, 0},
+    {NBC_COLL_EXSCAN, 0, 0, NBC_ALGO_RECURSIVE_DOUBLING, 0, 0}};
+
+NBC_API void nbc_choice_default(nbc_choice *table) {
+  memset(table, 0, sizeof *table);
+  table->rule_count = sizeof nbc__sched_rules / sizeof *nbc__sched_rules;
+  memcpy(table->rules, nbc__sched_rules, sizeof nbc__sched_rules);
+}
+
+/* Every rank must choose alike, so only what all ranks know counts: the mean block where all know
+   the counts, nothing (UINT64_MAX: rules without a bound) where each rank knows its own only. */
+static uint64_t nbc__sched_choice_bytes(const nbc_schedule_desc *d) {
+  const uint64_t elem_bytes = d->elem_bytes ? d->elem_bytes : 1,
+                 size = (uint64_t)(d->size > 0 ? d->size : 1);
+  if (d->coll == NBC_COLL_GATHERV || d->coll == NBC_COLL_SCATTERV || d->coll == NBC_COLL_ALLTOALLV)
+    return UINT64_MAX;
+  if (d->coll == NBC_COLL_ALLGATHERV || d->coll == NBC_COLL_REDUCE_SCATTER) {
+    uint64_t total = 0;
+    for (int i = 0; d->recv_counts && i < d->size; i++) total += d->recv_counts[i];
+    return total / size * elem_bytes;
+  }
+  return d->count * elem_bytes;
+}
+
+NBC_API void nbc_choose(const nbc_choice *table, nbc_schedule_desc *desc) {
+  if (desc->algo != NBC_ALGO_AUTO) return;
+  const nbc_choice_rule *const rules = table ? table->rules : nbc__sched_rules;
+  const size_t count =
+      table ? table->rule_count : sizeof nbc__sched_rules / sizeof *nbc__sched_rules;
+  const uint64_t size_bytes = nbc__sched_choice_bytes(desc);
+  for (size_t i = 0; i < count; i++) {
+    const nbc_choice_rule *const r = &rules[i];
+    if (r->coll != desc->coll || (r->max_size && desc->size > r->max_size)) continue;
+    if ((r->max_bytes && size_bytes > r->max_bytes) || r->algo == NBC_ALGO_AUTO) continue;
+    if (!nbc_schedule_supports(desc->coll, r->algo, desc->size, desc->not_commutative)) continue;
+    desc->algo = r->algo;
+    if (!desc->segment_bytes) desc->segment_bytes = r->segment_bytes;
+    if (!desc->radix) desc->radix = r->radix;
+    return;
+  }
+  desc->algo = NBC_ALGO_LINEAR; /* serves all collectives in any order */
+}
+
+/* One line without its newline. ret NULL, or what is wrong with it. */
+NBC__PRIVATE const char *nbc__sched_parse_rule(const char *at, nbc_choice_rule *rule) {
+  char word[32];
+  uint64_t numbers[4];
+  nbc__text_read_word(&at, word);
+  if (nbc_coll_parse(word, &rule->coll)) return "no such collective";
+  for (int i = 0; i < 2; i++) {
+    nbc__text_skip_blanks(&at);
+    if (!nbc__text_read_whole(&at, &numbers[i]))
+      return i ? "MAX_BYTES: must be a number" : "MAX_RANKS: must be a number";
+  }
+  nbc__text_read_word(&at, word);
+  if (nbc_algo_parse(word, &rule->algo) || rule->algo == NBC_ALGO_AUTO) return "no such algorithm";
+  if (!nbc__sched_serves(rule->coll, rule->algo))
+    return "the algorithm does not serve this collective";
+  for (int i = 2; i < 4; i++) {
+    nbc__text_skip_blanks(&at);
+    if (!nbc__text_read_whole(&at, &numbers[i]))
+      return i == 2 ? "SEGMENT_BYTES: must be a number" : "RADIX: must be a number";
+  }
+  nbc__text_skip_blanks(&at);
+  if (*at && *at != '#') return "more than six fields";
+  if (numbers[0] > INT32_MAX) return "MAX_RANKS: too large";
+  if (numbers[3] > INT32_MAX || numbers[3] == 1) return "RADIX: must be 0 or >= 2";
+  rule->max_size = (int)numbers[0], rule->max_bytes = numbers[1];
+  rule->segment_bytes = numbers[2], rule->radix = (int)numbers[3];
+  return NULL;
+}
+
+NBC_API nbc_status nbc_choice_parse(const char *text, size_t text_bytes, const char *name,
+                                    nbc_choice *table, nbc_error *err) {
+  table->rule_count = 0;
+  int line_number = 1;
+  for (size_t at = 0; at < text_bytes; line_number++) {
+    char line[256];
+    size_t n = 0;
+    bool cut = false;
+    for (; at < text_bytes && text[at] != '\n'; at++) {
+      if (n + 1 < sizeof line && text[at])
+        line[n++] = text[at];
+      else
+        cut = true;
+    }
+    at++;
+    line[n] = 0;
+    const char *first = line;
+    nbc__text_skip_blanks(&first);
+    if (*first == '#' || (!*first && !cut)) continue;
+    const char *wrong = cut ? "line too long, or with a zero byte" : NULL;
+    nbc_choice_rule rule;
+    if (!wrong) wrong = nbc__sched_parse_rule(first, &rule);
+    if (wrong)
+      return nbc__status_fail(err, NBC_E_PARSE, line_number, "%s:%d: %s", name, line_number, wrong);
+    if (table->rule_count == NBC_CHOICE_MAX_RULES)
+      return nbc__status_fail(err, NBC_E_FULL, line_number, "%s:%d: more than %d rules", name,
+                              line_number, NBC_CHOICE_MAX_RULES);
+    table->rules[table->rule_count++] = rule;
+  }
+  return NBC_OK;
+}
+
+NBC_API nbc_status nbc_choice_read(const char *path, nbc_choice *table, nbc_error *err) {
+  enum { MOST_BYTES = 256 * 1024 };
+  FILE *file = fopen(path, "rb");
+  if (!file) return nbc__status_fail(err, NBC_E_IO, 0, "%s: %s", path, strerror(errno));
+  char *const text = (char *)NBC_MALLOC(MOST_BYTES);
+  nbc_status status =
+      text ? NBC_OK : nbc__status_fail(err, NBC_E_NOMEM, 0, "%s: out of memory", path);
+  const size_t bytes = text ? fread(text, 1, MOST_BYTES, file) : 0;
+  if (!status && ferror(file))
+    status = nbc__status_fail(err, NBC_E_IO, 0, "%s: cannot be read", path);
+  if (!status && bytes == MOST_BYTES)
+    status = nbc__status_fail(err, NBC_E_FULL, 0, "%s: longer than a choice table", path);
+  fclose(file);
+  if (!status) status = nbc_choice_parse(text, bytes, path, table, err);
+  NBC_FREE(text);
+  return status;
+}
+
+NBC_API nbc_status nbc_choice_write(const nbc_choice *table, FILE *out) {
+  fprintf(out,
+          "# collective max_ranks max_bytes algorithm segment_bytes radix (0 = any, default)\n");
+  for (size_t i = 0; i < table->rule_count; i++) {
+    const nbc_choice_rule *const r = &table->rules[i];
+    fprintf(out, "%s %d %llu %s %llu %d\n", nbc_coll_name(r->coll), r->max_size,
+            (unsigned long long)r->max_bytes, nbc_algo_name(r->algo),
+            (unsigned long long)r->segment_bytes, r->radix);
+  }
+  return ferror(out) ? NBC_E_IO : NBC_OK;
+}
+#ifdef NBC_LINES
+#line 15 "src/coll/build.h"
+#endif
+NBC__PRIVATE nbc_slice nbc__sched_input(const nbc_schedule_desc *d);
+NBC__PRIVATE void nbc__sched_normalize(nbc_schedule_desc *d);
+#ifdef NBC_LINES
+#line 1 "src/coll/build.c"
+#endif
+/* build.c: a schedule is built. */
+
+
+
+
+/* ---- build ----------------------------------------------------------------------------------- */
+/* Extents of the user's buffers at this rank. */
+static void nbc__sched_extents(const nbc_schedule_desc *d, uint64_t *send_bytes,
+                               uint64_t *recv_bytes) {
+  const uint64_t one = d->count * d->elem_bytes, all = one * (uint64_t)d->size;
+  const bool root = d->rank == d->root;
+  uint64_t in = one, out = one;
+  switch (d->coll) {
+  case NBC_COLL_BARRIER: in = out = 0; break;
+  case NBC_COLL_BCAST: in = 0; break;
+  case NBC_COLL_REDUCE: out = root ? one : 0; break;
+  case NBC_COLL_REDUCE_SCATTER_BLOCK:
+  case NBC_COLL_REDUCE_SCATTER:
+    in = nbc__sched_blocks_end(d, d->recv_counts, NULL);
+    out = d->in_place ? in : nbc__sched_block_bytes(d, d->recv_counts, d->rank);
+    break;
+  case NBC_COLL_GATHER: out = root ? all : 0; break;
+  case NBC_COLL_GATHERV:
+    out = root ? nbc__sched_blocks_end(d, d->recv_counts, d->recv_displs) : 0;
+    break;
+  case NBC_COLL_SCATTER: in = root ? all : 0; break;
+  case NBC_COLL_SCATTERV:
+    in = root ? nbc__sched_blocks_end(d, d->send_counts, d->send_displs) : 0;
+    break;
+  case NBC_COLL_ALLGATHER: out = all; break;
+  case NBC_COLL_ALLGATHERV:
+    in = nbc__sched_block_bytes(d, d->recv_counts, d->rank);
+    out = nbc__sched_blocks_end(d, d->recv_counts, d->recv_displs);
+    break;
+  case NBC_COLL_ALLTOALL: in = out = all; break;
+  case NBC_COLL_ALLTOALLV:
+    in = nbc__sched_blocks_end(d, d->send_counts, d->send_displs);
+    out = nbc__sched_blocks_end(d, d->recv_counts, d->recv_displs);
+    break;
+  default: break;
+  }
+  const bool scatters = d->coll == NBC_COLL_SCATTER || d->coll == NBC_COLL_SCATTERV;
+  *send_bytes = d->in_place && !scatters ? 0 : in;
+  *recv_bytes = d->in_place && scatters ? 0 : out;
+}
+
+/* Where this rank's input starts. */
+NBC__PRIVATE nbc_slice nbc__sched_input(const nbc_schedule_desc *d) {
+  if (d->coll == NBC_COLL_BCAST) return nbc__sched_slice(NBC_AREA_RECV, 0);
+  if (!d->in_place || d->coll == NBC_COLL_SCATTER || d->coll == NBC_COLL_SCATTERV)
+    return nbc__sched_slice(NBC_AREA_SEND, 0);
+  const bool own_block = d->coll >= NBC_COLL_GATHER && d->coll <= NBC_COLL_ALLGATHERV;
+  return nbc__sched_slice(
+      NBC_AREA_RECV,
+      own_block ? nbc__sched_block_at(d, d->recv_counts, d->recv_displs, d->rank) : 0);
+}
+
+static nbc_status nbc__sched_check_counts(const uint64_t *counts, const uint64_t *displs, int size,
+                                          uint64_t elem_bytes, const char *name, nbc_error *err) {
+  const uint64_t most = (uint64_t)INT64_MAX / elem_bytes / 2;
+  uint64_t total = 0;
+  for (int i = 0; counts && i < size; i++) {
+    if (counts[i] > most || (total += counts[i]) > most || (displs && displs[i] > most))
+      return nbc__status_fail(err, NBC_E_RANGE, 0, "%s[%d] = %llu: buffers of more than 2^62 bytes",
+                              name, i, (unsigned long long)counts[i]);
+  }
+  return NBC_OK;
+}
+
+static nbc_status nbc__sched_check(const nbc_schedule_desc *d, nbc_error *err) {
+  if ((unsigned)d->coll >= NBC_COLL_COUNT)
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "coll: no collective %d", (int)d->coll);
+  const char *const name = nbc_coll_name(d->coll);
+  if (d->size < 1)
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "%s: size: must be > 0, got %d", name, d->size);
+  if (d->rank < 0 || d->rank >= d->size)
+    return nbc__status_fail(err, NBC_E_RANGE, 0, "%s: rank: %d is not in 0..%d", name, d->rank,
+                            d->size - 1);
+  if (nbc__sched_rooted(d->coll) && (d->root < 0 || d->root >= d->size))
+    return nbc__status_fail(err, NBC_E_RANGE, 0, "%s: root: %d is not in 0..%d", name, d->root,
+                            d->size - 1);
+  if (d->radix < 0 || d->radix == 1 || d->window_count < 0)
+    return nbc__status_fail(err, NBC_E_RANGE, 0,
+                            "%s: radix: must be >= 2 (0 = default); window_count: >= 0", name);
+  if (d->count > (uint64_t)INT64_MAX / d->elem_bytes / 2 / (uint64_t)d->size)
+    return nbc__status_fail(
+        err, NBC_E_RANGE, 0,
+        "%s: count: %llu elements of %llu bytes: buffers of more than 2^62 bytes", name,
+        (unsigned long long)d->count, (unsigned long long)d->elem_bytes);
+  const bool root = d->rank == d->root;
+  const bool recv = d->coll == NBC_COLL_REDUCE_SCATTER || d->coll == NBC_COLL_ALLGATHERV ||
+                    d->coll == NBC_COLL_ALLTOALLV || (d->coll == NBC_COLL_GATHERV && root);
+  const bool send =
+      (d->coll == NBC_COLL_ALLTOALLV && !d->in_place) || (d->coll == NBC_COLL_SCATTERV && root);
+  if ((recv && !d->recv_counts) || (send && !d->send_counts))
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "%s: %s_counts: must not be NULL", name,
+                            recv && !d->recv_counts ? "recv" : "send");
+  nbc_status status = nbc__sched_check_counts(recv ? d->recv_counts : NULL, d->recv_displs, d->size,
+                                              d->elem_bytes, "recv_counts", err);
+  if (!status)
+    status = nbc__sched_check_counts(send ? d->send_counts : NULL, d->send_displs, d->size,
+                                     d->elem_bytes, "send_counts", err);
+  if (status) return status;
+  if (d->algo != NBC_ALGO_AUTO &&
+      !nbc_schedule_supports(d->coll, d->algo, d->size, d->not_commutative))
+    return nbc__status_fail(
+        err, NBC_E_INVAL, 0, "%s: algo: %s does not serve %s%d ranks", name, nbc_algo_name(d->algo),
+        d->not_commutative && nbc__sched_reduces(d->coll) ? "operators that do not commute, "
+                                                          : "it with ",
+        d->size);
+  return NBC_OK;
+}
+
+/* Counts that a collective does not use are not read. */
+NBC__PRIVATE void nbc__sched_normalize(nbc_schedule_desc *d) {
+  if (!d->elem_bytes) d->elem_bytes = 1;
+  if (!d->radix) d->radix = 4;
+  if (!d->window_count) d->window_count = 8;
+  const nbc_coll c = d->coll;
+  if (c != NBC_COLL_REDUCE_SCATTER && c != NBC_COLL_ALLGATHERV && c != NBC_COLL_ALLTOALLV &&
+      c != NBC_COLL_GATHERV)
+    d->recv_counts = NULL;
+  if (c != NBC_COLL_ALLGATHERV && c != NBC_COLL_ALLTOALLV && c != NBC_COLL_GATHERV)
+    d->recv_displs = NULL;
+  if (c != NBC_COLL_SCATTERV && c != NBC_COLL_ALLTOALLV) d->send_counts = d->send_displs = NULL;
+  if (c == NBC_COLL_BCAST || c == NBC_COLL_BARRIER) d->in_place = false;
+  if ((c == NBC_COLL_REDUCE || (c >= NBC_COLL_GATHER && c <= NBC_COLL_SCATTERV)) &&
+      d->rank != d->root)
+    d->in_place = false;
+  if (!nbc__sched_rooted(c)) d->root = 0;
+  if (c == NBC_COLL_BARRIER) d->count = 0;
+}
+
+/* Sorts the edges into one flat array: successors of node i at [first_after(i), first_after(i +
+ * 1)). */
+static bool nbc__sched_flatten(nbc__sched_builder *b) {
+  nbc_schedule *const s = b->s;
+  if (s->node_count == 0 && !nbc__sched_add(b, NBC_NODE_NOP, 0))
+    return false; /* also "do nothing" has an end */
+  if (b->status || b->edge_count > UINT32_MAX) return false;
+  s->after_count = (uint32_t)b->edge_count;
+  s->after = (uint32_t *)NBC_MALLOC((b->edge_count + 1) * sizeof *s->after);
+  if (!s->after)
+    return b->status = nbc__status_fail(b->err, NBC_E_NOMEM, 0, "schedule: out of memory"), false;
+  memset(&s->nodes[s->node_count], 0, sizeof *s->nodes);
+  for (size_t i = 0; i < b->edge_count; i++) s->nodes[b->edges[i].a + 1].first_after++;
+  for (uint32_t i = 0; i < s->node_count; i++)
+    s->nodes[i + 1].first_after += s->nodes[i].first_after;
+  for (size_t i = b->edge_count; i-- > 0;) /* from the end, so that the lists come out ascending */
+    s->after[--s->nodes[b->edges[i].a + 1].first_after] = (uint32_t)b->edges[i].b;
+  /* now nodes[i + 1].first_after is the start of i: shift back */
+  for (uint32_t i = 0; i < s->node_count; i++)
+    s->nodes[i].first_after = s->nodes[i + 1].first_after;
+  s->nodes[s->node_count].first_after = s->after_count;
+  return true;
+}
+
+static void nbc__sched_builder_free(nbc__sched_builder *b) {
+  NBC_FREE(b->edges);
+  NBC_FREE(b->cells);
+  NBC_FREE(b->mark);
+  NBC_FREE(b->send_tags);
+  NBC_FREE(b->children);
+  for (int i = 0; i < NBC_AREA_COUNT; i++) NBC_FREE(b->maps[i].v);
+}
+
+NBC_API nbc_status nbc_schedule_build(const nbc_schedule_desc *desc, nbc_schedule **schedule,
+                                      nbc_error *err) {
+  nbc__sched_builder b;
+  memset(&b, 0, sizeof b);
+  b.d = *desc;
+  b.err = err;
+  *schedule = NULL;
+  if ((unsigned)desc->coll < NBC_COLL_COUNT) nbc__sched_normalize(&b.d);
+  nbc_status status = nbc__sched_check(&b.d, err);
+  if (status) return status;
+  nbc_choose(desc->table, &b.d);
+  const size_t size = (size_t)b.d.size,
+               window = (size_t)b.d.window_count < 4096 ? (size_t)b.d.window_count : 4096;
+  b.d.window_count = (int)window;
+  b.s = (nbc_schedule *)NBC_MALLOC(sizeof *b.s);
+  b.send_tags = (uint32_t *)NBC_MALLOC(2 * size * sizeof *b.send_tags);
+  b.children = (int *)NBC_MALLOC((size + window) * sizeof *b.children);
+  if (b.s && b.send_tags && b.children) {
+    memset(b.s, 0, sizeof *b.s);
+    memset(b.send_tags, 0, 2 * size * sizeof *b.send_tags);
+    b.recv_tags = b.send_tags + size;
+    b.window = (int32_t *)b.children + size;
+    b.s->coll = b.d.coll, b.s->algo = b.d.algo;
+    b.s->rank = b.d.rank, b.s->size = b.d.size, b.s->root = b.d.root;
+    b.s->elem_bytes = b.d.elem_bytes;
+    nbc__sched_extents(&b.d, &b.s->send_bytes, &b.s->recv_bytes);
+    b.in = nbc__sched_input(&b.d);
+    b.out = nbc__sched_slice(NBC_AREA_RECV, 0);
+    nbc__sched_write(&b);
+    if (!b.status) nbc__sched_flatten(&b);
+    status = b.status;
+  } else {
+    status = nbc__status_fail(err, NBC_E_NOMEM, 0, "schedule: out of memory");
+  }
+  nbc__sched_builder_free(&b);
+  if (status)
+    nbc_schedule_free(b.s);
+  else
+    *schedule = b.s;
+  return status;
+}
+
+NBC_API void nbc_schedule_free(nbc_schedule *schedule) {
+  if (!schedule) return;
+  NBC_FREE(schedule->nodes);
+  NBC_FREE(schedule->after);
+  NBC_FREE(schedule);
+}
+#ifdef NBC_LINES
+#line 26 "src/coll/price.h"
+#endif
+/* ---- all ranks together: who sends to whom
+   ------------------------------------------------------- Nodes of all ranks in one flat numbering,
+   with the other side of each message. */
+typedef struct nbc__sched_world {
+  const nbc_schedule *const *schedules;
+  int size;
+  size_t node_count;
+  size_t *first;   /* [size + 1]: number of a rank's first node */
+  size_t *partner; /* of a message: the node at the other side; of others: itself */
+  int *rank_of;
+  uint32_t *left; /* predecessors not finished */
+} nbc__sched_world;
+
+NBC__PRIVATE const nbc_node *nbc__sched_world_node(const nbc__sched_world *w, size_t i);
+NBC__PRIVATE void nbc__sched_world_close(nbc__sched_world *w);
+NBC__PRIVATE nbc_status nbc__sched_world_open(nbc__sched_world *w, const nbc_schedule *const *schedules,
+                                        int size, nbc_error *err);
+NBC__PRIVATE nbc_status nbc__sched_stuck(const nbc__sched_world *w, size_t i, nbc_error *err);
+#ifdef NBC_LINES
+#line 1 "src/coll/price.c"
+#endif
+/* price.c: schedules printed and priced. */
+
+
+/* ---- the printer ----------------------------------------------------------------------------- */
+static void nbc__sched_slice_text(char text[64], nbc_slice s, uint64_t size_bytes) {
+  static const char *const names[] = {"none", "send", "recv", "scratch"};
+  if (s.area == NBC_AREA_NONE)
+    snprintf(text, 64, "nothing");
+  else
+    snprintf(text, 64, "%s[%llu,%llu)", names[s.area], (unsigned long long)s.offset_bytes,
+             (unsigned long long)(s.offset_bytes + size_bytes));
+}
+
+static void nbc__sched_node_text(char text[256], const nbc_node *node) {
+  char a[64], b[64], c[64];
+  switch (node->type) {
+  case NBC_NODE_NOP: snprintf(text, 256, "nop"); break;
+  case NBC_NODE_SEND:
+  case NBC_NODE_RECV:
+    nbc__sched_slice_text(a, node->u.msg.buffer, node->size_bytes);
+    snprintf(text, 256, "%s %d #%u %s", node->type == NBC_NODE_SEND ? "send to" : "recv from",
+             node->u.msg.peer, (unsigned)node->u.msg.tag, a);
+    break;
+  case NBC_NODE_COPY:
+    nbc__sched_slice_text(a, node->u.copy.dst, node->size_bytes);
+    nbc__sched_slice_text(b, node->u.copy.src, node->size_bytes);
+    snprintf(text, 256, "%s = %s", a, b);
+    break;
+  case NBC_NODE_REDUCE:
+    nbc__sched_slice_text(a, node->u.reduce.dst, node->size_bytes);
+    nbc__sched_slice_text(b, node->u.reduce.left, node->size_bytes);
+    nbc__sched_slice_text(c, node->u.reduce.right, node->size_bytes);
+    snprintf(text, 256, "%s = %s op %s", a, b, c);
+    break;
+  }
+}
+
+NBC_API nbc_status nbc_schedule_print(const nbc_schedule *schedule, FILE *out) {
+  fprintf(out, "%s %s: rank %d of %d, %u nodes, scratch %llu bytes\n",
+          nbc_coll_name(schedule->coll), nbc_algo_name(schedule->algo), schedule->rank,
+          schedule->size, (unsigned)schedule->node_count,
+          (unsigned long long)schedule->scratch_bytes);
+  for (uint32_t i = 0; i < schedule->node_count; i++) {
+    const nbc_node *const node = &schedule->nodes[i];
+    char text[256];
+    nbc__sched_node_text(text, node);
+    fprintf(out, "  %u: %s", (unsigned)i, text);
+    for (uint32_t k = node[0].first_after; k < node[1].first_after; k++)
+      fprintf(out, "%s %u", k == node[0].first_after ? " ->" : "", (unsigned)schedule->after[k]);
+    fputc('\n', out);
+  }
+  return ferror(out) ? NBC_E_IO : NBC_OK;
+}
+
+typedef struct nbc__sched_message_key {
+  int from, to;
+  uint32_t tag;
+  int receive;
+  size_t node;
+} nbc__sched_message_key;
+
+NBC__PRIVATE const nbc_node *nbc__sched_world_node(const nbc__sched_world *w, size_t i) {
+  const int r = w->rank_of[i];
+  return &w->schedules[r]->nodes[i - w->first[r]];
+}
+
+static int nbc__sched_compare_keys(const void *a, const void *b) {
+  const nbc__sched_message_key *const x = (const nbc__sched_message_key *)a,
+                                      *const y = (const nbc__sched_message_key *)b;
+  if (x->from != y->from) return x->from < y->from ? -1 : 1;
+  if (x->to != y->to) return x->to < y->to ? -1 : 1;
+  if (x->tag != y->tag) return x->tag < y->tag ? -1 : 1;
+  return x->receive - y->receive;
+}
+
+NBC__PRIVATE void nbc__sched_world_close(nbc__sched_world *w) {
+  NBC_FREE(w->first);
+  NBC_FREE(w->partner);
+  NBC_FREE(w->rank_of);
+  NBC_FREE(w->left);
+}
+
+/* Sorted, every send stands just before its receive. */
+static nbc_status nbc__sched_world_match(nbc__sched_world *w, nbc_error *err) {
+  nbc__sched_message_key *const keys =
+      (nbc__sched_message_key *)NBC_MALLOC((w->node_count + 2) * sizeof *keys);
+  if (!keys) return nbc__status_fail(err, NBC_E_NOMEM, 0, "schedules: out of memory");
+  size_t count = 0;
+  nbc_status status = NBC_OK;
+  for (size_t i = 0; i < w->node_count; i++) {
+    const nbc_node *const node = nbc__sched_world_node(w, i);
+    w->partner[i] = i;
+    if (node->type != NBC_NODE_SEND && node->type != NBC_NODE_RECV) continue;
+    nbc__sched_message_key *const key = &keys[count++];
+    key->receive = node->type == NBC_NODE_RECV;
+    key->from = key->receive ? node->u.msg.peer : w->rank_of[i];
+    key->to = key->receive ? w->rank_of[i] : node->u.msg.peer;
+    key->tag = node->u.msg.tag;
+    key->node = i;
+  }
+  qsort(keys, count, sizeof *keys, nbc__sched_compare_keys);
+  for (size_t i = 0; i < count && !status; i += 2) {
+    const nbc__sched_message_key *const a = &keys[i], *const b = &keys[i + 1];
+    if (i + 1 == count || a->receive || !b->receive || a->from != b->from || a->to != b->to ||
+        a->tag != b->tag)
+      status = nbc__status_fail(err, NBC_E_STATE, 0,
+                                "message %d -> %d #%u: not one send and one receive", a->from,
+                                a->to, (unsigned)a->tag);
+    else if (nbc__sched_world_node(w, a->node)->size_bytes !=
+             nbc__sched_world_node(w, b->node)->size_bytes)
+      status = nbc__status_fail(err, NBC_E_STATE, 0,
+                                "message %d -> %d #%u: sends %llu bytes, receives %llu", a->from,
+                                a->to, (unsigned)a->tag,
+                                (unsigned long long)nbc__sched_world_node(w, a->node)->size_bytes,
+                                (unsigned long long)nbc__sched_world_node(w, b->node)->size_bytes);
+    else
+      w->partner[a->node] = b->node, w->partner[b->node] = a->node;
+  }
+  NBC_FREE(keys);
+  return status;
+}
+
+NBC__PRIVATE nbc_status nbc__sched_world_open(nbc__sched_world *w, const nbc_schedule *const *schedules,
+                                        int size, nbc_error *err) {
+  memset(w, 0, sizeof *w);
+  w->schedules = schedules;
+  w->size = size;
+  w->first = (size_t *)NBC_MALLOC(((size_t)size + 1) * sizeof *w->first);
+  if (!w->first) return nbc__status_fail(err, NBC_E_NOMEM, 0, "schedules: out of memory");
+  for (int r = 0; r < size; r++) {
+    if (!schedules[r] || schedules[r]->rank != r || schedules[r]->size != size)
+      return nbc__status_fail(err, NBC_E_INVAL, 0, "schedules[%d]: is not that of rank %d of %d", r,
+                              r, size);
+    w->first[r] = w->node_count;
+    w->node_count += schedules[r]->node_count;
+  }
+  w->first[size] = w->node_count;
+  w->partner = (size_t *)NBC_MALLOC(w->node_count * sizeof *w->partner);
+  w->rank_of = (int *)NBC_MALLOC(w->node_count * sizeof *w->rank_of);
+  w->left = (uint32_t *)NBC_MALLOC(w->node_count * sizeof *w->left);
+  if (!w->partner || !w->rank_of || !w->left)
+    return nbc__status_fail(err, NBC_E_NOMEM, 0, "schedules: out of memory");
+  for (int r = 0; r < size; r++)
+    for (uint32_t i = 0; i < schedules[r]->node_count; i++) {
+      w->rank_of[w->first[r] + i] = r;
+      w->left[w->first[r] + i] = schedules[r]->nodes[i].before_count;
+    }
+  return nbc__sched_world_match(w, err);
+}
+
+/* Names a node that never ran. */
+NBC__PRIVATE nbc_status nbc__sched_stuck(const nbc__sched_world *w, size_t i, nbc_error *err) {
+  char text[256];
+  nbc__sched_node_text(text, nbc__sched_world_node(w, i));
+  return nbc__status_fail(err, NBC_E_STATE, 0, "deadlock: rank %d, node %u (%.100s) never finishes",
+                          w->rank_of[i], (unsigned)(i - w->first[w->rank_of[i]]), text);
+}
+
+NBC_API nbc_status nbc_schedule_print_dot(const nbc_schedule *const *schedules, int size,
+                                          FILE *out) {
+  fprintf(out, "digraph \"%s %s\" {\n  node [shape=box];\n", nbc_coll_name(schedules[0]->coll),
+          nbc_algo_name(schedules[0]->algo));
+  for (int r = 0; r < size; r++) {
+    const nbc_schedule *const s = schedules[r];
+    fprintf(out, "  subgraph cluster_%d {\n    label=\"rank %d\";\n", r, r);
+    for (uint32_t i = 0; i < s->node_count; i++) {
+      char text[256];
+      nbc__sched_node_text(text, &s->nodes[i]);
+      fprintf(out, "    r%d_%u [label=\"%s\"];\n", r, (unsigned)i, text);
+      for (uint32_t k = s->nodes[i].first_after; k < s->nodes[i + 1].first_after; k++)
+        fprintf(out, "    r%d_%u -> r%d_%u;\n", r, (unsigned)i, r, (unsigned)s->after[k]);
+    }
+    fprintf(out, "  }\n");
+  }
+  nbc__sched_world w;
+  const nbc_status status = nbc__sched_world_open(&w, schedules, size, NULL);
+  for (size_t i = 0; !status && i < w.node_count; i++) {
+    const int r = w.rank_of[i], peer = w.rank_of[w.partner[i]];
+    if (nbc__sched_world_node(&w, i)->type == NBC_NODE_SEND)
+      fprintf(out, "  r%d_%u -> r%d_%u [style=dashed, constraint=false];\n", r,
+              (unsigned)(i - w.first[r]), peer, (unsigned)(w.partner[i] - w.first[peer]));
+  }
+  nbc__sched_world_close(&w);
+  fprintf(out, "}\n");
+  if (status) return status;
+  return ferror(out) ? NBC_E_IO : NBC_OK;
+}
+
+/* ---- the LogGP pricer
+   ---------------------------------------------------------------------------- Events in order of
+   time; a rank's processor and network interface each do one thing at a time. */
+typedef struct nbc__sched_event {
+  double t_ns;
+  uint64_t order; /* first come, first served */
+  size_t node;
+} nbc__sched_event;
+
+typedef struct nbc__sched_pricing {
+  nbc__sched_world w;
+  const nbc_loggp *model;
+  nbc__sched_event *heap; /* a node is in it once */
+  size_t heap_count;
+  uint64_t order_count;
+  double *ready_ns, *arrival_ns;              /* per node; arrival < 0: not sent yet */
+  double *cpu_free_ns, *nic_free_ns, *end_ns; /* per rank */
+} nbc__sched_pricing;
+
+static bool nbc__sched_sooner(const nbc__sched_event *a, const nbc__sched_event *b) {
+  return a->t_ns < b->t_ns || (!(a->t_ns > b->t_ns) && a->order < b->order);
+}
+
+static void nbc__sched_push_event(nbc__sched_pricing *p, double t_ns, size_t node) {
+  nbc__sched_event event;
+  event.t_ns = t_ns, event.order = p->order_count++, event.node = node;
+  size_t i = p->heap_count++;
+  for (; i && nbc__sched_sooner(&event, &p->heap[(i - 1) / 2]); i = (i - 1) / 2)
+    p->heap[i] = p->heap[(i - 1) / 2];
+  p->heap[i] = event;
+}
+
+static nbc__sched_event nbc__sched_pop_event(nbc__sched_pricing *p) {
+  const nbc__sched_event first = p->heap[0], last = p->heap[--p->heap_count];
+  size_t i = 0;
+  for (size_t c; (c = 2 * i + 1) < p->heap_count; i = c) {
+    if (c + 1 < p->heap_count && nbc__sched_sooner(&p->heap[c + 1], &p->heap[c])) c++;
+    if (!nbc__sched_sooner(&p->heap[c], &last)) break;
+    p->heap[i] = p->heap[c];
+  }
+  p->heap[i] = last;
+  return first;
+}
+
+/* A receive can be handled when it is posted and the message is there. */
+static void nbc__sched_price_ready(nbc__sched_pricing *p, size_t i) {
+  const bool receive = nbc__sched_world_node(&p->w, i)->type == NBC_NODE_RECV;
+  if (receive && p->arrival_ns[i] < 0) return;
+  nbc__sched_push_event(
+      p, receive && p->arrival_ns[i] > p->ready_ns[i] ? p->arrival_ns[i] : p->ready_ns[i], i);
+}
+
+static double nbc__sched_price_node(nbc__sched_pricing *p, const nbc__sched_event *event) {
+  const nbc_loggp *const m = p->model;
+  const nbc_node *const node = nbc__sched_world_node(&p->w, event->node);
+  const int r = p->w.rank_of[event->node];
+  const double bytes = (double)node->size_bytes;
+  double cost_ns = 0;
+  switch (node->type) {
+  case NBC_NODE_NOP: return event->t_ns;
+  case NBC_NODE_SEND:
+  case NBC_NODE_RECV: cost_ns = m->overhead_ns; break;
+  case NBC_NODE_COPY: cost_ns = bytes * m->copy_per_byte_ns; break;
+  case NBC_NODE_REDUCE: cost_ns = bytes * m->reduce_per_byte_ns; break;
+  }
+  const double start_ns = event->t_ns > p->cpu_free_ns[r] ? event->t_ns : p->cpu_free_ns[r];
+  const double end_ns = p->cpu_free_ns[r] = start_ns + cost_ns;
+  if (node->type == NBC_NODE_SEND) {
+    const double wire_ns = bytes * m->gap_per_byte_ns;
+    const double leave_ns = end_ns > p->nic_free_ns[r] ? end_ns : p->nic_free_ns[r];
+    const size_t other = p->w.partner[event->node];
+    p->nic_free_ns[r] = leave_ns + (wire_ns > m->gap_ns ? wire_ns : m->gap_ns);
+    p->arrival_ns[other] = leave_ns + m->latency_ns + wire_ns;
+    if (!p->w.left[other]) nbc__sched_price_ready(p, other);
+  }
+  return end_ns;
+}
+
+static nbc_status nbc__sched_price_run(nbc__sched_pricing *p, nbc_error *err) {
+  nbc__sched_world *const w = &p->w;
+  size_t finished_count = 0;
+  for (size_t i = 0; i < w->node_count; i++) p->arrival_ns[i] = -1;
+  for (size_t i = 0; i < w->node_count; i++)
+    if (!w->left[i]) nbc__sched_price_ready(p, i);
+  for (; p->heap_count; finished_count++) {
+    const nbc__sched_event event = nbc__sched_pop_event(p);
+    const double end_ns = nbc__sched_price_node(p, &event);
+    const int r = w->rank_of[event.node];
+    const nbc_node *const node = nbc__sched_world_node(w, event.node);
+    if (end_ns > p->end_ns[r]) p->end_ns[r] = end_ns;
+    for (uint32_t k = node[0].first_after; k < node[1].first_after; k++) {
+      const size_t next = w->first[r] + w->schedules[r]->after[k];
+      if (end_ns > p->ready_ns[next]) p->ready_ns[next] = end_ns;
+      if (--w->left[next] == 0) nbc__sched_price_ready(p, next);
+    }
+    p->ready_ns[event.node] = -1; /* finished */
+  }
+  for (size_t i = 0; i < w->node_count && finished_count < w->node_count; i++)
+    if (p->ready_ns[i] >= 0) return nbc__sched_stuck(w, i, err);
+  return NBC_OK;
+}
+
+NBC_API nbc_status nbc_schedule_price(const nbc_schedule *const *schedules, int size,
+                                      const nbc_loggp *model, double *rank_end_ns, double *end_ns,
+                                      nbc_error *err) {
+  nbc__sched_pricing p;
+  memset(&p, 0, sizeof p);
+  p.model = model;
+  nbc_status status = nbc__sched_world_open(&p.w, schedules, size, err);
+  const size_t doubles = 2 * p.w.node_count + 3 * (size_t)size;
+  double *const memory = status ? NULL : (double *)NBC_MALLOC(doubles * sizeof *memory);
+  p.heap = status ? NULL : (nbc__sched_event *)NBC_MALLOC(p.w.node_count * sizeof *p.heap);
+  if (memory && p.heap) {
+    for (size_t i = 0; i < doubles; i++) memory[i] = 0;
+    p.ready_ns = memory, p.arrival_ns = memory + p.w.node_count;
+    p.cpu_free_ns = memory + 2 * p.w.node_count;
+    p.nic_free_ns = p.cpu_free_ns + size, p.end_ns = p.nic_free_ns + size;
+    status = nbc__sched_price_run(&p, err);
+    *end_ns = 0;
+    for (int r = 0; r < size; r++) {
+      if (rank_end_ns) rank_end_ns[r] = p.end_ns[r];
+      if (p.end_ns[r] > *end_ns) *end_ns = p.end_ns[r];
+    }
+  } else if (!status) {
+    status = nbc__status_fail(err, NBC_E_NOMEM, 0, "schedules: out of memory");
+  }
+  NBC_FREE(memory);
+  NBC_FREE(p.heap);
+  nbc__sched_world_close(&p.w);
+  return status;
+}
+#ifdef NBC_LINES
+#line 1 "src/coll/verify.c"
+#endif
+/* verify.c: schedules proved. */
+
+
+
+
+/* ---- the verifier
+   -------------------------------------------------------------------------------- Every byte
+   carries which ranks' contributions it holds and which byte of their vector it is. */
+typedef struct nbc__sched_byte {
+  uint64_t ranks; /* bit r: holds what rank r gave; 0: not set by anyone */
+  uint64_t index;
+} nbc__sched_byte;
+
+typedef struct nbc__sched_proof {
+  nbc__sched_world w;
+  const nbc_schedule_desc *descs; /* normalized */
+  nbc__sched_byte *areas[64][NBC_AREA_COUNT];
+  uint64_t *heard; /* per node: ranks known to have entered when it finishes */
+  size_t *ready;
+  size_t ready_count;
+  bool *posted;
+  nbc_error *err;
+} nbc__sched_proof;
+
+static uint64_t nbc__sched_area_bytes(const nbc_schedule *s, nbc_area area) {
+  return area == NBC_AREA_SEND      ? s->send_bytes
+         : area == NBC_AREA_RECV    ? s->recv_bytes
+         : area == NBC_AREA_SCRATCH ? s->scratch_bytes
+                                    : 0;
+}
+
+/* The slices a node touches, written one first. ret how many */
+static int nbc__sched_touched(const nbc_node *node, nbc_slice slices[3], bool *first_written) {
+  *first_written = node->type != NBC_NODE_SEND;
+  switch (node->type) {
+  case NBC_NODE_NOP: return 0;
+  case NBC_NODE_SEND:
+  case NBC_NODE_RECV: slices[0] = node->u.msg.buffer; return node->size_bytes ? 1 : 0;
+  case NBC_NODE_COPY: slices[0] = node->u.copy.dst, slices[1] = node->u.copy.src; return 2;
+  case NBC_NODE_REDUCE:
+    slices[0] = node->u.reduce.dst, slices[1] = node->u.reduce.left,
+    slices[2] = node->u.reduce.right;
+    return 3;
+  }
+  return 0;
+}
+
+static bool nbc__sched_overlap(nbc_slice a, uint64_t a_bytes, nbc_slice b, uint64_t b_bytes) {
+  return a.area == b.area && a.offset_bytes < b.offset_bytes + b_bytes &&
+         b.offset_bytes < a.offset_bytes + a_bytes;
+}
+
+static bool nbc__sched_conflict(const nbc_node *a, const nbc_node *b) {
+  nbc_slice x[3], y[3];
+  bool x_writes, y_writes;
+  const int x_count = nbc__sched_touched(a, x, &x_writes),
+            y_count = nbc__sched_touched(b, y, &y_writes);
+  for (int i = 0; i < x_count; i++)
+    for (int j = 0; j < y_count; j++) {
+      const bool writes = (i == 0 && x_writes) || (j == 0 && y_writes);
+      if (writes && nbc__sched_overlap(x[i], a->size_bytes, y[j], b->size_bytes)) return true;
+    }
+  return false;
+}
+
+/* Slices lie inside their areas; a node's own operands either are its result or do not touch it. */
+static nbc_status nbc__sched_prove_slices(const nbc_schedule *s, uint32_t i, nbc_error *err) {
+  const nbc_node *const node = &s->nodes[i];
+  nbc_slice slices[3];
+  bool writes;
+  const int count = nbc__sched_touched(node, slices, &writes);
+  for (int k = 0; k < count; k++) {
+    const uint64_t area_bytes = nbc__sched_area_bytes(s, slices[k].area);
+    if (slices[k].offset_bytes > area_bytes ||
+        node->size_bytes > area_bytes - slices[k].offset_bytes)
+      return nbc__status_fail(err, NBC_E_STATE, 0, "rank %d, node %u: reaches outside its area",
+                              s->rank, (unsigned)i);
+    if (k == 0 && writes && slices[0].area == NBC_AREA_SEND)
+      return nbc__status_fail(err, NBC_E_STATE, 0, "rank %d, node %u: writes the send buffer",
+                              s->rank, (unsigned)i);
+    if (k > 0 && slices[k].offset_bytes != slices[0].offset_bytes &&
+        nbc__sched_overlap(slices[0], node->size_bytes, slices[k], node->size_bytes))
+      return nbc__status_fail(err, NBC_E_STATE, 0, "rank %d, node %u: operands overlap", s->rank,
+                              (unsigned)i);
+  }
+  return NBC_OK;
+}
+
+/* Which nodes must be finished before node j starts, as one row of bits per node: so that every
+   conflicting pair can be asked for its order. */
+static nbc_status nbc__sched_prove_order(const nbc_schedule *s, nbc_error *err) {
+  const size_t n = s->node_count, words = n / 64 + 1;
+  uint64_t *const before = (uint64_t *)NBC_MALLOC(n * words * sizeof *before);
+  if (!before) return nbc__status_fail(err, NBC_E_NOMEM, 0, "verify: out of memory");
+  memset(before, 0, n * words * sizeof *before);
+  nbc_status status = NBC_OK;
+  for (uint32_t i = 0; i < n && !status; i++) {
+    status = nbc__sched_prove_slices(s, i, err);
+    for (uint32_t k = s->nodes[i].first_after; k < s->nodes[i + 1].first_after && !status; k++) {
+      const uint32_t next = s->after[k];
+      if (next <= i || next >= n) {
+        status = nbc__status_fail(err, NBC_E_STATE, 0, "rank %d, node %u: not in running order",
+                                  s->rank, (unsigned)i);
+        break;
+      }
+      for (size_t word = 0; word < words; word++)
+        before[next * words + word] |= before[i * words + word];
+      before[next * words + i / 64] |= (uint64_t)1 << (i % 64);
+    }
+    for (uint32_t j = 0; j < i && !status; j++)
+      if (!(before[i * words + j / 64] >> (j % 64) & 1) &&
+          nbc__sched_conflict(&s->nodes[j], &s->nodes[i]))
+        status = nbc__status_fail(err, NBC_E_STATE, 0,
+                                  "rank %d: nodes %u and %u touch the same bytes in any order",
+                                  s->rank, (unsigned)j, (unsigned)i);
+  }
+  NBC_FREE(before);
+  return status;
+}
+
+static nbc__sched_byte *nbc__sched_bytes(const nbc__sched_proof *p, int rank, nbc_slice slice) {
+  return p->areas[rank][slice.area] + slice.offset_bytes;
+}
+
+static nbc_status nbc__sched_prove_reduce(const nbc__sched_proof *p, int r, const nbc_node *node) {
+  nbc__sched_byte *const dst = nbc__sched_bytes(p, r, node->u.reduce.dst);
+  const nbc__sched_byte *const left = nbc__sched_bytes(p, r, node->u.reduce.left);
+  const nbc__sched_byte *const right = nbc__sched_bytes(p, r, node->u.reduce.right);
+  const nbc_schedule_desc *const d = &p->descs[r];
+  for (uint64_t i = 0; i < node->size_bytes; i++) {
+    const uint64_t a = left[i].ranks, b = right[i].ranks;
+    const char *wrong = NULL;
+    if (!a || !b)
+      wrong = "reduces what nobody gave";
+    else if (a & b)
+      wrong = "counts a contribution twice";
+    else if (left[i].index != right[i].index)
+      wrong = "reduces different elements";
+    else if ((left[i].index % d->elem_bytes) != i % d->elem_bytes)
+      wrong = "cuts an element";
+    else if (d->not_commutative) { /* left must end just below where right begins */
+      const uint64_t step = (b & (~b + 1)) >> 1;
+      if (!(a & step) || a >= (b & (~b + 1))) wrong = "changes the order of operands";
+    }
+    if (wrong) return nbc__status_fail(p->err, NBC_E_STATE, 0, "rank %d: a reduction %s", r, wrong);
+    dst[i].ranks = a | b;
+    dst[i].index = left[i].index;
+  }
+  return NBC_OK;
+}
+
+static void nbc__sched_prove_finish(nbc__sched_proof *p, size_t i) {
+  const int r = p->w.rank_of[i];
+  const nbc_schedule *const s = p->w.schedules[r];
+  const nbc_node *const node = nbc__sched_world_node(&p->w, i);
+  p->heard[i] |= (uint64_t)1 << r;
+  for (uint32_t k = node[0].first_after; k < node[1].first_after; k++) {
+    const size_t next = p->w.first[r] + s->after[k];
+    p->heard[next] |= p->heard[i];
+    if (--p->w.left[next] == 0) p->ready[p->ready_count++] = next;
+  }
+}
+
+static nbc_status nbc__sched_prove_node(nbc__sched_proof *p, size_t i) {
+  const nbc_node *const node = nbc__sched_world_node(&p->w, i);
+  const int r = p->w.rank_of[i];
+  nbc_status status = NBC_OK;
+  if (node->type == NBC_NODE_SEND || node->type == NBC_NODE_RECV) {
+    const size_t other = p->w.partner[i];
+    p->posted[i] = true;
+    if (!p->posted[other]) return NBC_OK; /* whoever comes second moves the data */
+    const size_t send = node->type == NBC_NODE_SEND ? i : other, recv = send == i ? other : i;
+    const nbc_node *const from = nbc__sched_world_node(&p->w, send), *const to =
+                                                                         nbc__sched_world_node(
+                                                                             &p->w, recv);
+    if (node->size_bytes)
+      memcpy(nbc__sched_bytes(p, p->w.rank_of[recv], to->u.msg.buffer),
+             nbc__sched_bytes(p, p->w.rank_of[send], from->u.msg.buffer),
+             node->size_bytes * sizeof(nbc__sched_byte));
+    p->heard[recv] |= p->heard[send] | (uint64_t)1 << p->w.rank_of[send];
+    nbc__sched_prove_finish(p, send);
+    nbc__sched_prove_finish(p, recv);
+    return NBC_OK;
+  }
+  if (node->type == NBC_NODE_COPY)
+    memcpy(nbc__sched_bytes(p, r, node->u.copy.dst), nbc__sched_bytes(p, r, node->u.copy.src),
+           node->size_bytes * sizeof(nbc__sched_byte));
+  if (node->type == NBC_NODE_REDUCE) status = nbc__sched_prove_reduce(p, r, node);
+  p->posted[i] = true;
+  nbc__sched_prove_finish(p, i);
+  return status;
+}
+
+static nbc_status nbc__sched_prove_run(nbc__sched_proof *p) {
+  nbc__sched_world *const w = &p->w;
+  for (size_t i = 0; i < w->node_count; i++)
+    if (!w->left[i]) p->ready[p->ready_count++] = i;
+  nbc_status status = NBC_OK;
+  while (p->ready_count && !status) status = nbc__sched_prove_node(p, p->ready[--p->ready_count]);
+  for (size_t i = 0; i < w->node_count && !status; i++)
+    if (!p->posted[i] || !p->posted[w->partner[i]]) status = nbc__sched_stuck(w, i, p->err);
+  return status;
+}
+
+/* `size_bytes` bytes at `at` hold what `ranks` gave, from their byte `index` on. */
+static void nbc__sched_set(nbc__sched_byte *bytes, uint64_t at, uint64_t size_bytes, uint64_t ranks,
+                           uint64_t index) {
+  for (uint64_t i = 0; i < size_bytes; i++)
+    bytes[at + i].ranks = ranks, bytes[at + i].index = index + i;
+}
+
+/* What rank r has before: the send buffer and, in place, its input in the receive buffer. */
+static void nbc__sched_prove_input(nbc__sched_proof *p, int r) {
+  const nbc_schedule_desc *const d = &p->descs[r];
+  const nbc_schedule *const s = p->w.schedules[r];
+  const uint64_t me = (uint64_t)1 << r, block = d->count * d->elem_bytes;
+  for (int area = 0; area < NBC_AREA_COUNT; area++)
+    nbc__sched_set(p->areas[r][area], 0, nbc__sched_area_bytes(s, (nbc_area)area), 0,
+                   (uint64_t)area << 56);
+  nbc__sched_set(p->areas[r][NBC_AREA_SEND], 0, s->send_bytes, me, 0);
+  nbc__sched_byte *const recv = p->areas[r][NBC_AREA_RECV];
+  if (d->coll == NBC_COLL_BCAST && r == d->root) nbc__sched_set(recv, 0, block, me, 0);
+  if (!d->in_place || d->coll == NBC_COLL_SCATTER || d->coll == NBC_COLL_SCATTERV) return;
+  const uint64_t at = nbc__sched_input(d).offset_bytes;
+  const bool own_block = d->coll >= NBC_COLL_GATHER && d->coll <= NBC_COLL_ALLGATHERV;
+  nbc__sched_set(recv, at, own_block ? nbc__sched_block_bytes(d, d->recv_counts, r) : s->recv_bytes,
+                 me, 0);
+}
+
+/* Overwrites `want` (a copy of the receive buffer as it was) with what rank r must have afterwards.
+ */
+static void nbc__sched_prove_expect(const nbc__sched_proof *p, int r, nbc__sched_byte *want) {
+  const nbc_schedule_desc *const d = &p->descs[r], *const root = &p->descs[d->root];
+  const uint64_t block = d->count * d->elem_bytes,
+                 all = p->w.size == 64 ? ~(uint64_t)0 : ((uint64_t)1 << p->w.size) - 1;
+  const uint64_t below = ((uint64_t)1 << r) - 1, one = 1;
+  switch (d->coll) {
+  case NBC_COLL_BARRIER:
+  case NBC_COLL_COUNT: break;
+  case NBC_COLL_BCAST: nbc__sched_set(want, 0, block, one << d->root, 0); break;
+  case NBC_COLL_REDUCE:
+    if (r == d->root) nbc__sched_set(want, 0, block, all, 0);
+    break;
+  case NBC_COLL_ALLREDUCE: nbc__sched_set(want, 0, block, all, 0); break;
+  case NBC_COLL_REDUCE_SCATTER_BLOCK:
+  case NBC_COLL_REDUCE_SCATTER:
+    nbc__sched_set(want, 0, nbc__sched_block_bytes(d, d->recv_counts, r), all,
+                   nbc__sched_block_at(d, d->recv_counts, NULL, r));
+    break;
+  case NBC_COLL_SCATTER:
+  case NBC_COLL_SCATTERV:
+    if (r == d->root && d->in_place) break;
+    nbc__sched_set(want, 0, block, one << d->root,
+                   nbc__sched_block_at(root, root->send_counts, root->send_displs, r));
+    break;
+  case NBC_COLL_GATHER:
+  case NBC_COLL_GATHERV:
+    if (r != d->root) break; /* fall through */
+  case NBC_COLL_ALLGATHER:
+  case NBC_COLL_ALLGATHERV:
+    for (int i = 0; i < d->size; i++)
+      nbc__sched_set(want, nbc__sched_block_at(d, d->recv_counts, d->recv_displs, i),
+                     nbc__sched_block_bytes(d, d->recv_counts, i), one << i, 0);
+    break;
+  case NBC_COLL_ALLTOALL:
+  case NBC_COLL_ALLTOALLV:
+    for (int i = 0; i < d->size; i++) {
+      const nbc_schedule_desc *const from = &p->descs[i];
+      const uint64_t index =
+          from->in_place ? nbc__sched_block_at(from, from->recv_counts, from->recv_displs, r)
+                         : nbc__sched_block_at(from, from->send_counts, from->send_displs, r);
+      nbc__sched_set(want, nbc__sched_block_at(d, d->recv_counts, d->recv_displs, i),
+                     nbc__sched_block_bytes(d, d->recv_counts, i), one << i, index);
+    }
+    break;
+  case NBC_COLL_SCAN: nbc__sched_set(want, 0, block, below << 1 | 1, 0); break;
+  case NBC_COLL_EXSCAN:
+    if (r) nbc__sched_set(want, 0, block, below, 0);
+    break;
+  }
+}
+
+static nbc_status nbc__sched_prove_result(nbc__sched_proof *p, int r, const nbc__sched_byte *want) {
+  const nbc_schedule *const s = p->w.schedules[r];
+  const nbc__sched_byte *const have = p->areas[r][NBC_AREA_RECV];
+  for (uint64_t i = 0; i < s->recv_bytes; i++)
+    if (have[i].ranks != want[i].ranks || have[i].index != want[i].index)
+      return nbc__status_fail(p->err, NBC_E_STATE, 0,
+                              "%s %s: rank %d: byte %llu holds byte %llu of ranks 0x%llx instead "
+                              "of byte %llu of ranks 0x%llx",
+                              nbc_coll_name(s->coll), nbc_algo_name(s->algo), r,
+                              (unsigned long long)i, (unsigned long long)have[i].index,
+                              (unsigned long long)have[i].ranks, (unsigned long long)want[i].index,
+                              (unsigned long long)want[i].ranks);
+  if (s->coll != NBC_COLL_BARRIER) return NBC_OK;
+  uint64_t heard = 0;
+  for (size_t i = p->w.first[r]; i < p->w.first[r + 1]; i++) heard |= p->heard[i];
+  for (int i = 0; i < p->w.size; i++)
+    if (!(heard >> i & 1))
+      return nbc__status_fail(p->err, NBC_E_STATE, 0,
+                              "barrier: rank %d leaves before rank %d entered", r, i);
+  return NBC_OK;
+}
+
+/* One block: areas of all ranks, then the expected receive buffers. */
+static nbc_status nbc__sched_prove(nbc__sched_proof *p, nbc_error *err) {
+  uint64_t total_bytes = 1;
+  for (int r = 0; r < p->w.size; r++) {
+    const nbc_schedule *const s = p->w.schedules[r];
+    total_bytes += s->send_bytes + 2 * s->recv_bytes + s->scratch_bytes;
+  }
+  if (total_bytes > (uint64_t)1 << 28)
+    return nbc__status_fail(err, NBC_E_RANGE, 0,
+                            "verify: more than 2^28 bytes to follow: take smaller counts");
+  nbc__sched_byte *const memory = (nbc__sched_byte *)NBC_MALLOC(total_bytes * sizeof *memory),
+                         *next = memory, *want;
+  if (!memory) return nbc__status_fail(err, NBC_E_NOMEM, 0, "verify: out of memory");
+  for (int r = 0; r < p->w.size; r++) {
+    for (int area = 0; area < NBC_AREA_COUNT; area++) {
+      p->areas[r][area] = next;
+      next += nbc__sched_area_bytes(p->w.schedules[r], (nbc_area)area);
+    }
+    nbc__sched_prove_input(p, r);
+  }
+  want = next;
+  for (int r = 0; r < p->w.size; r++) {
+    memcpy(next, p->areas[r][NBC_AREA_RECV], p->w.schedules[r]->recv_bytes * sizeof *next);
+    nbc__sched_prove_expect(p, r, next);
+    next += p->w.schedules[r]->recv_bytes;
+  }
+  nbc_status status = nbc__sched_prove_run(p);
+  for (int r = 0; r < p->w.size && !status; r++) {
+    status = nbc__sched_prove_result(p, r, want);
+    want += p->w.schedules[r]->recv_bytes;
+  }
+  NBC_FREE(memory);
+  return status;
+}
+
+NBC_API nbc_status nbc_schedule_verify(const nbc_schedule *const *schedules,
+                                       const nbc_schedule_desc *descs, int size, nbc_error *err) {
+  if (size < 1 || size > 64)
+    return nbc__status_fail(err, NBC_E_RANGE, 0, "size: %d is not in 1..64", size);
+  nbc__sched_proof p;
+  nbc_schedule_desc normal[64];
+  memset(&p, 0, sizeof p);
+  p.err = err;
+  p.descs = normal;
+  nbc_status status = nbc__sched_world_open(&p.w, schedules, size, err);
+  for (int r = 0; r < size && !status; r++) {
+    normal[r] = descs[r];
+    nbc__sched_normalize(&normal[r]);
+    status = nbc__sched_prove_order(schedules[r], err);
+  }
+  if (!status) {
+    const size_t n = p.w.node_count;
+    p.heard = (uint64_t *)NBC_MALLOC(n * sizeof *p.heard);
+    p.ready = (size_t *)NBC_MALLOC(n * sizeof *p.ready);
+    p.posted = (bool *)NBC_MALLOC(n * sizeof *p.posted);
+    if (p.heard && p.ready && p.posted) {
+      memset(p.heard, 0, n * sizeof *p.heard);
+      memset(p.posted, 0, n * sizeof *p.posted);
+      status = nbc__sched_prove(&p, err);
+    } else {
+      status = nbc__status_fail(err, NBC_E_NOMEM, 0, "verify: out of memory");
+    }
+  }
+  NBC_FREE(p.heard);
+  NBC_FREE(p.ready);
+  NBC_FREE(p.posted);
+  nbc__sched_world_close(&p.w);
+  return status;
+}
+#ifdef NBC_LINES
+#line 100 "src/coll/reduce.h"
+#endif
+/* ---- reductions ------------------------------------------------------------------------------- */
+/* Loops over whole blocks of a constant length, because that is what compilers vectorise at -O2; dst
+   may be left or right, which carries nothing from one element to another. clang says which types it
+   cannot vectorise: known, not worth a user's attention. */
+#if defined(__clang__)
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wpass-failed"
+#define NBC__COLL_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(__GNUC__)
+#define NBC__COLL_INDEPENDENT _Pragma("GCC ivdep")
+#else
+#define NBC__COLL_INDEPENDENT
+#endif
+typedef void (*nbc__coll_kernel)(void *dst, const void *left, const void *right, uint64_t count);
+
+NBC__PRIVATE nbc__coll_kernel nbc__coll_kernel_of(nbc_type type, nbc_reduce reduce);
+#ifdef NBC_LINES
+#line 1 "src/coll/reduce.c"
+#endif
+/* reduce.c: types and operators. */
+
+
+/* ============================================================================================== */
+/* [REDUCE] 16. Types and operators                                                               */
+/* ============================================================================================== */
+#define NBC__COLL_KERNEL(name, T, expr)                                                            \
+  static void nbc__coll_##name(void *dst, const void *left, const void *right, uint64_t count) {   \
+    enum { BLOCK = 32 };                                                                           \
+    T *const d = (T *)dst;                                                                         \
+    const T *const l = (const T *)left, *const r = (const T *)right;                               \
+    uint64_t i = 0;                                                                                \
+    for (; count - i >= BLOCK; i += BLOCK) {                                                       \
+      NBC__COLL_INDEPENDENT                                                                        \
+      for (int k = 0; k < BLOCK; k++) {                                                            \
+        const T a = l[i + (uint64_t)k], b = r[i + (uint64_t)k];                                    \
+        d[i + (uint64_t)k] = (T)(expr);                                                            \
+      }                                                                                            \
+    }                                                                                              \
+    for (; i < count; i++) {                                                                       \
+      const T a = l[i], b = r[i];                                                                  \
+      d[i] = (T)(expr);                                                                            \
+    }                                                                                              \
+  }
+#define NBC__COLL_ORDER(name, T)                                                                   \
+  NBC__COLL_KERNEL(max_##name, T, a > b ? a : b)                                                   \
+  NBC__COLL_KERNEL(min_##name, T, a < b ? a : b)
+#define NBC__COLL_LOGIC(name, T)                                                                   \
+  NBC__COLL_KERNEL(land_##name, T, (a != 0) & (b != 0))                                            \
+  NBC__COLL_KERNEL(lor_##name, T, (a != 0) | (b != 0))                                             \
+  NBC__COLL_KERNEL(lxor_##name, T, (a != 0) ^ (b != 0))
+/* 1u: narrow types would be promoted to int, whose overflow is undefined. */
+#define NBC__COLL_UNSIGNED(name, T)                                                                \
+  NBC__COLL_ORDER(name, T)                                                                         \
+  NBC__COLL_LOGIC(name, T)                                                                         \
+  NBC__COLL_KERNEL(sum_##name, T, a + b)                                                           \
+  NBC__COLL_KERNEL(prod_##name, T, 1u * a * b)                                                     \
+  NBC__COLL_KERNEL(band_##name, T, a &b)                                                           \
+  NBC__COLL_KERNEL(bor_##name, T, a | b)                                                           \
+  NBC__COLL_KERNEL(bxor_##name, T, a ^ b)
+#define NBC__COLL_REAL(name, T)                                                                    \
+  NBC__COLL_ORDER(name, T)                                                                         \
+  NBC__COLL_LOGIC(name, T)                                                                         \
+  NBC__COLL_KERNEL(sum_##name, T, a + b)                                                           \
+  NBC__COLL_KERNEL(prod_##name, T, a *b)
+
+NBC__COLL_UNSIGNED(uint8, uint8_t)
+NBC__COLL_UNSIGNED(uint16, uint16_t)
+NBC__COLL_UNSIGNED(uint32, uint32_t)
+NBC__COLL_UNSIGNED(uint64, uint64_t)
+NBC__COLL_ORDER(int8, int8_t)
+NBC__COLL_ORDER(int16, int16_t)
+NBC__COLL_ORDER(int32, int32_t)
+NBC__COLL_ORDER(int64, int64_t)
+NBC__COLL_LOGIC(bool, bool)
+NBC__COLL_REAL(float, float)
+NBC__COLL_REAL(double, double)
+NBC__COLL_REAL(long_double, long double)
+
+/* A complex number lies in memory as an array of two. Its sum is a sum of reals. */
+#define NBC__COLL_COMPLEX(name, T)                                                                 \
+  static void nbc__coll_csum_##name(void *dst, const void *left, const void *right,                \
+                                    uint64_t count) {                                              \
+    nbc__coll_sum_##name(dst, left, right, 2 * count);                                             \
+  }                                                                                                \
+  static void nbc__coll_cprod_##name(void *dst, const void *left, const void *right,               \
+                                     uint64_t count) {                                             \
+    T *const d = (T *)dst;                                                                         \
+    const T *const l = (const T *)left, *const r = (const T *)right;                               \
+    for (uint64_t i = 0; i < 2 * count; i += 2) {                                                  \
+      const T re = l[i] * r[i] - l[i + 1] * r[i + 1], im = l[i] * r[i + 1] + l[i + 1] * r[i];      \
+      d[i] = re, d[i + 1] = im;                                                                    \
+    }                                                                                              \
+  }
+NBC__COLL_COMPLEX(float, float)
+NBC__COLL_COMPLEX(double, double)
+NBC__COLL_COMPLEX(long_double, long double)
+#if defined(__clang__)
+#pragma clang diagnostic pop
+#endif
+
+#define NBC__COLL_LOC(name, T, sign)                                                               \
+  static void nbc__coll_##name(void *dst, const void *left, const void *right, uint64_t count) {   \
+    T *const d = (T *)dst;                                                                         \
+    const T *const l = (const T *)left, *const r = (const T *)right;                               \
+    for (uint64_t i = 0; i < count; i++) {                                                         \
+      const T a = l[i], b = r[i];                                                                  \
+      const bool first = a.value sign b.value || (!(b.value sign a.value) && a.index <= b.index);  \
+      d[i] = first ? a : b;                                                                        \
+    }                                                                                              \
+  }
+#define NBC__COLL_PAIR(name)                                                                       \
+  NBC__COLL_LOC(maxloc_##name, nbc_pair_##name, >)                                                 \
+  NBC__COLL_LOC(minloc_##name, nbc_pair_##name, <)
+NBC__COLL_PAIR(int16)
+NBC__COLL_PAIR(int32)
+NBC__COLL_PAIR(int64)
+NBC__COLL_PAIR(float)
+NBC__COLL_PAIR(double)
+NBC__COLL_PAIR(long_double)
+
+/* Rows: MAX MIN SUM PROD LAND BAND LOR BOR LXOR BXOR MAXLOC MINLOC. Signed integers add, multiply
+   and combine as unsigned ones do. */
+#define NBC__COLL_INTEGER_ROW(name, u)                                                             \
+  {                                                                                                \
+    nbc__coll_max_##name, nbc__coll_min_##name, nbc__coll_sum_##u, nbc__coll_prod_##u,             \
+        nbc__coll_land_##u, nbc__coll_band_##u, nbc__coll_lor_##u, nbc__coll_bor_##u,              \
+        nbc__coll_lxor_##u, nbc__coll_bxor_##u, NULL, NULL                                         \
+  }
+#define NBC__COLL_REAL_ROW(name)                                                                   \
+  {                                                                                                \
+    nbc__coll_max_##name, nbc__coll_min_##name, nbc__coll_sum_##name, nbc__coll_prod_##name,       \
+        nbc__coll_land_##name, NULL, nbc__coll_lor_##name, NULL, nbc__coll_lxor_##name, NULL,      \
+        NULL, NULL                                                                                 \
+  }
+#define NBC__COLL_COMPLEX_ROW(name)                                                                \
+  {                                                                                                \
+    NULL, NULL, nbc__coll_csum_##name, nbc__coll_cprod_##name, NULL, NULL, NULL, NULL, NULL, NULL, \
+        NULL, NULL                                                                                 \
+  }
+#define NBC__COLL_PAIR_ROW(name)                                                                   \
+  {                                                                                                \
+    NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, nbc__coll_maxloc_##name,           \
+        nbc__coll_minloc_##name                                                                    \
+  }
+static const nbc__coll_kernel nbc__coll_kernels[NBC_TYPE_COUNT][NBC_REDUCE_COUNT] = {
+    /* BYTE */ {NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+    /* BOOL */
+    {nbc__coll_lor_bool, nbc__coll_land_bool, NULL, NULL, nbc__coll_land_bool, nbc__coll_land_bool,
+     nbc__coll_lor_bool, nbc__coll_lor_bool, nbc__coll_lxor_bool, nbc__coll_lxor_bool, NULL, NULL},
+    NBC__COLL_INTEGER_ROW(int8, uint8),
+    NBC__COLL_INTEGER_ROW(uint8, uint8),
+    NBC__COLL_INTEGER_ROW(int16, uint16),
+    NBC__COLL_INTEGER_ROW(uint16, uint16),
+    NBC__COLL_INTEGER_ROW(int32, uint32),
+    NBC__COLL_INTEGER_ROW(uint32, uint32),
+    NBC__COLL_INTEGER_ROW(int64, uint64),
+    NBC__COLL_INTEGER_ROW(uint64, uint64),
+    NBC__COLL_REAL_ROW(float),
+    NBC__COLL_REAL_ROW(double),
+    NBC__COLL_REAL_ROW(long_double),
+    NBC__COLL_COMPLEX_ROW(float),
+    NBC__COLL_COMPLEX_ROW(double),
+    NBC__COLL_COMPLEX_ROW(long_double),
+    NBC__COLL_PAIR_ROW(int16),
+    NBC__COLL_PAIR_ROW(int32),
+    NBC__COLL_PAIR_ROW(int64),
+    NBC__COLL_PAIR_ROW(float),
+    NBC__COLL_PAIR_ROW(double),
+    NBC__COLL_PAIR_ROW(long_double)};
+
+/* NULL: the operator does not exist for this type. */
+NBC__PRIVATE nbc__coll_kernel nbc__coll_kernel_of(nbc_type type, nbc_reduce reduce) {
+  return nbc__coll_kernels[type][reduce];
+}
+
+NBC_API const char *nbc_type_name(nbc_type type) {
+  switch (type) {
+#define NBC__X(name, text, size_bytes)                                                             \
+  case NBC_TYPE_##name: return text;
+    NBC_TYPE_LIST(NBC__X)
+#undef NBC__X
+  case NBC_TYPE_COUNT: break;
+  }
+  return "?";
+}
+
+NBC_API uint64_t nbc_type_bytes(nbc_type type) {
+  switch (type) {
+#define NBC__X(name, text, size_bytes)                                                             \
+  case NBC_TYPE_##name: return size_bytes;
+    NBC_TYPE_LIST(NBC__X)
+#undef NBC__X
+  case NBC_TYPE_COUNT: break;
+  }
+  return 0;
+}
+
+NBC_API const char *nbc_reduce_name(nbc_reduce reduce) {
+  static const char *const names[] = {
+#define NBC__X(name, text) text,
+      NBC_REDUCE_LIST(NBC__X)
+#undef NBC__X
+  };
+  if (reduce >= NBC_REDUCE_USER) return "user";
+  return (unsigned)reduce < NBC_REDUCE_COUNT ? names[reduce] : "?";
+}
+
+NBC_API nbc_status nbc_reduce_local(nbc_reduce reduce, nbc_type type, void *dst, const void *left,
+                                    const void *right, uint64_t count) {
+  if ((unsigned)reduce >= NBC_REDUCE_COUNT || (unsigned)type >= NBC_TYPE_COUNT) return NBC_E_INVAL;
+  if (!nbc__coll_kernels[type][reduce]) return NBC_E_INVAL;
+  nbc__coll_kernels[type][reduce](dst, left, right, count);
+  return NBC_OK;
+}
+#ifdef NBC_LINES
+#line 64 "src/coll/progress.h"
+#endif
+/* What is handed to an engine: a request is one. launch is called once, under the lock. */
+typedef struct nbc__prog_work {
+  struct nbc__prog_work *next; /* the engine's */
+  void (*launch)(struct nbc__prog_work *work);
+} nbc__prog_work;
+
+NBC__PRIVATE void nbc__prog_lock(nbc_progress *p);
+NBC__PRIVATE void nbc__prog_unlock(nbc_progress *p);
+NBC__PRIVATE nbc_status nbc__prog_attach(nbc_progress *p, nbc_transport *t, nbc_error *err);
+NBC__PRIVATE void nbc__prog_detach(nbc_progress *p, const nbc_transport *t);
+NBC__PRIVATE nbc_status nbc__prog_failed(const nbc_progress *p, const nbc_transport *t);
+NBC__PRIVATE void nbc__prog_submit(nbc_progress *p, nbc__prog_work *work);
+NBC__PRIVATE void nbc__prog_take(nbc_progress *p);
+NBC__PRIVATE void nbc__prog_note_done(nbc_progress *p);
+NBC__PRIVATE bool nbc__prog_any_failed(const nbc_progress *p);
+NBC__PRIVATE void nbc__prog_note_post(nbc_progress *p, int64_t d_ns);
+NBC__PRIVATE void nbc__prog_help(nbc_progress *p);
+#ifdef NBC_LINES
+#line 1 "src/coll/progress.c"
+#endif
+/* progress.c: who drives collectives while the program computes. */
+
+
+
+/* ============================================================================================== */
+/* [PROGRESS] 17. Who drives collectives                                                          */
+/* ============================================================================================== */
+/* Everything that runs a request or a transport of an engine happens under its ticket lock: fair, so
+   that a worker that polls all the time lets others in. New requests come by a stack that needs no
+   lock: pushed by any thread, taken whole by the lock's holder. */
+enum { NBC__PROG_MAX_TRANSPORTS = 256 };
+
+struct nbc_progress {
+  nbc_progress_desc desc;
+  nbc_clock clock;
+  uint32_t next_ticket, served_ticket; /* atomic */
+  uint32_t stop, any_failed;           /* atomic */
+  uint32_t comm_count;                 /* under the lock, as all that follows */
+  nbc_transport *transports[NBC__PROG_MAX_TRANSPORTS];
+  uint32_t users[NBC__PROG_MAX_TRANSPORTS];
+  nbc_status failed[NBC__PROG_MAX_TRANSPORTS]; /* what progress of the transport ended with; 0 = it works */
+  int transport_count;
+  uint64_t moved_count; /* completions and launches: what makes a poll busy */
+  nbc__prog_work *submitted; /* atomic: a stack, the newest first */
+  uint64_t poll_count, submit_count, post_count; /* atomic: read while the worker runs */
+  int64_t busy_ns;
+  uint64_t post_hist[NBC_HIST_BINS];
+  int64_t t_start_ns, t_stop_ns;
+  pthread_t thread;
+  bool running;
+};
+
+NBC_API const char *nbc_policy_name(nbc_policy policy) {
+  static const char *const names[] = {"none", "dedicated", "timer", "idle"};
+  return (unsigned)policy < NBC_POLICY_COUNT ? names[policy] : "?";
+}
+
+NBC_API nbc_status nbc_policy_parse(const char *name, nbc_policy *policy) {
+  for (int i = 0; i < NBC_POLICY_COUNT; i++)
+    if (strcmp(name, nbc_policy_name((nbc_policy)i)) == 0) return *policy = (nbc_policy)i, NBC_OK;
+  return NBC_E_NOT_FOUND;
+}
+
+NBC__PRIVATE void nbc__prog_lock(nbc_progress *p) {
+  const uint32_t ticket = __atomic_fetch_add(&p->next_ticket, 1, __ATOMIC_RELAXED);
+  for (unsigned spin_count = 0; __atomic_load_n(&p->served_ticket, __ATOMIC_ACQUIRE) != ticket; spin_count++)
+    if (spin_count > 32) sched_yield(); /* the holder may share this core */
+}
+
+static bool nbc__prog_try_lock(nbc_progress *p) {
+  uint32_t ticket = __atomic_load_n(&p->served_ticket, __ATOMIC_ACQUIRE);
+  return __atomic_compare_exchange_n(&p->next_ticket, &ticket, ticket + 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+NBC__PRIVATE void nbc__prog_unlock(nbc_progress *p) {
+  __atomic_store_n(&p->served_ticket, __atomic_load_n(&p->served_ticket, __ATOMIC_RELAXED) + 1, __ATOMIC_RELEASE);
+}
+
+/* ---- what communicators and requests call ---------------------------------------------------------------------------- */
+NBC__PRIVATE nbc_status nbc__prog_attach(nbc_progress *p, nbc_transport *t, nbc_error *err) {
+  nbc_status status = NBC_OK;
+  if (t->main_thread_only)
+    return nbc__status_fail(err, NBC_E_THREAD, 0, "progress: a worker may not call the transport %s (MPI: start with MPI_THREAD_SERIALIZED or more)", t->name);
+  nbc__prog_lock(p);
+  int i = 0;
+  while (i < p->transport_count && p->transports[i] != t) i++;
+  if (i == NBC__PROG_MAX_TRANSPORTS) status = nbc__status_fail(err, NBC_E_FULL, 0, "progress: more than %d transports", i);
+  else {
+    if (i == p->transport_count) p->transports[p->transport_count++] = t, p->users[i] = 0, p->failed[i] = NBC_OK;
+    p->users[i]++;
+    p->comm_count++;
+  }
+  nbc__prog_unlock(p);
+  return status;
+}
+
+NBC__PRIVATE void nbc__prog_detach(nbc_progress *p, const nbc_transport *t) { /* under the lock */
+  int i = 0;
+  while (i < p->transport_count && p->transports[i] != t) i++;
+  p->comm_count--;
+  if (i == p->transport_count || --p->users[i]) return;
+  p->transports[i] = p->transports[--p->transport_count];
+  p->users[i] = p->users[p->transport_count];
+  p->failed[i] = p->failed[p->transport_count];
+}
+
+NBC__PRIVATE nbc_status nbc__prog_failed(const nbc_progress *p, const nbc_transport *t) { /* under the lock */
+  for (int i = 0; i < p->transport_count; i++)
+    if (p->transports[i] == t) return p->failed[i];
+  return NBC_OK;
+}
+
+NBC__PRIVATE void nbc__prog_submit(nbc_progress *p, nbc__prog_work *work) {
+  nbc__prog_work *first = __atomic_load_n(&p->submitted, __ATOMIC_RELAXED);
+  do work->next = first;
+  while (!__atomic_compare_exchange_n(&p->submitted, &first, work, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+}
+
+/* The stack holds the newest first; they are launched in the order in which they came. */
+NBC__PRIVATE void nbc__prog_take(nbc_progress *p) {
+  nbc__prog_work *newest = NULL, *oldest = NULL;
+  if (__atomic_load_n(&p->submitted, __ATOMIC_RELAXED))
+    newest = __atomic_exchange_n(&p->submitted, NULL, __ATOMIC_ACQUIRE);
+  while (newest) {
+    nbc__prog_work *const next = newest->next;
+    newest->next = oldest;
+    oldest = newest;
+    newest = next;
+  }
+  while (oldest) {
+    nbc__prog_work *const next = oldest->next; /* read before: what is launched may end and go */
+    p->moved_count++;
+    __atomic_fetch_add(&p->submit_count, 1, __ATOMIC_RELAXED);
+    oldest->launch(oldest);
+    oldest = next;
+  }
+}
+
+/* One round over everything, under the lock. A transport that fails is left alone; who waits sees it. */
+static void nbc__prog_poll(nbc_progress *p) {
+  const uint64_t moved_count = p->moved_count;
+  const int64_t t_begin_ns = nbc_clock_now_ns(&p->clock);
+  nbc__prog_take(p);
+  for (int i = 0; i < p->transport_count; i++) {
+    const nbc_status status = p->failed[i] ? NBC_OK : p->transports[i]->progress(p->transports[i]->ctx);
+    if (status < 0) {
+      p->failed[i] = status;
+      __atomic_store_n(&p->any_failed, 1, __ATOMIC_RELEASE);
+    }
+  }
+  __atomic_fetch_add(&p->poll_count, 1, __ATOMIC_RELAXED);
+  if (p->moved_count != moved_count)
+    __atomic_fetch_add(&p->busy_ns, nbc_clock_now_ns(&p->clock) - t_begin_ns, __ATOMIC_RELAXED);
+}
+
+NBC__PRIVATE void nbc__prog_note_done(nbc_progress *p) { p->moved_count++; }
+
+NBC__PRIVATE bool nbc__prog_any_failed(const nbc_progress *p) { return __atomic_load_n(&p->any_failed, __ATOMIC_ACQUIRE) != 0; }
+
+NBC__PRIVATE void nbc__prog_note_post(nbc_progress *p, int64_t d_ns) {
+  __atomic_fetch_add(&p->post_hist[nbc__bin(d_ns)], 1, __ATOMIC_RELAXED);
+  __atomic_fetch_add(&p->post_count, 1, __ATOMIC_RELAXED);
+}
+
+/* A thread waits for a request: a dedicated worker is left alone, others are helped. */
+NBC__PRIVATE void nbc__prog_help(nbc_progress *p) {
+  const bool alone = p->desc.policy == NBC_POLICY_DEDICATED && !__atomic_load_n(&p->stop, __ATOMIC_ACQUIRE);
+  if (alone || !nbc__prog_try_lock(p)) return;
+  nbc__prog_poll(p);
+  nbc__prog_unlock(p);
+}
+
+/* ---- the worker ----------------------------------------------------------------------------------- */
+static void *nbc__prog_main(void *arg) {
+  nbc_progress *const p = (nbc_progress *)arg;
+  while (!__atomic_load_n(&p->stop, __ATOMIC_ACQUIRE)) {
+    nbc__prog_lock(p);
+    nbc__prog_poll(p);
+    nbc__prog_unlock(p);
+    if (p->desc.policy == NBC_POLICY_TIMER) {
+      struct timespec pause;
+      pause.tv_sec = (time_t)(p->desc.period_ns / 1000000000);
+      pause.tv_nsec = (long)(p->desc.period_ns % 1000000000);
+      nanosleep(&pause, NULL);
+    } else if (p->desc.policy == NBC_POLICY_IDLE || p->desc.share_core) {
+      sched_yield();
+    }
+  }
+  return NULL;
+}
+
+static nbc_status nbc__prog_check_core(const nbc_progress_desc *d, nbc_error *err) {
+  cpu_set_t mine;
+  if (d->core < 0 || d->core >= CPU_SETSIZE)
+    return nbc__status_fail(err, NBC_E_RANGE, 0, "core: there is no core %d", d->core);
+  CPU_ZERO(&mine);
+  if (sched_getaffinity(0, sizeof mine, &mine)) return nbc__status_fail(err, NBC_E_SYSTEM, 0, "core: sched_getaffinity: %s", strerror(errno));
+  if (d->share_core || !CPU_ISSET((size_t)d->core, &mine)) return NBC_OK;
+  return nbc__status_fail(err, NBC_E_STATE, 0,
+                          "core: the program may run on core %d too. Bind it to the others (OMP_NUM_THREADS=%d, OMP_PLACES and "
+                          "OMP_PROC_BIND=true as nbc_progress_env prints, or taskset), or set share_core",
+                          d->core, CPU_COUNT(&mine) > 1 ? CPU_COUNT(&mine) - 1 : 1);
+}
+
+static nbc_status nbc__prog_start(nbc_progress *p, nbc_error *err) {
+  const int failed = pthread_create(&p->thread, NULL, nbc__prog_main, p);
+  if (failed) return nbc__status_fail(err, NBC_E_THREAD, 0, "worker: %s", strerror(failed));
+  p->running = true;
+  if (p->desc.policy == NBC_POLICY_DEDICATED) {
+    cpu_set_t only;
+    CPU_ZERO(&only);
+    CPU_SET((size_t)p->desc.core, &only);
+    if (pthread_setaffinity_np(p->thread, sizeof only, &only))
+      return nbc__status_fail(err, NBC_E_RANGE, 0, "core: there is no core %d, or this process may not use it", p->desc.core);
+  }
+  if (p->desc.policy == NBC_POLICY_IDLE) {
+    struct sched_param param;
+    memset(&param, 0, sizeof param);
+    const int refused = pthread_setschedparam(p->thread, SCHED_IDLE, &param);
+    if (refused) return nbc__status_fail(err, NBC_E_THREAD, 0, "worker: SCHED_IDLE: %s", strerror(refused));
+  }
+  return NBC_OK;
+}
+
+NBC_API nbc_status nbc_progress_create(const nbc_progress_desc *desc, nbc_progress **progress, nbc_error *err) {
+  if (!progress) return NBC_E_INVAL;
+  *progress = NULL;
+  if (!desc || desc->policy <= NBC_POLICY_NONE || desc->policy >= NBC_POLICY_COUNT)
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "policy: must be dedicated, timer or idle");
+  if (desc->period_ns < 0) return nbc__status_fail(err, NBC_E_RANGE, 0, "period_ns: must be >= 0");
+  nbc_status status = desc->policy == NBC_POLICY_DEDICATED ? nbc__prog_check_core(desc, err) : NBC_OK;
+  if (status) return status;
+  nbc_progress *const p = (nbc_progress *)NBC_MALLOC(sizeof *p);
+  if (!p) return nbc__status_fail(err, NBC_E_NOMEM, 0, "progress: out of memory");
+  memset(p, 0, sizeof *p);
+  p->desc = *desc;
+  if (!p->desc.period_ns) p->desc.period_ns = 2000000;
+  status = nbc_clock_create(NULL, &p->clock);
+  if (!status) {
+    p->t_start_ns = nbc_clock_now_ns(&p->clock);
+    status = nbc__prog_start(p, err);
+  }
+  if (status) (void)nbc_progress_destroy(p);
+  else *progress = p;
+  return status;
+}
+
+NBC_API void nbc_progress_stop(nbc_progress *progress) {
+  if (!progress || !progress->running) return;
+  __atomic_store_n(&progress->stop, 1, __ATOMIC_RELEASE);
+  pthread_join(progress->thread, NULL);
+  progress->running = false;
+  progress->t_stop_ns = nbc_clock_now_ns(&progress->clock);
+}
+
+NBC_API nbc_status nbc_progress_destroy(nbc_progress *progress) {
+  if (!progress) return NBC_OK;
+  nbc_progress_stop(progress);
+  if (progress->comm_count) return NBC_E_STATE;
+  NBC_FREE(progress);
+  return NBC_OK;
+}
+
+NBC_API void nbc_progress_get_stats(const nbc_progress *progress, nbc_progress_stats *stats) {
+  memset(stats, 0, sizeof *stats);
+  stats->poll_count = __atomic_load_n(&progress->poll_count, __ATOMIC_RELAXED);
+  stats->submit_count = __atomic_load_n(&progress->submit_count, __ATOMIC_RELAXED);
+  stats->post_count = __atomic_load_n(&progress->post_count, __ATOMIC_RELAXED);
+  stats->busy_ns = __atomic_load_n(&progress->busy_ns, __ATOMIC_RELAXED);
+  for (int i = 0; i < NBC_HIST_BINS; i++) stats->hist_count[i] = __atomic_load_n(&progress->post_hist[i], __ATOMIC_RELAXED);
+  stats->wall_ns = (progress->running ? nbc_clock_now_ns(&progress->clock) : progress->t_stop_ns) - progress->t_start_ns;
+  if (stats->wall_ns > 0) stats->busy_ratio = (double)stats->busy_ns / (double)stats->wall_ns;
+}
+
+NBC_API nbc_status nbc_progress_env(int core, int core_count, FILE *out) {
+  cpu_set_t mine;
+  CPU_ZERO(&mine);
+  if (core_count > 0 && core_count <= CPU_SETSIZE)
+    for (int i = 0; i < core_count; i++) CPU_SET((size_t)i, &mine);
+  else if (core_count || sched_getaffinity(0, sizeof mine, &mine)) return NBC_E_RANGE;
+  if (core < 0 || core >= CPU_SETSIZE || !CPU_ISSET((size_t)core, &mine) || CPU_COUNT(&mine) < 2) return NBC_E_RANGE;
+  fprintf(out, "export OMP_NUM_THREADS=%d\nexport OMP_PLACES=", CPU_COUNT(&mine) - 1);
+  bool first = true;
+  for (int i = 0; i < CPU_SETSIZE; i++) {
+    if (!CPU_ISSET((size_t)i, &mine) || i == core) continue;
+    fprintf(out, "%s{%d}", first ? "" : ",", i);
+    first = false;
+  }
+  fprintf(out, "\nexport OMP_PROC_BIND=true\n");
+  return ferror(out) ? NBC_E_IO : NBC_OK;
+}
+#ifdef NBC_LINES
+#line 79 "src/coll/request.h"
+#endif
+/* ---- communicators and requests
+   ------------------------------------------------------------------ A schedule that may be wanted
+   again is kept with its key; the last finished request of it too, with its memory, so that a
+   repeated call builds and allocates nothing. */
+enum { NBC__COLL_CACHED = 32, NBC__COLL_OPERATORS = 16, NBC__COLL_SEQUENCES = 1 << 20 };
+
+typedef struct nbc__coll_entry {
+  nbc_schedule_desc key; /* as asked for, rank and pointers included: all 0 */
+  nbc_schedule *schedule;
+  nbc_request *spare;
+  uint64_t last_use_count;
+  uint32_t user_count; /* requests that run it */
+} nbc__coll_entry;
+
+typedef struct nbc__coll_op {
+  nbc_op op;
+  nbc_request *request;
+  uint32_t node;
+} nbc__coll_op;
+
+struct nbc_request {
+  nbc__prog_work work; /* first: what an engine gets */
+  nbc_comm *comm;
+  nbc_request *before, *next; /* all requests of the communicator */
+  nbc__coll_entry *entry;     /* NULL: the schedule is this request's own */
+  nbc_schedule *schedule;
+  bool persistent;
+  nbc_coll_args args; /* without the arrays of counts */
+  uint32_t state;     /* atomic: nbc__coll_state; changed in nbc__coll_enter only */
+  nbc_error error;
+  unsigned char *areas[NBC_AREA_COUNT];
+  void *scratch_memory;
+  nbc__coll_kernel kernel;
+  nbc_reduce_fn user_fn;
+  void *user;
+  uint64_t tag;
+  uint32_t *left;  /* per node: predecessors not finished */
+  uint32_t *ready; /* nodes in the order in which they became ready: each comes once */
+  uint32_t first_ready_count, ready_count, finished_count, flying_count;
+  bool advancing;
+  nbc__coll_op *ops;            /* per node that sends or receives */
+  uint32_t *op_of;              /* per node: index in ops */
+  nbc_request *check, *checked; /* the comparison before this request; the request it is for */
+  struct nbc__coll_summary
+      *summaries; /* of a comparison: what is told to each rank, then what each tells */
+  int64_t t_start_ns;
+  int64_t t_done_ns; /* of the completion being handled, for an engine's histogram; 0 = none */
+};
+
+struct nbc_comm {
+  nbc_comm_desc desc;
+  nbc_transport *t;
+  nbc_choice choice;
+  nbc_error err;
+  nbc_request *requests;
+  nbc__coll_entry entries[NBC__COLL_CACHED];
+  uint64_t use_count;
+  uint32_t sequence_index;
+  int operator_count;
+  struct {
+    nbc_reduce_fn fn;
+    void *user;
+    bool commutative;
+  } operators[NBC__COLL_OPERATORS];
+};
+
+/* ---- checking mode
+   ------------------------------------------------------------------------------- Before a
+   collective, every rank tells every other what it is about to call: an alltoall of summaries,
+   itself a request whose end starts the real one. */
+typedef struct nbc__coll_summary {
+  uint64_t count, segment_bytes, counts_hash, to_you_bytes, from_you_bytes;
+  int32_t coll, type, reduce, root, algo, radix;
+} nbc__coll_summary;
+#ifdef NBC_LINES
+#line 1 "src/coll/request.c"
+#endif
+/* request.c: communicators and requests: the executor, one for all algorithms. */
+
+
+
+
+
+/* ============================================================================================== */
+/* [COLL] 18. Collectives on any transport                                                        */
+/* ============================================================================================== */
+typedef enum nbc__coll_state {
+  NBC__COLL_IDLE = 0,
+  NBC__COLL_RUNNING,
+  NBC__COLL_DONE,
+  NBC__COLL_FAILED
+} nbc__coll_state;
+
+static nbc__coll_state nbc__coll_state_of(const nbc_request *r) {
+  return (nbc__coll_state)__atomic_load_n(&r->state, __ATOMIC_ACQUIRE);
+}
+
+/* The only place where a request changes its state; nobody but its owner touches it after the end.
+ */
+static void nbc__coll_enter(nbc_request *r, nbc__coll_state state) {
+  __atomic_store_n(&r->state, (uint32_t)state, __ATOMIC_RELEASE);
+}
+
+static void nbc__coll_checked(nbc_request *check);
+
+static void nbc__coll_fail(nbc_request *r, nbc_status status, uint32_t i, const char *what) {
+  if (nbc__coll_state_of(r) != NBC__COLL_RUNNING) return; /* the first error is the cause */
+  const nbc_node *const node = &r->schedule->nodes[i];
+  (void)nbc__status_fail(&r->error, status, 0, "%s, rank %d: %s %d: %s (%s)",
+                         nbc_coll_name(r->schedule->coll), r->schedule->rank,
+                         node->type == NBC_NODE_SEND ? "send to" : "receive from", node->u.msg.peer,
+                         what, nbc_status_name(status));
+  nbc__coll_enter(r, NBC__COLL_FAILED);
+  if (r->checked) nbc__coll_checked(r);
+}
+
+/* ---- the executor: one for all algorithms ---------------------------------------------------- */
+static unsigned char *nbc__coll_at(const nbc_request *r, nbc_slice slice) {
+  return slice.area == NBC_AREA_NONE ? NULL : r->areas[slice.area] + slice.offset_bytes;
+}
+
+static void nbc__coll_finish_node(nbc_request *r, uint32_t i) {
+  const nbc_node *const node = &r->schedule->nodes[i];
+  r->finished_count++;
+  for (uint32_t k = node[0].first_after; k < node[1].first_after; k++) {
+    const uint32_t next = r->schedule->after[k];
+    if (--r->left[next] == 0) r->ready[r->ready_count++] = next;
+  }
+}
+
+static void nbc__coll_post(nbc_request *r, uint32_t i) {
+  const nbc_transport *const t = r->comm->t;
+  const nbc_node *const node = &r->schedule->nodes[i];
+  nbc_op *const op = &r->ops[r->op_of[i]].op;
+  unsigned char *const buffer = nbc__coll_at(r, node->u.msg.buffer);
+  const uint64_t tag = r->tag | node->u.msg.tag;
+  const nbc_status status =
+      node->type == NBC_NODE_SEND
+          ? t->isend(t->ctx, buffer, node->size_bytes, node->u.msg.peer, tag, op)
+          : t->irecv(t->ctx, buffer, node->size_bytes, node->u.msg.peer, tag, op);
+  if (status)
+    nbc__coll_fail(r, status, i, "cannot be posted");
+  else
+    r->flying_count++;
+  if (r->t_done_ns) {
+    nbc__prog_note_post(r->comm->desc.progress, t->now_ns(t->ctx) - r->t_done_ns);
+    r->t_done_ns = 0;
+  }
+}
+
+static bool nbc__coll_local(const nbc_request *r, const nbc_node *node, bool reduces) {
+  const nbc_transport *const t = r->comm->t;
+  return !t->local || t->local(t->ctx, node->size_bytes, reduces);
+}
+static void nbc__coll_reduce_node(const nbc_request *r, const nbc_node *node) {
+  unsigned char *const dst = nbc__coll_at(r, node->u.reduce.dst);
+  const unsigned char *const left = nbc__coll_at(r, node->u.reduce.left),
+                             *const right = nbc__coll_at(r, node->u.reduce.right);
+  const uint64_t count = node->size_bytes / r->schedule->elem_bytes;
+  if (r->kernel)
+    r->kernel(dst, left, right, count);
+  else
+    r->user_fn(dst, left, right, count, r->args.type, r->user);
+}
+
+/* Runs what is ready. A completion that comes meanwhile only adds to the list: no recursion. */
+static void nbc__coll_advance(nbc_request *r) {
+  if (r->advancing) return;
+  r->advancing = true;
+  while (r->first_ready_count < r->ready_count && nbc__coll_state_of(r) == NBC__COLL_RUNNING) {
+    const uint32_t i = r->ready[r->first_ready_count++];
+    const nbc_node *const node = &r->schedule->nodes[i];
+    switch (node->type) {
+    case NBC_NODE_SEND:
+    case NBC_NODE_RECV: nbc__coll_post(r, i); continue;
+    case NBC_NODE_COPY:
+      if (nbc__coll_local(r, node, false))
+        memcpy(nbc__coll_at(r, node->u.copy.dst), nbc__coll_at(r, node->u.copy.src),
+               node->size_bytes);
+      break;
+    case NBC_NODE_REDUCE:
+      if (nbc__coll_local(r, node, true)) nbc__coll_reduce_node(r, node);
+      break;
+    case NBC_NODE_NOP: break;
+    }
+    nbc__coll_finish_node(r, i);
+  }
+  r->advancing = false;
+  if (r->finished_count == r->schedule->node_count && nbc__coll_state_of(r) == NBC__COLL_RUNNING) {
+    const bool is_check = r->checked != NULL; /* once done, another thread may free r */
+    nbc__coll_enter(r, NBC__COLL_DONE);
+    if (is_check) nbc__coll_checked(r);
+  }
+}
+
+static void nbc__coll_done(nbc_op *op) {
+  const nbc__coll_op *const own = (const nbc__coll_op *)op->user;
+  nbc_request *const r = own->request;
+  const nbc_node *const node = &r->schedule->nodes[own->node];
+  nbc_progress *const p = r->comm->desc.progress;
+  r->flying_count--;
+  if (p) {
+    nbc__prog_note_done(p);
+    r->t_done_ns = r->comm->t->now_ns(r->comm->t->ctx);
+  }
+  if (op->status)
+    nbc__coll_fail(r, op->status, own->node,
+                   op->status == NBC_E_TRUNCATED ? "sent more than expected" : "failed");
+  else if (node->type == NBC_NODE_RECV && op->size_bytes != node->size_bytes)
+    nbc__coll_fail(r, NBC_E_MISMATCH, own->node, "sent less than expected");
+  else {
+    nbc__coll_finish_node(r, own->node);
+    nbc__coll_advance(r);
+  }
+}
+
+/* Receives first: a message that finds its receive posted is not copied twice. */
+static void nbc__coll_launch(nbc_request *r) {
+  const nbc_schedule *const s = r->schedule;
+  r->first_ready_count = r->ready_count = r->finished_count = 0;
+  r->t_done_ns = 0;
+  for (uint32_t i = 0; i < s->node_count; i++) r->left[i] = s->nodes[i].before_count;
+  for (int receives = 1; receives >= 0; receives--)
+    for (uint32_t i = 0; i < s->node_count; i++)
+      if (!s->nodes[i].before_count && (s->nodes[i].type == NBC_NODE_RECV) == (receives == 1))
+        r->ready[r->ready_count++] = i;
+  nbc__coll_advance(r);
+}
+
+/* A request begins with its work. Its comparison, where it has one, goes first and launches it. */
+static void nbc__coll_launch_work(nbc__prog_work *work) {
+  nbc_request *const r = (nbc_request *)(void *)work;
+  nbc__coll_launch(r->check ? r->check : r);
+}
+
+/* ---- making requests ------------------------------------------------------------------------- */
+static void nbc__coll_unlink(nbc_request *r) {
+  if (r->before)
+    r->before->next = r->next;
+  else if (r->comm->requests == r)
+    r->comm->requests = r->next;
+  if (r->next) r->next->before = r->before;
+  r->before = r->next = NULL;
+}
+
+static void nbc__coll_link(nbc_request *r) {
+  r->before = NULL;
+  r->next = r->comm->requests;
+  if (r->next) r->next->before = r;
+  r->comm->requests = r;
+}
+
+static void nbc__coll_discard(nbc_request *r) {
+  if (!r) return;
+  if (r->check) nbc__coll_discard(r->check);
+  nbc__coll_unlink(r);
+  if (!r->entry) nbc_schedule_free(r->schedule);
+  NBC_FREE(r->scratch_memory);
+  NBC_FREE(r->summaries);
+  NBC_FREE(r);
+}
+
+/* A request with the memory that its schedule needs, in one block besides the scratch area. */
+static nbc_request *nbc__coll_allocate(nbc_comm *comm, nbc_schedule *s) {
+  const size_t n = s->node_count;
+  size_t messages = 0;
+  for (size_t i = 0; i < n; i++)
+    messages += s->nodes[i].type == NBC_NODE_SEND || s->nodes[i].type == NBC_NODE_RECV;
+  const size_t bytes =
+      sizeof(nbc_request) + messages * sizeof(nbc__coll_op) + 3 * n * sizeof(uint32_t);
+  nbc_request *const r = (nbc_request *)NBC_MALLOC(bytes);
+  if (!r) return NULL;
+  memset(r, 0, sizeof *r + messages * sizeof(nbc__coll_op));
+  r->comm = comm;
+  r->schedule = s;
+  r->ops = (nbc__coll_op *)(void *)(r + 1);
+  r->left = (uint32_t *)(void *)(r->ops + messages);
+  r->ready = r->left + n;
+  r->op_of = r->ready + n;
+  messages = 0;
+  for (size_t i = 0; i < n; i++) {
+    if (s->nodes[i].type != NBC_NODE_SEND && s->nodes[i].type != NBC_NODE_RECV) continue;
+    nbc__coll_op *const own = &r->ops[messages];
+    r->op_of[i] = (uint32_t)messages++;
+    own->request = r;
+    own->node = (uint32_t)i;
+    own->op.user = own;
+    own->op.done = nbc__coll_done;
+  }
+  if (!s->scratch_bytes) return r;
+  r->scratch_memory =
+      s->scratch_bytes < SIZE_MAX - 64 ? NBC_MALLOC((size_t)s->scratch_bytes + 64) : NULL;
+  if (!r->scratch_memory) return NBC_FREE(r), (nbc_request *)NULL;
+  r->areas[NBC_AREA_SCRATCH] =
+      (unsigned char *)(((uintptr_t)r->scratch_memory + 63) & ~(uintptr_t)63);
+  return r;
+}
+
+/* All that a schedule without counts of its own depends on. */
+static bool nbc__coll_same(const nbc_schedule_desc *a, const nbc_schedule_desc *b) {
+  return a->coll == b->coll && a->algo == b->algo && a->root == b->root && a->count == b->count &&
+         a->elem_bytes == b->elem_bytes && a->in_place == b->in_place &&
+         a->not_commutative == b->not_commutative && a->segment_bytes == b->segment_bytes &&
+         a->radix == b->radix && a->window_count == b->window_count && a->table == b->table &&
+         a->rank == b->rank && a->size == b->size;
+}
+
+/* The entry for this schedule, or the one to replace; NULL: all are in use. */
+static nbc__coll_entry *nbc__coll_lookup(nbc_comm *comm, const nbc_schedule_desc *key) {
+  nbc__coll_entry *oldest = NULL;
+  for (int i = 0; i < NBC__COLL_CACHED; i++) {
+    nbc__coll_entry *const e = &comm->entries[i];
+    if (e->schedule && nbc__coll_same(&e->key, key)) return e;
+    if (e->user_count) continue;
+    if (!oldest || e->last_use_count < oldest->last_use_count) oldest = e;
+  }
+  return oldest;
+}
+
+static bool nbc__coll_in_place(const nbc_coll_args *args) {
+  const bool scatters = args->coll == NBC_COLL_SCATTER || args->coll == NBC_COLL_SCATTERV;
+  return (scatters ? args->recv : args->send) == NBC_IN_PLACE;
+}
+
+static void nbc__coll_describe(const nbc_comm *comm, const nbc_coll_args *args,
+                               nbc_schedule_desc *d) {
+  memset(d, 0, sizeof *d);
+  d->coll = args->coll, d->algo = args->algo;
+  d->rank = comm->t->rank, d->size = comm->t->size, d->root = args->root;
+  d->elem_bytes = nbc_type_bytes(args->type);
+  d->count = args->count;
+  d->send_counts = args->send_counts, d->send_displs = args->send_displs;
+  d->recv_counts = args->recv_counts, d->recv_displs = args->recv_displs;
+  d->in_place = nbc__coll_in_place(args);
+  if (nbc__sched_reduces(args->coll) && args->reduce >= NBC_REDUCE_USER)
+    d->not_commutative = !comm->operators[args->reduce - NBC_REDUCE_USER].commutative;
+  d->segment_bytes = args->segment_bytes, d->radix = args->radix,
+  d->window_count = args->window_count;
+  d->table = &comm->choice;
+}
+
+static nbc_status nbc__coll_check_call(nbc_comm *comm, const nbc_coll_args *args) {
+  if ((unsigned)args->coll >= NBC_COLL_COUNT)
+    return nbc__status_fail(&comm->err, NBC_E_INVAL, 0, "coll: no collective %d", (int)args->coll);
+  const char *const name = nbc_coll_name(args->coll);
+  if ((unsigned)args->type >= NBC_TYPE_COUNT)
+    return nbc__status_fail(&comm->err, NBC_E_INVAL, 0, "%s: type: no type %d", name,
+                            (int)args->type);
+  const bool at_root_only = args->coll == NBC_COLL_REDUCE ||
+                            (args->coll >= NBC_COLL_GATHER && args->coll <= NBC_COLL_SCATTERV);
+  if (at_root_only && nbc__coll_in_place(args) && args->root != comm->t->rank)
+    return nbc__status_fail(&comm->err, NBC_E_INVAL, 0,
+                            "%s: NBC_IN_PLACE: only the root %d may be in place, not rank %d", name,
+                            args->root, comm->t->rank);
+  if (!nbc__sched_reduces(args->coll)) return NBC_OK;
+  const int user = (int)args->reduce - NBC_REDUCE_USER;
+  if (user >= 0 ? user >= comm->operator_count : (unsigned)args->reduce >= NBC_REDUCE_COUNT)
+    return nbc__status_fail(&comm->err, NBC_E_INVAL, 0, "%s: reduce: no operator %d", name,
+                            (int)args->reduce);
+  if (user < 0 && !nbc__coll_kernel_of(args->type, args->reduce))
+    return nbc__status_fail(&comm->err, NBC_E_INVAL, 0, "%s: reduce: %s does not exist for %s",
+                            name, nbc_reduce_name(args->reduce), nbc_type_name(args->type));
+  return NBC_OK;
+}
+
+static nbc_status nbc__coll_check_buffers(nbc_comm *comm, const nbc_coll_args *args,
+                                          const nbc_schedule *s) {
+  const char *const name = nbc_coll_name(args->coll);
+  const unsigned char *const send = (const unsigned char *)args->send, *const recv =
+                                                                           (const unsigned char *)
+                                                                               args->recv;
+  if (s->send_bytes && !send)
+    return nbc__status_fail(&comm->err, NBC_E_INVAL, 0, "%s: send: must not be NULL", name);
+  if (s->recv_bytes && !recv)
+    return nbc__status_fail(&comm->err, NBC_E_INVAL, 0, "%s: recv: must not be NULL", name);
+  if (s->recv_bytes && recv == (const unsigned char *)NBC_IN_PLACE)
+    return nbc__status_fail(&comm->err, NBC_E_INVAL, 0,
+                            "%s: recv: NBC_IN_PLACE stands for the other buffer", name);
+  const uintptr_t a = (uintptr_t)send, b = (uintptr_t)recv;
+  if (s->send_bytes && s->recv_bytes && a < b + s->recv_bytes && b < a + s->send_bytes)
+    return nbc__status_fail(&comm->err, NBC_E_INVAL, 0,
+                            "%s: send and recv overlap; same buffer: NBC_IN_PLACE", name);
+  return NBC_OK;
+}
+
+/* Schedule, from the cache where it can be, and a request for it. */
+static nbc_status nbc__coll_prepare(nbc_comm *comm, const nbc_coll_args *args,
+                                    nbc_request **request) {
+  nbc_schedule_desc d;
+  nbc_schedule *s = NULL;
+  nbc_status status = NBC_OK;
+  nbc__coll_describe(comm, args, &d);
+  const bool cacheable = !d.send_counts && !d.recv_counts && !d.send_displs && !d.recv_displs;
+  nbc__coll_entry *const e = cacheable ? nbc__coll_lookup(comm, &d) : NULL;
+  const bool hit = e && e->schedule && nbc__coll_same(&e->key, &d);
+  if (hit)
+    s = e->schedule;
+  else
+    status = nbc_schedule_build(&d, &s, &comm->err);
+  if (!status) status = nbc__coll_check_buffers(comm, args, s);
+  nbc_request *r = hit ? e->spare : NULL;
+  if (!status && !r && !(r = nbc__coll_allocate(comm, s)))
+    status = nbc__status_fail(&comm->err, NBC_E_NOMEM, 0, "%s: out of memory",
+                              nbc_coll_name(args->coll));
+  if (status) {
+    if (!hit) nbc_schedule_free(s);
+    return status;
+  }
+  if (hit)
+    e->spare = NULL;
+  else if (e) {
+    nbc__coll_discard(e->spare);
+    nbc_schedule_free(e->schedule);
+    e->key = d;
+    e->schedule = s;
+    e->spare = NULL;
+  }
+  r->entry = e;
+  if (e) e->user_count++, e->last_use_count = ++comm->use_count;
+  *request = r;
+  return NBC_OK;
+}
+
+static nbc_status nbc__coll_make(nbc_comm *comm, const nbc_coll_args *args, nbc_request **request) {
+  nbc_status status = nbc__coll_check_call(comm, args);
+  nbc_request *r = NULL;
+  *request = NULL;
+  if (!status) status = nbc__coll_prepare(comm, args, &r);
+  if (status) return status;
+  r->args = *args;
+  r->args.send_counts = r->args.send_displs = r->args.recv_counts = r->args.recv_displs = NULL;
+  r->areas[NBC_AREA_SEND] = (unsigned char *)(uintptr_t)args->send;
+  r->areas[NBC_AREA_RECV] = (unsigned char *)args->recv;
+  r->kernel = NULL;
+  if (nbc__sched_reduces(args->coll) && args->reduce >= NBC_REDUCE_USER) {
+    r->user_fn = comm->operators[args->reduce - NBC_REDUCE_USER].fn;
+    r->user = comm->operators[args->reduce - NBC_REDUCE_USER].user;
+  } else if (nbc__sched_reduces(args->coll)) {
+    r->kernel = nbc__coll_kernel_of(args->type, args->reduce);
+  }
+  r->persistent = false;
+  nbc__coll_enter(r, NBC__COLL_IDLE);
+  nbc__coll_link(r);
+  *request = r;
+  return NBC_OK;
+}
+
+/* Finished: goes back to its cache entry, or away. */
+static void nbc__coll_release(nbc_request *r) {
+  nbc__coll_entry *const e = r->entry;
+  if (r->check) nbc__coll_discard(r->check);
+  r->check = NULL;
+  NBC_FREE(r->summaries);
+  r->summaries = NULL;
+  nbc__coll_unlink(r);
+  if (e) e->user_count--;
+  if (e && !e->spare)
+    e->spare = r;
+  else
+    nbc__coll_discard(r);
+}
+
+/* Tag: 1 | communicator | which collective on it | which message of it. */
+static void nbc__coll_begin(nbc_request *r) {
+  nbc_comm *const comm = r->comm;
+  const uint64_t sequence = comm->sequence_index++ % NBC__COLL_SEQUENCES;
+  r->tag = (uint64_t)1 << 63 | (uint64_t)comm->desc.id << 48 | sequence << 28;
+  r->error.status = NBC_OK;
+  nbc__coll_enter(r, NBC__COLL_RUNNING);
+}
+
+static uint64_t nbc__coll_hash(const uint64_t *counts, int size) { /* FNV-1a over whole counts */
+  uint64_t hash = 1469598103934665603u;
+  for (int i = 0; counts && i < size; i++) hash = (hash ^ counts[i]) * 1099511628211u;
+  return hash;
+}
+
+static void nbc__coll_summarize(const nbc_comm *comm, const nbc_coll_args *args, int peer,
+                                nbc__coll_summary *s) {
+  const uint64_t one = nbc_type_bytes(args->type);
+  const bool v = args->coll == NBC_COLL_ALLGATHERV || args->coll == NBC_COLL_REDUCE_SCATTER;
+  const int me = comm->t->rank;
+  memset(s, 0, sizeof *s);
+  s->coll = (int32_t)args->coll, s->type = (int32_t)args->type, s->algo = (int32_t)args->algo;
+  s->radix = args->radix;
+  s->segment_bytes = args->segment_bytes;
+  s->reduce = nbc__sched_reduces(args->coll) ? (int32_t)args->reduce : 0;
+  s->root = nbc__sched_rooted(args->coll) ? args->root : 0;
+  if (v)
+    s->counts_hash = nbc__coll_hash(args->recv_counts, comm->t->size);
+  else if (args->coll == NBC_COLL_ALLTOALLV) {
+    s->to_you_bytes =
+        one * (nbc__coll_in_place(args) ? args->recv_counts : args->send_counts)[peer];
+    s->from_you_bytes = one * args->recv_counts[peer];
+  } else if (args->coll == NBC_COLL_GATHERV) {
+    if (peer == args->root)
+      s->to_you_bytes = me == peer && nbc__coll_in_place(args) ? one * args->recv_counts[peer]
+                                                               : one * args->count;
+    if (me == args->root) s->from_you_bytes = one * args->recv_counts[peer];
+  } else if (args->coll == NBC_COLL_SCATTERV) {
+    if (me == args->root) s->to_you_bytes = one * args->send_counts[peer];
+    if (peer == args->root)
+      s->from_you_bytes = me == peer && nbc__coll_in_place(args) ? one * args->send_counts[peer]
+                                                                 : one * args->count;
+  } else if (args->coll != NBC_COLL_BARRIER) {
+    s->count = args->count;
+  }
+}
+
+static void nbc__coll_summary_text(char text[96], const nbc__coll_summary *s) {
+  const bool reduces = nbc__sched_reduces((nbc_coll)s->coll);
+  snprintf(text, 96, "%s(count %llu, %s%s%s, root %d%s%s)", nbc_coll_name((nbc_coll)s->coll),
+           (unsigned long long)s->count, nbc_type_name((nbc_type)s->type), reduces ? ", " : "",
+           reduces ? nbc_reduce_name((nbc_reduce)s->reduce) : "", s->root, s->algo ? ", " : "",
+           s->algo ? nbc_algo_name((nbc_algo)s->algo) : "");
+}
+
+/* All ranks compare with rank 0, so all come to the same verdict. */
+static bool nbc__coll_differ(const nbc_request *r, const nbc__coll_summary *told,
+                             const nbc__coll_summary *heard, nbc_error *err) {
+  const int size = r->comm->t->size;
+  char a[96], b[96];
+  for (int i = 0; i < size; i++) {
+    const nbc__coll_summary *const x = &heard[0], *const y = &heard[i];
+    if (x->coll == y->coll && x->type == y->type && x->reduce == y->reduce && x->root == y->root &&
+        x->algo == y->algo && x->radix == y->radix && x->count == y->count &&
+        x->segment_bytes == y->segment_bytes && x->counts_hash == y->counts_hash)
+      continue;
+    nbc__coll_summary_text(a, x);
+    nbc__coll_summary_text(b, y);
+    (void)nbc__status_fail(err, NBC_E_MISMATCH, 0, "rank 0 calls %s, rank %d calls %s%s", a, i, b,
+                           x->counts_hash != y->counts_hash ? " with other counts" : "");
+    return true;
+  }
+  for (int i = 0; i < size; i++) {
+    if (heard[i].to_you_bytes == told[i].from_you_bytes) continue;
+    (void)nbc__status_fail(
+        err, NBC_E_MISMATCH, 0, "%s: rank %d sends %llu bytes to rank %d, which expects %llu",
+        nbc_coll_name(r->args.coll), i, (unsigned long long)heard[i].to_you_bytes, r->comm->t->rank,
+        (unsigned long long)told[i].from_you_bytes);
+    return true;
+  }
+  return false;
+}
+
+static void nbc__coll_checked(nbc_request *check) {
+  nbc_request *const r = check->checked;
+  if (nbc__coll_state_of(r) != NBC__COLL_RUNNING) return;
+  if (nbc__coll_state_of(check) == NBC__COLL_FAILED)
+    r->error = check->error;
+  else if (!nbc__coll_differ(r, r->summaries, r->summaries + r->comm->t->size, &r->error)) {
+    nbc__coll_launch(r);
+    return;
+  }
+  nbc__coll_enter(r, NBC__COLL_FAILED);
+}
+
+static void nbc__coll_check_late(nbc_request *r) {
+  const nbc_request *const check = r->check;
+  const nbc_transport *const t = r->comm->t;
+  if (!check || nbc__coll_state_of(r) != NBC__COLL_RUNNING ||
+      nbc__coll_state_of(check) != NBC__COLL_RUNNING)
+    return;
+  if (t->now_ns(t->ctx) - r->t_start_ns < r->comm->desc.check_limit_ns) return;
+  for (uint32_t i = 0; i < check->schedule->node_count; i++) {
+    const nbc_node *const node = &check->schedule->nodes[i];
+    if (node->type != NBC_NODE_RECV || check->ops[check->op_of[i]].op.finished) continue;
+    (void)nbc__status_fail(
+        &r->error, NBC_E_TIMEOUT, 0, "%s: rank %d has not called it after %.3g s",
+        nbc_coll_name(r->args.coll), node->u.msg.peer, (double)r->comm->desc.check_limit_ns * 1e-9);
+    break;
+  }
+  nbc__coll_enter(r, NBC__COLL_FAILED);
+}
+
+static nbc_status nbc__coll_make_check(nbc_request *r, const nbc_coll_args *args) {
+  nbc_comm *const comm = r->comm;
+  const int size = comm->t->size;
+  nbc_coll_args exchange;
+  memset(&exchange, 0, sizeof exchange);
+  r->summaries = (nbc__coll_summary *)NBC_MALLOC(2 * (size_t)size * sizeof *r->summaries);
+  if (!r->summaries) return nbc__status_fail(&comm->err, NBC_E_NOMEM, 0, "check: out of memory");
+  for (int i = 0; i < size; i++) nbc__coll_summarize(comm, args, i, &r->summaries[i]);
+  exchange.coll = NBC_COLL_ALLTOALL, exchange.algo = NBC_ALGO_LINEAR;
+  exchange.send = r->summaries, exchange.recv = r->summaries + size;
+  exchange.count = sizeof *r->summaries;
+  const nbc_status status = nbc__coll_make(comm, &exchange, &r->check);
+  if (!status) r->check->checked = r;
+  return status;
+}
+
+/* ---- starting, testing, waiting -------------------------------------------------------------- */
+static nbc_status nbc__coll_go(nbc_request *r) {
+  r->work.launch = nbc__coll_launch_work;
+  if (r->check) nbc__coll_begin(r->check);
+  nbc__coll_begin(r);
+  r->t_start_ns = r->check ? r->comm->t->now_ns(r->comm->t->ctx) : 0;
+  if (r->comm->desc.progress)
+    nbc__prog_submit(r->comm->desc.progress, &r->work);
+  else
+    nbc__coll_launch_work(&r->work);
+  return NBC_OK;
+}
+
+static nbc_status nbc__coll_make_checked(nbc_comm *comm, const nbc_coll_args *args, bool persistent,
+                                         nbc_request **request) {
+  *request = NULL;
+  nbc_request *r;
+  nbc_status status = nbc__coll_make(comm, args, &r);
+  if (status) return status;
+  r->persistent = persistent;
+  if (comm->desc.check) status = nbc__coll_make_check(r, args);
+  if (status)
+    nbc__coll_release(r);
+  else
+    *request = r;
+  return status;
+}
+
+static nbc_kind nbc__coll_kind(nbc_coll coll) {
+  static const nbc_kind kinds[NBC_COLL_COUNT] = {
+      /* BARRIER */ NBC_KIND_IBARRIER, /* BCAST */ NBC_KIND_IBCAST, /* REDUCE */ NBC_KIND_IREDUCE,
+      /* ALLREDUCE */ NBC_KIND_IALLREDUCE, /* REDUCE_SCATTER_BLOCK */ NBC_KIND_IREDUCE_SCATTER,
+      /* REDUCE_SCATTER */ NBC_KIND_IREDUCE_SCATTER, /* GATHER */ NBC_KIND_IGATHER,
+      /* GATHERV */ NBC_KIND_IGATHER, /* SCATTER */ NBC_KIND_ISCATTER,
+      /* SCATTERV */ NBC_KIND_ISCATTER, /* ALLGATHER */ NBC_KIND_IALLGATHER,
+      /* ALLGATHERV */ NBC_KIND_IALLGATHER, /* ALLTOALL */ NBC_KIND_IALLTOALL,
+      /* ALLTOALLV */ NBC_KIND_IALLTOALL, /* SCAN */ NBC_KIND_ISCAN, /* EXSCAN */ NBC_KIND_IEXSCAN};
+  return (unsigned)coll < NBC_COLL_COUNT ? kinds[coll] : NBC_KIND_OTHER;
+}
+
+NBC_API nbc_status nbc_coll_init(nbc_comm *comm, const nbc_coll_args *args, nbc_request **request) {
+  nbc__transport_enter(comm->t, NBC_KIND_SETUP);
+  const nbc_status status = nbc__coll_make_checked(comm, args, true, request);
+  nbc__transport_exit(comm->t);
+  return status;
+}
+
+NBC_API nbc_status nbc_coll_start(nbc_request *request) {
+  if (!request) return NBC_E_INVAL;
+  if (nbc__coll_state_of(request) != NBC__COLL_IDLE || !request->persistent)
+    return nbc__status_fail(&request->comm->err, NBC_E_STATE, 0, "%s: started again before its end",
+                            nbc_coll_name(request->args.coll));
+  const nbc_transport *const t = request->comm->t;
+  nbc__transport_enter(t, NBC_KIND_START);
+  const nbc_status status = nbc__coll_go(request);
+  nbc__transport_exit(t);
+  return status;
+}
+
+NBC_API nbc_status nbc_coll_start_new(nbc_comm *comm, const nbc_coll_args *args,
+                                      nbc_request **request) {
+  nbc__transport_enter(comm->t, nbc__coll_kind(args->coll));
+  nbc_status status = nbc__coll_make_checked(comm, args, false, request);
+  if (!status) status = nbc__coll_go(*request);
+  nbc__transport_exit(comm->t);
+  return status;
+}
+
+/* The transport failed: so does this request. */
+static void nbc__coll_broken(nbc_request *r, nbc_status status) {
+  if (status >= 0 || nbc__coll_state_of(r) != NBC__COLL_RUNNING) return;
+  (void)nbc__status_fail(&r->error, status, 0, "%s, rank %d: transport %s: %s",
+                         nbc_coll_name(r->args.coll), r->comm->t->rank, r->comm->t->name,
+                         nbc_status_text(status));
+  nbc__coll_enter(r, NBC__COLL_FAILED);
+}
+
+/* One step forward for everything on this transport. */
+static void nbc__coll_drive(nbc_request *r) {
+  const nbc_transport *const t = r->comm->t;
+  nbc_progress *const p = r->comm->desc.progress;
+  if (!p) {
+    nbc__coll_broken(r, t->progress(t->ctx));
+    nbc__coll_check_late(r);
+    return;
+  }
+  nbc__prog_help(p);
+  if (!nbc__prog_any_failed(p) && !r->check) return;
+  nbc__prog_lock(p);
+  nbc__coll_broken(r, nbc__prog_failed(p, t));
+  nbc__coll_check_late(r);
+  nbc__prog_unlock(p);
+}
+
+static void nbc__coll_lock(const nbc_comm *comm) {
+  if (!comm->desc.progress) return;
+  nbc__prog_lock(comm->desc.progress);
+  nbc__prog_take(comm->desc.progress); /* nothing that was started is still on its way */
+}
+
+static void nbc__coll_unlock(const nbc_comm *comm) {
+  if (comm->desc.progress) nbc__prog_unlock(comm->desc.progress);
+}
+
+/* Operations of a request that ended early: ask for its receives back. ret whether all came */
+static bool nbc__coll_recall(nbc_request *r) {
+  const nbc_transport *const t = r->comm->t;
+  const nbc_schedule *const s = r->schedule;
+  for (uint32_t i = 0; r->flying_count && t->cancel && i < r->ready_count; i++) {
+    const nbc_node *const node = &s->nodes[r->ready[i]];
+    if (i < r->first_ready_count && node->type == NBC_NODE_RECV &&
+        !r->ops[r->op_of[r->ready[i]]].op.finished)
+      (void)t->cancel(t->ctx, &r->ops[r->op_of[r->ready[i]]].op);
+  }
+  for (int tries = 0; tries < 1000 && r->flying_count; tries++)
+    if (t->progress(t->ctx) < 0) break;
+  return r->flying_count == 0;
+}
+
+static void nbc__coll_free_locked(nbc_request *request) {
+  if (nbc__coll_state_of(request) == NBC__COLL_RUNNING) {
+    (void)nbc__status_fail(&request->error, NBC_E_CANCELLED, 0, "%s: freed before its end",
+                           nbc_coll_name(request->args.coll));
+    nbc__coll_enter(request, NBC__COLL_FAILED);
+  }
+  nbc_request *const check = request->check;
+  if (check && nbc__coll_state_of(check) == NBC__COLL_RUNNING) {
+    check->checked = NULL;
+    nbc__coll_enter(check, NBC__COLL_FAILED);
+  }
+  const bool recalled = nbc__coll_recall(request);
+  if ((!check || nbc__coll_recall(check)) && recalled) nbc__coll_release(request);
+}
+
+NBC_API void nbc_coll_free(nbc_request *request) {
+  if (!request) return;
+  const nbc_comm *const comm = request->comm;
+  nbc__coll_lock(comm);
+  nbc__coll_free_locked(request);
+  nbc__coll_unlock(comm);
+}
+
+static nbc_status nbc__coll_end(nbc_request **request) {
+  nbc_request *const r = *request;
+  const bool failed = nbc__coll_state_of(r) == NBC__COLL_FAILED;
+  const nbc_status status = failed ? r->error.status : NBC_OK;
+  if (failed) r->comm->err = r->error;
+  if (r->persistent && !failed) {
+    nbc__coll_enter(r, NBC__COLL_IDLE);
+    return NBC_OK;
+  }
+  if (r->persistent) return status; /* stays failed until it is freed */
+  *request = NULL;
+  if (failed)
+    nbc_coll_free(r);
+  else
+    nbc__coll_release(r);
+  return status;
+}
+
+static bool nbc__coll_over(const nbc_request *r) {
+  return nbc__coll_state_of(r) != NBC__COLL_RUNNING;
+}
+
+NBC_API nbc_status nbc_coll_test(nbc_request **request) {
+  nbc_request *const r = *request;
+  if (!r || nbc__coll_state_of(r) == NBC__COLL_IDLE) return NBC_OK;
+  nbc__transport_enter(r->comm->t, NBC_KIND_TEST);
+  if (!nbc__coll_over(r)) nbc__coll_drive(r);
+  const bool over = nbc__coll_over(r);
+  nbc__transport_exit(r->comm->t);
+  return over ? nbc__coll_end(request) : NBC_PENDING;
+}
+
+NBC_API nbc_status nbc_coll_wait(nbc_request **request, int64_t limit_ns) {
+  nbc_request *const r = *request;
+  if (!r || nbc__coll_state_of(r) == NBC__COLL_IDLE) return NBC_OK;
+  const nbc_transport *const t = r->comm->t;
+  const int64_t t_start_ns = limit_ns > 0 ? t->now_ns(t->ctx) : 0;
+  nbc__transport_enter(t, NBC_KIND_WAIT);
+  for (unsigned poll_count = 1; !nbc__coll_over(r); poll_count++) {
+    nbc__coll_drive(r);
+    if (poll_count > 64) sched_yield(); /* ranks may share a core */
+    if (limit_ns > 0 && poll_count % 16 == 0 && t->now_ns(t->ctx) - t_start_ns > limit_ns) break;
+  }
+  const bool over = nbc__coll_over(r);
+  nbc__transport_exit(t);
+  return over ? nbc__coll_end(request) : NBC_E_TIMEOUT;
+}
+
+NBC_API const nbc_schedule *nbc_coll_schedule(const nbc_request *request) {
+  return request->schedule;
+}
+
+NBC_API nbc_status nbc_coll_run(nbc_comm *comm, const nbc_coll_args *args) {
+  nbc_request *request;
+  const nbc_status status = nbc_coll_start_new(comm, args, &request);
+  return status ? status : nbc_coll_wait(&request, 0);
+}
+
+/* ---- communicators --------------------------------------------------------------------------- */
+/* "bcast=chain:65536:2,allreduce=ring": rules in front of the table. */
+static nbc_status nbc__coll_parse_algos(const char *text, nbc_choice *table, nbc_error *err) {
+  nbc_choice front;
+  front.rule_count = 0;
+  while (*text) {
+    char item[96], line[128];
+    const size_t n = strcspn(text, ",");
+    const char *const equals = (const char *)memchr(text, '=', n);
+    if (n >= sizeof item || !equals)
+      return nbc__status_fail(err, NBC_E_PARSE, 0,
+                              "NBC_ALGO: collective=algorithm wanted at \"%.40s\"", text);
+    memcpy(item, text, n);
+    item[n] = 0;
+    item[equals - text] = 0;
+    char *const algo = item + (equals - text) + 1;
+    const size_t name_bytes = strcspn(algo, ":");
+    const char *const segment = algo[name_bytes] ? algo + name_bytes + 1 : "0";
+    const size_t segment_bytes = strcspn(segment, ":");
+    snprintf(line, sizeof line, "%s 0 0 %.*s %.*s %s", item, (int)name_bytes, algo,
+             (int)segment_bytes, segment,
+             segment[segment_bytes] ? segment + segment_bytes + 1 : "0");
+    nbc_choice_rule rule;
+    const char *const wrong = nbc__sched_parse_rule(line, &rule);
+    if (wrong)
+      return nbc__status_fail(err, NBC_E_PARSE, 0, "NBC_ALGO: %s=%s: %s", item, algo, wrong);
+    if (front.rule_count < NBC_CHOICE_MAX_RULES) front.rules[front.rule_count++] = rule;
+    text += n + (text[n] == ',');
+  }
+  for (size_t i = 0; i < table->rule_count && front.rule_count < NBC_CHOICE_MAX_RULES; i++)
+    front.rules[front.rule_count++] = table->rules[i];
+  *table = front;
+  return NBC_OK;
+}
+
+NBC_API nbc_status nbc_comm_create(const nbc_comm_desc *desc, nbc_comm **comm, nbc_error *err) {
+  if (!comm) return NBC_E_INVAL;
+  *comm = NULL;
+  if (!desc || !desc->transport)
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "transport: must not be NULL");
+  if (desc->id >= 1u << 15)
+    return nbc__status_fail(err, NBC_E_RANGE, 0, "id: %u is not in 0..32767", (unsigned)desc->id);
+  nbc_comm *const c = (nbc_comm *)NBC_MALLOC(sizeof *c);
+  if (!c) return nbc__status_fail(err, NBC_E_NOMEM, 0, "communicator: out of memory");
+  memset(c, 0, sizeof *c);
+  c->desc = *desc;
+  c->t = desc->transport;
+  if (c->desc.check_limit_ns <= 0) c->desc.check_limit_ns = 10000000000;
+  if (desc->choice)
+    c->choice = *desc->choice;
+  else
+    nbc_choice_default(&c->choice);
+  c->desc.choice = &c->choice;
+  const char *const file = getenv("NBC_CHOICE"), *const algos = getenv("NBC_ALGO");
+  nbc_status status = file && *file ? nbc_choice_read(file, &c->choice, err) : NBC_OK;
+  if (!status && algos && *algos) status = nbc__coll_parse_algos(algos, &c->choice, err);
+  if (!status && desc->progress) status = nbc__prog_attach(desc->progress, desc->transport, err);
+  if (status)
+    NBC_FREE(c);
+  else
+    *comm = c;
+  return status;
+}
+
+NBC_API void nbc_comm_destroy(nbc_comm *comm) {
+  if (!comm) return;
+  nbc_progress *const progress = comm->desc.progress;
+  bool lost = false;
+  nbc__coll_lock(comm);
+  for (nbc_request *r = comm->requests, *next; r; r = next) {
+    next = r->next;
+    if (r->checked) continue; /* goes with the request it is for */
+    nbc__coll_free_locked(r);
+  }
+  for (nbc_request *r = comm->requests; r; r = r->next) lost |= !r->checked || r->flying_count;
+  for (int i = 0; i < NBC__COLL_CACHED; i++) {
+    nbc__coll_discard(comm->entries[i].spare);
+    if (!lost) nbc_schedule_free(comm->entries[i].schedule);
+  }
+  if (progress) {
+    nbc__prog_detach(progress, comm->t);
+    nbc__prog_unlock(progress);
+  }
+  if (!lost)
+    NBC_FREE(comm); /* else the transport may still write to its operations: lost on purpose */
+}
+
+NBC_API const nbc_error *nbc_comm_error(const nbc_comm *comm) { return &comm->err; }
+
+NBC_API nbc_status nbc_comm_operator(nbc_comm *comm, nbc_reduce_fn fn, void *user, bool commutative,
+                                     nbc_reduce *reduce) {
+  if (!fn) return nbc__status_fail(&comm->err, NBC_E_INVAL, 0, "operator: fn must not be NULL");
+  if (comm->operator_count == NBC__COLL_OPERATORS)
+    return nbc__status_fail(&comm->err, NBC_E_FULL, 0, "operator: more than %d on one communicator",
+                            (int)NBC__COLL_OPERATORS);
+  comm->operators[comm->operator_count].fn = fn;
+  comm->operators[comm->operator_count].user = user;
+  comm->operators[comm->operator_count].commutative = commutative;
+  *reduce = (nbc_reduce)(NBC_REDUCE_USER + comm->operator_count++);
+  return NBC_OK;
+}
+#ifdef NBC_LINES
+#line 1 "src/coll/collectives.c"
+#endif
+/* collectives.c: one line per collective. */
+
+
+
+/* ---- one line per collective ----------------------------------------------------------------- */
+static nbc_coll_args nbc__coll_args_of(nbc_coll coll, const void *send, void *recv, uint64_t count,
+                                       nbc_type type) {
+  nbc_coll_args args;
+  memset(&args, 0, sizeof args);
+  args.coll = coll, args.send = send, args.recv = recv, args.count = count, args.type = type;
+  return args;
+}
+
+static nbc_status nbc__coll_reducing(nbc_comm *comm, nbc_coll_args args, nbc_reduce reduce,
+                                     int root, nbc_request **request) {
+  args.reduce = reduce;
+  args.root = root;
+  return nbc_coll_start_new(comm, &args, request);
+}
+
+NBC_API nbc_status nbc_ibarrier(nbc_comm *comm, nbc_request **request) {
+  const nbc_coll_args args = nbc__coll_args_of(NBC_COLL_BARRIER, NULL, NULL, 0, NBC_TYPE_BYTE);
+  return nbc_coll_start_new(comm, &args, request);
+}
+
+NBC_API nbc_status nbc_ibcast(nbc_comm *comm, void *buffer, uint64_t count, nbc_type type, int root,
+                              nbc_request **request) {
+  return nbc__coll_reducing(comm, nbc__coll_args_of(NBC_COLL_BCAST, NULL, buffer, count, type),
+                            NBC_REDUCE_MAX, root, request);
+}
+
+NBC_API nbc_status nbc_ireduce(nbc_comm *comm, const void *send, void *recv, uint64_t count,
+                               nbc_type type, nbc_reduce reduce, int root, nbc_request **request) {
+  return nbc__coll_reducing(comm, nbc__coll_args_of(NBC_COLL_REDUCE, send, recv, count, type),
+                            reduce, root, request);
+}
+
+NBC_API nbc_status nbc_iallreduce(nbc_comm *comm, const void *send, void *recv, uint64_t count,
+                                  nbc_type type, nbc_reduce reduce, nbc_request **request) {
+  return nbc__coll_reducing(comm, nbc__coll_args_of(NBC_COLL_ALLREDUCE, send, recv, count, type),
+                            reduce, 0, request);
+}
+
+NBC_API nbc_status nbc_ireduce_scatter_block(nbc_comm *comm, const void *send, void *recv,
+                                             uint64_t count, nbc_type type, nbc_reduce reduce,
+                                             nbc_request **request) {
+  return nbc__coll_reducing(
+      comm, nbc__coll_args_of(NBC_COLL_REDUCE_SCATTER_BLOCK, send, recv, count, type), reduce, 0,
+      request);
+}
+
+NBC_API nbc_status nbc_ireduce_scatter(nbc_comm *comm, const void *send, void *recv,
+                                       const uint64_t *recv_counts, nbc_type type,
+                                       nbc_reduce reduce, nbc_request **request) {
+  nbc_coll_args args = nbc__coll_args_of(NBC_COLL_REDUCE_SCATTER, send, recv, 0, type);
+  args.recv_counts = recv_counts;
+  return nbc__coll_reducing(comm, args, reduce, 0, request);
+}
+
+NBC_API nbc_status nbc_igather(nbc_comm *comm, const void *send, void *recv, uint64_t count,
+                               nbc_type type, int root, nbc_request **request) {
+  return nbc__coll_reducing(comm, nbc__coll_args_of(NBC_COLL_GATHER, send, recv, count, type),
+                            NBC_REDUCE_MAX, root, request);
+}
+
+NBC_API nbc_status nbc_igatherv(nbc_comm *comm, const void *send, uint64_t count, void *recv,
+                                const uint64_t *recv_counts, const uint64_t *recv_displs,
+                                nbc_type type, int root, nbc_request **request) {
+  nbc_coll_args args = nbc__coll_args_of(NBC_COLL_GATHERV, send, recv, count, type);
+  args.recv_counts = recv_counts, args.recv_displs = recv_displs;
+  return nbc__coll_reducing(comm, args, NBC_REDUCE_MAX, root, request);
+}
+
+NBC_API nbc_status nbc_iscatter(nbc_comm *comm, const void *send, void *recv, uint64_t count,
+                                nbc_type type, int root, nbc_request **request) {
+  return nbc__coll_reducing(comm, nbc__coll_args_of(NBC_COLL_SCATTER, send, recv, count, type),
+                            NBC_REDUCE_MAX, root, request);
+}
+
+NBC_API nbc_status nbc_iscatterv(nbc_comm *comm, const void *send, const uint64_t *send_counts,
+                                 const uint64_t *send_displs, void *recv, uint64_t count,
+                                 nbc_type type, int root, nbc_request **request) {
+  nbc_coll_args args = nbc__coll_args_of(NBC_COLL_SCATTERV, send, recv, count, type);
+  args.send_counts = send_counts, args.send_displs = send_displs;
+  return nbc__coll_reducing(comm, args, NBC_REDUCE_MAX, root, request);
+}
+
+NBC_API nbc_status nbc_iallgather(nbc_comm *comm, const void *send, void *recv, uint64_t count,
+                                  nbc_type type, nbc_request **request) {
+  const nbc_coll_args args = nbc__coll_args_of(NBC_COLL_ALLGATHER, send, recv, count, type);
+  return nbc_coll_start_new(comm, &args, request);
+}
+
+NBC_API nbc_status nbc_iallgatherv(nbc_comm *comm, const void *send, void *recv,
+                                   const uint64_t *recv_counts, const uint64_t *recv_displs,
+                                   nbc_type type, nbc_request **request) {
+  nbc_coll_args args = nbc__coll_args_of(NBC_COLL_ALLGATHERV, send, recv, 0, type);
+  args.recv_counts = recv_counts, args.recv_displs = recv_displs;
+  return nbc_coll_start_new(comm, &args, request);
+}
+
+NBC_API nbc_status nbc_ialltoall(nbc_comm *comm, const void *send, void *recv, uint64_t count,
+                                 nbc_type type, nbc_request **request) {
+  const nbc_coll_args args = nbc__coll_args_of(NBC_COLL_ALLTOALL, send, recv, count, type);
+  return nbc_coll_start_new(comm, &args, request);
+}
+
+NBC_API nbc_status nbc_ialltoallv(nbc_comm *comm, const void *send, const uint64_t *send_counts,
+                                  const uint64_t *send_displs, void *recv,
+                                  const uint64_t *recv_counts, const uint64_t *recv_displs,
+                                  nbc_type type, nbc_request **request) {
+  nbc_coll_args args = nbc__coll_args_of(NBC_COLL_ALLTOALLV, send, recv, 0, type);
+  args.send_counts = send_counts, args.send_displs = send_displs;
+  args.recv_counts = recv_counts, args.recv_displs = recv_displs;
+  return nbc_coll_start_new(comm, &args, request);
+}
+
+NBC_API nbc_status nbc_iscan(nbc_comm *comm, const void *send, void *recv, uint64_t count,
+                             nbc_type type, nbc_reduce reduce, nbc_request **request) {
+  return nbc__coll_reducing(comm, nbc__coll_args_of(NBC_COLL_SCAN, send, recv, count, type), reduce,
+                            0, request);
+}
+
+NBC_API nbc_status nbc_iexscan(nbc_comm *comm, const void *send, void *recv, uint64_t count,
+                               nbc_type type, nbc_reduce reduce, nbc_request **request) {
+  return nbc__coll_reducing(comm, nbc__coll_args_of(NBC_COLL_EXSCAN, send, recv, count, type),
+                            reduce, 0, request);
+}
+#ifdef NBC_LINES
+#line 1 "src/coll/tune.c"
+#endif
+/* tune.c: which algorithm is fastest here. */
+
+
+
+
+/* ---- tuning ---- */
+typedef struct nbc__tune {
+  nbc_comm *comm;
+  nbc_tune_desc desc;
+  unsigned char *send, *recv;
+  int64_t t_begin_ns;
+} nbc__tune;
+
+static int64_t nbc__tune_now(const nbc__tune *u) { return u->comm->t->now_ns(u->comm->t->ctx); }
+
+static int nbc__tune_order(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* The slowest rank's median and elapsed time, the same on all ranks. */
+static nbc_status nbc__tune_measure(const nbc__tune *u, const nbc_coll_args *args, double *d_ns,
+                                    double *elapsed_ns) {
+  double times_ns[99], agreed[2];
+  nbc_request *request;
+  nbc_status status = nbc_coll_init(u->comm, args, &request);
+  for (int i = -1; i < u->desc.reps && !status; i++) { /* the first is warm-up */
+    const int64_t t_ns = nbc__tune_now(u);
+    status = nbc_coll_start(request);
+    if (!status) status = nbc_coll_wait(&request, 0);
+    if (i >= 0) times_ns[i] = (double)(nbc__tune_now(u) - t_ns);
+  }
+  if (status) return status;
+  nbc_coll_free(request);
+  qsort(times_ns, (size_t)u->desc.reps, sizeof *times_ns, nbc__tune_order);
+  agreed[0] = times_ns[u->desc.reps / 2];
+  agreed[1] = (double)(nbc__tune_now(u) - u->t_begin_ns);
+  const nbc_coll_args agree = {NBC_COLL_ALLREDUCE,
+                               NBC_IN_PLACE,
+                               agreed,
+                               2,
+                               NULL,
+                               NULL,
+                               NULL,
+                               NULL,
+                               NBC_TYPE_DOUBLE,
+                               NBC_REDUCE_MAX,
+                               0,
+                               NBC_ALGO_RECURSIVE_DOUBLING,
+                               0,
+                               0,
+                               0};
+  status = nbc_coll_run(u->comm, &agree);
+  *d_ns = agreed[0], *elapsed_ns = agreed[1];
+  return status;
+}
+
+/* All algorithms at one size; variants that differ in segment or radix are algorithms too. */
+static nbc_status nbc__tune_size(const nbc__tune *u, nbc_coll_args *args, nbc_choice_rule *best,
+                                 bool *late) {
+  static const struct {
+    nbc_algo algo;
+    uint64_t segment_bytes;
+    int radix;
+  } variants[] = {{NBC_ALGO_CHAIN, 16 * 1024, 0},
+                  {NBC_ALGO_CHAIN, 256 * 1024, 0},
+                  {NBC_ALGO_BINARY, 16 * 1024, 0},
+                  {NBC_ALGO_KNOMIAL, 0, 8}};
+  enum { VARIANTS = sizeof variants / sizeof *variants };
+  double best_ns = 0, d_ns, elapsed_ns;
+  best->algo = NBC_ALGO_AUTO;
+  for (int i = 1; i < NBC_ALGO_COUNT + VARIANTS; i++) {
+    const int v = i - NBC_ALGO_COUNT;
+    args->algo = v < 0 ? (nbc_algo)i : variants[v].algo;
+    args->segment_bytes = v < 0 ? 0 : variants[v].segment_bytes;
+    args->radix = v < 0 ? 0 : variants[v].radix;
+    if (!nbc_schedule_supports(args->coll, args->algo, u->comm->t->size, false)) continue;
+    const nbc_status status = nbc__tune_measure(u, args, &d_ns, &elapsed_ns);
+    if (status) return status;
+    if (best->algo == NBC_ALGO_AUTO || d_ns < best_ns) {
+      best_ns = d_ns;
+      best->algo = args->algo, best->segment_bytes = args->segment_bytes, best->radix = args->radix;
+    }
+    if (elapsed_ns > (double)u->desc.limit_ns) return *late = true, NBC_OK;
+  }
+  return NBC_OK;
+}
+
+static bool nbc__tune_blocks(nbc_coll coll) { /* the whole is a block for each rank */
+  return (coll >= NBC_COLL_REDUCE_SCATTER_BLOCK && coll <= NBC_COLL_ALLTOALLV);
+}
+
+/* v-variants: lengths between 0.5 and 1.5 of the mean, on both sides of each pair the same. */
+static nbc_coll_args nbc__tune_args(const nbc__tune *u, nbc_coll coll, uint64_t bytes,
+                                    uint64_t counts[1024]) {
+  const uint64_t size = (uint64_t)u->comm->t->size, rank = (uint64_t)u->comm->t->rank;
+  nbc_coll_args args;
+  memset(&args, 0, sizeof args);
+  args.coll = coll, args.send = u->send, args.recv = u->recv;
+  args.count = bytes / 4, args.type = NBC_TYPE_INT32, args.reduce = NBC_REDUCE_SUM;
+  for (uint64_t i = 0; i < size; i++) {
+    const uint64_t k = coll == NBC_COLL_ALLTOALLV ? i + rank : i;
+    counts[i] = bytes / 4 * (2 + k * 7 % 5) / 4;
+  }
+  if (coll == NBC_COLL_ALLTOALLV) args.send_counts = counts;
+  if (coll == NBC_COLL_REDUCE_SCATTER || coll == NBC_COLL_ALLGATHERV || coll == NBC_COLL_ALLTOALLV)
+    args.recv_counts = counts;
+  return args;
+}
+
+/* One collective: sizes four times apart; a rule reaches to twice its size, the last one to
+ * infinity. */
+static nbc_status nbc__tune_coll(const nbc__tune *u, nbc_coll coll, nbc_choice *table, bool *late) {
+  const uint64_t size = (uint64_t)u->comm->t->size,
+                 most = u->desc.max_bytes / (nbc__tune_blocks(coll) ? size : 1);
+  const size_t first = table->rule_count;
+  uint64_t counts[1024];
+  nbc_status status = NBC_OK;
+  for (uint64_t bytes = coll == NBC_COLL_BARRIER ? most : 64; bytes <= most && !status && !*late;
+       bytes *= 4) {
+    nbc_coll_args args = nbc__tune_args(u, coll, bytes, counts);
+    nbc_choice_rule best;
+    memset(&best, 0, sizeof best);
+    best.coll = coll, best.max_size = (int)size, best.max_bytes = bytes * 2;
+    status = nbc__tune_size(u, &args, &best, late);
+    if (status || *late || best.algo == NBC_ALGO_AUTO) break;
+    nbc_choice_rule *const last =
+        table->rule_count > first ? &table->rules[table->rule_count - 1] : NULL;
+    if (last && last->algo == best.algo && last->segment_bytes == best.segment_bytes &&
+        last->radix == best.radix)
+      last->max_bytes = best.max_bytes;
+    else if (table->rule_count < NBC_CHOICE_MAX_RULES)
+      table->rules[table->rule_count++] = best;
+  }
+  if (!status && !*late && table->rule_count > first)
+    table->rules[table->rule_count - 1].max_bytes = 0;
+  return status;
+}
+
+/* One rule for all sizes: the algorithm that is least often far behind the best one. */
+static nbc_status nbc__tune_unsized(const nbc__tune *u, nbc_coll coll, nbc_choice *table, bool *late) {
+  const uint64_t most = u->desc.max_bytes / (uint64_t)u->comm->t->size;
+  double behind[NBC_ALGO_COUNT] = {0}, d_ns[NBC_ALGO_COUNT] = {0}, elapsed_ns;
+  uint64_t counts[1024];
+  nbc_choice_rule best;
+  memset(&best, 0, sizeof best);
+  best.coll = coll, best.max_size = u->comm->t->size;
+  for (uint64_t bytes = 64; bytes <= most; bytes *= 4) {
+    nbc_coll_args args = nbc__tune_args(u, coll, bytes, counts);
+    double best_ns = 0;
+    for (int i = 1; i < NBC_ALGO_COUNT; i++) {
+      args.algo = (nbc_algo)i;
+      if (!nbc_schedule_supports(coll, args.algo, u->comm->t->size, false)) continue;
+      const nbc_status status = nbc__tune_measure(u, &args, &d_ns[i], &elapsed_ns);
+      if (status) return status;
+      if (elapsed_ns > (double)u->desc.limit_ns) return *late = true, NBC_OK;
+      if (d_ns[i] < 1) d_ns[i] = 1;
+      if (best_ns == 0 || d_ns[i] < best_ns) best_ns = d_ns[i];
+    }
+    for (int i = 1; i < NBC_ALGO_COUNT; i++)
+      if (d_ns[i] > 0) behind[i] += d_ns[i] / best_ns;
+  }
+  for (int i = 1; i < NBC_ALGO_COUNT; i++)
+    if (behind[i] > 0 && (best.algo == NBC_ALGO_AUTO || behind[i] < behind[best.algo]))
+      best.algo = (nbc_algo)i;
+  if (best.algo && table->rule_count < NBC_CHOICE_MAX_RULES) table->rules[table->rule_count++] = best;
+  return NBC_OK;
+}
+
+NBC_API nbc_status nbc_tune(nbc_comm *comm, const nbc_tune_desc *desc, nbc_choice *table,
+                            nbc_error *err) {
+  nbc__tune u;
+  nbc_choice built_in;
+  bool late = false;
+  memset(&u, 0, sizeof u);
+  table->rule_count = 0;
+  u.comm = comm;
+  if (desc) u.desc = *desc;
+  if (!u.desc.max_bytes) u.desc.max_bytes = 1 << 20;
+  if (!u.desc.reps) u.desc.reps = 5;
+  if (u.desc.limit_ns <= 0) u.desc.limit_ns = 20000000000;
+  if (u.desc.reps < 1 || u.desc.reps > 99 || u.desc.max_bytes > SIZE_MAX / 4)
+    return nbc__status_fail(err, NBC_E_RANGE, 0,
+                            "tune: reps must be in 1..99, max_bytes less than the memory");
+  if (comm->t->size > 1024)
+    return nbc__status_fail(err, NBC_E_RANGE, 0, "tune: more than 1024 ranks");
+  u.t_begin_ns = nbc__tune_now(&u);
+  /* lengths that differ may add up to more than their mean, by half a block */
+  u.send = (unsigned char *)NBC_MALLOC(2 * (size_t)u.desc.max_bytes + 64 * (size_t)comm->t->size);
+  u.recv = (unsigned char *)NBC_MALLOC(2 * (size_t)u.desc.max_bytes + 64 * (size_t)comm->t->size);
+  nbc_status status =
+      u.send && u.recv ? NBC_OK : nbc__status_fail(err, NBC_E_NOMEM, 0, "tune: out of memory");
+  if (!status) memset(u.send, 1, 2 * (size_t)u.desc.max_bytes);
+  for (int coll = 0; coll < NBC_COLL_COUNT && !status && !late; coll++) {
+    if (coll == NBC_COLL_GATHERV || coll == NBC_COLL_SCATTERV) continue; /* nothing to choose */
+    status = coll == NBC_COLL_ALLTOALLV ? nbc__tune_unsized(&u, (nbc_coll)coll, table, &late)
+                                        : nbc__tune_coll(&u, (nbc_coll)coll, table, &late);
+    if (status && err) *err = comm->err;
+  }
+  NBC_FREE(u.send);
+  NBC_FREE(u.recv);
+  nbc_choice_default(
+      &built_in); /* for other sizes, and operators that the measured ones do not serve */
+  for (size_t i = 0; i < built_in.rule_count && table->rule_count < NBC_CHOICE_MAX_RULES; i++)
+    table->rules[table->rule_count++] = built_in.rules[i];
+  return status;
+}
+#ifdef NBC_LINES
+#line 76 "src/time/sync.h"
+#endif
+/* ---- a common time: round trips -------------------------------------------------------------- */
+enum { NBC__SYNC_FITS_MAX = 64, NBC__SYNC_TRIPS_PER_FIT = 16, NBC__SYNC_OPEN = 16 };
+enum { NBC__SYNC_ASK = 0, NBC__SYNC_LAST, NBC__SYNC_SKIP };
+
+typedef struct nbc__sync_ping {
+  uint64_t sequence, what, burst;
+  int64_t retry_ns; /* it will be repeated after this */
+} nbc__sync_ping;
+
+typedef struct nbc__sync_pong {
+  uint64_t sequence, depth_count;
+  int64_t not_after_ns;  /* global time was at most this when the ping had arrived */
+  int64_t not_before_ns; /* and at least this when the pong left */
+} nbc__sync_pong;
+
+/* The fastest of some round trips: what the published methods work with. */
+typedef struct nbc__sync_fit {
+  int64_t t_local_ns, rtt_ns;
+  double offset_ns; /* global - local, relative to the first fit's */
+} nbc__sync_fit;
+
+/* What ranks of one clock pass on. */
+typedef struct nbc__sync_state {
+  nbc_relation relation;
+  nbc_sync_info info;
+  double line_ns, line_rate, guess_ns, guess_rate;
+  int64_t t_line_ns, fit_offset_ns;
+  int fits_count;
+  bool guessed;
+} nbc__sync_state;
+
+/* An operation whose memory may have to outlive the wait for it. */
+typedef struct nbc__sync_mail {
+  nbc_op op;
+  struct nbc__sync_mail *next;
+  union {
+    nbc__sync_ping ping;
+    nbc__sync_pong pong;
+    nbc__sync_state state;
+  } u;
+} nbc__sync_mail;
+
+struct nbc_sync {
+  const nbc_transport *t;
+  nbc_sync_desc desc; /* values in force */
+  bool identity;      /* shares rank 0's clock */
+  bool leader;        /* lowest rank of its clock */
+  int *group;         /* ranks of this clock, ascending */
+  int group_count, group_index, parent_rank;
+  nbc_relation relation;
+  nbc_relation *history; /* older states, oldest first; allocated by the first update */
+  int history_count;
+  nbc__sync_fit fits[NBC__SYNC_FITS_MAX];
+  int fits_count;
+  int64_t fit_offset_ns;     /* what the fits' offsets are relative to */
+  double line_ns, line_rate; /* the method's line: offset at t_line_ns, slope */
+  int64_t t_line_ns;
+  double guess_ns,
+      guess_rate; /* the estimate: host minus nominal at the newest reading, its rate */
+  bool guessed;   /* else it is the middle of the interval */
+  double burst_low_ns, burst_high_ns; /* offset between the fastest trips of this burst */
+  int64_t sent_ns[NBC__SYNC_OPEN];    /* by sequence: when the ping left */
+  uint64_t sequence, burst;
+  nbc__sync_mail *orphans; /* posted and not to be cancelled: kept until the end */
+  nbc_sync_info info;
+};
+
+NBC__PRIVATE int64_t nbc__sync_local_now(const nbc_sync *s);
+NBC__PRIVATE nbc_status nbc__sync_post(nbc_sync *s, nbc__sync_mail **mail, int peer, uint64_t tag,
+                                 uint64_t bytes);
+NBC__PRIVATE void nbc__sync_drop(nbc_sync *s, nbc__sync_mail *m);
+NBC__PRIVATE nbc_status nbc__sync_named(nbc_error *err, nbc_status status, int rank, const nbc_sync *s);
+#ifdef NBC_LINES
+#line 1 "src/time/sync.c"
+#endif
+/* sync.c: many clocks: a common time for all ranks of a transport. */
+
+
+/* ============================================================================================== */
+/* [SYNC] 19. Many clocks                                                                         */
+/* ============================================================================================== */
+NBC_API const char *nbc_sync_method_name(nbc_sync_method method) {
+  switch (method) {
+  case NBC_SYNC_MIDDLE: return "middle";
+  case NBC_SYNC_SKAMPI: return "skampi";
+  case NBC_SYNC_JK: return "jk";
+  case NBC_SYNC_HCA3: return "hca3";
+  case NBC_SYNC_METHOD_COUNT: break;
+  }
+  return "?";
+}
+
+NBC__PRIVATE int64_t nbc__sync_local_now(const nbc_sync *s) { return s->t->now_ns(s->t->ctx); }
+
+/* Bounds of the global time at a local reading t <= clock < t + 1 ns. */
+static bool nbc__sync_bounds(const nbc_sync *s, int64_t t_local_ns, int64_t *low_ns,
+                             int64_t *high_ns) {
+  nbc_time time;
+  if (s->identity) {
+    *low_ns = t_local_ns;
+    *high_ns = t_local_ns + 1;
+    return true;
+  }
+  if (nbc_relation_time(&s->relation, (uint64_t)t_local_ns, &time) != NBC_OK) return false;
+  *low_ns = time.t_ns - time.err_ns;
+  *high_ns = time.t_ns + time.err_ns;
+  return true;
+}
+
+/* ---- mail: operations that survive a time-out ------------------------------------------------ */
+NBC__PRIVATE nbc_status nbc__sync_post(nbc_sync *s, nbc__sync_mail **mail, int peer, uint64_t tag,
+                                 uint64_t bytes) {
+  nbc__sync_mail *m = (nbc__sync_mail *)NBC_MALLOC(sizeof *m);
+  *mail = m;
+  if (!m) return NBC_E_NOMEM;
+  memset(m, 0, sizeof *m);
+  const nbc_status status = nbc_irecv(s->t, &m->u, bytes, peer, s->desc.tag + tag, &m->op);
+  if (status != NBC_OK) {
+    NBC_FREE(m);
+    *mail = NULL;
+  }
+  return status;
+}
+
+NBC__PRIVATE void nbc__sync_drop(nbc_sync *s, nbc__sync_mail *m) {
+  if (!m) return;
+  if (!m->op.finished && s->t->cancel) s->t->cancel(s->t->ctx, &m->op);
+  for (int i = 0; i < 8 && !m->op.finished; i++) s->t->progress(s->t->ctx);
+  if (m->op.finished) {
+    NBC_FREE(m);
+    return;
+  }
+  m->next = s->orphans;
+  s->orphans = m;
+}
+
+/* ---- child's side ---------------------------------------------------------------------------- */
+static void nbc__sync_keep_fit(nbc_sync *s, const nbc__sync_fit *fit) {
+  if (s->fits_count == NBC__SYNC_FITS_MAX) { /* thin out evenly */
+    for (int i = 0; i < NBC__SYNC_FITS_MAX / 2; i++) s->fits[i] = s->fits[2 * i];
+    s->fits_count = NBC__SYNC_FITS_MAX / 2;
+  }
+  s->fits[s->fits_count++] = *fit;
+}
+
+/* One answered trip: two bounds for the relation, an offset for the published methods. */
+static void nbc__sync_use(nbc_sync *s, const nbc__sync_pong *pong, int64_t t_sent_ns,
+                          int64_t t_back_ns, nbc__sync_fit *best) {
+  const int64_t rtt_ns = t_back_ns - t_sent_ns;
+  if (rtt_ns < 0) {
+    s->info.backward_count++;
+    return;
+  }
+  s->info.trips_count++;
+  if (s->info.rtt_min_ns == 0 || rtt_ns < s->info.rtt_min_ns)
+    s->info.rtt_min_ns = rtt_ns > 0 ? rtt_ns : 1;
+  if (nbc_relation_add_not_after(&s->relation, (uint64_t)t_sent_ns, pong->not_after_ns) ==
+      NBC_E_CLOCK)
+    s->fits_count = 0;
+  if (nbc_relation_add_not_before(&s->relation, pong->not_before_ns, (uint64_t)t_back_ns) ==
+      NBC_E_CLOCK)
+    s->fits_count = 0;
+  const int64_t reference_ns = pong->not_after_ns + (pong->not_before_ns - pong->not_after_ns) / 2;
+  const int64_t t_middle_ns = t_sent_ns + rtt_ns / 2;
+  if (s->fits_count == 0) s->fit_offset_ns = reference_ns - t_middle_ns;
+  s->burst_high_ns =
+      fmin(s->burst_high_ns, (double)(pong->not_after_ns - t_sent_ns - s->fit_offset_ns));
+  s->burst_low_ns =
+      fmax(s->burst_low_ns, (double)(pong->not_before_ns - t_back_ns - s->fit_offset_ns));
+  if (rtt_ns < best->rtt_ns) {
+    best->rtt_ns = rtt_ns;
+    best->t_local_ns = t_middle_ns;
+    best->offset_ns = (double)(reference_ns - t_middle_ns - s->fit_offset_ns);
+  }
+}
+
+/* One trip: sends until an answer comes; answers to earlier pings count too. */
+static nbc_status nbc__sync_trip(nbc_sync *s, uint64_t what, nbc__sync_fit *best) {
+  nbc__sync_mail *answer;
+  nbc__sync_ping ping;
+  int64_t retry_ns = s->desc.retry_ns;
+  int tries = 0;
+  const int64_t t_first_ns = nbc__sync_local_now(s);
+  nbc_status status = nbc__sync_post(s, &answer, s->parent_rank, 1, sizeof(nbc__sync_pong));
+  while (status == NBC_OK) {
+    ping.sequence = ++s->sequence;
+    ping.what = what;
+    ping.burst = s->burst;
+    ping.retry_ns = retry_ns;
+    s->sent_ns[ping.sequence % NBC__SYNC_OPEN] = nbc__sync_local_now(s);
+    status = nbc_send(s->t, &ping, sizeof ping, s->parent_rank, s->desc.tag);
+    if (status != NBC_OK) break;
+    status = nbc_wait(s->t, &answer->op, retry_ns > 0 ? retry_ns : s->desc.limit_ns);
+    if (status == NBC_E_TIMEOUT && retry_ns > 0 &&
+        nbc__sync_local_now(s) - t_first_ns < s->desc.limit_ns) {
+      s->info.lost_count++;
+      if (what == NBC__SYNC_LAST &&
+          ++tries > 4) { /* only the farewell is lost: the parent will see */
+        status = NBC_OK;
+        break;
+      }
+      retry_ns *= 2; /* the parent may be busy with others: do not flood it */
+      status = NBC_OK;
+      continue;
+    }
+    if (status != NBC_OK) break;
+    const int64_t t_back_ns = nbc__sync_local_now(s);
+    const nbc__sync_pong *pong = &answer->u.pong;
+    if (answer->op.size_bytes == sizeof *pong && pong->sequence <= s->sequence &&
+        s->sequence - pong->sequence < NBC__SYNC_OPEN) {
+      s->info.depth_count = (int)pong->depth_count + 1;
+      nbc__sync_use(s, pong, s->sent_ns[pong->sequence % NBC__SYNC_OPEN], t_back_ns, best);
+      break;
+    }
+    NBC_FREE(answer); /* an answer of long ago: wait for the next */
+    status = nbc__sync_post(s, &answer, s->parent_rank, 1, sizeof(nbc__sync_pong));
+  }
+  nbc__sync_drop(s, answer);
+  return status;
+}
+
+/* The method's line through the fits [SKaMPI: no slope; Jones and Koenig: regression; HCA3: its
+   slope through the last burst's offset]. */
+static void nbc__sync_line(nbc_sync *s) {
+  double x_mean = 0, y_mean = 0, xx = 0, xy = 0;
+  const int n = s->fits_count;
+  if (n == 0) return;
+  s->t_line_ns = s->fits[n - 1].t_local_ns;
+  for (int i = 0; i < n; i++) {
+    x_mean += (double)(s->fits[i].t_local_ns - s->t_line_ns) / n;
+    y_mean += s->fits[i].offset_ns / n;
+  }
+  for (int i = 0; i < n; i++) {
+    const double x = (double)(s->fits[i].t_local_ns - s->t_line_ns) - x_mean;
+    xx += x * x;
+    xy += x * (s->fits[i].offset_ns - y_mean);
+  }
+  const double slope = xx > 0 ? xy / xx : 0, burst_ns = 0.5 * (s->burst_low_ns + s->burst_high_ns);
+  s->line_rate = s->desc.method == NBC_SYNC_SKAMPI ? 0 : slope;
+  s->line_ns = s->desc.method == NBC_SYNC_JK ? y_mean - slope * x_mean : burst_ns;
+}
+
+/* The slope of the fits, less twice its own standard error (as James and Stein shrink a mean): what
+   scatter alone could have made is no drift. */
+static double nbc__sync_sure_rate(const nbc_sync *s) {
+  const int n = s->fits_count;
+  double x_mean = 0, y_mean = 0, xx = 0, xy = 0, rest = 0;
+  for (int i = 0; i < n; i++) {
+    x_mean += (double)(s->fits[i].t_local_ns - s->t_line_ns) / n;
+    y_mean += s->fits[i].offset_ns / n;
+  }
+  for (int i = 0; i < n; i++) {
+    const double x = (double)(s->fits[i].t_local_ns - s->t_line_ns) - x_mean;
+    xx += x * x;
+    xy += x * (s->fits[i].offset_ns - y_mean);
+  }
+  if (n < 3 || !(xx > 0)) return 0;
+  const double slope = xy / xx;
+  for (int i = 0; i < n; i++) {
+    const double x = (double)(s->fits[i].t_local_ns - s->t_line_ns) - x_mean;
+    const double y = s->fits[i].offset_ns - y_mean - slope * x;
+    rest += y * y;
+  }
+  const double doubt = 4 * rest / (n - 2) / xx;
+  return doubt < slope * slope ? slope - doubt / slope : 0;
+}
+
+/* While "no drift" is within what is guaranteed: the probable rate, and the middle of the offsets that
+   the polygon leaves at that rate. The polygon's own middle would make drift of the width of what is
+   not known, and carry it on until the next burst. */
+static void nbc__sync_guess(nbc_sync *s) {
+  const nbc_relation *r = &s->relation;
+  const double low = (r->rate_ppm - r->rate_err_ppm) * 1e-6,
+               high = (r->rate_ppm + r->rate_err_ppm) * 1e-6;
+  double low_ns = -INFINITY, high_ns = INFINITY, x_ns;
+  s->guessed = s->fits_count > 0 && r->corners_count > 0 && low <= 0 && high >= 0;
+  if (!s->guessed) return;
+  s->guess_rate = fmax(low, fmin(high, nbc__sync_sure_rate(s)));
+  for (int i = 0; i < r->upper_count; i++)
+    high_ns = fmin(high_ns, nbc__sync_bound_ns(r, &r->upper[i], 1, &x_ns) - s->guess_rate * x_ns);
+  for (int i = 0; i < r->lower_count; i++)
+    low_ns = fmax(low_ns, nbc__sync_bound_ns(r, &r->lower[i], -1, &x_ns) - s->guess_rate * x_ns);
+  s->guess_ns = 0.5 * (low_ns + high_ns);
+}
+
+static nbc_status nbc__sync_ask(nbc_sync *s) {
+  nbc_status status = NBC_OK;
+  nbc__sync_fit fit, fastest;
+  fit.rtt_ns = fastest.rtt_ns = INT64_MAX;
+  s->burst_low_ns = -INFINITY;
+  s->burst_high_ns = INFINITY;
+  for (int i = 0; i < s->desc.trips_count && status == NBC_OK; i++) {
+    status = nbc__sync_trip(s, i + 1 < s->desc.trips_count ? NBC__SYNC_ASK : NBC__SYNC_LAST, &fit);
+    if ((i + 1) % NBC__SYNC_TRIPS_PER_FIT != 0 && i + 1 < s->desc.trips_count) continue;
+    if (fit.rtt_ns == INT64_MAX) continue;
+    if (fit.rtt_ns < fastest.rtt_ns) fastest = fit;
+    nbc__sync_keep_fit(s, &fit);
+    fit.rtt_ns = INT64_MAX;
+  }
+  nbc__sync_line(s);
+  nbc__sync_guess(s);
+  nbc_time time;
+  if (fastest.rtt_ns < INT64_MAX &&
+      nbc_relation_time(&s->relation, (uint64_t)fastest.t_local_ns, &time) == NBC_OK) {
+    const double off_ns =
+        (double)(time.t_ns - fastest.t_local_ns - s->fit_offset_ns) - fastest.offset_ns;
+    s->info.residual_ns = (int64_t)fabs(off_ns);
+  }
+  return status;
+}
+
+/* ---- parent's side --------------------------------------------------------------------------- */
+/* Answers one child until it says that this was the last. *heard: it asked at least once. */
+static nbc_status nbc__sync_serve(nbc_sync *s, int child, bool *heard) {
+  nbc__sync_mail *ask;
+  nbc__sync_pong pong;
+  nbc_status status = nbc__sync_post(s, &ask, child, 0, sizeof(nbc__sync_ping));
+  int64_t patience_ns = s->desc.limit_ns;
+  *heard = false;
+  while (status == NBC_OK) {
+    int64_t low_ns, high_ns, ignored_ns;
+    status = nbc_wait(s->t, &ask->op, patience_ns);
+    if (status != NBC_OK) break;
+    const int64_t t_read_ns = nbc__sync_local_now(s);
+    const nbc__sync_ping ping = ask->u.ping;
+    if (ping.burst == s->burst) {
+      *heard = true; /* from now on, silence means that its farewell got lost */
+      if (ping.retry_ns > 0 && ping.retry_ns < s->desc.limit_ns / 64)
+        patience_ns = 64 * ping.retry_ns;
+    }
+    NBC_FREE(ask);
+    ask = NULL;
+    if (ping.burst > s->burst) return NBC_OK; /* its farewell got lost; it will repeat this one */
+    if (ping.what == NBC__SYNC_SKIP && ping.burst == s->burst) return NBC_OK;
+    /* a ping of an earlier burst deserves its answer, but ends nothing */
+    const bool last = ping.what == NBC__SYNC_LAST && ping.burst == s->burst;
+    if (!last) status = nbc__sync_post(s, &ask, child, 0, sizeof(nbc__sync_ping));
+    if (status != NBC_OK) break;
+    if (!nbc__sync_bounds(s, t_read_ns, &ignored_ns, &high_ns)) high_ns = NBC__SYNC_MAX_NS;
+    pong.sequence = ping.sequence;
+    pong.depth_count = (uint64_t)s->info.depth_count;
+    pong.not_after_ns = high_ns;
+    if (!nbc__sync_bounds(s, nbc__sync_local_now(s), &low_ns, &ignored_ns))
+      low_ns = -NBC__SYNC_MAX_NS;
+    pong.not_before_ns = low_ns;
+    status = nbc_send(s->t, &pong, sizeof pong, child, s->desc.tag + 1);
+    if (last) return status;
+  }
+  nbc__sync_drop(s, ask);
+  return status == NBC_E_TIMEOUT && *heard ? NBC_OK : status;
+}
+
+/* ---- the tree -------------------------------------------------------------------------------- */
+NBC__PRIVATE nbc_status nbc__sync_named(nbc_error *err, nbc_status status, int rank, const nbc_sync *s) {
+  if (status == NBC_E_TIMEOUT)
+    return nbc__status_fail(err, status, 0, "rank %d: rank %d did not answer within %.3g s",
+                            s->t->rank, rank, (double)s->desc.limit_ns * 1e-9);
+  return nbc__status_fail(err, status, 0, "rank %d: with rank %d: %s", s->t->rank, rank,
+                          nbc_status_text(status));
+}
+
+/* Clears the lowest digit of rank that is not 0, in base arity: the parent. */
+static int nbc__sync_tree_parent(int rank, int arity) {
+  int weight = 1;
+  while (rank / weight % arity == 0) weight *= arity;
+  return rank - rank / weight % arity * weight;
+}
+
+/* Ranks of one clock pass the relation on among themselves, in a binomial tree over their indices.
+   */
+static nbc_status nbc__sync_copy_from(nbc_sync *s, nbc_error *err) {
+  const int parent = s->group[s->group_index & (s->group_index - 1)];
+  nbc__sync_mail *mail;
+  nbc_status status = nbc__sync_post(s, &mail, parent, 2, sizeof mail->u.state);
+  if (status == NBC_OK) status = nbc_wait(s->t, &mail->op, s->desc.limit_ns);
+  if (status == NBC_OK && mail->op.size_bytes != sizeof mail->u.state) status = NBC_E_MISMATCH;
+  if (status == NBC_OK) {
+    const nbc__sync_state *state = &mail->u.state;
+    s->relation = state->relation;
+    s->line_ns = state->line_ns, s->line_rate = state->line_rate, s->t_line_ns = state->t_line_ns;
+    s->guess_ns = state->guess_ns, s->guess_rate = state->guess_rate, s->guessed = state->guessed;
+    s->fit_offset_ns = state->fit_offset_ns;
+    s->fits_count = state->fits_count;
+    s->info = state->info;
+    s->info.copied = true;
+    s->info.parent_rank = parent;
+  }
+  nbc__sync_drop(s, mail);
+  return status == NBC_OK ? NBC_OK : nbc__sync_named(err, status, parent, s);
+}
+
+static nbc_status nbc__sync_copy_to(nbc_sync *s, nbc_error *err) {
+  nbc__sync_state state;
+  memset(&state, 0, sizeof state);
+  state.relation = s->relation;
+  state.info = s->info;
+  state.line_ns = s->line_ns, state.line_rate = s->line_rate, state.t_line_ns = s->t_line_ns;
+  state.guess_ns = s->guess_ns, state.guess_rate = s->guess_rate, state.guessed = s->guessed;
+  state.fit_offset_ns = s->fit_offset_ns;
+  state.fits_count = s->fits_count;
+  const int lowest = s->group_index ? s->group_index & -s->group_index : s->group_count;
+  int bit = 1;
+  while (bit < lowest) bit *= 2;
+  for (bit = s->group_index ? lowest / 2 : bit / 2; bit > 0; bit /= 2) {
+    if (s->group_index + bit >= s->group_count) continue;
+    const int child = s->group[s->group_index + bit];
+    const nbc_status status = nbc_send(s->t, &state, sizeof state, child, s->desc.tag + 2);
+    if (status != NBC_OK) return nbc__sync_named(err, status, child, s);
+  }
+  return NBC_OK;
+}
+
+/* Own relation first, then the children's; parents have lower ranks, so nobody waits in a circle.
+   */
+static nbc_status nbc__sync_burst(nbc_sync *s, nbc_error *err) {
+  const int rank = s->t->rank, size = s->t->size, arity = s->desc.tree_arity;
+  const int above = rank > 0 ? nbc__sync_tree_parent(rank, arity) : -1;
+  nbc_status status = NBC_OK;
+  bool heard;
+  s->burst++;
+  if (rank > 0 && s->leader) {
+    s->parent_rank = s->info.parent_rank = above;
+    status = nbc__sync_ask(s);
+    if (status != NBC_OK) return nbc__sync_named(err, status, above, s);
+  } else if (rank > 0 && !(s->t->same_clock && s->t->same_clock(s->t->ctx, above))) {
+    const nbc__sync_ping skip = {0, NBC__SYNC_SKIP, s->burst, 0};
+    for (int i = 0; i < (s->desc.retry_ns > 0 ? 8 : 1) && status == NBC_OK;
+         i++) /* some may get lost */
+      status = nbc_send(s->t, &skip, sizeof skip, above, s->desc.tag);
+    if (status != NBC_OK) return nbc__sync_named(err, status, above, s);
+  }
+  if (!s->leader && !s->identity) status = nbc__sync_copy_from(s, err);
+  if (status == NBC_OK && !s->identity) status = nbc__sync_copy_to(s, err);
+  int weight = 1;
+  while (weight < size && (rank == 0 || rank / weight % arity == 0)) weight *= arity;
+  for (weight /= arity; weight > 0 && status == NBC_OK; weight /= arity)
+    for (int digit = 1; digit < arity && status == NBC_OK; digit++) {
+      if (digit > (size - 1 - rank) / weight) break;
+      const int child = rank + digit * weight;
+      if (s->t->same_clock && s->t->same_clock(s->t->ctx, child))
+        continue; /* it has us or a lower one */
+      status = nbc__sync_serve(s, child, &heard);
+      if (status != NBC_OK) return nbc__sync_named(err, status, child, s);
+    }
+  return status;
+}
+
+static nbc_status nbc__sync_find_group(nbc_sync *s) {
+  const nbc_transport *t = s->t;
+  int count = 0, room = 0;
+  for (int peer = 0; peer < t->size; peer++) {
+    if (peer != t->rank && !(t->same_clock && t->same_clock(t->ctx, peer))) continue;
+    if (count == room) {
+      int *larger = (int *)NBC_MALLOC((size_t)(room = 2 * room + 8) * sizeof *larger);
+      if (!larger) return NBC_E_NOMEM;
+      if (count > 0) memcpy(larger, s->group, (size_t)count * sizeof *larger);
+      NBC_FREE(s->group);
+      s->group = larger;
+    }
+    if (peer == t->rank) s->group_index = count;
+    s->group[count++] = peer;
+  }
+  s->group_count = count;
+  s->identity = s->group[0] == 0;
+  s->leader = s->group[0] == t->rank;
+  return NBC_OK;
+}
+
+static nbc_status nbc__sync_defaults(nbc_sync_desc *d) {
+  if (d->rate_limit_ppm == 0) d->rate_limit_ppm = 400;
+  if (d->wander_ppm_per_s == 0) d->wander_ppm_per_s = 1;
+  if (d->wander_ppm_per_s < 0) d->wander_ppm_per_s = 0;
+  if (d->trips_count == 0) d->trips_count = 64;
+  if (d->tree_arity == 0) d->tree_arity = 2;
+  if (d->history_count == 0) d->history_count = 16;
+  if (d->limit_ns == 0) d->limit_ns = INT64_C(30000000000);
+  const bool good = (int)d->method >= 0 && d->method < NBC_SYNC_METHOD_COUNT &&
+                    d->trips_count > 0 && d->trips_count <= 1 << 20 && d->tree_arity >= 2 &&
+                    d->tree_arity <= 64 && d->history_count > 1 && d->history_count <= 4096 &&
+                    d->limit_ns > 0 && d->retry_ns >= 0;
+  return good ? NBC_OK : NBC_E_INVAL;
+}
+
+NBC_API nbc_status nbc_sync_create(const nbc_transport *t, const nbc_sync_desc *desc,
+                                   nbc_sync **sync, nbc_error *err) {
+  if (!t || !sync) return nbc__status_fail(err, NBC_E_INVAL, 0, "transport or result is missing");
+  *sync = NULL;
+  nbc_sync *s = (nbc_sync *)NBC_MALLOC(sizeof *s);
+  if (!s) return nbc__status_fail(err, NBC_E_NOMEM, 0, "out of memory");
+  memset(s, 0, sizeof *s);
+  s->t = t;
+  if (desc) s->desc = *desc;
+  s->info.parent_rank = -1;
+  nbc_relation_desc relation = nbc_relation_crystal(1e9);
+  nbc_status status = nbc__sync_defaults(&s->desc);
+  relation.rate_limit_ppm = s->desc.rate_limit_ppm;
+  relation.wander_ppm_per_s = s->desc.wander_ppm_per_s;
+  if (status == NBC_OK) status = nbc_relation_init(&s->relation, &relation);
+  if (status == NBC_OK) status = nbc__sync_find_group(s);
+  if (status != NBC_OK)
+    nbc__status_fail(err, status, 0, "rank %d: %s", t->rank, nbc_status_text(status));
+  if (status == NBC_OK) status = nbc__sync_burst(s, err);
+  if (status == NBC_OK)
+    *sync = s;
+  else
+    nbc_sync_destroy(s);
+  return status;
+}
+
+NBC_API nbc_status nbc_sync_update(nbc_sync *s, nbc_error *err) {
+  if (!s->identity) { /* keep today's state for stamps taken until now */
+    if (!s->history)
+      s->history = (nbc_relation *)NBC_MALLOC((size_t)s->desc.history_count * sizeof *s->history);
+    if (!s->history) return nbc__status_fail(err, NBC_E_NOMEM, 0, "out of memory");
+    if (s->history_count == s->desc.history_count) {
+      s->history_count = (s->history_count + 1) / 2;
+      for (int i = 1; i < s->history_count; i++) s->history[i] = s->history[2 * i];
+    }
+    s->history[s->history_count++] = s->relation;
+  }
+  return nbc__sync_burst(s, err);
+}
+
+NBC_API void nbc_sync_destroy(nbc_sync *s) {
+  if (!s) return;
+  while (s->orphans) {
+    nbc__sync_mail *m = s->orphans;
+    s->orphans = m->next;
+    NBC_FREE(m);
+  }
+  NBC_FREE(s->group);
+  NBC_FREE(s->history);
+  NBC_FREE(s);
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+NBC_API nbc_sync_desc nbc_sync_desc_of(const nbc_sync *s) { return s->desc; }
+NBC_API const nbc_transport *nbc_sync_transport(const nbc_sync *s) { return s->t; }
+
+/* Moves t_ns to where the chosen method says; err_ns grows so that it still holds the truth. */
+static void nbc__sync_place(const nbc_sync *s, int64_t t_local_ns, nbc_time *time) {
+  if (s->desc.method == NBC_SYNC_MIDDLE || s->fits_count == 0) return;
+  const double d_ns = s->line_ns + s->line_rate * (double)(t_local_ns - s->t_line_ns);
+  if (!(fabs(d_ns) < 1e18)) return;
+  const int64_t t_ns = t_local_ns + s->fit_offset_ns + (int64_t)floor(d_ns + 0.5);
+  time->err_ns += t_ns > time->t_ns ? t_ns - time->t_ns : time->t_ns - t_ns;
+  time->t_ns = t_ns;
+}
+
+NBC_API nbc_status nbc_sync_global(const nbc_sync *s, int64_t t_local_ns, nbc_time *global) {
+  global->t_ns = t_local_ns;
+  global->err_ns = 0;
+  if (s->identity) return NBC_OK;
+  const nbc_relation *before = NULL, *after = &s->relation;
+  for (int i = s->history_count - 1; i >= 0;
+       i--) { /* newest reading before, oldest after t_local_ns */
+    const nbc_relation *old = &s->history[i];
+    const uint64_t newest = old->newest_raw_ticks;
+    if ((int64_t)((uint64_t)t_local_ns - newest) >= 0) {
+      before = old;
+      break;
+    }
+    after = old;
+  }
+  nbc_status status = NBC_E_MISMATCH;
+  if (before) status = nbc_relation_time_between(before, after, (uint64_t)t_local_ns, global);
+  if (status == NBC_E_MISMATCH ||
+      status == NBC_E_STATE) /* a step between them, or no state before */
+    status = nbc_relation_time(after, (uint64_t)t_local_ns, global);
+  if (status == NBC_OK)
+    nbc__sync_place(s, t_local_ns, global);
+  else if (status != NBC_E_RANGE)
+    global->err_ns = INT64_MAX;
+  return status == NBC_OK ? NBC_OK : NBC_E_RANGE;
+}
+
+NBC_API nbc_status nbc_sync_estimate(const nbc_sync *s, int64_t t_local_ns, int64_t *t_global_ns) {
+  nbc_time time;
+  const nbc_status status = nbc_sync_global(s, t_local_ns, &time);
+  *t_global_ns = time.t_ns;
+  if (status != NBC_OK || s->identity || !s->guessed || s->desc.method != NBC_SYNC_MIDDLE)
+    return status;
+  const double x_ns = (double)(int64_t)((uint64_t)t_local_ns - s->relation.newest_raw_ticks);
+  const double d_ns = x_ns + s->guess_ns + s->guess_rate * x_ns; /* since the newest reading */
+  const int64_t t_ns = s->relation.newest_ns + (int64_t)floor(d_ns + 0.5);
+  *t_global_ns = t_ns < time.t_ns - time.err_ns   ? time.t_ns - time.err_ns
+                 : t_ns > time.t_ns + time.err_ns ? time.t_ns + time.err_ns
+                                                  : t_ns;
+  return status;
+}
+
+NBC_API nbc_status nbc_sync_local(const nbc_sync *s, int64_t t_global_ns, int64_t *t_local_ns) {
+  uint64_t ticks = (uint64_t)t_global_ns;
+  if (!s->identity && nbc_relation_ticks(&s->relation, t_global_ns, &ticks) != NBC_OK)
+    return NBC_E_RANGE;
+  *t_local_ns = (int64_t)ticks;
+  nbc_time time;
+  for (int i = 0; i < 3 && !s->identity;
+       i++) /* interpolation and method move it, by some 100 ppm */
+    if (nbc_sync_global(s, *t_local_ns, &time) == NBC_OK) *t_local_ns += t_global_ns - time.t_ns;
+  return NBC_OK;
+}
+
+NBC_API nbc_time nbc_sync_now(const nbc_sync *s) {
+  nbc_time time;
+  nbc_sync_global(s, nbc__sync_local_now(s), &time);
+  return time;
+}
+
+NBC_API nbc_sync_info nbc_sync_info_of(const nbc_sync *s) {
+  nbc_sync_info info = s->info;
+  const int64_t t_local_ns = nbc__sync_local_now(s);
+  nbc_sync_global(s, t_local_ns, &info.offset);
+  info.offset.t_ns -= t_local_ns;
+  if (s->identity) return info;
+  info.rate_ppm = s->relation.rate_ppm;
+  info.rate_err_ppm = s->relation.rate_err_ppm;
+  info.step_count = s->relation.step_count;
+  return info;
+}
+#ifdef NBC_LINES
+#line 1 "src/time/measure.c"
+#endif
+/* measure.c: measuring: common starts, repeats until sure, changes on the way. */
+
+
+
+
+
+/* ============================================================================================== */
+/* [MEASURE] 20. Measuring                                                                        */
 /* ============================================================================================== */
 typedef struct nbc__measure_ranked {
   double value;
@@ -13611,10 +14077,7 @@ NBC_API nbc_status nbc_samples_check(const double *values, size_t count, nbc_sam
 
 NBC_API void nbc_shuffle(int *order, int count, uint64_t seed) {
   for (int i = 0; i < count; i++) {
-    uint64_t z = (seed += UINT64_C(0x9E3779B97F4A7C15)); /* splitmix64 */
-    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-    const int k = (int)((z ^ (z >> 31)) % (uint64_t)(i + 1));
+    const int k = (int)(nbc__random(&seed) % (uint64_t)(i + 1));
     order[i] = order[k];
     order[k] = i;
   }
@@ -13978,9 +14441,16 @@ NBC_API nbc_status nbc_measure(nbc_sync *sync, const nbc_measure_desc *desc, nbc
   if (run.column[0]) NBC_FREE(memory); /* nbc__measure_end frees it on the rank that summarised */
   return status;
 }
+#ifdef NBC_LINES
+#line 1 "src/time/model.c"
+#endif
+/* model.c: models of what was measured: ranges of sizes, noise, LogGP. */
+
+
+
 
 /* ============================================================================================== */
-/* [MODEL] 19. Models of what was measured                                                        */
+/* [MODEL] 21. Models of what was measured                                                        */
 /* ============================================================================================== */
 typedef struct nbc__model_sample {
   uint64_t size_bytes;
@@ -14694,7 +15164,384 @@ NBC_API nbc_status nbc_model_write_dedicated(const nbc_model_loggp *l, FILE *out
           l->min_test_ns * 1e-9, l->min_wait_ns * 1e-9);
   return ferror(out) ? NBC_E_IO : NBC_OK;
 }
+#ifdef NBC_LINES
+#line 1 "src/time/dedicated.c"
+#endif
+/* dedicated.c: the dedicated-core model: would a core of its own for communication pay?. */
 
+
+
+
+/* ============================================================================================== */
+/* [DEDICATED] 22. The dedicated-core model                                                       */
+/* ============================================================================================== */
+typedef struct nbc__ded_field {
+  const char *name;
+  size_t offset_bytes;
+} nbc__ded_field;
+#define NBC__DED_FIELD(field)                                                                      \
+  { #field, offsetof(nbc_dedicated_input, field) }
+static const nbc__ded_field nbc__ded_fields[] =
+    {/* all >= 0 */
+     NBC__DED_FIELD(noprog_s),   NBC__DED_FIELD(comp_s),     NBC__DED_FIELD(nb_count),
+     NBC__DED_FIELD(min_nb_s),   NBC__DED_FIELD(test_count), NBC__DED_FIELD(min_test_s),
+     NBC__DED_FIELD(wait_count), NBC__DED_FIELD(min_wait_s), NBC__DED_FIELD(blocking_count),
+     NBC__DED_FIELD(blocking_s), NBC__DED_FIELD(other_s),    NBC__DED_FIELD(alpha_ratio)};
+enum { NBC__DED_FIELDS = sizeof nbc__ded_fields / sizeof *nbc__ded_fields };
+
+static double *nbc__ded_at(nbc_dedicated_input *input, int i) {
+  return (double *)(void *)((char *)input + nbc__ded_fields[i].offset_bytes);
+}
+
+static nbc_status nbc__ded_check(const nbc_dedicated_input *in, nbc_error *err) {
+  nbc_dedicated_input *const fields = (nbc_dedicated_input *)(uintptr_t)in; /* only read */
+  for (int i = 0; i < NBC__DED_FIELDS; i++) {
+    const double v = *nbc__ded_at(fields, i);
+    if (!(v >= 0) || !(v < 1e300))
+      return nbc__status_fail(err, NBC_E_RANGE, 0, "%s: must be >= 0, got %g",
+                              nbc__ded_fields[i].name, v);
+  }
+  if (in->core_count < 2)
+    return nbc__status_fail(err, NBC_E_RANGE, 0, "core_count: must be >= 2, got %d",
+                            in->core_count);
+  if (in->alpha_ratio > 1)
+    return nbc__status_fail(err, NBC_E_RANGE, 0, "alpha_ratio: must be in 0..1, got %g",
+                            in->alpha_ratio);
+  if (in->scaling_size > NBC_DEDICATED_MAX_SCALING || in->request_size > NBC_DEDICATED_MAX_REQUESTS)
+    return nbc__status_fail(err, NBC_E_RANGE, 0,
+                            "scaling_size or request_size: more than the array holds");
+  for (size_t i = 0; i < in->scaling_size; i++)
+    if (in->scaling_threads[i] < 1 || !(in->scaling_s[i] > 0) ||
+        (i && in->scaling_threads[i] <= in->scaling_threads[i - 1]))
+      return nbc__status_fail(err, NBC_E_RANGE, 0,
+                              "scaling: threads must ascend, times be > 0 (entry %zu)", i + 1);
+  for (size_t i = 0; i < in->request_size; i++)
+    if (!(in->requests[i].request_count >= 0) || !(in->requests[i].xfer_s >= 0) ||
+        !(in->requests[i].comp_s >= 0))
+      return nbc__status_fail(err, NBC_E_RANGE, 0, "request %zu: must be >= 0", i + 1);
+  return NBC_OK;
+}
+
+/* Time on n threads from the list: speeds are interpolated, outside the list they stay as at its
+ * end. */
+static double nbc__ded_scaled_s(const nbc_dedicated_input *in, int n) {
+  size_t i = 0;
+  while (i < in->scaling_size && in->scaling_threads[i] < n) i++;
+  if (i == in->scaling_size) return in->scaling_s[i - 1];
+  if (i == 0 || in->scaling_threads[i] == n) return in->scaling_s[i];
+  const double a = in->scaling_threads[i - 1], b = in->scaling_threads[i];
+  const double speed_a = 1 / in->scaling_s[i - 1], speed_b = 1 / in->scaling_s[i];
+  return 1 / (speed_a + (speed_b - speed_a) * (n - a) / (b - a));
+}
+
+static void nbc__ded_scaling(const nbc_dedicated_input *in, bool refined,
+                             nbc_dedicated_result *out) {
+  const double linear = (double)in->core_count / (in->core_count - 1);
+  out->comp_s = in->comp_s * linear;
+  if (!in->scaling_size) {
+    snprintf(out->evidence[2], sizeof out->evidence[2],
+             "no times for other numbers of threads are given");
+    return;
+  }
+  const double measured =
+      nbc__ded_scaled_s(in, in->core_count - 1) / nbc__ded_scaled_s(in, in->core_count);
+  out->holds[2] =
+      fabs(measured - linear) <= 0.5 * (linear - 1) ? NBC_DEDICATED_HOLDS : NBC_DEDICATED_FAILS;
+  snprintf(out->evidence[2], sizeof out->evidence[2],
+           "%d instead of %d threads take %.4g times as long; linear scaling: %.4g",
+           in->core_count - 1, in->core_count, measured, linear);
+  if (refined) out->comp_s = in->comp_s * measured;
+}
+
+/* The classes may have come from fewer or more waits than wait_count: t_min_wait is paid for each
+   wait, and what exceeds it for each transfer. */
+static void nbc__ded_waits(const nbc_dedicated_input *in, bool refined, nbc_dedicated_result *out) {
+  double exposed_s = 0, short_count = 0, all_count = 0, beyond_s = 0;
+  out->wait_s = in->wait_count * in->min_wait_s;
+  if (!in->request_size) {
+    snprintf(out->evidence[0], sizeof out->evidence[0],
+             "computation between post and wait was not measured");
+    return;
+  }
+  for (size_t i = 0; i < in->request_size; i++) {
+    const nbc_dedicated_request *const r = &in->requests[i];
+    const double left_s = r->xfer_s - r->comp_s;
+    all_count += r->request_count;
+    if (left_s <= 0) continue;
+    short_count += r->request_count;
+    exposed_s += r->request_count * left_s;
+    if (left_s > in->min_wait_s) beyond_s += r->request_count * (left_s - in->min_wait_s);
+  }
+  out->holds[0] = exposed_s <= 0.01 * in->comp_s ? NBC_DEDICATED_HOLDS : NBC_DEDICATED_FAILS;
+  snprintf(out->evidence[0], sizeof out->evidence[0],
+           "%.3g of %.3g transfers have less computation before their wait than they take: %.3g s "
+           "stay visible",
+           short_count, all_count, exposed_s);
+  if (refined) out->wait_s += beyond_s;
+}
+
+NBC_API nbc_status nbc_dedicated_predict(const nbc_dedicated_input *input, bool refined,
+                                         nbc_dedicated_result *result, nbc_error *err) {
+  const nbc_status status = nbc__ded_check(input, err);
+  memset(result, 0, sizeof *result);
+  if (status) return status;
+  nbc__ded_scaling(input, refined, result);
+  nbc__ded_waits(input, refined, result);
+  if (input->progressed_ratio < 0)
+    snprintf(result->evidence[1], sizeof result->evidence[1],
+             "overlap without the dedicated core was not measured");
+  else {
+    result->holds[1] = input->progressed_ratio <= 0.1 ? NBC_DEDICATED_HOLDS : NBC_DEDICATED_FAILS;
+    snprintf(result->evidence[1], sizeof result->evidence[1],
+             "%.1f %% of the transfer time is hidden already without it",
+             100 * input->progressed_ratio);
+  }
+  const double alpha = input->alpha_ratio;
+  result->nb_s = input->nb_count * input->min_nb_s;
+  result->test_s = input->test_count * input->min_test_s;
+  result->turned_s = alpha * input->blocking_count * (input->min_nb_s + input->min_wait_s);
+  result->blocking_s = (1 - alpha) * input->blocking_s;
+  result->other_s = input->other_s;
+  result->total_s = result->comp_s + result->nb_s + result->test_s + result->wait_s +
+                    result->turned_s + result->blocking_s + result->other_s;
+  if (input->noprog_s > 0 && result->total_s > 0)
+    result->speedup_ratio = input->noprog_s / result->total_s;
+  return NBC_OK;
+}
+
+/* ---- input ----------------------------------------------------------------------------------- */
+static void nbc__ded_clear(nbc_dedicated_input *in, const char *name) {
+  memset(in, 0, sizeof *in);
+  snprintf(in->name, sizeof in->name, "%s", name ? name : "");
+  in->progressed_ratio = -1;
+}
+
+/* n calls of one kind, in total and the shortest. */
+static void nbc__ded_calls(nbc_dedicated_input *in, nbc_category category, double n, double total_s,
+                           double min_s) {
+  double *count = NULL, *least_s = NULL;
+  if (n <= 0) return;
+  switch (category) {
+  case NBC_CATEGORY_NONBLOCKING: count = &in->nb_count, least_s = &in->min_nb_s; break;
+  case NBC_CATEGORY_TEST: count = &in->test_count, least_s = &in->min_test_s; break;
+  case NBC_CATEGORY_WAIT: count = &in->wait_count, least_s = &in->min_wait_s; break;
+  case NBC_CATEGORY_BLOCKING: in->blocking_count += n, in->blocking_s += total_s; return;
+  default: in->other_s += total_s; return;
+  }
+  if (*count <= 0 || min_s < *least_s) *least_s = min_s;
+  *count += n;
+}
+
+static void nbc__ded_add_request(nbc_dedicated_input *in, double n, double xfer_s, double comp_s) {
+  if (n <= 0) return;
+  if (in->request_size < NBC_DEDICATED_MAX_REQUESTS) {
+    nbc_dedicated_request *const r = &in->requests[in->request_size++];
+    r->request_count = n, r->xfer_s = xfer_s, r->comp_s = comp_s;
+    return;
+  }
+  nbc_dedicated_request *const last =
+      &in->requests[NBC_DEDICATED_MAX_REQUESTS - 1]; /* full: mean of the rest */
+  const double all = last->request_count + n;
+  last->xfer_s = (last->xfer_s * last->request_count + xfer_s * n) / all;
+  last->comp_s = (last->comp_s * last->request_count + comp_s * n) / all;
+  last->request_count = all;
+}
+
+NBC_API void nbc_dedicated_from_report(const nbc_report *report, nbc_dedicated_input *input) {
+  const double processes = report->process_count > 0 ? report->process_count : 1;
+  nbc__ded_clear(input, report->program);
+  input->noprog_s = (double)report->wall_ns * 1e-9 / processes;
+  input->comp_s = (double)report->comp_ns * 1e-9 / processes;
+  for (size_t i = 0; i < report->call_count; i++) {
+    const nbc_call *const c = &report->calls[i];
+    nbc__ded_calls(input, nbc_kind_category(c->kind), (double)c->count / processes,
+                   (double)c->total_ns * 1e-9 / processes, (double)c->min_ns * 1e-9);
+  }
+  if (report->total.xfer_ns > 0)
+    input->progressed_ratio = (double)report->total.min_overlap_ns / (double)report->total.xfer_ns;
+  for (size_t i = 0; i < report->cell_count; i++) {
+    const nbc_cell *const c = &report->cells[i];
+    if (!c->t.count || nbc_kind_category(c->kind) != NBC_CATEGORY_NONBLOCKING) continue;
+    const double xfer_s = (double)c->t.xfer_ns * 1e-9 / (double)c->t.count;
+    for (int bin = 0; bin < NBC_HIST_BINS; bin++) /* middle of [2^(bin-1), 2^bin) ns */
+      nbc__ded_add_request(input, (double)c->available_count[bin] / processes, xfer_s,
+                           bin ? 0.75e-9 * ldexp(1, bin) : 0);
+    nbc__ded_add_request(input, (double)c->t.case_count[0] / processes, xfer_s,
+                         0); /* posted and waited for in one call */
+  }
+}
+
+/* One line after the other, without its end, as a terminated string. ret false: no more */
+typedef struct nbc__ded_lines {
+  const char *text;
+  size_t text_bytes, at;
+  int number;
+  char line[512];
+} nbc__ded_lines;
+
+static bool nbc__ded_line(nbc__ded_lines *l) {
+  size_t n = 0;
+  if (l->at >= l->text_bytes) return false;
+  for (; l->at < l->text_bytes && l->text[l->at] != '\n'; l->at++)
+    if (n + 1 < sizeof l->line) l->line[n++] = l->text[l->at] ? l->text[l->at] : '?';
+  l->at++;
+  l->number++;
+  if (n && l->line[n - 1] == '\r') n--;
+  l->line[n] = 0;
+  return true;
+}
+
+static bool nbc__ded_number(const char **at, double *value) {
+  nbc__text_skip_blanks(at);
+  const char *const end = nbc__text_number(*at, *at + strlen(*at), value);
+  if (!end) return false;
+  *at = end;
+  return *value >= 0 && *value < 1e300 && (!*end || strchr(" \t#", *end));
+}
+
+/* ret NULL, or what is wrong */
+static const char *nbc__ded_parse_field(nbc_dedicated_input *in, const char *name, const char *at) {
+  double v[3] = {0, 0, 0};
+  const int wanted = strcmp(name, "request") == 0 ? 3 : strcmp(name, "scaling") == 0 ? 2 : 1;
+  if (strcmp(name, "name") == 0) {
+    nbc__text_skip_blanks(&at);
+    snprintf(in->name, sizeof in->name, "%.63s", at);
+    return NULL;
+  }
+  for (int i = 0; i < wanted; i++)
+    if (!nbc__ded_number(&at, &v[i])) return "number >= 0 wanted";
+  nbc__text_skip_blanks(&at);
+  if (*at && *at != '#') return "more than is wanted";
+  if (wanted == 3) {
+    if (in->request_size == NBC_DEDICATED_MAX_REQUESTS) return "too many requests";
+    nbc__ded_add_request(in, v[0], v[1], v[2]);
+    return NULL;
+  }
+  if (wanted == 2) {
+    if (in->scaling_size == NBC_DEDICATED_MAX_SCALING) return "too many lines of scaling";
+    if (v[0] < 1 || v[0] > 1e6) return "threads: must be >= 1";
+    in->scaling_threads[in->scaling_size] = (int)v[0];
+    in->scaling_s[in->scaling_size++] = v[1];
+    return NULL;
+  }
+  if (strcmp(name, "core_count") == 0) {
+    if (v[0] < 2 || v[0] > 1e6) return "must be >= 2";
+    in->core_count = (int)v[0];
+    return NULL;
+  }
+  if (strcmp(name, "progressed_ratio") == 0) return in->progressed_ratio = v[0], (const char *)NULL;
+  for (int i = 0; i < NBC__DED_FIELDS; i++)
+    if (strcmp(name, nbc__ded_fields[i].name) == 0)
+      return *nbc__ded_at(in, i) = v[0], (const char *)NULL;
+  return "no such field";
+}
+
+NBC_API nbc_status nbc_dedicated_parse(const char *text, size_t text_bytes, const char *name,
+                                       nbc_dedicated_input *input, nbc_error *err) {
+  nbc__ded_lines l;
+  memset(&l, 0, sizeof l);
+  l.text = text, l.text_bytes = text_bytes;
+  nbc__ded_clear(input, name);
+  while (nbc__ded_line(&l)) {
+    char field[32];
+    const char *at = l.line;
+    nbc__text_read_word(&at, field);
+    if (!*field) continue; /* empty, or a comment */
+    const char *const wrong = nbc__ded_parse_field(input, field, at);
+    if (wrong)
+      return nbc__status_fail(err, NBC_E_PARSE, l.number, "%s:%d: %s: %s", name, l.number, field,
+                              wrong);
+  }
+  return NBC_OK;
+}
+
+/* mpiP's names have no "MPI_": "Isend", "Waitall", "Allreduce". */
+static nbc_category nbc__ded_category(const char *name) {
+  static const char *const blocking[] = {"Send",
+                                         "Recv",
+                                         "Ssend",
+                                         "Bsend",
+                                         "Rsend",
+                                         "Sendrecv",
+                                         "Sendrecv_replace",
+                                         "Probe",
+                                         "Barrier",
+                                         "Bcast",
+                                         "Reduce",
+                                         "Allreduce",
+                                         "Reduce_scatter",
+                                         "Reduce_scatter_block",
+                                         "Gather",
+                                         "Gatherv",
+                                         "Scatter",
+                                         "Scatterv",
+                                         "Allgather",
+                                         "Allgatherv",
+                                         "Alltoall",
+                                         "Alltoallv",
+                                         "Alltoallw",
+                                         "Scan",
+                                         "Exscan"};
+  if (strncmp(name, "Wait", 4) == 0) return NBC_CATEGORY_WAIT;
+  if (strncmp(name, "Test", 4) == 0 || strcmp(name, "Iprobe") == 0) return NBC_CATEGORY_TEST;
+  if (strncmp(name, "Start", 5) == 0) return NBC_CATEGORY_NONBLOCKING;
+  if (name[0] == 'I' && strncmp(name, "Init", 4) != 0 && strncmp(name, "Info", 4) != 0 &&
+      strncmp(name, "Intercomm", 9) != 0)
+    return NBC_CATEGORY_NONBLOCKING;
+  for (size_t i = 0; i < sizeof blocking / sizeof *blocking; i++)
+    if (strcmp(name, blocking[i]) == 0) return NBC_CATEGORY_BLOCKING;
+  return NBC_CATEGORY_OTHER;
+}
+
+/* "@--- MPI Time (seconds)": Task AppTime MPITime MPI%;  "@--- Callsite Time statistics (all,
+   milliseconds)": Name Site Rank Count Max Mean Min App% MPI%. Rank or task '*' are sums: left out.
+ */
+NBC_API nbc_status nbc_dedicated_parse_mpip(const char *text, size_t text_bytes, const char *name,
+                                            nbc_dedicated_input *input, nbc_error *err) {
+  nbc__ded_lines l;
+  enum { OUTSIDE, TIMES, SITES } where = OUTSIDE;
+  int tasks = 0, sites = 0;
+  double app_s = 0, mpi_s = 0;
+  memset(&l, 0, sizeof l);
+  l.text = text, l.text_bytes = text_bytes;
+  nbc__ded_clear(input, name);
+  while (nbc__ded_line(&l)) {
+    char word[64], task[16];
+    double a, b, c, d, e;
+    if (strncmp(l.line, "@---", 4) == 0)
+      where = strstr(l.line, "MPI Time (seconds)")         ? TIMES
+              : strstr(l.line, "Callsite Time statistics") ? SITES
+                                                           : OUTSIDE;
+    else if (where == TIMES && sscanf(l.line, "%15s %lf %lf", task, &a, &b) == 3 &&
+             task[0] != '*') {
+      if (!(a >= 0) || !(b >= 0) || !(b <= a))
+        return nbc__status_fail(err, NBC_E_PARSE, l.number,
+                                "%s:%d: times must be 0 <= MPI <= application", name, l.number);
+      app_s += a, mpi_s += b, tasks++;
+    } else if (where == SITES &&
+               sscanf(l.line, "%63s %lf %15s %lf %lf %lf %lf", word, &a, task, &b, &c, &d, &e) ==
+                   7 &&
+               task[0] != '*') {
+      if (!(b >= 0) || !(d >= 0) || !(e >= 0))
+        return nbc__status_fail(err, NBC_E_PARSE, l.number, "%s:%d: counts and times must be >= 0",
+                                name, l.number);
+      nbc__ded_calls(input, nbc__ded_category(word), b, b * d * 1e-3, e * 1e-3);
+      sites++;
+    }
+  }
+  if (!tasks || !sites)
+    return nbc__status_fail(err, NBC_E_PARSE, l.number,
+                            "%s: no \"%s\" section: not a report of mpiP, or a short one", name,
+                            tasks ? "Callsite Time statistics" : "MPI Time (seconds)");
+  input->noprog_s = app_s / tasks;
+  input->comp_s = (app_s - mpi_s) / tasks;
+  input->nb_count /= tasks, input->test_count /= tasks, input->wait_count /= tasks;
+  input->blocking_count /= tasks, input->blocking_s /= tasks, input->other_s /= tasks;
+  return NBC_OK;
+}
+#ifdef NBC_LINES
+#line 1 "src/nbc_overlap.end"
+#endif
 #  ifdef __cplusplus
 }
 #endif

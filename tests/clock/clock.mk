@@ -23,6 +23,6 @@ $(foreach p,clock_sync bench_rma fit_model,\
   $(if $(MPICC_MPICH),$(eval $(call over_mpi,$p,mpich,mpich))))
 ifneq ($(call have,oshcc),)
 EXAMPLES += $(B)/bench_rma_shmem
-$(eval $(call mpi_program,$(B)/bench_rma_shmem,tools/bench_rma.c,oshcc,-DNBC_WITH_SHMEM,$(B)/nbc_overlap.shmem.o))
+$(eval $(call mpi_program,$(B)/bench_rma_shmem,tools/bench_rma.c,oshcc,-DNBC_WITH_SHMEM,$(B)/libnbc_overlap.shmem.a))
 endif
 PRINTS_clock_sync := clock_bound clock_residual sync_time_ sync_bound_ timer_inside_vs_outside

@@ -285,7 +285,7 @@ static void bad_descs_are_refused(void) {
 
 /* Real threads whose clocks are told to differ: the truth is known exactly. */
 static int64_t shifted_now(void *ctx) {
-  return nbc__threads_now(ctx) + 1000000007 * (int64_t)((nbc__threads_rank *)ctx)->t.rank;
+  return nbc__packets_now(ctx) + 1000000007 * (int64_t)((nbc__packets_rank *)ctx)->t.rank;
 }
 static nbc_status on_threads(nbc_transport *t, void *user) {
   nbc_sync *sync;

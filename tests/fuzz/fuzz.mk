@@ -1,10 +1,10 @@
 # $(call fuzzer,NAME): tests/fuzz/NAME.c, seeds in tests/fuzz/seeds/NAME
 define fuzzer
 FUZZERS += $(B)/fuzz/$1
-$(call program,$(B)/fuzz/$1,tests/fuzz/$1.c,$(FUZZ),,$(CLANG),$(B)/fuzz/nbc_overlap.o)
+$(call program,$(B)/fuzz/$1,tests/fuzz/$1.c,$(FUZZ),,$(CLANG),$(B)/fuzz/libnbc_overlap.a)
 endef
 FUZZ := -O1 -Wno-unused-function -Wno-pass-failed -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
-$(eval $(call implementation,$(B)/fuzz/nbc_overlap.o,$(FUZZ),$(CLANG)))
+$(eval $(call library,$(B)/fuzz,$(FUZZ),$(CLANG)))
 ifneq ($(HAVE_FUZZER),)
 $(foreach f,$(wildcard tests/fuzz/fuzz_*.c),$(eval $(call fuzzer,$(basename $(notdir $f)))))
 endif

@@ -8,7 +8,7 @@ $(eval $(call test,hw/tcp_overlap_is_exact,$$(HW_CFLAGS),$$(HW_LIBS)))
 $(eval $(call test,hw/clocks_are_enclosed,$$(HW_CFLAGS),$$(HW_LIBS)))
 $(eval $(call test,hw/recordings_come_back,$$(HW_CFLAGS),$$(HW_LIBS)))
 $(eval $(call script,hw/nicstat_speaks))
-$(eval $(call program,$(B)/tests/hw/tcp_rank,tests/hw/tcp_rank.c,$(TEST_FLAGS),,,$(B)/tests/nbc_overlap.o))
+$(eval $(call program,$(B)/tests/hw/tcp_rank,tests/hw/tcp_rank.c,$(TEST_FLAGS),,,$(B)/tests/libnbc_overlap.a))
 NEEDS_hw += $(B)/tests/hw/tcp_rank
 $(eval $(call script,hw/namespaces))
 $(eval $(call bench,nic_times))
@@ -17,8 +17,8 @@ $(eval $(call test,hw/verilated_registers,,$$(NIC_LIBS)))
 $(B)/tests/hw/verilated_registers: $(B)/rtl/libnic_cosim.a
 endif
 # Emulated Intel NICs: not part of `make check`, because it fetches 120 MB and emulates three machines.
-$(eval $(call program,$(B)/nicstat-static,hw/nicstat.c,-static -Xlinker --no-warnings,,,$(B)/nbc_overlap.o))
-$(eval $(call program,$(B)/tests/hw/tcp_rank-static,tests/hw/tcp_rank.c,-static -Xlinker --no-warnings,,,$(B)/nbc_overlap.o))
+$(eval $(call program,$(B)/nicstat-static,hw/nicstat.c,-static -Xlinker --no-warnings,,,$(B)/libnbc_overlap.a))
+$(eval $(call program,$(B)/tests/hw/tcp_rank-static,tests/hw/tcp_rank.c,-static -Xlinker --no-warnings,,,$(B)/libnbc_overlap.a))
 .PHONY: check-qemu
 check-qemu: $(B)/nicstat-static $(B)/nicstat $(B)/tests/hw/tcp_rank-static ## nicstat in guests with emulated Intel NICs (Debian's packages, no KVM, under 5 minutes)
 	@TEST_TIMEOUT=300 sh tests/run.sh tests/hw/qemu.sh; code=$$?; cat $(B)/log/hw-qemu.sh.log; exit $$code

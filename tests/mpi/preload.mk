@@ -24,7 +24,7 @@ $(B)/tests/mpi/preload_slow_free.$1.so: tests/mpi/preload_slow_free.c $(B)/.flag
 	@mkdir -p $$(@D)
 	$$(call mpi_build,$$@,mpicc.$1,tests/mpi/preload_slow_free.c,-shared -fPIC)
 endef
-# $(call preload_examples,suffix,WRAPPER,object)
+# $(call preload_examples,suffix,WRAPPER,library)
 define preload_examples
 EXAMPLES += $(B)/xfer_table_$1 $(B)/halo_$1
 RUN_MPI += $(B)/libnbc_overlap_$1.so $(B)/xfer_table_$1 $(B)/halo_$1
@@ -54,14 +54,14 @@ endef
 
 # The fixed name is for the machine's default MPI: Open MPI on Debian.
 ifneq ($(MPICC_OMPI),)
-$(eval $(call preload_examples,mpi,mpicc.openmpi,$(B)/nbc_overlap.openmpi.o))
+$(eval $(call preload_examples,mpi,mpicc.openmpi,$(B)/libnbc_overlap.openmpi.a))
 $(foreach t,$(PRELOAD_TESTS),$(eval $(call preload_test,$t,openmpi)))
 $(eval $(call preload_slow,openmpi))
 else ifneq ($(call have,mpicc),)
 $(eval $(call preload_examples,mpi,mpicc))
 endif
 ifneq ($(MPICC_MPICH),)
-$(eval $(call preload_examples,mpich,mpicc.mpich,$(B)/nbc_overlap.mpich.o))
+$(eval $(call preload_examples,mpich,mpicc.mpich,$(B)/libnbc_overlap.mpich.a))
 $(foreach t,$(PRELOAD_TESTS),$(eval $(call preload_test,$t,mpich)))
 $(eval $(call preload_slow,mpich))
 ifneq ($(findstring MPI_Send_c,$(shell echo '#include <mpi.h>' | $(MPICC_MPICH) -E - 2>/dev/null | grep -m 1 'MPI_Send_c')),)
@@ -77,7 +77,7 @@ NEEDS_mpi += $(RUN_MPI) $(B)/overlap_report
 run-mpi: $(RUN_MPI) $(B)/overlap_report ## overlap reports of real programs: hpcc under Open MPI, a stencil under MPICH
 	@B=$(B) sh tools/run_mpi.sh
 
-$(eval $(call program,$(B)/tests/mpi/preload_show,tests/mpi/preload_show.c,$(TEST_FLAGS),,,$(B)/tests/nbc_overlap.o))
+$(eval $(call program,$(B)/tests/mpi/preload_show,tests/mpi/preload_show.c,$(TEST_FLAGS),,,$(B)/tests/libnbc_overlap.a))
 NEEDS_mpi += $(B)/tests/mpi/preload_show
 $(eval $(call script,mpi/preload_changes_nothing))
 $(eval $(call script,mpi/preload_forms))

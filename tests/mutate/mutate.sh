@@ -28,6 +28,9 @@ done <"$T/files"
 build() { # TEST
   (cd "$tree" && MAKEFLAGS='' timeout 300 "$make" -s B=build CC="$CC" TEST_FLAGS='-O1 -g0 -w' "build/tests/$1" </dev/null)
 }
+assemble() { # FILE: of a piece, the single header too, which some tests implement
+  case $1 in src/*) (cd "$tree" && MAKEFLAGS='' "$make" -s single) ;; esac
+}
 passes() { # TEST [WORD]
   (cd "$tree" && TEST_SEED=$seed timeout -k 5 120 "build/tests/$1" ${2:+"$2"} </dev/null)
 }
@@ -38,11 +41,13 @@ mutant() { # FILE PATTERN REPLACEMENT TEST
   [ "$lines" = 1 ] || { echo "$1: the pattern is in $lines lines"; return 1; }
   cp -p "$file" "$T/original"
   sed -E "s$(printf '\001')$2$(printf '\001')$3$(printf '\001')" "$T/original" >"$file"
+  assemble "$1"
   if cmp -s "$file" "$T/original"; then echo "$1: nothing changed"; bad=1
   elif ! build "${4%% *}"; then echo "the mutant does not build"; bad=1
   elif passes $4; then echo "SURVIVED: nothing noticed this change of $1"; bad=1
   else bad=0; fi
   cp "$T/original" "$file"
+  assemble "$1"
   return $bad
 }
 

@@ -1,0 +1,74 @@
+/* The options of the library and what it needs of C and of the system. */
+#pragma once
+#include "private.h"
+#define NBC_VERSION_STRING "0.1.0"
+#define NBC_VERSION        100 /* major * 10000 + minor * 100 + patch */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#ifdef NBC_WITH_MPI
+#  include <mpi.h>
+#endif
+#ifdef NBC_WITH_SHMEM
+#  include <shmem.h>
+#endif
+
+/* ============================================================================================== */
+/* [CONFIG] 1. Options: macros to define before including                                         */
+/* ============================================================================================== */
+/*  macro                        default   where                 meaning
+    NBC_OVERLAP_IMPLEMENTATION   -         one file              compile the implementation here
+    NBC_STATIC                   -         every including file  all functions static (private copy)
+    NBC_API                      extern    every including file  linkage of your own
+    NBC_MALLOC, NBC_FREE         libc      implementing file     both or none
+    NBC_WITH_MPI                 -         every including file  the transport over MPI; needs <mpi.h>
+    NBC_WITH_SHMEM               -         every including file  the transport over OpenSHMEM; <shmem.h>
+    NBC_ASSERT                   nothing   implementing file     checks of the library's own invariants
+*/
+#ifndef NBC_API
+#  if !defined(NBC_STATIC)
+#    define NBC_API extern
+#  elif defined(__GNUC__)
+#    define NBC_API __attribute__((unused)) static
+#  else
+#    define NBC_API static
+#  endif
+#endif
+
+/* ---- for later pieces ---- */
+/* ============================================================================================== */
+/* [CONFIG] 1. Options                                                                            */
+/* ============================================================================================== */
+#include <errno.h>
+#if defined(__x86_64__) && defined(__GNUC__)
+#  include <cpuid.h>
+#endif
+#include <math.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#ifdef __linux__
+#  include <sys/prctl.h>
+#endif
+#if !defined(CLOCK_MONOTONIC_RAW) || !defined(CPU_SETSIZE)
+#  error "nbc_overlap.h: compile the implementing file with -D_GNU_SOURCE"
+#endif
+#if defined(NBC_MALLOC) != defined(NBC_FREE)
+#  error "nbc_overlap.h: define both NBC_MALLOC and NBC_FREE, or none"
+#endif
+#ifndef NBC_MALLOC
+#  define NBC_MALLOC(size_bytes) malloc(size_bytes)
+#  define NBC_FREE(pointer)      free(pointer)
+#endif
+#ifndef NBC_ASSERT
+#  define NBC_ASSERT(condition) ((void)0)
+#endif

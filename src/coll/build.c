@@ -1,0 +1,214 @@
+/* build.c: a schedule is built. */
+#include "build.h"
+#include "catalogue.h"
+#include "choice.h"
+
+/* ---- build ----------------------------------------------------------------------------------- */
+/* Extents of the user's buffers at this rank. */
+static void nbc__sched_extents(const nbc_schedule_desc *d, uint64_t *send_bytes,
+                               uint64_t *recv_bytes) {
+  const uint64_t one = d->count * d->elem_bytes, all = one * (uint64_t)d->size;
+  const bool root = d->rank == d->root;
+  uint64_t in = one, out = one;
+  switch (d->coll) {
+  case NBC_COLL_BARRIER: in = out = 0; break;
+  case NBC_COLL_BCAST: in = 0; break;
+  case NBC_COLL_REDUCE: out = root ? one : 0; break;
+  case NBC_COLL_REDUCE_SCATTER_BLOCK:
+  case NBC_COLL_REDUCE_SCATTER:
+    in = nbc__sched_blocks_end(d, d->recv_counts, NULL);
+    out = d->in_place ? in : nbc__sched_block_bytes(d, d->recv_counts, d->rank);
+    break;
+  case NBC_COLL_GATHER: out = root ? all : 0; break;
+  case NBC_COLL_GATHERV:
+    out = root ? nbc__sched_blocks_end(d, d->recv_counts, d->recv_displs) : 0;
+    break;
+  case NBC_COLL_SCATTER: in = root ? all : 0; break;
+  case NBC_COLL_SCATTERV:
+    in = root ? nbc__sched_blocks_end(d, d->send_counts, d->send_displs) : 0;
+    break;
+  case NBC_COLL_ALLGATHER: out = all; break;
+  case NBC_COLL_ALLGATHERV:
+    in = nbc__sched_block_bytes(d, d->recv_counts, d->rank);
+    out = nbc__sched_blocks_end(d, d->recv_counts, d->recv_displs);
+    break;
+  case NBC_COLL_ALLTOALL: in = out = all; break;
+  case NBC_COLL_ALLTOALLV:
+    in = nbc__sched_blocks_end(d, d->send_counts, d->send_displs);
+    out = nbc__sched_blocks_end(d, d->recv_counts, d->recv_displs);
+    break;
+  default: break;
+  }
+  const bool scatters = d->coll == NBC_COLL_SCATTER || d->coll == NBC_COLL_SCATTERV;
+  *send_bytes = d->in_place && !scatters ? 0 : in;
+  *recv_bytes = d->in_place && scatters ? 0 : out;
+}
+
+/* Where this rank's input starts. */
+NBC__PRIVATE nbc_slice nbc__sched_input(const nbc_schedule_desc *d) {
+  if (d->coll == NBC_COLL_BCAST) return nbc__sched_slice(NBC_AREA_RECV, 0);
+  if (!d->in_place || d->coll == NBC_COLL_SCATTER || d->coll == NBC_COLL_SCATTERV)
+    return nbc__sched_slice(NBC_AREA_SEND, 0);
+  const bool own_block = d->coll >= NBC_COLL_GATHER && d->coll <= NBC_COLL_ALLGATHERV;
+  return nbc__sched_slice(
+      NBC_AREA_RECV,
+      own_block ? nbc__sched_block_at(d, d->recv_counts, d->recv_displs, d->rank) : 0);
+}
+
+static nbc_status nbc__sched_check_counts(const uint64_t *counts, const uint64_t *displs, int size,
+                                          uint64_t elem_bytes, const char *name, nbc_error *err) {
+  const uint64_t most = (uint64_t)INT64_MAX / elem_bytes / 2;
+  uint64_t total = 0;
+  for (int i = 0; counts && i < size; i++) {
+    if (counts[i] > most || (total += counts[i]) > most || (displs && displs[i] > most))
+      return nbc__status_fail(err, NBC_E_RANGE, 0, "%s[%d] = %llu: buffers of more than 2^62 bytes",
+                              name, i, (unsigned long long)counts[i]);
+  }
+  return NBC_OK;
+}
+
+static nbc_status nbc__sched_check(const nbc_schedule_desc *d, nbc_error *err) {
+  if ((unsigned)d->coll >= NBC_COLL_COUNT)
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "coll: no collective %d", (int)d->coll);
+  const char *const name = nbc_coll_name(d->coll);
+  if (d->size < 1)
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "%s: size: must be > 0, got %d", name, d->size);
+  if (d->rank < 0 || d->rank >= d->size)
+    return nbc__status_fail(err, NBC_E_RANGE, 0, "%s: rank: %d is not in 0..%d", name, d->rank,
+                            d->size - 1);
+  if (nbc__sched_rooted(d->coll) && (d->root < 0 || d->root >= d->size))
+    return nbc__status_fail(err, NBC_E_RANGE, 0, "%s: root: %d is not in 0..%d", name, d->root,
+                            d->size - 1);
+  if (d->radix < 0 || d->radix == 1 || d->window_count < 0)
+    return nbc__status_fail(err, NBC_E_RANGE, 0,
+                            "%s: radix: must be >= 2 (0 = default); window_count: >= 0", name);
+  if (d->count > (uint64_t)INT64_MAX / d->elem_bytes / 2 / (uint64_t)d->size)
+    return nbc__status_fail(
+        err, NBC_E_RANGE, 0,
+        "%s: count: %llu elements of %llu bytes: buffers of more than 2^62 bytes", name,
+        (unsigned long long)d->count, (unsigned long long)d->elem_bytes);
+  const bool root = d->rank == d->root;
+  const bool recv = d->coll == NBC_COLL_REDUCE_SCATTER || d->coll == NBC_COLL_ALLGATHERV ||
+                    d->coll == NBC_COLL_ALLTOALLV || (d->coll == NBC_COLL_GATHERV && root);
+  const bool send =
+      (d->coll == NBC_COLL_ALLTOALLV && !d->in_place) || (d->coll == NBC_COLL_SCATTERV && root);
+  if ((recv && !d->recv_counts) || (send && !d->send_counts))
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "%s: %s_counts: must not be NULL", name,
+                            recv && !d->recv_counts ? "recv" : "send");
+  nbc_status status = nbc__sched_check_counts(recv ? d->recv_counts : NULL, d->recv_displs, d->size,
+                                              d->elem_bytes, "recv_counts", err);
+  if (!status)
+    status = nbc__sched_check_counts(send ? d->send_counts : NULL, d->send_displs, d->size,
+                                     d->elem_bytes, "send_counts", err);
+  if (status) return status;
+  if (d->algo != NBC_ALGO_AUTO &&
+      !nbc_schedule_supports(d->coll, d->algo, d->size, d->not_commutative))
+    return nbc__status_fail(
+        err, NBC_E_INVAL, 0, "%s: algo: %s does not serve %s%d ranks", name, nbc_algo_name(d->algo),
+        d->not_commutative && nbc__sched_reduces(d->coll) ? "operators that do not commute, "
+                                                          : "it with ",
+        d->size);
+  return NBC_OK;
+}
+
+/* Counts that a collective does not use are not read. */
+NBC__PRIVATE void nbc__sched_normalize(nbc_schedule_desc *d) {
+  if (!d->elem_bytes) d->elem_bytes = 1;
+  if (!d->radix) d->radix = 4;
+  if (!d->window_count) d->window_count = 8;
+  const nbc_coll c = d->coll;
+  if (c != NBC_COLL_REDUCE_SCATTER && c != NBC_COLL_ALLGATHERV && c != NBC_COLL_ALLTOALLV &&
+      c != NBC_COLL_GATHERV)
+    d->recv_counts = NULL;
+  if (c != NBC_COLL_ALLGATHERV && c != NBC_COLL_ALLTOALLV && c != NBC_COLL_GATHERV)
+    d->recv_displs = NULL;
+  if (c != NBC_COLL_SCATTERV && c != NBC_COLL_ALLTOALLV) d->send_counts = d->send_displs = NULL;
+  if (c == NBC_COLL_BCAST || c == NBC_COLL_BARRIER) d->in_place = false;
+  if ((c == NBC_COLL_REDUCE || (c >= NBC_COLL_GATHER && c <= NBC_COLL_SCATTERV)) &&
+      d->rank != d->root)
+    d->in_place = false;
+  if (!nbc__sched_rooted(c)) d->root = 0;
+  if (c == NBC_COLL_BARRIER) d->count = 0;
+}
+
+/* Sorts the edges into one flat array: successors of node i at [first_after(i), first_after(i +
+ * 1)). */
+static bool nbc__sched_flatten(nbc__sched_builder *b) {
+  nbc_schedule *const s = b->s;
+  if (s->node_count == 0 && !nbc__sched_add(b, NBC_NODE_NOP, 0))
+    return false; /* also "do nothing" has an end */
+  if (b->status || b->edge_count > UINT32_MAX) return false;
+  s->after_count = (uint32_t)b->edge_count;
+  s->after = (uint32_t *)NBC_MALLOC((b->edge_count + 1) * sizeof *s->after);
+  if (!s->after)
+    return b->status = nbc__status_fail(b->err, NBC_E_NOMEM, 0, "schedule: out of memory"), false;
+  memset(&s->nodes[s->node_count], 0, sizeof *s->nodes);
+  for (size_t i = 0; i < b->edge_count; i++) s->nodes[b->edges[i].a + 1].first_after++;
+  for (uint32_t i = 0; i < s->node_count; i++)
+    s->nodes[i + 1].first_after += s->nodes[i].first_after;
+  for (size_t i = b->edge_count; i-- > 0;) /* from the end, so that the lists come out ascending */
+    s->after[--s->nodes[b->edges[i].a + 1].first_after] = (uint32_t)b->edges[i].b;
+  /* now nodes[i + 1].first_after is the start of i: shift back */
+  for (uint32_t i = 0; i < s->node_count; i++)
+    s->nodes[i].first_after = s->nodes[i + 1].first_after;
+  s->nodes[s->node_count].first_after = s->after_count;
+  return true;
+}
+
+static void nbc__sched_builder_free(nbc__sched_builder *b) {
+  NBC_FREE(b->edges);
+  NBC_FREE(b->cells);
+  NBC_FREE(b->mark);
+  NBC_FREE(b->send_tags);
+  NBC_FREE(b->children);
+  for (int i = 0; i < NBC_AREA_COUNT; i++) NBC_FREE(b->maps[i].v);
+}
+
+NBC_API nbc_status nbc_schedule_build(const nbc_schedule_desc *desc, nbc_schedule **schedule,
+                                      nbc_error *err) {
+  nbc__sched_builder b;
+  memset(&b, 0, sizeof b);
+  b.d = *desc;
+  b.err = err;
+  *schedule = NULL;
+  if ((unsigned)desc->coll < NBC_COLL_COUNT) nbc__sched_normalize(&b.d);
+  nbc_status status = nbc__sched_check(&b.d, err);
+  if (status) return status;
+  nbc_choose(desc->table, &b.d);
+  const size_t size = (size_t)b.d.size,
+               window = (size_t)b.d.window_count < 4096 ? (size_t)b.d.window_count : 4096;
+  b.d.window_count = (int)window;
+  b.s = (nbc_schedule *)NBC_MALLOC(sizeof *b.s);
+  b.send_tags = (uint32_t *)NBC_MALLOC(2 * size * sizeof *b.send_tags);
+  b.children = (int *)NBC_MALLOC((size + window) * sizeof *b.children);
+  if (b.s && b.send_tags && b.children) {
+    memset(b.s, 0, sizeof *b.s);
+    memset(b.send_tags, 0, 2 * size * sizeof *b.send_tags);
+    b.recv_tags = b.send_tags + size;
+    b.window = (int32_t *)b.children + size;
+    b.s->coll = b.d.coll, b.s->algo = b.d.algo;
+    b.s->rank = b.d.rank, b.s->size = b.d.size, b.s->root = b.d.root;
+    b.s->elem_bytes = b.d.elem_bytes;
+    nbc__sched_extents(&b.d, &b.s->send_bytes, &b.s->recv_bytes);
+    b.in = nbc__sched_input(&b.d);
+    b.out = nbc__sched_slice(NBC_AREA_RECV, 0);
+    nbc__sched_write(&b);
+    if (!b.status) nbc__sched_flatten(&b);
+    status = b.status;
+  } else {
+    status = nbc__status_fail(err, NBC_E_NOMEM, 0, "schedule: out of memory");
+  }
+  nbc__sched_builder_free(&b);
+  if (status)
+    nbc_schedule_free(b.s);
+  else
+    *schedule = b.s;
+  return status;
+}
+
+NBC_API void nbc_schedule_free(nbc_schedule *schedule) {
+  if (!schedule) return;
+  NBC_FREE(schedule->nodes);
+  NBC_FREE(schedule->after);
+  NBC_FREE(schedule);
+}

@@ -1,0 +1,152 @@
+/* Communicators and requests: the executor, one for all algorithms. */
+#pragma once
+#include "../base/config.h"
+#include "../base/status.h"
+#include "../transport/contract.h"
+#include "schedule.h"
+#include "choice.h"
+#include "reduce.h"
+#include "progress.h"
+
+/* ============================================================================================== */
+/* [COLL] 18. Collectives on any transport: communicators, requests                               */
+/* ============================================================================================== */
+/* A communicator is a transport plus what its collectives share: a number that keeps their messages
+   apart, the choice table, schedules already built. Every rank calls the same collectives in the
+   same order; any number may be in flight; buffers stay untouched until the request is finished.
+   One thread at a time may use a communicator and its requests. */
+typedef struct nbc_comm nbc_comm;
+typedef struct nbc_request nbc_request;
+typedef struct nbc_comm_desc {
+  nbc_transport *transport;
+  uint32_t id;              /* same on all ranks; tells communicators of a transport apart; < 32768 */
+  const nbc_choice *choice; /* copied; NULL = built in. The environment wins: NBC_CHOICE = a file;
+                               NBC_ALGO = "bcast=chain:65536,allreduce=ring" (segment after ':') */
+  bool check;               /* compare the arguments of all ranks before each collective */
+  int64_t check_limit_ns;   /* a rank that does not come to be compared: 0 = 10 s */
+  nbc_progress *progress;   /* outlives the communicator; NULL = policy NONE */
+} nbc_comm_desc;
+
+/* Local. ret NBC_OK | NBC_E_INVAL, NBC_E_RANGE | NBC_E_PARSE, NBC_E_IO (environment) | NBC_E_NOMEM */
+NBC_API nbc_status nbc_comm_create(const nbc_comm_desc *desc, nbc_comm **comm, nbc_error *err);
+/* Requests still there are freed with it. NULL allowed. */
+NBC_API void nbc_comm_destroy(nbc_comm *comm);
+/* What the last error on this communicator was. */
+NBC_API const nbc_error *nbc_comm_error(const nbc_comm *comm);
+/* An operator of your own; all ranks make the same ones in the same order (at most 32). */
+NBC_API nbc_status nbc_comm_operator(nbc_comm *comm, nbc_reduce_fn fn, void *user, bool commutative,
+                                     nbc_reduce *reduce);
+
+/* One rank's arguments of one collective, with the meaning they have in MPI. */
+#define NBC_IN_PLACE ((void *)(intptr_t)-1) /* as send; for scatter(v) at the root as recv */
+typedef struct nbc_coll_args {
+  nbc_coll coll;
+  const void *send;
+  void *recv;     /* bcast: the buffer */
+  uint64_t count; /* elements; see nbc_schedule_desc for what it counts */
+  const uint64_t *send_counts, *send_displs, *recv_counts, *recv_displs; /* read in the call only */
+  nbc_type type;
+  nbc_reduce reduce;
+  int root;
+  nbc_algo algo; /* AUTO = by the choice table, with the next two */
+  uint64_t segment_bytes;
+  int radix;
+  int window_count;
+} nbc_coll_args;
+
+/* Starts a collective. Without a progress engine it goes on inside nbc_coll_test and nbc_coll_wait of
+   any request on the transport, and nowhere else.
+   ret NBC_OK | NBC_E_INVAL, NBC_E_RANGE (nbc_comm_error names the argument) | NBC_E_NOMEM */
+NBC_API nbc_status nbc_coll_start_new(nbc_comm *comm, const nbc_coll_args *args,
+                                      nbc_request **request);
+/* Persistent: the schedule and all memory are made once, nbc_coll_start runs it again and again. */
+NBC_API nbc_status nbc_coll_init(nbc_comm *comm, const nbc_coll_args *args, nbc_request **request);
+NBC_API nbc_status nbc_coll_start(nbc_request *request); /* NBC_E_STATE: still running */
+/* NBC_PENDING, or the end: NBC_OK | NBC_E_MISMATCH, NBC_E_TRUNCATED (ranks disagree) | transport.
+   At the end, a request that is not persistent is freed and *request becomes NULL; NULL is
+   finished. limit_ns: NBC_E_TIMEOUT after that long, the request goes on; 0 = wait for ever. */
+NBC_API nbc_status nbc_coll_test(nbc_request **request);
+NBC_API nbc_status nbc_coll_wait(nbc_request **request, int64_t limit_ns);
+/* The end without waiting, also of a running request: its receives are cancelled where the
+   transport can; what cannot be recalled stays until the communicator is destroyed. NULL allowed.
+ */
+NBC_API void nbc_coll_free(nbc_request *request);
+NBC_API const nbc_schedule *nbc_coll_schedule(const nbc_request *request); /* to print or price */
+/* Starts and waits. */
+NBC_API nbc_status nbc_coll_run(nbc_comm *comm, const nbc_coll_args *args);
+
+/* ---- for later pieces ---- */
+/* ---- communicators and requests
+   ------------------------------------------------------------------ A schedule that may be wanted
+   again is kept with its key; the last finished request of it too, with its memory, so that a
+   repeated call builds and allocates nothing. */
+enum { NBC__COLL_CACHED = 32, NBC__COLL_OPERATORS = 16, NBC__COLL_SEQUENCES = 1 << 20 };
+
+typedef struct nbc__coll_entry {
+  nbc_schedule_desc key; /* as asked for, rank and pointers included: all 0 */
+  nbc_schedule *schedule;
+  nbc_request *spare;
+  uint64_t last_use_count;
+  uint32_t user_count; /* requests that run it */
+} nbc__coll_entry;
+
+typedef struct nbc__coll_op {
+  nbc_op op;
+  nbc_request *request;
+  uint32_t node;
+} nbc__coll_op;
+
+struct nbc_request {
+  nbc__prog_work work; /* first: what an engine gets */
+  nbc_comm *comm;
+  nbc_request *before, *next; /* all requests of the communicator */
+  nbc__coll_entry *entry;     /* NULL: the schedule is this request's own */
+  nbc_schedule *schedule;
+  bool persistent;
+  nbc_coll_args args; /* without the arrays of counts */
+  uint32_t state;     /* atomic: nbc__coll_state; changed in nbc__coll_enter only */
+  nbc_error error;
+  unsigned char *areas[NBC_AREA_COUNT];
+  void *scratch_memory;
+  nbc__coll_kernel kernel;
+  nbc_reduce_fn user_fn;
+  void *user;
+  uint64_t tag;
+  uint32_t *left;  /* per node: predecessors not finished */
+  uint32_t *ready; /* nodes in the order in which they became ready: each comes once */
+  uint32_t first_ready_count, ready_count, finished_count, flying_count;
+  bool advancing;
+  nbc__coll_op *ops;            /* per node that sends or receives */
+  uint32_t *op_of;              /* per node: index in ops */
+  nbc_request *check, *checked; /* the comparison before this request; the request it is for */
+  struct nbc__coll_summary
+      *summaries; /* of a comparison: what is told to each rank, then what each tells */
+  int64_t t_start_ns;
+  int64_t t_done_ns; /* of the completion being handled, for an engine's histogram; 0 = none */
+};
+
+struct nbc_comm {
+  nbc_comm_desc desc;
+  nbc_transport *t;
+  nbc_choice choice;
+  nbc_error err;
+  nbc_request *requests;
+  nbc__coll_entry entries[NBC__COLL_CACHED];
+  uint64_t use_count;
+  uint32_t sequence_index;
+  int operator_count;
+  struct {
+    nbc_reduce_fn fn;
+    void *user;
+    bool commutative;
+  } operators[NBC__COLL_OPERATORS];
+};
+
+/* ---- checking mode
+   ------------------------------------------------------------------------------- Before a
+   collective, every rank tells every other what it is about to call: an alltoall of summaries,
+   itself a request whose end starts the real one. */
+typedef struct nbc__coll_summary {
+  uint64_t count, segment_bytes, counts_hash, to_you_bytes, from_you_bytes;
+  int32_t coll, type, reduce, root, algo, radix;
+} nbc__coll_summary;

@@ -1,0 +1,215 @@
+/* Collectives as data: the builder finds dependencies from the bytes that nodes touch. */
+#pragma once
+#include "../base/config.h"
+#include "../base/status.h"
+
+/* ============================================================================================== */
+/* [SCHEDULE] 15. Collectives as data: schedules, their builders, printer, pricer and verifier    */
+/* ============================================================================================== */
+/* One rank's part of a collective is a graph of nodes: send, receive, copy, reduce, nothing. A node
+   starts when the nodes before it are finished; nothing else orders them, so everything that can
+   overlap does. An algorithm is only a function that writes such a graph: the executor, the
+   printer, the LogGP pricer and the verifier below know no algorithm.
+
+   Memory is named, not pointed to: a slice is an offset in the user's send buffer, the user's
+   receive buffer (also the one buffer of a broadcast, and the input of an in-place call) or scratch
+   memory. Every two nodes that touch the same bytes, one of them writing, are ordered by a path.
+   Messages carry a tag that is unique per schedule, peer and direction; so which send meets which
+   receive does not depend on timing, and one run on an abstract network proves all runs. */
+#define NBC_COLL_LIST(X)                                                                           \
+  X(BARRIER, "barrier")                                                                            \
+  X(BCAST, "bcast")                                                                                \
+  X(REDUCE, "reduce")                                                                              \
+  X(ALLREDUCE, "allreduce")                                                                        \
+  X(REDUCE_SCATTER_BLOCK, "reduce_scatter_block")                                                  \
+  X(REDUCE_SCATTER, "reduce_scatter")                                                              \
+  X(GATHER, "gather")                                                                              \
+  X(GATHERV, "gatherv")                                                                            \
+  X(SCATTER, "scatter")                                                                            \
+  X(SCATTERV, "scatterv")                                                                          \
+  X(ALLGATHER, "allgather")                                                                        \
+  X(ALLGATHERV, "allgatherv")                                                                      \
+  X(ALLTOALL, "alltoall")                                                                          \
+  X(ALLTOALLV, "alltoallv")                                                                        \
+  X(SCAN, "scan")                                                                                  \
+  X(EXSCAN, "exscan")
+
+typedef enum nbc_coll {
+#define NBC__X(name, text) NBC_COLL_##name,
+  NBC_COLL_LIST(NBC__X)
+#undef NBC__X
+      NBC_COLL_COUNT
+} nbc_coll;
+
+/* Algorithms and the collectives they serve. "ordered": also for operators that do not commute. */
+#define NBC_ALGO_LIST(X)                                                                           \
+  X(AUTO, "auto")                               /* by the choice table                          */ \
+  X(LINEAR, "linear")                           /* all but alltoall's Bruck; ordered            */ \
+  X(DISSEMINATION, "dissemination")             /* barrier                                      */ \
+  X(BINOMIAL, "binomial")                       /* barrier, bcast, reduce, allreduce,           */ \
+                                                /* reduce_scatter, gather, scatter; ordered     */ \
+  X(KNOMIAL, "knomial")                         /* the same with any radix >= 2; ordered        */ \
+  X(CHAIN, "chain")                             /* bcast, reduce: pipelined; ordered            */ \
+  X(BINARY, "binary")                           /* bcast, reduce: pipelined                     */ \
+  X(SCATTER_ALLGATHER, "scatter_allgather")     /* bcast                                        */ \
+  X(RING, "ring")                               /* allreduce, reduce_scatter, allgather(v)      */ \
+  X(RECURSIVE_DOUBLING, "recursive_doubling")   /* allreduce, allgather(v) of 2^n ranks, scan,  */ \
+                                                /* exscan; ordered                              */ \
+  X(RECURSIVE_HALVING, "recursive_halving")     /* reduce_scatter                               */ \
+  X(RABENSEIFNER, "rabenseifner")               /* reduce, allreduce; ordered                   */ \
+  X(BRUCK, "bruck")                             /* allgather(v), alltoall                       */ \
+  X(PAIRWISE, "pairwise")                       /* reduce_scatter, alltoall(v)                  */ \
+  X(HPL_1RING, "hpl_1ring")                     /* bcast: the six of HPL, unsegmented           */ \
+  X(HPL_1RING_M, "hpl_1ring_m")                 /* root -> 1, root -> 2 -> 3 ...                */ \
+  X(HPL_2RING, "hpl_2ring")                     /* root -> 1 -> 2 ..., root -> P/2 -> ...       */ \
+  X(HPL_2RING_M, "hpl_2ring_m")                 /* root -> 1, then two rings of the others      */ \
+  X(HPL_LONG, "hpl_long")                       /* spread and roll, as scatter_allgather        */ \
+  X(HPL_LONG_M, "hpl_long_m")                   /* root -> 1, then long among the others        */
+
+typedef enum nbc_algo {
+#define NBC__X(name, text) NBC_ALGO_##name,
+  NBC_ALGO_LIST(NBC__X)
+#undef NBC__X
+      NBC_ALGO_COUNT
+} nbc_algo;
+
+NBC_API const char *nbc_coll_name(nbc_coll coll);                      /* "bcast"; "?" */
+NBC_API const char *nbc_algo_name(nbc_algo algo);                      /* "binomial"; "?" */
+NBC_API nbc_status nbc_coll_parse(const char *name, nbc_coll *coll);   /* NBC_OK | NBC_E_NOT_FOUND */
+NBC_API nbc_status nbc_algo_parse(const char *name, nbc_algo *algo);   /* NBC_OK | NBC_E_NOT_FOUND */
+
+/* What to schedule, seen by one rank. Counts and displacements are in elements. */
+typedef struct nbc_schedule_desc {
+  nbc_coll coll;
+  nbc_algo algo; /* AUTO = nbc_choose with `table` */
+  int rank, size, root;
+  uint64_t elem_bytes; /* 0 = 1 */
+  /* bcast, reduce, allreduce, scan, exscan: length of the vector; reduce_scatter_block, gather(v),
+     scatter(v), allgather, alltoall: what one rank contributes or gets */
+  uint64_t count;
+  /* gatherv at the root, allgatherv, alltoallv: recv; scatterv at the root, alltoallv: send;
+     reduce_scatter: recv counts. `size` entries; displacements NULL = packed */
+  const uint64_t *send_counts, *send_displs, *recv_counts, *recv_displs;
+  bool in_place;        /* input in the receive buffer (scatter: the root keeps its own block) */
+  bool not_commutative; /* keep operands in rank order */
+  uint64_t segment_bytes; /* pipelined trees; 0 = by the algorithm; UINT64_MAX = never cut */
+  int radix;              /* KNOMIAL; 0 = 4 */
+  int window_count;       /* sends in flight where they are bounded; 0 = 8 */
+  const struct nbc_choice *table; /* NULL = built in */
+} nbc_schedule_desc;
+
+typedef enum nbc_area {
+  NBC_AREA_NONE = 0,
+  NBC_AREA_SEND,
+  NBC_AREA_RECV,
+  NBC_AREA_SCRATCH,
+  NBC_AREA_COUNT
+} nbc_area;
+typedef struct nbc_slice {
+  nbc_area area;
+  uint64_t offset_bytes;
+} nbc_slice;
+
+typedef enum nbc_node_type {
+  NBC_NODE_NOP = 0,
+  NBC_NODE_SEND,
+  NBC_NODE_RECV,
+  NBC_NODE_COPY,
+  NBC_NODE_REDUCE /* dst = left op right */
+} nbc_node_type;
+
+typedef struct nbc_node {
+  nbc_node_type type;
+  uint32_t before_count; /* nodes that must finish first */
+  uint32_t first_after;  /* index in schedule->after; the last one stands before the next node's */
+  uint64_t size_bytes;
+  union {
+    struct {
+      nbc_slice buffer;
+      int peer;
+      uint32_t tag;
+    } msg; /* SEND, RECV */
+    struct {
+      nbc_slice dst, src;
+    } copy;
+    struct {
+      nbc_slice dst, left, right;
+    } reduce;
+  } u;
+} nbc_node;
+
+/* Immutable once built. nodes has node_count + 1 entries: the last closes `after`. Nodes stand in an
+   order in which they could be run one by one. */
+typedef struct nbc_schedule {
+  nbc_coll coll;
+  nbc_algo algo; /* the one taken */
+  int rank, size, root;
+  uint64_t elem_bytes, scratch_bytes, send_bytes, recv_bytes; /* extents of the areas */
+  uint32_t node_count, after_count;
+  nbc_node *nodes;
+  uint32_t *after;
+} nbc_schedule;
+
+/* ---- for later pieces ---- */
+/* ---- the builder: nodes in program order, dependencies found from the bytes they touch ----------
+   An algorithm below reads like a sequential program. As in a processor that executes out of order,
+   a node depends only on the earlier ones that wrote what it reads (RAW), or that read or wrote
+   what it overwrites (WAR, WAW). What is left is the parallelism of the algorithm. */
+typedef struct nbc__sched_interval { /* bytes last touched in the same way */
+  uint64_t lo, hi;
+  int32_t writer, readers; /* node, or list of nodes in `cells`; -1 = none */
+} nbc__sched_interval;
+
+typedef struct nbc__sched_map { /* ascending, disjoint; what is in no interval was never touched */
+  nbc__sched_interval *v;
+  size_t count, capacity;
+} nbc__sched_map;
+
+typedef struct nbc__sched_pair {
+  int32_t a, b;
+} nbc__sched_pair;
+
+typedef struct nbc__sched_builder {
+  nbc_schedule_desc d;
+  nbc_schedule *s;
+  nbc_error *err;
+  nbc_status status; /* first failure: later calls do nothing */
+  size_t node_capacity;
+  nbc__sched_pair *edges; /* a before b */
+  size_t edge_count, edge_capacity;
+  nbc__sched_pair *cells; /* lists of readers: node, next; lists share their tails */
+  size_t cell_count, cell_capacity;
+  int32_t *mark; /* per node: the last node that got an edge from it */
+  nbc__sched_map maps[NBC_AREA_COUNT];
+  uint32_t *send_tags, *recv_tags; /* per peer: messages so far */
+  int *children;                   /* room for a tree node's children */
+  int32_t *window;                 /* the last sends, when they are bounded */
+  int window_count, window_next;
+  nbc_slice in, out; /* input and result of this rank */
+} nbc__sched_builder;
+
+NBC__PRIVATE void nbc__sched_after(nbc__sched_builder *b, int32_t before);
+NBC__PRIVATE nbc_node *nbc__sched_add(nbc__sched_builder *b, nbc_node_type type, uint64_t size_bytes);
+NBC__PRIVATE nbc_slice nbc__sched_slice(nbc_area area, uint64_t offset_bytes);
+NBC__PRIVATE nbc_slice nbc__sched_at(nbc_slice base, uint64_t offset_bytes);
+NBC__PRIVATE int32_t nbc__sched_message(nbc__sched_builder *b, nbc_node_type type, int peer,
+                                  nbc_slice buffer, uint64_t size_bytes);
+NBC__PRIVATE int32_t nbc__sched_send(nbc__sched_builder *b, int peer, nbc_slice from,
+                               uint64_t size_bytes);
+NBC__PRIVATE int32_t nbc__sched_recv(nbc__sched_builder *b, int peer, nbc_slice to, uint64_t size_bytes);
+NBC__PRIVATE void nbc__sched_copy(nbc__sched_builder *b, nbc_slice dst, nbc_slice src,
+                            uint64_t size_bytes);
+NBC__PRIVATE void nbc__sched_reduce(nbc__sched_builder *b, nbc_slice dst, nbc_slice left, nbc_slice right,
+                              uint64_t size_bytes);
+NBC__PRIVATE void nbc__sched_combine(nbc__sched_builder *b, uint64_t at, uint64_t size_bytes,
+                               nbc_slice other, bool other_left, bool fresh);
+NBC__PRIVATE nbc_slice nbc__sched_scratch(nbc__sched_builder *b, uint64_t size_bytes);
+NBC__PRIVATE void nbc__sched_window(nbc__sched_builder *b, int at_most);
+NBC__PRIVATE uint64_t nbc__sched_block_bytes(const nbc_schedule_desc *d, const uint64_t *counts,
+                                       int rank);
+NBC__PRIVATE uint64_t nbc__sched_block_at(const nbc_schedule_desc *d, const uint64_t *counts,
+                                    const uint64_t *displs, int rank);
+NBC__PRIVATE uint64_t nbc__sched_blocks_end(const nbc_schedule_desc *d, const uint64_t *counts,
+                                      const uint64_t *displs);
+NBC__PRIVATE uint64_t nbc__sched_part(const nbc__sched_builder *b, int i, int parts);
+NBC__PRIVATE int nbc__sched_power_of_two(int size);

@@ -1,0 +1,196 @@
+/* trees.c: trees; barrier and broadcast. */
+#include "trees.h"
+
+/* ---- trees -------------------------------------------------------------------------------------
+ */
+/* Parent (-1 at the root) and children, ascending, of v in a tree over 0..size-1 with root 0. The
+   subtree of a k-nomial child c at distance m from its parent is [c, min(c + m, size)). */
+static int nbc__sched_knomial(int v, int size, int radix, int *parent, int *children) {
+  int count = 0;
+  *parent = -1;
+  for (int64_t m = 1; m < size; m *= radix) {
+    if (v % (m * radix) != 0) {
+      *parent = (int)(v - v % (m * radix));
+      break;
+    }
+    for (int j = 1; j < radix && v + j * m < size; j++) children[count++] = (int)(v + j * m);
+  }
+  return count;
+}
+
+NBC__PRIVATE int nbc__sched_subtree(int v, int size,
+                              int radix) { /* number of ranks in the subtree of v */
+  int64_t m = 1;
+  while (m < size && v % (m * radix) == 0) m *= radix;
+  return (int)(v + m < size ? m : size - v);
+}
+
+static int nbc__sched_hpl_rings(nbc_algo algo, int v, int size, int *parent, int *children) {
+  const bool modified = algo == NBC_ALGO_HPL_1RING_M || algo == NBC_ALGO_HPL_2RING_M;
+  const bool two = algo == NBC_ALGO_HPL_2RING || algo == NBC_ALGO_HPL_2RING_M;
+  const int first = modified ? 2 : 1; /* start of the first ring; the second starts at `half` */
+  const int half = two ? first + (size - first + 1) / 2 : size;
+  int count = 0;
+  *parent = v == 0 ? -1 : v == first || v == half || (modified && v == 1) ? 0 : v - 1;
+  if (v == 0) {
+    for (int c = 1; c <= first && c < size; c++) children[count++] = c;
+    if (half < size && half > first) children[count++] = half;
+  } else if (v >= first && v + 1 < size && v + 1 != half) {
+    children[count++] = v + 1;
+  }
+  return count;
+}
+
+NBC__PRIVATE int nbc__sched_tree(const nbc__sched_builder *b, int v, int size, int *parent) {
+  int count = 0;
+  switch (b->s->algo) {
+  case NBC_ALGO_LINEAR:
+    *parent = v ? 0 : -1;
+    for (int c = 1; v == 0 && c < size; c++) b->children[count++] = c;
+    return count;
+  case NBC_ALGO_CHAIN:
+    *parent = v - 1;
+    if (v + 1 < size) b->children[count++] = v + 1;
+    return count;
+  case NBC_ALGO_BINARY:
+    *parent = v ? (v - 1) / 2 : -1;
+    for (int64_t c = 2 * (int64_t)v + 1; c <= 2 * (int64_t)v + 2 && c < size; c++)
+      b->children[count++] = (int)c;
+    return count;
+  case NBC_ALGO_HPL_1RING:
+  case NBC_ALGO_HPL_1RING_M:
+  case NBC_ALGO_HPL_2RING:
+  case NBC_ALGO_HPL_2RING_M: return nbc__sched_hpl_rings(b->s->algo, v, size, parent, b->children);
+  case NBC_ALGO_KNOMIAL: return nbc__sched_knomial(v, size, b->d.radix, parent, b->children);
+  default: return nbc__sched_knomial(v, size, 2, parent, b->children);
+  }
+}
+
+NBC__PRIVATE bool nbc__sched_is_knomial(nbc_algo algo) {
+  return algo == NBC_ALGO_BINOMIAL || algo == NBC_ALGO_KNOMIAL;
+}
+NBC__PRIVATE int nbc__sched_radix(const nbc__sched_builder *b) {
+  return b->s->algo == NBC_ALGO_KNOMIAL ? b->d.radix : 2;
+}
+
+/* Tree ranks count from the root: v = 0 is `root`. */
+NBC__PRIVATE int nbc__sched_virtual(const nbc__sched_builder *b, int root) {
+  return (b->d.rank - root + b->d.size) % b->d.size;
+}
+NBC__PRIVATE int nbc__sched_real(const nbc__sched_builder *b, int root, int v) {
+  return (int)(((int64_t)v + root) % b->d.size);
+}
+
+static uint64_t nbc__sched_segment(const nbc__sched_builder *b, uint64_t total_bytes,
+                                   uint64_t default_bytes) {
+  uint64_t bytes = b->d.segment_bytes ? b->d.segment_bytes : default_bytes;
+  if (bytes > total_bytes) bytes = total_bytes;
+  bytes -= bytes % b->d.elem_bytes;
+  return bytes ? bytes : b->d.elem_bytes;
+}
+
+/* Pipelining pays where a rank forwards what it gets; HPL's rings are unsegmented by definition. */
+NBC__PRIVATE uint64_t nbc__sched_tree_segment(const nbc__sched_builder *b, uint64_t total_bytes) {
+  const nbc_algo a = b->s->algo;
+  if (a == NBC_ALGO_LINEAR || a >= NBC_ALGO_HPL_1RING) return total_bytes ? total_bytes : 1;
+  return nbc__sched_segment(b, total_bytes,
+                            a == NBC_ALGO_CHAIN || a == NBC_ALGO_BINARY ? 64 * 1024 : UINT64_MAX);
+}
+
+/* ---- barrier ------------------------------------------------------------------------------------
+ */
+NBC__PRIVATE void nbc__sched_barrier_dissemination(nbc__sched_builder *b) {
+  const nbc_slice none = nbc__sched_slice(NBC_AREA_NONE, 0);
+  int32_t heard[32];
+  int steps = 0;
+  for (int64_t m = 1; m < b->d.size;
+       m *= 2, steps++) { /* who sends tells all it has heard so far */
+    nbc__sched_message(b, NBC_NODE_SEND, (int)((b->d.rank + m) % b->d.size), none, 0);
+    for (int i = 0; i < steps; i++) nbc__sched_after(b, heard[i]);
+    heard[steps] = nbc__sched_message(b, NBC_NODE_RECV,
+                                      (int)((b->d.rank - m + b->d.size) % b->d.size), none, 0);
+  }
+}
+
+NBC__PRIVATE void nbc__sched_barrier_tree(nbc__sched_builder *b) {
+  const nbc_slice none = nbc__sched_slice(NBC_AREA_NONE, 0);
+  int parent;
+  const int count = nbc__sched_tree(b, b->d.rank, b->d.size, &parent);
+  const int32_t first = (int32_t)b->s->node_count;
+  for (int i = 0; i < count; i++) nbc__sched_message(b, NBC_NODE_RECV, b->children[i], none, 0);
+  nbc__sched_add(b, NBC_NODE_NOP, 0); /* all below have arrived */
+  int32_t released = first + count;
+  for (int32_t i = first; i < released; i++) nbc__sched_after(b, i);
+  if (parent >= 0) {
+    nbc__sched_message(b, NBC_NODE_SEND, parent, none, 0);
+    nbc__sched_after(b, released);
+    released = nbc__sched_message(b, NBC_NODE_RECV, parent, none, 0);
+  }
+  for (int i = count - 1; i >= 0; i--) {
+    nbc__sched_message(b, NBC_NODE_SEND, b->children[i], none, 0);
+    nbc__sched_after(b, released);
+  }
+}
+
+/* ---- broadcast ----------------------------------------------------------------------------------
+ */
+NBC__PRIVATE void nbc__sched_bcast_tree(nbc__sched_builder *b, nbc_slice buffer, uint64_t total_bytes,
+                                  int root) {
+  int parent;
+  const int count = nbc__sched_tree(b, nbc__sched_virtual(b, root), b->d.size, &parent);
+  const uint64_t step = nbc__sched_tree_segment(b, total_bytes);
+  const bool far_first = nbc__sched_is_knomial(b->s->algo); /* the biggest subtree first */
+  for (uint64_t at = 0; at < total_bytes && !b->status; at += step) {
+    const uint64_t bytes = total_bytes - at < step ? total_bytes - at : step;
+    if (parent >= 0)
+      nbc__sched_recv(b, nbc__sched_real(b, root, parent), nbc__sched_at(buffer, at), bytes);
+    for (int i = 0; i < count; i++)
+      nbc__sched_send(b, nbc__sched_real(b, root, b->children[far_first ? count - 1 - i : i]),
+                      nbc__sched_at(buffer, at), bytes);
+  }
+}
+
+/* Participant i of n is virtual rank `skip(i)`: HPL's modified form leaves virtual rank 1 out. */
+static int nbc__sched_skip(const nbc__sched_builder *b, int i, bool without_one) {
+  return nbc__sched_real(b, b->d.root, without_one && i > 0 ? i + 1 : i);
+}
+
+/* Spread: binomial scatter of n parts. Roll: ring in which every part passes every participant. */
+NBC__PRIVATE void nbc__sched_bcast_long(nbc__sched_builder *b, bool without_one) {
+  const nbc_slice buffer = b->out;
+  const uint64_t total_bytes = b->d.count * b->d.elem_bytes;
+  int v = nbc__sched_virtual(b, b->d.root), n = b->d.size, parent;
+  if (without_one && n > 1) {
+    const int one = nbc__sched_real(b, b->d.root, 1);
+    if (v == 0) nbc__sched_send(b, one, buffer, total_bytes);
+    if (v == 1) {
+      nbc__sched_recv(b, b->d.root, buffer, total_bytes);
+      return;
+    }
+    if (v > 1) v--;
+    n--;
+  }
+  const int count = nbc__sched_knomial(v, n, 2, &parent, b->children);
+  const uint64_t mine = nbc__sched_part(b, v, n);
+  if (parent >= 0)
+    nbc__sched_recv(b, nbc__sched_skip(b, parent, without_one), nbc__sched_at(buffer, mine),
+                    nbc__sched_part(b, v + nbc__sched_subtree(v, n, 2), n) - mine);
+  for (int i = count - 1; i >= 0; i--) {
+    const int c = b->children[i];
+    const uint64_t at = nbc__sched_part(b, c, n),
+                   end = nbc__sched_part(b, c + nbc__sched_subtree(c, n, 2), n);
+    nbc__sched_send(b, nbc__sched_skip(b, c, without_one), nbc__sched_at(buffer, at), end - at);
+  }
+  for (int s = 0; s < n - 1; s++) { /* nobody is sent what the spread already gave it */
+    const int give = (v - s + n) % n, take = (v - s - 1 + n) % n, right = (v + 1) % n;
+    const bool right_has = give >= right && give < right + nbc__sched_subtree(right, n, 2);
+    const bool have = take >= v && take < v + nbc__sched_subtree(v, n, 2);
+    const uint64_t give_at = nbc__sched_part(b, give, n), take_at = nbc__sched_part(b, take, n);
+    if (!right_has)
+      nbc__sched_send(b, nbc__sched_skip(b, right, without_one), nbc__sched_at(buffer, give_at),
+                      nbc__sched_part(b, give + 1, n) - give_at);
+    if (!have)
+      nbc__sched_recv(b, nbc__sched_skip(b, (v - 1 + n) % n, without_one),
+                      nbc__sched_at(buffer, take_at), nbc__sched_part(b, take + 1, n) - take_at);
+  }
+}

@@ -1,0 +1,865 @@
+/* monitor.c: the four events and the overlap bounds. */
+#include "monitor.h"
+#include "../base/sums.h"
+
+/* ============================================================================================== */
+/* [MONITOR] 7. The four events and the overlap bounds                                            */
+/* ============================================================================================== */
+enum { NBC__MON_BEGIN = 0, NBC__MON_BEGUN, NBC__MON_END, NBC__MON_END_SIZED, NBC__MON_END_ONLY, NBC__MON_CANCEL, NBC__MON_STAMP };
+
+/* ---- creation --------------------------------------------------------------------------------- */
+static nbc_status nbc__mon_set_classes(nbc_monitor *m, const nbc_monitor_desc *desc) {
+  static const uint64_t edges[] = {256, 4096, 65536, 1048576, 16777216};
+  const uint64_t *from = desc->class_edge_count ? desc->class_edges_bytes : edges;
+  size_t n = desc->class_edge_count ? desc->class_edge_count : sizeof edges / sizeof *edges;
+  if (!from || n > NBC_MAX_CLASSES - 1) return NBC_E_INVAL;
+  for (size_t i = 0; i < n; i++) {
+    if (i && from[i] <= from[i - 1]) return NBC_E_INVAL;
+    m->edges[i] = from[i];
+  }
+  m->desc.class_edges_bytes = m->edges;
+  m->desc.class_edge_count = n;
+  return NBC_OK;
+}
+
+NBC_API nbc_status nbc_monitor_create(const nbc_monitor_desc *desc, nbc_monitor **monitor) {
+  nbc_monitor_desc zero;
+  memset(&zero, 0, sizeof zero);
+  if (!monitor) return NBC_E_INVAL;
+  if (!desc) desc = &zero;
+  *monitor = NULL;
+  nbc_monitor *m = (nbc_monitor *)nbc__zalloc(sizeof *m);
+  if (!m) return NBC_E_NOMEM;
+  nbc_status status = NBC_OK;
+  m->desc = *desc;
+  if (desc->counters && (desc->counters->count > NBC_MAX_COUNTERS || !desc->counters->read || !desc->counters->names))
+    status = NBC_E_INVAL;
+  if (desc->clock) m->clock = *desc->clock;
+  else if (status == NBC_OK) status = nbc_clock_create(NULL, &m->clock);
+  m->desc.clock = &m->clock;
+  if (status == NBC_OK) status = nbc__mon_set_classes(m, desc);
+  m->desc.ring_events = nbc__pow2(desc->ring_events, 512);
+  m->desc.max_transfers = nbc__pow2(desc->max_transfers, 4096);
+  if (!desc->max_cells) m->desc.max_cells = 1024;
+  if (m->desc.max_cells > 65536) m->desc.max_cells = 65536;
+  if (!desc->max_sections) m->desc.max_sections = 64;
+  if (m->desc.max_sections > 4096) m->desc.max_sections = 4096;
+  if (status == NBC_OK && !desc->table_same_node) {
+    status = nbc_table_create_linear(500, 5e9, "default: 500 ns + bytes / (5 GB/s)", &m->own_table[0]);
+    m->desc.table_same_node = m->own_table[0];
+  }
+  if (status == NBC_OK && !desc->table_other_node) {
+    status = nbc_table_create_linear(2000, 1e10, "default: 2 us + bytes / (10 GB/s)", &m->own_table[1]);
+    m->desc.table_other_node = m->own_table[1];
+  }
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  m->start_unix_s = (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+  pthread_mutex_init(&m->mutex, NULL);
+  if (status != NBC_OK) {
+    nbc_monitor_destroy(m);
+    return status;
+  }
+  *monitor = m;
+  return NBC_OK;
+}
+
+static void nbc__mon_free_recorder(nbc_recorder *r) {
+  NBC_FREE(r->ring);
+  NBC_FREE(r->history);
+  NBC_FREE(r->sections);
+  NBC_FREE(r->inbox);
+  NBC_FREE(r->keys);
+  NBC_FREE(r->active);
+  NBC_FREE(r->pool);
+  NBC_FREE(r->cells);
+  NBC_FREE(r->cell_index);
+  NBC_FREE(r->counter_sums);
+  NBC_FREE(r);
+}
+
+NBC_API void nbc_monitor_destroy(nbc_monitor *m) {
+  if (!m) return;
+  while (m->recorders) {
+    nbc_recorder *next = m->recorders->next;
+    nbc__mon_free_recorder(m->recorders);
+    m->recorders = next;
+  }
+  nbc_table_free(m->own_table[0]);
+  nbc_table_free(m->own_table[1]);
+  pthread_mutex_destroy(&m->mutex);
+  NBC_FREE(m);
+}
+
+NBC_API const nbc_clock *nbc_monitor_clock(const nbc_monitor *monitor) { return &monitor->clock; }
+NBC_API nbc_monitor_desc nbc_monitor_desc_of(const nbc_monitor *monitor) { return monitor->desc; }
+
+static nbc_recorder *nbc__mon_new_recorder(nbc_monitor *m) {
+  const nbc_monitor_desc *d = &m->desc;
+  nbc_recorder *r = (nbc_recorder *)nbc__zalloc(sizeof *r);
+  if (!r) return NULL;
+  const size_t key_count = 2 * d->max_transfers, index_count = 2 * nbc__pow2(d->max_cells, 0);
+  const size_t inbox_count = 1024;
+  r->monitor = m;
+  r->ring = (nbc__mon_event *)nbc__zalloc(d->ring_events * sizeof *r->ring);
+  r->sections = (nbc__mon_section *)nbc__zalloc(d->max_sections * sizeof *r->sections);
+  r->inbox = (nbc__mon_slot *)nbc__zalloc(inbox_count * sizeof *r->inbox);
+  r->keys = (nbc__mon_key *)nbc__zalloc(key_count * sizeof *r->keys);
+  r->active = (nbc__mon_event *)nbc__zalloc(d->max_transfers * sizeof *r->active);
+  r->pool = (uint32_t *)nbc__zalloc(d->max_transfers * sizeof *r->pool);
+  r->cells = (nbc_cell *)nbc__zalloc((d->max_cells + 1) * sizeof *r->cells);
+  r->cell_index = (uint32_t *)nbc__zalloc(index_count * sizeof *r->cell_index);
+  const size_t turns = nbc__pow2(2 * d->history_calls, 512);
+  r->history = (nbc__mon_turn *)nbc__zalloc(turns * sizeof *r->history);
+  r->history_mask = turns - 1;
+  r->look_mask = turns / 4 < 128 ? turns / 4 - 1 : 127;
+  r->takes_nic_stamps = d->history_calls > 0;
+  if (d->counters && !m->recorders) { /* the first one reads them */
+    r->counter_sums = (uint64_t *)nbc__zalloc((d->max_sections + 1) * d->counters->count * sizeof *r->counter_sums);
+    r->counter_last = r->counter_sums ? r->counter_sums + d->max_sections * d->counters->count : NULL;
+  }
+  if (!r->history || (d->counters && !m->recorders && !r->counter_sums) || !r->ring ||
+      !r->sections || !r->inbox || !r->keys || !r->active || !r->pool || !r->cells || !r->cell_index) {
+    nbc__mon_free_recorder(r);
+    return NULL;
+  }
+  r->ring_mask = d->ring_events - 1;
+  r->inbox_mask = inbox_count - 1;
+  for (size_t i = 0; i < inbox_count; i++) r->inbox[i].turn = i;
+  r->key_mask = key_count - 1;
+  for (size_t i = 0; i < d->max_transfers; i++) r->pool[i] = (uint32_t)(d->max_transfers - 1 - i);
+  r->pool_count = d->max_transfers;
+  r->section_count = 1;
+  r->sections[0].parent = -1;
+  r->here = &r->sections[0];
+  r->cell_count = 1; /* cell 0 takes what max_cells leaves no room for */
+  return r;
+}
+
+static inline int64_t nbc__mon_comp_at(int64_t state, int64_t t_ns) {
+  return state & 1 ? state >> 1 : t_ns - (state >> 1);
+}
+
+static void nbc__mon_empty_inbox(nbc_recorder *r);
+
+/* From t_ns on, C goes by this state. Foreign stamps are placed by the history, so the owner takes
+   them out before it has gone on too far. */
+static inline void nbc__mon_set_state(nbc_recorder *r, int64_t t_ns, int64_t state) {
+  const uint64_t head = r->history_head;
+  NBC__MON_RELAXED_STORE(&r->state, state);
+  nbc__mon_turn *turn = &r->history[head & r->history_mask];
+  NBC__MON_RELAXED_STORE(&turn->t_ns, t_ns);
+  NBC__MON_RELAXED_STORE(&turn->state, state);
+  __atomic_store_n(&r->history_head, head + 1, __ATOMIC_RELEASE);
+  if (__builtin_expect((head & r->look_mask) == r->look_mask, 0)) nbc__mon_empty_inbox(r);
+}
+
+static void nbc__mon_read_counters(nbc_recorder *r, bool book);
+
+NBC_API nbc_status nbc_recorder_attach(nbc_monitor *monitor, nbc_recorder **recorder) {
+  return nbc_recorder_attach_at(monitor, nbc_clock_now_ns(&monitor->clock), recorder);
+}
+
+NBC_API nbc_status nbc_recorder_attach_at(nbc_monitor *m, int64_t t_ns, nbc_recorder **recorder) {
+  nbc_recorder *r;
+  pthread_mutex_lock(&m->mutex);
+  for (r = m->recorders; r && r->attached; r = r->next) {}
+  if (!r) {
+    r = nbc__mon_new_recorder(m);
+    if (r) r->next = m->recorders, m->recorders = r;
+  }
+  if (r) {
+    /* A recorder used again keeps its numbers; its C goes on from where it stood. */
+    const int64_t comp_ns = r->state >> 1; /* detached: as in a call */
+    NBC__MON_RELAXED_STORE(&r->on, !m->desc.start_off);
+    NBC__MON_RELAXED_STORE(&r->last_ns, t_ns);
+    NBC__MON_RELAXED_STORE(&r->thread, pthread_self());
+    nbc__mon_set_state(r, t_ns, r->on ? (t_ns - comp_ns) * 2 : comp_ns * 2 + 1);
+    NBC__MON_RELAXED_STORE(&r->attached, true);
+    if (r->on) nbc__mon_read_counters(r, false);
+  }
+  pthread_mutex_unlock(&m->mutex);
+  *recorder = r;
+  return r ? NBC_OK : NBC_E_NOMEM;
+}
+
+/* ---- the event path --------------------------------------------------------------------------- */
+/* Each problem is counted either by the owner or under the lock, never by both (foreign_lost, which
+   any thread may count, does not come here). */
+static inline void nbc__mon_problem(nbc_recorder *r, nbc_problem problem) {
+  NBC__MON_RELAXED_STORE(&r->problems[problem], r->problems[problem] + 1);
+}
+
+/* Only the owner writes these; a report may read them meanwhile. */
+static inline void nbc__mon_add(int64_t *sum, int64_t value) { NBC__MON_RELAXED_STORE(sum, *sum + value); }
+
+NBC_API int64_t nbc_recorder_comp_ns(const nbc_recorder *recorder, int64_t t_ns) {
+  return nbc__mon_comp_at(NBC__MON_RELAXED_LOAD(&recorder->state), t_ns);
+}
+
+/* Moves this recorder's time on and books it: off, call or computation of the innermost section.
+   A time before the last one is taken as equal to it. */
+static inline int64_t nbc__mon_advance(nbc_recorder *r, int64_t t_ns) {
+  int64_t d_ns = t_ns - r->last_ns;
+  if (__builtin_expect(d_ns < 0, 0)) {
+    nbc__mon_problem(r, NBC_PROBLEM_clock_backward);
+    return r->last_ns;
+  }
+  if (__builtin_expect(!r->on, 0)) nbc__mon_add(&r->off_ns, d_ns);
+  else nbc__mon_add(r->depth ? &r->here->call_ns : &r->here->comp_ns, d_ns);
+  NBC__MON_RELAXED_STORE(&r->last_ns, t_ns);
+  return t_ns;
+}
+
+NBC_API void nbc_call_enter_at(nbc_recorder *r, nbc_kind kind, int64_t t_ns) {
+  if (r->depth > 0) {
+    r->depth++;
+    return;
+  }
+  t_ns = nbc__mon_advance(r, t_ns);
+  r->depth = 1;
+  r->call = &r->here->calls[(unsigned)kind < NBC_KIND_COUNT ? kind : NBC_KIND_OTHER];
+  r->enter_ns = t_ns;
+  if (++r->call_seq_counter == 0) r->call_seq_counter = 1;
+  NBC__MON_RELAXED_STORE(&r->call_seq, r->call_seq_counter);
+  nbc__mon_set_state(r, t_ns, nbc__mon_comp_at(r->state, t_ns) * 2 + 1);
+}
+
+NBC_API void nbc_call_exit_at(nbc_recorder *r, int64_t t_ns) {
+  if (r->depth != 1) {
+    if (r->depth > 1) r->depth--;
+    else nbc__mon_problem(r, NBC_PROBLEM_exit_without_enter);
+    return;
+  }
+  t_ns = nbc__mon_advance(r, t_ns);
+  r->depth = 0;
+  NBC__MON_RELAXED_STORE(&r->call_seq, 0);
+  if (!r->on) return;
+  const int64_t d_ns = t_ns - r->enter_ns;
+  nbc__mon_calls *c = r->call;
+  if (d_ns < c->min_ns || c->count == 0) NBC__MON_RELAXED_STORE(&c->min_ns, d_ns);
+  if (d_ns > c->max_ns) NBC__MON_RELAXED_STORE(&c->max_ns, d_ns);
+  nbc__mon_add(&c->total_ns, d_ns);
+  NBC__MON_RELAXED_STORE(&c->count, c->count + 1);
+  nbc__mon_set_state(r, t_ns, (t_ns - (r->state >> 1)) * 2); /* last: what it may call is a jump then */
+}
+
+#define NBC__MON_UNPLACED INT64_MIN /* as C: not known */
+static void nbc__mon_drain(nbc_recorder *r);
+static bool nbc__mon_comp_then(const nbc_recorder *r, int64_t t_ns, int64_t *comp_ns);
+
+static inline void nbc__mon_push(nbc_recorder *r, uint8_t what, uint64_t id, uint64_t size_bytes,
+                                 nbc_kind kind, nbc_peer peer, int64_t t_ns) {
+  const uint64_t head = r->ring_head;
+  if (__builtin_expect(head - __atomic_load_n(&r->ring_tail, __ATOMIC_ACQUIRE) > r->ring_mask, 0))
+    nbc__mon_drain(r);
+  nbc__mon_event *e = &r->ring[head & r->ring_mask];
+  e->t_ns = t_ns;
+  e->comp_ns = nbc__mon_comp_at(r->state, t_ns);
+  if (__builtin_expect(t_ns < r->last_ns, 0) && !nbc__mon_comp_then(r, t_ns, &e->comp_ns))
+    e->comp_ns = NBC__MON_UNPLACED;
+  e->id = id;
+  e->size_bytes = size_bytes;
+  e->call_seq = r->call_seq;
+  e->section = r->section;
+  e->kind = (unsigned)kind < NBC_KIND_COUNT ? (uint8_t)kind : 0;
+  e->what = what;
+  e->peer = (unsigned)peer < NBC_PEER_COUNT ? (uint8_t)peer : 0;
+  __atomic_store_n(&r->ring_head, head + 1, __ATOMIC_RELEASE);
+}
+
+NBC_API void nbc_xfer_begin_at(nbc_recorder *r, uint64_t id, uint64_t size_bytes, nbc_kind kind,
+                               nbc_peer peer, int64_t t_ns) {
+  if (r->on) nbc__mon_push(r, NBC__MON_BEGIN, id, size_bytes, kind, peer, t_ns);
+}
+NBC_API void nbc_xfer_begun_at(nbc_recorder *r, uint64_t id, uint64_t size_bytes, nbc_kind kind,
+                               nbc_peer peer, int64_t t_ns) {
+  if (r->on) nbc__mon_push(r, NBC__MON_BEGUN, id, size_bytes, kind, peer, t_ns);
+}
+NBC_API void nbc_xfer_end_at(nbc_recorder *r, uint64_t id, int64_t t_ns) {
+  nbc__mon_push(r, NBC__MON_END, id, 0, NBC_KIND_OTHER, NBC_PEER_UNKNOWN, t_ns);
+}
+NBC_API void nbc_xfer_end_sized_at(nbc_recorder *r, uint64_t id, uint64_t size_bytes, nbc_peer peer,
+                                   int64_t t_ns) {
+  nbc__mon_push(r, NBC__MON_END_SIZED, id, size_bytes, NBC_KIND_OTHER, peer, t_ns);
+}
+NBC_API void nbc_xfer_end_only_at(nbc_recorder *r, uint64_t size_bytes, nbc_kind kind, nbc_peer peer,
+                                  int64_t t_ns) {
+  if (r->on) nbc__mon_push(r, NBC__MON_END_ONLY, 0, size_bytes, kind, peer, t_ns);
+}
+NBC_API void nbc_xfer_cancel(nbc_recorder *r, uint64_t id) {
+  nbc__mon_push(r, NBC__MON_CANCEL, id, 0, NBC_KIND_OTHER, NBC_PEER_UNKNOWN, r->last_ns);
+}
+
+NBC_API void nbc_call_enter(nbc_recorder *r, nbc_kind kind) {
+  if (r->depth > 0) r->depth++;
+  else nbc_call_enter_at(r, kind, nbc_clock_now_ns(&r->monitor->clock));
+}
+NBC_API void nbc_call_exit(nbc_recorder *r) {
+  if (r->depth > 1) r->depth--;
+  else nbc_call_exit_at(r, nbc_clock_now_ns(&r->monitor->clock));
+}
+NBC_API void nbc_xfer_begin(nbc_recorder *r, uint64_t id, uint64_t size_bytes, nbc_kind kind, nbc_peer peer) {
+  nbc_xfer_begin_at(r, id, size_bytes, kind, peer, nbc_clock_now_ns(&r->monitor->clock));
+}
+NBC_API void nbc_xfer_begun(nbc_recorder *r, uint64_t id, uint64_t size_bytes, nbc_kind kind, nbc_peer peer) {
+  nbc_xfer_begun_at(r, id, size_bytes, kind, peer, nbc_clock_now_ns(&r->monitor->clock));
+}
+NBC_API void nbc_xfer_end(nbc_recorder *r, uint64_t id) {
+  nbc_xfer_end_at(r, id, nbc_clock_now_ns(&r->monitor->clock));
+}
+NBC_API void nbc_xfer_end_sized(nbc_recorder *r, uint64_t id, uint64_t size_bytes, nbc_peer peer) {
+  nbc_xfer_end_sized_at(r, id, size_bytes, peer, nbc_clock_now_ns(&r->monitor->clock));
+}
+NBC_API void nbc_xfer_end_only(nbc_recorder *r, uint64_t size_bytes, nbc_kind kind, nbc_peer peer) {
+  nbc_xfer_end_only_at(r, size_bytes, kind, peer, nbc_clock_now_ns(&r->monitor->clock));
+}
+
+/* ---- sections, on and off --------------------------------------------------------------------- */
+NBC__PRIVATE void nbc__mon_lock(nbc_recorder *r) {
+  while (__atomic_exchange_n(&r->lock, 1, __ATOMIC_ACQUIRE))
+    while (NBC__MON_RELAXED_LOAD(&r->lock)) sched_yield();
+}
+NBC__PRIVATE void nbc__mon_unlock(nbc_recorder *r) { __atomic_store_n(&r->lock, 0, __ATOMIC_RELEASE); }
+
+/* Reads the counters and, with `book`, adds what they moved to the section of now. */
+NBC__PRIVATE void nbc__mon_read_counters_locked(nbc_recorder *r, bool book) {
+  const nbc_counter_source *s = r->monitor->desc.counters;
+  uint64_t now[NBC_MAX_COUNTERS];
+  if (!r->counter_sums) return;
+  const bool ok = s->read(s->user, now);
+  bool lost = !ok;
+  uint64_t *sums = &r->counter_sums[NBC__MON_RELAXED_LOAD(&r->section) * s->count];
+  for (size_t i = 0; ok && i < s->count; i++) {
+    if (r->counter_valid && now[i] < r->counter_last[i]) lost = true;
+    else if (r->counter_valid && book) sums[i] += now[i] - r->counter_last[i];
+    r->counter_last[i] = now[i];
+  }
+  r->counter_valid = ok;
+  if (lost) NBC__MON_RELAXED_STORE(&r->problems[NBC_PROBLEM_counter_lost], r->problems[NBC_PROBLEM_counter_lost] + 1);
+}
+static void nbc__mon_read_counters(nbc_recorder *r, bool book) {
+  if (!r->counter_sums) return;
+  nbc__mon_lock(r);
+  nbc__mon_read_counters_locked(r, book);
+  nbc__mon_unlock(r);
+}
+
+static void nbc__mon_go_to_section(nbc_recorder *r, int section) {
+  nbc__mon_read_counters(r, r->on);
+  NBC__MON_RELAXED_STORE(&r->section, (uint16_t)section);
+  r->here = &r->sections[section];
+}
+
+static int nbc__mon_find_section(nbc_recorder *r, const char *name) {
+  char key[sizeof r->sections[0].name];
+  size_t length = strlen(name);
+  if (length >= sizeof key) length = sizeof key - 1;
+  memcpy(key, name, length);
+  key[length] = 0;
+  for (size_t i = 1; i < r->section_count; i++)
+    if (r->sections[i].parent == r->section && strcmp(r->sections[i].name, key) == 0) return (int)i;
+  if (r->section_count >= r->monitor->desc.max_sections) return -1;
+  nbc__mon_section *s = &r->sections[r->section_count];
+  memcpy(s->name, key, length + 1);
+  s->parent = r->section;
+  __atomic_store_n(&r->section_count, r->section_count + 1, __ATOMIC_RELEASE);
+  return (int)r->section_count - 1;
+}
+
+NBC_API void nbc_section_begin_at(nbc_recorder *r, const char *name, int64_t t_ns) {
+  nbc__mon_advance(r, t_ns);
+  if (r->open_depth >= NBC_MAX_DEPTH) {
+    r->open_overflow++;
+    nbc__mon_problem(r, NBC_PROBLEM_sections_overflow);
+    return;
+  }
+  int found = nbc__mon_find_section(r, name ? name : "?");
+  if (found < 0) {
+    nbc__mon_problem(r, NBC_PROBLEM_sections_overflow);
+    found = r->section;
+  }
+  r->open[r->open_depth++] = r->section;
+  nbc__mon_go_to_section(r, found);
+  NBC__MON_RELAXED_STORE(&r->sections[found].count, r->sections[found].count + 1);
+}
+
+NBC_API void nbc_section_end_at(nbc_recorder *r, const char *name, int64_t t_ns) {
+  nbc__mon_advance(r, t_ns);
+  if (r->open_overflow > 0) {
+    r->open_overflow--;
+    return;
+  }
+  if (r->open_depth == 0) {
+    nbc__mon_problem(r, NBC_PROBLEM_section_unbalanced);
+    return;
+  }
+  if (name && strncmp(name, r->sections[r->section].name, sizeof r->sections[0].name - 1) != 0)
+    nbc__mon_problem(r, NBC_PROBLEM_section_unbalanced);
+  nbc__mon_go_to_section(r, r->open[--r->open_depth]);
+}
+
+NBC_API void nbc_recorder_switch_at(nbc_recorder *r, bool on, int64_t t_ns) {
+  t_ns = nbc__mon_advance(r, t_ns);
+  if (r->on == on) return;
+  nbc__mon_read_counters(r, !on);
+  /* C stands still while off, as it does inside a call. */
+  const int64_t comp_ns = nbc__mon_comp_at(r->state, t_ns);
+  NBC__MON_RELAXED_STORE(&r->on, on);
+  nbc__mon_set_state(r, t_ns, on && r->depth == 0 ? (t_ns - comp_ns) * 2 : comp_ns * 2 + 1);
+  r->enter_ns = t_ns; /* a call that is open now counts from here */
+}
+
+NBC_API void nbc_section_begin(nbc_recorder *r, const char *name) {
+  nbc_section_begin_at(r, name, nbc_clock_now_ns(&r->monitor->clock));
+}
+NBC_API void nbc_section_end(nbc_recorder *r, const char *name) {
+  nbc_section_end_at(r, name, nbc_clock_now_ns(&r->monitor->clock));
+}
+NBC_API void nbc_recorder_switch(nbc_recorder *r, bool on) {
+  nbc_recorder_switch_at(r, on, nbc_clock_now_ns(&r->monitor->clock));
+}
+
+/* ---- stamps from other threads ---------------------------------------------------------------- */
+static bool nbc__mon_inbox_put(nbc_recorder *r, const nbc__mon_event *event) {
+  uint64_t position = NBC__MON_RELAXED_LOAD(&r->inbox_head);
+  for (;;) {
+    nbc__mon_slot *slot = &r->inbox[position & r->inbox_mask];
+    const int64_t ahead = (int64_t)(__atomic_load_n(&slot->turn, __ATOMIC_ACQUIRE) - position);
+    if (ahead < 0) return false; /* full */
+    if (ahead > 0) {
+      position = NBC__MON_RELAXED_LOAD(&r->inbox_head);
+    } else if (__atomic_compare_exchange_n(&r->inbox_head, &position, position + 1, true,
+                                           __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+      slot->event = *event;
+      __atomic_store_n(&slot->turn, position + 1, __ATOMIC_RELEASE);
+      return true;
+    }
+  }
+}
+
+static void nbc__mon_drain_by_force(nbc_recorder *r);
+
+static void nbc__mon_foreign_put(nbc_recorder *r, const nbc__mon_event *e) {
+  for (int tries = 0; tries < 4; tries++) {
+    if (nbc__mon_inbox_put(r, e)) return;
+    if (tries == 0) nbc__mon_drain(r);
+    else nbc__mon_drain_by_force(r);
+  }
+  __atomic_fetch_add(&r->problems[NBC_PROBLEM_foreign_lost], 1, __ATOMIC_RELAXED);
+}
+/* Only the time is noted: C at that time is known when the owner has passed it. */
+static void nbc__mon_foreign(nbc_recorder *r, uint8_t what, uint64_t id, uint64_t size_bytes,
+                             nbc_kind kind, nbc_peer peer, int64_t t_ns, int64_t t_begin_ns) {
+  nbc__mon_event e;
+  memset(&e, 0, sizeof e);
+  e.t_ns = t_ns;
+  e.comp_ns = t_begin_ns; /* of a NIC stamp */
+  e.id = id;
+  e.size_bytes = size_bytes;
+  e.call_seq = NBC__MON_RELAXED_LOAD(&r->call_seq);
+  e.section = NBC__MON_RELAXED_LOAD(&r->section);
+  e.kind = (unsigned)kind < NBC_KIND_COUNT ? (uint8_t)kind : 0;
+  e.what = what;
+  e.peer = (unsigned)peer < NBC_PEER_COUNT ? (uint8_t)peer : 0;
+  nbc__mon_foreign_put(r, &e);
+}
+
+NBC_API void nbc_foreign_begin_at(nbc_recorder *owner, uint64_t id, uint64_t size_bytes, nbc_kind kind,
+                                  nbc_peer peer, int64_t t_ns) {
+  if (NBC__MON_RELAXED_LOAD(&owner->on)) nbc__mon_foreign(owner, NBC__MON_BEGIN, id, size_bytes, kind, peer, t_ns, 0);
+}
+NBC_API void nbc_foreign_end_at(nbc_recorder *owner, uint64_t id, int64_t t_ns) {
+  nbc__mon_foreign(owner, NBC__MON_END, id, 0, NBC_KIND_OTHER, NBC_PEER_UNKNOWN, t_ns, 0);
+}
+NBC_API void nbc_foreign_end_sized_at(nbc_recorder *owner, uint64_t id, uint64_t size_bytes,
+                                      nbc_peer peer, int64_t t_ns) {
+  nbc__mon_foreign(owner, NBC__MON_END_SIZED, id, size_bytes, NBC_KIND_OTHER, peer, t_ns, 0);
+}
+NBC_API void nbc_foreign_begin(nbc_recorder *owner, uint64_t id, uint64_t size_bytes, nbc_kind kind,
+                               nbc_peer peer) {
+  nbc_foreign_begin_at(owner, id, size_bytes, kind, peer, nbc_clock_now_ns(&owner->monitor->clock));
+}
+NBC_API void nbc_foreign_end(nbc_recorder *owner, uint64_t id) {
+  nbc_foreign_end_at(owner, id, nbc_clock_now_ns(&owner->monitor->clock));
+}
+NBC_API void nbc_foreign_end_sized(nbc_recorder *owner, uint64_t id, uint64_t size_bytes, nbc_peer peer) {
+  nbc_foreign_end_sized_at(owner, id, size_bytes, peer, nbc_clock_now_ns(&owner->monitor->clock));
+}
+NBC_API void nbc_foreign_end_only(nbc_recorder *owner, uint64_t size_bytes, nbc_kind kind, nbc_peer peer) {
+  if (NBC__MON_RELAXED_LOAD(&owner->on))
+    nbc__mon_foreign(owner, NBC__MON_END_ONLY, 0, size_bytes, kind, peer, nbc_clock_now_ns(&owner->monitor->clock), 0);
+}
+
+NBC_API void nbc_xfer_stamp_length(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns,
+                                   int64_t t_end_ns, int64_t err_ns, int64_t d_err_ns) {
+  /* In line with the other events by the last time that it speaks of; the begin travels in the place of
+     C, err in that of the size, the length's err in that of the call. */
+  nbc__mon_event e;
+  memset(&e, 0, sizeof e);
+  if (err_ns < 0) err_ns = err_ns == INT64_MIN ? INT64_MAX : -err_ns;
+  e.t_ns = nbc__later(t_end_ns, err_ns);
+  e.comp_ns = t_begin_ns;
+  e.id = id;
+  e.size_bytes = (uint64_t)err_ns;
+  e.call_seq = d_err_ns < 0 || d_err_ns > UINT32_MAX ? UINT32_MAX : (uint32_t)d_err_ns;
+  e.what = NBC__MON_STAMP;
+  nbc__mon_foreign_put(owner, &e);
+}
+NBC_API void nbc_xfer_stamp(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns, int64_t t_end_ns,
+                            int64_t err_ns) {
+  nbc_xfer_stamp_length(owner, id, t_begin_ns, t_end_ns, err_ns, UINT32_MAX);
+}
+
+/* ---- draining: events become sums. Everything below runs under the recorder's lock. ------------ */
+static inline uint64_t nbc__mon_hash(uint64_t id) { return (id * 0x9E3779B97F4A7C15u) >> 20; }
+
+static nbc__mon_key *nbc__mon_find(nbc_recorder *r, uint64_t id) { /* its key, or the empty one for it */
+  uint64_t i = nbc__mon_hash(id) & r->key_mask;
+  while (r->keys[i].index_plus1 && r->keys[i].id != id) i = (i + 1) & r->key_mask;
+  return &r->keys[i];
+}
+
+static void nbc__mon_remove(nbc_recorder *r, nbc__mon_key *key) {
+  r->pool[r->pool_count++] = key->index_plus1 - 1;
+  /* Close the gap: keys further on that could stand here move back. */
+  uint64_t hole = (uint64_t)(key - r->keys), i = hole;
+  for (;;) {
+    i = (i + 1) & r->key_mask;
+    if (!r->keys[i].index_plus1) break;
+    const uint64_t home = nbc__mon_hash(r->keys[i].id) & r->key_mask;
+    if (((i - home) & r->key_mask) >= ((i - hole) & r->key_mask)) {
+      r->keys[hole] = r->keys[i];
+      hole = i;
+    }
+  }
+  r->keys[hole].index_plus1 = 0;
+}
+
+NBC__PRIVATE int nbc__mon_class(const nbc_monitor *m, uint64_t size_bytes) {
+  int c = 0;
+  while (c < (int)m->desc.class_edge_count && size_bytes > m->edges[c]) c++;
+  return c;
+}
+
+static nbc_cell *nbc__mon_cell(nbc_recorder *r, int section, nbc_kind kind, int class_index, nbc_peer peer) {
+  nbc_cell *c = r->last_cell;
+  if (c && c->section_index == section && c->kind == kind && c->class_index == class_index && c->peer == peer)
+    return c;
+  const uint64_t index_mask = 2 * nbc__pow2(r->monitor->desc.max_cells, 0) - 1;
+  const uint64_t key = ((uint64_t)section << 16) | ((uint64_t)kind << 8) | ((uint64_t)class_index << 2) | (uint64_t)peer;
+  uint64_t i = nbc__mon_hash(key) & index_mask;
+  for (; r->cell_index[i]; i = (i + 1) & index_mask) {
+    c = &r->cells[r->cell_index[i] - 1];
+    if (c->section_index == section && c->kind == kind && c->class_index == class_index && c->peer == peer)
+      return r->last_cell = c;
+  }
+  if (r->cell_count > r->monitor->desc.max_cells) {
+    nbc__mon_problem(r, NBC_PROBLEM_cells_overflow);
+    return &r->cells[0];
+  }
+  c = &r->cells[r->cell_count++];
+  c->section_index = section;
+  c->kind = kind;
+  c->class_index = class_index;
+  c->peer = peer;
+  r->cell_index[i] = (uint32_t)(c - r->cells) + 1;
+  return r->last_cell = c;
+}
+
+static int64_t nbc__mon_xfer_ns(nbc_recorder *r, nbc_peer peer, uint64_t size_bytes) {
+  const nbc_monitor_desc *d = &r->monitor->desc;
+  const nbc_table *table = peer == NBC_PEER_SAME_NODE ? d->table_same_node : d->table_other_node;
+  if (table == r->last_table && size_bytes == r->last_bytes && peer != NBC_PEER_UNKNOWN) return r->last_time_ns;
+  const int64_t hour_ns = 3600000000000; /* nobody's message takes longer; keeps sums from overflowing */
+  int64_t t_ns = nbc_table_time_ns(table, size_bytes);
+  if (peer == NBC_PEER_UNKNOWN) { /* the slower of the two */
+    const int64_t other_ns = nbc_table_time_ns(d->table_same_node, size_bytes);
+    if (other_ns > t_ns) t_ns = other_ns;
+  }
+  if (t_ns > hour_ns) t_ns = hour_ns;
+  if (peer == NBC_PEER_UNKNOWN) return t_ns;
+  r->last_table = table;
+  r->last_bytes = size_bytes;
+  r->last_time_ns = t_ns;
+  return t_ns;
+}
+
+/* [O §2.2]: one transfer with begin b and end e; e == NULL or b == NULL: case 3. */
+NBC__PRIVATE void nbc__mon_account(nbc_recorder *r, nbc_cell *cell, const nbc__mon_event *b, const nbc__mon_event *e,
+                             uint64_t size_bytes, nbc_peer peer) {
+  nbc_totals *t = &cell->t;
+  int64_t x_ns = nbc__mon_xfer_ns(r, peer, size_bytes), min_ns = 0, max_ns;
+  if (b && e && e->t_ns < b->t_ns) {
+    nbc__mon_problem(r, NBC_PROBLEM_ended_before_begin);
+    b = NULL;
+  }
+  if (b && e && (b->comp_ns == NBC__MON_UNPLACED || e->comp_ns == NBC__MON_UNPLACED)) {
+    nbc__mon_problem(r, NBC_PROBLEM_unplaced);
+    b = NULL;
+  }
+  t->count++;
+  t->size_bytes += size_bytes;
+  if (!b || !e) {
+    t->case_count[2]++;
+    max_ns = x_ns;
+  } else {
+    const int64_t window_ns = e->t_ns - b->t_ns;
+    int64_t comp_ns = e->comp_ns - b->comp_ns;
+    if (comp_ns < 0) comp_ns = 0;
+    if (comp_ns > window_ns) comp_ns = window_ns;
+    if (x_ns > window_ns) {
+      nbc__mon_problem(r, NBC_PROBLEM_table_too_slow);
+      x_ns = window_ns;
+    }
+    /* A foreign stamp tells the owner's call of a moment before or after; C has the last word. */
+    if (b->call_seq && b->call_seq == e->call_seq && comp_ns == 0) {
+      t->case_count[0]++;
+      max_ns = 0;
+    } else {
+      t->case_count[1]++;
+      const int64_t noncomp_ns = window_ns - comp_ns;
+      min_ns = x_ns > noncomp_ns ? x_ns - noncomp_ns : 0;
+      max_ns = comp_ns < x_ns ? comp_ns : x_ns;
+      cell->available_ns += comp_ns;
+      cell->available_count[nbc__bin(comp_ns)]++;
+    }
+  }
+  t->xfer_ns += x_ns;
+  t->min_overlap_ns += min_ns;
+  t->max_overlap_ns += max_ns;
+}
+
+static nbc_cell *nbc__mon_finish(nbc_recorder *r, const nbc__mon_event *b, const nbc__mon_event *e) {
+  const nbc__mon_event *first = b ? b : e;
+  uint64_t size_bytes = first->size_bytes;
+  nbc_peer peer = (nbc_peer)first->peer;
+  if (e && e->what == NBC__MON_END_SIZED) {
+    size_bytes = e->size_bytes;
+    if (e->peer != NBC_PEER_UNKNOWN) peer = (nbc_peer)e->peer;
+  }
+  nbc_cell *cell = nbc__mon_cell(r, first->section, (nbc_kind)first->kind, nbc__mon_class(r->monitor, size_bytes), peer);
+  nbc__mon_account(r, cell, b && b->what == NBC__MON_BEGUN ? NULL : b, e, size_bytes, peer);
+  return cell;
+}
+
+/* C at a past time from the history of calls; false when the history does not reach back so far. */
+static bool nbc__mon_comp_then(const nbc_recorder *r, int64_t t_ns, int64_t *comp_ns) {
+  const uint64_t size = r->history_mask + 1, head = __atomic_load_n(&r->history_head, __ATOMIC_ACQUIRE);
+  uint64_t low = head >= size ? head - size + 1 : 0, high = head; /* the owner may be writing head - size */
+  const uint64_t oldest = low;
+  while (low < high) { /* first turn after t_ns */
+    const uint64_t mid = low + (high - low) / 2;
+    if (NBC__MON_RELAXED_LOAD(&r->history[mid & r->history_mask].t_ns) <= t_ns) low = mid + 1;
+    else high = mid;
+  }
+  if (low == oldest && (oldest > 0 || head == 0)) return false;
+  if (low == 0) low = 1, t_ns = r->history[0].t_ns; /* before the thread was known, C stood still */
+  *comp_ns = nbc__mon_comp_at(NBC__MON_RELAXED_LOAD(&r->history[(low - 1) & r->history_mask].state), t_ns);
+  __atomic_thread_fence(__ATOMIC_ACQUIRE);
+  const uint64_t now = NBC__MON_RELAXED_LOAD(&r->history_head);
+  return now < size || low - 1 > now - size; /* still there? */
+}
+
+/* The latest time up to which all of the owner's turns are in the history. */
+static int64_t nbc__mon_known_ns(const nbc_recorder *r) {
+  const uint64_t head = __atomic_load_n(&r->history_head, __ATOMIC_ACQUIRE);
+  if (!head) return INT64_MIN;
+  const int64_t t_ns = NBC__MON_RELAXED_LOAD(&r->history[(head - 1) & r->history_mask].t_ns);
+  __atomic_thread_fence(__ATOMIC_ACQUIRE);
+  return NBC__MON_RELAXED_LOAD(&r->history_head) - head < r->history_mask ? t_ns : INT64_MIN; /* still there? */
+}
+
+/* C at t_ns, when the owner is known up to known_ns: after that it may have computed, or not. */
+static bool nbc__mon_comp_by(const nbc_recorder *r, int64_t t_ns, int64_t known_ns, bool most, int64_t *comp_ns) {
+  int64_t beyond_ns;
+  if (t_ns <= known_ns) return nbc__mon_comp_then(r, t_ns, comp_ns);
+  if (known_ns == INT64_MIN || !nbc__mon_comp_then(r, known_ns, comp_ns)) return false;
+  if (__builtin_sub_overflow(t_ns, known_ns, &beyond_ns)) beyond_ns = INT64_MAX;
+  if (most) *comp_ns = nbc__later(*comp_ns, beyond_ns);
+  return true;
+}
+
+/* Exact overlap of one stamped transfer (or fragment): C(end) - C(begin), each time +- err; cut by what
+   its length says, which is known to d_err (nbc_xfer_stamp_length). */
+static void nbc__mon_stamp(nbc_recorder *r, nbc_cell *cell, const nbc__mon_event *stamp, int64_t known_ns) {
+  const int64_t far_ns = (int64_t)1 << 60, err_ns = (int64_t)stamp->size_bytes;
+  const int64_t b_ns = stamp->comp_ns, e_ns = stamp->t_ns - err_ns;
+  int64_t d_err_ns = (int64_t)stamp->call_seq, b_early, b_late, e_early, e_late;
+  if (e_ns < b_ns || b_ns < -far_ns || e_ns > far_ns || err_ns > far_ns) {
+    nbc__mon_problem(r, NBC_PROBLEM_stamp_invalid);
+  } else if (!r->takes_nic_stamps || !nbc__mon_comp_by(r, b_ns - err_ns, known_ns, false, &b_early) ||
+             !nbc__mon_comp_by(r, b_ns + err_ns, known_ns, true, &b_late) ||
+             !nbc__mon_comp_by(r, e_ns - err_ns, known_ns, false, &e_early) ||
+             !nbc__mon_comp_by(r, stamp->t_ns, known_ns, true, &e_late)) {
+    nbc__mon_problem(r, NBC_PROBLEM_stamp_lost);
+  } else {
+    const int64_t length_ns = e_ns - b_ns, comp_ns = e_late - b_early;
+    if (d_err_ns > 2 * err_ns) d_err_ns = 2 * err_ns;
+    const int64_t shortest_ns = length_ns - d_err_ns - (length_ns + 2 * err_ns - comp_ns);
+    int64_t lo_ns = e_early > b_late ? e_early - b_late : 0;
+    /* not when comp_ns holds what the owner may still compute */
+    if (shortest_ns > lo_ns && stamp->t_ns <= known_ns) lo_ns = shortest_ns;
+    cell->t.exact_count++;
+    cell->t.exact_xfer_ns += length_ns;
+    cell->t.exact_lo_ns += lo_ns;
+    cell->t.exact_hi_ns += comp_ns < length_ns + d_err_ns ? comp_ns : length_ns + d_err_ns;
+  }
+}
+
+static void nbc__mon_begin(nbc_recorder *r, const nbc__mon_event *e) {
+  nbc__mon_key *key = nbc__mon_find(r, e->id);
+  if (key->index_plus1) {
+    nbc__mon_problem(r, NBC_PROBLEM_id_reused);
+    nbc__mon_finish(r, &r->active[key->index_plus1 - 1], NULL);
+  } else if (r->pool_count == 0) {
+    nbc__mon_problem(r, NBC_PROBLEM_transfers_overflow);
+    nbc__mon_finish(r, e, NULL);
+    return;
+  } else {
+    key->id = e->id;
+    key->index_plus1 = r->pool[--r->pool_count] + 1;
+  }
+  r->active[key->index_plus1 - 1] = *e;
+}
+
+/* What refers to an earlier begin: an end, a cancel, a stamp. */
+static void nbc__mon_follow(nbc_recorder *r, const nbc__mon_event *e, int64_t known_ns) {
+  nbc__mon_key *key = nbc__mon_find(r, e->id);
+  const size_t recent = nbc__mon_hash(e->id) % NBC__MON_RECENT;
+  const bool ended = !key->index_plus1 && r->recent[recent].set && r->recent[recent].id == e->id;
+  if (e->what == NBC__MON_STAMP) {
+    const nbc__mon_event *b = key->index_plus1 ? &r->active[key->index_plus1 - 1] : NULL;
+    nbc_cell *cell = b ? nbc__mon_cell(r, b->section, (nbc_kind)b->kind, nbc__mon_class(r->monitor, b->size_bytes), (nbc_peer)b->peer)
+                     : ended ? r->recent[recent].cell : NULL;
+    if (cell) nbc__mon_stamp(r, cell, e, known_ns);
+    else nbc__mon_problem(r, NBC_PROBLEM_stamp_lost);
+    return;
+  }
+  if (!key->index_plus1) {
+    nbc__mon_problem(r, ended ? NBC_PROBLEM_ended_twice : NBC_PROBLEM_end_unknown);
+    return;
+  }
+  nbc_cell *cell = NULL;
+  if (e->what == NBC__MON_CANCEL) nbc__mon_problem(r, NBC_PROBLEM_cancelled);
+  else cell = nbc__mon_finish(r, &r->active[key->index_plus1 - 1], e);
+  nbc__mon_remove(r, key);
+  r->recent[recent].id = e->id;
+  r->recent[recent].set = true;
+  r->recent[recent].cell = cell;
+}
+
+static void nbc__mon_process(nbc_recorder *r, const nbc__mon_event *e, int64_t known_ns) {
+  if (e->what == NBC__MON_BEGIN || e->what == NBC__MON_BEGUN) nbc__mon_begin(r, e);
+  else if (e->what == NBC__MON_END_ONLY) nbc__mon_finish(r, NULL, e);
+  else nbc__mon_follow(r, e, known_ns);
+}
+
+/* A foreign event, when the owner's turns are known up to known_ns. */
+static void nbc__mon_process_foreign(nbc_recorder *r, nbc__mon_slot *slot, int64_t known_ns) {
+  nbc__mon_event *e = &slot->event;
+  if (e->what != NBC__MON_STAMP && (e->t_ns > known_ns || !nbc__mon_comp_then(r, e->t_ns, &e->comp_ns)))
+    e->comp_ns = NBC__MON_UNPLACED;
+  nbc__mon_process(r, e, known_ns);
+  __atomic_store_n(&slot->turn, r->inbox_tail + r->inbox_mask + 1, __ATOMIC_RELEASE);
+  NBC__MON_RELAXED_STORE(&r->inbox_tail, r->inbox_tail + 1);
+}
+
+/* Own and foreign events, merged by time (an own begin before a foreign end of the same time). A
+   foreign event waits until the owner has passed its time: until a later turn or own event, or until
+   known_ns (who drains knows the owner so far). */
+typedef enum nbc__mon_haste {
+  NBC__MON_PASSING = 0, /* the owner: waits for nobody */
+  NBC__MON_PATIENT,
+  NBC__MON_FORCED /* no event waits: what cannot be placed is case 3 */
+} nbc__mon_haste;
+static void nbc__mon_drain_locked(nbc_recorder *r, int64_t known_ns, nbc__mon_haste haste) {
+  uint64_t head = __atomic_load_n(&r->ring_head, __ATOMIC_ACQUIRE);
+  uint64_t tail = r->ring_tail;
+  int waits = 0;
+  for (;;) {
+    nbc__mon_slot *slot = &r->inbox[r->inbox_tail & r->inbox_mask];
+    const bool foreign = __atomic_load_n(&slot->turn, __ATOMIC_ACQUIRE) == r->inbox_tail + 1;
+    /* A stamp whose thread is just writing it holds up those behind it: give it a moment, lest an own
+       end overtakes its foreign begin. */
+    if (!foreign && waits < 100 && NBC__MON_RELAXED_LOAD(&r->inbox_head) != r->inbox_tail) {
+      if (haste == NBC__MON_PASSING) break;
+      waits++;
+      sched_yield();
+      continue;
+    }
+    if (foreign && slot->event.t_ns > known_ns) {
+      const int64_t turned_ns = nbc__mon_known_ns(r);
+      if (turned_ns > known_ns) known_ns = turned_ns;
+    }
+    /* The begin of a foreign end may have come after the first look at the ring. */
+    if (foreign && tail == head) head = __atomic_load_n(&r->ring_head, __ATOMIC_ACQUIRE);
+    const nbc__mon_event *own = tail != head ? &r->ring[tail & r->ring_mask] : NULL;
+    if (own && own->t_ns > known_ns) known_ns = own->t_ns; /* its turns came before it */
+    if (foreign && (!own || slot->event.t_ns < own->t_ns)) {
+      if (slot->event.t_ns > known_ns && haste != NBC__MON_FORCED) break; /* own is NULL: all of the ring is drained */
+      nbc__mon_process_foreign(r, slot, known_ns);
+    } else if (own) {
+      nbc__mon_process(r, own, known_ns);
+      tail++;
+    } else {
+      break;
+    }
+  }
+  __atomic_store_n(&r->ring_tail, tail, __ATOMIC_RELEASE);
+}
+
+static void nbc__mon_drain(nbc_recorder *r) {
+  nbc__mon_lock(r);
+  nbc__mon_drain_locked(r, INT64_MIN, NBC__MON_PATIENT);
+  nbc__mon_unlock(r);
+}
+static bool nbc__mon_is_owner(const nbc_recorder *r) {
+  return pthread_equal(NBC__MON_RELAXED_LOAD(&r->thread), pthread_self());
+}
+/* By a thread that needs room in the inbox; only the owner's own knows what the owner did last. */
+static void nbc__mon_drain_by_force(nbc_recorder *r) {
+  nbc__mon_lock(r);
+  nbc__mon_drain_locked(r, nbc__mon_is_owner(r) ? INT64_MAX : INT64_MIN, NBC__MON_FORCED);
+  nbc__mon_unlock(r);
+}
+/* By the owner between its calls: does not wait for who drains already. */
+static void nbc__mon_empty_inbox(nbc_recorder *r) {
+  if (NBC__MON_RELAXED_LOAD(&r->inbox_head) == NBC__MON_RELAXED_LOAD(&r->inbox_tail)) return;
+  if (__atomic_exchange_n(&r->lock, 1, __ATOMIC_ACQUIRE)) return;
+  nbc__mon_drain_locked(r, INT64_MIN, NBC__MON_PASSING);
+  nbc__mon_unlock(r);
+}
+/* For a report at t_ns. Who asks may be the owner: then nothing of it is under way, and NIC stamps whose
+   last time it has not passed are taken as wide as that leaves them. */
+NBC__PRIVATE void nbc__mon_drain_for_report_locked(nbc_recorder *r, int64_t t_ns) {
+  const bool is_owner = r->attached && nbc__mon_is_owner(r);
+  const int64_t known_ns = !r->attached ? INT64_MAX : is_owner ? t_ns : INT64_MIN;
+  for (;;) {
+    nbc__mon_drain_locked(r, known_ns, NBC__MON_PATIENT);
+    nbc__mon_slot *slot = &r->inbox[r->inbox_tail & r->inbox_mask];
+    if (!is_owner || __atomic_load_n(&slot->turn, __ATOMIC_ACQUIRE) != r->inbox_tail + 1 ||
+        slot->event.what != NBC__MON_STAMP)
+      return;
+    nbc__mon_process_foreign(r, slot, known_ns);
+  }
+}
+
+NBC_API void nbc_recorder_detach_at(nbc_recorder *r, int64_t t_ns) {
+  t_ns = nbc__mon_advance(r, t_ns);
+  if (r->open_depth) nbc__mon_problem(r, NBC_PROBLEM_section_unbalanced);
+  r->open_depth = r->open_overflow = 0;
+  nbc__mon_go_to_section(r, 0);
+  r->depth = 0;
+  NBC__MON_RELAXED_STORE(&r->call_seq, 0);
+  nbc__mon_set_state(r, t_ns, nbc__mon_comp_at(r->state, t_ns) * 2 + 1);
+  nbc__mon_lock(r);
+  nbc__mon_drain_locked(r, INT64_MAX, NBC__MON_PATIENT); /* C stands still from here on */
+  nbc__mon_unlock(r);
+  pthread_mutex_lock(&r->monitor->mutex);
+  NBC__MON_RELAXED_STORE(&r->attached, false);
+  pthread_mutex_unlock(&r->monitor->mutex);
+}
+NBC_API void nbc_recorder_detach(nbc_recorder *r) {
+  nbc_recorder_detach_at(r, nbc_clock_now_ns(&r->monitor->clock));
+}

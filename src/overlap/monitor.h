@@ -1,0 +1,275 @@
+/* The four events and the overlap bounds. */
+#pragma once
+#include "../base/config.h"
+#include "../base/status.h"
+#include "clock.h"
+#include "table.h"
+#include "cells.h"
+
+/* ============================================================================================== */
+/* [MONITOR] 7. The four events and the overlap bounds                                            */
+/* ============================================================================================== */
+/* [O §2]: the application enters and leaves the communication library (CALL_ENTER, CALL_EXIT); the
+   library sees, approximately, transfers begin and end (XFER_BEGIN, XFER_END). From these alone:
+
+     computation C   every CALL_EXIT to the next CALL_ENTER
+     call time   N   every CALL_ENTER to CALL_EXIT (outermost, when nested)
+     data transfer time x: from a table measured beforehand, for the size of each transfer, clamped
+       to the window between its two stamps (and then counted: the table is too slow)
+     bounds of the part of x that was overlapped with computation, per transfer [O §2.2]:
+       case 1  both stamps in one call        min 0                    max 0
+       case 2  stamps in different calls      min max(0, x - noncomp)  max min(comp, x)
+       case 3  only one stamp                 min 0                    max x
+     where comp and noncomp are the C and N that passed between the stamps.
+
+   Several threads. Each thread has its own recorder, its own C and N. A transfer belongs to the
+   thread that began it (its owner), also when another thread (a progress worker, another
+   waiter) stamps its begin or end: then comp is the owner's C between the two stamps. Such a stamp is
+   placed between the owner's calls only when the owner has told of a later one, because a thread may
+   be interrupted between reading its clock and telling; until then the transfer counts as active.
+   The same holds for what is stamped with an earlier time (_at). Per process,
+   C, N, x and the bounds are sums over threads (thread-seconds), so min <= true <= max holds for the
+   sums because it holds for each transfer. Computation of threads without a recorder is not seen.
+
+   Memory: about 100 B x (max_transfers + ring_events) + 600 B x max_cells + 3 KB x max_sections per
+   recorder, allocated at attach. No allocation, lock or system call per event (a full ring, and at
+   every 64th call an inbox that is not empty, is drained under a private spin lock that only a
+   foreign stamp or a report can hold). */
+
+#define NBC_MAX_CLASSES 32 /* message-size classes */
+#define NBC_MAX_DEPTH   16 /* open sections of one thread */
+#define NBC_MAX_COUNTERS 64
+
+/* Counters of the machine (a NIC's bytes, retransmissions, pauses) to be booked per section. They are
+   read when a section begins or ends, when the recorder is switched, and for a report; by one thread
+   per process, the one that attached first, so that nothing counts twice. NIC counters are the
+   node's: on a node with several processes, give them to one. */
+typedef struct nbc_counter_source {
+  size_t count;             /* at most NBC_MAX_COUNTERS */
+  const char *const *names; /* borrowed */
+  bool (*read)(void *user, uint64_t *values); /* rising values, all `count` of them; false = failed */
+  void *user;
+} nbc_counter_source;
+
+typedef struct nbc_monitor nbc_monitor;   /* one per process */
+typedef struct nbc_recorder nbc_recorder; /* one per thread */
+
+typedef struct nbc_monitor_desc {
+  const nbc_clock *clock;            /* copied; NULL = nbc_clock_create with defaults */
+  const nbc_table *table_same_node;  /* borrowed until destroy; NULL = 500 ns + n / (5 GB/s) */
+  const nbc_table *table_other_node; /* borrowed until destroy; NULL = 2 us + n / (10 GB/s) */
+  const uint64_t *class_edges_bytes; /* ascending upper limits (inclusive) of the size classes; the */
+  size_t class_edge_count;           /* last class is open. 0 = 256, 4 Ki, 64 Ki, 1 Mi, 16 Mi */
+  size_t ring_events;                /* 0 = 512; rounded up to a power of two */
+  size_t max_transfers;              /* active at once, per thread; 0 = 4096; rounded up likewise */
+  size_t max_cells;                  /* (section, kind, class, peer) combinations; 0 = 1024 */
+  size_t max_sections;               /* per thread; 0 = 64 */
+  size_t history_calls;              /* calls remembered for stamps of the past; 0 = 256, no NIC stamps */
+  const nbc_counter_source *counters; /* borrowed until destroy; NULL = none */
+  bool start_off;                    /* recorders start switched off */
+} nbc_monitor_desc;
+
+/* ret NBC_OK | NBC_E_INVAL (edges not ascending, too many; too many counters) | NBC_E_CLOCK | NBC_E_NOMEM */
+NBC_API nbc_status nbc_monitor_create(const nbc_monitor_desc *desc, nbc_monitor **monitor);
+/* All recorders must be idle. NULL allowed. */
+NBC_API void nbc_monitor_destroy(nbc_monitor *monitor);
+NBC_API const nbc_clock *nbc_monitor_clock(const nbc_monitor *monitor);
+NBC_API nbc_monitor_desc nbc_monitor_desc_of(const nbc_monitor *monitor); /* values in force */
+
+/* A recorder for the calling thread. Its computation starts now. Any thread, takes a lock.
+   ret NBC_OK | NBC_E_NOMEM */
+NBC_API nbc_status nbc_recorder_attach(nbc_monitor *monitor, nbc_recorder **recorder);
+NBC_API nbc_status nbc_recorder_attach_at(nbc_monitor *monitor, int64_t t_ns, nbc_recorder **recorder);
+/* The thread ends: its time stops, its numbers stay for the report. The pointer is dead afterwards. */
+NBC_API void nbc_recorder_detach(nbc_recorder *recorder);
+NBC_API void nbc_recorder_detach_at(nbc_recorder *recorder, int64_t t_ns);
+
+/* The four events [O §2.1]. Only the recorder's own thread; O(1), no error: what does not fit is
+   counted (nbc_problem). The _at twins take the time instead of reading the clock; times of calls
+   should not decrease. Nested calls count once, as the outermost. */
+NBC_API void nbc_call_enter(nbc_recorder *recorder, nbc_kind kind);
+NBC_API void nbc_call_enter_at(nbc_recorder *recorder, nbc_kind kind, int64_t t_ns);
+NBC_API void nbc_call_exit(nbc_recorder *recorder);
+NBC_API void nbc_call_exit_at(nbc_recorder *recorder, int64_t t_ns);
+/* id: any number, unique among this recorder's active transfers. */
+NBC_API void nbc_xfer_begin(nbc_recorder *recorder, uint64_t id, uint64_t size_bytes, nbc_kind kind,
+                            nbc_peer peer);
+NBC_API void nbc_xfer_begin_at(nbc_recorder *recorder, uint64_t id, uint64_t size_bytes, nbc_kind kind,
+                               nbc_peer peer, int64_t t_ns);
+/* A transfer that had begun before, without this recorder seeing it (a message that came before its
+   receive): its id is known from here on for its end, stamps or cancel; only its end bounds it: case 3. */
+NBC_API void nbc_xfer_begun(nbc_recorder *recorder, uint64_t id, uint64_t size_bytes, nbc_kind kind,
+                            nbc_peer peer);
+NBC_API void nbc_xfer_begun_at(nbc_recorder *recorder, uint64_t id, uint64_t size_bytes, nbc_kind kind,
+                               nbc_peer peer, int64_t t_ns);
+NBC_API void nbc_xfer_end(nbc_recorder *recorder, uint64_t id);
+NBC_API void nbc_xfer_end_at(nbc_recorder *recorder, uint64_t id, int64_t t_ns);
+/* As nbc_xfer_end, but the true size became known only now (a receive shorter than its buffer). */
+NBC_API void nbc_xfer_end_sized(nbc_recorder *recorder, uint64_t id, uint64_t size_bytes, nbc_peer peer);
+NBC_API void nbc_xfer_end_sized_at(nbc_recorder *recorder, uint64_t id, uint64_t size_bytes,
+                                   nbc_peer peer, int64_t t_ns);
+/* A transfer of which only the end is seen (an eager arrival): case 3. */
+NBC_API void nbc_xfer_end_only(nbc_recorder *recorder, uint64_t size_bytes, nbc_kind kind, nbc_peer peer);
+NBC_API void nbc_xfer_end_only_at(nbc_recorder *recorder, uint64_t size_bytes, nbc_kind kind,
+                                  nbc_peer peer, int64_t t_ns);
+/* The transfer will not happen (cancelled receive): forgotten, counted as `cancelled`. */
+NBC_API void nbc_xfer_cancel(nbc_recorder *recorder, uint64_t id);
+
+/* Stamps that another thread sets for a transfer of `owner`. Any thread, lock-free unless the
+   owner's inbox is full (then that thread drains it; stamps that the owner has not passed yet are
+   `unplaced`). */
+NBC_API void nbc_foreign_begin(nbc_recorder *owner, uint64_t id, uint64_t size_bytes, nbc_kind kind,
+                               nbc_peer peer);
+NBC_API void nbc_foreign_begin_at(nbc_recorder *owner, uint64_t id, uint64_t size_bytes, nbc_kind kind,
+                                  nbc_peer peer, int64_t t_ns);
+NBC_API void nbc_foreign_end(nbc_recorder *owner, uint64_t id);
+NBC_API void nbc_foreign_end_at(nbc_recorder *owner, uint64_t id, int64_t t_ns);
+NBC_API void nbc_foreign_end_sized(nbc_recorder *owner, uint64_t id, uint64_t size_bytes, nbc_peer peer);
+NBC_API void nbc_foreign_end_sized_at(nbc_recorder *owner, uint64_t id, uint64_t size_bytes,
+                                      nbc_peer peer, int64_t t_ns);
+NBC_API void nbc_foreign_end_only(nbc_recorder *owner, uint64_t size_bytes, nbc_kind kind, nbc_peer peer);
+
+/* The true begin and end of a transfer, from a NIC (real, RTL or model), each t_ns +- err_ns in host
+   time: exact overlap = C(end) - C(begin), an interval because of err_ns [O §2.2, §6]. May come
+   before or soon after the transfer's end event, and is used when the owner has passed t_end + err;
+   several stamps of one id add up (fragments). Needs desc.history_calls; a stamp older than the history, or of an unknown id, is counted as lost.
+   Any thread. */
+NBC_API void nbc_xfer_stamp(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns, int64_t t_end_ns,
+                            int64_t err_ns);
+/* The same when both are readings of one clock: err_ns moves them together, and the transfer's length
+   t_end_ns - t_begin_ns is known to d_err_ns, which is far less. Then no more is hidden than the
+   transfer is long, and no less than its length without what was not computation from the earliest
+   begin to the latest end: the exact interval is cut by these two, the bounds of [O §2.2 case 2] for
+   the true length, so that it is narrow where they are tight. */
+NBC_API void nbc_xfer_stamp_length(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns,
+                                   int64_t t_end_ns, int64_t err_ns, int64_t d_err_ns);
+
+/* Named sections of the program: nested, per thread. What begins inside counts for the innermost
+   open section only; a report shows the path ("solve/halo"). The name is copied (63 characters kept).
+   end closes the innermost; name may be NULL, or must match, else section_unbalanced is counted. */
+NBC_API void nbc_section_begin(nbc_recorder *recorder, const char *name);
+NBC_API void nbc_section_begin_at(nbc_recorder *recorder, const char *name, int64_t t_ns);
+NBC_API void nbc_section_end(nbc_recorder *recorder, const char *name);
+NBC_API void nbc_section_end_at(nbc_recorder *recorder, const char *name, int64_t t_ns);
+/* Measuring off and on, for this thread. While off, time counts as neither computation nor call and
+   new transfers are not counted; transfers begun before still end. */
+NBC_API void nbc_recorder_switch(nbc_recorder *recorder, bool on);
+NBC_API void nbc_recorder_switch_at(nbc_recorder *recorder, bool on, int64_t t_ns);
+
+/* Computation of this recorder up to t_ns (not earlier than its last call event): C(t). Any thread. */
+NBC_API int64_t nbc_recorder_comp_ns(const nbc_recorder *recorder, int64_t t_ns);
+
+/* ---- for later pieces ---- */
+#define NBC__MON_RELAXED_LOAD(p)     __atomic_load_n((p), __ATOMIC_RELAXED)
+#define NBC__MON_RELAXED_STORE(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
+
+/* One stamp of a transfer, with the owner's C at that time: all that the bounds need [O §2.2]. */
+typedef struct nbc__mon_event {
+  int64_t t_ns, comp_ns;
+  uint64_t id, size_bytes;
+  uint32_t call_seq; /* which call of the owner; 0 = outside of calls */
+  uint16_t section;
+  uint8_t kind, what, peer;
+} nbc__mon_event;
+
+/* How C went on from t_ns, until the next one: what exact overlap needs. */
+typedef struct nbc__mon_turn {
+  int64_t t_ns, state;
+} nbc__mon_turn;
+
+/* Inbox for foreign stamps: bounded queue, many producers, one consumer (who holds the lock).
+   turn == position: free; turn == position + 1: filled. */
+typedef struct nbc__mon_slot {
+  uint64_t turn;
+  nbc__mon_event event;
+} nbc__mon_slot;
+
+/* Active transfers: open addressing on small keys, payload from a last-in-first-out pool, so that
+   few active transfers touch few cache lines. */
+typedef struct nbc__mon_key {
+  uint64_t id;
+  uint32_t index_plus1; /* into active; 0 = empty */
+} nbc__mon_key;
+
+typedef struct nbc__mon_calls {
+  uint64_t count;
+  int64_t total_ns, min_ns, max_ns;
+} nbc__mon_calls;
+
+typedef struct nbc__mon_section {
+  char name[64];
+  int parent;
+  uint64_t count;
+  int64_t comp_ns, call_ns;
+  nbc__mon_calls calls[NBC_KIND_COUNT];
+} nbc__mon_section;
+
+#define NBC__MON_RECENT 1024 /* remembered ended transfers: for late stamps, and to tell "twice" from "unknown" */
+
+struct nbc_recorder {
+  /* Event path: written by the owner only. `state` is all that others need to know C(t):
+     in a call 2 * C + 1, outside 2 * (t_exit - C), so that C(t) = t - state / 2. */
+  int64_t state;
+  int64_t last_ns, enter_ns;
+  int depth;
+  nbc__mon_calls *call; /* of the open call */
+  uint32_t call_seq, call_seq_counter;
+  bool on;
+  uint16_t section;
+  nbc__mon_section *here; /* &sections[section] */
+  int open_depth, open_overflow;
+  uint16_t open[NBC_MAX_DEPTH];
+  nbc__mon_event *ring;
+  uint64_t ring_mask, ring_head, ring_tail;
+  nbc__mon_turn *history;
+  uint64_t look_mask; /* how often the owner looks into its inbox */
+  bool takes_nic_stamps;
+  uint64_t history_mask, history_head;
+  nbc__mon_section *sections;
+  size_t section_count;
+  int64_t off_ns;
+  nbc_monitor *monitor;
+  nbc_recorder *next;
+  bool attached;
+  pthread_t thread; /* the one that attached: the owner */
+  /* Any thread. */
+  nbc__mon_slot *inbox;
+  uint64_t inbox_mask, inbox_head;
+  uint64_t problems[NBC_PROBLEM_COUNT];
+  /* Under the lock. */
+  int lock;
+  uint64_t *counter_sums, *counter_last; /* [section][counter]; NULL: this recorder reads none */
+  bool counter_valid;                    /* counter_last was read */
+  uint64_t inbox_tail;
+  nbc__mon_key *keys;
+  uint64_t key_mask;
+  nbc__mon_event *active;
+  uint32_t *pool;
+  size_t pool_count;
+  struct { uint64_t id; bool set; nbc_cell *cell; } recent[NBC__MON_RECENT];
+  nbc_cell *cells;
+  size_t cell_count;
+  uint32_t *cell_index; /* hash of (section, kind, class, peer) to cell + 1 */
+  nbc_cell *last_cell;
+  const nbc_table *last_table;
+  uint64_t last_bytes;
+  int64_t last_time_ns;
+};
+
+struct nbc_monitor {
+  nbc_monitor_desc desc;
+  nbc_clock clock;
+  uint64_t edges[NBC_MAX_CLASSES];
+  nbc_table *own_table[2];
+  pthread_mutex_t mutex; /* the list of recorders */
+  nbc_recorder *recorders;
+  double start_unix_s;
+};
+
+NBC__PRIVATE void nbc__mon_lock(nbc_recorder *r);
+NBC__PRIVATE void nbc__mon_unlock(nbc_recorder *r);
+NBC__PRIVATE void nbc__mon_read_counters_locked(nbc_recorder *r, bool book);
+NBC__PRIVATE int nbc__mon_class(const nbc_monitor *m, uint64_t size_bytes);
+NBC__PRIVATE void nbc__mon_account(nbc_recorder *r, nbc_cell *cell, const nbc__mon_event *b, const nbc__mon_event *e,
+                             uint64_t size_bytes, nbc_peer peer);
+NBC__PRIVATE void nbc__mon_drain_for_report_locked(nbc_recorder *r, int64_t t_ns);

@@ -1,0 +1,141 @@
+/* nic.c: NICs as witnesses: stamps from the wire, in host time, into the monitor. */
+#include "nic.h"
+
+/* ============================================================================================== */
+/* [NIC] 10. NICs as witnesses                                                                    */
+/* ============================================================================================== */
+struct nbc_nic_watch {
+  nbc_nic_watch_desc desc;
+  nbc_relation before, now; /* at the poll before, and now */
+  nbc_nic_counts counts;
+  uint64_t lost_before; /* at creation */
+  double sum_err_ns;
+  nbc_nic_stamp *stamps; /* desc.batch_stamps, behind this */
+};
+
+static nbc_status nbc__nic_read_clock(nbc_nic_watch *w) {
+  const nbc_nic *nic = w->desc.nic;
+  int64_t before_ns, after_ns;
+  uint64_t ticks;
+  nbc_status status = nic->read_clock(nic->ctx, &before_ns, &ticks, &after_ns);
+  if (status != NBC_OK) return status;
+  w->before = w->now;
+  status = nbc_relation_add(&w->now, before_ns, ticks, after_ns);
+  w->counts.step_count = w->now.step_count + w->now.gap_count;
+  return status == NBC_E_CLOCK ? NBC_OK : status; /* a step is counted; the relation began anew */
+}
+
+NBC_API nbc_status nbc_nic_watch_create(const nbc_nic_watch_desc *desc, nbc_nic_watch **watch) {
+  *watch = NULL;
+  if (!desc || !desc->nic || !desc->nic->read_clock || !desc->nic->next_stamp ||
+      (!desc->recorder && !desc->owner_of))
+    return NBC_E_INVAL;
+  const size_t batch = desc->batch_stamps ? desc->batch_stamps : 256;
+  if (batch > 65536) return NBC_E_INVAL;
+  nbc_relation_desc relation = desc->relation;
+  if (relation.hz == 0) {
+    relation = nbc_relation_crystal(desc->nic->nominal_hz);
+    relation.counter_bits = desc->nic->counter_bits;
+    relation.step_ticks = desc->nic->step_ticks;
+  }
+  nbc_nic_watch *w = (nbc_nic_watch *)NBC_MALLOC(sizeof *w + batch * sizeof *w->stamps);
+  if (!w) return NBC_E_NOMEM;
+  memset(w, 0, sizeof *w);
+  w->stamps = (nbc_nic_stamp *)(w + 1);
+  w->desc = *desc;
+  w->desc.batch_stamps = batch;
+  w->desc.relation = relation;
+  nbc_status status = nbc_relation_init(&w->now, &relation);
+  if (status == NBC_OK) status = nbc__nic_read_clock(w);
+  w->before = w->now;
+  if (desc->nic->lost_count) w->lost_before = desc->nic->lost_count(desc->nic->ctx);
+  if (status != NBC_OK) {
+    NBC_FREE(w);
+    return status;
+  }
+  *watch = w;
+  return NBC_OK;
+}
+
+NBC_API void nbc_nic_watch_destroy(nbc_nic_watch *watch) {
+  if (watch) NBC_FREE(watch);
+}
+
+/* How well the distance of two stamps is known that is d_ns by their places: the counter's steps, and
+   the rate between them. */
+static int64_t nbc__nic_length_err_ns(const nbc_nic_watch *w, const nbc_nic_stamp *stamp, int64_t d_ns) {
+  const nbc_relation_desc *how = &w->now.desc;
+  const int bits = how->counter_bits ? how->counter_bits : 64;
+  const uint64_t ticks = (stamp->end_ticks - stamp->begin_ticks) & (UINT64_MAX >> (64 - bits));
+  const double ns_per_tick = 1e9 / how->hz, nominal_ns = (double)ticks * ns_per_tick;
+  const double steps_ns = (double)(how->step_ticks ? how->step_ticks : 1) * ns_per_tick;
+  /* the rate's deviation never passes the limit, whatever the readings say about it */
+  const double limit_ratio = 1e-6 * how->rate_limit_ppm / (1 - 1e-6 * how->rate_limit_ppm);
+  const double err_ns = fabs(nominal_ns - (double)d_ns) + limit_ratio * nominal_ns + (1 + limit_ratio) * steps_ns + 1;
+  return err_ns < 4e9 ? (int64_t)ceil(err_ns) : UINT32_MAX;
+}
+
+static void nbc__nic_place(nbc_nic_watch *w, nbc_nic_stamp *stamp) {
+  nbc_time begin, end;
+  nbc_recorder *owner = w->desc.owner_of ? w->desc.owner_of(w->desc.user, stamp) : w->desc.recorder;
+  if (!owner) {
+    w->counts.unowned_count++;
+    return;
+  }
+  if (nbc_relation_time_between(&w->before, &w->now, stamp->begin_ticks, &begin) != NBC_OK ||
+      nbc_relation_time_between(&w->before, &w->now, stamp->end_ticks, &end) != NBC_OK) {
+    w->counts.unplaced_count++;
+    return;
+  }
+  const int64_t err_ns = begin.err_ns > end.err_ns ? begin.err_ns : end.err_ns;
+  nbc_xfer_stamp_length(owner, stamp->xfer_id, begin.t_ns, end.t_ns, err_ns,
+                        nbc__nic_length_err_ns(w, stamp, end.t_ns - begin.t_ns));
+  w->counts.placed_count++;
+  w->sum_err_ns += (double)err_ns;
+  if (err_ns > w->counts.max_err_ns) w->counts.max_err_ns = err_ns;
+}
+
+NBC_API nbc_status nbc_nic_poll(nbc_nic_watch *w) {
+  const nbc_nic *nic = w->desc.nic;
+  nbc_status next;
+  do {
+    size_t count = 0;
+    while ((next = NBC_OK, count < w->desc.batch_stamps) &&
+           (next = nic->next_stamp(nic->ctx, &w->stamps[count])) == NBC_OK)
+      count++;
+    const nbc_status status = nbc__nic_read_clock(w);
+    if (status != NBC_OK) w->before = w->now; /* still answered, by what is known */
+    for (size_t i = 0; i < count; i++) nbc__nic_place(w, &w->stamps[i]);
+    if (status != NBC_OK) return status;
+  } while (next == NBC_OK);
+  if (nic->lost_count) w->counts.lost_count = nic->lost_count(nic->ctx) - w->lost_before;
+  return next == NBC_PENDING ? NBC_OK : next;
+}
+
+NBC_API nbc_nic_counts nbc_nic_watch_counts(const nbc_nic_watch *watch) {
+  nbc_nic_counts c = watch->counts;
+  c.mean_err_ns = c.placed_count ? watch->sum_err_ns / (double)c.placed_count : 0;
+  return c;
+}
+NBC_API const nbc_relation *nbc_nic_watch_relation(const nbc_nic_watch *watch) { return &watch->now; }
+
+NBC_API nbc_status nbc_nic_watch_report(const nbc_nic_watch *watch, nbc_report *report) {
+  const nbc_nic_counts c = nbc_nic_watch_counts(watch);
+  const struct { const char *what; uint64_t count; } rows[] = {
+      {"stamps", c.placed_count},           {"stamps lost by the NIC", c.lost_count},
+      {"stamps of others", c.unowned_count}, {"stamps without a sure time", c.unplaced_count},
+      {"clock steps", c.step_count}};
+  const char *name = watch->desc.nic->name ? watch->desc.nic->name : "nic";
+  char text[256];
+  snprintf(text, sizeof text,
+           "%.64s: %llu stamps, each +-%.0f ns in host time (mean; at worst %lld ns); its clock runs %.3f +- %.3f ppm off",
+           name, (unsigned long long)c.placed_count, c.mean_err_ns, (long long)c.max_err_ns,
+           -watch->now.rate_ppm, watch->now.rate_err_ppm);
+  nbc_status status = nbc_report_note(report, text);
+  for (size_t i = 0; status == NBC_OK && i < sizeof rows / sizeof *rows; i++) {
+    if (!rows[i].count) continue;
+    snprintf(text, sizeof text, "%.64s %s", name, rows[i].what);
+    status = nbc_report_counter(report, 0, text, (double)rows[i].count);
+  }
+  return status;
+}

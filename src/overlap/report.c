@@ -1,0 +1,416 @@
+/* report.c: reports in memory: from the recorders, added up. */
+#include "report.h"
+#include "../base/sums.h"
+#include "table.h"
+
+/* ============================================================================================== */
+/* [REPORT] 8. Reports                                                                            */
+/* ============================================================================================== */
+/* ---- memory: arrays that double --------------------------------------------------------------- */
+
+/* Room for one more element; capacity is the next power of two of the count, so it needs no field. */
+NBC__PRIVATE void *nbc__rep_grow(void *array, size_t count, size_t element_bytes) {
+  if (array && (count & (count - 1))) return array;
+  void *bigger = NBC_MALLOC((count ? 2 * count : 1) * element_bytes);
+  if (!bigger) return NULL;
+  if (count) memcpy(bigger, array, count * element_bytes);
+  NBC_FREE(array);
+  return bigger;
+}
+
+NBC_API nbc_status nbc_report_set(char **field, const char *text) {
+  char *copy = NULL;
+  if (text) {
+    copy = (char *)NBC_MALLOC(strlen(text) + 1);
+    if (!copy) return NBC_E_NOMEM;
+    memcpy(copy, text, strlen(text) + 1);
+  }
+  NBC_FREE(*field);
+  *field = copy;
+  return NBC_OK;
+}
+
+NBC_API nbc_status nbc_report_create(nbc_report **report) {
+  nbc_report *r = (nbc_report *)nbc__zalloc(sizeof *r);
+  nbc_section *root;
+  *report = NULL;
+  if (!r) return NBC_E_NOMEM;
+  r->rank = -1;
+  r->size = 1;
+  r->process_count = 1;
+  NBC__REP_APPEND(nbc_section, r->sections, r->section_count, root);
+  if (!root || nbc_report_set(&root->path, "") != NBC_OK) {
+    nbc_report_free(r);
+    return NBC_E_NOMEM;
+  }
+  root->parent_index = -1;
+  *report = r;
+  return NBC_OK;
+}
+
+NBC_API void nbc_report_free(nbc_report *r) {
+  if (!r) return;
+  for (size_t i = 0; i < r->section_count; i++) NBC_FREE(r->sections[i].path);
+  for (size_t i = 0; i < r->counter_count; i++) NBC_FREE(r->counters[i].name);
+  for (size_t i = 0; i < r->note_count; i++) NBC_FREE(r->notes[i]);
+  NBC_FREE(r->program);
+  NBC_FREE(r->host);
+  NBC_FREE(r->library);
+  NBC_FREE(r->table_same_node);
+  NBC_FREE(r->table_other_node);
+  NBC_FREE(r->sections);
+  NBC_FREE(r->cells);
+  NBC_FREE(r->calls);
+  NBC_FREE(r->threads);
+  NBC_FREE(r->counters);
+  NBC_FREE(r->notes);
+  NBC_FREE(r);
+}
+
+NBC_API nbc_status nbc_report_note(nbc_report *r, const char *text) {
+  char **note;
+  NBC__REP_APPEND(char *, r->notes, r->note_count, note);
+  if (!note) return NBC_E_NOMEM;
+  if (nbc_report_set(note, text) == NBC_OK) return NBC_OK;
+  r->note_count--;
+  return NBC_E_NOMEM;
+}
+
+NBC_API nbc_status nbc_report_counter(nbc_report *r, int section_index, const char *name, double value) {
+  nbc_counter *counter;
+  NBC__REP_APPEND(nbc_counter, r->counters, r->counter_count, counter);
+  if (!counter) return NBC_E_NOMEM;
+  counter->section_index = section_index;
+  counter->value = value;
+  if (nbc_report_set(&counter->name, name) == NBC_OK) return NBC_OK;
+  r->counter_count--;
+  return NBC_E_NOMEM;
+}
+
+/* ---- finding and adding rows ------------------------------------------------------------------ */
+/* Index of a section by path, created when new; -1 when out of memory. */
+static int nbc__rep_section(nbc_report *r, const char *path, int parent_index) {
+  nbc_section *s;
+  for (size_t i = 0; i < r->section_count; i++)
+    if (strcmp(r->sections[i].path, path) == 0) return (int)i;
+  NBC__REP_APPEND(nbc_section, r->sections, r->section_count, s);
+  if (!s || nbc_report_set(&s->path, path) != NBC_OK) return -1;
+  s->parent_index = parent_index;
+  return (int)r->section_count - 1;
+}
+
+NBC__PRIVATE int nbc__rep_cell_order(const nbc_cell *a, const nbc_cell *b) {
+  if (a->section_index != b->section_index) return a->section_index - b->section_index;
+  if (a->kind != b->kind) return (int)a->kind - (int)b->kind;
+  if (a->class_index != b->class_index) return a->class_index - b->class_index;
+  return (int)a->peer - (int)b->peer;
+}
+
+/* The cell with the key of *key, created when new; cells stay sorted. NULL when out of memory. */
+static nbc_cell *nbc__rep_cell(nbc_report *r, const nbc_cell *key) {
+  size_t low = 0, high = r->cell_count;
+  while (low < high) {
+    const size_t mid = (low + high) / 2;
+    if (nbc__rep_cell_order(&r->cells[mid], key) < 0) low = mid + 1;
+    else high = mid;
+  }
+  if (low < r->cell_count && nbc__rep_cell_order(&r->cells[low], key) == 0) return &r->cells[low];
+  nbc_cell *c;
+  NBC__REP_APPEND(nbc_cell, r->cells, r->cell_count, c);
+  if (!c) return NULL;
+  memmove(&r->cells[low + 1], &r->cells[low], (r->cell_count - 1 - low) * sizeof *c);
+  c = &r->cells[low];
+  memset(c, 0, sizeof *c);
+  c->section_index = key->section_index;
+  c->kind = key->kind;
+  c->class_index = key->class_index;
+  c->peer = key->peer;
+  return c;
+}
+
+static nbc_call *nbc__rep_call(nbc_report *r, int section_index, nbc_kind kind) {
+  nbc_call *c;
+  for (size_t i = 0; i < r->call_count; i++)
+    if (r->calls[i].section_index == section_index && r->calls[i].kind == kind) return &r->calls[i];
+  NBC__REP_APPEND(nbc_call, r->calls, r->call_count, c);
+  if (c) c->section_index = section_index, c->kind = kind;
+  return c;
+}
+
+NBC__PRIVATE void nbc__rep_add_totals(nbc_totals *sum, const nbc_totals *t) {
+  sum->count += t->count;
+  sum->size_bytes += t->size_bytes;
+  nbc__plus(&sum->xfer_ns, t->xfer_ns);
+  nbc__plus(&sum->min_overlap_ns, t->min_overlap_ns);
+  nbc__plus(&sum->max_overlap_ns, t->max_overlap_ns);
+  for (int i = 0; i < 3; i++) sum->case_count[i] += t->case_count[i];
+  sum->exact_count += t->exact_count;
+  nbc__plus(&sum->exact_xfer_ns, t->exact_xfer_ns);
+  nbc__plus(&sum->exact_lo_ns, t->exact_lo_ns);
+  nbc__plus(&sum->exact_hi_ns, t->exact_hi_ns);
+}
+
+NBC__PRIVATE void nbc__rep_join_cell(nbc_cell *c, const nbc_cell *from) {
+  nbc__rep_add_totals(&c->t, &from->t);
+  nbc__plus(&c->available_ns, from->available_ns);
+  for (int b = 0; b < NBC_HIST_BINS; b++) c->available_count[b] += from->available_count[b];
+}
+
+static bool nbc__rep_add_cell(nbc_report *r, const nbc_cell *from, int section_index) {
+  nbc_cell key = *from;
+  key.section_index = section_index;
+  nbc_cell *c = nbc__rep_cell(r, &key);
+  if (!c) return false;
+  nbc__rep_join_cell(c, from);
+  nbc__rep_add_totals(&r->total, &from->t);
+  return true;
+}
+
+NBC__PRIVATE void nbc__rep_join_call(nbc_call *c, const nbc_call *from) {
+  if (!c->count || from->min_ns < c->min_ns) c->min_ns = from->min_ns;
+  if (from->max_ns > c->max_ns) c->max_ns = from->max_ns;
+  c->count += from->count;
+  nbc__plus(&c->total_ns, from->total_ns);
+}
+
+static bool nbc__rep_add_call(nbc_report *r, const nbc_call *from, int section_index) {
+  if (!from->count) return true;
+  nbc_call *c = nbc__rep_call(r, section_index, from->kind);
+  if (c) nbc__rep_join_call(c, from);
+  return c != NULL;
+}
+
+/* ---- from the recorders ----------------------------------------------------------------------- */
+/* Sections and calls of one recorder; map[i] is the report's index of its section i. */
+static bool nbc__rep_take_sections(nbc_report *out, nbc_recorder *r, int *map) {
+  const size_t count = __atomic_load_n(&r->section_count, __ATOMIC_ACQUIRE);
+  for (size_t i = 0; i < count; i++) {
+    const nbc__mon_section *s = &r->sections[i];
+    map[i] = 0;
+    if (i) {
+      const nbc_section *parent = &out->sections[map[s->parent]];
+      char path[NBC_MAX_DEPTH * sizeof s->name + NBC_MAX_DEPTH];
+      snprintf(path, sizeof path, "%s%s%s", parent->path, parent->path[0] ? "/" : "", s->name);
+      map[i] = nbc__rep_section(out, path, map[s->parent]);
+      if (map[i] < 0) return false;
+    }
+    nbc_section *o = &out->sections[map[i]];
+    o->count += NBC__MON_RELAXED_LOAD(&s->count);
+    o->comp_ns += NBC__MON_RELAXED_LOAD(&s->comp_ns);
+    o->call_ns += NBC__MON_RELAXED_LOAD(&s->call_ns);
+    for (int k = 0; k < NBC_KIND_COUNT; k++) {
+      nbc_call call;
+      memset(&call, 0, sizeof call);
+      call.kind = (nbc_kind)k;
+      call.count = NBC__MON_RELAXED_LOAD(&s->calls[k].count);
+      call.total_ns = NBC__MON_RELAXED_LOAD(&s->calls[k].total_ns);
+      call.min_ns = NBC__MON_RELAXED_LOAD(&s->calls[k].min_ns);
+      call.max_ns = NBC__MON_RELAXED_LOAD(&s->calls[k].max_ns);
+      if (!nbc__rep_add_call(out, &call, map[i])) return false;
+    }
+  }
+  return true;
+}
+
+/* One thread's times; what passed since its last event goes where it stands now. */
+static bool nbc__rep_take_thread(nbc_report *out, nbc_recorder *r, const int *map, int64_t t_ns) {
+  nbc_thread *thread;
+  NBC__REP_APPEND(nbc_thread, out->threads, out->thread_count, thread);
+  if (!thread) return false;
+  for (size_t i = 0; i < __atomic_load_n(&r->section_count, __ATOMIC_ACQUIRE); i++) {
+    thread->comp_ns += NBC__MON_RELAXED_LOAD(&r->sections[i].comp_ns);
+    thread->call_ns += NBC__MON_RELAXED_LOAD(&r->sections[i].call_ns);
+  }
+  thread->off_ns = NBC__MON_RELAXED_LOAD(&r->off_ns);
+  const int64_t tail_ns = t_ns - NBC__MON_RELAXED_LOAD(&r->last_ns);
+  if (NBC__MON_RELAXED_LOAD(&r->attached) && tail_ns > 0) {
+    nbc_section *s = &out->sections[map[NBC__MON_RELAXED_LOAD(&r->section)]];
+    if (!NBC__MON_RELAXED_LOAD(&r->on)) thread->off_ns += tail_ns;
+    else if (NBC__MON_RELAXED_LOAD(&r->state) & 1) thread->call_ns += tail_ns, s->call_ns += tail_ns;
+    else thread->comp_ns += tail_ns, s->comp_ns += tail_ns;
+  }
+  thread->wall_ns = thread->comp_ns + thread->call_ns + thread->off_ns;
+  out->comp_ns += thread->comp_ns;
+  out->call_ns += thread->call_ns;
+  out->off_ns += thread->off_ns;
+  out->wall_ns += thread->wall_ns;
+  return true;
+}
+
+/* Active transfers enter this report as case 3 and stay active. */
+static bool nbc__rep_take_active(nbc_report *out, nbc_recorder *r, const int *map) {
+  for (uint64_t k = 0; k <= r->key_mask; k++) {
+    if (!r->keys[k].index_plus1) continue;
+    const nbc__mon_event *b = &r->active[r->keys[k].index_plus1 - 1];
+    nbc_cell cell;
+    memset(&cell, 0, sizeof cell);
+    cell.kind = (nbc_kind)b->kind;
+    cell.peer = (nbc_peer)b->peer;
+    cell.class_index = nbc__mon_class(r->monitor, b->size_bytes);
+    nbc__mon_account(r, &cell, b, NULL, b->size_bytes, cell.peer);
+    if (!nbc__rep_add_cell(out, &cell, map[b->section])) return false;
+    out->problems[NBC_PROBLEM_never_ended]++;
+  }
+  return true;
+}
+
+static bool nbc__rep_take_counters(nbc_report *out, const nbc_recorder *r, const int *map) {
+  const nbc_counter_source *s = r->monitor->desc.counters;
+  if (!r->counter_sums) return true;
+  for (size_t i = 0; i < r->section_count; i++)
+    for (size_t k = 0; k < s->count; k++)
+      if (r->counter_sums[i * s->count + k] &&
+          nbc_report_counter(out, map[i], s->names[k], (double)r->counter_sums[i * s->count + k]) != NBC_OK)
+        return false;
+  return true;
+}
+
+static bool nbc__rep_take_recorder(nbc_report *out, nbc_recorder *r, int64_t t_ns) {
+  int *map = (int *)nbc__zalloc(r->monitor->desc.max_sections * sizeof *map);
+  if (!map) return false;
+  nbc__mon_lock(r);
+  nbc__mon_drain_for_report_locked(r, t_ns);
+  if (r->attached && NBC__MON_RELAXED_LOAD(&r->on)) nbc__mon_read_counters_locked(r, true);
+  bool ok = nbc__rep_take_sections(out, r, map) && nbc__rep_take_thread(out, r, map, t_ns) &&
+            nbc__rep_take_counters(out, r, map);
+  for (size_t i = 0; ok && i < r->cell_count; i++)
+    if (r->cells[i].t.count) ok = nbc__rep_add_cell(out, &r->cells[i], map[r->cells[i].section_index]);
+  ok = ok && nbc__rep_take_active(out, r, map);
+  for (int p = 0; p < NBC_PROBLEM_COUNT; p++) out->problems[p] += NBC__MON_RELAXED_LOAD(&r->problems[p]);
+  nbc__mon_unlock(r);
+  NBC_FREE(map);
+  return ok;
+}
+
+NBC_API nbc_status nbc_monitor_report_at(nbc_monitor *m, int64_t t_ns, nbc_report **report) {
+  nbc_report *out;
+  nbc_status status = nbc_report_create(&out);
+  *report = NULL;
+  if (status != NBC_OK) return status;
+  char host[256];
+  if (gethostname(host, sizeof host) != 0) host[0] = 0;
+  host[sizeof host - 1] = 0;
+  out->pid = (int)getpid();
+  out->start_unix_s = m->start_unix_s;
+  out->clock_source = m->clock.source;
+  out->clock_hz = m->clock.hz;
+  out->clock_rate_err_ppm = m->clock.rate_err_ppm;
+  out->clock_resolution_ns = m->clock.resolution_ns;
+  out->clock_read_cost_ns = m->clock.read_cost_ns;
+  out->table_is_default = m->own_table[0] || m->own_table[1];
+  memcpy(out->class_edges_bytes, m->edges, sizeof m->edges);
+  out->class_edge_count = m->desc.class_edge_count;
+  bool ok = nbc_report_set(&out->host, host) == NBC_OK &&
+            nbc_report_set(&out->table_same_node, nbc_table_name(m->desc.table_same_node)) == NBC_OK &&
+            nbc_report_set(&out->table_other_node, nbc_table_name(m->desc.table_other_node)) == NBC_OK;
+  pthread_mutex_lock(&m->mutex);
+  for (nbc_recorder *r = m->recorders; ok && r; r = r->next) ok = nbc__rep_take_recorder(out, r, t_ns);
+  pthread_mutex_unlock(&m->mutex);
+  if (!ok) {
+    nbc_report_free(out);
+    return NBC_E_NOMEM;
+  }
+  *report = out;
+  return NBC_OK;
+}
+
+NBC_API nbc_status nbc_monitor_report(nbc_monitor *monitor, nbc_report **report) {
+  return nbc_monitor_report_at(monitor, nbc_clock_now_ns(&monitor->clock), report);
+}
+
+/* ---- adding reports --------------------------------------------------------------------------- */
+static bool nbc__rep_add_counter(nbc_report *sum, int section_index, const nbc_counter *from) {
+  for (size_t i = 0; i < sum->counter_count; i++)
+    if (sum->counters[i].section_index == section_index && strcmp(sum->counters[i].name, from->name) == 0) {
+      sum->counters[i].value += from->value;
+      return true;
+    }
+  return nbc_report_counter(sum, section_index, from->name, from->value) == NBC_OK;
+}
+
+static bool nbc__rep_add_rows(nbc_report *sum, const nbc_report *one, int *map) {
+  for (size_t i = 0; i < one->section_count; i++) {
+    const nbc_section *s = &one->sections[i];
+    const int parent = s->parent_index >= 0 && (size_t)s->parent_index < i ? map[s->parent_index] : -1;
+    map[i] = nbc__rep_section(sum, s->path, parent);
+    if (map[i] < 0) return false;
+    sum->sections[map[i]].count += s->count;
+    nbc__plus(&sum->sections[map[i]].comp_ns, s->comp_ns);
+    nbc__plus(&sum->sections[map[i]].call_ns, s->call_ns);
+  }
+  for (size_t i = 0; i < one->cell_count; i++)
+    if (!nbc__rep_add_cell(sum, &one->cells[i], map[one->cells[i].section_index])) return false;
+  for (size_t i = 0; i < one->call_count; i++)
+    if (!nbc__rep_add_call(sum, &one->calls[i], map[one->calls[i].section_index])) return false;
+  for (size_t i = 0; i < one->counter_count; i++) {
+    const nbc_counter *c = &one->counters[i];
+    if (!nbc__rep_add_counter(sum, map[c->section_index], c)) return false;
+  }
+  for (size_t i = 0; i < one->thread_count; i++) {
+    nbc_thread *thread;
+    NBC__REP_APPEND(nbc_thread, sum->threads, sum->thread_count, thread);
+    if (!thread) return false;
+    *thread = one->threads[i];
+  }
+  for (size_t i = 0; i < one->note_count; i++) {
+    size_t known = 0; /* the same note from every process is said once */
+    while (known < sum->note_count && strcmp(sum->notes[known], one->notes[i]) != 0) known++;
+    if (known == sum->note_count && nbc_report_note(sum, one->notes[i]) != NBC_OK) return false;
+  }
+  return true;
+}
+
+/* A text of the sum: what all have, or that they differ. */
+static bool nbc__rep_add_text(char **sum, const char *one, const char *several) {
+  if (!one || !*one || (*sum && strcmp(*sum, one) == 0)) return true;
+  return nbc_report_set(sum, *sum && **sum ? several : one) == NBC_OK;
+}
+
+NBC_API nbc_status nbc_report_add(nbc_report *sum, const nbc_report *one, nbc_error *err) {
+  const bool first = sum->process_count == 0 || (!sum->thread_count && !sum->cell_count && !sum->program && !sum->host);
+  if (first) {
+    memcpy(sum->class_edges_bytes, one->class_edges_bytes, sizeof sum->class_edges_bytes);
+    sum->class_edge_count = one->class_edge_count;
+    sum->size = one->size;
+    sum->start_unix_s = one->start_unix_s;
+    sum->clock_source = one->clock_source;
+    sum->clock_hz = one->clock_hz;
+    sum->process_count = 0;
+    /* never NULL, so that the next report is not the first again */
+    if (nbc_report_set(&sum->program, one->program) || nbc_report_set(&sum->host, one->host ? one->host : "") ||
+        nbc_report_set(&sum->library, one->library) ||
+        nbc_report_set(&sum->table_same_node, one->table_same_node) ||
+        nbc_report_set(&sum->table_other_node, one->table_other_node))
+      return NBC_E_NOMEM;
+  } else if (sum->class_edge_count != one->class_edge_count ||
+             memcmp(sum->class_edges_bytes, one->class_edges_bytes, one->class_edge_count * sizeof(uint64_t)) != 0) {
+    if (err) {
+      err->status = NBC_E_MISMATCH;
+      snprintf(err->text, sizeof err->text, "rank %d of %s has other size classes than the reports before",
+               one->rank, one->program ? one->program : "?");
+    }
+    return NBC_E_MISMATCH;
+  }
+  int *map = (int *)nbc__zalloc(one->section_count * sizeof *map);
+  const bool ok = map && nbc__rep_add_rows(sum, one, map) &&
+                  nbc__rep_add_text(&sum->program, one->program, "several programs") &&
+                  nbc__rep_add_text(&sum->host, one->host, "several hosts") &&
+                  nbc__rep_add_text(&sum->library, one->library, "several libraries") &&
+                  nbc__rep_add_text(&sum->table_same_node, one->table_same_node, "several tables") &&
+                  nbc__rep_add_text(&sum->table_other_node, one->table_other_node, "several tables");
+  NBC_FREE(map);
+  if (!ok) return NBC_E_NOMEM;
+  sum->rank = -1;
+  if (__builtin_add_overflow(sum->process_count, one->process_count, &sum->process_count)) sum->process_count = 0x7fffffff;
+  nbc__plus(&sum->wall_ns, one->wall_ns);
+  nbc__plus(&sum->comp_ns, one->comp_ns);
+  nbc__plus(&sum->call_ns, one->call_ns);
+  nbc__plus(&sum->off_ns, one->off_ns);
+  if (one->start_unix_s < sum->start_unix_s) sum->start_unix_s = one->start_unix_s;
+  if (one->clock_rate_err_ppm > sum->clock_rate_err_ppm) sum->clock_rate_err_ppm = one->clock_rate_err_ppm;
+  if (one->clock_resolution_ns > sum->clock_resolution_ns) sum->clock_resolution_ns = one->clock_resolution_ns;
+  if (one->clock_read_cost_ns > sum->clock_read_cost_ns) sum->clock_read_cost_ns = one->clock_read_cost_ns;
+  sum->table_is_default = sum->table_is_default || one->table_is_default;
+  for (int p = 0; p < NBC_PROBLEM_COUNT; p++) sum->problems[p] += one->problems[p];
+  return NBC_OK;
+}

@@ -1,0 +1,39 @@
+/* Transfer-time tables: how long a message of n bytes takes. */
+#pragma once
+#include "../base/config.h"
+#include "../base/status.h"
+
+/* ============================================================================================== */
+/* [TABLE] 5. Transfer-time tables: how long a message of n bytes takes                           */
+/* ============================================================================================== */
+/* File format: one "bytes seconds" per line, sizes ascending, '#' starts a comment; LF or CR LF
+   ends every line, also the last (without it the file is taken for cut off). Between two sizes the
+   time is interpolated linearly; below the first size it is the first time; above the last it grows
+   with the slope of the last two points, if that is positive (with one point: in proportion). */
+#define NBC_TABLE_MAX_POINTS 1024
+
+typedef struct nbc_table nbc_table; /* immutable after creation: any number of threads may read */
+
+/* From arrays (copied). ret NBC_OK | NBC_E_INVAL (count 0 or too many, sizes not ascending, time
+   not finite, negative or above one hour: err names the point) | NBC_E_NOMEM */
+NBC_API nbc_status nbc_table_create(const uint64_t *size_bytes, const double *time_s, size_t count,
+                                    const char *name, nbc_table **table, nbc_error *err);
+/* From text in memory; name stands for the file. ret as above | NBC_E_PARSE (err->line) */
+NBC_API nbc_status nbc_table_parse(const char *text, size_t text_bytes, const char *name,
+                                   nbc_table **table, nbc_error *err);
+/* From a file (at most 1 MiB). ret as above | NBC_E_IO */
+NBC_API nbc_status nbc_table_read(const char *path, nbc_table **table, nbc_error *err);
+/* Writes the file format above, comment (may be NULL) first. ret NBC_OK | NBC_E_IO */
+NBC_API nbc_status nbc_table_write(const nbc_table *table, const char *path, const char *comment,
+                                   nbc_error *err);
+/* A model instead of a measurement: latency_ns + bytes / bytes_per_s, named as such in reports
+   (name NULL: "model: ..."). ret NBC_OK | NBC_E_INVAL (latency not in 0..1 hour, less than 300
+   bytes/s) | NBC_E_NOMEM */
+NBC_API nbc_status nbc_table_create_linear(double latency_ns, double bytes_per_s, const char *name,
+                                           nbc_table **table);
+/* Transfer time of n bytes. Any thread; O(1): lookup by the highest bit, then a bounded search. */
+NBC_API int64_t nbc_table_time_ns(const nbc_table *table, uint64_t size_bytes);
+NBC_API const char *nbc_table_name(const nbc_table *table);
+NBC_API size_t nbc_table_points(const nbc_table *table, const uint64_t **size_bytes,
+                                const double **time_s);
+NBC_API void nbc_table_free(nbc_table *table); /* NULL allowed */

@@ -1,0 +1,620 @@
+/* mpi.c: the transport over MPI (with NBC_WITH_MPI). */
+#include "mpi.h"
+#include "../overlap/clock.h"
+#include "../overlap/cells.h"
+
+/* ============================================================================================== */
+/* [MPI] 13. The transport over MPI                                                               */
+/* ============================================================================================== */
+#ifdef NBC_WITH_MPI
+/* Headers travel under MPI tag 0 and are received by a ring of persistent receives, in the order in
+   which MPI matched them. A message's data has a tag of its own, so it needs no matching order. */
+enum { NBC__MPI_RING = 16, NBC__MPI_INLINE = 4000, NBC__MPI_HEADER_TAG = 0 };
+
+typedef struct nbc__mpi_header {
+  uint64_t tag, size_bytes;
+  int64_t data_tag; /* 0: the data follows in this message */
+} nbc__mpi_header;
+
+/* A header and its data, when short: being received, being sent, or waiting for its receive. */
+typedef struct nbc__mpi_packet {
+  struct nbc__mpi_packet *next;
+  uint64_t arrival_index, xfer_id;
+  nbc__mpi_header header;
+  unsigned char data[NBC__MPI_INLINE];
+} nbc__mpi_packet;
+
+typedef struct nbc__mpi_peer {
+  nbc__transport_fifo posted;
+  nbc__mpi_packet *first, *last; /* arrived, not wanted yet */
+} nbc__mpi_peer;
+
+typedef struct nbc__mpi_owner { /* of a request: an operation, or a packet that is being sent */
+  nbc_op *op;
+  nbc__mpi_packet *packet;
+} nbc__mpi_owner;
+
+typedef struct nbc__mpi {
+  nbc__transport_own own;
+  nbc_clock clock;
+  MPI_Comm comm;
+  bool funneled; /* only `main` calls MPI */
+  pthread_t main;
+  pthread_mutex_t mutex;
+  int tag_limit, next_data_tag;
+  uint64_t piece_bytes, order, arrival_count, xfer_count;
+  nbc__mpi_peer *peers; /* [size] */
+  nbc_peer *classes;    /* [size] */
+  nbc__transport_fifo any, submitted, done; /* receives for any peer; waiting for main; finished */
+  nbc__mpi_packet *ring[NBC__MPI_RING], *spare;
+  MPI_Request ring_requests[NBC__MPI_RING];
+  int ring_first, ring_count, stale_count; /* stale: those before the first, not started again yet */
+  MPI_Request *requests; /* active; owners, indices and statuses belong to it */
+  nbc__mpi_owner *owners;
+  int *indices;
+  MPI_Status *statuses;
+  int active_count, active_limit;
+  bool hurried; /* the last progress only delivered what was finished */
+  nbc_status failed;
+  char error[MPI_MAX_ERROR_STRING + 1];
+} nbc__mpi;
+
+/* The first failure of MPI itself makes the transport unusable and is kept. */
+static nbc_status nbc__mpi_fail(nbc__mpi *m, int code) {
+  int length = 0;
+  if (m->failed) return m->failed;
+  m->failed = NBC_E_TRANSPORT;
+  if (MPI_Error_string(code, m->error, &length)) snprintf(m->error, sizeof m->error, "MPI error %d", code);
+  return m->failed;
+}
+
+static nbc_status nbc__mpi_nomem(nbc__mpi *m) {
+  if (!m->failed) snprintf(m->error, sizeof m->error, "%s", nbc_status_text(NBC_E_NOMEM));
+  return m->failed ? m->failed : (m->failed = NBC_E_NOMEM);
+}
+
+static bool nbc__mpi_may_call(const nbc__mpi *m) {
+  return !m->funneled || pthread_equal(m->main, pthread_self());
+}
+
+/* ---- what the recorder hears --------------------------------------------------------------------- */
+static void nbc__mpi_begin(nbc__mpi *m, nbc_op *op, uint64_t size_bytes, nbc_kind kind) {
+  if (!m->own.t.recorder) return;
+  op->slot.xfer_id = ++m->xfer_count;
+  nbc__transport_xfer_begin(&m->own.t, op->slot.xfer_id, size_bytes, kind, m->classes[op->peer]);
+}
+
+static void nbc__mpi_end(nbc__mpi *m, uint64_t xfer_id) {
+  if (xfer_id) nbc__transport_xfer_end(&m->own.t, xfer_id);
+}
+
+/* A short message: nobody here saw it begin. */
+static void nbc__mpi_end_only(nbc__mpi *m, const nbc_op *op) {
+  nbc__transport_xfer_end_only(&m->own.t, op->size_bytes, m->classes[op->peer]);
+}
+
+/* ---- requests ------------------------------------------------------------------------------------ */
+static void *nbc__mpi_larger(void *old, size_t old_bytes, size_t new_bytes) {
+  void *block = NBC_MALLOC(new_bytes);
+  if (block && old_bytes) memcpy(block, old, old_bytes);
+  if (block) NBC_FREE(old);
+  return block;
+}
+
+/* Room for one more request, its owner, and what MPI_Testsome says about it. */
+static bool nbc__mpi_reserve(nbc__mpi *m) {
+  size_t had = (size_t)m->active_limit, limit = had ? 2 * had : 64;
+  void *block;
+  if (m->active_count < m->active_limit) return true;
+  if (limit > INT32_MAX) return false;
+#define NBC__MPI_GROW(array)                                                                       \
+  if (!(block = nbc__mpi_larger(array, had * sizeof *array, limit * sizeof *array))) return false; \
+  memcpy(&array, &block, sizeof block)
+  NBC__MPI_GROW(m->requests);
+  NBC__MPI_GROW(m->owners);
+  NBC__MPI_GROW(m->indices);
+  NBC__MPI_GROW(m->statuses);
+#undef NBC__MPI_GROW
+  m->active_limit = (int)limit;
+  return true;
+}
+
+static nbc_status nbc__mpi_post(nbc__mpi *m, bool receive, void *buffer, uint64_t size_bytes, int peer,
+                                int tag, nbc_op *op, nbc__mpi_packet *packet) {
+  int code;
+  if (!nbc__mpi_reserve(m)) return nbc__mpi_nomem(m);
+  code = receive ? MPI_Irecv(buffer, (int)size_bytes, MPI_BYTE, peer, tag, m->comm, &m->requests[m->active_count])
+                 : MPI_Isend(buffer, (int)size_bytes, MPI_BYTE, peer, tag, m->comm, &m->requests[m->active_count]);
+  if (code) return nbc__mpi_fail(m, code);
+  m->owners[m->active_count].op = op;
+  m->owners[m->active_count++].packet = packet;
+  if (op) op->slot.flying_count++;
+  return NBC_OK;
+}
+
+static nbc__mpi_packet *nbc__mpi_packet_take(nbc__mpi *m) {
+  nbc__mpi_packet *packet = m->spare;
+  if (packet) m->spare = packet->next;
+  else packet = (nbc__mpi_packet *)NBC_MALLOC(sizeof *packet);
+  if (packet) packet->next = NULL, packet->xfer_id = 0;
+  return packet;
+}
+
+static void nbc__mpi_packet_give(nbc__mpi *m, nbc__mpi_packet *packet) {
+  packet->next = m->spare;
+  m->spare = packet;
+}
+
+/* ---- sending ------------------------------------------------------------------------------------- */
+/* The packet just posted: short ones are mostly gone at once, and then need not be asked about again. */
+static nbc_status nbc__mpi_look_at_last(nbc__mpi *m) {
+  const int last = m->active_count - 1;
+  int over = 0;
+  const int code = MPI_Test(&m->requests[last], &over, MPI_STATUS_IGNORE);
+  if (code) return nbc__mpi_fail(m, code);
+  if (!over) return NBC_OK;
+  m->active_count = last;
+  nbc__mpi_end(m, m->owners[last].packet->xfer_id);
+  nbc__mpi_packet_give(m, m->owners[last].packet);
+  return NBC_OK;
+}
+
+static nbc_status nbc__mpi_start_send(nbc__mpi *m, nbc_op *op) {
+  uint64_t size_bytes = op->slot.limit_bytes, at_bytes = 0;
+  unsigned char *data = (unsigned char *)op->slot.buffer;
+  nbc__mpi_packet *packet = nbc__mpi_packet_take(m);
+  bool is_short = size_bytes <= NBC__MPI_INLINE;
+  nbc_status status;
+  int data_tag = 0;
+  if (!packet) return nbc__mpi_nomem(m);
+  if (!is_short) {
+    data_tag = m->next_data_tag;
+    m->next_data_tag = data_tag < m->tag_limit ? data_tag + 1 : 1;
+  }
+  packet->header.tag = op->slot.tag;
+  packet->header.size_bytes = size_bytes;
+  packet->header.data_tag = data_tag;
+  if (is_short && size_bytes > 0) memcpy(packet->data, data, (size_t)size_bytes);
+  if (is_short) packet->xfer_id = op->slot.xfer_id; /* ends when MPI has sent it, op now */
+  status = nbc__mpi_post(m, false, &packet->header, sizeof packet->header + (is_short ? size_bytes : 0),
+                         op->peer, NBC__MPI_HEADER_TAG, NULL, packet);
+  if (!status) status = nbc__mpi_look_at_last(m);
+  for (; !status && !is_short && at_bytes < size_bytes; at_bytes += m->piece_bytes) {
+    uint64_t left_bytes = size_bytes - at_bytes;
+    status = nbc__mpi_post(m, false, data + at_bytes, left_bytes < m->piece_bytes ? left_bytes : m->piece_bytes,
+                           op->peer, data_tag, op, NULL);
+  }
+  if (!status && is_short) nbc__transport_push(&m->done, op);
+  return status;
+}
+
+/* ---- receiving ----------------------------------------------------------------------------------- */
+/* The data of a long message: into the receiver's buffer, and what has no room there into one that is
+   thrown away. */
+static nbc_status nbc__mpi_start_data(nbc__mpi *m, nbc_op *op) {
+  uint64_t size_bytes = op->slot.posted_bytes, limit_bytes = op->slot.limit_bytes, at_bytes;
+  uint64_t fit_bytes = limit_bytes - limit_bytes % m->piece_bytes; /* whole pieces that fit */
+  unsigned char *data = (unsigned char *)op->slot.buffer, *spill = NULL;
+  nbc_status status = NBC_OK;
+  if (size_bytes > limit_bytes) {
+    spill = size_bytes - fit_bytes < SIZE_MAX ? (unsigned char *)NBC_MALLOC((size_t)(size_bytes - fit_bytes)) : NULL;
+    if (!spill) return nbc__mpi_nomem(m);
+    op->slot.remote_address = spill;
+  }
+  for (at_bytes = 0; !status && at_bytes < size_bytes; at_bytes += m->piece_bytes) {
+    uint64_t left_bytes = size_bytes - at_bytes;
+    unsigned char *to = spill && at_bytes >= fit_bytes ? spill + (at_bytes - fit_bytes) : data + at_bytes;
+    status = nbc__mpi_post(m, true, to, left_bytes < m->piece_bytes ? left_bytes : m->piece_bytes, op->peer,
+                           (int)op->slot.remote_id, op, NULL);
+  }
+  return status;
+}
+
+/* All pieces are here: the last bytes that had room. */
+static void nbc__mpi_unspill(const nbc__mpi *m, nbc_op *op) {
+  uint64_t rest_bytes = op->slot.limit_bytes % m->piece_bytes;
+  if (!op->slot.remote_address) return;
+  if (rest_bytes > 0)
+    memcpy((unsigned char *)op->slot.buffer + (op->slot.limit_bytes - rest_bytes), op->slot.remote_address,
+           (size_t)rest_bytes);
+  NBC_FREE(op->slot.remote_address);
+  op->slot.remote_address = NULL;
+}
+
+/* A receive and its message have met. */
+static nbc_status nbc__mpi_meet(nbc__mpi *m, nbc_op *op, int peer, const nbc__mpi_packet *packet) {
+  const nbc__mpi_header *header = &packet->header;
+  op->peer = peer;
+  op->size_bytes = header->size_bytes < op->slot.limit_bytes ? header->size_bytes : op->slot.limit_bytes;
+  op->status = header->size_bytes > op->slot.limit_bytes ? NBC_E_TRUNCATED : NBC_OK;
+  if (header->data_tag == 0) {
+    if (op->size_bytes > 0) memcpy(op->slot.buffer, packet->data, (size_t)op->size_bytes);
+    nbc__mpi_end_only(m, op);
+    nbc__transport_push(&m->done, op);
+    return NBC_OK;
+  }
+  op->slot.posted_bytes = header->size_bytes;
+  op->slot.remote_id = (uint64_t)header->data_tag;
+  nbc__mpi_begin(m, op, op->size_bytes, NBC_KIND_IRECV);
+  if (nbc__mpi_may_call(m)) return nbc__mpi_start_data(m, op);
+  nbc__transport_push(&m->submitted, op);
+  return NBC_OK;
+}
+
+static nbc_op *nbc__mpi_first_with(const nbc__transport_fifo *fifo, uint64_t tag, nbc_op **before) {
+  nbc_op *op;
+  *before = NULL;
+  for (op = fifo->first; op && op->slot.tag != tag; op = op->slot.next) *before = op;
+  return op;
+}
+
+/* The receive posted first among those for this peer and those for any. */
+static nbc_op *nbc__mpi_match(nbc__mpi *m, int peer, uint64_t tag) {
+  nbc_op *before, *before_any;
+  nbc_op *op = nbc__mpi_first_with(&m->peers[peer].posted, tag, &before);
+  nbc_op *any = nbc__mpi_first_with(&m->any, tag, &before_any);
+  if (any && (!op || any->slot.order < op->slot.order)) {
+    nbc__transport_unlink(&m->any, before_any, any);
+    return any;
+  }
+  if (op) nbc__transport_unlink(&m->peers[peer].posted, before, op);
+  return op;
+}
+
+/* Takes the message that arrived first among those of this peer, or of any: then *peer is set. */
+static nbc__mpi_packet *nbc__mpi_waiting(nbc__mpi *m, int *peer, uint64_t tag) {
+  int from = *peer == NBC_ANY_PEER ? 0 : *peer, to = *peer == NBC_ANY_PEER ? m->own.t.size - 1 : *peer;
+  nbc__mpi_packet *best = NULL, *before_best = NULL;
+  for (; from <= to; from++) {
+    nbc__mpi_packet *before = NULL, *at = m->peers[from].first;
+    while (at && at->header.tag != tag) before = at, at = at->next;
+    if (!at || (best && at->arrival_index > best->arrival_index)) continue;
+    best = at, before_best = before;
+    *peer = from;
+  }
+  if (!best) return NULL;
+  if (before_best) before_best->next = best->next;
+  else m->peers[*peer].first = best->next;
+  if (m->peers[*peer].last == best) m->peers[*peer].last = before_best;
+  return best;
+}
+
+/* Taken headers' receives go on after their messages were delivered, not before. */
+static nbc_status nbc__mpi_restart(nbc__mpi *m) {
+  for (; m->stale_count > 0; m->stale_count--) {
+    const int k = (m->ring_first + NBC__MPI_RING - m->stale_count) % NBC__MPI_RING;
+    const int code = MPI_Start(&m->ring_requests[k]);
+    if (code) return nbc__mpi_fail(m, code);
+  }
+  return NBC_OK;
+}
+
+/* Headers in the order in which MPI matched them, so that messages of one peer do not overtake. hurry:
+   until something is finished. */
+static nbc_status nbc__mpi_take_headers(nbc__mpi *m, bool hurry) {
+  for (;;) {
+    int k = m->ring_first, flag = 0, code;
+    nbc__mpi_packet *packet = m->ring[k], *fresh;
+    nbc_status status = NBC_OK;
+    MPI_Status from;
+    nbc_op *op;
+    if ((status = nbc__mpi_restart(m))) return status;
+    if ((code = MPI_Test(&m->ring_requests[k], &flag, &from))) return nbc__mpi_fail(m, code);
+    if (!flag) return NBC_OK;
+    if ((op = nbc__mpi_match(m, from.MPI_SOURCE, packet->header.tag))) {
+      status = nbc__mpi_meet(m, op, from.MPI_SOURCE, packet);
+    } else {
+      nbc__mpi_peer *peer = &m->peers[from.MPI_SOURCE];
+      if (!(fresh = nbc__mpi_packet_take(m))) return nbc__mpi_nomem(m);
+      memcpy(&fresh->header, &packet->header,
+             sizeof packet->header + (packet->header.data_tag ? 0 : (size_t)packet->header.size_bytes));
+      fresh->arrival_index = m->arrival_count++;
+      if (peer->last) peer->last->next = fresh;
+      else peer->first = fresh;
+      peer->last = fresh;
+    }
+    m->ring_first = (k + 1) % NBC__MPI_RING;
+    m->stale_count++;
+    if (status) return status;
+    if (hurry && m->done.first) return NBC_OK;
+  }
+}
+
+static nbc_status nbc__mpi_test_requests(nbc__mpi *m) {
+  int i, kept_count = 0, done_count = 0, code;
+  if (m->active_count == 0) return NBC_OK;
+  code = MPI_Testsome(m->active_count, m->requests, &done_count, m->indices, m->statuses);
+  if (code && code != MPI_ERR_IN_STATUS) return nbc__mpi_fail(m, code);
+  if (done_count == MPI_UNDEFINED) done_count = 0;
+  for (i = 0; i < done_count; i++) {
+    nbc__mpi_owner *owner = &m->owners[m->indices[i]];
+    if (code && m->statuses[i].MPI_ERROR && m->statuses[i].MPI_ERROR != MPI_ERR_PENDING)
+      return nbc__mpi_fail(m, m->statuses[i].MPI_ERROR);
+    if (owner->packet) {
+      nbc__mpi_end(m, owner->packet->xfer_id);
+      nbc__mpi_packet_give(m, owner->packet);
+    } else if (--owner->op->slot.flying_count == 0) {
+      nbc__mpi_unspill(m, owner->op);
+      nbc__mpi_end(m, owner->op->slot.xfer_id);
+      nbc__transport_push(&m->done, owner->op);
+    }
+  }
+  for (i = 0; done_count > 0 && i < m->active_count; i++) /* completed ones are MPI_REQUEST_NULL now */
+    if (m->requests[i] != MPI_REQUEST_NULL) {
+      m->owners[kept_count] = m->owners[i];
+      m->requests[kept_count++] = m->requests[i];
+    }
+  if (done_count > 0) m->active_count = kept_count;
+  return NBC_OK;
+}
+
+/* Whoever comes while another thread is inside goes away: one is enough. `done` runs unlocked. */
+static nbc_status nbc__mpi_progress(void *ctx) {
+  nbc__mpi *m = (nbc__mpi *)ctx;
+  nbc__transport_fifo done;
+  nbc_status status;
+  nbc_op *op;
+  if (pthread_mutex_trylock(&m->mutex)) return NBC_OK;
+  if (!m->failed && nbc__mpi_may_call(m)) {
+    while (!m->failed && (op = nbc__transport_pop(&m->submitted))) {
+      if (op->slot.kind == NBC_KIND_IRECV) nbc__mpi_start_data(m, op);
+      else nbc__mpi_start_send(m, op);
+    }
+    /* What is finished is delivered at once, MPI asked later; but never twice without asking for all. */
+    const bool hurry = !m->hurried;
+    if (!m->failed && !(hurry && m->done.first)) nbc__mpi_take_headers(m, hurry);
+    m->hurried = hurry && m->done.first;
+    if (!m->failed && !m->hurried) nbc__mpi_test_requests(m);
+  }
+  done = m->done;
+  m->done.first = m->done.last = NULL;
+  status = m->failed;
+  pthread_mutex_unlock(&m->mutex);
+  while ((op = nbc__transport_pop(&done))) nbc__transport_finish(op);
+  return status;
+}
+
+/* ---- the contract -------------------------------------------------------------------------------- */
+static int64_t nbc__mpi_now(void *ctx) { return nbc_clock_now_ns(&((nbc__mpi *)ctx)->clock); }
+
+static nbc_peer nbc__mpi_peer_class(void *ctx, int peer) { return ((nbc__mpi *)ctx)->classes[peer]; }
+
+static void nbc__mpi_prepare(nbc_op *op, void *buffer, uint64_t size_bytes, int peer, uint64_t tag,
+                             nbc_kind kind) {
+  nbc__transport_prepare(op, peer);
+  op->slot.buffer = buffer;
+  op->slot.limit_bytes = size_bytes;
+  op->slot.tag = tag;
+  op->slot.kind = (uint32_t)kind;
+}
+
+static nbc_status nbc__mpi_isend(void *ctx, const void *buffer, uint64_t size_bytes, int peer, uint64_t tag,
+                                 nbc_op *op) {
+  nbc__mpi *m = (nbc__mpi *)ctx;
+  nbc_status status;
+  nbc__mpi_prepare(op, (void *)(uintptr_t)buffer, size_bytes, peer, tag, NBC_KIND_ISEND);
+  op->size_bytes = size_bytes;
+  op->status = NBC_OK;
+  pthread_mutex_lock(&m->mutex);
+  status = m->failed;
+  if (!status) nbc__mpi_begin(m, op, size_bytes, NBC_KIND_ISEND);
+  if (!status && nbc__mpi_may_call(m) && !m->submitted.first) status = nbc__mpi_start_send(m, op);
+  else if (!status) nbc__transport_push(&m->submitted, op); /* those before it go first */
+  pthread_mutex_unlock(&m->mutex);
+  return status;
+}
+
+static nbc_status nbc__mpi_irecv(void *ctx, void *buffer, uint64_t size_bytes, int peer, uint64_t tag,
+                                 nbc_op *op) {
+  nbc__mpi *m = (nbc__mpi *)ctx;
+  nbc__mpi_packet *packet;
+  nbc_status status;
+  nbc__mpi_prepare(op, buffer, size_bytes, peer, tag, NBC_KIND_IRECV);
+  pthread_mutex_lock(&m->mutex);
+  op->slot.order = ++m->order;
+  if (!(status = m->failed)) {
+    if ((packet = nbc__mpi_waiting(m, &peer, tag))) {
+      status = nbc__mpi_meet(m, op, peer, packet);
+      nbc__mpi_packet_give(m, packet);
+    } else nbc__transport_push(peer == NBC_ANY_PEER ? &m->any : &m->peers[peer].posted, op);
+  }
+  pthread_mutex_unlock(&m->mutex);
+  return status;
+}
+
+static nbc_status nbc__mpi_cancel(void *ctx, nbc_op *op) {
+  nbc__mpi *m = (nbc__mpi *)ctx;
+  nbc_status status = NBC_E_STATE;
+  if (op->slot.kind != NBC_KIND_IRECV || op->finished) return status;
+  pthread_mutex_lock(&m->mutex);
+  if (op->status == NBC_PENDING && /* not met its message */
+      nbc__transport_remove(op->peer == NBC_ANY_PEER ? &m->any : &m->peers[op->peer].posted, op)) {
+    op->status = NBC_E_CANCELLED;
+    nbc__transport_push(&m->done, op);
+    status = NBC_OK;
+  }
+  pthread_mutex_unlock(&m->mutex);
+  return status;
+}
+
+NBC_API void nbc_mpi_lock(nbc_transport *t) { pthread_mutex_lock(&((nbc__mpi *)t->ctx)->mutex); }
+NBC_API void nbc_mpi_unlock(nbc_transport *t) { pthread_mutex_unlock(&((nbc__mpi *)t->ctx)->mutex); }
+NBC_API const char *nbc_mpi_error(const nbc_transport *t) { return ((nbc__mpi *)t->ctx)->error; }
+
+/* ---- create and destroy -------------------------------------------------------------------------- */
+static const char *nbc__mpi_level_name(int level) {
+  return level == MPI_THREAD_SINGLE       ? "MPI_THREAD_SINGLE"
+         : level == MPI_THREAD_FUNNELED   ? "MPI_THREAD_FUNNELED"
+         : level == MPI_THREAD_SERIALIZED ? "MPI_THREAD_SERIALIZED"
+         : level == MPI_THREAD_MULTIPLE   ? "MPI_THREAD_MULTIPLE"
+                                          : "an unknown thread level";
+}
+
+/* May this program, from this thread, with this communicator, have a transport? */
+static nbc_status nbc__mpi_check(MPI_Comm comm, const nbc_mpi_desc *desc, bool *funneled, nbc_error *err) {
+  int begun = 0, ended = 0, provided, inter = 0, is_main = 0;
+  MPI_Initialized(&begun);
+  MPI_Finalized(&ended);
+  if (!begun || ended)
+    return nbc__status_fail(err, NBC_E_STATE, 0, begun ? "MPI_Finalize was called" : "MPI_Init was not called");
+  if (comm == MPI_COMM_NULL || MPI_Comm_test_inter(comm, &inter) || inter)
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "comm must be an intracommunicator");
+  if (desc->piece_bytes > INT32_MAX)
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "piece_bytes must be below 2 GiB");
+  MPI_Query_thread(&provided);
+  if (provided < desc->thread_level)
+    return nbc__status_fail(err, NBC_E_TRANSPORT, 0, "MPI provides %s, less than the %s asked for",
+                            nbc__mpi_level_name(provided), nbc__mpi_level_name(desc->thread_level));
+  *funneled = provided < MPI_THREAD_SERIALIZED;
+  MPI_Is_thread_main(&is_main);
+  if (*funneled && !is_main)
+    return nbc__status_fail(err, NBC_E_THREAD, 0, "MPI provides %s: only the main thread may call it",
+                            nbc__mpi_level_name(provided));
+  return NBC_OK;
+}
+
+/* Who shares this node. */
+static int nbc__mpi_classes(nbc__mpi *m) {
+  MPI_Comm node;
+  MPI_Group all_group, node_group;
+  int code, i, undefined = MPI_UNDEFINED, *all, *near;
+  if ((code = MPI_Comm_split_type(m->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node))) return code;
+  all = (int *)NBC_MALLOC(2 * (size_t)m->own.t.size * sizeof *all);
+  if (all) {
+    near = all + m->own.t.size;
+    for (i = 0; i < m->own.t.size; i++) all[i] = i;
+    MPI_Comm_group(m->comm, &all_group);
+    MPI_Comm_group(node, &node_group);
+    MPI_Group_translate_ranks(all_group, m->own.t.size, all, node_group, near);
+    for (i = 0; i < m->own.t.size; i++)
+      m->classes[i] = near[i] == undefined ? NBC_PEER_OTHER_NODE : NBC_PEER_SAME_NODE;
+    MPI_Group_free(&all_group);
+    MPI_Group_free(&node_group);
+    NBC_FREE(all);
+  }
+  MPI_Comm_free(&node);
+  return all ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+}
+
+static int nbc__mpi_start_ring(nbc__mpi *m) {
+  int code = 0, k;
+  for (k = 0; k < NBC__MPI_RING && !code; k++) {
+    nbc__mpi_packet *packet = nbc__mpi_packet_take(m);
+    if (!(m->ring[k] = packet)) return MPI_ERR_NO_MEM;
+    code = MPI_Recv_init(&packet->header, (int)(sizeof packet->header + NBC__MPI_INLINE), MPI_BYTE,
+                         MPI_ANY_SOURCE, NBC__MPI_HEADER_TAG, m->comm, &m->ring_requests[k]);
+    if (!code) m->ring_count = k + 1;
+    if (!code) code = MPI_Start(&m->ring_requests[k]);
+  }
+  return code;
+}
+
+static void nbc__mpi_contract(nbc__mpi *m) {
+  nbc_transport *t = &m->own.t;
+  t->name = "mpi";
+  t->help = "over MPI, on a communicator of its own";
+  t->ctx = m;
+  t->any_thread = !m->funneled;
+  t->main_thread_only = m->funneled;
+  t->any_peer = true;
+  t->now_ns = nbc__mpi_now;
+  t->isend = nbc__mpi_isend;
+  t->irecv = nbc__mpi_irecv;
+  t->progress = nbc__mpi_progress;
+  t->cancel = nbc__mpi_cancel;
+  t->peer_class = nbc__mpi_peer_class;
+}
+
+static void nbc__mpi_free_packets(nbc__mpi_packet *list) {
+  while (list) {
+    nbc__mpi_packet *next = list->next;
+    NBC_FREE(list);
+    list = next;
+  }
+}
+
+/* What MPI still holds, it gets a second to finish; then it keeps the memory. */
+static void nbc__mpi_stop(nbc__mpi *m) {
+  int64_t t_end_ns = nbc_clock_now_ns(&m->clock) + 1000000000;
+  int i;
+  while (m->active_count > 0 && !m->failed && nbc_clock_now_ns(&m->clock) < t_end_ns) nbc__mpi_progress(m);
+  for (i = 0; i < m->active_count; i++)
+    if (m->requests[i] != MPI_REQUEST_NULL) MPI_Request_free(&m->requests[i]);
+  nbc__mpi_restart(m); /* only what was started can be cancelled */
+  for (i = 0; i < m->ring_count; i++) {
+    MPI_Cancel(&m->ring_requests[i]);
+    MPI_Wait(&m->ring_requests[i], MPI_STATUS_IGNORE);
+    MPI_Request_free(&m->ring_requests[i]);
+  }
+  MPI_Comm_free(&m->comm);
+}
+
+static void nbc__mpi_destroy(void *self) {
+  nbc__mpi *m = (nbc__mpi *)self;
+  int i, ended = 0;
+  MPI_Finalized(&ended);
+  if (!ended && m->comm != MPI_COMM_NULL) nbc__mpi_stop(m);
+  for (i = 0; i < NBC__MPI_RING; i++) NBC_FREE(m->ring[i]);
+  for (i = 0; m->peers && i < m->own.t.size; i++) nbc__mpi_free_packets(m->peers[i].first);
+  nbc__mpi_free_packets(m->spare);
+  NBC_FREE(m->requests);
+  NBC_FREE(m->owners);
+  NBC_FREE(m->indices);
+  NBC_FREE(m->statuses);
+  NBC_FREE(m->peers);
+  NBC_FREE(m->classes);
+  pthread_mutex_destroy(&m->mutex);
+  NBC_FREE(m);
+}
+
+NBC_API void nbc_mpi_destroy(nbc_transport *t) { nbc_transport_destroy(t); }
+
+/* MPI's part of creation. ret an MPI error code */
+static int nbc__mpi_connect(nbc__mpi *m, MPI_Comm comm) {
+  int code, found = 0, *tag_ub = NULL;
+  size_t size;
+  if ((code = MPI_Comm_dup(comm, &m->comm))) return code;
+  MPI_Comm_set_errhandler(m->comm, MPI_ERRORS_RETURN);
+  MPI_Comm_rank(m->comm, &m->own.t.rank);
+  MPI_Comm_size(m->comm, &m->own.t.size);
+  MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &tag_ub, &found);
+  m->tag_limit = found && tag_ub ? *tag_ub : 32767;
+  m->next_data_tag = 1;
+  size = (size_t)m->own.t.size;
+  m->peers = (nbc__mpi_peer *)NBC_MALLOC(size * sizeof *m->peers);
+  m->classes = (nbc_peer *)NBC_MALLOC(size * sizeof *m->classes);
+  if (!m->peers || !m->classes) return MPI_ERR_NO_MEM;
+  memset(m->peers, 0, size * sizeof *m->peers);
+  if ((code = nbc__mpi_classes(m))) return code;
+  return nbc__mpi_start_ring(m);
+}
+
+NBC_API nbc_status nbc_mpi_create(MPI_Comm comm, const nbc_mpi_desc *desc, nbc_transport **t, nbc_error *err) {
+  static const nbc_mpi_desc defaults = {MPI_THREAD_SINGLE, 0};
+  nbc_status status;
+  bool funneled;
+  nbc__mpi *m;
+  int code;
+  if (!t) return nbc__status_fail(err, NBC_E_INVAL, 0, "t is NULL");
+  *t = NULL;
+  if (!desc) desc = &defaults;
+  if ((status = nbc__mpi_check(comm, desc, &funneled, err))) return status;
+  if (!(m = (nbc__mpi *)NBC_MALLOC(sizeof *m))) return nbc__status_fail(err, NBC_E_NOMEM, 0, "out of memory");
+  memset(m, 0, sizeof *m);
+  pthread_mutex_init(&m->mutex, NULL);
+  m->comm = MPI_COMM_NULL;
+  m->funneled = funneled;
+  m->main = pthread_self();
+  m->piece_bytes = desc->piece_bytes ? desc->piece_bytes : (uint64_t)1 << 30;
+  m->own.destroy = nbc__mpi_destroy;
+  nbc__mpi_contract(m);
+  if ((status = nbc_clock_create(NULL, &m->clock))) nbc__status_fail(err, status, 0, "%s", m->clock.why);
+  if (!status && (code = nbc__mpi_connect(m, comm))) {
+    status = nbc__mpi_fail(m, code);
+    nbc__status_fail(err, status, 0, "%s", m->error);
+  }
+  if (status) nbc__mpi_destroy(m);
+  else *t = &m->own.t;
+  return status;
+}
+#endif /* NBC_WITH_MPI */

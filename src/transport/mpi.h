@@ -1,0 +1,40 @@
+/* The transport over MPI (with NBC_WITH_MPI). */
+#pragma once
+#include "../base/config.h"
+#include "../base/status.h"
+#include "contract.h"
+
+/* ============================================================================================== */
+/* [MPI] 13. The transport over MPI (with NBC_WITH_MPI)                                           */
+/* ============================================================================================== */
+/* On a duplicate of the communicator given, so it never meets the program's own messages. Matching
+   is done here, by headers: tags have all 64 bits, the length of a message is known before its data
+   is received (so a short receive is never overrun), and data goes in pieces that MPI can count.
+     up to 4000 bytes   one MPI message, header and data; the send is complete at once (buffered)
+     longer             header, then the data straight from the sender's buffer to the receiver's
+   Threads. From MPI_THREAD_SERIALIZED up any thread may post and progress: the transport calls MPI
+   from one thread at a time, and under SERIALIZED the program puts its own MPI calls between
+   nbc_mpi_lock and nbc_mpi_unlock when other threads use the transport meanwhile. Below, every MPI
+   call is made by the main thread, inside isend, irecv and progress there; what other threads post
+   waits for it, and their progress does nothing. Transfers are recorded for the creating thread's
+   recorder; what another thread's progress finishes as foreign stamps. */
+#ifdef NBC_WITH_MPI
+typedef struct nbc_mpi_desc {
+  int thread_level;     /* what the program counts on: MPI_THREAD_SINGLE ... _MULTIPLE */
+  uint64_t piece_bytes; /* of the data of long messages; 0 = 1 GiB; at most 2 GiB - 1 */
+} nbc_mpi_desc;
+/* Collective over comm (an intracommunicator). err (may be NULL) says what is missing.
+   ret  NBC_OK | NBC_E_INVAL | NBC_E_STATE (MPI not initialised, or finalised) | NBC_E_TRANSPORT (MPI
+        provides a lower thread level than asked for: both are named; or MPI's own error text)
+        | NBC_E_THREAD (below SERIALIZED only the main thread may create) | NBC_E_NOMEM | NBC_E_CLOCK */
+NBC_API nbc_status nbc_mpi_create(MPI_Comm comm, const nbc_mpi_desc *desc, nbc_transport **t, nbc_error *err);
+/* Collective. All operations should be finished: posted receives are forgotten, sends that do not
+   complete within a second are left to MPI (and their memory with them). NULL allowed. After
+   MPI_Finalize only memory is freed. */
+NBC_API void nbc_mpi_destroy(nbc_transport *t);
+/* Between the two, no thread calls MPI through t. Not inside `done`; not recursive. */
+NBC_API void nbc_mpi_lock(nbc_transport *t);
+NBC_API void nbc_mpi_unlock(nbc_transport *t);
+/* Text of the MPI error that made progress fail; "" when there was none. */
+NBC_API const char *nbc_mpi_error(const nbc_transport *t);
+#endif
