@@ -12,7 +12,13 @@ module nic_arbiter #(
   output logic [N-1:0]    grant_o,
   output logic            valid_o,
   output logic [Bits-1:0] index_o
+`ifdef FORMAL
+  , output logic [N-1:0] f_hold_o   // the grant that stays, 0: none
+`endif
 );
+`ifdef FORMAL
+  assign f_hold_o = hold_valid_q ? hold_q : '0;
+`endif
   logic [N-1:0] last_q, hold_q, masked, pick;
   logic hold_valid_q;
 

@@ -27,7 +27,13 @@ module nic_axil #(
   output logic [AddrBits-1:0] addr_o,
   output logic [31:0]         wdata_o,
   input  logic [31:0]         rdata_i
+`ifdef FORMAL
+  , output logic [1:0]        f_state_o
+`endif
 );
+`ifdef FORMAL
+  assign f_state_o = state_q;
+`endif
   typedef enum logic [1:0] {Idle, Read, Data, Done} state_t;
   state_t state_q;
   logic [AddrBits-1:0] addr_q;

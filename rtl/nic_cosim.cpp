@@ -29,8 +29,21 @@ struct HostRead {
   uint64_t addr;
   unsigned id, beats;
 };
-struct HostWrite {
+struct WriteAddress {
+  uint64_t addr;
+  unsigned id, beats;
+};
+struct WriteBeat {
+  uint32_t data[8], strobe;
+  bool last;
+};
+struct HostWrite { // a burst on its way into host memory
   int64_t at;
+  uint64_t addr;
+  unsigned id, beats = 0;
+  WriteBeat beat[16];
+};
+struct Answer {
   unsigned id;
   bool bad;
 };
@@ -51,14 +64,21 @@ struct Nic {
 #endif
   int64_t trace_from = 0, trace_until = -1;
   std::deque<Mmio> mmio;
+  // of the register access under way: what the NIC has taken, when data came first
+  bool addr_taken = false, data_taken = false, addr_up = false, data_up = false;
+  int64_t data_cycle = -1;
   bool read_done = false, read_error = false;
   uint32_t read_value = 0;
   int64_t read_cycle = 0;
   std::deque<HostRead> reads;
-  std::deque<HostWrite> answers;
-  uint64_t write_addr = 0;
-  unsigned write_id = 0, write_left = 0;
-  bool write_bad = false;
+  std::deque<WriteAddress> write_addrs; // taken from the NIC, before they belong together
+  std::deque<WriteBeat> write_beats;
+  std::deque<HostWrite> writes;
+  std::deque<Answer> answers;
+  HostWrite gather; // gather.beats: beats there are of the oldest address
+  uint64_t stall_random = 0;
+  bool addr_first = false, read_shown = false, answer_shown = false; // shown: waits for its ready
+  size_t read_pick = 0, answer_pick = 0;
   int irq = 0;
   uint32_t submitted[2] = {0, 0};
   // sending side: the packet that leaves, its way into the crossbar, credits on their way back
@@ -87,49 +107,163 @@ struct cosim {
   int64_t cycle = 0, link = 0, host_read = 0, host_write = 0, mmio = 0, fault_delay = 0;
   uint64_t random = 1;
 
-  bool host_side(Nic &n, int index);
+  bool waits(Nic &n, unsigned percent);
+  void host_side(Nic &n, int index);
+  void host_readies(Nic &n);
+  void host_takes(Nic &n);
+  void host_writes(Nic &n, int index);
   void mmio_side(Nic &n);
+  void mmio_takes(Nic &n);
   void link_out(Nic &n, int index);
   bool choose(Nic &n, int index);
   void link_in(Nic &n, int index);
   void step();
 };
 
+// One throw of a NIC's dice: its channel waits in this cycle
+bool cosim::waits(Nic &n, unsigned percent) {
+  if (desc.stall == COSIM_STALL_NONE) return false;
+  n.stall_random = n.stall_random * 6364136223846793005u + 1442695040888963407u;
+  return (n.stall_random >> 33) % 100 < percent;
+}
+
 // Register accesses, one after the other: held at the pins until the NIC takes them
 void cosim::mmio_side(Nic &n) {
   Vnic_top &v = *n.v;
   v.s_axil_awvalid = v.s_axil_wvalid = v.s_axil_arvalid = 0;
+  v.s_axil_bready = v.s_axil_rready = !waits(n, 50);
   if (n.mmio.empty() || n.mmio.front().at > cycle) return;
   const Mmio &m = n.mmio.front();
   if (m.write) {
-    v.s_axil_awvalid = v.s_axil_wvalid = 1;
+    n.addr_up = n.addr_up || !waits(n, 50), n.data_up = n.data_up || !waits(n, 50);
+    v.s_axil_awvalid = n.addr_up && !n.addr_taken, v.s_axil_wvalid = n.data_up && !n.data_taken;
     v.s_axil_awaddr = m.offset, v.s_axil_wdata = m.value, v.s_axil_wstrb = m.strobe;
-  } else if (!n.read_done) {
-    v.s_axil_arvalid = 1, v.s_axil_araddr = m.offset;
+  } else {
+    n.addr_up = n.addr_up || !waits(n, 50);
+    v.s_axil_arvalid = n.addr_up && !n.addr_taken, v.s_axil_araddr = m.offset;
   }
 }
-
-// Host memory: reads come back in order after their latency, one beat a cycle; writes are applied
-// when they are answered, so an event is seen after the data before it
-bool cosim::host_side(Nic &n, int index) {
+void cosim::mmio_takes(Nic &n) {
   Vnic_top &v = *n.v;
-  v.m_axi_arready = v.m_axi_awready = v.m_axi_wready = 1;
-  v.m_axi_rvalid = !n.reads.empty() && n.reads.front().at <= cycle;
-  if (v.m_axi_rvalid) {
-    HostRead &r = n.reads.front();
+  if (n.mmio.empty() || n.mmio.front().at > cycle) return;
+  bool write = n.mmio.front().write, over = false;
+  if (write) {
+    n.addr_taken = n.addr_taken || (v.s_axil_awvalid && v.s_axil_awready);
+    n.data_taken = n.data_taken || (v.s_axil_wvalid && v.s_axil_wready);
+    over = n.addr_taken && n.data_taken; // posted: nobody waits for the answer
+  } else {
+    n.addr_taken = n.addr_taken || (v.s_axil_arvalid && v.s_axil_arready);
+    if (v.s_axil_rvalid && n.data_cycle < 0) n.data_cycle = cycle;
+    over = v.s_axil_rvalid && v.s_axil_rready;
+    if (over) {
+      n.read_value = v.s_axil_rdata, n.read_error = v.s_axil_rresp != 0, n.read_done = true;
+      n.read_cycle = n.data_cycle - 1;
+    }
+  }
+  if (!over) return;
+  n.addr_taken = n.data_taken = n.addr_up = n.data_up = false, n.data_cycle = -1;
+  n.mmio.pop_front();
+}
+
+// Which of the writes' channels are taken in this cycle. An adverse host wants to see both valids, or all
+// the data, before it takes the address; or the address before any data.
+void cosim::host_readies(Nic &n) {
+  Vnic_top &v = *n.v;
+  v.m_axi_arready = !waits(n, 50), v.m_axi_awready = !waits(n, 50), v.m_axi_wready = !waits(n, 50);
+  if (desc.stall != COSIM_STALL_ADVERSE) return;
+  bool ahead = !n.write_addrs.empty(); // its address is taken, the data are not
+  v.m_axi_arready &= v.m_axi_arvalid, v.m_axi_wready &= v.m_axi_wvalid;
+  if (n.write_beats.empty() && !ahead && n.gather.beats == 0) n.addr_first = waits(n, 33);
+  if (n.addr_first)
+    v.m_axi_awready &= v.m_axi_awvalid && v.m_axi_wvalid, v.m_axi_wready &= ahead;
+  else // address last
+    v.m_axi_awready &= v.m_axi_awvalid && !n.write_beats.empty() && n.write_beats.back().last;
+}
+
+// Host memory: reads come back in order after their latency, one beat a cycle. Writes are posted: they are
+// seen in order after theirs, so an event comes after the data before it.
+void cosim::host_side(Nic &n, int index) {
+  Vnic_top &v = *n.v;
+  host_readies(n);
+  if (!n.read_shown && !n.reads.empty() && n.reads.front().at <= cycle && !waits(n, 40)) {
+    n.read_shown = true, n.read_pick = 0;
+    if (desc.stall == COSIM_STALL_ADVERSE) { // the oldest of any identifier
+      size_t at = (size_t)(n.stall_random >> 40) % n.reads.size();
+      for (size_t k = 0; k < at; k++)
+        if (n.reads[k].id == n.reads[at].id) at = k;
+      if (n.reads[at].at <= cycle) n.read_pick = at;
+    }
+    HostRead &r = n.reads[n.read_pick];
     uint32_t beat[8];
     int bad = desc.host.read(desc.host.ctx, index, r.addr, beat, sizeof beat);
-    for (int i = 0; i < 8; i++) v.m_axi_rdata[i] = bad ? 0 : beat[i];
-    v.m_axi_rid = r.id, v.m_axi_rresp = bad ? 2 : 0;
-    r.addr += 32;
-    if (--r.beats == 0) n.reads.pop_front();
+    for (int i = 0; i < 8; i++) v.m_axi_rdata[i] = bad ? 0xBADBADBAu : beat[i];
+    v.m_axi_rid = r.id, v.m_axi_rresp = bad ? 2 : 0, v.m_axi_rlast = r.beats == 1;
   }
-  v.m_axi_bvalid = !n.answers.empty() && n.answers.front().at <= cycle;
-  if (v.m_axi_bvalid) {
-    v.m_axi_bid = n.answers.front().id, v.m_axi_bresp = n.answers.front().bad ? 2 : 0;
-    n.answers.pop_front();
+  v.m_axi_rvalid = n.read_shown;
+  if (!n.writes.empty() && n.writes.front().at <= cycle) host_writes(n, index);
+  if (!n.answer_shown && !n.answers.empty() && !waits(n, 40)) {
+    n.answer_shown = true, n.answer_pick = 0;
+    if (desc.stall == COSIM_STALL_ADVERSE) {
+      size_t at = (size_t)(n.stall_random >> 40) % n.answers.size();
+      for (size_t k = 0; k < at; k++)
+        if (n.answers[k].id == n.answers[at].id) at = k;
+      n.answer_pick = at;
+    }
+    v.m_axi_bid = n.answers[n.answer_pick].id, v.m_axi_bresp = n.answers[n.answer_pick].bad ? 2 : 0;
   }
-  return true;
+  v.m_axi_bvalid = n.answer_shown;
+}
+// The oldest burst reaches host memory, and is answered
+void cosim::host_writes(Nic &n, int index) {
+  const HostWrite &w = n.writes.front();
+  bool bad = false;
+  for (unsigned b = 0; b < w.beats; b++) {
+    uint8_t bytes[32];
+    for (int k = 0; k < 32; k++) bytes[k] = (uint8_t)(w.beat[b].data[k / 4] >> (k % 4 * 8));
+    for (int k = 0; k < 32;) { // runs of enabled bytes
+      int from = k;
+      while (k < 32 && w.beat[b].strobe >> k & 1) k++;
+      if (k > from && desc.host.write(desc.host.ctx, index, w.addr + 32 * b + (uint64_t)from,
+                                      bytes + from, (size_t)(k - from)))
+        bad = true;
+      if (k == from) k++;
+    }
+  }
+  n.answers.push_back(Answer{w.id, bad});
+  n.writes.pop_front();
+}
+// What the host takes in this cycle
+void cosim::host_takes(Nic &n) {
+  Vnic_top &v = *n.v;
+  if (v.m_axi_rvalid && v.m_axi_rready) {
+    HostRead &r = n.reads[n.read_pick];
+    r.addr += 32, n.read_shown = false;
+    if (--r.beats == 0) n.reads.erase(n.reads.begin() + (std::ptrdiff_t)n.read_pick);
+  }
+  if (v.m_axi_bvalid && v.m_axi_bready)
+    n.answers.erase(n.answers.begin() + (std::ptrdiff_t)n.answer_pick), n.answer_shown = false;
+  if (v.m_axi_arvalid && v.m_axi_arready)
+    n.reads.push_back(
+        HostRead{cycle + host_read, v.m_axi_araddr, v.m_axi_arid, v.m_axi_arlen + 1u});
+  if (v.m_axi_awvalid && v.m_axi_awready)
+    n.write_addrs.push_back(WriteAddress{v.m_axi_awaddr, v.m_axi_awid, v.m_axi_awlen + 1u});
+  if (v.m_axi_wvalid && v.m_axi_wready) {
+    WriteBeat b;
+    for (int i = 0; i < 8; i++) b.data[i] = v.m_axi_wdata[i];
+    b.strobe = v.m_axi_wstrb, b.last = v.m_axi_wlast;
+    n.write_beats.push_back(b);
+  }
+  while (!n.write_addrs.empty() &&
+         !n.write_beats.empty()) { // the n-th data belong to the n-th address
+    n.gather.beat[n.gather.beats++] = n.write_beats.front();
+    n.write_beats.pop_front();
+    if (n.gather.beats < n.write_addrs.front().beats) continue;
+    n.gather.at = cycle + host_write;
+    n.gather.addr = n.write_addrs.front().addr, n.gather.id = n.write_addrs.front().id;
+    n.writes.push_back(n.gather);
+    n.gather.beats = 0;
+    n.write_addrs.pop_front();
+  }
 }
 
 // A flit that leaves: after the link's latency its packet is at the crossbar, while the second flit
@@ -246,37 +380,8 @@ void cosim::step() {
     link_out(n, i);
     for (int vn = 0; vn < 4; vn++)
       if (v.rx_credit_o >> vn & 1 && n.credit[vn] < kLinkDepth) n.credit[vn]++;
-    if (v.m_axi_arvalid)
-      n.reads.push_back(
-          HostRead{cycle + host_read, v.m_axi_araddr, v.m_axi_arid, v.m_axi_arlen + 1u});
-    if (v.m_axi_wvalid) {
-      uint8_t bytes[32];
-      for (int k = 0; k < 32; k++) bytes[k] = (uint8_t)(v.m_axi_wdata[k / 4] >> (k % 4 * 8));
-      for (int k = 0; k < 32;) { // runs of enabled bytes
-        int from = k;
-        while (k < 32 && v.m_axi_wstrb >> k & 1) k++;
-        if (k > from &&
-            desc.host.write(desc.host.ctx, i, n.write_addr + from, bytes + from, k - from))
-          n.write_bad = true;
-        if (k == from) k++;
-      }
-      n.write_addr += 32;
-      if (--n.write_left == 0)
-        n.answers.push_back(HostWrite{cycle + host_write, n.write_id, n.write_bad});
-    }
-    if (v.m_axi_awvalid) {
-      n.write_addr = v.m_axi_awaddr, n.write_id = v.m_axi_awid, n.write_left = v.m_axi_awlen + 1u;
-      n.write_bad = false;
-    }
-    if (!n.mmio.empty() && n.mmio.front().at <= cycle) {
-      if (n.mmio.front().write && v.s_axil_awready)
-        n.mmio.pop_front();
-      else if (v.s_axil_rvalid) {
-        n.read_value = v.s_axil_rdata, n.read_error = v.s_axil_rresp != 0, n.read_done = true;
-        n.read_cycle = cycle - 1;
-        n.mmio.pop_front();
-      }
-    }
+    host_takes(n);
+    mmio_takes(n);
     if (desc.host.irq && v.irq_o != n.irq) desc.host.irq(desc.host.ctx, i, n.irq = v.irq_o);
     v.clk_i = 1;
     v.eval();
@@ -307,7 +412,8 @@ cosim *cosim_create(const cosim_desc *desc) {
                            desc->mmio_ps, desc->fault_delay_ps};
   for (int64_t t : times)
     if (t < 0 || t > 1000000000000) return nullptr;
-  if (!desc->host.read || !desc->host.write) return nullptr;
+  if (!desc->host.read || !desc->host.write || (unsigned)desc->stall > COSIM_STALL_ADVERSE)
+    return nullptr;
   auto sim = new cosim;
   sim->desc = *desc;
   auto cycles = [&](int64_t ps) { return (ps + desc->period_ps - 1) / desc->period_ps; };
@@ -326,7 +432,7 @@ cosim *cosim_create(const cosim_desc *desc) {
 #ifdef COSIM_COVERAGE
     n.coverage.reset(new Coverage(*n.v, 4000));
 #endif
-    n.v->s_axil_bready = n.v->s_axil_rready = 1;
+    n.stall_random = desc->stall_seed + (uint64_t)(&n - &sim->nics[0]) * 0x9E3779B97F4A7C15u;
     for (int k = 0; k < 4; k++) n.v->rst_ni = k >= 3, n.v->clk_i = k & 1, n.v->eval();
   }
   for (int i = 0; i < desc->nic_count; i++) cosim_write(sim, i, COSIM_SELF, (uint32_t)i);
@@ -356,7 +462,7 @@ void cosim_advance(cosim *sim, int64_t until_ps) {
 int cosim_idle(const cosim *sim) {
   for (auto &n : sim->nics) {
     if (!n.v->idle_o || !n.mmio.empty() || !n.reads.empty() || !n.answers.empty() ||
-        n.in_flit != 2 || n.waiting || n.again || !n.injected.empty())
+        !n.writes.empty() || n.in_flit != 2 || n.waiting || n.again || !n.injected.empty())
       return 0;
   }
   return 1;

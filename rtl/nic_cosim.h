@@ -275,6 +275,15 @@ typedef enum cosim_fault {
   COSIM_DELAY /* its virtual network waits for desc.fault_delay_ps: others overtake */
 } cosim_fault;
 
+typedef enum cosim_stall {
+  COSIM_STALL_NONE,   /* whatever the NIC offers is taken at once, answers come in order */
+  COSIM_STALL_RANDOM, /* each channel waits every other cycle */
+  /* All that the standard allows and hurts: ready only after valid, AWREADY only after WVALID or the last
+     data, WREADY only after AWREADY, answers of different identifiers in any order and mixed, register
+     writes whose address and data come apart. */
+  COSIM_STALL_ADVERSE
+} cosim_stall;
+
 typedef struct
     cosim_host { /* addr: as in commands; return nonzero: the bus answers with an error */
   void *ctx;
@@ -288,10 +297,12 @@ typedef struct cosim_desc {
   int64_t period_ps;       /* of the NIC clock: one flit */
   int64_t link_latency_ps; /* from transmitter to receiver */
   int64_t host_read_ps;    /* DMA read: address to first data */
-  int64_t host_write_ps;   /* DMA write: data to answer */
+  int64_t host_write_ps;   /* DMA write: data to seen in host memory, in order, and answered */
   int64_t mmio_ps;         /* register access, one way */
   int64_t fault_delay_ps;
   cosim_host host;
+  cosim_stall stall; /* how the host's buses keep the NIC waiting */
+  uint64_t stall_seed;
   /* NULL: no faults, nobody watches */
   cosim_fault (*fault)(void *ctx, int src, int dst, const cosim_packet *packet);
   void *fault_ctx;

@@ -1,5 +1,6 @@
 // Shared AXI4 write channel: round-robin over N clients by whole bursts. A client offers a burst only
-// when all its beats are there, so data flows without a gap. Responses go back by identifier.
+// when all its beats are there, so data flows without a gap. Address and data are offered at the same time
+// and wait for nobody but their own ready. Responses go back by identifier.
 module nic_dma_wr #(
   parameter int unsigned N = 7
 ) (
@@ -11,7 +12,7 @@ module nic_dma_wr #(
   input  logic [N*256-1:0]  beat_i,
   input  logic [N*32-1:0]   strb_i,
   output logic [N-1:0]      beat_pop_o,
-  output logic [N-1:0]      req_done_o,
+  output logic [N-1:0]      req_done_o,   // address and last beat are taken
   output logic [N-1:0]      resp_o,
   output logic              resp_err_o,
   output logic [3:0]        m_axi_awid,
@@ -28,27 +29,39 @@ module nic_dma_wr #(
   input  logic [1:0]        m_axi_bresp,
   input  logic              m_axi_bvalid,
   output logic              m_axi_bready
+`ifdef FORMAL
+  , output logic [6:0]      f_state_o,
+  output logic [N-1:0]      f_hold_o
+`endif
 );
   logic [N-1:0] grant;
   logic [$clog2(N)-1:0] index;
-  logic valid, addr_done_q, done;
-  logic [4:0] left_q, beats;
+  logic valid, addr_done_q, data_done_q, addr_go, beat_go, done;
+  logic [4:0] sent_q, beats;   // sent_q: beats of this burst that are taken
   nic_arbiter #(.N(N)) u_arb (
     .clk_i, .rst_ni, .req_i(req_valid_i), .ack_i(done), .grant_o(grant), .valid_o(valid),
     .index_o(index)
+`ifdef FORMAL
+    , .f_hold_o
+`endif
   );
+`ifdef FORMAL
+  assign f_state_o = {addr_done_q, data_done_q, sent_q};
+`endif
   assign beats         = req_beats_i[index * 5 +: 5];
   assign m_axi_awvalid = valid && !addr_done_q;
   assign m_axi_awid    = 4'(index);
   assign m_axi_awaddr  = req_addr_i[index * 64 +: 64];
   assign m_axi_awlen   = {3'd0, beats} - 8'd1;
-  assign m_axi_wvalid  = valid && addr_done_q;
+  assign m_axi_wvalid  = valid && !data_done_q;
   assign m_axi_wdata   = beat_i[index * 256 +: 256];
   assign m_axi_wstrb   = strb_i[index * 32 +: 32];
-  assign m_axi_wlast   = left_q == 5'd1;
+  assign m_axi_wlast   = sent_q + 5'd1 == beats;
   assign m_axi_bready  = 1'b1;
-  assign done          = m_axi_wvalid && m_axi_wready && m_axi_wlast;
-  assign beat_pop_o    = (m_axi_wvalid && m_axi_wready) ? grant : '0;
+  assign addr_go       = m_axi_awvalid && m_axi_awready;
+  assign beat_go       = m_axi_wvalid && m_axi_wready;
+  assign done          = (addr_done_q || addr_go) && (data_done_q || (beat_go && m_axi_wlast));
+  assign beat_pop_o    = beat_go ? grant : '0;
   assign req_done_o    = done ? grant : '0;
   assign resp_err_o    = m_axi_bresp[1];
   always_comb begin
@@ -57,13 +70,16 @@ module nic_dma_wr #(
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       addr_done_q <= 1'b0;
-      left_q      <= '0;
-    end else if (m_axi_awvalid && m_axi_awready) begin
-      addr_done_q <= 1'b1;
-      left_q      <= beats;
-    end else if (m_axi_wvalid && m_axi_wready) begin
-      left_q <= left_q - 5'd1;
-      if (m_axi_wlast) addr_done_q <= 1'b0;
+      data_done_q <= 1'b0;
+      sent_q      <= '0;
+    end else if (done) begin
+      addr_done_q <= 1'b0;
+      data_done_q <= 1'b0;
+      sent_q      <= '0;
+    end else begin
+      if (addr_go) addr_done_q <= 1'b1;
+      if (beat_go) sent_q <= sent_q + 5'd1;
+      if (beat_go && m_axi_wlast) data_done_q <= 1'b1;
     end
   end
   logic unused;

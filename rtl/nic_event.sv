@@ -1,6 +1,6 @@
 // Writes events to the host: a 64-byte record into one of four event queues, then a counting event,
 // which is kept here and copied to the host. Sources take turns. A full queue drops the record and
-// counts it; the counting event is never lost. Registers: REGISTERS.md, event queues and counters.
+// counts it; the counting event is never lost. A record's time is that of its choice, before the bus. Registers: REGISTERS.md, event queues and counters.
 module nic_event import nic_pkg::*; #(
   parameter int unsigned N = 8
 ) (
@@ -63,21 +63,22 @@ module nic_event import nic_pkg::*; #(
   assign host_err_o = resp_i && resp_err_i;
 
   // ---- the record, layout in REGISTERS.md -----------------------------------------------------------
-  logic full, phase, second_q;
+  // The bus may take its time: what is written, and where, is kept from the cycle in which it was decided
+  logic full, phase_q, second_q;
   logic [31:0] used, slot;
+  logic [63:0] time_q, addr_q, success, failure;
+  logic [127:0] counts_q;
   logic [511:0] record;
   assign used  = prod_q[ev_q.eq] - cons_q[ev_q.eq];
   assign full  = !on_q[ev_q.eq] || used >= (32'd1 << size_q[ev_q.eq]);
   assign slot  = prod_q[ev_q.eq] & ((32'd1 << size_q[ev_q.eq]) - 32'd1);
-  assign phase = !prod_q[ev_q.eq][size_q[ev_q.eq]];
-  assign record = {time_i,
-                   {phase, ev_q.unlinked, ev_q.overflow, 1'b0, ev_q.status, ev_q.etype, 2'd0, ev_q.peer, ev_q.slot,
+  assign record = {time_q,
+                   {phase_q, ev_q.unlinked, ev_q.overflow, 1'b0, ev_q.status, ev_q.etype, 2'd0, ev_q.peer, ev_q.slot,
                     ev_q.pt, 24'd0},
                    ev_q.mlength, ev_q.rlength, ev_q.match, ev_q.hdr_data, ev_q.offset, ev_q.start,
                    ev_q.user};
   assign req_valid_o = (state_q == Record || state_q == Copy) && room;
-  assign req_addr_o  = (state_q == Record) ? base_q[ev_q.eq] + {26'd0, slot, 6'd0}
-                                           : {copy_q[ev_q.ct][63:5], 5'd0};
+  assign req_addr_o  = {addr_q[63:5], 5'd0};
   assign req_beats_o = (state_q == Record) ? 5'd2 : 5'd1;
   // a counter's copy is 16 bytes at any multiple of 16
   always_comb begin
@@ -85,10 +86,12 @@ module nic_event import nic_pkg::*; #(
       beat_o = second_q ? record[511:256] : record[255:0];
       strb_o = '1;
     end else begin
-      beat_o = {2{failure_q[ev_q.ct], success_q[ev_q.ct]}};
-      strb_o = copy_q[ev_q.ct][4] ? 32'hFFFF0000 : 32'h0000FFFF;
+      beat_o = {2{counts_q}};
+      strb_o = addr_q[4] ? 32'hFFFF0000 : 32'h0000FFFF;
     end
   end
+  assign success = success_q[ev_q.ct] + ((ev_q.status != StOk) ? 64'd0 : ev_q.ct_bytes ? {32'd0, ev_q.mlength} : 64'd1);
+  assign failure = failure_q[ev_q.ct] + 64'(ev_q.status != StOk);
 
   // ---- registers ------------------------------------------------------------------------------------
   logic eq_reg, ct_reg;
@@ -156,10 +159,10 @@ module nic_event import nic_pkg::*; #(
         end
         Count: begin
           state_q <= (ev_q.ct_en && copy_q[ev_q.ct] != '0) ? Copy : Idle;
-          if (ev_q.ct_en && ev_q.status != StOk)
-            failure_q[ev_q.ct] <= failure_q[ev_q.ct] + 64'd1;
-          else if (ev_q.ct_en)
-            success_q[ev_q.ct] <= success_q[ev_q.ct] + (ev_q.ct_bytes ? {32'd0, ev_q.mlength} : 64'd1);
+          if (ev_q.ct_en) begin
+            success_q[ev_q.ct] <= success;
+            failure_q[ev_q.ct] <= failure;
+          end
         end
         default: if (req_done_i) state_q <= Idle;   // Copy
       endcase
@@ -191,7 +194,18 @@ module nic_event import nic_pkg::*; #(
       end
     end
   end
-  always_ff @(posedge clk_i) if (take) ev_q <= ev_i[index * EvBits +: EvBits];
+  always_ff @(posedge clk_i) begin
+    if (take) ev_q <= ev_i[index * EvBits +: EvBits];
+    if (state_q == Pick) begin
+      time_q  <= time_i;
+      phase_q <= !prod_q[ev_q.eq][size_q[ev_q.eq]];
+      addr_q  <= base_q[ev_q.eq] + {26'd0, slot, 6'd0};
+    end
+    if (state_q == Count) begin
+      counts_q <= {failure, success};
+      addr_q   <= copy_q[ev_q.ct];
+    end
+  end
   logic unused;
-  assign unused = ^{unused_count, reg_addr_i[1:0]};
+  assign unused = ^{unused_count, reg_addr_i[1:0], addr_q[3:0]};
 endmodule

@@ -46,9 +46,8 @@ module nic_stamp import nic_pkg::*; #(
     if (rx_valid_i) rx_time_q <= time_i;
     if (rx_valid_i && rx_first_i) rx_first_q <= time_i;
   end
-  // In the cycle after the second flit a new first flit may already be on the wire
-  logic [63:0] rx_first_hold_q;
-  always_ff @(posedge clk_i) if (rx_valid_i && !rx_first_i) rx_first_hold_q <= rx_first_q;
+  // In the cycle after the second flit a new first flit may be on the wire: rx_first_q takes its time at
+  // the end of that cycle
 
   logic [63:0] tx_first_q;
   always_ff @(posedge clk_i) if (tx_valid_i && tx_first_i) tx_first_q <= time_i;
@@ -62,7 +61,7 @@ module nic_stamp import nic_pkg::*; #(
     .bytes_o(tx_bytes_o)
   );
   nic_follow #(.Received(1'b1)) u_received (
-    .clk_i, .rst_ni, .got_i(rx_got_i), .hdr_i(rx_hdr_i), .data_i(rx_data_i), .first_i(rx_first_hold_q),
+    .clk_i, .rst_ni, .got_i(rx_got_i), .hdr_i(rx_hdr_i), .data_i(rx_data_i), .first_i(rx_first_q),
     .last_i(rx_time_q), .valid_o(rec_valid[1]), .rec_o(rx_rec), .kind_o(rx_kind), .bytes_o(rx_bytes_o)
   );
   assign msg_o   = rec_valid;
@@ -93,6 +92,7 @@ module nic_stamp import nic_pkg::*; #(
   logic [4:0] size_q;
   logic [31:0] cons_q, prod_q, lost_ring_q, lost_fifo_q, lost_in_q, used;
   logic ring_full, busy_q, phase, fifo_ready, fifo_push, fifo_valid, fifo_pop;
+  logic [63:0] addr_q;   // with beat_q: what is written and where stays as the bus saw it first
   logic [255:0] beat_q, fifo_head;
   logic [$clog2(FifoDepth):0] fifo_count;
   assign used      = prod_q - cons_q;
@@ -106,7 +106,7 @@ module nic_stamp import nic_pkg::*; #(
     .ready_i(fifo_pop), .data_o(fifo_head), .count_o(fifo_count)
   );
   assign req_valid_o = busy_q;
-  assign req_addr_o  = base_q + {27'd0, prod_q & ((32'd1 << size_q) - 32'd1), 5'd0};
+  assign req_addr_o  = addr_q;
   assign beat_o      = beat_q;
   assign irq_o       = resp_i;
   assign host_err_o  = resp_i && resp_err_i;
@@ -179,7 +179,10 @@ module nic_stamp import nic_pkg::*; #(
       end
     end
   end
-  always_ff @(posedge clk_i) if (go) beat_q <= {phase, out[254:0]};
+  always_ff @(posedge clk_i) if (go) begin
+    beat_q <= {phase, out[254:0]};
+    addr_q <= base_q + {27'd0, prod_q & ((32'd1 << size_q) - 32'd1), 5'd0};
+  end
   logic unused;
   assign unused = ^{reg_addr_i[1:0], out, unused_tx_count, unused_rx_count};
 endmodule

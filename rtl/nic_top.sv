@@ -13,6 +13,7 @@ module nic_top import nic_pkg::*; #(
   output logic         idle_o,
   // registers
   input  logic [16:0]  s_axil_awaddr,
+  input  logic [2:0]   s_axil_awprot,
   input  logic         s_axil_awvalid,
   output logic         s_axil_awready,
   input  logic [31:0]  s_axil_wdata,
@@ -23,6 +24,7 @@ module nic_top import nic_pkg::*; #(
   output logic         s_axil_bvalid,
   input  logic         s_axil_bready,
   input  logic [16:0]  s_axil_araddr,
+  input  logic [2:0]   s_axil_arprot,
   input  logic         s_axil_arvalid,
   output logic         s_axil_arready,
   output logic [31:0]  s_axil_rdata,
@@ -33,16 +35,29 @@ module nic_top import nic_pkg::*; #(
   output logic [3:0]   m_axi_arid,
   output logic [63:0]  m_axi_araddr,
   output logic [7:0]   m_axi_arlen,
+  output logic [2:0]   m_axi_arsize,
+  output logic [1:0]   m_axi_arburst,
+  output logic         m_axi_arlock,
+  output logic [3:0]   m_axi_arcache,
+  output logic [2:0]   m_axi_arprot,
+  output logic [3:0]   m_axi_arqos,
   output logic         m_axi_arvalid,
   input  logic         m_axi_arready,
   input  logic [3:0]   m_axi_rid,
   input  logic [255:0] m_axi_rdata,
   input  logic [1:0]   m_axi_rresp,
+  input  logic         m_axi_rlast,
   input  logic         m_axi_rvalid,
   output logic         m_axi_rready,
   output logic [3:0]   m_axi_awid,
   output logic [63:0]  m_axi_awaddr,
   output logic [7:0]   m_axi_awlen,
+  output logic [2:0]   m_axi_awsize,
+  output logic [1:0]   m_axi_awburst,
+  output logic         m_axi_awlock,
+  output logic [3:0]   m_axi_awcache,
+  output logic [2:0]   m_axi_awprot,
+  output logic [3:0]   m_axi_awqos,
   output logic         m_axi_awvalid,
   input  logic         m_axi_awready,
   output logic [255:0] m_axi_wdata,
@@ -275,6 +290,14 @@ module nic_top import nic_pkg::*; #(
     .m_axi_wready, .m_axi_bid, .m_axi_bresp, .m_axi_bvalid, .m_axi_bready
   );
 
+  // Bursts of whole beats at rising addresses, plain data accesses that a bridge may buffer
+  assign {m_axi_arsize, m_axi_awsize}   = {2{3'd5}};
+  assign {m_axi_arburst, m_axi_awburst} = {2{2'd1}};
+  assign {m_axi_arlock, m_axi_awlock}   = 2'd0;
+  assign {m_axi_arcache, m_axi_awcache} = {2{4'b0011}};
+  assign {m_axi_arprot, m_axi_awprot}   = 6'd0;
+  assign {m_axi_arqos, m_axi_awqos}     = 8'd0;
+
   // ---- counters ----------------------------------------------------------------------------------------
   vn_pulse_t vn;
   logic [4*VnCounters-1:0] vn_pulse;
@@ -315,7 +338,7 @@ module nic_top import nic_pkg::*; #(
   assign idle_o = class_idle == 2'b11 && link_idle && tx_valid == '0 && rx_valid == '0 && event_idle &&
                   wr_valid == '0;
   logic unused;
-  assign unused = ^{unused_frac, addr[1:0], wr_pop[5]};
+  assign unused = ^{unused_frac, addr[1:0], wr_pop[5], s_axil_awprot, s_axil_arprot, m_axi_rlast};
 
 `ifndef SYNTHESIS
   initial begin

@@ -89,9 +89,8 @@ typedef struct pm_rtl__part {
 } pm_rtl__part;
 typedef struct pm_rtl__nic {
   unsigned char queue[PM_RTL__QUEUE * 64];
-  uint32_t taken, seen;             /* events: told to the model; written by the NIC */
-  int64_t t_seen_ps[PM_RTL__QUEUE]; /* and when */
-  pm_rtl__part *head[2], *tail[2];  /* wait for a command slot, per class */
+  uint32_t taken, seen;            /* events: told to the model; written by the NIC */
+  pm_rtl__part *head[2], *tail[2]; /* wait for a command slot, per class */
   uint32_t submitted[2];
   unsigned char slot_is_used[2][COSIM_SLOTS];
   uint64_t sending[4], receiving[4]; /* whose packets are at the pins, per virtual network */
@@ -102,8 +101,8 @@ struct pm_rtl {
   pm_world *world;
   cosim *sim;
   pm_faults faults;
-  int nics_count, parts_count, events_count, has_told; /* events_count: on their way over PCI */
-  int64_t base_ps, period_ps, event_ps;
+  int nics_count, parts_count, events_count, has_told; /* events_count: written, not told */
+  int64_t base_ps, period_ps;
   uint64_t rng;
   pm_rtl__nic *nics;
   pm_rtl__part *parts, *free_head, *free_tail;
@@ -171,7 +170,7 @@ static int pm_rtl__write(void *ctx, int nic, uint64_t addr, const void *buffer, 
     memcpy(n->queue + (addr & 0xFFFFFFFF), buffer, size);
     if (cosim_event_unpack(n->queue + n->seen % PM_RTL__QUEUE * 64).phase ==
         !(n->seen >> PM_RTL__QUEUE_LOG2 & 1)) { /* the record is whole */
-      n->t_seen_ps[n->seen++ % PM_RTL__QUEUE] = pm_rtl__now_ps(r);
+      n->seen++;
       r->events_count++;
     }
     return 0;
@@ -450,13 +449,12 @@ static void pm_rtl__event(pm_rtl *r, const cosim_event *e) {
     pm_rtl__pump(r, nic, klass);
   }
 }
-/* What a NIC wrote has left it; the CPU sees it when it has crossed PCI. */
+/* What has crossed PCI: the NIC's writes are seen here when the CPU sees them. */
 static void pm_rtl__events(pm_rtl *r) {
   int i;
   for (i = 0; i < r->nics_count; i++) {
     pm_rtl__nic *n = &r->nics[i];
-    while (n->taken != n->seen &&
-           n->t_seen_ps[n->taken % PM_RTL__QUEUE] + r->event_ps <= pm_rtl__now_ps(r)) {
+    while (n->taken != n->seen) {
       const cosim_event e = cosim_event_unpack(n->queue + n->taken % PM_RTL__QUEUE * 64);
       r->events_count--;
       if (++n->taken % (PM_RTL__QUEUE / 4) == 0)
@@ -567,7 +565,6 @@ static pm_status pm_rtl__open(void *ctx, pm_world *world) {
   r->period_ps = desc.period_ps;
   r->faults = of.faults;
   r->rng = of.seed;
-  r->event_ps = of.platform->no_pci_commands ? 0 : desc.host_write_ps;
   r->parts_count = r->events_count = r->has_told = 0;
   r->nics = (pm_rtl__nic *)calloc((size_t)r->nics_count, sizeof *r->nics);
   r->parts = (pm_rtl__part *)calloc(PM_RTL__PLACES, sizeof *r->parts);

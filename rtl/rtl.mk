@@ -62,14 +62,15 @@ NEEDS_rtl += $(B)/exact_overlap $(B)/level_compare $(B)/paper_figures
 $(eval $(call test,rtl/levels_agree,,$(NIC_LIBS)))
 $(B)/tests/rtl/levels_agree: $(NIC_LIB)
 
-# The same for tests: slower, counts lines and bits
+# The same for tests: slower, counts lines and bits, and both buses are watched for what AXI forbids
+RTL_CHECKERS := tests/rtl/axi4_check.sv tests/rtl/axil_check.sv tests/rtl/bind.sv
 NIC_COVERED := $(B)/rtl/covered/libnic_cosim.a
 $(NIC_COVERED): RTL_OPT := -O1
-$(NIC_COVERED): $(RTL_SOURCES) rtl/nic_cosim.cpp rtl/nic_cosim.h rtl/coverage.h $(B)/.flags
+$(NIC_COVERED): $(RTL_SOURCES) $(RTL_CHECKERS) rtl/nic_cosim.cpp rtl/nic_cosim.h rtl/coverage.h $(B)/.flags
 	$(call say,RTL,$@)
 	$(Q)mkdir -p $(@D) $(NIC_COVERAGE)
 	$(Q)rm -f $(NIC_COVERAGE)/*.dat $(NIC_COVERAGE)/*.bits
-	$(Q)$(VERILATE) $(COVERED) --Mdir $(@D) --top-module nic_top rtl/nic_pkg.sv rtl/nic_top.sv \
+	$(Q)$(VERILATE) $(COVERED) --assert --Mdir $(@D) --top-module nic_top rtl/nic_pkg.sv rtl/nic_top.sv $(RTL_CHECKERS) \
 	  >$(B)/rtl/covered.log 2>&1 || { tail -30 $(B)/rtl/covered.log; exit 1; }
 	$(Q)$(call verilated,$(@D),verilated verilated_threads verilated_cov verilated_vcd_c,-DVM_COVERAGE=1 -DVM_TRACE=1)
 	$(Q)g++ -std=c++17 -O1 -Wall -Wextra -I. -DCOSIM_COVERAGE -DVM_COVERAGE=1 -DVM_TRACE=1 -I$(@D) \

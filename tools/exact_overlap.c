@@ -57,12 +57,10 @@ static nbc_status print(const char *name, const outcome *out) {
       if (end_ps > begin_ps) truth_ns += 1e-3 * (double)(end_ps - begin_ps);
     }
   }
-  /* stamps that are early or late by the clock's error may add up to more than there is */
-  const double hi_ns = (double)t->exact_hi_ns < moved_ns ? (double)t->exact_hi_ns : moved_ns;
   printf("%-28s %5.0f..%-3.0f %%  %6.2f..%-6.2f %%  %6.2f %%  %5lld ns  %4lld ns\n", name,
          100.0 * (double)t->min_overlap_ns / (double)t->xfer_ns,
          100.0 * (double)t->max_overlap_ns / (double)t->xfer_ns,
-         100.0 * (double)t->exact_lo_ns / moved_ns, 100.0 * hi_ns / moved_ns,
+         100.0 * (double)t->exact_lo_ns / moved_ns, 100.0 * (double)t->exact_hi_ns / moved_ns,
          100.0 * truth_ns / moved_ns, (long long)(t->exact_hi_ns - t->exact_lo_ns),
          (long long)out->err_ns);
   /* host times are whole nanoseconds: computing begins and ends up to 1 ns later than in the model */

@@ -18,6 +18,7 @@ typedef struct host {
   unsigned wild; /* accesses outside of all memory */
 } host;
 static host H;
+static cosim_stall Stall; /* of the simulations that follow */
 
 static int host_read(void *ctx, int nic, uint64_t addr, void *buffer, size_t n) {
   host *h = (host *)ctx;
@@ -42,6 +43,7 @@ static cosim_desc host_desc(int nic_count) {
   cosim_desc d = cosim_default();
   memset(&H, 0, sizeof H);
   d.nic_count = nic_count;
+  d.stall = Stall, d.stall_seed = test_rand();
   d.host.ctx = &H, d.host.read = host_read, d.host.write = host_write;
   return d;
 }

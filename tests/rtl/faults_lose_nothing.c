@@ -258,8 +258,10 @@ static void all_faults_and_overtaking(void) { run(6, 6, 6, 30, 20, 0); }
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(without_faults);
+  Stall = COSIM_STALL_RANDOM;
   RUN(lost_packets);
   RUN(corrupt_and_cut_packets);
+  Stall = COSIM_STALL_ADVERSE;
   RUN(duplicated_packets);
   RUN(slow_hosts_and_standing_networks);
   RUN(all_faults_and_overtaking);

@@ -151,6 +151,7 @@ static void registers(void) {
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(packets);
+  Stall = COSIM_STALL_ADVERSE;
   RUN(commands);
   RUN(registers);
   return TEST_END();

@@ -350,11 +350,15 @@ static void link_receiver_survives_noise() {
 static std::vector<uint8_t> host(1 << 16);
 static std::set<uint64_t> poison; // 512-byte blocks that answer with an error
 struct Memory {
-  std::deque<std::pair<uint64_t, unsigned>> reads, writes;
+  std::deque<std::pair<uint64_t, unsigned>> reads, writes; // address, beats
+  struct Beat {
+    uint32_t data[8], strobe;
+    bool last;
+  };
+  std::deque<Beat> beats; // taken, before or after their address
   std::deque<unsigned> answers;
   std::deque<bool> errors;
-  uint64_t beat_at = 0;
-  unsigned left = 0, stall = 30;
+  unsigned stall = 30;
   bool bad = false;
   void drive() {
     t->arready_i = chance(100 - stall), t->awready_i = chance(100 - stall),
@@ -379,16 +383,26 @@ struct Memory {
       reads.push_back({t->araddr_o % host.size(), t->arlen_o + 1u});
     }
     if (t->wvalid_o && t->wready_i) {
-      CHECK(left > 0 && t->wlast_o == (left == 1));
-      for (unsigned k = 0; k < 32; k++)
-        if (t->wstrb_o >> k & 1) host[beat_at + k] = (uint8_t)(t->wdata_o[k / 4] >> (k % 4 * 8));
-      bad = bad || poison.count(beat_at >> 9);
-      beat_at += 32;
-      if (--left == 0) answers.push_back(0), errors.push_back(bad);
+      Beat b = {{0}, t->wstrb_o, t->wlast_o != 0};
+      for (int k = 0; k < 8; k++) b.data[k] = t->wdata_o[k];
+      beats.push_back(b);
     }
     if (t->awvalid_o && t->awready_i) {
-      CHECK(left == 0 && t->awaddr_o / 512 == (t->awaddr_o + t->awlen_o * 32) / 512);
-      beat_at = t->awaddr_o % host.size(), left = t->awlen_o + 1u, bad = false;
+      CHECK(t->awaddr_o / 512 == (t->awaddr_o + t->awlen_o * 32) / 512);
+      writes.push_back({t->awaddr_o % host.size(), t->awlen_o + 1u});
+    }
+    while (!beats.empty() && !writes.empty()) {
+      uint64_t at = writes.front().first;
+      const Beat &b = beats.front();
+      for (unsigned k = 0; k < 32; k++)
+        if (b.strobe >> k & 1) host[at + k] = (uint8_t)(b.data[k / 4] >> (k % 4 * 8));
+      bad = bad || poison.count(at >> 9);
+      CHECK(b.last == (writes.front().second == 1));
+      writes.front().first += 32;
+      beats.pop_front();
+      if (--writes.front().second) continue;
+      answers.push_back(0), errors.push_back(bad);
+      writes.pop_front(), bad = false;
     }
   }
 };
@@ -565,7 +579,7 @@ struct Events {
   uint64_t success[16] = {0}, failure[16] = {0};
   unsigned records = 0, copies = 0, dropped = 0;
   // the one that is offered
-  uint64_t user;
+  uint64_t user, time; // time: of its choice
   uint32_t to, what, moved;
   unsigned q, c, source;
 
@@ -594,12 +608,14 @@ struct Events {
     moved = (uint32_t)test_rand(), q = to >> 6 & 3, c = to & 15,
     source = 1 + (unsigned)test_below(2);
     t->ev_to_i = (uint16_t)to, t->ev_what_i = what, t->ev_mlength_i = moved, t->ev_user_i = user;
-    t->ev_time_i = test_rand();
     t->ev_valid_i = (uint8_t)source;
     settle();
     CHECK(t->ev_ready_o == source);
     cycle();
     t->ev_valid_i = 0;
+    t->ev_time_i = time = test_rand(); // the clock goes on, what is written does not
+    cycle();
+    t->ev_time_i = test_rand();
     bool wanted = to >> 8 & 1, counted = to >> 5 & 1;
     bool full = queue[q].prod - queue[q].cons >= 1u << queue[q].log2;
     if (wanted && full) queue[q].dropped++, dropped++;
@@ -630,7 +646,7 @@ struct Events {
       CHECK(e.type == (int)(what >> 24) && e.status == (int)(what >> 20 & 15));
       CHECK(e.pt == (int)(what >> 12 & 255) && e.unlinked == (int)(what >> 11 & 1));
       CHECK(e.overflow == (int)(what >> 10 & 1) && e.peer == (int)(what >> 4 & 63));
-      CHECK(e.slot == (int)(~user & 255) && e.ticks == t->ev_time_i);
+      CHECK(e.slot == (int)(~user & 255) && e.ticks == time);
       CHECK(e.phase == !(queue[q].prod >> queue[q].log2 & 1));
     }
   }

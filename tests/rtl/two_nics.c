@@ -447,6 +447,35 @@ static void a_sender_without_credits_waits(void) {
   cosim_destroy(sim);
 }
 
+/* Posted writes: the payload is seen host_write_ps after it left the NIC, and the event behind it as much
+   later again; nothing is seen earlier because the host answers later. */
+static int64_t event_seen(int64_t host_write_ps) {
+  cosim_desc d = host_desc(2);
+  cosim_event ev;
+  d.host_write_ps = host_write_ps;
+  cosim *sim = host_start(&d);
+  cosim_entry e = host_entry(0x80000, 64, 42);
+  cosim_command c = host_command(COSIM_KIND_PUT, 1, 42, 0x1000, 8);
+  int64_t begin, data = 0, end;
+  host_fill(0, 0x1000, 8);
+  cosim_append(sim, 1, 0, &e);
+  cosim_cycles(sim, 500);
+  cosim_submit(sim, 0, 0, &c, NULL);
+  begin = cosim_now_ps(sim);
+  while (!host_event(sim, 1, &ev) && cosim_now_ps(sim) < begin + 100000000) {
+    if (!data && !memcmp(H.memory[0] + 0x1000, H.memory[1] + 0x80000, 8)) data = cosim_now_ps(sim);
+    cosim_cycles(sim, 1);
+  }
+  end = cosim_now_ps(sim);
+  CHECK(data && end - data >= host_write_ps);
+  cosim_destroy(sim);
+  return end - begin;
+}
+static void writes_are_seen_in_order_after_their_time(void) {
+  const int64_t more = event_seen(3200000) - event_seen(200000);
+  CHECK_NEAR(more, 2 * 3000000, Stall == COSIM_STALL_NONE ? 2 * 2880 : 200 * 2880);
+}
+
 /* The network loses what Lose says: bit 0 heads of requests, 1 their tails, 2 responses */
 static int Lose;
 static cosim_fault lose(void *ctx, int src, int dst, const cosim_packet *p) {
@@ -529,16 +558,23 @@ static void failures_are_told(void) {
 
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
-  RUN(registers_answer);
-  RUN(registers_hold_what_is_written);
-  RUN(puts_move_data);
-  RUN(gets_and_truncation);
-  RUN(list_semantics);
-  RUN(atomics_match_model);
-  RUN(stamps_are_exact);
-  RUN(stamps_that_do_not_fit_are_counted);
-  RUN(interrupts_and_full_queues);
-  RUN(a_sender_without_credits_waits);
-  RUN(failures_are_told);
+  for (int stall = COSIM_STALL_NONE; stall <= COSIM_STALL_ADVERSE; stall++) {
+    static const char *const names[] = {"a host that never waits", "a host that waits now and then",
+                                        "a host that waits wherever AXI allows it"};
+    Stall = (cosim_stall)stall;
+    if (!test_list) printf("        with %s:\n", names[stall]);
+    RUN(registers_answer);
+    RUN(registers_hold_what_is_written);
+    RUN(puts_move_data);
+    RUN(gets_and_truncation);
+    RUN(list_semantics);
+    RUN(atomics_match_model);
+    RUN(stamps_are_exact);
+    RUN(stamps_that_do_not_fit_are_counted);
+    RUN(interrupts_and_full_queues);
+    RUN(writes_are_seen_in_order_after_their_time);
+    RUN(a_sender_without_credits_waits);
+    RUN(failures_are_told);
+  }
   return TEST_END();
 }
