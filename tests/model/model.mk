@@ -1,6 +1,7 @@
 $(eval $(call test,model/time_and_processes))
 $(eval $(call test,model/platforms))
 $(eval $(call test,model/portals_matching))
+$(eval $(call test,model/portals_edges))
 $(eval $(call test,model/portals_moves))
 $(eval $(call test,model/portals_rules))
 $(eval $(call test,model/portals_extras))

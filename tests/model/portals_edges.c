@@ -1,0 +1,189 @@
+/* Edges of the rules of matching that one message alone does not show: offsets with NO_TRUNCATE, ranks as
+   initiators, list lengths to the last entry, events promised to messages under way; and the tails of kernel
+   models. Each test here is there because a change of one line passed all others (tests/mutate). */
+#include "tests/model/ptl.h"
+
+enum { PUT_GET = PTL_ME_OP_PUT | PTL_ME_OP_GET, QUIET = PTL_ME_EVENT_LINK_DISABLE };
+
+/* 8 bytes at offset 95 do not fit into 100 although 8 do: the entry is passed over, at the arrival and
+   when it is appended after the message. */
+static void offset_body(void *unused) {
+  side s;
+  (void)unused;
+  side_open(&s, PTL_NI_MATCHING, 0, 0);
+  const unsigned int whole = PUT_GET | QUIET | PTL_ME_NO_TRUNCATE;
+  if (pm_rank() == 1) {
+    append(&s, entry(s.memory, 100, 1, whole), PTL_PRIORITY_LIST, (void *)1);
+    append(&s, entry(s.memory + 200, 200, 1, PUT_GET | QUIET), PTL_OVERFLOW_LIST, (void *)2);
+  }
+  pm_barrier();
+  if (pm_rank() == 0) {
+    put(&s, 1, 8, PTL_NO_ACK_REQ, 1, 92, 0);
+    put(&s, 1, 8, PTL_NO_ACK_REQ, 1, 95, 0);
+  }
+  pm_sleep_ns(100000);
+  if (pm_rank() == 1) {
+    CHECK(EXPECT(&s, PUT).user_ptr == (void *)1);
+    CHECK(EXPECT(&s, PUT).ptl_list == PTL_OVERFLOW_LIST);
+    append(&s, entry(s.memory + 400, 100, 1, whole | PTL_ME_USE_ONCE), PTL_PRIORITY_LIST, (void *)3);
+    EXPECT_NOTHING(&s); /* 103 bytes do not fit into 100: the header stays */
+    append(&s, entry(s.memory + 400, 103, 1, whole | PTL_ME_USE_ONCE), PTL_PRIORITY_LIST, (void *)4);
+    CHECK(EXPECT(&s, PUT_OVERFLOW).user_ptr == (void *)4);
+  }
+  side_close(&s);
+}
+static void no_truncate_counts_the_offset(void) { run_world(2, offset_body, NULL); }
+
+/* On a logical interface an entry for rank 2 does not take what rank 1 sends. */
+static void ranks_body(void *unused) {
+  static const int user[3] = {0, 1, 2};
+  ptl_handle_ni_t ni;
+  ptl_handle_eq_t eq;
+  ptl_handle_md_t md_handle;
+  ptl_pt_index_t pt;
+  ptl_process_t map[3];
+  unsigned char memory[64] = {0};
+  (void)unused;
+  for (int i = 0; i < 3; i++) map[i] = pm_process_id(i);
+  CHECK(PtlInit() == PTL_OK);
+  CHECK(PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_LOGICAL, PTL_PID_ANY, NULL, NULL, &ni) == PTL_OK);
+  CHECK(PtlSetMap(ni, 3, map) == PTL_OK);
+  CHECK(PtlEQAlloc(ni, 16, &eq) == PTL_OK && PtlPTAlloc(ni, 0, eq, 3, &pt) == PTL_OK);
+  ptl_md_t md = {memory, sizeof memory, 0, PTL_EQ_NONE, PTL_CT_NONE};
+  CHECK(PtlMDBind(ni, &md, &md_handle) == PTL_OK);
+  if (pm_rank() == 0)
+    for (int from = 2; from >= 1; from--) {
+      ptl_handle_me_t h;
+      ptl_me_t me = entry(memory + 8 * from, 8, 5, PUT_GET | QUIET);
+      me.match_id.rank = (ptl_rank_t)from;
+      CHECK(PtlMEAppend(ni, pt, &me, PTL_PRIORITY_LIST, (void *)(uintptr_t)&user[from], &h) == PTL_OK);
+    }
+  pm_barrier();
+  if (pm_rank() > 0) CHECK(PtlPut(md_handle, 0, 8, PTL_NO_ACK_REQ, (ptl_process_t){.rank = 0}, 3, 5, 0, NULL, 0) == PTL_OK);
+  for (int i = 0; pm_rank() == 0 && i < 2; i++) {
+    ptl_event_t e;
+    CHECK(PtlEQWait(eq, &e) == PTL_OK && e.type == PTL_EVENT_PUT);
+    CHECK(e.initiator.rank <= 2 && e.user_ptr == (const void *)&user[e.initiator.rank]);
+  }
+  CHECK(PtlNIFini(ni) == PTL_OK);
+  PtlFini();
+}
+static void entries_for_a_rank_take_only_its_messages(void) { run_world(3, ranks_body, NULL); }
+
+/* As many entries as the interface said, not one more. */
+static void list_body(void *unused) {
+  ptl_handle_ni_t ni;
+  ptl_pt_index_t pt;
+  ptl_ni_limits_t wish = {0}, got;
+  char byte;
+  (void)unused;
+  wish.max_list_size = 40;
+  CHECK(PtlInit() == PTL_OK);
+  CHECK(PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, &wish, &got, &ni) == PTL_OK);
+  CHECK(PtlPTAlloc(ni, 0, PTL_EQ_NONE, 3, &pt) == PTL_OK);
+  CHECK(got.max_list_size >= 40 && got.max_list_size < 100000);
+  ptl_me_t me = entry(&byte, 1, 5, PUT_GET | QUIET);
+  ptl_handle_me_t h;
+  for (int i = 0; i < got.max_list_size; i++) CHECK(PtlMEAppend(ni, pt, &me, PTL_PRIORITY_LIST, NULL, &h) == PTL_OK);
+  CHECK(PtlMEAppend(ni, pt, &me, PTL_PRIORITY_LIST, NULL, &h) == PTL_LIST_TOO_LONG);
+  CHECK(PtlNIFini(ni) == PTL_OK);
+  PtlFini();
+}
+static void lists_hold_what_the_interface_said(void) { run_world(1, list_body, NULL); }
+
+/* Reading back what was there needs the right to get, besides the right to put. */
+static void fetch_body(void *unused) {
+  side s;
+  (void)unused;
+  side_open(&s, PTL_NI_MATCHING, 0, 0);
+  append(&s, entry(s.memory, 64, 1, PTL_ME_OP_PUT | QUIET), PTL_PRIORITY_LIST, NULL);
+  CHECK(PtlFetchAtomic(s.md, 128, s.md, 192, 8, pm_process_id(0), 3, 1, 0, NULL, 0, PTL_SUM, PTL_UINT64_T) == PTL_OK);
+  EXPECT(&s, SEND);
+  const ptl_event_t e = EXPECT(&s, REPLY);
+  CHECK(e.ni_fail_type == PTL_NI_OP_VIOLATION);
+  side_close(&s);
+}
+static void fetching_needs_the_right_to_get(void) { run_world(1, fetch_body, NULL); }
+
+/* Two messages arrive at once for a queue with room for the events of one: the second is refused although
+   the first has not written its event yet, so no event is ever lost. */
+static void promised_body(void *unused) {
+  ptl_handle_ni_t ni;
+  ptl_handle_eq_t eq;
+  ptl_handle_md_t md_handle;
+  ptl_pt_index_t pt;
+  static unsigned char memory[1 << 20];
+  (void)unused;
+  CHECK(PtlInit() == PTL_OK);
+  CHECK(PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, NULL, NULL, &ni) == PTL_OK);
+  CHECK(PtlEQAlloc(ni, 3, &eq) == PTL_OK);
+  CHECK(PtlPTAlloc(ni, PTL_PT_FLOWCTRL, eq, 3, &pt) == PTL_OK);
+  ptl_md_t md = {memory, sizeof memory, 0, PTL_EQ_NONE, PTL_CT_NONE};
+  CHECK(PtlMDBind(ni, &md, &md_handle) == PTL_OK);
+  if (pm_rank() == 0) {
+    ptl_handle_me_t h;
+    ptl_me_t me = entry(memory, sizeof memory, 5, PUT_GET | QUIET);
+    CHECK(PtlMEAppend(ni, pt, &me, PTL_PRIORITY_LIST, NULL, &h) == PTL_OK);
+  }
+  pm_barrier();
+  if (pm_rank() > 0) PtlPut(md_handle, 0, 4096, PTL_NO_ACK_REQ, pm_process_id(0), 3, 5, 0, NULL, 0);
+  pm_sleep_ns(1000000);
+  if (pm_rank() == 0) {
+    ptl_event_t e;
+    int puts = 0, disabled = 0, code;
+    while ((code = PtlEQGet(eq, &e)) == PTL_OK) puts += e.type == PTL_EVENT_PUT, disabled += e.type == PTL_EVENT_PT_DISABLED;
+    CHECK(code == PTL_EQ_EMPTY); /* not PTL_EQ_DROPPED */
+    CHECK(puts >= 1 && puts <= 2 && disabled == 1);
+  }
+  CHECK(PtlNIFini(ni) == PTL_OK);
+  PtlFini();
+}
+static void events_promised_to_messages_under_way_count(void) { run_world(9, promised_body, NULL); }
+
+/* Draws of a kernel: never below half of the mean; of a mixture, each mode as often as its weight says. */
+static void kernel_body(void *world) {
+  pm_world *w = *(pm_world **)world;
+  pm_kernel noisy = {0}, mixed = {0};
+  noisy.one_s = 1;
+  noisy.sigma_ratio = 5;
+  int at_the_floor = 0, first = 0, second = 0;
+  for (int i = 0; i < 2000; i++) {
+    const double s = pm_kernel_draw_s(&noisy, w, 0, 0, 0);
+    CHECK(s >= 0.5);
+    at_the_floor += s <= 0.5;
+  }
+  CHECK(at_the_floor > 600 && at_the_floor < 1400); /* P(normal < -0.1) = 46 % */
+  mixed.one_s = 1;
+  mixed.modes_count = 3;
+  mixed.modes[0].weight_ratio = 0.2, mixed.modes[0].mean_ratio = 1;
+  mixed.modes[1].weight_ratio = 0.3, mixed.modes[1].mean_ratio = 2;
+  mixed.modes[2].weight_ratio = 0.5, mixed.modes[2].mean_ratio = 4;
+  for (int i = 0; i < 4000; i++) {
+    const double s = pm_kernel_draw_s(&mixed, w, 0, 0, 0);
+    first += fabs(s - 1) < 1e-9, second += fabs(s - 2) < 1e-9;
+    CHECK(fabs(s - 1) < 1e-9 || fabs(s - 2) < 1e-9 || fabs(s - 4) < 1e-9);
+  }
+  CHECK(abs(first - 800) < 200 && abs(second - 1200) < 220);
+}
+static void kernels_keep_their_tails(void) {
+  pm_platform platform = pm_platform_bxi2(1);
+  pm_world_desc desc = {0};
+  pm_world *w;
+  desc.platform = &platform;
+  desc.seed = test_rand();
+  CHECK(pm_world_create(&desc, &w) == PM_OK);
+  CHECK(pm_spawn_all(w, kernel_body, &w) == PM_OK);
+  CHECK(pm_world_run(w) == PM_OK);
+  pm_world_destroy(w);
+}
+
+int main(int argc, char **argv) {
+  TEST_INIT(argc, argv);
+  RUN(no_truncate_counts_the_offset);
+  RUN(entries_for_a_rank_take_only_its_messages);
+  RUN(lists_hold_what_the_interface_said);
+  RUN(fetching_needs_the_right_to_get);
+  RUN(events_promised_to_messages_under_way_count);
+  RUN(kernels_keep_their_tails);
+  return TEST_END();
+}
