@@ -27,6 +27,10 @@ __attribute__((unused)) static uint64_t test_rand(void) {
   return z ^ (z >> 31);
 }
 __attribute__((unused)) static uint64_t test_below(uint64_t n) { return n ? test_rand() % n : 0; }
+__attribute__((unused)) static int test_rounds(int n) { /* of n random cases TEST_EFFORT percent; default all */
+  const char *effort = getenv("TEST_EFFORT");
+  return effort && atoi(effort) > 0 ? (n * atoi(effort) + 99) / 100 : n;
+}
 
 #define CHECK(cond)                                                                                \
   do {                                                                                             \

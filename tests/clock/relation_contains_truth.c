@@ -80,7 +80,7 @@ static double delay_of(int style) { /* one-sided, heavy-tailed, alternating, exa
 static int cases;
 static void truth_is_inside(void) {
   static const double pauses_ns[] = {1e3, 1e6, 3e7, 1e9, 2e10};
-  for (int round = 0; round < 2600; round++) {
+  for (int round = 0; round < test_rounds(2600); round++) {
     const double limit_ppm = round % 7 ? 100 : 5 + unit() * 5000, wander = round % 3 ? unit() * 2 : 0;
     device d = device_of(pow(10, 6 + 3.5 * unit()), limit_ppm, wander);
     if (round % 4 == 1) d.step_ticks = 1 + test_below(1000);
@@ -113,7 +113,7 @@ static void truth_is_inside(void) {
     CHECK(r.step_count == 0 && r.gap_count == 0 && r.late_count == 0 && r.readings_count == 40);
     CHECK(r.rate_err_ppm <= limit_ppm * 1.001 && r.rate_surely_moved_ppm <= 2 * limit_ppm);
   }
-  CHECK(cases >= 100000);
+  CHECK(cases >= test_rounds(100000));
 }
 
 /* The exact range at x for a constant rate, from every pair of readings: by trying all rates at which
@@ -146,7 +146,7 @@ static void exact_range(const double *x, const double *low, const double *high, 
 
 static void interval_is_as_narrow_as_all_readings_allow(void) {
   int wide = 0, answers = 0;
-  for (int round = 0; round < 300; round++) {
+  for (int round = 0; round < test_rounds(300); round++) {
     enum { N = 20 };
     double x[N], low[N], high[N], least, most;
     nbc_relation_desc desc = nbc_relation_crystal(1e9);
@@ -215,7 +215,7 @@ static void bound_shrinks_with_the_baseline(void) {
 }
 
 static void steps_are_seen(void) {
-  for (int round = 0; round < 500; round++) {
+  for (int round = 0; round < test_rounds(500); round++) {
     device d = device_of(1e9, 100, 0.1);
     nbc_relation r = relation_of(&d, 100, 0.1);
     for (int k = 0; k < 20; k++) {
@@ -268,7 +268,7 @@ static void broken_limits_are_seen(void) {
 }
 
 static void short_counters_wrap(void) {
-  for (int round = 0; round < 200; round++) {
+  for (int round = 0; round < test_rounds(200); round++) {
     device d = device_of(1e9, 100, 0.1);
     d.bits = 24 + (int)test_below(16); /* 17 ms ... 9 minutes */
     nbc_relation r = relation_of(&d, 100, 0.1);
@@ -292,7 +292,7 @@ static void short_counters_wrap(void) {
 }
 
 static void ticks_are_the_inverse(void) {
-  for (int round = 0; round < 500; round++) {
+  for (int round = 0; round < test_rounds(500); round++) {
     device d = device_of(pow(10, 7 + 2 * unit()), 1000, 0.1);
     nbc_relation r = relation_of(&d, 1000, 0.1);
     for (int k = 0; k < 10; k++) pass(&d, 1e8), read_device(&d, &r, 50, 50);
@@ -307,7 +307,7 @@ static void ticks_are_the_inverse(void) {
 
 /* Round trips whose far side answers with two stamps of its own: each half is a bound. */
 static void half_readings_contain_truth(void) {
-  for (int round = 0; round < 300; round++) {
+  for (int round = 0; round < test_rounds(300); round++) {
     device d = device_of(1e9, 100, 0.2);
     nbc_relation r = relation_of(&d, 100, 0.2);
     nbc_time t;
@@ -375,7 +375,7 @@ static void bad_arguments_are_refused(void) {
 
 /* Nonsense readings in any order: no crash, no endless loop, and the last one is usable. */
 static void nonsense_is_survived(void) {
-  for (int round = 0; round < 3000; round++) {
+  for (int round = 0; round < test_rounds(3000); round++) {
     nbc_relation_desc d = nbc_relation_crystal(pow(10, 12 * unit()));
     nbc_relation r;
     nbc_time t;
