@@ -34,6 +34,7 @@ DEPS := \
   'clang|clang|second compiler, fuzzers' \
   'file:/usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a|libclang-rt-dev|make fuzz' \
   'clang-tidy|clang-tidy|make lint' \
+  'clang-format|clang-format|make lint' \
   'shellcheck|shellcheck|make lint' \
   'g++|g++|headers as C++17, Verilator' \
   'mpicc.openmpi|libopenmpi-dev|MPI preload and transport, Open MPI; OpenSHMEM' \
@@ -276,8 +277,11 @@ mutate: ## one line of a source is made wrong and a named test must notice: all 
 # TIDY: files for clang-tidy, LINT_NEEDS: further targets; rooms add to both. Headers are looked at as
 # files of their own, because the analyser leaves out functions of included files.
 TIDY += nbc_overlap.h:NBC_OVERLAP_IMPLEMENTATION portals_model.h:PORTALS_MODEL_IMPLEMENTATION
-lint: $(LINT_NEEDS) ## clang-tidy, shellcheck, what the rooms add; ANALYZE=1: the analyser too (many minutes)
+# FORMATTED: files that .clang-format made; rooms add to it.
+FORMATTED += $(foreach r,base overlap transport coll time,$(wildcard src/$r/*.[ch]))
+lint: $(LINT_NEEDS) ## clang-tidy, clang-format, shellcheck, what the rooms add; ANALYZE=1: the analyser too (many minutes)
 	@shellcheck -s sh -x -S warning -e SC1007,SC2010,SC2163,SC2258 tests/*.sh tests/*/*.sh .ci/run
+	@clang-format --dry-run -Werror $(FORMATTED)
 	@for f in $(TIDY); do echo "  TIDY    $${f%%:*}"; \
 	  clang-tidy --quiet $(if $(ANALYZE),,'--checks=-clang-analyzer-*') $${f%%:*} -- -x c $(STD) -D$${f##*:} -I. || exit 1; done
 

@@ -74,8 +74,8 @@
 #ifdef NBC_LINES
 #line 1 "src/base/private.h"
 #endif
-/* What is shared between pieces and by nobody else. base/ stands in both single headers: the first one
-   implemented in a file brings it, so its parts carry guards that both know. */
+/* What is shared between pieces and by nobody else. base/ stands in both single headers: the first
+   one implemented in a file brings it, so its parts carry guards that both know. */
 
 #ifdef NBC_LINES
 #line 1 "src/base/config.h"
@@ -105,9 +105,12 @@
     NBC_STATIC                   -         every including file  all functions static (private copy)
     NBC_API                      extern    every including file  linkage of your own
     NBC_MALLOC, NBC_FREE         libc      implementing file     both or none
-    NBC_WITH_MPI                 -         every including file  the transport over MPI; needs <mpi.h>
-    NBC_WITH_SHMEM               -         every including file  the transport over OpenSHMEM; <shmem.h>
-    NBC_ASSERT                   nothing   implementing file     checks of the library's own invariants
+    NBC_WITH_MPI                 -         every including file  the transport over MPI; needs
+    <mpi.h>
+    NBC_WITH_SHMEM               -         every including file  the transport over OpenSHMEM;
+    <shmem.h>
+    NBC_ASSERT                   nothing   implementing file     checks of the library's own
+    invariants
 */
 #ifndef NBC_API
 #  if !defined(NBC_STATIC)
@@ -446,7 +449,8 @@ typedef enum nbc_kind {
       NBC_KIND_COUNT
 } nbc_kind;
 
-/* What a call does for the dedicated-core model [R §6]: its columns nb, test, wait, blocking, other. */
+/* What a call does for the dedicated-core model [R §6]: its columns nb, test, wait, blocking,
+   other. */
 typedef enum nbc_category {
   NBC_CATEGORY_OTHER = 0,
   NBC_CATEGORY_BLOCKING,
@@ -481,9 +485,11 @@ NBC_API const char *nbc_peer_name(nbc_peer peer); /* "unknown", "same_node", "ot
   X(section_unbalanced, "section ends without begin, or sections left open")                       \
   X(transfers_overflow, "transfers begun when max_transfers were active (case 3)")                 \
   X(cells_overflow, "transfers counted under 'other' because max_cells was reached")               \
-  X(sections_overflow, "section begins counted under the enclosing one: max_sections, or too deep") \
+  X(sections_overflow,                                                                             \
+    "section begins counted under the enclosing one: max_sections, or too deep")                   \
   X(foreign_lost, "stamps from other threads lost because the inbox was full (case 3)")            \
-  X(unplaced, "transfers with a stamp whose place between the owner's calls is not known (case 3)") \
+  X(unplaced,                                                                                      \
+    "transfers with a stamp whose place between the owner's calls is not known (case 3)")          \
   X(cancelled, "transfers withdrawn before they ended (not counted)")                              \
   X(stamp_lost, "NIC stamps of unknown transfers, or older than the call history")                 \
   X(stamp_invalid, "NIC stamps that end before they begin (ignored)")                              \
@@ -504,9 +510,9 @@ NBC_API const char *nbc_problem_text(nbc_problem problem);
 typedef struct nbc_totals {
   uint64_t count, size_bytes;
   int64_t xfer_ns, min_overlap_ns, max_overlap_ns;
-  uint64_t case_count[3];     /* [O §2.2] cases 1, 2, 3 */
-  uint64_t exact_count;       /* transfers with NIC stamps; of these: */
-  int64_t exact_xfer_ns;      /* transfer time by the stamps */
+  uint64_t case_count[3];           /* [O §2.2] cases 1, 2, 3 */
+  uint64_t exact_count;             /* transfers with NIC stamps; of these: */
+  int64_t exact_xfer_ns;            /* transfer time by the stamps */
   int64_t exact_lo_ns, exact_hi_ns; /* interval of the exact overlap */
 } nbc_totals;
 
@@ -516,7 +522,7 @@ typedef struct nbc_cell { /* transfers of one (section, kind, class, peer) */
   int class_index;
   nbc_peer peer;
   nbc_totals t;
-  int64_t available_ns;                   /* computation between the stamps, summed (case 2) */
+  int64_t available_ns;                    /* computation between the stamps, summed (case 2) */
   uint64_t available_count[NBC_HIST_BINS]; /* and its distribution: what could have hidden it */
 } nbc_cell;
 
@@ -549,30 +555,32 @@ typedef struct nbc_cell { /* transfers of one (section, kind, class, peer) */
 
    Several threads. Each thread has its own recorder, its own C and N. A transfer belongs to the
    thread that began it (its owner), also when another thread (a progress worker, another
-   waiter) stamps its begin or end: then comp is the owner's C between the two stamps. Such a stamp is
-   placed between the owner's calls only when the owner has told of a later one, because a thread may
-   be interrupted between reading its clock and telling; until then the transfer counts as active.
-   The same holds for what is stamped with an earlier time (_at). Per process,
-   C, N, x and the bounds are sums over threads (thread-seconds), so min <= true <= max holds for the
-   sums because it holds for each transfer. Computation of threads without a recorder is not seen.
+   waiter) stamps its begin or end: then comp is the owner's C between the two stamps. Such a stamp
+   is placed between the owner's calls only when the owner has told of a later one, because a thread
+   may be interrupted between reading its clock and telling; until then the transfer counts as
+   active. The same holds for what is stamped with an earlier time (_at). Per process,
+   C, N, x and the bounds are sums over threads (thread-seconds), so min <= true <= max holds for
+   the sums because it holds for each transfer. Computation of threads without a recorder is not
+   seen.
 
    Memory: about 100 B x (max_transfers + ring_events) + 600 B x max_cells + 3 KB x max_sections per
    recorder, allocated at attach. No allocation, lock or system call per event (a full ring, and at
    every 64th call an inbox that is not empty, is drained under a private spin lock that only a
    foreign stamp or a report can hold). */
 
-#define NBC_MAX_CLASSES 32 /* message-size classes */
-#define NBC_MAX_DEPTH   16 /* open sections of one thread */
+#define NBC_MAX_CLASSES  32 /* message-size classes */
+#define NBC_MAX_DEPTH    16 /* open sections of one thread */
 #define NBC_MAX_COUNTERS 64
 
-/* Counters of the machine (a NIC's bytes, retransmissions, pauses) to be booked per section. They are
-   read when a section begins or ends, when the recorder is switched, and for a report; by one thread
-   per process, the one that attached first, so that nothing counts twice. NIC counters are the
-   node's: on a node with several processes, give them to one. */
+/* Counters of the machine (a NIC's bytes, retransmissions, pauses) to be booked per section. They
+   are read when a section begins or ends, when the recorder is switched, and for a report; by one
+   thread per process, the one that attached first, so that nothing counts twice. NIC counters are
+   the node's: on a node with several processes, give them to one. */
 typedef struct nbc_counter_source {
-  size_t count;             /* at most NBC_MAX_COUNTERS */
-  const char *const *names; /* borrowed */
-  bool (*read)(void *user, uint64_t *values); /* rising values, all `count` of them; false = failed */
+  size_t count;                               /* at most NBC_MAX_COUNTERS */
+  const char *const *names;                   /* borrowed */
+  bool (*read)(void *user, uint64_t *values); /* rising values, all `count` of them; false =
+                                                 failed */
   void *user;
 } nbc_counter_source;
 
@@ -583,18 +591,21 @@ typedef struct nbc_monitor_desc {
   const nbc_clock *clock;            /* copied; NULL = nbc_clock_create with defaults */
   const nbc_table *table_same_node;  /* borrowed until destroy; NULL = 500 ns + n / (5 GB/s) */
   const nbc_table *table_other_node; /* borrowed until destroy; NULL = 2 us + n / (10 GB/s) */
-  const uint64_t *class_edges_bytes; /* ascending upper limits (inclusive) of the size classes; the */
+  const uint64_t *class_edges_bytes; /* ascending upper limits (inclusive) of the size classes;
+                                        the */
   size_t class_edge_count;           /* last class is open. 0 = 256, 4 Ki, 64 Ki, 1 Mi, 16 Mi */
   size_t ring_events;                /* 0 = 512; rounded up to a power of two */
   size_t max_transfers;              /* active at once, per thread; 0 = 4096; rounded up likewise */
   size_t max_cells;                  /* (section, kind, class, peer) combinations; 0 = 1024 */
   size_t max_sections;               /* per thread; 0 = 64 */
-  size_t history_calls;              /* calls remembered for stamps of the past; 0 = 256, no NIC stamps */
+  size_t history_calls;              /* calls remembered for stamps of the past; 0 = 256, no NIC
+                                        stamps */
   const nbc_counter_source *counters; /* borrowed until destroy; NULL = none */
-  bool start_off;                    /* recorders start switched off */
+  bool start_off;                     /* recorders start switched off */
 } nbc_monitor_desc;
 
-/* ret NBC_OK | NBC_E_INVAL (edges not ascending, too many; too many counters) | NBC_E_CLOCK | NBC_E_NOMEM */
+/* ret NBC_OK | NBC_E_INVAL (edges not ascending, too many; too many counters) | NBC_E_CLOCK |
+   NBC_E_NOMEM */
 NBC_API nbc_status nbc_monitor_create(const nbc_monitor_desc *desc, nbc_monitor **monitor);
 /* All recorders must be idle. NULL allowed. */
 NBC_API void nbc_monitor_destroy(nbc_monitor *monitor);
@@ -604,8 +615,10 @@ NBC_API nbc_monitor_desc nbc_monitor_desc_of(const nbc_monitor *monitor); /* val
 /* A recorder for the calling thread. Its computation starts now. Any thread, takes a lock.
    ret NBC_OK | NBC_E_NOMEM */
 NBC_API nbc_status nbc_recorder_attach(nbc_monitor *monitor, nbc_recorder **recorder);
-NBC_API nbc_status nbc_recorder_attach_at(nbc_monitor *monitor, int64_t t_ns, nbc_recorder **recorder);
-/* The thread ends: its time stops, its numbers stay for the report. The pointer is dead afterwards. */
+NBC_API nbc_status nbc_recorder_attach_at(nbc_monitor *monitor, int64_t t_ns,
+                                          nbc_recorder **recorder);
+/* The thread ends: its time stops, its numbers stay for the report. The pointer is dead
+   afterwards. */
 NBC_API void nbc_recorder_detach(nbc_recorder *recorder);
 NBC_API void nbc_recorder_detach_at(nbc_recorder *recorder, int64_t t_ns);
 
@@ -619,22 +632,25 @@ NBC_API void nbc_call_exit_at(nbc_recorder *recorder, int64_t t_ns);
 /* id: any number, unique among this recorder's active transfers. */
 NBC_API void nbc_xfer_begin(nbc_recorder *recorder, uint64_t id, uint64_t size_bytes, nbc_kind kind,
                             nbc_peer peer);
-NBC_API void nbc_xfer_begin_at(nbc_recorder *recorder, uint64_t id, uint64_t size_bytes, nbc_kind kind,
-                               nbc_peer peer, int64_t t_ns);
+NBC_API void nbc_xfer_begin_at(nbc_recorder *recorder, uint64_t id, uint64_t size_bytes,
+                               nbc_kind kind, nbc_peer peer, int64_t t_ns);
 /* A transfer that had begun before, without this recorder seeing it (a message that came before its
-   receive): its id is known from here on for its end, stamps or cancel; only its end bounds it: case 3. */
+   receive): its id is known from here on for its end, stamps or cancel; only its end bounds it:
+   case 3. */
 NBC_API void nbc_xfer_begun(nbc_recorder *recorder, uint64_t id, uint64_t size_bytes, nbc_kind kind,
                             nbc_peer peer);
-NBC_API void nbc_xfer_begun_at(nbc_recorder *recorder, uint64_t id, uint64_t size_bytes, nbc_kind kind,
-                               nbc_peer peer, int64_t t_ns);
+NBC_API void nbc_xfer_begun_at(nbc_recorder *recorder, uint64_t id, uint64_t size_bytes,
+                               nbc_kind kind, nbc_peer peer, int64_t t_ns);
 NBC_API void nbc_xfer_end(nbc_recorder *recorder, uint64_t id);
 NBC_API void nbc_xfer_end_at(nbc_recorder *recorder, uint64_t id, int64_t t_ns);
 /* As nbc_xfer_end, but the true size became known only now (a receive shorter than its buffer). */
-NBC_API void nbc_xfer_end_sized(nbc_recorder *recorder, uint64_t id, uint64_t size_bytes, nbc_peer peer);
+NBC_API void nbc_xfer_end_sized(nbc_recorder *recorder, uint64_t id, uint64_t size_bytes,
+                                nbc_peer peer);
 NBC_API void nbc_xfer_end_sized_at(nbc_recorder *recorder, uint64_t id, uint64_t size_bytes,
                                    nbc_peer peer, int64_t t_ns);
 /* A transfer of which only the end is seen (an eager arrival): case 3. */
-NBC_API void nbc_xfer_end_only(nbc_recorder *recorder, uint64_t size_bytes, nbc_kind kind, nbc_peer peer);
+NBC_API void nbc_xfer_end_only(nbc_recorder *recorder, uint64_t size_bytes, nbc_kind kind,
+                               nbc_peer peer);
 NBC_API void nbc_xfer_end_only_at(nbc_recorder *recorder, uint64_t size_bytes, nbc_kind kind,
                                   nbc_peer peer, int64_t t_ns);
 /* The transfer will not happen (cancelled receive): forgotten, counted as `cancelled`. */
@@ -645,33 +661,36 @@ NBC_API void nbc_xfer_cancel(nbc_recorder *recorder, uint64_t id);
    `unplaced`). */
 NBC_API void nbc_foreign_begin(nbc_recorder *owner, uint64_t id, uint64_t size_bytes, nbc_kind kind,
                                nbc_peer peer);
-NBC_API void nbc_foreign_begin_at(nbc_recorder *owner, uint64_t id, uint64_t size_bytes, nbc_kind kind,
-                                  nbc_peer peer, int64_t t_ns);
+NBC_API void nbc_foreign_begin_at(nbc_recorder *owner, uint64_t id, uint64_t size_bytes,
+                                  nbc_kind kind, nbc_peer peer, int64_t t_ns);
 NBC_API void nbc_foreign_end(nbc_recorder *owner, uint64_t id);
 NBC_API void nbc_foreign_end_at(nbc_recorder *owner, uint64_t id, int64_t t_ns);
-NBC_API void nbc_foreign_end_sized(nbc_recorder *owner, uint64_t id, uint64_t size_bytes, nbc_peer peer);
+NBC_API void nbc_foreign_end_sized(nbc_recorder *owner, uint64_t id, uint64_t size_bytes,
+                                   nbc_peer peer);
 NBC_API void nbc_foreign_end_sized_at(nbc_recorder *owner, uint64_t id, uint64_t size_bytes,
                                       nbc_peer peer, int64_t t_ns);
-NBC_API void nbc_foreign_end_only(nbc_recorder *owner, uint64_t size_bytes, nbc_kind kind, nbc_peer peer);
+NBC_API void nbc_foreign_end_only(nbc_recorder *owner, uint64_t size_bytes, nbc_kind kind,
+                                  nbc_peer peer);
 
-/* The true begin and end of a transfer, from a NIC (real, RTL or model), each t_ns +- err_ns in host
-   time: exact overlap = C(end) - C(begin), an interval because of err_ns [O §2.2, §6]. May come
-   before or soon after the transfer's end event, and is used when the owner has passed t_end + err;
-   several stamps of one id add up (fragments). Needs desc.history_calls; a stamp older than the history, or of an unknown id, is counted as lost.
-   Any thread. */
+/* The true begin and end of a transfer, from a NIC (real, RTL or model), each t_ns +- err_ns in
+   host time: exact overlap = C(end) - C(begin), an interval because of err_ns [O §2.2, §6]. May
+   come before or soon after the transfer's end event, and is used when the owner has passed t_end +
+   err; several stamps of one id add up (fragments). Needs desc.history_calls; a stamp older than
+   the history, or of an unknown id, is counted as lost. Any thread. */
 NBC_API void nbc_xfer_stamp(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns, int64_t t_end_ns,
                             int64_t err_ns);
-/* The same when both are readings of one clock: err_ns moves them together, and the transfer's length
-   t_end_ns - t_begin_ns is known to d_err_ns, which is far less. Then no more is hidden than the
-   transfer is long, and no less than its length without what was not computation from the earliest
-   begin to the latest end: the exact interval is cut by these two, the bounds of [O §2.2 case 2] for
-   the true length, so that it is narrow where they are tight. */
+/* The same when both are readings of one clock: err_ns moves them together, and the transfer's
+   length t_end_ns - t_begin_ns is known to d_err_ns, which is far less. Then no more is hidden than
+   the transfer is long, and no less than its length without what was not computation from the
+   earliest begin to the latest end: the exact interval is cut by these two, the bounds of [O §2.2
+   case 2] for the true length, so that it is narrow where they are tight. */
 NBC_API void nbc_xfer_stamp_length(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns,
                                    int64_t t_end_ns, int64_t err_ns, int64_t d_err_ns);
 
 /* Named sections of the program: nested, per thread. What begins inside counts for the innermost
-   open section only; a report shows the path ("solve/halo"). The name is copied (63 characters kept).
-   end closes the innermost; name may be NULL, or must match, else section_unbalanced is counted. */
+   open section only; a report shows the path ("solve/halo"). The name is copied (63 characters
+   kept). end closes the innermost; name may be NULL, or must match, else section_unbalanced is
+   counted. */
 NBC_API void nbc_section_begin(nbc_recorder *recorder, const char *name);
 NBC_API void nbc_section_begin_at(nbc_recorder *recorder, const char *name, int64_t t_ns);
 NBC_API void nbc_section_end(nbc_recorder *recorder, const char *name);
@@ -681,7 +700,8 @@ NBC_API void nbc_section_end_at(nbc_recorder *recorder, const char *name, int64_
 NBC_API void nbc_recorder_switch(nbc_recorder *recorder, bool on);
 NBC_API void nbc_recorder_switch_at(nbc_recorder *recorder, bool on, int64_t t_ns);
 
-/* Computation of this recorder up to t_ns (not earlier than its last call event): C(t). Any thread. */
+/* Computation of this recorder up to t_ns (not earlier than its last call event): C(t). Any
+   thread. */
 NBC_API int64_t nbc_recorder_comp_ns(const nbc_recorder *recorder, int64_t t_ns);
 
 #ifdef NBC_LINES
@@ -707,15 +727,23 @@ typedef struct nbc_call { /* calls of one (section, kind) */
 } nbc_call;
 
 typedef struct nbc_section {
-  char *path; /* "outer/inner"; section 0 is the whole program outside named sections, "" */
+  char *path;       /* "outer/inner"; section 0 is the whole program outside named sections, "" */
   int parent_index; /* -1 for section 0 */
   uint64_t count;
   int64_t comp_ns, call_ns; /* while this section was the innermost */
 } nbc_section;
 
-typedef struct nbc_thread { int64_t comp_ns, call_ns, off_ns, wall_ns; } nbc_thread; /* comp+call+off = wall */
+typedef struct nbc_thread {
+  int64_t comp_ns, call_ns, off_ns, wall_ns;
+} nbc_thread; /* comp+call+off = wall */
 
-typedef struct nbc_counter { char *name; int section_index; double value; } nbc_counter; /* NIC, MPI, … */
+typedef struct nbc_counter {
+  char *name;
+  int section_index;
+  double value;
+} nbc_counter; /* NIC,
+                                                                                            MPI,
+                                                                                            … */
 
 typedef struct nbc_report {
   char *program, *host, *library; /* may be NULL */
@@ -730,19 +758,25 @@ typedef struct nbc_report {
   uint64_t class_edges_bytes[NBC_MAX_CLASSES];
   size_t class_edge_count;
   nbc_totals total;
-  nbc_section *sections; size_t section_count;
-  nbc_cell *cells; size_t cell_count;
-  nbc_call *calls; size_t call_count;
-  nbc_thread *threads; size_t thread_count;
-  nbc_counter *counters; size_t counter_count;
-  char **notes; size_t note_count; /* one line each: wrong settings, things left out */
+  nbc_section *sections;
+  size_t section_count;
+  nbc_cell *cells;
+  size_t cell_count;
+  nbc_call *calls;
+  size_t call_count;
+  nbc_thread *threads;
+  size_t thread_count;
+  nbc_counter *counters;
+  size_t counter_count;
+  char **notes;
+  size_t note_count; /* one line each: wrong settings, things left out */
   uint64_t problems[NBC_PROBLEM_COUNT];
 } nbc_report;
 
-/* Drains all recorders and adds them up. May be called at any time, also while other threads record:
-   what they record meanwhile is in or out. Active transfers count as case 3 in this report only; so
-   do those with a foreign stamp later than the last call of their owner, unless the owner itself asks
-   for the report or is detached.
+/* Drains all recorders and adds them up. May be called at any time, also while other threads
+   record: what they record meanwhile is in or out. Active transfers count as case 3 in this report
+   only; so do those with a foreign stamp later than the last call of their owner, unless the owner
+   itself asks for the report or is detached.
    ret NBC_OK | NBC_E_NOMEM */
 NBC_API nbc_status nbc_monitor_report(nbc_monitor *monitor, nbc_report **report);
 NBC_API nbc_status nbc_monitor_report_at(nbc_monitor *monitor, int64_t t_ns, nbc_report **report);
@@ -752,15 +786,17 @@ NBC_API nbc_status nbc_report_create(nbc_report **report);
 /* Sets a text field (&report->host), adds a note or a counter; copies. ret NBC_OK | NBC_E_NOMEM */
 NBC_API nbc_status nbc_report_set(char **field, const char *text);
 NBC_API nbc_status nbc_report_note(nbc_report *report, const char *text);
-NBC_API nbc_status nbc_report_counter(nbc_report *report, int section_index, const char *name, double value);
+NBC_API nbc_status nbc_report_counter(nbc_report *report, int section_index, const char *name,
+                                      double value);
 /* Adds one process's report to a sum (sections by path, cells by key; texts that differ become
-   "several hosts"; different class edges are an error, and then nothing was added). ret NBC_OK | NBC_E_MISMATCH | NBC_E_NOMEM */
+   "several hosts"; different class edges are an error, and then nothing was added). ret NBC_OK |
+   NBC_E_MISMATCH | NBC_E_NOMEM */
 NBC_API nbc_status nbc_report_add(nbc_report *sum, const nbc_report *one, nbc_error *err);
 
 #ifdef NBC_LINES
 #line 1 "src/overlap/report_text.h"
 #endif
-/* Reports for people: as text, two side by side. */
+/* Reports for people: as text. */
 
 
 
@@ -768,13 +804,11 @@ NBC_API nbc_status nbc_report_add(nbc_report *sum, const nbc_report *one, nbc_er
 
 /* For people: what was hidden, what was not, where, worst first. ret NBC_OK | NBC_E_IO */
 NBC_API nbc_status nbc_report_write_text(const nbc_report *report, FILE *out);
-/* Before and after a code change: which section, which size class moved, biggest change first.
-   ret NBC_OK | NBC_E_IO | NBC_E_MISMATCH (class edges differ) */
-NBC_API nbc_status nbc_report_write_diff(const nbc_report *before, const nbc_report *after, FILE *out);
+
 #ifdef NBC_LINES
 #line 1 "src/overlap/report_json.h"
 #endif
-/* Reports for programs: JSON, written and read back. */
+/* Reports for programs: JSON. */
 
 
 
@@ -783,11 +817,33 @@ NBC_API nbc_status nbc_report_write_diff(const nbc_report *before, const nbc_rep
 /* For programs: one JSON object, "schema": "nbc-overlap-report/1"; every number of nbc_report under
    the same name. Field order is fixed. Readers accept unknown keys. ret NBC_OK | NBC_E_IO */
 NBC_API nbc_status nbc_report_write_json(const nbc_report *report, FILE *out);
+#ifdef NBC_LINES
+#line 1 "src/overlap/report_read.h"
+#endif
+/* Reports read back from JSON. */
+
+
+
+
+
 /* Reads what nbc_report_write_json wrote; the input is untrusted. err names file, line and field.
    ret NBC_OK | NBC_E_IO | NBC_E_PARSE | NBC_E_NOMEM */
 NBC_API nbc_status nbc_report_read_json(const char *path, nbc_report **report, nbc_error *err);
 NBC_API nbc_status nbc_report_parse_json(const char *text, size_t text_bytes, const char *name,
                                          nbc_report **report, nbc_error *err);
+#ifdef NBC_LINES
+#line 1 "src/overlap/report_diff.h"
+#endif
+/* Two reports side by side: what a change of the program changed. */
+
+
+
+
+
+/* Before and after a code change: which section, which size class moved, biggest change first.
+   ret NBC_OK | NBC_E_IO | NBC_E_MISMATCH (class edges differ) */
+NBC_API nbc_status nbc_report_write_diff(const nbc_report *before, const nbc_report *after,
+                                         FILE *out);
 #ifdef NBC_LINES
 #line 1 "src/overlap/relation.h"
 #endif
@@ -814,7 +870,7 @@ typedef struct nbc_time {
    convex hull are kept; forgetting one only widens), O(1) per answer, no allocation, no system
    call. Plain data: may be copied, also to another process. One thread at a time may add; any
    number may ask meanwhile only on a copy. */
-#define NBC_RELATION_POINTS 24
+#define NBC_RELATION_POINTS  24
 #define NBC_RELATION_CORNERS 32
 
 typedef struct nbc_relation_desc {
@@ -921,8 +977,8 @@ typedef struct nbc_nic_stamp {
 typedef struct nbc_nic {
   void *ctx;
   const char *name;
-  double nominal_hz; /* of the clock; 1e9 when it counts nanoseconds */
-  int counter_bits;  /* after so many the clock wraps; 0 = 64 */
+  double nominal_hz;   /* of the clock; 1e9 when it counts nanoseconds */
+  int counter_bits;    /* after so many the clock wraps; 0 = 64 */
   uint64_t step_ticks; /* granularity of clock and stamps; 0 = 1 */
   /* The clock was read between the two host times. */
   nbc_status (*read_clock)(void *ctx, int64_t *t_before_ns, uint64_t *ticks, int64_t *t_after_ns);
@@ -942,12 +998,12 @@ typedef struct nbc_nic_watch_desc {
   size_t batch_stamps;        /* placed with one reading of the clock; 0 = 256 */
 } nbc_nic_watch_desc;
 typedef struct nbc_nic_counts {
-  uint64_t placed_count;    /* handed to a recorder */
-  uint64_t unowned_count;   /* of no transfer of ours */
-  uint64_t unplaced_count;  /* a clock step or gap made their time unknown */
-  uint64_t lost_count;      /* dropped by the NIC since the watch was created */
-  uint64_t step_count;      /* steps and gaps of the clock */
-  int64_t max_err_ns;       /* widest error of a placed stamp */
+  uint64_t placed_count;   /* handed to a recorder */
+  uint64_t unowned_count;  /* of no transfer of ours */
+  uint64_t unplaced_count; /* a clock step or gap made their time unknown */
+  uint64_t lost_count;     /* dropped by the NIC since the watch was created */
+  uint64_t step_count;     /* steps and gaps of the clock */
+  int64_t max_err_ns;      /* widest error of a placed stamp */
   double mean_err_ns;
 } nbc_nic_counts;
 
@@ -957,7 +1013,8 @@ NBC_API nbc_status nbc_nic_watch_create(const nbc_nic_watch_desc *desc, nbc_nic_
 NBC_API void nbc_nic_watch_destroy(nbc_nic_watch *watch); /* NULL allowed; the nic stays */
 /* Takes the stamps there are, then reads the clock, so that each stamp lies between two readings.
    O(1) per stamp, no allocation; the NIC's own cost (a register read, a system call) comes on top.
-   One thread at a time. ret NBC_OK | what read_clock or next_stamp say (stamps taken are not lost) */
+   One thread at a time. ret NBC_OK | what read_clock or next_stamp say (stamps taken are not
+   lost) */
 NBC_API nbc_status nbc_nic_poll(nbc_nic_watch *watch);
 NBC_API nbc_nic_counts nbc_nic_watch_counts(const nbc_nic_watch *watch);
 NBC_API const nbc_relation *nbc_nic_watch_relation(const nbc_nic_watch *watch);
@@ -988,7 +1045,8 @@ NBC_API nbc_status nbc_nic_watch_report(const nbc_nic_watch *watch, nbc_report *
 
 typedef struct nbc_op nbc_op;
 typedef void (*nbc_done_fn)(nbc_op *op);
-typedef struct nbc_op_slot { /* named as [THREADS] uses them; another transport uses them as it likes */
+typedef struct nbc_op_slot { /* named as [THREADS] uses them; another transport uses them as it
+                                likes */
   nbc_op *next;
   void *buffer, *remote_op, *remote_address;
   uint64_t tag, order, limit_bytes, granted_bytes, posted_bytes, xfer_id, remote_id;
@@ -1009,37 +1067,44 @@ struct nbc_op {
 
 typedef struct nbc_transport nbc_transport;
 struct nbc_transport {
-  const char *name;  /* "threads" */
-  const char *help;  /* one line */
-  void *ctx;         /* first argument of every function */
+  const char *name; /* "threads" */
+  const char *help; /* one line */
+  void *ctx;        /* first argument of every function */
   int rank, size;
-  bool any_thread;   /* isend, irecv, progress may be called from several threads at once */
-  bool any_peer;     /* NBC_ANY_PEER works */
+  bool any_thread;       /* isend, irecv, progress may be called from several threads at once */
+  bool any_peer;         /* NBC_ANY_PEER works */
   bool main_thread_only; /* no other thread than the creator's may call, not even one at a time */
   int64_t (*now_ns)(void *ctx);
-  nbc_status (*isend)(void *ctx, const void *buffer, uint64_t size_bytes, int peer, uint64_t tag, nbc_op *op);
-  nbc_status (*irecv)(void *ctx, void *buffer, uint64_t size_bytes, int peer, uint64_t tag, nbc_op *op);
+  nbc_status (*isend)(void *ctx, const void *buffer, uint64_t size_bytes, int peer, uint64_t tag,
+                      nbc_op *op);
+  nbc_status (*irecv)(void *ctx, void *buffer, uint64_t size_bytes, int peer, uint64_t tag,
+                      nbc_op *op);
   nbc_status (*progress)(void *ctx); /* NBC_OK, or the error that makes the transport unusable */
-  nbc_status (*cancel)(void *ctx, nbc_op *op); /* receive not matched yet: finishes NBC_E_CANCELLED; may be NULL */
+  nbc_status (*cancel)(void *ctx, nbc_op *op); /* receive not matched yet: finishes NBC_E_CANCELLED;
+                                                  may be NULL */
   nbc_peer (*peer_class)(void *ctx, int peer); /* NULL = unknown */
   bool (*same_clock)(void *ctx, int peer);     /* the peer's now_ns is ours; NULL = no */
   /* Simulations: told before a collective copies or reduces so many bytes, to take the time for it.
      false: it is not done, this run moves no data. NULL = it is done. */
   bool (*local)(void *ctx, uint64_t size_bytes, bool reduces);
-  nbc_recorder *recorder; /* set by the user: calls below and the transport's transfers are recorded */
+  nbc_recorder *recorder; /* set by the user: calls below and the transport's transfers are
+                             recorded */
 };
 
 /* Posting and waiting with the call events recorded when t->recorder is set. One thread at a time
    unless any_thread. limit_ns: give up with NBC_E_TIMEOUT after that long (operation stays posted);
    0 = wait for ever. Errors: the transport's own; NBC_E_PEER, NBC_E_INVAL. */
-NBC_API nbc_status nbc_isend(const nbc_transport *t, const void *buffer, uint64_t size_bytes, int peer,
-                             uint64_t tag, nbc_op *op);
+NBC_API nbc_status nbc_isend(const nbc_transport *t, const void *buffer, uint64_t size_bytes,
+                             int peer, uint64_t tag, nbc_op *op);
 NBC_API nbc_status nbc_irecv(const nbc_transport *t, void *buffer, uint64_t size_bytes, int peer,
                              uint64_t tag, nbc_op *op);
-NBC_API nbc_status nbc_test(const nbc_transport *t, nbc_op *op); /* NBC_PENDING or the operation's status */
+NBC_API nbc_status nbc_test(const nbc_transport *t, nbc_op *op); /* NBC_PENDING or the operation's
+                                                                    status */
 NBC_API nbc_status nbc_wait(const nbc_transport *t, nbc_op *op, int64_t limit_ns);
-NBC_API nbc_status nbc_send(const nbc_transport *t, const void *buffer, uint64_t size_bytes, int peer, uint64_t tag);
-NBC_API nbc_status nbc_recv(const nbc_transport *t, void *buffer, uint64_t size_bytes, int peer, uint64_t tag);
+NBC_API nbc_status nbc_send(const nbc_transport *t, const void *buffer, uint64_t size_bytes,
+                            int peer, uint64_t tag);
+NBC_API nbc_status nbc_recv(const nbc_transport *t, void *buffer, uint64_t size_bytes, int peer,
+                            uint64_t tag);
 
 /* For transports made by nbc_null_create, nbc_scripted_create or nbc_mpi_create. NULL allowed. */
 NBC_API void nbc_transport_destroy(nbc_transport *t);
@@ -1055,7 +1120,8 @@ NBC_API void nbc_transport_destroy(nbc_transport *t);
 
 
 /* Measures the transfer time of a message by size [O §2.4: the a-priori table]: one-way time =
-   half the median round trip, between this rank and peer, which must call it with each other's rank.
+   half the median round trip, between this rank and peer, which must call it with each other's
+   rank.
    in   desc   zeroed = 1 B ... 4 MiB, powers of two, until 1 % confidence or 50 ms per size
    out  table  on both ranks (the lower rank measures and sends it)
    ret  NBC_OK | transport errors | NBC_E_INVAL */
@@ -1064,8 +1130,9 @@ typedef struct nbc_table_measure_desc {
   int64_t time_per_size_ns;      /* 0 = 50 ms */
   int64_t limit_ns;              /* a peer that never answers: 0 = 30 s */
 } nbc_table_measure_desc;
-NBC_API nbc_status nbc_table_measure(const nbc_transport *t, int peer, const nbc_table_measure_desc *desc,
-                                     nbc_table **table, nbc_error *err);
+NBC_API nbc_status nbc_table_measure(const nbc_transport *t, int peer,
+                                     const nbc_table_measure_desc *desc, nbc_table **table,
+                                     nbc_error *err);
 #ifdef NBC_LINES
 #line 1 "src/transport/scripted.h"
 #endif
@@ -1106,19 +1173,19 @@ NBC_API nbc_status nbc_scripted_create(const nbc_transport *inner, const nbc_scr
 /* ============================================================================================== */
 /* [THREADS] 12. Ranks as threads: the transport that needs nothing                               */
 /* ============================================================================================== */
-/* Every rank is a thread of this process (or several ranks one thread, in tests), or a forked process
-   that shares memory with the others (desc.processes). Progress happens only inside calls, unless a
-   DMA thread stands in for the NIC. Protocols, as in [O §3]:
+/* Every rank is a thread of this process (or several ranks one thread, in tests), or a forked
+   process that shares memory with the others (desc.processes). Progress happens only inside calls,
+   unless a DMA thread stands in for the NIC. Protocols, as in [O §3]:
      EAGER        the sender's data goes to a buffer of the receiver at once; copied out at matching
      PIPELINED    rendezvous: first fragment with the request, the others one window at a time, each
                   posted by the sender when its progress runs (so they wait for a call)
      DIRECT_READ  rendezvous: the receiver's progress posts one read of the sender's buffer, then
                   tells the sender (FIN)
-   Without a DMA thread the copies are done by whoever posts them, inside progress. With it, they are
-   done at link speed while both ranks compute; only control messages wait for calls.
-   Processes cannot reach into each other (reading a neighbour's memory takes the rights of a debugger,
-   which containers and most machines withhold): no DMA thread, no DIRECT_READ, and every fragment of
-   the pipeline is copied in and out of shared memory. */
+   Without a DMA thread the copies are done by whoever posts them, inside progress. With it, they
+   are done at link speed while both ranks compute; only control messages wait for calls.
+   Processes cannot reach into each other (reading a neighbour's memory takes the rights of a
+   debugger, which containers and most machines withhold): no DMA thread, no DIRECT_READ, and every
+   fragment of the pipeline is copied in and out of shared memory. */
 typedef enum nbc_protocol {
   NBC_PROTOCOL_AUTO = 0, /* EAGER up to eager_limit_bytes, then `large` */
   NBC_PROTOCOL_EAGER,
@@ -1128,26 +1195,27 @@ typedef enum nbc_protocol {
 
 typedef struct nbc_threads nbc_threads;
 typedef struct nbc_threads_desc {
-  int size;                    /* ranks; 0 = 2 */
-  nbc_protocol protocol;       /* for all messages, or AUTO */
-  nbc_protocol large;          /* AUTO: above the limit; 0 = DIRECT_READ */
-  uint64_t eager_limit_bytes;  /* 0 = 8 KiB */
-  uint64_t fragment_bytes;     /* 0 = 64 KiB */
-  int pipeline_depth;          /* fragments in flight; 0 = 2 */
-  bool processes;              /* nbc_threads_run forks one process per rank; large: PIPELINED */
-  bool dma;                    /* a DMA thread moves the data */
-  double link_bytes_per_s;     /* with dma: pace of the link; 0 = as fast as it copies */
-  int64_t link_latency_ns;     /* with dma: what you write is what you get */
-  const nbc_clock *clock;      /* copied; NULL = nbc_clock_create with defaults */
+  int size;                   /* ranks; 0 = 2 */
+  nbc_protocol protocol;      /* for all messages, or AUTO */
+  nbc_protocol large;         /* AUTO: above the limit; 0 = DIRECT_READ */
+  uint64_t eager_limit_bytes; /* 0 = 8 KiB */
+  uint64_t fragment_bytes;    /* 0 = 64 KiB */
+  int pipeline_depth;         /* fragments in flight; 0 = 2 */
+  bool processes;             /* nbc_threads_run forks one process per rank; large: PIPELINED */
+  bool dma;                   /* a DMA thread moves the data */
+  double link_bytes_per_s;    /* with dma: pace of the link; 0 = as fast as it copies */
+  int64_t link_latency_ns;    /* with dma: what you write is what you get */
+  const nbc_clock *clock;     /* copied; NULL = nbc_clock_create with defaults */
 } nbc_threads_desc;
 
 /* What the DMA thread saw of one transfer: the truth that the bounds must contain. */
 typedef struct nbc_true_stamp {
   int src, dst;
-  uint64_t sequence;   /* of the fragment, per world */
+  uint64_t sequence; /* of the fragment, per world */
   uint64_t size_bytes;
   int64_t t_begin_ns, t_end_ns;
-  uint64_t send_xfer_id, recv_xfer_id; /* ids under which the two ranks' recorders know it; 0 = not */
+  uint64_t send_xfer_id, recv_xfer_id; /* ids under which the two ranks' recorders know it; 0 =
+                                          not */
 } nbc_true_stamp;
 
 #ifdef NBC_LINES
@@ -1167,9 +1235,9 @@ NBC_API nbc_threads_desc nbc_threads_desc_of(const nbc_threads *world); /* value
 /* The transport of one rank; one thread at a time may use it. Set ->recorder to record. */
 NBC_API nbc_transport *nbc_threads_rank(nbc_threads *world, int rank);
 /* Runs fn as every rank, each on its own thread, and joins. ret the first error any rank returned.
-   With desc.processes in forks of this process, which end with fn: then *user is a copy, results come
-   back through shared memory only, and NBC_E_PEER also means that a process died of a signal or of
-   exit; the world is as new for the next run. */
+   With desc.processes in forks of this process, which end with fn: then *user is a copy, results
+   come back through shared memory only, and NBC_E_PEER also means that a process died of a signal
+   or of exit; the world is as new for the next run. */
 typedef nbc_status (*nbc_rank_fn)(nbc_transport *t, void *user);
 NBC_API nbc_status nbc_threads_run(nbc_threads *world, nbc_rank_fn fn, void *user);
 /* Takes the oldest true stamps (with dma only); at most max; keeps the last 65536. Any thread. */
@@ -1203,10 +1271,13 @@ typedef struct nbc_mpi_desc {
   uint64_t piece_bytes; /* of the data of long messages; 0 = 1 GiB; at most 2 GiB - 1 */
 } nbc_mpi_desc;
 /* Collective over comm (an intracommunicator). err (may be NULL) says what is missing.
-   ret  NBC_OK | NBC_E_INVAL | NBC_E_STATE (MPI not initialised, or finalised) | NBC_E_TRANSPORT (MPI
+   ret  NBC_OK | NBC_E_INVAL | NBC_E_STATE (MPI not initialised, or finalised) | NBC_E_TRANSPORT
+   (MPI
         provides a lower thread level than asked for: both are named; or MPI's own error text)
-        | NBC_E_THREAD (below SERIALIZED only the main thread may create) | NBC_E_NOMEM | NBC_E_CLOCK */
-NBC_API nbc_status nbc_mpi_create(MPI_Comm comm, const nbc_mpi_desc *desc, nbc_transport **t, nbc_error *err);
+        | NBC_E_THREAD (below SERIALIZED only the main thread may create) | NBC_E_NOMEM |
+        NBC_E_CLOCK */
+NBC_API nbc_status nbc_mpi_create(MPI_Comm comm, const nbc_mpi_desc *desc, nbc_transport **t,
+                                  nbc_error *err);
 /* Collective. All operations should be finished: posted receives are forgotten, sends that do not
    complete within a second are left to MPI (and their memory with them). NULL allowed. After
    MPI_Finalize only memory is freed. */
@@ -1235,7 +1306,8 @@ NBC_API const char *nbc_mpi_error(const nbc_transport *t);
 #ifdef NBC_WITH_SHMEM
 typedef struct nbc_shmem_desc {
   uint64_t eager_limit_bytes; /* 0 = 8 KiB */
-  uint64_t fragment_bytes;    /* 0 = 16 KiB; the rings take 32 * shmem_n_pes() of it on each element */
+  uint64_t fragment_bytes;    /* 0 = 16 KiB; the rings take 32 * shmem_n_pes() of it on each
+                                 element */
   int pipeline_depth;         /* fragments in flight; 0 = 4 */
 } nbc_shmem_desc;
 /* Collective, after shmem_init. err (may be NULL) says what is missing.
@@ -1292,28 +1364,28 @@ typedef enum nbc_coll {
 
 /* Algorithms and the collectives they serve. "ordered": also for operators that do not commute. */
 #define NBC_ALGO_LIST(X)                                                                           \
-  X(AUTO, "auto")                               /* by the choice table                          */ \
-  X(LINEAR, "linear")                           /* all but alltoall's Bruck; ordered            */ \
-  X(DISSEMINATION, "dissemination")             /* barrier                                      */ \
-  X(BINOMIAL, "binomial")                       /* barrier, bcast, reduce, allreduce,           */ \
-                                                /* reduce_scatter, gather, scatter; ordered     */ \
-  X(KNOMIAL, "knomial")                         /* the same with any radix >= 2; ordered        */ \
-  X(CHAIN, "chain")                             /* bcast, reduce: pipelined; ordered            */ \
-  X(BINARY, "binary")                           /* bcast, reduce: pipelined                     */ \
-  X(SCATTER_ALLGATHER, "scatter_allgather")     /* bcast                                        */ \
-  X(RING, "ring")                               /* allreduce, reduce_scatter, allgather(v)      */ \
-  X(RECURSIVE_DOUBLING, "recursive_doubling")   /* allreduce, allgather(v) of 2^n ranks, scan,  */ \
-                                                /* exscan; ordered                              */ \
-  X(RECURSIVE_HALVING, "recursive_halving")     /* reduce_scatter                               */ \
-  X(RABENSEIFNER, "rabenseifner")               /* reduce, allreduce; ordered                   */ \
-  X(BRUCK, "bruck")                             /* allgather(v), alltoall                       */ \
-  X(PAIRWISE, "pairwise")                       /* reduce_scatter, alltoall(v)                  */ \
-  X(HPL_1RING, "hpl_1ring")                     /* bcast: the six of HPL, unsegmented           */ \
-  X(HPL_1RING_M, "hpl_1ring_m")                 /* root -> 1, root -> 2 -> 3 ...                */ \
-  X(HPL_2RING, "hpl_2ring")                     /* root -> 1 -> 2 ..., root -> P/2 -> ...       */ \
-  X(HPL_2RING_M, "hpl_2ring_m")                 /* root -> 1, then two rings of the others      */ \
-  X(HPL_LONG, "hpl_long")                       /* spread and roll, as scatter_allgather        */ \
-  X(HPL_LONG_M, "hpl_long_m")                   /* root -> 1, then long among the others        */
+  X(AUTO, "auto")                             /* by the choice table                          */   \
+  X(LINEAR, "linear")                         /* all but alltoall's Bruck; ordered            */   \
+  X(DISSEMINATION, "dissemination")           /* barrier                                      */   \
+  X(BINOMIAL, "binomial")                     /* barrier, bcast, reduce, allreduce,           */   \
+                                              /* reduce_scatter, gather, scatter; ordered     */   \
+  X(KNOMIAL, "knomial")                       /* the same with any radix >= 2; ordered        */   \
+  X(CHAIN, "chain")                           /* bcast, reduce: pipelined; ordered            */   \
+  X(BINARY, "binary")                         /* bcast, reduce: pipelined                     */   \
+  X(SCATTER_ALLGATHER, "scatter_allgather")   /* bcast                                        */   \
+  X(RING, "ring")                             /* allreduce, reduce_scatter, allgather(v)      */   \
+  X(RECURSIVE_DOUBLING, "recursive_doubling") /* allreduce, allgather(v) of 2^n ranks, scan,  */   \
+                                              /* exscan; ordered                              */   \
+  X(RECURSIVE_HALVING, "recursive_halving")   /* reduce_scatter                               */   \
+  X(RABENSEIFNER, "rabenseifner")             /* reduce, allreduce; ordered                   */   \
+  X(BRUCK, "bruck")                           /* allgather(v), alltoall                       */   \
+  X(PAIRWISE, "pairwise")                     /* reduce_scatter, alltoall(v)                  */   \
+  X(HPL_1RING, "hpl_1ring")                   /* bcast: the six of HPL, unsegmented           */   \
+  X(HPL_1RING_M, "hpl_1ring_m")               /* root -> 1, root -> 2 -> 3 ...                */   \
+  X(HPL_2RING, "hpl_2ring")                   /* root -> 1 -> 2 ..., root -> P/2 -> ...       */   \
+  X(HPL_2RING_M, "hpl_2ring_m")               /* root -> 1, then two rings of the others      */   \
+  X(HPL_LONG, "hpl_long")                     /* spread and roll, as scatter_allgather        */   \
+  X(HPL_LONG_M, "hpl_long_m")                 /* root -> 1, then long among the others        */
 
 typedef enum nbc_algo {
 #define NBC__X(name, text) NBC_ALGO_##name,
@@ -1322,10 +1394,12 @@ typedef enum nbc_algo {
       NBC_ALGO_COUNT
 } nbc_algo;
 
-NBC_API const char *nbc_coll_name(nbc_coll coll);                      /* "bcast"; "?" */
-NBC_API const char *nbc_algo_name(nbc_algo algo);                      /* "binomial"; "?" */
-NBC_API nbc_status nbc_coll_parse(const char *name, nbc_coll *coll);   /* NBC_OK | NBC_E_NOT_FOUND */
-NBC_API nbc_status nbc_algo_parse(const char *name, nbc_algo *algo);   /* NBC_OK | NBC_E_NOT_FOUND */
+NBC_API const char *nbc_coll_name(nbc_coll coll);                    /* "bcast"; "?" */
+NBC_API const char *nbc_algo_name(nbc_algo algo);                    /* "binomial"; "?" */
+NBC_API nbc_status nbc_coll_parse(const char *name, nbc_coll *coll); /* NBC_OK |
+                                                                          NBC_E_NOT_FOUND */
+NBC_API nbc_status nbc_algo_parse(const char *name, nbc_algo *algo); /* NBC_OK |
+                                                                          NBC_E_NOT_FOUND */
 
 /* What to schedule, seen by one rank. Counts and displacements are in elements. */
 typedef struct nbc_schedule_desc {
@@ -1339,8 +1413,8 @@ typedef struct nbc_schedule_desc {
   /* gatherv at the root, allgatherv, alltoallv: recv; scatterv at the root, alltoallv: send;
      reduce_scatter: recv counts. `size` entries; displacements NULL = packed */
   const uint64_t *send_counts, *send_displs, *recv_counts, *recv_displs;
-  bool in_place;        /* input in the receive buffer (scatter: the root keeps its own block) */
-  bool not_commutative; /* keep operands in rank order */
+  bool in_place;          /* input in the receive buffer (scatter: the root keeps its own block) */
+  bool not_commutative;   /* keep operands in rank order */
   uint64_t segment_bytes; /* pipelined trees; 0 = by the algorithm; UINT64_MAX = never cut */
   int radix;              /* KNOMIAL; 0 = 4 */
   int window_count;       /* sends in flight where they are bounded; 0 = 8 */
@@ -1387,8 +1461,8 @@ typedef struct nbc_node {
   } u;
 } nbc_node;
 
-/* Immutable once built. nodes has node_count + 1 entries: the last closes `after`. Nodes stand in an
-   order in which they could be run one by one. */
+/* Immutable once built. nodes has node_count + 1 entries: the last closes `after`. Nodes stand in
+   an order in which they could be run one by one. */
 typedef struct nbc_schedule {
   nbc_coll coll;
   nbc_algo algo; /* the one taken */
@@ -1436,7 +1510,8 @@ NBC_API bool nbc_schedule_supports(nbc_coll coll, nbc_algo algo, int size, bool 
 
 
 /* Which algorithm: the first rule that fits in size and bytes and is supported. Bytes are those of
-   `count`, of the mean block where every rank knows all counts, unbounded where each knows its own. Text format, one rule per line, '#' comments, 0 = any:
+   `count`, of the mean block where every rank knows all counts, unbounded where each knows its own.
+   Text format, one rule per line, '#' comments, 0 = any:
      bcast MAX_RANKS MAX_BYTES algorithm SEGMENT_BYTES RADIX */
 #define NBC_CHOICE_MAX_RULES 256
 typedef struct nbc_choice_rule {
@@ -1451,8 +1526,8 @@ typedef struct nbc_choice {
   size_t rule_count;
   nbc_choice_rule rules[NBC_CHOICE_MAX_RULES];
 } nbc_choice;
-/* Fills desc->algo, when it is AUTO, with segment_bytes and radix where they are 0 (table NULL = built
-   in). Always finds one: what no rule serves is LINEAR. */
+/* Fills desc->algo, when it is AUTO, with segment_bytes and radix where they are 0 (table NULL =
+   built in). Always finds one: what no rule serves is LINEAR. */
 NBC_API void nbc_choose(const nbc_choice *table, nbc_schedule_desc *desc);
 /* The rules built in, as a table to print or change. */
 NBC_API void nbc_choice_default(nbc_choice *table);
@@ -1514,12 +1589,14 @@ NBC_API nbc_status nbc_schedule_price(const nbc_schedule *const *schedules, int 
 
 
 
-/* Proves, by running them on an abstract network whose sends finish only when their receive is there,
-   that the schedules of all ranks (up to 64) together
+/* Proves, by running them on an abstract network whose sends finish only when their receive is
+   there, that the schedules of all ranks (up to 64) together
    - stay inside their areas, never write the send buffer, and order every two conflicting nodes;
    - match every send with one receive of the same size, and do not deadlock;
-   - leave in every receive buffer exactly what the collective promises, operands in rank order where
-     not_commutative is set, and touch nothing else (barrier: nobody leaves before all have entered).
+   - leave in every receive buffer exactly what the collective promises, operands in rank order
+   where
+     not_commutative is set, and touch nothing else (barrier: nobody leaves before all have
+     entered).
    descs are those of the ranks. Elements are followed one by one: take small counts.
    ret NBC_OK | NBC_E_STATE (err says what fails where) | NBC_E_RANGE (size) | NBC_E_NOMEM */
 NBC_API nbc_status nbc_schedule_verify(const nbc_schedule *const *schedules,
@@ -1536,7 +1613,7 @@ NBC_API nbc_status nbc_schedule_verify(const nbc_schedule *const *schedules,
 /* [REDUCE] 16. Types and operators                                                               */
 /* ============================================================================================== */
 #define NBC_TYPE_LIST(X)                                                                           \
-  X(BYTE, "byte", 1)   /* moves, does not reduce */                                                \
+  X(BYTE, "byte", 1) /* moves, does not reduce */                                                  \
   X(BOOL, "bool", sizeof(bool))                                                                    \
   X(INT8, "int8", 1)                                                                               \
   X(UINT8, "uint8", 1)                                                                             \
@@ -1620,8 +1697,8 @@ NBC_API const char *nbc_reduce_name(nbc_reduce reduce); /* "sum", "user"; "?" */
 /* dst[i] = left[i] op right[i]; dst may be left or right. `left` comes from lower ranks. */
 typedef void (*nbc_reduce_fn)(void *dst, const void *left, const void *right, uint64_t count,
                               nbc_type type, void *user);
-/* The function behind a predefined operator, for use without communication. ret NBC_OK | NBC_E_INVAL
-   (the operator does not exist for this type) */
+/* The function behind a predefined operator, for use without communication. ret NBC_OK |
+   NBC_E_INVAL (the operator does not exist for this type) */
 NBC_API nbc_status nbc_reduce_local(nbc_reduce reduce, nbc_type type, void *dst, const void *left,
                                     const void *right, uint64_t count);
 
@@ -1640,16 +1717,17 @@ NBC_API nbc_status nbc_reduce_local(nbc_reduce reduce, nbc_type type, void *dst,
 /* ============================================================================================== */
 /* Without an engine, collectives go on only while the program is inside nbc_coll_test or
    nbc_coll_wait. An engine is one worker thread that serves any number of communicators:
-     DEDICATED  polls all the time on a core of its own; the program's calls never enter the transport
+     DEDICATED  polls all the time on a core of its own; the program's calls never enter the
+     transport
      TIMER      polls every few milliseconds, on the program's cores; waiting threads help
      IDLE       polls when nothing else wants a core (SCHED_IDLE); waiting threads help
    Starting a collective hands it over without a lock; the worker holds a spin lock while it polls.
    On a busy machine an IDLE worker may lose its core while it holds that lock: what needs the lock
    (freeing a running request, checking mode, destroying a communicator) then waits for it.
-   What the worker uses, the program must leave alone: no nbc_isend, nbc_wait, ... on a transport that
-   any_thread does not allow. What it moves is recorded as foreign stamps for the thread that attached
-   the transport's recorder: set it before the communicators are created, and leave it until they are
-   destroyed. */
+   What the worker uses, the program must leave alone: no nbc_isend, nbc_wait, ... on a transport
+   that any_thread does not allow. What it moves is recorded as foreign stamps for the thread that
+   attached the transport's recorder: set it before the communicators are created, and leave it
+   until they are destroyed. */
 typedef struct nbc_progress nbc_progress;
 typedef enum nbc_policy {
   NBC_POLICY_NONE = 0,
@@ -1678,16 +1756,18 @@ typedef struct nbc_progress_stats {
 
 /* DEDICATED: the creating thread's affinity mask stands for the program's cores, since its threads
    inherit it: bind the program first. The worker may use any core that the system allows.
-   ret NBC_OK | NBC_E_INVAL | NBC_E_RANGE (no such core) | NBC_E_STATE (core shared with the program:
-   err says what to set) | NBC_E_THREAD | NBC_E_NOMEM */
-NBC_API nbc_status nbc_progress_create(const nbc_progress_desc *desc, nbc_progress **progress, nbc_error *err);
+   ret NBC_OK | NBC_E_INVAL | NBC_E_RANGE (no such core) | NBC_E_STATE (core shared with the
+   program: err says what to set) | NBC_E_THREAD | NBC_E_NOMEM */
+NBC_API nbc_status nbc_progress_create(const nbc_progress_desc *desc, nbc_progress **progress,
+                                       nbc_error *err);
 /* Stops the worker, also with requests in flight: they go on as without an engine. Idempotent. */
 NBC_API void nbc_progress_stop(nbc_progress *progress);
 /* Stops. NBC_E_STATE: communicators still use it. NULL allowed. */
 NBC_API nbc_status nbc_progress_destroy(nbc_progress *progress);
 NBC_API void nbc_progress_get_stats(const nbc_progress *progress, nbc_progress_stats *stats);
 /* Shell lines that keep OpenMP off `core` on a machine or share of core_count cores (0 = those this
-   process may use): OMP_NUM_THREADS, OMP_PLACES, OMP_PROC_BIND. ret NBC_OK | NBC_E_RANGE | NBC_E_IO */
+   process may use): OMP_NUM_THREADS, OMP_PLACES, OMP_PROC_BIND. ret NBC_OK | NBC_E_RANGE |
+   NBC_E_IO */
 NBC_API nbc_status nbc_progress_env(int core, int core_count, FILE *out);
 
 #ifdef NBC_LINES
@@ -1714,7 +1794,8 @@ typedef struct nbc_comm nbc_comm;
 typedef struct nbc_request nbc_request;
 typedef struct nbc_comm_desc {
   nbc_transport *transport;
-  uint32_t id;              /* same on all ranks; tells communicators of a transport apart; < 32768 */
+  uint32_t id;              /* same on all ranks; tells communicators of a transport apart; <
+                               32768 */
   const nbc_choice *choice; /* copied; NULL = built in. The environment wins: NBC_CHOICE = a file;
                                NBC_ALGO = "bcast=chain:65536,allreduce=ring" (segment after ':') */
   bool check;               /* compare the arguments of all ranks before each collective */
@@ -1722,7 +1803,8 @@ typedef struct nbc_comm_desc {
   nbc_progress *progress;   /* outlives the communicator; NULL = policy NONE */
 } nbc_comm_desc;
 
-/* Local. ret NBC_OK | NBC_E_INVAL, NBC_E_RANGE | NBC_E_PARSE, NBC_E_IO (environment) | NBC_E_NOMEM */
+/* Local. ret NBC_OK | NBC_E_INVAL, NBC_E_RANGE | NBC_E_PARSE, NBC_E_IO (environment) |
+   NBC_E_NOMEM */
 NBC_API nbc_status nbc_comm_create(const nbc_comm_desc *desc, nbc_comm **comm, nbc_error *err);
 /* Requests still there are freed with it. NULL allowed. */
 NBC_API void nbc_comm_destroy(nbc_comm *comm);
@@ -1749,8 +1831,8 @@ typedef struct nbc_coll_args {
   int window_count;
 } nbc_coll_args;
 
-/* Starts a collective. Without a progress engine it goes on inside nbc_coll_test and nbc_coll_wait of
-   any request on the transport, and nowhere else.
+/* Starts a collective. Without a progress engine it goes on inside nbc_coll_test and nbc_coll_wait
+   of any request on the transport, and nowhere else.
    ret NBC_OK | NBC_E_INVAL, NBC_E_RANGE (nbc_comm_error names the argument) | NBC_E_NOMEM */
 NBC_API nbc_status nbc_coll_start_new(nbc_comm *comm, const nbc_coll_args *args,
                                       nbc_request **request);
@@ -1763,8 +1845,8 @@ NBC_API nbc_status nbc_coll_start(nbc_request *request); /* NBC_E_STATE: still r
 NBC_API nbc_status nbc_coll_test(nbc_request **request);
 NBC_API nbc_status nbc_coll_wait(nbc_request **request, int64_t limit_ns);
 /* The end without waiting, also of a running request: its receives are cancelled where the
-   transport can; what cannot be recalled stays until the communicator is destroyed. NULL allowed.
- */
+   transport can; what cannot be recalled stays until the communicator is destroyed. NULL
+   allowed. */
 NBC_API void nbc_coll_free(nbc_request *request);
 NBC_API const nbc_schedule *nbc_coll_schedule(const nbc_request *request); /* to print or price */
 /* Starts and waits. */
@@ -1830,18 +1912,19 @@ NBC_API nbc_status nbc_iexscan(nbc_comm *comm, const void *send, void *recv, uin
 
 
 
-/* Measures which algorithm is fastest here, by size; alltoallv, whose length each rank knows for itself
-   only, gets one rule for all sizes; gatherv and scatterv have one algorithm. v-variants are measured
-   with lengths 50 % around their mean. Collective over comm, with nothing else in flight on it; all
-   ranks get the same table: rules for this number of ranks, then those built in. Save it with
-   nbc_choice_write, name the file in NBC_CHOICE or give it to nbc_comm_create.
+/* Measures which algorithm is fastest here, by size; alltoallv, whose length each rank knows for
+   itself only, gets one rule for all sizes; gatherv and scatterv have one algorithm. v-variants are
+   measured with lengths 50 % around their mean. Collective over comm, with nothing else in flight
+   on it; all ranks get the same table: rules for this number of ranks, then those built in. Save it
+   with nbc_choice_write, name the file in NBC_CHOICE or give it to nbc_comm_create.
    ret NBC_OK | NBC_E_RANGE | NBC_E_NOMEM | errors of the collectives */
 typedef struct nbc_tune_desc {
   uint64_t max_bytes; /* of a vector, of all blocks together; 0 = 1 MiB */
   int reps;           /* per algorithm and size, the median counts; 0 = 5; at most 99 */
   int64_t limit_ns;   /* what is not measured by then stays as built in; 0 = 20 s */
 } nbc_tune_desc;
-NBC_API nbc_status nbc_tune(nbc_comm *comm, const nbc_tune_desc *desc, nbc_choice *table, nbc_error *err);
+NBC_API nbc_status nbc_tune(nbc_comm *comm, const nbc_tune_desc *desc, nbc_choice *table,
+                            nbc_error *err);
 #ifdef NBC_LINES
 #line 1 "src/time/sync.h"
 #endif
@@ -1906,9 +1989,9 @@ NBC_API nbc_sync_desc nbc_sync_desc_of(const nbc_sync *sync); /* values in force
 /* Global time of a local time (t->now_ns scale), old or new: old ones are interpolated between the
    states kept, new ones extrapolated. ret NBC_OK | NBC_E_RANGE (before a step: unknown) */
 NBC_API nbc_status nbc_sync_global(const nbc_sync *sync, int64_t t_local_ns, nbc_time *global);
-/* The most probable global time of a local one, within the interval of nbc_sync_global: its middle, but
-   while that interval leaves open whether the clocks drift at all, only drift that is sure counts. For
-   differences between ranks; a bound goes with nbc_sync_global. ret as above */
+/* The most probable global time of a local one, within the interval of nbc_sync_global: its middle,
+   but while that interval leaves open whether the clocks drift at all, only drift that is sure
+   counts. For differences between ranks; a bound goes with nbc_sync_global. ret as above */
 NBC_API nbc_status nbc_sync_estimate(const nbc_sync *sync, int64_t t_local_ns,
                                      int64_t *t_global_ns);
 /* The local time at which it is t_global_ns, as far as known. ret NBC_OK | NBC_E_RANGE */
@@ -1933,7 +2016,7 @@ NBC_API void nbc_sync_destroy(nbc_sync *sync);
 /* ============================================================================================== */
 /* [MEASURE] 20. Measuring: common starts, repeats until sure, changes on the way                 */
 /* ============================================================================================== */
-/* ---- samples: what a list of measured times says --------------------------------------------- */
+/* ---- samples: what a list of measured times says ------------------------------------------- */
 typedef struct nbc_sample_check {
   size_t outlier_count; /* beyond 1.5 interquartile ranges from the quartiles */
   bool changed;         /* the level changed on the way (Pettitt's test, p < 0.01) ... */
@@ -1947,7 +2030,7 @@ NBC_API nbc_status nbc_samples_check(const double *values, size_t count, nbc_sam
    random order, so that slow changes of the machine do not look like an effect of size. */
 NBC_API void nbc_shuffle(int *order, int count, uint64_t seed);
 
-/* ---- why a measurement ended ----------------------------------------------------------------- */
+/* ---- why a measurement ended --------------------------------------------------------------- */
 typedef enum nbc_stop {
   NBC_STOP_SURE = 0, /* the confidence interval of the median is as narrow as asked for */
   NBC_STOP_COUNT,    /* max_count samples */
@@ -1979,7 +2062,7 @@ typedef struct nbc_repeat { /* when to stop; zeroed = defaults */
   bool keep_samples;
 } nbc_repeat;
 
-/* ---- one process: a loop around an operation ------------------------------------------------- */
+/* ---- one process: a loop around an operation ----------------------------------------------- */
 typedef enum nbc_timing {
   NBC_TIMING_LOOP = 0, /* one reading before and after batch_count calls */
   NBC_TIMING_EACH      /* readings around every single call: adds them to the result. To show it. */
@@ -1993,7 +2076,7 @@ NBC_API nbc_status nbc_measure_loop(const nbc_clock *clock, const nbc_repeat *re
                                     nbc_timing timing, int batch_count, double subtract_ns,
                                     nbc_measure_fn fn, void *user, nbc_measurement *out);
 
-/* ---- all ranks: max(end) - min(start) on synchronised clocks --------------------------------- */
+/* ---- all ranks: max(end) - min(start) on synchronised clocks ------------------------------- */
 typedef enum nbc_start {
   NBC_START_WINDOW = 0, /* all start at one global time; a sample with a late rank is discarded */
   NBC_START_BARRIER     /* all start when they leave a barrier: for comparison, see the skew */
@@ -2008,8 +2091,8 @@ typedef struct nbc_measure_desc {
 
 /* Collective: fn is called once per sample on all ranks. Rank 0 decides; all ranks get the result
    (samples: rank 0). ret NBC_OK | NBC_E_INVAL | NBC_E_NOMEM | NBC_E_TIMEOUT (err names the rank) |
-   transport errors | the first error that fn returned anywhere, or NBC_E_CLOCK where a clock stepped
-   backwards, on all ranks (err names the rank) */
+   transport errors | the first error that fn returned anywhere, or NBC_E_CLOCK where a clock
+   stepped backwards, on all ranks (err names the rank) */
 NBC_API nbc_status nbc_measure(nbc_sync *sync, const nbc_measure_desc *desc, nbc_measure_fn fn,
                                void *user, nbc_measurement *out, nbc_error *err);
 #ifdef NBC_LINES
@@ -2024,11 +2107,12 @@ NBC_API nbc_status nbc_measure(nbc_sync *sync, const nbc_measure_desc *desc, nbc
 /* ============================================================================================== */
 /* [MODEL] 21. Models of what was measured: ranges of sizes, noise, LogGP                         */
 /* ============================================================================================== */
-/* Time over size as straight lines, one per range of sizes, and the noise around each line as a mixture
-   of normal distributions. Where a range ends (a protocol switches) is found, not given: the least sum
-   of squares over all ways to cut (dynamic programming), each range paid for with a penalty. Distances
-   are relative to the measured time, so that microseconds count as much as milliseconds, and at most
-   three deviations each, so that a size that was disturbed does not make a range. */
+/* Time over size as straight lines, one per range of sizes, and the noise around each line as a
+   mixture of normal distributions. Where a range ends (a protocol switches) is found, not given:
+   the least sum of squares over all ways to cut (dynamic programming), each range paid for with a
+   penalty. Distances are relative to the measured time, so that microseconds count as much as
+   milliseconds, and at most three deviations each, so that a size that was disturbed does not make
+   a range. */
 enum { NBC_MODEL_MAX_RANGES = 8, NBC_MODEL_MAX_MODES = 3, NBC_MODEL_MAX_SIZES = 256 };
 
 typedef struct nbc_model_mode {
@@ -2058,26 +2142,30 @@ typedef struct nbc_model_desc {
 } nbc_model_desc;
 
 /* Fits samples in any order, any number per size. O(sizes^3).
-   ret NBC_OK | NBC_E_INVAL (no sample, a time not positive or not finite, desc out of range: err names
-   it) | NBC_E_FULL (more than NBC_MODEL_MAX_SIZES different sizes) | NBC_E_NOMEM */
+   ret NBC_OK | NBC_E_INVAL (no sample, a time not positive or not finite, desc out of range: err
+   names it) | NBC_E_FULL (more than NBC_MODEL_MAX_SIZES different sizes) | NBC_E_NOMEM */
 NBC_API nbc_status nbc_model_fit(const uint64_t *size_bytes, const double *time_ns, size_t count,
                                  const nbc_model_desc *desc, nbc_model *model, nbc_error *err);
 /* The mixture alone (expectation-maximisation, 1 ... NBC_MODEL_MAX_MODES components).
    ret NBC_OK | NBC_E_INVAL (no value, one not finite) | NBC_E_NOMEM */
 NBC_API nbc_status nbc_model_fit_noise(const double *values, size_t count, nbc_model_noise *noise);
-/* The line of the range that size_bytes lies in (between two ranges: the lower; beyond: the nearest). */
+/* The line of the range that size_bytes lies in (between two ranges: the lower; beyond: the
+   nearest). */
 NBC_API const nbc_model_range *nbc_model_range_of(const nbc_model *model, uint64_t size_bytes);
 NBC_API double nbc_model_time_ns(const nbc_model *model, uint64_t size_bytes);
 
-/* ---- LogGP of a transport, measured ----------------------------------------------------------
-   Between two ranks, sizes in random order, several rounds:
-     time    half a round trip                                     L + o_s + o_r at the smallest size
-     o_s     the posting call of a message
-     o_r     the wait for a message that arrived long ago, its receive posted before; where a transport
-             moves data only inside calls (rendezvous), this includes the transfer, and L is what remains
+/* ---- LogGP of a transport, measured -------------------------------------------------------- */
+/* Between two ranks, sizes in random order, several rounds:
+     time    half a round trip                                     L + o_s + o_r at the smallest
+     size o_s     the posting call of a message
+     o_r     the wait for a message that arrived long ago, its receive posted before; where a
+     transport
+             moves data only inside calls (rendezvous), this includes the transfer, and L is what
+             remains
      late    the same with the receive posted only then (delayed post): what a message costs that
              nobody waited for
-     g, G    a batch of 16 messages until the answer, minus a single one, / 15: the gap between messages;
+     g, G    a batch of 16 messages until the answer, minus a single one, / 15: the gap between
+     messages;
              G is its slope over the size, g what is left at the smallest size of a range
    and, for the dedicated-core model, the shortest call that posts, tests in vain, waits for what is
    there. */
@@ -2113,15 +2201,17 @@ typedef struct nbc_model_loggp_desc {
 } nbc_model_loggp_desc;
 /* Called by both ranks, peer being the other; both get the result. The lower rank's desc counts.
    ret NBC_OK | NBC_E_INVAL | NBC_E_NOMEM | NBC_E_TIMEOUT (err names the rank) | transport errors |
-   NBC_E_CLOCK (it stepped backwards) | as nbc_model_fit; the higher rank then has NBC_E_CANCELLED.  free with nbc_model_free */
+   NBC_E_CLOCK (it stepped backwards) | as nbc_model_fit; the higher rank then has NBC_E_CANCELLED.
+   free with nbc_model_free */
 NBC_API nbc_status nbc_model_measure(const nbc_transport *t, int peer,
                                      const nbc_model_loggp_desc *desc, nbc_model_loggp *loggp,
                                      nbc_error *err);
 NBC_API void nbc_model_free(nbc_model_loggp *loggp); /* the samples only; NULL allowed */
-/* Lines for the platform file of portals_model.h (LogGP mode): L, o, g of the smallest sizes, G of the
-   largest; all ranges and the messages' noise, which that format does not know, as comments. */
+/* Lines for the platform file of portals_model.h (LogGP mode): L, o, g of the smallest sizes, G of
+   the largest; all ranges and the messages' noise, which that format does not know, as comments. */
 NBC_API nbc_status nbc_model_write_platform(const nbc_model_loggp *loggp, FILE *out);
-/* Lines for nbc_dedicated_parse: what the calls cost; the application's counts are still to be added. */
+/* Lines for nbc_dedicated_parse: what the calls cost; the application's counts are still to be
+   added. */
 NBC_API nbc_status nbc_model_write_dedicated(const nbc_model_loggp *loggp, FILE *out);
 #ifdef NBC_LINES
 #line 1 "src/time/dedicated.h"
@@ -2142,11 +2232,12 @@ NBC_API nbc_status nbc_model_write_dedicated(const nbc_model_loggp *loggp, FILE 
    computation between its post and its wait, (H2) nothing but the dedicated core progresses, (H3)
    computation scales linearly. Where measurements say otherwise, the refined mode replaces
      N/(N-1)           by T(N-1)/T(N) from a list of threads -> time,
-     N_wait t_min_wait by at least the part of each transfer that the computation between its post and
+     N_wait t_min_wait by at least the part of each transfer that the computation between its post
+     and
                        its wait cannot hide: sum of max(t_min_wait, xfer_time - computation). */
 enum { NBC_DEDICATED_MAX_SCALING = 64, NBC_DEDICATED_MAX_REQUESTS = 1024 };
 
-typedef struct nbc_dedicated_request { /* alike nonblocking transfers */
+typedef struct nbc_dedicated_request {  /* alike nonblocking transfers */
   double request_count, xfer_s, comp_s; /* of one: its transfer time, computation before its wait */
 } nbc_dedicated_request;
 
@@ -2158,7 +2249,7 @@ typedef struct nbc_dedicated_input {
   double nb_count, min_nb_s, test_count, min_test_s, wait_count, min_wait_s;
   double blocking_count, blocking_s; /* blocking calls: number, total time */
   double other_s;
-  double alpha_ratio; /* share of blocking calls turned nonblocking, 0 ... 1 */
+  double alpha_ratio;      /* share of blocking calls turned nonblocking, 0 ... 1 */
   double progressed_ratio; /* for H2: share of transfer time hidden already; < 0 = unknown */
   size_t scaling_size;
   int scaling_threads[NBC_DEDICATED_MAX_SCALING];
@@ -2168,14 +2259,14 @@ typedef struct nbc_dedicated_input {
 } nbc_dedicated_input;
 
 typedef enum nbc_dedicated_verdict { /* of a hypothesis */
-  NBC_DEDICATED_UNKNOWN = 0,
-  NBC_DEDICATED_HOLDS,
-  NBC_DEDICATED_FAILS
+                                     NBC_DEDICATED_UNKNOWN = 0,
+                                     NBC_DEDICATED_HOLDS,
+                                     NBC_DEDICATED_FAILS
 } nbc_dedicated_verdict;
 
 typedef struct nbc_dedicated_result { /* the terms in the order of the formula, and their sum */
   double comp_s, nb_s, test_s, wait_s, turned_s, blocking_s, other_s, total_s;
-  double speedup_ratio; /* noprog_s / total_s; 0 when unknown */
+  double speedup_ratio;           /* noprog_s / total_s; 0 when unknown */
   nbc_dedicated_verdict holds[3]; /* H1, H2, H3 */
   char evidence[3][160];          /* one sentence each */
 } nbc_dedicated_result;
@@ -2184,16 +2275,17 @@ typedef struct nbc_dedicated_result { /* the terms in the order of the formula, 
    ret NBC_OK | NBC_E_RANGE (err names the field) */
 NBC_API nbc_status nbc_dedicated_predict(const nbc_dedicated_input *input, bool refined,
                                          nbc_dedicated_result *result, nbc_error *err);
-/* Input from measurements, per process (means of merged ones). core_count is not in them: set it, and
-   noprog_s when the whole run was not measured.
+/* Input from measurements, per process (means of merged ones). core_count is not in them: set it,
+   and noprog_s when the whole run was not measured.
    A report of this library (from the preload or a monitor). */
 NBC_API void nbc_dedicated_from_report(const nbc_report *report, nbc_dedicated_input *input);
 /* mpiP's text report: its "MPI Time" and "Callsite Time statistics" sections.
    ret NBC_OK | NBC_E_PARSE (err->line) */
 NBC_API nbc_status nbc_dedicated_parse_mpip(const char *text, size_t text_bytes, const char *name,
                                             nbc_dedicated_input *input, nbc_error *err);
-/* Lines "field value" with the names above; "name text"; "scaling THREADS SECONDS" and "request COUNT
-   XFER_S COMP_S", any number; '#' comments. ret NBC_OK | NBC_E_PARSE (err->line) | NBC_E_FULL */
+/* Lines "field value" with the names above; "name text"; "scaling THREADS SECONDS" and "request
+   COUNT XFER_S COMP_S", any number; '#' comments. ret NBC_OK | NBC_E_PARSE (err->line) |
+   NBC_E_FULL */
 NBC_API nbc_status nbc_dedicated_parse(const char *text, size_t text_bytes, const char *name,
                                        nbc_dedicated_input *input, nbc_error *err);
 #ifdef NBC_LINES
@@ -2229,7 +2321,7 @@ NBC_API nbc_status nbc_dedicated_parse(const char *text, size_t text_bytes, cons
 #include <stdint.h>
 #include <string.h>
 #ifdef NBC_LINES
-#line 41 "src/base/config.h"
+#line 44 "src/base/config.h"
 #endif
 /* ============================================================================================== */
 /* [CONFIG] 1. Options                                                                            */
@@ -2275,7 +2367,7 @@ extern "C" {
 #line 4 "src/base/sums.h"
 #endif
 #ifndef NBC__BASE_SUMS_H
-#define NBC__BASE_SUMS_H
+#  define NBC__BASE_SUMS_H
 
 
 NBC__PRIVATE void nbc__plus(int64_t *sum, int64_t value);
@@ -2298,7 +2390,9 @@ NBC__PRIVATE void nbc__plus(int64_t *sum, int64_t value) { /* value >= 0 */
 }
 
 /* The same for times, d_ns >= 0. */
-NBC__PRIVATE int64_t nbc__later(int64_t t_ns, int64_t d_ns) { return t_ns > INT64_MAX - d_ns ? INT64_MAX : t_ns + d_ns; }
+NBC__PRIVATE int64_t nbc__later(int64_t t_ns, int64_t d_ns) {
+  return t_ns > INT64_MAX - d_ns ? INT64_MAX : t_ns + d_ns;
+}
 
 /* How many bits n takes: 0 for 0. */
 NBC__PRIVATE int nbc__bits(uint64_t n) {
@@ -2331,10 +2425,11 @@ NBC__PRIVATE uint64_t nbc__random(uint64_t *state) {
 #line 4 "src/base/text.h"
 #endif
 #ifndef NBC__BASE_TEXT_H
-#define NBC__BASE_TEXT_H
+#  define NBC__BASE_TEXT_H
 
 
-NBC__PRIVATE const char *nbc__text_word(const char *at, const char *end, char *out, size_t out_bytes);
+NBC__PRIVATE const char *nbc__text_word(const char *at, const char *end, char *out,
+                                        size_t out_bytes);
 NBC__PRIVATE const char *nbc__text_whole(const char *at, const char *end, uint64_t *value);
 NBC__PRIVATE const char *nbc__text_number(const char *at, const char *end, double *value);
 NBC__PRIVATE const char *nbc__text_blank(const char *at, const char *end);
@@ -2351,7 +2446,8 @@ NBC__PRIVATE void nbc__text_read_word(const char **at, char word[32]);
 
 
 /* A word of the line, made printable and short for a message. */
-NBC__PRIVATE const char *nbc__text_word(const char *at, const char *end, char *out, size_t out_bytes) {
+NBC__PRIVATE const char *nbc__text_word(const char *at, const char *end, char *out,
+                                        size_t out_bytes) {
   size_t n = 0;
   for (; at < end && n + 1 < out_bytes && *at != ' ' && *at != '\t'; at++)
     out[n++] = *at > 31 && *at < 127 ? *at : '?';
@@ -2434,7 +2530,8 @@ NBC__PRIVATE void nbc__text_read_word(const char **at, char word[32]) {
 #ifdef __GNUC__
 __attribute__((format(printf, 4, 5)))
 #endif
-NBC__PRIVATE nbc_status nbc__status_fail(nbc_error *err, nbc_status status, int line, const char *format, ...);
+NBC__PRIVATE nbc_status
+nbc__status_fail(nbc_error *err, nbc_status status, int line, const char *format, ...);
 NBC__PRIVATE void *nbc__zalloc(size_t size_bytes);
 #ifdef NBC_LINES
 #line 1 "src/base/status.c"
@@ -2447,26 +2544,29 @@ NBC__PRIVATE void *nbc__zalloc(size_t size_bytes);
 /* ============================================================================================== */
 NBC_API const char *nbc_status_name(nbc_status status) {
   switch (status) {
-#define NBC__X(name, value, text) case name: return #name;
+#define NBC__X(name, value, text)                                                                  \
+  case name: return #name;
     NBC_STATUS_LIST(NBC__X)
 #undef NBC__X
-    case NBC_STATUS_FORCE_INT32: break;
+  case NBC_STATUS_FORCE_INT32: break;
   }
   return "NBC_?";
 }
 
 NBC_API const char *nbc_status_text(nbc_status status) {
   switch (status) {
-#define NBC__X(name, value, text) case name: return text;
+#define NBC__X(name, value, text)                                                                  \
+  case name: return text;
     NBC_STATUS_LIST(NBC__X)
 #undef NBC__X
-    case NBC_STATUS_FORCE_INT32: break;
+  case NBC_STATUS_FORCE_INT32: break;
   }
   return "unknown status";
 }
 
 /* Fills err (may be NULL) and returns status. */
-NBC__PRIVATE nbc_status nbc__status_fail(nbc_error *err, nbc_status status, int line, const char *format, ...) {
+NBC__PRIVATE nbc_status nbc__status_fail(nbc_error *err, nbc_status status, int line,
+                                         const char *format, ...) {
   va_list args;
   if (!err) return status;
   err->status = status;
@@ -2495,16 +2595,14 @@ NBC__PRIVATE void *nbc__zalloc(size_t size_bytes) {
 /* Everything below reaches the machine through a probe, so that tests can hand in a counter that
    steps back, changes its rate or differs between cores, and see it found. */
 typedef struct nbc__clock_probe {
-  nbc_clock_source
-      source;      /* of the counter; NBC_CLOCK_AUTO = this processor has none that we know */
-  bool invariant;  /* as the processor says */
-  bool refused;    /* the kernel does not trust the counter */
-  int64_t tick_ns; /* one counter step, rounded up */
+  nbc_clock_source source; /* of the counter; NBC_CLOCK_AUTO = none that we know here */
+  bool invariant;          /* as the processor says */
+  bool refused;            /* the kernel does not trust the counter */
+  int64_t tick_ns;         /* one counter step, rounded up */
   uint64_t (*ticks)(void *user);
   int64_t (*raw_ns)(void *user); /* < 0: not available */
   void (*wait)(void *user, int64_t d_ns);
-  bool (*visit)(void *user,
-                int index); /* go to the index-th allowed core; false = no such; -1: back home */
+  bool (*visit)(void *user, int index); /* to the index-th allowed core; false = none; -1: home */
   void *user;
 } nbc__clock_probe;
 
@@ -2517,7 +2615,7 @@ typedef struct nbc__clock_bracket {
 /* NBC__CLOCK_COUNTER: the source that nbc__clock_counter reads; AUTO when there is none. The plain
    reading may move a few ns against neighbouring instructions, the ordered one may not. */
 #if defined(__x86_64__) && defined(__GNUC__)
-#define NBC__CLOCK_COUNTER NBC_CLOCK_TSC
+#  define NBC__CLOCK_COUNTER NBC_CLOCK_TSC
 static inline uint64_t nbc__clock_counter(void) {
   uint32_t lo, hi;
   __asm__ volatile("rdtsc" : "=a"(lo), "=d"(hi));
@@ -2529,7 +2627,7 @@ static inline uint64_t nbc__clock_counter_ordered(void) {
   return (uint64_t)hi << 32 | lo;
 }
 #elif defined(__aarch64__) && defined(__GNUC__)
-#define NBC__CLOCK_COUNTER NBC_CLOCK_CNTVCT
+#  define NBC__CLOCK_COUNTER NBC_CLOCK_CNTVCT
 static inline uint64_t nbc__clock_counter(void) {
   uint64_t ticks;
   __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
@@ -2541,7 +2639,7 @@ static inline uint64_t nbc__clock_counter_ordered(void) {
   return ticks;
 }
 #else
-#define NBC__CLOCK_COUNTER NBC_CLOCK_AUTO
+#  define NBC__CLOCK_COUNTER NBC_CLOCK_AUTO
 static inline uint64_t nbc__clock_counter(void) { return 0; }
 static inline uint64_t nbc__clock_counter_ordered(void) { return 0; }
 #endif
@@ -2603,10 +2701,11 @@ NBC_API const char *nbc_clock_source_name(nbc_clock_source source) {
 
 NBC_API void nbc_spin_ns(const nbc_clock *clock, int64_t d_ns) {
   const int64_t start_ns = nbc_clock_now_ns(clock);
-  while (nbc_clock_now_ns(clock) - start_ns < d_ns) {}
+  while (nbc_clock_now_ns(clock) - start_ns < d_ns) {
+  }
 }
 
-/* ---- the real probe -------------------------------------------------------------------------- */
+/* ---- the real probe ------------------------------------------------------------------------ */
 typedef struct nbc__clock_cores { /* the cores this thread may run on */
   cpu_set_t allowed;
   bool known;
@@ -2676,7 +2775,7 @@ static nbc__clock_probe nbc__clock_real_probe(nbc__clock_cores *cores) {
   return p;
 }
 
-/* ---- calibration ----------------------------------------------------------------------------- */
+/* ---- calibration --------------------------------------------------------------------------- */
 static nbc_status nbc__clock_refuse(nbc_clock *clock, const char *format, long long a,
                                     long long b) {
   char text[sizeof clock->why];
@@ -2715,8 +2814,8 @@ static nbc_status nbc__clock_take(const nbc__clock_probe *p, int tries, nbc__clo
 }
 
 /* Host time = the line through the middles of two brackets. If the rate is constant, RAW - host
-   time is linear and lies within half a bracket at both: between them within the wider half, outside
-   it grows at most by (half + half) / distance. */
+   time is linear and lies within half a bracket at both: between them within the wider half,
+   outside it grows at most by (half + half) / distance. */
 static bool nbc__clock_fit(nbc_clock *clock, uint64_t base_ticks, int64_t base_ns,
                            int64_t base_err_ns, const nbc__clock_bracket *last, int64_t tick_ns) {
   const int64_t last_ns = last->lo_ns + (last->hi_ns - last->lo_ns) / 2;
@@ -3022,7 +3121,7 @@ NBC_API nbc_status nbc_summarize(double *values, size_t count, double confidence
   return NBC_OK;
 }
 
-/* ---- the four ratios and what they say ------------------------------------------------------- */
+/* ---- the four ratios and what they say ----------------------------------------------------- */
 static double nbc__stats_measured_ns(const nbc_overlap_times *t) {
   return t->measured_ns > 0 ? t->measured_ns : t->call_ns + t->comp_ns + t->wait_ns;
 }
@@ -3105,16 +3204,15 @@ NBC_API const char *nbc_diagnosis_text(nbc_diagnosis diagnosis) {
 /* [TABLE] 5. Transfer-time tables                                                                */
 /* ============================================================================================== */
 #define NBC__TABLE_MAX_BYTES ((size_t)1 << 20)
-#define NBC__TABLE_MAX_S 3600.0
-#define NBC__TABLE_MAX_NS 1e18 /* results beyond 31 years are cut off */
+#define NBC__TABLE_MAX_S     3600.0
+#define NBC__TABLE_MAX_NS    1e18 /* results beyond 31 years are cut off */
 
 struct nbc_table { /* one allocation: this, then size_bytes, time_s, slope, name */
   size_t count;
   uint64_t *size_bytes;
   double *time_s;
-  double *slope_ns; /* ns per byte from point i on; the last one extrapolates */
-  uint16_t
-      first[66]; /* first[b]: the first point whose size has at least b bits; ends with count */
+  double *slope_ns;   /* ns per byte from point i on; the last one extrapolates */
+  uint16_t first[66]; /* first[b]: first point whose size has at least b bits; ends with count */
   char *name;
 };
 
@@ -3208,7 +3306,7 @@ NBC_API size_t nbc_table_points(const nbc_table *table, const uint64_t **size_by
 
 NBC_API void nbc_table_free(nbc_table *table) { NBC_FREE(table); }
 
-/* ---- the file format: read and written without the locale's decimal comma -------------------- */
+/* ---- the file format: read and written without the locale's decimal comma ------------------ */
 /* One line without its end and comment; *found = it holds a point. */
 static nbc_status nbc__table_line(const char *at, const char *end, const char *name, int line,
                                   uint64_t *size, double *time_s, bool *found, nbc_error *err) {
@@ -3336,7 +3434,7 @@ NBC_API nbc_status nbc_table_write(const nbc_table *table, const char *path, con
   return NBC_OK;
 }
 #ifdef NBC_LINES
-#line 137 "src/overlap/cells.h"
+#line 140 "src/overlap/cells.h"
 #endif
 NBC__PRIVATE int nbc__bin(int64_t ns);
 #ifdef NBC_LINES
@@ -3349,13 +3447,18 @@ NBC__PRIVATE int nbc__bin(int64_t ns);
 /* ============================================================================================== */
 /* [CELLS] 6. What is counted                                                                     */
 /* ============================================================================================== */
-/* ---- names ------------------------------------------------------------------------------------ */
-static const struct { const char *name; nbc_category category; } nbc__mon_kinds[] = {
+/* ---- names --------------------------------------------------------------------------------- */
+static const struct {
+  const char *name;
+  nbc_category category;
+} nbc__mon_kinds[] = {
 #define NBC__X(name, text, category) {text, NBC_CATEGORY_##category},
     NBC_KIND_LIST(NBC__X)
 #undef NBC__X
 };
-static const struct { const char *name, *text; } nbc__mon_problems[] = {
+static const struct {
+  const char *name, *text;
+} nbc__mon_problems[] = {
 #define NBC__X(name, text) {#name, text},
     NBC_PROBLEM_LIST(NBC__X)
 #undef NBC__X
@@ -3388,7 +3491,7 @@ NBC__PRIVATE int nbc__bin(int64_t ns) {
   return bin < NBC_HIST_BINS ? bin : NBC_HIST_BINS - 1;
 }
 #ifdef NBC_LINES
-#line 163 "src/overlap/monitor.h"
+#line 177 "src/overlap/monitor.h"
 #endif
 #define NBC__MON_RELAXED_LOAD(p)     __atomic_load_n((p), __ATOMIC_RELAXED)
 #define NBC__MON_RELAXED_STORE(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
@@ -3434,7 +3537,9 @@ typedef struct nbc__mon_section {
   nbc__mon_calls calls[NBC_KIND_COUNT];
 } nbc__mon_section;
 
-#define NBC__MON_RECENT 1024 /* remembered ended transfers: for late stamps, and to tell "twice" from "unknown" */
+#define NBC__MON_RECENT                                                                            \
+  1024 /* remembered ended transfers: for late stamps, and to tell "twice"
+                                from "unknown" */
 
 struct nbc_recorder {
   /* Event path: written by the owner only. `state` is all that others need to know C(t):
@@ -3476,7 +3581,11 @@ struct nbc_recorder {
   nbc__mon_event *active;
   uint32_t *pool;
   size_t pool_count;
-  struct { uint64_t id; bool set; nbc_cell *cell; } recent[NBC__MON_RECENT];
+  struct {
+    uint64_t id;
+    bool set;
+    nbc_cell *cell;
+  } recent[NBC__MON_RECENT];
   nbc_cell *cells;
   size_t cell_count;
   uint32_t *cell_index; /* hash of (section, kind, class, peer) to cell + 1 */
@@ -3500,8 +3609,8 @@ NBC__PRIVATE void nbc__mon_lock(nbc_recorder *r);
 NBC__PRIVATE void nbc__mon_unlock(nbc_recorder *r);
 NBC__PRIVATE void nbc__mon_read_counters_locked(nbc_recorder *r, bool book);
 NBC__PRIVATE int nbc__mon_class(const nbc_monitor *m, uint64_t size_bytes);
-NBC__PRIVATE void nbc__mon_account(nbc_recorder *r, nbc_cell *cell, const nbc__mon_event *b, const nbc__mon_event *e,
-                             uint64_t size_bytes, nbc_peer peer);
+NBC__PRIVATE void nbc__mon_account(nbc_recorder *r, nbc_cell *cell, const nbc__mon_event *b,
+                                   const nbc__mon_event *e, uint64_t size_bytes, nbc_peer peer);
 NBC__PRIVATE void nbc__mon_drain_for_report_locked(nbc_recorder *r, int64_t t_ns);
 #ifdef NBC_LINES
 #line 1 "src/overlap/monitor.c"
@@ -3513,9 +3622,17 @@ NBC__PRIVATE void nbc__mon_drain_for_report_locked(nbc_recorder *r, int64_t t_ns
 /* ============================================================================================== */
 /* [MONITOR] 7. The four events and the overlap bounds                                            */
 /* ============================================================================================== */
-enum { NBC__MON_BEGIN = 0, NBC__MON_BEGUN, NBC__MON_END, NBC__MON_END_SIZED, NBC__MON_END_ONLY, NBC__MON_CANCEL, NBC__MON_STAMP };
+enum {
+  NBC__MON_BEGIN = 0,
+  NBC__MON_BEGUN,
+  NBC__MON_END,
+  NBC__MON_END_SIZED,
+  NBC__MON_END_ONLY,
+  NBC__MON_CANCEL,
+  NBC__MON_STAMP
+};
 
-/* ---- creation --------------------------------------------------------------------------------- */
+/* ---- creation ------------------------------------------------------------------------------ */
 static nbc_status nbc__mon_set_classes(nbc_monitor *m, const nbc_monitor_desc *desc) {
   static const uint64_t edges[] = {256, 4096, 65536, 1048576, 16777216};
   const uint64_t *from = desc->class_edge_count ? desc->class_edges_bytes : edges;
@@ -3540,10 +3657,13 @@ NBC_API nbc_status nbc_monitor_create(const nbc_monitor_desc *desc, nbc_monitor 
   if (!m) return NBC_E_NOMEM;
   nbc_status status = NBC_OK;
   m->desc = *desc;
-  if (desc->counters && (desc->counters->count > NBC_MAX_COUNTERS || !desc->counters->read || !desc->counters->names))
+  if (desc->counters &&
+      (desc->counters->count > NBC_MAX_COUNTERS || !desc->counters->read || !desc->counters->names))
     status = NBC_E_INVAL;
-  if (desc->clock) m->clock = *desc->clock;
-  else if (status == NBC_OK) status = nbc_clock_create(NULL, &m->clock);
+  if (desc->clock)
+    m->clock = *desc->clock;
+  else if (status == NBC_OK)
+    status = nbc_clock_create(NULL, &m->clock);
   m->desc.clock = &m->clock;
   if (status == NBC_OK) status = nbc__mon_set_classes(m, desc);
   m->desc.ring_events = nbc__pow2(desc->ring_events, 512);
@@ -3553,11 +3673,13 @@ NBC_API nbc_status nbc_monitor_create(const nbc_monitor_desc *desc, nbc_monitor 
   if (!desc->max_sections) m->desc.max_sections = 64;
   if (m->desc.max_sections > 4096) m->desc.max_sections = 4096;
   if (status == NBC_OK && !desc->table_same_node) {
-    status = nbc_table_create_linear(500, 5e9, "default: 500 ns + bytes / (5 GB/s)", &m->own_table[0]);
+    status =
+        nbc_table_create_linear(500, 5e9, "default: 500 ns + bytes / (5 GB/s)", &m->own_table[0]);
     m->desc.table_same_node = m->own_table[0];
   }
   if (status == NBC_OK && !desc->table_other_node) {
-    status = nbc_table_create_linear(2000, 1e10, "default: 2 us + bytes / (10 GB/s)", &m->own_table[1]);
+    status =
+        nbc_table_create_linear(2000, 1e10, "default: 2 us + bytes / (10 GB/s)", &m->own_table[1]);
     m->desc.table_other_node = m->own_table[1];
   }
   struct timespec now;
@@ -3623,11 +3745,14 @@ static nbc_recorder *nbc__mon_new_recorder(nbc_monitor *m) {
   r->look_mask = turns / 4 < 128 ? turns / 4 - 1 : 127;
   r->takes_nic_stamps = d->history_calls > 0;
   if (d->counters && !m->recorders) { /* the first one reads them */
-    r->counter_sums = (uint64_t *)nbc__zalloc((d->max_sections + 1) * d->counters->count * sizeof *r->counter_sums);
-    r->counter_last = r->counter_sums ? r->counter_sums + d->max_sections * d->counters->count : NULL;
+    r->counter_sums = (uint64_t *)nbc__zalloc((d->max_sections + 1) * d->counters->count *
+                                              sizeof *r->counter_sums);
+    r->counter_last =
+        r->counter_sums ? r->counter_sums + d->max_sections * d->counters->count : NULL;
   }
   if (!r->history || (d->counters && !m->recorders && !r->counter_sums) || !r->ring ||
-      !r->sections || !r->inbox || !r->keys || !r->active || !r->pool || !r->cells || !r->cell_index) {
+      !r->sections || !r->inbox || !r->keys || !r->active || !r->pool || !r->cells ||
+      !r->cell_index) {
     nbc__mon_free_recorder(r);
     return NULL;
   }
@@ -3671,7 +3796,8 @@ NBC_API nbc_status nbc_recorder_attach(nbc_monitor *monitor, nbc_recorder **reco
 NBC_API nbc_status nbc_recorder_attach_at(nbc_monitor *m, int64_t t_ns, nbc_recorder **recorder) {
   nbc_recorder *r;
   pthread_mutex_lock(&m->mutex);
-  for (r = m->recorders; r && r->attached; r = r->next) {}
+  for (r = m->recorders; r && r->attached; r = r->next) {
+  }
   if (!r) {
     r = nbc__mon_new_recorder(m);
     if (r) r->next = m->recorders, m->recorders = r;
@@ -3691,7 +3817,7 @@ NBC_API nbc_status nbc_recorder_attach_at(nbc_monitor *m, int64_t t_ns, nbc_reco
   return r ? NBC_OK : NBC_E_NOMEM;
 }
 
-/* ---- the event path --------------------------------------------------------------------------- */
+/* ---- the event path ------------------------------------------------------------------------ */
 /* Each problem is counted either by the owner or under the lock, never by both (foreign_lost, which
    any thread may count, does not come here). */
 static inline void nbc__mon_problem(nbc_recorder *r, nbc_problem problem) {
@@ -3699,7 +3825,9 @@ static inline void nbc__mon_problem(nbc_recorder *r, nbc_problem problem) {
 }
 
 /* Only the owner writes these; a report may read them meanwhile. */
-static inline void nbc__mon_add(int64_t *sum, int64_t value) { NBC__MON_RELAXED_STORE(sum, *sum + value); }
+static inline void nbc__mon_add(int64_t *sum, int64_t value) {
+  NBC__MON_RELAXED_STORE(sum, *sum + value);
+}
 
 NBC_API int64_t nbc_recorder_comp_ns(const nbc_recorder *recorder, int64_t t_ns) {
   return nbc__mon_comp_at(NBC__MON_RELAXED_LOAD(&recorder->state), t_ns);
@@ -3713,8 +3841,10 @@ static inline int64_t nbc__mon_advance(nbc_recorder *r, int64_t t_ns) {
     nbc__mon_problem(r, NBC_PROBLEM_clock_backward);
     return r->last_ns;
   }
-  if (__builtin_expect(!r->on, 0)) nbc__mon_add(&r->off_ns, d_ns);
-  else nbc__mon_add(r->depth ? &r->here->call_ns : &r->here->comp_ns, d_ns);
+  if (__builtin_expect(!r->on, 0))
+    nbc__mon_add(&r->off_ns, d_ns);
+  else
+    nbc__mon_add(r->depth ? &r->here->call_ns : &r->here->comp_ns, d_ns);
   NBC__MON_RELAXED_STORE(&r->last_ns, t_ns);
   return t_ns;
 }
@@ -3735,8 +3865,10 @@ NBC_API void nbc_call_enter_at(nbc_recorder *r, nbc_kind kind, int64_t t_ns) {
 
 NBC_API void nbc_call_exit_at(nbc_recorder *r, int64_t t_ns) {
   if (r->depth != 1) {
-    if (r->depth > 1) r->depth--;
-    else nbc__mon_problem(r, NBC_PROBLEM_exit_without_enter);
+    if (r->depth > 1)
+      r->depth--;
+    else
+      nbc__mon_problem(r, NBC_PROBLEM_exit_without_enter);
     return;
   }
   t_ns = nbc__mon_advance(r, t_ns);
@@ -3749,7 +3881,8 @@ NBC_API void nbc_call_exit_at(nbc_recorder *r, int64_t t_ns) {
   if (d_ns > c->max_ns) NBC__MON_RELAXED_STORE(&c->max_ns, d_ns);
   nbc__mon_add(&c->total_ns, d_ns);
   NBC__MON_RELAXED_STORE(&c->count, c->count + 1);
-  nbc__mon_set_state(r, t_ns, (t_ns - (r->state >> 1)) * 2); /* last: what it may call is a jump then */
+  /* last: what it may call is a jump then */
+  nbc__mon_set_state(r, t_ns, (t_ns - (r->state >> 1)) * 2);
 }
 
 #define NBC__MON_UNPLACED INT64_MIN /* as C: not known */
@@ -3791,8 +3924,8 @@ NBC_API void nbc_xfer_end_sized_at(nbc_recorder *r, uint64_t id, uint64_t size_b
                                    int64_t t_ns) {
   nbc__mon_push(r, NBC__MON_END_SIZED, id, size_bytes, NBC_KIND_OTHER, peer, t_ns);
 }
-NBC_API void nbc_xfer_end_only_at(nbc_recorder *r, uint64_t size_bytes, nbc_kind kind, nbc_peer peer,
-                                  int64_t t_ns) {
+NBC_API void nbc_xfer_end_only_at(nbc_recorder *r, uint64_t size_bytes, nbc_kind kind,
+                                  nbc_peer peer, int64_t t_ns) {
   if (r->on) nbc__mon_push(r, NBC__MON_END_ONLY, 0, size_bytes, kind, peer, t_ns);
 }
 NBC_API void nbc_xfer_cancel(nbc_recorder *r, uint64_t id) {
@@ -3800,17 +3933,23 @@ NBC_API void nbc_xfer_cancel(nbc_recorder *r, uint64_t id) {
 }
 
 NBC_API void nbc_call_enter(nbc_recorder *r, nbc_kind kind) {
-  if (r->depth > 0) r->depth++;
-  else nbc_call_enter_at(r, kind, nbc_clock_now_ns(&r->monitor->clock));
+  if (r->depth > 0)
+    r->depth++;
+  else
+    nbc_call_enter_at(r, kind, nbc_clock_now_ns(&r->monitor->clock));
 }
 NBC_API void nbc_call_exit(nbc_recorder *r) {
-  if (r->depth > 1) r->depth--;
-  else nbc_call_exit_at(r, nbc_clock_now_ns(&r->monitor->clock));
+  if (r->depth > 1)
+    r->depth--;
+  else
+    nbc_call_exit_at(r, nbc_clock_now_ns(&r->monitor->clock));
 }
-NBC_API void nbc_xfer_begin(nbc_recorder *r, uint64_t id, uint64_t size_bytes, nbc_kind kind, nbc_peer peer) {
+NBC_API void nbc_xfer_begin(nbc_recorder *r, uint64_t id, uint64_t size_bytes, nbc_kind kind,
+                            nbc_peer peer) {
   nbc_xfer_begin_at(r, id, size_bytes, kind, peer, nbc_clock_now_ns(&r->monitor->clock));
 }
-NBC_API void nbc_xfer_begun(nbc_recorder *r, uint64_t id, uint64_t size_bytes, nbc_kind kind, nbc_peer peer) {
+NBC_API void nbc_xfer_begun(nbc_recorder *r, uint64_t id, uint64_t size_bytes, nbc_kind kind,
+                            nbc_peer peer) {
   nbc_xfer_begun_at(r, id, size_bytes, kind, peer, nbc_clock_now_ns(&r->monitor->clock));
 }
 NBC_API void nbc_xfer_end(nbc_recorder *r, uint64_t id) {
@@ -3823,12 +3962,14 @@ NBC_API void nbc_xfer_end_only(nbc_recorder *r, uint64_t size_bytes, nbc_kind ki
   nbc_xfer_end_only_at(r, size_bytes, kind, peer, nbc_clock_now_ns(&r->monitor->clock));
 }
 
-/* ---- sections, on and off --------------------------------------------------------------------- */
+/* ---- sections, on and off ------------------------------------------------------------------ */
 NBC__PRIVATE void nbc__mon_lock(nbc_recorder *r) {
   while (__atomic_exchange_n(&r->lock, 1, __ATOMIC_ACQUIRE))
     while (NBC__MON_RELAXED_LOAD(&r->lock)) sched_yield();
 }
-NBC__PRIVATE void nbc__mon_unlock(nbc_recorder *r) { __atomic_store_n(&r->lock, 0, __ATOMIC_RELEASE); }
+NBC__PRIVATE void nbc__mon_unlock(nbc_recorder *r) {
+  __atomic_store_n(&r->lock, 0, __ATOMIC_RELEASE);
+}
 
 /* Reads the counters and, with `book`, adds what they moved to the section of now. */
 NBC__PRIVATE void nbc__mon_read_counters_locked(nbc_recorder *r, bool book) {
@@ -3839,12 +3980,16 @@ NBC__PRIVATE void nbc__mon_read_counters_locked(nbc_recorder *r, bool book) {
   bool lost = !ok;
   uint64_t *sums = &r->counter_sums[NBC__MON_RELAXED_LOAD(&r->section) * s->count];
   for (size_t i = 0; ok && i < s->count; i++) {
-    if (r->counter_valid && now[i] < r->counter_last[i]) lost = true;
-    else if (r->counter_valid && book) sums[i] += now[i] - r->counter_last[i];
+    if (r->counter_valid && now[i] < r->counter_last[i])
+      lost = true;
+    else if (r->counter_valid && book)
+      sums[i] += now[i] - r->counter_last[i];
     r->counter_last[i] = now[i];
   }
   r->counter_valid = ok;
-  if (lost) NBC__MON_RELAXED_STORE(&r->problems[NBC_PROBLEM_counter_lost], r->problems[NBC_PROBLEM_counter_lost] + 1);
+  if (lost)
+    NBC__MON_RELAXED_STORE(&r->problems[NBC_PROBLEM_counter_lost],
+                           r->problems[NBC_PROBLEM_counter_lost] + 1);
 }
 static void nbc__mon_read_counters(nbc_recorder *r, bool book) {
   if (!r->counter_sums) return;
@@ -3928,7 +4073,7 @@ NBC_API void nbc_recorder_switch(nbc_recorder *r, bool on) {
   nbc_recorder_switch_at(r, on, nbc_clock_now_ns(&r->monitor->clock));
 }
 
-/* ---- stamps from other threads ---------------------------------------------------------------- */
+/* ---- stamps from other threads ------------------------------------------------------------- */
 static bool nbc__mon_inbox_put(nbc_recorder *r, const nbc__mon_event *event) {
   uint64_t position = NBC__MON_RELAXED_LOAD(&r->inbox_head);
   for (;;) {
@@ -3951,8 +4096,10 @@ static void nbc__mon_drain_by_force(nbc_recorder *r);
 static void nbc__mon_foreign_put(nbc_recorder *r, const nbc__mon_event *e) {
   for (int tries = 0; tries < 4; tries++) {
     if (nbc__mon_inbox_put(r, e)) return;
-    if (tries == 0) nbc__mon_drain(r);
-    else nbc__mon_drain_by_force(r);
+    if (tries == 0)
+      nbc__mon_drain(r);
+    else
+      nbc__mon_drain_by_force(r);
   }
   __atomic_fetch_add(&r->problems[NBC_PROBLEM_foreign_lost], 1, __ATOMIC_RELAXED);
 }
@@ -3973,9 +4120,10 @@ static void nbc__mon_foreign(nbc_recorder *r, uint8_t what, uint64_t id, uint64_
   nbc__mon_foreign_put(r, &e);
 }
 
-NBC_API void nbc_foreign_begin_at(nbc_recorder *owner, uint64_t id, uint64_t size_bytes, nbc_kind kind,
-                                  nbc_peer peer, int64_t t_ns) {
-  if (NBC__MON_RELAXED_LOAD(&owner->on)) nbc__mon_foreign(owner, NBC__MON_BEGIN, id, size_bytes, kind, peer, t_ns, 0);
+NBC_API void nbc_foreign_begin_at(nbc_recorder *owner, uint64_t id, uint64_t size_bytes,
+                                  nbc_kind kind, nbc_peer peer, int64_t t_ns) {
+  if (NBC__MON_RELAXED_LOAD(&owner->on))
+    nbc__mon_foreign(owner, NBC__MON_BEGIN, id, size_bytes, kind, peer, t_ns, 0);
 }
 NBC_API void nbc_foreign_end_at(nbc_recorder *owner, uint64_t id, int64_t t_ns) {
   nbc__mon_foreign(owner, NBC__MON_END, id, 0, NBC_KIND_OTHER, NBC_PEER_UNKNOWN, t_ns, 0);
@@ -3991,18 +4139,21 @@ NBC_API void nbc_foreign_begin(nbc_recorder *owner, uint64_t id, uint64_t size_b
 NBC_API void nbc_foreign_end(nbc_recorder *owner, uint64_t id) {
   nbc_foreign_end_at(owner, id, nbc_clock_now_ns(&owner->monitor->clock));
 }
-NBC_API void nbc_foreign_end_sized(nbc_recorder *owner, uint64_t id, uint64_t size_bytes, nbc_peer peer) {
+NBC_API void nbc_foreign_end_sized(nbc_recorder *owner, uint64_t id, uint64_t size_bytes,
+                                   nbc_peer peer) {
   nbc_foreign_end_sized_at(owner, id, size_bytes, peer, nbc_clock_now_ns(&owner->monitor->clock));
 }
-NBC_API void nbc_foreign_end_only(nbc_recorder *owner, uint64_t size_bytes, nbc_kind kind, nbc_peer peer) {
+NBC_API void nbc_foreign_end_only(nbc_recorder *owner, uint64_t size_bytes, nbc_kind kind,
+                                  nbc_peer peer) {
   if (NBC__MON_RELAXED_LOAD(&owner->on))
-    nbc__mon_foreign(owner, NBC__MON_END_ONLY, 0, size_bytes, kind, peer, nbc_clock_now_ns(&owner->monitor->clock), 0);
+    nbc__mon_foreign(owner, NBC__MON_END_ONLY, 0, size_bytes, kind, peer,
+                     nbc_clock_now_ns(&owner->monitor->clock), 0);
 }
 
 NBC_API void nbc_xfer_stamp_length(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns,
                                    int64_t t_end_ns, int64_t err_ns, int64_t d_err_ns) {
-  /* In line with the other events by the last time that it speaks of; the begin travels in the place of
-     C, err in that of the size, the length's err in that of the call. */
+  /* In line with the other events by the last time that it speaks of; the begin travels in the
+     place of C, err in that of the size, the length's err in that of the call. */
   nbc__mon_event e;
   memset(&e, 0, sizeof e);
   if (err_ns < 0) err_ns = err_ns == INT64_MIN ? INT64_MAX : -err_ns;
@@ -4019,10 +4170,11 @@ NBC_API void nbc_xfer_stamp(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns
   nbc_xfer_stamp_length(owner, id, t_begin_ns, t_end_ns, err_ns, UINT32_MAX);
 }
 
-/* ---- draining: events become sums. Everything below runs under the recorder's lock. ------------ */
+/* ---- draining: events become sums. Everything below runs under the recorder's lock. -------- */
 static inline uint64_t nbc__mon_hash(uint64_t id) { return (id * 0x9E3779B97F4A7C15u) >> 20; }
 
-static nbc__mon_key *nbc__mon_find(nbc_recorder *r, uint64_t id) { /* its key, or the empty one for it */
+/* its key, or the empty one for it */
+static nbc__mon_key *nbc__mon_find(nbc_recorder *r, uint64_t id) {
   uint64_t i = nbc__mon_hash(id) & r->key_mask;
   while (r->keys[i].index_plus1 && r->keys[i].id != id) i = (i + 1) & r->key_mask;
   return &r->keys[i];
@@ -4050,16 +4202,20 @@ NBC__PRIVATE int nbc__mon_class(const nbc_monitor *m, uint64_t size_bytes) {
   return c;
 }
 
-static nbc_cell *nbc__mon_cell(nbc_recorder *r, int section, nbc_kind kind, int class_index, nbc_peer peer) {
+static nbc_cell *nbc__mon_cell(nbc_recorder *r, int section, nbc_kind kind, int class_index,
+                               nbc_peer peer) {
   nbc_cell *c = r->last_cell;
-  if (c && c->section_index == section && c->kind == kind && c->class_index == class_index && c->peer == peer)
+  if (c && c->section_index == section && c->kind == kind && c->class_index == class_index &&
+      c->peer == peer)
     return c;
   const uint64_t index_mask = 2 * nbc__pow2(r->monitor->desc.max_cells, 0) - 1;
-  const uint64_t key = ((uint64_t)section << 16) | ((uint64_t)kind << 8) | ((uint64_t)class_index << 2) | (uint64_t)peer;
+  const uint64_t key = ((uint64_t)section << 16) | ((uint64_t)kind << 8) |
+                       ((uint64_t)class_index << 2) | (uint64_t)peer;
   uint64_t i = nbc__mon_hash(key) & index_mask;
   for (; r->cell_index[i]; i = (i + 1) & index_mask) {
     c = &r->cells[r->cell_index[i] - 1];
-    if (c->section_index == section && c->kind == kind && c->class_index == class_index && c->peer == peer)
+    if (c->section_index == section && c->kind == kind && c->class_index == class_index &&
+        c->peer == peer)
       return r->last_cell = c;
   }
   if (r->cell_count > r->monitor->desc.max_cells) {
@@ -4078,8 +4234,10 @@ static nbc_cell *nbc__mon_cell(nbc_recorder *r, int section, nbc_kind kind, int 
 static int64_t nbc__mon_xfer_ns(nbc_recorder *r, nbc_peer peer, uint64_t size_bytes) {
   const nbc_monitor_desc *d = &r->monitor->desc;
   const nbc_table *table = peer == NBC_PEER_SAME_NODE ? d->table_same_node : d->table_other_node;
-  if (table == r->last_table && size_bytes == r->last_bytes && peer != NBC_PEER_UNKNOWN) return r->last_time_ns;
-  const int64_t hour_ns = 3600000000000; /* nobody's message takes longer; keeps sums from overflowing */
+  if (table == r->last_table && size_bytes == r->last_bytes && peer != NBC_PEER_UNKNOWN)
+    return r->last_time_ns;
+  /* nobody's message takes longer; keeps sums from overflowing */
+  const int64_t hour_ns = 3600000000000;
   int64_t t_ns = nbc_table_time_ns(table, size_bytes);
   if (peer == NBC_PEER_UNKNOWN) { /* the slower of the two */
     const int64_t other_ns = nbc_table_time_ns(d->table_same_node, size_bytes);
@@ -4094,8 +4252,8 @@ static int64_t nbc__mon_xfer_ns(nbc_recorder *r, nbc_peer peer, uint64_t size_by
 }
 
 /* [O §2.2]: one transfer with begin b and end e; e == NULL or b == NULL: case 3. */
-NBC__PRIVATE void nbc__mon_account(nbc_recorder *r, nbc_cell *cell, const nbc__mon_event *b, const nbc__mon_event *e,
-                             uint64_t size_bytes, nbc_peer peer) {
+NBC__PRIVATE void nbc__mon_account(nbc_recorder *r, nbc_cell *cell, const nbc__mon_event *b,
+                                   const nbc__mon_event *e, uint64_t size_bytes, nbc_peer peer) {
   nbc_totals *t = &cell->t;
   int64_t x_ns = nbc__mon_xfer_ns(r, peer, size_bytes), min_ns = 0, max_ns;
   if (b && e && e->t_ns < b->t_ns) {
@@ -4138,7 +4296,8 @@ NBC__PRIVATE void nbc__mon_account(nbc_recorder *r, nbc_cell *cell, const nbc__m
   t->max_overlap_ns += max_ns;
 }
 
-static nbc_cell *nbc__mon_finish(nbc_recorder *r, const nbc__mon_event *b, const nbc__mon_event *e) {
+static nbc_cell *nbc__mon_finish(nbc_recorder *r, const nbc__mon_event *b,
+                                 const nbc__mon_event *e) {
   const nbc__mon_event *first = b ? b : e;
   uint64_t size_bytes = first->size_bytes;
   nbc_peer peer = (nbc_peer)first->peer;
@@ -4146,24 +4305,30 @@ static nbc_cell *nbc__mon_finish(nbc_recorder *r, const nbc__mon_event *b, const
     size_bytes = e->size_bytes;
     if (e->peer != NBC_PEER_UNKNOWN) peer = (nbc_peer)e->peer;
   }
-  nbc_cell *cell = nbc__mon_cell(r, first->section, (nbc_kind)first->kind, nbc__mon_class(r->monitor, size_bytes), peer);
+  nbc_cell *cell = nbc__mon_cell(r, first->section, (nbc_kind)first->kind,
+                                 nbc__mon_class(r->monitor, size_bytes), peer);
   nbc__mon_account(r, cell, b && b->what == NBC__MON_BEGUN ? NULL : b, e, size_bytes, peer);
   return cell;
 }
 
 /* C at a past time from the history of calls; false when the history does not reach back so far. */
 static bool nbc__mon_comp_then(const nbc_recorder *r, int64_t t_ns, int64_t *comp_ns) {
-  const uint64_t size = r->history_mask + 1, head = __atomic_load_n(&r->history_head, __ATOMIC_ACQUIRE);
-  uint64_t low = head >= size ? head - size + 1 : 0, high = head; /* the owner may be writing head - size */
+  const uint64_t size = r->history_mask + 1,
+                 head = __atomic_load_n(&r->history_head, __ATOMIC_ACQUIRE);
+  /* the owner may be writing head - size */
+  uint64_t low = head >= size ? head - size + 1 : 0, high = head;
   const uint64_t oldest = low;
   while (low < high) { /* first turn after t_ns */
     const uint64_t mid = low + (high - low) / 2;
-    if (NBC__MON_RELAXED_LOAD(&r->history[mid & r->history_mask].t_ns) <= t_ns) low = mid + 1;
-    else high = mid;
+    if (NBC__MON_RELAXED_LOAD(&r->history[mid & r->history_mask].t_ns) <= t_ns)
+      low = mid + 1;
+    else
+      high = mid;
   }
   if (low == oldest && (oldest > 0 || head == 0)) return false;
   if (low == 0) low = 1, t_ns = r->history[0].t_ns; /* before the thread was known, C stood still */
-  *comp_ns = nbc__mon_comp_at(NBC__MON_RELAXED_LOAD(&r->history[(low - 1) & r->history_mask].state), t_ns);
+  *comp_ns =
+      nbc__mon_comp_at(NBC__MON_RELAXED_LOAD(&r->history[(low - 1) & r->history_mask].state), t_ns);
   __atomic_thread_fence(__ATOMIC_ACQUIRE);
   const uint64_t now = NBC__MON_RELAXED_LOAD(&r->history_head);
   return now < size || low - 1 > now - size; /* still there? */
@@ -4175,11 +4340,14 @@ static int64_t nbc__mon_known_ns(const nbc_recorder *r) {
   if (!head) return INT64_MIN;
   const int64_t t_ns = NBC__MON_RELAXED_LOAD(&r->history[(head - 1) & r->history_mask].t_ns);
   __atomic_thread_fence(__ATOMIC_ACQUIRE);
-  return NBC__MON_RELAXED_LOAD(&r->history_head) - head < r->history_mask ? t_ns : INT64_MIN; /* still there? */
+  return NBC__MON_RELAXED_LOAD(&r->history_head) - head < r->history_mask
+             ? t_ns
+             : INT64_MIN; /* still there? */
 }
 
 /* C at t_ns, when the owner is known up to known_ns: after that it may have computed, or not. */
-static bool nbc__mon_comp_by(const nbc_recorder *r, int64_t t_ns, int64_t known_ns, bool most, int64_t *comp_ns) {
+static bool nbc__mon_comp_by(const nbc_recorder *r, int64_t t_ns, int64_t known_ns, bool most,
+                             int64_t *comp_ns) {
   int64_t beyond_ns;
   if (t_ns <= known_ns) return nbc__mon_comp_then(r, t_ns, comp_ns);
   if (known_ns == INT64_MIN || !nbc__mon_comp_then(r, known_ns, comp_ns)) return false;
@@ -4188,15 +4356,17 @@ static bool nbc__mon_comp_by(const nbc_recorder *r, int64_t t_ns, int64_t known_
   return true;
 }
 
-/* Exact overlap of one stamped transfer (or fragment): C(end) - C(begin), each time +- err; cut by what
-   its length says, which is known to d_err (nbc_xfer_stamp_length). */
-static void nbc__mon_stamp(nbc_recorder *r, nbc_cell *cell, const nbc__mon_event *stamp, int64_t known_ns) {
+/* Exact overlap of one stamped transfer (or fragment): C(end) - C(begin), each time +- err; cut by
+   what its length says, which is known to d_err (nbc_xfer_stamp_length). */
+static void nbc__mon_stamp(nbc_recorder *r, nbc_cell *cell, const nbc__mon_event *stamp,
+                           int64_t known_ns) {
   const int64_t far_ns = (int64_t)1 << 60, err_ns = (int64_t)stamp->size_bytes;
   const int64_t b_ns = stamp->comp_ns, e_ns = stamp->t_ns - err_ns;
   int64_t d_err_ns = (int64_t)stamp->call_seq, b_early, b_late, e_early, e_late;
   if (e_ns < b_ns || b_ns < -far_ns || e_ns > far_ns || err_ns > far_ns) {
     nbc__mon_problem(r, NBC_PROBLEM_stamp_invalid);
-  } else if (!r->takes_nic_stamps || !nbc__mon_comp_by(r, b_ns - err_ns, known_ns, false, &b_early) ||
+  } else if (!r->takes_nic_stamps ||
+             !nbc__mon_comp_by(r, b_ns - err_ns, known_ns, false, &b_early) ||
              !nbc__mon_comp_by(r, b_ns + err_ns, known_ns, true, &b_late) ||
              !nbc__mon_comp_by(r, e_ns - err_ns, known_ns, false, &e_early) ||
              !nbc__mon_comp_by(r, stamp->t_ns, known_ns, true, &e_late)) {
@@ -4238,10 +4408,14 @@ static void nbc__mon_follow(nbc_recorder *r, const nbc__mon_event *e, int64_t kn
   const bool ended = !key->index_plus1 && r->recent[recent].set && r->recent[recent].id == e->id;
   if (e->what == NBC__MON_STAMP) {
     const nbc__mon_event *b = key->index_plus1 ? &r->active[key->index_plus1 - 1] : NULL;
-    nbc_cell *cell = b ? nbc__mon_cell(r, b->section, (nbc_kind)b->kind, nbc__mon_class(r->monitor, b->size_bytes), (nbc_peer)b->peer)
-                     : ended ? r->recent[recent].cell : NULL;
-    if (cell) nbc__mon_stamp(r, cell, e, known_ns);
-    else nbc__mon_problem(r, NBC_PROBLEM_stamp_lost);
+    nbc_cell *cell = ended ? r->recent[recent].cell : NULL;
+    if (b)
+      cell = nbc__mon_cell(r, b->section, (nbc_kind)b->kind,
+                           nbc__mon_class(r->monitor, b->size_bytes), (nbc_peer)b->peer);
+    if (cell)
+      nbc__mon_stamp(r, cell, e, known_ns);
+    else
+      nbc__mon_problem(r, NBC_PROBLEM_stamp_lost);
     return;
   }
   if (!key->index_plus1) {
@@ -4249,8 +4423,10 @@ static void nbc__mon_follow(nbc_recorder *r, const nbc__mon_event *e, int64_t kn
     return;
   }
   nbc_cell *cell = NULL;
-  if (e->what == NBC__MON_CANCEL) nbc__mon_problem(r, NBC_PROBLEM_cancelled);
-  else cell = nbc__mon_finish(r, &r->active[key->index_plus1 - 1], e);
+  if (e->what == NBC__MON_CANCEL)
+    nbc__mon_problem(r, NBC_PROBLEM_cancelled);
+  else
+    cell = nbc__mon_finish(r, &r->active[key->index_plus1 - 1], e);
   nbc__mon_remove(r, key);
   r->recent[recent].id = e->id;
   r->recent[recent].set = true;
@@ -4258,15 +4434,19 @@ static void nbc__mon_follow(nbc_recorder *r, const nbc__mon_event *e, int64_t kn
 }
 
 static void nbc__mon_process(nbc_recorder *r, const nbc__mon_event *e, int64_t known_ns) {
-  if (e->what == NBC__MON_BEGIN || e->what == NBC__MON_BEGUN) nbc__mon_begin(r, e);
-  else if (e->what == NBC__MON_END_ONLY) nbc__mon_finish(r, NULL, e);
-  else nbc__mon_follow(r, e, known_ns);
+  if (e->what == NBC__MON_BEGIN || e->what == NBC__MON_BEGUN)
+    nbc__mon_begin(r, e);
+  else if (e->what == NBC__MON_END_ONLY)
+    nbc__mon_finish(r, NULL, e);
+  else
+    nbc__mon_follow(r, e, known_ns);
 }
 
 /* A foreign event, when the owner's turns are known up to known_ns. */
 static void nbc__mon_process_foreign(nbc_recorder *r, nbc__mon_slot *slot, int64_t known_ns) {
   nbc__mon_event *e = &slot->event;
-  if (e->what != NBC__MON_STAMP && (e->t_ns > known_ns || !nbc__mon_comp_then(r, e->t_ns, &e->comp_ns)))
+  if (e->what != NBC__MON_STAMP &&
+      (e->t_ns > known_ns || !nbc__mon_comp_then(r, e->t_ns, &e->comp_ns)))
     e->comp_ns = NBC__MON_UNPLACED;
   nbc__mon_process(r, e, known_ns);
   __atomic_store_n(&slot->turn, r->inbox_tail + r->inbox_mask + 1, __ATOMIC_RELEASE);
@@ -4274,8 +4454,8 @@ static void nbc__mon_process_foreign(nbc_recorder *r, nbc__mon_slot *slot, int64
 }
 
 /* Own and foreign events, merged by time (an own begin before a foreign end of the same time). A
-   foreign event waits until the owner has passed its time: until a later turn or own event, or until
-   known_ns (who drains knows the owner so far). */
+   foreign event waits until the owner has passed its time: until a later turn or own event, or
+   until known_ns (who drains knows the owner so far). */
 typedef enum nbc__mon_haste {
   NBC__MON_PASSING = 0, /* the owner: waits for nobody */
   NBC__MON_PATIENT,
@@ -4288,8 +4468,8 @@ static void nbc__mon_drain_locked(nbc_recorder *r, int64_t known_ns, nbc__mon_ha
   for (;;) {
     nbc__mon_slot *slot = &r->inbox[r->inbox_tail & r->inbox_mask];
     const bool foreign = __atomic_load_n(&slot->turn, __ATOMIC_ACQUIRE) == r->inbox_tail + 1;
-    /* A stamp whose thread is just writing it holds up those behind it: give it a moment, lest an own
-       end overtakes its foreign begin. */
+    /* A stamp whose thread is just writing it holds up those behind it: give it a moment, lest an
+       own end overtakes its foreign begin. */
     if (!foreign && waits < 100 && NBC__MON_RELAXED_LOAD(&r->inbox_head) != r->inbox_tail) {
       if (haste == NBC__MON_PASSING) break;
       waits++;
@@ -4305,7 +4485,9 @@ static void nbc__mon_drain_locked(nbc_recorder *r, int64_t known_ns, nbc__mon_ha
     const nbc__mon_event *own = tail != head ? &r->ring[tail & r->ring_mask] : NULL;
     if (own && own->t_ns > known_ns) known_ns = own->t_ns; /* its turns came before it */
     if (foreign && (!own || slot->event.t_ns < own->t_ns)) {
-      if (slot->event.t_ns > known_ns && haste != NBC__MON_FORCED) break; /* own is NULL: all of the ring is drained */
+      if (slot->event.t_ns > known_ns && haste != NBC__MON_FORCED)
+        break; /* own is NULL: all of the
+                                                                             ring is drained */
       nbc__mon_process_foreign(r, slot, known_ns);
     } else if (own) {
       nbc__mon_process(r, own, known_ns);
@@ -4338,8 +4520,8 @@ static void nbc__mon_empty_inbox(nbc_recorder *r) {
   nbc__mon_drain_locked(r, INT64_MIN, NBC__MON_PASSING);
   nbc__mon_unlock(r);
 }
-/* For a report at t_ns. Who asks may be the owner: then nothing of it is under way, and NIC stamps whose
-   last time it has not passed are taken as wide as that leaves them. */
+/* For a report at t_ns. Who asks may be the owner: then nothing of it is under way, and NIC stamps
+   whose last time it has not passed are taken as wide as that leaves them. */
 NBC__PRIVATE void nbc__mon_drain_for_report_locked(nbc_recorder *r, int64_t t_ns) {
   const bool is_owner = r->attached && nbc__mon_is_owner(r);
   const int64_t known_ns = !r->attached ? INT64_MAX : is_owner ? t_ns : INT64_MIN;
@@ -4372,9 +4554,10 @@ NBC_API void nbc_recorder_detach(nbc_recorder *r) {
   nbc_recorder_detach_at(r, nbc_clock_now_ns(&r->monitor->clock));
 }
 #ifdef NBC_LINES
-#line 72 "src/overlap/report.h"
+#line 88 "src/overlap/report.h"
 #endif
-/* Appends a zeroed element to array `a` with count `n` of *report; `out` points to it, or is NULL. */
+/* Appends a zeroed element to array `a` with count `n` of *report; `out` points to it, or is
+   NULL. */
 #define NBC__REP_APPEND(type, a, n, out)                                                           \
   do {                                                                                             \
     type *nbc__bigger = (type *)nbc__rep_grow((a), (n), sizeof(type));                             \
@@ -4402,9 +4585,10 @@ NBC__PRIVATE void nbc__rep_join_call(nbc_call *c, const nbc_call *from);
 /* ============================================================================================== */
 /* [REPORT] 8. Reports                                                                            */
 /* ============================================================================================== */
-/* ---- memory: arrays that double --------------------------------------------------------------- */
+/* ---- memory: arrays that double ------------------------------------------------------------ */
 
-/* Room for one more element; capacity is the next power of two of the count, so it needs no field. */
+/* Room for one more element; capacity is the next power of two of the count, so it needs no
+   field. */
 NBC__PRIVATE void *nbc__rep_grow(void *array, size_t count, size_t element_bytes) {
   if (array && (count & (count - 1))) return array;
   void *bigger = NBC_MALLOC((count ? 2 * count : 1) * element_bytes);
@@ -4472,7 +4656,8 @@ NBC_API nbc_status nbc_report_note(nbc_report *r, const char *text) {
   return NBC_E_NOMEM;
 }
 
-NBC_API nbc_status nbc_report_counter(nbc_report *r, int section_index, const char *name, double value) {
+NBC_API nbc_status nbc_report_counter(nbc_report *r, int section_index, const char *name,
+                                      double value) {
   nbc_counter *counter;
   NBC__REP_APPEND(nbc_counter, r->counters, r->counter_count, counter);
   if (!counter) return NBC_E_NOMEM;
@@ -4483,7 +4668,7 @@ NBC_API nbc_status nbc_report_counter(nbc_report *r, int section_index, const ch
   return NBC_E_NOMEM;
 }
 
-/* ---- finding and adding rows ------------------------------------------------------------------ */
+/* ---- finding and adding rows --------------------------------------------------------------- */
 /* Index of a section by path, created when new; -1 when out of memory. */
 static int nbc__rep_section(nbc_report *r, const char *path, int parent_index) {
   nbc_section *s;
@@ -4507,8 +4692,10 @@ static nbc_cell *nbc__rep_cell(nbc_report *r, const nbc_cell *key) {
   size_t low = 0, high = r->cell_count;
   while (low < high) {
     const size_t mid = (low + high) / 2;
-    if (nbc__rep_cell_order(&r->cells[mid], key) < 0) low = mid + 1;
-    else high = mid;
+    if (nbc__rep_cell_order(&r->cells[mid], key) < 0)
+      low = mid + 1;
+    else
+      high = mid;
   }
   if (low < r->cell_count && nbc__rep_cell_order(&r->cells[low], key) == 0) return &r->cells[low];
   nbc_cell *c;
@@ -4576,7 +4763,7 @@ static bool nbc__rep_add_call(nbc_report *r, const nbc_call *from, int section_i
   return c != NULL;
 }
 
-/* ---- from the recorders ----------------------------------------------------------------------- */
+/* ---- from the recorders -------------------------------------------------------------------- */
 /* Sections and calls of one recorder; map[i] is the report's index of its section i. */
 static bool nbc__rep_take_sections(nbc_report *out, nbc_recorder *r, int *map) {
   const size_t count = __atomic_load_n(&r->section_count, __ATOMIC_ACQUIRE);
@@ -4621,9 +4808,12 @@ static bool nbc__rep_take_thread(nbc_report *out, nbc_recorder *r, const int *ma
   const int64_t tail_ns = t_ns - NBC__MON_RELAXED_LOAD(&r->last_ns);
   if (NBC__MON_RELAXED_LOAD(&r->attached) && tail_ns > 0) {
     nbc_section *s = &out->sections[map[NBC__MON_RELAXED_LOAD(&r->section)]];
-    if (!NBC__MON_RELAXED_LOAD(&r->on)) thread->off_ns += tail_ns;
-    else if (NBC__MON_RELAXED_LOAD(&r->state) & 1) thread->call_ns += tail_ns, s->call_ns += tail_ns;
-    else thread->comp_ns += tail_ns, s->comp_ns += tail_ns;
+    if (!NBC__MON_RELAXED_LOAD(&r->on))
+      thread->off_ns += tail_ns;
+    else if (NBC__MON_RELAXED_LOAD(&r->state) & 1)
+      thread->call_ns += tail_ns, s->call_ns += tail_ns;
+    else
+      thread->comp_ns += tail_ns, s->comp_ns += tail_ns;
   }
   thread->wall_ns = thread->comp_ns + thread->call_ns + thread->off_ns;
   out->comp_ns += thread->comp_ns;
@@ -4656,7 +4846,8 @@ static bool nbc__rep_take_counters(nbc_report *out, const nbc_recorder *r, const
   for (size_t i = 0; i < r->section_count; i++)
     for (size_t k = 0; k < s->count; k++)
       if (r->counter_sums[i * s->count + k] &&
-          nbc_report_counter(out, map[i], s->names[k], (double)r->counter_sums[i * s->count + k]) != NBC_OK)
+          nbc_report_counter(out, map[i], s->names[k], (double)r->counter_sums[i * s->count + k]) !=
+              NBC_OK)
         return false;
   return true;
 }
@@ -4670,9 +4861,11 @@ static bool nbc__rep_take_recorder(nbc_report *out, nbc_recorder *r, int64_t t_n
   bool ok = nbc__rep_take_sections(out, r, map) && nbc__rep_take_thread(out, r, map, t_ns) &&
             nbc__rep_take_counters(out, r, map);
   for (size_t i = 0; ok && i < r->cell_count; i++)
-    if (r->cells[i].t.count) ok = nbc__rep_add_cell(out, &r->cells[i], map[r->cells[i].section_index]);
+    if (r->cells[i].t.count)
+      ok = nbc__rep_add_cell(out, &r->cells[i], map[r->cells[i].section_index]);
   ok = ok && nbc__rep_take_active(out, r, map);
-  for (int p = 0; p < NBC_PROBLEM_COUNT; p++) out->problems[p] += NBC__MON_RELAXED_LOAD(&r->problems[p]);
+  for (int p = 0; p < NBC_PROBLEM_COUNT; p++)
+    out->problems[p] += NBC__MON_RELAXED_LOAD(&r->problems[p]);
   nbc__mon_unlock(r);
   NBC_FREE(map);
   return ok;
@@ -4696,11 +4889,13 @@ NBC_API nbc_status nbc_monitor_report_at(nbc_monitor *m, int64_t t_ns, nbc_repor
   out->table_is_default = m->own_table[0] || m->own_table[1];
   memcpy(out->class_edges_bytes, m->edges, sizeof m->edges);
   out->class_edge_count = m->desc.class_edge_count;
-  bool ok = nbc_report_set(&out->host, host) == NBC_OK &&
-            nbc_report_set(&out->table_same_node, nbc_table_name(m->desc.table_same_node)) == NBC_OK &&
-            nbc_report_set(&out->table_other_node, nbc_table_name(m->desc.table_other_node)) == NBC_OK;
+  bool ok =
+      nbc_report_set(&out->host, host) == NBC_OK &&
+      nbc_report_set(&out->table_same_node, nbc_table_name(m->desc.table_same_node)) == NBC_OK &&
+      nbc_report_set(&out->table_other_node, nbc_table_name(m->desc.table_other_node)) == NBC_OK;
   pthread_mutex_lock(&m->mutex);
-  for (nbc_recorder *r = m->recorders; ok && r; r = r->next) ok = nbc__rep_take_recorder(out, r, t_ns);
+  for (nbc_recorder *r = m->recorders; ok && r; r = r->next)
+    ok = nbc__rep_take_recorder(out, r, t_ns);
   pthread_mutex_unlock(&m->mutex);
   if (!ok) {
     nbc_report_free(out);
@@ -4714,10 +4909,11 @@ NBC_API nbc_status nbc_monitor_report(nbc_monitor *monitor, nbc_report **report)
   return nbc_monitor_report_at(monitor, nbc_clock_now_ns(&monitor->clock), report);
 }
 
-/* ---- adding reports --------------------------------------------------------------------------- */
+/* ---- adding reports ------------------------------------------------------------------------ */
 static bool nbc__rep_add_counter(nbc_report *sum, int section_index, const nbc_counter *from) {
   for (size_t i = 0; i < sum->counter_count; i++)
-    if (sum->counters[i].section_index == section_index && strcmp(sum->counters[i].name, from->name) == 0) {
+    if (sum->counters[i].section_index == section_index &&
+        strcmp(sum->counters[i].name, from->name) == 0) {
       sum->counters[i].value += from->value;
       return true;
     }
@@ -4727,7 +4923,8 @@ static bool nbc__rep_add_counter(nbc_report *sum, int section_index, const nbc_c
 static bool nbc__rep_add_rows(nbc_report *sum, const nbc_report *one, int *map) {
   for (size_t i = 0; i < one->section_count; i++) {
     const nbc_section *s = &one->sections[i];
-    const int parent = s->parent_index >= 0 && (size_t)s->parent_index < i ? map[s->parent_index] : -1;
+    const int parent =
+        s->parent_index >= 0 && (size_t)s->parent_index < i ? map[s->parent_index] : -1;
     map[i] = nbc__rep_section(sum, s->path, parent);
     if (map[i] < 0) return false;
     sum->sections[map[i]].count += s->count;
@@ -4763,7 +4960,8 @@ static bool nbc__rep_add_text(char **sum, const char *one, const char *several) 
 }
 
 NBC_API nbc_status nbc_report_add(nbc_report *sum, const nbc_report *one, nbc_error *err) {
-  const bool first = sum->process_count == 0 || (!sum->thread_count && !sum->cell_count && !sum->program && !sum->host);
+  const bool first = sum->process_count == 0 ||
+                     (!sum->thread_count && !sum->cell_count && !sum->program && !sum->host);
   if (first) {
     memcpy(sum->class_edges_bytes, one->class_edges_bytes, sizeof sum->class_edges_bytes);
     sum->class_edge_count = one->class_edge_count;
@@ -4773,81 +4971,108 @@ NBC_API nbc_status nbc_report_add(nbc_report *sum, const nbc_report *one, nbc_er
     sum->clock_hz = one->clock_hz;
     sum->process_count = 0;
     /* never NULL, so that the next report is not the first again */
-    if (nbc_report_set(&sum->program, one->program) || nbc_report_set(&sum->host, one->host ? one->host : "") ||
+    if (nbc_report_set(&sum->program, one->program) ||
+        nbc_report_set(&sum->host, one->host ? one->host : "") ||
         nbc_report_set(&sum->library, one->library) ||
         nbc_report_set(&sum->table_same_node, one->table_same_node) ||
         nbc_report_set(&sum->table_other_node, one->table_other_node))
       return NBC_E_NOMEM;
   } else if (sum->class_edge_count != one->class_edge_count ||
-             memcmp(sum->class_edges_bytes, one->class_edges_bytes, one->class_edge_count * sizeof(uint64_t)) != 0) {
+             memcmp(sum->class_edges_bytes, one->class_edges_bytes,
+                    one->class_edge_count * sizeof(uint64_t)) != 0) {
     if (err) {
       err->status = NBC_E_MISMATCH;
-      snprintf(err->text, sizeof err->text, "rank %d of %s has other size classes than the reports before",
-               one->rank, one->program ? one->program : "?");
+      snprintf(err->text, sizeof err->text,
+               "rank %d of %s has other size classes than the reports before", one->rank,
+               one->program ? one->program : "?");
     }
     return NBC_E_MISMATCH;
   }
   int *map = (int *)nbc__zalloc(one->section_count * sizeof *map);
-  const bool ok = map && nbc__rep_add_rows(sum, one, map) &&
-                  nbc__rep_add_text(&sum->program, one->program, "several programs") &&
-                  nbc__rep_add_text(&sum->host, one->host, "several hosts") &&
-                  nbc__rep_add_text(&sum->library, one->library, "several libraries") &&
-                  nbc__rep_add_text(&sum->table_same_node, one->table_same_node, "several tables") &&
-                  nbc__rep_add_text(&sum->table_other_node, one->table_other_node, "several tables");
+  const bool ok =
+      map && nbc__rep_add_rows(sum, one, map) &&
+      nbc__rep_add_text(&sum->program, one->program, "several programs") &&
+      nbc__rep_add_text(&sum->host, one->host, "several hosts") &&
+      nbc__rep_add_text(&sum->library, one->library, "several libraries") &&
+      nbc__rep_add_text(&sum->table_same_node, one->table_same_node, "several tables") &&
+      nbc__rep_add_text(&sum->table_other_node, one->table_other_node, "several tables");
   NBC_FREE(map);
   if (!ok) return NBC_E_NOMEM;
   sum->rank = -1;
-  if (__builtin_add_overflow(sum->process_count, one->process_count, &sum->process_count)) sum->process_count = 0x7fffffff;
+  if (__builtin_add_overflow(sum->process_count, one->process_count, &sum->process_count))
+    sum->process_count = 0x7fffffff;
   nbc__plus(&sum->wall_ns, one->wall_ns);
   nbc__plus(&sum->comp_ns, one->comp_ns);
   nbc__plus(&sum->call_ns, one->call_ns);
   nbc__plus(&sum->off_ns, one->off_ns);
   if (one->start_unix_s < sum->start_unix_s) sum->start_unix_s = one->start_unix_s;
-  if (one->clock_rate_err_ppm > sum->clock_rate_err_ppm) sum->clock_rate_err_ppm = one->clock_rate_err_ppm;
-  if (one->clock_resolution_ns > sum->clock_resolution_ns) sum->clock_resolution_ns = one->clock_resolution_ns;
-  if (one->clock_read_cost_ns > sum->clock_read_cost_ns) sum->clock_read_cost_ns = one->clock_read_cost_ns;
+  if (one->clock_rate_err_ppm > sum->clock_rate_err_ppm)
+    sum->clock_rate_err_ppm = one->clock_rate_err_ppm;
+  if (one->clock_resolution_ns > sum->clock_resolution_ns)
+    sum->clock_resolution_ns = one->clock_resolution_ns;
+  if (one->clock_read_cost_ns > sum->clock_read_cost_ns)
+    sum->clock_read_cost_ns = one->clock_read_cost_ns;
   sum->table_is_default = sum->table_is_default || one->table_is_default;
   for (int p = 0; p < NBC_PROBLEM_COUNT; p++) sum->problems[p] += one->problems[p];
   return NBC_OK;
 }
 #ifdef NBC_LINES
+#line 11 "src/overlap/report_text.h"
+#endif
+NBC__PRIVATE double nbc__rep_share(int64_t part, int64_t whole);
+NBC__PRIVATE double nbc__rep_exact(const nbc_totals *t, int64_t overlap_ns);
+NBC__PRIVATE const char *nbc__rep_plain(const char *from, char *text, size_t size);
+NBC__PRIVATE const char *nbc__rep_time(int64_t ns, char *text, size_t size);
+NBC__PRIVATE const char *nbc__rep_bytes(uint64_t bytes, char *text, size_t size);
+NBC__PRIVATE const char *nbc__rep_class(const nbc_report *r, int c, char *text, size_t size);
+#ifdef NBC_LINES
 #line 1 "src/overlap/report_text.c"
 #endif
-/* report_text.c: reports for people: as text, two side by side. */
+/* report_text.c: reports for people, as text. */
 
 
 
 
 
 
-/* ---- text ------------------------------------------------------------------------------------- */
-static double nbc__rep_share(int64_t part, int64_t whole) { return whole > 0 ? (double)part / (double)whole : 0; }
-
-/* Of the stamped transfers; the interval passes their time by the clocks' uncertainty, the truth cannot. */
-static double nbc__rep_exact(const nbc_totals *t, int64_t overlap_ns) {
-  return overlap_ns < t->exact_xfer_ns ? nbc__rep_share(overlap_ns, t->exact_xfer_ns) : t->exact_xfer_ns > 0;
+/* ---- text ---------------------------------------------------------------------------------- */
+NBC__PRIVATE double nbc__rep_share(int64_t part, int64_t whole) {
+  return whole > 0 ? (double)part / (double)whole : 0;
 }
 
-/* Text that may come from anybody's file, for a terminal: no control characters, at most size - 1. */
-static const char *nbc__rep_plain(const char *from, char *text, size_t size) {
+/* Of the stamped transfers; the interval passes their time by the clocks' uncertainty, the truth
+   cannot. */
+NBC__PRIVATE double nbc__rep_exact(const nbc_totals *t, int64_t overlap_ns) {
+  return overlap_ns < t->exact_xfer_ns ? nbc__rep_share(overlap_ns, t->exact_xfer_ns)
+                                       : t->exact_xfer_ns > 0;
+}
+
+/* Text that may come from anybody's file, for a terminal: no control characters, at most size -
+   1. */
+NBC__PRIVATE const char *nbc__rep_plain(const char *from, char *text, size_t size) {
   size_t n = 0;
   if (!from) from = "?";
-  for (; *from && n + 1 < size; from++, n++) text[n] = (unsigned char)*from < 0x20 || *from == 0x7f ? '?' : *from;
+  for (; *from && n + 1 < size; from++, n++)
+    text[n] = (unsigned char)*from < 0x20 || *from == 0x7f ? '?' : *from;
   text[n] = 0;
   return text;
 }
 
 /* "1.23 ms", "45.0 s": three figures and a unit that fits. */
-static const char *nbc__rep_time(int64_t ns, char *text, size_t size) {
+NBC__PRIVATE const char *nbc__rep_time(int64_t ns, char *text, size_t size) {
   static const char *const units[] = {"ns", "us", "ms", "s"};
   double v = (double)ns;
   int u = 0;
   while (fabs(v) >= 999.5 && u < 3) v /= 1000, u++;
-  snprintf(text, size, fabs(v) < 9.995 && u ? "%.2f %s" : fabs(v) < 99.95 && u ? "%.1f %s" : "%.0f %s", v, units[u]);
+  snprintf(text, size,
+           fabs(v) < 9.995 && u   ? "%.2f %s"
+           : fabs(v) < 99.95 && u ? "%.1f %s"
+                                  : "%.0f %s",
+           v, units[u]);
   return text;
 }
 
-static const char *nbc__rep_bytes(uint64_t bytes, char *text, size_t size) {
+NBC__PRIVATE const char *nbc__rep_bytes(uint64_t bytes, char *text, size_t size) {
   static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   double v = (double)bytes;
   int u = 0;
@@ -4857,14 +5082,18 @@ static const char *nbc__rep_bytes(uint64_t bytes, char *text, size_t size) {
 }
 
 /* "4 KiB..64 KiB" for class c. */
-static const char *nbc__rep_class(const nbc_report *r, int c, char *text, size_t size) {
+NBC__PRIVATE const char *nbc__rep_class(const nbc_report *r, int c, char *text, size_t size) {
   char low[24], high[24];
   if (c > 0) nbc__rep_bytes(r->class_edges_bytes[c - 1], low, sizeof low);
   if ((size_t)c < r->class_edge_count) nbc__rep_bytes(r->class_edges_bytes[c], high, sizeof high);
-  if (r->class_edge_count == 0) snprintf(text, size, "all sizes");
-  else if (c == 0) snprintf(text, size, "up to %s", high);
-  else if ((size_t)c >= r->class_edge_count) snprintf(text, size, "over %s", low);
-  else snprintf(text, size, "%s..%s", low, high);
+  if (r->class_edge_count == 0)
+    snprintf(text, size, "all sizes");
+  else if (c == 0)
+    snprintf(text, size, "up to %s", high);
+  else if ((size_t)c >= r->class_edge_count)
+    snprintf(text, size, "over %s", low);
+  else
+    snprintf(text, size, "%s..%s", low, high);
   return text;
 }
 
@@ -4883,14 +5112,16 @@ static int nbc__rep_row_order(const void *a, const void *b) { /* most unhidden t
 
 static void nbc__rep_line(FILE *out, const char *name, const nbc_totals *t) {
   char a[24], b[24], c[24];
-  fprintf(out, "  %-28.28s %9llu %9s %9s  %5.1f .. %5.1f %%  %9s\n", name, (unsigned long long)t->count,
-          nbc__rep_bytes(t->size_bytes, a, sizeof a), nbc__rep_time(t->xfer_ns, b, sizeof b),
-          100 * nbc__rep_share(t->min_overlap_ns, t->xfer_ns), 100 * nbc__rep_share(t->max_overlap_ns, t->xfer_ns),
+  fprintf(out, "  %-28.28s %9llu %9s %9s  %5.1f .. %5.1f %%  %9s\n", name,
+          (unsigned long long)t->count, nbc__rep_bytes(t->size_bytes, a, sizeof a),
+          nbc__rep_time(t->xfer_ns, b, sizeof b),
+          100 * nbc__rep_share(t->min_overlap_ns, t->xfer_ns),
+          100 * nbc__rep_share(t->max_overlap_ns, t->xfer_ns),
           nbc__rep_time(t->xfer_ns - t->max_overlap_ns, c, sizeof c));
   if (t->exact_count)
-    fprintf(out, "  %-28s %9llu %9s %9s  %5.1f .. %5.1f %%\n", "    by NIC stamps", (unsigned long long)t->exact_count, "",
-            nbc__rep_time(t->exact_xfer_ns, b, sizeof b), 100 * nbc__rep_exact(t, t->exact_lo_ns),
-            100 * nbc__rep_exact(t, t->exact_hi_ns));
+    fprintf(out, "  %-28s %9llu %9s %9s  %5.1f .. %5.1f %%\n", "    by NIC stamps",
+            (unsigned long long)t->exact_count, "", nbc__rep_time(t->exact_xfer_ns, b, sizeof b),
+            100 * nbc__rep_exact(t, t->exact_lo_ns), 100 * nbc__rep_exact(t, t->exact_hi_ns));
 }
 
 /* The transfers by section (0), size class (1), kind (2) or peer class (3), worst first. */
@@ -4910,13 +5141,17 @@ static nbc_status nbc__rep_breakdown(const nbc_report *r, int by, const char *ti
     NBC_FREE(rows);
     return NBC_OK;
   }
-  fprintf(out, "\n%-30s %9s %9s %9s  %16s  %9s\n", title, "transfers", "volume", "time", "hidden min..max", "not hidden");
+  fprintf(out, "\n%-30s %9s %9s %9s  %16s  %9s\n", title, "transfers", "volume", "time",
+          "hidden min..max", "not hidden");
   for (size_t i = 0; i < sizes[by]; i++) {
     const int k = rows[i].key;
     if (!rows[i].t.count) continue;
-    const char *text = by == 0 ? (r->sections[k].path[0] ? nbc__rep_plain(r->sections[k].path, name, sizeof name) : "(outside sections)")
-                     : by == 1 ? nbc__rep_class(r, k, name, sizeof name)
-                     : by == 2 ? nbc_kind_name((nbc_kind)k) : nbc_peer_name((nbc_peer)k);
+    const char *text =
+        by == 0   ? (r->sections[k].path[0] ? nbc__rep_plain(r->sections[k].path, name, sizeof name)
+                                            : "(outside sections)")
+        : by == 1 ? nbc__rep_class(r, k, name, sizeof name)
+        : by == 2 ? nbc_kind_name((nbc_kind)k)
+                  : nbc_peer_name((nbc_peer)k);
     nbc__rep_line(out, text, &rows[i].t);
   }
   NBC_FREE(rows);
@@ -4926,15 +5161,18 @@ static nbc_status nbc__rep_breakdown(const nbc_report *r, int by, const char *ti
 static void nbc__rep_text_head(const nbc_report *r, FILE *out) {
   char a[24], b[24], c[24], d[24], text[256];
   const nbc_totals *t = &r->total;
-  fprintf(out, "Overlap of %s", r->program ? nbc__rep_plain(r->program, text, sizeof text) : "this program");
-  if (r->rank >= 0) fprintf(out, ", rank %d of %d", r->rank, r->size);
-  else fprintf(out, ", %d process%s", r->process_count, r->process_count == 1 ? "" : "es");
+  fprintf(out, "Overlap of %s",
+          r->program ? nbc__rep_plain(r->program, text, sizeof text) : "this program");
+  if (r->rank >= 0)
+    fprintf(out, ", rank %d of %d", r->rank, r->size);
+  else
+    fprintf(out, ", %d process%s", r->process_count, r->process_count == 1 ? "" : "es");
   if (r->host && r->host[0]) fprintf(out, ", on %s", nbc__rep_plain(r->host, text, sizeof text));
   if (r->library) fprintf(out, " (%s)", nbc__rep_plain(r->library, text, sizeof text));
-  fprintf(out, "\n%zu thread%s, %s: computation %s (%.1f %%), in communication calls %s (%.1f %%)", r->thread_count,
-          r->thread_count == 1 ? "" : "s", nbc__rep_time(r->wall_ns, a, sizeof a), nbc__rep_time(r->comp_ns, b, sizeof b),
-          100 * nbc__rep_share(r->comp_ns, r->wall_ns), nbc__rep_time(r->call_ns, c, sizeof c),
-          100 * nbc__rep_share(r->call_ns, r->wall_ns));
+  fprintf(out, "\n%zu thread%s, %s: computation %s (%.1f %%), in communication calls %s (%.1f %%)",
+          r->thread_count, r->thread_count == 1 ? "" : "s", nbc__rep_time(r->wall_ns, a, sizeof a),
+          nbc__rep_time(r->comp_ns, b, sizeof b), 100 * nbc__rep_share(r->comp_ns, r->wall_ns),
+          nbc__rep_time(r->call_ns, c, sizeof c), 100 * nbc__rep_share(r->call_ns, r->wall_ns));
   if (r->off_ns) fprintf(out, ", switched off %s", nbc__rep_time(r->off_ns, d, sizeof d));
   fprintf(out, "\n\n");
   if (!t->count) {
@@ -4942,21 +5180,27 @@ static void nbc__rep_text_head(const nbc_report *r, FILE *out) {
     return;
   }
   fprintf(out, "Transfers took %s. Hidden behind computation: at least %.1f %%, at most %.1f %%",
-          nbc__rep_time(t->xfer_ns, a, sizeof a), 100 * nbc__rep_share(t->min_overlap_ns, t->xfer_ns),
+          nbc__rep_time(t->xfer_ns, a, sizeof a),
+          100 * nbc__rep_share(t->min_overlap_ns, t->xfer_ns),
           100 * nbc__rep_share(t->max_overlap_ns, t->xfer_ns));
   if (t->exact_count)
     fprintf(out, "; by NIC stamps of %llu: %.1f to %.1f %%", (unsigned long long)t->exact_count,
             100 * nbc__rep_exact(t, t->exact_lo_ns), 100 * nbc__rep_exact(t, t->exact_hi_ns));
-  fprintf(out, ".\nNot hidden for certain: %s.\n", nbc__rep_time(t->xfer_ns - t->max_overlap_ns, b, sizeof b));
+  fprintf(out, ".\nNot hidden for certain: %s.\n",
+          nbc__rep_time(t->xfer_ns - t->max_overlap_ns, b, sizeof b));
 }
 
 static void nbc__rep_text_calls(const nbc_report *r, FILE *out) {
   char a[24], b[24], c[24], d[24];
-  struct { uint64_t count; int64_t total_ns, min_ns, max_ns; } k[NBC_KIND_COUNT];
+  struct {
+    uint64_t count;
+    int64_t total_ns, min_ns, max_ns;
+  } k[NBC_KIND_COUNT];
   memset(k, 0, sizeof k);
   for (size_t i = 0; i < r->call_count; i++) {
     const nbc_call *call = &r->calls[i];
-    if (!k[call->kind].count || call->min_ns < k[call->kind].min_ns) k[call->kind].min_ns = call->min_ns;
+    if (!k[call->kind].count || call->min_ns < k[call->kind].min_ns)
+      k[call->kind].min_ns = call->min_ns;
     if (call->max_ns > k[call->kind].max_ns) k[call->kind].max_ns = call->max_ns;
     k[call->kind].count += call->count;
     nbc__plus(&k[call->kind].total_ns, call->total_ns);
@@ -4973,7 +5217,8 @@ static void nbc__rep_text_calls(const nbc_report *r, FILE *out) {
     fprintf(out, "  %-28s %9llu %9s %9s %9s %9s\n", name, (unsigned long long)k[worst].count,
             nbc__rep_time(k[worst].total_ns, a, sizeof a),
             nbc__rep_time(k[worst].total_ns / (int64_t)k[worst].count, b, sizeof b),
-            nbc__rep_time(k[worst].min_ns, c, sizeof c), nbc__rep_time(k[worst].max_ns, d, sizeof d));
+            nbc__rep_time(k[worst].min_ns, c, sizeof c),
+            nbc__rep_time(k[worst].max_ns, d, sizeof d));
     k[worst].count = 0;
   }
 }
@@ -4992,251 +5237,48 @@ NBC_API nbc_status nbc_report_write_text(const nbc_report *r, FILE *out) {
   if (r->counter_count) fprintf(out, "\n%-40s %18s  %s\n", "Counters", "value", "section");
   for (size_t i = 0; i < r->counter_count; i++) {
     const char *path = r->sections[r->counters[i].section_index].path;
-    fprintf(out, "  %-38s %18.15g  %s\n", nbc__rep_plain(r->counters[i].name, a, sizeof a), r->counters[i].value,
-            path[0] ? nbc__rep_plain(path, b, sizeof b) : "(outside)");
+    fprintf(out, "  %-38s %18.15g  %s\n", nbc__rep_plain(r->counters[i].name, a, sizeof a),
+            r->counters[i].value, path[0] ? nbc__rep_plain(path, b, sizeof b) : "(outside)");
   }
-  fprintf(out, "\nClock %s, rate known to %.2g ppm. Transfer times: same node %s; other node %s%s\n",
-          nbc_clock_source_name(r->clock_source), r->clock_rate_err_ppm, nbc__rep_plain(r->table_same_node, a, sizeof a),
-          nbc__rep_plain(r->table_other_node, b, sizeof b),
-          r->table_is_default ? "\n  (a default was used, not measured on this machine: bounds are only as good as it)" : "");
+  fprintf(
+      out, "\nClock %s, rate known to %.2g ppm. Transfer times: same node %s; other node %s%s\n",
+      nbc_clock_source_name(r->clock_source), r->clock_rate_err_ppm,
+      nbc__rep_plain(r->table_same_node, a, sizeof a),
+      nbc__rep_plain(r->table_other_node, b, sizeof b),
+      r->table_is_default
+          ? "\n  (a default was used, not measured on this machine: bounds are only as good as it)"
+          : "");
   for (int p = 0; p < NBC_PROBLEM_COUNT; p++)
     if (r->problems[p])
-      fprintf(out, "  %llu %s\n", (unsigned long long)r->problems[p], nbc_problem_text((nbc_problem)p));
-  for (size_t i = 0; i < r->note_count; i++) fprintf(out, "  note: %s\n", nbc__rep_plain(r->notes[i], a, sizeof a));
-  if (status == NBC_OK && (fflush(out) != 0 || ferror(out))) status = NBC_E_IO;
-  return status;
-}
-
-/* ---- two reports side by side */
-typedef struct nbc__rep_pair { /* one line of a comparison */
-  size_t key;
-  nbc_totals before, after;
-} nbc__rep_pair;
-
-static int64_t nbc__rep_unhidden(const nbc_totals *t) { return t->xfer_ns - t->max_overlap_ns; }
-
-static int nbc__rep_pair_order(const void *a, const void *b) { /* biggest change first */
-  const nbc__rep_pair *x = (const nbc__rep_pair *)a, *y = (const nbc__rep_pair *)b;
-  const int64_t dx_ns = nbc__rep_unhidden(&x->after) - nbc__rep_unhidden(&x->before);
-  const int64_t dy_ns = nbc__rep_unhidden(&y->after) - nbc__rep_unhidden(&y->before);
-  const int64_t cx_ns = dx_ns < 0 ? -dx_ns : dx_ns, cy_ns = dy_ns < 0 ? -dy_ns : dy_ns;
-  if (cx_ns != cy_ns) return cx_ns < cy_ns ? 1 : -1;
-  if (x->before.xfer_ns != y->before.xfer_ns) return x->before.xfer_ns < y->before.xfer_ns ? 1 : -1;
-  return x->key < y->key ? -1 : x->key > y->key;
-}
-
-/* "-1.03 s", "+12 ms", "0" */
-static const char *nbc__rep_change(int64_t before_ns, int64_t after_ns, char *text, size_t size) {
-  char amount[24];
-  const int64_t d_ns = after_ns - before_ns;
-  if (d_ns == 0) snprintf(text, size, "0");
-  else snprintf(text, size, "%c%s", d_ns < 0 ? '-' : '+', nbc__rep_time(d_ns < 0 ? -d_ns : d_ns, amount, sizeof amount));
-  return text;
-}
-
-static void nbc__rep_diff_time(FILE *out, const char *name, int64_t before_ns, int64_t after_ns) {
-  char a[24], b[24], c[24];
-  fprintf(out, "  %-30s %10s %10s %10s", name, nbc__rep_time(before_ns, a, sizeof a), nbc__rep_time(after_ns, b, sizeof b),
-          nbc__rep_change(before_ns, after_ns, c, sizeof c));
-  if (before_ns > 0 && before_ns != after_ns)
-    fprintf(out, "  (%+.1f %%)", 100 * ((double)after_ns - (double)before_ns) / (double)before_ns);
-  fputc('\n', out);
-}
-
-static void nbc__rep_diff_share(FILE *out, const char *name, double before_ratio, double after_ratio) {
-  fprintf(out, "  %-30s %8.1f %% %8.1f %% %+10.1f  points\n", name, 100 * before_ratio, 100 * after_ratio,
-          100 * (after_ratio - before_ratio));
-}
-
-static void nbc__rep_diff_name(FILE *out, const nbc_report *r) {
-  char text[256];
-  fprintf(out, "%s (", nbc__rep_plain(r->program, text, sizeof text));
-  if (r->rank >= 0) fprintf(out, "rank %d of %d", r->rank, r->size);
-  else fprintf(out, "%d process%s", r->process_count, r->process_count == 1 ? "" : "es");
-  if (r->host && r->host[0]) fprintf(out, ", %s", nbc__rep_plain(r->host, text, sizeof text));
-  fputc(')', out);
-}
-
-static void nbc__rep_diff_head(const nbc_report *before, const nbc_report *after, FILE *out) {
-  const nbc_totals *b = &before->total, *a = &after->total;
-  fputs("Before: ", out);
-  nbc__rep_diff_name(out, before);
-  fputs("\nAfter:  ", out);
-  nbc__rep_diff_name(out, after);
-  fprintf(out, "\n\n  %-30s %10s %10s %10s\n", "", "before", "after", "change");
-  nbc__rep_diff_time(out, "time of all transfers", b->xfer_ns, a->xfer_ns);
-  nbc__rep_diff_time(out, "  not hidden for certain", nbc__rep_unhidden(b), nbc__rep_unhidden(a));
-  nbc__rep_diff_share(out, "  hidden, at least", nbc__rep_share(b->min_overlap_ns, b->xfer_ns),
-                      nbc__rep_share(a->min_overlap_ns, a->xfer_ns));
-  nbc__rep_diff_share(out, "  hidden, at most", nbc__rep_share(b->max_overlap_ns, b->xfer_ns),
-                      nbc__rep_share(a->max_overlap_ns, a->xfer_ns));
-  if (b->exact_count && a->exact_count) {
-    nbc__rep_diff_share(out, "  hidden by NIC stamps, from", nbc__rep_exact(b, b->exact_lo_ns),
-                        nbc__rep_exact(a, a->exact_lo_ns));
-    nbc__rep_diff_share(out, "  hidden by NIC stamps, to", nbc__rep_exact(b, b->exact_hi_ns),
-                        nbc__rep_exact(a, a->exact_hi_ns));
-  }
-  nbc__rep_diff_time(out, "computation", before->comp_ns, after->comp_ns);
-  nbc__rep_diff_time(out, "in communication calls", before->call_ns, after->call_ns);
-  nbc__rep_diff_time(out, "all threads' time", before->wall_ns, after->wall_ns);
-}
-
-/* ---- the comparison's lines: section (0), size class (1), kind (2), peer class (3), as above */
-/* Sections have the key of their index in `before`, or, when new, that many more than in `after`. */
-static size_t nbc__rep_diff_section(const nbc_report *before, const nbc_report *after, size_t index) {
-  for (size_t i = 0; i < before->section_count; i++)
-    if (strcmp(before->sections[i].path, after->sections[index].path) == 0) return i;
-  return before->section_count + index;
-}
-
-static const char *nbc__rep_diff_label(const nbc_report *before, const nbc_report *after, int by, size_t key, char *text,
-                                       size_t size) {
-  const size_t old = before->section_count;
-  const char *path;
-  switch (by) {
-  case 0:
-    path = key < old ? before->sections[key].path : after->sections[key - old].path;
-    return path[0] ? nbc__rep_plain(path, text, size) : "(outside sections)";
-  case 1: return nbc__rep_class(before, (int)key, text, size);
-  case 2: return nbc_kind_name((nbc_kind)key);
-  default: return nbc_peer_name((nbc_peer)key);
-  }
-}
-
-static void nbc__rep_diff_collect(const nbc_report *r, int by, const size_t *section_keys, bool after, nbc__rep_pair *rows) {
-  for (size_t i = 0; i < r->cell_count; i++) {
-    const nbc_cell *c = &r->cells[i];
-    const size_t keys[] = {section_keys ? section_keys[c->section_index] : (size_t)c->section_index,
-                           (size_t)c->class_index, (size_t)c->kind, (size_t)c->peer};
-    nbc__rep_add_totals(after ? &rows[keys[by]].after : &rows[keys[by]].before, &c->t);
-  }
-}
-
-static void nbc__rep_diff_line(const char *name, const nbc__rep_pair *row, FILE *out) {
-  char a[24], b[24], c[24];
-  const nbc_totals *const both[] = {&row->before, &row->after};
-  fprintf(out, "  %-28.28s", name);
-  for (int k = 0; k < 2; k++)
-    fprintf(out, " %10s", both[k]->count ? nbc__rep_time(nbc__rep_unhidden(both[k]), k ? b : a, sizeof a) : "-");
-  fprintf(out, " %11s", nbc__rep_change(nbc__rep_unhidden(both[0]), nbc__rep_unhidden(both[1]), c, sizeof c));
-  for (int k = 0; k < 2; k++) {
-    if (both[k]->count)
-      fprintf(out, "   %5.1f .. %5.1f %%", 100 * nbc__rep_share(both[k]->min_overlap_ns, both[k]->xfer_ns),
-              100 * nbc__rep_share(both[k]->max_overlap_ns, both[k]->xfer_ns));
-    else fprintf(out, "   %16s", "no transfers");
-  }
-  fputc('\n', out);
-}
-
-static nbc_status nbc__rep_diff_by(const nbc_report *before, const nbc_report *after, int by, const char *title, FILE *out) {
-  const size_t sizes[] = {before->section_count + after->section_count, NBC_MAX_CLASSES, NBC_KIND_COUNT, NBC_PEER_COUNT};
-  nbc__rep_pair *rows = (nbc__rep_pair *)nbc__zalloc(sizes[by] * sizeof *rows);
-  size_t *section_keys = (size_t *)nbc__zalloc(after->section_count * sizeof *section_keys);
-  char text[64];
-  if (rows && section_keys) {
-    for (size_t i = 0; i < sizes[by]; i++) rows[i].key = i;
-    for (size_t i = 0; i < after->section_count; i++) section_keys[i] = nbc__rep_diff_section(before, after, i);
-    nbc__rep_diff_collect(before, by, NULL, false, rows);
-    nbc__rep_diff_collect(after, by, section_keys, true, rows);
-    qsort(rows, sizes[by], sizeof *rows, nbc__rep_pair_order);
-    fprintf(out, "\n%-30s %33s   %s\n%-30s %10s %10s %11s   %16s   %16s\n", title, "not hidden for certain",
-            "hidden: at least .. at most", "", "before", "after", "change", "before", "after");
-    for (size_t i = 0; i < sizes[by]; i++)
-      if (rows[i].before.count || rows[i].after.count)
-        nbc__rep_diff_line(nbc__rep_diff_label(before, after, by, rows[i].key, text, sizeof text), &rows[i], out);
-  }
-  const nbc_status status = rows && section_keys ? NBC_OK : NBC_E_NOMEM;
-  NBC_FREE(rows);
-  NBC_FREE(section_keys);
-  return status;
-}
-
-static void nbc__rep_diff_calls(const nbc_report *before, const nbc_report *after, FILE *out) {
-  int64_t total_ns[2][NBC_KIND_COUNT];
-  uint64_t count[2][NBC_KIND_COUNT];
-  memset(total_ns, 0, sizeof total_ns);
-  memset(count, 0, sizeof count);
-  for (int k = 0; k < 2; k++) {
-    const nbc_report *r = k ? after : before;
-    for (size_t i = 0; i < r->call_count; i++) {
-      nbc__plus(&total_ns[k][r->calls[i].kind], r->calls[i].total_ns);
-      count[k][r->calls[i].kind] += r->calls[i].count;
-    }
-  }
-  fprintf(out, "\n%-32s %10s %10s %10s\n", "Time in calls", "before", "after", "change");
-  for (;;) { /* biggest change first */
-    int worst = -1;
-    int64_t most_ns = -1;
-    for (int i = 0; i < NBC_KIND_COUNT; i++) {
-      const int64_t d_ns = total_ns[1][i] - total_ns[0][i], size_ns = d_ns < 0 ? -d_ns : d_ns;
-      if ((count[0][i] || count[1][i]) && size_ns > most_ns) worst = i, most_ns = size_ns;
-    }
-    if (worst < 0) break;
-    nbc__rep_diff_time(out, nbc_kind_name((nbc_kind)worst), total_ns[0][worst], total_ns[1][worst]);
-    count[0][worst] = count[1][worst] = 0;
-  }
-}
-
-static bool nbc__rep_same_text(const char *a, const char *b) { return a && b ? strcmp(a, b) == 0 : a == b; }
-
-/* What makes the two hard to compare. */
-static void nbc__rep_diff_cautions(const nbc_report *before, const nbc_report *after, FILE *out) {
-  char a[24], b[24], library[2][256];
-  const nbc_totals *x = &before->total, *y = &after->total;
-  fputc('\n', out);
-  if (before->process_count != after->process_count)
-    fprintf(out, "Caution: %d processes before, %d after.\n", before->process_count, after->process_count);
-  if (fabs((double)x->size_bytes - (double)y->size_bytes) > 0.01 * (double)x->size_bytes || (x->count != 0) != (y->count != 0))
-    fprintf(out, "Caution: the runs moved different data: %llu transfers, %s before; %llu transfers, %s after.\n",
-            (unsigned long long)x->count, nbc__rep_bytes(x->size_bytes, a, sizeof a), (unsigned long long)y->count,
-            nbc__rep_bytes(y->size_bytes, b, sizeof b));
-  if (!nbc__rep_same_text(before->table_same_node, after->table_same_node) ||
-      !nbc__rep_same_text(before->table_other_node, after->table_other_node))
-    fputs("Caution: different transfer-time tables: the shares and times of transfers do not compare.\n", out);
-  else if (before->table_is_default || after->table_is_default)
-    fputs("Caution: a default transfer-time table was used, not one measured on this machine.\n", out);
-  if (!nbc__rep_same_text(before->library, after->library))
-    fprintf(out, "Note: another library: %s before, %s after.\n", nbc__rep_plain(before->library, library[0], sizeof library[0]),
-            nbc__rep_plain(after->library, library[1], sizeof library[1]));
-  for (int p = 0; p < NBC_PROBLEM_COUNT; p++)
-    if (before->problems[p] != after->problems[p])
-      fprintf(out, "Note: %llu before, %llu after: %s\n", (unsigned long long)before->problems[p],
-              (unsigned long long)after->problems[p], nbc_problem_text((nbc_problem)p));
-}
-
-NBC_API nbc_status nbc_report_write_diff(const nbc_report *before, const nbc_report *after, FILE *out) {
-  static const char *const titles[] = {"By section", "By message size", "By kind", "By peer"};
-  static const int order[] = {0, 2, 1, 3};
-  nbc_status status = NBC_OK;
-  if (before->class_edge_count != after->class_edge_count ||
-      memcmp(before->class_edges_bytes, after->class_edges_bytes, before->class_edge_count * sizeof(uint64_t)) != 0)
-    return NBC_E_MISMATCH;
-  nbc__rep_diff_head(before, after, out);
-  for (size_t i = 0; i < 4 && status == NBC_OK && (before->total.count || after->total.count); i++)
-    if (order[i] != 0 || before->section_count > 1 || after->section_count > 1)
-      status = nbc__rep_diff_by(before, after, order[i], titles[order[i]], out);
-  if (before->call_count || after->call_count) nbc__rep_diff_calls(before, after, out);
-  nbc__rep_diff_cautions(before, after, out);
+      fprintf(out, "  %llu %s\n", (unsigned long long)r->problems[p],
+              nbc_problem_text((nbc_problem)p));
+  for (size_t i = 0; i < r->note_count; i++)
+    fprintf(out, "  note: %s\n", nbc__rep_plain(r->notes[i], a, sizeof a));
   if (status == NBC_OK && (fflush(out) != 0 || ferror(out))) status = NBC_E_IO;
   return status;
 }
 #ifdef NBC_LINES
 #line 1 "src/overlap/report_json.c"
 #endif
-/* report_json.c: reports for programs: JSON, written and read back. */
+/* report_json.c: reports for programs, as JSON. */
 
 
 
 
 
-/* ---- JSON, writing ---------------------------------------------------------------------------- */
+/* ---- JSON, writing ------------------------------------------------------------------------- */
 /* Bytes of the UTF-8 character at p; 0 when there is none (JSON must be UTF-8, names need not). */
 static int nbc__rep_utf8(const unsigned char *p) {
-  const int n = *p < 0x80 ? 1 : *p >= 0xc2 && *p < 0xe0 ? 2 : *p >= 0xe0 && *p < 0xf0 ? 3 : *p >= 0xf0 && *p < 0xf5 ? 4 : 0;
+  const int n = *p < 0x80                 ? 1
+                : *p >= 0xc2 && *p < 0xe0 ? 2
+                : *p >= 0xe0 && *p < 0xf0 ? 3
+                : *p >= 0xf0 && *p < 0xf5 ? 4
+                                          : 0;
   for (int i = 1; i < n; i++)
     if ((p[i] & 0xc0) != 0x80) return 0;
   /* overlong forms, halves of pairs, beyond the last character */
-  if ((*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] > 0x9f) || (*p == 0xf0 && p[1] < 0x90) || (*p == 0xf4 && p[1] > 0x8f))
+  if ((*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] > 0x9f) || (*p == 0xf0 && p[1] < 0x90) ||
+      (*p == 0xf4 && p[1] > 0x8f))
     return 0;
   return n;
 }
@@ -5249,10 +5291,14 @@ static void nbc__rep_json_string(FILE *out, const char *text) {
   fputc('"', out);
   for (const unsigned char *p = (const unsigned char *)text; *p;) {
     const int n = nbc__rep_utf8(p);
-    if (*p == '"' || *p == '\\') fprintf(out, "\\%c", *p);
-    else if (*p < 0x20) fprintf(out, "\\u%04x", *p);
-    else if (n) fwrite(p, 1, (size_t)n, out);
-    else fputs("\xEF\xBF\xBD", out); /* U+FFFD, as it is written when read back */
+    if (*p == '"' || *p == '\\')
+      fprintf(out, "\\%c", *p);
+    else if (*p < 0x20)
+      fprintf(out, "\\u%04x", *p);
+    else if (n)
+      fwrite(p, 1, (size_t)n, out);
+    else
+      fputs("\xEF\xBF\xBD", out); /* U+FFFD, as it is written when read back */
     p += n ? n : 1;
   }
   fputc('"', out);
@@ -5273,15 +5319,19 @@ static void nbc__rep_json_double(FILE *out, double value) {
 
 static void nbc__rep_json_totals(FILE *out, const nbc_totals *t) {
   fprintf(out,
-          "\"count\":%llu,\"size_bytes\":%llu,\"xfer_ns\":%lld,\"min_overlap_ns\":%lld,\"max_overlap_ns\":%lld,"
+          "\"count\":%llu,\"size_bytes\":%llu,\"xfer_ns\":%lld,\"min_overlap_ns\":%lld,\"max_"
+          "overlap_ns\":%lld,"
           "\"case_count\":[%llu,%llu,%llu]",
           (unsigned long long)t->count, (unsigned long long)t->size_bytes, (long long)t->xfer_ns,
-          (long long)t->min_overlap_ns, (long long)t->max_overlap_ns, (unsigned long long)t->case_count[0],
-          (unsigned long long)t->case_count[1], (unsigned long long)t->case_count[2]);
+          (long long)t->min_overlap_ns, (long long)t->max_overlap_ns,
+          (unsigned long long)t->case_count[0], (unsigned long long)t->case_count[1],
+          (unsigned long long)t->case_count[2]);
   if (t->exact_count)
-    fprintf(out, ",\"exact_count\":%llu,\"exact_xfer_ns\":%lld,\"exact_overlap_lo_ns\":%lld,\"exact_overlap_hi_ns\":%lld",
-            (unsigned long long)t->exact_count, (long long)t->exact_xfer_ns, (long long)t->exact_lo_ns,
-            (long long)t->exact_hi_ns);
+    fprintf(out,
+            ",\"exact_count\":%llu,\"exact_xfer_ns\":%lld,\"exact_overlap_lo_ns\":%lld,\"exact_"
+            "overlap_hi_ns\":%lld",
+            (unsigned long long)t->exact_count, (long long)t->exact_xfer_ns,
+            (long long)t->exact_lo_ns, (long long)t->exact_hi_ns);
 }
 
 static void nbc__rep_json_head(const nbc_report *r, FILE *out) {
@@ -5291,11 +5341,13 @@ static void nbc__rep_json_head(const nbc_report *r, FILE *out) {
   nbc__rep_json_string(out, r->host);
   fputs(",\"library\":", out);
   nbc__rep_json_string(out, r->library);
-  fprintf(out, ",\n\"rank\":%d,\"size\":%d,\"pid\":%d,\"process_count\":%d,\"start_unix_s\":", r->rank, r->size, r->pid,
-          r->process_count);
+  fprintf(out,
+          ",\n\"rank\":%d,\"size\":%d,\"pid\":%d,\"process_count\":%d,\"start_unix_s\":", r->rank,
+          r->size, r->pid, r->process_count);
   nbc__rep_json_double(out, r->start_unix_s);
-  fprintf(out, ",\n\"wall_ns\":%lld,\"comp_ns\":%lld,\"call_ns\":%lld,\"off_ns\":%lld", (long long)r->wall_ns,
-          (long long)r->comp_ns, (long long)r->call_ns, (long long)r->off_ns);
+  fprintf(out, ",\n\"wall_ns\":%lld,\"comp_ns\":%lld,\"call_ns\":%lld,\"off_ns\":%lld",
+          (long long)r->wall_ns, (long long)r->comp_ns, (long long)r->call_ns,
+          (long long)r->off_ns);
   fprintf(out, ",\n\"clock\":{\"source\":\"%s\",\"hz\":", nbc_clock_source_name(r->clock_source));
   nbc__rep_json_double(out, r->clock_hz);
   fputs(",\"rate_err_ppm\":", out);
@@ -5308,7 +5360,8 @@ static void nbc__rep_json_head(const nbc_report *r, FILE *out) {
   nbc__rep_json_string(out, r->table_same_node);
   fputs(",\"table_other_node\":", out);
   nbc__rep_json_string(out, r->table_other_node);
-  fprintf(out, ",\"table_is_default\":%s,\n\"class_edges_bytes\":[", r->table_is_default ? "true" : "false");
+  fprintf(out, ",\"table_is_default\":%s,\n\"class_edges_bytes\":[",
+          r->table_is_default ? "true" : "false");
   for (size_t i = 0; i < r->class_edge_count; i++)
     fprintf(out, "%s%llu", i ? "," : "", (unsigned long long)r->class_edges_bytes[i]);
   fputs("],\n\"total\":{", out);
@@ -5317,8 +5370,8 @@ static void nbc__rep_json_head(const nbc_report *r, FILE *out) {
 }
 
 static void nbc__rep_json_cell(const nbc_cell *c, FILE *out) {
-  fprintf(out, "{\"section_index\":%d,\"kind\":\"%s\",\"class_index\":%d,\"peer\":\"%s\",", c->section_index,
-          nbc_kind_name(c->kind), c->class_index, nbc_peer_name(c->peer));
+  fprintf(out, "{\"section_index\":%d,\"kind\":\"%s\",\"class_index\":%d,\"peer\":\"%s\",",
+          c->section_index, nbc_kind_name(c->kind), c->class_index, nbc_peer_name(c->peer));
   nbc__rep_json_totals(out, &c->t);
   fprintf(out, ",\"available_ns\":%lld,\"available_count\":{", (long long)c->available_ns);
   const char *comma = "";
@@ -5337,8 +5390,9 @@ NBC_API nbc_status nbc_report_write_json(const nbc_report *r, FILE *out) {
     const nbc_section *s = &r->sections[i];
     fputs(i ? ",\n {\"path\":" : "\n {\"path\":", out);
     nbc__rep_json_string(out, s->path);
-    fprintf(out, ",\"parent_index\":%d,\"count\":%llu,\"comp_ns\":%lld,\"call_ns\":%lld}", s->parent_index,
-            (unsigned long long)s->count, (long long)s->comp_ns, (long long)s->call_ns);
+    fprintf(out, ",\"parent_index\":%d,\"count\":%llu,\"comp_ns\":%lld,\"call_ns\":%lld}",
+            s->parent_index, (unsigned long long)s->count, (long long)s->comp_ns,
+            (long long)s->call_ns);
   }
   fputs("],\n\"cells\":[", out);
   for (size_t i = 0; i < r->cell_count; i++) {
@@ -5347,15 +5401,17 @@ NBC_API nbc_status nbc_report_write_json(const nbc_report *r, FILE *out) {
   }
   fputs("],\n\"calls\":[", out);
   for (size_t i = 0; i < r->call_count; i++)
-    fprintf(out, "%s{\"section_index\":%d,\"kind\":\"%s\",\"count\":%llu,\"total_ns\":%lld,\"min_ns\":%lld,\"max_ns\":%lld}",
+    fprintf(out,
+            "%s{\"section_index\":%d,\"kind\":\"%s\",\"count\":%llu,\"total_ns\":%lld,\"min_ns\":%"
+            "lld,\"max_ns\":%lld}",
             i ? ",\n " : "\n ", r->calls[i].section_index, nbc_kind_name(r->calls[i].kind),
-            (unsigned long long)r->calls[i].count, (long long)r->calls[i].total_ns, (long long)r->calls[i].min_ns,
-            (long long)r->calls[i].max_ns);
+            (unsigned long long)r->calls[i].count, (long long)r->calls[i].total_ns,
+            (long long)r->calls[i].min_ns, (long long)r->calls[i].max_ns);
   fputs("],\n\"threads\":[", out);
   for (size_t i = 0; i < r->thread_count; i++)
-    fprintf(out, "%s{\"comp_ns\":%lld,\"call_ns\":%lld,\"off_ns\":%lld,\"wall_ns\":%lld}", i ? ",\n " : "\n ",
-            (long long)r->threads[i].comp_ns, (long long)r->threads[i].call_ns, (long long)r->threads[i].off_ns,
-            (long long)r->threads[i].wall_ns);
+    fprintf(out, "%s{\"comp_ns\":%lld,\"call_ns\":%lld,\"off_ns\":%lld,\"wall_ns\":%lld}",
+            i ? ",\n " : "\n ", (long long)r->threads[i].comp_ns, (long long)r->threads[i].call_ns,
+            (long long)r->threads[i].off_ns, (long long)r->threads[i].wall_ns);
   fputs("],\n\"counters\":[", out);
   for (size_t i = 0; i < r->counter_count; i++) {
     fputs(i ? ",\n {\"name\":" : "\n {\"name\":", out);
@@ -5366,7 +5422,8 @@ NBC_API nbc_status nbc_report_write_json(const nbc_report *r, FILE *out) {
   }
   fputs("],\n\"problems\":{", out);
   for (int p = 0; p < NBC_PROBLEM_COUNT; p++)
-    fprintf(out, "%s\"%s\":%llu", p ? "," : "", nbc_problem_name((nbc_problem)p), (unsigned long long)r->problems[p]);
+    fprintf(out, "%s\"%s\":%llu", p ? "," : "", nbc_problem_name((nbc_problem)p),
+            (unsigned long long)r->problems[p]);
   fputs("},\n\"notes\":[", out);
   for (size_t i = 0; i < r->note_count; i++) {
     if (i) fputs(",", out);
@@ -5375,11 +5432,18 @@ NBC_API nbc_status nbc_report_write_json(const nbc_report *r, FILE *out) {
   fputs("]}\n", out);
   return fflush(out) != 0 || ferror(out) ? NBC_E_IO : NBC_OK;
 }
+#ifdef NBC_LINES
+#line 1 "src/overlap/report_read.c"
+#endif
+/* report_read.c: reports read back from JSON; the input is untrusted. */
 
-/* ---- reading and comparing -------------------------------------------------------------------- */
+
+
+
+
 /* A JSON reader without a tree: tables say which key goes to which field of which struct, the rest
-   is checked and skipped. The input is untrusted: nothing is believed before it was looked at, depth
-   is bounded, the time is linear, every error names its line and field. */
+   is checked and skipped. The input is untrusted: nothing is believed before it was looked at,
+   depth is bounded, the time is linear, every error names its line and field. */
 #define NBC__JSON_DEPTH     24
 #define NBC__JSON_MAX_BYTES ((size_t)64 << 20)
 
@@ -5427,25 +5491,31 @@ static bool nbc__json_fail_at(nbc__json *j, int line, nbc_status status, const c
   for (int d = 0; d < j->depth && used + 1 < sizeof way; d++) {
     const bool element = j->way[d].index >= 0;
     if (!element && !j->way[d].key) continue;
-    const int n = element ? snprintf(way + used, sizeof way - used, "[%ld]", j->way[d].index)
-                          : snprintf(way + used, sizeof way - used, "%s%s", used ? "." : "", j->way[d].key);
+    const int n =
+        element ? snprintf(way + used, sizeof way - used, "[%ld]", j->way[d].index)
+                : snprintf(way + used, sizeof way - used, "%s%s", used ? "." : "", j->way[d].key);
     if (n > 0) used += (size_t)n;
   }
   j->err->status = status;
   j->err->line = line;
-  snprintf(j->err->text, sizeof j->err->text, "%.70s:%d: %s%s%s%.60s", j->name, line, way[0] ? "field " : "", way,
-           way[0] ? ": " : "", what);
+  snprintf(j->err->text, sizeof j->err->text, "%.70s:%d: %s%s%s%.60s", j->name, line,
+           way[0] ? "field " : "", way, way[0] ? ": " : "", what);
   return false;
 }
 static bool nbc__json_fail(nbc__json *j, const char *what) {
-  return nbc__json_fail_at(j, j->line, NBC_E_PARSE, j->at < j->end ? what : "the text ends here: file cut off?");
+  return nbc__json_fail_at(j, j->line, NBC_E_PARSE,
+                           j->at < j->end ? what : "the text ends here: file cut off?");
 }
-static bool nbc__json_no_memory(nbc__json *j) { return nbc__json_fail_at(j, j->line, NBC_E_NOMEM, "out of memory"); }
+static bool nbc__json_no_memory(nbc__json *j) {
+  return nbc__json_fail_at(j, j->line, NBC_E_NOMEM, "out of memory");
+}
 
 static void nbc__json_space(nbc__json *j) {
   for (; j->at < j->end; j->at++) {
-    if (*j->at == '\n') j->line++;
-    else if (*j->at != ' ' && *j->at != '\t' && *j->at != '\r') return;
+    if (*j->at == '\n')
+      j->line++;
+    else if (*j->at != ' ' && *j->at != '\t' && *j->at != '\r')
+      return;
   }
 }
 /* The next character that is not space; 0 at the end. */
@@ -5465,12 +5535,15 @@ static bool nbc__json_word(nbc__json *j, const char *word) {
   return n <= left;
 }
 
-/* ---- strings */
+/* ---- strings ------------------------------------------------------------------------------- */
 static int nbc__json_hex4(nbc__json *j) { /* -1: not four hexadecimal digits */
   int value = 0;
   for (int i = 0; i < 4; i++) {
     const char c = j->at < j->end ? *j->at++ : 0;
-    const int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+    const int digit = c >= '0' && c <= '9'   ? c - '0'
+                      : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                      : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                             : -1;
     if (digit < 0) return -1;
     value = value * 16 + digit;
   }
@@ -5528,7 +5601,8 @@ static bool nbc__json_string(nbc__json *j, char *text, size_t size, size_t *leng
 
 /* A string of any length, or null: replaces *text. */
 static bool nbc__json_text(nbc__json *j, char **text) {
-  if (nbc__json_peek(j) == 'n' && nbc__json_word(j, "null")) return nbc_report_set(text, NULL) == NBC_OK;
+  if (nbc__json_peek(j) == 'n' && nbc__json_word(j, "null"))
+    return nbc_report_set(text, NULL) == NBC_OK;
   nbc__json measure = *j; /* first pass for the length, second to copy */
   size_t length;
   measure.err = NULL;
@@ -5541,7 +5615,7 @@ static bool nbc__json_text(nbc__json *j, char **text) {
   return true;
 }
 
-/* ---- numbers */
+/* ---- numbers ------------------------------------------------------------------------------- */
 /* Checks one number's grammar and copies it to text; *integer: neither point nor exponent. */
 static bool nbc__json_number(nbc__json *j, char *text, size_t size, bool *integer) {
   nbc__json_space(j);
@@ -5584,7 +5658,8 @@ static bool nbc__json_integer(nbc__json *j, uint64_t limit, bool *negative, uint
   if (minus && !negative) return nbc__json_fail_at(j, j->line, NBC_E_PARSE, "must not be negative");
   for (const char *p = text + minus; *p; p++) {
     const uint64_t digit = (uint64_t)(*p - '0');
-    if (value > (limit - digit) / 10) return nbc__json_fail_at(j, j->line, NBC_E_PARSE, "number too large");
+    if (value > (limit - digit) / 10)
+      return nbc__json_fail_at(j, j->line, NBC_E_PARSE, "number too large");
     value = value * 10 + digit;
   }
   if (negative) *negative = minus;
@@ -5592,7 +5667,9 @@ static bool nbc__json_integer(nbc__json *j, uint64_t limit, bool *negative, uint
   return true;
 }
 
-static bool nbc__json_count(nbc__json *j, uint64_t *value) { return nbc__json_integer(j, UINT64_MAX, NULL, value); }
+static bool nbc__json_count(nbc__json *j, uint64_t *value) {
+  return nbc__json_integer(j, UINT64_MAX, NULL, value);
+}
 
 static bool nbc__json_int(nbc__json *j, int *value) {
   bool negative;
@@ -5611,11 +5688,12 @@ static bool nbc__json_double(nbc__json *j, double *value) {
   char *dot = strchr(text, '.');
   if (dot) *dot = point[1];
   *value = strtod(text, NULL);
-  if (!(fabs(*value) <= 1.7e308)) return nbc__json_fail_at(j, j->line, NBC_E_PARSE, "number too large");
+  if (!(fabs(*value) <= 1.7e308))
+    return nbc__json_fail_at(j, j->line, NBC_E_PARSE, "number too large");
   return true;
 }
 
-/* ---- objects and arrays */
+/* ---- objects and arrays -------------------------------------------------------------------- */
 static bool nbc__json_push(nbc__json *j, const char *key, long index) {
   if (j->depth >= NBC__JSON_DEPTH) return nbc__json_fail(j, "nested too deeply");
   j->way[j->depth].key = key;
@@ -5653,7 +5731,8 @@ static bool nbc__json_skip(nbc__json *j) {
 }
 
 /* Calls element for every element of an array. */
-static bool nbc__json_array(nbc__json *j, bool (*element)(nbc__json *j, long index, void *target), void *target) {
+static bool nbc__json_array(nbc__json *j, bool (*element)(nbc__json *j, long index, void *target),
+                            void *target) {
   if (!nbc__json_accept(j, '[')) return nbc__json_fail(j, "'[' expected");
   if (nbc__json_accept(j, ']')) return true;
   long index = 0;
@@ -5667,7 +5746,8 @@ static bool nbc__json_array(nbc__json *j, bool (*element)(nbc__json *j, long ind
 
 static bool nbc__json_bool(nbc__json *j, bool *value) {
   *value = nbc__json_peek(j) == 't';
-  return nbc__json_word(j, *value ? "true" : "false") || nbc__json_fail(j, "true or false expected");
+  return nbc__json_word(j, *value ? "true" : "false") ||
+         nbc__json_fail(j, "true or false expected");
 }
 
 static bool nbc__json_value(nbc__json *j, const nbc__json_field *f, void *target) {
@@ -5687,8 +5767,10 @@ static bool nbc__json_value(nbc__json *j, const nbc__json_field *f, void *target
   return f->read(j, target);
 }
 
-/* Reads an object into *object: known keys once each, unknown ones skipped, required ones present. */
-static bool nbc__json_object(nbc__json *j, const nbc__json_field *fields, size_t field_count, void *object) {
+/* Reads an object into *object: known keys once each, unknown ones skipped, required ones
+   present. */
+static bool nbc__json_object(nbc__json *j, const nbc__json_field *fields, size_t field_count,
+                             void *object) {
   char key[64];
   uint64_t seen = 0; /* one bit per field: tables are shorter than 64 */
   const int line = j->line;
@@ -5712,45 +5794,53 @@ static bool nbc__json_object(nbc__json *j, const nbc__json_field *fields, size_t
   }
   for (size_t i = 0; i < field_count; i++) {
     if (!fields[i].required || (seen >> i & 1)) continue;
-    return nbc__json_push(j, fields[i].key, -1) && nbc__json_fail_at(j, line, NBC_E_PARSE, "missing");
+    return nbc__json_push(j, fields[i].key, -1) &&
+           nbc__json_fail_at(j, line, NBC_E_PARSE, "missing");
   }
   return true;
 }
 
-/* ---- the report's own objects */
-#define NBC__JSON_AT(type, field, as, required) {#field, NBC__JSON_##as, required, offsetof(type, field), NULL}
-#define NBC__JSON_BY(type, key, field, required, function) {key, NBC__JSON_OTHER, required, offsetof(type, field), function}
+/* ---- the report's own objects -------------------------------------------------------------- */
+#define NBC__JSON_AT(type, field, as, required)                                                    \
+  { #field, NBC__JSON_##as, required, offsetof(type, field), NULL }
+#define NBC__JSON_BY(type, key, field, required, function)                                         \
+  { key, NBC__JSON_OTHER, required, offsetof(type, field), function }
 #define NBC__JSON_LENGTH(table) (sizeof(table) / sizeof *(table))
 
 static bool nbc__json_case(nbc__json *j, long index, void *target) {
   if (index >= 3) return nbc__json_fail(j, "three numbers expected");
   return nbc__json_count(j, (uint64_t *)target + index);
 }
-static bool nbc__json_cases(nbc__json *j, void *target) { return nbc__json_array(j, nbc__json_case, target); }
+static bool nbc__json_cases(nbc__json *j, void *target) {
+  return nbc__json_array(j, nbc__json_case, target);
+}
 
 /* The fields of nbc_totals, inside the struct `type` at `path`. */
 #define NBC__JSON_TOTALS(type, path)                                                               \
   {"count", NBC__JSON_COUNT, true, offsetof(type, path count), NULL},                              \
-  {"size_bytes", NBC__JSON_COUNT, false, offsetof(type, path size_bytes), NULL},                   \
-  {"xfer_ns", NBC__JSON_NS, true, offsetof(type, path xfer_ns), NULL},                             \
-  {"min_overlap_ns", NBC__JSON_NS, true, offsetof(type, path min_overlap_ns), NULL},               \
-  {"max_overlap_ns", NBC__JSON_NS, true, offsetof(type, path max_overlap_ns), NULL},               \
-  {"case_count", NBC__JSON_OTHER, false, offsetof(type, path case_count), nbc__json_cases},        \
-  {"exact_count", NBC__JSON_COUNT, false, offsetof(type, path exact_count), NULL},                 \
-  {"exact_xfer_ns", NBC__JSON_NS, false, offsetof(type, path exact_xfer_ns), NULL},                \
-  {"exact_overlap_lo_ns", NBC__JSON_NS, false, offsetof(type, path exact_lo_ns), NULL},            \
-  {"exact_overlap_hi_ns", NBC__JSON_NS, false, offsetof(type, path exact_hi_ns), NULL}
+      {"size_bytes", NBC__JSON_COUNT, false, offsetof(type, path size_bytes), NULL},               \
+      {"xfer_ns", NBC__JSON_NS, true, offsetof(type, path xfer_ns), NULL},                         \
+      {"min_overlap_ns", NBC__JSON_NS, true, offsetof(type, path min_overlap_ns), NULL},           \
+      {"max_overlap_ns", NBC__JSON_NS, true, offsetof(type, path max_overlap_ns), NULL},           \
+      {"case_count", NBC__JSON_OTHER, false, offsetof(type, path case_count), nbc__json_cases},    \
+      {"exact_count", NBC__JSON_COUNT, false, offsetof(type, path exact_count), NULL},             \
+      {"exact_xfer_ns", NBC__JSON_NS, false, offsetof(type, path exact_xfer_ns), NULL},            \
+      {"exact_overlap_lo_ns", NBC__JSON_NS, false, offsetof(type, path exact_lo_ns), NULL}, {      \
+    "exact_overlap_hi_ns", NBC__JSON_NS, false, offsetof(type, path exact_hi_ns), NULL             \
+  }
 
 /* What every reader of a report relies on. */
 static bool nbc__json_check_totals(nbc__json *j, const nbc_totals *t) {
-  const char *what = t->min_overlap_ns > t->max_overlap_ns ? "min_overlap_ns is above max_overlap_ns"
-                   : t->max_overlap_ns > t->xfer_ns        ? "max_overlap_ns is above xfer_ns"
-                   : t->exact_lo_ns > t->exact_hi_ns       ? "exact_overlap_lo_ns is above exact_overlap_hi_ns"
-                                                           : NULL;
+  const char *what =
+      t->min_overlap_ns > t->max_overlap_ns ? "min_overlap_ns is above max_overlap_ns"
+      : t->max_overlap_ns > t->xfer_ns      ? "max_overlap_ns is above xfer_ns"
+      : t->exact_lo_ns > t->exact_hi_ns     ? "exact_overlap_lo_ns is above exact_overlap_hi_ns"
+                                            : NULL;
   return !what || nbc__json_fail_at(j, j->line, NBC_E_PARSE, what);
 }
 
-static bool nbc__json_kind(nbc__json *j, void *target) { /* kinds of a later version count as other */
+/* kinds of a later version count as other */
+static bool nbc__json_kind(nbc__json *j, void *target) {
   char name[64];
   int k = NBC_KIND_COUNT - 1;
   if (!nbc__json_string(j, name, sizeof name, NULL)) return false;
@@ -5775,7 +5865,8 @@ static bool nbc__json_histogram(nbc__json *j, void *target) { /* {"17": 3, …}:
   do {
     int bin = 0;
     if (!nbc__json_key(j, key, sizeof key)) return false;
-    for (const char *p = key; *p; p++) bin = *p >= '0' && *p <= '9' && bin < 1000 ? bin * 10 + *p - '0' : 1000;
+    for (const char *p = key; *p; p++)
+      bin = *p >= '0' && *p <= '9' && bin < 1000 ? bin * 10 + *p - '0' : 1000;
     if (!key[0] || bin >= NBC_HIST_BINS) return nbc__json_fail(j, "no such bin");
     if (!nbc__json_count(j, (uint64_t *)target + bin)) return false;
   } while (nbc__json_accept(j, ','));
@@ -5801,16 +5892,20 @@ static bool nbc__json_section(nbc__json *j, long index, void *target) {
   if (!s) return nbc__json_no_memory(j);
   if (!nbc__json_object(j, fields, NBC__JSON_LENGTH(fields), s)) return false;
   if (!s->path) return nbc__json_fail_at(j, j->line, NBC_E_PARSE, "path is null");
-  if (index == 0 ? s->parent_index != -1 || s->path[0] : s->parent_index < 0 || s->parent_index >= index)
+  if (index == 0 ? s->parent_index != -1 || s->path[0]
+                 : s->parent_index < 0 || s->parent_index >= index)
     return nbc__json_fail_at(j, j->line, NBC_E_PARSE, "parent_index must name an earlier section");
   return true;
 }
 
 static bool nbc__json_cell(nbc__json *j, long index, void *target) {
   static const nbc__json_field fields[] = {
-      NBC__JSON_AT(nbc_cell, section_index, INT, true), NBC__JSON_BY(nbc_cell, "kind", kind, true, nbc__json_kind),
-      NBC__JSON_AT(nbc_cell, class_index, INT, true),   NBC__JSON_BY(nbc_cell, "peer", peer, false, nbc__json_peer),
-      NBC__JSON_TOTALS(nbc_cell, t.),                   NBC__JSON_AT(nbc_cell, available_ns, NS, false),
+      NBC__JSON_AT(nbc_cell, section_index, INT, true),
+      NBC__JSON_BY(nbc_cell, "kind", kind, true, nbc__json_kind),
+      NBC__JSON_AT(nbc_cell, class_index, INT, true),
+      NBC__JSON_BY(nbc_cell, "peer", peer, false, nbc__json_peer),
+      NBC__JSON_TOTALS(nbc_cell, t.),
+      NBC__JSON_AT(nbc_cell, available_ns, NS, false),
       NBC__JSON_BY(nbc_cell, "available_count", available_count, false, nbc__json_histogram)};
   nbc_report *r = j->report;
   nbc_cell *c;
@@ -5819,13 +5914,15 @@ static bool nbc__json_cell(nbc__json *j, long index, void *target) {
   if (!c) return nbc__json_no_memory(j);
   if (!nbc__json_object(j, fields, NBC__JSON_LENGTH(fields), c)) return false;
   if (index > 0 && nbc__rep_cell_order(c - 1, c) >= 0) j->unsorted_cells = true;
-  return nbc__json_check_totals(j, &c->t) && nbc__json_index(j, c->section_index, &j->top_section, &j->top_section_line) &&
+  return nbc__json_check_totals(j, &c->t) &&
+         nbc__json_index(j, c->section_index, &j->top_section, &j->top_section_line) &&
          nbc__json_index(j, c->class_index, &j->top_class, &j->top_class_line);
 }
 
 static int nbc__json_call_order(const void *a, const void *b) {
   const nbc_call *x = (const nbc_call *)a, *y = (const nbc_call *)b;
-  return x->section_index != y->section_index ? x->section_index - y->section_index : (int)x->kind - (int)y->kind;
+  return x->section_index != y->section_index ? x->section_index - y->section_index
+                                              : (int)x->kind - (int)y->kind;
 }
 static int nbc__json_cell_order(const void *a, const void *b) {
   return nbc__rep_cell_order((const nbc_cell *)a, (const nbc_cell *)b);
@@ -5833,9 +5930,12 @@ static int nbc__json_cell_order(const void *a, const void *b) {
 
 static bool nbc__json_call(nbc__json *j, long index, void *target) {
   static const nbc__json_field fields[] = {
-      NBC__JSON_AT(nbc_call, section_index, INT, true), NBC__JSON_BY(nbc_call, "kind", kind, true, nbc__json_kind),
-      NBC__JSON_AT(nbc_call, count, COUNT, true),       NBC__JSON_AT(nbc_call, total_ns, NS, true),
-      NBC__JSON_AT(nbc_call, min_ns, NS, true),         NBC__JSON_AT(nbc_call, max_ns, NS, true)};
+      NBC__JSON_AT(nbc_call, section_index, INT, true),
+      NBC__JSON_BY(nbc_call, "kind", kind, true, nbc__json_kind),
+      NBC__JSON_AT(nbc_call, count, COUNT, true),
+      NBC__JSON_AT(nbc_call, total_ns, NS, true),
+      NBC__JSON_AT(nbc_call, min_ns, NS, true),
+      NBC__JSON_AT(nbc_call, max_ns, NS, true)};
   nbc_report *r = j->report;
   nbc_call *c;
   (void)target;
@@ -5874,7 +5974,8 @@ static bool nbc__json_note(nbc__json *j, long index, void *target) {
   (void)index, (void)target;
   NBC__REP_APPEND(char *, j->report->notes, j->report->note_count, note);
   if (!note) return nbc__json_no_memory(j);
-  return nbc__json_text(j, note) && (*note || nbc__json_fail_at(j, j->line, NBC_E_PARSE, "a note is null"));
+  return nbc__json_text(j, note) &&
+         (*note || nbc__json_fail_at(j, j->line, NBC_E_PARSE, "a note is null"));
 }
 
 static bool nbc__json_edge(nbc__json *j, long index, void *target) {
@@ -5923,15 +6024,28 @@ static bool nbc__json_total(nbc__json *j, void *target) {
   return nbc__json_object(j, fields, NBC__JSON_LENGTH(fields), target) &&
          nbc__json_check_totals(j, &((nbc_report *)target)->total);
 }
-static bool nbc__json_sections(nbc__json *j, void *target) { return nbc__json_array(j, nbc__json_section, target); }
-static bool nbc__json_cells(nbc__json *j, void *target) { return nbc__json_array(j, nbc__json_cell, target); }
-static bool nbc__json_calls(nbc__json *j, void *target) { return nbc__json_array(j, nbc__json_call, target); }
-static bool nbc__json_threads(nbc__json *j, void *target) { return nbc__json_array(j, nbc__json_thread, target); }
-static bool nbc__json_counters(nbc__json *j, void *target) { return nbc__json_array(j, nbc__json_counter, target); }
-static bool nbc__json_notes(nbc__json *j, void *target) { return nbc__json_array(j, nbc__json_note, target); }
+static bool nbc__json_sections(nbc__json *j, void *target) {
+  return nbc__json_array(j, nbc__json_section, target);
+}
+static bool nbc__json_cells(nbc__json *j, void *target) {
+  return nbc__json_array(j, nbc__json_cell, target);
+}
+static bool nbc__json_calls(nbc__json *j, void *target) {
+  return nbc__json_array(j, nbc__json_call, target);
+}
+static bool nbc__json_threads(nbc__json *j, void *target) {
+  return nbc__json_array(j, nbc__json_thread, target);
+}
+static bool nbc__json_counters(nbc__json *j, void *target) {
+  return nbc__json_array(j, nbc__json_counter, target);
+}
+static bool nbc__json_notes(nbc__json *j, void *target) {
+  return nbc__json_array(j, nbc__json_note, target);
+}
 static bool nbc__json_problems(nbc__json *j, void *target) {
   static const nbc__json_field fields[] = {
-#define NBC__X(name, text) {#name, NBC__JSON_COUNT, false, NBC_PROBLEM_##name * sizeof(uint64_t), NULL},
+#define NBC__X(name, text)                                                                         \
+  {#name, NBC__JSON_COUNT, false, NBC_PROBLEM_##name * sizeof(uint64_t), NULL},
       NBC_PROBLEM_LIST(NBC__X)
 #undef NBC__X
   };
@@ -5974,8 +6088,10 @@ static void nbc__json_sort(nbc__json *j) {
     qsort(r->cells, r->cell_count, sizeof *r->cells, nbc__json_cell_order);
     for (size_t i = 1; i < r->cell_count; i++) {
       nbc_cell *last = &r->cells[kept], *c = &r->cells[i];
-      if (nbc__rep_cell_order(last, c) == 0) nbc__rep_join_cell(last, c);
-      else r->cells[++kept] = *c;
+      if (nbc__rep_cell_order(last, c) == 0)
+        nbc__rep_join_cell(last, c);
+      else
+        r->cells[++kept] = *c;
     }
     r->cell_count = kept + 1;
   }
@@ -5984,8 +6100,10 @@ static void nbc__json_sort(nbc__json *j) {
   kept = 0;
   for (size_t i = 1; i < r->call_count; i++) {
     nbc_call *last = &r->calls[kept], *c = &r->calls[i];
-    if (nbc__json_call_order(last, c) == 0) nbc__rep_join_call(last, c);
-    else r->calls[++kept] = *c;
+    if (nbc__json_call_order(last, c) == 0)
+      nbc__rep_join_call(last, c);
+    else
+      r->calls[++kept] = *c;
   }
   r->call_count = kept + 1;
 }
@@ -5996,11 +6114,13 @@ static bool nbc__json_finish(nbc__json *j) {
   char what[80];
   if (nbc__json_peek(j) || j->at < j->end) return nbc__json_fail(j, "something follows the report");
   if (j->top_section >= (int)r->section_count) {
-    snprintf(what, sizeof what, "section_index %d, but the last section is %zu", j->top_section, r->section_count - 1);
+    snprintf(what, sizeof what, "section_index %d, but the last section is %zu", j->top_section,
+             r->section_count - 1);
     return nbc__json_fail_at(j, j->top_section_line, NBC_E_PARSE, what);
   }
   if (j->top_class > (int)r->class_edge_count) {
-    snprintf(what, sizeof what, "class_index %d, but the last class is %zu", j->top_class, r->class_edge_count);
+    snprintf(what, sizeof what, "class_index %d, but the last class is %zu", j->top_class,
+             r->class_edge_count);
     return nbc__json_fail_at(j, j->top_class_line, NBC_E_PARSE, what);
   }
   nbc__json_sort(j);
@@ -6022,7 +6142,8 @@ NBC_API nbc_status nbc_report_parse_json(const char *text, size_t text_bytes, co
     nbc__json_no_memory(&j);
     return NBC_E_NOMEM;
   }
-  if (nbc__json_object(&j, nbc__json_report_fields, NBC__JSON_LENGTH(nbc__json_report_fields), j.report) &&
+  if (nbc__json_object(&j, nbc__json_report_fields, NBC__JSON_LENGTH(nbc__json_report_fields),
+                       j.report) &&
       nbc__json_finish(&j)) {
     *report = j.report;
     return NBC_OK;
@@ -6031,7 +6152,8 @@ NBC_API nbc_status nbc_report_parse_json(const char *text, size_t text_bytes, co
   return j.status;
 }
 
-static nbc_status nbc__json_file_error(nbc_error *err, nbc_status status, const char *path, const char *what) {
+static nbc_status nbc__json_file_error(nbc_error *err, nbc_status status, const char *path,
+                                       const char *what) {
   if (err) {
     err->status = status;
     err->line = 0;
@@ -6056,12 +6178,267 @@ NBC_API nbc_status nbc_report_read_json(const char *path, nbc_report **report, n
     room *= 2;
   }
   nbc_status status;
-  if (!text) status = nbc__json_file_error(err, NBC_E_NOMEM, path, "out of memory");
-  else if (ferror(file)) status = nbc__json_file_error(err, NBC_E_IO, path, strerror(errno));
-  else if (used == room) status = nbc__json_file_error(err, NBC_E_PARSE, path, "larger than any report (64 MiB)");
-  else status = nbc_report_parse_json(text, used, path, report, err);
+  if (!text)
+    status = nbc__json_file_error(err, NBC_E_NOMEM, path, "out of memory");
+  else if (ferror(file))
+    status = nbc__json_file_error(err, NBC_E_IO, path, strerror(errno));
+  else if (used == room)
+    status = nbc__json_file_error(err, NBC_E_PARSE, path, "larger than any report (64 MiB)");
+  else
+    status = nbc_report_parse_json(text, used, path, report, err);
   fclose(file);
   NBC_FREE(text);
+  return status;
+}
+#ifdef NBC_LINES
+#line 1 "src/overlap/report_diff.c"
+#endif
+/* report_diff.c: two reports side by side. */
+
+
+
+
+
+typedef struct nbc__rep_pair { /* one line of a comparison */
+  size_t key;
+  nbc_totals before, after;
+} nbc__rep_pair;
+
+static int64_t nbc__rep_unhidden(const nbc_totals *t) { return t->xfer_ns - t->max_overlap_ns; }
+
+static int nbc__rep_pair_order(const void *a, const void *b) { /* biggest change first */
+  const nbc__rep_pair *x = (const nbc__rep_pair *)a, *y = (const nbc__rep_pair *)b;
+  const int64_t dx_ns = nbc__rep_unhidden(&x->after) - nbc__rep_unhidden(&x->before);
+  const int64_t dy_ns = nbc__rep_unhidden(&y->after) - nbc__rep_unhidden(&y->before);
+  const int64_t cx_ns = dx_ns < 0 ? -dx_ns : dx_ns, cy_ns = dy_ns < 0 ? -dy_ns : dy_ns;
+  if (cx_ns != cy_ns) return cx_ns < cy_ns ? 1 : -1;
+  if (x->before.xfer_ns != y->before.xfer_ns) return x->before.xfer_ns < y->before.xfer_ns ? 1 : -1;
+  return x->key < y->key ? -1 : x->key > y->key;
+}
+
+/* "-1.03 s", "+12 ms", "0" */
+static const char *nbc__rep_change(int64_t before_ns, int64_t after_ns, char *text, size_t size) {
+  char amount[24];
+  const int64_t d_ns = after_ns - before_ns;
+  if (d_ns == 0)
+    snprintf(text, size, "0");
+  else
+    snprintf(text, size, "%c%s", d_ns < 0 ? '-' : '+',
+             nbc__rep_time(d_ns < 0 ? -d_ns : d_ns, amount, sizeof amount));
+  return text;
+}
+
+static void nbc__rep_diff_time(FILE *out, const char *name, int64_t before_ns, int64_t after_ns) {
+  char a[24], b[24], c[24];
+  fprintf(out, "  %-30s %10s %10s %10s", name, nbc__rep_time(before_ns, a, sizeof a),
+          nbc__rep_time(after_ns, b, sizeof b), nbc__rep_change(before_ns, after_ns, c, sizeof c));
+  if (before_ns > 0 && before_ns != after_ns)
+    fprintf(out, "  (%+.1f %%)", 100 * ((double)after_ns - (double)before_ns) / (double)before_ns);
+  fputc('\n', out);
+}
+
+static void nbc__rep_diff_share(FILE *out, const char *name, double before_ratio,
+                                double after_ratio) {
+  fprintf(out, "  %-30s %8.1f %% %8.1f %% %+10.1f  points\n", name, 100 * before_ratio,
+          100 * after_ratio, 100 * (after_ratio - before_ratio));
+}
+
+static void nbc__rep_diff_name(FILE *out, const nbc_report *r) {
+  char text[256];
+  fprintf(out, "%s (", nbc__rep_plain(r->program, text, sizeof text));
+  if (r->rank >= 0)
+    fprintf(out, "rank %d of %d", r->rank, r->size);
+  else
+    fprintf(out, "%d process%s", r->process_count, r->process_count == 1 ? "" : "es");
+  if (r->host && r->host[0]) fprintf(out, ", %s", nbc__rep_plain(r->host, text, sizeof text));
+  fputc(')', out);
+}
+
+static void nbc__rep_diff_head(const nbc_report *before, const nbc_report *after, FILE *out) {
+  const nbc_totals *b = &before->total, *a = &after->total;
+  fputs("Before: ", out);
+  nbc__rep_diff_name(out, before);
+  fputs("\nAfter:  ", out);
+  nbc__rep_diff_name(out, after);
+  fprintf(out, "\n\n  %-30s %10s %10s %10s\n", "", "before", "after", "change");
+  nbc__rep_diff_time(out, "time of all transfers", b->xfer_ns, a->xfer_ns);
+  nbc__rep_diff_time(out, "  not hidden for certain", nbc__rep_unhidden(b), nbc__rep_unhidden(a));
+  nbc__rep_diff_share(out, "  hidden, at least", nbc__rep_share(b->min_overlap_ns, b->xfer_ns),
+                      nbc__rep_share(a->min_overlap_ns, a->xfer_ns));
+  nbc__rep_diff_share(out, "  hidden, at most", nbc__rep_share(b->max_overlap_ns, b->xfer_ns),
+                      nbc__rep_share(a->max_overlap_ns, a->xfer_ns));
+  if (b->exact_count && a->exact_count) {
+    nbc__rep_diff_share(out, "  hidden by NIC stamps, from", nbc__rep_exact(b, b->exact_lo_ns),
+                        nbc__rep_exact(a, a->exact_lo_ns));
+    nbc__rep_diff_share(out, "  hidden by NIC stamps, to", nbc__rep_exact(b, b->exact_hi_ns),
+                        nbc__rep_exact(a, a->exact_hi_ns));
+  }
+  nbc__rep_diff_time(out, "computation", before->comp_ns, after->comp_ns);
+  nbc__rep_diff_time(out, "in communication calls", before->call_ns, after->call_ns);
+  nbc__rep_diff_time(out, "all threads' time", before->wall_ns, after->wall_ns);
+}
+
+/* ---- the comparison's lines: section (0), size class (1), kind (2), peer class (3), as above  */
+/* Sections have the key of their index in `before`, or, when new, that many more than in
+   `after`. */
+static size_t nbc__rep_diff_section(const nbc_report *before, const nbc_report *after,
+                                    size_t index) {
+  for (size_t i = 0; i < before->section_count; i++)
+    if (strcmp(before->sections[i].path, after->sections[index].path) == 0) return i;
+  return before->section_count + index;
+}
+
+static const char *nbc__rep_diff_label(const nbc_report *before, const nbc_report *after, int by,
+                                       size_t key, char *text, size_t size) {
+  const size_t old = before->section_count;
+  const char *path;
+  switch (by) {
+  case 0:
+    path = key < old ? before->sections[key].path : after->sections[key - old].path;
+    return path[0] ? nbc__rep_plain(path, text, size) : "(outside sections)";
+  case 1: return nbc__rep_class(before, (int)key, text, size);
+  case 2: return nbc_kind_name((nbc_kind)key);
+  default: return nbc_peer_name((nbc_peer)key);
+  }
+}
+
+static void nbc__rep_diff_collect(const nbc_report *r, int by, const size_t *section_keys,
+                                  bool after, nbc__rep_pair *rows) {
+  for (size_t i = 0; i < r->cell_count; i++) {
+    const nbc_cell *c = &r->cells[i];
+    const size_t keys[] = {section_keys ? section_keys[c->section_index] : (size_t)c->section_index,
+                           (size_t)c->class_index, (size_t)c->kind, (size_t)c->peer};
+    nbc__rep_add_totals(after ? &rows[keys[by]].after : &rows[keys[by]].before, &c->t);
+  }
+}
+
+static void nbc__rep_diff_line(const char *name, const nbc__rep_pair *row, FILE *out) {
+  char a[24], b[24], c[24];
+  const nbc_totals *const both[] = {&row->before, &row->after};
+  fprintf(out, "  %-28.28s", name);
+  for (int k = 0; k < 2; k++)
+    fprintf(out, " %10s",
+            both[k]->count ? nbc__rep_time(nbc__rep_unhidden(both[k]), k ? b : a, sizeof a) : "-");
+  fprintf(out, " %11s",
+          nbc__rep_change(nbc__rep_unhidden(both[0]), nbc__rep_unhidden(both[1]), c, sizeof c));
+  for (int k = 0; k < 2; k++) {
+    if (both[k]->count)
+      fprintf(out, "   %5.1f .. %5.1f %%",
+              100 * nbc__rep_share(both[k]->min_overlap_ns, both[k]->xfer_ns),
+              100 * nbc__rep_share(both[k]->max_overlap_ns, both[k]->xfer_ns));
+    else
+      fprintf(out, "   %16s", "no transfers");
+  }
+  fputc('\n', out);
+}
+
+static nbc_status nbc__rep_diff_by(const nbc_report *before, const nbc_report *after, int by,
+                                   const char *title, FILE *out) {
+  const size_t sizes[] = {before->section_count + after->section_count, NBC_MAX_CLASSES,
+                          NBC_KIND_COUNT, NBC_PEER_COUNT};
+  nbc__rep_pair *rows = (nbc__rep_pair *)nbc__zalloc(sizes[by] * sizeof *rows);
+  size_t *section_keys = (size_t *)nbc__zalloc(after->section_count * sizeof *section_keys);
+  char text[64];
+  if (rows && section_keys) {
+    for (size_t i = 0; i < sizes[by]; i++) rows[i].key = i;
+    for (size_t i = 0; i < after->section_count; i++)
+      section_keys[i] = nbc__rep_diff_section(before, after, i);
+    nbc__rep_diff_collect(before, by, NULL, false, rows);
+    nbc__rep_diff_collect(after, by, section_keys, true, rows);
+    qsort(rows, sizes[by], sizeof *rows, nbc__rep_pair_order);
+    fprintf(out, "\n%-30s %33s   %s\n%-30s %10s %10s %11s   %16s   %16s\n", title,
+            "not hidden for certain", "hidden: at least .. at most", "", "before", "after",
+            "change", "before", "after");
+    for (size_t i = 0; i < sizes[by]; i++)
+      if (rows[i].before.count || rows[i].after.count)
+        nbc__rep_diff_line(nbc__rep_diff_label(before, after, by, rows[i].key, text, sizeof text),
+                           &rows[i], out);
+  }
+  const nbc_status status = rows && section_keys ? NBC_OK : NBC_E_NOMEM;
+  NBC_FREE(rows);
+  NBC_FREE(section_keys);
+  return status;
+}
+
+static void nbc__rep_diff_calls(const nbc_report *before, const nbc_report *after, FILE *out) {
+  int64_t total_ns[2][NBC_KIND_COUNT];
+  uint64_t count[2][NBC_KIND_COUNT];
+  memset(total_ns, 0, sizeof total_ns);
+  memset(count, 0, sizeof count);
+  for (int k = 0; k < 2; k++) {
+    const nbc_report *r = k ? after : before;
+    for (size_t i = 0; i < r->call_count; i++) {
+      nbc__plus(&total_ns[k][r->calls[i].kind], r->calls[i].total_ns);
+      count[k][r->calls[i].kind] += r->calls[i].count;
+    }
+  }
+  fprintf(out, "\n%-32s %10s %10s %10s\n", "Time in calls", "before", "after", "change");
+  for (;;) { /* biggest change first */
+    int worst = -1;
+    int64_t most_ns = -1;
+    for (int i = 0; i < NBC_KIND_COUNT; i++) {
+      const int64_t d_ns = total_ns[1][i] - total_ns[0][i], size_ns = d_ns < 0 ? -d_ns : d_ns;
+      if ((count[0][i] || count[1][i]) && size_ns > most_ns) worst = i, most_ns = size_ns;
+    }
+    if (worst < 0) break;
+    nbc__rep_diff_time(out, nbc_kind_name((nbc_kind)worst), total_ns[0][worst], total_ns[1][worst]);
+    count[0][worst] = count[1][worst] = 0;
+  }
+}
+
+static bool nbc__rep_same_text(const char *a, const char *b) {
+  return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+/* What makes the two hard to compare. */
+static void nbc__rep_diff_cautions(const nbc_report *before, const nbc_report *after, FILE *out) {
+  char a[24], b[24], library[2][256];
+  const nbc_totals *x = &before->total, *y = &after->total;
+  fputc('\n', out);
+  if (before->process_count != after->process_count)
+    fprintf(out, "Caution: %d processes before, %d after.\n", before->process_count,
+            after->process_count);
+  if (fabs((double)x->size_bytes - (double)y->size_bytes) > 0.01 * (double)x->size_bytes ||
+      (x->count != 0) != (y->count != 0))
+    fprintf(out,
+            "Caution: the runs moved different data: %llu transfers, %s before; %llu transfers, %s "
+            "after.\n",
+            (unsigned long long)x->count, nbc__rep_bytes(x->size_bytes, a, sizeof a),
+            (unsigned long long)y->count, nbc__rep_bytes(y->size_bytes, b, sizeof b));
+  if (!nbc__rep_same_text(before->table_same_node, after->table_same_node) ||
+      !nbc__rep_same_text(before->table_other_node, after->table_other_node))
+    fputs("Caution: different transfer-time tables: the shares and times of transfers do not "
+          "compare.\n",
+          out);
+  else if (before->table_is_default || after->table_is_default)
+    fputs("Caution: a default transfer-time table was used, not one measured on this machine.\n",
+          out);
+  if (!nbc__rep_same_text(before->library, after->library))
+    fprintf(out, "Note: another library: %s before, %s after.\n",
+            nbc__rep_plain(before->library, library[0], sizeof library[0]),
+            nbc__rep_plain(after->library, library[1], sizeof library[1]));
+  for (int p = 0; p < NBC_PROBLEM_COUNT; p++)
+    if (before->problems[p] != after->problems[p])
+      fprintf(out, "Note: %llu before, %llu after: %s\n", (unsigned long long)before->problems[p],
+              (unsigned long long)after->problems[p], nbc_problem_text((nbc_problem)p));
+}
+
+NBC_API nbc_status nbc_report_write_diff(const nbc_report *before, const nbc_report *after,
+                                         FILE *out) {
+  static const char *const titles[] = {"By section", "By message size", "By kind", "By peer"};
+  static const int order[] = {0, 2, 1, 3};
+  nbc_status status = NBC_OK;
+  if (before->class_edge_count != after->class_edge_count ||
+      memcmp(before->class_edges_bytes, after->class_edges_bytes,
+             before->class_edge_count * sizeof(uint64_t)) != 0)
+    return NBC_E_MISMATCH;
+  nbc__rep_diff_head(before, after, out);
+  for (size_t i = 0; i < 4 && status == NBC_OK && (before->total.count || after->total.count); i++)
+    if (order[i] != 0 || before->section_count > 1 || after->section_count > 1)
+      status = nbc__rep_diff_by(before, after, order[i], titles[order[i]], out);
+  if (before->call_count || after->call_count) nbc__rep_diff_calls(before, after, out);
+  nbc__rep_diff_cautions(before, after, out);
+  if (status == NBC_OK && (fflush(out) != 0 || ferror(out))) status = NBC_E_IO;
   return status;
 }
 #ifdef NBC_LINES
@@ -6075,7 +6452,7 @@ NBC_API nbc_status nbc_report_read_json(const char *path, nbc_report **report, n
 #define NBC__SYNC_MAX_NS (INT64_C(1) << 61)
 
 NBC__PRIVATE double nbc__sync_bound_ns(const nbc_relation *r, const nbc_relation_point *p, int side,
-                                 double *x_ns);
+                                       double *x_ns);
 #ifdef NBC_LINES
 #line 1 "src/overlap/relation.c"
 #endif
@@ -6093,8 +6470,8 @@ static double nbc__sync_wander_ns(const nbc_relation_desc *d, double x_ns) {
   return fmin(nbc__sync_quadratic_ns(d, x_ns), 2e-6 * d->rate_limit_ppm * fabs(x_ns));
 }
 
-/* More than the rounding errors of a sum of terms of the size of x: no rounding may exclude truth.
-   */
+/* More than the rounding errors of a sum of terms of the size of x: no rounding may exclude
+   truth. */
 static double nbc__sync_slack_ns(double x_ns) { return 0.1 + 2e-15 * fabs(x_ns); }
 
 static double nbc__sync_x_ns(const nbc_relation *r, int64_t at_ticks) {
@@ -6135,7 +6512,7 @@ NBC_API nbc_status nbc_relation_init(nbc_relation *relation, const nbc_relation_
   return NBC_OK;
 }
 
-/* ---- the two hulls: side +1 keeps h <= t_ns (lower hull), -1 keeps h >= t_ns (upper hull) ---- */
+/* ---- the two hulls: side +1 keeps h <= t_ns (lower hull), -1 keeps h >= t_ns (upper hull) -- */
 /* The point as seen from the newest reading, lifted, and mirrored for side -1. */
 static double nbc__sync_height_ns(const nbc_relation *r, const nbc_relation_point *p, int side) {
   const double x_ns = nbc__sync_x_ns(r, p->at_ticks);
@@ -6183,9 +6560,9 @@ static int nbc__sync_insert(const nbc_relation *r, nbc_relation_point *hull, int
   return count + 1;
 }
 
-/* ---- the polygon of all (o, r) that no reading excludes -------------------------------------- */
-/* side * (o + r x) <= side * bound, cut off from the polygon. Returns false when nothing is left.
-   */
+/* ---- the polygon of all (o, r) that no reading excludes ------------------------------------ */
+/* side * (o + r x) <= side * bound, cut off from the polygon. Returns false when nothing is
+   left. */
 static bool nbc__sync_cut(nbc_relation *r, double x_ns, double bound_ns, int side) {
   double offset_ns[NBC_RELATION_CORNERS], rate[NBC_RELATION_CORNERS];
   const int n = r->corners_count;
@@ -6214,7 +6591,7 @@ static bool nbc__sync_cut(nbc_relation *r, double x_ns, double bound_ns, int sid
 
 /* The bound on o + r x that a point of a hull gives, and x. */
 NBC__PRIVATE double nbc__sync_bound_ns(const nbc_relation *r, const nbc_relation_point *p, int side,
-                                 double *x_ns) {
+                                       double *x_ns) {
   *x_ns = nbc__sync_x_ns(r, p->at_ticks);
   return (double)(p->t_ns - r->newest_ns) - *x_ns +
          side * (nbc__sync_wander_ns(&r->desc, *x_ns) + nbc__sync_slack_ns(*x_ns));
@@ -6279,7 +6656,7 @@ static void nbc__sync_watch(nbc_relation *r) {
   r->rate_surely_moved_ppm = fmax(0, r->rate_lower_max_ppm - r->rate_upper_min_ppm);
 }
 
-/* ---- readings -------------------------------------------------------------------------------- */
+/* ---- readings ------------------------------------------------------------------------------ */
 static int64_t nbc__sync_signed(const nbc_relation *r,
                                 uint64_t raw_ticks) { /* nearest to the newest */
   const int unused_bits = 64 - r->desc.counter_bits;
@@ -6393,7 +6770,7 @@ NBC_API nbc_status nbc_relation_add_not_after(nbc_relation *relation, uint64_t t
   return nbc__sync_add(relation, after_ns, ticks, after_ns, false, true);
 }
 
-/* ---- answers --------------------------------------------------------------------------------- */
+/* ---- answers ------------------------------------------------------------------------------- */
 /* The smallest nbc_time that holds low ... high, both relative to base_ns. */
 static nbc_time nbc__sync_time(int64_t base_ns, double low_ns, double high_ns) {
   nbc_time out;
@@ -6528,9 +6905,10 @@ NBC_API void nbc_nic_watch_destroy(nbc_nic_watch *watch) {
   if (watch) NBC_FREE(watch);
 }
 
-/* How well the distance of two stamps is known that is d_ns by their places: the counter's steps, and
-   the rate between them. */
-static int64_t nbc__nic_length_err_ns(const nbc_nic_watch *w, const nbc_nic_stamp *stamp, int64_t d_ns) {
+/* How well the distance of two stamps is known that is d_ns by their places: the counter's steps,
+   and the rate between them. */
+static int64_t nbc__nic_length_err_ns(const nbc_nic_watch *w, const nbc_nic_stamp *stamp,
+                                      int64_t d_ns) {
   const nbc_relation_desc *how = &w->now.desc;
   const int bits = how->counter_bits ? how->counter_bits : 64;
   const uint64_t ticks = (stamp->end_ticks - stamp->begin_ticks) & (UINT64_MAX >> (64 - bits));
@@ -6538,7 +6916,8 @@ static int64_t nbc__nic_length_err_ns(const nbc_nic_watch *w, const nbc_nic_stam
   const double steps_ns = (double)(how->step_ticks ? how->step_ticks : 1) * ns_per_tick;
   /* the rate's deviation never passes the limit, whatever the readings say about it */
   const double limit_ratio = 1e-6 * how->rate_limit_ppm / (1 - 1e-6 * how->rate_limit_ppm);
-  const double err_ns = fabs(nominal_ns - (double)d_ns) + limit_ratio * nominal_ns + (1 + limit_ratio) * steps_ns + 1;
+  const double err_ns =
+      fabs(nominal_ns - (double)d_ns) + limit_ratio * nominal_ns + (1 + limit_ratio) * steps_ns + 1;
   return err_ns < 4e9 ? (int64_t)ceil(err_ns) : UINT32_MAX;
 }
 
@@ -6584,18 +6963,25 @@ NBC_API nbc_nic_counts nbc_nic_watch_counts(const nbc_nic_watch *watch) {
   c.mean_err_ns = c.placed_count ? watch->sum_err_ns / (double)c.placed_count : 0;
   return c;
 }
-NBC_API const nbc_relation *nbc_nic_watch_relation(const nbc_nic_watch *watch) { return &watch->now; }
+NBC_API const nbc_relation *nbc_nic_watch_relation(const nbc_nic_watch *watch) {
+  return &watch->now;
+}
 
 NBC_API nbc_status nbc_nic_watch_report(const nbc_nic_watch *watch, nbc_report *report) {
   const nbc_nic_counts c = nbc_nic_watch_counts(watch);
-  const struct { const char *what; uint64_t count; } rows[] = {
-      {"stamps", c.placed_count},           {"stamps lost by the NIC", c.lost_count},
-      {"stamps of others", c.unowned_count}, {"stamps without a sure time", c.unplaced_count},
-      {"clock steps", c.step_count}};
+  const struct {
+    const char *what;
+    uint64_t count;
+  } rows[] = {{"stamps", c.placed_count},
+              {"stamps lost by the NIC", c.lost_count},
+              {"stamps of others", c.unowned_count},
+              {"stamps without a sure time", c.unplaced_count},
+              {"clock steps", c.step_count}};
   const char *name = watch->desc.nic->name ? watch->desc.nic->name : "nic";
   char text[256];
   snprintf(text, sizeof text,
-           "%.64s: %llu stamps, each +-%.0f ns in host time (mean; at worst %lld ns); its clock runs %.3f +- %.3f ppm off",
+           "%.64s: %llu stamps, each +-%.0f ns in host time (mean; at worst %lld ns); its clock "
+           "runs %.3f +- %.3f ppm off",
            name, (unsigned long long)c.placed_count, c.mean_err_ns, (long long)c.max_err_ns,
            -watch->now.rate_ppm, watch->now.rate_err_ppm);
   nbc_status status = nbc_report_note(report, text);
@@ -6607,7 +6993,7 @@ NBC_API nbc_status nbc_nic_watch_report(const nbc_nic_watch *watch, nbc_report *
   return status;
 }
 #ifdef NBC_LINES
-#line 79 "src/transport/contract.h"
+#line 87 "src/transport/contract.h"
 #endif
 /* Operations in order, linked through their slots. */
 typedef struct nbc__transport_fifo {
@@ -6628,10 +7014,11 @@ NBC__PRIVATE void nbc__transport_unlink(nbc__transport_fifo *fifo, nbc_op *befor
 NBC__PRIVATE bool nbc__transport_remove(nbc__transport_fifo *fifo, nbc_op *op);
 NBC__PRIVATE void nbc__transport_enter(const nbc_transport *t, nbc_kind kind);
 NBC__PRIVATE void nbc__transport_exit(const nbc_transport *t);
-NBC__PRIVATE void nbc__transport_xfer_begin(const nbc_transport *t, uint64_t id, uint64_t size_bytes, nbc_kind kind,
-                                      nbc_peer peer);
+NBC__PRIVATE void nbc__transport_xfer_begin(const nbc_transport *t, uint64_t id,
+                                            uint64_t size_bytes, nbc_kind kind, nbc_peer peer);
 NBC__PRIVATE void nbc__transport_xfer_end(const nbc_transport *t, uint64_t id);
-NBC__PRIVATE void nbc__transport_xfer_end_only(const nbc_transport *t, uint64_t size_bytes, nbc_peer peer);
+NBC__PRIVATE void nbc__transport_xfer_end_only(const nbc_transport *t, uint64_t size_bytes,
+                                               nbc_peer peer);
 #ifdef NBC_LINES
 #line 1 "src/transport/contract.c"
 #endif
@@ -6641,9 +7028,11 @@ NBC__PRIVATE void nbc__transport_xfer_end_only(const nbc_transport *t, uint64_t 
 /* ============================================================================================== */
 /* [TRANSPORT] 11. The contract that carries messages; null and scripted transports               */
 /* ============================================================================================== */
-/* Posting is refused before the transport sees it, so that every transport may trust its arguments. */
-static nbc_status nbc__transport_check(const nbc_transport *t, const void *buffer, uint64_t size_bytes,
-                                       int peer, const nbc_op *op, bool receive) {
+/* Posting is refused before the transport sees it, so that every transport may trust its
+   arguments. */
+static nbc_status nbc__transport_check(const nbc_transport *t, const void *buffer,
+                                       uint64_t size_bytes, int peer, const nbc_op *op,
+                                       bool receive) {
   if (!t || !op || (!buffer && size_bytes > 0)) return NBC_E_INVAL;
   if (receive && peer == NBC_ANY_PEER) return t->any_peer ? NBC_OK : NBC_E_PEER;
   return peer < 0 || peer >= t->size ? NBC_E_PEER : NBC_OK;
@@ -6671,8 +7060,10 @@ NBC__PRIVATE void nbc__transport_finish(nbc_op *op) {
 
 NBC__PRIVATE void nbc__transport_push(nbc__transport_fifo *fifo, nbc_op *op) {
   op->slot.next = NULL;
-  if (fifo->last) fifo->last->slot.next = op;
-  else fifo->first = op;
+  if (fifo->last)
+    fifo->last->slot.next = op;
+  else
+    fifo->first = op;
   fifo->last = op;
 }
 
@@ -6686,8 +7077,10 @@ NBC__PRIVATE nbc_op *nbc__transport_pop(nbc__transport_fifo *fifo) {
 
 /* Takes op out; before is the one in front of it, NULL when op is the first. */
 NBC__PRIVATE void nbc__transport_unlink(nbc__transport_fifo *fifo, nbc_op *before, nbc_op *op) {
-  if (before) before->slot.next = op->slot.next;
-  else fifo->first = op->slot.next;
+  if (before)
+    before->slot.next = op->slot.next;
+  else
+    fifo->first = op->slot.next;
   if (fifo->last == op) fifo->last = before;
 }
 
@@ -6707,25 +7100,34 @@ NBC__PRIVATE void nbc__transport_exit(const nbc_transport *t) {
 }
 
 /* A transfer of t's recorder, seen by its own thread or by a worker that drives t. */
-static bool nbc__transport_mine(const nbc_recorder *r) { return pthread_equal(r->thread, pthread_self()) != 0; }
+static bool nbc__transport_mine(const nbc_recorder *r) {
+  return pthread_equal(r->thread, pthread_self()) != 0;
+}
 
-NBC__PRIVATE void nbc__transport_xfer_begin(const nbc_transport *t, uint64_t id, uint64_t size_bytes, nbc_kind kind,
-                                      nbc_peer peer) {
+NBC__PRIVATE void nbc__transport_xfer_begin(const nbc_transport *t, uint64_t id,
+                                            uint64_t size_bytes, nbc_kind kind, nbc_peer peer) {
   nbc_recorder *const r = t->recorder;
-  if (r && nbc__transport_mine(r)) nbc_xfer_begin(r, id, size_bytes, kind, peer);
-  else if (r) nbc_foreign_begin(r, id, size_bytes, kind, peer);
+  if (r && nbc__transport_mine(r))
+    nbc_xfer_begin(r, id, size_bytes, kind, peer);
+  else if (r)
+    nbc_foreign_begin(r, id, size_bytes, kind, peer);
 }
 
 NBC__PRIVATE void nbc__transport_xfer_end(const nbc_transport *t, uint64_t id) {
   nbc_recorder *const r = t->recorder;
-  if (r && nbc__transport_mine(r)) nbc_xfer_end(r, id);
-  else if (r) nbc_foreign_end(r, id);
+  if (r && nbc__transport_mine(r))
+    nbc_xfer_end(r, id);
+  else if (r)
+    nbc_foreign_end(r, id);
 }
 
-NBC__PRIVATE void nbc__transport_xfer_end_only(const nbc_transport *t, uint64_t size_bytes, nbc_peer peer) {
+NBC__PRIVATE void nbc__transport_xfer_end_only(const nbc_transport *t, uint64_t size_bytes,
+                                               nbc_peer peer) {
   nbc_recorder *const r = t->recorder;
-  if (r && nbc__transport_mine(r)) nbc_xfer_end_only(r, size_bytes, NBC_KIND_IRECV, peer);
-  else if (r) nbc_foreign_end_only(r, size_bytes, NBC_KIND_IRECV, peer);
+  if (r && nbc__transport_mine(r))
+    nbc_xfer_end_only(r, size_bytes, NBC_KIND_IRECV, peer);
+  else if (r)
+    nbc_foreign_end_only(r, size_bytes, NBC_KIND_IRECV, peer);
 }
 
 /* Polls until op is finished. Ranks may share a core, so after some polls the core is offered. */
@@ -6743,8 +7145,8 @@ static nbc_status nbc__transport_poll(const nbc_transport *t, nbc_op *op, int64_
   return op->status;
 }
 
-NBC_API nbc_status nbc_isend(const nbc_transport *t, const void *buffer, uint64_t size_bytes, int peer,
-                             uint64_t tag, nbc_op *op) {
+NBC_API nbc_status nbc_isend(const nbc_transport *t, const void *buffer, uint64_t size_bytes,
+                             int peer, uint64_t tag, nbc_op *op) {
   nbc_status status = nbc__transport_check(t, buffer, size_bytes, peer, op, false);
   if (status) return status;
   nbc__transport_enter(t, NBC_KIND_ISEND);
@@ -6768,8 +7170,10 @@ NBC_API nbc_status nbc_test(const nbc_transport *t, nbc_op *op) {
   if (!t || !op) return NBC_E_INVAL;
   nbc__transport_enter(t, NBC_KIND_TEST);
   if (!nbc__transport_finished(op)) status = t->progress(t->ctx);
-  if (nbc__transport_finished(op)) status = op->status;
-  else if (status >= 0) status = NBC_PENDING;
+  if (nbc__transport_finished(op))
+    status = op->status;
+  else if (status >= 0)
+    status = NBC_PENDING;
   nbc__transport_exit(t);
   return status;
 }
@@ -6783,8 +7187,8 @@ NBC_API nbc_status nbc_wait(const nbc_transport *t, nbc_op *op, int64_t limit_ns
   return status;
 }
 
-NBC_API nbc_status nbc_send(const nbc_transport *t, const void *buffer, uint64_t size_bytes, int peer,
-                            uint64_t tag) {
+NBC_API nbc_status nbc_send(const nbc_transport *t, const void *buffer, uint64_t size_bytes,
+                            int peer, uint64_t tag) {
   nbc_op op;
   nbc_status status;
   memset(&op, 0, sizeof op);
@@ -6820,7 +7224,7 @@ NBC_API void nbc_transport_destroy(nbc_transport *t) {
 
 
 
-/* ---- the a-priori table --------------------------------------------------------------------------- */
+/* ---- the a-priori table -------------------------------------------------------------------- */
 enum { NBC__PINGPONG_SIZES = 64, NBC__PINGPONG_ROUNDS = 16, NBC__PINGPONG_SAMPLES = 4096 };
 static const uint64_t nbc__pingpong_tag = UINT64_MAX - 7;
 
@@ -6945,8 +7349,9 @@ static nbc_status nbc__pingpong_follow(nbc__pingpong *m) {
   return m->result.point_count <= NBC__PINGPONG_SIZES ? NBC_OK : NBC_E_MISMATCH;
 }
 
-NBC_API nbc_status nbc_table_measure(const nbc_transport *t, int peer, const nbc_table_measure_desc *desc,
-                                     nbc_table **table, nbc_error *err) {
+NBC_API nbc_status nbc_table_measure(const nbc_transport *t, int peer,
+                                     const nbc_table_measure_desc *desc, nbc_table **table,
+                                     nbc_error *err) {
   nbc__pingpong *m;
   nbc_status status;
   bool was_on;
@@ -6955,7 +7360,8 @@ NBC_API nbc_status nbc_table_measure(const nbc_transport *t, int peer, const nbc
   *table = NULL;
   if (!t || peer < 0 || peer >= t->size || peer == t->rank)
     return nbc__status_fail(err, NBC_E_INVAL, 0, "peer must be another rank of the transport");
-  if (!(m = (nbc__pingpong *)NBC_MALLOC(sizeof *m))) return nbc__status_fail(err, NBC_E_NOMEM, 0, "table: out of memory");
+  if (!(m = (nbc__pingpong *)NBC_MALLOC(sizeof *m)))
+    return nbc__status_fail(err, NBC_E_NOMEM, 0, "table: out of memory");
   memset(m, 0, sizeof *m);
   m->t = *t;
   m->t.recorder = NULL;
@@ -6965,7 +7371,8 @@ NBC_API nbc_status nbc_table_measure(const nbc_transport *t, int peer, const nbc
   if (!m->desc.max_bytes) m->desc.max_bytes = 4 << 20;
   if (m->desc.time_per_size_ns == 0) m->desc.time_per_size_ns = 50000000;
   if (m->desc.limit_ns == 0) m->desc.limit_ns = 30 * (int64_t)1000000000;
-  if (m->desc.min_bytes > m->desc.max_bytes || m->desc.time_per_size_ns < 0 || m->desc.limit_ns < 0) {
+  if (m->desc.min_bytes > m->desc.max_bytes || m->desc.time_per_size_ns < 0 ||
+      m->desc.limit_ns < 0) {
     NBC_FREE(m);
     return nbc__status_fail(err, NBC_E_INVAL, 0, "min_bytes above max_bytes, or a negative time");
   }
@@ -6974,10 +7381,11 @@ NBC_API nbc_status nbc_table_measure(const nbc_transport *t, int peer, const nbc
   status = t->rank < peer ? nbc__pingpong_lead(m) : nbc__pingpong_follow(m);
   if (was_on) nbc_recorder_switch(t->recorder, true);
   snprintf(name, sizeof name, "measured over %s", t->name);
-  if (status) nbc__status_fail(err, status, 0, "measuring the transfer times: %s", nbc_status_text(status));
+  if (status)
+    nbc__status_fail(err, status, 0, "measuring the transfer times: %s", nbc_status_text(status));
   else
-    status = nbc_table_create(m->result.size_bytes, m->result.time_s, (size_t)m->result.point_count, name,
-                              table, err);
+    status = nbc_table_create(m->result.size_bytes, m->result.time_s, (size_t)m->result.point_count,
+                              name, table, err);
   if (!m->stuck) { /* else an operation still points there: rather lost than overwritten */
     NBC_FREE(m->data);
     NBC_FREE(m);
@@ -7016,8 +7424,8 @@ static nbc_status nbc__null_isend(void *ctx, const void *buffer, uint64_t size_b
   return nbc__null_post(ctx, size_bytes, peer, op);
 }
 
-static nbc_status nbc__null_irecv(void *ctx, void *buffer, uint64_t size_bytes, int peer, uint64_t tag,
-                                  nbc_op *op) {
+static nbc_status nbc__null_irecv(void *ctx, void *buffer, uint64_t size_bytes, int peer,
+                                  uint64_t tag, nbc_op *op) {
   (void)buffer, (void)tag;
   return nbc__null_post(ctx, size_bytes, peer, op);
 }
@@ -7057,8 +7465,8 @@ NBC_API nbc_status nbc_null_create(int rank, int size, nbc_transport **t) {
   return NBC_OK;
 }
 
-/* Every operation is wrapped: the inner transport sees `inner`, the user keeps `outer`. Wrappers are
-   allocated when posting: this transport is for tests. */
+/* Every operation is wrapped: the inner transport sees `inner`, the user keeps `outer`. Wrappers
+   are allocated when posting: this transport is for tests. */
 typedef struct nbc__scripted_op {
   nbc_op inner;
   nbc_op *outer;
@@ -7073,8 +7481,8 @@ typedef struct nbc__scripted {
   nbc_script_step *steps; /* behind the struct */
   size_t step_count;
   uint64_t post_count, arrival_count, overtaken_count; /* the latest arrival delivered, and one */
-  nbc__scripted_op *flying;                   /* at the inner transport, any order */
-  nbc__scripted_op *arrived, *arrived_last;   /* completed there, in that order */
+  nbc__scripted_op *flying;                            /* at the inner transport, any order */
+  nbc__scripted_op *arrived, *arrived_last;            /* completed there, in that order */
   nbc__scripted_op *spare, *dropped;
 } nbc__scripted;
 
@@ -7119,8 +7527,10 @@ static void nbc__scripted_arrived(nbc_op *inner_op) {
   *at = w->next;
   w->next = NULL;
   w->arrival_index = s->arrival_count++;
-  if (s->arrived) s->arrived_last->next = w;
-  else s->arrived = w;
+  if (s->arrived)
+    s->arrived_last->next = w;
+  else
+    s->arrived = w;
   s->arrived_last = w;
 }
 
@@ -7135,8 +7545,10 @@ static nbc_status nbc__scripted_post(nbc__scripted *s, nbc_op *op, bool receive,
   for (i = 0; i < s->step_count && !step; i++)
     if (s->steps[i].post_index == index) step = &s->steps[i];
   if (step && step->action == NBC_SCRIPT_FAIL_POST) return step->status;
-  if (w) s->spare = w->next;
-  else if (!(w = (nbc__scripted_op *)NBC_MALLOC(sizeof *w))) return NBC_E_NOMEM;
+  if (w)
+    s->spare = w->next;
+  else if (!(w = (nbc__scripted_op *)NBC_MALLOC(sizeof *w)))
+    return NBC_E_NOMEM;
   memset(w, 0, sizeof *w);
   w->inner.done = nbc__scripted_arrived;
   w->inner.user = s;
@@ -7158,11 +7570,12 @@ static nbc_status nbc__scripted_post(nbc__scripted *s, nbc_op *op, bool receive,
 
 static nbc_status nbc__scripted_isend(void *ctx, const void *buffer, uint64_t size_bytes, int peer,
                                       uint64_t tag, nbc_op *op) {
-  return nbc__scripted_post((nbc__scripted *)ctx, op, false, (void *)(uintptr_t)buffer, size_bytes, peer, tag);
+  return nbc__scripted_post((nbc__scripted *)ctx, op, false, (void *)(uintptr_t)buffer, size_bytes,
+                            peer, tag);
 }
 
-static nbc_status nbc__scripted_irecv(void *ctx, void *buffer, uint64_t size_bytes, int peer, uint64_t tag,
-                                      nbc_op *op) {
+static nbc_status nbc__scripted_irecv(void *ctx, void *buffer, uint64_t size_bytes, int peer,
+                                      uint64_t tag, nbc_op *op) {
   return nbc__scripted_post((nbc__scripted *)ctx, op, true, buffer, size_bytes, peer, tag);
 }
 
@@ -7180,8 +7593,10 @@ static bool nbc__scripted_deliver(nbc__scripted *s) {
   nbc_op *outer;
   while (w && !nbc__scripted_due(s, w)) before = w, w = w->next;
   if (!w) return false;
-  if (before) before->next = w->next;
-  else s->arrived = w->next;
+  if (before)
+    before->next = w->next;
+  else
+    s->arrived = w->next;
   if (s->arrived_last == w) s->arrived_last = before;
   if (w->step && w->step->action == NBC_SCRIPT_DROP) {
     w->next = s->dropped;
@@ -7191,7 +7606,8 @@ static bool nbc__scripted_deliver(nbc__scripted *s) {
   outer = w->outer;
   outer->peer = w->inner.peer;
   outer->size_bytes = w->inner.size_bytes;
-  outer->status = w->step && w->step->action == NBC_SCRIPT_FAIL_DONE ? w->step->status : w->inner.status;
+  outer->status =
+      w->step && w->step->action == NBC_SCRIPT_FAIL_DONE ? w->step->status : w->inner.status;
   w->next = s->spare;
   s->spare = w;
   if (s->overtaken_count <= w->arrival_index) s->overtaken_count = w->arrival_index + 1;
@@ -7203,7 +7619,8 @@ static nbc_status nbc__scripted_progress(void *ctx) {
   nbc__scripted *s = (nbc__scripted *)ctx;
   nbc_status status = s->inner->progress(s->inner->ctx);
   nbc__scripted_op *w;
-  while (nbc__scripted_deliver(s)) {}
+  while (nbc__scripted_deliver(s)) {
+  }
   for (w = s->arrived; w; w = w->next) w->left_count -= w->left_count > 0;
   return status;
 }
@@ -7211,7 +7628,8 @@ static nbc_status nbc__scripted_progress(void *ctx) {
 static nbc_status nbc__scripted_cancel(void *ctx, nbc_op *op) {
   nbc__scripted *s = (nbc__scripted *)ctx;
   nbc__scripted_op *w;
-  for (w = s->flying; w && w->outer != op; w = w->next) {}
+  for (w = s->flying; w && w->outer != op; w = w->next) {
+  }
   return w ? s->inner->cancel(s->inner->ctx, &w->inner) : NBC_E_STATE;
 }
 
@@ -7222,7 +7640,8 @@ NBC_API nbc_status nbc_scripted_create(const nbc_transport *inner, const nbc_scr
   *t = NULL;
   if (!inner || (step_count > 0 && !steps)) return NBC_E_INVAL;
   if (step_count > (SIZE_MAX - sizeof *s) / sizeof *steps) return NBC_E_NOMEM;
-  if (!(s = (nbc__scripted *)NBC_MALLOC(sizeof *s + step_count * sizeof *steps))) return NBC_E_NOMEM;
+  if (!(s = (nbc__scripted *)NBC_MALLOC(sizeof *s + step_count * sizeof *steps)))
+    return NBC_E_NOMEM;
   memset(s, 0, sizeof *s);
   s->steps = (nbc_script_step *)(void *)(s + 1);
   s->step_count = step_count;
@@ -7247,7 +7666,7 @@ NBC_API nbc_status nbc_scripted_create(const nbc_transport *inner, const nbc_scr
   return NBC_OK;
 }
 #ifdef NBC_LINES
-#line 56 "src/transport/packets.h"
+#line 57 "src/transport/packets.h"
 #endif
 /* How it works, in the order of the code below.
 
@@ -7256,15 +7675,18 @@ NBC_API nbc_status nbc_scripted_create(const nbc_transport *inner, const nbc_scr
    ring of jobs, done in order, by the DMA thread or (without one) by the rank itself when it posts
    the job. A job may publish a packet when its data is there, as a NIC raises a completion.
 
-     EAGER        job: part -> slot, publishes EAGER                      (a part: up to fragment_bytes)
-     PIPELINED    job: first part -> slot, publishes REQUEST; receiver matches, answers PUT (grant of
+     EAGER        job: part -> slot, publishes EAGER                      (a part: up to
+     fragment_bytes)
+     PIPELINED    job: first part -> slot, publishes REQUEST; receiver matches, answers PUT (grant
+     of
                   the next fragments); for each: job: fragment -> receive buffer, publishes FRAGMENT
      DIRECT_READ  packet REQUEST_READ; receiver matches, job: send buffer -> receive buffer, then
                   packet FIN
 
    What a rank cannot do for lack of a free slot or job waits in its queue `out[peer]`, linked
    through the operations themselves: order per pair is kept and posting allocates nothing. Only an
-   eager message that nobody waits for yet is copied to allocated memory, by the receiver's progress.
+   eager message that nobody waits for yet is copied to allocated memory, by the receiver's
+   progress.
 
    Everything that ranks share lies in one mapped region; the rest of a rank is its own. */
 enum {
@@ -7285,8 +7707,9 @@ typedef enum nbc__packet_kind {
 
 /* The pointers mean something to the rank that wrote them only: the other side hands them back. */
 typedef struct nbc__packet {
-  /* atomic: even = free, odd = full; one more by the sender, one more by the receiver. Never twice the
-     same value: a put that stores a word twice (memcpy may) must not bring back what is over. */
+  /* atomic: even = free, odd = full; one more by the sender, one more by the receiver. Never twice
+     the same value: a put that stores a word twice (memcpy may) must not bring back what is
+     over. */
   uint32_t state;
   nbc__packet_kind kind;
   int64_t t_visible_ns; /* control packets: when the link would have delivered them; 0 = at once */
@@ -7315,16 +7738,16 @@ typedef struct nbc__job_ring {
   uint64_t posted_count; /* atomic */
   uint64_t pad1_bytes[7];
   uint64_t done_count; /* atomic */
-  uint64_t finished; /* of a process: its fn returned */
+  uint64_t finished;   /* of a process: its fn returned */
   uint64_t pad2_bytes[6];
   nbc__job jobs[NBC__PACKETS_JOBS];
 } nbc__job_ring;
 
 typedef struct nbc__packets_shared {
-  uint32_t failed; /* atomic: a rank gave up, nobody should wait for it */
-  int32_t first_error; /* of processes: its status */
-  uint32_t stop;   /* atomic: the DMA thread ends */
-  uint32_t asleep; /* atomic: the DMA thread waits for a job */
+  uint32_t failed;       /* atomic: a rank gave up, nobody should wait for it */
+  int32_t first_error;   /* of processes: its status */
+  uint32_t stop;         /* atomic: the DMA thread ends */
+  uint32_t asleep;       /* atomic: the DMA thread waits for a job */
   pthread_mutex_t mutex; /* of cond and of the stamps */
   pthread_cond_t cond;
   uint64_t stamp_first_count, stamp_last_count;
@@ -7344,12 +7767,12 @@ typedef struct nbc__unexpected {
 
 /* What a rank knows about one other (or itself). */
 typedef struct nbc__packets_peer {
-  uint64_t head_count, tail_count;           /* of the ring to it, of the ring from it */
-  nbc__transport_fifo out;                   /* operations that have packets or jobs to post */
-  nbc__transport_fifo posted;                /* receives not matched */
-  nbc__unexpected *first, *last;             /* messages not matched */
-  nbc_op *incoming_op;                       /* an eager message in several parts: its receive, */
-  nbc__unexpected *incoming_entry;           /* or where it is kept */
+  uint64_t head_count, tail_count; /* of the ring to it, of the ring from it */
+  nbc__transport_fifo out;         /* operations that have packets or jobs to post */
+  nbc__transport_fifo posted;      /* receives not matched */
+  nbc__unexpected *first, *last;   /* messages not matched */
+  nbc_op *incoming_op;             /* an eager message in several parts: its receive, */
+  nbc__unexpected *incoming_entry; /* or where it is kept */
 } nbc__packets_peer;
 
 typedef struct nbc__packets_rank {
@@ -7370,8 +7793,8 @@ struct nbc_threads {
   nbc__packets_shared *shared;
   size_t shared_bytes;
   nbc__packets_rank *ranks;
-  /* Where ranks share no memory, else NULL: carries a packet to the receiver's copy of its slot, tells
-     the sender that it is free, lets messages in. */
+  /* Where ranks share no memory, else NULL: carries a packet to the receiver's copy of its slot,
+     tells the sender that it is free, lets messages in. */
   void (*put)(nbc_threads *w, int peer, nbc__packet *p);
   void (*release)(nbc_threads *w, int peer, nbc__packet *p);
   void (*poll)(nbc_threads *w);
@@ -7387,7 +7810,8 @@ NBC__PRIVATE void nbc__packets_free_unexpected(nbc__packets_peer *peers, size_t 
 #ifdef NBC_LINES
 #line 1 "src/transport/packets.c"
 #endif
-/* packets.c: the engine below threads and OpenSHMEM: packets in rings, copy jobs, three protocols. */
+/* packets.c: the engine below threads and OpenSHMEM: packets in rings, copy jobs, three
+   protocols. */
 
 
 
@@ -7409,23 +7833,29 @@ static bool nbc__packets_same_clock(void *ctx, int peer) {
   return true;
 }
 
-/* ---- stamps of the library's view; ids are unique per rank --------------------------------------- */
-static void nbc__packets_begin(nbc__packets_rank *r, uint64_t id, uint64_t size_bytes, nbc_kind kind) {
+/* ---- stamps of the library's view; ids are unique per rank --------------------------------- */
+static void nbc__packets_begin(nbc__packets_rank *r, uint64_t id, uint64_t size_bytes,
+                               nbc_kind kind) {
   nbc__transport_xfer_begin(&r->t, id, size_bytes, kind, nbc__packets_peer_class(r, 0));
 }
 
-static void nbc__packets_end(nbc__packets_rank *r, uint64_t id) { nbc__transport_xfer_end(&r->t, id); }
+static void nbc__packets_end(nbc__packets_rank *r, uint64_t id) {
+  nbc__transport_xfer_end(&r->t, id);
+}
 
 static void nbc__packets_end_only(nbc__packets_rank *r, uint64_t size_bytes) {
   nbc__transport_xfer_end_only(&r->t, size_bytes, nbc__packets_peer_class(r, 0));
 }
 
-/* ---- packets -------------------------------------------------------------------------------------- */
-/* Of the ring src -> dst, as its sender or its receiver sees it: one in shared memory; over puts, the
-   sender's copies first, then the receiver's. */
-static nbc__packet *nbc__packets_slot(const nbc_threads *w, int src, int dst, bool receives, uint64_t count) {
+/* ---- packets ------------------------------------------------------------------------------- */
+/* Of the ring src -> dst, as its sender or its receiver sees it: one in shared memory; over puts,
+   the sender's copies first, then the receiver's. */
+static nbc__packet *nbc__packets_slot(const nbc_threads *w, int src, int dst, bool receives,
+                                      uint64_t count) {
   size_t size = (size_t)w->desc.size;
-  size_t pair = !w->put ? (size_t)src * size + (size_t)dst : receives ? size + (size_t)src : (size_t)dst;
+  size_t pair = !w->put    ? (size_t)src * size + (size_t)dst
+                : receives ? size + (size_t)src
+                           : (size_t)dst;
   return &w->shared->packets[pair * NBC__PACKETS_SLOTS + count % NBC__PACKETS_SLOTS];
 }
 
@@ -7442,7 +7872,8 @@ static uint32_t nbc__packets_free_state(uint64_t count) {
 static nbc__packet *nbc__packets_take(nbc__packets_rank *r, int peer, nbc__packet_kind kind) {
   nbc__packets_peer *to = &r->peers[peer];
   nbc__packet *p = nbc__packets_slot(r->world, r->t.rank, peer, false, to->head_count);
-  if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != nbc__packets_free_state(to->head_count)) return NULL;
+  if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != nbc__packets_free_state(to->head_count))
+    return NULL;
   to->head_count++;
   p->kind = kind;
   p->t_visible_ns = 0;
@@ -7450,8 +7881,10 @@ static nbc__packet *nbc__packets_take(nbc__packets_rank *r, int peer, nbc__packe
 }
 
 NBC__PRIVATE void nbc__packets_publish(nbc_threads *w, int peer, nbc__packet *p) {
-  if (w->put) w->put(w, peer, p);
-  else __atomic_store_n(&p->state, p->state + 1, __ATOMIC_RELEASE);
+  if (w->put)
+    w->put(w, peer, p);
+  else
+    __atomic_store_n(&p->state, p->state + 1, __ATOMIC_RELEASE);
 }
 
 /* Control packets need no copy: they carry the time at which the link would deliver them. */
@@ -7462,9 +7895,10 @@ static void nbc__packets_publish_control(nbc__packets_rank *r, int peer, nbc__pa
   nbc__packets_publish(r->world, peer, p);
 }
 
-/* ---- copy jobs ------------------------------------------------------------------------------------ */
+/* ---- copy jobs ----------------------------------------------------------------------------- */
 static bool nbc__packets_job_free(const nbc__packets_rank *r) {
-  return __atomic_load_n(&r->ring->posted_count, __ATOMIC_RELAXED) - r->reaped_count < NBC__PACKETS_JOBS;
+  return __atomic_load_n(&r->ring->posted_count, __ATOMIC_RELAXED) - r->reaped_count <
+         NBC__PACKETS_JOBS;
 }
 
 static void nbc__packets_wake(nbc__packets_shared *s) {
@@ -7493,7 +7927,7 @@ static void nbc__packets_post(nbc__packets_rank *r, const nbc__job *job) {
   if (r->world->desc.dma) nbc__packets_wake(s);
 }
 
-/* ---- finishing and queueing ----------------------------------------------------------------------- */
+/* ---- finishing and queueing ---------------------------------------------------------------- */
 static void nbc__packets_finish(nbc__packets_rank *r, nbc_op *op, nbc_status status) {
   op->status = status;
   nbc__transport_push(&r->finished, op);
@@ -7510,16 +7944,16 @@ static nbc_status nbc__packets_recv_status(const nbc_op *op) {
   return op->status == NBC_E_TRUNCATED ? NBC_E_TRUNCATED : NBC_OK;
 }
 
-/* ---- what a queued operation does next: true when nothing is left to post for now ------------------ */
+/* ---- what a queued operation does next: true when nothing is left to post for now ---------- */
 /* What the operation in an out queue is. */
 enum {
   NBC__OP_EAGER,
   NBC__OP_PIPELINED,
-  NBC__OP_READ,          /* send, to be read by the peer */
-  NBC__OP_RECV,          /* eager, or not matched */
+  NBC__OP_READ, /* send, to be read by the peer */
+  NBC__OP_RECV, /* eager, or not matched */
   NBC__OP_RECV_PIPELINED,
-  NBC__OP_RECV_READ,     /* read not posted */
-  NBC__OP_RECV_FIN       /* read done, FIN not sent */
+  NBC__OP_RECV_READ, /* read not posted */
+  NBC__OP_RECV_FIN   /* read done, FIN not sent */
 };
 
 /* One part of a send: a job whose end publishes a packet. */
@@ -7568,8 +8002,8 @@ static bool nbc__packets_emit_eager(nbc__packets_rank *r, nbc_op *op) {
 /* First the request with the first fragment, later what the receiver granted. */
 static bool nbc__packets_emit_pipelined(nbc__packets_rank *r, nbc_op *op) {
   nbc_op_slot *s = &op->slot;
-  if (!s->started &&
-      !nbc__packets_post_part(r, op, NBC__PACKET_REQUEST, nbc__packets_part(r, op->size_bytes), NULL, 0))
+  if (!s->started && !nbc__packets_post_part(r, op, NBC__PACKET_REQUEST,
+                                             nbc__packets_part(r, op->size_bytes), NULL, 0))
     return false;
   while (s->posted_bytes < s->granted_bytes) {
     uint64_t index = s->posted_bytes / r->world->desc.fragment_bytes;
@@ -7676,7 +8110,7 @@ static void nbc__packets_flush(nbc__packets_rank *r, int peer) {
   }
 }
 
-/* ---- matching ------------------------------------------------------------------------------------- */
+/* ---- matching ------------------------------------------------------------------------------ */
 static nbc_op *nbc__packets_find(nbc__transport_fifo *fifo, uint64_t tag, nbc_op **before) {
   nbc_op *op;
   *before = NULL;
@@ -7727,7 +8161,8 @@ static void nbc__packets_bind(nbc__packets_rank *r, nbc_op *op, int peer, const 
   }
 }
 
-static void nbc__packets_deposit(nbc_op *op, uint64_t offset_bytes, const void *data, uint64_t bytes) {
+static void nbc__packets_deposit(nbc_op *op, uint64_t offset_bytes, const void *data,
+                                 uint64_t bytes) {
   uint64_t room_bytes = op->size_bytes > offset_bytes ? op->size_bytes - offset_bytes : 0;
   uint64_t copy_bytes = bytes < room_bytes ? bytes : room_bytes;
   if (copy_bytes > 0)
@@ -7742,7 +8177,8 @@ static void nbc__packets_grant(nbc__packets_rank *r, nbc_op *op) {
   op->slot.granted_bytes = left_bytes / desc->fragment_bytes < ahead
                                ? op->size_bytes
                                : arrived_bytes + ahead * desc->fragment_bytes;
-  if (op->slot.granted_bytes > op->slot.posted_bytes || !op->slot.started) nbc__packets_queue(r, op);
+  if (op->slot.granted_bytes > op->slot.posted_bytes || !op->slot.started)
+    nbc__packets_queue(r, op);
 }
 
 /* After the first data (or the request) of a matched message has been taken over. */
@@ -7754,10 +8190,11 @@ static void nbc__packets_go_on(nbc__packets_rank *r, nbc_op *op, uint64_t arrive
   } else if (op->slot.kind == NBC__OP_RECV_PIPELINED) {
     if (op->slot.limit_bytes > op->size_bytes) op->slot.limit_bytes = op->size_bytes;
     nbc__packets_grant(r, op);
-  } else nbc__packets_queue(r, op);
+  } else
+    nbc__packets_queue(r, op);
 }
 
-/* ---- arrivals ------------------------------------------------------------------------------------- */
+/* ---- arrivals ------------------------------------------------------------------------------ */
 static nbc_status nbc__packets_keep(nbc__packets_rank *r, int peer, const nbc__packet *p) {
   nbc__packets_peer *from = &r->peers[peer];
   uint64_t data_bytes = p->kind == NBC__PACKET_EAGER ? p->size_bytes : p->part_bytes;
@@ -7772,8 +8209,10 @@ static nbc_status nbc__packets_keep(nbc__packets_rank *r, int peer, const nbc__p
   entry->data = (unsigned char *)(entry + 1);
   if (p->part_bytes > 0)
     memcpy(entry->data, nbc__packets_payload(r->world, p), (size_t)p->part_bytes);
-  if (from->last) from->last->next = entry;
-  else from->first = entry;
+  if (from->last)
+    from->last->next = entry;
+  else
+    from->first = entry;
   from->last = entry;
   if (p->kind == NBC__PACKET_EAGER && p->part_bytes < p->size_bytes) from->incoming_entry = entry;
   return NBC_OK;
@@ -7786,7 +8225,8 @@ static nbc_status nbc__packets_arrive(nbc__packets_rank *r, int peer, const nbc_
   if (!op) return nbc__packets_keep(r, peer, p);
   nbc__packets_bind(r, op, peer, p);
   nbc__packets_deposit(op, 0, nbc__packets_payload(r->world, p), p->part_bytes);
-  if (p->kind == NBC__PACKET_EAGER && p->part_bytes < p->size_bytes) r->peers[peer].incoming_op = op;
+  if (p->kind == NBC__PACKET_EAGER && p->part_bytes < p->size_bytes)
+    r->peers[peer].incoming_op = op;
   nbc__packets_go_on(r, op, p->part_bytes, p->size_bytes);
   return NBC_OK;
 }
@@ -7810,7 +8250,8 @@ static void nbc__packets_arrive_part(nbc__packets_rank *r, int peer, const nbc__
 }
 
 static void nbc__packets_check_sent(nbc__packets_rank *r, nbc_op *op) {
-  if (op->slot.flying_count == 0 && op->slot.started && op->slot.posted_bytes >= op->slot.limit_bytes)
+  if (op->slot.flying_count == 0 && op->slot.started &&
+      op->slot.posted_bytes >= op->slot.limit_bytes)
     nbc__packets_finish(r, op, NBC_OK);
 }
 
@@ -7821,8 +8262,10 @@ static void nbc__packets_granted(nbc__packets_rank *r, const nbc__packet *p) {
   op->slot.remote_id = p->xfer_id;
   op->slot.limit_bytes = p->limit_bytes;
   op->slot.granted_bytes = p->granted_bytes;
-  if (op->slot.posted_bytes < op->slot.granted_bytes) nbc__packets_queue(r, op);
-  else nbc__packets_check_sent(r, op);
+  if (op->slot.posted_bytes < op->slot.granted_bytes)
+    nbc__packets_queue(r, op);
+  else
+    nbc__packets_check_sent(r, op);
 }
 
 static nbc_status nbc__packets_handle(nbc__packets_rank *r, int peer, const nbc__packet *p) {
@@ -7843,7 +8286,8 @@ static nbc_status nbc__packets_handle(nbc__packets_rank *r, int peer, const nbc_
     op->slot.limit_bytes += p->part_bytes;
     if (op->slot.limit_bytes >= op->size_bytes)
       nbc__packets_finish(r, op, nbc__packets_recv_status(op));
-    else nbc__packets_grant(r, op);
+    else
+      nbc__packets_grant(r, op);
     return NBC_OK;
   case NBC__PACKET_FIN:
     nbc__packets_end(r, p->send_op->slot.xfer_id);
@@ -7853,7 +8297,7 @@ static nbc_status nbc__packets_handle(nbc__packets_rank *r, int peer, const nbc_
   return NBC_E_TRANSPORT;
 }
 
-/* ---- progress ------------------------------------------------------------------------------------- */
+/* ---- progress ------------------------------------------------------------------------------ */
 static void nbc__packets_reap(nbc__packets_rank *r) {
   uint64_t done_count = __atomic_load_n(&r->ring->done_count, __ATOMIC_ACQUIRE);
   while (r->reaped_count < done_count) {
@@ -7878,13 +8322,16 @@ static nbc_status nbc__packets_receive(nbc__packets_rank *r, int peer) {
   for (i = 0; i < NBC__PACKETS_SLOTS; i++) {
     nbc__packet *p = nbc__packets_slot(r->world, peer, r->t.rank, true, from->tail_count);
     nbc_status status;
-    if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != nbc__packets_free_state(from->tail_count) + 1)
+    if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) !=
+        nbc__packets_free_state(from->tail_count) + 1)
       return NBC_OK;
     if (p->t_visible_ns && nbc__packets_now(r) < p->t_visible_ns) return NBC_OK;
     if ((status = nbc__packets_handle(r, peer, p))) return status;
     from->tail_count++;
-    if (r->world->release) r->world->release(r->world, peer, p);
-    else __atomic_store_n(&p->state, p->state + 1, __ATOMIC_RELEASE);
+    if (r->world->release)
+      r->world->release(r->world, peer, p);
+    else
+      __atomic_store_n(&p->state, p->state + 1, __ATOMIC_RELEASE);
   }
   return NBC_OK;
 }
@@ -7898,15 +8345,17 @@ static nbc_status nbc__packets_progress(void *ctx) {
   r->in_progress = true;
   if (r->world->poll) r->world->poll(r->world);
   nbc__packets_reap(r);
-  for (peer = 0; peer < r->t.size && status == NBC_OK; peer++) status = nbc__packets_receive(r, peer);
+  for (peer = 0; peer < r->t.size && status == NBC_OK; peer++)
+    status = nbc__packets_receive(r, peer);
   for (peer = 0; peer < r->t.size && r->waiting_count > 0; peer++) nbc__packets_flush(r, peer);
   while ((op = nbc__transport_pop(&r->finished))) nbc__transport_finish(op);
   r->in_progress = false;
-  if (status == NBC_OK && __atomic_load_n(&r->world->shared->failed, __ATOMIC_RELAXED)) status = NBC_E_PEER;
+  if (status == NBC_OK && __atomic_load_n(&r->world->shared->failed, __ATOMIC_RELAXED))
+    status = NBC_E_PEER;
   return status;
 }
 
-/* ---- posting -------------------------------------------------------------------------------------- */
+/* ---- posting ------------------------------------------------------------------------------- */
 static nbc_status nbc__packets_isend(void *ctx, const void *buffer, uint64_t size_bytes, int peer,
                                      uint64_t tag, nbc_op *op) {
   nbc__packets_rank *r = (nbc__packets_rank *)ctx;
@@ -7940,14 +8389,16 @@ static nbc__unexpected *nbc__packets_take_unexpected(nbc__packets_rank *r, int p
   }
   if (!best) return NULL;
   from = &r->peers[*source];
-  if (best_before) best_before->next = best->next;
-  else from->first = best->next;
+  if (best_before)
+    best_before->next = best->next;
+  else
+    from->first = best->next;
   if (from->last == best) from->last = best_before;
   return best;
 }
 
-static nbc_status nbc__packets_irecv(void *ctx, void *buffer, uint64_t size_bytes, int peer, uint64_t tag,
-                                     nbc_op *op) {
+static nbc_status nbc__packets_irecv(void *ctx, void *buffer, uint64_t size_bytes, int peer,
+                                     uint64_t tag, nbc_op *op) {
   nbc__packets_rank *r = (nbc__packets_rank *)ctx;
   nbc__unexpected *entry;
   int source = 0;
@@ -7983,7 +8434,7 @@ static nbc_status nbc__packets_cancel(void *ctx, nbc_op *op) {
   return NBC_OK;
 }
 
-/* ---- the world ------------------------------------------------------------------------------------ */
+/* ---- the world ----------------------------------------------------------------------------- */
 NBC__PRIVATE nbc_status nbc__packets_defaults(nbc_threads_desc *desc) {
   if (desc->size == 0) desc->size = 2;
   if (desc->large == NBC_PROTOCOL_AUTO)
@@ -7998,7 +8449,8 @@ NBC__PRIVATE nbc_status nbc__packets_defaults(nbc_threads_desc *desc) {
       desc->link_latency_ns < 0 || desc->link_latency_ns > 3600 * (int64_t)1000000000 ||
       (desc->processes && (desc->dma || desc->protocol == NBC_PROTOCOL_DIRECT_READ ||
                            desc->large == NBC_PROTOCOL_DIRECT_READ)) ||
-      (desc->dma && desc->clock && desc->clock->source == NBC_CLOCK_USER)) /* it sleeps in real time */
+      (desc->dma && desc->clock && desc->clock->source == NBC_CLOCK_USER)) /* it sleeps in real
+                                                                              time */
     return NBC_E_INVAL;
   return NBC_OK;
 }
@@ -8006,7 +8458,8 @@ NBC__PRIVATE nbc_status nbc__packets_defaults(nbc_threads_desc *desc) {
 /* Lays out the region: struct, job rings, packets, payload, stamps. */
 NBC__PRIVATE void nbc__packets_contract(nbc__packets_rank *r, int rank) {
   r->t.name = r->world->desc.processes ? "processes" : "threads";
-  r->t.help = r->world->desc.processes ? "ranks are processes that share memory" : "ranks are threads of one process";
+  r->t.help = r->world->desc.processes ? "ranks are processes that share memory"
+                                       : "ranks are threads of one process";
   r->t.ctx = r;
   r->t.rank = rank;
   r->t.size = r->world->desc.size;
@@ -8035,14 +8488,14 @@ NBC__PRIVATE void nbc__packets_free_unexpected(nbc__packets_peer *peers, size_t 
 
 
 
-/* ---- the DMA thread ------------------------------------------------------------------------------- */
+/* ---- the DMA thread ------------------------------------------------------------------------ */
 /* One link for all ranks. Ranks with work take turns, one chunk each; the jobs of one rank go in
-   order. The link is busy for bytes / link_bytes_per_s per chunk; a job is delivered link_latency_ns
-   after its last chunk, while the link carries others.
+   order. The link is busy for bytes / link_bytes_per_s per chunk; a job is delivered
+   link_latency_ns after its last chunk, while the link carries others.
    The link keeps its own time: it takes up a chunk when the job is posted and the chunk before has
-   passed, however late this thread wakes up to do the copy; so being late does not add up. Deliveries
-   are never early, and on time as long as this thread finds a core: a sleep ends some 30 us late, so
-   the last NBC__DMA_SPIN_NS before a delivery are polled. */
+   passed, however late this thread wakes up to do the copy; so being late does not add up.
+   Deliveries are never early, and on time as long as this thread finds a core: a sleep ends some 30
+   us late, so the last NBC__DMA_SPIN_NS before a delivery are polled. */
 enum { NBC__DMA_SPIN_NS = 40000 };
 
 typedef struct nbc__dma_flight {
@@ -8064,7 +8517,8 @@ static nbc__dma_flight *nbc__dma_flight_at(nbc__dma *d, uint64_t count) {
   return &d->flights[count % ((uint64_t)d->world->desc.size * NBC__PACKETS_JOBS)];
 }
 
-static void nbc__dma_stamp(nbc__packets_shared *s, int poster, const nbc__job *job, int64_t t_end_ns) {
+static void nbc__dma_stamp(nbc__packets_shared *s, int poster, const nbc__job *job,
+                           int64_t t_end_ns) {
   nbc_true_stamp *stamp;
   pthread_mutex_lock(&s->mutex);
   stamp = &s->stamps[s->stamp_last_count % NBC__PACKETS_STAMPS];
@@ -8080,7 +8534,8 @@ static void nbc__dma_stamp(nbc__packets_shared *s, int poster, const nbc__job *j
   pthread_mutex_unlock(&s->mutex);
 }
 
-/* Delivers what is due: stamp, packet, completion, in that order, so that who sees one has the others. */
+/* Delivers what is due: stamp, packet, completion, in that order, so that who sees one has the
+   others. */
 static void nbc__dma_deliver(nbc__dma *d, int64_t t_now_ns) {
   while (d->flight_first_count < d->flight_last_count) {
     const nbc__dma_flight *flight = nbc__dma_flight_at(d, d->flight_first_count);
@@ -8114,20 +8569,24 @@ static void nbc__dma_copy_chunk(nbc__dma *d, int rank) {
   if (d->t_link_free_ns < job->t_post_ns) d->t_link_free_ns = job->t_post_ns;
   if (at_bytes == 0) job->t_begin_ns = d->t_link_free_ns;
   if (bytes > 0)
-    memcpy((unsigned char *)job->target + at_bytes, (const unsigned char *)job->source + at_bytes, (size_t)bytes);
+    memcpy((unsigned char *)job->target + at_bytes, (const unsigned char *)job->source + at_bytes,
+           (size_t)bytes);
   if (desc->link_bytes_per_s > 0)
     d->t_link_free_ns += (int64_t)((double)bytes * 1e9 / desc->link_bytes_per_s);
-  else d->t_link_free_ns = nbc_clock_now_ns(&d->world->clock);
+  else
+    d->t_link_free_ns = nbc_clock_now_ns(&d->world->clock);
   d->turn = (rank + 1) % desc->size;
   d->copied_bytes[rank] += bytes;
   if (d->copied_bytes[rank] < job->size_bytes) return;
   d->taken_count[rank]++;
   d->copied_bytes[rank] = 0;
   nbc__dma_flight_at(d, d->flight_last_count)->rank = rank;
-  nbc__dma_flight_at(d, d->flight_last_count++)->t_due_ns = d->t_link_free_ns + desc->link_latency_ns;
+  nbc__dma_flight_at(d, d->flight_last_count++)->t_due_ns =
+      d->t_link_free_ns + desc->link_latency_ns;
 }
 
-/* Sleeps until t_wake_ns (INT64_MAX: until a job is posted); with `for_jobs`, a new job ends it early. */
+/* Sleeps until t_wake_ns (INT64_MAX: until a job is posted); with `for_jobs`, a new job ends it
+   early. */
 static void nbc__dma_sleep(nbc__dma *d, int64_t t_wake_ns, bool for_jobs) {
   nbc__packets_shared *s = d->world->shared;
   struct timespec until;
@@ -8142,7 +8601,8 @@ static void nbc__dma_sleep(nbc__dma *d, int64_t t_wake_ns, bool for_jobs) {
   pthread_mutex_lock(&s->mutex);
   __atomic_store_n(&s->asleep, 1, __ATOMIC_SEQ_CST);
   if (nbc__dma_next(d) < 0 && !__atomic_load_n(&s->stop, __ATOMIC_SEQ_CST)) {
-    if (t_wake_ns == INT64_MAX) pthread_cond_wait(&s->cond, &s->mutex);
+    if (t_wake_ns == INT64_MAX)
+      pthread_cond_wait(&s->cond, &s->mutex);
     else {
       int64_t d_ns = t_wake_ns - nbc_clock_now_ns(&d->world->clock);
       clock_gettime(CLOCK_MONOTONIC, &until);
@@ -8189,7 +8649,8 @@ static void *nbc__dma_main(void *arg) {
 
 static nbc_status nbc__dma_start(nbc_threads *w) {
   size_t size = (size_t)w->desc.size;
-  size_t bytes = sizeof(nbc__dma) + size * (2 * sizeof(uint64_t) + NBC__PACKETS_JOBS * sizeof(nbc__dma_flight));
+  size_t bytes = sizeof(nbc__dma) +
+                 size * (2 * sizeof(uint64_t) + NBC__PACKETS_JOBS * sizeof(nbc__dma_flight));
   nbc__dma *d = (nbc__dma *)NBC_MALLOC(bytes);
   if (!d) return NBC_E_NOMEM;
   memset(d, 0, bytes);
@@ -8200,7 +8661,9 @@ static nbc_status nbc__dma_start(nbc_threads *w) {
   d->chunk_bytes = 64 << 10;
   if (w->desc.link_bytes_per_s > 0) { /* what the link carries in 100 us */
     double chunk_bytes = w->desc.link_bytes_per_s * 100e-6;
-    d->chunk_bytes = chunk_bytes < 4096 ? 4096 : chunk_bytes > 1 << 20 ? 1 << 20 : (uint64_t)chunk_bytes;
+    d->chunk_bytes = chunk_bytes < 4096      ? 4096
+                     : chunk_bytes > 1 << 20 ? 1 << 20
+                                             : (uint64_t)chunk_bytes;
   }
   if (pthread_create(&w->dma_thread, NULL, nbc__dma_main, d)) {
     NBC_FREE(d);
@@ -8229,8 +8692,9 @@ static nbc_status nbc__threads_map(nbc_threads *w) {
   void *region;
   if (w->desc.fragment_bytes > (SIZE_MAX / 4) / packet_count) return NBC_E_NOMEM;
   w->shared_bytes = payload_at + packet_count * (size_t)w->desc.fragment_bytes;
-  region = mmap(NULL, w->shared_bytes, PROT_READ | PROT_WRITE,
-                (w->desc.processes ? MAP_SHARED : MAP_PRIVATE) | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  region =
+      mmap(NULL, w->shared_bytes, PROT_READ | PROT_WRITE,
+           (w->desc.processes ? MAP_SHARED : MAP_PRIVATE) | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (region == MAP_FAILED) return NBC_E_NOMEM;
   w->shared = s = (nbc__packets_shared *)region;
   s->rings = (nbc__job_ring *)(void *)((char *)region + rings_at);
@@ -8279,15 +8743,19 @@ NBC_API nbc_status nbc_threads_create(const nbc_threads_desc *desc, nbc_threads 
   memset(w, 0, sizeof *w);
   if (desc) w->desc = *desc;
   status = nbc__packets_defaults(&w->desc);
-  if (!status && w->desc.clock) w->clock = *w->desc.clock;
-  else if (!status) status = nbc_clock_create(NULL, &w->clock);
+  if (!status && w->desc.clock)
+    w->clock = *w->desc.clock;
+  else if (!status)
+    status = nbc_clock_create(NULL, &w->clock);
   w->desc.clock = &w->clock;
   if (!status) status = nbc__threads_map(w);
   if (!status) status = nbc__threads_locks(w->shared);
   if (!status) status = nbc__threads_ranks(w);
   if (!status && w->desc.dma) status = nbc__dma_start(w);
-  if (status) nbc_threads_destroy(w);
-  else *world = w;
+  if (status)
+    nbc_threads_destroy(w);
+  else
+    *world = w;
   return status;
 }
 
@@ -8295,7 +8763,8 @@ NBC_API void nbc_threads_destroy(nbc_threads *world) {
   if (!world) return;
   if (world->dma_running) nbc__dma_stop(world);
   if (world->ranks) {
-    nbc__packets_free_unexpected(world->ranks[0].peers, (size_t)world->desc.size * (size_t)world->desc.size);
+    nbc__packets_free_unexpected(world->ranks[0].peers,
+                                 (size_t)world->desc.size * (size_t)world->desc.size);
     pthread_cond_destroy(&world->shared->cond);
     pthread_mutex_destroy(&world->shared->mutex);
   }
@@ -8328,7 +8797,7 @@ static void *nbc__threads_main(void *arg) {
   return NULL;
 }
 
-/* ---- ranks as processes --------------------------------------------------------------------------- */
+/* ---- ranks as processes -------------------------------------------------------------------- */
 static void nbc__threads_give_up(nbc__packets_shared *s, nbc_status status) {
   if (!__atomic_exchange_n(&s->failed, 1, __ATOMIC_ACQ_REL))
     __atomic_store_n(&s->first_error, (int32_t)status, __ATOMIC_RELEASE);
@@ -8351,7 +8820,8 @@ static void nbc__threads_renew(nbc_threads *w) {
   size_t i, packet_count = (size_t)w->desc.size * (size_t)w->desc.size * NBC__PACKETS_SLOTS;
   for (i = 0; i < packet_count; i++) w->shared->packets[i].state = 0;
   for (i = 0; i < (size_t)w->desc.size; i++)
-    w->shared->rings[i].posted_count = w->shared->rings[i].done_count = w->shared->rings[i].finished = 0;
+    w->shared->rings[i].posted_count = w->shared->rings[i].done_count =
+        w->shared->rings[i].finished = 0;
   w->shared->failed = 0;
   w->shared->first_error = NBC_OK;
 }
@@ -8406,7 +8876,8 @@ NBC_API nbc_status nbc_threads_run(nbc_threads *world, nbc_rank_fn fn, void *use
     if (pthread_create(&starts[i].thread, NULL, nbc__threads_main, &starts[i])) break;
   }
   started_count = i;
-  if (started_count < world->desc.size && !__atomic_exchange_n(&world->shared->failed, 1, __ATOMIC_ACQ_REL))
+  if (started_count < world->desc.size &&
+      !__atomic_exchange_n(&world->shared->failed, 1, __ATOMIC_ACQ_REL))
     first_error = NBC_E_THREAD;
   for (i = 0; i < started_count; i++) pthread_join(starts[i].thread, NULL);
   NBC_FREE(starts);
@@ -8472,13 +8943,14 @@ typedef struct nbc__mpi {
   pthread_mutex_t mutex;
   int tag_limit, next_data_tag;
   uint64_t piece_bytes, order, arrival_count, xfer_count;
-  nbc__mpi_peer *peers; /* [size] */
-  nbc_peer *classes;    /* [size] */
+  nbc__mpi_peer *peers;                     /* [size] */
+  nbc_peer *classes;                        /* [size] */
   nbc__transport_fifo any, submitted, done; /* receives for any peer; waiting for main; finished */
   nbc__mpi_packet *ring[NBC__MPI_RING], *spare;
   MPI_Request ring_requests[NBC__MPI_RING];
-  int ring_first, ring_count, stale_count; /* stale: those before the first, not started again yet */
-  MPI_Request *requests; /* active; owners, indices and statuses belong to it */
+  int ring_first, ring_count, stale_count; /* stale: those before the first, not started again
+                                              yet */
+  MPI_Request *requests;                   /* active; owners, indices and statuses belong to it */
   nbc__mpi_owner *owners;
   int *indices;
   MPI_Status *statuses;
@@ -8493,7 +8965,8 @@ static nbc_status nbc__mpi_fail(nbc__mpi *m, int code) {
   int length = 0;
   if (m->failed) return m->failed;
   m->failed = NBC_E_TRANSPORT;
-  if (MPI_Error_string(code, m->error, &length)) snprintf(m->error, sizeof m->error, "MPI error %d", code);
+  if (MPI_Error_string(code, m->error, &length))
+    snprintf(m->error, sizeof m->error, "MPI error %d", code);
   return m->failed;
 }
 
@@ -8506,7 +8979,7 @@ static bool nbc__mpi_may_call(const nbc__mpi *m) {
   return !m->funneled || pthread_equal(m->main, pthread_self());
 }
 
-/* ---- what the recorder hears --------------------------------------------------------------------- */
+/* ---- what the recorder hears --------------------------------------------------------------- */
 static void nbc__mpi_begin(nbc__mpi *m, nbc_op *op, uint64_t size_bytes, nbc_kind kind) {
   if (!m->own.t.recorder) return;
   op->slot.xfer_id = ++m->xfer_count;
@@ -8522,7 +8995,7 @@ static void nbc__mpi_end_only(nbc__mpi *m, const nbc_op *op) {
   nbc__transport_xfer_end_only(&m->own.t, op->size_bytes, m->classes[op->peer]);
 }
 
-/* ---- requests ------------------------------------------------------------------------------------ */
+/* ---- requests ------------------------------------------------------------------------------ */
 static void *nbc__mpi_larger(void *old, size_t old_bytes, size_t new_bytes) {
   void *block = NBC_MALLOC(new_bytes);
   if (block && old_bytes) memcpy(block, old, old_bytes);
@@ -8536,24 +9009,27 @@ static bool nbc__mpi_reserve(nbc__mpi *m) {
   void *block;
   if (m->active_count < m->active_limit) return true;
   if (limit > INT32_MAX) return false;
-#define NBC__MPI_GROW(array)                                                                       \
-  if (!(block = nbc__mpi_larger(array, had * sizeof *array, limit * sizeof *array))) return false; \
-  memcpy(&array, &block, sizeof block)
+#  define NBC__MPI_GROW(array)                                                                     \
+    if (!(block = nbc__mpi_larger(array, had * sizeof *array, limit * sizeof *array)))             \
+      return false;                                                                                \
+    memcpy(&array, &block, sizeof block)
   NBC__MPI_GROW(m->requests);
   NBC__MPI_GROW(m->owners);
   NBC__MPI_GROW(m->indices);
   NBC__MPI_GROW(m->statuses);
-#undef NBC__MPI_GROW
+#  undef NBC__MPI_GROW
   m->active_limit = (int)limit;
   return true;
 }
 
-static nbc_status nbc__mpi_post(nbc__mpi *m, bool receive, void *buffer, uint64_t size_bytes, int peer,
-                                int tag, nbc_op *op, nbc__mpi_packet *packet) {
+static nbc_status nbc__mpi_post(nbc__mpi *m, bool receive, void *buffer, uint64_t size_bytes,
+                                int peer, int tag, nbc_op *op, nbc__mpi_packet *packet) {
   int code;
   if (!nbc__mpi_reserve(m)) return nbc__mpi_nomem(m);
-  code = receive ? MPI_Irecv(buffer, (int)size_bytes, MPI_BYTE, peer, tag, m->comm, &m->requests[m->active_count])
-                 : MPI_Isend(buffer, (int)size_bytes, MPI_BYTE, peer, tag, m->comm, &m->requests[m->active_count]);
+  code = receive ? MPI_Irecv(buffer, (int)size_bytes, MPI_BYTE, peer, tag, m->comm,
+                             &m->requests[m->active_count])
+                 : MPI_Isend(buffer, (int)size_bytes, MPI_BYTE, peer, tag, m->comm,
+                             &m->requests[m->active_count]);
   if (code) return nbc__mpi_fail(m, code);
   m->owners[m->active_count].op = op;
   m->owners[m->active_count++].packet = packet;
@@ -8563,8 +9039,10 @@ static nbc_status nbc__mpi_post(nbc__mpi *m, bool receive, void *buffer, uint64_
 
 static nbc__mpi_packet *nbc__mpi_packet_take(nbc__mpi *m) {
   nbc__mpi_packet *packet = m->spare;
-  if (packet) m->spare = packet->next;
-  else packet = (nbc__mpi_packet *)NBC_MALLOC(sizeof *packet);
+  if (packet)
+    m->spare = packet->next;
+  else
+    packet = (nbc__mpi_packet *)NBC_MALLOC(sizeof *packet);
   if (packet) packet->next = NULL, packet->xfer_id = 0;
   return packet;
 }
@@ -8574,8 +9052,9 @@ static void nbc__mpi_packet_give(nbc__mpi *m, nbc__mpi_packet *packet) {
   m->spare = packet;
 }
 
-/* ---- sending ------------------------------------------------------------------------------------- */
-/* The packet just posted: short ones are mostly gone at once, and then need not be asked about again. */
+/* ---- sending ------------------------------------------------------------------------------- */
+/* The packet just posted: short ones are mostly gone at once, and then need not be asked about
+   again. */
 static nbc_status nbc__mpi_look_at_last(nbc__mpi *m) {
   const int last = m->active_count - 1;
   int over = 0;
@@ -8605,36 +9084,41 @@ static nbc_status nbc__mpi_start_send(nbc__mpi *m, nbc_op *op) {
   packet->header.data_tag = data_tag;
   if (is_short && size_bytes > 0) memcpy(packet->data, data, (size_t)size_bytes);
   if (is_short) packet->xfer_id = op->slot.xfer_id; /* ends when MPI has sent it, op now */
-  status = nbc__mpi_post(m, false, &packet->header, sizeof packet->header + (is_short ? size_bytes : 0),
-                         op->peer, NBC__MPI_HEADER_TAG, NULL, packet);
+  status =
+      nbc__mpi_post(m, false, &packet->header, sizeof packet->header + (is_short ? size_bytes : 0),
+                    op->peer, NBC__MPI_HEADER_TAG, NULL, packet);
   if (!status) status = nbc__mpi_look_at_last(m);
   for (; !status && !is_short && at_bytes < size_bytes; at_bytes += m->piece_bytes) {
     uint64_t left_bytes = size_bytes - at_bytes;
-    status = nbc__mpi_post(m, false, data + at_bytes, left_bytes < m->piece_bytes ? left_bytes : m->piece_bytes,
-                           op->peer, data_tag, op, NULL);
+    status = nbc__mpi_post(m, false, data + at_bytes,
+                           left_bytes < m->piece_bytes ? left_bytes : m->piece_bytes, op->peer,
+                           data_tag, op, NULL);
   }
   if (!status && is_short) nbc__transport_push(&m->done, op);
   return status;
 }
 
-/* ---- receiving ----------------------------------------------------------------------------------- */
-/* The data of a long message: into the receiver's buffer, and what has no room there into one that is
-   thrown away. */
+/* ---- receiving ----------------------------------------------------------------------------- */
+/* The data of a long message: into the receiver's buffer, and what has no room there into one that
+   is thrown away. */
 static nbc_status nbc__mpi_start_data(nbc__mpi *m, nbc_op *op) {
   uint64_t size_bytes = op->slot.posted_bytes, limit_bytes = op->slot.limit_bytes, at_bytes;
   uint64_t fit_bytes = limit_bytes - limit_bytes % m->piece_bytes; /* whole pieces that fit */
   unsigned char *data = (unsigned char *)op->slot.buffer, *spill = NULL;
   nbc_status status = NBC_OK;
   if (size_bytes > limit_bytes) {
-    spill = size_bytes - fit_bytes < SIZE_MAX ? (unsigned char *)NBC_MALLOC((size_t)(size_bytes - fit_bytes)) : NULL;
+    spill = size_bytes - fit_bytes < SIZE_MAX
+                ? (unsigned char *)NBC_MALLOC((size_t)(size_bytes - fit_bytes))
+                : NULL;
     if (!spill) return nbc__mpi_nomem(m);
     op->slot.remote_address = spill;
   }
   for (at_bytes = 0; !status && at_bytes < size_bytes; at_bytes += m->piece_bytes) {
     uint64_t left_bytes = size_bytes - at_bytes;
-    unsigned char *to = spill && at_bytes >= fit_bytes ? spill + (at_bytes - fit_bytes) : data + at_bytes;
-    status = nbc__mpi_post(m, true, to, left_bytes < m->piece_bytes ? left_bytes : m->piece_bytes, op->peer,
-                           (int)op->slot.remote_id, op, NULL);
+    unsigned char *to =
+        spill && at_bytes >= fit_bytes ? spill + (at_bytes - fit_bytes) : data + at_bytes;
+    status = nbc__mpi_post(m, true, to, left_bytes < m->piece_bytes ? left_bytes : m->piece_bytes,
+                           op->peer, (int)op->slot.remote_id, op, NULL);
   }
   return status;
 }
@@ -8644,8 +9128,8 @@ static void nbc__mpi_unspill(const nbc__mpi *m, nbc_op *op) {
   uint64_t rest_bytes = op->slot.limit_bytes % m->piece_bytes;
   if (!op->slot.remote_address) return;
   if (rest_bytes > 0)
-    memcpy((unsigned char *)op->slot.buffer + (op->slot.limit_bytes - rest_bytes), op->slot.remote_address,
-           (size_t)rest_bytes);
+    memcpy((unsigned char *)op->slot.buffer + (op->slot.limit_bytes - rest_bytes),
+           op->slot.remote_address, (size_t)rest_bytes);
   NBC_FREE(op->slot.remote_address);
   op->slot.remote_address = NULL;
 }
@@ -8654,7 +9138,8 @@ static void nbc__mpi_unspill(const nbc__mpi *m, nbc_op *op) {
 static nbc_status nbc__mpi_meet(nbc__mpi *m, nbc_op *op, int peer, const nbc__mpi_packet *packet) {
   const nbc__mpi_header *header = &packet->header;
   op->peer = peer;
-  op->size_bytes = header->size_bytes < op->slot.limit_bytes ? header->size_bytes : op->slot.limit_bytes;
+  op->size_bytes =
+      header->size_bytes < op->slot.limit_bytes ? header->size_bytes : op->slot.limit_bytes;
   op->status = header->size_bytes > op->slot.limit_bytes ? NBC_E_TRUNCATED : NBC_OK;
   if (header->data_tag == 0) {
     if (op->size_bytes > 0) memcpy(op->slot.buffer, packet->data, (size_t)op->size_bytes);
@@ -8692,7 +9177,8 @@ static nbc_op *nbc__mpi_match(nbc__mpi *m, int peer, uint64_t tag) {
 
 /* Takes the message that arrived first among those of this peer, or of any: then *peer is set. */
 static nbc__mpi_packet *nbc__mpi_waiting(nbc__mpi *m, int *peer, uint64_t tag) {
-  int from = *peer == NBC_ANY_PEER ? 0 : *peer, to = *peer == NBC_ANY_PEER ? m->own.t.size - 1 : *peer;
+  int from = *peer == NBC_ANY_PEER ? 0 : *peer,
+      to = *peer == NBC_ANY_PEER ? m->own.t.size - 1 : *peer;
   nbc__mpi_packet *best = NULL, *before_best = NULL;
   for (; from <= to; from++) {
     nbc__mpi_packet *before = NULL, *at = m->peers[from].first;
@@ -8702,8 +9188,10 @@ static nbc__mpi_packet *nbc__mpi_waiting(nbc__mpi *m, int *peer, uint64_t tag) {
     *peer = from;
   }
   if (!best) return NULL;
-  if (before_best) before_best->next = best->next;
-  else m->peers[*peer].first = best->next;
+  if (before_best)
+    before_best->next = best->next;
+  else
+    m->peers[*peer].first = best->next;
   if (m->peers[*peer].last == best) m->peers[*peer].last = before_best;
   return best;
 }
@@ -8718,8 +9206,8 @@ static nbc_status nbc__mpi_restart(nbc__mpi *m) {
   return NBC_OK;
 }
 
-/* Headers in the order in which MPI matched them, so that messages of one peer do not overtake. hurry:
-   until something is finished. */
+/* Headers in the order in which MPI matched them, so that messages of one peer do not overtake.
+   hurry: until something is finished. */
 static nbc_status nbc__mpi_take_headers(nbc__mpi *m, bool hurry) {
   for (;;) {
     int k = m->ring_first, flag = 0, code;
@@ -8736,10 +9224,13 @@ static nbc_status nbc__mpi_take_headers(nbc__mpi *m, bool hurry) {
       nbc__mpi_peer *peer = &m->peers[from.MPI_SOURCE];
       if (!(fresh = nbc__mpi_packet_take(m))) return nbc__mpi_nomem(m);
       memcpy(&fresh->header, &packet->header,
-             sizeof packet->header + (packet->header.data_tag ? 0 : (size_t)packet->header.size_bytes));
+             sizeof packet->header +
+                 (packet->header.data_tag ? 0 : (size_t)packet->header.size_bytes));
       fresh->arrival_index = m->arrival_count++;
-      if (peer->last) peer->last->next = fresh;
-      else peer->first = fresh;
+      if (peer->last)
+        peer->last->next = fresh;
+      else
+        peer->first = fresh;
       peer->last = fresh;
     }
     m->ring_first = (k + 1) % NBC__MPI_RING;
@@ -8768,7 +9259,8 @@ static nbc_status nbc__mpi_test_requests(nbc__mpi *m) {
       nbc__transport_push(&m->done, owner->op);
     }
   }
-  for (i = 0; done_count > 0 && i < m->active_count; i++) /* completed ones are MPI_REQUEST_NULL now */
+  for (i = 0; done_count > 0 && i < m->active_count; i++) /* completed ones are MPI_REQUEST_NULL
+                                                             now */
     if (m->requests[i] != MPI_REQUEST_NULL) {
       m->owners[kept_count] = m->owners[i];
       m->requests[kept_count++] = m->requests[i];
@@ -8786,10 +9278,13 @@ static nbc_status nbc__mpi_progress(void *ctx) {
   if (pthread_mutex_trylock(&m->mutex)) return NBC_OK;
   if (!m->failed && nbc__mpi_may_call(m)) {
     while (!m->failed && (op = nbc__transport_pop(&m->submitted))) {
-      if (op->slot.kind == NBC_KIND_IRECV) nbc__mpi_start_data(m, op);
-      else nbc__mpi_start_send(m, op);
+      if (op->slot.kind == NBC_KIND_IRECV)
+        nbc__mpi_start_data(m, op);
+      else
+        nbc__mpi_start_send(m, op);
     }
-    /* What is finished is delivered at once, MPI asked later; but never twice without asking for all. */
+    /* What is finished is delivered at once, MPI asked later; but never twice without asking for
+       all. */
     const bool hurry = !m->hurried;
     if (!m->failed && !(hurry && m->done.first)) nbc__mpi_take_headers(m, hurry);
     m->hurried = hurry && m->done.first;
@@ -8803,10 +9298,12 @@ static nbc_status nbc__mpi_progress(void *ctx) {
   return status;
 }
 
-/* ---- the contract -------------------------------------------------------------------------------- */
+/* ---- the contract -------------------------------------------------------------------------- */
 static int64_t nbc__mpi_now(void *ctx) { return nbc_clock_now_ns(&((nbc__mpi *)ctx)->clock); }
 
-static nbc_peer nbc__mpi_peer_class(void *ctx, int peer) { return ((nbc__mpi *)ctx)->classes[peer]; }
+static nbc_peer nbc__mpi_peer_class(void *ctx, int peer) {
+  return ((nbc__mpi *)ctx)->classes[peer];
+}
 
 static void nbc__mpi_prepare(nbc_op *op, void *buffer, uint64_t size_bytes, int peer, uint64_t tag,
                              nbc_kind kind) {
@@ -8817,8 +9314,8 @@ static void nbc__mpi_prepare(nbc_op *op, void *buffer, uint64_t size_bytes, int 
   op->slot.kind = (uint32_t)kind;
 }
 
-static nbc_status nbc__mpi_isend(void *ctx, const void *buffer, uint64_t size_bytes, int peer, uint64_t tag,
-                                 nbc_op *op) {
+static nbc_status nbc__mpi_isend(void *ctx, const void *buffer, uint64_t size_bytes, int peer,
+                                 uint64_t tag, nbc_op *op) {
   nbc__mpi *m = (nbc__mpi *)ctx;
   nbc_status status;
   nbc__mpi_prepare(op, (void *)(uintptr_t)buffer, size_bytes, peer, tag, NBC_KIND_ISEND);
@@ -8827,14 +9324,16 @@ static nbc_status nbc__mpi_isend(void *ctx, const void *buffer, uint64_t size_by
   pthread_mutex_lock(&m->mutex);
   status = m->failed;
   if (!status) nbc__mpi_begin(m, op, size_bytes, NBC_KIND_ISEND);
-  if (!status && nbc__mpi_may_call(m) && !m->submitted.first) status = nbc__mpi_start_send(m, op);
-  else if (!status) nbc__transport_push(&m->submitted, op); /* those before it go first */
+  if (!status && nbc__mpi_may_call(m) && !m->submitted.first)
+    status = nbc__mpi_start_send(m, op);
+  else if (!status)
+    nbc__transport_push(&m->submitted, op); /* those before it go first */
   pthread_mutex_unlock(&m->mutex);
   return status;
 }
 
-static nbc_status nbc__mpi_irecv(void *ctx, void *buffer, uint64_t size_bytes, int peer, uint64_t tag,
-                                 nbc_op *op) {
+static nbc_status nbc__mpi_irecv(void *ctx, void *buffer, uint64_t size_bytes, int peer,
+                                 uint64_t tag, nbc_op *op) {
   nbc__mpi *m = (nbc__mpi *)ctx;
   nbc__mpi_packet *packet;
   nbc_status status;
@@ -8845,7 +9344,8 @@ static nbc_status nbc__mpi_irecv(void *ctx, void *buffer, uint64_t size_bytes, i
     if ((packet = nbc__mpi_waiting(m, &peer, tag))) {
       status = nbc__mpi_meet(m, op, peer, packet);
       nbc__mpi_packet_give(m, packet);
-    } else nbc__transport_push(peer == NBC_ANY_PEER ? &m->any : &m->peers[peer].posted, op);
+    } else
+      nbc__transport_push(peer == NBC_ANY_PEER ? &m->any : &m->peers[peer].posted, op);
   }
   pthread_mutex_unlock(&m->mutex);
   return status;
@@ -8867,10 +9367,12 @@ static nbc_status nbc__mpi_cancel(void *ctx, nbc_op *op) {
 }
 
 NBC_API void nbc_mpi_lock(nbc_transport *t) { pthread_mutex_lock(&((nbc__mpi *)t->ctx)->mutex); }
-NBC_API void nbc_mpi_unlock(nbc_transport *t) { pthread_mutex_unlock(&((nbc__mpi *)t->ctx)->mutex); }
+NBC_API void nbc_mpi_unlock(nbc_transport *t) {
+  pthread_mutex_unlock(&((nbc__mpi *)t->ctx)->mutex);
+}
 NBC_API const char *nbc_mpi_error(const nbc_transport *t) { return ((nbc__mpi *)t->ctx)->error; }
 
-/* ---- create and destroy -------------------------------------------------------------------------- */
+/* ---- create and destroy -------------------------------------------------------------------- */
 static const char *nbc__mpi_level_name(int level) {
   return level == MPI_THREAD_SINGLE       ? "MPI_THREAD_SINGLE"
          : level == MPI_THREAD_FUNNELED   ? "MPI_THREAD_FUNNELED"
@@ -8880,12 +9382,14 @@ static const char *nbc__mpi_level_name(int level) {
 }
 
 /* May this program, from this thread, with this communicator, have a transport? */
-static nbc_status nbc__mpi_check(MPI_Comm comm, const nbc_mpi_desc *desc, bool *funneled, nbc_error *err) {
+static nbc_status nbc__mpi_check(MPI_Comm comm, const nbc_mpi_desc *desc, bool *funneled,
+                                 nbc_error *err) {
   int begun = 0, ended = 0, provided, inter = 0, is_main = 0;
   MPI_Initialized(&begun);
   MPI_Finalized(&ended);
   if (!begun || ended)
-    return nbc__status_fail(err, NBC_E_STATE, 0, begun ? "MPI_Finalize was called" : "MPI_Init was not called");
+    return nbc__status_fail(err, NBC_E_STATE, 0,
+                            begun ? "MPI_Finalize was called" : "MPI_Init was not called");
   if (comm == MPI_COMM_NULL || MPI_Comm_test_inter(comm, &inter) || inter)
     return nbc__status_fail(err, NBC_E_INVAL, 0, "comm must be an intracommunicator");
   if (desc->piece_bytes > INT32_MAX)
@@ -8897,7 +9401,8 @@ static nbc_status nbc__mpi_check(MPI_Comm comm, const nbc_mpi_desc *desc, bool *
   *funneled = provided < MPI_THREAD_SERIALIZED;
   MPI_Is_thread_main(&is_main);
   if (*funneled && !is_main)
-    return nbc__status_fail(err, NBC_E_THREAD, 0, "MPI provides %s: only the main thread may call it",
+    return nbc__status_fail(err, NBC_E_THREAD, 0,
+                            "MPI provides %s: only the main thread may call it",
                             nbc__mpi_level_name(provided));
   return NBC_OK;
 }
@@ -8907,7 +9412,8 @@ static int nbc__mpi_classes(nbc__mpi *m) {
   MPI_Comm node;
   MPI_Group all_group, node_group;
   int code, i, undefined = MPI_UNDEFINED, *all, *near;
-  if ((code = MPI_Comm_split_type(m->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node))) return code;
+  if ((code = MPI_Comm_split_type(m->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node)))
+    return code;
   all = (int *)NBC_MALLOC(2 * (size_t)m->own.t.size * sizeof *all);
   if (all) {
     near = all + m->own.t.size;
@@ -8966,7 +9472,8 @@ static void nbc__mpi_free_packets(nbc__mpi_packet *list) {
 static void nbc__mpi_stop(nbc__mpi *m) {
   int64_t t_end_ns = nbc_clock_now_ns(&m->clock) + 1000000000;
   int i;
-  while (m->active_count > 0 && !m->failed && nbc_clock_now_ns(&m->clock) < t_end_ns) nbc__mpi_progress(m);
+  while (m->active_count > 0 && !m->failed && nbc_clock_now_ns(&m->clock) < t_end_ns)
+    nbc__mpi_progress(m);
   for (i = 0; i < m->active_count; i++)
     if (m->requests[i] != MPI_REQUEST_NULL) MPI_Request_free(&m->requests[i]);
   nbc__mpi_restart(m); /* only what was started can be cancelled */
@@ -9018,7 +9525,8 @@ static int nbc__mpi_connect(nbc__mpi *m, MPI_Comm comm) {
   return nbc__mpi_start_ring(m);
 }
 
-NBC_API nbc_status nbc_mpi_create(MPI_Comm comm, const nbc_mpi_desc *desc, nbc_transport **t, nbc_error *err) {
+NBC_API nbc_status nbc_mpi_create(MPI_Comm comm, const nbc_mpi_desc *desc, nbc_transport **t,
+                                  nbc_error *err) {
   static const nbc_mpi_desc defaults = {MPI_THREAD_SINGLE, 0};
   nbc_status status;
   bool funneled;
@@ -9028,7 +9536,8 @@ NBC_API nbc_status nbc_mpi_create(MPI_Comm comm, const nbc_mpi_desc *desc, nbc_t
   *t = NULL;
   if (!desc) desc = &defaults;
   if ((status = nbc__mpi_check(comm, desc, &funneled, err))) return status;
-  if (!(m = (nbc__mpi *)NBC_MALLOC(sizeof *m))) return nbc__status_fail(err, NBC_E_NOMEM, 0, "out of memory");
+  if (!(m = (nbc__mpi *)NBC_MALLOC(sizeof *m)))
+    return nbc__status_fail(err, NBC_E_NOMEM, 0, "out of memory");
   memset(m, 0, sizeof *m);
   pthread_mutex_init(&m->mutex, NULL);
   m->comm = MPI_COMM_NULL;
@@ -9037,13 +9546,16 @@ NBC_API nbc_status nbc_mpi_create(MPI_Comm comm, const nbc_mpi_desc *desc, nbc_t
   m->piece_bytes = desc->piece_bytes ? desc->piece_bytes : (uint64_t)1 << 30;
   m->own.destroy = nbc__mpi_destroy;
   nbc__mpi_contract(m);
-  if ((status = nbc_clock_create(NULL, &m->clock))) nbc__status_fail(err, status, 0, "%s", m->clock.why);
+  if ((status = nbc_clock_create(NULL, &m->clock)))
+    nbc__status_fail(err, status, 0, "%s", m->clock.why);
   if (!status && (code = nbc__mpi_connect(m, comm))) {
     status = nbc__mpi_fail(m, code);
     nbc__status_fail(err, status, 0, "%s", m->error);
   }
-  if (status) nbc__mpi_destroy(m);
-  else *t = &m->own.t;
+  if (status)
+    nbc__mpi_destroy(m);
+  else
+    *t = &m->own.t;
   return status;
 }
 #endif /* NBC_WITH_MPI */
@@ -9070,10 +9582,12 @@ static nbc__packet *nbc__shmem_mirror(const nbc_threads *w, const nbc__packet *p
 /* Everything but the state, then the state: who sees it full sees the rest. */
 static void nbc__shmem_put(nbc_threads *w, int peer, nbc__packet *p) {
   nbc__packet *there = nbc__shmem_mirror(w, p, w->desc.size + w->ranks[0].t.rank);
-  bool has_data = p->kind == NBC__PACKET_EAGER || p->kind == NBC__PACKET_REQUEST || p->kind == NBC__PACKET_FRAGMENT;
+  bool has_data = p->kind == NBC__PACKET_EAGER || p->kind == NBC__PACKET_REQUEST ||
+                  p->kind == NBC__PACKET_FRAGMENT;
   size_t after_state = offsetof(nbc__packet, kind);
   if (has_data && p->part_bytes > 0)
-    shmem_putmem(nbc__packets_payload(w, there), nbc__packets_payload(w, p), (size_t)p->part_bytes, peer);
+    shmem_putmem(nbc__packets_payload(w, there), nbc__packets_payload(w, p), (size_t)p->part_bytes,
+                 peer);
   shmem_putmem((char *)there + after_state, (char *)p + after_state, sizeof *p - after_state, peer);
   shmem_fence();
   shmem_uint32_p(&there->state, p->state + 1, peer);
@@ -9090,7 +9604,8 @@ static void nbc__shmem_poll(nbc_threads *w) {
 }
 
 static nbc_peer nbc__shmem_peer_class(void *ctx, int peer) {
-  return shmem_ptr(((nbc__packets_rank *)ctx)->world->shared->packets, peer) ? NBC_PEER_SAME_NODE : NBC_PEER_OTHER_NODE;
+  return shmem_ptr(((nbc__packets_rank *)ctx)->world->shared->packets, peer) ? NBC_PEER_SAME_NODE
+                                                                             : NBC_PEER_OTHER_NODE;
 }
 
 /* The rings in the symmetric heap, the rest in memory of our own. */
@@ -9143,7 +9658,8 @@ NBC_API nbc_status nbc_shmem_create(const nbc_shmem_desc *desc, nbc_transport **
   nbc_threads *w;
   if (!t) return nbc__status_fail(err, NBC_E_INVAL, 0, "t is NULL");
   *t = NULL;
-  if (!(w = (nbc_threads *)NBC_MALLOC(sizeof *w))) return nbc__status_fail(err, NBC_E_NOMEM, 0, "out of memory");
+  if (!(w = (nbc_threads *)NBC_MALLOC(sizeof *w)))
+    return nbc__status_fail(err, NBC_E_NOMEM, 0, "out of memory");
   memset(w, 0, sizeof *w);
   w->desc.size = shmem_n_pes();
   w->desc.processes = true; /* nobody reaches into another's buffers */
@@ -9153,15 +9669,23 @@ NBC_API nbc_status nbc_shmem_create(const nbc_shmem_desc *desc, nbc_transport **
   w->put = nbc__shmem_put;
   w->release = nbc__shmem_release;
   w->poll = nbc__shmem_poll;
-  if ((status = nbc__packets_defaults(&w->desc))) nbc__status_fail(err, status, 0, "more than %d elements, or a field out of range", NBC__PACKETS_MAX_RANKS);
-  else if ((status = nbc_clock_create(NULL, &w->clock))) nbc__status_fail(err, status, 0, "%s", w->clock.why);
+  if ((status = nbc__packets_defaults(&w->desc)))
+    nbc__status_fail(err, status, 0, "more than %d elements, or a field out of range",
+                     NBC__PACKETS_MAX_RANKS);
+  else if ((status = nbc_clock_create(NULL, &w->clock)))
+    nbc__status_fail(err, status, 0, "%s", w->clock.why);
   else if ((status = nbc__shmem_map(w)))
-    nbc__status_fail(err, status, 0, "symmetric heap: %zu bytes are not free (see SHMEM_SYMMETRIC_SIZE)",
-                     2 * (size_t)w->desc.size * NBC__PACKETS_SLOTS * (sizeof(nbc__packet) + (size_t)w->desc.fragment_bytes));
-  else if ((status = nbc__shmem_rank(w, shmem_my_pe()))) nbc__status_fail(err, status, 0, "out of memory");
+    nbc__status_fail(err, status, 0,
+                     "symmetric heap: %zu bytes are not free (see SHMEM_SYMMETRIC_SIZE)",
+                     2 * (size_t)w->desc.size * NBC__PACKETS_SLOTS *
+                         (sizeof(nbc__packet) + (size_t)w->desc.fragment_bytes));
+  else if ((status = nbc__shmem_rank(w, shmem_my_pe())))
+    nbc__status_fail(err, status, 0, "out of memory");
   w->desc.clock = &w->clock;
-  if (status) nbc__shmem_free(w);
-  else *t = &w->ranks[0].t;
+  if (status)
+    nbc__shmem_free(w);
+  else
+    *t = &w->ranks[0].t;
   return status;
 }
 
@@ -9170,10 +9694,10 @@ NBC_API void nbc_shmem_destroy(nbc_transport *t) {
 }
 #endif /* NBC_WITH_SHMEM */
 #ifdef NBC_LINES
-#line 154 "src/coll/schedule.h"
+#line 156 "src/coll/schedule.h"
 #endif
-/* ---- the builder: nodes in program order, dependencies found from the bytes they touch ----------
-   An algorithm below reads like a sequential program. As in a processor that executes out of order,
+/* ---- the builder: nodes in program order, dependencies found from the bytes they touch ----- */
+/* An algorithm below reads like a sequential program. As in a processor that executes out of order,
    a node depends only on the earlier ones that wrote what it reads (RAW), or that read or wrote
    what it overwrites (WAR, WAW). What is left is the parallelism of the algorithm. */
 typedef struct nbc__sched_interval { /* bytes last touched in the same way */
@@ -9210,34 +9734,37 @@ typedef struct nbc__sched_builder {
 } nbc__sched_builder;
 
 NBC__PRIVATE void nbc__sched_after(nbc__sched_builder *b, int32_t before);
-NBC__PRIVATE nbc_node *nbc__sched_add(nbc__sched_builder *b, nbc_node_type type, uint64_t size_bytes);
+NBC__PRIVATE nbc_node *nbc__sched_add(nbc__sched_builder *b, nbc_node_type type,
+                                      uint64_t size_bytes);
 NBC__PRIVATE nbc_slice nbc__sched_slice(nbc_area area, uint64_t offset_bytes);
 NBC__PRIVATE nbc_slice nbc__sched_at(nbc_slice base, uint64_t offset_bytes);
 NBC__PRIVATE int32_t nbc__sched_message(nbc__sched_builder *b, nbc_node_type type, int peer,
-                                  nbc_slice buffer, uint64_t size_bytes);
+                                        nbc_slice buffer, uint64_t size_bytes);
 NBC__PRIVATE int32_t nbc__sched_send(nbc__sched_builder *b, int peer, nbc_slice from,
-                               uint64_t size_bytes);
-NBC__PRIVATE int32_t nbc__sched_recv(nbc__sched_builder *b, int peer, nbc_slice to, uint64_t size_bytes);
+                                     uint64_t size_bytes);
+NBC__PRIVATE int32_t nbc__sched_recv(nbc__sched_builder *b, int peer, nbc_slice to,
+                                     uint64_t size_bytes);
 NBC__PRIVATE void nbc__sched_copy(nbc__sched_builder *b, nbc_slice dst, nbc_slice src,
-                            uint64_t size_bytes);
-NBC__PRIVATE void nbc__sched_reduce(nbc__sched_builder *b, nbc_slice dst, nbc_slice left, nbc_slice right,
-                              uint64_t size_bytes);
+                                  uint64_t size_bytes);
+NBC__PRIVATE void nbc__sched_reduce(nbc__sched_builder *b, nbc_slice dst, nbc_slice left,
+                                    nbc_slice right, uint64_t size_bytes);
 NBC__PRIVATE void nbc__sched_combine(nbc__sched_builder *b, uint64_t at, uint64_t size_bytes,
-                               nbc_slice other, bool other_left, bool fresh);
+                                     nbc_slice other, bool other_left, bool fresh);
 NBC__PRIVATE nbc_slice nbc__sched_scratch(nbc__sched_builder *b, uint64_t size_bytes);
 NBC__PRIVATE void nbc__sched_window(nbc__sched_builder *b, int at_most);
 NBC__PRIVATE uint64_t nbc__sched_block_bytes(const nbc_schedule_desc *d, const uint64_t *counts,
-                                       int rank);
+                                             int rank);
 NBC__PRIVATE uint64_t nbc__sched_block_at(const nbc_schedule_desc *d, const uint64_t *counts,
-                                    const uint64_t *displs, int rank);
+                                          const uint64_t *displs, int rank);
 NBC__PRIVATE uint64_t nbc__sched_blocks_end(const nbc_schedule_desc *d, const uint64_t *counts,
-                                      const uint64_t *displs);
+                                            const uint64_t *displs);
 NBC__PRIVATE uint64_t nbc__sched_part(const nbc__sched_builder *b, int i, int parts);
 NBC__PRIVATE int nbc__sched_power_of_two(int size);
 #ifdef NBC_LINES
 #line 1 "src/coll/schedule.c"
 #endif
-/* schedule.c: collectives as data: the builder finds dependencies from the bytes that nodes touch. */
+/* schedule.c: collectives as data: the builder finds dependencies from the bytes that nodes
+   touch. */
 
 
 /* ============================================================================================== */
@@ -9387,7 +9914,8 @@ static void nbc__sched_access(nbc__sched_builder *b, nbc_slice slice, uint64_t s
   if (list != few) NBC_FREE(list);
 }
 
-NBC__PRIVATE nbc_node *nbc__sched_add(nbc__sched_builder *b, nbc_node_type type, uint64_t size_bytes) {
+NBC__PRIVATE nbc_node *nbc__sched_add(nbc__sched_builder *b, nbc_node_type type,
+                                      uint64_t size_bytes) {
   void *nodes = b->s->nodes, *mark = b->mark;
   size_t mark_capacity = b->node_capacity;
   const size_t wanted = (size_t)b->s->node_count + 2; /* one more to close the list */
@@ -9420,7 +9948,7 @@ NBC__PRIVATE nbc_slice nbc__sched_at(nbc_slice base, uint64_t offset_bytes) {
 
 /* Both return the node's index, or -1. Messages of 0 bytes synchronise: only barriers send them. */
 NBC__PRIVATE int32_t nbc__sched_message(nbc__sched_builder *b, nbc_node_type type, int peer,
-                                  nbc_slice buffer, uint64_t size_bytes) {
+                                        nbc_slice buffer, uint64_t size_bytes) {
   nbc_node *const node = nbc__sched_add(b, type, size_bytes);
   if (!node) return -1;
   const int32_t index = (int32_t)b->s->node_count - 1;
@@ -9428,7 +9956,8 @@ NBC__PRIVATE int32_t nbc__sched_message(nbc__sched_builder *b, nbc_node_type typ
   node->u.msg.peer = peer;
   node->u.msg.tag = type == NBC_NODE_SEND ? b->send_tags[peer]++ : b->recv_tags[peer]++;
   if (node->u.msg.tag >> 28 && !b->status)
-    b->status = nbc__status_fail(b->err, NBC_E_RANGE, 0, "schedule: too many messages; take longer segments");
+    b->status = nbc__status_fail(b->err, NBC_E_RANGE, 0,
+                                 "schedule: too many messages; take longer segments");
   nbc__sched_access(b, buffer, size_bytes, type == NBC_NODE_RECV);
   if (type == NBC_NODE_SEND && b->window_count) { /* a finished send lets the next one start */
     int32_t *const oldest = &b->window[b->window_next];
@@ -9440,16 +9969,17 @@ NBC__PRIVATE int32_t nbc__sched_message(nbc__sched_builder *b, nbc_node_type typ
 }
 
 NBC__PRIVATE int32_t nbc__sched_send(nbc__sched_builder *b, int peer, nbc_slice from,
-                               uint64_t size_bytes) {
+                                     uint64_t size_bytes) {
   return size_bytes ? nbc__sched_message(b, NBC_NODE_SEND, peer, from, size_bytes) : -1;
 }
 
-NBC__PRIVATE int32_t nbc__sched_recv(nbc__sched_builder *b, int peer, nbc_slice to, uint64_t size_bytes) {
+NBC__PRIVATE int32_t nbc__sched_recv(nbc__sched_builder *b, int peer, nbc_slice to,
+                                     uint64_t size_bytes) {
   return size_bytes ? nbc__sched_message(b, NBC_NODE_RECV, peer, to, size_bytes) : -1;
 }
 
 NBC__PRIVATE void nbc__sched_copy(nbc__sched_builder *b, nbc_slice dst, nbc_slice src,
-                            uint64_t size_bytes) {
+                                  uint64_t size_bytes) {
   if (!size_bytes || (dst.area == src.area && dst.offset_bytes == src.offset_bytes)) return;
   nbc_node *const node = nbc__sched_add(b, NBC_NODE_COPY, size_bytes);
   if (!node) return;
@@ -9458,8 +9988,8 @@ NBC__PRIVATE void nbc__sched_copy(nbc__sched_builder *b, nbc_slice dst, nbc_slic
   nbc__sched_access(b, dst, size_bytes, true);
 }
 
-NBC__PRIVATE void nbc__sched_reduce(nbc__sched_builder *b, nbc_slice dst, nbc_slice left, nbc_slice right,
-                              uint64_t size_bytes) {
+NBC__PRIVATE void nbc__sched_reduce(nbc__sched_builder *b, nbc_slice dst, nbc_slice left,
+                                    nbc_slice right, uint64_t size_bytes) {
   if (!size_bytes) return;
   nbc_node *const node = nbc__sched_add(b, NBC_NODE_REDUCE, size_bytes);
   if (!node) return;
@@ -9472,7 +10002,7 @@ NBC__PRIVATE void nbc__sched_reduce(nbc__sched_builder *b, nbc_slice dst, nbc_sl
 /* out[at] = mine op other (or other op mine). `fresh`: this part of out is not computed yet, mine
    is still in the input, so that no copy is needed to start. */
 NBC__PRIVATE void nbc__sched_combine(nbc__sched_builder *b, uint64_t at, uint64_t size_bytes,
-                               nbc_slice other, bool other_left, bool fresh) {
+                                     nbc_slice other, bool other_left, bool fresh) {
   const nbc_slice mine = nbc__sched_at(fresh ? b->in : b->out, at);
   nbc__sched_reduce(b, nbc__sched_at(b->out, at), other_left ? other : mine,
                     other_left ? mine : other, size_bytes);
@@ -9491,15 +10021,14 @@ NBC__PRIVATE void nbc__sched_window(nbc__sched_builder *b, int at_most) {
   for (int i = 0; i < b->window_count; i++) b->window[i] = -1;
 }
 
-/* ---- blocks: where the part of each rank lies ---------------------------------------------------
- */
+/* ---- blocks: where the part of each rank lies ---------------------------------------------- */
 NBC__PRIVATE uint64_t nbc__sched_block_bytes(const nbc_schedule_desc *d, const uint64_t *counts,
-                                       int rank) {
+                                             int rank) {
   return (counts ? counts[rank] : d->count) * d->elem_bytes;
 }
 
 NBC__PRIVATE uint64_t nbc__sched_block_at(const nbc_schedule_desc *d, const uint64_t *counts,
-                                    const uint64_t *displs, int rank) {
+                                          const uint64_t *displs, int rank) {
   if (displs) return displs[rank] * d->elem_bytes;
   if (!counts) return (uint64_t)rank * d->count * d->elem_bytes;
   uint64_t at = 0;
@@ -9508,7 +10037,7 @@ NBC__PRIVATE uint64_t nbc__sched_block_at(const nbc_schedule_desc *d, const uint
 }
 
 NBC__PRIVATE uint64_t nbc__sched_blocks_end(const nbc_schedule_desc *d, const uint64_t *counts,
-                                      const uint64_t *displs) {
+                                            const uint64_t *displs) {
   uint64_t end = 0, packed = 0;
   for (int i = 0; i < d->size; i++) {
     const uint64_t bytes = nbc__sched_block_bytes(d, counts, i);
@@ -9534,8 +10063,7 @@ NBC__PRIVATE int nbc__sched_power_of_two(int size) { /* largest 2^n <= size */
 #ifdef NBC_LINES
 #line 7 "src/coll/trees.h"
 #endif
-NBC__PRIVATE int nbc__sched_subtree(int v, int size,
-                              int radix);
+NBC__PRIVATE int nbc__sched_subtree(int v, int size, int radix);
 NBC__PRIVATE int nbc__sched_tree(const nbc__sched_builder *b, int v, int size, int *parent);
 NBC__PRIVATE bool nbc__sched_is_knomial(nbc_algo algo);
 NBC__PRIVATE int nbc__sched_radix(const nbc__sched_builder *b);
@@ -9544,8 +10072,8 @@ NBC__PRIVATE int nbc__sched_real(const nbc__sched_builder *b, int root, int v);
 NBC__PRIVATE uint64_t nbc__sched_tree_segment(const nbc__sched_builder *b, uint64_t total_bytes);
 NBC__PRIVATE void nbc__sched_barrier_dissemination(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_barrier_tree(nbc__sched_builder *b);
-NBC__PRIVATE void nbc__sched_bcast_tree(nbc__sched_builder *b, nbc_slice buffer, uint64_t total_bytes,
-                                  int root);
+NBC__PRIVATE void nbc__sched_bcast_tree(nbc__sched_builder *b, nbc_slice buffer,
+                                        uint64_t total_bytes, int root);
 NBC__PRIVATE void nbc__sched_bcast_long(nbc__sched_builder *b, bool without_one);
 #ifdef NBC_LINES
 #line 1 "src/coll/trees.c"
@@ -9553,8 +10081,7 @@ NBC__PRIVATE void nbc__sched_bcast_long(nbc__sched_builder *b, bool without_one)
 /* trees.c: trees; barrier and broadcast. */
 
 
-/* ---- trees -------------------------------------------------------------------------------------
- */
+/* ---- trees --------------------------------------------------------------------------------- */
 /* Parent (-1 at the root) and children, ascending, of v in a tree over 0..size-1 with root 0. The
    subtree of a k-nomial child c at distance m from its parent is [c, min(c + m, size)). */
 static int nbc__sched_knomial(int v, int size, int radix, int *parent, int *children) {
@@ -9571,7 +10098,7 @@ static int nbc__sched_knomial(int v, int size, int radix, int *parent, int *chil
 }
 
 NBC__PRIVATE int nbc__sched_subtree(int v, int size,
-                              int radix) { /* number of ranks in the subtree of v */
+                                    int radix) { /* number of ranks in the subtree of v */
   int64_t m = 1;
   while (m < size && v % (m * radix) == 0) m *= radix;
   return (int)(v + m < size ? m : size - v);
@@ -9649,8 +10176,7 @@ NBC__PRIVATE uint64_t nbc__sched_tree_segment(const nbc__sched_builder *b, uint6
                             a == NBC_ALGO_CHAIN || a == NBC_ALGO_BINARY ? 64 * 1024 : UINT64_MAX);
 }
 
-/* ---- barrier ------------------------------------------------------------------------------------
- */
+/* ---- barrier ------------------------------------------------------------------------------- */
 NBC__PRIVATE void nbc__sched_barrier_dissemination(nbc__sched_builder *b) {
   const nbc_slice none = nbc__sched_slice(NBC_AREA_NONE, 0);
   int32_t heard[32];
@@ -9684,10 +10210,9 @@ NBC__PRIVATE void nbc__sched_barrier_tree(nbc__sched_builder *b) {
   }
 }
 
-/* ---- broadcast ----------------------------------------------------------------------------------
- */
-NBC__PRIVATE void nbc__sched_bcast_tree(nbc__sched_builder *b, nbc_slice buffer, uint64_t total_bytes,
-                                  int root) {
+/* ---- broadcast ----------------------------------------------------------------------------- */
+NBC__PRIVATE void nbc__sched_bcast_tree(nbc__sched_builder *b, nbc_slice buffer,
+                                        uint64_t total_bytes, int root) {
   int parent;
   const int count = nbc__sched_tree(b, nbc__sched_virtual(b, root), b->d.size, &parent);
   const uint64_t step = nbc__sched_tree_segment(b, total_bytes);
@@ -9756,8 +10281,7 @@ NBC__PRIVATE void nbc__sched_allreduce_ring(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_rs_direct(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_rs_ring(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_rs_halving(nbc__sched_builder *b);
-NBC__PRIVATE void nbc__sched_rs_tree(
-    nbc__sched_builder *b);
+NBC__PRIVATE void nbc__sched_rs_tree(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_gather_linear(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_scatter_linear(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_gather_tree(nbc__sched_builder *b);
@@ -9777,8 +10301,7 @@ NBC__PRIVATE void nbc__sched_scan_doubling(nbc__sched_builder *b, bool exclusive
 
 
 
-/* ---- reductions ---------------------------------------------------------------------------------
- */
+/* ---- reductions ---------------------------------------------------------------------------- */
 /* Ordered trees hang on rank 0; when the root is another, rank 0 sends it the result. */
 NBC__PRIVATE void nbc__sched_reduce_tree(nbc__sched_builder *b, int root) {
   const uint64_t total_bytes = b->d.count * b->d.elem_bytes,
@@ -9928,7 +10451,7 @@ NBC__PRIVATE void nbc__sched_allreduce_ring(nbc__sched_builder *b) {
   }
 }
 
-/* ---- reduce_scatter: the result is recv block `rank`, alone in the receive buffer ------------ */
+/* ---- reduce_scatter: the result is recv block `rank`, alone in the receive buffer ---------- */
 NBC__PRIVATE void nbc__sched_rs_direct(nbc__sched_builder *b) {
   const nbc_schedule_desc *const d = &b->d;
   const int n = d->size, r = d->rank;
@@ -10052,8 +10575,7 @@ NBC__PRIVATE void nbc__sched_rs_tree(
   nbc__sched_copy(b, result, b->out, bytes);
 }
 
-/* ---- gather, scatter ----------------------------------------------------------------------------
- */
+/* ---- gather, scatter ----------------------------------------------------------------------- */
 NBC__PRIVATE void nbc__sched_gather_linear(nbc__sched_builder *b) {
   const nbc_schedule_desc *const d = &b->d;
   if (d->rank != d->root) {
@@ -10164,7 +10686,7 @@ NBC__PRIVATE void nbc__sched_scatter_tree(nbc__sched_builder *b) {
     nbc__sched_copy(b, b->out, nbc__sched_at(b->in, (uint64_t)d->rank * block), block);
 }
 
-/* ---- allgather, alltoall --------------------------------------------------------------------- */
+/* ---- allgather, alltoall ------------------------------------------------------------------- */
 static nbc_slice nbc__sched_recv_block(const nbc__sched_builder *b, int rank,
                                        uint64_t *size_bytes) {
   *size_bytes = nbc__sched_block_bytes(&b->d, b->d.recv_counts, rank);
@@ -10310,7 +10832,7 @@ NBC__PRIVATE void nbc__sched_alltoall_bruck(nbc__sched_builder *b) {
                     nbc__sched_at(room, (uint64_t)i * block), block);
 }
 
-/* ---- scan, exscan ---------------------------------------------------------------------------- */
+/* ---- scan, exscan -------------------------------------------------------------------------- */
 NBC__PRIVATE void nbc__sched_scan_linear(nbc__sched_builder *b, bool exclusive) {
   const uint64_t bytes = b->d.count * b->d.elem_bytes;
   const int r = b->d.rank, n = b->d.size;
@@ -10374,7 +10896,7 @@ NBC__PRIVATE void nbc__sched_write(nbc__sched_builder *b);
 
 
 
-/* ---- which algorithm serves what ------------------------------------------------------------- */
+/* ---- which algorithm serves what ----------------------------------------------------------- */
 #define NBC__SCHED_BIT(name) (1u << NBC_ALGO_##name)
 #define NBC__SCHED_TREES                                                                           \
   (NBC__SCHED_BIT(LINEAR) | NBC__SCHED_BIT(BINOMIAL) | NBC__SCHED_BIT(KNOMIAL))
@@ -10522,7 +11044,7 @@ NBC__PRIVATE void nbc__sched_write(nbc__sched_builder *b) {
   }
 }
 #ifdef NBC_LINES
-#line 35 "src/coll/choice.h"
+#line 36 "src/coll/choice.h"
 #endif
 NBC__PRIVATE const char *nbc__sched_parse_rule(const char *at, nbc_choice_rule *rule);
 #ifdef NBC_LINES
@@ -10533,8 +11055,8 @@ NBC__PRIVATE const char *nbc__sched_parse_rule(const char *at, nbc_choice_rule *
 
 
 
-/* ---- the choice table ---------------------------------------------------------------------------
-   First fit from the top. Bounds follow the usual reasoning: few messages while latency counts
+/* ---- the choice table ---------------------------------------------------------------------- */
+/* First fit from the top. Bounds follow the usual reasoning: few messages while latency counts
    (trees, doubling, Bruck), every byte sent once when bandwidth counts (ring, pairwise,
    Rabenseifner, pipelined chain). nbc_tune measures better ones for one machine. */
 static const nbc_choice_rule nbc__sched_rules[] = {
@@ -10713,7 +11235,7 @@ NBC__PRIVATE void nbc__sched_normalize(nbc_schedule_desc *d);
 
 
 
-/* ---- build ----------------------------------------------------------------------------------- */
+/* ---- build --------------------------------------------------------------------------------- */
 /* Extents of the user's buffers at this rank. */
 static void nbc__sched_extents(const nbc_schedule_desc *d, uint64_t *send_bytes,
                                uint64_t *recv_bytes) {
@@ -10925,8 +11447,8 @@ NBC_API void nbc_schedule_free(nbc_schedule *schedule) {
 #ifdef NBC_LINES
 #line 26 "src/coll/price.h"
 #endif
-/* ---- all ranks together: who sends to whom
-   ------------------------------------------------------- Nodes of all ranks in one flat numbering,
+/* ---- all ranks together: who sends to whom ------------------------------------------------- */
+/* Nodes of all ranks in one flat numbering,
    with the other side of each message. */
 typedef struct nbc__sched_world {
   const nbc_schedule *const *schedules;
@@ -10940,8 +11462,9 @@ typedef struct nbc__sched_world {
 
 NBC__PRIVATE const nbc_node *nbc__sched_world_node(const nbc__sched_world *w, size_t i);
 NBC__PRIVATE void nbc__sched_world_close(nbc__sched_world *w);
-NBC__PRIVATE nbc_status nbc__sched_world_open(nbc__sched_world *w, const nbc_schedule *const *schedules,
-                                        int size, nbc_error *err);
+NBC__PRIVATE nbc_status nbc__sched_world_open(nbc__sched_world *w,
+                                              const nbc_schedule *const *schedules, int size,
+                                              nbc_error *err);
 NBC__PRIVATE nbc_status nbc__sched_stuck(const nbc__sched_world *w, size_t i, nbc_error *err);
 #ifdef NBC_LINES
 #line 1 "src/coll/price.c"
@@ -10949,7 +11472,7 @@ NBC__PRIVATE nbc_status nbc__sched_stuck(const nbc__sched_world *w, size_t i, nb
 /* price.c: schedules printed and priced. */
 
 
-/* ---- the printer ----------------------------------------------------------------------------- */
+/* ---- the printer --------------------------------------------------------------------------- */
 static void nbc__sched_slice_text(char text[64], nbc_slice s, uint64_t size_bytes) {
   static const char *const names[] = {"none", "send", "recv", "scratch"};
   if (s.area == NBC_AREA_NONE)
@@ -11068,8 +11591,9 @@ static nbc_status nbc__sched_world_match(nbc__sched_world *w, nbc_error *err) {
   return status;
 }
 
-NBC__PRIVATE nbc_status nbc__sched_world_open(nbc__sched_world *w, const nbc_schedule *const *schedules,
-                                        int size, nbc_error *err) {
+NBC__PRIVATE nbc_status nbc__sched_world_open(nbc__sched_world *w,
+                                              const nbc_schedule *const *schedules, int size,
+                                              nbc_error *err) {
   memset(w, 0, sizeof *w);
   w->schedules = schedules;
   w->size = size;
@@ -11134,8 +11658,8 @@ NBC_API nbc_status nbc_schedule_print_dot(const nbc_schedule *const *schedules, 
   return ferror(out) ? NBC_E_IO : NBC_OK;
 }
 
-/* ---- the LogGP pricer
-   ---------------------------------------------------------------------------- Events in order of
+/* ---- the LogGP pricer ---------------------------------------------------------------------- */
+/* Events in order of
    time; a rank's processor and network interface each do one thing at a time. */
 typedef struct nbc__sched_event {
   double t_ns;
@@ -11273,8 +11797,8 @@ NBC_API nbc_status nbc_schedule_price(const nbc_schedule *const *schedules, int 
 
 
 
-/* ---- the verifier
-   -------------------------------------------------------------------------------- Every byte
+/* ---- the verifier -------------------------------------------------------------------------- */
+/* Every byte
    carries which ranks' contributions it holds and which byte of their vector it is. */
 typedef struct nbc__sched_byte {
   uint64_t ranks; /* bit r: holds what rank r gave; 0: not set by anyone */
@@ -11497,8 +12021,8 @@ static void nbc__sched_prove_input(nbc__sched_proof *p, int r) {
                  me, 0);
 }
 
-/* Overwrites `want` (a copy of the receive buffer as it was) with what rank r must have afterwards.
- */
+/* Overwrites `want` (a copy of the receive buffer as it was) with what rank r must have
+   afterwards. */
 static void nbc__sched_prove_expect(const nbc__sched_proof *p, int r, nbc__sched_byte *want) {
   const nbc_schedule_desc *const d = &p->descs[r], *const root = &p->descs[d->root];
   const uint64_t block = d->count * d->elem_bytes,
@@ -11644,18 +12168,18 @@ NBC_API nbc_status nbc_schedule_verify(const nbc_schedule *const *schedules,
 #ifdef NBC_LINES
 #line 100 "src/coll/reduce.h"
 #endif
-/* ---- reductions ------------------------------------------------------------------------------- */
-/* Loops over whole blocks of a constant length, because that is what compilers vectorise at -O2; dst
-   may be left or right, which carries nothing from one element to another. clang says which types it
-   cannot vectorise: known, not worth a user's attention. */
+/* ---- reductions ---------------------------------------------------------------------------- */
+/* Loops over whole blocks of a constant length, because that is what compilers vectorise at -O2;
+   dst may be left or right, which carries nothing from one element to another. clang says which
+   types it cannot vectorise: known, not worth a user's attention. */
 #if defined(__clang__)
-#pragma clang diagnostic push
-#pragma clang diagnostic ignored "-Wpass-failed"
-#define NBC__COLL_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#  pragma clang diagnostic push
+#  pragma clang diagnostic ignored "-Wpass-failed"
+#  define NBC__COLL_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #elif defined(__GNUC__)
-#define NBC__COLL_INDEPENDENT _Pragma("GCC ivdep")
+#  define NBC__COLL_INDEPENDENT _Pragma("GCC ivdep")
 #else
-#define NBC__COLL_INDEPENDENT
+#  define NBC__COLL_INDEPENDENT
 #endif
 typedef void (*nbc__coll_kernel)(void *dst, const void *left, const void *right, uint64_t count);
 
@@ -11741,7 +12265,7 @@ NBC__COLL_COMPLEX(float, float)
 NBC__COLL_COMPLEX(double, double)
 NBC__COLL_COMPLEX(long_double, long double)
 #if defined(__clang__)
-#pragma clang diagnostic pop
+#  pragma clang diagnostic pop
 #endif
 
 #define NBC__COLL_LOC(name, T, sign)                                                               \
@@ -11859,7 +12383,7 @@ NBC_API nbc_status nbc_reduce_local(nbc_reduce reduce, nbc_type type, void *dst,
   return NBC_OK;
 }
 #ifdef NBC_LINES
-#line 64 "src/coll/progress.h"
+#line 67 "src/coll/progress.h"
 #endif
 /* What is handed to an engine: a request is one. launch is called once, under the lock. */
 typedef struct nbc__prog_work {
@@ -11888,9 +12412,9 @@ NBC__PRIVATE void nbc__prog_help(nbc_progress *p);
 /* ============================================================================================== */
 /* [PROGRESS] 17. Who drives collectives                                                          */
 /* ============================================================================================== */
-/* Everything that runs a request or a transport of an engine happens under its ticket lock: fair, so
-   that a worker that polls all the time lets others in. New requests come by a stack that needs no
-   lock: pushed by any thread, taken whole by the lock's holder. */
+/* Everything that runs a request or a transport of an engine happens under its ticket lock: fair,
+   so that a worker that polls all the time lets others in. New requests come by a stack that needs
+   no lock: pushed by any thread, taken whole by the lock's holder. */
 enum { NBC__PROG_MAX_TRANSPORTS = 256 };
 
 struct nbc_progress {
@@ -11901,9 +12425,10 @@ struct nbc_progress {
   uint32_t comm_count;                 /* under the lock, as all that follows */
   nbc_transport *transports[NBC__PROG_MAX_TRANSPORTS];
   uint32_t users[NBC__PROG_MAX_TRANSPORTS];
-  nbc_status failed[NBC__PROG_MAX_TRANSPORTS]; /* what progress of the transport ended with; 0 = it works */
+  nbc_status failed[NBC__PROG_MAX_TRANSPORTS]; /* what progress of the transport ended with; 0 = it
+                                                  works */
   int transport_count;
-  uint64_t moved_count; /* completions and launches: what makes a poll busy */
+  uint64_t moved_count;      /* completions and launches: what makes a poll busy */
   nbc__prog_work *submitted; /* atomic: a stack, the newest first */
   uint64_t poll_count, submit_count, post_count; /* atomic: read while the worker runs */
   int64_t busy_ns;
@@ -11926,30 +12451,38 @@ NBC_API nbc_status nbc_policy_parse(const char *name, nbc_policy *policy) {
 
 NBC__PRIVATE void nbc__prog_lock(nbc_progress *p) {
   const uint32_t ticket = __atomic_fetch_add(&p->next_ticket, 1, __ATOMIC_RELAXED);
-  for (unsigned spin_count = 0; __atomic_load_n(&p->served_ticket, __ATOMIC_ACQUIRE) != ticket; spin_count++)
+  for (unsigned spin_count = 0; __atomic_load_n(&p->served_ticket, __ATOMIC_ACQUIRE) != ticket;
+       spin_count++)
     if (spin_count > 32) sched_yield(); /* the holder may share this core */
 }
 
 static bool nbc__prog_try_lock(nbc_progress *p) {
   uint32_t ticket = __atomic_load_n(&p->served_ticket, __ATOMIC_ACQUIRE);
-  return __atomic_compare_exchange_n(&p->next_ticket, &ticket, ticket + 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+  return __atomic_compare_exchange_n(&p->next_ticket, &ticket, ticket + 1, false, __ATOMIC_ACQUIRE,
+                                     __ATOMIC_RELAXED);
 }
 
 NBC__PRIVATE void nbc__prog_unlock(nbc_progress *p) {
-  __atomic_store_n(&p->served_ticket, __atomic_load_n(&p->served_ticket, __ATOMIC_RELAXED) + 1, __ATOMIC_RELEASE);
+  __atomic_store_n(&p->served_ticket, __atomic_load_n(&p->served_ticket, __ATOMIC_RELAXED) + 1,
+                   __ATOMIC_RELEASE);
 }
 
-/* ---- what communicators and requests call ---------------------------------------------------------------------------- */
+/* ---- what communicators and requests call -------------------------------------------------- */
 NBC__PRIVATE nbc_status nbc__prog_attach(nbc_progress *p, nbc_transport *t, nbc_error *err) {
   nbc_status status = NBC_OK;
   if (t->main_thread_only)
-    return nbc__status_fail(err, NBC_E_THREAD, 0, "progress: a worker may not call the transport %s (MPI: start with MPI_THREAD_SERIALIZED or more)", t->name);
+    return nbc__status_fail(err, NBC_E_THREAD, 0,
+                            "progress: a worker may not call the transport %s (MPI: start with "
+                            "MPI_THREAD_SERIALIZED or more)",
+                            t->name);
   nbc__prog_lock(p);
   int i = 0;
   while (i < p->transport_count && p->transports[i] != t) i++;
-  if (i == NBC__PROG_MAX_TRANSPORTS) status = nbc__status_fail(err, NBC_E_FULL, 0, "progress: more than %d transports", i);
+  if (i == NBC__PROG_MAX_TRANSPORTS)
+    status = nbc__status_fail(err, NBC_E_FULL, 0, "progress: more than %d transports", i);
   else {
-    if (i == p->transport_count) p->transports[p->transport_count++] = t, p->users[i] = 0, p->failed[i] = NBC_OK;
+    if (i == p->transport_count)
+      p->transports[p->transport_count++] = t, p->users[i] = 0, p->failed[i] = NBC_OK;
     p->users[i]++;
     p->comm_count++;
   }
@@ -11967,7 +12500,9 @@ NBC__PRIVATE void nbc__prog_detach(nbc_progress *p, const nbc_transport *t) { /*
   p->failed[i] = p->failed[p->transport_count];
 }
 
-NBC__PRIVATE nbc_status nbc__prog_failed(const nbc_progress *p, const nbc_transport *t) { /* under the lock */
+NBC__PRIVATE nbc_status nbc__prog_failed(const nbc_progress *p, const nbc_transport *t) { /* under
+                                                                                             the
+                                                                                             lock */
   for (int i = 0; i < p->transport_count; i++)
     if (p->transports[i] == t) return p->failed[i];
   return NBC_OK;
@@ -11976,7 +12511,8 @@ NBC__PRIVATE nbc_status nbc__prog_failed(const nbc_progress *p, const nbc_transp
 NBC__PRIVATE void nbc__prog_submit(nbc_progress *p, nbc__prog_work *work) {
   nbc__prog_work *first = __atomic_load_n(&p->submitted, __ATOMIC_RELAXED);
   do work->next = first;
-  while (!__atomic_compare_exchange_n(&p->submitted, &first, work, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+  while (!__atomic_compare_exchange_n(&p->submitted, &first, work, true, __ATOMIC_RELEASE,
+                                      __ATOMIC_RELAXED));
 }
 
 /* The stack holds the newest first; they are launched in the order in which they came. */
@@ -11999,13 +12535,15 @@ NBC__PRIVATE void nbc__prog_take(nbc_progress *p) {
   }
 }
 
-/* One round over everything, under the lock. A transport that fails is left alone; who waits sees it. */
+/* One round over everything, under the lock. A transport that fails is left alone; who waits sees
+   it. */
 static void nbc__prog_poll(nbc_progress *p) {
   const uint64_t moved_count = p->moved_count;
   const int64_t t_begin_ns = nbc_clock_now_ns(&p->clock);
   nbc__prog_take(p);
   for (int i = 0; i < p->transport_count; i++) {
-    const nbc_status status = p->failed[i] ? NBC_OK : p->transports[i]->progress(p->transports[i]->ctx);
+    const nbc_status status =
+        p->failed[i] ? NBC_OK : p->transports[i]->progress(p->transports[i]->ctx);
     if (status < 0) {
       p->failed[i] = status;
       __atomic_store_n(&p->any_failed, 1, __ATOMIC_RELEASE);
@@ -12018,7 +12556,9 @@ static void nbc__prog_poll(nbc_progress *p) {
 
 NBC__PRIVATE void nbc__prog_note_done(nbc_progress *p) { p->moved_count++; }
 
-NBC__PRIVATE bool nbc__prog_any_failed(const nbc_progress *p) { return __atomic_load_n(&p->any_failed, __ATOMIC_ACQUIRE) != 0; }
+NBC__PRIVATE bool nbc__prog_any_failed(const nbc_progress *p) {
+  return __atomic_load_n(&p->any_failed, __ATOMIC_ACQUIRE) != 0;
+}
 
 NBC__PRIVATE void nbc__prog_note_post(nbc_progress *p, int64_t d_ns) {
   __atomic_fetch_add(&p->post_hist[nbc__bin(d_ns)], 1, __ATOMIC_RELAXED);
@@ -12027,13 +12567,14 @@ NBC__PRIVATE void nbc__prog_note_post(nbc_progress *p, int64_t d_ns) {
 
 /* A thread waits for a request: a dedicated worker is left alone, others are helped. */
 NBC__PRIVATE void nbc__prog_help(nbc_progress *p) {
-  const bool alone = p->desc.policy == NBC_POLICY_DEDICATED && !__atomic_load_n(&p->stop, __ATOMIC_ACQUIRE);
+  const bool alone =
+      p->desc.policy == NBC_POLICY_DEDICATED && !__atomic_load_n(&p->stop, __ATOMIC_ACQUIRE);
   if (alone || !nbc__prog_try_lock(p)) return;
   nbc__prog_poll(p);
   nbc__prog_unlock(p);
 }
 
-/* ---- the worker ----------------------------------------------------------------------------------- */
+/* ---- the worker ---------------------------------------------------------------------------- */
 static void *nbc__prog_main(void *arg) {
   nbc_progress *const p = (nbc_progress *)arg;
   while (!__atomic_load_n(&p->stop, __ATOMIC_ACQUIRE)) {
@@ -12057,12 +12598,15 @@ static nbc_status nbc__prog_check_core(const nbc_progress_desc *d, nbc_error *er
   if (d->core < 0 || d->core >= CPU_SETSIZE)
     return nbc__status_fail(err, NBC_E_RANGE, 0, "core: there is no core %d", d->core);
   CPU_ZERO(&mine);
-  if (sched_getaffinity(0, sizeof mine, &mine)) return nbc__status_fail(err, NBC_E_SYSTEM, 0, "core: sched_getaffinity: %s", strerror(errno));
+  if (sched_getaffinity(0, sizeof mine, &mine))
+    return nbc__status_fail(err, NBC_E_SYSTEM, 0, "core: sched_getaffinity: %s", strerror(errno));
   if (d->share_core || !CPU_ISSET((size_t)d->core, &mine)) return NBC_OK;
-  return nbc__status_fail(err, NBC_E_STATE, 0,
-                          "core: the program may run on core %d too. Bind it to the others (OMP_NUM_THREADS=%d, OMP_PLACES and "
-                          "OMP_PROC_BIND=true as nbc_progress_env prints, or taskset), or set share_core",
-                          d->core, CPU_COUNT(&mine) > 1 ? CPU_COUNT(&mine) - 1 : 1);
+  return nbc__status_fail(
+      err, NBC_E_STATE, 0,
+      "core: the program may run on core %d too. Bind it to the others (OMP_NUM_THREADS=%d, "
+      "OMP_PLACES and "
+      "OMP_PROC_BIND=true as nbc_progress_env prints, or taskset), or set share_core",
+      d->core, CPU_COUNT(&mine) > 1 ? CPU_COUNT(&mine) - 1 : 1);
 }
 
 static nbc_status nbc__prog_start(nbc_progress *p, nbc_error *err) {
@@ -12074,24 +12618,29 @@ static nbc_status nbc__prog_start(nbc_progress *p, nbc_error *err) {
     CPU_ZERO(&only);
     CPU_SET((size_t)p->desc.core, &only);
     if (pthread_setaffinity_np(p->thread, sizeof only, &only))
-      return nbc__status_fail(err, NBC_E_RANGE, 0, "core: there is no core %d, or this process may not use it", p->desc.core);
+      return nbc__status_fail(err, NBC_E_RANGE, 0,
+                              "core: there is no core %d, or this process may not use it",
+                              p->desc.core);
   }
   if (p->desc.policy == NBC_POLICY_IDLE) {
     struct sched_param param;
     memset(&param, 0, sizeof param);
     const int refused = pthread_setschedparam(p->thread, SCHED_IDLE, &param);
-    if (refused) return nbc__status_fail(err, NBC_E_THREAD, 0, "worker: SCHED_IDLE: %s", strerror(refused));
+    if (refused)
+      return nbc__status_fail(err, NBC_E_THREAD, 0, "worker: SCHED_IDLE: %s", strerror(refused));
   }
   return NBC_OK;
 }
 
-NBC_API nbc_status nbc_progress_create(const nbc_progress_desc *desc, nbc_progress **progress, nbc_error *err) {
+NBC_API nbc_status nbc_progress_create(const nbc_progress_desc *desc, nbc_progress **progress,
+                                       nbc_error *err) {
   if (!progress) return NBC_E_INVAL;
   *progress = NULL;
   if (!desc || desc->policy <= NBC_POLICY_NONE || desc->policy >= NBC_POLICY_COUNT)
     return nbc__status_fail(err, NBC_E_INVAL, 0, "policy: must be dedicated, timer or idle");
   if (desc->period_ns < 0) return nbc__status_fail(err, NBC_E_RANGE, 0, "period_ns: must be >= 0");
-  nbc_status status = desc->policy == NBC_POLICY_DEDICATED ? nbc__prog_check_core(desc, err) : NBC_OK;
+  nbc_status status =
+      desc->policy == NBC_POLICY_DEDICATED ? nbc__prog_check_core(desc, err) : NBC_OK;
   if (status) return status;
   nbc_progress *const p = (nbc_progress *)NBC_MALLOC(sizeof *p);
   if (!p) return nbc__status_fail(err, NBC_E_NOMEM, 0, "progress: out of memory");
@@ -12103,8 +12652,10 @@ NBC_API nbc_status nbc_progress_create(const nbc_progress_desc *desc, nbc_progre
     p->t_start_ns = nbc_clock_now_ns(&p->clock);
     status = nbc__prog_start(p, err);
   }
-  if (status) (void)nbc_progress_destroy(p);
-  else *progress = p;
+  if (status)
+    (void)nbc_progress_destroy(p);
+  else
+    *progress = p;
   return status;
 }
 
@@ -12130,8 +12681,10 @@ NBC_API void nbc_progress_get_stats(const nbc_progress *progress, nbc_progress_s
   stats->submit_count = __atomic_load_n(&progress->submit_count, __ATOMIC_RELAXED);
   stats->post_count = __atomic_load_n(&progress->post_count, __ATOMIC_RELAXED);
   stats->busy_ns = __atomic_load_n(&progress->busy_ns, __ATOMIC_RELAXED);
-  for (int i = 0; i < NBC_HIST_BINS; i++) stats->hist_count[i] = __atomic_load_n(&progress->post_hist[i], __ATOMIC_RELAXED);
-  stats->wall_ns = (progress->running ? nbc_clock_now_ns(&progress->clock) : progress->t_stop_ns) - progress->t_start_ns;
+  for (int i = 0; i < NBC_HIST_BINS; i++)
+    stats->hist_count[i] = __atomic_load_n(&progress->post_hist[i], __ATOMIC_RELAXED);
+  stats->wall_ns = (progress->running ? nbc_clock_now_ns(&progress->clock) : progress->t_stop_ns) -
+                   progress->t_start_ns;
   if (stats->wall_ns > 0) stats->busy_ratio = (double)stats->busy_ns / (double)stats->wall_ns;
 }
 
@@ -12140,8 +12693,10 @@ NBC_API nbc_status nbc_progress_env(int core, int core_count, FILE *out) {
   CPU_ZERO(&mine);
   if (core_count > 0 && core_count <= CPU_SETSIZE)
     for (int i = 0; i < core_count; i++) CPU_SET((size_t)i, &mine);
-  else if (core_count || sched_getaffinity(0, sizeof mine, &mine)) return NBC_E_RANGE;
-  if (core < 0 || core >= CPU_SETSIZE || !CPU_ISSET((size_t)core, &mine) || CPU_COUNT(&mine) < 2) return NBC_E_RANGE;
+  else if (core_count || sched_getaffinity(0, sizeof mine, &mine))
+    return NBC_E_RANGE;
+  if (core < 0 || core >= CPU_SETSIZE || !CPU_ISSET((size_t)core, &mine) || CPU_COUNT(&mine) < 2)
+    return NBC_E_RANGE;
   fprintf(out, "export OMP_NUM_THREADS=%d\nexport OMP_PLACES=", CPU_COUNT(&mine) - 1);
   bool first = true;
   for (int i = 0; i < CPU_SETSIZE; i++) {
@@ -12153,10 +12708,10 @@ NBC_API nbc_status nbc_progress_env(int core, int core_count, FILE *out) {
   return ferror(out) ? NBC_E_IO : NBC_OK;
 }
 #ifdef NBC_LINES
-#line 79 "src/coll/request.h"
+#line 81 "src/coll/request.h"
 #endif
-/* ---- communicators and requests
-   ------------------------------------------------------------------ A schedule that may be wanted
+/* ---- communicators and requests ------------------------------------------------------------ */
+/* A schedule that may be wanted
    again is kept with its key; the last finished request of it too, with its memory, so that a
    repeated call builds and allocates nothing. */
 enum { NBC__COLL_CACHED = 32, NBC__COLL_OPERATORS = 16, NBC__COLL_SEQUENCES = 1 << 20 };
@@ -12198,8 +12753,7 @@ struct nbc_request {
   nbc__coll_op *ops;            /* per node that sends or receives */
   uint32_t *op_of;              /* per node: index in ops */
   nbc_request *check, *checked; /* the comparison before this request; the request it is for */
-  struct nbc__coll_summary
-      *summaries; /* of a comparison: what is told to each rank, then what each tells */
+  struct nbc__coll_summary *summaries; /* of a comparison: what each rank is told, then tells */
   int64_t t_start_ns;
   int64_t t_done_ns; /* of the completion being handled, for an engine's histogram; 0 = none */
 };
@@ -12221,8 +12775,8 @@ struct nbc_comm {
   } operators[NBC__COLL_OPERATORS];
 };
 
-/* ---- checking mode
-   ------------------------------------------------------------------------------- Before a
+/* ---- checking mode ------------------------------------------------------------------------- */
+/* Before a
    collective, every rank tells every other what it is about to call: an alltoall of summaries,
    itself a request whose end starts the real one. */
 typedef struct nbc__coll_summary {
@@ -12252,8 +12806,8 @@ static nbc__coll_state nbc__coll_state_of(const nbc_request *r) {
   return (nbc__coll_state)__atomic_load_n(&r->state, __ATOMIC_ACQUIRE);
 }
 
-/* The only place where a request changes its state; nobody but its owner touches it after the end.
- */
+/* The only place where a request changes its state; nobody but its owner touches it after the
+   end. */
 static void nbc__coll_enter(nbc_request *r, nbc__coll_state state) {
   __atomic_store_n(&r->state, (uint32_t)state, __ATOMIC_RELEASE);
 }
@@ -12271,7 +12825,7 @@ static void nbc__coll_fail(nbc_request *r, nbc_status status, uint32_t i, const 
   if (r->checked) nbc__coll_checked(r);
 }
 
-/* ---- the executor: one for all algorithms ---------------------------------------------------- */
+/* ---- the executor: one for all algorithms -------------------------------------------------- */
 static unsigned char *nbc__coll_at(const nbc_request *r, nbc_slice slice) {
   return slice.area == NBC_AREA_NONE ? NULL : r->areas[slice.area] + slice.offset_bytes;
 }
@@ -12390,7 +12944,7 @@ static void nbc__coll_launch_work(nbc__prog_work *work) {
   nbc__coll_launch(r->check ? r->check : r);
 }
 
-/* ---- making requests ------------------------------------------------------------------------- */
+/* ---- making requests ----------------------------------------------------------------------- */
 static void nbc__coll_unlink(nbc_request *r) {
   if (r->before)
     r->before->next = r->next;
@@ -12746,7 +13300,7 @@ static nbc_status nbc__coll_make_check(nbc_request *r, const nbc_coll_args *args
   return status;
 }
 
-/* ---- starting, testing, waiting -------------------------------------------------------------- */
+/* ---- starting, testing, waiting ------------------------------------------------------------ */
 static nbc_status nbc__coll_go(nbc_request *r) {
   r->work.launch = nbc__coll_launch_work;
   if (r->check) nbc__coll_begin(r->check);
@@ -12776,13 +13330,22 @@ static nbc_status nbc__coll_make_checked(nbc_comm *comm, const nbc_coll_args *ar
 
 static nbc_kind nbc__coll_kind(nbc_coll coll) {
   static const nbc_kind kinds[NBC_COLL_COUNT] = {
-      /* BARRIER */ NBC_KIND_IBARRIER, /* BCAST */ NBC_KIND_IBCAST, /* REDUCE */ NBC_KIND_IREDUCE,
-      /* ALLREDUCE */ NBC_KIND_IALLREDUCE, /* REDUCE_SCATTER_BLOCK */ NBC_KIND_IREDUCE_SCATTER,
-      /* REDUCE_SCATTER */ NBC_KIND_IREDUCE_SCATTER, /* GATHER */ NBC_KIND_IGATHER,
-      /* GATHERV */ NBC_KIND_IGATHER, /* SCATTER */ NBC_KIND_ISCATTER,
-      /* SCATTERV */ NBC_KIND_ISCATTER, /* ALLGATHER */ NBC_KIND_IALLGATHER,
-      /* ALLGATHERV */ NBC_KIND_IALLGATHER, /* ALLTOALL */ NBC_KIND_IALLTOALL,
-      /* ALLTOALLV */ NBC_KIND_IALLTOALL, /* SCAN */ NBC_KIND_ISCAN, /* EXSCAN */ NBC_KIND_IEXSCAN};
+      /* BARRIER */ NBC_KIND_IBARRIER,
+      /* BCAST */ NBC_KIND_IBCAST,
+      /* REDUCE */ NBC_KIND_IREDUCE,
+      /* ALLREDUCE */ NBC_KIND_IALLREDUCE,
+      /* REDUCE_SCATTER_BLOCK */ NBC_KIND_IREDUCE_SCATTER,
+      /* REDUCE_SCATTER */ NBC_KIND_IREDUCE_SCATTER,
+      /* GATHER */ NBC_KIND_IGATHER,
+      /* GATHERV */ NBC_KIND_IGATHER,
+      /* SCATTER */ NBC_KIND_ISCATTER,
+      /* SCATTERV */ NBC_KIND_ISCATTER,
+      /* ALLGATHER */ NBC_KIND_IALLGATHER,
+      /* ALLGATHERV */ NBC_KIND_IALLGATHER,
+      /* ALLTOALL */ NBC_KIND_IALLTOALL,
+      /* ALLTOALLV */ NBC_KIND_IALLTOALL,
+      /* SCAN */ NBC_KIND_ISCAN,
+      /* EXSCAN */ NBC_KIND_IEXSCAN};
   return (unsigned)coll < NBC_COLL_COUNT ? kinds[coll] : NBC_KIND_OTHER;
 }
 
@@ -12946,7 +13509,7 @@ NBC_API nbc_status nbc_coll_run(nbc_comm *comm, const nbc_coll_args *args) {
   return status ? status : nbc_coll_wait(&request, 0);
 }
 
-/* ---- communicators --------------------------------------------------------------------------- */
+/* ---- communicators ------------------------------------------------------------------------- */
 /* "bcast=chain:65536:2,allreduce=ring": rules in front of the table. */
 static nbc_status nbc__coll_parse_algos(const char *text, nbc_choice *table, nbc_error *err) {
   nbc_choice front;
@@ -13054,7 +13617,7 @@ NBC_API nbc_status nbc_comm_operator(nbc_comm *comm, nbc_reduce_fn fn, void *use
 
 
 
-/* ---- one line per collective ----------------------------------------------------------------- */
+/* ---- one line per collective --------------------------------------------------------------- */
 static nbc_coll_args nbc__coll_args_of(nbc_coll coll, const void *send, void *recv, uint64_t count,
                                        nbc_type type) {
   nbc_coll_args args;
@@ -13186,7 +13749,7 @@ NBC_API nbc_status nbc_iexscan(nbc_comm *comm, const void *send, void *recv, uin
 
 
 
-/* ---- tuning ---- */
+/* ---- tuning -------------------------------------------------------------------------------- */
 typedef struct nbc__tune {
   nbc_comm *comm;
   nbc_tune_desc desc;
@@ -13321,7 +13884,8 @@ static nbc_status nbc__tune_coll(const nbc__tune *u, nbc_coll coll, nbc_choice *
 }
 
 /* One rule for all sizes: the algorithm that is least often far behind the best one. */
-static nbc_status nbc__tune_unsized(const nbc__tune *u, nbc_coll coll, nbc_choice *table, bool *late) {
+static nbc_status nbc__tune_unsized(const nbc__tune *u, nbc_coll coll, nbc_choice *table,
+                                    bool *late) {
   const uint64_t most = u->desc.max_bytes / (uint64_t)u->comm->t->size;
   double behind[NBC_ALGO_COUNT] = {0}, d_ns[NBC_ALGO_COUNT] = {0}, elapsed_ns;
   uint64_t counts[1024];
@@ -13346,7 +13910,8 @@ static nbc_status nbc__tune_unsized(const nbc__tune *u, nbc_coll coll, nbc_choic
   for (int i = 1; i < NBC_ALGO_COUNT; i++)
     if (behind[i] > 0 && (best.algo == NBC_ALGO_AUTO || behind[i] < behind[best.algo]))
       best.algo = (nbc_algo)i;
-  if (best.algo && table->rule_count < NBC_CHOICE_MAX_RULES) table->rules[table->rule_count++] = best;
+  if (best.algo && table->rule_count < NBC_CHOICE_MAX_RULES)
+    table->rules[table->rule_count++] = best;
   return NBC_OK;
 }
 
@@ -13391,7 +13956,7 @@ NBC_API nbc_status nbc_tune(nbc_comm *comm, const nbc_tune_desc *desc, nbc_choic
 #ifdef NBC_LINES
 #line 76 "src/time/sync.h"
 #endif
-/* ---- a common time: round trips -------------------------------------------------------------- */
+/* ---- a common time: round trips ------------------------------------------------------------ */
 enum { NBC__SYNC_FITS_MAX = 64, NBC__SYNC_TRIPS_PER_FIT = 16, NBC__SYNC_OPEN = 16 };
 enum { NBC__SYNC_ASK = 0, NBC__SYNC_LAST, NBC__SYNC_SKIP };
 
@@ -13448,9 +14013,8 @@ struct nbc_sync {
   int64_t fit_offset_ns;     /* what the fits' offsets are relative to */
   double line_ns, line_rate; /* the method's line: offset at t_line_ns, slope */
   int64_t t_line_ns;
-  double guess_ns,
-      guess_rate; /* the estimate: host minus nominal at the newest reading, its rate */
-  bool guessed;   /* else it is the middle of the interval */
+  double guess_ns, guess_rate; /* estimate: host minus nominal at the newest reading, its rate */
+  bool guessed;                /* else it is the middle of the interval */
   double burst_low_ns, burst_high_ns; /* offset between the fastest trips of this burst */
   int64_t sent_ns[NBC__SYNC_OPEN];    /* by sequence: when the ping left */
   uint64_t sequence, burst;
@@ -13460,9 +14024,10 @@ struct nbc_sync {
 
 NBC__PRIVATE int64_t nbc__sync_local_now(const nbc_sync *s);
 NBC__PRIVATE nbc_status nbc__sync_post(nbc_sync *s, nbc__sync_mail **mail, int peer, uint64_t tag,
-                                 uint64_t bytes);
+                                       uint64_t bytes);
 NBC__PRIVATE void nbc__sync_drop(nbc_sync *s, nbc__sync_mail *m);
-NBC__PRIVATE nbc_status nbc__sync_named(nbc_error *err, nbc_status status, int rank, const nbc_sync *s);
+NBC__PRIVATE nbc_status nbc__sync_named(nbc_error *err, nbc_status status, int rank,
+                                        const nbc_sync *s);
 #ifdef NBC_LINES
 #line 1 "src/time/sync.c"
 #endif
@@ -13500,9 +14065,9 @@ static bool nbc__sync_bounds(const nbc_sync *s, int64_t t_local_ns, int64_t *low
   return true;
 }
 
-/* ---- mail: operations that survive a time-out ------------------------------------------------ */
+/* ---- mail: operations that survive a time-out ---------------------------------------------- */
 NBC__PRIVATE nbc_status nbc__sync_post(nbc_sync *s, nbc__sync_mail **mail, int peer, uint64_t tag,
-                                 uint64_t bytes) {
+                                       uint64_t bytes) {
   nbc__sync_mail *m = (nbc__sync_mail *)NBC_MALLOC(sizeof *m);
   *mail = m;
   if (!m) return NBC_E_NOMEM;
@@ -13527,7 +14092,7 @@ NBC__PRIVATE void nbc__sync_drop(nbc_sync *s, nbc__sync_mail *m) {
   s->orphans = m;
 }
 
-/* ---- child's side ---------------------------------------------------------------------------- */
+/* ---- child's side -------------------------------------------------------------------------- */
 static void nbc__sync_keep_fit(nbc_sync *s, const nbc__sync_fit *fit) {
   if (s->fits_count == NBC__SYNC_FITS_MAX) { /* thin out evenly */
     for (int i = 0; i < NBC__SYNC_FITS_MAX / 2; i++) s->fits[i] = s->fits[2 * i];
@@ -13658,9 +14223,9 @@ static double nbc__sync_sure_rate(const nbc_sync *s) {
   return doubt < slope * slope ? slope - doubt / slope : 0;
 }
 
-/* While "no drift" is within what is guaranteed: the probable rate, and the middle of the offsets that
-   the polygon leaves at that rate. The polygon's own middle would make drift of the width of what is
-   not known, and carry it on until the next burst. */
+/* While "no drift" is within what is guaranteed: the probable rate, and the middle of the offsets
+   that the polygon leaves at that rate. The polygon's own middle would make drift of the width of
+   what is not known, and carry it on until the next burst. */
 static void nbc__sync_guess(nbc_sync *s) {
   const nbc_relation *r = &s->relation;
   const double low = (r->rate_ppm - r->rate_err_ppm) * 1e-6,
@@ -13702,7 +14267,7 @@ static nbc_status nbc__sync_ask(nbc_sync *s) {
   return status;
 }
 
-/* ---- parent's side --------------------------------------------------------------------------- */
+/* ---- parent's side ------------------------------------------------------------------------- */
 /* Answers one child until it says that this was the last. *heard: it asked at least once. */
 static nbc_status nbc__sync_serve(nbc_sync *s, int child, bool *heard) {
   nbc__sync_mail *ask;
@@ -13743,8 +14308,9 @@ static nbc_status nbc__sync_serve(nbc_sync *s, int child, bool *heard) {
   return status == NBC_E_TIMEOUT && *heard ? NBC_OK : status;
 }
 
-/* ---- the tree -------------------------------------------------------------------------------- */
-NBC__PRIVATE nbc_status nbc__sync_named(nbc_error *err, nbc_status status, int rank, const nbc_sync *s) {
+/* ---- the tree ------------------------------------------------------------------------------ */
+NBC__PRIVATE nbc_status nbc__sync_named(nbc_error *err, nbc_status status, int rank,
+                                        const nbc_sync *s) {
   if (status == NBC_E_TIMEOUT)
     return nbc__status_fail(err, status, 0, "rank %d: rank %d did not answer within %.3g s",
                             s->t->rank, rank, (double)s->desc.limit_ns * 1e-9);
@@ -13759,8 +14325,8 @@ static int nbc__sync_tree_parent(int rank, int arity) {
   return rank - rank / weight % arity * weight;
 }
 
-/* Ranks of one clock pass the relation on among themselves, in a binomial tree over their indices.
-   */
+/* Ranks of one clock pass the relation on among themselves, in a binomial tree over their
+   indices. */
 static nbc_status nbc__sync_copy_from(nbc_sync *s, nbc_error *err) {
   const int parent = s->group[s->group_index & (s->group_index - 1)];
   nbc__sync_mail *mail;
@@ -13803,8 +14369,8 @@ static nbc_status nbc__sync_copy_to(nbc_sync *s, nbc_error *err) {
   return NBC_OK;
 }
 
-/* Own relation first, then the children's; parents have lower ranks, so nobody waits in a circle.
-   */
+/* Own relation first, then the children's; parents have lower ranks, so nobody waits in a
+   circle. */
 static nbc_status nbc__sync_burst(nbc_sync *s, nbc_error *err) {
   const int rank = s->t->rank, size = s->t->size, arity = s->desc.tree_arity;
   const int above = rank > 0 ? nbc__sync_tree_parent(rank, arity) : -1;
@@ -13926,7 +14492,7 @@ NBC_API void nbc_sync_destroy(nbc_sync *s) {
   NBC_FREE(s);
 }
 
-/* ---- answers --------------------------------------------------------------------------------- */
+/* ---- answers ------------------------------------------------------------------------------- */
 NBC_API nbc_sync_desc nbc_sync_desc_of(const nbc_sync *s) { return s->desc; }
 NBC_API const nbc_transport *nbc_sync_transport(const nbc_sync *s) { return s->t; }
 
@@ -14100,7 +14666,7 @@ NBC_API void nbc_measurement_free(nbc_measurement *m) {
   m->samples_count = 0;
 }
 
-/* ---- repeating ------------------------------------------------------------------------------- */
+/* ---- repeating ----------------------------------------------------------------------------- */
 enum { NBC__MEASURE_COLUMNS = 3 }; /* time, skew, slowest */
 
 typedef struct nbc__measure_run {
@@ -14177,7 +14743,7 @@ static nbc_status nbc__measure_end(nbc__measure_run *run, nbc_measurement *out, 
   return status;
 }
 
-/* ---- one process ----------------------------------------------------------------------------- */
+/* ---- one process --------------------------------------------------------------------------- */
 static nbc_status nbc__measure_calls(const nbc_clock *clock, nbc_timing timing, int count,
                                      nbc_measure_fn fn, void *user, double *mean_ns) {
   nbc_status status = NBC_OK;
@@ -14220,7 +14786,7 @@ NBC_API nbc_status nbc_measure_loop(const nbc_clock *clock, const nbc_repeat *re
   return status == NBC_OK ? ended : status;
 }
 
-/* ---- all ranks ------------------------------------------------------------------------------- */
+/* ---- all ranks ----------------------------------------------------------------------------- */
 /* tags, after those of [SYNC]; the result follows the last order at once, so it has its own */
 enum { NBC__MEASURE_DOWN = 3, NBC__MEASURE_UP, NBC__MEASURE_RESULT };
 
@@ -14498,8 +15064,9 @@ static double nbc__model_off(const nbc__model_work *w, int p, const nbc__model_l
   return fabs(w->y[p] - line->base_ns - line->per_byte_ns * w->x[p]) / (w->y[p] * w->sigma_ratio);
 }
 
-/* The line through sizes i ... k - 1: first nearly the least sum of distances, which a few wild sizes
-   cannot bend, then least squares without those. cost: squares, none counted as more than 9. */
+/* The line through sizes i ... k - 1: first nearly the least sum of distances, which a few wild
+   sizes cannot bend, then least squares without those. cost: squares, none counted as more than
+   9. */
 static nbc__model_line nbc__model_line_of(const nbc__model_work *w, int i, int k) {
   double weight[NBC_MODEL_MAX_SIZES];
   nbc__model_line line = {w->y[i], 0, 0};
@@ -14522,8 +15089,9 @@ static nbc__model_line nbc__model_line_of(const nbc__model_work *w, int i, int k
   return line;
 }
 
-/* How far sizes are from the line between their neighbours: the noise of the medians, known before any
-   range is. The lower quartile tells it even when half of the sizes are beside a disturbed one. */
+/* How far sizes are from the line between their neighbours: the noise of the medians, known before
+   any range is. The lower quartile tells it even when half of the sizes are beside a disturbed
+   one. */
 static nbc_status nbc__model_scatter(nbc__model_work *w, double tolerance_ratio) {
   double off[NBC_MODEL_MAX_SIZES];
   nbc_summary s;
@@ -14659,7 +15227,7 @@ NBC_API double nbc_model_time_ns(const nbc_model *model, uint64_t size_bytes) {
   return range->base_ns + range->per_byte_ns * (double)size_bytes;
 }
 
-/* ---- noise: a mixture of normal distributions ------------------------------------------------- */
+/* ---- noise: a mixture of normal distributions ---------------------------------------------- */
 /* One step of expectation-maximisation; returns the log-likelihood of the mixture before it. */
 static double nbc__model_em(const double *v, size_t n, int modes, double least_sigma,
                             nbc_model_mode *m) {
@@ -14711,7 +15279,8 @@ static void nbc__model_start(const double *v, size_t n, int modes, const double 
   }
 }
 
-/* The best of several starts, which a few steps tell, then to the end. Rare slow modes need late cuts. */
+/* The best of several starts, which a few steps tell, then to the end. Rare slow modes need late
+   cuts. */
 static double nbc__model_mixture(const double *v, size_t n, int modes, double least_sigma,
                                  nbc_model_mode *best) {
   static const double cuts[][2] = {{0.5, 0.8},  {0.33, 0.67}, {0.8, 0.95}, {0.2, 0.6},
@@ -14768,7 +15337,7 @@ NBC_API nbc_status nbc_model_fit_noise(const double *values, size_t count, nbc_m
   return NBC_OK;
 }
 
-/* ---- LogGP ------------------------------------------------------------------------------------ */
+/* ---- LogGP --------------------------------------------------------------------------------- */
 enum {
   NBC__MODEL_BATCH = 16,
   NBC__MODEL_PINGS = 4,
@@ -14831,7 +15400,7 @@ static void nbc__model_compute(const nbc__model_probe *m, double d_ns) {
     while (nbc__model_now(m) < t_end_ns) sched_yield(); /* the other rank may need this core */
 }
 
-/* ---- the higher rank: does what it is told */
+/* ---- the higher rank: does what it is told ------------------------------------------------- */
 static nbc_status nbc__model_answer(nbc__model_probe *m) {
   const uint64_t n = m->order.size_bytes;
   nbc_status status = NBC_OK;
@@ -14866,13 +15435,13 @@ static nbc_status nbc__model_follow(nbc__model_probe *m) {
   }
   m->tag++;
   const nbc_status status = nbc__model_move(m, false, &m->result, sizeof m->result);
-  memset(&m->result.time_samples, 0,
-         sizeof m->result.time_samples); /* pointers of another process */
+  /* pointers of another process */
+  memset(&m->result.time_samples, 0, sizeof m->result.time_samples);
   memset(&m->result.gap_samples, 0, sizeof m->result.gap_samples);
   return status == NBC_OK && m->result.range_count == 0 ? NBC_E_CANCELLED : status;
 }
 
-/* ---- the lower rank: measures */
+/* ---- the lower rank: measures -------------------------------------------------------------- */
 /* count messages until the answer; the posting calls' own time in *post_ns (the shortest of them is
    theirs alone, the others may have waited for the NIC). */
 static nbc_status nbc__model_stream(nbc__model_probe *m, uint64_t n, int count, double *d_ns,
@@ -14963,7 +15532,7 @@ static int nbc__model_sizes(const nbc_model_loggp_desc *d, uint64_t *sizes) {
 
 /* Disturbances only lengthen a call: the lower quartile of those of some sizes. */
 static double nbc__model_usual(const nbc__model_probe *m, const double *values,
-                                uint64_t first_bytes, uint64_t last_bytes, double *scratch) {
+                               uint64_t first_bytes, uint64_t last_bytes, double *scratch) {
   nbc_summary s;
   size_t count = 0;
   for (size_t i = 0; i < m->visit_count; i++)
@@ -14972,7 +15541,8 @@ static double nbc__model_usual(const nbc__model_probe *m, const double *values,
   return count > 0 && nbc_summarize(scratch, count, 0, &s) == NBC_OK ? s.q1 : 0;
 }
 
-/* Fits, and the parameters of each range: overheads at its smallest sizes, where they are overheads. */
+/* Fits, and the parameters of each range: overheads at its smallest sizes, where they are
+   overheads. */
 static nbc_status nbc__model_conclude(nbc__model_probe *m, double *scratch, nbc_error *err) {
   nbc_model_loggp *l = &m->result;
   nbc_status status = nbc_model_fit(l->time_samples.size_bytes, l->time_samples.time_ns,
@@ -15309,7 +15879,7 @@ NBC_API nbc_status nbc_dedicated_predict(const nbc_dedicated_input *input, bool 
   return NBC_OK;
 }
 
-/* ---- input ----------------------------------------------------------------------------------- */
+/* ---- input --------------------------------------------------------------------------------- */
 static void nbc__ded_clear(nbc_dedicated_input *in, const char *name) {
   memset(in, 0, sizeof *in);
   snprintf(in->name, sizeof in->name, "%s", name ? name : "");
@@ -15494,8 +16064,8 @@ static nbc_category nbc__ded_category(const char *name) {
 }
 
 /* "@--- MPI Time (seconds)": Task AppTime MPITime MPI%;  "@--- Callsite Time statistics (all,
-   milliseconds)": Name Site Rank Count Max Mean Min App% MPI%. Rank or task '*' are sums: left out.
- */
+   milliseconds)": Name Site Rank Count Max Mean Min App% MPI%. Rank or task '*' are sums: left
+   out. */
 NBC_API nbc_status nbc_dedicated_parse_mpip(const char *text, size_t text_bytes, const char *name,
                                             nbc_dedicated_input *input, nbc_error *err) {
   nbc__ded_lines l;

@@ -23,9 +23,12 @@
     NBC_STATIC                   -         every including file  all functions static (private copy)
     NBC_API                      extern    every including file  linkage of your own
     NBC_MALLOC, NBC_FREE         libc      implementing file     both or none
-    NBC_WITH_MPI                 -         every including file  the transport over MPI; needs <mpi.h>
-    NBC_WITH_SHMEM               -         every including file  the transport over OpenSHMEM; <shmem.h>
-    NBC_ASSERT                   nothing   implementing file     checks of the library's own invariants
+    NBC_WITH_MPI                 -         every including file  the transport over MPI; needs
+    <mpi.h>
+    NBC_WITH_SHMEM               -         every including file  the transport over OpenSHMEM;
+    <shmem.h>
+    NBC_ASSERT                   nothing   implementing file     checks of the library's own
+    invariants
 */
 #ifndef NBC_API
 #  if !defined(NBC_STATIC)

@@ -1,5 +1,5 @@
-/* What is shared between pieces and by nobody else. base/ stands in both single headers: the first one
-   implemented in a file brings it, so its parts carry guards that both know. */
+/* What is shared between pieces and by nobody else. base/ stands in both single headers: the first
+   one implemented in a file brings it, so its parts carry guards that both know. */
 #pragma once
 /* ---- for later pieces ---- */
 #ifndef NBC__PRIVATE

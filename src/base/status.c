@@ -6,26 +6,29 @@
 /* ============================================================================================== */
 NBC_API const char *nbc_status_name(nbc_status status) {
   switch (status) {
-#define NBC__X(name, value, text) case name: return #name;
+#define NBC__X(name, value, text)                                                                  \
+  case name: return #name;
     NBC_STATUS_LIST(NBC__X)
 #undef NBC__X
-    case NBC_STATUS_FORCE_INT32: break;
+  case NBC_STATUS_FORCE_INT32: break;
   }
   return "NBC_?";
 }
 
 NBC_API const char *nbc_status_text(nbc_status status) {
   switch (status) {
-#define NBC__X(name, value, text) case name: return text;
+#define NBC__X(name, value, text)                                                                  \
+  case name: return text;
     NBC_STATUS_LIST(NBC__X)
 #undef NBC__X
-    case NBC_STATUS_FORCE_INT32: break;
+  case NBC_STATUS_FORCE_INT32: break;
   }
   return "unknown status";
 }
 
 /* Fills err (may be NULL) and returns status. */
-NBC__PRIVATE nbc_status nbc__status_fail(nbc_error *err, nbc_status status, int line, const char *format, ...) {
+NBC__PRIVATE nbc_status nbc__status_fail(nbc_error *err, nbc_status status, int line,
+                                         const char *format, ...) {
   va_list args;
   if (!err) return status;
   err->status = status;

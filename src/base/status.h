@@ -52,5 +52,6 @@ NBC_API const char *nbc_status_text(nbc_status status);
 #ifdef __GNUC__
 __attribute__((format(printf, 4, 5)))
 #endif
-NBC__PRIVATE nbc_status nbc__status_fail(nbc_error *err, nbc_status status, int line, const char *format, ...);
+NBC__PRIVATE nbc_status
+nbc__status_fail(nbc_error *err, nbc_status status, int line, const char *format, ...);
 NBC__PRIVATE void *nbc__zalloc(size_t size_bytes);

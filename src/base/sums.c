@@ -9,7 +9,9 @@ NBC__PRIVATE void nbc__plus(int64_t *sum, int64_t value) { /* value >= 0 */
 }
 
 /* The same for times, d_ns >= 0. */
-NBC__PRIVATE int64_t nbc__later(int64_t t_ns, int64_t d_ns) { return t_ns > INT64_MAX - d_ns ? INT64_MAX : t_ns + d_ns; }
+NBC__PRIVATE int64_t nbc__later(int64_t t_ns, int64_t d_ns) {
+  return t_ns > INT64_MAX - d_ns ? INT64_MAX : t_ns + d_ns;
+}
 
 /* How many bits n takes: 0 for 0. */
 NBC__PRIVATE int nbc__bits(uint64_t n) {

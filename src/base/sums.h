@@ -2,8 +2,8 @@
 #pragma once
 /* ---- for later pieces ---- */
 #ifndef NBC__BASE_SUMS_H
-#define NBC__BASE_SUMS_H
-#include "private.h"
+#  define NBC__BASE_SUMS_H
+#  include "private.h"
 
 NBC__PRIVATE void nbc__plus(int64_t *sum, int64_t value);
 NBC__PRIVATE int64_t nbc__later(int64_t t_ns, int64_t d_ns);

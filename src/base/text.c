@@ -4,7 +4,8 @@
 #include "text.h"
 
 /* A word of the line, made printable and short for a message. */
-NBC__PRIVATE const char *nbc__text_word(const char *at, const char *end, char *out, size_t out_bytes) {
+NBC__PRIVATE const char *nbc__text_word(const char *at, const char *end, char *out,
+                                        size_t out_bytes) {
   size_t n = 0;
   for (; at < end && n + 1 < out_bytes && *at != ' ' && *at != '\t'; at++)
     out[n++] = *at > 31 && *at < 127 ? *at : '?';

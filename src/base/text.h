@@ -2,10 +2,11 @@
 #pragma once
 /* ---- for later pieces ---- */
 #ifndef NBC__BASE_TEXT_H
-#define NBC__BASE_TEXT_H
-#include "private.h"
+#  define NBC__BASE_TEXT_H
+#  include "private.h"
 
-NBC__PRIVATE const char *nbc__text_word(const char *at, const char *end, char *out, size_t out_bytes);
+NBC__PRIVATE const char *nbc__text_word(const char *at, const char *end, char *out,
+                                        size_t out_bytes);
 NBC__PRIVATE const char *nbc__text_whole(const char *at, const char *end, uint64_t *value);
 NBC__PRIVATE const char *nbc__text_number(const char *at, const char *end, double *value);
 NBC__PRIVATE const char *nbc__text_blank(const char *at, const char *end);

@@ -2,8 +2,7 @@
 #include "algorithms.h"
 #include "trees.h"
 
-/* ---- reductions ---------------------------------------------------------------------------------
- */
+/* ---- reductions ---------------------------------------------------------------------------- */
 /* Ordered trees hang on rank 0; when the root is another, rank 0 sends it the result. */
 NBC__PRIVATE void nbc__sched_reduce_tree(nbc__sched_builder *b, int root) {
   const uint64_t total_bytes = b->d.count * b->d.elem_bytes,
@@ -153,7 +152,7 @@ NBC__PRIVATE void nbc__sched_allreduce_ring(nbc__sched_builder *b) {
   }
 }
 
-/* ---- reduce_scatter: the result is recv block `rank`, alone in the receive buffer ------------ */
+/* ---- reduce_scatter: the result is recv block `rank`, alone in the receive buffer ---------- */
 NBC__PRIVATE void nbc__sched_rs_direct(nbc__sched_builder *b) {
   const nbc_schedule_desc *const d = &b->d;
   const int n = d->size, r = d->rank;
@@ -277,8 +276,7 @@ NBC__PRIVATE void nbc__sched_rs_tree(
   nbc__sched_copy(b, result, b->out, bytes);
 }
 
-/* ---- gather, scatter ----------------------------------------------------------------------------
- */
+/* ---- gather, scatter ----------------------------------------------------------------------- */
 NBC__PRIVATE void nbc__sched_gather_linear(nbc__sched_builder *b) {
   const nbc_schedule_desc *const d = &b->d;
   if (d->rank != d->root) {
@@ -389,7 +387,7 @@ NBC__PRIVATE void nbc__sched_scatter_tree(nbc__sched_builder *b) {
     nbc__sched_copy(b, b->out, nbc__sched_at(b->in, (uint64_t)d->rank * block), block);
 }
 
-/* ---- allgather, alltoall --------------------------------------------------------------------- */
+/* ---- allgather, alltoall ------------------------------------------------------------------- */
 static nbc_slice nbc__sched_recv_block(const nbc__sched_builder *b, int rank,
                                        uint64_t *size_bytes) {
   *size_bytes = nbc__sched_block_bytes(&b->d, b->d.recv_counts, rank);
@@ -535,7 +533,7 @@ NBC__PRIVATE void nbc__sched_alltoall_bruck(nbc__sched_builder *b) {
                     nbc__sched_at(room, (uint64_t)i * block), block);
 }
 
-/* ---- scan, exscan ---------------------------------------------------------------------------- */
+/* ---- scan, exscan -------------------------------------------------------------------------- */
 NBC__PRIVATE void nbc__sched_scan_linear(nbc__sched_builder *b, bool exclusive) {
   const uint64_t bytes = b->d.count * b->d.elem_bytes;
   const int r = b->d.rank, n = b->d.size;

@@ -11,8 +11,7 @@ NBC__PRIVATE void nbc__sched_allreduce_ring(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_rs_direct(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_rs_ring(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_rs_halving(nbc__sched_builder *b);
-NBC__PRIVATE void nbc__sched_rs_tree(
-    nbc__sched_builder *b);
+NBC__PRIVATE void nbc__sched_rs_tree(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_gather_linear(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_scatter_linear(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_gather_tree(nbc__sched_builder *b);

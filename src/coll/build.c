@@ -3,7 +3,7 @@
 #include "catalogue.h"
 #include "choice.h"
 
-/* ---- build ----------------------------------------------------------------------------------- */
+/* ---- build --------------------------------------------------------------------------------- */
 /* Extents of the user's buffers at this rank. */
 static void nbc__sched_extents(const nbc_schedule_desc *d, uint64_t *send_bytes,
                                uint64_t *recv_bytes) {

@@ -3,7 +3,7 @@
 #include "trees.h"
 #include "algorithms.h"
 
-/* ---- which algorithm serves what ------------------------------------------------------------- */
+/* ---- which algorithm serves what ----------------------------------------------------------- */
 #define NBC__SCHED_BIT(name) (1u << NBC_ALGO_##name)
 #define NBC__SCHED_TREES                                                                           \
   (NBC__SCHED_BIT(LINEAR) | NBC__SCHED_BIT(BINOMIAL) | NBC__SCHED_BIT(KNOMIAL))

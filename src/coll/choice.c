@@ -3,8 +3,8 @@
 #include "../base/text.h"
 #include "catalogue.h"
 
-/* ---- the choice table ---------------------------------------------------------------------------
-   First fit from the top. Bounds follow the usual reasoning: few messages while latency counts
+/* ---- the choice table ---------------------------------------------------------------------- */
+/* First fit from the top. Bounds follow the usual reasoning: few messages while latency counts
    (trees, doubling, Bruck), every byte sent once when bandwidth counts (ring, pairwise,
    Rabenseifner, pipelined chain). nbc_tune measures better ones for one machine. */
 static const nbc_choice_rule nbc__sched_rules[] = {

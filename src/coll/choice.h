@@ -5,7 +5,8 @@
 #include "schedule.h"
 
 /* Which algorithm: the first rule that fits in size and bytes and is supported. Bytes are those of
-   `count`, of the mean block where every rank knows all counts, unbounded where each knows its own. Text format, one rule per line, '#' comments, 0 = any:
+   `count`, of the mean block where every rank knows all counts, unbounded where each knows its own.
+   Text format, one rule per line, '#' comments, 0 = any:
      bcast MAX_RANKS MAX_BYTES algorithm SEGMENT_BYTES RADIX */
 #define NBC_CHOICE_MAX_RULES 256
 typedef struct nbc_choice_rule {
@@ -20,8 +21,8 @@ typedef struct nbc_choice {
   size_t rule_count;
   nbc_choice_rule rules[NBC_CHOICE_MAX_RULES];
 } nbc_choice;
-/* Fills desc->algo, when it is AUTO, with segment_bytes and radix where they are 0 (table NULL = built
-   in). Always finds one: what no rule serves is LINEAR. */
+/* Fills desc->algo, when it is AUTO, with segment_bytes and radix where they are 0 (table NULL =
+   built in). Always finds one: what no rule serves is LINEAR. */
 NBC_API void nbc_choose(const nbc_choice *table, nbc_schedule_desc *desc);
 /* The rules built in, as a table to print or change. */
 NBC_API void nbc_choice_default(nbc_choice *table);

@@ -2,7 +2,7 @@
 #include "collectives.h"
 #include "schedule.h"
 
-/* ---- one line per collective ----------------------------------------------------------------- */
+/* ---- one line per collective --------------------------------------------------------------- */
 static nbc_coll_args nbc__coll_args_of(nbc_coll coll, const void *send, void *recv, uint64_t count,
                                        nbc_type type) {
   nbc_coll_args args;

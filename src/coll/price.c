@@ -1,7 +1,7 @@
 /* price.c: schedules printed and priced. */
 #include "price.h"
 
-/* ---- the printer ----------------------------------------------------------------------------- */
+/* ---- the printer --------------------------------------------------------------------------- */
 static void nbc__sched_slice_text(char text[64], nbc_slice s, uint64_t size_bytes) {
   static const char *const names[] = {"none", "send", "recv", "scratch"};
   if (s.area == NBC_AREA_NONE)
@@ -120,8 +120,9 @@ static nbc_status nbc__sched_world_match(nbc__sched_world *w, nbc_error *err) {
   return status;
 }
 
-NBC__PRIVATE nbc_status nbc__sched_world_open(nbc__sched_world *w, const nbc_schedule *const *schedules,
-                                        int size, nbc_error *err) {
+NBC__PRIVATE nbc_status nbc__sched_world_open(nbc__sched_world *w,
+                                              const nbc_schedule *const *schedules, int size,
+                                              nbc_error *err) {
   memset(w, 0, sizeof *w);
   w->schedules = schedules;
   w->size = size;
@@ -186,8 +187,8 @@ NBC_API nbc_status nbc_schedule_print_dot(const nbc_schedule *const *schedules, 
   return ferror(out) ? NBC_E_IO : NBC_OK;
 }
 
-/* ---- the LogGP pricer
-   ---------------------------------------------------------------------------- Events in order of
+/* ---- the LogGP pricer ---------------------------------------------------------------------- */
+/* Events in order of
    time; a rank's processor and network interface each do one thing at a time. */
 typedef struct nbc__sched_event {
   double t_ns;

@@ -23,8 +23,8 @@ NBC_API nbc_status nbc_schedule_price(const nbc_schedule *const *schedules, int 
                                       nbc_error *err);
 
 /* ---- for later pieces ---- */
-/* ---- all ranks together: who sends to whom
-   ------------------------------------------------------- Nodes of all ranks in one flat numbering,
+/* ---- all ranks together: who sends to whom ------------------------------------------------- */
+/* Nodes of all ranks in one flat numbering,
    with the other side of each message. */
 typedef struct nbc__sched_world {
   const nbc_schedule *const *schedules;
@@ -38,6 +38,7 @@ typedef struct nbc__sched_world {
 
 NBC__PRIVATE const nbc_node *nbc__sched_world_node(const nbc__sched_world *w, size_t i);
 NBC__PRIVATE void nbc__sched_world_close(nbc__sched_world *w);
-NBC__PRIVATE nbc_status nbc__sched_world_open(nbc__sched_world *w, const nbc_schedule *const *schedules,
-                                        int size, nbc_error *err);
+NBC__PRIVATE nbc_status nbc__sched_world_open(nbc__sched_world *w,
+                                              const nbc_schedule *const *schedules, int size,
+                                              nbc_error *err);
 NBC__PRIVATE nbc_status nbc__sched_stuck(const nbc__sched_world *w, size_t i, nbc_error *err);

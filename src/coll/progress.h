@@ -10,16 +10,17 @@
 /* ============================================================================================== */
 /* Without an engine, collectives go on only while the program is inside nbc_coll_test or
    nbc_coll_wait. An engine is one worker thread that serves any number of communicators:
-     DEDICATED  polls all the time on a core of its own; the program's calls never enter the transport
+     DEDICATED  polls all the time on a core of its own; the program's calls never enter the
+     transport
      TIMER      polls every few milliseconds, on the program's cores; waiting threads help
      IDLE       polls when nothing else wants a core (SCHED_IDLE); waiting threads help
    Starting a collective hands it over without a lock; the worker holds a spin lock while it polls.
    On a busy machine an IDLE worker may lose its core while it holds that lock: what needs the lock
    (freeing a running request, checking mode, destroying a communicator) then waits for it.
-   What the worker uses, the program must leave alone: no nbc_isend, nbc_wait, ... on a transport that
-   any_thread does not allow. What it moves is recorded as foreign stamps for the thread that attached
-   the transport's recorder: set it before the communicators are created, and leave it until they are
-   destroyed. */
+   What the worker uses, the program must leave alone: no nbc_isend, nbc_wait, ... on a transport
+   that any_thread does not allow. What it moves is recorded as foreign stamps for the thread that
+   attached the transport's recorder: set it before the communicators are created, and leave it
+   until they are destroyed. */
 typedef struct nbc_progress nbc_progress;
 typedef enum nbc_policy {
   NBC_POLICY_NONE = 0,
@@ -48,16 +49,18 @@ typedef struct nbc_progress_stats {
 
 /* DEDICATED: the creating thread's affinity mask stands for the program's cores, since its threads
    inherit it: bind the program first. The worker may use any core that the system allows.
-   ret NBC_OK | NBC_E_INVAL | NBC_E_RANGE (no such core) | NBC_E_STATE (core shared with the program:
-   err says what to set) | NBC_E_THREAD | NBC_E_NOMEM */
-NBC_API nbc_status nbc_progress_create(const nbc_progress_desc *desc, nbc_progress **progress, nbc_error *err);
+   ret NBC_OK | NBC_E_INVAL | NBC_E_RANGE (no such core) | NBC_E_STATE (core shared with the
+   program: err says what to set) | NBC_E_THREAD | NBC_E_NOMEM */
+NBC_API nbc_status nbc_progress_create(const nbc_progress_desc *desc, nbc_progress **progress,
+                                       nbc_error *err);
 /* Stops the worker, also with requests in flight: they go on as without an engine. Idempotent. */
 NBC_API void nbc_progress_stop(nbc_progress *progress);
 /* Stops. NBC_E_STATE: communicators still use it. NULL allowed. */
 NBC_API nbc_status nbc_progress_destroy(nbc_progress *progress);
 NBC_API void nbc_progress_get_stats(const nbc_progress *progress, nbc_progress_stats *stats);
 /* Shell lines that keep OpenMP off `core` on a machine or share of core_count cores (0 = those this
-   process may use): OMP_NUM_THREADS, OMP_PLACES, OMP_PROC_BIND. ret NBC_OK | NBC_E_RANGE | NBC_E_IO */
+   process may use): OMP_NUM_THREADS, OMP_PLACES, OMP_PROC_BIND. ret NBC_OK | NBC_E_RANGE |
+   NBC_E_IO */
 NBC_API nbc_status nbc_progress_env(int core, int core_count, FILE *out);
 
 /* ---- for later pieces ---- */

@@ -76,7 +76,7 @@ NBC__COLL_COMPLEX(float, float)
 NBC__COLL_COMPLEX(double, double)
 NBC__COLL_COMPLEX(long_double, long double)
 #if defined(__clang__)
-#pragma clang diagnostic pop
+#  pragma clang diagnostic pop
 #endif
 
 #define NBC__COLL_LOC(name, T, sign)                                                               \

@@ -7,7 +7,7 @@
 /* [REDUCE] 16. Types and operators                                                               */
 /* ============================================================================================== */
 #define NBC_TYPE_LIST(X)                                                                           \
-  X(BYTE, "byte", 1)   /* moves, does not reduce */                                                \
+  X(BYTE, "byte", 1) /* moves, does not reduce */                                                  \
   X(BOOL, "bool", sizeof(bool))                                                                    \
   X(INT8, "int8", 1)                                                                               \
   X(UINT8, "uint8", 1)                                                                             \
@@ -91,24 +91,24 @@ NBC_API const char *nbc_reduce_name(nbc_reduce reduce); /* "sum", "user"; "?" */
 /* dst[i] = left[i] op right[i]; dst may be left or right. `left` comes from lower ranks. */
 typedef void (*nbc_reduce_fn)(void *dst, const void *left, const void *right, uint64_t count,
                               nbc_type type, void *user);
-/* The function behind a predefined operator, for use without communication. ret NBC_OK | NBC_E_INVAL
-   (the operator does not exist for this type) */
+/* The function behind a predefined operator, for use without communication. ret NBC_OK |
+   NBC_E_INVAL (the operator does not exist for this type) */
 NBC_API nbc_status nbc_reduce_local(nbc_reduce reduce, nbc_type type, void *dst, const void *left,
                                     const void *right, uint64_t count);
 
 /* ---- for later pieces ---- */
-/* ---- reductions ------------------------------------------------------------------------------- */
-/* Loops over whole blocks of a constant length, because that is what compilers vectorise at -O2; dst
-   may be left or right, which carries nothing from one element to another. clang says which types it
-   cannot vectorise: known, not worth a user's attention. */
+/* ---- reductions ---------------------------------------------------------------------------- */
+/* Loops over whole blocks of a constant length, because that is what compilers vectorise at -O2;
+   dst may be left or right, which carries nothing from one element to another. clang says which
+   types it cannot vectorise: known, not worth a user's attention. */
 #if defined(__clang__)
-#pragma clang diagnostic push
-#pragma clang diagnostic ignored "-Wpass-failed"
-#define NBC__COLL_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#  pragma clang diagnostic push
+#  pragma clang diagnostic ignored "-Wpass-failed"
+#  define NBC__COLL_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #elif defined(__GNUC__)
-#define NBC__COLL_INDEPENDENT _Pragma("GCC ivdep")
+#  define NBC__COLL_INDEPENDENT _Pragma("GCC ivdep")
 #else
-#define NBC__COLL_INDEPENDENT
+#  define NBC__COLL_INDEPENDENT
 #endif
 typedef void (*nbc__coll_kernel)(void *dst, const void *left, const void *right, uint64_t count);
 

@@ -18,8 +18,8 @@ static nbc__coll_state nbc__coll_state_of(const nbc_request *r) {
   return (nbc__coll_state)__atomic_load_n(&r->state, __ATOMIC_ACQUIRE);
 }
 
-/* The only place where a request changes its state; nobody but its owner touches it after the end.
- */
+/* The only place where a request changes its state; nobody but its owner touches it after the
+   end. */
 static void nbc__coll_enter(nbc_request *r, nbc__coll_state state) {
   __atomic_store_n(&r->state, (uint32_t)state, __ATOMIC_RELEASE);
 }
@@ -37,7 +37,7 @@ static void nbc__coll_fail(nbc_request *r, nbc_status status, uint32_t i, const 
   if (r->checked) nbc__coll_checked(r);
 }
 
-/* ---- the executor: one for all algorithms ---------------------------------------------------- */
+/* ---- the executor: one for all algorithms -------------------------------------------------- */
 static unsigned char *nbc__coll_at(const nbc_request *r, nbc_slice slice) {
   return slice.area == NBC_AREA_NONE ? NULL : r->areas[slice.area] + slice.offset_bytes;
 }
@@ -156,7 +156,7 @@ static void nbc__coll_launch_work(nbc__prog_work *work) {
   nbc__coll_launch(r->check ? r->check : r);
 }
 
-/* ---- making requests ------------------------------------------------------------------------- */
+/* ---- making requests ----------------------------------------------------------------------- */
 static void nbc__coll_unlink(nbc_request *r) {
   if (r->before)
     r->before->next = r->next;
@@ -512,7 +512,7 @@ static nbc_status nbc__coll_make_check(nbc_request *r, const nbc_coll_args *args
   return status;
 }
 
-/* ---- starting, testing, waiting -------------------------------------------------------------- */
+/* ---- starting, testing, waiting ------------------------------------------------------------ */
 static nbc_status nbc__coll_go(nbc_request *r) {
   r->work.launch = nbc__coll_launch_work;
   if (r->check) nbc__coll_begin(r->check);
@@ -542,13 +542,22 @@ static nbc_status nbc__coll_make_checked(nbc_comm *comm, const nbc_coll_args *ar
 
 static nbc_kind nbc__coll_kind(nbc_coll coll) {
   static const nbc_kind kinds[NBC_COLL_COUNT] = {
-      /* BARRIER */ NBC_KIND_IBARRIER, /* BCAST */ NBC_KIND_IBCAST, /* REDUCE */ NBC_KIND_IREDUCE,
-      /* ALLREDUCE */ NBC_KIND_IALLREDUCE, /* REDUCE_SCATTER_BLOCK */ NBC_KIND_IREDUCE_SCATTER,
-      /* REDUCE_SCATTER */ NBC_KIND_IREDUCE_SCATTER, /* GATHER */ NBC_KIND_IGATHER,
-      /* GATHERV */ NBC_KIND_IGATHER, /* SCATTER */ NBC_KIND_ISCATTER,
-      /* SCATTERV */ NBC_KIND_ISCATTER, /* ALLGATHER */ NBC_KIND_IALLGATHER,
-      /* ALLGATHERV */ NBC_KIND_IALLGATHER, /* ALLTOALL */ NBC_KIND_IALLTOALL,
-      /* ALLTOALLV */ NBC_KIND_IALLTOALL, /* SCAN */ NBC_KIND_ISCAN, /* EXSCAN */ NBC_KIND_IEXSCAN};
+      /* BARRIER */ NBC_KIND_IBARRIER,
+      /* BCAST */ NBC_KIND_IBCAST,
+      /* REDUCE */ NBC_KIND_IREDUCE,
+      /* ALLREDUCE */ NBC_KIND_IALLREDUCE,
+      /* REDUCE_SCATTER_BLOCK */ NBC_KIND_IREDUCE_SCATTER,
+      /* REDUCE_SCATTER */ NBC_KIND_IREDUCE_SCATTER,
+      /* GATHER */ NBC_KIND_IGATHER,
+      /* GATHERV */ NBC_KIND_IGATHER,
+      /* SCATTER */ NBC_KIND_ISCATTER,
+      /* SCATTERV */ NBC_KIND_ISCATTER,
+      /* ALLGATHER */ NBC_KIND_IALLGATHER,
+      /* ALLGATHERV */ NBC_KIND_IALLGATHER,
+      /* ALLTOALL */ NBC_KIND_IALLTOALL,
+      /* ALLTOALLV */ NBC_KIND_IALLTOALL,
+      /* SCAN */ NBC_KIND_ISCAN,
+      /* EXSCAN */ NBC_KIND_IEXSCAN};
   return (unsigned)coll < NBC_COLL_COUNT ? kinds[coll] : NBC_KIND_OTHER;
 }
 
@@ -712,7 +721,7 @@ NBC_API nbc_status nbc_coll_run(nbc_comm *comm, const nbc_coll_args *args) {
   return status ? status : nbc_coll_wait(&request, 0);
 }
 
-/* ---- communicators --------------------------------------------------------------------------- */
+/* ---- communicators ------------------------------------------------------------------------- */
 /* "bcast=chain:65536:2,allreduce=ring": rules in front of the table. */
 static nbc_status nbc__coll_parse_algos(const char *text, nbc_choice *table, nbc_error *err) {
   nbc_choice front;

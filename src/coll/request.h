@@ -19,7 +19,8 @@ typedef struct nbc_comm nbc_comm;
 typedef struct nbc_request nbc_request;
 typedef struct nbc_comm_desc {
   nbc_transport *transport;
-  uint32_t id;              /* same on all ranks; tells communicators of a transport apart; < 32768 */
+  uint32_t id;              /* same on all ranks; tells communicators of a transport apart; <
+                               32768 */
   const nbc_choice *choice; /* copied; NULL = built in. The environment wins: NBC_CHOICE = a file;
                                NBC_ALGO = "bcast=chain:65536,allreduce=ring" (segment after ':') */
   bool check;               /* compare the arguments of all ranks before each collective */
@@ -27,7 +28,8 @@ typedef struct nbc_comm_desc {
   nbc_progress *progress;   /* outlives the communicator; NULL = policy NONE */
 } nbc_comm_desc;
 
-/* Local. ret NBC_OK | NBC_E_INVAL, NBC_E_RANGE | NBC_E_PARSE, NBC_E_IO (environment) | NBC_E_NOMEM */
+/* Local. ret NBC_OK | NBC_E_INVAL, NBC_E_RANGE | NBC_E_PARSE, NBC_E_IO (environment) |
+   NBC_E_NOMEM */
 NBC_API nbc_status nbc_comm_create(const nbc_comm_desc *desc, nbc_comm **comm, nbc_error *err);
 /* Requests still there are freed with it. NULL allowed. */
 NBC_API void nbc_comm_destroy(nbc_comm *comm);
@@ -54,8 +56,8 @@ typedef struct nbc_coll_args {
   int window_count;
 } nbc_coll_args;
 
-/* Starts a collective. Without a progress engine it goes on inside nbc_coll_test and nbc_coll_wait of
-   any request on the transport, and nowhere else.
+/* Starts a collective. Without a progress engine it goes on inside nbc_coll_test and nbc_coll_wait
+   of any request on the transport, and nowhere else.
    ret NBC_OK | NBC_E_INVAL, NBC_E_RANGE (nbc_comm_error names the argument) | NBC_E_NOMEM */
 NBC_API nbc_status nbc_coll_start_new(nbc_comm *comm, const nbc_coll_args *args,
                                       nbc_request **request);
@@ -68,16 +70,16 @@ NBC_API nbc_status nbc_coll_start(nbc_request *request); /* NBC_E_STATE: still r
 NBC_API nbc_status nbc_coll_test(nbc_request **request);
 NBC_API nbc_status nbc_coll_wait(nbc_request **request, int64_t limit_ns);
 /* The end without waiting, also of a running request: its receives are cancelled where the
-   transport can; what cannot be recalled stays until the communicator is destroyed. NULL allowed.
- */
+   transport can; what cannot be recalled stays until the communicator is destroyed. NULL
+   allowed. */
 NBC_API void nbc_coll_free(nbc_request *request);
 NBC_API const nbc_schedule *nbc_coll_schedule(const nbc_request *request); /* to print or price */
 /* Starts and waits. */
 NBC_API nbc_status nbc_coll_run(nbc_comm *comm, const nbc_coll_args *args);
 
 /* ---- for later pieces ---- */
-/* ---- communicators and requests
-   ------------------------------------------------------------------ A schedule that may be wanted
+/* ---- communicators and requests ------------------------------------------------------------ */
+/* A schedule that may be wanted
    again is kept with its key; the last finished request of it too, with its memory, so that a
    repeated call builds and allocates nothing. */
 enum { NBC__COLL_CACHED = 32, NBC__COLL_OPERATORS = 16, NBC__COLL_SEQUENCES = 1 << 20 };
@@ -119,8 +121,7 @@ struct nbc_request {
   nbc__coll_op *ops;            /* per node that sends or receives */
   uint32_t *op_of;              /* per node: index in ops */
   nbc_request *check, *checked; /* the comparison before this request; the request it is for */
-  struct nbc__coll_summary
-      *summaries; /* of a comparison: what is told to each rank, then what each tells */
+  struct nbc__coll_summary *summaries; /* of a comparison: what each rank is told, then tells */
   int64_t t_start_ns;
   int64_t t_done_ns; /* of the completion being handled, for an engine's histogram; 0 = none */
 };
@@ -142,8 +143,8 @@ struct nbc_comm {
   } operators[NBC__COLL_OPERATORS];
 };
 
-/* ---- checking mode
-   ------------------------------------------------------------------------------- Before a
+/* ---- checking mode ------------------------------------------------------------------------- */
+/* Before a
    collective, every rank tells every other what it is about to call: an alltoall of summaries,
    itself a request whose end starts the real one. */
 typedef struct nbc__coll_summary {

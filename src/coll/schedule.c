@@ -1,4 +1,5 @@
-/* schedule.c: collectives as data: the builder finds dependencies from the bytes that nodes touch. */
+/* schedule.c: collectives as data: the builder finds dependencies from the bytes that nodes
+   touch. */
 #include "schedule.h"
 
 /* ============================================================================================== */
@@ -148,7 +149,8 @@ static void nbc__sched_access(nbc__sched_builder *b, nbc_slice slice, uint64_t s
   if (list != few) NBC_FREE(list);
 }
 
-NBC__PRIVATE nbc_node *nbc__sched_add(nbc__sched_builder *b, nbc_node_type type, uint64_t size_bytes) {
+NBC__PRIVATE nbc_node *nbc__sched_add(nbc__sched_builder *b, nbc_node_type type,
+                                      uint64_t size_bytes) {
   void *nodes = b->s->nodes, *mark = b->mark;
   size_t mark_capacity = b->node_capacity;
   const size_t wanted = (size_t)b->s->node_count + 2; /* one more to close the list */
@@ -181,7 +183,7 @@ NBC__PRIVATE nbc_slice nbc__sched_at(nbc_slice base, uint64_t offset_bytes) {
 
 /* Both return the node's index, or -1. Messages of 0 bytes synchronise: only barriers send them. */
 NBC__PRIVATE int32_t nbc__sched_message(nbc__sched_builder *b, nbc_node_type type, int peer,
-                                  nbc_slice buffer, uint64_t size_bytes) {
+                                        nbc_slice buffer, uint64_t size_bytes) {
   nbc_node *const node = nbc__sched_add(b, type, size_bytes);
   if (!node) return -1;
   const int32_t index = (int32_t)b->s->node_count - 1;
@@ -189,7 +191,8 @@ NBC__PRIVATE int32_t nbc__sched_message(nbc__sched_builder *b, nbc_node_type typ
   node->u.msg.peer = peer;
   node->u.msg.tag = type == NBC_NODE_SEND ? b->send_tags[peer]++ : b->recv_tags[peer]++;
   if (node->u.msg.tag >> 28 && !b->status)
-    b->status = nbc__status_fail(b->err, NBC_E_RANGE, 0, "schedule: too many messages; take longer segments");
+    b->status = nbc__status_fail(b->err, NBC_E_RANGE, 0,
+                                 "schedule: too many messages; take longer segments");
   nbc__sched_access(b, buffer, size_bytes, type == NBC_NODE_RECV);
   if (type == NBC_NODE_SEND && b->window_count) { /* a finished send lets the next one start */
     int32_t *const oldest = &b->window[b->window_next];
@@ -201,16 +204,17 @@ NBC__PRIVATE int32_t nbc__sched_message(nbc__sched_builder *b, nbc_node_type typ
 }
 
 NBC__PRIVATE int32_t nbc__sched_send(nbc__sched_builder *b, int peer, nbc_slice from,
-                               uint64_t size_bytes) {
+                                     uint64_t size_bytes) {
   return size_bytes ? nbc__sched_message(b, NBC_NODE_SEND, peer, from, size_bytes) : -1;
 }
 
-NBC__PRIVATE int32_t nbc__sched_recv(nbc__sched_builder *b, int peer, nbc_slice to, uint64_t size_bytes) {
+NBC__PRIVATE int32_t nbc__sched_recv(nbc__sched_builder *b, int peer, nbc_slice to,
+                                     uint64_t size_bytes) {
   return size_bytes ? nbc__sched_message(b, NBC_NODE_RECV, peer, to, size_bytes) : -1;
 }
 
 NBC__PRIVATE void nbc__sched_copy(nbc__sched_builder *b, nbc_slice dst, nbc_slice src,
-                            uint64_t size_bytes) {
+                                  uint64_t size_bytes) {
   if (!size_bytes || (dst.area == src.area && dst.offset_bytes == src.offset_bytes)) return;
   nbc_node *const node = nbc__sched_add(b, NBC_NODE_COPY, size_bytes);
   if (!node) return;
@@ -219,8 +223,8 @@ NBC__PRIVATE void nbc__sched_copy(nbc__sched_builder *b, nbc_slice dst, nbc_slic
   nbc__sched_access(b, dst, size_bytes, true);
 }
 
-NBC__PRIVATE void nbc__sched_reduce(nbc__sched_builder *b, nbc_slice dst, nbc_slice left, nbc_slice right,
-                              uint64_t size_bytes) {
+NBC__PRIVATE void nbc__sched_reduce(nbc__sched_builder *b, nbc_slice dst, nbc_slice left,
+                                    nbc_slice right, uint64_t size_bytes) {
   if (!size_bytes) return;
   nbc_node *const node = nbc__sched_add(b, NBC_NODE_REDUCE, size_bytes);
   if (!node) return;
@@ -233,7 +237,7 @@ NBC__PRIVATE void nbc__sched_reduce(nbc__sched_builder *b, nbc_slice dst, nbc_sl
 /* out[at] = mine op other (or other op mine). `fresh`: this part of out is not computed yet, mine
    is still in the input, so that no copy is needed to start. */
 NBC__PRIVATE void nbc__sched_combine(nbc__sched_builder *b, uint64_t at, uint64_t size_bytes,
-                               nbc_slice other, bool other_left, bool fresh) {
+                                     nbc_slice other, bool other_left, bool fresh) {
   const nbc_slice mine = nbc__sched_at(fresh ? b->in : b->out, at);
   nbc__sched_reduce(b, nbc__sched_at(b->out, at), other_left ? other : mine,
                     other_left ? mine : other, size_bytes);
@@ -252,15 +256,14 @@ NBC__PRIVATE void nbc__sched_window(nbc__sched_builder *b, int at_most) {
   for (int i = 0; i < b->window_count; i++) b->window[i] = -1;
 }
 
-/* ---- blocks: where the part of each rank lies ---------------------------------------------------
- */
+/* ---- blocks: where the part of each rank lies ---------------------------------------------- */
 NBC__PRIVATE uint64_t nbc__sched_block_bytes(const nbc_schedule_desc *d, const uint64_t *counts,
-                                       int rank) {
+                                             int rank) {
   return (counts ? counts[rank] : d->count) * d->elem_bytes;
 }
 
 NBC__PRIVATE uint64_t nbc__sched_block_at(const nbc_schedule_desc *d, const uint64_t *counts,
-                                    const uint64_t *displs, int rank) {
+                                          const uint64_t *displs, int rank) {
   if (displs) return displs[rank] * d->elem_bytes;
   if (!counts) return (uint64_t)rank * d->count * d->elem_bytes;
   uint64_t at = 0;
@@ -269,7 +272,7 @@ NBC__PRIVATE uint64_t nbc__sched_block_at(const nbc_schedule_desc *d, const uint
 }
 
 NBC__PRIVATE uint64_t nbc__sched_blocks_end(const nbc_schedule_desc *d, const uint64_t *counts,
-                                      const uint64_t *displs) {
+                                            const uint64_t *displs) {
   uint64_t end = 0, packed = 0;
   for (int i = 0; i < d->size; i++) {
     const uint64_t bytes = nbc__sched_block_bytes(d, counts, i);

@@ -43,28 +43,28 @@ typedef enum nbc_coll {
 
 /* Algorithms and the collectives they serve. "ordered": also for operators that do not commute. */
 #define NBC_ALGO_LIST(X)                                                                           \
-  X(AUTO, "auto")                               /* by the choice table                          */ \
-  X(LINEAR, "linear")                           /* all but alltoall's Bruck; ordered            */ \
-  X(DISSEMINATION, "dissemination")             /* barrier                                      */ \
-  X(BINOMIAL, "binomial")                       /* barrier, bcast, reduce, allreduce,           */ \
-                                                /* reduce_scatter, gather, scatter; ordered     */ \
-  X(KNOMIAL, "knomial")                         /* the same with any radix >= 2; ordered        */ \
-  X(CHAIN, "chain")                             /* bcast, reduce: pipelined; ordered            */ \
-  X(BINARY, "binary")                           /* bcast, reduce: pipelined                     */ \
-  X(SCATTER_ALLGATHER, "scatter_allgather")     /* bcast                                        */ \
-  X(RING, "ring")                               /* allreduce, reduce_scatter, allgather(v)      */ \
-  X(RECURSIVE_DOUBLING, "recursive_doubling")   /* allreduce, allgather(v) of 2^n ranks, scan,  */ \
-                                                /* exscan; ordered                              */ \
-  X(RECURSIVE_HALVING, "recursive_halving")     /* reduce_scatter                               */ \
-  X(RABENSEIFNER, "rabenseifner")               /* reduce, allreduce; ordered                   */ \
-  X(BRUCK, "bruck")                             /* allgather(v), alltoall                       */ \
-  X(PAIRWISE, "pairwise")                       /* reduce_scatter, alltoall(v)                  */ \
-  X(HPL_1RING, "hpl_1ring")                     /* bcast: the six of HPL, unsegmented           */ \
-  X(HPL_1RING_M, "hpl_1ring_m")                 /* root -> 1, root -> 2 -> 3 ...                */ \
-  X(HPL_2RING, "hpl_2ring")                     /* root -> 1 -> 2 ..., root -> P/2 -> ...       */ \
-  X(HPL_2RING_M, "hpl_2ring_m")                 /* root -> 1, then two rings of the others      */ \
-  X(HPL_LONG, "hpl_long")                       /* spread and roll, as scatter_allgather        */ \
-  X(HPL_LONG_M, "hpl_long_m")                   /* root -> 1, then long among the others        */
+  X(AUTO, "auto")                             /* by the choice table                          */   \
+  X(LINEAR, "linear")                         /* all but alltoall's Bruck; ordered            */   \
+  X(DISSEMINATION, "dissemination")           /* barrier                                      */   \
+  X(BINOMIAL, "binomial")                     /* barrier, bcast, reduce, allreduce,           */   \
+                                              /* reduce_scatter, gather, scatter; ordered     */   \
+  X(KNOMIAL, "knomial")                       /* the same with any radix >= 2; ordered        */   \
+  X(CHAIN, "chain")                           /* bcast, reduce: pipelined; ordered            */   \
+  X(BINARY, "binary")                         /* bcast, reduce: pipelined                     */   \
+  X(SCATTER_ALLGATHER, "scatter_allgather")   /* bcast                                        */   \
+  X(RING, "ring")                             /* allreduce, reduce_scatter, allgather(v)      */   \
+  X(RECURSIVE_DOUBLING, "recursive_doubling") /* allreduce, allgather(v) of 2^n ranks, scan,  */   \
+                                              /* exscan; ordered                              */   \
+  X(RECURSIVE_HALVING, "recursive_halving")   /* reduce_scatter                               */   \
+  X(RABENSEIFNER, "rabenseifner")             /* reduce, allreduce; ordered                   */   \
+  X(BRUCK, "bruck")                           /* allgather(v), alltoall                       */   \
+  X(PAIRWISE, "pairwise")                     /* reduce_scatter, alltoall(v)                  */   \
+  X(HPL_1RING, "hpl_1ring")                   /* bcast: the six of HPL, unsegmented           */   \
+  X(HPL_1RING_M, "hpl_1ring_m")               /* root -> 1, root -> 2 -> 3 ...                */   \
+  X(HPL_2RING, "hpl_2ring")                   /* root -> 1 -> 2 ..., root -> P/2 -> ...       */   \
+  X(HPL_2RING_M, "hpl_2ring_m")               /* root -> 1, then two rings of the others      */   \
+  X(HPL_LONG, "hpl_long")                     /* spread and roll, as scatter_allgather        */   \
+  X(HPL_LONG_M, "hpl_long_m")                 /* root -> 1, then long among the others        */
 
 typedef enum nbc_algo {
 #define NBC__X(name, text) NBC_ALGO_##name,
@@ -73,10 +73,12 @@ typedef enum nbc_algo {
       NBC_ALGO_COUNT
 } nbc_algo;
 
-NBC_API const char *nbc_coll_name(nbc_coll coll);                      /* "bcast"; "?" */
-NBC_API const char *nbc_algo_name(nbc_algo algo);                      /* "binomial"; "?" */
-NBC_API nbc_status nbc_coll_parse(const char *name, nbc_coll *coll);   /* NBC_OK | NBC_E_NOT_FOUND */
-NBC_API nbc_status nbc_algo_parse(const char *name, nbc_algo *algo);   /* NBC_OK | NBC_E_NOT_FOUND */
+NBC_API const char *nbc_coll_name(nbc_coll coll);                    /* "bcast"; "?" */
+NBC_API const char *nbc_algo_name(nbc_algo algo);                    /* "binomial"; "?" */
+NBC_API nbc_status nbc_coll_parse(const char *name, nbc_coll *coll); /* NBC_OK |
+                                                                          NBC_E_NOT_FOUND */
+NBC_API nbc_status nbc_algo_parse(const char *name, nbc_algo *algo); /* NBC_OK |
+                                                                          NBC_E_NOT_FOUND */
 
 /* What to schedule, seen by one rank. Counts and displacements are in elements. */
 typedef struct nbc_schedule_desc {
@@ -90,8 +92,8 @@ typedef struct nbc_schedule_desc {
   /* gatherv at the root, allgatherv, alltoallv: recv; scatterv at the root, alltoallv: send;
      reduce_scatter: recv counts. `size` entries; displacements NULL = packed */
   const uint64_t *send_counts, *send_displs, *recv_counts, *recv_displs;
-  bool in_place;        /* input in the receive buffer (scatter: the root keeps its own block) */
-  bool not_commutative; /* keep operands in rank order */
+  bool in_place;          /* input in the receive buffer (scatter: the root keeps its own block) */
+  bool not_commutative;   /* keep operands in rank order */
   uint64_t segment_bytes; /* pipelined trees; 0 = by the algorithm; UINT64_MAX = never cut */
   int radix;              /* KNOMIAL; 0 = 4 */
   int window_count;       /* sends in flight where they are bounded; 0 = 8 */
@@ -138,8 +140,8 @@ typedef struct nbc_node {
   } u;
 } nbc_node;
 
-/* Immutable once built. nodes has node_count + 1 entries: the last closes `after`. Nodes stand in an
-   order in which they could be run one by one. */
+/* Immutable once built. nodes has node_count + 1 entries: the last closes `after`. Nodes stand in
+   an order in which they could be run one by one. */
 typedef struct nbc_schedule {
   nbc_coll coll;
   nbc_algo algo; /* the one taken */
@@ -151,8 +153,8 @@ typedef struct nbc_schedule {
 } nbc_schedule;
 
 /* ---- for later pieces ---- */
-/* ---- the builder: nodes in program order, dependencies found from the bytes they touch ----------
-   An algorithm below reads like a sequential program. As in a processor that executes out of order,
+/* ---- the builder: nodes in program order, dependencies found from the bytes they touch ----- */
+/* An algorithm below reads like a sequential program. As in a processor that executes out of order,
    a node depends only on the earlier ones that wrote what it reads (RAW), or that read or wrote
    what it overwrites (WAR, WAW). What is left is the parallelism of the algorithm. */
 typedef struct nbc__sched_interval { /* bytes last touched in the same way */
@@ -189,27 +191,29 @@ typedef struct nbc__sched_builder {
 } nbc__sched_builder;
 
 NBC__PRIVATE void nbc__sched_after(nbc__sched_builder *b, int32_t before);
-NBC__PRIVATE nbc_node *nbc__sched_add(nbc__sched_builder *b, nbc_node_type type, uint64_t size_bytes);
+NBC__PRIVATE nbc_node *nbc__sched_add(nbc__sched_builder *b, nbc_node_type type,
+                                      uint64_t size_bytes);
 NBC__PRIVATE nbc_slice nbc__sched_slice(nbc_area area, uint64_t offset_bytes);
 NBC__PRIVATE nbc_slice nbc__sched_at(nbc_slice base, uint64_t offset_bytes);
 NBC__PRIVATE int32_t nbc__sched_message(nbc__sched_builder *b, nbc_node_type type, int peer,
-                                  nbc_slice buffer, uint64_t size_bytes);
+                                        nbc_slice buffer, uint64_t size_bytes);
 NBC__PRIVATE int32_t nbc__sched_send(nbc__sched_builder *b, int peer, nbc_slice from,
-                               uint64_t size_bytes);
-NBC__PRIVATE int32_t nbc__sched_recv(nbc__sched_builder *b, int peer, nbc_slice to, uint64_t size_bytes);
+                                     uint64_t size_bytes);
+NBC__PRIVATE int32_t nbc__sched_recv(nbc__sched_builder *b, int peer, nbc_slice to,
+                                     uint64_t size_bytes);
 NBC__PRIVATE void nbc__sched_copy(nbc__sched_builder *b, nbc_slice dst, nbc_slice src,
-                            uint64_t size_bytes);
-NBC__PRIVATE void nbc__sched_reduce(nbc__sched_builder *b, nbc_slice dst, nbc_slice left, nbc_slice right,
-                              uint64_t size_bytes);
+                                  uint64_t size_bytes);
+NBC__PRIVATE void nbc__sched_reduce(nbc__sched_builder *b, nbc_slice dst, nbc_slice left,
+                                    nbc_slice right, uint64_t size_bytes);
 NBC__PRIVATE void nbc__sched_combine(nbc__sched_builder *b, uint64_t at, uint64_t size_bytes,
-                               nbc_slice other, bool other_left, bool fresh);
+                                     nbc_slice other, bool other_left, bool fresh);
 NBC__PRIVATE nbc_slice nbc__sched_scratch(nbc__sched_builder *b, uint64_t size_bytes);
 NBC__PRIVATE void nbc__sched_window(nbc__sched_builder *b, int at_most);
 NBC__PRIVATE uint64_t nbc__sched_block_bytes(const nbc_schedule_desc *d, const uint64_t *counts,
-                                       int rank);
+                                             int rank);
 NBC__PRIVATE uint64_t nbc__sched_block_at(const nbc_schedule_desc *d, const uint64_t *counts,
-                                    const uint64_t *displs, int rank);
+                                          const uint64_t *displs, int rank);
 NBC__PRIVATE uint64_t nbc__sched_blocks_end(const nbc_schedule_desc *d, const uint64_t *counts,
-                                      const uint64_t *displs);
+                                            const uint64_t *displs);
 NBC__PRIVATE uint64_t nbc__sched_part(const nbc__sched_builder *b, int i, int parts);
 NBC__PRIVATE int nbc__sched_power_of_two(int size);

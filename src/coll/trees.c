@@ -1,8 +1,7 @@
 /* trees.c: trees; barrier and broadcast. */
 #include "trees.h"
 
-/* ---- trees -------------------------------------------------------------------------------------
- */
+/* ---- trees --------------------------------------------------------------------------------- */
 /* Parent (-1 at the root) and children, ascending, of v in a tree over 0..size-1 with root 0. The
    subtree of a k-nomial child c at distance m from its parent is [c, min(c + m, size)). */
 static int nbc__sched_knomial(int v, int size, int radix, int *parent, int *children) {
@@ -19,7 +18,7 @@ static int nbc__sched_knomial(int v, int size, int radix, int *parent, int *chil
 }
 
 NBC__PRIVATE int nbc__sched_subtree(int v, int size,
-                              int radix) { /* number of ranks in the subtree of v */
+                                    int radix) { /* number of ranks in the subtree of v */
   int64_t m = 1;
   while (m < size && v % (m * radix) == 0) m *= radix;
   return (int)(v + m < size ? m : size - v);
@@ -97,8 +96,7 @@ NBC__PRIVATE uint64_t nbc__sched_tree_segment(const nbc__sched_builder *b, uint6
                             a == NBC_ALGO_CHAIN || a == NBC_ALGO_BINARY ? 64 * 1024 : UINT64_MAX);
 }
 
-/* ---- barrier ------------------------------------------------------------------------------------
- */
+/* ---- barrier ------------------------------------------------------------------------------- */
 NBC__PRIVATE void nbc__sched_barrier_dissemination(nbc__sched_builder *b) {
   const nbc_slice none = nbc__sched_slice(NBC_AREA_NONE, 0);
   int32_t heard[32];
@@ -132,10 +130,9 @@ NBC__PRIVATE void nbc__sched_barrier_tree(nbc__sched_builder *b) {
   }
 }
 
-/* ---- broadcast ----------------------------------------------------------------------------------
- */
-NBC__PRIVATE void nbc__sched_bcast_tree(nbc__sched_builder *b, nbc_slice buffer, uint64_t total_bytes,
-                                  int root) {
+/* ---- broadcast ----------------------------------------------------------------------------- */
+NBC__PRIVATE void nbc__sched_bcast_tree(nbc__sched_builder *b, nbc_slice buffer,
+                                        uint64_t total_bytes, int root) {
   int parent;
   const int count = nbc__sched_tree(b, nbc__sched_virtual(b, root), b->d.size, &parent);
   const uint64_t step = nbc__sched_tree_segment(b, total_bytes);

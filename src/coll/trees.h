@@ -4,8 +4,7 @@
 #include "schedule.h"
 
 /* ---- for later pieces ---- */
-NBC__PRIVATE int nbc__sched_subtree(int v, int size,
-                              int radix);
+NBC__PRIVATE int nbc__sched_subtree(int v, int size, int radix);
 NBC__PRIVATE int nbc__sched_tree(const nbc__sched_builder *b, int v, int size, int *parent);
 NBC__PRIVATE bool nbc__sched_is_knomial(nbc_algo algo);
 NBC__PRIVATE int nbc__sched_radix(const nbc__sched_builder *b);
@@ -14,6 +13,6 @@ NBC__PRIVATE int nbc__sched_real(const nbc__sched_builder *b, int root, int v);
 NBC__PRIVATE uint64_t nbc__sched_tree_segment(const nbc__sched_builder *b, uint64_t total_bytes);
 NBC__PRIVATE void nbc__sched_barrier_dissemination(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_barrier_tree(nbc__sched_builder *b);
-NBC__PRIVATE void nbc__sched_bcast_tree(nbc__sched_builder *b, nbc_slice buffer, uint64_t total_bytes,
-                                  int root);
+NBC__PRIVATE void nbc__sched_bcast_tree(nbc__sched_builder *b, nbc_slice buffer,
+                                        uint64_t total_bytes, int root);
 NBC__PRIVATE void nbc__sched_bcast_long(nbc__sched_builder *b, bool without_one);

@@ -3,7 +3,7 @@
 #include "schedule.h"
 #include "catalogue.h"
 
-/* ---- tuning ---- */
+/* ---- tuning -------------------------------------------------------------------------------- */
 typedef struct nbc__tune {
   nbc_comm *comm;
   nbc_tune_desc desc;
@@ -138,7 +138,8 @@ static nbc_status nbc__tune_coll(const nbc__tune *u, nbc_coll coll, nbc_choice *
 }
 
 /* One rule for all sizes: the algorithm that is least often far behind the best one. */
-static nbc_status nbc__tune_unsized(const nbc__tune *u, nbc_coll coll, nbc_choice *table, bool *late) {
+static nbc_status nbc__tune_unsized(const nbc__tune *u, nbc_coll coll, nbc_choice *table,
+                                    bool *late) {
   const uint64_t most = u->desc.max_bytes / (uint64_t)u->comm->t->size;
   double behind[NBC_ALGO_COUNT] = {0}, d_ns[NBC_ALGO_COUNT] = {0}, elapsed_ns;
   uint64_t counts[1024];
@@ -163,7 +164,8 @@ static nbc_status nbc__tune_unsized(const nbc__tune *u, nbc_coll coll, nbc_choic
   for (int i = 1; i < NBC_ALGO_COUNT; i++)
     if (behind[i] > 0 && (best.algo == NBC_ALGO_AUTO || behind[i] < behind[best.algo]))
       best.algo = (nbc_algo)i;
-  if (best.algo && table->rule_count < NBC_CHOICE_MAX_RULES) table->rules[table->rule_count++] = best;
+  if (best.algo && table->rule_count < NBC_CHOICE_MAX_RULES)
+    table->rules[table->rule_count++] = best;
   return NBC_OK;
 }
 

@@ -3,8 +3,8 @@
 #include "build.h"
 #include "price.h"
 
-/* ---- the verifier
-   -------------------------------------------------------------------------------- Every byte
+/* ---- the verifier -------------------------------------------------------------------------- */
+/* Every byte
    carries which ranks' contributions it holds and which byte of their vector it is. */
 typedef struct nbc__sched_byte {
   uint64_t ranks; /* bit r: holds what rank r gave; 0: not set by anyone */
@@ -227,8 +227,8 @@ static void nbc__sched_prove_input(nbc__sched_proof *p, int r) {
                  me, 0);
 }
 
-/* Overwrites `want` (a copy of the receive buffer as it was) with what rank r must have afterwards.
- */
+/* Overwrites `want` (a copy of the receive buffer as it was) with what rank r must have
+   afterwards. */
 static void nbc__sched_prove_expect(const nbc__sched_proof *p, int r, nbc__sched_byte *want) {
   const nbc_schedule_desc *const d = &p->descs[r], *const root = &p->descs[d->root];
   const uint64_t block = d->count * d->elem_bytes,

@@ -5,13 +5,18 @@
 /* ============================================================================================== */
 /* [CELLS] 6. What is counted                                                                     */
 /* ============================================================================================== */
-/* ---- names ------------------------------------------------------------------------------------ */
-static const struct { const char *name; nbc_category category; } nbc__mon_kinds[] = {
+/* ---- names --------------------------------------------------------------------------------- */
+static const struct {
+  const char *name;
+  nbc_category category;
+} nbc__mon_kinds[] = {
 #define NBC__X(name, text, category) {text, NBC_CATEGORY_##category},
     NBC_KIND_LIST(NBC__X)
 #undef NBC__X
 };
-static const struct { const char *name, *text; } nbc__mon_problems[] = {
+static const struct {
+  const char *name, *text;
+} nbc__mon_problems[] = {
 #define NBC__X(name, text) {#name, text},
     NBC_PROBLEM_LIST(NBC__X)
 #undef NBC__X

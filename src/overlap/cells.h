@@ -59,7 +59,8 @@ typedef enum nbc_kind {
       NBC_KIND_COUNT
 } nbc_kind;
 
-/* What a call does for the dedicated-core model [R §6]: its columns nb, test, wait, blocking, other. */
+/* What a call does for the dedicated-core model [R §6]: its columns nb, test, wait, blocking,
+   other. */
 typedef enum nbc_category {
   NBC_CATEGORY_OTHER = 0,
   NBC_CATEGORY_BLOCKING,
@@ -94,9 +95,11 @@ NBC_API const char *nbc_peer_name(nbc_peer peer); /* "unknown", "same_node", "ot
   X(section_unbalanced, "section ends without begin, or sections left open")                       \
   X(transfers_overflow, "transfers begun when max_transfers were active (case 3)")                 \
   X(cells_overflow, "transfers counted under 'other' because max_cells was reached")               \
-  X(sections_overflow, "section begins counted under the enclosing one: max_sections, or too deep") \
+  X(sections_overflow,                                                                             \
+    "section begins counted under the enclosing one: max_sections, or too deep")                   \
   X(foreign_lost, "stamps from other threads lost because the inbox was full (case 3)")            \
-  X(unplaced, "transfers with a stamp whose place between the owner's calls is not known (case 3)") \
+  X(unplaced,                                                                                      \
+    "transfers with a stamp whose place between the owner's calls is not known (case 3)")          \
   X(cancelled, "transfers withdrawn before they ended (not counted)")                              \
   X(stamp_lost, "NIC stamps of unknown transfers, or older than the call history")                 \
   X(stamp_invalid, "NIC stamps that end before they begin (ignored)")                              \
@@ -117,9 +120,9 @@ NBC_API const char *nbc_problem_text(nbc_problem problem);
 typedef struct nbc_totals {
   uint64_t count, size_bytes;
   int64_t xfer_ns, min_overlap_ns, max_overlap_ns;
-  uint64_t case_count[3];     /* [O §2.2] cases 1, 2, 3 */
-  uint64_t exact_count;       /* transfers with NIC stamps; of these: */
-  int64_t exact_xfer_ns;      /* transfer time by the stamps */
+  uint64_t case_count[3];           /* [O §2.2] cases 1, 2, 3 */
+  uint64_t exact_count;             /* transfers with NIC stamps; of these: */
+  int64_t exact_xfer_ns;            /* transfer time by the stamps */
   int64_t exact_lo_ns, exact_hi_ns; /* interval of the exact overlap */
 } nbc_totals;
 
@@ -129,7 +132,7 @@ typedef struct nbc_cell { /* transfers of one (section, kind, class, peer) */
   int class_index;
   nbc_peer peer;
   nbc_totals t;
-  int64_t available_ns;                   /* computation between the stamps, summed (case 2) */
+  int64_t available_ns;                    /* computation between the stamps, summed (case 2) */
   uint64_t available_count[NBC_HIST_BINS]; /* and its distribution: what could have hidden it */
 } nbc_cell;
 

@@ -7,16 +7,14 @@
 /* Everything below reaches the machine through a probe, so that tests can hand in a counter that
    steps back, changes its rate or differs between cores, and see it found. */
 typedef struct nbc__clock_probe {
-  nbc_clock_source
-      source;      /* of the counter; NBC_CLOCK_AUTO = this processor has none that we know */
-  bool invariant;  /* as the processor says */
-  bool refused;    /* the kernel does not trust the counter */
-  int64_t tick_ns; /* one counter step, rounded up */
+  nbc_clock_source source; /* of the counter; NBC_CLOCK_AUTO = none that we know here */
+  bool invariant;          /* as the processor says */
+  bool refused;            /* the kernel does not trust the counter */
+  int64_t tick_ns;         /* one counter step, rounded up */
   uint64_t (*ticks)(void *user);
   int64_t (*raw_ns)(void *user); /* < 0: not available */
   void (*wait)(void *user, int64_t d_ns);
-  bool (*visit)(void *user,
-                int index); /* go to the index-th allowed core; false = no such; -1: back home */
+  bool (*visit)(void *user, int index); /* to the index-th allowed core; false = none; -1: home */
   void *user;
 } nbc__clock_probe;
 
@@ -29,7 +27,7 @@ typedef struct nbc__clock_bracket {
 /* NBC__CLOCK_COUNTER: the source that nbc__clock_counter reads; AUTO when there is none. The plain
    reading may move a few ns against neighbouring instructions, the ordered one may not. */
 #if defined(__x86_64__) && defined(__GNUC__)
-#define NBC__CLOCK_COUNTER NBC_CLOCK_TSC
+#  define NBC__CLOCK_COUNTER NBC_CLOCK_TSC
 static inline uint64_t nbc__clock_counter(void) {
   uint32_t lo, hi;
   __asm__ volatile("rdtsc" : "=a"(lo), "=d"(hi));
@@ -41,7 +39,7 @@ static inline uint64_t nbc__clock_counter_ordered(void) {
   return (uint64_t)hi << 32 | lo;
 }
 #elif defined(__aarch64__) && defined(__GNUC__)
-#define NBC__CLOCK_COUNTER NBC_CLOCK_CNTVCT
+#  define NBC__CLOCK_COUNTER NBC_CLOCK_CNTVCT
 static inline uint64_t nbc__clock_counter(void) {
   uint64_t ticks;
   __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
@@ -53,7 +51,7 @@ static inline uint64_t nbc__clock_counter_ordered(void) {
   return ticks;
 }
 #else
-#define NBC__CLOCK_COUNTER NBC_CLOCK_AUTO
+#  define NBC__CLOCK_COUNTER NBC_CLOCK_AUTO
 static inline uint64_t nbc__clock_counter(void) { return 0; }
 static inline uint64_t nbc__clock_counter_ordered(void) { return 0; }
 #endif
@@ -115,10 +113,11 @@ NBC_API const char *nbc_clock_source_name(nbc_clock_source source) {
 
 NBC_API void nbc_spin_ns(const nbc_clock *clock, int64_t d_ns) {
   const int64_t start_ns = nbc_clock_now_ns(clock);
-  while (nbc_clock_now_ns(clock) - start_ns < d_ns) {}
+  while (nbc_clock_now_ns(clock) - start_ns < d_ns) {
+  }
 }
 
-/* ---- the real probe -------------------------------------------------------------------------- */
+/* ---- the real probe ------------------------------------------------------------------------ */
 typedef struct nbc__clock_cores { /* the cores this thread may run on */
   cpu_set_t allowed;
   bool known;
@@ -188,7 +187,7 @@ static nbc__clock_probe nbc__clock_real_probe(nbc__clock_cores *cores) {
   return p;
 }
 
-/* ---- calibration ----------------------------------------------------------------------------- */
+/* ---- calibration --------------------------------------------------------------------------- */
 static nbc_status nbc__clock_refuse(nbc_clock *clock, const char *format, long long a,
                                     long long b) {
   char text[sizeof clock->why];
@@ -227,8 +226,8 @@ static nbc_status nbc__clock_take(const nbc__clock_probe *p, int tries, nbc__clo
 }
 
 /* Host time = the line through the middles of two brackets. If the rate is constant, RAW - host
-   time is linear and lies within half a bracket at both: between them within the wider half, outside
-   it grows at most by (half + half) / distance. */
+   time is linear and lies within half a bracket at both: between them within the wider half,
+   outside it grows at most by (half + half) / distance. */
 static bool nbc__clock_fit(nbc_clock *clock, uint64_t base_ticks, int64_t base_ns,
                            int64_t base_err_ns, const nbc__clock_bracket *last, int64_t tick_ns) {
   const int64_t last_ns = last->lo_ns + (last->hi_ns - last->lo_ns) / 2;

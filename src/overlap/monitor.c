@@ -5,9 +5,17 @@
 /* ============================================================================================== */
 /* [MONITOR] 7. The four events and the overlap bounds                                            */
 /* ============================================================================================== */
-enum { NBC__MON_BEGIN = 0, NBC__MON_BEGUN, NBC__MON_END, NBC__MON_END_SIZED, NBC__MON_END_ONLY, NBC__MON_CANCEL, NBC__MON_STAMP };
+enum {
+  NBC__MON_BEGIN = 0,
+  NBC__MON_BEGUN,
+  NBC__MON_END,
+  NBC__MON_END_SIZED,
+  NBC__MON_END_ONLY,
+  NBC__MON_CANCEL,
+  NBC__MON_STAMP
+};
 
-/* ---- creation --------------------------------------------------------------------------------- */
+/* ---- creation ------------------------------------------------------------------------------ */
 static nbc_status nbc__mon_set_classes(nbc_monitor *m, const nbc_monitor_desc *desc) {
   static const uint64_t edges[] = {256, 4096, 65536, 1048576, 16777216};
   const uint64_t *from = desc->class_edge_count ? desc->class_edges_bytes : edges;
@@ -32,10 +40,13 @@ NBC_API nbc_status nbc_monitor_create(const nbc_monitor_desc *desc, nbc_monitor 
   if (!m) return NBC_E_NOMEM;
   nbc_status status = NBC_OK;
   m->desc = *desc;
-  if (desc->counters && (desc->counters->count > NBC_MAX_COUNTERS || !desc->counters->read || !desc->counters->names))
+  if (desc->counters &&
+      (desc->counters->count > NBC_MAX_COUNTERS || !desc->counters->read || !desc->counters->names))
     status = NBC_E_INVAL;
-  if (desc->clock) m->clock = *desc->clock;
-  else if (status == NBC_OK) status = nbc_clock_create(NULL, &m->clock);
+  if (desc->clock)
+    m->clock = *desc->clock;
+  else if (status == NBC_OK)
+    status = nbc_clock_create(NULL, &m->clock);
   m->desc.clock = &m->clock;
   if (status == NBC_OK) status = nbc__mon_set_classes(m, desc);
   m->desc.ring_events = nbc__pow2(desc->ring_events, 512);
@@ -45,11 +56,13 @@ NBC_API nbc_status nbc_monitor_create(const nbc_monitor_desc *desc, nbc_monitor 
   if (!desc->max_sections) m->desc.max_sections = 64;
   if (m->desc.max_sections > 4096) m->desc.max_sections = 4096;
   if (status == NBC_OK && !desc->table_same_node) {
-    status = nbc_table_create_linear(500, 5e9, "default: 500 ns + bytes / (5 GB/s)", &m->own_table[0]);
+    status =
+        nbc_table_create_linear(500, 5e9, "default: 500 ns + bytes / (5 GB/s)", &m->own_table[0]);
     m->desc.table_same_node = m->own_table[0];
   }
   if (status == NBC_OK && !desc->table_other_node) {
-    status = nbc_table_create_linear(2000, 1e10, "default: 2 us + bytes / (10 GB/s)", &m->own_table[1]);
+    status =
+        nbc_table_create_linear(2000, 1e10, "default: 2 us + bytes / (10 GB/s)", &m->own_table[1]);
     m->desc.table_other_node = m->own_table[1];
   }
   struct timespec now;
@@ -115,11 +128,14 @@ static nbc_recorder *nbc__mon_new_recorder(nbc_monitor *m) {
   r->look_mask = turns / 4 < 128 ? turns / 4 - 1 : 127;
   r->takes_nic_stamps = d->history_calls > 0;
   if (d->counters && !m->recorders) { /* the first one reads them */
-    r->counter_sums = (uint64_t *)nbc__zalloc((d->max_sections + 1) * d->counters->count * sizeof *r->counter_sums);
-    r->counter_last = r->counter_sums ? r->counter_sums + d->max_sections * d->counters->count : NULL;
+    r->counter_sums = (uint64_t *)nbc__zalloc((d->max_sections + 1) * d->counters->count *
+                                              sizeof *r->counter_sums);
+    r->counter_last =
+        r->counter_sums ? r->counter_sums + d->max_sections * d->counters->count : NULL;
   }
   if (!r->history || (d->counters && !m->recorders && !r->counter_sums) || !r->ring ||
-      !r->sections || !r->inbox || !r->keys || !r->active || !r->pool || !r->cells || !r->cell_index) {
+      !r->sections || !r->inbox || !r->keys || !r->active || !r->pool || !r->cells ||
+      !r->cell_index) {
     nbc__mon_free_recorder(r);
     return NULL;
   }
@@ -163,7 +179,8 @@ NBC_API nbc_status nbc_recorder_attach(nbc_monitor *monitor, nbc_recorder **reco
 NBC_API nbc_status nbc_recorder_attach_at(nbc_monitor *m, int64_t t_ns, nbc_recorder **recorder) {
   nbc_recorder *r;
   pthread_mutex_lock(&m->mutex);
-  for (r = m->recorders; r && r->attached; r = r->next) {}
+  for (r = m->recorders; r && r->attached; r = r->next) {
+  }
   if (!r) {
     r = nbc__mon_new_recorder(m);
     if (r) r->next = m->recorders, m->recorders = r;
@@ -183,7 +200,7 @@ NBC_API nbc_status nbc_recorder_attach_at(nbc_monitor *m, int64_t t_ns, nbc_reco
   return r ? NBC_OK : NBC_E_NOMEM;
 }
 
-/* ---- the event path --------------------------------------------------------------------------- */
+/* ---- the event path ------------------------------------------------------------------------ */
 /* Each problem is counted either by the owner or under the lock, never by both (foreign_lost, which
    any thread may count, does not come here). */
 static inline void nbc__mon_problem(nbc_recorder *r, nbc_problem problem) {
@@ -191,7 +208,9 @@ static inline void nbc__mon_problem(nbc_recorder *r, nbc_problem problem) {
 }
 
 /* Only the owner writes these; a report may read them meanwhile. */
-static inline void nbc__mon_add(int64_t *sum, int64_t value) { NBC__MON_RELAXED_STORE(sum, *sum + value); }
+static inline void nbc__mon_add(int64_t *sum, int64_t value) {
+  NBC__MON_RELAXED_STORE(sum, *sum + value);
+}
 
 NBC_API int64_t nbc_recorder_comp_ns(const nbc_recorder *recorder, int64_t t_ns) {
   return nbc__mon_comp_at(NBC__MON_RELAXED_LOAD(&recorder->state), t_ns);
@@ -205,8 +224,10 @@ static inline int64_t nbc__mon_advance(nbc_recorder *r, int64_t t_ns) {
     nbc__mon_problem(r, NBC_PROBLEM_clock_backward);
     return r->last_ns;
   }
-  if (__builtin_expect(!r->on, 0)) nbc__mon_add(&r->off_ns, d_ns);
-  else nbc__mon_add(r->depth ? &r->here->call_ns : &r->here->comp_ns, d_ns);
+  if (__builtin_expect(!r->on, 0))
+    nbc__mon_add(&r->off_ns, d_ns);
+  else
+    nbc__mon_add(r->depth ? &r->here->call_ns : &r->here->comp_ns, d_ns);
   NBC__MON_RELAXED_STORE(&r->last_ns, t_ns);
   return t_ns;
 }
@@ -227,8 +248,10 @@ NBC_API void nbc_call_enter_at(nbc_recorder *r, nbc_kind kind, int64_t t_ns) {
 
 NBC_API void nbc_call_exit_at(nbc_recorder *r, int64_t t_ns) {
   if (r->depth != 1) {
-    if (r->depth > 1) r->depth--;
-    else nbc__mon_problem(r, NBC_PROBLEM_exit_without_enter);
+    if (r->depth > 1)
+      r->depth--;
+    else
+      nbc__mon_problem(r, NBC_PROBLEM_exit_without_enter);
     return;
   }
   t_ns = nbc__mon_advance(r, t_ns);
@@ -241,7 +264,8 @@ NBC_API void nbc_call_exit_at(nbc_recorder *r, int64_t t_ns) {
   if (d_ns > c->max_ns) NBC__MON_RELAXED_STORE(&c->max_ns, d_ns);
   nbc__mon_add(&c->total_ns, d_ns);
   NBC__MON_RELAXED_STORE(&c->count, c->count + 1);
-  nbc__mon_set_state(r, t_ns, (t_ns - (r->state >> 1)) * 2); /* last: what it may call is a jump then */
+  /* last: what it may call is a jump then */
+  nbc__mon_set_state(r, t_ns, (t_ns - (r->state >> 1)) * 2);
 }
 
 #define NBC__MON_UNPLACED INT64_MIN /* as C: not known */
@@ -283,8 +307,8 @@ NBC_API void nbc_xfer_end_sized_at(nbc_recorder *r, uint64_t id, uint64_t size_b
                                    int64_t t_ns) {
   nbc__mon_push(r, NBC__MON_END_SIZED, id, size_bytes, NBC_KIND_OTHER, peer, t_ns);
 }
-NBC_API void nbc_xfer_end_only_at(nbc_recorder *r, uint64_t size_bytes, nbc_kind kind, nbc_peer peer,
-                                  int64_t t_ns) {
+NBC_API void nbc_xfer_end_only_at(nbc_recorder *r, uint64_t size_bytes, nbc_kind kind,
+                                  nbc_peer peer, int64_t t_ns) {
   if (r->on) nbc__mon_push(r, NBC__MON_END_ONLY, 0, size_bytes, kind, peer, t_ns);
 }
 NBC_API void nbc_xfer_cancel(nbc_recorder *r, uint64_t id) {
@@ -292,17 +316,23 @@ NBC_API void nbc_xfer_cancel(nbc_recorder *r, uint64_t id) {
 }
 
 NBC_API void nbc_call_enter(nbc_recorder *r, nbc_kind kind) {
-  if (r->depth > 0) r->depth++;
-  else nbc_call_enter_at(r, kind, nbc_clock_now_ns(&r->monitor->clock));
+  if (r->depth > 0)
+    r->depth++;
+  else
+    nbc_call_enter_at(r, kind, nbc_clock_now_ns(&r->monitor->clock));
 }
 NBC_API void nbc_call_exit(nbc_recorder *r) {
-  if (r->depth > 1) r->depth--;
-  else nbc_call_exit_at(r, nbc_clock_now_ns(&r->monitor->clock));
+  if (r->depth > 1)
+    r->depth--;
+  else
+    nbc_call_exit_at(r, nbc_clock_now_ns(&r->monitor->clock));
 }
-NBC_API void nbc_xfer_begin(nbc_recorder *r, uint64_t id, uint64_t size_bytes, nbc_kind kind, nbc_peer peer) {
+NBC_API void nbc_xfer_begin(nbc_recorder *r, uint64_t id, uint64_t size_bytes, nbc_kind kind,
+                            nbc_peer peer) {
   nbc_xfer_begin_at(r, id, size_bytes, kind, peer, nbc_clock_now_ns(&r->monitor->clock));
 }
-NBC_API void nbc_xfer_begun(nbc_recorder *r, uint64_t id, uint64_t size_bytes, nbc_kind kind, nbc_peer peer) {
+NBC_API void nbc_xfer_begun(nbc_recorder *r, uint64_t id, uint64_t size_bytes, nbc_kind kind,
+                            nbc_peer peer) {
   nbc_xfer_begun_at(r, id, size_bytes, kind, peer, nbc_clock_now_ns(&r->monitor->clock));
 }
 NBC_API void nbc_xfer_end(nbc_recorder *r, uint64_t id) {
@@ -315,12 +345,14 @@ NBC_API void nbc_xfer_end_only(nbc_recorder *r, uint64_t size_bytes, nbc_kind ki
   nbc_xfer_end_only_at(r, size_bytes, kind, peer, nbc_clock_now_ns(&r->monitor->clock));
 }
 
-/* ---- sections, on and off --------------------------------------------------------------------- */
+/* ---- sections, on and off ------------------------------------------------------------------ */
 NBC__PRIVATE void nbc__mon_lock(nbc_recorder *r) {
   while (__atomic_exchange_n(&r->lock, 1, __ATOMIC_ACQUIRE))
     while (NBC__MON_RELAXED_LOAD(&r->lock)) sched_yield();
 }
-NBC__PRIVATE void nbc__mon_unlock(nbc_recorder *r) { __atomic_store_n(&r->lock, 0, __ATOMIC_RELEASE); }
+NBC__PRIVATE void nbc__mon_unlock(nbc_recorder *r) {
+  __atomic_store_n(&r->lock, 0, __ATOMIC_RELEASE);
+}
 
 /* Reads the counters and, with `book`, adds what they moved to the section of now. */
 NBC__PRIVATE void nbc__mon_read_counters_locked(nbc_recorder *r, bool book) {
@@ -331,12 +363,16 @@ NBC__PRIVATE void nbc__mon_read_counters_locked(nbc_recorder *r, bool book) {
   bool lost = !ok;
   uint64_t *sums = &r->counter_sums[NBC__MON_RELAXED_LOAD(&r->section) * s->count];
   for (size_t i = 0; ok && i < s->count; i++) {
-    if (r->counter_valid && now[i] < r->counter_last[i]) lost = true;
-    else if (r->counter_valid && book) sums[i] += now[i] - r->counter_last[i];
+    if (r->counter_valid && now[i] < r->counter_last[i])
+      lost = true;
+    else if (r->counter_valid && book)
+      sums[i] += now[i] - r->counter_last[i];
     r->counter_last[i] = now[i];
   }
   r->counter_valid = ok;
-  if (lost) NBC__MON_RELAXED_STORE(&r->problems[NBC_PROBLEM_counter_lost], r->problems[NBC_PROBLEM_counter_lost] + 1);
+  if (lost)
+    NBC__MON_RELAXED_STORE(&r->problems[NBC_PROBLEM_counter_lost],
+                           r->problems[NBC_PROBLEM_counter_lost] + 1);
 }
 static void nbc__mon_read_counters(nbc_recorder *r, bool book) {
   if (!r->counter_sums) return;
@@ -420,7 +456,7 @@ NBC_API void nbc_recorder_switch(nbc_recorder *r, bool on) {
   nbc_recorder_switch_at(r, on, nbc_clock_now_ns(&r->monitor->clock));
 }
 
-/* ---- stamps from other threads ---------------------------------------------------------------- */
+/* ---- stamps from other threads ------------------------------------------------------------- */
 static bool nbc__mon_inbox_put(nbc_recorder *r, const nbc__mon_event *event) {
   uint64_t position = NBC__MON_RELAXED_LOAD(&r->inbox_head);
   for (;;) {
@@ -443,8 +479,10 @@ static void nbc__mon_drain_by_force(nbc_recorder *r);
 static void nbc__mon_foreign_put(nbc_recorder *r, const nbc__mon_event *e) {
   for (int tries = 0; tries < 4; tries++) {
     if (nbc__mon_inbox_put(r, e)) return;
-    if (tries == 0) nbc__mon_drain(r);
-    else nbc__mon_drain_by_force(r);
+    if (tries == 0)
+      nbc__mon_drain(r);
+    else
+      nbc__mon_drain_by_force(r);
   }
   __atomic_fetch_add(&r->problems[NBC_PROBLEM_foreign_lost], 1, __ATOMIC_RELAXED);
 }
@@ -465,9 +503,10 @@ static void nbc__mon_foreign(nbc_recorder *r, uint8_t what, uint64_t id, uint64_
   nbc__mon_foreign_put(r, &e);
 }
 
-NBC_API void nbc_foreign_begin_at(nbc_recorder *owner, uint64_t id, uint64_t size_bytes, nbc_kind kind,
-                                  nbc_peer peer, int64_t t_ns) {
-  if (NBC__MON_RELAXED_LOAD(&owner->on)) nbc__mon_foreign(owner, NBC__MON_BEGIN, id, size_bytes, kind, peer, t_ns, 0);
+NBC_API void nbc_foreign_begin_at(nbc_recorder *owner, uint64_t id, uint64_t size_bytes,
+                                  nbc_kind kind, nbc_peer peer, int64_t t_ns) {
+  if (NBC__MON_RELAXED_LOAD(&owner->on))
+    nbc__mon_foreign(owner, NBC__MON_BEGIN, id, size_bytes, kind, peer, t_ns, 0);
 }
 NBC_API void nbc_foreign_end_at(nbc_recorder *owner, uint64_t id, int64_t t_ns) {
   nbc__mon_foreign(owner, NBC__MON_END, id, 0, NBC_KIND_OTHER, NBC_PEER_UNKNOWN, t_ns, 0);
@@ -483,18 +522,21 @@ NBC_API void nbc_foreign_begin(nbc_recorder *owner, uint64_t id, uint64_t size_b
 NBC_API void nbc_foreign_end(nbc_recorder *owner, uint64_t id) {
   nbc_foreign_end_at(owner, id, nbc_clock_now_ns(&owner->monitor->clock));
 }
-NBC_API void nbc_foreign_end_sized(nbc_recorder *owner, uint64_t id, uint64_t size_bytes, nbc_peer peer) {
+NBC_API void nbc_foreign_end_sized(nbc_recorder *owner, uint64_t id, uint64_t size_bytes,
+                                   nbc_peer peer) {
   nbc_foreign_end_sized_at(owner, id, size_bytes, peer, nbc_clock_now_ns(&owner->monitor->clock));
 }
-NBC_API void nbc_foreign_end_only(nbc_recorder *owner, uint64_t size_bytes, nbc_kind kind, nbc_peer peer) {
+NBC_API void nbc_foreign_end_only(nbc_recorder *owner, uint64_t size_bytes, nbc_kind kind,
+                                  nbc_peer peer) {
   if (NBC__MON_RELAXED_LOAD(&owner->on))
-    nbc__mon_foreign(owner, NBC__MON_END_ONLY, 0, size_bytes, kind, peer, nbc_clock_now_ns(&owner->monitor->clock), 0);
+    nbc__mon_foreign(owner, NBC__MON_END_ONLY, 0, size_bytes, kind, peer,
+                     nbc_clock_now_ns(&owner->monitor->clock), 0);
 }
 
 NBC_API void nbc_xfer_stamp_length(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns,
                                    int64_t t_end_ns, int64_t err_ns, int64_t d_err_ns) {
-  /* In line with the other events by the last time that it speaks of; the begin travels in the place of
-     C, err in that of the size, the length's err in that of the call. */
+  /* In line with the other events by the last time that it speaks of; the begin travels in the
+     place of C, err in that of the size, the length's err in that of the call. */
   nbc__mon_event e;
   memset(&e, 0, sizeof e);
   if (err_ns < 0) err_ns = err_ns == INT64_MIN ? INT64_MAX : -err_ns;
@@ -511,10 +553,11 @@ NBC_API void nbc_xfer_stamp(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns
   nbc_xfer_stamp_length(owner, id, t_begin_ns, t_end_ns, err_ns, UINT32_MAX);
 }
 
-/* ---- draining: events become sums. Everything below runs under the recorder's lock. ------------ */
+/* ---- draining: events become sums. Everything below runs under the recorder's lock. -------- */
 static inline uint64_t nbc__mon_hash(uint64_t id) { return (id * 0x9E3779B97F4A7C15u) >> 20; }
 
-static nbc__mon_key *nbc__mon_find(nbc_recorder *r, uint64_t id) { /* its key, or the empty one for it */
+/* its key, or the empty one for it */
+static nbc__mon_key *nbc__mon_find(nbc_recorder *r, uint64_t id) {
   uint64_t i = nbc__mon_hash(id) & r->key_mask;
   while (r->keys[i].index_plus1 && r->keys[i].id != id) i = (i + 1) & r->key_mask;
   return &r->keys[i];
@@ -542,16 +585,20 @@ NBC__PRIVATE int nbc__mon_class(const nbc_monitor *m, uint64_t size_bytes) {
   return c;
 }
 
-static nbc_cell *nbc__mon_cell(nbc_recorder *r, int section, nbc_kind kind, int class_index, nbc_peer peer) {
+static nbc_cell *nbc__mon_cell(nbc_recorder *r, int section, nbc_kind kind, int class_index,
+                               nbc_peer peer) {
   nbc_cell *c = r->last_cell;
-  if (c && c->section_index == section && c->kind == kind && c->class_index == class_index && c->peer == peer)
+  if (c && c->section_index == section && c->kind == kind && c->class_index == class_index &&
+      c->peer == peer)
     return c;
   const uint64_t index_mask = 2 * nbc__pow2(r->monitor->desc.max_cells, 0) - 1;
-  const uint64_t key = ((uint64_t)section << 16) | ((uint64_t)kind << 8) | ((uint64_t)class_index << 2) | (uint64_t)peer;
+  const uint64_t key = ((uint64_t)section << 16) | ((uint64_t)kind << 8) |
+                       ((uint64_t)class_index << 2) | (uint64_t)peer;
   uint64_t i = nbc__mon_hash(key) & index_mask;
   for (; r->cell_index[i]; i = (i + 1) & index_mask) {
     c = &r->cells[r->cell_index[i] - 1];
-    if (c->section_index == section && c->kind == kind && c->class_index == class_index && c->peer == peer)
+    if (c->section_index == section && c->kind == kind && c->class_index == class_index &&
+        c->peer == peer)
       return r->last_cell = c;
   }
   if (r->cell_count > r->monitor->desc.max_cells) {
@@ -570,8 +617,10 @@ static nbc_cell *nbc__mon_cell(nbc_recorder *r, int section, nbc_kind kind, int 
 static int64_t nbc__mon_xfer_ns(nbc_recorder *r, nbc_peer peer, uint64_t size_bytes) {
   const nbc_monitor_desc *d = &r->monitor->desc;
   const nbc_table *table = peer == NBC_PEER_SAME_NODE ? d->table_same_node : d->table_other_node;
-  if (table == r->last_table && size_bytes == r->last_bytes && peer != NBC_PEER_UNKNOWN) return r->last_time_ns;
-  const int64_t hour_ns = 3600000000000; /* nobody's message takes longer; keeps sums from overflowing */
+  if (table == r->last_table && size_bytes == r->last_bytes && peer != NBC_PEER_UNKNOWN)
+    return r->last_time_ns;
+  /* nobody's message takes longer; keeps sums from overflowing */
+  const int64_t hour_ns = 3600000000000;
   int64_t t_ns = nbc_table_time_ns(table, size_bytes);
   if (peer == NBC_PEER_UNKNOWN) { /* the slower of the two */
     const int64_t other_ns = nbc_table_time_ns(d->table_same_node, size_bytes);
@@ -586,8 +635,8 @@ static int64_t nbc__mon_xfer_ns(nbc_recorder *r, nbc_peer peer, uint64_t size_by
 }
 
 /* [O §2.2]: one transfer with begin b and end e; e == NULL or b == NULL: case 3. */
-NBC__PRIVATE void nbc__mon_account(nbc_recorder *r, nbc_cell *cell, const nbc__mon_event *b, const nbc__mon_event *e,
-                             uint64_t size_bytes, nbc_peer peer) {
+NBC__PRIVATE void nbc__mon_account(nbc_recorder *r, nbc_cell *cell, const nbc__mon_event *b,
+                                   const nbc__mon_event *e, uint64_t size_bytes, nbc_peer peer) {
   nbc_totals *t = &cell->t;
   int64_t x_ns = nbc__mon_xfer_ns(r, peer, size_bytes), min_ns = 0, max_ns;
   if (b && e && e->t_ns < b->t_ns) {
@@ -630,7 +679,8 @@ NBC__PRIVATE void nbc__mon_account(nbc_recorder *r, nbc_cell *cell, const nbc__m
   t->max_overlap_ns += max_ns;
 }
 
-static nbc_cell *nbc__mon_finish(nbc_recorder *r, const nbc__mon_event *b, const nbc__mon_event *e) {
+static nbc_cell *nbc__mon_finish(nbc_recorder *r, const nbc__mon_event *b,
+                                 const nbc__mon_event *e) {
   const nbc__mon_event *first = b ? b : e;
   uint64_t size_bytes = first->size_bytes;
   nbc_peer peer = (nbc_peer)first->peer;
@@ -638,24 +688,30 @@ static nbc_cell *nbc__mon_finish(nbc_recorder *r, const nbc__mon_event *b, const
     size_bytes = e->size_bytes;
     if (e->peer != NBC_PEER_UNKNOWN) peer = (nbc_peer)e->peer;
   }
-  nbc_cell *cell = nbc__mon_cell(r, first->section, (nbc_kind)first->kind, nbc__mon_class(r->monitor, size_bytes), peer);
+  nbc_cell *cell = nbc__mon_cell(r, first->section, (nbc_kind)first->kind,
+                                 nbc__mon_class(r->monitor, size_bytes), peer);
   nbc__mon_account(r, cell, b && b->what == NBC__MON_BEGUN ? NULL : b, e, size_bytes, peer);
   return cell;
 }
 
 /* C at a past time from the history of calls; false when the history does not reach back so far. */
 static bool nbc__mon_comp_then(const nbc_recorder *r, int64_t t_ns, int64_t *comp_ns) {
-  const uint64_t size = r->history_mask + 1, head = __atomic_load_n(&r->history_head, __ATOMIC_ACQUIRE);
-  uint64_t low = head >= size ? head - size + 1 : 0, high = head; /* the owner may be writing head - size */
+  const uint64_t size = r->history_mask + 1,
+                 head = __atomic_load_n(&r->history_head, __ATOMIC_ACQUIRE);
+  /* the owner may be writing head - size */
+  uint64_t low = head >= size ? head - size + 1 : 0, high = head;
   const uint64_t oldest = low;
   while (low < high) { /* first turn after t_ns */
     const uint64_t mid = low + (high - low) / 2;
-    if (NBC__MON_RELAXED_LOAD(&r->history[mid & r->history_mask].t_ns) <= t_ns) low = mid + 1;
-    else high = mid;
+    if (NBC__MON_RELAXED_LOAD(&r->history[mid & r->history_mask].t_ns) <= t_ns)
+      low = mid + 1;
+    else
+      high = mid;
   }
   if (low == oldest && (oldest > 0 || head == 0)) return false;
   if (low == 0) low = 1, t_ns = r->history[0].t_ns; /* before the thread was known, C stood still */
-  *comp_ns = nbc__mon_comp_at(NBC__MON_RELAXED_LOAD(&r->history[(low - 1) & r->history_mask].state), t_ns);
+  *comp_ns =
+      nbc__mon_comp_at(NBC__MON_RELAXED_LOAD(&r->history[(low - 1) & r->history_mask].state), t_ns);
   __atomic_thread_fence(__ATOMIC_ACQUIRE);
   const uint64_t now = NBC__MON_RELAXED_LOAD(&r->history_head);
   return now < size || low - 1 > now - size; /* still there? */
@@ -667,11 +723,14 @@ static int64_t nbc__mon_known_ns(const nbc_recorder *r) {
   if (!head) return INT64_MIN;
   const int64_t t_ns = NBC__MON_RELAXED_LOAD(&r->history[(head - 1) & r->history_mask].t_ns);
   __atomic_thread_fence(__ATOMIC_ACQUIRE);
-  return NBC__MON_RELAXED_LOAD(&r->history_head) - head < r->history_mask ? t_ns : INT64_MIN; /* still there? */
+  return NBC__MON_RELAXED_LOAD(&r->history_head) - head < r->history_mask
+             ? t_ns
+             : INT64_MIN; /* still there? */
 }
 
 /* C at t_ns, when the owner is known up to known_ns: after that it may have computed, or not. */
-static bool nbc__mon_comp_by(const nbc_recorder *r, int64_t t_ns, int64_t known_ns, bool most, int64_t *comp_ns) {
+static bool nbc__mon_comp_by(const nbc_recorder *r, int64_t t_ns, int64_t known_ns, bool most,
+                             int64_t *comp_ns) {
   int64_t beyond_ns;
   if (t_ns <= known_ns) return nbc__mon_comp_then(r, t_ns, comp_ns);
   if (known_ns == INT64_MIN || !nbc__mon_comp_then(r, known_ns, comp_ns)) return false;
@@ -680,15 +739,17 @@ static bool nbc__mon_comp_by(const nbc_recorder *r, int64_t t_ns, int64_t known_
   return true;
 }
 
-/* Exact overlap of one stamped transfer (or fragment): C(end) - C(begin), each time +- err; cut by what
-   its length says, which is known to d_err (nbc_xfer_stamp_length). */
-static void nbc__mon_stamp(nbc_recorder *r, nbc_cell *cell, const nbc__mon_event *stamp, int64_t known_ns) {
+/* Exact overlap of one stamped transfer (or fragment): C(end) - C(begin), each time +- err; cut by
+   what its length says, which is known to d_err (nbc_xfer_stamp_length). */
+static void nbc__mon_stamp(nbc_recorder *r, nbc_cell *cell, const nbc__mon_event *stamp,
+                           int64_t known_ns) {
   const int64_t far_ns = (int64_t)1 << 60, err_ns = (int64_t)stamp->size_bytes;
   const int64_t b_ns = stamp->comp_ns, e_ns = stamp->t_ns - err_ns;
   int64_t d_err_ns = (int64_t)stamp->call_seq, b_early, b_late, e_early, e_late;
   if (e_ns < b_ns || b_ns < -far_ns || e_ns > far_ns || err_ns > far_ns) {
     nbc__mon_problem(r, NBC_PROBLEM_stamp_invalid);
-  } else if (!r->takes_nic_stamps || !nbc__mon_comp_by(r, b_ns - err_ns, known_ns, false, &b_early) ||
+  } else if (!r->takes_nic_stamps ||
+             !nbc__mon_comp_by(r, b_ns - err_ns, known_ns, false, &b_early) ||
              !nbc__mon_comp_by(r, b_ns + err_ns, known_ns, true, &b_late) ||
              !nbc__mon_comp_by(r, e_ns - err_ns, known_ns, false, &e_early) ||
              !nbc__mon_comp_by(r, stamp->t_ns, known_ns, true, &e_late)) {
@@ -730,10 +791,14 @@ static void nbc__mon_follow(nbc_recorder *r, const nbc__mon_event *e, int64_t kn
   const bool ended = !key->index_plus1 && r->recent[recent].set && r->recent[recent].id == e->id;
   if (e->what == NBC__MON_STAMP) {
     const nbc__mon_event *b = key->index_plus1 ? &r->active[key->index_plus1 - 1] : NULL;
-    nbc_cell *cell = b ? nbc__mon_cell(r, b->section, (nbc_kind)b->kind, nbc__mon_class(r->monitor, b->size_bytes), (nbc_peer)b->peer)
-                     : ended ? r->recent[recent].cell : NULL;
-    if (cell) nbc__mon_stamp(r, cell, e, known_ns);
-    else nbc__mon_problem(r, NBC_PROBLEM_stamp_lost);
+    nbc_cell *cell = ended ? r->recent[recent].cell : NULL;
+    if (b)
+      cell = nbc__mon_cell(r, b->section, (nbc_kind)b->kind,
+                           nbc__mon_class(r->monitor, b->size_bytes), (nbc_peer)b->peer);
+    if (cell)
+      nbc__mon_stamp(r, cell, e, known_ns);
+    else
+      nbc__mon_problem(r, NBC_PROBLEM_stamp_lost);
     return;
   }
   if (!key->index_plus1) {
@@ -741,8 +806,10 @@ static void nbc__mon_follow(nbc_recorder *r, const nbc__mon_event *e, int64_t kn
     return;
   }
   nbc_cell *cell = NULL;
-  if (e->what == NBC__MON_CANCEL) nbc__mon_problem(r, NBC_PROBLEM_cancelled);
-  else cell = nbc__mon_finish(r, &r->active[key->index_plus1 - 1], e);
+  if (e->what == NBC__MON_CANCEL)
+    nbc__mon_problem(r, NBC_PROBLEM_cancelled);
+  else
+    cell = nbc__mon_finish(r, &r->active[key->index_plus1 - 1], e);
   nbc__mon_remove(r, key);
   r->recent[recent].id = e->id;
   r->recent[recent].set = true;
@@ -750,15 +817,19 @@ static void nbc__mon_follow(nbc_recorder *r, const nbc__mon_event *e, int64_t kn
 }
 
 static void nbc__mon_process(nbc_recorder *r, const nbc__mon_event *e, int64_t known_ns) {
-  if (e->what == NBC__MON_BEGIN || e->what == NBC__MON_BEGUN) nbc__mon_begin(r, e);
-  else if (e->what == NBC__MON_END_ONLY) nbc__mon_finish(r, NULL, e);
-  else nbc__mon_follow(r, e, known_ns);
+  if (e->what == NBC__MON_BEGIN || e->what == NBC__MON_BEGUN)
+    nbc__mon_begin(r, e);
+  else if (e->what == NBC__MON_END_ONLY)
+    nbc__mon_finish(r, NULL, e);
+  else
+    nbc__mon_follow(r, e, known_ns);
 }
 
 /* A foreign event, when the owner's turns are known up to known_ns. */
 static void nbc__mon_process_foreign(nbc_recorder *r, nbc__mon_slot *slot, int64_t known_ns) {
   nbc__mon_event *e = &slot->event;
-  if (e->what != NBC__MON_STAMP && (e->t_ns > known_ns || !nbc__mon_comp_then(r, e->t_ns, &e->comp_ns)))
+  if (e->what != NBC__MON_STAMP &&
+      (e->t_ns > known_ns || !nbc__mon_comp_then(r, e->t_ns, &e->comp_ns)))
     e->comp_ns = NBC__MON_UNPLACED;
   nbc__mon_process(r, e, known_ns);
   __atomic_store_n(&slot->turn, r->inbox_tail + r->inbox_mask + 1, __ATOMIC_RELEASE);
@@ -766,8 +837,8 @@ static void nbc__mon_process_foreign(nbc_recorder *r, nbc__mon_slot *slot, int64
 }
 
 /* Own and foreign events, merged by time (an own begin before a foreign end of the same time). A
-   foreign event waits until the owner has passed its time: until a later turn or own event, or until
-   known_ns (who drains knows the owner so far). */
+   foreign event waits until the owner has passed its time: until a later turn or own event, or
+   until known_ns (who drains knows the owner so far). */
 typedef enum nbc__mon_haste {
   NBC__MON_PASSING = 0, /* the owner: waits for nobody */
   NBC__MON_PATIENT,
@@ -780,8 +851,8 @@ static void nbc__mon_drain_locked(nbc_recorder *r, int64_t known_ns, nbc__mon_ha
   for (;;) {
     nbc__mon_slot *slot = &r->inbox[r->inbox_tail & r->inbox_mask];
     const bool foreign = __atomic_load_n(&slot->turn, __ATOMIC_ACQUIRE) == r->inbox_tail + 1;
-    /* A stamp whose thread is just writing it holds up those behind it: give it a moment, lest an own
-       end overtakes its foreign begin. */
+    /* A stamp whose thread is just writing it holds up those behind it: give it a moment, lest an
+       own end overtakes its foreign begin. */
     if (!foreign && waits < 100 && NBC__MON_RELAXED_LOAD(&r->inbox_head) != r->inbox_tail) {
       if (haste == NBC__MON_PASSING) break;
       waits++;
@@ -797,7 +868,9 @@ static void nbc__mon_drain_locked(nbc_recorder *r, int64_t known_ns, nbc__mon_ha
     const nbc__mon_event *own = tail != head ? &r->ring[tail & r->ring_mask] : NULL;
     if (own && own->t_ns > known_ns) known_ns = own->t_ns; /* its turns came before it */
     if (foreign && (!own || slot->event.t_ns < own->t_ns)) {
-      if (slot->event.t_ns > known_ns && haste != NBC__MON_FORCED) break; /* own is NULL: all of the ring is drained */
+      if (slot->event.t_ns > known_ns && haste != NBC__MON_FORCED)
+        break; /* own is NULL: all of the
+                                                                             ring is drained */
       nbc__mon_process_foreign(r, slot, known_ns);
     } else if (own) {
       nbc__mon_process(r, own, known_ns);
@@ -830,8 +903,8 @@ static void nbc__mon_empty_inbox(nbc_recorder *r) {
   nbc__mon_drain_locked(r, INT64_MIN, NBC__MON_PASSING);
   nbc__mon_unlock(r);
 }
-/* For a report at t_ns. Who asks may be the owner: then nothing of it is under way, and NIC stamps whose
-   last time it has not passed are taken as wide as that leaves them. */
+/* For a report at t_ns. Who asks may be the owner: then nothing of it is under way, and NIC stamps
+   whose last time it has not passed are taken as wide as that leaves them. */
 NBC__PRIVATE void nbc__mon_drain_for_report_locked(nbc_recorder *r, int64_t t_ns) {
   const bool is_owner = r->attached && nbc__mon_is_owner(r);
   const int64_t known_ns = !r->attached ? INT64_MAX : is_owner ? t_ns : INT64_MIN;

@@ -24,30 +24,32 @@
 
    Several threads. Each thread has its own recorder, its own C and N. A transfer belongs to the
    thread that began it (its owner), also when another thread (a progress worker, another
-   waiter) stamps its begin or end: then comp is the owner's C between the two stamps. Such a stamp is
-   placed between the owner's calls only when the owner has told of a later one, because a thread may
-   be interrupted between reading its clock and telling; until then the transfer counts as active.
-   The same holds for what is stamped with an earlier time (_at). Per process,
-   C, N, x and the bounds are sums over threads (thread-seconds), so min <= true <= max holds for the
-   sums because it holds for each transfer. Computation of threads without a recorder is not seen.
+   waiter) stamps its begin or end: then comp is the owner's C between the two stamps. Such a stamp
+   is placed between the owner's calls only when the owner has told of a later one, because a thread
+   may be interrupted between reading its clock and telling; until then the transfer counts as
+   active. The same holds for what is stamped with an earlier time (_at). Per process,
+   C, N, x and the bounds are sums over threads (thread-seconds), so min <= true <= max holds for
+   the sums because it holds for each transfer. Computation of threads without a recorder is not
+   seen.
 
    Memory: about 100 B x (max_transfers + ring_events) + 600 B x max_cells + 3 KB x max_sections per
    recorder, allocated at attach. No allocation, lock or system call per event (a full ring, and at
    every 64th call an inbox that is not empty, is drained under a private spin lock that only a
    foreign stamp or a report can hold). */
 
-#define NBC_MAX_CLASSES 32 /* message-size classes */
-#define NBC_MAX_DEPTH   16 /* open sections of one thread */
+#define NBC_MAX_CLASSES  32 /* message-size classes */
+#define NBC_MAX_DEPTH    16 /* open sections of one thread */
 #define NBC_MAX_COUNTERS 64
 
-/* Counters of the machine (a NIC's bytes, retransmissions, pauses) to be booked per section. They are
-   read when a section begins or ends, when the recorder is switched, and for a report; by one thread
-   per process, the one that attached first, so that nothing counts twice. NIC counters are the
-   node's: on a node with several processes, give them to one. */
+/* Counters of the machine (a NIC's bytes, retransmissions, pauses) to be booked per section. They
+   are read when a section begins or ends, when the recorder is switched, and for a report; by one
+   thread per process, the one that attached first, so that nothing counts twice. NIC counters are
+   the node's: on a node with several processes, give them to one. */
 typedef struct nbc_counter_source {
-  size_t count;             /* at most NBC_MAX_COUNTERS */
-  const char *const *names; /* borrowed */
-  bool (*read)(void *user, uint64_t *values); /* rising values, all `count` of them; false = failed */
+  size_t count;                               /* at most NBC_MAX_COUNTERS */
+  const char *const *names;                   /* borrowed */
+  bool (*read)(void *user, uint64_t *values); /* rising values, all `count` of them; false =
+                                                 failed */
   void *user;
 } nbc_counter_source;
 
@@ -58,18 +60,21 @@ typedef struct nbc_monitor_desc {
   const nbc_clock *clock;            /* copied; NULL = nbc_clock_create with defaults */
   const nbc_table *table_same_node;  /* borrowed until destroy; NULL = 500 ns + n / (5 GB/s) */
   const nbc_table *table_other_node; /* borrowed until destroy; NULL = 2 us + n / (10 GB/s) */
-  const uint64_t *class_edges_bytes; /* ascending upper limits (inclusive) of the size classes; the */
+  const uint64_t *class_edges_bytes; /* ascending upper limits (inclusive) of the size classes;
+                                        the */
   size_t class_edge_count;           /* last class is open. 0 = 256, 4 Ki, 64 Ki, 1 Mi, 16 Mi */
   size_t ring_events;                /* 0 = 512; rounded up to a power of two */
   size_t max_transfers;              /* active at once, per thread; 0 = 4096; rounded up likewise */
   size_t max_cells;                  /* (section, kind, class, peer) combinations; 0 = 1024 */
   size_t max_sections;               /* per thread; 0 = 64 */
-  size_t history_calls;              /* calls remembered for stamps of the past; 0 = 256, no NIC stamps */
+  size_t history_calls;              /* calls remembered for stamps of the past; 0 = 256, no NIC
+                                        stamps */
   const nbc_counter_source *counters; /* borrowed until destroy; NULL = none */
-  bool start_off;                    /* recorders start switched off */
+  bool start_off;                     /* recorders start switched off */
 } nbc_monitor_desc;
 
-/* ret NBC_OK | NBC_E_INVAL (edges not ascending, too many; too many counters) | NBC_E_CLOCK | NBC_E_NOMEM */
+/* ret NBC_OK | NBC_E_INVAL (edges not ascending, too many; too many counters) | NBC_E_CLOCK |
+   NBC_E_NOMEM */
 NBC_API nbc_status nbc_monitor_create(const nbc_monitor_desc *desc, nbc_monitor **monitor);
 /* All recorders must be idle. NULL allowed. */
 NBC_API void nbc_monitor_destroy(nbc_monitor *monitor);
@@ -79,8 +84,10 @@ NBC_API nbc_monitor_desc nbc_monitor_desc_of(const nbc_monitor *monitor); /* val
 /* A recorder for the calling thread. Its computation starts now. Any thread, takes a lock.
    ret NBC_OK | NBC_E_NOMEM */
 NBC_API nbc_status nbc_recorder_attach(nbc_monitor *monitor, nbc_recorder **recorder);
-NBC_API nbc_status nbc_recorder_attach_at(nbc_monitor *monitor, int64_t t_ns, nbc_recorder **recorder);
-/* The thread ends: its time stops, its numbers stay for the report. The pointer is dead afterwards. */
+NBC_API nbc_status nbc_recorder_attach_at(nbc_monitor *monitor, int64_t t_ns,
+                                          nbc_recorder **recorder);
+/* The thread ends: its time stops, its numbers stay for the report. The pointer is dead
+   afterwards. */
 NBC_API void nbc_recorder_detach(nbc_recorder *recorder);
 NBC_API void nbc_recorder_detach_at(nbc_recorder *recorder, int64_t t_ns);
 
@@ -94,22 +101,25 @@ NBC_API void nbc_call_exit_at(nbc_recorder *recorder, int64_t t_ns);
 /* id: any number, unique among this recorder's active transfers. */
 NBC_API void nbc_xfer_begin(nbc_recorder *recorder, uint64_t id, uint64_t size_bytes, nbc_kind kind,
                             nbc_peer peer);
-NBC_API void nbc_xfer_begin_at(nbc_recorder *recorder, uint64_t id, uint64_t size_bytes, nbc_kind kind,
-                               nbc_peer peer, int64_t t_ns);
+NBC_API void nbc_xfer_begin_at(nbc_recorder *recorder, uint64_t id, uint64_t size_bytes,
+                               nbc_kind kind, nbc_peer peer, int64_t t_ns);
 /* A transfer that had begun before, without this recorder seeing it (a message that came before its
-   receive): its id is known from here on for its end, stamps or cancel; only its end bounds it: case 3. */
+   receive): its id is known from here on for its end, stamps or cancel; only its end bounds it:
+   case 3. */
 NBC_API void nbc_xfer_begun(nbc_recorder *recorder, uint64_t id, uint64_t size_bytes, nbc_kind kind,
                             nbc_peer peer);
-NBC_API void nbc_xfer_begun_at(nbc_recorder *recorder, uint64_t id, uint64_t size_bytes, nbc_kind kind,
-                               nbc_peer peer, int64_t t_ns);
+NBC_API void nbc_xfer_begun_at(nbc_recorder *recorder, uint64_t id, uint64_t size_bytes,
+                               nbc_kind kind, nbc_peer peer, int64_t t_ns);
 NBC_API void nbc_xfer_end(nbc_recorder *recorder, uint64_t id);
 NBC_API void nbc_xfer_end_at(nbc_recorder *recorder, uint64_t id, int64_t t_ns);
 /* As nbc_xfer_end, but the true size became known only now (a receive shorter than its buffer). */
-NBC_API void nbc_xfer_end_sized(nbc_recorder *recorder, uint64_t id, uint64_t size_bytes, nbc_peer peer);
+NBC_API void nbc_xfer_end_sized(nbc_recorder *recorder, uint64_t id, uint64_t size_bytes,
+                                nbc_peer peer);
 NBC_API void nbc_xfer_end_sized_at(nbc_recorder *recorder, uint64_t id, uint64_t size_bytes,
                                    nbc_peer peer, int64_t t_ns);
 /* A transfer of which only the end is seen (an eager arrival): case 3. */
-NBC_API void nbc_xfer_end_only(nbc_recorder *recorder, uint64_t size_bytes, nbc_kind kind, nbc_peer peer);
+NBC_API void nbc_xfer_end_only(nbc_recorder *recorder, uint64_t size_bytes, nbc_kind kind,
+                               nbc_peer peer);
 NBC_API void nbc_xfer_end_only_at(nbc_recorder *recorder, uint64_t size_bytes, nbc_kind kind,
                                   nbc_peer peer, int64_t t_ns);
 /* The transfer will not happen (cancelled receive): forgotten, counted as `cancelled`. */
@@ -120,33 +130,36 @@ NBC_API void nbc_xfer_cancel(nbc_recorder *recorder, uint64_t id);
    `unplaced`). */
 NBC_API void nbc_foreign_begin(nbc_recorder *owner, uint64_t id, uint64_t size_bytes, nbc_kind kind,
                                nbc_peer peer);
-NBC_API void nbc_foreign_begin_at(nbc_recorder *owner, uint64_t id, uint64_t size_bytes, nbc_kind kind,
-                                  nbc_peer peer, int64_t t_ns);
+NBC_API void nbc_foreign_begin_at(nbc_recorder *owner, uint64_t id, uint64_t size_bytes,
+                                  nbc_kind kind, nbc_peer peer, int64_t t_ns);
 NBC_API void nbc_foreign_end(nbc_recorder *owner, uint64_t id);
 NBC_API void nbc_foreign_end_at(nbc_recorder *owner, uint64_t id, int64_t t_ns);
-NBC_API void nbc_foreign_end_sized(nbc_recorder *owner, uint64_t id, uint64_t size_bytes, nbc_peer peer);
+NBC_API void nbc_foreign_end_sized(nbc_recorder *owner, uint64_t id, uint64_t size_bytes,
+                                   nbc_peer peer);
 NBC_API void nbc_foreign_end_sized_at(nbc_recorder *owner, uint64_t id, uint64_t size_bytes,
                                       nbc_peer peer, int64_t t_ns);
-NBC_API void nbc_foreign_end_only(nbc_recorder *owner, uint64_t size_bytes, nbc_kind kind, nbc_peer peer);
+NBC_API void nbc_foreign_end_only(nbc_recorder *owner, uint64_t size_bytes, nbc_kind kind,
+                                  nbc_peer peer);
 
-/* The true begin and end of a transfer, from a NIC (real, RTL or model), each t_ns +- err_ns in host
-   time: exact overlap = C(end) - C(begin), an interval because of err_ns [O §2.2, §6]. May come
-   before or soon after the transfer's end event, and is used when the owner has passed t_end + err;
-   several stamps of one id add up (fragments). Needs desc.history_calls; a stamp older than the history, or of an unknown id, is counted as lost.
-   Any thread. */
+/* The true begin and end of a transfer, from a NIC (real, RTL or model), each t_ns +- err_ns in
+   host time: exact overlap = C(end) - C(begin), an interval because of err_ns [O §2.2, §6]. May
+   come before or soon after the transfer's end event, and is used when the owner has passed t_end +
+   err; several stamps of one id add up (fragments). Needs desc.history_calls; a stamp older than
+   the history, or of an unknown id, is counted as lost. Any thread. */
 NBC_API void nbc_xfer_stamp(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns, int64_t t_end_ns,
                             int64_t err_ns);
-/* The same when both are readings of one clock: err_ns moves them together, and the transfer's length
-   t_end_ns - t_begin_ns is known to d_err_ns, which is far less. Then no more is hidden than the
-   transfer is long, and no less than its length without what was not computation from the earliest
-   begin to the latest end: the exact interval is cut by these two, the bounds of [O §2.2 case 2] for
-   the true length, so that it is narrow where they are tight. */
+/* The same when both are readings of one clock: err_ns moves them together, and the transfer's
+   length t_end_ns - t_begin_ns is known to d_err_ns, which is far less. Then no more is hidden than
+   the transfer is long, and no less than its length without what was not computation from the
+   earliest begin to the latest end: the exact interval is cut by these two, the bounds of [O §2.2
+   case 2] for the true length, so that it is narrow where they are tight. */
 NBC_API void nbc_xfer_stamp_length(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns,
                                    int64_t t_end_ns, int64_t err_ns, int64_t d_err_ns);
 
 /* Named sections of the program: nested, per thread. What begins inside counts for the innermost
-   open section only; a report shows the path ("solve/halo"). The name is copied (63 characters kept).
-   end closes the innermost; name may be NULL, or must match, else section_unbalanced is counted. */
+   open section only; a report shows the path ("solve/halo"). The name is copied (63 characters
+   kept). end closes the innermost; name may be NULL, or must match, else section_unbalanced is
+   counted. */
 NBC_API void nbc_section_begin(nbc_recorder *recorder, const char *name);
 NBC_API void nbc_section_begin_at(nbc_recorder *recorder, const char *name, int64_t t_ns);
 NBC_API void nbc_section_end(nbc_recorder *recorder, const char *name);
@@ -156,7 +169,8 @@ NBC_API void nbc_section_end_at(nbc_recorder *recorder, const char *name, int64_
 NBC_API void nbc_recorder_switch(nbc_recorder *recorder, bool on);
 NBC_API void nbc_recorder_switch_at(nbc_recorder *recorder, bool on, int64_t t_ns);
 
-/* Computation of this recorder up to t_ns (not earlier than its last call event): C(t). Any thread. */
+/* Computation of this recorder up to t_ns (not earlier than its last call event): C(t). Any
+   thread. */
 NBC_API int64_t nbc_recorder_comp_ns(const nbc_recorder *recorder, int64_t t_ns);
 
 /* ---- for later pieces ---- */
@@ -204,7 +218,9 @@ typedef struct nbc__mon_section {
   nbc__mon_calls calls[NBC_KIND_COUNT];
 } nbc__mon_section;
 
-#define NBC__MON_RECENT 1024 /* remembered ended transfers: for late stamps, and to tell "twice" from "unknown" */
+#define NBC__MON_RECENT                                                                            \
+  1024 /* remembered ended transfers: for late stamps, and to tell "twice"
+                                from "unknown" */
 
 struct nbc_recorder {
   /* Event path: written by the owner only. `state` is all that others need to know C(t):
@@ -246,7 +262,11 @@ struct nbc_recorder {
   nbc__mon_event *active;
   uint32_t *pool;
   size_t pool_count;
-  struct { uint64_t id; bool set; nbc_cell *cell; } recent[NBC__MON_RECENT];
+  struct {
+    uint64_t id;
+    bool set;
+    nbc_cell *cell;
+  } recent[NBC__MON_RECENT];
   nbc_cell *cells;
   size_t cell_count;
   uint32_t *cell_index; /* hash of (section, kind, class, peer) to cell + 1 */
@@ -270,6 +290,6 @@ NBC__PRIVATE void nbc__mon_lock(nbc_recorder *r);
 NBC__PRIVATE void nbc__mon_unlock(nbc_recorder *r);
 NBC__PRIVATE void nbc__mon_read_counters_locked(nbc_recorder *r, bool book);
 NBC__PRIVATE int nbc__mon_class(const nbc_monitor *m, uint64_t size_bytes);
-NBC__PRIVATE void nbc__mon_account(nbc_recorder *r, nbc_cell *cell, const nbc__mon_event *b, const nbc__mon_event *e,
-                             uint64_t size_bytes, nbc_peer peer);
+NBC__PRIVATE void nbc__mon_account(nbc_recorder *r, nbc_cell *cell, const nbc__mon_event *b,
+                                   const nbc__mon_event *e, uint64_t size_bytes, nbc_peer peer);
 NBC__PRIVATE void nbc__mon_drain_for_report_locked(nbc_recorder *r, int64_t t_ns);

@@ -61,9 +61,10 @@ NBC_API void nbc_nic_watch_destroy(nbc_nic_watch *watch) {
   if (watch) NBC_FREE(watch);
 }
 
-/* How well the distance of two stamps is known that is d_ns by their places: the counter's steps, and
-   the rate between them. */
-static int64_t nbc__nic_length_err_ns(const nbc_nic_watch *w, const nbc_nic_stamp *stamp, int64_t d_ns) {
+/* How well the distance of two stamps is known that is d_ns by their places: the counter's steps,
+   and the rate between them. */
+static int64_t nbc__nic_length_err_ns(const nbc_nic_watch *w, const nbc_nic_stamp *stamp,
+                                      int64_t d_ns) {
   const nbc_relation_desc *how = &w->now.desc;
   const int bits = how->counter_bits ? how->counter_bits : 64;
   const uint64_t ticks = (stamp->end_ticks - stamp->begin_ticks) & (UINT64_MAX >> (64 - bits));
@@ -71,7 +72,8 @@ static int64_t nbc__nic_length_err_ns(const nbc_nic_watch *w, const nbc_nic_stam
   const double steps_ns = (double)(how->step_ticks ? how->step_ticks : 1) * ns_per_tick;
   /* the rate's deviation never passes the limit, whatever the readings say about it */
   const double limit_ratio = 1e-6 * how->rate_limit_ppm / (1 - 1e-6 * how->rate_limit_ppm);
-  const double err_ns = fabs(nominal_ns - (double)d_ns) + limit_ratio * nominal_ns + (1 + limit_ratio) * steps_ns + 1;
+  const double err_ns =
+      fabs(nominal_ns - (double)d_ns) + limit_ratio * nominal_ns + (1 + limit_ratio) * steps_ns + 1;
   return err_ns < 4e9 ? (int64_t)ceil(err_ns) : UINT32_MAX;
 }
 
@@ -117,18 +119,25 @@ NBC_API nbc_nic_counts nbc_nic_watch_counts(const nbc_nic_watch *watch) {
   c.mean_err_ns = c.placed_count ? watch->sum_err_ns / (double)c.placed_count : 0;
   return c;
 }
-NBC_API const nbc_relation *nbc_nic_watch_relation(const nbc_nic_watch *watch) { return &watch->now; }
+NBC_API const nbc_relation *nbc_nic_watch_relation(const nbc_nic_watch *watch) {
+  return &watch->now;
+}
 
 NBC_API nbc_status nbc_nic_watch_report(const nbc_nic_watch *watch, nbc_report *report) {
   const nbc_nic_counts c = nbc_nic_watch_counts(watch);
-  const struct { const char *what; uint64_t count; } rows[] = {
-      {"stamps", c.placed_count},           {"stamps lost by the NIC", c.lost_count},
-      {"stamps of others", c.unowned_count}, {"stamps without a sure time", c.unplaced_count},
-      {"clock steps", c.step_count}};
+  const struct {
+    const char *what;
+    uint64_t count;
+  } rows[] = {{"stamps", c.placed_count},
+              {"stamps lost by the NIC", c.lost_count},
+              {"stamps of others", c.unowned_count},
+              {"stamps without a sure time", c.unplaced_count},
+              {"clock steps", c.step_count}};
   const char *name = watch->desc.nic->name ? watch->desc.nic->name : "nic";
   char text[256];
   snprintf(text, sizeof text,
-           "%.64s: %llu stamps, each +-%.0f ns in host time (mean; at worst %lld ns); its clock runs %.3f +- %.3f ppm off",
+           "%.64s: %llu stamps, each +-%.0f ns in host time (mean; at worst %lld ns); its clock "
+           "runs %.3f +- %.3f ppm off",
            name, (unsigned long long)c.placed_count, c.mean_err_ns, (long long)c.max_err_ns,
            -watch->now.rate_ppm, watch->now.rate_err_ppm);
   nbc_status status = nbc_report_note(report, text);

@@ -36,8 +36,8 @@ typedef struct nbc_nic_stamp {
 typedef struct nbc_nic {
   void *ctx;
   const char *name;
-  double nominal_hz; /* of the clock; 1e9 when it counts nanoseconds */
-  int counter_bits;  /* after so many the clock wraps; 0 = 64 */
+  double nominal_hz;   /* of the clock; 1e9 when it counts nanoseconds */
+  int counter_bits;    /* after so many the clock wraps; 0 = 64 */
   uint64_t step_ticks; /* granularity of clock and stamps; 0 = 1 */
   /* The clock was read between the two host times. */
   nbc_status (*read_clock)(void *ctx, int64_t *t_before_ns, uint64_t *ticks, int64_t *t_after_ns);
@@ -57,12 +57,12 @@ typedef struct nbc_nic_watch_desc {
   size_t batch_stamps;        /* placed with one reading of the clock; 0 = 256 */
 } nbc_nic_watch_desc;
 typedef struct nbc_nic_counts {
-  uint64_t placed_count;    /* handed to a recorder */
-  uint64_t unowned_count;   /* of no transfer of ours */
-  uint64_t unplaced_count;  /* a clock step or gap made their time unknown */
-  uint64_t lost_count;      /* dropped by the NIC since the watch was created */
-  uint64_t step_count;      /* steps and gaps of the clock */
-  int64_t max_err_ns;       /* widest error of a placed stamp */
+  uint64_t placed_count;   /* handed to a recorder */
+  uint64_t unowned_count;  /* of no transfer of ours */
+  uint64_t unplaced_count; /* a clock step or gap made their time unknown */
+  uint64_t lost_count;     /* dropped by the NIC since the watch was created */
+  uint64_t step_count;     /* steps and gaps of the clock */
+  int64_t max_err_ns;      /* widest error of a placed stamp */
   double mean_err_ns;
 } nbc_nic_counts;
 
@@ -72,7 +72,8 @@ NBC_API nbc_status nbc_nic_watch_create(const nbc_nic_watch_desc *desc, nbc_nic_
 NBC_API void nbc_nic_watch_destroy(nbc_nic_watch *watch); /* NULL allowed; the nic stays */
 /* Takes the stamps there are, then reads the clock, so that each stamp lies between two readings.
    O(1) per stamp, no allocation; the NIC's own cost (a register read, a system call) comes on top.
-   One thread at a time. ret NBC_OK | what read_clock or next_stamp say (stamps taken are not lost) */
+   One thread at a time. ret NBC_OK | what read_clock or next_stamp say (stamps taken are not
+   lost) */
 NBC_API nbc_status nbc_nic_poll(nbc_nic_watch *watch);
 NBC_API nbc_nic_counts nbc_nic_watch_counts(const nbc_nic_watch *watch);
 NBC_API const nbc_relation *nbc_nic_watch_relation(const nbc_nic_watch *watch);

@@ -12,8 +12,8 @@ static double nbc__sync_wander_ns(const nbc_relation_desc *d, double x_ns) {
   return fmin(nbc__sync_quadratic_ns(d, x_ns), 2e-6 * d->rate_limit_ppm * fabs(x_ns));
 }
 
-/* More than the rounding errors of a sum of terms of the size of x: no rounding may exclude truth.
-   */
+/* More than the rounding errors of a sum of terms of the size of x: no rounding may exclude
+   truth. */
 static double nbc__sync_slack_ns(double x_ns) { return 0.1 + 2e-15 * fabs(x_ns); }
 
 static double nbc__sync_x_ns(const nbc_relation *r, int64_t at_ticks) {
@@ -54,7 +54,7 @@ NBC_API nbc_status nbc_relation_init(nbc_relation *relation, const nbc_relation_
   return NBC_OK;
 }
 
-/* ---- the two hulls: side +1 keeps h <= t_ns (lower hull), -1 keeps h >= t_ns (upper hull) ---- */
+/* ---- the two hulls: side +1 keeps h <= t_ns (lower hull), -1 keeps h >= t_ns (upper hull) -- */
 /* The point as seen from the newest reading, lifted, and mirrored for side -1. */
 static double nbc__sync_height_ns(const nbc_relation *r, const nbc_relation_point *p, int side) {
   const double x_ns = nbc__sync_x_ns(r, p->at_ticks);
@@ -102,9 +102,9 @@ static int nbc__sync_insert(const nbc_relation *r, nbc_relation_point *hull, int
   return count + 1;
 }
 
-/* ---- the polygon of all (o, r) that no reading excludes -------------------------------------- */
-/* side * (o + r x) <= side * bound, cut off from the polygon. Returns false when nothing is left.
-   */
+/* ---- the polygon of all (o, r) that no reading excludes ------------------------------------ */
+/* side * (o + r x) <= side * bound, cut off from the polygon. Returns false when nothing is
+   left. */
 static bool nbc__sync_cut(nbc_relation *r, double x_ns, double bound_ns, int side) {
   double offset_ns[NBC_RELATION_CORNERS], rate[NBC_RELATION_CORNERS];
   const int n = r->corners_count;
@@ -133,7 +133,7 @@ static bool nbc__sync_cut(nbc_relation *r, double x_ns, double bound_ns, int sid
 
 /* The bound on o + r x that a point of a hull gives, and x. */
 NBC__PRIVATE double nbc__sync_bound_ns(const nbc_relation *r, const nbc_relation_point *p, int side,
-                                 double *x_ns) {
+                                       double *x_ns) {
   *x_ns = nbc__sync_x_ns(r, p->at_ticks);
   return (double)(p->t_ns - r->newest_ns) - *x_ns +
          side * (nbc__sync_wander_ns(&r->desc, *x_ns) + nbc__sync_slack_ns(*x_ns));
@@ -198,7 +198,7 @@ static void nbc__sync_watch(nbc_relation *r) {
   r->rate_surely_moved_ppm = fmax(0, r->rate_lower_max_ppm - r->rate_upper_min_ppm);
 }
 
-/* ---- readings -------------------------------------------------------------------------------- */
+/* ---- readings ------------------------------------------------------------------------------ */
 static int64_t nbc__sync_signed(const nbc_relation *r,
                                 uint64_t raw_ticks) { /* nearest to the newest */
   const int unused_bits = 64 - r->desc.counter_bits;
@@ -312,7 +312,7 @@ NBC_API nbc_status nbc_relation_add_not_after(nbc_relation *relation, uint64_t t
   return nbc__sync_add(relation, after_ns, ticks, after_ns, false, true);
 }
 
-/* ---- answers --------------------------------------------------------------------------------- */
+/* ---- answers ------------------------------------------------------------------------------- */
 /* The smallest nbc_time that holds low ... high, both relative to base_ns. */
 static nbc_time nbc__sync_time(int64_t base_ns, double low_ns, double high_ns) {
   nbc_time out;

@@ -21,7 +21,7 @@ typedef struct nbc_time {
    convex hull are kept; forgetting one only widens), O(1) per answer, no allocation, no system
    call. Plain data: may be copied, also to another process. One thread at a time may add; any
    number may ask meanwhile only on a copy. */
-#define NBC_RELATION_POINTS 24
+#define NBC_RELATION_POINTS  24
 #define NBC_RELATION_CORNERS 32
 
 typedef struct nbc_relation_desc {
@@ -96,4 +96,4 @@ NBC_API nbc_status nbc_relation_ticks(const nbc_relation *relation, int64_t t_ns
 #define NBC__SYNC_MAX_NS (INT64_C(1) << 61)
 
 NBC__PRIVATE double nbc__sync_bound_ns(const nbc_relation *r, const nbc_relation_point *p, int side,
-                                 double *x_ns);
+                                       double *x_ns);

@@ -6,9 +6,10 @@
 /* ============================================================================================== */
 /* [REPORT] 8. Reports                                                                            */
 /* ============================================================================================== */
-/* ---- memory: arrays that double --------------------------------------------------------------- */
+/* ---- memory: arrays that double ------------------------------------------------------------ */
 
-/* Room for one more element; capacity is the next power of two of the count, so it needs no field. */
+/* Room for one more element; capacity is the next power of two of the count, so it needs no
+   field. */
 NBC__PRIVATE void *nbc__rep_grow(void *array, size_t count, size_t element_bytes) {
   if (array && (count & (count - 1))) return array;
   void *bigger = NBC_MALLOC((count ? 2 * count : 1) * element_bytes);
@@ -76,7 +77,8 @@ NBC_API nbc_status nbc_report_note(nbc_report *r, const char *text) {
   return NBC_E_NOMEM;
 }
 
-NBC_API nbc_status nbc_report_counter(nbc_report *r, int section_index, const char *name, double value) {
+NBC_API nbc_status nbc_report_counter(nbc_report *r, int section_index, const char *name,
+                                      double value) {
   nbc_counter *counter;
   NBC__REP_APPEND(nbc_counter, r->counters, r->counter_count, counter);
   if (!counter) return NBC_E_NOMEM;
@@ -87,7 +89,7 @@ NBC_API nbc_status nbc_report_counter(nbc_report *r, int section_index, const ch
   return NBC_E_NOMEM;
 }
 
-/* ---- finding and adding rows ------------------------------------------------------------------ */
+/* ---- finding and adding rows --------------------------------------------------------------- */
 /* Index of a section by path, created when new; -1 when out of memory. */
 static int nbc__rep_section(nbc_report *r, const char *path, int parent_index) {
   nbc_section *s;
@@ -111,8 +113,10 @@ static nbc_cell *nbc__rep_cell(nbc_report *r, const nbc_cell *key) {
   size_t low = 0, high = r->cell_count;
   while (low < high) {
     const size_t mid = (low + high) / 2;
-    if (nbc__rep_cell_order(&r->cells[mid], key) < 0) low = mid + 1;
-    else high = mid;
+    if (nbc__rep_cell_order(&r->cells[mid], key) < 0)
+      low = mid + 1;
+    else
+      high = mid;
   }
   if (low < r->cell_count && nbc__rep_cell_order(&r->cells[low], key) == 0) return &r->cells[low];
   nbc_cell *c;
@@ -180,7 +184,7 @@ static bool nbc__rep_add_call(nbc_report *r, const nbc_call *from, int section_i
   return c != NULL;
 }
 
-/* ---- from the recorders ----------------------------------------------------------------------- */
+/* ---- from the recorders -------------------------------------------------------------------- */
 /* Sections and calls of one recorder; map[i] is the report's index of its section i. */
 static bool nbc__rep_take_sections(nbc_report *out, nbc_recorder *r, int *map) {
   const size_t count = __atomic_load_n(&r->section_count, __ATOMIC_ACQUIRE);
@@ -225,9 +229,12 @@ static bool nbc__rep_take_thread(nbc_report *out, nbc_recorder *r, const int *ma
   const int64_t tail_ns = t_ns - NBC__MON_RELAXED_LOAD(&r->last_ns);
   if (NBC__MON_RELAXED_LOAD(&r->attached) && tail_ns > 0) {
     nbc_section *s = &out->sections[map[NBC__MON_RELAXED_LOAD(&r->section)]];
-    if (!NBC__MON_RELAXED_LOAD(&r->on)) thread->off_ns += tail_ns;
-    else if (NBC__MON_RELAXED_LOAD(&r->state) & 1) thread->call_ns += tail_ns, s->call_ns += tail_ns;
-    else thread->comp_ns += tail_ns, s->comp_ns += tail_ns;
+    if (!NBC__MON_RELAXED_LOAD(&r->on))
+      thread->off_ns += tail_ns;
+    else if (NBC__MON_RELAXED_LOAD(&r->state) & 1)
+      thread->call_ns += tail_ns, s->call_ns += tail_ns;
+    else
+      thread->comp_ns += tail_ns, s->comp_ns += tail_ns;
   }
   thread->wall_ns = thread->comp_ns + thread->call_ns + thread->off_ns;
   out->comp_ns += thread->comp_ns;
@@ -260,7 +267,8 @@ static bool nbc__rep_take_counters(nbc_report *out, const nbc_recorder *r, const
   for (size_t i = 0; i < r->section_count; i++)
     for (size_t k = 0; k < s->count; k++)
       if (r->counter_sums[i * s->count + k] &&
-          nbc_report_counter(out, map[i], s->names[k], (double)r->counter_sums[i * s->count + k]) != NBC_OK)
+          nbc_report_counter(out, map[i], s->names[k], (double)r->counter_sums[i * s->count + k]) !=
+              NBC_OK)
         return false;
   return true;
 }
@@ -274,9 +282,11 @@ static bool nbc__rep_take_recorder(nbc_report *out, nbc_recorder *r, int64_t t_n
   bool ok = nbc__rep_take_sections(out, r, map) && nbc__rep_take_thread(out, r, map, t_ns) &&
             nbc__rep_take_counters(out, r, map);
   for (size_t i = 0; ok && i < r->cell_count; i++)
-    if (r->cells[i].t.count) ok = nbc__rep_add_cell(out, &r->cells[i], map[r->cells[i].section_index]);
+    if (r->cells[i].t.count)
+      ok = nbc__rep_add_cell(out, &r->cells[i], map[r->cells[i].section_index]);
   ok = ok && nbc__rep_take_active(out, r, map);
-  for (int p = 0; p < NBC_PROBLEM_COUNT; p++) out->problems[p] += NBC__MON_RELAXED_LOAD(&r->problems[p]);
+  for (int p = 0; p < NBC_PROBLEM_COUNT; p++)
+    out->problems[p] += NBC__MON_RELAXED_LOAD(&r->problems[p]);
   nbc__mon_unlock(r);
   NBC_FREE(map);
   return ok;
@@ -300,11 +310,13 @@ NBC_API nbc_status nbc_monitor_report_at(nbc_monitor *m, int64_t t_ns, nbc_repor
   out->table_is_default = m->own_table[0] || m->own_table[1];
   memcpy(out->class_edges_bytes, m->edges, sizeof m->edges);
   out->class_edge_count = m->desc.class_edge_count;
-  bool ok = nbc_report_set(&out->host, host) == NBC_OK &&
-            nbc_report_set(&out->table_same_node, nbc_table_name(m->desc.table_same_node)) == NBC_OK &&
-            nbc_report_set(&out->table_other_node, nbc_table_name(m->desc.table_other_node)) == NBC_OK;
+  bool ok =
+      nbc_report_set(&out->host, host) == NBC_OK &&
+      nbc_report_set(&out->table_same_node, nbc_table_name(m->desc.table_same_node)) == NBC_OK &&
+      nbc_report_set(&out->table_other_node, nbc_table_name(m->desc.table_other_node)) == NBC_OK;
   pthread_mutex_lock(&m->mutex);
-  for (nbc_recorder *r = m->recorders; ok && r; r = r->next) ok = nbc__rep_take_recorder(out, r, t_ns);
+  for (nbc_recorder *r = m->recorders; ok && r; r = r->next)
+    ok = nbc__rep_take_recorder(out, r, t_ns);
   pthread_mutex_unlock(&m->mutex);
   if (!ok) {
     nbc_report_free(out);
@@ -318,10 +330,11 @@ NBC_API nbc_status nbc_monitor_report(nbc_monitor *monitor, nbc_report **report)
   return nbc_monitor_report_at(monitor, nbc_clock_now_ns(&monitor->clock), report);
 }
 
-/* ---- adding reports --------------------------------------------------------------------------- */
+/* ---- adding reports ------------------------------------------------------------------------ */
 static bool nbc__rep_add_counter(nbc_report *sum, int section_index, const nbc_counter *from) {
   for (size_t i = 0; i < sum->counter_count; i++)
-    if (sum->counters[i].section_index == section_index && strcmp(sum->counters[i].name, from->name) == 0) {
+    if (sum->counters[i].section_index == section_index &&
+        strcmp(sum->counters[i].name, from->name) == 0) {
       sum->counters[i].value += from->value;
       return true;
     }
@@ -331,7 +344,8 @@ static bool nbc__rep_add_counter(nbc_report *sum, int section_index, const nbc_c
 static bool nbc__rep_add_rows(nbc_report *sum, const nbc_report *one, int *map) {
   for (size_t i = 0; i < one->section_count; i++) {
     const nbc_section *s = &one->sections[i];
-    const int parent = s->parent_index >= 0 && (size_t)s->parent_index < i ? map[s->parent_index] : -1;
+    const int parent =
+        s->parent_index >= 0 && (size_t)s->parent_index < i ? map[s->parent_index] : -1;
     map[i] = nbc__rep_section(sum, s->path, parent);
     if (map[i] < 0) return false;
     sum->sections[map[i]].count += s->count;
@@ -367,7 +381,8 @@ static bool nbc__rep_add_text(char **sum, const char *one, const char *several) 
 }
 
 NBC_API nbc_status nbc_report_add(nbc_report *sum, const nbc_report *one, nbc_error *err) {
-  const bool first = sum->process_count == 0 || (!sum->thread_count && !sum->cell_count && !sum->program && !sum->host);
+  const bool first = sum->process_count == 0 ||
+                     (!sum->thread_count && !sum->cell_count && !sum->program && !sum->host);
   if (first) {
     memcpy(sum->class_edges_bytes, one->class_edges_bytes, sizeof sum->class_edges_bytes);
     sum->class_edge_count = one->class_edge_count;
@@ -377,39 +392,47 @@ NBC_API nbc_status nbc_report_add(nbc_report *sum, const nbc_report *one, nbc_er
     sum->clock_hz = one->clock_hz;
     sum->process_count = 0;
     /* never NULL, so that the next report is not the first again */
-    if (nbc_report_set(&sum->program, one->program) || nbc_report_set(&sum->host, one->host ? one->host : "") ||
+    if (nbc_report_set(&sum->program, one->program) ||
+        nbc_report_set(&sum->host, one->host ? one->host : "") ||
         nbc_report_set(&sum->library, one->library) ||
         nbc_report_set(&sum->table_same_node, one->table_same_node) ||
         nbc_report_set(&sum->table_other_node, one->table_other_node))
       return NBC_E_NOMEM;
   } else if (sum->class_edge_count != one->class_edge_count ||
-             memcmp(sum->class_edges_bytes, one->class_edges_bytes, one->class_edge_count * sizeof(uint64_t)) != 0) {
+             memcmp(sum->class_edges_bytes, one->class_edges_bytes,
+                    one->class_edge_count * sizeof(uint64_t)) != 0) {
     if (err) {
       err->status = NBC_E_MISMATCH;
-      snprintf(err->text, sizeof err->text, "rank %d of %s has other size classes than the reports before",
-               one->rank, one->program ? one->program : "?");
+      snprintf(err->text, sizeof err->text,
+               "rank %d of %s has other size classes than the reports before", one->rank,
+               one->program ? one->program : "?");
     }
     return NBC_E_MISMATCH;
   }
   int *map = (int *)nbc__zalloc(one->section_count * sizeof *map);
-  const bool ok = map && nbc__rep_add_rows(sum, one, map) &&
-                  nbc__rep_add_text(&sum->program, one->program, "several programs") &&
-                  nbc__rep_add_text(&sum->host, one->host, "several hosts") &&
-                  nbc__rep_add_text(&sum->library, one->library, "several libraries") &&
-                  nbc__rep_add_text(&sum->table_same_node, one->table_same_node, "several tables") &&
-                  nbc__rep_add_text(&sum->table_other_node, one->table_other_node, "several tables");
+  const bool ok =
+      map && nbc__rep_add_rows(sum, one, map) &&
+      nbc__rep_add_text(&sum->program, one->program, "several programs") &&
+      nbc__rep_add_text(&sum->host, one->host, "several hosts") &&
+      nbc__rep_add_text(&sum->library, one->library, "several libraries") &&
+      nbc__rep_add_text(&sum->table_same_node, one->table_same_node, "several tables") &&
+      nbc__rep_add_text(&sum->table_other_node, one->table_other_node, "several tables");
   NBC_FREE(map);
   if (!ok) return NBC_E_NOMEM;
   sum->rank = -1;
-  if (__builtin_add_overflow(sum->process_count, one->process_count, &sum->process_count)) sum->process_count = 0x7fffffff;
+  if (__builtin_add_overflow(sum->process_count, one->process_count, &sum->process_count))
+    sum->process_count = 0x7fffffff;
   nbc__plus(&sum->wall_ns, one->wall_ns);
   nbc__plus(&sum->comp_ns, one->comp_ns);
   nbc__plus(&sum->call_ns, one->call_ns);
   nbc__plus(&sum->off_ns, one->off_ns);
   if (one->start_unix_s < sum->start_unix_s) sum->start_unix_s = one->start_unix_s;
-  if (one->clock_rate_err_ppm > sum->clock_rate_err_ppm) sum->clock_rate_err_ppm = one->clock_rate_err_ppm;
-  if (one->clock_resolution_ns > sum->clock_resolution_ns) sum->clock_resolution_ns = one->clock_resolution_ns;
-  if (one->clock_read_cost_ns > sum->clock_read_cost_ns) sum->clock_read_cost_ns = one->clock_read_cost_ns;
+  if (one->clock_rate_err_ppm > sum->clock_rate_err_ppm)
+    sum->clock_rate_err_ppm = one->clock_rate_err_ppm;
+  if (one->clock_resolution_ns > sum->clock_resolution_ns)
+    sum->clock_resolution_ns = one->clock_resolution_ns;
+  if (one->clock_read_cost_ns > sum->clock_read_cost_ns)
+    sum->clock_read_cost_ns = one->clock_read_cost_ns;
   sum->table_is_default = sum->table_is_default || one->table_is_default;
   for (int p = 0; p < NBC_PROBLEM_COUNT; p++) sum->problems[p] += one->problems[p];
   return NBC_OK;

@@ -18,15 +18,23 @@ typedef struct nbc_call { /* calls of one (section, kind) */
 } nbc_call;
 
 typedef struct nbc_section {
-  char *path; /* "outer/inner"; section 0 is the whole program outside named sections, "" */
+  char *path;       /* "outer/inner"; section 0 is the whole program outside named sections, "" */
   int parent_index; /* -1 for section 0 */
   uint64_t count;
   int64_t comp_ns, call_ns; /* while this section was the innermost */
 } nbc_section;
 
-typedef struct nbc_thread { int64_t comp_ns, call_ns, off_ns, wall_ns; } nbc_thread; /* comp+call+off = wall */
+typedef struct nbc_thread {
+  int64_t comp_ns, call_ns, off_ns, wall_ns;
+} nbc_thread; /* comp+call+off = wall */
 
-typedef struct nbc_counter { char *name; int section_index; double value; } nbc_counter; /* NIC, MPI, … */
+typedef struct nbc_counter {
+  char *name;
+  int section_index;
+  double value;
+} nbc_counter; /* NIC,
+                                                                                            MPI,
+                                                                                            … */
 
 typedef struct nbc_report {
   char *program, *host, *library; /* may be NULL */
@@ -41,19 +49,25 @@ typedef struct nbc_report {
   uint64_t class_edges_bytes[NBC_MAX_CLASSES];
   size_t class_edge_count;
   nbc_totals total;
-  nbc_section *sections; size_t section_count;
-  nbc_cell *cells; size_t cell_count;
-  nbc_call *calls; size_t call_count;
-  nbc_thread *threads; size_t thread_count;
-  nbc_counter *counters; size_t counter_count;
-  char **notes; size_t note_count; /* one line each: wrong settings, things left out */
+  nbc_section *sections;
+  size_t section_count;
+  nbc_cell *cells;
+  size_t cell_count;
+  nbc_call *calls;
+  size_t call_count;
+  nbc_thread *threads;
+  size_t thread_count;
+  nbc_counter *counters;
+  size_t counter_count;
+  char **notes;
+  size_t note_count; /* one line each: wrong settings, things left out */
   uint64_t problems[NBC_PROBLEM_COUNT];
 } nbc_report;
 
-/* Drains all recorders and adds them up. May be called at any time, also while other threads record:
-   what they record meanwhile is in or out. Active transfers count as case 3 in this report only; so
-   do those with a foreign stamp later than the last call of their owner, unless the owner itself asks
-   for the report or is detached.
+/* Drains all recorders and adds them up. May be called at any time, also while other threads
+   record: what they record meanwhile is in or out. Active transfers count as case 3 in this report
+   only; so do those with a foreign stamp later than the last call of their owner, unless the owner
+   itself asks for the report or is detached.
    ret NBC_OK | NBC_E_NOMEM */
 NBC_API nbc_status nbc_monitor_report(nbc_monitor *monitor, nbc_report **report);
 NBC_API nbc_status nbc_monitor_report_at(nbc_monitor *monitor, int64_t t_ns, nbc_report **report);
@@ -63,13 +77,16 @@ NBC_API nbc_status nbc_report_create(nbc_report **report);
 /* Sets a text field (&report->host), adds a note or a counter; copies. ret NBC_OK | NBC_E_NOMEM */
 NBC_API nbc_status nbc_report_set(char **field, const char *text);
 NBC_API nbc_status nbc_report_note(nbc_report *report, const char *text);
-NBC_API nbc_status nbc_report_counter(nbc_report *report, int section_index, const char *name, double value);
+NBC_API nbc_status nbc_report_counter(nbc_report *report, int section_index, const char *name,
+                                      double value);
 /* Adds one process's report to a sum (sections by path, cells by key; texts that differ become
-   "several hosts"; different class edges are an error, and then nothing was added). ret NBC_OK | NBC_E_MISMATCH | NBC_E_NOMEM */
+   "several hosts"; different class edges are an error, and then nothing was added). ret NBC_OK |
+   NBC_E_MISMATCH | NBC_E_NOMEM */
 NBC_API nbc_status nbc_report_add(nbc_report *sum, const nbc_report *one, nbc_error *err);
 
 /* ---- for later pieces ---- */
-/* Appends a zeroed element to array `a` with count `n` of *report; `out` points to it, or is NULL. */
+/* Appends a zeroed element to array `a` with count `n` of *report; `out` points to it, or is
+   NULL. */
 #define NBC__REP_APPEND(type, a, n, out)                                                           \
   do {                                                                                             \
     type *nbc__bigger = (type *)nbc__rep_grow((a), (n), sizeof(type));                             \

@@ -1,4 +1,4 @@
-/* Reports for people: as text, two side by side. */
+/* Reports for people: as text. */
 #pragma once
 #include "../base/config.h"
 #include "../base/status.h"
@@ -6,6 +6,11 @@
 
 /* For people: what was hidden, what was not, where, worst first. ret NBC_OK | NBC_E_IO */
 NBC_API nbc_status nbc_report_write_text(const nbc_report *report, FILE *out);
-/* Before and after a code change: which section, which size class moved, biggest change first.
-   ret NBC_OK | NBC_E_IO | NBC_E_MISMATCH (class edges differ) */
-NBC_API nbc_status nbc_report_write_diff(const nbc_report *before, const nbc_report *after, FILE *out);
+
+/* ---- for later pieces ---- */
+NBC__PRIVATE double nbc__rep_share(int64_t part, int64_t whole);
+NBC__PRIVATE double nbc__rep_exact(const nbc_totals *t, int64_t overlap_ns);
+NBC__PRIVATE const char *nbc__rep_plain(const char *from, char *text, size_t size);
+NBC__PRIVATE const char *nbc__rep_time(int64_t ns, char *text, size_t size);
+NBC__PRIVATE const char *nbc__rep_bytes(uint64_t bytes, char *text, size_t size);
+NBC__PRIVATE const char *nbc__rep_class(const nbc_report *r, int c, char *text, size_t size);

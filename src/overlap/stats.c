@@ -74,7 +74,7 @@ NBC_API nbc_status nbc_summarize(double *values, size_t count, double confidence
   return NBC_OK;
 }
 
-/* ---- the four ratios and what they say ------------------------------------------------------- */
+/* ---- the four ratios and what they say ----------------------------------------------------- */
 static double nbc__stats_measured_ns(const nbc_overlap_times *t) {
   return t->measured_ns > 0 ? t->measured_ns : t->call_ns + t->comp_ns + t->wait_ns;
 }

@@ -7,16 +7,15 @@
 /* [TABLE] 5. Transfer-time tables                                                                */
 /* ============================================================================================== */
 #define NBC__TABLE_MAX_BYTES ((size_t)1 << 20)
-#define NBC__TABLE_MAX_S 3600.0
-#define NBC__TABLE_MAX_NS 1e18 /* results beyond 31 years are cut off */
+#define NBC__TABLE_MAX_S     3600.0
+#define NBC__TABLE_MAX_NS    1e18 /* results beyond 31 years are cut off */
 
 struct nbc_table { /* one allocation: this, then size_bytes, time_s, slope, name */
   size_t count;
   uint64_t *size_bytes;
   double *time_s;
-  double *slope_ns; /* ns per byte from point i on; the last one extrapolates */
-  uint16_t
-      first[66]; /* first[b]: the first point whose size has at least b bits; ends with count */
+  double *slope_ns;   /* ns per byte from point i on; the last one extrapolates */
+  uint16_t first[66]; /* first[b]: first point whose size has at least b bits; ends with count */
   char *name;
 };
 
@@ -110,7 +109,7 @@ NBC_API size_t nbc_table_points(const nbc_table *table, const uint64_t **size_by
 
 NBC_API void nbc_table_free(nbc_table *table) { NBC_FREE(table); }
 
-/* ---- the file format: read and written without the locale's decimal comma -------------------- */
+/* ---- the file format: read and written without the locale's decimal comma ------------------ */
 /* One line without its end and comment; *found = it holds a point. */
 static nbc_status nbc__table_line(const char *at, const char *end, const char *name, int line,
                                   uint64_t *size, double *time_s, bool *found, nbc_error *err) {

@@ -140,7 +140,7 @@ NBC_API nbc_status nbc_dedicated_predict(const nbc_dedicated_input *input, bool 
   return NBC_OK;
 }
 
-/* ---- input ----------------------------------------------------------------------------------- */
+/* ---- input --------------------------------------------------------------------------------- */
 static void nbc__ded_clear(nbc_dedicated_input *in, const char *name) {
   memset(in, 0, sizeof *in);
   snprintf(in->name, sizeof in->name, "%s", name ? name : "");
@@ -325,8 +325,8 @@ static nbc_category nbc__ded_category(const char *name) {
 }
 
 /* "@--- MPI Time (seconds)": Task AppTime MPITime MPI%;  "@--- Callsite Time statistics (all,
-   milliseconds)": Name Site Rank Count Max Mean Min App% MPI%. Rank or task '*' are sums: left out.
- */
+   milliseconds)": Name Site Rank Count Max Mean Min App% MPI%. Rank or task '*' are sums: left
+   out. */
 NBC_API nbc_status nbc_dedicated_parse_mpip(const char *text, size_t text_bytes, const char *name,
                                             nbc_dedicated_input *input, nbc_error *err) {
   nbc__ded_lines l;

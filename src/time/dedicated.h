@@ -14,11 +14,12 @@
    computation between its post and its wait, (H2) nothing but the dedicated core progresses, (H3)
    computation scales linearly. Where measurements say otherwise, the refined mode replaces
      N/(N-1)           by T(N-1)/T(N) from a list of threads -> time,
-     N_wait t_min_wait by at least the part of each transfer that the computation between its post and
+     N_wait t_min_wait by at least the part of each transfer that the computation between its post
+     and
                        its wait cannot hide: sum of max(t_min_wait, xfer_time - computation). */
 enum { NBC_DEDICATED_MAX_SCALING = 64, NBC_DEDICATED_MAX_REQUESTS = 1024 };
 
-typedef struct nbc_dedicated_request { /* alike nonblocking transfers */
+typedef struct nbc_dedicated_request {  /* alike nonblocking transfers */
   double request_count, xfer_s, comp_s; /* of one: its transfer time, computation before its wait */
 } nbc_dedicated_request;
 
@@ -30,7 +31,7 @@ typedef struct nbc_dedicated_input {
   double nb_count, min_nb_s, test_count, min_test_s, wait_count, min_wait_s;
   double blocking_count, blocking_s; /* blocking calls: number, total time */
   double other_s;
-  double alpha_ratio; /* share of blocking calls turned nonblocking, 0 ... 1 */
+  double alpha_ratio;      /* share of blocking calls turned nonblocking, 0 ... 1 */
   double progressed_ratio; /* for H2: share of transfer time hidden already; < 0 = unknown */
   size_t scaling_size;
   int scaling_threads[NBC_DEDICATED_MAX_SCALING];
@@ -40,14 +41,14 @@ typedef struct nbc_dedicated_input {
 } nbc_dedicated_input;
 
 typedef enum nbc_dedicated_verdict { /* of a hypothesis */
-  NBC_DEDICATED_UNKNOWN = 0,
-  NBC_DEDICATED_HOLDS,
-  NBC_DEDICATED_FAILS
+                                     NBC_DEDICATED_UNKNOWN = 0,
+                                     NBC_DEDICATED_HOLDS,
+                                     NBC_DEDICATED_FAILS
 } nbc_dedicated_verdict;
 
 typedef struct nbc_dedicated_result { /* the terms in the order of the formula, and their sum */
   double comp_s, nb_s, test_s, wait_s, turned_s, blocking_s, other_s, total_s;
-  double speedup_ratio; /* noprog_s / total_s; 0 when unknown */
+  double speedup_ratio;           /* noprog_s / total_s; 0 when unknown */
   nbc_dedicated_verdict holds[3]; /* H1, H2, H3 */
   char evidence[3][160];          /* one sentence each */
 } nbc_dedicated_result;
@@ -56,15 +57,16 @@ typedef struct nbc_dedicated_result { /* the terms in the order of the formula, 
    ret NBC_OK | NBC_E_RANGE (err names the field) */
 NBC_API nbc_status nbc_dedicated_predict(const nbc_dedicated_input *input, bool refined,
                                          nbc_dedicated_result *result, nbc_error *err);
-/* Input from measurements, per process (means of merged ones). core_count is not in them: set it, and
-   noprog_s when the whole run was not measured.
+/* Input from measurements, per process (means of merged ones). core_count is not in them: set it,
+   and noprog_s when the whole run was not measured.
    A report of this library (from the preload or a monitor). */
 NBC_API void nbc_dedicated_from_report(const nbc_report *report, nbc_dedicated_input *input);
 /* mpiP's text report: its "MPI Time" and "Callsite Time statistics" sections.
    ret NBC_OK | NBC_E_PARSE (err->line) */
 NBC_API nbc_status nbc_dedicated_parse_mpip(const char *text, size_t text_bytes, const char *name,
                                             nbc_dedicated_input *input, nbc_error *err);
-/* Lines "field value" with the names above; "name text"; "scaling THREADS SECONDS" and "request COUNT
-   XFER_S COMP_S", any number; '#' comments. ret NBC_OK | NBC_E_PARSE (err->line) | NBC_E_FULL */
+/* Lines "field value" with the names above; "name text"; "scaling THREADS SECONDS" and "request
+   COUNT XFER_S COMP_S", any number; '#' comments. ret NBC_OK | NBC_E_PARSE (err->line) |
+   NBC_E_FULL */
 NBC_API nbc_status nbc_dedicated_parse(const char *text, size_t text_bytes, const char *name,
                                        nbc_dedicated_input *input, nbc_error *err);

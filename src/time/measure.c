@@ -84,7 +84,7 @@ NBC_API void nbc_measurement_free(nbc_measurement *m) {
   m->samples_count = 0;
 }
 
-/* ---- repeating ------------------------------------------------------------------------------- */
+/* ---- repeating ----------------------------------------------------------------------------- */
 enum { NBC__MEASURE_COLUMNS = 3 }; /* time, skew, slowest */
 
 typedef struct nbc__measure_run {
@@ -161,7 +161,7 @@ static nbc_status nbc__measure_end(nbc__measure_run *run, nbc_measurement *out, 
   return status;
 }
 
-/* ---- one process ----------------------------------------------------------------------------- */
+/* ---- one process --------------------------------------------------------------------------- */
 static nbc_status nbc__measure_calls(const nbc_clock *clock, nbc_timing timing, int count,
                                      nbc_measure_fn fn, void *user, double *mean_ns) {
   nbc_status status = NBC_OK;
@@ -204,7 +204,7 @@ NBC_API nbc_status nbc_measure_loop(const nbc_clock *clock, const nbc_repeat *re
   return status == NBC_OK ? ended : status;
 }
 
-/* ---- all ranks ------------------------------------------------------------------------------- */
+/* ---- all ranks ----------------------------------------------------------------------------- */
 /* tags, after those of [SYNC]; the result follows the last order at once, so it has its own */
 enum { NBC__MEASURE_DOWN = 3, NBC__MEASURE_UP, NBC__MEASURE_RESULT };
 

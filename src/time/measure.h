@@ -9,7 +9,7 @@
 /* ============================================================================================== */
 /* [MEASURE] 20. Measuring: common starts, repeats until sure, changes on the way                 */
 /* ============================================================================================== */
-/* ---- samples: what a list of measured times says --------------------------------------------- */
+/* ---- samples: what a list of measured times says ------------------------------------------- */
 typedef struct nbc_sample_check {
   size_t outlier_count; /* beyond 1.5 interquartile ranges from the quartiles */
   bool changed;         /* the level changed on the way (Pettitt's test, p < 0.01) ... */
@@ -23,7 +23,7 @@ NBC_API nbc_status nbc_samples_check(const double *values, size_t count, nbc_sam
    random order, so that slow changes of the machine do not look like an effect of size. */
 NBC_API void nbc_shuffle(int *order, int count, uint64_t seed);
 
-/* ---- why a measurement ended ----------------------------------------------------------------- */
+/* ---- why a measurement ended --------------------------------------------------------------- */
 typedef enum nbc_stop {
   NBC_STOP_SURE = 0, /* the confidence interval of the median is as narrow as asked for */
   NBC_STOP_COUNT,    /* max_count samples */
@@ -55,7 +55,7 @@ typedef struct nbc_repeat { /* when to stop; zeroed = defaults */
   bool keep_samples;
 } nbc_repeat;
 
-/* ---- one process: a loop around an operation ------------------------------------------------- */
+/* ---- one process: a loop around an operation ----------------------------------------------- */
 typedef enum nbc_timing {
   NBC_TIMING_LOOP = 0, /* one reading before and after batch_count calls */
   NBC_TIMING_EACH      /* readings around every single call: adds them to the result. To show it. */
@@ -69,7 +69,7 @@ NBC_API nbc_status nbc_measure_loop(const nbc_clock *clock, const nbc_repeat *re
                                     nbc_timing timing, int batch_count, double subtract_ns,
                                     nbc_measure_fn fn, void *user, nbc_measurement *out);
 
-/* ---- all ranks: max(end) - min(start) on synchronised clocks --------------------------------- */
+/* ---- all ranks: max(end) - min(start) on synchronised clocks ------------------------------- */
 typedef enum nbc_start {
   NBC_START_WINDOW = 0, /* all start at one global time; a sample with a late rank is discarded */
   NBC_START_BARRIER     /* all start when they leave a barrier: for comparison, see the skew */
@@ -84,7 +84,7 @@ typedef struct nbc_measure_desc {
 
 /* Collective: fn is called once per sample on all ranks. Rank 0 decides; all ranks get the result
    (samples: rank 0). ret NBC_OK | NBC_E_INVAL | NBC_E_NOMEM | NBC_E_TIMEOUT (err names the rank) |
-   transport errors | the first error that fn returned anywhere, or NBC_E_CLOCK where a clock stepped
-   backwards, on all ranks (err names the rank) */
+   transport errors | the first error that fn returned anywhere, or NBC_E_CLOCK where a clock
+   stepped backwards, on all ranks (err names the rank) */
 NBC_API nbc_status nbc_measure(nbc_sync *sync, const nbc_measure_desc *desc, nbc_measure_fn fn,
                                void *user, nbc_measurement *out, nbc_error *err);

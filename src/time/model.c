@@ -52,8 +52,9 @@ static double nbc__model_off(const nbc__model_work *w, int p, const nbc__model_l
   return fabs(w->y[p] - line->base_ns - line->per_byte_ns * w->x[p]) / (w->y[p] * w->sigma_ratio);
 }
 
-/* The line through sizes i ... k - 1: first nearly the least sum of distances, which a few wild sizes
-   cannot bend, then least squares without those. cost: squares, none counted as more than 9. */
+/* The line through sizes i ... k - 1: first nearly the least sum of distances, which a few wild
+   sizes cannot bend, then least squares without those. cost: squares, none counted as more than
+   9. */
 static nbc__model_line nbc__model_line_of(const nbc__model_work *w, int i, int k) {
   double weight[NBC_MODEL_MAX_SIZES];
   nbc__model_line line = {w->y[i], 0, 0};
@@ -76,8 +77,9 @@ static nbc__model_line nbc__model_line_of(const nbc__model_work *w, int i, int k
   return line;
 }
 
-/* How far sizes are from the line between their neighbours: the noise of the medians, known before any
-   range is. The lower quartile tells it even when half of the sizes are beside a disturbed one. */
+/* How far sizes are from the line between their neighbours: the noise of the medians, known before
+   any range is. The lower quartile tells it even when half of the sizes are beside a disturbed
+   one. */
 static nbc_status nbc__model_scatter(nbc__model_work *w, double tolerance_ratio) {
   double off[NBC_MODEL_MAX_SIZES];
   nbc_summary s;
@@ -213,7 +215,7 @@ NBC_API double nbc_model_time_ns(const nbc_model *model, uint64_t size_bytes) {
   return range->base_ns + range->per_byte_ns * (double)size_bytes;
 }
 
-/* ---- noise: a mixture of normal distributions ------------------------------------------------- */
+/* ---- noise: a mixture of normal distributions ---------------------------------------------- */
 /* One step of expectation-maximisation; returns the log-likelihood of the mixture before it. */
 static double nbc__model_em(const double *v, size_t n, int modes, double least_sigma,
                             nbc_model_mode *m) {
@@ -265,7 +267,8 @@ static void nbc__model_start(const double *v, size_t n, int modes, const double 
   }
 }
 
-/* The best of several starts, which a few steps tell, then to the end. Rare slow modes need late cuts. */
+/* The best of several starts, which a few steps tell, then to the end. Rare slow modes need late
+   cuts. */
 static double nbc__model_mixture(const double *v, size_t n, int modes, double least_sigma,
                                  nbc_model_mode *best) {
   static const double cuts[][2] = {{0.5, 0.8},  {0.33, 0.67}, {0.8, 0.95}, {0.2, 0.6},
@@ -322,7 +325,7 @@ NBC_API nbc_status nbc_model_fit_noise(const double *values, size_t count, nbc_m
   return NBC_OK;
 }
 
-/* ---- LogGP ------------------------------------------------------------------------------------ */
+/* ---- LogGP --------------------------------------------------------------------------------- */
 enum {
   NBC__MODEL_BATCH = 16,
   NBC__MODEL_PINGS = 4,
@@ -385,7 +388,7 @@ static void nbc__model_compute(const nbc__model_probe *m, double d_ns) {
     while (nbc__model_now(m) < t_end_ns) sched_yield(); /* the other rank may need this core */
 }
 
-/* ---- the higher rank: does what it is told */
+/* ---- the higher rank: does what it is told ------------------------------------------------- */
 static nbc_status nbc__model_answer(nbc__model_probe *m) {
   const uint64_t n = m->order.size_bytes;
   nbc_status status = NBC_OK;
@@ -420,13 +423,13 @@ static nbc_status nbc__model_follow(nbc__model_probe *m) {
   }
   m->tag++;
   const nbc_status status = nbc__model_move(m, false, &m->result, sizeof m->result);
-  memset(&m->result.time_samples, 0,
-         sizeof m->result.time_samples); /* pointers of another process */
+  /* pointers of another process */
+  memset(&m->result.time_samples, 0, sizeof m->result.time_samples);
   memset(&m->result.gap_samples, 0, sizeof m->result.gap_samples);
   return status == NBC_OK && m->result.range_count == 0 ? NBC_E_CANCELLED : status;
 }
 
-/* ---- the lower rank: measures */
+/* ---- the lower rank: measures -------------------------------------------------------------- */
 /* count messages until the answer; the posting calls' own time in *post_ns (the shortest of them is
    theirs alone, the others may have waited for the NIC). */
 static nbc_status nbc__model_stream(nbc__model_probe *m, uint64_t n, int count, double *d_ns,
@@ -517,7 +520,7 @@ static int nbc__model_sizes(const nbc_model_loggp_desc *d, uint64_t *sizes) {
 
 /* Disturbances only lengthen a call: the lower quartile of those of some sizes. */
 static double nbc__model_usual(const nbc__model_probe *m, const double *values,
-                                uint64_t first_bytes, uint64_t last_bytes, double *scratch) {
+                               uint64_t first_bytes, uint64_t last_bytes, double *scratch) {
   nbc_summary s;
   size_t count = 0;
   for (size_t i = 0; i < m->visit_count; i++)
@@ -526,7 +529,8 @@ static double nbc__model_usual(const nbc__model_probe *m, const double *values,
   return count > 0 && nbc_summarize(scratch, count, 0, &s) == NBC_OK ? s.q1 : 0;
 }
 
-/* Fits, and the parameters of each range: overheads at its smallest sizes, where they are overheads. */
+/* Fits, and the parameters of each range: overheads at its smallest sizes, where they are
+   overheads. */
 static nbc_status nbc__model_conclude(nbc__model_probe *m, double *scratch, nbc_error *err) {
   nbc_model_loggp *l = &m->result;
   nbc_status status = nbc_model_fit(l->time_samples.size_bytes, l->time_samples.time_ns,

@@ -7,11 +7,12 @@
 /* ============================================================================================== */
 /* [MODEL] 21. Models of what was measured: ranges of sizes, noise, LogGP                         */
 /* ============================================================================================== */
-/* Time over size as straight lines, one per range of sizes, and the noise around each line as a mixture
-   of normal distributions. Where a range ends (a protocol switches) is found, not given: the least sum
-   of squares over all ways to cut (dynamic programming), each range paid for with a penalty. Distances
-   are relative to the measured time, so that microseconds count as much as milliseconds, and at most
-   three deviations each, so that a size that was disturbed does not make a range. */
+/* Time over size as straight lines, one per range of sizes, and the noise around each line as a
+   mixture of normal distributions. Where a range ends (a protocol switches) is found, not given:
+   the least sum of squares over all ways to cut (dynamic programming), each range paid for with a
+   penalty. Distances are relative to the measured time, so that microseconds count as much as
+   milliseconds, and at most three deviations each, so that a size that was disturbed does not make
+   a range. */
 enum { NBC_MODEL_MAX_RANGES = 8, NBC_MODEL_MAX_MODES = 3, NBC_MODEL_MAX_SIZES = 256 };
 
 typedef struct nbc_model_mode {
@@ -41,26 +42,30 @@ typedef struct nbc_model_desc {
 } nbc_model_desc;
 
 /* Fits samples in any order, any number per size. O(sizes^3).
-   ret NBC_OK | NBC_E_INVAL (no sample, a time not positive or not finite, desc out of range: err names
-   it) | NBC_E_FULL (more than NBC_MODEL_MAX_SIZES different sizes) | NBC_E_NOMEM */
+   ret NBC_OK | NBC_E_INVAL (no sample, a time not positive or not finite, desc out of range: err
+   names it) | NBC_E_FULL (more than NBC_MODEL_MAX_SIZES different sizes) | NBC_E_NOMEM */
 NBC_API nbc_status nbc_model_fit(const uint64_t *size_bytes, const double *time_ns, size_t count,
                                  const nbc_model_desc *desc, nbc_model *model, nbc_error *err);
 /* The mixture alone (expectation-maximisation, 1 ... NBC_MODEL_MAX_MODES components).
    ret NBC_OK | NBC_E_INVAL (no value, one not finite) | NBC_E_NOMEM */
 NBC_API nbc_status nbc_model_fit_noise(const double *values, size_t count, nbc_model_noise *noise);
-/* The line of the range that size_bytes lies in (between two ranges: the lower; beyond: the nearest). */
+/* The line of the range that size_bytes lies in (between two ranges: the lower; beyond: the
+   nearest). */
 NBC_API const nbc_model_range *nbc_model_range_of(const nbc_model *model, uint64_t size_bytes);
 NBC_API double nbc_model_time_ns(const nbc_model *model, uint64_t size_bytes);
 
-/* ---- LogGP of a transport, measured ----------------------------------------------------------
-   Between two ranks, sizes in random order, several rounds:
-     time    half a round trip                                     L + o_s + o_r at the smallest size
-     o_s     the posting call of a message
-     o_r     the wait for a message that arrived long ago, its receive posted before; where a transport
-             moves data only inside calls (rendezvous), this includes the transfer, and L is what remains
+/* ---- LogGP of a transport, measured -------------------------------------------------------- */
+/* Between two ranks, sizes in random order, several rounds:
+     time    half a round trip                                     L + o_s + o_r at the smallest
+     size o_s     the posting call of a message
+     o_r     the wait for a message that arrived long ago, its receive posted before; where a
+     transport
+             moves data only inside calls (rendezvous), this includes the transfer, and L is what
+             remains
      late    the same with the receive posted only then (delayed post): what a message costs that
              nobody waited for
-     g, G    a batch of 16 messages until the answer, minus a single one, / 15: the gap between messages;
+     g, G    a batch of 16 messages until the answer, minus a single one, / 15: the gap between
+     messages;
              G is its slope over the size, g what is left at the smallest size of a range
    and, for the dedicated-core model, the shortest call that posts, tests in vain, waits for what is
    there. */
@@ -96,13 +101,15 @@ typedef struct nbc_model_loggp_desc {
 } nbc_model_loggp_desc;
 /* Called by both ranks, peer being the other; both get the result. The lower rank's desc counts.
    ret NBC_OK | NBC_E_INVAL | NBC_E_NOMEM | NBC_E_TIMEOUT (err names the rank) | transport errors |
-   NBC_E_CLOCK (it stepped backwards) | as nbc_model_fit; the higher rank then has NBC_E_CANCELLED.  free with nbc_model_free */
+   NBC_E_CLOCK (it stepped backwards) | as nbc_model_fit; the higher rank then has NBC_E_CANCELLED.
+   free with nbc_model_free */
 NBC_API nbc_status nbc_model_measure(const nbc_transport *t, int peer,
                                      const nbc_model_loggp_desc *desc, nbc_model_loggp *loggp,
                                      nbc_error *err);
 NBC_API void nbc_model_free(nbc_model_loggp *loggp); /* the samples only; NULL allowed */
-/* Lines for the platform file of portals_model.h (LogGP mode): L, o, g of the smallest sizes, G of the
-   largest; all ranges and the messages' noise, which that format does not know, as comments. */
+/* Lines for the platform file of portals_model.h (LogGP mode): L, o, g of the smallest sizes, G of
+   the largest; all ranges and the messages' noise, which that format does not know, as comments. */
 NBC_API nbc_status nbc_model_write_platform(const nbc_model_loggp *loggp, FILE *out);
-/* Lines for nbc_dedicated_parse: what the calls cost; the application's counts are still to be added. */
+/* Lines for nbc_dedicated_parse: what the calls cost; the application's counts are still to be
+   added. */
 NBC_API nbc_status nbc_model_write_dedicated(const nbc_model_loggp *loggp, FILE *out);

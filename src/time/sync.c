@@ -32,9 +32,9 @@ static bool nbc__sync_bounds(const nbc_sync *s, int64_t t_local_ns, int64_t *low
   return true;
 }
 
-/* ---- mail: operations that survive a time-out ------------------------------------------------ */
+/* ---- mail: operations that survive a time-out ---------------------------------------------- */
 NBC__PRIVATE nbc_status nbc__sync_post(nbc_sync *s, nbc__sync_mail **mail, int peer, uint64_t tag,
-                                 uint64_t bytes) {
+                                       uint64_t bytes) {
   nbc__sync_mail *m = (nbc__sync_mail *)NBC_MALLOC(sizeof *m);
   *mail = m;
   if (!m) return NBC_E_NOMEM;
@@ -59,7 +59,7 @@ NBC__PRIVATE void nbc__sync_drop(nbc_sync *s, nbc__sync_mail *m) {
   s->orphans = m;
 }
 
-/* ---- child's side ---------------------------------------------------------------------------- */
+/* ---- child's side -------------------------------------------------------------------------- */
 static void nbc__sync_keep_fit(nbc_sync *s, const nbc__sync_fit *fit) {
   if (s->fits_count == NBC__SYNC_FITS_MAX) { /* thin out evenly */
     for (int i = 0; i < NBC__SYNC_FITS_MAX / 2; i++) s->fits[i] = s->fits[2 * i];
@@ -190,9 +190,9 @@ static double nbc__sync_sure_rate(const nbc_sync *s) {
   return doubt < slope * slope ? slope - doubt / slope : 0;
 }
 
-/* While "no drift" is within what is guaranteed: the probable rate, and the middle of the offsets that
-   the polygon leaves at that rate. The polygon's own middle would make drift of the width of what is
-   not known, and carry it on until the next burst. */
+/* While "no drift" is within what is guaranteed: the probable rate, and the middle of the offsets
+   that the polygon leaves at that rate. The polygon's own middle would make drift of the width of
+   what is not known, and carry it on until the next burst. */
 static void nbc__sync_guess(nbc_sync *s) {
   const nbc_relation *r = &s->relation;
   const double low = (r->rate_ppm - r->rate_err_ppm) * 1e-6,
@@ -234,7 +234,7 @@ static nbc_status nbc__sync_ask(nbc_sync *s) {
   return status;
 }
 
-/* ---- parent's side --------------------------------------------------------------------------- */
+/* ---- parent's side ------------------------------------------------------------------------- */
 /* Answers one child until it says that this was the last. *heard: it asked at least once. */
 static nbc_status nbc__sync_serve(nbc_sync *s, int child, bool *heard) {
   nbc__sync_mail *ask;
@@ -275,8 +275,9 @@ static nbc_status nbc__sync_serve(nbc_sync *s, int child, bool *heard) {
   return status == NBC_E_TIMEOUT && *heard ? NBC_OK : status;
 }
 
-/* ---- the tree -------------------------------------------------------------------------------- */
-NBC__PRIVATE nbc_status nbc__sync_named(nbc_error *err, nbc_status status, int rank, const nbc_sync *s) {
+/* ---- the tree ------------------------------------------------------------------------------ */
+NBC__PRIVATE nbc_status nbc__sync_named(nbc_error *err, nbc_status status, int rank,
+                                        const nbc_sync *s) {
   if (status == NBC_E_TIMEOUT)
     return nbc__status_fail(err, status, 0, "rank %d: rank %d did not answer within %.3g s",
                             s->t->rank, rank, (double)s->desc.limit_ns * 1e-9);
@@ -291,8 +292,8 @@ static int nbc__sync_tree_parent(int rank, int arity) {
   return rank - rank / weight % arity * weight;
 }
 
-/* Ranks of one clock pass the relation on among themselves, in a binomial tree over their indices.
-   */
+/* Ranks of one clock pass the relation on among themselves, in a binomial tree over their
+   indices. */
 static nbc_status nbc__sync_copy_from(nbc_sync *s, nbc_error *err) {
   const int parent = s->group[s->group_index & (s->group_index - 1)];
   nbc__sync_mail *mail;
@@ -335,8 +336,8 @@ static nbc_status nbc__sync_copy_to(nbc_sync *s, nbc_error *err) {
   return NBC_OK;
 }
 
-/* Own relation first, then the children's; parents have lower ranks, so nobody waits in a circle.
-   */
+/* Own relation first, then the children's; parents have lower ranks, so nobody waits in a
+   circle. */
 static nbc_status nbc__sync_burst(nbc_sync *s, nbc_error *err) {
   const int rank = s->t->rank, size = s->t->size, arity = s->desc.tree_arity;
   const int above = rank > 0 ? nbc__sync_tree_parent(rank, arity) : -1;
@@ -458,7 +459,7 @@ NBC_API void nbc_sync_destroy(nbc_sync *s) {
   NBC_FREE(s);
 }
 
-/* ---- answers --------------------------------------------------------------------------------- */
+/* ---- answers ------------------------------------------------------------------------------- */
 NBC_API nbc_sync_desc nbc_sync_desc_of(const nbc_sync *s) { return s->desc; }
 NBC_API const nbc_transport *nbc_sync_transport(const nbc_sync *s) { return s->t; }
 

@@ -59,9 +59,9 @@ NBC_API nbc_sync_desc nbc_sync_desc_of(const nbc_sync *sync); /* values in force
 /* Global time of a local time (t->now_ns scale), old or new: old ones are interpolated between the
    states kept, new ones extrapolated. ret NBC_OK | NBC_E_RANGE (before a step: unknown) */
 NBC_API nbc_status nbc_sync_global(const nbc_sync *sync, int64_t t_local_ns, nbc_time *global);
-/* The most probable global time of a local one, within the interval of nbc_sync_global: its middle, but
-   while that interval leaves open whether the clocks drift at all, only drift that is sure counts. For
-   differences between ranks; a bound goes with nbc_sync_global. ret as above */
+/* The most probable global time of a local one, within the interval of nbc_sync_global: its middle,
+   but while that interval leaves open whether the clocks drift at all, only drift that is sure
+   counts. For differences between ranks; a bound goes with nbc_sync_global. ret as above */
 NBC_API nbc_status nbc_sync_estimate(const nbc_sync *sync, int64_t t_local_ns,
                                      int64_t *t_global_ns);
 /* The local time at which it is t_global_ns, as far as known. ret NBC_OK | NBC_E_RANGE */
@@ -73,7 +73,7 @@ NBC_API const nbc_transport *nbc_sync_transport(const nbc_sync *sync);
 NBC_API void nbc_sync_destroy(nbc_sync *sync);
 
 /* ---- for later pieces ---- */
-/* ---- a common time: round trips -------------------------------------------------------------- */
+/* ---- a common time: round trips ------------------------------------------------------------ */
 enum { NBC__SYNC_FITS_MAX = 64, NBC__SYNC_TRIPS_PER_FIT = 16, NBC__SYNC_OPEN = 16 };
 enum { NBC__SYNC_ASK = 0, NBC__SYNC_LAST, NBC__SYNC_SKIP };
 
@@ -130,9 +130,8 @@ struct nbc_sync {
   int64_t fit_offset_ns;     /* what the fits' offsets are relative to */
   double line_ns, line_rate; /* the method's line: offset at t_line_ns, slope */
   int64_t t_line_ns;
-  double guess_ns,
-      guess_rate; /* the estimate: host minus nominal at the newest reading, its rate */
-  bool guessed;   /* else it is the middle of the interval */
+  double guess_ns, guess_rate; /* estimate: host minus nominal at the newest reading, its rate */
+  bool guessed;                /* else it is the middle of the interval */
   double burst_low_ns, burst_high_ns; /* offset between the fastest trips of this burst */
   int64_t sent_ns[NBC__SYNC_OPEN];    /* by sequence: when the ping left */
   uint64_t sequence, burst;
@@ -142,6 +141,7 @@ struct nbc_sync {
 
 NBC__PRIVATE int64_t nbc__sync_local_now(const nbc_sync *s);
 NBC__PRIVATE nbc_status nbc__sync_post(nbc_sync *s, nbc__sync_mail **mail, int peer, uint64_t tag,
-                                 uint64_t bytes);
+                                       uint64_t bytes);
 NBC__PRIVATE void nbc__sync_drop(nbc_sync *s, nbc__sync_mail *m);
-NBC__PRIVATE nbc_status nbc__sync_named(nbc_error *err, nbc_status status, int rank, const nbc_sync *s);
+NBC__PRIVATE nbc_status nbc__sync_named(nbc_error *err, nbc_status status, int rank,
+                                        const nbc_sync *s);

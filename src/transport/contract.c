@@ -4,9 +4,11 @@
 /* ============================================================================================== */
 /* [TRANSPORT] 11. The contract that carries messages; null and scripted transports               */
 /* ============================================================================================== */
-/* Posting is refused before the transport sees it, so that every transport may trust its arguments. */
-static nbc_status nbc__transport_check(const nbc_transport *t, const void *buffer, uint64_t size_bytes,
-                                       int peer, const nbc_op *op, bool receive) {
+/* Posting is refused before the transport sees it, so that every transport may trust its
+   arguments. */
+static nbc_status nbc__transport_check(const nbc_transport *t, const void *buffer,
+                                       uint64_t size_bytes, int peer, const nbc_op *op,
+                                       bool receive) {
   if (!t || !op || (!buffer && size_bytes > 0)) return NBC_E_INVAL;
   if (receive && peer == NBC_ANY_PEER) return t->any_peer ? NBC_OK : NBC_E_PEER;
   return peer < 0 || peer >= t->size ? NBC_E_PEER : NBC_OK;
@@ -34,8 +36,10 @@ NBC__PRIVATE void nbc__transport_finish(nbc_op *op) {
 
 NBC__PRIVATE void nbc__transport_push(nbc__transport_fifo *fifo, nbc_op *op) {
   op->slot.next = NULL;
-  if (fifo->last) fifo->last->slot.next = op;
-  else fifo->first = op;
+  if (fifo->last)
+    fifo->last->slot.next = op;
+  else
+    fifo->first = op;
   fifo->last = op;
 }
 
@@ -49,8 +53,10 @@ NBC__PRIVATE nbc_op *nbc__transport_pop(nbc__transport_fifo *fifo) {
 
 /* Takes op out; before is the one in front of it, NULL when op is the first. */
 NBC__PRIVATE void nbc__transport_unlink(nbc__transport_fifo *fifo, nbc_op *before, nbc_op *op) {
-  if (before) before->slot.next = op->slot.next;
-  else fifo->first = op->slot.next;
+  if (before)
+    before->slot.next = op->slot.next;
+  else
+    fifo->first = op->slot.next;
   if (fifo->last == op) fifo->last = before;
 }
 
@@ -70,25 +76,34 @@ NBC__PRIVATE void nbc__transport_exit(const nbc_transport *t) {
 }
 
 /* A transfer of t's recorder, seen by its own thread or by a worker that drives t. */
-static bool nbc__transport_mine(const nbc_recorder *r) { return pthread_equal(r->thread, pthread_self()) != 0; }
+static bool nbc__transport_mine(const nbc_recorder *r) {
+  return pthread_equal(r->thread, pthread_self()) != 0;
+}
 
-NBC__PRIVATE void nbc__transport_xfer_begin(const nbc_transport *t, uint64_t id, uint64_t size_bytes, nbc_kind kind,
-                                      nbc_peer peer) {
+NBC__PRIVATE void nbc__transport_xfer_begin(const nbc_transport *t, uint64_t id,
+                                            uint64_t size_bytes, nbc_kind kind, nbc_peer peer) {
   nbc_recorder *const r = t->recorder;
-  if (r && nbc__transport_mine(r)) nbc_xfer_begin(r, id, size_bytes, kind, peer);
-  else if (r) nbc_foreign_begin(r, id, size_bytes, kind, peer);
+  if (r && nbc__transport_mine(r))
+    nbc_xfer_begin(r, id, size_bytes, kind, peer);
+  else if (r)
+    nbc_foreign_begin(r, id, size_bytes, kind, peer);
 }
 
 NBC__PRIVATE void nbc__transport_xfer_end(const nbc_transport *t, uint64_t id) {
   nbc_recorder *const r = t->recorder;
-  if (r && nbc__transport_mine(r)) nbc_xfer_end(r, id);
-  else if (r) nbc_foreign_end(r, id);
+  if (r && nbc__transport_mine(r))
+    nbc_xfer_end(r, id);
+  else if (r)
+    nbc_foreign_end(r, id);
 }
 
-NBC__PRIVATE void nbc__transport_xfer_end_only(const nbc_transport *t, uint64_t size_bytes, nbc_peer peer) {
+NBC__PRIVATE void nbc__transport_xfer_end_only(const nbc_transport *t, uint64_t size_bytes,
+                                               nbc_peer peer) {
   nbc_recorder *const r = t->recorder;
-  if (r && nbc__transport_mine(r)) nbc_xfer_end_only(r, size_bytes, NBC_KIND_IRECV, peer);
-  else if (r) nbc_foreign_end_only(r, size_bytes, NBC_KIND_IRECV, peer);
+  if (r && nbc__transport_mine(r))
+    nbc_xfer_end_only(r, size_bytes, NBC_KIND_IRECV, peer);
+  else if (r)
+    nbc_foreign_end_only(r, size_bytes, NBC_KIND_IRECV, peer);
 }
 
 /* Polls until op is finished. Ranks may share a core, so after some polls the core is offered. */
@@ -106,8 +121,8 @@ static nbc_status nbc__transport_poll(const nbc_transport *t, nbc_op *op, int64_
   return op->status;
 }
 
-NBC_API nbc_status nbc_isend(const nbc_transport *t, const void *buffer, uint64_t size_bytes, int peer,
-                             uint64_t tag, nbc_op *op) {
+NBC_API nbc_status nbc_isend(const nbc_transport *t, const void *buffer, uint64_t size_bytes,
+                             int peer, uint64_t tag, nbc_op *op) {
   nbc_status status = nbc__transport_check(t, buffer, size_bytes, peer, op, false);
   if (status) return status;
   nbc__transport_enter(t, NBC_KIND_ISEND);
@@ -131,8 +146,10 @@ NBC_API nbc_status nbc_test(const nbc_transport *t, nbc_op *op) {
   if (!t || !op) return NBC_E_INVAL;
   nbc__transport_enter(t, NBC_KIND_TEST);
   if (!nbc__transport_finished(op)) status = t->progress(t->ctx);
-  if (nbc__transport_finished(op)) status = op->status;
-  else if (status >= 0) status = NBC_PENDING;
+  if (nbc__transport_finished(op))
+    status = op->status;
+  else if (status >= 0)
+    status = NBC_PENDING;
   nbc__transport_exit(t);
   return status;
 }
@@ -146,8 +163,8 @@ NBC_API nbc_status nbc_wait(const nbc_transport *t, nbc_op *op, int64_t limit_ns
   return status;
 }
 
-NBC_API nbc_status nbc_send(const nbc_transport *t, const void *buffer, uint64_t size_bytes, int peer,
-                            uint64_t tag) {
+NBC_API nbc_status nbc_send(const nbc_transport *t, const void *buffer, uint64_t size_bytes,
+                            int peer, uint64_t tag) {
   nbc_op op;
   nbc_status status;
   memset(&op, 0, sizeof op);

@@ -19,7 +19,8 @@
 
 typedef struct nbc_op nbc_op;
 typedef void (*nbc_done_fn)(nbc_op *op);
-typedef struct nbc_op_slot { /* named as [THREADS] uses them; another transport uses them as it likes */
+typedef struct nbc_op_slot { /* named as [THREADS] uses them; another transport uses them as it
+                                likes */
   nbc_op *next;
   void *buffer, *remote_op, *remote_address;
   uint64_t tag, order, limit_bytes, granted_bytes, posted_bytes, xfer_id, remote_id;
@@ -40,37 +41,44 @@ struct nbc_op {
 
 typedef struct nbc_transport nbc_transport;
 struct nbc_transport {
-  const char *name;  /* "threads" */
-  const char *help;  /* one line */
-  void *ctx;         /* first argument of every function */
+  const char *name; /* "threads" */
+  const char *help; /* one line */
+  void *ctx;        /* first argument of every function */
   int rank, size;
-  bool any_thread;   /* isend, irecv, progress may be called from several threads at once */
-  bool any_peer;     /* NBC_ANY_PEER works */
+  bool any_thread;       /* isend, irecv, progress may be called from several threads at once */
+  bool any_peer;         /* NBC_ANY_PEER works */
   bool main_thread_only; /* no other thread than the creator's may call, not even one at a time */
   int64_t (*now_ns)(void *ctx);
-  nbc_status (*isend)(void *ctx, const void *buffer, uint64_t size_bytes, int peer, uint64_t tag, nbc_op *op);
-  nbc_status (*irecv)(void *ctx, void *buffer, uint64_t size_bytes, int peer, uint64_t tag, nbc_op *op);
+  nbc_status (*isend)(void *ctx, const void *buffer, uint64_t size_bytes, int peer, uint64_t tag,
+                      nbc_op *op);
+  nbc_status (*irecv)(void *ctx, void *buffer, uint64_t size_bytes, int peer, uint64_t tag,
+                      nbc_op *op);
   nbc_status (*progress)(void *ctx); /* NBC_OK, or the error that makes the transport unusable */
-  nbc_status (*cancel)(void *ctx, nbc_op *op); /* receive not matched yet: finishes NBC_E_CANCELLED; may be NULL */
+  nbc_status (*cancel)(void *ctx, nbc_op *op); /* receive not matched yet: finishes NBC_E_CANCELLED;
+                                                  may be NULL */
   nbc_peer (*peer_class)(void *ctx, int peer); /* NULL = unknown */
   bool (*same_clock)(void *ctx, int peer);     /* the peer's now_ns is ours; NULL = no */
   /* Simulations: told before a collective copies or reduces so many bytes, to take the time for it.
      false: it is not done, this run moves no data. NULL = it is done. */
   bool (*local)(void *ctx, uint64_t size_bytes, bool reduces);
-  nbc_recorder *recorder; /* set by the user: calls below and the transport's transfers are recorded */
+  nbc_recorder *recorder; /* set by the user: calls below and the transport's transfers are
+                             recorded */
 };
 
 /* Posting and waiting with the call events recorded when t->recorder is set. One thread at a time
    unless any_thread. limit_ns: give up with NBC_E_TIMEOUT after that long (operation stays posted);
    0 = wait for ever. Errors: the transport's own; NBC_E_PEER, NBC_E_INVAL. */
-NBC_API nbc_status nbc_isend(const nbc_transport *t, const void *buffer, uint64_t size_bytes, int peer,
-                             uint64_t tag, nbc_op *op);
+NBC_API nbc_status nbc_isend(const nbc_transport *t, const void *buffer, uint64_t size_bytes,
+                             int peer, uint64_t tag, nbc_op *op);
 NBC_API nbc_status nbc_irecv(const nbc_transport *t, void *buffer, uint64_t size_bytes, int peer,
                              uint64_t tag, nbc_op *op);
-NBC_API nbc_status nbc_test(const nbc_transport *t, nbc_op *op); /* NBC_PENDING or the operation's status */
+NBC_API nbc_status nbc_test(const nbc_transport *t, nbc_op *op); /* NBC_PENDING or the operation's
+                                                                    status */
 NBC_API nbc_status nbc_wait(const nbc_transport *t, nbc_op *op, int64_t limit_ns);
-NBC_API nbc_status nbc_send(const nbc_transport *t, const void *buffer, uint64_t size_bytes, int peer, uint64_t tag);
-NBC_API nbc_status nbc_recv(const nbc_transport *t, void *buffer, uint64_t size_bytes, int peer, uint64_t tag);
+NBC_API nbc_status nbc_send(const nbc_transport *t, const void *buffer, uint64_t size_bytes,
+                            int peer, uint64_t tag);
+NBC_API nbc_status nbc_recv(const nbc_transport *t, void *buffer, uint64_t size_bytes, int peer,
+                            uint64_t tag);
 
 /* For transports made by nbc_null_create, nbc_scripted_create or nbc_mpi_create. NULL allowed. */
 NBC_API void nbc_transport_destroy(nbc_transport *t);
@@ -95,7 +103,8 @@ NBC__PRIVATE void nbc__transport_unlink(nbc__transport_fifo *fifo, nbc_op *befor
 NBC__PRIVATE bool nbc__transport_remove(nbc__transport_fifo *fifo, nbc_op *op);
 NBC__PRIVATE void nbc__transport_enter(const nbc_transport *t, nbc_kind kind);
 NBC__PRIVATE void nbc__transport_exit(const nbc_transport *t);
-NBC__PRIVATE void nbc__transport_xfer_begin(const nbc_transport *t, uint64_t id, uint64_t size_bytes, nbc_kind kind,
-                                      nbc_peer peer);
+NBC__PRIVATE void nbc__transport_xfer_begin(const nbc_transport *t, uint64_t id,
+                                            uint64_t size_bytes, nbc_kind kind, nbc_peer peer);
 NBC__PRIVATE void nbc__transport_xfer_end(const nbc_transport *t, uint64_t id);
-NBC__PRIVATE void nbc__transport_xfer_end_only(const nbc_transport *t, uint64_t size_bytes, nbc_peer peer);
+NBC__PRIVATE void nbc__transport_xfer_end_only(const nbc_transport *t, uint64_t size_bytes,
+                                               nbc_peer peer);

@@ -43,13 +43,14 @@ typedef struct nbc__mpi {
   pthread_mutex_t mutex;
   int tag_limit, next_data_tag;
   uint64_t piece_bytes, order, arrival_count, xfer_count;
-  nbc__mpi_peer *peers; /* [size] */
-  nbc_peer *classes;    /* [size] */
+  nbc__mpi_peer *peers;                     /* [size] */
+  nbc_peer *classes;                        /* [size] */
   nbc__transport_fifo any, submitted, done; /* receives for any peer; waiting for main; finished */
   nbc__mpi_packet *ring[NBC__MPI_RING], *spare;
   MPI_Request ring_requests[NBC__MPI_RING];
-  int ring_first, ring_count, stale_count; /* stale: those before the first, not started again yet */
-  MPI_Request *requests; /* active; owners, indices and statuses belong to it */
+  int ring_first, ring_count, stale_count; /* stale: those before the first, not started again
+                                              yet */
+  MPI_Request *requests;                   /* active; owners, indices and statuses belong to it */
   nbc__mpi_owner *owners;
   int *indices;
   MPI_Status *statuses;
@@ -64,7 +65,8 @@ static nbc_status nbc__mpi_fail(nbc__mpi *m, int code) {
   int length = 0;
   if (m->failed) return m->failed;
   m->failed = NBC_E_TRANSPORT;
-  if (MPI_Error_string(code, m->error, &length)) snprintf(m->error, sizeof m->error, "MPI error %d", code);
+  if (MPI_Error_string(code, m->error, &length))
+    snprintf(m->error, sizeof m->error, "MPI error %d", code);
   return m->failed;
 }
 
@@ -77,7 +79,7 @@ static bool nbc__mpi_may_call(const nbc__mpi *m) {
   return !m->funneled || pthread_equal(m->main, pthread_self());
 }
 
-/* ---- what the recorder hears --------------------------------------------------------------------- */
+/* ---- what the recorder hears --------------------------------------------------------------- */
 static void nbc__mpi_begin(nbc__mpi *m, nbc_op *op, uint64_t size_bytes, nbc_kind kind) {
   if (!m->own.t.recorder) return;
   op->slot.xfer_id = ++m->xfer_count;
@@ -93,7 +95,7 @@ static void nbc__mpi_end_only(nbc__mpi *m, const nbc_op *op) {
   nbc__transport_xfer_end_only(&m->own.t, op->size_bytes, m->classes[op->peer]);
 }
 
-/* ---- requests ------------------------------------------------------------------------------------ */
+/* ---- requests ------------------------------------------------------------------------------ */
 static void *nbc__mpi_larger(void *old, size_t old_bytes, size_t new_bytes) {
   void *block = NBC_MALLOC(new_bytes);
   if (block && old_bytes) memcpy(block, old, old_bytes);
@@ -107,24 +109,27 @@ static bool nbc__mpi_reserve(nbc__mpi *m) {
   void *block;
   if (m->active_count < m->active_limit) return true;
   if (limit > INT32_MAX) return false;
-#define NBC__MPI_GROW(array)                                                                       \
-  if (!(block = nbc__mpi_larger(array, had * sizeof *array, limit * sizeof *array))) return false; \
-  memcpy(&array, &block, sizeof block)
+#  define NBC__MPI_GROW(array)                                                                     \
+    if (!(block = nbc__mpi_larger(array, had * sizeof *array, limit * sizeof *array)))             \
+      return false;                                                                                \
+    memcpy(&array, &block, sizeof block)
   NBC__MPI_GROW(m->requests);
   NBC__MPI_GROW(m->owners);
   NBC__MPI_GROW(m->indices);
   NBC__MPI_GROW(m->statuses);
-#undef NBC__MPI_GROW
+#  undef NBC__MPI_GROW
   m->active_limit = (int)limit;
   return true;
 }
 
-static nbc_status nbc__mpi_post(nbc__mpi *m, bool receive, void *buffer, uint64_t size_bytes, int peer,
-                                int tag, nbc_op *op, nbc__mpi_packet *packet) {
+static nbc_status nbc__mpi_post(nbc__mpi *m, bool receive, void *buffer, uint64_t size_bytes,
+                                int peer, int tag, nbc_op *op, nbc__mpi_packet *packet) {
   int code;
   if (!nbc__mpi_reserve(m)) return nbc__mpi_nomem(m);
-  code = receive ? MPI_Irecv(buffer, (int)size_bytes, MPI_BYTE, peer, tag, m->comm, &m->requests[m->active_count])
-                 : MPI_Isend(buffer, (int)size_bytes, MPI_BYTE, peer, tag, m->comm, &m->requests[m->active_count]);
+  code = receive ? MPI_Irecv(buffer, (int)size_bytes, MPI_BYTE, peer, tag, m->comm,
+                             &m->requests[m->active_count])
+                 : MPI_Isend(buffer, (int)size_bytes, MPI_BYTE, peer, tag, m->comm,
+                             &m->requests[m->active_count]);
   if (code) return nbc__mpi_fail(m, code);
   m->owners[m->active_count].op = op;
   m->owners[m->active_count++].packet = packet;
@@ -134,8 +139,10 @@ static nbc_status nbc__mpi_post(nbc__mpi *m, bool receive, void *buffer, uint64_
 
 static nbc__mpi_packet *nbc__mpi_packet_take(nbc__mpi *m) {
   nbc__mpi_packet *packet = m->spare;
-  if (packet) m->spare = packet->next;
-  else packet = (nbc__mpi_packet *)NBC_MALLOC(sizeof *packet);
+  if (packet)
+    m->spare = packet->next;
+  else
+    packet = (nbc__mpi_packet *)NBC_MALLOC(sizeof *packet);
   if (packet) packet->next = NULL, packet->xfer_id = 0;
   return packet;
 }
@@ -145,8 +152,9 @@ static void nbc__mpi_packet_give(nbc__mpi *m, nbc__mpi_packet *packet) {
   m->spare = packet;
 }
 
-/* ---- sending ------------------------------------------------------------------------------------- */
-/* The packet just posted: short ones are mostly gone at once, and then need not be asked about again. */
+/* ---- sending ------------------------------------------------------------------------------- */
+/* The packet just posted: short ones are mostly gone at once, and then need not be asked about
+   again. */
 static nbc_status nbc__mpi_look_at_last(nbc__mpi *m) {
   const int last = m->active_count - 1;
   int over = 0;
@@ -176,36 +184,41 @@ static nbc_status nbc__mpi_start_send(nbc__mpi *m, nbc_op *op) {
   packet->header.data_tag = data_tag;
   if (is_short && size_bytes > 0) memcpy(packet->data, data, (size_t)size_bytes);
   if (is_short) packet->xfer_id = op->slot.xfer_id; /* ends when MPI has sent it, op now */
-  status = nbc__mpi_post(m, false, &packet->header, sizeof packet->header + (is_short ? size_bytes : 0),
-                         op->peer, NBC__MPI_HEADER_TAG, NULL, packet);
+  status =
+      nbc__mpi_post(m, false, &packet->header, sizeof packet->header + (is_short ? size_bytes : 0),
+                    op->peer, NBC__MPI_HEADER_TAG, NULL, packet);
   if (!status) status = nbc__mpi_look_at_last(m);
   for (; !status && !is_short && at_bytes < size_bytes; at_bytes += m->piece_bytes) {
     uint64_t left_bytes = size_bytes - at_bytes;
-    status = nbc__mpi_post(m, false, data + at_bytes, left_bytes < m->piece_bytes ? left_bytes : m->piece_bytes,
-                           op->peer, data_tag, op, NULL);
+    status = nbc__mpi_post(m, false, data + at_bytes,
+                           left_bytes < m->piece_bytes ? left_bytes : m->piece_bytes, op->peer,
+                           data_tag, op, NULL);
   }
   if (!status && is_short) nbc__transport_push(&m->done, op);
   return status;
 }
 
-/* ---- receiving ----------------------------------------------------------------------------------- */
-/* The data of a long message: into the receiver's buffer, and what has no room there into one that is
-   thrown away. */
+/* ---- receiving ----------------------------------------------------------------------------- */
+/* The data of a long message: into the receiver's buffer, and what has no room there into one that
+   is thrown away. */
 static nbc_status nbc__mpi_start_data(nbc__mpi *m, nbc_op *op) {
   uint64_t size_bytes = op->slot.posted_bytes, limit_bytes = op->slot.limit_bytes, at_bytes;
   uint64_t fit_bytes = limit_bytes - limit_bytes % m->piece_bytes; /* whole pieces that fit */
   unsigned char *data = (unsigned char *)op->slot.buffer, *spill = NULL;
   nbc_status status = NBC_OK;
   if (size_bytes > limit_bytes) {
-    spill = size_bytes - fit_bytes < SIZE_MAX ? (unsigned char *)NBC_MALLOC((size_t)(size_bytes - fit_bytes)) : NULL;
+    spill = size_bytes - fit_bytes < SIZE_MAX
+                ? (unsigned char *)NBC_MALLOC((size_t)(size_bytes - fit_bytes))
+                : NULL;
     if (!spill) return nbc__mpi_nomem(m);
     op->slot.remote_address = spill;
   }
   for (at_bytes = 0; !status && at_bytes < size_bytes; at_bytes += m->piece_bytes) {
     uint64_t left_bytes = size_bytes - at_bytes;
-    unsigned char *to = spill && at_bytes >= fit_bytes ? spill + (at_bytes - fit_bytes) : data + at_bytes;
-    status = nbc__mpi_post(m, true, to, left_bytes < m->piece_bytes ? left_bytes : m->piece_bytes, op->peer,
-                           (int)op->slot.remote_id, op, NULL);
+    unsigned char *to =
+        spill && at_bytes >= fit_bytes ? spill + (at_bytes - fit_bytes) : data + at_bytes;
+    status = nbc__mpi_post(m, true, to, left_bytes < m->piece_bytes ? left_bytes : m->piece_bytes,
+                           op->peer, (int)op->slot.remote_id, op, NULL);
   }
   return status;
 }
@@ -215,8 +228,8 @@ static void nbc__mpi_unspill(const nbc__mpi *m, nbc_op *op) {
   uint64_t rest_bytes = op->slot.limit_bytes % m->piece_bytes;
   if (!op->slot.remote_address) return;
   if (rest_bytes > 0)
-    memcpy((unsigned char *)op->slot.buffer + (op->slot.limit_bytes - rest_bytes), op->slot.remote_address,
-           (size_t)rest_bytes);
+    memcpy((unsigned char *)op->slot.buffer + (op->slot.limit_bytes - rest_bytes),
+           op->slot.remote_address, (size_t)rest_bytes);
   NBC_FREE(op->slot.remote_address);
   op->slot.remote_address = NULL;
 }
@@ -225,7 +238,8 @@ static void nbc__mpi_unspill(const nbc__mpi *m, nbc_op *op) {
 static nbc_status nbc__mpi_meet(nbc__mpi *m, nbc_op *op, int peer, const nbc__mpi_packet *packet) {
   const nbc__mpi_header *header = &packet->header;
   op->peer = peer;
-  op->size_bytes = header->size_bytes < op->slot.limit_bytes ? header->size_bytes : op->slot.limit_bytes;
+  op->size_bytes =
+      header->size_bytes < op->slot.limit_bytes ? header->size_bytes : op->slot.limit_bytes;
   op->status = header->size_bytes > op->slot.limit_bytes ? NBC_E_TRUNCATED : NBC_OK;
   if (header->data_tag == 0) {
     if (op->size_bytes > 0) memcpy(op->slot.buffer, packet->data, (size_t)op->size_bytes);
@@ -263,7 +277,8 @@ static nbc_op *nbc__mpi_match(nbc__mpi *m, int peer, uint64_t tag) {
 
 /* Takes the message that arrived first among those of this peer, or of any: then *peer is set. */
 static nbc__mpi_packet *nbc__mpi_waiting(nbc__mpi *m, int *peer, uint64_t tag) {
-  int from = *peer == NBC_ANY_PEER ? 0 : *peer, to = *peer == NBC_ANY_PEER ? m->own.t.size - 1 : *peer;
+  int from = *peer == NBC_ANY_PEER ? 0 : *peer,
+      to = *peer == NBC_ANY_PEER ? m->own.t.size - 1 : *peer;
   nbc__mpi_packet *best = NULL, *before_best = NULL;
   for (; from <= to; from++) {
     nbc__mpi_packet *before = NULL, *at = m->peers[from].first;
@@ -273,8 +288,10 @@ static nbc__mpi_packet *nbc__mpi_waiting(nbc__mpi *m, int *peer, uint64_t tag) {
     *peer = from;
   }
   if (!best) return NULL;
-  if (before_best) before_best->next = best->next;
-  else m->peers[*peer].first = best->next;
+  if (before_best)
+    before_best->next = best->next;
+  else
+    m->peers[*peer].first = best->next;
   if (m->peers[*peer].last == best) m->peers[*peer].last = before_best;
   return best;
 }
@@ -289,8 +306,8 @@ static nbc_status nbc__mpi_restart(nbc__mpi *m) {
   return NBC_OK;
 }
 
-/* Headers in the order in which MPI matched them, so that messages of one peer do not overtake. hurry:
-   until something is finished. */
+/* Headers in the order in which MPI matched them, so that messages of one peer do not overtake.
+   hurry: until something is finished. */
 static nbc_status nbc__mpi_take_headers(nbc__mpi *m, bool hurry) {
   for (;;) {
     int k = m->ring_first, flag = 0, code;
@@ -307,10 +324,13 @@ static nbc_status nbc__mpi_take_headers(nbc__mpi *m, bool hurry) {
       nbc__mpi_peer *peer = &m->peers[from.MPI_SOURCE];
       if (!(fresh = nbc__mpi_packet_take(m))) return nbc__mpi_nomem(m);
       memcpy(&fresh->header, &packet->header,
-             sizeof packet->header + (packet->header.data_tag ? 0 : (size_t)packet->header.size_bytes));
+             sizeof packet->header +
+                 (packet->header.data_tag ? 0 : (size_t)packet->header.size_bytes));
       fresh->arrival_index = m->arrival_count++;
-      if (peer->last) peer->last->next = fresh;
-      else peer->first = fresh;
+      if (peer->last)
+        peer->last->next = fresh;
+      else
+        peer->first = fresh;
       peer->last = fresh;
     }
     m->ring_first = (k + 1) % NBC__MPI_RING;
@@ -339,7 +359,8 @@ static nbc_status nbc__mpi_test_requests(nbc__mpi *m) {
       nbc__transport_push(&m->done, owner->op);
     }
   }
-  for (i = 0; done_count > 0 && i < m->active_count; i++) /* completed ones are MPI_REQUEST_NULL now */
+  for (i = 0; done_count > 0 && i < m->active_count; i++) /* completed ones are MPI_REQUEST_NULL
+                                                             now */
     if (m->requests[i] != MPI_REQUEST_NULL) {
       m->owners[kept_count] = m->owners[i];
       m->requests[kept_count++] = m->requests[i];
@@ -357,10 +378,13 @@ static nbc_status nbc__mpi_progress(void *ctx) {
   if (pthread_mutex_trylock(&m->mutex)) return NBC_OK;
   if (!m->failed && nbc__mpi_may_call(m)) {
     while (!m->failed && (op = nbc__transport_pop(&m->submitted))) {
-      if (op->slot.kind == NBC_KIND_IRECV) nbc__mpi_start_data(m, op);
-      else nbc__mpi_start_send(m, op);
+      if (op->slot.kind == NBC_KIND_IRECV)
+        nbc__mpi_start_data(m, op);
+      else
+        nbc__mpi_start_send(m, op);
     }
-    /* What is finished is delivered at once, MPI asked later; but never twice without asking for all. */
+    /* What is finished is delivered at once, MPI asked later; but never twice without asking for
+       all. */
     const bool hurry = !m->hurried;
     if (!m->failed && !(hurry && m->done.first)) nbc__mpi_take_headers(m, hurry);
     m->hurried = hurry && m->done.first;
@@ -374,10 +398,12 @@ static nbc_status nbc__mpi_progress(void *ctx) {
   return status;
 }
 
-/* ---- the contract -------------------------------------------------------------------------------- */
+/* ---- the contract -------------------------------------------------------------------------- */
 static int64_t nbc__mpi_now(void *ctx) { return nbc_clock_now_ns(&((nbc__mpi *)ctx)->clock); }
 
-static nbc_peer nbc__mpi_peer_class(void *ctx, int peer) { return ((nbc__mpi *)ctx)->classes[peer]; }
+static nbc_peer nbc__mpi_peer_class(void *ctx, int peer) {
+  return ((nbc__mpi *)ctx)->classes[peer];
+}
 
 static void nbc__mpi_prepare(nbc_op *op, void *buffer, uint64_t size_bytes, int peer, uint64_t tag,
                              nbc_kind kind) {
@@ -388,8 +414,8 @@ static void nbc__mpi_prepare(nbc_op *op, void *buffer, uint64_t size_bytes, int 
   op->slot.kind = (uint32_t)kind;
 }
 
-static nbc_status nbc__mpi_isend(void *ctx, const void *buffer, uint64_t size_bytes, int peer, uint64_t tag,
-                                 nbc_op *op) {
+static nbc_status nbc__mpi_isend(void *ctx, const void *buffer, uint64_t size_bytes, int peer,
+                                 uint64_t tag, nbc_op *op) {
   nbc__mpi *m = (nbc__mpi *)ctx;
   nbc_status status;
   nbc__mpi_prepare(op, (void *)(uintptr_t)buffer, size_bytes, peer, tag, NBC_KIND_ISEND);
@@ -398,14 +424,16 @@ static nbc_status nbc__mpi_isend(void *ctx, const void *buffer, uint64_t size_by
   pthread_mutex_lock(&m->mutex);
   status = m->failed;
   if (!status) nbc__mpi_begin(m, op, size_bytes, NBC_KIND_ISEND);
-  if (!status && nbc__mpi_may_call(m) && !m->submitted.first) status = nbc__mpi_start_send(m, op);
-  else if (!status) nbc__transport_push(&m->submitted, op); /* those before it go first */
+  if (!status && nbc__mpi_may_call(m) && !m->submitted.first)
+    status = nbc__mpi_start_send(m, op);
+  else if (!status)
+    nbc__transport_push(&m->submitted, op); /* those before it go first */
   pthread_mutex_unlock(&m->mutex);
   return status;
 }
 
-static nbc_status nbc__mpi_irecv(void *ctx, void *buffer, uint64_t size_bytes, int peer, uint64_t tag,
-                                 nbc_op *op) {
+static nbc_status nbc__mpi_irecv(void *ctx, void *buffer, uint64_t size_bytes, int peer,
+                                 uint64_t tag, nbc_op *op) {
   nbc__mpi *m = (nbc__mpi *)ctx;
   nbc__mpi_packet *packet;
   nbc_status status;
@@ -416,7 +444,8 @@ static nbc_status nbc__mpi_irecv(void *ctx, void *buffer, uint64_t size_bytes, i
     if ((packet = nbc__mpi_waiting(m, &peer, tag))) {
       status = nbc__mpi_meet(m, op, peer, packet);
       nbc__mpi_packet_give(m, packet);
-    } else nbc__transport_push(peer == NBC_ANY_PEER ? &m->any : &m->peers[peer].posted, op);
+    } else
+      nbc__transport_push(peer == NBC_ANY_PEER ? &m->any : &m->peers[peer].posted, op);
   }
   pthread_mutex_unlock(&m->mutex);
   return status;
@@ -438,10 +467,12 @@ static nbc_status nbc__mpi_cancel(void *ctx, nbc_op *op) {
 }
 
 NBC_API void nbc_mpi_lock(nbc_transport *t) { pthread_mutex_lock(&((nbc__mpi *)t->ctx)->mutex); }
-NBC_API void nbc_mpi_unlock(nbc_transport *t) { pthread_mutex_unlock(&((nbc__mpi *)t->ctx)->mutex); }
+NBC_API void nbc_mpi_unlock(nbc_transport *t) {
+  pthread_mutex_unlock(&((nbc__mpi *)t->ctx)->mutex);
+}
 NBC_API const char *nbc_mpi_error(const nbc_transport *t) { return ((nbc__mpi *)t->ctx)->error; }
 
-/* ---- create and destroy -------------------------------------------------------------------------- */
+/* ---- create and destroy -------------------------------------------------------------------- */
 static const char *nbc__mpi_level_name(int level) {
   return level == MPI_THREAD_SINGLE       ? "MPI_THREAD_SINGLE"
          : level == MPI_THREAD_FUNNELED   ? "MPI_THREAD_FUNNELED"
@@ -451,12 +482,14 @@ static const char *nbc__mpi_level_name(int level) {
 }
 
 /* May this program, from this thread, with this communicator, have a transport? */
-static nbc_status nbc__mpi_check(MPI_Comm comm, const nbc_mpi_desc *desc, bool *funneled, nbc_error *err) {
+static nbc_status nbc__mpi_check(MPI_Comm comm, const nbc_mpi_desc *desc, bool *funneled,
+                                 nbc_error *err) {
   int begun = 0, ended = 0, provided, inter = 0, is_main = 0;
   MPI_Initialized(&begun);
   MPI_Finalized(&ended);
   if (!begun || ended)
-    return nbc__status_fail(err, NBC_E_STATE, 0, begun ? "MPI_Finalize was called" : "MPI_Init was not called");
+    return nbc__status_fail(err, NBC_E_STATE, 0,
+                            begun ? "MPI_Finalize was called" : "MPI_Init was not called");
   if (comm == MPI_COMM_NULL || MPI_Comm_test_inter(comm, &inter) || inter)
     return nbc__status_fail(err, NBC_E_INVAL, 0, "comm must be an intracommunicator");
   if (desc->piece_bytes > INT32_MAX)
@@ -468,7 +501,8 @@ static nbc_status nbc__mpi_check(MPI_Comm comm, const nbc_mpi_desc *desc, bool *
   *funneled = provided < MPI_THREAD_SERIALIZED;
   MPI_Is_thread_main(&is_main);
   if (*funneled && !is_main)
-    return nbc__status_fail(err, NBC_E_THREAD, 0, "MPI provides %s: only the main thread may call it",
+    return nbc__status_fail(err, NBC_E_THREAD, 0,
+                            "MPI provides %s: only the main thread may call it",
                             nbc__mpi_level_name(provided));
   return NBC_OK;
 }
@@ -478,7 +512,8 @@ static int nbc__mpi_classes(nbc__mpi *m) {
   MPI_Comm node;
   MPI_Group all_group, node_group;
   int code, i, undefined = MPI_UNDEFINED, *all, *near;
-  if ((code = MPI_Comm_split_type(m->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node))) return code;
+  if ((code = MPI_Comm_split_type(m->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node)))
+    return code;
   all = (int *)NBC_MALLOC(2 * (size_t)m->own.t.size * sizeof *all);
   if (all) {
     near = all + m->own.t.size;
@@ -537,7 +572,8 @@ static void nbc__mpi_free_packets(nbc__mpi_packet *list) {
 static void nbc__mpi_stop(nbc__mpi *m) {
   int64_t t_end_ns = nbc_clock_now_ns(&m->clock) + 1000000000;
   int i;
-  while (m->active_count > 0 && !m->failed && nbc_clock_now_ns(&m->clock) < t_end_ns) nbc__mpi_progress(m);
+  while (m->active_count > 0 && !m->failed && nbc_clock_now_ns(&m->clock) < t_end_ns)
+    nbc__mpi_progress(m);
   for (i = 0; i < m->active_count; i++)
     if (m->requests[i] != MPI_REQUEST_NULL) MPI_Request_free(&m->requests[i]);
   nbc__mpi_restart(m); /* only what was started can be cancelled */
@@ -589,7 +625,8 @@ static int nbc__mpi_connect(nbc__mpi *m, MPI_Comm comm) {
   return nbc__mpi_start_ring(m);
 }
 
-NBC_API nbc_status nbc_mpi_create(MPI_Comm comm, const nbc_mpi_desc *desc, nbc_transport **t, nbc_error *err) {
+NBC_API nbc_status nbc_mpi_create(MPI_Comm comm, const nbc_mpi_desc *desc, nbc_transport **t,
+                                  nbc_error *err) {
   static const nbc_mpi_desc defaults = {MPI_THREAD_SINGLE, 0};
   nbc_status status;
   bool funneled;
@@ -599,7 +636,8 @@ NBC_API nbc_status nbc_mpi_create(MPI_Comm comm, const nbc_mpi_desc *desc, nbc_t
   *t = NULL;
   if (!desc) desc = &defaults;
   if ((status = nbc__mpi_check(comm, desc, &funneled, err))) return status;
-  if (!(m = (nbc__mpi *)NBC_MALLOC(sizeof *m))) return nbc__status_fail(err, NBC_E_NOMEM, 0, "out of memory");
+  if (!(m = (nbc__mpi *)NBC_MALLOC(sizeof *m)))
+    return nbc__status_fail(err, NBC_E_NOMEM, 0, "out of memory");
   memset(m, 0, sizeof *m);
   pthread_mutex_init(&m->mutex, NULL);
   m->comm = MPI_COMM_NULL;
@@ -608,13 +646,16 @@ NBC_API nbc_status nbc_mpi_create(MPI_Comm comm, const nbc_mpi_desc *desc, nbc_t
   m->piece_bytes = desc->piece_bytes ? desc->piece_bytes : (uint64_t)1 << 30;
   m->own.destroy = nbc__mpi_destroy;
   nbc__mpi_contract(m);
-  if ((status = nbc_clock_create(NULL, &m->clock))) nbc__status_fail(err, status, 0, "%s", m->clock.why);
+  if ((status = nbc_clock_create(NULL, &m->clock)))
+    nbc__status_fail(err, status, 0, "%s", m->clock.why);
   if (!status && (code = nbc__mpi_connect(m, comm))) {
     status = nbc__mpi_fail(m, code);
     nbc__status_fail(err, status, 0, "%s", m->error);
   }
-  if (status) nbc__mpi_destroy(m);
-  else *t = &m->own.t;
+  if (status)
+    nbc__mpi_destroy(m);
+  else
+    *t = &m->own.t;
   return status;
 }
 #endif /* NBC_WITH_MPI */

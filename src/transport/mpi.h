@@ -24,10 +24,13 @@ typedef struct nbc_mpi_desc {
   uint64_t piece_bytes; /* of the data of long messages; 0 = 1 GiB; at most 2 GiB - 1 */
 } nbc_mpi_desc;
 /* Collective over comm (an intracommunicator). err (may be NULL) says what is missing.
-   ret  NBC_OK | NBC_E_INVAL | NBC_E_STATE (MPI not initialised, or finalised) | NBC_E_TRANSPORT (MPI
+   ret  NBC_OK | NBC_E_INVAL | NBC_E_STATE (MPI not initialised, or finalised) | NBC_E_TRANSPORT
+   (MPI
         provides a lower thread level than asked for: both are named; or MPI's own error text)
-        | NBC_E_THREAD (below SERIALIZED only the main thread may create) | NBC_E_NOMEM | NBC_E_CLOCK */
-NBC_API nbc_status nbc_mpi_create(MPI_Comm comm, const nbc_mpi_desc *desc, nbc_transport **t, nbc_error *err);
+        | NBC_E_THREAD (below SERIALIZED only the main thread may create) | NBC_E_NOMEM |
+        NBC_E_CLOCK */
+NBC_API nbc_status nbc_mpi_create(MPI_Comm comm, const nbc_mpi_desc *desc, nbc_transport **t,
+                                  nbc_error *err);
 /* Collective. All operations should be finished: posted receives are forgotten, sends that do not
    complete within a second are left to MPI (and their memory with them). NULL allowed. After
    MPI_Finalize only memory is freed. */

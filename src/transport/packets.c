@@ -1,4 +1,5 @@
-/* packets.c: the engine below threads and OpenSHMEM: packets in rings, copy jobs, three protocols. */
+/* packets.c: the engine below threads and OpenSHMEM: packets in rings, copy jobs, three
+   protocols. */
 #include "packets.h"
 #include "../overlap/cells.h"
 
@@ -20,23 +21,29 @@ static bool nbc__packets_same_clock(void *ctx, int peer) {
   return true;
 }
 
-/* ---- stamps of the library's view; ids are unique per rank --------------------------------------- */
-static void nbc__packets_begin(nbc__packets_rank *r, uint64_t id, uint64_t size_bytes, nbc_kind kind) {
+/* ---- stamps of the library's view; ids are unique per rank --------------------------------- */
+static void nbc__packets_begin(nbc__packets_rank *r, uint64_t id, uint64_t size_bytes,
+                               nbc_kind kind) {
   nbc__transport_xfer_begin(&r->t, id, size_bytes, kind, nbc__packets_peer_class(r, 0));
 }
 
-static void nbc__packets_end(nbc__packets_rank *r, uint64_t id) { nbc__transport_xfer_end(&r->t, id); }
+static void nbc__packets_end(nbc__packets_rank *r, uint64_t id) {
+  nbc__transport_xfer_end(&r->t, id);
+}
 
 static void nbc__packets_end_only(nbc__packets_rank *r, uint64_t size_bytes) {
   nbc__transport_xfer_end_only(&r->t, size_bytes, nbc__packets_peer_class(r, 0));
 }
 
-/* ---- packets -------------------------------------------------------------------------------------- */
-/* Of the ring src -> dst, as its sender or its receiver sees it: one in shared memory; over puts, the
-   sender's copies first, then the receiver's. */
-static nbc__packet *nbc__packets_slot(const nbc_threads *w, int src, int dst, bool receives, uint64_t count) {
+/* ---- packets ------------------------------------------------------------------------------- */
+/* Of the ring src -> dst, as its sender or its receiver sees it: one in shared memory; over puts,
+   the sender's copies first, then the receiver's. */
+static nbc__packet *nbc__packets_slot(const nbc_threads *w, int src, int dst, bool receives,
+                                      uint64_t count) {
   size_t size = (size_t)w->desc.size;
-  size_t pair = !w->put ? (size_t)src * size + (size_t)dst : receives ? size + (size_t)src : (size_t)dst;
+  size_t pair = !w->put    ? (size_t)src * size + (size_t)dst
+                : receives ? size + (size_t)src
+                           : (size_t)dst;
   return &w->shared->packets[pair * NBC__PACKETS_SLOTS + count % NBC__PACKETS_SLOTS];
 }
 
@@ -53,7 +60,8 @@ static uint32_t nbc__packets_free_state(uint64_t count) {
 static nbc__packet *nbc__packets_take(nbc__packets_rank *r, int peer, nbc__packet_kind kind) {
   nbc__packets_peer *to = &r->peers[peer];
   nbc__packet *p = nbc__packets_slot(r->world, r->t.rank, peer, false, to->head_count);
-  if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != nbc__packets_free_state(to->head_count)) return NULL;
+  if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != nbc__packets_free_state(to->head_count))
+    return NULL;
   to->head_count++;
   p->kind = kind;
   p->t_visible_ns = 0;
@@ -61,8 +69,10 @@ static nbc__packet *nbc__packets_take(nbc__packets_rank *r, int peer, nbc__packe
 }
 
 NBC__PRIVATE void nbc__packets_publish(nbc_threads *w, int peer, nbc__packet *p) {
-  if (w->put) w->put(w, peer, p);
-  else __atomic_store_n(&p->state, p->state + 1, __ATOMIC_RELEASE);
+  if (w->put)
+    w->put(w, peer, p);
+  else
+    __atomic_store_n(&p->state, p->state + 1, __ATOMIC_RELEASE);
 }
 
 /* Control packets need no copy: they carry the time at which the link would deliver them. */
@@ -73,9 +83,10 @@ static void nbc__packets_publish_control(nbc__packets_rank *r, int peer, nbc__pa
   nbc__packets_publish(r->world, peer, p);
 }
 
-/* ---- copy jobs ------------------------------------------------------------------------------------ */
+/* ---- copy jobs ----------------------------------------------------------------------------- */
 static bool nbc__packets_job_free(const nbc__packets_rank *r) {
-  return __atomic_load_n(&r->ring->posted_count, __ATOMIC_RELAXED) - r->reaped_count < NBC__PACKETS_JOBS;
+  return __atomic_load_n(&r->ring->posted_count, __ATOMIC_RELAXED) - r->reaped_count <
+         NBC__PACKETS_JOBS;
 }
 
 static void nbc__packets_wake(nbc__packets_shared *s) {
@@ -104,7 +115,7 @@ static void nbc__packets_post(nbc__packets_rank *r, const nbc__job *job) {
   if (r->world->desc.dma) nbc__packets_wake(s);
 }
 
-/* ---- finishing and queueing ----------------------------------------------------------------------- */
+/* ---- finishing and queueing ---------------------------------------------------------------- */
 static void nbc__packets_finish(nbc__packets_rank *r, nbc_op *op, nbc_status status) {
   op->status = status;
   nbc__transport_push(&r->finished, op);
@@ -121,16 +132,16 @@ static nbc_status nbc__packets_recv_status(const nbc_op *op) {
   return op->status == NBC_E_TRUNCATED ? NBC_E_TRUNCATED : NBC_OK;
 }
 
-/* ---- what a queued operation does next: true when nothing is left to post for now ------------------ */
+/* ---- what a queued operation does next: true when nothing is left to post for now ---------- */
 /* What the operation in an out queue is. */
 enum {
   NBC__OP_EAGER,
   NBC__OP_PIPELINED,
-  NBC__OP_READ,          /* send, to be read by the peer */
-  NBC__OP_RECV,          /* eager, or not matched */
+  NBC__OP_READ, /* send, to be read by the peer */
+  NBC__OP_RECV, /* eager, or not matched */
   NBC__OP_RECV_PIPELINED,
-  NBC__OP_RECV_READ,     /* read not posted */
-  NBC__OP_RECV_FIN       /* read done, FIN not sent */
+  NBC__OP_RECV_READ, /* read not posted */
+  NBC__OP_RECV_FIN   /* read done, FIN not sent */
 };
 
 /* One part of a send: a job whose end publishes a packet. */
@@ -179,8 +190,8 @@ static bool nbc__packets_emit_eager(nbc__packets_rank *r, nbc_op *op) {
 /* First the request with the first fragment, later what the receiver granted. */
 static bool nbc__packets_emit_pipelined(nbc__packets_rank *r, nbc_op *op) {
   nbc_op_slot *s = &op->slot;
-  if (!s->started &&
-      !nbc__packets_post_part(r, op, NBC__PACKET_REQUEST, nbc__packets_part(r, op->size_bytes), NULL, 0))
+  if (!s->started && !nbc__packets_post_part(r, op, NBC__PACKET_REQUEST,
+                                             nbc__packets_part(r, op->size_bytes), NULL, 0))
     return false;
   while (s->posted_bytes < s->granted_bytes) {
     uint64_t index = s->posted_bytes / r->world->desc.fragment_bytes;
@@ -287,7 +298,7 @@ static void nbc__packets_flush(nbc__packets_rank *r, int peer) {
   }
 }
 
-/* ---- matching ------------------------------------------------------------------------------------- */
+/* ---- matching ------------------------------------------------------------------------------ */
 static nbc_op *nbc__packets_find(nbc__transport_fifo *fifo, uint64_t tag, nbc_op **before) {
   nbc_op *op;
   *before = NULL;
@@ -338,7 +349,8 @@ static void nbc__packets_bind(nbc__packets_rank *r, nbc_op *op, int peer, const 
   }
 }
 
-static void nbc__packets_deposit(nbc_op *op, uint64_t offset_bytes, const void *data, uint64_t bytes) {
+static void nbc__packets_deposit(nbc_op *op, uint64_t offset_bytes, const void *data,
+                                 uint64_t bytes) {
   uint64_t room_bytes = op->size_bytes > offset_bytes ? op->size_bytes - offset_bytes : 0;
   uint64_t copy_bytes = bytes < room_bytes ? bytes : room_bytes;
   if (copy_bytes > 0)
@@ -353,7 +365,8 @@ static void nbc__packets_grant(nbc__packets_rank *r, nbc_op *op) {
   op->slot.granted_bytes = left_bytes / desc->fragment_bytes < ahead
                                ? op->size_bytes
                                : arrived_bytes + ahead * desc->fragment_bytes;
-  if (op->slot.granted_bytes > op->slot.posted_bytes || !op->slot.started) nbc__packets_queue(r, op);
+  if (op->slot.granted_bytes > op->slot.posted_bytes || !op->slot.started)
+    nbc__packets_queue(r, op);
 }
 
 /* After the first data (or the request) of a matched message has been taken over. */
@@ -365,10 +378,11 @@ static void nbc__packets_go_on(nbc__packets_rank *r, nbc_op *op, uint64_t arrive
   } else if (op->slot.kind == NBC__OP_RECV_PIPELINED) {
     if (op->slot.limit_bytes > op->size_bytes) op->slot.limit_bytes = op->size_bytes;
     nbc__packets_grant(r, op);
-  } else nbc__packets_queue(r, op);
+  } else
+    nbc__packets_queue(r, op);
 }
 
-/* ---- arrivals ------------------------------------------------------------------------------------- */
+/* ---- arrivals ------------------------------------------------------------------------------ */
 static nbc_status nbc__packets_keep(nbc__packets_rank *r, int peer, const nbc__packet *p) {
   nbc__packets_peer *from = &r->peers[peer];
   uint64_t data_bytes = p->kind == NBC__PACKET_EAGER ? p->size_bytes : p->part_bytes;
@@ -383,8 +397,10 @@ static nbc_status nbc__packets_keep(nbc__packets_rank *r, int peer, const nbc__p
   entry->data = (unsigned char *)(entry + 1);
   if (p->part_bytes > 0)
     memcpy(entry->data, nbc__packets_payload(r->world, p), (size_t)p->part_bytes);
-  if (from->last) from->last->next = entry;
-  else from->first = entry;
+  if (from->last)
+    from->last->next = entry;
+  else
+    from->first = entry;
   from->last = entry;
   if (p->kind == NBC__PACKET_EAGER && p->part_bytes < p->size_bytes) from->incoming_entry = entry;
   return NBC_OK;
@@ -397,7 +413,8 @@ static nbc_status nbc__packets_arrive(nbc__packets_rank *r, int peer, const nbc_
   if (!op) return nbc__packets_keep(r, peer, p);
   nbc__packets_bind(r, op, peer, p);
   nbc__packets_deposit(op, 0, nbc__packets_payload(r->world, p), p->part_bytes);
-  if (p->kind == NBC__PACKET_EAGER && p->part_bytes < p->size_bytes) r->peers[peer].incoming_op = op;
+  if (p->kind == NBC__PACKET_EAGER && p->part_bytes < p->size_bytes)
+    r->peers[peer].incoming_op = op;
   nbc__packets_go_on(r, op, p->part_bytes, p->size_bytes);
   return NBC_OK;
 }
@@ -421,7 +438,8 @@ static void nbc__packets_arrive_part(nbc__packets_rank *r, int peer, const nbc__
 }
 
 static void nbc__packets_check_sent(nbc__packets_rank *r, nbc_op *op) {
-  if (op->slot.flying_count == 0 && op->slot.started && op->slot.posted_bytes >= op->slot.limit_bytes)
+  if (op->slot.flying_count == 0 && op->slot.started &&
+      op->slot.posted_bytes >= op->slot.limit_bytes)
     nbc__packets_finish(r, op, NBC_OK);
 }
 
@@ -432,8 +450,10 @@ static void nbc__packets_granted(nbc__packets_rank *r, const nbc__packet *p) {
   op->slot.remote_id = p->xfer_id;
   op->slot.limit_bytes = p->limit_bytes;
   op->slot.granted_bytes = p->granted_bytes;
-  if (op->slot.posted_bytes < op->slot.granted_bytes) nbc__packets_queue(r, op);
-  else nbc__packets_check_sent(r, op);
+  if (op->slot.posted_bytes < op->slot.granted_bytes)
+    nbc__packets_queue(r, op);
+  else
+    nbc__packets_check_sent(r, op);
 }
 
 static nbc_status nbc__packets_handle(nbc__packets_rank *r, int peer, const nbc__packet *p) {
@@ -454,7 +474,8 @@ static nbc_status nbc__packets_handle(nbc__packets_rank *r, int peer, const nbc_
     op->slot.limit_bytes += p->part_bytes;
     if (op->slot.limit_bytes >= op->size_bytes)
       nbc__packets_finish(r, op, nbc__packets_recv_status(op));
-    else nbc__packets_grant(r, op);
+    else
+      nbc__packets_grant(r, op);
     return NBC_OK;
   case NBC__PACKET_FIN:
     nbc__packets_end(r, p->send_op->slot.xfer_id);
@@ -464,7 +485,7 @@ static nbc_status nbc__packets_handle(nbc__packets_rank *r, int peer, const nbc_
   return NBC_E_TRANSPORT;
 }
 
-/* ---- progress ------------------------------------------------------------------------------------- */
+/* ---- progress ------------------------------------------------------------------------------ */
 static void nbc__packets_reap(nbc__packets_rank *r) {
   uint64_t done_count = __atomic_load_n(&r->ring->done_count, __ATOMIC_ACQUIRE);
   while (r->reaped_count < done_count) {
@@ -489,13 +510,16 @@ static nbc_status nbc__packets_receive(nbc__packets_rank *r, int peer) {
   for (i = 0; i < NBC__PACKETS_SLOTS; i++) {
     nbc__packet *p = nbc__packets_slot(r->world, peer, r->t.rank, true, from->tail_count);
     nbc_status status;
-    if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != nbc__packets_free_state(from->tail_count) + 1)
+    if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) !=
+        nbc__packets_free_state(from->tail_count) + 1)
       return NBC_OK;
     if (p->t_visible_ns && nbc__packets_now(r) < p->t_visible_ns) return NBC_OK;
     if ((status = nbc__packets_handle(r, peer, p))) return status;
     from->tail_count++;
-    if (r->world->release) r->world->release(r->world, peer, p);
-    else __atomic_store_n(&p->state, p->state + 1, __ATOMIC_RELEASE);
+    if (r->world->release)
+      r->world->release(r->world, peer, p);
+    else
+      __atomic_store_n(&p->state, p->state + 1, __ATOMIC_RELEASE);
   }
   return NBC_OK;
 }
@@ -509,15 +533,17 @@ static nbc_status nbc__packets_progress(void *ctx) {
   r->in_progress = true;
   if (r->world->poll) r->world->poll(r->world);
   nbc__packets_reap(r);
-  for (peer = 0; peer < r->t.size && status == NBC_OK; peer++) status = nbc__packets_receive(r, peer);
+  for (peer = 0; peer < r->t.size && status == NBC_OK; peer++)
+    status = nbc__packets_receive(r, peer);
   for (peer = 0; peer < r->t.size && r->waiting_count > 0; peer++) nbc__packets_flush(r, peer);
   while ((op = nbc__transport_pop(&r->finished))) nbc__transport_finish(op);
   r->in_progress = false;
-  if (status == NBC_OK && __atomic_load_n(&r->world->shared->failed, __ATOMIC_RELAXED)) status = NBC_E_PEER;
+  if (status == NBC_OK && __atomic_load_n(&r->world->shared->failed, __ATOMIC_RELAXED))
+    status = NBC_E_PEER;
   return status;
 }
 
-/* ---- posting -------------------------------------------------------------------------------------- */
+/* ---- posting ------------------------------------------------------------------------------- */
 static nbc_status nbc__packets_isend(void *ctx, const void *buffer, uint64_t size_bytes, int peer,
                                      uint64_t tag, nbc_op *op) {
   nbc__packets_rank *r = (nbc__packets_rank *)ctx;
@@ -551,14 +577,16 @@ static nbc__unexpected *nbc__packets_take_unexpected(nbc__packets_rank *r, int p
   }
   if (!best) return NULL;
   from = &r->peers[*source];
-  if (best_before) best_before->next = best->next;
-  else from->first = best->next;
+  if (best_before)
+    best_before->next = best->next;
+  else
+    from->first = best->next;
   if (from->last == best) from->last = best_before;
   return best;
 }
 
-static nbc_status nbc__packets_irecv(void *ctx, void *buffer, uint64_t size_bytes, int peer, uint64_t tag,
-                                     nbc_op *op) {
+static nbc_status nbc__packets_irecv(void *ctx, void *buffer, uint64_t size_bytes, int peer,
+                                     uint64_t tag, nbc_op *op) {
   nbc__packets_rank *r = (nbc__packets_rank *)ctx;
   nbc__unexpected *entry;
   int source = 0;
@@ -594,7 +622,7 @@ static nbc_status nbc__packets_cancel(void *ctx, nbc_op *op) {
   return NBC_OK;
 }
 
-/* ---- the world ------------------------------------------------------------------------------------ */
+/* ---- the world ----------------------------------------------------------------------------- */
 NBC__PRIVATE nbc_status nbc__packets_defaults(nbc_threads_desc *desc) {
   if (desc->size == 0) desc->size = 2;
   if (desc->large == NBC_PROTOCOL_AUTO)
@@ -609,7 +637,8 @@ NBC__PRIVATE nbc_status nbc__packets_defaults(nbc_threads_desc *desc) {
       desc->link_latency_ns < 0 || desc->link_latency_ns > 3600 * (int64_t)1000000000 ||
       (desc->processes && (desc->dma || desc->protocol == NBC_PROTOCOL_DIRECT_READ ||
                            desc->large == NBC_PROTOCOL_DIRECT_READ)) ||
-      (desc->dma && desc->clock && desc->clock->source == NBC_CLOCK_USER)) /* it sleeps in real time */
+      (desc->dma && desc->clock && desc->clock->source == NBC_CLOCK_USER)) /* it sleeps in real
+                                                                              time */
     return NBC_E_INVAL;
   return NBC_OK;
 }
@@ -617,7 +646,8 @@ NBC__PRIVATE nbc_status nbc__packets_defaults(nbc_threads_desc *desc) {
 /* Lays out the region: struct, job rings, packets, payload, stamps. */
 NBC__PRIVATE void nbc__packets_contract(nbc__packets_rank *r, int rank) {
   r->t.name = r->world->desc.processes ? "processes" : "threads";
-  r->t.help = r->world->desc.processes ? "ranks are processes that share memory" : "ranks are threads of one process";
+  r->t.help = r->world->desc.processes ? "ranks are processes that share memory"
+                                       : "ranks are threads of one process";
   r->t.ctx = r;
   r->t.rank = rank;
   r->t.size = r->world->desc.size;

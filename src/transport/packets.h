@@ -8,19 +8,19 @@
 /* ============================================================================================== */
 /* [THREADS] 12. Ranks as threads: the transport that needs nothing                               */
 /* ============================================================================================== */
-/* Every rank is a thread of this process (or several ranks one thread, in tests), or a forked process
-   that shares memory with the others (desc.processes). Progress happens only inside calls, unless a
-   DMA thread stands in for the NIC. Protocols, as in [O §3]:
+/* Every rank is a thread of this process (or several ranks one thread, in tests), or a forked
+   process that shares memory with the others (desc.processes). Progress happens only inside calls,
+   unless a DMA thread stands in for the NIC. Protocols, as in [O §3]:
      EAGER        the sender's data goes to a buffer of the receiver at once; copied out at matching
      PIPELINED    rendezvous: first fragment with the request, the others one window at a time, each
                   posted by the sender when its progress runs (so they wait for a call)
      DIRECT_READ  rendezvous: the receiver's progress posts one read of the sender's buffer, then
                   tells the sender (FIN)
-   Without a DMA thread the copies are done by whoever posts them, inside progress. With it, they are
-   done at link speed while both ranks compute; only control messages wait for calls.
-   Processes cannot reach into each other (reading a neighbour's memory takes the rights of a debugger,
-   which containers and most machines withhold): no DMA thread, no DIRECT_READ, and every fragment of
-   the pipeline is copied in and out of shared memory. */
+   Without a DMA thread the copies are done by whoever posts them, inside progress. With it, they
+   are done at link speed while both ranks compute; only control messages wait for calls.
+   Processes cannot reach into each other (reading a neighbour's memory takes the rights of a
+   debugger, which containers and most machines withhold): no DMA thread, no DIRECT_READ, and every
+   fragment of the pipeline is copied in and out of shared memory. */
 typedef enum nbc_protocol {
   NBC_PROTOCOL_AUTO = 0, /* EAGER up to eager_limit_bytes, then `large` */
   NBC_PROTOCOL_EAGER,
@@ -30,26 +30,27 @@ typedef enum nbc_protocol {
 
 typedef struct nbc_threads nbc_threads;
 typedef struct nbc_threads_desc {
-  int size;                    /* ranks; 0 = 2 */
-  nbc_protocol protocol;       /* for all messages, or AUTO */
-  nbc_protocol large;          /* AUTO: above the limit; 0 = DIRECT_READ */
-  uint64_t eager_limit_bytes;  /* 0 = 8 KiB */
-  uint64_t fragment_bytes;     /* 0 = 64 KiB */
-  int pipeline_depth;          /* fragments in flight; 0 = 2 */
-  bool processes;              /* nbc_threads_run forks one process per rank; large: PIPELINED */
-  bool dma;                    /* a DMA thread moves the data */
-  double link_bytes_per_s;     /* with dma: pace of the link; 0 = as fast as it copies */
-  int64_t link_latency_ns;     /* with dma: what you write is what you get */
-  const nbc_clock *clock;      /* copied; NULL = nbc_clock_create with defaults */
+  int size;                   /* ranks; 0 = 2 */
+  nbc_protocol protocol;      /* for all messages, or AUTO */
+  nbc_protocol large;         /* AUTO: above the limit; 0 = DIRECT_READ */
+  uint64_t eager_limit_bytes; /* 0 = 8 KiB */
+  uint64_t fragment_bytes;    /* 0 = 64 KiB */
+  int pipeline_depth;         /* fragments in flight; 0 = 2 */
+  bool processes;             /* nbc_threads_run forks one process per rank; large: PIPELINED */
+  bool dma;                   /* a DMA thread moves the data */
+  double link_bytes_per_s;    /* with dma: pace of the link; 0 = as fast as it copies */
+  int64_t link_latency_ns;    /* with dma: what you write is what you get */
+  const nbc_clock *clock;     /* copied; NULL = nbc_clock_create with defaults */
 } nbc_threads_desc;
 
 /* What the DMA thread saw of one transfer: the truth that the bounds must contain. */
 typedef struct nbc_true_stamp {
   int src, dst;
-  uint64_t sequence;   /* of the fragment, per world */
+  uint64_t sequence; /* of the fragment, per world */
   uint64_t size_bytes;
   int64_t t_begin_ns, t_end_ns;
-  uint64_t send_xfer_id, recv_xfer_id; /* ids under which the two ranks' recorders know it; 0 = not */
+  uint64_t send_xfer_id, recv_xfer_id; /* ids under which the two ranks' recorders know it; 0 =
+                                          not */
 } nbc_true_stamp;
 
 /* ---- for later pieces ---- */
@@ -60,15 +61,18 @@ typedef struct nbc_true_stamp {
    ring of jobs, done in order, by the DMA thread or (without one) by the rank itself when it posts
    the job. A job may publish a packet when its data is there, as a NIC raises a completion.
 
-     EAGER        job: part -> slot, publishes EAGER                      (a part: up to fragment_bytes)
-     PIPELINED    job: first part -> slot, publishes REQUEST; receiver matches, answers PUT (grant of
+     EAGER        job: part -> slot, publishes EAGER                      (a part: up to
+     fragment_bytes)
+     PIPELINED    job: first part -> slot, publishes REQUEST; receiver matches, answers PUT (grant
+     of
                   the next fragments); for each: job: fragment -> receive buffer, publishes FRAGMENT
      DIRECT_READ  packet REQUEST_READ; receiver matches, job: send buffer -> receive buffer, then
                   packet FIN
 
    What a rank cannot do for lack of a free slot or job waits in its queue `out[peer]`, linked
    through the operations themselves: order per pair is kept and posting allocates nothing. Only an
-   eager message that nobody waits for yet is copied to allocated memory, by the receiver's progress.
+   eager message that nobody waits for yet is copied to allocated memory, by the receiver's
+   progress.
 
    Everything that ranks share lies in one mapped region; the rest of a rank is its own. */
 enum {
@@ -89,8 +93,9 @@ typedef enum nbc__packet_kind {
 
 /* The pointers mean something to the rank that wrote them only: the other side hands them back. */
 typedef struct nbc__packet {
-  /* atomic: even = free, odd = full; one more by the sender, one more by the receiver. Never twice the
-     same value: a put that stores a word twice (memcpy may) must not bring back what is over. */
+  /* atomic: even = free, odd = full; one more by the sender, one more by the receiver. Never twice
+     the same value: a put that stores a word twice (memcpy may) must not bring back what is
+     over. */
   uint32_t state;
   nbc__packet_kind kind;
   int64_t t_visible_ns; /* control packets: when the link would have delivered them; 0 = at once */
@@ -119,16 +124,16 @@ typedef struct nbc__job_ring {
   uint64_t posted_count; /* atomic */
   uint64_t pad1_bytes[7];
   uint64_t done_count; /* atomic */
-  uint64_t finished; /* of a process: its fn returned */
+  uint64_t finished;   /* of a process: its fn returned */
   uint64_t pad2_bytes[6];
   nbc__job jobs[NBC__PACKETS_JOBS];
 } nbc__job_ring;
 
 typedef struct nbc__packets_shared {
-  uint32_t failed; /* atomic: a rank gave up, nobody should wait for it */
-  int32_t first_error; /* of processes: its status */
-  uint32_t stop;   /* atomic: the DMA thread ends */
-  uint32_t asleep; /* atomic: the DMA thread waits for a job */
+  uint32_t failed;       /* atomic: a rank gave up, nobody should wait for it */
+  int32_t first_error;   /* of processes: its status */
+  uint32_t stop;         /* atomic: the DMA thread ends */
+  uint32_t asleep;       /* atomic: the DMA thread waits for a job */
   pthread_mutex_t mutex; /* of cond and of the stamps */
   pthread_cond_t cond;
   uint64_t stamp_first_count, stamp_last_count;
@@ -148,12 +153,12 @@ typedef struct nbc__unexpected {
 
 /* What a rank knows about one other (or itself). */
 typedef struct nbc__packets_peer {
-  uint64_t head_count, tail_count;           /* of the ring to it, of the ring from it */
-  nbc__transport_fifo out;                   /* operations that have packets or jobs to post */
-  nbc__transport_fifo posted;                /* receives not matched */
-  nbc__unexpected *first, *last;             /* messages not matched */
-  nbc_op *incoming_op;                       /* an eager message in several parts: its receive, */
-  nbc__unexpected *incoming_entry;           /* or where it is kept */
+  uint64_t head_count, tail_count; /* of the ring to it, of the ring from it */
+  nbc__transport_fifo out;         /* operations that have packets or jobs to post */
+  nbc__transport_fifo posted;      /* receives not matched */
+  nbc__unexpected *first, *last;   /* messages not matched */
+  nbc_op *incoming_op;             /* an eager message in several parts: its receive, */
+  nbc__unexpected *incoming_entry; /* or where it is kept */
 } nbc__packets_peer;
 
 typedef struct nbc__packets_rank {
@@ -174,8 +179,8 @@ struct nbc_threads {
   nbc__packets_shared *shared;
   size_t shared_bytes;
   nbc__packets_rank *ranks;
-  /* Where ranks share no memory, else NULL: carries a packet to the receiver's copy of its slot, tells
-     the sender that it is free, lets messages in. */
+  /* Where ranks share no memory, else NULL: carries a packet to the receiver's copy of its slot,
+     tells the sender that it is free, lets messages in. */
   void (*put)(nbc_threads *w, int peer, nbc__packet *p);
   void (*release)(nbc_threads *w, int peer, nbc__packet *p);
   void (*poll)(nbc_threads *w);

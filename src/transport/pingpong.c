@@ -3,7 +3,7 @@
 #include "../overlap/stats.h"
 #include "../overlap/monitor.h"
 
-/* ---- the a-priori table --------------------------------------------------------------------------- */
+/* ---- the a-priori table -------------------------------------------------------------------- */
 enum { NBC__PINGPONG_SIZES = 64, NBC__PINGPONG_ROUNDS = 16, NBC__PINGPONG_SAMPLES = 4096 };
 static const uint64_t nbc__pingpong_tag = UINT64_MAX - 7;
 
@@ -128,8 +128,9 @@ static nbc_status nbc__pingpong_follow(nbc__pingpong *m) {
   return m->result.point_count <= NBC__PINGPONG_SIZES ? NBC_OK : NBC_E_MISMATCH;
 }
 
-NBC_API nbc_status nbc_table_measure(const nbc_transport *t, int peer, const nbc_table_measure_desc *desc,
-                                     nbc_table **table, nbc_error *err) {
+NBC_API nbc_status nbc_table_measure(const nbc_transport *t, int peer,
+                                     const nbc_table_measure_desc *desc, nbc_table **table,
+                                     nbc_error *err) {
   nbc__pingpong *m;
   nbc_status status;
   bool was_on;
@@ -138,7 +139,8 @@ NBC_API nbc_status nbc_table_measure(const nbc_transport *t, int peer, const nbc
   *table = NULL;
   if (!t || peer < 0 || peer >= t->size || peer == t->rank)
     return nbc__status_fail(err, NBC_E_INVAL, 0, "peer must be another rank of the transport");
-  if (!(m = (nbc__pingpong *)NBC_MALLOC(sizeof *m))) return nbc__status_fail(err, NBC_E_NOMEM, 0, "table: out of memory");
+  if (!(m = (nbc__pingpong *)NBC_MALLOC(sizeof *m)))
+    return nbc__status_fail(err, NBC_E_NOMEM, 0, "table: out of memory");
   memset(m, 0, sizeof *m);
   m->t = *t;
   m->t.recorder = NULL;
@@ -148,7 +150,8 @@ NBC_API nbc_status nbc_table_measure(const nbc_transport *t, int peer, const nbc
   if (!m->desc.max_bytes) m->desc.max_bytes = 4 << 20;
   if (m->desc.time_per_size_ns == 0) m->desc.time_per_size_ns = 50000000;
   if (m->desc.limit_ns == 0) m->desc.limit_ns = 30 * (int64_t)1000000000;
-  if (m->desc.min_bytes > m->desc.max_bytes || m->desc.time_per_size_ns < 0 || m->desc.limit_ns < 0) {
+  if (m->desc.min_bytes > m->desc.max_bytes || m->desc.time_per_size_ns < 0 ||
+      m->desc.limit_ns < 0) {
     NBC_FREE(m);
     return nbc__status_fail(err, NBC_E_INVAL, 0, "min_bytes above max_bytes, or a negative time");
   }
@@ -157,10 +160,11 @@ NBC_API nbc_status nbc_table_measure(const nbc_transport *t, int peer, const nbc
   status = t->rank < peer ? nbc__pingpong_lead(m) : nbc__pingpong_follow(m);
   if (was_on) nbc_recorder_switch(t->recorder, true);
   snprintf(name, sizeof name, "measured over %s", t->name);
-  if (status) nbc__status_fail(err, status, 0, "measuring the transfer times: %s", nbc_status_text(status));
+  if (status)
+    nbc__status_fail(err, status, 0, "measuring the transfer times: %s", nbc_status_text(status));
   else
-    status = nbc_table_create(m->result.size_bytes, m->result.time_s, (size_t)m->result.point_count, name,
-                              table, err);
+    status = nbc_table_create(m->result.size_bytes, m->result.time_s, (size_t)m->result.point_count,
+                              name, table, err);
   if (!m->stuck) { /* else an operation still points there: rather lost than overwritten */
     NBC_FREE(m->data);
     NBC_FREE(m);

@@ -6,7 +6,8 @@
 #include "contract.h"
 
 /* Measures the transfer time of a message by size [O §2.4: the a-priori table]: one-way time =
-   half the median round trip, between this rank and peer, which must call it with each other's rank.
+   half the median round trip, between this rank and peer, which must call it with each other's
+   rank.
    in   desc   zeroed = 1 B ... 4 MiB, powers of two, until 1 % confidence or 50 ms per size
    out  table  on both ranks (the lower rank measures and sends it)
    ret  NBC_OK | transport errors | NBC_E_INVAL */
@@ -15,5 +16,6 @@ typedef struct nbc_table_measure_desc {
   int64_t time_per_size_ns;      /* 0 = 50 ms */
   int64_t limit_ns;              /* a peer that never answers: 0 = 30 s */
 } nbc_table_measure_desc;
-NBC_API nbc_status nbc_table_measure(const nbc_transport *t, int peer, const nbc_table_measure_desc *desc,
-                                     nbc_table **table, nbc_error *err);
+NBC_API nbc_status nbc_table_measure(const nbc_transport *t, int peer,
+                                     const nbc_table_measure_desc *desc, nbc_table **table,
+                                     nbc_error *err);

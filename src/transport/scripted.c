@@ -27,8 +27,8 @@ static nbc_status nbc__null_isend(void *ctx, const void *buffer, uint64_t size_b
   return nbc__null_post(ctx, size_bytes, peer, op);
 }
 
-static nbc_status nbc__null_irecv(void *ctx, void *buffer, uint64_t size_bytes, int peer, uint64_t tag,
-                                  nbc_op *op) {
+static nbc_status nbc__null_irecv(void *ctx, void *buffer, uint64_t size_bytes, int peer,
+                                  uint64_t tag, nbc_op *op) {
   (void)buffer, (void)tag;
   return nbc__null_post(ctx, size_bytes, peer, op);
 }
@@ -68,8 +68,8 @@ NBC_API nbc_status nbc_null_create(int rank, int size, nbc_transport **t) {
   return NBC_OK;
 }
 
-/* Every operation is wrapped: the inner transport sees `inner`, the user keeps `outer`. Wrappers are
-   allocated when posting: this transport is for tests. */
+/* Every operation is wrapped: the inner transport sees `inner`, the user keeps `outer`. Wrappers
+   are allocated when posting: this transport is for tests. */
 typedef struct nbc__scripted_op {
   nbc_op inner;
   nbc_op *outer;
@@ -84,8 +84,8 @@ typedef struct nbc__scripted {
   nbc_script_step *steps; /* behind the struct */
   size_t step_count;
   uint64_t post_count, arrival_count, overtaken_count; /* the latest arrival delivered, and one */
-  nbc__scripted_op *flying;                   /* at the inner transport, any order */
-  nbc__scripted_op *arrived, *arrived_last;   /* completed there, in that order */
+  nbc__scripted_op *flying;                            /* at the inner transport, any order */
+  nbc__scripted_op *arrived, *arrived_last;            /* completed there, in that order */
   nbc__scripted_op *spare, *dropped;
 } nbc__scripted;
 
@@ -130,8 +130,10 @@ static void nbc__scripted_arrived(nbc_op *inner_op) {
   *at = w->next;
   w->next = NULL;
   w->arrival_index = s->arrival_count++;
-  if (s->arrived) s->arrived_last->next = w;
-  else s->arrived = w;
+  if (s->arrived)
+    s->arrived_last->next = w;
+  else
+    s->arrived = w;
   s->arrived_last = w;
 }
 
@@ -146,8 +148,10 @@ static nbc_status nbc__scripted_post(nbc__scripted *s, nbc_op *op, bool receive,
   for (i = 0; i < s->step_count && !step; i++)
     if (s->steps[i].post_index == index) step = &s->steps[i];
   if (step && step->action == NBC_SCRIPT_FAIL_POST) return step->status;
-  if (w) s->spare = w->next;
-  else if (!(w = (nbc__scripted_op *)NBC_MALLOC(sizeof *w))) return NBC_E_NOMEM;
+  if (w)
+    s->spare = w->next;
+  else if (!(w = (nbc__scripted_op *)NBC_MALLOC(sizeof *w)))
+    return NBC_E_NOMEM;
   memset(w, 0, sizeof *w);
   w->inner.done = nbc__scripted_arrived;
   w->inner.user = s;
@@ -169,11 +173,12 @@ static nbc_status nbc__scripted_post(nbc__scripted *s, nbc_op *op, bool receive,
 
 static nbc_status nbc__scripted_isend(void *ctx, const void *buffer, uint64_t size_bytes, int peer,
                                       uint64_t tag, nbc_op *op) {
-  return nbc__scripted_post((nbc__scripted *)ctx, op, false, (void *)(uintptr_t)buffer, size_bytes, peer, tag);
+  return nbc__scripted_post((nbc__scripted *)ctx, op, false, (void *)(uintptr_t)buffer, size_bytes,
+                            peer, tag);
 }
 
-static nbc_status nbc__scripted_irecv(void *ctx, void *buffer, uint64_t size_bytes, int peer, uint64_t tag,
-                                      nbc_op *op) {
+static nbc_status nbc__scripted_irecv(void *ctx, void *buffer, uint64_t size_bytes, int peer,
+                                      uint64_t tag, nbc_op *op) {
   return nbc__scripted_post((nbc__scripted *)ctx, op, true, buffer, size_bytes, peer, tag);
 }
 
@@ -191,8 +196,10 @@ static bool nbc__scripted_deliver(nbc__scripted *s) {
   nbc_op *outer;
   while (w && !nbc__scripted_due(s, w)) before = w, w = w->next;
   if (!w) return false;
-  if (before) before->next = w->next;
-  else s->arrived = w->next;
+  if (before)
+    before->next = w->next;
+  else
+    s->arrived = w->next;
   if (s->arrived_last == w) s->arrived_last = before;
   if (w->step && w->step->action == NBC_SCRIPT_DROP) {
     w->next = s->dropped;
@@ -202,7 +209,8 @@ static bool nbc__scripted_deliver(nbc__scripted *s) {
   outer = w->outer;
   outer->peer = w->inner.peer;
   outer->size_bytes = w->inner.size_bytes;
-  outer->status = w->step && w->step->action == NBC_SCRIPT_FAIL_DONE ? w->step->status : w->inner.status;
+  outer->status =
+      w->step && w->step->action == NBC_SCRIPT_FAIL_DONE ? w->step->status : w->inner.status;
   w->next = s->spare;
   s->spare = w;
   if (s->overtaken_count <= w->arrival_index) s->overtaken_count = w->arrival_index + 1;
@@ -214,7 +222,8 @@ static nbc_status nbc__scripted_progress(void *ctx) {
   nbc__scripted *s = (nbc__scripted *)ctx;
   nbc_status status = s->inner->progress(s->inner->ctx);
   nbc__scripted_op *w;
-  while (nbc__scripted_deliver(s)) {}
+  while (nbc__scripted_deliver(s)) {
+  }
   for (w = s->arrived; w; w = w->next) w->left_count -= w->left_count > 0;
   return status;
 }
@@ -222,7 +231,8 @@ static nbc_status nbc__scripted_progress(void *ctx) {
 static nbc_status nbc__scripted_cancel(void *ctx, nbc_op *op) {
   nbc__scripted *s = (nbc__scripted *)ctx;
   nbc__scripted_op *w;
-  for (w = s->flying; w && w->outer != op; w = w->next) {}
+  for (w = s->flying; w && w->outer != op; w = w->next) {
+  }
   return w ? s->inner->cancel(s->inner->ctx, &w->inner) : NBC_E_STATE;
 }
 
@@ -233,7 +243,8 @@ NBC_API nbc_status nbc_scripted_create(const nbc_transport *inner, const nbc_scr
   *t = NULL;
   if (!inner || (step_count > 0 && !steps)) return NBC_E_INVAL;
   if (step_count > (SIZE_MAX - sizeof *s) / sizeof *steps) return NBC_E_NOMEM;
-  if (!(s = (nbc__scripted *)NBC_MALLOC(sizeof *s + step_count * sizeof *steps))) return NBC_E_NOMEM;
+  if (!(s = (nbc__scripted *)NBC_MALLOC(sizeof *s + step_count * sizeof *steps)))
+    return NBC_E_NOMEM;
   memset(s, 0, sizeof *s);
   s->steps = (nbc_script_step *)(void *)(s + 1);
   s->step_count = step_count;

@@ -18,10 +18,12 @@ static nbc__packet *nbc__shmem_mirror(const nbc_threads *w, const nbc__packet *p
 /* Everything but the state, then the state: who sees it full sees the rest. */
 static void nbc__shmem_put(nbc_threads *w, int peer, nbc__packet *p) {
   nbc__packet *there = nbc__shmem_mirror(w, p, w->desc.size + w->ranks[0].t.rank);
-  bool has_data = p->kind == NBC__PACKET_EAGER || p->kind == NBC__PACKET_REQUEST || p->kind == NBC__PACKET_FRAGMENT;
+  bool has_data = p->kind == NBC__PACKET_EAGER || p->kind == NBC__PACKET_REQUEST ||
+                  p->kind == NBC__PACKET_FRAGMENT;
   size_t after_state = offsetof(nbc__packet, kind);
   if (has_data && p->part_bytes > 0)
-    shmem_putmem(nbc__packets_payload(w, there), nbc__packets_payload(w, p), (size_t)p->part_bytes, peer);
+    shmem_putmem(nbc__packets_payload(w, there), nbc__packets_payload(w, p), (size_t)p->part_bytes,
+                 peer);
   shmem_putmem((char *)there + after_state, (char *)p + after_state, sizeof *p - after_state, peer);
   shmem_fence();
   shmem_uint32_p(&there->state, p->state + 1, peer);
@@ -38,7 +40,8 @@ static void nbc__shmem_poll(nbc_threads *w) {
 }
 
 static nbc_peer nbc__shmem_peer_class(void *ctx, int peer) {
-  return shmem_ptr(((nbc__packets_rank *)ctx)->world->shared->packets, peer) ? NBC_PEER_SAME_NODE : NBC_PEER_OTHER_NODE;
+  return shmem_ptr(((nbc__packets_rank *)ctx)->world->shared->packets, peer) ? NBC_PEER_SAME_NODE
+                                                                             : NBC_PEER_OTHER_NODE;
 }
 
 /* The rings in the symmetric heap, the rest in memory of our own. */
@@ -91,7 +94,8 @@ NBC_API nbc_status nbc_shmem_create(const nbc_shmem_desc *desc, nbc_transport **
   nbc_threads *w;
   if (!t) return nbc__status_fail(err, NBC_E_INVAL, 0, "t is NULL");
   *t = NULL;
-  if (!(w = (nbc_threads *)NBC_MALLOC(sizeof *w))) return nbc__status_fail(err, NBC_E_NOMEM, 0, "out of memory");
+  if (!(w = (nbc_threads *)NBC_MALLOC(sizeof *w)))
+    return nbc__status_fail(err, NBC_E_NOMEM, 0, "out of memory");
   memset(w, 0, sizeof *w);
   w->desc.size = shmem_n_pes();
   w->desc.processes = true; /* nobody reaches into another's buffers */
@@ -101,15 +105,23 @@ NBC_API nbc_status nbc_shmem_create(const nbc_shmem_desc *desc, nbc_transport **
   w->put = nbc__shmem_put;
   w->release = nbc__shmem_release;
   w->poll = nbc__shmem_poll;
-  if ((status = nbc__packets_defaults(&w->desc))) nbc__status_fail(err, status, 0, "more than %d elements, or a field out of range", NBC__PACKETS_MAX_RANKS);
-  else if ((status = nbc_clock_create(NULL, &w->clock))) nbc__status_fail(err, status, 0, "%s", w->clock.why);
+  if ((status = nbc__packets_defaults(&w->desc)))
+    nbc__status_fail(err, status, 0, "more than %d elements, or a field out of range",
+                     NBC__PACKETS_MAX_RANKS);
+  else if ((status = nbc_clock_create(NULL, &w->clock)))
+    nbc__status_fail(err, status, 0, "%s", w->clock.why);
   else if ((status = nbc__shmem_map(w)))
-    nbc__status_fail(err, status, 0, "symmetric heap: %zu bytes are not free (see SHMEM_SYMMETRIC_SIZE)",
-                     2 * (size_t)w->desc.size * NBC__PACKETS_SLOTS * (sizeof(nbc__packet) + (size_t)w->desc.fragment_bytes));
-  else if ((status = nbc__shmem_rank(w, shmem_my_pe()))) nbc__status_fail(err, status, 0, "out of memory");
+    nbc__status_fail(err, status, 0,
+                     "symmetric heap: %zu bytes are not free (see SHMEM_SYMMETRIC_SIZE)",
+                     2 * (size_t)w->desc.size * NBC__PACKETS_SLOTS *
+                         (sizeof(nbc__packet) + (size_t)w->desc.fragment_bytes));
+  else if ((status = nbc__shmem_rank(w, shmem_my_pe())))
+    nbc__status_fail(err, status, 0, "out of memory");
   w->desc.clock = &w->clock;
-  if (status) nbc__shmem_free(w);
-  else *t = &w->ranks[0].t;
+  if (status)
+    nbc__shmem_free(w);
+  else
+    *t = &w->ranks[0].t;
   return status;
 }
 

@@ -13,7 +13,8 @@
 #ifdef NBC_WITH_SHMEM
 typedef struct nbc_shmem_desc {
   uint64_t eager_limit_bytes; /* 0 = 8 KiB */
-  uint64_t fragment_bytes;    /* 0 = 16 KiB; the rings take 32 * shmem_n_pes() of it on each element */
+  uint64_t fragment_bytes;    /* 0 = 16 KiB; the rings take 32 * shmem_n_pes() of it on each
+                                 element */
   int pipeline_depth;         /* fragments in flight; 0 = 4 */
 } nbc_shmem_desc;
 /* Collective, after shmem_init. err (may be NULL) says what is missing.

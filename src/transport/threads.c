@@ -2,14 +2,14 @@
 #include "threads.h"
 #include "../overlap/clock.h"
 
-/* ---- the DMA thread ------------------------------------------------------------------------------- */
+/* ---- the DMA thread ------------------------------------------------------------------------ */
 /* One link for all ranks. Ranks with work take turns, one chunk each; the jobs of one rank go in
-   order. The link is busy for bytes / link_bytes_per_s per chunk; a job is delivered link_latency_ns
-   after its last chunk, while the link carries others.
+   order. The link is busy for bytes / link_bytes_per_s per chunk; a job is delivered
+   link_latency_ns after its last chunk, while the link carries others.
    The link keeps its own time: it takes up a chunk when the job is posted and the chunk before has
-   passed, however late this thread wakes up to do the copy; so being late does not add up. Deliveries
-   are never early, and on time as long as this thread finds a core: a sleep ends some 30 us late, so
-   the last NBC__DMA_SPIN_NS before a delivery are polled. */
+   passed, however late this thread wakes up to do the copy; so being late does not add up.
+   Deliveries are never early, and on time as long as this thread finds a core: a sleep ends some 30
+   us late, so the last NBC__DMA_SPIN_NS before a delivery are polled. */
 enum { NBC__DMA_SPIN_NS = 40000 };
 
 typedef struct nbc__dma_flight {
@@ -31,7 +31,8 @@ static nbc__dma_flight *nbc__dma_flight_at(nbc__dma *d, uint64_t count) {
   return &d->flights[count % ((uint64_t)d->world->desc.size * NBC__PACKETS_JOBS)];
 }
 
-static void nbc__dma_stamp(nbc__packets_shared *s, int poster, const nbc__job *job, int64_t t_end_ns) {
+static void nbc__dma_stamp(nbc__packets_shared *s, int poster, const nbc__job *job,
+                           int64_t t_end_ns) {
   nbc_true_stamp *stamp;
   pthread_mutex_lock(&s->mutex);
   stamp = &s->stamps[s->stamp_last_count % NBC__PACKETS_STAMPS];
@@ -47,7 +48,8 @@ static void nbc__dma_stamp(nbc__packets_shared *s, int poster, const nbc__job *j
   pthread_mutex_unlock(&s->mutex);
 }
 
-/* Delivers what is due: stamp, packet, completion, in that order, so that who sees one has the others. */
+/* Delivers what is due: stamp, packet, completion, in that order, so that who sees one has the
+   others. */
 static void nbc__dma_deliver(nbc__dma *d, int64_t t_now_ns) {
   while (d->flight_first_count < d->flight_last_count) {
     const nbc__dma_flight *flight = nbc__dma_flight_at(d, d->flight_first_count);
@@ -81,20 +83,24 @@ static void nbc__dma_copy_chunk(nbc__dma *d, int rank) {
   if (d->t_link_free_ns < job->t_post_ns) d->t_link_free_ns = job->t_post_ns;
   if (at_bytes == 0) job->t_begin_ns = d->t_link_free_ns;
   if (bytes > 0)
-    memcpy((unsigned char *)job->target + at_bytes, (const unsigned char *)job->source + at_bytes, (size_t)bytes);
+    memcpy((unsigned char *)job->target + at_bytes, (const unsigned char *)job->source + at_bytes,
+           (size_t)bytes);
   if (desc->link_bytes_per_s > 0)
     d->t_link_free_ns += (int64_t)((double)bytes * 1e9 / desc->link_bytes_per_s);
-  else d->t_link_free_ns = nbc_clock_now_ns(&d->world->clock);
+  else
+    d->t_link_free_ns = nbc_clock_now_ns(&d->world->clock);
   d->turn = (rank + 1) % desc->size;
   d->copied_bytes[rank] += bytes;
   if (d->copied_bytes[rank] < job->size_bytes) return;
   d->taken_count[rank]++;
   d->copied_bytes[rank] = 0;
   nbc__dma_flight_at(d, d->flight_last_count)->rank = rank;
-  nbc__dma_flight_at(d, d->flight_last_count++)->t_due_ns = d->t_link_free_ns + desc->link_latency_ns;
+  nbc__dma_flight_at(d, d->flight_last_count++)->t_due_ns =
+      d->t_link_free_ns + desc->link_latency_ns;
 }
 
-/* Sleeps until t_wake_ns (INT64_MAX: until a job is posted); with `for_jobs`, a new job ends it early. */
+/* Sleeps until t_wake_ns (INT64_MAX: until a job is posted); with `for_jobs`, a new job ends it
+   early. */
 static void nbc__dma_sleep(nbc__dma *d, int64_t t_wake_ns, bool for_jobs) {
   nbc__packets_shared *s = d->world->shared;
   struct timespec until;
@@ -109,7 +115,8 @@ static void nbc__dma_sleep(nbc__dma *d, int64_t t_wake_ns, bool for_jobs) {
   pthread_mutex_lock(&s->mutex);
   __atomic_store_n(&s->asleep, 1, __ATOMIC_SEQ_CST);
   if (nbc__dma_next(d) < 0 && !__atomic_load_n(&s->stop, __ATOMIC_SEQ_CST)) {
-    if (t_wake_ns == INT64_MAX) pthread_cond_wait(&s->cond, &s->mutex);
+    if (t_wake_ns == INT64_MAX)
+      pthread_cond_wait(&s->cond, &s->mutex);
     else {
       int64_t d_ns = t_wake_ns - nbc_clock_now_ns(&d->world->clock);
       clock_gettime(CLOCK_MONOTONIC, &until);
@@ -156,7 +163,8 @@ static void *nbc__dma_main(void *arg) {
 
 static nbc_status nbc__dma_start(nbc_threads *w) {
   size_t size = (size_t)w->desc.size;
-  size_t bytes = sizeof(nbc__dma) + size * (2 * sizeof(uint64_t) + NBC__PACKETS_JOBS * sizeof(nbc__dma_flight));
+  size_t bytes = sizeof(nbc__dma) +
+                 size * (2 * sizeof(uint64_t) + NBC__PACKETS_JOBS * sizeof(nbc__dma_flight));
   nbc__dma *d = (nbc__dma *)NBC_MALLOC(bytes);
   if (!d) return NBC_E_NOMEM;
   memset(d, 0, bytes);
@@ -167,7 +175,9 @@ static nbc_status nbc__dma_start(nbc_threads *w) {
   d->chunk_bytes = 64 << 10;
   if (w->desc.link_bytes_per_s > 0) { /* what the link carries in 100 us */
     double chunk_bytes = w->desc.link_bytes_per_s * 100e-6;
-    d->chunk_bytes = chunk_bytes < 4096 ? 4096 : chunk_bytes > 1 << 20 ? 1 << 20 : (uint64_t)chunk_bytes;
+    d->chunk_bytes = chunk_bytes < 4096      ? 4096
+                     : chunk_bytes > 1 << 20 ? 1 << 20
+                                             : (uint64_t)chunk_bytes;
   }
   if (pthread_create(&w->dma_thread, NULL, nbc__dma_main, d)) {
     NBC_FREE(d);
@@ -196,8 +206,9 @@ static nbc_status nbc__threads_map(nbc_threads *w) {
   void *region;
   if (w->desc.fragment_bytes > (SIZE_MAX / 4) / packet_count) return NBC_E_NOMEM;
   w->shared_bytes = payload_at + packet_count * (size_t)w->desc.fragment_bytes;
-  region = mmap(NULL, w->shared_bytes, PROT_READ | PROT_WRITE,
-                (w->desc.processes ? MAP_SHARED : MAP_PRIVATE) | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  region =
+      mmap(NULL, w->shared_bytes, PROT_READ | PROT_WRITE,
+           (w->desc.processes ? MAP_SHARED : MAP_PRIVATE) | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (region == MAP_FAILED) return NBC_E_NOMEM;
   w->shared = s = (nbc__packets_shared *)region;
   s->rings = (nbc__job_ring *)(void *)((char *)region + rings_at);
@@ -246,15 +257,19 @@ NBC_API nbc_status nbc_threads_create(const nbc_threads_desc *desc, nbc_threads 
   memset(w, 0, sizeof *w);
   if (desc) w->desc = *desc;
   status = nbc__packets_defaults(&w->desc);
-  if (!status && w->desc.clock) w->clock = *w->desc.clock;
-  else if (!status) status = nbc_clock_create(NULL, &w->clock);
+  if (!status && w->desc.clock)
+    w->clock = *w->desc.clock;
+  else if (!status)
+    status = nbc_clock_create(NULL, &w->clock);
   w->desc.clock = &w->clock;
   if (!status) status = nbc__threads_map(w);
   if (!status) status = nbc__threads_locks(w->shared);
   if (!status) status = nbc__threads_ranks(w);
   if (!status && w->desc.dma) status = nbc__dma_start(w);
-  if (status) nbc_threads_destroy(w);
-  else *world = w;
+  if (status)
+    nbc_threads_destroy(w);
+  else
+    *world = w;
   return status;
 }
 
@@ -262,7 +277,8 @@ NBC_API void nbc_threads_destroy(nbc_threads *world) {
   if (!world) return;
   if (world->dma_running) nbc__dma_stop(world);
   if (world->ranks) {
-    nbc__packets_free_unexpected(world->ranks[0].peers, (size_t)world->desc.size * (size_t)world->desc.size);
+    nbc__packets_free_unexpected(world->ranks[0].peers,
+                                 (size_t)world->desc.size * (size_t)world->desc.size);
     pthread_cond_destroy(&world->shared->cond);
     pthread_mutex_destroy(&world->shared->mutex);
   }
@@ -295,7 +311,7 @@ static void *nbc__threads_main(void *arg) {
   return NULL;
 }
 
-/* ---- ranks as processes --------------------------------------------------------------------------- */
+/* ---- ranks as processes -------------------------------------------------------------------- */
 static void nbc__threads_give_up(nbc__packets_shared *s, nbc_status status) {
   if (!__atomic_exchange_n(&s->failed, 1, __ATOMIC_ACQ_REL))
     __atomic_store_n(&s->first_error, (int32_t)status, __ATOMIC_RELEASE);
@@ -318,7 +334,8 @@ static void nbc__threads_renew(nbc_threads *w) {
   size_t i, packet_count = (size_t)w->desc.size * (size_t)w->desc.size * NBC__PACKETS_SLOTS;
   for (i = 0; i < packet_count; i++) w->shared->packets[i].state = 0;
   for (i = 0; i < (size_t)w->desc.size; i++)
-    w->shared->rings[i].posted_count = w->shared->rings[i].done_count = w->shared->rings[i].finished = 0;
+    w->shared->rings[i].posted_count = w->shared->rings[i].done_count =
+        w->shared->rings[i].finished = 0;
   w->shared->failed = 0;
   w->shared->first_error = NBC_OK;
 }
@@ -373,7 +390,8 @@ NBC_API nbc_status nbc_threads_run(nbc_threads *world, nbc_rank_fn fn, void *use
     if (pthread_create(&starts[i].thread, NULL, nbc__threads_main, &starts[i])) break;
   }
   started_count = i;
-  if (started_count < world->desc.size && !__atomic_exchange_n(&world->shared->failed, 1, __ATOMIC_ACQ_REL))
+  if (started_count < world->desc.size &&
+      !__atomic_exchange_n(&world->shared->failed, 1, __ATOMIC_ACQ_REL))
     first_error = NBC_E_THREAD;
   for (i = 0; i < started_count; i++) pthread_join(starts[i].thread, NULL);
   NBC_FREE(starts);
