@@ -1,12 +1,12 @@
-/* Clocks, sleeps and waits for files of the processes: in simulated time. Libraries of the launcher
+/* Clocks and sleeps of the processes: in simulated time. Libraries of the launcher
    find these functions too, outside of any process: then they are libc's. */
 #include "guest.h"
 #include <errno.h>
-#include <poll.h>
 #include <sched.h>
-#include <sys/select.h>
 #include <sys/syscall.h>
+#include <sys/resource.h>
 #include <sys/time.h>
+#include <sys/times.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -57,38 +57,38 @@ int clock_nanosleep(clockid_t clock, int flags, const struct timespec *d, struct
   }
   return nanosleep(&left, NULL);
 }
-/* Looks again and again, while time passes, until something is ready or the time is over. */
-int poll(struct pollfd *files, nfds_t count, int ms) {
-  const struct timespec none = {0, 0}, d = {ms / 1000, (long)(ms % 1000) * 1000000};
-  if (!pm_self()) return (int)syscall(SYS_ppoll, files, count, ms < 0 ? NULL : &d, NULL, 0);
-  const int64_t t_end_ns = pm_now_ns() + (int64_t)ms * 1000000;
-  if (!count && ms > 0) return nanosleep(&d, NULL);
-  for (;;) {
-    const int ready = (int)syscall(SYS_ppoll, files, count, &none, NULL, 0);
-    if (ready || (ms > 0 && pm_now_ns() >= t_end_ns)) return ready;
-    pm_yield();
-    if (ms == 0) return 0;
-  }
-}
-int select(int count, fd_set *in, fd_set *out, fd_set *other, struct timeval *d) {
-  struct timespec t = {d ? d->tv_sec : 0, d ? d->tv_usec * 1000 : 0}, none = {0, 0};
-  if (!pm_self()) return (int)syscall(SYS_pselect6, count, in, out, other, d ? &t : NULL, NULL);
-  const int64_t d_ns = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec, t_end_ns = pm_now_ns() + d_ns;
-  fd_set sets[3], *asked[3] = {in, out, other};
-  if (!count && d_ns) return nanosleep(&t, NULL);
-  for (int k = 0; k < 3; k++)
-    if (asked[k]) sets[k] = *asked[k];
-  for (;;) {
-    const int ready = (int)syscall(SYS_pselect6, count, in, out, other, &none, NULL);
-    if (ready || (d_ns && pm_now_ns() >= t_end_ns)) return ready;
-    pm_yield();
-    if (d && !d_ns) return 0;
-    for (int k = 0; k < 3; k++)
-      if (asked[k]) *asked[k] = sets[k];
-  }
-}
 int sched_yield(void) {
   if (!pm_self()) return (int)syscall(SYS_sched_yield);
   pm_yield();
   return 0;
+}
+
+/* CPU time is the time since the beginning: a simulated process has its core to itself. */
+static clock_t guest_clock(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return now.tv_sec * CLOCKS_PER_SEC + now.tv_nsec / (1000000000 / CLOCKS_PER_SEC);
+}
+static clock_t guest_times(struct tms *t) {
+  const clock_t now = guest_clock() / (CLOCKS_PER_SEC / sysconf(_SC_CLK_TCK));
+  if (t) *t = (struct tms){now, 0, 0, 0};
+  return now;
+}
+static int guest_getrusage(__rusage_who_t who, struct rusage *u) {
+  const int code = getrusage(who, u);
+  struct timeval now;
+  gettimeofday(&now, NULL);
+  if (who == RUSAGE_CHILDREN) now = (struct timeval){0, 0};
+  u->ru_utime = now;
+  u->ru_stime = (struct timeval){0, 0};
+  return code;
+}
+static int guest_timespec_get(struct timespec *t, int base) {
+  return base == TIME_UTC && !clock_gettime(CLOCK_REALTIME, t) ? base : 0;
+}
+__attribute__((constructor)) static void add(void) {
+  GUEST_REPLACE("clock", guest_clock);
+  GUEST_REPLACE("times", guest_times);
+  GUEST_REPLACE("getrusage", guest_getrusage);
+  GUEST_REPLACE("timespec_get", guest_timespec_get);
 }

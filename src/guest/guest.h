@@ -137,8 +137,9 @@ void guest_output_begin(int with_prefix);
 void guest_output_process(guest *g); /* its stdout; and ... */
 void guest_output_end(guest *g);     /* what it has not written yet */
 int guest_output_failed(void);       /* the disk was full: 1 */
+void guest_libc_switch(const guest *g); /* working directory, umask; NULL: pm_run's own */
+void guest_libc_end(guest *g);
 void guest_spin_begin(int spin_ms);
 void guest_spin_end(void);
-void guest_threads_end(guest *g);
 #pragma GCC visibility pop
 #endif

@@ -17,6 +17,7 @@
    A spin on memory is noticed by the host's clock, so its simulated time differs a little from run
    to run. Not supported: fork, signals, thread-local variables of one's own per thread. */
 #include "guest.h"
+#include "tools/output.h"
 #ifdef WITH_RTL /* the Makefile found Verilator */
 #  include "rtl/pm_rtl.h"
 static pm_rtl *rtl;
@@ -234,8 +235,38 @@ static int options(int argc, char **argv) {
 }
 
 /* ---- the run ----------------------------------------------------------------------------------------- */
+/* What launchers tell their processes, as SLURM names it; and one thread for OpenMP unless asked. */
+enum { OWN_VARIABLES = 20, OWN_BYTES = 1024 };
+static void environment(const guest *g, char **list, char *room) {
+  const int rank = pm_process_rank(g->process), node = rank / s.per_node, nodes = (s.processes + s.per_node - 1) / s.per_node;
+  const int first = node * s.per_node, here = s.processes - first < s.per_node ? s.processes - first : s.per_node;
+  const struct { const char *name; int value; } mine[] = {
+      {"PMI_RANK", rank},           {"PMI_SIZE", s.processes},     {"SLURM_PROCID", rank},        {"SLURM_NTASKS", s.processes},
+      {"SLURM_NPROCS", s.processes}, {"SLURM_LOCALID", rank - first}, {"SLURM_NODEID", node},        {"SLURM_NNODES", nodes},
+      {"SLURM_JOB_NUM_NODES", nodes}, {"SLURM_STEP_NUM_NODES", nodes}, {"SLURM_STEP_NUM_TASKS", s.processes}, {"SLURM_STEP_ID", 0},
+      {"SLURM_STEPID", 0},          {"SLURM_JOB_ID", 1},           {"SLURM_JOBID", 1},            {"SLURM_TASKS_PER_NODE", here}};
+  char *const end = room + OWN_BYTES;
+  char **to = list;
+  for (char **e = environ; *e; e++)
+    if (strncmp(*e, "SLURM_", 6) != 0 && strncmp(*e, "PMI_", 4) != 0 && strncmp(*e, "PMIX_", 5) != 0) *to++ = *e;
+  for (size_t i = 0; i < sizeof mine / sizeof *mine; i++) {
+    *to++ = room;
+    room += 1 + snprintf(room, (size_t)(end - room), "%s=%d", mine[i].name, mine[i].value);
+  }
+  for (int i = 0; i < 2; i++) {
+    *to++ = room;
+    room += 1 + snprintf(room, (size_t)(end - room), nodes > 1 ? "%s=node[0-%d]" : "%s=node%d", i ? "SLURM_JOB_NODELIST" : "SLURM_NODELIST", nodes - 1);
+  }
+  if (!getenv("OMP_NUM_THREADS")) *to++ = (char *)(uintptr_t)"OMP_NUM_THREADS=1";
+  *to = NULL;
+}
 static void process(void *arg) {
   guest *g = (guest *)arg;
+  size_t count = OWN_VARIABLES;
+  for (char **e = environ; *e; e++) count++;
+  char **list = (char **)__builtin_alloca(count * sizeof *list);
+  environment(g, list, (char *)__builtin_alloca(OWN_BYTES));
+  *(char ***)guest_variable_at(g, GUEST_ENVIRON) = list;
   char **own_argv = (char **)__builtin_alloca(((size_t)g->argc + 1) *
                                               sizeof *own_argv); /* a program may write there */
   for (int i = 0; i < g->argc; i++) {
@@ -275,7 +306,6 @@ static void make_guests(pm_world *world, int argc, char **argv) {
       guest_refuse("process %d: out of memory", i);
     pm_process_set_user(g->process, g);
     guest_output_process(g);
-    *(char ***)guest_variable_at(g, GUEST_ENVIRON) = environ;
     *(char **)guest_variable_at(g, GUEST_PROGNAME) = argv[0];
     *(char **)guest_variable_at(g, GUEST_PROGNAME_SHORT) =
         strrchr(argv[0], '/') ? strrchr(argv[0], '/') + 1 : argv[0];
@@ -283,17 +313,15 @@ static void make_guests(pm_world *world, int argc, char **argv) {
   }
 }
 static int write_trace(const pm_world *world, const char *path) {
-  FILE *out = fopen(path, "w");
   const char *dot = strrchr(path, '.');
-  pm_status status = !out                               ? PM_E_IO
-                     : dot && strcmp(dot, ".csv") == 0  ? pm_trace_write_csv(world, out)
-                     : dot && strcmp(dot, ".html") == 0 ? pm_trace_write_html(world, out)
-                                                        : pm_trace_write_json(world, out);
-  if (out && (ferror(out) | fclose(out)) && !status) status = PM_E_IO;
-  if (status)
-    fprintf(stderr, "pm_run: %s: %s\n", path,
-            status == PM_E_IO ? strerror(errno) : pm_status_text(status));
-  return status != PM_OK;
+  FILE *out = output_create(path);
+  if (!out) return 0;
+  const pm_status status = dot && strcmp(dot, ".csv") == 0    ? pm_trace_write_csv(world, out)
+                           : dot && strcmp(dot, ".html") == 0 ? pm_trace_write_html(world, out)
+                                                              : pm_trace_write_json(world, out);
+  const int is_whole = output_close(out, path);
+  if (status && status != PM_E_IO) fprintf(stderr, "pm_run: %s: %s\n", path, pm_status_text(status));
+  return is_whole && !status;
 }
 /* ret exit status */
 static int report(pm_world *world, pm_status status) {
@@ -315,7 +343,7 @@ static int report(pm_world *world, pm_status status) {
   } else
     fprintf(stderr, "pm_run: %d processes, %.3f us simulated\n", s.processes,
             (double)pm_world_now_ns(world) / 1e3);
-  if (s.trace && write_trace(world, s.trace) && !status) result = 2;
+  if (s.trace && !write_trace(world, s.trace) && !status) result = 2;
   if (guest_output_failed() && !result) result = 2;
   for (guest_part *p = parts; p; p = p->next)
     if (p->finish) result = p->finish(world, result);
@@ -326,6 +354,7 @@ int main(int argc, char **argv) {
   char error[256];
   pm_platform platform;
   pm_world *world;
+  output_begin("pm_run");
   s.processes = s.per_node = 1;
   s.desc.catch_crashes = 1;
   s.desc.switched = guest_switched;
@@ -361,6 +390,7 @@ int main(int argc, char **argv) {
   guest_spin_end();
   stdin = in;
   stdout = out;
+  guest_libc_switch(NULL);
   const int result = report(world, status);
   pm_world_destroy(world);
 #ifdef WITH_RTL

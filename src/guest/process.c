@@ -17,6 +17,7 @@ void guest_switched(void *unused, pm_process *to) {
   }
   stdout = *(FILE **)guest_variable_at(g, GUEST_STDOUT);
   stdin = *(FILE **)guest_variable_at(g, GUEST_STDIN);
+  guest_libc_switch(g);
   errno = g->error_number;
   running = g;
 }
@@ -87,6 +88,7 @@ void guest_exit(int status) {
   }
   g->is_ending = HAS_ENDED;
   guest_output_end(g);
+  guest_libc_end(g);
   for (;;) pm_exit(status);
 }
 __attribute__((noreturn)) static void exit_at_once(int status) {

@@ -77,6 +77,28 @@ ordinary_executables_run() {
 getopt_is_as_on_the_host() {
   "$B/tests/model/guest_getopt" 3000 >"$T/host" 2>"$T/host_err" && run "$B/tests/model/guest_getopt" 3000 && diff "$T/host" "$T/out" && sed '$d' "$T/err" | diff "$T/host_err" -
 }
+libc_state_is_private() {
+  b=$(pwd)/$B && mkdir "$T/in" && (cd "$T/in" && timeout 60 "$b/pm_run" -n 3 "$b/tests/model/guest_state" >../out 2>../err) && sort "$T/out" >"$T/sorted" &&
+    printf 'state of %d is its own\n' 0 1 2 | diff - "$T/sorted" && test "$(cat "$T/in/folder_2/inside")" = 2 && grep '^pm_run: process . *: fork: .*refused' "$T/err"
+}
+ends_by_other_ways() {
+  state=$B/tests/model/guest_state
+  run -n 3 "$state" err
+  test $? = 2 && test "$(grep -c goodbye "$T/err")" = 3 && grep 'pm_run: process 1 ended with status 1' "$T/err" || return 1
+  run -n 3 "$state" _exit
+  test $? = 2 || return 1
+  run -n 2 "$state" signal
+  test $? = 100 && grep 'process 1 ended by signal 15 (Terminated)' "$T/err" || return 1
+  run -n 2 "$state" stop && grep '^pm_run: process 1 called PMI_Abort(0) at .* us: done' "$T/err"
+}
+full_disk_is_noticed() {
+  for kind in csv html json; do
+    ln -sf /dev/full "$T/full.$kind" && run -n 3 --trace "$T/full.$kind" "$guest"
+    test $? = 2 && grep "^pm_run: .*full.$kind: No space left on device" "$T/err" || return 1
+  done
+  timeout 60 "$B/pm_run" -n 3 "$guest" >/dev/full 2>"$T/err"
+  test $? = 2 && grep '^pm_run: .*No space left on device' "$T/err"
+}
 not_a_program_is_refused() {
   printf 'int main(void) { return 0; }\n' >"$T/main.c"
   $CC -no-pie "$T/main.c" -o "$T/fixed" && ! run "$T/fixed" && grep '^pm_run: .*link it with -pie' "$T/err" &&
@@ -100,7 +122,7 @@ help_lists_every_option() {
 for t in token_goes_round same_time_every_run levels_differ levels_change_on_the_way bad_levels_are_refused exit_status_is_the_largest crash_has_a_name \
   deadlock_has_names trace_is_written sequence_diagram_is_drawn platform_is_read bad_calls_are_refused \
   threads_and_locks_work threads_run_the_same_every_time last_thread_ends_the_process sleeps_take_simulated_time spin_on_memory_lets_time_pass poll_waits_for_events \
-  abort_ends_the_run computation_takes_its_time lines_carry_their_process ordinary_executables_run getopt_is_as_on_the_host not_a_program_is_refused missing_functions_are_named help_lists_every_option; do
+  abort_ends_the_run computation_takes_its_time lines_carry_their_process ordinary_executables_run getopt_is_as_on_the_host libc_state_is_private ends_by_other_ways full_disk_is_noticed not_a_program_is_refused missing_functions_are_named help_lists_every_option; do
   check "$t" $t
 done
 if run --level rtl -n 1 "$guest" exit || ! grep -q 'rtl is missing' "$T/err"; then

@@ -1,0 +1,227 @@
+/* Waits for files (poll, select, epoll, reads of pipes and eventfds) and timerfds, in simulated time:
+   a process looks again and again, while time passes, until something is ready. */
+#include "guest.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/select.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+/* look: ret > 0 ready, 0 not yet, < 0 error. d_ns < 0: for ever, 0: one look. */
+static int wait_for(int (*look)(void *arg), void *arg, int64_t d_ns) {
+  const int64_t t_end_ns = pm_now_ns() + d_ns;
+  for (;;) {
+    const int ready = look(arg);
+    if (ready || (d_ns > 0 && pm_now_ns() >= t_end_ns)) return ready;
+    pm_yield();
+    if (d_ns == 0) return 0;
+  }
+}
+static int64_t ns_of(const struct timespec *t) { return t ? (int64_t)t->tv_sec * 1000000000 + t->tv_nsec : -1; }
+static const struct timespec none;
+
+/* ---- poll ------------------------------------------------------------------------------------------------- */
+typedef struct poll_args {
+  struct pollfd *files;
+  nfds_t count;
+} poll_args;
+static int look_poll(void *arg) {
+  const poll_args *a = (const poll_args *)arg;
+  return (int)syscall(SYS_ppoll, a->files, a->count, &none, NULL, 0);
+}
+static int poll_ns(struct pollfd *files, nfds_t count, int64_t d_ns) {
+  poll_args a = {files, count};
+  if (!count && d_ns > 0) return pm_sleep_ns(d_ns), 0;
+  return wait_for(look_poll, &a, d_ns);
+}
+int poll(struct pollfd *files, nfds_t count, int ms) {
+  const struct timespec d = {ms / 1000, (long)(ms % 1000) * 1000000};
+  if (!pm_self()) return (int)syscall(SYS_ppoll, files, count, ms < 0 ? NULL : &d, NULL, 0);
+  return poll_ns(files, count, ms < 0 ? -1 : (int64_t)ms * 1000000);
+}
+static int guest_ppoll(struct pollfd *files, nfds_t count, const struct timespec *d, const sigset_t *set) {
+  (void)set;
+  return poll_ns(files, count, ns_of(d));
+}
+
+/* ---- select ----------------------------------------------------------------------------------------------- */
+typedef struct select_args {
+  int count;
+  fd_set *asked[3], wanted[3];
+} select_args;
+static int look_select(void *arg) {
+  select_args *a = (select_args *)arg;
+  struct timespec no_wait = {0, 0};
+  for (int k = 0; k < 3; k++)
+    if (a->asked[k]) *a->asked[k] = a->wanted[k];
+  return (int)syscall(SYS_pselect6, a->count, a->asked[0], a->asked[1], a->asked[2], &no_wait, NULL);
+}
+static int select_ns(int count, fd_set *in, fd_set *out, fd_set *other, int64_t d_ns) {
+  select_args a = {count, {in, out, other}, {{{0}}, {{0}}, {{0}}}};
+  if (!count && d_ns > 0) return pm_sleep_ns(d_ns), 0;
+  for (int k = 0; k < 3; k++)
+    if (a.asked[k]) a.wanted[k] = *a.asked[k];
+  return wait_for(look_select, &a, d_ns);
+}
+int select(int count, fd_set *in, fd_set *out, fd_set *other, struct timeval *d) {
+  struct timespec t = {d ? d->tv_sec : 0, d ? d->tv_usec * 1000 : 0};
+  if (!pm_self()) return (int)syscall(SYS_pselect6, count, in, out, other, d ? &t : NULL, NULL);
+  return select_ns(count, in, out, other, d ? ns_of(&t) : -1);
+}
+static int guest_pselect(int count, fd_set *in, fd_set *out, fd_set *other, const struct timespec *d, const sigset_t *set) {
+  (void)set;
+  return select_ns(count, in, out, other, ns_of(d));
+}
+
+/* ---- epoll ------------------------------------------------------------------------------------------------ */
+typedef struct epoll_args {
+  int fd, max;
+  struct epoll_event *events;
+} epoll_args;
+static int look_epoll(void *arg) {
+  const epoll_args *a = (const epoll_args *)arg;
+  return (int)syscall(SYS_epoll_pwait, a->fd, a->events, a->max, 0, NULL, 0);
+}
+static int guest_epoll_wait(int fd, struct epoll_event *events, int max, int ms) {
+  epoll_args a = {fd, max, events};
+  return wait_for(look_epoll, &a, ms < 0 ? -1 : (int64_t)ms * 1000000);
+}
+static int guest_epoll_pwait(int fd, struct epoll_event *events, int max, int ms, const sigset_t *set) {
+  (void)set;
+  return guest_epoll_wait(fd, events, max, ms);
+}
+static int guest_epoll_pwait2(int fd, struct epoll_event *events, int max, const struct timespec *d, const sigset_t *set) {
+  epoll_args a = {fd, max, events};
+  (void)set;
+  return wait_for(look_epoll, &a, ns_of(d));
+}
+
+/* ---- reads that may have to wait: pipes, sockets, eventfds; not the terminal's or a file's --------------------- */
+static int may_wait(int fd) {
+  struct stat s;
+  const int flags = fcntl(fd, F_GETFL);
+  return fd > 2 && flags >= 0 && !(flags & O_NONBLOCK) && fstat(fd, &s) == 0 && !S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode) && !S_ISCHR(s.st_mode) &&
+         !S_ISBLK(s.st_mode);
+}
+static ssize_t guest_read(int fd, void *to, size_t bytes) {
+  struct pollfd file = {fd, POLLIN, 0};
+  if (may_wait(fd)) poll_ns(&file, 1, -1);
+  return read(fd, to, bytes);
+}
+static ssize_t guest_read_chk(int fd, void *to, size_t bytes, size_t room) {
+  if (bytes > room) abort();
+  return guest_read(fd, to, bytes);
+}
+static int guest_eventfd_read(int fd, eventfd_t *value) { return guest_read(fd, value, sizeof *value) == sizeof *value ? 0 : -1; }
+
+/* ---- timerfd: an eventfd to which the model writes at the simulated time -------------------------------------- */
+typedef struct timer {
+  struct timer *next;
+  const guest *owner;
+  int fd, events_count; /* scheduled, and not yet come */
+  int64_t t_next_ns, d_interval_ns;
+  int is_closed;
+} timer;
+static timer *timers;
+static timer *timer_of(int fd) {
+  timer *t = timers;
+  while (t && (t->fd != fd || t->is_closed)) t = t->next;
+  return t;
+}
+static void drop(timer *gone) {
+  timer **at = &timers;
+  while (*at != gone) at = &(*at)->next;
+  *at = gone->next;
+  free(gone);
+}
+static void schedule(timer *t);
+static void fired(void *arg) {
+  timer *t = (timer *)arg;
+  const uint64_t one = 1;
+  t->events_count--;
+  if (t->is_closed || t->owner->is_ending > 3) {
+    if (t->is_closed && !t->events_count) drop(t);
+    return;
+  }
+  /* an event of an earlier setting comes before the time */
+  if (!t->t_next_ns || pm_world_now_ns(pm_world_of(t->owner->process)) < t->t_next_ns) return;
+  if (write(t->fd, &one, sizeof one) < 0) t->d_interval_ns = 0; /* only when 2^64 - 2 were not read */
+  t->t_next_ns = t->d_interval_ns ? t->t_next_ns + t->d_interval_ns : 0;
+  schedule(t);
+}
+static void schedule(timer *t) {
+  if (t->t_next_ns && pm_call_at(pm_world_of(t->owner->process), t->t_next_ns, fired, t) == PM_OK) t->events_count++;
+}
+static int guest_timerfd_create(int clock, int flags) {
+  timer *t = (timer *)calloc(1, sizeof *t);
+  (void)clock; /* all are the simulated one */
+  if (!t) return errno = ENOMEM, -1;
+  t->fd = eventfd(0, (flags & TFD_NONBLOCK ? EFD_NONBLOCK : 0) | (flags & TFD_CLOEXEC ? EFD_CLOEXEC : 0));
+  if (t->fd < 0) return free(t), -1;
+  t->owner = guest_now();
+  t->next = timers;
+  timers = t;
+  return t->fd;
+}
+static int guest_timerfd_gettime(int fd, struct itimerspec *now) {
+  const timer *t = timer_of(fd);
+  if (!t) return errno = EBADF, -1;
+  const int64_t left_ns = t->t_next_ns ? t->t_next_ns - pm_now_ns() : 0;
+  now->it_value = (struct timespec){left_ns / 1000000000, left_ns % 1000000000};
+  now->it_interval = (struct timespec){t->d_interval_ns / 1000000000, t->d_interval_ns % 1000000000};
+  return 0;
+}
+static int guest_timerfd_settime(int fd, int flags, const struct itimerspec *now, struct itimerspec *before) {
+  timer *t = timer_of(fd);
+  uint64_t expired;
+  struct pollfd file = {fd, POLLIN, 0};
+  if (!t || !now) return errno = t ? EFAULT : EBADF, -1;
+  if (before) guest_timerfd_gettime(fd, before);
+  if (look_poll(&(poll_args){&file, 1}) > 0 && read(fd, &expired, sizeof expired) < 0) return -1; /* forgotten */
+  const int64_t d_ns = ns_of(&now->it_value);
+  t->d_interval_ns = ns_of(&now->it_interval);
+  t->t_next_ns = !d_ns ? 0 : flags & TFD_TIMER_ABSTIME ? d_ns : pm_now_ns() + d_ns;
+  if (t->t_next_ns && t->t_next_ns < pm_now_ns()) t->t_next_ns = pm_now_ns();
+  schedule(t);
+  return 0;
+}
+static int guest_close(int fd) {
+  timer *t = timer_of(fd);
+  if (t) {
+    t->is_closed = 1;
+    if (!t->events_count) drop(t);
+  }
+  if (fd >= 0 && fd <= 2) return 0; /* the launcher's */
+  return close(fd);
+}
+static int guest_pause(void) { /* signals to oneself cannot come meanwhile */
+  while (!pm_thread_wait("pause", -1)) {
+  }
+  return errno = EINTR, -1;
+}
+
+__attribute__((constructor)) static void add(void) {
+  GUEST_REPLACE("ppoll", guest_ppoll);
+  GUEST_REPLACE("pselect", guest_pselect);
+  GUEST_REPLACE("epoll_wait", guest_epoll_wait);
+  GUEST_REPLACE("epoll_pwait", guest_epoll_pwait);
+  GUEST_REPLACE("epoll_pwait2", guest_epoll_pwait2);
+  GUEST_REPLACE("read", guest_read);
+  GUEST_REPLACE("__read_chk", guest_read_chk);
+  GUEST_REPLACE("eventfd_read", guest_eventfd_read);
+  GUEST_REPLACE("timerfd_create", guest_timerfd_create);
+  GUEST_REPLACE("timerfd_settime", guest_timerfd_settime);
+  GUEST_REPLACE("timerfd_gettime", guest_timerfd_gettime);
+  GUEST_REPLACE("close", guest_close);
+  GUEST_REPLACE("pause", guest_pause);
+}

@@ -1,0 +1,408 @@
+/* State that libc has once and each process has for itself here: environment, random numbers, strtok,
+   working directory, umask, signal handlers, open streams, its name and number. What a process asks
+   of the host's own processes (fork, exec) is refused with a sentence.
+
+   Shared by all processes, as the manual of pm_run says: the locale, the time zone, results in static
+   memory (localtime, strerror, ...), descriptor numbers, file locks. */
+#include "guest.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+typedef struct guest_libc { /* of a process that uses any of it */
+  char *token;              /* strtok */
+  struct random_data random;
+  char random_state[128];
+  struct drand48_data drand48;
+  struct sigaction actions[65];
+  sigset_t blocked, pending;
+  char **added;   /* variables of the environment that we allocated */
+  char **environ; /* the array that we allocated; NULL: not yet */
+  int environ_max;
+} guest_libc;
+
+static guest_libc *state(void) {
+  guest *g = guest_now();
+  if (g->libc) return g->libc;
+  g->libc = (guest_libc *)calloc(1, sizeof *g->libc);
+  if (!g->libc) guest_abort(100, "out of memory");
+  initstate_r(1, g->libc->random_state, sizeof g->libc->random_state, &g->libc->random);
+  srand48_r(0, &g->libc->drand48);
+  return g->libc;
+}
+
+/* ---- environment ------------------------------------------------------------------------------------------ */
+static char ***environ_at(void) { return (char ***)guest_variable_at(guest_now(), GUEST_ENVIRON); }
+static char **find(const char *name, size_t bytes) {
+  for (char **e = *environ_at(); e && *e; e++)
+    if (strncmp(*e, name, bytes) == 0 && (*e)[bytes] == '=') return e;
+  return NULL;
+}
+static char *guest_getenv(const char *name) {
+  char **e = find(name, strlen(name));
+  return e ? *e + strlen(name) + 1 : NULL;
+}
+static int put_text(char *text, size_t name_bytes) { /* "NAME=value", which is kept */
+  guest_libc *l = state();
+  char **at = find(text, name_bytes), **now = *environ_at();
+  int n = 0;
+  if (at) return *at = text, 0;
+  while (now && now[n]) n++;
+  if (now != l->environ || n + 1 >= l->environ_max) {
+    const int max = n * 2 + 16;
+    char **more = (char **)malloc((size_t)max * sizeof *more);
+    if (!more) return errno = ENOMEM, -1;
+    if (n) memcpy(more, now, (size_t)n * sizeof *more);
+    if (now == l->environ) free(now);
+    *environ_at() = l->environ = more;
+    l->environ_max = max;
+  }
+  l->environ[n] = text;
+  l->environ[n + 1] = NULL;
+  return 0;
+}
+static int is_bad_name(const char *name) { return !name || !*name || strchr(name, '='); }
+static int guest_unsetenv(const char *name) {
+  char **e;
+  if (is_bad_name(name)) return errno = EINVAL, -1;
+  while ((e = find(name, strlen(name))) != NULL)
+    do e[0] = e[1];
+    while (*e++);
+  return 0;
+}
+static int guest_setenv(const char *name, const char *value, int overwrite) {
+  char *text;
+  if (is_bad_name(name)) return errno = EINVAL, -1;
+  if (!overwrite && find(name, strlen(name))) return 0;
+  if (asprintf(&text, "%s=%s", name, value) < 0) return errno = ENOMEM, -1;
+  return put_text(text, strlen(name));
+}
+static int guest_putenv(char *text) {
+  return strchr(text, '=') ? put_text(text, strcspn(text, "=")) : guest_unsetenv(text);
+}
+static int guest_clearenv(void) { return *environ_at() = NULL, 0; }
+
+/* ---- random numbers, strtok ------------------------------------------------------------------------------- */
+static void guest_srandom(unsigned seed) { srandom_r(seed, &state()->random); }
+static long guest_random(void) {
+  int32_t x;
+  random_r(&state()->random, &x);
+  return x;
+}
+static int guest_rand(void) { return (int)guest_random(); }
+static char *guest_initstate(unsigned seed, char *memory, size_t bytes) {
+  char *before = (char *)state()->random.state - sizeof(int32_t);
+  return initstate_r(seed, memory, bytes, &state()->random) ? NULL : before;
+}
+static char *guest_setstate(char *memory) {
+  char *before = (char *)state()->random.state - sizeof(int32_t);
+  return setstate_r(memory, &state()->random) ? NULL : before;
+}
+static double guest_drand48(void) {
+  double x;
+  drand48_r(&state()->drand48, &x);
+  return x;
+}
+static double guest_erand48(unsigned short x[3]) {
+  double result;
+  erand48_r(x, &state()->drand48, &result);
+  return result;
+}
+static long guest_lrand48(void) {
+  long x;
+  lrand48_r(&state()->drand48, &x);
+  return x;
+}
+static long guest_nrand48(unsigned short x[3]) {
+  long result;
+  nrand48_r(x, &state()->drand48, &result);
+  return result;
+}
+static long guest_mrand48(void) {
+  long x;
+  mrand48_r(&state()->drand48, &x);
+  return x;
+}
+static long guest_jrand48(unsigned short x[3]) {
+  long result;
+  jrand48_r(x, &state()->drand48, &result);
+  return result;
+}
+static void guest_srand48(long seed) { srand48_r(seed, &state()->drand48); }
+static unsigned short *guest_seed48(unsigned short x[3]) {
+  guest_libc *l = state();
+  seed48_r(x, &l->drand48);
+  return l->drand48.__old_x;
+}
+static void guest_lcong48(unsigned short x[7]) { lcong48_r(x, &state()->drand48); }
+static char *guest_strtok(char *text, const char *ends) { return strtok_r(text, ends, &state()->token); }
+
+/* ---- working directory and umask: the host process has one, so it follows who runs ----------------------- */
+static int start_fd = -1, fd_now = -1, umask_start = -1, umask_now = -1;
+static int stay_here(guest *g) {
+  const int fd = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return -1;
+  if (g->cwd_fd >= 0) close(g->cwd_fd);
+  g->cwd_fd = fd_now = fd;
+  return 0;
+}
+static int begin_moves(void) {
+  if (start_fd < 0) start_fd = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+  return start_fd < 0;
+}
+static int guest_chdir(const char *path) { return begin_moves() || chdir(path) ? -1 : stay_here(guest_now()); }
+static int guest_fchdir(int fd) { return begin_moves() || fchdir(fd) ? -1 : stay_here(guest_now()); }
+static mode_t guest_umask(mode_t mask) {
+  const mode_t before = umask(mask);
+  if (umask_start < 0) umask_start = (int)before;
+  guest_now()->umask = umask_now = (int)(mask & 0777);
+  return before;
+}
+/* NULL: back to where pm_run was started */
+void guest_libc_switch(const guest *g) {
+  const int fd = g ? g->cwd_fd : -1, mask = g ? g->umask : -1;
+  if (fd != fd_now) {
+    if (fchdir(fd < 0 ? start_fd : fd)) guest_refuse("a working directory is gone: %s", strerror(errno));
+    fd_now = fd;
+  }
+  if (mask != umask_now) {
+    umask((mode_t)(mask < 0 ? umask_start : mask));
+    umask_now = mask;
+  }
+}
+
+/* ---- streams: those that a process leaves open are closed at its end -------------------------------------- */
+typedef struct guest_file {
+  struct guest_file *next;
+  FILE *stream;
+} guest_file;
+static FILE *opened(FILE *stream) {
+  guest_file *f = stream ? (guest_file *)malloc(sizeof *f) : NULL;
+  if (f) *f = (guest_file){guest_now()->files, stream}, guest_now()->files = f;
+  return stream;
+}
+static FILE *guest_fopen(const char *path, const char *mode) { return opened(fopen(path, mode)); }
+static FILE *guest_fdopen(int fd, const char *mode) { return opened(fdopen(fd, mode)); }
+static FILE *guest_tmpfile(void) { return opened(tmpfile()); }
+static void forget(guest *g, const FILE *stream) {
+  for (guest_file **at = &g->files; *at; at = &(*at)->next)
+    if ((*at)->stream == stream) {
+      guest_file *gone = *at;
+      *at = gone->next;
+      free(gone);
+      return;
+    }
+}
+static int guest_fclose(FILE *stream) {
+  guest *g = guest_now();
+  forget(g, stream);
+  if (stream != g->out && stream != stdin && stream != stderr) return fclose(stream);
+  return fflush(stream); /* the launcher needs them */
+}
+/* Of a process's stdout: its own stream becomes the file. */
+static FILE *guest_freopen(const char *path, const char *mode, FILE *stream) {
+  guest *g = guest_now();
+  FILE **name = stream == g->out ? (FILE **)guest_variable_at(g, GUEST_STDOUT) : stream == stdin ? (FILE **)guest_variable_at(g, GUEST_STDIN) : NULL;
+  if (!name) return freopen(path, mode, stream);
+  FILE *file = opened(fopen(path, mode));
+  if (!file) return NULL;
+  fflush(stream);
+  *name = file;
+  if (stream == g->out) stdout = file;
+  else stdin = file;
+  return file;
+}
+void guest_libc_end(guest *g) {
+  while (g->files) {
+    FILE *stream = g->files->stream;
+    forget(g, stream);
+    if (fclose(stream)) guest_say_once("fclose", strerror(errno));
+  }
+  if (g->cwd_fd >= 0) close(g->cwd_fd), g->cwd_fd = -1, fd_now = -2;
+}
+
+/* ---- signals to oneself ------------------------------------------------------------------------------------ */
+static int is_ignored(int number) { return number == SIGCHLD || number == SIGCONT || number == SIGURG || number == SIGWINCH; }
+static void deliver(int number) {
+  guest_libc *l = state();
+  struct sigaction *a = &l->actions[number], now = *a;
+  siginfo_t info;
+  char text[96];
+  if (sigismember(&l->blocked, number) == 1 && number != SIGKILL) {
+    sigaddset(&l->pending, number);
+    return;
+  }
+  if (now.sa_handler == SIG_IGN || (now.sa_handler == SIG_DFL && is_ignored(number))) return;
+  if (now.sa_handler == SIG_DFL) {
+    snprintf(text, sizeof text, "process %d ended by signal %d (%s)", pm_rank(), number, strsignal(number));
+    fprintf(stderr, "pm_run: %s\n", text);
+    guest_output_end(guest_now());
+    for (;;) pm_exit(128 + number);
+  }
+  if (now.sa_flags & (int)SA_RESETHAND) a->sa_handler = SIG_DFL;
+  const sigset_t before = l->blocked;
+  sigorset(&l->blocked, &l->blocked, &now.sa_mask);
+  if (!(now.sa_flags & SA_NODEFER)) sigaddset(&l->blocked, number);
+  memset(&info, 0, sizeof info);
+  info.si_signo = number;
+  info.si_code = SI_USER;
+  if (now.sa_flags & SA_SIGINFO)
+    now.sa_sigaction(number, &info, NULL);
+  else
+    now.sa_handler(number);
+  l->blocked = before;
+}
+static void deliver_pending(void) {
+  guest_libc *l = state();
+  for (int i = 1; i < 65; i++)
+    if (sigismember(&l->pending, i) == 1 && sigismember(&l->blocked, i) == 0) {
+      sigdelset(&l->pending, i);
+      deliver(i);
+    }
+}
+static int guest_raise(int number) {
+  if (number < 1 || number > 64) return errno = EINVAL, -1;
+  deliver(number);
+  return 0;
+}
+static int guest_sigaction(int number, const struct sigaction *now, struct sigaction *before) {
+  if (number < 1 || number > 64 || (now && (number == SIGKILL || number == SIGSTOP))) return errno = EINVAL, -1;
+  struct sigaction *a = &state()->actions[number];
+  const struct sigaction old = *a;
+  if (now) *a = *now;
+  if (before) *before = old;
+  return 0;
+}
+static sighandler_t guest_signal(int number, sighandler_t handler) {
+  struct sigaction now, before;
+  memset(&now, 0, sizeof now);
+  now.sa_handler = handler;
+  now.sa_flags = SA_RESTART;
+  return guest_sigaction(number, &now, &before) ? SIG_ERR : before.sa_handler;
+}
+static int guest_sigprocmask(int how, const sigset_t *set, sigset_t *before) {
+  guest_libc *l = state();
+  if (before) *before = l->blocked;
+  if (!set) return 0;
+  if (how == SIG_BLOCK) sigorset(&l->blocked, &l->blocked, set);
+  else if (how == SIG_SETMASK) l->blocked = *set;
+  else if (how != SIG_UNBLOCK) return errno = EINVAL, -1;
+  for (int i = 1; how == SIG_UNBLOCK && i < 65; i++)
+    if (sigismember(set, i) == 1) sigdelset(&l->blocked, i);
+  deliver_pending();
+  return 0;
+}
+static int guest_pthread_sigmask(int how, const sigset_t *set, sigset_t *before) { return guest_sigprocmask(how, set, before) ? errno : 0; }
+static int guest_sigpending(sigset_t *set) { return *set = state()->pending, 0; }
+static pid_t guest_getpid(void) { return getpid() + 1 + pm_rank(); }
+static pid_t guest_getppid(void) { return getpid(); }
+static int guest_kill(pid_t pid, int number) {
+  if (pid == guest_getpid() || pid == 0) return number ? guest_raise(number) : 0;
+  return errno = pid == getpid() ? EPERM : ESRCH, -1;
+}
+static void guest_abort_call(void) {
+  guest_libc *l = guest_now()->libc;
+  if (l && l->actions[SIGABRT].sa_handler != SIG_DFL && l->actions[SIGABRT].sa_handler != SIG_IGN) deliver(SIGABRT);
+  abort();
+}
+
+/* ---- names --------------------------------------------------------------------------------------------------- */
+static int guest_gethostname(char *name, size_t bytes) {
+  const int n = snprintf(name, bytes, "node%d", pm_process_node(pm_self()));
+  return n < 0 || (size_t)n < bytes ? 0 : (errno = ENAMETOOLONG, -1);
+}
+static int guest_gethostname_chk(char *name, size_t bytes, size_t room) { return guest_gethostname(name, bytes < room ? bytes : room); }
+static int guest_uname(struct utsname *u) {
+  const int code = uname(u);
+  if (!code) guest_gethostname(u->nodename, sizeof u->nodename);
+  return code;
+}
+
+/* ---- what a simulated process cannot have ---------------------------------------------------------------------- */
+static int no_fork(void) {
+  guest_say_once("fork", "fork: a simulated process cannot have a second one; refused (ENOSYS)");
+  return errno = ENOSYS, -1;
+}
+static int no_exec(void) {
+  guest_say_once("exec", "exec: a simulated process cannot become another program; refused (ENOSYS)");
+  return errno = ENOSYS, -1;
+}
+static int no_timer(void) {
+  guest_say_once("timer", "alarm, setitimer, timer_create: no signals at simulated times; refused (ENOSYS); timerfd_create is there");
+  return errno = ENOSYS, -1;
+}
+
+__attribute__((constructor)) static void add(void) {
+  struct rlimit files;
+  if (getrlimit(RLIMIT_NOFILE, &files) == 0) { /* all processes share one table */
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+  }
+  GUEST_REPLACE("getenv", guest_getenv);
+  GUEST_REPLACE("secure_getenv", guest_getenv);
+  GUEST_REPLACE("__secure_getenv", guest_getenv);
+  GUEST_REPLACE("setenv", guest_setenv);
+  GUEST_REPLACE("unsetenv", guest_unsetenv);
+  GUEST_REPLACE("putenv", guest_putenv);
+  GUEST_REPLACE("clearenv", guest_clearenv);
+  GUEST_REPLACE("rand", guest_rand);
+  GUEST_REPLACE("srand", guest_srandom);
+  GUEST_REPLACE("random", guest_random);
+  GUEST_REPLACE("srandom", guest_srandom);
+  GUEST_REPLACE("initstate", guest_initstate);
+  GUEST_REPLACE("setstate", guest_setstate);
+  GUEST_REPLACE("drand48", guest_drand48);
+  GUEST_REPLACE("erand48", guest_erand48);
+  GUEST_REPLACE("lrand48", guest_lrand48);
+  GUEST_REPLACE("nrand48", guest_nrand48);
+  GUEST_REPLACE("mrand48", guest_mrand48);
+  GUEST_REPLACE("jrand48", guest_jrand48);
+  GUEST_REPLACE("srand48", guest_srand48);
+  GUEST_REPLACE("seed48", guest_seed48);
+  GUEST_REPLACE("lcong48", guest_lcong48);
+  GUEST_REPLACE("strtok", guest_strtok);
+  GUEST_REPLACE("chdir", guest_chdir);
+  GUEST_REPLACE("fchdir", guest_fchdir);
+  GUEST_REPLACE("umask", guest_umask);
+}
+__attribute__((constructor)) static void add_more(void) {
+  GUEST_REPLACE("fopen", guest_fopen);
+  GUEST_REPLACE("fopen64", guest_fopen);
+  GUEST_REPLACE("fdopen", guest_fdopen);
+  GUEST_REPLACE("tmpfile", guest_tmpfile);
+  GUEST_REPLACE("tmpfile64", guest_tmpfile);
+  GUEST_REPLACE("fclose", guest_fclose);
+  GUEST_REPLACE("freopen", guest_freopen);
+  GUEST_REPLACE("freopen64", guest_freopen);
+  GUEST_REPLACE("raise", guest_raise);
+  GUEST_REPLACE("gsignal", guest_raise);
+  GUEST_REPLACE("sigaction", guest_sigaction);
+  GUEST_REPLACE("signal", guest_signal);
+  GUEST_REPLACE("sysv_signal", guest_signal);
+  GUEST_REPLACE("__sysv_signal", guest_signal);
+  GUEST_REPLACE("bsd_signal", guest_signal);
+  GUEST_REPLACE("sigprocmask", guest_sigprocmask);
+  GUEST_REPLACE("pthread_sigmask", guest_pthread_sigmask);
+  GUEST_REPLACE("sigpending", guest_sigpending);
+  GUEST_REPLACE("getpid", guest_getpid);
+  GUEST_REPLACE("getppid", guest_getppid);
+  GUEST_REPLACE("kill", guest_kill);
+  GUEST_REPLACE("abort", guest_abort_call);
+  GUEST_REPLACE("gethostname", guest_gethostname);
+  GUEST_REPLACE("__gethostname_chk", guest_gethostname_chk);
+  GUEST_REPLACE("uname", guest_uname);
+  static const char *const forks[] = {"fork", "vfork", "_Fork", "__libc_fork", "forkpty", "daemon", "posix_spawn", "posix_spawnp", "clone"};
+  static const char *const execs[] = {"execve", "execv", "execvp", "execl", "execlp", "execle", "execvpe", "fexecve"};
+  static const char *const timers[] = {"alarm", "ualarm", "setitimer", "timer_create"};
+  for (size_t i = 0; i < sizeof forks / sizeof *forks; i++) GUEST_REPLACE(forks[i], no_fork);
+  for (size_t i = 0; i < sizeof execs / sizeof *execs; i++) GUEST_REPLACE(execs[i], no_exec);
+  for (size_t i = 0; i < sizeof timers / sizeof *timers; i++) GUEST_REPLACE(timers[i], no_timer);
+}

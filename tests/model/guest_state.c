@@ -1,0 +1,149 @@
+/* State of libc that a guest of pm_run has for itself: all processes use it in turns. Argument: which
+   misbehaviour to show instead. */
+#include <errno.h>
+#include <err.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pmi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <sys/timerfd.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+static int rank, size;
+static volatile sig_atomic_t caught;
+#define MUST(good) ((good) ? (void)0 : fail(#good, __LINE__))
+static void fail(const char *what, int line) {
+  fprintf(stderr, "guest %d, line %d: %s\n", rank, line, what);
+  exit(9);
+}
+static long now_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * 1000000000 + t.tv_nsec;
+}
+static void note(int number) { caught = number * 100 + rank; }
+
+static void environment(void) {
+  char name[32], text[32], *again;
+  snprintf(text, sizeof text, "%d", rank);
+  MUST(strcmp(getenv("PMI_RANK"), text) == 0 && strcmp(getenv("SLURM_PROCID"), text) == 0 && atoi(getenv("SLURM_NTASKS")) == size);
+  MUST(setenv("OWN", text, 1) == 0 && setenv("OWN", "none", 0) == 0);
+  PMI_Barrier();
+  MUST(strcmp(getenv("OWN"), text) == 0);
+  snprintf(name, sizeof name, "ONLY_%d", rank);
+  MUST(setenv(name, "yes", 1) == 0);
+  PMI_Barrier();
+  for (int i = 0; i < size; i++) {
+    snprintf(name, sizeof name, "ONLY_%d", i);
+    again = getenv(name);
+    MUST(i == rank ? again && strcmp(again, "yes") == 0 : !again);
+  }
+  for (int i = 0; i < 100; i++) {
+    snprintf(name, sizeof name, "MANY_%d", i);
+    MUST(setenv(name, text, 1) == 0);
+  }
+  MUST(strcmp(getenv("MANY_0"), text) == 0 && strcmp(getenv("MANY_99"), text) == 0);
+  MUST(unsetenv("MANY_50") == 0 && !getenv("MANY_50") && getenv("MANY_51") && unsetenv("A=B") == -1 && errno == EINVAL);
+}
+static void numbers(void) { /* the same seeds give the same numbers, whoever draws in between */
+  int first[5];
+  char text[] = "a,b,c", *part = strtok(text, ",");
+  for (int i = 0; i < 5; i++) {
+    first[i] = rand();
+    PMI_Barrier();
+    if (i < 2) {
+      part = strtok(NULL, ",");
+      MUST(part && part[0] == 'b' + i);
+    }
+  }
+  srand(1);
+  srand48(7);
+  const double x = drand48();
+  PMI_Barrier();
+  for (int i = 0; i < 5; i++) {
+    MUST(rand() == first[i]);
+    PMI_Barrier();
+  }
+  srand48(7);
+  PMI_Barrier();
+  MUST(drand48() == x && first[0] == 1804289383); /* glibc's first for seed 1 */
+}
+static void folders(void) {
+  char name[64], path[PATH_MAX];
+  struct stat s;
+  FILE *file;
+  snprintf(name, sizeof name, "folder_%d", rank);
+  MUST(mkdir(name, 0700) == 0 && chdir(name) == 0);
+  PMI_Barrier();
+  MUST(getcwd(path, sizeof path) && strstr(path, name));
+  umask(rank ? 077 : 027);
+  PMI_Barrier();
+  MUST((file = fopen("inside", "w")) != NULL && fprintf(file, "%d", rank) > 0); /* closed by exit */
+  MUST(stat("inside", &s) == 0 && (s.st_mode & 0777) == (rank ? 0600 : 0640));
+  PMI_Barrier();
+}
+static void signals(void) {
+  sigset_t set;
+  signal(SIGUSR1, rank == 1 ? SIG_IGN : note);
+  PMI_Barrier();
+  MUST(raise(SIGUSR1) == 0 && caught == (rank == 1 ? 0 : SIGUSR1 * 100 + rank));
+  caught = 0;
+  sigemptyset(&set);
+  sigaddset(&set, SIGUSR2);
+  signal(SIGUSR2, note);
+  MUST(sigprocmask(SIG_BLOCK, &set, NULL) == 0 && kill(getpid(), SIGUSR2) == 0 && !caught);
+  PMI_Barrier();
+  MUST(sigprocmask(SIG_UNBLOCK, &set, NULL) == 0 && caught == SIGUSR2 * 100 + rank);
+}
+static void waits(void) {
+  struct epoll_event event = {.events = EPOLLIN, .data = {.u32 = 77}}, seen;
+  const struct itimerspec at = {{0, 2000000}, {0, 5000000}};
+  uint64_t count = 3;
+  const int e = epoll_create1(0), f = eventfd(0, 0), t = timerfd_create(CLOCK_MONOTONIC, 0);
+  long t_ns = now_ns();
+  MUST(e >= 0 && f >= 0 && t >= 0 && epoll_ctl(e, EPOLL_CTL_ADD, f, &event) == 0);
+  MUST(epoll_wait(e, &seen, 1, 3) == 0 && now_ns() - t_ns >= 3000000 && now_ns() - t_ns < 4000000);
+  MUST(write(f, &count, 8) == 8 && epoll_wait(e, &seen, 1, -1) == 1 && seen.data.u32 == 77);
+  MUST(read(f, &count, 8) == 8 && count == 3);
+  t_ns = now_ns();
+  MUST(timerfd_settime(t, 0, &at, NULL) == 0 && read(t, &count, 8) == 8 && count == 1);
+  MUST(now_ns() - t_ns >= 5000000 && now_ns() - t_ns < 5100000);
+  usleep(6500);
+  MUST(read(t, &count, 8) == 8 && count == 3);
+  MUST(now_ns() - t_ns >= 11500000 && now_ns() - t_ns < 11700000);
+  MUST(close(t) == 0 && close(f) == 0 && close(e) == 0);
+}
+static void names(void) {
+  struct utsname u;
+  char name[64], wanted[64];
+  snprintf(wanted, sizeof wanted, "node%d", rank);
+  MUST(gethostname(name, sizeof name) == 0 && strcmp(name, wanted) == 0 && uname(&u) == 0 && strcmp(u.nodename, wanted) == 0);
+  MUST(getpid() != getppid() && fork() == -1 && errno == ENOSYS && execlp("true", "true", (char *)NULL) == -1);
+}
+int main(int argc, char **argv) {
+  int spawned;
+  PMI_Init(&spawned);
+  PMI_Get_rank(&rank);
+  PMI_Get_size(&size);
+  if (argc > 1 && strcmp(argv[1], "err") == 0) err(rank, "goodbye"); /* exits inside of libc */
+  if (argc > 1 && strcmp(argv[1], "_exit") == 0) _exit(rank);
+  if (argc > 1 && strcmp(argv[1], "signal") == 0 && rank == 1) raise(SIGTERM);
+  if (argc > 1 && strcmp(argv[1], "stop") == 0 && rank == 1) PMI_Abort(0, "done");
+  if (argc > 1) return PMI_Barrier();
+  environment();
+  numbers();
+  folders();
+  signals();
+  waits();
+  names();
+  printf("state of %d is its own\n", rank);
+  return 0;
+}
