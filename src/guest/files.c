@@ -27,7 +27,9 @@ static int wait_for(int (*look)(void *arg), void *arg, int64_t d_ns) {
     if (d_ns == 0) return 0;
   }
 }
-static int64_t ns_of(const struct timespec *t) { return t ? (int64_t)t->tv_sec * 1000000000 + t->tv_nsec : -1; }
+static int64_t ns_of(const struct timespec *t) {
+  return t ? (int64_t)t->tv_sec * 1000000000 + t->tv_nsec : -1;
+}
 static const struct timespec none;
 
 /* ---- poll ------------------------------------------------------------------------------------------------- */
@@ -49,7 +51,8 @@ int poll(struct pollfd *files, nfds_t count, int ms) {
   if (!pm_self()) return (int)syscall(SYS_ppoll, files, count, ms < 0 ? NULL : &d, NULL, 0);
   return poll_ns(files, count, ms < 0 ? -1 : (int64_t)ms * 1000000);
 }
-static int guest_ppoll(struct pollfd *files, nfds_t count, const struct timespec *d, const sigset_t *set) {
+static int guest_ppoll(struct pollfd *files, nfds_t count, const struct timespec *d,
+                       const sigset_t *set) {
   (void)set;
   return poll_ns(files, count, ns_of(d));
 }
@@ -64,7 +67,8 @@ static int look_select(void *arg) {
   struct timespec no_wait = {0, 0};
   for (int k = 0; k < 3; k++)
     if (a->asked[k]) *a->asked[k] = a->wanted[k];
-  return (int)syscall(SYS_pselect6, a->count, a->asked[0], a->asked[1], a->asked[2], &no_wait, NULL);
+  return (int)syscall(SYS_pselect6, a->count, a->asked[0], a->asked[1], a->asked[2], &no_wait,
+                      NULL);
 }
 static int select_ns(int count, fd_set *in, fd_set *out, fd_set *other, int64_t d_ns) {
   select_args a = {count, {in, out, other}, {{{0}}, {{0}}, {{0}}}};
@@ -78,7 +82,8 @@ int select(int count, fd_set *in, fd_set *out, fd_set *other, struct timeval *d)
   if (!pm_self()) return (int)syscall(SYS_pselect6, count, in, out, other, d ? &t : NULL, NULL);
   return select_ns(count, in, out, other, d ? ns_of(&t) : -1);
 }
-static int guest_pselect(int count, fd_set *in, fd_set *out, fd_set *other, const struct timespec *d, const sigset_t *set) {
+static int guest_pselect(int count, fd_set *in, fd_set *out, fd_set *other,
+                         const struct timespec *d, const sigset_t *set) {
   (void)set;
   return select_ns(count, in, out, other, ns_of(d));
 }
@@ -96,11 +101,13 @@ static int guest_epoll_wait(int fd, struct epoll_event *events, int max, int ms)
   epoll_args a = {fd, max, events};
   return wait_for(look_epoll, &a, ms < 0 ? -1 : (int64_t)ms * 1000000);
 }
-static int guest_epoll_pwait(int fd, struct epoll_event *events, int max, int ms, const sigset_t *set) {
+static int guest_epoll_pwait(int fd, struct epoll_event *events, int max, int ms,
+                             const sigset_t *set) {
   (void)set;
   return guest_epoll_wait(fd, events, max, ms);
 }
-static int guest_epoll_pwait2(int fd, struct epoll_event *events, int max, const struct timespec *d, const sigset_t *set) {
+static int guest_epoll_pwait2(int fd, struct epoll_event *events, int max, const struct timespec *d,
+                              const sigset_t *set) {
   epoll_args a = {fd, max, events};
   (void)set;
   return wait_for(look_epoll, &a, ns_of(d));
@@ -110,8 +117,8 @@ static int guest_epoll_pwait2(int fd, struct epoll_event *events, int max, const
 static int may_wait(int fd) {
   struct stat s;
   const int flags = fcntl(fd, F_GETFL);
-  return fd > 2 && flags >= 0 && !(flags & O_NONBLOCK) && fstat(fd, &s) == 0 && !S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode) && !S_ISCHR(s.st_mode) &&
-         !S_ISBLK(s.st_mode);
+  return fd > 2 && flags >= 0 && !(flags & O_NONBLOCK) && fstat(fd, &s) == 0 &&
+         !S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode) && !S_ISCHR(s.st_mode) && !S_ISBLK(s.st_mode);
 }
 static ssize_t guest_read(int fd, void *to, size_t bytes) {
   struct pollfd file = {fd, POLLIN, 0};
@@ -122,7 +129,9 @@ static ssize_t guest_read_chk(int fd, void *to, size_t bytes, size_t room) {
   if (bytes > room) abort();
   return guest_read(fd, to, bytes);
 }
-static int guest_eventfd_read(int fd, eventfd_t *value) { return guest_read(fd, value, sizeof *value) == sizeof *value ? 0 : -1; }
+static int guest_eventfd_read(int fd, eventfd_t *value) {
+  return guest_read(fd, value, sizeof *value) == sizeof *value ? 0 : -1;
+}
 
 /* ---- timerfd: an eventfd to which the model writes at the simulated time -------------------------------------- */
 typedef struct timer {
@@ -155,18 +164,21 @@ static void fired(void *arg) {
   }
   /* an event of an earlier setting comes before the time */
   if (!t->t_next_ns || pm_world_now_ns(pm_world_of(t->owner->process)) < t->t_next_ns) return;
-  if (write(t->fd, &one, sizeof one) < 0) t->d_interval_ns = 0; /* only when 2^64 - 2 were not read */
+  if (write(t->fd, &one, sizeof one) < 0)
+    t->d_interval_ns = 0; /* only when 2^64 - 2 were not read */
   t->t_next_ns = t->d_interval_ns ? t->t_next_ns + t->d_interval_ns : 0;
   schedule(t);
 }
 static void schedule(timer *t) {
-  if (t->t_next_ns && pm_call_at(pm_world_of(t->owner->process), t->t_next_ns, fired, t) == PM_OK) t->events_count++;
+  if (t->t_next_ns && pm_call_at(pm_world_of(t->owner->process), t->t_next_ns, fired, t) == PM_OK)
+    t->events_count++;
 }
 static int guest_timerfd_create(int clock, int flags) {
   timer *t = (timer *)calloc(1, sizeof *t);
   (void)clock; /* all are the simulated one */
   if (!t) return errno = ENOMEM, -1;
-  t->fd = eventfd(0, (flags & TFD_NONBLOCK ? EFD_NONBLOCK : 0) | (flags & TFD_CLOEXEC ? EFD_CLOEXEC : 0));
+  t->fd = eventfd(0, (flags & TFD_NONBLOCK ? EFD_NONBLOCK : 0) |
+                         (flags & TFD_CLOEXEC ? EFD_CLOEXEC : 0));
   if (t->fd < 0) return free(t), -1;
   t->owner = guest_now();
   t->next = timers;
@@ -178,16 +190,19 @@ static int guest_timerfd_gettime(int fd, struct itimerspec *now) {
   if (!t) return errno = EBADF, -1;
   const int64_t left_ns = t->t_next_ns ? t->t_next_ns - pm_now_ns() : 0;
   now->it_value = (struct timespec){left_ns / 1000000000, left_ns % 1000000000};
-  now->it_interval = (struct timespec){t->d_interval_ns / 1000000000, t->d_interval_ns % 1000000000};
+  now->it_interval =
+      (struct timespec){t->d_interval_ns / 1000000000, t->d_interval_ns % 1000000000};
   return 0;
 }
-static int guest_timerfd_settime(int fd, int flags, const struct itimerspec *now, struct itimerspec *before) {
+static int guest_timerfd_settime(int fd, int flags, const struct itimerspec *now,
+                                 struct itimerspec *before) {
   timer *t = timer_of(fd);
   uint64_t expired;
   struct pollfd file = {fd, POLLIN, 0};
   if (!t || !now) return errno = t ? EFAULT : EBADF, -1;
   if (before) guest_timerfd_gettime(fd, before);
-  if (look_poll(&(poll_args){&file, 1}) > 0 && read(fd, &expired, sizeof expired) < 0) return -1; /* forgotten */
+  if (look_poll(&(poll_args){&file, 1}) > 0 && read(fd, &expired, sizeof expired) < 0)
+    return -1; /* forgotten */
   const int64_t d_ns = ns_of(&now->it_value);
   t->d_interval_ns = ns_of(&now->it_interval);
   t->t_next_ns = !d_ns ? 0 : flags & TFD_TIMER_ABSTIME ? d_ns : pm_now_ns() + d_ns;

@@ -108,6 +108,7 @@ double guest_ratio(const char *option, const char *text);
 /* ---- the run ----------------------------------------------------------------------------------------- */
 int guest_count(void);    /* processes */
 int guest_per_node(void); /* of them, at most */
+const pm_platform *guest_platform(void);
 /* Ends the whole run, as MPI_Abort does: pm_run says text and returns with status. */
 __attribute__((noreturn)) void guest_abort(int status, const char *text);
 /* Ends the process as exit does: handlers, destructors, output. */
@@ -134,9 +135,9 @@ char *guest_tls_now(void);
 /* ---- what the files of this folder offer each other --------------------------------------------------- */
 void guest_switched(void *unused, pm_process *to); /* pm_world_desc.switched */
 void guest_output_begin(int with_prefix);
-void guest_output_process(guest *g); /* its stdout; and ... */
-void guest_output_end(guest *g);     /* what it has not written yet */
-int guest_output_failed(void);       /* the disk was full: 1 */
+void guest_output_process(guest *g);    /* its stdout; and ... */
+void guest_output_end(guest *g);        /* what it has not written yet */
+int guest_output_failed(void);          /* the disk was full: 1 */
 void guest_libc_switch(const guest *g); /* working directory, umask; NULL: pm_run's own */
 void guest_libc_end(guest *g);
 void guest_spin_begin(int spin_ms);

@@ -73,8 +73,8 @@ static int is_bad_name(const char *name) { return !name || !*name || strchr(name
 static int guest_unsetenv(const char *name) {
   char **e;
   if (is_bad_name(name)) return errno = EINVAL, -1;
-  while ((e = find(name, strlen(name))) != NULL)
-    do e[0] = e[1];
+  while ((e = find(name, strlen(name))) != NULL) do
+      e[0] = e[1];
     while (*e++);
   return 0;
 }
@@ -143,7 +143,9 @@ static unsigned short *guest_seed48(unsigned short x[3]) {
   return l->drand48.__old_x;
 }
 static void guest_lcong48(unsigned short x[7]) { lcong48_r(x, &state()->drand48); }
-static char *guest_strtok(char *text, const char *ends) { return strtok_r(text, ends, &state()->token); }
+static char *guest_strtok(char *text, const char *ends) {
+  return strtok_r(text, ends, &state()->token);
+}
 
 /* ---- working directory and umask: the host process has one, so it follows who runs ----------------------- */
 static int start_fd = -1, fd_now = -1, umask_start = -1, umask_now = -1;
@@ -158,8 +160,12 @@ static int begin_moves(void) {
   if (start_fd < 0) start_fd = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
   return start_fd < 0;
 }
-static int guest_chdir(const char *path) { return begin_moves() || chdir(path) ? -1 : stay_here(guest_now()); }
-static int guest_fchdir(int fd) { return begin_moves() || fchdir(fd) ? -1 : stay_here(guest_now()); }
+static int guest_chdir(const char *path) {
+  return begin_moves() || chdir(path) ? -1 : stay_here(guest_now());
+}
+static int guest_fchdir(int fd) {
+  return begin_moves() || fchdir(fd) ? -1 : stay_here(guest_now());
+}
 static mode_t guest_umask(mode_t mask) {
   const mode_t before = umask(mask);
   if (umask_start < 0) umask_start = (int)before;
@@ -170,7 +176,8 @@ static mode_t guest_umask(mode_t mask) {
 void guest_libc_switch(const guest *g) {
   const int fd = g ? g->cwd_fd : -1, mask = g ? g->umask : -1;
   if (fd != fd_now) {
-    if (fchdir(fd < 0 ? start_fd : fd)) guest_refuse("a working directory is gone: %s", strerror(errno));
+    if (fchdir(fd < 0 ? start_fd : fd))
+      guest_refuse("a working directory is gone: %s", strerror(errno));
     fd_now = fd;
   }
   if (mask != umask_now) {
@@ -210,14 +217,18 @@ static int guest_fclose(FILE *stream) {
 /* Of a process's stdout: its own stream becomes the file. */
 static FILE *guest_freopen(const char *path, const char *mode, FILE *stream) {
   guest *g = guest_now();
-  FILE **name = stream == g->out ? (FILE **)guest_variable_at(g, GUEST_STDOUT) : stream == stdin ? (FILE **)guest_variable_at(g, GUEST_STDIN) : NULL;
+  FILE **name = stream == g->out  ? (FILE **)guest_variable_at(g, GUEST_STDOUT)
+                : stream == stdin ? (FILE **)guest_variable_at(g, GUEST_STDIN)
+                                  : NULL;
   if (!name) return freopen(path, mode, stream);
   FILE *file = opened(fopen(path, mode));
   if (!file) return NULL;
   fflush(stream);
   *name = file;
-  if (stream == g->out) stdout = file;
-  else stdin = file;
+  if (stream == g->out)
+    stdout = file;
+  else
+    stdin = file;
   return file;
 }
 void guest_libc_end(guest *g) {
@@ -230,7 +241,9 @@ void guest_libc_end(guest *g) {
 }
 
 /* ---- signals to oneself ------------------------------------------------------------------------------------ */
-static int is_ignored(int number) { return number == SIGCHLD || number == SIGCONT || number == SIGURG || number == SIGWINCH; }
+static int is_ignored(int number) {
+  return number == SIGCHLD || number == SIGCONT || number == SIGURG || number == SIGWINCH;
+}
 static void deliver(int number) {
   guest_libc *l = state();
   struct sigaction *a = &l->actions[number], now = *a;
@@ -242,7 +255,8 @@ static void deliver(int number) {
   }
   if (now.sa_handler == SIG_IGN || (now.sa_handler == SIG_DFL && is_ignored(number))) return;
   if (now.sa_handler == SIG_DFL) {
-    snprintf(text, sizeof text, "process %d ended by signal %d (%s)", pm_rank(), number, strsignal(number));
+    snprintf(text, sizeof text, "process %d ended by signal %d (%s)", pm_rank(), number,
+             strsignal(number));
     fprintf(stderr, "pm_run: %s\n", text);
     guest_output_end(guest_now());
     for (;;) pm_exit(128 + number);
@@ -274,7 +288,8 @@ static int guest_raise(int number) {
   return 0;
 }
 static int guest_sigaction(int number, const struct sigaction *now, struct sigaction *before) {
-  if (number < 1 || number > 64 || (now && (number == SIGKILL || number == SIGSTOP))) return errno = EINVAL, -1;
+  if (number < 1 || number > 64 || (now && (number == SIGKILL || number == SIGSTOP)))
+    return errno = EINVAL, -1;
   struct sigaction *a = &state()->actions[number];
   const struct sigaction old = *a;
   if (now) *a = *now;
@@ -292,15 +307,20 @@ static int guest_sigprocmask(int how, const sigset_t *set, sigset_t *before) {
   guest_libc *l = state();
   if (before) *before = l->blocked;
   if (!set) return 0;
-  if (how == SIG_BLOCK) sigorset(&l->blocked, &l->blocked, set);
-  else if (how == SIG_SETMASK) l->blocked = *set;
-  else if (how != SIG_UNBLOCK) return errno = EINVAL, -1;
+  if (how == SIG_BLOCK)
+    sigorset(&l->blocked, &l->blocked, set);
+  else if (how == SIG_SETMASK)
+    l->blocked = *set;
+  else if (how != SIG_UNBLOCK)
+    return errno = EINVAL, -1;
   for (int i = 1; how == SIG_UNBLOCK && i < 65; i++)
     if (sigismember(set, i) == 1) sigdelset(&l->blocked, i);
   deliver_pending();
   return 0;
 }
-static int guest_pthread_sigmask(int how, const sigset_t *set, sigset_t *before) { return guest_sigprocmask(how, set, before) ? errno : 0; }
+static int guest_pthread_sigmask(int how, const sigset_t *set, sigset_t *before) {
+  return guest_sigprocmask(how, set, before) ? errno : 0;
+}
 static int guest_sigpending(sigset_t *set) { return *set = state()->pending, 0; }
 static pid_t guest_getpid(void) { return getpid() + 1 + pm_rank(); }
 static pid_t guest_getppid(void) { return getpid(); }
@@ -310,7 +330,8 @@ static int guest_kill(pid_t pid, int number) {
 }
 static void guest_abort_call(void) {
   guest_libc *l = guest_now()->libc;
-  if (l && l->actions[SIGABRT].sa_handler != SIG_DFL && l->actions[SIGABRT].sa_handler != SIG_IGN) deliver(SIGABRT);
+  if (l && l->actions[SIGABRT].sa_handler != SIG_DFL && l->actions[SIGABRT].sa_handler != SIG_IGN)
+    deliver(SIGABRT);
   abort();
 }
 
@@ -319,7 +340,9 @@ static int guest_gethostname(char *name, size_t bytes) {
   const int n = snprintf(name, bytes, "node%d", pm_process_node(pm_self()));
   return n < 0 || (size_t)n < bytes ? 0 : (errno = ENAMETOOLONG, -1);
 }
-static int guest_gethostname_chk(char *name, size_t bytes, size_t room) { return guest_gethostname(name, bytes < room ? bytes : room); }
+static int guest_gethostname_chk(char *name, size_t bytes, size_t room) {
+  return guest_gethostname(name, bytes < room ? bytes : room);
+}
 static int guest_uname(struct utsname *u) {
   const int code = uname(u);
   if (!code) guest_gethostname(u->nodename, sizeof u->nodename);
@@ -332,11 +355,13 @@ static int no_fork(void) {
   return errno = ENOSYS, -1;
 }
 static int no_exec(void) {
-  guest_say_once("exec", "exec: a simulated process cannot become another program; refused (ENOSYS)");
+  guest_say_once("exec",
+                 "exec: a simulated process cannot become another program; refused (ENOSYS)");
   return errno = ENOSYS, -1;
 }
 static int no_timer(void) {
-  guest_say_once("timer", "alarm, setitimer, timer_create: no signals at simulated times; refused (ENOSYS); timerfd_create is there");
+  guest_say_once("timer", "alarm, setitimer, timer_create: no signals at simulated times; refused "
+                          "(ENOSYS); timerfd_create is there");
   return errno = ENOSYS, -1;
 }
 
@@ -399,8 +424,11 @@ __attribute__((constructor)) static void add_more(void) {
   GUEST_REPLACE("gethostname", guest_gethostname);
   GUEST_REPLACE("__gethostname_chk", guest_gethostname_chk);
   GUEST_REPLACE("uname", guest_uname);
-  static const char *const forks[] = {"fork", "vfork", "_Fork", "__libc_fork", "forkpty", "daemon", "posix_spawn", "posix_spawnp", "clone"};
-  static const char *const execs[] = {"execve", "execv", "execvp", "execl", "execlp", "execle", "execvpe", "fexecve"};
+  static const char *const forks[] = {"fork",        "vfork",        "_Fork",
+                                      "__libc_fork", "forkpty",      "daemon",
+                                      "posix_spawn", "posix_spawnp", "clone"};
+  static const char *const execs[] = {"execve", "execv",  "execvp",  "execl",
+                                      "execlp", "execle", "execvpe", "fexecve"};
   static const char *const timers[] = {"alarm", "ualarm", "setitimer", "timer_create"};
   for (size_t i = 0; i < sizeof forks / sizeof *forks; i++) GUEST_REPLACE(forks[i], no_fork);
   for (size_t i = 0; i < sizeof execs / sizeof *execs; i++) GUEST_REPLACE(execs[i], no_exec);

@@ -12,10 +12,14 @@
    with a main. What it needs of Portals, PMI and MPI it finds here, whatever library it was linked
    with; a function that is missing is named when the program is loaded. Each process has its own
    copy of all variables: of the program, of its libraries but libc, thread-local ones; and of libc's
-   environ, optind ..., errno, stdout, stdin (of process 0, empty for the others), exit handlers.
-   Clocks, sleeps, sched_yield, pthreads and semaphores are of simulated time; exit ends one process.
-   A spin on memory is noticed by the host's clock, so its simulated time differs a little from run
-   to run. Not supported: fork, signals, thread-local variables of one's own per thread. */
+   environment, getopt, errno, stdout, stdin (of process 0, empty for the others), exit handlers,
+   random numbers, strtok, working directory, umask, signal handlers (signals to oneself). Shared by
+   all, as in threads of one process: the locale, the time zone, results in static memory (localtime,
+   strerror), descriptor numbers, file locks. Clocks, sleeps, sched_yield, pthreads, semaphores, poll,
+   select, epoll and timerfd are of simulated time; gethostname says node0, node1 ...; exit ends one
+   process. A spin on memory is noticed by the host's clock, so its simulated time differs a little
+   from run to run. Refused with a sentence: fork, exec, alarm. Not supported: thread-local variables
+   of one's own per thread (they are per process). */
 #include "guest.h"
 #include "tools/output.h"
 #ifdef WITH_RTL /* the Makefile found Verilator */
@@ -35,6 +39,7 @@ static struct {
   pm_world_desc desc;
   pm_link_phase phases[MAX_PHASES];
 } s;
+static pm_platform platform;
 extern char **environ;
 
 /* ---- parts ------------------------------------------------------------------------------------------- */
@@ -75,6 +80,7 @@ void *guest_state_of(const guest *g, const guest_part *part) {
 }
 int guest_count(void) { return s.processes; }
 int guest_per_node(void) { return s.per_node; }
+const pm_platform *guest_platform(void) { return &platform; }
 void guest__parts_end(guest *g, int status);
 void guest__parts_end(guest *g, int status) {
   for (guest_part *p = parts; p; p = p->next)
@@ -238,26 +244,45 @@ static int options(int argc, char **argv) {
 /* What launchers tell their processes, as SLURM names it; and one thread for OpenMP unless asked. */
 enum { OWN_VARIABLES = 20, OWN_BYTES = 1024 };
 static void environment(const guest *g, char **list, char *room) {
-  const int rank = pm_process_rank(g->process), node = rank / s.per_node, nodes = (s.processes + s.per_node - 1) / s.per_node;
-  const int first = node * s.per_node, here = s.processes - first < s.per_node ? s.processes - first : s.per_node;
-  const struct { const char *name; int value; } mine[] = {
-      {"PMI_RANK", rank},           {"PMI_SIZE", s.processes},     {"SLURM_PROCID", rank},        {"SLURM_NTASKS", s.processes},
-      {"SLURM_NPROCS", s.processes}, {"SLURM_LOCALID", rank - first}, {"SLURM_NODEID", node},        {"SLURM_NNODES", nodes},
-      {"SLURM_JOB_NUM_NODES", nodes}, {"SLURM_STEP_NUM_NODES", nodes}, {"SLURM_STEP_NUM_TASKS", s.processes}, {"SLURM_STEP_ID", 0},
-      {"SLURM_STEPID", 0},          {"SLURM_JOB_ID", 1},           {"SLURM_JOBID", 1},            {"SLURM_TASKS_PER_NODE", here}};
+  const int rank = pm_process_rank(g->process), node = rank / s.per_node,
+            nodes = (s.processes + s.per_node - 1) / s.per_node;
+  const int first = node * s.per_node,
+            here = s.processes - first < s.per_node ? s.processes - first : s.per_node;
+  const struct {
+    const char *name;
+    int value;
+  } mine[] = {{"PMI_RANK", rank},
+              {"PMI_SIZE", s.processes},
+              {"SLURM_PROCID", rank},
+              {"SLURM_NTASKS", s.processes},
+              {"SLURM_NPROCS", s.processes},
+              {"SLURM_LOCALID", rank - first},
+              {"SLURM_NODEID", node},
+              {"SLURM_NNODES", nodes},
+              {"SLURM_JOB_NUM_NODES", nodes},
+              {"SLURM_STEP_NUM_NODES", nodes},
+              {"SLURM_STEP_NUM_TASKS", s.processes},
+              {"SLURM_STEP_ID", 0},
+              {"SLURM_STEPID", 0},
+              {"SLURM_JOB_ID", 1},
+              {"SLURM_JOBID", 1},
+              {"SLURM_TASKS_PER_NODE", here}};
   char *const end = room + OWN_BYTES;
   char **to = list;
   for (char **e = environ; *e; e++)
-    if (strncmp(*e, "SLURM_", 6) != 0 && strncmp(*e, "PMI_", 4) != 0 && strncmp(*e, "PMIX_", 5) != 0) *to++ = *e;
+    if (strncmp(*e, "SLURM_", 6) != 0 && strncmp(*e, "PMI_", 4) != 0 &&
+        strncmp(*e, "PMIX_", 5) != 0)
+      *to++ = *e;
   for (size_t i = 0; i < sizeof mine / sizeof *mine; i++) {
     *to++ = room;
     room += 1 + snprintf(room, (size_t)(end - room), "%s=%d", mine[i].name, mine[i].value);
   }
   for (int i = 0; i < 2; i++) {
     *to++ = room;
-    room += 1 + snprintf(room, (size_t)(end - room), nodes > 1 ? "%s=node[0-%d]" : "%s=node%d", i ? "SLURM_JOB_NODELIST" : "SLURM_NODELIST", nodes - 1);
+    room += 1 + snprintf(room, (size_t)(end - room), nodes > 1 ? "%s=node[0-%d]" : "%s=node%d",
+                         i ? "SLURM_JOB_NODELIST" : "SLURM_NODELIST", nodes - 1);
   }
-  if (!getenv("OMP_NUM_THREADS")) *to++ = (char *)(uintptr_t)"OMP_NUM_THREADS=1";
+  if (!getenv("OMP_NUM_THREADS")) *to++ = (char *)(uintptr_t) "OMP_NUM_THREADS=1";
   *to = NULL;
 }
 static void process(void *arg) {
@@ -320,7 +345,8 @@ static int write_trace(const pm_world *world, const char *path) {
                            : dot && strcmp(dot, ".html") == 0 ? pm_trace_write_html(world, out)
                                                               : pm_trace_write_json(world, out);
   const int is_whole = output_close(out, path);
-  if (status && status != PM_E_IO) fprintf(stderr, "pm_run: %s: %s\n", path, pm_status_text(status));
+  if (status && status != PM_E_IO)
+    fprintf(stderr, "pm_run: %s: %s\n", path, pm_status_text(status));
   return is_whole && !status;
 }
 /* ret exit status */
@@ -352,7 +378,6 @@ static int report(pm_world *world, pm_status status) {
 
 int main(int argc, char **argv) {
   char error[256];
-  pm_platform platform;
   pm_world *world;
   output_begin("pm_run");
   s.processes = s.per_node = 1;

@@ -8,16 +8,16 @@ run() { timeout 60 "$B/pm_run" "$@" >"$T/out" 2>"$T/err"; }
 
 token_goes_round() { run -n 16 "$guest" ring && grep -x 'token 136 went round 16 processes' "$T/out" && grep 'pm_run: 16 processes, .* us simulated' "$T/err"; }
 same_time_every_run() { run -n 5 --per-node 2 "$guest" && cp "$T/err" "$T/first" && run -n 5 --per-node 2 "$guest" && diff "$T/first" "$T/err"; }
-# The guest sends between 1000 and 1008 us.
+# The guest sends between 1007 and 1014 us.
 time_of() { run -n 5 --level "$1" "$guest" && grep -qx 'token 15 went round 5 processes' "$T/out" && sed -n 's/^pm_run: 5 processes, \(.*\) us simulated/\1/p' "$T/err" || echo failed; }
-levels_differ() { test "$(time_of flow)" != "$(time_of loggp)" && ! time_of loggp,flow@1002 | grep failed; }
+levels_differ() { test "$(time_of flow)" != "$(time_of loggp)" && ! time_of loggp,flow@1009 | grep failed; }
 levels_change_on_the_way() {
-  flow=$(time_of flow) loggp=$(time_of loggp) both=$(time_of loggp,flow@1002)
+  flow=$(time_of flow) loggp=$(time_of loggp) both=$(time_of loggp,flow@1009)
   echo "$loggp $both $flow" | grep -v failed | awk '{ exit !($1 < $2 && $2 < $3) }' && test "$(time_of flow,loggp@5000)" = "$flow"
 }
 level_rtl_runs_the_same_program() {
-  rtl=$(time_of rtl) both=$(time_of flow,rtl@1002,loggp@1005)
-  echo "$rtl $both" | grep -v failed | awk '{ exit !($1 > 1006 && $1 < 1009 && $2 > 1006 && $2 < 1009 && $1 != $2) }' &&
+  rtl=$(time_of rtl) both=$(time_of flow,rtl@1009,loggp@1012)
+  echo "$rtl $both" | grep -v failed | awk '{ exit !($1 > 1020 && $1 < 1023 && $2 > 1020 && $2 < 1023 && $1 != $2) }' &&
     ! run -n 65 --level rtl "$guest" && grep '^pm_run: .*64' "$T/err"
 }
 bad_levels_are_refused() {
@@ -81,6 +81,7 @@ libc_state_is_private() {
   b=$(pwd)/$B && mkdir "$T/in" && (cd "$T/in" && timeout 60 "$b/pm_run" -n 3 "$b/tests/model/guest_state" >../out 2>../err) && sort "$T/out" >"$T/sorted" &&
     printf 'state of %d is its own\n' 0 1 2 | diff - "$T/sorted" && test "$(cat "$T/in/folder_2/inside")" = 2 && grep '^pm_run: process . *: fork: .*refused' "$T/err"
 }
+pmi_is_whole() { run -n 5 --per-node 2 "$B/tests/model/guest_pmi" && test "$(grep -c 'PMI of . is right' "$T/out")" = 5 && grep 'PMI_Spawn_multiple: .*refused' "$T/err"; }
 ends_by_other_ways() {
   state=$B/tests/model/guest_state
   run -n 3 "$state" err
@@ -122,7 +123,7 @@ help_lists_every_option() {
 for t in token_goes_round same_time_every_run levels_differ levels_change_on_the_way bad_levels_are_refused exit_status_is_the_largest crash_has_a_name \
   deadlock_has_names trace_is_written sequence_diagram_is_drawn platform_is_read bad_calls_are_refused \
   threads_and_locks_work threads_run_the_same_every_time last_thread_ends_the_process sleeps_take_simulated_time spin_on_memory_lets_time_pass poll_waits_for_events \
-  abort_ends_the_run computation_takes_its_time lines_carry_their_process ordinary_executables_run getopt_is_as_on_the_host libc_state_is_private ends_by_other_ways full_disk_is_noticed not_a_program_is_refused missing_functions_are_named help_lists_every_option; do
+  abort_ends_the_run computation_takes_its_time lines_carry_their_process ordinary_executables_run getopt_is_as_on_the_host libc_state_is_private pmi_is_whole ends_by_other_ways full_disk_is_noticed not_a_program_is_refused missing_functions_are_named help_lists_every_option; do
   check "$t" $t
 done
 if run --level rtl -n 1 "$guest" exit || ! grep -q 'rtl is missing' "$T/err"; then
