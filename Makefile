@@ -280,7 +280,7 @@ TIDY += nbc_overlap.h:NBC_OVERLAP_IMPLEMENTATION portals_model.h:PORTALS_MODEL_I
 # FORMATTED: files that .clang-format made; rooms add to it.
 FORMATTED += $(foreach r,base overlap transport coll time,$(wildcard src/$r/*.[ch]))
 lint: $(LINT_NEEDS) ## clang-tidy, clang-format, shellcheck, what the rooms add; ANALYZE=1: the analyser too (many minutes)
-	@shellcheck -s sh -x -S warning -e SC1007,SC2010,SC2163,SC2258 tests/*.sh tests/*/*.sh .ci/run
+	@shellcheck -s sh -x -S warning -e SC1007,SC2010,SC2163,SC2258 tests/*.sh tests/*/*.sh tools/*.sh docs/*.sh packaging/*.sh src/*.sh .ci/run
 	@clang-format --dry-run -Werror $(FORMATTED)
 	@for f in $(TIDY); do echo "  TIDY    $${f%%:*}"; \
 	  clang-tidy --quiet $(if $(ANALYZE),,'--checks=-clang-analyzer-*') $${f%%:*} -- -x c $(STD) -D$${f##*:} -I. || exit 1; done

@@ -28,6 +28,20 @@ short_functions() { # about 60 lines is the rule; 100 is the limit
     /^[a-zA-Z].*[{]$/ && /\(/ { start = FNR; name = $0 }
     /^[}]/ && start { if (FNR - start > 100) print FILENAME ":" start ": " FNR - start " lines: " name; start = 0 }'
 }
+short_pieces() { # src/ and tools/: at most 1,500 lines
+  grep -E '^(src|tools)/.*\.[ch]$' "$T/files" >"$T/pieces"
+  # shellcheck disable=SC2016 # an awk program
+  every "$T/pieces" awk 'FNR == 1501 { print FILENAME ": more than 1500 lines" }'
+}
+mutants_are_of_this_tree() { # each pattern in exactly one line of its file
+  tab=$(printf '\t')
+  grep -v '^#' tests/mutate/mutants.list | while IFS=$tab read -r file pattern replacement test; do
+    lines=$(grep -cE -e "$pattern" "$file")
+    [ "$lines" = 1 ] || echo "tests/mutate/mutants.list: $file: in $lines lines: $pattern"
+    [ -n "$replacement" ] && [ -n "$test" ] || echo "tests/mutate/mutants.list: four fields wanted: $file $pattern"
+  done >"$T/found"
+  cat "$T/found" && ! test -s "$T/found"
+}
 headers_include_nothing_of_ours() {
   for f in nbc_overlap.h portals_model.h hw/nic_hw.h; do
     [ -f "$f" ] && sed '/^ *\*/d; /^   *#/d' "$f" | grep -nE '^ *# *include *"' && return 1
@@ -70,6 +84,8 @@ check "files end with a newline" final_newline
 check "no tabs in C" no_tabs
 check "no file above 1000 KB" small_files
 check "no function above 100 lines" short_functions
+check "no piece above 1500 lines" short_pieces
+check "mutants are of this tree" mutants_are_of_this_tree
 check "headers include nothing of ours" headers_include_nothing_of_ours
 check "every test is in a fragment" tests_are_listed
 check "every example is built" examples_are_built
