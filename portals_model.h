@@ -369,7 +369,8 @@ typedef struct pm_world_desc {
                            (CPU time) and takes this many times as long here; such runs differ a
                            little each time. 0: only pm_compute_ns and kernels take time */
   int64_t compute_min_ns; /* shorter computations take no time; 0 = 1000 */
-  void (*switched)(void *user, pm_process *to); /* another process runs now; may be NULL */
+  void (*switched)(void *user, pm_process *to); /* another thread (pm_thread_self) runs now; may be
+                                                   NULL */
   void *user;                                   /* given back to it */
 } pm_world_desc;
 
@@ -2170,7 +2171,7 @@ struct pm_world {
   /* contexts */
   void (*context_switch)(void **save, void *load);
   void *scheduler_sp;
-  pm_process *last_run;
+  pm_thread *last_run;
   void *asan_fake;
   const void *asan_bottom;
   size_t asan_bytes;
@@ -2882,9 +2883,9 @@ static void pm__deadlock(pm_world *w) {
 static void pm__enter(pm_world *w, pm_thread *t) {
   w->stats.switches_count++;
   t->state = PM__RUNNING;
-  if (w->last_run != t->proc && w->desc.switched) w->desc.switched(w->desc.user, t->proc);
-  w->last_run = t->proc;
   pm__current = t;
+  if (w->last_run != t && w->desc.switched) w->desc.switched(w->desc.user, t->proc);
+  w->last_run = t;
   if (w->desc.compute_ratio > 0) t->mark_ns = PM_HOST_CPU_NS();
 #ifdef PM__ASAN
   __sanitizer_start_switch_fiber(&w->asan_fake, t->stack, t->stack_bytes);

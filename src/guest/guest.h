@@ -35,15 +35,20 @@ enum guest_variable {
 };
 
 /* ---- a process of the program ------------------------------------------------------------------------ */
+/* What libc keeps per thread and each simulated thread has for itself. */
+typedef struct guest_context {
+  char *tls; /* the program's thread-local variables while another thread runs */
+  int error_number;
+  struct guest_exit *exits; /* destructors of thread-local objects */
+} guest_context;
 struct guest {
   /* what every switch looks at */
   FILE *out;
-  char *image;       /* its copy of the program and of the libraries with state */
-  char *tls;         /* of its thread that ran last */
-  int error_number;  /* errno of that thread */
-  int cwd_fd;        /* -1: where pm_run was started */
-  int umask;         /* -1: as pm_run's */
-  int threads_count; /* beside the first */
+  char *image;         /* its copy of the program and of the libraries with state */
+  guest_context first; /* of its first thread */
+  int cwd_fd;          /* -1: where pm_run was started */
+  int umask;           /* -1: as pm_run's */
+  int threads_count;   /* beside the first */
   /* the rest */
   pm_process *process;
   int argc;
@@ -140,6 +145,10 @@ void guest_output_end(guest *g);        /* what it has not written yet */
 int guest_output_failed(void);          /* the disk was full: 1 */
 void guest_libc_switch(const guest *g); /* working directory, umask; NULL: pm_run's own */
 void guest_libc_end(guest *g);
+/* The other threads of a process, see pthread.c */
+guest_context *guest_context_of(const guest *g, const pm_thread *thread);
+void guest_context_begin(const guest *g, guest_context *context); /* a new thread */
+void guest_context_end(guest_context *context);
 void guest_spin_begin(int spin_ms);
 void guest_spin_end(void);
 #pragma GCC visibility pop

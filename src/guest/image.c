@@ -536,10 +536,13 @@ static ptrdiff_t tls_offset(const elf_image *image, const elf_object *o) {
   return (ptrdiff_t)((16 + image->tls_align - 1) / image->tls_align * image->tls_align + o->tls_at);
 #endif
 }
-extern void *__tls_get_addr(size_t *module_and_offset);
-static ptrdiff_t own_block(void) { /* of the launcher's thread-local variables: module 1 */
-  size_t first[2] = {1, 0};
-  return (char *)__tls_get_addr(first) - (char *)__builtin_thread_pointer();
+/* What compilers call for a thread-local variable of a library: the "module" is the distance of the
+   object's block from the thread pointer. */
+static void *tls_get_addr(const ptrdiff_t *module_and_offset) {
+  return (char *)__builtin_thread_pointer() + module_and_offset[0] + module_and_offset[1];
+}
+__attribute__((constructor)) static void add(void) {
+  GUEST_REPLACE("__tls_get_addr", tls_get_addr);
 }
 #if defined(__x86_64__)
 __asm__(".text\n.type guest__tls_desc, @function\nguest__tls_desc:\n\tmovq 8(%rax), %rax\n\tret\n");
@@ -556,18 +559,14 @@ static int bind_tls(const elf_image *image, const elf_object *o, const ElfW(Rela
   if (!t.object || (index && !t.symbol))
     return fail(error, bytes, "%s: thread-local variable %s is not found", o->path,
                 o->strings + o->symbols[index].st_name);
-  const ptrdiff_t x =
-      tls_offset(image, t.object) + (ptrdiff_t)(index ? t.symbol->st_value : 0) + r->r_addend;
-  if (type == R_MODULE)
-    memcpy(word, &(size_t){1}, 8);
-  else if (type == R_TPOFF)
-    memcpy(word, &x, 8);
-  else if (type == R_DESC) {
-    const char *fn = guest__tls_desc;
+  const ptrdiff_t block = tls_offset(image, t.object);
+  const ptrdiff_t x = (ptrdiff_t)(index ? t.symbol->st_value : 0) + r->r_addend, far = block + x;
+  const char *fn = guest__tls_desc;
+  if (type == R_DESC) {
     memcpy(word, &fn, 8);
-    memcpy(word + 8, &x, 8);
+    memcpy(word + 8, &far, 8);
   } else
-    memcpy(word, &(ptrdiff_t){x - own_block()}, 8);
+    memcpy(word, type == R_MODULE ? &block : type == R_TPOFF ? &far : &x, 8);
   return 1;
 }
 static int bind_one(elf_image *image, const elf_object *o, const ElfW(Rela) * r, char *error,

@@ -18,8 +18,7 @@
    strerror), descriptor numbers, file locks. Clocks, sleeps, sched_yield, pthreads, semaphores, poll,
    select, epoll and timerfd are of simulated time; gethostname says node0, node1 ...; exit ends one
    process. A spin on memory is noticed by the host's clock, so its simulated time differs a little
-   from run to run. Refused with a sentence: fork, exec, alarm. Not supported: thread-local variables
-   of one's own per thread (they are per process). */
+   from run to run. Refused with a sentence: fork, exec, alarm. */
 #include "guest.h"
 #include "tools/output.h"
 #ifdef WITH_RTL /* the Makefile found Verilator */
@@ -322,11 +321,7 @@ static void make_guests(pm_world *world, int argc, char **argv) {
     g->argv = argv;
     g->cwd_fd = g->umask = -1;
     g->image = guest_load_copy(i);
-    if (guest_tls_bytes()) {
-      g->tls = (char *)malloc(guest_tls_bytes());
-      if (!g->tls) guest_refuse("out of memory");
-      guest_tls_first(g, g->tls);
-    }
+    guest_context_begin(g, &g->first);
     if (pm_spawn(world, i / s.per_node, process, g, &g->process))
       guest_refuse("process %d: out of memory", i);
     pm_process_set_user(g->process, g);

@@ -5,21 +5,29 @@
 #include <string.h>
 
 /* ---- what follows the running process ---------------------------------------------------------------------- */
+static guest_context *running;
 void guest_switched(void *unused, pm_process *to) {
-  static guest *running;
   guest *g = (guest *)pm_process_user(to);
+  guest_context *c = g->threads_count ? guest_context_of(g, pm_thread_self()) : &g->first;
   const size_t tls_bytes = guest_tls_bytes();
   (void)unused;
   if (running) running->error_number = errno;
   if (tls_bytes) {
-    if (running && running->tls) memcpy(running->tls, guest_tls_now(), tls_bytes);
-    memcpy(guest_tls_now(), g->tls, tls_bytes);
+    if (running) memcpy(running->tls, guest_tls_now(), tls_bytes);
+    memcpy(guest_tls_now(), c->tls, tls_bytes);
   }
   stdout = *(FILE **)guest_variable_at(g, GUEST_STDOUT);
   stdin = *(FILE **)guest_variable_at(g, GUEST_STDIN);
   guest_libc_switch(g);
-  errno = g->error_number;
-  running = g;
+  errno = c->error_number;
+  running = c;
+}
+void guest_context_begin(const guest *g, guest_context *c) {
+  memset(c, 0, sizeof *c);
+  if (!guest_tls_bytes()) return;
+  c->tls = (char *)malloc(guest_tls_bytes());
+  if (!c->tls) guest_refuse("out of memory");
+  guest_tls_first(g, c->tls);
 }
 
 /* ---- the end ------------------------------------------------------------------------------------------------ */
@@ -29,20 +37,24 @@ typedef struct guest_exit {
   void (*with_status)(int status, void *arg);
   void *arg, *object;
 } guest_exit_handler;
-static int add_handler(guest_exit_handler handler) {
-  guest *g = guest_now();
+static int add_handler(guest_exit_handler **list, guest_exit_handler handler) {
   guest_exit_handler *h = (guest_exit_handler *)malloc(sizeof *h);
-  if (!g || !h) return free(h), -1;
+  if (!h) return -1;
   *h = handler;
-  h->next = g->exits;
-  g->exits = h;
+  h->next = *list;
+  *list = h;
   return 0;
 }
 static int cxa_atexit(void (*fn)(void *), void *arg, void *object) {
-  return add_handler((guest_exit_handler){NULL, fn, NULL, arg, object});
+  return add_handler(&guest_now()->exits, (guest_exit_handler){NULL, fn, NULL, arg, object});
+}
+static int cxa_thread_atexit(void (*fn)(void *), void *arg, void *object) {
+  guest *g = guest_now();
+  return add_handler(&guest_context_of(g, pm_thread_self())->exits,
+                     (guest_exit_handler){NULL, fn, NULL, arg, object});
 }
 static int on_exit_of(void (*fn)(int, void *), void *arg) {
-  return add_handler((guest_exit_handler){NULL, NULL, fn, arg, NULL});
+  return add_handler(&guest_now()->exits, (guest_exit_handler){NULL, NULL, fn, arg, NULL});
 }
 static void cxa_finalize(void *object) { /* a library leaves: its handlers now */
   guest *g = guest_now();
@@ -58,16 +70,22 @@ static void cxa_finalize(void *object) { /* a library leaves: its handlers now *
     at = &g->exits;
   }
 }
-static void run_handlers(guest *g, int status) {
-  while (g->exits) {
-    guest_exit_handler h = *g->exits, *gone = g->exits;
-    g->exits = h.next;
+static void run_handlers(guest_exit_handler **list, int status) {
+  while (*list) {
+    guest_exit_handler h = **list, *gone = *list;
+    *list = h.next;
     free(gone);
     if (h.with_arg)
       h.with_arg(h.arg);
     else
       h.with_status(status, h.arg);
   }
+}
+/* Inside of the thread that ends. */
+void guest_context_end(guest_context *c) {
+  run_handlers(&c->exits, 0);
+  if (running == c) running = NULL;
+  free(c->tls);
 }
 enum { LIVES, RUNS_HANDLERS, RUNS_DESTRUCTORS, RUNS_PARTS, HAS_ENDED };
 void guest__parts_end(guest *g, int status);
@@ -77,10 +95,11 @@ void guest_exit(int status) {
   if (!g) exit(status);
   if (g->is_ending < RUNS_DESTRUCTORS) {
     g->is_ending = RUNS_HANDLERS;
-    run_handlers(g, status);
+    run_handlers(&guest_context_of(g, pm_thread_self())->exits, status);
+    run_handlers(&g->exits, status);
     g->is_ending = RUNS_DESTRUCTORS;
     guest_run_destructors(g);
-    run_handlers(g, status);
+    run_handlers(&g->exits, status);
   }
   if (g->is_ending < RUNS_PARTS) {
     g->is_ending = RUNS_PARTS;
@@ -110,7 +129,7 @@ __attribute__((constructor)) static void add(void) {
   GUEST_REPLACE("_Exit", exit_at_once);
   GUEST_REPLACE("quick_exit", exit_at_once);
   GUEST_REPLACE("__cxa_atexit", cxa_atexit);
-  GUEST_REPLACE("__cxa_thread_atexit_impl", cxa_atexit);
+  GUEST_REPLACE("__cxa_thread_atexit_impl", cxa_thread_atexit);
   GUEST_REPLACE("__cxa_finalize", cxa_finalize);
   GUEST_REPLACE("on_exit", on_exit_of);
 }

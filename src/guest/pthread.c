@@ -1,8 +1,7 @@
 /* pthreads and semaphores of the processes, in simulated time. Guests find these functions instead
    of libc's. The objects keep libc's sizes and static initialisers: our state lies in their memory,
    the kind of a mutex where glibc has it. Threads are switched only where they wait, so none of this
-   needs an atomic operation. Thread-local variables (__thread) are shared by the threads of a
-   process; pthread_setspecific is not. */
+   needs an atomic operation. */
 #include "guest.h"
 #include <dlfcn.h>
 #include <errno.h>
@@ -63,6 +62,7 @@ typedef struct guest_thread {
   void *arg, *result;
   jmp_buf end;
   waiter *joiners;
+  guest_context context;
   int is_detached, can_exit;
 } guest_thread;
 /* Values by (thread, key): a table that grows, since a thread has no room for them. */
@@ -83,8 +83,8 @@ static specific **specific_at(const pm_thread *thread, pthread_key_t key) {
   while (*at && ((*at)->thread != thread || (*at)->key != key)) at = &(*at)->next;
   return at;
 }
-static int specific_set(pthread_key_t key, uintptr_t value) {
-  specific **at = specific_at(pm_thread_self(), key), *gone = *at;
+static int specific_of(const pm_thread *thread, pthread_key_t key, uintptr_t value) {
+  specific **at = specific_at(thread, key), *gone = *at;
   if (!value) {
     if (gone) *at = gone->next, free(gone);
     return 0;
@@ -92,11 +92,14 @@ static int specific_set(pthread_key_t key, uintptr_t value) {
   if (!gone) {
     gone = *at = (specific *)calloc(1, sizeof **at);
     if (!gone) return ENOMEM;
-    gone->thread = pm_thread_self();
+    gone->thread = thread;
     gone->key = key;
   }
   gone->value = value;
   return 0;
+}
+static int specific_set(pthread_key_t key, uintptr_t value) {
+  return specific_of(pm_thread_self(), key, value);
 }
 int pthread_setspecific(pthread_key_t key, const void *value) {
   return key && key < KEYS && key_is_used[key] ? specific_set(key, (uintptr_t)value) : EINVAL;
@@ -150,7 +153,13 @@ static guest_thread *guest_self(void) {
   g->thread = pm_thread_self();
   return g;
 }
+guest_context *guest_context_of(const guest *g, const pm_thread *thread) {
+  const specific *s = *specific_at(thread, 0);
+  guest_thread *t = s ? (guest_thread *)s->value : NULL;
+  return t && t->can_exit ? &t->context : (guest_context *)(uintptr_t)&g->first;
+}
 static void guest_thread_end(guest_thread *g) {
+  guest_context_end(&g->context);
   specifics_end();
   specific_set(0, 0);
   g->thread = NULL;
@@ -163,8 +172,6 @@ static void guest_thread_run(void *arg) {
   guest_thread *const g = (guest_thread *)arg;
   for (pthread_key_t key = 1; key < keys_end; key++)
     specific_set(key, 0); /* of one that was here */
-  if (specific_set(0, (uintptr_t)g)) abort();
-  g->can_exit = 1;
   if (setjmp(g->end) == 0) g->result = g->start(g->arg);
   guest_thread_end(g);
 }
@@ -184,6 +191,9 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
   g->is_detached = detached == PTHREAD_CREATE_DETACHED;
   g->thread = pm_thread_create(guest_thread_run, g, stack_bytes);
   if (!g->thread) return free(g), EAGAIN;
+  if (specific_of(g->thread, 0, (uintptr_t)g)) abort();
+  guest_context_begin(guest_now(), &g->context);
+  g->can_exit = 1;
   guest_now()->threads_count++;
   *thread = (pthread_t)(uintptr_t)g;
   return 0;

@@ -122,7 +122,7 @@ struct pm_world {
   /* contexts */
   void (*context_switch)(void **save, void *load);
   void *scheduler_sp;
-  pm_process *last_run;
+  pm_thread *last_run;
   void *asan_fake;
   const void *asan_bottom;
   size_t asan_bytes;

@@ -138,9 +138,9 @@ static void pm__deadlock(pm_world *w) {
 static void pm__enter(pm_world *w, pm_thread *t) {
   w->stats.switches_count++;
   t->state = PM__RUNNING;
-  if (w->last_run != t->proc && w->desc.switched) w->desc.switched(w->desc.user, t->proc);
-  w->last_run = t->proc;
   pm__current = t;
+  if (w->last_run != t && w->desc.switched) w->desc.switched(w->desc.user, t->proc);
+  w->last_run = t;
   if (w->desc.compute_ratio > 0) t->mark_ns = PM_HOST_CPU_NS();
 #ifdef PM__ASAN
   __sanitizer_start_switch_fiber(&w->asan_fake, t->stack, t->stack_bytes);

@@ -71,7 +71,8 @@ typedef struct pm_world_desc {
                            (CPU time) and takes this many times as long here; such runs differ a
                            little each time. 0: only pm_compute_ns and kernels take time */
   int64_t compute_min_ns; /* shorter computations take no time; 0 = 1000 */
-  void (*switched)(void *user, pm_process *to); /* another process runs now; may be NULL */
+  void (*switched)(void *user, pm_process *to); /* another thread (pm_thread_self) runs now; may be
+                                                   NULL */
   void *user;                                   /* given back to it */
 } pm_world_desc;
 

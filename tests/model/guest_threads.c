@@ -42,10 +42,14 @@ static pthread_spinlock_t spin;
 static pthread_key_t key;
 static sem_t items;
 static int sum, inside, turns, onces, destroyed, written, spun;
+static __thread int mine = 3, mine_too; /* of each thread */
 static void count_once(void) { usleep(3), onces++; }
 static void destroy(void *value) { destroyed += (int)(size_t)value; }
 static void *work(void *arg) {
   const int me = (int)(size_t)arg;
+  must(mine == 3 && mine_too == 0, "thread-local variables begin as they were written");
+  mine = 100 * rank + me;
+  mine_too = -me;
   pthread_once(&once, count_once);
   must(onces == 1, "pthread_once");
   must(pthread_getspecific(key) == NULL && pthread_setspecific(key, (void *)(size_t)(me + 1)) == 0, "pthread_setspecific");
@@ -73,6 +77,7 @@ static void *work(void *arg) {
     pthread_spin_unlock(&spin);
   }
   must((int)(size_t)pthread_getspecific(key) == me + 1, "pthread_getspecific");
+  must(mine == 100 * rank + me && mine_too == -me, "thread-local variables");
   pthread_barrier_wait(&barrier);
   must(sum == THREADS * ROUNDS, "a barrier that lets pass too early");
   pthread_mutex_lock(&mutex);

@@ -51,6 +51,7 @@ bad_calls_are_refused() {
     printf 'nodes_cuont 3\n' >"$T/bad" && ! run --platform "$T/bad" "$guest" && grep 'line 1: nodes_cuont: unknown key' "$T/err"
 }
 threads_and_locks_work() { run -n 3 --per-node 2 "$threads" threads && test "$(grep -c 'threads of . are right' "$T/out")" = 3; }
+threads_of_executables_work() { run -n 3 --per-node 2 "${threads%.so}" threads && test "$(grep -c 'threads of . are right' "$T/out")" = 3; }
 threads_run_the_same_every_time() { run -n 3 "$threads" threads && cp "$T/err" "$T/first" && run -n 3 "$threads" threads && diff "$T/first" "$T/err"; }
 last_thread_ends_the_process() { run -n 2 "$threads" last && grep ' 10\.[0-9]* us simulated' "$T/err"; }
 sleeps_take_simulated_time() { run -n 2 "$threads" sleeps; }
@@ -122,7 +123,7 @@ help_lists_every_option() {
 }
 for t in token_goes_round same_time_every_run levels_differ levels_change_on_the_way bad_levels_are_refused exit_status_is_the_largest crash_has_a_name \
   deadlock_has_names trace_is_written sequence_diagram_is_drawn platform_is_read bad_calls_are_refused \
-  threads_and_locks_work threads_run_the_same_every_time last_thread_ends_the_process sleeps_take_simulated_time spin_on_memory_lets_time_pass poll_waits_for_events \
+  threads_and_locks_work threads_of_executables_work threads_run_the_same_every_time last_thread_ends_the_process sleeps_take_simulated_time spin_on_memory_lets_time_pass poll_waits_for_events \
   abort_ends_the_run computation_takes_its_time lines_carry_their_process ordinary_executables_run getopt_is_as_on_the_host libc_state_is_private pmi_is_whole ends_by_other_ways full_disk_is_noticed not_a_program_is_refused missing_functions_are_named help_lists_every_option; do
   check "$t" $t
 done
