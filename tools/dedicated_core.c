@@ -1,23 +1,31 @@
 /* Question: my program waits for its communication. Would it run faster if one core of each process
    did nothing but communication?
 
-   Run:      build/dedicated_core [--cores N] [--alpha A] [--costs FILE] [--svg FILE] [REPORT...]
+   Run:      build/dedicated_core [--cores N] [--scaling LIST] [--alpha A] [--costs FILE] [--svg FILE]
+                                  [REPORT...]
              REPORT: the JSON reports that the MPI preload or a monitor of this library wrote (one
              per process; they are averaged), mpiP's text report, or lines "field value" (see
              nbc_overlap.h, [DEDICATED]; print the built-in example with --example). Without one:
              that example, the Kripke run of the thesis that the model comes from.
+             --cores: of each process; without it, of reports that were written on this machine: its
+             cores, divided by the reports.
+             --scaling 15:4.3,16:4.1: seconds of the run's computation with so many threads, measured;
+             without them one core less is taken to make computation N/(N-1) times as long.
              --costs: what the calls cost on this machine, from fit_model --dedicated; these replace
              the shortest calls of the run.
    Expected: every term of the model, by its formula and refined by what was measured; predicted
              time and speed-up, for each share alpha of blocking calls turned nonblocking; which
-             hypotheses of the model do not hold, with the evidence; a verdict. Exit status 2: bad
+             hypotheses of the model do not hold, with the evidence; a verdict, on what it rests, and what to
+             run to check it. Exit status 2: bad
              arguments or input. */
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
 #include "tools/output.h"
 #include <math.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char example[] =
     "# Kripke, case 1 of the thesis: measured with a dedicated core: 117 s\n"
@@ -26,6 +34,7 @@ static const char example[] =
     "wait_count 10000\nmin_wait_s 3.2e-5\nblocking_s 11.7\nother_s 0\n";
 
 static nbc_dedicated_input input;
+static int reports_count, reports_here_count; /* JSON reports read; of them, from this host */
 
 static int fail(const char *what) {
   fprintf(stderr, "dedicated_core: %s\n", what);
@@ -46,6 +55,41 @@ static char *read_file(const char *path, size_t *bytes, nbc_error *err) {
   return text;
 }
 
+static void count_report(const nbc_report *one) {
+  char host[256] = "";
+  gethostname(host, sizeof host - 1);
+  reports_count++;
+  if (one->host && strcmp(one->host, host) == 0) reports_here_count++;
+}
+
+/* Cores of each process, when all reports are from this machine and share its cores evenly; else 0. */
+static int cores_found(void) {
+  cpu_set_t cores;
+  if (!reports_count || reports_here_count != reports_count) return 0;
+  if (sched_getaffinity(0, sizeof cores, &cores)) return 0;
+  return CPU_COUNT(&cores) / reports_count;
+}
+
+/* "15:4.3,16:4.1" */
+static bool read_scaling(const char *list) {
+  input.scaling_size = 0;
+  while (*list) {
+    char *end;
+    const long threads = strtol(list, &end, 10);
+    if (*end != ':' || threads < 1 || threads > 100000 ||
+        input.scaling_size == NBC_DEDICATED_MAX_SCALING)
+      return false;
+    const double s = strtod(end + 1, &end);
+    if (!(s > 0) || (*end && *end != ',')) return false;
+    if (input.scaling_size && input.scaling_threads[input.scaling_size - 1] >= threads)
+      return false;
+    input.scaling_threads[input.scaling_size] = (int)threads;
+    input.scaling_s[input.scaling_size++] = s;
+    list = end + (*end == ',');
+  }
+  return input.scaling_size >= 2;
+}
+
 /* JSON reports are added up; another kind of file must be alone. */
 static nbc_status read_input(char **paths, int count, nbc_error *err) {
   nbc_report *sum = NULL;
@@ -59,6 +103,7 @@ static nbc_status read_input(char **paths, int count, nbc_error *err) {
       status = NBC_E_IO;
     else if (blank < bytes && text[blank] == '{') {
       status = nbc_report_parse_json(text, bytes, paths[i], &one, err);
+      if (!status) count_report(one);
       if (!status && !sum)
         sum = one, one = NULL;
       else if (!status)
@@ -95,6 +140,12 @@ static nbc_status read_costs(const char *path, nbc_error *err) {
   return NBC_OK;
 }
 
+/* Three decimals, or three digits where these would hide it. */
+static const char *seconds(char text[16], double s) {
+  snprintf(text, 16, s != 0 && fabs(s) < 0.1 ? "%.3g" : "%.3f", s);
+  return text;
+}
+
 static void print_terms(const nbc_dedicated_result *formula, const nbc_dedicated_result *refined) {
   const double f[] = {formula->comp_s,   formula->nb_s,       formula->test_s,  formula->wait_s,
                       formula->turned_s, formula->blocking_s, formula->other_s, formula->total_s};
@@ -104,7 +155,10 @@ static void print_terms(const nbc_dedicated_result *formula, const nbc_dedicated
       "computation on N-1 cores",        "nonblocking calls",   "test calls", "wait calls",
       "blocking calls made nonblocking", "blocking calls left", "other",      "predicted time"};
   printf("%-34s %12s %12s\n", "term [s]", "formula", "refined");
-  for (int i = 0; i < 8; i++) printf("%-34s %12.3f %12.3f\n", names[i], f[i], r[i]);
+  for (int i = 0; i < 8; i++) {
+    char a[16], b[16];
+    printf("%-34s %12s %12s\n", names[i], seconds(a, f[i]), seconds(b, r[i]));
+  }
   if (formula->speedup_ratio > 0)
     printf("%-34s %12.3f %12.3f\n", "speed-up", formula->speedup_ratio, refined->speedup_ratio);
 }
@@ -143,6 +197,25 @@ static int write_svg(const char *path, const double total_s[2][11]) {
   return output_close(out, path) ? 0 : 1;
 }
 
+/* On what the verdict rests, and what to run to check it. */
+static void print_grounds(const nbc_dedicated_result *refined) {
+  const int n = input.core_count;
+  if (!input.scaling_size) {
+    printf("It rests on N/(N-1) alone: on one core less computation is taken to last %.3f times as "
+           "long%s. "
+           "To check that, run the program with %d and with %d threads per process and give "
+           "--scaling %d:SECONDS,%d:SECONDS.\n",
+           (double)n / (n - 1),
+           refined->holds[0] == NBC_DEDICATED_UNKNOWN ? ", and all transfers to be hidden then"
+                                                      : "",
+           n - 1, n, n - 1, n);
+  }
+  printf(
+      "To check all of it: run the program with %d threads per process under the progress preload "
+      "(NBC_PROGRESS=dedicated), and compare both runs' reports with overlap_report --diff.\n",
+      n - 1);
+}
+
 static int report(const char *svg) {
   static const char *const names[] = {"every transfer has enough computation before its wait",
                                       "only the dedicated core progresses communication",
@@ -179,25 +252,29 @@ static int report(const char *svg) {
            : r[1].speedup_ratio < 0.98 ? "does not pay"
                                        : "makes no difference",
            input.noprog_s, r[1].total_s, r[1].speedup_ratio, r[0].speedup_ratio);
+  print_grounds(&r[1]);
   return svg ? write_svg(svg, (const double(*)[11])total_s) : 0;
 }
 
+static const char usage[] = "usage: dedicated_core [--cores N] [--scaling THREADS:SECONDS,...] "
+                            "[--alpha A] [--costs FILE] [--svg FILE] "
+                            "[--example] [REPORT...]";
+
 int main(int argc, char **argv) {
-  const char *svg = NULL, *cores = NULL, *alpha = NULL, *costs = NULL;
+  const char *svg = NULL, *cores = NULL, *alpha = NULL, *costs = NULL, *scaling = NULL;
   nbc_error err = {0};
   int first = 1;
   output_begin("dedicated_core");
   for (; first < argc && strncmp(argv[first], "--", 2) == 0; first++) {
+    if (strcmp(argv[first], "--help") == 0) return puts(usage), 0;
     if (strcmp(argv[first], "--example") == 0) return fputs(example, stdout), 0;
-    const char **value = strcmp(argv[first], "--svg") == 0     ? &svg
-                         : strcmp(argv[first], "--cores") == 0 ? &cores
-                         : strcmp(argv[first], "--alpha") == 0 ? &alpha
-                         : strcmp(argv[first], "--costs") == 0 ? &costs
-                                                               : NULL;
-    if (!value || first + 1 == argc)
-      return fail(
-          "usage: dedicated_core [--cores N] [--alpha A] [--costs FILE] [--svg FILE] [--example] "
-          "[REPORT...]");
+    const char **value = strcmp(argv[first], "--svg") == 0       ? &svg
+                         : strcmp(argv[first], "--cores") == 0   ? &cores
+                         : strcmp(argv[first], "--alpha") == 0   ? &alpha
+                         : strcmp(argv[first], "--costs") == 0   ? &costs
+                         : strcmp(argv[first], "--scaling") == 0 ? &scaling
+                                                                 : NULL;
+    if (!value || first + 1 == argc) return fail(usage);
     *value = argv[++first];
   }
   nbc_status status =
@@ -208,10 +285,20 @@ int main(int argc, char **argv) {
   char *end = NULL;
   if (cores) input.core_count = (int)strtol(cores, &end, 10);
   if (cores && (*end || input.core_count < 2)) return fail("--cores: must be a number >= 2");
+  if (scaling && !read_scaling(scaling))
+    return fail(
+        "--scaling: THREADS:SECONDS at least twice, threads ascending, as in 15:4.3,16:4.1");
   if (alpha) input.alpha_ratio = strtod(alpha, &end);
   if (alpha && (*end || !(input.alpha_ratio >= 0 && input.alpha_ratio <= 1)))
     return fail("--alpha: must be in 0..1");
+  if (input.core_count == 0 && cores_found() >= 2) {
+    input.core_count = cores_found();
+    printf("%d cores for each of the %d processes: what this machine has, divided (--cores "
+           "corrects)\n",
+           input.core_count, reports_count);
+  }
   if (input.core_count == 0)
-    return fail("--cores: the input does not say on how many cores each process ran");
+    return fail("--cores: the input does not say on how many cores each process ran, and it was "
+                "not this machine, or there are too few");
   return report(svg);
 }

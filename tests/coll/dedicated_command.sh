@@ -26,6 +26,16 @@ check "a report of this library is read" says 'Verdict' 0 "$D" --cores 4 tests/f
 check "reports are averaged" says 'Verdict' 0 "$D" --cores 4 tests/fuzz/seeds/fuzz_report/full.json tests/fuzz/seeds/fuzz_report/full.json
 check "a report does not know the cores" says '--cores: the input does not say' 2 "$D" tests/fuzz/seeds/fuzz_report/full.json
 check "mixed inputs are refused" says 'come alone' 2 "$D" tests/fuzz/seeds/fuzz_report/full.json "$T/kripke"
+check "the verdict says on what it rests" says 'It rests on N/(N-1) alone: on one core less computation is taken to last 1.067 times' 0 "$D" "$T/kripke"
+check "measured scaling replaces N/(N-1)" says 'does not pay: 147 s now' 0 "$D" --scaling 15:200,16:100 "$T/kripke"
+check "bad scaling is named" says '--scaling: THREADS:SECONDS' 2 "$D" --scaling 16:1,15:2 "$T/kripke"
+printf 'name tiny\ncomp_s 1\ncore_count 4\nnb_count 3\nmin_nb_s 1e-6\n' >"$T/tiny"
+check "small terms are not printed as 0.000" says '3e-06' 0 "$D" "$T/tiny"
+if [ "$(nproc)" -ge 2 ]; then
+  sed "s/\"host\": *\"[^\"]*\"/\"host\": \"$(uname -n)\"/" tests/fuzz/seeds/fuzz_report/full.json >"$T/here.json"
+  grep -q "\"$(uname -n)\"" "$T/here.json" &&
+    check "cores of this machine's reports are found" says "$(nproc) cores for each of the 1 processes" 0 "$D" "$T/here.json"
+fi
 echo 'comp_s ten' >"$T/bad"
 check "a bad field is named with its line" says 'bad:1: comp_s: number >= 0 wanted' 2 "$D" "$T/bad"
 echo '@ mpiP' >"$T/bad"
