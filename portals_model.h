@@ -78,6 +78,9 @@
      no bandwidth. The reply of a get is in the initiator's memory before its REPLY event.
      An entry, counter or queue changes when the call returns, not a PCI write later.
      Handles are reused after 2048 generations of one slot. Early SEND is for at most 64 bytes.
+     Simulated time ends after 104 days (64 bits of picoseconds): a run that gets there ends with
+     PM_E_TIME_LIMIT. Where all that a world does for d_poll_deadlock_ns is looking in vain, the pauses of
+     those looks grow to 1/64 of the time since.
      The first 16,000 stacks of a world end in a guard page, later ones in a word that is checked.
 
    MEMORY
@@ -179,7 +182,9 @@ typedef enum pm_topology_kind {
                            children and each vertex below it up_i links up; up < down prunes. Route: up
                            by destination modulo up_i (D-mod-K), then down */
   PM_TOPO_TORUS, /* topo = { dimensions, size_1..size_d }: shortest way, one dimension after the other */
-  PM_TOPO_DRAGONFLY, /* topo = { groups, routers per group, nodes per router, global links per router } */
+  PM_TOPO_DRAGONFLY, /* topo = { groups, routers per group, nodes per router, global links per router }.
+                        All global links are used: each two groups have (routers * global links) /
+                        (groups - 1) cables, and each serves a block of the destinations */
   PM_TOPO_FILE       /* links given one by one; shortest paths, ties spread by destination */
 } pm_topology_kind;
 
@@ -1424,6 +1429,8 @@ extern "C" {
 /* ============================================================================================== */
 #define PM__PS      1000 /* per ns */
 #define PM__FOREVER INT64_MAX
+/* Simulated time ends here, after 104 days; what the platform's constants may add fits in behind. */
+#define PM__END (INT64_MAX - 200000000000000000)
 PM__PRIVATE int pm__grow(void **array, int *max, int want, size_t item_bytes);
 PM__PRIVATE void *pm__zalloc(size_t bytes);
 #ifdef NBC_LINES
@@ -1475,8 +1482,9 @@ PM_API const char *pm_status_text(pm_status status) {
   return "unknown status";
 }
 #ifdef NBC_LINES
-#line 129 "src/portals/platform.h"
+#line 131 "src/portals/platform.h"
 #endif
+enum { PM__LINKS_MAX = 200000000 };
 enum { PM__ROUTE_MAX = 62, PM__ENGINES_MAX = 16, PM__COPY_BYTES = 64 };
 /* A network read from a file: vertices (nodes first), cables as two directed links, and per
    destination the next link of every vertex, made when first asked for. */
@@ -1854,15 +1862,26 @@ static int pm__graph_towards(pm__graph *g, int destination) {
   return 1;
 }
 
+/* Stops at 1e18. */
+static int64_t pm__times_at_most(int64_t a, int64_t b) {
+  const int64_t most = 1000000000000000000;
+  return a && b > most / a ? most : a * b;
+}
 static int64_t pm__product(const int64_t *v, int64_t n) {
   int64_t p = 1;
-  while (n-- > 0) p *= *v++;
+  while (n-- > 0) p = pm__times_at_most(p, *v++);
   return p;
 }
 
+/* Global cables between each two groups: the routers' ports, dealt out evenly. Cable k of a group to its
+   other group number i is port k * (groups - 1) + i of the group; router port / h has it. Destinations are
+   dealt out in blocks: the cable is one that lands at, or near, the destination's router. */
+static int64_t pm__dragonfly_cables(const int64_t *t) {
+  return t[0] > 1 ? pm__times_at_most(t[1], t[3]) / (t[0] - 1) : 1;
+}
 /* Numbers of directed links: crossbar 2 per node. Fat tree: 2 per (child, up port), level by level.
    Torus: 2 per node to its router, then 2 per dimension and router. Dragonfly: 2 per node, then a*a
-   per group, then g*g (one between each two groups). File: 2 per cable. */
+   per group, then g*g times the cables between each two groups. File: 2 per cable. */
 PM__PRIVATE int64_t pm__topology_links(const pm_platform *p) {
   const int64_t *t = p->topo;
   int64_t n = p->nodes_count, sum = 0, l;
@@ -1870,10 +1889,14 @@ PM__PRIVATE int64_t pm__topology_links(const pm_platform *p) {
   case PM_TOPO_CROSSBAR: return 2 * n;
   case PM_TOPO_FATTREE:
     for (l = 0; l < t[0]; l++)
-      sum += 2 * pm__product(t + 1 + l, t[0] - l) * pm__product(t + 1 + t[0], l) * t[1 + t[0] + l];
+      if (sum <= PM__LINKS_MAX)
+        sum += 2 * pm__times_at_most(pm__product(t + 1 + l, t[0] - l),
+                                     pm__product(t + 1 + t[0], l + 1));
     return sum;
   case PM_TOPO_TORUS: return 2 * n + 2 * t[0] * n;
-  case PM_TOPO_DRAGONFLY: return 2 * n + t[0] * t[1] * t[1] + t[0] * t[0];
+  case PM_TOPO_DRAGONFLY:
+    return 2 * n + pm__times_at_most(t[0] * t[1], t[1]) +
+           pm__times_at_most(t[0] * t[0], pm__dragonfly_cables(t));
   case PM_TOPO_FILE: return 2 * p->links_count;
   }
   return 0;
@@ -1949,10 +1972,15 @@ static pm_status pm__topology_check(const pm_platform *p, char *error, size_t er
 
 PM_API pm_status pm_platform_check(const pm_platform *p, char *error, size_t error_bytes) {
   const char *bad;
+  pm_status status;
   if (!p) return PM_E_INVAL;
   bad = pm__platform_range(p);
   if (bad) return pm__platform_error(error, error_bytes, "%s: value out of range", bad);
-  return pm__topology_check(p, error, error_bytes);
+  status = pm__topology_check(p, error, error_bytes);
+  if (status == PM_OK && pm__topology_links(p) > PM__LINKS_MAX)
+    return pm__platform_error(error, error_bytes, "topo: %lld links, at most %d",
+                              (long long)pm__topology_links(p), (int)PM__LINKS_MAX);
+  return status;
 }
 
 static int pm__route_fattree(const pm_platform *p, int64_t src, int64_t dst, uint32_t *out) {
@@ -2002,13 +2030,15 @@ static int pm__route_torus(const pm_platform *p, int64_t src, int64_t dst, uint3
 static int pm__route_dragonfly(const pm_platform *p, int64_t src, int64_t dst, uint32_t *out) {
   int64_t g = p->topo[0], a = p->topo[1], per = p->topo[2], h = p->topo[3], nodes = p->nodes_count;
   int64_t gs = src / (a * per), gd = dst / (a * per), r = src / per % a, rd = dst / per % a;
-  int64_t local = 2 * nodes, global = local + g * a * a;
+  int64_t local = 2 * nodes, global = local + g * a * a, cables = pm__dragonfly_cables(p->topo);
   int n = 0;
   out[n++] = (uint32_t)(2 * src);
   if (gs != gd) { /* the router that owns the global link, and the one where it lands */
-    int64_t leave = (gd < gs ? gd : gd - 1) / h, land = (gs < gd ? gs : gs - 1) / h;
+    int64_t k = dst % (a * per) * cables / (a * per);
+    int64_t leave = (k * (g - 1) + (gd < gs ? gd : gd - 1)) / h;
+    int64_t land = (k * (g - 1) + (gs < gd ? gs : gs - 1)) / h;
     if (r != leave) out[n++] = (uint32_t)(local + gs * a * a + r * a + leave);
-    out[n++] = (uint32_t)(global + gs * g + gd);
+    out[n++] = (uint32_t)(global + (gs * g + gd) * cables + k);
     r = land;
   }
   if (r != rd) out[n++] = (uint32_t)(local + gd * a * a + r * a + rd);
@@ -2088,6 +2118,9 @@ struct pm_thread {
   pm_process *proc;
   pm__state state;
   int woken, polling, timed_out;
+  int is_idle;          /* what it waits for now is time between looks in vain */
+  int counts_idle;      /* and its timer is one of idle_count */
+  int is_vain;          /* it looked in vain last */
   unsigned poll_streak; /* idle polls in a row */
   int64_t mark_ns;      /* host's CPU time when it was charged last */
   void *sp;
@@ -2167,7 +2200,8 @@ struct pm_world {
   pm__slot *heap; /* from 1 on */
   uint32_t heap_count, heap_max;
   pm_thread *ready_head, *ready_tail, *barrier_waiters;
-  int barrier_count, live_threads, live_processes, polling_count;
+  int barrier_count, live_threads, live_processes,
+      idle_count; /* idle_count: timers of idle threads */
   /* contexts */
   void (*context_switch)(void **save, void *load);
   void *scheduler_sp;
@@ -2221,6 +2255,30 @@ struct pm_world {
   void *stamp_arg;
 };
 
+/* Times and durations that stop at the end of time instead of passing it. */
+static inline int64_t pm__ps(int64_t d_ns) {
+  return d_ns > PM__END / PM__PS ? PM__END : d_ns < -PM__END / PM__PS ? -PM__END : d_ns * PM__PS;
+}
+static inline int64_t pm__later(int64_t t_ps, int64_t d_ps) {
+  return d_ps > PM__END - t_ps ? PM__END : t_ps + d_ps;
+}
+/* A product that no compiler joins with a sum (fused multiply-add rounds once, not twice): results are
+   the same to the last bit on every machine. */
+static inline double pm__times(double a, double b) {
+#if defined(__GNUC__) && defined(__SSE2__)
+  double product = a * b;
+  __asm__("" : "+x"(product));
+#elif defined(__GNUC__) && defined(__aarch64__)
+  double product = a * b;
+  __asm__("" : "+w"(product));
+#else
+  volatile double product = a * b;
+#endif
+  return product;
+}
+static inline int64_t pm__whole_ps(double d_ps) {
+  return d_ps < (double)PM__END ? (int64_t)(d_ps + 0.5) : PM__END;
+}
 PM__PRIVATE int pm__route(pm_world *w, int src, int dst, uint32_t *out, int64_t *latency_ps);
 PM__PRIVATE int64_t pm__bytes_ps(double bytes, double bytes_per_s);
 PM__PRIVATE int64_t pm__max_ps(int64_t a_ps, int64_t b_ps);
@@ -2264,7 +2322,7 @@ PM__PRIVATE int pm__route(pm_world *w, int src, int dst, uint32_t *out, int64_t 
   return pm__way(&w->plat, w->graph, src, dst, out, latency_ps);
 }
 PM__PRIVATE int64_t pm__bytes_ps(double bytes, double bytes_per_s) {
-  return (int64_t)(bytes / bytes_per_s * 1e12 + 0.5);
+  return pm__whole_ps(pm__times(bytes / bytes_per_s, 1e12));
 }
 PM__PRIVATE int64_t pm__max_ps(int64_t a_ps, int64_t b_ps) { return a_ps > b_ps ? a_ps : b_ps; }
 #ifdef NBC_LINES
@@ -2314,7 +2372,7 @@ static void pm__heap_down(pm_world *w, uint32_t pos, pm__slot slot) {
 PM__PRIVATE void pm__schedule(pm_world *w, pm__event *event, int64_t t_ps) {
   pm__slot slot;
   PM_ASSERT(t_ps >= w->now_ps);
-  slot.t_ps = t_ps;
+  slot.t_ps = t_ps < PM__END ? t_ps : PM__END;
   slot.order = w->order++;
   slot.event = event;
   if (event->pos) { /* later order: it can only stay or sink unless its time is sooner */
@@ -2356,7 +2414,7 @@ PM__PRIVATE int pm__is_carrying(const pm_world *w) {
    what comes next. */
 PM__PRIVATE int pm__carry(pm_world *w) {
   int64_t until_ps = w->heap_count ? w->heap[1].t_ps : PM__FOREVER;
-  const int64_t limit_ps = w->desc.d_limit_ns ? w->desc.d_limit_ns * PM__PS : PM__FOREVER;
+  const int64_t limit_ps = w->desc.d_limit_ns ? pm__ps(w->desc.d_limit_ns) : PM__END;
   if (w->stopped || !pm__is_carrying(w)) return 0;
   if (pm__carrier_advance(w, until_ps < limit_ps ? until_ps : limit_ps)) return 1;
   if (until_ps > limit_ps && pm__is_carrying(w))
@@ -2574,10 +2632,8 @@ static void pm__make_ready(pm_world *w, pm_thread *t) {
 PM__PRIVATE void pm__resume(pm_world *w, pm_thread *t) {
   if (t->state != PM__BLOCKED) return;
   pm__unschedule(w, &t->timer);
-  if (t->polling) {
-    t->polling = 0;
-    w->polling_count--;
-  }
+  w->idle_count -= t->counts_idle;
+  t->polling = t->counts_idle = 0;
   pm__make_ready(w, t);
 }
 static void pm__timer_fired(pm_world *w, pm__event *event) {
@@ -2592,7 +2648,11 @@ PM__PRIVATE void pm__block(int64_t t_ps, const char *what) {
   t->state = PM__BLOCKED;
   t->what = what;
   t->timed_out = 0;
-  if (t_ps != PM__FOREVER) pm__schedule(w, &t->timer, t_ps);
+  if (t_ps != PM__FOREVER) {
+    pm__schedule(w, &t->timer, t_ps);
+    t->counts_idle = t->is_idle;
+    w->idle_count += t->is_idle;
+  }
 #ifdef PM__ASAN
   __sanitizer_start_switch_fiber(&t->asan_fake, w->asan_bottom, w->asan_bytes);
 #endif
@@ -2604,17 +2664,21 @@ PM__PRIVATE void pm__block(int64_t t_ps, const char *what) {
 /* The running thread is busy for so long. When nothing else happens meanwhile, time just passes. */
 PM__PRIVATE void pm__busy(int64_t d_ps, const char *what) {
   pm_world *w = pm__current->proc->world;
-  const int64_t t_ps = w->now_ps + d_ps;
+  const int64_t t_ps = pm__later(w->now_ps, d_ps);
   if (d_ps <= 0) return;
   pm__current->poll_streak = 0;
   if (!w->ready_head && (!w->heap_count || w->heap[1].t_ps > t_ps) && !w->stopped &&
-      !pm__is_carrying(w) && (!w->desc.d_limit_ns || t_ps < w->desc.d_limit_ns * PM__PS)) {
+      !pm__is_carrying(w) && t_ps < (w->desc.d_limit_ns ? pm__ps(w->desc.d_limit_ns) : PM__END)) {
     w->now_ps = t_ps;
     return;
   }
   pm__block(t_ps, what);
 }
-PM__PRIVATE void pm__cpu(int64_t d_ns) { pm__busy(d_ns * PM__PS, "a Portals call"); }
+PM__PRIVATE void pm__cpu(int64_t d_ns) {
+  pm__current->is_idle = d_ns <= pm__current->proc->world->plat.cpu_poll_max_ns;
+  pm__busy(pm__ps(d_ns), "a Portals call");
+  pm__current->is_idle = 0;
+}
 
 /* Only the scheduler's side may free a stack that was just run on. */
 PM__PRIVATE void pm__thread_bury(pm_world *w, pm_thread *t) {
@@ -2695,8 +2759,9 @@ PM_API pm_thread *pm_thread_create(void (*entry)(void *arg), void *arg, size_t s
 PM_API pm_thread *pm_thread_self(void) { return pm__current; }
 static void pm__compute(int64_t d_ns) {
   pm_world *w = pm__current->proc->world;
-  pm__trace_compute(w, w->now_ps, w->now_ps + d_ns * PM__PS);
-  pm__busy(d_ns * PM__PS, "computation");
+  pm__trace_compute(w, w->now_ps, pm__later(w->now_ps, pm__ps(d_ns)));
+  pm__current->is_vain = 0;
+  pm__busy(pm__ps(d_ns), "computation");
 }
 PM_API void pm_compute_ns(int64_t d_ns) {
   if (!pm__current) return;
@@ -2725,7 +2790,9 @@ PM_API int pm_thread_wait(const char *what, int64_t d_ns) {
   if (!t) return 0;
   pm_compute_measured();
   w = t->proc->world;
-  if (!t->woken) pm__block(d_ns < 0 ? PM__FOREVER : w->now_ps + d_ns * PM__PS, what);
+  t->is_idle = t->is_vain;
+  if (!t->woken) pm__block(d_ns < 0 ? PM__FOREVER : pm__later(w->now_ps, pm__ps(d_ns)), what);
+  t->is_idle = 0;
   d_ns = t->woken;
   t->woken = 0;
   return (int)d_ns;
@@ -2764,14 +2831,18 @@ PM_API int64_t pm_now_ns(void) {
 PM_API void pm_sleep_ns(int64_t d_ns) {
   if (!pm__current) return;
   pm_compute_measured();
-  pm__busy(d_ns * PM__PS, "sleep");
+  pm__current->is_idle = pm__current->is_vain;
+  pm__busy(pm__ps(d_ns), "sleep");
+  pm__current->is_idle = 0;
 }
 /* One look in vain. Idle looks in a row double the pause: a spinning guest lets time pass and costs
-   few events; what is delivered to the process ends the pause at once. */
+   few events; what is delivered to the process ends the pause at once. While nobody in the world does
+   anything else, nothing can come, and pauses grow with the time since: a deadlock is found soon. */
+enum { PM__IDLE_STEPS = 64 };
 PM__PRIVATE void pm__poll_pause(void) {
   pm_thread *t = pm__current;
   pm_world *w = t->proc->world;
-  int64_t d_ns = w->plat.cpu_poll_ns;
+  int64_t d_ns = w->plat.cpu_poll_ns, d_ps;
   if (t->poll_streak > 3) { /* the first looks cost what they cost */
     unsigned doublings = t->poll_streak - 3 < 30 ? t->poll_streak - 3 : 30;
     d_ns <<= doublings;
@@ -2779,15 +2850,19 @@ PM__PRIVATE void pm__poll_pause(void) {
     if (d_ns < w->plat.cpu_poll_ns) d_ns = w->plat.cpu_poll_ns;
   }
   t->poll_streak++;
-  if (!w->ready_head && !w->stopped && w->heap_count > (uint32_t)w->polling_count &&
-      w->heap[1].t_ps > w->now_ps + d_ns * PM__PS && !pm__is_carrying(w)) {
-    w->now_ps += d_ns * PM__PS; /* something is under way, but later */
+  t->is_vain = 1;
+  d_ps = d_ns * PM__PS;
+  if (!w->ready_head && !w->stopped && w->heap_count > (uint32_t)w->idle_count &&
+      w->heap[1].t_ps > w->now_ps + d_ps && !pm__is_carrying(w)) {
+    w->now_ps += d_ps; /* something is under way, but later */
     return;
   }
-  t->polling = 1;
-  w->polling_count++;
-  pm__block(w->now_ps + d_ns * PM__PS, "polling: nothing ever arrives");
-  if (!t->timed_out) t->poll_streak = 0;
+  if (w->t_idle_since_ps >= 0 && w->heap_count == (uint32_t)w->idle_count && !pm__is_carrying(w))
+    d_ps = pm__max_ps(d_ps, (w->now_ps - w->t_idle_since_ps) / PM__IDLE_STEPS);
+  t->polling = t->is_idle = 1;
+  pm__block(pm__later(w->now_ps, d_ps), "polling: nothing ever arrives");
+  t->is_idle = 0;
+  if (!t->timed_out) t->poll_streak = 0, t->is_vain = 0;
 }
 PM_API void pm_yield(void) {
   if (!pm__current) return;
@@ -2831,8 +2906,8 @@ PM_API void pm_exit(int status) {
   for (t = self->proc->threads; t; t = t->next_in_proc) {
     if (t == self || t->state == PM__ENDED) continue;
     pm__unschedule(w, &t->timer);
-    if (t->polling) w->polling_count--;
-    t->polling = 0;
+    w->idle_count -= t->counts_idle;
+    t->polling = t->counts_idle = 0;
     pm__thread_ended(w, t); /* a place in the ready list is skipped there */
     pm__thread_bury(w, t);
   }
@@ -2878,7 +2953,12 @@ static void pm__deadlock(pm_world *w) {
                             "\n  process %d (node %d) waits: %s%s%s", i, w->procs[i]->node,
                             t->what ? t->what : "?", more[0] ? " " : "", more);
     }
-  if (silent) snprintf(w->error + n, sizeof w->error - n, "\n  and %d more", silent);
+  if (silent) n += (size_t)snprintf(w->error + n, sizeof w->error - n, "\n  and %d more", silent);
+  for (i = 0; i < w->procs_count && sizeof w->error - n > 200; i++)
+    if (w->procs[i]->ended && w->procs[i]->status)
+      n += (size_t)snprintf(w->error + n, sizeof w->error - n,
+                            "\n  process %d (node %d) has ended, with status %d", i,
+                            w->procs[i]->node, w->procs[i]->status);
 }
 static void pm__enter(pm_world *w, pm_thread *t) {
   w->stats.switches_count++;
@@ -2905,16 +2985,21 @@ static void pm__enter(pm_world *w, pm_thread *t) {
 /* 1: go on. Every event a pause of a poller: nothing can happen any more, only time pass. */
 static int pm__may_go_on(pm_world *w) {
   if (w->stopped || !w->heap_count) return 0;
-  if (w->desc.d_limit_ns && w->heap[1].t_ps > w->desc.d_limit_ns * PM__PS) {
+  if (w->desc.d_limit_ns && w->heap[1].t_ps > pm__ps(w->desc.d_limit_ns)) {
     pm__world_error(w, PM_E_TIME_LIMIT, "simulated time limit of %.6f s reached",
                     (double)w->desc.d_limit_ns * 1e-9);
     return 0;
   }
-  if (w->heap_count > (uint32_t)w->polling_count || pm__is_carrying(w))
+  if (w->heap[1].t_ps >= PM__END) {
+    pm__world_error(w, PM_E_TIME_LIMIT,
+                    "simulated time ends after 104 days (64 bits of picoseconds)");
+    return 0;
+  }
+  if (w->heap_count > (uint32_t)w->idle_count || pm__is_carrying(w))
     w->t_idle_since_ps = -1;
   else if (w->t_idle_since_ps < 0)
     w->t_idle_since_ps = w->now_ps;
-  else if (w->now_ps - w->t_idle_since_ps > w->desc.d_poll_deadlock_ns * PM__PS)
+  else if (w->now_ps - w->t_idle_since_ps > pm__ps(w->desc.d_poll_deadlock_ns))
     return 0;
   return 1;
 }
@@ -3025,14 +3110,13 @@ static void pm__call_now(pm_world *w, pm__event *event) {
 }
 PM_API pm_status pm_call_at(pm_world *world, int64_t t_ns, void (*fn)(void *arg), void *arg) {
   pm__call *call;
-  if (!world || !fn || t_ns > INT64_MAX / PM__PS || t_ns * PM__PS < world->now_ps)
-    return PM_E_INVAL;
+  if (!world || !fn || t_ns > PM__END / PM__PS || pm__ps(t_ns) < world->now_ps) return PM_E_INVAL;
   call = (pm__call *)pm__zalloc(sizeof *call);
   if (!call) return PM_E_NOMEM;
   call->event.fn = pm__call_now;
   call->fn = fn;
   call->arg = arg;
-  pm__schedule(world, &call->event, t_ns * PM__PS);
+  pm__schedule(world, &call->event, pm__ps(t_ns));
   return PM_OK;
 }
 
@@ -3125,6 +3209,7 @@ PM_API void pm_world_destroy(pm_world *world) {
       PM_FREE(t);
     }
     PM_FREE(w->procs[i]);
+    w->ready_head = w->ready_tail = NULL; /* closing interfaces made its threads ready */
   }
   pm__ptl_world_free(w);
   pm__flows_free(w);
@@ -4254,7 +4339,10 @@ PM__PRIVATE void pm__wait_ptl(const void *object, ptl_handle_any_t handle, uint6
   t->wait_value = value;
   t->waits_for_ptl = 1;
   t->describe = pm__describe_wait;
+  t->is_idle = 1; /* without a time limit there is no timer that could be taken for activity */
   pm__block(t_ps, what);
+  t->is_idle = 0;
+  t->is_vain = t->timed_out;
   t->waits_for_ptl = 0;
   t->describe = NULL;
   t->poll_streak = 0;
@@ -4298,7 +4386,7 @@ PM_API int PtlEQPoll(const ptl_handle_eq_t *eq_handles, unsigned int size, ptl_t
   pm__eq *eq;
   const int64_t t_end_ps = timeout == PTL_TIME_FOREVER
                                ? PM__FOREVER
-                               : p->world->now_ps + (int64_t)timeout * 1000000 * PM__PS;
+                               : pm__later(p->world->now_ps, pm__ps((int64_t)timeout * 1000000));
   if (p->aborted) return PTL_ABORTED;
   if (!eq_handles || !size || !event || !which) return PTL_ARG_INVALID;
   for (i = 0; i < size; i++) {
@@ -4486,7 +4574,7 @@ PM_API int PtlCTPoll(const ptl_handle_ct_t *ct_handles, const ptl_size_t *tests,
   unsigned int i;
   const int64_t t_end_ps = timeout == PTL_TIME_FOREVER
                                ? PM__FOREVER
-                               : p->world->now_ps + (int64_t)timeout * 1000000 * PM__PS;
+                               : pm__later(p->world->now_ps, pm__ps((int64_t)timeout * 1000000));
   if (p->aborted) return PTL_ABORTED;
   if (!ct_handles || !tests || !size || !event || !which) return PTL_ARG_INVALID;
   for (i = 0; i < size; i++) {
@@ -5187,9 +5275,11 @@ PM__REAL(double, double)
 PM__REAL(long_double, long double)
 #undef PM__REAL
 #undef PM__ARITHMETIC
+/* The four products are rounded each, in memory: no compiler joins them with a sum (see pm__times). */
 #define PM__COMPLEX(name, T)                                                                       \
   static void pm__atomic_##name(int op, void *target, const void *source, const void *operand) {   \
-    T t[2], o[2], c[2], product;                                                                   \
+    T t[2], o[2], c[2];                                                                            \
+    volatile T product[4];                                                                         \
     int equal;                                                                                     \
     memcpy(t, target, sizeof t);                                                                   \
     memcpy(o, source, sizeof o);                                                                   \
@@ -5198,9 +5288,10 @@ PM__REAL(long_double, long double)
     switch (op) {                                                                                  \
     case PTL_SUM: t[0] += o[0], t[1] += o[1]; break;                                               \
     case PTL_PROD:                                                                                 \
-      product = t[0] * o[0] - t[1] * o[1];                                                         \
-      t[1] = t[0] * o[1] + t[1] * o[0];                                                            \
-      t[0] = product;                                                                              \
+      product[0] = t[0] * o[0], product[1] = t[1] * o[1];                                          \
+      product[2] = t[0] * o[1], product[3] = t[1] * o[0];                                          \
+      t[0] = product[0] - product[1];                                                              \
+      t[1] = product[2] + product[3];                                                              \
       break;                                                                                       \
     default: /* SWAP, CSWAP, CSWAP_NE */                                                           \
       if (op == PTL_SWAP || (op == PTL_CSWAP) == equal) t[0] = o[0], t[1] = o[1];                  \
@@ -6274,7 +6365,7 @@ PM__PRIVATE int pm__links_make(pm_world *w) {
 }
 
 static void pm__flow_advance(const pm_world *w, pm__flow *f) {
-  f->remaining_bytes -= f->rate * (double)(w->now_ps - f->t_last_ps) * 1e-12;
+  f->remaining_bytes -= pm__times(f->rate * (double)(w->now_ps - f->t_last_ps), 1e-12);
   if (f->remaining_bytes < 0) f->remaining_bytes = 0;
   f->t_last_ps = w->now_ps;
 }
@@ -6283,9 +6374,8 @@ static void pm__flow_set_rate(pm_world *w, pm__flow *f, double rate) {
   if (f->event.pos && fabs(rate - f->rate) <= 1e-12 * f->rate) return; /* its end stays */
   pm__flow_advance(w, f);
   f->rate = rate;
-  d_ps = f->remaining_bytes / rate * 1e12;
-  pm__schedule(w, &f->event,
-               w->now_ps + (d_ps < 4e18 ? (int64_t)(d_ps + 0.5) : (int64_t)4e18 - w->now_ps));
+  d_ps = pm__times(f->remaining_bytes / rate, 1e12);
+  pm__schedule(w, &f->event, pm__later(w->now_ps, pm__whole_ps(d_ps)));
 }
 static void pm__link_touch(pm_world *w, uint32_t link) {
   void *array = w->dirty;
@@ -6705,9 +6795,9 @@ PM__PRIVATE uint64_t pm__job_bytes(const pm__message *m) { /* that the present t
                                    : m->what.length;
 }
 PM__PRIVATE int64_t pm__pci_ps(const pm_world *w, double bytes) {
-  return w->plat.no_pci
-             ? 0
-             : w->plat.pci_latency_ns * PM__PS + pm__bytes_ps(bytes, w->plat.pci_flow_bytes_per_s);
+  return w->plat.no_pci ? 0
+                        : pm__later(w->plat.pci_latency_ns * PM__PS,
+                                    pm__bytes_ps(bytes, w->plat.pci_flow_bytes_per_s));
 }
 PM__PRIVATE int64_t pm__event_ps(const pm_world *w) {
   return w->plat.no_pci_commands ? 0 : pm__pci_ps(w, (double)w->plat.event_bytes);
@@ -6768,13 +6858,14 @@ PM__PRIVATE void pm__send_early(pm_world *w, pm__message *m, int64_t t_ps) {
 /* ---- the wire: latency, order, faults ------------------------------------------------------------ */
 PM__PRIVATE int64_t pm__slow_ps(const pm_world *w, int node, int64_t d_ns) {
   const pm_faults *f = &w->desc.faults;
-  return f->slow_node == node + 1 ? (int64_t)((double)d_ns * f->slow_ratio * PM__PS)
+  return f->slow_node == node + 1 ? pm__whole_ps((double)d_ns * f->slow_ratio * PM__PS)
                                   : d_ns * PM__PS;
 }
 static int pm__is_down(const pm_world *w, int node, int64_t t_ps) {
   const pm_faults *f = &w->desc.faults;
-  return f->down_node == node + 1 && t_ps >= f->t_down_ns * PM__PS &&
-         t_ps < (f->t_down_ns + f->d_down_ns) * PM__PS;
+  const int64_t t_down_ps = pm__ps(f->t_down_ns);
+  return f->down_node == node + 1 && t_ps >= t_down_ps &&
+         t_ps < pm__later(t_down_ps, pm__ps(f->d_down_ns));
 }
 /* The last arrival on a stream (from, to, virtual network), so that a late packet holds back those
    behind it. Open addressing; only kept when faults may disturb the order. */
@@ -6815,22 +6906,23 @@ static int64_t pm__wire(pm_world *w, pm__message *m, int from, int to, int lane,
   const pm_faults *f = &w->desc.faults;
   pm__stream *stream;
   int64_t tries = 0;
-  if (!w->is_faulty || from == to) return t_ps + latency_ps;
+  if (!w->is_faulty || from == to) return pm__later(t_ps, latency_ps);
   while (pm__is_down(w, from, t_ps) || pm__is_down(w, to, t_ps) ||
          pm__ratio(w) < f->loss_ratio + f->corrupt_ratio) {
     w->stats.lost_count++;
-    t_ps += w->plat.e2e_retry_ns * PM__PS;
+    t_ps = pm__later(t_ps, w->plat.e2e_retry_ns * PM__PS);
     m->way.t_lost_ps = t_ps;
     if (tries++ == w->plat.e2e_retries_count) return -1;
     w->stats.resent_count++;
   }
-  t_ps += latency_ps;
-  if (pm__ratio(w) < f->delay_ratio) t_ps += (int64_t)(pm__ratio(w) * (double)f->delay_ns * PM__PS);
+  t_ps = pm__later(t_ps, latency_ps);
+  if (pm__ratio(w) < f->delay_ratio)
+    t_ps = pm__later(t_ps, pm__whole_ps(pm__ratio(w) * (double)f->delay_ns * PM__PS));
   if (pm__ratio(w) <
       f->duplicate_ratio) { /* the copy is recognised and dropped; it cost its receiver's time */
     w->stats.duplicates_count++;
-    w->nodes[to].t_rx_ps[0] =
-        pm__max_ps(w->nodes[to].t_rx_ps[0], t_ps) + pm__slow_ps(w, to, w->plat.nic_put_ns);
+    w->nodes[to].t_rx_ps[0] = pm__later(pm__max_ps(w->nodes[to].t_rx_ps[0], t_ps),
+                                        pm__slow_ps(w, to, w->plat.nic_put_ns));
   }
   stream = pm__stream_of(w, from, to, lane);
   stream->t_last_ps = t_ps = pm__max_ps(stream->t_last_ps, t_ps);
@@ -6840,9 +6932,9 @@ static int64_t pm__wire(pm_world *w, pm__message *m, int from, int to, int lane,
    again: only then it gets its event. */
 PM__PRIVATE void pm__fetched(pm_world *w, pm__message *m, int64_t t_there_ps, int64_t latency_ps) {
   if (m->way.link == PM_LINK_LOGGP)
-    t_there_ps += w->plat.loggp_latency_ns * PM__PS;
+    t_there_ps = pm__later(t_there_ps, w->plat.loggp_latency_ns * PM__PS);
   else if (!pm__is_inside(w, m))
-    t_there_ps += latency_ps + pm__event_ps(w);
+    t_there_ps = pm__later(t_there_ps, pm__later(latency_ps, pm__event_ps(w)));
   pm__written_at(w, m, t_there_ps);
 }
 /* Sends the message on its travel; one that never arrives comes back to its sender as such. */
@@ -6882,12 +6974,12 @@ static int64_t pm__loggp_depart(pm_world *w, int node, double bytes) {
   pm__node *n = &w->nodes[node];
   const int64_t t_ps = pm__max_ps(w->now_ps, n->t_gap_ps),
                 g_ps = pm__bytes_ps(bytes, w->plat.loggp_bytes_per_s);
-  n->t_gap_ps = t_ps + pm__max_ps(pm__slow_ps(w, node, w->plat.loggp_gap_ns), g_ps);
+  n->t_gap_ps = pm__later(t_ps, pm__max_ps(pm__slow_ps(w, node, w->plat.loggp_gap_ns), g_ps));
   return t_ps;
 }
 static int64_t pm__loggp_travel_ps(const pm_world *w, double bytes) {
-  return w->plat.loggp_latency_ns * PM__PS +
-         pm__bytes_ps(bytes > 1 ? bytes - 1 : 0, w->plat.loggp_bytes_per_s);
+  return pm__later(w->plat.loggp_latency_ns * PM__PS,
+                   pm__bytes_ps(bytes > 1 ? bytes - 1 : 0, w->plat.loggp_bytes_per_s));
 }
 /* Events and writes take no time here; the trace has them as points, so that both levels show the
    same kinds of steps. */
@@ -6911,12 +7003,12 @@ static void pm__loggp_there(pm_world *w, pm__event *event) {
       bytes = (double)m->what.mlength;
       t_ps = pm__loggp_depart(w, pm__to_node(m), bytes);
       w->stats.sent_bytes += m->what.mlength;
-      pm__stamp(w, m, 1, t_ps, t_ps + pm__loggp_travel_ps(w, bytes));
+      pm__stamp(w, m, 1, t_ps, pm__later(t_ps, pm__loggp_travel_ps(w, bytes)));
     }
   }
   d_ps = pm__loggp_travel_ps(w, bytes);
   m->way.is_reply = 1;
-  pm__trace(w, pm__travel_kind(m), m, t_ps, t_ps + d_ps, from, to, (uint64_t)bytes);
+  pm__trace(w, pm__travel_kind(m), m, t_ps, pm__later(t_ps, d_ps), from, to, (uint64_t)bytes);
   pm__travel(w, m, from, to, 1, t_ps, d_ps, pm__loggp_back);
 }
 PM__PRIVATE void pm__loggp_send(pm_world *w, pm__message *m) {
@@ -6924,9 +7016,10 @@ PM__PRIVATE void pm__loggp_send(pm_world *w, pm__message *m) {
   const int64_t t_ps = pm__loggp_depart(w, m->what.from->proc->node, bytes),
                 d_ps = pm__loggp_travel_ps(w, bytes);
   const int from = m->what.from->proc->node;
-  if (m->what.kind != PM__GET) pm__stamp(w, m, 0, t_ps, t_ps + d_ps);
+  if (m->what.kind != PM__GET) pm__stamp(w, m, 0, t_ps, pm__later(t_ps, d_ps));
   pm__trace(w, PM_TRACE_COMMAND, m, w->now_ps, t_ps, from, from, (uint64_t)w->plat.command_bytes);
-  pm__trace(w, pm__travel_kind(m), m, t_ps, t_ps + d_ps, from, pm__to_node(m), (uint64_t)bytes);
+  pm__trace(w, pm__travel_kind(m), m, t_ps, pm__later(t_ps, d_ps), from, pm__to_node(m),
+            (uint64_t)bytes);
   pm__travel(w, m, from, pm__to_node(m), 0, t_ps, d_ps, pm__loggp_there);
   pm__send_early(w, m, t_ps);
 }
@@ -6965,8 +7058,9 @@ static int64_t pm__fetch_ps(const pm_world *w, const pm__message *m, uint64_t by
   if (!bytes || w->plat.no_pci || (!m->way.is_reply && (pm__is_inline(w, m) || pm__is_pio(w, m))))
     return 0;
   if (bytes > (uint64_t)w->plat.pci_packet_bytes)
-    bytes = (uint64_t)w->plat.pci_packet_bytes;                          /* then pipelined */
-  return w->plat.pci_latency_ns * PM__PS + pm__pci_ps(w, (double)bytes); /* there and back */
+    bytes = (uint64_t)w->plat.pci_packet_bytes; /* then pipelined */
+  return pm__later(w->plat.pci_latency_ns * PM__PS,
+                   pm__pci_ps(w, (double)bytes)); /* there and back */
 }
 
 /* How the payload came to the NIC that sends it from t_begin_ps to t_end_ps. */
@@ -6996,10 +7090,10 @@ static void pm__job_left(pm_world *w, pm__message *m, int64_t t_begin_ps, int64_
     w->route_to = to;
     w->route_latency_ps = latency_ps;
   }
-  if (bytes) pm__stamp(w, m, m->way.is_reply, t_begin_ps, t_end_ps + latency_ps);
+  if (bytes) pm__stamp(w, m, m->way.is_reply, t_begin_ps, pm__later(t_end_ps, latency_ps));
   if (w->desc.trace && !pm__is_inside(w, m)) pm__trace_read(w, m, t_begin_ps, t_end_ps);
-  pm__trace(w, pm__travel_kind(m), m, t_begin_ps, t_end_ps + latency_ps, from, to, bytes);
-  if (!m->way.is_reply) pm__send_early(w, m, t_begin_ps + pm__event_ps(w));
+  pm__trace(w, pm__travel_kind(m), m, t_begin_ps, pm__later(t_end_ps, latency_ps), from, to, bytes);
+  if (!m->way.is_reply) pm__send_early(w, m, pm__later(t_begin_ps, pm__event_ps(w)));
   pm__travel(w, m, from, to, m->way.lane, t_end_ps, latency_ps, pm__rx);
 }
 static pm__lane *pm__lane_of(pm_world *w, pm__message *m) {
@@ -7062,7 +7156,9 @@ static void pm__job_start(pm_world *w, pm__lane *lane, pm__message *m) {
   const uint64_t bytes = pm__job_bytes(m);
   const int inside = pm__is_inside(w, m);
   int64_t t_ps = pm__max_ps(m->way.t_ready_ps, lane->t_free_ps), t_end_ps;
-  if (!inside) t_ps += pm__occupancy_ps(w, pm__job_from(m), m) + pm__fetch_ps(w, m, bytes);
+  if (!inside)
+    t_ps = pm__later(pm__later(t_ps, pm__occupancy_ps(w, pm__job_from(m), m)),
+                     pm__fetch_ps(w, m, bytes));
   if (bytes > (uint64_t)w->plat.pci_packet_bytes) {
     lane->is_busy = 1;
     m->way.event.fn = pm__job_flow;
@@ -7070,10 +7166,11 @@ static void pm__job_start(pm_world *w, pm__lane *lane, pm__message *m) {
     return;
   }
   if (inside)
-    t_end_ps = t_ps + pm__bytes_ps((double)bytes, w->plat.intra_bytes_per_s);
+    t_end_ps = pm__later(t_ps, pm__bytes_ps((double)bytes, w->plat.intra_bytes_per_s));
   else
-    t_end_ps = t_ps + pm__bytes_ps(bytes ? pm__wire_bytes(w, bytes) : (double)w->plat.ack_bytes,
-                                   w->plat.link_bytes_per_s);
+    t_end_ps =
+        pm__later(t_ps, pm__bytes_ps(bytes ? pm__wire_bytes(w, bytes) : (double)w->plat.ack_bytes,
+                                     w->plat.link_bytes_per_s));
   lane->t_free_ps = t_end_ps;
   if (!m->way.is_reply) pm__slot_release(w, m, t_end_ps);
   pm__job_left(w, m, t_ps, t_end_ps);
@@ -7109,7 +7206,7 @@ static void pm__rx(pm_world *w, pm__event *event) {
   if (!pm__is_inside(w, m) && !(w->plat.quick_ack && m->way.is_reply && !pm__brings_data(m))) {
     for (i = 1; i < (int)w->plat.nic_engines_count; i++)
       if (n->t_rx_ps[i] < *best_ps) best_ps = &n->t_rx_ps[i];
-    t_ps = pm__max_ps(t_ps, *best_ps) + pm__occupancy_ps(w, to, m);
+    t_ps = pm__later(pm__max_ps(t_ps, *best_ps), pm__occupancy_ps(w, to, m));
     *best_ps = t_ps;
     t_ps = n->t_rx_last_ps[m->way.lane] = pm__max_ps(t_ps, n->t_rx_last_ps[m->way.lane]);
   }
@@ -7119,12 +7216,12 @@ static void pm__rx(pm_world *w, pm__event *event) {
     const uint64_t bytes = pm__job_bytes(m);
     m->way.event.fn = pm__back_event;
     if (!pm__is_inside(w, m))
-      t_ps += pm__event_ps(w) +
-              (bytes ? pm__bytes_ps((double)(bytes < (uint64_t)w->plat.pci_packet_bytes
-                                                 ? bytes
-                                                 : (uint64_t)w->plat.pci_packet_bytes),
-                                    w->plat.no_pci ? 1e18 : w->plat.pci_flow_bytes_per_s)
-                     : 0);
+      t_ps = pm__later(pm__later(t_ps, pm__event_ps(w)),
+                       bytes ? pm__bytes_ps((double)(bytes < (uint64_t)w->plat.pci_packet_bytes
+                                                         ? bytes
+                                                         : (uint64_t)w->plat.pci_packet_bytes),
+                                            w->plat.no_pci ? 1e18 : w->plat.pci_flow_bytes_per_s)
+                             : 0);
     pm__trace(w, PM_TRACE_EVENT, m, t_ps - (pm__is_inside(w, m) ? 0 : pm__event_ps(w)), t_ps, to,
               to, (uint64_t)w->plat.event_bytes);
     t_ps = pm__max_ps(t_ps, m->way.t_done_ps);
@@ -7137,19 +7234,20 @@ static void pm__match_event(pm_world *w, pm__event *event) {
   pm__node *n = &w->nodes[pm__to_node(m)];
   const int taken = pm__arrive(w, m), inside = pm__is_inside(w, m);
   uint64_t bytes = m->what.kind == PM__GET || pm__is_fetch(m) ? 0 : m->what.mlength;
-  int64_t t_ps = w->now_ps + (int64_t)m->what.looked_at * w->plat.nic_match_ns * PM__PS;
+  int64_t t_ps = pm__later(
+      w->now_ps, pm__whole_ps((double)m->what.looked_at * (double)(w->plat.nic_match_ns * PM__PS)));
   if (taken) {
     if (bytes > (uint64_t)w->plat.pci_packet_bytes)
       bytes = (uint64_t)w->plat.pci_packet_bytes; /* the last packet */
     m->way.t_done_ps = t_ps;
     if (!inside && !w->plat.no_pci)
-      m->way.t_done_ps +=
-          w->plat.pci_latency_ns * PM__PS +
+      m->way.t_done_ps = pm__later(
+          t_ps + w->plat.pci_latency_ns * PM__PS,
           pm__bytes_ps((double)bytes + (w->plat.no_pci_commands ? 0 : (double)w->plat.event_bytes),
-                       w->plat.pci_flow_bytes_per_s);
+                       w->plat.pci_flow_bytes_per_s));
     n->t_done_ps = m->way.t_done_ps = pm__max_ps(m->way.t_done_ps, n->t_done_ps);
-    pm__trace(w, PM_TRACE_PAYLOAD_WRITE, m, t_ps, m->way.t_done_ps, pm__to_node(m),
-              pm__to_node(m), m->what.mlength);
+    pm__trace(w, PM_TRACE_PAYLOAD_WRITE, m, t_ps, m->way.t_done_ps, pm__to_node(m), pm__to_node(m),
+              m->what.mlength);
     if (m->what.kind != PM__GET) pm__written_at(w, m, m->way.t_done_ps);
     if (pm__brings_data(m)) w->stats.sent_bytes += m->what.mlength;
   }
@@ -7200,7 +7298,7 @@ PM__PRIVATE void pm__slot_take(pm_world *w, pm__message *m) {
 static pm_link_model pm__link_now(pm_world *w) {
   const pm_world_desc *desc = &w->desc;
   while (w->link_phases_done < desc->link_phases_count &&
-         w->now_ps >= desc->link_phases[w->link_phases_done].t_ns * PM__PS)
+         w->now_ps >= pm__ps(desc->link_phases[w->link_phases_done].t_ns))
     w->desc.link = desc->link_phases[w->link_phases_done++].link;
   return desc->link;
 }
@@ -7225,10 +7323,10 @@ PM__PRIVATE void pm__nic_wait_for_slot(pm_process *p, const pm__message *m) {
   if (m->what.kind != PM__GET && !pm__is_inside(w, m) && !w->plat.no_pci && !pm__is_inline(w, m) &&
       pm__is_pio(w, m)) {
     const int64_t t_pio_ps = w->now_ps;
-    pm__busy(w->plat.pio_fence_ns * PM__PS + /* what a carrier writes takes its time there */
-                 (pm__link_now(w) == PM_LINK_CARRIER
-                      ? 0
-                      : pm__bytes_ps((double)m->what.length, w->plat.pio_bytes_per_s)),
+    pm__busy(pm__later(w->plat.pio_fence_ns * PM__PS,
+                       pm__link_now(w) == PM_LINK_CARRIER /* which takes its time for the rest */
+                           ? 0
+                           : pm__bytes_ps((double)m->what.length, w->plat.pio_bytes_per_s)),
              "PIO");
     pm__trace(w, PM_TRACE_PIO_PAYLOAD, m, t_pio_ps, w->now_ps, p->node, p->node, m->what.length);
   }
@@ -7261,7 +7359,8 @@ static void pm__nic_inject(pm_world *w, pm__message *m) {
   }
   if (!pm__is_inside(w, m)) {
     pm__slot_take(w, m);
-    if (!w->plat.no_pci_commands) t_ps += pm__pci_ps(w, (double)w->plat.command_bytes);
+    if (!w->plat.no_pci_commands)
+      t_ps = pm__later(t_ps, pm__pci_ps(w, (double)w->plat.command_bytes));
     pm__trace(w, PM_TRACE_COMMAND, m, w->now_ps, t_ps, m->what.from->proc->node,
               m->what.from->proc->node, (uint64_t)w->plat.command_bytes);
   }
@@ -7601,7 +7700,7 @@ static int pm__msg_defaults(pm_msg *m) {
       (int)plat->cores_per_node_count / m->proc->world->nodes[m->proc->node].processes_count;
   m->d_look_ps = plat->cpu_poll_ns * PM__PS;
   if (d->by == PM_MSG_TIMER) m->d_look_ps += plat->cpu_switch_ns * PM__PS;
-  m->d_step_ps = m->d_look_ps + (d->by == PM_MSG_TIMER ? d->worker_period_ns * PM__PS : 0);
+  m->d_step_ps = pm__later(m->d_look_ps, d->by == PM_MSG_TIMER ? pm__ps(d->worker_period_ns) : 0);
   if (m->d_step_ps < PM__PS) m->d_step_ps = PM__PS;
   return (unsigned)d->large <= PM_MSG_PIPELINED && (unsigned)d->by <= PM_MSG_TIMER &&
          d->inflight_count > 0 && d->worker_period_ns > 0 && d->overflow_count > 0 &&
@@ -7679,7 +7778,7 @@ PM_API void pm_msg_close(pm_msg *msg) {
 PM_API pm_msg_desc pm_msg_desc_of(const pm_msg *msg) { return msg->desc; }
 
 PM_API void pm_msg_work_ns(pm_msg *msg, int64_t d_ns) {
-  if (d_ns > 0) msg->d_work_ps += d_ns * PM__PS;
+  if (d_ns > 0) msg->d_work_ps = pm__later(msg->d_work_ps, pm__ps(d_ns));
 }
 static void pm__msg_do_work(pm_msg *msg) {
   const int64_t d_ps = msg->d_work_ps;
@@ -8118,17 +8217,38 @@ PM_API pm_status pm_msg_cancel(pm_msg *msg, pm_msg_op *op) {
 /* ============================================================================================== */
 /* [COMPUTE] 10. Compute time: kernel models with noise                                           */
 /* ============================================================================================== */
+/* Products and logarithm by ourselves: draws are the same on every machine, to the last bit. */
+static double pm__polynomial_s(double mnk_s, double mn_s, double mk_s, double nk_s, double m_count,
+                               double n_count, double k_count) {
+  return pm__times(mnk_s * m_count * n_count, k_count) + pm__times(mn_s * m_count, n_count) +
+         pm__times(mk_s * m_count, k_count) + pm__times(nk_s * n_count, k_count);
+}
+/* Of a number in (0, 1]: exponent and mantissa apart, and log((1 + s) / (1 - s)) as a series in s * s,
+   which is at most 0.03. */
+static double pm__log(double x) {
+  int exponent, k;
+  double mantissa = frexp(x, &exponent), s, series = 1.0 / 25;
+  if (mantissa < 0.70710678118654752) mantissa *= 2, exponent--;
+  s = (mantissa - 1) / (mantissa + 1);
+  for (k = 23; k > 0; k -= 2) series = pm__times(series, s * s) + 1.0 / k;
+  return pm__times(exponent, 0.69314718055994531) + pm__times(2 * s, series);
+}
 PM_API double pm_kernel_mean_s(const pm_kernel *kernel, double m_count, double n_count,
                                double k_count) {
-  const double s = kernel->mnk_s * m_count * n_count * k_count + kernel->mn_s * m_count * n_count +
-                   kernel->mk_s * m_count * k_count + kernel->nk_s * n_count * k_count +
+  const double s = pm__polynomial_s(kernel->mnk_s, kernel->mn_s, kernel->mk_s, kernel->nk_s,
+                                    m_count, n_count, k_count) +
                    kernel->one_s;
   return s > 0 ? s : 0;
 }
-/* Normal numbers by Box and Muller: two uniform ones, the first in (0, 1]. */
+/* Normal numbers by Marsaglia's polar method: a point of the unit disc. */
 static double pm__normal(pm_world *world) {
-  const double radius = sqrt(-2 * log(1 - pm__ratio(world)));
-  return radius * cos(6.283185307179586 * pm__ratio(world));
+  double x, y, square;
+  do {
+    x = 2 * pm__ratio(world) - 1;
+    y = 2 * pm__ratio(world) - 1;
+    square = pm__times(x, x) + pm__times(y, y);
+  } while (square >= 1 || square <= 0);
+  return x * sqrt(-2 * pm__log(square) / square);
 }
 /* One mode by its weight, then a number around its mean: so many times the kernel's mean. */
 static double pm__mixture(const pm_mode *modes, int count, pm_world *world) {
@@ -8137,21 +8257,21 @@ static double pm__mixture(const pm_mode *modes, int count, pm_world *world) {
   for (i = 0; i < count; i++) all += modes[i].weight_ratio;
   at = all * pm__ratio(world);
   for (i = 0; i < count - 1 && at >= modes[i].weight_ratio; i++) at -= modes[i].weight_ratio;
-  ratio = modes[i].mean_ratio + modes[i].sigma_ratio * pm__normal(world);
+  ratio = modes[i].mean_ratio + pm__times(modes[i].sigma_ratio, pm__normal(world));
   return ratio > 0.5 * modes[i].mean_ratio ? ratio : 0.5 * modes[i].mean_ratio;
 }
 PM_API double pm_kernel_draw_s(const pm_kernel *kernel, pm_world *world, double m_count,
                                double n_count, double k_count) {
   const double mean_s = pm_kernel_mean_s(kernel, m_count, n_count, k_count);
   const double sigma_s =
-      fabs(kernel->sigma_ratio * mean_s + kernel->sigma_mnk_s * m_count * n_count * k_count +
-           kernel->sigma_mn_s * m_count * n_count + kernel->sigma_mk_s * m_count * k_count +
-           kernel->sigma_nk_s * n_count * k_count + kernel->sigma_one_s);
+      fabs(pm__times(kernel->sigma_ratio, mean_s) + kernel->sigma_one_s +
+           pm__polynomial_s(kernel->sigma_mnk_s, kernel->sigma_mn_s, kernel->sigma_mk_s,
+                            kernel->sigma_nk_s, m_count, n_count, k_count));
   double s;
   if (kernel->modes_count > 0)
     return mean_s * pm__mixture(kernel->modes, kernel->modes_count, world);
   if (sigma_s > 0) {
-    s = mean_s + sigma_s * pm__normal(world);
+    s = mean_s + pm__times(sigma_s, pm__normal(world));
     return s > 0.5 * mean_s ? s : 0.5 * mean_s;
   }
   if (world->plat.noise_count > 0)
@@ -8163,7 +8283,7 @@ PM_API void pm_compute_kernel(const pm_kernel *kernel, double m_count, double n_
   double s;
   if (!pm__current) return;
   s = pm_kernel_draw_s(kernel, pm__current->proc->world, m_count, n_count, k_count);
-  pm_compute_ns((int64_t)((s < 9e8 ? s : 9e8) * 1e9 + 0.5));
+  pm_compute_ns((int64_t)(pm__times(s < 9e8 ? s : 9e8, 1e9) + 0.5));
 }
 #ifdef NBC_LINES
 #line 1 "src/portals/code_end.h"

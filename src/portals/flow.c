@@ -27,7 +27,7 @@ PM__PRIVATE int pm__links_make(pm_world *w) {
 }
 
 static void pm__flow_advance(const pm_world *w, pm__flow *f) {
-  f->remaining_bytes -= f->rate * (double)(w->now_ps - f->t_last_ps) * 1e-12;
+  f->remaining_bytes -= pm__times(f->rate * (double)(w->now_ps - f->t_last_ps), 1e-12);
   if (f->remaining_bytes < 0) f->remaining_bytes = 0;
   f->t_last_ps = w->now_ps;
 }
@@ -36,9 +36,8 @@ static void pm__flow_set_rate(pm_world *w, pm__flow *f, double rate) {
   if (f->event.pos && fabs(rate - f->rate) <= 1e-12 * f->rate) return; /* its end stays */
   pm__flow_advance(w, f);
   f->rate = rate;
-  d_ps = f->remaining_bytes / rate * 1e12;
-  pm__schedule(w, &f->event,
-               w->now_ps + (d_ps < 4e18 ? (int64_t)(d_ps + 0.5) : (int64_t)4e18 - w->now_ps));
+  d_ps = pm__times(f->remaining_bytes / rate, 1e12);
+  pm__schedule(w, &f->event, pm__later(w->now_ps, pm__whole_ps(d_ps)));
 }
 static void pm__link_touch(pm_world *w, uint32_t link) {
   void *array = w->dirty;

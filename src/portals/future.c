@@ -34,7 +34,7 @@ static void pm__heap_down(pm_world *w, uint32_t pos, pm__slot slot) {
 PM__PRIVATE void pm__schedule(pm_world *w, pm__event *event, int64_t t_ps) {
   pm__slot slot;
   PM_ASSERT(t_ps >= w->now_ps);
-  slot.t_ps = t_ps;
+  slot.t_ps = t_ps < PM__END ? t_ps : PM__END;
   slot.order = w->order++;
   slot.event = event;
   if (event->pos) { /* later order: it can only stay or sink unless its time is sooner */
@@ -76,7 +76,7 @@ PM__PRIVATE int pm__is_carrying(const pm_world *w) {
    what comes next. */
 PM__PRIVATE int pm__carry(pm_world *w) {
   int64_t until_ps = w->heap_count ? w->heap[1].t_ps : PM__FOREVER;
-  const int64_t limit_ps = w->desc.d_limit_ns ? w->desc.d_limit_ns * PM__PS : PM__FOREVER;
+  const int64_t limit_ps = w->desc.d_limit_ns ? pm__ps(w->desc.d_limit_ns) : PM__END;
   if (w->stopped || !pm__is_carrying(w)) return 0;
   if (pm__carrier_advance(w, until_ps < limit_ps ? until_ps : limit_ps)) return 1;
   if (until_ps > limit_ps && pm__is_carrying(w))

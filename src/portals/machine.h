@@ -39,6 +39,9 @@ struct pm_thread {
   pm_process *proc;
   pm__state state;
   int woken, polling, timed_out;
+  int is_idle;          /* what it waits for now is time between looks in vain */
+  int counts_idle;      /* and its timer is one of idle_count */
+  int is_vain;          /* it looked in vain last */
   unsigned poll_streak; /* idle polls in a row */
   int64_t mark_ns;      /* host's CPU time when it was charged last */
   void *sp;
@@ -118,7 +121,8 @@ struct pm_world {
   pm__slot *heap; /* from 1 on */
   uint32_t heap_count, heap_max;
   pm_thread *ready_head, *ready_tail, *barrier_waiters;
-  int barrier_count, live_threads, live_processes, polling_count;
+  int barrier_count, live_threads, live_processes,
+      idle_count; /* idle_count: timers of idle threads */
   /* contexts */
   void (*context_switch)(void **save, void *load);
   void *scheduler_sp;
@@ -172,6 +176,30 @@ struct pm_world {
   void *stamp_arg;
 };
 
+/* Times and durations that stop at the end of time instead of passing it. */
+static inline int64_t pm__ps(int64_t d_ns) {
+  return d_ns > PM__END / PM__PS ? PM__END : d_ns < -PM__END / PM__PS ? -PM__END : d_ns * PM__PS;
+}
+static inline int64_t pm__later(int64_t t_ps, int64_t d_ps) {
+  return d_ps > PM__END - t_ps ? PM__END : t_ps + d_ps;
+}
+/* A product that no compiler joins with a sum (fused multiply-add rounds once, not twice): results are
+   the same to the last bit on every machine. */
+static inline double pm__times(double a, double b) {
+#if defined(__GNUC__) && defined(__SSE2__)
+  double product = a * b;
+  __asm__("" : "+x"(product));
+#elif defined(__GNUC__) && defined(__aarch64__)
+  double product = a * b;
+  __asm__("" : "+w"(product));
+#else
+  volatile double product = a * b;
+#endif
+  return product;
+}
+static inline int64_t pm__whole_ps(double d_ps) {
+  return d_ps < (double)PM__END ? (int64_t)(d_ps + 0.5) : PM__END;
+}
 PM__PRIVATE int pm__route(pm_world *w, int src, int dst, uint32_t *out, int64_t *latency_ps);
 PM__PRIVATE int64_t pm__bytes_ps(double bytes, double bytes_per_s);
 PM__PRIVATE int64_t pm__max_ps(int64_t a_ps, int64_t b_ps);

@@ -120,7 +120,7 @@ static int pm__msg_defaults(pm_msg *m) {
       (int)plat->cores_per_node_count / m->proc->world->nodes[m->proc->node].processes_count;
   m->d_look_ps = plat->cpu_poll_ns * PM__PS;
   if (d->by == PM_MSG_TIMER) m->d_look_ps += plat->cpu_switch_ns * PM__PS;
-  m->d_step_ps = m->d_look_ps + (d->by == PM_MSG_TIMER ? d->worker_period_ns * PM__PS : 0);
+  m->d_step_ps = pm__later(m->d_look_ps, d->by == PM_MSG_TIMER ? pm__ps(d->worker_period_ns) : 0);
   if (m->d_step_ps < PM__PS) m->d_step_ps = PM__PS;
   return (unsigned)d->large <= PM_MSG_PIPELINED && (unsigned)d->by <= PM_MSG_TIMER &&
          d->inflight_count > 0 && d->worker_period_ns > 0 && d->overflow_count > 0 &&
@@ -198,7 +198,7 @@ PM_API void pm_msg_close(pm_msg *msg) {
 PM_API pm_msg_desc pm_msg_desc_of(const pm_msg *msg) { return msg->desc; }
 
 PM_API void pm_msg_work_ns(pm_msg *msg, int64_t d_ns) {
-  if (d_ns > 0) msg->d_work_ps += d_ns * PM__PS;
+  if (d_ns > 0) msg->d_work_ps = pm__later(msg->d_work_ps, pm__ps(d_ns));
 }
 static void pm__msg_do_work(pm_msg *msg) {
   const int64_t d_ps = msg->d_work_ps;

@@ -23,8 +23,9 @@ static int64_t pm__fetch_ps(const pm_world *w, const pm__message *m, uint64_t by
   if (!bytes || w->plat.no_pci || (!m->way.is_reply && (pm__is_inline(w, m) || pm__is_pio(w, m))))
     return 0;
   if (bytes > (uint64_t)w->plat.pci_packet_bytes)
-    bytes = (uint64_t)w->plat.pci_packet_bytes;                          /* then pipelined */
-  return w->plat.pci_latency_ns * PM__PS + pm__pci_ps(w, (double)bytes); /* there and back */
+    bytes = (uint64_t)w->plat.pci_packet_bytes; /* then pipelined */
+  return pm__later(w->plat.pci_latency_ns * PM__PS,
+                   pm__pci_ps(w, (double)bytes)); /* there and back */
 }
 
 /* How the payload came to the NIC that sends it from t_begin_ps to t_end_ps. */
@@ -54,10 +55,10 @@ static void pm__job_left(pm_world *w, pm__message *m, int64_t t_begin_ps, int64_
     w->route_to = to;
     w->route_latency_ps = latency_ps;
   }
-  if (bytes) pm__stamp(w, m, m->way.is_reply, t_begin_ps, t_end_ps + latency_ps);
+  if (bytes) pm__stamp(w, m, m->way.is_reply, t_begin_ps, pm__later(t_end_ps, latency_ps));
   if (w->desc.trace && !pm__is_inside(w, m)) pm__trace_read(w, m, t_begin_ps, t_end_ps);
-  pm__trace(w, pm__travel_kind(m), m, t_begin_ps, t_end_ps + latency_ps, from, to, bytes);
-  if (!m->way.is_reply) pm__send_early(w, m, t_begin_ps + pm__event_ps(w));
+  pm__trace(w, pm__travel_kind(m), m, t_begin_ps, pm__later(t_end_ps, latency_ps), from, to, bytes);
+  if (!m->way.is_reply) pm__send_early(w, m, pm__later(t_begin_ps, pm__event_ps(w)));
   pm__travel(w, m, from, to, m->way.lane, t_end_ps, latency_ps, pm__rx);
 }
 static pm__lane *pm__lane_of(pm_world *w, pm__message *m) {
@@ -120,7 +121,9 @@ static void pm__job_start(pm_world *w, pm__lane *lane, pm__message *m) {
   const uint64_t bytes = pm__job_bytes(m);
   const int inside = pm__is_inside(w, m);
   int64_t t_ps = pm__max_ps(m->way.t_ready_ps, lane->t_free_ps), t_end_ps;
-  if (!inside) t_ps += pm__occupancy_ps(w, pm__job_from(m), m) + pm__fetch_ps(w, m, bytes);
+  if (!inside)
+    t_ps = pm__later(pm__later(t_ps, pm__occupancy_ps(w, pm__job_from(m), m)),
+                     pm__fetch_ps(w, m, bytes));
   if (bytes > (uint64_t)w->plat.pci_packet_bytes) {
     lane->is_busy = 1;
     m->way.event.fn = pm__job_flow;
@@ -128,10 +131,11 @@ static void pm__job_start(pm_world *w, pm__lane *lane, pm__message *m) {
     return;
   }
   if (inside)
-    t_end_ps = t_ps + pm__bytes_ps((double)bytes, w->plat.intra_bytes_per_s);
+    t_end_ps = pm__later(t_ps, pm__bytes_ps((double)bytes, w->plat.intra_bytes_per_s));
   else
-    t_end_ps = t_ps + pm__bytes_ps(bytes ? pm__wire_bytes(w, bytes) : (double)w->plat.ack_bytes,
-                                   w->plat.link_bytes_per_s);
+    t_end_ps =
+        pm__later(t_ps, pm__bytes_ps(bytes ? pm__wire_bytes(w, bytes) : (double)w->plat.ack_bytes,
+                                     w->plat.link_bytes_per_s));
   lane->t_free_ps = t_end_ps;
   if (!m->way.is_reply) pm__slot_release(w, m, t_end_ps);
   pm__job_left(w, m, t_ps, t_end_ps);
@@ -167,7 +171,7 @@ static void pm__rx(pm_world *w, pm__event *event) {
   if (!pm__is_inside(w, m) && !(w->plat.quick_ack && m->way.is_reply && !pm__brings_data(m))) {
     for (i = 1; i < (int)w->plat.nic_engines_count; i++)
       if (n->t_rx_ps[i] < *best_ps) best_ps = &n->t_rx_ps[i];
-    t_ps = pm__max_ps(t_ps, *best_ps) + pm__occupancy_ps(w, to, m);
+    t_ps = pm__later(pm__max_ps(t_ps, *best_ps), pm__occupancy_ps(w, to, m));
     *best_ps = t_ps;
     t_ps = n->t_rx_last_ps[m->way.lane] = pm__max_ps(t_ps, n->t_rx_last_ps[m->way.lane]);
   }
@@ -177,12 +181,12 @@ static void pm__rx(pm_world *w, pm__event *event) {
     const uint64_t bytes = pm__job_bytes(m);
     m->way.event.fn = pm__back_event;
     if (!pm__is_inside(w, m))
-      t_ps += pm__event_ps(w) +
-              (bytes ? pm__bytes_ps((double)(bytes < (uint64_t)w->plat.pci_packet_bytes
-                                                 ? bytes
-                                                 : (uint64_t)w->plat.pci_packet_bytes),
-                                    w->plat.no_pci ? 1e18 : w->plat.pci_flow_bytes_per_s)
-                     : 0);
+      t_ps = pm__later(pm__later(t_ps, pm__event_ps(w)),
+                       bytes ? pm__bytes_ps((double)(bytes < (uint64_t)w->plat.pci_packet_bytes
+                                                         ? bytes
+                                                         : (uint64_t)w->plat.pci_packet_bytes),
+                                            w->plat.no_pci ? 1e18 : w->plat.pci_flow_bytes_per_s)
+                             : 0);
     pm__trace(w, PM_TRACE_EVENT, m, t_ps - (pm__is_inside(w, m) ? 0 : pm__event_ps(w)), t_ps, to,
               to, (uint64_t)w->plat.event_bytes);
     t_ps = pm__max_ps(t_ps, m->way.t_done_ps);
@@ -195,19 +199,20 @@ static void pm__match_event(pm_world *w, pm__event *event) {
   pm__node *n = &w->nodes[pm__to_node(m)];
   const int taken = pm__arrive(w, m), inside = pm__is_inside(w, m);
   uint64_t bytes = m->what.kind == PM__GET || pm__is_fetch(m) ? 0 : m->what.mlength;
-  int64_t t_ps = w->now_ps + (int64_t)m->what.looked_at * w->plat.nic_match_ns * PM__PS;
+  int64_t t_ps = pm__later(
+      w->now_ps, pm__whole_ps((double)m->what.looked_at * (double)(w->plat.nic_match_ns * PM__PS)));
   if (taken) {
     if (bytes > (uint64_t)w->plat.pci_packet_bytes)
       bytes = (uint64_t)w->plat.pci_packet_bytes; /* the last packet */
     m->way.t_done_ps = t_ps;
     if (!inside && !w->plat.no_pci)
-      m->way.t_done_ps +=
-          w->plat.pci_latency_ns * PM__PS +
+      m->way.t_done_ps = pm__later(
+          t_ps + w->plat.pci_latency_ns * PM__PS,
           pm__bytes_ps((double)bytes + (w->plat.no_pci_commands ? 0 : (double)w->plat.event_bytes),
-                       w->plat.pci_flow_bytes_per_s);
+                       w->plat.pci_flow_bytes_per_s));
     n->t_done_ps = m->way.t_done_ps = pm__max_ps(m->way.t_done_ps, n->t_done_ps);
-    pm__trace(w, PM_TRACE_PAYLOAD_WRITE, m, t_ps, m->way.t_done_ps, pm__to_node(m),
-              pm__to_node(m), m->what.mlength);
+    pm__trace(w, PM_TRACE_PAYLOAD_WRITE, m, t_ps, m->way.t_done_ps, pm__to_node(m), pm__to_node(m),
+              m->what.mlength);
     if (m->what.kind != PM__GET) pm__written_at(w, m, m->way.t_done_ps);
     if (pm__brings_data(m)) w->stats.sent_bytes += m->what.mlength;
   }
@@ -258,7 +263,7 @@ PM__PRIVATE void pm__slot_take(pm_world *w, pm__message *m) {
 static pm_link_model pm__link_now(pm_world *w) {
   const pm_world_desc *desc = &w->desc;
   while (w->link_phases_done < desc->link_phases_count &&
-         w->now_ps >= desc->link_phases[w->link_phases_done].t_ns * PM__PS)
+         w->now_ps >= pm__ps(desc->link_phases[w->link_phases_done].t_ns))
     w->desc.link = desc->link_phases[w->link_phases_done++].link;
   return desc->link;
 }
@@ -283,10 +288,10 @@ PM__PRIVATE void pm__nic_wait_for_slot(pm_process *p, const pm__message *m) {
   if (m->what.kind != PM__GET && !pm__is_inside(w, m) && !w->plat.no_pci && !pm__is_inline(w, m) &&
       pm__is_pio(w, m)) {
     const int64_t t_pio_ps = w->now_ps;
-    pm__busy(w->plat.pio_fence_ns * PM__PS + /* what a carrier writes takes its time there */
-                 (pm__link_now(w) == PM_LINK_CARRIER
-                      ? 0
-                      : pm__bytes_ps((double)m->what.length, w->plat.pio_bytes_per_s)),
+    pm__busy(pm__later(w->plat.pio_fence_ns * PM__PS,
+                       pm__link_now(w) == PM_LINK_CARRIER /* which takes its time for the rest */
+                           ? 0
+                           : pm__bytes_ps((double)m->what.length, w->plat.pio_bytes_per_s)),
              "PIO");
     pm__trace(w, PM_TRACE_PIO_PAYLOAD, m, t_pio_ps, w->now_ps, p->node, p->node, m->what.length);
   }
@@ -319,7 +324,8 @@ static void pm__nic_inject(pm_world *w, pm__message *m) {
   }
   if (!pm__is_inside(w, m)) {
     pm__slot_take(w, m);
-    if (!w->plat.no_pci_commands) t_ps += pm__pci_ps(w, (double)w->plat.command_bytes);
+    if (!w->plat.no_pci_commands)
+      t_ps = pm__later(t_ps, pm__pci_ps(w, (double)w->plat.command_bytes));
     pm__trace(w, PM_TRACE_COMMAND, m, w->now_ps, t_ps, m->what.from->proc->node,
               m->what.from->proc->node, (uint64_t)w->plat.command_bytes);
   }

@@ -110,5 +110,7 @@ extern "C" {
 /* ============================================================================================== */
 #define PM__PS      1000 /* per ns */
 #define PM__FOREVER INT64_MAX
+/* Simulated time ends here, after 104 days; what the platform's constants may add fits in behind. */
+#define PM__END (INT64_MAX - 200000000000000000)
 PM__PRIVATE int pm__grow(void **array, int *max, int want, size_t item_bytes);
 PM__PRIVATE void *pm__zalloc(size_t bytes);

@@ -354,15 +354,26 @@ static int pm__graph_towards(pm__graph *g, int destination) {
   return 1;
 }
 
+/* Stops at 1e18. */
+static int64_t pm__times_at_most(int64_t a, int64_t b) {
+  const int64_t most = 1000000000000000000;
+  return a && b > most / a ? most : a * b;
+}
 static int64_t pm__product(const int64_t *v, int64_t n) {
   int64_t p = 1;
-  while (n-- > 0) p *= *v++;
+  while (n-- > 0) p = pm__times_at_most(p, *v++);
   return p;
 }
 
+/* Global cables between each two groups: the routers' ports, dealt out evenly. Cable k of a group to its
+   other group number i is port k * (groups - 1) + i of the group; router port / h has it. Destinations are
+   dealt out in blocks: the cable is one that lands at, or near, the destination's router. */
+static int64_t pm__dragonfly_cables(const int64_t *t) {
+  return t[0] > 1 ? pm__times_at_most(t[1], t[3]) / (t[0] - 1) : 1;
+}
 /* Numbers of directed links: crossbar 2 per node. Fat tree: 2 per (child, up port), level by level.
    Torus: 2 per node to its router, then 2 per dimension and router. Dragonfly: 2 per node, then a*a
-   per group, then g*g (one between each two groups). File: 2 per cable. */
+   per group, then g*g times the cables between each two groups. File: 2 per cable. */
 PM__PRIVATE int64_t pm__topology_links(const pm_platform *p) {
   const int64_t *t = p->topo;
   int64_t n = p->nodes_count, sum = 0, l;
@@ -370,10 +381,14 @@ PM__PRIVATE int64_t pm__topology_links(const pm_platform *p) {
   case PM_TOPO_CROSSBAR: return 2 * n;
   case PM_TOPO_FATTREE:
     for (l = 0; l < t[0]; l++)
-      sum += 2 * pm__product(t + 1 + l, t[0] - l) * pm__product(t + 1 + t[0], l) * t[1 + t[0] + l];
+      if (sum <= PM__LINKS_MAX)
+        sum += 2 * pm__times_at_most(pm__product(t + 1 + l, t[0] - l),
+                                     pm__product(t + 1 + t[0], l + 1));
     return sum;
   case PM_TOPO_TORUS: return 2 * n + 2 * t[0] * n;
-  case PM_TOPO_DRAGONFLY: return 2 * n + t[0] * t[1] * t[1] + t[0] * t[0];
+  case PM_TOPO_DRAGONFLY:
+    return 2 * n + pm__times_at_most(t[0] * t[1], t[1]) +
+           pm__times_at_most(t[0] * t[0], pm__dragonfly_cables(t));
   case PM_TOPO_FILE: return 2 * p->links_count;
   }
   return 0;
@@ -449,10 +464,15 @@ static pm_status pm__topology_check(const pm_platform *p, char *error, size_t er
 
 PM_API pm_status pm_platform_check(const pm_platform *p, char *error, size_t error_bytes) {
   const char *bad;
+  pm_status status;
   if (!p) return PM_E_INVAL;
   bad = pm__platform_range(p);
   if (bad) return pm__platform_error(error, error_bytes, "%s: value out of range", bad);
-  return pm__topology_check(p, error, error_bytes);
+  status = pm__topology_check(p, error, error_bytes);
+  if (status == PM_OK && pm__topology_links(p) > PM__LINKS_MAX)
+    return pm__platform_error(error, error_bytes, "topo: %lld links, at most %d",
+                              (long long)pm__topology_links(p), (int)PM__LINKS_MAX);
+  return status;
 }
 
 static int pm__route_fattree(const pm_platform *p, int64_t src, int64_t dst, uint32_t *out) {
@@ -502,13 +522,15 @@ static int pm__route_torus(const pm_platform *p, int64_t src, int64_t dst, uint3
 static int pm__route_dragonfly(const pm_platform *p, int64_t src, int64_t dst, uint32_t *out) {
   int64_t g = p->topo[0], a = p->topo[1], per = p->topo[2], h = p->topo[3], nodes = p->nodes_count;
   int64_t gs = src / (a * per), gd = dst / (a * per), r = src / per % a, rd = dst / per % a;
-  int64_t local = 2 * nodes, global = local + g * a * a;
+  int64_t local = 2 * nodes, global = local + g * a * a, cables = pm__dragonfly_cables(p->topo);
   int n = 0;
   out[n++] = (uint32_t)(2 * src);
   if (gs != gd) { /* the router that owns the global link, and the one where it lands */
-    int64_t leave = (gd < gs ? gd : gd - 1) / h, land = (gs < gd ? gs : gs - 1) / h;
+    int64_t k = dst % (a * per) * cables / (a * per);
+    int64_t leave = (k * (g - 1) + (gd < gs ? gd : gd - 1)) / h;
+    int64_t land = (k * (g - 1) + (gs < gd ? gs : gs - 1)) / h;
     if (r != leave) out[n++] = (uint32_t)(local + gs * a * a + r * a + leave);
-    out[n++] = (uint32_t)(global + gs * g + gd);
+    out[n++] = (uint32_t)(global + (gs * g + gd) * cables + k);
     r = land;
   }
   if (r != rd) out[n++] = (uint32_t)(local + gd * a * a + r * a + rd);

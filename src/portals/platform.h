@@ -11,7 +11,9 @@ typedef enum pm_topology_kind {
                            children and each vertex below it up_i links up; up < down prunes. Route: up
                            by destination modulo up_i (D-mod-K), then down */
   PM_TOPO_TORUS, /* topo = { dimensions, size_1..size_d }: shortest way, one dimension after the other */
-  PM_TOPO_DRAGONFLY, /* topo = { groups, routers per group, nodes per router, global links per router } */
+  PM_TOPO_DRAGONFLY, /* topo = { groups, routers per group, nodes per router, global links per router }.
+                        All global links are used: each two groups have (routers * global links) /
+                        (groups - 1) cables, and each serves a block of the destinations */
   PM_TOPO_FILE       /* links given one by one; shortest paths, ties spread by destination */
 } pm_topology_kind;
 
@@ -126,6 +128,7 @@ PM_API pm_status pm_platform_write(const pm_platform *platform, FILE *out);
 PM_API pm_status pm_platform_check(const pm_platform *platform, char *error, size_t error_bytes);
 
 /* ---- for later pieces ---- */
+enum { PM__LINKS_MAX = 200000000 };
 enum { PM__ROUTE_MAX = 62, PM__ENGINES_MAX = 16, PM__COPY_BYTES = 64 };
 /* A network read from a file: vertices (nodes first), cables as two directed links, and per
    destination the next link of every vertex, made when first asked for. */

@@ -207,7 +207,10 @@ PM__PRIVATE void pm__wait_ptl(const void *object, ptl_handle_any_t handle, uint6
   t->wait_value = value;
   t->waits_for_ptl = 1;
   t->describe = pm__describe_wait;
+  t->is_idle = 1; /* without a time limit there is no timer that could be taken for activity */
   pm__block(t_ps, what);
+  t->is_idle = 0;
+  t->is_vain = t->timed_out;
   t->waits_for_ptl = 0;
   t->describe = NULL;
   t->poll_streak = 0;
@@ -251,7 +254,7 @@ PM_API int PtlEQPoll(const ptl_handle_eq_t *eq_handles, unsigned int size, ptl_t
   pm__eq *eq;
   const int64_t t_end_ps = timeout == PTL_TIME_FOREVER
                                ? PM__FOREVER
-                               : p->world->now_ps + (int64_t)timeout * 1000000 * PM__PS;
+                               : pm__later(p->world->now_ps, pm__ps((int64_t)timeout * 1000000));
   if (p->aborted) return PTL_ABORTED;
   if (!eq_handles || !size || !event || !which) return PTL_ARG_INVALID;
   for (i = 0; i < size; i++) {
@@ -439,7 +442,7 @@ PM_API int PtlCTPoll(const ptl_handle_ct_t *ct_handles, const ptl_size_t *tests,
   unsigned int i;
   const int64_t t_end_ps = timeout == PTL_TIME_FOREVER
                                ? PM__FOREVER
-                               : p->world->now_ps + (int64_t)timeout * 1000000 * PM__PS;
+                               : pm__later(p->world->now_ps, pm__ps((int64_t)timeout * 1000000));
   if (p->aborted) return PTL_ABORTED;
   if (!ct_handles || !tests || !size || !event || !which) return PTL_ARG_INVALID;
   for (i = 0; i < size; i++) {

@@ -169,9 +169,11 @@ PM__REAL(double, double)
 PM__REAL(long_double, long double)
 #undef PM__REAL
 #undef PM__ARITHMETIC
+/* The four products are rounded each, in memory: no compiler joins them with a sum (see pm__times). */
 #define PM__COMPLEX(name, T)                                                                       \
   static void pm__atomic_##name(int op, void *target, const void *source, const void *operand) {   \
-    T t[2], o[2], c[2], product;                                                                   \
+    T t[2], o[2], c[2];                                                                            \
+    volatile T product[4];                                                                         \
     int equal;                                                                                     \
     memcpy(t, target, sizeof t);                                                                   \
     memcpy(o, source, sizeof o);                                                                   \
@@ -180,9 +182,10 @@ PM__REAL(long_double, long double)
     switch (op) {                                                                                  \
     case PTL_SUM: t[0] += o[0], t[1] += o[1]; break;                                               \
     case PTL_PROD:                                                                                 \
-      product = t[0] * o[0] - t[1] * o[1];                                                         \
-      t[1] = t[0] * o[1] + t[1] * o[0];                                                            \
-      t[0] = product;                                                                              \
+      product[0] = t[0] * o[0], product[1] = t[1] * o[1];                                          \
+      product[2] = t[0] * o[1], product[3] = t[1] * o[0];                                          \
+      t[0] = product[0] - product[1];                                                              \
+      t[1] = product[2] + product[3];                                                              \
       break;                                                                                       \
     default: /* SWAP, CSWAP, CSWAP_NE */                                                           \
       if (op == PTL_SWAP || (op == PTL_CSWAP) == equal) t[0] = o[0], t[1] = o[1];                  \

@@ -19,14 +19,18 @@ PM_API int64_t pm_now_ns(void) {
 PM_API void pm_sleep_ns(int64_t d_ns) {
   if (!pm__current) return;
   pm_compute_measured();
-  pm__busy(d_ns * PM__PS, "sleep");
+  pm__current->is_idle = pm__current->is_vain;
+  pm__busy(pm__ps(d_ns), "sleep");
+  pm__current->is_idle = 0;
 }
 /* One look in vain. Idle looks in a row double the pause: a spinning guest lets time pass and costs
-   few events; what is delivered to the process ends the pause at once. */
+   few events; what is delivered to the process ends the pause at once. While nobody in the world does
+   anything else, nothing can come, and pauses grow with the time since: a deadlock is found soon. */
+enum { PM__IDLE_STEPS = 64 };
 PM__PRIVATE void pm__poll_pause(void) {
   pm_thread *t = pm__current;
   pm_world *w = t->proc->world;
-  int64_t d_ns = w->plat.cpu_poll_ns;
+  int64_t d_ns = w->plat.cpu_poll_ns, d_ps;
   if (t->poll_streak > 3) { /* the first looks cost what they cost */
     unsigned doublings = t->poll_streak - 3 < 30 ? t->poll_streak - 3 : 30;
     d_ns <<= doublings;
@@ -34,15 +38,19 @@ PM__PRIVATE void pm__poll_pause(void) {
     if (d_ns < w->plat.cpu_poll_ns) d_ns = w->plat.cpu_poll_ns;
   }
   t->poll_streak++;
-  if (!w->ready_head && !w->stopped && w->heap_count > (uint32_t)w->polling_count &&
-      w->heap[1].t_ps > w->now_ps + d_ns * PM__PS && !pm__is_carrying(w)) {
-    w->now_ps += d_ns * PM__PS; /* something is under way, but later */
+  t->is_vain = 1;
+  d_ps = d_ns * PM__PS;
+  if (!w->ready_head && !w->stopped && w->heap_count > (uint32_t)w->idle_count &&
+      w->heap[1].t_ps > w->now_ps + d_ps && !pm__is_carrying(w)) {
+    w->now_ps += d_ps; /* something is under way, but later */
     return;
   }
-  t->polling = 1;
-  w->polling_count++;
-  pm__block(w->now_ps + d_ns * PM__PS, "polling: nothing ever arrives");
-  if (!t->timed_out) t->poll_streak = 0;
+  if (w->t_idle_since_ps >= 0 && w->heap_count == (uint32_t)w->idle_count && !pm__is_carrying(w))
+    d_ps = pm__max_ps(d_ps, (w->now_ps - w->t_idle_since_ps) / PM__IDLE_STEPS);
+  t->polling = t->is_idle = 1;
+  pm__block(pm__later(w->now_ps, d_ps), "polling: nothing ever arrives");
+  t->is_idle = 0;
+  if (!t->timed_out) t->poll_streak = 0, t->is_vain = 0;
 }
 PM_API void pm_yield(void) {
   if (!pm__current) return;
@@ -86,8 +94,8 @@ PM_API void pm_exit(int status) {
   for (t = self->proc->threads; t; t = t->next_in_proc) {
     if (t == self || t->state == PM__ENDED) continue;
     pm__unschedule(w, &t->timer);
-    if (t->polling) w->polling_count--;
-    t->polling = 0;
+    w->idle_count -= t->counts_idle;
+    t->polling = t->counts_idle = 0;
     pm__thread_ended(w, t); /* a place in the ready list is skipped there */
     pm__thread_bury(w, t);
   }
@@ -133,7 +141,12 @@ static void pm__deadlock(pm_world *w) {
                             "\n  process %d (node %d) waits: %s%s%s", i, w->procs[i]->node,
                             t->what ? t->what : "?", more[0] ? " " : "", more);
     }
-  if (silent) snprintf(w->error + n, sizeof w->error - n, "\n  and %d more", silent);
+  if (silent) n += (size_t)snprintf(w->error + n, sizeof w->error - n, "\n  and %d more", silent);
+  for (i = 0; i < w->procs_count && sizeof w->error - n > 200; i++)
+    if (w->procs[i]->ended && w->procs[i]->status)
+      n += (size_t)snprintf(w->error + n, sizeof w->error - n,
+                            "\n  process %d (node %d) has ended, with status %d", i,
+                            w->procs[i]->node, w->procs[i]->status);
 }
 static void pm__enter(pm_world *w, pm_thread *t) {
   w->stats.switches_count++;
@@ -160,16 +173,21 @@ static void pm__enter(pm_world *w, pm_thread *t) {
 /* 1: go on. Every event a pause of a poller: nothing can happen any more, only time pass. */
 static int pm__may_go_on(pm_world *w) {
   if (w->stopped || !w->heap_count) return 0;
-  if (w->desc.d_limit_ns && w->heap[1].t_ps > w->desc.d_limit_ns * PM__PS) {
+  if (w->desc.d_limit_ns && w->heap[1].t_ps > pm__ps(w->desc.d_limit_ns)) {
     pm__world_error(w, PM_E_TIME_LIMIT, "simulated time limit of %.6f s reached",
                     (double)w->desc.d_limit_ns * 1e-9);
     return 0;
   }
-  if (w->heap_count > (uint32_t)w->polling_count || pm__is_carrying(w))
+  if (w->heap[1].t_ps >= PM__END) {
+    pm__world_error(w, PM_E_TIME_LIMIT,
+                    "simulated time ends after 104 days (64 bits of picoseconds)");
+    return 0;
+  }
+  if (w->heap_count > (uint32_t)w->idle_count || pm__is_carrying(w))
     w->t_idle_since_ps = -1;
   else if (w->t_idle_since_ps < 0)
     w->t_idle_since_ps = w->now_ps;
-  else if (w->now_ps - w->t_idle_since_ps > w->desc.d_poll_deadlock_ns * PM__PS)
+  else if (w->now_ps - w->t_idle_since_ps > pm__ps(w->desc.d_poll_deadlock_ns))
     return 0;
   return 1;
 }
@@ -280,14 +298,13 @@ static void pm__call_now(pm_world *w, pm__event *event) {
 }
 PM_API pm_status pm_call_at(pm_world *world, int64_t t_ns, void (*fn)(void *arg), void *arg) {
   pm__call *call;
-  if (!world || !fn || t_ns > INT64_MAX / PM__PS || t_ns * PM__PS < world->now_ps)
-    return PM_E_INVAL;
+  if (!world || !fn || t_ns > PM__END / PM__PS || pm__ps(t_ns) < world->now_ps) return PM_E_INVAL;
   call = (pm__call *)pm__zalloc(sizeof *call);
   if (!call) return PM_E_NOMEM;
   call->event.fn = pm__call_now;
   call->fn = fn;
   call->arg = arg;
-  pm__schedule(world, &call->event, t_ns * PM__PS);
+  pm__schedule(world, &call->event, pm__ps(t_ns));
   return PM_OK;
 }
 
@@ -380,6 +397,7 @@ PM_API void pm_world_destroy(pm_world *world) {
       PM_FREE(t);
     }
     PM_FREE(w->procs[i]);
+    w->ready_head = w->ready_tail = NULL; /* closing interfaces made its threads ready */
   }
   pm__ptl_world_free(w);
   pm__flows_free(w);

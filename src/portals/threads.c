@@ -181,10 +181,8 @@ static void pm__make_ready(pm_world *w, pm_thread *t) {
 PM__PRIVATE void pm__resume(pm_world *w, pm_thread *t) {
   if (t->state != PM__BLOCKED) return;
   pm__unschedule(w, &t->timer);
-  if (t->polling) {
-    t->polling = 0;
-    w->polling_count--;
-  }
+  w->idle_count -= t->counts_idle;
+  t->polling = t->counts_idle = 0;
   pm__make_ready(w, t);
 }
 static void pm__timer_fired(pm_world *w, pm__event *event) {
@@ -199,7 +197,11 @@ PM__PRIVATE void pm__block(int64_t t_ps, const char *what) {
   t->state = PM__BLOCKED;
   t->what = what;
   t->timed_out = 0;
-  if (t_ps != PM__FOREVER) pm__schedule(w, &t->timer, t_ps);
+  if (t_ps != PM__FOREVER) {
+    pm__schedule(w, &t->timer, t_ps);
+    t->counts_idle = t->is_idle;
+    w->idle_count += t->is_idle;
+  }
 #ifdef PM__ASAN
   __sanitizer_start_switch_fiber(&t->asan_fake, w->asan_bottom, w->asan_bytes);
 #endif
@@ -211,17 +213,21 @@ PM__PRIVATE void pm__block(int64_t t_ps, const char *what) {
 /* The running thread is busy for so long. When nothing else happens meanwhile, time just passes. */
 PM__PRIVATE void pm__busy(int64_t d_ps, const char *what) {
   pm_world *w = pm__current->proc->world;
-  const int64_t t_ps = w->now_ps + d_ps;
+  const int64_t t_ps = pm__later(w->now_ps, d_ps);
   if (d_ps <= 0) return;
   pm__current->poll_streak = 0;
   if (!w->ready_head && (!w->heap_count || w->heap[1].t_ps > t_ps) && !w->stopped &&
-      !pm__is_carrying(w) && (!w->desc.d_limit_ns || t_ps < w->desc.d_limit_ns * PM__PS)) {
+      !pm__is_carrying(w) && t_ps < (w->desc.d_limit_ns ? pm__ps(w->desc.d_limit_ns) : PM__END)) {
     w->now_ps = t_ps;
     return;
   }
   pm__block(t_ps, what);
 }
-PM__PRIVATE void pm__cpu(int64_t d_ns) { pm__busy(d_ns * PM__PS, "a Portals call"); }
+PM__PRIVATE void pm__cpu(int64_t d_ns) {
+  pm__current->is_idle = d_ns <= pm__current->proc->world->plat.cpu_poll_max_ns;
+  pm__busy(pm__ps(d_ns), "a Portals call");
+  pm__current->is_idle = 0;
+}
 
 /* Only the scheduler's side may free a stack that was just run on. */
 PM__PRIVATE void pm__thread_bury(pm_world *w, pm_thread *t) {
@@ -302,8 +308,9 @@ PM_API pm_thread *pm_thread_create(void (*entry)(void *arg), void *arg, size_t s
 PM_API pm_thread *pm_thread_self(void) { return pm__current; }
 static void pm__compute(int64_t d_ns) {
   pm_world *w = pm__current->proc->world;
-  pm__trace_compute(w, w->now_ps, w->now_ps + d_ns * PM__PS);
-  pm__busy(d_ns * PM__PS, "computation");
+  pm__trace_compute(w, w->now_ps, pm__later(w->now_ps, pm__ps(d_ns)));
+  pm__current->is_vain = 0;
+  pm__busy(pm__ps(d_ns), "computation");
 }
 PM_API void pm_compute_ns(int64_t d_ns) {
   if (!pm__current) return;
@@ -332,7 +339,9 @@ PM_API int pm_thread_wait(const char *what, int64_t d_ns) {
   if (!t) return 0;
   pm_compute_measured();
   w = t->proc->world;
-  if (!t->woken) pm__block(d_ns < 0 ? PM__FOREVER : w->now_ps + d_ns * PM__PS, what);
+  t->is_idle = t->is_vain;
+  if (!t->woken) pm__block(d_ns < 0 ? PM__FOREVER : pm__later(w->now_ps, pm__ps(d_ns)), what);
+  t->is_idle = 0;
   d_ns = t->woken;
   t->woken = 0;
   return (int)d_ns;

@@ -55,9 +55,9 @@ PM__PRIVATE uint64_t pm__job_bytes(const pm__message *m) { /* that the present t
                                    : m->what.length;
 }
 PM__PRIVATE int64_t pm__pci_ps(const pm_world *w, double bytes) {
-  return w->plat.no_pci
-             ? 0
-             : w->plat.pci_latency_ns * PM__PS + pm__bytes_ps(bytes, w->plat.pci_flow_bytes_per_s);
+  return w->plat.no_pci ? 0
+                        : pm__later(w->plat.pci_latency_ns * PM__PS,
+                                    pm__bytes_ps(bytes, w->plat.pci_flow_bytes_per_s));
 }
 PM__PRIVATE int64_t pm__event_ps(const pm_world *w) {
   return w->plat.no_pci_commands ? 0 : pm__pci_ps(w, (double)w->plat.event_bytes);
@@ -118,13 +118,14 @@ PM__PRIVATE void pm__send_early(pm_world *w, pm__message *m, int64_t t_ps) {
 /* ---- the wire: latency, order, faults ------------------------------------------------------------ */
 PM__PRIVATE int64_t pm__slow_ps(const pm_world *w, int node, int64_t d_ns) {
   const pm_faults *f = &w->desc.faults;
-  return f->slow_node == node + 1 ? (int64_t)((double)d_ns * f->slow_ratio * PM__PS)
+  return f->slow_node == node + 1 ? pm__whole_ps((double)d_ns * f->slow_ratio * PM__PS)
                                   : d_ns * PM__PS;
 }
 static int pm__is_down(const pm_world *w, int node, int64_t t_ps) {
   const pm_faults *f = &w->desc.faults;
-  return f->down_node == node + 1 && t_ps >= f->t_down_ns * PM__PS &&
-         t_ps < (f->t_down_ns + f->d_down_ns) * PM__PS;
+  const int64_t t_down_ps = pm__ps(f->t_down_ns);
+  return f->down_node == node + 1 && t_ps >= t_down_ps &&
+         t_ps < pm__later(t_down_ps, pm__ps(f->d_down_ns));
 }
 /* The last arrival on a stream (from, to, virtual network), so that a late packet holds back those
    behind it. Open addressing; only kept when faults may disturb the order. */
@@ -165,22 +166,23 @@ static int64_t pm__wire(pm_world *w, pm__message *m, int from, int to, int lane,
   const pm_faults *f = &w->desc.faults;
   pm__stream *stream;
   int64_t tries = 0;
-  if (!w->is_faulty || from == to) return t_ps + latency_ps;
+  if (!w->is_faulty || from == to) return pm__later(t_ps, latency_ps);
   while (pm__is_down(w, from, t_ps) || pm__is_down(w, to, t_ps) ||
          pm__ratio(w) < f->loss_ratio + f->corrupt_ratio) {
     w->stats.lost_count++;
-    t_ps += w->plat.e2e_retry_ns * PM__PS;
+    t_ps = pm__later(t_ps, w->plat.e2e_retry_ns * PM__PS);
     m->way.t_lost_ps = t_ps;
     if (tries++ == w->plat.e2e_retries_count) return -1;
     w->stats.resent_count++;
   }
-  t_ps += latency_ps;
-  if (pm__ratio(w) < f->delay_ratio) t_ps += (int64_t)(pm__ratio(w) * (double)f->delay_ns * PM__PS);
+  t_ps = pm__later(t_ps, latency_ps);
+  if (pm__ratio(w) < f->delay_ratio)
+    t_ps = pm__later(t_ps, pm__whole_ps(pm__ratio(w) * (double)f->delay_ns * PM__PS));
   if (pm__ratio(w) <
       f->duplicate_ratio) { /* the copy is recognised and dropped; it cost its receiver's time */
     w->stats.duplicates_count++;
-    w->nodes[to].t_rx_ps[0] =
-        pm__max_ps(w->nodes[to].t_rx_ps[0], t_ps) + pm__slow_ps(w, to, w->plat.nic_put_ns);
+    w->nodes[to].t_rx_ps[0] = pm__later(pm__max_ps(w->nodes[to].t_rx_ps[0], t_ps),
+                                        pm__slow_ps(w, to, w->plat.nic_put_ns));
   }
   stream = pm__stream_of(w, from, to, lane);
   stream->t_last_ps = t_ps = pm__max_ps(stream->t_last_ps, t_ps);
@@ -190,9 +192,9 @@ static int64_t pm__wire(pm_world *w, pm__message *m, int from, int to, int lane,
    again: only then it gets its event. */
 PM__PRIVATE void pm__fetched(pm_world *w, pm__message *m, int64_t t_there_ps, int64_t latency_ps) {
   if (m->way.link == PM_LINK_LOGGP)
-    t_there_ps += w->plat.loggp_latency_ns * PM__PS;
+    t_there_ps = pm__later(t_there_ps, w->plat.loggp_latency_ns * PM__PS);
   else if (!pm__is_inside(w, m))
-    t_there_ps += latency_ps + pm__event_ps(w);
+    t_there_ps = pm__later(t_there_ps, pm__later(latency_ps, pm__event_ps(w)));
   pm__written_at(w, m, t_there_ps);
 }
 /* Sends the message on its travel; one that never arrives comes back to its sender as such. */
@@ -232,12 +234,12 @@ static int64_t pm__loggp_depart(pm_world *w, int node, double bytes) {
   pm__node *n = &w->nodes[node];
   const int64_t t_ps = pm__max_ps(w->now_ps, n->t_gap_ps),
                 g_ps = pm__bytes_ps(bytes, w->plat.loggp_bytes_per_s);
-  n->t_gap_ps = t_ps + pm__max_ps(pm__slow_ps(w, node, w->plat.loggp_gap_ns), g_ps);
+  n->t_gap_ps = pm__later(t_ps, pm__max_ps(pm__slow_ps(w, node, w->plat.loggp_gap_ns), g_ps));
   return t_ps;
 }
 static int64_t pm__loggp_travel_ps(const pm_world *w, double bytes) {
-  return w->plat.loggp_latency_ns * PM__PS +
-         pm__bytes_ps(bytes > 1 ? bytes - 1 : 0, w->plat.loggp_bytes_per_s);
+  return pm__later(w->plat.loggp_latency_ns * PM__PS,
+                   pm__bytes_ps(bytes > 1 ? bytes - 1 : 0, w->plat.loggp_bytes_per_s));
 }
 /* Events and writes take no time here; the trace has them as points, so that both levels show the
    same kinds of steps. */
@@ -261,12 +263,12 @@ static void pm__loggp_there(pm_world *w, pm__event *event) {
       bytes = (double)m->what.mlength;
       t_ps = pm__loggp_depart(w, pm__to_node(m), bytes);
       w->stats.sent_bytes += m->what.mlength;
-      pm__stamp(w, m, 1, t_ps, t_ps + pm__loggp_travel_ps(w, bytes));
+      pm__stamp(w, m, 1, t_ps, pm__later(t_ps, pm__loggp_travel_ps(w, bytes)));
     }
   }
   d_ps = pm__loggp_travel_ps(w, bytes);
   m->way.is_reply = 1;
-  pm__trace(w, pm__travel_kind(m), m, t_ps, t_ps + d_ps, from, to, (uint64_t)bytes);
+  pm__trace(w, pm__travel_kind(m), m, t_ps, pm__later(t_ps, d_ps), from, to, (uint64_t)bytes);
   pm__travel(w, m, from, to, 1, t_ps, d_ps, pm__loggp_back);
 }
 PM__PRIVATE void pm__loggp_send(pm_world *w, pm__message *m) {
@@ -274,9 +276,10 @@ PM__PRIVATE void pm__loggp_send(pm_world *w, pm__message *m) {
   const int64_t t_ps = pm__loggp_depart(w, m->what.from->proc->node, bytes),
                 d_ps = pm__loggp_travel_ps(w, bytes);
   const int from = m->what.from->proc->node;
-  if (m->what.kind != PM__GET) pm__stamp(w, m, 0, t_ps, t_ps + d_ps);
+  if (m->what.kind != PM__GET) pm__stamp(w, m, 0, t_ps, pm__later(t_ps, d_ps));
   pm__trace(w, PM_TRACE_COMMAND, m, w->now_ps, t_ps, from, from, (uint64_t)w->plat.command_bytes);
-  pm__trace(w, pm__travel_kind(m), m, t_ps, t_ps + d_ps, from, pm__to_node(m), (uint64_t)bytes);
+  pm__trace(w, pm__travel_kind(m), m, t_ps, pm__later(t_ps, d_ps), from, pm__to_node(m),
+            (uint64_t)bytes);
   pm__travel(w, m, from, pm__to_node(m), 0, t_ps, d_ps, pm__loggp_there);
   pm__send_early(w, m, t_ps);
 }

@@ -93,6 +93,24 @@ static void rates_are_those_of_brute_force(void) {
 
 static int64_t t_done_ns[3];
 static pm_world *flow_world;
+/* Every global cable of a dragonfly carries its part: 16 pairs across two groups. */
+static int64_t dragonfly_end_ns;
+static void dragonfly_ended(void *world) { dragonfly_end_ns = pm_world_now_ns((const pm_world *)world); }
+static void dragonfly_uses_all_its_cables(void) {
+  for (int h = 1; h <= 8; h *= 2) {
+    pm_platform p = pm_platform_bxi2(32);
+    pm_world_desc desc = {.platform = &p};
+    pm_world *w;
+    p.topology = PM_TOPO_DRAGONFLY;
+    p.topo[0] = 2, p.topo[1] = 4, p.topo[2] = 4, p.topo[3] = h;
+    CHECK(pm_world_create(&desc, &w) == PM_OK);
+    for (int i = 0; i < 16; i++) CHECK(pm_flow_start(w, i, 16 + i, 1e9, dragonfly_ended, w) == PM_OK);
+    CHECK(pm_world_run(w) == PM_OK);
+    const double cables = h < 4 ? 4 * h : 16; /* no more than there are pairs */
+    CHECK_NEAR(16e9 / (double)dragonfly_end_ns, cables * 12.5 * 64 / 72, 1e-3 * cables);
+    pm_world_destroy(w);
+  }
+}
 static void note_0(void *a) {
   (void)a;
   t_done_ns[0] = pm_world_now_ns(flow_world);
@@ -659,6 +677,7 @@ int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(rates_are_those_of_brute_force);
   RUN(completion_times_are_exact);
+  RUN(dragonfly_uses_all_its_cables);
   RUN(small_put_takes_the_sum_of_its_steps);
   RUN(long_put_runs_at_the_rate_of_the_link);
   RUN(payload_paths_change_where_they_should);

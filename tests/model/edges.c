@@ -1,0 +1,248 @@
+/* The ends of what numbers can hold: simulated time, sizes and constants at their limits end runs with a
+   clear error or saturate, and never wrap. A world in which nothing can happen any more is found out. */
+#define PORTALS_MODEL_IMPLEMENTATION
+#include "portals_model.h"
+#include "tests/test.h"
+
+static const int64_t day_ns = (int64_t)86400 * 1000000000;
+static pm_status run_with(pm_world_desc desc, int nodes, void (*body)(void *arg), void *arg, char error[512], int64_t *now_ns) {
+  pm_platform platform = pm_platform_bxi2(nodes);
+  pm_world *w = NULL;
+  if (!desc.platform) desc.platform = &platform;
+  CHECK(pm_world_create(&desc, &w) == PM_OK);
+  if (!w) return PM_E_INVAL;
+  CHECK(pm_spawn_all(w, body, arg) == PM_OK);
+  const pm_status status = pm_world_run(w);
+  if (error) snprintf(error, 512, "%.500s", pm_world_error(w));
+  if (now_ns) *now_ns = pm_world_now_ns(w);
+  pm_world_destroy(w);
+  return status;
+}
+
+/* ---- time ------------------------------------------------------------------------------------------ */
+static int64_t woke_ns[8];
+static void sleeps_days(void *arg) {
+  for (int i = 0; i < 8; i++) {
+    pm_sleep_ns(*(const int64_t *)arg);
+    woke_ns[i] = pm_now_ns();
+  }
+}
+static void computes_days(void *arg) {
+  pm_compute_ns(*(const int64_t *)arg);
+  woke_ns[0] = pm_now_ns();
+}
+static void waits_days(void *arg) {
+  CHECK(pm_thread_wait("a test", *(const int64_t *)arg) == 0);
+  woke_ns[0] = pm_now_ns();
+}
+static void time_ends_with_an_error_not_in_the_past(void) {
+  int64_t d_ns = 30 * day_ns, now_ns;
+  char error[512];
+  memset(woke_ns, 0, sizeof woke_ns);
+  CHECK(run_with((pm_world_desc){0}, 1, sleeps_days, &d_ns, error, &now_ns) == PM_E_TIME_LIMIT);
+  CHECK(woke_ns[0] == 30 * day_ns && woke_ns[1] == 60 * day_ns && woke_ns[2] == 90 * day_ns && woke_ns[3] == 0);
+  CHECK(strstr(error, "104 days") != NULL);
+  CHECK(now_ns == 90 * day_ns);
+  void (*const bodies[])(void *) = {computes_days, waits_days, sleeps_days};
+  const int64_t long_ns[] = {INT64_MAX, INT64_MAX / 1000, 107 * day_ns, 105 * day_ns};
+  for (int b = 0; b < 3; b++)
+    for (int i = 0; i < 4; i++) {
+      d_ns = long_ns[i];
+      woke_ns[0] = -1;
+      CHECK(run_with((pm_world_desc){0}, 1, bodies[b], &d_ns, error, NULL) == PM_E_TIME_LIMIT && woke_ns[0] == -1);
+    }
+  d_ns = 104 * day_ns;
+  CHECK(run_with((pm_world_desc){0}, 1, computes_days, &d_ns, NULL, NULL) == PM_OK && woke_ns[0] == d_ns);
+  d_ns = INT64_MIN;
+  CHECK(run_with((pm_world_desc){0}, 1, computes_days, &d_ns, NULL, NULL) == PM_OK && woke_ns[0] == 0);
+}
+static void naps(void *unused) {
+  (void)unused;
+  for (int i = 0; i < 20; i++) pm_sleep_ns(1000), pm_yield();
+}
+static void long_limits_are_no_limits(void) {
+  const int64_t limits[] = {INT64_MAX, 200 * day_ns, 106 * day_ns};
+  for (int i = 0; i < 3; i++) {
+    CHECK(run_with((pm_world_desc){.d_limit_ns = limits[i]}, 2, naps, NULL, NULL, NULL) == PM_OK);
+    CHECK(run_with((pm_world_desc){.d_poll_deadlock_ns = limits[i]}, 2, naps, NULL, NULL, NULL) == PM_OK);
+  }
+  CHECK(run_with((pm_world_desc){.d_limit_ns = 5000}, 2, naps, NULL, NULL, NULL) == PM_E_TIME_LIMIT);
+}
+static void never_called(void *unused) {
+  (void)unused;
+  CHECK(0);
+}
+static int64_t flow_end_ns;
+static void flow_ended(void *world) { flow_end_ns = pm_world_now_ns((const pm_world *)world); }
+static void flows_and_calls_at_the_end_of_time(void) {
+  pm_platform platform = pm_platform_bxi2(2);
+  pm_world_desc desc = {.platform = &platform};
+  pm_world *w;
+  CHECK(pm_world_create(&desc, &w) == PM_OK);
+  CHECK(pm_call_at(w, INT64_MAX, never_called, NULL) == PM_E_INVAL && pm_call_at(w, 105 * day_ns, never_called, NULL) == PM_E_INVAL);
+  CHECK(pm_flow_start(w, 0, 1, 1e17, flow_ended, w) == PM_OK);
+  CHECK(pm_world_run(w) == PM_OK);
+  CHECK_NEAR((double)flow_end_ns * 1e-9, 1e17 / (12.5e9 * 64 / 72), 1);
+  pm_world_destroy(w);
+  CHECK(pm_world_create(&desc, &w) == PM_OK);
+  CHECK(pm_flow_start(w, 0, 1, 1e18, never_called, NULL) == PM_OK);
+  CHECK(pm_world_run(w) == PM_E_TIME_LIMIT);
+  pm_world_destroy(w);
+}
+
+/* ---- constants and faults at their limits ----------------------------------------------------------- */
+static void exchanges(void *unused) {
+  ptl_handle_ni_t ni;
+  ptl_handle_ct_t ct;
+  ptl_handle_any_t h, md;
+  ptl_pt_index_t pt;
+  static char memory[2][8192];
+  char *mine = memory[pm_rank() & 1];
+  ptl_ct_event_t v;
+  (void)unused;
+  if (PtlInit() || PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_NO_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, NULL, NULL, &ni)) return;
+  CHECK(PtlCTAlloc(ni, &ct) == PTL_OK && PtlPTAlloc(ni, 0, PTL_EQ_NONE, 0, &pt) == PTL_OK);
+  ptl_le_t le = {mine, 8192, PTL_CT_NONE, PTL_UID_ANY, PTL_LE_OP_PUT | PTL_LE_OP_GET};
+  ptl_md_t d = {mine, 8192, PTL_MD_EVENT_CT_ACK | PTL_MD_EVENT_CT_REPLY, PTL_EQ_NONE, ct};
+  CHECK(PtlLEAppend(ni, pt, &le, PTL_PRIORITY_LIST, NULL, &h) == PTL_OK && PtlMDBind(ni, &d, &md) == PTL_OK);
+  pm_barrier();
+  for (int i = 0; i < 3; i++) {
+    const ptl_size_t bytes[] = {8, 300, 8192};
+    PtlPut(md, 0, bytes[i], PTL_CT_ACK_REQ, pm_process_id(1 - pm_rank()), 0, 0, 0, NULL, 0);
+    PtlGet(md, 0, bytes[i], pm_process_id(1 - pm_rank()), 0, 0, 0, NULL);
+  }
+  PtlCTWait(ct, 6, &v);
+  pm_barrier();
+  PtlFini();
+}
+/* Every constant at its largest or smallest, one after the other, at both levels: time only moves forward. */
+static void extreme_constants_never_wrap(void) {
+  int runs = 0, ended = 0;
+  for (int field = 0;; field++) {
+    for (int largest = 0; largest < 2; largest++)
+      for (int level = PM_LINK_FLOW; level <= PM_LINK_LOGGP; level++) {
+        pm_platform p = pm_platform_bxi2(2);
+        pm_world_desc desc = {.platform = &p, .link = (pm_link_model)level, .trace = 1};
+        int k = 0;
+        char text[512];
+        int64_t now_ns = -1;
+#define PM__X(name, value, what)                                                                   \
+  if (k++ == field && strcmp(#name, "nodes_count") != 0 && strcmp(#name, "procs_per_node_count") != 0) p.name = largest ? 1000000000000 : 0;
+        PM_PLATFORM_INT_LIST(PM__X)
+#undef PM__X
+#define PM__X(name, value, what)                                                                   \
+  if (k++ == field) p.name = largest ? 1e18 : 1e-300;
+        PM_PLATFORM_REAL_LIST(PM__X)
+#undef PM__X
+        if (field >= k) {
+          CHECK(runs > 150 && ended > 2);
+          return;
+        }
+        if (pm_platform_check(&p, text, sizeof text)) continue;
+        const pm_status status = run_with(desc, 2, exchanges, NULL, text, &now_ns);
+        CHECK((status == PM_OK || status == PM_E_TIME_LIMIT) && now_ns >= 0);
+        if (status != PM_OK && status != PM_E_TIME_LIMIT) printf("  constant %d, largest %d, level %d: %s\n", field, largest, level, text);
+        runs++;
+        ended += status == PM_E_TIME_LIMIT;
+      }
+  }
+}
+static void extreme_faults_never_wrap(void) {
+  const pm_faults faults[] = {{.delay_ratio = 1, .delay_ns = INT64_MAX}, {.slow_node = 1, .slow_ratio = 1e300}, {.slow_node = 2, .slow_ratio = 1e30},
+                              {.down_node = 1, .t_down_ns = INT64_MAX, .d_down_ns = INT64_MAX}, {.down_node = 1, .d_down_ns = INT64_MAX},
+                              {.loss_ratio = 1}, {.duplicate_ratio = 1, .delay_ratio = 1, .delay_ns = 100 * day_ns}};
+  for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+    for (int level = PM_LINK_FLOW; level <= PM_LINK_LOGGP; level++) {
+      int64_t now_ns = -1;
+      const pm_status status = run_with((pm_world_desc){.faults = faults[i], .link = (pm_link_model)level}, 2, exchanges, NULL, NULL, &now_ns);
+      CHECK((status == PM_OK || status == PM_E_TIME_LIMIT) && now_ns >= 0);
+    }
+}
+static void impossible_topologies_are_refused(void) {
+  char error[256];
+  pm_platform p = pm_platform_bxi2(4);
+  p.topology = PM_TOPO_FATTREE;
+  const int64_t tree[] = {7, 1000000, 1000000, 1000000, 1000000, 1000000, 1000000, 1000000, 1000000, 1000000, 1000000, 1000000, 1000000, 1000000, 1000000};
+  memcpy(p.topo, tree, sizeof tree);
+  CHECK(pm_platform_check(&p, error, sizeof error) == PM_E_PLATFORM);
+  const int64_t wide[] = {1, 4, 1000000};
+  memset(p.topo, 0, sizeof p.topo);
+  memcpy(p.topo, wide, sizeof wide);
+  CHECK(pm_platform_check(&p, error, sizeof error) == PM_OK);
+  const int64_t huge[] = {2, 2, 2, 1000000, 1000000};
+  memcpy(p.topo, huge, sizeof huge);
+  CHECK(pm_platform_check(&p, error, sizeof error) == PM_E_PLATFORM && strstr(error, "links"));
+  p.topology = PM_TOPO_DRAGONFLY;
+  const int64_t fly[] = {1000000, 1000000, 1000000, 1000000};
+  memset(p.topo, 0, sizeof p.topo);
+  memcpy(p.topo, fly, sizeof fly);
+  CHECK(pm_platform_check(&p, error, sizeof error) == PM_E_PLATFORM);
+}
+
+/* ---- polling for what never comes -------------------------------------------------------------------- */
+static void leaves_or_polls(void *arg) {
+  ptl_handle_ni_t ni;
+  ptl_handle_eq_t eq;
+  ptl_event_t e;
+  unsigned which;
+  if (pm_rank() == 0) pm_exit(3);
+  CHECK(PtlInit() == PTL_OK && PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, NULL, NULL, &ni) == PTL_OK);
+  CHECK(PtlEQAlloc(ni, 8, &eq) == PTL_OK);
+  for (;;)
+    switch (*(const int *)arg) {
+    case 0: PtlEQGet(eq, &e); break;
+    case 1: PtlEQPoll(&eq, 1, 1, &e, &which); break; /* 1 ms each */
+    case 2: pm_yield(), pm_sleep_ns(100 + 77 * pm_rank()); break;
+    default: PtlEQGet(eq, &e), PtlEQPoll(&eq, 1, 0, &e, &which), pm_yield(); break;
+    }
+}
+static void polling_for_what_never_comes_is_found_soon(void) {
+  for (int how = 0; how < 4; how++) {
+    pm_platform platform = pm_platform_bxi2(64);
+    pm_world_desc desc = {.platform = &platform};
+    pm_world *w;
+    CHECK(pm_world_create(&desc, &w) == PM_OK && pm_spawn_all(w, leaves_or_polls, &how) == PM_OK);
+    CHECK(pm_world_run(w) == PM_E_DEADLOCK);
+    CHECK(strstr(pm_world_error(w), "process 1 (node 1) waits") && strstr(pm_world_error(w), "process 0 (node 0) has ended, with status 3"));
+    /* 63 pollers for 20 s: 126 million looks of 10 us each, were the pauses not to grow */
+    if (how != 1 && how != 2) CHECK(pm_world_stats(w).events_count < 200000);
+    pm_world_destroy(w);
+  }
+}
+/* A poller with a deadline of its own is no deadlock, and is late by 1/64 at most. */
+static void polls_until(void *arg) {
+  const int64_t t_ns = *(const int64_t *)arg;
+  while (pm_now_ns() < t_ns) pm_yield();
+  CHECK(pm_now_ns() >= t_ns && pm_now_ns() <= t_ns + t_ns / 60 + 20000);
+}
+static void a_poller_with_a_deadline_is_none(void) {
+  const int64_t t_ns[] = {1000, 1000000, 1000000000, (int64_t)19 * 1000000000};
+  for (int i = 0; i < 4; i++) CHECK(run_with((pm_world_desc){0}, 3, polls_until, (void *)&t_ns[i], NULL, NULL) == PM_OK);
+}
+/* One computes for an hour, step by step: the others may poll as long. */
+static void one_computes(void *arg) {
+  static volatile int done;
+  (void)arg;
+  done = 0;
+  pm_barrier();
+  if (pm_rank() == 0) {
+    for (int i = 0; i < 3600; i++) pm_compute_ns(1000000000), pm_yield();
+    done = 1;
+  }
+  while (!done) pm_yield(), pm_sleep_ns(1000000);
+}
+static void computing_is_no_deadlock(void) { CHECK(run_with((pm_world_desc){0}, 2, one_computes, NULL, NULL, NULL) == PM_OK); }
+
+int main(int argc, char **argv) {
+  TEST_INIT(argc, argv);
+  RUN(time_ends_with_an_error_not_in_the_past);
+  RUN(long_limits_are_no_limits);
+  RUN(flows_and_calls_at_the_end_of_time);
+  RUN(extreme_constants_never_wrap);
+  RUN(extreme_faults_never_wrap);
+  RUN(impossible_topologies_are_refused);
+  RUN(polling_for_what_never_comes_is_found_soon);
+  RUN(a_poller_with_a_deadline_is_none);
+  RUN(computing_is_no_deadlock);
+  return TEST_END();
+}

@@ -1,0 +1,29 @@
+#!/bin/sh
+# The same seed gives the same trace, to the last bit: whatever compiler, optimisation and processor, also
+# where products and sums can be one instruction.
+. tests/test.sh
+build() { # OUTPUT COMPILER FLAGS...
+  out=$1 && shift && "$@" -std=gnu11 -D_GNU_SOURCE -w -I. tests/model/trace_hash.c -o "$T/$out" -pthread -lm
+}
+same() { # OUTPUT [RUNNER] : as the first build
+  out=$1 && shift && "$@" "$T/$out" >"$T/$out.hash" && cat "$T/$out.hash" && cmp "$T/O0.hash" "$T/$out.hash"
+}
+equal_build() { build "$@" && same "$1"; }
+check "it runs, and twice the same" eval 'build O0 "$CC" -O0 && "$T/O0" >"$T/O0.hash" && same O0 && grep -qE "^[0-9a-f]{16}$" "$T/O0.hash"'
+check "-O3 gives the same traces" equal_build O3 "$CC" -O3
+if grep -qw fma /proc/cpuinfo && [ "$(uname -m)" = x86_64 ]; then
+  check "-O3 with fused multiply-add gives the same traces" equal_build fma "$CC" -O3 -march=x86-64-v3
+else
+  skip "-O3 with fused multiply-add gives the same traces" "this processor has none"
+fi
+if command -v "${CLANG:-clang}" >/dev/null; then
+  check "clang gives the same traces" equal_build clang "${CLANG:-clang}" -O2 -ffp-contract=fast
+else
+  skip "clang gives the same traces" "no clang"
+fi
+if [ -n "${QEMU_AARCH64:-}" ] && command -v aarch64-linux-gnu-gcc >/dev/null && [ -e /usr/aarch64-linux-gnu/include/stdio.h ]; then
+  check "aarch64 gives the same traces" eval 'build arm aarch64-linux-gnu-gcc -O2 -static && same arm "$QEMU_AARCH64"'
+else
+  skip "aarch64 gives the same traces" "no cross compiler or qemu-user"
+fi
+finish
