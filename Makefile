@@ -52,6 +52,7 @@ DEPS := \
   'verilator|verilator|NIC in RTL, cosimulation' \
   'yosys|yosys|make synth, formal proofs' \
   'pkg:zlib|zlib1g-dev|waveforms of the NIC in RTL' \
+  'file:/usr/share/i18n/locales/de_DE|locales|tests in a locale that writes 12,5' \
   'cmake|cmake|test of find_package' \
   'dh|debhelper|test of the Debian recipe' \
   'help2man|help2man|make docs: man pages' \

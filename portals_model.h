@@ -95,9 +95,16 @@
 #  define PM_VERSION        100 /* major * 10000 + minor * 100 + patch */
 
 #ifdef NBC_LINES
+#line 1 "src/base/private.h"
+#endif
+/* What is shared between pieces and by nobody else. base/ stands in both single headers: the first
+   one implemented in a file brings it, so its parts carry guards that both know. */
+
+#ifdef NBC_LINES
 #line 1 "src/portals/options.h"
 #endif
 /* Options, and what every piece shares: includes, allocation, linkage of private names. */
+
 
 #include <stddef.h>
 #include <stdint.h>
@@ -131,6 +138,16 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+#ifdef NBC_LINES
+#line 1 "src/base/sums.h"
+#endif
+/* Sums that stop at the largest value, powers of two, random numbers. */
+
+#ifdef NBC_LINES
+#line 1 "src/base/text.h"
+#endif
+/* Numbers and words in text, whatever the locale says. */
 
 #ifdef NBC_LINES
 #line 1 "src/portals/status.h"
@@ -170,6 +187,7 @@ PM_API const char *pm_status_text(pm_status status);
 #line 1 "src/portals/platform.h"
 #endif
 /* The machine: its constants, its text format, its topologies and their routes. */
+
 
 
 
@@ -499,6 +517,7 @@ PM_API int pm_route(pm_world *world, int from_node, int to_node, uint32_t *links
 #line 1 "src/portals/run.h"
 #endif
 /* Processes, the loop that runs a world, its beginning and end. */
+
 
 
 
@@ -1351,7 +1370,26 @@ PM_API nbc_relation_desc pm_nbc_relation(void);
 #if defined(PORTALS_MODEL_IMPLEMENTATION) && !defined(PORTALS_MODEL_IMPLEMENTATION_ONCE)
 #  define PORTALS_MODEL_IMPLEMENTATION_ONCE
 #ifdef NBC_LINES
-#line 37 "src/portals/options.h"
+#line 5 "src/base/private.h"
+#endif
+#ifndef NBC__PRIVATE
+#  if defined(NBC_PIECES)
+#    define NBC__PRIVATE __attribute__((visibility("hidden")))
+#  elif defined(__GNUC__)
+#    define NBC__PRIVATE __attribute__((unused)) static
+#  else
+#    define NBC__PRIVATE static
+#  endif
+#endif
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#ifdef NBC_LINES
+#line 38 "src/portals/options.h"
 #endif
 
 #include <ctype.h>
@@ -1455,6 +1493,169 @@ PM__PRIVATE void *pm__zalloc(size_t bytes) {
   return p;
 }
 #ifdef NBC_LINES
+#line 4 "src/base/sums.h"
+#endif
+#ifndef NBC__BASE_SUMS_H
+#  define NBC__BASE_SUMS_H
+
+
+NBC__PRIVATE void nbc__plus(int64_t *sum, int64_t value);
+NBC__PRIVATE int64_t nbc__later(int64_t t_ns, int64_t d_ns);
+NBC__PRIVATE int nbc__bits(uint64_t n);
+NBC__PRIVATE size_t nbc__pow2(size_t value, size_t otherwise);
+NBC__PRIVATE uint64_t nbc__random(uint64_t *state);
+#endif /* NBC__BASE_SUMS_H */
+#ifdef NBC_LINES
+#line 1 "src/base/sums.c"
+#endif
+/* sums.c: sums that stop at the largest value, powers of two, random numbers. */
+#ifndef NBC__BASE_SUMS_C
+#define NBC__BASE_SUMS_C
+
+
+/* Sums that stop at the largest value: what is added may come from an untrusted file. */
+NBC__PRIVATE void nbc__plus(int64_t *sum, int64_t value) { /* value >= 0 */
+  if (__builtin_add_overflow(*sum, value, sum)) *sum = INT64_MAX;
+}
+
+/* The same for times, d_ns >= 0. */
+NBC__PRIVATE int64_t nbc__later(int64_t t_ns, int64_t d_ns) {
+  return t_ns > INT64_MAX - d_ns ? INT64_MAX : t_ns + d_ns;
+}
+
+/* How many bits n takes: 0 for 0. */
+NBC__PRIVATE int nbc__bits(uint64_t n) {
+#ifdef __GNUC__
+  return n ? 64 - __builtin_clzll(n) : 0;
+#else
+  int bits = 0;
+  for (; n; n >>= 1) bits++;
+  return bits;
+#endif
+}
+
+/* The power of two, 16 to 2^30, that is at least value; value 0: otherwise. */
+NBC__PRIVATE size_t nbc__pow2(size_t value, size_t otherwise) {
+  size_t p = 16;
+  if (value == 0) value = otherwise;
+  while (p < value && p < ((size_t)1 << 30)) p *= 2;
+  return p;
+}
+
+/* splitmix64: the next of a row of random numbers; *state names the row and may be anything. */
+NBC__PRIVATE uint64_t nbc__random(uint64_t *state) {
+  uint64_t z = (*state += UINT64_C(0x9E3779B97F4A7C15));
+  z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+  z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
+  return z ^ (z >> 31);
+}
+#endif /* NBC__BASE_SUMS_C */
+#ifdef NBC_LINES
+#line 4 "src/base/text.h"
+#endif
+#ifndef NBC__BASE_TEXT_H
+#  define NBC__BASE_TEXT_H
+
+
+NBC__PRIVATE const char *nbc__text_word(const char *at, const char *end, char *out,
+                                        size_t out_bytes);
+NBC__PRIVATE const char *nbc__text_whole(const char *at, const char *end, uint64_t *value);
+NBC__PRIVATE const char *nbc__text_number(const char *at, const char *end, double *value);
+NBC__PRIVATE const char *nbc__text_blank(const char *at, const char *end);
+NBC__PRIVATE bool nbc__text_read_whole(const char **at, uint64_t *value);
+NBC__PRIVATE void nbc__text_skip_blanks(const char **at);
+NBC__PRIVATE void nbc__text_read_word(const char **at, char word[32]);
+#endif /* NBC__BASE_TEXT_H */
+#ifdef NBC_LINES
+#line 1 "src/base/text.c"
+#endif
+/* text.c: numbers and words in text, whatever the locale says. */
+#ifndef NBC__BASE_TEXT_C
+#define NBC__BASE_TEXT_C
+
+
+/* A word of the line, made printable and short for a message. */
+NBC__PRIVATE const char *nbc__text_word(const char *at, const char *end, char *out,
+                                        size_t out_bytes) {
+  size_t n = 0;
+  for (; at < end && n + 1 < out_bytes && *at != ' ' && *at != '\t'; at++)
+    out[n++] = *at > 31 && *at < 127 ? *at : '?';
+  out[n] = 0;
+  return out;
+}
+
+/* Decimal digits that fit uint64_t. Returns the end of them; NULL when none or too many. */
+NBC__PRIVATE const char *nbc__text_whole(const char *at, const char *end, uint64_t *value) {
+  const char *start = at;
+  *value = 0;
+  for (; at < end && *at >= '0' && *at <= '9'; at++) {
+    const uint64_t digit = (uint64_t)(*at - '0');
+    if (*value > (UINT64_MAX - digit) / 10) return NULL;
+    *value = *value * 10 + digit;
+  }
+  return at > start ? at : NULL;
+}
+
+/* [digits][.digits][e[+-]digits]: no sign, no inf, no nan, no hexadecimal. Digits beyond the 18th
+   only move the exponent. Rounded as strtod rounds, which sees no decimal point and so needs no locale.
+   Returns the end, NULL when there is no number. */
+NBC__PRIVATE const char *nbc__text_number(const char *at, const char *end, double *value) {
+  uint64_t mantissa = 0, exponent = 0;
+  int scale = 0, digits = 0;
+  bool point = false, minus = false;
+  char plain[48];
+  for (; at < end && ((*at >= '0' && *at <= '9') || (*at == '.' && !point)); at++) {
+    if (*at == '.') {
+      point = true;
+      continue;
+    }
+    digits++;
+    if (mantissa < 100000000000000000u)
+      mantissa = mantissa * 10 + (uint64_t)(*at - '0'), scale -= point;
+    else
+      scale += !point;
+  }
+  if (digits == 0) return NULL;
+  if (at < end && (*at == 'e' || *at == 'E')) {
+    at++;
+    if (at < end && (*at == '-' || *at == '+')) minus = *at++ == '-';
+    at = nbc__text_whole(at, end, &exponent);
+    if (!at) return NULL;
+  }
+  if (exponent > 100000) exponent = 100000;
+  snprintf(plain, sizeof plain, "%llue%ld", (unsigned long long)mantissa,
+           (long)scale + (minus ? -(long)exponent : (long)exponent));
+  *value = strtod(plain, NULL);
+  return at;
+}
+
+NBC__PRIVATE const char *nbc__text_blank(const char *at, const char *end) {
+  while (at < end && (*at == ' ' || *at == '\t')) at++;
+  return at;
+}
+
+NBC__PRIVATE bool nbc__text_read_whole(const char **at, uint64_t *value) {
+  *value = 0;
+  if (**at < '0' || **at > '9') return false;
+  for (; **at >= '0' && **at <= '9'; (*at)++) {
+    if (*value > (UINT64_MAX - 9) / 10) return false;
+    *value = *value * 10 + (uint64_t)(**at - '0');
+  }
+  return true;
+}
+
+NBC__PRIVATE void nbc__text_skip_blanks(const char **at) {
+  while (**at == ' ' || **at == '\t' || **at == '\r') (*at)++;
+}
+
+NBC__PRIVATE void nbc__text_read_word(const char **at, char word[32]) {
+  size_t n = 0;
+  nbc__text_skip_blanks(at);
+  while (**at && !strchr(" \t\r#", **at) && n < 31) word[n++] = *(*at)++;
+  word[n] = 0;
+}
+#endif /* NBC__BASE_TEXT_C */
+#ifdef NBC_LINES
 #line 1 "src/portals/status.c"
 #endif
 
@@ -1482,7 +1683,7 @@ PM_API const char *pm_status_text(pm_status status) {
   return "unknown status";
 }
 #ifdef NBC_LINES
-#line 131 "src/portals/platform.h"
+#line 132 "src/portals/platform.h"
 #endif
 enum { PM__LINKS_MAX = 200000000 };
 enum { PM__ROUTE_MAX = 62, PM__ENGINES_MAX = 16, PM__COPY_BYTES = 64 };
@@ -1535,6 +1736,11 @@ PM_API pm_platform pm_platform_bxi2(int nodes_count) {
 static const char *const pm__topology_names[] = {"crossbar", "fattree", "torus", "dragonfly",
                                                  "file"};
 
+/* The whole word, whatever the locale says. 0: it is no number. */
+static int pm__read_real(const char *word, double *value) {
+  const char *end = word + strlen(word);
+  return nbc__text_number(word, end, value) == end;
+}
 /* One line of a platform, already split in words. */
 static const char *pm__platform_line(pm_platform *p, char **word, int words, int *links_max) {
   char *end;
@@ -1552,8 +1758,9 @@ static const char *pm__platform_line(pm_platform *p, char **word, int words, int
 #define PM__X(field, value, text)                                                                  \
   if (strcmp(word[0], #field) == 0) {                                                              \
     if (words != 2) return "one value expected";                                                   \
-    p->field = strtod(word[1], &end);                                                              \
-    return *end || !(p->field > 0) || p->field > 1e18 ? "not a positive number" : NULL;            \
+    return pm__read_real(word[1], &p->field) && p->field > 0 && p->field <= 1e18                   \
+               ? NULL                                                                              \
+               : "not a positive number";                                                          \
   }
   PM_PLATFORM_REAL_LIST(PM__X)
 #undef PM__X
@@ -1587,8 +1794,8 @@ static const char *pm__platform_line(pm_platform *p, char **word, int words, int
     if (strlen(word[1]) >= sizeof l.from || strlen(word[2]) >= sizeof l.to) return "name too long";
     strcpy(l.from, word[1]);
     strcpy(l.to, word[2]);
-    l.bytes_per_s = strtod(word[3], &end);
-    if (*end || !(l.bytes_per_s > 0) || l.bytes_per_s > 1e18) return "not a positive bandwidth";
+    if (!pm__read_real(word[3], &l.bytes_per_s) || !(l.bytes_per_s > 0) || l.bytes_per_s > 1e18)
+      return "not a positive bandwidth";
     l.latency_ns = strtoll(word[4], &end, 10);
     if (*end || l.latency_ns < 0 || l.latency_ns > 1000000000000) return "not a latency";
     if (!pm__grow(&array, links_max, (int)p->links_count + 1, sizeof l)) return "out of memory";
@@ -1601,8 +1808,7 @@ static const char *pm__platform_line(pm_platform *p, char **word, int words, int
     if (words != 4) return "noise WEIGHT MEAN_RATIO SIGMA_RATIO expected";
     if (p->noise_count == PM_MODES_MAX) return "more than 4 modes";
     for (i = 0; i < 3; i++) {
-      v[i] = strtod(word[i + 1], &end);
-      if (*end || !(v[i] >= 0) || v[i] > 1e6 || (i < 2 && v[i] == 0))
+      if (!pm__read_real(word[i + 1], &v[i]) || v[i] > 1e6 || (i < 2 && v[i] <= 0))
         return "not a positive number";
     }
     p->noise[p->noise_count].weight_ratio = v[0];
@@ -1730,7 +1936,20 @@ PM_API void pm_platform_free(pm_platform *platform) {
   platform->links_count = 0;
 }
 
+/* All 17 digits, with a point whatever the locale says. */
+static const char *pm__real_text(double value, char text[40]) {
+  char *from = text, *to = text;
+  snprintf(text, 40, "%.17g", value);
+  for (; *from; from++)
+    if (strchr("0123456789e+-", *from))
+      *to++ = *from;
+    else if (to == text || to[-1] != '.')
+      *to++ = '.';
+  *to = 0;
+  return text;
+}
 PM_API pm_status pm_platform_write(const pm_platform *p, FILE *out) {
+  char real[3][40];
   int i;
   int64_t k;
   fprintf(out, "name %s\ntopology %s\n", p->name[0] ? p->name : "-",
@@ -1744,15 +1963,17 @@ PM_API pm_status pm_platform_write(const pm_platform *p, FILE *out) {
   fprintf(out, "%-28s %-14lld # %s\n", #field, (long long)p->field, text);
   PM_PLATFORM_INT_LIST(PM__X)
 #undef PM__X
-#define PM__X(field, value, text) fprintf(out, "%-28s %-14.17g # %s\n", #field, p->field, text);
+#define PM__X(field, value, text)                                                                  \
+  fprintf(out, "%-28s %-14s # %s\n", #field, pm__real_text(p->field, real[0]), text);
   PM_PLATFORM_REAL_LIST(PM__X)
 #undef PM__X
   for (k = 0; k < p->links_count; k++)
-    fprintf(out, "link %s %s %.17g %lld\n", p->links[k].from, p->links[k].to,
-            p->links[k].bytes_per_s, (long long)p->links[k].latency_ns);
+    fprintf(out, "link %s %s %s %lld\n", p->links[k].from, p->links[k].to,
+            pm__real_text(p->links[k].bytes_per_s, real[0]), (long long)p->links[k].latency_ns);
   for (i = 0; i < p->noise_count; i++)
-    fprintf(out, "noise %.17g %.17g %.17g\n", p->noise[i].weight_ratio, p->noise[i].mean_ratio,
-            p->noise[i].sigma_ratio);
+    fprintf(out, "noise %s %s %s\n", pm__real_text(p->noise[i].weight_ratio, real[0]),
+            pm__real_text(p->noise[i].mean_ratio, real[1]),
+            pm__real_text(p->noise[i].sigma_ratio, real[2]));
   return ferror(out) ? PM_E_IO : PM_OK;
 }
 
@@ -2803,7 +3024,7 @@ PM_API void pm_thread_wake(pm_thread *thread) {
   pm__resume(thread->proc->world, thread);
 }
 #ifdef NBC_LINES
-#line 6 "src/portals/run.h"
+#line 7 "src/portals/run.h"
 #endif
 PM__PRIVATE void pm__poll_pause(void);
 PM__PRIVATE double pm__ratio(pm_world *w);
@@ -3275,13 +3496,7 @@ PM_API pm_status pm_spawn_all(pm_world *world, void (*entry)(void *arg), void *a
   return PM_OK;
 }
 
-/* splitmix64 */
-PM_API uint64_t pm_random(pm_world *world) {
-  uint64_t z = (world->rng += 0x9E3779B97F4A7C15u);
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-  return z ^ (z >> 31);
-}
+PM_API uint64_t pm_random(pm_world *world) { return nbc__random(&world->rng); }
 PM__PRIVATE double pm__ratio(pm_world *w) {
   return (double)(pm_random(w) >> 11) * (1.0 / 9007199254740992.0);
 }
@@ -3400,7 +3615,7 @@ typedef struct pm__page {
   const pm_trace_record *records;
   pm_process *const *procs;
   int64_t *t_ps; /* the distinct times, in order ... */
-  double *y;     /* ... and where they are drawn */
+  int *y;        /* ... and where they are drawn */
   int *column;   /* of each rank, -1: takes no part */
   int count, times_count, columns_count;
 } pm__page;
@@ -3425,15 +3640,15 @@ static void pm__page_times(pm__page *p) {
   qsort(p->t_ps, (size_t)p->count * 2, sizeof *p->t_ps, pm__time_order);
   for (i = 0; i < 2 * p->count; i++) {
     const int n = p->times_count;
-    const double d_ns = n ? (double)(p->t_ps[i] - p->t_ps[n - 1]) / PM__PS : 0,
-                 step = 3 + 2 * sqrt(d_ns);
+    const double d_ns = n ? (double)(p->t_ps[i] - p->t_ps[n - 1]) / PM__PS : 0;
+    const int step = d_ns < 900 ? (int)(3.5 + 2 * sqrt(d_ns)) : 60;
     if (n && p->t_ps[i] == p->t_ps[n - 1]) continue;
     p->t_ps[n] = p->t_ps[i];
     p->y[n] = n ? p->y[n - 1] + (step < 60 ? step : 60) : PM__PAGE_TOP + 20;
     p->times_count++;
   }
 }
-static double pm__page_y(const pm__page *p, int64_t t_ps) {
+static int pm__page_y(const pm__page *p, int64_t t_ps) {
   const int64_t *at = (const int64_t *)bsearch(&t_ps, p->t_ps, (size_t)p->times_count,
                                                sizeof *p->t_ps, pm__time_order);
   return at ? p->y[at - p->t_ps] : 0;
@@ -3453,8 +3668,8 @@ static void pm__page_columns(const pm_world *w, pm__page *p) {
     if (!p->column[i]) p->column[i] = p->columns_count++;
 }
 static void pm__page_head(const pm_world *w, const pm__page *p) {
-  const double bottom = p->times_count ? p->y[p->times_count - 1] + 30 : PM__PAGE_TOP + 60;
-  double last = 0;
+  const int bottom = p->times_count ? p->y[p->times_count - 1] + 30 : PM__PAGE_TOP + 60;
+  int last = 0;
   int i;
   fprintf(
       p->out,
@@ -3476,14 +3691,14 @@ static void pm__page_head(const pm_world *w, const pm__page *p) {
   for (i = 0; i < PM_TRACE_LAST; i++)
     fprintf(p->out, "<span class=\"%s\">&#9632; %s</span> ", pm_trace_kind_name((pm_trace_kind)i),
             pm_trace_kind_name((pm_trace_kind)i));
-  fprintf(p->out, "</p>\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%.0f\">\n",
+  fprintf(p->out, "</p>\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\">\n",
           PM__PAGE_LEFT + PM__PAGE_COLUMN * (p->columns_count + 1), bottom);
   for (i = 0; i < p->times_count; i++) {
     if (i && p->y[i] < last + 14) continue;
     last = p->y[i];
     fprintf(p->out,
-            "<line class=\"time\" x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\"/><text x=\"%d\" "
-            "y=\"%.1f\" text-anchor=\"end\">%lld.%03d</text>\n",
+            "<line class=\"time\" x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%d\"/><text x=\"%d\" "
+            "y=\"%d\" text-anchor=\"end\">%lld.%03d</text>\n",
             PM__PAGE_LEFT, last, PM__PAGE_LEFT + PM__PAGE_COLUMN * p->columns_count, last,
             PM__PAGE_LEFT - 6, last + 4, (long long)(p->t_ps[i] / PM__PS),
             (int)(p->t_ps[i] % PM__PS));
@@ -3491,24 +3706,24 @@ static void pm__page_head(const pm_world *w, const pm__page *p) {
   for (i = 0; i < w->procs_count; i++)
     if (p->column[i] >= 0)
       fprintf(p->out,
-              "<line class=\"life\" x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%.1f\"/><text x=\"%d\" "
+              "<line class=\"life\" x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%d\"/><text x=\"%d\" "
               "y=\"%d\" text-anchor=\"middle\">process %d (node %d)</text>\n",
               pm__page_x(p, i), PM__PAGE_TOP, pm__page_x(p, i), bottom, pm__page_x(p, i),
               PM__PAGE_TOP - 10, i, pm_process_node(w->procs[i]));
 }
 /* A message from process to process; to oneself it goes round. */
 static void pm__page_arrow(const pm__page *p, const pm_trace_record *r, int from, int to) {
-  const double y1 = pm__page_y(p, pm__record_begin_ps(r)), y2 = pm__page_y(p, pm__record_end_ps(r));
+  const int y1 = pm__page_y(p, pm__record_begin_ps(r)), y2 = pm__page_y(p, pm__record_end_ps(r));
   const int x1 = pm__page_x(p, from), x2 = pm__page_x(p, to), side = x1 < x2 ? -1 : 1;
   char way[128];
   if (x1 == x2)
-    snprintf(way, sizeof way, "M%d %.1f C%d %.1f %d %.1f %d %.1f", x1, y1, x1 + 60, y1, x1 + 60, y2,
-             x2, y2);
+    snprintf(way, sizeof way, "M%d %d C%d %d %d %d %d %d", x1, y1, x1 + 60, y1, x1 + 60, y2, x2,
+             y2);
   else
-    snprintf(way, sizeof way, "M%d %.1f L%d %.1f", x1, y1, x2, y2);
+    snprintf(way, sizeof way, "M%d %d L%d %d", x1, y1, x2, y2);
   fprintf(p->out,
-          "<path class=\"hit\" d=\"%s\"/><path d=\"%s\"/><polygon points=\"%d,%.1f %d,%.1f "
-          "%d,%.1f\"/><text x=\"%d\" y=\"%.1f\" text-anchor=\"middle\">%s %llu B</text>",
+          "<path class=\"hit\" d=\"%s\"/><path d=\"%s\"/><polygon points=\"%d,%d %d,%d "
+          "%d,%d\"/><text x=\"%d\" y=\"%d\" text-anchor=\"middle\">%s %llu B</text>",
           way, way, x2, y2, x2 + 9 * side, y2 - 4, x2 + 9 * side, y2 + 4,
           (x1 + x2) / 2 + (x1 == x2 ? 70 : 0), (y1 + y2) / 2 - 4, pm_trace_kind_name(r->kind),
           (unsigned long long)r->size_bytes);
@@ -3529,10 +3744,9 @@ static void pm__page_record(const pm__page *p, const pm_trace_record *r) {
                          (r->kind == PM_TRACE_PAYLOAD_WRITE ||
                           ((r->kind == PM_TRACE_DMA_REQUEST || r->kind == PM_TRACE_DMA_PAYLOAD) &&
                            r->from_node != p->procs[r->from_rank]->node));
-    const double y1 = pm__page_y(p, pm__record_begin_ps(r)),
-                 y2 = pm__page_y(p, pm__record_end_ps(r));
+    const int y1 = pm__page_y(p, pm__record_begin_ps(r)), y2 = pm__page_y(p, pm__record_end_ps(r));
     const int x = pm__page_x(p, is_there ? r->to_rank : r->from_rank);
-    fprintf(p->out, "<rect x=\"%d\" y=\"%.1f\" width=\"8\" height=\"%.1f\"/>", x - 4, y1,
+    fprintf(p->out, "<rect x=\"%d\" y=\"%d\" width=\"8\" height=\"%d\"/>", x - 4, y1,
             y2 - y1 > 3 ? y2 - y1 : 3);
   } else
     pm__page_arrow(p, r, from, to);
@@ -3547,7 +3761,7 @@ PM_API pm_status pm_trace_write_html(const pm_world *world, FILE *out) {
   p.procs = world->procs;
   p.count = world->records_count < PM_TRACE_HTML_MAX ? world->records_count : PM_TRACE_HTML_MAX;
   p.t_ps = (int64_t *)PM_MALLOC(((size_t)p.count * 2 + 1) * sizeof *p.t_ps);
-  p.y = (double *)PM_MALLOC(((size_t)p.count * 2 + 1) * sizeof *p.y);
+  p.y = (int *)PM_MALLOC(((size_t)p.count * 2 + 1) * sizeof *p.y);
   p.column = (int *)PM_MALLOC(((size_t)world->procs_count + 1) * sizeof *p.column);
   if (p.t_ps && p.y && p.column) {
     pm__page_times(&p);

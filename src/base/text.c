@@ -26,11 +26,13 @@ NBC__PRIVATE const char *nbc__text_whole(const char *at, const char *end, uint64
 }
 
 /* [digits][.digits][e[+-]digits]: no sign, no inf, no nan, no hexadecimal. Digits beyond the 18th
-   only move the exponent. Returns the end, NULL when there is no number. */
+   only move the exponent. Rounded as strtod rounds, which sees no decimal point and so needs no locale.
+   Returns the end, NULL when there is no number. */
 NBC__PRIVATE const char *nbc__text_number(const char *at, const char *end, double *value) {
   uint64_t mantissa = 0, exponent = 0;
   int scale = 0, digits = 0;
   bool point = false, minus = false;
+  char plain[48];
   for (; at < end && ((*at >= '0' && *at <= '9') || (*at == '.' && !point)); at++) {
     if (*at == '.') {
       point = true;
@@ -49,10 +51,10 @@ NBC__PRIVATE const char *nbc__text_number(const char *at, const char *end, doubl
     at = nbc__text_whole(at, end, &exponent);
     if (!at) return NULL;
   }
-  const double power = (double)scale + (minus ? -(double)exponent : (double)exponent);
-  *value = mantissa == 0               ? 0
-           : power < 0 && power > -300 ? (double)mantissa / pow(10, -power)
-                                       : (double)mantissa * pow(10, power);
+  if (exponent > 100000) exponent = 100000;
+  snprintf(plain, sizeof plain, "%llue%ld", (unsigned long long)mantissa,
+           (long)scale + (minus ? -(long)exponent : (long)exponent));
+  *value = strtod(plain, NULL);
   return at;
 }
 

@@ -1,5 +1,6 @@
 /* Options, and what every piece shares: includes, allocation, linkage of private names. */
 #pragma once
+#include "../base/private.h"
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>

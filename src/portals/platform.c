@@ -27,6 +27,11 @@ PM_API pm_platform pm_platform_bxi2(int nodes_count) {
 static const char *const pm__topology_names[] = {"crossbar", "fattree", "torus", "dragonfly",
                                                  "file"};
 
+/* The whole word, whatever the locale says. 0: it is no number. */
+static int pm__read_real(const char *word, double *value) {
+  const char *end = word + strlen(word);
+  return nbc__text_number(word, end, value) == end;
+}
 /* One line of a platform, already split in words. */
 static const char *pm__platform_line(pm_platform *p, char **word, int words, int *links_max) {
   char *end;
@@ -44,8 +49,9 @@ static const char *pm__platform_line(pm_platform *p, char **word, int words, int
 #define PM__X(field, value, text)                                                                  \
   if (strcmp(word[0], #field) == 0) {                                                              \
     if (words != 2) return "one value expected";                                                   \
-    p->field = strtod(word[1], &end);                                                              \
-    return *end || !(p->field > 0) || p->field > 1e18 ? "not a positive number" : NULL;            \
+    return pm__read_real(word[1], &p->field) && p->field > 0 && p->field <= 1e18                   \
+               ? NULL                                                                              \
+               : "not a positive number";                                                          \
   }
   PM_PLATFORM_REAL_LIST(PM__X)
 #undef PM__X
@@ -79,8 +85,8 @@ static const char *pm__platform_line(pm_platform *p, char **word, int words, int
     if (strlen(word[1]) >= sizeof l.from || strlen(word[2]) >= sizeof l.to) return "name too long";
     strcpy(l.from, word[1]);
     strcpy(l.to, word[2]);
-    l.bytes_per_s = strtod(word[3], &end);
-    if (*end || !(l.bytes_per_s > 0) || l.bytes_per_s > 1e18) return "not a positive bandwidth";
+    if (!pm__read_real(word[3], &l.bytes_per_s) || !(l.bytes_per_s > 0) || l.bytes_per_s > 1e18)
+      return "not a positive bandwidth";
     l.latency_ns = strtoll(word[4], &end, 10);
     if (*end || l.latency_ns < 0 || l.latency_ns > 1000000000000) return "not a latency";
     if (!pm__grow(&array, links_max, (int)p->links_count + 1, sizeof l)) return "out of memory";
@@ -93,8 +99,7 @@ static const char *pm__platform_line(pm_platform *p, char **word, int words, int
     if (words != 4) return "noise WEIGHT MEAN_RATIO SIGMA_RATIO expected";
     if (p->noise_count == PM_MODES_MAX) return "more than 4 modes";
     for (i = 0; i < 3; i++) {
-      v[i] = strtod(word[i + 1], &end);
-      if (*end || !(v[i] >= 0) || v[i] > 1e6 || (i < 2 && v[i] == 0))
+      if (!pm__read_real(word[i + 1], &v[i]) || v[i] > 1e6 || (i < 2 && v[i] <= 0))
         return "not a positive number";
     }
     p->noise[p->noise_count].weight_ratio = v[0];
@@ -222,7 +227,20 @@ PM_API void pm_platform_free(pm_platform *platform) {
   platform->links_count = 0;
 }
 
+/* All 17 digits, with a point whatever the locale says. */
+static const char *pm__real_text(double value, char text[40]) {
+  char *from = text, *to = text;
+  snprintf(text, 40, "%.17g", value);
+  for (; *from; from++)
+    if (strchr("0123456789e+-", *from))
+      *to++ = *from;
+    else if (to == text || to[-1] != '.')
+      *to++ = '.';
+  *to = 0;
+  return text;
+}
 PM_API pm_status pm_platform_write(const pm_platform *p, FILE *out) {
+  char real[3][40];
   int i;
   int64_t k;
   fprintf(out, "name %s\ntopology %s\n", p->name[0] ? p->name : "-",
@@ -236,15 +254,17 @@ PM_API pm_status pm_platform_write(const pm_platform *p, FILE *out) {
   fprintf(out, "%-28s %-14lld # %s\n", #field, (long long)p->field, text);
   PM_PLATFORM_INT_LIST(PM__X)
 #undef PM__X
-#define PM__X(field, value, text) fprintf(out, "%-28s %-14.17g # %s\n", #field, p->field, text);
+#define PM__X(field, value, text)                                                                  \
+  fprintf(out, "%-28s %-14s # %s\n", #field, pm__real_text(p->field, real[0]), text);
   PM_PLATFORM_REAL_LIST(PM__X)
 #undef PM__X
   for (k = 0; k < p->links_count; k++)
-    fprintf(out, "link %s %s %.17g %lld\n", p->links[k].from, p->links[k].to,
-            p->links[k].bytes_per_s, (long long)p->links[k].latency_ns);
+    fprintf(out, "link %s %s %s %lld\n", p->links[k].from, p->links[k].to,
+            pm__real_text(p->links[k].bytes_per_s, real[0]), (long long)p->links[k].latency_ns);
   for (i = 0; i < p->noise_count; i++)
-    fprintf(out, "noise %.17g %.17g %.17g\n", p->noise[i].weight_ratio, p->noise[i].mean_ratio,
-            p->noise[i].sigma_ratio);
+    fprintf(out, "noise %s %s %s\n", pm__real_text(p->noise[i].weight_ratio, real[0]),
+            pm__real_text(p->noise[i].mean_ratio, real[1]),
+            pm__real_text(p->noise[i].sigma_ratio, real[2]));
   return ferror(out) ? PM_E_IO : PM_OK;
 }
 

@@ -1,5 +1,6 @@
 /* The machine: its constants, its text format, its topologies and their routes. */
 #pragma once
+#include "../base/text.h"
 #include "options.h"
 #include "status.h"
 /* ============================================================================================== */

@@ -463,13 +463,7 @@ PM_API pm_status pm_spawn_all(pm_world *world, void (*entry)(void *arg), void *a
   return PM_OK;
 }
 
-/* splitmix64 */
-PM_API uint64_t pm_random(pm_world *world) {
-  uint64_t z = (world->rng += 0x9E3779B97F4A7C15u);
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-  return z ^ (z >> 31);
-}
+PM_API uint64_t pm_random(pm_world *world) { return nbc__random(&world->rng); }
 PM__PRIVATE double pm__ratio(pm_world *w) {
   return (double)(pm_random(w) >> 11) * (1.0 / 9007199254740992.0);
 }

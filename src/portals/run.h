@@ -1,5 +1,6 @@
 /* Processes, the loop that runs a world, its beginning and end. */
 #pragma once
+#include "../base/sums.h"
 #include "threads.h"
 
 /* ---- for later pieces ---- */

@@ -90,7 +90,7 @@ typedef struct pm__page {
   const pm_trace_record *records;
   pm_process *const *procs;
   int64_t *t_ps; /* the distinct times, in order ... */
-  double *y;     /* ... and where they are drawn */
+  int *y;        /* ... and where they are drawn */
   int *column;   /* of each rank, -1: takes no part */
   int count, times_count, columns_count;
 } pm__page;
@@ -115,15 +115,15 @@ static void pm__page_times(pm__page *p) {
   qsort(p->t_ps, (size_t)p->count * 2, sizeof *p->t_ps, pm__time_order);
   for (i = 0; i < 2 * p->count; i++) {
     const int n = p->times_count;
-    const double d_ns = n ? (double)(p->t_ps[i] - p->t_ps[n - 1]) / PM__PS : 0,
-                 step = 3 + 2 * sqrt(d_ns);
+    const double d_ns = n ? (double)(p->t_ps[i] - p->t_ps[n - 1]) / PM__PS : 0;
+    const int step = d_ns < 900 ? (int)(3.5 + 2 * sqrt(d_ns)) : 60;
     if (n && p->t_ps[i] == p->t_ps[n - 1]) continue;
     p->t_ps[n] = p->t_ps[i];
     p->y[n] = n ? p->y[n - 1] + (step < 60 ? step : 60) : PM__PAGE_TOP + 20;
     p->times_count++;
   }
 }
-static double pm__page_y(const pm__page *p, int64_t t_ps) {
+static int pm__page_y(const pm__page *p, int64_t t_ps) {
   const int64_t *at = (const int64_t *)bsearch(&t_ps, p->t_ps, (size_t)p->times_count,
                                                sizeof *p->t_ps, pm__time_order);
   return at ? p->y[at - p->t_ps] : 0;
@@ -143,8 +143,8 @@ static void pm__page_columns(const pm_world *w, pm__page *p) {
     if (!p->column[i]) p->column[i] = p->columns_count++;
 }
 static void pm__page_head(const pm_world *w, const pm__page *p) {
-  const double bottom = p->times_count ? p->y[p->times_count - 1] + 30 : PM__PAGE_TOP + 60;
-  double last = 0;
+  const int bottom = p->times_count ? p->y[p->times_count - 1] + 30 : PM__PAGE_TOP + 60;
+  int last = 0;
   int i;
   fprintf(
       p->out,
@@ -166,14 +166,14 @@ static void pm__page_head(const pm_world *w, const pm__page *p) {
   for (i = 0; i < PM_TRACE_LAST; i++)
     fprintf(p->out, "<span class=\"%s\">&#9632; %s</span> ", pm_trace_kind_name((pm_trace_kind)i),
             pm_trace_kind_name((pm_trace_kind)i));
-  fprintf(p->out, "</p>\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%.0f\">\n",
+  fprintf(p->out, "</p>\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\">\n",
           PM__PAGE_LEFT + PM__PAGE_COLUMN * (p->columns_count + 1), bottom);
   for (i = 0; i < p->times_count; i++) {
     if (i && p->y[i] < last + 14) continue;
     last = p->y[i];
     fprintf(p->out,
-            "<line class=\"time\" x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\"/><text x=\"%d\" "
-            "y=\"%.1f\" text-anchor=\"end\">%lld.%03d</text>\n",
+            "<line class=\"time\" x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%d\"/><text x=\"%d\" "
+            "y=\"%d\" text-anchor=\"end\">%lld.%03d</text>\n",
             PM__PAGE_LEFT, last, PM__PAGE_LEFT + PM__PAGE_COLUMN * p->columns_count, last,
             PM__PAGE_LEFT - 6, last + 4, (long long)(p->t_ps[i] / PM__PS),
             (int)(p->t_ps[i] % PM__PS));
@@ -181,24 +181,24 @@ static void pm__page_head(const pm_world *w, const pm__page *p) {
   for (i = 0; i < w->procs_count; i++)
     if (p->column[i] >= 0)
       fprintf(p->out,
-              "<line class=\"life\" x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%.1f\"/><text x=\"%d\" "
+              "<line class=\"life\" x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%d\"/><text x=\"%d\" "
               "y=\"%d\" text-anchor=\"middle\">process %d (node %d)</text>\n",
               pm__page_x(p, i), PM__PAGE_TOP, pm__page_x(p, i), bottom, pm__page_x(p, i),
               PM__PAGE_TOP - 10, i, pm_process_node(w->procs[i]));
 }
 /* A message from process to process; to oneself it goes round. */
 static void pm__page_arrow(const pm__page *p, const pm_trace_record *r, int from, int to) {
-  const double y1 = pm__page_y(p, pm__record_begin_ps(r)), y2 = pm__page_y(p, pm__record_end_ps(r));
+  const int y1 = pm__page_y(p, pm__record_begin_ps(r)), y2 = pm__page_y(p, pm__record_end_ps(r));
   const int x1 = pm__page_x(p, from), x2 = pm__page_x(p, to), side = x1 < x2 ? -1 : 1;
   char way[128];
   if (x1 == x2)
-    snprintf(way, sizeof way, "M%d %.1f C%d %.1f %d %.1f %d %.1f", x1, y1, x1 + 60, y1, x1 + 60, y2,
-             x2, y2);
+    snprintf(way, sizeof way, "M%d %d C%d %d %d %d %d %d", x1, y1, x1 + 60, y1, x1 + 60, y2, x2,
+             y2);
   else
-    snprintf(way, sizeof way, "M%d %.1f L%d %.1f", x1, y1, x2, y2);
+    snprintf(way, sizeof way, "M%d %d L%d %d", x1, y1, x2, y2);
   fprintf(p->out,
-          "<path class=\"hit\" d=\"%s\"/><path d=\"%s\"/><polygon points=\"%d,%.1f %d,%.1f "
-          "%d,%.1f\"/><text x=\"%d\" y=\"%.1f\" text-anchor=\"middle\">%s %llu B</text>",
+          "<path class=\"hit\" d=\"%s\"/><path d=\"%s\"/><polygon points=\"%d,%d %d,%d "
+          "%d,%d\"/><text x=\"%d\" y=\"%d\" text-anchor=\"middle\">%s %llu B</text>",
           way, way, x2, y2, x2 + 9 * side, y2 - 4, x2 + 9 * side, y2 + 4,
           (x1 + x2) / 2 + (x1 == x2 ? 70 : 0), (y1 + y2) / 2 - 4, pm_trace_kind_name(r->kind),
           (unsigned long long)r->size_bytes);
@@ -219,10 +219,9 @@ static void pm__page_record(const pm__page *p, const pm_trace_record *r) {
                          (r->kind == PM_TRACE_PAYLOAD_WRITE ||
                           ((r->kind == PM_TRACE_DMA_REQUEST || r->kind == PM_TRACE_DMA_PAYLOAD) &&
                            r->from_node != p->procs[r->from_rank]->node));
-    const double y1 = pm__page_y(p, pm__record_begin_ps(r)),
-                 y2 = pm__page_y(p, pm__record_end_ps(r));
+    const int y1 = pm__page_y(p, pm__record_begin_ps(r)), y2 = pm__page_y(p, pm__record_end_ps(r));
     const int x = pm__page_x(p, is_there ? r->to_rank : r->from_rank);
-    fprintf(p->out, "<rect x=\"%d\" y=\"%.1f\" width=\"8\" height=\"%.1f\"/>", x - 4, y1,
+    fprintf(p->out, "<rect x=\"%d\" y=\"%d\" width=\"8\" height=\"%d\"/>", x - 4, y1,
             y2 - y1 > 3 ? y2 - y1 : 3);
   } else
     pm__page_arrow(p, r, from, to);
@@ -237,7 +236,7 @@ PM_API pm_status pm_trace_write_html(const pm_world *world, FILE *out) {
   p.procs = world->procs;
   p.count = world->records_count < PM_TRACE_HTML_MAX ? world->records_count : PM_TRACE_HTML_MAX;
   p.t_ps = (int64_t *)PM_MALLOC(((size_t)p.count * 2 + 1) * sizeof *p.t_ps);
-  p.y = (double *)PM_MALLOC(((size_t)p.count * 2 + 1) * sizeof *p.y);
+  p.y = (int *)PM_MALLOC(((size_t)p.count * 2 + 1) * sizeof *p.y);
   p.column = (int *)PM_MALLOC(((size_t)world->procs_count + 1) * sizeof *p.column);
   if (p.t_ps && p.y && p.column) {
     pm__page_times(&p);
