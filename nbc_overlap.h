@@ -34,7 +34,7 @@
 
    CONTENTS (search for the tag: it stands here, at the API and at the implementation)
      [CONFIG]      1. Options: macros to define before including
-     [STATUS]      2. Status codes, errors with text
+     [STATUS]      2. Status codes, errors with text; versions
      [CLOCK]       3. Clocks: what a nanosecond means here
      [STATS]       4. Medians, quantiles, confidence intervals; the four ratios and the diagnosis
      [TABLE]       5. Transfer-time tables: how long a message of n bytes takes
@@ -105,13 +105,36 @@
     NBC_STATIC                   -         every including file  all functions static (private copy)
     NBC_API                      extern    every including file  linkage of your own
     NBC_MALLOC, NBC_FREE         libc      implementing file     both or none
-    NBC_WITH_MPI                 -         every including file  the transport over MPI; needs
-    <mpi.h>
-    NBC_WITH_SHMEM               -         every including file  the transport over OpenSHMEM;
-    <shmem.h>
-    NBC_ASSERT                   nothing   implementing file     checks of the library's own
-    invariants
+    NBC_WITH_MPI                 -         every including file  transport over MPI; needs <mpi.h>
+    NBC_WITH_SHMEM               -         every including file  over OpenSHMEM; needs <shmem.h>
+    NBC_ASSERT                   nothing   implementing file     checks of the library's invariants
+    Parts to leave out, alike in every including file:
+    NBC_NO_READ                  -         reading reports back, comparing them
+    NBC_NO_NIC                   -         [NIC]; without times over several clocks also [RELATION]
+    NBC_NO_COLL                  -         [SCHEDULE] to [COLL]: collectives
+    NBC_NO_TIME                  -         [SYNC] to [DEDICATED]: common time, measuring, models
+    NBC_NO_TRANSPORT             -         [TRANSPORT] to [SHMEM], and so the two above
+    NBC_ONLY_OVERLAP             -         no transport: what an instrumented library needs
+    NBC_ONLY_MONITOR             -         that, without NIC and reading: the smallest part
 */
+#if defined(NBC_ONLY_MONITOR) && !defined(NBC_ONLY_OVERLAP)
+#  define NBC_ONLY_OVERLAP
+#endif
+#if defined(NBC_ONLY_MONITOR) && !defined(NBC_NO_NIC)
+#  define NBC_NO_NIC
+#endif
+#if defined(NBC_ONLY_MONITOR) && !defined(NBC_NO_READ)
+#  define NBC_NO_READ
+#endif
+#if defined(NBC_ONLY_OVERLAP) && !defined(NBC_NO_TRANSPORT)
+#  define NBC_NO_TRANSPORT
+#endif
+#if defined(NBC_NO_TRANSPORT) && !defined(NBC_NO_COLL)
+#  define NBC_NO_COLL
+#endif
+#if defined(NBC_NO_TRANSPORT) && !defined(NBC_NO_TIME)
+#  define NBC_NO_TIME
+#endif
 #ifndef NBC_API
 #  if !defined(NBC_STATIC)
 #    define NBC_API extern
@@ -146,7 +169,7 @@ extern "C" {
 
 
 /* ============================================================================================== */
-/* [STATUS] 2. Status codes, errors with text                                                     */
+/* [STATUS] 2. Status codes, errors with text; versions                                           */
 /* ============================================================================================== */
 /* -1 … argument, -100 … system, -200 … transport, -300 … model, -400 … hardware */
 #define NBC_STATUS_LIST(X)                                                                         \
@@ -190,6 +213,26 @@ typedef struct nbc_error {
 NBC_API const char *nbc_status_name(nbc_status status);
 /* "invalid argument". Never NULL. Any thread. */
 NBC_API const char *nbc_status_text(nbc_status status);
+
+/* NBC_VERSION of the implementation that is linked, which may be another than the one this file was
+   compiled with: compare them where that matters. Any thread. */
+NBC_API int nbc_version(void);
+/* The files that this implementation writes and reads, and the version of each: keys and lines may be
+   added within one version, none changes its meaning. */
+#define NBC_FORMAT_LIST(X)                                                                         \
+  X(REPORT, "nbc-overlap-report/1") /* "schema" in the JSON of reports */                          \
+  X(TABLE, "nbc-table/1")           /* transfer-time tables */                                     \
+  X(CHOICE, "nbc-choice/1")         /* choice tables of collectives */                             \
+  X(DEDICATED, "nbc-dedicated/1")   /* input of the dedicated-core model */
+
+typedef enum nbc_format {
+#define NBC__X(name, text) NBC_FORMAT_##name,
+  NBC_FORMAT_LIST(NBC__X)
+#undef NBC__X
+      NBC_FORMAT_COUNT
+} nbc_format;
+/* "nbc-overlap-report/1"; "?" for no format. Any thread. */
+NBC_API const char *nbc_format_name(nbc_format format);
 
 #ifdef NBC_LINES
 #line 1 "src/overlap/clock.h"
@@ -817,6 +860,7 @@ NBC_API nbc_status nbc_report_write_text(const nbc_report *report, FILE *out);
 /* For programs: one JSON object, "schema": "nbc-overlap-report/1"; every number of nbc_report under
    the same name. Field order is fixed. Readers accept unknown keys. ret NBC_OK | NBC_E_IO */
 NBC_API nbc_status nbc_report_write_json(const nbc_report *report, FILE *out);
+#ifndef NBC_NO_READ
 #ifdef NBC_LINES
 #line 1 "src/overlap/report_read.h"
 #endif
@@ -844,6 +888,8 @@ NBC_API nbc_status nbc_report_parse_json(const char *text, size_t text_bytes, co
    ret NBC_OK | NBC_E_IO | NBC_E_MISMATCH (class edges differ) */
 NBC_API nbc_status nbc_report_write_diff(const nbc_report *before, const nbc_report *after,
                                          FILE *out);
+#endif
+#if !defined(NBC_NO_NIC) || !defined(NBC_NO_TIME)
 #ifdef NBC_LINES
 #line 1 "src/overlap/relation.h"
 #endif
@@ -936,6 +982,8 @@ NBC_API nbc_status nbc_relation_time_between(const nbc_relation *before, const n
    NBC_E_INVAL, NBC_E_RANGE (t_ns too far away) */
 NBC_API nbc_status nbc_relation_ticks(const nbc_relation *relation, int64_t t_ns, uint64_t *ticks);
 
+#endif
+#ifndef NBC_NO_NIC
 #ifdef NBC_LINES
 #line 1 "src/overlap/nic.h"
 #endif
@@ -1021,6 +1069,8 @@ NBC_API const nbc_relation *nbc_nic_watch_relation(const nbc_nic_watch *watch);
 /* Adds to the report how the NIC was watched (note) and what was lost (counters "NAME stamps",
    "NAME stamps lost", ...). ret NBC_OK | NBC_E_NOMEM */
 NBC_API nbc_status nbc_nic_watch_report(const nbc_nic_watch *watch, nbc_report *report);
+#endif
+#ifndef NBC_NO_TRANSPORT
 #ifdef NBC_LINES
 #line 1 "src/transport/contract.h"
 #endif
@@ -1316,6 +1366,8 @@ NBC_API nbc_status nbc_shmem_create(const nbc_shmem_desc *desc, nbc_transport **
 /* Collective, before shmem_finalize; all operations finished. NULL allowed. */
 NBC_API void nbc_shmem_destroy(nbc_transport *t);
 #endif
+#endif
+#ifndef NBC_NO_COLL
 #ifdef NBC_LINES
 #line 1 "src/coll/schedule.h"
 #endif
@@ -1925,6 +1977,8 @@ typedef struct nbc_tune_desc {
 } nbc_tune_desc;
 NBC_API nbc_status nbc_tune(nbc_comm *comm, const nbc_tune_desc *desc, nbc_choice *table,
                             nbc_error *err);
+#endif
+#ifndef NBC_NO_TIME
 #ifdef NBC_LINES
 #line 1 "src/time/sync.h"
 #endif
@@ -2288,6 +2342,7 @@ NBC_API nbc_status nbc_dedicated_parse_mpip(const char *text, size_t text_bytes,
    NBC_E_FULL */
 NBC_API nbc_status nbc_dedicated_parse(const char *text, size_t text_bytes, const char *name,
                                        nbc_dedicated_input *input, nbc_error *err);
+#endif
 #ifdef NBC_LINES
 #line 1 "src/nbc_overlap.close"
 #endif
@@ -2323,7 +2378,7 @@ NBC_API nbc_status nbc_dedicated_parse(const char *text, size_t text_bytes, cons
 #include <stdlib.h>
 #include <string.h>
 #ifdef NBC_LINES
-#line 44 "src/base/config.h"
+#line 67 "src/base/config.h"
 #endif
 /* ============================================================================================== */
 /* [CONFIG] 1. Options                                                                            */
@@ -2529,7 +2584,7 @@ NBC__PRIVATE void nbc__text_read_word(const char **at, char word[32]) {
 }
 #endif /* NBC__BASE_TEXT_C */
 #ifdef NBC_LINES
-#line 52 "src/base/status.h"
+#line 72 "src/base/status.h"
 #endif
 #ifdef __GNUC__
 __attribute__((format(printf, 4, 5)))
@@ -2544,7 +2599,7 @@ NBC__PRIVATE void *nbc__zalloc(size_t size_bytes);
 
 
 /* ============================================================================================== */
-/* [STATUS] 2. Status codes, errors with text                                                     */
+/* [STATUS] 2. Status codes, errors with text; versions                                           */
 /* ============================================================================================== */
 NBC_API const char *nbc_status_name(nbc_status status) {
   switch (status) {
@@ -2566,6 +2621,17 @@ NBC_API const char *nbc_status_text(nbc_status status) {
   case NBC_STATUS_FORCE_INT32: break;
   }
   return "unknown status";
+}
+
+NBC_API int nbc_version(void) { return NBC_VERSION; }
+
+NBC_API const char *nbc_format_name(nbc_format format) {
+  static const char *const names[] = {
+#define NBC__X(name, text) text,
+      NBC_FORMAT_LIST(NBC__X)
+#undef NBC__X
+  };
+  return (unsigned)format < NBC_FORMAT_COUNT ? names[format] : "?";
 }
 
 /* Fills err (may be NULL) and returns status. */
@@ -5436,6 +5502,7 @@ NBC_API nbc_status nbc_report_write_json(const nbc_report *r, FILE *out) {
   fputs("]}\n", out);
   return fflush(out) != 0 || ferror(out) ? NBC_E_IO : NBC_OK;
 }
+#ifndef NBC_NO_READ
 #ifdef NBC_LINES
 #line 1 "src/overlap/report_read.c"
 #endif
@@ -6445,6 +6512,8 @@ NBC_API nbc_status nbc_report_write_diff(const nbc_report *before, const nbc_rep
   if (status == NBC_OK && (fflush(out) != 0 || ferror(out))) status = NBC_E_IO;
   return status;
 }
+#endif
+#if !defined(NBC_NO_NIC) || !defined(NBC_NO_TIME)
 #ifdef NBC_LINES
 #line 91 "src/overlap/relation.h"
 #endif
@@ -6843,6 +6912,8 @@ NBC_API nbc_status nbc_relation_ticks(const nbc_relation *relation, int64_t t_ns
   if (relation->desc.counter_bits < 64) *ticks &= ((uint64_t)1 << relation->desc.counter_bits) - 1;
   return NBC_OK;
 }
+#endif
+#ifndef NBC_NO_NIC
 #ifdef NBC_LINES
 #line 1 "src/overlap/nic.c"
 #endif
@@ -6996,6 +7067,8 @@ NBC_API nbc_status nbc_nic_watch_report(const nbc_nic_watch *watch, nbc_report *
   }
   return status;
 }
+#endif
+#ifndef NBC_NO_TRANSPORT
 #ifdef NBC_LINES
 #line 87 "src/transport/contract.h"
 #endif
@@ -9697,6 +9770,8 @@ NBC_API void nbc_shmem_destroy(nbc_transport *t) {
   if (t) nbc__shmem_free(((nbc__packets_rank *)t->ctx)->world);
 }
 #endif /* NBC_WITH_SHMEM */
+#endif
+#ifndef NBC_NO_COLL
 #ifdef NBC_LINES
 #line 156 "src/coll/schedule.h"
 #endif
@@ -13816,11 +13891,11 @@ static nbc_status nbc__tune_size(const nbc__tune *u, nbc_coll_args *args, nbc_ch
                   {NBC_ALGO_CHAIN, 256 * 1024, 0},
                   {NBC_ALGO_BINARY, 16 * 1024, 0},
                   {NBC_ALGO_KNOMIAL, 0, 8}};
-  enum { VARIANTS = sizeof variants / sizeof *variants };
+  const int algos = NBC_ALGO_COUNT, variant_count = (int)(sizeof variants / sizeof *variants);
   double best_ns = 0, d_ns, elapsed_ns;
   best->algo = NBC_ALGO_AUTO;
-  for (int i = 1; i < NBC_ALGO_COUNT + VARIANTS; i++) {
-    const int v = i - NBC_ALGO_COUNT;
+  for (int i = 1; i < algos + variant_count; i++) {
+    const int v = i - algos;
     args->algo = v < 0 ? (nbc_algo)i : variants[v].algo;
     args->segment_bytes = v < 0 ? 0 : variants[v].segment_bytes;
     args->radix = v < 0 ? 0 : variants[v].radix;
@@ -13957,6 +14032,8 @@ NBC_API nbc_status nbc_tune(nbc_comm *comm, const nbc_tune_desc *desc, nbc_choic
     table->rules[table->rule_count++] = built_in.rules[i];
   return status;
 }
+#endif
+#ifndef NBC_NO_TIME
 #ifdef NBC_LINES
 #line 76 "src/time/sync.h"
 #endif
@@ -16113,6 +16190,7 @@ NBC_API nbc_status nbc_dedicated_parse_mpip(const char *text, size_t text_bytes,
   input->blocking_count /= tasks, input->blocking_s /= tasks, input->other_s /= tasks;
   return NBC_OK;
 }
+#endif
 #ifdef NBC_LINES
 #line 1 "src/nbc_overlap.end"
 #endif

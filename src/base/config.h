@@ -23,13 +23,36 @@
     NBC_STATIC                   -         every including file  all functions static (private copy)
     NBC_API                      extern    every including file  linkage of your own
     NBC_MALLOC, NBC_FREE         libc      implementing file     both or none
-    NBC_WITH_MPI                 -         every including file  the transport over MPI; needs
-    <mpi.h>
-    NBC_WITH_SHMEM               -         every including file  the transport over OpenSHMEM;
-    <shmem.h>
-    NBC_ASSERT                   nothing   implementing file     checks of the library's own
-    invariants
+    NBC_WITH_MPI                 -         every including file  transport over MPI; needs <mpi.h>
+    NBC_WITH_SHMEM               -         every including file  over OpenSHMEM; needs <shmem.h>
+    NBC_ASSERT                   nothing   implementing file     checks of the library's invariants
+    Parts to leave out, alike in every including file:
+    NBC_NO_READ                  -         reading reports back, comparing them
+    NBC_NO_NIC                   -         [NIC]; without times over several clocks also [RELATION]
+    NBC_NO_COLL                  -         [SCHEDULE] to [COLL]: collectives
+    NBC_NO_TIME                  -         [SYNC] to [DEDICATED]: common time, measuring, models
+    NBC_NO_TRANSPORT             -         [TRANSPORT] to [SHMEM], and so the two above
+    NBC_ONLY_OVERLAP             -         no transport: what an instrumented library needs
+    NBC_ONLY_MONITOR             -         that, without NIC and reading: the smallest part
 */
+#if defined(NBC_ONLY_MONITOR) && !defined(NBC_ONLY_OVERLAP)
+#  define NBC_ONLY_OVERLAP
+#endif
+#if defined(NBC_ONLY_MONITOR) && !defined(NBC_NO_NIC)
+#  define NBC_NO_NIC
+#endif
+#if defined(NBC_ONLY_MONITOR) && !defined(NBC_NO_READ)
+#  define NBC_NO_READ
+#endif
+#if defined(NBC_ONLY_OVERLAP) && !defined(NBC_NO_TRANSPORT)
+#  define NBC_NO_TRANSPORT
+#endif
+#if defined(NBC_NO_TRANSPORT) && !defined(NBC_NO_COLL)
+#  define NBC_NO_COLL
+#endif
+#if defined(NBC_NO_TRANSPORT) && !defined(NBC_NO_TIME)
+#  define NBC_NO_TIME
+#endif
 #ifndef NBC_API
 #  if !defined(NBC_STATIC)
 #    define NBC_API extern

@@ -2,7 +2,7 @@
 #include "status.h"
 
 /* ============================================================================================== */
-/* [STATUS] 2. Status codes, errors with text                                                     */
+/* [STATUS] 2. Status codes, errors with text; versions                                           */
 /* ============================================================================================== */
 NBC_API const char *nbc_status_name(nbc_status status) {
   switch (status) {
@@ -24,6 +24,17 @@ NBC_API const char *nbc_status_text(nbc_status status) {
   case NBC_STATUS_FORCE_INT32: break;
   }
   return "unknown status";
+}
+
+NBC_API int nbc_version(void) { return NBC_VERSION; }
+
+NBC_API const char *nbc_format_name(nbc_format format) {
+  static const char *const names[] = {
+#define NBC__X(name, text) text,
+      NBC_FORMAT_LIST(NBC__X)
+#undef NBC__X
+  };
+  return (unsigned)format < NBC_FORMAT_COUNT ? names[format] : "?";
 }
 
 /* Fills err (may be NULL) and returns status. */

@@ -3,7 +3,7 @@
 #include "config.h"
 
 /* ============================================================================================== */
-/* [STATUS] 2. Status codes, errors with text                                                     */
+/* [STATUS] 2. Status codes, errors with text; versions                                           */
 /* ============================================================================================== */
 /* -1 … argument, -100 … system, -200 … transport, -300 … model, -400 … hardware */
 #define NBC_STATUS_LIST(X)                                                                         \
@@ -47,6 +47,26 @@ typedef struct nbc_error {
 NBC_API const char *nbc_status_name(nbc_status status);
 /* "invalid argument". Never NULL. Any thread. */
 NBC_API const char *nbc_status_text(nbc_status status);
+
+/* NBC_VERSION of the implementation that is linked, which may be another than the one this file was
+   compiled with: compare them where that matters. Any thread. */
+NBC_API int nbc_version(void);
+/* The files that this implementation writes and reads, and the version of each: keys and lines may be
+   added within one version, none changes its meaning. */
+#define NBC_FORMAT_LIST(X)                                                                         \
+  X(REPORT, "nbc-overlap-report/1") /* "schema" in the JSON of reports */                          \
+  X(TABLE, "nbc-table/1")           /* transfer-time tables */                                     \
+  X(CHOICE, "nbc-choice/1")         /* choice tables of collectives */                             \
+  X(DEDICATED, "nbc-dedicated/1")   /* input of the dedicated-core model */
+
+typedef enum nbc_format {
+#define NBC__X(name, text) NBC_FORMAT_##name,
+  NBC_FORMAT_LIST(NBC__X)
+#undef NBC__X
+      NBC_FORMAT_COUNT
+} nbc_format;
+/* "nbc-overlap-report/1"; "?" for no format. Any thread. */
+NBC_API const char *nbc_format_name(nbc_format format);
 
 /* ---- for later pieces ---- */
 #ifdef __GNUC__

@@ -66,11 +66,11 @@ static nbc_status nbc__tune_size(const nbc__tune *u, nbc_coll_args *args, nbc_ch
                   {NBC_ALGO_CHAIN, 256 * 1024, 0},
                   {NBC_ALGO_BINARY, 16 * 1024, 0},
                   {NBC_ALGO_KNOMIAL, 0, 8}};
-  enum { VARIANTS = sizeof variants / sizeof *variants };
+  const int algos = NBC_ALGO_COUNT, variant_count = (int)(sizeof variants / sizeof *variants);
   double best_ns = 0, d_ns, elapsed_ns;
   best->algo = NBC_ALGO_AUTO;
-  for (int i = 1; i < NBC_ALGO_COUNT + VARIANTS; i++) {
-    const int v = i - NBC_ALGO_COUNT;
+  for (int i = 1; i < algos + variant_count; i++) {
+    const int v = i - algos;
     args->algo = v < 0 ? (nbc_algo)i : variants[v].algo;
     args->segment_bytes = v < 0 ? 0 : variants[v].segment_bytes;
     args->radix = v < 0 ? 0 : variants[v].radix;

@@ -5,12 +5,18 @@
 . tests/test.sh
 warn='-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror'
 
-# build LANGUAGE-COMPILER OUTPUT FLAGS... FILE: an object, silently
+# build LANGUAGE-COMPILER OUTPUT FLAGS... FILE: an object, silently; what was built before is taken again
 build() {
   compiler=$1 output=$2 && shift 2
+  kept=$T/kept-$(echo "$compiler $*" | cksum | tr ' ' -).o
   # shellcheck disable=SC2086 # flags are words
-  "$compiler" $warn -I. -pthread -c -o "$output" "$@"
+  if [ ! -f "$kept" ]; then "$compiler" $warn -I. -pthread -c -o "$kept" "$@" || return 1; fi
+  cp "$kept" "$output"
 }
+# The newest standards go by several names.
+known() { echo 'int x;' >"$T/x.c" && "$1" "-std=$2" -x "$3" -fsyntax-only "$T/x.c" 2>/dev/null; } # COMPILER STANDARD LANGUAGE
+newest() { for s in c23 c2x; do if known "$1" $s c; then echo $s && return; fi; done; }
+newest_cpp() { for s in c++23 c++2b; do if known "$1" $s c++; then echo $s && return; fi; done; }
 run() { # LINKER OBJECTS...: links and runs
   linker=$1 && shift
   "$linker" -o "$T/program" "$@" -pthread -lm && timeout 20 "$T/program"
@@ -36,12 +42,21 @@ order() { # FILE LANGUAGE: header included several times
     run "$CC" "$T/main.o" "$T/impl.o" "$T/user.o"
 }
 two_static_copies() { # LANGUAGE
-  for copy in one two_; do
-    build "$CC" "$T/$copy.o" -D_GNU_SOURCE -O1 -x "$1" "-D$static" "-D$implementation" "-Duse_$stem=use_$copy" \
-      "tests/headers/${stem}_user.c" || return 1
-    nm "$T/$copy.o" | grep -v " use_$copy$" | grep " [TDBCRVWu] [_A-Za-z]*$prefix" && return 1
-  done
+  build "$CC" "$T/one.o" -D_GNU_SOURCE -O1 -x "$1" "-D$static" "-D$implementation" "-Duse_$stem=use_one" \
+    "tests/headers/${stem}_user.c" || return 1
+  nm "$T/one.o" | grep -v " use_one$" | grep " [TDBCRVWu] [_A-Za-z]*$prefix" && return 1
+  objcopy --redefine-sym use_one=use_two_ "$T/one.o" "$T/two_.o" || return 1
   main_of use_one use_two_ >"$T/two.c" && "$CC" -c -o "$T/two.o" "$T/two.c" && run "$CC" "$T/two.o" "$T/one.o" "$T/two_.o"
+}
+# The header's own table of options says which parts may be left out: PREFIX_NO_..., PREFIX_ONLY_...
+parts_to_leave_out() {
+  upper=$(echo "$prefix" | tr a-z A-Z)
+  sed -nE "s/^ +(${upper}_(NO|ONLY)_[A-Z]+) .*/\1/p" "$file"
+}
+without() { # COMPILER STANDARD LANGUAGE MACRO: the same user, for whom all that is left out must not matter
+  build "$1" "$T/impl.o" -D_GNU_SOURCE "-std=$2" -x "$3" "-D$4" "$T/$stem-impl.c" &&
+    build "$1" "$T/user.o" "-std=$2" -x "$3" "-D$4" "tests/headers/${stem}_user.c" &&
+    run "$1" "$T/main.o" "$T/impl.o" "$T/user.o"
 }
 needs_gnu_source() { # says what to do when the implementation is compiled without it
   ! "$CC" -std=c11 -I. -c -o "$T/impl.o" "$T/$stem-impl.c" 2>"$T/errors" && grep "error.*_GNU_SOURCE" "$T/errors"
@@ -59,8 +74,16 @@ one_header() {
       skip "$file with $compiler" "no $compiler (Debian: clang)"
       continue
     fi
-    for standard in c99 c11 c17; do check "$file $compiler $standard" one_standard "$compiler" $standard c; done
-    check "$file $compiler c++17" one_standard "$compiler" c++17 c++
+    for standard in c99 c11 c17 $(newest "$compiler"); do
+      check "$file $compiler $standard" one_standard "$compiler" "$standard" c
+    done
+    for standard in c++17 c++20 $(newest_cpp "$compiler"); do
+      check "$file $compiler $standard" one_standard "$compiler" "$standard" c++
+    done
+    for macro in $(parts_to_leave_out); do
+      check "$file $compiler c99 with $macro" without "$compiler" c99 c "$macro"
+      check "$file $compiler c++20 with $macro" without "$compiler" c++20 c++ "$macro"
+    done
   done
   check "$file implemented in C, used in C++" mixed c c++
   check "$file implemented in C++, used in C" mixed c++ c

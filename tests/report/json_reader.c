@@ -320,6 +320,23 @@ static void files_that_cannot_be_read(void) {
   CHECK(nbc_report_read_json("/dev/zero", &r, &err) == NBC_E_PARSE && strstr(err.text, "64 MiB"));
 }
 
+/* What is linked says which files it writes, and writes them so. */
+static void versions_are_told(void) {
+  char begin[64], text[64] = "";
+  FILE *f = tmpfile();
+  nbc_report *r;
+  CHECK(nbc_version() == NBC_VERSION);
+  CHECK_STR(nbc_format_name(NBC_FORMAT_COUNT), "?");
+  if (!f || nbc_report_create(&r) != NBC_OK) abort();
+  CHECK(nbc_report_write_json(r, f) == NBC_OK);
+  snprintf(begin, sizeof begin, "{\"schema\":\"%s\",\n", nbc_format_name(NBC_FORMAT_REPORT));
+  rewind(f);
+  CHECK(fgets(text, sizeof text, f) != NULL);
+  CHECK_STR(text, begin);
+  nbc_report_free(r);
+  fclose(f);
+}
+
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(comes_back_as_it_was);
@@ -331,5 +348,6 @@ int main(int argc, char **argv) {
   RUN(deep_nesting_is_refused);
   RUN(sums_of_untrusted_numbers_stop_at_the_largest);
   RUN(files_that_cannot_be_read);
+  RUN(versions_are_told);
   return TEST_END();
 }

@@ -1,0 +1,14 @@
+#!/bin/sh
+# A program that only records and reports does not pay for the rest of the header: at -O2 its text is at
+# most 60,000 bytes when it asks for that in one of the ways that README names.
+. tests/test.sh
+
+awk '/^ *Example \(complete/ { on = 1; next } on && /^   [A-Z]/ { exit } on' nbc_overlap.h >"$T/example.c"
+is_small() { # FLAGS...
+  "$CC" -std=gnu11 -D_GNU_SOURCE -O2 -I. -o "$T/example" "$T/example.c" "$@" -pthread -lm && strip "$T/example" &&
+    bytes=$(size "$T/example" | awk 'NR == 2 { print $1 }') && echo "$bytes bytes of text" &&
+    test "$bytes" -gt 10000 && test "$bytes" -le 60000 && timeout 20 "$T/example" | grep -q 'transfer'
+}
+check "monitor alone, with NBC_ONLY_MONITOR and NBC_STATIC" is_small -DNBC_ONLY_MONITOR -DNBC_STATIC
+check "monitor alone, the linker drops what is not called" is_small -ffunction-sections -fdata-sections -Wl,--gc-sections
+finish
