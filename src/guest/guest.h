@@ -149,6 +149,7 @@ void guest_libc_end(guest *g);
 guest_context *guest_context_of(const guest *g, const pm_thread *thread);
 void guest_context_begin(const guest *g, guest_context *context); /* a new thread */
 void guest_context_end(guest_context *context);
+void guest_watch_switch(int rank); /* who runs now */
 void guest_spin_begin(int spin_ms);
 void guest_spin_end(void);
 #pragma GCC visibility pop

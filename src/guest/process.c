@@ -19,6 +19,7 @@ void guest_switched(void *unused, pm_process *to) {
   stdout = *(FILE **)guest_variable_at(g, GUEST_STDOUT);
   stdin = *(FILE **)guest_variable_at(g, GUEST_STDIN);
   guest_libc_switch(g);
+  guest_watch_switch(pm_process_rank(to));
   errno = c->error_number;
   running = c;
 }

@@ -1,48 +1,199 @@
-/* Spins: a process that runs on and on in its own code is made to yield. */
+/* Spins: a process that waits for a word in memory calls nothing, so no time would pass. A tick of the
+   host's clock finds one that runs on and on in its own code. Where it was found, a trap is put into
+   its text: when it comes by again with all registers and its stack as they were the last time, it
+   waits for memory and yields, at every round from then on; a computation changes something, and its
+   trap is taken away. So the first wait at a place costs a tick and later ones microseconds, and the
+   simulated time does not depend on the host's clock. Where traps cannot be had (not x86-64), or
+   registers change in the loop, a process that called nothing for --spin of CPU time is made to yield
+   at each tick. */
 #include "guest.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
 #include <ucontext.h>
+#include <unistd.h>
 
+enum { TICK_MS = 2, PLACES_MAX = 64, STACK_BYTES = 512 };
 static int spin_ticks_max;
-enum { TICK_MS = 10 };
-static const void *code_at(const ucontext_t *c) {
-#if defined(__x86_64__)
-  return (const void *)(uintptr_t)c->uc_mcontext.gregs[REG_RIP];
-#elif defined(__aarch64__)
-  return (const void *)(uintptr_t)c->uc_mcontext.pc;
-#else
-  return (void)c, NULL;
-#endif
+
+static uint64_t progress(const pm_world *world) {
+  const pm_stats s = pm_world_stats(world);
+  return s.switches_count + s.events_count + (uint64_t)pm_now_ns();
 }
+/* Time passes until something happens, or for long. */
+static void yield_for_a_while(const pm_world *world) {
+  const uint64_t hash_id = pm_world_stats(world).hash_id;
+  for (int i = 0; i < 1000 && pm_world_stats(world).hash_id == hash_id; i++) pm_yield();
+}
+
+#if defined(__x86_64__)
+/* ---- traps: at places of the program's text, once found in all processes ---------------------------------- */
+typedef struct visit { /* of a process at a place: how it was */
+  greg_t registers[16];
+  char vectors[256], stack[STACK_BYTES];
+  int is_placed, count, is_same; /* is_same: in a row */
+} visit;
+typedef struct place {
+  size_t offset; /* in the image of a process; 0: unused */
+  unsigned char byte;
+  int is_spin;
+  long others_count, same_count; /* visits */
+  visit **visits;                /* by rank, NULL: none yet */
+} place;
+static place places[PLACES_MAX];
+static int next_place, memory_fd = -1;
+static place *stepping; /* its instruction runs now, once */
+static unsigned char *stepping_at;
+
+/* Text is shared with the file and may not be written: this way makes a page private. */
+static int poke(unsigned char *at, unsigned char byte) {
+  return pwrite(memory_fd, &byte, 1, (off_t)(uintptr_t)at) == 1;
+}
+static place *place_at(size_t offset) {
+  for (int i = 0; i < PLACES_MAX; i++)
+    if (offset && places[i].offset == offset) return &places[i];
+  return NULL;
+}
+static void remove_place(place *p) {
+  for (int rank = 0; p->offset && rank < guest_count(); rank++) {
+    if (p->visits[rank] && p->visits[rank]->is_placed)
+      poke((unsigned char *)guest_at(rank)->image + p->offset, p->byte);
+    free(p->visits[rank]);
+  }
+  free(p->visits);
+  memset(p, 0, sizeof *p);
+}
+static void put_trap(place *p, int rank) {
+  if (!p->visits[rank]) p->visits[rank] = (visit *)calloc(1, sizeof(visit));
+  if (p->visits[rank] && !p->visits[rank]->is_placed)
+    p->visits[rank]->is_placed = poke((unsigned char *)guest_at(rank)->image + p->offset, 0xCC);
+}
+static void trap_place(const unsigned char *at) {
+  const size_t offset = (size_t)((const char *)at - guest_now()->image);
+  place *p = place_at(offset);
+  if (memory_fd < 0 || stepping || (!p && *at == 0xCC)) return;
+  if (!p) {
+    for (int i = 0; i < PLACES_MAX && (p = &places[next_place])->is_spin; i++)
+      next_place = (next_place + 1) % PLACES_MAX;
+    next_place = (next_place + 1) % PLACES_MAX;
+    remove_place(p);
+    p->visits = (visit **)calloc((size_t)guest_count(), sizeof *p->visits);
+    if (!p->visits) return;
+    p->offset = offset;
+    p->byte = *at;
+  }
+  put_trap(p, pm_rank());
+}
+/* Notes where the process is; ret how often in a row it was just so. */
+static int looks_the_same(visit *v, const ucontext_t *c) {
+  const char *stack = (const char *)(uintptr_t)c->uc_mcontext.gregs[REG_RSP] - 128;
+  const char *vectors =
+      (const char *)c->uc_mcontext.fpregs->_xmm; /* and all registers but flags and rip */
+  const int same = v->count++ &&
+                   memcmp(c->uc_mcontext.gregs, v->registers, sizeof v->registers) == 0 &&
+                   memcmp(vectors, v->vectors, sizeof v->vectors) == 0 &&
+                   memcmp(stack, v->stack, STACK_BYTES) == 0;
+  memcpy(v->registers, c->uc_mcontext.gregs, sizeof v->registers);
+  memcpy(v->vectors, vectors, sizeof v->vectors);
+  memcpy(v->stack, stack, STACK_BYTES);
+  return v->is_same = same ? v->is_same + 1 : 0;
+}
+static void visited(place *p, const ucontext_t *c) {
+  const int same = looks_the_same(p->visits[pm_rank()], c);
+  if (same > 1) {
+    p->same_count++;
+    if (!p->is_spin) {
+      p->is_spin = 1;
+      for (int rank = 0; rank < guest_count() && guest_count() <= 4096; rank++) put_trap(p, rank);
+    }
+    pm_yield();
+  } else
+    p->others_count++;
+}
+/* Comes twice: at the trap, and after the one instruction that it hid. */
+static void trapped(int number, siginfo_t *info, void *context) {
+  ucontext_t *c = (ucontext_t *)context;
+  const int error = errno;
+  unsigned char *at = (unsigned char *)(uintptr_t)c->uc_mcontext.gregs[REG_RIP] - 1;
+  (void)info;
+  if (stepping) {
+    c->uc_mcontext.gregs[REG_EFL] &= ~0x100L;
+    poke(stepping_at, 0xCC);
+    stepping = NULL;
+    errno = error;
+    return;
+  }
+  place *p = pm_self() ? place_at((size_t)((char *)at - guest_now()->image)) : NULL;
+  if (!p || !p->visits[pm_rank()]) { /* a breakpoint of the program's own */
+    signal(number, SIG_DFL);
+    return;
+  }
+  c->uc_mcontext.gregs[REG_RIP]--;
+  visited(p, c);
+  if (p->others_count > 64 + 100 * p->same_count) { /* a computation, or a place where many pass */
+    remove_place(p);
+  } else if (p->offset) {
+    poke(at, p->byte);
+    stepping = p;
+    stepping_at = at;
+    c->uc_mcontext.gregs[REG_EFL] |= 0x100;
+  }
+  errno = error;
+}
+static void traps_begin(void) {
+  struct sigaction act;
+  memset(&act, 0, sizeof act);
+  memory_fd = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+  act.sa_sigaction = trapped;
+  act.sa_flags = SA_SIGINFO | SA_NODEFER;
+  sigaction(SIGTRAP, &act, NULL);
+}
+static int is_trapped(void) { return stepping != NULL; }
+static unsigned char *code_at(const ucontext_t *c) {
+  return (unsigned char *)(uintptr_t)c->uc_mcontext.gregs[REG_RIP];
+}
+#else
+static void traps_begin(void) {}
+static void trap_place(const unsigned char *at) { (void)at; }
+static int is_trapped(void) { return 0; }
+static unsigned char *code_at(const ucontext_t *c) {
+  return (unsigned char *)(uintptr_t)c->uc_mcontext.pc;
+}
+#endif
+
+/* ---- ticks ---------------------------------------------------------------------------------------------- */
 /* Inside of a library it may hold a lock: then not now. The signal's frame lies on the guest's own
    stack, so the guest may be left here and come back. */
-static void tick(int signal, siginfo_t *info, void *context) {
+static void tick(int number, siginfo_t *info, void *context) {
   static uint64_t seen;
   static int ticks;
   const int error = errno;
-  (void)signal;
+  (void)number;
   (void)info;
-  if (!pm_self()) return;
+  if (!pm_self() || is_trapped()) return;
   const pm_world *world = pm_world_of(pm_self());
-  pm_stats s = pm_world_stats(world);
-  const uint64_t now = s.switches_count + s.events_count + (uint64_t)pm_now_ns();
+  const uint64_t now = progress(world);
+  unsigned char *at = code_at((const ucontext_t *)context);
   ticks = now == seen ? ticks + 1 : 0;
   seen = now;
-  if (ticks < spin_ticks_max || !guest_is_code(code_at((const ucontext_t *)context))) return;
-  for (int i = 0; i < 1000 && pm_world_stats(world).hash_id == s.hash_id; i++) pm_yield();
-  s = pm_world_stats(world);
-  seen = s.switches_count + s.events_count + (uint64_t)pm_now_ns();
-  ticks = spin_ticks_max - 1; /* found spinning once: at once the next time */
+  if (!ticks || !guest_is_code(at)) return;
+  trap_place(at);
+  if (ticks >= spin_ticks_max) {
+    yield_for_a_while(world);
+    seen = progress(world);
+    ticks = spin_ticks_max - 1; /* found spinning once: at once the next time */
+  }
   errno = error;
 }
 void guest_spin_begin(int spin_ms) {
   struct sigaction act;
   const struct itimerval every = {{0, TICK_MS * 1000}, {0, TICK_MS * 1000}};
   memset(&act, 0, sizeof act);
-  spin_ticks_max = spin_ms / TICK_MS > 1 ? spin_ms / TICK_MS : 1;
+  spin_ticks_max = spin_ms / TICK_MS > 2 ? spin_ms / TICK_MS : 2;
+  traps_begin();
   act.sa_sigaction = tick;
   act.sa_flags = SA_SIGINFO | SA_RESTART | SA_NODEFER;
   sigaction(SIGVTALRM, &act, NULL);

@@ -11,7 +11,9 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <linux/futex.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -137,6 +139,7 @@ int main(int argc, char **argv) {
   if (argc > 1 && strcmp(argv[1], "_exit") == 0) _exit(rank);
   if (argc > 1 && strcmp(argv[1], "signal") == 0 && rank == 1) raise(SIGTERM);
   if (argc > 1 && strcmp(argv[1], "stop") == 0 && rank == 1) PMI_Abort(0, "done");
+  if (argc > 1 && strcmp(argv[1], "block") == 0 && rank == 1) syscall(SYS_futex, &rank, FUTEX_WAIT, 1, NULL, NULL, 0);
   if (argc > 1) return PMI_Barrier();
   environment();
   numbers();

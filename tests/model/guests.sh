@@ -116,15 +116,39 @@ missing_functions_are_named() {
   run "$T/misses" call
   test $? = 100 && grep 'is_in_no_library was called, which is missing here' "$T/err"
 }
+# 1,000 waits for memory: a tick of the clock for the first, microseconds for the others; the same each time
+spins_are_remembered() {
+  timeout 20 "$B/pm_run" -n 2 "$B/tests/model/guest_spin" 1000 >"$T/out" 2>"$T/first" && grep -x '1000 turns, sum 17.794' "$T/out" && run -n 2 "$B/tests/model/guest_spin" 1000 && diff "$T/first" "$T/err"
+}
+semantics_are_set() {
+  run --semantics pt_any_lowest --semantics setmap_again=2 -n 2 "$guest" || return 1
+  for s in none pt_any_lowest=3 setmap_again=x; do ! run --semantics $s "$guest" && grep '^pm_run: --semantics: ' "$T/err" || return 1; done
+}
+faults_are_read() {
+  printf '# slow\nslow_node 1\nslow_ratio 3 # times\ndelay_ratio 1\ndelay_ns 100000\n' >"$T/faults"
+  run -n 3 "$guest" && cp "$T/err" "$T/first" && run -n 3 --faults "$T/faults" "$guest" && ! diff "$T/first" "$T/err" || return 1
+  for f in 'loss_ratio 2' 'slow_node 3' 'nonsense 1' 'loss_ratio' 'loss_ratio x' 'down_node 0.5'; do
+    echo "$f" >"$T/faults" && ! run -n 3 --faults "$T/faults" "$guest" && grep '^pm_run: --faults' "$T/err" || return 1
+  done
+}
+jitter_comes_from_the_seed() {
+  for seed in 1 1 2; do run -n 3 --jitter 5000 --seed $seed "$guest" && cp "$T/err" "$T/jitter$seed" || return 1; done
+  run -n 3 --jitter 5000 --seed 1 "$guest" && diff "$T/jitter1" "$T/err" && ! diff "$T/jitter1" "$T/jitter2"
+}
+# A lock of the host that nobody opens: named while the run stands still.
+who_blocks_the_host_is_named() {
+  timeout 3 "$B/pm_run" -n 2 "$B/tests/model/guest_state" block >"$T/out" 2>"$T/err"
+  grep -x 'pm_run: process 1 blocks the whole run, and has for a second, in futex .*' "$T/err"
+}
 help_lists_every_option() {
   run --help || return 1
-  for o in -n --per-node --platform --level --seed --trace --compute --prefix --stack --time-limit --spin; do grep -q -e " $o " "$T/out" || return 1; done
+  for o in -n --per-node --platform --level --seed --trace --compute --prefix --stack --time-limit --spin --semantics --faults --jitter; do grep -q -e " $o " "$T/out" || return 1; done
   ! run --spin x "$guest" && grep 'pm_run: --spin: a number of' "$T/err"
 }
 for t in token_goes_round same_time_every_run levels_differ levels_change_on_the_way bad_levels_are_refused exit_status_is_the_largest crash_has_a_name \
   deadlock_has_names trace_is_written sequence_diagram_is_drawn platform_is_read bad_calls_are_refused \
   threads_and_locks_work threads_of_executables_work threads_run_the_same_every_time last_thread_ends_the_process sleeps_take_simulated_time spin_on_memory_lets_time_pass poll_waits_for_events \
-  abort_ends_the_run computation_takes_its_time lines_carry_their_process ordinary_executables_run getopt_is_as_on_the_host libc_state_is_private pmi_is_whole ends_by_other_ways full_disk_is_noticed not_a_program_is_refused missing_functions_are_named help_lists_every_option; do
+  abort_ends_the_run computation_takes_its_time lines_carry_their_process ordinary_executables_run getopt_is_as_on_the_host libc_state_is_private pmi_is_whole ends_by_other_ways full_disk_is_noticed not_a_program_is_refused missing_functions_are_named spins_are_remembered semantics_are_set faults_are_read jitter_comes_from_the_seed who_blocks_the_host_is_named help_lists_every_option; do
   check "$t" $t
 done
 if run --level rtl -n 1 "$guest" exit || ! grep -q 'rtl is missing' "$T/err"; then

@@ -1,0 +1,125 @@
+/* Conditions of a run: --semantics, --faults, --jitter. */
+#include "guest.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- switches where implementations of Portals differ --------------------------------------------------------- */
+#define SWITCHES(X)                                                                                \
+  X(pt_any_lowest)                                                                                 \
+  X(pt_free_purges) X(setmap_again) X(eq_drops_newest) X(trigger_success_only)                     \
+      X(search_closing_event) X(uid_is_matched) X(offset_beyond_is_segv) X(md_release_in_use)      \
+          X(pt_missing_undeliverable) X(success_disable_overflow) X(oc_ack_counts_success)         \
+              X(frees_interrupt)
+static pm_semantics semantics;
+static void set_semantics(const char *option, const char *text) {
+#define X(name) {#name, &semantics.name},
+  const struct {
+    const char *name;
+    int *value;
+  } known[] = {SWITCHES(X)};
+#undef X
+  const size_t bytes = strcspn(text, "=");
+  char names[512] = "";
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    if (strlen(known[i].name) == bytes && strncmp(text, known[i].name, bytes) == 0) {
+      *known[i].value = text[bytes] ? (int)guest_number(option, text + bytes + 1, 0, 2) : 1;
+      return;
+    }
+    snprintf(names + strlen(names), sizeof names - strlen(names), " %s", known[i].name);
+  }
+  guest_refuse("%s: %.*s: unknown; there are:%s", option, (int)bytes, text, names);
+}
+
+/* ---- faults ----------------------------------------------------------------------------------------------------- */
+static pm_faults faults;
+static const char faults_help[] =
+    "FILE: lines \"loss_ratio 1e-6\", corrupt_ratio, duplicate_ratio, delay_ratio, delay_ns, "
+    "slow_node, "
+    "slow_ratio, down_node, t_down_ns, d_down_ns (nodes from 0); # comment";
+static int set_fault(const char *key, double x) {
+  const struct {
+    const char *key;
+    double *value;
+  } ratios[] = {{"loss_ratio", &faults.loss_ratio},
+                {"corrupt_ratio", &faults.corrupt_ratio},
+                {"duplicate_ratio", &faults.duplicate_ratio},
+                {"delay_ratio", &faults.delay_ratio}};
+  const struct {
+    const char *key;
+    int64_t *value;
+  } times[] = {{"delay_ns", &faults.delay_ns},
+               {"t_down_ns", &faults.t_down_ns},
+               {"d_down_ns", &faults.d_down_ns}};
+  const struct {
+    const char *key;
+    int *value;
+  } nodes[] = {{"slow_node", &faults.slow_node}, {"down_node", &faults.down_node}};
+  for (int i = 0; i < 4; i++)
+    if (strcmp(key, ratios[i].key) == 0) return *ratios[i].value = x, x >= 0 && x <= 1 ? 1 : -1;
+  for (int i = 0; i < 3; i++)
+    if (strcmp(key, times[i].key) == 0)
+      return *times[i].value = (int64_t)x, x >= 0 && x < 9e18 ? 1 : -1;
+  for (int i = 0; i < 2; i++)
+    if (strcmp(key, nodes[i].key) == 0)
+      return *nodes[i].value = 1 + (int)x, x >= 0 && x < 1e6 && x == (int)x ? 1 : -1;
+  if (strcmp(key, "slow_ratio") == 0) return faults.slow_ratio = x, x > 0 && x <= 1e9 ? 1 : -1;
+  return 0;
+}
+static void read_faults(const char *option, const char *path) {
+  FILE *in = fopen(path, "r");
+  char line[512], key[64], rest[64], *end;
+  if (!in) guest_refuse("%s: %s: %s", option, path, strerror(errno));
+  for (int n = 1; fgets(line, sizeof line, in); n++) {
+    line[strcspn(line, "#\n")] = 0;
+    const int words = sscanf(line, " %63s %63s %1s", key, rest, line + sizeof line - 2);
+    if (words <= 0) continue;
+    const double x = words == 2 ? strtod(rest, &end) : 0;
+    if (words != 2 || *end)
+      guest_refuse("%s: %s, line %d: a key and a number expected", option, path, n);
+    const int code = set_fault(key, x);
+    if (code == 0)
+      guest_refuse("%s: %s, line %d: %s: unknown; %s", option, path, n, key, faults_help);
+    if (code < 0) guest_refuse("%s: %s, line %d: %s: out of range", option, path, n, key);
+  }
+  fclose(in);
+}
+
+/* ---- jitter ------------------------------------------------------------------------------------------------------ */
+/* Real processes never begin together: each begins up to so much later, drawn from the seed and the
+   rank, so the same run is the same again. */
+static int64_t jitter_ns;
+static void set_jitter(const char *option, const char *text) {
+  jitter_ns = guest_number(option, text, 0, 1000000000000);
+}
+static uint64_t draw(uint64_t x) { /* splitmix64 */
+  x += 0x9E3779B97F4A7C15u;
+  x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
+  x = (x ^ x >> 27) * 0x94D049BB133111EBu;
+  return x ^ x >> 31;
+}
+static uint64_t seed;
+static void begin_late(guest *g) {
+  if (jitter_ns)
+    pm_sleep_ns((int64_t)(draw(draw(seed) ^ (uint64_t)pm_process_rank(g->process)) %
+                          (uint64_t)(jitter_ns + 1)));
+}
+
+static void settings(pm_world_desc *desc, pm_platform *platform) {
+  if (faults.slow_node > platform->nodes_count || faults.down_node > platform->nodes_count)
+    guest_refuse("--faults: the platform has %d nodes", (int)platform->nodes_count);
+  desc->semantics = semantics;
+  desc->faults = faults;
+  seed = desc->seed;
+}
+static const guest_option options[] = {
+    {"--semantics", "NAME[=N]",
+     "a switch where implementations of Portals differ (see pm_semantics)", set_semantics},
+    {"--faults", "FILE",
+     "of the network: lines of a key and a number, as in pm_faults; nodes count from 0",
+     read_faults},
+    {"--jitter", "NS", "processes begin up to so much later, drawn from the seed (0)", set_jitter},
+    {NULL, NULL, NULL, NULL}};
+static guest_part part = {
+    .name = "conditions", .options = options, .settings = settings, .process_begin = begin_late};
+__attribute__((constructor)) static void add(void) { guest_part_add(&part); }

@@ -1,0 +1,125 @@
+/* Watches the run from outside: a process that blocks the host (in a lock of a library that pm_run does
+   not know, in a read of the terminal) blocks all, and nothing in this program could say so. A child
+   process looks twice a second whether the launcher uses CPU time or switches; after a second without,
+   it names the simulated process, once per block. */
+#include "guest.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static volatile struct {
+  long switches;
+  int rank; /* who runs; -1: none */
+} * shared;
+static pid_t watcher;
+static int off;
+
+static long field(const char *text,
+                  int number) { /* of /proc/PID/stat, behind the name in brackets */
+  const char *at = strrchr(text, ')');
+  for (int i = 2; at && i < number; i++) at = strchr(at + 1, ' ');
+  long n = 0;
+  if (at && sscanf(at, "%ld", &n) != 1) n = 0;
+  return n;
+}
+static int read_text(const char *path, char *text, size_t bytes) {
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  const ssize_t n = fd < 0 ? -1 : read(fd, text, bytes - 1);
+  if (fd >= 0) close(fd);
+  text[n > 0 ? n : 0] = 0;
+  return n > 0;
+}
+static const char *call_name(long number) {
+  static const struct {
+    long number;
+    const char *name;
+  } known[] = {{SYS_futex, "futex (a lock or threads of a library that pm_run does not know)"},
+               {SYS_read, "read"},
+               {SYS_recvfrom, "recv"},
+               {SYS_recvmsg, "recvmsg"},
+               {SYS_accept, "accept"},
+               {SYS_connect, "connect"},
+               {SYS_wait4, "wait"},
+               {SYS_ppoll, "poll"},
+               {SYS_epoll_pwait, "epoll"},
+               {SYS_clock_nanosleep, "nanosleep"},
+               {SYS_nanosleep, "nanosleep"},
+               {SYS_fcntl, "fcntl (a lock of a file?)"},
+               {SYS_flock, "flock"},
+               {SYS_rt_sigsuspend, "sigsuspend"},
+               {SYS_write, "write"}};
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    if (known[i].number == number) return known[i].name;
+  return "a system call";
+}
+static void watch(pid_t launcher) {
+  char path[64], text[1024], line[512];
+  long switches = -1, cpu = -1;
+  int still = 0;
+  for (;;) {
+    nanosleep(&(struct timespec){0, 400000000}, NULL);
+    if (getppid() != launcher) _exit(0);
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)launcher);
+    const long cpu_now =
+        read_text(path, text, sizeof text) ? field(text, 14) + field(text, 15) : -2;
+    const char *state = strrchr(text, ')');
+    if (cpu_now != cpu || shared->switches != switches || shared->rank < 0 || !state ||
+        (state[2] != 'S' && state[2] != 'D')) {
+      still = 0;
+    } else if (++still == 2) {
+      snprintf(path, sizeof path, "/proc/%d/syscall", (int)launcher);
+      long number = -1;
+      if (read_text(path, text, sizeof text)) sscanf(text, "%ld", &number);
+      const int n =
+          snprintf(line, sizeof line,
+                   "pm_run: process %d blocks the whole run, and has for a second, in %s\n",
+                   shared->rank, call_name(number));
+      if (write(2, line, (size_t)n) < 0) _exit(1);
+    }
+    cpu = cpu_now;
+    switches = shared->switches;
+  }
+}
+void guest_watch_switch(int rank) {
+  if (!shared) return;
+  shared->switches++;
+  shared->rank = rank;
+}
+static void begin(pm_world *world) {
+  (void)world;
+  if (off) return;
+  void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) return;
+  const pid_t launcher = getpid();
+  *(void **)(void *)&shared = page;
+  shared->rank = -1;
+  watcher = fork();
+  if (watcher) return;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  prctl(PR_SET_NAME, "pm_run watch");
+  signal(SIGINT, SIG_IGN);
+  close(0), close(1);
+  watch(launcher);
+}
+static int finish(pm_world *world, int result) {
+  (void)world;
+  if (shared) shared->rank = -1;
+  if (watcher > 0) {
+    kill(watcher, SIGKILL);
+    waitpid(watcher, NULL, 0);
+  }
+  return result;
+}
+static void set_off(const char *option, const char *value) { (void)option, (void)value, off = 1; }
+static const guest_option options[] = {
+    {"--no-watch", NULL, "no second process that names who blocks the run", set_off},
+    {NULL, NULL, NULL, NULL}};
+static guest_part part = {.name = "watch", .options = options, .begin = begin, .finish = finish};
+__attribute__((constructor)) static void add(void) { guest_part_add(&part); }
