@@ -6,6 +6,8 @@
 #define NIC_HW_IMPLEMENTATION
 #define NIC_WITH_NBC
 #include "hw/nic_hw.h"
+#include "hw/nic_meet.h"
+#include "hw/nic_tcp.h"
 #include "tests/bench/bench.h"
 #include "tests/hw/sockets.h"
 #include <pthread.h>

@@ -3,6 +3,7 @@
 # Then with delay and loss on the way: slower, but all stamped or counted, and no byte wrong.
 . tests/test.sh
 a=nica$$ b=nicb$$
+export NBC_TOKEN=00112233445566778899aabbccddeeff # addresses that other hosts could reach
 clean() { ip netns del $a 2>/dev/null; ip netns del $b 2>/dev/null; }
 trap clean EXIT
 build() {
@@ -18,6 +19,35 @@ ranks() { # NAME: both ranks end well and each has stamps
   first=$?
   cat "$T/$1.0" "$T/$1.1"
   [ $first -eq 0 ] && [ $second -eq 0 ] && [ "$(grep -c '^rank .* stamped [1-9]' "$T/$1.0" "$T/$1.1" | grep -c ':1$')" -eq 2 ]
+}
+no_token() { # refused before anybody is waited for
+  ! env -u NBC_TOKEN ip netns exec $a "$B/tests/hw/tcp_rank" 0 192.0.2.1:7000 192.0.2.2:7000 >"$T/out" 2>&1 && grep -q NBC_TOKEN "$T/out"
+}
+wrong_token() {
+  ip netns exec $a env START_MS=1500 "$B/tests/hw/tcp_rank" 0 192.0.2.1:7000 192.0.2.2:7000 >"$T/out" 2>&1 &
+  ! ip netns exec $b env START_MS=1000 NBC_TOKEN=10112233445566778899aabbccddeeff "$B/tests/hw/tcp_rank" 1 192.0.2.1:7000 192.0.2.2:7000 >"$T/out1" 2>&1
+  refused=$?
+  ! wait $! && test $refused -eq 0 && grep -q token "$T/out1"
+}
+# A port of the range that connect takes its own from: the call may come back to the caller.
+calls_itself() {
+  ip netns exec $a sh -c 'echo "23500 23503" >/proc/sys/net/ipv4/ip_local_port_range && ip link set lo up' || return 1
+  ip netns exec $a "$B/tests/hw/tcp_rank" 1 127.0.0.1:23500 127.0.0.1:24000 >"$T/out1" 2>&1 &
+  sleep 1 # hundreds of calls to a port where nobody listens yet
+  ip netns exec $a "$B/tests/hw/tcp_rank" 0 127.0.0.1:23500 127.0.0.1:24000 >"$T/out0" 2>&1 && wait $! || { cat "$T/out0" "$T/out1"; return 1; }
+}
+# The cable is pulled: no byte, no end, no reset. Both ranks only wait.
+vanishes() {
+  for r in 0 1; do
+    n=$a && [ $r = 1 ] && n=$b
+    SILENCE_MS=2000 WAIT=1 timeout 50 ip netns exec $n "$B/tests/hw/tcp_rank" $r 192.0.2.1:7000 192.0.2.2:7000 >"$T/wait$r" 2>&1 &
+  done
+  until grep -q waiting "$T/wait0" && grep -q waiting "$T/wait1"; do sleep 0.05; done
+  ip -n $a link set v$a down
+  wait
+  ip -n $a link set v$a up
+  cat "$T/wait0" "$T/wait1"
+  grep -q NBC_E_PEER "$T/wait0" && grep -q NBC_E_PEER "$T/wait1"
 }
 sees_veth() { ip netns exec $a "$B/nicstat" list v$a | grep -q 'soft-stamps *yes'; }
 counts_veth() { ip netns exec $a "$B/nicstat" watch v$a --count 1 --interval 0.01 --all | grep -q 'net/tx_bytes *[1-9]'; }
@@ -39,10 +69,14 @@ if ! command -v ip >/dev/null; then reason="no ip command (Debian: iproute2)"
 elif ! build >"$T/build" 2>&1; then reason="namespaces or veth not permitted: $(tail -1 "$T/build")"
 else reason=; fi
 if [ -n "$reason" ]; then
-  for t in "ranks over veth" "stamps between hosts" "datagrams between hosts" "no listener" "nicstat sees veth" "counters of veth" "ranks over a slow link that drops" "ranks under delay and loss"; do skip "$t" "$reason"; done
+  for t in "ranks over veth" "no token, no listening" "another token" "a peer that vanishes without a word" "a call that comes back" "stamps between hosts" "datagrams between hosts" "no listener" "nicstat sees veth" "counters of veth" "ranks over a slow link that drops" "ranks under delay and loss"; do skip "$t" "$reason"; done
   finish
 fi
 check "ranks over veth" ranks plain
+check "no token, no listening" no_token
+check "another token" wrong_token
+check "a peer that vanishes without a word" vanishes
+check "a call that comes back" calls_itself
 listener
 check "stamps between hosts" stamps_between --size 5000
 check "datagrams between hosts" stamps_between --udp

@@ -6,8 +6,11 @@
 #define NIC_HW_IMPLEMENTATION
 #define NIC_WITH_NBC
 #include "hw/nic_hw.h"
+#include "hw/nic_meet.h"
+#include "hw/nic_tcp.h"
 #include "tests/test.h"
 #include "tests/hw/world.h"
+#include "tests/hw/mad_peer.h"
 
 #define LIMIT_NS 20000000000 /* a hang becomes a failure */
 static const nic_tcp_desc plain;
@@ -160,55 +163,77 @@ static void a_peer_that_vanishes_fails_its_operations(void) {
   world_free(ranks, 2);
 }
 
-/* A rank whose peer is this test, writing what it likes. */
+/* A peer that knows the job's secrets and sends frames that no rank would. */
+static void write_nonsense(mad_peer *m) {
+  const nic__tcp_head *head = (const nic__tcp_head *)m->user;
+  char rest[256];
+  CHECK(send(m->fd, head, sizeof *head, MSG_NOSIGNAL) == sizeof *head);
+  while (recv(m->fd, rest, sizeof rest, 0) > 0) { /* until it is thrown out */
+  }
+}
 static void nonsense_is_survived(void) {
-  for (int kind = 0; kind < 6; kind++) {
-    int pair[2];
-    if (!sockets_pair(SOCK_STREAM, pair)) SKIP("no loopback interface");
-    const int sockets[2] = {-1, pair[0]};
-    nic_tcp_desc desc = {.rank = 0, .size = 2, .sockets = sockets, .connect_limit_ns = 200000000};
-    nic__tcp_hello hello = {NIC__TCP_MAGIC, 1, 2, {0}};
-    nic__tcp_head head = {NIC__TCP_MAGIC, NIC__TCP_DATA, 0, 100, 1};
+  enum { KINDS = 12 };
+  for (int kind = 0; kind < KINDS; kind++) {
+    int sockets[2];
+    nic__tcp_head head = mad_head(NIC__TCP_DATA, 0, 100, 1);
+    mad_peer mad = {.early_bytes = 1 << 20, .user = &head};
     nbc_transport *t;
     nbc_error error;
     nbc_op op;
     char data[16];
     memset(&op, 0, sizeof op);
-    if (kind == 0) hello.magic = 0;
-    if (kind == 1) hello.rank = 5;
-    if (kind == 2) hello.size = 3;
-    if (kind == 3) head.magic++;
-    if (kind == 4) head.size_bytes = UINT64_MAX;
-    if (kind == 5) head.kind = NIC__TCP_NOTE;
-    CHECK(send(pair[1], &hello, sizeof hello, 0) == sizeof hello);
-    const nbc_status status = nic_tcp_create(&desc, &t, &error);
-    CHECK(status == (kind < 3 ? NBC_E_PEER : NBC_OK));
-    if (status == NBC_OK) {
-      CHECK(send(pair[1], &head, sizeof head, 0) == sizeof head);
-      const nbc_status posted = nbc_irecv(t, data, sizeof data, 1, 0, &op);
-      CHECK(posted == NBC_E_PEER || (posted == NBC_OK && nbc_wait(t, &op, LIMIT_NS) == NBC_E_PEER));
-      nic_tcp_destroy(t);
-    }
-    close(pair[1]);
+    if (kind == 0) head.magic++;
+    if (kind == 1) head.size_bytes = UINT64_MAX;
+    if (kind == 2) head.kind = NIC__TCP_NOTE;
+    if (kind == 3) head.kind = 0;
+    if (kind == 4) head.kind = NIC__TCP_KINDS;
+    if (kind == 5) head.consumed_bytes = 1;               /* frees what was never spent */
+    if (kind == 6) head.kind = NIC__TCP_GRANT;            /* nothing was announced */
+    if (kind == 7) head.kind = NIC__TCP_GRANT, head.slot = UINT32_MAX;
+    if (kind == 8) head.kind = NIC__TCP_GRANTED;          /* nothing was granted */
+    if (kind == 9) head.tag = 1, head.size_bytes = 60000; /* beyond what was granted */
+    if (kind == 10) head.magic = 0;
+    if (kind == 11) head.kind = NIC__TCP_NOTE | NIC__TCP_ARRIVED, head.size_bytes = 0;
+    if (!mad_start(&mad, sockets, write_nonsense)) SKIP("no loopback interface");
+    const nic_tcp_desc desc = {.rank = 0, .size = 2, .sockets = sockets, .max_early_bytes = 50000};
+    CHECK(nic_tcp_create(&desc, &t, &error) == NBC_OK);
+    const nbc_status posted = nbc_irecv(t, data, sizeof data, 1, 0, &op);
+    CHECK(posted == NBC_E_PEER || (posted == NBC_OK && nbc_wait(t, &op, LIMIT_NS) == NBC_E_PEER));
+    CHECK(nic_tcp_destroy(t) == NBC_OK);
+    pthread_join(mad.thread, NULL);
   }
-  int pair[2];
-  CHECK(sockets_pair(SOCK_STREAM, pair));
-  const int sockets[2] = {-1, pair[0]};
-  const nic_tcp_desc silent = {.rank = 0,
-                               .size = 2,
-                               .sockets = sockets,
-                               .connect_limit_ns = 1000000},
-                     bad = {.rank = 3, .size = 2};
-  nbc_transport *t;
-  nbc_error error;
-  CHECK(nic_tcp_create(&silent, &t, &error) == NBC_E_TIMEOUT && t == NULL &&
-        strstr(error.text, "no hello"));
-  CHECK(nic_tcp_create(&bad, &t, &error) == NBC_E_INVAL &&
-        nic_tcp_create(NULL, &t, NULL) == NBC_E_INVAL);
-  close(pair[1]);
 }
 
-/* Early messages above the limit wait in the socket, and are not lost. */
+/* Somebody at the other end who is not of the job: hellos that are wrong, or none. */
+static void strangers_are_no_peers(void) {
+  for (int kind = 0; kind < 5; kind++) {
+    int pair[2];
+    if (!sockets_pair(SOCK_STREAM, pair)) SKIP("no loopback interface");
+    const int sockets[2] = {-1, pair[0]};
+    const nic_tcp_desc desc = {
+        .rank = 0, .size = 2, .sockets = sockets, .connect_limit_ns = 50000000};
+    nic__hello hello;
+    nbc_transport *t;
+    nbc_error error;
+    memset(&hello, 0, sizeof hello);
+    hello.magic = kind == 0 ? 0 : NIC__MEET_MAGIC;
+    hello.rank = kind == 1 ? 5 : 1;
+    hello.size = kind == 2 ? 3 : 2;
+    if (kind != 3) memset(hello.job, 0, sizeof hello.job); /* another job */
+    if (kind < 4) CHECK(send(pair[1], &hello, sizeof hello, 0) == sizeof hello);
+    const nbc_status status = nic_tcp_create(&desc, &t, &error);
+    CHECK(status == (kind < 4 ? NBC_E_PEER : NBC_E_TIMEOUT) && t == NULL);
+    if (kind == 4) CHECK(strstr(error.text, "no hello") != NULL);
+    close(pair[1]);
+  }
+  const nic_tcp_desc bad = {.rank = 3, .size = 2};
+  nbc_transport *t;
+  nbc_error error;
+  CHECK(nic_tcp_create(&bad, &t, &error) == NBC_E_INVAL &&
+        nic_tcp_create(NULL, &t, NULL) == NBC_E_INVAL);
+}
+
+/* Early messages above the limit wait at their sender, and are not lost. */
 static void late(world_rank *r) {
   enum { COUNT = 40, BYTES = 50000 };
   static unsigned char out[BYTES], in[BYTES];
@@ -302,6 +327,7 @@ int main(int argc, char **argv) {
   RUN(a_rank_sends_to_itself);
   RUN(a_peer_that_vanishes_fails_its_operations);
   RUN(nonsense_is_survived);
+  RUN(strangers_are_no_peers);
   RUN(early_messages_have_a_limit);
   RUN(ranks_meet_by_address);
   RUN(addresses_are_checked);

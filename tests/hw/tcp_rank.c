@@ -1,11 +1,14 @@
 /* One rank of a job over TCP, for scripts: tcp_rank RANK ADDRESS... Exchanges random messages with every
    other rank, with computation between, and prints one line of what was stamped. Exit 0: all came right.
-   NIC=eth0 in the environment: by that NIC's own clock. */
+   In the environment: NIC=eth0, by that NIC's own clock; SILENCE_MS=n, when a silent peer counts as gone;
+   START_MS=n, how long to wait for the others; WAIT=n, then to do nothing but wait for a message. */
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
 #define NIC_HW_IMPLEMENTATION
 #define NIC_WITH_NBC
 #include "hw/nic_hw.h"
+#include "hw/nic_meet.h"
+#include "hw/nic_tcp.h"
 
 #define LIMIT_NS 60000000000
 enum { ROUNDS = 40, MOST_BYTES = 60000 };
@@ -44,6 +47,21 @@ static int exchange(const nbc_transport *t, int peer, const nbc_clock *clock) {
   return 0;
 }
 
+static int64_t milliseconds(const char *name) {
+  const char *text = getenv(name);
+  return text ? (int64_t)atoi(text) * 1000000 : 0;
+}
+/* For a message that never comes; the peer is to be found missing. */
+static int wait_in_vain(nbc_transport *t) {
+  nbc_op op;
+  memset(&op, 0, sizeof op);
+  printf("waiting\n");
+  fflush(stdout);
+  nbc_status status = nbc_irecv(t, in, 1, 1 - t->rank, 77, &op);
+  if (!status) status = nbc_wait(t, &op, LIMIT_NS);
+  return say("wait", status);
+}
+
 int main(int argc, char **argv) {
   const nbc_monitor_desc monitor_desc = {.history_calls = 65536};
   nbc_monitor *monitor;
@@ -59,7 +77,9 @@ int main(int argc, char **argv) {
   nic_tcp_desc desc = {.rank = atoi(argv[1]),
                        .size = argc - 2,
                        .addresses = (const char *const *)(argv + 2),
-                       .clock = nbc_monitor_clock(monitor)};
+                       .clock = nbc_monitor_clock(monitor),
+                       .silence_limit_ns = milliseconds("SILENCE_MS"),
+                       .connect_limit_ns = milliseconds("START_MS")};
   nic_machine *machine = NULL;
   nic_error why;
   const char *nic = getenv("NIC");
@@ -69,6 +89,7 @@ int main(int argc, char **argv) {
     return fprintf(stderr, "%s: no clock\n", nic), 1;
   if (nic_tcp_create(&desc, &t, &error)) return fprintf(stderr, "%s\n", error.text), 1;
   t->recorder = me;
+  if (getenv("WAIT")) return wait_in_vain(t);
   for (int peer = 0; peer < t->size; peer++)
     if (peer != t->rank && exchange(t, peer, desc.clock)) return 1;
   if ((status = nic_tcp_drain(t, LIMIT_NS))) return say("drain", status);
@@ -86,6 +107,7 @@ int main(int argc, char **argv) {
                     report->total.exact_lo_ns <= report->total.exact_hi_ns &&
                     report->problems[NBC_PROBLEM_stamp_invalid] == 0;
   nbc_report_free(report);
+  if (nic_tcp_close(t, LIMIT_NS, &error)) return fprintf(stderr, "%s\n", error.text), 1;
   nic_tcp_destroy(t);
   nic_clock_close(desc.clock_of_nic);
   nic_machine_free(machine);

@@ -1,0 +1,1593 @@
+/* nic_tcp.h: ranks over TCP, with transfer stamps from the kernel or the NIC.
+   Linux. Public domain or MIT-0, at your choice (end of file).
+
+   Include after nbc_overlap.h, nic_hw.h (with NIC_WITH_NBC) and nic_meet.h; implemented where
+   NIC_HW_IMPLEMENTATION is defined. Example, rank R of 2 on one host:
+
+       const char *const at[2] = {"127.0.0.1:7000", "127.0.0.1:7001"};
+       nic_tcp_desc desc = {.rank = R, .size = 2, .addresses = at};
+       if (nic_tcp_create(&desc, &t, &err)) return fprintf(stderr, "%s\n", err.text), 1;
+       ... nbc_isend(t, ...), nbc_wait(t, ...) ...
+       if (nic_tcp_close(t, 10000000000, &err)) fprintf(stderr, "%s\n", err.text);
+       nic_tcp_destroy(t);
+
+   An nbc_transport over sockets: one stream per pair of ranks, on one host or several. With a
+   recorder it reports what the library knows (begin: first byte given to the kernel, or a receive
+   posted while nothing of it had come; end: all bytes acknowledged, or read) and, later, the true
+   times: begin = the kernel handed the first byte to the device, end = between the hand-off and the
+   acknowledgement of the last byte. So the exact overlap of a report rests on the kernel's stamps,
+   not on the library. Receives get their stamps from the sender, in a note that follows the
+   message, where both are on one host; across hosts from the arrival stamps, as wide as these leave
+   it. Of a receive that is posted when its message has begun to come only the end is seen, so its
+   bounds are wide (case 3); its exact overlap counts from the post on, and is zero where all had
+   come.
+   NOTHING IS LOST IN SILENCE. A send is done when the kernel has taken its last byte. nic_tcp_drain
+   waits until the peers' kernels have all of them, nic_tcp_confirm until the peers themselves have
+   read them, nic_tcp_close ends in good order, and nic_tcp_destroy says if something was lost. A peer
+   that dies fails what it was to send and receive with NBC_E_PEER; what had come whole can still be
+   received. A host that vanishes without a word is noticed after a minute of silence, or when the
+   kernel gives up sending again (minutes; see silence_limit_ns).
+   MEMORY. Each rank keeps max_early_bytes per peer for messages whose receive is not posted yet. A
+   sender knows how much of it is free (128 bytes count for each message besides its data); a message
+   that does not fit is announced, and its data wait at the sender until a receive takes them. So no
+   message ever stands in the way of another one.
+   With a clock_of_nic, begin of a send = the NIC put its first packet on the wire: an interval, because
+   the relation of the NIC's clock to host time is one. A stamp that was lost, or that does not fit
+   between the kernel's hand-off and the acknowledgement, is not guessed: the begin then lies
+   anywhere between these two. Receives keep the kernel's stamps (see nic_stamping_recv). */
+#if !defined(NIC_MEET_H_INCLUDED)
+#  error "nic_tcp.h: include nbc_overlap.h, nic_hw.h (NIC_WITH_NBC) and nic_meet.h first"
+#endif
+#ifndef NIC_TCP_H_INCLUDED
+#  define NIC_TCP_H_INCLUDED
+#  ifdef __cplusplus
+extern "C" {
+#  endif
+
+typedef struct nic_tcp_desc {
+  int rank, size;
+  const char *const
+      *addresses;     /* size of them, "host:port" or "[v6]:port", the same on all ranks; or */
+  const int *sockets; /* size connected stream sockets, [rank] ignored; become the transport's */
+  const nbc_clock *clock; /* copied; NULL = nbc_clock_create with defaults */
+  bool no_stamps;         /* do not ask the kernel; no exact overlap */
+  /* PTP clock of the NIC that carries all streams: sends get its stamps. Borrowed until destroy;
+     meanwhile its host time is the transport's. NULL = the kernel's stamps */
+  nic_clock *clock_of_nic;
+  uint64_t
+      max_early_bytes; /* kept for receives not posted yet, per peer; 0 = 64 MiB; at least 4 KiB */
+  double
+      pace_bytes_per_s; /* the kernel paces each stream, as a link would; 0 = as fast as it goes */
+  int64_t connect_limit_ns; /* 0 = 30 s */
+  int64_t close_limit_ns;   /* of nic_tcp_destroy; 0 = 10 s */
+  /* 0: a silent connection with nothing on its way counts as broken after 60 s. Else after this time,
+     and also one whose data were not acknowledged, or not read by the peer, for so long */
+  int64_t silence_limit_ns;
+  const char *token, *job; /* see nic_meet.h; NULL = the environment's */
+  bool open_to_all;        /* without a token too, listen on addresses that other hosts can reach */
+} nic_tcp_desc;
+
+typedef struct nic_tcp_stats {
+  uint64_t sent_count, received_count; /* messages */
+  uint64_t stamped_count,
+      unstamped_count;  /* transfers with a recorder: true times known, or lost */
+  uint64_t early_count; /* receives posted after their message had begun to come */
+  /* with a clock_of_nic, of the stamped sends: begin by the NIC; begin only enclosed, as the NIC's stamp
+     did not come; as it contradicts what the kernel saw, or the clock was stepped */
+  uint64_t by_nic_count, nic_lost_count, nic_refused_count;
+} nic_tcp_stats;
+
+/* All ranks call it; it connects (rank r to all below, they listen) and returns when all are there.
+   ret NBC_OK | NBC_E_INVAL | NBC_E_NOMEM | NBC_E_CLOCK | NBC_E_SYSTEM | NBC_E_TIMEOUT | NBC_E_PEER
+   (given sockets: the other side is none of us, of another size or byte order) */
+NIC_API nbc_status nic_tcp_create(const nic_tcp_desc *desc, nbc_transport **t, nbc_error *err);
+/* Progress until the peers' kernels have acknowledged all that was sent, and all stamps due here have
+   come. ret NBC_OK | NBC_E_TIMEOUT | NBC_E_PEER (something that was sent is lost) */
+NIC_API nbc_status nic_tcp_drain(nbc_transport *t, int64_t limit_ns);
+/* Progress until all peers have said that they read all that was sent before this call; they say it
+   when they make progress. ret NBC_OK | NBC_E_TIMEOUT | NBC_E_PEER (one is gone) */
+NIC_API nbc_status nic_tcp_confirm(nbc_transport *t, int64_t limit_ns);
+/* The end in good order: sends what is queued, tells the peers that nothing follows, waits until all is
+   acknowledged and until they have closed too (so all ranks should call it, or destroy). Afterwards only
+   nic_tcp_stats_of and nic_tcp_destroy are allowed; messages that nobody received are dropped.
+   ret NBC_OK | NBC_E_TIMEOUT (a peer did not close, or has not acknowledged all) | NBC_E_PEER (what was
+   sent to one is lost, or it closed without receiving it). err says which rank and how much */
+NIC_API nbc_status nic_tcp_close(nbc_transport *t, int64_t limit_ns, nbc_error *err);
+/* Closes, unless that was done; waits at most close_limit_ns for acknowledgements. Operations not
+   finished are dropped. NULL allowed. ret as nic_tcp_close, but a peer that has all bytes need not
+   have closed */
+NIC_API nbc_status nic_tcp_destroy(nbc_transport *t);
+NIC_API nic_tcp_stats nic_tcp_stats_of(const nbc_transport *t);
+
+#  ifdef __cplusplus
+}
+#  endif
+#endif /* NIC_TCP_H_INCLUDED */
+
+/* ============================================================================================== */
+/*                                        IMPLEMENTATION                                          */
+/* ============================================================================================== */
+#if defined(NIC_HW_IMPLEMENTATION) && !defined(NIC_TCP_IMPLEMENTATION_ONCE)
+#  define NIC_TCP_IMPLEMENTATION_ONCE
+#  include <netinet/tcp.h>
+#  include <poll.h>
+#  include <sched.h>
+
+#  ifdef __cplusplus
+extern "C" {
+#  endif
+
+enum {
+  NIC__TCP_MAGIC = 0x6e696333, /* "nic3", in the byte order of the sender */
+  NIC__TCP_DATA = 1,           /* a message: its data follow */
+  NIC__TCP_NOTE = 2,           /* true times of a message sent before */
+  NIC__TCP_ANNOUNCE = 3,       /* a message whose data wait at the sender */
+  NIC__TCP_GRANT = 4,          /* so many bytes of an announced one may come */
+  NIC__TCP_GRANTED = 5,        /* they follow */
+  NIC__TCP_CREDIT = 6,         /* only brings consumed_bytes */
+  NIC__TCP_ASK = 7,            /* have you read all up to here? */
+  NIC__TCP_WORD = 8,           /* yes */
+  NIC__TCP_BYE = 9,            /* nothing follows; sequence: messages that receives took */
+  NIC__TCP_KINDS = 10,
+  NIC__TCP_NOTED = 0x100,            /* flag of data: a note will follow */
+  NIC__TCP_STAMPED = 0x200,          /* flag of data: its acknowledgement is stamped */
+  NIC__TCP_ARRIVED = 0x400,          /* flag of NOTE: from the receiver, when the last byte came */
+  NIC__TCP_JOIN_BYTES = 1024,        /* header and data in one packet up to here */
+  NIC__TCP_COST_BYTES = 128,         /* of an early message, besides its data */
+  NIC__TCP_MOST_ANNOUNCED = 1 << 22, /* a peer with more of them is none of ours */
+  NIC__TCP_RING = 1024,              /* messages whose times are awaited, per peer */
+  NIC__TCP_TURN_BYTES = 1 << 22,     /* read from one peer per progress, so that none starves */
+  NIC__TCP_NIC_WAIT_NS = 20000000,   /* a driver hands out its NIC's stamp later than the rest, */
+  NIC__TCP_NIC_SILENT = 16,          /* but nobody waits after so many without one */
+  NIC__TCP_NIC_READ_NS = 100000,     /* between two readings of its clock */
+  NIC__TCP_FIN_NS = 100000000        /* destroy waits so long for a peer that has all */
+};
+typedef struct nic__tcp_head {
+  uint32_t magic, kind;
+  uint64_t tag, size_bytes, sequence;
+  uint64_t
+      consumed_bytes; /* of what came the other way and waited here: so much in all is free again */
+  uint32_t slot, reserved; /* of an announced message, at its sender */
+} nic__tcp_head;
+/* The true times of one message, CLOCK_REALTIME of the sender. */
+typedef struct nic__tcp_times {
+  int64_t begin_ns, end_lo_ns, end_hi_ns;
+} nic__tcp_times;
+
+typedef struct nic__tcp_note {
+  nbc_op op; /* first: a note travels in the same queue as sends */
+  nic__tcp_times times;
+} nic__tcp_note;
+
+/* A message on its way: by the stream position of its first packet's and its last byte. */
+typedef struct nic__tcp_flight {
+  uint64_t xfer_id, sequence, first_position, last_position;
+  int64_t sent_first_ns, sent_last_ns, acked_ns; /* CLOCK_REALTIME; 0 = no stamp yet */
+  uint64_t nic_first_ticks, nic_last_ticks;      /* by the NIC's clock; 0 = no stamp yet */
+  int64_t t_ended_ns;                            /* host time: the acknowledgement was seen */
+  int64_t arrived_ns; /* as the receiver kernel stamped it; 0 = it could not tell */
+  bool has_first;     /* first_position is known */
+  bool is_whole;      /* the kernel has its last byte */
+  bool is_ended, is_answered;
+} nic__tcp_flight;
+
+typedef struct nic__tcp_early { /* a message that came before its receive */
+  struct nic__tcp_early *next;
+  nic__tcp_head head; /* of kind ANNOUNCE: without data */
+  uint64_t got_bytes;
+  nbc_op *
+      own; /* to this rank itself, and too long to be kept: the send, whose buffer holds the data */
+  char *data; /* right behind */
+} nic__tcp_early;
+
+typedef struct nic__tcp_awaited {
+  uint64_t xfer_id, sequence;
+  int64_t from_ns, end_hi_ns; /* host time: overlap counts from here on; all had arrived */
+} nic__tcp_awaited;
+
+/* A frame without data, of which one at a time is on its way. */
+typedef struct nic__tcp_word {
+  nbc_op op;
+  bool is_queued;
+} nic__tcp_word;
+
+typedef struct nic__tcp_peer {
+  int fd;
+  bool same_host, gone; /* gone: nothing comes any more, nothing can be sent */
+  bool mute;            /* nothing can be sent, but what has come may still be read */
+  bool reset;  /* the connection broke; else, when gone: the peer closed it in good order */
+  bool is_cut; /* sending ended within a frame: not even a last word would be understood */
+  bool said_bye, is_shut;
+  nic_stamping *stamping;
+  /* sending */
+  nbc_op *send_first, *send_last;
+  nic__tcp_head out; /* of send_first, whose data has out_data_bytes */
+  uint64_t out_data_bytes;
+  nbc_op **waiting; /* announced; index = slot, NULL = free */
+  uint32_t *free_slots, waiting_capacity, free_count;
+  uint64_t credit_bytes;             /* what the peer keeps for us, in all */
+  uint64_t spent_bytes, freed_bytes; /* of it; sums that only grow */
+  uint64_t lost_count;               /* sends that were told an error */
+  nic__tcp_word credit, ask, word, bye;
+  uint64_t asked, answered; /* numbers of ASK and of the WORD that came */
+  uint64_t sent_bytes, sent_sequence, sent_count;
+  nic__tcp_flight *flights; /* ring of NIC__TCP_RING */
+  uint64_t flight_first, flight_last;
+  /* receiving */
+  nbc_op *posted_first, *posted_last;
+  nic__tcp_early *early_first, *early_last;
+  uint64_t early_bytes, announced_count;
+  uint64_t consumed_bytes, told_bytes; /* freed here; what the peer knows of it */
+  uint64_t taken_count;                /* messages that receives took */
+  uint64_t bye_count;                  /* of ours, by the peer's last word */
+  nbc_op *granted_first, *granted_last;
+  nic__tcp_head in;
+  size_t in_bytes; /* of the header, read so far */
+  bool in_bound;   /* the header is whole and its data has a place: */
+  nbc_op *in_op;
+  nic__tcp_early *in_early;
+  nic__tcp_times note;                   /* data of a note */
+  uint64_t in_got_bytes, in_whole_bytes; /* whole: as sent, not only what a grant let through */
+  int64_t t_empty_ns;                    /* host time at which the stream was last seen empty */
+  int64_t in_begin_lo_ns, in_begin_hi_ns;
+  int64_t in_real_ns;        /* CLOCK_REALTIME of the last arrival stamp; 0 = none */
+  nic__tcp_awaited *awaited; /* ring: receives whose note has not come */
+  uint64_t awaited_count;
+} nic__tcp_peer;
+
+typedef struct nic__tcp {
+  nbc_transport t; /* first: the transport is the object */
+  nbc_clock clock;
+  nic_host host;
+  nic_tcp_desc desc;
+  nic_tcp_stats stats;
+  /* the NIC's clock, while it can be trusted */
+  bool has_nic, has_nic_host;
+  nic_host nic_host_before;
+  uint64_t nic_silent_count; /* sends in a row without a stamp */
+  nic_reading nic_first;
+  int64_t t_nic_read_ns;
+  nbc_relation nic_relation;
+  nic__tcp_peer *peers;
+  struct pollfd *polls;
+  nbc_op *done_first, *done_last;
+  uint64_t next_id;
+  bool is_closed;
+} nic__tcp;
+
+static int64_t nic__tcp_host_now(void *user) { return nbc_clock_now_ns((const nbc_clock *)user); }
+static int64_t nic__tcp_now(void *ctx) { return nbc_clock_now_ns(&((nic__tcp *)ctx)->clock); }
+
+static void nic__tcp_push(nbc_op **first, nbc_op **last, nbc_op *op) {
+  op->slot.next = NULL;
+  if (*first)
+    (*last)->slot.next = op;
+  else
+    *first = op;
+  *last = op;
+}
+static void nic__tcp_pop(nbc_op **first, nbc_op **last) {
+  *first = (*first)->slot.next;
+  if (!*first) *last = NULL;
+}
+
+/* Completion is told by progress only: until then the operation waits in the done list. */
+static void nic__tcp_finish(nic__tcp *n, nbc_op *op, nbc_status status, uint64_t size_bytes) {
+  op->status = status;
+  op->size_bytes = size_bytes;
+  nic__tcp_push(&n->done_first, &n->done_last, op);
+}
+
+static void nic__tcp_forget(const nic__tcp *n, uint64_t xfer_id) {
+  if (n->t.recorder && xfer_id) nbc_xfer_cancel(n->t.recorder, xfer_id);
+}
+static void nic__tcp_fail_receive(nic__tcp *n, nbc_op *op, uint64_t got_bytes) {
+  nic__tcp_forget(n, op->slot.xfer_id);
+  nic__tcp_finish(n, op, NBC_E_PEER, got_bytes);
+}
+
+/* One queued send or frame that never goes. Frames of the peer's own words are no operations. */
+static void nic__tcp_drop_send(nic__tcp *n, nic__tcp_peer *p, nbc_op *op) {
+  switch (op->slot.kind & 0xff) {
+  case NIC__TCP_NOTE: NIC_FREE(op); break;
+  case NIC__TCP_GRANT: nic__tcp_fail_receive(n, op, 0); break;
+  case NIC__TCP_DATA:
+  case NIC__TCP_ANNOUNCE:
+  case NIC__TCP_GRANTED:
+    p->lost_count++;
+    nic__tcp_finish(n, op, NBC_E_PEER, 0);
+    break;
+  default: break;
+  }
+}
+
+/* The stream takes no more: all sends fail, also those that wait for a grant. */
+static void nic__tcp_mute(nic__tcp *n, nic__tcp_peer *p) {
+  p->mute = true;
+  if (p->send_first && p->send_first->slot.posted_bytes) p->is_cut = true;
+  while (p->send_first) {
+    nbc_op *op = p->send_first;
+    nic__tcp_pop(&p->send_first, &p->send_last);
+    nic__tcp_drop_send(n, p, op);
+  }
+  for (uint32_t i = 0; i < p->waiting_capacity; i++) {
+    if (p->waiting[i]) nic__tcp_drop_send(n, p, p->waiting[i]);
+    p->waiting[i] = NULL;
+  }
+}
+
+/* Early messages of which no more comes, and announced ones. */
+static void nic__tcp_drop_early(nic__tcp_peer *p) {
+  nic__tcp_early **link = &p->early_first, *e;
+  p->early_last = NULL;
+  while ((e = *link) != NULL)
+    if (e == p->in_early || e->head.kind == NIC__TCP_ANNOUNCE) {
+      *link = e->next;
+      NIC_FREE(e);
+    } else {
+      p->early_last = e;
+      link = &e->next;
+    }
+  p->in_early = NULL;
+  p->announced_count = 0;
+}
+
+/* All that was to come from or go to a peer fails; what had come whole can still be received, and
+   what was sent whole may still be acknowledged by a peer that closed in good order. */
+static void nic__tcp_drop_peer(nic__tcp *n, nic__tcp_peer *p, bool in_order) {
+  p->gone = true;
+  p->reset = !in_order;
+  nic__tcp_mute(n, p);
+  while (p->flight_first < p->flight_last &&
+         !(in_order && p->flights[(p->flight_last - 1) % NIC__TCP_RING].is_whole))
+    nic__tcp_forget(n, p->flights[--p->flight_last % NIC__TCP_RING].xfer_id);
+  if (p->in_op) nic__tcp_fail_receive(n, p->in_op, p->in_got_bytes);
+  p->in_op = NULL;
+  nbc_op *lists[2] = {p->granted_first, p->posted_first};
+  p->granted_first = p->granted_last = p->posted_first = p->posted_last = NULL;
+  for (int i = 0; i < 2; i++)
+    for (nbc_op *op = lists[i], *next; op; op = next) {
+      next = op->slot.next;
+      nic__tcp_fail_receive(n, op, 0);
+    }
+  nic__tcp_drop_early(p);
+  p->in_bound = false;
+  n->stats.unstamped_count += p->awaited_count; /* no note comes any more */
+  p->awaited_count = 0;
+}
+
+/* ---- sending ----------------------------------------------------------------------------------
+ */
+static void nic__tcp_send_note(nic__tcp_peer *p, uint32_t flags, uint64_t sequence,
+                               const nic__tcp_times *times) {
+  if (p->mute || p->is_shut) return;
+  nic__tcp_note *note = (nic__tcp_note *)nic__zalloc(sizeof *note);
+  if (!note) return; /* the other side's report then lacks one stamp */
+  note->times = *times;
+  note->op.slot.kind = NIC__TCP_NOTE | flags;
+  note->op.slot.buffer = &note->times;
+  note->op.slot.limit_bytes = sizeof note->times;
+  note->op.slot.order = sequence;
+  nic__tcp_push(&p->send_first, &p->send_last, &note->op);
+}
+
+static nic__tcp_flight *nic__tcp_flight_new(nic__tcp *n, nic__tcp_peer *p, const nbc_op *op) {
+  if (!n->t.recorder || !op->slot.xfer_id) return NULL;
+  if (p->flight_last - p->flight_first == NIC__TCP_RING) { /* no progress for a thousand messages */
+    const nic__tcp_flight *oldest = &p->flights[p->flight_first++ % NIC__TCP_RING];
+    const nic__tcp_times none = {0, 0, 0};
+    nbc_xfer_end(n->t.recorder, oldest->xfer_id);
+    if (p->same_host && p->stamping) nic__tcp_send_note(p, 0, oldest->sequence, &none);
+    n->stats.unstamped_count++;
+  }
+  nic__tcp_flight *f = &p->flights[p->flight_last++ % NIC__TCP_RING];
+  memset(f, 0, sizeof *f);
+  f->xfer_id = op->slot.xfer_id;
+  f->sequence = op->slot.order;
+  return f;
+}
+static nic__tcp_flight *nic__tcp_flight_of(nic__tcp_peer *p, uint64_t xfer_id) {
+  for (uint64_t i = p->flight_last; i-- > p->flight_first;)
+    if (p->flights[i % NIC__TCP_RING].xfer_id == xfer_id) return &p->flights[i % NIC__TCP_RING];
+  return NULL;
+}
+
+/* The last packet's acknowledgement is of interest only. */
+static long nic__tcp_write(nic__tcp_peer *p, const void *data, size_t size_bytes, bool stamped,
+                           bool is_rest) {
+  const uint32_t ask =
+      (uint32_t)SOF_TIMESTAMPING_TX_SOFTWARE | (is_rest ? (uint32_t)SOF_TIMESTAMPING_TX_ACK : 0);
+  const long k = stamped && p->stamping
+                     ? nic__stamping_send(p->stamping, data, size_bytes, MSG_EOR, ask, NULL, 0)
+                     : send(p->fd, data, size_bytes, MSG_DONTWAIT | MSG_NOSIGNAL | MSG_EOR);
+  if (k > 0) p->sent_bytes += (uint64_t)k;
+  return k;
+}
+
+/* The next bytes of the message in front. Its header goes as a packet of its own, whose stamp is
+   the begin; a short message goes with its header, and one stamp is both. */
+static long nic__tcp_send_some(nic__tcp_peer *p, nbc_op *op) {
+  const uint64_t head_bytes = sizeof p->out, done_bytes = op->slot.posted_bytes;
+  const bool stamped = op->slot.xfer_id != 0 && (p->out.kind & NIC__TCP_STAMPED);
+  if (done_bytes < head_bytes) {
+    char joined[sizeof p->out + NIC__TCP_JOIN_BYTES];
+    const size_t data_bytes =
+        p->out_data_bytes <= NIC__TCP_JOIN_BYTES ? (size_t)p->out_data_bytes : 0;
+    memcpy(joined, &p->out, sizeof p->out);
+    if (data_bytes) memcpy(joined + sizeof p->out, op->slot.buffer, data_bytes);
+    return nic__tcp_write(p, joined + done_bytes, sizeof p->out + data_bytes - (size_t)done_bytes,
+                          stamped, data_bytes == p->out_data_bytes);
+  }
+  return nic__tcp_write(p, (const char *)op->slot.buffer + (done_bytes - head_bytes),
+                        (size_t)(p->out_data_bytes + head_bytes - done_bytes), stamped, true);
+}
+
+/* A place for an announced message; false: no memory now. */
+static bool nic__tcp_slot(nic__tcp_peer *p, uint32_t *slot) {
+  if (p->free_count == 0) {
+    const uint32_t old = p->waiting_capacity, capacity = old ? old * 2 : 16;
+    nbc_op **waiting = (nbc_op **)nic__zalloc(capacity * sizeof *waiting);
+    uint32_t *free_slots = (uint32_t *)nic__zalloc(capacity * sizeof *free_slots);
+    if (!waiting || !free_slots || capacity > NIC__TCP_MOST_ANNOUNCED) {
+      NIC_FREE(waiting);
+      NIC_FREE(free_slots);
+      return false;
+    }
+    if (old) memcpy(waiting, p->waiting, old * sizeof *waiting);
+    NIC_FREE(p->waiting);
+    NIC_FREE(p->free_slots);
+    p->waiting = waiting;
+    p->free_slots = free_slots;
+    p->waiting_capacity = capacity;
+    while (p->free_count < capacity - old)
+      p->free_slots[p->free_count] = old + p->free_count, p->free_count++;
+  }
+  *slot = p->free_slots[--p->free_count];
+  return true;
+}
+
+/* The front of the queue, for the first time: its header. A message for which the peer keeps no room
+   any more is announced, and its data wait here. false: no memory now. */
+static bool nic__tcp_begin_send(nic__tcp *n, nic__tcp_peer *p, nbc_op *op) {
+  uint32_t kind = op->slot.kind & 0xff, slot = 0;
+  const bool is_data = kind == NIC__TCP_DATA;
+  const uint64_t cost_bytes = op->slot.limit_bytes + NIC__TCP_COST_BYTES;
+  if (is_data && cost_bytes > p->credit_bytes - (p->spent_bytes - p->freed_bytes)) {
+    if (!nic__tcp_slot(p, &slot)) return false;
+    p->waiting[slot] = op;
+    op->slot.kind = (op->slot.kind & ~(uint32_t)0xff) | NIC__TCP_ANNOUNCE;
+    kind = NIC__TCP_ANNOUNCE;
+  } else if (is_data)
+    p->spent_bytes += cost_bytes;
+  memset(&p->out, 0, sizeof p->out);
+  p->out.magic = NIC__TCP_MAGIC;
+  p->out.kind = kind == NIC__TCP_ANNOUNCE ? kind : op->slot.kind;
+  p->out.tag = op->slot.tag;
+  p->out.size_bytes = op->slot.limit_bytes;
+  p->out.sequence = op->slot.order;
+  p->out.slot = slot;
+  p->out.consumed_bytes = p->told_bytes = p->consumed_bytes;
+  p->out_data_bytes = op->slot.limit_bytes;
+  if (kind == NIC__TCP_GRANT) {
+    p->out.sequence = op->slot.remote_id;
+    p->out.slot = op->slot.flying_count;
+    p->out.size_bytes = op->slot.granted_bytes;
+  } else if (kind == NIC__TCP_GRANTED)
+    p->out.size_bytes = p->out_data_bytes = op->slot.granted_bytes;
+  if (kind != NIC__TCP_DATA && kind != NIC__TCP_NOTE && kind != NIC__TCP_GRANTED)
+    p->out_data_bytes = 0;
+  op->slot.posted_bytes = 0;
+  op->slot.started = true;
+  if ((is_data || kind == NIC__TCP_GRANTED) && kind != NIC__TCP_ANNOUNCE &&
+      nic__tcp_flight_new(n, p, op))
+    nbc_xfer_begin(n->t.recorder, op->slot.xfer_id, p->out_data_bytes, NBC_KIND_ISEND,
+                   p->same_host ? NBC_PEER_SAME_NODE : NBC_PEER_OTHER_NODE);
+  return true;
+}
+
+/* The kernel has all of the front of the queue. */
+static void nic__tcp_sent(nic__tcp *n, nic__tcp_peer *p, nbc_op *op) {
+  nic__tcp_pop(&p->send_first, &p->send_last);
+  op->slot.started = false;
+  switch (op->slot.kind & 0xff) {
+  case NIC__TCP_NOTE: NIC_FREE(op); break;
+  case NIC__TCP_ANNOUNCE: break; /* waits in its slot */
+  case NIC__TCP_GRANT: nic__tcp_push(&p->granted_first, &p->granted_last, op); break;
+  case NIC__TCP_DATA:
+  case NIC__TCP_GRANTED:
+    n->stats.sent_count++;
+    p->sent_count++;
+    nic__tcp_finish(n, op, NBC_OK, op->slot.limit_bytes);
+    break;
+  default: ((nic__tcp_word *)(void *)op)->is_queued = false; break; /* op is its first member */
+  }
+}
+
+static void nic__tcp_say(nic__tcp_peer *p, nic__tcp_word *word, uint32_t kind, uint64_t sequence) {
+  if (word->is_queued || p->mute || p->fd < 0) return;
+  memset(word, 0, sizeof *word);
+  word->is_queued = true;
+  word->op.slot.kind = kind;
+  word->op.slot.order = sequence;
+  nic__tcp_push(&p->send_first, &p->send_last, &word->op);
+}
+
+/* Gives the kernel what it takes; stops when the socket is full. */
+static void nic__tcp_flush(nic__tcp *n, nic__tcp_peer *p) {
+  while (p->send_first && !p->mute) {
+    nbc_op *op = p->send_first;
+    if (!op->slot.started && !nic__tcp_begin_send(n, p, op)) return;
+    const uint64_t whole_bytes = sizeof p->out + p->out_data_bytes;
+    const long k = nic__tcp_send_some(p, op);
+    if (k < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR || errno == ENOBUFS))
+      return;
+    if (k < 0) { /* what the peer sent before it went may still be read */
+      nic__tcp_mute(n, p);
+      return;
+    }
+    nic__tcp_flight *f = op->slot.xfer_id ? nic__tcp_flight_of(p, op->slot.xfer_id) : NULL;
+    if (f && op->slot.posted_bytes == 0) f->first_position = p->sent_bytes - 1, f->has_first = true;
+    op->slot.posted_bytes += (uint64_t)k;
+    if (op->slot.posted_bytes < whole_bytes) continue;
+    if (f) f->last_position = p->sent_bytes - 1, f->is_whole = true;
+    nic__tcp_sent(n, p, op);
+  }
+}
+
+static int64_t nic__max(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* Begin and end, each known as an interval, as the recorder takes them: t +- the wider half. Of both
+   only what lies after from_ns counts. */
+static void nic__tcp_tell_stamp(nic__tcp *n, uint64_t xfer_id, int64_t from_ns, int64_t b_lo_ns,
+                                int64_t b_hi_ns, int64_t e_lo_ns, int64_t e_hi_ns) {
+  b_lo_ns = nic__max(b_lo_ns, from_ns);
+  b_hi_ns = nic__max(b_hi_ns, from_ns);
+  e_lo_ns = nic__max(e_lo_ns, from_ns);
+  e_hi_ns = nic__max(e_hi_ns, from_ns);
+  const int64_t begin_ns = b_lo_ns + (b_hi_ns - b_lo_ns) / 2,
+                middle_ns = e_lo_ns + (e_hi_ns - e_lo_ns) / 2;
+  const int64_t end_ns = nic__max(middle_ns, begin_ns); /* short ones: the intervals overlap */
+  const int64_t err_ns = nic__max(b_hi_ns - begin_ns, nic__max(end_ns - e_lo_ns, e_hi_ns - end_ns));
+  nbc_xfer_stamp(n->t.recorder, xfer_id, begin_ns, end_ns, err_ns);
+  n->stats.stamped_count++;
+}
+
+/* ---- the NIC's stamps -------------------------------------------------------------------------
+ */
+/* One more reading of its clock. A clock that cannot be read, stands still or runs at an impossible rate
+   is not used any more; one that was set makes the stamps at hand worthless, not those to come. */
+static void nic__tcp_read_nic(nic__tcp *n) {
+  nic_reading r;
+  const nic_clock_info *info = nic_clock_info_of(n->desc.clock_of_nic);
+  if (nic_clock_read(n->desc.clock_of_nic, &r, NULL) != NIC_OK) {
+    n->has_nic = false;
+    return;
+  }
+  n->t_nic_read_ns = r.t_after_ns;
+  if (!n->nic_first.t_after_ns) n->nic_first = r;
+  const nbc_status status =
+      nbc_relation_add(&n->nic_relation, r.t_before_ns, r.ticks, r.t_after_ns);
+  if (status == NBC_OK) return;
+  for (int i = 0; i < n->t.size; i++)
+    for (uint64_t k = n->peers[i].flight_first; k < n->peers[i].flight_last; k++) {
+      nic__tcp_flight *f = &n->peers[i].flights[k % NIC__TCP_RING];
+      if (f->nic_first_ticks || f->nic_last_ticks) n->stats.nic_refused_count++;
+      f->nic_first_ticks = f->nic_last_ticks = 0;
+    }
+  if (nic_clock_judge(info, &n->nic_first, &r, 0, NULL, NULL, NULL) != NIC_OK) n->has_nic = false;
+  n->nic_first = r;
+}
+
+static nbc_status nic__tcp_open_nic(nic__tcp *n, nbc_error *err) {
+  nic_clock *c = n->desc.clock_of_nic;
+  const nic_clock_info *info = nic_clock_info_of(c);
+  if (info->kind > NIC_READING_PLAIN) {
+    n->desc.clock_of_nic = NULL;
+    return nic__nbc_fail(err, NBC_E_INVAL,
+                         "clock_of_nic: %s is no PTP clock, so no NIC stamps packets by it",
+                         info->name);
+  }
+  const nbc_relation_desc limits = nic_clock_relation(info);
+  n->nic_host_before = c->host;
+  c->host = n->host;
+  n->has_nic_host = true;
+  n->has_nic = nbc_relation_init(&n->nic_relation, &limits) == NBC_OK;
+  if (n->has_nic) nic__tcp_read_nic(n);
+  return n->has_nic
+             ? NBC_OK
+             : nic__nbc_fail(err, NBC_E_CLOCK, "clock_of_nic: %s cannot be read", info->name);
+}
+
+static bool nic__tcp_nic_time(const nic__tcp *n, uint64_t ticks, int64_t *lo_ns, int64_t *hi_ns) {
+  nbc_time t;
+  if (!n->has_nic || !ticks || nbc_relation_time(&n->nic_relation, ticks, &t) != NBC_OK)
+    return false;
+  *lo_ns = t.t_ns - t.err_ns;
+  *hi_ns = t.t_ns + t.err_ns;
+  return true;
+}
+
+/* From the kernel's hand-off (begin, at least) and what the NIC stamped to the begin on the wire; the
+   end's lower bound rises to the wire's too. A stamp is of one frame of those that the NIC made of a
+   packet, so it is not later than the last of them begins. */
+static void nic__tcp_by_nic(nic__tcp *n, const nic__tcp_flight *f, int64_t *b_lo_ns,
+                            int64_t *b_hi_ns, int64_t *e_lo_ns, int64_t e_hi_ns) {
+  int64_t lo_ns, hi_ns;
+  *b_hi_ns = e_hi_ns;
+  if (nic__tcp_nic_time(n, f->nic_last_ticks, &lo_ns, &hi_ns)) {
+    if (lo_ns <= e_hi_ns && hi_ns >= *e_lo_ns) {
+      if (lo_ns > *e_lo_ns) *e_lo_ns = lo_ns;
+      if (hi_ns < *b_hi_ns) *b_hi_ns = hi_ns;
+    } else if (f->nic_last_ticks != f->nic_first_ticks)
+      n->stats.nic_refused_count++;
+  }
+  if (!nic__tcp_nic_time(n, f->nic_first_ticks, &lo_ns, &hi_ns))
+    n->stats.nic_lost_count++;
+  else if (lo_ns > *b_hi_ns || hi_ns < *b_lo_ns)
+    n->stats.nic_refused_count++;
+  else {
+    n->stats.by_nic_count++;
+    if (lo_ns > *b_lo_ns) *b_lo_ns = lo_ns;
+    if (hi_ns < *b_hi_ns) *b_hi_ns = hi_ns;
+  }
+}
+
+/* True times to the recorder, as t +- err; it was over at seen_ns at the latest. false: there are
+   none, or CLOCK_REALTIME was stepped. f: a send, whose NIC may have stamped it; else NULL. What was
+   before from_ns does not count. */
+static bool nic__tcp_stamp(nic__tcp *n, nic__tcp_peer *p, uint64_t xfer_id,
+                           const nic__tcp_times *times, const nic__tcp_flight *f, int64_t from_ns,
+                           int64_t seen_ns) {
+  int64_t b_lo_ns, b_hi_ns, e_lo_ns, e_hi_ns, unused_ns;
+  if (!times->begin_ns || !p->stamping ||
+      !nic_stamping_to_host(p->stamping, times->begin_ns, &b_lo_ns, &b_hi_ns) ||
+      !nic_stamping_to_host(p->stamping, times->end_lo_ns, &e_lo_ns, &unused_ns) ||
+      !nic_stamping_to_host(p->stamping, times->end_hi_ns, &unused_ns, &e_hi_ns) ||
+      e_lo_ns > seen_ns) {
+    n->stats.unstamped_count++;
+    return false;
+  }
+  if (e_hi_ns > seen_ns) e_hi_ns = seen_ns;
+  if (f && n->desc.clock_of_nic) nic__tcp_by_nic(n, f, &b_lo_ns, &b_hi_ns, &e_lo_ns, e_hi_ns);
+  nic__tcp_tell_stamp(n, xfer_id, from_ns, b_lo_ns, b_hi_ns, e_lo_ns, e_hi_ns);
+  return true;
+}
+
+/* ret whether the NIC's were among them */
+static bool nic__tcp_take_stamps(nic__tcp_peer *p) {
+  nic_stamp s;
+  bool has_nic = false;
+  while (nic_stamping_next(p->stamping, &s, NULL) == NIC_OK)
+    for (uint64_t i = p->flight_first; i < p->flight_last; i++) {
+      nic__tcp_flight *f = &p->flights[i % NIC__TCP_RING];
+      const bool is_first = f->has_first && (uint32_t)f->first_position == s.key_count,
+                 is_last = f->is_whole && (uint32_t)f->last_position == s.key_count;
+      if (s.kind == NIC_STAMP_SENT) { /* later ones are repeats */
+        if (is_first && !f->sent_first_ns) f->sent_first_ns = s.t_real_ns;
+        if (is_last && !f->sent_last_ns) f->sent_last_ns = s.t_real_ns;
+      } else if (s.kind == NIC_STAMP_NIC_SENT) {
+        has_nic = true;
+        if (is_first && !f->nic_first_ticks) f->nic_first_ticks = s.ticks;
+        if (is_last && !f->nic_last_ticks) f->nic_last_ticks = s.ticks;
+      } else if (s.kind == NIC_STAMP_ACKED && is_last)
+        f->acked_ns = s.t_real_ns;
+    }
+  return has_nic;
+}
+
+/* Ends the transfers whose last byte is acknowledged; stamps them when the receiver, on this host, has
+   said when it arrived: acknowledgements may be held back. The kernel makes the stamp before it counts
+   the acknowledgement: so, asked in this order, a stamp that is not there now never comes. */
+static void nic__tcp_settle(nic__tcp *n, nic__tcp_peer *p) {
+  int unacked_bytes = 0;
+  if (p->flight_first == p->flight_last) return;
+  if (ioctl(p->fd, SIOCOUTQ, &unacked_bytes) != 0) return;
+  const uint64_t acked_bytes = p->sent_bytes - (uint64_t)unacked_bytes;
+  if (p->stamping && nic__tcp_take_stamps(p) && n->has_nic &&
+      nbc_clock_now_ns(&n->clock) - n->t_nic_read_ns > NIC__TCP_NIC_READ_NS)
+    nic__tcp_read_nic(n); /* soon after a stamp, so that it is placed sharply */
+  for (uint64_t i = p->flight_first; i < p->flight_last; i++) {
+    nic__tcp_flight *f = &p->flights[i % NIC__TCP_RING];
+    if (!f->is_whole || f->last_position >= acked_bytes) break;
+    if (f->is_ended) continue;
+    if (n->t.recorder) nbc_xfer_end(n->t.recorder, f->xfer_id);
+    f->is_ended = true;
+    f->t_ended_ns = nbc_clock_now_ns(&n->clock);
+  }
+  for (; p->flight_first < p->flight_last; p->flight_first++) {
+    const nic__tcp_flight *f = &p->flights[p->flight_first % NIC__TCP_RING];
+    nic__tcp_times times = {0, 0, 0};
+    const bool has_note = p->same_host && p->stamping;
+    if (!f->is_ended || (has_note && !f->is_answered && !p->gone)) return;
+    const bool nic_misses = n->has_nic && p->stamping && !(f->nic_first_ticks && f->nic_last_ticks);
+    if (nic_misses && n->nic_silent_count < NIC__TCP_NIC_SILENT &&
+        nbc_clock_now_ns(&n->clock) - f->t_ended_ns < NIC__TCP_NIC_WAIT_NS)
+      return;
+    n->nic_silent_count = f->nic_first_ticks || f->nic_last_ticks ? 0 : n->nic_silent_count + 1;
+    if (f->sent_first_ns && f->sent_last_ns && f->acked_ns) {
+      times.begin_ns = f->sent_first_ns;
+      times.end_lo_ns = f->sent_last_ns;
+      times.end_hi_ns = f->arrived_ns >= f->sent_last_ns && f->arrived_ns < f->acked_ns
+                            ? f->arrived_ns
+                            : f->acked_ns;
+    }
+    if (n->t.recorder) nic__tcp_stamp(n, p, f->xfer_id, &times, f, 0, nbc_clock_now_ns(&n->clock));
+    if (has_note && !p->gone) nic__tcp_send_note(p, 0, f->sequence, &times);
+  }
+}
+
+/* ---- receiving --------------------------------------------------------------------------------
+ */
+static nbc_peer nic__tcp_class(const nic__tcp_peer *p) {
+  return p->same_host ? NBC_PEER_SAME_NODE : NBC_PEER_OTHER_NODE;
+}
+
+/* ret bytes; 0: nothing there, or the peer is gone. t_empty_ns: what was not there then came later.
+ */
+static size_t nic__tcp_read(nic__tcp *n, nic__tcp_peer *p, void *data, size_t size_bytes,
+                            int64_t *t_stamp_ns) {
+  nic_stamp s;
+  const int64_t before_ns = nbc_clock_now_ns(&n->clock);
+  memset(&s, 0, sizeof s);
+  const long k = p->stamping ? nic_stamping_recv(p->stamping, data, size_bytes, &s)
+                             : recv(p->fd, data, size_bytes, MSG_DONTWAIT);
+  if (k > 0) p->in_real_ns = s.t_real_ns;
+  *t_stamp_ns = s.t_after_ns ? s.t_after_ns : nbc_clock_now_ns(&n->clock);
+  if (k > 0) {
+    if ((size_t)k < size_bytes) p->t_empty_ns = before_ns;
+    return (size_t)k;
+  }
+  if (k < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
+    p->t_empty_ns = before_ns;
+  else
+    nic__tcp_drop_peer(n, p, k == 0);
+  return 0;
+}
+
+static void nic__tcp_deliver(nic__tcp *n, nic__tcp_peer *p, nbc_op *op, uint64_t whole_bytes,
+                             uint64_t got_bytes) {
+  const uint64_t size_bytes = got_bytes < op->slot.limit_bytes ? got_bytes : op->slot.limit_bytes;
+  n->stats.received_count++;
+  p->taken_count++;
+  if (n->t.recorder && op->slot.xfer_id)
+    nbc_xfer_end_sized(n->t.recorder, op->slot.xfer_id, size_bytes, nic__tcp_class(p));
+  else if (n->t.recorder)
+    nbc_xfer_end_only(n->t.recorder, size_bytes, NBC_KIND_IRECV, nic__tcp_class(p));
+  nic__tcp_finish(n, op, whole_bytes > op->slot.limit_bytes ? NBC_E_TRUNCATED : NBC_OK, size_bytes);
+}
+
+/* A receive that is posted when its message has, or may have, begun to come: known from now on. */
+static void nic__tcp_begun(nic__tcp *n, const nic__tcp_peer *p, nbc_op *op, uint64_t size_bytes) {
+  if (!n->t.recorder) return;
+  const int64_t t_ns = nbc_clock_now_ns(&n->clock);
+  op->slot.xfer_id = ++n->next_id;
+  op->slot.order = (uint64_t)t_ns; /* of a receive: its overlap counts from here on */
+  nbc_xfer_begun_at(n->t.recorder, op->slot.xfer_id, size_bytes, NBC_KIND_IRECV, nic__tcp_class(p),
+                    t_ns);
+}
+static int64_t nic__tcp_from_ns(const nbc_op *op) { return (int64_t)op->slot.order; }
+
+/* Stamps of a receive: announced by the sender, or from the arrivals. */
+static void nic__tcp_stamp_receive(nic__tcp *n, nic__tcp_peer *p, const nbc_op *op,
+                                   int64_t end_lo_ns, int64_t end_hi_ns) {
+  if (!n->t.recorder || !op->slot.xfer_id) return;
+  if (p->in.kind & NIC__TCP_NOTED) {
+    nic__tcp_awaited *w = &p->awaited[p->in.sequence % NIC__TCP_RING];
+    if (w->xfer_id)
+      n->stats.unstamped_count++;
+    else
+      p->awaited_count++;
+    w->xfer_id = op->slot.xfer_id;
+    w->sequence = p->in.sequence;
+    w->from_ns = nic__tcp_from_ns(op);
+    w->end_hi_ns = end_hi_ns;
+  } else if (p->stamping && !p->same_host) {
+    nic__tcp_tell_stamp(n, op->slot.xfer_id, nic__tcp_from_ns(op), p->in_begin_lo_ns,
+                        p->in_begin_hi_ns, end_lo_ns, end_hi_ns);
+  } else
+    n->stats.unstamped_count++;
+}
+
+/* A note comes from another process: times in order, of this decade or the next, or all zero. */
+static bool nic__tcp_is_time(const nic__tcp_times *t) {
+  return t->begin_ns >= 0 && t->begin_ns <= t->end_lo_ns && t->end_lo_ns <= t->end_hi_ns &&
+         t->end_hi_ns < INT64_C(4000000000000000000);
+}
+
+static void nic__tcp_take_note(nic__tcp *n, nic__tcp_peer *p) {
+  nic__tcp_awaited *w = &p->awaited[p->in.sequence % NIC__TCP_RING];
+  if (p->in.kind & NIC__TCP_ARRIVED) {
+    for (uint64_t i = p->flight_first; i < p->flight_last; i++) {
+      nic__tcp_flight *f = &p->flights[i % NIC__TCP_RING];
+      if (f->sequence != p->in.sequence) continue;
+      f->arrived_ns = p->note.end_hi_ns >= 0 ? p->note.end_hi_ns : 0;
+      f->is_answered = true;
+    }
+    return;
+  }
+  if (!n->t.recorder || !w->xfer_id || w->sequence != p->in.sequence) return;
+  if (nic__tcp_is_time(&p->note))
+    nic__tcp_stamp(n, p, w->xfer_id, &p->note, NULL, w->from_ns, w->end_hi_ns);
+  else
+    n->stats.unstamped_count++;
+  w->xfer_id = 0;
+  p->awaited_count--;
+}
+
+/* Tells the sender on this host when its last byte arrived, by the kernel's stamp. */
+static void nic__tcp_answer(nic__tcp_peer *p) {
+  const nic__tcp_times times = {0, 0, p->in_real_ns};
+  nic__tcp_send_note(p, NIC__TCP_ARRIVED, p->in.sequence, &times);
+}
+
+/* The posted receive of a tag, taken out of its list; NULL: none. */
+static nbc_op *nic__tcp_match(nic__tcp_peer *p, uint64_t tag) {
+  nbc_op *before = NULL;
+  for (nbc_op *op = p->posted_first; op; before = op, op = op->slot.next) {
+    if (op->slot.tag != tag) continue;
+    if (before)
+      before->slot.next = op->slot.next;
+    else
+      p->posted_first = op->slot.next;
+    if (p->posted_last == op) p->posted_last = before;
+    return op;
+  }
+  return NULL;
+}
+
+static void nic__tcp_keep(nic__tcp_peer *p, nic__tcp_early *e) {
+  if (p->early_last)
+    p->early_last->next = e;
+  else
+    p->early_first = e;
+  p->early_last = e;
+}
+
+/* Asks for the data of an announced message; as many as the receive takes. */
+static void nic__tcp_grant(nic__tcp_peer *p, nbc_op *op, const nic__tcp_head *announced) {
+  op->slot.kind = NIC__TCP_GRANT;
+  op->slot.remote_id = announced->sequence;
+  op->slot.flying_count = announced->slot;
+  op->slot.posted_bytes = 0;
+  op->slot.remote_op = NULL;
+  op->slot.granted_bytes =
+      announced->size_bytes < op->slot.limit_bytes ? announced->size_bytes : op->slot.limit_bytes;
+  op->size_bytes = announced->size_bytes; /* until it is finished */
+  nic__tcp_push(&p->send_first, &p->send_last, op);
+}
+
+/* NBC_PENDING: no memory for it now */
+static nbc_status nic__tcp_take_announced(nic__tcp_peer *p) {
+  if (p->announced_count >= NIC__TCP_MOST_ANNOUNCED) return NBC_E_PEER;
+  nbc_op *op = nic__tcp_match(p, p->in.tag);
+  if (op) {
+    nic__tcp_grant(p, op, &p->in);
+    return NBC_OK;
+  }
+  nic__tcp_early *e = (nic__tcp_early *)nic__zalloc(sizeof *e);
+  if (!e) return NBC_PENDING;
+  e->head = p->in;
+  e->head.kind = NIC__TCP_ANNOUNCE;
+  p->announced_count++;
+  nic__tcp_keep(p, e);
+  return NBC_OK;
+}
+
+static nbc_status nic__tcp_take_grant(nic__tcp_peer *p) {
+  const nic__tcp_head *h = &p->in;
+  nbc_op *op = h->slot < p->waiting_capacity ? p->waiting[h->slot] : NULL;
+  if (!op || op->slot.order != h->sequence || h->size_bytes > op->slot.limit_bytes)
+    return NBC_E_PEER;
+  p->waiting[h->slot] = NULL;
+  p->free_slots[p->free_count++] = h->slot;
+  op->slot.granted_bytes = h->size_bytes;
+  op->slot.kind = (op->slot.kind & ~(uint32_t)0xff) | NIC__TCP_GRANTED;
+  op->slot.started = false;
+  nic__tcp_push(&p->send_first, &p->send_last, op);
+  return NBC_OK;
+}
+
+/* A frame without data. NBC_OK | NBC_PENDING (no memory for it now) | NBC_E_PEER (not a right one) */
+static nbc_status nic__tcp_take_frame(nic__tcp_peer *p) {
+  switch (p->in.kind & 0xff) {
+  case NIC__TCP_ANNOUNCE: return nic__tcp_take_announced(p);
+  case NIC__TCP_GRANT: return nic__tcp_take_grant(p);
+  case NIC__TCP_ASK: nic__tcp_say(p, &p->word, NIC__TCP_WORD, p->in.sequence); break;
+  case NIC__TCP_WORD: p->answered = p->in.sequence; break;
+  case NIC__TCP_BYE: p->said_bye = true, p->bye_count = p->in.sequence; break;
+  default: break; /* CREDIT: its header says all */
+  }
+  return NBC_OK;
+}
+
+/* Is this header one that a rank of ours would send now? */
+static bool nic__tcp_is_right(const nic__tcp_peer *p) {
+  const nic__tcp_head *h = &p->in;
+  const uint32_t kind = h->kind & 0xff;
+  const bool right = h->magic == NIC__TCP_MAGIC && kind >= NIC__TCP_DATA && kind < NIC__TCP_KINDS &&
+                     h->size_bytes <= (uint64_t)1 << 48 && h->consumed_bytes >= p->freed_bytes &&
+                     h->consumed_bytes <= p->spent_bytes;
+  const nbc_op *g = p->granted_first;
+  if (kind == NIC__TCP_GRANTED)
+    return right && g && g->slot.remote_id == h->sequence && g->slot.granted_bytes == h->size_bytes;
+  return right && (kind != NIC__TCP_NOTE || h->size_bytes == sizeof p->note);
+}
+
+/* The stream is not one of ours any more: nothing after this can be trusted. */
+static void nic__tcp_expel(nic__tcp *n, nic__tcp_peer *p) {
+  nic__tcp_drop_peer(n, p, false);
+  shutdown(p->fd, SHUT_RDWR);
+}
+
+/* A place for the data whose header is whole. false: there is none now, or no data follows. */
+static bool nic__tcp_bind(nic__tcp *n, nic__tcp_peer *p) {
+  const uint32_t kind = p->in.kind & 0xff;
+  p->in_got_bytes = 0;
+  if (!nic__tcp_is_right(p)) {
+    nic__tcp_expel(n, p);
+    return false;
+  }
+  p->freed_bytes = p->in.consumed_bytes;
+  if (kind == NIC__TCP_NOTE) return p->in_bound = true;
+  if (kind != NIC__TCP_DATA && kind != NIC__TCP_GRANTED) {
+    const nbc_status status = nic__tcp_take_frame(p);
+    if (status == NBC_OK)
+      p->in_bytes = 0;
+    else if (status == NBC_E_PEER)
+      nic__tcp_expel(n, p);
+    return false;
+  }
+  p->in_whole_bytes = p->in.size_bytes;
+  if (kind == NIC__TCP_GRANTED) {
+    p->in_op = p->granted_first;
+    p->in_whole_bytes = p->in_op->size_bytes;
+    nic__tcp_pop(&p->granted_first, &p->granted_last);
+    return p->in_bound = true;
+  }
+  const uint64_t cost_bytes = p->in.size_bytes + NIC__TCP_COST_BYTES;
+  p->in_op = nic__tcp_match(p, p->in.tag);
+  if (p->in_op) {
+    p->consumed_bytes += cost_bytes;
+    return p->in_bound = true;
+  }
+  if (cost_bytes > n->desc.max_early_bytes - p->early_bytes) { /* more than we ever granted */
+    nic__tcp_expel(n, p);
+    return false;
+  }
+  nic__tcp_early *e = (nic__tcp_early *)NIC_MALLOC(sizeof *e + (size_t)p->in.size_bytes);
+  if (!e) return false;
+  memset(e, 0, sizeof *e);
+  e->head = p->in;
+  e->data = (char *)(e + 1);
+  p->early_bytes += cost_bytes;
+  nic__tcp_keep(p, e);
+  p->in_early = e;
+  return p->in_bound = true;
+}
+
+/* The kernel may hold an acknowledgement back for 40 ms: asked now, it goes at once, and the
+   sender's end stays narrow. */
+static void nic__tcp_ack_now(const nic__tcp_peer *p) {
+  const int on = 1;
+  if (p->fd >= 0) setsockopt(p->fd, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof on);
+}
+
+static void nic__tcp_message_done(nic__tcp *n, nic__tcp_peer *p, int64_t end_lo_ns,
+                                  int64_t end_hi_ns) {
+  nbc_op *op = p->in_op;
+  if ((p->in.kind & 0xff) != NIC__TCP_NOTE && p->in.kind & NIC__TCP_NOTED) nic__tcp_answer(p);
+  if (p->in.kind & NIC__TCP_STAMPED) nic__tcp_ack_now(p);
+  if ((p->in.kind & 0xff) == NIC__TCP_NOTE)
+    nic__tcp_take_note(n, p);
+  else if (op) {
+    nic__tcp_deliver(n, p, op, p->in_whole_bytes, p->in_got_bytes);
+    nic__tcp_stamp_receive(n, p, op, end_lo_ns, end_hi_ns);
+  }
+  p->in_op = NULL;
+  p->in_early = NULL;
+  p->in_bound = false;
+  p->in_bytes = 0;
+}
+
+/* Where the next bytes of data go, and how many at most. */
+static char *nic__tcp_place(nic__tcp_peer *p, char *rest, size_t rest_bytes, size_t *size_bytes) {
+  const uint64_t left_bytes = p->in.size_bytes - p->in_got_bytes;
+  if ((p->in.kind & 0xff) == NIC__TCP_NOTE)
+    return *size_bytes = (size_t)left_bytes, (char *)&p->note + p->in_got_bytes;
+  if (p->in_early) return *size_bytes = (size_t)left_bytes, p->in_early->data + p->in_got_bytes;
+  if (p->in_got_bytes < p->in_op->slot.limit_bytes) {
+    const uint64_t room_bytes = p->in_op->slot.limit_bytes - p->in_got_bytes;
+    *size_bytes = (size_t)(left_bytes < room_bytes ? left_bytes : room_bytes);
+    return (char *)p->in_op->slot.buffer + p->in_got_bytes;
+  }
+  *size_bytes = left_bytes < rest_bytes ? (size_t)left_bytes
+                                        : rest_bytes; /* longer than the receive: thrown away */
+  return rest;
+}
+
+/* Reads what is there. true: the stream was seen empty. */
+static bool nic__tcp_pump(nic__tcp *n, nic__tcp_peer *p) {
+  char rest[4096];
+  for (size_t turn_bytes = 0; !p->gone && turn_bytes < NIC__TCP_TURN_BYTES;) {
+    const int64_t t_empty_ns = p->t_empty_ns; /* what comes now came after this */
+    int64_t t_stamp_ns = 0;
+    size_t k = 0, want_bytes;
+    if (p->in_bytes < sizeof p->in) {
+      k = nic__tcp_read(n, p, (char *)&p->in + p->in_bytes, sizeof p->in - p->in_bytes,
+                        &t_stamp_ns);
+      if (!k) return !p->gone;
+      if (p->in_bytes == 0) p->in_begin_lo_ns = t_empty_ns, p->in_begin_hi_ns = t_stamp_ns;
+      p->in_bytes += k;
+      if (p->in_bytes < sizeof p->in) continue;
+    }
+    if (!p->in_bound && !nic__tcp_bind(n, p)) {
+      if (p->in_bytes || p->gone) return false; /* no memory: later */
+      turn_bytes += sizeof p->in;
+      continue;
+    }
+    if (p->in_got_bytes < p->in.size_bytes) {
+      char *place = nic__tcp_place(p, rest, sizeof rest, &want_bytes);
+      k = nic__tcp_read(n, p, place, want_bytes, &t_stamp_ns);
+      if (!k) return !p->gone;
+      p->in_got_bytes += k;
+      if (p->in_early) p->in_early->got_bytes += k;
+    }
+    turn_bytes += k;
+    if (p->in_got_bytes == p->in.size_bytes)
+      nic__tcp_message_done(n, p, t_empty_ns > p->in_begin_lo_ns ? t_empty_ns : p->in_begin_lo_ns,
+                            t_stamp_ns ? t_stamp_ns : nbc_clock_now_ns(&n->clock));
+  }
+  return false;
+}
+
+/* A message to this rank itself that waits in its sender's buffer. */
+static void nic__tcp_take_own(nic__tcp *n, nic__tcp_peer *p, nbc_op *op, nbc_op *send) {
+  const uint64_t size_bytes =
+      send->slot.limit_bytes < op->slot.limit_bytes ? send->slot.limit_bytes : op->slot.limit_bytes;
+  if (size_bytes) memcpy(op->slot.buffer, send->slot.buffer, (size_t)size_bytes);
+  n->stats.sent_count++;
+  nic__tcp_finish(n, send, NBC_OK, send->slot.limit_bytes);
+  nic__tcp_deliver(n, p, op, send->slot.limit_bytes, size_bytes);
+}
+
+/* A receive whose message began to come before: takes over what is there. false: there is none, or
+   it is only announced (*announced: granted now, and nothing of its data has come). */
+static bool nic__tcp_take_early(nic__tcp *n, nic__tcp_peer *p, nbc_op *op,
+                                nic__tcp_head *announced) {
+  nic__tcp_early *before = NULL, *e = p->early_first;
+  for (; e && e->head.tag != op->slot.tag; e = e->next) before = e;
+  announced->kind = 0;
+  if (!e) return false;
+  if (before)
+    before->next = e->next;
+  else
+    p->early_first = e->next;
+  if (p->early_last == e) p->early_last = before;
+  if (e->head.kind == NIC__TCP_ANNOUNCE) {
+    *announced = e->head;
+    nbc_op *own = e->own;
+    NIC_FREE(e);
+    if (!own) return p->announced_count--, false;
+    nic__tcp_take_own(n, p, op, own);
+    return true;
+  }
+  p->early_bytes -= e->head.size_bytes + NIC__TCP_COST_BYTES;
+  p->consumed_bytes += e->head.size_bytes + NIC__TCP_COST_BYTES;
+  n->stats.early_count++;
+  if (op->peer != n->t.rank) nic__tcp_begun(n, p, op, e->head.size_bytes);
+  if (e->got_bytes && op->slot.limit_bytes)
+    memcpy(op->slot.buffer, e->data,
+           (size_t)(e->got_bytes < op->slot.limit_bytes ? e->got_bytes : op->slot.limit_bytes));
+  if (p->in_early == e) { /* still coming */
+    p->in_early = NULL;
+    p->in_op = op;
+  } else {
+    const int64_t from_ns = nic__tcp_from_ns(op);
+    nic__tcp_deliver(n, p, op, e->head.size_bytes, e->got_bytes);
+    if (op->slot.xfer_id && p->stamping)
+      nic__tcp_tell_stamp(n, op->slot.xfer_id, from_ns, 0, 0, 0, 0); /* all of it was before */
+  }
+  NIC_FREE(e);
+  return true;
+}
+
+/* ---- the transport's functions ----------------------------------------------------------------
+ */
+static void nic__tcp_prepare(nbc_op *op, int peer, const void *buffer, uint64_t size_bytes,
+                             uint64_t tag) {
+  memset(&op->slot, 0, sizeof op->slot);
+  op->finished = false;
+  op->status = NBC_PENDING;
+  op->peer = peer;
+  op->size_bytes = 0;
+  op->slot.buffer = (void *)(uintptr_t)buffer;
+  op->slot.limit_bytes = size_bytes;
+  op->slot.tag = tag;
+}
+
+/* A message to this rank itself goes straight into the posted receive, or is an early one; one that is
+   too long for that waits in the sender's buffer. */
+static nbc_status nic__tcp_send_self(nic__tcp *n, nic__tcp_peer *p, nbc_op *op) {
+  const uint64_t size_bytes = op->slot.limit_bytes, cost_bytes = size_bytes + NIC__TCP_COST_BYTES;
+  nbc_op *receive = nic__tcp_match(p, op->slot.tag);
+  if (receive) {
+    nic__tcp_take_own(n, p, receive, op);
+    return NBC_OK;
+  }
+  const bool fits = cost_bytes <= n->desc.max_early_bytes - p->early_bytes;
+  nic__tcp_early *e = (nic__tcp_early *)NIC_MALLOC(sizeof *e + (fits ? (size_t)size_bytes : 0));
+  if (!e) return NBC_E_NOMEM;
+  memset(e, 0, sizeof *e);
+  e->head.kind = fits ? NIC__TCP_DATA : NIC__TCP_ANNOUNCE;
+  e->head.tag = op->slot.tag;
+  e->head.size_bytes = size_bytes;
+  e->data = (char *)(e + 1);
+  nic__tcp_keep(p, e);
+  if (!fits) {
+    e->own = op;
+    return NBC_OK;
+  }
+  if (size_bytes) memcpy(e->data, op->slot.buffer, (size_t)size_bytes);
+  e->got_bytes = size_bytes;
+  p->early_bytes += cost_bytes;
+  n->stats.sent_count++;
+  nic__tcp_finish(n, op, NBC_OK, size_bytes);
+  return NBC_OK;
+}
+
+static nbc_status nic__tcp_isend(void *ctx, const void *buffer, uint64_t size_bytes, int peer,
+                                 uint64_t tag, nbc_op *op) {
+  nic__tcp *n = (nic__tcp *)ctx;
+  nic__tcp_peer *p = &n->peers[peer];
+  nic__tcp_prepare(op, peer, buffer, size_bytes, tag);
+  if (n->is_closed) return NBC_E_STATE;
+  if (peer == n->t.rank) return nic__tcp_send_self(n, p, op);
+  if (p->mute) return NBC_E_PEER;
+  op->slot.kind = NIC__TCP_DATA;
+  op->slot.order = ++p->sent_sequence;
+  if (n->t.recorder) op->slot.xfer_id = ++n->next_id;
+  if (op->slot.xfer_id && p->stamping)
+    op->slot.kind |= p->same_host ? NIC__TCP_STAMPED | NIC__TCP_NOTED : NIC__TCP_STAMPED;
+  nic__tcp_push(&p->send_first, &p->send_last, op);
+  nic__tcp_flush(n, p);
+  return NBC_OK;
+}
+
+static nbc_status nic__tcp_irecv(void *ctx, void *buffer, uint64_t size_bytes, int peer,
+                                 uint64_t tag, nbc_op *op) {
+  nic__tcp *n = (nic__tcp *)ctx;
+  nic__tcp_peer *p = &n->peers[peer];
+  nic__tcp_prepare(op, peer, buffer, size_bytes, tag);
+  /* Only a look at the stream tells whether this message begins after this call: then the call is a
+     bound of its transfer; else only its end is. */
+  nic__tcp_head announced;
+  if (n->is_closed) return NBC_E_STATE;
+  const bool is_remote = peer != n->t.rank, was_empty = is_remote && nic__tcp_pump(n, p);
+  if (nic__tcp_take_early(n, p, op, &announced)) return NBC_OK;
+  if (p->gone) return NBC_E_PEER;
+  const bool header_cut = p->in_bytes > 0 && !p->in_bound;
+  if (((was_empty && !header_cut) || announced.kind) && n->t.recorder) {
+    op->slot.xfer_id = ++n->next_id;
+    nbc_xfer_begin(n->t.recorder, op->slot.xfer_id, size_bytes, NBC_KIND_IRECV, nic__tcp_class(p));
+  } else if (is_remote)
+    nic__tcp_begun(n, p, op, size_bytes);
+  if (announced.kind) {
+    nic__tcp_grant(p, op, &announced);
+    nic__tcp_flush(n, p);
+  } else
+    nic__tcp_push(&p->posted_first, &p->posted_last, op);
+  return NBC_OK;
+}
+
+static nbc_status nic__tcp_cancel(void *ctx, nbc_op *op) {
+  nic__tcp *n = (nic__tcp *)ctx;
+  nic__tcp_peer *p = &n->peers[op->peer];
+  nbc_op *before = NULL, *at = p->posted_first;
+  for (; at && at != op; at = at->slot.next) before = at;
+  if (!at) return NBC_E_STATE;
+  if (before)
+    before->slot.next = op->slot.next;
+  else
+    p->posted_first = op->slot.next;
+  if (p->posted_last == op) p->posted_last = before;
+  nic__tcp_forget(n, op->slot.xfer_id);
+  nic__tcp_finish(n, op, NBC_E_CANCELLED, 0);
+  return NBC_OK;
+}
+
+static void nic__tcp_tell(nic__tcp *n) {
+  nbc_op *op = n->done_first;
+  n->done_first = n->done_last = NULL; /* what the callbacks post is told next time */
+  while (op) {
+    nbc_op *next = op->slot.next;
+    op->finished = true;
+    if (op->done) op->done(op); /* may free it */
+    op = next;
+  }
+}
+
+/* What nobody else carries to the peer: room that became free here. */
+static void nic__tcp_tell_credit(const nic__tcp *n, nic__tcp_peer *p) {
+  if (p->consumed_bytes - p->told_bytes > n->desc.max_early_bytes / 4 && !p->is_shut)
+    nic__tcp_say(p, &p->credit, NIC__TCP_CREDIT, 0);
+}
+
+/* Errors and hang-ups are looked at also where nothing can be read now. */
+static void nic__tcp_look(nic__tcp *n) {
+  if (n->t.size == 2) { /* the one peer: reading says it all */
+    nic__tcp_peer *p = &n->peers[1 - n->t.rank];
+    if (!p->gone && p->fd >= 0) nic__tcp_pump(n, p);
+  }
+  for (int i = 0; i < n->t.size; i++) {
+    const nic__tcp_peer *p = &n->peers[i];
+    n->polls[i].fd = p->gone ? -1 : p->fd;
+    n->polls[i].events = POLLIN | POLLRDHUP;
+    n->polls[i].revents = 0;
+  }
+  if (n->t.size > 2 && poll(n->polls, (nfds_t)n->t.size, 0) <= 0) return;
+  for (int i = 0; i < n->t.size; i++) {
+    nic__tcp_peer *p = &n->peers[i];
+    const bool stuck = p->in_bytes == sizeof p->in && !p->in_bound; /* no memory for what is next */
+    if (n->t.size > 2 && (n->polls[i].revents & (POLLIN | POLLHUP | POLLRDHUP)))
+      nic__tcp_pump(n, p);
+    else if (n->t.size == 2 && stuck && n->polls[i].fd >= 0)
+      poll(&n->polls[i], 1, 0);
+    if (stuck && !p->gone && p->in_bytes == sizeof p->in && !p->in_bound &&
+        (n->polls[i].revents & (POLLHUP | POLLRDHUP)))
+      nic__tcp_drop_peer(n, p, false);
+  }
+}
+
+static nbc_status nic__tcp_progress(void *ctx) {
+  nic__tcp *n = (nic__tcp *)ctx;
+  nic__tcp_look(n);
+  for (int i = 0; i < n->t.size; i++) {
+    nic__tcp_settle(n, &n->peers[i]);
+    nic__tcp_tell_credit(n, &n->peers[i]);
+    nic__tcp_flush(n, &n->peers[i]); /* notes too: nobody may come here again for a while */
+  }
+  nic__tcp_tell(n);
+  return NBC_OK;
+}
+
+static nbc_peer nic__tcp_peer_class(void *ctx, int peer) {
+  return nic__tcp_class(&((nic__tcp *)ctx)->peers[peer]);
+}
+
+/* ---- what the peers have ----------------------------------------------------------------------
+ */
+/* Bytes that the kernel has taken and the peer's kernel has not acknowledged. */
+static uint64_t nic__tcp_unacked(const nic__tcp_peer *p) {
+  int bytes = 0;
+  return p->fd >= 0 && ioctl(p->fd, SIOCOUTQ, &bytes) == 0 && bytes > 0 ? (uint64_t)bytes : 0;
+}
+/* The kernel has given the connection up: what is not acknowledged never will be. */
+static bool nic__tcp_is_dead(const nic__tcp_peer *p) {
+  struct tcp_info info;
+  socklen_t bytes = sizeof info;
+  memset(&info, 0, sizeof info);
+  return getsockopt(p->fd, IPPROTO_TCP, TCP_INFO, &info, &bytes) == 0 &&
+         info.tcpi_state == 7; /* TCP_CLOSE */
+}
+/* NBC_OK: the peer's kernel has all that was sent; NBC_PENDING; NBC_E_PEER: it never will. */
+static nbc_status nic__tcp_all_acked(const nic__tcp_peer *p) {
+  const uint64_t unacked_bytes = nic__tcp_unacked(p);
+  if (!p->send_first && !unacked_bytes) return NBC_OK;
+  return p->fd >= 0 && unacked_bytes && nic__tcp_is_dead(p) && nic__tcp_unacked(p) ? NBC_E_PEER
+                                                                                   : NBC_PENDING;
+}
+
+/* Between two looks where nothing is to be done but to wait. */
+static void nic__tcp_rest(int64_t waited_ns) {
+  const struct timespec pause = {0, 50000};
+  if (waited_ns < 200000)
+    sched_yield();
+  else
+    nanosleep(&pause, NULL);
+}
+
+NIC_API nbc_status nic_tcp_drain(nbc_transport *t, int64_t limit_ns) {
+  nic__tcp *n = (nic__tcp *)t;
+  if (!t) return NBC_E_INVAL;
+  for (const int64_t start_ns = nbc_clock_now_ns(&n->clock);;) {
+    nbc_status status = NBC_OK;
+    nic__tcp_progress(n);
+    for (int i = 0; i < n->t.size && status != NBC_E_PEER; i++) {
+      const nic__tcp_peer *p = &n->peers[i];
+      const nbc_status acked = nic__tcp_all_acked(p);
+      const bool settled =
+          p->flight_first == p->flight_last && (p->gone || p->mute || !p->awaited_count);
+      if (acked == NBC_E_PEER || (acked == NBC_OK && settled))
+        status = acked == NBC_OK ? status : acked;
+      else
+        status = NBC_PENDING;
+    }
+    if (status != NBC_PENDING) return status;
+    const int64_t waited_ns = nbc_clock_now_ns(&n->clock) - start_ns;
+    if (waited_ns > limit_ns) return NBC_E_TIMEOUT;
+    nic__tcp_rest(waited_ns);
+  }
+}
+
+NIC_API nbc_status nic_tcp_confirm(nbc_transport *t, int64_t limit_ns) {
+  nic__tcp *n = (nic__tcp *)t;
+  if (!t) return NBC_E_INVAL;
+  for (int i = 0; i < n->t.size; i++) {
+    nic__tcp_peer *p = &n->peers[i];
+    if (p->fd >= 0) nic__tcp_say(p, &p->ask, NIC__TCP_ASK, ++p->asked);
+  }
+  for (const int64_t start_ns = nbc_clock_now_ns(&n->clock);;) {
+    nbc_status status = NBC_OK;
+    nic__tcp_progress(n);
+    for (int i = 0; i < n->t.size && status != NBC_E_PEER; i++) {
+      const nic__tcp_peer *p = &n->peers[i];
+      if (p->fd < 0 || p->answered == p->asked) continue;
+      status = p->gone || p->mute ? NBC_E_PEER : NBC_PENDING;
+    }
+    if (status != NBC_PENDING) return status;
+    const int64_t waited_ns = nbc_clock_now_ns(&n->clock) - start_ns;
+    if (waited_ns > limit_ns) return NBC_E_TIMEOUT;
+    nic__tcp_rest(waited_ns);
+  }
+}
+NIC_API nic_tcp_stats nic_tcp_stats_of(const nbc_transport *t) {
+  return ((const nic__tcp *)t)->stats;
+}
+
+/* ---- beginning and end -----------------------------------------------------------------------
+ */
+/* A connection before its first byte: stamps count bytes from here on. */
+static void *nic__tcp_opened(void *user, int fd) {
+  const nic__tcp *n = (const nic__tcp *)user;
+  nic_stamping *stamping = NULL;
+  const int on = 1;
+  const int64_t silence_ns = n->desc.silence_limit_ns > 0 ? n->desc.silence_limit_ns : 60000000000;
+  const int idle_s = silence_ns >= 4000000000
+                         ? (int)(silence_ns / 2000000000 < 30000 ? silence_ns / 2000000000 : 30000)
+                         : 1;
+  const int between_s = idle_s >= 4 ? idle_s / 4 : 1, probes = 4;
+  setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
+  setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &between_s, sizeof between_s);
+  setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+  if (n->desc.silence_limit_ns > 0) {
+    const unsigned limit_ms =
+        (unsigned)(silence_ns / 1000000 < 2000000000 ? silence_ns / 1000000 : 2000000000) + 1;
+    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit_ms, sizeof limit_ms);
+  }
+  if (n->desc.pace_bytes_per_s > 0) { /* older kernels pace only where the queue discipline does */
+    const unsigned long rate = (unsigned long)n->desc.pace_bytes_per_s;
+    setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, sizeof rate);
+  }
+  /* Without stamps the transport still works: transfers then count as unstamped. */
+  if (!n->desc.no_stamps &&
+      nic_stamping_open(fd, n->desc.clock_of_nic != NULL, &n->host, &stamping, NULL) != NIC_OK)
+    stamping = NULL;
+  return stamping;
+}
+static void nic__tcp_dropped(void *user, void *handle) {
+  (void)user;
+  nic_stamping_close((nic_stamping *)handle);
+}
+
+static bool nic__tcp_alloc(nic__tcp *n) {
+  n->peers = (nic__tcp_peer *)nic__zalloc((size_t)n->t.size * sizeof *n->peers);
+  n->polls = (struct pollfd *)nic__zalloc((size_t)n->t.size * sizeof *n->polls);
+  bool ok = n->peers && n->polls;
+  for (int i = 0; n->peers && i < n->t.size; i++) n->peers[i].fd = -1;
+  for (int i = 0; ok && i < n->t.size; i++) {
+    nic__tcp_peer *p = &n->peers[i];
+    p->flights = (nic__tcp_flight *)nic__zalloc(NIC__TCP_RING * sizeof *p->flights);
+    p->awaited = (nic__tcp_awaited *)nic__zalloc(NIC__TCP_RING * sizeof *p->awaited);
+    ok = p->flights && p->awaited;
+  }
+  return ok;
+}
+
+static void nic__tcp_fill(nic__tcp *n) {
+  n->t.name = "tcp";
+  n->t.help = "streams between processes; true times from the kernel";
+  n->t.ctx = n;
+  n->t.now_ns = nic__tcp_now;
+  n->t.isend = nic__tcp_isend;
+  n->t.irecv = nic__tcp_irecv;
+  n->t.progress = nic__tcp_progress;
+  n->t.cancel = nic__tcp_cancel;
+  n->t.peer_class = nic__tcp_peer_class;
+  n->host.now_ns = nic__tcp_host_now;
+  n->host.user = &n->clock;
+}
+
+static void nic__tcp_store64(uint8_t *bytes, uint64_t value) {
+  for (int i = 0; i < 8; i++) bytes[i] = (uint8_t)(value >> 8 * i);
+}
+
+static nbc_status nic__tcp_meet(nic__tcp *n, nbc_error *err) {
+  const nic_tcp_desc *d = &n->desc;
+  nic_meet_desc m;
+  nic_meet_peer *found = (nic_meet_peer *)nic__zalloc((size_t)n->t.size * sizeof *found);
+  if (!found) return nic__nbc_fail(err, NBC_E_NOMEM, "out of memory");
+  memset(&m, 0, sizeof m);
+  m.rank = d->rank;
+  m.size = d->size;
+  m.addresses = d->addresses;
+  m.sockets = d->sockets;
+  m.token = d->token;
+  m.job = d->job;
+  m.open_to_all = d->open_to_all;
+  m.limit_ns = d->connect_limit_ns;
+  m.clock = &n->clock;
+  m.opened = nic__tcp_opened;
+  m.dropped = nic__tcp_dropped;
+  m.user = n;
+  nic__tcp_store64(m.mine, d->max_early_bytes);
+  const nbc_status status = nic_meet(&m, found, err);
+  for (int i = 0; i < n->t.size && status == NBC_OK; i++) {
+    nic__tcp_peer *p = &n->peers[i];
+    p->fd = found[i].fd;
+    p->stamping = (nic_stamping *)found[i].handle;
+    p->same_host = found[i].same_host;
+    p->sent_bytes = found[i].sent_bytes;
+    p->credit_bytes = nic__le64(found[i].theirs, 8);
+    p->t_empty_ns = nbc_clock_now_ns(&n->clock);
+  }
+  NIC_FREE(found);
+  return status;
+}
+
+NIC_API nbc_status nic_tcp_create(const nic_tcp_desc *desc, nbc_transport **t, nbc_error *err) {
+  if (!t) return nic__nbc_fail(err, NBC_E_INVAL, "t: must not be NULL");
+  *t = NULL;
+  if (!desc || desc->size < 1 || desc->rank < 0 || desc->rank >= desc->size ||
+      (!desc->addresses == !desc->sockets && desc->size > 1))
+    return nic__nbc_fail(err, NBC_E_INVAL,
+                         "rank, size, and either addresses or sockets: out of range or missing");
+  nic__tcp *n = (nic__tcp *)nic__zalloc(sizeof *n);
+  if (!n) return nic__nbc_fail(err, NBC_E_NOMEM, "out of memory");
+  n->desc = *desc;
+  if (!n->desc.max_early_bytes) n->desc.max_early_bytes = (uint64_t)64 << 20;
+  if (n->desc.max_early_bytes < 4096) n->desc.max_early_bytes = 4096;
+  if (!n->desc.connect_limit_ns) n->desc.connect_limit_ns = 30000000000;
+  if (!n->desc.close_limit_ns) n->desc.close_limit_ns = 10000000000;
+  n->t.rank = desc->rank;
+  n->t.size = desc->size;
+  nic__tcp_fill(n);
+  nbc_status status = NBC_OK;
+  if (desc->clock)
+    n->clock = *desc->clock;
+  else if ((status = nbc_clock_create(NULL, &n->clock)) != NBC_OK)
+    nic__nbc_fail(err, status, "clock: %s", n->clock.why);
+  if (status == NBC_OK && !nic__tcp_alloc(n))
+    status = nic__nbc_fail(err, NBC_E_NOMEM, "out of memory");
+  if (desc->no_stamps) n->desc.clock_of_nic = NULL;
+  if (status == NBC_OK && n->desc.clock_of_nic) status = nic__tcp_open_nic(n, err);
+  if (status == NBC_OK && desc->size > 1) status = nic__tcp_meet(n, err);
+  if (status == NBC_OK)
+    *t = &n->t;
+  else {
+    n->is_closed = true;
+    nic_tcp_destroy(&n->t);
+  }
+  return status;
+}
+
+/* One step of the end with one peer: says goodbye, half-closes, and waits for both acknowledgement and
+   the other side's end. ret NBC_OK: both are there | NBC_PENDING | NBC_E_PEER: something is lost */
+static nbc_status nic__tcp_part(nic__tcp_peer *p, bool *has_all) {
+  *has_all = true;
+  if (p->fd < 0) return NBC_OK;
+  if (!p->is_shut && p->bye.op.slot.kind == 0) {
+    if (p->mute && !p->reset && !p->is_cut) { /* the peer closed first, and still reads */
+      const nic__tcp_head bye = {NIC__TCP_MAGIC, NIC__TCP_BYE,      0, 0,
+                                 p->taken_count, p->consumed_bytes, 0, 0};
+      if (send(p->fd, &bye, sizeof bye, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) p->reset = true;
+    }
+    nic__tcp_say(p, &p->bye, NIC__TCP_BYE, p->taken_count);
+  }
+  if (!p->is_shut && (p->mute || (!p->send_first && p->bye.op.slot.kind))) {
+    shutdown(p->fd, SHUT_WR);
+    p->is_shut = true;
+  }
+  const nbc_status acked = nic__tcp_all_acked(p);
+  *has_all = acked == NBC_OK;
+  if (acked == NBC_E_PEER) return acked;
+  return acked == NBC_OK && p->gone ? NBC_OK : NBC_PENDING;
+}
+
+/* What is lost, or may be. The notes at the end are no messages: the sends of ours count. */
+static nbc_status nic__tcp_verdict(const nic__tcp *n, bool late, nbc_error *err) {
+  for (int i = 0; i < n->t.size; i++) {
+    const nic__tcp_peer *p = &n->peers[i];
+    if (p->fd < 0) continue;
+    const unsigned long long unacked = nic__tcp_unacked(p), sent = p->sent_count;
+    if (unacked && (p->reset || nic__tcp_is_dead(p)))
+      return nic__nbc_fail(err, NBC_E_PEER,
+                           "rank %d is gone: %llu bytes of what was sent to it are lost", i,
+                           unacked);
+    if (unacked || p->send_first)
+      return nic__nbc_fail(err, NBC_E_TIMEOUT,
+                           "rank %d: %llu bytes not acknowledged within the limit, and dropped%s",
+                           i, unacked, p->send_first ? ", besides what was not sent" : "");
+    if (p->said_bye && p->bye_count < sent)
+      return nic__nbc_fail(err, NBC_E_PEER,
+                           "rank %d closed without receiving %llu of %llu messages", i,
+                           sent - (unsigned long long)p->bye_count, sent);
+    if (p->gone && !p->said_bye && sent)
+      return nic__nbc_fail(err, NBC_E_PEER,
+                           "rank %d ended without a word: which of %llu messages it received is "
+                           "not known",
+                           i, sent);
+    if (late && !p->gone)
+      return nic__nbc_fail(err, NBC_E_TIMEOUT,
+                           "rank %d has all bytes, but did not close within the limit", i);
+  }
+  return NBC_OK;
+}
+
+/* ret as nic_tcp_close. patient: waits for the peers' end for as long as the limit says, not only for
+   their acknowledgement. */
+static nbc_status nic__tcp_close(nic__tcp *n, int64_t limit_ns, bool patient, nbc_error *err) {
+  const int64_t start_ns = nbc_clock_now_ns(&n->clock);
+  int64_t has_all_ns = 0;
+  n->is_closed = true;
+  for (;;) {
+    bool over = true, all = true, has_all;
+    nic__tcp_progress(n);
+    for (int i = 0; i < n->t.size; i++) {
+      if (nic__tcp_part(&n->peers[i], &has_all) == NBC_PENDING) over = false;
+      all &= has_all;
+    }
+    const int64_t now_ns = nbc_clock_now_ns(&n->clock);
+    if (all && !has_all_ns) has_all_ns = now_ns;
+    if (over || (!patient && all && now_ns - has_all_ns > NIC__TCP_FIN_NS))
+      return nic__tcp_verdict(n, false, err);
+    if (now_ns - start_ns > limit_ns) return nic__tcp_verdict(n, true, err);
+    nic__tcp_rest(now_ns - start_ns);
+  }
+}
+NIC_API nbc_status nic_tcp_close(nbc_transport *t, int64_t limit_ns, nbc_error *err) {
+  nic__tcp *n = (nic__tcp *)t;
+  if (!t) return nic__nbc_fail(err, NBC_E_INVAL, "t: must not be NULL");
+  return nic__tcp_close(n, limit_ns, true, err);
+}
+
+static void nic__tcp_free_peer(nic__tcp_peer *p) {
+  for (nbc_op *op = p->send_first, *next; op; op = next) {
+    next = op->slot.next;
+    if ((op->slot.kind & 0xff) == NIC__TCP_NOTE) NIC_FREE(op);
+  }
+  for (nic__tcp_early *e = p->early_first, *next; e; e = next) {
+    next = e->next;
+    NIC_FREE(e);
+  }
+  if (p->fd >= 0) close(p->fd);
+  nic_stamping_close(p->stamping);
+  NIC_FREE(p->flights);
+  NIC_FREE(p->awaited);
+  NIC_FREE(p->waiting);
+  NIC_FREE(p->free_slots);
+}
+
+NIC_API nbc_status nic_tcp_destroy(nbc_transport *t) {
+  nic__tcp *n = (nic__tcp *)t;
+  nbc_status status = NBC_OK;
+  if (!t) return NBC_OK;
+  if (n->peers && !n->is_closed) status = nic__tcp_close(n, n->desc.close_limit_ns, false, NULL);
+  for (int i = 0; n->peers && i < n->t.size; i++) nic__tcp_free_peer(&n->peers[i]);
+  if (n->has_nic_host) n->desc.clock_of_nic->host = n->nic_host_before;
+  NIC_FREE(n->peers);
+  NIC_FREE(n->polls);
+  NIC_FREE(n);
+  return status;
+}
+
+#  ifdef __cplusplus
+}
+#  endif
+#endif /* NIC_TCP_IMPLEMENTATION_ONCE */
+
+/* ----------------------------------------------------------------------------------------------
+   LICENCE: either public domain (unlicense.org: copy, modify, publish, use, compile, sell or
+   distribute, for any purpose, by any means) or MIT No Attribution (MIT-0), whichever you choose;
+   full text in LICENSE. The software is provided "as is", without warranty of any kind.
+   ---------------------------------------------------------------------------------------------- */

@@ -1,0 +1,537 @@
+/* The TCP transport against a hostile network and dying peers: drain and close tell the truth, early
+   messages block nobody, strangers neither stop a start nor become ranks, connections that are cut at
+   any byte and peers that are killed at any moment end in errors, not in silence and not in a hang. */
+#define NBC_OVERLAP_IMPLEMENTATION
+#include "nbc_overlap.h"
+#define NIC_HW_IMPLEMENTATION
+#define NIC_WITH_NBC
+#include "hw/nic_hw.h"
+#include "hw/nic_meet.h"
+#include "hw/nic_tcp.h"
+#include "tests/test.h"
+#include "tests/hw/world.h"
+#include "tests/hw/mad_peer.h"
+#include <signal.h>
+#include <sys/wait.h>
+
+#define LIMIT_NS 20000000000
+static const nic_tcp_desc plain;
+enum { LARGE_BYTES = 4 << 20 };
+static unsigned char large_out[LARGE_BYTES], large_in[LARGE_BYTES];
+
+static unsigned char pattern(size_t i, unsigned seed) {
+  return (unsigned char)(i * 131 + (i >> 8) * 7 + seed);
+}
+static void fill(unsigned char *data, size_t size, unsigned seed) {
+  for (size_t i = 0; i < size; i++) data[i] = pattern(i, seed);
+}
+static bool is_filled(const unsigned char *data, size_t size, unsigned seed) {
+  for (size_t i = 0; i < size; i++)
+    if (data[i] != pattern(i, seed)) return false;
+  return true;
+}
+static void pause_ms(long ms) {
+  const struct timespec t = {ms / 1000, ms % 1000 * 1000000};
+  nanosleep(&t, NULL);
+}
+
+/* ---- drain ------------------------------------------------------------------------------------- */
+/* A child that is rank 1 and does as told; ret its pid. The parent's end is sockets[1]. */
+static pid_t child(int sockets[2], const nic_tcp_desc *like, void (*run)(nbc_transport *t)) {
+  int pair[2];
+  if (!sockets_pair(SOCK_STREAM, pair)) return -1;
+  sockets[0] = -1;
+  sockets[1] = pair[0];
+  fflush(stdout);
+  const pid_t pid = fork();
+  if (pid == 0) {
+    const int mine[2] = {pair[1], -1};
+    nic_tcp_desc desc = *like;
+    nbc_transport *t;
+    close(pair[0]);
+    desc.rank = 1;
+    desc.size = 2;
+    desc.sockets = mine;
+    if (nic_tcp_create(&desc, &t, NULL) != NBC_OK) _exit(2);
+    run(t);
+    _exit(0);
+  }
+  close(pair[1]);
+  return pid;
+}
+static void never_again(nbc_transport *t) {
+  (void)t;
+  pause();
+}
+static void drain_waits_for_acknowledgements(void) {
+  const nic_tcp_desc like = {.max_early_bytes = 64 << 20};
+  nbc_transport *t;
+  nbc_op op;
+  nbc_error error;
+  int sockets[2];
+  nic_tcp_desc desc = like;
+  const pid_t pid = child(sockets, &like, never_again);
+  if (pid < 0) SKIP("no loopback interface");
+  desc.size = 2;
+  desc.sockets = sockets;
+  CHECK(nic_tcp_create(&desc, &t, NULL) == NBC_OK);
+  fill(large_out, LARGE_BYTES, 1);
+  /* as much as the kernel takes while the other side reads nothing */
+  size_t taken = 0;
+  for (nbc_status status = NBC_OK; status == NBC_OK && taken < 64; taken++) {
+    memset(&op, 0, sizeof op);
+    CHECK(nbc_isend(t, large_out, 1 << 18, 1, 1, &op) == NBC_OK);
+    status = nbc_wait(t, &op, 200000000);
+  }
+  CHECK(taken > 1 && taken < 64);
+  CHECK(nic_tcp_drain(t, 100000000) == NBC_E_TIMEOUT);
+  CHECK(nic_tcp_confirm(t, 1000000) == NBC_E_TIMEOUT);
+  kill(pid, SIGKILL);
+  waitpid(pid, NULL, 0);
+  CHECK(nic_tcp_drain(t, LIMIT_NS) == NBC_E_PEER);
+  CHECK(nic_tcp_confirm(t, LIMIT_NS) == NBC_E_PEER);
+  CHECK(nbc_wait(t, &op, LIMIT_NS) == NBC_E_PEER); /* the last send, of which a part was taken */
+  CHECK(nic_tcp_close(t, LIMIT_NS, &error) == NBC_E_PEER && strstr(error.text, "lost"));
+  CHECK(nic_tcp_destroy(t) == NBC_OK); /* it was said */
+}
+
+static void confirm_means_read(world_rank *r) {
+  if (r->t->rank == 0) {
+    CHECK(nbc_send(r->t, large_out, 1000, 1, 1) == NBC_OK);
+    CHECK(nic_tcp_confirm(r->t, LIMIT_NS) == NBC_OK);
+    CHECK(nbc_send(r->t, large_out, 1, 1, 2) == NBC_OK);
+  } else {
+    unsigned char word;
+    CHECK(nbc_recv(r->t, &word, 1, 0, 2) == NBC_OK);
+    CHECK(nbc_recv(r->t, large_in, 1000, 0, 1) == NBC_OK);
+  }
+}
+static void a_peer_says_what_it_has_read(void) {
+  world_rank ranks[2];
+  if (!world_run(ranks, 2, plain, false, confirm_means_read)) SKIP("no loopback interface");
+}
+
+/* ---- close ------------------------------------------------------------------------------------- */
+static nbc_status early_end;
+static void leave_early(world_rank *r) {
+  if (r->t->rank == 0) {
+    nbc_op op;
+    memset(&op, 0, sizeof op);
+    fill(large_out, LARGE_BYTES, 2);
+    CHECK(nbc_isend(r->t, large_out, LARGE_BYTES, 1, 1, &op) == NBC_OK);
+    CHECK(nbc_wait(r->t, &op, LIMIT_NS) == NBC_OK);
+    early_end = nic_tcp_destroy(r->t); /* at once */
+    r->t = NULL;
+  } else {
+    unsigned char word[64] = {0};
+    pause_ms(300);
+    nbc_send(r->t, word, sizeof word, 0, 9); /* to a rank that is leaving: its kernel may reset */
+    CHECK(nbc_recv(r->t, large_in, LARGE_BYTES, 0, 1) == NBC_OK);
+    CHECK(is_filled(large_in, LARGE_BYTES, 2));
+  }
+}
+static void what_was_sent_arrives_after_the_senders_end(void) {
+  world_rank ranks[2];
+  if (!world_run(ranks, 2, plain, false, leave_early)) SKIP("no loopback interface");
+  CHECK(early_end == NBC_OK);
+}
+
+static void end_in_order(world_rank *r) {
+  nbc_error error;
+  if (r->t->rank == 0) {
+    for (int i = 0; i < 3; i++) CHECK(nbc_send(r->t, large_out, 100, 1, (uint64_t)i) == NBC_OK);
+    CHECK(nic_tcp_close(r->t, LIMIT_NS, &error) == NBC_E_PEER);
+    CHECK(strstr(error.text, "rank 1 closed without receiving 2 of 3 messages") != NULL);
+    CHECK(nbc_send(r->t, large_out, 1, 1, 0) == NBC_E_STATE);
+  } else {
+    CHECK(nbc_recv(r->t, large_in, 100, 0, 1) == NBC_OK);
+    pause_ms(50);
+    CHECK(nic_tcp_close(r->t, LIMIT_NS, &error) == NBC_OK);
+  }
+}
+static void end_late(world_rank *r) {
+  nbc_error error;
+  if (r->t->rank == 0) {
+    CHECK(nbc_send(r->t, large_out, 100, 1, 0) == NBC_OK);
+    CHECK(nic_tcp_close(r->t, 50000000, &error) == NBC_E_TIMEOUT &&
+          strstr(error.text, "did not close"));
+  } else {
+    pause_ms(300);
+    CHECK(nbc_recv(r->t, large_in, 100, 0, 0) == NBC_OK);
+  }
+}
+static void close_says_what_was_not_received(void) {
+  world_rank ranks[2];
+  if (!world_run(ranks, 2, plain, false, end_in_order)) SKIP("no loopback interface");
+  CHECK(world_run(ranks, 2, plain, false, end_late));
+}
+
+/* ---- early messages ----------------------------------------------------------------------------- */
+static void early_then_wanted(world_rank *r) {
+  enum { EARLY = 65 };
+  static nbc_op ops[EARLY];
+  static unsigned char word;
+  if (r->t->rank == 0) {
+    memset(ops, 0, sizeof ops);
+    fill(large_out, LARGE_BYTES, 3);
+    for (int i = 0; i < EARLY; i++)
+      CHECK(nbc_isend(r->t, large_out, 1 << 20, 1, 1, &ops[i]) == NBC_OK);
+    CHECK(nbc_send(r->t, large_out, 1, 1, 2) == NBC_OK);
+    for (int i = 0; i < EARLY; i++) CHECK(nbc_wait(r->t, &ops[i], LIMIT_NS) == NBC_OK);
+    CHECK(nbc_recv(r->t, &word, 1, 1, 3) == NBC_OK);
+  } else {
+    CHECK(nbc_recv(r->t, &word, 1, 0, 2) == NBC_OK && word == pattern(0, 3));
+    for (int i = 0; i < EARLY; i++) {
+      CHECK(nbc_recv(r->t, large_in, 1 << 20, 0, 1) == NBC_OK && is_filled(large_in, 1 << 20, 3));
+      memset(large_in, 0, 1 << 20);
+    }
+    CHECK(nbc_send(r->t, &word, 1, 0, 3) == NBC_OK);
+  }
+}
+static void early_messages_block_no_wanted_one(void) {
+  world_rank ranks[2];
+  const nic_tcp_desc little = {.max_early_bytes = 4096};
+  if (!world_run(ranks, 2, plain, false, early_then_wanted)) SKIP("no loopback interface");
+  CHECK(world_run(ranks, 2, little, true, early_then_wanted));
+  world_free(ranks, 2);
+}
+
+/* Announced messages: in order with others of their tag, cut, granted nothing, received late. */
+static void announced(world_rank *r) {
+  enum { COUNT = 60 };
+  static nbc_op ops[COUNT];
+  static unsigned char in[20000];
+  nbc_op op;
+  memset(&op, 0, sizeof op);
+  if (r->t->rank == 0) {
+    memset(ops, 0, sizeof ops);
+    fill(large_out, 20000, 5);
+    for (int i = 0; i < COUNT; i++)
+      CHECK(nbc_isend(r->t, large_out, i % 3 ? (uint64_t)i : 20000, 1, (uint64_t)i % 2, &ops[i]) ==
+            NBC_OK);
+    for (int i = 0; i < COUNT; i++)
+      CHECK(nbc_wait(r->t, &ops[i], LIMIT_NS) == NBC_OK &&
+            ops[i].size_bytes == (i % 3 ? (uint64_t)i : 20000));
+    return;
+  }
+  for (int tag = 1; tag >= 0; tag--)
+    for (int i = tag; i < COUNT; i += 2) {
+      const uint64_t size = i % 3 ? (uint64_t)i : 20000, room = i % 4 == 0   ? 0
+                                                                : i % 5 == 0 ? 7
+                                                                             : 20000;
+      memset(in, 0, sizeof in);
+      CHECK(nbc_irecv(r->t, in, room, 0, (uint64_t)tag, &op) == NBC_OK);
+      CHECK(nbc_wait(r->t, &op, LIMIT_NS) == (size > room ? NBC_E_TRUNCATED : NBC_OK));
+      const uint64_t got = size < room ? size : room;
+      CHECK(op.size_bytes == got && is_filled(in, (size_t)got, 5));
+    }
+}
+static void announced_messages_keep_the_contract(void) {
+  world_rank ranks[2];
+  const nic_tcp_desc little = {.max_early_bytes = 4096};
+  if (!world_run(ranks, 2, little, true, announced)) SKIP("no loopback interface");
+  for (int i = 0; i < 2; i++) CHECK(ranks[i].report && ranks[i].report->total.count >= 60);
+  world_free(ranks, 2);
+}
+
+static void to_oneself(world_rank *r) {
+  static nbc_op ops[4], in;
+  memset(ops, 0, sizeof ops);
+  memset(&in, 0, sizeof in);
+  fill(large_out, 40000, 6);
+  for (int i = 0; i < 4; i++) CHECK(nbc_isend(r->t, large_out + i, 10000, 0, 1, &ops[i]) == NBC_OK);
+  for (int i = 0; i < 4; i++) {
+    CHECK(nbc_irecv(r->t, large_in, 10000, 0, 1, &in) == NBC_OK &&
+          nbc_wait(r->t, &in, LIMIT_NS) == NBC_OK && memcmp(large_in, large_out + i, 10000) == 0);
+    CHECK(nbc_wait(r->t, &ops[i], LIMIT_NS) == NBC_OK);
+  }
+}
+static void long_messages_to_oneself_wait_in_their_buffer(void) {
+  world_rank ranks[1];
+  const nic_tcp_desc little = {.max_early_bytes = 4096};
+  CHECK(world_run(ranks, 1, little, false, to_oneself));
+}
+
+static void full_then_dead(nbc_transport *t) {
+  static nbc_op op;
+  static unsigned char *data;
+  data = (unsigned char *)calloc(1, 65 << 20);
+  if (!data || nbc_isend(t, data, 65 << 20, 0, 1, &op) != NBC_OK) _exit(3);
+  for (;;) nbc_test(t, &op);
+}
+static void a_dead_peer_is_noticed_behind_early_data(void) {
+  nbc_transport *t;
+  nbc_op op;
+  int sockets[2];
+  const pid_t pid = child(sockets, &plain, full_then_dead);
+  if (pid < 0) SKIP("no loopback interface");
+  const nic_tcp_desc desc = {.size = 2, .sockets = sockets};
+  CHECK(nic_tcp_create(&desc, &t, NULL) == NBC_OK);
+  memset(&op, 0, sizeof op);
+  CHECK(nbc_irecv(t, large_in, 1, 1, 2, &op) == NBC_OK);
+  CHECK(nbc_wait(t, &op, 200000000) == NBC_E_TIMEOUT);
+  kill(pid, SIGKILL);
+  waitpid(pid, NULL, 0);
+  CHECK(nbc_wait(t, &op, LIMIT_NS) == NBC_E_PEER);
+  nic_tcp_destroy(t);
+}
+
+/* ---- nonsense times ----------------------------------------------------------------------------- */
+static void write_times(mad_peer *m) {
+  static const int64_t odd[] = {INT64_MIN,     INT64_MIN / 2, -1,       0, 1,
+                                INT64_MAX / 2, INT64_MAX - 1, INT64_MAX};
+  uint64_t seed = 1;
+  char rest[512];
+  if (recv(m->fd, rest, 1, 0) != 1) return; /* the receives are posted */
+  for (uint64_t i = 1; i <= 100; i++) {
+    const nic__tcp_head data = mad_head(NIC__TCP_DATA | NIC__TCP_NOTED, 0, 0, i);
+    const nic__tcp_head note =
+        mad_head(NIC__TCP_NOTE | (i % 4 ? 0u : NIC__TCP_ARRIVED), 0, sizeof(nic__tcp_times), i);
+    nic__tcp_times times;
+    int64_t *values[3] = {&times.begin_ns, &times.end_lo_ns, &times.end_hi_ns};
+    for (int k = 0; k < 3; k++)
+      *values[k] = odd[(seed = seed * 6364136223846793005u + 1442695040888963407u) >> 61];
+    if (send(m->fd, &data, sizeof data, MSG_NOSIGNAL) < 0 ||
+        send(m->fd, &note, sizeof note, MSG_NOSIGNAL) < 0 ||
+        send(m->fd, &times, sizeof times, MSG_NOSIGNAL) < 0)
+      return;
+  }
+  shutdown(m->fd, SHUT_WR);
+  while (recv(m->fd, rest, sizeof rest, 0) > 0) {
+  }
+}
+static void times_of_a_mad_peer_are_refused(void) {
+  mad_peer mad = {.early_bytes = 1 << 20};
+  int sockets[2];
+  nbc_monitor *monitor;
+  nbc_recorder *me;
+  nbc_report *report;
+  nbc_transport *t;
+  const nbc_monitor_desc history = {.history_calls = 4096};
+  if (!mad_start(&mad, sockets, write_times)) SKIP("no loopback interface");
+  CHECK(nbc_monitor_create(&history, &monitor) == NBC_OK &&
+        nbc_recorder_attach(monitor, &me) == NBC_OK);
+  const nic_tcp_desc desc = {.size = 2, .sockets = sockets, .clock = nbc_monitor_clock(monitor)};
+  CHECK(nic_tcp_create(&desc, &t, NULL) == NBC_OK);
+  t->recorder = me;
+  static nbc_op ops[100], op;
+  memset(ops, 0, sizeof ops);
+  memset(&op, 0, sizeof op);
+  for (int i = 0; i < 100; i++) CHECK(nbc_irecv(t, large_in, 1, 1, 0, &ops[i]) == NBC_OK);
+  CHECK(nbc_isend(t, large_out, 1, 1, 0, &op) == NBC_OK);
+  for (int i = 0; i < 100; i++) CHECK(nbc_wait(t, &ops[i], LIMIT_NS) == NBC_OK);
+  CHECK(nbc_recv(t, large_in, 1, 1, 0) == NBC_E_PEER);
+  CHECK(nic_tcp_stats_of(t).unstamped_count >= 75);
+  CHECK(nbc_monitor_report(monitor, &report) == NBC_OK);
+  CHECK(report->total.exact_count == nic_tcp_stats_of(t).stamped_count);
+  nbc_report_free(report);
+  nic_tcp_destroy(t);
+  nbc_recorder_detach(me);
+  nbc_monitor_destroy(monitor);
+  pthread_join(mad.thread, NULL);
+}
+
+/* ---- a connection that is cut ------------------------------------------------------------------- */
+/* Both ranks talk through a relay, which lets so many bytes of one direction through and then resets
+   both sides. What a rank was told must fit what the other one was told. */
+typedef struct relay {
+  int a, b;        /* towards rank 0 and rank 1 */
+  long left_bytes; /* of the direction 1 to 0 */
+  pthread_t thread;
+} relay;
+static void *relay_main(void *arg) {
+  relay *r = (relay *)arg;
+  char data[4096];
+  bool cut = r->left_bytes == 0;
+  while (!cut) {
+    struct pollfd p[2] = {{r->a, POLLIN, 0}, {r->b, POLLIN, 0}};
+    if (poll(p, 2, 20000) <= 0) break;
+    if (p[1].revents) {
+      const size_t want = r->left_bytes < (long)sizeof data ? (size_t)r->left_bytes : sizeof data;
+      const ssize_t k = recv(r->b, data, want, 0);
+      if (k <= 0 || send(r->a, data, (size_t)k, MSG_NOSIGNAL) != k) break;
+      r->left_bytes -= k;
+      cut = r->left_bytes == 0;
+    }
+    if (p[0].revents) {
+      const ssize_t k = recv(r->a, data, sizeof data, 0);
+      if (k < 0) break;
+      if (k == 0) { /* an end in good order goes on */
+        shutdown(r->b, SHUT_WR);
+        for (ssize_t n; (n = recv(r->b, data, sizeof data, 0)) > 0 &&
+                        send(r->a, data, (size_t)n, MSG_NOSIGNAL) == n;) {
+        }
+        break;
+      }
+      if (send(r->b, data, (size_t)k, MSG_NOSIGNAL) != k) break;
+    }
+  }
+  if (cut) mad_reset(r->a), mad_reset(r->b);
+  close(r->a);
+  close(r->b);
+  return NULL;
+}
+
+typedef struct talk {
+  nic_tcp_desc desc;
+  nbc_status created, sent, received, closed;
+  bool right;
+  pthread_t thread;
+} talk;
+static void *talk_main(void *arg) {
+  talk *k = (talk *)arg;
+  nbc_transport *t;
+  nbc_op out, in;
+  unsigned char mine[20], theirs[20];
+  memset(&out, 0, sizeof out);
+  memset(&in, 0, sizeof in);
+  fill(mine, sizeof mine, (unsigned)k->desc.rank);
+  k->sent = k->received = k->closed = NBC_E_STATE;
+  k->created = nic_tcp_create(&k->desc, &t, NULL);
+  if (k->created != NBC_OK) return NULL;
+  k->sent = nbc_isend(t, mine, sizeof mine, 1 - k->desc.rank, 1, &out);
+  k->received = nbc_irecv(t, theirs, sizeof theirs, 1 - k->desc.rank, 1, &in);
+  if (k->received == NBC_OK) k->received = nbc_wait(t, &in, LIMIT_NS);
+  if (k->sent == NBC_OK) k->sent = nbc_wait(t, &out, LIMIT_NS);
+  k->right = is_filled(theirs, sizeof theirs, (unsigned)(1 - k->desc.rank));
+  k->closed = nic_tcp_close(t, LIMIT_NS, NULL);
+  nic_tcp_destroy(t);
+  return NULL;
+}
+static void a_connection_may_break_at_any_byte(void) {
+  const long whole = 2 * (long)sizeof(nic__hello); /* more than all of it */
+  long good = 0, bad = 0;
+  for (long at = 0; at <= whole + 200; at++) {
+    int left[2], right[2];
+    if (!sockets_pair(SOCK_STREAM, left) || !sockets_pair(SOCK_STREAM, right))
+      SKIP("no loopback interface");
+    const int at_0[2] = {-1, left[0]}, at_1[2] = {right[0], -1};
+    relay r = {.a = left[1], .b = right[1], .left_bytes = at};
+    talk k[2] = {{.desc = {.rank = 0, .size = 2, .sockets = at_0, .connect_limit_ns = LIMIT_NS}},
+                 {.desc = {.rank = 1, .size = 2, .sockets = at_1, .connect_limit_ns = LIMIT_NS}}};
+    pthread_create(&r.thread, NULL, relay_main, &r);
+    for (int i = 0; i < 2; i++) pthread_create(&k[i].thread, NULL, talk_main, &k[i]);
+    for (int i = 0; i < 2; i++) pthread_join(k[i].thread, NULL);
+    pthread_join(r.thread, NULL);
+    for (int i = 0; i < 2; i++) {
+      CHECK(k[i].created != NBC_E_TIMEOUT && k[i].sent != NBC_E_TIMEOUT &&
+            k[i].received != NBC_E_TIMEOUT && k[i].closed != NBC_E_TIMEOUT);
+      if (k[i].received == NBC_OK) CHECK(k[i].right);
+      if (k[i].sent == NBC_OK && k[i].closed == NBC_OK) /* then it arrived */
+        CHECK(k[1 - i].received == NBC_OK);
+    }
+    if (k[0].closed == NBC_OK && k[1].closed == NBC_OK)
+      good++;
+    else
+      bad++;
+  }
+  printf("  cut at %ld places: noticed at %ld, behind the end %ld\n", good + bad, bad, good);
+  CHECK(good > 0 && bad > 150);
+}
+
+/* ---- killed ------------------------------------------------------------------------------------- */
+enum { KILL_BYTES = 30000 };
+static void talk_for_ever(nbc_transport *t) {
+  static unsigned char out[KILL_BYTES], in[KILL_BYTES];
+  nbc_op a, b;
+  memset(&a, 0, sizeof a);
+  memset(&b, 0, sizeof b);
+  for (unsigned i = 0;; i++) {
+    const size_t size = (i * 7919u) % KILL_BYTES;
+    fill(out, size, i + (unsigned)t->rank);
+    if (nbc_irecv(t, in, KILL_BYTES, 1 - t->rank, 1, &b) ||
+        nbc_isend(t, out, size, 1 - t->rank, 1, &a) || nbc_wait(t, &b, LIMIT_NS) ||
+        nbc_wait(t, &a, LIMIT_NS))
+      return;
+    if (!is_filled(in, size, i + (unsigned)(1 - t->rank))) _exit(4);
+  }
+}
+static void peers_killed_at_any_moment(void) {
+  long rounds = 0, in_meeting = 0;
+  for (int i = 0; i < 200; i++) {
+    static unsigned char out[KILL_BYTES], in[KILL_BYTES];
+    int sockets[2];
+    nbc_transport *t;
+    nbc_op a, b;
+    nbc_status status = NBC_OK;
+    const nic_tcp_desc like = {.max_early_bytes = i % 2 ? 8192 : 0};
+    const pid_t pid = child(sockets, &like, talk_for_ever), killer = fork();
+    if (killer == 0) {
+      const struct timespec wait = {0, (long)test_below(50000000)};
+      nanosleep(&wait, NULL);
+      kill(pid, SIGKILL);
+      _exit(0);
+    }
+    nic_tcp_desc desc = like;
+    desc.size = 2;
+    desc.sockets = sockets;
+    desc.connect_limit_ns = LIMIT_NS;
+    memset(&a, 0, sizeof a);
+    memset(&b, 0, sizeof b);
+    const nbc_status created = nic_tcp_create(&desc, &t, NULL);
+    if (created != NBC_OK) {
+      CHECK(created == NBC_E_PEER);
+      in_meeting++;
+    }
+    for (unsigned k = 0; created == NBC_OK && status == NBC_OK; k++, rounds++) {
+      const size_t size = (k * 7919u) % KILL_BYTES;
+      fill(out, size, k);
+      status = nbc_irecv(t, in, KILL_BYTES, 1, 1, &b);
+      if (!status && (status = nbc_isend(t, out, size, 1, 1, &a)) != NBC_OK) break;
+      if (!status) status = nbc_wait(t, &b, LIMIT_NS);
+      if (!status) status = nbc_wait(t, &a, LIMIT_NS);
+      if (!status) CHECK(b.size_bytes == size && is_filled(in, size, k + 1));
+    }
+    if (created == NBC_OK) {
+      CHECK(status == NBC_E_PEER);
+      const nbc_status closed = nic_tcp_close(t, LIMIT_NS, NULL);
+      CHECK(closed == (nic_tcp_stats_of(t).sent_count ? NBC_E_PEER : NBC_OK));
+      nic_tcp_destroy(t);
+    }
+    waitpid(pid, NULL, 0);
+    waitpid(killer, NULL, 0);
+  }
+  printf("  200 peers killed: %ld while meeting, after %ld rounds in all\n", in_meeting, rounds);
+  CHECK(rounds > 200);
+}
+
+/* ---- a slow reader ------------------------------------------------------------------------------ */
+static void read_slowly(mad_peer *m) {
+  char data[1000];
+  for (int i = 0;; i++) {
+    if (i < 20) pause_ms(5);
+    if (recv(m->fd, data, sizeof data, 0) <= 0) return;
+  }
+}
+static void a_slow_reader_is_waited_for(void) {
+  mad_peer mad = {.early_bytes = 64 << 20};
+  int sockets[2];
+  nbc_transport *t;
+  nbc_op op;
+  if (!mad_start(&mad, sockets, read_slowly)) SKIP("no loopback interface");
+  const nic_tcp_desc desc = {.size = 2, .sockets = sockets};
+  memset(&op, 0, sizeof op);
+  CHECK(nic_tcp_create(&desc, &t, NULL) == NBC_OK);
+  CHECK(nbc_isend(t, large_out, LARGE_BYTES, 1, 1, &op) == NBC_OK);
+  CHECK(nic_tcp_drain(t, 10000000) == NBC_E_TIMEOUT);
+  CHECK(nic_tcp_drain(t, LIMIT_NS) == NBC_OK && nbc_wait(t, &op, LIMIT_NS) == NBC_OK);
+  CHECK(nic_tcp_destroy(t) == NBC_E_PEER); /* it ended without a word of what it read */
+  pthread_join(mad.thread, NULL);
+}
+
+int main(int argc, char **argv) {
+  TEST_INIT(argc, argv);
+  RUN(drain_waits_for_acknowledgements);
+  RUN(a_peer_says_what_it_has_read);
+  RUN(what_was_sent_arrives_after_the_senders_end);
+  RUN(close_says_what_was_not_received);
+  RUN(early_messages_block_no_wanted_one);
+  RUN(announced_messages_keep_the_contract);
+  RUN(long_messages_to_oneself_wait_in_their_buffer);
+  RUN(a_dead_peer_is_noticed_behind_early_data);
+  RUN(times_of_a_mad_peer_are_refused);
+  RUN(a_connection_may_break_at_any_byte);
+  RUN(peers_killed_at_any_moment);
+  RUN(a_slow_reader_is_waited_for);
+  return TEST_END();
+}
