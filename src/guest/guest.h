@@ -49,6 +49,8 @@ struct guest {
   int cwd_fd;          /* -1: where pm_run was started */
   int umask;           /* -1: as pm_run's */
   int threads_count;   /* beside the first */
+  int looks_count;     /* at the clock, with nothing in between */
+  uint64_t looked_id;
   /* the rest */
   pm_process *process;
   int argc;
@@ -116,6 +118,8 @@ int guest_per_node(void); /* of them, at most */
 const pm_platform *guest_platform(void);
 /* Ends the whole run, as MPI_Abort does: pm_run says text and returns with status. */
 __attribute__((noreturn)) void guest_abort(int status, const char *text);
+/* The cost of a look at the clock. Who looks again and again lets time pass in larger steps. */
+void guest_look_at_clock(void);
 /* Ends the process as exit does: handlers, destructors, output. */
 __attribute__((noreturn)) void guest_exit(int status);
 /* Said once per run and kind, on stderr: what a program asked for that it cannot have. */

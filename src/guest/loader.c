@@ -88,6 +88,16 @@ static int mappings_each(void) {
   for (int i = 0; i < image.objects_count; i++) n += 2 + (image.objects[i].header.e_phnum > 16);
   return n;
 }
+/* Programs may expect that their own variables lie below all memory that they ask for, as the kernel
+   places them; and the same addresses in every run make runs the same. */
+static char *reserve(size_t bytes) {
+  const int rights = PROT_READ | PROT_WRITE | (is_text_copied ? PROT_EXEC : 0);
+  const int kind = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+  void *const low = (void *)((uintptr_t)1 << 44);
+  void *at = mmap(low, bytes, rights, kind | MAP_FIXED_NOREPLACE, -1, 0);
+  if (at != MAP_FAILED && at != low) munmap(at, bytes); /* kernels that do not know the flag */
+  return at == low ? (char *)at : (char *)mmap(NULL, bytes, rights, kind, -1, 0);
+}
 void guest_load(const char *path, int processes) {
   static const char *const preloads[] = {NULL};
   char error[1024], *found = NULL;
@@ -112,9 +122,7 @@ void guest_load(const char *path, int processes) {
   find_variables();
   copies = processes;
   is_text_copied = (double)mappings_each() * processes > mappings_allowed() * 0.5;
-  region = (char *)mmap(NULL, image.bytes * (size_t)copies,
-                        PROT_READ | PROT_WRITE | (is_text_copied ? PROT_EXEC : 0),
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  region = reserve(image.bytes * (size_t)copies);
   if (region == MAP_FAILED)
     guest_refuse("%s: %d copies of %zu KiB of address space: %s", path, copies, image.bytes / 1024,
                  strerror(errno));
