@@ -105,6 +105,7 @@
     NBC_STATIC                   -         every including file  all functions static (private copy)
     NBC_API                      extern    every including file  linkage of your own
     NBC_MALLOC, NBC_FREE         libc      implementing file     both or none
+    NBC_ZALLOC                   calloc    implementing file     zeroed memory beside NBC_MALLOC
     NBC_WITH_MPI                 -         every including file  transport over MPI; needs <mpi.h>
     NBC_WITH_SHMEM               -         every including file  over OpenSHMEM; needs <shmem.h>
     NBC_ASSERT                   nothing   implementing file     checks of the library's invariants
@@ -400,7 +401,13 @@ NBC_API const char *nbc_diagnosis_text(nbc_diagnosis diagnosis);
 /* File format: one "bytes seconds" per line, sizes ascending, '#' starts a comment; LF or CR LF
    ends every line, also the last (without it the file is taken for cut off). Between two sizes the
    time is interpolated linearly; below the first size it is the first time; above the last it grows
-   with the slope of the last two points, if that is positive (with one point: in proportion). */
+   with the slope of the last two points, if that is positive (with one point: in proportion).
+   Three comments mean something, when they begin a line:
+     # eager_bytes 4096          sends up to this size return before a receive is posted: that a send
+                                 ended does not tell that its data has arrived
+     # link_bytes_per_s 1.2e10   the most that one process was seen to move at once, with any number of
+                                 messages under way in one direction: what joint bounds rest on
+     # disturbed TEXT            the measurement was disturbed, and how; every report repeats it */
 #define NBC_TABLE_MAX_POINTS 1024
 
 typedef struct nbc_table nbc_table; /* immutable after creation: any number of threads may read */
@@ -425,6 +432,11 @@ NBC_API nbc_status nbc_table_create_linear(double latency_ns, double bytes_per_s
 /* Transfer time of n bytes. Any thread; O(1): lookup by the highest bit, then a bounded search. */
 NBC_API int64_t nbc_table_time_ns(const nbc_table *table, uint64_t size_bytes);
 NBC_API const char *nbc_table_name(const nbc_table *table);
+/* What the comments of the file say. Any thread.
+   eager: the largest size that is sent eagerly; -1: not known. link: 0: not known. disturbed: NULL: no */
+NBC_API int64_t nbc_table_eager_bytes(const nbc_table *table);
+NBC_API double nbc_table_link_bytes_per_s(const nbc_table *table);
+NBC_API const char *nbc_table_disturbed(const nbc_table *table);
 NBC_API size_t nbc_table_points(const nbc_table *table, const uint64_t **size_bytes,
                                 const double **time_s);
 NBC_API void nbc_table_free(nbc_table *table); /* NULL allowed */
@@ -452,6 +464,9 @@ NBC_API void nbc_table_free(nbc_table *table); /* NULL allowed */
   X(IPROBE, "iprobe", TEST)                                                                        \
   X(TEST, "test", TEST)                                                                            \
   X(WAIT, "wait", WAIT)                                                                            \
+  X(WAITALL, "waitall", WAIT)                                                                      \
+  X(WAITANY, "waitany", WAIT)                                                                      \
+  X(WAITSOME, "waitsome", WAIT)                                                                    \
   X(BARRIER, "barrier", BLOCKING)                                                                  \
   X(BCAST, "bcast", BLOCKING)                                                                      \
   X(REDUCE, "reduce", BLOCKING)                                                                    \
@@ -483,7 +498,14 @@ NBC_API void nbc_table_free(nbc_table *table); /* NULL allowed */
   X(ATOMIC, "atomic", NONBLOCKING)                                                                 \
   X(RMA_SYNC, "rma_sync", WAIT)                                                                    \
   X(IO, "io", OTHER)                                                                               \
-  X(SETUP, "setup", OTHER)
+  X(SETUP, "setup", OTHER)                                                                         \
+  X(COMM_DUP, "comm_dup", OTHER)                                                                   \
+  X(COMM_CREATE, "comm_create", OTHER)                                                             \
+  X(COMM_SPLIT, "comm_split", OTHER)                                                               \
+  X(COMM_FREE, "comm_free", OTHER)                                                                 \
+  X(TOPOLOGY, "topology", OTHER)                                                                   \
+  X(WIN_CREATE, "win_create", OTHER)                                                               \
+  X(SPAWN, "spawn_connect", OTHER)
 
 typedef enum nbc_kind {
 #define NBC__X(name, text, category) NBC_KIND_##name,
@@ -507,13 +529,14 @@ typedef enum nbc_peer {
   NBC_PEER_UNKNOWN = 0, /* collectives, several peers: the slower table is used */
   NBC_PEER_SAME_NODE,
   NBC_PEER_OTHER_NODE,
+  NBC_PEER_SELF, /* the process itself: no table between processes is its time, no minimum is certain */
   NBC_PEER_COUNT
 } nbc_peer;
 
 NBC_API const char *nbc_kind_name(nbc_kind kind); /* "isend"; "?" when out of range */
 NBC_API nbc_category nbc_kind_category(nbc_kind kind);
 NBC_API const char *nbc_category_name(nbc_category category);
-NBC_API const char *nbc_peer_name(nbc_peer peer); /* "unknown", "same_node", "other_node" */
+NBC_API const char *nbc_peer_name(nbc_peer peer); /* "unknown", "same_node", "other_node", "self" */
 
 /* What the monitor met and could not use as told: X(name, text) */
 #define NBC_PROBLEM_LIST(X)                                                                        \
@@ -553,9 +576,10 @@ NBC_API const char *nbc_problem_text(nbc_problem problem);
 typedef struct nbc_totals {
   uint64_t count, size_bytes;
   int64_t xfer_ns, min_overlap_ns, max_overlap_ns;
-  uint64_t case_count[3];           /* [O §2.2] cases 1, 2, 3 */
-  uint64_t exact_count;             /* transfers with NIC stamps; of these: */
-  int64_t exact_xfer_ns;            /* transfer time by the stamps */
+  uint64_t case_count[3]; /* [O §2.2] cases 1, 2, 3 */
+  int64_t waited_ns;     /* in the calls in which they ended, each call's time shared by its ends */
+  uint64_t exact_count;  /* transfers with NIC stamps; of these: */
+  int64_t exact_xfer_ns; /* transfer time by the stamps */
   int64_t exact_lo_ns, exact_hi_ns; /* interval of the exact overlap */
 } nbc_totals;
 
@@ -595,6 +619,21 @@ typedef struct nbc_cell { /* transfers of one (section, kind, class, peer) */
        case 2  stamps in different calls      min max(0, x - noncomp)  max min(comp, x)
        case 3  only one stamp                 min 0                    max x
      where comp and noncomp are the C and N that passed between the stamps.
+   What the bounds do not believe:
+     - that a send's data has arrived because the send ended (nbc_xfer_end_local): when the size may be
+       sent eagerly (the table's eager_bytes; up to 64 KiB where no table says), or when the window is
+       shorter than x, its end was not seen: case 3.
+     - that a receive's data came after the receive was posted (nbc_xfer_end_early): where it may have
+       been sent eagerly, min is 0, and with a window shorter than x its begin was not seen: case 3.
+     - the tables that stand in for missing ones, and any table for messages to oneself: min is 0.
+     - the slower of two tables as a lower bound: where the peer is not known, min rests on the faster.
+   Joint bounds: transfers of one direction that are under way to one class of peers at the same time
+   share the link. From the first's begin to the last's end, of length C + N, the link moves at most
+   the table's link_bytes_per_s x time, so with the work w of a transfer, its bytes at that rate,
+       max <= sum of (x - w) + C        min >= sum of w - N
+   for the sum over these transfers; the independent bounds above are kept beside them, and the joint
+   ones never leave them. Only with a table that has link_bytes_per_s.
+   What the tool itself costs (desc.call_cost_ns, event_cost_ns) is neither C nor N, but tool time.
 
    Several threads. Each thread has its own recorder, its own C and N. A transfer belongs to the
    thread that began it (its owner), also when another thread (a progress worker, another
@@ -607,7 +646,7 @@ typedef struct nbc_cell { /* transfers of one (section, kind, class, peer) */
    seen.
 
    Memory: about 100 B x (max_transfers + ring_events) + 600 B x max_cells + 3 KB x max_sections per
-   recorder, allocated at attach. No allocation, lock or system call per event (a full ring, and at
+   recorder, allocated at attach, touched when used: an idle thread has less than 64 KiB. No allocation, lock or system call per event (a full ring, and at
    every 64th call an inbox that is not empty, is drained under a private spin lock that only a
    foreign stamp or a report can hold). */
 
@@ -645,6 +684,9 @@ typedef struct nbc_monitor_desc {
                                         stamps */
   const nbc_counter_source *counters; /* borrowed until destroy; NULL = none */
   bool start_off;                     /* recorders start switched off */
+  bool grow_transfers;   /* max_transfers is where it begins: doubled when full (allocates) */
+  int64_t call_cost_ns;  /* what of a gap between calls is the caller's own work, at least; */
+  int64_t event_cost_ns; /* and per event of the call before. Lowered when a gap is shorter */
 } nbc_monitor_desc;
 
 /* ret NBC_OK | NBC_E_INVAL (edges not ascending, too many; too many counters) | NBC_E_CLOCK |
@@ -686,6 +728,18 @@ NBC_API void nbc_xfer_begun_at(nbc_recorder *recorder, uint64_t id, uint64_t siz
                                nbc_kind kind, nbc_peer peer, int64_t t_ns);
 NBC_API void nbc_xfer_end(nbc_recorder *recorder, uint64_t id);
 NBC_API void nbc_xfer_end_at(nbc_recorder *recorder, uint64_t id, int64_t t_ns);
+/* As nbc_xfer_end_sized, for data that may have come before its receive was posted. */
+NBC_API void nbc_xfer_end_early(nbc_recorder *recorder, uint64_t id, uint64_t size_bytes,
+                                nbc_peer peer);
+NBC_API void nbc_xfer_end_early_at(nbc_recorder *recorder, uint64_t id, uint64_t size_bytes,
+                                   nbc_peer peer, int64_t t_ns);
+/* As nbc_xfer_end, for data that leaves this process: the buffer may be used again, which does not tell
+   that the data has arrived. */
+NBC_API void nbc_xfer_end_local(nbc_recorder *recorder, uint64_t id);
+NBC_API void nbc_xfer_end_local_at(nbc_recorder *recorder, uint64_t id, int64_t t_ns);
+/* The time of the call that is open is shared by this many ends (of one wait for all); from here to the
+   end of the call. */
+NBC_API void nbc_call_shared(nbc_recorder *recorder, uint32_t ends);
 /* As nbc_xfer_end, but the true size became known only now (a receive shorter than its buffer). */
 NBC_API void nbc_xfer_end_sized(nbc_recorder *recorder, uint64_t id, uint64_t size_bytes,
                                 nbc_peer peer);
@@ -708,6 +762,10 @@ NBC_API void nbc_foreign_begin_at(nbc_recorder *owner, uint64_t id, uint64_t siz
                                   nbc_kind kind, nbc_peer peer, int64_t t_ns);
 NBC_API void nbc_foreign_end(nbc_recorder *owner, uint64_t id);
 NBC_API void nbc_foreign_end_at(nbc_recorder *owner, uint64_t id, int64_t t_ns);
+NBC_API void nbc_foreign_end_early(nbc_recorder *owner, uint64_t id, uint64_t size_bytes,
+                                   nbc_peer peer);
+NBC_API void nbc_foreign_end_local(nbc_recorder *owner, uint64_t id);
+NBC_API void nbc_foreign_end_local_at(nbc_recorder *owner, uint64_t id, int64_t t_ns);
 NBC_API void nbc_foreign_end_sized(nbc_recorder *owner, uint64_t id, uint64_t size_bytes,
                                    nbc_peer peer);
 NBC_API void nbc_foreign_end_sized_at(nbc_recorder *owner, uint64_t id, uint64_t size_bytes,
@@ -776,9 +834,36 @@ typedef struct nbc_section {
   int64_t comp_ns, call_ns; /* while this section was the innermost */
 } nbc_section;
 
-typedef struct nbc_thread {
-  int64_t comp_ns, call_ns, off_ns, wall_ns;
-} nbc_thread; /* comp+call+off = wall */
+typedef struct nbc_thread { /* comp + call + off + tool = wall */
+  int64_t comp_ns, call_ns, off_ns, tool_ns, wall_ns;
+} nbc_thread;
+
+/* Transfers of one direction between this process and peers of one class, with bounds that know that
+   those under way together share a link ([MONITOR]); never wider than the independent ones. */
+typedef struct nbc_joint {
+  bool incoming;
+  nbc_peer peer;
+  uint64_t count, size_bytes;
+  int64_t xfer_ns, min_overlap_ns, max_overlap_ns;
+} nbc_joint;
+
+/* Calls from one place of the program. */
+typedef struct nbc_site {
+  char *call;      /* "MPI_Waitall" */
+  char *module;    /* file of the program or library that called; NULL: not known */
+  char *symbol;    /* the function there, as far as the file says it; may be NULL */
+  uint64_t offset; /* of the return address in the module */
+  uint64_t count;
+  int64_t total_ns, max_ns;
+} nbc_site;
+
+/* What went between two processes of the world, seen by `rank`. */
+typedef struct nbc_pair {
+  int rank, partner;
+  uint64_t sent_count, sent_bytes, received_count, received_bytes;
+  int64_t waited_ns; /* in calls that ended a receive from the partner */
+  int64_t busy_ns;   /* computation of `rank` while a large send to the partner was posted */
+} nbc_pair;
 
 typedef struct nbc_counter {
   char *name;
@@ -794,6 +879,7 @@ typedef struct nbc_report {
   int process_count;              /* 1, or how many were merged */
   double start_unix_s;
   int64_t wall_ns, comp_ns, call_ns, off_ns; /* sums over threads */
+  int64_t tool_ns; /* what the measuring itself took, by its calibrated cost */
   nbc_clock_source clock_source;
   double clock_hz, clock_rate_err_ppm, clock_resolution_ns, clock_read_cost_ns;
   char *table_same_node, *table_other_node; /* names */
@@ -811,6 +897,12 @@ typedef struct nbc_report {
   size_t thread_count;
   nbc_counter *counters;
   size_t counter_count;
+  nbc_joint *joints;
+  size_t joint_count;
+  nbc_site *sites;
+  size_t site_count;
+  nbc_pair *pairs;
+  size_t pair_count;
   char **notes;
   size_t note_count; /* one line each: wrong settings, things left out */
   uint64_t problems[NBC_PROBLEM_COUNT];
@@ -831,6 +923,11 @@ NBC_API nbc_status nbc_report_set(char **field, const char *text);
 NBC_API nbc_status nbc_report_note(nbc_report *report, const char *text);
 NBC_API nbc_status nbc_report_counter(nbc_report *report, int section_index, const char *name,
                                       double value);
+/* Adds calls from one place (joined with those of the same call, module and offset); copies.
+   ret NBC_OK | NBC_E_NOMEM */
+NBC_API nbc_status nbc_report_site(nbc_report *report, const nbc_site *site);
+/* Appends what went between two processes. ret NBC_OK | NBC_E_NOMEM */
+NBC_API nbc_status nbc_report_pair(nbc_report *report, const nbc_pair *pair);
 /* Adds one process's report to a sum (sections by path, cells by key; texts that differ become
    "several hosts"; different class edges are an error, and then nothing was added). ret NBC_OK |
    NBC_E_MISMATCH | NBC_E_NOMEM */
@@ -2378,7 +2475,7 @@ NBC_API nbc_status nbc_dedicated_parse(const char *text, size_t text_bytes, cons
 #include <stdlib.h>
 #include <string.h>
 #ifdef NBC_LINES
-#line 67 "src/base/config.h"
+#line 68 "src/base/config.h"
 #endif
 /* ============================================================================================== */
 /* [CONFIG] 1. Options                                                                            */
@@ -2410,6 +2507,9 @@ NBC_API nbc_status nbc_dedicated_parse(const char *text, size_t text_bytes, cons
 #ifndef NBC_MALLOC
 #  define NBC_MALLOC(size_bytes) malloc(size_bytes)
 #  define NBC_FREE(pointer)      free(pointer)
+#  ifndef NBC_ZALLOC /* untouched memory is not resident */
+#    define NBC_ZALLOC(size_bytes) calloc(1, size_bytes)
+#  endif
 #endif
 #ifndef NBC_ASSERT
 #  define NBC_ASSERT(condition) ((void)0)
@@ -2649,9 +2749,13 @@ NBC__PRIVATE nbc_status nbc__status_fail(nbc_error *err, nbc_status status, int 
 
 /* Zeroed memory; 0 bytes too have an address of their own. NULL: none left. */
 NBC__PRIVATE void *nbc__zalloc(size_t size_bytes) {
+#ifdef NBC_ZALLOC
+  return NBC_ZALLOC(size_bytes ? size_bytes : 1);
+#else
   void *p = NBC_MALLOC(size_bytes ? size_bytes : 1);
   if (p) memset(p, 0, size_bytes);
   return p;
+#endif
 }
 #ifdef NBC_LINES
 #line 1 "src/overlap/clock.c"
@@ -3284,6 +3388,9 @@ struct nbc_table { /* one allocation: this, then size_bytes, time_s, slope, name
   double *slope_ns;   /* ns per byte from point i on; the last one extrapolates */
   uint16_t first[66]; /* first[b]: first point whose size has at least b bits; ends with count */
   char *name;
+  int64_t eager_bytes;
+  double link_bytes_per_s;
+  char disturbed[160];
 };
 
 static void nbc__table_prepare(nbc_table *t) {
@@ -3330,6 +3437,9 @@ NBC_API nbc_status nbc_table_create(const uint64_t *size_bytes, const double *ti
   memcpy(t->size_bytes, size_bytes, count * sizeof *size_bytes);
   memcpy(t->time_s, time_s, count * sizeof *time_s);
   memcpy(t->name, name, name_bytes);
+  t->eager_bytes = -1;
+  t->link_bytes_per_s = 0;
+  t->disturbed[0] = 0;
   nbc__table_prepare(t);
   *table = t;
   return NBC_OK;
@@ -3374,6 +3484,14 @@ NBC_API size_t nbc_table_points(const nbc_table *table, const uint64_t **size_by
   return table->count;
 }
 
+NBC_API int64_t nbc_table_eager_bytes(const nbc_table *table) { return table->eager_bytes; }
+NBC_API double nbc_table_link_bytes_per_s(const nbc_table *table) {
+  return table->link_bytes_per_s;
+}
+NBC_API const char *nbc_table_disturbed(const nbc_table *table) {
+  return table->disturbed[0] ? table->disturbed : NULL;
+}
+
 NBC_API void nbc_table_free(nbc_table *table) { NBC_FREE(table); }
 
 /* ---- the file format: read and written without the locale's decimal comma ------------------ */
@@ -3406,13 +3524,51 @@ static nbc_status nbc__table_line(const char *at, const char *end, const char *n
   return NBC_OK;
 }
 
+/* "# WORD REST" of a line: where REST begins, or NULL. */
+static const char *nbc__table_said(const char *at, const char *end, const char *word) {
+  const size_t n = strlen(word);
+  if (at == end || *at != '#') return NULL;
+  at = nbc__text_blank(at + 1, end);
+  if ((size_t)(end - at) <= n || memcmp(at, word, n) != 0 || (at[n] != ' ' && at[n] != '\t'))
+    return NULL;
+  return nbc__text_blank(at + n, end);
+}
+
+/* A comment that means something, into *t; of what a comment says wrongly nothing is believed. */
+static nbc_status nbc__table_comment(nbc_table *t, const char *at, const char *end,
+                                     const char *name, int line, nbc_error *err) {
+  const char *rest;
+  if ((rest = nbc__table_said(at, end, "eager_bytes")) != NULL) {
+    uint64_t value;
+    const char *after = nbc__text_whole(rest, end, &value);
+    if (!after || nbc__text_blank(after, end) < end || value > INT64_MAX)
+      return nbc__status_fail(err, NBC_E_PARSE, line, "%.99s:%d: eager_bytes is not a size", name,
+                              line);
+    t->eager_bytes = (int64_t)value;
+  } else if ((rest = nbc__table_said(at, end, "link_bytes_per_s")) != NULL) {
+    double value;
+    const char *after = nbc__text_number(rest, end, &value);
+    if (!after || nbc__text_blank(after, end) < end || !(value >= 1 && value <= 1e18))
+      return nbc__status_fail(err, NBC_E_PARSE, line, "%.99s:%d: link_bytes_per_s is not a rate",
+                              name, line);
+    t->link_bytes_per_s = value;
+  } else if ((rest = nbc__table_said(at, end, "disturbed")) != NULL) {
+    snprintf(t->disturbed, sizeof t->disturbed, "%.*s", (int)(end - rest < 159 ? end - rest : 159),
+             rest);
+  }
+  return NBC_OK;
+}
+
 NBC_API nbc_status nbc_table_parse(const char *text, size_t text_bytes, const char *name,
                                    nbc_table **table, nbc_error *err) {
   uint64_t sizes[NBC_TABLE_MAX_POINTS];
   double times[NBC_TABLE_MAX_POINTS];
   size_t count = 0;
   int line = 0;
+  nbc_table said; /* by comments */
   *table = NULL;
+  memset(&said, 0, sizeof said);
+  said.eager_bytes = -1;
   if (!name) name = "table";
   if (text_bytes > NBC__TABLE_MAX_BYTES)
     return nbc__status_fail(err, NBC_E_PARSE, 0, "%.99s: larger than 1 MiB", name);
@@ -3426,11 +3582,12 @@ NBC_API nbc_status nbc_table_parse(const char *text, size_t text_bytes, const ch
       return nbc__status_fail(err, NBC_E_PARSE, line, "%.99s:%d: NUL byte", name, line);
     const char *end = next > at && next[-1] == '\r' ? next - 1 : next;
     const char *comment = (const char *)memchr(at, '#', (size_t)(end - at));
-    uint64_t size;
+    uint64_t size = 0;
     double time_s = 0;
     bool found;
-    const nbc_status status =
+    nbc_status status =
         nbc__table_line(at, comment ? comment : end, name, line, &size, &time_s, &found, err);
+    if (status == NBC_OK) status = nbc__table_comment(&said, at, end, name, line, err);
     if (status != NBC_OK) return status;
     at = next + 1;
     if (!found) continue;
@@ -3446,7 +3603,12 @@ NBC_API nbc_status nbc_table_parse(const char *text, size_t text_bytes, const ch
   }
   if (count == 0)
     return nbc__status_fail(err, NBC_E_PARSE, line, "%.99s:%d: no points", name, line);
-  return nbc_table_create(sizes, times, count, name, table, err);
+  const nbc_status status = nbc_table_create(sizes, times, count, name, table, err);
+  if (status != NBC_OK) return status;
+  (*table)->eager_bytes = said.eager_bytes;
+  (*table)->link_bytes_per_s = said.link_bytes_per_s;
+  memcpy((*table)->disturbed, said.disturbed, sizeof said.disturbed);
+  return NBC_OK;
 }
 
 NBC_API nbc_status nbc_table_read(const char *path, nbc_table **table, nbc_error *err) {
@@ -3491,6 +3653,13 @@ NBC_API nbc_status nbc_table_write(const nbc_table *table, const char *path, con
     comment += length;
     if (*comment) comment++;
   }
+  if (table->eager_bytes >= 0) fprintf(file, "# eager_bytes %lld\n", (long long)table->eager_bytes);
+  if (table->link_bytes_per_s > 0) {
+    fputs("# link_bytes_per_s ", file);
+    nbc__table_print(file, table->link_bytes_per_s);
+    fputc('\n', file);
+  }
+  if (table->disturbed[0]) fprintf(file, "# disturbed %s\n", table->disturbed);
   fputs("# bytes seconds\n", file);
   for (size_t i = 0; i < table->count; i++) {
     fprintf(file, "%llu ", (unsigned long long)table->size_bytes[i]);
@@ -3504,7 +3673,7 @@ NBC_API nbc_status nbc_table_write(const nbc_table *table, const char *path, con
   return NBC_OK;
 }
 #ifdef NBC_LINES
-#line 140 "src/overlap/cells.h"
+#line 152 "src/overlap/cells.h"
 #endif
 NBC__PRIVATE int nbc__bin(int64_t ns);
 #ifdef NBC_LINES
@@ -3545,7 +3714,7 @@ NBC_API const char *nbc_category_name(nbc_category category) {
   return (unsigned)category < NBC_CATEGORY_COUNT ? names[category] : "?";
 }
 NBC_API const char *nbc_peer_name(nbc_peer peer) {
-  static const char *const names[] = {"unknown", "same_node", "other_node"};
+  static const char *const names[] = {"unknown", "same_node", "other_node", "self"};
   return (unsigned)peer < NBC_PEER_COUNT ? names[peer] : "?";
 }
 NBC_API const char *nbc_problem_name(nbc_problem problem) {
@@ -3561,7 +3730,7 @@ NBC__PRIVATE int nbc__bin(int64_t ns) {
   return bin < NBC_HIST_BINS ? bin : NBC_HIST_BINS - 1;
 }
 #ifdef NBC_LINES
-#line 177 "src/overlap/monitor.h"
+#line 211 "src/overlap/monitor.h"
 #endif
 #define NBC__MON_RELAXED_LOAD(p)     __atomic_load_n((p), __ATOMIC_RELAXED)
 #define NBC__MON_RELAXED_STORE(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
@@ -3573,7 +3742,20 @@ typedef struct nbc__mon_event {
   uint32_t call_seq; /* which call of the owner; 0 = outside of calls */
   uint16_t section;
   uint8_t kind, what, peer;
+  float waited_ns; /* in the call of an end */
 } nbc__mon_event;
+
+/* Transfers of one direction to one class of peers that were under way at the same time: from the
+   first's begin to the last's end (a busy period), they together move no more than the link does. */
+typedef struct nbc__mon_joint {
+  uint32_t active;
+  bool broken; /* a stamp of this period has no place: only the independent bounds hold */
+  int64_t begin_ns, begin_comp_ns, end_ns, end_comp_ns;
+  nbc_totals period;  /* of transfers with two ends in this period */
+  int64_t latency_ns; /* what of their maximum is not work of the link, summed */
+  int64_t work_ns;    /* their bytes at the link's rate */
+  nbc_totals sum;     /* of all closed periods: what stands in the report */
+} nbc__mon_joint;
 
 /* How C went on from t_ns, until the next one: what exact overlap needs. */
 typedef struct nbc__mon_turn {
@@ -3581,7 +3763,7 @@ typedef struct nbc__mon_turn {
 } nbc__mon_turn;
 
 /* Inbox for foreign stamps: bounded queue, many producers, one consumer (who holds the lock).
-   turn == position: free; turn == position + 1: filled. */
+   turn + index of the slot == position: free; == position + 1: filled. All zero is all free. */
 typedef struct nbc__mon_slot {
   uint64_t turn;
   nbc__mon_event event;
@@ -3618,6 +3800,11 @@ struct nbc_recorder {
   int64_t last_ns, enter_ns;
   int depth;
   nbc__mon_calls *call; /* of the open call */
+  float share;          /* of the open call's time that an end in it gets */
+  int64_t comp_ns;      /* C at the last exit */
+  int64_t owed_ns;      /* of the gap since then: the tool's own work, not booked yet */
+  int64_t call_cost_ns, event_cost_ns, drain_ns, tool_ns;
+  uint64_t enter_head; /* of the ring, when the open call was entered */
   uint32_t call_seq, call_seq_counter;
   bool on;
   uint16_t section;
@@ -3649,8 +3836,8 @@ struct nbc_recorder {
   nbc__mon_key *keys;
   uint64_t key_mask;
   nbc__mon_event *active;
-  uint32_t *pool;
-  size_t pool_count;
+  uint32_t *pool; /* places in active that were given back; those from active_used on are new */
+  size_t pool_count, active_used, active_size;
   struct {
     uint64_t id;
     bool set;
@@ -3663,13 +3850,14 @@ struct nbc_recorder {
   const nbc_table *last_table;
   uint64_t last_bytes;
   int64_t last_time_ns;
+  nbc__mon_joint joint[2][NBC_PEER_COUNT]; /* out, in */
 };
 
 struct nbc_monitor {
   nbc_monitor_desc desc;
   nbc_clock clock;
   uint64_t edges[NBC_MAX_CLASSES];
-  nbc_table *own_table[2];
+  nbc_table *own_table[2], *table_self;
   pthread_mutex_t mutex; /* the list of recorders */
   nbc_recorder *recorders;
   double start_unix_s;
@@ -3679,8 +3867,17 @@ NBC__PRIVATE void nbc__mon_lock(nbc_recorder *r);
 NBC__PRIVATE void nbc__mon_unlock(nbc_recorder *r);
 NBC__PRIVATE void nbc__mon_read_counters_locked(nbc_recorder *r, bool book);
 NBC__PRIVATE int nbc__mon_class(const nbc_monitor *m, uint64_t size_bytes);
-NBC__PRIVATE void nbc__mon_account(nbc_recorder *r, nbc_cell *cell, const nbc__mon_event *b,
-                                   const nbc__mon_event *e, uint64_t size_bytes, nbc_peer peer);
+/* What the bounds say of one transfer. */
+typedef struct nbc__mon_bounds {
+  int64_t x_ns, min_ns, max_ns;
+  int case_of; /* 0, 1, 2: [O §2.2] cases 1, 2, 3 */
+} nbc__mon_bounds;
+NBC__PRIVATE nbc__mon_bounds nbc__mon_account(nbc_recorder *r, nbc_cell *cell,
+                                              const nbc__mon_event *b, const nbc__mon_event *e,
+                                              uint64_t size_bytes, nbc_peer peer);
+/* Adds to `to` what a report at t_ns shows of transfers under way together. */
+NBC__PRIVATE void nbc__mon_take_joint(const nbc_recorder *r, int direction, nbc_peer peer,
+                                      nbc_totals *to);
 NBC__PRIVATE void nbc__mon_drain_for_report_locked(nbc_recorder *r, int64_t t_ns);
 #ifdef NBC_LINES
 #line 1 "src/overlap/monitor.c"
@@ -3699,8 +3896,11 @@ enum {
   NBC__MON_END_SIZED,
   NBC__MON_END_ONLY,
   NBC__MON_CANCEL,
-  NBC__MON_STAMP
+  NBC__MON_STAMP,
+  NBC__MON_END_LOCAL,
+  NBC__MON_END_EARLY
 };
+#define NBC__MON_MAYBE_EAGER 65536 /* where no table says up to where sends are eager */
 
 /* ---- creation ------------------------------------------------------------------------------ */
 static nbc_status nbc__mon_set_classes(nbc_monitor *m, const nbc_monitor_desc *desc) {
@@ -3752,6 +3952,9 @@ NBC_API nbc_status nbc_monitor_create(const nbc_monitor_desc *desc, nbc_monitor 
         nbc_table_create_linear(2000, 1e10, "default: 2 us + bytes / (10 GB/s)", &m->own_table[1]);
     m->desc.table_other_node = m->own_table[1];
   }
+  if (status == NBC_OK) /* a copy in memory; its minimum is never claimed */
+    status = nbc_table_create_linear(100, 1e10, "self: 100 ns + bytes / (10 GB/s)", &m->table_self);
+  if (desc->call_cost_ns < 0 || desc->event_cost_ns < 0) status = NBC_E_INVAL;
   struct timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
   m->start_unix_s = (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
@@ -3787,6 +3990,7 @@ NBC_API void nbc_monitor_destroy(nbc_monitor *m) {
   }
   nbc_table_free(m->own_table[0]);
   nbc_table_free(m->own_table[1]);
+  nbc_table_free(m->table_self);
   pthread_mutex_destroy(&m->mutex);
   NBC_FREE(m);
 }
@@ -3828,10 +4032,11 @@ static nbc_recorder *nbc__mon_new_recorder(nbc_monitor *m) {
   }
   r->ring_mask = d->ring_events - 1;
   r->inbox_mask = inbox_count - 1;
-  for (size_t i = 0; i < inbox_count; i++) r->inbox[i].turn = i;
   r->key_mask = key_count - 1;
-  for (size_t i = 0; i < d->max_transfers; i++) r->pool[i] = (uint32_t)(d->max_transfers - 1 - i);
-  r->pool_count = d->max_transfers;
+  r->active_size = d->max_transfers;
+  r->call_cost_ns = d->call_cost_ns;
+  r->event_cost_ns = d->event_cost_ns;
+  r->share = 1;
   r->section_count = 1;
   r->sections[0].parent = -1;
   r->here = &r->sections[0];
@@ -3878,6 +4083,8 @@ NBC_API nbc_status nbc_recorder_attach_at(nbc_monitor *m, int64_t t_ns, nbc_reco
     NBC__MON_RELAXED_STORE(&r->on, !m->desc.start_off);
     NBC__MON_RELAXED_STORE(&r->last_ns, t_ns);
     NBC__MON_RELAXED_STORE(&r->thread, pthread_self());
+    r->comp_ns = comp_ns;
+    r->owed_ns = 0;
     nbc__mon_set_state(r, t_ns, r->on ? (t_ns - comp_ns) * 2 : comp_ns * 2 + 1);
     NBC__MON_RELAXED_STORE(&r->attached, true);
     if (r->on) nbc__mon_read_counters(r, false);
@@ -3913,10 +4120,24 @@ static inline int64_t nbc__mon_advance(nbc_recorder *r, int64_t t_ns) {
   }
   if (__builtin_expect(!r->on, 0))
     nbc__mon_add(&r->off_ns, d_ns);
-  else
-    nbc__mon_add(r->depth ? &r->here->call_ns : &r->here->comp_ns, d_ns);
+  else if (r->depth)
+    nbc__mon_add(&r->here->call_ns, d_ns);
+  else {
+    const int64_t tool_ns = r->owed_ns < d_ns ? r->owed_ns : d_ns;
+    r->owed_ns -= tool_ns;
+    nbc__mon_add(&r->tool_ns, tool_ns);
+    nbc__mon_add(&r->here->comp_ns, d_ns - tool_ns);
+  }
   NBC__MON_RELAXED_STORE(&r->last_ns, t_ns);
   return t_ns;
+}
+
+/* A gap was shorter than what the tool is said to cost in it: then it costs less. */
+static void nbc__mon_lower_costs(nbc_recorder *r, int64_t cost_ns) {
+  const int64_t spent_ns = cost_ns - r->owed_ns;
+  r->call_cost_ns = (int64_t)((double)r->call_cost_ns * (double)spent_ns / (double)cost_ns);
+  r->event_cost_ns = (int64_t)((double)r->event_cost_ns * (double)spent_ns / (double)cost_ns);
+  r->owed_ns = 0;
 }
 
 NBC_API void nbc_call_enter_at(nbc_recorder *r, nbc_kind kind, int64_t t_ns) {
@@ -3924,13 +4145,23 @@ NBC_API void nbc_call_enter_at(nbc_recorder *r, nbc_kind kind, int64_t t_ns) {
     r->depth++;
     return;
   }
+  const int64_t cost_ns = r->owed_ns;
   t_ns = nbc__mon_advance(r, t_ns);
+  if (__builtin_expect(r->owed_ns > 0, 0)) nbc__mon_lower_costs(r, cost_ns);
   r->depth = 1;
   r->call = &r->here->calls[(unsigned)kind < NBC_KIND_COUNT ? kind : NBC_KIND_OTHER];
   r->enter_ns = t_ns;
   if (++r->call_seq_counter == 0) r->call_seq_counter = 1;
   NBC__MON_RELAXED_STORE(&r->call_seq, r->call_seq_counter);
-  nbc__mon_set_state(r, t_ns, nbc__mon_comp_at(r->state, t_ns) * 2 + 1);
+  r->enter_head = r->ring_head;
+  r->share = 1;
+  int64_t comp_ns = nbc__mon_comp_at(r->state, t_ns);
+  if (comp_ns < r->comp_ns) comp_ns = r->comp_ns; /* within the tool's own time */
+  nbc__mon_set_state(r, t_ns, comp_ns * 2 + 1);
+}
+
+NBC_API void nbc_call_shared(nbc_recorder *r, uint32_t ends) {
+  r->share = ends ? 1.0f / (float)ends : 1;
 }
 
 NBC_API void nbc_call_exit_at(nbc_recorder *r, int64_t t_ns) {
@@ -3951,19 +4182,25 @@ NBC_API void nbc_call_exit_at(nbc_recorder *r, int64_t t_ns) {
   if (d_ns > c->max_ns) NBC__MON_RELAXED_STORE(&c->max_ns, d_ns);
   nbc__mon_add(&c->total_ns, d_ns);
   NBC__MON_RELAXED_STORE(&c->count, c->count + 1);
-  /* last: what it may call is a jump then */
-  nbc__mon_set_state(r, t_ns, (t_ns - (r->state >> 1)) * 2);
+  /* Computation begins when the tool has done its own work. */
+  r->comp_ns = r->state >> 1;
+  r->owed_ns =
+      r->call_cost_ns + (int64_t)(r->ring_head - r->enter_head) * r->event_cost_ns + r->drain_ns;
+  r->drain_ns = 0;
+  t_ns += r->owed_ns;
+  nbc__mon_set_state(r, t_ns, (t_ns - r->comp_ns) * 2); /* last: what it may call is a jump then */
 }
 
 #define NBC__MON_UNPLACED INT64_MIN /* as C: not known */
 static void nbc__mon_drain(nbc_recorder *r);
+static void nbc__mon_drain_in_time(nbc_recorder *r);
 static bool nbc__mon_comp_then(const nbc_recorder *r, int64_t t_ns, int64_t *comp_ns);
 
 static inline void nbc__mon_push(nbc_recorder *r, uint8_t what, uint64_t id, uint64_t size_bytes,
                                  nbc_kind kind, nbc_peer peer, int64_t t_ns) {
   const uint64_t head = r->ring_head;
   if (__builtin_expect(head - __atomic_load_n(&r->ring_tail, __ATOMIC_ACQUIRE) > r->ring_mask, 0))
-    nbc__mon_drain(r);
+    nbc__mon_drain_in_time(r);
   nbc__mon_event *e = &r->ring[head & r->ring_mask];
   e->t_ns = t_ns;
   e->comp_ns = nbc__mon_comp_at(r->state, t_ns);
@@ -3976,6 +4213,7 @@ static inline void nbc__mon_push(nbc_recorder *r, uint8_t what, uint64_t id, uin
   e->kind = (unsigned)kind < NBC_KIND_COUNT ? (uint8_t)kind : 0;
   e->what = what;
   e->peer = (unsigned)peer < NBC_PEER_COUNT ? (uint8_t)peer : 0;
+  e->waited_ns = r->depth ? (float)(t_ns - r->enter_ns) * r->share : 0;
   __atomic_store_n(&r->ring_head, head + 1, __ATOMIC_RELEASE);
 }
 
@@ -3993,6 +4231,13 @@ NBC_API void nbc_xfer_end_at(nbc_recorder *r, uint64_t id, int64_t t_ns) {
 NBC_API void nbc_xfer_end_sized_at(nbc_recorder *r, uint64_t id, uint64_t size_bytes, nbc_peer peer,
                                    int64_t t_ns) {
   nbc__mon_push(r, NBC__MON_END_SIZED, id, size_bytes, NBC_KIND_OTHER, peer, t_ns);
+}
+NBC_API void nbc_xfer_end_early_at(nbc_recorder *r, uint64_t id, uint64_t size_bytes, nbc_peer peer,
+                                   int64_t t_ns) {
+  nbc__mon_push(r, NBC__MON_END_EARLY, id, size_bytes, NBC_KIND_OTHER, peer, t_ns);
+}
+NBC_API void nbc_xfer_end_local_at(nbc_recorder *r, uint64_t id, int64_t t_ns) {
+  nbc__mon_push(r, NBC__MON_END_LOCAL, id, 0, NBC_KIND_OTHER, NBC_PEER_UNKNOWN, t_ns);
 }
 NBC_API void nbc_xfer_end_only_at(nbc_recorder *r, uint64_t size_bytes, nbc_kind kind,
                                   nbc_peer peer, int64_t t_ns) {
@@ -4027,6 +4272,12 @@ NBC_API void nbc_xfer_end(nbc_recorder *r, uint64_t id) {
 }
 NBC_API void nbc_xfer_end_sized(nbc_recorder *r, uint64_t id, uint64_t size_bytes, nbc_peer peer) {
   nbc_xfer_end_sized_at(r, id, size_bytes, peer, nbc_clock_now_ns(&r->monitor->clock));
+}
+NBC_API void nbc_xfer_end_early(nbc_recorder *r, uint64_t id, uint64_t size_bytes, nbc_peer peer) {
+  nbc_xfer_end_early_at(r, id, size_bytes, peer, nbc_clock_now_ns(&r->monitor->clock));
+}
+NBC_API void nbc_xfer_end_local(nbc_recorder *r, uint64_t id) {
+  nbc_xfer_end_local_at(r, id, nbc_clock_now_ns(&r->monitor->clock));
 }
 NBC_API void nbc_xfer_end_only(nbc_recorder *r, uint64_t size_bytes, nbc_kind kind, nbc_peer peer) {
   nbc_xfer_end_only_at(r, size_bytes, kind, peer, nbc_clock_now_ns(&r->monitor->clock));
@@ -4148,14 +4399,16 @@ static bool nbc__mon_inbox_put(nbc_recorder *r, const nbc__mon_event *event) {
   uint64_t position = NBC__MON_RELAXED_LOAD(&r->inbox_head);
   for (;;) {
     nbc__mon_slot *slot = &r->inbox[position & r->inbox_mask];
-    const int64_t ahead = (int64_t)(__atomic_load_n(&slot->turn, __ATOMIC_ACQUIRE) - position);
+    const uint64_t index = position & r->inbox_mask;
+    const int64_t ahead =
+        (int64_t)(__atomic_load_n(&slot->turn, __ATOMIC_ACQUIRE) + index - position);
     if (ahead < 0) return false; /* full */
     if (ahead > 0) {
       position = NBC__MON_RELAXED_LOAD(&r->inbox_head);
     } else if (__atomic_compare_exchange_n(&r->inbox_head, &position, position + 1, true,
                                            __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
       slot->event = *event;
-      __atomic_store_n(&slot->turn, position + 1, __ATOMIC_RELEASE);
+      __atomic_store_n(&slot->turn, position + 1 - index, __ATOMIC_RELEASE);
       return true;
     }
   }
@@ -4212,6 +4465,17 @@ NBC_API void nbc_foreign_end(nbc_recorder *owner, uint64_t id) {
 NBC_API void nbc_foreign_end_sized(nbc_recorder *owner, uint64_t id, uint64_t size_bytes,
                                    nbc_peer peer) {
   nbc_foreign_end_sized_at(owner, id, size_bytes, peer, nbc_clock_now_ns(&owner->monitor->clock));
+}
+NBC_API void nbc_foreign_end_early(nbc_recorder *owner, uint64_t id, uint64_t size_bytes,
+                                   nbc_peer peer) {
+  nbc__mon_foreign(owner, NBC__MON_END_EARLY, id, size_bytes, NBC_KIND_OTHER, peer,
+                   nbc_clock_now_ns(&owner->monitor->clock), 0);
+}
+NBC_API void nbc_foreign_end_local_at(nbc_recorder *owner, uint64_t id, int64_t t_ns) {
+  nbc__mon_foreign(owner, NBC__MON_END_LOCAL, id, 0, NBC_KIND_OTHER, NBC_PEER_UNKNOWN, t_ns, 0);
+}
+NBC_API void nbc_foreign_end_local(nbc_recorder *owner, uint64_t id) {
+  nbc_foreign_end_local_at(owner, id, nbc_clock_now_ns(&owner->monitor->clock));
 }
 NBC_API void nbc_foreign_end_only(nbc_recorder *owner, uint64_t size_bytes, nbc_kind kind,
                                   nbc_peer peer) {
@@ -4301,31 +4565,56 @@ static nbc_cell *nbc__mon_cell(nbc_recorder *r, int section, nbc_kind kind, int 
   return r->last_cell = c;
 }
 
-static int64_t nbc__mon_xfer_ns(nbc_recorder *r, nbc_peer peer, uint64_t size_bytes) {
-  const nbc_monitor_desc *d = &r->monitor->desc;
-  const nbc_table *table = peer == NBC_PEER_SAME_NODE ? d->table_same_node : d->table_other_node;
-  if (table == r->last_table && size_bytes == r->last_bytes && peer != NBC_PEER_UNKNOWN)
-    return r->last_time_ns;
-  /* nobody's message takes longer; keeps sums from overflowing */
-  const int64_t hour_ns = 3600000000000;
-  int64_t t_ns = nbc_table_time_ns(table, size_bytes);
-  if (peer == NBC_PEER_UNKNOWN) { /* the slower of the two */
-    const int64_t other_ns = nbc_table_time_ns(d->table_same_node, size_bytes);
-    if (other_ns > t_ns) t_ns = other_ns;
+/* The transfer time, and in *fastest_ns how fast it may be at least: 0 where nobody measured it. */
+static int64_t nbc__mon_xfer_ns(nbc_recorder *r, nbc_peer peer, uint64_t size_bytes,
+                                int64_t *fastest_ns) {
+  const nbc_monitor *m = r->monitor;
+  const nbc_monitor_desc *d = &m->desc;
+  const int64_t hour_ns =
+      3600000000000; /* nobody's message takes longer; keeps sums from overflowing */
+  const nbc_table *table = peer == NBC_PEER_SAME_NODE ? d->table_same_node
+                           : peer == NBC_PEER_SELF    ? m->table_self
+                                                      : d->table_other_node;
+  int64_t t_ns;
+  if (table == r->last_table && size_bytes == r->last_bytes) {
+    t_ns = r->last_time_ns;
+  } else {
+    t_ns = nbc_table_time_ns(table, size_bytes);
+    if (t_ns > hour_ns) t_ns = hour_ns;
+    r->last_table = table;
+    r->last_bytes = size_bytes;
+    r->last_time_ns = t_ns;
   }
-  if (t_ns > hour_ns) t_ns = hour_ns;
-  if (peer == NBC_PEER_UNKNOWN) return t_ns;
-  r->last_table = table;
-  r->last_bytes = size_bytes;
-  r->last_time_ns = t_ns;
-  return t_ns;
+  *fastest_ns =
+      table == m->own_table[0] || table == m->own_table[1] || table == m->table_self ? 0 : t_ns;
+  if (peer != NBC_PEER_UNKNOWN) return t_ns;
+  /* the slower of the two; as a lower bound, the faster */
+  int64_t other_ns = nbc_table_time_ns(d->table_same_node, size_bytes);
+  if (other_ns > hour_ns) other_ns = hour_ns;
+  if (m->own_table[0]) *fastest_ns = 0;
+  if (other_ns < *fastest_ns) *fastest_ns = other_ns;
+  return other_ns > t_ns ? other_ns : t_ns;
 }
 
-/* [O §2.2]: one transfer with begin b and end e; e == NULL or b == NULL: case 3. */
-NBC__PRIVATE void nbc__mon_account(nbc_recorder *r, nbc_cell *cell, const nbc__mon_event *b,
-                                   const nbc__mon_event *e, uint64_t size_bytes, nbc_peer peer) {
-  nbc_totals *t = &cell->t;
-  int64_t x_ns = nbc__mon_xfer_ns(r, peer, size_bytes), min_ns = 0, max_ns;
+/* May a message of this size be on its way when its send has ended, or here before its receive begins? */
+static bool nbc__mon_may_be_eager(const nbc_recorder *r, nbc_peer peer, uint64_t size_bytes) {
+  const nbc_monitor_desc *d = &r->monitor->desc;
+  const int64_t same = nbc_table_eager_bytes(d->table_same_node),
+                other = nbc_table_eager_bytes(d->table_other_node);
+  const uint64_t most_same = same < 0 ? NBC__MON_MAYBE_EAGER : (uint64_t)same;
+  const uint64_t most_other = other < 0 ? NBC__MON_MAYBE_EAGER : (uint64_t)other;
+  if (peer == NBC_PEER_SAME_NODE || peer == NBC_PEER_SELF) return size_bytes <= most_same;
+  if (peer == NBC_PEER_OTHER_NODE) return size_bytes <= most_other;
+  return size_bytes <= most_same || size_bytes <= most_other;
+}
+
+/* What can be said of a transfer with begin b and end e; either may be NULL, or not believed. */
+static nbc__mon_bounds nbc__mon_bounds_of(nbc_recorder *r, const nbc__mon_event *b,
+                                          const nbc__mon_event *e, uint64_t size_bytes,
+                                          nbc_peer peer, int64_t *comp_ns) {
+  nbc__mon_bounds o;
+  int64_t fastest_ns, window_ns = 0;
+  o.x_ns = nbc__mon_xfer_ns(r, peer, size_bytes, &fastest_ns);
   if (b && e && e->t_ns < b->t_ns) {
     nbc__mon_problem(r, NBC_PROBLEM_ended_before_begin);
     b = NULL;
@@ -4334,36 +4623,157 @@ NBC__PRIVATE void nbc__mon_account(nbc_recorder *r, nbc_cell *cell, const nbc__m
     nbc__mon_problem(r, NBC_PROBLEM_unplaced);
     b = NULL;
   }
+  if (b && e) {
+    const bool eager = (e->what == NBC__MON_END_LOCAL || e->what == NBC__MON_END_EARLY) &&
+                       nbc__mon_may_be_eager(r, peer, size_bytes);
+    window_ns = e->t_ns - b->t_ns;
+    if (eager) fastest_ns = 0; /* one of its ends may be outside of the window */
+    if (e->what == NBC__MON_END_LOCAL && (eager || o.x_ns > window_ns)) b = NULL;
+    if (e->what == NBC__MON_END_EARLY && eager && o.x_ns > window_ns) b = NULL;
+  }
+  o.case_of = 2;
+  o.min_ns = 0;
+  o.max_ns = o.x_ns;
+  if (!b || !e) return o;
+  *comp_ns = e->comp_ns - b->comp_ns;
+  if (*comp_ns < 0) *comp_ns = 0;
+  if (*comp_ns > window_ns) *comp_ns = window_ns;
+  if (o.x_ns > window_ns) {
+    nbc__mon_problem(r, NBC_PROBLEM_table_too_slow);
+    o.x_ns = window_ns;
+  }
+  if (fastest_ns > o.x_ns) fastest_ns = o.x_ns;
+  /* A foreign stamp tells the owner's call of a moment before or after; C has the last word. */
+  o.case_of = b->call_seq && b->call_seq == e->call_seq && *comp_ns == 0 ? 0 : 1;
+  const int64_t noncomp_ns = window_ns - *comp_ns;
+  o.max_ns = *comp_ns < o.x_ns ? *comp_ns : o.x_ns;
+  o.min_ns = fastest_ns > noncomp_ns ? fastest_ns - noncomp_ns : 0;
+  return o;
+}
+
+/* [O §2.2]: one transfer with begin b and end e; e == NULL or b == NULL: case 3. */
+NBC__PRIVATE nbc__mon_bounds nbc__mon_account(nbc_recorder *r, nbc_cell *cell,
+                                              const nbc__mon_event *b, const nbc__mon_event *e,
+                                              uint64_t size_bytes, nbc_peer peer) {
+  nbc_totals *t = &cell->t;
+  int64_t comp_ns = 0;
+  const nbc__mon_bounds o = nbc__mon_bounds_of(r, b, e, size_bytes, peer, &comp_ns);
   t->count++;
   t->size_bytes += size_bytes;
-  if (!b || !e) {
-    t->case_count[2]++;
-    max_ns = x_ns;
-  } else {
-    const int64_t window_ns = e->t_ns - b->t_ns;
-    int64_t comp_ns = e->comp_ns - b->comp_ns;
-    if (comp_ns < 0) comp_ns = 0;
-    if (comp_ns > window_ns) comp_ns = window_ns;
-    if (x_ns > window_ns) {
-      nbc__mon_problem(r, NBC_PROBLEM_table_too_slow);
-      x_ns = window_ns;
-    }
-    /* A foreign stamp tells the owner's call of a moment before or after; C has the last word. */
-    if (b->call_seq && b->call_seq == e->call_seq && comp_ns == 0) {
-      t->case_count[0]++;
-      max_ns = 0;
-    } else {
-      t->case_count[1]++;
-      const int64_t noncomp_ns = window_ns - comp_ns;
-      min_ns = x_ns > noncomp_ns ? x_ns - noncomp_ns : 0;
-      max_ns = comp_ns < x_ns ? comp_ns : x_ns;
-      cell->available_ns += comp_ns;
-      cell->available_count[nbc__bin(comp_ns)]++;
-    }
+  t->case_count[o.case_of]++;
+  if (o.case_of == 1) {
+    cell->available_ns += comp_ns;
+    cell->available_count[nbc__bin(comp_ns)]++;
   }
-  t->xfer_ns += x_ns;
-  t->min_overlap_ns += min_ns;
-  t->max_overlap_ns += max_ns;
+  if (e) t->waited_ns += (int64_t)e->waited_ns;
+  t->xfer_ns += o.x_ns;
+  t->min_overlap_ns += o.min_ns;
+  t->max_overlap_ns += o.max_ns;
+  return o;
+}
+
+/* ---- joint bounds: what was under way together ------------------------------------------------- */
+/* Where a transfer joins others: out or in, by class of peer; NULL: its direction is not one, or it is
+   not known which link it takes, or how fast that is. */
+static nbc__mon_joint *nbc__mon_joint_of(nbc_recorder *r, const nbc__mon_event *b) {
+  const nbc_monitor_desc *d = &r->monitor->desc;
+  const nbc_peer peer = (nbc_peer)b->peer;
+  const nbc_table *table = peer == NBC_PEER_SAME_NODE    ? d->table_same_node
+                           : peer == NBC_PEER_OTHER_NODE ? d->table_other_node
+                                                         : NULL;
+  if (!table || !(nbc_table_link_bytes_per_s(table) > 0)) return NULL;
+  switch ((nbc_kind)b->kind) {
+  case NBC_KIND_SEND:
+  case NBC_KIND_ISEND:
+  case NBC_KIND_PUT: return &r->joint[0][peer];
+  case NBC_KIND_RECV:
+  case NBC_KIND_IRECV:
+  case NBC_KIND_GET: return &r->joint[1][peer];
+  default: return NULL;
+  }
+}
+
+static void nbc__mon_join(nbc__mon_joint *j, const nbc__mon_event *b) {
+  if (j->active++) return;
+  j->broken = false;
+  j->begin_ns = b->t_ns;
+  j->begin_comp_ns = b->comp_ns;
+  j->end_ns = INT64_MIN;
+}
+
+/* Bounds of a busy period of length C + N with N = length - C. */
+static void nbc__mon_close_period(nbc_totals *sum, const nbc__mon_joint *j, int64_t length_ns,
+                                  int64_t comp_ns, bool broken) {
+  const nbc_totals *p = &j->period;
+  int64_t min_ns = p->min_overlap_ns, max_ns = p->max_overlap_ns;
+  if (comp_ns < 0) comp_ns = 0;
+  if (comp_ns > length_ns) comp_ns = length_ns;
+  if (!broken && j->latency_ns + comp_ns < max_ns) max_ns = j->latency_ns + comp_ns;
+  if (!broken && j->work_ns - (length_ns - comp_ns) > min_ns)
+    min_ns = j->work_ns - (length_ns - comp_ns);
+  if (min_ns >
+      max_ns) { /* the link's rate is not what was measured: believe only the independent ones */
+    min_ns = p->min_overlap_ns;
+    max_ns = p->max_overlap_ns;
+  }
+  sum->count += p->count;
+  sum->size_bytes += p->size_bytes;
+  sum->xfer_ns += p->xfer_ns;
+  sum->min_overlap_ns += min_ns;
+  sum->max_overlap_ns += max_ns;
+}
+
+/* A transfer that had joined is over: e == NULL: it was withdrawn, or its end is not known. */
+static void nbc__mon_part(nbc_recorder *r, nbc__mon_joint *j, const nbc__mon_event *b,
+                          const nbc__mon_event *e, uint64_t size_bytes, nbc_peer peer,
+                          const nbc__mon_bounds *o) {
+  nbc_totals *to = &j->sum;
+  if (j->active == 0) return;
+  if (!e || e->t_ns < b->t_ns || b->comp_ns == NBC__MON_UNPLACED || e->comp_ns == NBC__MON_UNPLACED)
+    j->broken = true;
+  if (o && o->case_of != 2 && peer == (nbc_peer)b->peer) {
+    const nbc_monitor_desc *d = &r->monitor->desc;
+    const nbc_table *table = peer == NBC_PEER_SAME_NODE ? d->table_same_node : d->table_other_node;
+    int64_t work_ns = (int64_t)((double)size_bytes * 1e9 / nbc_table_link_bytes_per_s(table));
+    if (work_ns > o->x_ns) work_ns = o->x_ns;
+    const int64_t latency_ns = o->x_ns - work_ns;
+    j->latency_ns += latency_ns < o->max_ns ? latency_ns : o->max_ns;
+    /* what may have moved before its receive was posted is no work of this period for certain */
+    if (e && (e->what != NBC__MON_END_EARLY || !nbc__mon_may_be_eager(r, peer, size_bytes)))
+      j->work_ns += work_ns;
+    to = &j->period;
+  }
+  if (o) {
+    to->count++;
+    to->size_bytes += size_bytes;
+    to->xfer_ns += o->x_ns;
+    to->min_overlap_ns += o->min_ns;
+    to->max_overlap_ns += o->max_ns;
+  }
+  if (e && e->t_ns > j->end_ns) {
+    j->end_ns = e->t_ns;
+    j->end_comp_ns = e->comp_ns;
+  }
+  if (--j->active > 0) return;
+  if (j->end_ns < j->begin_ns) j->broken = true;
+  if (j->broken) j->end_ns = j->begin_ns, j->end_comp_ns = j->begin_comp_ns;
+  nbc__mon_close_period(&j->sum, j, j->end_ns - j->begin_ns, j->end_comp_ns - j->begin_comp_ns,
+                        j->broken);
+  memset(&j->period, 0, sizeof j->period);
+  j->latency_ns = j->work_ns = 0;
+}
+
+NBC__PRIVATE void nbc__mon_take_joint(const nbc_recorder *r, int direction, nbc_peer peer,
+                                      nbc_totals *to) {
+  const nbc__mon_joint *j = &r->joint[direction][peer];
+  const nbc_totals *const both[] = {&j->sum, &j->period}; /* a period still open: independent */
+  for (int i = 0; i < 2; i++) {
+    to->count += both[i]->count;
+    to->size_bytes += both[i]->size_bytes;
+    to->xfer_ns += both[i]->xfer_ns;
+    to->min_overlap_ns += both[i]->min_overlap_ns;
+    to->max_overlap_ns += both[i]->max_overlap_ns;
+  }
 }
 
 static nbc_cell *nbc__mon_finish(nbc_recorder *r, const nbc__mon_event *b,
@@ -4371,13 +4781,16 @@ static nbc_cell *nbc__mon_finish(nbc_recorder *r, const nbc__mon_event *b,
   const nbc__mon_event *first = b ? b : e;
   uint64_t size_bytes = first->size_bytes;
   nbc_peer peer = (nbc_peer)first->peer;
-  if (e && e->what == NBC__MON_END_SIZED) {
+  if (e && (e->what == NBC__MON_END_SIZED || e->what == NBC__MON_END_EARLY)) {
     size_bytes = e->size_bytes;
     if (e->peer != NBC_PEER_UNKNOWN) peer = (nbc_peer)e->peer;
   }
   nbc_cell *cell = nbc__mon_cell(r, first->section, (nbc_kind)first->kind,
                                  nbc__mon_class(r->monitor, size_bytes), peer);
-  nbc__mon_account(r, cell, b && b->what == NBC__MON_BEGUN ? NULL : b, e, size_bytes, peer);
+  const nbc__mon_bounds o =
+      nbc__mon_account(r, cell, b && b->what == NBC__MON_BEGUN ? NULL : b, e, size_bytes, peer);
+  nbc__mon_joint *joint = b ? nbc__mon_joint_of(r, b) : NULL;
+  if (joint) nbc__mon_part(r, joint, b, e, size_bytes, peer, &o);
   return cell;
 }
 
@@ -4455,19 +4868,51 @@ static void nbc__mon_stamp(nbc_recorder *r, nbc_cell *cell, const nbc__mon_event
   }
 }
 
+/* Twice as many active transfers, where the monitor may. */
+static bool nbc__mon_grow(nbc_recorder *r) {
+  const size_t size = 2 * r->active_size, old_keys = r->key_mask + 1;
+  if (!r->monitor->desc.grow_transfers || size > (size_t)1 << 24) return false;
+  nbc__mon_event *active = (nbc__mon_event *)nbc__zalloc(size * sizeof *active);
+  uint32_t *pool = (uint32_t *)nbc__zalloc(size * sizeof *pool);
+  nbc__mon_key *keys = (nbc__mon_key *)nbc__zalloc(2 * size * sizeof *keys), *const old = r->keys;
+  if (!active || !pool || !keys) {
+    NBC_FREE(active);
+    NBC_FREE(pool);
+    NBC_FREE(keys);
+    return false;
+  }
+  memcpy(active, r->active, r->active_size * sizeof *active);
+  NBC_FREE(r->active);
+  NBC_FREE(r->pool); /* it is empty: all are in use */
+  r->active = active;
+  r->pool = pool;
+  r->keys = keys;
+  r->key_mask = 2 * size - 1;
+  r->active_size = size;
+  for (size_t i = 0; i < old_keys; i++)
+    if (old[i].index_plus1) *nbc__mon_find(r, old[i].id) = old[i];
+  NBC_FREE(old);
+  return true;
+}
+
 static void nbc__mon_begin(nbc_recorder *r, const nbc__mon_event *e) {
+  const size_t size = r->active_size;
+  nbc__mon_joint *joint = nbc__mon_joint_of(r, e);
   nbc__mon_key *key = nbc__mon_find(r, e->id);
   if (key->index_plus1) {
     nbc__mon_problem(r, NBC_PROBLEM_id_reused);
     nbc__mon_finish(r, &r->active[key->index_plus1 - 1], NULL);
-  } else if (r->pool_count == 0) {
+  } else if (r->pool_count == 0 && r->active_used == r->active_size && !nbc__mon_grow(r)) {
     nbc__mon_problem(r, NBC_PROBLEM_transfers_overflow);
+    if (joint) nbc__mon_join(joint, e);
     nbc__mon_finish(r, e, NULL);
     return;
   } else {
+    if (r->active_size != size) key = nbc__mon_find(r, e->id); /* the keys have moved */
     key->id = e->id;
-    key->index_plus1 = r->pool[--r->pool_count] + 1;
+    key->index_plus1 = (r->pool_count ? r->pool[--r->pool_count] : (uint32_t)r->active_used++) + 1;
   }
+  if (joint) nbc__mon_join(joint, e);
   r->active[key->index_plus1 - 1] = *e;
 }
 
@@ -4493,9 +4938,12 @@ static void nbc__mon_follow(nbc_recorder *r, const nbc__mon_event *e, int64_t kn
     return;
   }
   nbc_cell *cell = NULL;
-  if (e->what == NBC__MON_CANCEL)
+  if (e->what == NBC__MON_CANCEL) {
+    const nbc__mon_event *b = &r->active[key->index_plus1 - 1];
+    nbc__mon_joint *joint = nbc__mon_joint_of(r, b);
+    if (joint) nbc__mon_part(r, joint, b, NULL, 0, NBC_PEER_UNKNOWN, NULL);
     nbc__mon_problem(r, NBC_PROBLEM_cancelled);
-  else
+  } else
     cell = nbc__mon_finish(r, &r->active[key->index_plus1 - 1], e);
   nbc__mon_remove(r, key);
   r->recent[recent].id = e->id;
@@ -4512,6 +4960,12 @@ static void nbc__mon_process(nbc_recorder *r, const nbc__mon_event *e, int64_t k
     nbc__mon_follow(r, e, known_ns);
 }
 
+/* The slot at the tail of the inbox holds an event. */
+static bool nbc__mon_is_filled(const nbc_recorder *r, const nbc__mon_slot *slot) {
+  return __atomic_load_n(&slot->turn, __ATOMIC_ACQUIRE) + (r->inbox_tail & r->inbox_mask) ==
+         r->inbox_tail + 1;
+}
+
 /* A foreign event, when the owner's turns are known up to known_ns. */
 static void nbc__mon_process_foreign(nbc_recorder *r, nbc__mon_slot *slot, int64_t known_ns) {
   nbc__mon_event *e = &slot->event;
@@ -4519,7 +4973,8 @@ static void nbc__mon_process_foreign(nbc_recorder *r, nbc__mon_slot *slot, int64
       (e->t_ns > known_ns || !nbc__mon_comp_then(r, e->t_ns, &e->comp_ns)))
     e->comp_ns = NBC__MON_UNPLACED;
   nbc__mon_process(r, e, known_ns);
-  __atomic_store_n(&slot->turn, r->inbox_tail + r->inbox_mask + 1, __ATOMIC_RELEASE);
+  const uint64_t index = r->inbox_tail & r->inbox_mask;
+  __atomic_store_n(&slot->turn, r->inbox_tail + r->inbox_mask + 1 - index, __ATOMIC_RELEASE);
   NBC__MON_RELAXED_STORE(&r->inbox_tail, r->inbox_tail + 1);
 }
 
@@ -4537,9 +4992,9 @@ static void nbc__mon_drain_locked(nbc_recorder *r, int64_t known_ns, nbc__mon_ha
   int waits = 0;
   for (;;) {
     nbc__mon_slot *slot = &r->inbox[r->inbox_tail & r->inbox_mask];
-    const bool foreign = __atomic_load_n(&slot->turn, __ATOMIC_ACQUIRE) == r->inbox_tail + 1;
-    /* A stamp whose thread is just writing it holds up those behind it: give it a moment, lest an
-       own end overtakes its foreign begin. */
+    const bool foreign = nbc__mon_is_filled(r, slot);
+    /* A stamp whose thread is just writing it holds up those behind it: give it a moment, lest an own
+       end overtakes its foreign begin. */
     if (!foreign && waits < 100 && NBC__MON_RELAXED_LOAD(&r->inbox_head) != r->inbox_tail) {
       if (haste == NBC__MON_PASSING) break;
       waits++;
@@ -4567,6 +5022,14 @@ static void nbc__mon_drain_locked(nbc_recorder *r, int64_t known_ns, nbc__mon_ha
     }
   }
   __atomic_store_n(&r->ring_tail, tail, __ATOMIC_RELEASE);
+}
+
+/* By the owner, whose ring is full: how long it took is the tool's own time. */
+static void nbc__mon_drain_in_time(nbc_recorder *r) {
+  const bool counts = r->event_cost_ns > 0 && r->depth > 0;
+  const int64_t start_ns = counts ? nbc_clock_now_ns(&r->monitor->clock) : 0;
+  nbc__mon_drain(r);
+  if (counts) r->drain_ns += nbc_clock_now_ns(&r->monitor->clock) - start_ns;
 }
 
 static void nbc__mon_drain(nbc_recorder *r) {
@@ -4598,9 +5061,7 @@ NBC__PRIVATE void nbc__mon_drain_for_report_locked(nbc_recorder *r, int64_t t_ns
   for (;;) {
     nbc__mon_drain_locked(r, known_ns, NBC__MON_PATIENT);
     nbc__mon_slot *slot = &r->inbox[r->inbox_tail & r->inbox_mask];
-    if (!is_owner || __atomic_load_n(&slot->turn, __ATOMIC_ACQUIRE) != r->inbox_tail + 1 ||
-        slot->event.what != NBC__MON_STAMP)
-      return;
+    if (!is_owner || !nbc__mon_is_filled(r, slot) || slot->event.what != NBC__MON_STAMP) return;
     nbc__mon_process_foreign(r, slot, known_ns);
   }
 }
@@ -4624,7 +5085,7 @@ NBC_API void nbc_recorder_detach(nbc_recorder *r) {
   nbc_recorder_detach_at(r, nbc_clock_now_ns(&r->monitor->clock));
 }
 #ifdef NBC_LINES
-#line 88 "src/overlap/report.h"
+#line 127 "src/overlap/report.h"
 #endif
 /* Appends a zeroed element to array `a` with count `n` of *report; `out` points to it, or is
    NULL. */
@@ -4713,6 +5174,14 @@ NBC_API void nbc_report_free(nbc_report *r) {
   NBC_FREE(r->calls);
   NBC_FREE(r->threads);
   NBC_FREE(r->counters);
+  for (size_t i = 0; i < r->site_count; i++) {
+    NBC_FREE(r->sites[i].call);
+    NBC_FREE(r->sites[i].module);
+    NBC_FREE(r->sites[i].symbol);
+  }
+  NBC_FREE(r->sites);
+  NBC_FREE(r->joints);
+  NBC_FREE(r->pairs);
   NBC_FREE(r->notes);
   NBC_FREE(r);
 }
@@ -4738,7 +5207,58 @@ NBC_API nbc_status nbc_report_counter(nbc_report *r, int section_index, const ch
   return NBC_E_NOMEM;
 }
 
-/* ---- finding and adding rows --------------------------------------------------------------- */
+static bool nbc__rep_equal(const char *a, const char *b) {
+  return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+NBC_API nbc_status nbc_report_site(nbc_report *r, const nbc_site *from) {
+  nbc_site *s = NULL;
+  for (size_t i = 0; i < r->site_count && !s; i++)
+    if (r->sites[i].offset == from->offset && nbc__rep_equal(r->sites[i].call, from->call) &&
+        nbc__rep_equal(r->sites[i].module, from->module))
+      s = &r->sites[i];
+  if (!s) {
+    NBC__REP_APPEND(nbc_site, r->sites, r->site_count, s);
+    if (!s) return NBC_E_NOMEM;
+    s->offset = from->offset;
+    if (nbc_report_set(&s->call, from->call ? from->call : "?") ||
+        nbc_report_set(&s->module, from->module) || nbc_report_set(&s->symbol, from->symbol))
+      return NBC_E_NOMEM;
+  }
+  s->count += from->count;
+  nbc__plus(&s->total_ns, from->total_ns);
+  if (from->max_ns > s->max_ns) s->max_ns = from->max_ns;
+  return NBC_OK;
+}
+
+NBC_API nbc_status nbc_report_pair(nbc_report *r, const nbc_pair *from) {
+  nbc_pair *p;
+  NBC__REP_APPEND(nbc_pair, r->pairs, r->pair_count, p);
+  if (!p) return NBC_E_NOMEM;
+  *p = *from;
+  return NBC_OK;
+}
+
+/* ---- finding and adding rows ------------------------------------------------------------------ */
+static bool nbc__rep_add_joint(nbc_report *r, const nbc_joint *from) {
+  nbc_joint *j = NULL;
+  for (size_t i = 0; i < r->joint_count && !j; i++)
+    if (r->joints[i].incoming == from->incoming && r->joints[i].peer == from->peer)
+      j = &r->joints[i];
+  if (!j) {
+    NBC__REP_APPEND(nbc_joint, r->joints, r->joint_count, j);
+    if (!j) return false;
+    j->incoming = from->incoming;
+    j->peer = from->peer;
+  }
+  j->count += from->count;
+  j->size_bytes += from->size_bytes;
+  nbc__plus(&j->xfer_ns, from->xfer_ns);
+  nbc__plus(&j->min_overlap_ns, from->min_overlap_ns);
+  nbc__plus(&j->max_overlap_ns, from->max_overlap_ns);
+  return true;
+}
+
 /* Index of a section by path, created when new; -1 when out of memory. */
 static int nbc__rep_section(nbc_report *r, const char *path, int parent_index) {
   nbc_section *s;
@@ -4797,6 +5317,7 @@ NBC__PRIVATE void nbc__rep_add_totals(nbc_totals *sum, const nbc_totals *t) {
   nbc__plus(&sum->min_overlap_ns, t->min_overlap_ns);
   nbc__plus(&sum->max_overlap_ns, t->max_overlap_ns);
   for (int i = 0; i < 3; i++) sum->case_count[i] += t->case_count[i];
+  nbc__plus(&sum->waited_ns, t->waited_ns);
   sum->exact_count += t->exact_count;
   nbc__plus(&sum->exact_xfer_ns, t->exact_xfer_ns);
   nbc__plus(&sum->exact_lo_ns, t->exact_lo_ns);
@@ -4885,7 +5406,9 @@ static bool nbc__rep_take_thread(nbc_report *out, nbc_recorder *r, const int *ma
     else
       thread->comp_ns += tail_ns, s->comp_ns += tail_ns;
   }
-  thread->wall_ns = thread->comp_ns + thread->call_ns + thread->off_ns;
+  thread->tool_ns = NBC__MON_RELAXED_LOAD(&r->tool_ns);
+  thread->wall_ns = thread->comp_ns + thread->call_ns + thread->off_ns + thread->tool_ns;
+  out->tool_ns += thread->tool_ns;
   out->comp_ns += thread->comp_ns;
   out->call_ns += thread->call_ns;
   out->off_ns += thread->off_ns;
@@ -4934,6 +5457,18 @@ static bool nbc__rep_take_recorder(nbc_report *out, nbc_recorder *r, int64_t t_n
     if (r->cells[i].t.count)
       ok = nbc__rep_add_cell(out, &r->cells[i], map[r->cells[i].section_index]);
   ok = ok && nbc__rep_take_active(out, r, map);
+  for (int k = 0; ok && k < 2 * NBC_PEER_COUNT; k++) {
+    nbc_totals t;
+    nbc_joint joint;
+    memset(&t, 0, sizeof t);
+    memset(&joint, 0, sizeof joint);
+    joint.incoming = k >= NBC_PEER_COUNT;
+    joint.peer = (nbc_peer)(k % NBC_PEER_COUNT);
+    nbc__mon_take_joint(r, joint.incoming, joint.peer, &t);
+    joint.count = t.count, joint.size_bytes = t.size_bytes, joint.xfer_ns = t.xfer_ns;
+    joint.min_overlap_ns = t.min_overlap_ns, joint.max_overlap_ns = t.max_overlap_ns;
+    if (t.count) ok = nbc__rep_add_joint(out, &joint);
+  }
   for (int p = 0; p < NBC_PROBLEM_COUNT; p++)
     out->problems[p] += NBC__MON_RELAXED_LOAD(&r->problems[p]);
   nbc__mon_unlock(r);
@@ -5015,6 +5550,12 @@ static bool nbc__rep_add_rows(nbc_report *sum, const nbc_report *one, int *map) 
     if (!thread) return false;
     *thread = one->threads[i];
   }
+  for (size_t i = 0; i < one->joint_count; i++)
+    if (!nbc__rep_add_joint(sum, &one->joints[i])) return false;
+  for (size_t i = 0; i < one->site_count; i++)
+    if (nbc_report_site(sum, &one->sites[i]) != NBC_OK) return false;
+  for (size_t i = 0; i < one->pair_count; i++)
+    if (nbc_report_pair(sum, &one->pairs[i]) != NBC_OK) return false;
   for (size_t i = 0; i < one->note_count; i++) {
     size_t known = 0; /* the same note from every process is said once */
     while (known < sum->note_count && strcmp(sum->notes[known], one->notes[i]) != 0) known++;
@@ -5075,6 +5616,7 @@ NBC_API nbc_status nbc_report_add(nbc_report *sum, const nbc_report *one, nbc_er
   nbc__plus(&sum->comp_ns, one->comp_ns);
   nbc__plus(&sum->call_ns, one->call_ns);
   nbc__plus(&sum->off_ns, one->off_ns);
+  nbc__plus(&sum->tool_ns, one->tool_ns);
   if (one->start_unix_s < sum->start_unix_s) sum->start_unix_s = one->start_unix_s;
   if (one->clock_rate_err_ppm > sum->clock_rate_err_ppm)
     sum->clock_rate_err_ppm = one->clock_rate_err_ppm;
@@ -5396,6 +5938,7 @@ static void nbc__rep_json_totals(FILE *out, const nbc_totals *t) {
           (long long)t->min_overlap_ns, (long long)t->max_overlap_ns,
           (unsigned long long)t->case_count[0], (unsigned long long)t->case_count[1],
           (unsigned long long)t->case_count[2]);
+  if (t->waited_ns) fprintf(out, ",\"waited_ns\":%lld", (long long)t->waited_ns);
   if (t->exact_count)
     fprintf(out,
             ",\"exact_count\":%llu,\"exact_xfer_ns\":%lld,\"exact_overlap_lo_ns\":%lld,\"exact_"
@@ -5418,6 +5961,7 @@ static void nbc__rep_json_head(const nbc_report *r, FILE *out) {
   fprintf(out, ",\n\"wall_ns\":%lld,\"comp_ns\":%lld,\"call_ns\":%lld,\"off_ns\":%lld",
           (long long)r->wall_ns, (long long)r->comp_ns, (long long)r->call_ns,
           (long long)r->off_ns);
+  if (r->tool_ns) fprintf(out, ",\"tool_ns\":%lld", (long long)r->tool_ns);
   fprintf(out, ",\n\"clock\":{\"source\":\"%s\",\"hz\":", nbc_clock_source_name(r->clock_source));
   nbc__rep_json_double(out, r->clock_hz);
   fputs(",\"rate_err_ppm\":", out);
@@ -5453,6 +5997,48 @@ static void nbc__rep_json_cell(const nbc_cell *c, FILE *out) {
   fputs("}}", out);
 }
 
+/* Bounds of what was under way together, by method; call sites; pairs of processes. */
+static void nbc__rep_json_more(const nbc_report *r, FILE *out) {
+  if (r->joint_count) fputs(",\n\"joint_bounds\":[", out);
+  for (size_t i = 0; i < r->joint_count; i++) {
+    const nbc_joint *j = &r->joints[i];
+    fprintf(out,
+            "%s{\"method\":\"joint\",\"incoming\":%s,\"peer\":\"%s\",\"count\":%llu,\"size_bytes\":"
+            "%llu,"
+            "\"xfer_ns\":%lld,\"min_overlap_ns\":%lld,\"max_overlap_ns\":%lld}",
+            i ? ",\n " : "\n ", j->incoming ? "true" : "false", nbc_peer_name(j->peer),
+            (unsigned long long)j->count, (unsigned long long)j->size_bytes, (long long)j->xfer_ns,
+            (long long)j->min_overlap_ns, (long long)j->max_overlap_ns);
+  }
+  if (r->joint_count) fputs("]", out);
+  if (r->site_count) fputs(",\n\"sites\":[", out);
+  for (size_t i = 0; i < r->site_count; i++) {
+    const nbc_site *s = &r->sites[i];
+    fputs(i ? ",\n {\"call\":" : "\n {\"call\":", out);
+    nbc__rep_json_string(out, s->call);
+    fputs(",\"module\":", out);
+    nbc__rep_json_string(out, s->module);
+    fputs(",\"symbol\":", out);
+    nbc__rep_json_string(out, s->symbol);
+    fprintf(out, ",\"offset\":%llu,\"count\":%llu,\"total_ns\":%lld,\"max_ns\":%lld}",
+            (unsigned long long)s->offset, (unsigned long long)s->count, (long long)s->total_ns,
+            (long long)s->max_ns);
+  }
+  if (r->site_count) fputs("]", out);
+  if (r->pair_count) fputs(",\n\"pairs\":[", out);
+  for (size_t i = 0; i < r->pair_count; i++) {
+    const nbc_pair *p = &r->pairs[i];
+    fprintf(out,
+            "%s{\"rank\":%d,\"partner\":%d,\"sent_count\":%llu,\"sent_bytes\":%llu,\"received_"
+            "count\":%llu,"
+            "\"received_bytes\":%llu,\"waited_ns\":%lld,\"busy_ns\":%lld}",
+            i ? ",\n " : "\n ", p->rank, p->partner, (unsigned long long)p->sent_count,
+            (unsigned long long)p->sent_bytes, (unsigned long long)p->received_count,
+            (unsigned long long)p->received_bytes, (long long)p->waited_ns, (long long)p->busy_ns);
+  }
+  if (r->pair_count) fputs("]", out);
+}
+
 NBC_API nbc_status nbc_report_write_json(const nbc_report *r, FILE *out) {
   nbc__rep_json_head(r, out);
   fputs(",\n\"sections\":[", out);
@@ -5479,9 +6065,12 @@ NBC_API nbc_status nbc_report_write_json(const nbc_report *r, FILE *out) {
             (long long)r->calls[i].min_ns, (long long)r->calls[i].max_ns);
   fputs("],\n\"threads\":[", out);
   for (size_t i = 0; i < r->thread_count; i++)
-    fprintf(out, "%s{\"comp_ns\":%lld,\"call_ns\":%lld,\"off_ns\":%lld,\"wall_ns\":%lld}",
-            i ? ",\n " : "\n ", (long long)r->threads[i].comp_ns, (long long)r->threads[i].call_ns,
-            (long long)r->threads[i].off_ns, (long long)r->threads[i].wall_ns);
+    fprintf(
+        out,
+        "%s{\"comp_ns\":%lld,\"call_ns\":%lld,\"off_ns\":%lld,\"tool_ns\":%lld,\"wall_ns\":%lld}",
+        i ? ",\n " : "\n ", (long long)r->threads[i].comp_ns, (long long)r->threads[i].call_ns,
+        (long long)r->threads[i].off_ns, (long long)r->threads[i].tool_ns,
+        (long long)r->threads[i].wall_ns);
   fputs("],\n\"counters\":[", out);
   for (size_t i = 0; i < r->counter_count; i++) {
     fputs(i ? ",\n {\"name\":" : "\n {\"name\":", out);
@@ -5490,7 +6079,9 @@ NBC_API nbc_status nbc_report_write_json(const nbc_report *r, FILE *out) {
     nbc__rep_json_double(out, r->counters[i].value);
     fputs("}", out);
   }
-  fputs("],\n\"problems\":{", out);
+  fputs("]", out);
+  nbc__rep_json_more(r, out);
+  fputs(",\n\"problems\":{", out);
   for (int p = 0; p < NBC_PROBLEM_COUNT; p++)
     fprintf(out, "%s\"%s\":%llu", p ? "," : "", nbc_problem_name((nbc_problem)p),
             (unsigned long long)r->problems[p]);
@@ -5894,6 +6485,7 @@ static bool nbc__json_cases(nbc__json *j, void *target) {
       {"min_overlap_ns", NBC__JSON_NS, true, offsetof(type, path min_overlap_ns), NULL},           \
       {"max_overlap_ns", NBC__JSON_NS, true, offsetof(type, path max_overlap_ns), NULL},           \
       {"case_count", NBC__JSON_OTHER, false, offsetof(type, path case_count), nbc__json_cases},    \
+      {"waited_ns", NBC__JSON_NS, false, offsetof(type, path waited_ns), NULL},                    \
       {"exact_count", NBC__JSON_COUNT, false, offsetof(type, path exact_count), NULL},             \
       {"exact_xfer_ns", NBC__JSON_NS, false, offsetof(type, path exact_xfer_ns), NULL},            \
       {"exact_overlap_lo_ns", NBC__JSON_NS, false, offsetof(type, path exact_lo_ns), NULL}, {      \
@@ -6020,7 +6612,8 @@ static bool nbc__json_call(nbc__json *j, long index, void *target) {
 static bool nbc__json_thread(nbc__json *j, long index, void *target) {
   static const nbc__json_field fields[] = {
       NBC__JSON_AT(nbc_thread, comp_ns, NS, true), NBC__JSON_AT(nbc_thread, call_ns, NS, true),
-      NBC__JSON_AT(nbc_thread, off_ns, NS, true), NBC__JSON_AT(nbc_thread, wall_ns, NS, true)};
+      NBC__JSON_AT(nbc_thread, off_ns, NS, true), NBC__JSON_AT(nbc_thread, tool_ns, NS, false),
+      NBC__JSON_AT(nbc_thread, wall_ns, NS, true)};
   nbc_thread *t;
   (void)index, (void)target;
   NBC__REP_APPEND(nbc_thread, j->report->threads, j->report->thread_count, t);
@@ -6038,6 +6631,58 @@ static bool nbc__json_counter(nbc__json *j, long index, void *target) {
   if (!nbc__json_object(j, fields, NBC__JSON_LENGTH(fields), c)) return false;
   if (!c->name) return nbc__json_fail_at(j, j->line, NBC_E_PARSE, "name is null");
   return nbc__json_index(j, c->section_index, &j->top_section, &j->top_section_line);
+}
+
+static bool nbc__json_joint(nbc__json *j, long index, void *target) {
+  static const nbc__json_field fields[] = {
+      NBC__JSON_AT(nbc_joint, incoming, BOOL, true),
+      NBC__JSON_BY(nbc_joint, "peer", peer, true, nbc__json_peer),
+      NBC__JSON_AT(nbc_joint, count, COUNT, true),
+      NBC__JSON_AT(nbc_joint, size_bytes, COUNT, false),
+      NBC__JSON_AT(nbc_joint, xfer_ns, NS, true),
+      NBC__JSON_AT(nbc_joint, min_overlap_ns, NS, true),
+      NBC__JSON_AT(nbc_joint, max_overlap_ns, NS, true)};
+  nbc_joint *o;
+  (void)index, (void)target;
+  NBC__REP_APPEND(nbc_joint, j->report->joints, j->report->joint_count, o);
+  if (!o) return nbc__json_no_memory(j);
+  if (!nbc__json_object(j, fields, NBC__JSON_LENGTH(fields), o)) return false;
+  if (o->min_overlap_ns > o->max_overlap_ns || o->max_overlap_ns > o->xfer_ns)
+    return nbc__json_fail_at(j, j->line, NBC_E_PARSE,
+                             "min_overlap_ns, max_overlap_ns, xfer_ns must ascend");
+  return true;
+}
+
+static bool nbc__json_site(nbc__json *j, long index, void *target) {
+  static const nbc__json_field fields[] = {
+      NBC__JSON_AT(nbc_site, call, TEXT, true),    NBC__JSON_AT(nbc_site, module, TEXT, false),
+      NBC__JSON_AT(nbc_site, symbol, TEXT, false), NBC__JSON_AT(nbc_site, offset, COUNT, true),
+      NBC__JSON_AT(nbc_site, count, COUNT, true),  NBC__JSON_AT(nbc_site, total_ns, NS, true),
+      NBC__JSON_AT(nbc_site, max_ns, NS, false)};
+  nbc_site *s;
+  (void)index, (void)target;
+  NBC__REP_APPEND(nbc_site, j->report->sites, j->report->site_count, s);
+  if (!s) return nbc__json_no_memory(j);
+  return nbc__json_object(j, fields, NBC__JSON_LENGTH(fields), s) &&
+         (s->call || nbc__json_fail_at(j, j->line, NBC_E_PARSE, "call is null"));
+}
+
+static bool nbc__json_pair(nbc__json *j, long index, void *target) {
+  static const nbc__json_field fields[] = {NBC__JSON_AT(nbc_pair, rank, INT, true),
+                                           NBC__JSON_AT(nbc_pair, partner, INT, true),
+                                           NBC__JSON_AT(nbc_pair, sent_count, COUNT, false),
+                                           NBC__JSON_AT(nbc_pair, sent_bytes, COUNT, false),
+                                           NBC__JSON_AT(nbc_pair, received_count, COUNT, false),
+                                           NBC__JSON_AT(nbc_pair, received_bytes, COUNT, false),
+                                           NBC__JSON_AT(nbc_pair, waited_ns, NS, false),
+                                           NBC__JSON_AT(nbc_pair, busy_ns, NS, false)};
+  nbc_pair *p;
+  (void)index, (void)target;
+  NBC__REP_APPEND(nbc_pair, j->report->pairs, j->report->pair_count, p);
+  if (!p) return nbc__json_no_memory(j);
+  if (!nbc__json_object(j, fields, NBC__JSON_LENGTH(fields), p)) return false;
+  return (p->rank >= 0 && p->partner >= 0) ||
+         nbc__json_fail_at(j, j->line, NBC_E_PARSE, "negative rank");
 }
 
 static bool nbc__json_note(nbc__json *j, long index, void *target) {
@@ -6113,6 +6758,15 @@ static bool nbc__json_counters(nbc__json *j, void *target) {
 static bool nbc__json_notes(nbc__json *j, void *target) {
   return nbc__json_array(j, nbc__json_note, target);
 }
+static bool nbc__json_joints(nbc__json *j, void *target) {
+  return nbc__json_array(j, nbc__json_joint, target);
+}
+static bool nbc__json_sites(nbc__json *j, void *target) {
+  return nbc__json_array(j, nbc__json_site, target);
+}
+static bool nbc__json_pairs(nbc__json *j, void *target) {
+  return nbc__json_array(j, nbc__json_pair, target);
+}
 static bool nbc__json_problems(nbc__json *j, void *target) {
   static const nbc__json_field fields[] = {
 #define NBC__X(name, text)                                                                         \
@@ -6137,6 +6791,7 @@ static const nbc__json_field nbc__json_report_fields[] = {
     NBC__JSON_AT(nbc_report, comp_ns, NS, true),
     NBC__JSON_AT(nbc_report, call_ns, NS, true),
     NBC__JSON_AT(nbc_report, off_ns, NS, true),
+    NBC__JSON_AT(nbc_report, tool_ns, NS, false),
     {"clock", NBC__JSON_OTHER, false, 0, nbc__json_clock},
     NBC__JSON_AT(nbc_report, table_same_node, TEXT, false),
     NBC__JSON_AT(nbc_report, table_other_node, TEXT, false),
@@ -6148,6 +6803,9 @@ static const nbc__json_field nbc__json_report_fields[] = {
     {"calls", NBC__JSON_OTHER, false, 0, nbc__json_calls},
     {"threads", NBC__JSON_OTHER, false, 0, nbc__json_threads},
     {"counters", NBC__JSON_OTHER, false, 0, nbc__json_counters},
+    {"joint_bounds", NBC__JSON_OTHER, false, 0, nbc__json_joints},
+    {"sites", NBC__JSON_OTHER, false, 0, nbc__json_sites},
+    {"pairs", NBC__JSON_OTHER, false, 0, nbc__json_pairs},
     NBC__JSON_BY(nbc_report, "problems", problems, false, nbc__json_problems),
     {"notes", NBC__JSON_OTHER, false, 0, nbc__json_notes}};
 
@@ -6183,6 +6841,10 @@ static void nbc__json_sort(nbc__json *j) {
 static bool nbc__json_finish(nbc__json *j) {
   const nbc_report *r = j->report;
   char what[80];
+  if (r->size < 1 || r->rank < -1 || r->rank >= r->size) {
+    snprintf(what, sizeof what, "rank %d of a world of size %d", r->rank, r->size);
+    return nbc__json_fail_at(j, j->line, NBC_E_PARSE, what);
+  }
   if (nbc__json_peek(j) || j->at < j->end) return nbc__json_fail(j, "something follows the report");
   if (j->top_section >= (int)r->section_count) {
     snprintf(what, sizeof what, "section_index %d, but the last section is %zu", j->top_section,

@@ -4,7 +4,7 @@
      COUNT   type of counts         DISP   type of displacements         N(x)   name with suffix
 
    WRAP(name, kind, parameters, arguments, record)
-   COLL(name, nonblocking name, kind, parameters, arguments, bytes)   both and the persistent form
+   COLL(name, nonblocking name, kind, parameters, arguments, bytes, way)   both and the persistent form
 
    What is read after success only, and only where MPI says that it is significant: a wrong handle
    must come to the MPI's own check, not to ours. */
@@ -52,24 +52,24 @@ static uint64_t N(sum_nb)(const COUNT counts[], const MPI_Datatype types[], bool
 
 WRAP(N(Send), SEND, (P_SEND), (A_SEND), sent(c, SEND, count, type, dest, comm))
 WRAP(N(Bsend), SEND, (P_SEND), (A_SEND), sent(c, SEND, count, type, dest, comm))
-WRAP(N(Ssend), SEND, (P_SEND), (A_SEND), sent(c, SEND, count, type, dest, comm))
+WRAP(N(Ssend), SEND, (P_SEND), (A_SEND), sent_all(c, SEND, count, type, dest, comm))
 WRAP(N(Rsend), SEND, (P_SEND), (A_SEND), sent(c, SEND, count, type, dest, comm))
 WRAP(N(Isend), ISEND, (P_SEND, P_REQ), (A_SEND, request),
-     post_send(c, *request, count, type, dest, comm, false))
+     post_send(c, *request, count, type, dest, comm, false, BUFFERED))
 WRAP(N(Ibsend), ISEND, (P_SEND, P_REQ), (A_SEND, request),
-     post_send(c, *request, count, type, dest, comm, false))
+     post_send(c, *request, count, type, dest, comm, false, BUFFERED))
 WRAP(N(Issend), ISEND, (P_SEND, P_REQ), (A_SEND, request),
-     post_send(c, *request, count, type, dest, comm, false))
+     post_send(c, *request, count, type, dest, comm, false, SYNCHRONOUS))
 WRAP(N(Irsend), ISEND, (P_SEND, P_REQ), (A_SEND, request),
-     post_send(c, *request, count, type, dest, comm, false))
+     post_send(c, *request, count, type, dest, comm, false, BUFFERED))
 WRAP(N(Send_init), OTHER, (P_SEND, P_REQ), (A_SEND, request),
-     post_send(c, *request, count, type, dest, comm, true))
+     post_send(c, *request, count, type, dest, comm, true, BUFFERED))
 WRAP(N(Bsend_init), OTHER, (P_SEND, P_REQ), (A_SEND, request),
-     post_send(c, *request, count, type, dest, comm, true))
+     post_send(c, *request, count, type, dest, comm, true, BUFFERED))
 WRAP(N(Ssend_init), OTHER, (P_SEND, P_REQ), (A_SEND, request),
-     post_send(c, *request, count, type, dest, comm, true))
+     post_send(c, *request, count, type, dest, comm, true, SYNCHRONOUS))
 WRAP(N(Rsend_init), OTHER, (P_SEND, P_REQ), (A_SEND, request),
-     post_send(c, *request, count, type, dest, comm, true))
+     post_send(c, *request, count, type, dest, comm, true, BUFFERED))
 WRAP(N(Recv), RECV, (P_RECV, MPI_Status *status), (A_RECV, OWN(status)),
      received(c, RECV, source, OWN(status), comm))
 WRAP(N(Irecv), IRECV, (P_RECV, P_REQ), (A_RECV, request),
@@ -121,73 +121,98 @@ WRAP(N(Isendrecv_replace), OTHER, (P_REPLACE, P_REQ), (A_REPLACE, request),
 #define A_ALLW sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes
 #define OUT(b) (sendbuf == MPI_IN_PLACE ? 0 : (b)) /* in place: the send arguments mean nothing */
 
+/* Who only sends, who only receives; between two groups the root is MPI_ROOT. */
+#define FROM_ROOT  (is_root(comm, root) ? LEAVES : COMES)
+#define TO_ROOT    (is_root(comm, root) ? COMES : LEAVES)
+#define FROM_FIRST (peers_of_comm(comm)->rank == 0 ? LEAVES : ROUND)
 COLL(Bcast, Ibcast, BCAST, (void *buf, COUNT count, MPI_Datatype type, int root, MPI_Comm comm),
-     (buf, count, type, root, comm), ROOTED(SOME(bytes_of(count, type)), bytes_of(count, type)))
+     (buf, count, type, root, comm), ROOTED(SOME(bytes_of(count, type)), bytes_of(count, type)),
+     FROM_ROOT)
 COLL(Reduce, Ireduce, REDUCE, (P_OP, int root, MPI_Comm comm), (A_OP, root, comm),
-     ROOTED(SOME(bytes_of(count, type)), bytes_of(count, type)))
+     ROOTED(SOME(bytes_of(count, type)), bytes_of(count, type)),
+     TO_ROOT)
 COLL(Gather, Igather, GATHER, (P_TWO, int root, MPI_Comm comm), (A_TWO, root, comm),
-     ROOTED(others(comm) * bytes_of(recvcount, recvtype), bytes_of(sendcount, sendtype)))
+     ROOTED(others(comm) * bytes_of(recvcount, recvtype), bytes_of(sendcount, sendtype)),
+     TO_ROOT)
 COLL(Scatter, Iscatter, SCATTER, (P_TWO, int root, MPI_Comm comm), (A_TWO, root, comm),
-     ROOTED(others(comm) * bytes_of(sendcount, sendtype), bytes_of(recvcount, recvtype)))
+     ROOTED(others(comm) * bytes_of(sendcount, sendtype), bytes_of(recvcount, recvtype)),
+     FROM_ROOT)
 COLL(Gatherv, Igatherv, GATHER,
      (const void *sendbuf, COUNT sendcount, MPI_Datatype sendtype, void *recvbuf,
       const COUNT recvcounts[], const DISP displs[], MPI_Datatype recvtype, int root,
       MPI_Comm comm),
      (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm),
-     ROOTED(N(sum_v)(recvcounts, recvtype, comm), bytes_of(sendcount, sendtype)))
+     ROOTED(N(sum_v)(recvcounts, recvtype, comm), bytes_of(sendcount, sendtype)),
+     TO_ROOT)
 COLL(Scatterv, Iscatterv, SCATTER,
      (const void *sendbuf, const COUNT sendcounts[], const DISP displs[], MPI_Datatype sendtype,
       void *recvbuf, COUNT recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm),
      (sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm),
-     ROOTED(N(sum_v)(sendcounts, sendtype, comm), bytes_of(recvcount, recvtype)))
+     ROOTED(N(sum_v)(sendcounts, sendtype, comm), bytes_of(recvcount, recvtype)),
+     FROM_ROOT)
 COLL(Allgather, Iallgather, ALLGATHER, (P_TWO, MPI_Comm comm), (A_TWO, comm),
-     larger(others(comm) * bytes_of(recvcount, recvtype), SOME(OUT(bytes_of(sendcount, sendtype)))))
+     larger(others(comm) * bytes_of(recvcount, recvtype), SOME(OUT(bytes_of(sendcount, sendtype)))),
+     ROUND)
 COLL(Allgatherv, Iallgatherv, ALLGATHER,
      (const void *sendbuf, COUNT sendcount, MPI_Datatype sendtype, void *recvbuf,
       const COUNT recvcounts[], const DISP displs[], MPI_Datatype recvtype, MPI_Comm comm),
      (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm),
-     larger(N(sum_v)(recvcounts, recvtype, comm), SOME(OUT(bytes_of(sendcount, sendtype)))))
+     larger(N(sum_v)(recvcounts, recvtype, comm), SOME(OUT(bytes_of(sendcount, sendtype)))),
+     ROUND)
 COLL(Alltoall, Ialltoall, ALLTOALL, (P_TWO, MPI_Comm comm), (A_TWO, comm),
-     others(comm) * larger(OUT(bytes_of(sendcount, sendtype)), bytes_of(recvcount, recvtype)))
+     others(comm) * larger(OUT(bytes_of(sendcount, sendtype)), bytes_of(recvcount, recvtype)),
+     ROUND)
 COLL(Alltoallv, Ialltoallv, ALLTOALL, (P_ALLV, MPI_Comm comm), (A_ALLV, comm),
-     larger(OUT(N(sum_v)(sendcounts, sendtype, comm)), N(sum_v)(recvcounts, recvtype, comm)))
+     larger(OUT(N(sum_v)(sendcounts, sendtype, comm)), N(sum_v)(recvcounts, recvtype, comm)),
+     ROUND)
 COLL(Alltoallw, Ialltoallw, ALLTOALL, (P_ALLW(DISP), MPI_Comm comm), (A_ALLW, comm),
-     larger(OUT(N(sum_w)(sendcounts, sendtypes, comm)), N(sum_w)(recvcounts, recvtypes, comm)))
+     larger(OUT(N(sum_w)(sendcounts, sendtypes, comm)), N(sum_w)(recvcounts, recvtypes, comm)),
+     ROUND)
 COLL(Allreduce, Iallreduce, ALLREDUCE, (P_OP, MPI_Comm comm), (A_OP, comm),
-     SOME(bytes_of(count, type)))
+     SOME(bytes_of(count, type)),
+     ROUND)
 COLL(Reduce_scatter, Ireduce_scatter, REDUCE_SCATTER,
      (const void *sendbuf, void *recvbuf, const COUNT recvcounts[], MPI_Datatype type, MPI_Op op,
       MPI_Comm comm),
      (sendbuf, recvbuf, recvcounts, type, op, comm),
-     SOME(bytes_of(N(scattered)(recvcounts, comm), type)))
+     SOME(bytes_of(N(scattered)(recvcounts, comm), type)),
+     ROUND)
 COLL(Reduce_scatter_block, Ireduce_scatter_block, REDUCE_SCATTER,
      (const void *sendbuf, void *recvbuf, COUNT recvcount, MPI_Datatype type, MPI_Op op,
       MPI_Comm comm),
-     (sendbuf, recvbuf, recvcount, type, op, comm), others(comm) * bytes_of(recvcount, type))
-COLL(Scan, Iscan, SCAN, (P_OP, MPI_Comm comm), (A_OP, comm), SOME(bytes_of(count, type)))
-COLL(Exscan, Iexscan, EXSCAN, (P_OP, MPI_Comm comm), (A_OP, comm), SOME(bytes_of(count, type)))
+     (sendbuf, recvbuf, recvcount, type, op, comm), others(comm) * bytes_of(recvcount, type),
+     ROUND)
+COLL(Scan, Iscan, SCAN, (P_OP, MPI_Comm comm), (A_OP, comm), SOME(bytes_of(count, type)),
+     FROM_FIRST)
+COLL(Exscan, Iexscan, EXSCAN, (P_OP, MPI_Comm comm), (A_OP, comm), SOME(bytes_of(count, type)),
+     FROM_FIRST)
 COLL(Neighbor_allgather, Ineighbor_allgather, NEIGHBOR_ALLGATHER, (P_TWO, MPI_Comm comm),
      (A_TWO, comm),
      larger(other_neighbors(comm, false) * bytes_of(recvcount, recvtype),
-            other_neighbors(comm, true) * bytes_of(sendcount, sendtype)))
+            other_neighbors(comm, true) * bytes_of(sendcount, sendtype)),
+     ROUND)
 COLL(Neighbor_allgatherv, Ineighbor_allgatherv, NEIGHBOR_ALLGATHER,
      (const void *sendbuf, COUNT sendcount, MPI_Datatype sendtype, void *recvbuf,
       const COUNT recvcounts[], const DISP displs[], MPI_Datatype recvtype, MPI_Comm comm),
      (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm),
      larger(N(sum_nb)(recvcounts, &recvtype, true, comm, false),
-            other_neighbors(comm, true) * bytes_of(sendcount, sendtype)))
+            other_neighbors(comm, true) * bytes_of(sendcount, sendtype)),
+     ROUND)
 COLL(Neighbor_alltoall, Ineighbor_alltoall, NEIGHBOR_ALLTOALL, (P_TWO, MPI_Comm comm),
      (A_TWO, comm),
      larger(other_neighbors(comm, false) * bytes_of(recvcount, recvtype),
-            other_neighbors(comm, true) * bytes_of(sendcount, sendtype)))
+            other_neighbors(comm, true) * bytes_of(sendcount, sendtype)),
+     ROUND)
 COLL(Neighbor_alltoallv, Ineighbor_alltoallv, NEIGHBOR_ALLTOALL, (P_ALLV, MPI_Comm comm),
      (A_ALLV, comm),
      larger(N(sum_nb)(sendcounts, &sendtype, true, comm, true),
-            N(sum_nb)(recvcounts, &recvtype, true, comm, false)))
+            N(sum_nb)(recvcounts, &recvtype, true, comm, false)),
+     ROUND)
 COLL(Neighbor_alltoallw, Ineighbor_alltoallw, NEIGHBOR_ALLTOALL, (P_ALLW(MPI_Aint), MPI_Comm comm),
      (A_ALLW, comm),
      larger(N(sum_nb)(sendcounts, sendtypes, false, comm, true),
-            N(sum_nb)(recvcounts, recvtypes, false, comm, false)))
+            N(sum_nb)(recvcounts, recvtypes, false, comm, false)),
+     ROUND)
 
 /* ---- one-sided ------------------------------------------------------------------------------- */
 #define P_RMA(ORIGIN)                                                                              \
@@ -202,29 +227,29 @@ COLL(Neighbor_alltoallw, Ineighbor_alltoallw, NEIGHBOR_ALLTOALL, (P_ALLW(MPI_Ain
   buf, count, type, result, result_count, result_type, target, target_disp, target_count,          \
       target_type, op, win
 WRAP(N(Put), PUT, (P_RMA(const void *buf), MPI_Win win), (A_RMA, win),
-     post_rma(c, PUT, count, type, target, win))
+     post_rma(c, PUT, count, type, target, win, LEAVES))
 WRAP(N(Get), GET, (P_RMA(void *buf), MPI_Win win), (A_RMA, win),
-     post_rma(c, GET, count, type, target, win))
+     post_rma(c, GET, count, type, target, win, ROUND))
 WRAP(N(Accumulate), ATOMIC, (P_RMA(const void *buf), MPI_Op op, MPI_Win win), (A_RMA, op, win),
-     post_rma(c, ATOMIC, count, type, target, win))
+     post_rma(c, ATOMIC, count, type, target, win, LEAVES))
 WRAP(N(Get_accumulate), ATOMIC, (P_GETACC), (A_GETACC),
-     post_rma(c, ATOMIC, result_count, result_type, target, win))
+     post_rma(c, ATOMIC, result_count, result_type, target, win, ROUND))
 WRAP(N(Rput), PUT, (P_RMA(const void *buf), MPI_Win win, P_REQ), (A_RMA, win, request),
-     post_rma_request(c, *request, PUT, count, type, target, win))
+     post_rma_request(c, *request, PUT, count, type, target, win, LEAVES))
 WRAP(N(Rget), GET, (P_RMA(void *buf), MPI_Win win, P_REQ), (A_RMA, win, request),
-     post_rma_request(c, *request, GET, count, type, target, win))
+     post_rma_request(c, *request, GET, count, type, target, win, ROUND))
 WRAP(N(Raccumulate), ATOMIC, (P_RMA(const void *buf), MPI_Op op, MPI_Win win, P_REQ),
-     (A_RMA, op, win, request), post_rma_request(c, *request, ATOMIC, count, type, target, win))
+     (A_RMA, op, win, request), post_rma_request(c, *request, ATOMIC, count, type, target, win, LEAVES))
 WRAP(N(Rget_accumulate), ATOMIC, (P_GETACC, P_REQ), (A_GETACC, request),
-     post_rma_request(c, *request, ATOMIC, result_count, result_type, target, win))
+     post_rma_request(c, *request, ATOMIC, result_count, result_type, target, win, ROUND))
 
-WRAP(N(Win_create), SETUP,
+WRAP(N(Win_create), WIN_CREATE,
      (void *base, MPI_Aint size, DISP unit, MPI_Info info, MPI_Comm comm, MPI_Win *win),
      (base, size, unit, info, comm, win), (void)0)
-WRAP(N(Win_allocate), SETUP,
+WRAP(N(Win_allocate), WIN_CREATE,
      (MPI_Aint size, DISP unit, MPI_Info info, MPI_Comm comm, void *base, MPI_Win *win),
      (size, unit, info, comm, base, win), (void)0)
-WRAP(N(Win_allocate_shared), SETUP,
+WRAP(N(Win_allocate_shared), WIN_CREATE,
      (MPI_Aint size, DISP unit, MPI_Info info, MPI_Comm comm, void *base, MPI_Win *win),
      (size, unit, info, comm, base, win), (void)0)
 WRAP(N(Buffer_detach), OTHER, (void *buffer, COUNT *size), (buffer, size), (void)0)
@@ -283,6 +308,9 @@ WRAP(N(File_write_ordered_begin), IO, (P_IO(const void *buf)), (file, buf, count
 #undef P_ALLW
 #undef A_ALLW
 #undef OUT
+#undef FROM_ROOT
+#undef TO_ROOT
+#undef FROM_FIRST
 #undef P_RMA
 #undef A_RMA
 #undef P_GETACC

@@ -61,6 +61,7 @@ static void failed_in(int count, const batch *b, const MPI_Request now[]) {
 /* MPI_ERR_IN_STATUS: each status has its own error. `which` = NULL: status i belongs to request i.
  */
 static void completed_in(call *c, int rc, int count, const int which[], const batch *b) {
+  if (b->before && count > 1) nbc_call_shared(me.recorder, (uint32_t)count);
   for (int i = 0; b->before && i < count; i++) {
     const int at = which ? which[i] : i;
     const int error = rc == MPI_SUCCESS ? MPI_SUCCESS : b->statuses[i].MPI_ERROR;
@@ -118,7 +119,7 @@ static void any_done(call *c, int rc, int count, const MPI_Request now[], int in
   unclaim_rest(count, b);
 }
 
-BODY(Waitany, WAIT, (int count, MPI_Request requests[], int *index, MPI_Status *status),
+BODY(Waitany, WAITANY, (int count, MPI_Request requests[], int *index, MPI_Status *status),
      (count, requests, index, status)) {
   const batch b = batch_of(c, count, requests, MPI_STATUSES_IGNORE);
   const int rc = BACK(REAL(Waitany)(count, requests, index, OWN(status)));
@@ -135,7 +136,7 @@ BODY(Testany, TEST, (int count, MPI_Request requests[], int *index, int *flag, M
   return rc;
 }
 
-BODY(Waitall, WAIT, (int count, MPI_Request requests[], MPI_Status statuses[]),
+BODY(Waitall, WAITALL, (int count, MPI_Request requests[], MPI_Status statuses[]),
      (count, requests, statuses)) {
   const batch b = batch_of(c, count, requests, statuses);
   const int rc = BACK(REAL(Waitall)(count, requests, b.statuses));
@@ -170,7 +171,7 @@ static void some_done(call *c, int rc, int count, const MPI_Request now[], const
     completed_in(c, rc, *done, which, b);
   unclaim_rest(count, b);
 }
-BODY(Waitsome, WAIT, (P_SOME), (count, requests, done, which, statuses)) {
+BODY(Waitsome, WAITSOME, (P_SOME), (count, requests, done, which, statuses)) {
   const batch b = batch_of(c, count, requests, statuses);
   const int rc = BACK(REAL(Waitsome)(count, requests, done, which, b.statuses));
   some_done(c, rc, count, requests, done, which, &b);
@@ -223,7 +224,7 @@ WRAP(Psend_init, OTHER,
      (P_PARTS(const void *buf), int dest, int tag, MPI_Comm comm, MPI_Info info,
       MPI_Request *request),
      (buf, partitions, count, type, dest, tag, comm, info, request),
-     post_send(c, *request, partitions *count, type, dest, comm, true))
+     post_send(c, *request, partitions *count, type, dest, comm, true, BUFFERED))
 WRAP(Precv_init, OTHER,
      (P_PARTS(void *buf), int source, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request),
      (buf, partitions, count, type, source, tag, comm, info, request),
@@ -245,30 +246,30 @@ COLL_INIT(Barrier_init, (MPI_Comm comm, MPI_Info info, MPI_Request *request), (c
           (void)0)
 
 WRAP(Win_fence, RMA_SYNC, (int assert, MPI_Win win), (assert, win),
-     synchronised(c, win, ALL_TARGETS))
+     synchronised(c, win, ALL_TARGETS, HERE))
 WRAP(Win_start, RMA_SYNC, (MPI_Group group, int assert, MPI_Win win), (group, assert, win), (void)0)
-WRAP(Win_complete, RMA_SYNC, (MPI_Win win), (win), synchronised(c, win, ALL_TARGETS))
+WRAP(Win_complete, RMA_SYNC, (MPI_Win win), (win), synchronised(c, win, ALL_TARGETS, HERE))
 WRAP(Win_post, RMA_SYNC, (MPI_Group group, int assert, MPI_Win win), (group, assert, win), (void)0)
 WRAP(Win_wait, RMA_SYNC, (MPI_Win win), (win), (void)0)
 WRAP(Win_test, TEST, (MPI_Win win, int *flag), (win, flag), (void)0)
 WRAP(Win_lock, RMA_SYNC, (int type, int rank, int assert, MPI_Win win), (type, rank, assert, win),
      (void)0)
-WRAP(Win_unlock, RMA_SYNC, (int rank, MPI_Win win), (rank, win), synchronised(c, win, rank))
+WRAP(Win_unlock, RMA_SYNC, (int rank, MPI_Win win), (rank, win), synchronised(c, win, rank, THERE))
 WRAP(Win_lock_all, RMA_SYNC, (int assert, MPI_Win win), (assert, win), (void)0)
-WRAP(Win_unlock_all, RMA_SYNC, (MPI_Win win), (win), synchronised(c, win, ALL_TARGETS))
-WRAP(Win_flush, RMA_SYNC, (int rank, MPI_Win win), (rank, win), synchronised(c, win, rank))
-WRAP(Win_flush_all, RMA_SYNC, (MPI_Win win), (win), synchronised(c, win, ALL_TARGETS))
-WRAP(Win_flush_local, RMA_SYNC, (int rank, MPI_Win win), (rank, win), synchronised(c, win, rank))
-WRAP(Win_flush_local_all, RMA_SYNC, (MPI_Win win), (win), synchronised(c, win, ALL_TARGETS))
+WRAP(Win_unlock_all, RMA_SYNC, (MPI_Win win), (win), synchronised(c, win, ALL_TARGETS, THERE))
+WRAP(Win_flush, RMA_SYNC, (int rank, MPI_Win win), (rank, win), synchronised(c, win, rank, THERE))
+WRAP(Win_flush_all, RMA_SYNC, (MPI_Win win), (win), synchronised(c, win, ALL_TARGETS, THERE))
+WRAP(Win_flush_local, RMA_SYNC, (int rank, MPI_Win win), (rank, win), synchronised(c, win, rank, HERE))
+WRAP(Win_flush_local_all, RMA_SYNC, (MPI_Win win), (win), synchronised(c, win, ALL_TARGETS, HERE))
 WRAP(Win_sync, RMA_SYNC, (MPI_Win win), (win), (void)0)
 WRAP(Fetch_and_op, ATOMIC,
      (const void *buf, void *result, MPI_Datatype type, int target, MPI_Aint disp, MPI_Op op,
       MPI_Win win),
-     (buf, result, type, target, disp, op, win), post_rma(c, ATOMIC, 1, type, target, win))
+     (buf, result, type, target, disp, op, win), post_rma(c, ATOMIC, 1, type, target, win, ROUND))
 WRAP(Compare_and_swap, ATOMIC,
      (const void *buf, const void *compare, void *result, MPI_Datatype type, int target,
       MPI_Aint disp, MPI_Win win),
-     (buf, compare, result, type, target, disp, win), post_rma(c, ATOMIC, 1, type, target, win))
+     (buf, compare, result, type, target, disp, win), post_rma(c, ATOMIC, 1, type, target, win, ROUND))
 
 /* ---- setup that communicates, and what ends the life of a handle ----------------------------- */
 static void forget(uintptr_t key) {
@@ -281,8 +282,8 @@ static void forget(uintptr_t key) {
     if (c->active && handle) forget(KEY(*handle));                                                 \
     return BACK(REAL(name)(handle));                                                               \
   }
-FREES(Comm_free, MPI_Comm, SETUP)
-FREES(Comm_disconnect, MPI_Comm, SETUP)
+FREES(Comm_free, MPI_Comm, COMM_FREE)
+FREES(Comm_disconnect, MPI_Comm, COMM_FREE)
 BODY(Win_free, RMA_SYNC, (MPI_Win * win), (win)) {
   const uintptr_t key = c->active && win ? KEY(*win) : 0, aside = (uintptr_t)c;
   if (key) {
@@ -291,83 +292,83 @@ BODY(Win_free, RMA_SYNC, (MPI_Win * win), (win)) {
   }
   const int rc = BACK(REAL(Win_free)(win));
   if (c->active && key && rc == MPI_SUCCESS)
-    synchronised_key(c, aside, ALL_TARGETS);
+    synchronised_key(c, aside, ALL_TARGETS, THERE);
   else if (c->active && key)
     rename_transfers(aside, key);
   return rc;
 }
 #undef FREES
 
-WRAP(Comm_dup, SETUP, (MPI_Comm comm, MPI_Comm *made), (comm, made), inherit_peers(comm, *made))
-WRAP(Comm_dup_with_info, SETUP, (MPI_Comm comm, MPI_Info info, MPI_Comm *made), (comm, info, made),
+WRAP(Comm_dup, COMM_DUP, (MPI_Comm comm, MPI_Comm *made), (comm, made), inherit_peers(comm, *made))
+WRAP(Comm_dup_with_info, COMM_DUP, (MPI_Comm comm, MPI_Info info, MPI_Comm *made), (comm, info, made),
      inherit_peers(comm, *made))
-WRAP(Comm_idup, SETUP, (MPI_Comm comm, MPI_Comm *made, MPI_Request *request), (comm, made, request),
+WRAP(Comm_idup, COMM_DUP, (MPI_Comm comm, MPI_Comm *made, MPI_Request *request), (comm, made, request),
      post_nothing(c, *request))
-WRAP(Open_port, SETUP, (MPI_Info info, char *port), (info, port), (void)0)
-WRAP(Close_port, SETUP, (const char *port), (port), (void)0)
+WRAP(Open_port, SPAWN, (MPI_Info info, char *port), (info, port), (void)0)
+WRAP(Close_port, SPAWN, (const char *port), (port), (void)0)
 #define P_NAME const char *name, MPI_Info info
-WRAP(Publish_name, SETUP, (P_NAME, const char *port), (name, info, port), (void)0)
-WRAP(Unpublish_name, SETUP, (P_NAME, const char *port), (name, info, port), (void)0)
-WRAP(Lookup_name, SETUP, (P_NAME, char *port), (name, info, port), (void)0)
+WRAP(Publish_name, SPAWN, (P_NAME, const char *port), (name, info, port), (void)0)
+WRAP(Unpublish_name, SPAWN, (P_NAME, const char *port), (name, info, port), (void)0)
+WRAP(Lookup_name, SPAWN, (P_NAME, char *port), (name, info, port), (void)0)
 #undef P_NAME
-WRAP(Comm_join, SETUP, (int socket, MPI_Comm *made), (socket, made), (void)0)
+WRAP(Comm_join, SPAWN, (int socket, MPI_Comm *made), (socket, made), (void)0)
 #if MPI_VERSION >= 4
-WRAP(Comm_idup_with_info, SETUP,
+WRAP(Comm_idup_with_info, COMM_DUP,
      (MPI_Comm comm, MPI_Info info, MPI_Comm *made, MPI_Request *request),
      (comm, info, made, request), post_nothing(c, *request))
-WRAP(Comm_create_from_group, SETUP,
+WRAP(Comm_create_from_group, COMM_CREATE,
      (MPI_Group group, const char *tag, MPI_Info info, MPI_Errhandler handler, MPI_Comm *made),
      (group, tag, info, handler, made), (void)0)
-WRAP(Intercomm_create_from_groups, SETUP,
+WRAP(Intercomm_create_from_groups, COMM_CREATE,
      (MPI_Group local, int leader, MPI_Group remote, int remote_leader, const char *tag,
       MPI_Info info, MPI_Errhandler handler, MPI_Comm *made),
      (local, leader, remote, remote_leader, tag, info, handler, made), (void)0)
 #endif
-WRAP(Comm_create, SETUP, (MPI_Comm comm, MPI_Group group, MPI_Comm *made), (comm, group, made),
+WRAP(Comm_create, COMM_CREATE, (MPI_Comm comm, MPI_Group group, MPI_Comm *made), (comm, group, made),
      (void)0)
-WRAP(Comm_create_group, SETUP, (MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *made),
+WRAP(Comm_create_group, COMM_CREATE, (MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *made),
      (comm, group, tag, made), (void)0)
-WRAP(Comm_split, SETUP, (MPI_Comm comm, int color, int key, MPI_Comm *made),
+WRAP(Comm_split, COMM_SPLIT, (MPI_Comm comm, int color, int key, MPI_Comm *made),
      (comm, color, key, made), (void)0)
-WRAP(Comm_split_type, SETUP, (MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *made),
+WRAP(Comm_split_type, COMM_SPLIT, (MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *made),
      (comm, type, key, info, made), (void)0)
-WRAP(Intercomm_create, SETUP,
+WRAP(Intercomm_create, COMM_CREATE,
      (MPI_Comm local, int leader, MPI_Comm peer, int remote_leader, int tag, MPI_Comm *made),
      (local, leader, peer, remote_leader, tag, made), (void)0)
-WRAP(Intercomm_merge, SETUP, (MPI_Comm comm, int high, MPI_Comm *made), (comm, high, made), (void)0)
-WRAP(Cart_create, SETUP,
+WRAP(Intercomm_merge, COMM_CREATE, (MPI_Comm comm, int high, MPI_Comm *made), (comm, high, made), (void)0)
+WRAP(Cart_create, TOPOLOGY,
      (MPI_Comm comm, int ndims, const int dims[], const int periods[], int reorder, MPI_Comm *made),
      (comm, ndims, dims, periods, reorder, made), (void)0)
-WRAP(Cart_sub, SETUP, (MPI_Comm comm, const int remain[], MPI_Comm *made), (comm, remain, made),
+WRAP(Cart_sub, TOPOLOGY, (MPI_Comm comm, const int remain[], MPI_Comm *made), (comm, remain, made),
      (void)0)
-WRAP(Graph_create, SETUP,
+WRAP(Graph_create, TOPOLOGY,
      (MPI_Comm comm, int nnodes, const int index[], const int edges[], int reorder, MPI_Comm *made),
      (comm, nnodes, index, edges, reorder, made), (void)0)
-WRAP(Dist_graph_create, SETUP,
+WRAP(Dist_graph_create, TOPOLOGY,
      (MPI_Comm comm, int n, const int sources[], const int degrees[], const int destinations[],
       const int weights[], MPI_Info info, int reorder, MPI_Comm *made),
      (comm, n, sources, degrees, destinations, weights, info, reorder, made), (void)0)
-WRAP(Dist_graph_create_adjacent, SETUP,
+WRAP(Dist_graph_create_adjacent, TOPOLOGY,
      (MPI_Comm comm, int indegree, const int sources[], const int sourceweights[], int outdegree,
       const int destinations[], const int destweights[], MPI_Info info, int reorder,
       MPI_Comm *made),
      (comm, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder,
       made),
      (void)0)
-WRAP(Comm_spawn, SETUP,
+WRAP(Comm_spawn, SPAWN,
      (const char *command, char *argv[], int maxprocs, MPI_Info info, int root, MPI_Comm comm,
       MPI_Comm *made, int errcodes[]),
      (command, argv, maxprocs, info, root, comm, made, errcodes), (void)0)
-WRAP(Comm_spawn_multiple, SETUP,
+WRAP(Comm_spawn_multiple, SPAWN,
      (int count, char *commands[], char **argvs[], const int maxprocs[], const MPI_Info infos[],
       int root, MPI_Comm comm, MPI_Comm *made, int errcodes[]),
      (count, commands, argvs, maxprocs, infos, root, comm, made, errcodes), (void)0)
-WRAP(Comm_accept, SETUP, (const char *port, MPI_Info info, int root, MPI_Comm comm, MPI_Comm *made),
+WRAP(Comm_accept, SPAWN, (const char *port, MPI_Info info, int root, MPI_Comm comm, MPI_Comm *made),
      (port, info, root, comm, made), (void)0)
-WRAP(Comm_connect, SETUP,
+WRAP(Comm_connect, SPAWN,
      (const char *port, MPI_Info info, int root, MPI_Comm comm, MPI_Comm *made),
      (port, info, root, comm, made), (void)0)
-WRAP(Win_create_dynamic, SETUP, (MPI_Info info, MPI_Comm comm, MPI_Win *win), (info, comm, win),
+WRAP(Win_create_dynamic, WIN_CREATE, (MPI_Info info, MPI_Comm comm, MPI_Win *win), (info, comm, win),
      (void)0)
 
 /* ---- files: what is not a transfer of data with counts --------------------------------------- */

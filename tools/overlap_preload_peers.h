@@ -143,14 +143,14 @@ static int *room_for_ranks(int count) {
 static void classify(peers *p, MPI_Group group) {
   PMPI_Group_size(group, &p->size);
   PMPI_Group_rank(group, &p->rank);
-  p->all = NBC_PEER_UNKNOWN;
+  p->all = p->size == 1 ? NBC_PEER_SELF : NBC_PEER_UNKNOWN;
   int *ranks = p->size > 0 && p->size <= INT_MAX / 2 ? room_for_ranks(2 * p->size) : NULL;
   if (!run.same_node || !ranks) return;
   int *const world = ranks + p->size;
   for (int i = 0; i < p->size; i++) ranks[i] = i;
   PMPI_Group_translate_ranks(group, p->size, ranks, run.world_group, world);
   const int first = p->rank == 0 ? 1 : 0; /* the first other one */
-  nbc_peer all = first < p->size ? class_of_world_rank(world[first]) : NBC_PEER_SAME_NODE;
+  nbc_peer all = first < p->size ? class_of_world_rank(world[first]) : NBC_PEER_SELF;
   bool uniform = true;
   for (int i = first; i < p->size && uniform; i++)
     uniform = i == p->rank || class_of_world_rank(world[i]) == all;
@@ -225,6 +225,7 @@ static const peers *peers_of_win(MPI_Win win) {
 }
 static nbc_peer class_of(const peers *p, int rank) {
   if (rank < 0 || rank >= (p->inter ? p->remote_size : p->size)) return NBC_PEER_UNKNOWN;
+  if (rank == p->rank && !p->inter) return NBC_PEER_SELF;
   return p->each ? (nbc_peer)p->each->of[rank] : (nbc_peer)p->all;
 }
 

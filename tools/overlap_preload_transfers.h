@@ -17,6 +17,7 @@ typedef struct transfer {
   int target;          /* one-sided: rank in the window */
   unsigned char kind, peer;
   bool receives, persistent, cancelling;
+  bool leaves;  /* goes out, and its end is told before it has arrived */
   bool claimed; /* a thread is in the MPI's wait for it */
 } transfer;
 
@@ -209,9 +210,12 @@ static void post(call *c, MPI_Request request, transfer x, bool moves) {
 
 static void post_nothing(call *c, MPI_Request request) { post(c, request, (transfer){0}, false); }
 
+typedef enum sending { BUFFERED, SYNCHRONOUS } sending; /* what the end of a send tells */
 static void post_send(call *c, MPI_Request request, MPI_Count count, MPI_Datatype type, int dest,
-                      MPI_Comm comm, bool persistent) {
-  transfer x = {.kind = persistent ? NBC_KIND_START : NBC_KIND_ISEND, .persistent = persistent};
+                      MPI_Comm comm, bool persistent, sending how) {
+  transfer x = {.kind = persistent ? NBC_KIND_START : NBC_KIND_ISEND,
+                .persistent = persistent,
+                .leaves = how == BUFFERED};
   const bool moves = dest != MPI_PROC_NULL;
   if (moves) {
     x.size_bytes = bytes_of(count, type);
@@ -276,11 +280,15 @@ static void post_parts(call *c, MPI_Request request, MPI_Count count, MPI_Dataty
 }
 #endif
 
+/* Which way the data of a transfer goes. ROUND: both, or the end tells that it has arrived. */
+typedef enum way { ROUND, LEAVES, COMES } way;
+
 static void post_collective(call *c, MPI_Request request, nbc_kind kind, uint64_t size_bytes,
-                            MPI_Comm comm, bool persistent) {
+                            MPI_Comm comm, way goes, bool persistent) {
   const transfer x = {.kind = persistent ? NBC_KIND_START : (unsigned char)kind,
                       .persistent = persistent,
                       .size_bytes = size_bytes,
+                      .leaves = goes == LEAVES,
                       .peer = (unsigned char)peers_of_comm(comm)->all,
                       .target = size_bytes > 0};
   post(c, request, x, size_bytes > 0);
@@ -297,8 +305,12 @@ static void started(call *c, MPI_Request request) {
 
 /* ---- ends ------------------------------------------------------------------------------------ */
 static void end(call *c, const transfer *x) {
-  if (x->owner == me.recorder)
+  if (x->owner == me.recorder && x->leaves)
+    nbc_xfer_end_local_at(me.recorder, x->id, returned(c));
+  else if (x->owner == me.recorder)
     nbc_xfer_end_at(me.recorder, x->id, returned(c));
+  else if (x->leaves)
+    nbc_foreign_end_local(x->owner, x->id);
   else
     nbc_foreign_end(x->owner, x->id);
 }
@@ -318,9 +330,9 @@ static void end_receive(call *c, const transfer *x, const MPI_Status *status) {
   if (peer == NBC_PEER_UNKNOWN && x->comm)
     peer = class_when_still(x->comm, x->comm_made, status->MPI_SOURCE);
   if (x->owner == me.recorder)
-    nbc_xfer_end_sized_at(me.recorder, x->id, (uint64_t)got, peer, returned(c));
+    nbc_xfer_end_early_at(me.recorder, x->id, (uint64_t)got, peer, returned(c));
   else
-    nbc_foreign_end_sized(x->owner, x->id, (uint64_t)got, peer);
+    nbc_foreign_end_early(x->owner, x->id, (uint64_t)got, peer);
 }
 
 /* Takes the transfer of a completed request: the claimed one, else the oldest. A persistent one
@@ -350,7 +362,8 @@ static void completed(call *c, MPI_Request request, uint32_t claimed, const MPI_
   transfer x;
   if (request == MPI_REQUEST_NULL || !take(request, claimed, &x, false)) return;
   if (x.send_id) {
-    transfer send = {.id = x.send_id, .owner = x.owner ? x.owner : me.recorder};
+    transfer send = {
+        .id = x.send_id, .owner = x.owner ? x.owner : me.recorder, .leaves = true};
     end(c, &send);
   }
   if (!x.id) return;
@@ -388,20 +401,28 @@ static void freed(call *c, MPI_Request request, uint32_t claimed) {
 }
 
 /* ---- blocking calls: both stamps in one call [O §2.2 case 1] --------------------------------- */
-static void moved(call *c, nbc_kind kind, uint64_t size_bytes, nbc_peer peer) {
+static void moved(call *c, nbc_kind kind, uint64_t size_bytes, nbc_peer peer, way goes) {
   if (!me.on) return;
   const uint64_t id = ++me.next_id;
   nbc_xfer_begin_at(me.recorder, id, size_bytes, kind, peer, c->t0_ns);
-  nbc_xfer_end_at(me.recorder, id, returned(c));
+  if (goes == LEAVES)
+    nbc_xfer_end_local_at(me.recorder, id, returned(c));
+  else if (goes == COMES)
+    nbc_xfer_end_early_at(me.recorder, id, size_bytes, peer, returned(c));
+  else
+    nbc_xfer_end_at(me.recorder, id, returned(c));
 }
 
 static void moved_to(call *c, nbc_kind kind, MPI_Count count, MPI_Datatype type, int dest,
-                     MPI_Comm comm) {
+                     MPI_Comm comm, way goes) {
   if (dest != MPI_PROC_NULL)
-    moved(c, kind, bytes_of(count, type), class_of(peers_of_comm(comm), dest));
+    moved(c, kind, bytes_of(count, type), class_of(peers_of_comm(comm), dest), goes);
 }
 #define sent(c, kind, count, type, dest, comm)                                                     \
-  moved_to(c, NBC_KIND_##kind, (MPI_Count)(count), type, dest, comm)
+  moved_to(c, NBC_KIND_##kind, (MPI_Count)(count), type, dest, comm, LEAVES)
+/* Ssend: returns when the receiver has begun to receive. */
+#define sent_all(c, kind, count, type, dest, comm)                                                 \
+  moved_to(c, NBC_KIND_##kind, (MPI_Count)(count), type, dest, comm, ROUND)
 
 static void moved_from(call *c, nbc_kind kind, int source, const MPI_Status *status,
                        MPI_Comm comm) {
@@ -409,7 +430,7 @@ static void moved_from(call *c, nbc_kind kind, int source, const MPI_Status *sta
   if (source == MPI_PROC_NULL || PMPI_Get_elements_x(status, MPI_BYTE, &got) != MPI_SUCCESS ||
       got < 0)
     return;
-  moved(c, kind, (uint64_t)got, class_of(peers_of_comm(comm), status->MPI_SOURCE));
+  moved(c, kind, (uint64_t)got, class_of(peers_of_comm(comm), status->MPI_SOURCE), COMES);
 }
 #define received(c, kind, source, status, comm) moved_from(c, NBC_KIND_##kind, source, status, comm)
 
@@ -425,42 +446,47 @@ static void matched_received(call *c, const MPI_Status *status) {
       PMPI_Get_elements_x(status, MPI_BYTE, &got) != MPI_SUCCESS || got < 0)
     return;
   moved(c, NBC_KIND_RECV, (uint64_t)got,
-        c->message == me.message ? me.message_peer : NBC_PEER_UNKNOWN);
+        c->message == me.message ? me.message_peer : NBC_PEER_UNKNOWN, COMES);
 }
 static void matched(MPI_Message message, const MPI_Status *status, MPI_Comm comm) {
   me.message = message;
   me.message_peer = class_of(peers_of_comm(comm), status->MPI_SOURCE);
 }
 
-static void moved_collective(call *c, nbc_kind kind, uint64_t size_bytes, MPI_Comm comm) {
-  if (size_bytes) moved(c, kind, size_bytes, peers_of_comm(comm)->all);
+static void moved_collective(call *c, nbc_kind kind, uint64_t size_bytes, MPI_Comm comm,
+                             way goes) {
+  if (size_bytes) moved(c, kind, size_bytes, (nbc_peer)peers_of_comm(comm)->all, goes);
 }
 
 /* ---- one-sided ------------------------------------------------------------------------------- */
 static void post_one_sided(call *c, nbc_kind kind, MPI_Count count, MPI_Datatype type, int target,
-                           MPI_Win win) {
+                           MPI_Win win, way goes) {
   if (target == MPI_PROC_NULL || !me.on) return;
   transfer x = {.key = KEY(win),
                 .kind = (unsigned char)kind,
                 .size_bytes = bytes_of(count, type),
                 .target = target,
+                .leaves = goes == LEAVES,
                 .peer = (unsigned char)class_of(peers_of_win(win), target)};
   lock();
   follow_transfer(c, &x, true);
   unlock();
 }
-#define post_rma(c, kind, count, type, target, win)                                                \
-  post_one_sided(c, NBC_KIND_##kind, (MPI_Count)(count), type, target, win)
-#define post_rma_request(c, request, what, count, type, target, win)                               \
+#define post_rma(c, kind, count, type, target, win, goes)                                          \
+  post_one_sided(c, NBC_KIND_##kind, (MPI_Count)(count), type, target, win, goes)
+#define post_rma_request(c, request, what, count, type, target, win, goes)                         \
   post(c, request,                                                                                 \
        (transfer){.kind = NBC_KIND_##what,                                                         \
+                  .leaves = (goes) == LEAVES,                                                      \
                   .size_bytes = bytes_of((MPI_Count)(count), type),                                \
                   .peer = (unsigned char)class_of(peers_of_win(win), target)},                     \
        target != MPI_PROC_NULL)
 
 #define ALL_TARGETS (-1000)
-/* A synchronisation completed the operations on a window, to one target or to all. */
-static void synchronised_key(call *c, uintptr_t key, int target) {
+/* A synchronisation completed the operations on a window, to one target or to all: HERE: what it wrote
+   may still be on its way, THERE: it has arrived. */
+typedef enum arrival { HERE, THERE } arrival;
+static void synchronised_key(call *c, uintptr_t key, int target, arrival complete) {
   uint32_t before = 0;
   lock();
   const uint32_t slot = pool ? slot_of(key) : 0;
@@ -468,6 +494,7 @@ static void synchronised_key(call *c, uintptr_t key, int target) {
     const uint32_t next = pool[i].next;
     if (target == ALL_TARGETS || pool[i].target == target) {
       const bool last = !before && !next; /* the slot goes too */
+      if (complete == THERE) pool[i].leaves = false;
       end(c, &pool[i]);
       take_out(slot, before, i);
       if (last) break;
@@ -478,7 +505,9 @@ static void synchronised_key(call *c, uintptr_t key, int target) {
   }
   unlock();
 }
-static void synchronised(call *c, MPI_Win win, int target) { synchronised_key(c, KEY(win), target); }
+static void synchronised(call *c, MPI_Win win, int target, arrival complete) {
+  synchronised_key(c, KEY(win), target, complete);
+}
 
 static void cancelling(MPI_Request request) {
   uint32_t before;

@@ -34,14 +34,15 @@
 #else
 #  define COLL_INIT(name, parameters, arguments, record)
 #endif
-#define COLL(name, iname, kind, parameters, arguments, bytes)                                      \
-  WRAP(N(name), kind, parameters, arguments, moved_collective(c, NBC_KIND_##kind, bytes, comm))    \
+#define COLL(name, iname, kind, parameters, arguments, bytes, way)                                 \
+  WRAP(N(name), kind, parameters, arguments,                                                       \
+       moved_collective(c, NBC_KIND_##kind, bytes, comm, way))                                     \
   WRAP(N(iname), I##kind, (UNPAREN parameters, MPI_Request * request),                             \
        (UNPAREN arguments, request),                                                               \
-       post_collective(c, *request, NBC_KIND_I##kind, bytes, comm, false))                         \
+       post_collective(c, *request, NBC_KIND_I##kind, bytes, comm, way, false))                    \
   COLL_INIT(N(name##_init), (UNPAREN parameters, MPI_Info info, MPI_Request * request),            \
             (UNPAREN arguments, info, request),                                                    \
-            post_collective(c, *request, NBC_KIND_START, bytes, comm, true))
+            post_collective(c, *request, NBC_KIND_START, bytes, comm, way, true))
 
 #define N(name) name
 #define COUNT   int

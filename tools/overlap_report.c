@@ -326,7 +326,8 @@ static const char *class_text(const nbc_report *r, int c, words *w) {
   return w->text;
 }
 static const char *peer_text(nbc_peer peer) {
-  return peer == NBC_PEER_SAME_NODE ? "same node" : peer == NBC_PEER_OTHER_NODE ? "other node" : "several or unknown";
+  return peer == NBC_PEER_SAME_NODE ? "same node" : peer == NBC_PEER_OTHER_NODE ? "other node"
+       : peer == NBC_PEER_SELF ? "itself" : "several or unknown";
 }
 static const char *section_text(const nbc_report *r, int index) {
   return r->sections[index].path[0] ? r->sections[index].path : "(outside sections)";

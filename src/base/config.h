@@ -23,6 +23,7 @@
     NBC_STATIC                   -         every including file  all functions static (private copy)
     NBC_API                      extern    every including file  linkage of your own
     NBC_MALLOC, NBC_FREE         libc      implementing file     both or none
+    NBC_ZALLOC                   calloc    implementing file     zeroed memory beside NBC_MALLOC
     NBC_WITH_MPI                 -         every including file  transport over MPI; needs <mpi.h>
     NBC_WITH_SHMEM               -         every including file  over OpenSHMEM; needs <shmem.h>
     NBC_ASSERT                   nothing   implementing file     checks of the library's invariants
@@ -94,6 +95,9 @@
 #ifndef NBC_MALLOC
 #  define NBC_MALLOC(size_bytes) malloc(size_bytes)
 #  define NBC_FREE(pointer)      free(pointer)
+#  ifndef NBC_ZALLOC /* untouched memory is not resident */
+#    define NBC_ZALLOC(size_bytes) calloc(1, size_bytes)
+#  endif
 #endif
 #ifndef NBC_ASSERT
 #  define NBC_ASSERT(condition) ((void)0)

@@ -52,7 +52,11 @@ NBC__PRIVATE nbc_status nbc__status_fail(nbc_error *err, nbc_status status, int 
 
 /* Zeroed memory; 0 bytes too have an address of their own. NULL: none left. */
 NBC__PRIVATE void *nbc__zalloc(size_t size_bytes) {
+#ifdef NBC_ZALLOC
+  return NBC_ZALLOC(size_bytes ? size_bytes : 1);
+#else
   void *p = NBC_MALLOC(size_bytes ? size_bytes : 1);
   if (p) memset(p, 0, size_bytes);
   return p;
+#endif
 }

@@ -33,7 +33,7 @@ NBC_API const char *nbc_category_name(nbc_category category) {
   return (unsigned)category < NBC_CATEGORY_COUNT ? names[category] : "?";
 }
 NBC_API const char *nbc_peer_name(nbc_peer peer) {
-  static const char *const names[] = {"unknown", "same_node", "other_node"};
+  static const char *const names[] = {"unknown", "same_node", "other_node", "self"};
   return (unsigned)peer < NBC_PEER_COUNT ? names[peer] : "?";
 }
 NBC_API const char *nbc_problem_name(nbc_problem problem) {

@@ -19,6 +19,9 @@
   X(IPROBE, "iprobe", TEST)                                                                        \
   X(TEST, "test", TEST)                                                                            \
   X(WAIT, "wait", WAIT)                                                                            \
+  X(WAITALL, "waitall", WAIT)                                                                      \
+  X(WAITANY, "waitany", WAIT)                                                                      \
+  X(WAITSOME, "waitsome", WAIT)                                                                    \
   X(BARRIER, "barrier", BLOCKING)                                                                  \
   X(BCAST, "bcast", BLOCKING)                                                                      \
   X(REDUCE, "reduce", BLOCKING)                                                                    \
@@ -50,7 +53,14 @@
   X(ATOMIC, "atomic", NONBLOCKING)                                                                 \
   X(RMA_SYNC, "rma_sync", WAIT)                                                                    \
   X(IO, "io", OTHER)                                                                               \
-  X(SETUP, "setup", OTHER)
+  X(SETUP, "setup", OTHER)                                                                         \
+  X(COMM_DUP, "comm_dup", OTHER)                                                                   \
+  X(COMM_CREATE, "comm_create", OTHER)                                                             \
+  X(COMM_SPLIT, "comm_split", OTHER)                                                               \
+  X(COMM_FREE, "comm_free", OTHER)                                                                 \
+  X(TOPOLOGY, "topology", OTHER)                                                                   \
+  X(WIN_CREATE, "win_create", OTHER)                                                               \
+  X(SPAWN, "spawn_connect", OTHER)
 
 typedef enum nbc_kind {
 #define NBC__X(name, text, category) NBC_KIND_##name,
@@ -74,13 +84,14 @@ typedef enum nbc_peer {
   NBC_PEER_UNKNOWN = 0, /* collectives, several peers: the slower table is used */
   NBC_PEER_SAME_NODE,
   NBC_PEER_OTHER_NODE,
+  NBC_PEER_SELF, /* the process itself: no table between processes is its time, no minimum is certain */
   NBC_PEER_COUNT
 } nbc_peer;
 
 NBC_API const char *nbc_kind_name(nbc_kind kind); /* "isend"; "?" when out of range */
 NBC_API nbc_category nbc_kind_category(nbc_kind kind);
 NBC_API const char *nbc_category_name(nbc_category category);
-NBC_API const char *nbc_peer_name(nbc_peer peer); /* "unknown", "same_node", "other_node" */
+NBC_API const char *nbc_peer_name(nbc_peer peer); /* "unknown", "same_node", "other_node", "self" */
 
 /* What the monitor met and could not use as told: X(name, text) */
 #define NBC_PROBLEM_LIST(X)                                                                        \
@@ -120,9 +131,10 @@ NBC_API const char *nbc_problem_text(nbc_problem problem);
 typedef struct nbc_totals {
   uint64_t count, size_bytes;
   int64_t xfer_ns, min_overlap_ns, max_overlap_ns;
-  uint64_t case_count[3];           /* [O §2.2] cases 1, 2, 3 */
-  uint64_t exact_count;             /* transfers with NIC stamps; of these: */
-  int64_t exact_xfer_ns;            /* transfer time by the stamps */
+  uint64_t case_count[3]; /* [O §2.2] cases 1, 2, 3 */
+  int64_t waited_ns;     /* in the calls in which they ended, each call's time shared by its ends */
+  uint64_t exact_count;  /* transfers with NIC stamps; of these: */
+  int64_t exact_xfer_ns; /* transfer time by the stamps */
   int64_t exact_lo_ns, exact_hi_ns; /* interval of the exact overlap */
 } nbc_totals;
 

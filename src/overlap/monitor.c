@@ -12,8 +12,11 @@ enum {
   NBC__MON_END_SIZED,
   NBC__MON_END_ONLY,
   NBC__MON_CANCEL,
-  NBC__MON_STAMP
+  NBC__MON_STAMP,
+  NBC__MON_END_LOCAL,
+  NBC__MON_END_EARLY
 };
+#define NBC__MON_MAYBE_EAGER 65536 /* where no table says up to where sends are eager */
 
 /* ---- creation ------------------------------------------------------------------------------ */
 static nbc_status nbc__mon_set_classes(nbc_monitor *m, const nbc_monitor_desc *desc) {
@@ -65,6 +68,9 @@ NBC_API nbc_status nbc_monitor_create(const nbc_monitor_desc *desc, nbc_monitor 
         nbc_table_create_linear(2000, 1e10, "default: 2 us + bytes / (10 GB/s)", &m->own_table[1]);
     m->desc.table_other_node = m->own_table[1];
   }
+  if (status == NBC_OK) /* a copy in memory; its minimum is never claimed */
+    status = nbc_table_create_linear(100, 1e10, "self: 100 ns + bytes / (10 GB/s)", &m->table_self);
+  if (desc->call_cost_ns < 0 || desc->event_cost_ns < 0) status = NBC_E_INVAL;
   struct timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
   m->start_unix_s = (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
@@ -100,6 +106,7 @@ NBC_API void nbc_monitor_destroy(nbc_monitor *m) {
   }
   nbc_table_free(m->own_table[0]);
   nbc_table_free(m->own_table[1]);
+  nbc_table_free(m->table_self);
   pthread_mutex_destroy(&m->mutex);
   NBC_FREE(m);
 }
@@ -141,10 +148,11 @@ static nbc_recorder *nbc__mon_new_recorder(nbc_monitor *m) {
   }
   r->ring_mask = d->ring_events - 1;
   r->inbox_mask = inbox_count - 1;
-  for (size_t i = 0; i < inbox_count; i++) r->inbox[i].turn = i;
   r->key_mask = key_count - 1;
-  for (size_t i = 0; i < d->max_transfers; i++) r->pool[i] = (uint32_t)(d->max_transfers - 1 - i);
-  r->pool_count = d->max_transfers;
+  r->active_size = d->max_transfers;
+  r->call_cost_ns = d->call_cost_ns;
+  r->event_cost_ns = d->event_cost_ns;
+  r->share = 1;
   r->section_count = 1;
   r->sections[0].parent = -1;
   r->here = &r->sections[0];
@@ -191,6 +199,8 @@ NBC_API nbc_status nbc_recorder_attach_at(nbc_monitor *m, int64_t t_ns, nbc_reco
     NBC__MON_RELAXED_STORE(&r->on, !m->desc.start_off);
     NBC__MON_RELAXED_STORE(&r->last_ns, t_ns);
     NBC__MON_RELAXED_STORE(&r->thread, pthread_self());
+    r->comp_ns = comp_ns;
+    r->owed_ns = 0;
     nbc__mon_set_state(r, t_ns, r->on ? (t_ns - comp_ns) * 2 : comp_ns * 2 + 1);
     NBC__MON_RELAXED_STORE(&r->attached, true);
     if (r->on) nbc__mon_read_counters(r, false);
@@ -226,10 +236,24 @@ static inline int64_t nbc__mon_advance(nbc_recorder *r, int64_t t_ns) {
   }
   if (__builtin_expect(!r->on, 0))
     nbc__mon_add(&r->off_ns, d_ns);
-  else
-    nbc__mon_add(r->depth ? &r->here->call_ns : &r->here->comp_ns, d_ns);
+  else if (r->depth)
+    nbc__mon_add(&r->here->call_ns, d_ns);
+  else {
+    const int64_t tool_ns = r->owed_ns < d_ns ? r->owed_ns : d_ns;
+    r->owed_ns -= tool_ns;
+    nbc__mon_add(&r->tool_ns, tool_ns);
+    nbc__mon_add(&r->here->comp_ns, d_ns - tool_ns);
+  }
   NBC__MON_RELAXED_STORE(&r->last_ns, t_ns);
   return t_ns;
+}
+
+/* A gap was shorter than what the tool is said to cost in it: then it costs less. */
+static void nbc__mon_lower_costs(nbc_recorder *r, int64_t cost_ns) {
+  const int64_t spent_ns = cost_ns - r->owed_ns;
+  r->call_cost_ns = (int64_t)((double)r->call_cost_ns * (double)spent_ns / (double)cost_ns);
+  r->event_cost_ns = (int64_t)((double)r->event_cost_ns * (double)spent_ns / (double)cost_ns);
+  r->owed_ns = 0;
 }
 
 NBC_API void nbc_call_enter_at(nbc_recorder *r, nbc_kind kind, int64_t t_ns) {
@@ -237,13 +261,23 @@ NBC_API void nbc_call_enter_at(nbc_recorder *r, nbc_kind kind, int64_t t_ns) {
     r->depth++;
     return;
   }
+  const int64_t cost_ns = r->owed_ns;
   t_ns = nbc__mon_advance(r, t_ns);
+  if (__builtin_expect(r->owed_ns > 0, 0)) nbc__mon_lower_costs(r, cost_ns);
   r->depth = 1;
   r->call = &r->here->calls[(unsigned)kind < NBC_KIND_COUNT ? kind : NBC_KIND_OTHER];
   r->enter_ns = t_ns;
   if (++r->call_seq_counter == 0) r->call_seq_counter = 1;
   NBC__MON_RELAXED_STORE(&r->call_seq, r->call_seq_counter);
-  nbc__mon_set_state(r, t_ns, nbc__mon_comp_at(r->state, t_ns) * 2 + 1);
+  r->enter_head = r->ring_head;
+  r->share = 1;
+  int64_t comp_ns = nbc__mon_comp_at(r->state, t_ns);
+  if (comp_ns < r->comp_ns) comp_ns = r->comp_ns; /* within the tool's own time */
+  nbc__mon_set_state(r, t_ns, comp_ns * 2 + 1);
+}
+
+NBC_API void nbc_call_shared(nbc_recorder *r, uint32_t ends) {
+  r->share = ends ? 1.0f / (float)ends : 1;
 }
 
 NBC_API void nbc_call_exit_at(nbc_recorder *r, int64_t t_ns) {
@@ -264,19 +298,25 @@ NBC_API void nbc_call_exit_at(nbc_recorder *r, int64_t t_ns) {
   if (d_ns > c->max_ns) NBC__MON_RELAXED_STORE(&c->max_ns, d_ns);
   nbc__mon_add(&c->total_ns, d_ns);
   NBC__MON_RELAXED_STORE(&c->count, c->count + 1);
-  /* last: what it may call is a jump then */
-  nbc__mon_set_state(r, t_ns, (t_ns - (r->state >> 1)) * 2);
+  /* Computation begins when the tool has done its own work. */
+  r->comp_ns = r->state >> 1;
+  r->owed_ns =
+      r->call_cost_ns + (int64_t)(r->ring_head - r->enter_head) * r->event_cost_ns + r->drain_ns;
+  r->drain_ns = 0;
+  t_ns += r->owed_ns;
+  nbc__mon_set_state(r, t_ns, (t_ns - r->comp_ns) * 2); /* last: what it may call is a jump then */
 }
 
 #define NBC__MON_UNPLACED INT64_MIN /* as C: not known */
 static void nbc__mon_drain(nbc_recorder *r);
+static void nbc__mon_drain_in_time(nbc_recorder *r);
 static bool nbc__mon_comp_then(const nbc_recorder *r, int64_t t_ns, int64_t *comp_ns);
 
 static inline void nbc__mon_push(nbc_recorder *r, uint8_t what, uint64_t id, uint64_t size_bytes,
                                  nbc_kind kind, nbc_peer peer, int64_t t_ns) {
   const uint64_t head = r->ring_head;
   if (__builtin_expect(head - __atomic_load_n(&r->ring_tail, __ATOMIC_ACQUIRE) > r->ring_mask, 0))
-    nbc__mon_drain(r);
+    nbc__mon_drain_in_time(r);
   nbc__mon_event *e = &r->ring[head & r->ring_mask];
   e->t_ns = t_ns;
   e->comp_ns = nbc__mon_comp_at(r->state, t_ns);
@@ -289,6 +329,7 @@ static inline void nbc__mon_push(nbc_recorder *r, uint8_t what, uint64_t id, uin
   e->kind = (unsigned)kind < NBC_KIND_COUNT ? (uint8_t)kind : 0;
   e->what = what;
   e->peer = (unsigned)peer < NBC_PEER_COUNT ? (uint8_t)peer : 0;
+  e->waited_ns = r->depth ? (float)(t_ns - r->enter_ns) * r->share : 0;
   __atomic_store_n(&r->ring_head, head + 1, __ATOMIC_RELEASE);
 }
 
@@ -306,6 +347,13 @@ NBC_API void nbc_xfer_end_at(nbc_recorder *r, uint64_t id, int64_t t_ns) {
 NBC_API void nbc_xfer_end_sized_at(nbc_recorder *r, uint64_t id, uint64_t size_bytes, nbc_peer peer,
                                    int64_t t_ns) {
   nbc__mon_push(r, NBC__MON_END_SIZED, id, size_bytes, NBC_KIND_OTHER, peer, t_ns);
+}
+NBC_API void nbc_xfer_end_early_at(nbc_recorder *r, uint64_t id, uint64_t size_bytes, nbc_peer peer,
+                                   int64_t t_ns) {
+  nbc__mon_push(r, NBC__MON_END_EARLY, id, size_bytes, NBC_KIND_OTHER, peer, t_ns);
+}
+NBC_API void nbc_xfer_end_local_at(nbc_recorder *r, uint64_t id, int64_t t_ns) {
+  nbc__mon_push(r, NBC__MON_END_LOCAL, id, 0, NBC_KIND_OTHER, NBC_PEER_UNKNOWN, t_ns);
 }
 NBC_API void nbc_xfer_end_only_at(nbc_recorder *r, uint64_t size_bytes, nbc_kind kind,
                                   nbc_peer peer, int64_t t_ns) {
@@ -340,6 +388,12 @@ NBC_API void nbc_xfer_end(nbc_recorder *r, uint64_t id) {
 }
 NBC_API void nbc_xfer_end_sized(nbc_recorder *r, uint64_t id, uint64_t size_bytes, nbc_peer peer) {
   nbc_xfer_end_sized_at(r, id, size_bytes, peer, nbc_clock_now_ns(&r->monitor->clock));
+}
+NBC_API void nbc_xfer_end_early(nbc_recorder *r, uint64_t id, uint64_t size_bytes, nbc_peer peer) {
+  nbc_xfer_end_early_at(r, id, size_bytes, peer, nbc_clock_now_ns(&r->monitor->clock));
+}
+NBC_API void nbc_xfer_end_local(nbc_recorder *r, uint64_t id) {
+  nbc_xfer_end_local_at(r, id, nbc_clock_now_ns(&r->monitor->clock));
 }
 NBC_API void nbc_xfer_end_only(nbc_recorder *r, uint64_t size_bytes, nbc_kind kind, nbc_peer peer) {
   nbc_xfer_end_only_at(r, size_bytes, kind, peer, nbc_clock_now_ns(&r->monitor->clock));
@@ -461,14 +515,16 @@ static bool nbc__mon_inbox_put(nbc_recorder *r, const nbc__mon_event *event) {
   uint64_t position = NBC__MON_RELAXED_LOAD(&r->inbox_head);
   for (;;) {
     nbc__mon_slot *slot = &r->inbox[position & r->inbox_mask];
-    const int64_t ahead = (int64_t)(__atomic_load_n(&slot->turn, __ATOMIC_ACQUIRE) - position);
+    const uint64_t index = position & r->inbox_mask;
+    const int64_t ahead =
+        (int64_t)(__atomic_load_n(&slot->turn, __ATOMIC_ACQUIRE) + index - position);
     if (ahead < 0) return false; /* full */
     if (ahead > 0) {
       position = NBC__MON_RELAXED_LOAD(&r->inbox_head);
     } else if (__atomic_compare_exchange_n(&r->inbox_head, &position, position + 1, true,
                                            __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
       slot->event = *event;
-      __atomic_store_n(&slot->turn, position + 1, __ATOMIC_RELEASE);
+      __atomic_store_n(&slot->turn, position + 1 - index, __ATOMIC_RELEASE);
       return true;
     }
   }
@@ -525,6 +581,17 @@ NBC_API void nbc_foreign_end(nbc_recorder *owner, uint64_t id) {
 NBC_API void nbc_foreign_end_sized(nbc_recorder *owner, uint64_t id, uint64_t size_bytes,
                                    nbc_peer peer) {
   nbc_foreign_end_sized_at(owner, id, size_bytes, peer, nbc_clock_now_ns(&owner->monitor->clock));
+}
+NBC_API void nbc_foreign_end_early(nbc_recorder *owner, uint64_t id, uint64_t size_bytes,
+                                   nbc_peer peer) {
+  nbc__mon_foreign(owner, NBC__MON_END_EARLY, id, size_bytes, NBC_KIND_OTHER, peer,
+                   nbc_clock_now_ns(&owner->monitor->clock), 0);
+}
+NBC_API void nbc_foreign_end_local_at(nbc_recorder *owner, uint64_t id, int64_t t_ns) {
+  nbc__mon_foreign(owner, NBC__MON_END_LOCAL, id, 0, NBC_KIND_OTHER, NBC_PEER_UNKNOWN, t_ns, 0);
+}
+NBC_API void nbc_foreign_end_local(nbc_recorder *owner, uint64_t id) {
+  nbc_foreign_end_local_at(owner, id, nbc_clock_now_ns(&owner->monitor->clock));
 }
 NBC_API void nbc_foreign_end_only(nbc_recorder *owner, uint64_t size_bytes, nbc_kind kind,
                                   nbc_peer peer) {
@@ -614,31 +681,56 @@ static nbc_cell *nbc__mon_cell(nbc_recorder *r, int section, nbc_kind kind, int 
   return r->last_cell = c;
 }
 
-static int64_t nbc__mon_xfer_ns(nbc_recorder *r, nbc_peer peer, uint64_t size_bytes) {
-  const nbc_monitor_desc *d = &r->monitor->desc;
-  const nbc_table *table = peer == NBC_PEER_SAME_NODE ? d->table_same_node : d->table_other_node;
-  if (table == r->last_table && size_bytes == r->last_bytes && peer != NBC_PEER_UNKNOWN)
-    return r->last_time_ns;
-  /* nobody's message takes longer; keeps sums from overflowing */
-  const int64_t hour_ns = 3600000000000;
-  int64_t t_ns = nbc_table_time_ns(table, size_bytes);
-  if (peer == NBC_PEER_UNKNOWN) { /* the slower of the two */
-    const int64_t other_ns = nbc_table_time_ns(d->table_same_node, size_bytes);
-    if (other_ns > t_ns) t_ns = other_ns;
+/* The transfer time, and in *fastest_ns how fast it may be at least: 0 where nobody measured it. */
+static int64_t nbc__mon_xfer_ns(nbc_recorder *r, nbc_peer peer, uint64_t size_bytes,
+                                int64_t *fastest_ns) {
+  const nbc_monitor *m = r->monitor;
+  const nbc_monitor_desc *d = &m->desc;
+  const int64_t hour_ns =
+      3600000000000; /* nobody's message takes longer; keeps sums from overflowing */
+  const nbc_table *table = peer == NBC_PEER_SAME_NODE ? d->table_same_node
+                           : peer == NBC_PEER_SELF    ? m->table_self
+                                                      : d->table_other_node;
+  int64_t t_ns;
+  if (table == r->last_table && size_bytes == r->last_bytes) {
+    t_ns = r->last_time_ns;
+  } else {
+    t_ns = nbc_table_time_ns(table, size_bytes);
+    if (t_ns > hour_ns) t_ns = hour_ns;
+    r->last_table = table;
+    r->last_bytes = size_bytes;
+    r->last_time_ns = t_ns;
   }
-  if (t_ns > hour_ns) t_ns = hour_ns;
-  if (peer == NBC_PEER_UNKNOWN) return t_ns;
-  r->last_table = table;
-  r->last_bytes = size_bytes;
-  r->last_time_ns = t_ns;
-  return t_ns;
+  *fastest_ns =
+      table == m->own_table[0] || table == m->own_table[1] || table == m->table_self ? 0 : t_ns;
+  if (peer != NBC_PEER_UNKNOWN) return t_ns;
+  /* the slower of the two; as a lower bound, the faster */
+  int64_t other_ns = nbc_table_time_ns(d->table_same_node, size_bytes);
+  if (other_ns > hour_ns) other_ns = hour_ns;
+  if (m->own_table[0]) *fastest_ns = 0;
+  if (other_ns < *fastest_ns) *fastest_ns = other_ns;
+  return other_ns > t_ns ? other_ns : t_ns;
 }
 
-/* [O §2.2]: one transfer with begin b and end e; e == NULL or b == NULL: case 3. */
-NBC__PRIVATE void nbc__mon_account(nbc_recorder *r, nbc_cell *cell, const nbc__mon_event *b,
-                                   const nbc__mon_event *e, uint64_t size_bytes, nbc_peer peer) {
-  nbc_totals *t = &cell->t;
-  int64_t x_ns = nbc__mon_xfer_ns(r, peer, size_bytes), min_ns = 0, max_ns;
+/* May a message of this size be on its way when its send has ended, or here before its receive begins? */
+static bool nbc__mon_may_be_eager(const nbc_recorder *r, nbc_peer peer, uint64_t size_bytes) {
+  const nbc_monitor_desc *d = &r->monitor->desc;
+  const int64_t same = nbc_table_eager_bytes(d->table_same_node),
+                other = nbc_table_eager_bytes(d->table_other_node);
+  const uint64_t most_same = same < 0 ? NBC__MON_MAYBE_EAGER : (uint64_t)same;
+  const uint64_t most_other = other < 0 ? NBC__MON_MAYBE_EAGER : (uint64_t)other;
+  if (peer == NBC_PEER_SAME_NODE || peer == NBC_PEER_SELF) return size_bytes <= most_same;
+  if (peer == NBC_PEER_OTHER_NODE) return size_bytes <= most_other;
+  return size_bytes <= most_same || size_bytes <= most_other;
+}
+
+/* What can be said of a transfer with begin b and end e; either may be NULL, or not believed. */
+static nbc__mon_bounds nbc__mon_bounds_of(nbc_recorder *r, const nbc__mon_event *b,
+                                          const nbc__mon_event *e, uint64_t size_bytes,
+                                          nbc_peer peer, int64_t *comp_ns) {
+  nbc__mon_bounds o;
+  int64_t fastest_ns, window_ns = 0;
+  o.x_ns = nbc__mon_xfer_ns(r, peer, size_bytes, &fastest_ns);
   if (b && e && e->t_ns < b->t_ns) {
     nbc__mon_problem(r, NBC_PROBLEM_ended_before_begin);
     b = NULL;
@@ -647,36 +739,157 @@ NBC__PRIVATE void nbc__mon_account(nbc_recorder *r, nbc_cell *cell, const nbc__m
     nbc__mon_problem(r, NBC_PROBLEM_unplaced);
     b = NULL;
   }
+  if (b && e) {
+    const bool eager = (e->what == NBC__MON_END_LOCAL || e->what == NBC__MON_END_EARLY) &&
+                       nbc__mon_may_be_eager(r, peer, size_bytes);
+    window_ns = e->t_ns - b->t_ns;
+    if (eager) fastest_ns = 0; /* one of its ends may be outside of the window */
+    if (e->what == NBC__MON_END_LOCAL && (eager || o.x_ns > window_ns)) b = NULL;
+    if (e->what == NBC__MON_END_EARLY && eager && o.x_ns > window_ns) b = NULL;
+  }
+  o.case_of = 2;
+  o.min_ns = 0;
+  o.max_ns = o.x_ns;
+  if (!b || !e) return o;
+  *comp_ns = e->comp_ns - b->comp_ns;
+  if (*comp_ns < 0) *comp_ns = 0;
+  if (*comp_ns > window_ns) *comp_ns = window_ns;
+  if (o.x_ns > window_ns) {
+    nbc__mon_problem(r, NBC_PROBLEM_table_too_slow);
+    o.x_ns = window_ns;
+  }
+  if (fastest_ns > o.x_ns) fastest_ns = o.x_ns;
+  /* A foreign stamp tells the owner's call of a moment before or after; C has the last word. */
+  o.case_of = b->call_seq && b->call_seq == e->call_seq && *comp_ns == 0 ? 0 : 1;
+  const int64_t noncomp_ns = window_ns - *comp_ns;
+  o.max_ns = *comp_ns < o.x_ns ? *comp_ns : o.x_ns;
+  o.min_ns = fastest_ns > noncomp_ns ? fastest_ns - noncomp_ns : 0;
+  return o;
+}
+
+/* [O §2.2]: one transfer with begin b and end e; e == NULL or b == NULL: case 3. */
+NBC__PRIVATE nbc__mon_bounds nbc__mon_account(nbc_recorder *r, nbc_cell *cell,
+                                              const nbc__mon_event *b, const nbc__mon_event *e,
+                                              uint64_t size_bytes, nbc_peer peer) {
+  nbc_totals *t = &cell->t;
+  int64_t comp_ns = 0;
+  const nbc__mon_bounds o = nbc__mon_bounds_of(r, b, e, size_bytes, peer, &comp_ns);
   t->count++;
   t->size_bytes += size_bytes;
-  if (!b || !e) {
-    t->case_count[2]++;
-    max_ns = x_ns;
-  } else {
-    const int64_t window_ns = e->t_ns - b->t_ns;
-    int64_t comp_ns = e->comp_ns - b->comp_ns;
-    if (comp_ns < 0) comp_ns = 0;
-    if (comp_ns > window_ns) comp_ns = window_ns;
-    if (x_ns > window_ns) {
-      nbc__mon_problem(r, NBC_PROBLEM_table_too_slow);
-      x_ns = window_ns;
-    }
-    /* A foreign stamp tells the owner's call of a moment before or after; C has the last word. */
-    if (b->call_seq && b->call_seq == e->call_seq && comp_ns == 0) {
-      t->case_count[0]++;
-      max_ns = 0;
-    } else {
-      t->case_count[1]++;
-      const int64_t noncomp_ns = window_ns - comp_ns;
-      min_ns = x_ns > noncomp_ns ? x_ns - noncomp_ns : 0;
-      max_ns = comp_ns < x_ns ? comp_ns : x_ns;
-      cell->available_ns += comp_ns;
-      cell->available_count[nbc__bin(comp_ns)]++;
-    }
+  t->case_count[o.case_of]++;
+  if (o.case_of == 1) {
+    cell->available_ns += comp_ns;
+    cell->available_count[nbc__bin(comp_ns)]++;
   }
-  t->xfer_ns += x_ns;
-  t->min_overlap_ns += min_ns;
-  t->max_overlap_ns += max_ns;
+  if (e) t->waited_ns += (int64_t)e->waited_ns;
+  t->xfer_ns += o.x_ns;
+  t->min_overlap_ns += o.min_ns;
+  t->max_overlap_ns += o.max_ns;
+  return o;
+}
+
+/* ---- joint bounds: what was under way together ------------------------------------------------- */
+/* Where a transfer joins others: out or in, by class of peer; NULL: its direction is not one, or it is
+   not known which link it takes, or how fast that is. */
+static nbc__mon_joint *nbc__mon_joint_of(nbc_recorder *r, const nbc__mon_event *b) {
+  const nbc_monitor_desc *d = &r->monitor->desc;
+  const nbc_peer peer = (nbc_peer)b->peer;
+  const nbc_table *table = peer == NBC_PEER_SAME_NODE    ? d->table_same_node
+                           : peer == NBC_PEER_OTHER_NODE ? d->table_other_node
+                                                         : NULL;
+  if (!table || !(nbc_table_link_bytes_per_s(table) > 0)) return NULL;
+  switch ((nbc_kind)b->kind) {
+  case NBC_KIND_SEND:
+  case NBC_KIND_ISEND:
+  case NBC_KIND_PUT: return &r->joint[0][peer];
+  case NBC_KIND_RECV:
+  case NBC_KIND_IRECV:
+  case NBC_KIND_GET: return &r->joint[1][peer];
+  default: return NULL;
+  }
+}
+
+static void nbc__mon_join(nbc__mon_joint *j, const nbc__mon_event *b) {
+  if (j->active++) return;
+  j->broken = false;
+  j->begin_ns = b->t_ns;
+  j->begin_comp_ns = b->comp_ns;
+  j->end_ns = INT64_MIN;
+}
+
+/* Bounds of a busy period of length C + N with N = length - C. */
+static void nbc__mon_close_period(nbc_totals *sum, const nbc__mon_joint *j, int64_t length_ns,
+                                  int64_t comp_ns, bool broken) {
+  const nbc_totals *p = &j->period;
+  int64_t min_ns = p->min_overlap_ns, max_ns = p->max_overlap_ns;
+  if (comp_ns < 0) comp_ns = 0;
+  if (comp_ns > length_ns) comp_ns = length_ns;
+  if (!broken && j->latency_ns + comp_ns < max_ns) max_ns = j->latency_ns + comp_ns;
+  if (!broken && j->work_ns - (length_ns - comp_ns) > min_ns)
+    min_ns = j->work_ns - (length_ns - comp_ns);
+  if (min_ns >
+      max_ns) { /* the link's rate is not what was measured: believe only the independent ones */
+    min_ns = p->min_overlap_ns;
+    max_ns = p->max_overlap_ns;
+  }
+  sum->count += p->count;
+  sum->size_bytes += p->size_bytes;
+  sum->xfer_ns += p->xfer_ns;
+  sum->min_overlap_ns += min_ns;
+  sum->max_overlap_ns += max_ns;
+}
+
+/* A transfer that had joined is over: e == NULL: it was withdrawn, or its end is not known. */
+static void nbc__mon_part(nbc_recorder *r, nbc__mon_joint *j, const nbc__mon_event *b,
+                          const nbc__mon_event *e, uint64_t size_bytes, nbc_peer peer,
+                          const nbc__mon_bounds *o) {
+  nbc_totals *to = &j->sum;
+  if (j->active == 0) return;
+  if (!e || e->t_ns < b->t_ns || b->comp_ns == NBC__MON_UNPLACED || e->comp_ns == NBC__MON_UNPLACED)
+    j->broken = true;
+  if (o && o->case_of != 2 && peer == (nbc_peer)b->peer) {
+    const nbc_monitor_desc *d = &r->monitor->desc;
+    const nbc_table *table = peer == NBC_PEER_SAME_NODE ? d->table_same_node : d->table_other_node;
+    int64_t work_ns = (int64_t)((double)size_bytes * 1e9 / nbc_table_link_bytes_per_s(table));
+    if (work_ns > o->x_ns) work_ns = o->x_ns;
+    const int64_t latency_ns = o->x_ns - work_ns;
+    j->latency_ns += latency_ns < o->max_ns ? latency_ns : o->max_ns;
+    /* what may have moved before its receive was posted is no work of this period for certain */
+    if (e && (e->what != NBC__MON_END_EARLY || !nbc__mon_may_be_eager(r, peer, size_bytes)))
+      j->work_ns += work_ns;
+    to = &j->period;
+  }
+  if (o) {
+    to->count++;
+    to->size_bytes += size_bytes;
+    to->xfer_ns += o->x_ns;
+    to->min_overlap_ns += o->min_ns;
+    to->max_overlap_ns += o->max_ns;
+  }
+  if (e && e->t_ns > j->end_ns) {
+    j->end_ns = e->t_ns;
+    j->end_comp_ns = e->comp_ns;
+  }
+  if (--j->active > 0) return;
+  if (j->end_ns < j->begin_ns) j->broken = true;
+  if (j->broken) j->end_ns = j->begin_ns, j->end_comp_ns = j->begin_comp_ns;
+  nbc__mon_close_period(&j->sum, j, j->end_ns - j->begin_ns, j->end_comp_ns - j->begin_comp_ns,
+                        j->broken);
+  memset(&j->period, 0, sizeof j->period);
+  j->latency_ns = j->work_ns = 0;
+}
+
+NBC__PRIVATE void nbc__mon_take_joint(const nbc_recorder *r, int direction, nbc_peer peer,
+                                      nbc_totals *to) {
+  const nbc__mon_joint *j = &r->joint[direction][peer];
+  const nbc_totals *const both[] = {&j->sum, &j->period}; /* a period still open: independent */
+  for (int i = 0; i < 2; i++) {
+    to->count += both[i]->count;
+    to->size_bytes += both[i]->size_bytes;
+    to->xfer_ns += both[i]->xfer_ns;
+    to->min_overlap_ns += both[i]->min_overlap_ns;
+    to->max_overlap_ns += both[i]->max_overlap_ns;
+  }
 }
 
 static nbc_cell *nbc__mon_finish(nbc_recorder *r, const nbc__mon_event *b,
@@ -684,13 +897,16 @@ static nbc_cell *nbc__mon_finish(nbc_recorder *r, const nbc__mon_event *b,
   const nbc__mon_event *first = b ? b : e;
   uint64_t size_bytes = first->size_bytes;
   nbc_peer peer = (nbc_peer)first->peer;
-  if (e && e->what == NBC__MON_END_SIZED) {
+  if (e && (e->what == NBC__MON_END_SIZED || e->what == NBC__MON_END_EARLY)) {
     size_bytes = e->size_bytes;
     if (e->peer != NBC_PEER_UNKNOWN) peer = (nbc_peer)e->peer;
   }
   nbc_cell *cell = nbc__mon_cell(r, first->section, (nbc_kind)first->kind,
                                  nbc__mon_class(r->monitor, size_bytes), peer);
-  nbc__mon_account(r, cell, b && b->what == NBC__MON_BEGUN ? NULL : b, e, size_bytes, peer);
+  const nbc__mon_bounds o =
+      nbc__mon_account(r, cell, b && b->what == NBC__MON_BEGUN ? NULL : b, e, size_bytes, peer);
+  nbc__mon_joint *joint = b ? nbc__mon_joint_of(r, b) : NULL;
+  if (joint) nbc__mon_part(r, joint, b, e, size_bytes, peer, &o);
   return cell;
 }
 
@@ -768,19 +984,51 @@ static void nbc__mon_stamp(nbc_recorder *r, nbc_cell *cell, const nbc__mon_event
   }
 }
 
+/* Twice as many active transfers, where the monitor may. */
+static bool nbc__mon_grow(nbc_recorder *r) {
+  const size_t size = 2 * r->active_size, old_keys = r->key_mask + 1;
+  if (!r->monitor->desc.grow_transfers || size > (size_t)1 << 24) return false;
+  nbc__mon_event *active = (nbc__mon_event *)nbc__zalloc(size * sizeof *active);
+  uint32_t *pool = (uint32_t *)nbc__zalloc(size * sizeof *pool);
+  nbc__mon_key *keys = (nbc__mon_key *)nbc__zalloc(2 * size * sizeof *keys), *const old = r->keys;
+  if (!active || !pool || !keys) {
+    NBC_FREE(active);
+    NBC_FREE(pool);
+    NBC_FREE(keys);
+    return false;
+  }
+  memcpy(active, r->active, r->active_size * sizeof *active);
+  NBC_FREE(r->active);
+  NBC_FREE(r->pool); /* it is empty: all are in use */
+  r->active = active;
+  r->pool = pool;
+  r->keys = keys;
+  r->key_mask = 2 * size - 1;
+  r->active_size = size;
+  for (size_t i = 0; i < old_keys; i++)
+    if (old[i].index_plus1) *nbc__mon_find(r, old[i].id) = old[i];
+  NBC_FREE(old);
+  return true;
+}
+
 static void nbc__mon_begin(nbc_recorder *r, const nbc__mon_event *e) {
+  const size_t size = r->active_size;
+  nbc__mon_joint *joint = nbc__mon_joint_of(r, e);
   nbc__mon_key *key = nbc__mon_find(r, e->id);
   if (key->index_plus1) {
     nbc__mon_problem(r, NBC_PROBLEM_id_reused);
     nbc__mon_finish(r, &r->active[key->index_plus1 - 1], NULL);
-  } else if (r->pool_count == 0) {
+  } else if (r->pool_count == 0 && r->active_used == r->active_size && !nbc__mon_grow(r)) {
     nbc__mon_problem(r, NBC_PROBLEM_transfers_overflow);
+    if (joint) nbc__mon_join(joint, e);
     nbc__mon_finish(r, e, NULL);
     return;
   } else {
+    if (r->active_size != size) key = nbc__mon_find(r, e->id); /* the keys have moved */
     key->id = e->id;
-    key->index_plus1 = r->pool[--r->pool_count] + 1;
+    key->index_plus1 = (r->pool_count ? r->pool[--r->pool_count] : (uint32_t)r->active_used++) + 1;
   }
+  if (joint) nbc__mon_join(joint, e);
   r->active[key->index_plus1 - 1] = *e;
 }
 
@@ -806,9 +1054,12 @@ static void nbc__mon_follow(nbc_recorder *r, const nbc__mon_event *e, int64_t kn
     return;
   }
   nbc_cell *cell = NULL;
-  if (e->what == NBC__MON_CANCEL)
+  if (e->what == NBC__MON_CANCEL) {
+    const nbc__mon_event *b = &r->active[key->index_plus1 - 1];
+    nbc__mon_joint *joint = nbc__mon_joint_of(r, b);
+    if (joint) nbc__mon_part(r, joint, b, NULL, 0, NBC_PEER_UNKNOWN, NULL);
     nbc__mon_problem(r, NBC_PROBLEM_cancelled);
-  else
+  } else
     cell = nbc__mon_finish(r, &r->active[key->index_plus1 - 1], e);
   nbc__mon_remove(r, key);
   r->recent[recent].id = e->id;
@@ -825,6 +1076,12 @@ static void nbc__mon_process(nbc_recorder *r, const nbc__mon_event *e, int64_t k
     nbc__mon_follow(r, e, known_ns);
 }
 
+/* The slot at the tail of the inbox holds an event. */
+static bool nbc__mon_is_filled(const nbc_recorder *r, const nbc__mon_slot *slot) {
+  return __atomic_load_n(&slot->turn, __ATOMIC_ACQUIRE) + (r->inbox_tail & r->inbox_mask) ==
+         r->inbox_tail + 1;
+}
+
 /* A foreign event, when the owner's turns are known up to known_ns. */
 static void nbc__mon_process_foreign(nbc_recorder *r, nbc__mon_slot *slot, int64_t known_ns) {
   nbc__mon_event *e = &slot->event;
@@ -832,7 +1089,8 @@ static void nbc__mon_process_foreign(nbc_recorder *r, nbc__mon_slot *slot, int64
       (e->t_ns > known_ns || !nbc__mon_comp_then(r, e->t_ns, &e->comp_ns)))
     e->comp_ns = NBC__MON_UNPLACED;
   nbc__mon_process(r, e, known_ns);
-  __atomic_store_n(&slot->turn, r->inbox_tail + r->inbox_mask + 1, __ATOMIC_RELEASE);
+  const uint64_t index = r->inbox_tail & r->inbox_mask;
+  __atomic_store_n(&slot->turn, r->inbox_tail + r->inbox_mask + 1 - index, __ATOMIC_RELEASE);
   NBC__MON_RELAXED_STORE(&r->inbox_tail, r->inbox_tail + 1);
 }
 
@@ -850,9 +1108,9 @@ static void nbc__mon_drain_locked(nbc_recorder *r, int64_t known_ns, nbc__mon_ha
   int waits = 0;
   for (;;) {
     nbc__mon_slot *slot = &r->inbox[r->inbox_tail & r->inbox_mask];
-    const bool foreign = __atomic_load_n(&slot->turn, __ATOMIC_ACQUIRE) == r->inbox_tail + 1;
-    /* A stamp whose thread is just writing it holds up those behind it: give it a moment, lest an
-       own end overtakes its foreign begin. */
+    const bool foreign = nbc__mon_is_filled(r, slot);
+    /* A stamp whose thread is just writing it holds up those behind it: give it a moment, lest an own
+       end overtakes its foreign begin. */
     if (!foreign && waits < 100 && NBC__MON_RELAXED_LOAD(&r->inbox_head) != r->inbox_tail) {
       if (haste == NBC__MON_PASSING) break;
       waits++;
@@ -880,6 +1138,14 @@ static void nbc__mon_drain_locked(nbc_recorder *r, int64_t known_ns, nbc__mon_ha
     }
   }
   __atomic_store_n(&r->ring_tail, tail, __ATOMIC_RELEASE);
+}
+
+/* By the owner, whose ring is full: how long it took is the tool's own time. */
+static void nbc__mon_drain_in_time(nbc_recorder *r) {
+  const bool counts = r->event_cost_ns > 0 && r->depth > 0;
+  const int64_t start_ns = counts ? nbc_clock_now_ns(&r->monitor->clock) : 0;
+  nbc__mon_drain(r);
+  if (counts) r->drain_ns += nbc_clock_now_ns(&r->monitor->clock) - start_ns;
 }
 
 static void nbc__mon_drain(nbc_recorder *r) {
@@ -911,9 +1177,7 @@ NBC__PRIVATE void nbc__mon_drain_for_report_locked(nbc_recorder *r, int64_t t_ns
   for (;;) {
     nbc__mon_drain_locked(r, known_ns, NBC__MON_PATIENT);
     nbc__mon_slot *slot = &r->inbox[r->inbox_tail & r->inbox_mask];
-    if (!is_owner || __atomic_load_n(&slot->turn, __ATOMIC_ACQUIRE) != r->inbox_tail + 1 ||
-        slot->event.what != NBC__MON_STAMP)
-      return;
+    if (!is_owner || !nbc__mon_is_filled(r, slot) || slot->event.what != NBC__MON_STAMP) return;
     nbc__mon_process_foreign(r, slot, known_ns);
   }
 }

@@ -21,6 +21,21 @@
        case 2  stamps in different calls      min max(0, x - noncomp)  max min(comp, x)
        case 3  only one stamp                 min 0                    max x
      where comp and noncomp are the C and N that passed between the stamps.
+   What the bounds do not believe:
+     - that a send's data has arrived because the send ended (nbc_xfer_end_local): when the size may be
+       sent eagerly (the table's eager_bytes; up to 64 KiB where no table says), or when the window is
+       shorter than x, its end was not seen: case 3.
+     - that a receive's data came after the receive was posted (nbc_xfer_end_early): where it may have
+       been sent eagerly, min is 0, and with a window shorter than x its begin was not seen: case 3.
+     - the tables that stand in for missing ones, and any table for messages to oneself: min is 0.
+     - the slower of two tables as a lower bound: where the peer is not known, min rests on the faster.
+   Joint bounds: transfers of one direction that are under way to one class of peers at the same time
+   share the link. From the first's begin to the last's end, of length C + N, the link moves at most
+   the table's link_bytes_per_s x time, so with the work w of a transfer, its bytes at that rate,
+       max <= sum of (x - w) + C        min >= sum of w - N
+   for the sum over these transfers; the independent bounds above are kept beside them, and the joint
+   ones never leave them. Only with a table that has link_bytes_per_s.
+   What the tool itself costs (desc.call_cost_ns, event_cost_ns) is neither C nor N, but tool time.
 
    Several threads. Each thread has its own recorder, its own C and N. A transfer belongs to the
    thread that began it (its owner), also when another thread (a progress worker, another
@@ -33,7 +48,7 @@
    seen.
 
    Memory: about 100 B x (max_transfers + ring_events) + 600 B x max_cells + 3 KB x max_sections per
-   recorder, allocated at attach. No allocation, lock or system call per event (a full ring, and at
+   recorder, allocated at attach, touched when used: an idle thread has less than 64 KiB. No allocation, lock or system call per event (a full ring, and at
    every 64th call an inbox that is not empty, is drained under a private spin lock that only a
    foreign stamp or a report can hold). */
 
@@ -71,6 +86,9 @@ typedef struct nbc_monitor_desc {
                                         stamps */
   const nbc_counter_source *counters; /* borrowed until destroy; NULL = none */
   bool start_off;                     /* recorders start switched off */
+  bool grow_transfers;   /* max_transfers is where it begins: doubled when full (allocates) */
+  int64_t call_cost_ns;  /* what of a gap between calls is the caller's own work, at least; */
+  int64_t event_cost_ns; /* and per event of the call before. Lowered when a gap is shorter */
 } nbc_monitor_desc;
 
 /* ret NBC_OK | NBC_E_INVAL (edges not ascending, too many; too many counters) | NBC_E_CLOCK |
@@ -112,6 +130,18 @@ NBC_API void nbc_xfer_begun_at(nbc_recorder *recorder, uint64_t id, uint64_t siz
                                nbc_kind kind, nbc_peer peer, int64_t t_ns);
 NBC_API void nbc_xfer_end(nbc_recorder *recorder, uint64_t id);
 NBC_API void nbc_xfer_end_at(nbc_recorder *recorder, uint64_t id, int64_t t_ns);
+/* As nbc_xfer_end_sized, for data that may have come before its receive was posted. */
+NBC_API void nbc_xfer_end_early(nbc_recorder *recorder, uint64_t id, uint64_t size_bytes,
+                                nbc_peer peer);
+NBC_API void nbc_xfer_end_early_at(nbc_recorder *recorder, uint64_t id, uint64_t size_bytes,
+                                   nbc_peer peer, int64_t t_ns);
+/* As nbc_xfer_end, for data that leaves this process: the buffer may be used again, which does not tell
+   that the data has arrived. */
+NBC_API void nbc_xfer_end_local(nbc_recorder *recorder, uint64_t id);
+NBC_API void nbc_xfer_end_local_at(nbc_recorder *recorder, uint64_t id, int64_t t_ns);
+/* The time of the call that is open is shared by this many ends (of one wait for all); from here to the
+   end of the call. */
+NBC_API void nbc_call_shared(nbc_recorder *recorder, uint32_t ends);
 /* As nbc_xfer_end, but the true size became known only now (a receive shorter than its buffer). */
 NBC_API void nbc_xfer_end_sized(nbc_recorder *recorder, uint64_t id, uint64_t size_bytes,
                                 nbc_peer peer);
@@ -134,6 +164,10 @@ NBC_API void nbc_foreign_begin_at(nbc_recorder *owner, uint64_t id, uint64_t siz
                                   nbc_kind kind, nbc_peer peer, int64_t t_ns);
 NBC_API void nbc_foreign_end(nbc_recorder *owner, uint64_t id);
 NBC_API void nbc_foreign_end_at(nbc_recorder *owner, uint64_t id, int64_t t_ns);
+NBC_API void nbc_foreign_end_early(nbc_recorder *owner, uint64_t id, uint64_t size_bytes,
+                                   nbc_peer peer);
+NBC_API void nbc_foreign_end_local(nbc_recorder *owner, uint64_t id);
+NBC_API void nbc_foreign_end_local_at(nbc_recorder *owner, uint64_t id, int64_t t_ns);
 NBC_API void nbc_foreign_end_sized(nbc_recorder *owner, uint64_t id, uint64_t size_bytes,
                                    nbc_peer peer);
 NBC_API void nbc_foreign_end_sized_at(nbc_recorder *owner, uint64_t id, uint64_t size_bytes,
@@ -184,7 +218,20 @@ typedef struct nbc__mon_event {
   uint32_t call_seq; /* which call of the owner; 0 = outside of calls */
   uint16_t section;
   uint8_t kind, what, peer;
+  float waited_ns; /* in the call of an end */
 } nbc__mon_event;
+
+/* Transfers of one direction to one class of peers that were under way at the same time: from the
+   first's begin to the last's end (a busy period), they together move no more than the link does. */
+typedef struct nbc__mon_joint {
+  uint32_t active;
+  bool broken; /* a stamp of this period has no place: only the independent bounds hold */
+  int64_t begin_ns, begin_comp_ns, end_ns, end_comp_ns;
+  nbc_totals period;  /* of transfers with two ends in this period */
+  int64_t latency_ns; /* what of their maximum is not work of the link, summed */
+  int64_t work_ns;    /* their bytes at the link's rate */
+  nbc_totals sum;     /* of all closed periods: what stands in the report */
+} nbc__mon_joint;
 
 /* How C went on from t_ns, until the next one: what exact overlap needs. */
 typedef struct nbc__mon_turn {
@@ -192,7 +239,7 @@ typedef struct nbc__mon_turn {
 } nbc__mon_turn;
 
 /* Inbox for foreign stamps: bounded queue, many producers, one consumer (who holds the lock).
-   turn == position: free; turn == position + 1: filled. */
+   turn + index of the slot == position: free; == position + 1: filled. All zero is all free. */
 typedef struct nbc__mon_slot {
   uint64_t turn;
   nbc__mon_event event;
@@ -229,6 +276,11 @@ struct nbc_recorder {
   int64_t last_ns, enter_ns;
   int depth;
   nbc__mon_calls *call; /* of the open call */
+  float share;          /* of the open call's time that an end in it gets */
+  int64_t comp_ns;      /* C at the last exit */
+  int64_t owed_ns;      /* of the gap since then: the tool's own work, not booked yet */
+  int64_t call_cost_ns, event_cost_ns, drain_ns, tool_ns;
+  uint64_t enter_head; /* of the ring, when the open call was entered */
   uint32_t call_seq, call_seq_counter;
   bool on;
   uint16_t section;
@@ -260,8 +312,8 @@ struct nbc_recorder {
   nbc__mon_key *keys;
   uint64_t key_mask;
   nbc__mon_event *active;
-  uint32_t *pool;
-  size_t pool_count;
+  uint32_t *pool; /* places in active that were given back; those from active_used on are new */
+  size_t pool_count, active_used, active_size;
   struct {
     uint64_t id;
     bool set;
@@ -274,13 +326,14 @@ struct nbc_recorder {
   const nbc_table *last_table;
   uint64_t last_bytes;
   int64_t last_time_ns;
+  nbc__mon_joint joint[2][NBC_PEER_COUNT]; /* out, in */
 };
 
 struct nbc_monitor {
   nbc_monitor_desc desc;
   nbc_clock clock;
   uint64_t edges[NBC_MAX_CLASSES];
-  nbc_table *own_table[2];
+  nbc_table *own_table[2], *table_self;
   pthread_mutex_t mutex; /* the list of recorders */
   nbc_recorder *recorders;
   double start_unix_s;
@@ -290,6 +343,15 @@ NBC__PRIVATE void nbc__mon_lock(nbc_recorder *r);
 NBC__PRIVATE void nbc__mon_unlock(nbc_recorder *r);
 NBC__PRIVATE void nbc__mon_read_counters_locked(nbc_recorder *r, bool book);
 NBC__PRIVATE int nbc__mon_class(const nbc_monitor *m, uint64_t size_bytes);
-NBC__PRIVATE void nbc__mon_account(nbc_recorder *r, nbc_cell *cell, const nbc__mon_event *b,
-                                   const nbc__mon_event *e, uint64_t size_bytes, nbc_peer peer);
+/* What the bounds say of one transfer. */
+typedef struct nbc__mon_bounds {
+  int64_t x_ns, min_ns, max_ns;
+  int case_of; /* 0, 1, 2: [O §2.2] cases 1, 2, 3 */
+} nbc__mon_bounds;
+NBC__PRIVATE nbc__mon_bounds nbc__mon_account(nbc_recorder *r, nbc_cell *cell,
+                                              const nbc__mon_event *b, const nbc__mon_event *e,
+                                              uint64_t size_bytes, nbc_peer peer);
+/* Adds to `to` what a report at t_ns shows of transfers under way together. */
+NBC__PRIVATE void nbc__mon_take_joint(const nbc_recorder *r, int direction, nbc_peer peer,
+                                      nbc_totals *to);
 NBC__PRIVATE void nbc__mon_drain_for_report_locked(nbc_recorder *r, int64_t t_ns);

@@ -64,6 +64,14 @@ NBC_API void nbc_report_free(nbc_report *r) {
   NBC_FREE(r->calls);
   NBC_FREE(r->threads);
   NBC_FREE(r->counters);
+  for (size_t i = 0; i < r->site_count; i++) {
+    NBC_FREE(r->sites[i].call);
+    NBC_FREE(r->sites[i].module);
+    NBC_FREE(r->sites[i].symbol);
+  }
+  NBC_FREE(r->sites);
+  NBC_FREE(r->joints);
+  NBC_FREE(r->pairs);
   NBC_FREE(r->notes);
   NBC_FREE(r);
 }
@@ -89,7 +97,58 @@ NBC_API nbc_status nbc_report_counter(nbc_report *r, int section_index, const ch
   return NBC_E_NOMEM;
 }
 
-/* ---- finding and adding rows --------------------------------------------------------------- */
+static bool nbc__rep_equal(const char *a, const char *b) {
+  return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+NBC_API nbc_status nbc_report_site(nbc_report *r, const nbc_site *from) {
+  nbc_site *s = NULL;
+  for (size_t i = 0; i < r->site_count && !s; i++)
+    if (r->sites[i].offset == from->offset && nbc__rep_equal(r->sites[i].call, from->call) &&
+        nbc__rep_equal(r->sites[i].module, from->module))
+      s = &r->sites[i];
+  if (!s) {
+    NBC__REP_APPEND(nbc_site, r->sites, r->site_count, s);
+    if (!s) return NBC_E_NOMEM;
+    s->offset = from->offset;
+    if (nbc_report_set(&s->call, from->call ? from->call : "?") ||
+        nbc_report_set(&s->module, from->module) || nbc_report_set(&s->symbol, from->symbol))
+      return NBC_E_NOMEM;
+  }
+  s->count += from->count;
+  nbc__plus(&s->total_ns, from->total_ns);
+  if (from->max_ns > s->max_ns) s->max_ns = from->max_ns;
+  return NBC_OK;
+}
+
+NBC_API nbc_status nbc_report_pair(nbc_report *r, const nbc_pair *from) {
+  nbc_pair *p;
+  NBC__REP_APPEND(nbc_pair, r->pairs, r->pair_count, p);
+  if (!p) return NBC_E_NOMEM;
+  *p = *from;
+  return NBC_OK;
+}
+
+/* ---- finding and adding rows ------------------------------------------------------------------ */
+static bool nbc__rep_add_joint(nbc_report *r, const nbc_joint *from) {
+  nbc_joint *j = NULL;
+  for (size_t i = 0; i < r->joint_count && !j; i++)
+    if (r->joints[i].incoming == from->incoming && r->joints[i].peer == from->peer)
+      j = &r->joints[i];
+  if (!j) {
+    NBC__REP_APPEND(nbc_joint, r->joints, r->joint_count, j);
+    if (!j) return false;
+    j->incoming = from->incoming;
+    j->peer = from->peer;
+  }
+  j->count += from->count;
+  j->size_bytes += from->size_bytes;
+  nbc__plus(&j->xfer_ns, from->xfer_ns);
+  nbc__plus(&j->min_overlap_ns, from->min_overlap_ns);
+  nbc__plus(&j->max_overlap_ns, from->max_overlap_ns);
+  return true;
+}
+
 /* Index of a section by path, created when new; -1 when out of memory. */
 static int nbc__rep_section(nbc_report *r, const char *path, int parent_index) {
   nbc_section *s;
@@ -148,6 +207,7 @@ NBC__PRIVATE void nbc__rep_add_totals(nbc_totals *sum, const nbc_totals *t) {
   nbc__plus(&sum->min_overlap_ns, t->min_overlap_ns);
   nbc__plus(&sum->max_overlap_ns, t->max_overlap_ns);
   for (int i = 0; i < 3; i++) sum->case_count[i] += t->case_count[i];
+  nbc__plus(&sum->waited_ns, t->waited_ns);
   sum->exact_count += t->exact_count;
   nbc__plus(&sum->exact_xfer_ns, t->exact_xfer_ns);
   nbc__plus(&sum->exact_lo_ns, t->exact_lo_ns);
@@ -236,7 +296,9 @@ static bool nbc__rep_take_thread(nbc_report *out, nbc_recorder *r, const int *ma
     else
       thread->comp_ns += tail_ns, s->comp_ns += tail_ns;
   }
-  thread->wall_ns = thread->comp_ns + thread->call_ns + thread->off_ns;
+  thread->tool_ns = NBC__MON_RELAXED_LOAD(&r->tool_ns);
+  thread->wall_ns = thread->comp_ns + thread->call_ns + thread->off_ns + thread->tool_ns;
+  out->tool_ns += thread->tool_ns;
   out->comp_ns += thread->comp_ns;
   out->call_ns += thread->call_ns;
   out->off_ns += thread->off_ns;
@@ -285,6 +347,18 @@ static bool nbc__rep_take_recorder(nbc_report *out, nbc_recorder *r, int64_t t_n
     if (r->cells[i].t.count)
       ok = nbc__rep_add_cell(out, &r->cells[i], map[r->cells[i].section_index]);
   ok = ok && nbc__rep_take_active(out, r, map);
+  for (int k = 0; ok && k < 2 * NBC_PEER_COUNT; k++) {
+    nbc_totals t;
+    nbc_joint joint;
+    memset(&t, 0, sizeof t);
+    memset(&joint, 0, sizeof joint);
+    joint.incoming = k >= NBC_PEER_COUNT;
+    joint.peer = (nbc_peer)(k % NBC_PEER_COUNT);
+    nbc__mon_take_joint(r, joint.incoming, joint.peer, &t);
+    joint.count = t.count, joint.size_bytes = t.size_bytes, joint.xfer_ns = t.xfer_ns;
+    joint.min_overlap_ns = t.min_overlap_ns, joint.max_overlap_ns = t.max_overlap_ns;
+    if (t.count) ok = nbc__rep_add_joint(out, &joint);
+  }
   for (int p = 0; p < NBC_PROBLEM_COUNT; p++)
     out->problems[p] += NBC__MON_RELAXED_LOAD(&r->problems[p]);
   nbc__mon_unlock(r);
@@ -366,6 +440,12 @@ static bool nbc__rep_add_rows(nbc_report *sum, const nbc_report *one, int *map) 
     if (!thread) return false;
     *thread = one->threads[i];
   }
+  for (size_t i = 0; i < one->joint_count; i++)
+    if (!nbc__rep_add_joint(sum, &one->joints[i])) return false;
+  for (size_t i = 0; i < one->site_count; i++)
+    if (nbc_report_site(sum, &one->sites[i]) != NBC_OK) return false;
+  for (size_t i = 0; i < one->pair_count; i++)
+    if (nbc_report_pair(sum, &one->pairs[i]) != NBC_OK) return false;
   for (size_t i = 0; i < one->note_count; i++) {
     size_t known = 0; /* the same note from every process is said once */
     while (known < sum->note_count && strcmp(sum->notes[known], one->notes[i]) != 0) known++;
@@ -426,6 +506,7 @@ NBC_API nbc_status nbc_report_add(nbc_report *sum, const nbc_report *one, nbc_er
   nbc__plus(&sum->comp_ns, one->comp_ns);
   nbc__plus(&sum->call_ns, one->call_ns);
   nbc__plus(&sum->off_ns, one->off_ns);
+  nbc__plus(&sum->tool_ns, one->tool_ns);
   if (one->start_unix_s < sum->start_unix_s) sum->start_unix_s = one->start_unix_s;
   if (one->clock_rate_err_ppm > sum->clock_rate_err_ppm)
     sum->clock_rate_err_ppm = one->clock_rate_err_ppm;

@@ -24,9 +24,36 @@ typedef struct nbc_section {
   int64_t comp_ns, call_ns; /* while this section was the innermost */
 } nbc_section;
 
-typedef struct nbc_thread {
-  int64_t comp_ns, call_ns, off_ns, wall_ns;
-} nbc_thread; /* comp+call+off = wall */
+typedef struct nbc_thread { /* comp + call + off + tool = wall */
+  int64_t comp_ns, call_ns, off_ns, tool_ns, wall_ns;
+} nbc_thread;
+
+/* Transfers of one direction between this process and peers of one class, with bounds that know that
+   those under way together share a link ([MONITOR]); never wider than the independent ones. */
+typedef struct nbc_joint {
+  bool incoming;
+  nbc_peer peer;
+  uint64_t count, size_bytes;
+  int64_t xfer_ns, min_overlap_ns, max_overlap_ns;
+} nbc_joint;
+
+/* Calls from one place of the program. */
+typedef struct nbc_site {
+  char *call;      /* "MPI_Waitall" */
+  char *module;    /* file of the program or library that called; NULL: not known */
+  char *symbol;    /* the function there, as far as the file says it; may be NULL */
+  uint64_t offset; /* of the return address in the module */
+  uint64_t count;
+  int64_t total_ns, max_ns;
+} nbc_site;
+
+/* What went between two processes of the world, seen by `rank`. */
+typedef struct nbc_pair {
+  int rank, partner;
+  uint64_t sent_count, sent_bytes, received_count, received_bytes;
+  int64_t waited_ns; /* in calls that ended a receive from the partner */
+  int64_t busy_ns;   /* computation of `rank` while a large send to the partner was posted */
+} nbc_pair;
 
 typedef struct nbc_counter {
   char *name;
@@ -42,6 +69,7 @@ typedef struct nbc_report {
   int process_count;              /* 1, or how many were merged */
   double start_unix_s;
   int64_t wall_ns, comp_ns, call_ns, off_ns; /* sums over threads */
+  int64_t tool_ns; /* what the measuring itself took, by its calibrated cost */
   nbc_clock_source clock_source;
   double clock_hz, clock_rate_err_ppm, clock_resolution_ns, clock_read_cost_ns;
   char *table_same_node, *table_other_node; /* names */
@@ -59,6 +87,12 @@ typedef struct nbc_report {
   size_t thread_count;
   nbc_counter *counters;
   size_t counter_count;
+  nbc_joint *joints;
+  size_t joint_count;
+  nbc_site *sites;
+  size_t site_count;
+  nbc_pair *pairs;
+  size_t pair_count;
   char **notes;
   size_t note_count; /* one line each: wrong settings, things left out */
   uint64_t problems[NBC_PROBLEM_COUNT];
@@ -79,6 +113,11 @@ NBC_API nbc_status nbc_report_set(char **field, const char *text);
 NBC_API nbc_status nbc_report_note(nbc_report *report, const char *text);
 NBC_API nbc_status nbc_report_counter(nbc_report *report, int section_index, const char *name,
                                       double value);
+/* Adds calls from one place (joined with those of the same call, module and offset); copies.
+   ret NBC_OK | NBC_E_NOMEM */
+NBC_API nbc_status nbc_report_site(nbc_report *report, const nbc_site *site);
+/* Appends what went between two processes. ret NBC_OK | NBC_E_NOMEM */
+NBC_API nbc_status nbc_report_pair(nbc_report *report, const nbc_pair *pair);
 /* Adds one process's report to a sum (sections by path, cells by key; texts that differ become
    "several hosts"; different class edges are an error, and then nothing was added). ret NBC_OK |
    NBC_E_MISMATCH | NBC_E_NOMEM */

@@ -64,6 +64,7 @@ static void nbc__rep_json_totals(FILE *out, const nbc_totals *t) {
           (long long)t->min_overlap_ns, (long long)t->max_overlap_ns,
           (unsigned long long)t->case_count[0], (unsigned long long)t->case_count[1],
           (unsigned long long)t->case_count[2]);
+  if (t->waited_ns) fprintf(out, ",\"waited_ns\":%lld", (long long)t->waited_ns);
   if (t->exact_count)
     fprintf(out,
             ",\"exact_count\":%llu,\"exact_xfer_ns\":%lld,\"exact_overlap_lo_ns\":%lld,\"exact_"
@@ -86,6 +87,7 @@ static void nbc__rep_json_head(const nbc_report *r, FILE *out) {
   fprintf(out, ",\n\"wall_ns\":%lld,\"comp_ns\":%lld,\"call_ns\":%lld,\"off_ns\":%lld",
           (long long)r->wall_ns, (long long)r->comp_ns, (long long)r->call_ns,
           (long long)r->off_ns);
+  if (r->tool_ns) fprintf(out, ",\"tool_ns\":%lld", (long long)r->tool_ns);
   fprintf(out, ",\n\"clock\":{\"source\":\"%s\",\"hz\":", nbc_clock_source_name(r->clock_source));
   nbc__rep_json_double(out, r->clock_hz);
   fputs(",\"rate_err_ppm\":", out);
@@ -121,6 +123,48 @@ static void nbc__rep_json_cell(const nbc_cell *c, FILE *out) {
   fputs("}}", out);
 }
 
+/* Bounds of what was under way together, by method; call sites; pairs of processes. */
+static void nbc__rep_json_more(const nbc_report *r, FILE *out) {
+  if (r->joint_count) fputs(",\n\"joint_bounds\":[", out);
+  for (size_t i = 0; i < r->joint_count; i++) {
+    const nbc_joint *j = &r->joints[i];
+    fprintf(out,
+            "%s{\"method\":\"joint\",\"incoming\":%s,\"peer\":\"%s\",\"count\":%llu,\"size_bytes\":"
+            "%llu,"
+            "\"xfer_ns\":%lld,\"min_overlap_ns\":%lld,\"max_overlap_ns\":%lld}",
+            i ? ",\n " : "\n ", j->incoming ? "true" : "false", nbc_peer_name(j->peer),
+            (unsigned long long)j->count, (unsigned long long)j->size_bytes, (long long)j->xfer_ns,
+            (long long)j->min_overlap_ns, (long long)j->max_overlap_ns);
+  }
+  if (r->joint_count) fputs("]", out);
+  if (r->site_count) fputs(",\n\"sites\":[", out);
+  for (size_t i = 0; i < r->site_count; i++) {
+    const nbc_site *s = &r->sites[i];
+    fputs(i ? ",\n {\"call\":" : "\n {\"call\":", out);
+    nbc__rep_json_string(out, s->call);
+    fputs(",\"module\":", out);
+    nbc__rep_json_string(out, s->module);
+    fputs(",\"symbol\":", out);
+    nbc__rep_json_string(out, s->symbol);
+    fprintf(out, ",\"offset\":%llu,\"count\":%llu,\"total_ns\":%lld,\"max_ns\":%lld}",
+            (unsigned long long)s->offset, (unsigned long long)s->count, (long long)s->total_ns,
+            (long long)s->max_ns);
+  }
+  if (r->site_count) fputs("]", out);
+  if (r->pair_count) fputs(",\n\"pairs\":[", out);
+  for (size_t i = 0; i < r->pair_count; i++) {
+    const nbc_pair *p = &r->pairs[i];
+    fprintf(out,
+            "%s{\"rank\":%d,\"partner\":%d,\"sent_count\":%llu,\"sent_bytes\":%llu,\"received_"
+            "count\":%llu,"
+            "\"received_bytes\":%llu,\"waited_ns\":%lld,\"busy_ns\":%lld}",
+            i ? ",\n " : "\n ", p->rank, p->partner, (unsigned long long)p->sent_count,
+            (unsigned long long)p->sent_bytes, (unsigned long long)p->received_count,
+            (unsigned long long)p->received_bytes, (long long)p->waited_ns, (long long)p->busy_ns);
+  }
+  if (r->pair_count) fputs("]", out);
+}
+
 NBC_API nbc_status nbc_report_write_json(const nbc_report *r, FILE *out) {
   nbc__rep_json_head(r, out);
   fputs(",\n\"sections\":[", out);
@@ -147,9 +191,12 @@ NBC_API nbc_status nbc_report_write_json(const nbc_report *r, FILE *out) {
             (long long)r->calls[i].min_ns, (long long)r->calls[i].max_ns);
   fputs("],\n\"threads\":[", out);
   for (size_t i = 0; i < r->thread_count; i++)
-    fprintf(out, "%s{\"comp_ns\":%lld,\"call_ns\":%lld,\"off_ns\":%lld,\"wall_ns\":%lld}",
-            i ? ",\n " : "\n ", (long long)r->threads[i].comp_ns, (long long)r->threads[i].call_ns,
-            (long long)r->threads[i].off_ns, (long long)r->threads[i].wall_ns);
+    fprintf(
+        out,
+        "%s{\"comp_ns\":%lld,\"call_ns\":%lld,\"off_ns\":%lld,\"tool_ns\":%lld,\"wall_ns\":%lld}",
+        i ? ",\n " : "\n ", (long long)r->threads[i].comp_ns, (long long)r->threads[i].call_ns,
+        (long long)r->threads[i].off_ns, (long long)r->threads[i].tool_ns,
+        (long long)r->threads[i].wall_ns);
   fputs("],\n\"counters\":[", out);
   for (size_t i = 0; i < r->counter_count; i++) {
     fputs(i ? ",\n {\"name\":" : "\n {\"name\":", out);
@@ -158,7 +205,9 @@ NBC_API nbc_status nbc_report_write_json(const nbc_report *r, FILE *out) {
     nbc__rep_json_double(out, r->counters[i].value);
     fputs("}", out);
   }
-  fputs("],\n\"problems\":{", out);
+  fputs("]", out);
+  nbc__rep_json_more(r, out);
+  fputs(",\n\"problems\":{", out);
   for (int p = 0; p < NBC_PROBLEM_COUNT; p++)
     fprintf(out, "%s\"%s\":%llu", p ? "," : "", nbc_problem_name((nbc_problem)p),
             (unsigned long long)r->problems[p]);

@@ -386,6 +386,7 @@ static bool nbc__json_cases(nbc__json *j, void *target) {
       {"min_overlap_ns", NBC__JSON_NS, true, offsetof(type, path min_overlap_ns), NULL},           \
       {"max_overlap_ns", NBC__JSON_NS, true, offsetof(type, path max_overlap_ns), NULL},           \
       {"case_count", NBC__JSON_OTHER, false, offsetof(type, path case_count), nbc__json_cases},    \
+      {"waited_ns", NBC__JSON_NS, false, offsetof(type, path waited_ns), NULL},                    \
       {"exact_count", NBC__JSON_COUNT, false, offsetof(type, path exact_count), NULL},             \
       {"exact_xfer_ns", NBC__JSON_NS, false, offsetof(type, path exact_xfer_ns), NULL},            \
       {"exact_overlap_lo_ns", NBC__JSON_NS, false, offsetof(type, path exact_lo_ns), NULL}, {      \
@@ -512,7 +513,8 @@ static bool nbc__json_call(nbc__json *j, long index, void *target) {
 static bool nbc__json_thread(nbc__json *j, long index, void *target) {
   static const nbc__json_field fields[] = {
       NBC__JSON_AT(nbc_thread, comp_ns, NS, true), NBC__JSON_AT(nbc_thread, call_ns, NS, true),
-      NBC__JSON_AT(nbc_thread, off_ns, NS, true), NBC__JSON_AT(nbc_thread, wall_ns, NS, true)};
+      NBC__JSON_AT(nbc_thread, off_ns, NS, true), NBC__JSON_AT(nbc_thread, tool_ns, NS, false),
+      NBC__JSON_AT(nbc_thread, wall_ns, NS, true)};
   nbc_thread *t;
   (void)index, (void)target;
   NBC__REP_APPEND(nbc_thread, j->report->threads, j->report->thread_count, t);
@@ -530,6 +532,58 @@ static bool nbc__json_counter(nbc__json *j, long index, void *target) {
   if (!nbc__json_object(j, fields, NBC__JSON_LENGTH(fields), c)) return false;
   if (!c->name) return nbc__json_fail_at(j, j->line, NBC_E_PARSE, "name is null");
   return nbc__json_index(j, c->section_index, &j->top_section, &j->top_section_line);
+}
+
+static bool nbc__json_joint(nbc__json *j, long index, void *target) {
+  static const nbc__json_field fields[] = {
+      NBC__JSON_AT(nbc_joint, incoming, BOOL, true),
+      NBC__JSON_BY(nbc_joint, "peer", peer, true, nbc__json_peer),
+      NBC__JSON_AT(nbc_joint, count, COUNT, true),
+      NBC__JSON_AT(nbc_joint, size_bytes, COUNT, false),
+      NBC__JSON_AT(nbc_joint, xfer_ns, NS, true),
+      NBC__JSON_AT(nbc_joint, min_overlap_ns, NS, true),
+      NBC__JSON_AT(nbc_joint, max_overlap_ns, NS, true)};
+  nbc_joint *o;
+  (void)index, (void)target;
+  NBC__REP_APPEND(nbc_joint, j->report->joints, j->report->joint_count, o);
+  if (!o) return nbc__json_no_memory(j);
+  if (!nbc__json_object(j, fields, NBC__JSON_LENGTH(fields), o)) return false;
+  if (o->min_overlap_ns > o->max_overlap_ns || o->max_overlap_ns > o->xfer_ns)
+    return nbc__json_fail_at(j, j->line, NBC_E_PARSE,
+                             "min_overlap_ns, max_overlap_ns, xfer_ns must ascend");
+  return true;
+}
+
+static bool nbc__json_site(nbc__json *j, long index, void *target) {
+  static const nbc__json_field fields[] = {
+      NBC__JSON_AT(nbc_site, call, TEXT, true),    NBC__JSON_AT(nbc_site, module, TEXT, false),
+      NBC__JSON_AT(nbc_site, symbol, TEXT, false), NBC__JSON_AT(nbc_site, offset, COUNT, true),
+      NBC__JSON_AT(nbc_site, count, COUNT, true),  NBC__JSON_AT(nbc_site, total_ns, NS, true),
+      NBC__JSON_AT(nbc_site, max_ns, NS, false)};
+  nbc_site *s;
+  (void)index, (void)target;
+  NBC__REP_APPEND(nbc_site, j->report->sites, j->report->site_count, s);
+  if (!s) return nbc__json_no_memory(j);
+  return nbc__json_object(j, fields, NBC__JSON_LENGTH(fields), s) &&
+         (s->call || nbc__json_fail_at(j, j->line, NBC_E_PARSE, "call is null"));
+}
+
+static bool nbc__json_pair(nbc__json *j, long index, void *target) {
+  static const nbc__json_field fields[] = {NBC__JSON_AT(nbc_pair, rank, INT, true),
+                                           NBC__JSON_AT(nbc_pair, partner, INT, true),
+                                           NBC__JSON_AT(nbc_pair, sent_count, COUNT, false),
+                                           NBC__JSON_AT(nbc_pair, sent_bytes, COUNT, false),
+                                           NBC__JSON_AT(nbc_pair, received_count, COUNT, false),
+                                           NBC__JSON_AT(nbc_pair, received_bytes, COUNT, false),
+                                           NBC__JSON_AT(nbc_pair, waited_ns, NS, false),
+                                           NBC__JSON_AT(nbc_pair, busy_ns, NS, false)};
+  nbc_pair *p;
+  (void)index, (void)target;
+  NBC__REP_APPEND(nbc_pair, j->report->pairs, j->report->pair_count, p);
+  if (!p) return nbc__json_no_memory(j);
+  if (!nbc__json_object(j, fields, NBC__JSON_LENGTH(fields), p)) return false;
+  return (p->rank >= 0 && p->partner >= 0) ||
+         nbc__json_fail_at(j, j->line, NBC_E_PARSE, "negative rank");
 }
 
 static bool nbc__json_note(nbc__json *j, long index, void *target) {
@@ -605,6 +659,15 @@ static bool nbc__json_counters(nbc__json *j, void *target) {
 static bool nbc__json_notes(nbc__json *j, void *target) {
   return nbc__json_array(j, nbc__json_note, target);
 }
+static bool nbc__json_joints(nbc__json *j, void *target) {
+  return nbc__json_array(j, nbc__json_joint, target);
+}
+static bool nbc__json_sites(nbc__json *j, void *target) {
+  return nbc__json_array(j, nbc__json_site, target);
+}
+static bool nbc__json_pairs(nbc__json *j, void *target) {
+  return nbc__json_array(j, nbc__json_pair, target);
+}
 static bool nbc__json_problems(nbc__json *j, void *target) {
   static const nbc__json_field fields[] = {
 #define NBC__X(name, text)                                                                         \
@@ -629,6 +692,7 @@ static const nbc__json_field nbc__json_report_fields[] = {
     NBC__JSON_AT(nbc_report, comp_ns, NS, true),
     NBC__JSON_AT(nbc_report, call_ns, NS, true),
     NBC__JSON_AT(nbc_report, off_ns, NS, true),
+    NBC__JSON_AT(nbc_report, tool_ns, NS, false),
     {"clock", NBC__JSON_OTHER, false, 0, nbc__json_clock},
     NBC__JSON_AT(nbc_report, table_same_node, TEXT, false),
     NBC__JSON_AT(nbc_report, table_other_node, TEXT, false),
@@ -640,6 +704,9 @@ static const nbc__json_field nbc__json_report_fields[] = {
     {"calls", NBC__JSON_OTHER, false, 0, nbc__json_calls},
     {"threads", NBC__JSON_OTHER, false, 0, nbc__json_threads},
     {"counters", NBC__JSON_OTHER, false, 0, nbc__json_counters},
+    {"joint_bounds", NBC__JSON_OTHER, false, 0, nbc__json_joints},
+    {"sites", NBC__JSON_OTHER, false, 0, nbc__json_sites},
+    {"pairs", NBC__JSON_OTHER, false, 0, nbc__json_pairs},
     NBC__JSON_BY(nbc_report, "problems", problems, false, nbc__json_problems),
     {"notes", NBC__JSON_OTHER, false, 0, nbc__json_notes}};
 
@@ -675,6 +742,10 @@ static void nbc__json_sort(nbc__json *j) {
 static bool nbc__json_finish(nbc__json *j) {
   const nbc_report *r = j->report;
   char what[80];
+  if (r->size < 1 || r->rank < -1 || r->rank >= r->size) {
+    snprintf(what, sizeof what, "rank %d of a world of size %d", r->rank, r->size);
+    return nbc__json_fail_at(j, j->line, NBC_E_PARSE, what);
+  }
   if (nbc__json_peek(j) || j->at < j->end) return nbc__json_fail(j, "something follows the report");
   if (j->top_section >= (int)r->section_count) {
     snprintf(what, sizeof what, "section_index %d, but the last section is %zu", j->top_section,

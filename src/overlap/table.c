@@ -17,6 +17,9 @@ struct nbc_table { /* one allocation: this, then size_bytes, time_s, slope, name
   double *slope_ns;   /* ns per byte from point i on; the last one extrapolates */
   uint16_t first[66]; /* first[b]: first point whose size has at least b bits; ends with count */
   char *name;
+  int64_t eager_bytes;
+  double link_bytes_per_s;
+  char disturbed[160];
 };
 
 static void nbc__table_prepare(nbc_table *t) {
@@ -63,6 +66,9 @@ NBC_API nbc_status nbc_table_create(const uint64_t *size_bytes, const double *ti
   memcpy(t->size_bytes, size_bytes, count * sizeof *size_bytes);
   memcpy(t->time_s, time_s, count * sizeof *time_s);
   memcpy(t->name, name, name_bytes);
+  t->eager_bytes = -1;
+  t->link_bytes_per_s = 0;
+  t->disturbed[0] = 0;
   nbc__table_prepare(t);
   *table = t;
   return NBC_OK;
@@ -107,6 +113,14 @@ NBC_API size_t nbc_table_points(const nbc_table *table, const uint64_t **size_by
   return table->count;
 }
 
+NBC_API int64_t nbc_table_eager_bytes(const nbc_table *table) { return table->eager_bytes; }
+NBC_API double nbc_table_link_bytes_per_s(const nbc_table *table) {
+  return table->link_bytes_per_s;
+}
+NBC_API const char *nbc_table_disturbed(const nbc_table *table) {
+  return table->disturbed[0] ? table->disturbed : NULL;
+}
+
 NBC_API void nbc_table_free(nbc_table *table) { NBC_FREE(table); }
 
 /* ---- the file format: read and written without the locale's decimal comma ------------------ */
@@ -139,13 +153,51 @@ static nbc_status nbc__table_line(const char *at, const char *end, const char *n
   return NBC_OK;
 }
 
+/* "# WORD REST" of a line: where REST begins, or NULL. */
+static const char *nbc__table_said(const char *at, const char *end, const char *word) {
+  const size_t n = strlen(word);
+  if (at == end || *at != '#') return NULL;
+  at = nbc__text_blank(at + 1, end);
+  if ((size_t)(end - at) <= n || memcmp(at, word, n) != 0 || (at[n] != ' ' && at[n] != '\t'))
+    return NULL;
+  return nbc__text_blank(at + n, end);
+}
+
+/* A comment that means something, into *t; of what a comment says wrongly nothing is believed. */
+static nbc_status nbc__table_comment(nbc_table *t, const char *at, const char *end,
+                                     const char *name, int line, nbc_error *err) {
+  const char *rest;
+  if ((rest = nbc__table_said(at, end, "eager_bytes")) != NULL) {
+    uint64_t value;
+    const char *after = nbc__text_whole(rest, end, &value);
+    if (!after || nbc__text_blank(after, end) < end || value > INT64_MAX)
+      return nbc__status_fail(err, NBC_E_PARSE, line, "%.99s:%d: eager_bytes is not a size", name,
+                              line);
+    t->eager_bytes = (int64_t)value;
+  } else if ((rest = nbc__table_said(at, end, "link_bytes_per_s")) != NULL) {
+    double value;
+    const char *after = nbc__text_number(rest, end, &value);
+    if (!after || nbc__text_blank(after, end) < end || !(value >= 1 && value <= 1e18))
+      return nbc__status_fail(err, NBC_E_PARSE, line, "%.99s:%d: link_bytes_per_s is not a rate",
+                              name, line);
+    t->link_bytes_per_s = value;
+  } else if ((rest = nbc__table_said(at, end, "disturbed")) != NULL) {
+    snprintf(t->disturbed, sizeof t->disturbed, "%.*s", (int)(end - rest < 159 ? end - rest : 159),
+             rest);
+  }
+  return NBC_OK;
+}
+
 NBC_API nbc_status nbc_table_parse(const char *text, size_t text_bytes, const char *name,
                                    nbc_table **table, nbc_error *err) {
   uint64_t sizes[NBC_TABLE_MAX_POINTS];
   double times[NBC_TABLE_MAX_POINTS];
   size_t count = 0;
   int line = 0;
+  nbc_table said; /* by comments */
   *table = NULL;
+  memset(&said, 0, sizeof said);
+  said.eager_bytes = -1;
   if (!name) name = "table";
   if (text_bytes > NBC__TABLE_MAX_BYTES)
     return nbc__status_fail(err, NBC_E_PARSE, 0, "%.99s: larger than 1 MiB", name);
@@ -159,11 +211,12 @@ NBC_API nbc_status nbc_table_parse(const char *text, size_t text_bytes, const ch
       return nbc__status_fail(err, NBC_E_PARSE, line, "%.99s:%d: NUL byte", name, line);
     const char *end = next > at && next[-1] == '\r' ? next - 1 : next;
     const char *comment = (const char *)memchr(at, '#', (size_t)(end - at));
-    uint64_t size;
+    uint64_t size = 0;
     double time_s = 0;
     bool found;
-    const nbc_status status =
+    nbc_status status =
         nbc__table_line(at, comment ? comment : end, name, line, &size, &time_s, &found, err);
+    if (status == NBC_OK) status = nbc__table_comment(&said, at, end, name, line, err);
     if (status != NBC_OK) return status;
     at = next + 1;
     if (!found) continue;
@@ -179,7 +232,12 @@ NBC_API nbc_status nbc_table_parse(const char *text, size_t text_bytes, const ch
   }
   if (count == 0)
     return nbc__status_fail(err, NBC_E_PARSE, line, "%.99s:%d: no points", name, line);
-  return nbc_table_create(sizes, times, count, name, table, err);
+  const nbc_status status = nbc_table_create(sizes, times, count, name, table, err);
+  if (status != NBC_OK) return status;
+  (*table)->eager_bytes = said.eager_bytes;
+  (*table)->link_bytes_per_s = said.link_bytes_per_s;
+  memcpy((*table)->disturbed, said.disturbed, sizeof said.disturbed);
+  return NBC_OK;
 }
 
 NBC_API nbc_status nbc_table_read(const char *path, nbc_table **table, nbc_error *err) {
@@ -224,6 +282,13 @@ NBC_API nbc_status nbc_table_write(const nbc_table *table, const char *path, con
     comment += length;
     if (*comment) comment++;
   }
+  if (table->eager_bytes >= 0) fprintf(file, "# eager_bytes %lld\n", (long long)table->eager_bytes);
+  if (table->link_bytes_per_s > 0) {
+    fputs("# link_bytes_per_s ", file);
+    nbc__table_print(file, table->link_bytes_per_s);
+    fputc('\n', file);
+  }
+  if (table->disturbed[0]) fprintf(file, "# disturbed %s\n", table->disturbed);
   fputs("# bytes seconds\n", file);
   for (size_t i = 0; i < table->count; i++) {
     fprintf(file, "%llu ", (unsigned long long)table->size_bytes[i]);

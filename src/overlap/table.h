@@ -9,7 +9,13 @@
 /* File format: one "bytes seconds" per line, sizes ascending, '#' starts a comment; LF or CR LF
    ends every line, also the last (without it the file is taken for cut off). Between two sizes the
    time is interpolated linearly; below the first size it is the first time; above the last it grows
-   with the slope of the last two points, if that is positive (with one point: in proportion). */
+   with the slope of the last two points, if that is positive (with one point: in proportion).
+   Three comments mean something, when they begin a line:
+     # eager_bytes 4096          sends up to this size return before a receive is posted: that a send
+                                 ended does not tell that its data has arrived
+     # link_bytes_per_s 1.2e10   the most that one process was seen to move at once, with any number of
+                                 messages under way in one direction: what joint bounds rest on
+     # disturbed TEXT            the measurement was disturbed, and how; every report repeats it */
 #define NBC_TABLE_MAX_POINTS 1024
 
 typedef struct nbc_table nbc_table; /* immutable after creation: any number of threads may read */
@@ -34,6 +40,11 @@ NBC_API nbc_status nbc_table_create_linear(double latency_ns, double bytes_per_s
 /* Transfer time of n bytes. Any thread; O(1): lookup by the highest bit, then a bounded search. */
 NBC_API int64_t nbc_table_time_ns(const nbc_table *table, uint64_t size_bytes);
 NBC_API const char *nbc_table_name(const nbc_table *table);
+/* What the comments of the file say. Any thread.
+   eager: the largest size that is sent eagerly; -1: not known. link: 0: not known. disturbed: NULL: no */
+NBC_API int64_t nbc_table_eager_bytes(const nbc_table *table);
+NBC_API double nbc_table_link_bytes_per_s(const nbc_table *table);
+NBC_API const char *nbc_table_disturbed(const nbc_table *table);
 NBC_API size_t nbc_table_points(const nbc_table *table, const uint64_t **size_bytes,
                                 const double **time_s);
 NBC_API void nbc_table_free(nbc_table *table); /* NULL allowed */

@@ -246,7 +246,9 @@ static void recorders_hear_workers(void) {
 static void hidden_work_is_seen_as_hidden(void) {
   nbc_progress *progress = engine(NBC_POLICY_DEDICATED);
   const nbc_threads_desc desc = {.size = SIZE, .protocol = NBC_PROTOCOL_DIRECT_READ};
-  const nbc_monitor_desc monitor_desc = {0};
+  nbc_table *table = NULL; /* a minimum is claimed only where there is a table */
+  CHECK(nbc_table_create_linear(500, 5e9, "threads", &table) == NBC_OK);
+  const nbc_monitor_desc monitor_desc = {.table_same_node = table, .table_other_node = table};
   nbc_monitor *monitor;
   nbc_recorder *recorders[SIZE];
   nbc_report *report;
@@ -284,6 +286,7 @@ static void hidden_work_is_seen_as_hidden(void) {
   CHECK(starts == SIZE);
   nbc_report_free(report);
   nbc_monitor_destroy(monitor);
+  nbc_table_free(table);
   CHECK(nbc_progress_destroy(progress) == NBC_OK);
   nbc_threads_destroy(world);
 }

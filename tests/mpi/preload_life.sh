@@ -23,7 +23,8 @@ reuse() { # mpi
   also=
   counts 'processes 2
 bcast calls 15300 transfers 15000 bytes 15000000
-setup calls 1200 transfers 0 bytes 0'
+comm_dup calls 600 transfers 0 bytes 0
+comm_free calls 600 transfers 0 bytes 0'
 }
 window() { # mpi
   same_with_preload "$1" 2 preload_life "$1" window

@@ -20,7 +20,8 @@ if have_mpi openmpi; then
   counts 'processes 4
 send calls 4 transfers 4 bytes 16
 recv calls 4 transfers 4 bytes 16
-setup calls 4 transfers 0 bytes 0'
+comm_free calls 2 transfers 0 bytes 0
+spawn_connect calls 2 transfers 0 bytes 0'
   worlds=$(ls "$reports" | sed -n 's/^nbc_overlap\.\(.*\)\.[0-9]*\.json$/\1/p' | sort -u | wc -l)
   if [ "$worlds" = 2 ]; then ok "openmpi: two worlds, two names"; else bad "openmpi: $worlds names of runs"; fi
 else

@@ -38,12 +38,13 @@ static nbc_report *random_report(void) {
   if (test_below(4)) nbc_report_set(&r->host, random_text());
   if (test_below(4)) nbc_report_set(&r->library, random_text());
   if (test_below(4)) nbc_report_set(&r->table_same_node, random_text());
-  r->rank = (int)test_below(100) - 1;
-  r->size = (int)test_below(1000);
+  r->size = 1 + (int)test_below(1000);
+  r->rank = (int)test_below((uint64_t)r->size + 1) - 1;
   r->pid = (int)test_below(1 << 22);
   r->process_count = (int)test_below(100);
   r->start_unix_s = (double)test_rand() / 7e9;
   r->wall_ns = random_ns(), r->comp_ns = random_ns(), r->call_ns = random_ns(), r->off_ns = random_ns();
+  r->tool_ns = random_ns();
   r->clock_source = (nbc_clock_source)(1 + test_below(4));
   r->clock_hz = (double)test_rand() / 3e9;
   r->clock_rate_err_ppm = (double)test_rand() * 1e-30;
@@ -82,7 +83,25 @@ static nbc_report *random_report(void) {
   for (uint64_t i = test_below(4); i > 0; i--) {
     nbc_thread *t;
     NBC__REP_APPEND(nbc_thread, r->threads, r->thread_count, t);
-    t->comp_ns = random_ns(), t->call_ns = random_ns(), t->off_ns = random_ns(), t->wall_ns = random_ns();
+    t->comp_ns = random_ns(), t->call_ns = random_ns(), t->off_ns = random_ns(), t->tool_ns = random_ns(), t->wall_ns = random_ns();
+  }
+  for (int k = 0; k < 2 * NBC_PEER_COUNT; k += 1 + (int)test_below(5)) {
+    const nbc_totals t = random_totals();
+    nbc_joint *j;
+    NBC__REP_APPEND(nbc_joint, r->joints, r->joint_count, j);
+    j->incoming = k % 2, j->peer = (nbc_peer)(k / 2), j->count = t.count, j->size_bytes = t.size_bytes;
+    j->xfer_ns = t.xfer_ns, j->min_overlap_ns = t.min_overlap_ns, j->max_overlap_ns = t.max_overlap_ns;
+  }
+  for (uint64_t i = test_below(4); i > 0; i--) {
+    char call[] = "MPI_Wait", module[] = "/a \"b\"", symbol[] = "grün";
+    const nbc_site site = {test_below(2) ? call : symbol, test_below(2) ? module : NULL, test_below(2) ? symbol : NULL,
+                           test_rand(), test_below(9), random_ns(), random_ns()};
+    nbc_report_site(r, &site);
+  }
+  for (uint64_t i = test_below(4); i > 0; i--) {
+    const nbc_pair pair = {(int)test_below(9), (int)test_below(9), test_rand(), test_rand(), test_rand(), test_rand(),
+                           random_ns(), random_ns()};
+    nbc_report_pair(r, &pair);
   }
   for (int p = 0; p < NBC_PROBLEM_COUNT; p++) r->problems[p] = test_below(2) ? 0 : test_rand();
   return r;

@@ -1,0 +1,255 @@
+/* What is printed as certain holds whatever the network did: ends that were not seen, guessed tables,
+   messages to oneself, the tool's own time, and streams of concurrent transfers over one link whose
+   every byte is known. */
+#include "tests/overlap/sim.h"
+
+static nbc_monitor_desc plain;
+
+/* 100 ns + 1 ns per byte, a link of 1 byte/ns, eager up to 1000 B. */
+static nbc_table *table_of(const char *text) {
+  nbc_table *table = NULL;
+  nbc_error err;
+  memset(&err, 0, sizeof err);
+  CHECK(nbc_table_parse(text, strlen(text), "t", &table, &err) == NBC_OK);
+  return table;
+}
+#define MEASURED "# eager_bytes 1000\n# link_bytes_per_s 1e9\n0 1e-7\n1000000 1.0001e-3\n"
+
+static nbc_recorder *monitor_with(nbc_monitor_desc desc, nbc_table *same, nbc_table *other, nbc_monitor **m) {
+  nbc_clock clock;
+  nbc_clock_desc clock_desc;
+  nbc_recorder *r = NULL;
+  memset(&clock_desc, 0, sizeof clock_desc);
+  clock_desc.source = NBC_CLOCK_USER;
+  clock_desc.now_ns = sim_clock;
+  sim_now_ns = 0;
+  CHECK(nbc_clock_create(&clock_desc, &clock) == NBC_OK);
+  desc.clock = &clock;
+  desc.table_same_node = same;
+  desc.table_other_node = other;
+  CHECK(nbc_monitor_create(&desc, m) == NBC_OK);
+  CHECK(nbc_recorder_attach_at(*m, 0, &r) == NBC_OK);
+  return r;
+}
+static nbc_report *report_of(nbc_monitor *m, int64_t t_ns) {
+  nbc_report *r = NULL;
+  CHECK(nbc_monitor_report_at(m, t_ns, &r) == NBC_OK);
+  return r;
+}
+
+typedef enum ending { SEEN, LOCAL, EARLY } ending;
+/* One transfer: posted in a call [0, 10], comp_ns of computation, ended in a call of 10. */
+static nbc_totals one(nbc_table *same, nbc_table *other, uint64_t bytes, nbc_peer peer, int64_t comp_ns, ending how) {
+  nbc_monitor *m;
+  nbc_recorder *r = monitor_with(plain, same, other, &m);
+  nbc_call_enter_at(r, NBC_KIND_ISEND, 0);
+  nbc_xfer_begin_at(r, 1, bytes, NBC_KIND_ISEND, peer, 0);
+  nbc_call_exit_at(r, 10);
+  nbc_call_enter_at(r, NBC_KIND_WAIT, 10 + comp_ns);
+  if (how == LOCAL) nbc_xfer_end_local_at(r, 1, 20 + comp_ns);
+  else if (how == EARLY) nbc_xfer_end_early_at(r, 1, bytes, peer, 20 + comp_ns);
+  else nbc_xfer_end_at(r, 1, 20 + comp_ns);
+  nbc_call_exit_at(r, 20 + comp_ns);
+  nbc_report *report = report_of(m, 20 + comp_ns);
+  const nbc_totals t = report->total;
+  CHECK(t.waited_ns == 10);
+  nbc_report_free(report);
+  nbc_monitor_destroy(m);
+  return t;
+}
+#define IS(t, x, least, most, of)                                                                          \
+  CHECK((t).xfer_ns == (x) && (t).min_overlap_ns == (least) && (t).max_overlap_ns == (most) && (t).case_count[of] == 1)
+
+static void a_send_that_ended_may_not_have_arrived(void) {
+  nbc_table *t = table_of(MEASURED);
+  nbc_totals o = one(t, t, 500, NBC_PEER_SAME_NODE, 50, LOCAL); /* 600 ns, window 70 */
+  IS(o, 600, 0, 600, 2);
+  o = one(t, t, 500, NBC_PEER_SAME_NODE, 5000, LOCAL); /* eager: on its way when the window ends, maybe */
+  IS(o, 600, 0, 600, 2);
+  o = one(t, t, 5000, NBC_PEER_SAME_NODE, 6000, LOCAL); /* not eager */
+  IS(o, 5100, 5080, 5100, 1);
+  o = one(t, t, 5000, NBC_PEER_SAME_NODE, 60, LOCAL); /* not eager, but it cannot have arrived */
+  IS(o, 5100, 0, 5100, 2);
+  o = one(t, t, 500, NBC_PEER_SAME_NODE, 5000, SEEN);
+  IS(o, 600, 580, 600, 1);
+  nbc_table_free(t);
+}
+
+static void a_receive_may_be_late(void) {
+  nbc_table *t = table_of(MEASURED);
+  nbc_totals o = one(t, t, 500, NBC_PEER_SAME_NODE, 50, EARLY); /* it was there before */
+  IS(o, 600, 0, 600, 2);
+  o = one(t, t, 500, NBC_PEER_SAME_NODE, 5000, EARLY); /* maybe: no minimum */
+  IS(o, 600, 0, 600, 1);
+  o = one(t, t, 5000, NBC_PEER_SAME_NODE, 6000, EARLY);
+  IS(o, 5100, 5080, 5100, 1);
+  nbc_table_free(t);
+}
+
+static void no_minimum_without_a_measurement(void) {
+  nbc_table *t = table_of(MEASURED), *fast = table_of("0 1e-8\n1000000 1e-8\n");
+  CHECK(one(NULL, NULL, 100000, NBC_PEER_SAME_NODE, 1000000, SEEN).min_overlap_ns == 0);
+  CHECK(one(NULL, NULL, 100000, NBC_PEER_OTHER_NODE, 1000000, SEEN).min_overlap_ns == 0);
+  CHECK(one(t, NULL, 100000, NBC_PEER_SAME_NODE, 1000000, SEEN).min_overlap_ns == 100080);
+  CHECK(one(t, NULL, 100000, NBC_PEER_UNKNOWN, 1000000, SEEN).min_overlap_ns == 0);
+  CHECK(one(t, t, 100000, NBC_PEER_SELF, 1000000, SEEN).min_overlap_ns == 0);
+  /* a peer that is not known: the slower time, and the faster one as lower bound */
+  const nbc_totals o = one(fast, t, 100000, NBC_PEER_UNKNOWN, 1000000, SEEN);
+  CHECK(o.xfer_ns == 100100 && o.min_overlap_ns == 0 && o.max_overlap_ns == 100100);
+  nbc_table_free(t);
+  nbc_table_free(fast);
+}
+
+static void own_cost_is_not_computation(void) {
+  nbc_monitor_desc desc = plain;
+  nbc_monitor *m;
+  nbc_table *t = table_of(MEASURED);
+  desc.call_cost_ns = 20;
+  desc.event_cost_ns = 10;
+  nbc_recorder *r = monitor_with(desc, t, t, &m);
+  nbc_call_enter_at(r, NBC_KIND_ISEND, 0);
+  nbc_xfer_begin_at(r, 1, 5000, NBC_KIND_ISEND, NBC_PEER_SAME_NODE, 0);
+  nbc_call_exit_at(r, 10); /* owes 30 */
+  nbc_call_enter_at(r, NBC_KIND_TEST, 100);
+  nbc_call_exit_at(r, 5000); /* owes 20 */
+  nbc_call_enter_at(r, NBC_KIND_WAIT, 5030);
+  nbc_xfer_end_at(r, 1, 5300);
+  nbc_call_exit_at(r, 5300); /* owes 30 */
+  nbc_report *report = report_of(m, 5300);
+  CHECK(report->total.max_overlap_ns == 60 + 10 && report->comp_ns == 70 && report->tool_ns == 50);
+  CHECK(report->wall_ns == 5300);
+  nbc_report_free(report);
+  /* a gap of 10 where 30 were owed: it costs a third of what was said; no computation, none denied */
+  nbc_call_enter_at(r, NBC_KIND_TEST, 5310);
+  nbc_call_exit_at(r, 5400); /* owes 6 */
+  nbc_call_enter_at(r, NBC_KIND_TEST, 5500);
+  nbc_call_exit_at(r, 5500);
+  report = report_of(m, 5500);
+  CHECK(report->tool_ns == 50 + 10 + 6 && report->comp_ns == 70 + 94 && report->problems[NBC_PROBLEM_clock_backward] == 0);
+  nbc_report_free(report);
+  nbc_monitor_destroy(m);
+  nbc_table_free(t);
+}
+
+/* ---- streams over one link, every byte known --------------------------------------------------- */
+typedef struct flow {
+  int64_t posted_ns, bytes, left, hidden_ns;
+  bool posted, ended;
+} flow;
+enum { FLOWS = 48, LATENCY_NS = 100, STEP_NS = 1 };
+
+/* Rounds of: post some, compute, wait for some or all. The link serves its flows in turn, when it
+   serves at all: always, in calls only, or now and then. */
+static void stream(uint64_t seed_of_kind) {
+  nbc_monitor *m;
+  nbc_table *t = table_of(MEASURED);
+  nbc_recorder *r = monitor_with(plain, t, t, &m);
+  flow f[FLOWS];
+  memset(f, 0, sizeof f);
+  const int most_at_once = 1 + (int)test_below(12);
+  int next = 0, turn = 0, active = 0;
+  int64_t now = 0, call_until = 0, comp_until = 0;
+  bool in_call = false, wants_all = false;
+  while (next < FLOWS || active) {
+    if (!in_call && now >= comp_until) {
+      nbc_call_enter_at(r, NBC_KIND_WAITALL, now);
+      in_call = true;
+      call_until = now + 1 + (int64_t)test_below(300);
+      wants_all = active >= most_at_once || next == FLOWS || !test_below(4);
+      for (int k = 0; k < 4 && next < FLOWS && active < most_at_once; k++, next++, active++) {
+        f[next].posted_ns = now, f[next].posted = true;
+        f[next].left = f[next].bytes = 1001 + (int64_t)test_below(4000);
+        nbc_xfer_begin_at(r, (uint64_t)next + 1, (uint64_t)f[next].bytes, NBC_KIND_ISEND, NBC_PEER_OTHER_NODE, now);
+      }
+    }
+    bool all_done = true;
+    for (int i = 0; i < next; i++) all_done = all_done && (f[i].ended || f[i].left == 0);
+    if (in_call && now >= call_until && (!wants_all || all_done)) {
+      for (int i = 0; i < next; i++)
+        if (!f[i].ended && f[i].left == 0) {
+          nbc_xfer_end_local_at(r, (uint64_t)i + 1, now);
+          f[i].ended = true, active--;
+        }
+      nbc_call_exit_at(r, now);
+      in_call = false;
+      comp_until = now + 1 + (int64_t)test_below(3000);
+    }
+    const bool serves = seed_of_kind == 0 || in_call || (seed_of_kind == 2 && now / 700 % 2);
+    for (int i = 0; i < next; i++) /* latencies pass side by side */
+      if (now < f[i].posted_ns + LATENCY_NS && !in_call) f[i].hidden_ns++;
+    for (int k = 0; serves && k < next; k++) {
+      flow *x = &f[(turn + k) % next];
+      if (x->left == 0 || now < x->posted_ns + LATENCY_NS) continue;
+      x->left--;
+      x->hidden_ns += !in_call;
+      turn = (turn + k + 1) % next;
+      break;
+    }
+    now++;
+  }
+  if (in_call) nbc_call_exit_at(r, now);
+  int64_t truth = 0;
+  for (int i = 0; i < FLOWS; i++) truth += f[i].hidden_ns;
+  nbc_report *report = report_of(m, now);
+  const nbc_totals *o = &report->total;
+  CHECK(report->joint_count == 1 && !report->joints[0].incoming && report->joints[0].count == FLOWS);
+  const nbc_joint *j = &report->joints[0];
+  CHECK(o->min_overlap_ns <= truth && truth <= o->max_overlap_ns);
+  CHECK(j->min_overlap_ns <= truth && truth <= j->max_overlap_ns);
+  CHECK(j->min_overlap_ns >= o->min_overlap_ns && j->max_overlap_ns <= o->max_overlap_ns && j->xfer_ns == o->xfer_ns);
+  nbc_report_free(report);
+  nbc_monitor_destroy(m);
+  nbc_table_free(t);
+}
+static void concurrent_transfers_share_their_link(void) {
+  for (uint64_t i = 0; i < 90; i++) stream(i % 3);
+}
+
+/* 64 messages of 9,900 ns in flight, 100 ns of computation: each for itself may have hidden all of
+   that; together they hid the 100 ns and what latencies passed in them. */
+static void one_gap_is_not_hidden_64_times(void) {
+  nbc_monitor *m;
+  nbc_table *t = table_of(MEASURED);
+  nbc_recorder *r = monitor_with(plain, t, t, &m);
+  nbc_call_enter_at(r, NBC_KIND_ISEND, 0);
+  for (uint64_t i = 0; i < 64; i++) nbc_xfer_begin_at(r, i, 9900, NBC_KIND_IRECV, NBC_PEER_SAME_NODE, 0);
+  nbc_call_exit_at(r, 1000);
+  nbc_call_enter_at(r, NBC_KIND_WAITALL, 11000);
+  for (uint64_t i = 0; i < 64; i++) nbc_xfer_end_at(r, i, 700000);
+  nbc_call_exit_at(r, 700000);
+  nbc_report *report = report_of(m, 700000);
+  CHECK(report->total.max_overlap_ns == 64 * 10000);
+  CHECK(report->joint_count == 1 && report->joints[0].incoming && report->joints[0].max_overlap_ns == 64 * 100 + 10000);
+  nbc_report_free(report);
+  nbc_monitor_destroy(m);
+  nbc_table_free(t);
+}
+
+static void many_open_transfers_are_all_followed(void) {
+  nbc_monitor_desc desc = plain;
+  nbc_monitor *m;
+  nbc_table *t = table_of(MEASURED);
+  desc.max_transfers = 16;
+  desc.grow_transfers = true;
+  nbc_recorder *r = monitor_with(desc, t, t, &m);
+  for (uint64_t i = 0; i < 20000; i++) nbc_xfer_begin_at(r, i * 7, 100, NBC_KIND_IRECV, NBC_PEER_SAME_NODE, (int64_t)i);
+  for (uint64_t i = 0; i < 20000; i++) nbc_xfer_end_at(r, i * 7, 100000);
+  nbc_report *report = report_of(m, 100000);
+  CHECK(report->total.count == 20000 && report->total.case_count[2] == 0);
+  for (int p = 0; p < NBC_PROBLEM_COUNT; p++) CHECK(report->problems[p] == 0);
+  nbc_report_free(report);
+  nbc_monitor_destroy(m);
+  nbc_table_free(t);
+}
+
+int main(int argc, char **argv) {
+  TEST_INIT(argc, argv);
+  RUN(a_send_that_ended_may_not_have_arrived);
+  RUN(a_receive_may_be_late);
+  RUN(no_minimum_without_a_measurement);
+  RUN(own_cost_is_not_computation);
+  RUN(concurrent_transfers_share_their_link);
+  RUN(one_gap_is_not_hidden_64_times);
+  RUN(many_open_transfers_are_all_followed);
+  return TEST_END();
+}
