@@ -1,0 +1,23 @@
+# The progress preload and its tests: one library per MPI, every function of that MPI wrapped from its own header.
+PROGRESS_FILES := $(wildcard tools/progress_preload*)
+# $(call progress_library,mpi or mpich,WRAPPER)
+define progress_library
+EXAMPLES += $(B)/libnbc_progress_$1.so
+$(B)/progress_$1/progress_calls.h: tools/progress_preload_calls.awk $(PROGRESS_FILES) $(B)/.flags
+	@mkdir -p $$(@D)
+	$(Q)printf '#include <mpi.h>\n' | $(mpi_cc) $2 -E -P -x c - >$$@.i
+	$(Q){ sed -n 's/^\(DEFINE\|SOME\)(\([A-Za-z_]*\)[,)].*/OWNED \2/p' tools/progress_preload*.[ch]; cat $$@.i; } | \
+	  awk -f tools/progress_preload_calls.awk >$$@
+$(B)/libnbc_progress_$1.so: $(PROGRESS_FILES) nbc_overlap.h $(B)/progress_$1/progress_calls.h
+	$$(call mpi_build,$$@,$2,$(wildcard tools/progress_preload*.c),-shared -fPIC -fexceptions -fvisibility=hidden -Itools -I$(B)/progress_$1)
+endef
+$(if $(MPICC_OMPI),$(eval $(call progress_library,mpi,mpicc.openmpi)))
+$(if $(MPICC_MPICH),$(eval $(call progress_library,mpich,mpicc.mpich)))
+# $(call progress_test,NAME,openmpi or mpich)
+define progress_test
+NEEDS_mpi += $(B)/tests/mpi/$1.$2
+$(call mpi_program,$(B)/tests/mpi/$1.$2,tests/mpi/$1.c,mpicc.$2,$(TEST_FLAGS))
+endef
+$(foreach m,$(if $(MPICC_OMPI),openmpi) $(if $(MPICC_MPICH),mpich),\
+  $(foreach t,progress_moves progress_requests progress_level,$(eval $(call progress_test,$t,$m))))
+$(eval $(call script,mpi/progress))

@@ -1,0 +1,116 @@
+#!/bin/sh
+# The progress preload: data arrives while the program computes, and programs behave as without it.
+. tests/mpi/preload_common.sh
+export NBC_PROGRESS_SAY=0
+progress_library() { case $1 in openmpi) echo "$B/libnbc_progress_mpi.so" ;; *) echo "$B/libnbc_progress_mpich.so" ;; esac; }
+# progress MPI PROCESSES [NAME=VALUE...] PROGRAM...
+progress() {
+  m=$1 n=$2
+  shift 2
+  case $m in
+    openmpi) timeout -k 5 90 mpirun.openmpi -n "$n" env LD_PRELOAD="$before$(progress_library $m)" "$@" ;;
+    *) timeout -k 5 90 mpirun.mpich -n "$n" env LD_PRELOAD="$before$(progress_library $m)" "$@" ;;
+  esac
+}
+before=
+# Open MPI without copies between processes has no windows under MPI_THREAD_MULTIPLE, whoever asks for it.
+moves() { # MPI PROCESSES SETTINGS...: every way of moving data arrives without a call
+  m=$1 n=$2 ways=5
+  shift 2
+  case $m,$* in openmpi,*multiple*) ways=4 ;; esac
+  progress $m $n "$@" "$B/tests/mpi/progress_moves.$m" $ways >"$work/moves" 2>&1
+  if [ "$(grep -c ': arrived$' "$work/moves")" = $ways ]; then ok "$m, $n processes, $*: everything arrives without a call"
+  else bad "$m, $n processes, $*"; cat "$work/moves"; fi
+}
+requests() { # MPI PROCESSES SETTINGS...
+  m=$1 n=$2
+  shift 2
+  progress $m $n "$@" "$B/tests/mpi/progress_requests.$m" >"$work/requests" 2>&1
+  if grep -qx "$n processes checked, 0 checks failed" "$work/requests"; then ok "$m, $n processes, $*: requests are as the standard says"
+  else bad "$m, $n processes, $*: requests"; head -20 "$work/requests"; fi
+}
+plain_requests() { # the conformance set holds of the MPI itself
+  run $1 3 "$B/tests/mpi/progress_requests.$1" >"$work/requests" 2>&1
+  if grep -qx "3 processes checked, 0 checks failed" "$work/requests"; then ok "$1 alone: requests are as the standard says"
+  else bad "$1 alone: requests"; head -20 "$work/requests"; fi
+}
+same() { # MPI PROCESSES PROGRAM [ARGUMENT]: prints the same with and without
+  run "$1" "$2" "$B/tests/mpi/$3.$1" ${4:+"$4"} 2>/dev/null | sort >"$work/without"
+  progress "$1" "$2" NBC_PROGRESS=timer "$B/tests/mpi/$3.$1" ${4:+"$4"} 2>/dev/null | sort >"$work/with"
+  if [ -s "$work/without" ] && diff "$work/without" "$work/with"; then ok "$1, $2 processes: $3 $4: same results"
+  else bad "$1, $2 processes: $3 $4: results differ"; fi
+}
+every() { # MPI: every form of every call that moves data
+  OMPI_MCA_osc=pt2pt,sm run $1 3 "$B/tests/mpi/preload_every.$1" "$work/every"
+  OMPI_MCA_osc=pt2pt,sm progress $1 3 NBC_PROGRESS=timer "$B/tests/mpi/preload_every.$1" "$work/every_with"
+  cat "$work"/every.* >"$work/without"
+  if [ -s "$work/without" ] && cat "$work"/every_with.* | diff "$work/without" -; then ok "$1: every call: same results"
+  else bad "$1: every call: results differ"; fi
+}
+end() { # MPI WAY: exit status and output of a program that ends so
+  m=$1 how=$2
+  for try in 1 2 3 4 5; do # what differs again and again is a difference (see preload_ends.sh)
+    run $m 1 "$B/tests/mpi/preload_ends.$m" $how 2>/dev/null | sed 's/PID [0-9]*/PID/' >"$work/without"
+    run $m 1 "$B/tests/mpi/preload_ends.$m" $how >/dev/null 2>&1
+    status=$?
+    progress $m 1 NBC_PROGRESS=timer "$B/tests/mpi/preload_ends.$m" $how 2>/dev/null | sed 's/PID [0-9]*/PID/' >"$work/with"
+    progress $m 1 NBC_PROGRESS=timer "$B/tests/mpi/preload_ends.$m" $how >/dev/null 2>&1
+    status_with=$?
+    [ $status = $status_with ] && cmp -s "$work/without" "$work/with" && break
+  done
+  if [ $status = $status_with ] && cmp "$work/without" "$work/with"; then ok "$m $how: same end"
+  else bad "$m $how: status $status without, $status_with with"; fi
+}
+levels() { # the program is told the level that it asked for
+  for level in init 0 1 2 3; do
+    a=$(run $1 1 "$B/tests/mpi/progress_level.$1" $level) b=$(progress $1 1 NBC_PROGRESS=timer "$B/tests/mpi/progress_level.$1" $level)
+    if [ -n "$a" ] && [ "$a" = "$b" ]; then ok "$1, level $level: $a"; else bad "$1, level $level: '$a' without, '$b' with"; fi
+  done
+}
+says() { # MPI TEXT SETTINGS...: one line on standard error has this
+  m=$1 text=$2
+  shift 2
+  progress $m 2 NBC_PROGRESS_SAY=1 "$@" "$B/tests/mpi/progress_level.$m" init >"$work/says" 2>&1
+  if [ "$(grep -c "^nbc_progress: .*$text" "$work/says")" = 1 ]; then ok "$m, $*: says '$text'"; else bad "$m, $*: does not say '$text'"; cat "$work/says"; fi
+}
+with_measuring() { # both preloads in one line: the report of the one that measures is there, and data still arrives
+  reports=$work/both.$1
+  mkdir "$reports"
+  before="$(library $1) "
+  moves $1 2 NBC_PROGRESS=timer NBC_REPORT_DIR="$reports"
+  before=
+  if [ "$(ls "$reports" | grep -c 'json$')" = 2 ]; then ok "$1: measured too"; else bad "$1: $(ls "$reports")"; fi
+  # the worker's own calls are nobody's transfers: the program's sends and receives alone
+  line=$(show "$reports"/*.json | grep '^isend')
+  if [ "$line" = "isend calls 4 transfers 4 bytes 16777216" ]; then ok "$1: counts of the program alone"; else bad "$1: '$line'"; fi
+}
+languages() {
+  for f in preload_cxx preload_fortran_mpif preload_fortran_use preload_fortran_f08; do
+    if [ -x "$B/tests/mpi/$f.$1" ]; then same $1 2 $f; else skip "$1: $f: no compiler"; fi
+  done
+}
+all() {
+  for n in 1 2 5; do moves $1 $n NBC_PROGRESS=timer; done
+  moves $1 2 NBC_PROGRESS=idle
+  moves $1 2 NBC_PROGRESS=dedicated NBC_PROGRESS_CORE=0,1
+  moves $1 2 NBC_PROGRESS=timer NBC_PROGRESS_LEVEL=serialized
+  moves $1 2 NBC_PROGRESS=timer NBC_PROGRESS_LEVEL=multiple
+  plain_requests $1
+  for n in 1 2 3 4 6 9; do requests $1 $n NBC_PROGRESS=timer NBC_PROGRESS_LEVEL=multiple; done
+  requests $1 3 NBC_PROGRESS=dedicated NBC_PROGRESS_CORE=0,1
+  requests $1 3 NBC_PROGRESS=timer NBC_PROGRESS_LEVEL=serialized
+  requests $1 2 NBC_PROGRESS=none
+  levels $1
+  says $1 'rank 1 may not use such a core: no worker' NBC_PROGRESS_CORE=1000
+  says $1 'get no worker: of [0-9]* cores none is left' NBC_PROGRESS=dedicated taskset -c 0
+  says $1 'one lock' NBC_PROGRESS=timer NBC_PROGRESS_LEVEL=serialized
+  says $1 'NBC_PROGRESS=tiemr: not known' NBC_PROGRESS=tiemr
+  for p in preload_forms preload_threads; do same $1 2 $p; done
+  every $1
+  for w in none exit _exit quick_exit abort mpi_abort term segv fork; do end $1 $w; done
+  [ $1 = openmpi ] && same $1 1 preload_spawn # Debian's MPICH has no spawn
+  languages $1
+  with_measuring $1
+}
+each_mpi all
+finish

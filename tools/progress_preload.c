@@ -1,0 +1,523 @@
+/* progress_preload.c: communication goes on while the program computes, in any MPI program, unedited.
+
+   Question: how do I get the overlap that MPI_Isend, MPI_Iallreduce, MPI_Put promise?
+   Command:  mpirun.openmpi -n 2 -x LD_PRELOAD=$PWD/build/libnbc_progress_mpi.so ./program
+             mpirun.mpich -n 2 -genv LD_PRELOAD $PWD/build/libnbc_progress_mpich.so ./program
+   Proof:    both preloads in one line, the one that measures first:
+             LD_PRELOAD="libnbc_overlap_mpi.so libnbc_progress_mpi.so"; then overlap_report --diff
+   Or link:  cc ... -L build -lnbc_progress_mpi $(mpicc --showme:link), before the MPI's own library.
+
+   Most MPIs move data only while the program is inside an MPI call. This library gives every process
+   a worker thread that enters the MPI while the program computes: on a core that nobody else uses,
+   only while something is in flight, and never while the program is inside the MPI itself.
+
+   ENVIRONMENT (a wrong value is said once, and the default kept)
+     NBC_PROGRESS       dedicated (default)  the worker polls on a core of its own
+                        timer                it looks in every NBC_PROGRESS_US (default 1000) microseconds, on
+                                             the program's own cores
+                        idle                 it polls when nothing else wants a core (SCHED_IDLE)
+                        none                 no worker; calls are only forwarded
+     NBC_PROGRESS_CORE  auto (default)  a core that this job may use and no rank or OpenMP thread needs,
+                                        found together with the other ranks of the node. Without one
+                                        there is no worker, and a line says what to set
+                        last            the highest core that the job may use
+                        N, or N,N,...   cores by number: the n-th rank of a node takes the n-th
+     NBC_PROGRESS_LEVEL multiple (default)  ask the MPI for MPI_THREAD_MULTIPLE
+                        serialized          for MPI_THREAD_SERIALIZED: every call goes through one lock
+     NBC_PROGRESS_SAY   1 (default)  one line by rank 0 about what was chosen, one by who got nothing
+                        0 nothing    2 also one line per process at the end: what the worker did
+     NBC_PEERS          0: no communication of ours in MPI_Init (some programs of the world are not
+                        preloaded). Then auto finds no core, and the local rank is the launcher's
+
+   CORES. What a rank needs: the cores that its main thread is bound to, or as many as it has OpenMP
+   threads when it may use more than that (omp_get_max_threads; their places when they are bound). The
+   process of a rank that is not bound is moved off the workers' cores, which is said. Cores with an
+   idle sibling (SMT) and of the rank's own package come first. Two jobs on one node do not take the
+   same core: who has it holds a name in the abstract socket namespace.
+
+   THREADS. The MPI is asked for MPI_THREAD_MULTIPLE; the program is told the level that it asked for
+   (MPI_Init: MPI_THREAD_SINGLE). When the MPI grants MPI_THREAD_SERIALIZED, every MPI call goes
+   through one lock of this library; when it grants less, there is no worker. Both are said. User-
+   defined operators of nonblocking reductions may run in the worker, as in any MPI that progresses.
+
+   WHAT IS IN FLIGHT: requests from the call that returns them to the one that completes or frees them
+   (persistent ones: since they were started), and windows until they are freed, since another process
+   may want something of ours at any time. A request freed while active is completed by the worker.
+   With nothing in flight for 200 us the worker sleeps; it then looks in every 4 ms, so that
+   messages which nobody waits for yet leave the MPI's buffers.
+
+   ENDS. MPI_Finalize, exit and MPI_Abort stop the worker first. Children of fork have none, and their calls
+   are forwarded. What MPI_Comm_spawn starts is a world of its own with its own workers. Programs that
+   use sessions without MPI_Init are forwarded, without a worker.
+
+   HOW IT IS BUILT
+   Every function of the MPI is wrapped, from the MPI's own header (progress_preload_calls.awk): MPI_X and
+   PMPI_X are defined, and the next PMPI_X in link order is called; so C, C++ and the three Fortran
+   bindings pass here, and any number of PMPI tools may lie on top (before this library in
+   LD_PRELOAD). Per call that communicates: two atomic additions on one word. */
+#include "progress_preload.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* what is deprecated is wrapped too */
+
+/* ============================================================================================== */
+/* State */
+/* ============================================================================================== */
+enum policy { DEDICATED, TIMER, IDLE, NONE };
+static const char *const policy_names[] = {"dedicated", "timer", "idle", "none"};
+
+#define ONE_IN_FLIGHT ((int64_t)1 << 32)
+
+static struct {
+  /* Low half: program threads inside the MPI. High half: requests and windows in flight. */
+  int64_t flight __attribute__((aligned(128)));
+  uint32_t asleep; /* futex: the worker sleeps */
+  int64_t wake_asked_ns;
+  bool active __attribute__((aligned(128))); /* between Init and Finalize, in this process, with a worker */
+  bool locked;                               /* MPI_THREAD_SERIALIZED: one lock around every call */
+  uint32_t lock;
+  int told_level; /* what MPI_Query_thread says; -1: ask the MPI */
+  enum policy policy;
+  bool polite; /* the worker shares its core: with another worker, or because it was told to */
+  bool stop;
+  int say, rank, core;
+  pid_t pid;
+  pthread_t worker;
+  MPI_Comm comm; /* the worker's own: what it probes */
+  int64_t period_ns;
+  uint64_t poll_count, wake_count;
+  int64_t wake_ns[256]; /* the last ones */
+  uint32_t tables_lock; /* of the two tables below */
+} run = {.told_level = -1, .pid = -1, .say = 1, .core = -1};
+
+static __thread __attribute__((tls_model("initial-exec"))) struct {
+  bool inside; /* a wrapper is active: calls of callbacks, or of the MPI itself, are part of it */
+} me;
+
+static int64_t now_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+static inline void relax(void) {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
+
+static void spin_lock(uint32_t *lock) {
+  for (int spins = 0; __atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE);)
+    while (__atomic_load_n(lock, __ATOMIC_RELAXED))
+      if (++spins < 1000)
+        relax();
+      else
+        sched_yield();
+}
+static bool spin_try(uint32_t *lock) { return !__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE); }
+static void spin_unlock(uint32_t *lock) { __atomic_store_n(lock, 0, __ATOMIC_RELEASE); }
+
+void *progress_next(const char *name) {
+  void *function = dlsym(RTLD_NEXT, name);
+  if (function) return function;
+  fprintf(stderr, "nbc_progress: the MPI library has no %s\n", name);
+  abort();
+}
+
+const char *progress_setting(const char *name) {
+  const char *value = getenv(name);
+  return value && *value ? value : NULL;
+}
+
+void progress_say(const char *format, ...) {
+  char text[1024];
+  va_list args;
+  if (!run.say) return;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  fprintf(stderr, "nbc_progress: %s\n", text);
+}
+
+int progress_choice(const char *setting, const char *const *names, int count, int by_default) {
+  const char *value = progress_setting(setting);
+  if (!value) return by_default;
+  for (int i = 0; i < count; i++)
+    if (strcmp(value, names[i]) == 0) return i;
+  if (run.rank == 0) progress_say("%s=%.60s: not known, %s is taken", setting, value, names[by_default]);
+  return by_default;
+}
+
+/* ============================================================================================== */
+/* Entering and leaving calls */
+/* ============================================================================================== */
+typedef struct call {
+  bool active;
+  int64_t change; /* of what is in flight */
+} call;
+
+static void wake_worker(void) {
+  if (!__atomic_exchange_n(&run.asleep, 0, __ATOMIC_SEQ_CST)) return;
+  __atomic_store_n(&run.wake_asked_ns, now_ns(), __ATOMIC_RELAXED);
+  syscall(SYS_futex, &run.asleep, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+static inline bool enter(call *c) {
+  c->active = false;
+  c->change = 0;
+  if (me.inside || !__atomic_load_n(&run.active, __ATOMIC_ACQUIRE)) return false;
+  me.inside = c->active = true;
+  __atomic_fetch_add(&run.flight, 1, __ATOMIC_SEQ_CST);
+  if (run.locked) spin_lock(&run.lock);
+  return true;
+}
+
+/* Runs at the end of every wrapper, also when an error handler throws a C++ exception through it. */
+static inline void leave(call *c) {
+  if (!c->active) return;
+  if (run.locked) spin_unlock(&run.lock);
+  __atomic_fetch_add(&run.flight, c->change * ONE_IN_FLIGHT - 1, __ATOMIC_SEQ_CST);
+  if (c->change > 0 && __atomic_load_n(&run.asleep, __ATOMIC_SEQ_CST)) wake_worker();
+  me.inside = false;
+}
+#define ENTER                                                                                      \
+  __attribute__((cleanup(leave))) call this_call;                                                  \
+  call *const c = &this_call;                                                                      \
+  enter(c)
+
+/* PMPI_X and MPI_X in one, with the MPI's own parameters. */
+#define DEFINE(name, parameters)                                                                   \
+  VISIBLE int PMPI_##name parameters;                                                              \
+  VISIBLE int MPI_##name parameters __attribute__((alias("PMPI_" #name)));                         \
+  VISIBLE int PMPI_##name parameters
+
+static int64_t known_put(MPI_Request request, bool active);
+
+/* Calls that neither wait nor post: only where one lock stands for the MPI's own. */
+#define LOCAL(name, parameters, arguments)                                                         \
+  DEFINE(name, parameters) {                                                                       \
+    if (!UNLIKELY(run.locked)) return NEXT(name) arguments;                                        \
+    ENTER;                                                                                         \
+    return NEXT(name) arguments;                                                                   \
+  }
+#define BLOCKS(name, parameters, arguments)                                                        \
+  DEFINE(name, parameters) {                                                                       \
+    ENTER;                                                                                         \
+    return NEXT(name) arguments;                                                                   \
+  }
+#define POSTS(name, parameters, arguments)                                                         \
+  DEFINE(name, parameters) {                                                                       \
+    ENTER;                                                                                         \
+    const int rc = NEXT(name) arguments;                                                           \
+    c->change = rc == MPI_SUCCESS;                                                                 \
+    return rc;                                                                                     \
+  }
+#define OPENS POSTS
+#define MAKES(name, parameters, arguments, made)                                                   \
+  DEFINE(name, parameters) {                                                                       \
+    ENTER;                                                                                         \
+    const int rc = NEXT(name) arguments;                                                           \
+    if (c->active && rc == MPI_SUCCESS) known_put(*made, false);                                   \
+    return rc;                                                                                     \
+  }
+#define OWN(name, parameters, arguments)
+#include "progress_calls.h" /* made from mpi.h by progress_preload_calls.awk */
+
+/* ============================================================================================== */
+/* Requests: which are active though their handle stays, and which the program gave away */
+/* ============================================================================================== */
+/* Persistent requests, from their making to MPI_Request_free; open addressing, grown when half full. */
+typedef struct persistent {
+  MPI_Request request;
+  bool active; /* started, and not yet completed */
+} persistent;
+static struct {
+  persistent *slots;
+  size_t limit, count; /* limit: a power of two */
+} known;
+
+static size_t known_home(MPI_Request request) {
+  return (size_t)(((uint64_t)(uintptr_t)request * 0x9E3779B97F4A7C15u) >> 32) & (known.limit - 1);
+}
+static persistent *known_slot(MPI_Request request) { /* its slot, or the empty one for it */
+  size_t i = known_home(request);
+  while (known.slots[i].request != MPI_REQUEST_NULL && known.slots[i].request != request) i = (i + 1) & (known.limit - 1);
+  return &known.slots[i];
+}
+static bool known_grow(void) {
+  const size_t old_limit = known.limit, limit = old_limit ? 2 * old_limit : 64;
+  persistent *const old = known.slots, *const slots = malloc(limit * sizeof *slots);
+  if (!slots) return false;
+  for (size_t i = 0; i < limit; i++) slots[i] = (persistent){MPI_REQUEST_NULL, false};
+  known.slots = slots;
+  known.limit = limit;
+  for (size_t i = 0; i < old_limit; i++)
+    if (old[i].request != MPI_REQUEST_NULL) *known_slot(old[i].request) = old[i];
+  free(old);
+  return true;
+}
+/* Notes a request, started or not. 1: it is in flight now and was not. Without memory it is left out. */
+static int64_t known_put(MPI_Request request, bool active) {
+  int64_t change = 0;
+  if (request == MPI_REQUEST_NULL) return 0;
+  spin_lock(&run.tables_lock);
+  if (2 * (known.count + 1) <= known.limit || known_grow()) {
+    persistent *const slot = known_slot(request);
+    if (slot->request == MPI_REQUEST_NULL) {
+      *slot = (persistent){request, false};
+      __atomic_store_n(&known.count, known.count + 1, __ATOMIC_RELAXED);
+    }
+    change = active && !slot->active;
+    slot->active = active;
+  }
+  spin_unlock(&run.tables_lock);
+  return change;
+}
+/* 1: it was in flight, and ended. */
+static int64_t known_end(MPI_Request request) {
+  int64_t ended = 0;
+  if (!__atomic_load_n(&known.count, __ATOMIC_RELAXED)) return 0;
+  spin_lock(&run.tables_lock);
+  if (known.count) {
+    persistent *const slot = known_slot(request);
+    ended = slot->request == request && slot->active;
+    if (ended) slot->active = false;
+  }
+  spin_unlock(&run.tables_lock);
+  return ended;
+}
+static bool known_remove(MPI_Request request, bool *was_active) {
+  bool found = false;
+  if (!__atomic_load_n(&known.count, __ATOMIC_RELAXED)) return false;
+  spin_lock(&run.tables_lock);
+  persistent *const slot = known_slot(request);
+  if (known.count && slot->request == request) {
+    size_t hole = (size_t)(slot - known.slots);
+    found = true;
+    *was_active = slot->active;
+    __atomic_store_n(&known.count, known.count - 1, __ATOMIC_RELAXED);
+    /* keys further on that could stand in the gap move back */
+    for (size_t i = (hole + 1) & (known.limit - 1); known.slots[i].request != MPI_REQUEST_NULL; i = (i + 1) & (known.limit - 1)) {
+      const size_t home = known_home(known.slots[i].request);
+      if (((i - home) & (known.limit - 1)) < ((i - hole) & (known.limit - 1))) continue;
+      known.slots[hole] = known.slots[i];
+      hole = i;
+    }
+    known.slots[hole].request = MPI_REQUEST_NULL;
+  }
+  spin_unlock(&run.tables_lock);
+  return found;
+}
+
+/* Freed while active: the worker completes them, so that they stay in flight until they are done. */
+static struct {
+  MPI_Request *requests;
+  int count, limit;
+} adopted;
+
+static bool adopt(MPI_Request request) {
+  bool done = true;
+  spin_lock(&run.tables_lock);
+  if (adopted.count == adopted.limit) {
+    const int limit = adopted.limit ? 2 * adopted.limit : 64;
+    MPI_Request *const larger = realloc(adopted.requests, (size_t)limit * sizeof *larger);
+    if (larger) adopted.requests = larger, adopted.limit = limit;
+    done = larger != NULL;
+  }
+  if (done) {
+    adopted.requests[adopted.count] = request;
+    __atomic_store_n(&adopted.count, adopted.count + 1, __ATOMIC_RELAXED);
+  }
+  spin_unlock(&run.tables_lock);
+  return done;
+}
+
+/* By the worker: those that are complete go. */
+static void test_adopted(void) {
+  if (!__atomic_load_n(&adopted.count, __ATOMIC_RELAXED) || !spin_try(&run.tables_lock)) return;
+  int64_t gone = 0;
+  for (int i = adopted.count - 1; i >= 0; i--) {
+    int complete = 0;
+    if (NEXT(Test)(&adopted.requests[i], &complete, MPI_STATUS_IGNORE) == MPI_SUCCESS && !complete) continue;
+    adopted.requests[i] = adopted.requests[--adopted.count];
+    gone++;
+  }
+  spin_unlock(&run.tables_lock);
+  if (gone) __atomic_fetch_sub(&run.flight, gone * ONE_IN_FLIGHT, __ATOMIC_SEQ_CST);
+}
+
+static void give_back_adopted(void) {
+  for (int i = 0; i < adopted.count; i++) NEXT(Request_free)(&adopted.requests[i]);
+  adopted.count = 0;
+}
+
+/* ---- completions ------------------------------------------------------------------------------ */
+/* A request was completed, its handle is now *request: 1 when that ended something in flight. */
+static int64_t ended(MPI_Request before, MPI_Request now) {
+  if (before == MPI_REQUEST_NULL) return 0;
+  return now == MPI_REQUEST_NULL || known_end(now);
+}
+static int64_t not_null(int count, const MPI_Request requests[]) {
+  int64_t found = 0;
+  for (int i = 0; i < count; i++) found += requests[i] != MPI_REQUEST_NULL;
+  return found;
+}
+/* After an error, persistent requests may have ended or not: they count until started or freed. */
+static int64_t ended_of_all(int rc, int64_t before, int count, const MPI_Request requests[]) {
+  int64_t now = 0, started = 0;
+  for (int i = 0; i < count; i++) {
+    if (requests[i] == MPI_REQUEST_NULL) continue;
+    now++;
+    if (rc == MPI_SUCCESS) started += known_end(requests[i]);
+  }
+  return before - now + started;
+}
+/* requests[which[i]] ended; those that are no longer there were not persistent. */
+static int64_t ended_of_some(int done, const int which[], const MPI_Request requests[]) {
+  int64_t sum = 0;
+  for (int i = 0; i < done; i++) {
+    const MPI_Request now = requests[which[i]];
+    sum += now == MPI_REQUEST_NULL || known_end(now);
+  }
+  return sum;
+}
+
+DEFINE(Wait, (MPI_Request * request, MPI_Status *status)) {
+  ENTER;
+  const MPI_Request before = c->active && request ? *request : MPI_REQUEST_NULL;
+  const int rc = NEXT(Wait)(request, status);
+  if (before != MPI_REQUEST_NULL && (rc == MPI_SUCCESS || *request == MPI_REQUEST_NULL)) c->change = -ended(before, *request);
+  return rc;
+}
+DEFINE(Test, (MPI_Request * request, int *flag, MPI_Status *status)) {
+  ENTER;
+  const MPI_Request before = c->active && request ? *request : MPI_REQUEST_NULL;
+  const int rc = NEXT(Test)(request, flag, status);
+  if (before == MPI_REQUEST_NULL) return rc;
+  if (rc == MPI_SUCCESS ? *flag : *request == MPI_REQUEST_NULL) c->change = -ended(before, *request);
+  return rc;
+}
+/* Open MPI 4.1, at every level above MPI_THREAD_SINGLE: MPI_Waitall never returns when one of the requests ends
+   with an error. A program that did not ask for threads must not meet that because we did. */
+static int wait_all(int count, MPI_Request requests[], MPI_Status statuses[]) {
+#ifdef OPEN_MPI
+  int rc, flag = 0;
+  do rc = NEXT(Testall)(count, requests, &flag, statuses);
+  while (rc == MPI_SUCCESS && !flag);
+  return rc;
+#else
+  return NEXT(Waitall)(count, requests, statuses);
+#endif
+}
+
+DEFINE(Waitall, (int count, MPI_Request requests[], MPI_Status statuses[])) {
+  ENTER;
+  const int64_t before = c->active && count > 0 && requests ? not_null(count, requests) : 0;
+  const int rc = before ? wait_all(count, requests, statuses) : NEXT(Waitall)(count, requests, statuses);
+  if (before) c->change = -ended_of_all(rc, before, count, requests);
+  return rc;
+}
+DEFINE(Testall, (int count, MPI_Request requests[], int *flag, MPI_Status statuses[])) {
+  ENTER;
+  const int64_t before = c->active && count > 0 && requests ? not_null(count, requests) : 0;
+  const int rc = NEXT(Testall)(count, requests, flag, statuses);
+  if (before && (rc != MPI_SUCCESS || *flag)) c->change = -ended_of_all(rc, before, count, requests);
+  return rc;
+}
+DEFINE(Waitany, (int count, MPI_Request requests[], int *index, MPI_Status *status)) {
+  ENTER;
+  const int64_t before = c->active && count > 0 && requests ? not_null(count, requests) : 0;
+  const int rc = NEXT(Waitany)(count, requests, index, status);
+  if (!before) return rc;
+  if (rc != MPI_SUCCESS)
+    c->change = -ended_of_all(rc, before, count, requests);
+  else if (*index != MPI_UNDEFINED)
+    c->change = -ended_of_some(1, index, requests);
+  return rc;
+}
+DEFINE(Testany, (int count, MPI_Request requests[], int *index, int *flag, MPI_Status *status)) {
+  ENTER;
+  const int64_t before = c->active && count > 0 && requests ? not_null(count, requests) : 0;
+  const int rc = NEXT(Testany)(count, requests, index, flag, status);
+  if (!before) return rc;
+  if (rc != MPI_SUCCESS)
+    c->change = -ended_of_all(rc, before, count, requests);
+  else if (*flag && *index != MPI_UNDEFINED)
+    c->change = -ended_of_some(1, index, requests);
+  return rc;
+}
+#define P_SOME int count, MPI_Request requests[], int *done, int which[], MPI_Status statuses[]
+#define SOME(name)                                                                                 \
+  DEFINE(name, (P_SOME)) {                                                                         \
+    ENTER;                                                                                         \
+    const int64_t before = c->active && count > 0 && requests ? not_null(count, requests) : 0;     \
+    const int rc = NEXT(name)(count, requests, done, which, statuses);                             \
+    if (!before) return rc;                                                                        \
+    if (rc != MPI_SUCCESS)                                                                         \
+      c->change = -ended_of_all(rc, before, count, requests);                                      \
+    else if (*done != MPI_UNDEFINED)                                                               \
+      c->change = -ended_of_some(*done, which, requests);                                          \
+    return rc;                                                                                     \
+  }
+SOME(Waitsome)
+SOME(Testsome)
+#undef SOME
+#undef P_SOME
+
+DEFINE(Start, (MPI_Request * request)) {
+  ENTER;
+  const int rc = NEXT(Start)(request);
+  if (c->active && rc == MPI_SUCCESS) c->change = known_put(*request, true);
+  return rc;
+}
+DEFINE(Startall, (int count, MPI_Request requests[])) {
+  ENTER;
+  const int rc = NEXT(Startall)(count, requests);
+  for (int i = 0; c->active && rc == MPI_SUCCESS && i < count; i++) c->change += known_put(requests[i], true);
+  return rc;
+}
+
+DEFINE(Request_free, (MPI_Request * request)) {
+  ENTER;
+  const MPI_Request before = c->active && request ? *request : MPI_REQUEST_NULL;
+  bool was_active = true;
+  int complete = 1;
+  if (before == MPI_REQUEST_NULL) return NEXT(Request_free)(request);
+  if (!known_remove(before, &was_active) &&
+      NEXT(Request_get_status)(before, &complete, MPI_STATUS_IGNORE) == MPI_SUCCESS && !complete && adopt(before)) {
+    *request = MPI_REQUEST_NULL;
+    return MPI_SUCCESS;
+  }
+  const int rc = NEXT(Request_free)(request);
+  if (rc == MPI_SUCCESS) c->change = -(int64_t)was_active;
+  return rc;
+}
+
+DEFINE(Win_free, (MPI_Win * win)) {
+  ENTER;
+  const int rc = NEXT(Win_free)(win);
+  c->change = rc == MPI_SUCCESS ? -1 : 0;
+  return rc;
+}
+
+#include "progress_preload_worker.h"
