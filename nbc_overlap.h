@@ -1473,6 +1473,7 @@ NBC_API void nbc_shmem_destroy(nbc_transport *t);
 
 
 
+
 /* ============================================================================================== */
 /* [SCHEDULE] 15. Collectives as data: schedules, their builders, printer, pricer and verifier    */
 /* ============================================================================================== */
@@ -1486,30 +1487,49 @@ NBC_API void nbc_shmem_destroy(nbc_transport *t);
    memory. Every two nodes that touch the same bytes, one of them writing, are ordered by a path.
    Messages carry a tag that is unique per schedule, peer and direction; so which send meets which
    receive does not depend on timing, and one run on an abstract network proves all runs. */
+/* One row per collective: X(name, text, kind of operation in reports, what each rank gives, what each
+   rank gets, what else it has). VECTOR: `count` elements; OWN_BLOCK: the rank's block; BLOCKS: the
+   blocks of all ranks; ROOT_...: at the root only. */
 #define NBC_COLL_LIST(X)                                                                           \
-  X(BARRIER, "barrier")                                                                            \
-  X(BCAST, "bcast")                                                                                \
-  X(REDUCE, "reduce")                                                                              \
-  X(ALLREDUCE, "allreduce")                                                                        \
-  X(REDUCE_SCATTER_BLOCK, "reduce_scatter_block")                                                  \
-  X(REDUCE_SCATTER, "reduce_scatter")                                                              \
-  X(GATHER, "gather")                                                                              \
-  X(GATHERV, "gatherv")                                                                            \
-  X(SCATTER, "scatter")                                                                            \
-  X(SCATTERV, "scatterv")                                                                          \
-  X(ALLGATHER, "allgather")                                                                        \
-  X(ALLGATHERV, "allgatherv")                                                                      \
-  X(ALLTOALL, "alltoall")                                                                          \
-  X(ALLTOALLV, "alltoallv")                                                                        \
-  X(SCAN, "scan")                                                                                  \
-  X(EXSCAN, "exscan")
+  X(BARRIER, "barrier", IBARRIER, NONE, NONE, 0)                                                   \
+  X(BCAST, "bcast", IBCAST, NONE, VECTOR, NBC_HAS_ROOT)                                            \
+  X(REDUCE, "reduce", IREDUCE, VECTOR, ROOT_VECTOR,                                                \
+    NBC_HAS_ROOT | NBC_HAS_OPERATOR | NBC_HAS_IN_PLACE)                                            \
+  X(ALLREDUCE, "allreduce", IALLREDUCE, VECTOR, VECTOR, NBC_HAS_OPERATOR | NBC_HAS_IN_PLACE)       \
+  X(REDUCE_SCATTER_BLOCK, "reduce_scatter_block", IREDUCE_SCATTER, BLOCKS, OWN_BLOCK,              \
+    NBC_HAS_OPERATOR | NBC_HAS_IN_PLACE)                                                           \
+  X(REDUCE_SCATTER, "reduce_scatter", IREDUCE_SCATTER, BLOCKS, OWN_BLOCK,                          \
+    NBC_HAS_OPERATOR | NBC_HAS_IN_PLACE | NBC_HAS_RECV_COUNTS)                                     \
+  X(GATHER, "gather", IGATHER, VECTOR, ROOT_BLOCKS, NBC_HAS_ROOT | NBC_HAS_IN_PLACE)               \
+  X(GATHERV, "gatherv", IGATHER, VECTOR, ROOT_BLOCKS,                                              \
+    NBC_HAS_ROOT | NBC_HAS_IN_PLACE | NBC_HAS_RECV_COUNTS | NBC_HAS_RECV_DISPLS)                   \
+  X(SCATTER, "scatter", ISCATTER, ROOT_BLOCKS, VECTOR, NBC_HAS_ROOT | NBC_HAS_IN_PLACE)            \
+  X(SCATTERV, "scatterv", ISCATTER, ROOT_BLOCKS, VECTOR,                                           \
+    NBC_HAS_ROOT | NBC_HAS_IN_PLACE | NBC_HAS_SEND_COUNTS)                                         \
+  X(ALLGATHER, "allgather", IALLGATHER, VECTOR, BLOCKS, NBC_HAS_IN_PLACE)                          \
+  X(ALLGATHERV, "allgatherv", IALLGATHER, OWN_BLOCK, BLOCKS,                                       \
+    NBC_HAS_IN_PLACE | NBC_HAS_RECV_COUNTS | NBC_HAS_RECV_DISPLS)                                  \
+  X(ALLTOALL, "alltoall", IALLTOALL, BLOCKS, BLOCKS, NBC_HAS_IN_PLACE)                             \
+  X(ALLTOALLV, "alltoallv", IALLTOALL, BLOCKS, BLOCKS,                                             \
+    NBC_HAS_IN_PLACE | NBC_HAS_RECV_COUNTS | NBC_HAS_RECV_DISPLS | NBC_HAS_SEND_COUNTS)            \
+  X(SCAN, "scan", ISCAN, VECTOR, VECTOR, NBC_HAS_OPERATOR | NBC_HAS_IN_PLACE)                      \
+  X(EXSCAN, "exscan", IEXSCAN, VECTOR, VECTOR, NBC_HAS_OPERATOR | NBC_HAS_IN_PLACE)
 
 typedef enum nbc_coll {
-#define NBC__X(name, text) NBC_COLL_##name,
+#define NBC__X(name, text, kind, gives, gets, has) NBC_COLL_##name,
   NBC_COLL_LIST(NBC__X)
 #undef NBC__X
       NBC_COLL_COUNT
 } nbc_coll;
+
+enum {
+  NBC_HAS_ROOT = 1,
+  NBC_HAS_OPERATOR = 2,
+  NBC_HAS_IN_PLACE = 4,     /* with a root: there only */
+  NBC_HAS_RECV_COUNTS = 8,  /* blocks of different lengths; with a root: read there only */
+  NBC_HAS_RECV_DISPLS = 16, /* and their places */
+  NBC_HAS_SEND_COUNTS = 32  /* and send_displs; with a root: read there only */
+};
 
 /* Algorithms and the collectives they serve. "ordered": also for operators that do not commute. */
 #define NBC_ALGO_LIST(X)                                                                           \
@@ -10435,7 +10455,7 @@ NBC_API void nbc_shmem_destroy(nbc_transport *t) {
 #endif
 #ifndef NBC_NO_COLL
 #ifdef NBC_LINES
-#line 156 "src/coll/schedule.h"
+#line 176 "src/coll/schedule.h"
 #endif
 /* ---- the builder: nodes in program order, dependencies found from the bytes they touch ----- */
 /* An algorithm below reads like a sequential program. As in a processor that executes out of order,
@@ -10443,17 +10463,23 @@ NBC_API void nbc_shmem_destroy(nbc_transport *t) {
    what it overwrites (WAR, WAW). What is left is the parallelism of the algorithm. */
 typedef struct nbc__sched_interval { /* bytes last touched in the same way */
   uint64_t lo, hi;
-  int32_t writer, readers; /* node, or list of nodes in `cells`; -1 = none */
+  int32_t writer, readers; /* a node; first of a list in `readers`; -1 = none */
 } nbc__sched_interval;
 
-typedef struct nbc__sched_map { /* ascending, disjoint; what is in no interval was never touched */
+/* Ascending, disjoint; what is in no interval was never touched. The free places are one gap before
+   interval gap_index, so that a change beside the last one moves little. */
+typedef struct nbc__sched_map {
   nbc__sched_interval *v;
-  size_t count, capacity;
+  size_t count, capacity, gap_index;
 } nbc__sched_map;
 
-typedef struct nbc__sched_pair {
-  int32_t a, b;
-} nbc__sched_pair;
+typedef struct nbc__sched_edge {
+  int32_t before, after;
+} nbc__sched_edge;
+
+typedef struct nbc__sched_reader { /* one of a list; lists share their tails */
+  int32_t node, next;
+} nbc__sched_reader;
 
 typedef struct nbc__sched_builder {
   nbc_schedule_desc d;
@@ -10461,18 +10487,37 @@ typedef struct nbc__sched_builder {
   nbc_error *err;
   nbc_status status; /* first failure: later calls do nothing */
   size_t node_capacity;
-  nbc__sched_pair *edges; /* a before b */
+  nbc__sched_edge *edges;
   size_t edge_count, edge_capacity;
-  nbc__sched_pair *cells; /* lists of readers: node, next; lists share their tails */
-  size_t cell_count, cell_capacity;
+  nbc__sched_reader *readers;
+  size_t reader_count, reader_capacity;
   int32_t *mark; /* per node: the last node that got an edge from it */
   nbc__sched_map maps[NBC_AREA_COUNT];
   uint32_t *send_tags, *recv_tags; /* per peer: messages so far */
   int *children;                   /* room for a tree node's children */
   int32_t *window;                 /* the last sends, when they are bounded */
   int window_count, window_next;
-  nbc_slice in, out; /* input and result of this rank */
+  nbc_slice in, out;           /* input and result of this rank */
+  uint64_t *recv_at, *send_at; /* where packed blocks of different lengths begin, in elements */
 } nbc__sched_builder;
+
+/* What NBC_COLL_LIST says of a collective. */
+typedef enum nbc__coll_part {
+  NBC__COLL_NONE,
+  NBC__COLL_VECTOR,
+  NBC__COLL_ROOT_VECTOR,
+  NBC__COLL_OWN_BLOCK,
+  NBC__COLL_BLOCKS,
+  NBC__COLL_ROOT_BLOCKS
+} nbc__coll_part;
+
+typedef struct nbc__coll_row {
+  const char *name;
+  nbc_kind kind;
+  nbc__coll_part gives, gets;
+  unsigned has; /* NBC_HAS_... */
+} nbc__coll_row;
+NBC__PRIVATE const nbc__coll_row *nbc__coll_about(nbc_coll coll);
 
 NBC__PRIVATE void nbc__sched_after(nbc__sched_builder *b, int32_t before);
 NBC__PRIVATE nbc_node *nbc__sched_add(nbc__sched_builder *b, nbc_node_type type,
@@ -10489,8 +10534,9 @@ NBC__PRIVATE void nbc__sched_copy(nbc__sched_builder *b, nbc_slice dst, nbc_slic
                                   uint64_t size_bytes);
 NBC__PRIVATE void nbc__sched_reduce(nbc__sched_builder *b, nbc_slice dst, nbc_slice left,
                                     nbc_slice right, uint64_t size_bytes);
-NBC__PRIVATE void nbc__sched_combine(nbc__sched_builder *b, uint64_t at, uint64_t size_bytes,
-                                     nbc_slice other, bool other_left, bool fresh);
+NBC__PRIVATE void nbc__sched_combine(nbc__sched_builder *b, nbc_slice out, uint64_t at,
+                                     uint64_t size_bytes, nbc_slice other, bool other_left,
+                                     bool fresh);
 NBC__PRIVATE nbc_slice nbc__sched_scratch(nbc__sched_builder *b, uint64_t size_bytes);
 NBC__PRIVATE void nbc__sched_window(nbc__sched_builder *b, int at_most);
 NBC__PRIVATE uint64_t nbc__sched_block_bytes(const nbc_schedule_desc *d, const uint64_t *counts,
@@ -10501,6 +10547,12 @@ NBC__PRIVATE uint64_t nbc__sched_blocks_end(const nbc_schedule_desc *d, const ui
                                             const uint64_t *displs);
 NBC__PRIVATE uint64_t nbc__sched_part(const nbc__sched_builder *b, int i, int parts);
 NBC__PRIVATE int nbc__sched_power_of_two(int size);
+NBC__PRIVATE uint64_t nbc__sched_vector_bytes(const nbc__sched_builder *b);
+NBC__PRIVATE uint64_t nbc__sched_recv_bytes(const nbc__sched_builder *b, int rank);
+NBC__PRIVATE uint64_t nbc__sched_recv_at(const nbc__sched_builder *b, int rank);
+NBC__PRIVATE uint64_t nbc__sched_send_bytes(const nbc__sched_builder *b, int rank);
+NBC__PRIVATE uint64_t nbc__sched_send_at(const nbc__sched_builder *b, int rank);
+NBC__PRIVATE bool nbc__sched_index_blocks(nbc__sched_builder *b);
 #ifdef NBC_LINES
 #line 1 "src/coll/schedule.c"
 #endif
@@ -10511,20 +10563,23 @@ NBC__PRIVATE int nbc__sched_power_of_two(int size);
 /* ============================================================================================== */
 /* [SCHEDULE] 15. Collectives as data                                                             */
 /* ============================================================================================== */
-static const char *const nbc__sched_coll_names[] = {
-#define NBC__X(name, text) text,
-    NBC_COLL_LIST(NBC__X)
+NBC__PRIVATE const nbc__coll_row *nbc__coll_about(nbc_coll coll) {
+  static const nbc__coll_row rows[] = {
+#define NBC__X(name, text, kind, gives, gets, has)                                                 \
+  {text, NBC_KIND_##kind, NBC__COLL_##gives, NBC__COLL_##gets, (unsigned)(has)},
+      NBC_COLL_LIST(NBC__X)
 #undef NBC__X
-};
+          {"?", NBC_KIND_OTHER, NBC__COLL_NONE, NBC__COLL_NONE, 0}};
+  return &rows[(unsigned)coll < NBC_COLL_COUNT ? coll : NBC_COLL_COUNT];
+}
+
 static const char *const nbc__sched_algo_names[] = {
 #define NBC__X(name, text) text,
     NBC_ALGO_LIST(NBC__X)
 #undef NBC__X
 };
 
-NBC_API const char *nbc_coll_name(nbc_coll coll) {
-  return (unsigned)coll < NBC_COLL_COUNT ? nbc__sched_coll_names[coll] : "?";
-}
+NBC_API const char *nbc_coll_name(nbc_coll coll) { return nbc__coll_about(coll)->name; }
 
 NBC_API const char *nbc_algo_name(nbc_algo algo) {
   return (unsigned)algo < NBC_ALGO_COUNT ? nbc__sched_algo_names[algo] : "?";
@@ -10532,7 +10587,7 @@ NBC_API const char *nbc_algo_name(nbc_algo algo) {
 
 NBC_API nbc_status nbc_coll_parse(const char *name, nbc_coll *coll) {
   for (int i = 0; i < NBC_COLL_COUNT; i++)
-    if (strcmp(name, nbc__sched_coll_names[i]) == 0) return *coll = (nbc_coll)i, NBC_OK;
+    if (strcmp(name, nbc_coll_name((nbc_coll)i)) == 0) return *coll = (nbc_coll)i, NBC_OK;
   return NBC_E_NOT_FOUND;
 }
 
@@ -10566,95 +10621,159 @@ NBC__PRIVATE void nbc__sched_after(nbc__sched_builder *b, int32_t before) {
   void *array = b->edges;
   const bool grown =
       nbc__sched_grow(b, &array, &b->edge_capacity, b->edge_count + 1, sizeof *b->edges);
-  b->edges = (nbc__sched_pair *)array;
+  b->edges = (nbc__sched_edge *)array;
   if (!grown) return;
   b->mark[before] = node;
-  b->edges[b->edge_count].a = before;
-  b->edges[b->edge_count++].b = node;
+  b->edges[b->edge_count].before = before;
+  b->edges[b->edge_count++].after = node;
   b->s->nodes[node].before_count++;
 }
 
-static int32_t nbc__sched_cons(nbc__sched_builder *b, int32_t node, int32_t next) {
-  void *array = b->cells;
+/* The list of readers that begins with `node` and goes on with `next`. */
+static int32_t nbc__sched_with_reader(nbc__sched_builder *b, int32_t node, int32_t next) {
+  void *array = b->readers;
   const bool grown =
-      nbc__sched_grow(b, &array, &b->cell_capacity, b->cell_count + 1, sizeof *b->cells);
-  b->cells = (nbc__sched_pair *)array;
+      nbc__sched_grow(b, &array, &b->reader_capacity, b->reader_count + 1, sizeof *b->readers);
+  b->readers = (nbc__sched_reader *)array;
   if (!grown) return -1;
-  b->cells[b->cell_count].a = node;
-  b->cells[b->cell_count].b = next;
-  return (int32_t)b->cell_count++;
+  b->readers[b->reader_count].node = node;
+  b->readers[b->reader_count].next = next;
+  return (int32_t)b->reader_count++;
 }
 
-static void nbc__sched_put(nbc__sched_interval *list, size_t *count, uint64_t lo, uint64_t hi,
-                           int32_t writer, int32_t readers) {
+/* ---- which bytes were touched by whom ------------------------------------------------------ */
+/* An area is a list of intervals, ascending and disjoint; bytes between them were never touched. An
+   interval knows the node that wrote its bytes last and the nodes that have read them since. With
+   three intervals, an access to [lo, hi) by node 7 finds two of them (find), makes node 7 depend on
+   what they know and cuts them at lo and hi (cut), and puts the new ones in their place (join):
+
+                    lo                       hi
+       before   |--- w1 ---|      |--- w2, read by 5 ---|   |--- w3 ---|
+       read     |w1 | w1, 7|  7   |w2, read by 5, 7|w2,5|   |--- w3 ---|
+       write    |w1 |         w7                   |w2,5|   |--- w3 ---|
+
+   A reader waits for the writer; a writer waits for the writer and all readers, who are then
+   forgotten: whoever comes next need only wait for the new writer. */
+typedef struct nbc__sched_cut { /* the new intervals of one access */
+  nbc__sched_interval few[16], *v;
+  size_t count;
+} nbc__sched_cut;
+
+static void nbc__sched_put(nbc__sched_cut *cut, uint64_t lo, uint64_t hi, int32_t writer,
+                           int32_t readers) {
   if (lo >= hi) return;
-  nbc__sched_interval *const v = &list[(*count)++];
+  nbc__sched_interval *const v = &cut->v[cut->count++];
   v->lo = lo, v->hi = hi, v->writer = writer, v->readers = readers;
 }
 
-/* Replaces map[from, to) by the given intervals. */
-static void nbc__sched_splice(nbc__sched_builder *b, nbc__sched_map *map, size_t from, size_t to,
-                              const nbc__sched_interval *with, size_t with_count) {
-  void *array = map->v;
-  const size_t count = map->count - (to - from) + with_count;
-  const bool grown = nbc__sched_grow(b, &array, &map->capacity, count, sizeof *map->v);
-  map->v = (nbc__sched_interval *)array;
-  if (!grown) return;
-  if (to < map->count && from + with_count != to)
-    memmove(map->v + from + with_count, map->v + to, (map->count - to) * sizeof *map->v);
-  memcpy(map->v + from, with, with_count * sizeof *with);
-  map->count = count;
+static size_t nbc__sched_gap(const nbc__sched_map *map) { return map->capacity - map->count; }
+
+/* Interval i, wherever the gap is. */
+static const nbc__sched_interval *nbc__sched_nth(const nbc__sched_map *map, size_t i) {
+  return &map->v[i < map->gap_index ? i : i + nbc__sched_gap(map)];
 }
 
-/* The node added last reads or writes bytes: gives it its edges and remembers the access. */
+/* The intervals that [lo, hi) meets are those from *from to before *to. */
+static void nbc__sched_find(const nbc__sched_map *map, uint64_t lo, uint64_t hi, size_t *from,
+                            size_t *to) {
+  size_t i = 0, end = map->count;
+  while (i < end) { /* first interval that ends after lo */
+    const size_t mid = i + (end - i) / 2;
+    if (nbc__sched_nth(map, mid)->hi > lo)
+      end = mid;
+    else
+      i = mid + 1;
+  }
+  *from = i;
+  while (i < map->count && nbc__sched_nth(map, i)->lo < hi) i++;
+  *to = i;
+}
+
+/* Brings the gap before interval i. Accesses come in rows, so it is seldom far. */
+static void nbc__sched_move_gap(nbc__sched_map *map, size_t i) {
+  const size_t gap = nbc__sched_gap(map), at = map->gap_index;
+  if (i < at)
+    memmove(map->v + i + gap, map->v + i, (at - i) * sizeof *map->v);
+  else if (i > at)
+    memmove(map->v + at, map->v + at + gap, (i - at) * sizeof *map->v);
+  map->gap_index = i;
+}
+
+/* Dependencies of the node added last on what it meets, and the intervals that are left. */
+static void nbc__sched_cut_read(nbc__sched_builder *b, const nbc__sched_interval *met,
+                                size_t met_count, uint64_t lo, uint64_t hi, nbc__sched_cut *cut) {
+  const int32_t node = (int32_t)b->s->node_count - 1;
+  uint64_t at = lo; /* up to here all is written down */
+  for (size_t k = 0; k < met_count; k++) {
+    const nbc__sched_interval v = met[k];
+    const uint64_t from = v.lo > lo ? v.lo : lo, to = v.hi < hi ? v.hi : hi;
+    nbc__sched_after(b, v.writer);
+    if (at < from) nbc__sched_put(cut, at, from, -1, nbc__sched_with_reader(b, node, -1));
+    nbc__sched_put(cut, from, to, v.writer, nbc__sched_with_reader(b, node, v.readers));
+    at = to;
+  }
+  if (at < hi) nbc__sched_put(cut, at, hi, -1, nbc__sched_with_reader(b, node, -1));
+}
+
+static void nbc__sched_cut_write(nbc__sched_builder *b, const nbc__sched_interval *met,
+                                 size_t met_count, uint64_t lo, uint64_t hi, nbc__sched_cut *cut) {
+  for (size_t k = 0; k < met_count; k++) {
+    nbc__sched_after(b, met[k].writer);
+    for (int32_t r = met[k].readers; r >= 0; r = b->readers[r].next)
+      nbc__sched_after(b, b->readers[r].node);
+  }
+  nbc__sched_put(cut, lo, hi, (int32_t)b->s->node_count - 1, -1);
+}
+
+/* Puts the new intervals in the place of the first met_count after the gap. */
+static void nbc__sched_join(nbc__sched_builder *b, nbc__sched_map *map, size_t met_count,
+                            const nbc__sched_cut *cut) {
+  map->count -= met_count; /* the gap takes them in */
+  const size_t old = map->capacity, tail = map->count - map->gap_index;
+  void *array = map->v;
+  const bool grown =
+      nbc__sched_grow(b, &array, &map->capacity, map->count + cut->count, sizeof *map->v);
+  map->v = (nbc__sched_interval *)array;
+  if (!grown) return;
+  if (map->capacity != old && tail)
+    memmove(map->v + map->capacity - tail, map->v + old - tail, tail * sizeof *map->v);
+  memcpy(map->v + map->gap_index, cut->v, cut->count * sizeof *cut->v);
+  map->gap_index += cut->count;
+  map->count += cut->count;
+}
+
+/* The node added last reads or writes bytes. */
 static void nbc__sched_access(nbc__sched_builder *b, nbc_slice slice, uint64_t size_bytes,
                               bool write) {
   if (b->status || size_bytes == 0 || slice.area == NBC_AREA_NONE) return;
   nbc__sched_map *const map = &b->maps[slice.area];
   const uint64_t lo = slice.offset_bytes, hi = lo + size_bytes;
-  const int32_t node = (int32_t)b->s->node_count - 1;
-  size_t i = 0, end = map->count;
-  while (i < end) { /* first interval that ends after lo */
-    const size_t mid = i + (end - i) / 2;
-    if (map->v[mid].hi > lo)
-      end = mid;
-    else
-      i = mid + 1;
-  }
-  size_t j = i;
-  while (j < map->count && map->v[j].lo < hi) j++;
-  nbc__sched_interval few[16], *list = few;
-  if (2 * (j - i) + 3 > 16)
-    list = (nbc__sched_interval *)NBC_MALLOC((2 * (j - i) + 3) * sizeof *list);
-  if (!list) {
+  size_t from, to;
+  nbc__sched_find(map, lo, hi, &from, &to);
+  const size_t met_count = to - from, most = 2 * met_count + 3;
+  nbc__sched_cut cut;
+  cut.count = 0;
+  cut.v = cut.few;
+  if (most > sizeof cut.few / sizeof *cut.few)
+    cut.v = (nbc__sched_interval *)NBC_MALLOC(most * sizeof *cut.v);
+  if (!cut.v) {
     b->status = nbc__status_fail(b->err, NBC_E_NOMEM, 0, "schedule: out of memory");
     return;
   }
-  size_t count = 0;
-  uint64_t at = lo;
-  if (i < j) nbc__sched_put(list, &count, map->v[i].lo, lo, map->v[i].writer, map->v[i].readers);
-  for (size_t k = i; k < j; k++) {
-    const nbc__sched_interval v = map->v[k];
-    nbc__sched_after(b, v.writer);
-    if (write) {
-      for (int32_t r = v.readers; r >= 0; r = b->cells[r].b) nbc__sched_after(b, b->cells[r].a);
-    } else {
-      const uint64_t from = v.lo > lo ? v.lo : lo, to = v.hi < hi ? v.hi : hi;
-      if (at < from) nbc__sched_put(list, &count, at, from, -1, nbc__sched_cons(b, node, -1));
-      nbc__sched_put(list, &count, from, to, v.writer, nbc__sched_cons(b, node, v.readers));
-      at = to;
-    }
-  }
+  nbc__sched_move_gap(map, from);
+  const nbc__sched_interval *const met = met_count ? nbc__sched_nth(map, from) : NULL;
+  const nbc__sched_interval *const last = met_count ? nbc__sched_nth(map, to - 1) : NULL;
+  if (met) nbc__sched_put(&cut, met->lo, lo, met->writer, met->readers);
   if (write)
-    nbc__sched_put(list, &count, lo, hi, node, -1);
-  else if (at < hi)
-    nbc__sched_put(list, &count, at, hi, -1, nbc__sched_cons(b, node, -1));
-  if (i < j)
-    nbc__sched_put(list, &count, hi, map->v[j - 1].hi, map->v[j - 1].writer, map->v[j - 1].readers);
-  nbc__sched_splice(b, map, i, j, list, count);
-  if (list != few) NBC_FREE(list);
+    nbc__sched_cut_write(b, met, met_count, lo, hi, &cut);
+  else
+    nbc__sched_cut_read(b, met, met_count, lo, hi, &cut);
+  if (last) nbc__sched_put(&cut, hi, last->hi, last->writer, last->readers);
+  nbc__sched_join(b, map, met_count, &cut);
+  if (cut.v != cut.few) NBC_FREE(cut.v);
 }
 
+/* ---- nodes --------------------------------------------------------------------------------- */
 NBC__PRIVATE nbc_node *nbc__sched_add(nbc__sched_builder *b, nbc_node_type type,
                                       uint64_t size_bytes) {
   void *nodes = b->s->nodes, *mark = b->mark;
@@ -10742,11 +10861,12 @@ NBC__PRIVATE void nbc__sched_reduce(nbc__sched_builder *b, nbc_slice dst, nbc_sl
 
 /* out[at] = mine op other (or other op mine). `fresh`: this part of out is not computed yet, mine
    is still in the input, so that no copy is needed to start. */
-NBC__PRIVATE void nbc__sched_combine(nbc__sched_builder *b, uint64_t at, uint64_t size_bytes,
-                                     nbc_slice other, bool other_left, bool fresh) {
-  const nbc_slice mine = nbc__sched_at(fresh ? b->in : b->out, at);
-  nbc__sched_reduce(b, nbc__sched_at(b->out, at), other_left ? other : mine,
-                    other_left ? mine : other, size_bytes);
+NBC__PRIVATE void nbc__sched_combine(nbc__sched_builder *b, nbc_slice out, uint64_t at,
+                                     uint64_t size_bytes, nbc_slice other, bool other_left,
+                                     bool fresh) {
+  const nbc_slice mine = nbc__sched_at(fresh ? b->in : out, at);
+  nbc__sched_reduce(b, nbc__sched_at(out, at), other_left ? other : mine, other_left ? mine : other,
+                    size_bytes);
 }
 
 NBC__PRIVATE nbc_slice nbc__sched_scratch(nbc__sched_builder *b, uint64_t size_bytes) {
@@ -10789,6 +10909,50 @@ NBC__PRIVATE uint64_t nbc__sched_blocks_end(const nbc_schedule_desc *d, const ui
   return end;
 }
 
+/* Sums once what nbc__sched_block_at would sum for every block. */
+static bool nbc__sched_index(const nbc__sched_builder *b, const uint64_t *counts,
+                             const uint64_t *displs, uint64_t **index) {
+  if (!counts || displs) return true;
+  uint64_t *const at = (uint64_t *)NBC_MALLOC(((size_t)b->d.size + 1) * sizeof *at);
+  if (!at) return false;
+  at[0] = 0;
+  for (int i = 0; i < b->d.size; i++) at[i + 1] = at[i] + counts[i];
+  *index = at;
+  return true;
+}
+
+/* Of the counts that this rank reads (in place, without a root: those of what it receives only). */
+NBC__PRIVATE bool nbc__sched_index_blocks(nbc__sched_builder *b) {
+  const nbc_schedule_desc *const d = &b->d;
+  const bool rooted = (nbc__coll_about(d->coll)->has & NBC_HAS_ROOT) != 0;
+  if (rooted && d->rank != d->root) return true;
+  return nbc__sched_index(b, d->recv_counts, d->recv_displs, &b->recv_at) &&
+         ((d->in_place && !rooted) ||
+          nbc__sched_index(b, d->send_counts, d->send_displs, &b->send_at));
+}
+
+NBC__PRIVATE uint64_t nbc__sched_vector_bytes(const nbc__sched_builder *b) {
+  return b->d.count * b->d.elem_bytes;
+}
+
+NBC__PRIVATE uint64_t nbc__sched_recv_bytes(const nbc__sched_builder *b, int rank) {
+  return nbc__sched_block_bytes(&b->d, b->d.recv_counts, rank);
+}
+
+NBC__PRIVATE uint64_t nbc__sched_recv_at(const nbc__sched_builder *b, int rank) {
+  if (b->recv_at) return b->recv_at[rank] * b->d.elem_bytes;
+  return nbc__sched_block_at(&b->d, b->d.recv_counts, b->d.recv_displs, rank);
+}
+
+NBC__PRIVATE uint64_t nbc__sched_send_bytes(const nbc__sched_builder *b, int rank) {
+  return nbc__sched_block_bytes(&b->d, b->d.send_counts, rank);
+}
+
+NBC__PRIVATE uint64_t nbc__sched_send_at(const nbc__sched_builder *b, int rank) {
+  if (b->send_at) return b->send_at[rank] * b->d.elem_bytes;
+  return nbc__sched_block_at(&b->d, b->d.send_counts, b->d.send_displs, rank);
+}
+
 /* Part i of a vector of d.count elements cut evenly into `parts`: [at(i), at(i + 1)) in bytes. */
 NBC__PRIVATE uint64_t nbc__sched_part(const nbc__sched_builder *b, int i, int parts) {
   const uint64_t n = b->d.count / (uint64_t)parts, rest = b->d.count % (uint64_t)parts,
@@ -10815,7 +10979,10 @@ NBC__PRIVATE void nbc__sched_barrier_dissemination(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_barrier_tree(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_bcast_tree(nbc__sched_builder *b, nbc_slice buffer,
                                         uint64_t total_bytes, int root);
-NBC__PRIVATE void nbc__sched_bcast_long(nbc__sched_builder *b, bool without_one);
+NBC__PRIVATE void nbc__sched_bcast(nbc__sched_builder *b);
+NBC__PRIVATE void nbc__sched_bcast_bounded(nbc__sched_builder *b);
+NBC__PRIVATE void nbc__sched_bcast_long(nbc__sched_builder *b);
+NBC__PRIVATE void nbc__sched_bcast_long_m(nbc__sched_builder *b);
 #ifdef NBC_LINES
 #line 1 "src/coll/trees.c"
 #endif
@@ -10838,8 +11005,8 @@ static int nbc__sched_knomial(int v, int size, int radix, int *parent, int *chil
   return count;
 }
 
-NBC__PRIVATE int nbc__sched_subtree(int v, int size,
-                                    int radix) { /* number of ranks in the subtree of v */
+/* Number of ranks in the subtree of v. */
+NBC__PRIVATE int nbc__sched_subtree(int v, int size, int radix) {
   int64_t m = 1;
   while (m < size && v % (m * radix) == 0) m *= radix;
   return (int)(v + m < size ? m : size - v);
@@ -10968,13 +11135,23 @@ NBC__PRIVATE void nbc__sched_bcast_tree(nbc__sched_builder *b, nbc_slice buffer,
   }
 }
 
+/* A rank that sends the whole to many at once, or segments down a tree, bounds what is under way. */
+NBC__PRIVATE void nbc__sched_bcast_bounded(nbc__sched_builder *b) {
+  nbc__sched_window(b, INT32_MAX);
+  nbc__sched_bcast_tree(b, b->out, nbc__sched_vector_bytes(b), b->d.root);
+}
+
+NBC__PRIVATE void nbc__sched_bcast(nbc__sched_builder *b) {
+  nbc__sched_bcast_tree(b, b->out, nbc__sched_vector_bytes(b), b->d.root);
+}
+
 /* Participant i of n is virtual rank `skip(i)`: HPL's modified form leaves virtual rank 1 out. */
 static int nbc__sched_skip(const nbc__sched_builder *b, int i, bool without_one) {
   return nbc__sched_real(b, b->d.root, without_one && i > 0 ? i + 1 : i);
 }
 
 /* Spread: binomial scatter of n parts. Roll: ring in which every part passes every participant. */
-NBC__PRIVATE void nbc__sched_bcast_long(nbc__sched_builder *b, bool without_one) {
+static void nbc__sched_spread_and_roll(nbc__sched_builder *b, bool without_one) {
   const nbc_slice buffer = b->out;
   const uint64_t total_bytes = b->d.count * b->d.elem_bytes;
   int v = nbc__sched_virtual(b, b->d.root), n = b->d.size, parent;
@@ -11012,14 +11189,25 @@ NBC__PRIVATE void nbc__sched_bcast_long(nbc__sched_builder *b, bool without_one)
                       nbc__sched_at(buffer, take_at), nbc__sched_part(b, take + 1, n) - take_at);
   }
 }
+
+NBC__PRIVATE void nbc__sched_bcast_long(nbc__sched_builder *b) {
+  nbc__sched_spread_and_roll(b, false);
+}
+
+NBC__PRIVATE void nbc__sched_bcast_long_m(nbc__sched_builder *b) {
+  nbc__sched_spread_and_roll(b, true);
+}
 #ifdef NBC_LINES
 #line 7 "src/coll/algorithms.h"
 #endif
-NBC__PRIVATE void nbc__sched_reduce_tree(nbc__sched_builder *b, int root);
+NBC__PRIVATE void nbc__sched_reduce_by_tree(nbc__sched_builder *b);
+NBC__PRIVATE void nbc__sched_allreduce_by_tree(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_allreduce_doubling(nbc__sched_builder *b);
-NBC__PRIVATE void nbc__sched_rabenseifner(nbc__sched_builder *b, int root);
+NBC__PRIVATE void nbc__sched_allreduce_rabenseifner(nbc__sched_builder *b);
+NBC__PRIVATE void nbc__sched_reduce_rabenseifner(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_allreduce_ring(nbc__sched_builder *b);
-NBC__PRIVATE void nbc__sched_rs_direct(nbc__sched_builder *b);
+NBC__PRIVATE void nbc__sched_rs_linear(nbc__sched_builder *b);
+NBC__PRIVATE void nbc__sched_rs_pairwise(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_rs_ring(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_rs_halving(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_rs_tree(nbc__sched_builder *b);
@@ -11027,14 +11215,17 @@ NBC__PRIVATE void nbc__sched_gather_linear(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_scatter_linear(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_gather_tree(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_scatter_tree(nbc__sched_builder *b);
-NBC__PRIVATE void nbc__sched_allgather_direct(nbc__sched_builder *b);
+NBC__PRIVATE void nbc__sched_allgather_linear(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_allgather_ring(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_allgather_doubling(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_allgather_bruck(nbc__sched_builder *b);
-NBC__PRIVATE void nbc__sched_alltoall_direct(nbc__sched_builder *b);
+NBC__PRIVATE void nbc__sched_alltoall_linear(nbc__sched_builder *b);
+NBC__PRIVATE void nbc__sched_alltoall_pairwise(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_alltoall_bruck(nbc__sched_builder *b);
-NBC__PRIVATE void nbc__sched_scan_linear(nbc__sched_builder *b, bool exclusive);
-NBC__PRIVATE void nbc__sched_scan_doubling(nbc__sched_builder *b, bool exclusive);
+NBC__PRIVATE void nbc__sched_scan_linear(nbc__sched_builder *b);
+NBC__PRIVATE void nbc__sched_exscan_linear(nbc__sched_builder *b);
+NBC__PRIVATE void nbc__sched_scan_doubling(nbc__sched_builder *b);
+NBC__PRIVATE void nbc__sched_exscan_doubling(nbc__sched_builder *b);
 #ifdef NBC_LINES
 #line 1 "src/coll/algorithms.c"
 #endif
@@ -11043,18 +11234,18 @@ NBC__PRIVATE void nbc__sched_scan_doubling(nbc__sched_builder *b, bool exclusive
 
 
 /* ---- reductions ---------------------------------------------------------------------------- */
-/* Ordered trees hang on rank 0; when the root is another, rank 0 sends it the result. */
-NBC__PRIVATE void nbc__sched_reduce_tree(nbc__sched_builder *b, int root) {
-  const uint64_t total_bytes = b->d.count * b->d.elem_bytes,
-                 step = nbc__sched_tree_segment(b, total_bytes);
+/* Ordered trees hang on rank 0; when the root is another, rank 0 sends it the result. At the root
+   the result of total_bytes comes to `result`. */
+static void nbc__sched_reduce_tree(nbc__sched_builder *b, int root, nbc_slice result,
+                                   uint64_t total_bytes) {
+  const uint64_t step = nbc__sched_tree_segment(b, total_bytes);
   const int tree_root = b->d.not_commutative ? 0 : root;
   int parent;
   const int count = nbc__sched_tree(b, nbc__sched_virtual(b, tree_root), b->d.size, &parent);
-  const nbc_slice result = b->out;
-  if (b->d.rank != root && count) b->out = nbc__sched_scratch(b, total_bytes);
+  const nbc_slice out = b->d.rank != root && count ? nbc__sched_scratch(b, total_bytes) : result;
   const uint64_t segments = total_bytes ? (total_bytes - 1) / step + 1 : 0;
-  uint64_t slots = (uint64_t)count * (segments > 1 ? 2 : 1),
-           slot = 0; /* two: receive while reducing */
+  /* two slots per child: receive while reducing */
+  uint64_t slots = (uint64_t)count * (segments > 1 ? 2 : 1), slot = 0;
   if (slots > 16) slots = 16;
   const nbc_slice room = nbc__sched_scratch(b, slots * step);
   for (uint64_t at = 0; at < total_bytes && !b->status; at += step) {
@@ -11062,22 +11253,33 @@ NBC__PRIVATE void nbc__sched_reduce_tree(nbc__sched_builder *b, int root) {
     for (int i = 0; i < count; i++) {
       const nbc_slice other = nbc__sched_at(room, slot++ % slots * step);
       nbc__sched_recv(b, nbc__sched_real(b, tree_root, b->children[i]), other, bytes);
-      nbc__sched_combine(b, at, bytes, other, false, i == 0);
+      nbc__sched_combine(b, out, at, bytes, other, false, i == 0);
     }
     if (parent >= 0)
       nbc__sched_send(b, nbc__sched_real(b, tree_root, parent),
-                      nbc__sched_at(count ? b->out : b->in, at), bytes);
+                      nbc__sched_at(count ? out : b->in, at), bytes);
     else if (!count)
-      nbc__sched_copy(b, nbc__sched_at(b->out, at), nbc__sched_at(b->in, at), bytes);
+      nbc__sched_copy(b, nbc__sched_at(out, at), nbc__sched_at(b->in, at), bytes);
   }
   if (root == tree_root) return;
-  if (b->d.rank == tree_root) nbc__sched_send(b, root, b->out, total_bytes);
+  if (b->d.rank == tree_root) nbc__sched_send(b, root, out, total_bytes);
   if (b->d.rank == root) nbc__sched_recv(b, tree_root, result, total_bytes);
 }
 
+NBC__PRIVATE void nbc__sched_reduce_by_tree(nbc__sched_builder *b) {
+  nbc__sched_reduce_tree(b, b->d.root, b->out, nbc__sched_vector_bytes(b));
+}
+
+NBC__PRIVATE void nbc__sched_allreduce_by_tree(nbc__sched_builder *b) {
+  nbc__sched_reduce_tree(b, 0, b->out, nbc__sched_vector_bytes(b));
+  nbc__sched_bcast_tree(b, b->out, nbc__sched_vector_bytes(b), 0);
+}
+
 /* Ranks above the largest power of two: the first 2 rest ranks pair up (even gives to odd), so that
-   2^n are left. ret this rank among them, or -1 */
-static int nbc__sched_fold(nbc__sched_builder *b, uint64_t total_bytes, bool *fresh) {
+   2^n are left, numbered from 0. A rank that is left has its part of the result in `out`, or still in
+   the input (*fresh). ret this rank's number among those left, or -1 */
+static int nbc__sched_fold(nbc__sched_builder *b, nbc_slice out, uint64_t total_bytes,
+                           bool *fresh) {
   const int rest = b->d.size - nbc__sched_power_of_two(b->d.size), r = b->d.rank;
   *fresh = true;
   if (r >= 2 * rest) return r - rest;
@@ -11087,30 +11289,32 @@ static int nbc__sched_fold(nbc__sched_builder *b, uint64_t total_bytes, bool *fr
   }
   const nbc_slice other = nbc__sched_scratch(b, total_bytes);
   nbc__sched_recv(b, r - 1, other, total_bytes);
-  nbc__sched_combine(b, 0, total_bytes, other, true, true);
+  nbc__sched_combine(b, out, 0, total_bytes, other, true, true);
   *fresh = false;
   return r / 2;
 }
 
-static int nbc__sched_unfolded(const nbc__sched_builder *b,
-                               int folded) { /* rank of one that was left */
+/* The rank that has this number among those left. */
+static int nbc__sched_unfolded(const nbc__sched_builder *b, int folded) {
   const int rest = b->d.size - nbc__sched_power_of_two(b->d.size);
   return folded < rest ? 2 * folded + 1 : folded + rest;
 }
 
-static void nbc__sched_allreduce_unfold(nbc__sched_builder *b, uint64_t total_bytes) {
+/* Those that were left tell the others the result. */
+static void nbc__sched_unfold(nbc__sched_builder *b, nbc_slice out, uint64_t total_bytes) {
   const int rest = b->d.size - nbc__sched_power_of_two(b->d.size), r = b->d.rank;
   if (r >= 2 * rest) return;
   if (r % 2)
-    nbc__sched_send(b, r - 1, b->out, total_bytes);
+    nbc__sched_send(b, r - 1, out, total_bytes);
   else
-    nbc__sched_recv(b, r + 1, b->out, total_bytes);
+    nbc__sched_recv(b, r + 1, out, total_bytes);
 }
 
 NBC__PRIVATE void nbc__sched_allreduce_doubling(nbc__sched_builder *b) {
-  const uint64_t total_bytes = b->d.count * b->d.elem_bytes;
+  const uint64_t total_bytes = nbc__sched_vector_bytes(b);
   bool fresh;
-  const int me = nbc__sched_fold(b, total_bytes, &fresh), n = nbc__sched_power_of_two(b->d.size);
+  const int me = nbc__sched_fold(b, b->out, total_bytes, &fresh),
+            n = nbc__sched_power_of_two(b->d.size);
   if (me >= 0 && n > 1) {
     const nbc_slice room = nbc__sched_scratch(b, 2 * total_bytes);
     for (int m = 1, turn = 0; m < n; m *= 2, turn ^= 1, fresh = false) {
@@ -11118,65 +11322,88 @@ NBC__PRIVATE void nbc__sched_allreduce_doubling(nbc__sched_builder *b) {
       const int peer = nbc__sched_unfolded(b, me ^ m);
       nbc__sched_send(b, peer, fresh ? b->in : b->out, total_bytes);
       nbc__sched_recv(b, peer, other, total_bytes);
-      nbc__sched_combine(b, 0, total_bytes, other, (me & m) != 0, fresh);
+      nbc__sched_combine(b, b->out, 0, total_bytes, other, (me & m) != 0, fresh);
     }
   } else if (me >= 0 && fresh)
     nbc__sched_copy(b, b->out, b->in, total_bytes);
-  nbc__sched_allreduce_unfold(b, total_bytes);
+  nbc__sched_unfold(b, b->out, total_bytes);
 }
 
-/* Rabenseifner: halve the vector while the distance doubles (partners hold neighbouring groups of
-   ranks, so order is kept), then gather the parts: to all, or towards the root only. */
-NBC__PRIVATE void nbc__sched_rabenseifner(nbc__sched_builder *b, int root) {
-  const uint64_t total_bytes = b->d.count * b->d.elem_bytes, e = b->d.elem_bytes;
-  const int n = nbc__sched_power_of_two(b->d.size), rest = b->d.size - n;
-  const nbc_slice result = b->out;
-  if (root >= 0 && b->d.rank != root) b->out = nbc__sched_scratch(b, total_bytes);
-  bool fresh;
-  const int me = nbc__sched_fold(b, total_bytes, &fresh);
+/* Rabenseifner's algorithm: the 2^n ranks left after folding halve the vector while the distance
+   doubles, until each holds 1/2^n of the result; partners hold neighbouring groups of ranks, so the
+   order of operands is kept. Then the parts are gathered on the same way back: by all, or towards
+   the root only. [R. Rabenseifner, Optimization of Collective Reduction Operations, ICCS 2004, LNCS
+   3036, pp. 1-9] After `step` halvings this rank holds the elements lo[step] to hi[step]. */
+typedef struct nbc__sched_halves {
+  int me, n, step; /* me: number among those left, -1: not left */
   uint64_t lo[33], hi[33];
-  int step = 0;
-  lo[0] = 0, hi[0] = b->d.count;
-  const nbc_slice room = nbc__sched_scratch(b, me >= 0 && n > 1 ? total_bytes : 0);
-  for (int m = 1; me >= 0 && m < n; m *= 2, step++, fresh = false) {
-    const uint64_t mid = lo[step] + (hi[step] - lo[step]) / 2;
-    const bool upper = (me & m) != 0;
-    const int peer = nbc__sched_unfolded(b, me ^ m);
-    lo[step + 1] = upper ? mid : lo[step];
-    hi[step + 1] = upper ? hi[step] : mid;
-    const uint64_t at = lo[step + 1] * e, bytes = (hi[step + 1] - lo[step + 1]) * e;
-    const uint64_t give_at = (upper ? lo[step] : mid) * e,
-                   give = ((upper ? mid : hi[step]) * e) - give_at;
-    nbc__sched_send(b, peer, nbc__sched_at(fresh ? b->in : b->out, give_at), give);
+} nbc__sched_halves;
+
+static void nbc__sched_halve(nbc__sched_builder *b, nbc_slice out, nbc__sched_halves *h) {
+  const uint64_t total_bytes = nbc__sched_vector_bytes(b), e = b->d.elem_bytes;
+  bool fresh;
+  h->n = nbc__sched_power_of_two(b->d.size);
+  h->me = nbc__sched_fold(b, out, total_bytes, &fresh);
+  h->step = 0;
+  h->lo[0] = 0, h->hi[0] = b->d.count;
+  const nbc_slice room = nbc__sched_scratch(b, h->me >= 0 && h->n > 1 ? total_bytes : 0);
+  for (int m = 1; h->me >= 0 && m < h->n; m *= 2, fresh = false) {
+    const uint64_t lo = h->lo[h->step], hi = h->hi[h->step], mid = lo + (hi - lo) / 2;
+    const bool upper = (h->me & m) != 0;
+    const int peer = nbc__sched_unfolded(b, h->me ^ m);
+    h->step++;
+    h->lo[h->step] = upper ? mid : lo;
+    h->hi[h->step] = upper ? hi : mid;
+    const uint64_t at = h->lo[h->step] * e, bytes = (h->hi[h->step] - h->lo[h->step]) * e;
+    const uint64_t give_at = (upper ? lo : mid) * e, give = (upper ? mid : hi) * e - give_at;
+    nbc__sched_send(b, peer, nbc__sched_at(fresh ? b->in : out, give_at), give);
     nbc__sched_recv(b, peer, nbc__sched_at(room, at), bytes);
-    nbc__sched_combine(b, at, bytes, nbc__sched_at(room, at), upper, fresh);
+    nbc__sched_combine(b, out, at, bytes, nbc__sched_at(room, at), upper, fresh);
   }
-  if (me >= 0 && n == 1 && fresh) nbc__sched_copy(b, b->out, b->in, total_bytes);
-  const int target = root < 0 ? -1 : root < 2 * rest ? root / 2 : root - rest;
-  for (int m = n / 2; me >= 0 && m > 0; m /= 2) {
-    step--;
-    const int peer = nbc__sched_unfolded(b, me ^ m);
-    const uint64_t have = lo[step + 1] * e, have_bytes = (hi[step + 1] - lo[step + 1]) * e;
-    const bool upper = (me & m) != 0;
-    const uint64_t lack = (upper ? lo[step] : hi[step + 1]) * e;
-    const uint64_t lack_bytes = (hi[step] - lo[step]) * e - have_bytes;
-    if (target < 0 || ((me ^ target) & m))
-      nbc__sched_send(b, peer, nbc__sched_at(b->out, have), have_bytes);
-    if (target < 0 || !((me ^ target) & m))
-      nbc__sched_recv(b, peer, nbc__sched_at(b->out, lack), lack_bytes);
-    if (target >= 0 && ((me ^ target) & m)) break;
+  if (h->me >= 0 && h->n == 1 && fresh) nbc__sched_copy(b, out, b->in, total_bytes);
+}
+
+/* One step back: this rank sends what it has and takes what its partner has, or one of the two. */
+static void nbc__sched_double(nbc__sched_builder *b, nbc_slice out, nbc__sched_halves *h, int m,
+                              bool gives, bool takes) {
+  const uint64_t e = b->d.elem_bytes;
+  const int peer = nbc__sched_unfolded(b, h->me ^ m);
+  const uint64_t have = h->lo[h->step] * e, have_bytes = (h->hi[h->step] - h->lo[h->step]) * e;
+  h->step--;
+  const uint64_t lack = h->me & m ? h->lo[h->step] * e : have + have_bytes;
+  const uint64_t lack_bytes = (h->hi[h->step] - h->lo[h->step]) * e - have_bytes;
+  if (gives) nbc__sched_send(b, peer, nbc__sched_at(out, have), have_bytes);
+  if (takes) nbc__sched_recv(b, peer, nbc__sched_at(out, lack), lack_bytes);
+}
+
+NBC__PRIVATE void nbc__sched_allreduce_rabenseifner(nbc__sched_builder *b) {
+  nbc__sched_halves h;
+  nbc__sched_halve(b, b->out, &h);
+  for (int m = h.n / 2; h.me >= 0 && m > 0; m /= 2) nbc__sched_double(b, b->out, &h, m, true, true);
+  nbc__sched_unfold(b, b->out, nbc__sched_vector_bytes(b));
+}
+
+NBC__PRIVATE void nbc__sched_reduce_rabenseifner(nbc__sched_builder *b) {
+  const uint64_t total_bytes = nbc__sched_vector_bytes(b);
+  const int root = b->d.root, rest = b->d.size - nbc__sched_power_of_two(b->d.size);
+  const nbc_slice out = b->d.rank == root ? b->out : nbc__sched_scratch(b, total_bytes);
+  const int target = root < 2 * rest ? root / 2 : root - rest; /* who ends with the result */
+  nbc__sched_halves h;
+  nbc__sched_halve(b, out, &h);
+  for (int m = h.n / 2; h.me >= 0 && m > 0; m /= 2) {
+    const bool gives = ((h.me ^ target) & m) != 0;
+    nbc__sched_double(b, out, &h, m, gives, !gives);
+    if (gives) break;
   }
-  if (root < 0)
-    nbc__sched_allreduce_unfold(b, total_bytes);
-  else if (root < 2 * rest && root % 2 == 0) { /* the root gave its data to root + 1 */
-    if (b->d.rank == root + 1) nbc__sched_send(b, root, b->out, total_bytes);
-    if (b->d.rank == root) nbc__sched_recv(b, root + 1, result, total_bytes);
+  if (root < 2 * rest && root % 2 == 0) { /* the root gave its data to root + 1 */
+    if (b->d.rank == root + 1) nbc__sched_send(b, root, out, total_bytes);
+    if (b->d.rank == root) nbc__sched_recv(b, root + 1, b->out, total_bytes);
   }
 }
 
 NBC__PRIVATE void nbc__sched_allreduce_ring(nbc__sched_builder *b) {
   const int n = b->d.size, r = b->d.rank, right = (r + 1) % n, left = (r - 1 + n) % n;
-  if (n == 1) nbc__sched_copy(b, b->out, b->in, b->d.count * b->d.elem_bytes);
+  if (n == 1) nbc__sched_copy(b, b->out, b->in, nbc__sched_vector_bytes(b));
   const uint64_t room_bytes = nbc__sched_part(b, 1, n);
   const nbc_slice room = nbc__sched_scratch(b, n > 1 ? 2 * room_bytes : 0);
   for (int s = 0; s < 2 * (n - 1); s++) { /* first half reduces, second half distributes */
@@ -11188,22 +11415,20 @@ NBC__PRIVATE void nbc__sched_allreduce_ring(nbc__sched_builder *b) {
     nbc__sched_send(b, right, nbc__sched_at(s == 0 ? b->in : b->out, give_at),
                     nbc__sched_part(b, give + 1, n) - give_at);
     nbc__sched_recv(b, left, other, take_bytes);
-    if (s < n - 1) nbc__sched_combine(b, take_at, take_bytes, other, false, true);
+    if (s < n - 1) nbc__sched_combine(b, b->out, take_at, take_bytes, other, false, true);
   }
 }
 
 /* ---- reduce_scatter: the result is recv block `rank`, alone in the receive buffer ---------- */
-NBC__PRIVATE void nbc__sched_rs_direct(nbc__sched_builder *b) {
+static void nbc__sched_rs_direct(nbc__sched_builder *b, bool staggered) {
   const nbc_schedule_desc *const d = &b->d;
   const int n = d->size, r = d->rank;
-  const bool staggered = b->s->algo == NBC_ALGO_PAIRWISE;
-  const uint64_t my_at = nbc__sched_block_at(d, d->recv_counts, NULL, r),
-                 my = nbc__sched_block_bytes(d, d->recv_counts, r);
+  const uint64_t my_at = nbc__sched_recv_at(b, r), my = nbc__sched_recv_bytes(b, r);
   nbc__sched_window(b, n);
   for (int k = 1; k < n; k++) {
     const int to = (r + k) % n;
-    nbc__sched_send(b, to, nbc__sched_at(b->in, nbc__sched_block_at(d, d->recv_counts, NULL, to)),
-                    nbc__sched_block_bytes(d, d->recv_counts, to));
+    nbc__sched_send(b, to, nbc__sched_at(b->in, nbc__sched_recv_at(b, to)),
+                    nbc__sched_recv_bytes(b, to));
   }
   const nbc_slice acc = d->in_place ? nbc__sched_scratch(b, my) : b->out,
                   own = nbc__sched_at(b->in, my_at);
@@ -11227,106 +11452,101 @@ NBC__PRIVATE void nbc__sched_rs_direct(nbc__sched_builder *b) {
   nbc__sched_copy(b, b->out, so_far, my);
 }
 
+NBC__PRIVATE void nbc__sched_rs_linear(nbc__sched_builder *b) { nbc__sched_rs_direct(b, false); }
+
+NBC__PRIVATE void nbc__sched_rs_pairwise(nbc__sched_builder *b) { nbc__sched_rs_direct(b, true); }
+
 NBC__PRIVATE void nbc__sched_rs_ring(nbc__sched_builder *b) {
   const nbc_schedule_desc *const d = &b->d;
   const int n = d->size, r = d->rank;
   uint64_t most = 0;
   for (int i = 0; i < n; i++) {
-    const uint64_t bytes = nbc__sched_block_bytes(d, d->recv_counts, i);
+    const uint64_t bytes = nbc__sched_recv_bytes(b, i);
     if (bytes > most) most = bytes;
   }
   const nbc_slice room = nbc__sched_scratch(b, 3 * most);
-  nbc_slice so_far =
-      nbc__sched_at(b->in, nbc__sched_block_at(d, d->recv_counts, NULL, (r - 1 + n) % n));
+  nbc_slice so_far = nbc__sched_at(b->in, nbc__sched_recv_at(b, (r - 1 + n) % n));
   for (int s = 0; s < n - 1; s++) { /* three rooms: send, reduce and receive at once */
     const int give = (r - 1 - s + 2 * n) % n, take = (r - 2 - s + 2 * n) % n;
-    const uint64_t bytes = nbc__sched_block_bytes(d, d->recv_counts, take);
+    const uint64_t bytes = nbc__sched_recv_bytes(b, take);
     const nbc_slice other = nbc__sched_at(room, (uint64_t)(s % 3) * most);
-    nbc__sched_send(b, (r + 1) % n, so_far, nbc__sched_block_bytes(d, d->recv_counts, give));
+    nbc__sched_send(b, (r + 1) % n, so_far, nbc__sched_recv_bytes(b, give));
     nbc__sched_recv(b, (r - 1 + n) % n, other, bytes);
-    nbc__sched_reduce(b, other, other,
-                      nbc__sched_at(b->in, nbc__sched_block_at(d, d->recv_counts, NULL, take)),
-                      bytes);
+    nbc__sched_reduce(b, other, other, nbc__sched_at(b->in, nbc__sched_recv_at(b, take)), bytes);
     so_far = other;
   }
   if (n == 1) so_far = b->in;
-  nbc__sched_copy(b, b->out, so_far, nbc__sched_block_bytes(d, d->recv_counts, r));
+  nbc__sched_copy(b, b->out, so_far, nbc__sched_recv_bytes(b, r));
+}
+
+/* Where the blocks of rank number f among those left begin; f = their number: where all end. */
+static uint64_t nbc__sched_folded_at(const nbc__sched_builder *b, int f) {
+  const int n = nbc__sched_power_of_two(b->d.size), rest = b->d.size - n;
+  if (f == n) return nbc__sched_blocks_end(&b->d, b->d.recv_counts, NULL);
+  return nbc__sched_recv_at(b, f < rest ? 2 * f : f + rest);
 }
 
 NBC__PRIVATE void nbc__sched_rs_halving(nbc__sched_builder *b) {
   const nbc_schedule_desc *const d = &b->d;
   const int n = nbc__sched_power_of_two(d->size), rest = d->size - n;
   const uint64_t total_bytes = nbc__sched_blocks_end(d, d->recv_counts, NULL);
-  const nbc_slice result = b->out;
-  b->out = nbc__sched_scratch(b, total_bytes);
+  const nbc_slice work = nbc__sched_scratch(b, total_bytes);
   bool fresh;
-  const int me = nbc__sched_fold(b, total_bytes, &fresh);
+  const int me = nbc__sched_fold(b, work, total_bytes, &fresh);
   const nbc_slice room = nbc__sched_scratch(b, me >= 0 && n > 1 ? total_bytes : 0);
-  int lo = 0, hi = n; /* folded ranks whose blocks are still here: f holds from block first(f) */
-#define NBC__SCHED_FIRST(f)                                                                        \
-  nbc__sched_block_at(d, d->recv_counts, NULL, (f) < rest ? 2 * (f) : (f) + rest)
-#define NBC__SCHED_END(f) ((f) == n ? total_bytes : NBC__SCHED_FIRST(f))
+  int lo = 0, hi = n; /* numbers of the ranks whose blocks are still here */
   for (int m = n / 2; me >= 0 && m > 0; m /= 2, fresh = false) {
     const int mid = lo + m, peer = nbc__sched_unfolded(b, me ^ m);
     const bool upper = (me & m) != 0;
-    const uint64_t give = upper ? NBC__SCHED_FIRST(lo) : NBC__SCHED_FIRST(mid);
-    const uint64_t give_end = upper ? NBC__SCHED_FIRST(mid) : NBC__SCHED_END(hi);
+    const uint64_t give = nbc__sched_folded_at(b, upper ? lo : mid),
+                   give_end = nbc__sched_folded_at(b, upper ? mid : hi);
     if (upper)
       lo = mid;
     else
       hi = mid;
-    const uint64_t at = NBC__SCHED_FIRST(lo), bytes = NBC__SCHED_END(hi) - at;
-    nbc__sched_send(b, peer, nbc__sched_at(fresh ? b->in : b->out, give), give_end - give);
+    const uint64_t at = nbc__sched_folded_at(b, lo), bytes = nbc__sched_folded_at(b, hi) - at;
+    nbc__sched_send(b, peer, nbc__sched_at(fresh ? b->in : work, give), give_end - give);
     nbc__sched_recv(b, peer, nbc__sched_at(room, at), bytes);
-    nbc__sched_combine(b, at, bytes, nbc__sched_at(room, at), false, fresh);
+    nbc__sched_combine(b, work, at, bytes, nbc__sched_at(room, at), false, fresh);
   }
-#undef NBC__SCHED_FIRST
-#undef NBC__SCHED_END
-  const uint64_t mine = nbc__sched_block_at(d, d->recv_counts, NULL, d->rank),
-                 bytes = nbc__sched_block_bytes(d, d->recv_counts, d->rank);
+  const uint64_t mine = nbc__sched_recv_at(b, d->rank), bytes = nbc__sched_recv_bytes(b, d->rank);
   if (me < 0) {
-    nbc__sched_recv(b, d->rank + 1, result, bytes);
+    nbc__sched_recv(b, d->rank + 1, b->out, bytes);
     return;
   }
   if (d->rank < 2 * rest)
-    nbc__sched_send(
-        b, d->rank - 1,
-        nbc__sched_at(b->out, nbc__sched_block_at(d, d->recv_counts, NULL, d->rank - 1)),
-        nbc__sched_block_bytes(d, d->recv_counts, d->rank - 1));
-  nbc__sched_copy(b, result, nbc__sched_at(fresh ? b->in : b->out, mine), bytes);
+    nbc__sched_send(b, d->rank - 1, nbc__sched_at(work, nbc__sched_recv_at(b, d->rank - 1)),
+                    nbc__sched_recv_bytes(b, d->rank - 1));
+  nbc__sched_copy(b, b->out, nbc__sched_at(fresh ? b->in : work, mine), bytes);
 }
 
-NBC__PRIVATE void nbc__sched_rs_tree(
-    nbc__sched_builder *b) { /* reduce to rank 0, which deals the blocks out */
-  nbc_schedule_desc *const d = &b->d;
-  const uint64_t total_bytes = nbc__sched_blocks_end(d, d->recv_counts, NULL), count = d->count;
-  const nbc_slice result = b->out;
-  b->out = nbc__sched_scratch(b, d->rank == 0 ? total_bytes : 0);
-  d->count = total_bytes / d->elem_bytes;
-  nbc__sched_reduce_tree(b, 0);
-  d->count = count;
-  const uint64_t bytes = nbc__sched_block_bytes(d, d->recv_counts, d->rank);
+/* Reduces to rank 0, which deals the blocks out. */
+NBC__PRIVATE void nbc__sched_rs_tree(nbc__sched_builder *b) {
+  const nbc_schedule_desc *const d = &b->d;
+  const uint64_t total_bytes = nbc__sched_blocks_end(d, d->recv_counts, NULL);
+  const nbc_slice all = nbc__sched_scratch(b, d->rank == 0 ? total_bytes : 0);
+  nbc__sched_reduce_tree(b, 0, all, total_bytes);
+  const uint64_t bytes = nbc__sched_recv_bytes(b, d->rank);
   if (d->rank) {
-    nbc__sched_recv(b, 0, result, bytes);
+    nbc__sched_recv(b, 0, b->out, bytes);
     return;
   }
   for (int i = 1; i < d->size; i++)
-    nbc__sched_send(b, i, nbc__sched_at(b->out, nbc__sched_block_at(d, d->recv_counts, NULL, i)),
-                    nbc__sched_block_bytes(d, d->recv_counts, i));
-  nbc__sched_copy(b, result, b->out, bytes);
+    nbc__sched_send(b, i, nbc__sched_at(all, nbc__sched_recv_at(b, i)),
+                    nbc__sched_recv_bytes(b, i));
+  nbc__sched_copy(b, b->out, all, bytes);
 }
 
 /* ---- gather, scatter ----------------------------------------------------------------------- */
 NBC__PRIVATE void nbc__sched_gather_linear(nbc__sched_builder *b) {
   const nbc_schedule_desc *const d = &b->d;
   if (d->rank != d->root) {
-    nbc__sched_send(b, d->root, b->in, d->count * d->elem_bytes);
+    nbc__sched_send(b, d->root, b->in, nbc__sched_vector_bytes(b));
     return;
   }
   for (int i = 0; i < d->size; i++) {
-    const nbc_slice to =
-        nbc__sched_at(b->out, nbc__sched_block_at(d, d->recv_counts, d->recv_displs, i));
-    const uint64_t bytes = nbc__sched_block_bytes(d, d->recv_counts, i);
+    const nbc_slice to = nbc__sched_at(b->out, nbc__sched_recv_at(b, i));
+    const uint64_t bytes = nbc__sched_recv_bytes(b, i);
     if (i != d->rank)
       nbc__sched_recv(b, i, to, bytes);
     else if (!d->in_place)
@@ -11337,15 +11557,14 @@ NBC__PRIVATE void nbc__sched_gather_linear(nbc__sched_builder *b) {
 NBC__PRIVATE void nbc__sched_scatter_linear(nbc__sched_builder *b) {
   const nbc_schedule_desc *const d = &b->d;
   if (d->rank != d->root) {
-    nbc__sched_recv(b, d->root, b->out, d->count * d->elem_bytes);
+    nbc__sched_recv(b, d->root, b->out, nbc__sched_vector_bytes(b));
     return;
   }
   nbc__sched_window(b, d->size);
   for (int k = 0; k < d->size; k++) {
     const int i = (d->root + k) % d->size;
-    const nbc_slice from =
-        nbc__sched_at(b->in, nbc__sched_block_at(d, d->send_counts, d->send_displs, i));
-    const uint64_t bytes = nbc__sched_block_bytes(d, d->send_counts, i);
+    const nbc_slice from = nbc__sched_at(b->in, nbc__sched_send_at(b, i));
+    const uint64_t bytes = nbc__sched_send_bytes(b, i);
     if (i != d->rank)
       nbc__sched_send(b, i, from, bytes);
     else if (!d->in_place)
@@ -11357,7 +11576,7 @@ NBC__PRIVATE void nbc__sched_scatter_linear(nbc__sched_builder *b) {
    numbers wrap. Calls copy for each piece. */
 static void nbc__sched_wrapped(nbc__sched_builder *b, nbc_slice ranks, nbc_slice packed, int v,
                                int count, bool pack) {
-  const uint64_t block = b->d.count * b->d.elem_bytes;
+  const uint64_t block = nbc__sched_vector_bytes(b);
   const int from = nbc__sched_real(b, b->d.root, v);
   const int first = from + count > b->d.size ? b->d.size - from : count;
   const nbc_slice upper = nbc__sched_at(ranks, (uint64_t)from * block);
@@ -11368,7 +11587,7 @@ static void nbc__sched_wrapped(nbc__sched_builder *b, nbc_slice ranks, nbc_slice
 
 NBC__PRIVATE void nbc__sched_gather_tree(nbc__sched_builder *b) {
   const nbc_schedule_desc *const d = &b->d;
-  const uint64_t block = d->count * d->elem_bytes;
+  const uint64_t block = nbc__sched_vector_bytes(b);
   const int v = nbc__sched_virtual(b, d->root), radix = nbc__sched_radix(b);
   const uint64_t my_bytes = (uint64_t)nbc__sched_subtree(v, d->size, radix) * block;
   int parent;
@@ -11400,7 +11619,7 @@ NBC__PRIVATE void nbc__sched_gather_tree(nbc__sched_builder *b) {
 
 NBC__PRIVATE void nbc__sched_scatter_tree(nbc__sched_builder *b) {
   const nbc_schedule_desc *const d = &b->d;
-  const uint64_t block = d->count * d->elem_bytes;
+  const uint64_t block = nbc__sched_vector_bytes(b);
   const int v = nbc__sched_virtual(b, d->root), radix = nbc__sched_radix(b);
   const uint64_t my_bytes = (uint64_t)nbc__sched_subtree(v, d->size, radix) * block;
   int parent;
@@ -11430,12 +11649,11 @@ NBC__PRIVATE void nbc__sched_scatter_tree(nbc__sched_builder *b) {
 /* ---- allgather, alltoall ------------------------------------------------------------------- */
 static nbc_slice nbc__sched_recv_block(const nbc__sched_builder *b, int rank,
                                        uint64_t *size_bytes) {
-  *size_bytes = nbc__sched_block_bytes(&b->d, b->d.recv_counts, rank);
-  return nbc__sched_at(b->out,
-                       nbc__sched_block_at(&b->d, b->d.recv_counts, b->d.recv_displs, rank));
+  *size_bytes = nbc__sched_recv_bytes(b, rank);
+  return nbc__sched_at(b->out, nbc__sched_recv_at(b, rank));
 }
 
-NBC__PRIVATE void nbc__sched_allgather_direct(nbc__sched_builder *b) {
+NBC__PRIVATE void nbc__sched_allgather_linear(nbc__sched_builder *b) {
   const int n = b->d.size, r = b->d.rank;
   uint64_t bytes;
   nbc__sched_window(b, n);
@@ -11480,16 +11698,15 @@ NBC__PRIVATE void nbc__sched_allgather_doubling(nbc__sched_builder *b) {
 NBC__PRIVATE void nbc__sched_allgather_bruck(nbc__sched_builder *b) {
   const nbc_schedule_desc *const d = &b->d;
   const int n = d->size, r = d->rank;
-  uint64_t total_bytes = 0, have_bytes = nbc__sched_block_bytes(d, d->recv_counts, r), bytes;
-  for (int i = 0; i < n; i++) total_bytes += nbc__sched_block_bytes(d, d->recv_counts, i);
+  uint64_t total_bytes = 0, have_bytes = nbc__sched_recv_bytes(b, r), bytes;
+  for (int i = 0; i < n; i++) total_bytes += nbc__sched_recv_bytes(b, i);
   const nbc_slice room = nbc__sched_scratch(b, total_bytes); /* blocks r, r + 1, ... packed */
   nbc__sched_copy(b, room, b->in, have_bytes);
   for (int m = 1; m < n; m *= 2) {
     const int count = m < n - m ? m : n - m;
     uint64_t give = 0, take = 0;
-    for (int i = 0; i < count; i++) give += nbc__sched_block_bytes(d, d->recv_counts, (r + i) % n);
-    for (int i = 0; i < count; i++)
-      take += nbc__sched_block_bytes(d, d->recv_counts, (r + m + i) % n);
+    for (int i = 0; i < count; i++) give += nbc__sched_recv_bytes(b, (r + i) % n);
+    for (int i = 0; i < count; i++) take += nbc__sched_recv_bytes(b, (r + m + i) % n);
     nbc__sched_send(b, (r - m + n) % n, room, give);
     nbc__sched_recv(b, (r + m) % n, nbc__sched_at(room, have_bytes), take);
     have_bytes += take;
@@ -11501,31 +11718,35 @@ NBC__PRIVATE void nbc__sched_allgather_bruck(nbc__sched_builder *b) {
   }
 }
 
-static nbc_slice nbc__sched_send_block(const nbc__sched_builder *b, int rank,
+/* What goes to a rank, of the input `in`: in place, what is sent has the places of what comes. */
+static nbc_slice nbc__sched_send_block(const nbc__sched_builder *b, nbc_slice in, int rank,
                                        uint64_t *size_bytes) {
-  const nbc_schedule_desc *const d = &b->d;
-  const uint64_t *const counts = d->in_place ? d->recv_counts : d->send_counts;
-  const uint64_t *const displs = d->in_place ? d->recv_displs : d->send_displs;
-  *size_bytes = nbc__sched_block_bytes(d, counts, rank);
-  return nbc__sched_at(b->in, nbc__sched_block_at(d, counts, displs, rank));
+  const bool in_place = b->d.in_place;
+  *size_bytes = in_place ? nbc__sched_recv_bytes(b, rank) : nbc__sched_send_bytes(b, rank);
+  return nbc__sched_at(in, in_place ? nbc__sched_recv_at(b, rank) : nbc__sched_send_at(b, rank));
 }
 
-NBC__PRIVATE void nbc__sched_alltoall_direct(nbc__sched_builder *b) {
+/* A copy of what will be overwritten before it is sent. */
+static nbc_slice nbc__sched_alltoall_saved(nbc__sched_builder *b) {
   const int n = b->d.size, r = b->d.rank;
-  const bool steps = b->s->algo == NBC_ALGO_PAIRWISE;
-  const int window = b->d.window_count < n ? b->d.window_count : n;
-  uint64_t bytes, own_bytes;
-  if (b->d.in_place) { /* what is sent must survive what arrives */
-    const uint64_t total_bytes = nbc__sched_blocks_end(&b->d, b->d.recv_counts, b->d.recv_displs);
-    const nbc_slice saved = nbc__sched_scratch(b, total_bytes);
-    for (int k = 1; k < n; k++) {
-      const nbc_slice block = nbc__sched_recv_block(b, (r + k) % n, &bytes);
-      nbc__sched_copy(b, nbc__sched_at(saved, block.offset_bytes), block, bytes);
-    }
-    b->in = saved;
+  uint64_t bytes;
+  const nbc_slice saved =
+      nbc__sched_scratch(b, nbc__sched_blocks_end(&b->d, b->d.recv_counts, b->d.recv_displs));
+  for (int k = 1; k < n; k++) {
+    const nbc_slice block = nbc__sched_recv_block(b, (r + k) % n, &bytes);
+    nbc__sched_copy(b, nbc__sched_at(saved, block.offset_bytes), block, bytes);
   }
+  return saved;
+}
+
+/* steps: a receive is posted `window` steps ahead only. */
+static void nbc__sched_alltoall_direct(nbc__sched_builder *b, bool steps) {
+  const int n = b->d.size, r = b->d.rank;
+  const int window = b->d.window_count < n ? b->d.window_count : n;
+  const nbc_slice in = b->d.in_place ? nbc__sched_alltoall_saved(b) : b->in;
+  uint64_t bytes, own_bytes;
   nbc__sched_window(b, n);
-  int32_t recvs[64]; /* pairwise: a receive is posted `window` steps ahead only */
+  int32_t recvs[64];
   for (int i = 0; i < 64; i++) recvs[i] = -1;
   for (int k = 1; k < n; k++) {
     const nbc_slice to = nbc__sched_recv_block(b, (r - k + n) % n, &bytes);
@@ -11533,18 +11754,26 @@ NBC__PRIVATE void nbc__sched_alltoall_direct(nbc__sched_builder *b) {
     int32_t *const before = &recvs[k % (window < 64 ? window : 64)];
     if (steps && node >= 0) nbc__sched_after(b, *before);
     if (steps && node >= 0) *before = node;
-    const nbc_slice from = nbc__sched_send_block(b, (r + k) % n, &bytes);
+    const nbc_slice from = nbc__sched_send_block(b, in, (r + k) % n, &bytes);
     nbc__sched_send(b, (r + k) % n, from, bytes);
   }
   if (b->d.in_place) return;
-  const nbc_slice from = nbc__sched_send_block(b, r, &bytes),
+  const nbc_slice from = nbc__sched_send_block(b, in, r, &bytes),
                   own = nbc__sched_recv_block(b, r, &own_bytes);
   nbc__sched_copy(b, own, from, own_bytes < bytes ? own_bytes : bytes);
 }
 
+NBC__PRIVATE void nbc__sched_alltoall_linear(nbc__sched_builder *b) {
+  nbc__sched_alltoall_direct(b, false);
+}
+
+NBC__PRIVATE void nbc__sched_alltoall_pairwise(nbc__sched_builder *b) {
+  nbc__sched_alltoall_direct(b, true);
+}
+
 NBC__PRIVATE void nbc__sched_alltoall_bruck(nbc__sched_builder *b) {
   const int n = b->d.size, r = b->d.rank;
-  const uint64_t block = b->d.count * b->d.elem_bytes;
+  const uint64_t block = nbc__sched_vector_bytes(b);
   const nbc_slice room = nbc__sched_scratch(b, (uint64_t)n * block); /* block i goes i ranks up */
   const nbc_slice out = nbc__sched_scratch(b, (uint64_t)(n / 2 + 1) * block);
   const nbc_slice in = nbc__sched_scratch(b, (uint64_t)(n / 2 + 1) * block);
@@ -11574,8 +11803,8 @@ NBC__PRIVATE void nbc__sched_alltoall_bruck(nbc__sched_builder *b) {
 }
 
 /* ---- scan, exscan -------------------------------------------------------------------------- */
-NBC__PRIVATE void nbc__sched_scan_linear(nbc__sched_builder *b, bool exclusive) {
-  const uint64_t bytes = b->d.count * b->d.elem_bytes;
+static void nbc__sched_prefix_linear(nbc__sched_builder *b, bool exclusive) {
+  const uint64_t bytes = nbc__sched_vector_bytes(b);
   const int r = b->d.rank, n = b->d.size;
   const nbc_slice below = r == 0                        ? b->in
                           : exclusive && !b->d.in_place ? b->out
@@ -11593,8 +11822,8 @@ NBC__PRIVATE void nbc__sched_scan_linear(nbc__sched_builder *b, bool exclusive) 
     nbc__sched_copy(b, b->out, below, bytes);
 }
 
-NBC__PRIVATE void nbc__sched_scan_doubling(nbc__sched_builder *b, bool exclusive) {
-  const uint64_t bytes = b->d.count * b->d.elem_bytes;
+static void nbc__sched_prefix_doubling(nbc__sched_builder *b, bool exclusive) {
+  const uint64_t bytes = nbc__sched_vector_bytes(b);
   const int r = b->d.rank, n = b->d.size;
   const nbc_slice upto =
       exclusive ? nbc__sched_scratch(b, r ? bytes : 0) : b->out; /* ranks r-2m+1 .. r */
@@ -11622,13 +11851,25 @@ NBC__PRIVATE void nbc__sched_scan_doubling(nbc__sched_builder *b, bool exclusive
   else if (r > 0)
     nbc__sched_copy(b, b->out, below, bytes);
 }
+
+NBC__PRIVATE void nbc__sched_scan_linear(nbc__sched_builder *b) {
+  nbc__sched_prefix_linear(b, false);
+}
+NBC__PRIVATE void nbc__sched_exscan_linear(nbc__sched_builder *b) {
+  nbc__sched_prefix_linear(b, true);
+}
+NBC__PRIVATE void nbc__sched_scan_doubling(nbc__sched_builder *b) {
+  nbc__sched_prefix_doubling(b, false);
+}
+NBC__PRIVATE void nbc__sched_exscan_doubling(nbc__sched_builder *b) {
+  nbc__sched_prefix_doubling(b, true);
+}
 #ifdef NBC_LINES
 #line 10 "src/coll/catalogue.h"
 #endif
-NBC__PRIVATE bool nbc__sched_serves(nbc_coll coll, nbc_algo algo);
-NBC__PRIVATE bool nbc__sched_reduces(nbc_coll coll);
-NBC__PRIVATE bool nbc__sched_rooted(nbc_coll coll);
-NBC__PRIVATE void nbc__sched_write(nbc__sched_builder *b);
+typedef void (*nbc__sched_writer)(nbc__sched_builder *b);
+/* Writes the schedule; NULL: the algorithm does not serve the collective. */
+NBC__PRIVATE nbc__sched_writer nbc__sched_writer_of(nbc_coll coll, nbc_algo algo);
 #ifdef NBC_LINES
 #line 1 "src/coll/catalogue.c"
 #endif
@@ -11637,152 +11878,109 @@ NBC__PRIVATE void nbc__sched_write(nbc__sched_builder *b);
 
 
 
-/* ---- which algorithm serves what ----------------------------------------------------------- */
-#define NBC__SCHED_BIT(name) (1u << NBC_ALGO_##name)
-#define NBC__SCHED_TREES                                                                           \
-  (NBC__SCHED_BIT(LINEAR) | NBC__SCHED_BIT(BINOMIAL) | NBC__SCHED_BIT(KNOMIAL))
-static const uint32_t nbc__sched_served[NBC_COLL_COUNT] = {
-    /* BARRIER */ NBC__SCHED_TREES | NBC__SCHED_BIT(DISSEMINATION),
-    /* BCAST */ NBC__SCHED_TREES | NBC__SCHED_BIT(CHAIN) | NBC__SCHED_BIT(BINARY) |
-        NBC__SCHED_BIT(SCATTER_ALLGATHER) | NBC__SCHED_BIT(HPL_1RING) |
-        NBC__SCHED_BIT(HPL_1RING_M) | NBC__SCHED_BIT(HPL_2RING) | NBC__SCHED_BIT(HPL_2RING_M) |
-        NBC__SCHED_BIT(HPL_LONG) | NBC__SCHED_BIT(HPL_LONG_M),
-    /* REDUCE */ NBC__SCHED_TREES | NBC__SCHED_BIT(CHAIN) | NBC__SCHED_BIT(BINARY) |
-        NBC__SCHED_BIT(RABENSEIFNER),
-    /* ALLREDUCE */ NBC__SCHED_TREES | NBC__SCHED_BIT(RING) | NBC__SCHED_BIT(RECURSIVE_DOUBLING) |
-        NBC__SCHED_BIT(RABENSEIFNER),
-    /* REDUCE_SCATTER_BLOCK */ NBC__SCHED_TREES | NBC__SCHED_BIT(RING) |
-        NBC__SCHED_BIT(RECURSIVE_HALVING) | NBC__SCHED_BIT(PAIRWISE),
-    /* REDUCE_SCATTER */ NBC__SCHED_TREES | NBC__SCHED_BIT(RING) |
-        NBC__SCHED_BIT(RECURSIVE_HALVING) | NBC__SCHED_BIT(PAIRWISE),
-    /* GATHER */ NBC__SCHED_TREES,
-    /* GATHERV */ NBC__SCHED_BIT(LINEAR),
-    /* SCATTER */ NBC__SCHED_TREES,
-    /* SCATTERV */ NBC__SCHED_BIT(LINEAR),
-    /* ALLGATHER */ NBC__SCHED_BIT(LINEAR) | NBC__SCHED_BIT(RING) |
-        NBC__SCHED_BIT(RECURSIVE_DOUBLING) | NBC__SCHED_BIT(BRUCK),
-    /* ALLGATHERV */ NBC__SCHED_BIT(LINEAR) | NBC__SCHED_BIT(RING) |
-        NBC__SCHED_BIT(RECURSIVE_DOUBLING) | NBC__SCHED_BIT(BRUCK),
-    /* ALLTOALL */ NBC__SCHED_BIT(LINEAR) | NBC__SCHED_BIT(PAIRWISE) | NBC__SCHED_BIT(BRUCK),
-    /* ALLTOALLV */ NBC__SCHED_BIT(LINEAR) | NBC__SCHED_BIT(PAIRWISE),
-    /* SCAN */ NBC__SCHED_BIT(LINEAR) | NBC__SCHED_BIT(RECURSIVE_DOUBLING),
-    /* EXSCAN */ NBC__SCHED_BIT(LINEAR) | NBC__SCHED_BIT(RECURSIVE_DOUBLING)};
+/* ---- one row per algorithm of a collective ------------------------------------------------- */
+/* X(collective, algorithm, function that writes the schedule, condition): ALWAYS; COMMUTES: only for
+   operators that commute; POWER_OF_2: only for 2^n ranks. Adding an algorithm means a row here, its
+   function, and its name in NBC_ALGO_LIST. */
+#define NBC__SCHED_ROWS(X)                                                                         \
+  X(BARRIER, LINEAR, barrier_tree, ALWAYS)                                                         \
+  X(BARRIER, BINOMIAL, barrier_tree, ALWAYS)                                                       \
+  X(BARRIER, KNOMIAL, barrier_tree, ALWAYS)                                                        \
+  X(BARRIER, DISSEMINATION, barrier_dissemination, ALWAYS)                                         \
+  X(BCAST, LINEAR, bcast_bounded, ALWAYS)                                                          \
+  X(BCAST, BINOMIAL, bcast, ALWAYS)                                                                \
+  X(BCAST, KNOMIAL, bcast, ALWAYS)                                                                 \
+  X(BCAST, CHAIN, bcast_bounded, ALWAYS)                                                           \
+  X(BCAST, BINARY, bcast_bounded, ALWAYS)                                                          \
+  X(BCAST, SCATTER_ALLGATHER, bcast_long, ALWAYS)                                                  \
+  X(BCAST, HPL_1RING, bcast, ALWAYS)                                                               \
+  X(BCAST, HPL_1RING_M, bcast, ALWAYS)                                                             \
+  X(BCAST, HPL_2RING, bcast, ALWAYS)                                                               \
+  X(BCAST, HPL_2RING_M, bcast, ALWAYS)                                                             \
+  X(BCAST, HPL_LONG, bcast_long, ALWAYS)                                                           \
+  X(BCAST, HPL_LONG_M, bcast_long_m, ALWAYS)                                                       \
+  X(REDUCE, LINEAR, reduce_by_tree, ALWAYS)                                                        \
+  X(REDUCE, BINOMIAL, reduce_by_tree, ALWAYS)                                                      \
+  X(REDUCE, KNOMIAL, reduce_by_tree, ALWAYS)                                                       \
+  X(REDUCE, CHAIN, reduce_by_tree, ALWAYS)                                                         \
+  X(REDUCE, BINARY, reduce_by_tree, COMMUTES)                                                      \
+  X(REDUCE, RABENSEIFNER, reduce_rabenseifner, ALWAYS)                                             \
+  X(ALLREDUCE, LINEAR, allreduce_by_tree, ALWAYS)                                                  \
+  X(ALLREDUCE, BINOMIAL, allreduce_by_tree, ALWAYS)                                                \
+  X(ALLREDUCE, KNOMIAL, allreduce_by_tree, ALWAYS)                                                 \
+  X(ALLREDUCE, RING, allreduce_ring, COMMUTES)                                                     \
+  X(ALLREDUCE, RECURSIVE_DOUBLING, allreduce_doubling, ALWAYS)                                     \
+  X(ALLREDUCE, RABENSEIFNER, allreduce_rabenseifner, ALWAYS)                                       \
+  X(REDUCE_SCATTER_BLOCK, LINEAR, rs_linear, ALWAYS)                                               \
+  X(REDUCE_SCATTER_BLOCK, BINOMIAL, rs_tree, ALWAYS)                                               \
+  X(REDUCE_SCATTER_BLOCK, KNOMIAL, rs_tree, ALWAYS)                                                \
+  X(REDUCE_SCATTER_BLOCK, RING, rs_ring, COMMUTES)                                                 \
+  X(REDUCE_SCATTER_BLOCK, RECURSIVE_HALVING, rs_halving, COMMUTES)                                 \
+  X(REDUCE_SCATTER_BLOCK, PAIRWISE, rs_pairwise, COMMUTES)                                         \
+  X(REDUCE_SCATTER, LINEAR, rs_linear, ALWAYS)                                                     \
+  X(REDUCE_SCATTER, BINOMIAL, rs_tree, ALWAYS)                                                     \
+  X(REDUCE_SCATTER, KNOMIAL, rs_tree, ALWAYS)                                                      \
+  X(REDUCE_SCATTER, RING, rs_ring, COMMUTES)                                                       \
+  X(REDUCE_SCATTER, RECURSIVE_HALVING, rs_halving, COMMUTES)                                       \
+  X(REDUCE_SCATTER, PAIRWISE, rs_pairwise, COMMUTES)                                               \
+  X(GATHER, LINEAR, gather_linear, ALWAYS)                                                         \
+  X(GATHER, BINOMIAL, gather_tree, ALWAYS)                                                         \
+  X(GATHER, KNOMIAL, gather_tree, ALWAYS)                                                          \
+  X(GATHERV, LINEAR, gather_linear, ALWAYS)                                                        \
+  X(SCATTER, LINEAR, scatter_linear, ALWAYS)                                                       \
+  X(SCATTER, BINOMIAL, scatter_tree, ALWAYS)                                                       \
+  X(SCATTER, KNOMIAL, scatter_tree, ALWAYS)                                                        \
+  X(SCATTERV, LINEAR, scatter_linear, ALWAYS)                                                      \
+  X(ALLGATHER, LINEAR, allgather_linear, ALWAYS)                                                   \
+  X(ALLGATHER, RING, allgather_ring, ALWAYS)                                                       \
+  X(ALLGATHER, RECURSIVE_DOUBLING, allgather_doubling, POWER_OF_2)                                 \
+  X(ALLGATHER, BRUCK, allgather_bruck, ALWAYS)                                                     \
+  X(ALLGATHERV, LINEAR, allgather_linear, ALWAYS)                                                  \
+  X(ALLGATHERV, RING, allgather_ring, ALWAYS)                                                      \
+  X(ALLGATHERV, RECURSIVE_DOUBLING, allgather_doubling, POWER_OF_2)                                \
+  X(ALLGATHERV, BRUCK, allgather_bruck, ALWAYS)                                                    \
+  X(ALLTOALL, LINEAR, alltoall_linear, ALWAYS)                                                     \
+  X(ALLTOALL, BRUCK, alltoall_bruck, ALWAYS)                                                       \
+  X(ALLTOALL, PAIRWISE, alltoall_pairwise, ALWAYS)                                                 \
+  X(ALLTOALLV, LINEAR, alltoall_linear, ALWAYS)                                                    \
+  X(ALLTOALLV, PAIRWISE, alltoall_pairwise, ALWAYS)                                                \
+  X(SCAN, LINEAR, scan_linear, ALWAYS)                                                             \
+  X(SCAN, RECURSIVE_DOUBLING, scan_doubling, ALWAYS)                                               \
+  X(EXSCAN, LINEAR, exscan_linear, ALWAYS)                                                         \
+  X(EXSCAN, RECURSIVE_DOUBLING, exscan_doubling, ALWAYS)
 
-NBC__PRIVATE bool nbc__sched_serves(nbc_coll coll, nbc_algo algo) {
-  return (nbc__sched_served[coll] & 1u << algo) != 0;
+typedef enum nbc__sched_condition {
+  NBC__SCHED_ALWAYS,
+  NBC__SCHED_COMMUTES,
+  NBC__SCHED_POWER_OF_2
+} nbc__sched_condition;
+
+/* The row's function; NULL: there is no row. */
+static nbc__sched_writer nbc__sched_row(nbc_coll coll, nbc_algo algo,
+                                        nbc__sched_condition *condition) {
+  switch ((int)coll * (int)NBC_ALGO_COUNT + (int)algo) {
+#define NBC__X(c, a, function, when)                                                               \
+  case (int)NBC_COLL_##c *(int)NBC_ALGO_COUNT + (int)NBC_ALGO_##a:                                 \
+    *condition = NBC__SCHED_##when;                                                                \
+    return nbc__sched_##function;
+    NBC__SCHED_ROWS(NBC__X)
+#undef NBC__X
+  default: return NULL;
+  }
 }
 
-NBC__PRIVATE bool nbc__sched_reduces(nbc_coll coll) {
-  return (coll >= NBC_COLL_REDUCE && coll <= NBC_COLL_REDUCE_SCATTER) || coll >= NBC_COLL_SCAN;
-}
-
-NBC__PRIVATE bool nbc__sched_rooted(nbc_coll coll) {
-  return coll == NBC_COLL_BCAST || coll == NBC_COLL_REDUCE ||
-         (coll >= NBC_COLL_GATHER && coll <= NBC_COLL_SCATTERV);
+NBC__PRIVATE nbc__sched_writer nbc__sched_writer_of(nbc_coll coll, nbc_algo algo) {
+  nbc__sched_condition condition;
+  return nbc__sched_row(coll, algo, &condition);
 }
 
 NBC_API bool nbc_schedule_supports(nbc_coll coll, nbc_algo algo, int size, bool not_commutative) {
-  const uint32_t any_order = NBC__SCHED_BIT(BINARY) | NBC__SCHED_BIT(RING) |
-                             NBC__SCHED_BIT(RECURSIVE_HALVING) | NBC__SCHED_BIT(PAIRWISE);
+  nbc__sched_condition condition;
   if ((unsigned)coll >= NBC_COLL_COUNT || (unsigned)algo >= NBC_ALGO_COUNT || size < 1)
     return false;
-  if (!nbc__sched_serves(coll, algo)) return false;
-  if (nbc__sched_reduces(coll) && not_commutative && (any_order & 1u << algo)) return false;
-  return !((coll == NBC_COLL_ALLGATHER || coll == NBC_COLL_ALLGATHERV) &&
-           algo == NBC_ALGO_RECURSIVE_DOUBLING && nbc__sched_power_of_two(size) != size);
-}
-
-NBC__PRIVATE void nbc__sched_write(nbc__sched_builder *b) {
-  nbc_schedule_desc *const d = &b->d;
-  const nbc_algo a = b->s->algo;
-  const bool tree = nbc__sched_is_knomial(a);
-  switch (d->coll) {
-  case NBC_COLL_BARRIER:
-    if (a == NBC_ALGO_DISSEMINATION)
-      nbc__sched_barrier_dissemination(b);
-    else
-      nbc__sched_barrier_tree(b);
-    break;
-  case NBC_COLL_BCAST:
-    if (a == NBC_ALGO_SCATTER_ALLGATHER || a >= NBC_ALGO_HPL_LONG) {
-      nbc__sched_bcast_long(b, a == NBC_ALGO_HPL_LONG_M);
-      break;
-    }
-    if (a == NBC_ALGO_LINEAR || a == NBC_ALGO_CHAIN || a == NBC_ALGO_BINARY)
-      nbc__sched_window(b, INT32_MAX);
-    nbc__sched_bcast_tree(b, b->out, d->count * d->elem_bytes, d->root);
-    break;
-  case NBC_COLL_REDUCE:
-    if (a == NBC_ALGO_RABENSEIFNER)
-      nbc__sched_rabenseifner(b, d->root);
-    else
-      nbc__sched_reduce_tree(b, d->root);
-    break;
-  case NBC_COLL_ALLREDUCE:
-    if (a == NBC_ALGO_RING)
-      nbc__sched_allreduce_ring(b);
-    else if (a == NBC_ALGO_RECURSIVE_DOUBLING)
-      nbc__sched_allreduce_doubling(b);
-    else if (a == NBC_ALGO_RABENSEIFNER)
-      nbc__sched_rabenseifner(b, -1);
-    else {
-      const nbc_slice result = b->out;
-      nbc__sched_reduce_tree(b, 0);
-      nbc__sched_bcast_tree(b, result, d->count * d->elem_bytes, 0);
-    }
-    break;
-  case NBC_COLL_REDUCE_SCATTER_BLOCK:
-  case NBC_COLL_REDUCE_SCATTER:
-    if (tree)
-      nbc__sched_rs_tree(b);
-    else if (a == NBC_ALGO_RING)
-      nbc__sched_rs_ring(b);
-    else if (a == NBC_ALGO_RECURSIVE_HALVING)
-      nbc__sched_rs_halving(b);
-    else
-      nbc__sched_rs_direct(b);
-    break;
-  case NBC_COLL_GATHER:
-  case NBC_COLL_GATHERV:
-    if (tree)
-      nbc__sched_gather_tree(b);
-    else
-      nbc__sched_gather_linear(b);
-    break;
-  case NBC_COLL_SCATTER:
-  case NBC_COLL_SCATTERV:
-    if (tree)
-      nbc__sched_scatter_tree(b);
-    else
-      nbc__sched_scatter_linear(b);
-    break;
-  case NBC_COLL_ALLGATHER:
-  case NBC_COLL_ALLGATHERV:
-    if (a == NBC_ALGO_RING)
-      nbc__sched_allgather_ring(b);
-    else if (a == NBC_ALGO_BRUCK)
-      nbc__sched_allgather_bruck(b);
-    else if (a == NBC_ALGO_RECURSIVE_DOUBLING)
-      nbc__sched_allgather_doubling(b);
-    else
-      nbc__sched_allgather_direct(b);
-    break;
-  case NBC_COLL_ALLTOALL:
-  case NBC_COLL_ALLTOALLV:
-    if (a == NBC_ALGO_BRUCK)
-      nbc__sched_alltoall_bruck(b);
-    else
-      nbc__sched_alltoall_direct(b);
-    break;
-  case NBC_COLL_SCAN:
-  case NBC_COLL_EXSCAN:
-    if (a == NBC_ALGO_LINEAR)
-      nbc__sched_scan_linear(b, d->coll == NBC_COLL_EXSCAN);
-    else
-      nbc__sched_scan_doubling(b, d->coll == NBC_COLL_EXSCAN);
-    break;
-  case NBC_COLL_COUNT: break;
-  }
+  if (!nbc__sched_row(coll, algo, &condition)) return false;
+  if (condition == NBC__SCHED_COMMUTES) return !not_commutative;
+  return condition != NBC__SCHED_POWER_OF_2 || nbc__sched_power_of_two(size) == size;
 }
 #ifdef NBC_LINES
 #line 36 "src/coll/choice.h"
@@ -11844,9 +12042,10 @@ NBC_API void nbc_choice_default(nbc_choice *table) {
 static uint64_t nbc__sched_choice_bytes(const nbc_schedule_desc *d) {
   const uint64_t elem_bytes = d->elem_bytes ? d->elem_bytes : 1,
                  size = (uint64_t)(d->size > 0 ? d->size : 1);
-  if (d->coll == NBC_COLL_GATHERV || d->coll == NBC_COLL_SCATTERV || d->coll == NBC_COLL_ALLTOALLV)
+  const unsigned has = nbc__coll_about(d->coll)->has;
+  if ((has & NBC_HAS_SEND_COUNTS) || ((has & NBC_HAS_RECV_COUNTS) && (has & NBC_HAS_ROOT)))
     return UINT64_MAX;
-  if (d->coll == NBC_COLL_ALLGATHERV || d->coll == NBC_COLL_REDUCE_SCATTER) {
+  if (has & NBC_HAS_RECV_COUNTS) {
     uint64_t total = 0;
     for (int i = 0; d->recv_counts && i < d->size; i++) total += d->recv_counts[i];
     return total / size * elem_bytes;
@@ -11886,7 +12085,7 @@ NBC__PRIVATE const char *nbc__sched_parse_rule(const char *at, nbc_choice_rule *
   }
   nbc__text_read_word(&at, word);
   if (nbc_algo_parse(word, &rule->algo) || rule->algo == NBC_ALGO_AUTO) return "no such algorithm";
-  if (!nbc__sched_serves(rule->coll, rule->algo))
+  if (!nbc__sched_writer_of(rule->coll, rule->algo))
     return "the algorithm does not serve this collective";
   for (int i = 2; i < 4; i++) {
     nbc__text_skip_blanks(&at);
@@ -11977,52 +12176,45 @@ NBC__PRIVATE void nbc__sched_normalize(nbc_schedule_desc *d);
 
 
 /* ---- build --------------------------------------------------------------------------------- */
+/* How much of a buffer a collective touches at this rank. */
+static uint64_t nbc__sched_extent(const nbc_schedule_desc *d, nbc__coll_part part,
+                                  const uint64_t *counts, const uint64_t *displs) {
+  const bool root = d->rank == d->root;
+  switch (part) {
+  case NBC__COLL_NONE: break;
+  case NBC__COLL_VECTOR: return d->count * d->elem_bytes;
+  case NBC__COLL_ROOT_VECTOR: return root ? d->count * d->elem_bytes : 0;
+  case NBC__COLL_OWN_BLOCK: return nbc__sched_block_bytes(d, d->recv_counts, d->rank);
+  case NBC__COLL_BLOCKS: return nbc__sched_blocks_end(d, counts, displs);
+  case NBC__COLL_ROOT_BLOCKS: return root ? nbc__sched_blocks_end(d, counts, displs) : 0;
+  }
+  return 0;
+}
+
 /* Extents of the user's buffers at this rank. */
 static void nbc__sched_extents(const nbc_schedule_desc *d, uint64_t *send_bytes,
                                uint64_t *recv_bytes) {
-  const uint64_t one = d->count * d->elem_bytes, all = one * (uint64_t)d->size;
-  const bool root = d->rank == d->root;
-  uint64_t in = one, out = one;
-  switch (d->coll) {
-  case NBC_COLL_BARRIER: in = out = 0; break;
-  case NBC_COLL_BCAST: in = 0; break;
-  case NBC_COLL_REDUCE: out = root ? one : 0; break;
-  case NBC_COLL_REDUCE_SCATTER_BLOCK:
-  case NBC_COLL_REDUCE_SCATTER:
-    in = nbc__sched_blocks_end(d, d->recv_counts, NULL);
-    out = d->in_place ? in : nbc__sched_block_bytes(d, d->recv_counts, d->rank);
-    break;
-  case NBC_COLL_GATHER: out = root ? all : 0; break;
-  case NBC_COLL_GATHERV:
-    out = root ? nbc__sched_blocks_end(d, d->recv_counts, d->recv_displs) : 0;
-    break;
-  case NBC_COLL_SCATTER: in = root ? all : 0; break;
-  case NBC_COLL_SCATTERV:
-    in = root ? nbc__sched_blocks_end(d, d->send_counts, d->send_displs) : 0;
-    break;
-  case NBC_COLL_ALLGATHER: out = all; break;
-  case NBC_COLL_ALLGATHERV:
-    in = nbc__sched_block_bytes(d, d->recv_counts, d->rank);
-    out = nbc__sched_blocks_end(d, d->recv_counts, d->recv_displs);
-    break;
-  case NBC_COLL_ALLTOALL: in = out = all; break;
-  case NBC_COLL_ALLTOALLV:
-    in = nbc__sched_blocks_end(d, d->send_counts, d->send_displs);
-    out = nbc__sched_blocks_end(d, d->recv_counts, d->recv_displs);
-    break;
-  default: break;
-  }
-  const bool scatters = d->coll == NBC_COLL_SCATTER || d->coll == NBC_COLL_SCATTERV;
+  const nbc__coll_row *const about = nbc__coll_about(d->coll);
+  const bool recv_only = !(about->has & NBC_HAS_SEND_COUNTS); /* one list of counts serves both */
+  const bool scatters = about->gives == NBC__COLL_ROOT_BLOCKS;
+  const uint64_t in =
+      nbc__sched_extent(d, about->gives, recv_only ? d->recv_counts : d->send_counts,
+                        recv_only ? d->recv_displs : d->send_displs);
+  uint64_t out = nbc__sched_extent(d, about->gets, d->recv_counts, d->recv_displs);
+  if (d->in_place && about->gives == NBC__COLL_BLOCKS && about->gets == NBC__COLL_OWN_BLOCK)
+    out = in; /* what is to be reduced lies in the receive buffer */
   *send_bytes = d->in_place && !scatters ? 0 : in;
   *recv_bytes = d->in_place && scatters ? 0 : out;
 }
 
 /* Where this rank's input starts. */
 NBC__PRIVATE nbc_slice nbc__sched_input(const nbc_schedule_desc *d) {
-  if (d->coll == NBC_COLL_BCAST) return nbc__sched_slice(NBC_AREA_RECV, 0);
-  if (!d->in_place || d->coll == NBC_COLL_SCATTER || d->coll == NBC_COLL_SCATTERV)
+  const nbc__coll_row *const about = nbc__coll_about(d->coll);
+  if (about->gives == NBC__COLL_NONE) return nbc__sched_slice(NBC_AREA_RECV, 0);
+  if (!d->in_place || about->gives == NBC__COLL_ROOT_BLOCKS)
     return nbc__sched_slice(NBC_AREA_SEND, 0);
-  const bool own_block = d->coll >= NBC_COLL_GATHER && d->coll <= NBC_COLL_ALLGATHERV;
+  const bool own_block = about->gives != NBC__COLL_BLOCKS &&
+                         (about->gets == NBC__COLL_BLOCKS || about->gets == NBC__COLL_ROOT_BLOCKS);
   return nbc__sched_slice(
       NBC_AREA_RECV,
       own_block ? nbc__sched_block_at(d, d->recv_counts, d->recv_displs, d->rank) : 0);
@@ -12043,13 +12235,14 @@ static nbc_status nbc__sched_check_counts(const uint64_t *counts, const uint64_t
 static nbc_status nbc__sched_check(const nbc_schedule_desc *d, nbc_error *err) {
   if ((unsigned)d->coll >= NBC_COLL_COUNT)
     return nbc__status_fail(err, NBC_E_INVAL, 0, "coll: no collective %d", (int)d->coll);
-  const char *const name = nbc_coll_name(d->coll);
+  const nbc__coll_row *const about = nbc__coll_about(d->coll);
+  const char *const name = about->name;
   if (d->size < 1)
     return nbc__status_fail(err, NBC_E_INVAL, 0, "%s: size: must be > 0, got %d", name, d->size);
   if (d->rank < 0 || d->rank >= d->size)
     return nbc__status_fail(err, NBC_E_RANGE, 0, "%s: rank: %d is not in 0..%d", name, d->rank,
                             d->size - 1);
-  if (nbc__sched_rooted(d->coll) && (d->root < 0 || d->root >= d->size))
+  if ((about->has & NBC_HAS_ROOT) && (d->root < 0 || d->root >= d->size))
     return nbc__status_fail(err, NBC_E_RANGE, 0, "%s: root: %d is not in 0..%d", name, d->root,
                             d->size - 1);
   if (d->radix < 0 || d->radix == 1 || d->window_count < 0)
@@ -12060,11 +12253,10 @@ static nbc_status nbc__sched_check(const nbc_schedule_desc *d, nbc_error *err) {
         err, NBC_E_RANGE, 0,
         "%s: count: %llu elements of %llu bytes: buffers of more than 2^62 bytes", name,
         (unsigned long long)d->count, (unsigned long long)d->elem_bytes);
-  const bool root = d->rank == d->root;
-  const bool recv = d->coll == NBC_COLL_REDUCE_SCATTER || d->coll == NBC_COLL_ALLGATHERV ||
-                    d->coll == NBC_COLL_ALLTOALLV || (d->coll == NBC_COLL_GATHERV && root);
-  const bool send =
-      (d->coll == NBC_COLL_ALLTOALLV && !d->in_place) || (d->coll == NBC_COLL_SCATTERV && root);
+  const bool reads = !(about->has & NBC_HAS_ROOT) || d->rank == d->root;
+  const bool recv = (about->has & NBC_HAS_RECV_COUNTS) && reads;
+  const bool send = (about->has & NBC_HAS_SEND_COUNTS) && reads &&
+                    ((about->has & NBC_HAS_ROOT) || !d->in_place); /* in place: as received */
   if ((recv && !d->recv_counts) || (send && !d->send_counts))
     return nbc__status_fail(err, NBC_E_INVAL, 0, "%s: %s_counts: must not be NULL", name,
                             recv && !d->recv_counts ? "recv" : "send");
@@ -12078,8 +12270,8 @@ static nbc_status nbc__sched_check(const nbc_schedule_desc *d, nbc_error *err) {
       !nbc_schedule_supports(d->coll, d->algo, d->size, d->not_commutative))
     return nbc__status_fail(
         err, NBC_E_INVAL, 0, "%s: algo: %s does not serve %s%d ranks", name, nbc_algo_name(d->algo),
-        d->not_commutative && nbc__sched_reduces(d->coll) ? "operators that do not commute, "
-                                                          : "it with ",
+        d->not_commutative && (about->has & NBC_HAS_OPERATOR) ? "operators that do not commute, "
+                                                              : "it with ",
         d->size);
   return NBC_OK;
 }
@@ -12089,23 +12281,18 @@ NBC__PRIVATE void nbc__sched_normalize(nbc_schedule_desc *d) {
   if (!d->elem_bytes) d->elem_bytes = 1;
   if (!d->radix) d->radix = 4;
   if (!d->window_count) d->window_count = 8;
-  const nbc_coll c = d->coll;
-  if (c != NBC_COLL_REDUCE_SCATTER && c != NBC_COLL_ALLGATHERV && c != NBC_COLL_ALLTOALLV &&
-      c != NBC_COLL_GATHERV)
-    d->recv_counts = NULL;
-  if (c != NBC_COLL_ALLGATHERV && c != NBC_COLL_ALLTOALLV && c != NBC_COLL_GATHERV)
-    d->recv_displs = NULL;
-  if (c != NBC_COLL_SCATTERV && c != NBC_COLL_ALLTOALLV) d->send_counts = d->send_displs = NULL;
-  if (c == NBC_COLL_BCAST || c == NBC_COLL_BARRIER) d->in_place = false;
-  if ((c == NBC_COLL_REDUCE || (c >= NBC_COLL_GATHER && c <= NBC_COLL_SCATTERV)) &&
-      d->rank != d->root)
+  const unsigned has = nbc__coll_about(d->coll)->has;
+  if (!(has & NBC_HAS_RECV_COUNTS)) d->recv_counts = NULL;
+  if (!(has & NBC_HAS_RECV_DISPLS)) d->recv_displs = NULL;
+  if (!(has & NBC_HAS_SEND_COUNTS)) d->send_counts = d->send_displs = NULL;
+  if (!(has & NBC_HAS_IN_PLACE) || ((has & NBC_HAS_ROOT) && d->rank != d->root))
     d->in_place = false;
-  if (!nbc__sched_rooted(c)) d->root = 0;
-  if (c == NBC_COLL_BARRIER) d->count = 0;
+  if (!(has & NBC_HAS_ROOT)) d->root = 0;
+  if (d->coll == NBC_COLL_BARRIER) d->count = 0;
 }
 
-/* Sorts the edges into one flat array: successors of node i at [first_after(i), first_after(i +
- * 1)). */
+/* Sorts the edges into one flat array: successors of node i at [first_after(i), first_after(i + 1)).
+   */
 static bool nbc__sched_flatten(nbc__sched_builder *b) {
   nbc_schedule *const s = b->s;
   if (s->node_count == 0 && !nbc__sched_add(b, NBC_NODE_NOP, 0))
@@ -12116,11 +12303,11 @@ static bool nbc__sched_flatten(nbc__sched_builder *b) {
   if (!s->after)
     return b->status = nbc__status_fail(b->err, NBC_E_NOMEM, 0, "schedule: out of memory"), false;
   memset(&s->nodes[s->node_count], 0, sizeof *s->nodes);
-  for (size_t i = 0; i < b->edge_count; i++) s->nodes[b->edges[i].a + 1].first_after++;
+  for (size_t i = 0; i < b->edge_count; i++) s->nodes[b->edges[i].before + 1].first_after++;
   for (uint32_t i = 0; i < s->node_count; i++)
     s->nodes[i + 1].first_after += s->nodes[i].first_after;
   for (size_t i = b->edge_count; i-- > 0;) /* from the end, so that the lists come out ascending */
-    s->after[--s->nodes[b->edges[i].a + 1].first_after] = (uint32_t)b->edges[i].b;
+    s->after[--s->nodes[b->edges[i].before + 1].first_after] = (uint32_t)b->edges[i].after;
   /* now nodes[i + 1].first_after is the start of i: shift back */
   for (uint32_t i = 0; i < s->node_count; i++)
     s->nodes[i].first_after = s->nodes[i + 1].first_after;
@@ -12130,7 +12317,9 @@ static bool nbc__sched_flatten(nbc__sched_builder *b) {
 
 static void nbc__sched_builder_free(nbc__sched_builder *b) {
   NBC_FREE(b->edges);
-  NBC_FREE(b->cells);
+  NBC_FREE(b->readers);
+  NBC_FREE(b->recv_at);
+  NBC_FREE(b->send_at);
   NBC_FREE(b->mark);
   NBC_FREE(b->send_tags);
   NBC_FREE(b->children);
@@ -12154,7 +12343,7 @@ NBC_API nbc_status nbc_schedule_build(const nbc_schedule_desc *desc, nbc_schedul
   b.s = (nbc_schedule *)NBC_MALLOC(sizeof *b.s);
   b.send_tags = (uint32_t *)NBC_MALLOC(2 * size * sizeof *b.send_tags);
   b.children = (int *)NBC_MALLOC((size + window) * sizeof *b.children);
-  if (b.s && b.send_tags && b.children) {
+  if (b.s && b.send_tags && b.children && nbc__sched_index_blocks(&b)) {
     memset(b.s, 0, sizeof *b.s);
     memset(b.send_tags, 0, 2 * size * sizeof *b.send_tags);
     b.recv_tags = b.send_tags + size;
@@ -12165,7 +12354,7 @@ NBC_API nbc_status nbc_schedule_build(const nbc_schedule_desc *desc, nbc_schedul
     nbc__sched_extents(&b.d, &b.s->send_bytes, &b.s->recv_bytes);
     b.in = nbc__sched_input(&b.d);
     b.out = nbc__sched_slice(NBC_AREA_RECV, 0);
-    nbc__sched_write(&b);
+    nbc__sched_writer_of(b.s->coll, b.s->algo)(&b);
     if (!b.status) nbc__sched_flatten(&b);
     status = b.status;
   } else {
@@ -13770,7 +13959,7 @@ static nbc__coll_entry *nbc__coll_lookup(nbc_comm *comm, const nbc_schedule_desc
 }
 
 static bool nbc__coll_in_place(const nbc_coll_args *args) {
-  const bool scatters = args->coll == NBC_COLL_SCATTER || args->coll == NBC_COLL_SCATTERV;
+  const bool scatters = nbc__coll_about(args->coll)->gives == NBC__COLL_ROOT_BLOCKS;
   return (scatters ? args->recv : args->send) == NBC_IN_PLACE;
 }
 
@@ -13784,7 +13973,7 @@ static void nbc__coll_describe(const nbc_comm *comm, const nbc_coll_args *args,
   d->send_counts = args->send_counts, d->send_displs = args->send_displs;
   d->recv_counts = args->recv_counts, d->recv_displs = args->recv_displs;
   d->in_place = nbc__coll_in_place(args);
-  if (nbc__sched_reduces(args->coll) && args->reduce >= NBC_REDUCE_USER)
+  if ((nbc__coll_about(args->coll)->has & NBC_HAS_OPERATOR) && args->reduce >= NBC_REDUCE_USER)
     d->not_commutative = !comm->operators[args->reduce - NBC_REDUCE_USER].commutative;
   d->segment_bytes = args->segment_bytes, d->radix = args->radix,
   d->window_count = args->window_count;
@@ -13804,7 +13993,7 @@ static nbc_status nbc__coll_check_call(nbc_comm *comm, const nbc_coll_args *args
     return nbc__status_fail(&comm->err, NBC_E_INVAL, 0,
                             "%s: NBC_IN_PLACE: only the root %d may be in place, not rank %d", name,
                             args->root, comm->t->rank);
-  if (!nbc__sched_reduces(args->coll)) return NBC_OK;
+  if (!(nbc__coll_about(args->coll)->has & NBC_HAS_OPERATOR)) return NBC_OK;
   const int user = (int)args->reduce - NBC_REDUCE_USER;
   if (user >= 0 ? user >= comm->operator_count : (unsigned)args->reduce >= NBC_REDUCE_COUNT)
     return nbc__status_fail(&comm->err, NBC_E_INVAL, 0, "%s: reduce: no operator %d", name,
@@ -13884,10 +14073,10 @@ static nbc_status nbc__coll_make(nbc_comm *comm, const nbc_coll_args *args, nbc_
   r->areas[NBC_AREA_SEND] = (unsigned char *)(uintptr_t)args->send;
   r->areas[NBC_AREA_RECV] = (unsigned char *)args->recv;
   r->kernel = NULL;
-  if (nbc__sched_reduces(args->coll) && args->reduce >= NBC_REDUCE_USER) {
+  if ((nbc__coll_about(args->coll)->has & NBC_HAS_OPERATOR) && args->reduce >= NBC_REDUCE_USER) {
     r->user_fn = comm->operators[args->reduce - NBC_REDUCE_USER].fn;
     r->user = comm->operators[args->reduce - NBC_REDUCE_USER].user;
-  } else if (nbc__sched_reduces(args->coll)) {
+  } else if ((nbc__coll_about(args->coll)->has & NBC_HAS_OPERATOR)) {
     r->kernel = nbc__coll_kernel_of(args->type, args->reduce);
   }
   r->persistent = false;
@@ -13936,8 +14125,8 @@ static void nbc__coll_summarize(const nbc_comm *comm, const nbc_coll_args *args,
   s->coll = (int32_t)args->coll, s->type = (int32_t)args->type, s->algo = (int32_t)args->algo;
   s->radix = args->radix;
   s->segment_bytes = args->segment_bytes;
-  s->reduce = nbc__sched_reduces(args->coll) ? (int32_t)args->reduce : 0;
-  s->root = nbc__sched_rooted(args->coll) ? args->root : 0;
+  s->reduce = (nbc__coll_about(args->coll)->has & NBC_HAS_OPERATOR) ? (int32_t)args->reduce : 0;
+  s->root = (nbc__coll_about(args->coll)->has & NBC_HAS_ROOT) ? args->root : 0;
   if (v)
     s->counts_hash = nbc__coll_hash(args->recv_counts, comm->t->size);
   else if (args->coll == NBC_COLL_ALLTOALLV) {
@@ -13960,7 +14149,7 @@ static void nbc__coll_summarize(const nbc_comm *comm, const nbc_coll_args *args,
 }
 
 static void nbc__coll_summary_text(char text[96], const nbc__coll_summary *s) {
-  const bool reduces = nbc__sched_reduces((nbc_coll)s->coll);
+  const bool reduces = (nbc__coll_about((nbc_coll)s->coll)->has & NBC_HAS_OPERATOR) != 0;
   snprintf(text, 96, "%s(count %llu, %s%s%s, root %d%s%s)", nbc_coll_name((nbc_coll)s->coll),
            (unsigned long long)s->count, nbc_type_name((nbc_type)s->type), reduces ? ", " : "",
            reduces ? nbc_reduce_name((nbc_reduce)s->reduce) : "", s->root, s->algo ? ", " : "",
@@ -14069,27 +14258,6 @@ static nbc_status nbc__coll_make_checked(nbc_comm *comm, const nbc_coll_args *ar
   return status;
 }
 
-static nbc_kind nbc__coll_kind(nbc_coll coll) {
-  static const nbc_kind kinds[NBC_COLL_COUNT] = {
-      /* BARRIER */ NBC_KIND_IBARRIER,
-      /* BCAST */ NBC_KIND_IBCAST,
-      /* REDUCE */ NBC_KIND_IREDUCE,
-      /* ALLREDUCE */ NBC_KIND_IALLREDUCE,
-      /* REDUCE_SCATTER_BLOCK */ NBC_KIND_IREDUCE_SCATTER,
-      /* REDUCE_SCATTER */ NBC_KIND_IREDUCE_SCATTER,
-      /* GATHER */ NBC_KIND_IGATHER,
-      /* GATHERV */ NBC_KIND_IGATHER,
-      /* SCATTER */ NBC_KIND_ISCATTER,
-      /* SCATTERV */ NBC_KIND_ISCATTER,
-      /* ALLGATHER */ NBC_KIND_IALLGATHER,
-      /* ALLGATHERV */ NBC_KIND_IALLGATHER,
-      /* ALLTOALL */ NBC_KIND_IALLTOALL,
-      /* ALLTOALLV */ NBC_KIND_IALLTOALL,
-      /* SCAN */ NBC_KIND_ISCAN,
-      /* EXSCAN */ NBC_KIND_IEXSCAN};
-  return (unsigned)coll < NBC_COLL_COUNT ? kinds[coll] : NBC_KIND_OTHER;
-}
-
 NBC_API nbc_status nbc_coll_init(nbc_comm *comm, const nbc_coll_args *args, nbc_request **request) {
   nbc__transport_enter(comm->t, NBC_KIND_SETUP);
   const nbc_status status = nbc__coll_make_checked(comm, args, true, request);
@@ -14111,7 +14279,7 @@ NBC_API nbc_status nbc_coll_start(nbc_request *request) {
 
 NBC_API nbc_status nbc_coll_start_new(nbc_comm *comm, const nbc_coll_args *args,
                                       nbc_request **request) {
-  nbc__transport_enter(comm->t, nbc__coll_kind(args->coll));
+  nbc__transport_enter(comm->t, nbc__coll_about(args->coll)->kind);
   nbc_status status = nbc__coll_make_checked(comm, args, false, request);
   if (!status) status = nbc__coll_go(*request);
   nbc__transport_exit(comm->t);
@@ -14574,7 +14742,8 @@ static nbc_status nbc__tune_size(const nbc__tune *u, nbc_coll_args *args, nbc_ch
 }
 
 static bool nbc__tune_blocks(nbc_coll coll) { /* the whole is a block for each rank */
-  return (coll >= NBC_COLL_REDUCE_SCATTER_BLOCK && coll <= NBC_COLL_ALLTOALLV);
+  const nbc__coll_row *const about = nbc__coll_about(coll);
+  return about->gives >= NBC__COLL_OWN_BLOCK || about->gets >= NBC__COLL_OWN_BLOCK;
 }
 
 /* v-variants: lengths between 0.5 and 1.5 of the mean, on both sides of each pair the same. */

@@ -3,18 +3,18 @@
 #include "trees.h"
 
 /* ---- reductions ---------------------------------------------------------------------------- */
-/* Ordered trees hang on rank 0; when the root is another, rank 0 sends it the result. */
-NBC__PRIVATE void nbc__sched_reduce_tree(nbc__sched_builder *b, int root) {
-  const uint64_t total_bytes = b->d.count * b->d.elem_bytes,
-                 step = nbc__sched_tree_segment(b, total_bytes);
+/* Ordered trees hang on rank 0; when the root is another, rank 0 sends it the result. At the root
+   the result of total_bytes comes to `result`. */
+static void nbc__sched_reduce_tree(nbc__sched_builder *b, int root, nbc_slice result,
+                                   uint64_t total_bytes) {
+  const uint64_t step = nbc__sched_tree_segment(b, total_bytes);
   const int tree_root = b->d.not_commutative ? 0 : root;
   int parent;
   const int count = nbc__sched_tree(b, nbc__sched_virtual(b, tree_root), b->d.size, &parent);
-  const nbc_slice result = b->out;
-  if (b->d.rank != root && count) b->out = nbc__sched_scratch(b, total_bytes);
+  const nbc_slice out = b->d.rank != root && count ? nbc__sched_scratch(b, total_bytes) : result;
   const uint64_t segments = total_bytes ? (total_bytes - 1) / step + 1 : 0;
-  uint64_t slots = (uint64_t)count * (segments > 1 ? 2 : 1),
-           slot = 0; /* two: receive while reducing */
+  /* two slots per child: receive while reducing */
+  uint64_t slots = (uint64_t)count * (segments > 1 ? 2 : 1), slot = 0;
   if (slots > 16) slots = 16;
   const nbc_slice room = nbc__sched_scratch(b, slots * step);
   for (uint64_t at = 0; at < total_bytes && !b->status; at += step) {
@@ -22,22 +22,33 @@ NBC__PRIVATE void nbc__sched_reduce_tree(nbc__sched_builder *b, int root) {
     for (int i = 0; i < count; i++) {
       const nbc_slice other = nbc__sched_at(room, slot++ % slots * step);
       nbc__sched_recv(b, nbc__sched_real(b, tree_root, b->children[i]), other, bytes);
-      nbc__sched_combine(b, at, bytes, other, false, i == 0);
+      nbc__sched_combine(b, out, at, bytes, other, false, i == 0);
     }
     if (parent >= 0)
       nbc__sched_send(b, nbc__sched_real(b, tree_root, parent),
-                      nbc__sched_at(count ? b->out : b->in, at), bytes);
+                      nbc__sched_at(count ? out : b->in, at), bytes);
     else if (!count)
-      nbc__sched_copy(b, nbc__sched_at(b->out, at), nbc__sched_at(b->in, at), bytes);
+      nbc__sched_copy(b, nbc__sched_at(out, at), nbc__sched_at(b->in, at), bytes);
   }
   if (root == tree_root) return;
-  if (b->d.rank == tree_root) nbc__sched_send(b, root, b->out, total_bytes);
+  if (b->d.rank == tree_root) nbc__sched_send(b, root, out, total_bytes);
   if (b->d.rank == root) nbc__sched_recv(b, tree_root, result, total_bytes);
 }
 
+NBC__PRIVATE void nbc__sched_reduce_by_tree(nbc__sched_builder *b) {
+  nbc__sched_reduce_tree(b, b->d.root, b->out, nbc__sched_vector_bytes(b));
+}
+
+NBC__PRIVATE void nbc__sched_allreduce_by_tree(nbc__sched_builder *b) {
+  nbc__sched_reduce_tree(b, 0, b->out, nbc__sched_vector_bytes(b));
+  nbc__sched_bcast_tree(b, b->out, nbc__sched_vector_bytes(b), 0);
+}
+
 /* Ranks above the largest power of two: the first 2 rest ranks pair up (even gives to odd), so that
-   2^n are left. ret this rank among them, or -1 */
-static int nbc__sched_fold(nbc__sched_builder *b, uint64_t total_bytes, bool *fresh) {
+   2^n are left, numbered from 0. A rank that is left has its part of the result in `out`, or still in
+   the input (*fresh). ret this rank's number among those left, or -1 */
+static int nbc__sched_fold(nbc__sched_builder *b, nbc_slice out, uint64_t total_bytes,
+                           bool *fresh) {
   const int rest = b->d.size - nbc__sched_power_of_two(b->d.size), r = b->d.rank;
   *fresh = true;
   if (r >= 2 * rest) return r - rest;
@@ -47,30 +58,32 @@ static int nbc__sched_fold(nbc__sched_builder *b, uint64_t total_bytes, bool *fr
   }
   const nbc_slice other = nbc__sched_scratch(b, total_bytes);
   nbc__sched_recv(b, r - 1, other, total_bytes);
-  nbc__sched_combine(b, 0, total_bytes, other, true, true);
+  nbc__sched_combine(b, out, 0, total_bytes, other, true, true);
   *fresh = false;
   return r / 2;
 }
 
-static int nbc__sched_unfolded(const nbc__sched_builder *b,
-                               int folded) { /* rank of one that was left */
+/* The rank that has this number among those left. */
+static int nbc__sched_unfolded(const nbc__sched_builder *b, int folded) {
   const int rest = b->d.size - nbc__sched_power_of_two(b->d.size);
   return folded < rest ? 2 * folded + 1 : folded + rest;
 }
 
-static void nbc__sched_allreduce_unfold(nbc__sched_builder *b, uint64_t total_bytes) {
+/* Those that were left tell the others the result. */
+static void nbc__sched_unfold(nbc__sched_builder *b, nbc_slice out, uint64_t total_bytes) {
   const int rest = b->d.size - nbc__sched_power_of_two(b->d.size), r = b->d.rank;
   if (r >= 2 * rest) return;
   if (r % 2)
-    nbc__sched_send(b, r - 1, b->out, total_bytes);
+    nbc__sched_send(b, r - 1, out, total_bytes);
   else
-    nbc__sched_recv(b, r + 1, b->out, total_bytes);
+    nbc__sched_recv(b, r + 1, out, total_bytes);
 }
 
 NBC__PRIVATE void nbc__sched_allreduce_doubling(nbc__sched_builder *b) {
-  const uint64_t total_bytes = b->d.count * b->d.elem_bytes;
+  const uint64_t total_bytes = nbc__sched_vector_bytes(b);
   bool fresh;
-  const int me = nbc__sched_fold(b, total_bytes, &fresh), n = nbc__sched_power_of_two(b->d.size);
+  const int me = nbc__sched_fold(b, b->out, total_bytes, &fresh),
+            n = nbc__sched_power_of_two(b->d.size);
   if (me >= 0 && n > 1) {
     const nbc_slice room = nbc__sched_scratch(b, 2 * total_bytes);
     for (int m = 1, turn = 0; m < n; m *= 2, turn ^= 1, fresh = false) {
@@ -78,65 +91,88 @@ NBC__PRIVATE void nbc__sched_allreduce_doubling(nbc__sched_builder *b) {
       const int peer = nbc__sched_unfolded(b, me ^ m);
       nbc__sched_send(b, peer, fresh ? b->in : b->out, total_bytes);
       nbc__sched_recv(b, peer, other, total_bytes);
-      nbc__sched_combine(b, 0, total_bytes, other, (me & m) != 0, fresh);
+      nbc__sched_combine(b, b->out, 0, total_bytes, other, (me & m) != 0, fresh);
     }
   } else if (me >= 0 && fresh)
     nbc__sched_copy(b, b->out, b->in, total_bytes);
-  nbc__sched_allreduce_unfold(b, total_bytes);
+  nbc__sched_unfold(b, b->out, total_bytes);
 }
 
-/* Rabenseifner: halve the vector while the distance doubles (partners hold neighbouring groups of
-   ranks, so order is kept), then gather the parts: to all, or towards the root only. */
-NBC__PRIVATE void nbc__sched_rabenseifner(nbc__sched_builder *b, int root) {
-  const uint64_t total_bytes = b->d.count * b->d.elem_bytes, e = b->d.elem_bytes;
-  const int n = nbc__sched_power_of_two(b->d.size), rest = b->d.size - n;
-  const nbc_slice result = b->out;
-  if (root >= 0 && b->d.rank != root) b->out = nbc__sched_scratch(b, total_bytes);
-  bool fresh;
-  const int me = nbc__sched_fold(b, total_bytes, &fresh);
+/* Rabenseifner's algorithm: the 2^n ranks left after folding halve the vector while the distance
+   doubles, until each holds 1/2^n of the result; partners hold neighbouring groups of ranks, so the
+   order of operands is kept. Then the parts are gathered on the same way back: by all, or towards
+   the root only. [R. Rabenseifner, Optimization of Collective Reduction Operations, ICCS 2004, LNCS
+   3036, pp. 1-9] After `step` halvings this rank holds the elements lo[step] to hi[step]. */
+typedef struct nbc__sched_halves {
+  int me, n, step; /* me: number among those left, -1: not left */
   uint64_t lo[33], hi[33];
-  int step = 0;
-  lo[0] = 0, hi[0] = b->d.count;
-  const nbc_slice room = nbc__sched_scratch(b, me >= 0 && n > 1 ? total_bytes : 0);
-  for (int m = 1; me >= 0 && m < n; m *= 2, step++, fresh = false) {
-    const uint64_t mid = lo[step] + (hi[step] - lo[step]) / 2;
-    const bool upper = (me & m) != 0;
-    const int peer = nbc__sched_unfolded(b, me ^ m);
-    lo[step + 1] = upper ? mid : lo[step];
-    hi[step + 1] = upper ? hi[step] : mid;
-    const uint64_t at = lo[step + 1] * e, bytes = (hi[step + 1] - lo[step + 1]) * e;
-    const uint64_t give_at = (upper ? lo[step] : mid) * e,
-                   give = ((upper ? mid : hi[step]) * e) - give_at;
-    nbc__sched_send(b, peer, nbc__sched_at(fresh ? b->in : b->out, give_at), give);
+} nbc__sched_halves;
+
+static void nbc__sched_halve(nbc__sched_builder *b, nbc_slice out, nbc__sched_halves *h) {
+  const uint64_t total_bytes = nbc__sched_vector_bytes(b), e = b->d.elem_bytes;
+  bool fresh;
+  h->n = nbc__sched_power_of_two(b->d.size);
+  h->me = nbc__sched_fold(b, out, total_bytes, &fresh);
+  h->step = 0;
+  h->lo[0] = 0, h->hi[0] = b->d.count;
+  const nbc_slice room = nbc__sched_scratch(b, h->me >= 0 && h->n > 1 ? total_bytes : 0);
+  for (int m = 1; h->me >= 0 && m < h->n; m *= 2, fresh = false) {
+    const uint64_t lo = h->lo[h->step], hi = h->hi[h->step], mid = lo + (hi - lo) / 2;
+    const bool upper = (h->me & m) != 0;
+    const int peer = nbc__sched_unfolded(b, h->me ^ m);
+    h->step++;
+    h->lo[h->step] = upper ? mid : lo;
+    h->hi[h->step] = upper ? hi : mid;
+    const uint64_t at = h->lo[h->step] * e, bytes = (h->hi[h->step] - h->lo[h->step]) * e;
+    const uint64_t give_at = (upper ? lo : mid) * e, give = (upper ? mid : hi) * e - give_at;
+    nbc__sched_send(b, peer, nbc__sched_at(fresh ? b->in : out, give_at), give);
     nbc__sched_recv(b, peer, nbc__sched_at(room, at), bytes);
-    nbc__sched_combine(b, at, bytes, nbc__sched_at(room, at), upper, fresh);
+    nbc__sched_combine(b, out, at, bytes, nbc__sched_at(room, at), upper, fresh);
   }
-  if (me >= 0 && n == 1 && fresh) nbc__sched_copy(b, b->out, b->in, total_bytes);
-  const int target = root < 0 ? -1 : root < 2 * rest ? root / 2 : root - rest;
-  for (int m = n / 2; me >= 0 && m > 0; m /= 2) {
-    step--;
-    const int peer = nbc__sched_unfolded(b, me ^ m);
-    const uint64_t have = lo[step + 1] * e, have_bytes = (hi[step + 1] - lo[step + 1]) * e;
-    const bool upper = (me & m) != 0;
-    const uint64_t lack = (upper ? lo[step] : hi[step + 1]) * e;
-    const uint64_t lack_bytes = (hi[step] - lo[step]) * e - have_bytes;
-    if (target < 0 || ((me ^ target) & m))
-      nbc__sched_send(b, peer, nbc__sched_at(b->out, have), have_bytes);
-    if (target < 0 || !((me ^ target) & m))
-      nbc__sched_recv(b, peer, nbc__sched_at(b->out, lack), lack_bytes);
-    if (target >= 0 && ((me ^ target) & m)) break;
+  if (h->me >= 0 && h->n == 1 && fresh) nbc__sched_copy(b, out, b->in, total_bytes);
+}
+
+/* One step back: this rank sends what it has and takes what its partner has, or one of the two. */
+static void nbc__sched_double(nbc__sched_builder *b, nbc_slice out, nbc__sched_halves *h, int m,
+                              bool gives, bool takes) {
+  const uint64_t e = b->d.elem_bytes;
+  const int peer = nbc__sched_unfolded(b, h->me ^ m);
+  const uint64_t have = h->lo[h->step] * e, have_bytes = (h->hi[h->step] - h->lo[h->step]) * e;
+  h->step--;
+  const uint64_t lack = h->me & m ? h->lo[h->step] * e : have + have_bytes;
+  const uint64_t lack_bytes = (h->hi[h->step] - h->lo[h->step]) * e - have_bytes;
+  if (gives) nbc__sched_send(b, peer, nbc__sched_at(out, have), have_bytes);
+  if (takes) nbc__sched_recv(b, peer, nbc__sched_at(out, lack), lack_bytes);
+}
+
+NBC__PRIVATE void nbc__sched_allreduce_rabenseifner(nbc__sched_builder *b) {
+  nbc__sched_halves h;
+  nbc__sched_halve(b, b->out, &h);
+  for (int m = h.n / 2; h.me >= 0 && m > 0; m /= 2) nbc__sched_double(b, b->out, &h, m, true, true);
+  nbc__sched_unfold(b, b->out, nbc__sched_vector_bytes(b));
+}
+
+NBC__PRIVATE void nbc__sched_reduce_rabenseifner(nbc__sched_builder *b) {
+  const uint64_t total_bytes = nbc__sched_vector_bytes(b);
+  const int root = b->d.root, rest = b->d.size - nbc__sched_power_of_two(b->d.size);
+  const nbc_slice out = b->d.rank == root ? b->out : nbc__sched_scratch(b, total_bytes);
+  const int target = root < 2 * rest ? root / 2 : root - rest; /* who ends with the result */
+  nbc__sched_halves h;
+  nbc__sched_halve(b, out, &h);
+  for (int m = h.n / 2; h.me >= 0 && m > 0; m /= 2) {
+    const bool gives = ((h.me ^ target) & m) != 0;
+    nbc__sched_double(b, out, &h, m, gives, !gives);
+    if (gives) break;
   }
-  if (root < 0)
-    nbc__sched_allreduce_unfold(b, total_bytes);
-  else if (root < 2 * rest && root % 2 == 0) { /* the root gave its data to root + 1 */
-    if (b->d.rank == root + 1) nbc__sched_send(b, root, b->out, total_bytes);
-    if (b->d.rank == root) nbc__sched_recv(b, root + 1, result, total_bytes);
+  if (root < 2 * rest && root % 2 == 0) { /* the root gave its data to root + 1 */
+    if (b->d.rank == root + 1) nbc__sched_send(b, root, out, total_bytes);
+    if (b->d.rank == root) nbc__sched_recv(b, root + 1, b->out, total_bytes);
   }
 }
 
 NBC__PRIVATE void nbc__sched_allreduce_ring(nbc__sched_builder *b) {
   const int n = b->d.size, r = b->d.rank, right = (r + 1) % n, left = (r - 1 + n) % n;
-  if (n == 1) nbc__sched_copy(b, b->out, b->in, b->d.count * b->d.elem_bytes);
+  if (n == 1) nbc__sched_copy(b, b->out, b->in, nbc__sched_vector_bytes(b));
   const uint64_t room_bytes = nbc__sched_part(b, 1, n);
   const nbc_slice room = nbc__sched_scratch(b, n > 1 ? 2 * room_bytes : 0);
   for (int s = 0; s < 2 * (n - 1); s++) { /* first half reduces, second half distributes */
@@ -148,22 +184,20 @@ NBC__PRIVATE void nbc__sched_allreduce_ring(nbc__sched_builder *b) {
     nbc__sched_send(b, right, nbc__sched_at(s == 0 ? b->in : b->out, give_at),
                     nbc__sched_part(b, give + 1, n) - give_at);
     nbc__sched_recv(b, left, other, take_bytes);
-    if (s < n - 1) nbc__sched_combine(b, take_at, take_bytes, other, false, true);
+    if (s < n - 1) nbc__sched_combine(b, b->out, take_at, take_bytes, other, false, true);
   }
 }
 
 /* ---- reduce_scatter: the result is recv block `rank`, alone in the receive buffer ---------- */
-NBC__PRIVATE void nbc__sched_rs_direct(nbc__sched_builder *b) {
+static void nbc__sched_rs_direct(nbc__sched_builder *b, bool staggered) {
   const nbc_schedule_desc *const d = &b->d;
   const int n = d->size, r = d->rank;
-  const bool staggered = b->s->algo == NBC_ALGO_PAIRWISE;
-  const uint64_t my_at = nbc__sched_block_at(d, d->recv_counts, NULL, r),
-                 my = nbc__sched_block_bytes(d, d->recv_counts, r);
+  const uint64_t my_at = nbc__sched_recv_at(b, r), my = nbc__sched_recv_bytes(b, r);
   nbc__sched_window(b, n);
   for (int k = 1; k < n; k++) {
     const int to = (r + k) % n;
-    nbc__sched_send(b, to, nbc__sched_at(b->in, nbc__sched_block_at(d, d->recv_counts, NULL, to)),
-                    nbc__sched_block_bytes(d, d->recv_counts, to));
+    nbc__sched_send(b, to, nbc__sched_at(b->in, nbc__sched_recv_at(b, to)),
+                    nbc__sched_recv_bytes(b, to));
   }
   const nbc_slice acc = d->in_place ? nbc__sched_scratch(b, my) : b->out,
                   own = nbc__sched_at(b->in, my_at);
@@ -187,106 +221,101 @@ NBC__PRIVATE void nbc__sched_rs_direct(nbc__sched_builder *b) {
   nbc__sched_copy(b, b->out, so_far, my);
 }
 
+NBC__PRIVATE void nbc__sched_rs_linear(nbc__sched_builder *b) { nbc__sched_rs_direct(b, false); }
+
+NBC__PRIVATE void nbc__sched_rs_pairwise(nbc__sched_builder *b) { nbc__sched_rs_direct(b, true); }
+
 NBC__PRIVATE void nbc__sched_rs_ring(nbc__sched_builder *b) {
   const nbc_schedule_desc *const d = &b->d;
   const int n = d->size, r = d->rank;
   uint64_t most = 0;
   for (int i = 0; i < n; i++) {
-    const uint64_t bytes = nbc__sched_block_bytes(d, d->recv_counts, i);
+    const uint64_t bytes = nbc__sched_recv_bytes(b, i);
     if (bytes > most) most = bytes;
   }
   const nbc_slice room = nbc__sched_scratch(b, 3 * most);
-  nbc_slice so_far =
-      nbc__sched_at(b->in, nbc__sched_block_at(d, d->recv_counts, NULL, (r - 1 + n) % n));
+  nbc_slice so_far = nbc__sched_at(b->in, nbc__sched_recv_at(b, (r - 1 + n) % n));
   for (int s = 0; s < n - 1; s++) { /* three rooms: send, reduce and receive at once */
     const int give = (r - 1 - s + 2 * n) % n, take = (r - 2 - s + 2 * n) % n;
-    const uint64_t bytes = nbc__sched_block_bytes(d, d->recv_counts, take);
+    const uint64_t bytes = nbc__sched_recv_bytes(b, take);
     const nbc_slice other = nbc__sched_at(room, (uint64_t)(s % 3) * most);
-    nbc__sched_send(b, (r + 1) % n, so_far, nbc__sched_block_bytes(d, d->recv_counts, give));
+    nbc__sched_send(b, (r + 1) % n, so_far, nbc__sched_recv_bytes(b, give));
     nbc__sched_recv(b, (r - 1 + n) % n, other, bytes);
-    nbc__sched_reduce(b, other, other,
-                      nbc__sched_at(b->in, nbc__sched_block_at(d, d->recv_counts, NULL, take)),
-                      bytes);
+    nbc__sched_reduce(b, other, other, nbc__sched_at(b->in, nbc__sched_recv_at(b, take)), bytes);
     so_far = other;
   }
   if (n == 1) so_far = b->in;
-  nbc__sched_copy(b, b->out, so_far, nbc__sched_block_bytes(d, d->recv_counts, r));
+  nbc__sched_copy(b, b->out, so_far, nbc__sched_recv_bytes(b, r));
+}
+
+/* Where the blocks of rank number f among those left begin; f = their number: where all end. */
+static uint64_t nbc__sched_folded_at(const nbc__sched_builder *b, int f) {
+  const int n = nbc__sched_power_of_two(b->d.size), rest = b->d.size - n;
+  if (f == n) return nbc__sched_blocks_end(&b->d, b->d.recv_counts, NULL);
+  return nbc__sched_recv_at(b, f < rest ? 2 * f : f + rest);
 }
 
 NBC__PRIVATE void nbc__sched_rs_halving(nbc__sched_builder *b) {
   const nbc_schedule_desc *const d = &b->d;
   const int n = nbc__sched_power_of_two(d->size), rest = d->size - n;
   const uint64_t total_bytes = nbc__sched_blocks_end(d, d->recv_counts, NULL);
-  const nbc_slice result = b->out;
-  b->out = nbc__sched_scratch(b, total_bytes);
+  const nbc_slice work = nbc__sched_scratch(b, total_bytes);
   bool fresh;
-  const int me = nbc__sched_fold(b, total_bytes, &fresh);
+  const int me = nbc__sched_fold(b, work, total_bytes, &fresh);
   const nbc_slice room = nbc__sched_scratch(b, me >= 0 && n > 1 ? total_bytes : 0);
-  int lo = 0, hi = n; /* folded ranks whose blocks are still here: f holds from block first(f) */
-#define NBC__SCHED_FIRST(f)                                                                        \
-  nbc__sched_block_at(d, d->recv_counts, NULL, (f) < rest ? 2 * (f) : (f) + rest)
-#define NBC__SCHED_END(f) ((f) == n ? total_bytes : NBC__SCHED_FIRST(f))
+  int lo = 0, hi = n; /* numbers of the ranks whose blocks are still here */
   for (int m = n / 2; me >= 0 && m > 0; m /= 2, fresh = false) {
     const int mid = lo + m, peer = nbc__sched_unfolded(b, me ^ m);
     const bool upper = (me & m) != 0;
-    const uint64_t give = upper ? NBC__SCHED_FIRST(lo) : NBC__SCHED_FIRST(mid);
-    const uint64_t give_end = upper ? NBC__SCHED_FIRST(mid) : NBC__SCHED_END(hi);
+    const uint64_t give = nbc__sched_folded_at(b, upper ? lo : mid),
+                   give_end = nbc__sched_folded_at(b, upper ? mid : hi);
     if (upper)
       lo = mid;
     else
       hi = mid;
-    const uint64_t at = NBC__SCHED_FIRST(lo), bytes = NBC__SCHED_END(hi) - at;
-    nbc__sched_send(b, peer, nbc__sched_at(fresh ? b->in : b->out, give), give_end - give);
+    const uint64_t at = nbc__sched_folded_at(b, lo), bytes = nbc__sched_folded_at(b, hi) - at;
+    nbc__sched_send(b, peer, nbc__sched_at(fresh ? b->in : work, give), give_end - give);
     nbc__sched_recv(b, peer, nbc__sched_at(room, at), bytes);
-    nbc__sched_combine(b, at, bytes, nbc__sched_at(room, at), false, fresh);
+    nbc__sched_combine(b, work, at, bytes, nbc__sched_at(room, at), false, fresh);
   }
-#undef NBC__SCHED_FIRST
-#undef NBC__SCHED_END
-  const uint64_t mine = nbc__sched_block_at(d, d->recv_counts, NULL, d->rank),
-                 bytes = nbc__sched_block_bytes(d, d->recv_counts, d->rank);
+  const uint64_t mine = nbc__sched_recv_at(b, d->rank), bytes = nbc__sched_recv_bytes(b, d->rank);
   if (me < 0) {
-    nbc__sched_recv(b, d->rank + 1, result, bytes);
+    nbc__sched_recv(b, d->rank + 1, b->out, bytes);
     return;
   }
   if (d->rank < 2 * rest)
-    nbc__sched_send(
-        b, d->rank - 1,
-        nbc__sched_at(b->out, nbc__sched_block_at(d, d->recv_counts, NULL, d->rank - 1)),
-        nbc__sched_block_bytes(d, d->recv_counts, d->rank - 1));
-  nbc__sched_copy(b, result, nbc__sched_at(fresh ? b->in : b->out, mine), bytes);
+    nbc__sched_send(b, d->rank - 1, nbc__sched_at(work, nbc__sched_recv_at(b, d->rank - 1)),
+                    nbc__sched_recv_bytes(b, d->rank - 1));
+  nbc__sched_copy(b, b->out, nbc__sched_at(fresh ? b->in : work, mine), bytes);
 }
 
-NBC__PRIVATE void nbc__sched_rs_tree(
-    nbc__sched_builder *b) { /* reduce to rank 0, which deals the blocks out */
-  nbc_schedule_desc *const d = &b->d;
-  const uint64_t total_bytes = nbc__sched_blocks_end(d, d->recv_counts, NULL), count = d->count;
-  const nbc_slice result = b->out;
-  b->out = nbc__sched_scratch(b, d->rank == 0 ? total_bytes : 0);
-  d->count = total_bytes / d->elem_bytes;
-  nbc__sched_reduce_tree(b, 0);
-  d->count = count;
-  const uint64_t bytes = nbc__sched_block_bytes(d, d->recv_counts, d->rank);
+/* Reduces to rank 0, which deals the blocks out. */
+NBC__PRIVATE void nbc__sched_rs_tree(nbc__sched_builder *b) {
+  const nbc_schedule_desc *const d = &b->d;
+  const uint64_t total_bytes = nbc__sched_blocks_end(d, d->recv_counts, NULL);
+  const nbc_slice all = nbc__sched_scratch(b, d->rank == 0 ? total_bytes : 0);
+  nbc__sched_reduce_tree(b, 0, all, total_bytes);
+  const uint64_t bytes = nbc__sched_recv_bytes(b, d->rank);
   if (d->rank) {
-    nbc__sched_recv(b, 0, result, bytes);
+    nbc__sched_recv(b, 0, b->out, bytes);
     return;
   }
   for (int i = 1; i < d->size; i++)
-    nbc__sched_send(b, i, nbc__sched_at(b->out, nbc__sched_block_at(d, d->recv_counts, NULL, i)),
-                    nbc__sched_block_bytes(d, d->recv_counts, i));
-  nbc__sched_copy(b, result, b->out, bytes);
+    nbc__sched_send(b, i, nbc__sched_at(all, nbc__sched_recv_at(b, i)),
+                    nbc__sched_recv_bytes(b, i));
+  nbc__sched_copy(b, b->out, all, bytes);
 }
 
 /* ---- gather, scatter ----------------------------------------------------------------------- */
 NBC__PRIVATE void nbc__sched_gather_linear(nbc__sched_builder *b) {
   const nbc_schedule_desc *const d = &b->d;
   if (d->rank != d->root) {
-    nbc__sched_send(b, d->root, b->in, d->count * d->elem_bytes);
+    nbc__sched_send(b, d->root, b->in, nbc__sched_vector_bytes(b));
     return;
   }
   for (int i = 0; i < d->size; i++) {
-    const nbc_slice to =
-        nbc__sched_at(b->out, nbc__sched_block_at(d, d->recv_counts, d->recv_displs, i));
-    const uint64_t bytes = nbc__sched_block_bytes(d, d->recv_counts, i);
+    const nbc_slice to = nbc__sched_at(b->out, nbc__sched_recv_at(b, i));
+    const uint64_t bytes = nbc__sched_recv_bytes(b, i);
     if (i != d->rank)
       nbc__sched_recv(b, i, to, bytes);
     else if (!d->in_place)
@@ -297,15 +326,14 @@ NBC__PRIVATE void nbc__sched_gather_linear(nbc__sched_builder *b) {
 NBC__PRIVATE void nbc__sched_scatter_linear(nbc__sched_builder *b) {
   const nbc_schedule_desc *const d = &b->d;
   if (d->rank != d->root) {
-    nbc__sched_recv(b, d->root, b->out, d->count * d->elem_bytes);
+    nbc__sched_recv(b, d->root, b->out, nbc__sched_vector_bytes(b));
     return;
   }
   nbc__sched_window(b, d->size);
   for (int k = 0; k < d->size; k++) {
     const int i = (d->root + k) % d->size;
-    const nbc_slice from =
-        nbc__sched_at(b->in, nbc__sched_block_at(d, d->send_counts, d->send_displs, i));
-    const uint64_t bytes = nbc__sched_block_bytes(d, d->send_counts, i);
+    const nbc_slice from = nbc__sched_at(b->in, nbc__sched_send_at(b, i));
+    const uint64_t bytes = nbc__sched_send_bytes(b, i);
     if (i != d->rank)
       nbc__sched_send(b, i, from, bytes);
     else if (!d->in_place)
@@ -317,7 +345,7 @@ NBC__PRIVATE void nbc__sched_scatter_linear(nbc__sched_builder *b) {
    numbers wrap. Calls copy for each piece. */
 static void nbc__sched_wrapped(nbc__sched_builder *b, nbc_slice ranks, nbc_slice packed, int v,
                                int count, bool pack) {
-  const uint64_t block = b->d.count * b->d.elem_bytes;
+  const uint64_t block = nbc__sched_vector_bytes(b);
   const int from = nbc__sched_real(b, b->d.root, v);
   const int first = from + count > b->d.size ? b->d.size - from : count;
   const nbc_slice upper = nbc__sched_at(ranks, (uint64_t)from * block);
@@ -328,7 +356,7 @@ static void nbc__sched_wrapped(nbc__sched_builder *b, nbc_slice ranks, nbc_slice
 
 NBC__PRIVATE void nbc__sched_gather_tree(nbc__sched_builder *b) {
   const nbc_schedule_desc *const d = &b->d;
-  const uint64_t block = d->count * d->elem_bytes;
+  const uint64_t block = nbc__sched_vector_bytes(b);
   const int v = nbc__sched_virtual(b, d->root), radix = nbc__sched_radix(b);
   const uint64_t my_bytes = (uint64_t)nbc__sched_subtree(v, d->size, radix) * block;
   int parent;
@@ -360,7 +388,7 @@ NBC__PRIVATE void nbc__sched_gather_tree(nbc__sched_builder *b) {
 
 NBC__PRIVATE void nbc__sched_scatter_tree(nbc__sched_builder *b) {
   const nbc_schedule_desc *const d = &b->d;
-  const uint64_t block = d->count * d->elem_bytes;
+  const uint64_t block = nbc__sched_vector_bytes(b);
   const int v = nbc__sched_virtual(b, d->root), radix = nbc__sched_radix(b);
   const uint64_t my_bytes = (uint64_t)nbc__sched_subtree(v, d->size, radix) * block;
   int parent;
@@ -390,12 +418,11 @@ NBC__PRIVATE void nbc__sched_scatter_tree(nbc__sched_builder *b) {
 /* ---- allgather, alltoall ------------------------------------------------------------------- */
 static nbc_slice nbc__sched_recv_block(const nbc__sched_builder *b, int rank,
                                        uint64_t *size_bytes) {
-  *size_bytes = nbc__sched_block_bytes(&b->d, b->d.recv_counts, rank);
-  return nbc__sched_at(b->out,
-                       nbc__sched_block_at(&b->d, b->d.recv_counts, b->d.recv_displs, rank));
+  *size_bytes = nbc__sched_recv_bytes(b, rank);
+  return nbc__sched_at(b->out, nbc__sched_recv_at(b, rank));
 }
 
-NBC__PRIVATE void nbc__sched_allgather_direct(nbc__sched_builder *b) {
+NBC__PRIVATE void nbc__sched_allgather_linear(nbc__sched_builder *b) {
   const int n = b->d.size, r = b->d.rank;
   uint64_t bytes;
   nbc__sched_window(b, n);
@@ -440,16 +467,15 @@ NBC__PRIVATE void nbc__sched_allgather_doubling(nbc__sched_builder *b) {
 NBC__PRIVATE void nbc__sched_allgather_bruck(nbc__sched_builder *b) {
   const nbc_schedule_desc *const d = &b->d;
   const int n = d->size, r = d->rank;
-  uint64_t total_bytes = 0, have_bytes = nbc__sched_block_bytes(d, d->recv_counts, r), bytes;
-  for (int i = 0; i < n; i++) total_bytes += nbc__sched_block_bytes(d, d->recv_counts, i);
+  uint64_t total_bytes = 0, have_bytes = nbc__sched_recv_bytes(b, r), bytes;
+  for (int i = 0; i < n; i++) total_bytes += nbc__sched_recv_bytes(b, i);
   const nbc_slice room = nbc__sched_scratch(b, total_bytes); /* blocks r, r + 1, ... packed */
   nbc__sched_copy(b, room, b->in, have_bytes);
   for (int m = 1; m < n; m *= 2) {
     const int count = m < n - m ? m : n - m;
     uint64_t give = 0, take = 0;
-    for (int i = 0; i < count; i++) give += nbc__sched_block_bytes(d, d->recv_counts, (r + i) % n);
-    for (int i = 0; i < count; i++)
-      take += nbc__sched_block_bytes(d, d->recv_counts, (r + m + i) % n);
+    for (int i = 0; i < count; i++) give += nbc__sched_recv_bytes(b, (r + i) % n);
+    for (int i = 0; i < count; i++) take += nbc__sched_recv_bytes(b, (r + m + i) % n);
     nbc__sched_send(b, (r - m + n) % n, room, give);
     nbc__sched_recv(b, (r + m) % n, nbc__sched_at(room, have_bytes), take);
     have_bytes += take;
@@ -461,31 +487,35 @@ NBC__PRIVATE void nbc__sched_allgather_bruck(nbc__sched_builder *b) {
   }
 }
 
-static nbc_slice nbc__sched_send_block(const nbc__sched_builder *b, int rank,
+/* What goes to a rank, of the input `in`: in place, what is sent has the places of what comes. */
+static nbc_slice nbc__sched_send_block(const nbc__sched_builder *b, nbc_slice in, int rank,
                                        uint64_t *size_bytes) {
-  const nbc_schedule_desc *const d = &b->d;
-  const uint64_t *const counts = d->in_place ? d->recv_counts : d->send_counts;
-  const uint64_t *const displs = d->in_place ? d->recv_displs : d->send_displs;
-  *size_bytes = nbc__sched_block_bytes(d, counts, rank);
-  return nbc__sched_at(b->in, nbc__sched_block_at(d, counts, displs, rank));
+  const bool in_place = b->d.in_place;
+  *size_bytes = in_place ? nbc__sched_recv_bytes(b, rank) : nbc__sched_send_bytes(b, rank);
+  return nbc__sched_at(in, in_place ? nbc__sched_recv_at(b, rank) : nbc__sched_send_at(b, rank));
 }
 
-NBC__PRIVATE void nbc__sched_alltoall_direct(nbc__sched_builder *b) {
+/* A copy of what will be overwritten before it is sent. */
+static nbc_slice nbc__sched_alltoall_saved(nbc__sched_builder *b) {
   const int n = b->d.size, r = b->d.rank;
-  const bool steps = b->s->algo == NBC_ALGO_PAIRWISE;
-  const int window = b->d.window_count < n ? b->d.window_count : n;
-  uint64_t bytes, own_bytes;
-  if (b->d.in_place) { /* what is sent must survive what arrives */
-    const uint64_t total_bytes = nbc__sched_blocks_end(&b->d, b->d.recv_counts, b->d.recv_displs);
-    const nbc_slice saved = nbc__sched_scratch(b, total_bytes);
-    for (int k = 1; k < n; k++) {
-      const nbc_slice block = nbc__sched_recv_block(b, (r + k) % n, &bytes);
-      nbc__sched_copy(b, nbc__sched_at(saved, block.offset_bytes), block, bytes);
-    }
-    b->in = saved;
+  uint64_t bytes;
+  const nbc_slice saved =
+      nbc__sched_scratch(b, nbc__sched_blocks_end(&b->d, b->d.recv_counts, b->d.recv_displs));
+  for (int k = 1; k < n; k++) {
+    const nbc_slice block = nbc__sched_recv_block(b, (r + k) % n, &bytes);
+    nbc__sched_copy(b, nbc__sched_at(saved, block.offset_bytes), block, bytes);
   }
+  return saved;
+}
+
+/* steps: a receive is posted `window` steps ahead only. */
+static void nbc__sched_alltoall_direct(nbc__sched_builder *b, bool steps) {
+  const int n = b->d.size, r = b->d.rank;
+  const int window = b->d.window_count < n ? b->d.window_count : n;
+  const nbc_slice in = b->d.in_place ? nbc__sched_alltoall_saved(b) : b->in;
+  uint64_t bytes, own_bytes;
   nbc__sched_window(b, n);
-  int32_t recvs[64]; /* pairwise: a receive is posted `window` steps ahead only */
+  int32_t recvs[64];
   for (int i = 0; i < 64; i++) recvs[i] = -1;
   for (int k = 1; k < n; k++) {
     const nbc_slice to = nbc__sched_recv_block(b, (r - k + n) % n, &bytes);
@@ -493,18 +523,26 @@ NBC__PRIVATE void nbc__sched_alltoall_direct(nbc__sched_builder *b) {
     int32_t *const before = &recvs[k % (window < 64 ? window : 64)];
     if (steps && node >= 0) nbc__sched_after(b, *before);
     if (steps && node >= 0) *before = node;
-    const nbc_slice from = nbc__sched_send_block(b, (r + k) % n, &bytes);
+    const nbc_slice from = nbc__sched_send_block(b, in, (r + k) % n, &bytes);
     nbc__sched_send(b, (r + k) % n, from, bytes);
   }
   if (b->d.in_place) return;
-  const nbc_slice from = nbc__sched_send_block(b, r, &bytes),
+  const nbc_slice from = nbc__sched_send_block(b, in, r, &bytes),
                   own = nbc__sched_recv_block(b, r, &own_bytes);
   nbc__sched_copy(b, own, from, own_bytes < bytes ? own_bytes : bytes);
 }
 
+NBC__PRIVATE void nbc__sched_alltoall_linear(nbc__sched_builder *b) {
+  nbc__sched_alltoall_direct(b, false);
+}
+
+NBC__PRIVATE void nbc__sched_alltoall_pairwise(nbc__sched_builder *b) {
+  nbc__sched_alltoall_direct(b, true);
+}
+
 NBC__PRIVATE void nbc__sched_alltoall_bruck(nbc__sched_builder *b) {
   const int n = b->d.size, r = b->d.rank;
-  const uint64_t block = b->d.count * b->d.elem_bytes;
+  const uint64_t block = nbc__sched_vector_bytes(b);
   const nbc_slice room = nbc__sched_scratch(b, (uint64_t)n * block); /* block i goes i ranks up */
   const nbc_slice out = nbc__sched_scratch(b, (uint64_t)(n / 2 + 1) * block);
   const nbc_slice in = nbc__sched_scratch(b, (uint64_t)(n / 2 + 1) * block);
@@ -534,8 +572,8 @@ NBC__PRIVATE void nbc__sched_alltoall_bruck(nbc__sched_builder *b) {
 }
 
 /* ---- scan, exscan -------------------------------------------------------------------------- */
-NBC__PRIVATE void nbc__sched_scan_linear(nbc__sched_builder *b, bool exclusive) {
-  const uint64_t bytes = b->d.count * b->d.elem_bytes;
+static void nbc__sched_prefix_linear(nbc__sched_builder *b, bool exclusive) {
+  const uint64_t bytes = nbc__sched_vector_bytes(b);
   const int r = b->d.rank, n = b->d.size;
   const nbc_slice below = r == 0                        ? b->in
                           : exclusive && !b->d.in_place ? b->out
@@ -553,8 +591,8 @@ NBC__PRIVATE void nbc__sched_scan_linear(nbc__sched_builder *b, bool exclusive) 
     nbc__sched_copy(b, b->out, below, bytes);
 }
 
-NBC__PRIVATE void nbc__sched_scan_doubling(nbc__sched_builder *b, bool exclusive) {
-  const uint64_t bytes = b->d.count * b->d.elem_bytes;
+static void nbc__sched_prefix_doubling(nbc__sched_builder *b, bool exclusive) {
+  const uint64_t bytes = nbc__sched_vector_bytes(b);
   const int r = b->d.rank, n = b->d.size;
   const nbc_slice upto =
       exclusive ? nbc__sched_scratch(b, r ? bytes : 0) : b->out; /* ranks r-2m+1 .. r */
@@ -581,4 +619,17 @@ NBC__PRIVATE void nbc__sched_scan_doubling(nbc__sched_builder *b, bool exclusive
     nbc__sched_copy(b, b->out, have, bytes);
   else if (r > 0)
     nbc__sched_copy(b, b->out, below, bytes);
+}
+
+NBC__PRIVATE void nbc__sched_scan_linear(nbc__sched_builder *b) {
+  nbc__sched_prefix_linear(b, false);
+}
+NBC__PRIVATE void nbc__sched_exscan_linear(nbc__sched_builder *b) {
+  nbc__sched_prefix_linear(b, true);
+}
+NBC__PRIVATE void nbc__sched_scan_doubling(nbc__sched_builder *b) {
+  nbc__sched_prefix_doubling(b, false);
+}
+NBC__PRIVATE void nbc__sched_exscan_doubling(nbc__sched_builder *b) {
+  nbc__sched_prefix_doubling(b, true);
 }

@@ -4,11 +4,14 @@
 #include "schedule.h"
 
 /* ---- for later pieces ---- */
-NBC__PRIVATE void nbc__sched_reduce_tree(nbc__sched_builder *b, int root);
+NBC__PRIVATE void nbc__sched_reduce_by_tree(nbc__sched_builder *b);
+NBC__PRIVATE void nbc__sched_allreduce_by_tree(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_allreduce_doubling(nbc__sched_builder *b);
-NBC__PRIVATE void nbc__sched_rabenseifner(nbc__sched_builder *b, int root);
+NBC__PRIVATE void nbc__sched_allreduce_rabenseifner(nbc__sched_builder *b);
+NBC__PRIVATE void nbc__sched_reduce_rabenseifner(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_allreduce_ring(nbc__sched_builder *b);
-NBC__PRIVATE void nbc__sched_rs_direct(nbc__sched_builder *b);
+NBC__PRIVATE void nbc__sched_rs_linear(nbc__sched_builder *b);
+NBC__PRIVATE void nbc__sched_rs_pairwise(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_rs_ring(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_rs_halving(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_rs_tree(nbc__sched_builder *b);
@@ -16,11 +19,14 @@ NBC__PRIVATE void nbc__sched_gather_linear(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_scatter_linear(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_gather_tree(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_scatter_tree(nbc__sched_builder *b);
-NBC__PRIVATE void nbc__sched_allgather_direct(nbc__sched_builder *b);
+NBC__PRIVATE void nbc__sched_allgather_linear(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_allgather_ring(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_allgather_doubling(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_allgather_bruck(nbc__sched_builder *b);
-NBC__PRIVATE void nbc__sched_alltoall_direct(nbc__sched_builder *b);
+NBC__PRIVATE void nbc__sched_alltoall_linear(nbc__sched_builder *b);
+NBC__PRIVATE void nbc__sched_alltoall_pairwise(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_alltoall_bruck(nbc__sched_builder *b);
-NBC__PRIVATE void nbc__sched_scan_linear(nbc__sched_builder *b, bool exclusive);
-NBC__PRIVATE void nbc__sched_scan_doubling(nbc__sched_builder *b, bool exclusive);
+NBC__PRIVATE void nbc__sched_scan_linear(nbc__sched_builder *b);
+NBC__PRIVATE void nbc__sched_exscan_linear(nbc__sched_builder *b);
+NBC__PRIVATE void nbc__sched_scan_doubling(nbc__sched_builder *b);
+NBC__PRIVATE void nbc__sched_exscan_doubling(nbc__sched_builder *b);

@@ -4,52 +4,45 @@
 #include "choice.h"
 
 /* ---- build --------------------------------------------------------------------------------- */
+/* How much of a buffer a collective touches at this rank. */
+static uint64_t nbc__sched_extent(const nbc_schedule_desc *d, nbc__coll_part part,
+                                  const uint64_t *counts, const uint64_t *displs) {
+  const bool root = d->rank == d->root;
+  switch (part) {
+  case NBC__COLL_NONE: break;
+  case NBC__COLL_VECTOR: return d->count * d->elem_bytes;
+  case NBC__COLL_ROOT_VECTOR: return root ? d->count * d->elem_bytes : 0;
+  case NBC__COLL_OWN_BLOCK: return nbc__sched_block_bytes(d, d->recv_counts, d->rank);
+  case NBC__COLL_BLOCKS: return nbc__sched_blocks_end(d, counts, displs);
+  case NBC__COLL_ROOT_BLOCKS: return root ? nbc__sched_blocks_end(d, counts, displs) : 0;
+  }
+  return 0;
+}
+
 /* Extents of the user's buffers at this rank. */
 static void nbc__sched_extents(const nbc_schedule_desc *d, uint64_t *send_bytes,
                                uint64_t *recv_bytes) {
-  const uint64_t one = d->count * d->elem_bytes, all = one * (uint64_t)d->size;
-  const bool root = d->rank == d->root;
-  uint64_t in = one, out = one;
-  switch (d->coll) {
-  case NBC_COLL_BARRIER: in = out = 0; break;
-  case NBC_COLL_BCAST: in = 0; break;
-  case NBC_COLL_REDUCE: out = root ? one : 0; break;
-  case NBC_COLL_REDUCE_SCATTER_BLOCK:
-  case NBC_COLL_REDUCE_SCATTER:
-    in = nbc__sched_blocks_end(d, d->recv_counts, NULL);
-    out = d->in_place ? in : nbc__sched_block_bytes(d, d->recv_counts, d->rank);
-    break;
-  case NBC_COLL_GATHER: out = root ? all : 0; break;
-  case NBC_COLL_GATHERV:
-    out = root ? nbc__sched_blocks_end(d, d->recv_counts, d->recv_displs) : 0;
-    break;
-  case NBC_COLL_SCATTER: in = root ? all : 0; break;
-  case NBC_COLL_SCATTERV:
-    in = root ? nbc__sched_blocks_end(d, d->send_counts, d->send_displs) : 0;
-    break;
-  case NBC_COLL_ALLGATHER: out = all; break;
-  case NBC_COLL_ALLGATHERV:
-    in = nbc__sched_block_bytes(d, d->recv_counts, d->rank);
-    out = nbc__sched_blocks_end(d, d->recv_counts, d->recv_displs);
-    break;
-  case NBC_COLL_ALLTOALL: in = out = all; break;
-  case NBC_COLL_ALLTOALLV:
-    in = nbc__sched_blocks_end(d, d->send_counts, d->send_displs);
-    out = nbc__sched_blocks_end(d, d->recv_counts, d->recv_displs);
-    break;
-  default: break;
-  }
-  const bool scatters = d->coll == NBC_COLL_SCATTER || d->coll == NBC_COLL_SCATTERV;
+  const nbc__coll_row *const about = nbc__coll_about(d->coll);
+  const bool recv_only = !(about->has & NBC_HAS_SEND_COUNTS); /* one list of counts serves both */
+  const bool scatters = about->gives == NBC__COLL_ROOT_BLOCKS;
+  const uint64_t in =
+      nbc__sched_extent(d, about->gives, recv_only ? d->recv_counts : d->send_counts,
+                        recv_only ? d->recv_displs : d->send_displs);
+  uint64_t out = nbc__sched_extent(d, about->gets, d->recv_counts, d->recv_displs);
+  if (d->in_place && about->gives == NBC__COLL_BLOCKS && about->gets == NBC__COLL_OWN_BLOCK)
+    out = in; /* what is to be reduced lies in the receive buffer */
   *send_bytes = d->in_place && !scatters ? 0 : in;
   *recv_bytes = d->in_place && scatters ? 0 : out;
 }
 
 /* Where this rank's input starts. */
 NBC__PRIVATE nbc_slice nbc__sched_input(const nbc_schedule_desc *d) {
-  if (d->coll == NBC_COLL_BCAST) return nbc__sched_slice(NBC_AREA_RECV, 0);
-  if (!d->in_place || d->coll == NBC_COLL_SCATTER || d->coll == NBC_COLL_SCATTERV)
+  const nbc__coll_row *const about = nbc__coll_about(d->coll);
+  if (about->gives == NBC__COLL_NONE) return nbc__sched_slice(NBC_AREA_RECV, 0);
+  if (!d->in_place || about->gives == NBC__COLL_ROOT_BLOCKS)
     return nbc__sched_slice(NBC_AREA_SEND, 0);
-  const bool own_block = d->coll >= NBC_COLL_GATHER && d->coll <= NBC_COLL_ALLGATHERV;
+  const bool own_block = about->gives != NBC__COLL_BLOCKS &&
+                         (about->gets == NBC__COLL_BLOCKS || about->gets == NBC__COLL_ROOT_BLOCKS);
   return nbc__sched_slice(
       NBC_AREA_RECV,
       own_block ? nbc__sched_block_at(d, d->recv_counts, d->recv_displs, d->rank) : 0);
@@ -70,13 +63,14 @@ static nbc_status nbc__sched_check_counts(const uint64_t *counts, const uint64_t
 static nbc_status nbc__sched_check(const nbc_schedule_desc *d, nbc_error *err) {
   if ((unsigned)d->coll >= NBC_COLL_COUNT)
     return nbc__status_fail(err, NBC_E_INVAL, 0, "coll: no collective %d", (int)d->coll);
-  const char *const name = nbc_coll_name(d->coll);
+  const nbc__coll_row *const about = nbc__coll_about(d->coll);
+  const char *const name = about->name;
   if (d->size < 1)
     return nbc__status_fail(err, NBC_E_INVAL, 0, "%s: size: must be > 0, got %d", name, d->size);
   if (d->rank < 0 || d->rank >= d->size)
     return nbc__status_fail(err, NBC_E_RANGE, 0, "%s: rank: %d is not in 0..%d", name, d->rank,
                             d->size - 1);
-  if (nbc__sched_rooted(d->coll) && (d->root < 0 || d->root >= d->size))
+  if ((about->has & NBC_HAS_ROOT) && (d->root < 0 || d->root >= d->size))
     return nbc__status_fail(err, NBC_E_RANGE, 0, "%s: root: %d is not in 0..%d", name, d->root,
                             d->size - 1);
   if (d->radix < 0 || d->radix == 1 || d->window_count < 0)
@@ -87,11 +81,10 @@ static nbc_status nbc__sched_check(const nbc_schedule_desc *d, nbc_error *err) {
         err, NBC_E_RANGE, 0,
         "%s: count: %llu elements of %llu bytes: buffers of more than 2^62 bytes", name,
         (unsigned long long)d->count, (unsigned long long)d->elem_bytes);
-  const bool root = d->rank == d->root;
-  const bool recv = d->coll == NBC_COLL_REDUCE_SCATTER || d->coll == NBC_COLL_ALLGATHERV ||
-                    d->coll == NBC_COLL_ALLTOALLV || (d->coll == NBC_COLL_GATHERV && root);
-  const bool send =
-      (d->coll == NBC_COLL_ALLTOALLV && !d->in_place) || (d->coll == NBC_COLL_SCATTERV && root);
+  const bool reads = !(about->has & NBC_HAS_ROOT) || d->rank == d->root;
+  const bool recv = (about->has & NBC_HAS_RECV_COUNTS) && reads;
+  const bool send = (about->has & NBC_HAS_SEND_COUNTS) && reads &&
+                    ((about->has & NBC_HAS_ROOT) || !d->in_place); /* in place: as received */
   if ((recv && !d->recv_counts) || (send && !d->send_counts))
     return nbc__status_fail(err, NBC_E_INVAL, 0, "%s: %s_counts: must not be NULL", name,
                             recv && !d->recv_counts ? "recv" : "send");
@@ -105,8 +98,8 @@ static nbc_status nbc__sched_check(const nbc_schedule_desc *d, nbc_error *err) {
       !nbc_schedule_supports(d->coll, d->algo, d->size, d->not_commutative))
     return nbc__status_fail(
         err, NBC_E_INVAL, 0, "%s: algo: %s does not serve %s%d ranks", name, nbc_algo_name(d->algo),
-        d->not_commutative && nbc__sched_reduces(d->coll) ? "operators that do not commute, "
-                                                          : "it with ",
+        d->not_commutative && (about->has & NBC_HAS_OPERATOR) ? "operators that do not commute, "
+                                                              : "it with ",
         d->size);
   return NBC_OK;
 }
@@ -116,23 +109,18 @@ NBC__PRIVATE void nbc__sched_normalize(nbc_schedule_desc *d) {
   if (!d->elem_bytes) d->elem_bytes = 1;
   if (!d->radix) d->radix = 4;
   if (!d->window_count) d->window_count = 8;
-  const nbc_coll c = d->coll;
-  if (c != NBC_COLL_REDUCE_SCATTER && c != NBC_COLL_ALLGATHERV && c != NBC_COLL_ALLTOALLV &&
-      c != NBC_COLL_GATHERV)
-    d->recv_counts = NULL;
-  if (c != NBC_COLL_ALLGATHERV && c != NBC_COLL_ALLTOALLV && c != NBC_COLL_GATHERV)
-    d->recv_displs = NULL;
-  if (c != NBC_COLL_SCATTERV && c != NBC_COLL_ALLTOALLV) d->send_counts = d->send_displs = NULL;
-  if (c == NBC_COLL_BCAST || c == NBC_COLL_BARRIER) d->in_place = false;
-  if ((c == NBC_COLL_REDUCE || (c >= NBC_COLL_GATHER && c <= NBC_COLL_SCATTERV)) &&
-      d->rank != d->root)
+  const unsigned has = nbc__coll_about(d->coll)->has;
+  if (!(has & NBC_HAS_RECV_COUNTS)) d->recv_counts = NULL;
+  if (!(has & NBC_HAS_RECV_DISPLS)) d->recv_displs = NULL;
+  if (!(has & NBC_HAS_SEND_COUNTS)) d->send_counts = d->send_displs = NULL;
+  if (!(has & NBC_HAS_IN_PLACE) || ((has & NBC_HAS_ROOT) && d->rank != d->root))
     d->in_place = false;
-  if (!nbc__sched_rooted(c)) d->root = 0;
-  if (c == NBC_COLL_BARRIER) d->count = 0;
+  if (!(has & NBC_HAS_ROOT)) d->root = 0;
+  if (d->coll == NBC_COLL_BARRIER) d->count = 0;
 }
 
-/* Sorts the edges into one flat array: successors of node i at [first_after(i), first_after(i +
- * 1)). */
+/* Sorts the edges into one flat array: successors of node i at [first_after(i), first_after(i + 1)).
+   */
 static bool nbc__sched_flatten(nbc__sched_builder *b) {
   nbc_schedule *const s = b->s;
   if (s->node_count == 0 && !nbc__sched_add(b, NBC_NODE_NOP, 0))
@@ -143,11 +131,11 @@ static bool nbc__sched_flatten(nbc__sched_builder *b) {
   if (!s->after)
     return b->status = nbc__status_fail(b->err, NBC_E_NOMEM, 0, "schedule: out of memory"), false;
   memset(&s->nodes[s->node_count], 0, sizeof *s->nodes);
-  for (size_t i = 0; i < b->edge_count; i++) s->nodes[b->edges[i].a + 1].first_after++;
+  for (size_t i = 0; i < b->edge_count; i++) s->nodes[b->edges[i].before + 1].first_after++;
   for (uint32_t i = 0; i < s->node_count; i++)
     s->nodes[i + 1].first_after += s->nodes[i].first_after;
   for (size_t i = b->edge_count; i-- > 0;) /* from the end, so that the lists come out ascending */
-    s->after[--s->nodes[b->edges[i].a + 1].first_after] = (uint32_t)b->edges[i].b;
+    s->after[--s->nodes[b->edges[i].before + 1].first_after] = (uint32_t)b->edges[i].after;
   /* now nodes[i + 1].first_after is the start of i: shift back */
   for (uint32_t i = 0; i < s->node_count; i++)
     s->nodes[i].first_after = s->nodes[i + 1].first_after;
@@ -157,7 +145,9 @@ static bool nbc__sched_flatten(nbc__sched_builder *b) {
 
 static void nbc__sched_builder_free(nbc__sched_builder *b) {
   NBC_FREE(b->edges);
-  NBC_FREE(b->cells);
+  NBC_FREE(b->readers);
+  NBC_FREE(b->recv_at);
+  NBC_FREE(b->send_at);
   NBC_FREE(b->mark);
   NBC_FREE(b->send_tags);
   NBC_FREE(b->children);
@@ -181,7 +171,7 @@ NBC_API nbc_status nbc_schedule_build(const nbc_schedule_desc *desc, nbc_schedul
   b.s = (nbc_schedule *)NBC_MALLOC(sizeof *b.s);
   b.send_tags = (uint32_t *)NBC_MALLOC(2 * size * sizeof *b.send_tags);
   b.children = (int *)NBC_MALLOC((size + window) * sizeof *b.children);
-  if (b.s && b.send_tags && b.children) {
+  if (b.s && b.send_tags && b.children && nbc__sched_index_blocks(&b)) {
     memset(b.s, 0, sizeof *b.s);
     memset(b.send_tags, 0, 2 * size * sizeof *b.send_tags);
     b.recv_tags = b.send_tags + size;
@@ -192,7 +182,7 @@ NBC_API nbc_status nbc_schedule_build(const nbc_schedule_desc *desc, nbc_schedul
     nbc__sched_extents(&b.d, &b.s->send_bytes, &b.s->recv_bytes);
     b.in = nbc__sched_input(&b.d);
     b.out = nbc__sched_slice(NBC_AREA_RECV, 0);
-    nbc__sched_write(&b);
+    nbc__sched_writer_of(b.s->coll, b.s->algo)(&b);
     if (!b.status) nbc__sched_flatten(&b);
     status = b.status;
   } else {

@@ -3,150 +3,107 @@
 #include "trees.h"
 #include "algorithms.h"
 
-/* ---- which algorithm serves what ----------------------------------------------------------- */
-#define NBC__SCHED_BIT(name) (1u << NBC_ALGO_##name)
-#define NBC__SCHED_TREES                                                                           \
-  (NBC__SCHED_BIT(LINEAR) | NBC__SCHED_BIT(BINOMIAL) | NBC__SCHED_BIT(KNOMIAL))
-static const uint32_t nbc__sched_served[NBC_COLL_COUNT] = {
-    /* BARRIER */ NBC__SCHED_TREES | NBC__SCHED_BIT(DISSEMINATION),
-    /* BCAST */ NBC__SCHED_TREES | NBC__SCHED_BIT(CHAIN) | NBC__SCHED_BIT(BINARY) |
-        NBC__SCHED_BIT(SCATTER_ALLGATHER) | NBC__SCHED_BIT(HPL_1RING) |
-        NBC__SCHED_BIT(HPL_1RING_M) | NBC__SCHED_BIT(HPL_2RING) | NBC__SCHED_BIT(HPL_2RING_M) |
-        NBC__SCHED_BIT(HPL_LONG) | NBC__SCHED_BIT(HPL_LONG_M),
-    /* REDUCE */ NBC__SCHED_TREES | NBC__SCHED_BIT(CHAIN) | NBC__SCHED_BIT(BINARY) |
-        NBC__SCHED_BIT(RABENSEIFNER),
-    /* ALLREDUCE */ NBC__SCHED_TREES | NBC__SCHED_BIT(RING) | NBC__SCHED_BIT(RECURSIVE_DOUBLING) |
-        NBC__SCHED_BIT(RABENSEIFNER),
-    /* REDUCE_SCATTER_BLOCK */ NBC__SCHED_TREES | NBC__SCHED_BIT(RING) |
-        NBC__SCHED_BIT(RECURSIVE_HALVING) | NBC__SCHED_BIT(PAIRWISE),
-    /* REDUCE_SCATTER */ NBC__SCHED_TREES | NBC__SCHED_BIT(RING) |
-        NBC__SCHED_BIT(RECURSIVE_HALVING) | NBC__SCHED_BIT(PAIRWISE),
-    /* GATHER */ NBC__SCHED_TREES,
-    /* GATHERV */ NBC__SCHED_BIT(LINEAR),
-    /* SCATTER */ NBC__SCHED_TREES,
-    /* SCATTERV */ NBC__SCHED_BIT(LINEAR),
-    /* ALLGATHER */ NBC__SCHED_BIT(LINEAR) | NBC__SCHED_BIT(RING) |
-        NBC__SCHED_BIT(RECURSIVE_DOUBLING) | NBC__SCHED_BIT(BRUCK),
-    /* ALLGATHERV */ NBC__SCHED_BIT(LINEAR) | NBC__SCHED_BIT(RING) |
-        NBC__SCHED_BIT(RECURSIVE_DOUBLING) | NBC__SCHED_BIT(BRUCK),
-    /* ALLTOALL */ NBC__SCHED_BIT(LINEAR) | NBC__SCHED_BIT(PAIRWISE) | NBC__SCHED_BIT(BRUCK),
-    /* ALLTOALLV */ NBC__SCHED_BIT(LINEAR) | NBC__SCHED_BIT(PAIRWISE),
-    /* SCAN */ NBC__SCHED_BIT(LINEAR) | NBC__SCHED_BIT(RECURSIVE_DOUBLING),
-    /* EXSCAN */ NBC__SCHED_BIT(LINEAR) | NBC__SCHED_BIT(RECURSIVE_DOUBLING)};
+/* ---- one row per algorithm of a collective ------------------------------------------------- */
+/* X(collective, algorithm, function that writes the schedule, condition): ALWAYS; COMMUTES: only for
+   operators that commute; POWER_OF_2: only for 2^n ranks. Adding an algorithm means a row here, its
+   function, and its name in NBC_ALGO_LIST. */
+#define NBC__SCHED_ROWS(X)                                                                         \
+  X(BARRIER, LINEAR, barrier_tree, ALWAYS)                                                         \
+  X(BARRIER, BINOMIAL, barrier_tree, ALWAYS)                                                       \
+  X(BARRIER, KNOMIAL, barrier_tree, ALWAYS)                                                        \
+  X(BARRIER, DISSEMINATION, barrier_dissemination, ALWAYS)                                         \
+  X(BCAST, LINEAR, bcast_bounded, ALWAYS)                                                          \
+  X(BCAST, BINOMIAL, bcast, ALWAYS)                                                                \
+  X(BCAST, KNOMIAL, bcast, ALWAYS)                                                                 \
+  X(BCAST, CHAIN, bcast_bounded, ALWAYS)                                                           \
+  X(BCAST, BINARY, bcast_bounded, ALWAYS)                                                          \
+  X(BCAST, SCATTER_ALLGATHER, bcast_long, ALWAYS)                                                  \
+  X(BCAST, HPL_1RING, bcast, ALWAYS)                                                               \
+  X(BCAST, HPL_1RING_M, bcast, ALWAYS)                                                             \
+  X(BCAST, HPL_2RING, bcast, ALWAYS)                                                               \
+  X(BCAST, HPL_2RING_M, bcast, ALWAYS)                                                             \
+  X(BCAST, HPL_LONG, bcast_long, ALWAYS)                                                           \
+  X(BCAST, HPL_LONG_M, bcast_long_m, ALWAYS)                                                       \
+  X(REDUCE, LINEAR, reduce_by_tree, ALWAYS)                                                        \
+  X(REDUCE, BINOMIAL, reduce_by_tree, ALWAYS)                                                      \
+  X(REDUCE, KNOMIAL, reduce_by_tree, ALWAYS)                                                       \
+  X(REDUCE, CHAIN, reduce_by_tree, ALWAYS)                                                         \
+  X(REDUCE, BINARY, reduce_by_tree, COMMUTES)                                                      \
+  X(REDUCE, RABENSEIFNER, reduce_rabenseifner, ALWAYS)                                             \
+  X(ALLREDUCE, LINEAR, allreduce_by_tree, ALWAYS)                                                  \
+  X(ALLREDUCE, BINOMIAL, allreduce_by_tree, ALWAYS)                                                \
+  X(ALLREDUCE, KNOMIAL, allreduce_by_tree, ALWAYS)                                                 \
+  X(ALLREDUCE, RING, allreduce_ring, COMMUTES)                                                     \
+  X(ALLREDUCE, RECURSIVE_DOUBLING, allreduce_doubling, ALWAYS)                                     \
+  X(ALLREDUCE, RABENSEIFNER, allreduce_rabenseifner, ALWAYS)                                       \
+  X(REDUCE_SCATTER_BLOCK, LINEAR, rs_linear, ALWAYS)                                               \
+  X(REDUCE_SCATTER_BLOCK, BINOMIAL, rs_tree, ALWAYS)                                               \
+  X(REDUCE_SCATTER_BLOCK, KNOMIAL, rs_tree, ALWAYS)                                                \
+  X(REDUCE_SCATTER_BLOCK, RING, rs_ring, COMMUTES)                                                 \
+  X(REDUCE_SCATTER_BLOCK, RECURSIVE_HALVING, rs_halving, COMMUTES)                                 \
+  X(REDUCE_SCATTER_BLOCK, PAIRWISE, rs_pairwise, COMMUTES)                                         \
+  X(REDUCE_SCATTER, LINEAR, rs_linear, ALWAYS)                                                     \
+  X(REDUCE_SCATTER, BINOMIAL, rs_tree, ALWAYS)                                                     \
+  X(REDUCE_SCATTER, KNOMIAL, rs_tree, ALWAYS)                                                      \
+  X(REDUCE_SCATTER, RING, rs_ring, COMMUTES)                                                       \
+  X(REDUCE_SCATTER, RECURSIVE_HALVING, rs_halving, COMMUTES)                                       \
+  X(REDUCE_SCATTER, PAIRWISE, rs_pairwise, COMMUTES)                                               \
+  X(GATHER, LINEAR, gather_linear, ALWAYS)                                                         \
+  X(GATHER, BINOMIAL, gather_tree, ALWAYS)                                                         \
+  X(GATHER, KNOMIAL, gather_tree, ALWAYS)                                                          \
+  X(GATHERV, LINEAR, gather_linear, ALWAYS)                                                        \
+  X(SCATTER, LINEAR, scatter_linear, ALWAYS)                                                       \
+  X(SCATTER, BINOMIAL, scatter_tree, ALWAYS)                                                       \
+  X(SCATTER, KNOMIAL, scatter_tree, ALWAYS)                                                        \
+  X(SCATTERV, LINEAR, scatter_linear, ALWAYS)                                                      \
+  X(ALLGATHER, LINEAR, allgather_linear, ALWAYS)                                                   \
+  X(ALLGATHER, RING, allgather_ring, ALWAYS)                                                       \
+  X(ALLGATHER, RECURSIVE_DOUBLING, allgather_doubling, POWER_OF_2)                                 \
+  X(ALLGATHER, BRUCK, allgather_bruck, ALWAYS)                                                     \
+  X(ALLGATHERV, LINEAR, allgather_linear, ALWAYS)                                                  \
+  X(ALLGATHERV, RING, allgather_ring, ALWAYS)                                                      \
+  X(ALLGATHERV, RECURSIVE_DOUBLING, allgather_doubling, POWER_OF_2)                                \
+  X(ALLGATHERV, BRUCK, allgather_bruck, ALWAYS)                                                    \
+  X(ALLTOALL, LINEAR, alltoall_linear, ALWAYS)                                                     \
+  X(ALLTOALL, BRUCK, alltoall_bruck, ALWAYS)                                                       \
+  X(ALLTOALL, PAIRWISE, alltoall_pairwise, ALWAYS)                                                 \
+  X(ALLTOALLV, LINEAR, alltoall_linear, ALWAYS)                                                    \
+  X(ALLTOALLV, PAIRWISE, alltoall_pairwise, ALWAYS)                                                \
+  X(SCAN, LINEAR, scan_linear, ALWAYS)                                                             \
+  X(SCAN, RECURSIVE_DOUBLING, scan_doubling, ALWAYS)                                               \
+  X(EXSCAN, LINEAR, exscan_linear, ALWAYS)                                                         \
+  X(EXSCAN, RECURSIVE_DOUBLING, exscan_doubling, ALWAYS)
 
-NBC__PRIVATE bool nbc__sched_serves(nbc_coll coll, nbc_algo algo) {
-  return (nbc__sched_served[coll] & 1u << algo) != 0;
+typedef enum nbc__sched_condition {
+  NBC__SCHED_ALWAYS,
+  NBC__SCHED_COMMUTES,
+  NBC__SCHED_POWER_OF_2
+} nbc__sched_condition;
+
+/* The row's function; NULL: there is no row. */
+static nbc__sched_writer nbc__sched_row(nbc_coll coll, nbc_algo algo,
+                                        nbc__sched_condition *condition) {
+  switch ((int)coll * (int)NBC_ALGO_COUNT + (int)algo) {
+#define NBC__X(c, a, function, when)                                                               \
+  case (int)NBC_COLL_##c *(int)NBC_ALGO_COUNT + (int)NBC_ALGO_##a:                                 \
+    *condition = NBC__SCHED_##when;                                                                \
+    return nbc__sched_##function;
+    NBC__SCHED_ROWS(NBC__X)
+#undef NBC__X
+  default: return NULL;
+  }
 }
 
-NBC__PRIVATE bool nbc__sched_reduces(nbc_coll coll) {
-  return (coll >= NBC_COLL_REDUCE && coll <= NBC_COLL_REDUCE_SCATTER) || coll >= NBC_COLL_SCAN;
-}
-
-NBC__PRIVATE bool nbc__sched_rooted(nbc_coll coll) {
-  return coll == NBC_COLL_BCAST || coll == NBC_COLL_REDUCE ||
-         (coll >= NBC_COLL_GATHER && coll <= NBC_COLL_SCATTERV);
+NBC__PRIVATE nbc__sched_writer nbc__sched_writer_of(nbc_coll coll, nbc_algo algo) {
+  nbc__sched_condition condition;
+  return nbc__sched_row(coll, algo, &condition);
 }
 
 NBC_API bool nbc_schedule_supports(nbc_coll coll, nbc_algo algo, int size, bool not_commutative) {
-  const uint32_t any_order = NBC__SCHED_BIT(BINARY) | NBC__SCHED_BIT(RING) |
-                             NBC__SCHED_BIT(RECURSIVE_HALVING) | NBC__SCHED_BIT(PAIRWISE);
+  nbc__sched_condition condition;
   if ((unsigned)coll >= NBC_COLL_COUNT || (unsigned)algo >= NBC_ALGO_COUNT || size < 1)
     return false;
-  if (!nbc__sched_serves(coll, algo)) return false;
-  if (nbc__sched_reduces(coll) && not_commutative && (any_order & 1u << algo)) return false;
-  return !((coll == NBC_COLL_ALLGATHER || coll == NBC_COLL_ALLGATHERV) &&
-           algo == NBC_ALGO_RECURSIVE_DOUBLING && nbc__sched_power_of_two(size) != size);
-}
-
-NBC__PRIVATE void nbc__sched_write(nbc__sched_builder *b) {
-  nbc_schedule_desc *const d = &b->d;
-  const nbc_algo a = b->s->algo;
-  const bool tree = nbc__sched_is_knomial(a);
-  switch (d->coll) {
-  case NBC_COLL_BARRIER:
-    if (a == NBC_ALGO_DISSEMINATION)
-      nbc__sched_barrier_dissemination(b);
-    else
-      nbc__sched_barrier_tree(b);
-    break;
-  case NBC_COLL_BCAST:
-    if (a == NBC_ALGO_SCATTER_ALLGATHER || a >= NBC_ALGO_HPL_LONG) {
-      nbc__sched_bcast_long(b, a == NBC_ALGO_HPL_LONG_M);
-      break;
-    }
-    if (a == NBC_ALGO_LINEAR || a == NBC_ALGO_CHAIN || a == NBC_ALGO_BINARY)
-      nbc__sched_window(b, INT32_MAX);
-    nbc__sched_bcast_tree(b, b->out, d->count * d->elem_bytes, d->root);
-    break;
-  case NBC_COLL_REDUCE:
-    if (a == NBC_ALGO_RABENSEIFNER)
-      nbc__sched_rabenseifner(b, d->root);
-    else
-      nbc__sched_reduce_tree(b, d->root);
-    break;
-  case NBC_COLL_ALLREDUCE:
-    if (a == NBC_ALGO_RING)
-      nbc__sched_allreduce_ring(b);
-    else if (a == NBC_ALGO_RECURSIVE_DOUBLING)
-      nbc__sched_allreduce_doubling(b);
-    else if (a == NBC_ALGO_RABENSEIFNER)
-      nbc__sched_rabenseifner(b, -1);
-    else {
-      const nbc_slice result = b->out;
-      nbc__sched_reduce_tree(b, 0);
-      nbc__sched_bcast_tree(b, result, d->count * d->elem_bytes, 0);
-    }
-    break;
-  case NBC_COLL_REDUCE_SCATTER_BLOCK:
-  case NBC_COLL_REDUCE_SCATTER:
-    if (tree)
-      nbc__sched_rs_tree(b);
-    else if (a == NBC_ALGO_RING)
-      nbc__sched_rs_ring(b);
-    else if (a == NBC_ALGO_RECURSIVE_HALVING)
-      nbc__sched_rs_halving(b);
-    else
-      nbc__sched_rs_direct(b);
-    break;
-  case NBC_COLL_GATHER:
-  case NBC_COLL_GATHERV:
-    if (tree)
-      nbc__sched_gather_tree(b);
-    else
-      nbc__sched_gather_linear(b);
-    break;
-  case NBC_COLL_SCATTER:
-  case NBC_COLL_SCATTERV:
-    if (tree)
-      nbc__sched_scatter_tree(b);
-    else
-      nbc__sched_scatter_linear(b);
-    break;
-  case NBC_COLL_ALLGATHER:
-  case NBC_COLL_ALLGATHERV:
-    if (a == NBC_ALGO_RING)
-      nbc__sched_allgather_ring(b);
-    else if (a == NBC_ALGO_BRUCK)
-      nbc__sched_allgather_bruck(b);
-    else if (a == NBC_ALGO_RECURSIVE_DOUBLING)
-      nbc__sched_allgather_doubling(b);
-    else
-      nbc__sched_allgather_direct(b);
-    break;
-  case NBC_COLL_ALLTOALL:
-  case NBC_COLL_ALLTOALLV:
-    if (a == NBC_ALGO_BRUCK)
-      nbc__sched_alltoall_bruck(b);
-    else
-      nbc__sched_alltoall_direct(b);
-    break;
-  case NBC_COLL_SCAN:
-  case NBC_COLL_EXSCAN:
-    if (a == NBC_ALGO_LINEAR)
-      nbc__sched_scan_linear(b, d->coll == NBC_COLL_EXSCAN);
-    else
-      nbc__sched_scan_doubling(b, d->coll == NBC_COLL_EXSCAN);
-    break;
-  case NBC_COLL_COUNT: break;
-  }
+  if (!nbc__sched_row(coll, algo, &condition)) return false;
+  if (condition == NBC__SCHED_COMMUTES) return !not_commutative;
+  return condition != NBC__SCHED_POWER_OF_2 || nbc__sched_power_of_two(size) == size;
 }

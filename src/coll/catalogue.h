@@ -7,7 +7,6 @@
 NBC_API bool nbc_schedule_supports(nbc_coll coll, nbc_algo algo, int size, bool not_commutative);
 
 /* ---- for later pieces ---- */
-NBC__PRIVATE bool nbc__sched_serves(nbc_coll coll, nbc_algo algo);
-NBC__PRIVATE bool nbc__sched_reduces(nbc_coll coll);
-NBC__PRIVATE bool nbc__sched_rooted(nbc_coll coll);
-NBC__PRIVATE void nbc__sched_write(nbc__sched_builder *b);
+typedef void (*nbc__sched_writer)(nbc__sched_builder *b);
+/* Writes the schedule; NULL: the algorithm does not serve the collective. */
+NBC__PRIVATE nbc__sched_writer nbc__sched_writer_of(nbc_coll coll, nbc_algo algo);

@@ -51,9 +51,10 @@ NBC_API void nbc_choice_default(nbc_choice *table) {
 static uint64_t nbc__sched_choice_bytes(const nbc_schedule_desc *d) {
   const uint64_t elem_bytes = d->elem_bytes ? d->elem_bytes : 1,
                  size = (uint64_t)(d->size > 0 ? d->size : 1);
-  if (d->coll == NBC_COLL_GATHERV || d->coll == NBC_COLL_SCATTERV || d->coll == NBC_COLL_ALLTOALLV)
+  const unsigned has = nbc__coll_about(d->coll)->has;
+  if ((has & NBC_HAS_SEND_COUNTS) || ((has & NBC_HAS_RECV_COUNTS) && (has & NBC_HAS_ROOT)))
     return UINT64_MAX;
-  if (d->coll == NBC_COLL_ALLGATHERV || d->coll == NBC_COLL_REDUCE_SCATTER) {
+  if (has & NBC_HAS_RECV_COUNTS) {
     uint64_t total = 0;
     for (int i = 0; d->recv_counts && i < d->size; i++) total += d->recv_counts[i];
     return total / size * elem_bytes;
@@ -93,7 +94,7 @@ NBC__PRIVATE const char *nbc__sched_parse_rule(const char *at, nbc_choice_rule *
   }
   nbc__text_read_word(&at, word);
   if (nbc_algo_parse(word, &rule->algo) || rule->algo == NBC_ALGO_AUTO) return "no such algorithm";
-  if (!nbc__sched_serves(rule->coll, rule->algo))
+  if (!nbc__sched_writer_of(rule->coll, rule->algo))
     return "the algorithm does not serve this collective";
   for (int i = 2; i < 4; i++) {
     nbc__text_skip_blanks(&at);

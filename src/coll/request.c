@@ -241,7 +241,7 @@ static nbc__coll_entry *nbc__coll_lookup(nbc_comm *comm, const nbc_schedule_desc
 }
 
 static bool nbc__coll_in_place(const nbc_coll_args *args) {
-  const bool scatters = args->coll == NBC_COLL_SCATTER || args->coll == NBC_COLL_SCATTERV;
+  const bool scatters = nbc__coll_about(args->coll)->gives == NBC__COLL_ROOT_BLOCKS;
   return (scatters ? args->recv : args->send) == NBC_IN_PLACE;
 }
 
@@ -255,7 +255,7 @@ static void nbc__coll_describe(const nbc_comm *comm, const nbc_coll_args *args,
   d->send_counts = args->send_counts, d->send_displs = args->send_displs;
   d->recv_counts = args->recv_counts, d->recv_displs = args->recv_displs;
   d->in_place = nbc__coll_in_place(args);
-  if (nbc__sched_reduces(args->coll) && args->reduce >= NBC_REDUCE_USER)
+  if ((nbc__coll_about(args->coll)->has & NBC_HAS_OPERATOR) && args->reduce >= NBC_REDUCE_USER)
     d->not_commutative = !comm->operators[args->reduce - NBC_REDUCE_USER].commutative;
   d->segment_bytes = args->segment_bytes, d->radix = args->radix,
   d->window_count = args->window_count;
@@ -275,7 +275,7 @@ static nbc_status nbc__coll_check_call(nbc_comm *comm, const nbc_coll_args *args
     return nbc__status_fail(&comm->err, NBC_E_INVAL, 0,
                             "%s: NBC_IN_PLACE: only the root %d may be in place, not rank %d", name,
                             args->root, comm->t->rank);
-  if (!nbc__sched_reduces(args->coll)) return NBC_OK;
+  if (!(nbc__coll_about(args->coll)->has & NBC_HAS_OPERATOR)) return NBC_OK;
   const int user = (int)args->reduce - NBC_REDUCE_USER;
   if (user >= 0 ? user >= comm->operator_count : (unsigned)args->reduce >= NBC_REDUCE_COUNT)
     return nbc__status_fail(&comm->err, NBC_E_INVAL, 0, "%s: reduce: no operator %d", name,
@@ -355,10 +355,10 @@ static nbc_status nbc__coll_make(nbc_comm *comm, const nbc_coll_args *args, nbc_
   r->areas[NBC_AREA_SEND] = (unsigned char *)(uintptr_t)args->send;
   r->areas[NBC_AREA_RECV] = (unsigned char *)args->recv;
   r->kernel = NULL;
-  if (nbc__sched_reduces(args->coll) && args->reduce >= NBC_REDUCE_USER) {
+  if ((nbc__coll_about(args->coll)->has & NBC_HAS_OPERATOR) && args->reduce >= NBC_REDUCE_USER) {
     r->user_fn = comm->operators[args->reduce - NBC_REDUCE_USER].fn;
     r->user = comm->operators[args->reduce - NBC_REDUCE_USER].user;
-  } else if (nbc__sched_reduces(args->coll)) {
+  } else if ((nbc__coll_about(args->coll)->has & NBC_HAS_OPERATOR)) {
     r->kernel = nbc__coll_kernel_of(args->type, args->reduce);
   }
   r->persistent = false;
@@ -407,8 +407,8 @@ static void nbc__coll_summarize(const nbc_comm *comm, const nbc_coll_args *args,
   s->coll = (int32_t)args->coll, s->type = (int32_t)args->type, s->algo = (int32_t)args->algo;
   s->radix = args->radix;
   s->segment_bytes = args->segment_bytes;
-  s->reduce = nbc__sched_reduces(args->coll) ? (int32_t)args->reduce : 0;
-  s->root = nbc__sched_rooted(args->coll) ? args->root : 0;
+  s->reduce = (nbc__coll_about(args->coll)->has & NBC_HAS_OPERATOR) ? (int32_t)args->reduce : 0;
+  s->root = (nbc__coll_about(args->coll)->has & NBC_HAS_ROOT) ? args->root : 0;
   if (v)
     s->counts_hash = nbc__coll_hash(args->recv_counts, comm->t->size);
   else if (args->coll == NBC_COLL_ALLTOALLV) {
@@ -431,7 +431,7 @@ static void nbc__coll_summarize(const nbc_comm *comm, const nbc_coll_args *args,
 }
 
 static void nbc__coll_summary_text(char text[96], const nbc__coll_summary *s) {
-  const bool reduces = nbc__sched_reduces((nbc_coll)s->coll);
+  const bool reduces = (nbc__coll_about((nbc_coll)s->coll)->has & NBC_HAS_OPERATOR) != 0;
   snprintf(text, 96, "%s(count %llu, %s%s%s, root %d%s%s)", nbc_coll_name((nbc_coll)s->coll),
            (unsigned long long)s->count, nbc_type_name((nbc_type)s->type), reduces ? ", " : "",
            reduces ? nbc_reduce_name((nbc_reduce)s->reduce) : "", s->root, s->algo ? ", " : "",
@@ -540,27 +540,6 @@ static nbc_status nbc__coll_make_checked(nbc_comm *comm, const nbc_coll_args *ar
   return status;
 }
 
-static nbc_kind nbc__coll_kind(nbc_coll coll) {
-  static const nbc_kind kinds[NBC_COLL_COUNT] = {
-      /* BARRIER */ NBC_KIND_IBARRIER,
-      /* BCAST */ NBC_KIND_IBCAST,
-      /* REDUCE */ NBC_KIND_IREDUCE,
-      /* ALLREDUCE */ NBC_KIND_IALLREDUCE,
-      /* REDUCE_SCATTER_BLOCK */ NBC_KIND_IREDUCE_SCATTER,
-      /* REDUCE_SCATTER */ NBC_KIND_IREDUCE_SCATTER,
-      /* GATHER */ NBC_KIND_IGATHER,
-      /* GATHERV */ NBC_KIND_IGATHER,
-      /* SCATTER */ NBC_KIND_ISCATTER,
-      /* SCATTERV */ NBC_KIND_ISCATTER,
-      /* ALLGATHER */ NBC_KIND_IALLGATHER,
-      /* ALLGATHERV */ NBC_KIND_IALLGATHER,
-      /* ALLTOALL */ NBC_KIND_IALLTOALL,
-      /* ALLTOALLV */ NBC_KIND_IALLTOALL,
-      /* SCAN */ NBC_KIND_ISCAN,
-      /* EXSCAN */ NBC_KIND_IEXSCAN};
-  return (unsigned)coll < NBC_COLL_COUNT ? kinds[coll] : NBC_KIND_OTHER;
-}
-
 NBC_API nbc_status nbc_coll_init(nbc_comm *comm, const nbc_coll_args *args, nbc_request **request) {
   nbc__transport_enter(comm->t, NBC_KIND_SETUP);
   const nbc_status status = nbc__coll_make_checked(comm, args, true, request);
@@ -582,7 +561,7 @@ NBC_API nbc_status nbc_coll_start(nbc_request *request) {
 
 NBC_API nbc_status nbc_coll_start_new(nbc_comm *comm, const nbc_coll_args *args,
                                       nbc_request **request) {
-  nbc__transport_enter(comm->t, nbc__coll_kind(args->coll));
+  nbc__transport_enter(comm->t, nbc__coll_about(args->coll)->kind);
   nbc_status status = nbc__coll_make_checked(comm, args, false, request);
   if (!status) status = nbc__coll_go(*request);
   nbc__transport_exit(comm->t);

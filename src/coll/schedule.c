@@ -5,20 +5,23 @@
 /* ============================================================================================== */
 /* [SCHEDULE] 15. Collectives as data                                                             */
 /* ============================================================================================== */
-static const char *const nbc__sched_coll_names[] = {
-#define NBC__X(name, text) text,
-    NBC_COLL_LIST(NBC__X)
+NBC__PRIVATE const nbc__coll_row *nbc__coll_about(nbc_coll coll) {
+  static const nbc__coll_row rows[] = {
+#define NBC__X(name, text, kind, gives, gets, has)                                                 \
+  {text, NBC_KIND_##kind, NBC__COLL_##gives, NBC__COLL_##gets, (unsigned)(has)},
+      NBC_COLL_LIST(NBC__X)
 #undef NBC__X
-};
+          {"?", NBC_KIND_OTHER, NBC__COLL_NONE, NBC__COLL_NONE, 0}};
+  return &rows[(unsigned)coll < NBC_COLL_COUNT ? coll : NBC_COLL_COUNT];
+}
+
 static const char *const nbc__sched_algo_names[] = {
 #define NBC__X(name, text) text,
     NBC_ALGO_LIST(NBC__X)
 #undef NBC__X
 };
 
-NBC_API const char *nbc_coll_name(nbc_coll coll) {
-  return (unsigned)coll < NBC_COLL_COUNT ? nbc__sched_coll_names[coll] : "?";
-}
+NBC_API const char *nbc_coll_name(nbc_coll coll) { return nbc__coll_about(coll)->name; }
 
 NBC_API const char *nbc_algo_name(nbc_algo algo) {
   return (unsigned)algo < NBC_ALGO_COUNT ? nbc__sched_algo_names[algo] : "?";
@@ -26,7 +29,7 @@ NBC_API const char *nbc_algo_name(nbc_algo algo) {
 
 NBC_API nbc_status nbc_coll_parse(const char *name, nbc_coll *coll) {
   for (int i = 0; i < NBC_COLL_COUNT; i++)
-    if (strcmp(name, nbc__sched_coll_names[i]) == 0) return *coll = (nbc_coll)i, NBC_OK;
+    if (strcmp(name, nbc_coll_name((nbc_coll)i)) == 0) return *coll = (nbc_coll)i, NBC_OK;
   return NBC_E_NOT_FOUND;
 }
 
@@ -60,95 +63,159 @@ NBC__PRIVATE void nbc__sched_after(nbc__sched_builder *b, int32_t before) {
   void *array = b->edges;
   const bool grown =
       nbc__sched_grow(b, &array, &b->edge_capacity, b->edge_count + 1, sizeof *b->edges);
-  b->edges = (nbc__sched_pair *)array;
+  b->edges = (nbc__sched_edge *)array;
   if (!grown) return;
   b->mark[before] = node;
-  b->edges[b->edge_count].a = before;
-  b->edges[b->edge_count++].b = node;
+  b->edges[b->edge_count].before = before;
+  b->edges[b->edge_count++].after = node;
   b->s->nodes[node].before_count++;
 }
 
-static int32_t nbc__sched_cons(nbc__sched_builder *b, int32_t node, int32_t next) {
-  void *array = b->cells;
+/* The list of readers that begins with `node` and goes on with `next`. */
+static int32_t nbc__sched_with_reader(nbc__sched_builder *b, int32_t node, int32_t next) {
+  void *array = b->readers;
   const bool grown =
-      nbc__sched_grow(b, &array, &b->cell_capacity, b->cell_count + 1, sizeof *b->cells);
-  b->cells = (nbc__sched_pair *)array;
+      nbc__sched_grow(b, &array, &b->reader_capacity, b->reader_count + 1, sizeof *b->readers);
+  b->readers = (nbc__sched_reader *)array;
   if (!grown) return -1;
-  b->cells[b->cell_count].a = node;
-  b->cells[b->cell_count].b = next;
-  return (int32_t)b->cell_count++;
+  b->readers[b->reader_count].node = node;
+  b->readers[b->reader_count].next = next;
+  return (int32_t)b->reader_count++;
 }
 
-static void nbc__sched_put(nbc__sched_interval *list, size_t *count, uint64_t lo, uint64_t hi,
-                           int32_t writer, int32_t readers) {
+/* ---- which bytes were touched by whom ------------------------------------------------------ */
+/* An area is a list of intervals, ascending and disjoint; bytes between them were never touched. An
+   interval knows the node that wrote its bytes last and the nodes that have read them since. With
+   three intervals, an access to [lo, hi) by node 7 finds two of them (find), makes node 7 depend on
+   what they know and cuts them at lo and hi (cut), and puts the new ones in their place (join):
+
+                    lo                       hi
+       before   |--- w1 ---|      |--- w2, read by 5 ---|   |--- w3 ---|
+       read     |w1 | w1, 7|  7   |w2, read by 5, 7|w2,5|   |--- w3 ---|
+       write    |w1 |         w7                   |w2,5|   |--- w3 ---|
+
+   A reader waits for the writer; a writer waits for the writer and all readers, who are then
+   forgotten: whoever comes next need only wait for the new writer. */
+typedef struct nbc__sched_cut { /* the new intervals of one access */
+  nbc__sched_interval few[16], *v;
+  size_t count;
+} nbc__sched_cut;
+
+static void nbc__sched_put(nbc__sched_cut *cut, uint64_t lo, uint64_t hi, int32_t writer,
+                           int32_t readers) {
   if (lo >= hi) return;
-  nbc__sched_interval *const v = &list[(*count)++];
+  nbc__sched_interval *const v = &cut->v[cut->count++];
   v->lo = lo, v->hi = hi, v->writer = writer, v->readers = readers;
 }
 
-/* Replaces map[from, to) by the given intervals. */
-static void nbc__sched_splice(nbc__sched_builder *b, nbc__sched_map *map, size_t from, size_t to,
-                              const nbc__sched_interval *with, size_t with_count) {
-  void *array = map->v;
-  const size_t count = map->count - (to - from) + with_count;
-  const bool grown = nbc__sched_grow(b, &array, &map->capacity, count, sizeof *map->v);
-  map->v = (nbc__sched_interval *)array;
-  if (!grown) return;
-  if (to < map->count && from + with_count != to)
-    memmove(map->v + from + with_count, map->v + to, (map->count - to) * sizeof *map->v);
-  memcpy(map->v + from, with, with_count * sizeof *with);
-  map->count = count;
+static size_t nbc__sched_gap(const nbc__sched_map *map) { return map->capacity - map->count; }
+
+/* Interval i, wherever the gap is. */
+static const nbc__sched_interval *nbc__sched_nth(const nbc__sched_map *map, size_t i) {
+  return &map->v[i < map->gap_index ? i : i + nbc__sched_gap(map)];
 }
 
-/* The node added last reads or writes bytes: gives it its edges and remembers the access. */
+/* The intervals that [lo, hi) meets are those from *from to before *to. */
+static void nbc__sched_find(const nbc__sched_map *map, uint64_t lo, uint64_t hi, size_t *from,
+                            size_t *to) {
+  size_t i = 0, end = map->count;
+  while (i < end) { /* first interval that ends after lo */
+    const size_t mid = i + (end - i) / 2;
+    if (nbc__sched_nth(map, mid)->hi > lo)
+      end = mid;
+    else
+      i = mid + 1;
+  }
+  *from = i;
+  while (i < map->count && nbc__sched_nth(map, i)->lo < hi) i++;
+  *to = i;
+}
+
+/* Brings the gap before interval i. Accesses come in rows, so it is seldom far. */
+static void nbc__sched_move_gap(nbc__sched_map *map, size_t i) {
+  const size_t gap = nbc__sched_gap(map), at = map->gap_index;
+  if (i < at)
+    memmove(map->v + i + gap, map->v + i, (at - i) * sizeof *map->v);
+  else if (i > at)
+    memmove(map->v + at, map->v + at + gap, (i - at) * sizeof *map->v);
+  map->gap_index = i;
+}
+
+/* Dependencies of the node added last on what it meets, and the intervals that are left. */
+static void nbc__sched_cut_read(nbc__sched_builder *b, const nbc__sched_interval *met,
+                                size_t met_count, uint64_t lo, uint64_t hi, nbc__sched_cut *cut) {
+  const int32_t node = (int32_t)b->s->node_count - 1;
+  uint64_t at = lo; /* up to here all is written down */
+  for (size_t k = 0; k < met_count; k++) {
+    const nbc__sched_interval v = met[k];
+    const uint64_t from = v.lo > lo ? v.lo : lo, to = v.hi < hi ? v.hi : hi;
+    nbc__sched_after(b, v.writer);
+    if (at < from) nbc__sched_put(cut, at, from, -1, nbc__sched_with_reader(b, node, -1));
+    nbc__sched_put(cut, from, to, v.writer, nbc__sched_with_reader(b, node, v.readers));
+    at = to;
+  }
+  if (at < hi) nbc__sched_put(cut, at, hi, -1, nbc__sched_with_reader(b, node, -1));
+}
+
+static void nbc__sched_cut_write(nbc__sched_builder *b, const nbc__sched_interval *met,
+                                 size_t met_count, uint64_t lo, uint64_t hi, nbc__sched_cut *cut) {
+  for (size_t k = 0; k < met_count; k++) {
+    nbc__sched_after(b, met[k].writer);
+    for (int32_t r = met[k].readers; r >= 0; r = b->readers[r].next)
+      nbc__sched_after(b, b->readers[r].node);
+  }
+  nbc__sched_put(cut, lo, hi, (int32_t)b->s->node_count - 1, -1);
+}
+
+/* Puts the new intervals in the place of the first met_count after the gap. */
+static void nbc__sched_join(nbc__sched_builder *b, nbc__sched_map *map, size_t met_count,
+                            const nbc__sched_cut *cut) {
+  map->count -= met_count; /* the gap takes them in */
+  const size_t old = map->capacity, tail = map->count - map->gap_index;
+  void *array = map->v;
+  const bool grown =
+      nbc__sched_grow(b, &array, &map->capacity, map->count + cut->count, sizeof *map->v);
+  map->v = (nbc__sched_interval *)array;
+  if (!grown) return;
+  if (map->capacity != old && tail)
+    memmove(map->v + map->capacity - tail, map->v + old - tail, tail * sizeof *map->v);
+  memcpy(map->v + map->gap_index, cut->v, cut->count * sizeof *cut->v);
+  map->gap_index += cut->count;
+  map->count += cut->count;
+}
+
+/* The node added last reads or writes bytes. */
 static void nbc__sched_access(nbc__sched_builder *b, nbc_slice slice, uint64_t size_bytes,
                               bool write) {
   if (b->status || size_bytes == 0 || slice.area == NBC_AREA_NONE) return;
   nbc__sched_map *const map = &b->maps[slice.area];
   const uint64_t lo = slice.offset_bytes, hi = lo + size_bytes;
-  const int32_t node = (int32_t)b->s->node_count - 1;
-  size_t i = 0, end = map->count;
-  while (i < end) { /* first interval that ends after lo */
-    const size_t mid = i + (end - i) / 2;
-    if (map->v[mid].hi > lo)
-      end = mid;
-    else
-      i = mid + 1;
-  }
-  size_t j = i;
-  while (j < map->count && map->v[j].lo < hi) j++;
-  nbc__sched_interval few[16], *list = few;
-  if (2 * (j - i) + 3 > 16)
-    list = (nbc__sched_interval *)NBC_MALLOC((2 * (j - i) + 3) * sizeof *list);
-  if (!list) {
+  size_t from, to;
+  nbc__sched_find(map, lo, hi, &from, &to);
+  const size_t met_count = to - from, most = 2 * met_count + 3;
+  nbc__sched_cut cut;
+  cut.count = 0;
+  cut.v = cut.few;
+  if (most > sizeof cut.few / sizeof *cut.few)
+    cut.v = (nbc__sched_interval *)NBC_MALLOC(most * sizeof *cut.v);
+  if (!cut.v) {
     b->status = nbc__status_fail(b->err, NBC_E_NOMEM, 0, "schedule: out of memory");
     return;
   }
-  size_t count = 0;
-  uint64_t at = lo;
-  if (i < j) nbc__sched_put(list, &count, map->v[i].lo, lo, map->v[i].writer, map->v[i].readers);
-  for (size_t k = i; k < j; k++) {
-    const nbc__sched_interval v = map->v[k];
-    nbc__sched_after(b, v.writer);
-    if (write) {
-      for (int32_t r = v.readers; r >= 0; r = b->cells[r].b) nbc__sched_after(b, b->cells[r].a);
-    } else {
-      const uint64_t from = v.lo > lo ? v.lo : lo, to = v.hi < hi ? v.hi : hi;
-      if (at < from) nbc__sched_put(list, &count, at, from, -1, nbc__sched_cons(b, node, -1));
-      nbc__sched_put(list, &count, from, to, v.writer, nbc__sched_cons(b, node, v.readers));
-      at = to;
-    }
-  }
+  nbc__sched_move_gap(map, from);
+  const nbc__sched_interval *const met = met_count ? nbc__sched_nth(map, from) : NULL;
+  const nbc__sched_interval *const last = met_count ? nbc__sched_nth(map, to - 1) : NULL;
+  if (met) nbc__sched_put(&cut, met->lo, lo, met->writer, met->readers);
   if (write)
-    nbc__sched_put(list, &count, lo, hi, node, -1);
-  else if (at < hi)
-    nbc__sched_put(list, &count, at, hi, -1, nbc__sched_cons(b, node, -1));
-  if (i < j)
-    nbc__sched_put(list, &count, hi, map->v[j - 1].hi, map->v[j - 1].writer, map->v[j - 1].readers);
-  nbc__sched_splice(b, map, i, j, list, count);
-  if (list != few) NBC_FREE(list);
+    nbc__sched_cut_write(b, met, met_count, lo, hi, &cut);
+  else
+    nbc__sched_cut_read(b, met, met_count, lo, hi, &cut);
+  if (last) nbc__sched_put(&cut, hi, last->hi, last->writer, last->readers);
+  nbc__sched_join(b, map, met_count, &cut);
+  if (cut.v != cut.few) NBC_FREE(cut.v);
 }
 
+/* ---- nodes --------------------------------------------------------------------------------- */
 NBC__PRIVATE nbc_node *nbc__sched_add(nbc__sched_builder *b, nbc_node_type type,
                                       uint64_t size_bytes) {
   void *nodes = b->s->nodes, *mark = b->mark;
@@ -236,11 +303,12 @@ NBC__PRIVATE void nbc__sched_reduce(nbc__sched_builder *b, nbc_slice dst, nbc_sl
 
 /* out[at] = mine op other (or other op mine). `fresh`: this part of out is not computed yet, mine
    is still in the input, so that no copy is needed to start. */
-NBC__PRIVATE void nbc__sched_combine(nbc__sched_builder *b, uint64_t at, uint64_t size_bytes,
-                                     nbc_slice other, bool other_left, bool fresh) {
-  const nbc_slice mine = nbc__sched_at(fresh ? b->in : b->out, at);
-  nbc__sched_reduce(b, nbc__sched_at(b->out, at), other_left ? other : mine,
-                    other_left ? mine : other, size_bytes);
+NBC__PRIVATE void nbc__sched_combine(nbc__sched_builder *b, nbc_slice out, uint64_t at,
+                                     uint64_t size_bytes, nbc_slice other, bool other_left,
+                                     bool fresh) {
+  const nbc_slice mine = nbc__sched_at(fresh ? b->in : out, at);
+  nbc__sched_reduce(b, nbc__sched_at(out, at), other_left ? other : mine, other_left ? mine : other,
+                    size_bytes);
 }
 
 NBC__PRIVATE nbc_slice nbc__sched_scratch(nbc__sched_builder *b, uint64_t size_bytes) {
@@ -281,6 +349,50 @@ NBC__PRIVATE uint64_t nbc__sched_blocks_end(const nbc_schedule_desc *d, const ui
     if (bytes && at + bytes > end) end = at + bytes;
   }
   return end;
+}
+
+/* Sums once what nbc__sched_block_at would sum for every block. */
+static bool nbc__sched_index(const nbc__sched_builder *b, const uint64_t *counts,
+                             const uint64_t *displs, uint64_t **index) {
+  if (!counts || displs) return true;
+  uint64_t *const at = (uint64_t *)NBC_MALLOC(((size_t)b->d.size + 1) * sizeof *at);
+  if (!at) return false;
+  at[0] = 0;
+  for (int i = 0; i < b->d.size; i++) at[i + 1] = at[i] + counts[i];
+  *index = at;
+  return true;
+}
+
+/* Of the counts that this rank reads (in place, without a root: those of what it receives only). */
+NBC__PRIVATE bool nbc__sched_index_blocks(nbc__sched_builder *b) {
+  const nbc_schedule_desc *const d = &b->d;
+  const bool rooted = (nbc__coll_about(d->coll)->has & NBC_HAS_ROOT) != 0;
+  if (rooted && d->rank != d->root) return true;
+  return nbc__sched_index(b, d->recv_counts, d->recv_displs, &b->recv_at) &&
+         ((d->in_place && !rooted) ||
+          nbc__sched_index(b, d->send_counts, d->send_displs, &b->send_at));
+}
+
+NBC__PRIVATE uint64_t nbc__sched_vector_bytes(const nbc__sched_builder *b) {
+  return b->d.count * b->d.elem_bytes;
+}
+
+NBC__PRIVATE uint64_t nbc__sched_recv_bytes(const nbc__sched_builder *b, int rank) {
+  return nbc__sched_block_bytes(&b->d, b->d.recv_counts, rank);
+}
+
+NBC__PRIVATE uint64_t nbc__sched_recv_at(const nbc__sched_builder *b, int rank) {
+  if (b->recv_at) return b->recv_at[rank] * b->d.elem_bytes;
+  return nbc__sched_block_at(&b->d, b->d.recv_counts, b->d.recv_displs, rank);
+}
+
+NBC__PRIVATE uint64_t nbc__sched_send_bytes(const nbc__sched_builder *b, int rank) {
+  return nbc__sched_block_bytes(&b->d, b->d.send_counts, rank);
+}
+
+NBC__PRIVATE uint64_t nbc__sched_send_at(const nbc__sched_builder *b, int rank) {
+  if (b->send_at) return b->send_at[rank] * b->d.elem_bytes;
+  return nbc__sched_block_at(&b->d, b->d.send_counts, b->d.send_displs, rank);
 }
 
 /* Part i of a vector of d.count elements cut evenly into `parts`: [at(i), at(i + 1)) in bytes. */

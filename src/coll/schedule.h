@@ -2,6 +2,7 @@
 #pragma once
 #include "../base/config.h"
 #include "../base/status.h"
+#include "../overlap/cells.h"
 
 /* ============================================================================================== */
 /* [SCHEDULE] 15. Collectives as data: schedules, their builders, printer, pricer and verifier    */
@@ -16,30 +17,49 @@
    memory. Every two nodes that touch the same bytes, one of them writing, are ordered by a path.
    Messages carry a tag that is unique per schedule, peer and direction; so which send meets which
    receive does not depend on timing, and one run on an abstract network proves all runs. */
+/* One row per collective: X(name, text, kind of operation in reports, what each rank gives, what each
+   rank gets, what else it has). VECTOR: `count` elements; OWN_BLOCK: the rank's block; BLOCKS: the
+   blocks of all ranks; ROOT_...: at the root only. */
 #define NBC_COLL_LIST(X)                                                                           \
-  X(BARRIER, "barrier")                                                                            \
-  X(BCAST, "bcast")                                                                                \
-  X(REDUCE, "reduce")                                                                              \
-  X(ALLREDUCE, "allreduce")                                                                        \
-  X(REDUCE_SCATTER_BLOCK, "reduce_scatter_block")                                                  \
-  X(REDUCE_SCATTER, "reduce_scatter")                                                              \
-  X(GATHER, "gather")                                                                              \
-  X(GATHERV, "gatherv")                                                                            \
-  X(SCATTER, "scatter")                                                                            \
-  X(SCATTERV, "scatterv")                                                                          \
-  X(ALLGATHER, "allgather")                                                                        \
-  X(ALLGATHERV, "allgatherv")                                                                      \
-  X(ALLTOALL, "alltoall")                                                                          \
-  X(ALLTOALLV, "alltoallv")                                                                        \
-  X(SCAN, "scan")                                                                                  \
-  X(EXSCAN, "exscan")
+  X(BARRIER, "barrier", IBARRIER, NONE, NONE, 0)                                                   \
+  X(BCAST, "bcast", IBCAST, NONE, VECTOR, NBC_HAS_ROOT)                                            \
+  X(REDUCE, "reduce", IREDUCE, VECTOR, ROOT_VECTOR,                                                \
+    NBC_HAS_ROOT | NBC_HAS_OPERATOR | NBC_HAS_IN_PLACE)                                            \
+  X(ALLREDUCE, "allreduce", IALLREDUCE, VECTOR, VECTOR, NBC_HAS_OPERATOR | NBC_HAS_IN_PLACE)       \
+  X(REDUCE_SCATTER_BLOCK, "reduce_scatter_block", IREDUCE_SCATTER, BLOCKS, OWN_BLOCK,              \
+    NBC_HAS_OPERATOR | NBC_HAS_IN_PLACE)                                                           \
+  X(REDUCE_SCATTER, "reduce_scatter", IREDUCE_SCATTER, BLOCKS, OWN_BLOCK,                          \
+    NBC_HAS_OPERATOR | NBC_HAS_IN_PLACE | NBC_HAS_RECV_COUNTS)                                     \
+  X(GATHER, "gather", IGATHER, VECTOR, ROOT_BLOCKS, NBC_HAS_ROOT | NBC_HAS_IN_PLACE)               \
+  X(GATHERV, "gatherv", IGATHER, VECTOR, ROOT_BLOCKS,                                              \
+    NBC_HAS_ROOT | NBC_HAS_IN_PLACE | NBC_HAS_RECV_COUNTS | NBC_HAS_RECV_DISPLS)                   \
+  X(SCATTER, "scatter", ISCATTER, ROOT_BLOCKS, VECTOR, NBC_HAS_ROOT | NBC_HAS_IN_PLACE)            \
+  X(SCATTERV, "scatterv", ISCATTER, ROOT_BLOCKS, VECTOR,                                           \
+    NBC_HAS_ROOT | NBC_HAS_IN_PLACE | NBC_HAS_SEND_COUNTS)                                         \
+  X(ALLGATHER, "allgather", IALLGATHER, VECTOR, BLOCKS, NBC_HAS_IN_PLACE)                          \
+  X(ALLGATHERV, "allgatherv", IALLGATHER, OWN_BLOCK, BLOCKS,                                       \
+    NBC_HAS_IN_PLACE | NBC_HAS_RECV_COUNTS | NBC_HAS_RECV_DISPLS)                                  \
+  X(ALLTOALL, "alltoall", IALLTOALL, BLOCKS, BLOCKS, NBC_HAS_IN_PLACE)                             \
+  X(ALLTOALLV, "alltoallv", IALLTOALL, BLOCKS, BLOCKS,                                             \
+    NBC_HAS_IN_PLACE | NBC_HAS_RECV_COUNTS | NBC_HAS_RECV_DISPLS | NBC_HAS_SEND_COUNTS)            \
+  X(SCAN, "scan", ISCAN, VECTOR, VECTOR, NBC_HAS_OPERATOR | NBC_HAS_IN_PLACE)                      \
+  X(EXSCAN, "exscan", IEXSCAN, VECTOR, VECTOR, NBC_HAS_OPERATOR | NBC_HAS_IN_PLACE)
 
 typedef enum nbc_coll {
-#define NBC__X(name, text) NBC_COLL_##name,
+#define NBC__X(name, text, kind, gives, gets, has) NBC_COLL_##name,
   NBC_COLL_LIST(NBC__X)
 #undef NBC__X
       NBC_COLL_COUNT
 } nbc_coll;
+
+enum {
+  NBC_HAS_ROOT = 1,
+  NBC_HAS_OPERATOR = 2,
+  NBC_HAS_IN_PLACE = 4,     /* with a root: there only */
+  NBC_HAS_RECV_COUNTS = 8,  /* blocks of different lengths; with a root: read there only */
+  NBC_HAS_RECV_DISPLS = 16, /* and their places */
+  NBC_HAS_SEND_COUNTS = 32  /* and send_displs; with a root: read there only */
+};
 
 /* Algorithms and the collectives they serve. "ordered": also for operators that do not commute. */
 #define NBC_ALGO_LIST(X)                                                                           \
@@ -159,17 +179,23 @@ typedef struct nbc_schedule {
    what it overwrites (WAR, WAW). What is left is the parallelism of the algorithm. */
 typedef struct nbc__sched_interval { /* bytes last touched in the same way */
   uint64_t lo, hi;
-  int32_t writer, readers; /* node, or list of nodes in `cells`; -1 = none */
+  int32_t writer, readers; /* a node; first of a list in `readers`; -1 = none */
 } nbc__sched_interval;
 
-typedef struct nbc__sched_map { /* ascending, disjoint; what is in no interval was never touched */
+/* Ascending, disjoint; what is in no interval was never touched. The free places are one gap before
+   interval gap_index, so that a change beside the last one moves little. */
+typedef struct nbc__sched_map {
   nbc__sched_interval *v;
-  size_t count, capacity;
+  size_t count, capacity, gap_index;
 } nbc__sched_map;
 
-typedef struct nbc__sched_pair {
-  int32_t a, b;
-} nbc__sched_pair;
+typedef struct nbc__sched_edge {
+  int32_t before, after;
+} nbc__sched_edge;
+
+typedef struct nbc__sched_reader { /* one of a list; lists share their tails */
+  int32_t node, next;
+} nbc__sched_reader;
 
 typedef struct nbc__sched_builder {
   nbc_schedule_desc d;
@@ -177,18 +203,37 @@ typedef struct nbc__sched_builder {
   nbc_error *err;
   nbc_status status; /* first failure: later calls do nothing */
   size_t node_capacity;
-  nbc__sched_pair *edges; /* a before b */
+  nbc__sched_edge *edges;
   size_t edge_count, edge_capacity;
-  nbc__sched_pair *cells; /* lists of readers: node, next; lists share their tails */
-  size_t cell_count, cell_capacity;
+  nbc__sched_reader *readers;
+  size_t reader_count, reader_capacity;
   int32_t *mark; /* per node: the last node that got an edge from it */
   nbc__sched_map maps[NBC_AREA_COUNT];
   uint32_t *send_tags, *recv_tags; /* per peer: messages so far */
   int *children;                   /* room for a tree node's children */
   int32_t *window;                 /* the last sends, when they are bounded */
   int window_count, window_next;
-  nbc_slice in, out; /* input and result of this rank */
+  nbc_slice in, out;           /* input and result of this rank */
+  uint64_t *recv_at, *send_at; /* where packed blocks of different lengths begin, in elements */
 } nbc__sched_builder;
+
+/* What NBC_COLL_LIST says of a collective. */
+typedef enum nbc__coll_part {
+  NBC__COLL_NONE,
+  NBC__COLL_VECTOR,
+  NBC__COLL_ROOT_VECTOR,
+  NBC__COLL_OWN_BLOCK,
+  NBC__COLL_BLOCKS,
+  NBC__COLL_ROOT_BLOCKS
+} nbc__coll_part;
+
+typedef struct nbc__coll_row {
+  const char *name;
+  nbc_kind kind;
+  nbc__coll_part gives, gets;
+  unsigned has; /* NBC_HAS_... */
+} nbc__coll_row;
+NBC__PRIVATE const nbc__coll_row *nbc__coll_about(nbc_coll coll);
 
 NBC__PRIVATE void nbc__sched_after(nbc__sched_builder *b, int32_t before);
 NBC__PRIVATE nbc_node *nbc__sched_add(nbc__sched_builder *b, nbc_node_type type,
@@ -205,8 +250,9 @@ NBC__PRIVATE void nbc__sched_copy(nbc__sched_builder *b, nbc_slice dst, nbc_slic
                                   uint64_t size_bytes);
 NBC__PRIVATE void nbc__sched_reduce(nbc__sched_builder *b, nbc_slice dst, nbc_slice left,
                                     nbc_slice right, uint64_t size_bytes);
-NBC__PRIVATE void nbc__sched_combine(nbc__sched_builder *b, uint64_t at, uint64_t size_bytes,
-                                     nbc_slice other, bool other_left, bool fresh);
+NBC__PRIVATE void nbc__sched_combine(nbc__sched_builder *b, nbc_slice out, uint64_t at,
+                                     uint64_t size_bytes, nbc_slice other, bool other_left,
+                                     bool fresh);
 NBC__PRIVATE nbc_slice nbc__sched_scratch(nbc__sched_builder *b, uint64_t size_bytes);
 NBC__PRIVATE void nbc__sched_window(nbc__sched_builder *b, int at_most);
 NBC__PRIVATE uint64_t nbc__sched_block_bytes(const nbc_schedule_desc *d, const uint64_t *counts,
@@ -217,3 +263,9 @@ NBC__PRIVATE uint64_t nbc__sched_blocks_end(const nbc_schedule_desc *d, const ui
                                             const uint64_t *displs);
 NBC__PRIVATE uint64_t nbc__sched_part(const nbc__sched_builder *b, int i, int parts);
 NBC__PRIVATE int nbc__sched_power_of_two(int size);
+NBC__PRIVATE uint64_t nbc__sched_vector_bytes(const nbc__sched_builder *b);
+NBC__PRIVATE uint64_t nbc__sched_recv_bytes(const nbc__sched_builder *b, int rank);
+NBC__PRIVATE uint64_t nbc__sched_recv_at(const nbc__sched_builder *b, int rank);
+NBC__PRIVATE uint64_t nbc__sched_send_bytes(const nbc__sched_builder *b, int rank);
+NBC__PRIVATE uint64_t nbc__sched_send_at(const nbc__sched_builder *b, int rank);
+NBC__PRIVATE bool nbc__sched_index_blocks(nbc__sched_builder *b);

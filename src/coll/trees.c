@@ -17,8 +17,8 @@ static int nbc__sched_knomial(int v, int size, int radix, int *parent, int *chil
   return count;
 }
 
-NBC__PRIVATE int nbc__sched_subtree(int v, int size,
-                                    int radix) { /* number of ranks in the subtree of v */
+/* Number of ranks in the subtree of v. */
+NBC__PRIVATE int nbc__sched_subtree(int v, int size, int radix) {
   int64_t m = 1;
   while (m < size && v % (m * radix) == 0) m *= radix;
   return (int)(v + m < size ? m : size - v);
@@ -147,13 +147,23 @@ NBC__PRIVATE void nbc__sched_bcast_tree(nbc__sched_builder *b, nbc_slice buffer,
   }
 }
 
+/* A rank that sends the whole to many at once, or segments down a tree, bounds what is under way. */
+NBC__PRIVATE void nbc__sched_bcast_bounded(nbc__sched_builder *b) {
+  nbc__sched_window(b, INT32_MAX);
+  nbc__sched_bcast_tree(b, b->out, nbc__sched_vector_bytes(b), b->d.root);
+}
+
+NBC__PRIVATE void nbc__sched_bcast(nbc__sched_builder *b) {
+  nbc__sched_bcast_tree(b, b->out, nbc__sched_vector_bytes(b), b->d.root);
+}
+
 /* Participant i of n is virtual rank `skip(i)`: HPL's modified form leaves virtual rank 1 out. */
 static int nbc__sched_skip(const nbc__sched_builder *b, int i, bool without_one) {
   return nbc__sched_real(b, b->d.root, without_one && i > 0 ? i + 1 : i);
 }
 
 /* Spread: binomial scatter of n parts. Roll: ring in which every part passes every participant. */
-NBC__PRIVATE void nbc__sched_bcast_long(nbc__sched_builder *b, bool without_one) {
+static void nbc__sched_spread_and_roll(nbc__sched_builder *b, bool without_one) {
   const nbc_slice buffer = b->out;
   const uint64_t total_bytes = b->d.count * b->d.elem_bytes;
   int v = nbc__sched_virtual(b, b->d.root), n = b->d.size, parent;
@@ -190,4 +200,12 @@ NBC__PRIVATE void nbc__sched_bcast_long(nbc__sched_builder *b, bool without_one)
       nbc__sched_recv(b, nbc__sched_skip(b, (v - 1 + n) % n, without_one),
                       nbc__sched_at(buffer, take_at), nbc__sched_part(b, take + 1, n) - take_at);
   }
+}
+
+NBC__PRIVATE void nbc__sched_bcast_long(nbc__sched_builder *b) {
+  nbc__sched_spread_and_roll(b, false);
+}
+
+NBC__PRIVATE void nbc__sched_bcast_long_m(nbc__sched_builder *b) {
+  nbc__sched_spread_and_roll(b, true);
 }

@@ -15,4 +15,7 @@ NBC__PRIVATE void nbc__sched_barrier_dissemination(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_barrier_tree(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_bcast_tree(nbc__sched_builder *b, nbc_slice buffer,
                                         uint64_t total_bytes, int root);
-NBC__PRIVATE void nbc__sched_bcast_long(nbc__sched_builder *b, bool without_one);
+NBC__PRIVATE void nbc__sched_bcast(nbc__sched_builder *b);
+NBC__PRIVATE void nbc__sched_bcast_bounded(nbc__sched_builder *b);
+NBC__PRIVATE void nbc__sched_bcast_long(nbc__sched_builder *b);
+NBC__PRIVATE void nbc__sched_bcast_long_m(nbc__sched_builder *b);

@@ -87,7 +87,8 @@ static nbc_status nbc__tune_size(const nbc__tune *u, nbc_coll_args *args, nbc_ch
 }
 
 static bool nbc__tune_blocks(nbc_coll coll) { /* the whole is a block for each rank */
-  return (coll >= NBC_COLL_REDUCE_SCATTER_BLOCK && coll <= NBC_COLL_ALLTOALLV);
+  const nbc__coll_row *const about = nbc__coll_about(coll);
+  return about->gives >= NBC__COLL_OWN_BLOCK || about->gets >= NBC__COLL_OWN_BLOCK;
 }
 
 /* v-variants: lengths between 0.5 and 1.5 of the mean, on both sides of each pair the same. */
