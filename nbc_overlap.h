@@ -1227,6 +1227,9 @@ struct nbc_transport {
   nbc_status (*irecv)(void *ctx, void *buffer, uint64_t size_bytes, int peer, uint64_t tag,
                       nbc_op *op);
   nbc_status (*progress)(void *ctx); /* NBC_OK, or the error that makes the transport unusable */
+  /* Waiting on one transport must drive what the same thread has under way on others of the process, or ranks
+     that wait in different orders wait for ever. Progresses those; their errors are theirs. NULL = none */
+  void (*others)(void *ctx);
   nbc_status (*cancel)(void *ctx, nbc_op *op); /* receive not matched yet: finishes NBC_E_CANCELLED;
                                                   may be NULL */
   nbc_peer (*peer_class)(void *ctx, int peer); /* NULL = unknown */
@@ -1410,7 +1413,9 @@ NBC_API size_t nbc_threads_stamps(nbc_threads *world, nbc_true_stamp *stamps, si
    from one thread at a time, and under SERIALIZED the program puts its own MPI calls between
    nbc_mpi_lock and nbc_mpi_unlock when other threads use the transport meanwhile. Below, every MPI
    call is made by the main thread, inside isend, irecv and progress there; what other threads post
-   waits for it, and their progress does nothing. Transfers are recorded for the creating thread's
+   waits for it, and their progress does nothing. Waiting for a collective or an operation on one of these
+   transports also drives the others that the same thread used last: the process keeps a list of
+   them (static, behind a mutex). Transfers are recorded for the creating thread's
    recorder; what another thread's progress finishes as foreign stamps. */
 #ifdef NBC_WITH_MPI
 typedef struct nbc_mpi_desc {
@@ -2001,7 +2006,7 @@ typedef struct nbc_coll_args {
 } nbc_coll_args;
 
 /* Starts a collective. Without a progress engine it goes on inside nbc_coll_test and nbc_coll_wait
-   of any request on the transport, and nowhere else.
+   of any request on the transport, and of those that the same thread waits for on other MPI transports.
    ret NBC_OK | NBC_E_INVAL, NBC_E_RANGE (nbc_comm_error names the argument) | NBC_E_NOMEM */
 NBC_API nbc_status nbc_coll_start_new(nbc_comm *comm, const nbc_coll_args *args,
                                       nbc_request **request);
@@ -7752,7 +7757,7 @@ NBC_API nbc_status nbc_nic_watch_report(const nbc_nic_watch *watch, nbc_report *
 #endif
 #ifndef NBC_NO_TRANSPORT
 #ifdef NBC_LINES
-#line 87 "src/transport/contract.h"
+#line 90 "src/transport/contract.h"
 #endif
 /* Operations in order, linked through their slots. */
 typedef struct nbc__transport_fifo {
@@ -7897,6 +7902,7 @@ static nbc_status nbc__transport_poll(const nbc_transport *t, nbc_op *op, int64_
     nbc_status status = t->progress(t->ctx);
     if (nbc__transport_finished(op)) break;
     if (status < 0) return status;
+    if (t->others) t->others(t->ctx);
     if (++poll_count > 64) sched_yield();
     if (limit_ns > 0 && poll_count % 16 == 0 && t->now_ns(t->ctx) - t_start_ns > limit_ns)
       return NBC_E_TIMEOUT;
@@ -7929,6 +7935,7 @@ NBC_API nbc_status nbc_test(const nbc_transport *t, nbc_op *op) {
   if (!t || !op) return NBC_E_INVAL;
   nbc__transport_enter(t, NBC_KIND_TEST);
   if (!nbc__transport_finished(op)) status = t->progress(t->ctx);
+  if (!nbc__transport_finished(op) && t->others) t->others(t->ctx);
   if (nbc__transport_finished(op))
     status = op->status;
   else if (status >= 0)
@@ -9714,10 +9721,19 @@ typedef struct nbc__mpi {
   int *indices;
   MPI_Status *statuses;
   int active_count, active_limit;
-  bool hurried; /* the last progress only delivered what was finished */
+  bool hurried;    /* the last progress only delivered what was finished */
+  bool delivering; /* a thread is running `done` of what is finished: no other does */
+  pthread_t user;  /* who used it last: others() of that thread drives it */
+  struct nbc__mpi *next_alive;
   nbc_status failed;
   char error[MPI_MAX_ERROR_STRING + 1];
 } nbc__mpi;
+
+/* All transports of this process; the one thing that this piece keeps beside its objects. */
+static struct {
+  pthread_mutex_t mutex;
+  nbc__mpi *first;
+} nbc__mpi_alive = {PTHREAD_MUTEX_INITIALIZER, NULL};
 
 /* The first failure of MPI itself makes the transport unusable and is kept. */
 static nbc_status nbc__mpi_fail(nbc__mpi *m, int code) {
@@ -10028,13 +10044,12 @@ static nbc_status nbc__mpi_test_requests(nbc__mpi *m) {
   return NBC_OK;
 }
 
-/* Whoever comes while another thread is inside goes away: one is enough. `done` runs unlocked. */
-static nbc_status nbc__mpi_progress(void *ctx) {
-  nbc__mpi *m = (nbc__mpi *)ctx;
+/* Whoever comes while another thread is inside, or is delivering, goes away: one is enough. `done` runs
+   unlocked. Returns with the mutex free. */
+static nbc_status nbc__mpi_progress_locked(nbc__mpi *m) {
   nbc__transport_fifo done;
   nbc_status status;
   nbc_op *op;
-  if (pthread_mutex_trylock(&m->mutex)) return NBC_OK;
   if (!m->failed && nbc__mpi_may_call(m)) {
     while (!m->failed && (op = nbc__transport_pop(&m->submitted))) {
       if (op->slot.kind == NBC_KIND_IRECV)
@@ -10052,9 +10067,55 @@ static nbc_status nbc__mpi_progress(void *ctx) {
   done = m->done;
   m->done.first = m->done.last = NULL;
   status = m->failed;
+  m->delivering = done.first != NULL;
   pthread_mutex_unlock(&m->mutex);
+  if (!done.first) return status;
   while ((op = nbc__transport_pop(&done))) nbc__transport_finish(op);
+  pthread_mutex_lock(&m->mutex);
+  m->delivering = false;
+  pthread_mutex_unlock(&m->mutex);
   return status;
+}
+
+static nbc_status nbc__mpi_progress(void *ctx) {
+  nbc__mpi *m = (nbc__mpi *)ctx;
+  if (pthread_mutex_trylock(&m->mutex)) return NBC_OK;
+  m->user = pthread_self();
+  if (!m->delivering) return nbc__mpi_progress_locked(m);
+  pthread_mutex_unlock(&m->mutex);
+  return NBC_OK;
+}
+
+/* A transport that another thread used last is left to that thread. */
+static void nbc__mpi_others(void *ctx) {
+  const nbc__mpi *own = (const nbc__mpi *)ctx;
+  nbc__mpi *m;
+  if (!__atomic_load_n(&own->next_alive, __ATOMIC_RELAXED) && /* the usual case: it is alone */
+      __atomic_load_n(&nbc__mpi_alive.first, __ATOMIC_RELAXED) == own)
+    return;
+  if (pthread_mutex_trylock(&nbc__mpi_alive.mutex)) return;
+  for (m = nbc__mpi_alive.first; m; m = m->next_alive) {
+    if (m == own || pthread_mutex_trylock(&m->mutex)) continue;
+    if (!m->delivering && pthread_equal(m->user, pthread_self()))
+      (void)nbc__mpi_progress_locked(m);
+    else
+      pthread_mutex_unlock(&m->mutex);
+  }
+  pthread_mutex_unlock(&nbc__mpi_alive.mutex);
+}
+
+static void nbc__mpi_born(nbc__mpi *m) {
+  pthread_mutex_lock(&nbc__mpi_alive.mutex);
+  m->next_alive = nbc__mpi_alive.first;
+  __atomic_store_n(&nbc__mpi_alive.first, m, __ATOMIC_RELAXED);
+  pthread_mutex_unlock(&nbc__mpi_alive.mutex);
+}
+static void nbc__mpi_dies(nbc__mpi *m) {
+  nbc__mpi **link = &nbc__mpi_alive.first;
+  pthread_mutex_lock(&nbc__mpi_alive.mutex);
+  while (*link && *link != m) link = &(*link)->next_alive;
+  if (*link) __atomic_store_n(link, m->next_alive, __ATOMIC_RELAXED);
+  pthread_mutex_unlock(&nbc__mpi_alive.mutex);
 }
 
 /* ---- the contract -------------------------------------------------------------------------- */
@@ -10081,6 +10142,7 @@ static nbc_status nbc__mpi_isend(void *ctx, const void *buffer, uint64_t size_by
   op->size_bytes = size_bytes;
   op->status = NBC_OK;
   pthread_mutex_lock(&m->mutex);
+  m->user = pthread_self();
   status = m->failed;
   if (!status) nbc__mpi_begin(m, op, size_bytes, NBC_KIND_ISEND);
   if (!status && nbc__mpi_may_call(m) && !m->submitted.first)
@@ -10098,6 +10160,7 @@ static nbc_status nbc__mpi_irecv(void *ctx, void *buffer, uint64_t size_bytes, i
   nbc_status status;
   nbc__mpi_prepare(op, buffer, size_bytes, peer, tag, NBC_KIND_IRECV);
   pthread_mutex_lock(&m->mutex);
+  m->user = pthread_self();
   op->slot.order = ++m->order;
   if (!(status = m->failed)) {
     if ((packet = nbc__mpi_waiting(m, &peer, tag))) {
@@ -10215,6 +10278,7 @@ static void nbc__mpi_contract(nbc__mpi *m) {
   t->isend = nbc__mpi_isend;
   t->irecv = nbc__mpi_irecv;
   t->progress = nbc__mpi_progress;
+  t->others = nbc__mpi_others;
   t->cancel = nbc__mpi_cancel;
   t->peer_class = nbc__mpi_peer_class;
 }
@@ -10247,6 +10311,7 @@ static void nbc__mpi_stop(nbc__mpi *m) {
 static void nbc__mpi_destroy(void *self) {
   nbc__mpi *m = (nbc__mpi *)self;
   int i, ended = 0;
+  nbc__mpi_dies(m);
   MPI_Finalized(&ended);
   if (!ended && m->comm != MPI_COMM_NULL) nbc__mpi_stop(m);
   for (i = 0; i < NBC__MPI_RING; i++) NBC_FREE(m->ring[i]);
@@ -10301,7 +10366,7 @@ NBC_API nbc_status nbc_mpi_create(MPI_Comm comm, const nbc_mpi_desc *desc, nbc_t
   pthread_mutex_init(&m->mutex, NULL);
   m->comm = MPI_COMM_NULL;
   m->funneled = funneled;
-  m->main = pthread_self();
+  m->main = m->user = pthread_self();
   m->piece_bytes = desc->piece_bytes ? desc->piece_bytes : (uint64_t)1 << 30;
   m->own.destroy = nbc__mpi_destroy;
   nbc__mpi_contract(m);
@@ -10313,8 +10378,10 @@ NBC_API nbc_status nbc_mpi_create(MPI_Comm comm, const nbc_mpi_desc *desc, nbc_t
   }
   if (status)
     nbc__mpi_destroy(m);
-  else
+  else {
+    nbc__mpi_born(m);
     *t = &m->own.t;
+  }
   return status;
 }
 #endif /* NBC_WITH_MPI */
@@ -14301,6 +14368,7 @@ static void nbc__coll_drive(nbc_request *r) {
   nbc_progress *const p = r->comm->desc.progress;
   if (!p) {
     nbc__coll_broken(r, t->progress(t->ctx));
+    if (t->others && nbc__coll_state_of(r) == NBC__COLL_RUNNING) t->others(t->ctx);
     nbc__coll_check_late(r);
     return;
   }

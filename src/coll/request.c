@@ -583,6 +583,7 @@ static void nbc__coll_drive(nbc_request *r) {
   nbc_progress *const p = r->comm->desc.progress;
   if (!p) {
     nbc__coll_broken(r, t->progress(t->ctx));
+    if (t->others && nbc__coll_state_of(r) == NBC__COLL_RUNNING) t->others(t->ctx);
     nbc__coll_check_late(r);
     return;
   }

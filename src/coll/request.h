@@ -57,7 +57,7 @@ typedef struct nbc_coll_args {
 } nbc_coll_args;
 
 /* Starts a collective. Without a progress engine it goes on inside nbc_coll_test and nbc_coll_wait
-   of any request on the transport, and nowhere else.
+   of any request on the transport, and of those that the same thread waits for on other MPI transports.
    ret NBC_OK | NBC_E_INVAL, NBC_E_RANGE (nbc_comm_error names the argument) | NBC_E_NOMEM */
 NBC_API nbc_status nbc_coll_start_new(nbc_comm *comm, const nbc_coll_args *args,
                                       nbc_request **request);

@@ -114,6 +114,7 @@ static nbc_status nbc__transport_poll(const nbc_transport *t, nbc_op *op, int64_
     nbc_status status = t->progress(t->ctx);
     if (nbc__transport_finished(op)) break;
     if (status < 0) return status;
+    if (t->others) t->others(t->ctx);
     if (++poll_count > 64) sched_yield();
     if (limit_ns > 0 && poll_count % 16 == 0 && t->now_ns(t->ctx) - t_start_ns > limit_ns)
       return NBC_E_TIMEOUT;
@@ -146,6 +147,7 @@ NBC_API nbc_status nbc_test(const nbc_transport *t, nbc_op *op) {
   if (!t || !op) return NBC_E_INVAL;
   nbc__transport_enter(t, NBC_KIND_TEST);
   if (!nbc__transport_finished(op)) status = t->progress(t->ctx);
+  if (!nbc__transport_finished(op) && t->others) t->others(t->ctx);
   if (nbc__transport_finished(op))
     status = op->status;
   else if (status >= 0)

@@ -54,6 +54,9 @@ struct nbc_transport {
   nbc_status (*irecv)(void *ctx, void *buffer, uint64_t size_bytes, int peer, uint64_t tag,
                       nbc_op *op);
   nbc_status (*progress)(void *ctx); /* NBC_OK, or the error that makes the transport unusable */
+  /* Waiting on one transport must drive what the same thread has under way on others of the process, or ranks
+     that wait in different orders wait for ever. Progresses those; their errors are theirs. NULL = none */
+  void (*others)(void *ctx);
   nbc_status (*cancel)(void *ctx, nbc_op *op); /* receive not matched yet: finishes NBC_E_CANCELLED;
                                                   may be NULL */
   nbc_peer (*peer_class)(void *ctx, int peer); /* NULL = unknown */

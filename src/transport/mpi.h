@@ -16,7 +16,9 @@
    from one thread at a time, and under SERIALIZED the program puts its own MPI calls between
    nbc_mpi_lock and nbc_mpi_unlock when other threads use the transport meanwhile. Below, every MPI
    call is made by the main thread, inside isend, irecv and progress there; what other threads post
-   waits for it, and their progress does nothing. Transfers are recorded for the creating thread's
+   waits for it, and their progress does nothing. Waiting for a collective or an operation on one of these
+   transports also drives the others that the same thread used last: the process keeps a list of
+   them (static, behind a mutex). Transfers are recorded for the creating thread's
    recorder; what another thread's progress finishes as foreign stamps. */
 #ifdef NBC_WITH_MPI
 typedef struct nbc_mpi_desc {

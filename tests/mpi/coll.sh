@@ -6,6 +6,7 @@ export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1 OMPI_M
 results() { # MPI PROCESSES LEVEL
   timeout -k 5 200 "mpirun.$1" -n "$2" "$B/tests/mpi/coll_results.$1" "$3"
 }
+two_transports() { timeout -k 5 100 "mpirun.$1" -n "$2" "$B/tests/mpi/coll_two_transports.$1"; } # MPI PROCESSES
 alone() { # MPI: a tiny sweep of its program of bench_nbc alone; the numbers are not judged
   rm -f "$T/$1.json"
   OMPI_MCA_hwloc_base_binding_policy=none timeout -k 5 100 "mpirun.$1" -n 2 "$B/bench_nbc.$1" --min-us 200 --max-us 400 --reps 2 \
@@ -39,6 +40,7 @@ for mpi in openmpi mpich; do
   for n in 1 2 3 5; do check "$mpi, $n processes, engine and none" results $mpi $n 3; done
   check "$mpi, 8 processes, MPI_THREAD_SERIALIZED" results $mpi 8 2
   check "$mpi, 17 processes, MPI_THREAD_FUNNELED" results $mpi 17 1
+  for n in 1 2 4; do check "$mpi, $n processes, two transports, waited for in any order" two_transports $mpi $n; done
   check "$mpi, bench_nbc alone" alone $mpi
   impls=mpi,mpi-async,ours-mpi,ours-threads
   [ $mpi = openmpi ] && impls=mpi,ours-mpi,ours-threads && check "openmpi has no asynchronous thread" no_async_thread
