@@ -240,6 +240,7 @@ typedef enum pm_topology_kind {
   X(inflight_per_node_count, 0, "limit of a node's messages in flight, 0 = none [S 7.1]")          \
   X(quick_ack, 0, "1: the ack event comes at once, without two small messages")                    \
   X(ack_after_write, 0, "1: acknowledged when the payload has crossed the target's PCI")           \
+  X(dma_ahead, 0, "1: payload is read while earlier messages leave (S4BXI: when they have left)")  \
   X(no_pci_commands, 0, "1: commands and events cross PCI in no time")                             \
   X(no_pci, 0, "1: PCI costs nothing at all")                                                      \
   X(pci_half_duplex, 0, "1: reads and writes share PCI")                                           \
@@ -1683,7 +1684,7 @@ PM_API const char *pm_status_text(pm_status status) {
   return "unknown status";
 }
 #ifdef NBC_LINES
-#line 132 "src/portals/platform.h"
+#line 133 "src/portals/platform.h"
 #endif
 enum { PM__LINKS_MAX = 200000000 };
 enum { PM__ROUTE_MAX = 62, PM__ENGINES_MAX = 16, PM__COPY_BYTES = 64 };
@@ -7369,10 +7370,12 @@ static void pm__job_flow(pm_world *w, pm__event *event) {
 static void pm__job_start(pm_world *w, pm__lane *lane, pm__message *m) {
   const uint64_t bytes = pm__job_bytes(m);
   const int inside = pm__is_inside(w, m);
-  int64_t t_ps = pm__max_ps(m->way.t_ready_ps, lane->t_free_ps), t_end_ps;
-  if (!inside)
-    t_ps = pm__later(pm__later(t_ps, pm__occupancy_ps(w, pm__job_from(m), m)),
-                     pm__fetch_ps(w, m, bytes));
+  const int64_t fetch_ps = inside ? 0 : pm__fetch_ps(w, m, bytes);
+  int64_t t_ps = m->way.t_ready_ps, t_end_ps;
+  if (w->plat.dma_ahead) t_ps = pm__later(t_ps, fetch_ps);
+  t_ps = pm__max_ps(t_ps, lane->t_free_ps);
+  if (!inside) t_ps = pm__later(t_ps, pm__occupancy_ps(w, pm__job_from(m), m));
+  if (!w->plat.dma_ahead) t_ps = pm__later(t_ps, fetch_ps);
   if (bytes > (uint64_t)w->plat.pci_packet_bytes) {
     lane->is_busy = 1;
     m->way.event.fn = pm__job_flow;

@@ -75,7 +75,7 @@ module nic_class import nic_pkg::*; #(
   localparam int unsigned ReadBeats = 256;
 
   // ---- transmitter -----------------------------------------------------------------------------------
-  logic t_start, t_idle, t_err, t_valid, t_ready, t_bad, undelivered, t_host;
+  logic t_start, t_room, t_err, t_valid, t_ready, t_bad, undelivered, t_host;
   logic [63:0] t_addr;
   logic [31:0] t_len;
   logic [511:0] t_data;
@@ -85,7 +85,7 @@ module nic_class import nic_pkg::*; #(
   nic_tx_req #(.Slots(Slots), .PioBytes(PioBytes), .MaxBytes(MaxBytes)) u_tx_req (
     .clk_i, .rst_ni, .self_i, .enable_i, .timeout_i, .retries_i, .clear_i, .clear_peer_i,
     .cmd_we_i, .cmd_word_i, .pio_we_i, .pio_word_i, .wdata_i, .head_o, .tail_o, .idle_o,
-    .rd_start_o(t_start), .rd_addr_o(t_addr), .rd_len_o(t_len), .rd_idle_i(t_idle),
+    .rd_start_o(t_start), .rd_ready_i(t_room), .rd_addr_o(t_addr), .rd_len_o(t_len),
     .rd_err_i(t_err), .rd_valid_i(t_valid), .rd_ready_o(t_ready), .rd_data_i(t_data),
     .pkt_valid_o(tx_valid_o[0]), .pkt_ready_i(tx_ready_i[0]), .pkt_o(tx_req_o),
     .ev_valid_o(ev_valid_o[0]), .ev_ready_i(ev_ready_i[0]), .ev_o(ev_o[0 * EvBits +: EvBits]), .q_slot_i(q_slot),
@@ -94,15 +94,15 @@ module nic_class import nic_pkg::*; #(
     .bad_o(t_bad), .undelivered_o(undelivered), .host_err_o(t_host), .retransmit_o
   );
   nic_rd_stream #(.Depth(ReadBeats)) u_put_data (
-    .clk_i, .rst_ni, .start_i(t_start), .addr_i(t_addr), .len_i(t_len), .idle_o(t_idle),
-    .err_o(t_err), .req_valid_o(rd_valid_o[0]), .req_ready_i(rd_ready_i[0]),
+    .clk_i, .rst_ni, .start_i(t_start), .ready_o(t_room), .addr_i(t_addr), .len_i(t_len), .err_o(t_err),
+    .req_valid_o(rd_valid_o[0]), .req_ready_i(rd_ready_i[0]),
     .req_addr_o(rd_addr_o[63:0]), .req_beats_o(rd_beats_o[4:0]),
     .beat_valid_i(rd_beat_valid_i[0]), .beat_i(rd_beat_i), .beat_err_i(rd_err_i),
     .valid_o(t_valid), .ready_i(t_ready), .data_o(t_data)
   );
 
   // ---- target ----------------------------------------------------------------------------------------
-  logic w_start, w_abort, w_idle, w_err, w_valid, w_ready, rsp_valid, rsp_ready, rsp_ev, confirm;
+  logic w_start, w_room, w_abort, w_idle, w_done, w_err, w_valid, w_ready, rsp_valid, rsp_ready, rsp_ev, confirm;
   logic [63:0] w_addr;
   logic [31:0] w_len;
   logic [511:0] w_data;
@@ -114,9 +114,9 @@ module nic_class import nic_pkg::*; #(
   nic_rx_req #(.MaxBytes(MaxBytes)) u_rx_req (
     .clk_i, .rst_ni, .self_i, .clear_i, .clear_peer_i, .pkt_valid_i(rx_valid_i[0]),
     .pkt_ready_o(rx_ready_o[0]), .pkt_i(rx_req_i), .lme_valid_o, .lme_ready_i, .lme_req_o,
-    .lme_res_valid_i, .lme_res_i, .lme_done_o, .lme_done_me_o, .wr_start_o(w_start),
+    .lme_res_valid_i, .lme_res_i, .lme_done_o, .lme_done_me_o, .wr_start_o(w_start), .wr_ready_range_i(w_room),
     .wr_addr_o(w_addr), .wr_len_o(w_len), .wr_abort_o(w_abort), .wr_idle_i(w_idle),
-    .wr_err_i(w_err), .wr_valid_o(w_valid), .wr_ready_i(w_ready), .wr_data_o(w_data), .lock_o,
+    .wr_done_i(w_done), .wr_err_i(w_err), .wr_valid_o(w_valid), .wr_ready_i(w_ready), .wr_data_o(w_data), .lock_o,
     .locked_i, .ar_valid_o(rd_valid_o[2]), .ar_ready_i(rd_ready_i[2]),
     .ar_addr_o(rd_addr_o[191:128]), .beat_valid_i(rd_beat_valid_i[2]), .beat_i(rd_beat_i),
     .beat_err_i(rd_err_i), .ev_valid_o(ev_valid_o[1]), .ev_ready_i(ev_ready_i[1]),
@@ -128,8 +128,8 @@ module nic_class import nic_pkg::*; #(
   );
   assign rd_beats_o[14:10] = 5'd1;
   nic_wr_stream u_target_data (
-    .clk_i, .rst_ni, .start_i(w_start), .addr_i(w_addr), .len_i(w_len), .abort_i(w_abort),
-    .idle_o(w_idle), .err_o(w_err), .valid_i(w_valid), .ready_o(w_ready), .data_i(w_data),
+    .clk_i, .rst_ni, .start_i(w_start), .ready_range_o(w_room), .addr_i(w_addr), .len_i(w_len), .abort_i(w_abort),
+    .idle_o(w_idle), .done_o(w_done), .err_o(w_err), .valid_i(w_valid), .ready_o(w_ready), .data_i(w_data),
     .req_valid_o(wr_valid_o[0]), .req_addr_o(wr_addr_o[63:0]), .req_beats_o(wr_beats_o[4:0]),
     .beat_o(wr_beat_o[255:0]), .strb_o(wr_strb_o[31:0]), .beat_pop_i(wr_pop_i[0]),
     .req_done_i(wr_done_i[0]), .resp_i(wr_resp_i[0]), .resp_err_i(wr_err_i)
@@ -137,16 +137,17 @@ module nic_class import nic_pkg::*; #(
 
   // ---- responses out: a short queue, so that the target goes on while one is sent ---------------------
   logic [RspBits+EvBits:0] rsp_out;   // {response, with event, event}
-  logic out_valid, out_ready, ack_in, ack_in_ready, ack_out, ack_out_ready, s_start, s_idle, s_err;
-  logic s_valid, s_ready, s_host;
-  logic [2:0] unused_rsp_count;
+  logic out_valid, out_ready, ack_in, ack_in_ready, ack_out, ack_out_ready, s_reads, s_room, s_err;
+  logic s_valid, s_ready, s_host, rsp_room;
+  logic [4:0] unused_rsp_count;
   logic [5:0] unused_ack_count;   // as many as command slots: none is lost without faults
   logic [21:0] ack_in_data, ack_out_data;
-  logic [63:0] s_addr;
-  logic [31:0] s_len;
   logic [511:0] s_data;
-  nic_fifo #(.Width(RspBits + 1 + EvBits), .Depth(4)) u_rsp_fifo (
-    .clk_i, .rst_ni, .valid_i(rsp_valid), .ready_o(rsp_ready),
+  // a reply's data are asked for when it enters the queue
+  assign s_reads   = rsp.kind == KindReply && !rsp.fetch && rsp.status == StOk && rsp.length != '0;
+  assign rsp_ready = rsp_room && (!s_reads || s_room);
+  nic_fifo #(.Width(RspBits + 1 + EvBits), .Depth(16)) u_rsp_fifo (
+    .clk_i, .rst_ni, .valid_i(rsp_valid && rsp_ready), .ready_o(rsp_room),
     .data_i({rsp, rsp_ev, rsp_ev_data}), .valid_o(out_valid), .ready_i(out_ready),
     .data_o(rsp_out), .count_o(unused_rsp_count)
   );
@@ -159,22 +160,21 @@ module nic_class import nic_pkg::*; #(
     .rsp_i(rsp_out[EvBits+1 +: RspBits]), .rsp_ev_i(rsp_out[EvBits]),
     .rsp_ev_data_i(rsp_out[EvBits-1:0]), .ack_valid_i(ack_out), .ack_ready_o(ack_out_ready),
     .ack_dst_i(ack_out_data[21:16]), .ack_seq_i(ack_out_data[15:8]),
-    .ack_slot_i(ack_out_data[7:0]), .rd_start_o(s_start), .rd_addr_o(s_addr), .rd_len_o(s_len),
-    .rd_idle_i(s_idle), .rd_err_i(s_err), .rd_valid_i(s_valid), .rd_ready_o(s_ready),
+    .ack_slot_i(ack_out_data[7:0]), .rd_err_i(s_err), .rd_valid_i(s_valid), .rd_ready_o(s_ready),
     .rd_data_i(s_data), .pkt_valid_o(tx_valid_o[1]), .pkt_ready_i(tx_ready_i[1]),
     .pkt_o(tx_rsp_o), .ev_valid_o(ev_valid_o[2]), .ev_ready_i(ev_ready_i[2]), .ev_o(ev_o[2 * EvBits +: EvBits]),
     .host_err_o(s_host)
   );
   nic_rd_stream #(.Depth(ReadBeats)) u_reply_read (
-    .clk_i, .rst_ni, .start_i(s_start), .addr_i(s_addr), .len_i(s_len), .idle_o(s_idle),
-    .err_o(s_err), .req_valid_o(rd_valid_o[1]), .req_ready_i(rd_ready_i[1]),
+    .clk_i, .rst_ni, .start_i(rsp_valid && rsp_ready && s_reads), .ready_o(s_room), .addr_i(rsp.addr),
+    .len_i(rsp.length), .err_o(s_err), .req_valid_o(rd_valid_o[1]), .req_ready_i(rd_ready_i[1]),
     .req_addr_o(rd_addr_o[127:64]), .req_beats_o(rd_beats_o[9:5]),
     .beat_valid_i(rd_beat_valid_i[1]), .beat_i(rd_beat_i), .beat_err_i(rd_err_i),
     .valid_o(s_valid), .ready_i(s_ready), .data_o(s_data)
   );
 
   // ---- responses in ------------------------------------------------------------------------------------
-  logic p_start, p_abort, p_idle, p_err, p_valid, p_ready, p_bad, p_host, unconfirmed;
+  logic p_start, p_room, p_abort, p_idle, p_done, p_err, p_valid, p_ready, p_bad, p_host, unconfirmed;
   logic [63:0] p_addr;
   logic [31:0] p_len;
   logic [511:0] p_data;
@@ -183,7 +183,7 @@ module nic_class import nic_pkg::*; #(
     .pkt_i(rx_rsp_i), .slot_o(q_slot), .slot_valid_i(q_valid), .slot_seq_i(q_seq),
     .slot_cmd_i(q_cmd), .done_o(done), .busy_o(rsp_busy), .moves_o(rsp_moves),
     .abort_i(rsp_abort), .wr_start_o(p_start), .wr_addr_o(p_addr), .wr_len_o(p_len),
-    .wr_abort_o(p_abort), .wr_idle_i(p_idle), .wr_err_i(p_err), .wr_valid_o(p_valid),
+    .wr_abort_o(p_abort), .wr_idle_i(p_idle), .wr_done_i(p_done), .wr_err_i(p_err), .wr_valid_o(p_valid),
     .wr_ready_i(p_ready), .wr_data_o(p_data), .ev_valid_o(ev_valid_o[3]),
     .ev_ready_i(ev_ready_i[3]), .ev_o(ev_o[3 * EvBits +: EvBits]), .ack_valid_o(ack_in),
     .ack_ready_i(ack_in_ready), .ack_dst_o(ack_in_data[21:16]), .ack_seq_o(ack_in_data[15:8]),
@@ -192,8 +192,8 @@ module nic_class import nic_pkg::*; #(
     .host_err_o(p_host), .unconfirmed_o(unconfirmed)
   );
   nic_wr_stream u_reply_data (
-    .clk_i, .rst_ni, .start_i(p_start), .addr_i(p_addr), .len_i(p_len), .abort_i(p_abort),
-    .idle_o(p_idle), .err_o(p_err), .valid_i(p_valid), .ready_o(p_ready), .data_i(p_data),
+    .clk_i, .rst_ni, .start_i(p_start), .ready_range_o(p_room), .addr_i(p_addr), .len_i(p_len), .abort_i(p_abort),
+    .idle_o(p_idle), .done_o(p_done), .err_o(p_err), .valid_i(p_valid), .ready_o(p_ready), .data_i(p_data),
     .req_valid_o(wr_valid_o[1]), .req_addr_o(wr_addr_o[127:64]), .req_beats_o(wr_beats_o[9:5]),
     .beat_o(wr_beat_o[511:256]), .strb_o(wr_strb_o[63:32]), .beat_pop_i(wr_pop_i[1]),
     .req_done_i(wr_done_i[1]), .resp_i(wr_resp_i[1]), .resp_err_i(wr_err_i)
@@ -212,5 +212,5 @@ module nic_class import nic_pkg::*; #(
     pulse_o.host_err    = t_host || r_host || s_host || p_host;
   end
   logic unused;
-  assign unused = ^{unused_rsp_count, unused_ack_count};
+  assign unused = ^{unused_rsp_count, unused_ack_count, p_room};
 endmodule

@@ -1,6 +1,9 @@
-// Free-running clock, shaped like that of the Intel 82576: 64 bits in units of 2^-19 ns. Each cycle
-// adds an increment with a 32-bit fraction of that unit, so that any period is exact to 2^-51 ns. A
-// signed one-shot adjustment moves the clock once. Reading the low half latches the high half.
+// Free-running clock: 64 bits in units of 2^-19 ns. Each cycle adds an increment with a 32-bit fraction of
+// that unit, so that any period is exact to 2^-51 ns. A signed one-shot adjustment moves the clock
+// once. Reading the low half latches the high half; a low half that is written waits for its high half, so
+// that the clock is never set to half of a time. Unit, offsets and latch of the two halves are those of the
+// Intel 82576, so that one routine reads both; the increment counts this NIC's own cycles, and the stamps
+// have registers of their own.
 module nic_clock #(
   parameter logic [23:0] Increment = 24'd1509949,      // 2.88 ns = 1,509,949.44 units
   parameter logic [31:0] Fraction  = 32'd1889785610    // 0.44 * 2^32
@@ -10,8 +13,8 @@ module nic_clock #(
   input  logic        inc_we_i,      // set increment and fraction
   input  logic [23:0] inc_i,
   input  logic [31:0] frac_i,
-  input  logic        set_lo_we_i,
-  input  logic        set_hi_we_i,
+  input  logic        set_lo_we_i,   // kept until
+  input  logic        set_hi_we_i,   // both halves are set at once
   input  logic [31:0] set_i,
   input  logic        adjust_i,      // add the signed adjustment in this cycle
   input  logic [63:0] adjust_val_i,
@@ -22,7 +25,7 @@ module nic_clock #(
   output logic [31:0] frac_o
 );
   logic [63:0] time_q;
-  logic [31:0] rest_q, hi_q, frac_q;
+  logic [31:0] rest_q, hi_q, frac_q, set_lo_q;
   logic [23:0] inc_q;
   logic [95:0] sum;
 
@@ -39,10 +42,11 @@ module nic_clock #(
       hi_q   <= '0;
       inc_q  <= Increment;
       frac_q <= Fraction;
+      set_lo_q <= '0;
     end else begin
       {time_q, rest_q} <= sum;
-      if (set_lo_we_i) {time_q[31:0], rest_q} <= {set_i, 32'd0};
-      if (set_hi_we_i) time_q[63:32] <= set_i;
+      if (set_lo_we_i) set_lo_q <= set_i;
+      if (set_hi_we_i) {time_q, rest_q} <= {set_i, set_lo_q, 32'd0};
       if (latch_i) hi_q <= time_q[63:32];
       if (inc_we_i) begin
         inc_q  <= inc_i;

@@ -14,7 +14,7 @@
 #endif
 
 namespace {
-constexpr int kLinkDepth = 128; // packets per virtual network, as nic_top's LinkDepth
+constexpr int kLinkDepth = 256; // packets per virtual network, as nic_top's LinkDepth
 int header_dst(uint32_t h) { return h >> 20 & 63; }
 int header_vn(uint32_t h) { return h >> 2 & 3; }
 

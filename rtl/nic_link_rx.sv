@@ -76,7 +76,7 @@ module nic_link_rx import nic_pkg::*; #(
   logic [PktBits-1:0] out [4];
   for (genvar v = 0; v < 4; v++) begin : g_vn
     logic [$clog2(Depth):0] unused_count;
-    nic_fifo #(.Width(PktBits), .Depth(Depth)) u_fifo (
+    nic_queue #(.Width(PktBits), .Depth(Depth)) u_fifo (
       .clk_i, .rst_ni, .valid_i(push[v]), .ready_o(full_n[v]), .data_i(pkt), .valid_o(valid_o[v]),
       .ready_i(ready_i[v]), .data_o(out[v]), .count_o(unused_count)
     );

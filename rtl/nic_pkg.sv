@@ -199,6 +199,19 @@ package nic_pkg;
     logic [3:0]  retry;
   } rsp_t;
 
+  // ---- a message at its target whose payload is on its way to the host ------------------------------
+  typedef struct packed {
+    logic        nothing;   // it was broken off: only its range of writes counts
+    logic        writes;    // a range of writes belongs to it
+    logic        want_ev;
+    logic        ev_later;  // its event comes from the transmitter, when a get's data have been read
+    logic        matched;
+    logic [7:0]  me;
+    logic        answer;
+    rsp_t        rsp;
+    ev_t         ev;
+  } done_t;
+
   // ---- stamp record ---------------------------------------------------------------------------------
   typedef struct packed {
     logic [31:0] meta;   // {phase, 1'b0, status[3:0], retry[3:0], kind[3:0], vn[1:0], dir, 1'b0, seq, peer}

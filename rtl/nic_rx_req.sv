@@ -1,6 +1,6 @@
-// Target of one class: takes requests in order and once per peer, matches them, moves the data, tells the
-// host by an event, then hands a response to the transmitter. A message whose tail was lost keeps its
-// match: the repeated one writes to the same place. The result of each of the last eight messages of a
+// Target of one class: takes requests in order and once per peer, matches them and moves the data; what
+// follows when the host has them (event, response) is nic_rx_done's. A message whose tail was lost keeps
+// its match: the repeated one writes to the same place. The result of each of the last eight messages of a
 // peer is kept until the peer confirms the response, to answer duplicates without doing them twice.
 module nic_rx_req import nic_pkg::*; #(
   parameter int unsigned MaxBytes = 4194304
@@ -23,10 +23,12 @@ module nic_rx_req import nic_pkg::*; #(
   output logic [7:0]   lme_done_me_o,
   // payload to the host
   output logic         wr_start_o,
+  input  logic         wr_ready_range_i,
   output logic [63:0]  wr_addr_o,
   output logic [31:0]  wr_len_o,
   output logic         wr_abort_o,
   input  logic         wr_idle_i,
+  input  logic         wr_done_i,
   input  logic         wr_err_i,
   output logic         wr_valid_o,
   input  logic         wr_ready_i,
@@ -68,7 +70,7 @@ module nic_rx_req import nic_pkg::*; #(
   localparam int unsigned History = Peers * Window;
   typedef enum logic [3:0] {
     Idle, Check, Abandon, Lookup, Result, Start, Feed, Body, Abort, Wait, Lock, Read, Compute, Finish,
-    Respond
+    Again
   } state_t;
 
   state_t state_q;
@@ -80,13 +82,13 @@ module nic_rx_req import nic_pkg::*; #(
   logic [31:0] count_q;
   logic [7:0] idx_q;
   logic skip_q;          // the rest of the last message is not needed
-  logic again_q;         // the response answers a duplicate
   logic clear;            // a peer is to be forgotten: first in the set
   logic [Peers-1:0] clear_q;
   logic [5:0] clear_peer, gone_q;
   logic [63:0] old_q;
-  rsp_t rsp_q;
+  logic [63:0] imm_q;    // old value of a fetching atomic
   logic [RspBits-1:0] hist_mem [History];
+  logic [RspBits-1:0] hist_data_q;
   logic [7:0] hist_seq [History];
   logic [History-1:0] hist_q;
   logic [9:0] pending_q;
@@ -118,9 +120,9 @@ module nic_rx_req import nic_pkg::*; #(
     endcase
   end
 
-  logic accept, duplicate, future, skipped, follow, deliver;
+  logic accept, duplicate, future, skipped, follow, deliver, quiet, push, push_ready;
   nic_rx_window #(.PeerCount(Peers)) u_window (
-    .clk_i, .rst_ni, .clear_i(state_q == Idle && clear && !part_q[clear_peer]),
+    .clk_i, .rst_ni, .clear_i(state_q == Idle && clear && quiet && !part_q[clear_peer]),
     .clear_peer_i(clear_peer), .peer_i(hdr_q.src), .seq_i(hdr_q.seq), .base_i(msg_q.base),
     .accept_o(accept), .duplicate_o(duplicate), .future_o(future), .skipped_o(skipped),
     .follow_i(follow), .deliver_i(deliver)
@@ -133,16 +135,18 @@ module nic_rx_req import nic_pkg::*; #(
   assign follow = state_q == Check && legal && skipped && !part_q[hdr_q.src];
 
   // ---- history --------------------------------------------------------------------------------------
-  logic [8:0] key, ckey;
-  logic known, confirm;
+  logic [8:0] key, okey, ckey;   // of the message that is looked at, is over, is confirmed
+  logic known, confirm, keep;
+  rsp_t rsp_done, again;
   assign key     = {hdr_q.src, hdr_q.seq[WindowBits-1:0]};
+  assign okey    = {rsp_done.dst, rsp_done.seq[WindowBits-1:0]};
   assign ckey    = {confirm_peer_i, confirm_seq_i[WindowBits-1:0]};
   assign known   = hist_q[key] && hist_seq[key] == hdr_q.seq;
   assign confirm = confirm_i && hist_q[ckey] && hist_seq[ckey] == confirm_seq_i;
   assign unconfirmed_o = pending_q;
 
   // ---- packets ----------------------------------------------------------------------------------------
-  logic in_body, wanted, fits, tail, twice, at_end;
+  logic in_body, wanted, fits, tail, twice, at_end, whole;
   assign tail    = hdr.src == hdr_q.src && hdr.seq == hdr_q.seq;
   assign fits    = tail && hdr.idx == idx_q;
   // the packet before came twice: the network's doing, no reason to give the message up
@@ -151,6 +155,8 @@ module nic_rx_req import nic_pkg::*; #(
   assign in_body = state_q == Body && pkt_valid_i && !hdr.sop && !twice && !clear;
   // a truncated message goes on after the last byte that is wanted
   assign wanted  = {count_q[25:0], 6'd0} < res_q.mlength;
+  // the range of a message that is broken off behind the last byte that is wanted is complete
+  assign whole   = {count_q[25:0], 6'd0} >= res_q.mlength;
   assign pkt_ready_o = (state_q == Idle && !clear) || twice ||
                        (in_body && (!fits || hdr.eop != at_end || !wanted || wr_ready_i));
 
@@ -163,16 +169,17 @@ module nic_rx_req import nic_pkg::*; #(
     .op_i(msg_q.aop), .dtype_i(msg_q.dtype), .old_i(old_q), .operand_i(msg_q.imm[63:0]),
     .compare_i(msg_q.imm[127:64]), .new_o(alu_new), .old_o(alu_old)
   );
-  assign wr_start_o = (state_q == Start && msg_q.kind == KindPut && res_q.mlength != '0) ||
-                      state_q == Compute;
+  assign wr_start_o = (state_q == Start && msg_q.kind == KindPut && res_q.status == StOk && res_q.mlength != '0 &&
+                       wr_ready_range_i) || state_q == Compute;
   assign wr_addr_o  = res_q.start;
   assign wr_len_o   = res_q.mlength;
-  assign wr_abort_o = state_q == Abort;
+  assign wr_abort_o = state_q == Abort && !whole;
   assign wr_valid_o = state_q == Feed || (in_body && fits && hdr.eop == at_end && wanted);
   assign wr_data_o  = (state_q == Body) ? pkt_i.data : atomic ? {448'd0, old_q} : {384'd0, msg_q.imm};
-  assign lock_o     = atomic && (state_q == Lock || state_q == Read || state_q == Compute || state_q == Feed ||
-                                state_q == Wait);
-  assign ar_valid_o = state_q == Lock && locked_i;
+  // an atomic reads what all messages before it wrote
+  assign lock_o     = atomic && ((state_q == Lock && quiet && wr_idle_i) || state_q == Read || state_q == Compute ||
+                                state_q == Feed || state_q == Wait);
+  assign ar_valid_o = lock_o && state_q == Lock && locked_i;
   assign ar_addr_o  = {res_q.start[63:5], 5'd0};
 
   // ---- matching and results -------------------------------------------------------------------------
@@ -186,9 +193,7 @@ module nic_rx_req import nic_pkg::*; #(
     lme_req_o.match  = msg_q.match;
     lme_req_o.offset = msg_q.offset;
   end
-  assign lme_done_o    = (deliver || abandoned_o) && res_q.matched;
-  assign lme_done_me_o = res_q.me;
-  assign abandoned_o   = state_q == Abandon && ev_ready;
+  assign abandoned_o   = state_q == Abandon && push_ready;
 
   rsp_t rsp;
   always_comb begin
@@ -200,7 +205,7 @@ module nic_rx_req import nic_pkg::*; #(
     rsp.status = res_q.status;
     rsp.length = res_q.mlength;
     rsp.offset = res_q.offset;
-    rsp.imm    = rsp_q.imm;
+    rsp.imm    = imm_q;
     rsp.fetch  = fetch;
     rsp.user   = msg_q.user;
     rsp.addr   = res_q.start;
@@ -240,16 +245,40 @@ module nic_rx_req import nic_pkg::*; #(
       ev.hdr_data = '0;
     end
   end
-  logic want_ev, ev_ready;
-  assign want_ev       = (ev.eq_en || ev.ct_en) && res_q.matched;
-  assign ev_o          = ev;
-  assign ev_valid_o    = want_ev && ((state_q == Finish && msg_q.kind != KindGet) || state_q == Abandon);
-  assign ev_ready      = ev_ready_i || !want_ev;
-  assign deliver       = state_q == Finish && (ev_ready || msg_q.kind == KindGet);
-  assign rsp_valid_o   = state_q == Respond;
-  assign rsp_o         = rsp_q;
-  assign rsp_ev_o      = want_ev && msg_q.kind == KindGet && !again_q;
-  assign rsp_ev_data_o = ev;
+  // ---- what follows when the host has the data ----------------------------------------------------------
+  done_t item;
+  logic over, over_matched;
+  always_comb begin
+    item          = '0;
+    item.nothing  = state_q == Abort;
+    item.writes   = state_q == Abort || (state_q == Finish && msg_q.kind != KindGet && res_q.status == StOk &&
+                                         res_q.mlength != '0);
+    item.want_ev  = (ev.eq_en || ev.ct_en) && res_q.matched && state_q != Abort;
+    item.ev_later = state_q == Finish && msg_q.kind == KindGet;
+    item.matched  = res_q.matched;
+    item.me       = res_q.me;
+    item.answer   = state_q == Finish;
+    item.rsp      = rsp;
+    item.ev       = ev;
+  end
+  assign push    = state_q == Finish || state_q == Abandon || (state_q == Abort && whole);
+  assign deliver = state_q == Finish && push_ready;
+  logic rsp_valid, rsp_ev, done_err;
+  nic_rx_done u_done (
+    .clk_i, .rst_ni, .valid_i(push), .ready_o(push_ready), .data_i(item), .quiet_o(quiet), .wr_done_i, .wr_err_i,
+    .ev_valid_o, .ev_ready_i, .ev_o, .rsp_valid_o(rsp_valid), .rsp_ready_i, .rsp_o(rsp_done),
+    .rsp_ev_o(rsp_ev), .rsp_ev_data_o, .over_o(over), .matched_o(over_matched), .me_o(lme_done_me_o),
+    .keep_o(keep), .host_err_o(done_err)
+  );
+  assign lme_done_o = over && over_matched;
+  // Answers to duplicates when no other waits
+  always_comb begin
+    again       = hist_data_q;
+    again.retry = msg_q.retry;
+  end
+  assign rsp_valid_o   = rsp_valid || state_q == Again;
+  assign rsp_o         = rsp_valid ? rsp_done : again;
+  assign rsp_ev_o      = rsp_valid && rsp_ev;
 
   assign accept_o   = deliver;
   assign drop_o     = pkt_valid_i && pkt_ready_o &&
@@ -260,8 +289,7 @@ module nic_rx_req import nic_pkg::*; #(
   assign dup_o      = state_q == Check && legal && !skipped && duplicate;
   assign future_o   = state_q == Check && legal && !skipped && future;
   assign no_match_o = state_q == Result && lme_res_valid_i && lme_res_i.status == StNoMatch;
-  assign host_err_o = (state_q == Wait && wr_idle_i && wr_err_i) ||
-                      (state_q == Read && beat_valid_i && beat_err_i);
+  assign host_err_o = done_err || (state_q == Read && beat_valid_i && beat_err_i);
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -270,11 +298,10 @@ module nic_rx_req import nic_pkg::*; #(
       hdr_q     <= '0;
       msg_q     <= '0;
       res_q     <= '0;
-      rsp_q     <= '0;
+      imm_q     <= '0;
       count_q   <= '0;
       idx_q     <= '0;
       skip_q    <= 1'b0;
-      again_q   <= 1'b0;
       clear_q   <= '0;
       gone_q    <= '0;
       old_q     <= '0;
@@ -284,13 +311,12 @@ module nic_rx_req import nic_pkg::*; #(
       if (clear_i) clear_q[clear_peer_i] <= 1'b1;
       unique case (state_q)
         Idle: begin
-          again_q <= 1'b0;
           if (clear) begin
-            if (part_q[clear_peer]) begin
+            if (quiet && part_q[clear_peer]) begin   // what is on its way to the host ends first
               gone_q  <= clear_peer;
               res_q   <= part_res[clear_peer];
               state_q <= Abandon;
-            end else begin
+            end else if (quiet) begin
               if (!(clear_i && clear_peer_i == clear_peer)) clear_q[clear_peer] <= 1'b0;
               hist_q[{clear_peer, 3'd0} +: Window] <= '0;
             end
@@ -306,7 +332,7 @@ module nic_rx_req import nic_pkg::*; #(
         Check: begin
           idx_q   <= hdr_q.idx + 8'd1;
           count_q <= '0;
-          rsp_q.imm <= '0;
+          imm_q   <= '0;
           if (!legal) begin
             state_q <= Idle;
           end else if (skipped) begin
@@ -314,10 +340,7 @@ module nic_rx_req import nic_pkg::*; #(
             res_q  <= part_res[hdr_q.src];
             if (part_q[hdr_q.src]) state_q <= Abandon;   // else the window follows in this cycle
           end else if (duplicate) begin
-            again_q     <= 1'b1;
-            rsp_q       <= hist_mem[key];
-            rsp_q.retry <= msg_q.retry;
-            state_q     <= known ? Respond : Idle;
+            state_q <= known ? Again : Idle;
           end else if (future) begin
             state_q <= Idle;
           end else if (part_q[hdr_q.src]) begin
@@ -327,7 +350,7 @@ module nic_rx_req import nic_pkg::*; #(
             state_q <= Lookup;
           end
         end
-        Abandon: if (ev_ready) begin
+        Abandon: if (push_ready) begin
           part_q[gone_q] <= 1'b0;
           state_q <= clear ? Idle : Check;
         end
@@ -342,7 +365,7 @@ module nic_rx_req import nic_pkg::*; #(
             state_q <= Finish;
           end else if (!atomic) begin
             if (has_body) skip_q <= 1'b0;
-            state_q <= has_body ? Body : Feed;
+            if (wr_ready_range_i) state_q <= has_body ? Body : Feed;
           end else if (res_q.mlength != msg_q.length || (res_q.start[4:0] & 5'(msg_q.length - 32'd1)) != '0) begin
             res_q.status  <= StOperation;   // a part of an element, or one that is not aligned
             res_q.mlength <= '0;
@@ -351,26 +374,26 @@ module nic_rx_req import nic_pkg::*; #(
             state_q <= Lock;
           end
         end
-        Feed: if (wr_ready_i) state_q <= Wait;
+        Feed: if (wr_ready_i) state_q <= atomic ? Wait : Finish;
         Body: begin
           if (clear || (pkt_valid_i && hdr.sop && !twice)) begin
             state_q <= Abort;
           end else if (in_body && pkt_ready_o) begin
-            idx_q   <= idx_q + 8'd1;
-            count_q <= count_q + 32'd1;
-            if (!fits || hdr.eop != at_end) state_q <= Abort;
-            else if (at_end) state_q <= Wait;
+            if (fits && hdr.eop == at_end) begin
+              idx_q   <= idx_q + 8'd1;
+              count_q <= count_q + 32'd1;   // of those that were taken: `whole` asks
+              if (at_end) state_q <= Finish;
+            end else begin
+              state_q <= Abort;
+            end
           end
         end
         Abort: begin
           skip_q <= 1'b1;   // what is left of it is not worth counting
-          if (wr_idle_i) state_q <= Idle;
+          if (whole ? push_ready : wr_idle_i) state_q <= Idle;
         end
-        Wait: if (wr_idle_i) begin
-          if (wr_err_i) res_q.status <= StHostError;
-          state_q <= Finish;
-        end
-        Lock: if (ar_ready_i && locked_i) state_q <= Read;
+        Wait: if (wr_idle_i) state_q <= Finish;
+        Lock: if (ar_ready_i && ar_valid_o) state_q <= Read;
         Read: if (beat_valid_i) begin
           old_q   <= beat_word;
           state_q <= Compute;
@@ -381,32 +404,32 @@ module nic_rx_req import nic_pkg::*; #(
           end
         end
         Compute: begin
-          if (fetch) rsp_q.imm <= alu_old;
+          if (fetch) imm_q <= alu_old;
           old_q   <= alu_new;
           state_q <= Feed;
         end
         Finish: if (deliver) begin
           part_q[hdr_q.src] <= 1'b0;
-          rsp_q   <= rsp;
-          state_q <= Respond;
+          state_q <= Idle;
         end
-        default: if (rsp_ready_i) state_q <= Idle;   // Respond
+        default: if (rsp_ready_i && !rsp_valid) state_q <= Idle;   // Again
       endcase
 
       if (confirm) hist_q[ckey] <= 1'b0;
-      if (deliver) hist_q[key] <= 1'b1;
-      if (state_q == Idle && clear && !part_q[clear_peer])
+      if (keep) hist_q[okey] <= 1'b1;
+      if (state_q == Idle && clear && quiet && !part_q[clear_peer])
         pending_q <= pending_q - 10'($countones(hist_q[{clear_peer, 3'd0} +: Window]))
                      - 10'(confirm && ckey[8:3] != clear_peer);
-      else pending_q <= pending_q + 10'(deliver && !hist_q[key]) - 10'(confirm && !(deliver && key == ckey));
+      else pending_q <= pending_q + 10'(keep && !hist_q[okey]) - 10'(confirm && !(keep && okey == ckey));
     end
   end
   always_ff @(posedge clk_i) begin
     if (state_q == Result && lme_res_valid_i) part_res[hdr_q.src] <= lme_res_i;
-    if (deliver) begin
-      hist_mem[key] <= rsp;
-      hist_seq[key] <= hdr_q.seq;
+    if (keep) begin
+      hist_mem[okey] <= rsp_done;
+      hist_seq[okey] <= rsp_done.seq;
     end
+    if (state_q == Check) hist_data_q <= hist_mem[key];
   end
   logic unused;
   assign unused = ^{hdr.crc, hdr.vn, hdr_q.crc, hdr_q.dst, hdr_q.vn, hdr_q.sop, msg_q.rsvd,

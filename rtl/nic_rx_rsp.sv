@@ -23,6 +23,7 @@ module nic_rx_rsp import nic_pkg::*; (
   output logic [31:0]  wr_len_o,
   output logic         wr_abort_o,
   input  logic         wr_idle_i,
+  input  logic         wr_done_i,
   input  logic         wr_err_i,
   output logic         wr_valid_o,
   input  logic         wr_ready_i,
@@ -128,7 +129,7 @@ module nic_rx_rsp import nic_pkg::*; (
   assign bad_o      = (state_q == Check && ((waits && !legal) ||
                                             (msg_q.kind != KindAck && !reply && msg_q.kind != KindAckAck))) ||
                       (in_body && fits && hdr.eop != at_end);
-  assign host_err_o = state_q == Wait && wr_idle_i && wr_err_i;
+  assign host_err_o = state_q == Wait && wr_done_i && wr_err_i;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -180,7 +181,7 @@ module nic_rx_rsp import nic_pkg::*; (
           skip_q <= 1'b1;
           if (wr_idle_i) state_q <= Idle;
         end
-        Wait: if (wr_idle_i) begin
+        Wait: if (wr_done_i) begin
           if (wr_err_i) status_q <= StHostError;
           state_q <= Send;
         end

@@ -5,7 +5,7 @@ module nic_top import nic_pkg::*; #(
   parameter int unsigned PioBytes = 512,       // PIO payload per command
   parameter int unsigned MaxBytes = 4194304,   // longest message
   parameter int unsigned Entries = 32,         // list entries
-  parameter int unsigned LinkDepth = 128       // packets buffered per virtual network
+  parameter int unsigned LinkDepth = 256       // packets buffered per virtual network
 ) (
   input  logic         clk_i,
   input  logic         rst_ni,

@@ -1,7 +1,9 @@
 // Transmits the commands of one class (compute or service). A command slot is also the record of the
 // message until it is acknowledged: it keeps inline and PIO payload for retransmission, DMA payload is
 // read from the host again. Slots are used as a ring. A walker looks at one slot per cycle for those
-// whose acknowledgement is late; the delay is the same for all, so that is enough.
+// whose acknowledgement is late; the delay is the same for all, so that is enough. What is chosen to be
+// sent, late or new, waits in a queue of jobs while its payload is read: a header leaves when its data are
+// at hand, and the host's latency is met once for many messages.
 module nic_tx_req import nic_pkg::*; #(
   parameter int unsigned Slots = 32,
   parameter int unsigned PioBytes = 512,
@@ -28,10 +30,10 @@ module nic_tx_req import nic_pkg::*; #(
   output logic         idle_o,
   // DMA read stream
   output logic         rd_start_o,
+  input  logic         rd_ready_i,    // one more range may wait
   output logic [63:0]  rd_addr_o,
   output logic [31:0]  rd_len_o,
-  input  logic         rd_idle_i,
-  input  logic         rd_err_i,
+  input  logic         rd_err_i,      // with the last packet of a range
   input  logic         rd_valid_i,
   output logic         rd_ready_o,
   input  logic [511:0] rd_data_i,
@@ -64,6 +66,11 @@ module nic_tx_req import nic_pkg::*; #(
 
   typedef enum logic [1:0] {SlotFree, SlotReady, SlotFlight, SlotDone} slot_t;
   typedef enum logic [2:0] {Idle, Head, Body, Sent, Fail} state_t;
+  typedef struct packed {
+    logic [Sb-1:0] slot;
+    logic [7:0]    base;   // oldest message that is waited for
+    status_t       fail;   // StOk: it is sent; else it has failed so
+  } job_t;
 
   logic [511:0] cmd_mem [Slots];
   logic [511:0] pio_mem [Lines];
@@ -75,6 +82,8 @@ module nic_tx_req import nic_pkg::*; #(
   state_t state_q;
   logic [31:0] head_q, tail_q, send_q, now_q;
   logic [Sb-1:0] walk_q, cur_q;
+  logic [7:0] base_q;
+  logic [Slots-1:0] queued_q;   // chosen and not done with: neither chosen again nor freed
   status_t fail_q;   // why Fail
 
   // ---- the host's writes --------------------------------------------------------------------------
@@ -100,15 +109,19 @@ module nic_tx_req import nic_pkg::*; #(
   // ---- choice: late messages first, then the next new command ---------------------------------------
   cmd_t cmd, nxt;
   logic [31:0] age;
-  logic late, fresh, legal, size_ok, open;
+  logic late, fresh, legal, size_ok, open, nxt_dma, room;
   logic [7:0] w_next, w_base;
-  logic [Sb-1:0] send_slot;
-  assign cmd       = cmd_mem[cur_q];
+  logic [Sb-1:0] send_slot, pick;
+  logic start_new, start_old, lost, malformed, job_push, job_ready, job_valid, job_pop;
+  job_t job_in, job;
+  logic [5:0] unused_jobs;
   assign send_slot = send_q[Sb-1:0];
-  assign nxt       = cmd_mem[send_slot];
   assign age       = now_q - sent_q[walk_q];
-  assign late      = slot_q[walk_q] == SlotFlight && age >= timeout_i;
-  assign fresh     = enable_i && slot_q[send_slot] == SlotReady;
+  assign late      = slot_q[walk_q] == SlotFlight && !queued_q[walk_q] && age >= timeout_i;
+  assign fresh     = enable_i && slot_q[send_slot] == SlotReady && !queued_q[send_slot];
+  assign pick      = late ? walk_q : send_slot;
+  assign nxt       = cmd_mem[pick];
+  assign nxt_dma   = nxt.kind == KindPut && nxt.pay == PayDma && nxt.length != '0;
   assign size_ok   = (nxt.pay == PayInline) ? nxt.length <= 32'd16 :
                      (nxt.pay == PayPio)    ? nxt.length <= 32'(PioBytes) :
                      (nxt.pay == PayDma)    && nxt.length <= 32'(MaxBytes);
@@ -121,21 +134,35 @@ module nic_tx_req import nic_pkg::*; #(
       default: legal = 1'b0;
     endcase
   end
-  logic start_new, start_old, done_any;
+  assign room      = job_ready && (!nxt_dma || rd_ready_i);
+  assign start_old = late && retry_q[walk_q] < retries_i && room;
+  assign lost      = late && retry_q[walk_q] >= retries_i && job_ready;
+  assign start_new = !late && fresh && legal && open && room;
+  assign malformed = !late && fresh && !legal && job_ready;
+  assign job_push  = start_old || lost || start_new || malformed;
+  assign rd_start_o = (start_new || start_old) && nxt_dma;
+  assign rd_addr_o  = nxt.addr;
+  assign rd_len_o   = nxt.length;
+  assign job_in.slot = pick;
+  assign job_in.base = w_base;
+  assign job_in.fail = lost ? StUndeliverable : malformed ? StOperation : StOk;
+  nic_fifo #(.Width($bits(job_in)), .Depth(32)) u_jobs (
+    .clk_i, .rst_ni, .valid_i(job_push), .ready_o(job_ready), .data_i(job_in), .valid_o(job_valid),
+    .ready_i(job_pop), .data_o(job), .count_o(unused_jobs)
+  );
+
+  logic done_any;
   logic [5:0] done_peer;
   logic [7:0] done_seq;
-  assign start_old = state_q == Idle && late;
-  assign start_new = state_q == Idle && !late && fresh && legal && open;
-
   nic_tx_window #(.PeerCount(Peers)) u_window (
-    .clk_i, .rst_ni, .clear_i, .clear_peer_i, .peer_i(state_q == Idle ? nxt.dst : cmd.dst),
-    .open_o(open), .next_o(w_next), .base_o(w_base), .send_i(start_new), .done_i(done_any),
-    .done_peer_i(done_peer), .done_seq_i(done_seq)
+    .clk_i, .rst_ni, .clear_i, .clear_peer_i, .peer_i(nxt.dst), .open_o(open), .next_o(w_next),
+    .base_o(w_base), .send_i(start_new), .done_i(done_any), .done_peer_i(done_peer), .done_seq_i(done_seq)
   );
 
   // ---- completion: by the response side, or here when given up ---------------------------------------
   logic [Sb-1:0] q_slot;
   logic give_up;
+  assign cmd       = cmd_mem[cur_q];
   assign q_slot    = q_slot_i[Sb-1:0];
   assign q_cmd_o   = cmd_mem[q_slot];
   assign q_seq_o   = seq_q[q_slot];
@@ -174,7 +201,7 @@ module nic_tx_req import nic_pkg::*; #(
     msg.offset   = cmd.offset;
     msg.match    = cmd.match;
     msg.length   = cmd.length;
-    msg.base     = w_base;
+    msg.base     = base_q;
     msg.pt       = cmd.pt;
     msg.aop      = cmd.aop;
     msg.dtype    = cmd.dtype;
@@ -187,14 +214,23 @@ module nic_tx_req import nic_pkg::*; #(
     pkt_o.hdr.idx = (dma && state_q == Body && at_end && rd_err_i) ? ~idx_q : idx_q;
     pkt_o.hdr.sop = state_q == Head;
     pkt_o.hdr.eop = (state_q == Head) ? !has_body : at_end;
-    pkt_o.data    = (state_q == Head) ? msg :
-                    pio ? pio_mem[{cur_q, count_q[Lb-Sb-1:0]}] : rd_data_i;
+    pkt_o.data    = (state_q == Head) ? msg : pio ? pio_q : rd_data_i;
   end
-  assign pkt_valid_o = state_q == Head || (state_q == Body && (pio || rd_valid_i));
+  assign pkt_valid_o = (state_q == Head && (!dma || rd_valid_i)) || (state_q == Body && (pio || rd_valid_i));
   assign rd_ready_o  = state_q == Body && dma && pkt_ready_i;
-  assign rd_start_o  = state_q == Head && dma && pkt_ready_i;
-  assign rd_addr_o   = cmd.addr;
-  assign rd_len_o    = cmd.length;
+
+  // The PIO memory's output register holds the line that the next cycle needs
+  logic [511:0] pio_q;
+  logic [Lb-Sb-1:0] line;
+  assign line = (state_q != Body) ? '0 : count_q[Lb-Sb-1:0] + (Lb-Sb)'(pkt_ready_i);
+  always_ff @(posedge clk_i) pio_q <= pio_mem[{cur_q, line}];
+
+  // The last packet leaves: without an event to tell, the next job follows in the next cycle
+  logic sent, over;
+  assign sent    = pkt_valid_o && pkt_ready_i && pkt_o.hdr.eop;
+  assign over    = (sent && !want_send && !(dma && rd_err_i)) || (state_q == Sent && ev_ready_i) ||
+                   (state_q == Fail && (give_up || completed));
+  assign job_pop = job_valid && (state_q == Idle || over);
 
   // ---- events: SEND of messages whose payload the NIC holds, and failures ---------------------------
   logic want_send;
@@ -220,10 +256,10 @@ module nic_tx_req import nic_pkg::*; #(
     ev_o.user     = {16'd0, cmd.user};
   end
   // A response of another slot may complete in the same cycle: it has the window's port, so wait
-  assign ev_valid_o    = failing || (state_q == Sent && want_send);
+  assign ev_valid_o    = failing || state_q == Sent;
   assign undelivered_o = give_up && fail_q == StUndeliverable;
   assign host_err_o    = give_up && fail_q == StHostError;
-  assign retransmit_o  = start_old && retry_q[walk_q] < retries_i;
+  assign retransmit_o  = start_old;
   assign head_o = head_q;
   assign tail_o = tail_q;
   assign idle_o = head_q == tail_q;
@@ -237,6 +273,8 @@ module nic_tx_req import nic_pkg::*; #(
       now_q     <= '0;
       walk_q    <= '0;
       cur_q     <= '0;
+      base_q    <= '0;
+      queued_q  <= '0;
       count_q   <= '0;
       idx_q     <= '0;
       fail_q    <= StOk;
@@ -247,53 +285,46 @@ module nic_tx_req import nic_pkg::*; #(
         slot_q[w_slot] <= SlotReady;
         head_q <= head_q + 32'd1;
       end
-      // free slots in ring order, never the one being sent
-      if (slot_q[tail_q[Sb-1:0]] == SlotDone && !(state_q != Idle && cur_q == tail_q[Sb-1:0])) begin
+      // free slots in ring order, never one that still has to be sent
+      if (slot_q[tail_q[Sb-1:0]] == SlotDone && !queued_q[tail_q[Sb-1:0]]) begin
         slot_q[tail_q[Sb-1:0]] <= SlotFree;
         tail_q <= tail_q + 32'd1;
       end
+      // choice
+      if (!late || job_push) walk_q <= walk_q + 1'b1;
+      if (start_new || malformed) send_q <= send_q + 32'd1;
+      if (start_new) slot_q[send_slot] <= SlotFlight;
+      if (job_push) queued_q[pick] <= 1'b1;
+      // sending
       unique case (state_q)
-        Idle: begin
-          count_q <= '0;
-          idx_q   <= '0;
-          fail_q  <= StUndeliverable;
-          if (late) begin
-            cur_q   <= walk_q;
-            walk_q  <= walk_q + 1'b1;
-            state_q <= (retry_q[walk_q] < retries_i) ? Head : Fail;
-          end else begin
-            walk_q <= walk_q + 1'b1;
-            if (fresh && !legal) begin
-              cur_q     <= send_slot;
-              send_q    <= send_q + 32'd1;
-              fail_q    <= StOperation;
-              state_q   <= Fail;
-            end else if (start_new) begin
-              cur_q  <= send_slot;
-              send_q <= send_q + 32'd1;
-              slot_q[send_slot] <= SlotFlight;
-              state_q <= Head;
-            end
-          end
-        end
-        Head: if (pkt_ready_i) begin
+        Idle: ;
+        Head: if (pkt_valid_o && pkt_ready_i) begin
           idx_q   <= idx_q + 8'd1;
           state_q <= has_body ? Body : Sent;
         end
         Body: if (pkt_valid_o && pkt_ready_i) begin
           idx_q   <= idx_q + 8'd1;
           count_q <= count_q + 32'd1;
-          if (at_end) state_q <= Sent;
+          if (at_end) begin
+            fail_q  <= StHostError;
+            state_q <= (dma && rd_err_i) ? Fail : Sent;
+          end
         end
-        Sent: if ((!want_send || ev_ready_i) && (!dma || rd_idle_i)) begin
-          fail_q  <= StHostError;
-          state_q <= (dma && rd_err_i) ? Fail : Idle;
-        end
-        default: begin   // Fail
-          if (give_up) slot_q[cur_q] <= SlotDone;
-          if (give_up || completed) state_q <= Idle;
-        end
+        Sent: ;
+        default: if (give_up) slot_q[cur_q] <= SlotDone;   // Fail
       endcase
+      if (over) begin
+        queued_q[cur_q] <= 1'b0;
+        state_q <= Idle;
+      end
+      if (job_pop) begin
+        cur_q   <= job.slot;
+        base_q  <= job.base;
+        fail_q  <= job.fail;
+        count_q <= '0;
+        idx_q   <= '0;
+        state_q <= (job.fail == StOk) ? Head : Fail;
+      end
       if (done_i) slot_q[q_slot] <= SlotDone;
     end
   end
@@ -309,5 +340,5 @@ module nic_tx_req import nic_pkg::*; #(
   end
   logic unused;
   assign unused = ^{cmd.rsvd, cmd.rsvd0, cmd.rsvd1, cmd.commit, cmd.ack_event, cmd.ct_bytes, nxt, count_q,
-                    rsp_slot_i};
+                    rsp_slot_i, unused_jobs};
 endmodule

@@ -1,5 +1,6 @@
 // Transmits the responses of one class: acknowledgements, replies with data read from the host, and,
-// when nothing else waits, acknowledgements of acknowledgements. A reply whose data could not be read
+// when nothing else waits, acknowledgements of acknowledgements. Who queues a reply starts the reading of
+// its data, so that they are on their way while it waits. A reply whose data could not be read
 // ends with a broken packet count: the initiator takes it for lost, asks again and gives up at last.
 module nic_tx_rsp import nic_pkg::*; (
   input  logic         clk_i,
@@ -16,11 +17,7 @@ module nic_tx_rsp import nic_pkg::*; (
   input  logic [7:0]   ack_seq_i,
   input  logic [7:0]   ack_slot_i,
   // DMA read stream
-  output logic         rd_start_o,
-  output logic [63:0]  rd_addr_o,
-  output logic [31:0]  rd_len_o,
-  input  logic         rd_idle_i,
-  input  logic         rd_err_i,
+  input  logic         rd_err_i,      // with the last packet
   input  logic         rd_valid_i,
   output logic         rd_ready_o,
   input  logic [511:0] rd_data_i,
@@ -37,7 +34,7 @@ module nic_tx_rsp import nic_pkg::*; (
   state_t state_q;
   rsp_t rsp_q;
   ev_t ev_q;
-  logic want_ev_q;
+  logic want_ev_q, err_q;
   logic [31:0] count_q;
   logic [7:0] idx_q;
   logic has_body, at_end;
@@ -67,16 +64,13 @@ module nic_tx_rsp import nic_pkg::*; (
     pkt_o.hdr.eop = (state_q == Head) ? !has_body : at_end;
     pkt_o.data    = (state_q == Head) ? msg : rd_data_i;
   end
-  assign pkt_valid_o = state_q == Head || (state_q == Body && rd_valid_i);
+  assign pkt_valid_o = (state_q == Head && (!has_body || rd_valid_i)) || (state_q == Body && rd_valid_i);
   assign rd_ready_o  = state_q == Body && pkt_ready_i;
-  assign rd_start_o  = state_q == Head && has_body && pkt_ready_i;
-  assign rd_addr_o   = rsp_q.addr;
-  assign rd_len_o    = rsp_q.length;
-  assign ev_valid_o  = state_q == Sent && rd_idle_i && want_ev_q;
-  assign host_err_o  = state_q == Sent && rd_idle_i && has_body && rd_err_i && (!want_ev_q || ev_ready_i);
+  assign ev_valid_o  = state_q == Sent && want_ev_q;
+  assign host_err_o  = state_q == Body && rd_valid_i && pkt_ready_i && at_end && rd_err_i;
   always_comb begin
     ev_o = ev_q;
-    if (has_body && rd_err_i) ev_o.status = StHostError;
+    if (err_q) ev_o.status = StHostError;
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -85,6 +79,7 @@ module nic_tx_rsp import nic_pkg::*; (
       rsp_q     <= '0;
       ev_q      <= '0;
       want_ev_q <= 1'b0;
+      err_q     <= 1'b0;
       count_q   <= '0;
       idx_q     <= '0;
     end else begin
@@ -92,6 +87,7 @@ module nic_tx_rsp import nic_pkg::*; (
         Idle: begin
           count_q <= '0;
           idx_q   <= '0;
+          err_q   <= 1'b0;
           if (rsp_valid_i) begin
             rsp_q     <= rsp_i;
             ev_q      <= rsp_ev_data_i;
@@ -107,17 +103,22 @@ module nic_tx_rsp import nic_pkg::*; (
             state_q    <= Head;
           end
         end
-        Head: if (pkt_ready_i) begin
+        Head: if (pkt_valid_o && pkt_ready_i) begin
           idx_q   <= idx_q + 8'd1;
           state_q <= has_body ? Body : Sent;
         end
         Body: if (rd_valid_i && pkt_ready_i) begin
           idx_q   <= idx_q + 8'd1;
           count_q <= count_q + 32'd1;
-          if (at_end) state_q <= Sent;
+          if (at_end) begin
+            err_q   <= rd_err_i;
+            state_q <= Sent;
+          end
         end
-        default: if (rd_idle_i && (!want_ev_q || ev_ready_i)) state_q <= Idle;   // Sent
+        default: if (!want_ev_q || ev_ready_i) state_q <= Idle;   // Sent
       endcase
     end
   end
+  logic unused;
+  assign unused = ^rsp_q.addr;
 endmodule

@@ -59,6 +59,8 @@ LEVEL_CFLAGS := -DWITH_RTL
 LEVEL_LIBS   := $(NIC_LIBS)
 $(B)/paper_figures $(B)/pm_run: $(NIC_LIB)
 NEEDS_rtl += $(B)/exact_overlap $(B)/level_compare $(B)/paper_figures
+$(eval $(call test,rtl/rates,,$(NIC_LIBS)))
+$(B)/tests/rtl/rates: $(NIC_LIB)
 $(eval $(call test,rtl/levels_agree,,$(NIC_LIBS)))
 $(B)/tests/rtl/levels_agree: $(NIC_LIB)
 

@@ -213,27 +213,38 @@ static int fit(int level, pm_platform *p, const knob *knobs, int count) {
   return misfit(level, p) < HUGE_VAL;
 }
 static int calibrate(pm_platform *p) {
-  const knob flow[] = {
-      {&p->nic_put_ns, NULL, 1, 2000},        {&p->nic_get_ns, NULL, 1, 2000},
-      {&p->nic_response_ns, NULL, 1, 2000},   {&p->nic_engines_count, NULL, 1, 16},
-      {&p->command_bytes, NULL, 1, 4096},     {&p->event_bytes, NULL, 1, 4096},
-      {&p->ack_bytes, NULL, 1, 512},          {&p->e2e_entries_count, NULL, 1, 8192},
-      {&p->pci_packet_bytes, NULL, 64, 4096}, {&p->link_credit_bytes, NULL, 1024, 1e6},
-      {NULL, &p->pio_bytes_per_s, 1e7, 1e11}};
   const knob loggp[] = {{&p->loggp_latency_ns, NULL, 1, 10000},
                         {&p->loggp_overhead_ns, NULL, 1, 10000},
                         {&p->loggp_gap_ns, NULL, 1, 10000},
                         {NULL, &p->loggp_bytes_per_s, 1e8, 1e11}};
   snprintf(p->name, sizeof p->name, "nic_rtl");
   p->ack_after_write = 1;   /* what the NIC in RTL does */
-  p->e2e_entries_count = 8; /* the window of the NIC in RTL */
+  p->dma_ahead = 1;
   p->command_bytes = 1150;  /* 16 register writes of two cycles each, at PCI's rate */
   p->ack_bytes = p->pci_packet_bytes = 72;
   p->nic_put_ns = p->nic_get_ns = p->nic_response_ns = 30;
-  p->link_credit_bytes = 8192; /* its receive buffer: 128 packets */
+  p->link_credit_bytes = 16384; /* its receive buffer: 256 packets */
   p->pio_bytes_per_s = 0.7e9;  /* its register file: 4 bytes in two cycles */
-  return fit(FLOW, p, flow, (int)(sizeof flow / sizeof *flow)) &&
-         fit(LOGGP, p, loggp, (int)(sizeof loggp / sizeof *loggp));
+  /* The search finds the nearest valley: from the window of the NIC in RTL and some beyond, as a message in
+     RTL holds its place for less long. */
+  pm_platform best = *p;
+  double least = HUGE_VAL;
+  for (int64_t window = 8; window <= 12; window++) {
+    pm_platform from = *p;
+    from.e2e_entries_count = window;
+    const knob flow[] = {
+        {&from.nic_put_ns, NULL, 1, 2000},        {&from.nic_get_ns, NULL, 1, 2000},
+        {&from.nic_response_ns, NULL, 1, 2000},   {&from.nic_engines_count, NULL, 1, 16},
+        {&from.command_bytes, NULL, 1, 4096},     {&from.event_bytes, NULL, 1, 4096},
+        {&from.ack_bytes, NULL, 1, 512},          {&from.e2e_entries_count, NULL, 1, 8192},
+        {&from.pci_packet_bytes, NULL, 64, 4096}, {&from.link_credit_bytes, NULL, 1024, 1e6},
+        {NULL, &from.pio_bytes_per_s, 1e7, 1e11}};
+    if (!fit(FLOW, &from, flow, (int)(sizeof flow / sizeof *flow))) return 0;
+    const double now = misfit(FLOW, &from);
+    if (now < least) least = now, best = from;
+  }
+  *p = best;
+  return misfit(FLOW, p) < HUGE_VAL && fit(LOGGP, p, loggp, (int)(sizeof loggp / sizeof *loggp));
 }
 
 /* ---- what is shown -------------------------------------------------------------------------------- */

@@ -120,10 +120,12 @@ static void pm__job_flow(pm_world *w, pm__event *event) {
 static void pm__job_start(pm_world *w, pm__lane *lane, pm__message *m) {
   const uint64_t bytes = pm__job_bytes(m);
   const int inside = pm__is_inside(w, m);
-  int64_t t_ps = pm__max_ps(m->way.t_ready_ps, lane->t_free_ps), t_end_ps;
-  if (!inside)
-    t_ps = pm__later(pm__later(t_ps, pm__occupancy_ps(w, pm__job_from(m), m)),
-                     pm__fetch_ps(w, m, bytes));
+  const int64_t fetch_ps = inside ? 0 : pm__fetch_ps(w, m, bytes);
+  int64_t t_ps = m->way.t_ready_ps, t_end_ps;
+  if (w->plat.dma_ahead) t_ps = pm__later(t_ps, fetch_ps);
+  t_ps = pm__max_ps(t_ps, lane->t_free_ps);
+  if (!inside) t_ps = pm__later(t_ps, pm__occupancy_ps(w, pm__job_from(m), m));
+  if (!w->plat.dma_ahead) t_ps = pm__later(t_ps, fetch_ps);
   if (bytes > (uint64_t)w->plat.pci_packet_bytes) {
     lane->is_busy = 1;
     m->way.event.fn = pm__job_flow;

@@ -52,6 +52,7 @@ typedef enum pm_topology_kind {
   X(inflight_per_node_count, 0, "limit of a node's messages in flight, 0 = none [S 7.1]")          \
   X(quick_ack, 0, "1: the ack event comes at once, without two small messages")                    \
   X(ack_after_write, 0, "1: acknowledged when the payload has crossed the target's PCI")           \
+  X(dma_ahead, 0, "1: payload is read while earlier messages leave (S4BXI: when they have left)")  \
   X(no_pci_commands, 0, "1: commands and events cross PCI in no time")                             \
   X(no_pci, 0, "1: PCI costs nothing at all")                                                      \
   X(pci_half_duplex, 0, "1: reads and writes share PCI")                                           \

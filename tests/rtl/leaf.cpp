@@ -89,7 +89,7 @@ static void clock_counts_fractions() {
   unsigned __int128 model = ((unsigned __int128)t->clock_time_o << 32), step;
   step = ((unsigned __int128)1509949 << 32) + 1889785610u;
   CHECK(t->clock_inc_o == 1509949 && t->clock_frac_o == 1889785610u);
-  uint32_t latched = 0;
+  uint32_t latched = 0, staged = 0;
   // The low 32 bits of the model are unknown only if the clock ran in reset: it starts at 0
   CHECK(t->clock_time_o == 0);
   for (int i = 0; i < 20000; i++) {
@@ -104,9 +104,9 @@ static void clock_counts_fractions() {
     unsigned __int128 next = model + step;
     if (t->clock_adjust_i) next += (unsigned __int128)t->clock_adjust_val_i << 32;
     next &= ((unsigned __int128)1 << 96) - 1;
-    if (t->clock_set_lo_i) next = (next >> 64 << 64) | ((unsigned __int128)t->clock_set_i << 32);
     if (t->clock_set_hi_i)
-      next = (next & ((unsigned __int128)-1 >> 64)) | ((unsigned __int128)t->clock_set_i << 64);
+      next = (unsigned __int128)t->clock_set_i << 64 | (unsigned __int128)staged << 32;
+    if (t->clock_set_lo_i) staged = t->clock_set_i;
     if (t->clock_inc_we_i) step = ((unsigned __int128)t->clock_inc_i << 32) + t->clock_frac_i;
     model = next;
     cycle();
@@ -406,38 +406,68 @@ struct Memory {
     }
   }
 };
-static bool copy(Memory &m, uint64_t from, uint64_t to, uint32_t rd_len, uint32_t wr_len,
-                 int abort_at) {
-  t->rd_start_i = t->wr_start_i = 1, t->rd_addr_i = from, t->wr_addr_i = to, t->rd_len_i = rd_len;
-  t->wr_len_i = wr_len;
-  for (int i = 0; i < 20000; i++) {
-    t->copy_gate_i = chance(80), t->wr_abort_i = abort_at >= 0 && i >= abort_at;
-    m.drive(), settle(), m.step(), cycle();
-    t->rd_start_i = t->wr_start_i = 0;
-    if (i > 2 && t->wr_idle_o && (t->rd_idle_o || abort_at >= 0)) return true;
+struct Copy {
+  uint64_t from, to;
+  uint32_t bytes;
+  bool rd_err = false, wr_err = false; // told at the last packet, when the writes are done
+};
+// All ranges are offered as early as they are taken; abort_at: of the only one
+static bool copy(Memory &m, std::vector<Copy> &all, int abort_at) {
+  size_t asked = 0, passed = 0, done = 0;
+  uint32_t at = 0;
+  t->wr_abort_i = 0;
+  for (int i = 0; i < 40000; i++) {
+    t->copy_gate_i = chance(80) && !(abort_at >= 0 && i >= abort_at);
+    t->wr_abort_i = t->wr_abort_i || (abort_at >= 0 && i >= abort_at && asked == all.size());
+    t->rd_start_i = t->wr_start_i = 0, m.drive(), settle();
+    bool start = asked < all.size() && t->rd_room_o && t->wr_room_o && chance(70);
+    if (start) {
+      const Copy &c = all[asked++];
+      t->rd_addr_i = c.from, t->wr_addr_i = c.to, t->rd_len_i = t->wr_len_i = c.bytes;
+    }
+    t->rd_start_i = t->wr_start_i = start, settle();
+    if (t->copy_o && (at += 64) >= all[passed].bytes) all[passed++].rd_err = t->rd_err_o, at = 0;
+    if (t->wr_done_o) {
+      CHECK(done < passed);
+      all[done++].wr_err = t->wr_err_o;
+    }
+    m.step(), cycle();
+    if (i > 2 && asked == all.size() && t->wr_idle_o && (passed == all.size() || t->wr_abort_i)) {
+      CHECK(done == passed);
+      return true;
+    }
   }
   return false;
 }
 static void streams_copy_any_alignment() {
   fresh();
   Memory m;
-  for (int i = 0; i < 400; i++) {
+  for (int i = 0; i < 200; i++) {
+    std::vector<Copy> all(1 + test_below(6));
     m.stall = (unsigned)test_below(3) * 35;
-    uint32_t len = 1 + (uint32_t)test_below(chance(50) ? 100 : 5000);
-    uint64_t from = test_below(16384), to = 32768 + test_below(16384);
     for (auto &b : host) b = (uint8_t)test_rand();
     std::vector<uint8_t> want = host;
-    memcpy(&want[to], &host[from], len);
-    CHECK(copy(m, from, to, len, len, -1));
-    CHECK(host == want && !t->rd_err_o && !t->wr_err_o);
+    for (size_t k = 0; k < all.size(); k++) {
+      all[k] = Copy{test_below(16384), 32768 + 5120 * k + test_below(64),
+                    1 + (uint32_t)test_below(chance(50) ? 100 : 5000)};
+      memcpy(&want[all[k].to], &host[all[k].from], all[k].bytes);
+    }
+    CHECK(copy(m, all, -1));
+    CHECK(host == want);
+    for (auto &c : all) CHECK(!c.rd_err && !c.wr_err);
   }
 }
 static void streams_report_errors_and_abort() {
   fresh();
   Memory m;
-  poison = {4}; // bytes 2048..2559
-  CHECK(copy(m, 2000, 40000, 3000, 3000, -1) && t->rd_err_o && !t->wr_err_o);
-  CHECK(copy(m, 3000, 1900, 1000, 1000, -1) && !t->rd_err_o && t->wr_err_o);
+  poison = {4}; // bytes 2048..2559; only the range that meets them is told of them
+  for (int i = 0; i < 50; i++) {
+    std::vector<Copy> all = {{5000, 40000, 700}, {2000, 42000, 3000}, {6000, 46000, 60},
+                             {3000, 1900, 1000}, {7000, 48000, 2000}};
+    m.stall = (unsigned)test_below(3) * 35;
+    CHECK(copy(m, all, -1));
+    for (size_t k = 0; k < all.size(); k++) CHECK(all[k].rd_err == (k == 1) && all[k].wr_err == (k == 3));
+  }
   poison.clear();
   for (int i = 0; i < 200; i++) { // abort: a prefix is written, nothing else, and it ends
     fresh();
@@ -445,7 +475,8 @@ static void streams_report_errors_and_abort() {
     for (auto &b : host) b = (uint8_t)test_rand();
     std::vector<uint8_t> before = host;
     uint64_t from = test_below(8192), to = 32768 + test_below(8192);
-    CHECK(copy(m, from, to, 5000, 5000, 5 + (int)test_below(400)));
+    std::vector<Copy> all = {{from, to, 5000}};
+    CHECK(copy(m, all, 5 + (int)test_below(400)));
     size_t n = 0;
     while (n < 5000 && host[to + n] == before[from + n]) n++;
     // the aligner holds back up to one beat of what it took

@@ -93,13 +93,16 @@ module leaf import nic_pkg::*; (
   input  logic         rd_start_i,
   input  logic [63:0]  rd_addr_i,
   input  logic [31:0]  rd_len_i,
-  output logic         rd_idle_o,
+  output logic         rd_room_o,
   output logic         rd_err_o,
+  output logic         copy_o,         // a packet passes
   input  logic         wr_start_i,
   input  logic [63:0]  wr_addr_i,
   input  logic [31:0]  wr_len_i,
   input  logic         wr_abort_i,
+  output logic         wr_room_o,
   output logic         wr_idle_o,
+  output logic         wr_done_o,
   output logic         wr_err_o,
   input  logic         copy_gate_i,    // lets packets pass
   output logic [3:0]   arid_o,
@@ -296,16 +299,17 @@ module leaf import nic_pkg::*; (
     .m_axi_rdata(rdata_i), .m_axi_rresp(rresp_i), .m_axi_rvalid(rvalid_i),
     .m_axi_rready(unused_rready)
   );
-  nic_rd_stream #(.Depth(32)) u_rd (
+  assign copy_o = copy_valid && copy_ready && copy_gate_i;
+  nic_rd_stream #(.Depth(32), .Ranges(4)) u_rd (
     .clk_i, .rst_ni, .start_i(rd_start_i), .addr_i(rd_addr_i), .len_i(rd_len_i),
-    .idle_o(rd_idle_o), .err_o(rd_err_o), .req_valid_o(rd_req), .req_ready_i(rd_ack),
+    .ready_o(rd_room_o), .err_o(rd_err_o), .req_valid_o(rd_req), .req_ready_i(rd_ack),
     .req_addr_o(rd_req_addr), .req_beats_o(rd_req_beats), .beat_valid_i(rd_beat),
     .beat_i(rd_data), .beat_err_i(rd_beat_err), .valid_o(copy_valid),
     .ready_i(copy_ready && copy_gate_i), .data_o(copy_data)
   );
   nic_wr_stream u_wr (
-    .clk_i, .rst_ni, .start_i(wr_start_i), .addr_i(wr_addr_i), .len_i(wr_len_i),
-    .abort_i(wr_abort_i), .idle_o(wr_idle_o), .err_o(wr_err_o),
+    .clk_i, .rst_ni, .start_i(wr_start_i), .ready_range_o(wr_room_o), .addr_i(wr_addr_i), .len_i(wr_len_i),
+    .abort_i(wr_abort_i), .idle_o(wr_idle_o), .done_o(wr_done_o), .err_o(wr_err_o),
     .valid_i(copy_valid && copy_gate_i), .ready_o(copy_ready), .data_i(copy_data),
     .req_valid_o(wr_req), .req_addr_o(wr_req_addr), .req_beats_o(wr_req_beats), .beat_o(wr_beat),
     .strb_o(wr_strb), .beat_pop_i(wr_pop), .req_done_i(wr_done), .resp_i(wr_resp),

@@ -16,7 +16,7 @@ fi
 read_in() {
   top=$1; shift
   echo "read_verilog -sv -formal -DFORMAL -DSYNTHESIS $*; \
-    $([ "$top" = nic_fifo ] && echo 'chparam -set Width 4 -set Depth 4 nic_fifo;') hierarchy -top $top; proc; \
+    $(case $top in nic_fifo | nic_queue) echo "chparam -set Width 4 -set Depth 4 $top;" ;; esac) hierarchy -top $top; proc; \
     memory_map; async2sync; chformal -cover -remove; flatten; opt -full;"
 }
 # prove LOG TOP FILE...
@@ -70,6 +70,8 @@ credit='credit tests/rtl/formal/credit.sv rtl/nic_credit.sv rtl/nic_fifo.sv'
 buses='axi tests/rtl/formal/axi.sv tests/rtl/axi4_check.sv tests/rtl/axil_check.sv rtl/nic_dma_wr.sv rtl/nic_arbiter.sv rtl/nic_axil.sv'
 holds "queue: what goes in comes out once, in order" nic_fifo rtl/nic_fifo.sv
 breaks "queue that takes one too many" 's/count_o != (Bits + 1).(Depth)/1/' rtl/nic_fifo.sv nic_fifo rtl/nic_fifo.sv
+holds "queue in block RAM: what goes in comes out once, in order" nic_queue rtl/nic_queue.sv
+breaks "queue that reads what is not there yet" 's/wr_q != rd_q \&\& //' rtl/nic_queue.sv nic_queue rtl/nic_queue.sv
 holds "credits: none lost, none made, no queue overflows" $credit
 breaks "credit that is not taken" "s/count_q - 1'b1/count_q/" rtl/nic_credit.sv $credit
 holds "window: once, in order, nothing forgotten" $window

@@ -100,6 +100,21 @@ static void registers_hold_what_is_written(void) {
   cosim_destroy(sim);
 }
 
+/* The clock is set to a time whose low half wraps before the high half can be written: it counts on from the
+   time that was meant */
+static void clock_is_set_at_once(void) {
+  cosim_desc d = host_desc(1);
+  cosim *sim = cosim_create(&d);
+  const uint64_t meant = (uint64_t)7 << 32 | 0xFFFFFF00u;
+  cosim_write(sim, 0, COSIM_CLOCK_LO, (uint32_t)meant);
+  cosim_cycles(sim, 5000); /* 14 us */
+  cosim_write(sim, 0, COSIM_CLOCK_HI, (uint32_t)(meant >> 32));
+  uint64_t now = cosim_read(sim, 0, COSIM_CLOCK_LO);
+  now |= (uint64_t)cosim_read(sim, 0, COSIM_CLOCK_HI) << 32;
+  CHECK(now > meant && now - meant < (uint64_t)5000 << 19);
+  cosim_destroy(sim);
+}
+
 static void put_of_any_size(cosim *sim, int klass, uint32_t n, int payload, int from) {
   uint32_t at = 4096 + (uint32_t)test_below(64), to = 0x80000 + (uint32_t)test_below(64);
   cosim_command c = host_command(COSIM_KIND_PUT, 1 - from, 42, at, n);
@@ -565,6 +580,7 @@ int main(int argc, char **argv) {
     if (!test_list) printf("        with %s:\n", names[stall]);
     RUN(registers_answer);
     RUN(registers_hold_what_is_written);
+    RUN(clock_is_set_at_once);
     RUN(puts_move_data);
     RUN(gets_and_truncation);
     RUN(list_semantics);
