@@ -171,7 +171,7 @@ include $(wildcard tests/*/*.mk)
 -include rtl/rtl.mk hw/hw.mk
 
 # NEEDS_room: what the scripts of a room use besides the programs in CHECK_room
-ROOMS       := headers base overlap transport clock coll report fuzz mpi model rtl hw tree mutate
+ROOMS       := headers base overlap transport clock coll report fuzz mpi model guest_mpi rtl hw tree mutate
 ROOMS_CORE  := headers base overlap transport clock coll report
 CHECK_CORE  := $(foreach r,$(ROOMS_CORE),$(CHECK_$r))
 CHECK_ALL   := $(foreach r,$(ROOMS),$(CHECK_$r))

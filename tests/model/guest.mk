@@ -1,5 +1,9 @@
 # pm_run lends its symbols to the programs it loads. Its files add themselves.
-GUEST_SOURCES := $(wildcard src/guest/*.c src/guest/mpi/*.c)
+MPICH_INCLUDE := $(dir $(firstword $(wildcard /usr/include/*/mpich/mpi.h /usr/include/mpich*/mpi.h /usr/lib/*/mpich/include/mpi.h)))
+# MPI has the ABI that MPICH's mpi.h describes: without it, programs find no MPI here
+GUEST_MPI     := $(if $(MPICH_INCLUDE),$(wildcard src/guest/mpi/*.c))
+GUEST_SOURCES := $(wildcard src/guest/*.c) $(GUEST_MPI)
+$(GUEST_MPI:src/guest/%.c=$(B)/guest/%.o): LEVEL_CFLAGS += -fvisibility=hidden -isystem $(MPICH_INCLUDE)
 GUEST_OBJECTS := $(GUEST_SOURCES:src/guest/%.c=$(B)/guest/%.o)
 $(GUEST_OBJECTS): $(B)/guest/%.o: src/guest/%.c $(B)/.flags
 	$(call say,CC,$@)
@@ -7,9 +11,9 @@ $(GUEST_OBJECTS): $(B)/guest/%.o: src/guest/%.c $(B)/.flags
 	$(Q)$(CC) $(STD) $(CFLAGS) $(WARN) $(LEVEL_CFLAGS) -MMD -MP -MF $@.d -I. -Isrc/guest -c $< -o $@
 -include $(GUEST_OBJECTS:%=%.d)
 EXAMPLES += $(B)/pm_run
-$(B)/pm_run: $(GUEST_OBJECTS)
+$(B)/pm_run: $(GUEST_OBJECTS) $(B)/libnbc_overlap.a
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) $^ -o $@ $(LDFLAGS) -rdynamic -pthread $(LEVEL_LIBS) -ldl -lm
+	$(Q)$(CC) $(CFLAGS) $^ -o $@ $(LDFLAGS) -rdynamic -Wl,--exclude-libs,libnbc_overlap.a -pthread $(LEVEL_LIBS) -ldl -lm
 # What ordinary programs are linked with: names alone, the launcher has the functions.
 GUEST_LIBS := $(B)/lib/libportals.so $(B)/lib/libpmi.so
 $(B)/lib/libportals.so: NAMES := Ptl

@@ -1,0 +1,138 @@
+/* The ABI of MPICH on top of the core: handles, constants, and what every MPI function begins with. A function
+   is written once as PMPI_X; CALL makes the weak name MPI_X beside it. Whoever wants another ABI compiles the
+   calls_*.c files with another mpi.h and the conversions below. */
+#ifndef GM_ABI_H
+#define GM_ABI_H
+#include "gm.h"
+#pragma GCC visibility push(default)
+#include <mpi.h>
+#pragma GCC visibility pop
+
+_Static_assert(MPI_ANY_SOURCE == (int)GM_ANY_SOURCE && MPI_PROC_NULL == (int)GM_PROC_NULL && MPI_ROOT == (int)GM_ROOT &&
+                   MPI_ANY_TAG == (int)GM_ANY_TAG && MPI_UNDEFINED == (int)GM_UNDEFINED,
+               "constants of the core");
+_Static_assert(MPI_ERR_TRUNCATE == (int)GM_ERR_TRUNCATE && MPI_ERR_OTHER == (int)GM_ERR_OTHER && MPI_ERR_REQUEST == (int)GM_ERR_REQUEST &&
+                   MPI_ERR_NO_MEM == (int)GM_ERR_NO_MEM && MPI_ERR_COMM == (int)GM_ERR_COMM && MPI_ERR_INTERN == (int)GM_ERR_INTERN,
+               "error classes of the core");
+
+#define GM_PRAGMA(text) _Pragma(#text)
+#define CALL(name, ...)                                                                            \
+  GM_PRAGMA(weak MPI_##name = PMPI_##name)                                                         \
+  int PMPI_##name(__VA_ARGS__)
+
+/* What stands at the beginning of every function: counts the time, notes the call. */
+typedef struct gm_scope { gm_proc *proc; const char *name; } gm_scope;
+gm_scope gm_enter(const char *name, int allowed); /* allowed: 1 also outside of MPI_Init ... MPI_Finalize */
+void gm_leave(gm_scope *scope);
+#define GM_CLEANUP __attribute__((cleanup(gm_leave)))
+#define IN(name)                                                                                   \
+  gm_scope scope GM_CLEANUP = gm_enter("MPI_" name, 0);                                            \
+  gm_proc *const p = scope.proc;                                                                   \
+  (void)p
+#define IN_ALWAYS(name)                                                                            \
+  gm_scope scope GM_CLEANUP = gm_enter("MPI_" name, 1);                                            \
+  gm_proc *const p = scope.proc;                                                                   \
+  (void)p
+/* Errors go to the handler of a communicator (NULL: the world's); ret what the function returns */
+int gm_raise(gm_proc *p, gm_comm *c, int code, const char *name);
+#define FAIL(comm, code) return gm_raise(p, comm, code, scope.name)
+#define FAIL_IF(condition, comm, code)                                                             \
+  do {                                                                                             \
+    if (condition) FAIL(comm, code);                                                               \
+  } while (0)
+
+/* ---- handles ------------------------------------------------------------------------------------------ */
+#define GM_HANDLE(kind, index) ((int)(0xC0000000u | (unsigned)(kind) << 26 | (index)))
+#define GM_INDEX(handle)       ((unsigned)(handle)&0x3FFFFFFu)
+#define GM_IS(kind, handle)    (((unsigned)(handle)&0xFC000000u) == (0xC0000000u | (unsigned)(kind) << 26))
+static inline void *gm_find(gm_proc *p, int kind, int handle) {
+  return GM_IS(kind, handle) ? gm_at(&p->table[kind], GM_INDEX(handle)) : NULL;
+}
+static inline gm_comm *comm_of(gm_proc *p, MPI_Comm h) {
+  if (h == MPI_COMM_WORLD) return p->world;
+  if (h == MPI_COMM_SELF) return p->self;
+  return (gm_comm *)gm_find(p, GM_T_COMM, h);
+}
+gm_type *type_of(gm_proc *p, MPI_Datatype h); /* NULL: none */
+gm_op *op_of(gm_proc *p, MPI_Op h);
+typedef struct gm_group_ref { gm_group *group; int handle; } gm_group_ref;
+gm_group *group_of(gm_proc *p, MPI_Group h);
+MPI_Group group_handle(gm_proc *p, gm_group *g); /* takes the reference */
+MPI_Comm comm_handle(gm_proc *p, gm_comm *c);
+MPI_Datatype type_handle(gm_proc *p, gm_type *t);
+
+/* ---- attributes, error handlers, info -------------------------------------------------------------------- */
+typedef struct gm_keyval {
+  int refs, kind, is_freed, is_fortran;
+  int (*copy)(int handle, int keyval, void *extra, void *in, void *out, int *flag);
+  int (*remove)(int handle, int keyval, void *value, void *extra);
+  void *extra;
+  int (*copy_proxy)(void *fn, int handle, int keyval, void *extra, int attr_type, void *in, void **out, int *flag);
+  int (*delete_proxy)(void *fn, int handle, int keyval, int attr_type, void *value, void *extra);
+  void *copy_fn, *delete_fn;
+} gm_keyval;
+struct gm_attr {
+  int keyval;
+  void *value;
+  int type; /* how it was set: 0 pointer, 1 address-sized integer, 2 Fortran integer */
+  gm_attr *next;
+};
+int gm_attrs_copy(gm_proc *p, int handle, gm_attr *from, gm_attr **to);
+int gm_attrs_free(gm_proc *p, int handle, gm_attr **list);
+struct gm_errh {
+  int refs, kind; /* 0 fatal, 1 return, 2 abort, 3 user's */
+  void *fn;
+  int handle;
+};
+gm_errh *errh_of(gm_proc *p, MPI_Errhandler h);
+struct gm_info {
+  int refs, count, max, handle;
+  char **key, **value;
+};
+gm_info *info_of(gm_proc *p, MPI_Info h);
+gm_info *gm_info_copy(const gm_info *info);
+void gm_info_free(gm_info *info);
+MPI_Info info_handle(gm_proc *p, gm_info *info);
+const char *gm_info_value(const gm_info *info, const char *key); /* NULL: none */
+
+/* ---- requests ------------------------------------------------------------------------------------------- */
+typedef enum gm_req_kind { REQ_NONE = 0, REQ_SEND, REQ_RECV, REQ_COLL, REQ_GENERAL, REQ_PAIR, REQ_PARTS, REQ_IO, REQ_WIN } gm_req_kind;
+typedef enum gm_mode { MODE_STANDARD = 0, MODE_SYNC, MODE_BUFFERED, MODE_READY } gm_mode;
+struct gm_req {
+  gm_msg msg;
+  gm_proc *proc;
+  int done, kind, mode, is_persistent, is_active, is_cancelled, is_freed, is_stack, error, handle;
+  int peer, tag; /* rank in the communicator */
+  gm_comm *comm;
+  gm_type *type;
+  void *user;
+  uint64_t count, bytes;
+  void *packed;
+  gm_coll *coll;
+  void (*at_end)(gm_req *r);       /* when it is done: who made it puts things in order */
+  void (*start)(gm_req *r);        /* of a persistent one */
+  void (*release)(gm_req *r);      /* frees extra */
+  void *extra;
+  gm_req *pair[2];
+  gm_req *next;
+};
+gm_req *gm_req_new(gm_proc *p, gm_req_kind kind);
+MPI_Request gm_req_handle(gm_proc *p, gm_req *r);
+static inline gm_req *req_of(gm_proc *p, MPI_Request h) { return (gm_req *)gm_find(p, GM_T_REQ, h); }
+void gm_req_complete(gm_req *r);
+void gm_req_unref(gm_req *r);
+void gm_status_set(MPI_Status *s, int source, int tag, uint64_t bytes, int error);
+void gm_req_status(gm_req *r, MPI_Status *s);
+static inline uint64_t gm_status_bytes(const MPI_Status *s) {
+  return (uint64_t)(unsigned)s->count_lo | (uint64_t)((unsigned)s->count_hi_and_cancelled >> 1) << 32;
+}
+/* Starts one whose kind, buffer and so on are set. */
+void gm_req_start(gm_req *r);
+/* Checks of what most calls have. ret 0 or an error class */
+int gm_check_type(const gm_type *t, int64_t count);
+/* MPI_IN_PLACE, also as a Fortran program says it */
+int gm_is_in_place(gm_proc *p, const void *buffer);
+void gm_check_open(gm_proc *p, const char *name);
+const char *gm_class_text(int code);
+int gm_class_of(int code);
+#endif

@@ -1,0 +1,794 @@
+/* MPI functions: beginning and end, time, errors, attributes, info, memory. */
+#include "abi.h"
+#include <stdarg.h>
+#include <unistd.h>
+
+int PMI_Abort(int status, const char *text); /* of the launcher */
+
+/* ---- around every call ----------------------------------------------------------------------------------- */
+gm_scope gm_enter(const char *name, int allowed) {
+  gm_scope s = {gm_self(), name};
+  gm_proc *p = s.proc;
+  if (!p) gm_fatal("%s was called outside of a simulated process", name);
+  if (!allowed && p->state != 1 && !p->sessions)
+    gm_fatal("%s was called %s", name, p->state ? "after MPI_Finalize" : "before MPI_Init");
+  if (p->stolen_ns && !p->call_depth) { /* what a timer's worker took from the computation */
+    const int64_t d_ns = p->stolen_ns;
+    p->stolen_ns = 0;
+    pm_sleep_ns(d_ns);
+  }
+  p->call_depth++;
+  return s;
+}
+void gm_leave(gm_scope *s) { s->proc->call_depth--; }
+void gm_check_open(gm_proc *p, const char *name) {
+  if (gm_open(p)) gm_fatal("%s: the network interface cannot be opened", name);
+}
+
+/* ---- errors ------------------------------------------------------------------------------------------------- */
+static gm_errh predefined[4] = {{1, 0, NULL, MPI_ERRORS_ARE_FATAL}, {1, 1, NULL, MPI_ERRORS_RETURN}, {1, 1, NULL, MPIR_ERRORS_THROW_EXCEPTIONS}, {1, 2, NULL, MPI_ERRORS_ABORT}};
+static const char *const class_text[] = {
+    "No MPI error", "Invalid buffer pointer", "Invalid count", "Invalid datatype", "Invalid tag", "Invalid communicator", "Invalid rank",
+    "Invalid root", "Invalid group", "Invalid MPI_Op", "Invalid topology", "Invalid dimension argument", "Invalid argument",
+    "Unknown error.  Please file a bug report.", "Message truncated", "Other MPI error", "Internal MPI error!",
+    "See the MPI_ERROR field in MPI_Status for the error code", "Pending request (no error)", "Request pending due to failure",
+    "Access denied to file", "Invalid amode value in MPI_File_open ", "Invalid file name",
+    "An error occurred in a user-defined data conversion function",
+    "The requested datarep name has already been specified to MPI_REGISTER_DATAREP", "File exists", "File in use by some process",
+    "Invalid MPI_File", "Invalid MPI_Info", "Invalid key for MPI_Info ", "Invalid MPI_Info value ", "MPI_Info key is not defined ",
+    "Other I/O error ", "Invalid service name (see MPI_Publish_name)", "Unable to allocate memory for MPI_Alloc_mem",
+    "Inconsistent arguments to collective routine ", "Not enough space for file ", "File does not exist", "Invalid port",
+    "Quota exceeded for files", "Read-only file or filesystem name", "Attempt to lookup an unknown service name ", "Error in spawn call",
+    "Unsupported datarep passed to MPI_File_set_view ", "Unsupported file operation ", "Invalid MPI_Win", "Invalid base address",
+    "Invalid locktype argument", "Invalid keyval", "Conflicting accesses to window ", "Wrong synchronization of RMA calls ",
+    "Invalid size argument in RMA call", "Invalid displacement argument in RMA call ", "Invalid assert argument", "Process failed",
+    "Target memory is not contained within the window", "Memory cannot be attached", "Memory cannot be shared", "Incorrect window flavor"};
+enum { CLASSES = sizeof class_text / sizeof *class_text, USER_CODES = 0x40000001 };
+typedef struct user_code { int class; char *text; } user_code;
+typedef struct codes { user_code *code; uint32_t count, max; } codes;
+typedef struct extras { /* what the calls keep per process */
+  codes codes;
+  int attr[8]; /* values that predefined attributes point to */
+} extras;
+static extras *extras_of(gm_proc *p) {
+  if (!p->abi) p->abi = gm_alloc(sizeof(extras));
+  return p->abi;
+}
+static user_code *code_of(int code) {
+  gm_proc *p = gm_self();
+  extras *x = p ? extras_of(p) : NULL;
+  const uint32_t i = (uint32_t)code - USER_CODES;
+  return x && code >= USER_CODES && i < x->codes.count ? &x->codes.code[i] : NULL;
+}
+int gm_class_of(int code) {
+  const user_code *u = code_of(code);
+  return u ? u->class : code >= 0 && code <= MPICH_ERR_LAST_CLASS ? code : MPI_ERR_UNKNOWN;
+}
+const char *gm_class_text(int code) {
+  const user_code *u = code_of(code);
+  if (u) return u->text ? u->text : "";
+  return code >= 0 && code < CLASSES ? class_text[code] : "Unknown error class";
+}
+static int handle_error(gm_proc *p, gm_errh *e, int handle, int code, const char *name) {
+  if (e && e->kind == 1) return code;
+  if (e && e->kind == 3) {
+    MPI_Comm_errhandler_function *fn;
+    *(void **)(void *)&fn = e->fn;
+    fn(&handle, &code);
+    return code;
+  }
+  char text[256];
+  snprintf(text, sizeof text, "Fatal error in P%s: %s", name, gm_class_text(code));
+  fprintf(stderr, "%s, error stack: process %d at %.3f us (simulated)\n", text, p->rank, (double)pm_now_ns() / 1e3);
+  PMI_Abort(gm_class_of(code), text);
+  return code;
+}
+int gm_raise(gm_proc *p, gm_comm *c, int code, const char *name) {
+  if (!c) c = p->world;
+  return handle_error(p, c ? c->errh : NULL, c ? c->handle : MPI_COMM_WORLD, code, name);
+}
+CALL(Error_class, int code, int *class) {
+  *class = gm_class_of(code);
+  return MPI_SUCCESS;
+}
+CALL(Error_string, int code, char *text, int *length) {
+  snprintf(text, MPI_MAX_ERROR_STRING, "%s", gm_class_text(code));
+  *length = (int)strlen(text);
+  return MPI_SUCCESS;
+}
+static int new_code(gm_proc *p, int class) {
+  codes *k = &extras_of(p)->codes;
+  k->code = gm_grow(k->code, &k->max, k->count + 1, sizeof *k->code);
+  k->code[k->count].class = class ? class : (int)(USER_CODES + k->count);
+  return (int)(USER_CODES + k->count++);
+}
+CALL(Add_error_class, int *class) {
+  IN_ALWAYS("Add_error_class");
+  *class = new_code(p, 0);
+  return MPI_SUCCESS;
+}
+CALL(Add_error_code, int class, int *code) {
+  IN_ALWAYS("Add_error_code");
+  *code = new_code(p, class);
+  return MPI_SUCCESS;
+}
+CALL(Add_error_string, int code, const char *text) {
+  IN_ALWAYS("Add_error_string");
+  user_code *u = code_of(code);
+  FAIL_IF(!u, NULL, MPI_ERR_ARG);
+  free(u->text);
+  u->text = strdup(text);
+  return MPI_SUCCESS;
+}
+gm_errh *errh_of(gm_proc *p, MPI_Errhandler h) {
+  if (h >= MPI_ERRORS_ARE_FATAL && h <= MPI_ERRORS_ABORT) return &predefined[h - MPI_ERRORS_ARE_FATAL];
+  return gm_find(p, GM_T_ERRH, h);
+}
+static int errh_create(gm_proc *p, void *fn, MPI_Errhandler *h) {
+  gm_errh *e = gm_alloc(sizeof *e);
+  e->refs = 1;
+  e->kind = 3;
+  e->fn = fn;
+  *h = e->handle = GM_HANDLE(GM_T_ERRH, gm_put(&p->table[GM_T_ERRH], e));
+  return MPI_SUCCESS;
+}
+#define ERRH_CREATE(what, type)                                                                    \
+  CALL(what, type *fn, MPI_Errhandler *errhandler) {                                               \
+    IN_ALWAYS(#what);                                                                              \
+    return errh_create(p, *(void **)&fn, errhandler);                                              \
+  }
+ERRH_CREATE(Comm_create_errhandler, MPI_Comm_errhandler_function)
+ERRH_CREATE(Errhandler_create, MPI_Comm_errhandler_function)
+ERRH_CREATE(Win_create_errhandler, MPI_Win_errhandler_function)
+ERRH_CREATE(File_create_errhandler, MPI_File_errhandler_function)
+ERRH_CREATE(Session_create_errhandler, MPI_Session_errhandler_function)
+/* Communicators hold no count of it: its memory stays until the process ends. */
+CALL(Errhandler_free, MPI_Errhandler *h) {
+  IN_ALWAYS("Errhandler_free");
+  FAIL_IF(!errh_of(p, *h), NULL, MPI_ERR_ARG);
+  *h = MPI_ERRHANDLER_NULL;
+  return MPI_SUCCESS;
+}
+static int set_errh(gm_proc *p, const char *name, MPI_Comm comm, MPI_Errhandler h) {
+  gm_comm *c = comm_of(p, comm);
+  if (!c || !errh_of(p, h)) return gm_raise(p, c, c ? MPI_ERR_ARG : MPI_ERR_COMM, name);
+  c->errh = errh_of(p, h);
+  return MPI_SUCCESS;
+}
+static int get_errh(gm_proc *p, const char *name, MPI_Comm comm, MPI_Errhandler *h) {
+  gm_comm *c = comm_of(p, comm);
+  if (!c) return gm_raise(p, c, MPI_ERR_COMM, name);
+  *h = c->errh ? c->errh->handle : MPI_ERRORS_ARE_FATAL;
+  return MPI_SUCCESS;
+}
+CALL(Comm_set_errhandler, MPI_Comm comm, MPI_Errhandler h) {
+  IN("Comm_set_errhandler");
+  return set_errh(p, scope.name, comm, h);
+}
+CALL(Errhandler_set, MPI_Comm comm, MPI_Errhandler h) {
+  IN("Errhandler_set");
+  return set_errh(p, scope.name, comm, h);
+}
+CALL(Comm_get_errhandler, MPI_Comm comm, MPI_Errhandler *h) {
+  IN("Comm_get_errhandler");
+  return get_errh(p, scope.name, comm, h);
+}
+CALL(Errhandler_get, MPI_Comm comm, MPI_Errhandler *h) {
+  IN("Errhandler_get");
+  return get_errh(p, scope.name, comm, h);
+}
+CALL(Comm_call_errhandler, MPI_Comm comm, int code) {
+  IN("Comm_call_errhandler");
+  gm_comm *c = comm_of(p, comm);
+  FAIL_IF(!c, NULL, MPI_ERR_COMM);
+  gm_raise(p, c, code, scope.name);
+  return MPI_SUCCESS;
+}
+
+/* ---- beginning and end ------------------------------------------------------------------------------------ */
+static void make_world(gm_proc *p) {
+  if (p->world) return;
+  gm_group *all = gm_group_make(p->size, NULL), *one = gm_group_make(1, &p->rank);
+  p->world = gm_comm_make(p, all, NULL, 0);
+  p->self = gm_comm_make(p, one, NULL, GM_CONTEXTS);
+  p->world->handle = MPI_COMM_WORLD;
+  p->self->handle = MPI_COMM_SELF;
+  p->world->name = strdup("MPI_COMM_WORLD");
+  p->self->name = strdup("MPI_COMM_SELF");
+  gm_group_leave(all);
+  gm_group_leave(one);
+}
+static int begin(gm_proc *p, const char *name, int required, int *provided) {
+  if (p->state) gm_fatal("%s: MPI has been initialized before", name);
+  gm_check_open(p, name);
+  make_world(p);
+  p->state = 1;
+  p->main_thread = pm_thread_self();
+  p->thread_level = required;
+  if (provided) *provided = required;
+  pm_barrier(); /* nobody sends to a process that has not opened yet */
+  return MPI_SUCCESS;
+}
+CALL(Init, int *argc, char ***argv) {
+  IN_ALWAYS("Init");
+  (void)argc;
+  (void)argv;
+  return begin(p, scope.name, MPI_THREAD_SINGLE, NULL);
+}
+CALL(Init_thread, int *argc, char ***argv, int required, int *provided) {
+  IN_ALWAYS("Init_thread");
+  (void)argc;
+  (void)argv;
+  return begin(p, scope.name, required, provided);
+}
+CALL(Initialized, int *flag) {
+  *flag = gm_self() && gm_self()->state > 0;
+  return MPI_SUCCESS;
+}
+CALL(Finalized, int *flag) {
+  *flag = gm_self() && gm_self()->state == 2;
+  return MPI_SUCCESS;
+}
+CALL(Query_thread, int *provided) {
+  IN("Query_thread");
+  *provided = p->thread_level;
+  return MPI_SUCCESS;
+}
+CALL(Is_thread_main, int *flag) {
+  IN("Is_thread_main");
+  *flag = p->main_thread == pm_thread_self();
+  return MPI_SUCCESS;
+}
+CALL(Finalize, void) {
+  IN("Finalize");
+  gm_attrs_free(p, MPI_COMM_SELF, &p->self->attrs);
+  while (p->bsends) gm_wait_event(p);
+  gm_barrier(p, p->world);
+  p->state = 2;
+  if (!p->sessions) {
+    pm_barrier();
+    gm_close(p);
+  }
+  return MPI_SUCCESS;
+}
+CALL(Abort, MPI_Comm comm, int code) {
+  char text[100];
+  (void)comm;
+  snprintf(text, sizeof text, "application called MPI_Abort(MPI_COMM_WORLD, %d)", code);
+  PMI_Abort(code, text);
+  return MPI_SUCCESS;
+}
+CALL(Get_version, int *version, int *subversion) {
+  *version = MPI_VERSION;
+  *subversion = MPI_SUBVERSION;
+  return MPI_SUCCESS;
+}
+CALL(Get_library_version, char *text, int *length) {
+  *length = snprintf(text, MPI_MAX_LIBRARY_VERSION_STRING, "MPI of pm_run " PM_VERSION_STRING ": simulated, ABI of MPICH " MPICH_VERSION);
+  return MPI_SUCCESS;
+}
+CALL(Get_processor_name, char *name, int *length) {
+  IN("Get_processor_name");
+  *length = snprintf(name, MPI_MAX_PROCESSOR_NAME, "node%d", pm_process_node(pm_self()));
+  return MPI_SUCCESS;
+}
+#pragma weak MPI_Wtime = PMPI_Wtime
+double PMPI_Wtime(void) {
+  pm_compute_measured();
+  const double t_s = (double)pm_now_ns() / 1e9;
+  pm_yield(); /* who only looks at the clock lets time pass */
+  return t_s;
+}
+#pragma weak MPI_Wtick = PMPI_Wtick
+double PMPI_Wtick(void) { return 1e-9; }
+#pragma weak MPI_Pcontrol = PMPI_Pcontrol
+int PMPI_Pcontrol(const int level, ...) {
+  (void)level;
+  return MPI_SUCCESS;
+}
+
+/* ---- memory --------------------------------------------------------------------------------------------------- */
+CALL(Alloc_mem, MPI_Aint size, MPI_Info info, void *baseptr) {
+  IN("Alloc_mem");
+  (void)info;
+  FAIL_IF(size < 0, NULL, MPI_ERR_ARG);
+  void *memory = NULL;
+  FAIL_IF(posix_memalign(&memory, 64, size ? (size_t)size : 1), NULL, MPI_ERR_NO_MEM);
+  *(void **)baseptr = memory;
+  return MPI_SUCCESS;
+}
+CALL(Free_mem, void *base) {
+  IN("Free_mem");
+  free(base);
+  return MPI_SUCCESS;
+}
+#pragma weak MPI_Aint_add = PMPI_Aint_add
+MPI_Aint PMPI_Aint_add(MPI_Aint base, MPI_Aint disp) { return base + disp; }
+#pragma weak MPI_Aint_diff = PMPI_Aint_diff
+MPI_Aint PMPI_Aint_diff(MPI_Aint a, MPI_Aint b) { return a - b; }
+CALL(Get_address, const void *location, MPI_Aint *address) {
+  *address = (MPI_Aint)location;
+  return MPI_SUCCESS;
+}
+CALL(Address, void *location, MPI_Aint *address) {
+  *address = (MPI_Aint)location;
+  return MPI_SUCCESS;
+}
+
+/* ---- attributes -------------------------------------------------------------------------------------------------- */
+static int keyval_new(gm_proc *p, int kind, void *copy, void *delete, void *extra, int *keyval) {
+  gm_keyval *k = gm_alloc(sizeof *k);
+  k->refs = 1;
+  k->kind = kind;
+  k->copy_fn = copy;
+  k->delete_fn = delete;
+  *(void **)(void *)&k->copy = copy;
+  *(void **)(void *)&k->remove = delete;
+  k->extra = extra;
+  *keyval = GM_HANDLE(GM_T_KEYVAL, gm_put(&p->table[GM_T_KEYVAL], k));
+  return MPI_SUCCESS;
+}
+static int keyval_free(gm_proc *p, const char *name, int *keyval) {
+  gm_keyval *k = gm_find(p, GM_T_KEYVAL, *keyval);
+  if (!k) return gm_raise(p, NULL, MPI_ERR_KEYVAL, name);
+  k->is_freed = 1; /* stays while attributes use it */
+  *keyval = MPI_KEYVAL_INVALID;
+  return MPI_SUCCESS;
+}
+static int attr_delete(gm_proc *p, int handle, gm_attr **list, int keyval, int *found) {
+  gm_keyval *k = gm_find(p, GM_T_KEYVAL, keyval);
+  gm_attr **at = list;
+  while (*at && (*at)->keyval != keyval) at = &(*at)->next;
+  *found = *at != NULL;
+  if (!*at) return MPI_SUCCESS;
+  gm_attr *a = *at;
+  int code = MPI_SUCCESS;
+  if (k && k->delete_proxy && k->delete_fn)
+    code = k->delete_proxy(k->delete_fn, handle, keyval, a->type, a->value, k->extra);
+  else if (k && k->remove)
+    code = k->remove(handle, keyval, a->value, k->extra);
+  if (code) return code;
+  for (at = list; *at && *at != a;) at = &(*at)->next;
+  if (*at) *at = a->next;
+  free(a);
+  return MPI_SUCCESS;
+}
+int gm_attrs_free(gm_proc *p, int handle, gm_attr **list) {
+  while (*list) {
+    int found;
+    const int code = attr_delete(p, handle, list, (*list)->keyval, &found);
+    if (code) return code;
+  }
+  return MPI_SUCCESS;
+}
+static void attr_put(gm_attr **list, int keyval, void *value, int type) {
+  gm_attr *a = *list;
+  while (a && a->keyval != keyval) a = a->next;
+  if (!a) { /* the last one set is the first one deleted */
+    a = gm_alloc(sizeof *a);
+    a->keyval = keyval;
+    a->next = *list;
+    *list = a;
+  }
+  a->value = value;
+  a->type = type;
+}
+static int copy_list(gm_proc *p, int handle, const gm_attr *a, gm_attr **to) {
+  int flag = 0, code = MPI_SUCCESS;
+  void *value = NULL;
+  if (!a) return MPI_SUCCESS;
+  code = copy_list(p, handle, a->next, to);
+  if (code) return code;
+  const gm_keyval *k = gm_find(p, GM_T_KEYVAL, a->keyval);
+  if (!k) return MPI_SUCCESS;
+  if (k->copy_proxy && k->copy_fn)
+    code = k->copy_proxy(k->copy_fn, handle, a->keyval, k->extra, a->type, a->value, &value, &flag);
+  else if (k->copy)
+    code = k->copy(handle, a->keyval, k->extra, a->value, &value, &flag);
+  if (!code && flag) attr_put(to, a->keyval, value, a->type);
+  return code;
+}
+int gm_attrs_copy(gm_proc *p, int handle, gm_attr *from, gm_attr **to) { return copy_list(p, handle, from, to); }
+static int attr_set(gm_proc *p, const char *name, gm_comm *c, int handle, gm_attr **list, int keyval, void *value, int type) {
+  int found;
+  if (!gm_find(p, GM_T_KEYVAL, keyval)) return gm_raise(p, c, MPI_ERR_KEYVAL, name);
+  for (gm_attr *a = *list; a; a = a->next)
+    if (a->keyval == keyval) { /* the old value is deleted, its place in the order stays */
+      const gm_keyval *k = gm_find(p, GM_T_KEYVAL, keyval);
+      int code = MPI_SUCCESS;
+      if (k->delete_proxy && k->delete_fn)
+        code = k->delete_proxy(k->delete_fn, handle, keyval, a->type, a->value, k->extra);
+      else if (k->remove)
+        code = k->remove(handle, keyval, a->value, k->extra);
+      if (code) return gm_raise(p, c, code, name);
+      break;
+    }
+  (void)found;
+  attr_put(list, keyval, value, type);
+  return MPI_SUCCESS;
+}
+static int attr_get(const gm_attr *list, int keyval, void *value, int *flag) {
+  *flag = 0;
+  for (; list; list = list->next)
+    if (list->keyval == keyval) {
+      *(void **)value = list->value;
+      *flag = 1;
+    }
+  return MPI_SUCCESS;
+}
+static int predefined_attr(gm_proc *p, int keyval, int **value) {
+  int *v = extras_of(p)->attr;
+  v[0] = GM_TAG_UB;
+  v[1] = MPI_PROC_NULL;
+  v[2] = MPI_ANY_SOURCE;
+  v[3] = 1;
+  v[4] = p->size;
+  v[5] = (int)(USER_CODES - 2 + extras_of(p)->codes.count);
+  v[6] = 0;
+  *value = NULL;
+  switch (keyval & ~1) { /* Fortran's are one more */
+  case MPI_TAG_UB & ~1: *value = &v[0]; break;
+  case MPI_HOST & ~1: *value = &v[1]; break;
+  case MPI_IO & ~1: *value = &v[2]; break;
+  case MPI_WTIME_IS_GLOBAL & ~1: *value = &v[3]; break;
+  case MPI_UNIVERSE_SIZE & ~1: *value = &v[4]; break;
+  case MPI_LASTUSEDCODE & ~1: *value = &v[5]; break;
+  case MPI_APPNUM & ~1: *value = &v[6]; break;
+  default: break;
+  }
+  return *value != NULL;
+}
+static int comm_attr_get(gm_proc *p, const char *name, MPI_Comm comm, int keyval, void *value, int *flag) {
+  gm_comm *c = comm_of(p, comm);
+  int *known;
+  if (!c) return gm_raise(p, c, MPI_ERR_COMM, name);
+  if (predefined_attr(p, keyval, &known)) {
+    *flag = 1;
+    *(int **)value = known;
+    return MPI_SUCCESS;
+  }
+  if (!gm_find(p, GM_T_KEYVAL, keyval)) return gm_raise(p, c, MPI_ERR_KEYVAL, name);
+  return attr_get(c->attrs, keyval, value, flag);
+}
+static int comm_attr_set(gm_proc *p, const char *name, MPI_Comm comm, int keyval, void *value) {
+  gm_comm *c = comm_of(p, comm);
+  if (!c) return gm_raise(p, c, MPI_ERR_COMM, name);
+  return attr_set(p, name, c, comm, &c->attrs, keyval, value, 0);
+}
+static int comm_attr_delete(gm_proc *p, const char *name, MPI_Comm comm, int keyval) {
+  gm_comm *c = comm_of(p, comm);
+  int found;
+  if (!c) return gm_raise(p, c, MPI_ERR_COMM, name);
+  if (!gm_find(p, GM_T_KEYVAL, keyval)) return gm_raise(p, c, MPI_ERR_KEYVAL, name);
+  const int code = attr_delete(p, comm, &c->attrs, keyval, &found);
+  return code ? gm_raise(p, c, code, name) : MPI_SUCCESS;
+}
+#define KEYVAL_CREATE(what, kind, copy_type, delete_type)                                          \
+  CALL(what, copy_type *copy, delete_type *delete, int *keyval, void *extra) {                     \
+    IN_ALWAYS(#what);                                                                              \
+    return keyval_new(p, kind, *(void **)&copy, *(void **)&delete, extra, keyval);                 \
+  }
+KEYVAL_CREATE(Comm_create_keyval, 1, MPI_Comm_copy_attr_function, MPI_Comm_delete_attr_function)
+KEYVAL_CREATE(Keyval_create, 1, MPI_Copy_function, MPI_Delete_function)
+KEYVAL_CREATE(Type_create_keyval, 2, MPI_Type_copy_attr_function, MPI_Type_delete_attr_function)
+KEYVAL_CREATE(Win_create_keyval, 3, MPI_Win_copy_attr_function, MPI_Win_delete_attr_function)
+#define KEYVAL_FREE(what)                                                                          \
+  CALL(what, int *keyval) {                                                                        \
+    IN_ALWAYS(#what);                                                                              \
+    return keyval_free(p, scope.name, keyval);                                                     \
+  }
+KEYVAL_FREE(Comm_free_keyval)
+KEYVAL_FREE(Keyval_free)
+KEYVAL_FREE(Type_free_keyval)
+KEYVAL_FREE(Win_free_keyval)
+CALL(Comm_get_attr, MPI_Comm comm, int keyval, void *value, int *flag) {
+  IN("Comm_get_attr");
+  return comm_attr_get(p, scope.name, comm, keyval, value, flag);
+}
+CALL(Attr_get, MPI_Comm comm, int keyval, void *value, int *flag) {
+  IN("Attr_get");
+  return comm_attr_get(p, scope.name, comm, keyval, value, flag);
+}
+CALL(Comm_set_attr, MPI_Comm comm, int keyval, void *value) {
+  IN("Comm_set_attr");
+  return comm_attr_set(p, scope.name, comm, keyval, value);
+}
+CALL(Attr_put, MPI_Comm comm, int keyval, void *value) {
+  IN("Attr_put");
+  return comm_attr_set(p, scope.name, comm, keyval, value);
+}
+CALL(Comm_delete_attr, MPI_Comm comm, int keyval) {
+  IN("Comm_delete_attr");
+  return comm_attr_delete(p, scope.name, comm, keyval);
+}
+CALL(Attr_delete, MPI_Comm comm, int keyval) {
+  IN("Attr_delete");
+  return comm_attr_delete(p, scope.name, comm, keyval);
+}
+CALL(Type_get_attr, MPI_Datatype type, int keyval, void *value, int *flag) {
+  IN("Type_get_attr");
+  gm_type *t = type_of(p, type);
+  FAIL_IF(!t, NULL, MPI_ERR_TYPE);
+  FAIL_IF(!gm_find(p, GM_T_KEYVAL, keyval), NULL, MPI_ERR_KEYVAL);
+  return attr_get(t->attrs, keyval, value, flag);
+}
+CALL(Type_set_attr, MPI_Datatype type, int keyval, void *value) {
+  IN("Type_set_attr");
+  gm_type *t = type_of(p, type);
+  FAIL_IF(!t, NULL, MPI_ERR_TYPE);
+  return attr_set(p, scope.name, NULL, type, &t->attrs, keyval, value, 0);
+}
+CALL(Type_delete_attr, MPI_Datatype type, int keyval) {
+  IN("Type_delete_attr");
+  gm_type *t = type_of(p, type);
+  int found;
+  FAIL_IF(!t, NULL, MPI_ERR_TYPE);
+  FAIL_IF(!gm_find(p, GM_T_KEYVAL, keyval), NULL, MPI_ERR_KEYVAL);
+  const int code = attr_delete(p, type, &t->attrs, keyval, &found);
+  FAIL_IF(code, NULL, code);
+  return MPI_SUCCESS;
+}
+#pragma weak MPIR_Dup_fn = PMPI_Dup_fn_of_attributes
+int PMPI_Dup_fn_of_attributes(MPI_Comm comm, int keyval, void *extra, void *in, void *out, int *flag) __attribute__((visibility("default")));
+int PMPI_Dup_fn_of_attributes(MPI_Comm comm, int keyval, void *extra, void *in, void *out, int *flag) {
+  (void)comm, (void)keyval, (void)extra;
+  *(void **)out = in;
+  *flag = 1;
+  return MPI_SUCCESS;
+}
+/* What Debian's Fortran library asks of MPICH beside MPI: attributes that know their language. */
+#define FOR_FORTRAN __attribute__((visibility("default")))
+FOR_FORTRAN int MPII_Comm_get_attr(MPI_Comm comm, int keyval, void *value, int *flag, int type);
+FOR_FORTRAN int MPII_Comm_set_attr(MPI_Comm comm, int keyval, void *value, int type);
+FOR_FORTRAN int MPII_Type_get_attr(MPI_Datatype type, int keyval, void *value, int *flag, int how);
+FOR_FORTRAN int MPII_Type_set_attr(MPI_Datatype type, int keyval, void *value, int how);
+FOR_FORTRAN int MPII_Keyval_set_proxy(int keyval, int (*copy)(void *, int, int, void *, int, void *, void **, int *),
+                                      int (*delete)(void *, int, int, int, void *, void *));
+FOR_FORTRAN void MPII_Grequest_set_lang_f77(MPI_Request request);
+int MPII_Comm_get_attr(MPI_Comm comm, int keyval, void *value, int *flag, int type) {
+  IN("Comm_get_attr");
+  int *known;
+  (void)type;
+  if (predefined_attr(p, keyval, &known)) {
+    *flag = 1;
+    *(void **)value = (void *)(intptr_t)*known;
+    return MPI_SUCCESS;
+  }
+  return comm_attr_get(p, scope.name, comm, keyval, value, flag);
+}
+int MPII_Comm_set_attr(MPI_Comm comm, int keyval, void *value, int type) {
+  IN("Comm_set_attr");
+  gm_comm *c = comm_of(p, comm);
+  FAIL_IF(!c, NULL, MPI_ERR_COMM);
+  return attr_set(p, scope.name, c, comm, &c->attrs, keyval, value, type);
+}
+int MPII_Type_get_attr(MPI_Datatype type, int keyval, void *value, int *flag, int how) {
+  (void)how;
+  return PMPI_Type_get_attr(type, keyval, value, flag);
+}
+int MPII_Type_set_attr(MPI_Datatype type, int keyval, void *value, int how) {
+  IN("Type_set_attr");
+  gm_type *t = type_of(p, type);
+  FAIL_IF(!t, NULL, MPI_ERR_TYPE);
+  return attr_set(p, scope.name, NULL, type, &t->attrs, keyval, value, how);
+}
+int MPII_Keyval_set_proxy(int keyval, int (*copy)(void *, int, int, void *, int, void *, void **, int *),
+                          int (*delete)(void *, int, int, int, void *, void *)) {
+  gm_keyval *k = gm_find(gm_self(), GM_T_KEYVAL, keyval);
+  if (k) k->copy_proxy = copy, k->delete_proxy = delete;
+  return MPI_SUCCESS;
+}
+void MPII_Grequest_set_lang_f77(MPI_Request request) { (void)request; }
+
+/* ---- info ----------------------------------------------------------------------------------------------------------- */
+gm_info *info_of(gm_proc *p, MPI_Info h) { return gm_find(p, GM_T_INFO, h); }
+MPI_Info info_handle(gm_proc *p, gm_info *info) {
+  return info->handle = GM_HANDLE(GM_T_INFO, gm_put(&p->table[GM_T_INFO], info));
+}
+void gm_info_free(gm_info *info) {
+  for (int i = 0; info && i < info->count; i++) free(info->key[i]), free(info->value[i]);
+  if (info) free(info->key), free(info->value);
+  free(info);
+}
+static int info_index(const gm_info *info, const char *key) {
+  for (int i = 0; info && i < info->count; i++)
+    if (strcmp(info->key[i], key) == 0) return i;
+  return -1;
+}
+const char *gm_info_value(const gm_info *info, const char *key) {
+  const int i = info_index(info, key);
+  return i < 0 ? NULL : info->value[i];
+}
+static void info_put(gm_info *info, const char *key, const char *value) {
+  int i = info_index(info, key);
+  if (i < 0) {
+    i = info->count++;
+    info->key = realloc(info->key, (size_t)info->count * sizeof *info->key);
+    info->value = realloc(info->value, (size_t)info->count * sizeof *info->value);
+    if (!info->key || !info->value) gm_fatal("out of memory for MPI");
+    info->key[i] = strdup(key);
+  } else
+    free(info->value[i]);
+  info->value[i] = strdup(value);
+}
+gm_info *gm_info_copy(const gm_info *info) {
+  gm_info *copy = gm_alloc(sizeof *copy);
+  for (int i = 0; info && i < info->count; i++) info_put(copy, info->key[i], info->value[i]);
+  return copy;
+}
+CALL(Info_create, MPI_Info *info) {
+  IN_ALWAYS("Info_create");
+  *info = info_handle(p, gm_alloc(sizeof(gm_info)));
+  return MPI_SUCCESS;
+}
+CALL(Info_create_env, int argc, char *argv[], MPI_Info *info) {
+  IN_ALWAYS("Info_create_env");
+  gm_info *i = gm_alloc(sizeof *i);
+  char text[32];
+  if (argc > 0 && argv) info_put(i, "command", argv[0]);
+  snprintf(text, sizeof text, "%d", p->size);
+  info_put(i, "maxprocs", text);
+  *info = info_handle(p, i);
+  return MPI_SUCCESS;
+}
+CALL(Info_dup, MPI_Info info, MPI_Info *copy) {
+  IN_ALWAYS("Info_dup");
+  FAIL_IF(!info_of(p, info), NULL, MPI_ERR_INFO);
+  *copy = info_handle(p, gm_info_copy(info_of(p, info)));
+  return MPI_SUCCESS;
+}
+CALL(Info_free, MPI_Info *info) {
+  IN_ALWAYS("Info_free");
+  gm_info *i = info_of(p, *info);
+  FAIL_IF(!i, NULL, MPI_ERR_INFO);
+  gm_drop(&p->table[GM_T_INFO], GM_INDEX(*info));
+  gm_info_free(i);
+  *info = MPI_INFO_NULL;
+  return MPI_SUCCESS;
+}
+CALL(Info_set, MPI_Info info, const char *key, const char *value) {
+  IN_ALWAYS("Info_set");
+  FAIL_IF(!info_of(p, info), NULL, MPI_ERR_INFO);
+  FAIL_IF(!key || !*key || strlen(key) > MPI_MAX_INFO_KEY, NULL, MPI_ERR_INFO_KEY);
+  FAIL_IF(!value || strlen(value) > MPI_MAX_INFO_VAL, NULL, MPI_ERR_INFO_VALUE);
+  info_put(info_of(p, info), key, value);
+  return MPI_SUCCESS;
+}
+CALL(Info_delete, MPI_Info info, const char *key) {
+  IN_ALWAYS("Info_delete");
+  gm_info *n = info_of(p, info);
+  FAIL_IF(!n, NULL, MPI_ERR_INFO);
+  const int i = info_index(n, key);
+  FAIL_IF(i < 0, NULL, MPI_ERR_INFO_NOKEY);
+  free(n->key[i]);
+  free(n->value[i]);
+  n->count--;
+  for (int k = i; k < n->count; k++) n->key[k] = n->key[k + 1], n->value[k] = n->value[k + 1];
+  return MPI_SUCCESS;
+}
+CALL(Info_get, MPI_Info info, const char *key, int length, char *value, int *flag) {
+  IN_ALWAYS("Info_get");
+  FAIL_IF(!info_of(p, info), NULL, MPI_ERR_INFO);
+  const char *v = gm_info_value(info_of(p, info), key);
+  *flag = v != NULL;
+  if (v) snprintf(value, (size_t)length + 1, "%s", v);
+  return MPI_SUCCESS;
+}
+CALL(Info_get_string, MPI_Info info, const char *key, int *length, char *value, int *flag) {
+  IN_ALWAYS("Info_get_string");
+  FAIL_IF(!info_of(p, info), NULL, MPI_ERR_INFO);
+  const char *v = gm_info_value(info_of(p, info), key);
+  *flag = v != NULL;
+  if (v && *length > 0) snprintf(value, (size_t)*length, "%s", v);
+  if (v) *length = (int)strlen(v) + 1;
+  return MPI_SUCCESS;
+}
+CALL(Info_get_valuelen, MPI_Info info, const char *key, int *length, int *flag) {
+  IN_ALWAYS("Info_get_valuelen");
+  FAIL_IF(!info_of(p, info), NULL, MPI_ERR_INFO);
+  const char *v = gm_info_value(info_of(p, info), key);
+  *flag = v != NULL;
+  if (v) *length = (int)strlen(v);
+  return MPI_SUCCESS;
+}
+CALL(Info_get_nkeys, MPI_Info info, int *count) {
+  IN_ALWAYS("Info_get_nkeys");
+  FAIL_IF(!info_of(p, info), NULL, MPI_ERR_INFO);
+  *count = info_of(p, info)->count;
+  return MPI_SUCCESS;
+}
+CALL(Info_get_nthkey, MPI_Info info, int n, char *key) {
+  IN_ALWAYS("Info_get_nthkey");
+  gm_info *i = info_of(p, info);
+  FAIL_IF(!i, NULL, MPI_ERR_INFO);
+  FAIL_IF(n < 0 || n >= i->count, NULL, MPI_ERR_ARG);
+  strcpy(key, i->key[n]);
+  return MPI_SUCCESS;
+}
+
+/* ---- sessions ---------------------------------------------------------------------------------------------------------- */
+typedef struct session { gm_errh *errh; } session;
+static session *session_of(gm_proc *p, MPI_Session h) { return gm_find(p, GM_T_SESSION, h); }
+static const char *const psets[] = {"mpi://WORLD", "mpi://SELF"};
+CALL(Session_init, MPI_Info info, MPI_Errhandler errhandler, MPI_Session *s) {
+  IN_ALWAYS("Session_init");
+  session *n = gm_alloc(sizeof *n);
+  (void)info;
+  n->errh = errh_of(p, errhandler);
+  gm_check_open(p, scope.name);
+  make_world(p);
+  if (!p->sessions++ && p->state != 1) pm_barrier();
+  *s = GM_HANDLE(GM_T_SESSION, gm_put(&p->table[GM_T_SESSION], n));
+  return MPI_SUCCESS;
+}
+CALL(Session_finalize, MPI_Session *s) {
+  IN_ALWAYS("Session_finalize");
+  session *n = session_of(p, *s);
+  FAIL_IF(!n, NULL, MPI_ERR_SESSION);
+  gm_drop(&p->table[GM_T_SESSION], GM_INDEX(*s));
+  free(n);
+  *s = MPI_SESSION_NULL;
+  p->sessions--;
+  return MPI_SUCCESS;
+}
+CALL(Session_get_num_psets, MPI_Session s, MPI_Info info, int *count) {
+  IN_ALWAYS("Session_get_num_psets");
+  (void)info;
+  FAIL_IF(!session_of(p, s), NULL, MPI_ERR_SESSION);
+  *count = 2;
+  return MPI_SUCCESS;
+}
+CALL(Session_get_nth_pset, MPI_Session s, MPI_Info info, int n, int *length, char *name) {
+  IN_ALWAYS("Session_get_nth_pset");
+  (void)info;
+  FAIL_IF(!session_of(p, s), NULL, MPI_ERR_SESSION);
+  FAIL_IF(n < 0 || n > 1, NULL, MPI_ERR_ARG);
+  if (*length > 0) snprintf(name, (size_t)*length, "%s", psets[n]);
+  *length = (int)strlen(psets[n]) + 1;
+  return MPI_SUCCESS;
+}
+CALL(Session_get_info, MPI_Session s, MPI_Info *info) {
+  IN_ALWAYS("Session_get_info");
+  FAIL_IF(!session_of(p, s), NULL, MPI_ERR_SESSION);
+  gm_info *i = gm_alloc(sizeof *i);
+  info_put(i, "thread_level", "MPI_THREAD_MULTIPLE");
+  *info = info_handle(p, i);
+  return MPI_SUCCESS;
+}
+CALL(Session_get_pset_info, MPI_Session s, const char *name, MPI_Info *info) {
+  IN_ALWAYS("Session_get_pset_info");
+  char text[32];
+  FAIL_IF(!session_of(p, s), NULL, MPI_ERR_SESSION);
+  FAIL_IF(strcasecmp(name, psets[0]) != 0 && strcasecmp(name, psets[1]) != 0, NULL, MPI_ERR_ARG);
+  gm_info *i = gm_alloc(sizeof *i);
+  snprintf(text, sizeof text, "%d", strcasecmp(name, psets[0]) == 0 ? p->size : 1);
+  info_put(i, "mpi_size", text);
+  *info = info_handle(p, i);
+  return MPI_SUCCESS;
+}
+CALL(Group_from_session_pset, MPI_Session s, const char *name, MPI_Group *group) {
+  IN_ALWAYS("Group_from_session_pset");
+  FAIL_IF(!session_of(p, s), NULL, MPI_ERR_SESSION);
+  const int is_world = strcasecmp(name, psets[0]) == 0;
+  FAIL_IF(!is_world && strcasecmp(name, psets[1]) != 0, NULL, MPI_ERR_ARG);
+  *group = group_handle(p, gm_group_keep(is_world ? p->world->local : p->self->local));
+  return MPI_SUCCESS;
+}
+CALL(Session_set_errhandler, MPI_Session s, MPI_Errhandler h) {
+  IN_ALWAYS("Session_set_errhandler");
+  FAIL_IF(!session_of(p, s) || !errh_of(p, h), NULL, MPI_ERR_SESSION);
+  session_of(p, s)->errh = errh_of(p, h);
+  return MPI_SUCCESS;
+}
+CALL(Session_get_errhandler, MPI_Session s, MPI_Errhandler *h) {
+  IN_ALWAYS("Session_get_errhandler");
+  FAIL_IF(!session_of(p, s), NULL, MPI_ERR_SESSION);
+  *h = session_of(p, s)->errh ? session_of(p, s)->errh->handle : MPI_ERRORS_ARE_FATAL;
+  return MPI_SUCCESS;
+}
+CALL(Session_call_errhandler, MPI_Session s, int code) {
+  IN_ALWAYS("Session_call_errhandler");
+  FAIL_IF(!session_of(p, s), NULL, MPI_ERR_SESSION);
+  handle_error(p, session_of(p, s)->errh, s, code, scope.name);
+  return MPI_SUCCESS;
+}

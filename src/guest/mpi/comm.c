@@ -1,0 +1,109 @@
+/* Groups and communicators: who belongs to them, and the contexts that keep their messages apart. */
+#include "gm.h"
+
+/* ---- groups: equal lists of ranks are one object ------------------------------------------------------- */
+enum { BUCKETS = 4096 };
+static gm_group *buckets[BUCKETS];
+
+gm_group *gm_group_keep(gm_group *g) {
+  g->refs++;
+  return g;
+}
+void gm_group_leave(gm_group *g) {
+  if (!g || --g->refs) return;
+  gm_group **at = &buckets[g->hash % BUCKETS];
+  while (*at != g) at = &(*at)->next;
+  *at = g->next;
+  free(g->rank);
+  free(g->place);
+  free(g);
+}
+gm_group *gm_group_make(int size, const int *ranks) {
+  uint64_t hash = (uint64_t)size * 0x9E3779B97F4A7C15u;
+  int is_plain = 1;
+  for (int i = 0; ranks && i < size && is_plain; i++) is_plain = ranks[i] == i;
+  if (is_plain) ranks = NULL;
+  for (int i = 0; ranks && i < size; i++) hash = (hash ^ (uint64_t)ranks[i]) * 0x100000001B3u;
+  for (gm_group *g = buckets[hash % BUCKETS]; g; g = g->next)
+    if (g->hash == hash && g->size == size && !g->rank == !ranks && (!ranks || memcmp(g->rank, ranks, (size_t)size * sizeof *ranks) == 0))
+      return gm_group_keep(g);
+  gm_group *g = gm_alloc(sizeof *g);
+  g->refs = 1;
+  g->size = size;
+  g->hash = hash;
+  if (ranks) {
+    g->rank = gm_alloc((size_t)size * sizeof *ranks);
+    memcpy(g->rank, ranks, (size_t)size * sizeof *ranks);
+  }
+  g->next = buckets[hash % BUCKETS];
+  buckets[hash % BUCKETS] = g;
+  return g;
+}
+int gm_group_world(const gm_group *g, int rank) { return g->rank ? g->rank[rank] : rank; }
+static const int *sorting;
+static int by_rank(const void *a, const void *b) {
+  const int x = sorting[*(const int *)a], y = sorting[*(const int *)b];
+  return (x > y) - (x < y);
+}
+int gm_group_find(gm_group *g, int world_rank) {
+  if (!g->rank) return world_rank >= 0 && world_rank < g->size ? world_rank : GM_UNDEFINED;
+  if (g->size <= 8) {
+    for (int i = 0; i < g->size; i++)
+      if (g->rank[i] == world_rank) return i;
+    return GM_UNDEFINED;
+  }
+  if (!g->place) {
+    g->place = gm_alloc((size_t)g->size * sizeof *g->place);
+    for (int i = 0; i < g->size; i++) g->place[i] = i;
+    sorting = g->rank;
+    qsort(g->place, (size_t)g->size, sizeof *g->place, by_rank);
+  }
+  int low = 0, high = g->size - 1;
+  while (low < high) {
+    const int middle = (low + high) / 2;
+    if (g->rank[g->place[middle]] < world_rank)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return g->rank[g->place[low]] == world_rank ? g->place[low] : GM_UNDEFINED;
+}
+
+/* ---- communicators ------------------------------------------------------------------------------------- */
+gm_comm *gm_comm_make(gm_proc *p, gm_group *local, gm_group *remote, uint32_t context) {
+  gm_comm *c = gm_alloc(sizeof *c);
+  c->refs = 1;
+  c->local = gm_group_keep(local);
+  c->remote = remote ? gm_group_keep(remote) : NULL;
+  c->context = context;
+  c->rank = gm_group_find(local, p->rank);
+  if (context + GM_CONTEXTS > p->next_context) p->next_context = context + GM_CONTEXTS;
+  return c;
+}
+static void topo_free(gm_topo *t) {
+  if (!t) return;
+  free(t->dims);
+  free(t->periods);
+  free(t->index);
+  free(t->edges);
+  free(t->in);
+  free(t->out);
+  free(t->in_weights);
+  free(t->out_weights);
+  free(t);
+}
+void gm_comm_unref(gm_comm *c) {
+  if (!c || --c->refs) return;
+  for (int i = 0; i < GM_PLANS; i++) nbc_schedule_free(c->plan[i].schedule);
+  gm_comm_unref(c->local_comm);
+  gm_group_leave(c->local);
+  gm_group_leave(c->remote);
+  topo_free(c->topo);
+  free(c->name);
+  free(c);
+}
+uint32_t gm_comm_agree(gm_proc *p, gm_comm *c) {
+  int64_t next = p->next_context;
+  gm_allreduce_max(p, c, &next, 1);
+  return (uint32_t)next;
+}

@@ -1,0 +1,311 @@
+/* MPI inside the simulated machine: what its parts share. No mpi.h here: the core has own objects and
+   own constants, and the calls_*.c files put an ABI (today that of MPICH) on top of them.
+
+     progress.c  messages over Portals: eager, rendezvous by a fetch of the receiver, matching by the NIC
+     type.c      datatypes: layout, packing, external32
+     op.c        operators
+     coll.c      collectives: schedules of nbc_overlap.h run over progress.c
+     comm.c      groups, contexts, communicators
+     calls_*.c   the MPI functions, by subject
+     abi.h       handles of the ABI, its constants
+
+   Every object belongs to one simulated process (gm_self()); groups alone are shared by all processes,
+   since most have the same. Errors are MPI's error classes. "gm" stands for guest MPI; nothing but MPI's
+   own names is visible to the programs. */
+#ifndef GM_H
+#define GM_H
+#pragma GCC visibility push(default)
+#include "portals_model.h"
+#pragma GCC visibility pop
+#include "nbc_overlap.h"
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct gm_proc gm_proc;
+typedef struct gm_msg gm_msg;
+typedef struct gm_type gm_type;
+typedef struct gm_op gm_op;
+typedef struct gm_group gm_group;
+typedef struct gm_comm gm_comm;
+typedef struct gm_coll gm_coll;
+typedef struct gm_req gm_req;
+typedef struct gm_attr gm_attr;
+typedef struct gm_errh gm_errh;
+typedef struct gm_info gm_info;
+
+/* Error classes with the meaning and the numbers that they have in MPICH; abi.h checks them. */
+enum {
+  GM_OK = 0, GM_ERR_BUFFER, GM_ERR_COUNT, GM_ERR_TYPE, GM_ERR_TAG, GM_ERR_COMM, GM_ERR_RANK, GM_ERR_ROOT,
+  GM_ERR_GROUP, GM_ERR_OP, GM_ERR_TOPOLOGY, GM_ERR_DIMS, GM_ERR_ARG, GM_ERR_UNKNOWN, GM_ERR_TRUNCATE,
+  GM_ERR_OTHER, GM_ERR_INTERN, GM_ERR_IN_STATUS, GM_ERR_PENDING, GM_ERR_REQUEST, GM_ERR_NO_MEM = 34
+};
+enum { GM_ANY_SOURCE = -2, GM_PROC_NULL = -1, GM_ROOT = -3, GM_ANY_TAG = -1, GM_UNDEFINED = -32766 };
+#define GM_TAG_UB 0x0FFFFFFF
+
+/* ---- messages (progress.c) ---------------------------------------------------------------------- */
+/* One send or receive of bytes. The caller's, untouched until it is done. */
+struct gm_msg {
+  void (*done)(gm_msg *msg); /* called when it ends, by who handles events: may post, may not wait */
+  void *user;
+  uint32_t user_id;
+  int is_done, error, source, tag; /* source: rank in the world */
+  uint64_t bytes;
+  /* of progress.c */
+  void *buffer;
+  uint64_t limit_bytes;
+  uint32_t context, slot;
+  int peer, want_tag, waits, pieces_seen;
+  int8_t is_send, is_sync, is_posted, has_met;
+  ptl_handle_any_t handle;
+  gm_msg *next;
+};
+/* What a probe found; `early` is the message itself when it was taken out of the queue. */
+typedef struct gm_probe {
+  int found, source, tag;
+  uint64_t bytes, hdr;
+  ptl_process_t initiator;
+  void *early;
+  uint64_t early_bytes;
+} gm_probe;
+
+typedef enum gm_progress { GM_IN_CALLS = 0, GM_DEDICATED, GM_TIMER } gm_progress;
+/* Options of the run, the same for every process. Set before it, never changed in it. */
+typedef struct gm_options {
+  gm_progress progress;
+  int64_t period_ns;
+  uint64_t eager_bytes;
+} gm_options;
+extern gm_options gm_set;
+
+typedef struct gm_table {
+  void **item;
+  uint32_t *free_next;
+  uint32_t count, max, first_free;
+} gm_table;
+enum { GM_T_COMM = 1, GM_T_GROUP, GM_T_TYPE, GM_T_FILE, GM_T_ERRH, GM_T_OP, GM_T_INFO, GM_T_WIN, GM_T_KEYVAL,
+       GM_T_REQ = 11, GM_T_SESSION = 14, GM_T_COUNT = 16 };
+
+typedef struct gm_waiter {
+  pm_thread *thread;
+  const int *flag;
+  struct gm_waiter *next;
+} gm_waiter;
+
+struct gm_proc {
+  int rank, size; /* in the world */
+  int state;      /* 0 before, 1 between, 2 after MPI_Init ... MPI_Finalize */
+  int is_open;    /* interface is there; sessions count too */
+  int sessions, thread_level;
+  pm_thread *main_thread;
+  ptl_handle_ni_t ni;
+  ptl_handle_eq_t eq;
+  ptl_handle_md_t md, md_quiet;
+  ptl_pt_index_t pt, pt_shown, pt_win;
+  uint64_t piece_bytes;
+  uint32_t slots;
+  char *early, *reserve;
+  gm_msg *late, *late_tail; /* receives and sends that the NIC has no room for yet, in order */
+  gm_waiter *waiters;
+  int has_poller, is_handling;
+  uint32_t next_context;
+  gm_comm *world, *self;
+  gm_table table[GM_T_COUNT];
+  gm_req *free_reqs;
+  gm_msg *free_msgs;
+  int64_t stolen_ns;      /* by a timer's worker from the computation */
+  int ticks;
+  gm_errh *world_errh;
+  void *bsend;
+  uint64_t bsend_bytes;
+  gm_req *bsends;
+  void *abi;              /* of the calls */
+  int call_depth;
+};
+gm_proc *gm_self(void); /* NULL outside of a process; made at the first call */
+int gm_open(gm_proc *p);
+void gm_close(gm_proc *p);
+void gm_isend(gm_proc *p, gm_msg *m, const void *buffer, uint64_t bytes, int peer, uint32_t context, int tag, int is_sync);
+void gm_irecv(gm_proc *p, gm_msg *m, void *buffer, uint64_t bytes, int peer, uint32_t context, int tag);
+int gm_cancel(gm_proc *p, gm_msg *m); /* 1: withdrawn */
+void gm_probe_for(gm_proc *p, gm_probe *probe, int peer, uint32_t context, int tag, int take);
+/* Goes on with what a probe took. */
+void gm_irecv_taken(gm_proc *p, gm_msg *m, void *buffer, uint64_t bytes, gm_probe *probe);
+/* Waits until the flag is set by an event. */
+void gm_wait(gm_proc *p, const int *flag);
+/* Waits for any event. */
+void gm_wait_event(gm_proc *p);
+/* Handles what is there; a look in vain takes its time. */
+void gm_poll(gm_proc *p);
+int gm_rank_of(ptl_process_t id);
+void gm_busy_bytes(double bytes); /* a copy or reduction of so many bytes by the CPU */
+void gm_fatal(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+
+void *gm_alloc(size_t bytes); /* zeroed; ends the run when there is none */
+void *gm_grow(void *array, uint32_t *max, uint32_t need, size_t size);
+uint32_t gm_put(gm_table *t, void *item);
+void *gm_at(const gm_table *t, uint32_t index); /* NULL: none */
+void gm_drop(gm_table *t, uint32_t index);
+
+/* ---- datatypes (type.c) -------------------------------------------------------------------------- */
+typedef enum gm_kind { /* of basic types */
+  GM_K_NONE = 0, GM_K_BYTE, GM_K_CHAR, GM_K_LOGICAL4, GM_K_BOOL, GM_K_WCHAR, GM_K_I8, GM_K_U8, GM_K_I16, GM_K_U16, GM_K_I32,
+  GM_K_U32, GM_K_I64, GM_K_U64, GM_K_F16, GM_K_F32, GM_K_F64, GM_K_F80, GM_K_F128, GM_K_C32, GM_K_C64, GM_K_C80, GM_K_C128,
+  GM_K_PAIR_F32, GM_K_PAIR_F64, GM_K_PAIR_I64, GM_K_PAIR_I16, GM_K_PAIR_I32, GM_K_PAIR_F80, GM_K_PAIR_2F32, GM_K_PAIR_2F64,
+  GM_K_COUNT
+} gm_kind;
+typedef struct gm_part { /* so many children one after the other, from there on */
+  int64_t disp;
+  uint64_t count;
+  gm_type *child;
+} gm_part;
+struct gm_type {
+  int refs, is_committed, is_static;
+  gm_kind kind; /* basic; NONE: derived */
+  uint64_t size, parts_count, elements; /* elements: basic ones */
+  int64_t lb, ub, true_lb, true_ub;
+  int has_lb, has_ub; /* fixed by resized, subarray, darray, MPI_LB, MPI_UB */
+  int is_dense;       /* its bytes lie in one piece, in order, from true_lb on */
+  int align;
+  uint64_t repeat;    /* > 1 or vector: part[0] repeat times, stride apart */
+  int64_t stride;
+  gm_part *part;
+  /* envelope and contents */
+  int combiner, ints_count, aints_count, counts_count, types_count;
+  int *ints;
+  int64_t *aints, *counts;
+  gm_type **types;
+  gm_attr *attrs;
+  char *name;
+  int handle;
+};
+#define GM_EXTENT(t) ((t)->ub - (t)->lb)
+/* bytes lie as they are sent, for any count */
+#define GM_IS_PLAIN(t) ((t)->is_dense && (int64_t)(t)->size == GM_EXTENT(t))
+gm_type *gm_type_basic(gm_kind kind, uint64_t size, int align);
+gm_type *gm_type_list(const gm_part *parts, uint64_t count);
+gm_type *gm_type_vector(uint64_t count, uint64_t blocklen, int64_t stride_bytes, gm_type *child);
+gm_type *gm_type_resized(gm_type *old, int64_t lb, int64_t extent);
+void gm_type_ref(gm_type *t);
+void gm_type_unref(gm_type *t);
+/* From count elements at buffer to packed bytes, and back; at most max_bytes. ret bytes moved */
+uint64_t gm_pack(const void *buffer, uint64_t count, const gm_type *t, void *packed);
+uint64_t gm_unpack(void *buffer, uint64_t count, const gm_type *t, const void *packed, uint64_t bytes);
+/* Pieces of memory, joined where they touch. */
+void gm_pieces(const gm_type *t, uint64_t count, int64_t at, void (*fn)(void *arg, int64_t offset, uint64_t bytes), void *arg);
+/* Whole basic elements in so many bytes, UINT64_MAX when a piece of one is left; count: whole t. */
+uint64_t gm_elements(const gm_type *t, uint64_t bytes);
+uint64_t gm_external_size(const gm_type *t, uint64_t count);
+uint64_t gm_external(const void *from, void *to, uint64_t count, const gm_type *t, int is_unpack, uint64_t max_bytes);
+/* Copy between two typed buffers through packed form. */
+void gm_copy(const void *from, uint64_t from_count, const gm_type *from_type, void *to, uint64_t to_count, const gm_type *to_type);
+gm_kind gm_kind_of(const gm_type *t); /* the one basic kind it is made of; NONE: several */
+
+/* ---- operators (op.c) ---------------------------------------------------------------------------- */
+enum { GM_OP_NULL, GM_MAX, GM_MIN, GM_SUM, GM_PROD, GM_LAND, GM_BAND, GM_LOR, GM_BOR, GM_LXOR, GM_BXOR, GM_MINLOC, GM_MAXLOC,
+       GM_REPLACE, GM_NO_OP, GM_OP_USER };
+struct gm_op {
+  int refs, id, is_commutative, is_large;
+  void (*call)(gm_op *op, void *in, void *inout, uint64_t count, gm_type *t); /* of a user's */
+  void *fn;
+  int handle;
+};
+/* inout[i] = in[i] op inout[i]. ret 0: no such operator for this type */
+int gm_op_fits(const gm_op *op, const gm_type *t);
+void gm_op_apply(gm_op *op, gm_type *t, const void *in, void *inout, uint64_t count);
+
+/* ---- groups and communicators (comm.c) ------------------------------------------------------------ */
+struct gm_group { /* shared by all processes: the same ranks, the same object */
+  int refs, size;
+  int *rank;    /* NULL: 0, 1, 2 ... */
+  uint64_t hash;
+  gm_group *next;
+  int *place;   /* sorted order of rank[], made when asked for the first time */
+};
+gm_group *gm_group_make(int size, const int *ranks); /* NULL: 0 ... size-1 */
+gm_group *gm_group_keep(gm_group *g);
+void gm_group_leave(gm_group *g);
+int gm_group_world(const gm_group *g, int rank);     /* world's rank of a member */
+int gm_group_find(gm_group *g, int world_rank);      /* GM_UNDEFINED: not in it */
+
+typedef struct gm_topo {
+  int kind, dims_count, size, in_count, out_count, is_weighted, edges_count;
+  int *dims, *periods, *index, *edges, *in, *out, *in_weights, *out_weights;
+} gm_topo;
+typedef struct gm_plan { /* a schedule that may be used again */
+  nbc_schedule_desc desc;
+  nbc_schedule *schedule;
+} gm_plan;
+enum { GM_PLANS = 6 };
+struct gm_comm {
+  int refs, rank, handle, is_freed;
+  uint32_t context, sequence;
+  gm_group *local, *remote; /* remote: NULL in an intracommunicator */
+  gm_comm *local_comm;      /* of an intercommunicator, for its collectives */
+  int is_low;               /* which side of an intercommunicator comes first */
+  gm_topo *topo;
+  gm_attr *attrs;
+  gm_errh *errh;
+  gm_info *info;
+  char *name;
+  gm_plan plan[GM_PLANS];
+  int next_plan;
+};
+#define GM_CONTEXTS 4 /* per communicator: messages, collectives, creation from groups, windows and files */
+gm_comm *gm_comm_make(gm_proc *p, gm_group *local, gm_group *remote, uint32_t context);
+void gm_comm_unref(gm_comm *c);
+static inline gm_group *gm_peers(const gm_comm *c) { return c->remote ? c->remote : c->local; }
+/* The next context that all members have free, agreed by all of them. */
+uint32_t gm_comm_agree(gm_proc *p, gm_comm *c);
+
+/* ---- collectives (coll.c) ------------------------------------------------------------------------ */
+typedef struct gm_coll_args {
+  nbc_schedule_desc desc; /* rank, size filled in */
+  const void *send;
+  void *recv;
+  gm_op *op;
+  gm_type *type;
+} gm_coll_args;
+struct gm_coll {
+  gm_proc *proc;
+  const nbc_schedule *schedule;
+  int owns_schedule;
+  char *area[NBC_AREA_COUNT];
+  char *scratch, *spare;
+  uint32_t *left, todo; /* nodes before each that are not finished; nodes not finished */
+  uint32_t *ready, ready_first, ready_last;
+  gm_group *peers;
+  uint32_t context, sequence;
+  gm_op *op;
+  gm_type *type;
+  int is_done, error, is_firing;
+  uint32_t in_flight;
+  void (*done)(gm_coll *c);
+  void *user;
+};
+/* Starts; done is called at the end, perhaps before this returns. */
+int gm_coll_start(gm_proc *p, gm_comm *comm, gm_coll_args *args, gm_coll *c);
+int gm_coll_start_schedule(gm_proc *p, gm_comm *comm, nbc_schedule *schedule, int owns, const void *send, void *recv, gm_op *op, gm_type *type, gm_coll *c);
+void gm_coll_clear(gm_coll *c);
+int gm_coll_run(gm_proc *p, gm_comm *comm, gm_coll_args *args); /* and waits */
+/* For the core itself: small integers among the members. */
+int gm_allgather_bytes(gm_proc *p, gm_comm *c, const void *mine, void *all, uint64_t bytes);
+int gm_allreduce_max(gm_proc *p, gm_comm *c, int64_t *values, int count);
+int gm_bcast_bytes(gm_proc *p, gm_comm *c, void *data, uint64_t bytes, int root);
+int gm_barrier(gm_proc *p, gm_comm *c);
+/* Schedules of sends, receives and reductions that this file's callers write themselves. */
+typedef struct gm_draft {
+  nbc_node *node;
+  uint32_t *after, *from; /* edges: from -> after */
+  uint32_t nodes, nodes_max, edges, edges_max;
+  uint64_t scratch_bytes;
+} gm_draft;
+uint32_t gm_draft_send(gm_draft *d, int peer, uint32_t tag, nbc_area area, uint64_t offset, uint64_t bytes);
+uint32_t gm_draft_recv(gm_draft *d, int peer, uint32_t tag, nbc_area area, uint64_t offset, uint64_t bytes);
+uint32_t gm_draft_copy(gm_draft *d, nbc_area to, uint64_t to_offset, nbc_area from, uint64_t from_offset, uint64_t bytes);
+uint32_t gm_draft_reduce(gm_draft *d, nbc_area dst, uint64_t dst_offset, nbc_area left, uint64_t left_offset, nbc_area right, uint64_t right_offset, uint64_t bytes);
+void gm_draft_edge(gm_draft *d, uint32_t before, uint32_t after);
+nbc_schedule *gm_draft_finish(gm_draft *d, uint64_t elem_bytes);
+
+
+#endif

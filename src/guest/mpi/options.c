@@ -1,0 +1,29 @@
+/* The options of MPI in pm_run. */
+#include "gm.h"
+#include "guest.h"
+
+static void set_progress(const char *option, const char *value) {
+  static const char *const names[] = {"calls", "dedicated", "timer"};
+  for (int i = 0; i < 3; i++)
+    if (strcmp(value, names[i]) == 0) {
+      gm_set.progress = (gm_progress)i;
+      return;
+    }
+  guest_refuse("%s: calls, dedicated or timer expected", option);
+}
+static void set_period(const char *option, const char *value) { gm_set.period_ns = guest_number(option, value, 1, 1000000) * 1000; }
+static void set_eager(const char *option, const char *value) { gm_set.eager_bytes = (uint64_t)guest_number(option, value, 0, 1 << 20); }
+static const guest_option options[] = {
+    {"--progress", "HOW", "who goes on with MPI's messages while a process computes: calls (nobody), dedicated (a core of its own), timer (calls)", set_progress},
+    {"--progress-period", "US", "how often a timer looks (2000)", set_period},
+    {"--eager", "BYTES", "MPI messages up to this size are sent at once, longer ones are fetched by the receiver (4096)", set_eager},
+    {NULL, NULL, NULL, NULL}};
+/* A core of its own for communication is missing in the computation. */
+static void settings(pm_world_desc *desc, pm_platform *platform) {
+  const int64_t cores = platform->cores_per_node_count / guest_per_node();
+  if (gm_set.progress != GM_DEDICATED) return;
+  if (cores < 2) guest_refuse("--progress dedicated: a process has %lld core here, it needs two", (long long)cores);
+  desc->compute_ratio *= (double)cores / (double)(cores - 1);
+}
+static guest_part part = {.name = "mpi", .options = options, .settings = settings};
+__attribute__((constructor)) static void add(void) { guest_part_add(&part); }

@@ -1,0 +1,482 @@
+/* Messages of MPI over Portals, as MPI libraries on such NICs do it. The NIC matches: match bits are context
+   and tag, the source is the matched process. Up to eager_bytes the data goes at once, into the posted
+   buffer or, too early, into a block of this file, from which the CPU copies it. Longer and synchronous
+   messages announce themselves; the receiver fetches them from the second portal. */
+#include "gm.h"
+#include <stdarg.h>
+#include <sys/mman.h>
+
+gm_options gm_set = {GM_IN_CALLS, 2000000, 4096};
+
+/* hdr_data: bit 63: announced only; then 39 bits of size and 24 of the sender's number. Match bits of a
+   fetch: number, which piece, how many. */
+#define LONG      ((uint64_t)1 << 63)
+#define NUMBER    ((uint64_t)0xFFFFFF)
+#define SIZE(hdr) ((hdr) >> 24 & 0x7FFFFFFFFFu)
+#define ONCE      (PTL_ME_USE_ONCE | PTL_ME_EVENT_UNLINK_DISABLE)
+enum { EARLY_BLOCKS = 2, PT_FIRST = 240, EVENTS_MAX = 1 << 20, PAGE = 4096 };
+#define EARLY_BYTES ((size_t)32 << 20) /* of one block: address space, memory only for what lies there */
+
+static gm_proc **procs;
+static char *early_of_all;     /* blocks of all processes, one mapping */
+static uint16_t *early_used;   /* bytes of each page that were copied out */
+static double copy_bytes_per_ns;
+static struct { uint64_t id; int rank; } *places; /* hash of process ids */
+static uint64_t places_mask;
+
+void gm_fatal(const char *format, ...) {
+  char text[600];
+  va_list args;
+  const int n = pm_self() ? snprintf(text, sizeof text, "process %d at %.3f us: ", pm_rank(), (double)pm_now_ns() / 1e3) : 0;
+  va_start(args, format);
+  vsnprintf(text + n, sizeof text - (size_t)n, format, args);
+  va_end(args);
+  if (!pm_self()) {
+    fprintf(stderr, "pm_run: %s\n", text);
+    _Exit(100);
+  }
+  pm_world_fail(pm_world_of(pm_self()), PM_E_STATE, text);
+  pm_exit(1);
+  abort();
+}
+void *gm_alloc(size_t bytes) {
+  void *p = calloc(1, bytes ? bytes : 1);
+  if (!p) gm_fatal("out of memory: %zu bytes for MPI", bytes);
+  return p;
+}
+void *gm_grow(void *array, uint32_t *max, uint32_t need, size_t size) {
+  if (need <= *max) return array;
+  const uint32_t more = *max * 2 > need ? *max * 2 : need < 8 ? 8 : need;
+  char *p = realloc(array, (size_t)more * size);
+  if (!p) gm_fatal("out of memory for MPI");
+  memset(p + (size_t)*max * size, 0, (size_t)(more - *max) * size);
+  *max = more;
+  return p;
+}
+/* Slot 0 is never used, so that it can mean "none". */
+uint32_t gm_put(gm_table *t, void *item) {
+  uint32_t i = t->first_free;
+  if (i) {
+    t->first_free = t->free_next[i];
+  } else {
+    uint32_t max = t->max;
+    i = t->count ? t->count : 1;
+    t->item = gm_grow(t->item, &max, i + 1, sizeof *t->item);
+    t->free_next = gm_grow(t->free_next, &t->max, i + 1, sizeof *t->free_next);
+    t->count = i + 1;
+  }
+  t->item[i] = item;
+  return i;
+}
+void *gm_at(const gm_table *t, uint32_t index) { return index < t->count ? t->item[index] : NULL; }
+void gm_drop(gm_table *t, uint32_t index) {
+  t->item[index] = NULL;
+  t->free_next[index] = t->first_free;
+  t->first_free = index;
+}
+
+/* ---- processes -------------------------------------------------------------------------------------- */
+gm_proc *gm_self(void) {
+  const int rank = pm_rank();
+  if (rank < 0) return NULL;
+  if (!procs) procs = gm_alloc((size_t)pm_size() * sizeof *procs);
+  if (!procs[rank]) {
+    gm_proc *p = procs[rank] = gm_alloc(sizeof *p);
+    p->rank = rank;
+    p->size = pm_size();
+    p->next_context = 2 * GM_CONTEXTS;
+    p->main_thread = pm_thread_self();
+  }
+  return procs[rank];
+}
+static uint64_t place_hash(uint64_t id) { return (id * 0x9E3779B97F4A7C15u) >> 20; }
+static void find_places(void) {
+  uint64_t max = 16;
+  while (max < 4u * (uint64_t)pm_size()) max *= 2;
+  places = gm_alloc(max * sizeof *places);
+  places_mask = max - 1;
+  for (int r = 0; r < pm_size(); r++) {
+    const ptl_process_t id = pm_process_id(r);
+    const uint64_t key = ((uint64_t)id.phys.nid << 32 | id.phys.pid) + 1;
+    uint64_t i = place_hash(key) & places_mask;
+    while (places[i].id) i = (i + 1) & places_mask;
+    places[i].id = key;
+    places[i].rank = r;
+  }
+}
+int gm_rank_of(ptl_process_t id) {
+  const uint64_t key = ((uint64_t)id.phys.nid << 32 | id.phys.pid) + 1;
+  uint64_t i = place_hash(key) & places_mask;
+  while (places[i].id && places[i].id != key) i = (i + 1) & places_mask;
+  return places[i].id ? places[i].rank : -1;
+}
+void gm_busy_bytes(double bytes) {
+  const int64_t d_ns = (int64_t)(bytes / copy_bytes_per_ns);
+  if (d_ns > 0) pm_sleep_ns(d_ns);
+}
+static ptl_me_t entry(void *start, uint64_t bytes, uint64_t bits, unsigned options) {
+  ptl_me_t me;
+  memset(&me, 0, sizeof me);
+  me.start = start;
+  me.length = bytes;
+  me.ct_handle = PTL_CT_NONE;
+  me.uid = PTL_UID_ANY;
+  me.options = options | PTL_ME_EVENT_LINK_DISABLE;
+  me.match_id.phys.nid = PTL_NID_ANY;
+  me.match_id.phys.pid = PTL_PID_ANY;
+  me.match_bits = bits;
+  return me;
+}
+static int early_block(gm_proc *p, char *start) {
+  ptl_me_t me = entry(start, EARLY_BYTES, 0, PTL_ME_OP_PUT | PTL_ME_MANAGE_LOCAL | PTL_ME_EVENT_COMM_DISABLE);
+  ptl_handle_me_t h;
+  me.ignore_bits = ~(ptl_match_bits_t)0;
+  me.min_free = gm_set.eager_bytes;
+  return PtlMEAppend(p->ni, p->pt, &me, PTL_OVERFLOW_LIST, start, &h);
+}
+/* Pages whose bytes have all been copied out go back. */
+static void early_free(char *from, uint64_t bytes) {
+  uint64_t at = (uint64_t)(from - early_of_all);
+  while (bytes) {
+    const uint64_t page = at / PAGE, room = PAGE - at % PAGE, n = bytes < room ? bytes : room;
+    early_used[page] = (uint16_t)(early_used[page] + n);
+    if (early_used[page] >= PAGE) {
+      madvise(early_of_all + page * PAGE, PAGE, MADV_DONTNEED);
+      early_used[page] = 0;
+    }
+    at += n;
+    bytes -= n;
+  }
+}
+static void open_all(void) {
+  const pm_world_desc d = pm_world_desc_of(pm_world_of(pm_self()));
+  const size_t bytes = EARLY_BYTES * EARLY_BLOCKS * (size_t)pm_size(), pages = bytes / PAGE;
+  const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+  copy_bytes_per_ns = d.platform->intra_bytes_per_s / 1e9;
+  find_places();
+  early_of_all = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
+  early_used = mmap(NULL, pages * sizeof *early_used, PROT_READ | PROT_WRITE, flags, -1, 0);
+  if (early_of_all == MAP_FAILED || (void *)early_used == MAP_FAILED)
+    gm_fatal("no address space for early messages of %d processes", pm_size());
+}
+
+/* ---- threads that wait -------------------------------------------------------------------------------- */
+static void wake(gm_proc *p) {
+  gm_waiter **at = &p->waiters, *w;
+  while ((w = *at) != NULL) {
+    if (w->flag && !*w->flag) {
+      at = &w->next;
+      continue;
+    }
+    *at = w->next;
+    w->next = NULL;
+    pm_thread_wake(w->thread);
+  }
+}
+static void wait_beside(gm_proc *p, const int *flag) {
+  gm_waiter me = {pm_thread_self(), flag, p->waiters}, **at = &p->waiters;
+  p->waiters = &me;
+  pm_thread_wait("an MPI message", -1);
+  while (*at && *at != &me) at = &(*at)->next;
+  if (*at) *at = me.next;
+}
+static void event(gm_proc *p, const ptl_event_t *e);
+static void take_event(gm_proc *p) {
+  ptl_event_t e;
+  p->has_poller = 1;
+  const int code = PtlEQWait(p->eq, &e);
+  p->has_poller = 0;
+  if (code == PTL_OK)
+    event(p, &e);
+  else
+    gm_fatal("more than %d events of MPI wait for the process to call MPI", EVENTS_MAX);
+  if (p->waiters) {
+    wake(p);
+    if (p->waiters) { /* somebody has to go on with the events */
+      gm_waiter *w = p->waiters;
+      p->waiters = w->next;
+      pm_thread_wake(w->thread);
+    }
+  }
+}
+void gm_wait(gm_proc *p, const int *flag) {
+  while (!*flag) {
+    if (gm_set.progress || p->has_poller)
+      wait_beside(p, flag);
+    else
+      take_event(p);
+  }
+}
+void gm_wait_event(gm_proc *p) {
+  if (gm_set.progress || p->has_poller)
+    wait_beside(p, NULL);
+  else
+    take_event(p);
+}
+void gm_poll(gm_proc *p) {
+  ptl_event_t e;
+  if (gm_set.progress == GM_DEDICATED || p->has_poller) { /* somebody else takes the events */
+    pm_yield();
+    return;
+  }
+  if (PtlEQGet(p->eq, &e)) return; /* a look in vain has taken its time */
+  event(p, &e);
+  if (p->waiters) wake(p);
+}
+/* The worker's thread: called as soon as there are events. */
+static void worker(void *arg, ptl_handle_eq_t eq) {
+  gm_proc *p = arg;
+  ptl_event_t e;
+  if (gm_set.progress == GM_TIMER && !p->waiters) { /* the next tick of this process's timer */
+    const int64_t phase_ns = (int64_t)((uint64_t)(p->rank + 1) * 0x9E3779B97F4A7C15u % (uint64_t)gm_set.period_ns);
+    const int64_t since_ns = (pm_now_ns() + phase_ns) % gm_set.period_ns;
+    const int64_t t_end_ns = pm_now_ns() + gm_set.period_ns - since_ns;
+    p->ticks = 1;
+    while (!p->waiters && pm_now_ns() < t_end_ns) { /* a call that waits takes over at once */
+      pm_sleep_ns(t_end_ns - pm_now_ns() < 5000 ? t_end_ns - pm_now_ns() : 5000);
+    }
+  }
+  const int64_t t_ns = pm_now_ns();
+  while (PtlEQGet(eq, &e) == PTL_OK) event(p, &e);
+  if (gm_set.progress == GM_TIMER && p->ticks) p->stolen_ns += pm_now_ns() - t_ns;
+  p->ticks = 0;
+  wake(p);
+}
+
+/* ---- open and close ---------------------------------------------------------------------------------- */
+int gm_open(gm_proc *p) {
+  ptl_ni_limits_t actual;
+  ptl_md_t md;
+  int bad;
+  if (p->is_open) return GM_OK;
+  if (!places) open_all();
+  memset(&md, 0, sizeof md);
+  md.length = PTL_SIZE_MAX;
+  md.ct_handle = PTL_CT_NONE;
+  p->early = early_of_all + EARLY_BYTES * EARLY_BLOCKS * (size_t)p->rank;
+  bad = PtlInit() || PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, NULL, &actual, &p->ni) ||
+        (gm_set.progress ? PtlEQAllocAsync(p->ni, EVENTS_MAX, &p->eq, worker, p, 0) : PtlEQAlloc(p->ni, EVENTS_MAX, &p->eq)) ||
+        PtlPTAlloc(p->ni, PTL_PT_FLOWCTRL, p->eq, PT_FIRST, &p->pt) || PtlPTAlloc(p->ni, 0, p->eq, PT_FIRST + 1, &p->pt_shown) ||
+        PtlPTAlloc(p->ni, 0, p->eq, PT_FIRST + 2, &p->pt_win);
+  if (bad) return GM_ERR_INTERN;
+  md.eq_handle = p->eq;
+  p->piece_bytes = actual.max_msg_size;
+  bad = PtlMDBind(p->ni, &md, &p->md);
+  md.options = PTL_MD_EVENT_SEND_DISABLE;
+  bad = bad || PtlMDBind(p->ni, &md, &p->md_quiet);
+  for (int i = 0; i < EARLY_BLOCKS && !bad; i++) bad = early_block(p, p->early + EARLY_BYTES * (size_t)i);
+  p->is_open = 1;
+  return bad ? GM_ERR_INTERN : GM_OK;
+}
+void gm_close(gm_proc *p) {
+  if (!p->is_open) return;
+  p->is_open = 0;
+  PtlNIFini(p->ni);
+  PtlFini();
+}
+
+/* ---- one message ------------------------------------------------------------------------------------- */
+static void settle(gm_proc *p, gm_msg *m) {
+  (void)p;
+  m->is_done = 1;
+  if (m->done) m->done(m);
+}
+/* ret 0: the NIC has no room now */
+static int post_send(gm_proc *p, gm_msg *m) {
+  const uint64_t bits = (uint64_t)m->context << 32 | (uint32_t)m->want_tag;
+  uint64_t hdr = m->bytes << 24;
+  if (!m->is_sync) {
+    m->is_posted = 1;
+    if (PtlPut(p->md, (ptl_size_t)(uintptr_t)m->buffer, m->bytes, PTL_NO_ACK_REQ, pm_process_id(m->peer), p->pt, bits, 0, m, hdr))
+      gm_fatal("a put of %llu bytes to process %d was refused", (unsigned long long)m->bytes, m->peer);
+    return 1;
+  }
+  m->slot = ++p->slots & (uint32_t)NUMBER;
+  ptl_me_t me = entry(m->buffer, m->bytes, m->slot, PTL_ME_OP_GET | (m->bytes > p->piece_bytes ? PTL_ME_EVENT_UNLINK_DISABLE : (unsigned)ONCE));
+  me.ignore_bits = ~NUMBER;
+  m->is_posted = 1;
+  const int code = PtlMEAppend(p->ni, p->pt_shown, &me, PTL_PRIORITY_LIST, m, &m->handle);
+  if (code) {
+    m->is_posted = 0;
+    return 0;
+  }
+  if (PtlPut(p->md_quiet, 0, 0, PTL_NO_ACK_REQ, pm_process_id(m->peer), p->pt, bits, 0, m, hdr | LONG | m->slot))
+    gm_fatal("a put to process %d was refused", m->peer);
+  return 1;
+}
+static int post_recv(gm_proc *p, gm_msg *m) {
+  ptl_me_t me = entry(m->buffer, m->limit_bytes, (uint64_t)m->context << 32 | (m->want_tag == GM_ANY_TAG ? 0 : (uint32_t)m->want_tag), PTL_ME_OP_PUT | ONCE);
+  if (m->want_tag == GM_ANY_TAG) me.ignore_bits = 0xFFFFFFFFu;
+  if (m->peer >= 0) me.match_id = pm_process_id(m->peer);
+  m->is_posted = 1;
+  if (!PtlMEAppend(p->ni, p->pt, &me, PTL_PRIORITY_LIST, m, &m->handle)) return 1;
+  m->is_posted = 0;
+  return 0;
+}
+static void post(gm_proc *p, gm_msg *m) {
+  if (!p->late && (m->is_send ? post_send(p, m) : post_recv(p, m))) return;
+  m->next = NULL;
+  if (p->late)
+    p->late_tail->next = m;
+  else
+    p->late = m;
+  p->late_tail = m;
+}
+static void post_late(gm_proc *p) {
+  while (p->late && !p->is_handling) {
+    gm_msg *m = p->late;
+    p->is_handling = 1;
+    const int ok = m->is_send ? post_send(p, m) : post_recv(p, m);
+    p->is_handling = 0;
+    if (!ok) return;
+    p->late = m->next;
+  }
+}
+static void prepare(gm_msg *m, void *buffer, uint64_t bytes, int peer, uint32_t context, int tag) {
+  void (*done)(gm_msg *) = m->done;
+  void *user = m->user;
+  const uint32_t user_id = m->user_id;
+  memset(m, 0, sizeof *m);
+  m->done = done;
+  m->user = user;
+  m->user_id = user_id;
+  m->buffer = buffer;
+  m->limit_bytes = bytes;
+  m->peer = peer;
+  m->context = context;
+  m->want_tag = m->tag = tag;
+}
+void gm_isend(gm_proc *p, gm_msg *m, const void *buffer, uint64_t bytes, int peer, uint32_t context, int tag, int is_sync) {
+  prepare(m, (void *)(uintptr_t)buffer, bytes, peer, context, tag);
+  m->is_send = 1;
+  m->bytes = bytes;
+  m->source = p->rank;
+  m->is_sync = is_sync || bytes > gm_set.eager_bytes;
+  post(p, m);
+}
+void gm_irecv(gm_proc *p, gm_msg *m, void *buffer, uint64_t bytes, int peer, uint32_t context, int tag) {
+  prepare(m, buffer, bytes, peer, context, tag);
+  post(p, m);
+}
+int gm_cancel(gm_proc *p, gm_msg *m) {
+  if (m->is_done || m->is_send || m->has_met) return 0;
+  if (!m->is_posted) {
+    gm_msg **at = &p->late, *before = NULL;
+    while (*at && *at != m) before = *at, at = &(*at)->next;
+    if (!*at) return 0;
+    *at = m->next;
+    if (p->late_tail == m) p->late_tail = before;
+  } else if (PtlMEUnlink(m->handle))
+    return 0;
+  m->is_done = 1;
+  return 1;
+}
+
+/* ---- events ------------------------------------------------------------------------------------------ */
+static void fetch(gm_proc *p, gm_msg *m, ptl_process_t from, uint64_t number) {
+  const uint64_t piece = p->piece_bytes, count = m->bytes > piece ? (m->bytes + piece - 1) / piece : 1, total = m->bytes;
+  m->waits = (int)count;
+  for (uint64_t i = 0; i < count; i++) {
+    const uint64_t at = i * piece, bytes = i + 1 < count ? piece : total - at;
+    if (PtlGet(p->md, (ptl_size_t)(uintptr_t)m->buffer + at, bytes, from, p->pt_shown, count << 44 | i << 24 | number, at, m))
+      gm_fatal("a get of %llu bytes was refused", (unsigned long long)bytes);
+  }
+}
+/* A message has met its receive: the data is there, came early, or is still with its sender. */
+static void met(gm_proc *p, gm_msg *m, uint64_t hdr, uint64_t bits, ptl_process_t from, char *early, uint64_t early_bytes) {
+  const uint64_t size = SIZE(hdr), take = size < m->limit_bytes ? size : m->limit_bytes;
+  m->has_met = 1;
+  m->source = gm_rank_of(from);
+  m->tag = (int)(uint32_t)bits;
+  m->bytes = take;
+  if (take < size) m->error = GM_ERR_TRUNCATE;
+  if (early && early_bytes) {
+    const uint64_t here = early_bytes < take ? early_bytes : take;
+    memcpy(m->buffer, early, here);
+    gm_busy_bytes((double)here);
+  }
+  if (hdr & LONG)
+    fetch(p, m, from, hdr & NUMBER);
+  else
+    settle(p, m);
+}
+static void shown(gm_proc *p, gm_msg *m, const ptl_event_t *e) {
+  if (++m->pieces_seen < (int)(e->match_bits >> 44)) return;
+  if (m->bytes > p->piece_bytes) PtlMEUnlink(m->handle);
+  settle(p, m);
+}
+/* A search tells what it found; one that takes it out tells what an append would. Its pointers are odd. */
+static void searched(gm_probe *f, const ptl_event_t *e) {
+  f->found = e->ni_fail_type == PTL_NI_OK ? 1 : -1;
+  if (f->found < 0) return;
+  f->source = gm_rank_of(e->initiator);
+  f->initiator = e->initiator;
+  f->tag = (int)(uint32_t)e->match_bits;
+  f->hdr = e->hdr_data;
+  f->bytes = SIZE(e->hdr_data);
+  f->early = e->start;
+  f->early_bytes = e->mlength;
+}
+static void event(gm_proc *p, const ptl_event_t *e) {
+  gm_msg *m = e->user_ptr;
+  if ((uintptr_t)m & 1) {
+    searched((gm_probe *)(void *)((char *)e->user_ptr - 1), e);
+    return;
+  }
+  switch (e->type) {
+  case PTL_EVENT_PUT:
+    if (e->pt_index == p->pt) met(p, m, e->hdr_data, e->match_bits, e->initiator, NULL, 0);
+    break;
+  case PTL_EVENT_PUT_OVERFLOW:
+    met(p, m, e->hdr_data, e->match_bits, e->initiator, e->start, e->mlength);
+    if (e->mlength) early_free(e->start, e->mlength);
+    break;
+  case PTL_EVENT_SEND: settle(p, m); break;
+  case PTL_EVENT_GET:
+    if (e->pt_index == p->pt_shown) shown(p, m, e);
+    break;
+  case PTL_EVENT_ACK:
+  case PTL_EVENT_REPLY:
+    if (e->ni_fail_type) {
+      if (e->pt_index == p->pt) gm_fatal("a message was not delivered: %s", pm_ptl_fail_name(e->ni_fail_type));
+      m->error = GM_ERR_OTHER;
+    }
+    if (--m->waits == 0) settle(p, m);
+    break;
+  case PTL_EVENT_AUTO_FREE:
+    if (p->is_open && early_block(p, e->user_ptr)) gm_fatal("no room for early messages");
+    break;
+  case PTL_EVENT_PT_DISABLED:
+    gm_fatal("too many messages came before their receives: more than the NIC has headers for, or than %zu MiB", EARLY_BYTES * EARLY_BLOCKS >> 20);
+  default: break; /* AUTO_UNLINK of early blocks */
+  }
+  if (p->late) post_late(p);
+}
+
+/* ---- probes ------------------------------------------------------------------------------------------- */
+void gm_probe_for(gm_proc *p, gm_probe *f, int peer, uint32_t context, int tag, int take) {
+  ptl_me_t me = entry(NULL, PTL_SIZE_MAX, (uint64_t)context << 32 | (tag == GM_ANY_TAG ? 0 : (uint32_t)tag), PTL_ME_OP_PUT | ONCE);
+  memset(f, 0, sizeof *f);
+  if (tag == GM_ANY_TAG) me.ignore_bits = 0xFFFFFFFFu;
+  if (peer >= 0) me.match_id = pm_process_id(peer);
+  if (PtlMESearch(p->ni, p->pt, &me, take ? PTL_SEARCH_DELETE : PTL_SEARCH_ONLY, (char *)f + 1)) gm_fatal("a search was refused");
+  gm_wait(p, &f->found);
+  if (f->found < 0) {
+    f->found = 0;
+    return;
+  }
+  if (take && f->early_bytes) { /* the block may be used again */
+    char *copy = gm_alloc(f->early_bytes);
+    memcpy(copy, f->early, f->early_bytes);
+    gm_busy_bytes((double)f->early_bytes);
+    early_free(f->early, f->early_bytes);
+    f->early = copy;
+  }
+}
+void gm_irecv_taken(gm_proc *p, gm_msg *m, void *buffer, uint64_t bytes, gm_probe *f) {
+  prepare(m, buffer, bytes, f->source, 0, f->tag);
+  m->is_posted = 1;
+  met(p, m, f->hdr, (uint32_t)f->tag, f->initiator, f->early, f->early_bytes);
+  if (f->early_bytes) free(f->early);
+  f->early_bytes = 0;
+}

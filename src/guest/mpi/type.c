@@ -1,0 +1,321 @@
+/* Datatypes: a derived type is a list of parts, or one part repeated at a stride; packing walks down
+   that tree. What is dense is copied at once. */
+#include "gm.h"
+
+gm_type *gm_type_basic(gm_kind kind, uint64_t size, int align) {
+  gm_type *t = gm_alloc(sizeof *t);
+  t->refs = 1;
+  t->is_committed = t->is_static = 1;
+  t->kind = kind;
+  t->size = size;
+  t->elements = 1;
+  t->align = align;
+  t->ub = t->true_ub = (int64_t)size;
+  t->is_dense = 1;
+  if (kind >= GM_K_PAIR_F32 && kind <= GM_K_PAIR_2F64) t->elements = 2;
+  return t;
+}
+void gm_type_ref(gm_type *t) {
+  if (!t->is_static) t->refs++;
+}
+void gm_type_unref(gm_type *t) {
+  if (t->is_static || --t->refs) return;
+  const uint64_t parts = t->part ? t->parts_count : 0;
+  for (uint64_t i = 0; i < parts; i++) gm_type_unref(t->part[i].child);
+  for (int i = 0; i < t->types_count; i++) gm_type_unref(t->types[i]);
+  free(t->part);
+  free(t->ints);
+  free(t->aints);
+  free(t->counts);
+  free(t->types);
+  free(t->name);
+  free(t);
+}
+
+/* Bounds of `count` children one after the other from `at` on. */
+typedef struct bounds { int64_t lb, ub, true_lb, true_ub; int any, any_true; } bounds;
+static void take_bounds(bounds *b, const gm_type *c, int64_t at, uint64_t count) {
+  const int64_t last = count ? (int64_t)(count - 1) * GM_EXTENT(c) : 0, low = last < 0 ? last : 0, high = last > 0 ? last : 0;
+  if (!count) return;
+  if (!b->any || at + low + c->lb < b->lb) b->lb = at + low + c->lb;
+  if (!b->any || at + high + c->ub > b->ub) b->ub = at + high + c->ub;
+  b->any = 1;
+  if (!c->size) return;
+  if (!b->any_true || at + low + c->true_lb < b->true_lb) b->true_lb = at + low + c->true_lb;
+  if (!b->any_true || at + high + c->true_ub > b->true_ub) b->true_ub = at + high + c->true_ub;
+  b->any_true = 1;
+}
+static int block_is_dense(const gm_type *c, uint64_t count) { return c->is_dense && (count <= 1 || GM_IS_PLAIN(c)); }
+static gm_type *finish(gm_type *t, const bounds *b) {
+  t->refs = 1;
+  t->lb = b->lb;
+  t->ub = b->ub;
+  t->true_lb = b->true_lb;
+  t->true_ub = b->true_ub;
+  if (!t->size) t->is_dense = 1;
+  return t;
+}
+gm_type *gm_type_list(const gm_part *parts, uint64_t count) {
+  gm_type *t = gm_alloc(sizeof *t);
+  bounds b = {0, 0, 0, 0, 0, 0};
+  int64_t end = 0;
+  int any = 0;
+  t->part = gm_alloc((size_t)count * sizeof *t->part);
+  t->parts_count = count;
+  t->repeat = 1;
+  t->is_dense = 1;
+  t->align = 1;
+  for (uint64_t i = 0; i < count; i++) {
+    const gm_part *p = &t->part[i];
+    const gm_type *c = parts[i].child;
+    t->part[i] = parts[i];
+    gm_type_ref(parts[i].child);
+    t->size += p->count * c->size;
+    t->elements += p->count * c->elements;
+    take_bounds(&b, c, p->disp, p->count);
+    if (c->align > t->align && p->count) t->align = c->align;
+    if (!p->count || !c->size) continue;
+    if (!block_is_dense(c, p->count) || (any && p->disp + c->true_lb != end)) t->is_dense = 0;
+    end = p->disp + c->true_lb + (int64_t)(p->count * c->size);
+    any = 1;
+  }
+  return finish(t, &b);
+}
+gm_type *gm_type_vector(uint64_t count, uint64_t blocklen, int64_t stride, gm_type *c) {
+  gm_type *t = gm_alloc(sizeof *t);
+  bounds b = {0, 0, 0, 0, 0, 0};
+  t->part = gm_alloc(sizeof *t->part);
+  t->part->count = blocklen;
+  t->part->child = c;
+  gm_type_ref(c);
+  t->parts_count = 1;
+  t->repeat = count;
+  t->stride = stride;
+  t->size = count * blocklen * c->size;
+  t->elements = count * blocklen * c->elements;
+  t->align = c->align;
+  if (count) take_bounds(&b, c, 0, blocklen);
+  if (count > 1) take_bounds(&b, c, (int64_t)(count - 1) * stride, blocklen);
+  t->is_dense = block_is_dense(c, blocklen) && (count <= 1 || stride == (int64_t)(blocklen * c->size));
+  return finish(t, &b);
+}
+gm_type *gm_type_resized(gm_type *old, int64_t lb, int64_t extent) {
+  const gm_part p = {0, 1, old};
+  gm_type *t = gm_type_list(&p, 1);
+  t->lb = lb;
+  t->ub = lb + extent;
+  t->has_lb = t->has_ub = 1;
+  return t;
+}
+gm_kind gm_kind_of(const gm_type *t) {
+  gm_kind kind = GM_K_NONE;
+  if (t->kind) return t->kind;
+  for (uint64_t i = 0; i < t->parts_count; i++) {
+    const gm_kind k = gm_kind_of(t->part[i].child);
+    if (!t->part[i].count) continue;
+    if (!k || (kind && k != kind)) return GM_K_NONE;
+    kind = k;
+  }
+  return kind;
+}
+
+/* ---- packing ---------------------------------------------------------------------------------------- */
+typedef struct cursor { char *at; uint64_t left; } cursor;
+/* From (is_out) or to the packed side, as long as it has room. */
+static void move_piece(char *user, cursor *c, uint64_t bytes, int is_out) {
+  const uint64_t n = bytes < c->left ? bytes : c->left;
+  if (!n) return;
+  if (is_out)
+    memcpy(c->at, user, n);
+  else
+    memcpy(user, c->at, n);
+  c->at += n;
+  c->left -= n;
+}
+static void move(char *base, uint64_t count, const gm_type *t, cursor *c, int is_out) {
+  const int64_t extent = GM_EXTENT(t);
+  if (!t->size || !count) return;
+  if (t->is_dense && (count == 1 || extent == (int64_t)t->size)) {
+    move_piece(base + t->true_lb, c, t->size * count, is_out);
+    return;
+  }
+  for (uint64_t i = 0; i < count && c->left; i++, base += extent) {
+    if (t->is_dense) {
+      move_piece(base + t->true_lb, c, t->size, is_out);
+      continue;
+    }
+    for (uint64_t r = 0; r < t->repeat && c->left; r++)
+      for (uint64_t k = 0; k < t->parts_count; k++)
+        move(base + (int64_t)r * t->stride + t->part[k].disp, t->part[k].count, t->part[k].child, c, is_out);
+  }
+}
+uint64_t gm_pack(const void *buffer, uint64_t count, const gm_type *t, void *packed) {
+  cursor c = {packed, UINT64_MAX};
+  move((char *)(uintptr_t)buffer, count, t, &c, 1);
+  return UINT64_MAX - c.left;
+}
+uint64_t gm_unpack(void *buffer, uint64_t count, const gm_type *t, const void *packed, uint64_t bytes) {
+  cursor c = {(char *)(uintptr_t)packed, bytes};
+  move(buffer, count, t, &c, 0);
+  return bytes - c.left;
+}
+void gm_copy(const void *from, uint64_t from_count, const gm_type *ft, void *to, uint64_t to_count, const gm_type *tt) {
+  const uint64_t bytes = from_count * ft->size, room = to_count * tt->size, n = bytes < room ? bytes : room;
+  if (!n) return;
+  if (GM_IS_PLAIN(ft) && GM_IS_PLAIN(tt)) {
+    memmove((char *)to + tt->true_lb, (const char *)from + ft->true_lb, n);
+    return;
+  }
+  void *packed = malloc(bytes);
+  if (!packed) gm_fatal("out of memory: %llu bytes for MPI", (unsigned long long)bytes);
+  gm_pack(from, from_count, ft, packed);
+  gm_unpack(to, to_count, tt, packed, n);
+  free(packed);
+}
+
+/* ---- pieces ------------------------------------------------------------------------------------------ */
+typedef struct joined {
+  void (*fn)(void *arg, int64_t offset, uint64_t bytes);
+  void *arg;
+  int64_t offset;
+  uint64_t bytes;
+} joined;
+static void add_piece(joined *j, int64_t offset, uint64_t bytes) {
+  if (j->bytes && j->offset + (int64_t)j->bytes == offset) {
+    j->bytes += bytes;
+    return;
+  }
+  if (j->bytes) j->fn(j->arg, j->offset, j->bytes);
+  j->offset = offset;
+  j->bytes = bytes;
+}
+static void walk(const gm_type *t, uint64_t count, int64_t at, joined *j) {
+  const int64_t extent = GM_EXTENT(t);
+  if (!t->size || !count) return;
+  if (t->is_dense && (count == 1 || extent == (int64_t)t->size)) {
+    add_piece(j, at + t->true_lb, t->size * count);
+    return;
+  }
+  for (uint64_t i = 0; i < count; i++, at += extent) {
+    if (t->is_dense) {
+      add_piece(j, at + t->true_lb, t->size);
+      continue;
+    }
+    for (uint64_t r = 0; r < t->repeat; r++)
+      for (uint64_t k = 0; k < t->parts_count; k++) walk(t->part[k].child, t->part[k].count, at + (int64_t)r * t->stride + t->part[k].disp, j);
+  }
+}
+void gm_pieces(const gm_type *t, uint64_t count, int64_t at, void (*fn)(void *arg, int64_t offset, uint64_t bytes), void *arg) {
+  joined j = {fn, arg, 0, 0};
+  walk(t, count, at, &j);
+  if (j.bytes) fn(arg, j.offset, j.bytes);
+}
+
+/* ---- counting basic elements --------------------------------------------------------------------------- */
+static uint64_t first_bytes(gm_kind kind) { /* of a pair's first member */
+  switch (kind) {
+  case GM_K_PAIR_I16: return 2;
+  case GM_K_PAIR_F32:
+  case GM_K_PAIR_I32:
+  case GM_K_PAIR_2F32: return 4;
+  case GM_K_PAIR_F80: return 16;
+  default: return 8;
+  }
+}
+/* ret 0: a piece of an element is left over */
+static int count_elements(const gm_type *t, uint64_t count, uint64_t *left, uint64_t *elements) {
+  if (!t->size || !count || !*left) return 1;
+  uint64_t whole = *left / t->size;
+  if (whole > count) whole = count;
+  *elements += whole * t->elements;
+  *left -= whole * t->size;
+  if (!*left || whole == count) return 1;
+  if (t->kind) {
+    if (t->elements == 2 && *left == first_bytes(t->kind)) {
+      ++*elements;
+      *left = 0;
+      return 1;
+    }
+    return 0;
+  }
+  for (uint64_t r = 0; r < t->repeat && *left; r++)
+    for (uint64_t k = 0; k < t->parts_count && *left; k++)
+      if (!count_elements(t->part[k].child, t->part[k].count, left, elements)) return 0;
+  return 1;
+}
+uint64_t gm_elements(const gm_type *t, uint64_t bytes) {
+  uint64_t n = 0;
+  if (!t->size) return 0;
+  return count_elements(t, UINT64_MAX / t->size, &bytes, &n) ? n : UINT64_MAX;
+}
+
+/* ---- external32: big-endian, fixed sizes ---------------------------------------------------------------- */
+/* Sizes of the members of a basic type here and there; a second member of 0 bytes: none. */
+static void external_sizes(const gm_type *t, uint64_t here[2], uint64_t there[2], uint64_t *second_at) {
+  here[0] = there[0] = t->size;
+  here[1] = there[1] = *second_at = 0;
+  switch (t->kind) {
+  case GM_K_WCHAR: there[0] = 2; break;
+  case GM_K_C32: here[0] = here[1] = 4; break;
+  case GM_K_C64: here[0] = here[1] = 8; break;
+  case GM_K_C80:
+  case GM_K_C128: here[0] = here[1] = 16; break;
+  case GM_K_PAIR_I16: here[0] = 2, here[1] = 4, *second_at = 4; break;
+  case GM_K_PAIR_F32:
+  case GM_K_PAIR_I32: here[0] = here[1] = 4; break;
+  case GM_K_PAIR_2F32: here[0] = here[1] = 4; break;
+  case GM_K_PAIR_2F64: here[0] = here[1] = 8; break;
+  case GM_K_PAIR_F64:
+  case GM_K_PAIR_I64: here[0] = 8, here[1] = 4; break;
+  case GM_K_PAIR_F80: here[0] = 16, here[1] = 4; break;
+  default: break;
+  }
+  if (t->kind != GM_K_WCHAR) there[0] = here[0], there[1] = here[1];
+  if (here[1] && !*second_at) *second_at = here[0];
+}
+static void turned(char *to, uint64_t to_bytes, const char *from, uint64_t from_bytes, int from_is_big) {
+  const uint64_t n = to_bytes < from_bytes ? to_bytes : from_bytes;
+  memset(to, 0, to_bytes);
+  for (uint64_t i = 0; i < n; i++) { /* i counts from the lowest byte */
+    const char byte = from_is_big ? from[from_bytes - 1 - i] : from[i];
+    to[from_is_big ? i : to_bytes - 1 - i] = byte;
+  }
+}
+static void move_external(char *base, uint64_t count, const gm_type *t, cursor *c, int is_unpack) {
+  uint64_t here[2], there[2], second_at;
+  if (!t->size) return;
+  for (uint64_t i = 0; i < count; i++, base += GM_EXTENT(t)) {
+    if (!t->kind) {
+      for (uint64_t r = 0; r < t->repeat; r++)
+        for (uint64_t k = 0; k < t->parts_count; k++)
+          move_external(base + (int64_t)r * t->stride + t->part[k].disp, t->part[k].count, t->part[k].child, c, is_unpack);
+      continue;
+    }
+    external_sizes(t, here, there, &second_at);
+    for (int k = 0; k < 2; k++) {
+      char *at = base + (k ? second_at : 0);
+      if (!here[k] || c->left < there[k]) continue;
+      if (is_unpack)
+        turned(at, here[k], c->at, there[k], 1);
+      else if (c->at)
+        turned(c->at, there[k], at, here[k], 0);
+      if (c->at) c->at += there[k];
+      c->left -= there[k];
+    }
+  }
+}
+static uint64_t external_size(const gm_type *t) {
+  uint64_t here[2], there[2], second_at, bytes = 0;
+  if (t->kind) {
+    external_sizes(t, here, there, &second_at);
+    return there[0] + there[1];
+  }
+  for (uint64_t k = 0; k < t->parts_count; k++) bytes += t->part[k].count * external_size(t->part[k].child);
+  return bytes * t->repeat;
+}
+uint64_t gm_external_size(const gm_type *t, uint64_t count) { return count * external_size(t); }
+uint64_t gm_external(const void *from, void *to, uint64_t count, const gm_type *t, int is_unpack, uint64_t max_bytes) {
+  cursor c = {is_unpack ? (char *)(uintptr_t)from : to, max_bytes};
+  move_external(is_unpack ? to : (char *)(uintptr_t)from, count, t, &c, is_unpack);
+  return max_bytes - c.left;
+}
