@@ -66,6 +66,9 @@
      are uint64_t ticks. Names end with their unit. Every function returns an nbc_status unless said;
      NBC_OK is 0, errors are negative. The library never exits and prints only what you ask for.
      A zeroed desc means defaults; sizes, counts and limits of 0 mean "default", named at the field.
+     NULL where a pointer is wanted: a function that returns a status returns NBC_E_INVAL; the others
+     do nothing and return 0, false, NULL or "?". Where NULL means something, it is said there.
+     In C++ write `nbc_monitor_desc desc = {};` where the examples say `= {0}`.
      Threads: a function may be called from any thread on different objects; what is allowed on one
      object is said at the function. */
 
@@ -2867,19 +2870,23 @@ static uint64_t nbc__clock_slow_ticks(const nbc_clock *clock) {
 }
 
 NBC_API uint64_t nbc_clock_ticks(const nbc_clock *clock) {
+  if (!clock) return 0;
   return clock->source == NBC__CLOCK_COUNTER ? nbc__clock_counter() : nbc__clock_slow_ticks(clock);
 }
 
 NBC_API int64_t nbc_clock_ticks_to_ns(const nbc_clock *clock, uint64_t ticks) {
+  if (!clock) return 0;
   return clock->base_ns + nbc__clock_scale(ticks - clock->base_ticks, clock->mult);
 }
 
 NBC_API int64_t nbc_clock_now_ns(const nbc_clock *clock) {
+  if (!clock) return 0;
   if (clock->source != NBC__CLOCK_COUNTER) return (int64_t)nbc__clock_slow_ticks(clock);
   return clock->base_ns + nbc__clock_scale(nbc__clock_counter() - clock->base_ticks, clock->mult);
 }
 
 NBC_API int64_t nbc_clock_err_ns(const nbc_clock *clock, int64_t t_ns) {
+  if (!clock) return 0;
   double outside_ns = 0;
   if (clock->source == NBC_CLOCK_RAW || clock->source == NBC_CLOCK_USER) return 0;
   if (t_ns < clock->base_ns) outside_ns = (double)clock->base_ns - (double)t_ns;
@@ -2899,6 +2906,7 @@ NBC_API const char *nbc_clock_source_name(nbc_clock_source source) {
 }
 
 NBC_API void nbc_spin_ns(const nbc_clock *clock, int64_t d_ns) {
+  if (!clock) return;
   const int64_t start_ns = nbc_clock_now_ns(clock);
   while (nbc_clock_now_ns(clock) - start_ns < d_ns) {
   }
@@ -3208,6 +3216,7 @@ static nbc_status nbc__clock_create_on(const nbc_clock_desc *desc, const nbc__cl
 }
 
 NBC_API nbc_status nbc_clock_create(const nbc_clock_desc *desc, nbc_clock *clock) {
+  if (!clock) return NBC_E_INVAL;
   nbc__clock_cores cores;
   const nbc__clock_probe p = nbc__clock_real_probe(&cores);
   return nbc__clock_create_on(desc, &p, clock);
@@ -3233,6 +3242,7 @@ static nbc_status nbc__clock_recalibrate_on(nbc_clock *clock, const nbc__clock_p
 }
 
 NBC_API nbc_status nbc_clock_recalibrate(nbc_clock *clock) {
+  if (!clock) return NBC_E_INVAL;
   nbc__clock_cores cores;
   const nbc__clock_probe p = nbc__clock_real_probe(&cores);
   return nbc__clock_recalibrate_on(clock, &p);
@@ -3256,6 +3266,7 @@ NBC__PRIVATE int nbc__stats_order(const void *a, const void *b) {
 }
 
 NBC_API double nbc_quantile(const double *sorted, size_t count, double q) {
+  if (!sorted) return 0;
   if (!(q > 0)) return sorted[0];
   if (q >= 1) return sorted[count - 1];
   const double place = q * (double)(count - 1);
@@ -3298,6 +3309,7 @@ static size_t nbc__stats_rank(size_t n, double confidence_ratio, double *covered
 
 NBC_API nbc_status nbc_summarize(double *values, size_t count, double confidence_ratio,
                                  nbc_summary *out) {
+  if (!out) return NBC_E_INVAL;
   double sum = 0;
   memset(out, 0, sizeof *out);
   if (confidence_ratio == 0) confidence_ratio = 0.95;
@@ -3326,6 +3338,7 @@ static double nbc__stats_measured_ns(const nbc_overlap_times *t) {
 }
 
 NBC_API nbc_status nbc_metrics_compute(const nbc_overlap_times *t, nbc_metrics *out) {
+  if (!t || !out) return NBC_E_INVAL;
   const double given[] = {
       t->call_ns, t->comp_ns, t->wait_ns, t->measured_ns, t->comp_passive_mpi_ns, t->ref_err_ratio};
   const double longer_ns = fmax(t->comp_ref_ns, t->comm_ref_ns),
@@ -3360,6 +3373,7 @@ static nbc_diagnosis nbc__stats_decide(const nbc_overlap_times *t, const nbc_met
 
 NBC_API nbc_diagnosis nbc_diagnose(const nbc_overlap_times *t, const nbc_metrics *m, char *text,
                                    size_t text_bytes) {
+  if (!t || !m) return NBC_DIAGNOSIS_REFERENCE_IMPRECISE;
   double hidden_ratio;
   const nbc_diagnosis d = nbc__stats_decide(t, m, &hidden_ratio);
   if (!text || text_bytes == 0) return d;
@@ -3436,6 +3450,9 @@ static void nbc__table_prepare(nbc_table *t) {
 
 NBC_API nbc_status nbc_table_create(const uint64_t *size_bytes, const double *time_s, size_t count,
                                     const char *name, nbc_table **table, nbc_error *err) {
+  if (!size_bytes || !time_s || !table)
+    return nbc__status_fail(err, NBC_E_INVAL, 0,
+                            "size_bytes and time_s and table: must not be NULL");
   *table = NULL;
   if (!name) name = "table";
   if (count == 0) return nbc__status_fail(err, NBC_E_INVAL, 0, "%.99s: no points", name);
@@ -3472,6 +3489,7 @@ NBC_API nbc_status nbc_table_create(const uint64_t *size_bytes, const double *ti
 
 NBC_API nbc_status nbc_table_create_linear(double latency_ns, double bytes_per_s, const char *name,
                                            nbc_table **table) {
+  if (!table) return NBC_E_INVAL;
   const uint64_t sizes[2] = {0, (uint64_t)1 << 20};
   const double times[2] = {latency_ns * 1e-9, latency_ns * 1e-9 + (double)sizes[1] / bytes_per_s};
   char own_name[96];
@@ -3484,6 +3502,7 @@ NBC_API nbc_status nbc_table_create_linear(double latency_ns, double bytes_per_s
 }
 
 NBC_API int64_t nbc_table_time_ns(const nbc_table *t, uint64_t size_bytes) {
+  if (!t) return 0;
   const int bits = nbc__bits(size_bytes);
   size_t low = t->first[bits],
          high = t->first[bits + 1]; /* sizes before low are smaller, from high on larger */
@@ -3500,20 +3519,29 @@ NBC_API int64_t nbc_table_time_ns(const nbc_table *t, uint64_t size_bytes) {
   return (int64_t)(fmin(fmax(ns, 0), NBC__TABLE_MAX_NS) + 0.5);
 }
 
-NBC_API const char *nbc_table_name(const nbc_table *table) { return table->name; }
+NBC_API const char *nbc_table_name(const nbc_table *table) {
+  if (!table) return "?";
+  return table->name;
+}
 
 NBC_API size_t nbc_table_points(const nbc_table *table, const uint64_t **size_bytes,
                                 const double **time_s) {
+  if (!table) return 0;
   if (size_bytes) *size_bytes = table->size_bytes;
   if (time_s) *time_s = table->time_s;
   return table->count;
 }
 
-NBC_API int64_t nbc_table_eager_bytes(const nbc_table *table) { return table->eager_bytes; }
+NBC_API int64_t nbc_table_eager_bytes(const nbc_table *table) {
+  if (!table) return 0;
+  return table->eager_bytes;
+}
 NBC_API double nbc_table_link_bytes_per_s(const nbc_table *table) {
+  if (!table) return 0;
   return table->link_bytes_per_s;
 }
 NBC_API const char *nbc_table_disturbed(const nbc_table *table) {
+  if (!table) return "?";
   return table->disturbed[0] ? table->disturbed : NULL;
 }
 
@@ -3586,6 +3614,8 @@ static nbc_status nbc__table_comment(nbc_table *t, const char *at, const char *e
 
 NBC_API nbc_status nbc_table_parse(const char *text, size_t text_bytes, const char *name,
                                    nbc_table **table, nbc_error *err) {
+  if (!text || !table)
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "text and table: must not be NULL");
   uint64_t sizes[NBC_TABLE_MAX_POINTS];
   double times[NBC_TABLE_MAX_POINTS];
   size_t count = 0;
@@ -3637,6 +3667,8 @@ NBC_API nbc_status nbc_table_parse(const char *text, size_t text_bytes, const ch
 }
 
 NBC_API nbc_status nbc_table_read(const char *path, nbc_table **table, nbc_error *err) {
+  if (!path || !table)
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "path and table: must not be NULL");
   *table = NULL;
   FILE *file = fopen(path, "rb");
   if (!file)
@@ -3668,6 +3700,8 @@ static void nbc__table_print(FILE *out, double value) {
 
 NBC_API nbc_status nbc_table_write(const nbc_table *table, const char *path, const char *comment,
                                    nbc_error *err) {
+  if (!table || !path)
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "table and path: must not be NULL");
   FILE *file = fopen(path, "w");
   if (!file)
     return nbc__status_fail(err, NBC_E_IO, 0, "%.99s: cannot be written: %s", path,
@@ -4021,7 +4055,11 @@ NBC_API void nbc_monitor_destroy(nbc_monitor *m) {
 }
 
 NBC_API const nbc_clock *nbc_monitor_clock(const nbc_monitor *monitor) { return &monitor->clock; }
-NBC_API nbc_monitor_desc nbc_monitor_desc_of(const nbc_monitor *monitor) { return monitor->desc; }
+NBC_API nbc_monitor_desc nbc_monitor_desc_of(const nbc_monitor *monitor) {
+  nbc_monitor_desc none;
+  memset(&none, 0, sizeof none);
+  return monitor ? monitor->desc : none;
+}
 
 static nbc_recorder *nbc__mon_new_recorder(nbc_monitor *m) {
   const nbc_monitor_desc *d = &m->desc;
@@ -4090,10 +4128,12 @@ static inline void nbc__mon_set_state(nbc_recorder *r, int64_t t_ns, int64_t sta
 static void nbc__mon_read_counters(nbc_recorder *r, bool book);
 
 NBC_API nbc_status nbc_recorder_attach(nbc_monitor *monitor, nbc_recorder **recorder) {
+  if (!monitor || !recorder) return NBC_E_INVAL;
   return nbc_recorder_attach_at(monitor, nbc_clock_now_ns(&monitor->clock), recorder);
 }
 
 NBC_API nbc_status nbc_recorder_attach_at(nbc_monitor *m, int64_t t_ns, nbc_recorder **recorder) {
+  if (!m || !recorder) return NBC_E_INVAL;
   nbc_recorder *r;
   pthread_mutex_lock(&m->mutex);
   for (r = m->recorders; r && r->attached; r = r->next) {
@@ -4132,6 +4172,7 @@ static inline void nbc__mon_add(int64_t *sum, int64_t value) {
 }
 
 NBC_API int64_t nbc_recorder_comp_ns(const nbc_recorder *recorder, int64_t t_ns) {
+  if (!recorder) return 0;
   return nbc__mon_comp_at(NBC__MON_RELAXED_LOAD(&recorder->state), t_ns);
 }
 
@@ -4166,6 +4207,7 @@ static void nbc__mon_lower_costs(nbc_recorder *r, int64_t cost_ns) {
 }
 
 NBC_API void nbc_call_enter_at(nbc_recorder *r, nbc_kind kind, int64_t t_ns) {
+  if (!r) return;
   if (r->depth > 0) {
     r->depth++;
     return;
@@ -4186,10 +4228,12 @@ NBC_API void nbc_call_enter_at(nbc_recorder *r, nbc_kind kind, int64_t t_ns) {
 }
 
 NBC_API void nbc_call_shared(nbc_recorder *r, uint32_t ends) {
+  if (!r) return;
   r->share = ends ? 1.0f / (float)ends : 1;
 }
 
 NBC_API void nbc_call_exit_at(nbc_recorder *r, int64_t t_ns) {
+  if (!r) return;
   if (r->depth != 1) {
     if (r->depth > 1)
       r->depth--;
@@ -4244,41 +4288,51 @@ static inline void nbc__mon_push(nbc_recorder *r, uint8_t what, uint64_t id, uin
 
 NBC_API void nbc_xfer_begin_at(nbc_recorder *r, uint64_t id, uint64_t size_bytes, nbc_kind kind,
                                nbc_peer peer, int64_t t_ns) {
+  if (!r) return;
   if (r->on) nbc__mon_push(r, NBC__MON_BEGIN, id, size_bytes, kind, peer, t_ns);
 }
 NBC_API void nbc_xfer_begun_at(nbc_recorder *r, uint64_t id, uint64_t size_bytes, nbc_kind kind,
                                nbc_peer peer, int64_t t_ns) {
+  if (!r) return;
   if (r->on) nbc__mon_push(r, NBC__MON_BEGUN, id, size_bytes, kind, peer, t_ns);
 }
 NBC_API void nbc_xfer_end_at(nbc_recorder *r, uint64_t id, int64_t t_ns) {
+  if (!r) return;
   nbc__mon_push(r, NBC__MON_END, id, 0, NBC_KIND_OTHER, NBC_PEER_UNKNOWN, t_ns);
 }
 NBC_API void nbc_xfer_end_sized_at(nbc_recorder *r, uint64_t id, uint64_t size_bytes, nbc_peer peer,
                                    int64_t t_ns) {
+  if (!r) return;
   nbc__mon_push(r, NBC__MON_END_SIZED, id, size_bytes, NBC_KIND_OTHER, peer, t_ns);
 }
 NBC_API void nbc_xfer_end_early_at(nbc_recorder *r, uint64_t id, uint64_t size_bytes, nbc_peer peer,
                                    int64_t t_ns) {
+  if (!r) return;
   nbc__mon_push(r, NBC__MON_END_EARLY, id, size_bytes, NBC_KIND_OTHER, peer, t_ns);
 }
 NBC_API void nbc_xfer_end_local_at(nbc_recorder *r, uint64_t id, int64_t t_ns) {
+  if (!r) return;
   nbc__mon_push(r, NBC__MON_END_LOCAL, id, 0, NBC_KIND_OTHER, NBC_PEER_UNKNOWN, t_ns);
 }
 NBC_API void nbc_xfer_end_only_at(nbc_recorder *r, uint64_t size_bytes, nbc_kind kind,
                                   nbc_peer peer, int64_t t_ns) {
+  if (!r) return;
   if (r->on) nbc__mon_push(r, NBC__MON_END_ONLY, 0, size_bytes, kind, peer, t_ns);
 }
 NBC_API void nbc_xfer_cancel(nbc_recorder *r, uint64_t id) {
+  if (!r) return;
   nbc__mon_push(r, NBC__MON_CANCEL, id, 0, NBC_KIND_OTHER, NBC_PEER_UNKNOWN, r->last_ns);
 }
 
 NBC_API void nbc_call_enter(nbc_recorder *r, nbc_kind kind) {
+  if (!r) return;
   if (r->depth > 0)
     r->depth++;
   else
     nbc_call_enter_at(r, kind, nbc_clock_now_ns(&r->monitor->clock));
 }
 NBC_API void nbc_call_exit(nbc_recorder *r) {
+  if (!r) return;
   if (r->depth > 1)
     r->depth--;
   else
@@ -4286,25 +4340,32 @@ NBC_API void nbc_call_exit(nbc_recorder *r) {
 }
 NBC_API void nbc_xfer_begin(nbc_recorder *r, uint64_t id, uint64_t size_bytes, nbc_kind kind,
                             nbc_peer peer) {
+  if (!r) return;
   nbc_xfer_begin_at(r, id, size_bytes, kind, peer, nbc_clock_now_ns(&r->monitor->clock));
 }
 NBC_API void nbc_xfer_begun(nbc_recorder *r, uint64_t id, uint64_t size_bytes, nbc_kind kind,
                             nbc_peer peer) {
+  if (!r) return;
   nbc_xfer_begun_at(r, id, size_bytes, kind, peer, nbc_clock_now_ns(&r->monitor->clock));
 }
 NBC_API void nbc_xfer_end(nbc_recorder *r, uint64_t id) {
+  if (!r) return;
   nbc_xfer_end_at(r, id, nbc_clock_now_ns(&r->monitor->clock));
 }
 NBC_API void nbc_xfer_end_sized(nbc_recorder *r, uint64_t id, uint64_t size_bytes, nbc_peer peer) {
+  if (!r) return;
   nbc_xfer_end_sized_at(r, id, size_bytes, peer, nbc_clock_now_ns(&r->monitor->clock));
 }
 NBC_API void nbc_xfer_end_early(nbc_recorder *r, uint64_t id, uint64_t size_bytes, nbc_peer peer) {
+  if (!r) return;
   nbc_xfer_end_early_at(r, id, size_bytes, peer, nbc_clock_now_ns(&r->monitor->clock));
 }
 NBC_API void nbc_xfer_end_local(nbc_recorder *r, uint64_t id) {
+  if (!r) return;
   nbc_xfer_end_local_at(r, id, nbc_clock_now_ns(&r->monitor->clock));
 }
 NBC_API void nbc_xfer_end_only(nbc_recorder *r, uint64_t size_bytes, nbc_kind kind, nbc_peer peer) {
+  if (!r) return;
   nbc_xfer_end_only_at(r, size_bytes, kind, peer, nbc_clock_now_ns(&r->monitor->clock));
 }
 
@@ -4367,6 +4428,7 @@ static int nbc__mon_find_section(nbc_recorder *r, const char *name) {
 }
 
 NBC_API void nbc_section_begin_at(nbc_recorder *r, const char *name, int64_t t_ns) {
+  if (!r) return;
   nbc__mon_advance(r, t_ns);
   if (r->open_depth >= NBC_MAX_DEPTH) {
     r->open_overflow++;
@@ -4384,6 +4446,7 @@ NBC_API void nbc_section_begin_at(nbc_recorder *r, const char *name, int64_t t_n
 }
 
 NBC_API void nbc_section_end_at(nbc_recorder *r, const char *name, int64_t t_ns) {
+  if (!r) return;
   nbc__mon_advance(r, t_ns);
   if (r->open_overflow > 0) {
     r->open_overflow--;
@@ -4399,6 +4462,7 @@ NBC_API void nbc_section_end_at(nbc_recorder *r, const char *name, int64_t t_ns)
 }
 
 NBC_API void nbc_recorder_switch_at(nbc_recorder *r, bool on, int64_t t_ns) {
+  if (!r) return;
   t_ns = nbc__mon_advance(r, t_ns);
   if (r->on == on) return;
   nbc__mon_read_counters(r, !on);
@@ -4410,12 +4474,15 @@ NBC_API void nbc_recorder_switch_at(nbc_recorder *r, bool on, int64_t t_ns) {
 }
 
 NBC_API void nbc_section_begin(nbc_recorder *r, const char *name) {
+  if (!r) return;
   nbc_section_begin_at(r, name, nbc_clock_now_ns(&r->monitor->clock));
 }
 NBC_API void nbc_section_end(nbc_recorder *r, const char *name) {
+  if (!r) return;
   nbc_section_end_at(r, name, nbc_clock_now_ns(&r->monitor->clock));
 }
 NBC_API void nbc_recorder_switch(nbc_recorder *r, bool on) {
+  if (!r) return;
   nbc_recorder_switch_at(r, on, nbc_clock_now_ns(&r->monitor->clock));
 }
 
@@ -4470,40 +4537,50 @@ static void nbc__mon_foreign(nbc_recorder *r, uint8_t what, uint64_t id, uint64_
 
 NBC_API void nbc_foreign_begin_at(nbc_recorder *owner, uint64_t id, uint64_t size_bytes,
                                   nbc_kind kind, nbc_peer peer, int64_t t_ns) {
+  if (!owner) return;
   if (NBC__MON_RELAXED_LOAD(&owner->on))
     nbc__mon_foreign(owner, NBC__MON_BEGIN, id, size_bytes, kind, peer, t_ns, 0);
 }
 NBC_API void nbc_foreign_end_at(nbc_recorder *owner, uint64_t id, int64_t t_ns) {
+  if (!owner) return;
   nbc__mon_foreign(owner, NBC__MON_END, id, 0, NBC_KIND_OTHER, NBC_PEER_UNKNOWN, t_ns, 0);
 }
 NBC_API void nbc_foreign_end_sized_at(nbc_recorder *owner, uint64_t id, uint64_t size_bytes,
                                       nbc_peer peer, int64_t t_ns) {
+  if (!owner) return;
   nbc__mon_foreign(owner, NBC__MON_END_SIZED, id, size_bytes, NBC_KIND_OTHER, peer, t_ns, 0);
 }
 NBC_API void nbc_foreign_begin(nbc_recorder *owner, uint64_t id, uint64_t size_bytes, nbc_kind kind,
                                nbc_peer peer) {
+  if (!owner) return;
   nbc_foreign_begin_at(owner, id, size_bytes, kind, peer, nbc_clock_now_ns(&owner->monitor->clock));
 }
 NBC_API void nbc_foreign_end(nbc_recorder *owner, uint64_t id) {
+  if (!owner) return;
   nbc_foreign_end_at(owner, id, nbc_clock_now_ns(&owner->monitor->clock));
 }
 NBC_API void nbc_foreign_end_sized(nbc_recorder *owner, uint64_t id, uint64_t size_bytes,
                                    nbc_peer peer) {
+  if (!owner) return;
   nbc_foreign_end_sized_at(owner, id, size_bytes, peer, nbc_clock_now_ns(&owner->monitor->clock));
 }
 NBC_API void nbc_foreign_end_early(nbc_recorder *owner, uint64_t id, uint64_t size_bytes,
                                    nbc_peer peer) {
+  if (!owner) return;
   nbc__mon_foreign(owner, NBC__MON_END_EARLY, id, size_bytes, NBC_KIND_OTHER, peer,
                    nbc_clock_now_ns(&owner->monitor->clock), 0);
 }
 NBC_API void nbc_foreign_end_local_at(nbc_recorder *owner, uint64_t id, int64_t t_ns) {
+  if (!owner) return;
   nbc__mon_foreign(owner, NBC__MON_END_LOCAL, id, 0, NBC_KIND_OTHER, NBC_PEER_UNKNOWN, t_ns, 0);
 }
 NBC_API void nbc_foreign_end_local(nbc_recorder *owner, uint64_t id) {
+  if (!owner) return;
   nbc_foreign_end_local_at(owner, id, nbc_clock_now_ns(&owner->monitor->clock));
 }
 NBC_API void nbc_foreign_end_only(nbc_recorder *owner, uint64_t size_bytes, nbc_kind kind,
                                   nbc_peer peer) {
+  if (!owner) return;
   if (NBC__MON_RELAXED_LOAD(&owner->on))
     nbc__mon_foreign(owner, NBC__MON_END_ONLY, 0, size_bytes, kind, peer,
                      nbc_clock_now_ns(&owner->monitor->clock), 0);
@@ -4511,6 +4588,7 @@ NBC_API void nbc_foreign_end_only(nbc_recorder *owner, uint64_t size_bytes, nbc_
 
 NBC_API void nbc_xfer_stamp_length(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns,
                                    int64_t t_end_ns, int64_t err_ns, int64_t d_err_ns) {
+  if (!owner) return;
   /* In line with the other events by the last time that it speaks of; the begin travels in the
      place of C, err in that of the size, the length's err in that of the call. */
   nbc__mon_event e;
@@ -4526,6 +4604,7 @@ NBC_API void nbc_xfer_stamp_length(nbc_recorder *owner, uint64_t id, int64_t t_b
 }
 NBC_API void nbc_xfer_stamp(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns, int64_t t_end_ns,
                             int64_t err_ns) {
+  if (!owner) return;
   nbc_xfer_stamp_length(owner, id, t_begin_ns, t_end_ns, err_ns, UINT32_MAX);
 }
 
@@ -5092,6 +5171,7 @@ NBC__PRIVATE void nbc__mon_drain_for_report_locked(nbc_recorder *r, int64_t t_ns
 }
 
 NBC_API void nbc_recorder_detach_at(nbc_recorder *r, int64_t t_ns) {
+  if (!r) return;
   t_ns = nbc__mon_advance(r, t_ns);
   if (r->open_depth) nbc__mon_problem(r, NBC_PROBLEM_section_unbalanced);
   r->open_depth = r->open_overflow = 0;
@@ -5107,6 +5187,7 @@ NBC_API void nbc_recorder_detach_at(nbc_recorder *r, int64_t t_ns) {
   pthread_mutex_unlock(&r->monitor->mutex);
 }
 NBC_API void nbc_recorder_detach(nbc_recorder *r) {
+  if (!r) return;
   nbc_recorder_detach_at(r, nbc_clock_now_ns(&r->monitor->clock));
 }
 #ifdef NBC_LINES
@@ -5155,6 +5236,7 @@ NBC__PRIVATE void *nbc__rep_grow(void *array, size_t count, size_t element_bytes
 }
 
 NBC_API nbc_status nbc_report_set(char **field, const char *text) {
+  if (!field) return NBC_E_INVAL;
   char *copy = NULL;
   if (text) {
     copy = (char *)NBC_MALLOC(strlen(text) + 1);
@@ -5167,6 +5249,7 @@ NBC_API nbc_status nbc_report_set(char **field, const char *text) {
 }
 
 NBC_API nbc_status nbc_report_create(nbc_report **report) {
+  if (!report) return NBC_E_INVAL;
   nbc_report *r = (nbc_report *)nbc__zalloc(sizeof *r);
   nbc_section *root;
   *report = NULL;
@@ -5212,6 +5295,7 @@ NBC_API void nbc_report_free(nbc_report *r) {
 }
 
 NBC_API nbc_status nbc_report_note(nbc_report *r, const char *text) {
+  if (!r || !text) return NBC_E_INVAL;
   char **note;
   NBC__REP_APPEND(char *, r->notes, r->note_count, note);
   if (!note) return NBC_E_NOMEM;
@@ -5222,6 +5306,7 @@ NBC_API nbc_status nbc_report_note(nbc_report *r, const char *text) {
 
 NBC_API nbc_status nbc_report_counter(nbc_report *r, int section_index, const char *name,
                                       double value) {
+  if (!r || !name) return NBC_E_INVAL;
   nbc_counter *counter;
   NBC__REP_APPEND(nbc_counter, r->counters, r->counter_count, counter);
   if (!counter) return NBC_E_NOMEM;
@@ -5237,6 +5322,7 @@ static bool nbc__rep_equal(const char *a, const char *b) {
 }
 
 NBC_API nbc_status nbc_report_site(nbc_report *r, const nbc_site *from) {
+  if (!r || !from) return NBC_E_INVAL;
   nbc_site *s = NULL;
   for (size_t i = 0; i < r->site_count && !s; i++)
     if (r->sites[i].offset == from->offset && nbc__rep_equal(r->sites[i].call, from->call) &&
@@ -5257,6 +5343,7 @@ NBC_API nbc_status nbc_report_site(nbc_report *r, const nbc_site *from) {
 }
 
 NBC_API nbc_status nbc_report_pair(nbc_report *r, const nbc_pair *from) {
+  if (!r || !from) return NBC_E_INVAL;
   nbc_pair *p;
   NBC__REP_APPEND(nbc_pair, r->pairs, r->pair_count, p);
   if (!p) return NBC_E_NOMEM;
@@ -5502,6 +5589,7 @@ static bool nbc__rep_take_recorder(nbc_report *out, nbc_recorder *r, int64_t t_n
 }
 
 NBC_API nbc_status nbc_monitor_report_at(nbc_monitor *m, int64_t t_ns, nbc_report **report) {
+  if (!m || !report) return NBC_E_INVAL;
   nbc_report *out;
   nbc_status status = nbc_report_create(&out);
   *report = NULL;
@@ -5536,6 +5624,7 @@ NBC_API nbc_status nbc_monitor_report_at(nbc_monitor *m, int64_t t_ns, nbc_repor
 }
 
 NBC_API nbc_status nbc_monitor_report(nbc_monitor *monitor, nbc_report **report) {
+  if (!monitor || !report) return NBC_E_INVAL;
   return nbc_monitor_report_at(monitor, nbc_clock_now_ns(&monitor->clock), report);
 }
 
@@ -5596,6 +5685,7 @@ static bool nbc__rep_add_text(char **sum, const char *one, const char *several) 
 }
 
 NBC_API nbc_status nbc_report_add(nbc_report *sum, const nbc_report *one, nbc_error *err) {
+  if (!sum || !one) return nbc__status_fail(err, NBC_E_INVAL, 0, "sum and one: must not be NULL");
   const bool first = sum->process_count == 0 ||
                      (!sum->thread_count && !sum->cell_count && !sum->program && !sum->host);
   if (first) {
@@ -5861,6 +5951,7 @@ static void nbc__rep_text_calls(const nbc_report *r, FILE *out) {
 }
 
 NBC_API nbc_status nbc_report_write_text(const nbc_report *r, FILE *out) {
+  if (!r || !out) return NBC_E_INVAL;
   nbc_status status = NBC_OK;
   char a[1024], b[256];
   nbc__rep_text_head(r, out);
@@ -6065,6 +6156,7 @@ static void nbc__rep_json_more(const nbc_report *r, FILE *out) {
 }
 
 NBC_API nbc_status nbc_report_write_json(const nbc_report *r, FILE *out) {
+  if (!r || !out) return NBC_E_INVAL;
   nbc__rep_json_head(r, out);
   fputs(",\n\"sections\":[", out);
   for (size_t i = 0; i < r->section_count; i++) {
@@ -6887,6 +6979,7 @@ static bool nbc__json_finish(nbc__json *j) {
 
 NBC_API nbc_status nbc_report_parse_json(const char *text, size_t text_bytes, const char *name,
                                          nbc_report **report, nbc_error *err) {
+  if (!report) return nbc__status_fail(err, NBC_E_INVAL, 0, "report: must not be NULL");
   nbc__json j;
   memset(&j, 0, sizeof j);
   *report = NULL;
@@ -6921,6 +7014,8 @@ static nbc_status nbc__json_file_error(nbc_error *err, nbc_status status, const 
 }
 
 NBC_API nbc_status nbc_report_read_json(const char *path, nbc_report **report, nbc_error *err) {
+  if (!path || !report)
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "path and report: must not be NULL");
   size_t room = 1 << 16, used = 0;
   *report = NULL;
   FILE *file = fopen(path, "rb");
@@ -7183,6 +7278,7 @@ static void nbc__rep_diff_cautions(const nbc_report *before, const nbc_report *a
 
 NBC_API nbc_status nbc_report_write_diff(const nbc_report *before, const nbc_report *after,
                                          FILE *out) {
+  if (!before || !after || !out) return NBC_E_INVAL;
   static const char *const titles[] = {"By section", "By message size", "By kind", "By peer"};
   static const int order[] = {0, 2, 1, 3};
   nbc_status status = NBC_OK;
@@ -7513,6 +7609,7 @@ static bool nbc__sync_sane(int64_t t_ns) {
 
 NBC_API nbc_status nbc_relation_add(nbc_relation *relation, int64_t before_ns, uint64_t ticks,
                                     int64_t after_ns) {
+  if (!relation) return NBC_E_INVAL;
   if (before_ns > after_ns || !nbc__sync_sane(before_ns) || !nbc__sync_sane(after_ns))
     return NBC_E_INVAL;
   return nbc__sync_add(relation, before_ns, ticks, after_ns, true, true);
@@ -7520,12 +7617,14 @@ NBC_API nbc_status nbc_relation_add(nbc_relation *relation, int64_t before_ns, u
 
 NBC_API nbc_status nbc_relation_add_not_before(nbc_relation *relation, int64_t before_ns,
                                                uint64_t ticks) {
+  if (!relation) return NBC_E_INVAL;
   if (!nbc__sync_sane(before_ns) || relation->desc.counter_bits < 56) return NBC_E_INVAL;
   return nbc__sync_add(relation, before_ns, ticks, before_ns, true, false);
 }
 
 NBC_API nbc_status nbc_relation_add_not_after(nbc_relation *relation, uint64_t ticks,
                                               int64_t after_ns) {
+  if (!relation) return NBC_E_INVAL;
   if (!nbc__sync_sane(after_ns) || relation->desc.counter_bits < 56) return NBC_E_INVAL;
   return nbc__sync_add(relation, after_ns, ticks, after_ns, false, true);
 }
@@ -7554,6 +7653,7 @@ static nbc_status nbc__sync_answer(const nbc_relation *r, uint64_t raw_ticks, do
 }
 
 NBC_API nbc_status nbc_relation_time(const nbc_relation *relation, uint64_t ticks, nbc_time *out) {
+  if (!relation || !out) return NBC_E_INVAL;
   double low_ns, high_ns;
   const nbc_status status = nbc__sync_answer(relation, ticks, &low_ns, &high_ns);
   if (status == NBC_E_STATE || status == NBC_E_INVAL) return status;
@@ -7564,6 +7664,7 @@ NBC_API nbc_status nbc_relation_time(const nbc_relation *relation, uint64_t tick
 
 NBC_API nbc_status nbc_relation_time_between(const nbc_relation *before, const nbc_relation *after,
                                              uint64_t ticks, nbc_time *out) {
+  if (!before || !after || !out) return NBC_E_INVAL;
   double low_ns, high_ns, other_low_ns, other_high_ns;
   nbc_status status = nbc__sync_answer(before, ticks, &low_ns, &high_ns);
   if (status != NBC_OK)
@@ -7579,6 +7680,7 @@ NBC_API nbc_status nbc_relation_time_between(const nbc_relation *before, const n
 }
 
 NBC_API nbc_status nbc_relation_ticks(const nbc_relation *relation, int64_t t_ns, uint64_t *ticks) {
+  if (!relation || !ticks) return NBC_E_INVAL;
   const double ns_per_tick = 1e9 / relation->desc.hz;
   nbc_time at;
   if (relation->corners_count == 0) return NBC_E_STATE;
@@ -7632,6 +7734,7 @@ static nbc_status nbc__nic_read_clock(nbc_nic_watch *w) {
 }
 
 NBC_API nbc_status nbc_nic_watch_create(const nbc_nic_watch_desc *desc, nbc_nic_watch **watch) {
+  if (!watch) return NBC_E_INVAL;
   *watch = NULL;
   if (!desc || !desc->nic || !desc->nic->read_clock || !desc->nic->next_stamp ||
       (!desc->recorder && !desc->owner_of))
@@ -7704,6 +7807,7 @@ static void nbc__nic_place(nbc_nic_watch *w, nbc_nic_stamp *stamp) {
 }
 
 NBC_API nbc_status nbc_nic_poll(nbc_nic_watch *w) {
+  if (!w) return NBC_E_INVAL;
   const nbc_nic *nic = w->desc.nic;
   nbc_status next;
   do {
@@ -7721,15 +7825,19 @@ NBC_API nbc_status nbc_nic_poll(nbc_nic_watch *w) {
 }
 
 NBC_API nbc_nic_counts nbc_nic_watch_counts(const nbc_nic_watch *watch) {
-  nbc_nic_counts c = watch->counts;
+  nbc_nic_counts c;
+  memset(&c, 0, sizeof c);
+  if (!watch) return c;
+  c = watch->counts;
   c.mean_err_ns = c.placed_count ? watch->sum_err_ns / (double)c.placed_count : 0;
   return c;
 }
 NBC_API const nbc_relation *nbc_nic_watch_relation(const nbc_nic_watch *watch) {
-  return &watch->now;
+  return watch ? &watch->now : NULL;
 }
 
 NBC_API nbc_status nbc_nic_watch_report(const nbc_nic_watch *watch, nbc_report *report) {
+  if (!watch || !report) return NBC_E_INVAL;
   const nbc_nic_counts c = nbc_nic_watch_counts(watch);
   const struct {
     const char *what;
@@ -9539,7 +9647,11 @@ NBC_API void nbc_threads_destroy(nbc_threads *world) {
   NBC_FREE(world);
 }
 
-NBC_API nbc_threads_desc nbc_threads_desc_of(const nbc_threads *world) { return world->desc; }
+NBC_API nbc_threads_desc nbc_threads_desc_of(const nbc_threads *world) {
+  nbc_threads_desc none;
+  memset(&none, 0, sizeof none);
+  return world ? world->desc : none;
+}
 
 NBC_API nbc_transport *nbc_threads_rank(nbc_threads *world, int rank) {
   return world && rank >= 0 && rank < world->desc.size ? &world->ranks[rank].t : NULL;
@@ -10653,12 +10765,14 @@ NBC_API const char *nbc_algo_name(nbc_algo algo) {
 }
 
 NBC_API nbc_status nbc_coll_parse(const char *name, nbc_coll *coll) {
+  if (!name || !coll) return NBC_E_INVAL;
   for (int i = 0; i < NBC_COLL_COUNT; i++)
     if (strcmp(name, nbc_coll_name((nbc_coll)i)) == 0) return *coll = (nbc_coll)i, NBC_OK;
   return NBC_E_NOT_FOUND;
 }
 
 NBC_API nbc_status nbc_algo_parse(const char *name, nbc_algo *algo) {
+  if (!name || !algo) return NBC_E_INVAL;
   for (int i = 0; i < NBC_ALGO_COUNT; i++)
     if (strcmp(name, nbc__sched_algo_names[i]) == 0) return *algo = (nbc_algo)i, NBC_OK;
   return NBC_E_NOT_FOUND;
@@ -12099,6 +12213,7 @@ static const nbc_choice_rule nbc__sched_rules[] = {
     {NBC_COLL_EXSCAN, 0, 0, NBC_ALGO_RECURSIVE_DOUBLING, 0, 0}};
 
 NBC_API void nbc_choice_default(nbc_choice *table) {
+  if (!table) return;
   memset(table, 0, sizeof *table);
   table->rule_count = sizeof nbc__sched_rules / sizeof *nbc__sched_rules;
   memcpy(table->rules, nbc__sched_rules, sizeof nbc__sched_rules);
@@ -12121,6 +12236,7 @@ static uint64_t nbc__sched_choice_bytes(const nbc_schedule_desc *d) {
 }
 
 NBC_API void nbc_choose(const nbc_choice *table, nbc_schedule_desc *desc) {
+  if (!desc) return;
   if (desc->algo != NBC_ALGO_AUTO) return;
   const nbc_choice_rule *const rules = table ? table->rules : nbc__sched_rules;
   const size_t count =
@@ -12170,6 +12286,8 @@ NBC__PRIVATE const char *nbc__sched_parse_rule(const char *at, nbc_choice_rule *
 
 NBC_API nbc_status nbc_choice_parse(const char *text, size_t text_bytes, const char *name,
                                     nbc_choice *table, nbc_error *err) {
+  if (!text || !table)
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "text and table: must not be NULL");
   table->rule_count = 0;
   int line_number = 1;
   for (size_t at = 0; at < text_bytes; line_number++) {
@@ -12201,6 +12319,8 @@ NBC_API nbc_status nbc_choice_parse(const char *text, size_t text_bytes, const c
 }
 
 NBC_API nbc_status nbc_choice_read(const char *path, nbc_choice *table, nbc_error *err) {
+  if (!path || !table)
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "path and table: must not be NULL");
   enum { MOST_BYTES = 256 * 1024 };
   FILE *file = fopen(path, "rb");
   if (!file) return nbc__status_fail(err, NBC_E_IO, 0, "%s: %s", path, strerror(errno));
@@ -12219,6 +12339,7 @@ NBC_API nbc_status nbc_choice_read(const char *path, nbc_choice *table, nbc_erro
 }
 
 NBC_API nbc_status nbc_choice_write(const nbc_choice *table, FILE *out) {
+  if (!table || !out) return NBC_E_INVAL;
   fprintf(out,
           "# collective max_ranks max_bytes algorithm segment_bytes radix (0 = any, default)\n");
   for (size_t i = 0; i < table->rule_count; i++) {
@@ -12395,6 +12516,8 @@ static void nbc__sched_builder_free(nbc__sched_builder *b) {
 
 NBC_API nbc_status nbc_schedule_build(const nbc_schedule_desc *desc, nbc_schedule **schedule,
                                       nbc_error *err) {
+  if (!desc || !schedule)
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "desc and schedule: must not be NULL");
   nbc__sched_builder b;
   memset(&b, 0, sizeof b);
   b.d = *desc;
@@ -12504,6 +12627,7 @@ static void nbc__sched_node_text(char text[256], const nbc_node *node) {
 }
 
 NBC_API nbc_status nbc_schedule_print(const nbc_schedule *schedule, FILE *out) {
+  if (!schedule || !out) return NBC_E_INVAL;
   fprintf(out, "%s %s: rank %d of %d, %u nodes, scratch %llu bytes\n",
           nbc_coll_name(schedule->coll), nbc_algo_name(schedule->algo), schedule->rank,
           schedule->size, (unsigned)schedule->node_count,
@@ -12627,6 +12751,7 @@ NBC__PRIVATE nbc_status nbc__sched_stuck(const nbc__sched_world *w, size_t i, nb
 
 NBC_API nbc_status nbc_schedule_print_dot(const nbc_schedule *const *schedules, int size,
                                           FILE *out) {
+  if (!schedules || !out) return NBC_E_INVAL;
   fprintf(out, "digraph \"%s %s\" {\n  node [shape=box];\n", nbc_coll_name(schedules[0]->coll),
           nbc_algo_name(schedules[0]->algo));
   for (int r = 0; r < size; r++) {
@@ -12760,6 +12885,7 @@ static nbc_status nbc__sched_price_run(nbc__sched_pricing *p, nbc_error *err) {
 NBC_API nbc_status nbc_schedule_price(const nbc_schedule *const *schedules, int size,
                                       const nbc_loggp *model, double *rank_end_ns, double *end_ns,
                                       nbc_error *err) {
+  if (!schedules) return nbc__status_fail(err, NBC_E_INVAL, 0, "schedules: must not be NULL");
   nbc__sched_pricing p;
   memset(&p, 0, sizeof p);
   p.model = model;
@@ -13130,6 +13256,7 @@ static nbc_status nbc__sched_prove(nbc__sched_proof *p, nbc_error *err) {
 
 NBC_API nbc_status nbc_schedule_verify(const nbc_schedule *const *schedules,
                                        const nbc_schedule_desc *descs, int size, nbc_error *err) {
+  if (!schedules) return nbc__status_fail(err, NBC_E_INVAL, 0, "schedules: must not be NULL");
   if (size < 1 || size > 64)
     return nbc__status_fail(err, NBC_E_RANGE, 0, "size: %d is not in 1..64", size);
   nbc__sched_proof p;
@@ -13374,6 +13501,7 @@ NBC_API const char *nbc_reduce_name(nbc_reduce reduce) {
 
 NBC_API nbc_status nbc_reduce_local(nbc_reduce reduce, nbc_type type, void *dst, const void *left,
                                     const void *right, uint64_t count) {
+  if (count && (!dst || !left || !right)) return NBC_E_INVAL;
   if ((unsigned)reduce >= NBC_REDUCE_COUNT || (unsigned)type >= NBC_TYPE_COUNT) return NBC_E_INVAL;
   if (!nbc__coll_kernels[type][reduce]) return NBC_E_INVAL;
   nbc__coll_kernels[type][reduce](dst, left, right, count);
@@ -13441,6 +13569,7 @@ NBC_API const char *nbc_policy_name(nbc_policy policy) {
 }
 
 NBC_API nbc_status nbc_policy_parse(const char *name, nbc_policy *policy) {
+  if (!name || !policy) return NBC_E_INVAL;
   for (int i = 0; i < NBC_POLICY_COUNT; i++)
     if (strcmp(name, nbc_policy_name((nbc_policy)i)) == 0) return *policy = (nbc_policy)i, NBC_OK;
   return NBC_E_NOT_FOUND;
@@ -13673,6 +13802,7 @@ NBC_API nbc_status nbc_progress_destroy(nbc_progress *progress) {
 }
 
 NBC_API void nbc_progress_get_stats(const nbc_progress *progress, nbc_progress_stats *stats) {
+  if (!progress || !stats) return;
   memset(stats, 0, sizeof *stats);
   stats->poll_count = __atomic_load_n(&progress->poll_count, __ATOMIC_RELAXED);
   stats->submit_count = __atomic_load_n(&progress->submit_count, __ATOMIC_RELAXED);
@@ -13686,6 +13816,7 @@ NBC_API void nbc_progress_get_stats(const nbc_progress *progress, nbc_progress_s
 }
 
 NBC_API nbc_status nbc_progress_env(int core, int core_count, FILE *out) {
+  if (!out) return NBC_E_INVAL;
   cpu_set_t mine;
   CPU_ZERO(&mine);
   if (core_count > 0 && core_count <= CPU_SETSIZE)
@@ -14326,6 +14457,7 @@ static nbc_status nbc__coll_make_checked(nbc_comm *comm, const nbc_coll_args *ar
 }
 
 NBC_API nbc_status nbc_coll_init(nbc_comm *comm, const nbc_coll_args *args, nbc_request **request) {
+  if (!comm || !args || !request) return NBC_E_INVAL;
   nbc__transport_enter(comm->t, NBC_KIND_SETUP);
   const nbc_status status = nbc__coll_make_checked(comm, args, true, request);
   nbc__transport_exit(comm->t);
@@ -14346,6 +14478,7 @@ NBC_API nbc_status nbc_coll_start(nbc_request *request) {
 
 NBC_API nbc_status nbc_coll_start_new(nbc_comm *comm, const nbc_coll_args *args,
                                       nbc_request **request) {
+  if (!comm || !args || !request) return NBC_E_INVAL;
   nbc__transport_enter(comm->t, nbc__coll_about(args->coll)->kind);
   nbc_status status = nbc__coll_make_checked(comm, args, false, request);
   if (!status) status = nbc__coll_go(*request);
@@ -14451,6 +14584,7 @@ static bool nbc__coll_over(const nbc_request *r) {
 }
 
 NBC_API nbc_status nbc_coll_test(nbc_request **request) {
+  if (!request) return NBC_E_INVAL;
   nbc_request *const r = *request;
   if (!r || nbc__coll_state_of(r) == NBC__COLL_IDLE) return NBC_OK;
   nbc__transport_enter(r->comm->t, NBC_KIND_TEST);
@@ -14461,6 +14595,7 @@ NBC_API nbc_status nbc_coll_test(nbc_request **request) {
 }
 
 NBC_API nbc_status nbc_coll_wait(nbc_request **request, int64_t limit_ns) {
+  if (!request) return NBC_E_INVAL;
   nbc_request *const r = *request;
   if (!r || nbc__coll_state_of(r) == NBC__COLL_IDLE) return NBC_OK;
   const nbc_transport *const t = r->comm->t;
@@ -14477,10 +14612,12 @@ NBC_API nbc_status nbc_coll_wait(nbc_request **request, int64_t limit_ns) {
 }
 
 NBC_API const nbc_schedule *nbc_coll_schedule(const nbc_request *request) {
+  if (!request) return NULL;
   return request->schedule;
 }
 
 NBC_API nbc_status nbc_coll_run(nbc_comm *comm, const nbc_coll_args *args) {
+  if (!comm || !args) return NBC_E_INVAL;
   nbc_request *request;
   const nbc_status status = nbc_coll_start_new(comm, args, &request);
   return status ? status : nbc_coll_wait(&request, 0);
@@ -14577,6 +14714,7 @@ NBC_API const nbc_error *nbc_comm_error(const nbc_comm *comm) { return &comm->er
 
 NBC_API nbc_status nbc_comm_operator(nbc_comm *comm, nbc_reduce_fn fn, void *user, bool commutative,
                                      nbc_reduce *reduce) {
+  if (!comm) return NBC_E_INVAL;
   if (!fn) return nbc__status_fail(&comm->err, NBC_E_INVAL, 0, "operator: fn must not be NULL");
   if (comm->operator_count == NBC__COLL_OPERATORS)
     return nbc__status_fail(&comm->err, NBC_E_FULL, 0, "operator: more than %d on one communicator",
@@ -14895,6 +15033,8 @@ static nbc_status nbc__tune_unsized(const nbc__tune *u, nbc_coll coll, nbc_choic
 
 NBC_API nbc_status nbc_tune(nbc_comm *comm, const nbc_tune_desc *desc, nbc_choice *table,
                             nbc_error *err) {
+  if (!comm || !table)
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "comm and table: must not be NULL");
   nbc__tune u;
   nbc_choice built_in;
   bool late = false;
@@ -15447,6 +15587,7 @@ NBC_API nbc_status nbc_sync_create(const nbc_transport *t, const nbc_sync_desc *
 }
 
 NBC_API nbc_status nbc_sync_update(nbc_sync *s, nbc_error *err) {
+  if (!s) return nbc__status_fail(err, NBC_E_INVAL, 0, "sync: must not be NULL");
   if (!s->identity) { /* keep today's state for stamps taken until now */
     if (!s->history)
       s->history = (nbc_relation *)NBC_MALLOC((size_t)s->desc.history_count * sizeof *s->history);
@@ -15473,8 +15614,15 @@ NBC_API void nbc_sync_destroy(nbc_sync *s) {
 }
 
 /* ---- answers ------------------------------------------------------------------------------- */
-NBC_API nbc_sync_desc nbc_sync_desc_of(const nbc_sync *s) { return s->desc; }
-NBC_API const nbc_transport *nbc_sync_transport(const nbc_sync *s) { return s->t; }
+NBC_API nbc_sync_desc nbc_sync_desc_of(const nbc_sync *s) {
+  nbc_sync_desc none;
+  memset(&none, 0, sizeof none);
+  return s ? s->desc : none;
+}
+NBC_API const nbc_transport *nbc_sync_transport(const nbc_sync *s) {
+  if (!s) return NULL;
+  return s->t;
+}
 
 /* Moves t_ns to where the chosen method says; err_ns grows so that it still holds the truth. */
 static void nbc__sync_place(const nbc_sync *s, int64_t t_local_ns, nbc_time *time) {
@@ -15487,6 +15635,7 @@ static void nbc__sync_place(const nbc_sync *s, int64_t t_local_ns, nbc_time *tim
 }
 
 NBC_API nbc_status nbc_sync_global(const nbc_sync *s, int64_t t_local_ns, nbc_time *global) {
+  if (!s || !global) return NBC_E_INVAL;
   global->t_ns = t_local_ns;
   global->err_ns = 0;
   if (s->identity) return NBC_OK;
@@ -15514,6 +15663,7 @@ NBC_API nbc_status nbc_sync_global(const nbc_sync *s, int64_t t_local_ns, nbc_ti
 }
 
 NBC_API nbc_status nbc_sync_estimate(const nbc_sync *s, int64_t t_local_ns, int64_t *t_global_ns) {
+  if (!s || !t_global_ns) return NBC_E_INVAL;
   nbc_time time;
   const nbc_status status = nbc_sync_global(s, t_local_ns, &time);
   *t_global_ns = time.t_ns;
@@ -15529,6 +15679,7 @@ NBC_API nbc_status nbc_sync_estimate(const nbc_sync *s, int64_t t_local_ns, int6
 }
 
 NBC_API nbc_status nbc_sync_local(const nbc_sync *s, int64_t t_global_ns, int64_t *t_local_ns) {
+  if (!s || !t_local_ns) return NBC_E_INVAL;
   uint64_t ticks = (uint64_t)t_global_ns;
   if (!s->identity && nbc_relation_ticks(&s->relation, t_global_ns, &ticks) != NBC_OK)
     return NBC_E_RANGE;
@@ -15542,12 +15693,16 @@ NBC_API nbc_status nbc_sync_local(const nbc_sync *s, int64_t t_global_ns, int64_
 
 NBC_API nbc_time nbc_sync_now(const nbc_sync *s) {
   nbc_time time;
-  nbc_sync_global(s, nbc__sync_local_now(s), &time);
+  time.t_ns = 0, time.err_ns = INT64_MAX; /* nothing is known */
+  if (s) nbc_sync_global(s, nbc__sync_local_now(s), &time);
   return time;
 }
 
 NBC_API nbc_sync_info nbc_sync_info_of(const nbc_sync *s) {
-  nbc_sync_info info = s->info;
+  nbc_sync_info info;
+  memset(&info, 0, sizeof info);
+  if (!s) return info;
+  info = s->info;
   const int64_t t_local_ns = nbc__sync_local_now(s);
   nbc_sync_global(s, t_local_ns, &info.offset);
   info.offset.t_ns -= t_local_ns;
@@ -15597,6 +15752,7 @@ static void nbc__measure_change(const double *rank, size_t n, nbc_sample_check *
 }
 
 NBC_API nbc_status nbc_samples_check(const double *values, size_t count, nbc_sample_check *out) {
+  if (!values || !out) return NBC_E_INVAL;
   memset(out, 0, sizeof *out);
   out->change_p_ratio = 1;
   if (count == 0) return NBC_E_INVAL;
@@ -15622,6 +15778,7 @@ NBC_API nbc_status nbc_samples_check(const double *values, size_t count, nbc_sam
 }
 
 NBC_API void nbc_shuffle(int *order, int count, uint64_t seed) {
+  if (!order) return;
   for (int i = 0; i < count; i++) {
     const int k = (int)(nbc__random(&seed) % (uint64_t)(i + 1));
     order[i] = order[k];
@@ -15744,6 +15901,7 @@ static nbc_status nbc__measure_calls(const nbc_clock *clock, nbc_timing timing, 
 NBC_API nbc_status nbc_measure_loop(const nbc_clock *clock, const nbc_repeat *repeat,
                                     nbc_timing timing, int batch_count, double subtract_ns,
                                     nbc_measure_fn fn, void *user, nbc_measurement *out) {
+  if (!out) return NBC_E_INVAL;
   nbc__measure_run run;
   memset(out, 0, sizeof *out);
   if (!clock || !fn || batch_count < 0 || batch_count > 1 << 30 || !isfinite(subtract_ns))
@@ -15968,6 +16126,7 @@ static nbc_status nbc__measure_rounds(nbc_sync *s, const nbc_measure_desc *d, nb
 
 NBC_API nbc_status nbc_measure(nbc_sync *sync, const nbc_measure_desc *desc, nbc_measure_fn fn,
                                void *user, nbc_measurement *out, nbc_error *err) {
+  if (!out) return nbc__status_fail(err, NBC_E_INVAL, 0, "out: must not be NULL");
   nbc__measure_run run;
   nbc_measure_desc d;
   memset(out, 0, sizeof *out);
@@ -16159,6 +16318,8 @@ static nbc_status nbc__model_group(nbc__model_work *w, const nbc__model_sample *
 
 NBC_API nbc_status nbc_model_fit(const uint64_t *size_bytes, const double *time_ns, size_t count,
                                  const nbc_model_desc *desc, nbc_model *model, nbc_error *err) {
+  if (!time_ns || !model)
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "time_ns and model: must not be NULL");
   const int max_ranges = desc && desc->max_ranges ? desc->max_ranges : (int)NBC_MODEL_MAX_RANGES;
   const double tolerance = desc && !(desc->tolerance_ratio == 0) ? desc->tolerance_ratio : 0.01;
   memset(model, 0, sizeof *model);
@@ -16197,12 +16358,14 @@ NBC_API nbc_status nbc_model_fit(const uint64_t *size_bytes, const double *time_
 }
 
 NBC_API const nbc_model_range *nbc_model_range_of(const nbc_model *model, uint64_t size_bytes) {
+  if (!model) return NULL;
   int r = model->range_count - 1;
   while (r > 0 && size_bytes < model->ranges[r].first_bytes) r--;
   return &model->ranges[r];
 }
 
 NBC_API double nbc_model_time_ns(const nbc_model *model, uint64_t size_bytes) {
+  if (!model) return 0;
   const nbc_model_range *range = nbc_model_range_of(model, size_bytes);
   return range->base_ns + range->per_byte_ns * (double)size_bytes;
 }
@@ -16281,6 +16444,7 @@ static double nbc__model_mixture(const double *v, size_t n, int modes, double le
 }
 
 NBC_API nbc_status nbc_model_fit_noise(const double *values, size_t count, nbc_model_noise *noise) {
+  if (!values || !noise) return NBC_E_INVAL;
   enum { MOST = 1000 }; /* more are thinned out in sorted order: that keeps the distribution */
   memset(noise, 0, sizeof *noise);
   if (count == 0) return NBC_E_INVAL;
@@ -16680,6 +16844,7 @@ NBC_API void nbc_model_free(nbc_model_loggp *loggp) {
 }
 
 NBC_API nbc_status nbc_model_write_platform(const nbc_model_loggp *l, FILE *out) {
+  if (!l) return NBC_E_INVAL;
   if (l->range_count < 1) return NBC_E_INVAL;
   const nbc_model_loggp_range *low = &l->ranges[0], *high = &l->ranges[l->range_count - 1];
   fprintf(out, "# LogGP as measured: o_s %.1f ns, o_r %.1f ns\n", low->send_overhead_ns,
@@ -16706,6 +16871,7 @@ NBC_API nbc_status nbc_model_write_platform(const nbc_model_loggp *l, FILE *out)
 }
 
 NBC_API nbc_status nbc_model_write_dedicated(const nbc_model_loggp *l, FILE *out) {
+  if (!l) return NBC_E_INVAL;
   if (l->range_count < 1) return NBC_E_INVAL;
   fprintf(
       out,
@@ -16832,6 +16998,8 @@ static void nbc__ded_waits(const nbc_dedicated_input *in, bool refined, nbc_dedi
 
 NBC_API nbc_status nbc_dedicated_predict(const nbc_dedicated_input *input, bool refined,
                                          nbc_dedicated_result *result, nbc_error *err) {
+  if (!input || !result)
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "input and result: must not be NULL");
   const nbc_status status = nbc__ded_check(input, err);
   memset(result, 0, sizeof *result);
   if (status) return status;
@@ -16898,6 +17066,7 @@ static void nbc__ded_add_request(nbc_dedicated_input *in, double n, double xfer_
 }
 
 NBC_API void nbc_dedicated_from_report(const nbc_report *report, nbc_dedicated_input *input) {
+  if (!report || !input) return;
   const double processes = report->process_count > 0 ? report->process_count : 1;
   nbc__ded_clear(input, report->program);
   input->noprog_s = (double)report->wall_ns * 1e-9 / processes;
@@ -16988,6 +17157,8 @@ static const char *nbc__ded_parse_field(nbc_dedicated_input *in, const char *nam
 
 NBC_API nbc_status nbc_dedicated_parse(const char *text, size_t text_bytes, const char *name,
                                        nbc_dedicated_input *input, nbc_error *err) {
+  if (!text || !input)
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "text and input: must not be NULL");
   nbc__ded_lines l;
   memset(&l, 0, sizeof l);
   l.text = text, l.text_bytes = text_bytes;
@@ -17048,6 +17219,8 @@ static nbc_category nbc__ded_category(const char *name) {
    out. */
 NBC_API nbc_status nbc_dedicated_parse_mpip(const char *text, size_t text_bytes, const char *name,
                                             nbc_dedicated_input *input, nbc_error *err) {
+  if (!text || !input)
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "text and input: must not be NULL");
   nbc__ded_lines l;
   enum { OUTSIDE, TIMES, SITES } where = OUTSIDE;
   int tasks = 0, sites = 0;

@@ -156,6 +156,8 @@ static void nbc__sched_builder_free(nbc__sched_builder *b) {
 
 NBC_API nbc_status nbc_schedule_build(const nbc_schedule_desc *desc, nbc_schedule **schedule,
                                       nbc_error *err) {
+  if (!desc || !schedule)
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "desc and schedule: must not be NULL");
   nbc__sched_builder b;
   memset(&b, 0, sizeof b);
   b.d = *desc;

@@ -41,6 +41,7 @@ static const nbc_choice_rule nbc__sched_rules[] = {
     {NBC_COLL_EXSCAN, 0, 0, NBC_ALGO_RECURSIVE_DOUBLING, 0, 0}};
 
 NBC_API void nbc_choice_default(nbc_choice *table) {
+  if (!table) return;
   memset(table, 0, sizeof *table);
   table->rule_count = sizeof nbc__sched_rules / sizeof *nbc__sched_rules;
   memcpy(table->rules, nbc__sched_rules, sizeof nbc__sched_rules);
@@ -63,6 +64,7 @@ static uint64_t nbc__sched_choice_bytes(const nbc_schedule_desc *d) {
 }
 
 NBC_API void nbc_choose(const nbc_choice *table, nbc_schedule_desc *desc) {
+  if (!desc) return;
   if (desc->algo != NBC_ALGO_AUTO) return;
   const nbc_choice_rule *const rules = table ? table->rules : nbc__sched_rules;
   const size_t count =
@@ -112,6 +114,8 @@ NBC__PRIVATE const char *nbc__sched_parse_rule(const char *at, nbc_choice_rule *
 
 NBC_API nbc_status nbc_choice_parse(const char *text, size_t text_bytes, const char *name,
                                     nbc_choice *table, nbc_error *err) {
+  if (!text || !table)
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "text and table: must not be NULL");
   table->rule_count = 0;
   int line_number = 1;
   for (size_t at = 0; at < text_bytes; line_number++) {
@@ -143,6 +147,8 @@ NBC_API nbc_status nbc_choice_parse(const char *text, size_t text_bytes, const c
 }
 
 NBC_API nbc_status nbc_choice_read(const char *path, nbc_choice *table, nbc_error *err) {
+  if (!path || !table)
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "path and table: must not be NULL");
   enum { MOST_BYTES = 256 * 1024 };
   FILE *file = fopen(path, "rb");
   if (!file) return nbc__status_fail(err, NBC_E_IO, 0, "%s: %s", path, strerror(errno));
@@ -161,6 +167,7 @@ NBC_API nbc_status nbc_choice_read(const char *path, nbc_choice *table, nbc_erro
 }
 
 NBC_API nbc_status nbc_choice_write(const nbc_choice *table, FILE *out) {
+  if (!table || !out) return NBC_E_INVAL;
   fprintf(out,
           "# collective max_ranks max_bytes algorithm segment_bytes radix (0 = any, default)\n");
   for (size_t i = 0; i < table->rule_count; i++) {

@@ -36,6 +36,7 @@ static void nbc__sched_node_text(char text[256], const nbc_node *node) {
 }
 
 NBC_API nbc_status nbc_schedule_print(const nbc_schedule *schedule, FILE *out) {
+  if (!schedule || !out) return NBC_E_INVAL;
   fprintf(out, "%s %s: rank %d of %d, %u nodes, scratch %llu bytes\n",
           nbc_coll_name(schedule->coll), nbc_algo_name(schedule->algo), schedule->rank,
           schedule->size, (unsigned)schedule->node_count,
@@ -159,6 +160,7 @@ NBC__PRIVATE nbc_status nbc__sched_stuck(const nbc__sched_world *w, size_t i, nb
 
 NBC_API nbc_status nbc_schedule_print_dot(const nbc_schedule *const *schedules, int size,
                                           FILE *out) {
+  if (!schedules || !out) return NBC_E_INVAL;
   fprintf(out, "digraph \"%s %s\" {\n  node [shape=box];\n", nbc_coll_name(schedules[0]->coll),
           nbc_algo_name(schedules[0]->algo));
   for (int r = 0; r < size; r++) {
@@ -292,6 +294,7 @@ static nbc_status nbc__sched_price_run(nbc__sched_pricing *p, nbc_error *err) {
 NBC_API nbc_status nbc_schedule_price(const nbc_schedule *const *schedules, int size,
                                       const nbc_loggp *model, double *rank_end_ns, double *end_ns,
                                       nbc_error *err) {
+  if (!schedules) return nbc__status_fail(err, NBC_E_INVAL, 0, "schedules: must not be NULL");
   nbc__sched_pricing p;
   memset(&p, 0, sizeof p);
   p.model = model;

@@ -37,6 +37,7 @@ NBC_API const char *nbc_policy_name(nbc_policy policy) {
 }
 
 NBC_API nbc_status nbc_policy_parse(const char *name, nbc_policy *policy) {
+  if (!name || !policy) return NBC_E_INVAL;
   for (int i = 0; i < NBC_POLICY_COUNT; i++)
     if (strcmp(name, nbc_policy_name((nbc_policy)i)) == 0) return *policy = (nbc_policy)i, NBC_OK;
   return NBC_E_NOT_FOUND;
@@ -269,6 +270,7 @@ NBC_API nbc_status nbc_progress_destroy(nbc_progress *progress) {
 }
 
 NBC_API void nbc_progress_get_stats(const nbc_progress *progress, nbc_progress_stats *stats) {
+  if (!progress || !stats) return;
   memset(stats, 0, sizeof *stats);
   stats->poll_count = __atomic_load_n(&progress->poll_count, __ATOMIC_RELAXED);
   stats->submit_count = __atomic_load_n(&progress->submit_count, __ATOMIC_RELAXED);
@@ -282,6 +284,7 @@ NBC_API void nbc_progress_get_stats(const nbc_progress *progress, nbc_progress_s
 }
 
 NBC_API nbc_status nbc_progress_env(int core, int core_count, FILE *out) {
+  if (!out) return NBC_E_INVAL;
   cpu_set_t mine;
   CPU_ZERO(&mine);
   if (core_count > 0 && core_count <= CPU_SETSIZE)

@@ -188,6 +188,7 @@ NBC_API const char *nbc_reduce_name(nbc_reduce reduce) {
 
 NBC_API nbc_status nbc_reduce_local(nbc_reduce reduce, nbc_type type, void *dst, const void *left,
                                     const void *right, uint64_t count) {
+  if (count && (!dst || !left || !right)) return NBC_E_INVAL;
   if ((unsigned)reduce >= NBC_REDUCE_COUNT || (unsigned)type >= NBC_TYPE_COUNT) return NBC_E_INVAL;
   if (!nbc__coll_kernels[type][reduce]) return NBC_E_INVAL;
   nbc__coll_kernels[type][reduce](dst, left, right, count);

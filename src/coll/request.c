@@ -541,6 +541,7 @@ static nbc_status nbc__coll_make_checked(nbc_comm *comm, const nbc_coll_args *ar
 }
 
 NBC_API nbc_status nbc_coll_init(nbc_comm *comm, const nbc_coll_args *args, nbc_request **request) {
+  if (!comm || !args || !request) return NBC_E_INVAL;
   nbc__transport_enter(comm->t, NBC_KIND_SETUP);
   const nbc_status status = nbc__coll_make_checked(comm, args, true, request);
   nbc__transport_exit(comm->t);
@@ -561,6 +562,7 @@ NBC_API nbc_status nbc_coll_start(nbc_request *request) {
 
 NBC_API nbc_status nbc_coll_start_new(nbc_comm *comm, const nbc_coll_args *args,
                                       nbc_request **request) {
+  if (!comm || !args || !request) return NBC_E_INVAL;
   nbc__transport_enter(comm->t, nbc__coll_about(args->coll)->kind);
   nbc_status status = nbc__coll_make_checked(comm, args, false, request);
   if (!status) status = nbc__coll_go(*request);
@@ -666,6 +668,7 @@ static bool nbc__coll_over(const nbc_request *r) {
 }
 
 NBC_API nbc_status nbc_coll_test(nbc_request **request) {
+  if (!request) return NBC_E_INVAL;
   nbc_request *const r = *request;
   if (!r || nbc__coll_state_of(r) == NBC__COLL_IDLE) return NBC_OK;
   nbc__transport_enter(r->comm->t, NBC_KIND_TEST);
@@ -676,6 +679,7 @@ NBC_API nbc_status nbc_coll_test(nbc_request **request) {
 }
 
 NBC_API nbc_status nbc_coll_wait(nbc_request **request, int64_t limit_ns) {
+  if (!request) return NBC_E_INVAL;
   nbc_request *const r = *request;
   if (!r || nbc__coll_state_of(r) == NBC__COLL_IDLE) return NBC_OK;
   const nbc_transport *const t = r->comm->t;
@@ -692,10 +696,12 @@ NBC_API nbc_status nbc_coll_wait(nbc_request **request, int64_t limit_ns) {
 }
 
 NBC_API const nbc_schedule *nbc_coll_schedule(const nbc_request *request) {
+  if (!request) return NULL;
   return request->schedule;
 }
 
 NBC_API nbc_status nbc_coll_run(nbc_comm *comm, const nbc_coll_args *args) {
+  if (!comm || !args) return NBC_E_INVAL;
   nbc_request *request;
   const nbc_status status = nbc_coll_start_new(comm, args, &request);
   return status ? status : nbc_coll_wait(&request, 0);
@@ -792,6 +798,7 @@ NBC_API const nbc_error *nbc_comm_error(const nbc_comm *comm) { return &comm->er
 
 NBC_API nbc_status nbc_comm_operator(nbc_comm *comm, nbc_reduce_fn fn, void *user, bool commutative,
                                      nbc_reduce *reduce) {
+  if (!comm) return NBC_E_INVAL;
   if (!fn) return nbc__status_fail(&comm->err, NBC_E_INVAL, 0, "operator: fn must not be NULL");
   if (comm->operator_count == NBC__COLL_OPERATORS)
     return nbc__status_fail(&comm->err, NBC_E_FULL, 0, "operator: more than %d on one communicator",

@@ -28,12 +28,14 @@ NBC_API const char *nbc_algo_name(nbc_algo algo) {
 }
 
 NBC_API nbc_status nbc_coll_parse(const char *name, nbc_coll *coll) {
+  if (!name || !coll) return NBC_E_INVAL;
   for (int i = 0; i < NBC_COLL_COUNT; i++)
     if (strcmp(name, nbc_coll_name((nbc_coll)i)) == 0) return *coll = (nbc_coll)i, NBC_OK;
   return NBC_E_NOT_FOUND;
 }
 
 NBC_API nbc_status nbc_algo_parse(const char *name, nbc_algo *algo) {
+  if (!name || !algo) return NBC_E_INVAL;
   for (int i = 0; i < NBC_ALGO_COUNT; i++)
     if (strcmp(name, nbc__sched_algo_names[i]) == 0) return *algo = (nbc_algo)i, NBC_OK;
   return NBC_E_NOT_FOUND;

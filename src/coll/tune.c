@@ -172,6 +172,8 @@ static nbc_status nbc__tune_unsized(const nbc__tune *u, nbc_coll coll, nbc_choic
 
 NBC_API nbc_status nbc_tune(nbc_comm *comm, const nbc_tune_desc *desc, nbc_choice *table,
                             nbc_error *err) {
+  if (!comm || !table)
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "comm and table: must not be NULL");
   nbc__tune u;
   nbc_choice built_in;
   bool late = false;

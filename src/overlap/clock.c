@@ -80,19 +80,23 @@ static uint64_t nbc__clock_slow_ticks(const nbc_clock *clock) {
 }
 
 NBC_API uint64_t nbc_clock_ticks(const nbc_clock *clock) {
+  if (!clock) return 0;
   return clock->source == NBC__CLOCK_COUNTER ? nbc__clock_counter() : nbc__clock_slow_ticks(clock);
 }
 
 NBC_API int64_t nbc_clock_ticks_to_ns(const nbc_clock *clock, uint64_t ticks) {
+  if (!clock) return 0;
   return clock->base_ns + nbc__clock_scale(ticks - clock->base_ticks, clock->mult);
 }
 
 NBC_API int64_t nbc_clock_now_ns(const nbc_clock *clock) {
+  if (!clock) return 0;
   if (clock->source != NBC__CLOCK_COUNTER) return (int64_t)nbc__clock_slow_ticks(clock);
   return clock->base_ns + nbc__clock_scale(nbc__clock_counter() - clock->base_ticks, clock->mult);
 }
 
 NBC_API int64_t nbc_clock_err_ns(const nbc_clock *clock, int64_t t_ns) {
+  if (!clock) return 0;
   double outside_ns = 0;
   if (clock->source == NBC_CLOCK_RAW || clock->source == NBC_CLOCK_USER) return 0;
   if (t_ns < clock->base_ns) outside_ns = (double)clock->base_ns - (double)t_ns;
@@ -112,6 +116,7 @@ NBC_API const char *nbc_clock_source_name(nbc_clock_source source) {
 }
 
 NBC_API void nbc_spin_ns(const nbc_clock *clock, int64_t d_ns) {
+  if (!clock) return;
   const int64_t start_ns = nbc_clock_now_ns(clock);
   while (nbc_clock_now_ns(clock) - start_ns < d_ns) {
   }
@@ -421,6 +426,7 @@ static nbc_status nbc__clock_create_on(const nbc_clock_desc *desc, const nbc__cl
 }
 
 NBC_API nbc_status nbc_clock_create(const nbc_clock_desc *desc, nbc_clock *clock) {
+  if (!clock) return NBC_E_INVAL;
   nbc__clock_cores cores;
   const nbc__clock_probe p = nbc__clock_real_probe(&cores);
   return nbc__clock_create_on(desc, &p, clock);
@@ -446,6 +452,7 @@ static nbc_status nbc__clock_recalibrate_on(nbc_clock *clock, const nbc__clock_p
 }
 
 NBC_API nbc_status nbc_clock_recalibrate(nbc_clock *clock) {
+  if (!clock) return NBC_E_INVAL;
   nbc__clock_cores cores;
   const nbc__clock_probe p = nbc__clock_real_probe(&cores);
   return nbc__clock_recalibrate_on(clock, &p);

@@ -112,7 +112,11 @@ NBC_API void nbc_monitor_destroy(nbc_monitor *m) {
 }
 
 NBC_API const nbc_clock *nbc_monitor_clock(const nbc_monitor *monitor) { return &monitor->clock; }
-NBC_API nbc_monitor_desc nbc_monitor_desc_of(const nbc_monitor *monitor) { return monitor->desc; }
+NBC_API nbc_monitor_desc nbc_monitor_desc_of(const nbc_monitor *monitor) {
+  nbc_monitor_desc none;
+  memset(&none, 0, sizeof none);
+  return monitor ? monitor->desc : none;
+}
 
 static nbc_recorder *nbc__mon_new_recorder(nbc_monitor *m) {
   const nbc_monitor_desc *d = &m->desc;
@@ -181,10 +185,12 @@ static inline void nbc__mon_set_state(nbc_recorder *r, int64_t t_ns, int64_t sta
 static void nbc__mon_read_counters(nbc_recorder *r, bool book);
 
 NBC_API nbc_status nbc_recorder_attach(nbc_monitor *monitor, nbc_recorder **recorder) {
+  if (!monitor || !recorder) return NBC_E_INVAL;
   return nbc_recorder_attach_at(monitor, nbc_clock_now_ns(&monitor->clock), recorder);
 }
 
 NBC_API nbc_status nbc_recorder_attach_at(nbc_monitor *m, int64_t t_ns, nbc_recorder **recorder) {
+  if (!m || !recorder) return NBC_E_INVAL;
   nbc_recorder *r;
   pthread_mutex_lock(&m->mutex);
   for (r = m->recorders; r && r->attached; r = r->next) {
@@ -223,6 +229,7 @@ static inline void nbc__mon_add(int64_t *sum, int64_t value) {
 }
 
 NBC_API int64_t nbc_recorder_comp_ns(const nbc_recorder *recorder, int64_t t_ns) {
+  if (!recorder) return 0;
   return nbc__mon_comp_at(NBC__MON_RELAXED_LOAD(&recorder->state), t_ns);
 }
 
@@ -257,6 +264,7 @@ static void nbc__mon_lower_costs(nbc_recorder *r, int64_t cost_ns) {
 }
 
 NBC_API void nbc_call_enter_at(nbc_recorder *r, nbc_kind kind, int64_t t_ns) {
+  if (!r) return;
   if (r->depth > 0) {
     r->depth++;
     return;
@@ -277,10 +285,12 @@ NBC_API void nbc_call_enter_at(nbc_recorder *r, nbc_kind kind, int64_t t_ns) {
 }
 
 NBC_API void nbc_call_shared(nbc_recorder *r, uint32_t ends) {
+  if (!r) return;
   r->share = ends ? 1.0f / (float)ends : 1;
 }
 
 NBC_API void nbc_call_exit_at(nbc_recorder *r, int64_t t_ns) {
+  if (!r) return;
   if (r->depth != 1) {
     if (r->depth > 1)
       r->depth--;
@@ -335,41 +345,51 @@ static inline void nbc__mon_push(nbc_recorder *r, uint8_t what, uint64_t id, uin
 
 NBC_API void nbc_xfer_begin_at(nbc_recorder *r, uint64_t id, uint64_t size_bytes, nbc_kind kind,
                                nbc_peer peer, int64_t t_ns) {
+  if (!r) return;
   if (r->on) nbc__mon_push(r, NBC__MON_BEGIN, id, size_bytes, kind, peer, t_ns);
 }
 NBC_API void nbc_xfer_begun_at(nbc_recorder *r, uint64_t id, uint64_t size_bytes, nbc_kind kind,
                                nbc_peer peer, int64_t t_ns) {
+  if (!r) return;
   if (r->on) nbc__mon_push(r, NBC__MON_BEGUN, id, size_bytes, kind, peer, t_ns);
 }
 NBC_API void nbc_xfer_end_at(nbc_recorder *r, uint64_t id, int64_t t_ns) {
+  if (!r) return;
   nbc__mon_push(r, NBC__MON_END, id, 0, NBC_KIND_OTHER, NBC_PEER_UNKNOWN, t_ns);
 }
 NBC_API void nbc_xfer_end_sized_at(nbc_recorder *r, uint64_t id, uint64_t size_bytes, nbc_peer peer,
                                    int64_t t_ns) {
+  if (!r) return;
   nbc__mon_push(r, NBC__MON_END_SIZED, id, size_bytes, NBC_KIND_OTHER, peer, t_ns);
 }
 NBC_API void nbc_xfer_end_early_at(nbc_recorder *r, uint64_t id, uint64_t size_bytes, nbc_peer peer,
                                    int64_t t_ns) {
+  if (!r) return;
   nbc__mon_push(r, NBC__MON_END_EARLY, id, size_bytes, NBC_KIND_OTHER, peer, t_ns);
 }
 NBC_API void nbc_xfer_end_local_at(nbc_recorder *r, uint64_t id, int64_t t_ns) {
+  if (!r) return;
   nbc__mon_push(r, NBC__MON_END_LOCAL, id, 0, NBC_KIND_OTHER, NBC_PEER_UNKNOWN, t_ns);
 }
 NBC_API void nbc_xfer_end_only_at(nbc_recorder *r, uint64_t size_bytes, nbc_kind kind,
                                   nbc_peer peer, int64_t t_ns) {
+  if (!r) return;
   if (r->on) nbc__mon_push(r, NBC__MON_END_ONLY, 0, size_bytes, kind, peer, t_ns);
 }
 NBC_API void nbc_xfer_cancel(nbc_recorder *r, uint64_t id) {
+  if (!r) return;
   nbc__mon_push(r, NBC__MON_CANCEL, id, 0, NBC_KIND_OTHER, NBC_PEER_UNKNOWN, r->last_ns);
 }
 
 NBC_API void nbc_call_enter(nbc_recorder *r, nbc_kind kind) {
+  if (!r) return;
   if (r->depth > 0)
     r->depth++;
   else
     nbc_call_enter_at(r, kind, nbc_clock_now_ns(&r->monitor->clock));
 }
 NBC_API void nbc_call_exit(nbc_recorder *r) {
+  if (!r) return;
   if (r->depth > 1)
     r->depth--;
   else
@@ -377,25 +397,32 @@ NBC_API void nbc_call_exit(nbc_recorder *r) {
 }
 NBC_API void nbc_xfer_begin(nbc_recorder *r, uint64_t id, uint64_t size_bytes, nbc_kind kind,
                             nbc_peer peer) {
+  if (!r) return;
   nbc_xfer_begin_at(r, id, size_bytes, kind, peer, nbc_clock_now_ns(&r->monitor->clock));
 }
 NBC_API void nbc_xfer_begun(nbc_recorder *r, uint64_t id, uint64_t size_bytes, nbc_kind kind,
                             nbc_peer peer) {
+  if (!r) return;
   nbc_xfer_begun_at(r, id, size_bytes, kind, peer, nbc_clock_now_ns(&r->monitor->clock));
 }
 NBC_API void nbc_xfer_end(nbc_recorder *r, uint64_t id) {
+  if (!r) return;
   nbc_xfer_end_at(r, id, nbc_clock_now_ns(&r->monitor->clock));
 }
 NBC_API void nbc_xfer_end_sized(nbc_recorder *r, uint64_t id, uint64_t size_bytes, nbc_peer peer) {
+  if (!r) return;
   nbc_xfer_end_sized_at(r, id, size_bytes, peer, nbc_clock_now_ns(&r->monitor->clock));
 }
 NBC_API void nbc_xfer_end_early(nbc_recorder *r, uint64_t id, uint64_t size_bytes, nbc_peer peer) {
+  if (!r) return;
   nbc_xfer_end_early_at(r, id, size_bytes, peer, nbc_clock_now_ns(&r->monitor->clock));
 }
 NBC_API void nbc_xfer_end_local(nbc_recorder *r, uint64_t id) {
+  if (!r) return;
   nbc_xfer_end_local_at(r, id, nbc_clock_now_ns(&r->monitor->clock));
 }
 NBC_API void nbc_xfer_end_only(nbc_recorder *r, uint64_t size_bytes, nbc_kind kind, nbc_peer peer) {
+  if (!r) return;
   nbc_xfer_end_only_at(r, size_bytes, kind, peer, nbc_clock_now_ns(&r->monitor->clock));
 }
 
@@ -458,6 +485,7 @@ static int nbc__mon_find_section(nbc_recorder *r, const char *name) {
 }
 
 NBC_API void nbc_section_begin_at(nbc_recorder *r, const char *name, int64_t t_ns) {
+  if (!r) return;
   nbc__mon_advance(r, t_ns);
   if (r->open_depth >= NBC_MAX_DEPTH) {
     r->open_overflow++;
@@ -475,6 +503,7 @@ NBC_API void nbc_section_begin_at(nbc_recorder *r, const char *name, int64_t t_n
 }
 
 NBC_API void nbc_section_end_at(nbc_recorder *r, const char *name, int64_t t_ns) {
+  if (!r) return;
   nbc__mon_advance(r, t_ns);
   if (r->open_overflow > 0) {
     r->open_overflow--;
@@ -490,6 +519,7 @@ NBC_API void nbc_section_end_at(nbc_recorder *r, const char *name, int64_t t_ns)
 }
 
 NBC_API void nbc_recorder_switch_at(nbc_recorder *r, bool on, int64_t t_ns) {
+  if (!r) return;
   t_ns = nbc__mon_advance(r, t_ns);
   if (r->on == on) return;
   nbc__mon_read_counters(r, !on);
@@ -501,12 +531,15 @@ NBC_API void nbc_recorder_switch_at(nbc_recorder *r, bool on, int64_t t_ns) {
 }
 
 NBC_API void nbc_section_begin(nbc_recorder *r, const char *name) {
+  if (!r) return;
   nbc_section_begin_at(r, name, nbc_clock_now_ns(&r->monitor->clock));
 }
 NBC_API void nbc_section_end(nbc_recorder *r, const char *name) {
+  if (!r) return;
   nbc_section_end_at(r, name, nbc_clock_now_ns(&r->monitor->clock));
 }
 NBC_API void nbc_recorder_switch(nbc_recorder *r, bool on) {
+  if (!r) return;
   nbc_recorder_switch_at(r, on, nbc_clock_now_ns(&r->monitor->clock));
 }
 
@@ -561,40 +594,50 @@ static void nbc__mon_foreign(nbc_recorder *r, uint8_t what, uint64_t id, uint64_
 
 NBC_API void nbc_foreign_begin_at(nbc_recorder *owner, uint64_t id, uint64_t size_bytes,
                                   nbc_kind kind, nbc_peer peer, int64_t t_ns) {
+  if (!owner) return;
   if (NBC__MON_RELAXED_LOAD(&owner->on))
     nbc__mon_foreign(owner, NBC__MON_BEGIN, id, size_bytes, kind, peer, t_ns, 0);
 }
 NBC_API void nbc_foreign_end_at(nbc_recorder *owner, uint64_t id, int64_t t_ns) {
+  if (!owner) return;
   nbc__mon_foreign(owner, NBC__MON_END, id, 0, NBC_KIND_OTHER, NBC_PEER_UNKNOWN, t_ns, 0);
 }
 NBC_API void nbc_foreign_end_sized_at(nbc_recorder *owner, uint64_t id, uint64_t size_bytes,
                                       nbc_peer peer, int64_t t_ns) {
+  if (!owner) return;
   nbc__mon_foreign(owner, NBC__MON_END_SIZED, id, size_bytes, NBC_KIND_OTHER, peer, t_ns, 0);
 }
 NBC_API void nbc_foreign_begin(nbc_recorder *owner, uint64_t id, uint64_t size_bytes, nbc_kind kind,
                                nbc_peer peer) {
+  if (!owner) return;
   nbc_foreign_begin_at(owner, id, size_bytes, kind, peer, nbc_clock_now_ns(&owner->monitor->clock));
 }
 NBC_API void nbc_foreign_end(nbc_recorder *owner, uint64_t id) {
+  if (!owner) return;
   nbc_foreign_end_at(owner, id, nbc_clock_now_ns(&owner->monitor->clock));
 }
 NBC_API void nbc_foreign_end_sized(nbc_recorder *owner, uint64_t id, uint64_t size_bytes,
                                    nbc_peer peer) {
+  if (!owner) return;
   nbc_foreign_end_sized_at(owner, id, size_bytes, peer, nbc_clock_now_ns(&owner->monitor->clock));
 }
 NBC_API void nbc_foreign_end_early(nbc_recorder *owner, uint64_t id, uint64_t size_bytes,
                                    nbc_peer peer) {
+  if (!owner) return;
   nbc__mon_foreign(owner, NBC__MON_END_EARLY, id, size_bytes, NBC_KIND_OTHER, peer,
                    nbc_clock_now_ns(&owner->monitor->clock), 0);
 }
 NBC_API void nbc_foreign_end_local_at(nbc_recorder *owner, uint64_t id, int64_t t_ns) {
+  if (!owner) return;
   nbc__mon_foreign(owner, NBC__MON_END_LOCAL, id, 0, NBC_KIND_OTHER, NBC_PEER_UNKNOWN, t_ns, 0);
 }
 NBC_API void nbc_foreign_end_local(nbc_recorder *owner, uint64_t id) {
+  if (!owner) return;
   nbc_foreign_end_local_at(owner, id, nbc_clock_now_ns(&owner->monitor->clock));
 }
 NBC_API void nbc_foreign_end_only(nbc_recorder *owner, uint64_t size_bytes, nbc_kind kind,
                                   nbc_peer peer) {
+  if (!owner) return;
   if (NBC__MON_RELAXED_LOAD(&owner->on))
     nbc__mon_foreign(owner, NBC__MON_END_ONLY, 0, size_bytes, kind, peer,
                      nbc_clock_now_ns(&owner->monitor->clock), 0);
@@ -602,6 +645,7 @@ NBC_API void nbc_foreign_end_only(nbc_recorder *owner, uint64_t size_bytes, nbc_
 
 NBC_API void nbc_xfer_stamp_length(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns,
                                    int64_t t_end_ns, int64_t err_ns, int64_t d_err_ns) {
+  if (!owner) return;
   /* In line with the other events by the last time that it speaks of; the begin travels in the
      place of C, err in that of the size, the length's err in that of the call. */
   nbc__mon_event e;
@@ -617,6 +661,7 @@ NBC_API void nbc_xfer_stamp_length(nbc_recorder *owner, uint64_t id, int64_t t_b
 }
 NBC_API void nbc_xfer_stamp(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns, int64_t t_end_ns,
                             int64_t err_ns) {
+  if (!owner) return;
   nbc_xfer_stamp_length(owner, id, t_begin_ns, t_end_ns, err_ns, UINT32_MAX);
 }
 
@@ -1183,6 +1228,7 @@ NBC__PRIVATE void nbc__mon_drain_for_report_locked(nbc_recorder *r, int64_t t_ns
 }
 
 NBC_API void nbc_recorder_detach_at(nbc_recorder *r, int64_t t_ns) {
+  if (!r) return;
   t_ns = nbc__mon_advance(r, t_ns);
   if (r->open_depth) nbc__mon_problem(r, NBC_PROBLEM_section_unbalanced);
   r->open_depth = r->open_overflow = 0;
@@ -1198,5 +1244,6 @@ NBC_API void nbc_recorder_detach_at(nbc_recorder *r, int64_t t_ns) {
   pthread_mutex_unlock(&r->monitor->mutex);
 }
 NBC_API void nbc_recorder_detach(nbc_recorder *r) {
+  if (!r) return;
   nbc_recorder_detach_at(r, nbc_clock_now_ns(&r->monitor->clock));
 }

@@ -26,6 +26,7 @@ static nbc_status nbc__nic_read_clock(nbc_nic_watch *w) {
 }
 
 NBC_API nbc_status nbc_nic_watch_create(const nbc_nic_watch_desc *desc, nbc_nic_watch **watch) {
+  if (!watch) return NBC_E_INVAL;
   *watch = NULL;
   if (!desc || !desc->nic || !desc->nic->read_clock || !desc->nic->next_stamp ||
       (!desc->recorder && !desc->owner_of))
@@ -98,6 +99,7 @@ static void nbc__nic_place(nbc_nic_watch *w, nbc_nic_stamp *stamp) {
 }
 
 NBC_API nbc_status nbc_nic_poll(nbc_nic_watch *w) {
+  if (!w) return NBC_E_INVAL;
   const nbc_nic *nic = w->desc.nic;
   nbc_status next;
   do {
@@ -115,15 +117,19 @@ NBC_API nbc_status nbc_nic_poll(nbc_nic_watch *w) {
 }
 
 NBC_API nbc_nic_counts nbc_nic_watch_counts(const nbc_nic_watch *watch) {
-  nbc_nic_counts c = watch->counts;
+  nbc_nic_counts c;
+  memset(&c, 0, sizeof c);
+  if (!watch) return c;
+  c = watch->counts;
   c.mean_err_ns = c.placed_count ? watch->sum_err_ns / (double)c.placed_count : 0;
   return c;
 }
 NBC_API const nbc_relation *nbc_nic_watch_relation(const nbc_nic_watch *watch) {
-  return &watch->now;
+  return watch ? &watch->now : NULL;
 }
 
 NBC_API nbc_status nbc_nic_watch_report(const nbc_nic_watch *watch, nbc_report *report) {
+  if (!watch || !report) return NBC_E_INVAL;
   const nbc_nic_counts c = nbc_nic_watch_counts(watch);
   const struct {
     const char *what;

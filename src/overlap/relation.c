@@ -295,6 +295,7 @@ static bool nbc__sync_sane(int64_t t_ns) {
 
 NBC_API nbc_status nbc_relation_add(nbc_relation *relation, int64_t before_ns, uint64_t ticks,
                                     int64_t after_ns) {
+  if (!relation) return NBC_E_INVAL;
   if (before_ns > after_ns || !nbc__sync_sane(before_ns) || !nbc__sync_sane(after_ns))
     return NBC_E_INVAL;
   return nbc__sync_add(relation, before_ns, ticks, after_ns, true, true);
@@ -302,12 +303,14 @@ NBC_API nbc_status nbc_relation_add(nbc_relation *relation, int64_t before_ns, u
 
 NBC_API nbc_status nbc_relation_add_not_before(nbc_relation *relation, int64_t before_ns,
                                                uint64_t ticks) {
+  if (!relation) return NBC_E_INVAL;
   if (!nbc__sync_sane(before_ns) || relation->desc.counter_bits < 56) return NBC_E_INVAL;
   return nbc__sync_add(relation, before_ns, ticks, before_ns, true, false);
 }
 
 NBC_API nbc_status nbc_relation_add_not_after(nbc_relation *relation, uint64_t ticks,
                                               int64_t after_ns) {
+  if (!relation) return NBC_E_INVAL;
   if (!nbc__sync_sane(after_ns) || relation->desc.counter_bits < 56) return NBC_E_INVAL;
   return nbc__sync_add(relation, after_ns, ticks, after_ns, false, true);
 }
@@ -336,6 +339,7 @@ static nbc_status nbc__sync_answer(const nbc_relation *r, uint64_t raw_ticks, do
 }
 
 NBC_API nbc_status nbc_relation_time(const nbc_relation *relation, uint64_t ticks, nbc_time *out) {
+  if (!relation || !out) return NBC_E_INVAL;
   double low_ns, high_ns;
   const nbc_status status = nbc__sync_answer(relation, ticks, &low_ns, &high_ns);
   if (status == NBC_E_STATE || status == NBC_E_INVAL) return status;
@@ -346,6 +350,7 @@ NBC_API nbc_status nbc_relation_time(const nbc_relation *relation, uint64_t tick
 
 NBC_API nbc_status nbc_relation_time_between(const nbc_relation *before, const nbc_relation *after,
                                              uint64_t ticks, nbc_time *out) {
+  if (!before || !after || !out) return NBC_E_INVAL;
   double low_ns, high_ns, other_low_ns, other_high_ns;
   nbc_status status = nbc__sync_answer(before, ticks, &low_ns, &high_ns);
   if (status != NBC_OK)
@@ -361,6 +366,7 @@ NBC_API nbc_status nbc_relation_time_between(const nbc_relation *before, const n
 }
 
 NBC_API nbc_status nbc_relation_ticks(const nbc_relation *relation, int64_t t_ns, uint64_t *ticks) {
+  if (!relation || !ticks) return NBC_E_INVAL;
   const double ns_per_tick = 1e9 / relation->desc.hz;
   nbc_time at;
   if (relation->corners_count == 0) return NBC_E_STATE;

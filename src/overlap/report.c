@@ -20,6 +20,7 @@ NBC__PRIVATE void *nbc__rep_grow(void *array, size_t count, size_t element_bytes
 }
 
 NBC_API nbc_status nbc_report_set(char **field, const char *text) {
+  if (!field) return NBC_E_INVAL;
   char *copy = NULL;
   if (text) {
     copy = (char *)NBC_MALLOC(strlen(text) + 1);
@@ -32,6 +33,7 @@ NBC_API nbc_status nbc_report_set(char **field, const char *text) {
 }
 
 NBC_API nbc_status nbc_report_create(nbc_report **report) {
+  if (!report) return NBC_E_INVAL;
   nbc_report *r = (nbc_report *)nbc__zalloc(sizeof *r);
   nbc_section *root;
   *report = NULL;
@@ -77,6 +79,7 @@ NBC_API void nbc_report_free(nbc_report *r) {
 }
 
 NBC_API nbc_status nbc_report_note(nbc_report *r, const char *text) {
+  if (!r || !text) return NBC_E_INVAL;
   char **note;
   NBC__REP_APPEND(char *, r->notes, r->note_count, note);
   if (!note) return NBC_E_NOMEM;
@@ -87,6 +90,7 @@ NBC_API nbc_status nbc_report_note(nbc_report *r, const char *text) {
 
 NBC_API nbc_status nbc_report_counter(nbc_report *r, int section_index, const char *name,
                                       double value) {
+  if (!r || !name) return NBC_E_INVAL;
   nbc_counter *counter;
   NBC__REP_APPEND(nbc_counter, r->counters, r->counter_count, counter);
   if (!counter) return NBC_E_NOMEM;
@@ -102,6 +106,7 @@ static bool nbc__rep_equal(const char *a, const char *b) {
 }
 
 NBC_API nbc_status nbc_report_site(nbc_report *r, const nbc_site *from) {
+  if (!r || !from) return NBC_E_INVAL;
   nbc_site *s = NULL;
   for (size_t i = 0; i < r->site_count && !s; i++)
     if (r->sites[i].offset == from->offset && nbc__rep_equal(r->sites[i].call, from->call) &&
@@ -122,6 +127,7 @@ NBC_API nbc_status nbc_report_site(nbc_report *r, const nbc_site *from) {
 }
 
 NBC_API nbc_status nbc_report_pair(nbc_report *r, const nbc_pair *from) {
+  if (!r || !from) return NBC_E_INVAL;
   nbc_pair *p;
   NBC__REP_APPEND(nbc_pair, r->pairs, r->pair_count, p);
   if (!p) return NBC_E_NOMEM;
@@ -367,6 +373,7 @@ static bool nbc__rep_take_recorder(nbc_report *out, nbc_recorder *r, int64_t t_n
 }
 
 NBC_API nbc_status nbc_monitor_report_at(nbc_monitor *m, int64_t t_ns, nbc_report **report) {
+  if (!m || !report) return NBC_E_INVAL;
   nbc_report *out;
   nbc_status status = nbc_report_create(&out);
   *report = NULL;
@@ -401,6 +408,7 @@ NBC_API nbc_status nbc_monitor_report_at(nbc_monitor *m, int64_t t_ns, nbc_repor
 }
 
 NBC_API nbc_status nbc_monitor_report(nbc_monitor *monitor, nbc_report **report) {
+  if (!monitor || !report) return NBC_E_INVAL;
   return nbc_monitor_report_at(monitor, nbc_clock_now_ns(&monitor->clock), report);
 }
 
@@ -461,6 +469,7 @@ static bool nbc__rep_add_text(char **sum, const char *one, const char *several) 
 }
 
 NBC_API nbc_status nbc_report_add(nbc_report *sum, const nbc_report *one, nbc_error *err) {
+  if (!sum || !one) return nbc__status_fail(err, NBC_E_INVAL, 0, "sum and one: must not be NULL");
   const bool first = sum->process_count == 0 ||
                      (!sum->thread_count && !sum->cell_count && !sum->program && !sum->host);
   if (first) {

@@ -763,6 +763,7 @@ static bool nbc__json_finish(nbc__json *j) {
 
 NBC_API nbc_status nbc_report_parse_json(const char *text, size_t text_bytes, const char *name,
                                          nbc_report **report, nbc_error *err) {
+  if (!report) return nbc__status_fail(err, NBC_E_INVAL, 0, "report: must not be NULL");
   nbc__json j;
   memset(&j, 0, sizeof j);
   *report = NULL;
@@ -797,6 +798,8 @@ static nbc_status nbc__json_file_error(nbc_error *err, nbc_status status, const 
 }
 
 NBC_API nbc_status nbc_report_read_json(const char *path, nbc_report **report, nbc_error *err) {
+  if (!path || !report)
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "path and report: must not be NULL");
   size_t room = 1 << 16, used = 0;
   *report = NULL;
   FILE *file = fopen(path, "rb");

@@ -194,6 +194,7 @@ static void nbc__rep_text_calls(const nbc_report *r, FILE *out) {
 }
 
 NBC_API nbc_status nbc_report_write_text(const nbc_report *r, FILE *out) {
+  if (!r || !out) return NBC_E_INVAL;
   nbc_status status = NBC_OK;
   char a[1024], b[256];
   nbc__rep_text_head(r, out);

@@ -10,6 +10,7 @@ NBC__PRIVATE int nbc__stats_order(const void *a, const void *b) {
 }
 
 NBC_API double nbc_quantile(const double *sorted, size_t count, double q) {
+  if (!sorted) return 0;
   if (!(q > 0)) return sorted[0];
   if (q >= 1) return sorted[count - 1];
   const double place = q * (double)(count - 1);
@@ -52,6 +53,7 @@ static size_t nbc__stats_rank(size_t n, double confidence_ratio, double *covered
 
 NBC_API nbc_status nbc_summarize(double *values, size_t count, double confidence_ratio,
                                  nbc_summary *out) {
+  if (!out) return NBC_E_INVAL;
   double sum = 0;
   memset(out, 0, sizeof *out);
   if (confidence_ratio == 0) confidence_ratio = 0.95;
@@ -80,6 +82,7 @@ static double nbc__stats_measured_ns(const nbc_overlap_times *t) {
 }
 
 NBC_API nbc_status nbc_metrics_compute(const nbc_overlap_times *t, nbc_metrics *out) {
+  if (!t || !out) return NBC_E_INVAL;
   const double given[] = {
       t->call_ns, t->comp_ns, t->wait_ns, t->measured_ns, t->comp_passive_mpi_ns, t->ref_err_ratio};
   const double longer_ns = fmax(t->comp_ref_ns, t->comm_ref_ns),
@@ -114,6 +117,7 @@ static nbc_diagnosis nbc__stats_decide(const nbc_overlap_times *t, const nbc_met
 
 NBC_API nbc_diagnosis nbc_diagnose(const nbc_overlap_times *t, const nbc_metrics *m, char *text,
                                    size_t text_bytes) {
+  if (!t || !m) return NBC_DIAGNOSIS_REFERENCE_IMPRECISE;
   double hidden_ratio;
   const nbc_diagnosis d = nbc__stats_decide(t, m, &hidden_ratio);
   if (!text || text_bytes == 0) return d;

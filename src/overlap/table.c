@@ -40,6 +40,9 @@ static void nbc__table_prepare(nbc_table *t) {
 
 NBC_API nbc_status nbc_table_create(const uint64_t *size_bytes, const double *time_s, size_t count,
                                     const char *name, nbc_table **table, nbc_error *err) {
+  if (!size_bytes || !time_s || !table)
+    return nbc__status_fail(err, NBC_E_INVAL, 0,
+                            "size_bytes and time_s and table: must not be NULL");
   *table = NULL;
   if (!name) name = "table";
   if (count == 0) return nbc__status_fail(err, NBC_E_INVAL, 0, "%.99s: no points", name);
@@ -76,6 +79,7 @@ NBC_API nbc_status nbc_table_create(const uint64_t *size_bytes, const double *ti
 
 NBC_API nbc_status nbc_table_create_linear(double latency_ns, double bytes_per_s, const char *name,
                                            nbc_table **table) {
+  if (!table) return NBC_E_INVAL;
   const uint64_t sizes[2] = {0, (uint64_t)1 << 20};
   const double times[2] = {latency_ns * 1e-9, latency_ns * 1e-9 + (double)sizes[1] / bytes_per_s};
   char own_name[96];
@@ -88,6 +92,7 @@ NBC_API nbc_status nbc_table_create_linear(double latency_ns, double bytes_per_s
 }
 
 NBC_API int64_t nbc_table_time_ns(const nbc_table *t, uint64_t size_bytes) {
+  if (!t) return 0;
   const int bits = nbc__bits(size_bytes);
   size_t low = t->first[bits],
          high = t->first[bits + 1]; /* sizes before low are smaller, from high on larger */
@@ -104,20 +109,29 @@ NBC_API int64_t nbc_table_time_ns(const nbc_table *t, uint64_t size_bytes) {
   return (int64_t)(fmin(fmax(ns, 0), NBC__TABLE_MAX_NS) + 0.5);
 }
 
-NBC_API const char *nbc_table_name(const nbc_table *table) { return table->name; }
+NBC_API const char *nbc_table_name(const nbc_table *table) {
+  if (!table) return "?";
+  return table->name;
+}
 
 NBC_API size_t nbc_table_points(const nbc_table *table, const uint64_t **size_bytes,
                                 const double **time_s) {
+  if (!table) return 0;
   if (size_bytes) *size_bytes = table->size_bytes;
   if (time_s) *time_s = table->time_s;
   return table->count;
 }
 
-NBC_API int64_t nbc_table_eager_bytes(const nbc_table *table) { return table->eager_bytes; }
+NBC_API int64_t nbc_table_eager_bytes(const nbc_table *table) {
+  if (!table) return 0;
+  return table->eager_bytes;
+}
 NBC_API double nbc_table_link_bytes_per_s(const nbc_table *table) {
+  if (!table) return 0;
   return table->link_bytes_per_s;
 }
 NBC_API const char *nbc_table_disturbed(const nbc_table *table) {
+  if (!table) return "?";
   return table->disturbed[0] ? table->disturbed : NULL;
 }
 
@@ -190,6 +204,8 @@ static nbc_status nbc__table_comment(nbc_table *t, const char *at, const char *e
 
 NBC_API nbc_status nbc_table_parse(const char *text, size_t text_bytes, const char *name,
                                    nbc_table **table, nbc_error *err) {
+  if (!text || !table)
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "text and table: must not be NULL");
   uint64_t sizes[NBC_TABLE_MAX_POINTS];
   double times[NBC_TABLE_MAX_POINTS];
   size_t count = 0;
@@ -241,6 +257,8 @@ NBC_API nbc_status nbc_table_parse(const char *text, size_t text_bytes, const ch
 }
 
 NBC_API nbc_status nbc_table_read(const char *path, nbc_table **table, nbc_error *err) {
+  if (!path || !table)
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "path and table: must not be NULL");
   *table = NULL;
   FILE *file = fopen(path, "rb");
   if (!file)
@@ -272,6 +290,8 @@ static void nbc__table_print(FILE *out, double value) {
 
 NBC_API nbc_status nbc_table_write(const nbc_table *table, const char *path, const char *comment,
                                    nbc_error *err) {
+  if (!table || !path)
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "table and path: must not be NULL");
   FILE *file = fopen(path, "w");
   if (!file)
     return nbc__status_fail(err, NBC_E_IO, 0, "%.99s: cannot be written: %s", path,

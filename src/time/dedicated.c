@@ -113,6 +113,8 @@ static void nbc__ded_waits(const nbc_dedicated_input *in, bool refined, nbc_dedi
 
 NBC_API nbc_status nbc_dedicated_predict(const nbc_dedicated_input *input, bool refined,
                                          nbc_dedicated_result *result, nbc_error *err) {
+  if (!input || !result)
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "input and result: must not be NULL");
   const nbc_status status = nbc__ded_check(input, err);
   memset(result, 0, sizeof *result);
   if (status) return status;
@@ -179,6 +181,7 @@ static void nbc__ded_add_request(nbc_dedicated_input *in, double n, double xfer_
 }
 
 NBC_API void nbc_dedicated_from_report(const nbc_report *report, nbc_dedicated_input *input) {
+  if (!report || !input) return;
   const double processes = report->process_count > 0 ? report->process_count : 1;
   nbc__ded_clear(input, report->program);
   input->noprog_s = (double)report->wall_ns * 1e-9 / processes;
@@ -269,6 +272,8 @@ static const char *nbc__ded_parse_field(nbc_dedicated_input *in, const char *nam
 
 NBC_API nbc_status nbc_dedicated_parse(const char *text, size_t text_bytes, const char *name,
                                        nbc_dedicated_input *input, nbc_error *err) {
+  if (!text || !input)
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "text and input: must not be NULL");
   nbc__ded_lines l;
   memset(&l, 0, sizeof l);
   l.text = text, l.text_bytes = text_bytes;
@@ -329,6 +334,8 @@ static nbc_category nbc__ded_category(const char *name) {
    out. */
 NBC_API nbc_status nbc_dedicated_parse_mpip(const char *text, size_t text_bytes, const char *name,
                                             nbc_dedicated_input *input, nbc_error *err) {
+  if (!text || !input)
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "text and input: must not be NULL");
   nbc__ded_lines l;
   enum { OUTSIDE, TIMES, SITES } where = OUTSIDE;
   int tasks = 0, sites = 0;

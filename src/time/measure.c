@@ -35,6 +35,7 @@ static void nbc__measure_change(const double *rank, size_t n, nbc_sample_check *
 }
 
 NBC_API nbc_status nbc_samples_check(const double *values, size_t count, nbc_sample_check *out) {
+  if (!values || !out) return NBC_E_INVAL;
   memset(out, 0, sizeof *out);
   out->change_p_ratio = 1;
   if (count == 0) return NBC_E_INVAL;
@@ -60,6 +61,7 @@ NBC_API nbc_status nbc_samples_check(const double *values, size_t count, nbc_sam
 }
 
 NBC_API void nbc_shuffle(int *order, int count, uint64_t seed) {
+  if (!order) return;
   for (int i = 0; i < count; i++) {
     const int k = (int)(nbc__random(&seed) % (uint64_t)(i + 1));
     order[i] = order[k];
@@ -182,6 +184,7 @@ static nbc_status nbc__measure_calls(const nbc_clock *clock, nbc_timing timing, 
 NBC_API nbc_status nbc_measure_loop(const nbc_clock *clock, const nbc_repeat *repeat,
                                     nbc_timing timing, int batch_count, double subtract_ns,
                                     nbc_measure_fn fn, void *user, nbc_measurement *out) {
+  if (!out) return NBC_E_INVAL;
   nbc__measure_run run;
   memset(out, 0, sizeof *out);
   if (!clock || !fn || batch_count < 0 || batch_count > 1 << 30 || !isfinite(subtract_ns))
@@ -406,6 +409,7 @@ static nbc_status nbc__measure_rounds(nbc_sync *s, const nbc_measure_desc *d, nb
 
 NBC_API nbc_status nbc_measure(nbc_sync *sync, const nbc_measure_desc *desc, nbc_measure_fn fn,
                                void *user, nbc_measurement *out, nbc_error *err) {
+  if (!out) return nbc__status_fail(err, NBC_E_INVAL, 0, "out: must not be NULL");
   nbc__measure_run run;
   nbc_measure_desc d;
   memset(out, 0, sizeof *out);

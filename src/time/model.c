@@ -167,6 +167,8 @@ static nbc_status nbc__model_group(nbc__model_work *w, const nbc__model_sample *
 
 NBC_API nbc_status nbc_model_fit(const uint64_t *size_bytes, const double *time_ns, size_t count,
                                  const nbc_model_desc *desc, nbc_model *model, nbc_error *err) {
+  if (!time_ns || !model)
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "time_ns and model: must not be NULL");
   const int max_ranges = desc && desc->max_ranges ? desc->max_ranges : (int)NBC_MODEL_MAX_RANGES;
   const double tolerance = desc && !(desc->tolerance_ratio == 0) ? desc->tolerance_ratio : 0.01;
   memset(model, 0, sizeof *model);
@@ -205,12 +207,14 @@ NBC_API nbc_status nbc_model_fit(const uint64_t *size_bytes, const double *time_
 }
 
 NBC_API const nbc_model_range *nbc_model_range_of(const nbc_model *model, uint64_t size_bytes) {
+  if (!model) return NULL;
   int r = model->range_count - 1;
   while (r > 0 && size_bytes < model->ranges[r].first_bytes) r--;
   return &model->ranges[r];
 }
 
 NBC_API double nbc_model_time_ns(const nbc_model *model, uint64_t size_bytes) {
+  if (!model) return 0;
   const nbc_model_range *range = nbc_model_range_of(model, size_bytes);
   return range->base_ns + range->per_byte_ns * (double)size_bytes;
 }
@@ -289,6 +293,7 @@ static double nbc__model_mixture(const double *v, size_t n, int modes, double le
 }
 
 NBC_API nbc_status nbc_model_fit_noise(const double *values, size_t count, nbc_model_noise *noise) {
+  if (!values || !noise) return NBC_E_INVAL;
   enum { MOST = 1000 }; /* more are thinned out in sorted order: that keeps the distribution */
   memset(noise, 0, sizeof *noise);
   if (count == 0) return NBC_E_INVAL;
@@ -688,6 +693,7 @@ NBC_API void nbc_model_free(nbc_model_loggp *loggp) {
 }
 
 NBC_API nbc_status nbc_model_write_platform(const nbc_model_loggp *l, FILE *out) {
+  if (!l) return NBC_E_INVAL;
   if (l->range_count < 1) return NBC_E_INVAL;
   const nbc_model_loggp_range *low = &l->ranges[0], *high = &l->ranges[l->range_count - 1];
   fprintf(out, "# LogGP as measured: o_s %.1f ns, o_r %.1f ns\n", low->send_overhead_ns,
@@ -714,6 +720,7 @@ NBC_API nbc_status nbc_model_write_platform(const nbc_model_loggp *l, FILE *out)
 }
 
 NBC_API nbc_status nbc_model_write_dedicated(const nbc_model_loggp *l, FILE *out) {
+  if (!l) return NBC_E_INVAL;
   if (l->range_count < 1) return NBC_E_INVAL;
   fprintf(
       out,

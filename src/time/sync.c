@@ -434,6 +434,7 @@ NBC_API nbc_status nbc_sync_create(const nbc_transport *t, const nbc_sync_desc *
 }
 
 NBC_API nbc_status nbc_sync_update(nbc_sync *s, nbc_error *err) {
+  if (!s) return nbc__status_fail(err, NBC_E_INVAL, 0, "sync: must not be NULL");
   if (!s->identity) { /* keep today's state for stamps taken until now */
     if (!s->history)
       s->history = (nbc_relation *)NBC_MALLOC((size_t)s->desc.history_count * sizeof *s->history);
@@ -460,8 +461,15 @@ NBC_API void nbc_sync_destroy(nbc_sync *s) {
 }
 
 /* ---- answers ------------------------------------------------------------------------------- */
-NBC_API nbc_sync_desc nbc_sync_desc_of(const nbc_sync *s) { return s->desc; }
-NBC_API const nbc_transport *nbc_sync_transport(const nbc_sync *s) { return s->t; }
+NBC_API nbc_sync_desc nbc_sync_desc_of(const nbc_sync *s) {
+  nbc_sync_desc none;
+  memset(&none, 0, sizeof none);
+  return s ? s->desc : none;
+}
+NBC_API const nbc_transport *nbc_sync_transport(const nbc_sync *s) {
+  if (!s) return NULL;
+  return s->t;
+}
 
 /* Moves t_ns to where the chosen method says; err_ns grows so that it still holds the truth. */
 static void nbc__sync_place(const nbc_sync *s, int64_t t_local_ns, nbc_time *time) {
@@ -474,6 +482,7 @@ static void nbc__sync_place(const nbc_sync *s, int64_t t_local_ns, nbc_time *tim
 }
 
 NBC_API nbc_status nbc_sync_global(const nbc_sync *s, int64_t t_local_ns, nbc_time *global) {
+  if (!s || !global) return NBC_E_INVAL;
   global->t_ns = t_local_ns;
   global->err_ns = 0;
   if (s->identity) return NBC_OK;
@@ -501,6 +510,7 @@ NBC_API nbc_status nbc_sync_global(const nbc_sync *s, int64_t t_local_ns, nbc_ti
 }
 
 NBC_API nbc_status nbc_sync_estimate(const nbc_sync *s, int64_t t_local_ns, int64_t *t_global_ns) {
+  if (!s || !t_global_ns) return NBC_E_INVAL;
   nbc_time time;
   const nbc_status status = nbc_sync_global(s, t_local_ns, &time);
   *t_global_ns = time.t_ns;
@@ -516,6 +526,7 @@ NBC_API nbc_status nbc_sync_estimate(const nbc_sync *s, int64_t t_local_ns, int6
 }
 
 NBC_API nbc_status nbc_sync_local(const nbc_sync *s, int64_t t_global_ns, int64_t *t_local_ns) {
+  if (!s || !t_local_ns) return NBC_E_INVAL;
   uint64_t ticks = (uint64_t)t_global_ns;
   if (!s->identity && nbc_relation_ticks(&s->relation, t_global_ns, &ticks) != NBC_OK)
     return NBC_E_RANGE;
@@ -529,12 +540,16 @@ NBC_API nbc_status nbc_sync_local(const nbc_sync *s, int64_t t_global_ns, int64_
 
 NBC_API nbc_time nbc_sync_now(const nbc_sync *s) {
   nbc_time time;
-  nbc_sync_global(s, nbc__sync_local_now(s), &time);
+  time.t_ns = 0, time.err_ns = INT64_MAX; /* nothing is known */
+  if (s) nbc_sync_global(s, nbc__sync_local_now(s), &time);
   return time;
 }
 
 NBC_API nbc_sync_info nbc_sync_info_of(const nbc_sync *s) {
-  nbc_sync_info info = s->info;
+  nbc_sync_info info;
+  memset(&info, 0, sizeof info);
+  if (!s) return info;
+  info = s->info;
   const int64_t t_local_ns = nbc__sync_local_now(s);
   nbc_sync_global(s, t_local_ns, &info.offset);
   info.offset.t_ns -= t_local_ns;

@@ -287,7 +287,11 @@ NBC_API void nbc_threads_destroy(nbc_threads *world) {
   NBC_FREE(world);
 }
 
-NBC_API nbc_threads_desc nbc_threads_desc_of(const nbc_threads *world) { return world->desc; }
+NBC_API nbc_threads_desc nbc_threads_desc_of(const nbc_threads *world) {
+  nbc_threads_desc none;
+  memset(&none, 0, sizeof none);
+  return world ? world->desc : none;
+}
 
 NBC_API nbc_transport *nbc_threads_rank(nbc_threads *world, int rank) {
   return world && rank >= 0 && rank < world->desc.size ? &world->ranks[rank].t : NULL;

@@ -3,3 +3,13 @@ $(eval $(call script,headers/header_matrix))
 $(eval $(call script,headers/header_rules))
 $(eval $(call script,headers/readme_examples))
 $(eval $(call script,headers/small_parts))
+# One case for each pointer of each function
+NULL_CASES := $(B)/tests/headers/null_cases.h
+$(NULL_CASES): nbc_overlap.h tests/headers/null_arguments.awk tests/headers/null_arguments.c
+	@mkdir -p $(@D)
+	$(Q)printf '#define NBC_API NBCAPI\n#include "nbc_overlap.h"\n' | $(CC) -E -P -I. -x c - | \
+	  awk '/^NBCAPI/ { on = 1 } on { printf "%s ", $$0 } on && /;/ { print ""; on = 0 }' | tr -s ' ' | \
+	  awk -v objects=tests/headers/null_arguments.c -f tests/headers/null_arguments.awk >$@
+CHECK_headers += $(B)/tests/headers/null_arguments
+$(eval $(call program,$(B)/tests/headers/null_arguments,tests/headers/null_arguments.c,$(TEST_FLAGS) -DNULL_CASES='"$(NULL_CASES)"',,,$(B)/tests/libnbc_overlap.a))
+$(B)/tests/headers/null_arguments: $(NULL_CASES)

@@ -1,0 +1,47 @@
+# From one prototype per line (NBCAPI type name(parameters);) the body of tests/headers/null_arguments.c:
+# one case for each pointer of each function, in which it is NULL and the other arguments are valid.
+function trim(s) { gsub(/^ +| +$/, "", s); return s }
+function valid(type, name, plain) {
+  plain = type
+  gsub(/const /, "", plain)
+  if (plain ~ /_fn$/) return "0"
+  if (plain !~ /\*/) return name ~ /^(root|rank|peer)$/ ? "0" : "1"
+  if (plain == "char *" && type ~ /const/) return "\"/dev/null\""
+  if (plain == "FILE *") return "v_file"
+  if (type == "const uint64_t *") return "ones"
+  if (plain ~ /^nbc_[a-z_]+ \*$/ && ("v_" substr(plain, 1, length(plain) - 2)) in object) return "v_" substr(plain, 1, length(plain) - 2)
+  return "(" type ")(void *)room"
+}
+BEGIN { while ((getline line < objects) > 0) if (match(line, /\*v_[a-z_]+/)) object[substr(line, RSTART + 1, RLENGTH - 1)] = 1 }
+{
+  sub(/^NBCAPI /, "")
+  open = index($0, "(")
+  head = substr($0, 1, open - 1)
+  rest = substr($0, open + 1)
+  sub(/\);? *$/, "", rest)
+  name = head; sub(/.*[ *]/, "", name)
+  returns = trim(substr(head, 1, length(head) - length(name)))
+  count = rest == "void" || rest == "" ? 0 : split(rest, parameter, ",")
+  for (i = 1; i <= count; i++) {
+    p = trim(parameter[i])
+    sub(/\[[^]]*\]$/, "", p)
+    label[i] = p; sub(/.*[ *]/, "", label[i])
+    type[i] = trim(substr(p, 1, length(p) - length(label[i])))
+    pointer[i] = type[i] ~ /\*$/ || type[i] ~ /_fn$/
+    if (parameter[i] ~ /\[/) { type[i] = type[i] " *"; pointer[i] = 1 }
+  }
+  for (i = 1; i <= count; i++) {
+    if (!pointer[i]) continue
+    call = name "("
+    for (k = 1; k <= count; k++) call = call (k > 1 ? ", " : "") (k == i ? "NULL" : valid(type[k], label[k]))
+    call = call ")"
+    cases++
+    if (returns == "nbc_status") body = "return (int)" call ";"
+    else if (returns == "void") body = call "; return NOTHING;"
+    else if (returns ~ /\*/) body = "return " call " ? NOTHING : NOTHING;"
+    else body = "(void)" call "; return NOTHING;"
+    print "static int case_" cases "(void) { " body " }"
+    table = table "  {\"" name "\", \"" label[i] "\", case_" cases "},\n"
+  }
+}
+END { print "static const struct { const char *function, *parameter; int (*call)(void); } cases[] = {\n" table "};" }
