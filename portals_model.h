@@ -72,9 +72,9 @@
 
    LIMITS, told honestly
      One process computes on a core of its own: more threads than cores are not slowed down.
-     Messages of at most one PCI packet take bandwidth from nobody (a fixed cost, [S 4.3.3]); longer
-     ones share links and PCI max-min fairly. Switches have no queues: a shared link slows down, it
-     does not drop. A message is matched when its last byte arrives. A retransmission takes time but
+     Messages longer than one PCI packet share links and PCI max-min fairly. Shorter ones pass each link
+     one after the other, in the order in which they come to its end, and take nothing from the longer
+     ones. Switches have no queues that could fill up: a shared link slows down, it does not drop. A message is matched when its last byte arrives. A retransmission takes time but
      no bandwidth. The reply of a get is in the initiator's memory before its REPLY event.
      An entry, counter or queue changes when the call returns, not a PCI write later.
      Handles are reused after 2048 generations of one slot. Early SEND is for at most 64 bytes.
@@ -231,6 +231,7 @@ typedef enum pm_topology_kind {
   X(nic_put_ns, 200, "occupancy of TX or RX by a put, atomic or ack [S]")                          \
   X(nic_get_ns, 250, "... by a get request [S]")                                                   \
   X(nic_response_ns, 300, "... by a response with data [S]")                                       \
+  X(nic_fetch_ahead, 1, "0: payload is read when the message before has left, as S4BXI does")      \
   X(nic_engines_count, 4, "list-matching engines [S 2.2.3]")                                       \
   X(nic_match_ns, 0, "added per list entry looked at (not published: 0)")                          \
   X(e2e_entries_count, 8192, "messages of a NIC waiting for their acknowledgement [S]")            \
@@ -262,7 +263,7 @@ typedef enum pm_topology_kind {
   X(pci_flow_bytes_per_s, 12.5e9, "... one transfer alone [S 4.1]")                                \
   X(pio_bytes_per_s, 12.5e9, "payload that the CPU writes (assumed: as fast as a transfer)")       \
   X(intra_bytes_per_s, 10e9, "memory copies and reductions of a node (assumed)")                   \
-  X(loggp_bytes_per_s, 12.5e9, "LogGP: 1/G")
+  X(loggp_bytes_per_s, 12.5e9 * 64 / 72, "LogGP: 1/G: what headers leave of a link")
 
 typedef struct pm_link {
   char from[24], to[24]; /* "h3" is node 3, any other name a switch; both directions are made */
@@ -1684,7 +1685,7 @@ PM_API const char *pm_status_text(pm_status status) {
   return "unknown status";
 }
 #ifdef NBC_LINES
-#line 133 "src/portals/platform.h"
+#line 134 "src/portals/platform.h"
 #endif
 enum { PM__LINKS_MAX = 200000000 };
 enum { PM__ROUTE_MAX = 62, PM__ENGINES_MAX = 16, PM__COPY_BYTES = 64 };
@@ -2332,8 +2333,16 @@ typedef enum pm__state { PM__READY, PM__RUNNING, PM__BLOCKED, PM__ENDED } pm__st
 typedef struct pm__lane {
   struct pm__message *head, *tail;
   int64_t t_free_ps, t_ready_ps;
-  int is_busy; /* with a flow */
+  int64_t t_command_ps; /* its last command was read */
+  int is_busy;          /* with a flow */
 } pm__lane;
+/* A way that was asked for lately. */
+enum { PM__WAYS = 16 };
+typedef struct pm__known_way {
+  int from, to, links_count; /* links_count 0: none yet (or no link: to itself) */
+  int64_t latency_ps;
+  uint32_t link[PM__ROUTE_MAX + 2];
+} pm__known_way;
 
 struct pm_thread {
   pm__event timer; /* first: the heap gives us its address */
@@ -2470,9 +2479,9 @@ struct pm_world {
   /* wire */
   struct pm__stream *streams;
   uint32_t streams_count, streams_max;
-  int is_faulty, is_carrying, route_from, route_to; /* is_carrying: the carrier is open */
+  int is_faulty, is_carrying; /* is_carrying: the carrier is open */
   int link_phases_done;
-  int64_t route_latency_ps;
+  pm__known_way ways[PM__WAYS];
   void (*stamp)(void *arg, const struct pm_stamp *stamp);
   void *stamp_arg;
 };
@@ -2501,6 +2510,8 @@ static inline double pm__times(double a, double b) {
 static inline int64_t pm__whole_ps(double d_ps) {
   return d_ps < (double)PM__END ? (int64_t)(d_ps + 0.5) : PM__END;
 }
+/* The same, remembered: valid until another way is asked for. */
+PM__PRIVATE const pm__known_way *pm__known(pm_world *w, int from, int to);
 PM__PRIVATE int pm__route(pm_world *w, int src, int dst, uint32_t *out, int64_t *latency_ps);
 PM__PRIVATE int64_t pm__bytes_ps(double bytes, double bytes_per_s);
 PM__PRIVATE int64_t pm__max_ps(int64_t a_ps, int64_t b_ps);
@@ -2542,6 +2553,20 @@ PM__PRIVATE __thread pm_world *pm__running;
 
 PM__PRIVATE int pm__route(pm_world *w, int src, int dst, uint32_t *out, int64_t *latency_ps) {
   return pm__way(&w->plat, w->graph, src, dst, out, latency_ps);
+}
+PM__PRIVATE const pm__known_way *pm__known(pm_world *w, int from, int to) {
+  pm__known_way *way = &w->ways[(unsigned)(from * 7 + to) % PM__WAYS];
+  if (way->from != from || way->to != to || !way->links_count) {
+    way->from = from;
+    way->to = to;
+    way->links_count = pm__route(w, from, to, way->link, &way->latency_ps);
+    if (way->links_count < 0) {
+      way->links_count = 0;
+      way->latency_ps = 0;
+      pm_world_fail(w, PM_E_NOMEM, "out of memory: ways");
+    }
+  }
+  return way;
 }
 PM__PRIVATE int64_t pm__bytes_ps(double bytes, double bytes_per_s) {
   return pm__whole_ps(pm__times(bytes / bytes_per_s, 1e12));
@@ -3387,7 +3412,6 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
   if (!w->desc.compute_min_ns) w->desc.compute_min_ns = 1000;
   if (!w->desc.d_poll_deadlock_ns) w->desc.d_poll_deadlock_ns = 20000000000;
   w->rng = desc->seed;
-  w->route_from = -1;
   if (!(w->desc.faults.slow_ratio > 0)) w->desc.faults.slow_ratio = 1;
   w->is_faulty = desc->faults.loss_ratio > 0 || desc->faults.corrupt_ratio > 0 ||
                  desc->faults.duplicate_ratio > 0 || desc->faults.delay_ratio > 0 ||
@@ -3938,8 +3962,9 @@ typedef struct pm__journey {
   pm__event target, send;
   int pending; /* events and travels that still need this */
   unsigned char lane, link, is_reply, has_slot;
+  unsigned char is_flow, has_crossed; /* of the present travel: the links on the way are paid for */
   uint32_t slot;
-  int64_t t_ready_ps, t_begin_ps, t_lost_ps;
+  int64_t t_ready_ps, t_begin_ps, t_left_ps, t_lost_ps;
   int64_t t_done_ps; /* data and events are in the target's memory */
 } pm__journey;
 /* What a carrier adds. Written by the piece carrier alone. */
@@ -6521,6 +6546,7 @@ typedef struct pm__link {
   uint32_t mark; /* from here on: scratch of the solver */
   int is_dirty, inside, active;
   double base, left, share, top;
+  int64_t t_busy_ps; /* with messages that are no flows */
 } pm__link;
 struct pm__flow {
   pm__event event;        /* first: its end. What the solver reads comes next, close together. */
@@ -6945,7 +6971,7 @@ PM__PRIVATE void pm__come_back(pm_world *w, pm__message *m);
 PM__PRIVATE void pm__send_early(pm_world *w, pm__message *m, int64_t t_ps);
 PM__PRIVATE int64_t pm__slow_ps(const pm_world *w, int node, int64_t d_ns);
 PM__PRIVATE void pm__fetched(pm_world *w, pm__message *m, int64_t t_there_ps, int64_t latency_ps);
-PM__PRIVATE void pm__travel(pm_world *w, pm__message *m, int from, int to, int lane, int64_t t_ps,
+PM__PRIVATE int pm__travel(pm_world *w, pm__message *m, int from, int to, int lane, int64_t t_ps,
                             int64_t latency_ps, void (*there)(pm_world *world, pm__event *event));
 PM__PRIVATE void pm__back_event(pm_world *w, pm__event *event);
 PM__PRIVATE int pm__travel_kind(const pm__message *m);
@@ -7152,9 +7178,9 @@ PM__PRIVATE void pm__fetched(pm_world *w, pm__message *m, int64_t t_there_ps, in
     t_there_ps = pm__later(t_there_ps, pm__later(latency_ps, pm__event_ps(w)));
   pm__written_at(w, m, t_there_ps);
 }
-/* Sends the message on its travel; one that never arrives comes back to its sender as such. */
-PM__PRIVATE void pm__travel(pm_world *w, pm__message *m, int from, int to, int lane, int64_t t_ps,
-                            int64_t latency_ps, void (*there)(pm_world *world, pm__event *event)) {
+/* Sends the message on its travel; one that never arrives comes back to its sender as such: ret 0. */
+PM__PRIVATE int pm__travel(pm_world *w, pm__message *m, int from, int to, int lane, int64_t t_ps,
+                           int64_t latency_ps, void (*there)(pm_world *world, pm__event *event)) {
   int64_t t_there_ps = pm__wire(w, m, from, to, lane, t_ps, latency_ps);
   m->way.event.fn = there;
   if (t_there_ps < 0) {
@@ -7165,6 +7191,7 @@ PM__PRIVATE void pm__travel(pm_world *w, pm__message *m, int from, int to, int l
   if ((lane & 1) && m->what.kind == PM__GET && m->what.me)
     pm__fetched(w, m, t_there_ps, latency_ps);
   pm__schedule(w, &m->way.event, t_there_ps);
+  return m->way.event.fn == there;
 }
 PM__PRIVATE void pm__back_event(pm_world *w, pm__event *event) {
   pm__come_back(w, (pm__message *)event);
@@ -7291,25 +7318,43 @@ static void pm__trace_read(pm_world *w, const pm__message *m, int64_t t_begin_ps
             bytes > (uint64_t)w->plat.pci_packet_bytes ? t_end_ps : t_begin_ps, node, node, bytes);
 }
 
+/* What observers and the trace are told of a travel, when its end is known. */
+static void pm__job_told(pm_world *w, const pm__message *m, int64_t t_there_ps) {
+  const uint64_t bytes = pm__job_bytes(m);
+  if (bytes) pm__stamp(w, m, m->way.is_reply, m->way.t_begin_ps, t_there_ps);
+  if (w->desc.trace && !pm__is_inside(w, m))
+    pm__trace_read(w, m, m->way.t_begin_ps, m->way.t_left_ps);
+  pm__trace(w, pm__travel_kind(m), m, m->way.t_begin_ps, t_there_ps, pm__job_from(m), pm__job_to(m),
+            bytes);
+}
 static void pm__job_left(pm_world *w, pm__message *m, int64_t t_begin_ps, int64_t t_end_ps) {
   const int from = pm__job_from(m), to = pm__job_to(m);
-  const uint64_t bytes = pm__job_bytes(m);
-  int64_t latency_ps = w->plat.intra_latency_ns * PM__PS;
-  uint32_t way[PM__ROUTE_MAX + 2];
-  if (!pm__is_inside(w, m)) {
-    if (from == w->route_from && to == w->route_to)
-      latency_ps = w->route_latency_ps;
-    else
-      pm__route(w, from, to, way, &latency_ps);
-    w->route_from = from;
-    w->route_to = to;
-    w->route_latency_ps = latency_ps;
-  }
-  if (bytes) pm__stamp(w, m, m->way.is_reply, t_begin_ps, pm__later(t_end_ps, latency_ps));
-  if (w->desc.trace && !pm__is_inside(w, m)) pm__trace_read(w, m, t_begin_ps, t_end_ps);
-  pm__trace(w, pm__travel_kind(m), m, t_begin_ps, pm__later(t_end_ps, latency_ps), from, to, bytes);
+  const int64_t latency_ps =
+      pm__is_inside(w, m) ? w->plat.intra_latency_ns * PM__PS : pm__known(w, from, to)->latency_ps;
+  m->way.t_begin_ps = t_begin_ps;
+  m->way.t_left_ps = t_end_ps;
+  if (m->way.is_flow) pm__job_told(w, m, pm__later(t_end_ps, latency_ps));
   if (!m->way.is_reply) pm__send_early(w, m, pm__later(t_begin_ps, pm__event_ps(w)));
-  pm__travel(w, m, from, to, m->way.lane, t_end_ps, latency_ps, pm__rx);
+  if (!pm__travel(w, m, from, to, m->way.lane, t_end_ps, latency_ps, pm__rx) && !m->way.is_flow)
+    pm__job_told(w, m, pm__later(t_end_ps, latency_ps)); /* it never will be there */
+}
+/* A message of one packet is at the end of its way, if nobody stood in it: each link carries one message
+   after the other, in the order of their arrival here. ret how much later it comes */
+static int64_t pm__cross(pm_world *w, const pm__message *m) {
+  const pm__known_way *way = pm__known(w, pm__job_from(m), pm__job_to(m));
+  const uint64_t payload = pm__job_bytes(m);
+  const double bytes = payload ? pm__wire_bytes(w, payload) : (double)w->plat.ack_bytes;
+  const int64_t own_ps = m->way.t_left_ps - m->way.t_begin_ps,
+                step_ps = way->links_count ? way->latency_ps / way->links_count : 0;
+  int64_t t_ps = w->now_ps - way->latency_ps - own_ps, wait_ps = 0;
+  int h;
+  for (h = 0; h < way->links_count; h++, t_ps += step_ps) {
+    pm__link *l = &w->links[way->link[h]];
+    if (l->t_busy_ps > t_ps + wait_ps) wait_ps = l->t_busy_ps - t_ps;
+    l->t_busy_ps = t_ps + wait_ps +
+                   (w->graph ? pm__bytes_ps(bytes, l->cap / pm__payload_ratio(&w->plat)) : own_ps);
+  }
+  return wait_ps;
 }
 static pm__lane *pm__lane_of(pm_world *w, pm__message *m) {
   return pm__is_inside(w, m) ? &m->what.from->proc->memory_lane
@@ -7366,10 +7411,22 @@ static void pm__job_flow(pm_world *w, pm__event *event) {
   if (!pm__flow_go(w, f, (double)pm__job_bytes(m), cap))
     pm_world_fail(w, PM_E_NOMEM, "out of memory: flow");
 }
+/* When the first byte of a job may leave its NIC: the command is read, payload is there, the one before
+   has left. With nic_fetch_ahead these overlap from message to message. */
+static int64_t pm__job_ready_ps(pm_world *w, pm__lane *lane, const pm__message *m, uint64_t bytes) {
+  const int64_t d_ps = pm__occupancy_ps(w, pm__job_from(m), m),
+                fetch_ps = pm__fetch_ps(w, m, bytes);
+  int64_t t_ps;
+  if (!w->plat.nic_fetch_ahead)
+    return pm__later(pm__later(pm__max_ps(m->way.t_ready_ps, lane->t_free_ps), d_ps), fetch_ps);
+  t_ps = lane->t_command_ps = pm__later(pm__max_ps(m->way.t_ready_ps, lane->t_command_ps), d_ps);
+  return pm__max_ps(pm__later(t_ps, fetch_ps), lane->t_free_ps);
+}
 /* The first job of a free lane. */
 static void pm__job_start(pm_world *w, pm__lane *lane, pm__message *m) {
   const uint64_t bytes = pm__job_bytes(m);
   const int inside = pm__is_inside(w, m);
+<<<<<<< HEAD
   const int64_t fetch_ps = inside ? 0 : pm__fetch_ps(w, m, bytes);
   int64_t t_ps = m->way.t_ready_ps, t_end_ps;
   if (w->plat.dma_ahead) t_ps = pm__later(t_ps, fetch_ps);
@@ -7377,6 +7434,14 @@ static void pm__job_start(pm_world *w, pm__lane *lane, pm__message *m) {
   if (!inside) t_ps = pm__later(t_ps, pm__occupancy_ps(w, pm__job_from(m), m));
   if (!w->plat.dma_ahead) t_ps = pm__later(t_ps, fetch_ps);
   if (bytes > (uint64_t)w->plat.pci_packet_bytes) {
+=======
+  int64_t t_ps = inside ? pm__max_ps(m->way.t_ready_ps, lane->t_free_ps)
+                        : pm__job_ready_ps(w, lane, m, bytes),
+          t_end_ps;
+  m->way.is_flow = bytes > (uint64_t)w->plat.pci_packet_bytes;
+  m->way.has_crossed = (unsigned char)inside;
+  if (m->way.is_flow) {
+>>>>>>> 6118795 (Model: messages of one packet pass links one after the other; the NIC fetches payload ahead; LogGP streams keep to what headers leave)
     lane->is_busy = 1;
     m->way.event.fn = pm__job_flow;
     pm__schedule(w, &m->way.event, pm__max_ps(t_ps, w->now_ps));
@@ -7413,6 +7478,13 @@ static void pm__lane_push(pm_world *w, pm__message *m, int64_t t_ps) {
 }
 
 /* ---- receiving ------------------------------------------------------------------------------------ */
+/* The tail of a long message does not overtake what was before it on the last link. */
+static int64_t pm__last_ps(pm_world *w, const pm__message *m) {
+  const pm__known_way *way = pm__known(w, pm__job_from(m), pm__job_to(m));
+  return way->links_count ? pm__later(w->links[way->link[way->links_count - 1]].t_busy_ps,
+                                      way->latency_ps / way->links_count)
+                          : 0;
+}
 /* The head or, of a long message, the tail is here: the earliest free engine takes it, in order. */
 static void pm__rx(pm_world *w, pm__event *event) {
   pm__message *m = (pm__message *)event;
@@ -7420,6 +7492,15 @@ static void pm__rx(pm_world *w, pm__event *event) {
   pm__node *n = &w->nodes[to];
   int64_t t_ps = w->now_ps, *best_ps = &n->t_rx_ps[0];
   int i;
+  if (!m->way.has_crossed) {
+    const int64_t wait_ps = m->way.is_flow ? pm__last_ps(w, m) - w->now_ps : pm__cross(w, m);
+    m->way.has_crossed = 1;
+    if (wait_ps > 0) {
+      pm__schedule(w, event, pm__later(w->now_ps, wait_ps));
+      return;
+    }
+  }
+  if (!m->way.is_flow) pm__job_told(w, m, w->now_ps);
   if (!pm__is_inside(w, m) && !(w->plat.quick_ack && m->way.is_reply && !pm__brings_data(m))) {
     for (i = 1; i < (int)w->plat.nic_engines_count; i++)
       if (n->t_rx_ps[i] < *best_ps) best_ps = &n->t_rx_ps[i];
@@ -7472,9 +7553,11 @@ static void pm__match_event(pm_world *w, pm__event *event) {
     t_ps += w->plat.pci_latency_ns * PM__PS;
   m->way.is_reply = 1;
   m->way.lane = (unsigned char)(m->way.lane | 1);
-  if (w->plat.quick_ack && !pm__brings_data(m) && !inside)
+  if (w->plat.quick_ack && !pm__brings_data(m) && !inside) {
+    m->way.is_flow = 0;
+    m->way.has_crossed = 1; /* it takes no place on any link */
     pm__job_left(w, m, t_ps, t_ps);
-  else
+  } else
     pm__lane_push(w, m, t_ps);
 }
 
@@ -7783,10 +7866,7 @@ PM_API void pm_cargo_returned(const pm_cargo *cargo, int is_delivered, int64_t t
   }
   if (m->cargo.is_matched >= 2 &&
       m->what.kind == PM__GET) { /* its target hears of it by the confirmation */
-    uint32_t way[PM__ROUTE_MAX + 2];
-    int64_t latency_ps;
-    pm__route(w, cargo->from_node, cargo->to_node, way, &latency_ps);
-    pm__fetched(w, m, w->now_ps, latency_ps);
+    pm__fetched(w, m, w->now_ps, pm__known(w, cargo->from_node, cargo->to_node)->latency_ps);
   } else if (m->cargo.is_matched >= 2 && !m->way.is_reply)
     pm__written(w, m); /* given up on the way: the entry is free again */
   pm__slot_release(w, m, w->now_ps);

@@ -142,10 +142,7 @@ PM_API void pm_cargo_returned(const pm_cargo *cargo, int is_delivered, int64_t t
   }
   if (m->cargo.is_matched >= 2 &&
       m->what.kind == PM__GET) { /* its target hears of it by the confirmation */
-    uint32_t way[PM__ROUTE_MAX + 2];
-    int64_t latency_ps;
-    pm__route(w, cargo->from_node, cargo->to_node, way, &latency_ps);
-    pm__fetched(w, m, w->now_ps, latency_ps);
+    pm__fetched(w, m, w->now_ps, pm__known(w, cargo->from_node, cargo->to_node)->latency_ps);
   } else if (m->cargo.is_matched >= 2 && !m->way.is_reply)
     pm__written(w, m); /* given up on the way: the entry is free again */
   pm__slot_release(w, m, w->now_ps);

@@ -32,6 +32,7 @@ typedef struct pm__link {
   uint32_t mark; /* from here on: scratch of the solver */
   int is_dirty, inside, active;
   double base, left, share, top;
+  int64_t t_busy_ps; /* with messages that are no flows */
 } pm__link;
 struct pm__flow {
   pm__event event;        /* first: its end. What the solver reads comes next, close together. */

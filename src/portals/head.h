@@ -72,9 +72,9 @@
 
    LIMITS, told honestly
      One process computes on a core of its own: more threads than cores are not slowed down.
-     Messages of at most one PCI packet take bandwidth from nobody (a fixed cost, [S 4.3.3]); longer
-     ones share links and PCI max-min fairly. Switches have no queues: a shared link slows down, it
-     does not drop. A message is matched when its last byte arrives. A retransmission takes time but
+     Messages longer than one PCI packet share links and PCI max-min fairly. Shorter ones pass each link
+     one after the other, in the order in which they come to its end, and take nothing from the longer
+     ones. Switches have no queues that could fill up: a shared link slows down, it does not drop. A message is matched when its last byte arrives. A retransmission takes time but
      no bandwidth. The reply of a get is in the initiator's memory before its REPLY event.
      An entry, counter or queue changes when the call returns, not a PCI write later.
      Handles are reused after 2048 generations of one slot. Early SEND is for at most 64 bytes.

@@ -8,6 +8,20 @@ PM__PRIVATE __thread pm_world *pm__running;
 PM__PRIVATE int pm__route(pm_world *w, int src, int dst, uint32_t *out, int64_t *latency_ps) {
   return pm__way(&w->plat, w->graph, src, dst, out, latency_ps);
 }
+PM__PRIVATE const pm__known_way *pm__known(pm_world *w, int from, int to) {
+  pm__known_way *way = &w->ways[(unsigned)(from * 7 + to) % PM__WAYS];
+  if (way->from != from || way->to != to || !way->links_count) {
+    way->from = from;
+    way->to = to;
+    way->links_count = pm__route(w, from, to, way->link, &way->latency_ps);
+    if (way->links_count < 0) {
+      way->links_count = 0;
+      way->latency_ps = 0;
+      pm_world_fail(w, PM_E_NOMEM, "out of memory: ways");
+    }
+  }
+  return way;
+}
 PM__PRIVATE int64_t pm__bytes_ps(double bytes, double bytes_per_s) {
   return pm__whole_ps(pm__times(bytes / bytes_per_s, 1e12));
 }

@@ -31,8 +31,16 @@ typedef enum pm__state { PM__READY, PM__RUNNING, PM__BLOCKED, PM__ENDED } pm__st
 typedef struct pm__lane {
   struct pm__message *head, *tail;
   int64_t t_free_ps, t_ready_ps;
-  int is_busy; /* with a flow */
+  int64_t t_command_ps; /* its last command was read */
+  int is_busy;          /* with a flow */
 } pm__lane;
+/* A way that was asked for lately. */
+enum { PM__WAYS = 16 };
+typedef struct pm__known_way {
+  int from, to, links_count; /* links_count 0: none yet (or no link: to itself) */
+  int64_t latency_ps;
+  uint32_t link[PM__ROUTE_MAX + 2];
+} pm__known_way;
 
 struct pm_thread {
   pm__event timer; /* first: the heap gives us its address */
@@ -169,9 +177,9 @@ struct pm_world {
   /* wire */
   struct pm__stream *streams;
   uint32_t streams_count, streams_max;
-  int is_faulty, is_carrying, route_from, route_to; /* is_carrying: the carrier is open */
+  int is_faulty, is_carrying; /* is_carrying: the carrier is open */
   int link_phases_done;
-  int64_t route_latency_ps;
+  pm__known_way ways[PM__WAYS];
   void (*stamp)(void *arg, const struct pm_stamp *stamp);
   void *stamp_arg;
 };
@@ -200,6 +208,8 @@ static inline double pm__times(double a, double b) {
 static inline int64_t pm__whole_ps(double d_ps) {
   return d_ps < (double)PM__END ? (int64_t)(d_ps + 0.5) : PM__END;
 }
+/* The same, remembered: valid until another way is asked for. */
+PM__PRIVATE const pm__known_way *pm__known(pm_world *w, int from, int to);
 PM__PRIVATE int pm__route(pm_world *w, int src, int dst, uint32_t *out, int64_t *latency_ps);
 PM__PRIVATE int64_t pm__bytes_ps(double bytes, double bytes_per_s);
 PM__PRIVATE int64_t pm__max_ps(int64_t a_ps, int64_t b_ps);

@@ -37,8 +37,9 @@ typedef struct pm__journey {
   pm__event target, send;
   int pending; /* events and travels that still need this */
   unsigned char lane, link, is_reply, has_slot;
+  unsigned char is_flow, has_crossed; /* of the present travel: the links on the way are paid for */
   uint32_t slot;
-  int64_t t_ready_ps, t_begin_ps, t_lost_ps;
+  int64_t t_ready_ps, t_begin_ps, t_left_ps, t_lost_ps;
   int64_t t_done_ps; /* data and events are in the target's memory */
 } pm__journey;
 /* What a carrier adds. Written by the piece carrier alone. */

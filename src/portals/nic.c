@@ -41,25 +41,43 @@ static void pm__trace_read(pm_world *w, const pm__message *m, int64_t t_begin_ps
             bytes > (uint64_t)w->plat.pci_packet_bytes ? t_end_ps : t_begin_ps, node, node, bytes);
 }
 
+/* What observers and the trace are told of a travel, when its end is known. */
+static void pm__job_told(pm_world *w, const pm__message *m, int64_t t_there_ps) {
+  const uint64_t bytes = pm__job_bytes(m);
+  if (bytes) pm__stamp(w, m, m->way.is_reply, m->way.t_begin_ps, t_there_ps);
+  if (w->desc.trace && !pm__is_inside(w, m))
+    pm__trace_read(w, m, m->way.t_begin_ps, m->way.t_left_ps);
+  pm__trace(w, pm__travel_kind(m), m, m->way.t_begin_ps, t_there_ps, pm__job_from(m), pm__job_to(m),
+            bytes);
+}
 static void pm__job_left(pm_world *w, pm__message *m, int64_t t_begin_ps, int64_t t_end_ps) {
   const int from = pm__job_from(m), to = pm__job_to(m);
-  const uint64_t bytes = pm__job_bytes(m);
-  int64_t latency_ps = w->plat.intra_latency_ns * PM__PS;
-  uint32_t way[PM__ROUTE_MAX + 2];
-  if (!pm__is_inside(w, m)) {
-    if (from == w->route_from && to == w->route_to)
-      latency_ps = w->route_latency_ps;
-    else
-      pm__route(w, from, to, way, &latency_ps);
-    w->route_from = from;
-    w->route_to = to;
-    w->route_latency_ps = latency_ps;
-  }
-  if (bytes) pm__stamp(w, m, m->way.is_reply, t_begin_ps, pm__later(t_end_ps, latency_ps));
-  if (w->desc.trace && !pm__is_inside(w, m)) pm__trace_read(w, m, t_begin_ps, t_end_ps);
-  pm__trace(w, pm__travel_kind(m), m, t_begin_ps, pm__later(t_end_ps, latency_ps), from, to, bytes);
+  const int64_t latency_ps =
+      pm__is_inside(w, m) ? w->plat.intra_latency_ns * PM__PS : pm__known(w, from, to)->latency_ps;
+  m->way.t_begin_ps = t_begin_ps;
+  m->way.t_left_ps = t_end_ps;
+  if (m->way.is_flow) pm__job_told(w, m, pm__later(t_end_ps, latency_ps));
   if (!m->way.is_reply) pm__send_early(w, m, pm__later(t_begin_ps, pm__event_ps(w)));
-  pm__travel(w, m, from, to, m->way.lane, t_end_ps, latency_ps, pm__rx);
+  if (!pm__travel(w, m, from, to, m->way.lane, t_end_ps, latency_ps, pm__rx) && !m->way.is_flow)
+    pm__job_told(w, m, pm__later(t_end_ps, latency_ps)); /* it never will be there */
+}
+/* A message of one packet is at the end of its way, if nobody stood in it: each link carries one message
+   after the other, in the order of their arrival here. ret how much later it comes */
+static int64_t pm__cross(pm_world *w, const pm__message *m) {
+  const pm__known_way *way = pm__known(w, pm__job_from(m), pm__job_to(m));
+  const uint64_t payload = pm__job_bytes(m);
+  const double bytes = payload ? pm__wire_bytes(w, payload) : (double)w->plat.ack_bytes;
+  const int64_t own_ps = m->way.t_left_ps - m->way.t_begin_ps,
+                step_ps = way->links_count ? way->latency_ps / way->links_count : 0;
+  int64_t t_ps = w->now_ps - way->latency_ps - own_ps, wait_ps = 0;
+  int h;
+  for (h = 0; h < way->links_count; h++, t_ps += step_ps) {
+    pm__link *l = &w->links[way->link[h]];
+    if (l->t_busy_ps > t_ps + wait_ps) wait_ps = l->t_busy_ps - t_ps;
+    l->t_busy_ps = t_ps + wait_ps +
+                   (w->graph ? pm__bytes_ps(bytes, l->cap / pm__payload_ratio(&w->plat)) : own_ps);
+  }
+  return wait_ps;
 }
 static pm__lane *pm__lane_of(pm_world *w, pm__message *m) {
   return pm__is_inside(w, m) ? &m->what.from->proc->memory_lane
@@ -116,10 +134,22 @@ static void pm__job_flow(pm_world *w, pm__event *event) {
   if (!pm__flow_go(w, f, (double)pm__job_bytes(m), cap))
     pm_world_fail(w, PM_E_NOMEM, "out of memory: flow");
 }
+/* When the first byte of a job may leave its NIC: the command is read, payload is there, the one before
+   has left. With nic_fetch_ahead these overlap from message to message. */
+static int64_t pm__job_ready_ps(pm_world *w, pm__lane *lane, const pm__message *m, uint64_t bytes) {
+  const int64_t d_ps = pm__occupancy_ps(w, pm__job_from(m), m),
+                fetch_ps = pm__fetch_ps(w, m, bytes);
+  int64_t t_ps;
+  if (!w->plat.nic_fetch_ahead)
+    return pm__later(pm__later(pm__max_ps(m->way.t_ready_ps, lane->t_free_ps), d_ps), fetch_ps);
+  t_ps = lane->t_command_ps = pm__later(pm__max_ps(m->way.t_ready_ps, lane->t_command_ps), d_ps);
+  return pm__max_ps(pm__later(t_ps, fetch_ps), lane->t_free_ps);
+}
 /* The first job of a free lane. */
 static void pm__job_start(pm_world *w, pm__lane *lane, pm__message *m) {
   const uint64_t bytes = pm__job_bytes(m);
   const int inside = pm__is_inside(w, m);
+<<<<<<< HEAD
   const int64_t fetch_ps = inside ? 0 : pm__fetch_ps(w, m, bytes);
   int64_t t_ps = m->way.t_ready_ps, t_end_ps;
   if (w->plat.dma_ahead) t_ps = pm__later(t_ps, fetch_ps);
@@ -127,6 +157,14 @@ static void pm__job_start(pm_world *w, pm__lane *lane, pm__message *m) {
   if (!inside) t_ps = pm__later(t_ps, pm__occupancy_ps(w, pm__job_from(m), m));
   if (!w->plat.dma_ahead) t_ps = pm__later(t_ps, fetch_ps);
   if (bytes > (uint64_t)w->plat.pci_packet_bytes) {
+=======
+  int64_t t_ps = inside ? pm__max_ps(m->way.t_ready_ps, lane->t_free_ps)
+                        : pm__job_ready_ps(w, lane, m, bytes),
+          t_end_ps;
+  m->way.is_flow = bytes > (uint64_t)w->plat.pci_packet_bytes;
+  m->way.has_crossed = (unsigned char)inside;
+  if (m->way.is_flow) {
+>>>>>>> 6118795 (Model: messages of one packet pass links one after the other; the NIC fetches payload ahead; LogGP streams keep to what headers leave)
     lane->is_busy = 1;
     m->way.event.fn = pm__job_flow;
     pm__schedule(w, &m->way.event, pm__max_ps(t_ps, w->now_ps));
@@ -163,6 +201,13 @@ static void pm__lane_push(pm_world *w, pm__message *m, int64_t t_ps) {
 }
 
 /* ---- receiving ------------------------------------------------------------------------------------ */
+/* The tail of a long message does not overtake what was before it on the last link. */
+static int64_t pm__last_ps(pm_world *w, const pm__message *m) {
+  const pm__known_way *way = pm__known(w, pm__job_from(m), pm__job_to(m));
+  return way->links_count ? pm__later(w->links[way->link[way->links_count - 1]].t_busy_ps,
+                                      way->latency_ps / way->links_count)
+                          : 0;
+}
 /* The head or, of a long message, the tail is here: the earliest free engine takes it, in order. */
 static void pm__rx(pm_world *w, pm__event *event) {
   pm__message *m = (pm__message *)event;
@@ -170,6 +215,15 @@ static void pm__rx(pm_world *w, pm__event *event) {
   pm__node *n = &w->nodes[to];
   int64_t t_ps = w->now_ps, *best_ps = &n->t_rx_ps[0];
   int i;
+  if (!m->way.has_crossed) {
+    const int64_t wait_ps = m->way.is_flow ? pm__last_ps(w, m) - w->now_ps : pm__cross(w, m);
+    m->way.has_crossed = 1;
+    if (wait_ps > 0) {
+      pm__schedule(w, event, pm__later(w->now_ps, wait_ps));
+      return;
+    }
+  }
+  if (!m->way.is_flow) pm__job_told(w, m, w->now_ps);
   if (!pm__is_inside(w, m) && !(w->plat.quick_ack && m->way.is_reply && !pm__brings_data(m))) {
     for (i = 1; i < (int)w->plat.nic_engines_count; i++)
       if (n->t_rx_ps[i] < *best_ps) best_ps = &n->t_rx_ps[i];
@@ -222,9 +276,11 @@ static void pm__match_event(pm_world *w, pm__event *event) {
     t_ps += w->plat.pci_latency_ns * PM__PS;
   m->way.is_reply = 1;
   m->way.lane = (unsigned char)(m->way.lane | 1);
-  if (w->plat.quick_ack && !pm__brings_data(m) && !inside)
+  if (w->plat.quick_ack && !pm__brings_data(m) && !inside) {
+    m->way.is_flow = 0;
+    m->way.has_crossed = 1; /* it takes no place on any link */
     pm__job_left(w, m, t_ps, t_ps);
-  else
+  } else
     pm__lane_push(w, m, t_ps);
 }
 

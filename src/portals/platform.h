@@ -43,6 +43,7 @@ typedef enum pm_topology_kind {
   X(nic_put_ns, 200, "occupancy of TX or RX by a put, atomic or ack [S]")                          \
   X(nic_get_ns, 250, "... by a get request [S]")                                                   \
   X(nic_response_ns, 300, "... by a response with data [S]")                                       \
+  X(nic_fetch_ahead, 1, "0: payload is read when the message before has left, as S4BXI does")      \
   X(nic_engines_count, 4, "list-matching engines [S 2.2.3]")                                       \
   X(nic_match_ns, 0, "added per list entry looked at (not published: 0)")                          \
   X(e2e_entries_count, 8192, "messages of a NIC waiting for their acknowledgement [S]")            \
@@ -74,7 +75,7 @@ typedef enum pm_topology_kind {
   X(pci_flow_bytes_per_s, 12.5e9, "... one transfer alone [S 4.1]")                                \
   X(pio_bytes_per_s, 12.5e9, "payload that the CPU writes (assumed: as fast as a transfer)")       \
   X(intra_bytes_per_s, 10e9, "memory copies and reductions of a node (assumed)")                   \
-  X(loggp_bytes_per_s, 12.5e9, "LogGP: 1/G")
+  X(loggp_bytes_per_s, 12.5e9 * 64 / 72, "LogGP: 1/G: what headers leave of a link")
 
 typedef struct pm_link {
   char from[24], to[24]; /* "h3" is node 3, any other name a switch; both directions are made */

@@ -353,7 +353,6 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
   if (!w->desc.compute_min_ns) w->desc.compute_min_ns = 1000;
   if (!w->desc.d_poll_deadlock_ns) w->desc.d_poll_deadlock_ns = 20000000000;
   w->rng = desc->seed;
-  w->route_from = -1;
   if (!(w->desc.faults.slow_ratio > 0)) w->desc.faults.slow_ratio = 1;
   w->is_faulty = desc->faults.loss_ratio > 0 || desc->faults.corrupt_ratio > 0 ||
                  desc->faults.duplicate_ratio > 0 || desc->faults.delay_ratio > 0 ||

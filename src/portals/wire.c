@@ -197,9 +197,9 @@ PM__PRIVATE void pm__fetched(pm_world *w, pm__message *m, int64_t t_there_ps, in
     t_there_ps = pm__later(t_there_ps, pm__later(latency_ps, pm__event_ps(w)));
   pm__written_at(w, m, t_there_ps);
 }
-/* Sends the message on its travel; one that never arrives comes back to its sender as such. */
-PM__PRIVATE void pm__travel(pm_world *w, pm__message *m, int from, int to, int lane, int64_t t_ps,
-                            int64_t latency_ps, void (*there)(pm_world *world, pm__event *event)) {
+/* Sends the message on its travel; one that never arrives comes back to its sender as such: ret 0. */
+PM__PRIVATE int pm__travel(pm_world *w, pm__message *m, int from, int to, int lane, int64_t t_ps,
+                           int64_t latency_ps, void (*there)(pm_world *world, pm__event *event)) {
   int64_t t_there_ps = pm__wire(w, m, from, to, lane, t_ps, latency_ps);
   m->way.event.fn = there;
   if (t_there_ps < 0) {
@@ -210,6 +210,7 @@ PM__PRIVATE void pm__travel(pm_world *w, pm__message *m, int from, int to, int l
   if ((lane & 1) && m->what.kind == PM__GET && m->what.me)
     pm__fetched(w, m, t_there_ps, latency_ps);
   pm__schedule(w, &m->way.event, t_there_ps);
+  return m->way.event.fn == there;
 }
 PM__PRIVATE void pm__back_event(pm_world *w, pm__event *event) {
   pm__come_back(w, (pm__message *)event);
