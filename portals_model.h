@@ -253,6 +253,10 @@ typedef enum pm_topology_kind {
   X(cpu_poll_ns, 20, "... of looking in vain (assumed)")                                           \
   X(cpu_switch_ns, 2000, "... of a switch to a timer's worker and back (assumed)")                 \
   X(cpu_poll_max_ns, 10000, "idle polls grow up to this; anything delivered ends them")            \
+  X(packet_bytes, 2048, "packet level: payload of a packet (assumed)")                             \
+  X(packet_output_bytes, 4096, "... queue before a link and channel: full from here on (assumed)") \
+  X(packet_input_bytes, 16384, "... buffer behind a link and channel (assumed)")                   \
+  X(packet_routing, 0, "... 0 fixed; 1 by load: up a fat tree, UGAL in a dragonfly; 2 Valiant")    \
   X(loggp_latency_ns, 1000, "LogGP: L")                                                            \
   X(loggp_overhead_ns, 100, "LogGP: o, on both sides")                                             \
   X(loggp_gap_ns, 200, "LogGP: g")
@@ -353,7 +357,9 @@ typedef struct pm_semantics {
 typedef enum pm_link_model {
   PM_LINK_FLOW = 0, /* full NIC, links and PCI shared max-min fairly */
   PM_LINK_LOGGP,    /* analytical: L, o, g, G */
-  PM_LINK_CARRIER   /* by pm_world_desc.carrier, e.g. NICs in RTL (rtl/pm_rtl.h), see pm_carrier */
+  PM_LINK_CARRIER,  /* by pm_world_desc.carrier, e.g. NICs in RTL (rtl/pm_rtl.h), see pm_carrier */
+  PM_LINK_PACKET /* full NIC; packets through switches with queues, credits, virtual channels and, by
+                       packet_routing, adaptive routing */
 } pm_link_model;
 typedef struct pm_link_phase { /* from t_ns on, messages start with link */
   int64_t t_ns;
@@ -1169,6 +1175,13 @@ PM_API void pm_cargo_returned(const pm_cargo *cargo, int is_delivered, int64_t t
 
 
 #ifdef NBC_LINES
+#line 1 "src/portals/packet.h"
+#endif
+/* The packet level: messages cut into packets, switches with queues, credits, virtual channels and
+   adaptive routing. Between the NICs it takes the place of wire and flows; the NICs are the same. */
+
+
+#ifdef NBC_LINES
 #line 1 "src/portals/msg.h"
 #endif
 /* Two-sided messages over Portals. */
@@ -1685,7 +1698,7 @@ PM_API const char *pm_status_text(pm_status status) {
   return "unknown status";
 }
 #ifdef NBC_LINES
-#line 134 "src/portals/platform.h"
+#line 138 "src/portals/platform.h"
 #endif
 enum { PM__LINKS_MAX = 200000000 };
 enum { PM__ROUTE_MAX = 62, PM__ENGINES_MAX = 16, PM__COPY_BYTES = 64 };
@@ -1706,6 +1719,14 @@ PM__PRIVATE pm__graph *pm__graph_make(const pm_platform *p, char *error, size_t 
 PM__PRIVATE int64_t pm__topology_links(const pm_platform *p);
 PM__PRIVATE int pm__way(const pm_platform *p, pm__graph *graph, int src, int dst, uint32_t *out,
                         int64_t *latency_ps);
+/* Of one topology, for adaptive routing: port[level], where not negative, is taken on the way up; the way
+   through a group (via, negative: none); the first global link; whether a link closes a ring. */
+PM__PRIVATE int pm__fattree_way(const pm_platform *p, int64_t src, int64_t dst, const int *port,
+                                uint32_t *out);
+PM__PRIVATE int pm__dragonfly_way(const pm_platform *p, int64_t src, int64_t dst, int64_t via,
+                                  uint32_t *out);
+PM__PRIVATE int64_t pm__dragonfly_global(const pm_platform *p);
+PM__PRIVATE int pm__torus_is_edge(const pm_platform *p, int64_t link);
 #ifdef NBC_LINES
 #line 1 "src/portals/platform.c"
 #endif
@@ -1826,10 +1847,12 @@ static const char *pm__platform_range(const pm_platform *p) {
   const int64_t at_least_1[] = {
       p->nodes_count,       p->procs_per_node_count, p->cores_per_node_count,
       p->pci_packet_bytes,  p->link_packet_bytes,    p->command_queue_count,
-      p->nic_engines_count, p->e2e_entries_count,    p->cpu_poll_ns};
+      p->nic_engines_count, p->e2e_entries_count,    p->cpu_poll_ns,
+      p->packet_bytes,      p->packet_output_bytes,  p->packet_input_bytes};
   const char *const names[] = {"nodes_count",       "procs_per_node_count", "cores_per_node_count",
                                "pci_packet_bytes",  "link_packet_bytes",    "command_queue_count",
-                               "nic_engines_count", "e2e_entries_count",    "cpu_poll_ns"};
+                               "nic_engines_count", "e2e_entries_count",    "cpu_poll_ns",
+                               "packet_bytes",      "packet_output_bytes",  "packet_input_bytes"};
   size_t i;
   for (i = 0; i < sizeof at_least_1 / sizeof *at_least_1; i++)
     if (at_least_1[i] < 1) return names[i];
@@ -1840,6 +1863,8 @@ static const char *pm__platform_range(const pm_platform *p) {
   if (p->early_send_bytes > PM__COPY_BYTES) return "early_send_bytes";
   if (p->command_queue_count > 65536 || p->nic_pipeline_count > 65536) return "command_queue_count";
   if (p->e2e_retry_ns > 1000000000000) return "e2e_retry_ns";
+  if (p->packet_bytes > 1000000000) return "packet_bytes";
+  if (p->packet_routing > 2) return "packet_routing";
 #define PM__X(name, value, text)                                                                   \
   if (p->name < 0 || p->name > 1000000000000) return #name;
   PM_PLATFORM_INT_LIST(PM__X)
@@ -2206,7 +2231,8 @@ PM_API pm_status pm_platform_check(const pm_platform *p, char *error, size_t err
   return status;
 }
 
-static int pm__route_fattree(const pm_platform *p, int64_t src, int64_t dst, uint32_t *out) {
+PM__PRIVATE int pm__fattree_way(const pm_platform *p, int64_t src, int64_t dst, const int *choice,
+                                uint32_t *out) {
   const int64_t h = p->topo[0], *m = p->topo + 1, *up = m + h;
   int64_t edge[8], width[9], span[9], b[9], base = 0, l, top = 0, n = 0;
   span[0] = width[0] = 1;
@@ -2219,7 +2245,7 @@ static int pm__route_fattree(const pm_platform *p, int64_t src, int64_t dst, uin
   }
   while (src / span[top] != dst / span[top]) top++;
   for (l = 0; l < top; l++) { /* D-mod-K: the port above level l is digit l of the destination */
-    int64_t port = dst / width[l] % up[l];
+    const int64_t port = choice && choice[l] >= 0 ? choice[l] : dst / width[l] % up[l];
     out[n++] = (uint32_t)(2 * (edge[l] + (src / span[l] * width[l] + b[l]) * up[l] + port));
     b[l + 1] = b[l] + port * width[l];
   }
@@ -2250,23 +2276,42 @@ static int pm__route_torus(const pm_platform *p, int64_t src, int64_t dst, uint3
   return n;
 }
 
-static int pm__route_dragonfly(const pm_platform *p, int64_t src, int64_t dst, uint32_t *out) {
-  int64_t g = p->topo[0], a = p->topo[1], per = p->topo[2], h = p->topo[3], nodes = p->nodes_count;
-  int64_t gs = src / (a * per), gd = dst / (a * per), r = src / per % a, rd = dst / per % a;
-  int64_t local = 2 * nodes, global = local + g * a * a, cables = pm__dragonfly_cables(p->topo);
+PM__PRIVATE int64_t pm__dragonfly_global(const pm_platform *p) {
+  return 2 * p->nodes_count + p->topo[0] * p->topo[1] * p->topo[1];
+}
+/* From router *r of one group to another group, by the cable for dst: *r is the router where it lands. */
+static int pm__dragonfly_leg(const pm_platform *p, int64_t from, int64_t to, int64_t dst,
+                             int64_t *r, uint32_t *out) {
+  const int64_t g = p->topo[0], a = p->topo[1], h = p->topo[3], of = a * p->topo[2],
+                cables = pm__dragonfly_cables(p->topo), k = dst % of * cables / of,
+                leave = (k * (g - 1) + (to < from ? to : to - 1)) / h;
+  int n = 0;
+  if (*r != leave) out[n++] = (uint32_t)(2 * p->nodes_count + from * a * a + *r * a + leave);
+  out[n++] = (uint32_t)(pm__dragonfly_global(p) + (from * g + to) * cables + k);
+  *r = (k * (g - 1) + (from < to ? from : from - 1)) / h;
+  return n;
+}
+PM__PRIVATE int pm__dragonfly_way(const pm_platform *p, int64_t src, int64_t dst, int64_t via,
+                                  uint32_t *out) {
+  const int64_t a = p->topo[1], per = p->topo[2], gd = dst / (a * per), rd = dst / per % a;
+  int64_t at = src / (a * per), r = src / per % a;
   int n = 0;
   out[n++] = (uint32_t)(2 * src);
-  if (gs != gd) { /* the router that owns the global link, and the one where it lands */
-    int64_t k = dst % (a * per) * cables / (a * per);
-    int64_t leave = (k * (g - 1) + (gd < gs ? gd : gd - 1)) / h;
-    int64_t land = (k * (g - 1) + (gs < gd ? gs : gs - 1)) / h;
-    if (r != leave) out[n++] = (uint32_t)(local + gs * a * a + r * a + leave);
-    out[n++] = (uint32_t)(global + (gs * g + gd) * cables + k);
-    r = land;
+  if (via >= 0) {
+    n += pm__dragonfly_leg(p, at, via, dst, &r, out + n);
+    at = via;
   }
-  if (r != rd) out[n++] = (uint32_t)(local + gd * a * a + r * a + rd);
+  if (at != gd) n += pm__dragonfly_leg(p, at, gd, dst, &r, out + n);
+  if (r != rd) out[n++] = (uint32_t)(2 * p->nodes_count + gd * a * a + r * a + rd);
   out[n++] = (uint32_t)(2 * dst + 1);
   return n;
+}
+PM__PRIVATE int pm__torus_is_edge(const pm_platform *p, int64_t link) {
+  const int64_t pair = link / 2 - p->nodes_count, i = pair / p->nodes_count;
+  int64_t at = pair % p->nodes_count, k;
+  for (k = 0; k < i; k++) at /= p->topo[1 + k];
+  at %= p->topo[1 + i];
+  return link % 2 ? at == 0 : at == p->topo[1 + i] - 1;
 }
 
 /* Links from node to node and the latency of the way; graph: of a platform with links from a file.
@@ -2294,11 +2339,11 @@ PM__PRIVATE int pm__way(const pm_platform *p, pm__graph *graph, int src, int dst
     out[n++] = (uint32_t)(2 * dst + 1);
     if (p->topology != PM_TOPO_CROSSBAR) n = 0; /* to itself: no cable, the NIC turns it round */
   } else if (p->topology == PM_TOPO_FATTREE)
-    n = pm__route_fattree(p, src, dst, out);
+    n = pm__fattree_way(p, src, dst, NULL, out);
   else if (p->topology == PM_TOPO_TORUS)
     n = pm__route_torus(p, src, dst, out);
   else
-    n = pm__route_dragonfly(p, src, dst, out);
+    n = pm__dragonfly_way(p, src, dst, -1, out);
   if (n > 1) latency_ns += (n - 1) * p->switch_latency_ns;
   *latency_ps = latency_ns * PM__PS;
   return n;
@@ -2476,6 +2521,7 @@ struct pm_world {
   uint64_t next_id;
   struct pm_trace_record *records;
   int records_count, records_max;
+  struct pm__packets *packets; /* NULL: the packet level was never used */
   /* wire */
   struct pm__stream *streams;
   uint32_t streams_count, streams_max;
@@ -2533,6 +2579,8 @@ PM__PRIVATE void pm__ptl_world_free(pm_world *w);
 PM__PRIVATE int pm__links_make(pm_world *w);
 PM__PRIVATE void pm__flows_free(pm_world *w);
 PM__PRIVATE void pm__solve_now(pm_world *w, pm__event *event);
+/* Of the packet level: its queues go with the world. */
+PM__PRIVATE void pm__packets_free(pm_world *w);
 /* Of the trace: the running process computes. */
 PM__PRIVATE void pm__trace_compute(pm_world *w, int64_t t_begin_ps, int64_t t_end_ps);
 /* Of carriers, see pm_carrier. pm__carrier_advance: lets time pass until then, at most to the end of the
@@ -3381,7 +3429,7 @@ static int pm__links_are_bad(const pm_world_desc *desc) {
   int i;
   if (desc->link_phases_count < 0 || (desc->link_phases_count && !desc->link_phases)) return 1;
   for (i = 0;; i++) {
-    if (link < 0 || link > PM_LINK_CARRIER || (link == PM_LINK_CARRIER && !desc->carrier)) return 1;
+    if (link < 0 || link > PM_LINK_PACKET || (link == PM_LINK_CARRIER && !desc->carrier)) return 1;
     if (i == desc->link_phases_count) return 0;
     if (desc->link_phases[i].t_ns < (i ? desc->link_phases[i - 1].t_ns : 0)) return 1;
     link = desc->link_phases[i].link;
@@ -3459,6 +3507,7 @@ PM_API void pm_world_destroy(pm_world *world) {
   }
   pm__ptl_world_free(w);
   pm__flows_free(w);
+  pm__packets_free(w);
   while (w->slabs) {
     pm__slab *slab = w->slabs;
     w->slabs = slab->next;
@@ -3966,6 +4015,10 @@ typedef struct pm__journey {
   uint32_t slot;
   int64_t t_ready_ps, t_begin_ps, t_left_ps, t_lost_ps;
   int64_t t_done_ps; /* data and events are in the target's memory */
+  /* at the packet level */
+  uint64_t number, rest_bytes; /* of its stream; still in the initiator's memory */
+  int64_t packets_count;       /* not there yet */
+  int is_first;                /* no packet has begun to leave */
 } pm__journey;
 /* What a carrier adds. Written by the piece carrier alone. */
 typedef struct pm__carried {
@@ -4000,6 +4053,8 @@ PM__PRIVATE void pm__message_free(pm_world *w, pm__message *m);
 /* The wire asks the NIC: one has come back, another may go. The NIC asks a carrier: take this. */
 PM__PRIVATE void pm__nic_landed(pm_world *w, const pm__message *done);
 PM__PRIVATE void pm__carrier_send(pm_world *w, pm__message *m);
+/* ... and the packet level: this job sets out at t_ps. Its first packet may not come earlier. */
+PM__PRIVATE void pm__packet_send(pm_world *w, pm__message *m, int64_t t_ps);
 #ifdef NBC_LINES
 #line 6 "src/portals/ptl_objects.h"
 #endif
@@ -6951,7 +7006,12 @@ PM__PRIVATE void pm__flows_free(pm_world *w) {
 typedef struct pm__stream {
   uint64_t key;
   int64_t t_last_ps;
+  /* at the packet level: messages are told in the order of their numbers; early ones wait here */
+  uint64_t sent_count, arrived_count;
+  pm__message *early;
 } pm__stream;
+/* Valid until another stream is asked for. */
+PM__PRIVATE pm__stream *pm__stream_of(pm_world *w, int from, int to, int lane);
 PM__PRIVATE void pm__message_release(pm_world *w, pm__message *m);
 PM__PRIVATE void pm__note(pm_world *w, const pm__message *m, int step);
 PM__PRIVATE void pm__stamp(pm_world *w, const pm__message *m, int is_reply, int64_t t_begin_ps,
@@ -6972,7 +7032,7 @@ PM__PRIVATE void pm__send_early(pm_world *w, pm__message *m, int64_t t_ps);
 PM__PRIVATE int64_t pm__slow_ps(const pm_world *w, int node, int64_t d_ns);
 PM__PRIVATE void pm__fetched(pm_world *w, pm__message *m, int64_t t_there_ps, int64_t latency_ps);
 PM__PRIVATE int pm__travel(pm_world *w, pm__message *m, int from, int to, int lane, int64_t t_ps,
-                            int64_t latency_ps, void (*there)(pm_world *world, pm__event *event));
+                           int64_t latency_ps, void (*there)(pm_world *world, pm__event *event));
 PM__PRIVATE void pm__back_event(pm_world *w, pm__event *event);
 PM__PRIVATE int pm__travel_kind(const pm__message *m);
 PM__PRIVATE void pm__loggp_send(pm_world *w, pm__message *m);
@@ -7109,8 +7169,8 @@ static int pm__is_down(const pm_world *w, int node, int64_t t_ps) {
          t_ps < pm__later(t_down_ps, pm__ps(f->d_down_ns));
 }
 /* The last arrival on a stream (from, to, virtual network), so that a late packet holds back those
-   behind it. Open addressing; only kept when faults may disturb the order. */
-static pm__stream *pm__stream_of(pm_world *w, int from, int to, int lane) {
+   behind it, and what the packet level keeps of it. Open addressing; made when first needed. */
+PM__PRIVATE pm__stream *pm__stream_of(pm_world *w, int from, int to, int lane) {
   const uint64_t key = ((uint64_t)from << 34 | (uint64_t)to << 3 | (uint64_t)lane) + 1;
   uint32_t i, max;
   if (2 * (w->streams_count + 1) > w->streams_max) {
@@ -7126,9 +7186,9 @@ static pm__stream *pm__stream_of(pm_world *w, int from, int to, int lane) {
       w->streams_count = 0;
       for (i = 0; i < old_max; i++)
         if (old[i].key)
-          pm__stream_of(w, (int)((old[i].key - 1) >> 34), (int)((old[i].key - 1) >> 3 & 0x7FFFFFFF),
-                        (int)((old[i].key - 1) & 7))
-              ->t_last_ps = old[i].t_last_ps;
+          *pm__stream_of(w, (int)((old[i].key - 1) >> 34),
+                         (int)((old[i].key - 1) >> 3 & 0x7FFFFFFF), (int)((old[i].key - 1) & 7)) =
+              old[i];
       PM_FREE(old);
     }
   }
@@ -7268,6 +7328,11 @@ PM__PRIVATE void pm__loggp_send(pm_world *w, pm__message *m) {
 #ifdef NBC_LINES
 #line 6 "src/portals/nic.h"
 #endif
+/* The NIC's end of the packet level: all of a job has left; all of it is there (an event of its message);
+   observers and trace are told when. */
+PM__PRIVATE void pm__job_gone(pm_world *w, pm__message *m);
+PM__PRIVATE void pm__rx(pm_world *w, pm__event *event);
+PM__PRIVATE void pm__job_told(pm_world *w, const pm__message *m, int64_t t_there_ps);
 PM__PRIVATE int pm__is_inline(const pm_world *w, const pm__message *m);
 PM__PRIVATE int pm__is_pio(const pm_world *w, const pm__message *m);
 PM__PRIVATE void pm__slot_release(pm_world *w, pm__message *m, int64_t t_ps);
@@ -7277,7 +7342,6 @@ PM__PRIVATE void pm__slot_take(pm_world *w, pm__message *m);
 #endif
 /* The NIC: see nic.h. */
 
-static void pm__rx(pm_world *w, pm__event *event);
 static void pm__lane_run(pm_world *w, pm__lane *lane);
 static void pm__match_event(pm_world *w, pm__event *event);
 /* ---- the NIC: commands, payload, lanes ----------------------------------------------------------- */
@@ -7319,7 +7383,7 @@ static void pm__trace_read(pm_world *w, const pm__message *m, int64_t t_begin_ps
 }
 
 /* What observers and the trace are told of a travel, when its end is known. */
-static void pm__job_told(pm_world *w, const pm__message *m, int64_t t_there_ps) {
+PM__PRIVATE void pm__job_told(pm_world *w, const pm__message *m, int64_t t_there_ps) {
   const uint64_t bytes = pm__job_bytes(m);
   if (bytes) pm__stamp(w, m, m->way.is_reply, m->way.t_begin_ps, t_there_ps);
   if (w->desc.trace && !pm__is_inside(w, m))
@@ -7367,6 +7431,20 @@ static void pm__job_flown(pm_world *w, void *arg) {
   lane->t_free_ps = w->now_ps;
   if (!m->way.is_reply) pm__slot_release(w, m, w->now_ps);
   pm__job_left(w, m, m->way.t_begin_ps, w->now_ps);
+  pm__lane_run(w, lane);
+}
+/* At the packet level: what is on its way comes to pm__rx by itself, but what has none. */
+PM__PRIVATE void pm__job_gone(pm_world *w, pm__message *m) {
+  pm__lane *lane = pm__lane_of(w, m);
+  const int from = pm__job_from(m), to = pm__job_to(m);
+  lane->is_busy = 0;
+  lane->t_free_ps = w->now_ps;
+  if (!m->way.is_reply) {
+    pm__slot_release(w, m, w->now_ps);
+    pm__send_early(w, m, pm__max_ps(w->now_ps, pm__later(m->way.t_begin_ps, pm__event_ps(w))));
+  }
+  if (!m->way.packets_count)
+    pm__travel(w, m, from, to, m->way.lane, w->now_ps, pm__known(w, from, to)->latency_ps, pm__rx);
   pm__lane_run(w, lane);
 }
 /* The average rate that credits allow: the first ones at the link's rate, then one window per round
@@ -7438,6 +7516,11 @@ static void pm__job_start(pm_world *w, pm__lane *lane, pm__message *m) {
   int64_t t_ps = inside ? pm__max_ps(m->way.t_ready_ps, lane->t_free_ps)
                         : pm__job_ready_ps(w, lane, m, bytes),
           t_end_ps;
+  if (!inside && m->way.link == PM_LINK_PACKET) {
+    lane->is_busy = 1;
+    pm__packet_send(w, m, pm__max_ps(t_ps, w->now_ps));
+    return;
+  }
   m->way.is_flow = bytes > (uint64_t)w->plat.pci_packet_bytes;
   m->way.has_crossed = (unsigned char)inside;
   if (m->way.is_flow) {
@@ -7486,7 +7569,7 @@ static int64_t pm__last_ps(pm_world *w, const pm__message *m) {
                           : 0;
 }
 /* The head or, of a long message, the tail is here: the earliest free engine takes it, in order. */
-static void pm__rx(pm_world *w, pm__event *event) {
+PM__PRIVATE void pm__rx(pm_world *w, pm__event *event) {
   pm__message *m = (pm__message *)event;
   const int to = pm__job_to(m);
   pm__node *n = &w->nodes[to];
@@ -7871,6 +7954,434 @@ PM_API void pm_cargo_returned(const pm_cargo *cargo, int is_delivered, int64_t t
     pm__written(w, m); /* given up on the way: the entry is free again */
   pm__slot_release(w, m, w->now_ps);
   pm__come_back(w, m);
+}
+#ifdef NBC_LINES
+#line 1 "src/portals/packet.c"
+#endif
+/* The packet level: see packet.h. */
+
+
+/* Each directed link belongs to a port: queues in front of it, one per virtual channel, and the buffers at
+   its far end. A packet goes
+
+     out queue --(link free, credit for the far buffer)--> in queue of the next switch
+               --(it is the first there, and there is room)--> out queue of its next link ...
+
+   The link is given to channels in turn, room in an out queue to the in queues that wait for it in the order
+   in which they began to wait. The head of a packet goes on while its tail still comes (cut-through). The
+   last link's far end is a NIC, which always takes. So a full out queue stops all that is behind the first
+   packet of an in queue: head-of-line blocking; and a full in queue stops the link before it: back pressure.
+
+   Channels keep cycles of waiting out: a dragonfly's packet goes up one with each global link, a torus's from
+   0 to 1 where it crosses the edge of a ring, a file's with each link (4 at most); up and down a fat tree
+   there is no cycle. */
+enum { PM__CHANNELS = 4, PM__NEVER_CHOSEN = -1, PM__TREE_MAX = 8 };
+typedef struct pm__packet {
+  pm__event event; /* first: its head is at the far end; at a NIC its tail */
+  pm__message *m;
+  struct pm__packet *next, *next_made;
+  int64_t t_tail_ps;
+  uint32_t bytes;
+  int hop, links_count, chosen; /* chosen: up to this hop its way is settled */
+  int port[PM__TREE_MAX];       /* of a fat tree's switches, on the way up */
+  uint32_t link[PM__ROUTE_MAX + 2];
+  unsigned char channel[PM__ROUTE_MAX + 2];
+} pm__packet;
+typedef struct pm__queue {
+  pm__packet *first, *last;
+  int64_t bytes; /* of an in queue: those on the link too, and credits on their way back */
+} pm__queue;
+typedef struct pm__port {
+  pm__event event; /* first: the link is free */
+  pm__queue out[PM__CHANNELS], in[PM__CHANNELS];
+  uint32_t waits_first[PM__CHANNELS],
+      waits_last[PM__CHANNELS]; /* in queues that wait for room here ... */
+  uint32_t next_wait
+      [PM__CHANNELS]; /* ... chained: of this port's in queues, who waits next. 0: nobody */
+  int64_t t_free_ps;
+  int last_channel;
+} pm__port;
+typedef struct pm__credit {
+  pm__event event; /* first */
+  struct pm__credit *next, *next_made;
+  uint32_t link;
+  int channel;
+  int64_t bytes;
+} pm__credit;
+struct pm__packets {
+  pm__port *port; /* of each directed link of the network */
+  pm__packet *free_packets, *packets_made;
+  pm__credit *free_credits, *credits_made;
+};
+
+static void pm__head_event(pm_world *w, pm__event *event);
+static void pm__port_event(pm_world *w, pm__event *event);
+static void pm__forward(pm_world *w, uint32_t link, int channel);
+
+static int pm__no_memory(pm_world *w) {
+  pm_world_fail(w, PM_E_NOMEM, "out of memory: packets");
+  return 0;
+}
+static int pm__packets_open(pm_world *w) {
+  int i;
+  if (w->packets) return 1;
+  w->packets = (struct pm__packets *)pm__zalloc(sizeof *w->packets);
+  if (!w->packets) return pm__no_memory(w);
+  w->packets->port = (pm__port *)pm__zalloc((size_t)w->net_links_count * sizeof(pm__port));
+  if (!w->packets->port) return pm__no_memory(w);
+  for (i = 0; i < w->net_links_count; i++) w->packets->port[i].event.fn = pm__port_event;
+  w->stats.memory_bytes += (size_t)w->net_links_count * sizeof(pm__port);
+  return 1;
+}
+PM__PRIVATE void pm__packets_free(pm_world *w) {
+  struct pm__packets *s = w->packets;
+  if (!s) return;
+  while (s->packets_made) {
+    pm__packet *k = s->packets_made;
+    s->packets_made = k->next_made;
+    PM_FREE(k);
+  }
+  while (s->credits_made) {
+    pm__credit *c = s->credits_made;
+    s->credits_made = c->next_made;
+    PM_FREE(c);
+  }
+  PM_FREE(s->port);
+  PM_FREE(s);
+}
+static pm__packet *pm__packet_new(pm_world *w) {
+  struct pm__packets *s = w->packets;
+  pm__packet *k = s->free_packets;
+  if (k) {
+    s->free_packets = k->next;
+    return k;
+  }
+  k = (pm__packet *)pm__zalloc(sizeof *k);
+  if (!k) return NULL;
+  k->event.fn = pm__head_event;
+  k->next_made = s->packets_made;
+  s->packets_made = k;
+  w->stats.memory_bytes += sizeof *k;
+  return k;
+}
+static void pm__queue_put(pm__queue *q, pm__packet *k) {
+  k->next = NULL;
+  if (q->first)
+    q->last->next = k;
+  else
+    q->first = k;
+  q->last = k;
+}
+static pm__packet *pm__queue_take(pm__queue *q) {
+  pm__packet *k = q->first;
+  q->first = k->next;
+  return k;
+}
+
+/* ---- ways ---------------------------------------------------------------------------------------- */
+static int64_t pm__hop_ps(const pm_world *w, uint32_t link, int hop) {
+  if (w->graph) return w->graph->latency_ns[link / 2] * PM__PS;
+  return (hop ? w->plat.switch_latency_ns : w->plat.wire_latency_ns) * PM__PS;
+}
+static void pm__settle_channels(const pm_world *w, pm__packet *k) {
+  const pm_platform *p = &w->plat;
+  const int64_t nodes = p->nodes_count;
+  int h, channel = 0, dimension = -1;
+  for (h = 0; h < k->links_count; h++) {
+    const int64_t link = k->link[h];
+    if (p->topology == PM_TOPO_FILE)
+      channel = h < PM__CHANNELS ? h : PM__CHANNELS - 1;
+    else if (p->topology == PM_TOPO_DRAGONFLY) {
+      k->channel[h] = (unsigned char)channel;
+      channel += link >= pm__dragonfly_global(p) && channel < PM__CHANNELS - 1;
+      continue;
+    } else if (p->topology == PM_TOPO_TORUS && link >= 2 * nodes) {
+      if ((int)((link / 2 - nodes) / nodes) != dimension) channel = 0;
+      dimension = (int)((link / 2 - nodes) / nodes);
+      k->channel[h] = (unsigned char)channel;
+      if (pm__torus_is_edge(p, link)) channel = 1;
+      continue;
+    }
+    k->channel[h] = (unsigned char)channel;
+  }
+}
+/* Bytes in front of a link and in the buffer behind it. */
+static int64_t pm__load(const pm_world *w, uint32_t link) {
+  const pm__port *port = &w->packets->port[link];
+  int64_t sum = 0;
+  int c;
+  for (c = 0; c < PM__CHANNELS; c++) sum += port->out[c].bytes + port->in[c].bytes;
+  return sum;
+}
+/* On the way up in a fat tree, at a switch: the least loaded port, on a tie the one of fixed routing. */
+static void pm__choose_up(pm_world *w, pm__packet *k, int from, int to) {
+  const pm_platform *p = &w->plat;
+  const int level = k->hop + 1, ports = (int)p->topo[1 + p->topo[0] + level];
+  uint32_t way[PM__ROUTE_MAX + 2];
+  int64_t best_bytes;
+  int port, best = PM__NEVER_CHOSEN;
+  k->port[level] = PM__NEVER_CHOSEN;
+  best_bytes = pm__load(w, k->link[level]);
+  for (port = 0; port < ports && best_bytes; port++) {
+    int64_t bytes;
+    k->port[level] = port;
+    pm__fattree_way(p, from, to, k->port, way);
+    bytes = pm__load(w, way[level]);
+    if (bytes < best_bytes) best_bytes = bytes, best = port;
+  }
+  k->port[level] = best;
+  k->links_count = pm__fattree_way(p, from, to, k->port, k->link);
+}
+/* At the source's router of a dragonfly: by another group, always (Valiant) or when the queue of the short
+   way, times its length, is longer than that of a random longer one (UGAL with local queues). */
+static void pm__choose_detour(pm_world *w, pm__packet *k, int from, int to) {
+  const pm_platform *p = &w->plat;
+  const int64_t groups = p->topo[0], of = p->topo[1] * p->topo[2];
+  uint32_t way[PM__ROUTE_MAX + 2];
+  int64_t via;
+  int count;
+  if (from / of == to / of || groups < 3) return;
+  via = (int64_t)(pm_random(w) % (uint64_t)(groups - 2)); /* any but the two ends' */
+  if (via >= (from / of < to / of ? from / of : to / of)) via++;
+  if (via >= (from / of < to / of ? to / of : from / of)) via++;
+  count = pm__dragonfly_way(p, from, to, (int)via, way);
+  if (p->packet_routing == 1 &&
+      pm__load(w, k->link[1]) * k->links_count <= pm__load(w, way[1]) * count)
+    return;
+  memcpy(k->link, way, (size_t)count * sizeof *way);
+  k->links_count = count;
+}
+/* At a switch, before the next hop is taken. */
+static void pm__choose(pm_world *w, pm__packet *k) {
+  const pm_platform *p = &w->plat;
+  const int from = pm__job_from(k->m), to = pm__job_to(k->m);
+  if (k->chosen > k->hop || !p->packet_routing) return;
+  k->chosen = k->hop + 1;
+  if (p->topology == PM_TOPO_FATTREE && k->hop + 1 < k->links_count / 2)
+    pm__choose_up(w, k, from, to);
+  else if (p->topology == PM_TOPO_DRAGONFLY && k->hop == 0)
+    pm__choose_detour(w, k, from, to);
+  else
+    return;
+  pm__settle_channels(w, k);
+}
+
+/* ---- links ---------------------------------------------------------------------------------------- */
+static int64_t pm__serial_ps(const pm_world *w, const pm__packet *k) {
+  const double bytes = k->bytes ? pm__wire_bytes(w, k->bytes) : (double)w->plat.ack_bytes;
+  return pm__bytes_ps(bytes, w->links[k->link[k->hop]].cap / pm__payload_ratio(&w->plat));
+}
+static int64_t pm__buffer_bytes(const pm__packet *k) { return k->bytes > 64 ? k->bytes : 64; }
+static int pm__is_last_hop(const pm__packet *k) { return k->hop + 1 == k->links_count; }
+static void pm__packet_begins(pm_world *w, pm__packet *k, int64_t t_end_ps);
+
+/* Room came about in front of a link: for those that wait, in their order. */
+static void pm__room(pm_world *w, uint32_t link, int channel) {
+  pm__port *port = &w->packets->port[link];
+  while (port->waits_first[channel] && port->out[channel].bytes < w->plat.packet_output_bytes) {
+    const uint32_t who = port->waits_first[channel] - 1;
+    pm__port *waiting = &w->packets->port[who / PM__CHANNELS];
+    port->waits_first[channel] = waiting->next_wait[who % PM__CHANNELS];
+    waiting->next_wait[who % PM__CHANNELS] = 0;
+    pm__forward(w, who / PM__CHANNELS, (int)(who % PM__CHANNELS));
+  }
+}
+/* Sends the next packet, when the link is free and there is one with room at the other end. */
+static void pm__port_run(pm_world *w, uint32_t link) {
+  pm__port *port = &w->packets->port[link];
+  int i, is_waiting = 0;
+  for (i = 1; i <= PM__CHANNELS && port->t_free_ps <= w->now_ps; i++) {
+    const int c = (port->last_channel + i) % PM__CHANNELS;
+    pm__packet *k = port->out[c].first;
+    int64_t latency_ps;
+    if (!k || (!pm__is_last_hop(k) && port->in[c].bytes &&
+               port->in[c].bytes + pm__buffer_bytes(k) > w->plat.packet_input_bytes))
+      continue;
+    latency_ps = pm__hop_ps(w, link, k->hop);
+    pm__queue_take(&port->out[c]);
+    port->out[c].bytes -= pm__buffer_bytes(k);
+    port->last_channel = c;
+    port->t_free_ps = pm__max_ps(pm__later(w->now_ps, pm__serial_ps(w, k)), k->t_tail_ps);
+    k->t_tail_ps = pm__later(port->t_free_ps, latency_ps);
+    if (!pm__is_last_hop(k)) port->in[c].bytes += pm__buffer_bytes(k);
+    if (!k->hop) pm__packet_begins(w, k, port->t_free_ps); /* before it can be there */
+    pm__schedule(w, &k->event,
+                 pm__is_last_hop(k) ? k->t_tail_ps : pm__later(w->now_ps, latency_ps));
+    pm__room(w, link, c);
+  }
+  for (i = 0; i < PM__CHANNELS; i++) is_waiting |= port->out[i].first != NULL;
+  if (is_waiting && port->t_free_ps > w->now_ps && !port->event.pos)
+    pm__schedule(w, &port->event, port->t_free_ps);
+}
+static void pm__port_event(pm_world *w, pm__event *event) {
+  pm__port_run(w, (uint32_t)((pm__port *)(void *)event - w->packets->port));
+}
+static void pm__out_put(pm_world *w, pm__packet *k) {
+  pm__queue *q = &w->packets->port[k->link[k->hop]].out[k->channel[k->hop]];
+  pm__queue_put(q, k);
+  q->bytes += pm__buffer_bytes(k);
+  pm__port_run(w, k->link[k->hop]);
+}
+static void pm__credit_event(pm_world *w, pm__event *event) {
+  pm__credit *c = (pm__credit *)event;
+  w->packets->port[c->link].in[c->channel].bytes -= c->bytes;
+  c->next = w->packets->free_credits;
+  w->packets->free_credits = c;
+  pm__port_run(w, c->link);
+}
+/* The buffer at the far end of a link is free again; the sender learns it a latency later. */
+static void pm__credit_back(pm_world *w, uint32_t link, int channel, int64_t bytes, int64_t d_ps) {
+  pm__credit *c = w->packets->free_credits;
+  if (c)
+    w->packets->free_credits = c->next;
+  else {
+    c = (pm__credit *)pm__zalloc(sizeof *c);
+    if (!c) {
+      pm__no_memory(w);
+      return;
+    }
+    c->event.fn = pm__credit_event;
+    c->next_made = w->packets->credits_made;
+    w->packets->credits_made = c;
+  }
+  c->link = link;
+  c->channel = channel;
+  c->bytes = bytes;
+  pm__schedule(w, &c->event, pm__later(w->now_ps, d_ps));
+}
+/* The first packets of an in queue, as far as there is room for them. */
+static void pm__forward(pm_world *w, uint32_t link, int channel) {
+  pm__port *port = &w->packets->port[link];
+  while (port->in[channel].first) {
+    pm__packet *k = port->in[channel].first;
+    pm__port *next;
+    int c;
+    pm__choose(w, k);
+    next = &w->packets->port[k->link[k->hop + 1]];
+    c = k->channel[k->hop + 1];
+    if (next->out[c].bytes >= w->plat.packet_output_bytes) {
+      const uint32_t me = link * PM__CHANNELS + (uint32_t)channel + 1;
+      if (next->waits_first[c])
+        w->packets->port[(next->waits_last[c] - 1) / PM__CHANNELS]
+            .next_wait[(next->waits_last[c] - 1) % PM__CHANNELS] = me;
+      else
+        next->waits_first[c] = me;
+      next->waits_last[c] = me;
+      return;
+    }
+    pm__queue_take(&port->in[channel]);
+    pm__credit_back(w, link, channel, pm__buffer_bytes(k), pm__hop_ps(w, link, k->hop));
+    k->hop++;
+    pm__out_put(w, k);
+  }
+}
+
+/* ---- messages -------------------------------------------------------------------------------------- */
+/* How many packets a message takes; one without payload takes one. */
+static int64_t pm__packets_of(const pm_world *w, uint64_t bytes) {
+  const uint64_t each = (uint64_t)w->plat.packet_bytes;
+  return bytes ? (int64_t)((bytes + each - 1) / each) : 1;
+}
+/* All packets are there, and all messages of the stream before it: ways of different length must not change
+   the order. */
+static void pm__all_there(pm_world *w, pm__message *m) {
+  const int from = pm__job_from(m), to = pm__job_to(m), lane = m->way.lane;
+  pm__stream *s = pm__stream_of(w, from, to, lane);
+  pm__message *next, **at;
+  m->next = s->early;
+  s->early = m;
+  for (at = &s->early; *at;) {
+    next = *at;
+    if (next->way.number != s->arrived_count) {
+      at = &next->next;
+      continue;
+    }
+    *at = next->next;
+    s->arrived_count++;
+    next->way.has_crossed = 1;
+    if (!pm__travel(w, next, from, to, lane, w->now_ps, 0, pm__rx))
+      pm__job_told(w, next, w->now_ps);
+    s = pm__stream_of(w, from, to, lane); /* may have moved */
+    at = &s->early;
+  }
+}
+static void pm__head_event(pm_world *w, pm__event *event) {
+  pm__packet *k = (pm__packet *)event;
+  pm__message *m = k->m;
+  if (!pm__is_last_hop(k)) {
+    pm__port *port = &w->packets->port[k->link[k->hop]];
+    const int c = k->channel[k->hop], is_first = !port->in[c].first;
+    pm__queue_put(&port->in[c], k);
+    if (is_first) pm__forward(w, k->link[k->hop], c);
+    return;
+  }
+  k->next = w->packets->free_packets;
+  w->packets->free_packets = k;
+  if (--m->way.packets_count == 0) pm__all_there(w, m);
+}
+/* The next packet of a message stands in front of its NIC's link. */
+static void pm__inject(pm_world *w, pm__event *event) {
+  pm__message *m = (pm__message *)event;
+  const int from = pm__job_from(m), to = pm__job_to(m);
+  const pm__known_way *way = pm__known(w, from, to);
+  const uint64_t each = (uint64_t)w->plat.packet_bytes;
+  pm__packet *k = pm__packet_new(w);
+  int i;
+  if (!k) {
+    pm__no_memory(w);
+    return;
+  }
+  k->m = m;
+  k->hop = k->chosen = 0;
+  k->t_tail_ps = 0;
+  k->bytes = (uint32_t)(m->way.rest_bytes < each ? m->way.rest_bytes : each);
+  m->way.rest_bytes -= k->bytes;
+  for (i = 0; i < PM__TREE_MAX; i++) k->port[i] = PM__NEVER_CHOSEN;
+  k->links_count = way->links_count;
+  memcpy(k->link, way->link, (size_t)way->links_count * sizeof *k->link);
+  pm__settle_channels(w, k);
+  pm__out_put(w, k);
+}
+/* All of a message has left its NIC: the lane goes on. */
+static void pm__all_left(pm_world *w, pm__event *event) { pm__job_gone(w, (pm__message *)event); }
+/* A packet's first byte leaves the NIC. Payload is read from memory as it leaves. */
+static void pm__packet_begins(pm_world *w, pm__packet *k, int64_t t_end_ps) {
+  pm__message *m = k->m;
+  const int64_t pci_ps = w->plat.no_pci ? 0 : pm__bytes_ps(k->bytes, w->plat.pci_flow_bytes_per_s);
+  if (m->way.is_first) m->way.t_begin_ps = w->now_ps;
+  m->way.is_first = 0;
+  m->way.t_left_ps = t_end_ps;
+  if (m->way.rest_bytes) {
+    m->way.event.fn = pm__inject;
+    pm__schedule(w, &m->way.event, pm__max_ps(w->now_ps + pci_ps, w->now_ps));
+  } else {
+    m->way.event.fn = pm__all_left;
+    pm__schedule(w, &m->way.event, t_end_ps);
+  }
+}
+/* A job of a NIC's lane sets out at t_ps. */
+PM__PRIVATE void pm__packet_send(pm_world *w, pm__message *m, int64_t t_ps) {
+  const uint64_t bytes = pm__job_bytes(m);
+  pm__stream *s;
+  m->way.has_crossed = 1;
+  m->way.is_flow = 0;
+  if (!pm__packets_open(w)) return;
+  if (!pm__known(w, pm__job_from(m), pm__job_to(m))
+           ->links_count) { /* to itself: the NIC turns it round */
+    m->way.event.fn = pm__all_left;
+    m->way.packets_count = 0;
+    m->way.t_begin_ps = t_ps;
+    m->way.t_left_ps = pm__later(t_ps, pm__bytes_ps((double)bytes, w->plat.link_bytes_per_s));
+    pm__schedule(w, &m->way.event, m->way.t_left_ps);
+    return;
+  }
+  s = pm__stream_of(w, pm__job_from(m), pm__job_to(m), m->way.lane);
+  m->way.number = s->sent_count++;
+  m->way.rest_bytes = bytes;
+  m->way.packets_count = pm__packets_of(w, bytes);
+  m->way.is_first = 1;
+  m->way.event.fn = pm__inject;
+  pm__schedule(w, &m->way.event, t_ps);
 }
 #ifdef NBC_LINES
 #line 1 "src/portals/msg.c"

@@ -174,6 +174,7 @@ struct pm_world {
   uint64_t next_id;
   struct pm_trace_record *records;
   int records_count, records_max;
+  struct pm__packets *packets; /* NULL: the packet level was never used */
   /* wire */
   struct pm__stream *streams;
   uint32_t streams_count, streams_max;
@@ -231,6 +232,8 @@ PM__PRIVATE void pm__ptl_world_free(pm_world *w);
 PM__PRIVATE int pm__links_make(pm_world *w);
 PM__PRIVATE void pm__flows_free(pm_world *w);
 PM__PRIVATE void pm__solve_now(pm_world *w, pm__event *event);
+/* Of the packet level: its queues go with the world. */
+PM__PRIVATE void pm__packets_free(pm_world *w);
 /* Of the trace: the running process computes. */
 PM__PRIVATE void pm__trace_compute(pm_world *w, int64_t t_begin_ps, int64_t t_end_ps);
 /* Of carriers, see pm_carrier. pm__carrier_advance: lets time pass until then, at most to the end of the

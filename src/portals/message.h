@@ -41,6 +41,10 @@ typedef struct pm__journey {
   uint32_t slot;
   int64_t t_ready_ps, t_begin_ps, t_left_ps, t_lost_ps;
   int64_t t_done_ps; /* data and events are in the target's memory */
+  /* at the packet level */
+  uint64_t number, rest_bytes; /* of its stream; still in the initiator's memory */
+  int64_t packets_count;       /* not there yet */
+  int is_first;                /* no packet has begun to leave */
 } pm__journey;
 /* What a carrier adds. Written by the piece carrier alone. */
 typedef struct pm__carried {
@@ -75,3 +79,5 @@ PM__PRIVATE void pm__message_free(pm_world *w, pm__message *m);
 /* The wire asks the NIC: one has come back, another may go. The NIC asks a carrier: take this. */
 PM__PRIVATE void pm__nic_landed(pm_world *w, const pm__message *done);
 PM__PRIVATE void pm__carrier_send(pm_world *w, pm__message *m);
+/* ... and the packet level: this job sets out at t_ps. Its first packet may not come earlier. */
+PM__PRIVATE void pm__packet_send(pm_world *w, pm__message *m, int64_t t_ps);

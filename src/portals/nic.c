@@ -1,6 +1,5 @@
 /* The NIC: see nic.h. */
 #include "nic.h"
-static void pm__rx(pm_world *w, pm__event *event);
 static void pm__lane_run(pm_world *w, pm__lane *lane);
 static void pm__match_event(pm_world *w, pm__event *event);
 /* ---- the NIC: commands, payload, lanes ----------------------------------------------------------- */
@@ -42,7 +41,7 @@ static void pm__trace_read(pm_world *w, const pm__message *m, int64_t t_begin_ps
 }
 
 /* What observers and the trace are told of a travel, when its end is known. */
-static void pm__job_told(pm_world *w, const pm__message *m, int64_t t_there_ps) {
+PM__PRIVATE void pm__job_told(pm_world *w, const pm__message *m, int64_t t_there_ps) {
   const uint64_t bytes = pm__job_bytes(m);
   if (bytes) pm__stamp(w, m, m->way.is_reply, m->way.t_begin_ps, t_there_ps);
   if (w->desc.trace && !pm__is_inside(w, m))
@@ -90,6 +89,20 @@ static void pm__job_flown(pm_world *w, void *arg) {
   lane->t_free_ps = w->now_ps;
   if (!m->way.is_reply) pm__slot_release(w, m, w->now_ps);
   pm__job_left(w, m, m->way.t_begin_ps, w->now_ps);
+  pm__lane_run(w, lane);
+}
+/* At the packet level: what is on its way comes to pm__rx by itself, but what has none. */
+PM__PRIVATE void pm__job_gone(pm_world *w, pm__message *m) {
+  pm__lane *lane = pm__lane_of(w, m);
+  const int from = pm__job_from(m), to = pm__job_to(m);
+  lane->is_busy = 0;
+  lane->t_free_ps = w->now_ps;
+  if (!m->way.is_reply) {
+    pm__slot_release(w, m, w->now_ps);
+    pm__send_early(w, m, pm__max_ps(w->now_ps, pm__later(m->way.t_begin_ps, pm__event_ps(w))));
+  }
+  if (!m->way.packets_count)
+    pm__travel(w, m, from, to, m->way.lane, w->now_ps, pm__known(w, from, to)->latency_ps, pm__rx);
   pm__lane_run(w, lane);
 }
 /* The average rate that credits allow: the first ones at the link's rate, then one window per round
@@ -161,6 +174,11 @@ static void pm__job_start(pm_world *w, pm__lane *lane, pm__message *m) {
   int64_t t_ps = inside ? pm__max_ps(m->way.t_ready_ps, lane->t_free_ps)
                         : pm__job_ready_ps(w, lane, m, bytes),
           t_end_ps;
+  if (!inside && m->way.link == PM_LINK_PACKET) {
+    lane->is_busy = 1;
+    pm__packet_send(w, m, pm__max_ps(t_ps, w->now_ps));
+    return;
+  }
   m->way.is_flow = bytes > (uint64_t)w->plat.pci_packet_bytes;
   m->way.has_crossed = (unsigned char)inside;
   if (m->way.is_flow) {
@@ -209,7 +227,7 @@ static int64_t pm__last_ps(pm_world *w, const pm__message *m) {
                           : 0;
 }
 /* The head or, of a long message, the tail is here: the earliest free engine takes it, in order. */
-static void pm__rx(pm_world *w, pm__event *event) {
+PM__PRIVATE void pm__rx(pm_world *w, pm__event *event) {
   pm__message *m = (pm__message *)event;
   const int to = pm__job_to(m);
   pm__node *n = &w->nodes[to];

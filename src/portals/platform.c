@@ -115,10 +115,12 @@ static const char *pm__platform_range(const pm_platform *p) {
   const int64_t at_least_1[] = {
       p->nodes_count,       p->procs_per_node_count, p->cores_per_node_count,
       p->pci_packet_bytes,  p->link_packet_bytes,    p->command_queue_count,
-      p->nic_engines_count, p->e2e_entries_count,    p->cpu_poll_ns};
+      p->nic_engines_count, p->e2e_entries_count,    p->cpu_poll_ns,
+      p->packet_bytes,      p->packet_output_bytes,  p->packet_input_bytes};
   const char *const names[] = {"nodes_count",       "procs_per_node_count", "cores_per_node_count",
                                "pci_packet_bytes",  "link_packet_bytes",    "command_queue_count",
-                               "nic_engines_count", "e2e_entries_count",    "cpu_poll_ns"};
+                               "nic_engines_count", "e2e_entries_count",    "cpu_poll_ns",
+                               "packet_bytes",      "packet_output_bytes",  "packet_input_bytes"};
   size_t i;
   for (i = 0; i < sizeof at_least_1 / sizeof *at_least_1; i++)
     if (at_least_1[i] < 1) return names[i];
@@ -129,6 +131,8 @@ static const char *pm__platform_range(const pm_platform *p) {
   if (p->early_send_bytes > PM__COPY_BYTES) return "early_send_bytes";
   if (p->command_queue_count > 65536 || p->nic_pipeline_count > 65536) return "command_queue_count";
   if (p->e2e_retry_ns > 1000000000000) return "e2e_retry_ns";
+  if (p->packet_bytes > 1000000000) return "packet_bytes";
+  if (p->packet_routing > 2) return "packet_routing";
 #define PM__X(name, value, text)                                                                   \
   if (p->name < 0 || p->name > 1000000000000) return #name;
   PM_PLATFORM_INT_LIST(PM__X)
@@ -495,7 +499,8 @@ PM_API pm_status pm_platform_check(const pm_platform *p, char *error, size_t err
   return status;
 }
 
-static int pm__route_fattree(const pm_platform *p, int64_t src, int64_t dst, uint32_t *out) {
+PM__PRIVATE int pm__fattree_way(const pm_platform *p, int64_t src, int64_t dst, const int *choice,
+                                uint32_t *out) {
   const int64_t h = p->topo[0], *m = p->topo + 1, *up = m + h;
   int64_t edge[8], width[9], span[9], b[9], base = 0, l, top = 0, n = 0;
   span[0] = width[0] = 1;
@@ -508,7 +513,7 @@ static int pm__route_fattree(const pm_platform *p, int64_t src, int64_t dst, uin
   }
   while (src / span[top] != dst / span[top]) top++;
   for (l = 0; l < top; l++) { /* D-mod-K: the port above level l is digit l of the destination */
-    int64_t port = dst / width[l] % up[l];
+    const int64_t port = choice && choice[l] >= 0 ? choice[l] : dst / width[l] % up[l];
     out[n++] = (uint32_t)(2 * (edge[l] + (src / span[l] * width[l] + b[l]) * up[l] + port));
     b[l + 1] = b[l] + port * width[l];
   }
@@ -539,23 +544,42 @@ static int pm__route_torus(const pm_platform *p, int64_t src, int64_t dst, uint3
   return n;
 }
 
-static int pm__route_dragonfly(const pm_platform *p, int64_t src, int64_t dst, uint32_t *out) {
-  int64_t g = p->topo[0], a = p->topo[1], per = p->topo[2], h = p->topo[3], nodes = p->nodes_count;
-  int64_t gs = src / (a * per), gd = dst / (a * per), r = src / per % a, rd = dst / per % a;
-  int64_t local = 2 * nodes, global = local + g * a * a, cables = pm__dragonfly_cables(p->topo);
+PM__PRIVATE int64_t pm__dragonfly_global(const pm_platform *p) {
+  return 2 * p->nodes_count + p->topo[0] * p->topo[1] * p->topo[1];
+}
+/* From router *r of one group to another group, by the cable for dst: *r is the router where it lands. */
+static int pm__dragonfly_leg(const pm_platform *p, int64_t from, int64_t to, int64_t dst,
+                             int64_t *r, uint32_t *out) {
+  const int64_t g = p->topo[0], a = p->topo[1], h = p->topo[3], of = a * p->topo[2],
+                cables = pm__dragonfly_cables(p->topo), k = dst % of * cables / of,
+                leave = (k * (g - 1) + (to < from ? to : to - 1)) / h;
+  int n = 0;
+  if (*r != leave) out[n++] = (uint32_t)(2 * p->nodes_count + from * a * a + *r * a + leave);
+  out[n++] = (uint32_t)(pm__dragonfly_global(p) + (from * g + to) * cables + k);
+  *r = (k * (g - 1) + (from < to ? from : from - 1)) / h;
+  return n;
+}
+PM__PRIVATE int pm__dragonfly_way(const pm_platform *p, int64_t src, int64_t dst, int64_t via,
+                                  uint32_t *out) {
+  const int64_t a = p->topo[1], per = p->topo[2], gd = dst / (a * per), rd = dst / per % a;
+  int64_t at = src / (a * per), r = src / per % a;
   int n = 0;
   out[n++] = (uint32_t)(2 * src);
-  if (gs != gd) { /* the router that owns the global link, and the one where it lands */
-    int64_t k = dst % (a * per) * cables / (a * per);
-    int64_t leave = (k * (g - 1) + (gd < gs ? gd : gd - 1)) / h;
-    int64_t land = (k * (g - 1) + (gs < gd ? gs : gs - 1)) / h;
-    if (r != leave) out[n++] = (uint32_t)(local + gs * a * a + r * a + leave);
-    out[n++] = (uint32_t)(global + (gs * g + gd) * cables + k);
-    r = land;
+  if (via >= 0) {
+    n += pm__dragonfly_leg(p, at, via, dst, &r, out + n);
+    at = via;
   }
-  if (r != rd) out[n++] = (uint32_t)(local + gd * a * a + r * a + rd);
+  if (at != gd) n += pm__dragonfly_leg(p, at, gd, dst, &r, out + n);
+  if (r != rd) out[n++] = (uint32_t)(2 * p->nodes_count + gd * a * a + r * a + rd);
   out[n++] = (uint32_t)(2 * dst + 1);
   return n;
+}
+PM__PRIVATE int pm__torus_is_edge(const pm_platform *p, int64_t link) {
+  const int64_t pair = link / 2 - p->nodes_count, i = pair / p->nodes_count;
+  int64_t at = pair % p->nodes_count, k;
+  for (k = 0; k < i; k++) at /= p->topo[1 + k];
+  at %= p->topo[1 + i];
+  return link % 2 ? at == 0 : at == p->topo[1 + i] - 1;
 }
 
 /* Links from node to node and the latency of the way; graph: of a platform with links from a file.
@@ -583,11 +607,11 @@ PM__PRIVATE int pm__way(const pm_platform *p, pm__graph *graph, int src, int dst
     out[n++] = (uint32_t)(2 * dst + 1);
     if (p->topology != PM_TOPO_CROSSBAR) n = 0; /* to itself: no cable, the NIC turns it round */
   } else if (p->topology == PM_TOPO_FATTREE)
-    n = pm__route_fattree(p, src, dst, out);
+    n = pm__fattree_way(p, src, dst, NULL, out);
   else if (p->topology == PM_TOPO_TORUS)
     n = pm__route_torus(p, src, dst, out);
   else
-    n = pm__route_dragonfly(p, src, dst, out);
+    n = pm__dragonfly_way(p, src, dst, -1, out);
   if (n > 1) latency_ns += (n - 1) * p->switch_latency_ns;
   *latency_ps = latency_ns * PM__PS;
   return n;

@@ -65,6 +65,10 @@ typedef enum pm_topology_kind {
   X(cpu_poll_ns, 20, "... of looking in vain (assumed)")                                           \
   X(cpu_switch_ns, 2000, "... of a switch to a timer's worker and back (assumed)")                 \
   X(cpu_poll_max_ns, 10000, "idle polls grow up to this; anything delivered ends them")            \
+  X(packet_bytes, 2048, "packet level: payload of a packet (assumed)")                             \
+  X(packet_output_bytes, 4096, "... queue before a link and channel: full from here on (assumed)") \
+  X(packet_input_bytes, 16384, "... buffer behind a link and channel (assumed)")                   \
+  X(packet_routing, 0, "... 0 fixed; 1 by load: up a fat tree, UGAL in a dragonfly; 2 Valiant")    \
   X(loggp_latency_ns, 1000, "LogGP: L")                                                            \
   X(loggp_overhead_ns, 100, "LogGP: o, on both sides")                                             \
   X(loggp_gap_ns, 200, "LogGP: g")
@@ -150,3 +154,11 @@ PM__PRIVATE pm__graph *pm__graph_make(const pm_platform *p, char *error, size_t 
 PM__PRIVATE int64_t pm__topology_links(const pm_platform *p);
 PM__PRIVATE int pm__way(const pm_platform *p, pm__graph *graph, int src, int dst, uint32_t *out,
                         int64_t *latency_ps);
+/* Of one topology, for adaptive routing: port[level], where not negative, is taken on the way up; the way
+   through a group (via, negative: none); the first global link; whether a link closes a ring. */
+PM__PRIVATE int pm__fattree_way(const pm_platform *p, int64_t src, int64_t dst, const int *port,
+                                uint32_t *out);
+PM__PRIVATE int pm__dragonfly_way(const pm_platform *p, int64_t src, int64_t dst, int64_t via,
+                                  uint32_t *out);
+PM__PRIVATE int64_t pm__dragonfly_global(const pm_platform *p);
+PM__PRIVATE int pm__torus_is_edge(const pm_platform *p, int64_t link);

@@ -322,7 +322,7 @@ static int pm__links_are_bad(const pm_world_desc *desc) {
   int i;
   if (desc->link_phases_count < 0 || (desc->link_phases_count && !desc->link_phases)) return 1;
   for (i = 0;; i++) {
-    if (link < 0 || link > PM_LINK_CARRIER || (link == PM_LINK_CARRIER && !desc->carrier)) return 1;
+    if (link < 0 || link > PM_LINK_PACKET || (link == PM_LINK_CARRIER && !desc->carrier)) return 1;
     if (i == desc->link_phases_count) return 0;
     if (desc->link_phases[i].t_ns < (i ? desc->link_phases[i - 1].t_ns : 0)) return 1;
     link = desc->link_phases[i].link;
@@ -400,6 +400,7 @@ PM_API void pm_world_destroy(pm_world *world) {
   }
   pm__ptl_world_free(w);
   pm__flows_free(w);
+  pm__packets_free(w);
   while (w->slabs) {
     pm__slab *slab = w->slabs;
     w->slabs = slab->next;

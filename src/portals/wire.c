@@ -128,8 +128,8 @@ static int pm__is_down(const pm_world *w, int node, int64_t t_ps) {
          t_ps < pm__later(t_down_ps, pm__ps(f->d_down_ns));
 }
 /* The last arrival on a stream (from, to, virtual network), so that a late packet holds back those
-   behind it. Open addressing; only kept when faults may disturb the order. */
-static pm__stream *pm__stream_of(pm_world *w, int from, int to, int lane) {
+   behind it, and what the packet level keeps of it. Open addressing; made when first needed. */
+PM__PRIVATE pm__stream *pm__stream_of(pm_world *w, int from, int to, int lane) {
   const uint64_t key = ((uint64_t)from << 34 | (uint64_t)to << 3 | (uint64_t)lane) + 1;
   uint32_t i, max;
   if (2 * (w->streams_count + 1) > w->streams_max) {
@@ -145,9 +145,9 @@ static pm__stream *pm__stream_of(pm_world *w, int from, int to, int lane) {
       w->streams_count = 0;
       for (i = 0; i < old_max; i++)
         if (old[i].key)
-          pm__stream_of(w, (int)((old[i].key - 1) >> 34), (int)((old[i].key - 1) >> 3 & 0x7FFFFFFF),
-                        (int)((old[i].key - 1) & 7))
-              ->t_last_ps = old[i].t_last_ps;
+          *pm__stream_of(w, (int)((old[i].key - 1) >> 34),
+                         (int)((old[i].key - 1) >> 3 & 0x7FFFFFFF), (int)((old[i].key - 1) & 7)) =
+              old[i];
       PM_FREE(old);
     }
   }

@@ -90,7 +90,12 @@ PM_API void pm_cargo_returned(const pm_cargo *cargo, int is_delivered, int64_t t
 typedef struct pm__stream {
   uint64_t key;
   int64_t t_last_ps;
+  /* at the packet level: messages are told in the order of their numbers; early ones wait here */
+  uint64_t sent_count, arrived_count;
+  pm__message *early;
 } pm__stream;
+/* Valid until another stream is asked for. */
+PM__PRIVATE pm__stream *pm__stream_of(pm_world *w, int from, int to, int lane);
 PM__PRIVATE void pm__message_release(pm_world *w, pm__message *m);
 PM__PRIVATE void pm__note(pm_world *w, const pm__message *m, int step);
 PM__PRIVATE void pm__stamp(pm_world *w, const pm__message *m, int is_reply, int64_t t_begin_ps,
@@ -111,7 +116,7 @@ PM__PRIVATE void pm__send_early(pm_world *w, pm__message *m, int64_t t_ps);
 PM__PRIVATE int64_t pm__slow_ps(const pm_world *w, int node, int64_t d_ns);
 PM__PRIVATE void pm__fetched(pm_world *w, pm__message *m, int64_t t_there_ps, int64_t latency_ps);
 PM__PRIVATE int pm__travel(pm_world *w, pm__message *m, int from, int to, int lane, int64_t t_ps,
-                            int64_t latency_ps, void (*there)(pm_world *world, pm__event *event));
+                           int64_t latency_ps, void (*there)(pm_world *world, pm__event *event));
 PM__PRIVATE void pm__back_event(pm_world *w, pm__event *event);
 PM__PRIVATE int pm__travel_kind(const pm__message *m);
 PM__PRIVATE void pm__loggp_send(pm_world *w, pm__message *m);

@@ -30,7 +30,9 @@ typedef struct pm_semantics {
 typedef enum pm_link_model {
   PM_LINK_FLOW = 0, /* full NIC, links and PCI shared max-min fairly */
   PM_LINK_LOGGP,    /* analytical: L, o, g, G */
-  PM_LINK_CARRIER   /* by pm_world_desc.carrier, e.g. NICs in RTL (rtl/pm_rtl.h), see pm_carrier */
+  PM_LINK_CARRIER,  /* by pm_world_desc.carrier, e.g. NICs in RTL (rtl/pm_rtl.h), see pm_carrier */
+  PM_LINK_PACKET /* full NIC; packets through switches with queues, credits, virtual channels and, by
+                       packet_routing, adaptive routing */
 } pm_link_model;
 typedef struct pm_link_phase { /* from t_ns on, messages start with link */
   int64_t t_ns;

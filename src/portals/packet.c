@@ -1,0 +1,425 @@
+/* The packet level: see packet.h. */
+#include "packet.h"
+
+/* Each directed link belongs to a port: queues in front of it, one per virtual channel, and the buffers at
+   its far end. A packet goes
+
+     out queue --(link free, credit for the far buffer)--> in queue of the next switch
+               --(it is the first there, and there is room)--> out queue of its next link ...
+
+   The link is given to channels in turn, room in an out queue to the in queues that wait for it in the order
+   in which they began to wait. The head of a packet goes on while its tail still comes (cut-through). The
+   last link's far end is a NIC, which always takes. So a full out queue stops all that is behind the first
+   packet of an in queue: head-of-line blocking; and a full in queue stops the link before it: back pressure.
+
+   Channels keep cycles of waiting out: a dragonfly's packet goes up one with each global link, a torus's from
+   0 to 1 where it crosses the edge of a ring, a file's with each link (4 at most); up and down a fat tree
+   there is no cycle. */
+enum { PM__CHANNELS = 4, PM__NEVER_CHOSEN = -1, PM__TREE_MAX = 8 };
+typedef struct pm__packet {
+  pm__event event; /* first: its head is at the far end; at a NIC its tail */
+  pm__message *m;
+  struct pm__packet *next, *next_made;
+  int64_t t_tail_ps;
+  uint32_t bytes;
+  int hop, links_count, chosen; /* chosen: up to this hop its way is settled */
+  int port[PM__TREE_MAX];       /* of a fat tree's switches, on the way up */
+  uint32_t link[PM__ROUTE_MAX + 2];
+  unsigned char channel[PM__ROUTE_MAX + 2];
+} pm__packet;
+typedef struct pm__queue {
+  pm__packet *first, *last;
+  int64_t bytes; /* of an in queue: those on the link too, and credits on their way back */
+} pm__queue;
+typedef struct pm__port {
+  pm__event event; /* first: the link is free */
+  pm__queue out[PM__CHANNELS], in[PM__CHANNELS];
+  uint32_t waits_first[PM__CHANNELS],
+      waits_last[PM__CHANNELS]; /* in queues that wait for room here ... */
+  uint32_t next_wait
+      [PM__CHANNELS]; /* ... chained: of this port's in queues, who waits next. 0: nobody */
+  int64_t t_free_ps;
+  int last_channel;
+} pm__port;
+typedef struct pm__credit {
+  pm__event event; /* first */
+  struct pm__credit *next, *next_made;
+  uint32_t link;
+  int channel;
+  int64_t bytes;
+} pm__credit;
+struct pm__packets {
+  pm__port *port; /* of each directed link of the network */
+  pm__packet *free_packets, *packets_made;
+  pm__credit *free_credits, *credits_made;
+};
+
+static void pm__head_event(pm_world *w, pm__event *event);
+static void pm__port_event(pm_world *w, pm__event *event);
+static void pm__forward(pm_world *w, uint32_t link, int channel);
+
+static int pm__no_memory(pm_world *w) {
+  pm_world_fail(w, PM_E_NOMEM, "out of memory: packets");
+  return 0;
+}
+static int pm__packets_open(pm_world *w) {
+  int i;
+  if (w->packets) return 1;
+  w->packets = (struct pm__packets *)pm__zalloc(sizeof *w->packets);
+  if (!w->packets) return pm__no_memory(w);
+  w->packets->port = (pm__port *)pm__zalloc((size_t)w->net_links_count * sizeof(pm__port));
+  if (!w->packets->port) return pm__no_memory(w);
+  for (i = 0; i < w->net_links_count; i++) w->packets->port[i].event.fn = pm__port_event;
+  w->stats.memory_bytes += (size_t)w->net_links_count * sizeof(pm__port);
+  return 1;
+}
+PM__PRIVATE void pm__packets_free(pm_world *w) {
+  struct pm__packets *s = w->packets;
+  if (!s) return;
+  while (s->packets_made) {
+    pm__packet *k = s->packets_made;
+    s->packets_made = k->next_made;
+    PM_FREE(k);
+  }
+  while (s->credits_made) {
+    pm__credit *c = s->credits_made;
+    s->credits_made = c->next_made;
+    PM_FREE(c);
+  }
+  PM_FREE(s->port);
+  PM_FREE(s);
+}
+static pm__packet *pm__packet_new(pm_world *w) {
+  struct pm__packets *s = w->packets;
+  pm__packet *k = s->free_packets;
+  if (k) {
+    s->free_packets = k->next;
+    return k;
+  }
+  k = (pm__packet *)pm__zalloc(sizeof *k);
+  if (!k) return NULL;
+  k->event.fn = pm__head_event;
+  k->next_made = s->packets_made;
+  s->packets_made = k;
+  w->stats.memory_bytes += sizeof *k;
+  return k;
+}
+static void pm__queue_put(pm__queue *q, pm__packet *k) {
+  k->next = NULL;
+  if (q->first)
+    q->last->next = k;
+  else
+    q->first = k;
+  q->last = k;
+}
+static pm__packet *pm__queue_take(pm__queue *q) {
+  pm__packet *k = q->first;
+  q->first = k->next;
+  return k;
+}
+
+/* ---- ways ---------------------------------------------------------------------------------------- */
+static int64_t pm__hop_ps(const pm_world *w, uint32_t link, int hop) {
+  if (w->graph) return w->graph->latency_ns[link / 2] * PM__PS;
+  return (hop ? w->plat.switch_latency_ns : w->plat.wire_latency_ns) * PM__PS;
+}
+static void pm__settle_channels(const pm_world *w, pm__packet *k) {
+  const pm_platform *p = &w->plat;
+  const int64_t nodes = p->nodes_count;
+  int h, channel = 0, dimension = -1;
+  for (h = 0; h < k->links_count; h++) {
+    const int64_t link = k->link[h];
+    if (p->topology == PM_TOPO_FILE)
+      channel = h < PM__CHANNELS ? h : PM__CHANNELS - 1;
+    else if (p->topology == PM_TOPO_DRAGONFLY) {
+      k->channel[h] = (unsigned char)channel;
+      channel += link >= pm__dragonfly_global(p) && channel < PM__CHANNELS - 1;
+      continue;
+    } else if (p->topology == PM_TOPO_TORUS && link >= 2 * nodes) {
+      if ((int)((link / 2 - nodes) / nodes) != dimension) channel = 0;
+      dimension = (int)((link / 2 - nodes) / nodes);
+      k->channel[h] = (unsigned char)channel;
+      if (pm__torus_is_edge(p, link)) channel = 1;
+      continue;
+    }
+    k->channel[h] = (unsigned char)channel;
+  }
+}
+/* Bytes in front of a link and in the buffer behind it. */
+static int64_t pm__load(const pm_world *w, uint32_t link) {
+  const pm__port *port = &w->packets->port[link];
+  int64_t sum = 0;
+  int c;
+  for (c = 0; c < PM__CHANNELS; c++) sum += port->out[c].bytes + port->in[c].bytes;
+  return sum;
+}
+/* On the way up in a fat tree, at a switch: the least loaded port, on a tie the one of fixed routing. */
+static void pm__choose_up(pm_world *w, pm__packet *k, int from, int to) {
+  const pm_platform *p = &w->plat;
+  const int level = k->hop + 1, ports = (int)p->topo[1 + p->topo[0] + level];
+  uint32_t way[PM__ROUTE_MAX + 2];
+  int64_t best_bytes;
+  int port, best = PM__NEVER_CHOSEN;
+  k->port[level] = PM__NEVER_CHOSEN;
+  best_bytes = pm__load(w, k->link[level]);
+  for (port = 0; port < ports && best_bytes; port++) {
+    int64_t bytes;
+    k->port[level] = port;
+    pm__fattree_way(p, from, to, k->port, way);
+    bytes = pm__load(w, way[level]);
+    if (bytes < best_bytes) best_bytes = bytes, best = port;
+  }
+  k->port[level] = best;
+  k->links_count = pm__fattree_way(p, from, to, k->port, k->link);
+}
+/* At the source's router of a dragonfly: by another group, always (Valiant) or when the queue of the short
+   way, times its length, is longer than that of a random longer one (UGAL with local queues). */
+static void pm__choose_detour(pm_world *w, pm__packet *k, int from, int to) {
+  const pm_platform *p = &w->plat;
+  const int64_t groups = p->topo[0], of = p->topo[1] * p->topo[2];
+  uint32_t way[PM__ROUTE_MAX + 2];
+  int64_t via;
+  int count;
+  if (from / of == to / of || groups < 3) return;
+  via = (int64_t)(pm_random(w) % (uint64_t)(groups - 2)); /* any but the two ends' */
+  if (via >= (from / of < to / of ? from / of : to / of)) via++;
+  if (via >= (from / of < to / of ? to / of : from / of)) via++;
+  count = pm__dragonfly_way(p, from, to, (int)via, way);
+  if (p->packet_routing == 1 &&
+      pm__load(w, k->link[1]) * k->links_count <= pm__load(w, way[1]) * count)
+    return;
+  memcpy(k->link, way, (size_t)count * sizeof *way);
+  k->links_count = count;
+}
+/* At a switch, before the next hop is taken. */
+static void pm__choose(pm_world *w, pm__packet *k) {
+  const pm_platform *p = &w->plat;
+  const int from = pm__job_from(k->m), to = pm__job_to(k->m);
+  if (k->chosen > k->hop || !p->packet_routing) return;
+  k->chosen = k->hop + 1;
+  if (p->topology == PM_TOPO_FATTREE && k->hop + 1 < k->links_count / 2)
+    pm__choose_up(w, k, from, to);
+  else if (p->topology == PM_TOPO_DRAGONFLY && k->hop == 0)
+    pm__choose_detour(w, k, from, to);
+  else
+    return;
+  pm__settle_channels(w, k);
+}
+
+/* ---- links ---------------------------------------------------------------------------------------- */
+static int64_t pm__serial_ps(const pm_world *w, const pm__packet *k) {
+  const double bytes = k->bytes ? pm__wire_bytes(w, k->bytes) : (double)w->plat.ack_bytes;
+  return pm__bytes_ps(bytes, w->links[k->link[k->hop]].cap / pm__payload_ratio(&w->plat));
+}
+static int64_t pm__buffer_bytes(const pm__packet *k) { return k->bytes > 64 ? k->bytes : 64; }
+static int pm__is_last_hop(const pm__packet *k) { return k->hop + 1 == k->links_count; }
+static void pm__packet_begins(pm_world *w, pm__packet *k, int64_t t_end_ps);
+
+/* Room came about in front of a link: for those that wait, in their order. */
+static void pm__room(pm_world *w, uint32_t link, int channel) {
+  pm__port *port = &w->packets->port[link];
+  while (port->waits_first[channel] && port->out[channel].bytes < w->plat.packet_output_bytes) {
+    const uint32_t who = port->waits_first[channel] - 1;
+    pm__port *waiting = &w->packets->port[who / PM__CHANNELS];
+    port->waits_first[channel] = waiting->next_wait[who % PM__CHANNELS];
+    waiting->next_wait[who % PM__CHANNELS] = 0;
+    pm__forward(w, who / PM__CHANNELS, (int)(who % PM__CHANNELS));
+  }
+}
+/* Sends the next packet, when the link is free and there is one with room at the other end. */
+static void pm__port_run(pm_world *w, uint32_t link) {
+  pm__port *port = &w->packets->port[link];
+  int i, is_waiting = 0;
+  for (i = 1; i <= PM__CHANNELS && port->t_free_ps <= w->now_ps; i++) {
+    const int c = (port->last_channel + i) % PM__CHANNELS;
+    pm__packet *k = port->out[c].first;
+    int64_t latency_ps;
+    if (!k || (!pm__is_last_hop(k) && port->in[c].bytes &&
+               port->in[c].bytes + pm__buffer_bytes(k) > w->plat.packet_input_bytes))
+      continue;
+    latency_ps = pm__hop_ps(w, link, k->hop);
+    pm__queue_take(&port->out[c]);
+    port->out[c].bytes -= pm__buffer_bytes(k);
+    port->last_channel = c;
+    port->t_free_ps = pm__max_ps(pm__later(w->now_ps, pm__serial_ps(w, k)), k->t_tail_ps);
+    k->t_tail_ps = pm__later(port->t_free_ps, latency_ps);
+    if (!pm__is_last_hop(k)) port->in[c].bytes += pm__buffer_bytes(k);
+    if (!k->hop) pm__packet_begins(w, k, port->t_free_ps); /* before it can be there */
+    pm__schedule(w, &k->event,
+                 pm__is_last_hop(k) ? k->t_tail_ps : pm__later(w->now_ps, latency_ps));
+    pm__room(w, link, c);
+  }
+  for (i = 0; i < PM__CHANNELS; i++) is_waiting |= port->out[i].first != NULL;
+  if (is_waiting && port->t_free_ps > w->now_ps && !port->event.pos)
+    pm__schedule(w, &port->event, port->t_free_ps);
+}
+static void pm__port_event(pm_world *w, pm__event *event) {
+  pm__port_run(w, (uint32_t)((pm__port *)(void *)event - w->packets->port));
+}
+static void pm__out_put(pm_world *w, pm__packet *k) {
+  pm__queue *q = &w->packets->port[k->link[k->hop]].out[k->channel[k->hop]];
+  pm__queue_put(q, k);
+  q->bytes += pm__buffer_bytes(k);
+  pm__port_run(w, k->link[k->hop]);
+}
+static void pm__credit_event(pm_world *w, pm__event *event) {
+  pm__credit *c = (pm__credit *)event;
+  w->packets->port[c->link].in[c->channel].bytes -= c->bytes;
+  c->next = w->packets->free_credits;
+  w->packets->free_credits = c;
+  pm__port_run(w, c->link);
+}
+/* The buffer at the far end of a link is free again; the sender learns it a latency later. */
+static void pm__credit_back(pm_world *w, uint32_t link, int channel, int64_t bytes, int64_t d_ps) {
+  pm__credit *c = w->packets->free_credits;
+  if (c)
+    w->packets->free_credits = c->next;
+  else {
+    c = (pm__credit *)pm__zalloc(sizeof *c);
+    if (!c) {
+      pm__no_memory(w);
+      return;
+    }
+    c->event.fn = pm__credit_event;
+    c->next_made = w->packets->credits_made;
+    w->packets->credits_made = c;
+  }
+  c->link = link;
+  c->channel = channel;
+  c->bytes = bytes;
+  pm__schedule(w, &c->event, pm__later(w->now_ps, d_ps));
+}
+/* The first packets of an in queue, as far as there is room for them. */
+static void pm__forward(pm_world *w, uint32_t link, int channel) {
+  pm__port *port = &w->packets->port[link];
+  while (port->in[channel].first) {
+    pm__packet *k = port->in[channel].first;
+    pm__port *next;
+    int c;
+    pm__choose(w, k);
+    next = &w->packets->port[k->link[k->hop + 1]];
+    c = k->channel[k->hop + 1];
+    if (next->out[c].bytes >= w->plat.packet_output_bytes) {
+      const uint32_t me = link * PM__CHANNELS + (uint32_t)channel + 1;
+      if (next->waits_first[c])
+        w->packets->port[(next->waits_last[c] - 1) / PM__CHANNELS]
+            .next_wait[(next->waits_last[c] - 1) % PM__CHANNELS] = me;
+      else
+        next->waits_first[c] = me;
+      next->waits_last[c] = me;
+      return;
+    }
+    pm__queue_take(&port->in[channel]);
+    pm__credit_back(w, link, channel, pm__buffer_bytes(k), pm__hop_ps(w, link, k->hop));
+    k->hop++;
+    pm__out_put(w, k);
+  }
+}
+
+/* ---- messages -------------------------------------------------------------------------------------- */
+/* How many packets a message takes; one without payload takes one. */
+static int64_t pm__packets_of(const pm_world *w, uint64_t bytes) {
+  const uint64_t each = (uint64_t)w->plat.packet_bytes;
+  return bytes ? (int64_t)((bytes + each - 1) / each) : 1;
+}
+/* All packets are there, and all messages of the stream before it: ways of different length must not change
+   the order. */
+static void pm__all_there(pm_world *w, pm__message *m) {
+  const int from = pm__job_from(m), to = pm__job_to(m), lane = m->way.lane;
+  pm__stream *s = pm__stream_of(w, from, to, lane);
+  pm__message *next, **at;
+  m->next = s->early;
+  s->early = m;
+  for (at = &s->early; *at;) {
+    next = *at;
+    if (next->way.number != s->arrived_count) {
+      at = &next->next;
+      continue;
+    }
+    *at = next->next;
+    s->arrived_count++;
+    next->way.has_crossed = 1;
+    if (!pm__travel(w, next, from, to, lane, w->now_ps, 0, pm__rx))
+      pm__job_told(w, next, w->now_ps);
+    s = pm__stream_of(w, from, to, lane); /* may have moved */
+    at = &s->early;
+  }
+}
+static void pm__head_event(pm_world *w, pm__event *event) {
+  pm__packet *k = (pm__packet *)event;
+  pm__message *m = k->m;
+  if (!pm__is_last_hop(k)) {
+    pm__port *port = &w->packets->port[k->link[k->hop]];
+    const int c = k->channel[k->hop], is_first = !port->in[c].first;
+    pm__queue_put(&port->in[c], k);
+    if (is_first) pm__forward(w, k->link[k->hop], c);
+    return;
+  }
+  k->next = w->packets->free_packets;
+  w->packets->free_packets = k;
+  if (--m->way.packets_count == 0) pm__all_there(w, m);
+}
+/* The next packet of a message stands in front of its NIC's link. */
+static void pm__inject(pm_world *w, pm__event *event) {
+  pm__message *m = (pm__message *)event;
+  const int from = pm__job_from(m), to = pm__job_to(m);
+  const pm__known_way *way = pm__known(w, from, to);
+  const uint64_t each = (uint64_t)w->plat.packet_bytes;
+  pm__packet *k = pm__packet_new(w);
+  int i;
+  if (!k) {
+    pm__no_memory(w);
+    return;
+  }
+  k->m = m;
+  k->hop = k->chosen = 0;
+  k->t_tail_ps = 0;
+  k->bytes = (uint32_t)(m->way.rest_bytes < each ? m->way.rest_bytes : each);
+  m->way.rest_bytes -= k->bytes;
+  for (i = 0; i < PM__TREE_MAX; i++) k->port[i] = PM__NEVER_CHOSEN;
+  k->links_count = way->links_count;
+  memcpy(k->link, way->link, (size_t)way->links_count * sizeof *k->link);
+  pm__settle_channels(w, k);
+  pm__out_put(w, k);
+}
+/* All of a message has left its NIC: the lane goes on. */
+static void pm__all_left(pm_world *w, pm__event *event) { pm__job_gone(w, (pm__message *)event); }
+/* A packet's first byte leaves the NIC. Payload is read from memory as it leaves. */
+static void pm__packet_begins(pm_world *w, pm__packet *k, int64_t t_end_ps) {
+  pm__message *m = k->m;
+  const int64_t pci_ps = w->plat.no_pci ? 0 : pm__bytes_ps(k->bytes, w->plat.pci_flow_bytes_per_s);
+  if (m->way.is_first) m->way.t_begin_ps = w->now_ps;
+  m->way.is_first = 0;
+  m->way.t_left_ps = t_end_ps;
+  if (m->way.rest_bytes) {
+    m->way.event.fn = pm__inject;
+    pm__schedule(w, &m->way.event, pm__max_ps(w->now_ps + pci_ps, w->now_ps));
+  } else {
+    m->way.event.fn = pm__all_left;
+    pm__schedule(w, &m->way.event, t_end_ps);
+  }
+}
+/* A job of a NIC's lane sets out at t_ps. */
+PM__PRIVATE void pm__packet_send(pm_world *w, pm__message *m, int64_t t_ps) {
+  const uint64_t bytes = pm__job_bytes(m);
+  pm__stream *s;
+  m->way.has_crossed = 1;
+  m->way.is_flow = 0;
+  if (!pm__packets_open(w)) return;
+  if (!pm__known(w, pm__job_from(m), pm__job_to(m))
+           ->links_count) { /* to itself: the NIC turns it round */
+    m->way.event.fn = pm__all_left;
+    m->way.packets_count = 0;
+    m->way.t_begin_ps = t_ps;
+    m->way.t_left_ps = pm__later(t_ps, pm__bytes_ps((double)bytes, w->plat.link_bytes_per_s));
+    pm__schedule(w, &m->way.event, m->way.t_left_ps);
+    return;
+  }
+  s = pm__stream_of(w, pm__job_from(m), pm__job_to(m), m->way.lane);
+  m->way.number = s->sent_count++;
+  m->way.rest_bytes = bytes;
+  m->way.packets_count = pm__packets_of(w, bytes);
+  m->way.is_first = 1;
+  m->way.event.fn = pm__inject;
+  pm__schedule(w, &m->way.event, t_ps);
+}
