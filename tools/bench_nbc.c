@@ -785,7 +785,7 @@ static const char usage[] =
     "program\n"
     "  --mpirun COMMAND: the same with another command, as in \"srun -n 2 ./bench_nbc.mpich\"\n"
     "  --sim nodes=64,cores=16: on a simulated machine, a process per node; seed=N, "
-    "level=flow|loggp,\n"
+    "level=flow|loggp|packet,\n"
     "    noise=RATIO (of the computation), period-us=T (policy timer), platform=FILE, or any key "
     "of it\n"
     "  --layout 0-2/3: ranks compute on cores 0 to 2, engine and DMA thread have core 3\n"

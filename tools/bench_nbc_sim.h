@@ -173,7 +173,10 @@ static void run_simulated(int p) {
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (sim.buffers[k] == MAP_FAILED) fail("--max-mib", strerror(errno));
   }
-  snprintf(text, sizeof text, "level %s; seed %llu%s", sim.link == PM_LINK_FLOW ? "flow" : "loggp",
+  snprintf(text, sizeof text, "level %s; seed %llu%s",
+           sim.link == PM_LINK_FLOW    ? "flow"
+           : sim.link == PM_LINK_LOGGP ? "loggp"
+                                       : "packet",
            (unsigned long long)sim.seed,
            sim.noise_ratio > 0 || sim.platform.noise_count ? "; noise" : "");
   about(p, text);
@@ -207,9 +210,11 @@ static void parse_sim(const char *text) {
     else if (strcmp(key, "period-us") == 0)
       sim.period_us = number("--sim period-us", value + 1, 1, 1e6);
     else if (strcmp(key, "level") == 0) {
-      sim.link = strcmp(value + 1, "loggp") == 0 ? PM_LINK_LOGGP : PM_LINK_FLOW;
+      sim.link = strcmp(value + 1, "loggp") == 0    ? PM_LINK_LOGGP
+                 : strcmp(value + 1, "packet") == 0 ? PM_LINK_PACKET
+                                                    : PM_LINK_FLOW;
       if (sim.link == PM_LINK_FLOW && strcmp(value + 1, "flow") != 0)
-        fail("--sim level: flow or loggp", value + 1);
+        fail("--sim level: flow, loggp or packet", value + 1);
     } else if (strcmp(key, "platform") == 0) {
       FILE *const in = fopen(value + 1, "r");
       if (!in) fail(value + 1, strerror(errno));

@@ -138,18 +138,20 @@ static void levels(const char *option, const char *text) {
   static const struct {
     const char *name;
     pm_link_model link;
-  } known[] = {{"flow", PM_LINK_FLOW}, {"loggp", PM_LINK_LOGGP}, {"rtl", PM_LINK_CARRIER}};
+  } known[] = {{"flow", PM_LINK_FLOW}, {"loggp", PM_LINK_LOGGP}, {"packet", PM_LINK_PACKET},
+               {"rtl", PM_LINK_CARRIER}};
+  const size_t levels_count = sizeof known / sizeof *known;
   const char *why = NULL;
   int n = 0;
   for (; text && !why; n++) {
     const size_t bytes = strcspn(text, ",@");
     size_t k = 0;
-    while (k < 3 && (strlen(known[k].name) != bytes || memcmp(text, known[k].name, bytes) != 0))
+    while (k < levels_count && (strlen(known[k].name) != bytes || memcmp(text, known[k].name, bytes) != 0))
       k++;
     double t_us = 0;
     char *end = (char *)(uintptr_t)(text + bytes);
     if (*end == '@') t_us = strtod(end + 1, &end);
-    why = k == 3 ? "levels are flow, loggp and rtl"
+    why = k == levels_count ? "levels are flow, loggp, packet and rtl"
           : (*end && *end != ',') || !(t_us >= 0 && t_us <= 1e12)
               ? "LEVEL or LEVEL@MICROSECONDS expected, with commas between"
           : n == 0 && t_us > 0 ? "the first level holds from the beginning"
@@ -195,7 +197,7 @@ static const guest_option own_options[] = {
     {"--per-node", "N", "processes per node (1)", set_per_node},
     {"--platform", "FILE", "the machine (a bxi2 with as many nodes as needed)", set_platform},
     {"--level", "L[,L@US]...",
-     "how messages move: flow, loggp or rtl; L@US: from US microseconds on (flow)", levels},
+     "how messages move: flow, loggp, packet or rtl; L@US: from US microseconds on (flow)", levels},
     {"--seed", "N", "of faults and noise (0)", set_seed},
     {"--trace", "FILE",
      "every step of every message: .csv, .html (sequence diagram) or .json (Chrome)", set_trace},
