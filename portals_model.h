@@ -231,7 +231,6 @@ typedef enum pm_topology_kind {
   X(nic_put_ns, 200, "occupancy of TX or RX by a put, atomic or ack [S]")                          \
   X(nic_get_ns, 250, "... by a get request [S]")                                                   \
   X(nic_response_ns, 300, "... by a response with data [S]")                                       \
-  X(nic_fetch_ahead, 1, "0: payload is read when the message before has left, as S4BXI does")      \
   X(nic_engines_count, 4, "list-matching engines [S 2.2.3]")                                       \
   X(nic_match_ns, 0, "added per list entry looked at (not published: 0)")                          \
   X(e2e_entries_count, 8192, "messages of a NIC waiting for their acknowledgement [S]")            \
@@ -241,7 +240,8 @@ typedef enum pm_topology_kind {
   X(inflight_per_node_count, 0, "limit of a node's messages in flight, 0 = none [S 7.1]")          \
   X(quick_ack, 0, "1: the ack event comes at once, without two small messages")                    \
   X(ack_after_write, 0, "1: acknowledged when the payload has crossed the target's PCI")           \
-  X(dma_ahead, 0, "1: payload is read while earlier messages leave (S4BXI: when they have left)")  \
+  X(dma_ahead, 1,                                                                                  \
+    "payload is read while earlier messages leave; 0: when they have left, as S4BXI")              \
   X(no_pci_commands, 0, "1: commands and events cross PCI in no time")                             \
   X(no_pci, 0, "1: PCI costs nothing at all")                                                      \
   X(pci_half_duplex, 0, "1: reads and writes share PCI")                                           \
@@ -2378,8 +2378,7 @@ typedef enum pm__state { PM__READY, PM__RUNNING, PM__BLOCKED, PM__ENDED } pm__st
 typedef struct pm__lane {
   struct pm__message *head, *tail;
   int64_t t_free_ps, t_ready_ps;
-  int64_t t_command_ps; /* its last command was read */
-  int is_busy;          /* with a flow */
+  int is_busy; /* with a flow, or with packets */
 } pm__lane;
 /* A way that was asked for lately. */
 enum { PM__WAYS = 16 };
@@ -7489,30 +7488,20 @@ static void pm__job_flow(pm_world *w, pm__event *event) {
   if (!pm__flow_go(w, f, (double)pm__job_bytes(m), cap))
     pm_world_fail(w, PM_E_NOMEM, "out of memory: flow");
 }
-/* When the first byte of a job may leave its NIC: the command is read, payload is there, the one before
-   has left. With nic_fetch_ahead these overlap from message to message. */
-static int64_t pm__job_ready_ps(pm_world *w, pm__lane *lane, const pm__message *m, uint64_t bytes) {
+/* When the first byte of a job may leave its NIC: the one before has left, the command is read, payload is
+   there; with dma_ahead that is asked for while earlier ones leave. */
+static int64_t pm__job_ready_ps(pm_world *w, const pm__lane *lane, const pm__message *m,
+                                uint64_t bytes) {
   const int64_t d_ps = pm__occupancy_ps(w, pm__job_from(m), m),
-                fetch_ps = pm__fetch_ps(w, m, bytes);
-  int64_t t_ps;
-  if (!w->plat.nic_fetch_ahead)
-    return pm__later(pm__later(pm__max_ps(m->way.t_ready_ps, lane->t_free_ps), d_ps), fetch_ps);
-  t_ps = lane->t_command_ps = pm__later(pm__max_ps(m->way.t_ready_ps, lane->t_command_ps), d_ps);
-  return pm__max_ps(pm__later(t_ps, fetch_ps), lane->t_free_ps);
+                fetch_ps = pm__fetch_ps(w, m, bytes), t_ps = m->way.t_ready_ps;
+  if (w->plat.dma_ahead)
+    return pm__later(pm__max_ps(pm__later(t_ps, fetch_ps), lane->t_free_ps), d_ps);
+  return pm__later(pm__later(pm__max_ps(t_ps, lane->t_free_ps), d_ps), fetch_ps);
 }
 /* The first job of a free lane. */
 static void pm__job_start(pm_world *w, pm__lane *lane, pm__message *m) {
   const uint64_t bytes = pm__job_bytes(m);
   const int inside = pm__is_inside(w, m);
-<<<<<<< HEAD
-  const int64_t fetch_ps = inside ? 0 : pm__fetch_ps(w, m, bytes);
-  int64_t t_ps = m->way.t_ready_ps, t_end_ps;
-  if (w->plat.dma_ahead) t_ps = pm__later(t_ps, fetch_ps);
-  t_ps = pm__max_ps(t_ps, lane->t_free_ps);
-  if (!inside) t_ps = pm__later(t_ps, pm__occupancy_ps(w, pm__job_from(m), m));
-  if (!w->plat.dma_ahead) t_ps = pm__later(t_ps, fetch_ps);
-  if (bytes > (uint64_t)w->plat.pci_packet_bytes) {
-=======
   int64_t t_ps = inside ? pm__max_ps(m->way.t_ready_ps, lane->t_free_ps)
                         : pm__job_ready_ps(w, lane, m, bytes),
           t_end_ps;
@@ -7524,7 +7513,6 @@ static void pm__job_start(pm_world *w, pm__lane *lane, pm__message *m) {
   m->way.is_flow = bytes > (uint64_t)w->plat.pci_packet_bytes;
   m->way.has_crossed = (unsigned char)inside;
   if (m->way.is_flow) {
->>>>>>> 6118795 (Model: messages of one packet pass links one after the other; the NIC fetches payload ahead; LogGP streams keep to what headers leave)
     lane->is_busy = 1;
     m->way.event.fn = pm__job_flow;
     pm__schedule(w, &m->way.event, pm__max_ps(t_ps, w->now_ps));

@@ -31,8 +31,7 @@ typedef enum pm__state { PM__READY, PM__RUNNING, PM__BLOCKED, PM__ENDED } pm__st
 typedef struct pm__lane {
   struct pm__message *head, *tail;
   int64_t t_free_ps, t_ready_ps;
-  int64_t t_command_ps; /* its last command was read */
-  int is_busy;          /* with a flow */
+  int is_busy; /* with a flow, or with packets */
 } pm__lane;
 /* A way that was asked for lately. */
 enum { PM__WAYS = 16 };

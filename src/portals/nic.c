@@ -147,30 +147,20 @@ static void pm__job_flow(pm_world *w, pm__event *event) {
   if (!pm__flow_go(w, f, (double)pm__job_bytes(m), cap))
     pm_world_fail(w, PM_E_NOMEM, "out of memory: flow");
 }
-/* When the first byte of a job may leave its NIC: the command is read, payload is there, the one before
-   has left. With nic_fetch_ahead these overlap from message to message. */
-static int64_t pm__job_ready_ps(pm_world *w, pm__lane *lane, const pm__message *m, uint64_t bytes) {
+/* When the first byte of a job may leave its NIC: the one before has left, the command is read, payload is
+   there; with dma_ahead that is asked for while earlier ones leave. */
+static int64_t pm__job_ready_ps(pm_world *w, const pm__lane *lane, const pm__message *m,
+                                uint64_t bytes) {
   const int64_t d_ps = pm__occupancy_ps(w, pm__job_from(m), m),
-                fetch_ps = pm__fetch_ps(w, m, bytes);
-  int64_t t_ps;
-  if (!w->plat.nic_fetch_ahead)
-    return pm__later(pm__later(pm__max_ps(m->way.t_ready_ps, lane->t_free_ps), d_ps), fetch_ps);
-  t_ps = lane->t_command_ps = pm__later(pm__max_ps(m->way.t_ready_ps, lane->t_command_ps), d_ps);
-  return pm__max_ps(pm__later(t_ps, fetch_ps), lane->t_free_ps);
+                fetch_ps = pm__fetch_ps(w, m, bytes), t_ps = m->way.t_ready_ps;
+  if (w->plat.dma_ahead)
+    return pm__later(pm__max_ps(pm__later(t_ps, fetch_ps), lane->t_free_ps), d_ps);
+  return pm__later(pm__later(pm__max_ps(t_ps, lane->t_free_ps), d_ps), fetch_ps);
 }
 /* The first job of a free lane. */
 static void pm__job_start(pm_world *w, pm__lane *lane, pm__message *m) {
   const uint64_t bytes = pm__job_bytes(m);
   const int inside = pm__is_inside(w, m);
-<<<<<<< HEAD
-  const int64_t fetch_ps = inside ? 0 : pm__fetch_ps(w, m, bytes);
-  int64_t t_ps = m->way.t_ready_ps, t_end_ps;
-  if (w->plat.dma_ahead) t_ps = pm__later(t_ps, fetch_ps);
-  t_ps = pm__max_ps(t_ps, lane->t_free_ps);
-  if (!inside) t_ps = pm__later(t_ps, pm__occupancy_ps(w, pm__job_from(m), m));
-  if (!w->plat.dma_ahead) t_ps = pm__later(t_ps, fetch_ps);
-  if (bytes > (uint64_t)w->plat.pci_packet_bytes) {
-=======
   int64_t t_ps = inside ? pm__max_ps(m->way.t_ready_ps, lane->t_free_ps)
                         : pm__job_ready_ps(w, lane, m, bytes),
           t_end_ps;
@@ -182,7 +172,6 @@ static void pm__job_start(pm_world *w, pm__lane *lane, pm__message *m) {
   m->way.is_flow = bytes > (uint64_t)w->plat.pci_packet_bytes;
   m->way.has_crossed = (unsigned char)inside;
   if (m->way.is_flow) {
->>>>>>> 6118795 (Model: messages of one packet pass links one after the other; the NIC fetches payload ahead; LogGP streams keep to what headers leave)
     lane->is_busy = 1;
     m->way.event.fn = pm__job_flow;
     pm__schedule(w, &m->way.event, pm__max_ps(t_ps, w->now_ps));

@@ -43,7 +43,6 @@ typedef enum pm_topology_kind {
   X(nic_put_ns, 200, "occupancy of TX or RX by a put, atomic or ack [S]")                          \
   X(nic_get_ns, 250, "... by a get request [S]")                                                   \
   X(nic_response_ns, 300, "... by a response with data [S]")                                       \
-  X(nic_fetch_ahead, 1, "0: payload is read when the message before has left, as S4BXI does")      \
   X(nic_engines_count, 4, "list-matching engines [S 2.2.3]")                                       \
   X(nic_match_ns, 0, "added per list entry looked at (not published: 0)")                          \
   X(e2e_entries_count, 8192, "messages of a NIC waiting for their acknowledgement [S]")            \
@@ -53,7 +52,8 @@ typedef enum pm_topology_kind {
   X(inflight_per_node_count, 0, "limit of a node's messages in flight, 0 = none [S 7.1]")          \
   X(quick_ack, 0, "1: the ack event comes at once, without two small messages")                    \
   X(ack_after_write, 0, "1: acknowledged when the payload has crossed the target's PCI")           \
-  X(dma_ahead, 0, "1: payload is read while earlier messages leave (S4BXI: when they have left)")  \
+  X(dma_ahead, 1,                                                                                  \
+    "payload is read while earlier messages leave; 0: when they have left, as S4BXI")              \
   X(no_pci_commands, 0, "1: commands and events cross PCI in no time")                             \
   X(no_pci, 0, "1: PCI costs nothing at all")                                                      \
   X(pci_half_duplex, 0, "1: reads and writes share PCI")                                           \
