@@ -1242,6 +1242,9 @@ struct nbc_transport {
   bool (*local)(void *ctx, uint64_t size_bytes, bool reduces);
   nbc_recorder *recorder; /* set by the user: calls below and the transport's transfers are
                              recorded */
+  /* Called by waiting functions after a progress that finished nothing: may sleep until something
+     comes, 1 ms at most. NULL = they spin, and give the core away now and then. */
+  void (*rest)(void *ctx);
 };
 
 /* Posting and waiting with the call events recorded when t->recorder is set. One thread at a time
@@ -7865,7 +7868,7 @@ NBC_API nbc_status nbc_nic_watch_report(const nbc_nic_watch *watch, nbc_report *
 #endif
 #ifndef NBC_NO_TRANSPORT
 #ifdef NBC_LINES
-#line 90 "src/transport/contract.h"
+#line 93 "src/transport/contract.h"
 #endif
 /* Operations in order, linked through their slots. */
 typedef struct nbc__transport_fifo {
@@ -8011,8 +8014,14 @@ static nbc_status nbc__transport_poll(const nbc_transport *t, nbc_op *op, int64_
     if (nbc__transport_finished(op)) break;
     if (status < 0) return status;
     if (t->others) t->others(t->ctx);
-    if (++poll_count > 64) sched_yield();
-    if (limit_ns > 0 && poll_count % 16 == 0 && t->now_ns(t->ctx) - t_start_ns > limit_ns)
+    poll_count++;
+    const bool rests = t->rest && !t->others;
+    if (rests)
+      t->rest(t->ctx);
+    else if (poll_count > 64)
+      sched_yield();
+    if (limit_ns > 0 && (rests || poll_count % 16 == 0) &&
+        t->now_ns(t->ctx) - t_start_ns > limit_ns)
       return NBC_E_TIMEOUT;
   }
   return op->status;

@@ -140,6 +140,8 @@ enum {
   NIC__TCP_NIC_WAIT_NS = 20000000,   /* a driver hands out its NIC's stamp later than the rest, */
   NIC__TCP_NIC_SILENT = 16,          /* but nobody waits after so many without one */
   NIC__TCP_NIC_READ_NS = 100000,     /* between two readings of its clock */
+  NIC__TCP_SPIN_MOST = 16,           /* looks before sleeping */
+  NIC__TCP_SPIN_AGAIN = 1024,        /* waits after which spinning is tried again */
   NIC__TCP_FIN_NS = 100000000        /* destroy waits so long for a peer that has all */
 };
 typedef struct nic__tcp_head {
@@ -197,7 +199,7 @@ typedef struct nic__tcp_peer {
   bool mute;            /* nothing can be sent, but what has come may still be read */
   bool reset;  /* the connection broke; else, when gone: the peer closed it in good order */
   bool is_cut; /* sending ended within a frame: not even a last word would be understood */
-  bool said_bye, is_shut;
+  bool said_bye, own_bye, is_shut; /* BYE came, BYE went, no byte goes any more */
   nic_stamping *stamping;
   /* sending */
   nbc_op *send_first, *send_last;
@@ -226,7 +228,10 @@ typedef struct nic__tcp_peer {
   bool in_bound;   /* the header is whole and its data has a place: */
   nbc_op *in_op;
   nic__tcp_early *in_early;
-  nic__tcp_times note;                   /* data of a note */
+  nic__tcp_times note; /* data of a note */
+  char ahead[2048];    /* read, and not looked at yet */
+  uint32_t ahead_at, ahead_end;
+  bool seen_empty;                       /* in this look: nothing more is there */
   uint64_t in_got_bytes, in_whole_bytes; /* whole: as sent, not only what a grant let through */
   int64_t t_empty_ns;                    /* host time at which the stream was last seen empty */
   int64_t in_begin_lo_ns, in_begin_hi_ns;
@@ -253,6 +258,9 @@ typedef struct nic__tcp {
   nbc_op *done_first, *done_last;
   uint64_t next_id;
   bool is_closed;
+  uint64_t event_count, rest_event_count, wait_count; /* events: something moved */
+  uint32_t spin_limit, rest_count;
+  bool skips_look; /* waits sleep at once here, and their sleep looks: not twice for one receive */
 } nic__tcp;
 
 static int64_t nic__tcp_host_now(void *user) { return nbc_clock_now_ns((const nbc_clock *)user); }
@@ -454,7 +462,6 @@ static bool nic__tcp_begin_send(nic__tcp *n, nic__tcp_peer *p, nbc_op *op) {
   const uint64_t cost_bytes = op->slot.limit_bytes + NIC__TCP_COST_BYTES;
   if (is_data && cost_bytes > p->credit_bytes - (p->spent_bytes - p->freed_bytes)) {
     if (!nic__tcp_slot(p, &slot)) return false;
-    p->waiting[slot] = op;
     op->slot.kind = (op->slot.kind & ~(uint32_t)0xff) | NIC__TCP_ANNOUNCE;
     kind = NIC__TCP_ANNOUNCE;
   } else if (is_data)
@@ -491,7 +498,7 @@ static void nic__tcp_sent(nic__tcp *n, nic__tcp_peer *p, nbc_op *op) {
   op->slot.started = false;
   switch (op->slot.kind & 0xff) {
   case NIC__TCP_NOTE: NIC_FREE(op); break;
-  case NIC__TCP_ANNOUNCE: break; /* waits in its slot */
+  case NIC__TCP_ANNOUNCE: p->waiting[p->out.slot] = op; break; /* for its grant */
   case NIC__TCP_GRANT: nic__tcp_push(&p->granted_first, &p->granted_last, op); break;
   case NIC__TCP_DATA:
   case NIC__TCP_GRANTED:
@@ -499,7 +506,10 @@ static void nic__tcp_sent(nic__tcp *n, nic__tcp_peer *p, nbc_op *op) {
     p->sent_count++;
     nic__tcp_finish(n, op, NBC_OK, op->slot.limit_bytes);
     break;
-  default: ((nic__tcp_word *)(void *)op)->is_queued = false; break; /* op is its first member */
+  default:
+    p->own_bye |= op == &p->bye.op;
+    ((nic__tcp_word *)(void *)op)->is_queued = false;
+    break; /* op is its first member */
   }
 }
 
@@ -722,25 +732,55 @@ static nbc_peer nic__tcp_class(const nic__tcp_peer *p) {
   return p->same_host ? NBC_PEER_SAME_NODE : NBC_PEER_OTHER_NODE;
 }
 
+static void nic__tcp_hang_up(nic__tcp *n, nic__tcp_peer *p, long k) {
+  if (k == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR))
+    nic__tcp_drop_peer(n, p, k == 0);
+}
+
+static size_t nic__tcp_from_ahead(nic__tcp_peer *p, void *data, size_t size_bytes) {
+  const size_t left = p->ahead_end - p->ahead_at, k = left < size_bytes ? left : size_bytes;
+  memcpy(data, p->ahead + p->ahead_at, k);
+  p->ahead_at += (uint32_t)k;
+  return k;
+}
+
+/* Without a recorder nobody asks when what came: so several short messages may come with one call. */
+static size_t nic__tcp_read_plain(nic__tcp *n, nic__tcp_peer *p, void *data, size_t size_bytes) {
+  const bool ahead = size_bytes < sizeof p->ahead;
+  const size_t want = ahead ? sizeof p->ahead : size_bytes;
+  if (p->seen_empty) return 0;
+  const long k = recv(p->fd, ahead ? p->ahead : data, want, MSG_DONTWAIT);
+  p->seen_empty = k < (long)want;
+  if (k <= 0) {
+    nic__tcp_hang_up(n, p, k);
+    return 0;
+  }
+  n->event_count++;
+  if (!ahead) return (size_t)k;
+  p->ahead_at = 0;
+  p->ahead_end = (uint32_t)k;
+  return nic__tcp_from_ahead(p, data, size_bytes);
+}
+
 /* ret bytes; 0: nothing there, or the peer is gone. t_empty_ns: what was not there then came later.
  */
 static size_t nic__tcp_read(nic__tcp *n, nic__tcp_peer *p, void *data, size_t size_bytes,
                             int64_t *t_stamp_ns) {
   nic_stamp s;
+  if (p->ahead_at < p->ahead_end) return nic__tcp_from_ahead(p, data, size_bytes);
+  if (!n->t.recorder) return nic__tcp_read_plain(n, p, data, size_bytes);
   const int64_t before_ns = nbc_clock_now_ns(&n->clock);
   memset(&s, 0, sizeof s);
   const long k = p->stamping ? nic_stamping_recv(p->stamping, data, size_bytes, &s)
                              : recv(p->fd, data, size_bytes, MSG_DONTWAIT);
-  if (k > 0) p->in_real_ns = s.t_real_ns;
+  if (k > 0) p->in_real_ns = s.t_real_ns, n->event_count++;
   *t_stamp_ns = s.t_after_ns ? s.t_after_ns : nbc_clock_now_ns(&n->clock);
   if (k > 0) {
     if ((size_t)k < size_bytes) p->t_empty_ns = before_ns;
     return (size_t)k;
   }
-  if (k < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
-    p->t_empty_ns = before_ns;
-  else
-    nic__tcp_drop_peer(n, p, k == 0);
+  if (k < 0) p->t_empty_ns = before_ns; /* of no use where the peer is gone */
+  nic__tcp_hang_up(n, p, k);
   return 0;
 }
 
@@ -1008,6 +1048,7 @@ static char *nic__tcp_place(nic__tcp_peer *p, char *rest, size_t rest_bytes, siz
 /* Reads what is there. true: the stream was seen empty. */
 static bool nic__tcp_pump(nic__tcp *n, nic__tcp_peer *p) {
   char rest[4096];
+  p->seen_empty = false;
   for (size_t turn_bytes = 0; !p->gone && turn_bytes < NIC__TCP_TURN_BYTES;) {
     const int64_t t_empty_ns = p->t_empty_ns; /* what comes now came after this */
     int64_t t_stamp_ns = 0;
@@ -1035,7 +1076,8 @@ static bool nic__tcp_pump(nic__tcp *n, nic__tcp_peer *p) {
     turn_bytes += k;
     if (p->in_got_bytes == p->in.size_bytes)
       nic__tcp_message_done(n, p, t_empty_ns > p->in_begin_lo_ns ? t_empty_ns : p->in_begin_lo_ns,
-                            t_stamp_ns ? t_stamp_ns : nbc_clock_now_ns(&n->clock));
+                            t_stamp_ns || !n->t.recorder ? t_stamp_ns
+                                                         : nbc_clock_now_ns(&n->clock));
   }
   return false;
 }
@@ -1091,495 +1133,7 @@ static bool nic__tcp_take_early(nic__tcp *n, nic__tcp_peer *p, nbc_op *op,
   return true;
 }
 
-/* ---- the transport's functions ----------------------------------------------------------------
- */
-static void nic__tcp_prepare(nbc_op *op, int peer, const void *buffer, uint64_t size_bytes,
-                             uint64_t tag) {
-  memset(&op->slot, 0, sizeof op->slot);
-  op->finished = false;
-  op->status = NBC_PENDING;
-  op->peer = peer;
-  op->size_bytes = 0;
-  op->slot.buffer = (void *)(uintptr_t)buffer;
-  op->slot.limit_bytes = size_bytes;
-  op->slot.tag = tag;
-}
-
-/* A message to this rank itself goes straight into the posted receive, or is an early one; one that is
-   too long for that waits in the sender's buffer. */
-static nbc_status nic__tcp_send_self(nic__tcp *n, nic__tcp_peer *p, nbc_op *op) {
-  const uint64_t size_bytes = op->slot.limit_bytes, cost_bytes = size_bytes + NIC__TCP_COST_BYTES;
-  nbc_op *receive = nic__tcp_match(p, op->slot.tag);
-  if (receive) {
-    nic__tcp_take_own(n, p, receive, op);
-    return NBC_OK;
-  }
-  const bool fits = cost_bytes <= n->desc.max_early_bytes - p->early_bytes;
-  nic__tcp_early *e = (nic__tcp_early *)NIC_MALLOC(sizeof *e + (fits ? (size_t)size_bytes : 0));
-  if (!e) return NBC_E_NOMEM;
-  memset(e, 0, sizeof *e);
-  e->head.kind = fits ? NIC__TCP_DATA : NIC__TCP_ANNOUNCE;
-  e->head.tag = op->slot.tag;
-  e->head.size_bytes = size_bytes;
-  e->data = (char *)(e + 1);
-  nic__tcp_keep(p, e);
-  if (!fits) {
-    e->own = op;
-    return NBC_OK;
-  }
-  if (size_bytes) memcpy(e->data, op->slot.buffer, (size_t)size_bytes);
-  e->got_bytes = size_bytes;
-  p->early_bytes += cost_bytes;
-  n->stats.sent_count++;
-  nic__tcp_finish(n, op, NBC_OK, size_bytes);
-  return NBC_OK;
-}
-
-static nbc_status nic__tcp_isend(void *ctx, const void *buffer, uint64_t size_bytes, int peer,
-                                 uint64_t tag, nbc_op *op) {
-  nic__tcp *n = (nic__tcp *)ctx;
-  nic__tcp_peer *p = &n->peers[peer];
-  nic__tcp_prepare(op, peer, buffer, size_bytes, tag);
-  if (n->is_closed) return NBC_E_STATE;
-  if (peer == n->t.rank) return nic__tcp_send_self(n, p, op);
-  if (p->mute) return NBC_E_PEER;
-  op->slot.kind = NIC__TCP_DATA;
-  op->slot.order = ++p->sent_sequence;
-  if (n->t.recorder) op->slot.xfer_id = ++n->next_id;
-  if (op->slot.xfer_id && p->stamping)
-    op->slot.kind |= p->same_host ? NIC__TCP_STAMPED | NIC__TCP_NOTED : NIC__TCP_STAMPED;
-  nic__tcp_push(&p->send_first, &p->send_last, op);
-  nic__tcp_flush(n, p);
-  return NBC_OK;
-}
-
-static nbc_status nic__tcp_irecv(void *ctx, void *buffer, uint64_t size_bytes, int peer,
-                                 uint64_t tag, nbc_op *op) {
-  nic__tcp *n = (nic__tcp *)ctx;
-  nic__tcp_peer *p = &n->peers[peer];
-  nic__tcp_prepare(op, peer, buffer, size_bytes, tag);
-  /* Only a look at the stream tells whether this message begins after this call: then the call is a
-     bound of its transfer; else only its end is. */
-  nic__tcp_head announced;
-  if (n->is_closed) return NBC_E_STATE;
-  const bool is_remote = peer != n->t.rank, was_empty = is_remote && nic__tcp_pump(n, p);
-  if (nic__tcp_take_early(n, p, op, &announced)) return NBC_OK;
-  if (p->gone) return NBC_E_PEER;
-  const bool header_cut = p->in_bytes > 0 && !p->in_bound;
-  if (((was_empty && !header_cut) || announced.kind) && n->t.recorder) {
-    op->slot.xfer_id = ++n->next_id;
-    nbc_xfer_begin(n->t.recorder, op->slot.xfer_id, size_bytes, NBC_KIND_IRECV, nic__tcp_class(p));
-  } else if (is_remote)
-    nic__tcp_begun(n, p, op, size_bytes);
-  if (announced.kind) {
-    nic__tcp_grant(p, op, &announced);
-    nic__tcp_flush(n, p);
-  } else
-    nic__tcp_push(&p->posted_first, &p->posted_last, op);
-  return NBC_OK;
-}
-
-static nbc_status nic__tcp_cancel(void *ctx, nbc_op *op) {
-  nic__tcp *n = (nic__tcp *)ctx;
-  nic__tcp_peer *p = &n->peers[op->peer];
-  nbc_op *before = NULL, *at = p->posted_first;
-  for (; at && at != op; at = at->slot.next) before = at;
-  if (!at) return NBC_E_STATE;
-  if (before)
-    before->slot.next = op->slot.next;
-  else
-    p->posted_first = op->slot.next;
-  if (p->posted_last == op) p->posted_last = before;
-  nic__tcp_forget(n, op->slot.xfer_id);
-  nic__tcp_finish(n, op, NBC_E_CANCELLED, 0);
-  return NBC_OK;
-}
-
-static void nic__tcp_tell(nic__tcp *n) {
-  nbc_op *op = n->done_first;
-  n->done_first = n->done_last = NULL; /* what the callbacks post is told next time */
-  while (op) {
-    nbc_op *next = op->slot.next;
-    op->finished = true;
-    if (op->done) op->done(op); /* may free it */
-    op = next;
-  }
-}
-
-/* What nobody else carries to the peer: room that became free here. */
-static void nic__tcp_tell_credit(const nic__tcp *n, nic__tcp_peer *p) {
-  if (p->consumed_bytes - p->told_bytes > n->desc.max_early_bytes / 4 && !p->is_shut)
-    nic__tcp_say(p, &p->credit, NIC__TCP_CREDIT, 0);
-}
-
-/* Errors and hang-ups are looked at also where nothing can be read now. */
-static void nic__tcp_look(nic__tcp *n) {
-  if (n->t.size == 2) { /* the one peer: reading says it all */
-    nic__tcp_peer *p = &n->peers[1 - n->t.rank];
-    if (!p->gone && p->fd >= 0) nic__tcp_pump(n, p);
-  }
-  for (int i = 0; i < n->t.size; i++) {
-    const nic__tcp_peer *p = &n->peers[i];
-    n->polls[i].fd = p->gone ? -1 : p->fd;
-    n->polls[i].events = POLLIN | POLLRDHUP;
-    n->polls[i].revents = 0;
-  }
-  if (n->t.size > 2 && poll(n->polls, (nfds_t)n->t.size, 0) <= 0) return;
-  for (int i = 0; i < n->t.size; i++) {
-    nic__tcp_peer *p = &n->peers[i];
-    const bool stuck = p->in_bytes == sizeof p->in && !p->in_bound; /* no memory for what is next */
-    if (n->t.size > 2 && (n->polls[i].revents & (POLLIN | POLLHUP | POLLRDHUP)))
-      nic__tcp_pump(n, p);
-    else if (n->t.size == 2 && stuck && n->polls[i].fd >= 0)
-      poll(&n->polls[i], 1, 0);
-    if (stuck && !p->gone && p->in_bytes == sizeof p->in && !p->in_bound &&
-        (n->polls[i].revents & (POLLHUP | POLLRDHUP)))
-      nic__tcp_drop_peer(n, p, false);
-  }
-}
-
-static nbc_status nic__tcp_progress(void *ctx) {
-  nic__tcp *n = (nic__tcp *)ctx;
-  nic__tcp_look(n);
-  for (int i = 0; i < n->t.size; i++) {
-    nic__tcp_settle(n, &n->peers[i]);
-    nic__tcp_tell_credit(n, &n->peers[i]);
-    nic__tcp_flush(n, &n->peers[i]); /* notes too: nobody may come here again for a while */
-  }
-  nic__tcp_tell(n);
-  return NBC_OK;
-}
-
-static nbc_peer nic__tcp_peer_class(void *ctx, int peer) {
-  return nic__tcp_class(&((nic__tcp *)ctx)->peers[peer]);
-}
-
-/* ---- what the peers have ----------------------------------------------------------------------
- */
-/* Bytes that the kernel has taken and the peer's kernel has not acknowledged. */
-static uint64_t nic__tcp_unacked(const nic__tcp_peer *p) {
-  int bytes = 0;
-  return p->fd >= 0 && ioctl(p->fd, SIOCOUTQ, &bytes) == 0 && bytes > 0 ? (uint64_t)bytes : 0;
-}
-/* The kernel has given the connection up: what is not acknowledged never will be. */
-static bool nic__tcp_is_dead(const nic__tcp_peer *p) {
-  struct tcp_info info;
-  socklen_t bytes = sizeof info;
-  memset(&info, 0, sizeof info);
-  return getsockopt(p->fd, IPPROTO_TCP, TCP_INFO, &info, &bytes) == 0 &&
-         info.tcpi_state == 7; /* TCP_CLOSE */
-}
-/* NBC_OK: the peer's kernel has all that was sent; NBC_PENDING; NBC_E_PEER: it never will. */
-static nbc_status nic__tcp_all_acked(const nic__tcp_peer *p) {
-  const uint64_t unacked_bytes = nic__tcp_unacked(p);
-  if (!p->send_first && !unacked_bytes) return NBC_OK;
-  return p->fd >= 0 && unacked_bytes && nic__tcp_is_dead(p) && nic__tcp_unacked(p) ? NBC_E_PEER
-                                                                                   : NBC_PENDING;
-}
-
-/* Between two looks where nothing is to be done but to wait. */
-static void nic__tcp_rest(int64_t waited_ns) {
-  const struct timespec pause = {0, 50000};
-  if (waited_ns < 200000)
-    sched_yield();
-  else
-    nanosleep(&pause, NULL);
-}
-
-NIC_API nbc_status nic_tcp_drain(nbc_transport *t, int64_t limit_ns) {
-  nic__tcp *n = (nic__tcp *)t;
-  if (!t) return NBC_E_INVAL;
-  for (const int64_t start_ns = nbc_clock_now_ns(&n->clock);;) {
-    nbc_status status = NBC_OK;
-    nic__tcp_progress(n);
-    for (int i = 0; i < n->t.size && status != NBC_E_PEER; i++) {
-      const nic__tcp_peer *p = &n->peers[i];
-      const nbc_status acked = nic__tcp_all_acked(p);
-      const bool settled =
-          p->flight_first == p->flight_last && (p->gone || p->mute || !p->awaited_count);
-      if (acked == NBC_E_PEER || (acked == NBC_OK && settled))
-        status = acked == NBC_OK ? status : acked;
-      else
-        status = NBC_PENDING;
-    }
-    if (status != NBC_PENDING) return status;
-    const int64_t waited_ns = nbc_clock_now_ns(&n->clock) - start_ns;
-    if (waited_ns > limit_ns) return NBC_E_TIMEOUT;
-    nic__tcp_rest(waited_ns);
-  }
-}
-
-NIC_API nbc_status nic_tcp_confirm(nbc_transport *t, int64_t limit_ns) {
-  nic__tcp *n = (nic__tcp *)t;
-  if (!t) return NBC_E_INVAL;
-  for (int i = 0; i < n->t.size; i++) {
-    nic__tcp_peer *p = &n->peers[i];
-    if (p->fd >= 0) nic__tcp_say(p, &p->ask, NIC__TCP_ASK, ++p->asked);
-  }
-  for (const int64_t start_ns = nbc_clock_now_ns(&n->clock);;) {
-    nbc_status status = NBC_OK;
-    nic__tcp_progress(n);
-    for (int i = 0; i < n->t.size && status != NBC_E_PEER; i++) {
-      const nic__tcp_peer *p = &n->peers[i];
-      if (p->fd < 0 || p->answered == p->asked) continue;
-      status = p->gone || p->mute ? NBC_E_PEER : NBC_PENDING;
-    }
-    if (status != NBC_PENDING) return status;
-    const int64_t waited_ns = nbc_clock_now_ns(&n->clock) - start_ns;
-    if (waited_ns > limit_ns) return NBC_E_TIMEOUT;
-    nic__tcp_rest(waited_ns);
-  }
-}
-NIC_API nic_tcp_stats nic_tcp_stats_of(const nbc_transport *t) {
-  return ((const nic__tcp *)t)->stats;
-}
-
-/* ---- beginning and end -----------------------------------------------------------------------
- */
-/* A connection before its first byte: stamps count bytes from here on. */
-static void *nic__tcp_opened(void *user, int fd) {
-  const nic__tcp *n = (const nic__tcp *)user;
-  nic_stamping *stamping = NULL;
-  const int on = 1;
-  const int64_t silence_ns = n->desc.silence_limit_ns > 0 ? n->desc.silence_limit_ns : 60000000000;
-  const int idle_s = silence_ns >= 4000000000
-                         ? (int)(silence_ns / 2000000000 < 30000 ? silence_ns / 2000000000 : 30000)
-                         : 1;
-  const int between_s = idle_s >= 4 ? idle_s / 4 : 1, probes = 4;
-  setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
-  setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
-  setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &between_s, sizeof between_s);
-  setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
-  if (n->desc.silence_limit_ns > 0) {
-    const unsigned limit_ms =
-        (unsigned)(silence_ns / 1000000 < 2000000000 ? silence_ns / 1000000 : 2000000000) + 1;
-    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit_ms, sizeof limit_ms);
-  }
-  if (n->desc.pace_bytes_per_s > 0) { /* older kernels pace only where the queue discipline does */
-    const unsigned long rate = (unsigned long)n->desc.pace_bytes_per_s;
-    setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, sizeof rate);
-  }
-  /* Without stamps the transport still works: transfers then count as unstamped. */
-  if (!n->desc.no_stamps &&
-      nic_stamping_open(fd, n->desc.clock_of_nic != NULL, &n->host, &stamping, NULL) != NIC_OK)
-    stamping = NULL;
-  return stamping;
-}
-static void nic__tcp_dropped(void *user, void *handle) {
-  (void)user;
-  nic_stamping_close((nic_stamping *)handle);
-}
-
-static bool nic__tcp_alloc(nic__tcp *n) {
-  n->peers = (nic__tcp_peer *)nic__zalloc((size_t)n->t.size * sizeof *n->peers);
-  n->polls = (struct pollfd *)nic__zalloc((size_t)n->t.size * sizeof *n->polls);
-  bool ok = n->peers && n->polls;
-  for (int i = 0; n->peers && i < n->t.size; i++) n->peers[i].fd = -1;
-  for (int i = 0; ok && i < n->t.size; i++) {
-    nic__tcp_peer *p = &n->peers[i];
-    p->flights = (nic__tcp_flight *)nic__zalloc(NIC__TCP_RING * sizeof *p->flights);
-    p->awaited = (nic__tcp_awaited *)nic__zalloc(NIC__TCP_RING * sizeof *p->awaited);
-    ok = p->flights && p->awaited;
-  }
-  return ok;
-}
-
-static void nic__tcp_fill(nic__tcp *n) {
-  n->t.name = "tcp";
-  n->t.help = "streams between processes; true times from the kernel";
-  n->t.ctx = n;
-  n->t.now_ns = nic__tcp_now;
-  n->t.isend = nic__tcp_isend;
-  n->t.irecv = nic__tcp_irecv;
-  n->t.progress = nic__tcp_progress;
-  n->t.cancel = nic__tcp_cancel;
-  n->t.peer_class = nic__tcp_peer_class;
-  n->host.now_ns = nic__tcp_host_now;
-  n->host.user = &n->clock;
-}
-
-static void nic__tcp_store64(uint8_t *bytes, uint64_t value) {
-  for (int i = 0; i < 8; i++) bytes[i] = (uint8_t)(value >> 8 * i);
-}
-
-static nbc_status nic__tcp_meet(nic__tcp *n, nbc_error *err) {
-  const nic_tcp_desc *d = &n->desc;
-  nic_meet_desc m;
-  nic_meet_peer *found = (nic_meet_peer *)nic__zalloc((size_t)n->t.size * sizeof *found);
-  if (!found) return nic__nbc_fail(err, NBC_E_NOMEM, "out of memory");
-  memset(&m, 0, sizeof m);
-  m.rank = d->rank;
-  m.size = d->size;
-  m.addresses = d->addresses;
-  m.sockets = d->sockets;
-  m.token = d->token;
-  m.job = d->job;
-  m.open_to_all = d->open_to_all;
-  m.limit_ns = d->connect_limit_ns;
-  m.clock = &n->clock;
-  m.opened = nic__tcp_opened;
-  m.dropped = nic__tcp_dropped;
-  m.user = n;
-  nic__tcp_store64(m.mine, d->max_early_bytes);
-  const nbc_status status = nic_meet(&m, found, err);
-  for (int i = 0; i < n->t.size && status == NBC_OK; i++) {
-    nic__tcp_peer *p = &n->peers[i];
-    p->fd = found[i].fd;
-    p->stamping = (nic_stamping *)found[i].handle;
-    p->same_host = found[i].same_host;
-    p->sent_bytes = found[i].sent_bytes;
-    p->credit_bytes = nic__le64(found[i].theirs, 8);
-    p->t_empty_ns = nbc_clock_now_ns(&n->clock);
-  }
-  NIC_FREE(found);
-  return status;
-}
-
-NIC_API nbc_status nic_tcp_create(const nic_tcp_desc *desc, nbc_transport **t, nbc_error *err) {
-  if (!t) return nic__nbc_fail(err, NBC_E_INVAL, "t: must not be NULL");
-  *t = NULL;
-  if (!desc || desc->size < 1 || desc->rank < 0 || desc->rank >= desc->size ||
-      (!desc->addresses == !desc->sockets && desc->size > 1))
-    return nic__nbc_fail(err, NBC_E_INVAL,
-                         "rank, size, and either addresses or sockets: out of range or missing");
-  nic__tcp *n = (nic__tcp *)nic__zalloc(sizeof *n);
-  if (!n) return nic__nbc_fail(err, NBC_E_NOMEM, "out of memory");
-  n->desc = *desc;
-  if (!n->desc.max_early_bytes) n->desc.max_early_bytes = (uint64_t)64 << 20;
-  if (n->desc.max_early_bytes < 4096) n->desc.max_early_bytes = 4096;
-  if (!n->desc.connect_limit_ns) n->desc.connect_limit_ns = 30000000000;
-  if (!n->desc.close_limit_ns) n->desc.close_limit_ns = 10000000000;
-  n->t.rank = desc->rank;
-  n->t.size = desc->size;
-  nic__tcp_fill(n);
-  nbc_status status = NBC_OK;
-  if (desc->clock)
-    n->clock = *desc->clock;
-  else if ((status = nbc_clock_create(NULL, &n->clock)) != NBC_OK)
-    nic__nbc_fail(err, status, "clock: %s", n->clock.why);
-  if (status == NBC_OK && !nic__tcp_alloc(n))
-    status = nic__nbc_fail(err, NBC_E_NOMEM, "out of memory");
-  if (desc->no_stamps) n->desc.clock_of_nic = NULL;
-  if (status == NBC_OK && n->desc.clock_of_nic) status = nic__tcp_open_nic(n, err);
-  if (status == NBC_OK && desc->size > 1) status = nic__tcp_meet(n, err);
-  if (status == NBC_OK)
-    *t = &n->t;
-  else {
-    n->is_closed = true;
-    nic_tcp_destroy(&n->t);
-  }
-  return status;
-}
-
-/* One step of the end with one peer: says goodbye, half-closes, and waits for both acknowledgement and
-   the other side's end. ret NBC_OK: both are there | NBC_PENDING | NBC_E_PEER: something is lost */
-static nbc_status nic__tcp_part(nic__tcp_peer *p, bool *has_all) {
-  *has_all = true;
-  if (p->fd < 0) return NBC_OK;
-  if (!p->is_shut && p->bye.op.slot.kind == 0) {
-    if (p->mute && !p->reset && !p->is_cut) { /* the peer closed first, and still reads */
-      const nic__tcp_head bye = {NIC__TCP_MAGIC, NIC__TCP_BYE,      0, 0,
-                                 p->taken_count, p->consumed_bytes, 0, 0};
-      if (send(p->fd, &bye, sizeof bye, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) p->reset = true;
-    }
-    nic__tcp_say(p, &p->bye, NIC__TCP_BYE, p->taken_count);
-  }
-  if (!p->is_shut && (p->mute || (!p->send_first && p->bye.op.slot.kind))) {
-    shutdown(p->fd, SHUT_WR);
-    p->is_shut = true;
-  }
-  const nbc_status acked = nic__tcp_all_acked(p);
-  *has_all = acked == NBC_OK;
-  if (acked == NBC_E_PEER) return acked;
-  return acked == NBC_OK && p->gone ? NBC_OK : NBC_PENDING;
-}
-
-/* What is lost, or may be. The notes at the end are no messages: the sends of ours count. */
-static nbc_status nic__tcp_verdict(const nic__tcp *n, bool late, nbc_error *err) {
-  for (int i = 0; i < n->t.size; i++) {
-    const nic__tcp_peer *p = &n->peers[i];
-    if (p->fd < 0) continue;
-    const unsigned long long unacked = nic__tcp_unacked(p), sent = p->sent_count;
-    if (unacked && (p->reset || nic__tcp_is_dead(p)))
-      return nic__nbc_fail(err, NBC_E_PEER,
-                           "rank %d is gone: %llu bytes of what was sent to it are lost", i,
-                           unacked);
-    if (unacked || p->send_first)
-      return nic__nbc_fail(err, NBC_E_TIMEOUT,
-                           "rank %d: %llu bytes not acknowledged within the limit, and dropped%s",
-                           i, unacked, p->send_first ? ", besides what was not sent" : "");
-    if (p->said_bye && p->bye_count < sent)
-      return nic__nbc_fail(err, NBC_E_PEER,
-                           "rank %d closed without receiving %llu of %llu messages", i,
-                           sent - (unsigned long long)p->bye_count, sent);
-    if (p->gone && !p->said_bye && sent)
-      return nic__nbc_fail(err, NBC_E_PEER,
-                           "rank %d ended without a word: which of %llu messages it received is "
-                           "not known",
-                           i, sent);
-    if (late && !p->gone)
-      return nic__nbc_fail(err, NBC_E_TIMEOUT,
-                           "rank %d has all bytes, but did not close within the limit", i);
-  }
-  return NBC_OK;
-}
-
-/* ret as nic_tcp_close. patient: waits for the peers' end for as long as the limit says, not only for
-   their acknowledgement. */
-static nbc_status nic__tcp_close(nic__tcp *n, int64_t limit_ns, bool patient, nbc_error *err) {
-  const int64_t start_ns = nbc_clock_now_ns(&n->clock);
-  int64_t has_all_ns = 0;
-  n->is_closed = true;
-  for (;;) {
-    bool over = true, all = true, has_all;
-    nic__tcp_progress(n);
-    for (int i = 0; i < n->t.size; i++) {
-      if (nic__tcp_part(&n->peers[i], &has_all) == NBC_PENDING) over = false;
-      all &= has_all;
-    }
-    const int64_t now_ns = nbc_clock_now_ns(&n->clock);
-    if (all && !has_all_ns) has_all_ns = now_ns;
-    if (over || (!patient && all && now_ns - has_all_ns > NIC__TCP_FIN_NS))
-      return nic__tcp_verdict(n, false, err);
-    if (now_ns - start_ns > limit_ns) return nic__tcp_verdict(n, true, err);
-    nic__tcp_rest(now_ns - start_ns);
-  }
-}
-NIC_API nbc_status nic_tcp_close(nbc_transport *t, int64_t limit_ns, nbc_error *err) {
-  nic__tcp *n = (nic__tcp *)t;
-  if (!t) return nic__nbc_fail(err, NBC_E_INVAL, "t: must not be NULL");
-  return nic__tcp_close(n, limit_ns, true, err);
-}
-
-static void nic__tcp_free_peer(nic__tcp_peer *p) {
-  for (nbc_op *op = p->send_first, *next; op; op = next) {
-    next = op->slot.next;
-    if ((op->slot.kind & 0xff) == NIC__TCP_NOTE) NIC_FREE(op);
-  }
-  for (nic__tcp_early *e = p->early_first, *next; e; e = next) {
-    next = e->next;
-    NIC_FREE(e);
-  }
-  if (p->fd >= 0) close(p->fd);
-  nic_stamping_close(p->stamping);
-  NIC_FREE(p->flights);
-  NIC_FREE(p->awaited);
-  NIC_FREE(p->waiting);
-  NIC_FREE(p->free_slots);
-}
-
-NIC_API nbc_status nic_tcp_destroy(nbc_transport *t) {
-  nic__tcp *n = (nic__tcp *)t;
-  nbc_status status = NBC_OK;
-  if (!t) return NBC_OK;
-  if (n->peers && !n->is_closed) status = nic__tcp_close(n, n->desc.close_limit_ns, false, NULL);
-  for (int i = 0; n->peers && i < n->t.size; i++) nic__tcp_free_peer(&n->peers[i]);
-  if (n->has_nic_host) n->desc.clock_of_nic->host = n->nic_host_before;
-  NIC_FREE(n->peers);
-  NIC_FREE(n->polls);
-  NIC_FREE(n);
-  return status;
-}
+#  include "nic_tcp_end.h" /* the rest of the implementation */
 
 #  ifdef __cplusplus
 }

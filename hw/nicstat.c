@@ -504,40 +504,63 @@ static void stamps_answer(int fd, uint64_t index, int64_t real_ns, const struct 
   if (sendto(fd, &a, sizeof a, MSG_NOSIGNAL, to, to_bytes) < 0) return; /* the client notices */
 }
 
-/* Size bytes with the stamp of the last of them; false: the other side is gone, or stop was asked. */
-static bool stamps_take(nic_stamping *s, int fd, char *data, uint64_t size_bytes,
-                        nic_stamp *stamp) {
-  for (uint64_t got = 0; got < size_bytes;) {
-    struct pollfd p = {fd, POLLIN, 0};
-    if (poll(&p, 1, 200) <= 0) {
-      if (stop_asked) return false;
-      continue;
-    }
-    const long k = nic_stamping_recv(s, data + got, (size_t)(size_bytes - got), stamp);
-    if (k == 0 || (k < 0 && errno != EAGAIN && errno != EINTR)) return false;
-    if (k > 0) got += (uint64_t)k;
-  }
-  return true;
+/* ---- answering ---------------------------------------------------------------------------------- */
+enum { SERVED_MOST = 64, SERVED_DATA = 1000000, HELLO_S = 5 };
+/* A client of TCP: its first message says how long the others are. */
+typedef struct served {
+  int fd; /* -1: free */
+  nic_stamping *stamping;
+  bool greeted;
+  message head;
+  char *data;
+  uint64_t got_bytes, index;
+  int64_t t_heard_ns;
+} served;
+
+static void served_end(served *c) {
+  nic_stamping_close(c->stamping);
+  free(c->data);
+  close(c->fd);
+  memset(c, 0, sizeof *c);
+  c->fd = -1;
 }
 
-/* Answers one client until it closes. */
-static void serve_stream(int fd) {
-  static const uint64_t most_bytes = 1000000;
-  message m;
-  nic_stamp stamp;
-  nic_stamping *s = NULL;
+/* Takes a new client in. No place: that of the one that has been silent for longest. */
+static void served_begin(served *clients, int fd) {
   const int on = 1;
-  char *data = calloc(1, most_bytes);
+  served *c = &clients[0];
+  for (int i = 0; i < SERVED_MOST && c->fd >= 0; i++)
+    if (clients[i].fd < 0 || clients[i].t_heard_ns < c->t_heard_ns) c = &clients[i];
+  if (c->fd >= 0) served_end(c);
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  if (data && nic_stamping_open(fd, false, NULL, &s, NULL) == NIC_OK &&
-      stamps_take(s, fd, (char *)&m, sizeof m, &stamp) &&
-      memcmp(m.magic, stamps_magic, sizeof m.magic) == 0 && m.size_bytes > 0 &&
-      m.size_bytes <= most_bytes)
-    for (uint64_t i = 0; stamps_take(s, fd, data, m.size_bytes, &stamp); i++)
-      stamps_answer(fd, i, stamp.kind ? stamp.t_real_ns : 0, NULL, 0);
-  nic_stamping_close(s);
-  free(data);
-  close(fd);
+  c->fd = fd;
+  c->t_heard_ns = nic_host_now_ns(NULL);
+  if (nic_stamping_open(fd, false, NULL, &c->stamping, NULL) != NIC_OK) served_end(c);
+}
+
+/* What has come from a client. false: it is gone, or none of ours. */
+static bool served_read(served *c) {
+  nic_stamp stamp;
+  const uint64_t want = c->greeted ? c->head.size_bytes : sizeof c->head;
+  char *place = c->greeted ? c->data : (char *)&c->head;
+  const long k =
+      nic_stamping_recv(c->stamping, place + c->got_bytes, (size_t)(want - c->got_bytes), &stamp);
+  if (k < 0 && (errno == EAGAIN || errno == EINTR)) return true;
+  if (k <= 0) return false;
+  c->t_heard_ns = nic_host_now_ns(NULL);
+  c->got_bytes += (uint64_t)k;
+  if (c->got_bytes < want) return true;
+  c->got_bytes = 0;
+  if (c->greeted) {
+    stamps_answer(c->fd, c->index++, stamp.kind ? stamp.t_real_ns : 0, NULL, 0);
+    return true;
+  }
+  c->greeted = true;
+  if (memcmp(c->head.magic, stamps_magic, sizeof c->head.magic) != 0 || c->head.size_bytes == 0 ||
+      c->head.size_bytes > SERVED_DATA)
+    return false;
+  c->data = malloc((size_t)c->head.size_bytes);
+  return c->data != NULL;
 }
 
 static void serve_datagram(int fd, nic_stamping *s) {
@@ -558,24 +581,42 @@ static void serve_datagram(int fd, nic_stamping *s) {
                 from_bytes);
 }
 
-/* Serves both kinds on one port; clients of TCP one after the other. sockets: stream, datagram. */
+/* Serves both kinds on one port, up to SERVED_MOST clients of TCP at a time. sockets: stream, datagram. */
 typedef struct stamps_server {
   int sockets[2];
-  bool once; /* until the first client of TCP has left, or any is wanted no more */
+  bool once; /* until the first client of TCP has left */
   int stop;  /* atomic */
 } stamps_server;
 static void *stamps_serve(void *arg) {
   stamps_server *server = (stamps_server *)arg;
+  served clients[SERVED_MOST];
+  struct pollfd p[SERVED_MOST + 2];
   nic_stamping *s = NULL;
+  bool over = false;
+  memset(clients, 0, sizeof clients);
+  for (int i = 0; i < SERVED_MOST; i++) clients[i].fd = -1;
   if (nic_stamping_open(server->sockets[1], false, NULL, &s, NULL) != NIC_OK) return NULL;
-  while (!stop_asked && !__atomic_load_n(&server->stop, __ATOMIC_ACQUIRE)) {
-    struct pollfd p[2] = {{server->sockets[0], POLLIN, 0}, {server->sockets[1], POLLIN, 0}};
-    if (poll(p, 2, 100) <= 0) continue;
+  while (!over && !stop_asked && !__atomic_load_n(&server->stop, __ATOMIC_ACQUIRE)) {
+    for (int i = 0; i < SERVED_MOST + 2; i++) {
+      p[i].fd = i < 2 ? server->sockets[i] : clients[i - 2].fd;
+      p[i].events = POLLIN;
+      p[i].revents = 0;
+    }
+    if (poll(p, SERVED_MOST + 2, 100) < 0) continue;
     if (p[1].revents) serve_datagram(server->sockets[1], s);
+    for (int i = 0; i < SERVED_MOST; i++) {
+      served *c = &clients[i];
+      const bool silent = c->fd >= 0 && !c->greeted &&
+                          nic_host_now_ns(NULL) - c->t_heard_ns > HELLO_S * INT64_C(1000000000);
+      if (c->fd < 0 || (!silent && (!p[i + 2].revents || served_read(c)))) continue;
+      served_end(c);
+      over |= server->once;
+    }
     const int fd = p[0].revents ? accept4(server->sockets[0], NULL, NULL, SOCK_CLOEXEC) : -1;
-    if (fd >= 0) serve_stream(fd);
-    if (fd >= 0 && server->once) break;
+    if (fd >= 0) served_begin(clients, fd);
   }
+  for (int i = 0; i < SERVED_MOST; i++)
+    if (clients[i].fd >= 0) served_end(&clients[i]);
   nic_stamping_close(s);
   return NULL;
 }

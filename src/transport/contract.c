@@ -115,8 +115,14 @@ static nbc_status nbc__transport_poll(const nbc_transport *t, nbc_op *op, int64_
     if (nbc__transport_finished(op)) break;
     if (status < 0) return status;
     if (t->others) t->others(t->ctx);
-    if (++poll_count > 64) sched_yield();
-    if (limit_ns > 0 && poll_count % 16 == 0 && t->now_ns(t->ctx) - t_start_ns > limit_ns)
+    poll_count++;
+    const bool rests = t->rest && !t->others;
+    if (rests)
+      t->rest(t->ctx);
+    else if (poll_count > 64)
+      sched_yield();
+    if (limit_ns > 0 && (rests || poll_count % 16 == 0) &&
+        t->now_ns(t->ctx) - t_start_ns > limit_ns)
       return NBC_E_TIMEOUT;
   }
   return op->status;

@@ -14,6 +14,14 @@ $(eval $(call program,$(B)/tests/hw/tcp_rank,tests/hw/tcp_rank.c,$(TEST_FLAGS),,
 NEEDS_hw += $(B)/tests/hw/tcp_rank
 $(eval $(call script,hw/namespaces))
 $(eval $(call bench,nic_times))
+$(eval $(call bench,wire))
+PRINTS_wire := tcp_latency tcp_bandwidth
+ifneq ($(MPICC_OMPI),)
+$(eval $(call mpi_program,$(B)/bench/wire.openmpi,tests/bench/wire.c,$(MPICC_OMPI),-DWIRE_MPI,$(B)/libnbc_overlap.openmpi.a))
+BENCHES += tests/bench/wire_mpi.sh
+tests/bench/wire_mpi.sh: $(B)/bench/wire.openmpi ;
+PRINTS_wire_mpi := tcp_latency_openmpi tcp_bandwidth_openmpi
+endif
 ifneq ($(VERILATOR),)
 $(eval $(call test,hw/verilated_registers,,$$(NIC_LIBS)))
 $(B)/tests/hw/verilated_registers: $(B)/rtl/libnic_cosim.a

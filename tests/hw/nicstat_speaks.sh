@@ -76,5 +76,14 @@ else
   skipped=$((skipped + 1)); echo "skipped lists_this_machine: no /sys/class/net"
 fi
 "$B/nicstat" list >/dev/full 2>/dev/null && bad full_disk_is_noticed || ok full_disk_is_noticed
+# A listener serves on while 80 others hold connections and say nothing.
+port=$((20000 + $$ % 10000))
+"$B/nicstat" stamps --listen 127.0.0.1:$port 2>"$dir/listener" &
+server=$!
+until grep -q answering "$dir/listener" || ! kill -0 $server 2>/dev/null; do sleep 0.05; done
+bash -c 'for i in $(seq 80); do exec {fd}<>/dev/tcp/127.0.0.1/'$port' || exit 9; done
+  exec timeout 20 "$0" stamps --connect 127.0.0.1:'$port' --count 3 --json' "$B/nicstat" >"$dir/out" 2>"$dir/err"
+[ "$(grep -c '"lost":false' "$dir/out")" = 3 ] && ok listener_survives_idle_clients || bad listener_survives_idle_clients
+kill $server && wait $server
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]
