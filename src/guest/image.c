@@ -256,8 +256,15 @@ int elf_read(elf_image *image, const char *path, const char *const *preloads, ch
     o->at = bytes - o->low;
     bytes += o->high - o->low;
   }
-  image->variables_at = bytes;
-  image->bytes = bytes + PAGE;
+  const elf_object *last = &image->objects[image->objects_count - 1];
+  for (int k = 0; k < last->header.e_phnum;
+       k++) /* behind the last variables, if their page has room */
+    if (last->parts[k].p_type == PT_LOAD && last->parts[k].p_flags & PF_W)
+      image->variables_at =
+          last->at + (last->parts[k].p_vaddr + last->parts[k].p_memsz + 15) / 16 * 16;
+  if (!image->variables_at || image->variables_at + 8 * GUEST_VARIABLES > bytes)
+    image->variables_at = bytes, bytes += PAGE;
+  image->bytes = bytes;
   if (image->bytes / 4 > UINT32_MAX)
     return fail(error, error_bytes, "%s: larger than 16 GiB", path);
   place_tls(image);

@@ -1,7 +1,8 @@
 /* The program: one image bound once (image.c), then a copy per process. Text is mapped from the files,
-   so all processes share it; what can be written is copied and its addresses moved. Time is linear
-   in the processes; each takes two mappings per file, so when the kernel's allowance would not do,
-   the text is copied too and all processes lie in one mapping. */
+   so all processes share it; what can be written is copied and its addresses moved. That takes two
+   mappings per process and file. Where the kernel's allowance would not do, the bound image becomes a
+   file in memory that holds some copies of it, and each mapping of this file is as many processes:
+   pages are shared until they are written. Time is linear in the processes. */
 #include "guest.h"
 #include "image.h"
 #include <dlfcn.h>
@@ -16,7 +17,7 @@
 static elf_image image;
 static char *region; /* of all copies, one after the other */
 static int copies;
-static int is_text_copied;
+static int packed; /* processes per mapping of the file in memory; 0: mapped from their own files */
 static size_t variable_at[GUEST_VARIABLES];
 
 /* Thread-local variables of the program lie where the launcher's own would: right at the thread
@@ -91,7 +92,7 @@ static int mappings_each(void) {
 /* Programs may expect that their own variables lie below all memory that they ask for, as the kernel
    places them; and the same addresses in every run make runs the same. */
 static char *reserve(size_t bytes) {
-  const int rights = PROT_READ | PROT_WRITE | (is_text_copied ? PROT_EXEC : 0);
+  const int rights = PROT_READ | PROT_WRITE | (packed ? PROT_EXEC : 0);
   const int kind = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
   void *const low = (void *)((uintptr_t)1 << 44);
   void *at = mmap(low, bytes, rights, kind | MAP_FIXED_NOREPLACE, -1, 0);
@@ -121,31 +122,60 @@ void guest_load(const char *path, int processes) {
   say_missing();
   find_variables();
   copies = processes;
-  is_text_copied = (double)mappings_each() * processes > mappings_allowed() * 0.5;
+  packed = mappings_each() * (double)processes > mappings_allowed() * 0.25
+               ? 1 + processes / (mappings_allowed() / 4)
+               : 0;
   region = reserve(image.bytes * (size_t)copies);
   if (region == MAP_FAILED)
     guest_refuse("%s: %d copies of %zu KiB of address space: %s", path, copies, image.bytes / 1024,
                  strerror(errno));
 }
-static void copy_parts(char *base) {
+static int is_zero(const char *page) {
+  for (size_t i = 0; i < 4096; i += 8)
+    if (memcmp(page + i, "\0\0\0\0\0\0\0", 8) != 0) return 0;
+  return 1;
+}
+static void map_packed(void) {
+  const int fd = memfd_create("pm_run image", MFD_CLOEXEC);
+  const size_t each = image.bytes * (size_t)packed;
+  int is_good = fd >= 0;
+  for (int k = 0; is_good && k < packed; k++) { /* holes stay holes */
+    for (size_t at = 0; is_good && at < image.bytes; at += 4096)
+      if (!is_zero(image.base + at))
+        is_good = pwrite(fd, image.base + at, 4096, (off_t)(image.bytes * (size_t)k + at)) == 4096;
+  }
+  is_good = is_good && ftruncate(fd, (off_t)each) == 0;
+  for (int i = 0; is_good && i < copies; i += packed) {
+    const int count = copies - i < packed ? copies - i : packed;
+    is_good = mmap(region + image.bytes * (size_t)i, image.bytes * (size_t)count,
+                   PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, fd,
+                   0) != MAP_FAILED;
+  }
+  if (!is_good)
+    guest_refuse("%d copies of %zu KiB: %s", copies, image.bytes / 1024, strerror(errno));
+  close(fd);
+}
+static void copy_data(char *base) {
   for (int i = 0; i < image.objects_count; i++) {
     const elf_object *o = &image.objects[i];
     for (int k = 0; k < o->header.e_phnum; k++) {
       const ElfW(Phdr) *p = &o->parts[k];
-      if (p->p_type != PT_LOAD || (!(p->p_flags & PF_W) && !is_text_copied)) continue;
-      memcpy(base + o->at + p->p_vaddr, image.base + o->at + p->p_vaddr, p->p_filesz);
+      if (p->p_type == PT_LOAD && p->p_flags & PF_W)
+        memcpy(base + o->at + p->p_vaddr, image.base + o->at + p->p_vaddr, p->p_filesz);
     }
   }
+  /* variables of libraries lie in the part that the file does not fill */
+  for (int i = 0; i < image.copied_count; i++)
+    memcpy(base + image.copied[i].at, image.base + image.copied[i].at, image.copied[i].bytes);
 }
-/* Copies of variables from libraries lie in the part that the file does not fill. */
 char *guest_load_copy(int rank) {
   char *base = region + image.bytes * (size_t)rank;
   const ptrdiff_t distance = base - image.base;
-  if (!is_text_copied && !elf_map_text(&image, base))
-    guest_refuse("process %d: %s", rank, strerror(errno));
-  copy_parts(base);
-  for (int i = 0; i < image.copied_count; i++)
-    memcpy(base + image.copied[i].at, image.base + image.copied[i].at, image.copied[i].bytes);
+  if (packed && rank == 0) map_packed();
+  if (!packed) {
+    if (!elf_map_text(&image, base)) guest_refuse("process %d: %s", rank, strerror(errno));
+    copy_data(base);
+  }
   for (size_t i = 0; i < image.moved_count; i++) {
     char *word;
     memcpy(&word, image.base + 4 * (size_t)image.moved[i], sizeof word);

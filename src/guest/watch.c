@@ -92,8 +92,9 @@ void guest_watch_switch(int rank) {
   shared->switches++;
   shared->rank = rank;
 }
-static void begin(pm_world *world) {
-  (void)world;
+/* Before anything is loaded: a child shares the launcher's memory as it is at its birth. */
+static void begin(pm_world_desc *desc, pm_platform *platform) {
+  (void)desc, (void)platform;
   if (off) return;
   void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) return;
@@ -121,5 +122,5 @@ static void set_off(const char *option, const char *value) { (void)option, (void
 static const guest_option options[] = {
     {"--no-watch", NULL, "no second process that names who blocks the run", set_off},
     {NULL, NULL, NULL, NULL}};
-static guest_part part = {.name = "watch", .options = options, .begin = begin, .finish = finish};
+static guest_part part = {.name = "watch", .options = options, .settings = begin, .finish = finish};
 __attribute__((constructor)) static void add(void) { guest_part_add(&part); }
