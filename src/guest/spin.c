@@ -89,16 +89,18 @@ static void trap_place(const unsigned char *at) {
 }
 /* Notes where the process is; ret how often in a row it was just so. */
 static int looks_the_same(visit *v, const ucontext_t *c) {
+  const size_t to_page_end = 4096 - (size_t)c->uc_mcontext.gregs[REG_RSP] % 4096 + 128; /* the stack may end there */
+  const size_t stack_bytes = to_page_end < STACK_BYTES ? to_page_end : STACK_BYTES;
   const char *stack = (const char *)(uintptr_t)c->uc_mcontext.gregs[REG_RSP] - 128;
   const char *vectors =
       (const char *)c->uc_mcontext.fpregs->_xmm; /* and all registers but flags and rip */
   const int same = v->count++ &&
                    memcmp(c->uc_mcontext.gregs, v->registers, sizeof v->registers) == 0 &&
                    memcmp(vectors, v->vectors, sizeof v->vectors) == 0 &&
-                   memcmp(stack, v->stack, STACK_BYTES) == 0;
+                   memcmp(stack, v->stack, stack_bytes) == 0;
   memcpy(v->registers, c->uc_mcontext.gregs, sizeof v->registers);
   memcpy(v->vectors, vectors, sizeof v->vectors);
-  memcpy(v->stack, stack, STACK_BYTES);
+  memcpy(v->stack, stack, stack_bytes);
   return v->is_same = same ? v->is_same + 1 : 0;
 }
 static void visited(place *p, const ucontext_t *c) {
@@ -167,6 +169,8 @@ static unsigned char *code_at(const ucontext_t *c) {
 /* ---- ticks ---------------------------------------------------------------------------------------------- */
 /* Inside of a library it may hold a lock: then not now. The signal's frame lies on the guest's own
    stack, so the guest may be left here and come back. */
+enum { SPUN_MAX = 64 };
+static size_t spun[SPUN_MAX]; /* pieces of the program's text where --spin was reached */
 static void tick(int number, siginfo_t *info, void *context) {
   static uint64_t seen;
   static int ticks;
@@ -181,10 +185,12 @@ static void tick(int number, siginfo_t *info, void *context) {
   seen = now;
   if (!ticks || !guest_is_code(at)) return;
   trap_place(at);
-  if (ticks >= spin_ticks_max) {
+  const size_t where = (size_t)((char *)at - guest_now()->image) / 256 + 1;
+  size_t *known = &spun[where % SPUN_MAX];
+  if (ticks >= spin_ticks_max || (*known == where && ticks > 1)) {
     yield_for_a_while(world);
     seen = progress(world);
-    ticks = spin_ticks_max - 1; /* found spinning once: at once the next time */
+    *known = where; /* found spinning once: at once the next time */
   }
   errno = error;
 }

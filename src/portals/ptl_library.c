@@ -29,7 +29,10 @@ static void pm__clamp_limits(ptl_ni_limits_t *l) {
   PM__CLAMP(ptl_size_t, max_war_ordered_size, 8);
 #undef PM__CLAMP
   if (!l->max_volatile_size) l->max_volatile_size = pm__limits.max_volatile_size;
-  if (l->max_volatile_size > l->max_msg_size) l->max_volatile_size = l->max_msg_size;
+  /* Who wants all there is takes every volatile message for one that may be an atomic too. */
+  if (l->max_volatile_size > l->max_msg_size)
+    l->max_volatile_size =
+        l->max_atomic_size < l->max_msg_size ? l->max_atomic_size : l->max_msg_size;
   l->features = pm__limits.features;
 }
 
