@@ -864,7 +864,7 @@ typedef struct nbc_site {
 typedef struct nbc_pair {
   int rank, partner;
   uint64_t sent_count, sent_bytes, received_count, received_bytes;
-  int64_t waited_ns; /* in calls that ended a receive from the partner */
+  int64_t waited_ns; /* in calls that ended a message from or to the partner */
   int64_t busy_ns;   /* computation of `rank` while a large send to the partner was posted */
 } nbc_pair;
 
@@ -5904,6 +5904,9 @@ static void nbc__rep_text_head(const nbc_report *r, FILE *out) {
           nbc__rep_time(r->comp_ns, b, sizeof b), 100 * nbc__rep_share(r->comp_ns, r->wall_ns),
           nbc__rep_time(r->call_ns, c, sizeof c), 100 * nbc__rep_share(r->call_ns, r->wall_ns));
   if (r->off_ns) fprintf(out, ", switched off %s", nbc__rep_time(r->off_ns, d, sizeof d));
+  if (r->tool_ns)
+    fprintf(out, ",\nmeasuring itself %s (%.2f %%)", nbc__rep_time(r->tool_ns, d, sizeof d),
+            100 * nbc__rep_share(r->tool_ns, r->wall_ns));
   fprintf(out, "\n\n");
   if (!t->count) {
     fprintf(out, "No transfers were seen.\n");

@@ -120,7 +120,10 @@ static void unmap_memory(void *memory) {
 }
 
 #include "overlap_preload_state.h"
+#include "overlap_preload_sites.h"
+#include "overlap_preload_calling.h"
 #include "overlap_preload_peers.h"
+#include "overlap_preload_pairs.h"
 #include "overlap_preload_transfers.h"
 #include "overlap_preload_wrap.h"
 #include "overlap_preload_settings.h"
@@ -264,6 +267,8 @@ static void start(int thread_level) {
   static const char *const on_off[] = {"0", "1", "later"}, *const yes_no[] = {"0", "1"};
   if (run.monitor || !is_our_mpi()) return;
   name_the_run();
+  const ssize_t length = readlink("/proc/self/exe", run.executable, sizeof run.executable - 1);
+  if (length < 0) run.executable[0] = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &run.rank);
   PMPI_Comm_size(MPI_COMM_WORLD, &run.size);
   run.speaks = run.rank == 0;

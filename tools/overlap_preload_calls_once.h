@@ -61,7 +61,7 @@ static void failed_in(int count, const batch *b, const MPI_Request now[]) {
 /* MPI_ERR_IN_STATUS: each status has its own error. `which` = NULL: status i belongs to request i.
  */
 static void completed_in(call *c, int rc, int count, const int which[], const batch *b) {
-  if (b->before && count > 1) nbc_call_shared(me.recorder, (uint32_t)count);
+  if (b->before && count > 1) nbc_call_shared(me.recorder, me.ends = (uint32_t)count);
   for (int i = 0; b->before && i < count; i++) {
     const int at = which ? which[i] : i;
     const int error = rc == MPI_SUCCESS ? MPI_SUCCESS : b->statuses[i].MPI_ERROR;

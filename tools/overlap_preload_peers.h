@@ -11,7 +11,7 @@ typedef struct classes {
   unsigned char of[];
 } classes;
 
-/* Of a communicator or a window; made at first use, dropped before that is freed. 56 bytes, of slabs
+/* Of a communicator or a window; made at first use, dropped before that is freed. 64 bytes, of slabs
    that are never unmapped: who still holds a pointer reads an old entry, not a hole. */
 struct peers {
   uintptr_t key;
@@ -19,7 +19,8 @@ struct peers {
   neighbors *topology;
   struct peers *next_free;
   int rank, size, remote_size;
-  uint32_t made; /* number of this entry; changes when it is dropped */
+  uint32_t made;         /* number of this entry; changes when it is dropped */
+  uint32_t group_number; /* the same for duplicates: same ranks */
   unsigned char all; /* nbc_peer of all others; UNKNOWN when they differ */
   bool inter;
 };
@@ -81,6 +82,7 @@ static peers *remember_peers(const peers *from) {
   if (!(p = new_peers())) return NULL;
   *p = *from;
   p->made = ++known.made;
+  if (!p->group_number) p->group_number = p->made;
   known.slots[slot] = p;
   known.count++;
   return p;

@@ -60,6 +60,8 @@ static void describe(nbc_report *report) {
   if (run.lost_count)
     nbc_report_counter(report, 0, "transfers_not_followed", (double)run.lost_count);
   add_still_counters(report);
+  report_sites(report);
+  report_pairs(report);
   /* A guess that no transfer asked for is no reason to doubt the bounds. */
   bool guessed = !run.table[0];
   for (size_t i = 0; i < report->cell_count; i++)

@@ -31,6 +31,8 @@ static struct {
   FILE *report_file;
   bool report_failed, text;
   struct sigaction old_action[NSIG];
+  struct sites *sites; /* of all threads */
+  char executable[1024];
 } run = {.pid = -1, .rank = -1, .size = 1, .memory_fd = -1};
 
 typedef struct peers peers;
@@ -52,6 +54,8 @@ static __thread __attribute__((tls_model("initial-exec"))) struct {
   nbc_peer message_peer;
   void *requests; /* copies of request and status arrays, grown on demand */
   int requests_count;
+  struct sites *sites;
+  uint32_t ends; /* transfers that share the open call's time */
   int *ranks; /* for translating groups */
   int ranks_count;
 } me;
@@ -60,6 +64,8 @@ static __thread __attribute__((tls_model("initial-exec"))) struct {
 typedef struct call {
   bool active;
   int64_t t0_ns, t1_ns;
+  const char *name;
+  uintptr_t address, frame; /* where the call came from */
   MPI_Message message;
   MPI_Status status; /* in place of MPI_STATUS_IGNORE */
 } call;
@@ -113,81 +119,3 @@ static inline void find_real(void **known, const char *name) {
     __atomic_store_n(known, next_function(name), __ATOMIC_RELAXED);
 }
 
-/* ================================================================================================
- */
-/* The calling thread, and entering and leaving calls */
-/* ================================================================================================
- */
-/* First call of a thread, or measuring was switched meanwhile. */
-static bool follow(int64_t t_ns) {
-  const bool on = __atomic_load_n(&run.switched_on, __ATOMIC_RELAXED);
-  me.epoch = __atomic_load_n(&run.epoch, __ATOMIC_ACQUIRE);
-  if (!me.recorder) {
-    if (nbc_recorder_attach_at(run.monitor, t_ns, &me.recorder) != NBC_OK) return false;
-    /* Ids stay unique also when a recorder serves one thread after another. */
-    me.next_id = (uint64_t)__atomic_add_fetch(&run.threads_count, 1, __ATOMIC_RELAXED) << 40;
-    pthread_setspecific(run.thread_end, me.recorder);
-  }
-  nbc_recorder_switch_at(me.recorder, on, t_ns);
-  me.on = on;
-  return true;
-}
-
-static void thread_ends(void *recorder) {
-  if (!run.recording || !me.recorder) return;
-  busy_begin();
-  me.recorder = NULL;
-  me.epoch = 0;
-  unmap_memory(me.requests);
-  me.requests = NULL;
-  me.requests_count = 0;
-  unmap_memory(me.ranks);
-  me.ranks = NULL;
-  me.ranks_count = 0;
-  nbc_recorder_detach(recorder);
-  busy_end();
-}
-
-static inline bool enter(call *c, nbc_kind kind) {
-  c->active = false;
-  if (me.inside || !__atomic_load_n(&run.recording, __ATOMIC_ACQUIRE)) return false;
-  busy_begin();
-  c->t0_ns = nbc_clock_now_ns(run.clock);
-  c->t1_ns = 0;
-  if (UNLIKELY(me.epoch != __atomic_load_n(&run.epoch, __ATOMIC_RELAXED)) && !follow(c->t0_ns)) {
-    busy_end();
-    return false;
-  }
-  nbc_call_enter_at(me.recorder, kind, c->t0_ns);
-  me.inside = c->active = true;
-  busy_end();
-  return true;
-}
-
-/* When the call returned: the time of all that ended in it. 0 until then: an exception passed. */
-static inline int64_t returned(call *c) {
-  if (!c->t1_ns) c->t1_ns = nbc_clock_now_ns(run.clock);
-  return c->t1_ns;
-}
-
-/* Runs at the end of every wrapper, also when an error handler throws a C++ exception through it.
- */
-static inline void leave(call (*own)[1]) {
-  call *c = *own;
-  if (!c->active) return;
-  busy_begin(); /* is busy already, unless an exception passed */
-  nbc_call_exit_at(me.recorder, returned(c));
-  me.inside = false;
-  busy_end();
-}
-#define OWN(s) (c->active && (s) == MPI_STATUS_IGNORE ? &c->status : (s))
-
-/* The MPI's function returned: what follows is ours. */
-static inline int back(call *c, int rc) {
-  if (c->active) {
-    busy_begin();
-    c->t1_ns = nbc_clock_now_ns(run.clock);
-  }
-  return rc;
-}
-#define BACK(rc) back(c, rc)

@@ -11,8 +11,10 @@ typedef struct transfer {
   uint64_t send_id; /* second transfer of the same request (Isendrecv) */
   uint64_t size_bytes;
   nbc_recorder *owner;
-  const peers *comm;   /* to tell the sender of a receive from any source */
+  const peers *comm;   /* to tell the sender of a receive from any source; of a send, whose */
   uint32_t comm_made;
+  int dest;
+  int64_t comp_ns; /* of a send: its thread's computation up to its post */
   uint32_t next, tail; /* queue of this key; tail is valid at its head */
   int target;          /* one-sided: rank in the window */
   unsigned char kind, peer;
@@ -219,8 +221,12 @@ static void post_send(call *c, MPI_Request request, MPI_Count count, MPI_Datatyp
   const bool moves = dest != MPI_PROC_NULL;
   if (moves) {
     x.size_bytes = bytes_of(count, type);
-    x.peer = (unsigned char)class_of(peers_of_comm(comm), dest);
+    x.comm = peers_of_comm(comm);
+    x.comm_made = x.comm->made;
+    x.dest = dest;
+    x.peer = (unsigned char)class_of(x.comm, dest);
     x.target = 1;
+    x.comp_ns = me.recorder ? nbc_recorder_comp_ns(me.recorder, c->t0_ns) : 0;
   }
   post(c, request, x, moves);
 }
@@ -315,6 +321,19 @@ static void end(call *c, const transfer *x) {
     nbc_foreign_end(x->owner, x->id);
 }
 
+/* What of the open call's time an end in it gets. */
+static int64_t waited_ns(call *c) { return (returned(c) - c->t0_ns) / (int64_t)me.ends; }
+
+/* A send to a partner is over. Computing while a large one was posted is what a partner waits for when
+   the library makes progress only inside calls. */
+static void end_send(call *c, const transfer *x) {
+  int64_t busy_ns = 0;
+  if (x->owner == me.recorder && x->size_bytes > 65536)
+    busy_ns = nbc_recorder_comp_ns(me.recorder, returned(c)) - x->comp_ns;
+  if (x->comm->made == x->comm_made && !x->persistent)
+    pair_sent(x->comm, x->dest, x->size_bytes, waited_ns(c), busy_ns > 0 ? busy_ns : 0);
+}
+
 /* A receive: its true size and sender are known now. */
 static void end_receive(call *c, const transfer *x, const MPI_Status *status) {
   MPI_Count got = 0;
@@ -329,6 +348,7 @@ static void end_receive(call *c, const transfer *x, const MPI_Status *status) {
     got = (MPI_Count)x->size_bytes;
   if (peer == NBC_PEER_UNKNOWN && x->comm)
     peer = class_when_still(x->comm, x->comm_made, status->MPI_SOURCE);
+  if (x->comm) pair_received(x->comm, x->comm_made, status->MPI_SOURCE, (uint64_t)got, waited_ns(c));
   if (x->owner == me.recorder)
     nbc_xfer_end_early_at(me.recorder, x->id, (uint64_t)got, peer, returned(c));
   else
@@ -379,6 +399,7 @@ static void completed(call *c, MPI_Request request, uint32_t claimed, const MPI_
       return;
     }
   }
+  if (x.comm) end_send(c, &x);
   end(c, &x);
 }
 
@@ -415,8 +436,12 @@ static void moved(call *c, nbc_kind kind, uint64_t size_bytes, nbc_peer peer, wa
 
 static void moved_to(call *c, nbc_kind kind, MPI_Count count, MPI_Datatype type, int dest,
                      MPI_Comm comm, way goes) {
-  if (dest != MPI_PROC_NULL)
-    moved(c, kind, bytes_of(count, type), class_of(peers_of_comm(comm), dest), goes);
+  const peers *p = dest != MPI_PROC_NULL && me.on ? peers_of_comm(comm) : NULL;
+  if (!p) return;
+  const uint64_t size_bytes = bytes_of(count, type);
+  /* of an exchange, all the time counts for the receive */
+  pair_sent(p, dest, size_bytes, kind == NBC_KIND_SENDRECV ? 0 : returned(c) - c->t0_ns, 0);
+  moved(c, kind, size_bytes, class_of(p, dest), goes);
 }
 #define sent(c, kind, count, type, dest, comm)                                                     \
   moved_to(c, NBC_KIND_##kind, (MPI_Count)(count), type, dest, comm, LEAVES)
@@ -430,7 +455,9 @@ static void moved_from(call *c, nbc_kind kind, int source, const MPI_Status *sta
   if (source == MPI_PROC_NULL || PMPI_Get_elements_x(status, MPI_BYTE, &got) != MPI_SUCCESS ||
       got < 0)
     return;
-  moved(c, kind, (uint64_t)got, class_of(peers_of_comm(comm), status->MPI_SOURCE), COMES);
+  const peers *p = peers_of_comm(comm);
+  if (me.on) pair_received(p, p->made, status->MPI_SOURCE, (uint64_t)got, returned(c) - c->t0_ns);
+  moved(c, kind, (uint64_t)got, class_of(p, status->MPI_SOURCE), COMES);
 }
 #define received(c, kind, source, status, comm) moved_from(c, NBC_KIND_##kind, source, status, comm)
 

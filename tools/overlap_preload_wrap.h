@@ -8,7 +8,8 @@
   static int(*real_##name) parameters;                                                             \
   VISIBLE int P##prefix##name parameters {                                                         \
     call c[1] __attribute__((cleanup(leave)));                                                     \
-    enter(c, NBC_KIND_##kind);                                                                     \
+    enter(c, NBC_KIND_##kind, #prefix #name, (uintptr_t)__builtin_return_address(0),               \
+          (uintptr_t)__builtin_dwarf_cfa());                                                       \
     return body_##name(c, UNPAREN arguments);                                                      \
   }                                                                                                \
   VISIBLE int prefix##name parameters __attribute__((alias("P" #prefix #name)));                   \

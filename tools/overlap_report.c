@@ -15,6 +15,7 @@
                  for at once, or blocking. Its times in a section are the references of nbc_diagnose
                  [R 4.1]: each section gets a diagnosis. --json keeps them, as counters "comp_ref_ns"
                  and "comm_ref_ns"; a program that knows them may write these itself.
+     --csv DIR   every table as a file there: transfers, calls, places, pairs, ranks
      --diff      print what changed between two runs, biggest change first
      --help      all this, briefly
    NIC counters that the preload booked (NBC_NIC_COUNTERS=auto) stand "on the wire", beside what the
@@ -26,6 +27,7 @@
    Exit status: 0 all was read and written; 1 something was not; 2 wrong usage or nothing to report. */
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
+#include "tools/output.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -146,6 +148,11 @@ static void add_folder(run *r, const char *folder) {
     struct stat st;
     const size_t part = run_part(e->d_name);
     if (!part || fstatat(dirfd(dir), e->d_name, &st, 0) != 0) continue;
+    if (!S_ISREG(st.st_mode)) { /* a pipe would be waited for */
+      trouble(r, "left out: %s/%s: not a file", folder, e->d_name);
+      r->failed = true;
+      continue;
+    }
     files = (found *)grow(files, count, sizeof *files);
     files[count].name = strdup(e->d_name);
     files[count].run_bytes = part;
@@ -242,6 +249,7 @@ static void add_totals(nbc_totals *sum, const nbc_totals *t) {
   plus(&sum->min_overlap_ns, t->min_overlap_ns);
   plus(&sum->max_overlap_ns, t->max_overlap_ns);
   for (int i = 0; i < 3; i++) sum->case_count[i] += t->case_count[i];
+  plus(&sum->waited_ns, t->waited_ns);
   sum->exact_count += t->exact_count;
   plus(&sum->exact_xfer_ns, t->exact_xfer_ns);
   plus(&sum->exact_lo_ns, t->exact_lo_ns);
@@ -256,8 +264,10 @@ static double share(int64_t part, int64_t whole) { return whole > 0 ? (double)pa
 static double exact_most(const nbc_totals *t) { return fmin(1, share(t->exact_hi_ns, t->exact_xfer_ns)); }
 static double exact_least(const nbc_totals *t) { return fmin(1, share(t->exact_lo_ns, t->exact_xfer_ns)); }
 
+/* What a program could win comes first: the time its calls waited. */
 static int worst_first(const void *a, const void *b) {
   const row *x = (const row *)a, *y = (const row *)b;
+  if (x->t.waited_ns != y->t.waited_ns) return x->t.waited_ns < y->t.waited_ns ? 1 : -1;
   if (unhidden_ns(&x->t) != unhidden_ns(&y->t)) return unhidden_ns(&x->t) < unhidden_ns(&y->t) ? 1 : -1;
   if (unknown_ns(&x->t) != unknown_ns(&y->t)) return unknown_ns(&x->t) < unknown_ns(&y->t) ? 1 : -1;
   if (x->t.xfer_ns != y->t.xfer_ns) return x->t.xfer_ns < y->t.xfer_ns ? 1 : -1;
@@ -353,6 +363,7 @@ static const char *row_text(const nbc_report *r, grouping by, const row *x, word
    alone, the communication alone; see --reference. */
 typedef enum verdict {
   VERDICT_FINE,
+  VERDICT_LEFT,
   VERDICT_ONE_END,
   VERDICT_BLOCKING,
   VERDICT_SAME_CALL,
@@ -364,10 +375,15 @@ typedef enum verdict {
 
 static const struct { const char *name, *why, *what; } verdicts[] = {
     [VERDICT_FINE] = {"hidden", "At least four fifths of the time is hidden.", "Nothing to do here."},
+    [VERDICT_LEFT] = {"left before it arrived",
+                      "These sends ended as soon as their data was copied; when it arrived, nobody here saw: all of it, or "
+                      "nothing, may have been hidden.",
+                      "A nonblocking send gains nothing at this size. Time in such calls is copying, or waiting for room at "
+                      "the receiver."},
     [VERDICT_ONE_END] = {"only one end seen",
                          "Most of these transfers began or ended outside of what the library saw.",
                          "Wait for requests instead of freeing them, and post receives before the data comes."},
-    [VERDICT_BLOCKING] = {"blocking calls", "A blocking call hides nothing: it returns when its data has moved.",
+    [VERDICT_BLOCKING] = {"blocking calls", "A blocking call hides nothing: nobody computes while it lasts.",
                           "Use the nonblocking form: post as early as the data is there, compute, wait as late as "
                           "possible."},
     [VERDICT_SAME_CALL] = {"done inside one call",
@@ -400,7 +416,8 @@ static verdict judge(const row *x) {
   const bool enough = (double)x->available_ns >= two_ends_ns;
   const bool stamped = t->exact_count > 0 && t->exact_count >= t->count / 2;
   if (least >= 0.8 || (stamped && exact_least(t) >= 0.8)) return VERDICT_FINE;
-  if (t->case_count[2] > t->count / 2) return VERDICT_ONE_END;
+  const bool sends = x->kind == NBC_KIND_SEND || x->kind == NBC_KIND_ISEND || x->kind == NBC_KIND_PUT;
+  if (t->case_count[2] > t->count / 2) return sends ? VERDICT_LEFT : VERDICT_ONE_END;
   if (nbc_kind_category(x->kind) == NBC_CATEGORY_BLOCKING) return VERDICT_BLOCKING;
   if (t->case_count[0] > t->count / 2 || !t->case_count[1]) return VERDICT_SAME_CALL;
   if (!enough) return VERDICT_TOO_LITTLE;
@@ -415,7 +432,9 @@ static size_t offenders(const nbc_report *r, row **rows, size_t max) {
   for (size_t i = 0; i < count && kept < max; i++) {
     const row *x = &(*rows)[i];
     const int64_t at_stake_ns = x->t.xfer_ns - x->t.min_overlap_ns;
-    if (judge(x) != VERDICT_FINE && share(at_stake_ns, r->total.xfer_ns) >= 0.01) (*rows)[kept++] = *x;
+    const bool waits = share(x->t.waited_ns, r->call_ns) >= 0.01;
+    if (judge(x) != VERDICT_FINE && (waits || (r->total.waited_ns == 0 && share(at_stake_ns, r->total.xfer_ns) >= 0.01)))
+      (*rows)[kept++] = *x;
   }
   return kept;
 }
@@ -637,8 +656,9 @@ static void text_offenders(const nbc_report *r, FILE *out) {
     const verdict v = judge(&rows[i]);
     fprintf(out, "  %zu. %s: %s\n     %s of %s not hidden for certain", i + 1, row_text(r, BY_CELL, &rows[i], &w),
             verdicts[v].name, time_text(unhidden_ns(&rows[i].t), &t), time_text(rows[i].t.xfer_ns, &u));
-    fprintf(out, ", hidden %.1f to %.1f %%\n", 100 * share(rows[i].t.min_overlap_ns, rows[i].t.xfer_ns),
+    fprintf(out, ", hidden %.1f to %.1f %%", 100 * share(rows[i].t.min_overlap_ns, rows[i].t.xfer_ns),
             100 * share(rows[i].t.max_overlap_ns, rows[i].t.xfer_ns));
+    fprintf(out, "; %s waited in their calls\n", time_text(rows[i].t.waited_ns, &t));
     if (v == last) continue;
     put_wrapped(out, "     ", verdicts[v].why);
     put_wrapped(out, "     ", verdicts[v].what);
@@ -648,9 +668,12 @@ static void text_offenders(const nbc_report *r, FILE *out) {
   if (r->call_ns && share(idle_ns(r), r->call_ns) >= 0.2)
     fprintf(out,
             "  By the table of transfer times, at least %s of the %s in communication calls was no transfer:\n"
-            "  waiting for late partners, or the library's own work. Overlap does not cure that; balance does.\n",
+            "  waiting for partners that are late (balance cures that) or that compute without progress\n"
+            "  (progress there cures that), or the library's own work.\n",
             time_text(idle_ns(r), &t), time_text(r->call_ns, &u));
 }
+
+#include "overlap_report_places.h"
 
 static void text_ranks(const run *r, FILE *out) {
   words a, b, c;
@@ -702,7 +725,10 @@ static bool write_text(const run *r, FILE *out) {
   if (nbc_report_write_text(r->sum, out) != NBC_OK) return false;
   text_ranks(r, out);
   text_wire(r->sum, out);
+  text_joints(r->sum, out);
   text_diagnoses(r->sum, out);
+  text_places(r->sum, out);
+  text_pairs(r->sum, out);
   if (r->sum->total.count) text_offenders(r->sum, out);
   for (size_t i = 0; i < r->trouble_count; i++) fprintf(out, "%sCaution: %s\n", i ? "" : "\n", r->troubles[i]);
   return fflush(out) == 0 && !ferror(out);
@@ -713,25 +739,26 @@ static bool write_text(const run *r, FILE *out) {
    table carries its exact numbers as data-... attributes. */
 static const char page_style[] =
     ":root{--ink:#1d2429;--soft:#5c6870;--line:#d9dfe2;--paper:#fff;--card:#f5f7f8;--yes:#1f7a66;--maybe:#d8c98a;"
-    "--no:#c4502f;--comp:#7d93a8;color-scheme:light dark}\n"
+    "--no:#c4502f;--comp:#7d93a8;--call:#6b5b95;color-scheme:light dark}\n"
     "@media(prefers-color-scheme:dark){:root{--ink:#e4e9ec;--soft:#9aa7af;--line:#39434a;--paper:#14191c;"
-    "--card:#1d2428;--yes:#3fae93;--maybe:#8f8350;--no:#e0704d;--comp:#5c7185}}\n"
+    "--card:#1d2428;--yes:#3fae93;--maybe:#8f8350;--no:#e0704d;--comp:#5c7185;--call:#9a8bc4}}\n"
     "body{margin:0;background:var(--paper);color:var(--ink);font:15px/1.5 system-ui,sans-serif}\n"
     "main{max-width:68rem;margin:0 auto;padding:1.5rem 1rem 4rem}h1{font-size:1.7rem;margin:0}"
     "h2{font-size:1.15rem;margin:2.4rem 0 .6rem}p{margin:.3rem 0}.soft{color:var(--soft)}\n"
     ".tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(11.5rem,1fr));gap:.8rem;margin:1.2rem 0}"
     ".tile{background:var(--card);border-radius:.5rem;padding:.7rem .9rem}.tile b{display:block;font-size:1.3rem;white-space:nowrap}\n"
     "svg{display:block;width:100%}.bar{height:.8rem;min-width:9rem}.big{height:2rem;border-radius:.3rem}"
-    ".yes{fill:var(--yes)}.maybe{fill:var(--maybe)}.no{fill:var(--no)}.comp{fill:var(--comp)}"
+    ".yes{fill:var(--yes)}.maybe{fill:var(--maybe)}.no{fill:var(--no)}.comp{fill:var(--comp)}.call{fill:var(--call)}"
+    ".map{max-width:34rem;margin:.6rem 0}.ground{fill:var(--card)}"
     ".key{display:inline-block;width:.8rem;height:.8rem;border-radius:.15rem;margin:0 .3rem 0 .9rem}\n"
     ".k-yes{background:var(--yes)}.k-maybe{background:var(--maybe)}.k-no{background:var(--no)}"
-    ".k-comp{background:var(--comp)}.scroll{overflow-x:auto}\n"
+    ".k-comp{background:var(--comp)}.k-call{background:var(--call)}.scroll{overflow-x:auto}\n"
     "table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}"
     "th,td{padding:.28rem .6rem;border-bottom:1px solid var(--line);text-align:right;white-space:nowrap}"
     "th{color:var(--soft);font-weight:500}th:first-child,td:first-child{text-align:left;padding-left:0}"
     "td.wide,th.wide{width:34%}td.name{max-width:22rem;overflow:hidden;text-overflow:ellipsis}\n"
-    "ol{padding-left:1.4rem}li{margin:.9rem 0}li b{margin-right:.4rem}.tag{background:var(--no);color:var(--paper);"
-    "border-radius:.8rem;padding:.05rem .6rem;font-size:.85rem}.caution{border-left:4px solid var(--no);"
+    "ol{padding-left:1.4rem}li{margin:.9rem 0}li b{margin-right:.4rem}.tag{background:var(--soft);color:var(--paper);"
+    "border-radius:.8rem;padding:.05rem .6rem;font-size:.85rem}.caution{border-left:4px solid var(--soft);"
     "padding:.2rem .8rem;background:var(--card)}@media print{body{font-size:11px}}\n";
 
 /* Text from files is anybody's: markup is escaped, what is not UTF-8 or not allowed in XML replaced. */
@@ -901,6 +928,7 @@ static void put_offenders(FILE *out, const nbc_report *r) {
     fprintf(out, "</b> <span class=\"tag\">%s</span><br/>%s of %s not hidden for certain, hidden %.1f to %.1f %%.",
             verdicts[v].name, time_text(unhidden_ns(t), &a), time_text(t->xfer_ns, &b),
             100 * share(t->min_overlap_ns, t->xfer_ns), 100 * share(t->max_overlap_ns, t->xfer_ns));
+    fprintf(out, " %s waited in their calls.", time_text(t->waited_ns, &a));
     if (v != last) fprintf(out, "<br/>%s %s", verdicts[v].why, verdicts[v].what);
     fputs("</li>\n", out);
     last = v;
@@ -910,7 +938,8 @@ static void put_offenders(FILE *out, const nbc_report *r) {
   if (r->call_ns && share(idle_ns(r), r->call_ns) >= 0.2)
     fprintf(out,
             "<p class=\"caution\">By the table of transfer times, at least %s of the %s in communication calls was no "
-            "transfer: waiting for late partners, or the library's own work. Overlap does not cure that; balance does.</p>\n",
+            "transfer: waiting for partners that are late (balance cures that) or that compute without progress (progress "
+            "there cures that), or the library's own work.</p>\n",
             time_text(idle_ns(r), &a), time_text(r->call_ns, &b));
 }
 
@@ -930,12 +959,11 @@ static void put_spread(FILE *out, const run *r) {
 }
 
 static void put_ranks(FILE *out, const run *r) {
-  process *p = (process *)malloc(r->process_count * sizeof *p);
+  process *p = (process *)must(malloc(r->process_count * sizeof *p));
   const bool stamps = r->sum->total.exact_count > 0;
   const size_t shown = r->process_count < 64 ? r->process_count : 64;
   int64_t full_ns = 0, wall_ns = 0;
   words w, a, b, c;
-  if (!p) return;
   memcpy(p, r->processes, r->process_count * sizeof *p);
   qsort(p, r->process_count, sizeof *p, worst_rank_first);
   for (size_t i = 0; i < r->process_count; i++) {
@@ -949,14 +977,14 @@ static void put_ranks(FILE *out, const run *r) {
     put_row(out, "rank", w.text, &p[i].t, full_ns, stamps);
   }
   fputs("</tbody></table></div>\n<h2>Time of each rank</h2>\n<p class=\"soft\"><span class=\"key k-comp\"></span>computation"
-        "<span class=\"key k-no\"></span>in communication calls</p>\n<div class=\"scroll\"><table><thead><tr><th>rank</th>"
+        "<span class=\"key k-call\"></span>in communication calls</p>\n<div class=\"scroll\"><table><thead><tr><th>rank</th>"
         "<th class=\"wide\"></th><th>all</th><th>computation</th><th>in calls</th></tr></thead><tbody>\n",
         out);
   for (size_t i = 0; i < shown; i++) {
     fprintf(out, "<tr><td>%d</td><td class=\"wide\"><svg class=\"bar\" viewBox=\"0 0 100 10\" preserveAspectRatio=\"none\">",
             p[i].rank);
     put_rect(out, "comp", 0, 100 * share(p[i].comp_ns, wall_ns));
-    put_rect(out, "no", 100 * share(p[i].comp_ns, wall_ns), 100 * share(p[i].call_ns, wall_ns));
+    put_rect(out, "call", 100 * share(p[i].comp_ns, wall_ns), 100 * share(p[i].call_ns, wall_ns));
     fprintf(out, "</svg></td><td>%s</td><td>%s</td><td>%s</td></tr>\n", time_text(p[i].wall_ns, &a),
             time_text(p[i].comp_ns, &b), time_text(p[i].call_ns, &c));
   }
@@ -989,7 +1017,7 @@ static void put_calls(FILE *out, const nbc_report *r) {
                  "<td class=\"wide\"><svg class=\"bar\" viewBox=\"0 0 100 10\" preserveAspectRatio=\"none\">",
             nbc_kind_name((nbc_kind)worst), (unsigned long long)count[worst], (long long)total_ns[worst],
             nbc_kind_name((nbc_kind)worst), (unsigned long long)count[worst]);
-    put_rect(out, "comp", 0, 100 * share(total_ns[worst], most_ns));
+    put_rect(out, "call", 0, 100 * share(total_ns[worst], most_ns));
     fprintf(out, "</svg></td><td>%s</td><td>%s</td><td>%s</td></tr>\n", time_text(total_ns[worst], &a),
             time_text(count[worst] < INT64_MAX ? total_ns[worst] / (int64_t)count[worst] : 0, &b),
             time_text(max_ns[worst], &c));
@@ -1043,7 +1071,12 @@ static void put_foot(FILE *out, const nbc_report *r) {
   put(out, r->table_same_node);
   fputs("; other node ", out);
   put(out, r->table_other_node);
-  fprintf(out, ". Clock: %s, rate known to %.2g ppm.</p>\n", nbc_clock_source_name(r->clock_source), r->clock_rate_err_ppm);
+  fprintf(out, ". Clock: %s, rate known to %.2g ppm.", nbc_clock_source_name(r->clock_source), r->clock_rate_err_ppm);
+  words w;
+  if (r->tool_ns)
+    fprintf(out, " Measuring itself took %s (%.2f %%), which is neither computation nor communication here.",
+            time_text(r->tool_ns, &w), 100 * share(r->tool_ns, r->wall_ns));
+  fputs("</p>\n", out);
   for (int p = 0; p < NBC_PROBLEM_COUNT; p++)
     if (r->problems[p])
       fprintf(out, "<p class=\"caution\">%llu %s</p>\n", (unsigned long long)r->problems[p], nbc_problem_text((nbc_problem)p));
@@ -1081,6 +1114,8 @@ static bool write_page(const run *r, const char *path) {
     fputs("<p>No transfers were seen.</p>\n", out);
   }
   if (r->process_count > 1) put_spread(out, r);
+  put_places(out, r->sum);
+  put_pairs(out, r->sum);
   put_calls(out, r->sum);
   put_wire(out, r->sum);
   put_foot(out, r->sum);
@@ -1089,7 +1124,7 @@ static bool write_page(const run *r, const char *path) {
 }
 
 /* ---- the command ------------------------------------------------------------------------------ */
-static const char usage_text[] = "usage: overlap_report [-o PAGE.html | --no-html] [--json] [--reference REF] FILE|FOLDER...\n"
+static const char usage_text[] = "usage: overlap_report [-o PAGE.html | --no-html] [--json] [--csv DIR] [--reference REF] FILE|FOLDER...\n"
                                  "       overlap_report --diff BEFORE AFTER\n";
 static const char help_text[] =
     "  FILE, FOLDER  reports of the processes of one run: nbc_overlap.PROGRAM.RUN.RANK.json, as the preload writes\n"
@@ -1099,6 +1134,7 @@ static const char help_text[] =
     "  --json        the sum of all reports as JSON instead of the summary\n"
     "  --reference REF  a run of the same program in which nothing overlaps (each transfer waited for at once): a\n"
     "                diagnosis of each section against it\n"
+    "  --csv DIR     every table as a file in that folder: transfers, calls, places, pairs, ranks\n"
     "  --diff        what changed between two runs (each a file or a folder), biggest change first\n"
     "Better reports come from the preload's environment: NBC_TABLE=FILE with transfer times measured by xfer_table_mpi\n"
     "(else they are guessed), MPI_Pcontrol(2, \"name\") and MPI_Pcontrol(-2) for sections, NBC_NIC_COUNTERS=auto|eth0,...\n"
@@ -1132,17 +1168,19 @@ static int compare(char **paths) {
 }
 
 int main(int argc, char **argv) {
-  const char *page = "overlap_report.html";
+  const char *page = "overlap_report.html", *csv = NULL;
   char *reference_path = NULL;
   bool json = false, page_asked = false;
   int i = 1;
   run r, reference;
+  output_begin("overlap_report");
   for (; i < argc && argv[i][0] == '-' && argv[i][1]; i++) {
     if (strcmp(argv[i], "--diff") == 0) return argc - i == 3 ? compare(argv + i + 1) : usage();
     if (strcmp(argv[i], "--help") == 0) return printf("%s%s", usage_text, help_text) < 0;
     if (strcmp(argv[i], "--json") == 0) json = true;
     else if (strcmp(argv[i], "--no-html") == 0) page = NULL;
     else if (strcmp(argv[i], "--reference") == 0 && i + 1 < argc) reference_path = argv[++i];
+    else if (strcmp(argv[i], "--csv") == 0 && i + 1 < argc) csv = argv[++i];
     else if (strcmp(argv[i], "-o") == 0 && i + 1 < argc) page = argv[++i], page_asked = true;
     else return usage();
   }
@@ -1163,6 +1201,10 @@ int main(int argc, char **argv) {
   int code = r.failed ? 1 : 0;
   if (!(json ? nbc_report_write_json(r.sum, stdout) == NBC_OK : write_text(&r, stdout))) {
     fprintf(stderr, "overlap_report: standard output: %s\n", strerror(errno));
+    code = 1;
+  }
+  if (csv && !write_csv(&r, csv)) {
+    fprintf(stderr, "overlap_report: %s: the tables were not all written\n", csv);
     code = 1;
   }
   if (page && !write_page(&r, page)) {

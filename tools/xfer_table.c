@@ -8,6 +8,14 @@
    Expected: files of "bytes seconds" lines, to be named in NBC_TABLE and NBC_TABLE_OTHER when a
              program runs under the preload; and one line per file on what was measured.
 
+   The file also keeps, as comments that the readers of tables know ([TABLE] of nbc_overlap.h):
+     eager_bytes       up to which size MPI_Send returns though nobody has posted a receive. Found by
+                       sending to a process that posts none until the send is over, or until 30 ms passed.
+     link_bytes_per_s  the most that a process moved at once in one direction: 16 messages under way,
+                       to one process and to all of the same kind together; the largest of all sizes.
+     disturbed TEXT    the processes were interrupted, or repeats differ: said in every report
+   A disturbed measurement is made again, up to three times.
+
    Measured between rank 0 and the first other process of its node, then between rank 0 and the first
    process of another node: half the shortest round trip, the time of an undisturbed transfer
    (threads: half the median). A table that is too slow makes the minimum overlap too large, so
@@ -17,6 +25,7 @@
 #include "tools/output.h"
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 static int fail(const char *what, const nbc_error *err) {
   fprintf(stderr, "xfer_table: %s: %s\n", what, err->text);
@@ -30,13 +39,13 @@ static int usage(const char *option, const char *text) {
 }
 
 /* Writes the table and says its two ends. */
-static int write_table(const nbc_table *table, const char *path, const char *between) {
+static int write_table(const nbc_table *table, const char *path, const char *between, const char *more) {
   nbc_error err;
-  char comment[200];
+  char comment[800];
   const uint64_t *size_bytes;
   const double *time_s;
   memset(&err, 0, sizeof err);
-  snprintf(comment, sizeof comment, "one-way time between %s", between);
+  snprintf(comment, sizeof comment, "one-way time between %s%s%s", between, more ? "\n" : "", more ? more : "");
   const size_t count = nbc_table_points(table, &size_bytes, &time_s);
   if (nbc_table_write(table, path, comment, &err) != NBC_OK) return fail(path, &err);
   printf("%s: between %s: %.2f us for %llu B, %.1f us for %llu B (%.2f GB/s)\n", path, between,
@@ -50,13 +59,15 @@ static int write_table(const nbc_table *table, const char *path, const char *bet
 /* With plain MPI calls: what a program under the preload uses. */
 enum { SIZES = 24, MAX_ROUNDS = 500, FIRST_ROUNDS = 5 }; /* 1 B, 2 B, ... 8 MiB */
 
+static MPI_Comm world; /* who measures: 0 with 1, and with the others together */
+
 static void exchange(const nbc_clock *clock, char *buffer, int bytes, int peer, bool first,
                      int64_t *d_ns, int rounds) {
   for (int i = 0; i < rounds; i++) {
     const int64_t start_ns = nbc_clock_now_ns(clock);
-    if (first) MPI_Send(buffer, bytes, MPI_BYTE, peer, 0, MPI_COMM_WORLD);
-    MPI_Recv(buffer, bytes, MPI_BYTE, peer, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    if (!first) MPI_Send(buffer, bytes, MPI_BYTE, peer, 0, MPI_COMM_WORLD);
+    if (first) MPI_Send(buffer, bytes, MPI_BYTE, peer, 0, world);
+    MPI_Recv(buffer, bytes, MPI_BYTE, peer, 0, world, MPI_STATUS_IGNORE);
+    if (!first) MPI_Send(buffer, bytes, MPI_BYTE, peer, 0, world);
     d_ns[i] = nbc_clock_now_ns(clock) - start_ns;
   }
 }
@@ -70,9 +81,9 @@ static double one_way_s(const nbc_clock *clock, char *buffer, int bytes, int pee
   if (rounds > MAX_ROUNDS) rounds = MAX_ROUNDS;
   if (rounds < 2 * FIRST_ROUNDS) rounds = 2 * FIRST_ROUNDS;
   if (first)
-    MPI_Send(&rounds, 1, MPI_INT, peer, 1, MPI_COMM_WORLD);
+    MPI_Send(&rounds, 1, MPI_INT, peer, 1, world);
   else
-    MPI_Recv(&rounds, 1, MPI_INT, peer, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Recv(&rounds, 1, MPI_INT, peer, 1, world, MPI_STATUS_IGNORE);
   exchange(clock, buffer, bytes, peer, first, d_ns, rounds);
   int64_t shortest_ns = d_ns[0];
   for (int i = 1; i < rounds; i++)
@@ -80,45 +91,178 @@ static double one_way_s(const nbc_clock *clock, char *buffer, int bytes, int pee
   return (double)shortest_ns * 0.5e-9;
 }
 
-static int measure(int peer, bool first, const char *path, const char *between) {
+/* ---- eager or not ---- */
+/* Does a send of `bytes` end while no receive is posted? Asked together by both; the first one knows. */
+static bool is_eager(const nbc_clock *clock, char *buffer, int bytes, int peer, bool first) {
+  int over = 0;
+  if (!first) { /* posts the receive when the other one has seen enough */
+    MPI_Recv(&over, 1, MPI_INT, peer, 3, world, MPI_STATUS_IGNORE);
+    MPI_Recv(buffer, bytes, MPI_BYTE, peer, 2, world, MPI_STATUS_IGNORE);
+    return over != 0;
+  }
+  MPI_Request request, told;
+  const int64_t end_ns = nbc_clock_now_ns(clock) + 30000000;
+  MPI_Isend(buffer, bytes, MPI_BYTE, peer, 2, world, &request);
+  while (!over && nbc_clock_now_ns(clock) < end_ns) MPI_Test(&request, &over, MPI_STATUS_IGNORE);
+  const int answer = over;
+  MPI_Isend(&answer, 1, MPI_INT, peer, 3, world, &told);
+  if (!over) MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Wait(&told, MPI_STATUS_IGNORE);
+  return answer != 0;
+}
+
+/* The largest eager size, to 64 bytes; both ranks go the same way, because both know each answer. */
+static int64_t eager_bytes(const nbc_clock *clock, char *buffer, int peer, bool first) {
+  int yes = 0, no = 1 << (SIZES - 1);
+  for (int bytes = 64; bytes < no; bytes *= 2) {
+    if (is_eager(clock, buffer, bytes, peer, first)) yes = bytes;
+    else no = bytes;
+  }
+  while (no - yes > 64) {
+    const int middle = yes + (no - yes) / 2;
+    if (is_eager(clock, buffer, middle, peer, first)) yes = middle;
+    else no = middle;
+  }
+  return no - 1; /* sizes that were not asked count as eager */
+}
+
+/* ---- the link, with many messages under way ---- */
+enum { AT_ONCE = 16, LINK_ROUNDS = 3, MOST_PEERS = 16 };
+/* Best of some rounds: `to` sends to (or receives from) `count` processes at once; s */
+static double burst_s(const nbc_clock *clock, char *buffer, int bytes, const int *peers, int count, bool first, bool out) {
+  MPI_Request *requests = (MPI_Request *)malloc((size_t)count * AT_ONCE * sizeof *requests);
+  double best_s = 1e9;
+  if (!requests) MPI_Abort(world, 1);
+  for (int round = 0; round < LINK_ROUNDS; round++) {
+    int n = 0;
+    char go = 0;
+    for (int k = 0; k < count; k++) { /* both are there */
+      MPI_Sendrecv(&go, 1, MPI_CHAR, peers[k], 4, &go, 1, MPI_CHAR, peers[k], 4, world, MPI_STATUS_IGNORE);
+    }
+    const int64_t start_ns = nbc_clock_now_ns(clock);
+    for (int k = 0; k < count; k++)
+      for (int i = 0; i < AT_ONCE; i++, n++) {
+        char *at = buffer + (size_t)(i % 4) * (size_t)bytes;
+        if (first == out) MPI_Isend(at, bytes, MPI_BYTE, peers[k], 5, world, &requests[n]);
+        else MPI_Irecv(at, bytes, MPI_BYTE, peers[k], 5, world, &requests[n]);
+      }
+    MPI_Waitall(n, requests, MPI_STATUSES_IGNORE);
+    for (int k = 0; k < count; k++) /* and all has arrived */
+      MPI_Sendrecv(&go, 1, MPI_CHAR, peers[k], 6, &go, 1, MPI_CHAR, peers[k], 6, world, MPI_STATUS_IGNORE);
+    const double d_s = (double)(nbc_clock_now_ns(clock) - start_ns) * 1e-9;
+    if (d_s < best_s) best_s = d_s;
+  }
+  free(requests);
+  return best_s;
+}
+
+/* Rank 0 with the first other one, and with all together, out and in: the largest of all, and a tenth
+   more, because a limit must not be too low. */
+static double link_bytes_per_s(const nbc_clock *clock, char *buffer, int rank, int size) {
+  static int peers[MOST_PEERS];
+  double best = 0;
+  const int others = size - 1 < MOST_PEERS ? size - 1 : MOST_PEERS;
+  for (int k = 0; k < MOST_PEERS; k++) peers[k] = k + 1;
+  for (int all = 0; all < (others > 1 ? 2 : 1); all++)
+    for (int out = 0; out < 2; out++)
+      for (int bytes = 1 << 14; bytes <= 1 << 21; bytes *= 4) {
+        const int zero = 0, used = all ? others : 1;
+        if (rank > used) continue;
+        const double s = rank == 0 ? burst_s(clock, buffer, bytes, peers, used, true, out)
+                                   : burst_s(clock, buffer, bytes, &zero, 1, false, out);
+        const double rate = (double)bytes * AT_ONCE * used / s;
+        if (rate > best) best = rate;
+      }
+  return 1.1 * best;
+}
+
+static long interruptions(void) {
+  struct rusage u;
+  getrusage(RUSAGE_SELF, &u);
+  return u.ru_nivcsw;
+}
+
+/* All sizes twice; keeps the shorter times. True: disturbed, and in `said` how. Rank 0 decides. */
+static bool measure_once(const nbc_clock *clock, char *buffer, int peer, bool first, double most_s, double time_s[SIZES],
+                         char *said, size_t said_bytes) {
+  double twice_s[2][SIZES];
+  int differ = 0;
+  const int64_t start_ns = nbc_clock_now_ns(clock);
+  long switches = interruptions(), theirs = 0;
+  for (int k = 0; k < 2; k++)
+    for (int i = 0; i < SIZES; i++) {
+      twice_s[k][i] = one_way_s(clock, buffer, 1 << i, peer, first);
+      if (twice_s[k][i] < time_s[i]) time_s[i] = twice_s[k][i];
+    }
+  switches = interruptions() - switches;
+  const double d_s = (double)(nbc_clock_now_ns(clock) - start_ns) * 1e-9;
+  MPI_Sendrecv(&switches, 1, MPI_LONG, peer, 7, &theirs, 1, MPI_LONG, peer, 7, world, MPI_STATUS_IGNORE);
+  if (theirs > switches) switches = theirs;
+  for (int i = 0; i < SIZES; i++)
+    if (twice_s[0][i] > 1.3 * twice_s[1][i] || twice_s[1][i] > 1.3 * twice_s[0][i]) differ++;
+  said[0] = 0;
+  if (time_s[0] > most_s)
+    snprintf(said, said_bytes, "%.1f us for one byte: cores are shared, the times are too long", time_s[0] * 1e6);
+  else if ((double)switches > 50 * d_s)
+    snprintf(said, said_bytes, "a process was interrupted %ld times in %.1f s", switches, d_s);
+  else if (differ > SIZES / 4)
+    snprintf(said, said_bytes, "two repeats differ by more than 30 %% at %d of %d sizes", differ, (int)SIZES);
+  return said[0] != 0;
+}
+
+/* By the ranks of `world`: 0 with 1, and 0 with all for the link. most_s: a longer time for one byte is
+   a disturbance. */
+static int measure(const char *path, const char *between, double most_s) {
   uint64_t size_bytes[SIZES];
   double time_s[SIZES];
+  int rank, size;
   nbc_clock clock;
   nbc_table *table;
   nbc_error err;
+  char said[200] = "", what[500];
   memset(&err, 0, sizeof err);
+  MPI_Comm_rank(world, &rank);
+  MPI_Comm_size(world, &size);
   char *buffer = (char *)calloc(1, (size_t)1 << (SIZES - 1));
   if (!buffer || nbc_clock_create(NULL, &clock) != NBC_OK)
     return fail("no memory or no clock", &err);
-  for (int i = 0; i < SIZES; i++) {
-    size_bytes[i] = (uint64_t)1 << i;
-    time_s[i] = one_way_s(&clock, buffer, 1 << i, peer, first);
+  for (int i = 0; i < SIZES; i++) size_bytes[i] = (uint64_t)1 << i, time_s[i] = 1e9;
+  for (int try = 0, again = 1; again; try++) {
+    if (rank < 2) again = measure_once(&clock, buffer, 1 - rank, rank == 0, most_s, time_s, said, sizeof said) && try < 2;
+    MPI_Bcast(&again, 1, MPI_INT, 0, world);
   }
+  const int64_t eager = rank < 2 ? eager_bytes(&clock, buffer, 1 - rank, rank == 0) : 0;
+  const double link = link_bytes_per_s(&clock, buffer, rank, size);
   free(buffer);
-  if (!first) return 0;
+  if (rank > 0) return 0;
   for (int i = SIZES - 2; i >= 0; i--) /* slower than twice the bytes: disturbed every time */
     if (time_s[i] > time_s[i + 1]) time_s[i] = time_s[i + 1];
-  if (time_s[0] > 1e-4)
-    fprintf(stderr, "xfer_table: %.0f us for one byte: cores are shared, the table is too slow\n",
-            time_s[0] * 1e6);
+  if (said[0]) fprintf(stderr, "xfer_table: disturbed three times: %s; the file says so\n", said);
   if (nbc_table_create(size_bytes, time_s, SIZES, between, &table, &err) != NBC_OK)
     return fail(path, &err);
-  const int status = write_table(table, path, between);
+  snprintf(what, sizeof what, "eager_bytes %lld\nlink_bytes_per_s %.0f%s%s", (long long)eager, link, said[0] ? "\ndisturbed " : "",
+           said);
+  const int status = write_table(table, path, between, what);
   nbc_table_free(table);
   return status;
 }
 
-/* The lowest rank but 0 that is, or is not, on rank 0's node; size when there is none. */
-static int find_peer(bool same_node, int size) {
-  char mine[MPI_MAX_PROCESSOR_NAME] = "", *names = (char *)calloc((size_t)size, sizeof mine);
-  int length, found = size;
-  if (!names) MPI_Abort(MPI_COMM_WORLD, 1);
+/* Rank 0 and those that are, or are not, on its node: MPI_COMM_NULL for the rest, or when there is none. */
+static MPI_Comm join(bool same_node) {
+  char mine[MPI_MAX_PROCESSOR_NAME] = "", zero[MPI_MAX_PROCESSOR_NAME];
+  int length, rank, size;
+  MPI_Comm made;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Get_processor_name(mine, &length);
-  MPI_Allgather(mine, sizeof mine, MPI_CHAR, names, sizeof mine, MPI_CHAR, MPI_COMM_WORLD);
-  for (int i = size - 1; i > 0; i--)
-    if ((strcmp(names, names + (size_t)i * sizeof mine) == 0) == same_node) found = i;
-  free(names);
-  return found;
+  memcpy(zero, mine, sizeof mine);
+  MPI_Bcast(zero, sizeof zero, MPI_CHAR, 0, MPI_COMM_WORLD);
+  const bool is_in = rank == 0 || (strcmp(mine, zero) == 0) == same_node;
+  MPI_Comm_split(MPI_COMM_WORLD, is_in ? 0 : MPI_UNDEFINED, rank, &made);
+  if (!is_in) return MPI_COMM_NULL;
+  MPI_Comm_size(made, &size);
+  if (size > 1) return made;
+  MPI_Comm_free(&made);
+  return MPI_COMM_NULL;
 }
 
 int main(int argc, char **argv) {
@@ -136,13 +280,14 @@ int main(int argc, char **argv) {
     return 2;
   }
   for (int i = 1; i < argc; i++) {
-    const int peer = find_peer(i == 1, size);
-    if (peer == size && rank == 0)
+    world = join(i == 1);
+    if (world != MPI_COMM_NULL) {
+      status |= measure(argv[i], between[i - 1], i == 1 ? 5e-6 : 1e-4);
+      MPI_Comm_free(&world);
+    } else if (rank == 0) {
       fprintf(stderr, "%s: not written: no %s here\n", argv[i], between[i - 1]);
-    if (peer == size)
       status = 1;
-    else if (rank == 0 || rank == peer)
-      status |= measure(rank ? 0 : peer, rank == 0, argv[i], between[i - 1]);
+    }
     MPI_Barrier(MPI_COMM_WORLD);
   }
   MPI_Finalize();
@@ -158,7 +303,7 @@ static nbc_status rank_of_two(nbc_transport *t, void *user) {
   memset(&err, 0, sizeof err);
   const nbc_status status = nbc_table_measure(t, 1 - t->rank, NULL, &table, &err);
   if (status == NBC_OK && t->rank == 0)
-    *(int *)user = write_table(table, path, "two threads");
+    *(int *)user = write_table(table, path, "two threads", NULL);
   else if (status != NBC_OK)
     fail("measuring", &err);
   nbc_table_free(table);

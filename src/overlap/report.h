@@ -51,7 +51,7 @@ typedef struct nbc_site {
 typedef struct nbc_pair {
   int rank, partner;
   uint64_t sent_count, sent_bytes, received_count, received_bytes;
-  int64_t waited_ns; /* in calls that ended a receive from the partner */
+  int64_t waited_ns; /* in calls that ended a message from or to the partner */
   int64_t busy_ns;   /* computation of `rank` while a large send to the partner was posted */
 } nbc_pair;
 

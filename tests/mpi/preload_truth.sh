@@ -1,0 +1,96 @@
+#!/bin/sh
+# What the report says of programs whose truth is known: sends that return before their data arrives,
+# messages to oneself, a partner that computes without progress, a late one; where and who; the table
+# that xfer_table writes; and all of it by the command `nbc`.
+. tests/mpi/preload_common.sh
+export XDG_CACHE_HOME="$work/cache"
+mkdir -p "$work/cache/nbc_overlap"
+
+# scene MPI SCENE: into $reports, its text into $reports/text
+scene() {
+  reports=$work/$1.$2
+  mkdir "$reports"
+  measured "$1" 2 "$B/tests/mpi/preload_truth.$1" "$2" >"$reports/out" 2>"$reports/err"
+  "$B/overlap_report" -o "$reports/page.html" --csv "$reports/csv" "$reports" >"$reports/text" 2>&1 || cat "$reports/text"
+}
+# of KIND PEER COLUMN: the sum over the cells of transfers.csv
+of() { awk -F, -v kind="$1" -v peer="$2" -v at="$3" '$2 == kind && $4 == peer { s += $at } END { printf "%.0f\n", s }' "$reports/csv/transfers.csv"; }
+says() { # WHAT TEXT
+  if grep -q -- "$2" "$reports/text"; then ok "$1"; else bad "$1: not in the report: $2"; tail -30 "$reports/text"; fi
+}
+eager() { # mpi
+  scene "$1" eager
+  truth=$(sed -n 's/.*hidden_ns //p' "$reports/out") most=$(of send same_node 9) least=$(of send same_node 8)
+  if [ -n "$truth" ] && [ "$truth" -le "$most" ] && [ "$least" = 0 ]; then
+    ok "$1: eager sends: $(cat "$reports/out"), reported $least to $most"
+  else bad "$1: eager sends: $(cat "$reports/out"), reported $least to $most"; fi
+  if grep -q 'nonblocking form' "$reports/text" && grep -A3 'send, up to' "$reports/text" | grep -q 'nonblocking form'; then
+    bad "$1: advises a nonblocking send of 64 bytes"
+  else ok "$1: no advice to send 64 bytes without blocking"; fi
+}
+self() { # mpi
+  scene "$1" self
+  if grep -q 'computing: 0$' "$reports/out" && [ "$(of isend self 5)" = 100 ] && [ "$(of isend self 8)" = 0 ] && [ "$(of irecv self 8)" = 0 ]; then
+    ok "$1: messages to oneself: no minimum"
+  else bad "$1: messages to oneself: $(cat "$reports/out") $(cat "$reports/csv/transfers.csv")"; fi
+}
+partners() { # mpi
+  scene "$1" progress
+  says "$1: progress at the partner" 'probably progress at the partner: rank 0'
+  says "$1: the place of the wait" 'MPI_Wait .*wait_here'
+  grep -q 'class="map"' "$reports/page.html" && ok "$1: who sends to whom, as a picture" || bad "$1: no map on the page"
+  scene "$1" late
+  says "$1: a late partner" 'rank 0 is late'
+}
+itself() { # what measuring costs is said, and is neither computation nor communication
+  reports=$work/$1.cost
+  mkdir "$reports"
+  measured "$1" 1 "$B/tests/mpi/preload_life.$1" comms >/dev/null 2>&1
+  "$B/overlap_report" --no-html "$reports" >"$reports/text" 2>&1
+  says "$1: own cost" 'measuring itself .* %'
+}
+places() { # mpi language...: each call of a Fortran program belongs to the program, not to the library between
+  m=$1 && shift
+  for f in "$@"; do
+    [ -x "$B/tests/mpi/preload_fortran_$f.$m" ] || { skip "$m: no Fortran program $f"; continue; }
+    reports=$work/$m.$f
+    mkdir "$reports"
+    measured "$m" 2 "$B/tests/mpi/preload_fortran_$f.$m" >/dev/null 2>&1
+    "$B/overlap_report" --no-html --csv "$reports/csv" "$reports" >/dev/null
+    n=$(grep -c "preload_fortran_$f" "$reports/csv/places.csv") all=$(($(wc -l <"$reports/csv/places.csv") - 1))
+    if [ "$n" = "$all" ] && [ "$n" -gt 5 ]; then ok "$m: $f: all $n places are in the program"; else bad "$m: $f: $n of $all places are in the program"; fi
+  done
+}
+# A table says what it was measured with; the report made with it repeats a disturbance.
+table() { # mpi
+  reports=$work/$1.table
+  mkdir "$reports"
+  name=$B/xfer_table_$([ "$1" = openmpi ] && echo mpi || echo mpich)
+  run "$1" 2 "$name" "$reports/table.txt" >"$reports/out" 2>&1
+  if grep -Eq '^# eager_bytes [1-9][0-9]{2,6}$' "$reports/table.txt" && grep -Eq '^# link_bytes_per_s [0-9.e+]+$' "$reports/table.txt"; then
+    ok "$1: table: $(grep -E 'eager|link' "$reports/table.txt" | tr '\n' ' ')"
+  else bad "$1: table without eager size or link: $(cat "$reports/out" "$reports/table.txt")"; fi
+  (grep -v disturbed "$reports/table.txt"; echo '# disturbed by a test') >"$reports/disturbed.txt"
+  NBC_TABLE=$reports/disturbed.txt measured "$1" 1 "$B/tests/mpi/preload_truth.$1" "" >/dev/null 2>&1
+  "$B/overlap_report" --no-html "$reports" >"$reports/text" 2>&1
+  says "$1: a disturbed table is named" 'disturbed when it was measured (by a test)'
+}
+nbc() { # mpi
+  reports=$work/$1.nbc
+  mkdir "$reports"
+  other=$([ "$1" = openmpi ] && echo mpich || echo openmpi)
+  (cd "$reports" && "$B/nbc" see --no-table "mpirun.$1" -n 2 "$B/tests/mpi/preload_truth.$1" late >out 2>err; echo "status $?" >>out)
+  if grep -q 'is late' "$reports/out" && grep -q '^status 0' "$reports/out" && [ -s "$reports/nbc-preload_truth.$1-1/overlap_report.html" ]
+  then ok "$1: nbc see"; else bad "$1: nbc see: $(cat "$reports/out" "$reports/err")"; fi
+  (cd "$reports" && "$B/nbc" see --no-table "mpirun.$1" -n 1 "$B/tests/mpi/preload_ends.$1" exit >out 2>err; echo "status $?" >>out)
+  grep -q '^status 3' "$reports/out" && ok "$1: nbc see ends as the program does" || bad "$1: $(cat "$reports/out" "$reports/err")"
+  if "$B/nbc" see --no-table --print "mpirun.$1" --map-by node -n 2 "$B/tests/mpi/preload_truth.$1" 'a b' >"$reports/printed" &&
+    grep -q "LD_PRELOAD.*preload_truth.$1 'a b'" "$reports/printed"; then ok "$1: nbc see --print"; else bad "$1: $(cat "$reports/printed")"; fi
+  have_mpi "$other" || { skip "$1: no other MPI for a wrong mixture"; return; }
+  "$B/nbc" see --no-table "mpirun.$other" -n 2 "$B/tests/mpi/preload_truth.$1" >"$reports/out" 2>&1
+  [ $? = 2 ] && grep -q 'is built with' "$reports/out" && ok "$1: nbc see names a wrong mixture" || bad "$1: $(cat "$reports/out")"
+}
+each() { eager "$1"; self "$1"; partners "$1"; itself "$1"; places "$1" use f08; table "$1"; nbc "$1"; }
+each_mpi each
+"$B/nbc" doctor >"$work/doctor" && grep -q 'preload  *'"$B" "$work/doctor" && ok "nbc doctor" || bad "nbc doctor: $(cat "$work/doctor")"
+finish

@@ -1,0 +1,482 @@
+/* nbc.c: one command in front of the others.
+
+   Question: how do I see the overlap of my MPI program, with nothing to set by hand?
+   Command:  nbc see mpirun -n 4 ./app arguments
+   Output:   the program's own output, then the report; the page's address at the end
+
+   What it runs it can print (--print); environment variables stay the interface underneath
+   (overlap_preload.c). No daemon, nothing but files in the report folder and in the cache folder,
+   $XDG_CACHE_HOME/nbc_overlap or ~/.cache/nbc_overlap: transfer tables by host, MPI and its version. */
+#include "tools/output.h"
+#include <ctype.h>
+#include <dirent.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+static const char usage_text[] =
+    "usage: nbc see [-o DIR] [--table FILE | --no-table] [--mpi openmpi|mpich] [--print] [LAUNCHER [OPTIONS]] PROGRAM [ARGUMENTS]\n"
+    "       nbc report DIR       nbc diff BEFORE AFTER      nbc predict DIR      nbc get [LAUNCHER [OPTIONS]] PROGRAM [ARGUMENTS]\n"
+    "       nbc table [--mpi openmpi|mpich] [--again] [--print]                  nbc doctor            nbc completion\n";
+static const char help_text[] =
+    "  see         run the program under the preload and report what of its communication was hidden\n"
+    "  report      the report of a folder that see left; more options: overlap_report --help\n"
+    "  diff        what changed between two such folders\n"
+    "  predict     would a core of its own for communication pay? From such a folder\n"
+    "  get         run the program with progress made beside it, where the progress preload is installed\n"
+    "  table       measure this host's transfer times now (see does so at its first run)\n"
+    "  doctor      what of all this works here\n"
+    "  completion  for bash: eval \"$(nbc completion)\"\n"
+    "  -o DIR      where the reports go (nbc-PROGRAM-1, -2, ...)\n"
+    "  --table FILE, --no-table  a table of your own; none: no minimum is claimed then\n"
+    "  --mpi NAME  for programs that do not show which MPI they use, such as scripts\n"
+    "  --print     print the command line instead of running it\n"
+    "LAUNCHER is mpirun, mpiexec (also .openmpi, .mpich, .hydra) or srun; without one the program runs alone.\n"
+    "Exit status: the program's own; 1 when its report failed, 2 wrong usage or a wrong mixture of MPIs.\n";
+
+typedef enum mpi { MPI_NONE, MPI_OPEN, MPI_CH } mpi;
+static const char *const mpi_name[] = {"no MPI", "Open MPI", "MPICH"};
+static const char *const mpi_suffix[] = {"", "mpi", "mpich"};
+typedef enum launcher { ALONE, MPIRUN, SRUN } launcher;
+
+typedef struct words { char **of; int count; } words;
+static char own_folder[PATH_MAX];
+
+static void fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3), noreturn));
+static void fail(int status, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  fputs("nbc: ", stderr);
+  vfprintf(stderr, format, args);
+  fputc('\n', stderr);
+  va_end(args);
+  exit(status);
+}
+static void *must(void *memory) {
+  if (!memory) fail(1, "out of memory");
+  return memory;
+}
+static char *text(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static char *text(const char *format, ...) {
+  va_list args;
+  char *made = NULL;
+  va_start(args, format);
+  if (vasprintf(&made, format, args) < 0) made = NULL;
+  va_end(args);
+  return (char *)must(made);
+}
+static void add(words *w, const char *word) {
+  w->of = (char **)must(realloc(w->of, ((size_t)w->count + 2) * sizeof *w->of));
+  w->of[w->count++] = (char *)must(strdup(word));
+  w->of[w->count] = NULL;
+}
+static const char *base_of(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+static bool is(const char *a, const char *b) { return strcmp(a, b) == 0; }
+static bool exists(const char *path) { return access(path, R_OK) == 0; }
+
+/* ---- running others --------------------------------------------------------------------------------- */
+static void print_command(const words *w) { /* as a shell reads it */
+  for (int i = 0; i < w->count; i++) {
+    const char *s = w->of[i];
+    if (i) putchar(' ');
+    if (*s && strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:=,+@%-") == strlen(s)) {
+      fputs(s, stdout);
+      continue;
+    }
+    putchar('\'');
+    for (; *s; s++)
+      if (*s == '\'') fputs("'\\''", stdout);
+      else putchar(*s);
+    putchar('\'');
+  }
+  putchar('\n');
+}
+
+static pid_t start(const words *w, int out) {
+  fflush(stdout);
+  const pid_t pid = fork();
+  if (pid < 0) fail(1, "%s: %s", w->of[0], strerror(errno));
+  if (pid > 0) return pid;
+  signal(SIGPIPE, SIG_DFL);
+  if (out >= 0) dup2(out, 1), dup2(out, 2);
+  execvp(w->of[0], w->of);
+  fprintf(stderr, "nbc: %s: %s\n", w->of[0], strerror(errno));
+  _exit(127);
+}
+static int ended(pid_t pid) { /* as a shell says it */
+  int status;
+  while (waitpid(pid, &status, 0) < 0)
+    if (errno != EINTR) return 127;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+static int run(const words *w) { return ended(start(w, -1)); }
+
+/* What a command says, at most so much; "" when it cannot be started. */
+static void ask(const words *w, char *answer, size_t size) {
+  int ends[2];
+  size_t used = 0;
+  answer[0] = 0;
+  if (pipe(ends) != 0) return;
+  const pid_t pid = start(w, ends[1]);
+  close(ends[1]);
+  for (ssize_t n; (n = read(ends[0], answer + used, size - 1 - used)) != 0;) {
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) break;
+    used += (size_t)n;
+    if (used == size - 1) { /* the rest is not read, but it must be able to end */
+      char rest[512];
+      while (read(ends[0], rest, sizeof rest) > 0) {}
+      break;
+    }
+  }
+  close(ends[0]);
+  answer[used] = 0;
+  ended(pid);
+}
+static void ask_with(const char *command, const char *argument, char *answer, size_t size) {
+  words w = {NULL, 0};
+  add(&w, command);
+  add(&w, argument);
+  ask(&w, answer, size);
+}
+
+/* The whole path of a command, or NULL. */
+static char *find_command(const char *name) {
+  if (strchr(name, '/')) return access(name, X_OK) == 0 ? (char *)must(strdup(name)) : NULL;
+  const char *path = getenv("PATH");
+  for (const char *at = path ? path : "/usr/bin:/bin"; *at; at += strcspn(at, ":"), at += *at == ':') {
+    struct stat st;
+    char *whole = text("%.*s/%s", (int)strcspn(at, ":"), at, name);
+    if (access(whole, X_OK) == 0 && stat(whole, &st) == 0 && S_ISREG(st.st_mode)) return whole;
+    free(whole);
+  }
+  return NULL;
+}
+
+/* What is installed with us: beside this command, or in ../lib. */
+static char *own_file(const char *name) {
+  const char *const folders[] = {"", "../lib/", "../bin/"};
+  for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+    char *path = text("%s/%s%s", own_folder, folders[i], name);
+    if (exists(path)) return path;
+    free(path);
+  }
+  return NULL;
+}
+static char *need_own(const char *name) {
+  char *path = own_file(name);
+  if (!path) fail(1, "%s is not installed beside this command (%s)", name, own_folder);
+  return path;
+}
+
+/* ---- the launcher, the program and their MPI ----------------------------------------------------------- */
+static launcher launcher_of(const char *word) {
+  const char *name = base_of(word);
+  if (is(name, "srun")) return SRUN;
+  return strncmp(name, "mpirun", 6) == 0 || strncmp(name, "mpiexec", 7) == 0 || is(name, "orterun") || is(name, "prterun") ? MPIRUN
+                                                                                                                          : ALONE;
+}
+
+/* How many words of a launcher follow one of its options. */
+static int values_of(const char *option) {
+  static const char *const two[] = {"-mca", "--mca", "-gmca", "--gmca", "-genv", "-env", "--prtemca", "--pmixmca"};
+  static const char *const one[] = {
+      "-n", "-np", "--n", "--np", "-c", "-x", "-H", "-host", "--host", "-hosts", "-hostfile", "--hostfile", "-machinefile",
+      "--machinefile", "-f", "-map-by", "--map-by", "-bind-to", "--bind-to", "-rank-by", "--rank-by", "-wdir", "--wdir", "-wd",
+      "-prefix", "--prefix", "-rf", "--rankfile", "-timeout", "--timeout", "-N", "-npernode", "--npernode", "-ppn", "-genvlist",
+      "-envlist", "-launcher", "-iface", "-rmk", "-path", "-am", "--am", "-t", "-p", "-A", "-w", "-J", "-o", "-e", "-i", "-m",
+      "-tune", "--tune", "-output-filename", "--output-filename", "-s", "--app", "-configfile", "-D"};
+  for (size_t i = 0; i < sizeof two / sizeof *two; i++)
+    if (is(option, two[i])) return 2;
+  for (size_t i = 0; i < sizeof one / sizeof *one; i++)
+    if (is(option, one[i])) return 1;
+  return 0;
+}
+/* Where the program stands behind a launcher. */
+static int program_at(char **argv, int argc) {
+  int i = 1;
+  while (i < argc && argv[i][0] == '-') i += 1 + values_of(argv[i]);
+  if (i >= argc) fail(2, "%s starts no program here", argv[0]);
+  return i;
+}
+
+static mpi mpi_in(const char *said) {
+  if (strstr(said, "libmpi.so.40") || strstr(said, "libopen-rte") || strstr(said, "Open MPI") || strstr(said, "OpenRTE")) return MPI_OPEN;
+  if (strstr(said, "libmpich.so") || strstr(said, "libmpi.so.12") || strstr(said, "HYDRA") || strstr(said, "MPICH")) return MPI_CH;
+  return MPI_NONE;
+}
+static mpi mpi_of_program(const char *program) {
+  char said[65536];
+  char *path = find_command(program);
+  if (!path) fail(127, "%s: not found", program);
+  ask_with("ldd", path, said, sizeof said);
+  free(path);
+  return mpi_in(said);
+}
+static mpi mpi_of_launcher(const char *name) {
+  char said[16384];
+  ask_with(name, "--version", said, sizeof said);
+  return mpi_in(said);
+}
+static mpi mpi_called(const char *name) {
+  if (is(name, "openmpi")) return MPI_OPEN;
+  if (is(name, "mpich")) return MPI_CH;
+  fail(2, "--mpi is openmpi or mpich, not %s", name);
+}
+/* The launcher of an MPI on this machine. */
+static const char *own_launcher(mpi m) {
+  const char *const names[] = {m == MPI_OPEN ? "mpirun.openmpi" : "mpirun.mpich", m == MPI_OPEN ? "orterun" : "mpiexec.hydra", "mpirun",
+                               "mpiexec"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    char *path = find_command(names[i]);
+    if (path && mpi_of_launcher(path) == m) return path;
+    free(path);
+  }
+  return NULL;
+}
+
+/* ---- transfer tables, kept --------------------------------------------------------------------------- */
+static char *cache_folder(void) {
+  const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+  char *parent = cache && *cache ? (char *)must(strdup(cache)) : home && *home ? text("%s/.cache", home) : NULL;
+  if (!parent) return NULL;
+  mkdir(parent, 0777);
+  char *folder = text("%s/nbc_overlap", parent);
+  free(parent);
+  if (mkdir(folder, 0777) == 0 || errno == EEXIST) return folder;
+  free(folder);
+  return NULL;
+}
+
+/* table.HOST.MPI-VERSION.txt */
+static char *table_path(mpi m, const char *launcher_path) {
+  char said[4096], host[256] = "host", version[64] = "";
+  char *folder = cache_folder();
+  if (!folder) return NULL;
+  gethostname(host, sizeof host - 1);
+  ask_with(launcher_path, "--version", said, sizeof said);
+  const char *at = strpbrk(said, "0123456789");
+  for (size_t n = 0; at && n + 1 < sizeof version && (isdigit((unsigned char)*at) || *at == '.'); n++) version[n] = *at++, version[n + 1] = 0;
+  char *path = text("%s/table.%s.%s-%s.txt", folder, host, m == MPI_OPEN ? "openmpi" : "mpich", version);
+  free(folder);
+  return path;
+}
+
+/* Measures when there is none yet. NULL: there is none. */
+static char *table_for(mpi m, bool again, bool print) {
+  const char *name = own_launcher(m);
+  char *tool = own_file(m == MPI_OPEN ? "xfer_table_mpi" : "xfer_table_mpich");
+  char *path = name && tool ? table_path(m, name) : NULL;
+  if (!path) {
+    fprintf(stderr, "nbc: transfer times cannot be measured here (%s): no minimum is claimed\n",
+            !name ? "no launcher of this MPI" : !tool ? "xfer_table is not installed" : "no cache folder");
+    return NULL;
+  }
+  if (exists(path) && !again) return path;
+  char *part = text("%s.part.%d", path, (int)getpid());
+  words w = {NULL, 0};
+  add(&w, name);
+  add(&w, "-n");
+  add(&w, "2");
+  if (m == MPI_OPEN) add(&w, "--oversubscribe");
+  add(&w, tool);
+  add(&w, part);
+  if (print) {
+    print_command(&w);
+    return path;
+  }
+  fprintf(stderr, "nbc: measuring transfer times of this host, once (%s)...\n", path);
+  const int status = run(&w);
+  if (status == 0 && rename(part, path) == 0) return path;
+  unlink(part);
+  fprintf(stderr, "nbc: measuring failed: no minimum is claimed\n");
+  return NULL;
+}
+
+/* ---- see and get ------------------------------------------------------------------------------------- */
+typedef struct wishes {
+  const char *folder, *table;
+  bool no_table, print, gets;
+  mpi mpi;
+} wishes;
+
+static int take_wishes(wishes *o, char **argv, int argc) {
+  int i = 0;
+  for (; i < argc && argv[i][0] == '-'; i++) {
+    const bool more = i + 1 < argc;
+    if (is(argv[i], "-o") && more) o->folder = argv[++i];
+    else if (is(argv[i], "--table") && more) o->table = argv[++i];
+    else if (is(argv[i], "--mpi") && more) o->mpi = mpi_called(argv[++i]);
+    else if (is(argv[i], "--no-table")) o->no_table = true;
+    else if (is(argv[i], "--print")) o->print = true;
+    else fail(2, "%s is no option of this (nbc --help)", argv[i]);
+  }
+  if (i == argc) fail(2, "which program? (nbc --help)");
+  return i;
+}
+
+/* The program's MPI, the launcher's where the program does not show one; two that differ are no pair. */
+static mpi decide_mpi(const wishes *o, launcher l, const char *launcher_name, const char *program) {
+  const mpi wants = mpi_of_program(program), gives = l == MPIRUN ? mpi_of_launcher(launcher_name) : MPI_NONE;
+  if (wants && gives && wants != gives)
+    fail(2, "%s is built with %s, but %s starts programs of %s: each process would be alone; start it with %s", program, mpi_name[wants],
+         launcher_name, mpi_name[gives], wants == MPI_OPEN ? "mpirun.openmpi" : "mpirun.mpich");
+  if (o->mpi && wants && o->mpi != wants) fail(2, "%s is built with %s, not with %s", program, mpi_name[wants], mpi_name[o->mpi]);
+  const mpi m = wants ? wants : o->mpi ? o->mpi : gives;
+  if (!m) fail(2, "%s shows no MPI among its libraries: say --mpi openmpi or --mpi mpich", program);
+  return m;
+}
+
+static char *new_folder(const char *program) {
+  for (int i = 1; i < 100000; i++) {
+    char *folder = text("nbc-%.100s-%d", base_of(program), i);
+    if (access(folder, F_OK) != 0) return folder;
+    free(folder);
+  }
+  fail(1, "no name left for a folder here");
+}
+
+/* A setting for the processes, by the launcher's own means. */
+static void set(words *w, words *exports, launcher l, mpi m, const char *name, const char *value) {
+  char *pair = text("%s=%s", name, value);
+  if (l == MPIRUN && m == MPI_OPEN) {
+    add(w, "-x");
+    add(w, pair);
+  } else if (l == MPIRUN) {
+    add(w, "-genv");
+    add(w, name);
+    add(w, value);
+  } else {
+    add(exports, pair);
+  }
+  free(pair);
+}
+
+static int see(char **argv, int argc, bool gets) {
+  wishes o = {.gets = gets};
+  argv += take_wishes(&o, argv, argc);
+  argc = 0;
+  while (argv[argc]) argc++;
+  const launcher l = launcher_of(argv[0]);
+  const int at = l == ALONE ? 0 : program_at(argv, argc);
+  const mpi m = decide_mpi(&o, l, argv[0], argv[at]);
+  char *preload = need_own(text(gets ? "libnbc_progress_%s.so" : "libnbc_overlap_%s.so", mpi_suffix[m]));
+  const char *folder = gets ? NULL : o.folder ? o.folder : new_folder(argv[at]);
+  const char *table = gets || o.no_table ? NULL : o.table ? o.table : table_for(m, false, o.print);
+  words w = {NULL, 0}, exports = {NULL, 0};
+  char here[PATH_MAX] = ".";
+  if (!getcwd(here, sizeof here)) fail(1, "the working folder: %s", strerror(errno));
+  if (l == ALONE) add(&w, "env");
+  else add(&w, argv[0]);
+  set(&w, &exports, l, m, "LD_PRELOAD", preload);
+  if (folder) set(&w, &exports, l, m, "NBC_REPORT_DIR", folder[0] == '/' ? folder : text("%s/%s", here, folder));
+  if (table) set(&w, &exports, l, m, "NBC_TABLE", table[0] == '/' ? table : text("%s/%s", here, table));
+  if (l == SRUN) {
+    char *list = (char *)must(strdup("--export=ALL"));
+    for (int i = 0; i < exports.count; i++) list = text("%s,%s", list, exports.of[i]);
+    add(&w, list);
+  }
+  for (int i = 0; l == ALONE && i < exports.count; i++) add(&w, exports.of[i]);
+  for (int i = l == ALONE ? 0 : 1; i < argc; i++) add(&w, argv[i]);
+  words report = {NULL, 0};
+  if (folder) {
+    add(&report, need_own("overlap_report"));
+    add(&report, "-o");
+    add(&report, text("%s/overlap_report.html", folder));
+    add(&report, folder);
+  }
+  if (o.print) {
+    print_command(&w);
+    if (folder) print_command(&report);
+    return 0;
+  }
+  if (folder && mkdir(folder, 0777) != 0 && errno != EEXIST) fail(1, "%s: %s", folder, strerror(errno));
+  const int status = run(&w);
+  if (!folder) return status;
+  const int reported = run(&report);
+  if (reported != 0)
+    fprintf(stderr, "nbc: no whole report: the program ended with status %d; was it killed by SIGKILL, or does it not call MPI_Init?\n", status);
+  return status ? status : reported ? 1 : 0;
+}
+
+/* ---- the others ---------------------------------------------------------------------------------------- */
+static int hand_on(const char *command, const char *first, char **argv, int argc) {
+  words w = {NULL, 0};
+  add(&w, need_own(command));
+  if (first) add(&w, first);
+  for (int i = 0; i < argc; i++) add(&w, argv[i]);
+  return run(&w);
+}
+
+static int measure_tables(char **argv, int argc) {
+  bool again = false, print = false, any = false;
+  mpi only = MPI_NONE;
+  for (int i = 0; i < argc; i++) {
+    if (is(argv[i], "--again")) again = true;
+    else if (is(argv[i], "--print")) print = true;
+    else if (is(argv[i], "--mpi") && i + 1 < argc) only = mpi_called(argv[++i]);
+    else fail(2, "%s is no option of nbc table", argv[i]);
+  }
+  for (mpi m = MPI_OPEN; m <= MPI_CH; m = (mpi)(m + 1)) {
+    if ((only && only != m) || (!only && !own_launcher(m))) continue;
+    char *path = table_for(m, again, print);
+    if (path && !print) printf("%s: %s\n", mpi_name[m], path);
+    any = any || path;
+  }
+  if (!any) fail(1, "no table: no MPI launcher found (nbc doctor)");
+  return 0;
+}
+
+static int doctor(void) {
+  int works = 0;
+  for (mpi m = MPI_OPEN; m <= MPI_CH; m = (mpi)(m + 1)) {
+    const char *name = own_launcher(m);
+    char *library = own_file(text("libnbc_overlap_%s.so", mpi_suffix[m])), *table = name ? table_path(m, name) : NULL;
+    char *progress = own_file(text("libnbc_progress_%s.so", mpi_suffix[m]));
+    printf("%s\n  launcher     %s\n", mpi_name[m], name ? name : "none (Debian: openmpi-bin or mpich)");
+    printf("  preload      %s\n", library ? library : "not built: nbc see cannot measure its programs");
+    printf("  table        %s\n", table && exists(table) ? table : "not measured yet (nbc table, or the first nbc see)");
+    printf("  progress     %s\n", progress ? progress : "not installed: no nbc get");
+    if (name && library) works++;
+  }
+  printf("lines of calls %s\n", find_command("addr2line") ? "by addr2line" : "no addr2line (Debian: binutils): functions and offsets only");
+  if (!own_file("overlap_report")) printf("overlap_report is missing beside this command\n");
+  return works ? 0 : 1;
+}
+
+static int completion(void) {
+  puts("_nbc() {\n  local cur=${COMP_WORDS[COMP_CWORD]}\n  if [ \"$COMP_CWORD\" = 1 ]; then\n"
+       "    COMPREPLY=($(compgen -W 'see report diff predict get table doctor completion --help' -- \"$cur\"))\n"
+       "  elif [[ $cur = -* ]]; then\n    COMPREPLY=($(compgen -W '-o --table --no-table --mpi --print --again' -- \"$cur\"))\n"
+       "  else\n    COMPREPLY=($(compgen -f -c -- \"$cur\"))\n  fi\n}\ncomplete -o filenames -F _nbc nbc");
+  return 0;
+}
+
+int main(int argc, char **argv) {
+  output_begin("nbc");
+  const ssize_t n = readlink("/proc/self/exe", own_folder, sizeof own_folder - 1);
+  if (n <= 0) fail(1, "/proc/self/exe: %s", strerror(errno));
+  own_folder[n] = 0;
+  *strrchr(own_folder, '/') = 0;
+  if (argc < 2) {
+    fputs(usage_text, stderr);
+    return 2;
+  }
+  const char *what = argv[1];
+  argv += 2, argc -= 2;
+  if (is(what, "--help") || is(what, "help") || is(what, "-h")) return printf("%s%s", usage_text, help_text) < 0;
+  if (is(what, "see")) return see(argv, argc, false);
+  if (is(what, "get")) return see(argv, argc, true);
+  if (is(what, "report")) return hand_on("overlap_report", NULL, argv, argc);
+  if (is(what, "diff")) return hand_on("overlap_report", "--diff", argv, argc);
+  if (is(what, "predict")) return hand_on("dedicated_core", NULL, argv, argc);
+  if (is(what, "table")) return measure_tables(argv, argc);
+  if (is(what, "doctor")) return doctor();
+  if (is(what, "completion")) return completion();
+  fprintf(stderr, "nbc: there is no %s\n%s", what, usage_text);
+  return 2;
+}

@@ -1,0 +1,115 @@
+/* overlap_preload_pairs.h: who with whom: messages, bytes and time waited by partner, 64 bytes for each
+   partner that was met. Point-to-point only: who waits for whom inside a collective, nobody can see. */
+typedef struct pair {
+  int partner; /* rank in the world; -1: not of this world */
+  uint64_t sent_count, sent_bytes, received_count, received_bytes;
+  int64_t waited_ns, busy_ns;
+} pair;
+
+static struct {
+  pair *of; /* 0 is not used */
+  uint32_t count, room;
+  struct {
+    uint64_t key;
+    uint32_t index;
+  } *slots; /* from (processes of a communicator, rank) to the pair */
+  uint32_t used, mask;
+} pairs;
+
+static bool room_for_pairs(void) {
+  if (pairs.count + 1 < pairs.room) return true;
+  const uint32_t room = pairs.room ? 2 * pairs.room : 64;
+  pair *const more = map_memory(room * sizeof *more);
+  if (!more) return false;
+  if (pairs.of) memcpy(more, pairs.of, (pairs.count + 1) * sizeof *more);
+  unmap_memory(pairs.of);
+  pairs.of = more;
+  pairs.room = room;
+  return true;
+}
+
+/* Slots are only a short cut: with many communicators that came and went they are made anew. */
+static bool room_for_slots(void) {
+  if (pairs.slots && 2 * (pairs.used + 1) < pairs.mask + 1) return true;
+  const uint32_t size = !pairs.slots ? 128 : pairs.mask + 1 < 65536 ? 2 * (pairs.mask + 1) : pairs.mask + 1;
+  void *const more = map_memory(size * sizeof *pairs.slots);
+  if (!more) return false;
+  unmap_memory(pairs.slots);
+  pairs.slots = more;
+  pairs.mask = size - 1;
+  pairs.used = 0;
+  return true;
+}
+
+static uint32_t pair_of_world_rank(int partner) {
+  for (uint32_t i = 1; i <= pairs.count; i++) /* once per communicator and rank */
+    if (pairs.of[i].partner == partner) return i;
+  if (!room_for_pairs()) return 0;
+  pairs.of[++pairs.count] = (pair){.partner = partner};
+  return pairs.count;
+}
+
+static int world_rank(const peers *p, int rank) {
+  MPI_Group group;
+  int partner = -1;
+  if (p->inter || !p->key || !run.same_node || PMPI_Comm_group((MPI_Comm)p->key, &group) != MPI_SUCCESS) return -1;
+  PMPI_Group_translate_ranks(group, 1, &rank, run.world_group, &partner);
+  PMPI_Group_free(&group);
+  return partner >= 0 ? partner : -1;
+}
+
+/* Under the lock. NULL: no memory. */
+static pair *find_pair(const peers *p, int rank) {
+  const uint64_t key = ((uint64_t)p->group_number << 32 | (uint32_t)rank) + 1;
+  if (!room_for_slots()) return NULL;
+  uint32_t i = (uint32_t)((key * 0x9E3779B97F4A7C15u) >> 40) & pairs.mask;
+  while (pairs.slots[i].key && pairs.slots[i].key != key) i = (i + 1) & pairs.mask;
+  if (UNLIKELY(!pairs.slots[i].key)) {
+    const uint32_t index = pair_of_world_rank(world_rank(p, rank));
+    if (!index) return NULL;
+    pairs.slots[i].key = key;
+    pairs.slots[i].index = index;
+    pairs.used++;
+  }
+  return &pairs.of[pairs.slots[i].index];
+}
+
+static void pair_sent(const peers *p, int rank, uint64_t size_bytes, int64_t waited_ns, int64_t busy_ns) {
+  lock();
+  pair *const x = find_pair(p, rank);
+  if (x) {
+    x->sent_count++;
+    x->sent_bytes += size_bytes;
+    x->waited_ns += waited_ns;
+    x->busy_ns += busy_ns;
+  }
+  unlock();
+}
+
+static void pair_received(const peers *p, uint32_t made, int rank, uint64_t size_bytes, int64_t waited_ns) {
+  lock();
+  pair *const x = rank >= 0 && p->made == made ? find_pair(p, rank) : NULL;
+  if (x) {
+    x->received_count++;
+    x->received_bytes += size_bytes;
+    x->waited_ns += waited_ns;
+  }
+  unlock();
+}
+
+static void report_pairs(nbc_report *report) {
+  lock();
+  for (uint32_t i = 1; i <= pairs.count; i++) {
+    const pair *x = &pairs.of[i];
+    const nbc_pair one = {.rank = run.rank,
+                          .partner = x->partner,
+                          .sent_count = x->sent_count,
+                          .sent_bytes = x->sent_bytes,
+                          .received_count = x->received_count,
+                          .received_bytes = x->received_bytes,
+                          .waited_ns = x->waited_ns,
+                          .busy_ns = x->busy_ns};
+    if (x->partner >= 0) nbc_report_pair(report, &one);
+  }
+  unlock();
+}

@@ -1,0 +1,183 @@
+/* overlap_preload_sites.h: calls by the place in the program that made them. The return address of a
+   wrapper is counted in a table of the calling thread (one multiplication and, mostly, one comparison);
+   what it means in terms of files is looked up once, when the address is new; lines are for the report
+   tool. A call that came through the MPI's Fortran library belongs to who called that: where the next
+   return address lies is found by unwinding, once, and from then on read from there. */
+#include <link.h>
+#include <unwind.h>
+
+typedef struct site {
+  uintptr_t address;
+  const char *call;      /* "MPI_Wait"; NULL: empty */
+  const char *module;    /* of the caller, and where in it */
+  const char *symbol;
+  uint64_t offset;
+  uint64_t count;
+  int64_t total_ns, max_ns;
+  int32_t through; /* the caller is the MPI itself: distance of the next return address; 0: it is not */
+} site;
+
+typedef struct sites {
+  struct sites *next;
+  bool used; /* by a living thread */
+  uint32_t mask, count;
+  site *of;
+} sites;
+
+/* Texts that outlive their library; never freed, one of each module and function. */
+static const char *keep_text(const char *text) {
+  static char *room;
+  static size_t left;
+  const size_t n = text ? strlen(text) + 1 : 0;
+  if (!text || n > 4096) return NULL;
+  if (n > left) {
+    room = map_memory(left = 65536 - 64);
+    if (!room) return left = 0, NULL;
+  }
+  char *const copy = memcpy(room, text, n);
+  room += n;
+  left -= n;
+  return copy;
+}
+
+/* ---- through the Fortran library ------------------------------------------------------------- */
+typedef struct walk {
+  uintptr_t address, next, frame_end;
+  bool found;
+} walk;
+static _Unwind_Reason_Code walk_step(struct _Unwind_Context *context, void *argument) {
+  walk *w = argument;
+  const uintptr_t ip = (uintptr_t)_Unwind_GetIP(context);
+  if (w->found) { /* the context of the next one: where it stood when it called */
+    w->next = ip;
+    w->frame_end = (uintptr_t)_Unwind_GetCFA(context);
+    return _URC_END_OF_STACK;
+  }
+  w->found = ip == w->address;
+  return _URC_NO_REASON;
+}
+
+/* How far above `frame` the return address of the function that `address` lies in stands, and one more;
+   0: unknown. It is the highest place of its frame that holds it: copies may lie below. */
+static int32_t distance_to_next(uintptr_t address, uintptr_t frame) {
+  walk w = {.address = address};
+  _Unwind_Backtrace(walk_step, &w);
+  if (!w.next || w.frame_end <= frame || w.frame_end - frame > 65536) return 0;
+  for (uintptr_t at = w.frame_end - sizeof(uintptr_t); at >= frame; at -= sizeof(uintptr_t))
+    if (*(const uintptr_t *)at == w.next) return (int32_t)(at - frame) + 1;
+  return 0;
+}
+
+static bool is_of_mpi(const char *file) {
+  static const char *const names[] = {"libmpi_mpifh", "libmpi_usempi", "libmpichfort", "libmpifort",
+                                      "libmpi.so",    "libmpich.so",   "libmpi_cxx",   "libmpichcxx"};
+  const char *base = strrchr(file, '/');
+  base = base ? base + 1 : file;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (strncmp(base, names[i], strlen(names[i])) == 0) return true;
+  return false;
+}
+
+/* ---- the thread's table ---------------------------------------------------------------------- */
+static bool grow_sites(sites *t) {
+  const uint32_t size = t->of ? 2 * (t->mask + 1) : 64, old_size = t->of ? t->mask + 1 : 0;
+  site *const more = size <= 65536 ? map_memory(size * sizeof *more) : NULL, *const old = t->of;
+  if (!more) return false;
+  t->of = more;
+  t->mask = size - 1;
+  for (uint32_t i = 0; i < old_size; i++) {
+    if (!old[i].call) continue;
+    uint32_t k = (uint32_t)((old[i].address * 0x9E3779B97F4A7C15u) >> 40) & t->mask;
+    while (more[k].call) k = (k + 1) & t->mask;
+    more[k] = old[i];
+  }
+  return true; /* the old one stays: another thread's report may be reading it */
+}
+
+static sites *sites_of_thread(void) { /* its own, or one that an ended thread left */
+  lock();
+  sites *t = run.sites;
+  while (t && t->used) t = t->next;
+  if (!t && (t = map_memory(sizeof *t))) {
+    t->next = run.sites;
+    run.sites = t;
+  }
+  if (t) t->used = true;
+  unlock();
+  return me.sites = t;
+}
+
+static void look_up_site(site *s, uintptr_t frame) {
+  Dl_info where;
+  struct link_map *map = NULL;
+  if (!dladdr1((void *)s->address, &where, (void **)&map, RTLD_DL_LINKMAP) || !map) return;
+  s->offset = s->address - (uintptr_t)map->l_addr;
+  s->module = keep_text(*map->l_name ? map->l_name : run.executable);
+  s->symbol = keep_text(where.dli_sname);
+  if (where.dli_fname && is_of_mpi(where.dli_fname)) s->through = distance_to_next(s->address, frame);
+}
+
+/* The entry of a place, made when new. NULL: no memory, or too many places. */
+static site *find_site(uintptr_t address, const char *name, uintptr_t frame) {
+  sites *t = me.sites ? me.sites : sites_of_thread();
+  if (!t || (UNLIKELY(4 * t->count >= 3 * (t->of ? t->mask + 1 : 0)) && !grow_sites(t))) return NULL;
+  uint32_t i = (uint32_t)((address * 0x9E3779B97F4A7C15u) >> 40) & t->mask;
+  while (t->of[i].call && (t->of[i].address != address || t->of[i].call != name)) i = (i + 1) & t->mask;
+  if (UNLIKELY(!t->of[i].call)) {
+    t->of[i].address = address;
+    look_up_site(&t->of[i], frame);
+    t->of[i].call = name;
+    t->count++;
+  }
+  return &t->of[i];
+}
+
+static bool is_known_site(uintptr_t address, const char *name) {
+  const sites *t = me.sites;
+  uint32_t i = (uint32_t)((address * 0x9E3779B97F4A7C15u) >> 40) & t->mask;
+  while (t->of[i].call && (t->of[i].address != address || t->of[i].call != name)) i = (i + 1) & t->mask;
+  return t->of[i].call != NULL;
+}
+
+/* Who called the MPI's own function that `s` lies in: read from the stack. A new address is believed
+   only when unwinding says the same; where that function's frame has no fixed size it does not, and the
+   place stays in the library. */
+static site *caller_of(site *s, const char *name, uintptr_t *frame) {
+  const uintptr_t at = *frame + (uintptr_t)(s->through - 1), next = *(const uintptr_t *)at;
+  if (!is_known_site(next, name)) {
+    walk w = {.address = s->address};
+    _Unwind_Backtrace(walk_step, &w);
+    if (w.next != next) {
+      s->through = 0;
+      return s;
+    }
+  }
+  *frame = at + sizeof(uintptr_t);
+  return find_site(next, name, *frame);
+}
+
+static inline void note_site(uintptr_t address, const char *name, uintptr_t frame, int64_t d_ns) {
+  site *s = find_site(address, name, frame);
+  for (int depth = 0; UNLIKELY(s && s->through) && depth < 4; depth++)
+    s = caller_of(s, name, &frame);
+  if (UNLIKELY(!s)) return;
+  s->count++;
+  s->total_ns += d_ns;
+  if (d_ns > s->max_ns) s->max_ns = d_ns;
+}
+
+static void report_sites(nbc_report *report) {
+  for (const sites *t = run.sites; t; t = t->next)
+    for (uint32_t i = 0; t->of && i <= t->mask; i++) {
+      const site *s = &t->of[i];
+      if (!s->call || !s->count) continue;
+      const nbc_site one = {.call = (char *)(uintptr_t)s->call,
+                            .module = (char *)(uintptr_t)s->module,
+                            .symbol = (char *)(uintptr_t)s->symbol,
+                            .offset = s->module ? s->offset : s->address,
+                            .count = s->count,
+                            .total_ns = s->total_ns,
+                            .max_ns = s->max_ns};
+      nbc_report_site(report, &one);
+    }
+}

@@ -1,0 +1,351 @@
+/* overlap_report_places.h: where and who: calls by place in the program, with function and line, and
+   who waits for whom, as text, on the page and as CSV. Part of overlap_report.c. */
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void put(FILE *out, const char *text);
+static void put_rect(FILE *out, const char *class_name, double from, double width);
+static void no_memory(void) {
+  fputs("overlap_report: out of memory\n", stderr);
+  exit(2);
+}
+static void *must(void *memory) {
+  if (!memory) no_memory();
+  return memory;
+}
+
+/* ---- call sites ------------------------------------------------------------------------------- */
+typedef struct place { const nbc_site *site; char where[200]; } place;
+
+static int place_order(const void *a, const void *b) {
+  const nbc_site *x = ((const place *)a)->site, *y = ((const place *)b)->site;
+  if (x->total_ns != y->total_ns) return x->total_ns < y->total_ns ? 1 : -1;
+  return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+static bool same_module(const nbc_site *a, const nbc_site *b) { return a->module && b->module && strcmp(a->module, b->module) == 0; }
+static const char *file_of(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+/* What is known without the module's debugging information. */
+static void name_roughly(place *p) {
+  const nbc_site *s = p->site;
+  if (s->symbol) snprintf(p->where, sizeof p->where, "%.120s in %.60s", s->symbol, s->module ? file_of(s->module) : "?");
+  else snprintf(p->where, sizeof p->where, "%.120s+0x%llx", s->module ? file_of(s->module) : "unknown", (unsigned long long)s->offset);
+}
+
+/* Starts addr2line for up to 500 places of one module, without a shell: the names are anybody's. */
+static pid_t start_addr2line(const char *module, place *const *of, size_t count, int *from) {
+  static char c_locale[] = "LC_ALL=C"; /* nothing else: it is no program to be measured */
+  char *const environment[] = {c_locale, NULL};
+  char texts[500][20], *argv[510] = {(char *)"addr2line", (char *)"-f", (char *)"-C", (char *)"-e", (char *)(uintptr_t)module, NULL};
+  int ends[2];
+  pid_t pid = -1;
+  posix_spawn_file_actions_t actions;
+  if (module[0] == '-' || count > 500 || pipe(ends) != 0) return -1;
+  for (size_t i = 0; i < count; i++) { /* the return address is one behind the call */
+    snprintf(texts[i], sizeof texts[i], "0x%llx", (unsigned long long)(of[i]->site->offset ? of[i]->site->offset - 1 : 0));
+    argv[5 + i] = texts[i], argv[6 + i] = NULL;
+  }
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
+  posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_addclose(&actions, ends[0]);
+  if (posix_spawnp(&pid, "addr2line", &actions, NULL, argv, environment) != 0) pid = -1;
+  posix_spawn_file_actions_destroy(&actions);
+  close(ends[1]);
+  *from = ends[0];
+  if (pid < 0) close(ends[0]);
+  return pid;
+}
+
+/* Two lines per address: function; file:line. "??" where there is no debugging information. */
+static void ask_addr2line(place *const *of, size_t count) {
+  char function[400], line[600];
+  int from, status;
+  const pid_t pid = start_addr2line(of[0]->site->module, of, count, &from);
+  if (pid < 0) return;
+  FILE *in = (FILE *)must(fdopen(from, "r"));
+  for (size_t i = 0; i < count && fgets(function, sizeof function, in) && fgets(line, sizeof line, in); i++) {
+    function[strcspn(function, "\n")] = 0;
+    line[strcspn(line, "\n ")] = 0;
+    const bool knows_line = strncmp(line, "??", 2) != 0;
+    if (strncmp(function, "??", 2) == 0) continue;
+    snprintf(of[i]->where, sizeof of[i]->where, "%.100s (%.90s)", function, knows_line ? file_of(line) : file_of(of[i]->site->module));
+  }
+  fclose(in);
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
+}
+
+/* All places, most time first, with what can be told of them; the caller frees. */
+static place *places_of(const nbc_report *r) {
+  place *places = (place *)must(calloc(r->site_count + 1, sizeof *places)), *of[500];
+  bool *done = (bool *)must(calloc(r->site_count + 1, sizeof *done));
+  for (size_t i = 0; i < r->site_count; i++) places[i].site = &r->sites[i];
+  qsort(places, r->site_count, sizeof *places, place_order);
+  for (size_t i = 0; i < r->site_count; i++) name_roughly(&places[i]);
+  for (size_t i = 0; i < r->site_count; i++) {
+    size_t n = 0;
+    if (done[i] || !places[i].site->module) continue;
+    for (size_t k = i; k < r->site_count && n < 500; k++)
+      if (same_module(places[i].site, places[k].site)) of[n++] = &places[k], done[k] = true;
+    ask_addr2line(of, n);
+  }
+  free(done);
+  return places;
+}
+
+static const char *plain(const char *from, char *text, size_t size) { /* for a terminal */
+  size_t n = 0;
+  for (; *from && n + 1 < size; from++, n++) text[n] = (unsigned char)*from < 0x20 || *from == 0x7f ? '?' : *from;
+  text[n] = 0;
+  return text;
+}
+
+static void text_places(const nbc_report *r, FILE *out) {
+  words a, b, c;
+  char text[200], call[40];
+  if (!r->site_count) return;
+  place *places = places_of(r);
+  fprintf(out, "\n%-24s %9s %9s %9s %9s  %s\n", "By place in the program", "calls", "total", "mean", "longest", "where");
+  for (size_t i = 0; i < r->site_count && i < 15; i++) {
+    const nbc_site *s = places[i].site;
+    fprintf(out, "  %-22.22s %9llu %9s %9s %9s  %s\n", plain(s->call, call, sizeof call), (unsigned long long)s->count,
+            time_text(s->total_ns, &a), time_text(s->count < INT64_MAX && s->count ? s->total_ns / (int64_t)s->count : 0, &b),
+            time_text(s->max_ns, &c), plain(places[i].where, text, sizeof text));
+  }
+  if (r->site_count > 15) fprintf(out, "  and %zu more places\n", r->site_count - 15);
+  free(places);
+}
+
+static void put_places(FILE *out, const nbc_report *r) {
+  words a, b, c;
+  if (!r->site_count) return;
+  place *places = places_of(r);
+  fputs("<h2>By place in the program</h2>\n<div class=\"scroll\"><table><thead><tr><th>where</th><th>call</th><th>calls</th>"
+        "<th class=\"wide\"></th><th>total</th><th>mean</th><th>longest</th></tr></thead><tbody>\n", out);
+  for (size_t i = 0; i < r->site_count && i < 100; i++) {
+    const nbc_site *s = places[i].site;
+    fputs("<tr data-table=\"place\"><td class=\"name\">", out);
+    put(out, places[i].where);
+    fputs("</td><td>", out);
+    put(out, s->call);
+    fprintf(out, "</td><td>%llu</td><td class=\"wide\"><svg class=\"bar\" viewBox=\"0 0 100 10\" preserveAspectRatio=\"none\">",
+            (unsigned long long)s->count);
+    put_rect(out, "call", 0, 100 * share(s->total_ns, places[0].site->total_ns));
+    fprintf(out, "</svg></td><td>%s</td><td>%s</td><td>%s</td></tr>\n", time_text(s->total_ns, &a),
+            time_text(s->count < INT64_MAX && s->count ? s->total_ns / (int64_t)s->count : 0, &b), time_text(s->max_ns, &c));
+  }
+  fputs("</tbody></table></div>\n", out);
+  if (r->site_count > 100) fprintf(out, "<p class=\"soft\">%zu more places.</p>\n", r->site_count - 100);
+  free(places);
+}
+
+/* ---- who waits for whom ------------------------------------------------------------------------ */
+static int pair_order(const void *a, const void *b) {
+  const nbc_pair *x = *(const nbc_pair *const *)a, *y = *(const nbc_pair *const *)b;
+  if (x->waited_ns != y->waited_ns) return x->waited_ns < y->waited_ns ? 1 : -1;
+  return x->rank != y->rank ? x->rank - y->rank : x->partner - y->partner;
+}
+static const nbc_pair *opposite(const nbc_report *r, const nbc_pair *p) {
+  for (size_t i = 0; i < r->pair_count; i++)
+    if (r->pairs[i].rank == p->partner && r->pairs[i].partner == p->rank) return &r->pairs[i];
+  return NULL;
+}
+
+/* What the two reports of a pair say about why it waited. The partner computed with large sends to this
+   rank posted, for at least half of the time waited: then the data was there, and nobody moved it. */
+static const char *why_waited(const nbc_pair *p, const nbc_pair *other, char *text, size_t size) {
+  words a, b;
+  if (p->rank == p->partner) snprintf(text, size, "itself");
+  else if (!other) snprintf(text, size, "the partner left no report");
+  else if (other->busy_ns >= p->waited_ns / 2 && other->busy_ns > 0)
+    snprintf(text, size, "probably progress at the partner: rank %d computed for %s with large sends to rank %d posted, and "
+             "rank %d waited %s", p->partner, time_text(other->busy_ns, &a), p->rank, p->rank, time_text(p->waited_ns, &b));
+  else if (other->waited_ns < p->waited_ns / 4)
+    snprintf(text, size, "rank %d is late: it waited only %s for rank %d", p->partner, time_text(other->waited_ns, &a), p->rank);
+  else snprintf(text, size, "both wait: %s the other way", time_text(other->waited_ns, &a));
+  return text;
+}
+
+static const nbc_pair **pairs_of(const nbc_report *r) { /* most waited first; the caller frees */
+  const nbc_pair **pairs = (const nbc_pair **)must(calloc(r->pair_count + 1, sizeof *pairs));
+  for (size_t i = 0; i < r->pair_count; i++) pairs[i] = &r->pairs[i];
+  qsort(pairs, r->pair_count, sizeof *pairs, pair_order);
+  return pairs;
+}
+/* Worth a line: a hundredth of the time in calls. */
+static bool is_worth(const nbc_report *r, const nbc_pair *p) { return p->waited_ns > 0 && share(p->waited_ns, r->call_ns) >= 0.01; }
+
+static void text_pairs(const nbc_report *r, FILE *out) {
+  words a;
+  char why[300];
+  if (!r->pair_count) return;
+  const nbc_pair **pairs = pairs_of(r);
+  if (is_worth(r, pairs[0])) fputs("\nWho waits for whom (point-to-point)\n", out);
+  for (size_t i = 0; i < r->pair_count && i < 6 && is_worth(r, pairs[i]); i++) {
+    fprintf(out, "  rank %d waited %s for rank %d\n", pairs[i]->rank, time_text(pairs[i]->waited_ns, &a), pairs[i]->partner);
+    put_wrapped(out, "     ", why_waited(pairs[i], opposite(r, pairs[i]), why, sizeof why));
+  }
+  free(pairs);
+}
+
+/* ---- heat map: bytes sent, by rank; folded when there are more than 256 ---------------------------- */
+enum { MAP_MOST = 256 };
+static void put_map(FILE *out, const nbc_report *r) {
+  int ranks = 0;
+  for (size_t i = 0; i < r->pair_count; i++) {
+    if (r->pairs[i].rank >= ranks) ranks = r->pairs[i].rank + 1;
+    if (r->pairs[i].partner >= ranks) ranks = r->pairs[i].partner + 1;
+  }
+  const int fold = ranks / MAP_MOST + (ranks % MAP_MOST != 0), cells = fold ? (ranks + fold - 1) / fold : 0;
+  if (cells < 2) return;
+  double *sum = (double *)must(calloc((size_t)cells * (size_t)cells, sizeof *sum)), most = 1;
+  for (size_t i = 0; i < r->pair_count; i++)
+    sum[r->pairs[i].rank / fold * cells + r->pairs[i].partner / fold] += (double)r->pairs[i].sent_bytes;
+  for (int i = 0; i < cells * cells; i++) most = fmax(most, sum[i]);
+  fprintf(out, "<h2>Who sends to whom</h2>\n<p class=\"soft\">Bytes by sender (down) and receiver (across)%s; darkest: most.</p>\n"
+          "<svg class=\"map\" viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"bytes sent between ranks\">"
+          "<rect class=\"ground\" width=\"%d\" height=\"%d\"/>\n",
+          fold > 1 ? ", several neighbouring ranks in one cell" : "", cells, cells, cells, cells);
+  for (int i = 0; i < cells * cells; i++)
+    if (sum[i] > 0) {
+      const int percent = (int)(15 + 85 * log1p(sum[i]) / log1p(most));
+      fprintf(out, "<rect class=\"call\" x=\"%d\" y=\"%d\" width=\"1\" height=\"1\" fill-opacity=\"0.%02d\"/>", i % cells, i / cells,
+              percent > 99 ? 99 : percent);
+    }
+  fputs("\n</svg>\n", out);
+  free(sum);
+}
+
+static void put_pairs(FILE *out, const nbc_report *r) {
+  words a, b;
+  char why[300];
+  if (!r->pair_count) return;
+  const nbc_pair **pairs = pairs_of(r);
+  fputs("<h2>Who waits for whom</h2>\n<div class=\"scroll\"><table><thead><tr><th>rank</th><th>waited for</th><th>time</th>"
+        "<th>received</th><th>why, as far as both reports tell</th></tr></thead><tbody>\n", out);
+  for (size_t i = 0; i < r->pair_count && i < 50; i++) {
+    fprintf(out, "<tr data-table=\"pair\"><td>%d</td><td>%d</td><td>%s</td><td>%s</td><td>", pairs[i]->rank, pairs[i]->partner,
+            time_text(pairs[i]->waited_ns, &a), bytes_text(pairs[i]->received_bytes, &b));
+    put(out, is_worth(r, pairs[i]) ? why_waited(pairs[i], opposite(r, pairs[i]), why, sizeof why) : "");
+    fputs("</td></tr>\n", out);
+  }
+  fputs("</tbody></table></div>\n", out);
+  free(pairs);
+  put_map(out, r);
+}
+
+/* ---- bounds that know of the shared link ------------------------------------------------------------ */
+static void text_joints(const nbc_report *r, FILE *out) {
+  words a;
+  if (!r->joint_count) return;
+  fputs("\nTogether: transfers under way at the same time share their link\n", out);
+  for (size_t i = 0; i < r->joint_count; i++) {
+    const nbc_joint *j = &r->joints[i];
+    fprintf(out, "  %s, %-12s %9llu transfers %9s  hidden %5.1f .. %5.1f %%\n", j->incoming ? "in " : "out", peer_text(j->peer),
+            (unsigned long long)j->count, time_text(j->xfer_ns, &a), 100 * share(j->min_overlap_ns, j->xfer_ns),
+            100 * share(j->max_overlap_ns, j->xfer_ns));
+  }
+}
+
+/* ---- CSV -------------------------------------------------------------------------------------------- */
+static void csv_text(FILE *out, const char *text) {
+  fputc('"', out);
+  for (; text && *text; text++) {
+    if (*text == '"') fputc('"', out);
+    fputc(*text, out);
+  }
+  fputc('"', out);
+}
+static FILE *csv_open(const char *folder, const char *name, char *path, size_t size) {
+  snprintf(path, size, "%.3900s/%s.csv", folder, name);
+  return output_create(path);
+}
+static bool csv_cells(const nbc_report *r, const char *folder) {
+  char path[4096];
+  words w;
+  FILE *out = csv_open(folder, "transfers", path, sizeof path);
+  if (!out) return false;
+  fputs("section,kind,sizes,peer,count,bytes,xfer_ns,min_overlap_ns,max_overlap_ns,case1,case2,case3,waited_ns,available_ns\n", out);
+  for (size_t i = 0; i < r->cell_count; i++) {
+    const nbc_cell *c = &r->cells[i];
+    csv_text(out, r->sections[c->section_index].path);
+    fprintf(out, ",%s,\"%s\",%s,%llu,%llu,%lld,%lld,%lld,%llu,%llu,%llu,%lld,%lld\n", nbc_kind_name(c->kind),
+            class_text(r, c->class_index, &w), nbc_peer_name(c->peer), (unsigned long long)c->t.count,
+            (unsigned long long)c->t.size_bytes, (long long)c->t.xfer_ns, (long long)c->t.min_overlap_ns,
+            (long long)c->t.max_overlap_ns, (unsigned long long)c->t.case_count[0], (unsigned long long)c->t.case_count[1],
+            (unsigned long long)c->t.case_count[2], (long long)c->t.waited_ns, (long long)c->available_ns);
+  }
+  return output_close(out, path);
+}
+static bool csv_calls(const nbc_report *r, const char *folder) {
+  char path[4096];
+  FILE *out = csv_open(folder, "calls", path, sizeof path);
+  if (!out) return false;
+  fputs("section,kind,count,total_ns,min_ns,max_ns\n", out);
+  for (size_t i = 0; i < r->call_count; i++) {
+    csv_text(out, r->sections[r->calls[i].section_index].path);
+    fprintf(out, ",%s,%llu,%lld,%lld,%lld\n", nbc_kind_name(r->calls[i].kind), (unsigned long long)r->calls[i].count,
+            (long long)r->calls[i].total_ns, (long long)r->calls[i].min_ns, (long long)r->calls[i].max_ns);
+  }
+  return output_close(out, path);
+}
+static bool csv_places(const nbc_report *r, const char *folder) {
+  char path[4096];
+  place *places = places_of(r);
+  FILE *out = csv_open(folder, "places", path, sizeof path);
+  if (out) fputs("call,where,module,offset,count,total_ns,max_ns\n", out);
+  for (size_t i = 0; out && i < r->site_count; i++) {
+    const nbc_site *s = places[i].site;
+    csv_text(out, s->call);
+    fputc(',', out);
+    csv_text(out, places[i].where);
+    fputc(',', out);
+    csv_text(out, s->module);
+    fprintf(out, ",%llu,%llu,%lld,%lld\n", (unsigned long long)s->offset, (unsigned long long)s->count, (long long)s->total_ns,
+            (long long)s->max_ns);
+  }
+  free(places);
+  return out && output_close(out, path);
+}
+static bool csv_pairs(const nbc_report *r, const char *folder) {
+  char path[4096];
+  FILE *out = csv_open(folder, "pairs", path, sizeof path);
+  if (!out) return false;
+  fputs("rank,partner,sent_count,sent_bytes,received_count,received_bytes,waited_ns,busy_ns\n", out);
+  for (size_t i = 0; i < r->pair_count; i++) {
+    const nbc_pair *p = &r->pairs[i];
+    fprintf(out, "%d,%d,%llu,%llu,%llu,%llu,%lld,%lld\n", p->rank, p->partner, (unsigned long long)p->sent_count,
+            (unsigned long long)p->sent_bytes, (unsigned long long)p->received_count, (unsigned long long)p->received_bytes,
+            (long long)p->waited_ns, (long long)p->busy_ns);
+  }
+  return output_close(out, path);
+}
+static bool csv_ranks(const run *r, const char *folder) {
+  char path[4096];
+  FILE *out = csv_open(folder, "ranks", path, sizeof path);
+  if (!out) return false;
+  fputs("rank,host,wall_ns,comp_ns,call_ns,count,bytes,xfer_ns,min_overlap_ns,max_overlap_ns\n", out);
+  for (size_t i = 0; i < r->process_count; i++) {
+    const process *p = &r->processes[i];
+    fprintf(out, "%d,", p->rank);
+    csv_text(out, p->host);
+    fprintf(out, ",%lld,%lld,%lld,%llu,%llu,%lld,%lld,%lld\n", (long long)p->wall_ns, (long long)p->comp_ns, (long long)p->call_ns,
+            (unsigned long long)p->t.count, (unsigned long long)p->t.size_bytes, (long long)p->t.xfer_ns,
+            (long long)p->t.min_overlap_ns, (long long)p->t.max_overlap_ns);
+  }
+  return output_close(out, path);
+}
+/* Every table as a file of its own. */
+static bool write_csv(const run *r, const char *folder) {
+  if (mkdir(folder, 0777) != 0 && errno != EEXIST) return false;
+  bool good = csv_cells(r->sum, folder);
+  good = csv_calls(r->sum, folder) && good;
+  good = csv_places(r->sum, folder) && good;
+  good = csv_pairs(r->sum, folder) && good;
+  return csv_ranks(r, folder) && good;
+}
