@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 
 static const char usage_text[] =
-    "usage: nbc see [-o DIR] [--table FILE | --no-table] [--mpi openmpi|mpich] [--print] [LAUNCHER [OPTIONS]] PROGRAM [ARGUMENTS]\n"
+    "usage: nbc see [-o DIR] [--table FILE | --no-table] [--get] [--mpi openmpi|mpich] [--print] [LAUNCHER [OPTIONS]] PROGRAM [ARGUMENTS]\n"
     "       nbc report DIR       nbc diff BEFORE AFTER      nbc predict DIR      nbc get [LAUNCHER [OPTIONS]] PROGRAM [ARGUMENTS]\n"
     "       nbc table [--mpi openmpi|mpich] [--again] [--print]                  nbc doctor            nbc completion\n";
 static const char help_text[] =
@@ -30,6 +30,7 @@ static const char help_text[] =
     "  completion  for bash: eval \"$(nbc completion)\"\n"
     "  -o DIR      where the reports go (nbc-PROGRAM-1, -2, ...)\n"
     "  --table FILE, --no-table  a table of your own; none: no minimum is claimed then\n"
+    "  --get       with progress made beside it, as by nbc get: then compare by nbc diff\n"
     "  --mpi NAME  for programs that do not show which MPI they use, such as scripts\n"
     "  --print     print the command line instead of running it\n"
     "LAUNCHER is mpirun, mpiexec (also .openmpi, .mpich, .hydra) or srun; without one the program runs alone.\n"
@@ -300,7 +301,7 @@ static char *table_for(mpi m, bool again, bool print) {
 /* ---- see and get ------------------------------------------------------------------------------------- */
 typedef struct wishes {
   const char *folder, *table;
-  bool no_table, print, gets;
+  bool no_table, print, with_progress;
   mpi mpi;
 } wishes;
 
@@ -313,6 +314,7 @@ static int take_wishes(wishes *o, char **argv, int argc) {
     else if (is(argv[i], "--mpi") && more) o->mpi = mpi_called(argv[++i]);
     else if (is(argv[i], "--no-table")) o->no_table = true;
     else if (is(argv[i], "--print")) o->print = true;
+    else if (is(argv[i], "--get")) o->with_progress = true;
     else fail(2, "%s is no option of this (nbc --help)", argv[i]);
   }
   if (i == argc) fail(2, "which program? (nbc --help)");
@@ -357,7 +359,7 @@ static void set(words *w, words *exports, launcher l, mpi m, const char *name, c
 }
 
 static int see(char **argv, int argc, bool gets) {
-  wishes o = {.gets = gets};
+  wishes o = {.no_table = false};
   argv += take_wishes(&o, argv, argc);
   argc = 0;
   while (argv[argc]) argc++;
@@ -365,6 +367,7 @@ static int see(char **argv, int argc, bool gets) {
   const int at = l == ALONE ? 0 : program_at(argv, argc);
   const mpi m = decide_mpi(&o, l, argv[0], argv[at]);
   char *preload = need_own(text(gets ? "libnbc_progress_%s.so" : "libnbc_overlap_%s.so", mpi_suffix[m]));
+  if (o.with_progress && !gets) preload = text("%s:%s", preload, need_own(text("libnbc_progress_%s.so", mpi_suffix[m])));
   const char *folder = gets ? NULL : o.folder ? o.folder : new_folder(argv[at]);
   const char *table = gets || o.no_table ? NULL : o.table ? o.table : table_for(m, false, o.print);
   words w = {NULL, 0}, exports = {NULL, 0};
@@ -451,7 +454,7 @@ static int doctor(void) {
 static int completion(void) {
   puts("_nbc() {\n  local cur=${COMP_WORDS[COMP_CWORD]}\n  if [ \"$COMP_CWORD\" = 1 ]; then\n"
        "    COMPREPLY=($(compgen -W 'see report diff predict get table doctor completion --help' -- \"$cur\"))\n"
-       "  elif [[ $cur = -* ]]; then\n    COMPREPLY=($(compgen -W '-o --table --no-table --mpi --print --again' -- \"$cur\"))\n"
+       "  elif [[ $cur = -* ]]; then\n    COMPREPLY=($(compgen -W '-o --table --no-table --get --mpi --print --again' -- \"$cur\"))\n"
        "  else\n    COMPREPLY=($(compgen -f -c -- \"$cur\"))\n  fi\n}\ncomplete -o filenames -F _nbc nbc");
   return 0;
 }

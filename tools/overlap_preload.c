@@ -42,9 +42,11 @@
    WHAT IS A TRANSFER, AND WHEN
    A preload sees calls, not the wire. A transfer begins when the call that posts it is entered and
    ends when the call that completes it returns: the widest window, so that the minimum overlap
-   stays a minimum. What MPI moves before a receive is posted or after a send is complete (small
-   messages are buffered) is outside of the window and outside of the report. A call that fails
-   moves nothing.
+   stays a minimum. That a send is complete does not tell that its data has arrived (small messages
+   are buffered): up to the table's eager size, and when the window is shorter than the transfer, only
+   its begin counts as seen, and all of it or nothing may have been hidden. A receive of such a size may
+   have come before it was posted: no minimum. The same for collectives of which a process sees one
+   side only, and for puts up to a local flush or a fence. A call that fails moves nothing.
      point-to-point  count x size of the type; receives by the bytes that came, known at completion
                      (MPI_Isendrecv, partitioned: as posted). Nothing from or to MPI_PROC_NULL.
                      Freed while active: case 3.
@@ -58,7 +60,8 @@
 
    ENDS. The report is written inside MPI_Finalize; without it, when the program calls exit, _exit,
    quick_exit, abort or MPI_Abort, or dies of SIGABRT, SIGTERM, SIGINT, SIGSEGV, SIGBUS, SIGFPE or
-   SIGILL, as far as the program left these to the system or to the MPI, whose own action follows.
+   SIGILL, as far as the program left these to the system or to the MPI, whose own action follows. A
+   signal that arrives in this library's own work waits for its end; only a fault in it ends without.
    After SIGKILL there is none: some MPIs kill so what is left of a run in which one process failed.
    Children of fork write nothing; what MPI_Comm_spawn starts is a run of its own.
 
@@ -66,8 +69,13 @@
    Each wrapper defines MPI_X and PMPI_X and calls the next PMPI_X in link order: Fortran libraries
    reach C either way (Open MPI's call PMPI_X, MPICH's call MPI_X), so all of mpif.h, `use mpi`,
    `use mpi_f08` and C++ pass here exactly once. Other PMPI tools must come first in LD_PRELOAD.
-   Two clock readings per call, no allocation per call (a longer request array than ever before
-   enlarges a buffer), a lock only under MPI_THREAD_MULTIPLE. */
+   Two clock readings per call, no allocation per call (a longer request array, more open transfers,
+   places or partners than ever before enlarge a table: 2^24 open transfers at most), a lock only under
+   MPI_THREAD_MULTIPLE. What all this costs is calibrated at start, kept apart from computation and
+   communication, and said in the report.
+   FILES  overlap_preload_state.h, _calling.h (threads, enter and leave), _sites.h (places), _peers.h
+   (communicators), _pairs.h (who with whom), _transfers.h, _wrap.h, _calls.h, _calls_once.h (all
+   wrappers), _settings.h, _nics.h, _report.h, _ends.h (exit, signals). */
 #ifndef _GNU_SOURCE
 #  define _GNU_SOURCE
 #endif

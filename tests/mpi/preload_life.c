@@ -7,6 +7,7 @@
      window    the same with windows and puts
      handed    one thread posts, another waits for each request
      comms     messages over very many communicators, then CPU time per round, with one and with all
+     memory    300 living threads that have called MPI once: resident memory per thread
      dups      MPI_Comm_dup and MPI_Comm_free, CPU time per pair */
 #ifndef _GNU_SOURCE
 #  define _GNU_SOURCE
@@ -130,6 +131,38 @@ static void dups(void) {
   fprintf(stderr, "dup and free %.0f ns\n", best_s / 500 * 1e9);
 }
 
+/* ---- memory ---- */
+enum { THREADS = 300 };
+static pthread_barrier_t all_called, may_end;
+static void *calls_once(void *unused) {
+  int flag;
+  (void)unused;
+  MPI_Iprobe(0, 5, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
+  pthread_barrier_wait(&all_called);
+  pthread_barrier_wait(&may_end);
+  return NULL;
+}
+static long resident_kib(void) {
+  char line[256];
+  long kib = 0;
+  FILE *in = fopen("/proc/self/status", "r");
+  while (in && fgets(line, sizeof line, in))
+    if (sscanf(line, "VmRSS: %ld", &kib) == 1) break;
+  if (in) fclose(in);
+  return kib;
+}
+static void memory(void) {
+  static pthread_t threads[THREADS];
+  pthread_barrier_init(&all_called, NULL, THREADS + 1);
+  pthread_barrier_init(&may_end, NULL, THREADS + 1);
+  const long before_kib = resident_kib();
+  for (int i = 0; i < THREADS; i++) pthread_create(&threads[i], NULL, calls_once, NULL);
+  pthread_barrier_wait(&all_called);
+  fprintf(stderr, "%ld KiB per thread\n", (resident_kib() - before_kib) / THREADS);
+  pthread_barrier_wait(&may_end);
+  for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+}
+
 static void windows(void) {
   for (int i = 0; i < 300; i++) {
     static int place[4], value = 7;
@@ -147,7 +180,8 @@ int main(int argc, char **argv) {
   int level;
   pthread_t other;
   MPI_Init_thread(&argc, &argv,
-                  is(scene, "reuse") || is(scene, "handed") ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE,
+                  is(scene, "reuse") || is(scene, "handed") || is(scene, "memory") ? MPI_THREAD_MULTIPLE
+                                                                                   : MPI_THREAD_SINGLE,
                   &level);
   if (is(scene, "loop") || is(scene, "poll")) until_signal(is(scene, "poll"), argv[2]);
   if ((is(scene, "reuse") || is(scene, "handed")) && level < MPI_THREAD_MULTIPLE) {
@@ -161,6 +195,7 @@ int main(int argc, char **argv) {
     wait_for_all();
     pthread_join(other, NULL);
   }
+  if (is(scene, "memory")) memory();
   if (is(scene, "window")) windows();
   if (is(scene, "comms")) many_communicators();
   if (is(scene, "dups")) dups();

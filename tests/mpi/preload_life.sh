@@ -55,6 +55,15 @@ dups() { # mpi
   if [ $((with - without)) -lt 2000 ]; then ok "$1: dup, bcast and free cost $without ns, $with with the preload"
   else bad "$1: dup, bcast and free cost $without ns, $with with the preload: more than 2 us added"; fi
 }
-each() { signals "$1" loop 100; signals "$1" poll 30; reuse "$1"; window "$1"; handed "$1"; comms "$1"; dups "$1"; }
+memory() { # mpi
+  reports=$work/$1.memory
+  mkdir "$reports"
+  run "$1" 1 "$B/tests/mpi/preload_life.$1" memory 2>"$reports/without" >/dev/null
+  measured "$1" 1 "$B/tests/mpi/preload_life.$1" memory 2>"$reports/with" >/dev/null
+  without=$(sed -n 's/ KiB per thread//p' "$reports/without") with=$(sed -n 's/ KiB per thread//p' "$reports/with")
+  if [ $((with - without)) -le 64 ]; then ok "$1: an idle thread has $without KiB, $with with the preload"
+  else bad "$1: an idle thread has $without KiB, $with with the preload: more than 64 added"; fi
+}
+each() { memory "$1"; signals "$1" loop 100; signals "$1" poll 30; reuse "$1"; window "$1"; handed "$1"; comms "$1"; dups "$1"; }
 each_mpi each
 finish
