@@ -226,6 +226,16 @@ static void reports_of_this_library_are_read(void) {
   nbc_table_free(table);
 }
 
+/* Between two measured numbers of threads, the speed is interpolated, not the time. */
+static void scaling_is_interpolated_in_speeds(void) {
+  fill(&rows[0]); /* 16 cores */
+  in.scaling_size = 2;
+  in.scaling_threads[0] = 14, in.scaling_threads[1] = 16;
+  in.scaling_s[0] = 3, in.scaling_s[1] = 1;
+  CHECK(nbc_dedicated_predict(&in, true, &out, &err) == NBC_OK);
+  CHECK_NEAR(out.comp_s, in.comp_s * 1.5, 1e-9); /* 1 / mean(1/3, 1) = 1.5; mean(3, 1) = 2 */
+}
+
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(thesis_cases);
@@ -235,5 +245,6 @@ int main(int argc, char **argv) {
   RUN(parameter_files_are_read);
   RUN(mpip_reports_are_read);
   RUN(reports_of_this_library_are_read);
+  RUN(scaling_is_interpolated_in_speeds);
   return TEST_END();
 }

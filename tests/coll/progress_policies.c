@@ -291,6 +291,26 @@ static void hidden_work_is_seen_as_hidden(void) {
   nbc_threads_destroy(world);
 }
 
+/* An engine serves a transport as long as one communicator is left on it. */
+static void a_transport_is_kept_until_its_last_communicator_goes(void) {
+  nbc_progress *const progress = engine(NBC_POLICY_TIMER);
+  const nbc_threads_desc desc = {.size = 2};
+  nbc_comm *comms[2][2];
+  nbc_request *requests[2];
+  CHECK(nbc_threads_create(&desc, &world) == NBC_OK);
+  for (int r = 0; r < 2; r++)
+    for (uint32_t i = 0; i < 2; i++) {
+      const nbc_comm_desc d = {.transport = nbc_threads_rank(world, r), .id = i, .progress = progress};
+      CHECK(nbc_comm_create(&d, &comms[r][i], NULL) == NBC_OK);
+    }
+  for (int r = 0; r < 2; r++) nbc_comm_destroy(comms[r][0]);
+  for (int r = 0; r < 2; r++) CHECK(nbc_ibarrier(comms[r][1], &requests[r]) == NBC_OK);
+  for (int r = 0; r < 2; r++) CHECK(nbc_coll_wait(&requests[r], 20000000000) == NBC_OK);
+  for (int r = 0; r < 2; r++) nbc_comm_destroy(comms[r][1]);
+  CHECK(nbc_progress_destroy(progress) == NBC_OK);
+  nbc_threads_destroy(world);
+}
+
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(policy_none);
@@ -303,5 +323,6 @@ int main(int argc, char **argv) {
   RUN(layouts_are_checked);
   RUN(recorders_hear_workers);
   RUN(hidden_work_is_seen_as_hidden);
+  RUN(a_transport_is_kept_until_its_last_communicator_goes);
   return TEST_END();
 }

@@ -209,6 +209,24 @@ static void bad_choices_are_named(void) {
         strstr(err.text, "/nonexistent/choice"));
 }
 
+/* The root of a flat broadcast is kept busy by its network interface for max(g, n G) per message; a
+   reduction and a copy cost their time per byte. */
+static void gaps_reductions_and_copies_are_priced(void) {
+  const nbc_loggp m = {1000, 10, 500, 0.1, 0.25, 0.5};
+  build(NBC_COLL_BCAST, NBC_ALGO_LINEAR, 4, 8, 0);
+  CHECK_NEAR(price(4, &m), 10 + 2 * 500 + 1000 + 0.8 + 10, 1e-6);
+  drop(4);
+  build(NBC_COLL_BCAST, NBC_ALGO_LINEAR, 4, 100000, 0);
+  CHECK_NEAR(price(4, &m), 10 + 2 * 10000 + 1000 + 10000 + 10, 1e-6);
+  drop(4);
+  build(NBC_COLL_REDUCE, NBC_ALGO_LINEAR, 2, 4000, 0);
+  CHECK_NEAR(price(2, &m), 10 + 1000 + 400 + 10 + 4000 * 0.25, 1e-6);
+  drop(2);
+  build(NBC_COLL_ALLREDUCE, NBC_ALGO_LINEAR, 1, 4000, 0);
+  CHECK_NEAR(price(1, &m), 4000 * 0.5, 1e-6);
+  drop(1);
+}
+
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(schedules_print_as_text);
@@ -218,5 +236,6 @@ int main(int argc, char **argv) {
   RUN(large_allreduce_prefers_the_ring);
   RUN(choice_is_read_and_followed);
   RUN(bad_choices_are_named);
+  RUN(gaps_reductions_and_copies_are_priced);
   return TEST_END();
 }

@@ -132,6 +132,82 @@ static void bad_values_are_refused(void) {
   nbc_threads_destroy(world);
 }
 
+/* ---- a machine on which the winner is known: time passes only when a message is posted ----------- */
+typedef struct virtual_time {
+  nbc_transport t;
+  const nbc_transport *inner;
+  int64_t now_ns;
+} virtual_time;
+static int64_t virtual_now(void *ctx) { return ((virtual_time *)ctx)->now_ns; }
+static nbc_status virtual_isend(void *ctx, const void *buffer, uint64_t bytes, int peer, uint64_t tag, nbc_op *op) {
+  virtual_time *const v = ctx;
+  v->now_ns += 1000 + (int64_t)bytes;
+  return v->inner->isend(v->inner->ctx, buffer, bytes, peer, tag, op);
+}
+static nbc_status virtual_irecv(void *ctx, void *buffer, uint64_t bytes, int peer, uint64_t tag, nbc_op *op) {
+  const virtual_time *const v = ctx;
+  return v->inner->irecv(v->inner->ctx, buffer, bytes, peer, tag, op);
+}
+static nbc_status virtual_progress(void *ctx) {
+  const virtual_time *const v = ctx;
+  return v->inner->progress(v->inner->ctx);
+}
+enum { VIRTUAL_SIZE = 5, VIRTUAL_BYTES = 64 };
+static nbc_choice virtual_table;
+static nbc_status tune_in_virtual_time(nbc_transport *t, void *user) {
+  virtual_time v = {.inner = t};
+  (void)user;
+  v.t.name = "virtual", v.t.ctx = &v, v.t.rank = t->rank, v.t.size = t->size, v.t.now_ns = virtual_now;
+  v.t.isend = virtual_isend, v.t.irecv = virtual_irecv, v.t.progress = virtual_progress;
+  const nbc_comm_desc d = {.transport = &v.t};
+  const nbc_tune_desc tune_desc = {.max_bytes = VIRTUAL_BYTES, .reps = 1, .limit_ns = INT64_MAX};
+  nbc_comm *comm;
+  static nbc_choice others[VIRTUAL_SIZE];
+  nbc_status status = nbc_comm_create(&d, &comm, NULL);
+  if (!status) status = nbc_tune(comm, &tune_desc, t->rank ? &others[t->rank] : &virtual_table, NULL);
+  nbc_comm_destroy(comm);
+  return status;
+}
+/* What the slowest rank posts. */
+static int64_t virtual_cost_ns(nbc_coll coll, nbc_algo algo, uint64_t segment_bytes, int radix) {
+  int64_t most_ns = 0;
+  for (int r = 0; r < VIRTUAL_SIZE; r++) {
+    const nbc_schedule_desc d = {.coll = coll, .algo = algo, .size = VIRTUAL_SIZE, .rank = r,
+                                 .count = VIRTUAL_BYTES / 4, .elem_bytes = 4,
+                                 .segment_bytes = segment_bytes, .radix = radix};
+    nbc_schedule *s;
+    int64_t sum_ns = 0;
+    CHECK(nbc_schedule_build(&d, &s, NULL) == NBC_OK);
+    for (uint32_t i = 0; i < s->node_count; i++)
+      if (s->nodes[i].type == NBC_NODE_SEND) sum_ns += 1000 + (int64_t)s->nodes[i].size_bytes;
+    if (sum_ns > most_ns) most_ns = sum_ns;
+    nbc_schedule_free(s);
+  }
+  return most_ns;
+}
+static void the_fastest_wins(void) {
+  const nbc_threads_desc desc = {.size = VIRTUAL_SIZE};
+  nbc_threads *world;
+  int differ = 0;
+  CHECK(nbc_threads_create(&desc, &world) == NBC_OK);
+  CHECK(nbc_threads_run(world, tune_in_virtual_time, NULL) == NBC_OK);
+  nbc_threads_destroy(world);
+  static const nbc_coll colls[] = {NBC_COLL_BCAST, NBC_COLL_REDUCE, NBC_COLL_ALLREDUCE, NBC_COLL_SCAN};
+  for (int c = 0; c < 4; c++) {
+    const nbc_choice_rule *rule = virtual_table.rules;
+    while (rule->coll != colls[c]) rule++;
+    CHECK(rule->max_size == VIRTUAL_SIZE);
+    const int64_t taken_ns = virtual_cost_ns(colls[c], rule->algo, rule->segment_bytes, rule->radix);
+    for (int a = 1; a < NBC_ALGO_COUNT; a++) {
+      if (!nbc_schedule_supports(colls[c], (nbc_algo)a, VIRTUAL_SIZE, false)) continue;
+      const int64_t d_ns = virtual_cost_ns(colls[c], (nbc_algo)a, 0, 0);
+      CHECK(taken_ns <= d_ns);
+      differ += d_ns > taken_ns;
+    }
+  }
+  CHECK(differ >= 4); /* else there was nothing to choose */
+}
+
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(all_ranks_agree);
@@ -139,5 +215,6 @@ int main(int argc, char **argv) {
   RUN(the_environment_names_a_table);
   RUN(time_limit_leaves_the_built_in_rules);
   RUN(bad_values_are_refused);
+  RUN(the_fastest_wins);
   return TEST_END();
 }

@@ -115,6 +115,29 @@ static void writing_to_a_full_disk_is_an_error(void) {
   nbc_report_free(r);
 }
 
+/* Bin b of a distribution counts values in [2^(b-1), 2^b) ns, bin 0 zeros, the last all above. */
+static void distributions_have_the_bins_they_promise(void) {
+  static const struct { int64_t comp_ns; int bin; } cases[] = {
+      {0, 0}, {1, 1}, {2, 2}, {3, 2}, {4, 3}, {127, 7}, {128, 8}, {INT64_C(1) << 50, NBC_HIST_BINS - 1}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    nbc_monitor_desc desc;
+    memset(&desc, 0, sizeof desc);
+    sim s = sim_create(100, 1, desc);
+    const int64_t t_ns = 10 + cases[i].comp_ns;
+    nbc_call_enter_at(s.me, NBC_KIND_ISEND, 0);
+    nbc_xfer_begin_at(s.me, 1, 50, NBC_KIND_ISEND, NBC_PEER_OTHER_NODE, 0);
+    nbc_call_exit_at(s.me, 10);
+    nbc_call_enter_at(s.me, NBC_KIND_WAIT, t_ns);
+    nbc_xfer_end_at(s.me, 1, t_ns + 5);
+    nbc_call_exit_at(s.me, t_ns + 5);
+    nbc_report *r = sim_report(&s, t_ns + 5);
+    CHECK(r->cell_count == 1 && r->cells[0].available_ns == cases[i].comp_ns);
+    for (int b = 0; b < NBC_HIST_BINS; b++) CHECK(r->cells[0].available_count[b] == (b == cases[i].bin));
+    nbc_report_free(r);
+    sim_destroy(&s);
+  }
+}
+
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(sections_are_exclusive_and_add_up);
@@ -122,5 +145,6 @@ int main(int argc, char **argv) {
   RUN(other_size_classes_are_refused_with_the_rank);
   RUN(text_says_what_was_hidden_and_where);
   RUN(writing_to_a_full_disk_is_an_error);
+  RUN(distributions_have_the_bins_they_promise);
   return TEST_END();
 }

@@ -120,6 +120,22 @@ static void computation_seen_between_two_stamps_is_never_denied(void) {
   nbc_monitor_destroy(m);
 }
 
+/* The sum began when its first process did, and its clock is as bad as the worst. */
+static void the_earliest_start_and_the_worst_clock_count(void) {
+  static const int order[][3] = {{0, 1, 2}, {2, 1, 0}, {1, 2, 0}};
+  for (int k = 0; k < 3; k++) {
+    nbc_report *sum = new_sum();
+    for (int i = 0; i < 3; i++) {
+      nbc_report *one = make("heat", "node1");
+      one->start_unix_s = 1000 + order[k][i], one->clock_rate_err_ppm = 5 + order[k][i];
+      add(sum, one, NBC_OK);
+    }
+    CHECK_NEAR(sum->start_unix_s, 1000, 0);
+    CHECK_NEAR(sum->clock_rate_err_ppm, 7, 0);
+    nbc_report_free(sum);
+  }
+}
+
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(processes_that_did_nothing_count_too);
@@ -127,5 +143,6 @@ int main(int argc, char **argv) {
   RUN(other_classes_add_nothing);
   RUN(texts_of_any_bytes);
   RUN(computation_seen_between_two_stamps_is_never_denied);
+  RUN(the_earliest_start_and_the_worst_clock_count);
   return TEST_END();
 }
