@@ -24,6 +24,10 @@
                         N, or N,N,...   cores by number: the n-th rank of a node takes the n-th
      NBC_PROGRESS_LEVEL multiple (default)  ask the MPI for MPI_THREAD_MULTIPLE
                         serialized          for MPI_THREAD_SERIALIZED: every call goes through one lock
+     NBC_COLLECTIVES    mpi (default)       nonblocking collectives stay the MPI's, which the worker drives
+                        ours                those of nbc_overlap.h take their place
+                        FILE                those that a table of algorithms names do, up to the bytes that it
+                                            names (bench_nbc --tune writes one; nbc_choice_read)
      NBC_PROGRESS_SAY   1 (default)  one line by rank 0 about what was chosen, one by who got nothing
                         0 nothing    2 also one line per process at the end: what the worker did
      NBC_PEERS          0: no communication of ours in MPI_Init (some programs of the world are not
@@ -39,6 +43,17 @@
    (MPI_Init: MPI_THREAD_SINGLE). When the MPI grants MPI_THREAD_SERIALIZED, every MPI call goes
    through one lock of this library; when it grants less, there is no worker. Both are said. User-
    defined operators of nonblocking reductions may run in the worker, as in any MPI that progresses.
+
+   COLLECTIVES. With NBC_COLLECTIVES, MPI_Ibcast, Ireduce, Iallreduce, Ireduce_scatter(_block), Igather(v),
+   Iscatter(v), Iallgather(v), Ialltoall(v, w), Iscan, Iexscan and Ibarrier run as schedules of ours on
+   communicators made by MPI_COMM_WORLD's processes, with any datatype, MPI_IN_PLACE, large counts, and
+   in reductions any operator on named types. Their requests are generalized requests of the MPI, so
+   every call on requests does with them what it does with others. Orders of summation do not depend
+   on the order of arrival: results are the same in every run. The MPI's own stay: on intercommunicators,
+   on communicators from MPI_Comm_idup, MPI_Intercomm_create or a spawn, on the 1025th and further ones
+   alive, neighbourhood and persistent collectives, reductions of derived types or with more than 16
+   operators; and the blocking ones. Needed: a worker in every process, MPI_THREAD_MULTIPLE. Making a
+   communicator takes two more MPI_Allreduce.
 
    WHAT IS IN FLIGHT: requests from the call that returns them to the one that completes or frees them
    (persistent ones: since they were started), and windows until they are freed, since another process
@@ -240,6 +255,13 @@ static int64_t known_put(MPI_Request request, bool active);
     if (c->active && rc == MPI_SUCCESS) known_put(*made, false);                                   \
     return rc;                                                                                     \
   }
+#define GROWS(name, parameters, arguments, made)                                                   \
+  DEFINE(name, parameters) {                                                                       \
+    ENTER;                                                                                         \
+    const int rc = NEXT(name) arguments;                                                           \
+    if (c->active && rc == MPI_SUCCESS) progress_coll_made(*made);                                 \
+    return rc;                                                                                     \
+  }
 #define OWN(name, parameters, arguments)
 #include "progress_calls.h" /* made from mpi.h by progress_preload_calls.awk */
 
@@ -402,44 +424,93 @@ static int64_t ended_of_some(int done, const int which[], const MPI_Request requ
   return sum;
 }
 
+/* While collectives of ours are under way, whoever waits drives them, between tests: the worker stands aside. */
+static inline void help(const call *c) {
+  if (c->active && UNLIKELY(progress_coll_active())) progress_coll_poll();
+}
+/* The same in a loop: with more processes than cores, those that wait must let the others work. */
+static inline void help_again(const call *c, int *tries) {
+  if (++*tries > 100) sched_yield();
+  help(c);
+}
+static inline bool must_help(const call *c) { return c->active && UNLIKELY(progress_coll_active()); }
+
+/* Open MPI 4.1, at every level above MPI_THREAD_SINGLE: MPI_Waitall never returns when one of the requests ends
+   with an error. A program that did not ask for threads must not meet that because we did. */
+#ifdef OPEN_MPI
+static const bool waitall_is_sound = false;
+#else
+static const bool waitall_is_sound = true;
+#endif
+static int wait_all(const call *c, int count, MPI_Request requests[], MPI_Status statuses[]) {
+  int rc, flag = 0, tries = 0;
+  if (waitall_is_sound && !must_help(c)) return NEXT(Waitall)(count, requests, statuses);
+  do {
+    help_again(c, &tries);
+    rc = NEXT(Testall)(count, requests, &flag, statuses);
+  } while (rc == MPI_SUCCESS && !flag);
+  return rc;
+}
+static int wait_one(const call *c, MPI_Request *request, MPI_Status *status) {
+  int rc = MPI_SUCCESS, flag = 0, tries = 0;
+  while (rc == MPI_SUCCESS && !flag) {
+    if (!must_help(c)) return NEXT(Wait)(request, status);
+    help_again(c, &tries);
+    rc = NEXT(Test)(request, &flag, status);
+  }
+  return rc;
+}
+static int wait_any(const call *c, int count, MPI_Request requests[], int *index, MPI_Status *status) {
+  int rc = MPI_SUCCESS, flag = 0, tries = 0;
+  while (rc == MPI_SUCCESS && !flag) {
+    if (!must_help(c)) return NEXT(Waitany)(count, requests, index, status);
+    help_again(c, &tries);
+    rc = NEXT(Testany)(count, requests, index, &flag, status);
+  }
+  return rc;
+}
+static int wait_some(const call *c, int count, MPI_Request requests[], int *done, int which[], MPI_Status statuses[]) {
+  int rc = MPI_SUCCESS, tries = 0;
+  *done = 0;
+  while (rc == MPI_SUCCESS && *done == 0) {
+    if (!must_help(c)) return NEXT(Waitsome)(count, requests, done, which, statuses);
+    help_again(c, &tries);
+    rc = NEXT(Testsome)(count, requests, done, which, statuses);
+  }
+  return rc;
+}
+static int test_some(const call *c, int count, MPI_Request requests[], int *done, int which[], MPI_Status statuses[]) {
+  help(c);
+  return NEXT(Testsome)(count, requests, done, which, statuses);
+}
+
 DEFINE(Wait, (MPI_Request * request, MPI_Status *status)) {
   ENTER;
   const MPI_Request before = c->active && request ? *request : MPI_REQUEST_NULL;
-  const int rc = NEXT(Wait)(request, status);
+  const int rc = wait_one(c, request, status);
   if (before != MPI_REQUEST_NULL && (rc == MPI_SUCCESS || *request == MPI_REQUEST_NULL)) c->change = -ended(before, *request);
   return rc;
 }
 DEFINE(Test, (MPI_Request * request, int *flag, MPI_Status *status)) {
   ENTER;
   const MPI_Request before = c->active && request ? *request : MPI_REQUEST_NULL;
+  help(c);
   const int rc = NEXT(Test)(request, flag, status);
   if (before == MPI_REQUEST_NULL) return rc;
   if (rc == MPI_SUCCESS ? *flag : *request == MPI_REQUEST_NULL) c->change = -ended(before, *request);
   return rc;
 }
-/* Open MPI 4.1, at every level above MPI_THREAD_SINGLE: MPI_Waitall never returns when one of the requests ends
-   with an error. A program that did not ask for threads must not meet that because we did. */
-static int wait_all(int count, MPI_Request requests[], MPI_Status statuses[]) {
-#ifdef OPEN_MPI
-  int rc, flag = 0;
-  do rc = NEXT(Testall)(count, requests, &flag, statuses);
-  while (rc == MPI_SUCCESS && !flag);
-  return rc;
-#else
-  return NEXT(Waitall)(count, requests, statuses);
-#endif
-}
-
 DEFINE(Waitall, (int count, MPI_Request requests[], MPI_Status statuses[])) {
   ENTER;
   const int64_t before = c->active && count > 0 && requests ? not_null(count, requests) : 0;
-  const int rc = before ? wait_all(count, requests, statuses) : NEXT(Waitall)(count, requests, statuses);
+  const int rc = before ? wait_all(c, count, requests, statuses) : NEXT(Waitall)(count, requests, statuses);
   if (before) c->change = -ended_of_all(rc, before, count, requests);
   return rc;
 }
 DEFINE(Testall, (int count, MPI_Request requests[], int *flag, MPI_Status statuses[])) {
   ENTER;
   const int64_t before = c->active && count > 0 && requests ? not_null(count, requests) : 0;
+  help(c);
   const int rc = NEXT(Testall)(count, requests, flag, statuses);
   if (before && (rc != MPI_SUCCESS || *flag)) c->change = -ended_of_all(rc, before, count, requests);
   return rc;
@@ -447,7 +518,7 @@ DEFINE(Testall, (int count, MPI_Request requests[], int *flag, MPI_Status status
 DEFINE(Waitany, (int count, MPI_Request requests[], int *index, MPI_Status *status)) {
   ENTER;
   const int64_t before = c->active && count > 0 && requests ? not_null(count, requests) : 0;
-  const int rc = NEXT(Waitany)(count, requests, index, status);
+  const int rc = wait_any(c, count, requests, index, status);
   if (!before) return rc;
   if (rc != MPI_SUCCESS)
     c->change = -ended_of_all(rc, before, count, requests);
@@ -458,6 +529,7 @@ DEFINE(Waitany, (int count, MPI_Request requests[], int *index, MPI_Status *stat
 DEFINE(Testany, (int count, MPI_Request requests[], int *index, int *flag, MPI_Status *status)) {
   ENTER;
   const int64_t before = c->active && count > 0 && requests ? not_null(count, requests) : 0;
+  help(c);
   const int rc = NEXT(Testany)(count, requests, index, flag, status);
   if (!before) return rc;
   if (rc != MPI_SUCCESS)
@@ -467,11 +539,11 @@ DEFINE(Testany, (int count, MPI_Request requests[], int *index, int *flag, MPI_S
   return rc;
 }
 #define P_SOME int count, MPI_Request requests[], int *done, int which[], MPI_Status statuses[]
-#define SOME(name)                                                                                 \
+#define SOME(name, how)                                                                            \
   DEFINE(name, (P_SOME)) {                                                                         \
     ENTER;                                                                                         \
     const int64_t before = c->active && count > 0 && requests ? not_null(count, requests) : 0;     \
-    const int rc = NEXT(name)(count, requests, done, which, statuses);                             \
+    const int rc = how(c, count, requests, done, which, statuses);                                 \
     if (!before) return rc;                                                                        \
     if (rc != MPI_SUCCESS)                                                                         \
       c->change = -ended_of_all(rc, before, count, requests);                                      \
@@ -479,8 +551,8 @@ DEFINE(Testany, (int count, MPI_Request requests[], int *index, int *flag, MPI_S
       c->change = -ended_of_some(*done, which, requests);                                          \
     return rc;                                                                                     \
   }
-SOME(Waitsome)
-SOME(Testsome)
+SOME(Waitsome, wait_some)
+SOME(Testsome, test_some)
 #undef SOME
 #undef P_SOME
 
@@ -513,11 +585,72 @@ DEFINE(Request_free, (MPI_Request * request)) {
   return rc;
 }
 
+DEFINE(Request_get_status, (MPI_Request request, int *flag, MPI_Status *status)) {
+  ENTER;
+  help(c);
+  return NEXT(Request_get_status)(request, flag, status);
+}
+
 DEFINE(Win_free, (MPI_Win * win)) {
   ENTER;
   const int rc = NEXT(Win_free)(win);
   c->change = rc == MPI_SUCCESS ? -1 : 0;
   return rc;
+}
+
+/* ---- collectives, communicators, operators: what may be ours --------------------------------------- */
+#define ICOLL(name, kind_, parameters, arguments, ...)                                             \
+  ICOLL_(name, kind_, parameters, arguments, __VA_ARGS__)
+#define ICOLL_(name, kind_, parameters, arguments, ...)                                            \
+  DEFINE(name, parameters) {                                                                       \
+    ENTER;                                                                                         \
+    int rc = MPI_SUCCESS;                                                                          \
+    const progress_call whole = {.kind = PROGRESS_##kind_, .comm = comm, __VA_ARGS__};              \
+    if (!c->active || !progress_coll_start(&whole, request, &rc)) rc = NEXT(name) arguments;       \
+    c->change = rc == MPI_SUCCESS;                                                                 \
+    return rc;                                                                                     \
+  }
+#define COUNT int
+#define DISP  int
+#define LARGE false
+#define N(x)  x
+#include "progress_preload_icoll.h"
+#undef COUNT
+#undef DISP
+#undef LARGE
+#undef N
+#if MPI_VERSION >= 4 && !defined(OPEN_MPI)
+#  define COUNT MPI_Count
+#  define DISP  MPI_Aint
+#  define LARGE true
+#  define N(x)  x##_c
+#  include "progress_preload_icoll.h"
+#endif
+DEFINE(Ibarrier, (MPI_Comm comm, MPI_Request *request)) {
+  ENTER;
+  int rc = MPI_SUCCESS;
+  const progress_call whole = {.kind = PROGRESS_BARRIER, .comm = comm};
+  if (!c->active || !progress_coll_start(&whole, request, &rc)) rc = NEXT(Ibarrier)(comm, request);
+  c->change = rc == MPI_SUCCESS;
+  return rc;
+}
+DEFINE(Comm_free, (MPI_Comm * comm)) {
+  ENTER;
+  if (c->active && comm && *comm != MPI_COMM_NULL) progress_coll_freed(*comm, false);
+  return NEXT(Comm_free)(comm);
+}
+DEFINE(Comm_disconnect, (MPI_Comm * comm)) {
+  ENTER;
+  if (c->active && comm && *comm != MPI_COMM_NULL) progress_coll_freed(*comm, true);
+  return NEXT(Comm_disconnect)(comm);
+}
+DEFINE(Op_free, (MPI_Op * op)) {
+  ENTER;
+  if (c->active && op && progress_coll_op_freed(*op)) {
+    *op = MPI_OP_NULL;
+    return MPI_SUCCESS;
+  }
+  return NEXT(Op_free)(op);
 }
 
 #include "progress_preload_worker.h"

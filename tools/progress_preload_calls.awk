@@ -5,6 +5,7 @@
 #   BLOCKS  the caller makes progress itself: the worker stands aside
 #   POSTS   a request comes back: something is in flight until that is completed
 #   MAKES   a persistent request comes back, named once more as the last: in flight when started
+#   GROWS   a communicator comes back, named once more as the last
 #   OPENS   a window comes back: other processes may want something of this one until it is freed
 #   OWN     written by hand in tools/progress_preload*.c
 # Input before it: the names that are written by hand, one `OWNED name` per line.
@@ -15,9 +16,10 @@ BEGIN {
            "|^Reduce_scatter(_block)?(_c)?$|^Neighbor_(allgatherv?|alltoall[vw]?)(_c)?$" \
            "|^Win_(fence|start|complete|post|wait|test|lock|unlock|lock_all|unlock_all|flush|flush_all|flush_local|flush_local_all)$" \
            "|^(Put|Get|Accumulate|Get_accumulate)(_c)?$|^(Fetch_and_op|Compare_and_swap)$" \
-           "|^Comm_(dup|dup_with_info|create|create_group|create_from_group|split|split_type|free|disconnect)$" \
-           "|^Intercomm_(create|merge|create_from_groups)$|^(Cart_create|Cart_sub|Graph_create|Dist_graph_create(_adjacent)?)$" \
+           "|^Intercomm_(create|create_from_groups)$" \
            "|^(Pready|Pready_range|Pready_list|Parrived|Buffer_detach(_c)?)$"
+  grows = "^Comm_(dup|dup_with_info|create|create_group|create_from_group|split|split_type)$" \
+          "|^Intercomm_merge$|^(Cart_create|Cart_sub|Graph_create|Dist_graph_create(_adjacent)?)$"
 }
 /^OWNED / { is_own[$2] = 1; next }
 /^[ \t]*#/ { next }
@@ -74,8 +76,9 @@ function declared(d,    name, parameters, arguments, kind, n, p, i, one) {
   else if (name ~ /_init(_c)?$/) kind = "MAKES"
   else if (parameters ~ /MPI_Request ?\* ?[a-z_0-9]*(,|$)/) kind = "POSTS"
   else if (name ~ /^Win_(create|create_dynamic|allocate|allocate_shared)(_c)?$/) kind = "OPENS"
+  else if (name ~ grows) kind = "GROWS"
   else kind = name ~ blocks ? "BLOCKS" : "LOCAL"
-  if (kind == "MAKES") { made = arguments; sub(/.*, /, ", ", made) }
+  if (kind == "MAKES" || kind == "GROWS") { made = arguments; sub(/.*, /, ", ", made) }
   else made = ""
   print kind "(" name ", (" parameters "), (" arguments ")" made ")"
 }

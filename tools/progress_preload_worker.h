@@ -92,8 +92,9 @@ static void *worker_main(void *nothing) {
       continue;
     }
     quiet_since_ns = 0;
+    if (progress_coll_active()) progress_coll_poll(); /* also while the program waits for something else */
     if (program_inside(flight)) {
-      if (run.polite) nap(20000);
+      if (run.polite && !progress_coll_active()) nap(20000);
     } else {
       for (int i = run.policy == TIMER ? TIMER_POLLS : 1; i > 0 && !program_inside(flight_now()); i--) poll_mpi();
     }
@@ -457,9 +458,10 @@ static void say_what_it_did(int64_t cpu_ns, int64_t wall_ns) {
   const size_t n = run.wake_count < room ? run.wake_count : room;
   qsort(run.wake_ns, n, sizeof *run.wake_ns, by_size);
   progress_say("rank %d: worker on core %d polled %llu times, was woken %llu times (median %lld ns after the post), used "
-               "%.3f s of %.3f s",
+               "%.3f s of %.3f s; %llu collectives were ours",
                run.rank, run.core, (unsigned long long)run.poll_count, (unsigned long long)run.wake_count,
-               n ? (long long)run.wake_ns[n / 2] : 0LL, (double)cpu_ns * 1e-9, (double)wall_ns * 1e-9);
+               n ? (long long)run.wake_ns[n / 2] : 0LL, (double)cpu_ns * 1e-9, (double)wall_ns * 1e-9,
+               (unsigned long long)progress_coll_count());
 }
 
 static int64_t start_ns;
@@ -535,17 +537,19 @@ static void start(int granted) {
     MPI_Comm comm = at.comm;
     NEXT(Comm_free)(&comm);
   }
-  if (!has_worker || !begin_never()) return;
+  has_worker = has_worker && begin_never() && start_worker();
+  const bool ours = progress_coll_begin(has_worker && granted >= MPI_THREAD_MULTIPLE);
+  if (!has_worker) return;
   run.pid = getpid();
   start_ns = now_ns();
-  if (!start_worker()) return;
   run.locked = granted < MPI_THREAD_MULTIPLE;
   __atomic_store_n(&run.active, true, __ATOMIC_RELEASE);
   pthread_atfork(NULL, NULL, in_child);
   atexit(at_exit);
   if (run.rank) return;
-  progress_say("%s worker: %s; %s%s", policy_names[run.policy], text, level_name(granted),
-               run.locked ? ": every MPI call goes through one lock" : "");
+  progress_say("%s worker: %s; %s%s%s", policy_names[run.policy], text, level_name(granted),
+               run.locked ? ": every MPI call goes through one lock" : "",
+               ours ? "; nonblocking collectives are ours" : "");
   look_who_is_below();
 }
 
@@ -603,6 +607,7 @@ DEFINE(Finalize, (void)) {
   if (had_worker) {
     const int64_t cpu_ns = worker_cpu_ns(), wall_ns = now_ns() - start_ns;
     stop_worker(10000000000);
+    progress_coll_end();
     give_back_adopted();
     end_never();
     if (run.say == 2) say_what_it_did(cpu_ns, wall_ns);

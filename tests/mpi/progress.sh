@@ -29,6 +29,25 @@ requests() { # MPI PROCESSES SETTINGS...
   if grep -qx "$n processes checked, 0 checks failed" "$work/requests"; then ok "$m, $n processes, $*: requests are as the standard says"
   else bad "$m, $n processes, $*: requests"; head -20 "$work/requests"; fi
 }
+collectives() { # MPI PROCESSES SETTINGS...: results, and that they were ours
+  m=$1 n=$2
+  shift 2
+  progress $m $n NBC_PROGRESS_SAY=2 NBC_PROGRESS_LEVEL=multiple "$@" "$B/tests/mpi/progress_collectives.$m" >"$work/collectives" 2>&1
+  count=$(grep -c '[1-9][0-9]* collectives were ours' "$work/collectives")
+  [ $n = 1 ] && count=1 # nothing to do for one process
+  if grep -qx "$n processes checked, 0 checks failed" "$work/collectives" && [ "$count" = "$n" ]
+  then ok "$m, $n processes, $*: collectives are ours and right"
+  else bad "$m, $n processes, $*: collectives"; grep -v 'rank [1-9]' "$work/collectives" | head -20; fi
+}
+some_collectives() { # MPI: what a table names is ours, the rest the MPI's: 10 small broadcasts of 2 sizes in each set
+  printf 'bcast 0 64 binomial 0 0\n' >"$work/table"
+  progress $1 2 NBC_PROGRESS_SAY=2 NBC_PROGRESS=timer NBC_PROGRESS_LEVEL=multiple NBC_COLLECTIVES="$work/table" \
+    "$B/tests/mpi/progress_collectives.$1" >"$work/some" 2>&1
+  of_all=$(sed -n 's/.*rank 0: .* \([0-9]*\) collectives were ours/\1/p' "$work/collectives")
+  of_some=$(sed -n 's/.*rank 0: .* \([0-9]*\) collectives were ours/\1/p' "$work/some")
+  if grep -q ' 0 checks failed' "$work/some" && [ "$of_some" -gt 0 ] && [ "$of_some" -lt "$of_all" ]
+  then ok "$1: $of_some of $of_all collectives by a table"; else bad "$1: $of_some of $of_all by a table"; cat "$work/some"; fi
+}
 plain_requests() { # the conformance set holds of the MPI itself
   run $1 3 "$B/tests/mpi/progress_requests.$1" >"$work/requests" 2>&1
   if grep -qx "3 processes checked, 0 checks failed" "$work/requests"; then ok "$1 alone: requests are as the standard says"
@@ -100,10 +119,17 @@ all() {
   requests $1 3 NBC_PROGRESS=dedicated NBC_PROGRESS_CORE=0,1
   requests $1 3 NBC_PROGRESS=timer NBC_PROGRESS_LEVEL=serialized
   requests $1 2 NBC_PROGRESS=none
+  for n in 3 4; do requests $1 $n NBC_PROGRESS=timer NBC_PROGRESS_LEVEL=multiple NBC_COLLECTIVES=ours; done
+  moves $1 3 NBC_PROGRESS=timer NBC_PROGRESS_LEVEL=multiple NBC_COLLECTIVES=ours
+  collectives $1 5 NBC_PROGRESS=idle NBC_COLLECTIVES=ours
+  collectives $1 4 NBC_PROGRESS=dedicated NBC_PROGRESS_CORE=0,1 NBC_COLLECTIVES=ours
+  for n in 1 9 3 2; do collectives $1 $n NBC_PROGRESS=timer NBC_COLLECTIVES=ours; done
+  some_collectives $1
   levels $1
   says $1 'rank 1 may not use such a core: no worker' NBC_PROGRESS_CORE=1000
   says $1 'get no worker: of [0-9]* cores none is left' NBC_PROGRESS=dedicated taskset -c 0
   says $1 'one lock' NBC_PROGRESS=timer NBC_PROGRESS_LEVEL=serialized
+  says $1 'collectives stay the MPI' NBC_PROGRESS=timer NBC_PROGRESS_LEVEL=serialized NBC_COLLECTIVES=ours
   says $1 'NBC_PROGRESS=tiemr: not known' NBC_PROGRESS=tiemr
   for p in preload_forms preload_threads; do same $1 2 $p; done
   every $1

@@ -114,7 +114,7 @@ static void mixed_waitall(int ints) {
     CHECK(sum[ints - 1] == size * (size - 1) / 2 + size * (ints - 1));
     word = -1;
   }
-  CHECK(queries == 2 && frees == 2);
+  CHECK(queries >= 2 && frees == 2); /* MPICH asks at every test */
   OK(MPI_Request_free(&persistent));
   free(in), free(out), free(sum);
 }
