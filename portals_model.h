@@ -3132,7 +3132,13 @@ PM_API void pm_sleep_ns(int64_t d_ns) {
 /* One look in vain. Idle looks in a row double the pause: a spinning guest lets time pass and costs
    few events; what is delivered to the process ends the pause at once. While nobody in the world does
    anything else, nothing can come, and pauses grow with the time since: a deadlock is found soon. */
-enum { PM__IDLE_STEPS = 64 };
+/* A program may well look a thousand times before it does something: pauses begin to matter after so
+   many looks, fewer each where there are many threads, so that the end is found in seconds. */
+enum { PM__IDLE_STEPS = 1024, PM__IDLE_STEPS_OF_ALL = 131072 };
+static int64_t pm__idle_steps(const pm_world *w) {
+  const int each = PM__IDLE_STEPS_OF_ALL / (w->live_threads + 1);
+  return each > PM__IDLE_STEPS ? each : PM__IDLE_STEPS;
+}
 PM__PRIVATE void pm__poll_pause(void) {
   pm_thread *t = pm__current;
   pm_world *w = t->proc->world;
@@ -3152,7 +3158,7 @@ PM__PRIVATE void pm__poll_pause(void) {
     return;
   }
   if (w->t_idle_since_ps >= 0 && w->heap_count == (uint32_t)w->idle_count && !pm__is_carrying(w))
-    d_ps = pm__max_ps(d_ps, (w->now_ps - w->t_idle_since_ps) / PM__IDLE_STEPS);
+    d_ps = pm__max_ps(d_ps, (w->now_ps - w->t_idle_since_ps) / pm__idle_steps(w));
   t->polling = t->is_idle = 1;
   pm__block(pm__later(w->now_ps, d_ps), "polling: nothing ever arrives");
   t->is_idle = 0;
