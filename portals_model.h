@@ -2393,6 +2393,7 @@ struct pm_thread {
   pm_process *proc;
   pm__state state;
   int woken, polling, timed_out;
+  int waits_for_wake;   /* inside pm_thread_wait: only there a wake may end what it does */
   int is_idle;          /* what it waits for now is time between looks in vain */
   int counts_idle;      /* and its timer is one of idle_count */
   int is_vain;          /* it looked in vain last */
@@ -3085,7 +3086,9 @@ PM_API int pm_thread_wait(const char *what, int64_t d_ns) {
   pm_compute_measured();
   w = t->proc->world;
   t->is_idle = t->is_vain;
+  t->waits_for_wake = 1;
   if (!t->woken) pm__block(d_ns < 0 ? PM__FOREVER : pm__later(w->now_ps, pm__ps(d_ns)), what);
+  t->waits_for_wake = 0;
   t->is_idle = 0;
   d_ns = t->woken;
   t->woken = 0;
@@ -3094,7 +3097,7 @@ PM_API int pm_thread_wait(const char *what, int64_t d_ns) {
 PM_API void pm_thread_wake(pm_thread *thread) {
   if (!thread || thread->state == PM__ENDED) return;
   thread->woken = 1;
-  pm__resume(thread->proc->world, thread);
+  if (thread->waits_for_wake) pm__resume(thread->proc->world, thread);
 }
 #ifdef NBC_LINES
 #line 7 "src/portals/run.h"

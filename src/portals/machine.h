@@ -46,6 +46,7 @@ struct pm_thread {
   pm_process *proc;
   pm__state state;
   int woken, polling, timed_out;
+  int waits_for_wake;   /* inside pm_thread_wait: only there a wake may end what it does */
   int is_idle;          /* what it waits for now is time between looks in vain */
   int counts_idle;      /* and its timer is one of idle_count */
   int is_vain;          /* it looked in vain last */

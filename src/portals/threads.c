@@ -340,7 +340,9 @@ PM_API int pm_thread_wait(const char *what, int64_t d_ns) {
   pm_compute_measured();
   w = t->proc->world;
   t->is_idle = t->is_vain;
+  t->waits_for_wake = 1;
   if (!t->woken) pm__block(d_ns < 0 ? PM__FOREVER : pm__later(w->now_ps, pm__ps(d_ns)), what);
+  t->waits_for_wake = 0;
   t->is_idle = 0;
   d_ns = t->woken;
   t->woken = 0;
@@ -349,5 +351,5 @@ PM_API int pm_thread_wait(const char *what, int64_t d_ns) {
 PM_API void pm_thread_wake(pm_thread *thread) {
   if (!thread || thread->state == PM__ENDED) return;
   thread->woken = 1;
-  pm__resume(thread->proc->world, thread);
+  if (thread->waits_for_wake) pm__resume(thread->proc->world, thread);
 }

@@ -153,6 +153,32 @@ static void parent(void *unused) {
   CHECK(pm_thread_wait("own wake", 1000) == 1);
   CHECK(pm_now_ns() == 175);
 }
+static int64_t t_computed_ns, t_slept_ns;
+static void computes_then_waits(void *unused) {
+  (void)unused;
+  pm_compute_ns(1000);
+  t_computed_ns = pm_now_ns();
+  CHECK(pm_thread_wait("a wake that came before", 5000) == 1);
+  CHECK(pm_now_ns() == t_computed_ns);
+  pm_sleep_ns(1000);
+  t_slept_ns = pm_now_ns();
+}
+static void wakes_too_early(void *unused) {
+  (void)unused;
+  pm_thread *busy = pm_thread_create(computes_then_waits, NULL, 0);
+  pm_sleep_ns(10);
+  pm_thread_wake(busy);
+  pm_sleep_ns(1500);
+  pm_thread_wake(busy);
+  pm_thread_join(busy);
+}
+static void a_wake_does_not_cut_a_computation_short(void) {
+  pm_world *w = world_of(1, NULL);
+  CHECK(pm_spawn(w, 0, wakes_too_early, NULL, NULL) == PM_OK);
+  CHECK(pm_world_run(w) == PM_OK);
+  CHECK(t_computed_ns == 1000 && t_slept_ns == 2000);
+  pm_world_destroy(w);
+}
 static void threads_run_side_by_side(void) {
   pm_world *w = world_of(1, NULL);
   CHECK(pm_spawn(w, 0, parent, NULL, NULL) == PM_OK);
@@ -463,6 +489,7 @@ int main(int argc, char **argv) {
   RUN(registers_and_time_survive_switches);
   RUN(barrier_waits_for_the_last_of_thousands);
   RUN(threads_run_side_by_side);
+  RUN(a_wake_does_not_cut_a_computation_short);
   RUN(exit_ends_all_threads_of_the_process);
   RUN(spinning_lets_time_pass_with_few_events);
   RUN(deadlock_names_who_waits_for_what);
