@@ -57,6 +57,21 @@ typedef struct nic_meet_peer {
    ret NBC_OK | NBC_E_INVAL (address, token, loopback only) | NBC_E_NOMEM | NBC_E_SYSTEM (cannot listen) |
        NBC_E_TIMEOUT (somebody did not come) | NBC_E_PEER (given sockets: the other side is none of us) */
 NIC_API nbc_status nic_meet(const nic_meet_desc *desc, nic_meet_peer *peers, nbc_error *err);
+/* Who this process is, and where all ranks are, as its launcher said in the environment:
+     nic_run             NBC_RANK, NBC_SIZE, NBC_ADDRESSES ("host:port,host:port,...")
+     mpirun of Open MPI  OMPI_COMM_WORLD_RANK, _SIZE, _LOCAL_SIZE
+     MPICH, Slurm's pmi  PMI_RANK, PMI_SIZE, MPI_LOCALNRANKS
+     srun                SLURM_PROCID, SLURM_NTASKS, SLURM_STEP_NODELIST, SLURM_STEP_TASKS_PER_NODE
+   NBC_ADDRESSES serves with each of them. Without it: all ranks on this host are 127.0.0.1, srun's are
+   on the nodes of its list, in blocks; ports count up from NBC_PORT (default 24000).
+   ret NBC_OK | NBC_E_NOT_FOUND (no launcher) | NBC_E_INVAL (a variable is wrong, err names it) | NBC_E_NOMEM */
+typedef struct nic_place {
+  int rank, size;
+  const char *const *addresses; /* size of them */
+  void *memory;                 /* freed by nic_place_free */
+} nic_place;
+NIC_API nbc_status nic_place_env(nic_place *place, nbc_error *err);
+NIC_API void nic_place_free(nic_place *place);
 /* SipHash-2-4 with 128 bits of result. Source: Aumasson, Bernstein: "SipHash: a fast short-input PRF",
    2012, and the authors' reference for the long result. */
 NIC_API void nic_siphash(const uint8_t key[16], const void *data, size_t size_bytes,
@@ -649,6 +664,184 @@ NIC_API nbc_status nic_meet(const nic_meet_desc *desc, nic_meet_peer *peers, nbc
   }
   nic__meet_end(&m, status == NBC_OK);
   return status;
+}
+
+/* ---- what the launcher says ------------------------------------------------------------------- */
+/* A variable as a number in lo ... hi; *found false: not set. */
+static nbc_status nic__env_number(const char *name, long lo, long hi, int *value, bool *found,
+                                  nbc_error *err) {
+  const char *text = getenv(name);
+  char *end = NULL;
+  *found = text != NULL;
+  if (!text) return NBC_OK;
+  errno = 0;
+  const long number = strtol(text, &end, 10);
+  if (errno || end == text || *end || number < lo || number > hi)
+    return nic__nbc_fail(err, NBC_E_INVAL, "%s: must be a number from %ld to %ld", name, lo, hi);
+  *value = (int)number;
+  return NBC_OK;
+}
+
+/* The next host of a list as Slurm writes it, "n[01-03,7],m": `at` moves on inside brackets by `inside`.
+   false: the end, or malformed (*bad). */
+typedef struct nic__hosts {
+  const char *at;    /* of the next item */
+  const char *item;  /* inside brackets: the number that is next begins here; NULL: outside */
+  char head[128];    /* before the bracket */
+  long number, last; /* of a range that is not used up; number > last: none */
+  int digits;
+  bool bad;
+} nic__hosts;
+static bool nic__host_next(nic__hosts *h, char *host, size_t host_bytes) {
+  while (true) {
+    if (h->number <= h->last) {
+      snprintf(host, host_bytes, "%.128s%0*ld", h->head, h->digits, h->number++);
+      return true;
+    }
+    if (h->item) {
+      char *end;
+      if (*h->item == ']') {
+        h->bad = h->item[1] != ',' && h->item[1] != 0; /* one dimension only */
+        if (h->bad) return false;
+        h->at = h->item + 1 + (h->item[1] == ',');
+        h->item = NULL;
+        continue;
+      }
+      if (*h->item == ',') h->item++;
+      h->number = h->last = strtol(h->item, &end, 10);
+      h->digits = (int)(end - h->item);
+      if (*end == '-') h->last = strtol(end + 1, &end, 10);
+      h->bad = end == h->item || (*end != ',' && *end != ']') || h->last < h->number ||
+               h->last - h->number > 1000000 || h->number < 0;
+      if (h->bad) return false;
+      h->item = end;
+      continue;
+    }
+    if (!*h->at) return false;
+    const size_t n = strcspn(h->at, ",[");
+    h->bad = n == 0 || n >= sizeof h->head || n >= host_bytes;
+    if (h->bad) return false;
+    memcpy(h->head, h->at, n);
+    h->head[n] = 0;
+    if (h->at[n] == '[') {
+      h->item = h->at + n + 1;
+      h->number = 1, h->last = 0;
+      continue;
+    }
+    h->at += n + (h->at[n] == ',');
+    snprintf(host, host_bytes, "%s", h->head);
+    return true;
+  }
+}
+
+/* Tasks on the next node of "2(x3),1". 0: malformed or at its end. */
+static long nic__tasks_next(const char **at, long *again) {
+  char *end;
+  static const char repeat[] = "(x";
+  const long count = strtol(*at, &end, 10);
+  const char *next = end;
+  long times = 1;
+  if (end == *at || count < 1) return 0;
+  if (strncmp(end, repeat, 2) == 0) {
+    times = strtol(end + 2, &end, 10);
+    if (*end != ')') return 0;
+    next = end + 1;
+  }
+  if (++*again >= times) {
+    *again = 0;
+    *at = next + (*next == ',');
+  }
+  return count;
+}
+
+/* text: room for size addresses of 160 bytes. */
+static bool nic__place_slurm(int size, int port, char (*text)[160]) {
+  const char *list = getenv("SLURM_STEP_NODELIST"), *tasks = getenv("SLURM_STEP_TASKS_PER_NODE");
+  if (!list) list = getenv("SLURM_JOB_NODELIST");
+  if (!tasks) tasks = getenv("SLURM_TASKS_PER_NODE");
+  nic__hosts h;
+  char host[140];
+  long again = 0;
+  memset(&h, 0, sizeof h);
+  h.at = list ? list : "";
+  h.number = 1;
+  int rank = 0;
+  while (tasks && rank < size && nic__host_next(&h, host, sizeof host)) {
+    const long count = nic__tasks_next(&tasks, &again);
+    if (count == 0) return false;
+    for (long k = 0; k < count && rank < size; k++, rank++)
+      snprintf(text[rank], sizeof text[rank], "%s:%d", host, port + rank);
+  }
+  return rank == size && !h.bad;
+}
+
+static bool nic__place_list(const char *list, int size, char (*text)[160]) {
+  int rank = 0;
+  for (const char *at = list; rank < size; rank++) {
+    const size_t n = strcspn(at, ",");
+    if (n == 0 || n >= sizeof text[0]) return false;
+    memcpy(text[rank], at, n);
+    text[rank][n] = 0;
+    at += n;
+    if (*at != ',') return !*at && rank + 1 == size;
+    at++;
+  }
+  return false; /* more than size */
+}
+
+NIC_API nbc_status nic_place_env(nic_place *place, nbc_error *err) {
+  static const char *const names[4][3] = {
+      {"NBC_RANK", "NBC_SIZE", "NBC_SIZE"},
+      {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"},
+      {"PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"},
+      {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_NTASKS"}};
+  bool has_rank = false, has_size = false, has_local, has_port;
+  int local = 0, port = 24000, who = 0;
+  if (!place) return nic__nbc_fail(err, NBC_E_INVAL, "place: must not be NULL");
+  memset(place, 0, sizeof *place);
+  nbc_status status = nic__env_number("NBC_PORT", 1, 65000, &port, &has_port, err);
+  for (; who < 4 && status == NBC_OK; who++) {
+    status = nic__env_number(names[who][1], 1, 1000000, &place->size, &has_size, err);
+    if (status == NBC_OK && has_size)
+      status = nic__env_number(names[who][0], 0, place->size - 1, &place->rank, &has_rank, err);
+    if (has_rank && has_size) break;
+  }
+  if (status != NBC_OK) return status;
+  if (!has_rank || !has_size)
+    return nic__nbc_fail(err, NBC_E_NOT_FOUND,
+                         "no launcher: neither NBC_RANK, OMPI_COMM_WORLD_RANK, PMI_RANK nor "
+                         "SLURM_PROCID is set");
+  status = nic__env_number(names[who][2], 0, 1000000, &local, &has_local, err);
+  if (status != NBC_OK) return status;
+  const size_t size = (size_t)place->size;
+  const char **addresses = (const char **)nic__zalloc(size * (sizeof *addresses + 160));
+  if (!addresses) return nic__nbc_fail(err, NBC_E_NOMEM, "out of memory");
+  char(*text)[160] = (char(*)[160])(void *)(addresses + size);
+  const char *list = getenv("NBC_ADDRESSES");
+  const bool fits = port + place->size <= 65536;
+  bool ok = list ? nic__place_list(list, place->size, text) : fits;
+  if (!list && who == 3)
+    ok = ok && nic__place_slurm(place->size, port, text);
+  else if (!list) {
+    ok = ok && has_local && who != 0 && local == place->size;
+    for (int i = 0; ok && i < place->size; i++)
+      snprintf(text[i], sizeof text[i], "127.0.0.1:%d", port + i);
+  }
+  for (size_t i = 0; i < size; i++) addresses[i] = text[i];
+  place->addresses = addresses;
+  place->memory = (void *)addresses;
+  if (ok) return NBC_OK;
+  nic_place_free(place);
+  return nic__nbc_fail(
+      err, NBC_E_INVAL,
+      list ? "NBC_ADDRESSES: must be as many host:port with commas as there are ranks"
+           : "where the other ranks are is not known: set NBC_ADDRESSES, or start "
+             "with nic_run");
+}
+NIC_API void nic_place_free(nic_place *place) {
+  if (!place) return;
+  NIC_FREE(place->memory);
+  memset(place, 0, sizeof *place);
 }
 
 #  ifdef __cplusplus

@@ -13,6 +13,10 @@ $(eval $(call script,hw/nicstat_speaks))
 $(eval $(call program,$(B)/tests/hw/tcp_rank,tests/hw/tcp_rank.c,$(TEST_FLAGS),,,$(B)/tests/libnbc_overlap.a))
 NEEDS_hw += $(B)/tests/hw/tcp_rank
 $(eval $(call script,hw/namespaces))
+$(eval $(call tool,nic_run))
+$(eval $(call script,hw/nic_run))
+NEEDS_hw += $(B)/nic_run
+INSTALL_COMMANDS += $(B)/nic_run
 $(eval $(call bench,nic_times))
 $(eval $(call bench,wire))
 PRINTS_wire := tcp_latency tcp_bandwidth

@@ -237,6 +237,92 @@ static void tokens_are_checked(void) {
   CHECK(nic_meet(&desc, peers, &error) == NBC_E_TIMEOUT);
 }
 
+/* ---- launchers ---- */
+static void set(const char *name, const char *value) {
+  if (value)
+    setenv(name, value, 1);
+  else
+    unsetenv(name);
+}
+/* Variables as pairs, NULL-ended; ret what nic_place_env says; the variables are unset again. */
+static nbc_status place_with(const char *const *pairs, nic_place *place, nbc_error *error) {
+  for (int i = 0; pairs[i]; i += 2) set(pairs[i], pairs[i + 1]);
+  const nbc_status status = nic_place_env(place, error);
+  for (int i = 0; pairs[i]; i += 2) set(pairs[i], NULL);
+  return status;
+}
+static void launchers_are_understood(void) {
+  static const char *const own[] = {"NBC_RANK",      "1",           "NBC_SIZE", "2",
+                                    "NBC_ADDRESSES", "a:1,[::1]:2", NULL},
+                           *const ompi[] = {"OMPI_COMM_WORLD_RANK",
+                                            "2",
+                                            "OMPI_COMM_WORLD_SIZE",
+                                            "3",
+                                            "OMPI_COMM_WORLD_LOCAL_SIZE",
+                                            "3",
+                                            "NBC_PORT",
+                                            "5000",
+                                            NULL},
+                           *const far[] = {"PMI_RANK",        "0", "PMI_SIZE", "4",
+                                           "MPI_LOCALNRANKS", "2", NULL},
+                           *const srun[] = {"SLURM_PROCID",
+                                            "6",
+                                            "SLURM_NTASKS",
+                                            "7",
+                                            "SLURM_STEP_NODELIST",
+                                            "login,n[08-10,2]x,z",
+                                            "SLURM_STEP_TASKS_PER_NODE",
+                                            "1(x2),2,1(x3)",
+                                            NULL},
+                           *const plain[] = {"SLURM_PROCID",
+                                             "1",
+                                             "SLURM_NTASKS",
+                                             "2",
+                                             "SLURM_STEP_NODELIST",
+                                             "n[1-2]",
+                                             "SLURM_STEP_TASKS_PER_NODE",
+                                             "1(x2)",
+                                             NULL};
+  nic_place place;
+  nbc_error error;
+  CHECK(nic_place_env(&place, &error) == NBC_E_NOT_FOUND);
+  CHECK(place_with(own, &place, &error) == NBC_OK && place.rank == 1 && place.size == 2);
+  CHECK_STR(place.addresses[1], "[::1]:2");
+  nic_place_free(&place);
+  CHECK(place_with(ompi, &place, &error) == NBC_OK && place.rank == 2);
+  CHECK_STR(place.addresses[2], "127.0.0.1:5002");
+  nic_place_free(&place);
+  CHECK(place_with(far, &place, &error) == NBC_E_INVAL && strstr(error.text, "NBC_ADDRESSES"));
+  CHECK(place_with(plain, &place, &error) == NBC_OK);
+  CHECK_STR(place.addresses[0], "n1:24000");
+  CHECK_STR(place.addresses[1], "n2:24001");
+  nic_place_free(&place);
+  /* text behind a bracket is not Slurm's: refused, not guessed */
+  CHECK(place_with(srun, &place, &error) == NBC_E_INVAL);
+  static const char *const wide[] = {"SLURM_PROCID",
+                                     "6",
+                                     "SLURM_NTASKS",
+                                     "7",
+                                     "SLURM_STEP_NODELIST",
+                                     "login,n[08-10,2],z",
+                                     "SLURM_STEP_TASKS_PER_NODE",
+                                     "1(x2),2,1(x3)",
+                                     NULL};
+  static const char *const at[7] = {"login:24000", "n08:24001", "n09:24002", "n09:24003",
+                                    "n10:24004",   "n2:24005",  "z:24006"};
+  CHECK(place_with(wide, &place, &error) == NBC_OK && place.size == 7);
+  for (int i = 0; i < 7 && place.addresses; i++) CHECK_STR(place.addresses[i], at[i]);
+  nic_place_free(&place);
+  static const char *const bad[][7] = {
+      {"NBC_RANK", "2", "NBC_SIZE", "2", NULL},
+      {"NBC_RANK", "x", "NBC_SIZE", "2", NULL},
+      {"NBC_RANK", "0", "NBC_SIZE", "2", "NBC_ADDRESSES", "a:1", NULL},
+      {"NBC_RANK", "0", "NBC_SIZE", "2", "NBC_ADDRESSES", "a:1,b:2,c:3", NULL},
+      {"NBC_RANK", "0", "NBC_SIZE", "0", NULL}};
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+    CHECK(place_with(bad[i], &place, &error) == NBC_E_INVAL);
+}
+
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(siphash_is_the_published_one);
@@ -244,5 +330,6 @@ int main(int argc, char **argv) {
   RUN(the_token_decides);
   RUN(a_replayed_handshake_is_refused);
   RUN(tokens_are_checked);
+  RUN(launchers_are_understood);
   return TEST_END();
 }

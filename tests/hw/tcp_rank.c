@@ -1,4 +1,5 @@
-/* One rank of a job over TCP, for scripts: tcp_rank RANK ADDRESS... Exchanges random messages with every
+/* One rank of a job over TCP, for scripts: tcp_rank RANK ADDRESS..., or without arguments as the launcher
+   says (nic_place_env). Exchanges random messages with every
    other rank, with computation between, and prints one line of what was stamped. Exit 0: all came right.
    In the environment: NIC=eth0, by that NIC's own clock; SILENCE_MS=n, when a silent peer counts as gone;
    START_MS=n, how long to wait for the others; WAIT=n, then to do nothing but wait for a message. */
@@ -70,13 +71,17 @@ int main(int argc, char **argv) {
   nbc_transport *t;
   nbc_error error;
   nbc_status status;
-  if (argc < 4) return fprintf(stderr, "usage: tcp_rank RANK ADDRESS ADDRESS...\n"), 2;
+  nic_place place = {.rank = argc > 1 ? atoi(argv[1]) : 0,
+                     .size = argc - 2,
+                     .addresses = (const char *const *)(argv + 2)};
+  if (argc == 1 && nic_place_env(&place, &error)) return fprintf(stderr, "%s\n", error.text), 1;
+  if (place.size < 2) return fprintf(stderr, "usage: tcp_rank [RANK ADDRESS ADDRESS...]\n"), 2;
   if ((status = nbc_monitor_create(&monitor_desc, &monitor)) ||
       (status = nbc_recorder_attach(monitor, &me)))
     return say("monitor", status);
-  nic_tcp_desc desc = {.rank = atoi(argv[1]),
-                       .size = argc - 2,
-                       .addresses = (const char *const *)(argv + 2),
+  nic_tcp_desc desc = {.rank = place.rank,
+                       .size = place.size,
+                       .addresses = place.addresses,
                        .clock = nbc_monitor_clock(monitor),
                        .silence_limit_ns = milliseconds("SILENCE_MS"),
                        .connect_limit_ns = milliseconds("START_MS")};
@@ -109,6 +114,7 @@ int main(int argc, char **argv) {
   nbc_report_free(report);
   if (nic_tcp_close(t, LIMIT_NS, &error)) return fprintf(stderr, "%s\n", error.text), 1;
   nic_tcp_destroy(t);
+  if (argc == 1) nic_place_free(&place);
   nic_clock_close(desc.clock_of_nic);
   nic_machine_free(machine);
   nbc_recorder_detach(me);
