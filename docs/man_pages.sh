@@ -18,7 +18,6 @@ for command in "$@"; do
     nbc) what="see, get and predict the overlap of an MPI program" ;;
     nic_run) what="ranks on several hosts over the transports of nic_hw.h" ;;
     nicstat) what="clocks, stamps and counters of network adapters" ;;
-    nic_run) what="starts ranks over TCP on this host or several" ;;
     overlap_pingpong) what="overlap of the protocols of a message, explained" ;;
     overlap_report) what="overlap reports: read, merged, compared" ;;
     paper_figures) what="the figures of the overlap paper with the truth in them" ;;
