@@ -65,7 +65,7 @@ void flush_said(void) {
 static const struct { const char *name; void (*run)(void); } tests[] = {
     {"environment", test_environment}, {"messages", test_messages}, {"requests", test_requests}, {"types", test_types},
     {"collectives", test_collectives}, {"nonblocking", test_nonblocking}, {"persistent", test_persistent}, {"more_collectives", test_more_collectives}, {"communicators", test_communicators},
-    {"topologies", test_topologies}, {"large", test_large},
+    {"topologies", test_topologies}, {"large", test_large}, {"windows", test_windows}, {"files", test_files},
 };
 int main(int argc, char **argv) {
   int provided;

@@ -16,6 +16,6 @@ void say_status(const char *what, const MPI_Status *s, MPI_Datatype type);
 void flush_said(void); /* collective over MPI_COMM_WORLD */
 uint64_t hash_of(const void *data, size_t bytes);
 void test_messages(void), test_requests(void), test_types(void), test_collectives(void), test_more_collectives(void);
-void test_communicators(void), test_topologies(void), test_environment(void);
+void test_communicators(void), test_topologies(void), test_windows(void), test_files(void), test_environment(void);
 void test_large(void), test_nonblocking(void), test_persistent(void);
 #endif

@@ -4,6 +4,8 @@
 # (host.sums); with GUEST_MPI_HOST=all it runs here too and the sums are printed.
 . tests/test.sh
 set=$B/tests/guest_mpi/all
+GUEST_MPI_FILE=$T/file
+export GUEST_MPI_FILE
 if ! command -v mpiexec.mpich >/dev/null || [ ! -x "$set" ]; then
   skip "MPI of pm_run" "no MPICH (Debian: mpich libmpich-dev)"
   finish

@@ -35,6 +35,8 @@ void gm_leave(gm_scope *scope);
   (void)p
 /* Errors go to the handler of a communicator (NULL: the world's); ret what the function returns */
 int gm_raise(gm_proc *p, gm_comm *c, int code, const char *name);
+/* The same with a handler given. */
+int gm_raise_to(gm_proc *p, gm_errh *e, int handle, int code, const char *name);
 #define FAIL(comm, code) return gm_raise(p, comm, code, scope.name)
 #define FAIL_IF(condition, comm, code)                                                             \
   do {                                                                                             \
@@ -79,6 +81,9 @@ struct gm_attr {
 };
 int gm_attrs_copy(gm_proc *p, int handle, gm_attr *from, gm_attr **to);
 int gm_attrs_free(gm_proc *p, int handle, gm_attr **list);
+int gm_attr_set(gm_proc *p, const char *name, gm_comm *c, int handle, gm_attr **list, int keyval, void *value, int type);
+int gm_attr_get(const gm_attr *list, int keyval, void *value, int *flag);
+int gm_attr_delete(gm_proc *p, int handle, gm_attr **list, int keyval); /* ret an error class */
 struct gm_errh {
   int refs, kind; /* 0 fatal, 1 return, 2 abort, 3 user's */
   void *fn;

@@ -69,7 +69,7 @@ const char *gm_class_text(int code) {
   if (u) return u->text ? u->text : "";
   return code >= 0 && code < CLASSES ? class_text[code] : "Unknown error class";
 }
-static int handle_error(gm_proc *p, gm_errh *e, int handle, int code, const char *name) {
+int gm_raise_to(gm_proc *p, gm_errh *e, int handle, int code, const char *name) {
   if (e && e->kind == 1) return code;
   if (e && e->kind == 3) {
     MPI_Comm_errhandler_function *fn;
@@ -85,7 +85,7 @@ static int handle_error(gm_proc *p, gm_errh *e, int handle, int code, const char
 }
 int gm_raise(gm_proc *p, gm_comm *c, int code, const char *name) {
   if (!c) c = p->world;
-  return handle_error(p, c ? c->errh : NULL, c ? c->handle : MPI_COMM_WORLD, code, name);
+  return gm_raise_to(p, c ? c->errh : NULL, c ? c->handle : MPI_COMM_WORLD, code, name);
 }
 CALL(Error_class, int code, int *class) {
   *class = gm_class_of(code);
@@ -389,7 +389,7 @@ static int copy_list(gm_proc *p, int handle, const gm_attr *a, gm_attr **to) {
   return code;
 }
 int gm_attrs_copy(gm_proc *p, int handle, gm_attr *from, gm_attr **to) { return copy_list(p, handle, from, to); }
-static int attr_set(gm_proc *p, const char *name, gm_comm *c, int handle, gm_attr **list, int keyval, void *value, int type) {
+int gm_attr_set(gm_proc *p, const char *name, gm_comm *c, int handle, gm_attr **list, int keyval, void *value, int type) {
   int found;
   if (!gm_find(p, GM_T_KEYVAL, keyval)) return gm_raise(p, c, MPI_ERR_KEYVAL, name);
   for (gm_attr *a = *list; a; a = a->next)
@@ -407,7 +407,7 @@ static int attr_set(gm_proc *p, const char *name, gm_comm *c, int handle, gm_att
   attr_put(list, keyval, value, type);
   return MPI_SUCCESS;
 }
-static int attr_get(const gm_attr *list, int keyval, void *value, int *flag) {
+int gm_attr_get(const gm_attr *list, int keyval, void *value, int *flag) {
   *flag = 0;
   for (; list; list = list->next)
     if (list->keyval == keyval) {
@@ -438,6 +438,10 @@ static int predefined_attr(gm_proc *p, int keyval, int **value) {
   }
   return *value != NULL;
 }
+int gm_attr_delete(gm_proc *p, int handle, gm_attr **list, int keyval) {
+  int found;
+  return gm_find(p, GM_T_KEYVAL, keyval) ? attr_delete(p, handle, list, keyval, &found) : MPI_ERR_KEYVAL;
+}
 static int comm_attr_get(gm_proc *p, const char *name, MPI_Comm comm, int keyval, void *value, int *flag) {
   gm_comm *c = comm_of(p, comm);
   int *known;
@@ -448,12 +452,12 @@ static int comm_attr_get(gm_proc *p, const char *name, MPI_Comm comm, int keyval
     return MPI_SUCCESS;
   }
   if (!gm_find(p, GM_T_KEYVAL, keyval)) return gm_raise(p, c, MPI_ERR_KEYVAL, name);
-  return attr_get(c->attrs, keyval, value, flag);
+  return gm_attr_get(c->attrs, keyval, value, flag);
 }
 static int comm_attr_set(gm_proc *p, const char *name, MPI_Comm comm, int keyval, void *value) {
   gm_comm *c = comm_of(p, comm);
   if (!c) return gm_raise(p, c, MPI_ERR_COMM, name);
-  return attr_set(p, name, c, comm, &c->attrs, keyval, value, 0);
+  return gm_attr_set(p, name, c, comm, &c->attrs, keyval, value, 0);
 }
 static int comm_attr_delete(gm_proc *p, const char *name, MPI_Comm comm, int keyval) {
   gm_comm *c = comm_of(p, comm);
@@ -510,13 +514,13 @@ CALL(Type_get_attr, MPI_Datatype type, int keyval, void *value, int *flag) {
   gm_type *t = type_of(p, type);
   FAIL_IF(!t, NULL, MPI_ERR_TYPE);
   FAIL_IF(!gm_find(p, GM_T_KEYVAL, keyval), NULL, MPI_ERR_KEYVAL);
-  return attr_get(t->attrs, keyval, value, flag);
+  return gm_attr_get(t->attrs, keyval, value, flag);
 }
 CALL(Type_set_attr, MPI_Datatype type, int keyval, void *value) {
   IN("Type_set_attr");
   gm_type *t = type_of(p, type);
   FAIL_IF(!t, NULL, MPI_ERR_TYPE);
-  return attr_set(p, scope.name, NULL, type, &t->attrs, keyval, value, 0);
+  return gm_attr_set(p, scope.name, NULL, type, &t->attrs, keyval, value, 0);
 }
 CALL(Type_delete_attr, MPI_Datatype type, int keyval) {
   IN("Type_delete_attr");
@@ -560,7 +564,7 @@ int MPII_Comm_set_attr(MPI_Comm comm, int keyval, void *value, int type) {
   IN("Comm_set_attr");
   gm_comm *c = comm_of(p, comm);
   FAIL_IF(!c, NULL, MPI_ERR_COMM);
-  return attr_set(p, scope.name, c, comm, &c->attrs, keyval, value, type);
+  return gm_attr_set(p, scope.name, c, comm, &c->attrs, keyval, value, type);
 }
 int MPII_Type_get_attr(MPI_Datatype type, int keyval, void *value, int *flag, int how) {
   (void)how;
@@ -570,7 +574,7 @@ int MPII_Type_set_attr(MPI_Datatype type, int keyval, void *value, int how) {
   IN("Type_set_attr");
   gm_type *t = type_of(p, type);
   FAIL_IF(!t, NULL, MPI_ERR_TYPE);
-  return attr_set(p, scope.name, NULL, type, &t->attrs, keyval, value, how);
+  return gm_attr_set(p, scope.name, NULL, type, &t->attrs, keyval, value, how);
 }
 int MPII_Keyval_set_proxy(int keyval, int (*copy)(void *, int, int, void *, int, void *, void **, int *),
                           int (*delete)(void *, int, int, int, void *, void *)) {
@@ -789,6 +793,6 @@ CALL(Session_get_errhandler, MPI_Session s, MPI_Errhandler *h) {
 CALL(Session_call_errhandler, MPI_Session s, int code) {
   IN_ALWAYS("Session_call_errhandler");
   FAIL_IF(!session_of(p, s), NULL, MPI_ERR_SESSION);
-  handle_error(p, session_of(p, s)->errh, s, code, scope.name);
+  gm_raise_to(p, session_of(p, s)->errh, s, code, scope.name);
   return MPI_SUCCESS;
 }

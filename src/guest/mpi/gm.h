@@ -75,6 +75,8 @@ typedef struct gm_options {
   gm_progress progress;
   int64_t period_ns;
   uint64_t eager_bytes;
+  double io_bytes_per_s; /* of a file, per process */
+  int64_t io_latency_ns;
 } gm_options;
 extern gm_options gm_set;
 
@@ -102,7 +104,8 @@ struct gm_proc {
   ptl_handle_eq_t eq;
   ptl_handle_md_t md, md_quiet;
   ptl_pt_index_t pt, pt_shown, pt_win;
-  uint64_t piece_bytes;
+  uint64_t piece_bytes, atomic_bytes, fetch_bytes; /* the most that one operation moves */
+  int has_win_entry;
   uint32_t slots;
   char *early, *reserve;
   gm_msg *late, *late_tail; /* receives and sends that the NIC has no room for yet, in order */

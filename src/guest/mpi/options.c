@@ -13,10 +13,17 @@ static void set_progress(const char *option, const char *value) {
 }
 static void set_period(const char *option, const char *value) { gm_set.period_ns = guest_number(option, value, 1, 1000000) * 1000; }
 static void set_eager(const char *option, const char *value) { gm_set.eager_bytes = (uint64_t)guest_number(option, value, 0, 1 << 20); }
+static void set_io_bandwidth(const char *option, const char *value) {
+  gm_set.io_bytes_per_s = guest_ratio(option, value) * 1e6;
+  if (gm_set.io_bytes_per_s <= 0) guest_refuse("%s: more than 0 expected", option);
+}
+static void set_io_latency(const char *option, const char *value) { gm_set.io_latency_ns = guest_number(option, value, 0, 1000000000) * 1000; }
 static const guest_option options[] = {
     {"--progress", "HOW", "who goes on with MPI's messages while a process computes: calls (nobody), dedicated (a core of its own), timer (calls)", set_progress},
     {"--progress-period", "US", "how often a timer looks (2000)", set_period},
     {"--eager", "BYTES", "MPI messages up to this size are sent at once, longer ones are fetched by the receiver (4096)", set_eager},
+    {"--io-bandwidth", "MB", "MPI files: megabytes per second and process (2000)", set_io_bandwidth},
+    {"--io-latency", "US", "MPI files: microseconds per call (20)", set_io_latency},
     {NULL, NULL, NULL, NULL}};
 /* A core of its own for communication is missing in the computation. */
 static void settings(pm_world_desc *desc, pm_platform *platform) {

@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <sys/mman.h>
 
-gm_options gm_set = {GM_IN_CALLS, 2000000, 4096};
+gm_options gm_set = {GM_IN_CALLS, 2000000, 4096, 2e9, 20000};
 
 /* hdr_data: bit 63: announced only; then 39 bits of size and 24 of the sender's number. Match bits of a
    fetch: number, which piece, how many. */
@@ -261,6 +261,8 @@ int gm_open(gm_proc *p) {
   if (bad) return GM_ERR_INTERN;
   md.eq_handle = p->eq;
   p->piece_bytes = actual.max_msg_size;
+  p->atomic_bytes = actual.max_atomic_size;
+  p->fetch_bytes = actual.max_fetch_atomic_size;
   bad = PtlMDBind(p->ni, &md, &p->md);
   md.options = PTL_MD_EVENT_SEND_DISABLE;
   bad = bad || PtlMDBind(p->ni, &md, &p->md_quiet);
@@ -271,6 +273,7 @@ int gm_open(gm_proc *p) {
 void gm_close(gm_proc *p) {
   if (!p->is_open) return;
   p->is_open = 0;
+  p->has_win_entry = 0;
   PtlNIFini(p->ni);
   PtlFini();
 }
