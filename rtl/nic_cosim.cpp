@@ -79,6 +79,7 @@ struct Nic {
   uint64_t stall_random = 0;
   bool addr_first = false, read_shown = false, answer_shown = false; // shown: waits for its ready
   size_t read_pick = 0, answer_pick = 0;
+  int64_t ptm_at = -1; // when the answer to a request for the time comes
   int irq = 0;
   uint32_t submitted[2] = {0, 0};
   // sending side: the packet that leaves, its way into the crossbar, credits on their way back
@@ -114,6 +115,7 @@ struct cosim {
   void host_writes(Nic &n, int index);
   void mmio_side(Nic &n);
   void mmio_takes(Nic &n);
+  void ptm(Nic &n);
   void link_out(Nic &n, int index);
   bool choose(Nic &n, int index);
   void link_in(Nic &n, int index);
@@ -231,6 +233,18 @@ void cosim::host_writes(Nic &n, int index) {
   }
   n.answers.push_back(Answer{w.id, bad});
   n.writes.pop_front();
+}
+// The other end of the bus tells its time: simulated time, in ns. It answers after 20 ns; what comes between two
+// edges of the NIC's clock is seen at the next one.
+void cosim::ptm(Nic &n) {
+  Vnic_top &v = *n.v;
+  const int64_t stayed_ns = 20, period = desc.period_ps;
+  v.ptm_rsp_i = n.ptm_at == cycle;
+  if (v.ptm_rsp_i) n.ptm_at = -1;
+  if (!v.ptm_req_o) return; // of the cycle before: nothing in between changes it
+  const int64_t came_ns = (cycle * period + desc.ptm_ps + 999) / 1000; // rounded: the rest is its stay
+  v.ptm_came_i = (uint64_t)came_ns, v.ptm_stayed_i = (uint32_t)stayed_ns;
+  n.ptm_at = ((came_ns + stayed_ns) * 1000 + desc.ptm_ps + period - 1) / period;
 }
 // What the host takes in this cycle
 void cosim::host_takes(Nic &n) {
@@ -361,6 +375,7 @@ void cosim::step() {
     Vnic_top &v = *n.v;
     mmio_side(n);
     host_side(n, i);
+    ptm(n);
     link_in(n, i);
     v.tx_credit_i = 0;
     for (int vn = 0; vn < 4; vn++)
@@ -401,6 +416,7 @@ cosim_desc cosim_default(void) {
   d.link_latency_ps = 200000;
   d.host_read_ps = 400000, d.host_write_ps = 200000, d.mmio_ps = 200000;
   d.fault_delay_ps = 1000000;
+  d.ptm_ps = 5000;
   return d;
 }
 
@@ -409,7 +425,7 @@ cosim *cosim_create(const cosim_desc *desc) {
       desc->period_ps > 1000000)
     return nullptr;
   const int64_t times[] = {desc->link_latency_ps, desc->host_read_ps, desc->host_write_ps,
-                           desc->mmio_ps, desc->fault_delay_ps};
+                           desc->mmio_ps,         desc->fault_delay_ps, desc->ptm_ps};
   for (int64_t t : times)
     if (t < 0 || t > 1000000000000) return nullptr;
   if (!desc->host.read || !desc->host.write || (unsigned)desc->stall > COSIM_STALL_ADVERSE)

@@ -80,6 +80,7 @@ enum {
   COSIM_STAMP_FIFO_COUNT = 0x0424,
   COSIM_STAMP_FIFO = 0x0440,
   COSIM_COUNTERS = 0x0500, /* + 8 * counter */
+  COSIM_PTM = 0x0700, /* +4 sent, +12 got, +20 came, each low and high; +28 stayed */
   COSIM_CMD0 = 0x1000,
   COSIM_CMD1 = 0x1800,
   COSIM_CLOCK_LO = 0xB600,
@@ -299,6 +300,7 @@ typedef struct cosim_desc {
   int64_t host_read_ps;    /* DMA read: address to first data */
   int64_t host_write_ps;   /* DMA write: data to seen in host memory, in order, and answered */
   int64_t mmio_ps;         /* register access, one way */
+  int64_t ptm_ps;          /* request for the host's time (COSIM_PTM), one way: the wire alone */
   int64_t fault_delay_ps;
   cosim_host host;
   cosim_stall stall; /* how the host's buses keep the NIC waiting */
@@ -355,7 +357,8 @@ int cosim_host_read(cosim *sim, int nic, uint64_t addr, void *buffer, size_t siz
 /* ==== [STAMP SOURCE] an nbc_nic of nbc_overlap.h (with COSIM_WITH_NBC) ======================== */
 /* Host time is simulated time in ns. Puts and replies are passed on: what this NIC sent or received;
    xfer_id is the command's user number. Each attempt of a repeated message is a stamp of its own.
-   One reading of the clock brackets its low half: the bracket is two ways over the bus. Ticks are
+   One reading of the clock brackets its low half: the bracket is two ways over the bus, or, when by_ptm
+   is set before the first reading, over its wire alone. Ticks are
    2^-8 ns: the clock's finer units without their last COSIM_SHIFT bits. */
 #ifdef COSIM_WITH_NBC
 #  ifndef NBC_OVERLAP_H_INCLUDED
@@ -369,12 +372,34 @@ typedef struct cosim_source {
   int ring_log2;
   uint32_t taken;
   unsigned directions; /* NBC_NIC_SENT, NBC_NIC_RECEIVED or both */
+  int by_ptm;          /* 1: the clock is read by COSIM_PTM, a bracket of two ways over the wire */
 } cosim_source;
+
+/* Host time is simulated time: the other end of the bus tells it. */
+static inline nbc_status cosim_source_ptm(cosim_source *s, int64_t *before_ns, uint64_t *ticks,
+                                          int64_t *after_ns) {
+  uint32_t word[8] = {0};
+  cosim_write(s->sim, s->nic, COSIM_PTM, 1);
+  for (int tries = 0; !(word[0] & 1); tries++) {
+    if (tries == 1000) return NBC_E_IO;
+    word[0] = cosim_read(s->sim, s->nic, COSIM_PTM);
+  }
+  for (uint32_t i = 1; i < 8; i++) word[i] = cosim_read(s->sim, s->nic, COSIM_PTM + 4 * i);
+  const uint64_t sent = word[1] | (uint64_t)word[2] << 32, got = word[3] | (uint64_t)word[4] << 32;
+  const int64_t came_ns = (int64_t)(word[5] | (uint64_t)word[6] << 32);
+  /* clocks differ by far less than a thousandth, and all is rounded to whole ns */
+  const int64_t way_ns = (int64_t)((got - sent) >> 19) + 1;
+  *ticks = sent >> COSIM_SHIFT;
+  *after_ns = came_ns + 1;
+  *before_ns = came_ns + word[7] - way_ns - way_ns / 1000 - 1;
+  return NBC_OK;
+}
 
 static inline nbc_status cosim_source_clock(void *ctx, int64_t *before_ns, uint64_t *ticks,
                                             int64_t *after_ns) {
   cosim_source *s = (cosim_source *)ctx;
   uint64_t low;
+  if (s->by_ptm) return cosim_source_ptm(s, before_ns, ticks, after_ns);
   *before_ns = cosim_now_ps(s->sim) / 1000;
   low = cosim_read(s->sim, s->nic, COSIM_CLOCK_LO);
   *after_ns = (cosim_now_ps(s->sim) + 999) / 1000;
@@ -416,7 +441,7 @@ static inline nbc_nic cosim_source_init(cosim_source *s, cosim *sim, int nic, un
   nbc_nic n;
   memset(&n, 0, sizeof n);
   s->sim = sim, s->nic = nic, s->directions = directions, s->ring = ring, s->ring_log2 = ring_log2;
-  s->taken = 0;
+  s->taken = 0, s->by_ptm = 0;
   cosim_write(sim, nic, COSIM_STAMP_BASE_LO, (uint32_t)ring);
   cosim_write(sim, nic, COSIM_STAMP_BASE_HI, (uint32_t)(ring >> 32));
   cosim_write(sim, nic, COSIM_STAMP_SIZE, (uint32_t)ring_log2);

@@ -290,6 +290,7 @@ package nic_pkg;
   localparam logic [16:0] RegCt = 17'h00200;
   localparam logic [16:0] RegStamp = 17'h00400;
   localparam logic [16:0] RegCounters = 17'h00500;
+  localparam logic [16:0] RegPtm = 17'h00700;
   localparam logic [16:0] RegCmd0 = 17'h01000;
   localparam logic [16:0] RegCmd1 = 17'h01800;
   localparam logic [16:0] RegClockLo = 17'h0B600;

@@ -69,6 +69,11 @@ module nic_top import nic_pkg::*; #(
   input  logic [1:0]   m_axi_bresp,
   input  logic         m_axi_bvalid,
   output logic         m_axi_bready,
+  // time of the other end of the host's bus
+  output logic         ptm_req_o,
+  input  logic         ptm_rsp_i,
+  input  logic [63:0]  ptm_came_i,
+  input  logic [31:0]  ptm_stayed_i,
   // link
   output logic         tx_valid_o,
   output logic         tx_first_o,
@@ -86,7 +91,7 @@ module nic_top import nic_pkg::*; #(
   // ---- registers ---------------------------------------------------------------------------------------
   logic we, re;
   logic [16:0] addr;
-  logic [31:0] wdata, rdata, rdata_regs, rdata_event, rdata_stamp, rdata_count, rdata_clock;
+  logic [31:0] wdata, rdata, rdata_regs, rdata_event, rdata_stamp, rdata_count, rdata_clock, rdata_ptm;
   nic_axil u_axil (
     .clk_i, .rst_ni, .s_axil_awaddr, .s_axil_awvalid, .s_axil_awready, .s_axil_wdata,
     .s_axil_wstrb, .s_axil_wvalid, .s_axil_wready, .s_axil_bresp, .s_axil_bvalid, .s_axil_bready,
@@ -94,12 +99,13 @@ module nic_top import nic_pkg::*; #(
     .s_axil_rvalid, .s_axil_rready, .we_o(we), .re_o(re), .addr_o(addr), .wdata_o(wdata),
     .rdata_i(rdata)
   );
-  logic in_regs, in_event, in_stamp, in_count, in_clock;
+  logic in_regs, in_event, in_stamp, in_count, in_clock, in_ptm;
   logic [1:0] in_cmd, in_pio;
   assign in_regs  = addr[16:8] == 9'd0;
   assign in_event = addr[16:8] == RegEq[16:8] || addr[16:9] == RegCt[16:9];
   assign in_stamp = addr[16:8] == RegStamp[16:8];
   assign in_count = addr[16:8] == RegCounters[16:8] || addr[16:8] == RegCounters[16:8] + 9'd1;
+  assign in_ptm   = addr[16:8] == RegPtm[16:8];
   assign in_cmd   = {addr[16:11] == RegCmd1[16:11], addr[16:11] == RegCmd0[16:11]};
   assign in_pio   = {addr[16:14] == RegPio1[16:14], addr[16:14] == RegPio0[16:14]};
   assign in_clock = addr == RegClockLo || addr == RegClockHi || addr == RegClockInc;
@@ -110,6 +116,7 @@ module nic_top import nic_pkg::*; #(
       in_stamp: rdata = rdata_stamp;
       in_count: rdata = rdata_count;
       in_clock: rdata = rdata_clock;
+      in_ptm: rdata = rdata_ptm;
       default: rdata = '0;
     endcase
   end
@@ -150,6 +157,12 @@ module nic_top import nic_pkg::*; #(
   );
   assign rdata_clock = (addr == RegClockLo) ? now[31:0] : (addr == RegClockHi) ? clock_hi
                                                                               : {8'd0, clock_inc};
+
+  nic_ptm u_ptm (
+    .clk_i, .rst_ni, .time_i(now), .reg_we_i(we && in_ptm), .reg_addr_i(addr[7:0]),
+    .reg_rdata_o(rdata_ptm), .req_o(ptm_req_o), .rsp_i(ptm_rsp_i), .rsp_came_i(ptm_came_i),
+    .rsp_stayed_i(ptm_stayed_i)
+  );
 
   // ---- link ------------------------------------------------------------------------------------------
   logic [3:0] tx_valid, tx_ready, rx_valid, rx_ready, stall, sent, sent_sop, rx_pkt, rx_crc, rx_drop;

@@ -1,7 +1,8 @@
 #!/bin/sh
-# synth.sh MODULE...: what an FPGA would need. First the whole NIC on a Xilinx 7 series by yosys: look-up tables,
-# flip-flops, carry chains, small and block RAMs, multipliers, per module (without those inside it) and in
-# all. Then each nic_MODULE alone, placed and routed on a Lattice iCE40 HX8K by nextpnr: its cells and the
+# synth.sh MODULE...: what an FPGA would need. First the whole NIC on a Xilinx 7 series by yosys: look-up tables
+# as logic and as memory (a RAM64M takes four of their sites) and both together, block RAMs of 36 Kbit
+# (one of 18 is half of it), flip-flops, carry chains, multipliers, per module (without those inside it)
+# and in all. Then each nic_MODULE alone, placed and routed on a Lattice iCE40 HX8K by nextpnr: its cells and the
 # clock that it reaches there between registers; - when it does not fit. SECONDS_MAX: for each step.
 B=${B:-build}
 dir=$B/rtl/synth
@@ -24,13 +25,18 @@ if ! timeout "$limit" yosys -p "read_verilog -sv -DSYNTHESIS $dir/nic.sv; synth_
 else
   awk '
     function row(name) {
-      printf "%-34s %8d %8d %8d %8d %6d %6d\n", name, v["LUT"], v["FF"], v["CARRY4"], v["RAM"], v["RAMB"], v["DSP"]
+      printf "%-34s %8d %8d %8d %6.1f %8d %8d %6d\n", name, v["LUT"], v["RAM"], v["LUT"] + v["RAM"], v["RAMB"], v["FF"], v["CARRY4"], v["DSP"]
       delete v
     }
     function kind(c) {
-      return c ~ /^LUT[1-6]$/ ? "LUT" : c ~ /^FD[RSCP]E/ ? "FF" : c == "CARRY4" ? c : c ~ /^RAM[0-9]+[MX]/ ? "RAM" : c ~ /^RAMB/ ? "RAMB" : c ~ /^DSP/ ? "DSP" : ""
+      return c ~ /^(LUT[1-6]|INV)$/ ? "LUT" : c ~ /^FD[RSCP]E/ ? "FF" : c == "CARRY4" ? c : sites(c) ? "RAM" : c ~ /^RAMB/ ? "RAMB" : c ~ /^DSP/ ? "DSP" : ""
     }
-    BEGIN { printf "%-34s %8s %8s %8s %8s %6s %6s\n", "module on Xilinx 7 series", "LUT", "FF", "CARRY4", "LUTRAM", "RAMB", "DSP" }
+    # sites of look-up tables that a small memory takes; how much a block RAM is of one of 36 Kbit
+    function sites(c) {
+      return c ~ /^SRL/ ? 1 : c ~ /^RAM(32|64)M$/ ? 4 : c ~ /^RAM(32|64)X1D/ ? 2 : c ~ /^RAM(32|64)X1S/ ? 1 : c ~ /^RAM128X1D/ ? 4 : c ~ /^RAM128X1S/ ? 2 : c ~ /^RAM256X1S/ ? 4 : 0
+    }
+    function weight(c) { return sites(c) ? sites(c) : c ~ /^RAMB18/ ? 0.5 : 1 }
+    BEGIN { printf "%-34s %8s %8s %8s %6s %8s %8s %6s\n", "module on Xilinx 7 series", "logic", "memory", "LUTs", "RAMB36", "FF", "CARRY4", "DSP" }
     /^=== / {
       if (name) row(name)
       name = $2
@@ -49,7 +55,7 @@ else
       return out
     }
     function number(b,   i, n) { for (i = 1; i <= length(b); i++) n = 2 * n + substr(b, i, 1); return n + 0 }
-    kind($1) != "" { v[kind($1)] += $2 }
+    kind($1) != "" { v[kind($1)] += $2 * weight($1) }
     END { row(name) }' "$dir/xc7.stat"
 fi
 

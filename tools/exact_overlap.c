@@ -1,6 +1,6 @@
 /* Question: the bounds say "0 to 100 %". What was it really?
 
-   Run:      make examples && build/exact_overlap [--level flow|loggp|rtl] [BYTES]
+   Run:      make examples && build/exact_overlap [--ptm | --level flow|loggp|rtl] [BYTES]
    Expected: a line per protocol. Min and max are what calls alone can tell; exact is the interval from
              the stamps of the simulated NIC; truth is what passed its pins. Where the bounds are wide
              the interval still is as narrow as the clocks allow, and truth lies inside.
@@ -9,7 +9,9 @@
    ways to send are those of [O]: written at once, announced and then written by a later call, written
    in fragments by later calls, and read by the receiver, which may come late.
    Without --level this program drives the NICs by their registers, has their stamp units write records
-   into its memory and relates their clock to its own: all that a driver would do. With --level the same
+   into its memory and relates their clock to its own: all that a driver would do. With --ptm the NIC asks
+   the other end of its bus for the time, as PCIe's PTM does, and the clocks are known to the wire's few
+   nanoseconds instead of a register read's hundreds. With --level the same
    protocols are those of the Portals model's message layer, on NICs in RTL or on a faster model of them;
    stamps then are of the simulation's own clock, and truth is what they say. */
 #define NBC_OVERLAP_IMPLEMENTATION
@@ -23,7 +25,7 @@
 #include <stdlib.h>
 
 enum { HOST = 4 << 20, DATA = 0x10000, EQ = 0x1000, RING = 0x8000, FRAGMENTS = 8, PARTS = 10 };
-enum { WRITE, ANNOUNCE, FRAGMENT, READ, RTS = 1, CTS, FIN }; /* protocols; control messages */
+enum { WRITE, ANNOUNCE, FRAGMENT, READ, SHORT, RTS = 1, CTS, FIN }; /* protocols; control messages */
 typedef struct span {
   int64_t begin_ps, end_ps;
 } span;
@@ -36,7 +38,7 @@ typedef struct outcome { /* what really happened at rank 0, and what its monitor
 typedef struct run {
   int protocol, step[2], done;
   int64_t late_ps, announced_ps; /* when rank 1 comes to its receive */
-  uint32_t bytes, sent, acked, taken[2];
+  uint32_t bytes, sent, acked, taken[2], random, pieces;
   cosim *sim;
   nbc_recorder *me;
   unsigned char *host[2];
@@ -121,6 +123,11 @@ static void progress(run *r, int rank) {
   }
   if (rank == 0 && r->step[0] == CTS && r->sent < r->bytes) { /* one message per call */
     uint32_t piece = r->protocol == FRAGMENT ? r->bytes / FRAGMENTS : r->bytes;
+    if (r->protocol == SHORT) { /* of any length, mean an eighth; the last takes the rest */
+      r->random = r->random * 1664525u + 1013904223u;
+      piece = 1 + (r->random >> 16) % (r->bytes / (FRAGMENTS / 2));
+      if (++r->pieces == FRAGMENTS || piece > r->bytes - r->sent) piece = r->bytes - r->sent;
+    }
     post(r, 0, COSIM_KIND_PUT, 0, r->sent, piece), r->sent += piece;
   }
   r->done = r->step[0] == FIN || r->acked >= r->bytes;
@@ -135,6 +142,7 @@ static void call(run *r, nbc_kind kind) { /* a library call of 50 ns that looks 
   if (kind != NBC_KIND_WAIT) nbc_call_exit_at(r->me, now_ns(r));
 }
 
+static int by_ptm;
 static int64_t sim_now(void *user) { return now_ns((run *)user); }
 static nbc_status measure(const char *name, int protocol, double late, uint32_t bytes) {
   run *r = (run *)calloc(1, sizeof *r);
@@ -164,6 +172,7 @@ static nbc_status measure(const char *name, int protocol, double late, uint32_t 
     cosim_write(r->sim, i, COSIM_EQ + COSIM_EQ_SIZE, 0x80000006u);
   }
   nbc_nic nic = cosim_source_init(&source, r->sim, 0, NBC_NIC_SENT, RING, 6);
+  source.by_ptm = by_ptm;
   cosim_advance(r->sim, 1000000);
   nbc_status status = nbc_clock_create(&clock_desc, &clock);
   if (status == NBC_OK) status = nbc_table_create_linear(10, link, "the link", &table);
@@ -176,7 +185,7 @@ static nbc_status measure(const char *name, int protocol, double late, uint32_t 
   if (status == NBC_OK) {
     cosim_advance(r->sim, 2000000);
     nbc_xfer_begin_at(r->me, 1, bytes, NBC_KIND_SEND, NBC_PEER_OTHER_NODE, now_ns(r));
-    if (protocol == WRITE)
+    if (protocol == WRITE || protocol == SHORT)
       r->step[0] = CTS;
     else
       post(r, 0, COSIM_KIND_PUT, RTS, 0, 0);
@@ -185,7 +194,7 @@ static nbc_status measure(const char *name, int protocol, double late, uint32_t 
       int64_t begin = cosim_now_ps(r->sim);
       pass(r, begin + part_ps);
       r->out.computed[r->out.computed_count++] = (span){begin, cosim_now_ps(r->sim)};
-      if (protocol == FRAGMENT) call(r, NBC_KIND_TEST);
+      if (protocol == FRAGMENT || protocol == SHORT) call(r, NBC_KIND_TEST);
     }
     call(r, NBC_KIND_WAIT);
     while (!r->done) pass(r, cosim_now_ps(r->sim) + 50000), progress(r, 0);
@@ -333,7 +342,8 @@ static nbc_status measure_on_level(const char *name, int protocol, double late, 
 int main(int argc, char **argv) {
   static const char *const levels[] = {"flow", "loggp", "rtl"};
   nbc_status (*run_it)(const char *, int, double, uint32_t) = measure;
-  if (argc > 2 && strcmp(argv[1], "--level") == 0) {
+  if (argc > 1 && strcmp(argv[1], "--ptm") == 0) by_ptm = 1, argc--, argv++;
+  if (!by_ptm && argc > 2 && strcmp(argv[1], "--level") == 0) {
     int k = 0;
     while (k < 3 && strcmp(argv[2], levels[k]) != 0) k++;
     if (k == 3) return fprintf(stderr, "--level: flow, loggp or rtl\n"), 2;
@@ -351,6 +361,7 @@ int main(int argc, char **argv) {
   if (status == NBC_OK) status = run_it("read, receiver there", READ, 0, bytes);
   if (status == NBC_OK) status = run_it("read, receiver late", READ, 0.7, bytes);
   if (status == NBC_OK) status = run_it("read, receiver too late", READ, 1.1, bytes);
+  if (status == NBC_OK && run_it == measure) status = measure("eight short ones, by tests", SHORT, 0, bytes / 8);
   if (status != NBC_OK) fprintf(stderr, "exact_overlap: %s\n", nbc_status_text(status));
   return status != NBC_OK;
 }

@@ -92,6 +92,7 @@ static void nbc__mon_free_recorder(nbc_recorder *r) {
   NBC_FREE(r->active);
   NBC_FREE(r->pool);
   NBC_FREE(r->cells);
+  NBC_FREE(r->shifts);
   NBC_FREE(r->cell_index);
   NBC_FREE(r->counter_sums);
   NBC_FREE(r);
@@ -138,6 +139,8 @@ static nbc_recorder *nbc__mon_new_recorder(nbc_monitor *m) {
   r->history_mask = turns - 1;
   r->look_mask = turns / 4 < 128 ? turns / 4 - 1 : 127;
   r->takes_nic_stamps = d->history_calls > 0;
+  if (r->takes_nic_stamps)
+    r->shifts = (nbc__mon_shift *)nbc__zalloc((d->max_cells + 1) * sizeof *r->shifts);
   if (d->counters && !m->recorders) { /* the first one reads them */
     r->counter_sums = (uint64_t *)nbc__zalloc((d->max_sections + 1) * d->counters->count *
                                               sizeof *r->counter_sums);
@@ -146,7 +149,7 @@ static nbc_recorder *nbc__mon_new_recorder(nbc_monitor *m) {
   }
   if (!r->history || (d->counters && !m->recorders && !r->counter_sums) || !r->ring ||
       !r->sections || !r->inbox || !r->keys || !r->active || !r->pool || !r->cells ||
-      !r->cell_index) {
+      !r->cell_index || (r->takes_nic_stamps && !r->shifts)) {
     nbc__mon_free_recorder(r);
     return NULL;
   }
@@ -643,21 +646,34 @@ NBC_API void nbc_foreign_end_only(nbc_recorder *owner, uint64_t size_bytes, nbc_
                      nbc_clock_now_ns(&owner->monitor->clock), 0);
 }
 
-NBC_API void nbc_xfer_stamp_length(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns,
-                                   int64_t t_end_ns, int64_t err_ns, int64_t d_err_ns) {
+NBC_API void nbc_xfer_stamp_shared(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns,
+                                   int64_t t_end_ns, int64_t own_err_ns, int64_t d_err_ns,
+                                   int64_t shared_err_ns, uint32_t group) {
   if (!owner) return;
   /* In line with the other events by the last time that it speaks of; the begin travels in the
-     place of C, err in that of the size, the length's err in that of the call. */
+     place of C, err in that of the size, the length's err in that of the call, the group in those
+     of section, kind and peer, its own err in that of the waiting time (whole below 2^24). */
   nbc__mon_event e;
   memset(&e, 0, sizeof e);
-  if (err_ns < 0) err_ns = err_ns == INT64_MIN ? INT64_MAX : -err_ns;
+  if (own_err_ns < 0) own_err_ns = own_err_ns == INT64_MIN ? INT64_MAX : -own_err_ns;
+  if (shared_err_ns < 0) shared_err_ns = shared_err_ns == INT64_MIN ? INT64_MAX : -shared_err_ns;
+  const int64_t err_ns = nbc__later(own_err_ns, shared_err_ns);
+  if (own_err_ns >= 1 << 24 || shared_err_ns > UINT32_MAX) group = 0;
   e.t_ns = nbc__later(t_end_ns, err_ns);
   e.comp_ns = t_begin_ns;
   e.id = id;
   e.size_bytes = (uint64_t)err_ns;
   e.call_seq = d_err_ns < 0 || d_err_ns > UINT32_MAX ? UINT32_MAX : (uint32_t)d_err_ns;
+  e.section = (uint16_t)group;
+  e.kind = (uint8_t)(group >> 16);
+  e.peer = (uint8_t)(group >> 24);
+  e.waited_ns = group ? (float)own_err_ns : 0;
   e.what = NBC__MON_STAMP;
   nbc__mon_foreign_put(owner, &e);
+}
+NBC_API void nbc_xfer_stamp_length(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns,
+                                   int64_t t_end_ns, int64_t err_ns, int64_t d_err_ns) {
+  nbc_xfer_stamp_shared(owner, id, t_begin_ns, t_end_ns, 0, d_err_ns, err_ns, 0);
 }
 NBC_API void nbc_xfer_stamp(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns, int64_t t_end_ns,
                             int64_t err_ns) {
@@ -1000,32 +1016,114 @@ static bool nbc__mon_comp_by(const nbc_recorder *r, int64_t t_ns, int64_t known_
   return true;
 }
 
+/* C at the earliest and the latest time that one end of a stamp may have. */
+typedef struct nbc__mon_end {
+  int64_t early_ns, late_ns, early_comp_ns, late_comp_ns;
+} nbc__mon_end;
+static bool nbc__mon_end_of(const nbc_recorder *r, int64_t early_ns, int64_t late_ns,
+                            int64_t known_ns, nbc__mon_end *end) {
+  end->early_ns = early_ns;
+  end->late_ns = late_ns;
+  return nbc__mon_comp_by(r, early_ns, known_ns, false, &end->early_comp_ns) &&
+         nbc__mon_comp_by(r, late_ns, known_ns, true, &end->late_comp_ns);
+}
+/* The same for a part of that range: looked up only when C bends in it. */
+static bool nbc__mon_end_part(const nbc_recorder *r, const nbc__mon_end *whole, int64_t early_ns,
+                              int64_t late_ns, int64_t known_ns, nbc__mon_end *end) {
+  *end = *whole;
+  end->early_ns = early_ns;
+  end->late_ns = late_ns;
+  const int64_t d_comp_ns = whole->late_comp_ns - whole->early_comp_ns;
+  if (d_comp_ns == 0) return true;
+  if (d_comp_ns != whole->late_ns - whole->early_ns || whole->late_ns > known_ns)
+    return nbc__mon_end_of(r, early_ns, late_ns, known_ns, end);
+  end->early_comp_ns = whole->early_comp_ns + (early_ns - whole->early_ns);
+  end->late_comp_ns = whole->early_comp_ns + (late_ns - whole->early_ns);
+  return true;
+}
+/* What is hidden between two such ends that are length apart, give or take d_err: C(end) - C(begin),
+   cut by what the length says. */
+static void nbc__mon_between(const nbc__mon_end *b, const nbc__mon_end *e, int64_t length_ns,
+                             int64_t d_err_ns, int64_t known_ns, int64_t *lo_ns, int64_t *hi_ns) {
+  const int64_t comp_ns = e->late_comp_ns - b->early_comp_ns, span_ns = e->late_ns - b->early_ns;
+  const int64_t shortest_ns = length_ns - d_err_ns - (span_ns - comp_ns);
+  *lo_ns = e->early_comp_ns > b->late_comp_ns ? e->early_comp_ns - b->late_comp_ns : 0;
+  /* not when comp_ns holds what the owner may still compute */
+  if (shortest_ns > *lo_ns && e->late_ns <= known_ns) *lo_ns = shortest_ns;
+  *hi_ns = comp_ns < length_ns + d_err_ns ? comp_ns : length_ns + d_err_ns;
+}
+
+/* A group's stamps become part of their cell's sum: least and most over all shifts, but no wider than
+   each stamp for itself. */
+NBC__PRIVATE void nbc__mon_shift_close(nbc_recorder *r, size_t cell_index) {
+  nbc__mon_shift *s = r->shifts ? &r->shifts[cell_index] : NULL;
+  if (!s || !s->group) return;
+  int64_t lo_ns = s->least_ns[0], hi_ns = s->most_ns[0];
+  for (int k = 1; k < NBC__MON_SHIFTS; k++) {
+    if (s->least_ns[k] < lo_ns) lo_ns = s->least_ns[k];
+    if (s->most_ns[k] > hi_ns) hi_ns = s->most_ns[k];
+  }
+  r->cells[cell_index].t.exact_lo_ns += lo_ns > s->lo_ns ? lo_ns : s->lo_ns;
+  r->cells[cell_index].t.exact_hi_ns += hi_ns < s->hi_ns ? hi_ns : s->hi_ns;
+  memset(s, 0, sizeof *s);
+}
+/* One stamp more, which for itself hides lo to hi: the range of the common shift in equal parts, each with
+   its own least and most. */
+static void nbc__mon_shift_add(nbc_recorder *r, size_t cell_index, uint32_t group, int64_t own_ns,
+                               const nbc__mon_end *b, const nbc__mon_end *e, int64_t d_err_ns,
+                               int64_t known_ns, int64_t lo_ns, int64_t hi_ns) {
+  nbc__mon_shift *s = &r->shifts[cell_index];
+  const int64_t length_ns = e->early_ns - b->early_ns;
+  const int64_t reach_ns = (b->late_ns - b->early_ns) / 2 - own_ns;
+  if (s->group != group || s->reach_ns != reach_ns) {
+    nbc__mon_shift_close(r, cell_index);
+    s->group = group;
+    s->reach_ns = reach_ns;
+  }
+  s->lo_ns += lo_ns;
+  s->hi_ns += hi_ns;
+  for (int k = 0; k < NBC__MON_SHIFTS; k++) {
+    /* this part's shifts, and on both sides what is the stamp's own error */
+    const int64_t from_ns = 2 * reach_ns * k / NBC__MON_SHIFTS,
+                  to_ns =
+                      (2 * reach_ns * (k + 1) + NBC__MON_SHIFTS - 1) / NBC__MON_SHIFTS + 2 * own_ns;
+    nbc__mon_end begin, end;
+    int64_t least_ns = lo_ns, most_ns = hi_ns;
+    if (nbc__mon_end_part(r, b, b->early_ns + from_ns, b->early_ns + to_ns, known_ns, &begin) &&
+        nbc__mon_end_part(r, e, e->early_ns + from_ns, e->early_ns + to_ns, known_ns, &end))
+      nbc__mon_between(&begin, &end, length_ns, d_err_ns, known_ns, &least_ns, &most_ns);
+    s->least_ns[k] += least_ns > lo_ns ? least_ns : lo_ns;
+    s->most_ns[k] += most_ns < hi_ns ? most_ns : hi_ns;
+  }
+}
+
 /* Exact overlap of one stamped transfer (or fragment): C(end) - C(begin), each time +- err; cut by
    what its length says, which is known to d_err (nbc_xfer_stamp_length). */
 static void nbc__mon_stamp(nbc_recorder *r, nbc_cell *cell, const nbc__mon_event *stamp,
                            int64_t known_ns) {
   const int64_t far_ns = (int64_t)1 << 60, err_ns = (int64_t)stamp->size_bytes;
   const int64_t b_ns = stamp->comp_ns, e_ns = stamp->t_ns - err_ns;
-  int64_t d_err_ns = (int64_t)stamp->call_seq, b_early, b_late, e_early, e_late;
+  const uint32_t group = stamp->section | (uint32_t)stamp->kind << 16 | (uint32_t)stamp->peer << 24;
+  int64_t d_err_ns = (int64_t)stamp->call_seq, lo_ns, hi_ns;
+  nbc__mon_end b, e;
   if (e_ns < b_ns || b_ns < -far_ns || e_ns > far_ns || err_ns > far_ns) {
     nbc__mon_problem(r, NBC_PROBLEM_stamp_invalid);
   } else if (!r->takes_nic_stamps ||
-             !nbc__mon_comp_by(r, b_ns - err_ns, known_ns, false, &b_early) ||
-             !nbc__mon_comp_by(r, b_ns + err_ns, known_ns, true, &b_late) ||
-             !nbc__mon_comp_by(r, e_ns - err_ns, known_ns, false, &e_early) ||
-             !nbc__mon_comp_by(r, stamp->t_ns, known_ns, true, &e_late)) {
+             !nbc__mon_end_of(r, b_ns - err_ns, b_ns + err_ns, known_ns, &b) ||
+             !nbc__mon_end_of(r, e_ns - err_ns, e_ns + err_ns, known_ns, &e)) {
     nbc__mon_problem(r, NBC_PROBLEM_stamp_lost);
   } else {
-    const int64_t length_ns = e_ns - b_ns, comp_ns = e_late - b_early;
     if (d_err_ns > 2 * err_ns) d_err_ns = 2 * err_ns;
-    const int64_t shortest_ns = length_ns - d_err_ns - (length_ns + 2 * err_ns - comp_ns);
-    int64_t lo_ns = e_early > b_late ? e_early - b_late : 0;
-    /* not when comp_ns holds what the owner may still compute */
-    if (shortest_ns > lo_ns && stamp->t_ns <= known_ns) lo_ns = shortest_ns;
+    nbc__mon_between(&b, &e, e_ns - b_ns, d_err_ns, known_ns, &lo_ns, &hi_ns);
     cell->t.exact_count++;
-    cell->t.exact_xfer_ns += length_ns;
-    cell->t.exact_lo_ns += lo_ns;
-    cell->t.exact_hi_ns += comp_ns < length_ns + d_err_ns ? comp_ns : length_ns + d_err_ns;
+    cell->t.exact_xfer_ns += e_ns - b_ns;
+    if (group) {
+      nbc__mon_shift_add(r, (size_t)(cell - r->cells), group, (int64_t)stamp->waited_ns, &b, &e,
+                         d_err_ns, known_ns, lo_ns, hi_ns);
+    } else {
+      cell->t.exact_lo_ns += lo_ns;
+      cell->t.exact_hi_ns += hi_ns;
+    }
   }
 }
 

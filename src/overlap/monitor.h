@@ -189,6 +189,13 @@ NBC_API void nbc_xfer_stamp(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns
    case 2] for the true length, so that it is narrow where they are tight. */
 NBC_API void nbc_xfer_stamp_length(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns,
                                    int64_t t_end_ns, int64_t err_ns, int64_t d_err_ns);
+/* The same when many stamps share one error, that of the clock they were made with: all times of one
+   group (not 0) are off by one and the same shift, known to +-shared_err_ns, and each by up to
+   own_err_ns of its own. Their sum is then that of one shift, whichever it is, and not of the worst
+   for each: the interval of a total grows with own_err_ns, not with shared_err_ns. */
+NBC_API void nbc_xfer_stamp_shared(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns,
+                                   int64_t t_end_ns, int64_t own_err_ns, int64_t d_err_ns,
+                                   int64_t shared_err_ns, uint32_t group);
 
 /* Named sections of the program: nested, per thread. What begins inside counts for the innermost
    open section only; a report shows the path ("solve/halo"). The name is copied (63 characters
@@ -232,6 +239,16 @@ typedef struct nbc__mon_joint {
   int64_t work_ns;    /* their bytes at the link's rate */
   nbc_totals sum;     /* of all closed periods: what stands in the report */
 } nbc__mon_joint;
+
+/* What the stamps of one group and cell say together, for each part of the range of their common
+   shift: what they hide at least and at most when it lies there. */
+enum { NBC__MON_SHIFTS = 16 };
+typedef struct nbc__mon_shift {
+  uint32_t group; /* 0: none is open */
+  int64_t reach_ns;
+  int64_t lo_ns, hi_ns; /* each stamp for itself */
+  int64_t least_ns[NBC__MON_SHIFTS], most_ns[NBC__MON_SHIFTS];
+} nbc__mon_shift;
 
 /* How C went on from t_ns, until the next one: what exact overlap needs. */
 typedef struct nbc__mon_turn {
@@ -320,6 +337,7 @@ struct nbc_recorder {
     nbc_cell *cell;
   } recent[NBC__MON_RECENT];
   nbc_cell *cells;
+  nbc__mon_shift *shifts; /* one per cell; NULL when NIC stamps are not taken */
   size_t cell_count;
   uint32_t *cell_index; /* hash of (section, kind, class, peer) to cell + 1 */
   nbc_cell *last_cell;
@@ -355,3 +373,4 @@ NBC__PRIVATE nbc__mon_bounds nbc__mon_account(nbc_recorder *r, nbc_cell *cell,
 NBC__PRIVATE void nbc__mon_take_joint(const nbc_recorder *r, int direction, nbc_peer peer,
                                       nbc_totals *to);
 NBC__PRIVATE void nbc__mon_drain_for_report_locked(nbc_recorder *r, int64_t t_ns);
+NBC__PRIVATE void nbc__mon_shift_close(nbc_recorder *r, size_t cell_index);

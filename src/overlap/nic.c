@@ -10,6 +10,12 @@ struct nbc_nic_watch {
   nbc_nic_counts counts;
   uint64_t lost_before; /* at creation */
   double sum_err_ns;
+  /* The line through one reading by which all stamps of a group are placed: their times are off by
+     one shift, the reading's error, and each by what the clock may run away meanwhile. */
+  uint32_t group; /* 0: none yet */
+  uint64_t group_ticks, group_steps;
+  int64_t group_ns, shared_err_ns;
+  double ns_per_tick, rate_err_ratio;
   nbc_nic_stamp *stamps; /* desc.batch_stamps, behind this */
 };
 
@@ -78,6 +84,48 @@ static int64_t nbc__nic_length_err_ns(const nbc_nic_watch *w, const nbc_nic_stam
   return err_ns < 4e9 ? (int64_t)ceil(err_ns) : UINT32_MAX;
 }
 
+/* The time of a stamp by its group's line, *own being what the relation says of it; own->err_ns
+   becomes what may be wrong of it besides the common shift. false: the line is of no use for it. */
+static bool nbc__nic_by_group(const nbc_nic_watch *w, uint64_t ticks, nbc_time *own) {
+  const nbc_relation_desc *how = &w->now.desc;
+  const int unused_bits = how->counter_bits ? 64 - how->counter_bits : 0;
+  if (!w->group) return false;
+  const int64_t d_ticks = (int64_t)((ticks - w->group_ticks) << unused_bits) >> unused_bits;
+  const double d_ns = (double)d_ticks * w->ns_per_tick, far_ns = fabs(d_ns);
+  const double step_ns = (double)(how->step_ticks ? how->step_ticks : 1) * w->ns_per_tick;
+  const double drift_ratio = w->rate_err_ratio + 1e-15 * how->wander_ppm_per_s * far_ns;
+  const double err_ns = far_ns * drift_ratio + step_ns + 1;
+  if (!(far_ns < 1e15) || err_ns > 0.25 * (double)w->shared_err_ns) return false;
+  const int64_t t_ns = w->group_ns + (int64_t)floor(d_ns + 0.5),
+                reach_ns = own->err_ns + w->shared_err_ns;
+  /* the line and the relation must agree, and the line must not be much the worse of the two */
+  if (t_ns - own->t_ns > reach_ns || own->t_ns - t_ns > reach_ns ||
+      (double)own->err_ns < 0.8 * (double)w->shared_err_ns)
+    return false;
+  own->t_ns = t_ns;
+  own->err_ns = (int64_t)ceil(err_ns);
+  return true;
+}
+/* A new group when there is none, when the clock stepped, ran away or became much better known. */
+static void nbc__nic_regroup(nbc_nic_watch *w) {
+  nbc_time now;
+  if (w->now.step_count + w->now.gap_count != w->group_steps) w->group = 0;
+  w->group_steps = w->now.step_count + w->now.gap_count;
+  if (nbc_relation_time(&w->now, w->now.newest_raw_ticks, &now) != NBC_OK) {
+    w->group = 0;
+    return;
+  }
+  nbc_time by_line = now;
+  if (nbc__nic_by_group(w, w->now.newest_raw_ticks, &by_line)) return;
+  static uint32_t groups; /* of all watches of this process: a recorder may have several */
+  w->group = __atomic_add_fetch(&groups, 1, __ATOMIC_RELAXED);
+  w->group_ticks = w->now.newest_raw_ticks;
+  w->group_ns = now.t_ns;
+  w->shared_err_ns = now.err_ns;
+  w->ns_per_tick = 1e9 / w->now.desc.hz * (1 + 1e-6 * w->now.rate_ppm);
+  w->rate_err_ratio = 1e-6 * w->now.rate_err_ppm;
+}
+
 static void nbc__nic_place(nbc_nic_watch *w, nbc_nic_stamp *stamp) {
   nbc_time begin, end;
   nbc_recorder *owner = w->desc.owner_of ? w->desc.owner_of(w->desc.user, stamp) : w->desc.recorder;
@@ -90,9 +138,18 @@ static void nbc__nic_place(nbc_nic_watch *w, nbc_nic_stamp *stamp) {
     w->counts.unplaced_count++;
     return;
   }
-  const int64_t err_ns = begin.err_ns > end.err_ns ? begin.err_ns : end.err_ns;
-  nbc_xfer_stamp_length(owner, stamp->xfer_id, begin.t_ns, end.t_ns, err_ns,
-                        nbc__nic_length_err_ns(w, stamp, end.t_ns - begin.t_ns));
+  int64_t err_ns = begin.err_ns > end.err_ns ? begin.err_ns : end.err_ns;
+  const int64_t d_err_ns = nbc__nic_length_err_ns(w, stamp, end.t_ns - begin.t_ns);
+  nbc_time b = begin, e = end;
+  if (nbc__nic_by_group(w, stamp->begin_ticks, &b) && nbc__nic_by_group(w, stamp->end_ticks, &e)) {
+    const int64_t own_ns = b.err_ns > e.err_ns ? b.err_ns : e.err_ns;
+    err_ns = own_ns + w->shared_err_ns;
+    nbc_xfer_stamp_shared(owner, stamp->xfer_id, b.t_ns, e.t_ns, own_ns,
+                          nbc__nic_length_err_ns(w, stamp, e.t_ns - b.t_ns), w->shared_err_ns,
+                          w->group);
+  } else {
+    nbc_xfer_stamp_length(owner, stamp->xfer_id, begin.t_ns, end.t_ns, err_ns, d_err_ns);
+  }
   w->counts.placed_count++;
   w->sum_err_ns += (double)err_ns;
   if (err_ns > w->counts.max_err_ns) w->counts.max_err_ns = err_ns;
@@ -109,6 +166,7 @@ NBC_API nbc_status nbc_nic_poll(nbc_nic_watch *w) {
       count++;
     const nbc_status status = nbc__nic_read_clock(w);
     if (status != NBC_OK) w->before = w->now; /* still answered, by what is known */
+    nbc__nic_regroup(w);
     for (size_t i = 0; i < count; i++) nbc__nic_place(w, &w->stamps[i]);
     if (status != NBC_OK) return status;
   } while (next == NBC_OK);

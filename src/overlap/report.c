@@ -349,9 +349,11 @@ static bool nbc__rep_take_recorder(nbc_report *out, nbc_recorder *r, int64_t t_n
   if (r->attached && NBC__MON_RELAXED_LOAD(&r->on)) nbc__mon_read_counters_locked(r, true);
   bool ok = nbc__rep_take_sections(out, r, map) && nbc__rep_take_thread(out, r, map, t_ns) &&
             nbc__rep_take_counters(out, r, map);
-  for (size_t i = 0; ok && i < r->cell_count; i++)
+  for (size_t i = 0; ok && i < r->cell_count; i++) {
+    nbc__mon_shift_close(r, i);
     if (r->cells[i].t.count)
       ok = nbc__rep_add_cell(out, &r->cells[i], map[r->cells[i].section_index]);
+  }
   ok = ok && nbc__rep_take_active(out, r, map);
   for (int k = 0; ok && k < 2 * NBC_PEER_COUNT; k++) {
     nbc_totals t;

@@ -209,9 +209,58 @@ static void a_transfer_noticed_late_takes_stamps(void) {
   sim_destroy(&s);
 }
 
+/* Stamps that are all off by one shift: their total contains the truth, and is as narrow as that shift and
+   each stamp's own error allow, not as wide as the worst shift for each. */
+static nbc_totals shifted_total(bool is_shared, uint64_t seed, int64_t *truth_ns) {
+  enum { REACH = 300, OWN = 3 };
+  test_state = seed;
+  sim s = start();
+  fake f;
+  memset(&f, 0, sizeof f);
+  f.hz = 1e9;
+  sim_now_ns = 10000;
+  const int64_t shift_ns = (int64_t)test_below(2 * REACH + 1) - REACH;
+  const int rounds = 20 + (int)test_below(40);
+  *truth_ns = 0;
+  for (int i = 0; i < rounds; i++) {
+    const uint64_t id = (uint64_t)i + 1;
+    f.queued = 0;
+    *truth_ns += exchange(&s, &f, id);
+    const int64_t b = (int64_t)f.queue[0].begin_ticks - shift_ns + (int64_t)test_below(2 * OWN + 1) - OWN,
+                  e = (int64_t)f.queue[0].end_ticks - shift_ns + (int64_t)test_below(2 * OWN + 1) - OWN;
+    const int64_t later = e > b ? e : b;
+    if (is_shared) /* now and then the clock steps: another group */
+      nbc_xfer_stamp_shared(s.me, id, b, later, OWN + (later - e), 2 * OWN + (later - e), REACH, 1 + (uint32_t)i / 30);
+    else
+      nbc_xfer_stamp_length(s.me, id, b, later, REACH + OWN + (later - e), 2 * OWN + (later - e));
+  }
+  nbc_report *r = sim_report(&s, sim_now_ns + 2000);
+  const nbc_totals t = r->total;
+  CHECK(t.exact_count == (uint64_t)rounds);
+  nbc_report_free(r);
+  sim_destroy(&s);
+  return t;
+}
+static void one_shift_moves_all_stamps(void) {
+  int64_t shared_ns = 0, single_ns = 0, truth_ns;
+  for (int run = 0; run < 200; run++) {
+    const uint64_t seed = test_rand(), after = test_state;
+    const nbc_totals one = shifted_total(false, seed, &truth_ns);
+    CHECK(one.exact_lo_ns <= truth_ns && truth_ns <= one.exact_hi_ns);
+    const nbc_totals all = shifted_total(true, seed, &truth_ns);
+    CHECK(all.exact_lo_ns <= truth_ns && truth_ns <= all.exact_hi_ns);
+    CHECK(all.exact_lo_ns >= one.exact_lo_ns && all.exact_hi_ns <= one.exact_hi_ns);
+    shared_ns += all.exact_hi_ns - all.exact_lo_ns, single_ns += one.exact_hi_ns - one.exact_lo_ns;
+    test_state = after;
+  }
+  printf("  width %.3f of that of each for itself\n", (double)shared_ns / (double)single_ns);
+  CHECK(shared_ns * 4 < single_ns * 3);
+}
+
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(truth_is_inside);
+  RUN(one_shift_moves_all_stamps);
   RUN(a_transfer_noticed_late_takes_stamps);
   RUN(a_clock_step_leaves_stamps_unplaced_and_counted);
   RUN(owners_losses_and_errors_are_counted_and_reported);

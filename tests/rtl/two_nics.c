@@ -381,6 +381,36 @@ static void stamps_are_exact(void) {
   cosim_destroy(sim);
 }
 
+/* The host's time by PTM: the true time of the reading lies in the bracket, which is the wire's two ways,
+   a cycle and roundings */
+static void time_of_the_host_encloses_the_clock(void) {
+  for (int round = 0; round < 12; round++) {
+    cosim_desc d = host_desc(1);
+    int64_t at, lead = 0;
+    d.ptm_ps = (int64_t)test_below(30000);
+    cosim *sim = host_start(&d);
+    uint64_t ticks = cosim_read_at(sim, 0, COSIM_CLOCK_LO, &at, NULL);
+    ticks |= (uint64_t)cosim_read(sim, 0, COSIM_CLOCK_HI) << 32;
+    for (lead = -4; lead < 4 && ticks_at(at + lead) != ticks; lead++) continue;
+    CHECK(ticks_at(at + lead) == ticks && !(cosim_read(sim, 0, COSIM_PTM) & 3));
+    for (int i = 0; i < 5; i++) {
+      uint64_t w[8];
+      cosim_cycles(sim, (int64_t)test_below(500));
+      cosim_write(sim, 0, COSIM_PTM, 1), cosim_write(sim, 0, COSIM_PTM, 1); /* the second is none */
+      do w[0] = cosim_read(sim, 0, COSIM_PTM);
+      while (w[0] & 2);
+      for (uint32_t k = 1; k < 8; k++) w[k] = cosim_read(sim, 0, COSIM_PTM + 4 * k);
+      const uint64_t sent = w[1] | w[2] << 32, got = w[3] | w[4] << 32, came = w[5] | w[6] << 32;
+      const double cycle_units = 1509949 + 1889785610.0 / 4294967296.0;
+      const double sent_ns = (floor((double)sent / cycle_units + 0.5) - (double)lead) * 2.88;
+      const double before_ns = (double)(came + w[7]) - (double)(got - sent) / 524288.0;
+      CHECK(w[0] == 1 && before_ns <= sent_ns + 0.01 && sent_ns <= (double)came);
+      CHECK((double)came - before_ns <= 2e-3 * (double)d.ptm_ps + 2.88 + 2);
+    }
+    cosim_destroy(sim);
+  }
+}
+
 static void stamps_that_do_not_fit_are_counted(void) {
   cosim_desc d = host_desc(2);
   cosim *sim = host_start(&d);
@@ -586,6 +616,7 @@ int main(int argc, char **argv) {
     RUN(list_semantics);
     RUN(atomics_match_model);
     RUN(stamps_are_exact);
+    RUN(time_of_the_host_encloses_the_clock);
     RUN(stamps_that_do_not_fit_are_counted);
     RUN(interrupts_and_full_queues);
     RUN(writes_are_seen_in_order_after_their_time);
