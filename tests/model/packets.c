@@ -138,6 +138,7 @@ static void detours_help_a_dragonfly_when_groups_face_groups(void) {
     rate[0][r] = traffic(&p, PM_LINK_PACKET, next_group, 6, 65536, -1);
     rate[1][r] = traffic(&p, PM_LINK_PACKET, random_node, 6, 65536, -1);
   }
+  traffic(&p, PM_LINK_PACKET, next_group, 60, 1000, -1); /* many short ones by ways of all lengths, in order */
   CHECK(rate[0][0] < 9 * 11.2); /* one cable between neighbours */
   CHECK(rate[0][1] > 2 * rate[0][0] && rate[0][2] > 2 * rate[0][0]);
   CHECK(rate[1][1] > 0.85 * rate[1][0] && rate[1][1] > rate[1][2]); /* UGAL keeps to short ways where they do */

@@ -177,9 +177,15 @@ static void release_body(void *unused) {
     CHECK(PtlMDBind(s->ni, &md, &again) == PTL_OK && again != s->md); /* its place is not taken yet */
     const ptl_event_t e = EXPECT(s, ACK); /* of the descriptor that is gone */
     CHECK(e.ni_fail_type == PTL_NI_OK && e.mlength == 64);
-    for (int i = 0; i < 2000; i++) { /* and its place comes back */
-      CHECK(PtlMDBind(s->ni, &md, &s->md) == PTL_OK && PtlMDRelease(s->md) == PTL_OK);
+    md.options = PTL_MD_EVENT_CT_ACK; /* to be counted on its end */
+    md.ct_handle = s->ct;
+    for (int i = 0; i < 1100; i++) { /* and its place comes back: there are 1,024 */
+      CHECK(PtlMDBind(s->ni, &md, &s->md) == PTL_OK && put(s, pm_size() - 1, 8, PTL_CT_ACK_REQ, 0, 0, 0) == PTL_OK);
+      EXPECT(s, SEND);
+      CHECK(PtlMDRelease(s->md) == PTL_OK);
     }
+    ptl_ct_event_t v;
+    CHECK(PtlCTWait(s->ct, 1100, &v) == PTL_OK && v.failure == 0);
   } else if (pm_rank() == pm_size() - 1) {
     EXPECT(s, PUT);
     CHECK(s->memory[2048] == 3 && s->memory[2048 + 63] == 3);
