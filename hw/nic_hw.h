@@ -288,6 +288,8 @@ NIC_API nic_status nic_counters_read(nic_counters *counters, nic_value *values, 
 NIC_API nic_delta nic_counter_delta(const nic_counter *counter, const nic_value *before,
                                     const nic_value *after);
 NIC_API const char *nic_unit_name(nic_unit unit); /* "events", "bytes", "packets" */
+/* What a counter counts, in one line, by the last part of its name; "" where the name is a driver's own. */
+NIC_API const char *nic_counter_meaning(const char *name);
 NIC_API const char *nic_change_name(
     nic_change change); /* "none", "exact", "wrapped", "reset", "stuck" */
 
@@ -331,6 +333,7 @@ typedef struct nic_map {
   double ticks_per_ns[3]; /* possible rates (they depend on crystal or link speed); 0 = not known */
   const nic_register *registers;
   size_t register_count;
+  const char *source; /* the document its offsets and rules were taken from */
 } nic_map;
 
 /* The list of a device; NULL when there is none. */
@@ -1916,6 +1919,81 @@ NIC_API const char *nic_unit_name(nic_unit unit) {
   static const char *const names[] = {"events", "bytes", "packets"};
   return (unsigned)unit <= NIC_UNIT_PACKETS ? names[unit] : "?";
 }
+/* Kernel: Documentation/networking/statistics.rst and ABI/testing/sysfs-class-net-statistics; InfiniBand
+   Architecture, PortCounters; mlx5 and rdma: their counters' documentation; TCP: RFC 4022 and
+   Documentation/networking/snmp_counter.rst. */
+static const struct {
+  const char *name, *meaning;
+} nic__meanings[] = {
+    {"rx_bytes", "good bytes received"},
+    {"tx_bytes", "bytes sent"},
+    {"rx_packets", "good packets received"},
+    {"tx_packets", "packets sent"},
+    {"rx_errors", "bad packets received, of all kinds"},
+    {"tx_errors", "packets that could not be sent, of all kinds"},
+    {"rx_dropped", "received whole, then dropped by the kernel or driver: no buffer or no protocol"},
+    {"tx_dropped", "dropped before they were sent"},
+    {"multicast", "multicast packets received"},
+    {"collisions", "collisions while sending (half duplex)"},
+    {"rx_length_errors", "received with a wrong length"},
+    {"rx_over_errors", "the receiver's ring overflowed"},
+    {"rx_crc_errors", "received with a wrong checksum: cable, transceiver or partner"},
+    {"rx_frame_errors", "received with a frame alignment error"},
+    {"rx_fifo_errors", "the device's receive FIFO overflowed: the host was too slow"},
+    {"rx_missed_errors", "missed by the device: no buffer in the host"},
+    {"rx_nohandler", "received, and nobody wanted it"},
+    {"tx_aborted_errors", "sending was aborted"},
+    {"tx_carrier_errors", "the carrier was lost while sending: cable or partner"},
+    {"tx_fifo_errors", "the device's send FIFO ran empty"},
+    {"tx_heartbeat_errors", "heartbeat errors (old Ethernet)"},
+    {"tx_window_errors", "late collisions"},
+    {"port_xmit_data", "bytes sent by the port"},
+    {"port_rcv_data", "bytes received by the port"},
+    {"port_xmit_wait", "ticks in which the port had data to send and no credit: congestion"},
+    {"port_xmit_discards", "dropped at sending: port down, or too long in the queue"},
+    {"symbol_error", "bad symbols on the lanes: cable or transceiver"},
+    {"link_error_recovery", "the link recovered by itself"},
+    {"link_downed", "the link failed to recover and went down"},
+    {"local_link_integrity_errors", "lane errors beyond their threshold"},
+    {"excessive_buffer_overrun_errors", "the partner sent beyond its credits"},
+    {"out_of_buffer", "a message came and no receive was posted: the host was too slow"},
+    {"rx_out_of_buffer", "a packet came and the ring had no buffer: the host was too slow"},
+    {"out_of_sequence", "packets that came out of order: loss or reordering in the network"},
+    {"packet_seq_err", "a NAK said that packets were missing: loss in the network"},
+    {"rnr_nak_retry_err", "the receiver was not ready too often"},
+    {"local_ack_timeout_err", "no acknowledgement came in time: loss in the network"},
+    {"np_cnp_sent", "congestion was told to senders (RoCE)"},
+    {"rp_cnp_handled", "told to send slower (RoCE)"},
+    {"np_ecn_marked_roce_packets", "came marked by a switch that is full (RoCE)"},
+    {"rx_pause", "the link partner asked for a pause"},
+    {"tx_pause", "this side asked the link partner for a pause: it is too slow"},
+    {"rx_xoff", "the link partner asked for a pause"},
+    {"tx_xoff", "this side asked the link partner for a pause: it is too slow"},
+    {"rx_xon", "the link partner ended a pause"},
+    {"tx_xon", "this side ended a pause"},
+    {"rx_good_packets", "good packets received"},
+    {"tx_good_packets", "good packets sent"},
+    {"rx_good_octets", "bytes of good packets received"},
+    {"tx_good_octets", "bytes of good packets sent"},
+    {"TcpOutSegs", "TCP segments sent, all of this host"},
+    {"TcpRetransSegs", "TCP segments sent again: loss"},
+    {"TcpInErrs", "bad TCP segments received"},
+    {"UdpOutDatagrams", "datagrams sent, all of this host"},
+    {"UdpInErrors", "datagrams that could not be delivered"},
+    {"UdpRcvbufErrors", "datagrams lost because the program's buffer was full"},
+    {"UdpSndbufErrors", "datagrams not sent because the buffer was full"},
+    {"TcpExtTCPTimeouts", "TCP waited in vain for an acknowledgement"},
+    {"TcpExtTCPLostRetransmit", "what was sent again was lost again"},
+    {"TcpExtTCPFastRetrans", "sent again at once, as later segments were acknowledged"},
+    {"TcpExtTCPSynRetrans", "connection requests sent again"},
+    {"TcpExtTCPBacklogDrop", "dropped: the program's backlog was full"},
+    {"TcpExtTCPRcvQDrop", "dropped: the receive queue was full"}};
+NIC_API const char *nic_counter_meaning(const char *name) {
+  const char *slash = name ? strrchr(name, '/') : NULL, *last = slash ? slash + 1 : name;
+  for (size_t i = 0; last && i < sizeof nic__meanings / sizeof nic__meanings[0]; i++)
+    if (strcmp(nic__meanings[i].name, last) == 0) return nic__meanings[i].meaning;
+  return "";
+}
 NIC_API const char *nic_change_name(nic_change change) {
   static const char *const names[] = {"none", "exact", "wrapped", "reset", "stuck"};
   return (unsigned)change <= NIC_CHANGE_STUCK ? names[change] : "?";
@@ -2027,27 +2105,38 @@ static const nic_map nic__maps[] = {
     /* name, ids, BAR, bytes, alive, big endian; clock: rule, low, high, rest, bits, seconds, low bits,
        rates (82574: a crystal of 25 MHz; PCH: of 25, 96 or 38.4, 24 MHz; 82599, X540: by link speed); counters */
     {"82574", nic__ids_82574, 0, 0x10000, 0x8, false, NIC_CLOCK_LOW_RECHECKED, 0xb600, 0xb604, 0, 64, false, 10,
-     {262144, 0, 0}, NIC__LIST(nic__regs_1g)},
+     {262144, 0, 0}, NIC__LIST(nic__regs_1g),
+     "Linux 6.1: drivers/net/ethernet/intel/e1000e/regs.h, netdev.c (e1000e_read_systim, e1000e_sanitize_systim)"},
     {"PCH", nic__ids_pch, 0, 0x10000, 0x8, false, NIC_CLOCK_LOW_RECHECKED, 0xb600, 0xb604, 0, 64, false, 10,
-     {262144, 524288, 16384}, NIC__LIST(nic__regs_1g)},
+     {262144, 524288, 16384}, NIC__LIST(nic__regs_1g),
+     "Linux 6.1: drivers/net/ethernet/intel/e1000e/regs.h, e1000.h, netdev.c"},
     {"82576", nic__ids_82576, 0, 0x10000, 0x8, false, NIC_CLOCK_LOW_LATCHES, 0xb600, 0xb604, 0, 64, false, 10,
-     {524288, 0, 0}, NIC__LIST(nic__regs_1g)},
+     {524288, 0, 0}, NIC__LIST(nic__regs_1g),
+     "Linux 6.1: drivers/net/ethernet/intel/igb/e1000_regs.h, igb_ptp.c; QEMU 10.0: hw/net/igb_core.c"},
     {"82580", nic__ids_82580, 0, 0x10000, 0x8, false, NIC_CLOCK_REST_LATCHES, 0xb600, 0xb604, 0xb6f8, 40, false, 0,
-     {1, 0, 0}, NIC__LIST(nic__regs_1g)},
+     {1, 0, 0}, NIC__LIST(nic__regs_1g),
+     "Linux 6.1: drivers/net/ethernet/intel/igb/e1000_regs.h, igb_ptp.c"},
     {"i210", nic__ids_i210, 0, 0x10000, 0x8, false, NIC_CLOCK_REST_LATCHES, 0xb600, 0xb604, 0xb6f8, 64, true, 0,
-     {1, 0, 0}, NIC__LIST(nic__regs_1g)},
+     {1, 0, 0}, NIC__LIST(nic__regs_1g),
+     "Linux 6.1: drivers/net/ethernet/intel/igb/e1000_regs.h, igb_ptp.c"},
     {"i225", nic__ids_igc, 0, 0x10000, 0x8, false, NIC_CLOCK_LOW_LATCHES, 0xb600, 0xb604, 0, 64, true, 0,
-     {1, 0, 0}, NIC__LIST(nic__regs_1g)},
+     {1, 0, 0}, NIC__LIST(nic__regs_1g),
+     "Linux 6.1: drivers/net/ethernet/intel/igc/igc_regs.h, igc_ptp.c"},
     {"82599", nic__ids_82599, 0, 0x10000, 0x8, false, NIC_CLOCK_LOW_RECHECKED, 0x8c0c, 0x8c10, 0, 64, false, 13,
-     {0, 0, 0}, NIC__LIST(nic__regs_10g)},
+     {0, 0, 0}, NIC__LIST(nic__regs_10g),
+     "Linux 6.1: drivers/net/ethernet/intel/ixgbe/ixgbe_type.h, ixgbe_ptp.c"},
     {"X540", nic__ids_x540, 0, 0x10000, 0x8, false, NIC_CLOCK_LOW_RECHECKED, 0x8c0c, 0x8c10, 0, 64, false, 20,
-     {0, 0, 0}, NIC__LIST(nic__regs_10g)},
+     {0, 0, 0}, NIC__LIST(nic__regs_10g),
+     "Linux 6.1: drivers/net/ethernet/intel/ixgbe/ixgbe_type.h, ixgbe_ptp.c"},
     {"X550", nic__ids_x550, 0, 0x10000, 0x8, false, NIC_CLOCK_REST_LATCHES, 0x8c0c, 0x8c10, 0x8c58, 64, true, 0,
-     {1, 0, 0}, NIC__LIST(nic__regs_10g)},
+     {1, 0, 0}, NIC__LIST(nic__regs_10g),
+     "Linux 6.1: drivers/net/ethernet/intel/ixgbe/ixgbe_type.h, ixgbe_ptp.c"},
     {"mlx5", nic__ids_mlx5, 0, 0x2000, 0x0, true, NIC_CLOCK_HIGH_AROUND, 0x1004, 0x1000, 0, 64, false, 0,
-     {0, 0, 0}, NULL, 0}, /* its frequency is known to the firmware only */
+     {0, 0, 0}, NULL, 0,
+     "Linux 6.1: include/linux/mlx5/device.h (struct mlx5_init_seg), mlx5/core/lib/clock.c (mlx5_read_time)"}, /* its frequency is known to the firmware only */
     {"rtl", nic__ids_rtl, 0, 0x20000, 0x0, false, NIC_CLOCK_LOW_LATCHES, 0xb600, 0xb604, 0, 64, false, 10,
-     {524288, 0, 0}, NIC__LIST(nic__regs_rtl)}};
+     {524288, 0, 0}, NIC__LIST(nic__regs_rtl),
+     "this project: rtl/REGISTERS.md"}};
 /* clang-format on */
 
 NIC_API const nic_map *nic_map_at(size_t index) {

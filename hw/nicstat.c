@@ -2,6 +2,10 @@
 
      nicstat                        lists NICs: what each offers, what is missing, how to get it
      nicstat watch eth0             counters per second, a live table
+     nicstat top eth0               the same with sparklines and keys
+     nicstat health                 what is wrong here: losses, pauses, slow PCIe links; exit status 1
+     nicstat --explain tx_pause     what a counter or register is, and from which document
+     nicstat --prometheus FILE      all counters for node_exporter's textfile collector
      nicstat clock eth0             its clock against host time: rate, drift, how sharp a stamp is
      nicstat stamps                 when the kernel saw packets: scheduled, sent, received, acknowledged
      nicstat stamps --listen 7000   the same between two hosts: there, and here
@@ -28,7 +32,8 @@ typedef struct options {
   nic_find_desc find;
   const char *record_path;
   const char *listen, *connect, *stamping_nic;
-  bool json, all, registers, interval_given, udp;
+  const char *prometheus, *explain;
+  bool json, csv, all, registers, interval_given, udp;
   long size_bytes;
   double interval_s;
   long count;
@@ -47,13 +52,20 @@ static void on_bus(int number) {
 static int usage(FILE *out) {
   fputs("usage: nicstat [list] [NIC]      what each NIC offers, what is missing, how to get it\n"
         "       nicstat watch NIC         counters: value, change, rate per second\n"
+        "       nicstat top [NIC]         the same, live, with sparklines; keys in the last line\n"
+        "       nicstat health [NIC]      what is wrong here, and the command that shows more "
+        "(exit 1)\n"
         "       nicstat clock NIC         its clock against host time (realtime: the kernel's)\n"
         "       nicstat stamps            per transfer over loopback: scheduled, sent, received, "
         "acked\n"
         "       nicstat stamps --listen [HOST:]PORT | --connect HOST:PORT   the same to another "
         "host\n"
         "       nicstat --record FILE     writes a recording of this machine (-: standard output)\n"
+        "       nicstat --prometheus FILE all counters once, as Prometheus reads them (-: standard "
+        "output)\n"
+        "       nicstat --explain WORD    a counter, register, offset (0x...) or register list\n"
         "options:\n"
+        "  --csv          watch: lines of comma-separated values\n"
         "  --json         one JSON object (watch, clock, stamps: one per line)\n"
         "  --interval S   watch, clock: seconds between lines (1; clock: 0.2)\n"
         "  --count N      watch, clock: stop after N lines (at Ctrl-C); stamps: transfers (10)\n"
@@ -196,6 +208,7 @@ static void watch_json(const nic_info *n, const source *c, const nic_value *befo
            (long long)now[i].t_after_ns, (unsigned long long)d.delta, nic_change_name(d.change),
            d.per_s_lo);
     if (isfinite(d.per_s_hi)) printf(",\"per_s_hi\":%.9g", d.per_s_hi);
+    if (*nic_counter_meaning(k->name)) print_json_member("meaning", nic_counter_meaning(k->name));
     putchar('}');
   }
   puts("}}");
@@ -231,6 +244,9 @@ static void sleep_s(double seconds) {
 
 static int fail(const nic_error *error) { return fprintf(stderr, "nicstat: %s\n", error->text), 1; }
 
+#include "hw/nicstat_health.h"
+#include "hw/nicstat_view.h"
+
 static int run_watch(const options *o, const nic_machine *m) {
   nic_error error;
   source open = {NULL, NULL}, *c = &open;
@@ -251,6 +267,8 @@ static int run_watch(const options *o, const nic_machine *m) {
     sleep_s(o->interval_s);
     if (source_read(c, now, &error) != NIC_OK)
       code = fail(&error);
+    else if (o->csv)
+      watch_csv(n, c, before, now, i == 0);
     else if (o->json)
       watch_json(n, c, before, now);
     else
@@ -928,6 +946,12 @@ static int parse(int argc, char **argv, options *o) {
     const char *a = argv[i], *next = i + 1 < argc ? argv[i + 1] : NULL;
     if (strcmp(a, "--json") == 0)
       o->json = true;
+    else if (strcmp(a, "--csv") == 0)
+      o->csv = true;
+    else if (strcmp(a, "--prometheus") == 0 && next)
+      o->prometheus = argv[++i];
+    else if (strcmp(a, "--explain") == 0 && next)
+      o->explain = argv[++i];
     else if (strcmp(a, "--all") == 0)
       o->all = o->find.all_pci = true;
     else if (strcmp(a, "--dump") == 0 && next)
@@ -975,6 +999,7 @@ int main(int argc, char **argv) {
     return usage(stdout);
   int code = parse(argc, argv, &o);
   if (code) return code;
+  if (o.explain) return run_explain(o.explain);
   if (!o.command) o.command = "list";
   signal(SIGINT, on_signal);
   signal(SIGTERM, on_signal);
@@ -982,10 +1007,16 @@ int main(int argc, char **argv) {
   if (nic_find(&o.find, &m, &error) != NIC_OK) return fail(&error);
   if (o.record_path)
     code = run_record(&o, m);
+  else if (o.prometheus)
+    code = run_prometheus(&o, m, o.prometheus);
   else if (strcmp(o.command, "list") == 0)
     code = run_list(&o, m);
   else if (strcmp(o.command, "watch") == 0)
     code = run_watch(&o, m);
+  else if (strcmp(o.command, "top") == 0)
+    code = run_top(&o, m);
+  else if (strcmp(o.command, "health") == 0)
+    code = run_health(&o, m);
   else if (strcmp(o.command, "clock") == 0)
     code = run_clock(&o, m);
   else if (strcmp(o.command, "stamps") == 0)

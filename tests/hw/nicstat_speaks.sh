@@ -76,6 +76,40 @@ else
   skipped=$((skipped + 1)); echo "skipped lists_this_machine: no /sys/class/net"
 fi
 "$B/nicstat" list >/dev/full 2>/dev/null && bad full_disk_is_noticed || ok full_disk_is_noticed
+# What is wrong: a recorded machine whose counters grew between its two looks, and one whose PCIe link does not do what it could.
+recorded() { # LINES of counters "VALUE VALUE NAME"
+  printf '#nic-record 1\n#nic-begin 1 1 0 -1 0 1500 0 eth0 - e1000e\n'
+  while read -r one two name; do printf '#nic-counter 0 0 64 1 %s 0 1000 %s 1000000000 1000001000 %s\n' "$one" "$two" "$name"; done
+  printf '#nic-end\n'
+}
+printf '5 9 ethtool/rx_pause\n0 1 net/rx_crc_errors\n100 1000100 host/TcpOutSegs\n0 5000 host/TcpRetransSegs\n' | recorded >"$dir/ill.txt"
+printf '5 5 ethtool/rx_pause\n7 7 net/rx_crc_errors\n100 1000100 host/TcpOutSegs\n0 500 host/TcpRetransSegs\n7 9 net/rx_bytes\n' | recorded >"$dir/well.txt"
+check health_finds_pauses 1 'rx_pause grew by 4 .*should stand still' out health --dump "$dir/ill.txt" --interval 0.01
+check health_finds_bad_bits 1 'cable, transceiver or port' out health --dump "$dir/ill.txt" --interval 0.01
+check health_finds_losses 1 'TcpRetransSegs grew by 5000 of 1000000 .*more than 1000 in a million' out health --dump "$dir/ill.txt" --interval 0.01
+check health_says_what_shows_more 1 'more: ethtool -m eth0' out health --dump "$dir/ill.txt" --interval 0.01
+check health_json 1 '"what":"net/rx_crc_errors grew by 1 ' out health --json --dump "$dir/ill.txt" --interval 0.01
+check health_of_a_well_one 0 'nothing wrong' out health --dump "$dir/well.txt" --interval 0.01
+check health_of_no_nic 2 'no such NIC' err health nope --dump "$dir/well.txt" --interval 0.01
+pci=$dir/sys/bus/pci/devices/0000:03:00.0 && mkdir -p "$pci/net" "$dir/sys/class/net/eth9" && ln -s ../../../bus/pci/devices/0000:03:00.0 "$dir/sys/class/net/eth9/device"
+echo '0x8086' >"$pci/vendor"; echo '0x1533' >"$pci/device"; echo '0x020000' >"$pci/class"
+echo '2.5 GT/s PCIe' >"$pci/current_link_speed"; echo '8.0 GT/s PCIe' >"$pci/max_link_speed"
+for _ in 1 2 3 4 5 6 7; do echo '0x0 0x0 0x0'; done >"$pci/resource"; echo 0 >"$pci/irq"; head -c 64 /dev/zero >"$pci/config"
+echo 4 >"$pci/current_link_width"; echo 8 >"$pci/max_link_width"
+printf 'RxErr 0\nBadTLP 3\nTimeout 0\nTOTAL_ERR_COR 3\n' >"$pci/aer_dev_correctable"
+check health_finds_a_slow_link 1 'runs at 2.5 GT/s PCIe, and could at 8.0' out health eth9 --sysfs "$dir/sys" --interval 0.01
+check health_finds_a_narrow_link 1 'has 4 lanes of 8' out health eth9 --sysfs "$dir/sys" --interval 0.01
+check health_finds_replays 1 'PCIe correctable errors since it was found: BadTLP 3' out health eth9 --sysfs "$dir/sys" --interval 0.01
+check prometheus 0 '^nicstat_counter_total{nic="eth9",kind="net",counter="net/rx_bytes",unit="bytes"} 5$' out --prometheus - --sysfs "$dir/sys"
+"$B/nicstat" --prometheus "$dir/page.prom" --sysfs "$dir/sys" && grep -q '^nicstat_link_up{nic="eth9"} 0$' "$dir/page.prom" && [ "$(ls "$dir" | grep -c page.prom)" = 1 ] && ok prometheus_file || bad prometheus_file
+check csv 0 ',eth0,ethtool/rx_pause,events,9,4,exact,3.9' out watch eth0 --csv --dump "$dir/ill.txt" --interval 0.01 --count 1
+check top_without_a_terminal 0 'net/rx_crc_errors.*1 .*█' out top eth0 --dump "$dir/ill.txt" --interval 0.01 --count 1
+check explains_a_register 0 'tx_xoff of list i210: 0x4054, events, cleared by reading' out --explain tx_xoff
+check explains_a_list 0 'source: .*igc_regs.h' out --explain i225
+check explains_an_offset 0 'register list 82576' out --explain 0xb600
+check explains_a_counter 0 'sent again' out --explain host/TcpRetransSegs
+check explains_nothing 1 'lists: 82574' err --explain nonesuch
+check meanings_in_json 0 '"meaning":"the link partner asked for a pause"' out watch eth0 --json --dump "$dir/ill.txt" --interval 0.01 --count 1
 # A listener serves on while 80 others hold connections and say nothing.
 port=$((20000 + $$ % 10000))
 "$B/nicstat" stamps --listen 127.0.0.1:$port 2>"$dir/listener" &
