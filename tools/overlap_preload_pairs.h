@@ -60,6 +60,7 @@ static int world_rank(const peers *p, int rank) {
 
 /* Under the lock. NULL: no memory. */
 static pair *find_pair(const peers *p, int rank) {
+  if (p->last_pair && p->last_rank == rank) return &pairs.of[p->last_pair];
   const uint64_t key = ((uint64_t)p->group_number << 32 | (uint32_t)rank) + 1;
   if (!room_for_slots()) return NULL;
   uint32_t i = (uint32_t)((key * 0x9E3779B97F4A7C15u) >> 40) & pairs.mask;
@@ -70,6 +71,11 @@ static pair *find_pair(const peers *p, int rank) {
     pairs.slots[i].key = key;
     pairs.slots[i].index = index;
     pairs.used++;
+  }
+  if (p != &no_peers) { /* a short cut, changed under the lock */
+    peers *const known_one = (peers *)(uintptr_t)p;
+    known_one->last_rank = rank;
+    known_one->last_pair = pairs.slots[i].index;
   }
   return &pairs.of[pairs.slots[i].index];
 }

@@ -21,6 +21,8 @@ struct peers {
   int rank, size, remote_size;
   uint32_t made;         /* number of this entry; changes when it is dropped */
   uint32_t group_number; /* the same for duplicates: same ranks */
+  int last_rank;         /* whose pair was asked for last, and that pair; 0: none */
+  uint32_t last_pair;
   unsigned char all; /* nbc_peer of all others; UNKNOWN when they differ */
   bool inter;
 };

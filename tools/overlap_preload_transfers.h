@@ -226,7 +226,7 @@ static void post_send(call *c, MPI_Request request, MPI_Count count, MPI_Datatyp
     x.dest = dest;
     x.peer = (unsigned char)class_of(x.comm, dest);
     x.target = 1;
-    x.comp_ns = me.recorder ? nbc_recorder_comp_ns(me.recorder, c->t0_ns) : 0;
+    if (x.size_bytes > 65536 && c->active) x.comp_ns = nbc_recorder_comp_ns(me.recorder, c->t0_ns);
   }
   post(c, request, x, moves);
 }

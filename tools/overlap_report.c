@@ -365,6 +365,7 @@ typedef enum verdict {
   VERDICT_FINE,
   VERDICT_LEFT,
   VERDICT_ONE_END,
+  VERDICT_WAITING,
   VERDICT_BLOCKING,
   VERDICT_SAME_CALL,
   VERDICT_TOO_LITTLE,
@@ -383,6 +384,11 @@ static const struct { const char *name, *why, *what; } verdicts[] = {
     [VERDICT_ONE_END] = {"only one end seen",
                          "Most of these transfers began or ended outside of what the library saw.",
                          "Wait for requests instead of freeing them, and post receives before the data comes."},
+    [VERDICT_WAITING] = {"waits for others",
+                         "Its calls waited more than ten times as long as its transfers take: others came late, or computed "
+                         "without progress. Hiding the transfers themselves would gain little.",
+                         "Balance the work, or let the others make progress while they compute (nbc get): who waits for whom "
+                         "and the places say where. For collectives: a nonblocking one lets the early ones go on."},
     [VERDICT_BLOCKING] = {"blocking calls", "A blocking call hides nothing: nobody computes while it lasts.",
                           "Use the nonblocking form: post as early as the data is there, compute, wait as late as "
                           "possible."},
@@ -415,8 +421,9 @@ static verdict judge(const row *x) {
   const double two_ends_ns = (double)t->xfer_ns * (double)t->case_count[1] / (double)t->count;
   const bool enough = (double)x->available_ns >= two_ends_ns;
   const bool stamped = t->exact_count > 0 && t->exact_count >= t->count / 2;
-  if (least >= 0.8 || (stamped && exact_least(t) >= 0.8)) return VERDICT_FINE;
+  if ((least >= 0.8 || (stamped && exact_least(t) >= 0.8)) && t->waited_ns / 10 <= t->xfer_ns) return VERDICT_FINE;
   const bool sends = x->kind == NBC_KIND_SEND || x->kind == NBC_KIND_ISEND || x->kind == NBC_KIND_PUT;
+  if (t->waited_ns / 10 > t->xfer_ns) return VERDICT_WAITING;
   if (t->case_count[2] > t->count / 2) return sends ? VERDICT_LEFT : VERDICT_ONE_END;
   if (nbc_kind_category(x->kind) == NBC_CATEGORY_BLOCKING) return VERDICT_BLOCKING;
   if (t->case_count[0] > t->count / 2 || !t->case_count[1]) return VERDICT_SAME_CALL;
