@@ -5453,8 +5453,12 @@ NBC_API nbc_status nbc_report_site(nbc_report *r, const nbc_site *from) {
     if (!s) return NBC_E_NOMEM;
     s->offset = from->offset;
     if (nbc_report_set(&s->call, from->call ? from->call : "?") ||
-        nbc_report_set(&s->module, from->module) || nbc_report_set(&s->symbol, from->symbol))
+        nbc_report_set(&s->module, from->module) || nbc_report_set(&s->symbol, from->symbol)) {
+      NBC_FREE(s->call);
+      NBC_FREE(s->module);
+      r->site_count--;
       return NBC_E_NOMEM;
+    }
   }
   s->count += from->count;
   nbc__plus(&s->total_ns, from->total_ns);
@@ -5497,7 +5501,11 @@ static int nbc__rep_section(nbc_report *r, const char *path, int parent_index) {
   for (size_t i = 0; i < r->section_count; i++)
     if (strcmp(r->sections[i].path, path) == 0) return (int)i;
   NBC__REP_APPEND(nbc_section, r->sections, r->section_count, s);
-  if (!s || nbc_report_set(&s->path, path) != NBC_OK) return -1;
+  if (!s) return -1;
+  if (nbc_report_set(&s->path, path) != NBC_OK) {
+    r->section_count--; /* a section has a path, or is not there */
+    return -1;
+  }
   s->parent_index = parent_index;
   return (int)r->section_count - 1;
 }

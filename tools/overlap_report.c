@@ -56,13 +56,18 @@ typedef struct run {
   int size_min, size_max; /* of the worlds the processes lived in */
 } run;
 
+static void no_memory(void) {
+  fputs("overlap_report: out of memory\n", stderr);
+  exit(2);
+}
+static void *must(void *memory) {
+  if (!memory) no_memory();
+  return memory;
+}
 static void *grow(void *array, size_t count, size_t element_bytes) {
   if (count & (count - 1)) return array;
   void *bigger = realloc(array, (count ? 2 * count : 1) * element_bytes);
-  if (!bigger) {
-    fputs("overlap_report: out of memory\n", stderr);
-    exit(2);
-  }
+  if (!bigger) no_memory();
   return bigger;
 }
 
@@ -75,7 +80,7 @@ static void trouble(run *r, const char *format, ...) {
   va_end(args);
   fprintf(stderr, "overlap_report: %s\n", text);
   r->troubles = (char **)grow(r->troubles, r->trouble_count, sizeof *r->troubles);
-  r->troubles[r->trouble_count++] = strdup(text);
+  r->troubles[r->trouble_count++] = (char *)must(strdup(text));
 }
 
 /* ---- reading ---------------------------------------------------------------------------------- */
@@ -154,7 +159,7 @@ static void add_folder(run *r, const char *folder) {
       continue;
     }
     files = (found *)grow(files, count, sizeof *files);
-    files[count].name = strdup(e->d_name);
+    files[count].name = (char *)must(strdup(e->d_name));
     files[count].run_bytes = part;
     files[count++].changed = st.st_mtim;
   }
@@ -616,9 +621,8 @@ static const char *measure_value(measure m, double v, words *w) {
    no share that is hidden. */
 typedef struct spread { nbc_summary s; int min_rank, max_rank; } spread;
 static bool spread_of(const run *r, measure m, spread *out) {
-  double *values = (double *)malloc(r->process_count * sizeof *values);
+  double *values = (double *)must(malloc(r->process_count * sizeof *values));
   size_t n = 0;
-  if (!values) return false;
   for (size_t i = 0; i < r->process_count; i++) {
     const process *p = &r->processes[i];
     if (is_share(m) && !p->t.xfer_ns) continue;
@@ -627,7 +631,9 @@ static bool spread_of(const run *r, measure m, spread *out) {
     if (n == 0 || v > out->s.max) out->s.max = v, out->max_rank = p->rank;
     values[n++] = v;
   }
-  const bool good = n > 0 && nbc_summarize(values, n, 0, &out->s) == NBC_OK;
+  const nbc_status status = n > 0 ? nbc_summarize(values, n, 0, &out->s) : NBC_E_INVAL;
+  const bool good = status == NBC_OK;
+  if (status == NBC_E_NOMEM) no_memory();
   free(values);
   return good;
 }

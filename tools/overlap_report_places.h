@@ -7,14 +7,6 @@
 
 static void put(FILE *out, const char *text);
 static void put_rect(FILE *out, const char *class_name, double from, double width);
-static void no_memory(void) {
-  fputs("overlap_report: out of memory\n", stderr);
-  exit(2);
-}
-static void *must(void *memory) {
-  if (!memory) no_memory();
-  return memory;
-}
 
 /* ---- call sites ------------------------------------------------------------------------------- */
 typedef struct place { const nbc_site *site; char where[200]; } place;
@@ -50,10 +42,10 @@ static pid_t start_addr2line(const char *module, place *const *of, size_t count,
     snprintf(texts[i], sizeof texts[i], "0x%llx", (unsigned long long)(of[i]->site->offset ? of[i]->site->offset - 1 : 0));
     argv[5 + i] = texts[i], argv[6 + i] = NULL;
   }
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
-  posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-  posix_spawn_file_actions_addclose(&actions, ends[0]);
+  if (posix_spawn_file_actions_init(&actions) || posix_spawn_file_actions_adddup2(&actions, ends[1], 1) ||
+      posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0) ||
+      posix_spawn_file_actions_addclose(&actions, ends[0]))
+    no_memory();
   if (posix_spawnp(&pid, "addr2line", &actions, NULL, argv, environment) != 0) pid = -1;
   posix_spawn_file_actions_destroy(&actions);
   close(ends[1]);
