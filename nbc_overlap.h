@@ -791,7 +791,7 @@ NBC_API void nbc_xfer_stamp(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns
 NBC_API void nbc_xfer_stamp_length(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns,
                                    int64_t t_end_ns, int64_t err_ns, int64_t d_err_ns);
 /* The same when many stamps share one error, that of the clock they were made with: all times of one
-   group (not 0) are off by one and the same shift, known to +-shared_err_ns, and each by up to
+   group (1 to 2^31 - 1, or 0: none; the owner's watches take others) are off by one and the same shift, known to +-shared_err_ns, and each by up to
    own_err_ns of its own. Their sum is then that of one shift, whichever it is, and not of the worst
    for each: the interval of a total grows with own_err_ns, not with shared_err_ns. */
 NBC_API void nbc_xfer_stamp_shared(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns,
@@ -3924,6 +3924,7 @@ struct nbc_recorder {
   } recent[NBC__MON_RECENT];
   nbc_cell *cells;
   nbc__mon_shift *shifts; /* one per cell; NULL when NIC stamps are not taken */
+  uint32_t group_count;   /* given to watches; any thread */
   size_t cell_count;
   uint32_t *cell_index; /* hash of (section, kind, class, peer) to cell + 1 */
   nbc_cell *last_cell;
@@ -3960,6 +3961,7 @@ NBC__PRIVATE void nbc__mon_take_joint(const nbc_recorder *r, int direction, nbc_
                                       nbc_totals *to);
 NBC__PRIVATE void nbc__mon_drain_for_report_locked(nbc_recorder *r, int64_t t_ns);
 NBC__PRIVATE void nbc__mon_shift_close(nbc_recorder *r, size_t cell_index);
+NBC__PRIVATE uint32_t nbc__mon_new_group(nbc_recorder *r);
 #ifdef NBC_LINES
 #line 1 "src/overlap/monitor.c"
 #endif
@@ -5018,6 +5020,16 @@ static void nbc__mon_between(const nbc__mon_end *b, const nbc__mon_end *e, int64
   *hi_ns = comp_ns < length_ns + d_err_ns ? comp_ns : length_ns + d_err_ns;
 }
 
+/* A number for nbc_xfer_stamp_shared that nobody else has; 0 when there is none any more. */
+NBC__PRIVATE uint32_t nbc__mon_new_group(nbc_recorder *r) {
+  const uint32_t first = (uint32_t)1 << 31;
+  uint32_t count = NBC__MON_RELAXED_LOAD(&r->group_count);
+  do
+    if (count == first - 1) return 0;
+  while (!__atomic_compare_exchange_n(&r->group_count, &count, count + 1, true, __ATOMIC_RELAXED,
+                                      __ATOMIC_RELAXED));
+  return first + count;
+}
 /* A group's stamps become part of their cell's sum: least and most over all shifts, but no wider than
    each stamp for itself. */
 NBC__PRIVATE void nbc__mon_shift_close(nbc_recorder *r, size_t cell_index) {
@@ -7853,7 +7865,12 @@ struct nbc_nic_watch {
   double sum_err_ns;
   /* The line through one reading by which all stamps of a group are placed: their times are off by
      one shift, the reading's error, and each by what the clock may run away meanwhile. */
-  uint32_t group; /* 0: none yet */
+  bool has_group;
+  struct {
+    nbc_recorder *owner;
+    uint32_t group;
+  } owners[16]; /* the group's number at each owner of late; NULL: free */
+  int owners_next;
   uint64_t group_ticks, group_steps;
   int64_t group_ns, shared_err_ns;
   double ns_per_tick, rate_err_ratio;
@@ -7930,7 +7947,7 @@ static int64_t nbc__nic_length_err_ns(const nbc_nic_watch *w, const nbc_nic_stam
 static bool nbc__nic_by_group(const nbc_nic_watch *w, uint64_t ticks, nbc_time *own) {
   const nbc_relation_desc *how = &w->now.desc;
   const int unused_bits = how->counter_bits ? 64 - how->counter_bits : 0;
-  if (!w->group) return false;
+  if (!w->has_group) return false;
   const int64_t d_ticks = (int64_t)((ticks - w->group_ticks) << unused_bits) >> unused_bits;
   const double d_ns = (double)d_ticks * w->ns_per_tick, far_ns = fabs(d_ns);
   const double step_ns = (double)(how->step_ticks ? how->step_ticks : 1) * w->ns_per_tick;
@@ -7950,21 +7967,33 @@ static bool nbc__nic_by_group(const nbc_nic_watch *w, uint64_t ticks, nbc_time *
 /* A new group when there is none, when the clock stepped, ran away or became much better known. */
 static void nbc__nic_regroup(nbc_nic_watch *w) {
   nbc_time now;
-  if (w->now.step_count + w->now.gap_count != w->group_steps) w->group = 0;
+  if (w->now.step_count + w->now.gap_count != w->group_steps) w->has_group = false;
   w->group_steps = w->now.step_count + w->now.gap_count;
   if (nbc_relation_time(&w->now, w->now.newest_raw_ticks, &now) != NBC_OK) {
-    w->group = 0;
+    w->has_group = false;
     return;
   }
   nbc_time by_line = now;
   if (nbc__nic_by_group(w, w->now.newest_raw_ticks, &by_line)) return;
-  static uint32_t groups; /* of all watches of this process: a recorder may have several */
-  w->group = __atomic_add_fetch(&groups, 1, __ATOMIC_RELAXED);
+  w->has_group = true;
+  memset(w->owners, 0, sizeof w->owners);
   w->group_ticks = w->now.newest_raw_ticks;
   w->group_ns = now.t_ns;
   w->shared_err_ns = now.err_ns;
   w->ns_per_tick = 1e9 / w->now.desc.hz * (1 + 1e-6 * w->now.rate_ppm);
   w->rate_err_ratio = 1e-6 * w->now.rate_err_ppm;
+}
+
+/* The number of the watch's group at this owner, which gives it: owners may have several watches. One
+   that is forgotten and comes again gets another, which is as good for a while. */
+static uint32_t nbc__nic_group_at(nbc_nic_watch *w, nbc_recorder *owner) {
+  const int count = (int)(sizeof w->owners / sizeof *w->owners);
+  for (int i = 0; i < count; i++)
+    if (w->owners[i].owner == owner) return w->owners[i].group;
+  const int i = w->owners_next++ % count;
+  w->owners_next %= count;
+  w->owners[i].owner = owner;
+  return w->owners[i].group = nbc__mon_new_group(owner);
 }
 
 static void nbc__nic_place(nbc_nic_watch *w, nbc_nic_stamp *stamp) {
@@ -7987,7 +8016,7 @@ static void nbc__nic_place(nbc_nic_watch *w, nbc_nic_stamp *stamp) {
     err_ns = own_ns + w->shared_err_ns;
     nbc_xfer_stamp_shared(owner, stamp->xfer_id, b.t_ns, e.t_ns, own_ns,
                           nbc__nic_length_err_ns(w, stamp, e.t_ns - b.t_ns), w->shared_err_ns,
-                          w->group);
+                          nbc__nic_group_at(w, owner));
   } else {
     nbc_xfer_stamp_length(owner, stamp->xfer_id, begin.t_ns, end.t_ns, err_ns, d_err_ns);
   }

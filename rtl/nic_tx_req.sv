@@ -73,7 +73,6 @@ module nic_tx_req import nic_pkg::*; #(
   } job_t;
 
   logic [511:0] cmd_mem [Slots];
-  logic [511:0] pio_mem [Lines];
   logic [1:0]  slot_q [Slots];
   logic [7:0]  seq_q [Slots];
   logic [3:0]  retry_q [Slots];
@@ -103,7 +102,6 @@ module nic_tx_req import nic_pkg::*; #(
                   (state_q == Fail && ev_ready_i && fail_q == StOperation);
   always_ff @(posedge clk_i) begin
     if (cmd_we_i && w_free) cmd_mem[w_slot][w_word * 32 +: 32] <= wdata_i;
-    if (pio_we_i && p_free) pio_mem[pio_word_i[Wb-1:4]][pio_word_i[3:0] * 32 +: 32] <= wdata_i;
   end
 
   // ---- choice: late messages first, then the next new command ---------------------------------------
@@ -223,7 +221,15 @@ module nic_tx_req import nic_pkg::*; #(
   logic [511:0] pio_q;
   logic [Lb-Sb-1:0] line;
   assign line = (state_q != Body) ? '0 : count_q[Lb-Sb-1:0] + (Lb-Sb)'(pkt_ready_i);
-  always_ff @(posedge clk_i) pio_q <= pio_mem[{cur_q, line}];
+  for (genvar b = 0; b < 16; b++) begin : g_bank   // one memory per word of a line
+    logic [31:0] mem [Lines];
+    logic [31:0] q;
+    always_ff @(posedge clk_i) begin
+      if (pio_we_i && p_free && pio_word_i[3:0] == 4'(b)) mem[pio_word_i[Wb-1:4]] <= wdata_i;
+      q <= mem[{cur_q, line}];
+    end
+    assign pio_q[b * 32 +: 32] = q;
+  end
 
   // The last packet leaves: without an event to tell, the next job follows in the next cycle
   logic sent, over;

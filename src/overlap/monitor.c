@@ -1053,6 +1053,16 @@ static void nbc__mon_between(const nbc__mon_end *b, const nbc__mon_end *e, int64
   *hi_ns = comp_ns < length_ns + d_err_ns ? comp_ns : length_ns + d_err_ns;
 }
 
+/* A number for nbc_xfer_stamp_shared that nobody else has; 0 when there is none any more. */
+NBC__PRIVATE uint32_t nbc__mon_new_group(nbc_recorder *r) {
+  const uint32_t first = (uint32_t)1 << 31;
+  uint32_t count = NBC__MON_RELAXED_LOAD(&r->group_count);
+  do
+    if (count == first - 1) return 0;
+  while (!__atomic_compare_exchange_n(&r->group_count, &count, count + 1, true, __ATOMIC_RELAXED,
+                                      __ATOMIC_RELAXED));
+  return first + count;
+}
 /* A group's stamps become part of their cell's sum: least and most over all shifts, but no wider than
    each stamp for itself. */
 NBC__PRIVATE void nbc__mon_shift_close(nbc_recorder *r, size_t cell_index) {

@@ -190,7 +190,7 @@ NBC_API void nbc_xfer_stamp(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns
 NBC_API void nbc_xfer_stamp_length(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns,
                                    int64_t t_end_ns, int64_t err_ns, int64_t d_err_ns);
 /* The same when many stamps share one error, that of the clock they were made with: all times of one
-   group (not 0) are off by one and the same shift, known to +-shared_err_ns, and each by up to
+   group (1 to 2^31 - 1, or 0: none; the owner's watches take others) are off by one and the same shift, known to +-shared_err_ns, and each by up to
    own_err_ns of its own. Their sum is then that of one shift, whichever it is, and not of the worst
    for each: the interval of a total grows with own_err_ns, not with shared_err_ns. */
 NBC_API void nbc_xfer_stamp_shared(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns,
@@ -338,6 +338,7 @@ struct nbc_recorder {
   } recent[NBC__MON_RECENT];
   nbc_cell *cells;
   nbc__mon_shift *shifts; /* one per cell; NULL when NIC stamps are not taken */
+  uint32_t group_count;   /* given to watches; any thread */
   size_t cell_count;
   uint32_t *cell_index; /* hash of (section, kind, class, peer) to cell + 1 */
   nbc_cell *last_cell;
@@ -374,3 +375,4 @@ NBC__PRIVATE void nbc__mon_take_joint(const nbc_recorder *r, int direction, nbc_
                                       nbc_totals *to);
 NBC__PRIVATE void nbc__mon_drain_for_report_locked(nbc_recorder *r, int64_t t_ns);
 NBC__PRIVATE void nbc__mon_shift_close(nbc_recorder *r, size_t cell_index);
+NBC__PRIVATE uint32_t nbc__mon_new_group(nbc_recorder *r);

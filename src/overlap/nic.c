@@ -12,7 +12,12 @@ struct nbc_nic_watch {
   double sum_err_ns;
   /* The line through one reading by which all stamps of a group are placed: their times are off by
      one shift, the reading's error, and each by what the clock may run away meanwhile. */
-  uint32_t group; /* 0: none yet */
+  bool has_group;
+  struct {
+    nbc_recorder *owner;
+    uint32_t group;
+  } owners[16]; /* the group's number at each owner of late; NULL: free */
+  int owners_next;
   uint64_t group_ticks, group_steps;
   int64_t group_ns, shared_err_ns;
   double ns_per_tick, rate_err_ratio;
@@ -89,7 +94,7 @@ static int64_t nbc__nic_length_err_ns(const nbc_nic_watch *w, const nbc_nic_stam
 static bool nbc__nic_by_group(const nbc_nic_watch *w, uint64_t ticks, nbc_time *own) {
   const nbc_relation_desc *how = &w->now.desc;
   const int unused_bits = how->counter_bits ? 64 - how->counter_bits : 0;
-  if (!w->group) return false;
+  if (!w->has_group) return false;
   const int64_t d_ticks = (int64_t)((ticks - w->group_ticks) << unused_bits) >> unused_bits;
   const double d_ns = (double)d_ticks * w->ns_per_tick, far_ns = fabs(d_ns);
   const double step_ns = (double)(how->step_ticks ? how->step_ticks : 1) * w->ns_per_tick;
@@ -109,21 +114,33 @@ static bool nbc__nic_by_group(const nbc_nic_watch *w, uint64_t ticks, nbc_time *
 /* A new group when there is none, when the clock stepped, ran away or became much better known. */
 static void nbc__nic_regroup(nbc_nic_watch *w) {
   nbc_time now;
-  if (w->now.step_count + w->now.gap_count != w->group_steps) w->group = 0;
+  if (w->now.step_count + w->now.gap_count != w->group_steps) w->has_group = false;
   w->group_steps = w->now.step_count + w->now.gap_count;
   if (nbc_relation_time(&w->now, w->now.newest_raw_ticks, &now) != NBC_OK) {
-    w->group = 0;
+    w->has_group = false;
     return;
   }
   nbc_time by_line = now;
   if (nbc__nic_by_group(w, w->now.newest_raw_ticks, &by_line)) return;
-  static uint32_t groups; /* of all watches of this process: a recorder may have several */
-  w->group = __atomic_add_fetch(&groups, 1, __ATOMIC_RELAXED);
+  w->has_group = true;
+  memset(w->owners, 0, sizeof w->owners);
   w->group_ticks = w->now.newest_raw_ticks;
   w->group_ns = now.t_ns;
   w->shared_err_ns = now.err_ns;
   w->ns_per_tick = 1e9 / w->now.desc.hz * (1 + 1e-6 * w->now.rate_ppm);
   w->rate_err_ratio = 1e-6 * w->now.rate_err_ppm;
+}
+
+/* The number of the watch's group at this owner, which gives it: owners may have several watches. One
+   that is forgotten and comes again gets another, which is as good for a while. */
+static uint32_t nbc__nic_group_at(nbc_nic_watch *w, nbc_recorder *owner) {
+  const int count = (int)(sizeof w->owners / sizeof *w->owners);
+  for (int i = 0; i < count; i++)
+    if (w->owners[i].owner == owner) return w->owners[i].group;
+  const int i = w->owners_next++ % count;
+  w->owners_next %= count;
+  w->owners[i].owner = owner;
+  return w->owners[i].group = nbc__mon_new_group(owner);
 }
 
 static void nbc__nic_place(nbc_nic_watch *w, nbc_nic_stamp *stamp) {
@@ -146,7 +163,7 @@ static void nbc__nic_place(nbc_nic_watch *w, nbc_nic_stamp *stamp) {
     err_ns = own_ns + w->shared_err_ns;
     nbc_xfer_stamp_shared(owner, stamp->xfer_id, b.t_ns, e.t_ns, own_ns,
                           nbc__nic_length_err_ns(w, stamp, e.t_ns - b.t_ns), w->shared_err_ns,
-                          w->group);
+                          nbc__nic_group_at(w, owner));
   } else {
     nbc_xfer_stamp_length(owner, stamp->xfer_id, begin.t_ns, end.t_ns, err_ns, d_err_ns);
   }
