@@ -167,6 +167,12 @@ static nbc_recorder *nbc__mon_new_recorder(nbc_monitor *m) {
   return r;
 }
 
+/* What C does from here on, in one number: in a call (or off) it stands still at comp_ns, outside of
+   calls it grows with the time from comp_ns at t_ns on. */
+static inline int64_t nbc__mon_standing(int64_t comp_ns) { return comp_ns * 2 + 1; }
+static inline int64_t nbc__mon_growing(int64_t comp_ns, int64_t t_ns) {
+  return (t_ns - comp_ns) * 2;
+}
 static inline int64_t nbc__mon_comp_at(int64_t state, int64_t t_ns) {
   return state & 1 ? state >> 1 : t_ns - (state >> 1);
 }
@@ -210,7 +216,8 @@ NBC_API nbc_status nbc_recorder_attach_at(nbc_monitor *m, int64_t t_ns, nbc_reco
     NBC__MON_RELAXED_STORE(&r->thread, pthread_self());
     r->comp_ns = comp_ns;
     r->owed_ns = 0;
-    nbc__mon_set_state(r, t_ns, r->on ? (t_ns - comp_ns) * 2 : comp_ns * 2 + 1);
+    nbc__mon_set_state(r, t_ns,
+                       r->on ? nbc__mon_growing(comp_ns, t_ns) : nbc__mon_standing(comp_ns));
     NBC__MON_RELAXED_STORE(&r->attached, true);
     if (r->on) nbc__mon_read_counters(r, false);
   }
@@ -284,7 +291,7 @@ NBC_API void nbc_call_enter_at(nbc_recorder *r, nbc_kind kind, int64_t t_ns) {
   r->share = 1;
   int64_t comp_ns = nbc__mon_comp_at(r->state, t_ns);
   if (comp_ns < r->comp_ns) comp_ns = r->comp_ns; /* within the tool's own time */
-  nbc__mon_set_state(r, t_ns, comp_ns * 2 + 1);
+  nbc__mon_set_state(r, t_ns, nbc__mon_standing(comp_ns));
 }
 
 NBC_API void nbc_call_shared(nbc_recorder *r, uint32_t ends) {
@@ -317,7 +324,8 @@ NBC_API void nbc_call_exit_at(nbc_recorder *r, int64_t t_ns) {
       r->call_cost_ns + (int64_t)(r->ring_head - r->enter_head) * r->event_cost_ns + r->drain_ns;
   r->drain_ns = 0;
   t_ns += r->owed_ns;
-  nbc__mon_set_state(r, t_ns, (t_ns - r->comp_ns) * 2); /* last: what it may call is a jump then */
+  nbc__mon_set_state(
+      r, t_ns, nbc__mon_growing(r->comp_ns, t_ns)); /* last: what it may call is a jump then */
 }
 
 #define NBC__MON_UNPLACED INT64_MIN /* as C: not known */
@@ -529,7 +537,8 @@ NBC_API void nbc_recorder_switch_at(nbc_recorder *r, bool on, int64_t t_ns) {
   /* C stands still while off, as it does inside a call. */
   const int64_t comp_ns = nbc__mon_comp_at(r->state, t_ns);
   NBC__MON_RELAXED_STORE(&r->on, on);
-  nbc__mon_set_state(r, t_ns, on && r->depth == 0 ? (t_ns - comp_ns) * 2 : comp_ns * 2 + 1);
+  nbc__mon_set_state(
+      r, t_ns, on && r->depth == 0 ? nbc__mon_growing(comp_ns, t_ns) : nbc__mon_standing(comp_ns));
   r->enter_ns = t_ns; /* a call that is open now counts from here */
 }
 
@@ -580,11 +589,10 @@ static void nbc__mon_foreign_put(nbc_recorder *r, const nbc__mon_event *e) {
 }
 /* Only the time is noted: C at that time is known when the owner has passed it. */
 static void nbc__mon_foreign(nbc_recorder *r, uint8_t what, uint64_t id, uint64_t size_bytes,
-                             nbc_kind kind, nbc_peer peer, int64_t t_ns, int64_t t_begin_ns) {
+                             nbc_kind kind, nbc_peer peer, int64_t t_ns) {
   nbc__mon_event e;
   memset(&e, 0, sizeof e);
   e.t_ns = t_ns;
-  e.comp_ns = t_begin_ns; /* of a NIC stamp */
   e.id = id;
   e.size_bytes = size_bytes;
   e.call_seq = NBC__MON_RELAXED_LOAD(&r->call_seq);
@@ -599,16 +607,16 @@ NBC_API void nbc_foreign_begin_at(nbc_recorder *owner, uint64_t id, uint64_t siz
                                   nbc_kind kind, nbc_peer peer, int64_t t_ns) {
   if (!owner) return;
   if (NBC__MON_RELAXED_LOAD(&owner->on))
-    nbc__mon_foreign(owner, NBC__MON_BEGIN, id, size_bytes, kind, peer, t_ns, 0);
+    nbc__mon_foreign(owner, NBC__MON_BEGIN, id, size_bytes, kind, peer, t_ns);
 }
 NBC_API void nbc_foreign_end_at(nbc_recorder *owner, uint64_t id, int64_t t_ns) {
   if (!owner) return;
-  nbc__mon_foreign(owner, NBC__MON_END, id, 0, NBC_KIND_OTHER, NBC_PEER_UNKNOWN, t_ns, 0);
+  nbc__mon_foreign(owner, NBC__MON_END, id, 0, NBC_KIND_OTHER, NBC_PEER_UNKNOWN, t_ns);
 }
 NBC_API void nbc_foreign_end_sized_at(nbc_recorder *owner, uint64_t id, uint64_t size_bytes,
                                       nbc_peer peer, int64_t t_ns) {
   if (!owner) return;
-  nbc__mon_foreign(owner, NBC__MON_END_SIZED, id, size_bytes, NBC_KIND_OTHER, peer, t_ns, 0);
+  nbc__mon_foreign(owner, NBC__MON_END_SIZED, id, size_bytes, NBC_KIND_OTHER, peer, t_ns);
 }
 NBC_API void nbc_foreign_begin(nbc_recorder *owner, uint64_t id, uint64_t size_bytes, nbc_kind kind,
                                nbc_peer peer) {
@@ -628,11 +636,11 @@ NBC_API void nbc_foreign_end_early(nbc_recorder *owner, uint64_t id, uint64_t si
                                    nbc_peer peer) {
   if (!owner) return;
   nbc__mon_foreign(owner, NBC__MON_END_EARLY, id, size_bytes, NBC_KIND_OTHER, peer,
-                   nbc_clock_now_ns(&owner->monitor->clock), 0);
+                   nbc_clock_now_ns(&owner->monitor->clock));
 }
 NBC_API void nbc_foreign_end_local_at(nbc_recorder *owner, uint64_t id, int64_t t_ns) {
   if (!owner) return;
-  nbc__mon_foreign(owner, NBC__MON_END_LOCAL, id, 0, NBC_KIND_OTHER, NBC_PEER_UNKNOWN, t_ns, 0);
+  nbc__mon_foreign(owner, NBC__MON_END_LOCAL, id, 0, NBC_KIND_OTHER, NBC_PEER_UNKNOWN, t_ns);
 }
 NBC_API void nbc_foreign_end_local(nbc_recorder *owner, uint64_t id) {
   if (!owner) return;
@@ -643,16 +651,13 @@ NBC_API void nbc_foreign_end_only(nbc_recorder *owner, uint64_t size_bytes, nbc_
   if (!owner) return;
   if (NBC__MON_RELAXED_LOAD(&owner->on))
     nbc__mon_foreign(owner, NBC__MON_END_ONLY, 0, size_bytes, kind, peer,
-                     nbc_clock_now_ns(&owner->monitor->clock), 0);
+                     nbc_clock_now_ns(&owner->monitor->clock));
 }
 
 NBC_API void nbc_xfer_stamp_shared(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns,
                                    int64_t t_end_ns, int64_t own_err_ns, int64_t d_err_ns,
                                    int64_t shared_err_ns, uint32_t group) {
   if (!owner) return;
-  /* In line with the other events by the last time that it speaks of; the begin travels in the
-     place of C, err in that of the size, the length's err in that of the call, the group in those
-     of section, kind and peer, its own err in that of the waiting time (whole below 2^24). */
   nbc__mon_event e;
   memset(&e, 0, sizeof e);
   if (own_err_ns < 0) own_err_ns = own_err_ns == INT64_MIN ? INT64_MAX : -own_err_ns;
@@ -660,14 +665,12 @@ NBC_API void nbc_xfer_stamp_shared(nbc_recorder *owner, uint64_t id, int64_t t_b
   const int64_t err_ns = nbc__later(own_err_ns, shared_err_ns);
   if (own_err_ns >= 1 << 24 || shared_err_ns > UINT32_MAX) group = 0;
   e.t_ns = nbc__later(t_end_ns, err_ns);
-  e.comp_ns = t_begin_ns;
+  e.stamp_begin_ns = t_begin_ns;
   e.id = id;
-  e.size_bytes = (uint64_t)err_ns;
-  e.call_seq = d_err_ns < 0 || d_err_ns > UINT32_MAX ? UINT32_MAX : (uint32_t)d_err_ns;
-  e.section = (uint16_t)group;
-  e.kind = (uint8_t)(group >> 16);
-  e.peer = (uint8_t)(group >> 24);
-  e.waited_ns = group ? (float)own_err_ns : 0;
+  e.stamp_err_ns = err_ns;
+  e.stamp_length_err_ns = d_err_ns < 0 || d_err_ns > UINT32_MAX ? UINT32_MAX : (uint32_t)d_err_ns;
+  e.stamp_group = group;
+  e.stamp_own_err_ns = group ? (float)own_err_ns : 0; /* whole below 2^24 */
   e.what = NBC__MON_STAMP;
   nbc__mon_foreign_put(owner, &e);
 }
@@ -820,7 +823,10 @@ static nbc__mon_bounds nbc__mon_bounds_of(nbc_recorder *r, const nbc__mon_event 
     o.x_ns = window_ns;
   }
   if (fastest_ns > o.x_ns) fastest_ns = o.x_ns;
-  /* A foreign stamp tells the owner's call of a moment before or after; C has the last word. */
+  /* A foreign stamp names the call that the owner was in when the other thread looked, which may be
+     over at the stamp's time: "begin, in call 7" and "end, in call 7" can have computation between
+     them, where the owner left call 7 and the other thread had looked before. So C has the last
+     word. */
   o.case_of = b->call_seq && b->call_seq == e->call_seq && *comp_ns == 0 ? 0 : 1;
   const int64_t noncomp_ns = window_ns - *comp_ns;
   o.max_ns = *comp_ns < o.x_ns ? *comp_ns : o.x_ns;
@@ -1111,10 +1117,10 @@ static void nbc__mon_shift_add(nbc_recorder *r, size_t cell_index, uint32_t grou
    what its length says, which is known to d_err (nbc_xfer_stamp_length). */
 static void nbc__mon_stamp(nbc_recorder *r, nbc_cell *cell, const nbc__mon_event *stamp,
                            int64_t known_ns) {
-  const int64_t far_ns = (int64_t)1 << 60, err_ns = (int64_t)stamp->size_bytes;
-  const int64_t b_ns = stamp->comp_ns, e_ns = stamp->t_ns - err_ns;
-  const uint32_t group = stamp->section | (uint32_t)stamp->kind << 16 | (uint32_t)stamp->peer << 24;
-  int64_t d_err_ns = (int64_t)stamp->call_seq, lo_ns, hi_ns;
+  const int64_t far_ns = (int64_t)1 << 60, err_ns = stamp->stamp_err_ns;
+  const int64_t b_ns = stamp->stamp_begin_ns, e_ns = stamp->t_ns - err_ns;
+  const uint32_t group = stamp->stamp_group;
+  int64_t d_err_ns = (int64_t)stamp->stamp_length_err_ns, lo_ns, hi_ns;
   nbc__mon_end b, e;
   if (e_ns < b_ns || b_ns < -far_ns || e_ns > far_ns || err_ns > far_ns) {
     nbc__mon_problem(r, NBC_PROBLEM_stamp_invalid);
@@ -1128,8 +1134,8 @@ static void nbc__mon_stamp(nbc_recorder *r, nbc_cell *cell, const nbc__mon_event
     cell->t.exact_count++;
     cell->t.exact_xfer_ns += e_ns - b_ns;
     if (group) {
-      nbc__mon_shift_add(r, (size_t)(cell - r->cells), group, (int64_t)stamp->waited_ns, &b, &e,
-                         d_err_ns, known_ns, lo_ns, hi_ns);
+      nbc__mon_shift_add(r, (size_t)(cell - r->cells), group, (int64_t)stamp->stamp_own_err_ns, &b,
+                         &e, d_err_ns, known_ns, lo_ns, hi_ns);
     } else {
       cell->t.exact_lo_ns += lo_ns;
       cell->t.exact_hi_ns += hi_ns;
@@ -1247,14 +1253,28 @@ static void nbc__mon_process_foreign(nbc_recorder *r, nbc__mon_slot *slot, int64
   NBC__MON_RELAXED_STORE(&r->inbox_tail, r->inbox_tail + 1);
 }
 
-/* Own and foreign events, merged by time (an own begin before a foreign end of the same time). A
-   foreign event waits until the owner has passed its time: until a later turn or own event, or
-   until known_ns (who drains knows the owner so far). */
-typedef enum nbc__mon_haste {
-  NBC__MON_PASSING = 0, /* the owner: waits for nobody */
-  NBC__MON_PATIENT,
-  NBC__MON_FORCED /* no event waits: what cannot be placed is case 3 */
-} nbc__mon_haste;
+/* Own events (the ring) and foreign ones (the inbox) become sums in the order of their times, an own
+   begin before a foreign end of the same time. The invariant: an event is processed only when all
+   events of its transfer with earlier times have been. The ring is in order by itself. A foreign
+   event is in order once all own events before its time are in the ring, which is certain when the
+   owner has told of a later time: by a turn of its history, by an own event, or by standing still
+   (known_ns, by whoever drains). Foreign events are taken in the order in which they came; one that
+   is just being written holds up those behind it, lest an own end overtakes its foreign begin. All
+   this runs under the recorder's lock.
+
+     who drains                        known_ns                haste
+     owner, its ring is full           -                       PATIENT
+     owner between calls, if unlocked  -                       PASSING
+     thread whose event has no room    - (owner itself: all)   FORCED
+     report: by the owner              its time                PATIENT, then NIC stamps as they are
+     report: by others                 -                       PATIENT
+     report of a detached one, detach  all                     PATIENT
+
+     haste     an event is being written   a foreign event is too early to tell
+     PASSING   leaves                      leaves it
+     PATIENT   waits up to 100 yields      leaves it
+     FORCED    waits up to 100 yields      processes it: unplaced, case 3 */
+typedef enum nbc__mon_haste { NBC__MON_PASSING, NBC__MON_PATIENT, NBC__MON_FORCED } nbc__mon_haste;
 static void nbc__mon_drain_locked(nbc_recorder *r, int64_t known_ns, nbc__mon_haste haste) {
   uint64_t head = __atomic_load_n(&r->ring_head, __ATOMIC_ACQUIRE);
   uint64_t tail = r->ring_tail;
@@ -1262,8 +1282,6 @@ static void nbc__mon_drain_locked(nbc_recorder *r, int64_t known_ns, nbc__mon_ha
   for (;;) {
     nbc__mon_slot *slot = &r->inbox[r->inbox_tail & r->inbox_mask];
     const bool foreign = nbc__mon_is_filled(r, slot);
-    /* A stamp whose thread is just writing it holds up those behind it: give it a moment, lest an own
-       end overtakes its foreign begin. */
     if (!foreign && waits < 100 && NBC__MON_RELAXED_LOAD(&r->inbox_head) != r->inbox_tail) {
       if (haste == NBC__MON_PASSING) break;
       waits++;
@@ -1279,9 +1297,8 @@ static void nbc__mon_drain_locked(nbc_recorder *r, int64_t known_ns, nbc__mon_ha
     const nbc__mon_event *own = tail != head ? &r->ring[tail & r->ring_mask] : NULL;
     if (own && own->t_ns > known_ns) known_ns = own->t_ns; /* its turns came before it */
     if (foreign && (!own || slot->event.t_ns < own->t_ns)) {
-      if (slot->event.t_ns > known_ns && haste != NBC__MON_FORCED)
-        break; /* own is NULL: all of the
-                                                                             ring is drained */
+      /* own is NULL then: all of the ring is drained */
+      if (slot->event.t_ns > known_ns && haste != NBC__MON_FORCED) break;
       nbc__mon_process_foreign(r, slot, known_ns);
     } else if (own) {
       nbc__mon_process(r, own, known_ns);
@@ -1306,7 +1323,7 @@ static void nbc__mon_drain(nbc_recorder *r) {
   nbc__mon_drain_locked(r, INT64_MIN, NBC__MON_PATIENT);
   nbc__mon_unlock(r);
 }
-static bool nbc__mon_is_owner(const nbc_recorder *r) {
+NBC__PRIVATE bool nbc__mon_is_owner(const nbc_recorder *r) {
   return pthread_equal(NBC__MON_RELAXED_LOAD(&r->thread), pthread_self());
 }
 /* By a thread that needs room in the inbox; only the owner's own knows what the owner did last. */
@@ -1343,7 +1360,7 @@ NBC_API void nbc_recorder_detach_at(nbc_recorder *r, int64_t t_ns) {
   nbc__mon_go_to_section(r, 0);
   r->depth = 0;
   NBC__MON_RELAXED_STORE(&r->call_seq, 0);
-  nbc__mon_set_state(r, t_ns, nbc__mon_comp_at(r->state, t_ns) * 2 + 1);
+  nbc__mon_set_state(r, t_ns, nbc__mon_standing(nbc__mon_comp_at(r->state, t_ns)));
   nbc__mon_lock(r);
   nbc__mon_drain_locked(r, INT64_MAX, NBC__MON_PATIENT); /* C stands still from here on */
   nbc__mon_unlock(r);

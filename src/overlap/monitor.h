@@ -220,12 +220,32 @@ NBC_API int64_t nbc_recorder_comp_ns(const nbc_recorder *recorder, int64_t t_ns)
 
 /* One stamp of a transfer, with the owner's C at that time: all that the bounds need [O §2.2]. */
 typedef struct nbc__mon_event {
-  int64_t t_ns, comp_ns;
-  uint64_t id, size_bytes;
-  uint32_t call_seq; /* which call of the owner; 0 = outside of calls */
-  uint16_t section;
-  uint8_t kind, what, peer;
-  float waited_ns; /* in the call of an end */
+  int64_t t_ns; /* of a NIC stamp: the last time that it speaks of, its end + err */
+  __extension__ union {
+    int64_t comp_ns;
+    int64_t stamp_begin_ns; /* of a NIC stamp */
+  };
+  uint64_t id;
+  __extension__ union {
+    uint64_t size_bytes;
+    int64_t stamp_err_ns; /* of a NIC stamp */
+  };
+  __extension__ union {
+    uint32_t call_seq;            /* which call of the owner; 0 = outside of calls */
+    uint32_t stamp_length_err_ns; /* of a NIC stamp */
+  };
+  __extension__ union {
+    __extension__ struct {
+      uint16_t section;
+      uint8_t kind, peer;
+    };
+    uint32_t stamp_group; /* of a NIC stamp: stamps that share their error; 0 = none */
+  };
+  __extension__ union {
+    float waited_ns;        /* in the call of an end */
+    float stamp_own_err_ns; /* of a NIC stamp in a group: the part that is not shared */
+  };
+  uint8_t what;
 } nbc__mon_event;
 
 /* Transfers of one direction to one class of peers that were under way at the same time: from the
@@ -288,7 +308,7 @@ typedef struct nbc__mon_section {
 
 struct nbc_recorder {
   /* Event path: written by the owner only. `state` is all that others need to know C(t):
-     in a call 2 * C + 1, outside 2 * (t_exit - C), so that C(t) = t - state / 2. */
+     odd: C stands still at state / 2; even: C(t) = t - state / 2 (nbc__mon_standing, _growing). */
   int64_t state;
   int64_t last_ns, enter_ns;
   int depth;
@@ -376,3 +396,4 @@ NBC__PRIVATE void nbc__mon_take_joint(const nbc_recorder *r, int direction, nbc_
 NBC__PRIVATE void nbc__mon_drain_for_report_locked(nbc_recorder *r, int64_t t_ns);
 NBC__PRIVATE void nbc__mon_shift_close(nbc_recorder *r, size_t cell_index);
 NBC__PRIVATE uint32_t nbc__mon_new_group(nbc_recorder *r);
+NBC__PRIVATE bool nbc__mon_is_owner(const nbc_recorder *r);

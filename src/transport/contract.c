@@ -76,14 +76,10 @@ NBC__PRIVATE void nbc__transport_exit(const nbc_transport *t) {
 }
 
 /* A transfer of t's recorder, seen by its own thread or by a worker that drives t. */
-static bool nbc__transport_mine(const nbc_recorder *r) {
-  return pthread_equal(r->thread, pthread_self()) != 0;
-}
-
 NBC__PRIVATE void nbc__transport_xfer_begin(const nbc_transport *t, uint64_t id,
                                             uint64_t size_bytes, nbc_kind kind, nbc_peer peer) {
   nbc_recorder *const r = t->recorder;
-  if (r && nbc__transport_mine(r))
+  if (r && nbc__mon_is_owner(r))
     nbc_xfer_begin(r, id, size_bytes, kind, peer);
   else if (r)
     nbc_foreign_begin(r, id, size_bytes, kind, peer);
@@ -91,7 +87,7 @@ NBC__PRIVATE void nbc__transport_xfer_begin(const nbc_transport *t, uint64_t id,
 
 NBC__PRIVATE void nbc__transport_xfer_end(const nbc_transport *t, uint64_t id) {
   nbc_recorder *const r = t->recorder;
-  if (r && nbc__transport_mine(r))
+  if (r && nbc__mon_is_owner(r))
     nbc_xfer_end(r, id);
   else if (r)
     nbc_foreign_end(r, id);
@@ -100,7 +96,7 @@ NBC__PRIVATE void nbc__transport_xfer_end(const nbc_transport *t, uint64_t id) {
 NBC__PRIVATE void nbc__transport_xfer_end_only(const nbc_transport *t, uint64_t size_bytes,
                                                nbc_peer peer) {
   nbc_recorder *const r = t->recorder;
-  if (r && nbc__transport_mine(r))
+  if (r && nbc__mon_is_owner(r))
     nbc_xfer_end_only(r, size_bytes, NBC_KIND_IRECV, peer);
   else if (r)
     nbc_foreign_end_only(r, size_bytes, NBC_KIND_IRECV, peer);
