@@ -26,6 +26,10 @@
      NBC_ON           1 measure (default); 0 only forward calls, write nothing;
                       later: start switched off, until MPI_Pcontrol(1)
      NBC_TEXT         1: also a text report per process, NAME.txt; default 0
+     NBC_RANKS        which ranks are measured and write a report: 0-3,100; default: all
+     NBC_GATHER       1: one file for the whole run, NAME.all.json instead of NAME.RANK.json: the reports go
+                      to rank 0 over the MPI when all call MPI_Finalize; processes that end otherwise
+                      leave files of their own. Set it for all processes; default 0
      NBC_PEERS        1 (default): find out at start who shares a node. This takes one
                       MPI_Comm_split_type and one MPI_Bcast inside MPI_Init, so ALL processes of a
                       world must be preloaded. 0: no communication; peers count as unknown. Set it
@@ -75,7 +79,7 @@
    communication, and said in the report.
    FILES  overlap_preload_state.h, _calling.h (threads, enter and leave), _sites.h (places), _peers.h
    (communicators), _pairs.h (who with whom), _transfers.h, _wrap.h, _calls.h, _calls_once.h (all
-   wrappers), _settings.h, _nics.h, _report.h, _ends.h (exit, signals). */
+   wrappers), _settings.h, _nics.h, _report.h, _gather.h, _ends.h (exit, signals). */
 #ifndef _GNU_SOURCE
 #  define _GNU_SOURCE
 #endif
@@ -285,6 +289,14 @@ static void start(int thread_level) {
   run.text = setting_choice("NBC_TEXT", yes_no, 2, 0) == 1;
   setting_folder();
   if (setting_choice("NBC_PEERS", yes_no, 2, 1) == 1) meet_the_world();
+  const bool chosen = setting_ranks(run.rank);
+  if (setting_choice("NBC_GATHER", yes_no, 2, 0) == 1) {
+    if (!run.same_node || setting("NBC_RANKS"))
+      complain("NBC_GATHER=1 needs all processes of the world: not with NBC_PEERS=0 or NBC_RANKS");
+    else
+      run.gathers = PMPI_Comm_dup(MPI_COMM_WORLD, &run.gather_comm) == MPI_SUCCESS;
+  }
+  if (!chosen) return;
   run.memory_fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
   run.pid = getpid();
   run.multiple = thread_level == MPI_THREAD_MULTIPLE;
@@ -317,7 +329,7 @@ BODY(Init_thread, SETUP, (int *argc, char ***argv, int required, int *provided),
 /* Before the MPI's own: what it does at the end may hang or die, the report must not. */
 VISIBLE int PMPI_Finalize(void) {
   static int (*real_Finalize)(void);
-  finish();
+  finish_by(run.gathers);
   stop_watching();
   return REAL(Finalize)();
 }

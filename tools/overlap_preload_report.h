@@ -65,9 +65,12 @@ static void describe(nbc_report *report) {
   /* A guess that no transfer asked for is no reason to doubt the bounds. */
   bool guessed = !run.table[0];
   for (size_t i = 0; i < report->cell_count; i++)
-    guessed = guessed || (!run.table[1] && report->cells[i].peer != NBC_PEER_SAME_NODE);
+    guessed = guessed || (!run.table[1] && report->cells[i].peer != NBC_PEER_SAME_NODE &&
+                          report->cells[i].peer != NBC_PEER_SELF);
   report->table_is_default = guessed;
 }
+
+#include "overlap_preload_gather.h"
 
 /* The chosen folder, else the one for temporary files, else standard error. */
 static void write_everything(const nbc_report *report) {
@@ -92,9 +95,12 @@ static void write_everything(const nbc_report *report) {
 }
 
 /* Once per process; from MPI_Finalize, MPI_Abort, exit, or a deadly signal. */
-static void finish(void) {
+static void finish_by(bool gathering) {
   nbc_report *report = NULL;
-  if (!__atomic_load_n(&run.recording, __ATOMIC_ACQUIRE) || getpid() != run.pid) return;
+  if (!__atomic_load_n(&run.recording, __ATOMIC_ACQUIRE) || getpid() != run.pid) {
+    if (gathering && getpid() == run.pid) gather(NULL); /* the others wait for this one */
+    return;
+  }
   if (__atomic_exchange_n(&run.written, 1, __ATOMIC_ACQ_REL)) return;
   const bool was_busy = me.busy; /* in a signal handler of its own this cannot be */
   const int saved_errno = errno;
@@ -103,12 +109,14 @@ static void finish(void) {
   __atomic_store_n(&run.recording, false, __ATOMIC_RELEASE);
   if (nbc_monitor_report_at(run.monitor, now_ns, &report) == NBC_OK) {
     describe(report);
-    write_everything(report);
+    if (!gathering || !gather(report)) write_everything(report);
     nbc_report_free(report);
   } else {
+    if (gathering) gather(NULL);
     fprintf(stderr, "nbc_overlap: no memory for the report of rank %d\n", run.rank);
   }
   __atomic_store_n(&run.written, 2, __ATOMIC_RELEASE);
   errno = saved_errno;
   if (!was_busy) busy_end();
 }
+static void finish(void) { finish_by(false); }

@@ -74,4 +74,21 @@ static void setting_folder(void) {
   if (value) mkdir(run.folder, 0777); /* a missing parent shows when the report is written */
 }
 
-
+/* "0-3,100": is this rank among them? All are, when nothing or nothing readable is said. */
+static bool setting_ranks(int rank) {
+  const char *value = setting("NBC_RANKS"), *at = value;
+  bool found = false;
+  while (at && *at) {
+    char *end;
+    if (!isdigit((unsigned char)*at)) break;
+    const long low = strtol(at, &end, 10);
+    long high = low;
+    if (*end == '-' && isdigit((unsigned char)end[1])) high = strtol(end + 1, &end, 10);
+    if ((*end && *end != ',') || high < low) break;
+    found = found || (rank >= low && rank <= high);
+    at = end + (*end == ',');
+    if (!*end) return found;
+  }
+  if (value) complain("NBC_RANKS=%.60s is not a list of ranks such as 0-3,100: all are measured", value);
+  return true;
+}

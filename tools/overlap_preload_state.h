@@ -24,6 +24,8 @@ static struct {
   int notes_count;
   uint64_t freed_count, lost_count;
   MPI_Group world_group;
+  MPI_Comm gather_comm; /* NBC_GATHER: a communicator of our own */
+  bool gathers;
   unsigned char *same_node; /* per rank of the world; NULL = not known */
   uint32_t peers_generation; /* changes when a communicator or window is freed */
   int memory_fd;             /* /proc/self/mem: to look at a pointer that may be none */

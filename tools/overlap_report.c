@@ -84,11 +84,7 @@ static void trouble(run *r, const char *format, ...) {
 }
 
 /* ---- reading ---------------------------------------------------------------------------------- */
-static void add_file(run *r, const char *path) {
-  nbc_report *one;
-  nbc_error err;
-  memset(&err, 0, sizeof err);
-  nbc_status status = nbc_report_read_json(path, &one, &err);
+static void add_report(run *r, const char *path, nbc_status status, nbc_report *one, nbc_error err) {
   if (status == NBC_OK && r->process_count == 0 && !r->sum) status = nbc_report_create(&r->sum);
   if (status == NBC_OK) {
     status = nbc_report_add(r->sum, one, &err);
@@ -114,6 +110,59 @@ static void add_file(run *r, const char *path) {
   if (err.text[0]) trouble(r, "left out: %s", err.text);
   else trouble(r, "left out: %s: %s", path, nbc_status_text(status));
   r->failed = true;
+}
+
+/* Several reports one after the other, as NBC_GATHER=1 leaves them: each begins a line. */
+static bool holds_many(const char *path) {
+  const size_t n = strlen(path);
+  return n > 9 && strcmp(path + n - 9, ".all.json") == 0;
+}
+static void add_many(run *r, const char *path) {
+  char *line = NULL, *text = NULL;
+  size_t line_room = 0, room = 0, used = 0, number = 0;
+  FILE *in = fopen(path, "rb");
+  if (!in) {
+    trouble(r, "left out: %s: %s", path, strerror(errno));
+    r->failed = true;
+    return;
+  }
+  for (bool more = true; more;) {
+    const ssize_t n = getline(&line, &line_room, in);
+    more = n >= 0;
+    if (used && (!more || strncmp(line, "{\"schema\"", 9) == 0)) {
+      char name[4200];
+      nbc_report *one = NULL;
+      nbc_error err;
+      memset(&err, 0, sizeof err);
+      snprintf(name, sizeof name, "%.4096s, report %zu", path, ++number);
+      const nbc_status status = nbc_report_parse_json(text, used, name, &one, &err);
+      add_report(r, name, status, one, err);
+      used = 0;
+    }
+    if (!more) break;
+    if (used + (size_t)n > room) text = (char *)must(realloc(text, room = 2 * (used + (size_t)n)));
+    memcpy(text + used, line, (size_t)n);
+    used += (size_t)n;
+  }
+  if (ferror(in) || !number) {
+    trouble(r, "left out: %s: %s", path, ferror(in) ? strerror(errno) : "no report in it");
+    r->failed = true;
+  }
+  fclose(in);
+  free(line);
+  free(text);
+}
+
+static void add_file(run *r, const char *path) {
+  nbc_report *one = NULL;
+  nbc_error err;
+  memset(&err, 0, sizeof err);
+  if (holds_many(path)) {
+    add_many(r, path);
+    return;
+  }
+  const nbc_status status = nbc_report_read_json(path, &one, &err);
+  add_report(r, path, status, one, err);
 }
 
 typedef struct found {

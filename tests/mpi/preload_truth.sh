@@ -90,7 +90,30 @@ nbc() { # mpi
   "$B/nbc" see --no-table "mpirun.$other" -n 2 "$B/tests/mpi/preload_truth.$1" >"$reports/out" 2>&1
   [ $? = 2 ] && grep -q 'is built with' "$reports/out" && ok "$1: nbc see names a wrong mixture" || bad "$1: $(cat "$reports/out")"
 }
-each() { eager "$1"; self "$1"; partners "$1"; itself "$1"; places "$1" use f08; table "$1"; nbc "$1"; }
+# One file for a run; 4,096 reports in one are read with less than 64 MiB.
+gather() { # mpi
+  reports=$work/$1.gather
+  mkdir "$reports"
+  NBC_GATHER=1 measured "$1" 5 "$B/tests/mpi/preload_truth.$1" "" >/dev/null 2>&1
+  files=$(ls "$reports")
+  "$B/overlap_report" --no-html "$reports" >"$reports/text" 2>&1
+  case $files in
+    *.all.json) if [ "$(echo "$files" | wc -l)" = 1 ] && grep -q '5 processes' "$reports/text"; then ok "$1: one file for 5 processes"; else bad "$1: $files"; fi ;;
+    *) bad "$1: NBC_GATHER=1 left $files" ;;
+  esac
+  mkdir "$reports/many"
+  awk '/^{"schema"/ { n++ } n == 1 { text = text $0 "\n" } END { for (i = 0; i < 4096; i++) { t = text; sub(/"rank":[0-9]+,"size":[0-9]+/, "\"rank\":" i ",\"size\":4096", t); printf "%s", t } }' \
+    "$reports/$files" >"$reports/many/nbc_overlap.many.1-1.all.json"
+  if (ulimit -v 65536 && "$B/overlap_report" --no-html "$reports/many" >"$reports/text" 2>&1) && grep -q '4096 processes' "$reports/text"; then
+    ok "$1: 4,096 reports within 64 MiB"
+  else bad "$1: 4,096 reports within 64 MiB: $(tail -3 "$reports/text")"; fi
+  reports=$work/$1.ranks
+  mkdir "$reports"
+  NBC_RANKS=0-1,3 measured "$1" 5 "$B/tests/mpi/preload_truth.$1" "" >/dev/null 2>&1
+  files=$(ls "$reports" | sed 's/.*\.\([0-9]*\)\.json/\1/' | tr '\n' ' ')
+  if [ "$files" = "0 1 3 " ]; then ok "$1: NBC_RANKS=0-1,3"; else bad "$1: NBC_RANKS=0-1,3: reports of $files"; fi
+}
+each() { gather "$1"; eager "$1"; self "$1"; partners "$1"; itself "$1"; places "$1" use f08; table "$1"; nbc "$1"; }
 each_mpi each
 "$B/nbc" doctor >"$work/doctor" && grep -q 'preload  *'"$B" "$work/doctor" && ok "nbc doctor" || bad "nbc doctor: $(cat "$work/doctor")"
 finish
