@@ -14,7 +14,8 @@
    ENVIRONMENT (a wrong value is said once, and the default kept)
      NBC_PROGRESS       dedicated (default)  the worker polls on a core of its own
                         timer                it looks in every NBC_PROGRESS_US (default 1000) microseconds, on
-                                             the program's own cores
+                                             the program's own cores, when the program has not called
+                                             the MPI since it looked last
                         idle                 it polls when nothing else wants a core (SCHED_IDLE)
                         none                 no worker; calls are only forwarded
      NBC_PROGRESS_CORE  auto (default)  a core that this job may use and no rank or OpenMP thread needs,
@@ -105,7 +106,8 @@ static const char *const policy_names[] = {"dedicated", "timer", "idle", "none"}
 static struct {
   /* Low half: program threads inside the MPI. High half: requests and windows in flight. */
   int64_t flight __attribute__((aligned(128)));
-  uint32_t asleep; /* futex: the worker sleeps */
+  uint32_t entries; /* changes with every call that communicates; lost counts do no harm */
+  uint32_t asleep;  /* futex: the worker sleeps */
   int64_t wake_asked_ns;
   bool active __attribute__((aligned(128))); /* between Init and Finalize, in this process, with a worker */
   bool locked;                               /* MPI_THREAD_SERIALIZED: one lock around every call */
@@ -203,6 +205,7 @@ static inline bool enter(call *c) {
   if (me.inside || !__atomic_load_n(&run.active, __ATOMIC_ACQUIRE)) return false;
   me.inside = c->active = true;
   __atomic_fetch_add(&run.flight, 1, __ATOMIC_SEQ_CST);
+  __atomic_store_n(&run.entries, __atomic_load_n(&run.entries, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
   if (run.locked) spin_lock(&run.lock);
   return true;
 }

@@ -73,6 +73,7 @@ static void rest_between_polls(void) {
 
 static void *worker_main(void *nothing) {
   int64_t quiet_since_ns = 0;
+  uint32_t entries = 0;
   (void)nothing;
   me.inside = true; /* what the MPI calls back from here is forwarded */
   prctl(PR_SET_NAME, "nbc_progress");
@@ -92,10 +93,13 @@ static void *worker_main(void *nothing) {
       continue;
     }
     quiet_since_ns = 0;
+    const uint32_t entries_now = __atomic_load_n(&run.entries, __ATOMIC_RELAXED);
+    const bool calls_often = run.policy == TIMER && entries_now != entries;
+    entries = entries_now;
     if (progress_coll_active()) progress_coll_poll(); /* also while the program waits for something else */
     if (program_inside(flight)) {
       if (run.polite && !progress_coll_active()) nap(20000);
-    } else {
+    } else if (!calls_often) { /* else it makes progress itself, and would wait for the MPI's lock */
       for (int i = run.policy == TIMER ? TIMER_POLLS : 1; i > 0 && !program_inside(flight_now()); i--) poll_mpi();
     }
     rest_between_polls();
@@ -458,7 +462,7 @@ static void say_what_it_did(int64_t cpu_ns, int64_t wall_ns) {
   const size_t n = run.wake_count < room ? run.wake_count : room;
   qsort(run.wake_ns, n, sizeof *run.wake_ns, by_size);
   progress_say("rank %d: worker on core %d polled %llu times, was woken %llu times (median %lld ns after the post), used "
-               "%.3f s of %.3f s; %llu collectives were ours",
+               "%.6f s of %.3f s; %llu collectives were ours",
                run.rank, run.core, (unsigned long long)run.poll_count, (unsigned long long)run.wake_count,
                n ? (long long)run.wake_ns[n / 2] : 0LL, (double)cpu_ns * 1e-9, (double)wall_ns * 1e-9,
                (unsigned long long)progress_coll_count());

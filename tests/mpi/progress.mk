@@ -23,3 +23,17 @@ endef
 $(foreach m,$(if $(MPICC_OMPI),openmpi) $(if $(MPICC_MPICH),mpich),\
   $(foreach t,progress_moves progress_requests progress_collectives progress_level,$(eval $(call progress_test,$t,$m))))
 $(eval $(call script,mpi/progress))
+# $(call progress_loops,mpi or mpich,openmpi or mpich)
+define progress_loops
+RUN_PROGRESS += $(B)/libnbc_overlap_$1.so $(B)/libnbc_progress_$1.so $(B)/halo_$1 $(B)/bench/progress_loops.$2
+tests/bench/progress.sh: $(B)/bench/progress_loops.$2 $(B)/libnbc_progress_$1.so
+$(call mpi_program,$(B)/bench/progress_loops.$2,tests/bench/progress_loops.c,mpicc.$2)
+endef
+tests/bench/progress.sh: ;
+BENCHES += tests/bench/progress.sh
+PRINTS_progress := progress_
+$(if $(MPICC_OMPI),$(eval $(call progress_loops,mpi,openmpi)))
+$(if $(MPICC_MPICH),$(eval $(call progress_loops,mpich,mpich)))
+.PHONY: run-progress
+run-progress: $(RUN_PROGRESS) $(B)/overlap_report ## does the progress preload help here? A stencil and OSU-like loops, without and with
+	@B=$(B) sh tools/run_progress.sh

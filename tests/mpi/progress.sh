@@ -68,7 +68,7 @@ every() { # MPI: every form of every call that moves data
 }
 end() { # MPI WAY: exit status and output of a program that ends so
   m=$1 how=$2
-  for try in 1 2 3 4 5; do # what differs again and again is a difference (see preload_ends.sh)
+  for _ in 1 2 3 4 5; do # what differs again and again is a difference (see preload_ends.sh)
     run $m 1 "$B/tests/mpi/preload_ends.$m" $how 2>/dev/null | sed 's/PID [0-9]*/PID/' >"$work/without"
     run $m 1 "$B/tests/mpi/preload_ends.$m" $how >/dev/null 2>&1
     status=$?

@@ -1,0 +1,114 @@
+/* progress_loops.c: an ordinary MPI program with the loops of the OSU overlap tests: start, compute, wait. It knows
+   nothing of this library; run it with and without the progress preload (make run-progress, progress.sh).
+   Arguments: loops  the overhead ratio of each pattern, (t - max(t_comm, t_comp)) / min(t_comm, t_comp): 0 all is
+                     hidden, 1 as one after the other; one line "pattern ratio t_comm_us t_us" each
+              idle   one second of sleep
+              wake   a message to oneself after 5 ms of sleep, 200 times */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { BYTES = 1 << 20, RUNS = 21, PATTERNS = 6 };
+static int rank, size;
+static char *out, *in;
+static MPI_Win win;
+static volatile double sink;
+
+static void begin(int pattern, MPI_Request r[2], int *count) {
+  const int to = (rank + 1) % size, from = (rank + size - 1) % size;
+  *count = 1;
+  switch (pattern) {
+  case 0:
+    MPI_Irecv(in, BYTES, MPI_BYTE, from, 0, MPI_COMM_WORLD, &r[0]);
+    MPI_Isend(out, BYTES, MPI_BYTE, to, 0, MPI_COMM_WORLD, &r[1]);
+    *count = 2;
+    break;
+  case 1: MPI_Iallreduce(out, in, BYTES / 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &r[0]); break;
+  case 2: MPI_Ialltoall(out, BYTES / size, MPI_BYTE, in, BYTES / size, MPI_BYTE, MPI_COMM_WORLD, &r[0]); break;
+  case 3: MPI_Ibcast(in, BYTES, MPI_BYTE, 0, MPI_COMM_WORLD, &r[0]); break;
+  case 4: MPI_Iallgather(out, BYTES / size, MPI_BYTE, in, BYTES / size, MPI_BYTE, MPI_COMM_WORLD, &r[0]); break;
+  default: MPI_Rput(out, BYTES, MPI_BYTE, to, 0, BYTES, MPI_BYTE, win, &r[0]); break;
+  }
+}
+
+/* A fixed amount of work: time lost to others counts, as in a program. */
+static void compute(long loops) {
+  double x = sink; /* from memory: else the compiler knows the result */
+  for (long i = 0; i < loops; i++) x = x * 0.999999 + 1e-6;
+  sink = x;
+}
+
+static double run(int pattern, int communicate, long loops) {
+  MPI_Request r[2];
+  int count = 0;
+  double slowest = 0;
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double t0 = MPI_Wtime();
+  if (communicate) begin(pattern, r, &count);
+  compute(loops);
+  if (communicate) MPI_Waitall(count, r, MPI_STATUSES_IGNORE);
+  const double t = MPI_Wtime() - t0;
+  MPI_Allreduce(&t, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  return slowest;
+}
+static int order(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+static double median(int pattern, int communicate, long loops) {
+  double t[RUNS];
+  for (int i = 0; i < RUNS; i++) t[i] = run(pattern, communicate, loops);
+  qsort(t, RUNS, sizeof *t, order);
+  return t[RUNS / 2];
+}
+
+static void loops(void) {
+  static const char *const names[PATTERNS] = {"isend_irecv", "iallreduce", "ialltoall", "ibcast", "iallgather", "rput"};
+  double one = median(0, 0, 1000000) / 1e6; /* seconds per turn of the loop */
+  if (one <= 0) one = 1e-9;
+  MPI_Bcast(&one, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  for (int p = 0; p < PATTERNS; p++) {
+    const double comm = median(p, 1, 0);
+    const long turns = (long)(comm / one) + 1;
+    const double comp = median(p, 0, turns), both = median(p, 1, turns);
+    const double longer = comm > comp ? comm : comp, shorter = comm > comp ? comp : comm;
+    if (rank == 0) printf("%s %.3f %.1f %.1f\n", names[p], (both - longer) / shorter, comm * 1e6, both * 1e6);
+  }
+}
+
+static void wake(void) {
+  const struct timespec pause = {0, 5000000};
+  MPI_Request r[2];
+  for (int i = 0; i < 200; i++) {
+    nanosleep(&pause, NULL);
+    MPI_Irecv(in, 1, MPI_BYTE, rank, 1, MPI_COMM_WORLD, &r[0]);
+    compute(20000);
+    MPI_Isend(out, 1, MPI_BYTE, rank, 1, MPI_COMM_WORLD, &r[1]);
+    MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+  }
+}
+
+int main(int argc, char **argv) {
+  const struct timespec second = {1, 0};
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  out = calloc(1, BYTES);
+  in = calloc(1, BYTES);
+  if (!out || !in) MPI_Abort(MPI_COMM_WORLD, 1);
+  if (argc > 1 && strcmp(argv[1], "idle") == 0) nanosleep(&second, NULL);
+  else if (argc > 1 && strcmp(argv[1], "wake") == 0) wake();
+  else {
+    MPI_Win_create(in, BYTES, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    MPI_Win_lock_all(0, win);
+    loops();
+    MPI_Win_unlock_all(win);
+    MPI_Win_free(&win);
+  }
+  free(out);
+  free(in);
+  MPI_Finalize();
+  return 0;
+}
