@@ -5591,8 +5591,10 @@ PM__REAL(long_double, long double)
     switch (op) {                                                                                  \
     case PTL_SUM: t[0] += o[0], t[1] += o[1]; break;                                               \
     case PTL_PROD:                                                                                 \
-      product[0] = t[0] * o[0], product[1] = t[1] * o[1];                                          \
-      product[2] = t[0] * o[1], product[3] = t[1] * o[0];                                          \
+      product[0] = t[0] * o[0];                                                                    \
+      product[1] = t[1] * o[1];                                                                    \
+      product[2] = t[0] * o[1];                                                                    \
+      product[3] = t[1] * o[0];                                                                    \
       t[0] = product[0] - product[1];                                                              \
       t[1] = product[2] + product[3];                                                              \
       break;                                                                                       \

@@ -257,6 +257,27 @@ static void one_shift_moves_all_stamps(void) {
   CHECK(shared_ns * 4 < single_ns * 3);
 }
 
+/* A report in the middle: what the owner may still compute until the stamp's last time widens the exact
+   overlap upwards only. The transfer may have lain in 800 ... 1300, of which 80 ns are computed so far. */
+static void what_may_still_be_computed_is_not_promised(void) {
+  nbc_monitor_desc desc;
+  memset(&desc, 0, sizeof desc);
+  desc.history_calls = 256;
+  sim s = sim_create(1000, 1e-9, desc);
+  nbc_call_enter_at(s.me, NBC_KIND_ISEND, 0);
+  nbc_xfer_begin_at(s.me, 1, 8, NBC_KIND_ISEND, NBC_PEER_SAME_NODE, 10);
+  nbc_call_exit_at(s.me, 20);
+  nbc_call_enter_at(s.me, NBC_KIND_WAIT, 840);
+  nbc_xfer_end_at(s.me, 1, 850);
+  nbc_call_exit_at(s.me, 860);
+  nbc_xfer_stamp_length(s.me, 1, 500, 1000, 300, 0);
+  nbc_report *r = sim_report(&s, 900);
+  CHECK(r->total.exact_count == 1 && r->total.exact_xfer_ns == 500);
+  CHECK(r->total.exact_lo_ns <= 80 && r->total.exact_hi_ns >= 480);
+  nbc_report_free(r);
+  sim_destroy(&s);
+}
+
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(truth_is_inside);
@@ -264,5 +285,6 @@ int main(int argc, char **argv) {
   RUN(a_transfer_noticed_late_takes_stamps);
   RUN(a_clock_step_leaves_stamps_unplaced_and_counted);
   RUN(owners_losses_and_errors_are_counted_and_reported);
+  RUN(what_may_still_be_computed_is_not_promised);
   return TEST_END();
 }

@@ -146,11 +146,56 @@ static void a_recorder_used_again_keeps_the_numbers_of_the_thread_before(void) {
   sim_destroy(&s);
 }
 
+/* A transfer may begin and end at one time, the end told by another thread: the begin comes first. */
+static void an_own_begin_comes_before_a_foreign_end_of_the_same_time(void) {
+  nbc_monitor_desc desc;
+  memset(&desc, 0, sizeof desc);
+  sim s = sim_create(1000, 1e-9, desc);
+  nbc_call_enter_at(s.me, NBC_KIND_ISEND, 100);
+  nbc_xfer_begin_at(s.me, 1, 8, ISEND, 150);
+  nbc_foreign_end_at(s.me, 1, 150);
+  nbc_call_exit_at(s.me, 200);
+  nbc_report *r = sim_report(&s, 300);
+  CHECK(r->total.count == 1 && r->problems[NBC_PROBLEM_end_unknown] == 0);
+  nbc_report_free(r);
+  sim_destroy(&s);
+}
+
+/* Not knowing where the peer is, max rests on the slower table and min on the faster, whichever it is. */
+static void an_unknown_peer_gets_the_slower_table_for_max_and_the_faster_for_min(void) {
+  for (int slow = 0; slow < 2; slow++) {
+    nbc_monitor_desc desc;
+    nbc_table *tables[2];
+    nbc_monitor *monitor;
+    nbc_recorder *me;
+    nbc_report *r;
+    memset(&desc, 0, sizeof desc);
+    for (int i = 0; i < 2; i++)
+      CHECK(nbc_table_create_linear(i == slow ? 1000 : 100, 1e15, "measured", &tables[i]) == NBC_OK);
+    desc.table_same_node = tables[0], desc.table_other_node = tables[1];
+    CHECK(nbc_monitor_create(&desc, &monitor) == NBC_OK && nbc_recorder_attach_at(monitor, 0, &me) == NBC_OK);
+    nbc_call_enter_at(me, NBC_KIND_ISEND, 0);
+    nbc_xfer_begin_at(me, 1, 8, NBC_KIND_ISEND, NBC_PEER_UNKNOWN, 10);
+    nbc_call_exit_at(me, 20);
+    nbc_call_enter_at(me, NBC_KIND_WAIT, 2020);
+    nbc_xfer_end_at(me, 1, 2060);
+    nbc_call_exit_at(me, 2060);
+    CHECK(nbc_monitor_report_at(monitor, 2060, &r) == NBC_OK);
+    CHECK(r->total.xfer_ns == 1000 && r->total.max_overlap_ns == 1000);
+    CHECK(r->total.min_overlap_ns == 100 - 50); /* 50 ns of the window are not computation */
+    nbc_report_free(r);
+    nbc_monitor_destroy(monitor);
+    nbc_table_free(tables[0]), nbc_table_free(tables[1]);
+  }
+}
+
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(a_foreign_end_gives_the_owner_the_bounds_of_its_own_computation);
   RUN(a_full_inbox_is_drained_by_who_stamps);
   RUN(a_recorder_used_again_keeps_the_numbers_of_the_thread_before);
   RUN(threads_that_end_each_others_transfers_lose_nothing);
+  RUN(an_own_begin_comes_before_a_foreign_end_of_the_same_time);
+  RUN(an_unknown_peer_gets_the_slower_table_for_max_and_the_faster_for_min);
   return TEST_END();
 }
