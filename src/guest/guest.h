@@ -137,6 +137,8 @@ int guest_is_code(const void *address);
 int guest_describe_address(const void *address, char *text, size_t text_bytes);
 /* The address of a function of the program or its libraries, in a process; NULL. */
 void *guest_symbol(const guest *g, const char *name);
+/* All processes go to target where the program's own function of that name begins. ret 0: has none */
+int guest_patch_function(const char *name, const void *target);
 size_t guest_tls_bytes(void); /* of all thread-local variables, 0: none */
 void guest_tls_first(const guest *g, char *block);
 char *guest_tls_now(void);

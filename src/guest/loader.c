@@ -7,6 +7,7 @@
 #include "image.h"
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -323,3 +324,47 @@ int _dl_find_object(void *address, struct dl_find_object *result) {
 }
 #  pragma GCC visibility pop
 #endif
+
+/* ---- functions of the program that are not run ----------------------------------------------------------------- */
+/* Where the program's table of symbols, which strip removes, says that a function lies. */
+static size_t function_at(const elf_object *o, const char *name) {
+  const ElfW(Ehdr) *h = &o->header;
+  ElfW(Shdr) *sections = (ElfW(Shdr) *)calloc(h->e_shnum, sizeof *sections);
+  size_t found = 0;
+  if (!sections || h->e_shentsize != sizeof *sections ||
+      pread(o->fd, sections, h->e_shnum * sizeof *sections, (off_t)h->e_shoff) < 0)
+    return free(sections), 0;
+  for (int i = 0; i < h->e_shnum && !found; i++) {
+    if (sections[i].sh_type != SHT_SYMTAB || sections[i].sh_link >= h->e_shnum) continue;
+    const ElfW(Shdr) *texts = &sections[sections[i].sh_link];
+    ElfW(Sym) *symbols = (ElfW(Sym) *)malloc(sections[i].sh_size + 1);
+    char *text = (char *)calloc(1, texts->sh_size + 1);
+    if (symbols && text &&
+        pread(o->fd, symbols, sections[i].sh_size, (off_t)sections[i].sh_offset) ==
+            (ssize_t)sections[i].sh_size &&
+        pread(o->fd, text, texts->sh_size, (off_t)texts->sh_offset) == (ssize_t)texts->sh_size)
+      for (size_t k = 0; k < sections[i].sh_size / sizeof *symbols; k++)
+        if (ELF64_ST_TYPE(symbols[k].st_info) == STT_FUNC && symbols[k].st_shndx != SHN_UNDEF &&
+            symbols[k].st_name < texts->sh_size && strcmp(text + symbols[k].st_name, name) == 0)
+          found = symbols[k].st_value;
+    free(symbols);
+    free(text);
+  }
+  free(sections);
+  return found;
+}
+int guest_patch_function(const char *name, const void *target) {
+  const elf_object *o = &image.objects[0];
+  const size_t at = function_at(o, name);
+  unsigned char code[12] = {0x48, 0xB8, 0, 0, 0,    0,
+                            0,    0,    0, 0, 0xFF, 0xE0}; /* mov $target, %rax; jmp *%rax */
+  const int fd = at ? open("/proc/self/mem", O_RDWR | O_CLOEXEC) : -1;
+  if (fd < 0) return 0;
+  memcpy(code + 2, &target, sizeof target);
+  for (int rank = 0; rank < copies; rank++)
+    if (pwrite(fd, code, sizeof code, (off_t)(uintptr_t)(guest_at(rank)->image + o->at + at)) !=
+        (ssize_t)sizeof code)
+      guest_refuse("%s: %s", name, strerror(errno));
+  close(fd);
+  return 1;
+}

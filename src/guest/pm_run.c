@@ -138,7 +138,9 @@ static void levels(const char *option, const char *text) {
   static const struct {
     const char *name;
     pm_link_model link;
-  } known[] = {{"flow", PM_LINK_FLOW}, {"loggp", PM_LINK_LOGGP}, {"packet", PM_LINK_PACKET},
+  } known[] = {{"flow", PM_LINK_FLOW},
+               {"loggp", PM_LINK_LOGGP},
+               {"packet", PM_LINK_PACKET},
                {"rtl", PM_LINK_CARRIER}};
   const size_t levels_count = sizeof known / sizeof *known;
   const char *why = NULL;
@@ -146,7 +148,8 @@ static void levels(const char *option, const char *text) {
   for (; text && !why; n++) {
     const size_t bytes = strcspn(text, ",@");
     size_t k = 0;
-    while (k < levels_count && (strlen(known[k].name) != bytes || memcmp(text, known[k].name, bytes) != 0))
+    while (k < levels_count &&
+           (strlen(known[k].name) != bytes || memcmp(text, known[k].name, bytes) != 0))
       k++;
     double t_us = 0;
     char *end = (char *)(uintptr_t)(text + bytes);

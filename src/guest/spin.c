@@ -89,7 +89,8 @@ static void trap_place(const unsigned char *at) {
 }
 /* Notes where the process is; ret how often in a row it was just so. */
 static int looks_the_same(visit *v, const ucontext_t *c) {
-  const size_t to_page_end = 4096 - (size_t)c->uc_mcontext.gregs[REG_RSP] % 4096 + 128; /* the stack may end there */
+  const size_t to_page_end =
+      4096 - (size_t)c->uc_mcontext.gregs[REG_RSP] % 4096 + 128; /* the stack may end there */
   const size_t stack_bytes = to_page_end < STACK_BYTES ? to_page_end : STACK_BYTES;
   const char *stack = (const char *)(uintptr_t)c->uc_mcontext.gregs[REG_RSP] - 128;
   const char *vectors =

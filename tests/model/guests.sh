@@ -140,15 +140,28 @@ who_blocks_the_host_is_named() {
   timeout 3 "$B/pm_run" -n 2 "$B/tests/model/guest_state" block >"$T/out" 2>"$T/err"
   grep -x 'pm_run: process 1 blocks the whole run, and has for a second, in futex .*' "$T/err"
 }
+kernels_are_models() {
+  printf 'heavy m=1 n=*2 k=3 mnk=1e-9 one=4e-6 # 6 + 4 us\nheavy node=1 one=1e-3\n' >"$T/kernels"
+  run -n 2 --kernels "$T/kernels" "$B/tests/model/guest_kernels" && grep -x '0: heavy 0 took 10000 ns' "$T/out" && grep -x '1: heavy 0 took 1000000 ns' "$T/out" &&
+    grep 'large is mine, small is mine: 1' "$T/out" && grep '^pm_run: heavy: 1 calls' "$T/err" && run -n 1 "$B/tests/model/guest_kernels" && grep -x '0: heavy 6007 took 0 ns' "$T/out" || return 1
+  for k in 'heavy m' 'heavy m=x' 'heavy m=*0' 'heavy mode=1,2' 'heavy nonsense=1'; do
+    echo "$k" >"$T/kernels" && ! run --kernels "$T/kernels" "$B/tests/model/guest_kernels" && grep '^pm_run: --kernels: .*line 1: ' "$T/err" || return 1
+  done
+  echo 'no_such_function one=1' >"$T/kernels" && run --kernels "$T/kernels" "$B/tests/model/guest_kernels" && grep 'no_such_function: was not called' "$T/err"
+}
+memory_is_folded() {
+  run -n 3 --fold 1000000 "$B/tests/model/guest_kernels" && test "$(grep -c 'large is folded, small is mine: 1' "$T/out")" -ge 2 && grep '^pm_run: 37.7 MB in 9 pieces were folded onto 67.1 MB' "$T/err" &&
+    ! run --fold 1 "$B/tests/model/guest_kernels"
+}
 help_lists_every_option() {
   run --help || return 1
-  for o in -n --per-node --platform --level --seed --trace --compute --prefix --stack --time-limit --spin --semantics --faults --jitter; do grep -q -e " $o " "$T/out" || return 1; done
+  for o in -n --per-node --platform --level --seed --trace --compute --prefix --stack --time-limit --spin --semantics --faults --jitter --kernels --fold; do grep -q -e " $o " "$T/out" || return 1; done
   ! run --spin x "$guest" && grep 'pm_run: --spin: a number of' "$T/err"
 }
 for t in token_goes_round same_time_every_run levels_differ levels_change_on_the_way bad_levels_are_refused exit_status_is_the_largest crash_has_a_name \
   deadlock_has_names trace_is_written sequence_diagram_is_drawn platform_is_read bad_calls_are_refused \
   threads_and_locks_work threads_of_executables_work threads_run_the_same_every_time last_thread_ends_the_process sleeps_take_simulated_time spin_on_memory_lets_time_pass poll_waits_for_events \
-  abort_ends_the_run computation_takes_its_time lines_carry_their_process ordinary_executables_run getopt_is_as_on_the_host libc_state_is_private pmi_is_whole ends_by_other_ways full_disk_is_noticed not_a_program_is_refused missing_functions_are_named spins_are_remembered semantics_are_set faults_are_read jitter_comes_from_the_seed who_blocks_the_host_is_named help_lists_every_option; do
+  abort_ends_the_run computation_takes_its_time lines_carry_their_process ordinary_executables_run getopt_is_as_on_the_host libc_state_is_private pmi_is_whole ends_by_other_ways full_disk_is_noticed not_a_program_is_refused missing_functions_are_named spins_are_remembered semantics_are_set faults_are_read jitter_comes_from_the_seed who_blocks_the_host_is_named kernels_are_models memory_is_folded help_lists_every_option; do
   check "$t" $t
 done
 if run --level rtl -n 1 "$guest" exit || ! grep -q 'rtl is missing' "$T/err"; then
