@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <deque>
 #include <memory>
+#include <string>
 #include <vector>
 #include "Vnic_top.h"
 #include "verilated.h"
@@ -443,6 +444,11 @@ cosim *cosim_create(const cosim_desc *desc) {
     n.context->threads(1); // the NIC is one thread; more would only wait
 #if defined COSIM_TRACE || defined COSIM_COVERAGE
     n.context->traceEverOn(true);
+#endif
+#ifdef NIC_MUTANTS // tests/rtl/mutate.sh
+    std::string mutant = std::string("+mutant=") + (getenv("NIC_MUTANT") ? getenv("NIC_MUTANT") : "0");
+    const char *words[] = {"nic", mutant.c_str()};
+    n.context->commandArgs(2, words);
 #endif
     n.v.reset(new Vnic_top(n.context.get()));
 #ifdef COSIM_COVERAGE

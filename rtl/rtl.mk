@@ -78,8 +78,31 @@ $(NIC_COVERED): $(RTL_SOURCES) $(RTL_CHECKERS) rtl/nic_cosim.cpp rtl/nic_cosim.h
 	$(Q)g++ -std=c++17 -O1 -Wall -Wextra -I. -DCOSIM_COVERAGE -DVM_COVERAGE=1 -DVM_TRACE=1 -I$(@D) \
 	  -isystem $(VERILATOR_INCLUDE) -isystem $(VERILATOR_INCLUDE)/vltstd -c rtl/nic_cosim.cpp -o $(@D)/nic_cosim.o
 	$(Q)cp $(@D)/Vnic_top__ALL.a $@ && ar rs $@ $(@D)/nic_cosim.o $(@D)/verilated*.o 2>/dev/null
-$(foreach t,two_nics faults_lose_nothing hostile_input,$(eval $(call test,rtl/$t,,$(NIC_COVERED) -lstdc++))$(eval $(B)/tests/rtl/$t: $(NIC_COVERED)))
+$(foreach t,two_nics faults_lose_nothing hostile_input hard_cases,$(eval $(call test,rtl/$t,,$(NIC_COVERED) -lstdc++))$(eval $(B)/tests/rtl/$t: $(NIC_COVERED)))
 $(eval $(call script,rtl/coverage))
+
+# The same with all changes of tests/rtl/mutants in it, each switched on at run time; made by mutate.sh
+MUTATED := $(B)/rtl/mutated
+MUTATE   = MAKEFLAGS= verilator -O3 -Wno-lint -Wno-fatal -fno-const-bit-op-tree --assert -CFLAGS "-I$(CURDIR) -DNIC_MUTANTS" \
+           -MAKEFLAGS "OPT_FAST=-O1 OPT_GLOBAL=-O1 OPT_SLOW=-O0" --cc -y $(MUTATED) --build -j 1
+MUTATED_TESTS := hard_cases two_nics hostile_input faults_lose_nothing
+.PHONY: mutate-rtl mutated-rtl
+mutate-rtl: ## one line of the RTL is made wrong, a test must notice; RTL_MUTANTS="3 17": these only. Many minutes
+	@B=$(B) sh tests/rtl/mutate.sh
+mutated-rtl: $(addprefix $(MUTATED)/,leaf $(MUTATED_TESTS))
+$(MUTATED)/leaf: $(wildcard $(MUTATED)/*.sv) tests/rtl/leaf.cpp
+	$(Q)mkdir -p $(MUTATED)/coverage
+	$(Q)$(MUTATE) --coverage-line --trace --no-trace-params --trace-max-width 1 --exe --Mdir $(MUTATED)/leaf.dir --top-module leaf \
+	  $(MUTATED)/nic_pkg.sv $(MUTATED)/leaf.sv $(CURDIR)/tests/rtl/leaf.cpp -o $(abspath $@) >$(MUTATED)/leaf.log 2>&1 || { tail -30 $(MUTATED)/leaf.log; exit 1; }
+$(MUTATED)/libnic.a: $(wildcard $(MUTATED)/*.sv) $(RTL_CHECKERS) rtl/nic_cosim.cpp
+	$(Q)$(MUTATE) --Mdir $(MUTATED)/nic --top-module nic_top $(MUTATED)/nic_pkg.sv $(MUTATED)/nic_top.sv $(RTL_CHECKERS) \
+	  >$(MUTATED)/nic.log 2>&1 || { tail -30 $(MUTATED)/nic.log; exit 1; }
+	$(Q)$(call verilated,$(MUTATED),verilated verilated_threads)
+	$(Q)g++ -std=c++17 -O1 -I. -DNIC_MUTANTS -I$(MUTATED)/nic -isystem $(VERILATOR_INCLUDE) -isystem $(VERILATOR_INCLUDE)/vltstd \
+	  -c rtl/nic_cosim.cpp -o $(MUTATED)/nic_cosim.o
+	$(Q)cp $(MUTATED)/nic/Vnic_top__ALL.a $@ && ar rs $@ $(MUTATED)/nic_cosim.o $(MUTATED)/verilated*.o 2>/dev/null
+$(addprefix $(MUTATED)/,$(MUTATED_TESTS)): $(MUTATED)/%: tests/rtl/%.c tests/rtl/cosim.h $(MUTATED)/libnic.a
+	$(Q)$(CC) $(STD) -O1 -I. $< -o $@ $(MUTATED)/libnic.a -lstdc++ -pthread -lm
 
 # The same with waveforms, 17 times slower while one is written
 NIC_WAVES := $(B)/rtl/waves/libnic_cosim.a
@@ -110,12 +133,13 @@ PRINTS_exact_width := exact_width
 tests/bench/exact_width.sh: $(B)/exact_overlap ;
 endif
 
-# Those that a small FPGA holds; the others need memories with several ports or more than its 7680 cells
-RTL_PLACED := fifo arbiter clock credit crc alu axil counters regs tx_window rx_window tx_rsp rx_rsp \
-              rd_stream wr_stream dma_rd dma_wr link_tx
+# Those that a small FPGA holds and that are placed in a minute; PLACE="link_tx counters": others, which take long
+RTL_PLACED := fifo queue arbiter clock credit alu axil rx_window
+PLACE      ?= $(RTL_PLACED)
 .PHONY: synth
-synth: ## yosys: resources of the NIC on a Xilinx 7 series; nextpnr: clock rates on an iCE40. Takes a while
-	@sh rtl/synth.sh $(RTL_PLACED)
+synth: ## yosys: resources of the NIC on a Xilinx 7 series, 4 CPU minutes; nextpnr: clock rates of PLACE="MODULE..." on an iCE40
+	@echo "synthesis of the whole NIC: about 4 minutes of CPU time; then about one per module: $(PLACE)"
+	@sh rtl/synth.sh $(PLACE)
 .PHONY: prove-rtl
 prove-rtl: ## proofs of queue, credits and reliability window for runs of any length, by SAT and by SMT solver
 	@SMT=1 sh tests/rtl/proofs.sh

@@ -6,6 +6,7 @@ passed=0 failed=0 skipped=0
 check() { if "$@"; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "FAILED: $*"; fi; }
 "$B/rtl/crc_gen" >"$B/rtl/nic_crc.sv"
 check cmp "$B/rtl/nic_crc.sv" rtl/nic_crc.sv
+check sh tests/rtl/mutate.sh --check
 if command -v verilator >/dev/null; then
   for file in rtl/nic_*.sv; do
     module=$(basename "$file" .sv)

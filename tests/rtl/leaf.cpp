@@ -2,6 +2,7 @@
 #include <deque>
 #include <map>
 #include <set>
+#include <string>
 #include <vector>
 #include "Vleaf.h"
 #include "rtl/coverage.h"
@@ -30,6 +31,11 @@ static void done() {
 static void fresh() {
   done();
   context = new VerilatedContext;
+#ifdef NIC_MUTANTS // mutate.sh
+  std::string mutant = std::string("+mutant=") + (getenv("NIC_MUTANT") ? getenv("NIC_MUTANT") : "0");
+  const char *words[] = {"leaf", mutant.c_str()};
+  context->commandArgs(2, words);
+#endif
   context->traceEverOn(true);
   t = new Vleaf(context);
   coverage = new Coverage(*t, 3000);

@@ -1,0 +1,340 @@
+/* What no ordinary run meets: rings that go round, both classes on one word, forged and late packets, a host
+ * that writes where it must not. Each case was found by a change of the RTL that no other test noticed. */
+#include "tests/rtl/cosim.h"
+
+enum { SOP = 2, EOP = 1, REQUEST = 0, RESPONSE = 1 };
+/* A packet with a good CRC: the first of a message, with its kind, length and match bits */
+static cosim_packet forge(int src, int dst, int seq, int vn, int flags, int kind, uint32_t length,
+                          uint64_t match) {
+  cosim_packet p;
+  memset(&p, 0, sizeof p);
+  p.header = (uint32_t)src << 26 | (uint32_t)dst << 20 | (uint32_t)(seq & 255) << 12 |
+             (uint32_t)vn << 2 | (uint32_t)flags;
+  p.data[0] = (uint32_t)kind, p.data[1] = length;
+  p.data[2] = (uint32_t)match, p.data[3] = (uint32_t)(match >> 32);
+  p.crc = cosim_packet_crc(&p);
+  return p;
+}
+static int Lose;      /* bit 0: requests, 1: responses, 2: confirmations only */
+static int Last_vn[4]; /* sequence number of the last message seen on each virtual network */
+static cosim_fault lose(void *ctx, int src, int dst, const cosim_packet *p) {
+  const int vn = (int)(p->header >> 2 & 3);
+  (void)ctx, (void)src, (void)dst;
+  Last_vn[vn] = (int)(p->header >> 12 & 255);
+  if (vn & 1) {
+    if (Lose & 4 && p->header & SOP && (p->data[0] & 15) == COSIM_KIND_ACK_ACK) return COSIM_LOSE;
+    return Lose & 2 ? COSIM_LOSE : COSIM_PASS;
+  }
+  return Lose & 1 ? COSIM_LOSE : COSIM_PASS;
+}
+static cosim *start(int nics) {
+  cosim_desc d = host_desc(nics);
+  d.fault = lose, Lose = 0;
+  cosim *sim = host_start(&d);
+  cosim_entry e = host_entry(0x20000, 0x10000, 7);
+  for (int i = 0; i < nics; i++) cosim_append(sim, i, 0, &e);
+  cosim_cycles(sim, 500);
+  return sim;
+}
+
+static void the_stamp_ring_goes_round(void) {
+  cosim *sim = start(2);
+  uint64_t seen = 0;
+  cosim_write(sim, 0, COSIM_STAMP_SIZE, 3); /* 8 records */
+  cosim_write(sim, 0, COSIM_STAMP_CTRL, 1u << (16 + COSIM_KIND_PUT) | 3);
+  for (uint64_t i = 0; i < 40; i++) {
+    cosim_command c = host_command(COSIM_KIND_PUT, 1, 7, 0x1000, 8);
+    cosim_event ev;
+    c.user = 1 + i;
+    cosim_submit(sim, 0, 0, &c, NULL);
+    CHECK(host_event_wait(sim, 0, &ev, 20000));
+    cosim_cycles(sim, 300);
+    const cosim_stamp s = cosim_stamp_unpack(H.memory[0] + HOST_STAMPS + seen % 8 * 32);
+    CHECK(s.phase == !(seen >> 3 & 1) && s.user == 1 + i);
+    cosim_write(sim, 0, COSIM_STAMP_CONS, (uint32_t)++seen);
+    /* the next place holds an old record, or none */
+    const cosim_stamp old = cosim_stamp_unpack(H.memory[0] + HOST_STAMPS + seen % 8 * 32);
+    CHECK(old.phase != !(seen >> 3 & 1) || (old.user == 0 && seen < 8));
+  }
+  cosim_destroy(sim);
+}
+
+static void kinds_that_are_not_wanted_make_no_stamp(void) {
+  cosim *sim = start(2);
+  cosim_event ev;
+  cosim_stamp s;
+  cosim_write(sim, 0, COSIM_STAMP_CTRL, 1u << (16 + COSIM_KIND_REPLY) | 3);
+  for (int i = 0; i < 3; i++) {
+    cosim_command c = host_command(i == 1 ? COSIM_KIND_PUT : COSIM_KIND_GET, 1, 7, 0x1000, 100);
+    cosim_submit(sim, 0, 0, &c, NULL);
+    CHECK(host_event_wait(sim, 0, &ev, 20000));
+  }
+  cosim_cycles(sim, 1000);
+  for (int i = 0; i < 2; i++)
+    CHECK(host_stamp(sim, 0, &s) && s.kind == COSIM_KIND_REPLY && s.received);
+  CHECK(!host_stamp(sim, 0, &s));
+  cosim_destroy(sim);
+}
+
+/* Both classes add to one word of one NIC: nothing is lost */
+static void atomics_of_both_classes_count_all(void) {
+  cosim *sim = start(3);
+  cosim_event ev;
+  uint64_t sum = 0;
+  for (int round = 0; round < 25; round++) {
+    for (int nic = 0; nic < 2; nic++)
+      for (int klass = 0; klass < 2; klass++)
+        for (int n = 0; n < 4; n++) {
+          cosim_command c = host_command(COSIM_KIND_ATOMIC, 2, 7, 0, 8);
+          c.op = COSIM_OP_SUM, c.size_log2 = 3, c.operand[0] = 1;
+          cosim_submit(sim, nic, klass, &c, NULL);
+        }
+    for (int nic = 0; nic < 2; nic++)
+      for (int n = 0; n < 8; n++)
+        CHECK(host_event_wait(sim, nic, &ev, 40000) && ev.status == COSIM_OK);
+    while (host_event_wait(sim, 2, &ev, 200)) continue;
+  }
+  memcpy(&sum, H.memory[2] + 0x20000, 8);
+  CHECK(sum == 25 * 16);
+  cosim_destroy(sim);
+}
+
+/* The host writes into the slot of a message under way: refused, and the repetition is the message */
+static void a_slot_under_way_keeps_its_command(void) {
+  cosim *sim = start(2);
+  cosim_command c = host_command(COSIM_KIND_PUT, 1, 7, 0x1000, 16);
+  cosim_event ev;
+  c.payload = COSIM_PAY_INLINE, c.operand[0] = 0x1122334455667788u, c.operand[1] = 42;
+  Lose = 1;
+  cosim_submit(sim, 0, 0, &c, NULL);
+  cosim_cycles(sim, 2000);
+  for (uint32_t i = 0; i < 16; i++) cosim_write(sim, 0, COSIM_CMD0 + 4 * i, 0x5A5A5A5Au);
+  cosim_cycles(sim, 300);
+  Lose = 0;
+  CHECK(host_event_wait(sim, 0, &ev, 40000) && ev.status == COSIM_OK && ev.moved_bytes == 16);
+  CHECK(!memcmp(H.memory[1] + 0x20000, c.operand, 16));
+  CHECK(cosim_counter(sim, 0, COSIM_COUNT_BAD_CMD) == 16);
+  cosim_destroy(sim);
+}
+
+/* A response counts only from the NIC that was asked, and with the message's number */
+static void forged_responses_are_not_taken(void) {
+  cosim *sim = start(3);
+  cosim_command c = host_command(COSIM_KIND_PUT, 1, 7, 0x1000, 8);
+  cosim_event ev;
+  cosim_write(sim, 0, COSIM_TIMEOUT, 6000);
+  Lose = 2; /* the true answers come later */
+  cosim_submit(sim, 0, 0, &c, NULL);
+  cosim_cycles(sim, 1500);
+  const cosim_packet other = forge(2, 0, 0, RESPONSE, SOP | EOP, COSIM_KIND_ACK, 8, 0);
+  const cosim_packet number = forge(1, 0, 1, RESPONSE, SOP | EOP, COSIM_KIND_ACK, 8, 0);
+  const cosim_packet kind = forge(1, 0, 0, RESPONSE, SOP | EOP, COSIM_KIND_REPLY, 8, 0);
+  cosim_inject(sim, 0, &other), cosim_inject(sim, 0, &number), cosim_inject(sim, 0, &kind);
+  CHECK(!host_event_wait(sim, 0, &ev, 1500));
+  Lose = 0;
+  CHECK(host_event_wait(sim, 0, &ev, 40000) && ev.status == COSIM_OK && ev.peer == 1);
+  CHECK(!host_event_wait(sim, 0, &ev, 3000));
+  cosim_destroy(sim);
+}
+
+static void illegal_atomics_change_nothing(void) {
+  cosim *sim = start(2);
+  cosim_event ev;
+  memset(H.memory[1] + 0x20000, 0x33, 64);
+  for (uint32_t op = 10; op < 32; op++) {
+    for (int kind = COSIM_KIND_ATOMIC; kind <= COSIM_KIND_FETCH; kind++) {
+      if (kind == COSIM_KIND_FETCH && op < 18) continue;
+      cosim_packet p = forge(0, 1, 0, REQUEST, SOP | EOP, kind, 8, 7);
+      p.data[0] |= 3u << 4 | op << 7; /* 8 bytes */
+      p.data[12] = 0xFFFFFFFFu;
+      p.crc = cosim_packet_crc(&p);
+      cosim_inject(sim, 1, &p);
+    }
+  }
+  cosim_cycles(sim, 4000);
+  for (int i = 0; i < 64; i++) CHECK(H.memory[1][0x20000 + i] == 0x33);
+  CHECK(!host_event(sim, 1, &ev) && cosim_counter(sim, 1, COSIM_COUNT_BAD_MSG) == 22 + 14);
+  cosim_destroy(sim);
+}
+
+/* First packet of one source, last of another: no message, no stamp, no event */
+static void messages_of_two_sources_do_not_mix(void) {
+  cosim *sim = start(3);
+  cosim_event ev;
+  cosim_stamp s;
+  for (int what = 0; what < 3; what++) {
+    cosim_packet head = forge(0, 1, 0, REQUEST, SOP, COSIM_KIND_PUT, 64, 7);
+    cosim_packet tail = forge(what == 0 ? 2 : 0, 1, what == 1, REQUEST, EOP, 0, 0, 0);
+    tail.header |= what == 2 ? 2u << 4 : 1u << 4; /* number in its message; 2: one is missing */
+    tail.crc = cosim_packet_crc(&tail);
+    cosim_inject(sim, 1, &head), cosim_inject(sim, 1, &tail);
+    cosim_cycles(sim, 1500);
+    CHECK(!host_stamp(sim, 1, &s) && !host_event(sim, 1, &ev));
+  }
+  cosim_destroy(sim);
+}
+
+static int Irq;
+static void irq(void *ctx, int nic, int level) { (void)ctx, Irq = nic ? Irq : level; }
+static void an_error_of_the_host_interrupts(void) {
+  cosim_desc d = host_desc(2);
+  cosim_event ev;
+  d.host.irq = irq, Irq = 0;
+  cosim *sim = host_start(&d);
+  cosim_write(sim, 0, COSIM_IRQ_ENABLE, 32);
+  const cosim_command c = host_command(COSIM_KIND_PUT, 1, 7, HOST_BAD, 600);
+  cosim_cycles(sim, 500);
+  CHECK(!Irq);
+  cosim_submit(sim, 0, 0, &c, NULL);
+  CHECK(host_event_wait(sim, 0, &ev, 20000) && ev.status == COSIM_HOST_ERROR && Irq);
+  cosim_destroy(sim);
+}
+/* A payload that cannot be read: the initiator is told, at the target nothing was put */
+static void an_unreadable_payload_never_arrives(void) {
+  for (int klass = 0; klass < 2; klass++) {
+    cosim *sim = start(2);
+    cosim_event ev;
+    const cosim_command c = host_command(COSIM_KIND_PUT, 1, 7, HOST_BAD, klass ? 60 : 600);
+    cosim_submit(sim, 0, klass, &c, NULL);
+    CHECK(host_event_wait(sim, 0, &ev, 20000) && ev.status == COSIM_HOST_ERROR);
+    while (host_event_wait(sim, 1, &ev, 3000)) CHECK(ev.status != COSIM_OK);
+    CHECK(cosim_counter(sim, 1, COSIM_COUNT_BAD_MSG) + cosim_counter(sim, 1, klass ? 16 + 5 : 5) > 0);
+    cosim_destroy(sim);
+  }
+}
+
+/* An interrupt whose cause rises in the cycle in which the last one is cleared stays: tried for every cycle */
+static void an_interrupt_is_not_cleared_away(void) {
+  for (int delay = 0; delay < 24; delay++) {
+    cosim_desc d = host_desc(1);
+    cosim *sim = host_start(&d);
+    cosim_cycles(sim, 500);
+    /* each is a malformed command and then the clearing, so many cycles apart: the last cause comes last */
+    for (int i = 0; i < 3; i++) {
+      cosim_write(sim, 0, COSIM_ME_UNLINK, 31); /* of nothing: bad, counted a few cycles later */
+      cosim_cycles(sim, delay % 3);
+      cosim_write(sim, 0, COSIM_IRQ_STATUS, 63);
+      if (delay & 4) cosim_write(sim, 0, COSIM_TIMEOUT, 4000);
+    }
+    cosim_write(sim, 0, COSIM_ME_UNLINK, 31);
+    cosim_cycles(sim, 500);
+    CHECK(cosim_read(sim, 0, COSIM_IRQ_STATUS) & 32);
+    CHECK(cosim_counter(sim, 0, COSIM_COUNT_BAD_CMD) == 4);
+    cosim_destroy(sim);
+  }
+}
+
+static void values_beyond_their_range_are_cut_or_refused(void) {
+  cosim *sim = start(1);
+  cosim_entry e = host_entry(0, 64, 1);
+  const uint32_t valid = cosim_read(sim, 0, COSIM_ME_VALID);
+  cosim_write(sim, 0, COSIM_RETRIES, 16);
+  CHECK(cosim_read(sim, 0, COSIM_RETRIES) == 15);
+  cosim_write(sim, 0, COSIM_RETRIES, 3);
+  CHECK(cosim_read(sim, 0, COSIM_RETRIES) == 3);
+  for (int n = 32; n <= 1024; n *= 2) cosim_append(sim, 0, n + 1, &e), cosim_cycles(sim, 300);
+  CHECK(cosim_read(sim, 0, COSIM_ME_VALID) == valid);
+  CHECK(cosim_counter(sim, 0, COSIM_COUNT_BAD_CMD) == 6);
+  cosim_destroy(sim);
+}
+
+/* Nothing is at work: then every event is in host memory, however slow that is */
+static void idle_means_that_all_is_told(void) {
+  cosim_desc d = host_desc(2);
+  d.host_write_ps = 6000000;
+  cosim *sim = host_start(&d);
+  cosim_entry e = host_entry(0x20000, 64, 7);
+  cosim_event ev;
+  const cosim_command c = host_command(COSIM_KIND_PUT, 1, 7, 0x1000, 0);
+  cosim_append(sim, 1, 0, &e);
+  cosim_cycles(sim, 500);
+  cosim_write(sim, 1, COSIM_STAMP_CTRL, 0);
+  cosim_submit(sim, 0, 0, &c, NULL);
+  for (int i = 0; i < 10000 && cosim_counter(sim, 1, COSIM_COUNT_RX_PKT) == 0; i++) continue;
+  while (!(cosim_read(sim, 1, COSIM_CTRL) & 2)) continue;
+  CHECK(host_event(sim, 1, &ev) && ev.type == COSIM_EV_PUT);
+  cosim_destroy(sim);
+}
+
+/* Results are kept until they are confirmed: the repetition of an older message of the same place in the
+   window gets none of them */
+static void a_result_answers_only_its_message(void) {
+  cosim *sim = start(2);
+  cosim_event ev;
+  Lose = 4;
+  for (int i = 0; i < 9; i++) {
+    const cosim_command c = host_command(COSIM_KIND_PUT, 1, 7, 0x1000, 8);
+    cosim_submit(sim, 0, 0, &c, NULL);
+    CHECK(host_event_wait(sim, 0, &ev, 20000) && ev.status == COSIM_OK);
+  }
+  cosim_cycles(sim, 1000);
+  const uint64_t sent = cosim_counter(sim, 1, 8 + COSIM_COUNT_TX_MSG);
+  cosim_packet p = forge(0, 1, 0, REQUEST, SOP | EOP, COSIM_KIND_PUT, 8, 7); /* number 0; kept is that of 8 */
+  cosim_inject(sim, 1, &p);
+  cosim_cycles(sim, 1500);
+  CHECK(cosim_counter(sim, 1, COSIM_COUNT_DUP) == 1);
+  CHECK(cosim_counter(sim, 1, 8 + COSIM_COUNT_TX_MSG) == sent);
+  p = forge(0, 1, 8, REQUEST, SOP | EOP, COSIM_KIND_PUT, 8, 7);
+  cosim_inject(sim, 1, &p);
+  cosim_cycles(sim, 1500);
+  CHECK(cosim_counter(sim, 1, 8 + COSIM_COUNT_TX_MSG) == sent + 1); /* and number 8 gets it */
+  cosim_destroy(sim);
+}
+
+/* The long list of one class does not stop the other: both get on */
+static void matching_takes_turns(void) {
+  cosim *sim = start(2);
+  cosim_entry e = host_entry(0x40000, 64, 99);
+  uint32_t done[2];
+  for (int i = 1; i < 32; i++) cosim_append(sim, 1, i, &e), cosim_cycles(sim, 150);
+  e.match = 5, e.no_events = 1;
+  for (int i = 0; i <= 1; i++) cosim_write(sim, i, COSIM_STAMP_CTRL, 0);
+  cosim_write(sim, 0, COSIM_CTRL, 0);
+  for (int n = 0; n < 31; n++)
+    for (int klass = 0; klass < 2; klass++) {
+      cosim_command c = host_command(COSIM_KIND_PUT, 1, 5, 0x1000, 0); /* matches none: the whole list */
+      c.want_ack = 0;
+      cosim_submit(sim, 0, klass, &c, NULL);
+    }
+  cosim_cycles(sim, 4000);
+  cosim_write(sim, 0, COSIM_CTRL, 1);
+  while (cosim_read(sim, 0, COSIM_CMD0_TAIL) + cosim_read(sim, 0, COSIM_CMD1_TAIL) < 24) continue;
+  done[0] = cosim_read(sim, 0, COSIM_CMD0_TAIL), done[1] = cosim_read(sim, 0, COSIM_CMD1_TAIL);
+  CHECK(done[0] < 2 * done[1] + 4 && done[1] < 2 * done[0] + 4);
+  cosim_destroy(sim);
+}
+
+/* A failed reply moves nothing, and tails of a message that was refused are no drops */
+static void counters_of_what_did_not_happen(void) {
+  cosim *sim = start(2);
+  cosim_event ev;
+  const cosim_command get = host_command(COSIM_KIND_GET, 1, 8, 0x1000, 100); /* no such entry */
+  cosim_submit(sim, 0, 0, &get, NULL);
+  CHECK(host_event_wait(sim, 0, &ev, 20000) && ev.status == COSIM_NO_MATCH);
+  CHECK(cosim_counter(sim, 0, COSIM_COUNT_RX_BYTES + 1) == 0);
+  const cosim_command put = host_command(COSIM_KIND_PUT, 1, 8, 0x1000, 1000);
+  cosim_submit(sim, 0, 0, &put, NULL);
+  CHECK(host_event_wait(sim, 0, &ev, 20000) && ev.status == COSIM_NO_MATCH);
+  CHECK(cosim_counter(sim, 1, COSIM_COUNT_DROP) == 0);
+  cosim_destroy(sim);
+}
+
+int main(int argc, char **argv) {
+  TEST_INIT(argc, argv);
+  RUN(the_stamp_ring_goes_round);
+  RUN(kinds_that_are_not_wanted_make_no_stamp);
+  RUN(atomics_of_both_classes_count_all);
+  RUN(a_slot_under_way_keeps_its_command);
+  RUN(forged_responses_are_not_taken);
+  RUN(illegal_atomics_change_nothing);
+  RUN(messages_of_two_sources_do_not_mix);
+  RUN(an_error_of_the_host_interrupts);
+  RUN(an_unreadable_payload_never_arrives);
+  RUN(an_interrupt_is_not_cleared_away);
+  RUN(values_beyond_their_range_are_cut_or_refused);
+  RUN(idle_means_that_all_is_told);
+  RUN(a_result_answers_only_its_message);
+  RUN(matching_takes_turns);
+  RUN(counters_of_what_did_not_happen);
+  return TEST_END();
+}
