@@ -2,10 +2,20 @@
 $(eval $(call script,guest_mpi/semantics))
 ifneq ($(and $(MPICC_MPICH),$(wildcard /usr/include/*/mpich/mpi.h)),)
 GUEST_MPI_SET := $(B)/tests/guest_mpi/all
-NEEDS_guest_mpi = $(B)/pm_run $(GUEST_MPI_SET)
+NEEDS_guest_mpi = $(B)/pm_run $(B)/overlap_report $(GUEST_MPI_SET)
 GUEST_MPI_FILES := $(addprefix tests/guest_mpi/,$(addsuffix .c,all messages types collectives communicators environment windows files))
 $(GUEST_MPI_SET): $(GUEST_MPI_FILES) tests/guest_mpi/say.h $(B)/.flags
 	$(call say,MPICC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)MPICH_CC='$(CC)' mpicc.mpich $(STD) $(TEST_FLAGS) $(WARN) -Wno-conversion -Wno-stringop-overflow -Wno-stringop-overread $(GUEST_MPI_FILES) -o $@ $(LDFLAGS)
+endif
+# Simulated MPI beside SMPI, where SimGrid has it
+ifneq ($(GUEST_MPI_SET),)
+BENCHES += tests/bench/guest_mpi.sh
+tests/bench/guest_mpi.sh: $(B)/pm_run $(B)/bench/guest_app.mpich $(if $(call have,smpicc),$(B)/bench/guest_app.smpi) ;
+PRINTS_guest_mpi := guest_ring_ guest_allreduce_
+$(B)/bench/guest_app.%: tests/bench/guest_app.c $(B)/.flags
+	$(call say,MPICC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(if $(filter smpi,$*),smpicc -fPIC,MPICH_CC='$(CC)' mpicc.mpich) $(CFLAGS) -w $< -o $@
 endif

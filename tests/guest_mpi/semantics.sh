@@ -30,8 +30,33 @@ other_machines_change_nothing() { # several processes on a node, another level
   simulated 4 "$set" -persistent && cp "$T/simulated" "$T/first" && simulated 4 --per-node 2 "$set" -persistent && cmp "$T/first" "$T/simulated" &&
     simulated 4 --level loggp "$set" -persistent && cmp "$T/first" "$T/simulated"
 }
+# Who goes on with messages, and where the limit between short and long ones is, changes times alone.
+options_change_nothing() {
+  simulated 4 "$set" -persistent && cp "$T/simulated" "$T/first"
+  for o in '--progress dedicated' '--progress timer' '--eager 0' '--eager 65536' "--report $T/report"; do
+    # shellcheck disable=SC2086 # options are words
+    simulated 4 $o "$set" -persistent && cmp "$T/first" "$T/simulated" || { echo "$o"; return 1; }
+  done
+}
+bad_options_are_refused() {
+  for o in '--progress often' '--eager -1' '--io-bandwidth 0'; do
+    # shellcheck disable=SC2086
+    "$B/pm_run" $o -n 1 "$set" 2>"$T/err"
+    test $? = 2 && grep "^pm_run: ${o% *}: " "$T/err" || { echo "taken: $o"; return 1; }
+  done
+}
+# The wire's truth lies between the bounds of what the library saw, and watching takes no time (but for a
+# look at the clock at the beginning).
+report_has_the_truth() {
+  rm -rf "$T/report" && timeout 60 "$B/pm_run" -n 4 "$set" messages 2>"$T/plain" >/dev/null && timeout 60 "$B/pm_run" -n 4 --report "$T/report" "$set" messages 2>"$T/err" >/dev/null &&
+    cat "$T/plain" "$T/err" | awk '{ t[NR] = $4 } END { d = t[2] - t[1]; exit !(NR == 2 && d >= 0 && d < 0.1) }' && test "$(ls "$T/report" | wc -l)" = 4 && "$B/overlap_report" --no-html "$T/report" >"$T/text" && cat "$T/text" &&
+    sed -n 's/.*at least \([0-9.]*\) %, at most \([0-9.]*\) %; by NIC stamps of \([0-9]*\): \([0-9.]*\) to \([0-9.]*\) %.*/\1 \2 \3 \4 \5/p' "$T/text" | awk '{ ok = $3 > 100 && $1 <= $5 + 0.1 && $4 <= $2 + 0.1 } END { exit !ok }'
+}
 for n in 1 2 3 4; do check "as MPICH, $n processes" same_as_mpich $n; done
 for n in 8 17; do check "as MPICH, $n processes" same_as_remembered $n; done
 check "persistent collectives, 5 processes" persistent_as_blocking 5
 check "other machines change nothing" other_machines_change_nothing
+check "options change nothing but times" options_change_nothing
+check "bad options are refused" bad_options_are_refused
+check "a report has bounds and the truth" report_has_the_truth
 finish

@@ -17,10 +17,13 @@ gm_scope gm_enter(const char *name, int allowed) {
     p->stolen_ns = 0;
     pm_sleep_ns(d_ns);
   }
-  p->call_depth++;
+  if (p->call_depth++ == 0 && p->record) gm_record_call(p, 1, name);
   return s;
 }
-void gm_leave(gm_scope *s) { s->proc->call_depth--; }
+void gm_leave(gm_scope *s) {
+  gm_proc *p = s->proc;
+  if (--p->call_depth == 0 && p->record) gm_record_call(p, 0, s->name);
+}
 void gm_check_open(gm_proc *p, const char *name) {
   if (gm_open(p)) gm_fatal("%s: the network interface cannot be opened", name);
 }
@@ -207,6 +210,7 @@ static int begin(gm_proc *p, const char *name, int required, int *provided) {
   p->thread_level = required;
   if (provided) *provided = required;
   pm_barrier(); /* nobody sends to a process that has not opened yet */
+  gm_record_begin(p);
   return MPI_SUCCESS;
 }
 CALL(Init, int *argc, char ***argv) {
@@ -244,6 +248,7 @@ CALL(Finalize, void) {
   gm_attrs_free(p, MPI_COMM_SELF, &p->self->attrs);
   while (p->bsends) gm_wait_event(p);
   gm_barrier(p, p->world);
+  gm_record_end(p);
   p->state = 2;
   if (!p->sessions) {
     pm_barrier();

@@ -59,6 +59,7 @@ struct gm_msg {
   int8_t is_send, is_sync, is_posted, has_met;
   ptl_handle_any_t handle;
   gm_msg *next;
+  uint64_t xfer_id; /* in the report */
 };
 /* What a probe found; `early` is the message itself when it was taken out of the queue. */
 typedef struct gm_probe {
@@ -73,6 +74,8 @@ typedef enum gm_progress { GM_IN_CALLS = 0, GM_DEDICATED, GM_TIMER } gm_progress
 /* Options of the run, the same for every process. Set before it, never changed in it. */
 typedef struct gm_options {
   gm_progress progress;
+  const char *report, *program; /* folder, or NULL; name for it */
+  int computes; /* CPU time of the host counts */
   int64_t period_ns;
   uint64_t eager_bytes;
   double io_bytes_per_s; /* of a file, per process */
@@ -123,6 +126,7 @@ struct gm_proc {
   uint64_t bsend_bytes;
   gm_req *bsends;
   void *abi;              /* of the calls */
+  struct gm_record *record; /* NULL: none */
   int call_depth;
 };
 gm_proc *gm_self(void); /* NULL outside of a process; made at the first call */
@@ -310,5 +314,21 @@ uint32_t gm_draft_reduce(gm_draft *d, nbc_area dst, uint64_t dst_offset, nbc_are
 void gm_draft_edge(gm_draft *d, uint32_t before, uint32_t after);
 nbc_schedule *gm_draft_finish(gm_draft *d, uint64_t elem_bytes);
 
+
+/* ---- the report (record.c) ---------------------------------------------------------------------------- */
+enum { GM_PT_MESSAGES = 240 }; /* portal of messages; fetches are on the next */
+void gm_record_begin(gm_proc *p);
+void gm_record_end(gm_proc *p);
+int gm_record_failed(void); /* a report could not be written */
+/* These only with p->record: */
+void gm_record_call(gm_proc *p, int enter, const char *name);
+void gm_record_send(gm_proc *p, gm_msg *m);
+void gm_record_sent(gm_proc *p, gm_msg *m);
+void gm_record_recv(gm_proc *p, gm_msg *m);
+void gm_record_cancel(gm_proc *p, gm_msg *m);
+void gm_record_received(gm_proc *p, gm_msg *m);
+nbc_recorder *gm_record_recorder(const gm_proc *p);
+int gm_has_record(int rank);
+nbc_recorder *gm_recorder_of(int rank);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <sys/mman.h>
 
-gm_options gm_set = {GM_IN_CALLS, 2000000, 4096, 2e9, 20000};
+gm_options gm_set = {GM_IN_CALLS, NULL, NULL, 0, 2000000, 4096, 2e9, 20000};
 
 /* hdr_data: bit 63: announced only; then 39 bits of size and 24 of the sender's number. Match bits of a
    fetch: number, which piece, how many. */
@@ -14,7 +14,7 @@ gm_options gm_set = {GM_IN_CALLS, 2000000, 4096, 2e9, 20000};
 #define NUMBER    ((uint64_t)0xFFFFFF)
 #define SIZE(hdr) ((hdr) >> 24 & 0x7FFFFFFFFFu)
 #define ONCE      (PTL_ME_USE_ONCE | PTL_ME_EVENT_UNLINK_DISABLE)
-enum { EARLY_BLOCKS = 2, PT_FIRST = 240, EVENTS_MAX = 1 << 20, PAGE = 4096 };
+enum { EARLY_BLOCKS = 2, EVENTS_MAX = 1 << 20, PAGE = 4096 };
 #define EARLY_BYTES ((size_t)32 << 20) /* of one block: address space, memory only for what lies there */
 
 static gm_proc **procs;
@@ -89,6 +89,8 @@ gm_proc *gm_self(void) {
   }
   return procs[rank];
 }
+int gm_has_record(int rank) { return procs && procs[rank] && procs[rank]->record; }
+nbc_recorder *gm_recorder_of(int rank) { return gm_record_recorder(procs[rank]); }
 static uint64_t place_hash(uint64_t id) { return (id * 0x9E3779B97F4A7C15u) >> 20; }
 static void find_places(void) {
   uint64_t max = 16;
@@ -256,8 +258,8 @@ int gm_open(gm_proc *p) {
   p->early = early_of_all + EARLY_BYTES * EARLY_BLOCKS * (size_t)p->rank;
   bad = PtlInit() || PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, NULL, &actual, &p->ni) ||
         (gm_set.progress ? PtlEQAllocAsync(p->ni, EVENTS_MAX, &p->eq, worker, p, 0) : PtlEQAlloc(p->ni, EVENTS_MAX, &p->eq)) ||
-        PtlPTAlloc(p->ni, PTL_PT_FLOWCTRL, p->eq, PT_FIRST, &p->pt) || PtlPTAlloc(p->ni, 0, p->eq, PT_FIRST + 1, &p->pt_shown) ||
-        PtlPTAlloc(p->ni, 0, p->eq, PT_FIRST + 2, &p->pt_win);
+        PtlPTAlloc(p->ni, PTL_PT_FLOWCTRL, p->eq, GM_PT_MESSAGES, &p->pt) || PtlPTAlloc(p->ni, 0, p->eq, GM_PT_MESSAGES + 1, &p->pt_shown) ||
+        PtlPTAlloc(p->ni, 0, p->eq, GM_PT_MESSAGES + 2, &p->pt_win);
   if (bad) return GM_ERR_INTERN;
   md.eq_handle = p->eq;
   p->piece_bytes = actual.max_msg_size;
@@ -280,7 +282,12 @@ void gm_close(gm_proc *p) {
 
 /* ---- one message ------------------------------------------------------------------------------------- */
 static void settle(gm_proc *p, gm_msg *m) {
-  (void)p;
+  if (p->record && m->xfer_id) {
+    if (m->is_send)
+      gm_record_sent(p, m);
+    else
+      gm_record_received(p, m);
+  }
   m->is_done = 1;
   if (m->done) m->done(m);
 }
@@ -290,6 +297,11 @@ static int post_send(gm_proc *p, gm_msg *m) {
   uint64_t hdr = m->bytes << 24;
   if (!m->is_sync) {
     m->is_posted = 1;
+    if (p->record) { /* the number finds the wire's stamp */
+      m->slot = ++p->slots & (uint32_t)NUMBER;
+      hdr |= m->slot;
+      gm_record_send(p, m);
+    }
     if (PtlPut(p->md, (ptl_size_t)(uintptr_t)m->buffer, m->bytes, PTL_NO_ACK_REQ, pm_process_id(m->peer), p->pt, bits, 0, m, hdr))
       gm_fatal("a put of %llu bytes to process %d was refused", (unsigned long long)m->bytes, m->peer);
     return 1;
@@ -298,11 +310,11 @@ static int post_send(gm_proc *p, gm_msg *m) {
   ptl_me_t me = entry(m->buffer, m->bytes, m->slot, PTL_ME_OP_GET | (m->bytes > p->piece_bytes ? PTL_ME_EVENT_UNLINK_DISABLE : (unsigned)ONCE));
   me.ignore_bits = ~NUMBER;
   m->is_posted = 1;
-  const int code = PtlMEAppend(p->ni, p->pt_shown, &me, PTL_PRIORITY_LIST, m, &m->handle);
-  if (code) {
+  if (PtlMEAppend(p->ni, p->pt_shown, &me, PTL_PRIORITY_LIST, m, &m->handle)) {
     m->is_posted = 0;
     return 0;
   }
+  if (p->record) gm_record_send(p, m);
   if (PtlPut(p->md_quiet, 0, 0, PTL_NO_ACK_REQ, pm_process_id(m->peer), p->pt, bits, 0, m, hdr | LONG | m->slot))
     gm_fatal("a put to process %d was refused", m->peer);
   return 1;
@@ -312,6 +324,7 @@ static int post_recv(gm_proc *p, gm_msg *m) {
   if (m->want_tag == GM_ANY_TAG) me.ignore_bits = 0xFFFFFFFFu;
   if (m->peer >= 0) me.match_id = pm_process_id(m->peer);
   m->is_posted = 1;
+  if (p->record && !m->xfer_id) gm_record_recv(p, m);
   if (!PtlMEAppend(p->ni, p->pt, &me, PTL_PRIORITY_LIST, m, &m->handle)) return 1;
   m->is_posted = 0;
   return 0;
@@ -371,6 +384,7 @@ int gm_cancel(gm_proc *p, gm_msg *m) {
     if (p->late_tail == m) p->late_tail = before;
   } else if (PtlMEUnlink(m->handle))
     return 0;
+  if (p->record) gm_record_cancel(p, m);
   m->is_done = 1;
   return 1;
 }
@@ -389,6 +403,8 @@ static void fetch(gm_proc *p, gm_msg *m, ptl_process_t from, uint64_t number) {
 static void met(gm_proc *p, gm_msg *m, uint64_t hdr, uint64_t bits, ptl_process_t from, char *early, uint64_t early_bytes) {
   const uint64_t size = SIZE(hdr), take = size < m->limit_bytes ? size : m->limit_bytes;
   m->has_met = 1;
+  m->is_sync = (hdr & LONG) != 0;
+  m->slot = (uint32_t)(hdr & NUMBER);
   m->source = gm_rank_of(from);
   m->tag = (int)(uint32_t)bits;
   m->bytes = take;
@@ -479,6 +495,7 @@ void gm_probe_for(gm_proc *p, gm_probe *f, int peer, uint32_t context, int tag, 
 void gm_irecv_taken(gm_proc *p, gm_msg *m, void *buffer, uint64_t bytes, gm_probe *f) {
   prepare(m, buffer, bytes, f->source, 0, f->tag);
   m->is_posted = 1;
+  if (p->record) gm_record_recv(p, m);
   met(p, m, f->hdr, (uint32_t)f->tag, f->initiator, f->early, f->early_bytes);
   if (f->early_bytes) free(f->early);
   f->early_bytes = 0;

@@ -1,0 +1,246 @@
+/* --report DIR: every process has a monitor on simulated time that sees what any MPI library can see (calls, begin
+   and end of transfers), and gets the wire's own stamps beside: bounds and the exact overlap in one report, as
+   the preload writes it for a real run. Transfers are those of messages, of collectives too; one-sided
+   operations and files are calls only. The main thread's calls are recorded. */
+#include "gm.h"
+#include <ctype.h>
+#include <errno.h>
+#include <sys/stat.h>
+
+struct gm_record {
+  nbc_monitor *monitor;
+  nbc_recorder *recorder;
+  uint64_t ids;
+};
+/* What is known of a message by its sender's rank and number: the receiver finds the stamp there. */
+typedef struct mark {
+  uint64_t key, sender_id; /* key 0: free */
+  int64_t t_begin_ns, t_end_ns;
+  struct mark *next;
+} mark;
+enum { MARKS = 1 << 16 };
+static mark *marks[MARKS], *free_marks;
+static nbc_table *tables[2];
+static int not_written;
+
+static uint64_t key_of(int rank, uint64_t number) { return ((uint64_t)rank << 24 | (number & 0xFFFFFF)) + 1; }
+static mark **mark_at(uint64_t key) {
+  mark **at = &marks[key * 0x9E3779B97F4A7C15u >> 48];
+  while (*at && (*at)->key != key) at = &(*at)->next;
+  return at;
+}
+static mark *mark_new(uint64_t key) {
+  mark **at = mark_at(key), *m = *at;
+  if (m) return m;
+  m = free_marks;
+  if (m)
+    free_marks = m->next;
+  else
+    m = gm_alloc(sizeof *m);
+  memset(m, 0, sizeof *m);
+  m->key = key;
+  return *at = m;
+}
+static void mark_free(mark **at) {
+  mark *m = *at;
+  *at = m->next;
+  m->next = free_marks;
+  free_marks = m;
+}
+
+/* ---- calls ------------------------------------------------------------------------------------------------- */
+static nbc_kind named(const char *text) {
+  for (int k = 0; k < NBC_KIND_COUNT; k++)
+    if (strcmp(nbc_kind_name((nbc_kind)k), text) == 0) return (nbc_kind)k;
+  return NBC_KIND_OTHER;
+}
+static nbc_kind kind_of_name(const char *name) {
+  static const struct { const char *start; nbc_kind kind; } other[] = {
+      {"ssend", NBC_KIND_SEND}, {"bsend", NBC_KIND_SEND}, {"rsend", NBC_KIND_SEND}, {"issend", NBC_KIND_ISEND}, {"ibsend", NBC_KIND_ISEND},
+      {"irsend", NBC_KIND_ISEND}, {"isendrecv", NBC_KIND_ISEND}, {"mprobe", NBC_KIND_PROBE}, {"improbe", NBC_KIND_IPROBE}, {"mrecv", NBC_KIND_RECV},
+      {"imrecv", NBC_KIND_IRECV}, {"sendrecv", NBC_KIND_SENDRECV}, {"test", NBC_KIND_TEST}, {"startall", NBC_KIND_START}, {"win_", NBC_KIND_RMA_SYNC},
+      {"rput", NBC_KIND_PUT}, {"rget_acc", NBC_KIND_ATOMIC}, {"rget", NBC_KIND_GET}, {"get_acc", NBC_KIND_ATOMIC}, {"accum", NBC_KIND_ATOMIC},
+      {"raccum", NBC_KIND_ATOMIC}, {"fetch_and", NBC_KIND_ATOMIC}, {"compare_and", NBC_KIND_ATOMIC}, {"file_", NBC_KIND_IO}};
+  char text[64];
+  size_t n = 0;
+  for (name += 4; *name && n + 1 < sizeof text; name++) text[n++] = (char)tolower((unsigned char)*name);
+  text[n] = 0;
+  nbc_kind kind = named(text);
+  if (kind != NBC_KIND_OTHER) return kind;
+  for (size_t i = 0; i < sizeof other / sizeof *other; i++)
+    if (strncmp(text, other[i].start, strlen(other[i].start)) == 0) return other[i].kind;
+  if (n > 6 && strcmp(text + n - 6, "_block") == 0) n -= 6;
+  else if (n && (text[n - 1] == 'v' || text[n - 1] == 'w')) n--;
+  text[n] = 0;
+  return named(text);
+}
+static nbc_kind kind_of(const char *name) { /* names are constants: their addresses tell them apart */
+  static struct { const char *name; nbc_kind kind; } known[2048];
+  size_t i = ((uintptr_t)name >> 2) % 2048;
+  for (int tries = 0; tries < 2048; tries++, i = (i + 1) % 2048) {
+    if (known[i].name == name) return known[i].kind;
+    if (known[i].name) continue;
+    known[i].name = name;
+    return known[i].kind = kind_of_name(name);
+  }
+  return kind_of_name(name);
+}
+static int is_main(const gm_proc *p) { return pm_thread_self() == p->main_thread; }
+void gm_record_call(gm_proc *p, int enter, const char *name) {
+  if (!is_main(p)) return;
+  if (gm_set.computes) pm_compute_measured();
+  if (enter)
+    nbc_call_enter_at(p->record->recorder, kind_of(name), pm_now_ns());
+  else
+    nbc_call_exit_at(p->record->recorder, pm_now_ns());
+}
+
+/* ---- transfers ------------------------------------------------------------------------------------------------ */
+static nbc_peer peer_class(const gm_proc *p, int rank) {
+  pm_world *w = pm_world_of(pm_self());
+  if (rank < 0) return NBC_PEER_UNKNOWN;
+  if (rank == p->rank) return NBC_PEER_SELF;
+  return pm_process_node(pm_process_at(w, rank)) == pm_process_node(pm_self()) ? NBC_PEER_SAME_NODE : NBC_PEER_OTHER_NODE;
+}
+/* The sender's data may be on its way from now on; its number finds the stamp. */
+void gm_record_send(gm_proc *p, gm_msg *m) {
+  nbc_recorder *r = p->record->recorder;
+  if (!m->bytes) return;
+  m->xfer_id = ++p->record->ids;
+  mark_new(key_of(p->rank, m->slot))->sender_id = m->xfer_id;
+  if (is_main(p))
+    nbc_xfer_begin_at(r, m->xfer_id, m->bytes, NBC_KIND_ISEND, peer_class(p, m->peer), pm_now_ns());
+  else
+    nbc_foreign_begin_at(r, m->xfer_id, m->bytes, NBC_KIND_ISEND, peer_class(p, m->peer), pm_now_ns());
+}
+void gm_record_sent(gm_proc *p, gm_msg *m) {
+  nbc_recorder *r = p->record->recorder;
+  if (!m->xfer_id) return;
+  if (is_main(p))
+    m->is_sync ? nbc_xfer_end_at(r, m->xfer_id, pm_now_ns()) : nbc_xfer_end_local_at(r, m->xfer_id, pm_now_ns());
+  else
+    m->is_sync ? nbc_foreign_end_at(r, m->xfer_id, pm_now_ns()) : nbc_foreign_end_local_at(r, m->xfer_id, pm_now_ns());
+  m->xfer_id = 0;
+}
+/* A receive: from its posting on the data may come. Where it may be there already, or is fetched. */
+void gm_record_recv(gm_proc *p, gm_msg *m) {
+  nbc_recorder *r = p->record->recorder;
+  if (!m->limit_bytes) return;
+  m->xfer_id = ++p->record->ids;
+  if (is_main(p))
+    nbc_xfer_begin_at(r, m->xfer_id, m->limit_bytes, NBC_KIND_IRECV, peer_class(p, m->peer), pm_now_ns());
+  else
+    nbc_foreign_begin_at(r, m->xfer_id, m->limit_bytes, NBC_KIND_IRECV, peer_class(p, m->peer), pm_now_ns());
+}
+void gm_record_cancel(gm_proc *p, gm_msg *m) {
+  if (m->xfer_id) nbc_xfer_cancel(p->record->recorder, m->xfer_id);
+  m->xfer_id = 0;
+}
+/* An early or fetched message is in its buffer. */
+void gm_record_received(gm_proc *p, gm_msg *m) {
+  nbc_recorder *r = p->record->recorder;
+  mark **at = mark_at(key_of(m->source, m->slot));
+  if (!m->xfer_id) return;
+  if (!m->is_sync && *at) { /* one that came by itself: its stamp was set down by its sender's side */
+    if ((*at)->t_end_ns) nbc_xfer_stamp(r, m->xfer_id, (*at)->t_begin_ns, (*at)->t_end_ns, 0);
+    mark_free(at);
+  }
+  const nbc_peer peer = peer_class(p, m->source);
+  if (!m->bytes)
+    nbc_xfer_cancel(r, m->xfer_id);
+  else if (is_main(p))
+    m->is_sync ? nbc_xfer_end_sized_at(r, m->xfer_id, m->bytes, peer, pm_now_ns()) : nbc_xfer_end_early_at(r, m->xfer_id, m->bytes, peer, pm_now_ns());
+  else if (m->is_sync)
+    nbc_foreign_end_sized_at(r, m->xfer_id, m->bytes, peer, pm_now_ns());
+  else
+    nbc_foreign_end_early(r, m->xfer_id, m->bytes, peer);
+  m->xfer_id = 0;
+}
+/* From the wire. user_ptr of a put may be gone, so the sender is found by its number; that of a fetch waits. */
+static void stamped(void *unused, const pm_stamp *s) {
+  (void)unused;
+  if (!s->size_bytes || s->initiator_rank < 0 || !gm_has_record(s->initiator_rank)) return;
+  if (!s->is_reply && s->pt_index == GM_PT_MESSAGES) {
+    mark **at = mark_at(key_of(s->initiator_rank, s->hdr_data));
+    if (!*at) return;
+    (*at)->t_begin_ns = s->t_begin_ns;
+    (*at)->t_end_ns = s->t_end_ns;
+    nbc_xfer_stamp(gm_recorder_of(s->initiator_rank), (*at)->sender_id, s->t_begin_ns, s->t_end_ns, 0);
+  }
+  if (!s->is_reply || s->pt_index != GM_PT_MESSAGES + 1) return;
+  const gm_msg *m = s->user_ptr; /* the receiver's */
+  mark **at = mark_at(key_of(m->source, s->match_bits));
+  if (m->xfer_id) nbc_xfer_stamp(gm_recorder_of(s->initiator_rank), m->xfer_id, s->t_begin_ns, s->t_end_ns, 0);
+  if (!*at || !gm_has_record(m->source)) return;
+  nbc_xfer_stamp(gm_recorder_of(m->source), (*at)->sender_id, s->t_begin_ns, s->t_end_ns, 0);
+  mark_free(at);
+}
+nbc_recorder *gm_record_recorder(const gm_proc *p) { return p->record->recorder; }
+
+/* ---- begin and end ----------------------------------------------------------------------------------------------- */
+static int64_t now_ns(void *unused) {
+  (void)unused;
+  return pm_now_ns();
+}
+static int make_tables(void) {
+  const pm_world_desc d = pm_world_desc_of(pm_world_of(pm_self()));
+  const pm_platform *f = d.platform;
+  if (tables[0]) return 1;
+  if (mkdir(gm_set.report, 0777) && errno != EEXIST) gm_fatal("--report: %s: %s", gm_set.report, strerror(errno));
+  pm_on_stamp(pm_world_of(pm_self()), stamped, NULL);
+  const double efficiency = (double)f->link_packet_bytes / (double)(f->link_packet_bytes + f->link_header_bytes);
+  return !nbc_table_create_linear((double)(f->wire_latency_ns + f->switch_latency_ns), f->link_bytes_per_s * efficiency, "the platform's link", &tables[1]) &&
+         !nbc_table_create_linear((double)f->intra_latency_ns, f->intra_bytes_per_s, "the platform's memory", &tables[0]);
+}
+void gm_record_begin(gm_proc *p) {
+  nbc_clock clock;
+  nbc_clock_desc c;
+  nbc_monitor_desc d;
+  if (!gm_set.report || p->record) return;
+  memset(&c, 0, sizeof c);
+  memset(&d, 0, sizeof d);
+  c.source = NBC_CLOCK_USER;
+  c.now_ns = now_ns;
+  struct gm_record *k = gm_alloc(sizeof *k);
+  if (!make_tables() || nbc_clock_create(&c, &clock)) gm_fatal("--report: out of memory");
+  d.clock = &clock;
+  d.table_same_node = tables[0];
+  d.table_other_node = tables[1];
+  d.history_calls = 4096;
+  d.grow_transfers = true;
+  if (nbc_monitor_create(&d, &k->monitor) || nbc_recorder_attach(k->monitor, &k->recorder)) gm_fatal("--report: out of memory");
+  p->record = k;
+  nbc_call_enter_at(k->recorder, NBC_KIND_OTHER, pm_now_ns()); /* of MPI_Init, which goes on */
+}
+static const char *program_name(void) {
+  static char text[256];
+  const ssize_t n = gm_set.program ? snprintf(text, sizeof text, "%s", gm_set.program) : 0;
+  char *slash = n > 0 ? strrchr(text, '/') : NULL;
+  return n > 0 ? (slash ? slash + 1 : text) : "program";
+}
+void gm_record_end(gm_proc *p) {
+  char path[4200], host[32];
+  nbc_report *report;
+  struct gm_record *k = p->record;
+  if (!k) return;
+  p->record = NULL;
+  nbc_call_exit_at(k->recorder, pm_now_ns());
+  if (nbc_monitor_report_at(k->monitor, pm_now_ns(), &report)) gm_fatal("--report: out of memory");
+  snprintf(host, sizeof host, "node%d", pm_process_node(pm_self()));
+  nbc_report_set(&report->program, program_name());
+  nbc_report_set(&report->host, host);
+  nbc_report_set(&report->library, "MPI of pm_run " PM_VERSION_STRING ", simulated");
+  nbc_report_note(report, "simulated machine: times are the model's, stamps of the wire are exact");
+  report->rank = p->rank;
+  report->size = p->size;
+  snprintf(path, sizeof path, "%s/nbc_overlap.%s.%d.json", gm_set.report, program_name(), p->rank);
+  FILE *out = fopen(path, "w");
+  const int bad = !out || nbc_report_write_json(report, out) != NBC_OK;
+  if ((out && fclose(out)) || bad) {
+    if (!not_written++) fprintf(stderr, "pm_run: --report: %s: %s\n", path, strerror(errno));
+  }
+  nbc_report_free(report);
+  nbc_monitor_destroy(k->monitor);
+  free(k);
+}
+int gm_record_failed(void) { return not_written; }

@@ -1,0 +1,34 @@
+#!/bin/sh
+# guest_ring_P: messages of 1 KiB per CPU second that pm_run simulates for an ordinary MPI program; guest_allreduce_P:
+# sums of 1 KiB over P processes per CPU second. Where SimGrid's SMPI is installed, ..._smpi is the same program and
+# number of processes there (one switch, flow models both), and ..._ratio says how many times faster pm_run is.
+# CPU seconds are user and system, start of the processes included; the median of 3.
+B=${B:-build} regex=${1:-.}
+app=$B/bench/guest_app
+T=$B/bench/guest_mpi.tmp
+mkdir -p "$T"
+[ -x "$app.mpich" ] || exit 0
+# CPU seconds of a command, by the shell's own account of its children
+cpu_s() {
+  sh -c '"$@" >/dev/null 2>&1 || exit 1; times' sh "$@" | sed -n '2p' | tr 'ms' '  ' | awk '{ print $1 * 60 + $2 + $3 * 60 + $4 }'
+}
+median() { for i in 1 2 3; do cpu_s "$@"; done | sort -n | sed -n 2p; }
+platform() {
+  printf '%s\n' "<?xml version='1.0'?>" '<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">' \
+    "<platform version=\"4.1\"><cluster id=\"c\" prefix=\"node-\" suffix=\"\" radical=\"0-$(($1 - 1))\" speed=\"1Gf\" bw=\"12.5GBps\" lat=\"300ns\"/></platform>" >"$T/$1.xml"
+  awk -v n="$1" 'BEGIN { for (i = 0; i < n; i++) print "node-" i }' >"$T/$1.hosts"
+}
+for kind in ring allreduce; do
+  for p in 64 256 1024; do
+    name=guest_${kind}_$p
+    printf '%s\n' "$name" "${name}_smpi" "${name}_ratio" | grep -qE -- "$regex" || continue
+    if [ $kind = ring ]; then rounds=$((100000 / p)) work=$((rounds * p)); else rounds=$((6000 / p)) work=$rounds; fi
+    ours=$(median "$B/pm_run" --stack 64 -n "$p" "$app.mpich" $kind "$rounds")
+    [ -n "$ours" ] && awk -v n="$name" -v w="$work" -v s="$ours" 'BEGIN { printf "{\"bench\":\"%s\",\"value\":%.0f,\"unit\":\"1/CPU s\"}\n", n, w / s }'
+    [ -x "$app.smpi" ] && command -v smpirun >/dev/null || continue
+    platform "$p"
+    theirs=$(median timeout 300 smpirun -np "$p" -platform "$T/$p.xml" -hostfile "$T/$p.hosts" --cfg=smpi/host-speed:1Gf --log=root.thres:critical "$app.smpi" $kind "$rounds")
+    [ -n "$ours" ] && [ -n "$theirs" ] && awk -v n="$name" -v w="$work" -v s="$theirs" -v o="$ours" 'BEGIN {
+      printf "{\"bench\":\"%s_smpi\",\"value\":%.0f,\"unit\":\"1/CPU s\"}\n{\"bench\":\"%s_ratio\",\"value\":%.2f,\"unit\":\"ratio\"}\n", n, w / s, n, s / o }'
+  done
+done
