@@ -101,7 +101,7 @@ check health_finds_a_slow_link 1 'runs at 2.5 GT/s PCIe, and could at 8.0' out h
 check health_finds_a_narrow_link 1 'has 4 lanes of 8' out health eth9 --sysfs "$dir/sys" --interval 0.01
 check health_finds_replays 1 'PCIe correctable errors since it was found: BadTLP 3' out health eth9 --sysfs "$dir/sys" --interval 0.01
 check prometheus 0 '^nicstat_counter_total{nic="eth9",kind="net",counter="net/rx_bytes",unit="bytes"} 5$' out --prometheus - --sysfs "$dir/sys"
-"$B/nicstat" --prometheus "$dir/page.prom" --sysfs "$dir/sys" && grep -q '^nicstat_link_up{nic="eth9"} 0$' "$dir/page.prom" && [ "$(ls "$dir" | grep -c page.prom)" = 1 ] && ok prometheus_file || bad prometheus_file
+"$B/nicstat" --prometheus "$dir/page.prom" --sysfs "$dir/sys" && grep -q '^nicstat_link_up{nic="eth9"} 0$' "$dir/page.prom" && [ "$(echo "$dir"/page.prom*)" = "$dir/page.prom" ] && ok prometheus_file || bad prometheus_file
 check csv 0 ',eth0,ethtool/rx_pause,events,9,4,exact,3.9' out watch eth0 --csv --dump "$dir/ill.txt" --interval 0.01 --count 1
 check top_without_a_terminal 0 'net/rx_crc_errors.*1 .*█' out top eth0 --dump "$dir/ill.txt" --interval 0.01 --count 1
 check explains_a_register 0 'tx_xoff of list i210: 0x4054, events, cleared by reading' out --explain tx_xoff

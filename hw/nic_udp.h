@@ -1,0 +1,956 @@
+/* nic_udp.h: ranks over UDP, with stamps of the datagrams from the kernel.
+   Linux. Public domain or MIT-0, at your choice (end of file).
+
+   Include after nbc_overlap.h, nic_hw.h (with NIC_WITH_NBC) and nic_meet.h; implemented where
+   NIC_HW_IMPLEMENTATION is defined. Used as nic_tcp.h; a second wire on which exact overlap can be had:
+   nobody but this code decides when something is sent again.
+
+   HOW. Ranks meet over TCP (nic_meet.h: token, job), and that connection stays: its end tells that a peer
+   is gone. Data travel in datagrams of at most datagram_bytes, each with the number of its message, its
+   place in it and the connection's key, so that datagrams of strangers are thrown away. What was taken is
+   acknowledged, one by one; what is not acknowledged within twice the usual time, or while three later
+   ones were, is sent again. At most 256 datagrams are on their way per peer, fewer after losses.
+   A send is done when the peer's transport has all of it, so nothing is lost in silence; nic_udp_close
+   says so too. Messages are matched in their order. A message whose receive is not posted is kept up to
+   max_early_bytes per peer; beyond that it, and those behind it, wait at the sender.
+
+   STAMPS. Of a send: begin = the kernel handed its first datagram to the device; end = between the
+   hand-off of its last one, sent for the first time, and its acknowledgement. Of a receive: from its post,
+   or the last look that found nothing, to the arrival of its datagrams by the kernel's stamps. A stamp that
+   did not come leaves the transfer without exact overlap; it is counted. */
+#if !defined(NIC_MEET_H_INCLUDED)
+#  error "nic_udp.h: include nbc_overlap.h, nic_hw.h (NIC_WITH_NBC) and nic_meet.h first"
+#endif
+#ifndef NIC_UDP_H_INCLUDED
+#  define NIC_UDP_H_INCLUDED
+#  ifdef __cplusplus
+extern "C" {
+#  endif
+
+typedef struct nic_udp_desc {
+  int rank, size;
+  const char *const *addresses; /* as nic_tcp_desc; the datagrams take the same way */
+  const int *sockets;           /* or size connected stream sockets; become the transport's */
+  const nbc_clock *clock;       /* copied; NULL = nbc_clock_create with defaults */
+  bool no_stamps;
+  uint32_t datagram_bytes;  /* 256 to 65000; 0 = 1400, which every Ethernet carries in one piece */
+  uint64_t max_early_bytes; /* 0 = 64 MiB */
+  double pace_bytes_per_s;  /* per peer; 0 = as fast as it goes */
+  int64_t connect_limit_ns; /* 0 = 30 s */
+  int64_t close_limit_ns;   /* of nic_udp_destroy; 0 = 10 s */
+  const char *token, *job;  /* see nic_meet.h */
+  bool open_to_all;
+  const uint16_t
+      *via_ports; /* size; not 0: the datagrams for this peer go to this port of 127.0.0.1,
+                                to somebody who passes them on (tests of loss) */
+} nic_udp_desc;
+
+typedef struct nic_udp_stats {
+  uint64_t sent_count, received_count;  /* messages */
+  uint64_t datagram_count, again_count; /* sent for the first time, and again */
+  uint64_t refused_count;               /* came, and were none of ours, or had come before */
+  uint64_t stamped_count, unstamped_count;
+} nic_udp_stats;
+
+/* ret as nic_tcp_create */
+NIC_API nbc_status nic_udp_create(const nic_udp_desc *desc, nbc_transport **t, nbc_error *err);
+/* Progress until the peers have all that was sent. ret NBC_OK | NBC_E_TIMEOUT | NBC_E_PEER */
+NIC_API nbc_status nic_udp_drain(nbc_transport *t, int64_t limit_ns);
+/* Drains, tells the peers that nothing follows, and answers them until they have said so too.
+   ret NBC_OK | NBC_E_TIMEOUT | NBC_E_PEER (a peer went with something of ours not taken) */
+NIC_API nbc_status nic_udp_close(nbc_transport *t, int64_t limit_ns);
+/* Closes unless that was done. NULL allowed. ret as nic_udp_close */
+NIC_API nbc_status nic_udp_destroy(nbc_transport *t);
+NIC_API nic_udp_stats nic_udp_stats_of(const nbc_transport *t);
+
+#  ifdef __cplusplus
+}
+#  endif
+#endif /* NIC_UDP_H_INCLUDED */
+
+/* ============================================================================================== */
+/*                                        IMPLEMENTATION                                          */
+/* ============================================================================================== */
+#if defined(NIC_HW_IMPLEMENTATION) && !defined(NIC_UDP_IMPLEMENTATION_ONCE)
+#  define NIC_UDP_IMPLEMENTATION_ONCE
+#  include <netinet/udp.h>
+#  include <poll.h>
+#  include <sched.h>
+
+#  ifdef __cplusplus
+extern "C" {
+#  endif
+
+enum {
+  NIC__UDP_MAGIC = 0x6e696375, /* "nicu", in the byte order of the sender */
+  NIC__UDP_DATA = 1,
+  NIC__UDP_ACK = 2,
+  NIC__UDP_WINDOW = 256 /* datagrams on their way, per peer; acknowledgements have a bit for each */
+};
+static const uint64_t nic__udp_least = 4; /* of them at least, whatever was lost */
+static const int64_t nic__udp_first_rto_ns = 10000000, nic__udp_least_rto_ns = 1000000,
+                     nic__udp_most_rto_ns = 400000000;
+
+typedef struct nic__udp_head {
+  uint32_t magic, kind;
+  uint8_t key[16];
+  uint64_t number; /* of the datagram; ACK: all below it were taken */
+  uint64_t message, tag, size_bytes, offset_bytes;
+  uint64_t taken[NIC__UDP_WINDOW / 64]; /* ACK: those from number on, one bit each */
+} nic__udp_head;
+enum { NIC__UDP_DATA_HEAD = (int)offsetof(nic__udp_head, taken) };
+
+typedef struct nic__udp_packet { /* on its way, or to be sent again */
+  nbc_op *op;
+  uint64_t message, offset_bytes;
+  uint32_t bytes, tries;
+  int64_t t_sent_ns;
+  bool is_taken;
+} nic__udp_packet;
+
+typedef struct nic__udp_early {
+  struct nic__udp_early *next;
+  uint64_t message, tag, size_bytes, got_bytes;
+  char *data;
+} nic__udp_early;
+
+/* A message that is coming: into a receive, or an early one. */
+typedef struct nic__udp_coming {
+  struct nic__udp_coming *next;
+  uint64_t message, size_bytes, got_bytes;
+  nbc_op *op;
+  nic__udp_early *early;
+  int64_t begin_hi_ns, end_lo_ns; /* arrival of its first datagram; before that of its last */
+} nic__udp_coming;
+
+typedef struct nic__udp_peer {
+  int control, fd; /* stream, datagrams */
+  nic_datagrams *datagrams;
+  nic_stamping *stamping;
+  bool gone, same_host, said_end, is_shut;
+  uint8_t key[16];
+  /* sending */
+  nbc_op *send_first, *send_last; /* not all of it was sent once */
+  nic__udp_packet *window;        /* ring */
+  uint64_t low, next;             /* oldest that is not taken, next number */
+  uint64_t messages, allowed;     /* posted so far; datagrams on their way at most */
+  uint64_t grown;                 /* taken since allowed grew */
+  uint64_t recover;               /* losses below this number were answered already */
+  int64_t rtt_ns, rto_ns, t_pace_ns;
+  /* receiving */
+  uint64_t in_low, bound; /* all datagrams below came; all messages below have a place */
+  uint64_t in_taken[NIC__UDP_WINDOW / 64];
+  nic__udp_coming *coming;
+  nic__udp_early *early_first, *early_last;
+  uint64_t early_bytes, thrown_end; /* of a message below this one something was thrown away */
+  nbc_op *posted_first, *posted_last;
+  bool owes_ack;
+  int64_t t_empty_ns;
+} nic__udp_peer;
+
+typedef struct nic__udp {
+  nbc_transport t; /* first: the transport is the object */
+  nbc_clock clock;
+  nic_host host;
+  nic_udp_desc desc;
+  nic_udp_stats stats;
+  nic__udp_peer *peers;
+  struct pollfd *polls;
+  char *buffer; /* one datagram */
+  nbc_op *done_first, *done_last;
+  uint64_t next_id;
+  bool is_closed;
+} nic__udp;
+
+static int64_t nic__udp_host_now(void *user) { return nbc_clock_now_ns((const nbc_clock *)user); }
+static int64_t nic__udp_now(void *ctx) { return nbc_clock_now_ns(&((nic__udp *)ctx)->clock); }
+
+static void nic__udp_push(nbc_op **first, nbc_op **last, nbc_op *op) {
+  op->slot.next = NULL;
+  if (*first)
+    (*last)->slot.next = op;
+  else
+    *first = op;
+  *last = op;
+}
+static void nic__udp_pop(nbc_op **first, nbc_op **last) {
+  *first = (*first)->slot.next;
+  if (!*first) *last = NULL;
+}
+static void nic__udp_finish(nic__udp *n, nbc_op *op, nbc_status status, uint64_t size_bytes) {
+  if (status == NBC_E_PEER && n->t.recorder && op->slot.xfer_id)
+    nbc_xfer_cancel(n->t.recorder, op->slot.xfer_id);
+  op->status = status;
+  op->size_bytes = size_bytes;
+  nic__udp_push(&n->done_first, &n->done_last, op);
+}
+static nbc_peer nic__udp_class(const nic__udp_peer *p) {
+  return p->same_host ? NBC_PEER_SAME_NODE : NBC_PEER_OTHER_NODE;
+}
+
+/* Intervals of begin and end, as the recorder takes them. */
+static void nic__udp_stamp(nic__udp *n, const nbc_op *op, int64_t b_lo_ns, int64_t b_hi_ns,
+                           int64_t e_lo_ns, int64_t e_hi_ns) {
+  if (!n->t.recorder || !op->slot.xfer_id) return;
+  const int64_t from_ns = (int64_t)op->slot.remote_id; /* nothing before it counts */
+  if (b_lo_ns < from_ns) b_lo_ns = from_ns;
+  if (b_hi_ns < b_lo_ns) b_hi_ns = b_lo_ns;
+  if (e_lo_ns < b_lo_ns) e_lo_ns = b_lo_ns;
+  if (e_hi_ns < e_lo_ns) e_hi_ns = e_lo_ns;
+  const int64_t begin_ns = b_lo_ns + (b_hi_ns - b_lo_ns) / 2,
+                middle_ns = e_lo_ns + (e_hi_ns - e_lo_ns) / 2;
+  const int64_t end_ns = middle_ns > begin_ns ? middle_ns : begin_ns;
+  int64_t err_ns = b_hi_ns - begin_ns;
+  if (end_ns - e_lo_ns > err_ns) err_ns = end_ns - e_lo_ns;
+  if (e_hi_ns - end_ns > err_ns) err_ns = e_hi_ns - end_ns;
+  nbc_xfer_stamp(n->t.recorder, op->slot.xfer_id, begin_ns, end_ns, err_ns);
+  n->stats.stamped_count++;
+}
+
+/* All that was to go to or come from a peer fails; what has come whole can still be received. */
+static void nic__udp_drop_peer(nic__udp *n, nic__udp_peer *p) {
+  p->gone = true;
+  nbc_op *last = NULL; /* packets of one send follow each other */
+  for (; p->low < p->next; p->low++) {
+    nbc_op *op = p->window[p->low % NIC__UDP_WINDOW].op;
+    if (!op) continue; /* taken */
+    if (op != last && op != p->send_first) nic__udp_finish(n, op, NBC_E_PEER, 0);
+    last = op;
+  }
+  nbc_op *lists[2] = {p->send_first, p->posted_first};
+  p->send_first = p->send_last = p->posted_first = p->posted_last = NULL;
+  for (int i = 0; i < 2; i++)
+    for (nbc_op *op = lists[i], *next; op; op = next) {
+      next = op->slot.next;
+      nic__udp_finish(n, op, NBC_E_PEER, 0);
+    }
+  for (nic__udp_coming *c = p->coming, *next; c; c = next) {
+    next = c->next;
+    if (c->op) nic__udp_finish(n, c->op, NBC_E_PEER, c->got_bytes);
+    if (c->early) { /* half of it came: not to be received */
+      nic__udp_early **link = &p->early_first;
+      for (p->early_last = NULL; *link != c->early; link = &(*link)->next) p->early_last = *link;
+      *link = c->early->next;
+      for (nic__udp_early *e = *link; e; e = e->next) p->early_last = e;
+      NIC_FREE(c->early);
+    }
+    NIC_FREE(c);
+  }
+  p->coming = NULL;
+}
+
+/* ---- sending ---------------------------------------------------------------------------------- */
+/* The slot of a send: flying_count and kind = number of the message, posted_bytes = sent once,
+   granted_bytes = taken by the peer; queued = its begin is stamped, between remote_id and order;
+   remote_address = when its last datagram was handed over, at the earliest; 0 = no stamp. Times are host
+   time. The slot of a receive: remote_id = its post. */
+static void nic__udp_take_stamps(nic__udp_peer *p, bool all) {
+  nic_datagram d;
+  const int64_t patience_ns = all ? 0 : 50000000;
+  while (p->datagrams && nic_datagrams_next(p->datagrams, patience_ns, &d, NULL) == NIC_OK) {
+    nbc_op *op = NULL; /* the send may be over: then its stamp comes too late */
+    if (d.id < p->low || d.id >= p->next) continue;
+    const nic__udp_packet *k = &p->window[d.id % NIC__UDP_WINDOW];
+    op = k->op;
+    if (!op || !d.sent.kind) continue;
+    if (k->offset_bytes == 0 && !op->slot.queued) {
+      op->slot.queued = true;
+      op->slot.remote_id = (uint64_t)d.sent.t_before_ns;
+      op->slot.order = (uint64_t)d.sent.t_after_ns;
+    }
+    if (k->offset_bytes + k->bytes == op->slot.limit_bytes)
+      op->slot.remote_address = (void *)(uintptr_t)(uint64_t)d.sent.t_before_ns;
+  }
+}
+
+static bool nic__udp_put(nic__udp *n, nic__udp_peer *p, uint64_t number, bool first) {
+  nic__udp_packet *k = &p->window[number % NIC__UDP_WINDOW];
+  nic__udp_head head;
+  memset(&head, 0, sizeof head);
+  head.magic = NIC__UDP_MAGIC;
+  head.kind = NIC__UDP_DATA;
+  memcpy(head.key, p->key, sizeof head.key);
+  head.number = number;
+  head.message = k->message;
+  head.tag = k->op->slot.tag;
+  head.size_bytes = k->op->slot.limit_bytes;
+  head.offset_bytes = k->offset_bytes;
+  memcpy(n->buffer, &head, NIC__UDP_DATA_HEAD);
+  if (k->bytes)
+    memcpy(n->buffer + NIC__UDP_DATA_HEAD, (const char *)k->op->slot.buffer + k->offset_bytes,
+           k->bytes);
+  const size_t bytes = NIC__UDP_DATA_HEAD + (size_t)k->bytes;
+  const bool stamped = p->datagrams && n->t.recorder;
+  long sent = -1;
+  if (stamped && first &&
+      (k->offset_bytes == 0 || k->offset_bytes + k->bytes == k->op->slot.limit_bytes)) {
+    sent = nic_datagrams_send(p->datagrams, number, n->buffer, bytes, NULL, 0);
+    if (sent < 0 && errno == ENOBUFS) { /* nobody took the stamps for long: these are lost */
+      nic__udp_take_stamps(p, true);
+      sent = nic_datagrams_send(p->datagrams, number, n->buffer, bytes, NULL, 0);
+    }
+  } else
+    sent = stamped ? nic_datagrams_send(p->datagrams, UINT64_MAX, n->buffer, bytes, NULL, 0)
+                   : send(p->fd, n->buffer, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (sent < 0 && stamped && errno == ENOBUFS) nic__udp_take_stamps(p, true);
+  if (sent < 0 && errno != ECONNREFUSED)
+    return false; /* later; refused: its port was not open yet */
+  k->t_sent_ns = nbc_clock_now_ns(&n->clock);
+  k->tries++;
+  if (first)
+    n->stats.datagram_count++;
+  else
+    n->stats.again_count++;
+  return true;
+}
+
+static bool nic__udp_may_send(nic__udp *n, nic__udp_peer *p, uint64_t bytes) {
+  if (n->desc.pace_bytes_per_s <= 0) return true;
+  const int64_t now_ns = nbc_clock_now_ns(&n->clock);
+  if (now_ns < p->t_pace_ns) return false;
+  if (p->t_pace_ns < now_ns - 1000000) p->t_pace_ns = now_ns - 1000000; /* no burst after a rest */
+  p->t_pace_ns += (int64_t)((double)bytes / n->desc.pace_bytes_per_s * 1e9);
+  return true;
+}
+
+static void nic__udp_flush(nic__udp *n, nic__udp_peer *p) {
+  const uint64_t most = n->desc.datagram_bytes - (uint64_t)NIC__UDP_DATA_HEAD;
+  while (p->send_first && !p->gone && p->next - p->low < p->allowed) {
+    nbc_op *op = p->send_first;
+    const uint64_t left = op->slot.limit_bytes - op->slot.posted_bytes;
+    nic__udp_packet *k = &p->window[p->next % NIC__UDP_WINDOW];
+    memset(k, 0, sizeof *k);
+    k->op = op;
+    k->message = op->slot.flying_count | (uint64_t)op->slot.kind << 32;
+    k->offset_bytes = op->slot.posted_bytes;
+    k->bytes = (uint32_t)(left < most ? left : most);
+    if (!nic__udp_may_send(n, p, k->bytes + (uint64_t)NIC__UDP_DATA_HEAD)) return;
+    if (!op->slot.started && n->t.recorder && op->slot.xfer_id)
+      nbc_xfer_begin(n->t.recorder, op->slot.xfer_id, op->slot.limit_bytes, NBC_KIND_ISEND,
+                     nic__udp_class(p));
+    op->slot.started = true;
+    if (!nic__udp_put(n, p, p->next, true)) return;
+    p->next++;
+    op->slot.posted_bytes += k->bytes;
+    if (op->slot.posted_bytes == op->slot.limit_bytes) nic__udp_pop(&p->send_first, &p->send_last);
+  }
+}
+
+/* What was not acknowledged in time, or overtaken by three that were. */
+static void nic__udp_again(nic__udp *n, nic__udp_peer *p) {
+  const int64_t now_ns = nbc_clock_now_ns(&n->clock);
+  uint64_t later = 0;
+  for (uint64_t i = p->low; i < p->next; i++) later += p->window[i % NIC__UDP_WINDOW].is_taken;
+  for (uint64_t i = p->low; i < p->next; i++) {
+    nic__udp_packet *k = &p->window[i % NIC__UDP_WINDOW];
+    if (k->is_taken) {
+      later--;
+      continue;
+    }
+    const int64_t waited_ns = now_ns - k->t_sent_ns;
+    const int64_t rto_ns = p->rto_ns << (k->tries < 6 ? k->tries - 1 : 5);
+    const bool overtaken = later >= 3 && waited_ns > p->rtt_ns + p->rtt_ns / 4 + 20000;
+    if (!overtaken && waited_ns < (rto_ns < nic__udp_most_rto_ns ? rto_ns : nic__udp_most_rto_ns))
+      continue;
+    if (i >= p->recover) { /* once per window */
+      p->recover = p->next;
+      p->allowed = p->allowed / 2 > nic__udp_least ? p->allowed / 2 : nic__udp_least;
+    }
+    if (!nic__udp_may_send(n, p, k->bytes) || !nic__udp_put(n, p, i, false)) return;
+  }
+}
+
+/* A datagram was taken. The send ends with its last one. */
+static void nic__udp_taken(nic__udp *n, nic__udp_peer *p, nic__udp_packet *k) {
+  nbc_op *op = k->op;
+  const int64_t now_ns = nbc_clock_now_ns(&n->clock);
+  k->is_taken = true;
+  k->op = NULL;        /* it may be gone before this place is used again */
+  if (k->tries == 1) { /* else nobody knows which of them was answered (Karn) */
+    const int64_t rtt_ns = now_ns - k->t_sent_ns;
+    p->rtt_ns = p->rtt_ns ? p->rtt_ns + (rtt_ns - p->rtt_ns) / 8 : rtt_ns;
+    p->rto_ns = 2 * p->rtt_ns > nic__udp_least_rto_ns ? 2 * p->rtt_ns : nic__udp_least_rto_ns;
+    if (p->rto_ns > nic__udp_most_rto_ns) p->rto_ns = nic__udp_most_rto_ns;
+  }
+  if (++p->grown >= 2 && p->allowed < NIC__UDP_WINDOW) p->grown = 0, p->allowed++;
+  op->slot.granted_bytes += k->bytes;
+  if (op->slot.granted_bytes < op->slot.limit_bytes) return;
+  if (n->t.recorder && op->slot.xfer_id) {
+    nbc_xfer_end(n->t.recorder, op->slot.xfer_id);
+    const int64_t last_ns = (int64_t)(uintptr_t)op->slot.remote_address;
+    const int64_t b_lo_ns = (int64_t)op->slot.remote_id, b_hi_ns = (int64_t)op->slot.order;
+    if (op->slot.queued && last_ns)
+      nic__udp_stamp(n, op, b_lo_ns, b_hi_ns, last_ns, now_ns);
+    else
+      n->stats.unstamped_count++;
+  }
+  n->stats.sent_count++;
+  nic__udp_finish(n, op, NBC_OK, op->slot.limit_bytes);
+}
+
+static void nic__udp_take_ack(nic__udp *n, nic__udp_peer *p, const nic__udp_head *h) {
+  if (h->number > p->next || p->next - h->number > NIC__UDP_WINDOW) {
+    n->stats.refused_count++;
+    return;
+  }
+  nic__udp_take_stamps(p, false); /* while their sends are known */
+  for (uint64_t i = p->low; i < p->next; i++) {
+    nic__udp_packet *k = &p->window[i % NIC__UDP_WINDOW];
+    const uint64_t bit = i - h->number;
+    const bool taken =
+        i < h->number || (bit < NIC__UDP_WINDOW && (h->taken[bit / 64] >> bit % 64 & 1));
+    if (taken && !k->is_taken) nic__udp_taken(n, p, k);
+  }
+  while (p->low < p->next && p->window[p->low % NIC__UDP_WINDOW].is_taken) p->low++;
+}
+
+/* ---- receiving -------------------------------------------------------------------------------- */
+static void nic__udp_ack(nic__udp *n, nic__udp_peer *p) {
+  nic__udp_head head;
+  memset(&head, 0, sizeof head);
+  head.magic = NIC__UDP_MAGIC;
+  head.kind = NIC__UDP_ACK;
+  memcpy(head.key, p->key, sizeof head.key);
+  head.number = p->in_low;
+  memcpy(head.taken, p->in_taken, sizeof head.taken);
+  const bool stamped = p->datagrams && n->t.recorder; /* it counts all datagrams of the socket */
+  const long k = stamped ? nic_datagrams_send(p->datagrams, UINT64_MAX, &head, sizeof head, NULL, 0)
+                         : send(p->fd, &head, sizeof head, MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (k < 0 && stamped && errno == ENOBUFS) nic__udp_take_stamps(p, true);
+  p->owes_ack = k < 0;
+}
+
+static nbc_op *nic__udp_match(nic__udp_peer *p, uint64_t tag) {
+  nbc_op *before = NULL;
+  for (nbc_op *op = p->posted_first; op; before = op, op = op->slot.next) {
+    if (op->slot.tag != tag) continue;
+    if (before)
+      before->slot.next = op->slot.next;
+    else
+      p->posted_first = op->slot.next;
+    if (p->posted_last == op) p->posted_last = before;
+    return op;
+  }
+  return NULL;
+}
+
+/* The place of a datagram's message; NULL: none now, it comes again. */
+static nic__udp_coming *nic__udp_place(nic__udp *n, nic__udp_peer *p, const nic__udp_head *h) {
+  nic__udp_coming *c = p->coming;
+  while (c && c->message != h->message) c = c->next;
+  if (c) return c->size_bytes == h->size_bytes ? c : NULL;
+  if (h->message != p->bound) return NULL; /* in their order only */
+  nbc_op *op = nic__udp_match(p, h->tag);
+  if (!op && h->size_bytes + sizeof *c > n->desc.max_early_bytes - p->early_bytes) return NULL;
+  c = (nic__udp_coming *)nic__zalloc(sizeof *c);
+  nic__udp_early *e =
+      c && !op ? (nic__udp_early *)NIC_MALLOC(sizeof *e + (size_t)h->size_bytes) : NULL;
+  if (!c || (!op && !e)) {
+    NIC_FREE(c);
+    if (op) nic__udp_push(&p->posted_first, &p->posted_last, op);
+    return NULL;
+  }
+  if (e) {
+    memset(e, 0, sizeof *e);
+    e->message = h->message;
+    e->tag = h->tag;
+    e->size_bytes = h->size_bytes;
+    e->data = (char *)(e + 1);
+    p->early_bytes += h->size_bytes + sizeof *c;
+    if (p->early_last)
+      p->early_last->next = e;
+    else
+      p->early_first = e;
+    p->early_last = e;
+  }
+  c->message = h->message;
+  c->size_bytes = h->size_bytes;
+  c->op = op;
+  c->early = e;
+  c->next = p->coming;
+  p->coming = c;
+  p->bound++;
+  return c;
+}
+
+static void nic__udp_received(nic__udp *n, nic__udp_peer *p, nbc_op *op, uint64_t size_bytes) {
+  const uint64_t got = size_bytes < op->slot.limit_bytes ? size_bytes : op->slot.limit_bytes;
+  n->stats.received_count++;
+  if (n->t.recorder && op->slot.xfer_id)
+    nbc_xfer_end_sized(n->t.recorder, op->slot.xfer_id, got, nic__udp_class(p));
+  else if (n->t.recorder) /* it had begun to come before it was posted */
+    nbc_xfer_end_only(n->t.recorder, got, NBC_KIND_IRECV, nic__udp_class(p));
+  nic__udp_finish(n, op, size_bytes > op->slot.limit_bytes ? NBC_E_TRUNCATED : NBC_OK, got);
+}
+
+static void nic__udp_complete(nic__udp *n, nic__udp_peer *p, nic__udp_coming *c,
+                              const nic_stamp *stamp) {
+  nic__udp_coming **link = &p->coming;
+  while (*link != c) link = &(*link)->next;
+  *link = c->next;
+  if (c->op) {
+    nic__udp_received(n, p, c->op, c->size_bytes);
+    if (n->t.recorder && c->op->slot.xfer_id && stamp->kind && c->begin_hi_ns)
+      nic__udp_stamp(n, c->op, (int64_t)c->op->slot.remote_id, c->begin_hi_ns, c->end_lo_ns,
+                     stamp->t_after_ns);
+    else if (n->t.recorder)
+      n->stats.unstamped_count++;
+  }
+  NIC_FREE(c);
+}
+
+static void nic__udp_take_data(nic__udp *n, nic__udp_peer *p, const nic__udp_head *h,
+                               const char *data, uint64_t bytes, const nic_stamp *stamp,
+                               int64_t t_empty_ns) {
+  const uint64_t at = h->number - p->in_low;
+  p->owes_ack = true;
+  if (h->number < p->in_low || at >= NIC__UDP_WINDOW || (p->in_taken[at / 64] >> at % 64 & 1) ||
+      h->size_bytes > (uint64_t)1 << 48 || h->offset_bytes > h->size_bytes ||
+      bytes > h->size_bytes - h->offset_bytes || (bytes == 0 && h->size_bytes != 0)) {
+    n->stats.refused_count++;
+    return;
+  }
+  nic__udp_coming *c = nic__udp_place(n, p, h);
+  if (!c) { /* it comes again; but it had begun to come */
+    if (h->message >= p->thrown_end) p->thrown_end = h->message + 1;
+    return;
+  }
+  if (c->op && h->offset_bytes < c->op->slot.limit_bytes) {
+    const uint64_t room = c->op->slot.limit_bytes - h->offset_bytes;
+    if (bytes)
+      memcpy((char *)c->op->slot.buffer + h->offset_bytes, data,
+             (size_t)(bytes < room ? bytes : room));
+  }
+  if (c->early && bytes) memcpy(c->early->data + h->offset_bytes, data, (size_t)bytes);
+  c->got_bytes += bytes;
+  if (c->early) c->early->got_bytes = c->got_bytes;
+  if (!c->begin_hi_ns && stamp->kind) c->begin_hi_ns = stamp->t_after_ns;
+  c->end_lo_ns = t_empty_ns;
+  p->in_taken[at / 64] |= (uint64_t)1 << at % 64;
+  while (p->in_taken[0] & 1) { /* all below in_low came: the bits move along */
+    for (int i = 0; i < NIC__UDP_WINDOW / 64; i++)
+      p->in_taken[i] =
+          p->in_taken[i] >> 1 | (i + 1 < NIC__UDP_WINDOW / 64 ? p->in_taken[i + 1] << 63 : 0);
+    p->in_low++;
+  }
+  if (c->got_bytes == c->size_bytes) nic__udp_complete(n, p, c, stamp);
+}
+
+/* Reads what is there. */
+static void nic__udp_pump(nic__udp *n, nic__udp_peer *p) {
+  for (int turn = 0; turn < NIC__UDP_WINDOW && !p->gone; turn++) {
+    nic__udp_head head;
+    nic_stamp stamp;
+    memset(&stamp, 0, sizeof stamp);
+    const int64_t before_ns = nbc_clock_now_ns(&n->clock), t_empty_ns = p->t_empty_ns;
+    const long k = p->stamping && n->t.recorder
+                       ? nic_stamping_recv(p->stamping, n->buffer, 65536, &stamp)
+                       : recv(p->fd, n->buffer, 65536, MSG_DONTWAIT);
+    if (k < 0) { /* also ECONNREFUSED, of a datagram that came too early: sent again */
+      if (errno == EAGAIN || errno == EWOULDBLOCK) p->t_empty_ns = before_ns;
+      if (errno == ECONNREFUSED || errno == EINTR) continue;
+      break;
+    }
+    memset(&head, 0, sizeof head);
+    memcpy(&head, n->buffer, (size_t)k < sizeof head ? (size_t)k : sizeof head);
+    if (k < NIC__UDP_DATA_HEAD || head.magic != NIC__UDP_MAGIC ||
+        !nic__same_secret(head.key, p->key, sizeof head.key) ||
+        (head.kind != NIC__UDP_DATA && (head.kind != NIC__UDP_ACK || k != (long)sizeof head)))
+      n->stats.refused_count++;
+    else if (head.kind == NIC__UDP_ACK)
+      nic__udp_take_ack(n, p, &head);
+    else
+      nic__udp_take_data(n, p, &head, n->buffer + NIC__UDP_DATA_HEAD,
+                         (uint64_t)k - NIC__UDP_DATA_HEAD, &stamp, t_empty_ns);
+  }
+  if (p->owes_ack && !p->gone) nic__udp_ack(n, p);
+}
+
+/* A receive whose message has come, or begun to. */
+static bool nic__udp_take_early(nic__udp *n, nic__udp_peer *p, nbc_op *op) {
+  nic__udp_early *before = NULL, *e = p->early_first;
+  for (; e && e->tag != op->slot.tag; e = e->next) before = e;
+  if (!e) return false;
+  if (before)
+    before->next = e->next;
+  else
+    p->early_first = e->next;
+  if (p->early_last == e) p->early_last = before;
+  p->early_bytes -= e->size_bytes + sizeof(nic__udp_coming);
+  const uint64_t room = op->slot.limit_bytes < e->size_bytes ? op->slot.limit_bytes : e->size_bytes;
+  if (room) memcpy(op->slot.buffer, e->data, (size_t)room);
+  nic__udp_coming *c = p->coming;
+  while (c && c->early != e) c = c->next;
+  if (c) { /* the rest goes straight to the receive */
+    c->early = NULL;
+    c->op = op;
+  } else {
+    n->stats.received_count++;
+    nic__udp_finish(n, op, e->size_bytes > op->slot.limit_bytes ? NBC_E_TRUNCATED : NBC_OK, room);
+    if (n->t.recorder) nbc_xfer_end_only(n->t.recorder, room, NBC_KIND_IRECV, nic__udp_class(p));
+  }
+  NIC_FREE(e);
+  return true;
+}
+
+/* ---- the transport's functions ---------------------------------------------------------------- */
+static void nic__udp_prepare(nbc_op *op, int peer, const void *buffer, uint64_t size_bytes,
+                             uint64_t tag) {
+  memset(&op->slot, 0, sizeof op->slot);
+  op->finished = false;
+  op->status = NBC_PENDING;
+  op->peer = peer;
+  op->size_bytes = 0;
+  op->slot.buffer = (void *)(uintptr_t)buffer;
+  op->slot.limit_bytes = size_bytes;
+  op->slot.tag = tag;
+}
+
+/* A message to this rank itself waits in the sender's buffer until it is received. */
+static void nic__udp_to_itself(nic__udp *n, nbc_op *send, nbc_op *receive) {
+  const uint64_t size = send->slot.limit_bytes, limit = receive->slot.limit_bytes;
+  if (size && limit)
+    memcpy(receive->slot.buffer, send->slot.buffer, (size_t)(size < limit ? size : limit));
+  n->stats.sent_count++;
+  n->stats.received_count++;
+  nic__udp_finish(n, send, NBC_OK, size);
+  nic__udp_finish(n, receive, size > limit ? NBC_E_TRUNCATED : NBC_OK, size < limit ? size : limit);
+}
+
+static nbc_status nic__udp_isend(void *ctx, const void *buffer, uint64_t size_bytes, int peer,
+                                 uint64_t tag, nbc_op *op) {
+  nic__udp *n = (nic__udp *)ctx;
+  nic__udp_peer *p = &n->peers[peer];
+  if (n->is_closed) return NBC_E_STATE;
+  nic__udp_prepare(op, peer, buffer, size_bytes, tag);
+  if (peer == n->t.rank) {
+    nbc_op *receive = nic__udp_match(p, tag);
+    if (receive)
+      nic__udp_to_itself(n, op, receive);
+    else
+      nic__udp_push(&p->send_first, &p->send_last, op);
+    return NBC_OK;
+  }
+  if (p->gone) return NBC_E_PEER;
+  op->slot.flying_count = (uint32_t)p->messages;
+  op->slot.kind = (uint32_t)(p->messages >> 32);
+  p->messages++;
+  if (n->t.recorder) op->slot.xfer_id = ++n->next_id;
+  nic__udp_push(&p->send_first, &p->send_last, op);
+  nic__udp_flush(n, p);
+  return NBC_OK;
+}
+
+static nbc_status nic__udp_irecv(void *ctx, void *buffer, uint64_t size_bytes, int peer,
+                                 uint64_t tag, nbc_op *op) {
+  nic__udp *n = (nic__udp *)ctx;
+  nic__udp_peer *p = &n->peers[peer];
+  if (n->is_closed) return NBC_E_STATE;
+  nic__udp_prepare(op, peer, buffer, size_bytes, tag);
+  if (peer == n->t.rank) {
+    nbc_op *before = NULL, *send = p->send_first;
+    for (; send && send->slot.tag != tag; send = send->slot.next) before = send;
+    if (!send) return nic__udp_push(&p->posted_first, &p->posted_last, op), NBC_OK;
+    if (before)
+      before->slot.next = send->slot.next;
+    else
+      p->send_first = send->slot.next;
+    if (p->send_last == send) p->send_last = before;
+    nic__udp_to_itself(n, send, op);
+    return NBC_OK;
+  }
+  if (n->t.recorder && !p->gone) nic__udp_pump(n, p); /* so that what is early is known */
+  if (nic__udp_take_early(n, p, op)) return NBC_OK;
+  if (p->gone) return NBC_E_PEER;
+  if (n->t.recorder && p->bound >= p->thrown_end) { /* nothing of it can have come */
+    const int64_t t_ns = nbc_clock_now_ns(&n->clock);
+    op->slot.xfer_id = ++n->next_id;
+    op->slot.remote_id = (uint64_t)t_ns;
+    nbc_xfer_begin(n->t.recorder, op->slot.xfer_id, size_bytes, NBC_KIND_IRECV, nic__udp_class(p));
+  }
+  nic__udp_push(&p->posted_first, &p->posted_last, op);
+  return NBC_OK;
+}
+
+static nbc_status nic__udp_cancel(void *ctx, nbc_op *op) {
+  nic__udp *n = (nic__udp *)ctx;
+  nic__udp_peer *p = &n->peers[op->peer];
+  nbc_op *before = NULL, *at = p->posted_first;
+  for (; at && at != op; at = at->slot.next) before = at;
+  if (!at) return NBC_E_STATE;
+  if (before)
+    before->slot.next = op->slot.next;
+  else
+    p->posted_first = op->slot.next;
+  if (p->posted_last == op) p->posted_last = before;
+  if (n->t.recorder && op->slot.xfer_id) nbc_xfer_cancel(n->t.recorder, op->slot.xfer_id);
+  nic__udp_finish(n, op, NBC_E_CANCELLED, 0);
+  return NBC_OK;
+}
+
+/* The stream says only one thing: "e", nothing follows; and its end. */
+static void nic__udp_look_at_control(nic__udp *n, nic__udp_peer *p) {
+  char word;
+  const ssize_t k = recv(p->control, &word, 1, MSG_DONTWAIT);
+  if (k > 0 && word == 'e')
+    p->said_end = true;
+  else if (k == 0 || (k < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)) {
+    nic__udp_pump(n, p); /* what it sent before */
+    nic__udp_drop_peer(n, p);
+  }
+}
+
+static nbc_status nic__udp_progress(void *ctx) {
+  nic__udp *n = (nic__udp *)ctx;
+  for (int i = 0; i < n->t.size; i++) {
+    nic__udp_peer *p = &n->peers[i];
+    if (i == n->t.rank || p->gone) continue;
+    nic__udp_pump(n, p);
+    nic__udp_look_at_control(n, p);
+    if (p->gone) continue;
+    nic__udp_again(n, p);
+    nic__udp_flush(n, p);
+    if (n->t.recorder) nic__udp_take_stamps(p, false);
+  }
+  nbc_op *op = n->done_first;
+  n->done_first = n->done_last = NULL;
+  while (op) {
+    nbc_op *next = op->slot.next;
+    op->finished = true;
+    if (op->done) op->done(op); /* may free it */
+    op = next;
+  }
+  return NBC_OK;
+}
+
+/* Sleeps until a datagram comes, for 1 ms at most: then something may have to be sent again. */
+static void nic__udp_rest(void *ctx) {
+  nic__udp *n = (nic__udp *)ctx;
+  if (n->done_first) return;
+  for (int i = 0; i < n->t.size; i++) {
+    n->polls[i].fd = i == n->t.rank || n->peers[i].gone ? -1 : n->peers[i].fd;
+    n->polls[i].events = POLLIN;
+  }
+  poll(n->polls, (nfds_t)n->t.size, 1);
+}
+static nbc_peer nic__udp_peer_class(void *ctx, int peer) {
+  return nic__udp_class(&((nic__udp *)ctx)->peers[peer]);
+}
+
+/* ---- beginning and end ------------------------------------------------------------------------ */
+NIC_API nbc_status nic_udp_drain(nbc_transport *t, int64_t limit_ns) {
+  nic__udp *n = (nic__udp *)t;
+  if (!t) return NBC_E_INVAL;
+  for (const int64_t start_ns = nbc_clock_now_ns(&n->clock);;) {
+    bool over = true;
+    nic__udp_progress(n);
+    for (int i = 0; i < n->t.size; i++) {
+      const nic__udp_peer *p = &n->peers[i];
+      if (i != n->t.rank && !p->gone && (p->send_first || p->low < p->next)) over = false;
+    }
+    if (over) return NBC_OK; /* sends to a peer that is gone were told so one by one */
+    if (nbc_clock_now_ns(&n->clock) - start_ns > limit_ns) return NBC_E_TIMEOUT;
+    nic__udp_rest(n);
+  }
+}
+
+NIC_API nbc_status nic_udp_close(nbc_transport *t, int64_t limit_ns) {
+  nic__udp *n = (nic__udp *)t;
+  if (!t) return NBC_E_INVAL;
+  const int64_t start_ns = nbc_clock_now_ns(&n->clock);
+  nbc_status status = nic_udp_drain(t, limit_ns);
+  n->is_closed = true;
+  for (int i = 0; i < n->t.size; i++)
+    if (i != n->t.rank && !n->peers[i].gone && send(n->peers[i].control, "e", 1, MSG_NOSIGNAL) != 1)
+      status = NBC_E_PEER;
+  while (status == NBC_OK) { /* a peer may still send again what we took: its answers were lost */
+    bool over = true;
+    nic__udp_progress(n);
+    for (int i = 0; i < n->t.size; i++)
+      if (i != n->t.rank && !n->peers[i].gone && !n->peers[i].said_end) over = false;
+    if (over) return NBC_OK;
+    if (nbc_clock_now_ns(&n->clock) - start_ns > limit_ns) status = NBC_E_TIMEOUT;
+    nic__udp_rest(n);
+  }
+  return status;
+}
+
+static void nic__udp_free_peer(nic__udp_peer *p) {
+  for (nic__udp_early *e = p->early_first, *next; e; e = next) {
+    next = e->next;
+    NIC_FREE(e);
+  }
+  for (nic__udp_coming *c = p->coming, *next; c; c = next) {
+    next = c->next;
+    NIC_FREE(c);
+  }
+  nic_datagrams_close(p->datagrams);
+  NIC_FREE(p->window);
+  if (p->fd >= 0) close(p->fd);
+  if (p->control >= 0) close(p->control);
+}
+
+NIC_API nbc_status nic_udp_destroy(nbc_transport *t) {
+  nic__udp *n = (nic__udp *)t;
+  if (!t) return NBC_OK;
+  const nbc_status status = n->is_closed ? NBC_OK : nic_udp_close(t, n->desc.close_limit_ns);
+  for (int i = 0; n->peers && i < n->t.size; i++) nic__udp_free_peer(&n->peers[i]);
+  NIC_FREE(n->peers);
+  NIC_FREE(n->polls);
+  NIC_FREE(n->buffer);
+  NIC_FREE(n);
+  return status;
+}
+NIC_API nic_udp_stats nic_udp_stats_of(const nbc_transport *t) {
+  return ((const nic__udp *)t)->stats;
+}
+
+/* A datagram socket beside the stream: from the same address, to the same peer. The ports travel on the
+   stream. */
+static nbc_status nic__udp_join(nic__udp *n, int i, nbc_error *err) {
+  nic__udp_peer *p = &n->peers[i];
+  struct sockaddr_storage own, peer;
+  socklen_t own_bytes = sizeof own, peer_bytes = sizeof peer;
+  uint16_t ports[2] = {0, 0}; /* theirs is read as it was written: in network order */
+  const int room = 4 << 20;
+  memset(&own, 0, sizeof own);
+  memset(&peer, 0, sizeof peer);
+  if (getsockname(p->control, (struct sockaddr *)&own, &own_bytes) != 0 ||
+      getpeername(p->control, (struct sockaddr *)&peer, &peer_bytes) != 0)
+    return nic__nbc_fail(err, NBC_E_SYSTEM, "rank %d: %s", i, strerror(errno));
+  uint16_t *own_port = own.ss_family == AF_INET6 ? &((struct sockaddr_in6 *)&own)->sin6_port
+                                                 : &((struct sockaddr_in *)&own)->sin_port;
+  *own_port = 0;
+  p->fd = socket(own.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (p->fd < 0 || bind(p->fd, (struct sockaddr *)&own, own_bytes) != 0 ||
+      getsockname(p->fd, (struct sockaddr *)&own, &own_bytes) != 0)
+    return nic__nbc_fail(err, NBC_E_SYSTEM, "rank %d: datagrams: %s", i, strerror(errno));
+  setsockopt(p->fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof room); /* as far as the kernel lets us */
+  setsockopt(p->fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
+  ports[0] = *own_port;
+  struct pollfd wait = {p->control, POLLIN, 0};
+  if (send(p->control, &ports[0], 2, MSG_NOSIGNAL) != 2 ||
+      poll(&wait, 1, (int)(n->desc.connect_limit_ns / 1000000)) <= 0 ||
+      recv(p->control, &ports[1], 2, MSG_WAITALL) != 2)
+    return nic__nbc_fail(err, NBC_E_PEER, "rank %d: does not say its port", i);
+  if (n->desc.via_ports && n->desc.via_ports[i]) {
+    struct sockaddr_in via;
+    memset(&via, 0, sizeof via);
+    via.sin_family = AF_INET;
+    via.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    via.sin_port = htons(n->desc.via_ports[i]);
+    memcpy(&peer, &via, sizeof via);
+    peer_bytes = sizeof via;
+  } else if (peer.ss_family == AF_INET6)
+    ((struct sockaddr_in6 *)&peer)->sin6_port = ports[1];
+  else
+    ((struct sockaddr_in *)&peer)->sin_port = ports[1];
+  if (connect(p->fd, (struct sockaddr *)&peer, peer_bytes) != 0)
+    return nic__nbc_fail(err, NBC_E_SYSTEM, "rank %d: datagrams: %s", i, strerror(errno));
+  if (!n->desc.no_stamps &&
+      nic_datagrams_open(p->fd, false, NIC__UDP_WINDOW, &n->host, &p->datagrams, NULL) == NIC_OK)
+    p->stamping = nic_datagrams_stamping(p->datagrams);
+  return NBC_OK;
+}
+
+static nbc_status nic__udp_meet(nic__udp *n, nbc_error *err) {
+  nic_meet_desc m;
+  nic_meet_peer *found = (nic_meet_peer *)nic__zalloc((size_t)n->t.size * sizeof *found);
+  if (!found) return nic__nbc_fail(err, NBC_E_NOMEM, "out of memory");
+  memset(&m, 0, sizeof m);
+  m.rank = n->desc.rank;
+  m.size = n->desc.size;
+  m.addresses = n->desc.addresses;
+  m.sockets = n->desc.sockets;
+  m.token = n->desc.token;
+  m.job = n->desc.job;
+  m.open_to_all = n->desc.open_to_all;
+  m.limit_ns = n->desc.connect_limit_ns;
+  m.clock = &n->clock;
+  nbc_status status = nic_meet(&m, found, err);
+  for (int i = 0; i < n->t.size && status == NBC_OK; i++) {
+    nic__udp_peer *p = &n->peers[i];
+    p->control = found[i].fd;
+    p->same_host = found[i].same_host;
+    memcpy(p->key, found[i].key, sizeof p->key);
+  }
+  for (int i = 0; i < n->t.size && status == NBC_OK; i++)
+    if (i != n->t.rank) status = nic__udp_join(n, i, err);
+  NIC_FREE(found);
+  return status;
+}
+
+static bool nic__udp_alloc(nic__udp *n) {
+  n->peers = (nic__udp_peer *)nic__zalloc((size_t)n->t.size * sizeof *n->peers);
+  n->polls = (struct pollfd *)nic__zalloc((size_t)n->t.size * sizeof *n->polls);
+  n->buffer = (char *)nic__zalloc(65536);
+  bool ok = n->peers && n->polls && n->buffer;
+  for (int i = 0; n->peers && i < n->t.size; i++) {
+    nic__udp_peer *p = &n->peers[i];
+    p->fd = p->control = -1;
+    p->allowed = 32;
+    p->rto_ns = nic__udp_first_rto_ns;
+    p->window = (nic__udp_packet *)nic__zalloc(NIC__UDP_WINDOW * sizeof *p->window);
+    ok = ok && p->window;
+  }
+  return ok;
+}
+
+NIC_API nbc_status nic_udp_create(const nic_udp_desc *desc, nbc_transport **t, nbc_error *err) {
+  if (!t) return nic__nbc_fail(err, NBC_E_INVAL, "t: must not be NULL");
+  *t = NULL;
+  if (!desc || desc->size < 1 || desc->rank < 0 || desc->rank >= desc->size ||
+      (desc->datagram_bytes && (desc->datagram_bytes < 256 || desc->datagram_bytes > 65000)) ||
+      (!desc->addresses == !desc->sockets && desc->size > 1))
+    return nic__nbc_fail(
+        err, NBC_E_INVAL,
+        "rank, size, datagram_bytes, and either addresses or sockets: out of range "
+        "or missing");
+  nic__udp *n = (nic__udp *)nic__zalloc(sizeof *n);
+  if (!n) return nic__nbc_fail(err, NBC_E_NOMEM, "out of memory");
+  n->desc = *desc;
+  if (!n->desc.datagram_bytes) n->desc.datagram_bytes = 1400;
+  if (!n->desc.max_early_bytes) n->desc.max_early_bytes = (uint64_t)64 << 20;
+  if (!n->desc.connect_limit_ns) n->desc.connect_limit_ns = 30000000000;
+  if (!n->desc.close_limit_ns) n->desc.close_limit_ns = 10000000000;
+  n->t.rank = desc->rank;
+  n->t.size = desc->size;
+  n->t.name = "udp";
+  n->t.help = "datagrams between processes; true times from the kernel";
+  n->t.ctx = n;
+  n->t.now_ns = nic__udp_now;
+  n->t.isend = nic__udp_isend;
+  n->t.irecv = nic__udp_irecv;
+  n->t.progress = nic__udp_progress;
+  n->t.cancel = nic__udp_cancel;
+  n->t.peer_class = nic__udp_peer_class;
+  n->t.rest = nic__udp_rest;
+  n->host.now_ns = nic__udp_host_now;
+  n->host.user = &n->clock;
+  nbc_status status = NBC_OK;
+  if (desc->clock)
+    n->clock = *desc->clock;
+  else if ((status = nbc_clock_create(NULL, &n->clock)) != NBC_OK)
+    nic__nbc_fail(err, status, "clock: %s", n->clock.why);
+  if (status == NBC_OK && !nic__udp_alloc(n))
+    status = nic__nbc_fail(err, NBC_E_NOMEM, "out of memory");
+  if (status == NBC_OK && desc->size > 1) status = nic__udp_meet(n, err);
+  if (status == NBC_OK) {
+    *t = &n->t;
+    return NBC_OK;
+  }
+  n->is_closed = true;
+  nic_udp_destroy(&n->t);
+  return status;
+}
+
+#  ifdef __cplusplus
+}
+#  endif
+#endif /* NIC_UDP_IMPLEMENTATION_ONCE */
+
+/* ----------------------------------------------------------------------------------------------
+   LICENCE: either public domain (unlicense.org: copy, modify, publish, use, compile, sell or
+   distribute, for any purpose, by any means) or MIT No Attribution (MIT-0), whichever you choose;
+   full text in LICENSE. The software is provided "as is", without warranty of any kind.
+   ---------------------------------------------------------------------------------------------- */

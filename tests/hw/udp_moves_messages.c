@@ -1,0 +1,342 @@
+/* The UDP transport keeps the contract of nbc_transport and loses no byte where datagrams are lost,
+   doubled, reordered, damaged or forged; its exact overlap stays within its bounds; a peer that dies
+   fails its operations. */
+#define NBC_OVERLAP_IMPLEMENTATION
+#include "nbc_overlap.h"
+#define NIC_HW_IMPLEMENTATION
+#define NIC_WITH_NBC
+#include "hw/nic_hw.h"
+#include "hw/nic_meet.h"
+#include "hw/nic_udp.h"
+#include "tests/test.h"
+#include "tests/hw/sockets.h"
+#include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#define LIMIT_NS 60000000000
+enum { MOST_BYTES = 1 << 20 };
+
+typedef struct rank {
+  nic_udp_desc desc;
+  nbc_transport *t;
+  nbc_monitor *monitor; /* NULL: no recorder */
+  nbc_report *report;
+  nic_udp_stats stats;
+  nbc_status created, closed;
+  nbc_error error;
+  void (*run)(struct rank *r);
+  int sockets[2];
+  uint16_t via[2];
+  pthread_t thread;
+} rank;
+
+static unsigned char pattern(size_t i, unsigned seed) {
+  return (unsigned char)(i * 131 + (i >> 8) * 7 + seed);
+}
+static void fill(unsigned char *data, size_t size, unsigned seed) {
+  for (size_t i = 0; i < size; i++) data[i] = pattern(i, seed);
+}
+static bool is_filled(const unsigned char *data, size_t size, unsigned seed) {
+  for (size_t i = 0; i < size; i++)
+    if (data[i] != pattern(i, seed)) return false;
+  return true;
+}
+
+static void *rank_main(void *arg) {
+  rank *r = (rank *)arg;
+  nbc_recorder *me = NULL;
+  r->created = nic_udp_create(&r->desc, &r->t, &r->error);
+  if (r->created != NBC_OK) return NULL;
+  if (r->monitor && nbc_recorder_attach(r->monitor, &me) == NBC_OK) r->t->recorder = me;
+  r->run(r);
+  r->stats = nic_udp_stats_of(r->t);
+  r->closed = nic_udp_close(r->t, LIMIT_NS);
+  if (me) nbc_monitor_report(r->monitor, &r->report);
+  r->t->recorder = NULL;
+  if (me) nbc_recorder_detach(me);
+  nic_udp_destroy(r->t);
+  return NULL;
+}
+
+/* ---- a bad network ------------------------------------------------------------------------------ */
+/* Passes datagrams between two sockets, the first of which talks to rank 0, the other to rank 1; loses,
+   doubles, holds back, damages and invents some. */
+typedef struct relay {
+  int fd[2], stop; /* stop: atomic */
+  bool mad;
+  uint64_t seed, passed, lost;
+  pthread_t thread;
+} relay;
+static uint64_t relay_draw(relay *r, uint64_t below) {
+  r->seed = r->seed * 6364136223846793005u + 1442695040888963407u;
+  return (r->seed >> 33) % below;
+}
+static void relay_pass(relay *r, int to, const struct sockaddr_in *where, char *data,
+                       ssize_t bytes) {
+  if (!where->sin_port) return; /* that side has not spoken yet */
+  if (r->mad && relay_draw(r, 50) == 0 &&
+      bytes > 60) { /* damaged: its checksum was right all the same */
+    char bad[65536];
+    memcpy(bad, data, (size_t)bytes);
+    bad[relay_draw(r, 24)] ^= 1; /* magic, kind or key: a stranger's */
+    sendto(r->fd[to], bad, (size_t)bytes, 0, (const struct sockaddr *)where, sizeof *where);
+  }
+  if (r->mad && relay_draw(r, 50) == 0)
+    sendto(r->fd[to], data, (size_t)relay_draw(r, 60), 0, (const struct sockaddr *)where,
+           sizeof *where);
+  sendto(r->fd[to], data, (size_t)bytes, 0, (const struct sockaddr *)where, sizeof *where);
+  if (r->mad && relay_draw(r, 20) == 0)
+    sendto(r->fd[to], data, (size_t)bytes, 0, (const struct sockaddr *)where, sizeof *where);
+  r->passed++;
+}
+static void *relay_main(void *arg) {
+  relay *r = (relay *)arg;
+  struct sockaddr_in from[2];
+  static char data[65536], held[2][65536];
+  ssize_t held_bytes[2] = {0, 0};
+  memset(from, 0, sizeof from);
+  while (!__atomic_load_n(&r->stop, __ATOMIC_ACQUIRE)) {
+    struct pollfd p[2] = {{r->fd[0], POLLIN, 0}, {r->fd[1], POLLIN, 0}};
+    poll(p, 2, 10);
+    for (int i = 0; i < 2; i++) {
+      socklen_t bytes = sizeof from[i];
+      const ssize_t k =
+          recvfrom(r->fd[i], data, sizeof data, MSG_DONTWAIT, (struct sockaddr *)&from[i], &bytes);
+      if (k < 0) continue;
+      if (relay_draw(r, 10) == 0) { /* 10 % */
+        r->lost++;
+        continue;
+      }
+      if (!held_bytes[i] && relay_draw(r, 8) == 0) { /* goes after the next one */
+        memcpy(held[i], data, (size_t)k);
+        held_bytes[i] = k;
+        continue;
+      }
+      relay_pass(r, 1 - i, &from[1 - i], data, k);
+      if (held_bytes[i]) relay_pass(r, 1 - i, &from[1 - i], held[i], held_bytes[i]);
+      held_bytes[i] = 0;
+    }
+  }
+  return NULL;
+}
+static bool relay_open(relay *r, uint16_t ports[2]) {
+  for (int i = 0; i < 2; i++) {
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t bytes = sizeof at;
+    r->fd[i] = socket(AF_INET, SOCK_DGRAM, 0);
+    if (bind(r->fd[i], (struct sockaddr *)&at, sizeof at) != 0 ||
+        getsockname(r->fd[i], (struct sockaddr *)&at, &bytes) != 0)
+      return false;
+    ports[i] = ntohs(at.sin_port);
+  }
+  return pthread_create(&r->thread, NULL, relay_main, r) == 0;
+}
+
+/* Both ranks; false: no loopback. */
+static bool run_both(rank *ranks, nic_udp_desc desc, relay *through, bool record,
+                     void (*run)(rank *r)) {
+  static nbc_clock clocks[2];
+  int pair[2];
+  uint16_t ports[2] = {0, 0};
+  if (!sockets_pair(SOCK_STREAM, pair)) return false;
+  if (through && !relay_open(through, ports)) return false;
+  for (int i = 0; i < 2; i++) {
+    rank *r = &ranks[i];
+    const nbc_monitor_desc history = {.history_calls = 4096};
+    memset(r, 0, sizeof *r);
+    r->desc = desc;
+    r->desc.rank = i;
+    r->desc.size = 2;
+    r->sockets[i] = -1;
+    r->sockets[1 - i] = pair[i];
+    r->desc.sockets = r->sockets;
+    r->via[1 - i] = ports[i];
+    r->desc.via_ports = r->via;
+    r->run = run;
+    if (record) CHECK(nbc_monitor_create(&history, &r->monitor) == NBC_OK);
+    if (record) clocks[i] = *nbc_monitor_clock(r->monitor), r->desc.clock = &clocks[i];
+  }
+  for (int i = 0; i < 2; i++) pthread_create(&ranks[i].thread, NULL, rank_main, &ranks[i]);
+  for (int i = 0; i < 2; i++) pthread_join(ranks[i].thread, NULL);
+  if (through) {
+    __atomic_store_n(&through->stop, 1, __ATOMIC_RELEASE);
+    pthread_join(through->thread, NULL);
+    close(through->fd[0]);
+    close(through->fd[1]);
+  }
+  for (int i = 0; i < 2; i++) {
+    if (ranks[i].created != NBC_OK) printf("  rank %d: %s\n", i, ranks[i].error.text);
+    CHECK(ranks[i].created == NBC_OK && ranks[i].closed == NBC_OK);
+  }
+  return true;
+}
+static void free_both(rank *ranks) {
+  for (int i = 0; i < 2; i++) {
+    nbc_report_free(ranks[i].report);
+    nbc_monitor_destroy(ranks[i].monitor);
+  }
+}
+
+/* ---- messages ----------------------------------------------------------------------------------- */
+static const uint64_t sizes[] = {0, 1, 63, 1323, 1324, 1325, 5000, 65536, 300001, MOST_BYTES};
+enum { SIZES = sizeof sizes / sizeof sizes[0] };
+static void exchange(rank *r) {
+  static unsigned char out[2][MOST_BYTES], in[2][SIZES][MOST_BYTES];
+  const int me = r->t->rank, peer = 1 - me;
+  nbc_op send[SIZES], receive[SIZES];
+  memset(send, 0, sizeof send);
+  memset(receive, 0, sizeof receive);
+  fill(out[me], MOST_BYTES, (unsigned)me);
+  for (int i = 0; i < SIZES; i++)
+    CHECK(nbc_isend(r->t, out[me], sizes[i], peer, (uint64_t)i, &send[i]) == NBC_OK);
+  for (int i = SIZES; i-- > 0;) /* the last first: the others are early */
+    CHECK(nbc_irecv(r->t, in[me][i], sizes[i], peer, (uint64_t)i, &receive[i]) == NBC_OK);
+  for (int i = 0; i < SIZES; i++) {
+    CHECK(nbc_wait(r->t, &receive[i], LIMIT_NS) == NBC_OK && receive[i].size_bytes == sizes[i]);
+    CHECK(is_filled(in[me][i], sizes[i], (unsigned)peer));
+  }
+  for (int i = 0; i < SIZES; i++) CHECK(nbc_wait(r->t, &send[i], LIMIT_NS) == NBC_OK);
+  CHECK(nic_udp_drain(r->t, LIMIT_NS) == NBC_OK);
+}
+static void messages_of_all_sizes_cross(void) {
+  rank ranks[2];
+  const nic_udp_desc plain = {.rank = 0}, small = {.datagram_bytes = 256},
+                     large = {.datagram_bytes = 65000};
+  if (!run_both(ranks, plain, NULL, false, exchange)) SKIP("no loopback interface");
+  CHECK(run_both(ranks, small, NULL, false, exchange));
+  CHECK(run_both(ranks, large, NULL, false, exchange));
+  CHECK(run_both(ranks, plain, NULL, true, exchange));
+  free_both(ranks);
+}
+static void nothing_is_lost_where_datagrams_are(void) {
+  rank ranks[2];
+  const nic_udp_desc plain = {.rank = 0};
+  for (int i = 0; i < 4; i++) {
+    relay bad = {.mad = i > 0, .seed = test_rand()};
+    if (!run_both(ranks, plain, &bad, i == 2, exchange)) SKIP("no loopback interface");
+    printf("  %llu datagrams lost of %llu, %llu sent again, %llu refused\n",
+           (unsigned long long)bad.lost, (unsigned long long)(bad.lost + bad.passed),
+           (unsigned long long)(ranks[0].stats.again_count + ranks[1].stats.again_count),
+           (unsigned long long)(ranks[0].stats.refused_count + ranks[1].stats.refused_count));
+    CHECK(bad.lost > 50 && ranks[0].stats.again_count > 20);
+    free_both(ranks);
+  }
+}
+
+static void contract(rank *r) {
+  unsigned char data[100] = {0}, small[64] = {0};
+  nbc_op op;
+  memset(&op, 0, sizeof op);
+  nbc_op first; /* both speak first, so that the relay knows both */
+  memset(&first, 0, sizeof first);
+  CHECK(nbc_isend(r->t, data, 1, 1 - r->t->rank, 4, &first) == NBC_OK &&
+        nbc_recv(r->t, small, 1, 1 - r->t->rank, 4) == NBC_OK &&
+        nbc_wait(r->t, &first, LIMIT_NS) == NBC_OK);
+  fill(data, sizeof data, 3);
+  memset(small, 0, sizeof small);
+  for (int i = 0; i < 30; i++) { /* in order per tag */
+    unsigned char value = (unsigned char)i, got = 255;
+    if (r->t->rank == 0)
+      CHECK(nbc_send(r->t, &value, 1, 1, 5) == NBC_OK);
+    else
+      CHECK(nbc_recv(r->t, &got, 1, 0, 5) == NBC_OK && got == i);
+  }
+  if (r->t->rank == 0) {
+    CHECK(nbc_send(r->t, data, sizeof data, 1, 7) == NBC_OK);
+    CHECK(nbc_recv(r->t, data, 1, 1, 9) == NBC_OK);
+  } else {
+    CHECK(nbc_irecv(r->t, small, 60, 0, 7, &op) == NBC_OK &&
+          nbc_wait(r->t, &op, LIMIT_NS) == NBC_E_TRUNCATED);
+    CHECK(op.size_bytes == 60 && is_filled(small, 60, 3) && small[60] == 0);
+    CHECK(nbc_irecv(r->t, small, 60, 0, 99, &op) == NBC_OK &&
+          r->t->cancel(r->t->ctx, &op) == NBC_OK);
+    CHECK(nbc_wait(r->t, &op, LIMIT_NS) == NBC_E_CANCELLED);
+    CHECK(nbc_send(r->t, data, 1, 0, 9) == NBC_OK);
+  }
+  nbc_op own[2]; /* to oneself */
+  memset(own, 0, sizeof own);
+  CHECK(nbc_isend(r->t, data, 10, r->t->rank, 1, &own[0]) == NBC_OK &&
+        nbc_irecv(r->t, small, 10, r->t->rank, 1, &own[1]) == NBC_OK);
+  CHECK(nbc_wait(r->t, &own[0], LIMIT_NS) == NBC_OK && nbc_wait(r->t, &own[1], LIMIT_NS) == NBC_OK);
+  CHECK(memcmp(small, data, 10) == 0);
+}
+static void the_contract_is_kept(void) {
+  rank ranks[2];
+  const nic_udp_desc plain = {.rank = 0};
+  relay bad = {.mad = true, .seed = test_rand()};
+  if (!run_both(ranks, plain, &bad, false, contract)) SKIP("no loopback interface");
+}
+
+/* ---- overlap ------------------------------------------------------------------------------------ */
+static void compute_beside(rank *r) {
+  static unsigned char data[2][2][60000];
+  const int me = r->t->rank;
+  for (int i = 0; i < 40; i++) {
+    nbc_op in, out;
+    memset(&in, 0, sizeof in);
+    memset(&out, 0, sizeof out);
+    CHECK(nbc_irecv(r->t, data[me][0], 60000, 1 - me, 1, &in) == NBC_OK);
+    CHECK(nbc_isend(r->t, data[me][1], 60000, 1 - me, 1, &out) == NBC_OK);
+    if (i % 2) nbc_spin_ns(r->desc.clock, 100000);
+    CHECK(nbc_wait(r->t, &in, LIMIT_NS) == NBC_OK && nbc_wait(r->t, &out, LIMIT_NS) == NBC_OK);
+  }
+}
+static void exact_overlap_is_within_its_bounds(void) {
+  rank ranks[2];
+  const nic_udp_desc plain = {.rank = 0};
+  if (!run_both(ranks, plain, NULL, true, compute_beside)) SKIP("no loopback interface");
+  for (int i = 0; i < 2; i++) {
+    const nbc_report *p = ranks[i].report;
+    const nic_udp_stats *s = &ranks[i].stats;
+    if (!p) continue;
+    printf("  rank %d: %llu transfers, stamped %llu, not %llu; %lld to %lld of %lld us hidden\n", i,
+           (unsigned long long)p->total.count, (unsigned long long)s->stamped_count,
+           (unsigned long long)s->unstamped_count, (long long)p->total.exact_lo_ns / 1000,
+           (long long)p->total.exact_hi_ns / 1000, (long long)p->total.exact_xfer_ns / 1000);
+    CHECK(p->total.count == 80 && s->stamped_count > 0 && p->total.exact_count == s->stamped_count);
+    CHECK(p->total.exact_lo_ns <= p->total.exact_hi_ns &&
+          p->problems[NBC_PROBLEM_stamp_invalid] == 0);
+  }
+  free_both(ranks);
+}
+
+/* ---- a dead peer -------------------------------------------------------------------------------- */
+static void a_dead_peer_fails_its_operations(void) {
+  int pair[2];
+  static unsigned char data[MOST_BYTES];
+  nbc_transport *t;
+  nbc_error error;
+  nbc_op ops[2];
+  if (!sockets_pair(SOCK_STREAM, pair)) SKIP("no loopback interface");
+  fflush(stdout);
+  const pid_t pid = fork();
+  const int me = pid == 0, sockets[2] = {pair[me], pair[me]};
+  const nic_udp_desc desc = {.rank = me, .size = 2, .sockets = sockets};
+  close(pair[1 - me]);
+  const nbc_status status = nic_udp_create(&desc, &t, &error);
+  if (me) {
+    if (status == NBC_OK) pause();
+    _exit(1);
+  }
+  CHECK(status == NBC_OK);
+  memset(ops, 0, sizeof ops);
+  CHECK(nbc_isend(t, data, sizeof data, 1, 1, &ops[0]) == NBC_OK &&
+        nbc_irecv(t, data, 1, 1, 1, &ops[1]) == NBC_OK);
+  CHECK(nbc_wait(t, &ops[0], 50000000) == NBC_E_TIMEOUT); /* nobody makes progress there */
+  CHECK(nic_udp_drain(t, 1000000) == NBC_E_TIMEOUT);
+  kill(pid, SIGKILL);
+  waitpid(pid, NULL, 0);
+  for (int i = 0; i < 2; i++) CHECK(nbc_wait(t, &ops[i], LIMIT_NS) == NBC_E_PEER);
+  CHECK(nbc_send(t, data, 1, 1, 1) == NBC_E_PEER && nic_udp_destroy(t) == NBC_OK);
+}
+
+int main(int argc, char **argv) {
+  TEST_INIT(argc, argv);
+  RUN(messages_of_all_sizes_cross);
+  RUN(nothing_is_lost_where_datagrams_are);
+  RUN(the_contract_is_kept);
+  RUN(exact_overlap_is_within_its_bounds);
+  RUN(a_dead_peer_fails_its_operations);
+  return TEST_END();
+}
