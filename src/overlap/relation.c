@@ -54,6 +54,34 @@ NBC_API nbc_status nbc_relation_init(nbc_relation *relation, const nbc_relation_
   return NBC_OK;
 }
 
+/* ---- why the truth is never cut off ---------------------------------------------------------
+   Seen from the newest reading, x is the nominal device time since then (x <= 0 for what is known)
+   and y the host time since then, minus x. The truth is a curve y = o + r x + w(x): o and r are the
+   offset and the rate now, and w is how the rate has wandered, |w(x)| <= q(x) = wander x^2 / 2. A
+   reading gives a point U that is not below the curve (not after) and one L that is not above it.
+
+        y |   U                   U
+          |    '-.            .-'        lower hull of the U + q(x): from above
+          |       '---- U ---'
+          |  - - - - - - - - - - - o + r x
+          |      .--- L ---.
+          |  L--'           '-----L      upper hull of the L - q(x): from below
+          +------------------------- 0   the newest reading
+
+   1. Lifted by q(x), every U is not below the *straight line* o + r x, every L lowered is not above.
+   2. A line that is not above the two ends of a chord is not above any point over it. So a point
+      that lies on or over the chord of its neighbours excludes no line that they do not exclude:
+      leaving it out changes nothing (insert), leaving out any other point only lets more lines
+      through (forget). Moving the newest reading changes q by a linear function of x, which keeps
+      every chord where it is: a point left out would never have come back.
+   3. Each point leaves a half plane of lines, side (o + r x) <= side bound. The truth is in all of
+      them, so in what they have in common, a convex polygon in the plane of (o, r); a cut that finds
+      no room for its corner is not made (cut). Slack is more than what rounding may take.
+   4. An answer is the range of o + r x over the corners, which is that over the polygon, widened by
+      how far the rate may wander until x. So it holds the truth; an empty polygon means that the
+      clock has stepped or broken its limits.
+   ------------------------------------------------------------------------------------------- */
+
 /* ---- the two hulls: side +1 keeps h <= t_ns (lower hull), -1 keeps h >= t_ns (upper hull) -- */
 /* The point as seen from the newest reading, lifted, and mirrored for side -1. */
 static double nbc__sync_height_ns(const nbc_relation *r, const nbc_relation_point *p, int side) {
@@ -238,43 +266,70 @@ static nbc__sync_verdict nbc__sync_unwrap(const nbc_relation *r, int64_t before_
 }
 
 /* before_ns <= h(ticks + step), h(ticks) <= after_ns; a half reading has only one of the two. */
+typedef struct nbc__sync_reading {
+  int64_t before_ns, after_ns;
+  uint64_t raw_ticks;
+  bool has_before, has_after;
+} nbc__sync_reading;
+
+/* By how much at least the reading misses what the polygon allows; 0: it fits. */
+static int64_t nbc__sync_misfit_ns(const nbc_relation *r, const nbc__sync_reading *n,
+                                   int64_t d_ticks) {
+  const int64_t at_ticks = r->newest_ticks + d_ticks;
+  double low_ns, high_ns;
+  int64_t d_ns = 0;
+  if (r->corners_count == 0) return 0;
+  nbc__sync_range(r, at_ticks, &low_ns, &high_ns);
+  if (n->has_after && (double)(n->after_ns - r->newest_ns) < low_ns)
+    d_ns = (int64_t)fmax((double)(n->after_ns - r->newest_ns) - low_ns, -9e18);
+  nbc__sync_range(r, at_ticks + (int64_t)r->desc.step_ticks, &low_ns, &high_ns);
+  if (n->has_before && (double)(n->before_ns - r->newest_ns) > high_ns)
+    d_ns = (int64_t)fmin((double)(n->before_ns - r->newest_ns) - high_ns, 9e18);
+  return d_ns;
+}
+
+/* The reading becomes the newest. false: no line passes all readings any more. */
+static bool nbc__sync_take(nbc_relation *r, const nbc__sync_reading *n, int64_t d_ticks) {
+  const int64_t step_ticks = (int64_t)r->desc.step_ticks;
+  r->newest_ticks += d_ticks;
+  r->newest_raw_ticks = n->raw_ticks;
+  r->newest_ns = n->before_ns + (n->after_ns - n->before_ns) / 2;
+  r->newest_before_ns = n->before_ns;
+  r->newest_after_ns = n->after_ns;
+  if (n->has_after)
+    r->upper_count = nbc__sync_insert(r, r->upper, r->upper_count, r->newest_ticks, n->after_ns, 1);
+  if (n->has_before)
+    r->lower_count = nbc__sync_insert(r, r->lower, r->lower_count, r->newest_ticks + step_ticks,
+                                      n->before_ns, -1);
+  return nbc__sync_polygon(r);
+}
+
+/* A reading that contradicts all before it starts anew; a reading alone always fits. */
+static void nbc__sync_start_anew(nbc_relation *r, const nbc__sync_reading *n) {
+  nbc__sync_restart(r);
+  (void)nbc__sync_take(r, n, 0);
+}
+
 static nbc_status nbc__sync_add(nbc_relation *r, int64_t before_ns, uint64_t raw_ticks,
                                 int64_t after_ns, bool has_before, bool has_after) {
-  const int64_t step_ticks = (int64_t)r->desc.step_ticks;
   const bool first = r->upper_count + r->lower_count == 0;
+  const int64_t last_before_ns = r->newest_before_ns;
   nbc__sync_verdict verdict = NBC__SYNC_FITS;
   int64_t d_ticks = 0, d_step_ns = 0;
-  double low_ns, high_ns;
   if (r->desc.counter_bits < 64) raw_ticks &= ((uint64_t)1 << r->desc.counter_bits) - 1;
-  if (!first) verdict = nbc__sync_unwrap(r, before_ns, raw_ticks, after_ns, &d_ticks);
-  if (verdict == NBC__SYNC_FITS && r->corners_count > 0) {
-    nbc__sync_range(r, r->newest_ticks + d_ticks, &low_ns, &high_ns);
-    if (has_after && (double)(after_ns - r->newest_ns) < low_ns)
-      d_step_ns = (int64_t)fmax((double)(after_ns - r->newest_ns) - low_ns, -9e18);
-    nbc__sync_range(r, r->newest_ticks + d_ticks + step_ticks, &low_ns, &high_ns);
-    if (has_before && (double)(before_ns - r->newest_ns) > high_ns)
-      d_step_ns = (int64_t)fmin((double)(before_ns - r->newest_ns) - high_ns, 9e18);
-    if (d_step_ns != 0) verdict = NBC__SYNC_STEPPED;
-  }
-  if (verdict == NBC__SYNC_FITS && !first && d_ticks < 0) {
-    r->late_count++;
-    return NBC_OK;
-  }
-  const int64_t last_before_ns = r->newest_before_ns;
-  for (;;) {
-    if (verdict != NBC__SYNC_FITS || first) nbc__sync_restart(r), d_ticks = 0;
-    r->newest_ticks += d_ticks;
-    r->newest_raw_ticks = raw_ticks;
-    r->newest_ns = before_ns + (after_ns - before_ns) / 2;
-    r->newest_before_ns = before_ns;
-    r->newest_after_ns = after_ns;
-    if (has_after)
-      r->upper_count = nbc__sync_insert(r, r->upper, r->upper_count, r->newest_ticks, after_ns, 1);
-    if (has_before)
-      r->lower_count = nbc__sync_insert(r, r->lower, r->lower_count, r->newest_ticks + step_ticks,
-                                        before_ns, -1);
-    if (nbc__sync_polygon(r)) break; /* the first reading always fits */
-    verdict = NBC__SYNC_STEPPED;
+  const nbc__sync_reading n = {before_ns, after_ns, raw_ticks, has_before, has_after};
+  if (first)
+    nbc__sync_start_anew(r, &n);
+  else {
+    verdict = nbc__sync_unwrap(r, before_ns, raw_ticks, after_ns, &d_ticks);
+    if (verdict == NBC__SYNC_FITS && (d_step_ns = nbc__sync_misfit_ns(r, &n, d_ticks)) != 0)
+      verdict = NBC__SYNC_STEPPED;
+    if (verdict == NBC__SYNC_FITS && d_ticks < 0) {
+      r->late_count++;
+      return NBC_OK;
+    }
+    if (verdict == NBC__SYNC_FITS && !nbc__sync_take(r, &n, d_ticks)) verdict = NBC__SYNC_STEPPED;
+    if (verdict != NBC__SYNC_FITS) nbc__sync_start_anew(r, &n);
   }
   r->readings_count++;
   nbc__sync_watch(r);
