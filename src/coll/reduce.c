@@ -99,59 +99,74 @@ NBC__COLL_PAIR(float)
 NBC__COLL_PAIR(double)
 NBC__COLL_PAIR(long_double)
 
-/* Rows: MAX MIN SUM PROD LAND BAND LOR BOR LXOR BXOR MAXLOC MINLOC. Signed integers add, multiply
-   and combine as unsigned ones do. */
-#define NBC__COLL_INTEGER_ROW(name, u)                                                             \
-  {                                                                                                \
-    nbc__coll_max_##name, nbc__coll_min_##name, nbc__coll_sum_##u, nbc__coll_prod_##u,             \
-        nbc__coll_land_##u, nbc__coll_band_##u, nbc__coll_lor_##u, nbc__coll_bor_##u,              \
-        nbc__coll_lxor_##u, nbc__coll_bxor_##u, NULL, NULL                                         \
-  }
-#define NBC__COLL_REAL_ROW(name)                                                                   \
-  {                                                                                                \
-    nbc__coll_max_##name, nbc__coll_min_##name, nbc__coll_sum_##name, nbc__coll_prod_##name,       \
-        nbc__coll_land_##name, NULL, nbc__coll_lor_##name, NULL, nbc__coll_lxor_##name, NULL,      \
-        NULL, NULL                                                                                 \
-  }
-#define NBC__COLL_COMPLEX_ROW(name)                                                                \
-  {                                                                                                \
-    NULL, NULL, nbc__coll_csum_##name, nbc__coll_cprod_##name, NULL, NULL, NULL, NULL, NULL, NULL, \
-        NULL, NULL                                                                                 \
-  }
-#define NBC__COLL_PAIR_ROW(name)                                                                   \
-  {                                                                                                \
-    NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, nbc__coll_maxloc_##name,           \
-        nbc__coll_minloc_##name                                                                    \
-  }
-static const nbc__coll_kernel nbc__coll_kernels[NBC_TYPE_COUNT][NBC_REDUCE_COUNT] = {
-    /* BYTE */ {NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
-    /* BOOL */
-    {nbc__coll_lor_bool, nbc__coll_land_bool, NULL, NULL, nbc__coll_land_bool, nbc__coll_land_bool,
-     nbc__coll_lor_bool, nbc__coll_lor_bool, nbc__coll_lxor_bool, nbc__coll_lxor_bool, NULL, NULL},
-    NBC__COLL_INTEGER_ROW(int8, uint8),
-    NBC__COLL_INTEGER_ROW(uint8, uint8),
-    NBC__COLL_INTEGER_ROW(int16, uint16),
-    NBC__COLL_INTEGER_ROW(uint16, uint16),
-    NBC__COLL_INTEGER_ROW(int32, uint32),
-    NBC__COLL_INTEGER_ROW(uint32, uint32),
-    NBC__COLL_INTEGER_ROW(int64, uint64),
-    NBC__COLL_INTEGER_ROW(uint64, uint64),
-    NBC__COLL_REAL_ROW(float),
-    NBC__COLL_REAL_ROW(double),
-    NBC__COLL_REAL_ROW(long_double),
-    NBC__COLL_COMPLEX_ROW(float),
-    NBC__COLL_COMPLEX_ROW(double),
-    NBC__COLL_COMPLEX_ROW(long_double),
-    NBC__COLL_PAIR_ROW(int16),
-    NBC__COLL_PAIR_ROW(int32),
-    NBC__COLL_PAIR_ROW(int64),
-    NBC__COLL_PAIR_ROW(float),
-    NBC__COLL_PAIR_ROW(double),
-    NBC__COLL_PAIR_ROW(long_double)};
+/* Which function serves which type and operator: X(type, operator, function). Signed integers add,
+   multiply and combine as unsigned ones do. */
+#define NBC__COLL_INTEGER_CASES(X, type, name, u)                                                  \
+  X(type, MAX, max_##name)                                                                         \
+  X(type, MIN, min_##name)                                                                         \
+  X(type, SUM, sum_##u)                                                                            \
+  X(type, PROD, prod_##u)                                                                          \
+  X(type, LAND, land_##u)                                                                          \
+  X(type, BAND, band_##u)                                                                          \
+  X(type, LOR, lor_##u)                                                                            \
+  X(type, BOR, bor_##u)                                                                            \
+  X(type, LXOR, lxor_##u)                                                                          \
+  X(type, BXOR, bxor_##u)
+#define NBC__COLL_REAL_CASES(X, type, name)                                                        \
+  X(type, MAX, max_##name)                                                                         \
+  X(type, MIN, min_##name)                                                                         \
+  X(type, SUM, sum_##name)                                                                         \
+  X(type, PROD, prod_##name)                                                                       \
+  X(type, LAND, land_##name)                                                                       \
+  X(type, LOR, lor_##name)                                                                         \
+  X(type, LXOR, lxor_##name)
+#define NBC__COLL_COMPLEX_CASES(X, type, name)                                                     \
+  X(type, SUM, csum_##name)                                                                        \
+  X(type, PROD, cprod_##name)
+#define NBC__COLL_PAIR_CASES(X, type, name)                                                        \
+  X(type, MAXLOC, maxloc_##name)                                                                   \
+  X(type, MINLOC, minloc_##name)
+#define NBC__COLL_CASES(X)                                                                         \
+  X(BOOL, MAX, lor_bool)                                                                           \
+  X(BOOL, MIN, land_bool)                                                                          \
+  X(BOOL, LAND, land_bool)                                                                         \
+  X(BOOL, BAND, land_bool)                                                                         \
+  X(BOOL, LOR, lor_bool)                                                                           \
+  X(BOOL, BOR, lor_bool)                                                                           \
+  X(BOOL, LXOR, lxor_bool)                                                                         \
+  X(BOOL, BXOR, lxor_bool)                                                                         \
+  NBC__COLL_INTEGER_CASES(X, INT8, int8, uint8)                                                    \
+  NBC__COLL_INTEGER_CASES(X, UINT8, uint8, uint8)                                                  \
+  NBC__COLL_INTEGER_CASES(X, INT16, int16, uint16)                                                 \
+  NBC__COLL_INTEGER_CASES(X, UINT16, uint16, uint16)                                               \
+  NBC__COLL_INTEGER_CASES(X, INT32, int32, uint32)                                                 \
+  NBC__COLL_INTEGER_CASES(X, UINT32, uint32, uint32)                                               \
+  NBC__COLL_INTEGER_CASES(X, INT64, int64, uint64)                                                 \
+  NBC__COLL_INTEGER_CASES(X, UINT64, uint64, uint64)                                               \
+  NBC__COLL_REAL_CASES(X, FLOAT, float)                                                            \
+  NBC__COLL_REAL_CASES(X, DOUBLE, double)                                                          \
+  NBC__COLL_REAL_CASES(X, LONG_DOUBLE, long_double)                                                \
+  NBC__COLL_COMPLEX_CASES(X, COMPLEX_FLOAT, float)                                                 \
+  NBC__COLL_COMPLEX_CASES(X, COMPLEX_DOUBLE, double)                                               \
+  NBC__COLL_COMPLEX_CASES(X, COMPLEX_LONG_DOUBLE, long_double)                                     \
+  NBC__COLL_PAIR_CASES(X, PAIR_INT16, int16)                                                       \
+  NBC__COLL_PAIR_CASES(X, PAIR_INT32, int32)                                                       \
+  NBC__COLL_PAIR_CASES(X, PAIR_INT64, int64)                                                       \
+  NBC__COLL_PAIR_CASES(X, PAIR_FLOAT, float)                                                       \
+  NBC__COLL_PAIR_CASES(X, PAIR_DOUBLE, double)                                                     \
+  NBC__COLL_PAIR_CASES(X, PAIR_LONG_DOUBLE, long_double)
 
 /* NULL: the operator does not exist for this type. */
 NBC__PRIVATE nbc__coll_kernel nbc__coll_kernel_of(nbc_type type, nbc_reduce reduce) {
-  return nbc__coll_kernels[type][reduce];
+  if ((unsigned)reduce >= NBC_REDUCE_COUNT) return NULL;
+  switch ((int)type * (int)NBC_REDUCE_COUNT + (int)reduce) {
+#define NBC__X(type, reduce, function)                                                             \
+  case (int)NBC_TYPE_##type *(int)NBC_REDUCE_COUNT + (int)NBC_REDUCE_##reduce:                     \
+    return nbc__coll_##function;
+    NBC__COLL_CASES(NBC__X)
+#undef NBC__X
+  default: return NULL;
+  }
 }
 
 NBC_API const char *nbc_type_name(nbc_type type) {
@@ -190,7 +205,8 @@ NBC_API nbc_status nbc_reduce_local(nbc_reduce reduce, nbc_type type, void *dst,
                                     const void *right, uint64_t count) {
   if (count && (!dst || !left || !right)) return NBC_E_INVAL;
   if ((unsigned)reduce >= NBC_REDUCE_COUNT || (unsigned)type >= NBC_TYPE_COUNT) return NBC_E_INVAL;
-  if (!nbc__coll_kernels[type][reduce]) return NBC_E_INVAL;
-  nbc__coll_kernels[type][reduce](dst, left, right, count);
+  const nbc__coll_kernel kernel = nbc__coll_kernel_of(type, reduce);
+  if (!kernel) return NBC_E_INVAL;
+  kernel(dst, left, right, count);
   return NBC_OK;
 }
