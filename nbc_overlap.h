@@ -2031,6 +2031,20 @@ NBC_API nbc_status nbc_coll_start(nbc_request *request); /* NBC_E_STATE: still r
    finished. limit_ns: NBC_E_TIMEOUT after that long, the request goes on; 0 = wait for ever. */
 NBC_API nbc_status nbc_coll_test(nbc_request **request);
 NBC_API nbc_status nbc_coll_wait(nbc_request **request, int64_t limit_ns);
+/* Several at once, on any communicators of this thread; NULL is finished. As nbc_coll_test and
+   nbc_coll_wait do one, so these end those that are over. What one of them ended with besides NBC_OK is
+   returned when all are over (the first such; nbc_comm_error of its communicator has its text).
+     waitall   all are over; NBC_E_TIMEOUT: those that are not go on, the others are NULL
+     testall   the same without waiting; NBC_PENDING: none is ended
+     waitany   *index = one that was ended, -1 when all are NULL or idle
+     waitsome  which[0 ... *done - 1] = all that were over when there was one; *done 0 when all are NULL
+   ret also NBC_E_INVAL: a pointer is NULL, a count is negative */
+NBC_API nbc_status nbc_coll_waitall(int count, nbc_request *requests[], int64_t limit_ns);
+NBC_API nbc_status nbc_coll_testall(int count, nbc_request *requests[]);
+NBC_API nbc_status nbc_coll_waitany(int count, nbc_request *requests[], int *index,
+                                    int64_t limit_ns);
+NBC_API nbc_status nbc_coll_waitsome(int count, nbc_request *requests[], int *done, int which[],
+                                     int64_t limit_ns);
 /* The end without waiting, also of a running request: its receives are cancelled where the
    transport can; what cannot be recalled stays until the communicator is destroyed. NULL
    allowed. */
@@ -14167,7 +14181,7 @@ NBC_API nbc_status nbc_progress_env(int core, int core_count, FILE *out) {
   return ferror(out) ? NBC_E_IO : NBC_OK;
 }
 #ifdef NBC_LINES
-#line 81 "src/coll/request.h"
+#line 95 "src/coll/request.h"
 #endif
 /* ---- communicators and requests ------------------------------------------------------------ */
 /* A schedule that may be wanted
@@ -14940,6 +14954,92 @@ NBC_API nbc_status nbc_coll_wait(nbc_request **request, int64_t limit_ns) {
   const bool over = nbc__coll_over(r);
   nbc__transport_exit(t);
   return over ? nbc__coll_end(request) : NBC_E_TIMEOUT;
+}
+
+/* ---- several at once ------------------------------------------------------------------------ */
+static bool nbc__coll_is_active(const nbc_request *r) {
+  return r && nbc__coll_state_of(r) != NBC__COLL_IDLE;
+}
+
+/* One step for each that runs. ret how many of those active at the call run on */
+static int nbc__coll_step_all(int count, nbc_request *requests[]) {
+  int running_count = 0;
+  for (int i = 0; i < count; i++) {
+    nbc_request *const r = requests[i];
+    if (!nbc__coll_is_active(r) || nbc__coll_over(r)) continue;
+    nbc__transport_enter(r->comm->t, NBC_KIND_TEST);
+    nbc__coll_drive(r);
+    nbc__transport_exit(r->comm->t);
+    running_count += !nbc__coll_over(r);
+  }
+  return running_count;
+}
+
+/* Ends those that are over; which (NULL allowed): their places, at most `most`. */
+static int nbc__coll_end_all(int count, nbc_request *requests[], int which[], int most,
+                             nbc_status *first) {
+  int done = 0;
+  for (int i = 0; i < count && done < most; i++) {
+    if (!nbc__coll_is_active(requests[i]) || !nbc__coll_over(requests[i])) continue;
+    const nbc_status status = nbc__coll_end(&requests[i]);
+    if (status && !*first) *first = status;
+    if (which) which[done] = i;
+    done++;
+  }
+  return done;
+}
+
+/* Until `enough` of the active ones are over, or limit_ns. ret whether they are */
+static bool nbc__coll_wait_for(int count, nbc_request *requests[], bool for_all, int64_t limit_ns) {
+  const nbc_transport *t = NULL;
+  int active_count = 0;
+  for (int i = 0; i < count; i++)
+    if (nbc__coll_is_active(requests[i])) t = requests[i]->comm->t, active_count++;
+  if (!t) return true;
+  const int64_t t_start_ns = limit_ns > 0 ? t->now_ns(t->ctx) : 0;
+  for (unsigned poll_count = 1;; poll_count++) {
+    const int running_count = nbc__coll_step_all(count, requests);
+    if (for_all ? running_count == 0 : running_count < active_count) return true;
+    if (poll_count > 64) sched_yield(); /* ranks may share a core */
+    if (limit_ns > 0 && poll_count % 16 == 0 && t->now_ns(t->ctx) - t_start_ns > limit_ns)
+      return false;
+  }
+}
+
+NBC_API nbc_status nbc_coll_waitall(int count, nbc_request *requests[], int64_t limit_ns) {
+  nbc_status first = NBC_OK;
+  if (count < 0 || (count && !requests)) return NBC_E_INVAL;
+  const bool over = nbc__coll_wait_for(count, requests, true, limit_ns);
+  (void)nbc__coll_end_all(count, requests, NULL, count, &first);
+  return over ? first : NBC_E_TIMEOUT;
+}
+
+NBC_API nbc_status nbc_coll_testall(int count, nbc_request *requests[]) {
+  nbc_status first = NBC_OK;
+  if (count < 0 || (count && !requests)) return NBC_E_INVAL;
+  if (nbc__coll_step_all(count, requests) > 0) return NBC_PENDING;
+  (void)nbc__coll_end_all(count, requests, NULL, count, &first);
+  return first;
+}
+
+NBC_API nbc_status nbc_coll_waitany(int count, nbc_request *requests[], int *index,
+                                    int64_t limit_ns) {
+  nbc_status first = NBC_OK;
+  if (count < 0 || (count && !requests) || !index) return NBC_E_INVAL;
+  *index = -1;
+  if (!nbc__coll_wait_for(count, requests, false, limit_ns)) return NBC_E_TIMEOUT;
+  (void)nbc__coll_end_all(count, requests, index, 1, &first);
+  return first;
+}
+
+NBC_API nbc_status nbc_coll_waitsome(int count, nbc_request *requests[], int *done, int which[],
+                                     int64_t limit_ns) {
+  nbc_status first = NBC_OK;
+  if (count < 0 || (count && (!requests || !which)) || !done) return NBC_E_INVAL;
+  *done = 0;
+  if (!nbc__coll_wait_for(count, requests, false, limit_ns)) return NBC_E_TIMEOUT;
+  *done = nbc__coll_end_all(count, requests, which, count, &first);
+  return first;
 }
 
 NBC_API const nbc_schedule *nbc_coll_schedule(const nbc_request *request) {

@@ -10,7 +10,7 @@
 #define GAP_RELAXES  8        /* between two polls: leaves the MPI's own locks to the program */
 
 /* A receive that nobody sends to: to ask for it makes the MPI look at everything it has. (MPI_Iprobe does
-   that too in Open MPI, but not in MPICH 4.0.) */
+   that too in Open MPI, but in MPICH 4.0 not on a communicator of one process.) */
 static MPI_Request never = MPI_REQUEST_NULL;
 static char never_buffer;
 

@@ -695,6 +695,92 @@ NBC_API nbc_status nbc_coll_wait(nbc_request **request, int64_t limit_ns) {
   return over ? nbc__coll_end(request) : NBC_E_TIMEOUT;
 }
 
+/* ---- several at once ------------------------------------------------------------------------ */
+static bool nbc__coll_is_active(const nbc_request *r) {
+  return r && nbc__coll_state_of(r) != NBC__COLL_IDLE;
+}
+
+/* One step for each that runs. ret how many of those active at the call run on */
+static int nbc__coll_step_all(int count, nbc_request *requests[]) {
+  int running_count = 0;
+  for (int i = 0; i < count; i++) {
+    nbc_request *const r = requests[i];
+    if (!nbc__coll_is_active(r) || nbc__coll_over(r)) continue;
+    nbc__transport_enter(r->comm->t, NBC_KIND_TEST);
+    nbc__coll_drive(r);
+    nbc__transport_exit(r->comm->t);
+    running_count += !nbc__coll_over(r);
+  }
+  return running_count;
+}
+
+/* Ends those that are over; which (NULL allowed): their places, at most `most`. */
+static int nbc__coll_end_all(int count, nbc_request *requests[], int which[], int most,
+                             nbc_status *first) {
+  int done = 0;
+  for (int i = 0; i < count && done < most; i++) {
+    if (!nbc__coll_is_active(requests[i]) || !nbc__coll_over(requests[i])) continue;
+    const nbc_status status = nbc__coll_end(&requests[i]);
+    if (status && !*first) *first = status;
+    if (which) which[done] = i;
+    done++;
+  }
+  return done;
+}
+
+/* Until `enough` of the active ones are over, or limit_ns. ret whether they are */
+static bool nbc__coll_wait_for(int count, nbc_request *requests[], bool for_all, int64_t limit_ns) {
+  const nbc_transport *t = NULL;
+  int active_count = 0;
+  for (int i = 0; i < count; i++)
+    if (nbc__coll_is_active(requests[i])) t = requests[i]->comm->t, active_count++;
+  if (!t) return true;
+  const int64_t t_start_ns = limit_ns > 0 ? t->now_ns(t->ctx) : 0;
+  for (unsigned poll_count = 1;; poll_count++) {
+    const int running_count = nbc__coll_step_all(count, requests);
+    if (for_all ? running_count == 0 : running_count < active_count) return true;
+    if (poll_count > 64) sched_yield(); /* ranks may share a core */
+    if (limit_ns > 0 && poll_count % 16 == 0 && t->now_ns(t->ctx) - t_start_ns > limit_ns)
+      return false;
+  }
+}
+
+NBC_API nbc_status nbc_coll_waitall(int count, nbc_request *requests[], int64_t limit_ns) {
+  nbc_status first = NBC_OK;
+  if (count < 0 || (count && !requests)) return NBC_E_INVAL;
+  const bool over = nbc__coll_wait_for(count, requests, true, limit_ns);
+  (void)nbc__coll_end_all(count, requests, NULL, count, &first);
+  return over ? first : NBC_E_TIMEOUT;
+}
+
+NBC_API nbc_status nbc_coll_testall(int count, nbc_request *requests[]) {
+  nbc_status first = NBC_OK;
+  if (count < 0 || (count && !requests)) return NBC_E_INVAL;
+  if (nbc__coll_step_all(count, requests) > 0) return NBC_PENDING;
+  (void)nbc__coll_end_all(count, requests, NULL, count, &first);
+  return first;
+}
+
+NBC_API nbc_status nbc_coll_waitany(int count, nbc_request *requests[], int *index,
+                                    int64_t limit_ns) {
+  nbc_status first = NBC_OK;
+  if (count < 0 || (count && !requests) || !index) return NBC_E_INVAL;
+  *index = -1;
+  if (!nbc__coll_wait_for(count, requests, false, limit_ns)) return NBC_E_TIMEOUT;
+  (void)nbc__coll_end_all(count, requests, index, 1, &first);
+  return first;
+}
+
+NBC_API nbc_status nbc_coll_waitsome(int count, nbc_request *requests[], int *done, int which[],
+                                     int64_t limit_ns) {
+  nbc_status first = NBC_OK;
+  if (count < 0 || (count && (!requests || !which)) || !done) return NBC_E_INVAL;
+  *done = 0;
+  if (!nbc__coll_wait_for(count, requests, false, limit_ns)) return NBC_E_TIMEOUT;
+  *done = nbc__coll_end_all(count, requests, which, count, &first);
+  return first;
+}
+
 NBC_API const nbc_schedule *nbc_coll_schedule(const nbc_request *request) {
   if (!request) return NULL;
   return request->schedule;

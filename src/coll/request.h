@@ -69,6 +69,20 @@ NBC_API nbc_status nbc_coll_start(nbc_request *request); /* NBC_E_STATE: still r
    finished. limit_ns: NBC_E_TIMEOUT after that long, the request goes on; 0 = wait for ever. */
 NBC_API nbc_status nbc_coll_test(nbc_request **request);
 NBC_API nbc_status nbc_coll_wait(nbc_request **request, int64_t limit_ns);
+/* Several at once, on any communicators of this thread; NULL is finished. As nbc_coll_test and
+   nbc_coll_wait do one, so these end those that are over. What one of them ended with besides NBC_OK is
+   returned when all are over (the first such; nbc_comm_error of its communicator has its text).
+     waitall   all are over; NBC_E_TIMEOUT: those that are not go on, the others are NULL
+     testall   the same without waiting; NBC_PENDING: none is ended
+     waitany   *index = one that was ended, -1 when all are NULL or idle
+     waitsome  which[0 ... *done - 1] = all that were over when there was one; *done 0 when all are NULL
+   ret also NBC_E_INVAL: a pointer is NULL, a count is negative */
+NBC_API nbc_status nbc_coll_waitall(int count, nbc_request *requests[], int64_t limit_ns);
+NBC_API nbc_status nbc_coll_testall(int count, nbc_request *requests[]);
+NBC_API nbc_status nbc_coll_waitany(int count, nbc_request *requests[], int *index,
+                                    int64_t limit_ns);
+NBC_API nbc_status nbc_coll_waitsome(int count, nbc_request *requests[], int *done, int which[],
+                                     int64_t limit_ns);
 /* The end without waiting, also of a running request: its receives are cancelled where the
    transport can; what cannot be recalled stays until the communicator is destroyed. NULL
    allowed. */

@@ -6,6 +6,7 @@ $(eval $(call test,coll/dedicated_matches_thesis))
 $(eval $(call tool,dedicated_core))
 $(eval $(call script,coll/dedicated_command))
 NEEDS_coll += $(B)/dedicated_core
+$(eval $(call test,coll/several_at_once))
 $(eval $(call test,coll/progress_policies))
 $(eval $(call script,coll/thread_sanitizer))
 $(eval $(call tool,bench_nbc,-DBENCH_WITH_SIM))

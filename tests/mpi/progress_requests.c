@@ -81,7 +81,7 @@ static void nulls_and_inactive(void) {
   CHECK(flag && is_empty(&s));
   OK(MPI_Start(&none));
   OK(MPI_Wait(&none, &s));
-  CHECK(none != MPI_REQUEST_NULL); /* MPICH 4.0 says source 0, not MPI_PROC_NULL */
+  CHECK(none != MPI_REQUEST_NULL); /* MPICH 4.0 does not say MPI_PROC_NULL */
   OK(MPI_Request_free(&none));
   CHECK(none == MPI_REQUEST_NULL);
 }
