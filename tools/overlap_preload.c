@@ -41,7 +41,8 @@
      MPI_Pcontrol(2, "name")  a section begins
      MPI_Pcontrol(-2)         the innermost section ends
    Any level >= 2 or < 0 does the same. Without a readable name (Fortran cannot pass one) the section
-   is called "level 2".
+   is called "level 2". Regions marked for Caliper (cali_begin_region, ...) or NVTX 2 are sections too
+   (overlap_preload_regions.h).
 
    WHAT IS A TRANSFER, AND WHEN
    A preload sees calls, not the wire. A transfer begins when the call that posts it is entered and
@@ -381,3 +382,5 @@ VISIBLE int PMPI_Pcontrol(const int level, ...) {
   return REAL(Pcontrol)(level);
 }
 VISIBLE int MPI_Pcontrol(const int level, ...) __attribute__((alias("PMPI_Pcontrol")));
+
+#include "overlap_preload_regions.h"

@@ -4,6 +4,7 @@
                had returned, and at least how much of their time the sender computed meanwhile
      self      messages to oneself: prints in how many rounds data moved while the program computed
      progress  a large send is posted before the sender computes for long; the receiver waits
+     regions   regions that are marked for Caliper and NVTX, where these are there
      late      a small send comes late; the receiver waits */
 #ifndef _GNU_SOURCE
 #  define _GNU_SOURCE
@@ -16,6 +17,11 @@
 #include <time.h>
 
 void wait_here(MPI_Request *request);
+/* of other tools, which need not be there */
+extern void cali_begin_region(const char *name) __attribute__((weak));
+extern void cali_end_region(const char *name) __attribute__((weak));
+extern int nvtxRangePushA(const char *name) __attribute__((weak));
+extern int nvtxRangePop(void) __attribute__((weak));
 
 static int rank;
 static int64_t now_ns(void) {
@@ -99,12 +105,25 @@ static void waiting(int bytes, int posts_early) {
   free(data);
 }
 
+static void regions(void) {
+  double in = 1, out;
+  for (int i = 0; i < 3; i++) {
+    if (cali_begin_region) cali_begin_region("solve");
+    if (nvtxRangePushA) nvtxRangePushA("sum");
+    MPI_Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    if (nvtxRangePop) nvtxRangePop();
+    if (cali_end_region) cali_end_region("solve");
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
 int main(int argc, char **argv) {
   const char *scene = argc > 1 ? argv[1] : "";
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (strcmp(scene, "eager") == 0) eager();
   if (strcmp(scene, "self") == 0) self();
+  if (strcmp(scene, "regions") == 0) regions();
   if (strcmp(scene, "progress") == 0) waiting(4 << 20, 1);
   if (strcmp(scene, "late") == 0) waiting(64, 0);
   MPI_Finalize();

@@ -42,6 +42,11 @@ partners() { # mpi
   scene "$1" late
   says "$1: a late partner" 'rank 0 is late'
 }
+regions() { # mpi
+  scene "$1" regions
+  n=$(show "$reports"/*.json | grep -c 'solve/sum allreduce calls 6 transfers 6')
+  if [ "$n" = 1 ]; then ok "$1: regions of other tools are sections"; else bad "$1: regions: $(show "$reports"/*.json)"; fi
+}
 itself() { # what measuring costs is said, and is neither computation nor communication
   reports=$work/$1.cost
   mkdir "$reports"
@@ -113,7 +118,7 @@ gather() { # mpi
   files=$(ls "$reports" | sed 's/.*\.\([0-9]*\)\.json/\1/' | tr '\n' ' ')
   if [ "$files" = "0 1 3 " ]; then ok "$1: NBC_RANKS=0-1,3"; else bad "$1: NBC_RANKS=0-1,3: reports of $files"; fi
 }
-each() { gather "$1"; eager "$1"; self "$1"; partners "$1"; itself "$1"; places "$1" use f08; table "$1"; nbc "$1"; }
+each() { gather "$1"; eager "$1"; self "$1"; regions "$1"; partners "$1"; itself "$1"; places "$1" use f08; table "$1"; nbc "$1"; }
 each_mpi each
 "$B/nbc" doctor >"$work/doctor" && grep -q 'preload  *'"$B" "$work/doctor" && ok "nbc doctor" || bad "nbc doctor: $(cat "$work/doctor")"
 finish
