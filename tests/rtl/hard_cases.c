@@ -76,15 +76,21 @@ static void kinds_that_are_not_wanted_make_no_stamp(void) {
   cosim_destroy(sim);
 }
 
-/* Both classes add to one word of one NIC: nothing is lost */
+/* Both classes add to one word of one NIC, whose host is slow to write: nothing is lost */
 static void atomics_of_both_classes_count_all(void) {
-  cosim *sim = start(3);
+  cosim_desc d = host_desc(3);
+  d.host_write_ps = 2000000;
+  cosim *sim = host_start(&d);
+  const cosim_entry e = host_entry(0x20000, 64, 7);
   cosim_event ev;
   uint64_t sum = 0;
-  for (int round = 0; round < 25; round++) {
-    for (int nic = 0; nic < 2; nic++)
+  cosim_append(sim, 2, 0, &e);
+  cosim_cycles(sim, 1000);
+  cosim_write(sim, 0, COSIM_TIMEOUT, 100000), cosim_write(sim, 1, COSIM_TIMEOUT, 100000);
+  for (int round = 0; round < 6; round++) {
+    for (int n = 0; n < 4; n++)
       for (int klass = 0; klass < 2; klass++)
-        for (int n = 0; n < 4; n++) {
+        for (int nic = 0; nic < 2; nic++) {
           cosim_command c = host_command(COSIM_KIND_ATOMIC, 2, 7, 0, 8);
           c.op = COSIM_OP_SUM, c.size_log2 = 3, c.operand[0] = 1;
           cosim_submit(sim, nic, klass, &c, NULL);
@@ -95,7 +101,7 @@ static void atomics_of_both_classes_count_all(void) {
     while (host_event_wait(sim, 2, &ev, 200)) continue;
   }
   memcpy(&sum, H.memory[2] + 0x20000, 8);
-  CHECK(sum == 25 * 16);
+  CHECK(sum == 6 * 16);
   cosim_destroy(sim);
 }
 
@@ -134,6 +140,27 @@ static void forged_responses_are_not_taken(void) {
   Lose = 0;
   CHECK(host_event_wait(sim, 0, &ev, 40000) && ev.status == COSIM_OK && ev.peer == 1);
   CHECK(!host_event_wait(sim, 0, &ev, 3000));
+  cosim_destroy(sim);
+}
+
+/* An answer that comes while the message is being repeated: its slot is free when the repetition has left */
+static void a_slot_is_free_when_nothing_of_it_is_sent(void) {
+  cosim *sim = start(2);
+  const cosim_command c = host_command(COSIM_KIND_PUT, 1, 7, 0x1000, 60000);
+  cosim_event ev;
+  cosim_write(sim, 0, COSIM_TIMEOUT, 6000);
+  Lose = 2;
+  cosim_submit(sim, 0, 0, &c, NULL);
+  for (int i = 0; i < 1000 && cosim_counter(sim, 0, COSIM_COUNT_RETRANSMIT) == 0; i++) cosim_cycles(sim, 20);
+  cosim_cycles(sim, 300);
+  const cosim_packet ack = forge(1, 0, 0, RESPONSE, SOP | EOP, COSIM_KIND_ACK, 60000, 0);
+  cosim_inject(sim, 0, &ack);
+  CHECK(host_event_wait(sim, 0, &ev, 2000) && ev.type == COSIM_EV_ACK);
+  const uint64_t then = cosim_counter(sim, 0, COSIM_COUNT_TX_PKT);
+  while (cosim_read(sim, 0, COSIM_CMD0_TAIL) == 0) continue;
+  const uint64_t freed = cosim_counter(sim, 0, COSIM_COUNT_TX_PKT);
+  cosim_cycles(sim, 4000);
+  CHECK(freed > then + 100 && cosim_counter(sim, 0, COSIM_COUNT_TX_PKT) == freed);
   cosim_destroy(sim);
 }
 
@@ -281,29 +308,6 @@ static void a_result_answers_only_its_message(void) {
   cosim_destroy(sim);
 }
 
-/* The long list of one class does not stop the other: both get on */
-static void matching_takes_turns(void) {
-  cosim *sim = start(2);
-  cosim_entry e = host_entry(0x40000, 64, 99);
-  uint32_t done[2];
-  for (int i = 1; i < 32; i++) cosim_append(sim, 1, i, &e), cosim_cycles(sim, 150);
-  e.match = 5, e.no_events = 1;
-  for (int i = 0; i <= 1; i++) cosim_write(sim, i, COSIM_STAMP_CTRL, 0);
-  cosim_write(sim, 0, COSIM_CTRL, 0);
-  for (int n = 0; n < 31; n++)
-    for (int klass = 0; klass < 2; klass++) {
-      cosim_command c = host_command(COSIM_KIND_PUT, 1, 5, 0x1000, 0); /* matches none: the whole list */
-      c.want_ack = 0;
-      cosim_submit(sim, 0, klass, &c, NULL);
-    }
-  cosim_cycles(sim, 4000);
-  cosim_write(sim, 0, COSIM_CTRL, 1);
-  while (cosim_read(sim, 0, COSIM_CMD0_TAIL) + cosim_read(sim, 0, COSIM_CMD1_TAIL) < 24) continue;
-  done[0] = cosim_read(sim, 0, COSIM_CMD0_TAIL), done[1] = cosim_read(sim, 0, COSIM_CMD1_TAIL);
-  CHECK(done[0] < 2 * done[1] + 4 && done[1] < 2 * done[0] + 4);
-  cosim_destroy(sim);
-}
-
 /* A failed reply moves nothing, and tails of a message that was refused are no drops */
 static void counters_of_what_did_not_happen(void) {
   cosim *sim = start(2);
@@ -326,6 +330,7 @@ int main(int argc, char **argv) {
   RUN(atomics_of_both_classes_count_all);
   RUN(a_slot_under_way_keeps_its_command);
   RUN(forged_responses_are_not_taken);
+  RUN(a_slot_is_free_when_nothing_of_it_is_sent);
   RUN(illegal_atomics_change_nothing);
   RUN(messages_of_two_sources_do_not_mix);
   RUN(an_error_of_the_host_interrupts);
@@ -334,7 +339,6 @@ int main(int argc, char **argv) {
   RUN(values_beyond_their_range_are_cut_or_refused);
   RUN(idle_means_that_all_is_told);
   RUN(a_result_answers_only_its_message);
-  RUN(matching_takes_turns);
   RUN(counters_of_what_did_not_happen);
   return TEST_END();
 }
