@@ -52,6 +52,14 @@ report_has_the_truth() {
     cat "$T/plain" "$T/err" | awk '{ t[NR] = $4 } END { d = t[2] - t[1]; exit !(NR == 2 && d >= 0 && d < 0.1) }' && test "$(ls "$T/report" | wc -l)" = 4 && "$B/overlap_report" --no-html "$T/report" >"$T/text" && cat "$T/text" &&
     sed -n 's/.*at least \([0-9.]*\) %, at most \([0-9.]*\) %; by NIC stamps of \([0-9]*\): \([0-9.]*\) to \([0-9.]*\) %.*/\1 \2 \3 \4 \5/p' "$T/text" | awk '{ ok = $3 > 100 && $1 <= $5 + 0.1 && $4 <= $2 + 0.1 } END { exit !ok }'
 }
+calls_cost_what_the_file_says() {
+  printf '# costs\nMPI_Init_thread 1000000 # a millisecond\n' >"$T/costs" && timeout 60 "$B/pm_run" -n 2 "$set" types 2>"$T/plain" >/dev/null &&
+    timeout 60 "$B/pm_run" -n 2 --lib-cost "$T/costs" "$set" types 2>"$T/err" >/dev/null && cat "$T/plain" "$T/err" | awk '{ t[NR] = $4 } END { d = t[2] - t[1]; exit !(NR == 2 && d > 999.9 && d < 1000.1) }' || return 1
+  for line in 'MPI_Send' 'Send 3' 'MPI_Send -3' 'MPI_Send 3 4'; do
+    echo "$line" >"$T/costs" && "$B/pm_run" --lib-cost "$T/costs" -n 1 "$set" 2>"$T/err"
+    test $? = 2 && grep 'line 1: MPI_Name NANOSECONDS' "$T/err" || { echo "taken: $line"; return 1; }
+  done
+}
 for n in 1 2 3 4; do check "as MPICH, $n processes" same_as_mpich $n; done
 for n in 8 17; do check "as MPICH, $n processes" same_as_remembered $n; done
 check "persistent collectives, 5 processes" persistent_as_blocking 5
@@ -59,4 +67,5 @@ check "other machines change nothing" other_machines_change_nothing
 check "options change nothing but times" options_change_nothing
 check "bad options are refused" bad_options_are_refused
 check "a report has bounds and the truth" report_has_the_truth
+check "calls cost what the file says" calls_cost_what_the_file_says
 finish

@@ -17,7 +17,9 @@ gm_scope gm_enter(const char *name, int allowed) {
     p->stolen_ns = 0;
     pm_sleep_ns(d_ns);
   }
-  if (p->call_depth++ == 0 && p->record) gm_record_call(p, 1, name);
+  if (p->call_depth++) return s;
+  if (p->record) gm_record_call(p, 1, name);
+  if (gm_has_costs) gm_cost(name);
   return s;
 }
 void gm_leave(gm_scope *s) {

@@ -315,6 +315,11 @@ void gm_draft_edge(gm_draft *d, uint32_t before, uint32_t after);
 nbc_schedule *gm_draft_finish(gm_draft *d, uint64_t elem_bytes);
 
 
+/* ---- what calls take (cost.c) -------------------------------------------------------------------------- */
+extern int gm_has_costs;
+void gm_costs_read(const char *path);
+void gm_cost(const char *name);
+
 /* ---- the report (record.c) ---------------------------------------------------------------------------- */
 enum { GM_PT_MESSAGES = 240 }; /* portal of messages; fetches are on the next */
 void gm_record_begin(gm_proc *p);

@@ -14,6 +14,7 @@ static void set_progress(const char *option, const char *value) {
 static void set_period(const char *option, const char *value) { gm_set.period_ns = guest_number(option, value, 1, 1000000) * 1000; }
 static void set_eager(const char *option, const char *value) { gm_set.eager_bytes = (uint64_t)guest_number(option, value, 0, 1 << 20); }
 static void set_report(const char *option, const char *value) { (void)option, gm_set.report = value; }
+static void set_costs(const char *option, const char *value) { (void)option, gm_costs_read(value); }
 static void set_io_bandwidth(const char *option, const char *value) {
   gm_set.io_bytes_per_s = guest_ratio(option, value) * 1e6;
   if (gm_set.io_bytes_per_s <= 0) guest_refuse("%s: more than 0 expected", option);
@@ -24,6 +25,7 @@ static const guest_option options[] = {
     {"--progress-period", "US", "how often a timer looks (2000)", set_period},
     {"--eager", "BYTES", "MPI messages up to this size are sent at once, longer ones are fetched by the receiver (4096)", set_eager},
     {"--report", "DIR", "MPI: overlap reports of all processes, bounds and the exact overlap that the wire saw; overlap_report reads the folder", set_report},
+    {"--lib-cost", "FILE", "what MPI calls take by themselves: lines \"MPI_Isend 250\" (nanoseconds), \"MPI_* 80\" for the others", set_costs},
     {"--io-bandwidth", "MB", "MPI files: megabytes per second and process (2000)", set_io_bandwidth},
     {"--io-latency", "US", "MPI files: microseconds per call (20)", set_io_latency},
     {NULL, NULL, NULL, NULL}};
