@@ -1524,7 +1524,7 @@ static void nic__describe(nic_counter *c, const char *group, const char *name) {
   c->width_bits = 64;
   if (nic__ends_with(name, "bytes") || nic__ends_with(name, "octets"))
     c->unit = NIC_UNIT_BYTES;
-  else if (nic__ends_with(name, "packets"))
+  else if (nic__ends_with(name, "packets") || nic__ends_with(name, "pkts"))
     c->unit = NIC_UNIT_PACKETS;
   if (strncmp(group, "port", 4) != 0) return;
   if (nic__ends_with(name, "xmit_data") || nic__ends_with(name, "rcv_data")) {

@@ -103,6 +103,44 @@ static void sources_have_units_and_widths(void) {
   tree_remove(&t);
 }
 
+/* EFA (Linux 6.1: drivers/infiniband/hw/efa/efa_verbs.c) and Omni-Path (hfi1) show their counters where
+   InfiniBand does; names of BXI's are not public, so any file with a number counts. */
+static void other_fabrics_are_read(void) {
+  const tree t = tree_make();
+  nic_find_desc desc = {.sysfs_root = t.root, .no_libpci = true};
+  nic_machine *m;
+  nic_counters *c;
+  nic_error error;
+  nic_value v[64];
+  tree_file(&t, "class/infiniband/efa_0/ports/1/hw_counters/tx_bytes", "9000\n");
+  tree_file(&t, "class/infiniband/efa_0/ports/1/hw_counters/rx_pkts", "12\n");
+  tree_file(&t, "class/infiniband/efa_0/ports/1/hw_counters/rx_drops", "1\n");
+  tree_file(&t, "class/infiniband/efa_0/hw_counters/submitted_cmds", "44\n");
+  tree_file(&t, "class/infiniband/hfi1_0/ports/1/counters/port_rcv_data", "25\n");
+  tree_file(&t, "class/infiniband/hfi1_0/ports/1/counters/port_xmit_wait", "3\n");
+  tree_file(&t, "class/bxi/bxi0/any_number", "77\n");
+  CHECK(nic_find(&desc, &m, &error) == NIC_OK && nic_count(m) == 3);
+  CHECK(nic_counters_open(m, nic_by_name(m, "efa_0"), NULL, &c, &error) == NIC_OK);
+  CHECK(nic_counters_count(c) == 4 && nic_counters_read(c, v, &error) == NIC_OK);
+  const int bytes = nic_counters_index(c, "hw1/tx_bytes"),
+            packets = nic_counters_index(c, "rx_pkts");
+  CHECK(bytes >= 0 && v[bytes].value == 9000 &&
+        nic_counters_at(c, (size_t)bytes)->unit == NIC_UNIT_BYTES);
+  CHECK(packets >= 0 && nic_counters_at(c, (size_t)packets)->unit == NIC_UNIT_PACKETS);
+  nic_counters_close(c);
+  CHECK(nic_counters_open(m, nic_by_name(m, "hfi1_0"), NULL, &c, &error) == NIC_OK);
+  const int data = nic_counters_index(c, "port1/port_rcv_data");
+  CHECK(nic_counters_read(c, v, &error) == NIC_OK && data >= 0 &&
+        v[data].value == 100); /* words of 4 */
+  nic_counters_close(c);
+  CHECK(nic_counters_open(m, nic_by_name(m, "bxi0"), NULL, &c, &error) == NIC_OK);
+  CHECK(nic_counters_read(c, v, &error) == NIC_OK && v[0].value == 77);
+  CHECK_STR(nic_counters_at(c, 0)->name, "bxi/any_number");
+  nic_counters_close(c);
+  nic_machine_free(m);
+  tree_remove(&t);
+}
+
 static void a_counter_that_turns_bad_is_marked(void) {
   const tree t = tree_make();
   nic_find_desc desc = {.sysfs_root = t.root, .no_libpci = true};
@@ -212,6 +250,7 @@ int main(int argc, char **argv) {
   RUN(differences_survive_wrap_reset_and_sticking);
   RUN(small_steps_always_add_up);
   RUN(sources_have_units_and_widths);
+  RUN(other_fabrics_are_read);
   RUN(a_counter_that_turns_bad_is_marked);
   RUN(retransmissions_stand_next_to_the_nic);
   RUN(loopback_counts_our_bytes);
