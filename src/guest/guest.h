@@ -51,6 +51,8 @@ struct guest {
   int threads_count;   /* beside the first */
   int looks_count;     /* at the clock, with nothing in between */
   uint64_t looked_id;
+  int64_t locked_at_ns; /* time of its last lock, and how many it took then */
+  int locks_count;
   /* the rest */
   pm_process *process;
   int argc;

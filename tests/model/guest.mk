@@ -36,3 +36,8 @@ $(ORDINARY): $(B)/tests/model/%: tests/model/%.c $(B)/include/portals4.h $(GUEST
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(STD) $(CFLAGS) $(WARN) -fPIE -pie -I$(B)/include $< -o $@ $(LDFLAGS) -L$(B)/lib -Wl,--as-needed -lportals -lpmi -pthread
 NEEDS_model += $(B)/pm_run $(GUESTS) $(ORDINARY)
+.PHONY: run-guests run-hpl
+run-guests: $(B)/pm_run ## hpcc, built from its source with MPICH, whole under pm_run
+	@B=$(B) sh tools/run_guests.sh hpcc
+run-hpl: $(B)/pm_run ## HPL of hpcc under pm_run, kernels as models; N= NB= P= Q= FOLD=
+	@B=$(B) sh tools/run_guests.sh hpl
