@@ -60,6 +60,9 @@ calls_cost_what_the_file_says() {
     test $? = 2 && grep 'line 1: MPI_Name NANOSECONDS' "$T/err" || { echo "taken: $line"; return 1; }
   done
 }
+threads_may_all_call() {
+  for how in calls dedicated timer; do simulated 3 --progress $how "$B/tests/guest_mpi/threads" && grep -x 'level 1, 0 wrong' "$T/simulated" || return 1; done
+}
 for n in 1 2 3 4; do check "as MPICH, $n processes" same_as_mpich $n; done
 for n in 8 17; do check "as MPICH, $n processes" same_as_remembered $n; done
 check "persistent collectives, 5 processes" persistent_as_blocking 5
@@ -67,5 +70,6 @@ check "other machines change nothing" other_machines_change_nothing
 check "options change nothing but times" options_change_nothing
 check "bad options are refused" bad_options_are_refused
 check "a report has bounds and the truth" report_has_the_truth
+check "threads may all call MPI" threads_may_all_call
 check "calls cost what the file says" calls_cost_what_the_file_says
 finish
