@@ -304,7 +304,7 @@ install: $(sort $(INSTALL_COMMANDS) $(INSTALL_LIBS)) $(B)/include/portals4.h ## 
 	  $(DESTDIR)$(PREFIX)/lib/pkgconfig/nbc_overlap.pc >$(DESTDIR)$(PREFIX)/lib/pkgconfig/portals_model.pc
 
 docs: $(EXAMPLES) $(NEEDS_hw) ## index of the API and man pages, below build/docs
-	@sh docs/api_index.sh nbc_overlap.h portals_model.h hw/nic_hw.h >$(B)/docs.md && mkdir -p $(B)/docs/man && mv $(B)/docs.md $(B)/docs/api.md
+	@sh docs/api_index.sh nbc_overlap.h portals_model.h hw/nic_hw.h hw/nic_meet.h hw/nic_tcp.h hw/nic_udp.h >$(B)/docs.md && mkdir -p $(B)/docs/man && mv $(B)/docs.md $(B)/docs/api.md
 	@sh docs/man_pages.sh $(B)/docs/man $(VERSION) $(sort $(INSTALL_COMMANDS))
 dist: ## a tarball that builds alone: build/nbc_overlap-VERSION.tar.gz
 	@sh packaging/dist.sh $(B) nbc_overlap-$(VERSION)

@@ -2,9 +2,10 @@
 # An index of the public functions, from the headers: section, function, first sentence of its comment.
 # Usage: docs/api_index.sh HEADER... >api.md
 for header in "$@"; do
-  case $header in *portals_model*) api=PM_API ;; *nic_hw*) api=NIC_API ;; *) api=NBC_API ;; esac
+  case $header in *portals_model*) api=PM_API ;; *nic_*) api=NIC_API ;; *) api=NBC_API ;; esac
   printf '# %s\n' "${header##*/}"
   awk -v api="$api" '
+    BEGIN { head = "\n| function | what it does | line |\n|---|---|---|\n" } # of a header without sections
     function first_sentence(s) {
       gsub(/[ \n]+/, " ", s); sub(/^ */, "", s)
       if (match(s, /[.:;] /)) s = substr(s, 1, RSTART - 1)

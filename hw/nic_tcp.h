@@ -97,6 +97,7 @@ NIC_API nbc_status nic_tcp_close(nbc_transport *t, int64_t limit_ns, nbc_error *
    finished are dropped. NULL allowed. ret as nic_tcp_close, but a peer that has all bytes need not
    have closed */
 NIC_API nbc_status nic_tcp_destroy(nbc_transport *t);
+/* Counts since nic_tcp_create. */
 NIC_API nic_tcp_stats nic_tcp_stats_of(const nbc_transport *t);
 
 #  ifdef __cplusplus

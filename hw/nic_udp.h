@@ -52,7 +52,7 @@ typedef struct nic_udp_stats {
   uint64_t stamped_count, unstamped_count;
 } nic_udp_stats;
 
-/* ret as nic_tcp_create */
+/* All ranks call it; it connects and returns when all are there. ret as nic_tcp_create */
 NIC_API nbc_status nic_udp_create(const nic_udp_desc *desc, nbc_transport **t, nbc_error *err);
 /* Progress until the peers have all that was sent. ret NBC_OK | NBC_E_TIMEOUT | NBC_E_PEER */
 NIC_API nbc_status nic_udp_drain(nbc_transport *t, int64_t limit_ns);
@@ -61,6 +61,7 @@ NIC_API nbc_status nic_udp_drain(nbc_transport *t, int64_t limit_ns);
 NIC_API nbc_status nic_udp_close(nbc_transport *t, int64_t limit_ns);
 /* Closes unless that was done. NULL allowed. ret as nic_udp_close */
 NIC_API nbc_status nic_udp_destroy(nbc_transport *t);
+/* Counts since nic_udp_create. */
 NIC_API nic_udp_stats nic_udp_stats_of(const nbc_transport *t);
 
 #  ifdef __cplusplus
