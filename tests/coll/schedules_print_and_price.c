@@ -114,6 +114,16 @@ static void chain_costs_what_the_formula_says(void) {
     }
 }
 
+/* One processor per rank: the last of P - 1 sends begins when the others have had theirs. */
+static void sends_of_one_rank_take_turns(void) {
+  const nbc_loggp m = {500, 100, 0, 0, 0, 0};
+  for (int size = 2; size <= 20; size++) {
+    build(NBC_COLL_SCATTER, NBC_ALGO_LINEAR, size, 16, 0);
+    CHECK_NEAR(price(size, &m), (size - 1) * 100 + 500 + 100, 1e-6);
+    drop(size);
+  }
+}
+
 /* Ring allreduce moves 2 (P-1)/P n bytes per rank: bandwidth-optimal; doubling moves log2(P) n. */
 static void large_allreduce_prefers_the_ring(void) {
   const nbc_loggp m = {1000, 100, 100, 0.1, 0.05, 0.02};
@@ -233,6 +243,7 @@ int main(int argc, char **argv) {
   RUN(schedules_print_as_dot);
   RUN(barrier_costs_what_the_formula_says);
   RUN(chain_costs_what_the_formula_says);
+  RUN(sends_of_one_rank_take_turns);
   RUN(large_allreduce_prefers_the_ring);
   RUN(choice_is_read_and_followed);
   RUN(bad_choices_are_named);
