@@ -1202,11 +1202,12 @@ NBC_API nbc_status nbc_nic_watch_report(const nbc_nic_watch *watch, nbc_report *
 
 typedef struct nbc_op nbc_op;
 typedef void (*nbc_done_fn)(nbc_op *op);
-typedef struct nbc_op_slot { /* named as [THREADS] uses them; another transport uses them as it
-                                likes */
+/* Named as [THREADS] uses them; another transport uses them as it likes. */
+typedef struct nbc_op_slot {
   nbc_op *next;
   void *buffer, *remote_op, *remote_address;
-  uint64_t tag, order, limit_bytes, granted_bytes, posted_bytes, xfer_id, remote_id;
+  uint64_t tag, order, granted_bytes, posted_bytes, arrived_bytes, xfer_id, remote_id;
+  uint64_t limit_bytes; /* room of a receive; what a send may give */
   uint32_t kind, flying_count;
   bool started, queued;
 } nbc_op_slot;
@@ -8192,7 +8193,7 @@ NBC_API nbc_status nbc_nic_watch_report(const nbc_nic_watch *watch, nbc_report *
 #endif
 #ifndef NBC_NO_TRANSPORT
 #ifdef NBC_LINES
-#line 93 "src/transport/contract.h"
+#line 94 "src/transport/contract.h"
 #endif
 /* Operations in order, linked through their slots. */
 typedef struct nbc__transport_fifo {
@@ -9253,7 +9254,7 @@ static bool nbc__packets_emit_put(nbc__packets_rank *r, nbc_op *op) {
   }
   s->started = true;
   nbc__packets_publish_control(r, op->peer, p);
-  if (s->limit_bytes >= op->size_bytes) nbc__packets_finish(r, op, nbc__packets_recv_status(op));
+  if (s->arrived_bytes >= op->size_bytes) nbc__packets_finish(r, op, nbc__packets_recv_status(op));
   return true;
 }
 
@@ -9351,7 +9352,7 @@ static void nbc__packets_bind(nbc__packets_rank *r, nbc_op *op, int peer, const 
   op->peer = peer;
   op->size_bytes = p->size_bytes < room_bytes ? p->size_bytes : room_bytes;
   op->status = p->size_bytes > room_bytes ? NBC_E_TRUNCATED : NBC_PENDING;
-  s->limit_bytes = 0; /* from now on: bytes that arrived */
+  s->arrived_bytes = 0;
   s->remote_op = p->send_op;
   s->remote_address = p->address;
   s->remote_id = p->xfer_id;
@@ -9375,7 +9376,7 @@ static void nbc__packets_deposit(nbc_op *op, uint64_t offset_bytes, const void *
 /* The next grant: as many fragments beyond those that arrived as the pipeline is deep. */
 static void nbc__packets_grant(nbc__packets_rank *r, nbc_op *op) {
   const nbc_threads_desc *desc = &r->world->desc;
-  uint64_t arrived_bytes = op->slot.limit_bytes, ahead = (uint64_t)desc->pipeline_depth;
+  uint64_t arrived_bytes = op->slot.arrived_bytes, ahead = (uint64_t)desc->pipeline_depth;
   uint64_t left_bytes = op->size_bytes - arrived_bytes;
   op->slot.granted_bytes = left_bytes / desc->fragment_bytes < ahead
                                ? op->size_bytes
@@ -9387,11 +9388,11 @@ static void nbc__packets_grant(nbc__packets_rank *r, nbc_op *op) {
 /* After the first data (or the request) of a matched message has been taken over. */
 static void nbc__packets_go_on(nbc__packets_rank *r, nbc_op *op, uint64_t arrived_bytes,
                                uint64_t message_bytes) {
-  op->slot.limit_bytes = arrived_bytes;
+  op->slot.arrived_bytes = arrived_bytes;
   if (op->slot.kind == NBC__OP_RECV) {
     if (arrived_bytes >= message_bytes) nbc__packets_finish(r, op, nbc__packets_recv_status(op));
   } else if (op->slot.kind == NBC__OP_RECV_PIPELINED) {
-    if (op->slot.limit_bytes > op->size_bytes) op->slot.limit_bytes = op->size_bytes;
+    if (op->slot.arrived_bytes > op->size_bytes) op->slot.arrived_bytes = op->size_bytes;
     nbc__packets_grant(r, op);
   } else
     nbc__packets_queue(r, op);
@@ -9486,8 +9487,8 @@ static nbc_status nbc__packets_handle(nbc__packets_rank *r, int peer, const nbc_
     if (r->world->desc.processes)
       nbc__packets_deposit(op, p->offset_bytes, nbc__packets_payload(r->world, p), p->part_bytes);
     nbc__packets_end(r, p->xfer_id);
-    op->slot.limit_bytes += p->part_bytes;
-    if (op->slot.limit_bytes >= op->size_bytes)
+    op->slot.arrived_bytes += p->part_bytes;
+    if (op->slot.arrived_bytes >= op->size_bytes)
       nbc__packets_finish(r, op, nbc__packets_recv_status(op));
     else
       nbc__packets_grant(r, op);

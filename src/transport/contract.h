@@ -19,11 +19,12 @@
 
 typedef struct nbc_op nbc_op;
 typedef void (*nbc_done_fn)(nbc_op *op);
-typedef struct nbc_op_slot { /* named as [THREADS] uses them; another transport uses them as it
-                                likes */
+/* Named as [THREADS] uses them; another transport uses them as it likes. */
+typedef struct nbc_op_slot {
   nbc_op *next;
   void *buffer, *remote_op, *remote_address;
-  uint64_t tag, order, limit_bytes, granted_bytes, posted_bytes, xfer_id, remote_id;
+  uint64_t tag, order, granted_bytes, posted_bytes, arrived_bytes, xfer_id, remote_id;
+  uint64_t limit_bytes; /* room of a receive; what a send may give */
   uint32_t kind, flying_count;
   bool started, queued;
 } nbc_op_slot;

@@ -238,7 +238,7 @@ static bool nbc__packets_emit_put(nbc__packets_rank *r, nbc_op *op) {
   }
   s->started = true;
   nbc__packets_publish_control(r, op->peer, p);
-  if (s->limit_bytes >= op->size_bytes) nbc__packets_finish(r, op, nbc__packets_recv_status(op));
+  if (s->arrived_bytes >= op->size_bytes) nbc__packets_finish(r, op, nbc__packets_recv_status(op));
   return true;
 }
 
@@ -336,7 +336,7 @@ static void nbc__packets_bind(nbc__packets_rank *r, nbc_op *op, int peer, const 
   op->peer = peer;
   op->size_bytes = p->size_bytes < room_bytes ? p->size_bytes : room_bytes;
   op->status = p->size_bytes > room_bytes ? NBC_E_TRUNCATED : NBC_PENDING;
-  s->limit_bytes = 0; /* from now on: bytes that arrived */
+  s->arrived_bytes = 0;
   s->remote_op = p->send_op;
   s->remote_address = p->address;
   s->remote_id = p->xfer_id;
@@ -360,7 +360,7 @@ static void nbc__packets_deposit(nbc_op *op, uint64_t offset_bytes, const void *
 /* The next grant: as many fragments beyond those that arrived as the pipeline is deep. */
 static void nbc__packets_grant(nbc__packets_rank *r, nbc_op *op) {
   const nbc_threads_desc *desc = &r->world->desc;
-  uint64_t arrived_bytes = op->slot.limit_bytes, ahead = (uint64_t)desc->pipeline_depth;
+  uint64_t arrived_bytes = op->slot.arrived_bytes, ahead = (uint64_t)desc->pipeline_depth;
   uint64_t left_bytes = op->size_bytes - arrived_bytes;
   op->slot.granted_bytes = left_bytes / desc->fragment_bytes < ahead
                                ? op->size_bytes
@@ -372,11 +372,11 @@ static void nbc__packets_grant(nbc__packets_rank *r, nbc_op *op) {
 /* After the first data (or the request) of a matched message has been taken over. */
 static void nbc__packets_go_on(nbc__packets_rank *r, nbc_op *op, uint64_t arrived_bytes,
                                uint64_t message_bytes) {
-  op->slot.limit_bytes = arrived_bytes;
+  op->slot.arrived_bytes = arrived_bytes;
   if (op->slot.kind == NBC__OP_RECV) {
     if (arrived_bytes >= message_bytes) nbc__packets_finish(r, op, nbc__packets_recv_status(op));
   } else if (op->slot.kind == NBC__OP_RECV_PIPELINED) {
-    if (op->slot.limit_bytes > op->size_bytes) op->slot.limit_bytes = op->size_bytes;
+    if (op->slot.arrived_bytes > op->size_bytes) op->slot.arrived_bytes = op->size_bytes;
     nbc__packets_grant(r, op);
   } else
     nbc__packets_queue(r, op);
@@ -471,8 +471,8 @@ static nbc_status nbc__packets_handle(nbc__packets_rank *r, int peer, const nbc_
     if (r->world->desc.processes)
       nbc__packets_deposit(op, p->offset_bytes, nbc__packets_payload(r->world, p), p->part_bytes);
     nbc__packets_end(r, p->xfer_id);
-    op->slot.limit_bytes += p->part_bytes;
-    if (op->slot.limit_bytes >= op->size_bytes)
+    op->slot.arrived_bytes += p->part_bytes;
+    if (op->slot.arrived_bytes >= op->size_bytes)
       nbc__packets_finish(r, op, nbc__packets_recv_status(op));
     else
       nbc__packets_grant(r, op);
