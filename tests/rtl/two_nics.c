@@ -609,15 +609,15 @@ int main(int argc, char **argv) {
     Stall = (cosim_stall)stall;
     if (!test_list) printf("        with %s:\n", names[stall]);
     RUN(registers_answer);
-    RUN(registers_hold_what_is_written);
-    RUN(clock_is_set_at_once);
+    if (!stall) RUN(registers_hold_what_is_written);
+    if (!stall) RUN(clock_is_set_at_once);
     RUN(puts_move_data);
     RUN(gets_and_truncation);
     RUN(list_semantics);
     RUN(atomics_match_model);
     RUN(stamps_are_exact);
     RUN(time_of_the_host_encloses_the_clock);
-    RUN(stamps_that_do_not_fit_are_counted);
+    if (!stall) RUN(stamps_that_do_not_fit_are_counted);
     RUN(interrupts_and_full_queues);
     RUN(writes_are_seen_in_order_after_their_time);
     RUN(a_sender_without_credits_waits);
