@@ -41,3 +41,6 @@ run-guests: $(B)/pm_run ## hpcc, built from its source with MPICH, whole under p
 	@B=$(B) sh tools/run_guests.sh hpcc
 run-hpl: $(B)/pm_run ## HPL of hpcc under pm_run, kernels as models; N= NB= P= Q= FOLD=
 	@B=$(B) sh tools/run_guests.sh hpl
+BENCHES += tests/bench/guest_start.sh
+PRINTS_guest_start := guest_start_
+tests/bench/guest_start.sh: $(B)/pm_run ;
