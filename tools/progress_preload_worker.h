@@ -100,7 +100,10 @@ static void *worker_main(void *nothing) {
     if (program_inside(flight)) {
       if (run.polite && !progress_coll_active()) nap(20000);
     } else if (!calls_often) { /* else it makes progress itself, and would wait for the MPI's lock */
-      for (int i = run.policy == TIMER ? TIMER_POLLS : 1; i > 0 && !program_inside(flight_now()); i--) poll_mpi();
+      for (int i = run.policy == TIMER ? TIMER_POLLS : 1; i > 0 && !program_inside(flight_now()); i--) {
+        poll_mpi();
+        progress_coll_poll(); /* returns at once when there is none */
+      }
     }
     rest_between_polls();
   }
