@@ -2383,8 +2383,8 @@ typedef struct pm__lane {
 /* A way that was asked for lately. */
 enum { PM__WAYS = 16 };
 typedef struct pm__known_way {
-  int from, to, links_count; /* links_count 0: none yet (or no link: to itself) */
-  int64_t latency_ps;
+  int from, to, links_count;   /* links_count 0: none yet (or no link: to itself) */
+  int64_t latency_ps, step_ps; /* of the way; of each of its links, on average */
   uint32_t link[PM__ROUTE_MAX + 2];
 } pm__known_way;
 
@@ -2613,6 +2613,7 @@ PM__PRIVATE const pm__known_way *pm__known(pm_world *w, int from, int to) {
       way->latency_ps = 0;
       pm_world_fail(w, PM_E_NOMEM, "out of memory: ways");
     }
+    way->step_ps = way->links_count ? way->latency_ps / way->links_count : 0;
   }
   return way;
 }
@@ -6616,16 +6617,19 @@ typedef struct pm__link {
   double base, left, share, top;
   int64_t t_busy_ps; /* with messages that are no flows */
 } pm__link;
+enum { PM__NEAR = 8 };
 struct pm__flow {
-  pm__event event;        /* first: its end. What the solver reads comes next, close together. */
+  pm__event event;        /* first: its end. What the solver reads comes next: two cache lines. */
   double rate, fair, cap; /* in force, found by the solver, limit of its own */
-  uint32_t bottleneck;    /* link that holds the rate down, or PM__NO_LINK: its own cap */
-  uint32_t mark, filled;
-  int links_count;
-  uint32_t link[PM__ROUTE_MAX + 2];
-  int place[PM__ROUTE_MAX + 2]; /* where the link's list names this flow */
   double remaining_bytes;
   int64_t t_last_ps;
+  uint32_t bottleneck; /* link that holds the rate down, or PM__NO_LINK: its own cap */
+  uint32_t mark, filled;
+  int links_count;
+  uint32_t *link,
+      *place; /* near, or far for long ways. place: where the link's list names this flow */
+  uint32_t near_link[PM__NEAR], near_place[PM__NEAR];
+  uint32_t *far; /* NULL: never needed */
   void (*done)(pm_world *world, void *arg);
   void *arg;
   void (*plain_done)(void *arg); /* of pm_flow_start */
@@ -6640,7 +6644,8 @@ typedef struct pm__share {
 enum { PM__PCI_READ, PM__PCI_WRITE, PM__MEMORY, PM__PER_NODE };
 PM__PRIVATE uint32_t pm__node_resource(const pm_world *w, int node, int which);
 PM__PRIVATE double pm__payload_ratio(const pm_platform *p);
-PM__PRIVATE pm__flow *pm__flow_new(pm_world *w);
+/* A flow over a known way (NULL: none) and room for two links more. NULL: out of memory */
+PM__PRIVATE pm__flow *pm__flow_new(pm_world *w, const pm__known_way *way);
 PM__PRIVATE int pm__flow_go(pm_world *w, pm__flow *f, double bytes, double cap);
 #ifdef NBC_LINES
 #line 1 "src/portals/flow.c"
@@ -6919,7 +6924,8 @@ static void pm__flow_end(pm_world *w, pm__event *event) {
   w->free_flows = f;
   done(w, arg);
 }
-PM__PRIVATE pm__flow *pm__flow_new(pm_world *w) {
+PM__PRIVATE pm__flow *pm__flow_new(pm_world *w, const pm__known_way *way) {
+  const int links = way ? way->links_count : 0;
   pm__flow *f = w->free_flows;
   if (f)
     w->free_flows = f->next;
@@ -6930,7 +6936,20 @@ PM__PRIVATE pm__flow *pm__flow_new(pm_world *w) {
     f->next_made = w->flows_made;
     w->flows_made = f;
   }
-  f->links_count = 0;
+  f->link = f->near_link;
+  f->place = f->near_place;
+  if (links + 2 > PM__NEAR) {
+    if (!f->far) f->far = (uint32_t *)pm__zalloc(2 * (PM__ROUTE_MAX + 2) * sizeof *f->far);
+    if (!f->far) {
+      f->next = w->free_flows;
+      w->free_flows = f;
+      return NULL;
+    }
+    f->link = f->far;
+    f->place = f->far + PM__ROUTE_MAX + 2;
+  }
+  if (links) memcpy(f->link, way->link, (size_t)links * sizeof *f->link);
+  f->links_count = links;
   f->mark = 0;
   f->bottleneck = PM__NO_LINK;
   return f;
@@ -6938,6 +6957,7 @@ PM__PRIVATE pm__flow *pm__flow_new(pm_world *w) {
 /* The flow's links are filled in. Alone on all of them, it needs no solver. ret 0: out of memory */
 PM__PRIVATE int pm__flow_go(pm_world *w, pm__flow *f, double bytes, double cap) {
   double rate = cap;
+  uint32_t narrow = PM__NO_LINK;
   int h, alone = 1;
   f->remaining_bytes = bytes;
   f->cap = cap;
@@ -6948,20 +6968,22 @@ PM__PRIVATE int pm__flow_go(pm_world *w, pm__flow *f, double bytes, double cap) 
     void *array = l->flows;
     if (!pm__grow(&array, &l->max, l->count + 1, sizeof *l->flows)) return 0;
     l->flows = (pm__crossing *)array;
-    f->place[h] = l->count;
+    f->place[h] = (uint32_t)l->count;
     l->flows[l->count].flow = f;
     l->flows[l->count++].hop = (uint32_t)h;
     if (l->count > 1) alone = 0;
     if (l->cap < rate) {
       rate = l->cap;
-      f->bottleneck = f->link[h];
+      narrow = f->link[h];
     }
   }
   w->stats.flows_count++;
-  if (alone)
+  if (alone) {
+    f->bottleneck = narrow;
     pm__flow_set_rate(w, f, rate);
-  else
-    for (h = 0; h < f->links_count; h++) pm__link_touch(w, f->link[h]);
+    return 1;
+  }
+  for (h = 0; h < f->links_count; h++) pm__link_touch(w, f->link[h]);
   return 1;
 }
 
@@ -6973,18 +6995,16 @@ static void pm__plain_flow_done(pm_world *w, void *arg) {
 PM_API pm_status pm_flow_start(pm_world *world, int from_node, int to_node, double size_bytes,
                                void (*done)(void *arg), void *arg) {
   pm__flow *f;
-  int64_t latency_ps;
   if (!world || from_node < 0 || to_node < 0 || from_node >= world->plat.nodes_count ||
       to_node >= world->plat.nodes_count || from_node == to_node || !(size_bytes >= 0) ||
       size_bytes > 1e18)
     return PM_E_INVAL;
-  f = pm__flow_new(world);
+  f = pm__flow_new(world, pm__known(world, from_node, to_node));
   if (!f) return PM_E_NOMEM;
   f->plain_done = done;
   f->plain_arg = arg;
   f->done = pm__plain_flow_done;
   f->arg = f;
-  f->links_count = pm__route(world, from_node, to_node, f->link, &latency_ps);
   return f->links_count > 0 && pm__flow_go(world, f, size_bytes, 1e18) ? PM_OK : PM_E_NOMEM;
 }
 PM_API double pm_link_bytes_per_s(const pm_world *world, int link) {
@@ -7004,6 +7024,7 @@ PM__PRIVATE void pm__flows_free(pm_world *w) {
   while (w->flows_made) {
     pm__flow *f = w->flows_made;
     w->flows_made = f->next_made;
+    PM_FREE(f->far);
     PM_FREE(f);
   }
   for (i = 0; w->links && i < w->links_count; i++) PM_FREE(w->links[i].flows);
@@ -7304,6 +7325,14 @@ static void pm__loggp_back(pm_world *w, pm__event *event) {
   pm__trace(w, PM_TRACE_EVENT, m, w->now_ps, w->now_ps, node, node, (uint64_t)w->plat.event_bytes);
   pm__back_event(w, event);
 }
+/* No event tells that the acknowledgement is back, and no other message waits for it: there is no need to
+   let it travel. */
+static int pm__nobody_waits(const pm_world *w, const pm__message *m) {
+  const pm__node *n = &w->nodes[m->what.from->proc->node];
+  return m->what.is_early_send && m->what.ack_req == PTL_NO_ACK_REQ && !m->what.fail &&
+         !w->is_faulty && !n->held && 2 * n->in_flight < w->plat.e2e_entries_count &&
+         !w->plat.inflight_per_node_count && !w->plat.inflight_per_process_count;
+}
 /* Replies with data leave through the target's gap like any message; acknowledgements pay L only. */
 static void pm__loggp_there(pm_world *w, pm__event *event) {
   pm__message *m = (pm__message *)event;
@@ -7323,6 +7352,13 @@ static void pm__loggp_there(pm_world *w, pm__event *event) {
   }
   d_ps = pm__loggp_travel_ps(w, bytes);
   m->way.is_reply = 1;
+  if (pm__nobody_waits(w, m)) {
+    t_ps = pm__later(t_ps, d_ps);
+    pm__trace(w, PM_TRACE_E2E_ACK, m, w->now_ps, t_ps, from, to, 0);
+    pm__trace(w, PM_TRACE_EVENT, m, t_ps, t_ps, to, to, (uint64_t)w->plat.event_bytes);
+    pm__come_back(w, m);
+    return;
+  }
   pm__trace(w, pm__travel_kind(m), m, t_ps, pm__later(t_ps, d_ps), from, to, (uint64_t)bytes);
   pm__travel(w, m, from, to, 1, t_ps, d_ps, pm__loggp_back);
 }
@@ -7419,17 +7455,19 @@ static void pm__job_left(pm_world *w, pm__message *m, int64_t t_begin_ps, int64_
    after the other, in the order of their arrival here. ret how much later it comes */
 static int64_t pm__cross(pm_world *w, const pm__message *m) {
   const pm__known_way *way = pm__known(w, pm__job_from(m), pm__job_to(m));
-  const uint64_t payload = pm__job_bytes(m);
-  const double bytes = payload ? pm__wire_bytes(w, payload) : (double)w->plat.ack_bytes;
-  const int64_t own_ps = m->way.t_left_ps - m->way.t_begin_ps,
-                step_ps = way->links_count ? way->latency_ps / way->links_count : 0;
+  const int64_t own_ps = m->way.t_left_ps - m->way.t_begin_ps;
   int64_t t_ps = w->now_ps - way->latency_ps - own_ps, wait_ps = 0;
   int h;
-  for (h = 0; h < way->links_count; h++, t_ps += step_ps) {
+  for (h = 0; h < way->links_count; h++, t_ps += way->step_ps) {
     pm__link *l = &w->links[way->link[h]];
+    int64_t d_ps = own_ps;
+    if (w->graph) { /* links of any speed */
+      const uint64_t payload = pm__job_bytes(m);
+      d_ps = pm__bytes_ps(payload ? pm__wire_bytes(w, payload) : (double)w->plat.ack_bytes,
+                          l->cap / pm__payload_ratio(&w->plat));
+    }
     if (l->t_busy_ps > t_ps + wait_ps) wait_ps = l->t_busy_ps - t_ps;
-    l->t_busy_ps = t_ps + wait_ps +
-                   (w->graph ? pm__bytes_ps(bytes, l->cap / pm__payload_ratio(&w->plat)) : own_ps);
+    l->t_busy_ps = t_ps + wait_ps + d_ps;
   }
   return wait_ps;
 }
@@ -7474,8 +7512,9 @@ static double pm__credit_bytes_per_s(const pm_world *w, double bytes, int64_t la
 static void pm__job_flow(pm_world *w, pm__event *event) {
   pm__message *m = (pm__message *)event;
   const int from = pm__job_from(m), to = pm__job_to(m);
-  pm__flow *f = pm__flow_new(w);
-  int64_t latency_ps;
+  const int inside = pm__is_inside(w, m);
+  const pm__known_way *way = inside ? NULL : pm__known(w, from, to);
+  pm__flow *f = pm__flow_new(w, way);
   double cap = w->plat.pci_flow_bytes_per_s, credit;
   if (!f) {
     pm_world_fail(w, PM_E_NOMEM, "out of memory: flow");
@@ -7484,11 +7523,10 @@ static void pm__job_flow(pm_world *w, pm__event *event) {
   m->way.t_begin_ps = w->now_ps;
   f->done = pm__job_flown;
   f->arg = m;
-  if (pm__is_inside(w, m)) {
+  if (inside) {
     f->link[f->links_count++] = pm__node_resource(w, from, PM__MEMORY);
     cap = w->plat.intra_bytes_per_s;
   } else {
-    f->links_count = pm__route(w, from, to, f->link, &latency_ps);
     if (w->plat.no_pci)
       cap = 1e18;
     else {
@@ -7496,7 +7534,7 @@ static void pm__job_flow(pm_world *w, pm__event *event) {
       if (from != to || !w->plat.pci_half_duplex)
         f->link[f->links_count++] = pm__node_resource(w, to, PM__PCI_WRITE);
     }
-    credit = pm__credit_bytes_per_s(w, (double)pm__job_bytes(m), latency_ps);
+    credit = pm__credit_bytes_per_s(w, (double)pm__job_bytes(m), way->latency_ps);
     cap = credit < cap ? credit : cap;
   }
   if (!pm__flow_go(w, f, (double)pm__job_bytes(m), cap))
@@ -7566,9 +7604,9 @@ static void pm__lane_push(pm_world *w, pm__message *m, int64_t t_ps) {
 /* The tail of a long message does not overtake what was before it on the last link. */
 static int64_t pm__last_ps(pm_world *w, const pm__message *m) {
   const pm__known_way *way = pm__known(w, pm__job_from(m), pm__job_to(m));
-  return way->links_count ? pm__later(w->links[way->link[way->links_count - 1]].t_busy_ps,
-                                      way->latency_ps / way->links_count)
-                          : 0;
+  return way->links_count
+             ? pm__later(w->links[way->link[way->links_count - 1]].t_busy_ps, way->step_ps)
+             : 0;
 }
 /* The head or, of a long message, the tail is here: the earliest free engine takes it, in order. */
 PM__PRIVATE void pm__rx(pm_world *w, pm__event *event) {

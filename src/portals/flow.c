@@ -272,7 +272,8 @@ static void pm__flow_end(pm_world *w, pm__event *event) {
   w->free_flows = f;
   done(w, arg);
 }
-PM__PRIVATE pm__flow *pm__flow_new(pm_world *w) {
+PM__PRIVATE pm__flow *pm__flow_new(pm_world *w, const pm__known_way *way) {
+  const int links = way ? way->links_count : 0;
   pm__flow *f = w->free_flows;
   if (f)
     w->free_flows = f->next;
@@ -283,7 +284,20 @@ PM__PRIVATE pm__flow *pm__flow_new(pm_world *w) {
     f->next_made = w->flows_made;
     w->flows_made = f;
   }
-  f->links_count = 0;
+  f->link = f->near_link;
+  f->place = f->near_place;
+  if (links + 2 > PM__NEAR) {
+    if (!f->far) f->far = (uint32_t *)pm__zalloc(2 * (PM__ROUTE_MAX + 2) * sizeof *f->far);
+    if (!f->far) {
+      f->next = w->free_flows;
+      w->free_flows = f;
+      return NULL;
+    }
+    f->link = f->far;
+    f->place = f->far + PM__ROUTE_MAX + 2;
+  }
+  if (links) memcpy(f->link, way->link, (size_t)links * sizeof *f->link);
+  f->links_count = links;
   f->mark = 0;
   f->bottleneck = PM__NO_LINK;
   return f;
@@ -291,6 +305,7 @@ PM__PRIVATE pm__flow *pm__flow_new(pm_world *w) {
 /* The flow's links are filled in. Alone on all of them, it needs no solver. ret 0: out of memory */
 PM__PRIVATE int pm__flow_go(pm_world *w, pm__flow *f, double bytes, double cap) {
   double rate = cap;
+  uint32_t narrow = PM__NO_LINK;
   int h, alone = 1;
   f->remaining_bytes = bytes;
   f->cap = cap;
@@ -301,20 +316,22 @@ PM__PRIVATE int pm__flow_go(pm_world *w, pm__flow *f, double bytes, double cap) 
     void *array = l->flows;
     if (!pm__grow(&array, &l->max, l->count + 1, sizeof *l->flows)) return 0;
     l->flows = (pm__crossing *)array;
-    f->place[h] = l->count;
+    f->place[h] = (uint32_t)l->count;
     l->flows[l->count].flow = f;
     l->flows[l->count++].hop = (uint32_t)h;
     if (l->count > 1) alone = 0;
     if (l->cap < rate) {
       rate = l->cap;
-      f->bottleneck = f->link[h];
+      narrow = f->link[h];
     }
   }
   w->stats.flows_count++;
-  if (alone)
+  if (alone) {
+    f->bottleneck = narrow;
     pm__flow_set_rate(w, f, rate);
-  else
-    for (h = 0; h < f->links_count; h++) pm__link_touch(w, f->link[h]);
+    return 1;
+  }
+  for (h = 0; h < f->links_count; h++) pm__link_touch(w, f->link[h]);
   return 1;
 }
 
@@ -326,18 +343,16 @@ static void pm__plain_flow_done(pm_world *w, void *arg) {
 PM_API pm_status pm_flow_start(pm_world *world, int from_node, int to_node, double size_bytes,
                                void (*done)(void *arg), void *arg) {
   pm__flow *f;
-  int64_t latency_ps;
   if (!world || from_node < 0 || to_node < 0 || from_node >= world->plat.nodes_count ||
       to_node >= world->plat.nodes_count || from_node == to_node || !(size_bytes >= 0) ||
       size_bytes > 1e18)
     return PM_E_INVAL;
-  f = pm__flow_new(world);
+  f = pm__flow_new(world, pm__known(world, from_node, to_node));
   if (!f) return PM_E_NOMEM;
   f->plain_done = done;
   f->plain_arg = arg;
   f->done = pm__plain_flow_done;
   f->arg = f;
-  f->links_count = pm__route(world, from_node, to_node, f->link, &latency_ps);
   return f->links_count > 0 && pm__flow_go(world, f, size_bytes, 1e18) ? PM_OK : PM_E_NOMEM;
 }
 PM_API double pm_link_bytes_per_s(const pm_world *world, int link) {
@@ -357,6 +372,7 @@ PM__PRIVATE void pm__flows_free(pm_world *w) {
   while (w->flows_made) {
     pm__flow *f = w->flows_made;
     w->flows_made = f->next_made;
+    PM_FREE(f->far);
     PM_FREE(f);
   }
   for (i = 0; w->links && i < w->links_count; i++) PM_FREE(w->links[i].flows);

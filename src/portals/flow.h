@@ -34,16 +34,19 @@ typedef struct pm__link {
   double base, left, share, top;
   int64_t t_busy_ps; /* with messages that are no flows */
 } pm__link;
+enum { PM__NEAR = 8 };
 struct pm__flow {
-  pm__event event;        /* first: its end. What the solver reads comes next, close together. */
+  pm__event event;        /* first: its end. What the solver reads comes next: two cache lines. */
   double rate, fair, cap; /* in force, found by the solver, limit of its own */
-  uint32_t bottleneck;    /* link that holds the rate down, or PM__NO_LINK: its own cap */
-  uint32_t mark, filled;
-  int links_count;
-  uint32_t link[PM__ROUTE_MAX + 2];
-  int place[PM__ROUTE_MAX + 2]; /* where the link's list names this flow */
   double remaining_bytes;
   int64_t t_last_ps;
+  uint32_t bottleneck; /* link that holds the rate down, or PM__NO_LINK: its own cap */
+  uint32_t mark, filled;
+  int links_count;
+  uint32_t *link,
+      *place; /* near, or far for long ways. place: where the link's list names this flow */
+  uint32_t near_link[PM__NEAR], near_place[PM__NEAR];
+  uint32_t *far; /* NULL: never needed */
   void (*done)(pm_world *world, void *arg);
   void *arg;
   void (*plain_done)(void *arg); /* of pm_flow_start */
@@ -58,5 +61,6 @@ typedef struct pm__share {
 enum { PM__PCI_READ, PM__PCI_WRITE, PM__MEMORY, PM__PER_NODE };
 PM__PRIVATE uint32_t pm__node_resource(const pm_world *w, int node, int which);
 PM__PRIVATE double pm__payload_ratio(const pm_platform *p);
-PM__PRIVATE pm__flow *pm__flow_new(pm_world *w);
+/* A flow over a known way (NULL: none) and room for two links more. NULL: out of memory */
+PM__PRIVATE pm__flow *pm__flow_new(pm_world *w, const pm__known_way *way);
 PM__PRIVATE int pm__flow_go(pm_world *w, pm__flow *f, double bytes, double cap);

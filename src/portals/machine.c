@@ -19,6 +19,7 @@ PM__PRIVATE const pm__known_way *pm__known(pm_world *w, int from, int to) {
       way->latency_ps = 0;
       pm_world_fail(w, PM_E_NOMEM, "out of memory: ways");
     }
+    way->step_ps = way->links_count ? way->latency_ps / way->links_count : 0;
   }
   return way;
 }

@@ -36,8 +36,8 @@ typedef struct pm__lane {
 /* A way that was asked for lately. */
 enum { PM__WAYS = 16 };
 typedef struct pm__known_way {
-  int from, to, links_count; /* links_count 0: none yet (or no link: to itself) */
-  int64_t latency_ps;
+  int from, to, links_count;   /* links_count 0: none yet (or no link: to itself) */
+  int64_t latency_ps, step_ps; /* of the way; of each of its links, on average */
   uint32_t link[PM__ROUTE_MAX + 2];
 } pm__known_way;
 

@@ -64,17 +64,19 @@ static void pm__job_left(pm_world *w, pm__message *m, int64_t t_begin_ps, int64_
    after the other, in the order of their arrival here. ret how much later it comes */
 static int64_t pm__cross(pm_world *w, const pm__message *m) {
   const pm__known_way *way = pm__known(w, pm__job_from(m), pm__job_to(m));
-  const uint64_t payload = pm__job_bytes(m);
-  const double bytes = payload ? pm__wire_bytes(w, payload) : (double)w->plat.ack_bytes;
-  const int64_t own_ps = m->way.t_left_ps - m->way.t_begin_ps,
-                step_ps = way->links_count ? way->latency_ps / way->links_count : 0;
+  const int64_t own_ps = m->way.t_left_ps - m->way.t_begin_ps;
   int64_t t_ps = w->now_ps - way->latency_ps - own_ps, wait_ps = 0;
   int h;
-  for (h = 0; h < way->links_count; h++, t_ps += step_ps) {
+  for (h = 0; h < way->links_count; h++, t_ps += way->step_ps) {
     pm__link *l = &w->links[way->link[h]];
+    int64_t d_ps = own_ps;
+    if (w->graph) { /* links of any speed */
+      const uint64_t payload = pm__job_bytes(m);
+      d_ps = pm__bytes_ps(payload ? pm__wire_bytes(w, payload) : (double)w->plat.ack_bytes,
+                          l->cap / pm__payload_ratio(&w->plat));
+    }
     if (l->t_busy_ps > t_ps + wait_ps) wait_ps = l->t_busy_ps - t_ps;
-    l->t_busy_ps = t_ps + wait_ps +
-                   (w->graph ? pm__bytes_ps(bytes, l->cap / pm__payload_ratio(&w->plat)) : own_ps);
+    l->t_busy_ps = t_ps + wait_ps + d_ps;
   }
   return wait_ps;
 }
@@ -119,8 +121,9 @@ static double pm__credit_bytes_per_s(const pm_world *w, double bytes, int64_t la
 static void pm__job_flow(pm_world *w, pm__event *event) {
   pm__message *m = (pm__message *)event;
   const int from = pm__job_from(m), to = pm__job_to(m);
-  pm__flow *f = pm__flow_new(w);
-  int64_t latency_ps;
+  const int inside = pm__is_inside(w, m);
+  const pm__known_way *way = inside ? NULL : pm__known(w, from, to);
+  pm__flow *f = pm__flow_new(w, way);
   double cap = w->plat.pci_flow_bytes_per_s, credit;
   if (!f) {
     pm_world_fail(w, PM_E_NOMEM, "out of memory: flow");
@@ -129,11 +132,10 @@ static void pm__job_flow(pm_world *w, pm__event *event) {
   m->way.t_begin_ps = w->now_ps;
   f->done = pm__job_flown;
   f->arg = m;
-  if (pm__is_inside(w, m)) {
+  if (inside) {
     f->link[f->links_count++] = pm__node_resource(w, from, PM__MEMORY);
     cap = w->plat.intra_bytes_per_s;
   } else {
-    f->links_count = pm__route(w, from, to, f->link, &latency_ps);
     if (w->plat.no_pci)
       cap = 1e18;
     else {
@@ -141,7 +143,7 @@ static void pm__job_flow(pm_world *w, pm__event *event) {
       if (from != to || !w->plat.pci_half_duplex)
         f->link[f->links_count++] = pm__node_resource(w, to, PM__PCI_WRITE);
     }
-    credit = pm__credit_bytes_per_s(w, (double)pm__job_bytes(m), latency_ps);
+    credit = pm__credit_bytes_per_s(w, (double)pm__job_bytes(m), way->latency_ps);
     cap = credit < cap ? credit : cap;
   }
   if (!pm__flow_go(w, f, (double)pm__job_bytes(m), cap))
@@ -211,9 +213,9 @@ static void pm__lane_push(pm_world *w, pm__message *m, int64_t t_ps) {
 /* The tail of a long message does not overtake what was before it on the last link. */
 static int64_t pm__last_ps(pm_world *w, const pm__message *m) {
   const pm__known_way *way = pm__known(w, pm__job_from(m), pm__job_to(m));
-  return way->links_count ? pm__later(w->links[way->link[way->links_count - 1]].t_busy_ps,
-                                      way->latency_ps / way->links_count)
-                          : 0;
+  return way->links_count
+             ? pm__later(w->links[way->link[way->links_count - 1]].t_busy_ps, way->step_ps)
+             : 0;
 }
 /* The head or, of a long message, the tail is here: the earliest free engine takes it, in order. */
 PM__PRIVATE void pm__rx(pm_world *w, pm__event *event) {

@@ -250,6 +250,14 @@ static void pm__loggp_back(pm_world *w, pm__event *event) {
   pm__trace(w, PM_TRACE_EVENT, m, w->now_ps, w->now_ps, node, node, (uint64_t)w->plat.event_bytes);
   pm__back_event(w, event);
 }
+/* No event tells that the acknowledgement is back, and no other message waits for it: there is no need to
+   let it travel. */
+static int pm__nobody_waits(const pm_world *w, const pm__message *m) {
+  const pm__node *n = &w->nodes[m->what.from->proc->node];
+  return m->what.is_early_send && m->what.ack_req == PTL_NO_ACK_REQ && !m->what.fail &&
+         !w->is_faulty && !n->held && 2 * n->in_flight < w->plat.e2e_entries_count &&
+         !w->plat.inflight_per_node_count && !w->plat.inflight_per_process_count;
+}
 /* Replies with data leave through the target's gap like any message; acknowledgements pay L only. */
 static void pm__loggp_there(pm_world *w, pm__event *event) {
   pm__message *m = (pm__message *)event;
@@ -269,6 +277,13 @@ static void pm__loggp_there(pm_world *w, pm__event *event) {
   }
   d_ps = pm__loggp_travel_ps(w, bytes);
   m->way.is_reply = 1;
+  if (pm__nobody_waits(w, m)) {
+    t_ps = pm__later(t_ps, d_ps);
+    pm__trace(w, PM_TRACE_E2E_ACK, m, w->now_ps, t_ps, from, to, 0);
+    pm__trace(w, PM_TRACE_EVENT, m, t_ps, t_ps, to, to, (uint64_t)w->plat.event_bytes);
+    pm__come_back(w, m);
+    return;
+  }
   pm__trace(w, pm__travel_kind(m), m, t_ps, pm__later(t_ps, d_ps), from, to, (uint64_t)bytes);
   pm__travel(w, m, from, to, 1, t_ps, d_ps, pm__loggp_back);
 }
