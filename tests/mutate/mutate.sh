@@ -37,7 +37,7 @@ assemble() { # FILE: of a piece, the single header too, which some tests impleme
   case $1 in src/*) (cd "$tree" && MAKEFLAGS='' "$make" -s single) ;; esac
 }
 passes() { # TEST [WORD]
-  (cd "$tree" && TEST_SEED=$seed timeout -k 5 120 "build/tests/$1" ${2:+"$2"} </dev/null)
+  (cd "$tree" && TEST_SEED=$seed timeout -k 5 60 "build/tests/$1" ${2:+"$2"} </dev/null)
 }
 # shellcheck disable=SC2086 # a test and perhaps a word
 mutant() { # FILE PATTERN REPLACEMENT TEST
