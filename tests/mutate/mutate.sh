@@ -16,14 +16,22 @@ echo "TEST_SEED=$seed"
 tree=$B/mutate
 mkdir -p "$tree"
 tree=$(cd "$tree" && pwd)
-tab=$(printf '\t')
+tab=$(printf '\t') new=
 
-# The copy keeps its objects from run to run; cp -u would miss a file that became older.
+# The copy keeps its objects from run to run; cp -u would miss a file that became older. A new copy begins with
+# the objects of this build, which are newer than their sources.
+[ -d "$tree/build" ] || new=1
 { git ls-files -c 2>/dev/null || find . -type f ! -path "./$B/*" ! -path './.git/*'; } >"$T/files"
 while read -r f; do
   [ -f "$f" ] || continue
-  cmp -s "$f" "$tree/$f" || { mkdir -p "$tree/$(dirname "$f")" && cp -p "$f" "$tree/$f" && touch "$tree/$f"; }
+  cmp -s "$f" "$tree/$f" || { mkdir -p "$tree/$(dirname "$f")" && cp -p "$f" "$tree/$f" && { [ "$new" ] || touch "$tree/$f"; }; }
 done <"$T/files"
+if [ "$new" ]; then
+  mkdir -p "$tree/build/tests"
+  for f in .flags tests/pieces tests/libnbc_overlap.a $(cut -sf4 "$list" | sed 's|/.*||; s|^|tests/|' | sort -u); do
+    [ ! -e "$B/$f" ] || cp -rp "$B/$f" "$tree/build/$f"
+  done
+fi
 
 build() { # TEST: the headers are assembled first, since some programs implement them whole
   for library in nbc_overlap portals_model; do
@@ -31,10 +39,7 @@ build() { # TEST: the headers are assembled first, since some programs implement
     (cd "$tree" && sh src/assemble.sh src/$library.list) >"$T/$library.h" || return 1
     cmp -s "$T/$library.h" "$tree/$library.h" || cp "$T/$library.h" "$tree/$library.h"
   done
-  (cd "$tree" && MAKEFLAGS='' timeout 300 "$make" -s B=build CC="$CC" TEST_FLAGS='-O1 -g0 -w' "build/tests/$1" </dev/null)
-}
-assemble() { # FILE: of a piece, the single header too, which some tests implement
-  case $1 in src/*) (cd "$tree" && MAKEFLAGS='' "$make" -s single) ;; esac
+  (cd "$tree" && MAKEFLAGS='' timeout 300 "$make" -s B=build CC="$CC" ${CFLAGS:+CFLAGS="$CFLAGS"} "build/tests/$1" </dev/null)
 }
 passes() { # TEST [WORD]
   (cd "$tree" && TEST_SEED=$seed timeout -k 5 60 "build/tests/$1" ${2:+"$2"} </dev/null)
@@ -46,13 +51,11 @@ mutant() { # FILE PATTERN REPLACEMENT TEST
   [ "$lines" = 1 ] || { echo "$1: the pattern is in $lines lines"; return 1; }
   cp -p "$file" "$T/original"
   sed -E "s$(printf '\001')$2$(printf '\001')$3$(printf '\001')" "$T/original" >"$file"
-  assemble "$1"
   if cmp -s "$file" "$T/original"; then echo "$1: nothing changed"; bad=1
   elif ! build "${4%% *}"; then echo "the mutant does not build"; bad=1
   elif passes $4; then echo "SURVIVED: nothing noticed this change of $1"; bad=1
   else bad=0; fi
   cp "$T/original" "$file"
-  assemble "$1"
   return $bad
 }
 
