@@ -91,9 +91,6 @@
 #ifndef PORTALS_MODEL_H_INCLUDED
 #  define PORTALS_MODEL_H_INCLUDED
 
-#  define PM_VERSION_STRING "0.1.0"
-#  define PM_VERSION        100 /* major * 10000 + minor * 100 + patch */
-
 #ifdef NBC_LINES
 #line 1 "src/base/private.h"
 #endif
@@ -105,6 +102,9 @@
 #endif
 /* Options, and what every piece shares: includes, allocation, linkage of private names. */
 
+
+#define PM_VERSION_STRING "0.1.0"
+#define PM_VERSION        100 /* major * 10000 + minor * 100 + patch */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -183,6 +183,10 @@ typedef enum pm_status {
 /* "PM_E_INVAL" and "invalid argument". Never NULL. Any thread. */
 PM_API const char *pm_status_name(pm_status status);
 PM_API const char *pm_status_text(pm_status status);
+
+/* PM_VERSION of the implementation that is linked, which may be another than the one this file was
+   compiled with: compare them where that matters. Any thread. */
+PM_API int pm_version(void);
 #ifdef NBC_LINES
 #line 1 "src/portals/platform.h"
 #endif
@@ -1404,7 +1408,7 @@ PM_API nbc_relation_desc pm_nbc_relation(void);
 #include <stdlib.h>
 #include <string.h>
 #ifdef NBC_LINES
-#line 38 "src/portals/options.h"
+#line 41 "src/portals/options.h"
 #endif
 
 #include <ctype.h>
@@ -1697,6 +1701,7 @@ PM_API const char *pm_status_text(pm_status status) {
   }
   return "unknown status";
 }
+PM_API int pm_version(void) { return PM_VERSION; }
 #ifdef NBC_LINES
 #line 138 "src/portals/platform.h"
 #endif

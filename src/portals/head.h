@@ -91,6 +91,3 @@
 #ifndef PORTALS_MODEL_H_INCLUDED
 #  define PORTALS_MODEL_H_INCLUDED
 
-#  define PM_VERSION_STRING "0.1.0"
-#  define PM_VERSION        100 /* major * 10000 + minor * 100 + patch */
-

@@ -1,6 +1,9 @@
 /* Options, and what every piece shares: includes, allocation, linkage of private names. */
 #pragma once
 #include "../base/private.h"
+#define PM_VERSION_STRING "0.1.0"
+#define PM_VERSION        100 /* major * 10000 + minor * 100 + patch */
+
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -22,3 +22,4 @@ PM_API const char *pm_status_text(pm_status status) {
   }
   return "unknown status";
 }
+PM_API int pm_version(void) { return PM_VERSION; }

@@ -29,3 +29,7 @@ typedef enum pm_status {
 /* "PM_E_INVAL" and "invalid argument". Never NULL. Any thread. */
 PM_API const char *pm_status_name(pm_status status);
 PM_API const char *pm_status_text(pm_status status);
+
+/* PM_VERSION of the implementation that is linked, which may be another than the one this file was
+   compiled with: compare them where that matters. Any thread. */
+PM_API int pm_version(void);

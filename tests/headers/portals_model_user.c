@@ -24,6 +24,7 @@ int use_portals_model(void) {
   memset(&desc, 0, sizeof desc);
   desc.platform = &platform;
   if (strcmp(pm_status_name(PM_E_DEADLOCK), "PM_E_DEADLOCK") != 0) return 1;
+  if (pm_version() != PM_VERSION) return 3;
   if (pm_world_create(&desc, &world) != PM_OK) return 2;
   bad = pm_spawn_all(world, process, t_ns) != PM_OK || pm_world_run(world) != PM_OK;
   pm_world_destroy(world);
