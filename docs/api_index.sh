@@ -24,7 +24,7 @@ for header in "$@"; do
     $1 == api {
       declaration = $0; start = FNR
       while (declaration !~ /[;{]/ && (getline line) > 0) { sub(/^ +/, " ", line); declaration = declaration line }
-      if (declaration !~ /;/) next # the implementation
+      if (declaration ~ /[{]/ || declaration !~ /;/) next # the implementation
       if (match(declaration, /[A-Za-z_0-9]+\(/)) name = substr(declaration, RSTART, RLENGTH - 1)
       own = declaration
       if (match(own, /\/\*.*\*\//)) own = substr(own, RSTART + 2, RLENGTH - 4); else own = text
