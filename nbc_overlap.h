@@ -1048,7 +1048,7 @@ typedef struct nbc_relation {
   double rate_min_ppm, rate_max_ppm; /* drift watch: extremes of rate_ppm since the last step ... */
   double rate_surely_moved_ppm;      /* ... and by how much the rate changed at least */
   double rate_upper_min_ppm, rate_lower_max_ppm;
-  uint64_t readings_count;        /* used */
+  uint64_t reading_count;        /* used */
   uint64_t late_count;            /* older than one used already: ignored */
   uint64_t step_count;            /* contradictions: the clock stepped or broke its limits */
   uint64_t gap_count;             /* silences in which a short counter may have wrapped unseen */
@@ -1057,7 +1057,7 @@ typedef struct nbc_relation {
   /* the newest reading: where the polygon stands */
   uint64_t newest_raw_ticks;
   int64_t newest_ticks, newest_ns, newest_before_ns, newest_after_ns;
-  int upper_count, lower_count, corners_count;
+  int upper_count, lower_count, corner_count;
   nbc_relation_point upper[NBC_RELATION_POINTS], lower[NBC_RELATION_POINTS];
   double corner_offset_ns[NBC_RELATION_CORNERS], corner_rate_ratio[NBC_RELATION_CORNERS];
 } nbc_relation;
@@ -2163,7 +2163,7 @@ typedef struct nbc_sync_desc {
   nbc_sync_method method;
   double rate_limit_ppm;   /* between any clock and rank 0's; 0 = 400: two crystals */
   double wander_ppm_per_s; /* < 0 = not at all; 0 = 1: two crystals */
-  int trips_count;         /* round trips per burst; 0 = 64 */
+  int trip_count;         /* round trips per burst; 0 = 64 */
   int tree_arity;          /* 2 ... 64; 0 = 2. Larger: flatter tree, smaller errors, longer */
   int history_count;       /* states kept for nbc_sync_global of old times; 0 = 16 */
   int64_t limit_ns;        /* a rank that never answers; 0 = 30 s */
@@ -2179,7 +2179,7 @@ typedef struct nbc_sync_info {
   double rate_ppm, rate_err_ppm;
   int64_t rtt_min_ns;  /* fastest round trip so far; 0 = none made */
   int64_t residual_ns; /* the last burst's fastest trip against the relation: |middle - middle| */
-  uint64_t trips_count, lost_count, backward_count, step_count;
+  uint64_t trip_count, lost_count, backward_count, step_count;
 } nbc_sync_info;
 
 /* Collective: makes the relation of every rank to rank 0 with one burst of round trips. After a
@@ -2253,7 +2253,7 @@ typedef struct nbc_measurement {
   int64_t window_ns;    /* the last window */
   nbc_sample_check check;
   double *samples_ns; /* in order, when asked for (rank 0); nbc_measurement_free */
-  size_t samples_count;
+  size_t sample_count;
 } nbc_measurement;
 NBC_API void nbc_measurement_free(nbc_measurement *m); /* the samples only; NULL allowed */
 
@@ -7545,7 +7545,7 @@ NBC_API nbc_relation_desc nbc_relation_crystal(double hz) {
 
 /* Forgets all: the next reading is the first. */
 static void nbc__sync_restart(nbc_relation *r) {
-  r->upper_count = r->lower_count = r->corners_count = 0;
+  r->upper_count = r->lower_count = r->corner_count = 0;
   r->newest_ticks = 0;
   r->rate_surely_moved_ppm = 0;
   r->rate_min_ppm = r->rate_upper_min_ppm = INFINITY;
@@ -7617,7 +7617,7 @@ static int nbc__sync_forget(const nbc_relation *r, nbc_relation_point *hull, int
   double least_ns = INFINITY;
   const double oldest_ns = nbc__sync_quadratic_ns(&r->desc, nbc__sync_x_ns(r, hull[0].at_ticks));
   double known_ns = 0;
-  for (int i = 0; i < r->corners_count; i++)
+  for (int i = 0; i < r->corner_count; i++)
     known_ns = fmax(known_ns, fabs(r->corner_offset_ns[i] - r->corner_offset_ns[0]));
   for (int i = 1; i + 1 < count && !(oldest_ns > known_ns); i++) {
     const double depth_ns = nbc__sync_depth_ns(r, &hull[i - 1], &hull[i], &hull[i + 1], side);
@@ -7647,7 +7647,7 @@ static int nbc__sync_insert(const nbc_relation *r, nbc_relation_point *hull, int
    left. */
 static bool nbc__sync_cut(nbc_relation *r, double x_ns, double bound_ns, int side) {
   double offset_ns[NBC_RELATION_CORNERS], rate[NBC_RELATION_CORNERS];
-  const int n = r->corners_count;
+  const int n = r->corner_count;
   int kept = 0;
   for (int i = 0; i < n; i++) {
     const int k = i + 1 < n ? i + 1 : 0;
@@ -7665,7 +7665,7 @@ static bool nbc__sync_cut(nbc_relation *r, double x_ns, double bound_ns, int sid
     rate[kept++] =
         r->corner_rate_ratio[i] + share * (r->corner_rate_ratio[k] - r->corner_rate_ratio[i]);
   }
-  r->corners_count = kept;
+  r->corner_count = kept;
   memcpy(r->corner_offset_ns, offset_ns, (size_t)kept * sizeof *offset_ns);
   memcpy(r->corner_rate_ratio, rate, (size_t)kept * sizeof *rate);
   return kept > 0;
@@ -7682,14 +7682,14 @@ NBC__PRIVATE double nbc__sync_bound_ns(const nbc_relation *r, const nbc_relation
 static bool nbc__sync_polygon(nbc_relation *r) {
   const double limit = r->desc.rate_limit_ppm * 1e-6;
   double low_ns = -INFINITY, high_ns = INFINITY, x_ns;
-  r->corners_count = 0;
+  r->corner_count = 0;
   if (r->upper_count == 0 || r->lower_count == 0) return true; /* one half only: not bounded yet */
   for (int i = 0; i < r->upper_count; i++)
     high_ns = fmin(high_ns, nbc__sync_bound_ns(r, &r->upper[i], 1, &x_ns) + limit * fabs(x_ns));
   for (int i = 0; i < r->lower_count; i++)
     low_ns = fmax(low_ns, nbc__sync_bound_ns(r, &r->lower[i], -1, &x_ns) - limit * fabs(x_ns));
   if (!(low_ns <= high_ns)) return false;
-  r->corners_count = 4;
+  r->corner_count = 4;
   for (int i = 0; i < 4; i++) { /* counter-clockwise */
     r->corner_offset_ns[i] = i == 0 || i == 3 ? low_ns : high_ns;
     r->corner_rate_ratio[i] = i < 2 ? -limit : limit;
@@ -7712,7 +7712,7 @@ static void nbc__sync_range(const nbc_relation *r, int64_t at_ticks, double *low
                limit_ns = r->desc.rate_limit_ppm * 1e-6 * fabs(x_ns);
   const double wander_ns = nbc__sync_quadratic_ns(&r->desc, x_ns);
   double low = INFINITY, high = -INFINITY;
-  for (int i = 0; i < r->corners_count; i++) {
+  for (int i = 0; i < r->corner_count; i++) {
     const double o_ns = r->corner_offset_ns[i], drift_ns = r->corner_rate_ratio[i] * x_ns;
     low = fmin(low, o_ns + fmax(drift_ns - wander_ns, -limit_ns));
     high = fmax(high, o_ns + fmin(drift_ns + wander_ns, limit_ns));
@@ -7724,8 +7724,8 @@ static void nbc__sync_range(const nbc_relation *r, int64_t at_ticks, double *low
 /* What the newest polygon says about the rate. */
 static void nbc__sync_watch(nbc_relation *r) {
   double low = INFINITY, high = -INFINITY;
-  if (r->corners_count == 0) return;
-  for (int i = 0; i < r->corners_count; i++) {
+  if (r->corner_count == 0) return;
+  for (int i = 0; i < r->corner_count; i++) {
     low = fmin(low, r->corner_rate_ratio[i]);
     high = fmax(high, r->corner_rate_ratio[i]);
   }
@@ -7790,7 +7790,7 @@ static int64_t nbc__sync_misfit_ns(const nbc_relation *r, const nbc__sync_readin
   const int64_t at_ticks = r->newest_ticks + d_ticks;
   double low_ns, high_ns;
   int64_t d_ns = 0;
-  if (r->corners_count == 0) return 0;
+  if (r->corner_count == 0) return 0;
   nbc__sync_range(r, at_ticks, &low_ns, &high_ns);
   if (n->has_after && (double)(n->after_ns - r->newest_ns) < low_ns)
     d_ns = (int64_t)fmax((double)(n->after_ns - r->newest_ns) - low_ns, -9e18);
@@ -7843,7 +7843,7 @@ static nbc_status nbc__sync_add(nbc_relation *r, int64_t before_ns, uint64_t raw
     if (verdict == NBC__SYNC_FITS && !nbc__sync_take(r, &n, d_ticks)) verdict = NBC__SYNC_STEPPED;
     if (verdict != NBC__SYNC_FITS) nbc__sync_start_anew(r, &n);
   }
-  r->readings_count++;
+  r->reading_count++;
   nbc__sync_watch(r);
   if (verdict == NBC__SYNC_FITS) return NBC_OK;
   if (verdict == NBC__SYNC_STEPPED)
@@ -7895,7 +7895,7 @@ static nbc_time nbc__sync_time(int64_t base_ns, double low_ns, double high_ns) {
 static nbc_status nbc__sync_answer(const nbc_relation *r, uint64_t raw_ticks, double *low_ns,
                                    double *high_ns) {
   double unused_ns;
-  if (r->corners_count == 0) return NBC_E_STATE;
+  if (r->corner_count == 0) return NBC_E_STATE;
   const int64_t d_ticks = nbc__sync_signed(r, raw_ticks), limit_ticks = INT64_C(1) << 61;
   if (d_ticks > limit_ticks || d_ticks < -limit_ticks) return NBC_E_INVAL;
   const int64_t at_ticks = r->newest_ticks + d_ticks;
@@ -7936,7 +7936,7 @@ NBC_API nbc_status nbc_relation_ticks(const nbc_relation *relation, int64_t t_ns
   if (!relation || !ticks) return NBC_E_INVAL;
   const double ns_per_tick = 1e9 / relation->desc.hz;
   nbc_time at;
-  if (relation->corners_count == 0) return NBC_E_STATE;
+  if (relation->corner_count == 0) return NBC_E_STATE;
   if (!nbc__sync_sane(t_ns)) return NBC_E_INVAL;
   double guess = (double)(t_ns - relation->newest_ns) / ns_per_tick;
   for (int i = 0; i < 8; i++) { /* each round divides the error by 1 / rate limit or more */
@@ -15535,7 +15535,7 @@ typedef struct nbc__sync_state {
   nbc_sync_info info;
   double line_ns, line_rate, guess_ns, guess_rate;
   int64_t t_line_ns, fit_offset_ns;
-  int fits_count;
+  int fit_count;
   bool guessed;
 } nbc__sync_state;
 
@@ -15561,7 +15561,7 @@ struct nbc_sync {
   nbc_relation *history; /* older states, oldest first; allocated by the first update */
   int history_count;
   nbc__sync_fit fits[NBC__SYNC_FITS_MAX];
-  int fits_count;
+  int fit_count;
   int64_t fit_offset_ns;     /* what the fits' offsets are relative to */
   double line_ns, line_rate; /* the method's line: offset at t_line_ns, slope */
   int64_t t_line_ns;
@@ -15646,11 +15646,11 @@ NBC__PRIVATE void nbc__sync_drop(nbc_sync *s, nbc__sync_mail *m) {
 
 /* ---- child's side -------------------------------------------------------------------------- */
 static void nbc__sync_keep_fit(nbc_sync *s, const nbc__sync_fit *fit) {
-  if (s->fits_count == NBC__SYNC_FITS_MAX) { /* thin out evenly */
+  if (s->fit_count == NBC__SYNC_FITS_MAX) { /* thin out evenly */
     for (int i = 0; i < NBC__SYNC_FITS_MAX / 2; i++) s->fits[i] = s->fits[2 * i];
-    s->fits_count = NBC__SYNC_FITS_MAX / 2;
+    s->fit_count = NBC__SYNC_FITS_MAX / 2;
   }
-  s->fits[s->fits_count++] = *fit;
+  s->fits[s->fit_count++] = *fit;
 }
 
 /* One answered trip: two bounds for the relation, an offset for the published methods. */
@@ -15661,18 +15661,18 @@ static void nbc__sync_use(nbc_sync *s, const nbc__sync_pong *pong, int64_t t_sen
     s->info.backward_count++;
     return;
   }
-  s->info.trips_count++;
+  s->info.trip_count++;
   if (s->info.rtt_min_ns == 0 || rtt_ns < s->info.rtt_min_ns)
     s->info.rtt_min_ns = rtt_ns > 0 ? rtt_ns : 1;
   if (nbc_relation_add_not_after(&s->relation, (uint64_t)t_sent_ns, pong->not_after_ns) ==
       NBC_E_CLOCK)
-    s->fits_count = 0;
+    s->fit_count = 0;
   if (nbc_relation_add_not_before(&s->relation, pong->not_before_ns, (uint64_t)t_back_ns) ==
       NBC_E_CLOCK)
-    s->fits_count = 0;
+    s->fit_count = 0;
   const int64_t reference_ns = pong->not_after_ns + (pong->not_before_ns - pong->not_after_ns) / 2;
   const int64_t t_middle_ns = t_sent_ns + rtt_ns / 2;
-  if (s->fits_count == 0) s->fit_offset_ns = reference_ns - t_middle_ns;
+  if (s->fit_count == 0) s->fit_offset_ns = reference_ns - t_middle_ns;
   s->burst_high_ns =
       fmin(s->burst_high_ns, (double)(pong->not_after_ns - t_sent_ns - s->fit_offset_ns));
   s->burst_low_ns =
@@ -15733,7 +15733,7 @@ static nbc_status nbc__sync_trip(nbc_sync *s, uint64_t what, nbc__sync_fit *best
    slope through the last burst's offset]. */
 static void nbc__sync_line(nbc_sync *s) {
   double x_mean = 0, y_mean = 0, xx = 0, xy = 0;
-  const int n = s->fits_count;
+  const int n = s->fit_count;
   if (n == 0) return;
   s->t_line_ns = s->fits[n - 1].t_local_ns;
   for (int i = 0; i < n; i++) {
@@ -15753,7 +15753,7 @@ static void nbc__sync_line(nbc_sync *s) {
 /* The slope of the fits, less twice its own standard error (as James and Stein shrink a mean): what
    scatter alone could have made is no drift. */
 static double nbc__sync_sure_rate(const nbc_sync *s) {
-  const int n = s->fits_count;
+  const int n = s->fit_count;
   double x_mean = 0, y_mean = 0, xx = 0, xy = 0, rest = 0;
   for (int i = 0; i < n; i++) {
     x_mean += (double)(s->fits[i].t_local_ns - s->t_line_ns) / n;
@@ -15783,7 +15783,7 @@ static void nbc__sync_guess(nbc_sync *s) {
   const double low = (r->rate_ppm - r->rate_err_ppm) * 1e-6,
                high = (r->rate_ppm + r->rate_err_ppm) * 1e-6;
   double low_ns = -INFINITY, high_ns = INFINITY, x_ns;
-  s->guessed = s->fits_count > 0 && r->corners_count > 0 && low <= 0 && high >= 0;
+  s->guessed = s->fit_count > 0 && r->corner_count > 0 && low <= 0 && high >= 0;
   if (!s->guessed) return;
   s->guess_rate = fmax(low, fmin(high, nbc__sync_sure_rate(s)));
   for (int i = 0; i < r->upper_count; i++)
@@ -15799,9 +15799,9 @@ static nbc_status nbc__sync_ask(nbc_sync *s) {
   fit.rtt_ns = fastest.rtt_ns = INT64_MAX;
   s->burst_low_ns = -INFINITY;
   s->burst_high_ns = INFINITY;
-  for (int i = 0; i < s->desc.trips_count && status == NBC_OK; i++) {
-    status = nbc__sync_trip(s, i + 1 < s->desc.trips_count ? NBC__SYNC_ASK : NBC__SYNC_LAST, &fit);
-    if ((i + 1) % NBC__SYNC_TRIPS_PER_FIT != 0 && i + 1 < s->desc.trips_count) continue;
+  for (int i = 0; i < s->desc.trip_count && status == NBC_OK; i++) {
+    status = nbc__sync_trip(s, i + 1 < s->desc.trip_count ? NBC__SYNC_ASK : NBC__SYNC_LAST, &fit);
+    if ((i + 1) % NBC__SYNC_TRIPS_PER_FIT != 0 && i + 1 < s->desc.trip_count) continue;
     if (fit.rtt_ns == INT64_MAX) continue;
     if (fit.rtt_ns < fastest.rtt_ns) fastest = fit;
     nbc__sync_keep_fit(s, &fit);
@@ -15891,7 +15891,7 @@ static nbc_status nbc__sync_copy_from(nbc_sync *s, nbc_error *err) {
     s->line_ns = state->line_ns, s->line_rate = state->line_rate, s->t_line_ns = state->t_line_ns;
     s->guess_ns = state->guess_ns, s->guess_rate = state->guess_rate, s->guessed = state->guessed;
     s->fit_offset_ns = state->fit_offset_ns;
-    s->fits_count = state->fits_count;
+    s->fit_count = state->fit_count;
     s->info = state->info;
     s->info.copied = true;
     s->info.parent_rank = parent;
@@ -15908,7 +15908,7 @@ static nbc_status nbc__sync_copy_to(nbc_sync *s, nbc_error *err) {
   state.line_ns = s->line_ns, state.line_rate = s->line_rate, state.t_line_ns = s->t_line_ns;
   state.guess_ns = s->guess_ns, state.guess_rate = s->guess_rate, state.guessed = s->guessed;
   state.fit_offset_ns = s->fit_offset_ns;
-  state.fits_count = s->fits_count;
+  state.fit_count = s->fit_count;
   const int lowest = s->group_index ? s->group_index & -s->group_index : s->group_count;
   int bit = 1;
   while (bit < lowest) bit *= 2;
@@ -15981,12 +15981,12 @@ static nbc_status nbc__sync_defaults(nbc_sync_desc *d) {
   if (d->rate_limit_ppm == 0) d->rate_limit_ppm = 400;
   if (d->wander_ppm_per_s == 0) d->wander_ppm_per_s = 1;
   if (d->wander_ppm_per_s < 0) d->wander_ppm_per_s = 0;
-  if (d->trips_count == 0) d->trips_count = 64;
+  if (d->trip_count == 0) d->trip_count = 64;
   if (d->tree_arity == 0) d->tree_arity = 2;
   if (d->history_count == 0) d->history_count = 16;
   if (d->limit_ns == 0) d->limit_ns = INT64_C(30000000000);
   const bool good = (int)d->method >= 0 && d->method < NBC_SYNC_METHOD_COUNT &&
-                    d->trips_count > 0 && d->trips_count <= 1 << 20 && d->tree_arity >= 2 &&
+                    d->trip_count > 0 && d->trip_count <= 1 << 20 && d->tree_arity >= 2 &&
                     d->tree_arity <= 64 && d->history_count > 1 && d->history_count <= 4096 &&
                     d->limit_ns > 0 && d->retry_ns >= 0;
   return good ? NBC_OK : NBC_E_INVAL;
@@ -16058,7 +16058,7 @@ NBC_API const nbc_transport *nbc_sync_transport(const nbc_sync *s) {
 
 /* Moves t_ns to where the chosen method says; err_ns grows so that it still holds the truth. */
 static void nbc__sync_place(const nbc_sync *s, int64_t t_local_ns, nbc_time *time) {
-  if (s->desc.method == NBC_SYNC_MIDDLE || s->fits_count == 0) return;
+  if (s->desc.method == NBC_SYNC_MIDDLE || s->fit_count == 0) return;
   const double d_ns = s->line_ns + s->line_rate * (double)(t_local_ns - s->t_line_ns);
   if (!(fabs(d_ns) < 1e18)) return;
   const int64_t t_ns = t_local_ns + s->fit_offset_ns + (int64_t)floor(d_ns + 0.5);
@@ -16232,7 +16232,7 @@ NBC_API void nbc_measurement_free(nbc_measurement *m) {
   if (!m) return;
   NBC_FREE(m->samples_ns);
   m->samples_ns = NULL;
-  m->samples_count = 0;
+  m->sample_count = 0;
 }
 
 /* ---- repeating ----------------------------------------------------------------------------- */
@@ -16305,7 +16305,7 @@ static nbc_status nbc__measure_end(nbc__measure_run *run, nbc_measurement *out, 
       status = NBC_E_NOMEM;
     else
       memcpy(out->samples_ns, run->column[0], run->count * sizeof(double));
-    out->samples_count = out->samples_ns ? run->count : 0;
+    out->sample_count = out->samples_ns ? run->count : 0;
   }
   NBC_FREE(run->column[0]);
   run->column[0] = NULL;
@@ -16546,7 +16546,7 @@ static nbc_status nbc__measure_rounds(nbc_sync *s, const nbc_measure_desc *d, nb
   if (s->t->rank > 0) {
     *out = result;
     out->samples_ns = NULL; /* of rank 0 only */
-    out->samples_count = 0;
+    out->sample_count = 0;
   }
   if (order.status != NBC_OK)
     nbc__status_fail(err, (nbc_status)order.status, 0, "rank %d: %s: %s", (int)order.failed_rank,

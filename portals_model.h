@@ -106,6 +106,7 @@
 #define PM_VERSION_STRING "0.1.0"
 #define PM_VERSION        100 /* major * 10000 + minor * 100 + patch */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -212,7 +213,7 @@ typedef enum pm_topology_kind {
 
 /* X(name, unit suffix is in the name, default of pm_platform_bxi2, meaning). Integers first. */
 #define PM_PLATFORM_INT_LIST(X)                                                                    \
-  X(nodes_count, 2, "nodes of the machine")                                                        \
+  X(node_count, 2, "nodes of the machine")                                                         \
   X(procs_per_node_count, 1, "processes that pm_spawn_all starts on each node")                    \
   X(cores_per_node_count, 64, "cores of a node (see LIMITS, pm_msg_compute_ns)")                   \
   X(wire_latency_ns, 300, "from leaving a NIC to arriving at the next, without the switches")      \
@@ -235,11 +236,11 @@ typedef enum pm_topology_kind {
   X(nic_put_ns, 200, "occupancy of TX or RX by a put, atomic or ack [S]")                          \
   X(nic_get_ns, 250, "... by a get request [S]")                                                   \
   X(nic_response_ns, 300, "... by a response with data [S]")                                       \
-  X(nic_engines_count, 4, "list-matching engines [S 2.2.3]")                                       \
+  X(nic_engine_count, 4, "list-matching engines [S 2.2.3]")                                        \
   X(nic_match_ns, 0, "added per list entry looked at (not published: 0)")                          \
-  X(e2e_entries_count, 8192, "messages of a NIC waiting for their acknowledgement [S]")            \
+  X(e2e_entry_count, 8192, "messages of a NIC waiting for their acknowledgement [S]")              \
   X(e2e_retry_ns, 10000000000, "retransmission after this long [S]")                               \
-  X(e2e_retries_count, 5, "retransmissions before PTL_NI_UNDELIVERABLE [S]")                       \
+  X(e2e_retry_count, 5, "retransmissions before PTL_NI_UNDELIVERABLE [S]")                         \
   X(inflight_per_process_count, 0, "limit of a process's messages in flight, 0 = none [S 7.1]")    \
   X(inflight_per_node_count, 0, "limit of a node's messages in flight, 0 = none [S 7.1]")          \
   X(quick_ack, 0, "1: the ack event comes at once, without two small messages")                    \
@@ -298,16 +299,17 @@ typedef struct pm_platform {
   int64_t topo[16];
   const pm_link
       *links; /* PM_TOPO_FILE; owned by the caller, or by the platform after pm_platform_read */
-  int64_t links_count;
+  int64_t link_count;
   int noise_count; /* a mixture of so many modes, see pm_kernel; 0 = none */
   pm_mode noise[PM_MODES_MAX];
 } pm_platform;
 
 /* The constants of [S] and of the S4BXI source; what nobody published is marked "assumed" above.
    nodes on one crossbar. */
-PM_API pm_platform pm_platform_bxi2(int nodes_count);
+PM_API pm_platform pm_platform_bxi2(int node_count);
 
-/* Reads a platform: lines "key value", # starts a comment. Keys are the field names above and
+/* Reads a platform: lines "key value", # starts a comment. Keys are the field names above
+     (nodes_count, nic_engines_count, e2e_entries_count and e2e_retries_count are still read) and
      name WORD · topology crossbar|fattree|torus|dragonfly|file · topo N N N ...
      link FROM TO BYTES_PER_S LATENCY_NS        (one per cable, topology file)
      noise WEIGHT MEAN_RATIO SIGMA_RATIO        (one per mode of the mixture that fits a kernel's times
@@ -388,17 +390,17 @@ typedef struct pm_world_desc {
   const struct pm_carrier *carrier; /* needed for PM_LINK_CARRIER; must live as long as the world */
   const pm_link_phase
       *link_phases; /* changes of link on the way, by time; not copied; may be NULL */
-  int link_phases_count;
+  int link_phase_count;
   pm_semantics semantics;
   pm_faults faults;
-  int no_data; /* 1: puts and gets take their time but move no bytes: for studies of time */
+  bool no_data;         /* puts and gets take their time but move no bytes: for studies of time */
   uint32_t service_uid; /* messages of this user use the service virtual networks; 0 = none */
   uint64_t seed;
   size_t stack_bytes;         /* per simulated thread, rounded up to pages; 0 = 64 KiB */
   int64_t d_limit_ns;         /* stop then with PM_E_TIME_LIMIT; 0 = never */
   int64_t d_poll_deadlock_ns; /* nothing but idle polls for so long is a deadlock; 0 = 20 s */
-  int trace;                  /* 1: keep a record per step of each message, see Traces */
-  int catch_crashes;          /* 1: SIGSEGV, SIGBUS, SIGILL, SIGFPE and SIGABRT of a process end the
+  bool trace;                 /* keep a record per step of each message, see Traces */
+  bool catch_crashes;         /* SIGSEGV, SIGBUS, SIGILL, SIGFPE and SIGABRT of a process end the
                                  run with PM_E_CRASH or PM_E_STACK instead of the program */
   double compute_ratio;   /* > 0: what a process computes between its calls is measured on the host
                            (CPU time) and takes this many times as long here; such runs differ a
@@ -437,14 +439,14 @@ PM_API void pm_world_fail(pm_world *world, pm_status status, const char *text);
 
 /* Counters since the creation of the world. */
 typedef struct pm_stats {
-  uint64_t events_count;                /* steps of the simulation */
-  uint64_t switches_count;              /* of context */
+  uint64_t event_count;                 /* steps of the simulation */
+  uint64_t switch_count;                /* of context */
   uint64_t memory_bytes;                /* of the world and its processes now, without stacks */
-  uint64_t stacks_count;                /* handed out so far */
-  uint64_t messages_count;              /* operations that left their process */
+  uint64_t stack_count;                 /* handed out so far */
+  uint64_t message_count;               /* operations that left their process */
   uint64_t sent_bytes, delivered_bytes; /* payload: equal at the end of a run without failures */
-  uint64_t flows_count, solves_count;   /* transfers that shared links; runs of the solver */
-  uint64_t lost_count, resent_count, duplicates_count, undeliverable_count; /* what faults did */
+  uint64_t flow_count, solve_count;     /* transfers that shared links; runs of the solver */
+  uint64_t lost_count, resent_count, duplicate_count, undeliverable_count; /* what faults did */
   int64_t d_command_stall_ns; /* CPU time of calls that move data, with waits for a slot */
   uint64_t hash_id; /* changes with every step of every message: the same run, the same id */
 } pm_stats;
@@ -497,7 +499,7 @@ PM_API void pm_thread_wake(pm_thread *thread);
 PM_API uint64_t pm_random(pm_world *world);
 
 /* Directed links of the network. */
-PM_API int pm_links_count(const pm_world *world);
+PM_API int pm_link_count(const pm_world *world);
 /* The way between two nodes: writes at most max numbers of directed links.
    out  latency_ns   of the way, may be NULL
    ret  how many links the way has; -1 unknown node or out of memory */
@@ -1090,7 +1092,8 @@ PM_API int pm_link_rates(pm_world *world, int link, double *bytes_per_s, int max
    lie in the future of the call. One function per world; NULL switches it off. */
 typedef struct pm_stamp {
   uint64_t id; /* of the message, unique in the world */
-  int from_node, to_node, initiator_rank, is_reply;
+  int from_node, to_node, initiator_rank;
+  bool is_reply;
   void *user_ptr; /* of the initiator's operation */
   ptl_pt_index_t pt_index;
   ptl_size_t size_bytes;
@@ -1116,10 +1119,11 @@ typedef struct pm_cargo {
   void *message; /* for the functions below; valid until pm_cargo_returned */
   pm_cargo_kind kind;
   int from_node, to_node;
-  int is_service;               /* 1: by the virtual networks of services */
-  int payload;                  /* 0 in the command, 1 written by the CPU, 2 read by the NIC */
-  int tells_sent;               /* 1: pm_cargo_sent is expected */
-  int element_bytes, is_signed; /* of ATOMIC and FETCH */
+  bool is_service;   /* by the virtual networks of services */
+  int payload;       /* 0 in the command, 1 written by the CPU, 2 read by the NIC */
+  bool tells_sent;   /* pm_cargo_sent is expected */
+  int element_bytes; /* of ATOMIC and FETCH, with the next */
+  bool is_signed;
   ptl_op_t operation;
   uint64_t operand_value, compare_value; /* element_bytes of each count */
   uint64_t size_bytes;                   /* to the target, or asked back by a GET */
@@ -1138,7 +1142,7 @@ typedef struct pm_carrier {
      pm_cargo_sent, _match, _arrived or _returned. ret 1: it did, 0: until_ps is reached or nothing is
      under way */
   int (*advance)(void *ctx, int64_t until_ps);
-  int (*is_busy)(const void *ctx); /* 1: time must pass through advance() */
+  bool (*is_busy)(const void *ctx); /* time must pass through advance() */
   int64_t (*now_ps)(const void *ctx);
 } pm_carrier;
 
@@ -1162,7 +1166,7 @@ PM_API void pm_cargo_arrived(const pm_cargo *cargo, int64_t t_begin_ps, int64_t 
                              void *data);
 /* The answer is at the initiator, with data of a GET, FETCH or EXCHANGE; or never will be
    (is_delivered 0). Ends the message. */
-PM_API void pm_cargo_returned(const pm_cargo *cargo, int is_delivered, int64_t t_begin_ps,
+PM_API void pm_cargo_returned(const pm_cargo *cargo, bool is_delivered, int64_t t_begin_ps,
                               int64_t t_end_ps, void *data);
 
 #ifdef NBC_LINES
@@ -1238,8 +1242,9 @@ struct pm_msg_op {             /* the caller's, untouched until finished */
   uint64_t limit_bytes, tag, number_id, fragment_bytes, rest_bytes, peer_number_id;
   ptl_process_t target_id;
   ptl_handle_any_t handle;
-  uint32_t next_fragment, acks_count;
-  int is_send, stage, waits_count, in_flight_count, is_shown, is_granted;
+  uint32_t next_fragment, ack_count;
+  bool is_send, is_shown, is_granted;
+  int stage, wait_count, in_flight_count;
 };
 /* What an observer is told about a transfer of an operation: number index of count. */
 typedef enum pm_msg_step {
@@ -1319,7 +1324,7 @@ typedef struct pm_kernel {
   double mnk_s, mn_s, mk_s, nk_s, one_s;
   double sigma_ratio;
   double sigma_mnk_s, sigma_mn_s, sigma_mk_s, sigma_nk_s, sigma_one_s;
-  int modes_count; /* more than 0: N', instead of N-1 and N-2 */
+  int mode_count; /* more than 0: N', instead of N-1 and N-2 */
   pm_mode modes[PM_MODES_MAX];
 } pm_kernel;
 /* Its time: the mean, or drawn from the world's generator. Not negative. */
@@ -1365,7 +1370,7 @@ extern "C" {
 typedef struct pm_nbc pm_nbc;
 typedef struct pm_nbc_desc {
   pm_msg_desc msg;     /* observe and user are the adapter's own */
-  size_t stamps_count; /* kept until they are asked for; 0 = 4096; more are lost and counted */
+  size_t stamp_count; /* kept until they are asked for; 0 = 4096; more are lost and counted */
 } pm_nbc_desc;
 /* Inside a process; all processes of the world, as pm_msg_open. desc NULL = defaults.
    ret NBC_OK | NBC_E_INVAL | NBC_E_NOMEM | NBC_E_STATE */
@@ -1408,7 +1413,7 @@ PM_API nbc_relation_desc pm_nbc_relation(void);
 #include <stdlib.h>
 #include <string.h>
 #ifdef NBC_LINES
-#line 41 "src/portals/options.h"
+#line 42 "src/portals/options.h"
 #endif
 
 #include <ctype.h>
@@ -1703,7 +1708,7 @@ PM_API const char *pm_status_text(pm_status status) {
 }
 PM_API int pm_version(void) { return PM_VERSION; }
 #ifdef NBC_LINES
-#line 138 "src/portals/platform.h"
+#line 139 "src/portals/platform.h"
 #endif
 enum { PM__LINKS_MAX = 200000000 };
 enum { PM__ROUTE_MAX = 62, PM__ENGINES_MAX = 16, PM__COPY_BYTES = 64 };
@@ -1731,7 +1736,7 @@ PM__PRIVATE int pm__fattree_way(const pm_platform *p, int64_t src, int64_t dst, 
 PM__PRIVATE int pm__dragonfly_way(const pm_platform *p, int64_t src, int64_t dst, int64_t via,
                                   uint32_t *out);
 PM__PRIVATE int64_t pm__dragonfly_global(const pm_platform *p);
-PM__PRIVATE int pm__torus_is_edge(const pm_platform *p, int64_t link);
+PM__PRIVATE bool pm__torus_is_edge(const pm_platform *p, int64_t link);
 #ifdef NBC_LINES
 #line 1 "src/portals/platform.c"
 #endif
@@ -1749,7 +1754,7 @@ static pm_status pm__platform_error(char *error, size_t error_bytes, const char 
   return PM_E_PLATFORM;
 }
 
-PM_API pm_platform pm_platform_bxi2(int nodes_count) {
+PM_API pm_platform pm_platform_bxi2(int node_count) {
   pm_platform p;
   memset(&p, 0, sizeof p);
   strcpy(p.name, "bxi2");
@@ -1757,7 +1762,7 @@ PM_API pm_platform pm_platform_bxi2(int nodes_count) {
   PM_PLATFORM_INT_LIST(PM__X)
   PM_PLATFORM_REAL_LIST(PM__X)
 #undef PM__X
-  p.nodes_count = nodes_count;
+  p.node_count = node_count;
   return p;
 }
 
@@ -1769,13 +1774,25 @@ static int pm__read_real(const char *word, double *value) {
   const char *end = word + strlen(word);
   return nbc__text_number(word, end, value) == end;
 }
+/* The name in force of a key that files written before version 0.2 spell in the plural. */
+static const char *pm__platform_key(const char *key) {
+  static const char *const names[][2] = {{"nodes_count", "node_count"},
+                                         {"nic_engines_count", "nic_engine_count"},
+                                         {"e2e_entries_count", "e2e_entry_count"},
+                                         {"e2e_retries_count", "e2e_retry_count"}};
+  size_t i;
+  for (i = 0; i < sizeof names / sizeof *names; i++)
+    if (strcmp(key, names[i][0]) == 0) return names[i][1];
+  return key;
+}
 /* One line of a platform, already split in words. */
 static const char *pm__platform_line(pm_platform *p, char **word, int words, int *links_max) {
+  const char *key = pm__platform_key(word[0]);
   char *end;
   int i;
   if (words < 2) return "key without value";
 #define PM__X(field, value, text)                                                                  \
-  if (strcmp(word[0], #field) == 0) {                                                              \
+  if (strcmp(key, #field) == 0) {                                                                  \
     if (words != 2) return "one value expected";                                                   \
     errno = 0;                                                                                     \
     p->field = strtoll(word[1], &end, 10);                                                         \
@@ -1784,7 +1801,7 @@ static const char *pm__platform_line(pm_platform *p, char **word, int words, int
   PM_PLATFORM_INT_LIST(PM__X)
 #undef PM__X
 #define PM__X(field, value, text)                                                                  \
-  if (strcmp(word[0], #field) == 0) {                                                              \
+  if (strcmp(key, #field) == 0) {                                                                  \
     if (words != 2) return "one value expected";                                                   \
     return pm__read_real(word[1], &p->field) && p->field > 0 && p->field <= 1e18                   \
                ? NULL                                                                              \
@@ -1826,8 +1843,8 @@ static const char *pm__platform_line(pm_platform *p, char **word, int words, int
       return "not a positive bandwidth";
     l.latency_ns = strtoll(word[4], &end, 10);
     if (*end || l.latency_ns < 0 || l.latency_ns > 1000000000000) return "not a latency";
-    if (!pm__grow(&array, links_max, (int)p->links_count + 1, sizeof l)) return "out of memory";
-    ((pm_link *)array)[p->links_count++] = l;
+    if (!pm__grow(&array, links_max, (int)p->link_count + 1, sizeof l)) return "out of memory";
+    ((pm_link *)array)[p->link_count++] = l;
     p->links = (const pm_link *)array;
     return NULL;
   }
@@ -1850,20 +1867,20 @@ static const char *pm__platform_line(pm_platform *p, char **word, int words, int
 /* Smallest and largest legal value of a whole number, by name: zero is physical for times only. */
 static const char *pm__platform_range(const pm_platform *p) {
   const int64_t at_least_1[] = {
-      p->nodes_count,       p->procs_per_node_count, p->cores_per_node_count,
-      p->pci_packet_bytes,  p->link_packet_bytes,    p->command_queue_count,
-      p->nic_engines_count, p->e2e_entries_count,    p->cpu_poll_ns,
-      p->packet_bytes,      p->packet_output_bytes,  p->packet_input_bytes};
-  const char *const names[] = {"nodes_count",       "procs_per_node_count", "cores_per_node_count",
-                               "pci_packet_bytes",  "link_packet_bytes",    "command_queue_count",
-                               "nic_engines_count", "e2e_entries_count",    "cpu_poll_ns",
-                               "packet_bytes",      "packet_output_bytes",  "packet_input_bytes"};
+      p->node_count,       p->procs_per_node_count, p->cores_per_node_count,
+      p->pci_packet_bytes, p->link_packet_bytes,    p->command_queue_count,
+      p->nic_engine_count, p->e2e_entry_count,      p->cpu_poll_ns,
+      p->packet_bytes,     p->packet_output_bytes,  p->packet_input_bytes};
+  const char *const names[] = {"node_count",       "procs_per_node_count", "cores_per_node_count",
+                               "pci_packet_bytes", "link_packet_bytes",    "command_queue_count",
+                               "nic_engine_count", "e2e_entry_count",      "cpu_poll_ns",
+                               "packet_bytes",     "packet_output_bytes",  "packet_input_bytes"};
   size_t i;
   for (i = 0; i < sizeof at_least_1 / sizeof *at_least_1; i++)
     if (at_least_1[i] < 1) return names[i];
-  if (p->nic_engines_count > PM__ENGINES_MAX) return "nic_engines_count";
+  if (p->nic_engine_count > PM__ENGINES_MAX) return "nic_engine_count";
   if (p->noise_count < 0 || p->noise_count > PM_MODES_MAX) return "noise_count";
-  if (p->nodes_count > 4000000) return "nodes_count";
+  if (p->node_count > 4000000) return "node_count";
   if (p->procs_per_node_count > 65535) return "procs_per_node_count";
   if (p->early_send_bytes > PM__COPY_BYTES) return "early_send_bytes";
   if (p->command_queue_count > 65536 || p->nic_pipeline_count > 65536) return "command_queue_count";
@@ -1965,7 +1982,7 @@ PM_API void pm_platform_free(pm_platform *platform) {
   if (!platform) return;
   PM_FREE((void *)(uintptr_t)platform->links);
   platform->links = NULL;
-  platform->links_count = 0;
+  platform->link_count = 0;
 }
 
 /* All 17 digits, with a point whatever the locale says. */
@@ -1999,7 +2016,7 @@ PM_API pm_status pm_platform_write(const pm_platform *p, FILE *out) {
   fprintf(out, "%-28s %-14s # %s\n", #field, pm__real_text(p->field, real[0]), text);
   PM_PLATFORM_REAL_LIST(PM__X)
 #undef PM__X
-  for (k = 0; k < p->links_count; k++)
+  for (k = 0; k < p->link_count; k++)
     fprintf(out, "link %s %s %s %lld\n", p->links[k].from, p->links[k].to,
             pm__real_text(p->links[k].bytes_per_s, real[0]), (long long)p->links[k].latency_ns);
   for (i = 0; i < p->noise_count; i++)
@@ -2039,7 +2056,7 @@ static int pm__graph_vertex(pm__graph *g, const char *name, int nodes) {
 }
 
 PM__PRIVATE pm__graph *pm__graph_make(const pm_platform *p, char *error, size_t error_bytes) {
-  int nodes = (int)p->nodes_count, n = (int)p->links_count, i, v;
+  int nodes = (int)p->node_count, n = (int)p->link_count, i, v;
   pm__graph *g = (pm__graph *)pm__zalloc(sizeof *g);
   if (!g) return NULL;
   g->vertices = nodes;
@@ -2062,7 +2079,7 @@ PM__PRIVATE pm__graph *pm__graph_make(const pm_platform *p, char *error, size_t 
         b = pm__graph_vertex(g, p->links[i].to, nodes);
     if (a < 0 || b < 0 || a == b) {
       pm__platform_error(error, error_bytes, "link %d (%s %s): %s", i + 1, p->links[i].from,
-                         p->links[i].to, a == b ? "leads to itself" : "node beyond nodes_count");
+                         p->links[i].to, a == b ? "leads to itself" : "node beyond node_count");
       pm__graph_free(g, nodes);
       return NULL;
     }
@@ -2137,7 +2154,7 @@ static int64_t pm__dragonfly_cables(const int64_t *t) {
    per group, then g*g times the cables between each two groups. File: 2 per cable. */
 PM__PRIVATE int64_t pm__topology_links(const pm_platform *p) {
   const int64_t *t = p->topo;
-  int64_t n = p->nodes_count, sum = 0, l;
+  int64_t n = p->node_count, sum = 0, l;
   switch (p->topology) {
   case PM_TOPO_CROSSBAR: return 2 * n;
   case PM_TOPO_FATTREE:
@@ -2150,14 +2167,14 @@ PM__PRIVATE int64_t pm__topology_links(const pm_platform *p) {
   case PM_TOPO_DRAGONFLY:
     return 2 * n + pm__times_at_most(t[0] * t[1], t[1]) +
            pm__times_at_most(t[0] * t[0], pm__dragonfly_cables(t));
-  case PM_TOPO_FILE: return 2 * p->links_count;
+  case PM_TOPO_FILE: return 2 * p->link_count;
   }
   return 0;
 }
 
 static pm_status pm__topology_check(const pm_platform *p, char *error, size_t error_bytes) {
   const int64_t *t = p->topo;
-  int64_t nodes = p->nodes_count, hops = 2, i;
+  int64_t nodes = p->node_count, hops = 2, i;
   switch (p->topology) {
   case PM_TOPO_CROSSBAR: break;
   case PM_TOPO_FATTREE:
@@ -2168,7 +2185,7 @@ static pm_status pm__topology_check(const pm_platform *p, char *error, size_t er
                                   "topo: levels, then as many down and up counts");
     if (pm__product(t + 1, t[0]) != nodes)
       return pm__platform_error(error, error_bytes,
-                                "topo: the fat tree has %lld nodes, nodes_count is %lld",
+                                "topo: the fat tree has %lld nodes, node_count is %lld",
                                 (long long)pm__product(t + 1, t[0]), (long long)nodes);
     break;
   case PM_TOPO_TORUS:
@@ -2177,13 +2194,13 @@ static pm_status pm__topology_check(const pm_platform *p, char *error, size_t er
     for (i = 1; i <= t[0]; i++) hops += t[i] / 2;
     if (pm__product(t + 1, t[0]) != nodes)
       return pm__platform_error(error, error_bytes,
-                                "topo: the torus has %lld nodes, nodes_count is %lld",
+                                "topo: the torus has %lld nodes, node_count is %lld",
                                 (long long)pm__product(t + 1, t[0]), (long long)nodes);
     break;
   case PM_TOPO_DRAGONFLY:
     if (pm__product(t, 3) != nodes)
       return pm__platform_error(error, error_bytes,
-                                "topo: the dragonfly has %lld nodes, nodes_count is %lld",
+                                "topo: the dragonfly has %lld nodes, node_count is %lld",
                                 (long long)pm__product(t, 3), (long long)nodes);
     if (t[1] * t[3] < t[0] - 1)
       return pm__platform_error(error, error_bytes,
@@ -2198,7 +2215,7 @@ static pm_status pm__topology_check(const pm_platform *p, char *error, size_t er
   if (p->topology == PM_TOPO_FILE) {
     pm__graph *g;
     int v, steps, far = -1;
-    if (!p->links || p->links_count < 1)
+    if (!p->links || p->link_count < 1)
       return pm__platform_error(error, error_bytes, "topology file without a link");
     if (error && error_bytes) error[0] = 0;
     g = pm__graph_make(p, error, error_bytes);
@@ -2246,7 +2263,7 @@ PM__PRIVATE int pm__fattree_way(const pm_platform *p, int64_t src, int64_t dst, 
     span[l + 1] = span[l] * m[l];
     width[l + 1] = width[l] * up[l];
     edge[l] = base; /* first cable of this level */
-    base += p->nodes_count / span[l] * width[l] * up[l];
+    base += p->node_count / span[l] * width[l] * up[l];
   }
   while (src / span[top] != dst / span[top]) top++;
   for (l = 0; l < top; l++) { /* D-mod-K: the port above level l is digit l of the destination */
@@ -2262,7 +2279,7 @@ PM__PRIVATE int pm__fattree_way(const pm_platform *p, int64_t src, int64_t dst, 
 }
 
 static int pm__route_torus(const pm_platform *p, int64_t src, int64_t dst, uint32_t *out) {
-  int64_t d = p->topo[0], at = src, stride = 1, nodes = p->nodes_count, i;
+  int64_t d = p->topo[0], at = src, stride = 1, nodes = p->node_count, i;
   int n = 0;
   out[n++] = (uint32_t)(2 * src);
   for (i = 0; i < d; i++) {
@@ -2282,7 +2299,7 @@ static int pm__route_torus(const pm_platform *p, int64_t src, int64_t dst, uint3
 }
 
 PM__PRIVATE int64_t pm__dragonfly_global(const pm_platform *p) {
-  return 2 * p->nodes_count + p->topo[0] * p->topo[1] * p->topo[1];
+  return 2 * p->node_count + p->topo[0] * p->topo[1] * p->topo[1];
 }
 /* From router *r of one group to another group, by the cable for dst: *r is the router where it lands. */
 static int pm__dragonfly_leg(const pm_platform *p, int64_t from, int64_t to, int64_t dst,
@@ -2291,7 +2308,7 @@ static int pm__dragonfly_leg(const pm_platform *p, int64_t from, int64_t to, int
                 cables = pm__dragonfly_cables(p->topo), k = dst % of * cables / of,
                 leave = (k * (g - 1) + (to < from ? to : to - 1)) / h;
   int n = 0;
-  if (*r != leave) out[n++] = (uint32_t)(2 * p->nodes_count + from * a * a + *r * a + leave);
+  if (*r != leave) out[n++] = (uint32_t)(2 * p->node_count + from * a * a + *r * a + leave);
   out[n++] = (uint32_t)(pm__dragonfly_global(p) + (from * g + to) * cables + k);
   *r = (k * (g - 1) + (from < to ? from : from - 1)) / h;
   return n;
@@ -2307,13 +2324,13 @@ PM__PRIVATE int pm__dragonfly_way(const pm_platform *p, int64_t src, int64_t dst
     at = via;
   }
   if (at != gd) n += pm__dragonfly_leg(p, at, gd, dst, &r, out + n);
-  if (r != rd) out[n++] = (uint32_t)(2 * p->nodes_count + gd * a * a + r * a + rd);
+  if (r != rd) out[n++] = (uint32_t)(2 * p->node_count + gd * a * a + r * a + rd);
   out[n++] = (uint32_t)(2 * dst + 1);
   return n;
 }
-PM__PRIVATE int pm__torus_is_edge(const pm_platform *p, int64_t link) {
-  const int64_t pair = link / 2 - p->nodes_count, i = pair / p->nodes_count;
-  int64_t at = pair % p->nodes_count, k;
+PM__PRIVATE bool pm__torus_is_edge(const pm_platform *p, int64_t link) {
+  const int64_t pair = link / 2 - p->node_count, i = pair / p->node_count;
+  int64_t at = pair % p->node_count, k;
   for (k = 0; k < i; k++) at /= p->topo[1 + k];
   at %= p->topo[1 + i];
   return link % 2 ? at == 0 : at == p->topo[1 + i] - 1;
@@ -2383,12 +2400,12 @@ typedef enum pm__state { PM__READY, PM__RUNNING, PM__BLOCKED, PM__ENDED } pm__st
 typedef struct pm__lane {
   struct pm__message *head, *tail;
   int64_t t_free_ps, t_ready_ps;
-  int is_busy; /* with a flow, or with packets */
+  bool is_busy; /* with a flow, or with packets */
 } pm__lane;
 /* A way that was asked for lately. */
 enum { PM__WAYS = 16 };
 typedef struct pm__known_way {
-  int from, to, links_count;   /* links_count 0: none yet (or no link: to itself) */
+  int from, to, link_count;    /* link_count 0: none yet (or no link: to itself) */
   int64_t latency_ps, step_ps; /* of the way; of each of its links, on average */
   uint32_t link[PM__ROUTE_MAX + 2];
 } pm__known_way;
@@ -2399,9 +2416,9 @@ struct pm_thread {
   pm__state state;
   int woken, polling, timed_out;
   int waits_for_wake;   /* inside pm_thread_wait: only there a wake may end what it does */
-  int is_idle;          /* what it waits for now is time between looks in vain */
+  bool is_idle;         /* what it waits for now is time between looks in vain */
   int counts_idle;      /* and its timer is one of idle_count */
-  int is_vain;          /* it looked in vain last */
+  bool is_vain;         /* it looked in vain last */
   unsigned poll_streak; /* idle polls in a row */
   int64_t mark_ns;      /* host's CPU time when it was charged last */
   void *sp;
@@ -2429,7 +2446,7 @@ struct pm_thread {
 
 enum { PM__HOOKS = 8 };
 struct ptl_activate_hook {
-  int is_used;
+  bool is_used;
 };
 struct pm_process {
   pm_world *world;
@@ -2449,7 +2466,7 @@ struct pm_process {
 
 typedef struct pm__node {
   pm_process *processes, **by_pid;
-  int pids_max, processes_count;
+  int pids_max, process_count;
   int64_t t_gap_ps;
   pm__lane lane[4];
   int64_t t_rx_ps[PM__ENGINES_MAX], t_rx_last_ps[4], t_done_ps, in_flight;
@@ -2500,13 +2517,13 @@ struct pm_world {
   pm__slab *slabs;
   /* who and where */
   pm_process **procs;
-  int procs_count, procs_max;
+  int proc_count, procs_max;
   pm__node *nodes;
   uint64_t rng;
   pm_stats stats;
   /* shared links */
   struct pm__link *links;
-  int links_count, net_links_count;
+  int link_count, net_link_count;
   struct pm__flow *free_flows, *flows_made;
   pm__event solve;
   uint32_t *dirty, *reached;
@@ -2522,15 +2539,15 @@ struct pm_world {
   struct pm__trigger *free_triggers;
   struct pm__header *free_headers;
   struct pm__ct *fire_head, *fire_tail;
-  int is_firing;
+  bool is_firing;
   uint64_t next_id;
   struct pm_trace_record *records;
-  int records_count, records_max;
+  int record_count, records_max;
   struct pm__packets *packets; /* NULL: the packet level was never used */
   /* wire */
   struct pm__stream *streams;
-  uint32_t streams_count, streams_max;
-  int is_faulty, is_carrying; /* is_carrying: the carrier is open */
+  uint32_t stream_count, streams_max;
+  bool is_faulty, is_carrying; /* is_carrying: the carrier is open */
   int link_phases_done;
   pm__known_way ways[PM__WAYS];
   void (*stamp)(void *arg, const struct pm_stamp *stamp);
@@ -2592,7 +2609,7 @@ PM__PRIVATE void pm__trace_compute(pm_world *w, int64_t t_begin_ps, int64_t t_en
    first step in which the carrier told something: 1. */
 PM__PRIVATE pm_status pm__carrier_open(pm_world *w);
 PM__PRIVATE void pm__carrier_close(pm_world *w);
-PM__PRIVATE int pm__carrier_is_busy(const pm_world *w);
+PM__PRIVATE bool pm__carrier_is_busy(const pm_world *w);
 PM__PRIVATE int pm__carrier_advance(pm_world *w, int64_t until_ps);
 #ifdef NBC_LINES
 #line 1 "src/portals/machine.c"
@@ -2609,16 +2626,16 @@ PM__PRIVATE int pm__route(pm_world *w, int src, int dst, uint32_t *out, int64_t 
 }
 PM__PRIVATE const pm__known_way *pm__known(pm_world *w, int from, int to) {
   pm__known_way *way = &w->ways[(unsigned)(from * 7 + to) % PM__WAYS];
-  if (way->from != from || way->to != to || !way->links_count) {
+  if (way->from != from || way->to != to || !way->link_count) {
     way->from = from;
     way->to = to;
-    way->links_count = pm__route(w, from, to, way->link, &way->latency_ps);
-    if (way->links_count < 0) {
-      way->links_count = 0;
+    way->link_count = pm__route(w, from, to, way->link, &way->latency_ps);
+    if (way->link_count < 0) {
+      way->link_count = 0;
       way->latency_ps = 0;
       pm_world_fail(w, PM_E_NOMEM, "out of memory: ways");
     }
-    way->step_ps = way->links_count ? way->latency_ps / way->links_count : 0;
+    way->step_ps = way->link_count ? way->latency_ps / way->link_count : 0;
   }
   return way;
 }
@@ -2631,7 +2648,7 @@ PM__PRIVATE int64_t pm__max_ps(int64_t a_ps, int64_t b_ps) { return a_ps > b_ps 
 #endif
 PM__PRIVATE void pm__schedule(pm_world *w, pm__event *event, int64_t t_ps);
 PM__PRIVATE void pm__unschedule(pm_world *w, pm__event *event);
-PM__PRIVATE int pm__is_carrying(const pm_world *w);
+PM__PRIVATE bool pm__is_carrying(const pm_world *w);
 PM__PRIVATE int pm__carry(pm_world *w);
 PM__PRIVATE void pm__step(pm_world *w);
 #ifdef NBC_LINES
@@ -2708,7 +2725,7 @@ PM__PRIVATE void pm__unschedule(pm_world *w, pm__event *event) {
     pm__heap_down(w, pos, last);
 }
 /* A carrier has messages under way: time may only pass through it. */
-PM__PRIVATE int pm__is_carrying(const pm_world *w) {
+PM__PRIVATE bool pm__is_carrying(const pm_world *w) {
   return w->is_carrying && pm__carrier_is_busy(w);
 }
 /* Lets the carrier go on until the next step of the simulation. 1: it told something, so look again
@@ -2726,7 +2743,7 @@ PM__PRIVATE int pm__carry(pm_world *w) {
 PM__PRIVATE void pm__step(pm_world *w) {
   pm__event *event = w->heap[1].event;
   w->now_ps = w->heap[1].t_ps;
-  w->stats.events_count++;
+  w->stats.event_count++;
   pm__unschedule(w, event);
   event->fn(w, event);
 }
@@ -2867,7 +2884,7 @@ static void pm__context_leave(pm_world *w, pm_thread *t) {
    the word at their lowest address that every switch looks at. */
 
 static char *pm__stack_map(pm_world *w, size_t stack_bytes, int count) {
-  const int guard = w->stats.stacks_count < PM__GUARDED_MAX;
+  const int guard = w->stats.stack_count < PM__GUARDED_MAX;
   const size_t each = stack_bytes + PM__PAGE, bytes = each * (size_t)count;
   pm__slab *slab = (pm__slab *)PM_MALLOC(sizeof *slab);
   void *base =
@@ -2905,7 +2922,7 @@ static char *pm__stack_get(pm_world *w, size_t stack_bytes) {
     stack = (char *)w->free_stacks + PM__PAGE - stack_bytes;
     w->free_stacks = w->free_stacks->next;
   }
-  if (stack) w->stats.stacks_count++;
+  if (stack) w->stats.stack_count++;
   return stack;
 }
 static void pm__stack_put(pm_world *w, char *stack, size_t stack_bytes) {
@@ -3117,7 +3134,7 @@ PM__PRIVATE double pm__ratio(pm_world *w);
 /* ---- processes --------------------------------------------------------------------------------- */
 PM_API pm_process *pm_self(void) { return pm__current ? pm__current->proc : NULL; }
 PM_API int pm_rank(void) { return pm__current ? pm__current->proc->rank : -1; }
-PM_API int pm_size(void) { return pm__current ? pm__current->proc->world->procs_count : 0; }
+PM_API int pm_size(void) { return pm__current ? pm__current->proc->world->proc_count : 0; }
 PM_API pm_world *pm_world_of(const pm_process *process) { return process ? process->world : NULL; }
 PM_API int pm_process_rank(const pm_process *process) { return process ? process->rank : -1; }
 PM_API int pm_process_node(const pm_process *process) { return process ? process->node : -1; }
@@ -3126,7 +3143,7 @@ PM_API void pm_process_set_uid(pm_process *process, uint32_t uid) { process->uid
 PM_API void pm_process_set_user(pm_process *process, void *user) { process->user = user; }
 PM_API void *pm_process_user(const pm_process *process) { return process->user; }
 PM_API pm_process *pm_process_at(pm_world *world, int rank) {
-  return world && rank >= 0 && rank < world->procs_count ? world->procs[rank] : NULL;
+  return world && rank >= 0 && rank < world->proc_count ? world->procs[rank] : NULL;
 }
 PM_API int64_t pm_now_ns(void) {
   return pm__current ? pm__current->proc->world->now_ps / PM__PS : 0;
@@ -3184,7 +3201,7 @@ PM_API void pm_barrier(void) {
   if (!t) return;
   pm_compute_measured();
   w = t->proc->world;
-  if (++w->barrier_count < w->procs_count) {
+  if (++w->barrier_count < w->proc_count) {
     t->next_waiter = w->barrier_waiters;
     w->barrier_waiters = t;
     pm__block(PM__FOREVER, "pm_barrier");
@@ -3249,7 +3266,7 @@ static void pm__deadlock(pm_world *w) {
   char more[160];
   pm__world_error(w, PM_E_DEADLOCK, "deadlock at %.3f us:", (double)w->now_ps * 1e-6);
   n = strlen(w->error);
-  for (i = 0; i < w->procs_count; i++)
+  for (i = 0; i < w->proc_count; i++)
     for (t = w->procs[i]->threads; t; t = t->next_in_proc) {
       if (t->state == PM__ENDED) continue;
       if (sizeof w->error - n < 400) {
@@ -3263,14 +3280,14 @@ static void pm__deadlock(pm_world *w) {
                             t->what ? t->what : "?", more[0] ? " " : "", more);
     }
   if (silent) n += (size_t)snprintf(w->error + n, sizeof w->error - n, "\n  and %d more", silent);
-  for (i = 0; i < w->procs_count && sizeof w->error - n > 200; i++)
+  for (i = 0; i < w->proc_count && sizeof w->error - n > 200; i++)
     if (w->procs[i]->ended && w->procs[i]->status)
       n += (size_t)snprintf(w->error + n, sizeof w->error - n,
                             "\n  process %d (node %d) has ended, with status %d", i,
                             w->procs[i]->node, w->procs[i]->status);
 }
 static void pm__enter(pm_world *w, pm_thread *t) {
-  w->stats.switches_count++;
+  w->stats.switch_count++;
   t->state = PM__RUNNING;
   pm__current = t;
   if (w->last_run != t && w->desc.switched) w->desc.switched(w->desc.user, t->proc);
@@ -3441,10 +3458,10 @@ static int pm__faults_are_bad(const pm_faults *f) {
 static int pm__links_are_bad(const pm_world_desc *desc) {
   pm_link_model link = desc->link;
   int i;
-  if (desc->link_phases_count < 0 || (desc->link_phases_count && !desc->link_phases)) return 1;
+  if (desc->link_phase_count < 0 || (desc->link_phase_count && !desc->link_phases)) return 1;
   for (i = 0;; i++) {
     if (link < 0 || link > PM_LINK_PACKET || (link == PM_LINK_CARRIER && !desc->carrier)) return 1;
-    if (i == desc->link_phases_count) return 0;
+    if (i == desc->link_phase_count) return 0;
     if (desc->link_phases[i].t_ns < (i ? desc->link_phases[i - 1].t_ns : 0)) return 1;
     link = desc->link_phases[i].link;
   }
@@ -3467,7 +3484,7 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
   w->plat = *desc->platform;
   w->desc.platform = &w->plat;
   w->plat.links = NULL; /* the graph holds what they said */
-  w->plat.links_count = desc->platform->links_count;
+  w->plat.link_count = desc->platform->link_count;
   if (!w->desc.stack_bytes) w->desc.stack_bytes = 65536;
   w->desc.stack_bytes = (w->desc.stack_bytes + PM__PAGE - 1) / PM__PAGE * PM__PAGE;
   if (w->desc.stack_bytes < 4 * PM__PAGE) w->desc.stack_bytes = 4 * PM__PAGE;
@@ -3481,7 +3498,7 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
 #ifndef PM_USE_UCONTEXT
   w->context_switch = pm__context_switch;
 #endif
-  w->nodes = (pm__node *)pm__zalloc((size_t)w->plat.nodes_count * sizeof *w->nodes);
+  w->nodes = (pm__node *)pm__zalloc((size_t)w->plat.node_count * sizeof *w->nodes);
   if (w->plat.topology == PM_TOPO_FILE)
     w->graph = pm__graph_make(desc->platform, error, sizeof error);
   w->solve.fn = pm__solve_now;
@@ -3489,7 +3506,7 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
     pm_world_destroy(w);
     return PM_E_NOMEM;
   }
-  w->stats.memory_bytes = sizeof *w + (size_t)w->plat.nodes_count * sizeof *w->nodes;
+  w->stats.memory_bytes = sizeof *w + (size_t)w->plat.node_count * sizeof *w->nodes;
   if (desc->carrier) {
     status = pm__carrier_open(w);
     w->is_carrying = status == PM_OK;
@@ -3508,7 +3525,7 @@ PM_API void pm_world_destroy(pm_world *world) {
   if (w->is_carrying) pm__carrier_close(w);
   for (i = 1; i <= (int)w->heap_count; i++)
     if (w->heap[i].event->fn == pm__call_now) PM_FREE(w->heap[i].event);
-  for (i = 0; i < w->procs_count; i++) {
+  for (i = 0; i < w->proc_count; i++) {
     pm_thread *t = w->procs[i]->threads, *next;
     pm__ptl_process_free(w->procs[i]);
     for (; t; t = next) {
@@ -3528,8 +3545,8 @@ PM_API void pm_world_destroy(pm_world *world) {
     munmap(slab->base, slab->bytes);
     PM_FREE(slab);
   }
-  pm__graph_free(w->graph, (int)w->plat.nodes_count);
-  for (i = 0; w->nodes && i < (int)w->plat.nodes_count; i++) {
+  pm__graph_free(w->graph, (int)w->plat.node_count);
+  for (i = 0; w->nodes && i < (int)w->plat.node_count; i++) {
     PM_FREE(w->nodes[i].by_pid);
     PM_FREE(w->nodes[i].slots);
   }
@@ -3548,26 +3565,26 @@ PM_API pm_status pm_spawn(pm_world *world, int node_index, void (*entry)(void *a
                           pm_process **process) {
   pm_process *p;
   void *array;
-  if (!world || !entry || node_index < 0 || node_index >= world->plat.nodes_count)
+  if (!world || !entry || node_index < 0 || node_index >= world->plat.node_count)
     return PM_E_INVAL;
   if (world->running) return PM_E_STATE;
   array = world->procs;
-  if (!pm__grow(&array, &world->procs_max, world->procs_count + 1, sizeof p)) return PM_E_NOMEM;
+  if (!pm__grow(&array, &world->procs_max, world->proc_count + 1, sizeof p)) return PM_E_NOMEM;
   world->procs = (pm_process **)array;
   p = (pm_process *)pm__zalloc(sizeof *p);
   if (!p) return PM_E_NOMEM;
   p->world = world;
-  p->rank = world->procs_count;
+  p->rank = world->proc_count;
   p->node = node_index;
-  p->local_index = (uint32_t)world->nodes[node_index].processes_count;
+  p->local_index = (uint32_t)world->nodes[node_index].process_count;
   if (!pm__thread_new(p, entry, arg, 0)) {
     PM_FREE(p);
     return PM_E_NOMEM;
   }
   p->next_on_node = world->nodes[node_index].processes;
   world->nodes[node_index].processes = p;
-  world->nodes[node_index].processes_count++;
-  world->procs[world->procs_count++] = p;
+  world->nodes[node_index].process_count++;
+  world->procs[world->proc_count++] = p;
   world->live_processes++;
   world->stats.memory_bytes += sizeof *p + sizeof p;
   if (process) *process = p;
@@ -3576,7 +3593,7 @@ PM_API pm_status pm_spawn(pm_world *world, int node_index, void (*entry)(void *a
 PM_API pm_status pm_spawn_all(pm_world *world, void (*entry)(void *arg), void *arg) {
   int64_t i;
   if (!world) return PM_E_INVAL;
-  for (i = 0; i < world->plat.nodes_count * world->plat.procs_per_node_count; i++) {
+  for (i = 0; i < world->plat.node_count * world->plat.procs_per_node_count; i++) {
     pm_status status =
         pm_spawn(world, (int)(i / world->plat.procs_per_node_count), entry, arg, NULL);
     if (status) return status;
@@ -3588,14 +3605,14 @@ PM_API uint64_t pm_random(pm_world *world) { return nbc__random(&world->rng); }
 PM__PRIVATE double pm__ratio(pm_world *w) {
   return (double)(pm_random(w) >> 11) * (1.0 / 9007199254740992.0);
 }
-PM_API int pm_links_count(const pm_world *world) { return (int)pm__topology_links(&world->plat); }
+PM_API int pm_link_count(const pm_world *world) { return (int)pm__topology_links(&world->plat); }
 PM_API int pm_route(pm_world *world, int from_node, int to_node, uint32_t *links, int max,
                     int64_t *latency_ns) {
   uint32_t way[PM__ROUTE_MAX + 2];
   int64_t latency_ps = 0;
   int i, n;
-  if (!world || from_node < 0 || to_node < 0 || from_node >= world->plat.nodes_count ||
-      to_node >= world->plat.nodes_count)
+  if (!world || from_node < 0 || to_node < 0 || from_node >= world->plat.node_count ||
+      to_node >= world->plat.node_count)
     return -1;
   n = pm__route(world, from_node, to_node, way, &latency_ps);
   for (i = 0; i < n && i < max && links; i++) links[i] = way[i];
@@ -3622,12 +3639,12 @@ PM__PRIVATE void pm__record(pm_world *w, int kind, uint64_t id, int from_rank, i
   pm_trace_record *r;
   void *array = w->records;
   if (!w->desc.trace) return;
-  if (!pm__grow(&array, &w->records_max, w->records_count + 1, sizeof *r)) {
+  if (!pm__grow(&array, &w->records_max, w->record_count + 1, sizeof *r)) {
     pm_world_fail(w, PM_E_NOMEM, "out of memory: trace");
     return;
   }
   w->records = (pm_trace_record *)array;
-  r = &w->records[w->records_count++];
+  r = &w->records[w->record_count++];
   memset(r, 0, sizeof *r);
   r->kind = (pm_trace_kind)kind;
   r->t_begin_ns = t_begin_ps / PM__PS;
@@ -3654,13 +3671,13 @@ PM_API const char *pm_trace_kind_name(pm_trace_kind kind) {
   return (unsigned)kind < PM_TRACE_LAST ? names[kind] : "?";
 }
 PM_API const pm_trace_record *pm_trace_records(const pm_world *world, size_t *count) {
-  *count = (size_t)world->records_count;
+  *count = (size_t)world->record_count;
   return world->records;
 }
 PM_API pm_status pm_trace_write_csv(const pm_world *world, FILE *out) {
   int i;
   fprintf(out, "kind,id,from_node,to_node,from_rank,to_rank,size_bytes,t_begin_ns,t_end_ns\n");
-  for (i = 0; i < world->records_count; i++) {
+  for (i = 0; i < world->record_count; i++) {
     const pm_trace_record *r = &world->records[i];
     fprintf(out, "%s,%llu,%d,%d,%d,%d,%llu,%lld.%03d,%lld.%03d\n", pm_trace_kind_name(r->kind),
             (unsigned long long)r->id, r->from_node, r->to_node, r->from_rank, r->to_rank,
@@ -3673,13 +3690,13 @@ PM_API pm_status pm_trace_write_csv(const pm_world *world, FILE *out) {
 PM_API pm_status pm_trace_write_json(const pm_world *world, FILE *out) {
   int i;
   fprintf(out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
-  for (i = 0; i < world->plat.nodes_count; i++)
+  for (i = 0; i < world->plat.node_count; i++)
     fprintf(out,
             "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%d,\"args\":{\"name\":\"node %d\"}},\n"
             "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%d,\"tid\":0,\"args\":{\"name\":"
             "\"NIC\"}},\n",
             i, i, i);
-  for (i = 0; i < world->records_count; i++) {
+  for (i = 0; i < world->record_count; i++) {
     const pm_trace_record *r = &world->records[i];
     const int64_t d_ps = (r->t_end_ns - r->t_begin_ns) * PM__PS + r->t_end_ps - r->t_begin_ps;
     fprintf(out,
@@ -3705,7 +3722,7 @@ typedef struct pm__page {
   int64_t *t_ps; /* the distinct times, in order ... */
   int *y;        /* ... and where they are drawn */
   int *column;   /* of each rank, -1: takes no part */
-  int count, times_count, columns_count;
+  int count, time_count, column_count;
 } pm__page;
 static int64_t pm__record_begin_ps(const pm_trace_record *r) {
   return r->t_begin_ns * PM__PS + r->t_begin_ps;
@@ -3720,43 +3737,43 @@ static int pm__time_order(const void *a, const void *b) {
 /* Steps in time become steps on paper that grow with the square root: 3 to 60 points. */
 static void pm__page_times(pm__page *p) {
   int i;
-  p->times_count = 0;
+  p->time_count = 0;
   for (i = 0; i < p->count; i++) {
     p->t_ps[2 * i] = pm__record_begin_ps(&p->records[i]);
     p->t_ps[2 * i + 1] = pm__record_end_ps(&p->records[i]);
   }
   qsort(p->t_ps, (size_t)p->count * 2, sizeof *p->t_ps, pm__time_order);
   for (i = 0; i < 2 * p->count; i++) {
-    const int n = p->times_count;
+    const int n = p->time_count;
     const double d_ns = n ? (double)(p->t_ps[i] - p->t_ps[n - 1]) / PM__PS : 0;
     const int step = d_ns < 900 ? (int)(3.5 + 2 * sqrt(d_ns)) : 60;
     if (n && p->t_ps[i] == p->t_ps[n - 1]) continue;
     p->t_ps[n] = p->t_ps[i];
     p->y[n] = n ? p->y[n - 1] + (step < 60 ? step : 60) : PM__PAGE_TOP + 20;
-    p->times_count++;
+    p->time_count++;
   }
 }
 static int pm__page_y(const pm__page *p, int64_t t_ps) {
-  const int64_t *at = (const int64_t *)bsearch(&t_ps, p->t_ps, (size_t)p->times_count,
+  const int64_t *at = (const int64_t *)bsearch(&t_ps, p->t_ps, (size_t)p->time_count,
                                                sizeof *p->t_ps, pm__time_order);
   return at ? p->y[at - p->t_ps] : 0;
 }
 static int pm__page_x(const pm__page *p, int rank) {
   return PM__PAGE_LEFT + PM__PAGE_COLUMN / 2 +
-         PM__PAGE_COLUMN * (rank >= 0 ? p->column[rank] : p->columns_count);
+         PM__PAGE_COLUMN * (rank >= 0 ? p->column[rank] : p->column_count);
 }
 static void pm__page_columns(const pm_world *w, pm__page *p) {
   int i;
-  for (i = 0; i < w->procs_count; i++) p->column[i] = -1;
+  for (i = 0; i < w->proc_count; i++) p->column[i] = -1;
   for (i = 0; i < p->count; i++) {
     if (p->records[i].from_rank >= 0) p->column[p->records[i].from_rank] = 0;
     if (p->records[i].to_rank >= 0) p->column[p->records[i].to_rank] = 0;
   }
-  for (i = 0; i < w->procs_count; i++)
-    if (!p->column[i]) p->column[i] = p->columns_count++;
+  for (i = 0; i < w->proc_count; i++)
+    if (!p->column[i]) p->column[i] = p->column_count++;
 }
 static void pm__page_head(const pm_world *w, const pm__page *p) {
-  const int bottom = p->times_count ? p->y[p->times_count - 1] + 30 : PM__PAGE_TOP + 60;
+  const int bottom = p->time_count ? p->y[p->time_count - 1] + 30 : PM__PAGE_TOP + 60;
   int last = 0;
   int i;
   fprintf(
@@ -3775,23 +3792,23 @@ static void pm__page_head(const pm_world *w, const pm__page *p) {
       "simulated run</h1>\n<p>%d of %d steps. Columns are processes, time runs down in "
       "nanoseconds and is stretched where much happens: lengths are not to scale. Point at an "
       "arrow or a bar to read its times.</p>\n<p>",
-      p->count, w->records_count);
+      p->count, w->record_count);
   for (i = 0; i < PM_TRACE_LAST; i++)
     fprintf(p->out, "<span class=\"%s\">&#9632; %s</span> ", pm_trace_kind_name((pm_trace_kind)i),
             pm_trace_kind_name((pm_trace_kind)i));
   fprintf(p->out, "</p>\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\">\n",
-          PM__PAGE_LEFT + PM__PAGE_COLUMN * (p->columns_count + 1), bottom);
-  for (i = 0; i < p->times_count; i++) {
+          PM__PAGE_LEFT + PM__PAGE_COLUMN * (p->column_count + 1), bottom);
+  for (i = 0; i < p->time_count; i++) {
     if (i && p->y[i] < last + 14) continue;
     last = p->y[i];
     fprintf(p->out,
             "<line class=\"time\" x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%d\"/><text x=\"%d\" "
             "y=\"%d\" text-anchor=\"end\">%lld.%03d</text>\n",
-            PM__PAGE_LEFT, last, PM__PAGE_LEFT + PM__PAGE_COLUMN * p->columns_count, last,
+            PM__PAGE_LEFT, last, PM__PAGE_LEFT + PM__PAGE_COLUMN * p->column_count, last,
             PM__PAGE_LEFT - 6, last + 4, (long long)(p->t_ps[i] / PM__PS),
             (int)(p->t_ps[i] % PM__PS));
   }
-  for (i = 0; i < w->procs_count; i++)
+  for (i = 0; i < w->proc_count; i++)
     if (p->column[i] >= 0)
       fprintf(p->out,
               "<line class=\"life\" x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%d\"/><text x=\"%d\" "
@@ -3817,7 +3834,7 @@ static void pm__page_arrow(const pm__page *p, const pm_trace_record *r, int from
           (unsigned long long)r->size_bytes);
 }
 static void pm__page_record(const pm__page *p, const pm_trace_record *r) {
-  const int is_reply = r->kind == PM_TRACE_GET_RESPONSE || r->kind == PM_TRACE_PORTALS_ACK ||
+  const bool is_reply = r->kind == PM_TRACE_GET_RESPONSE || r->kind == PM_TRACE_PORTALS_ACK ||
                        r->kind == PM_TRACE_E2E_ACK || r->kind == PM_TRACE_FETCH_ATOMIC_RESPONSE;
   const int from = is_reply ? r->to_rank : r->from_rank, to = is_reply ? r->from_rank : r->to_rank;
   const char *name = pm_trace_kind_name(r->kind);
@@ -3828,7 +3845,7 @@ static void pm__page_record(const pm__page *p, const pm_trace_record *r) {
           (unsigned long long)r->size_bytes, (long long)r->t_begin_ns, r->t_begin_ps,
           (long long)r->t_end_ns, r->t_end_ps);
   if (r->kind >= PM_TRACE_COMMAND) { /* these stay at one process */
-    const int is_there = r->to_rank >= 0 && r->to_rank != r->from_rank &&
+    const bool is_there = r->to_rank >= 0 && r->to_rank != r->from_rank &&
                          (r->kind == PM_TRACE_PAYLOAD_WRITE ||
                           ((r->kind == PM_TRACE_DMA_REQUEST || r->kind == PM_TRACE_DMA_PAYLOAD) &&
                            r->from_node != p->procs[r->from_rank]->node));
@@ -3847,10 +3864,10 @@ PM_API pm_status pm_trace_write_html(const pm_world *world, FILE *out) {
   p.out = out;
   p.records = world->records;
   p.procs = world->procs;
-  p.count = world->records_count < PM_TRACE_HTML_MAX ? world->records_count : PM_TRACE_HTML_MAX;
+  p.count = world->record_count < PM_TRACE_HTML_MAX ? world->record_count : PM_TRACE_HTML_MAX;
   p.t_ps = (int64_t *)PM_MALLOC(((size_t)p.count * 2 + 1) * sizeof *p.t_ps);
   p.y = (int *)PM_MALLOC(((size_t)p.count * 2 + 1) * sizeof *p.y);
-  p.column = (int *)PM_MALLOC(((size_t)world->procs_count + 1) * sizeof *p.column);
+  p.column = (int *)PM_MALLOC(((size_t)world->proc_count + 1) * sizeof *p.column);
   if (p.t_ps && p.y && p.column) {
     pm__page_times(&p);
     pm__page_columns(world, &p);
@@ -3891,7 +3908,7 @@ typedef struct pm__eq {
   void (*callback)(void *arg, ptl_handle_eq_t eq_handle); /* PtlEQAllocAsync; or NULL */
   void *callback_arg;
   struct pm__eq *next_news; /* in the process's list of queues to call for */
-  int has_news;
+  bool has_news;
 } pm__eq;
 typedef struct pm__trigger {
   struct pm__trigger *next, *child; /* of a pairing heap */
@@ -3935,7 +3952,7 @@ typedef struct pm__header {
   pm__me *me;           /* in the overflow list */
   pm__message *message; /* while its data is still being written */
   ptl_event_t event;    /* as a *_OVERFLOW event will tell it; user_ptr is filled in then */
-  int is_claimed;       /* found by an append while message was set: told when the data is in */
+  bool is_claimed;       /* found by an append while message was set: told when the data is in */
   int unlink_after;     /* then the claiming entry's AUTO_UNLINK follows */
   ptl_handle_eq_t eq_handle; /* of the claiming portal table entry */
   ptl_handle_ct_t ct_handle; /* of the claiming entry */
@@ -3966,7 +3983,7 @@ struct pm__ni {
   ptl_ni_limits_t limits;
   pm__pool pool[PM__KINDS];
   pm__pt *pt;
-  int pt_max, pt_last, headers_count, triggers_count;
+  int pt_max, pt_last, header_count, trigger_count;
   ptl_sr_value_t status[PTL_SR_LAST];
   pm__map *map;
   int event_fd; /* 1 + descriptor that tells of events; 0: nobody asked for it */
@@ -3998,8 +4015,8 @@ typedef enum pm__kind { PM__PUT, PM__GET, PM__ATOMIC, PM__FETCH, PM__SWAP } pm__
    carriers and trace only read it. */
 typedef struct pm__operation {
   uint64_t id;
-  unsigned char kind, ack_req, op, type, fail, list, is_ack_muted, is_early_send, has_copy, unlinks,
-      is_sent;
+  unsigned char kind, ack_req, op, type, fail, list;
+  bool is_ack_muted, is_early_send, has_copy, unlinks, is_sent;
   pm__ni *from, *to;
   uint32_t from_epoch, to_epoch;
   ptl_process_t target,
@@ -4024,20 +4041,29 @@ typedef struct pm__journey {
   pm__event event; /* first: the travel itself */
   pm__event target, send;
   int pending; /* events and travels that still need this */
-  unsigned char lane, link, is_reply, has_slot;
-  unsigned char is_flow, has_crossed; /* of the present travel: the links on the way are paid for */
+  unsigned char lane, link;
+  bool is_reply, has_slot;
+  bool is_flow, has_crossed; /* of the present travel: the links on the way are paid for */
   uint32_t slot;
   int64_t t_ready_ps, t_begin_ps, t_left_ps, t_lost_ps;
   int64_t t_done_ps; /* data and events are in the target's memory */
   /* at the packet level */
   uint64_t number, rest_bytes; /* of its stream; still in the initiator's memory */
-  int64_t packets_count;       /* not there yet */
-  int is_first;                /* no packet has begun to leave */
+  int64_t packet_count;        /* not there yet */
+  bool is_first;               /* no packet has begun to leave */
 } pm__journey;
+/* What became of a carried message at its target. */
+typedef enum pm__lookup {
+  PM__LOOKUP_NOT_YET,
+  PM__LOOKUP_REFUSED,
+  PM__LOOKUP_FOUND,
+  PM__LOOKUP_COMPUTED /* found, and what the carrier brings back is not the old value */
+} pm__lookup;
 /* What a carrier adds. Written by the piece carrier alone. */
 typedef struct pm__carried {
-  unsigned char *wire;         /* what it brought: valid during one call */
-  int is_matched, is_computed; /* looked up already; it does the arithmetic */
+  unsigned char *wire; /* what it brought: valid during one call */
+  pm__lookup lookup;
+  bool is_computed; /* the carrier does the arithmetic */
 } pm__carried;
 /* One operation from its call to its last event. */
 struct pm__message {
@@ -4081,8 +4107,8 @@ PM__PRIVATE pm__ni *pm__ni_of(const pm_process *p, ptl_handle_any_t h);
 PM__PRIVATE pm__object *pm__find(const pm__ni *ni, int kind, ptl_handle_any_t h);
 PM__PRIVATE pm__object *pm__find_any(const pm_process *p, int kind, ptl_handle_any_t h,
                                      pm__ni **ni);
-PM__PRIVATE int pm__is_matching(const pm__ni *ni);
-PM__PRIVATE int pm__is_logical(const pm__ni *ni);
+PM__PRIVATE bool pm__is_matching(const pm__ni *ni);
+PM__PRIVATE bool pm__is_logical(const pm__ni *ni);
 PM__PRIVATE ptl_process_t pm__own_id(const pm__ni *ni);
 PM__PRIVATE int pm__pid_take(pm_world *w, pm_process *p, uint32_t pid);
 PM__PRIVATE pm_process *pm__process_by_pid(const pm_world *w, uint32_t nid, uint32_t pid);
@@ -4166,8 +4192,8 @@ PM__PRIVATE pm__object *pm__find_any(const pm_process *p, int kind, ptl_handle_a
 }
 
 /* ---- library and interfaces -------------------------------------------------------------------- */
-PM__PRIVATE int pm__is_matching(const pm__ni *ni) { return ni->index & 1; }
-PM__PRIVATE int pm__is_logical(const pm__ni *ni) { return ni->index >> 1; }
+PM__PRIVATE bool pm__is_matching(const pm__ni *ni) { return ni->index & 1; }
+PM__PRIVATE bool pm__is_logical(const pm__ni *ni) { return ni->index >> 1; }
 static ptl_process_t pm__phys_id(const pm_process *p) {
   ptl_process_t id;
   id.phys.nid = (ptl_nid_t)p->node;
@@ -4199,7 +4225,7 @@ PM__PRIVATE int pm__pid_take(pm_world *w, pm_process *p, uint32_t pid) {
 }
 PM__PRIVATE pm_process *pm__process_by_pid(const pm_world *w, uint32_t nid, uint32_t pid) {
   const pm__node *node;
-  if ((int64_t)nid >= w->plat.nodes_count) return NULL;
+  if ((int64_t)nid >= w->plat.node_count) return NULL;
   node = &w->nodes[nid];
   return pid < (uint32_t)node->pids_max ? node->by_pid[pid] : NULL;
 }
@@ -4209,9 +4235,8 @@ PM_API ptl_process_t pm_process_id(int rank) {
   const pm_process *self = pm_self();
   ptl_process_t nobody;
   memset(&nobody, 0xFF, sizeof nobody);
-  return self && rank >= 0 && rank < self->world->procs_count
-             ? pm__phys_id(self->world->procs[rank])
-             : nobody;
+  return self && rank >= 0 && rank < self->world->proc_count ? pm__phys_id(self->world->procs[rank])
+                                                             : nobody;
 }
 /* Every process sets the same map: one copy serves all. */
 static pm__map *pm__map_share(pm_world *w, ptl_size_t count, const ptl_process_t *id) {
@@ -4361,10 +4386,10 @@ PM_API const char *PtlToStr(int value, enum ptl_str_type type) {
 PM_API int PtlEvToStr(unsigned int ni_options, const ptl_event_t *event, char *text) {
   char from[32];
   if (!event || !text) return PTL_ARG_INVALID;
-  const int is_put = event->type == PTL_EVENT_PUT || event->type == PTL_EVENT_PUT_OVERFLOW,
-            is_atomic =
-                event->type >= PTL_EVENT_ATOMIC && event->type <= PTL_EVENT_FETCH_ATOMIC_OVERFLOW,
-            is_get = event->type == PTL_EVENT_GET || event->type == PTL_EVENT_GET_OVERFLOW;
+  const bool is_put = event->type == PTL_EVENT_PUT || event->type == PTL_EVENT_PUT_OVERFLOW,
+             is_atomic =
+                 event->type >= PTL_EVENT_ATOMIC && event->type <= PTL_EVENT_FETCH_ATOMIC_OVERFLOW,
+             is_get = event->type == PTL_EVENT_GET || event->type == PTL_EVENT_GET_OVERFLOW;
   int n = snprintf(text, PTL_EV_STR_SIZE, "%s %s", pm_ptl_event_name(event->type),
                    pm_ptl_fail_name(event->ni_fail_type));
   if (is_put || is_atomic || is_get || event->type == PTL_EVENT_SEARCH) {
@@ -4422,7 +4447,7 @@ PM__PRIVATE void pm__message_free(pm_world *w, pm__message *m) {
 #ifdef NBC_LINES
 #line 6 "src/portals/ptl_events.h"
 #endif
-PM__PRIVATE void pm__wake_waiters(pm_process *p, const void *object, uint64_t value, int is_final);
+PM__PRIVATE void pm__wake_waiters(pm_process *p, const void *object, uint64_t value, bool is_final);
 PM__PRIVATE pm__eq *pm__eq_at(const pm__ni *ni, ptl_handle_eq_t h);
 PM__PRIVATE pm__ct *pm__ct_at(const pm__ni *ni, ptl_handle_ct_t h);
 PM__PRIVATE void pm__eq_forget(pm_process *p, pm__eq *eq);
@@ -4430,7 +4455,7 @@ PM__PRIVATE void pm__eq_post(pm__ni *ni, ptl_handle_eq_t h, const ptl_event_t *e
 PM__PRIVATE void pm__wait_ptl(const void *object, ptl_handle_any_t handle, uint64_t value,
                               int64_t t_ps, const char *what);
 PM__PRIVATE void pm__ct_changed(pm__ct *ct);
-PM__PRIVATE void pm__ct_count(const pm__ni *ni, ptl_handle_ct_t h, int is_failure, uint64_t value);
+PM__PRIVATE void pm__ct_count(const pm__ni *ni, ptl_handle_ct_t h, bool is_failure, uint64_t value);
 PM__PRIVATE void pm__trigger_free(pm_world *w, pm__trigger *t);
 PM__PRIVATE void pm__ct_drop_triggers(pm__ct *ct);
 PM__PRIVATE void pm__trigger_put(pm__ct *ct, pm__trigger *t);
@@ -4442,7 +4467,8 @@ PM__PRIVATE void pm__fire(pm_world *w, pm__trigger *t);
 
 /* ---- event queues ------------------------------------------------------------------------------ */
 /* Something changed that a thread of this process may wait for, or poll in vain. */
-PM__PRIVATE void pm__wake_waiters(pm_process *p, const void *object, uint64_t value, int is_final) {
+PM__PRIVATE void pm__wake_waiters(pm_process *p, const void *object, uint64_t value,
+                                  bool is_final) {
   pm_thread *t;
   for (t = p->threads; t; t = t->next_in_proc) {
     if (t->state != PM__BLOCKED) continue;
@@ -4512,7 +4538,7 @@ PM__PRIVATE void pm__eq_forget(pm_process *p, pm__eq *eq) {
     p->news = eq->next_news;
   if (p->news_last == eq) p->news_last = before;
 }
-static int pm__ni_has_events(const pm__ni *ni) {
+static bool pm__ni_has_events(const pm__ni *ni) {
   const pm__pool *pool = &ni->pool[PM__H_EQ];
   uint32_t slot;
   for (slot = 0; slot < pool->made; slot++) {
@@ -4796,7 +4822,8 @@ PM__PRIVATE void pm__ct_changed(pm__ct *ct) {
   w->fire_tail = ct;
   pm__fire_all(w);
 }
-PM__PRIVATE void pm__ct_count(const pm__ni *ni, ptl_handle_ct_t h, int is_failure, uint64_t value) {
+PM__PRIVATE void pm__ct_count(const pm__ni *ni, ptl_handle_ct_t h, bool is_failure,
+                              uint64_t value) {
   pm__ct *ct = pm__ct_at(ni, h);
   if (!ct) return;
   if (is_failure)
@@ -4806,7 +4833,7 @@ PM__PRIVATE void pm__ct_count(const pm__ni *ni, ptl_handle_ct_t h, int is_failur
   pm__ct_changed(ct);
 }
 PM__PRIVATE void pm__trigger_free(pm_world *w, pm__trigger *t) {
-  t->ni->triggers_count--;
+  t->ni->trigger_count--;
   if (t->message) {
     pm__message *m = t->message;
     if (m->what.get_md) m->what.get_md->unsent--, pm__let_go(t->ni, m->what.get_md);
@@ -4940,13 +4967,13 @@ PM__PRIVATE int pm__matches(const pm__ni *ni, const ptl_me_t *me, ptl_process_t 
 PM__PRIVATE int pm__overflow_kind(int kind);
 PM__PRIVATE void pm__tell_overflow(pm__ni *ni, const pm__header *h);
 PM__PRIVATE void pm__header_unlink(pm__pt *pt, pm__header *previous, pm__header *h);
-PM__PRIVATE int pm__is_used_up(const pm__me *me);
-PM__PRIVATE int pm__append_is_bad(const pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *me,
-                                  ptl_list_t list);
+PM__PRIVATE bool pm__is_used_up(const pm__me *me);
+PM__PRIVATE bool pm__append_is_bad(const pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *me,
+                                   ptl_list_t list);
 PM__PRIVATE pm__me *pm__me_new(pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *entry,
                                ptl_list_t list, void *user_ptr);
 PM__PRIVATE void pm__me_append(pm__ni *ni, pm__me *me);
-PM__PRIVATE int pm__list_is_full(const pm__ni *ni, ptl_pt_index_t index);
+PM__PRIVATE bool pm__list_is_full(const pm__ni *ni, ptl_pt_index_t index);
 PM__PRIVATE int pm__unlink(pm_process *p, ptl_handle_any_t handle);
 #ifdef NBC_LINES
 #line 1 "src/portals/ptl_lists.c"
@@ -5000,7 +5027,7 @@ PM_API int PtlPTAlloc(ptl_handle_ni_t ni_handle, unsigned int options, ptl_handl
 PM__PRIVATE void pm__header_drop(pm__ni *ni, pm__header *h) {
   pm_world *w = ni->proc->world;
   h->me->headers--;
-  ni->headers_count--;
+  ni->header_count--;
   if (h->message) h->message->what.header = NULL;
   h->next = w->free_headers;
   w->free_headers = h;
@@ -5049,13 +5076,13 @@ PM_API int PtlPTEnable(ptl_handle_ni_t ni_handle, ptl_pt_index_t index) {
   return PTL_OK;
 }
 
-static int pm__iovec_is_bad(const pm__ni *ni, const void *start, ptl_size_t length,
-                            unsigned int options) {
+static bool pm__iovec_is_bad(const pm__ni *ni, const void *start, ptl_size_t length,
+                             unsigned int options) {
   return (options & PTL_IOVEC) &&
          (length > (ptl_size_t)ni->limits.max_iovecs || (length && !start));
 }
 /* PTL_INVALID_HANDLE says "none" too, as existing libraries write it, where no option counts. */
-static int pm__ct_is_bad(const pm__ni *ni, ptl_handle_ct_t h, unsigned int counting_options) {
+static bool pm__ct_is_bad(const pm__ni *ni, ptl_handle_ct_t h, unsigned int counting_options) {
   if (h == PTL_CT_NONE || (h == PTL_INVALID_HANDLE && !counting_options)) return 0;
   return !pm__ct_at(ni, h);
 }
@@ -5205,7 +5232,7 @@ static int pm__take_header(pm__ni *ni, pm__pt *pt, pm__header *previous, pm__hea
   return 1;
 }
 /* Locally managed and too little left, or none at all. */
-PM__PRIVATE int pm__is_used_up(const pm__me *me) {
+PM__PRIVATE bool pm__is_used_up(const pm__me *me) {
   const uint64_t room = pm__capacity(me->me.start, me->me.length, me->me.options);
   return (me->me.options & PTL_ME_MANAGE_LOCAL) && me->me.min_free &&
          (me->offset > room || room - me->offset < me->me.min_free);
@@ -5247,8 +5274,8 @@ static int pm__match_headers(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, voi
   return found;
 }
 
-PM__PRIVATE int pm__append_is_bad(const pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *me,
-                                  ptl_list_t list) {
+PM__PRIVATE bool pm__append_is_bad(const pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *me,
+                                   ptl_list_t list) {
   const unsigned int mask =
       pm__is_matching(ni) ? PTL_ME_APPEND_OPTIONS_MASK : PTL_LE_APPEND_OPTIONS_MASK;
   if (!pm__pt_at(ni, index) || (me->options & ~mask) || list > PTL_OVERFLOW_LIST) return 1;
@@ -5292,7 +5319,7 @@ PM__PRIVATE void pm__me_append(pm__ni *ni, pm__me *me) {
   if (!(options & PTL_ME_EVENT_LINK_DISABLE))
     pm__me_event(ni, pt->eq_handle, me->pt, me->list, me->user_ptr, PTL_EVENT_LINK);
 }
-PM__PRIVATE int pm__list_is_full(const pm__ni *ni, ptl_pt_index_t index) {
+PM__PRIVATE bool pm__list_is_full(const pm__ni *ni, ptl_pt_index_t index) {
   return ni->pt[index].list_count >= ni->limits.max_list_size;
 }
 /* LE and ME alike; an LE has been widened to an ME that matches all. */
@@ -5408,7 +5435,7 @@ PM__PRIVATE pm__cursor pm__md_cursor(const pm__md *md, uint64_t offset);
 PM__PRIVATE pm__cursor pm__me_cursor(const pm__message *m);
 PM__PRIVATE pm__cursor pm__payload(pm__message *m);
 PM__PRIVATE uint64_t pm__type_bytes(int type);
-PM__PRIVATE int pm__op_is_legal(int op, int type);
+PM__PRIVATE bool pm__op_is_legal(int op, int type);
 PM__PRIVATE void pm__atomic(pm__message *m, const unsigned char *sent, uint64_t bytes);
 #ifdef NBC_LINES
 #line 1 "src/portals/ptl_memory.c"
@@ -5474,10 +5501,10 @@ PM__PRIVATE uint64_t pm__type_bytes(int type) {
       1, 1, 2, 2, 4, 4, 4, 8, 8, 8, 8, 16, sizeof(long double), 2 * sizeof(long double)};
   return bytes[type];
 }
-PM__PRIVATE int pm__op_is_legal(int op, int type) {
-  const int is_complex =
+PM__PRIVATE bool pm__op_is_legal(int op, int type) {
+  const bool is_complex =
       type == PTL_FLOAT_COMPLEX || type == PTL_DOUBLE_COMPLEX || type == PTL_LONG_DOUBLE_COMPLEX;
-  const int is_real = type == PTL_FLOAT || type == PTL_DOUBLE || type == PTL_LONG_DOUBLE;
+  const bool is_real = type == PTL_FLOAT || type == PTL_DOUBLE || type == PTL_LONG_DOUBLE;
   if (op < 0 || op >= PTL_OP_LAST || type < 0 || type >= PTL_DATATYPE_LAST) return 0;
   if (is_complex) return op == PTL_SUM || op == PTL_PROD || (op >= PTL_SWAP && op <= PTL_CSWAP_NE);
   if (is_real) return !(op >= PTL_LOR && op <= PTL_BXOR) && op != PTL_MSWAP;
@@ -5638,10 +5665,10 @@ PM__PRIVATE void pm__atomic(pm__message *m, const unsigned char *sent, uint64_t 
 #ifdef NBC_LINES
 #line 7 "src/portals/ptl_target.h"
 #endif
-PM__PRIVATE int pm__is_fetch(const pm__message *m);
+PM__PRIVATE bool pm__is_fetch(const pm__message *m);
 /* The initiator's interface is still open. What it sends is still to be had. */
-PM__PRIVATE int pm__from_is_alive(const pm__message *m);
-PM__PRIVATE int pm__has_payload(const pm__message *m);
+PM__PRIVATE bool pm__from_is_alive(const pm__message *m);
+PM__PRIVATE bool pm__has_payload(const pm__message *m);
 PM__PRIVATE void pm__trace(pm_world *w, int kind, const pm__message *m, int64_t t_begin_ps,
                            int64_t t_end_ps, int from_node, int to_node, uint64_t bytes);
 #ifdef NBC_LINES
@@ -5652,8 +5679,8 @@ PM__PRIVATE void pm__trace(pm_world *w, int kind, const pm__message *m, int64_t 
 static void pm__fill_target_event(const pm__message *m, ptl_event_t *e);
 static void pm__header_done(pm__ni *ni, pm__pt *pt, pm__message *m);
 /* ---- at the target ----------------------------------------------------------------------------- */
-static int pm__is_get(const pm__message *m) { return m->what.kind == PM__GET; }
-PM__PRIVATE int pm__is_fetch(const pm__message *m) {
+static bool pm__is_get(const pm__message *m) { return m->what.kind == PM__GET; }
+PM__PRIVATE bool pm__is_fetch(const pm__message *m) {
   return m->what.kind == PM__FETCH || m->what.kind == PM__SWAP;
 }
 static int pm__target_event(const pm__message *m) {
@@ -5665,10 +5692,10 @@ static int pm__target_event(const pm__message *m) {
 static const pm_process *pm__target_process_of(const pm_world *w, const pm__message *m) {
   return pm__process_by_pid(w, m->what.target.phys.nid, m->what.target.phys.pid);
 }
-PM__PRIVATE int pm__from_is_alive(const pm__message *m) {
+PM__PRIVATE bool pm__from_is_alive(const pm__message *m) {
   return m->what.from->epoch == m->what.from_epoch;
 }
-PM__PRIVATE int pm__has_payload(const pm__message *m) {
+PM__PRIVATE bool pm__has_payload(const pm__message *m) {
   return m->what.has_copy || m->what.kept || m->cargo.wire || pm__from_is_alive(m) ||
          m->what.from->proc->world->desc.no_data;
 }
@@ -5722,7 +5749,7 @@ static int pm__no_resource(pm__ni *ni, pm__pt *pt, pm__message *m, const pm__me 
   return pm__refuse(ni, m, PTL_NI_PT_DISABLED);
 }
 /* Whether the events that this message will bring have room, counting those already promised. */
-static int pm__eq_has_room(const pm__ni *ni, const pm__pt *pt) {
+static bool pm__eq_has_room(const pm__ni *ni, const pm__pt *pt) {
   const pm__eq *eq = pm__eq_at(ni, pt->eq_handle);
   return !eq || eq->used + eq->promised + 2 <= eq->count ||
          (eq->count < 2 && !eq->used && !eq->promised);
@@ -5746,7 +5773,7 @@ static int pm__match(pm__ni *ni, pm__message *m) {
   if (!me) me = pm__find_entry(ni, pt, m, PTL_OVERFLOW_LIST);
   if (!me) return pm__no_resource(ni, pt, m, NULL);
   if (me->list == PTL_OVERFLOW_LIST && !(me->me.options & PTL_ME_UNEXPECTED_HDR_DISABLE) &&
-      ni->headers_count >= ni->limits.max_unexpected_headers)
+      ni->header_count >= ni->limits.max_unexpected_headers)
     return pm__no_resource(ni, pt, m, me);
   if (me->me.uid != PTL_UID_ANY && me->me.uid != m->what.uid)
     return pm__refuse(ni, m, PTL_NI_PERM_VIOLATION);
@@ -5780,7 +5807,7 @@ static void pm__leave_header(pm__ni *ni, pm__pt *pt, pm__message *m) {
     pt->headers = h;
   pt->headers_tail = h;
   m->what.me->headers++;
-  ni->headers_count++;
+  ni->header_count++;
 }
 /* Takes the message's part of the entry and unlinks what is used up. The entry itself stays until
    the data is in. */
@@ -5994,13 +6021,13 @@ PM__PRIVATE void pm__undeliverable(pm_world *w, pm__message *m) {
   m->what.fail = PTL_NI_UNDELIVERABLE;
 }
 
-static int pm__target_is_bad(const pm__ni *ni, ptl_process_t id, ptl_pt_index_t pt) {
+static bool pm__target_is_bad(const pm__ni *ni, ptl_process_t id, ptl_pt_index_t pt) {
   if (pt > (ptl_pt_index_t)pm__limits.max_pt_index) return 1;
   if (pm__is_logical(ni)) return !ni->map || id.rank >= ni->map->count;
-  return (int64_t)id.phys.nid >= ni->proc->world->plat.nodes_count;
+  return (int64_t)id.phys.nid >= ni->proc->world->plat.node_count;
 }
-static int pm__range_is_bad(const pm__ni *ni, const pm__md *md, ptl_size_t offset,
-                            ptl_size_t length) {
+static bool pm__range_is_bad(const pm__ni *ni, const pm__md *md, ptl_size_t offset,
+                             ptl_size_t length) {
   const uint64_t room = pm__capacity(md->md.start, md->md.length, md->md.options);
   return length > ni->limits.max_msg_size || offset > room || length > room - offset;
 }
@@ -6031,7 +6058,7 @@ static int pm__message_make(pm_process *p, int kind, ptl_handle_md_t md_handle, 
   m->what.user_ptr = user_ptr;
   return PTL_OK;
 }
-static int pm__ack_is_bad(const pm__message *m, ptl_ack_req_t ack) {
+static bool pm__ack_is_bad(const pm__message *m, ptl_ack_req_t ack) {
   const ptl_md_t *md = &m->what.md->md;
   if (ack > PTL_OC_ACK_REQ || ((md->options & PTL_MD_UNRELIABLE) && ack != PTL_NO_ACK_REQ))
     return 1;
@@ -6117,7 +6144,7 @@ static void pm__message_start(pm_world *w, pm__message *m) {
   } else if (m->what.kind != PM__GET && (m->what.md->md.options & PTL_MD_VOLATILE))
     pm__keep(m);
   if (m->what.kind != PM__GET) w->stats.sent_bytes += m->what.length;
-  w->stats.messages_count++;
+  w->stats.message_count++;
   pm__nic_send(w, m);
 }
 static int pm__move(pm_process *p, pm__message *m, int may_wait) {
@@ -6208,7 +6235,7 @@ static int pm__trigger_post(pm_process *p, pm__ni *ni, pm__message *m, ptl_handl
   pm__ct *ct = (pm__ct *)pm__find_any(p, PM__H_CT, trig_ct, &ct_ni);
   pm__trigger *t;
   if (!ct || ct_ni != ni) return PTL_ARG_INVALID;
-  if (ni->triggers_count >= ni->limits.max_triggered_ops) return PTL_NO_SPACE;
+  if (ni->trigger_count >= ni->limits.max_triggered_ops) return PTL_NO_SPACE;
   t = w->free_triggers;
   if (t)
     w->free_triggers = t->next;
@@ -6219,7 +6246,7 @@ static int pm__trigger_post(pm_process *p, pm__ni *ni, pm__message *m, ptl_handl
   t->threshold = threshold;
   t->ni = ni;
   t->message = m;
-  ni->triggers_count++;
+  ni->trigger_count++;
   if (m) {
     pm__hold(m->what.md);
     if (m->what.get_md) pm__hold(m->what.get_md);
@@ -6618,7 +6645,8 @@ typedef struct pm__link {
   pm__crossing *flows;
   int count, max;
   uint32_t mark; /* from here on: scratch of the solver */
-  int is_dirty, inside, active;
+  bool is_dirty;
+  int inside, active;
   double base, left, share, top;
   int64_t t_busy_ps; /* with messages that are no flows */
 } pm__link;
@@ -6630,7 +6658,7 @@ struct pm__flow {
   int64_t t_last_ps;
   uint32_t bottleneck; /* link that holds the rate down, or PM__NO_LINK: its own cap */
   uint32_t mark, filled;
-  int links_count;
+  int link_count;
   uint32_t *link,
       *place; /* near, or far for long ways. place: where the link's list names this flow */
   uint32_t near_link[PM__NEAR], near_place[PM__NEAR];
@@ -6659,7 +6687,7 @@ PM__PRIVATE int pm__flow_go(pm_world *w, pm__flow *f, double bytes, double cap);
 
 PM__PRIVATE uint32_t pm__node_resource(const pm_world *w, int node, int which) {
   if (which == PM__PCI_WRITE && w->plat.pci_half_duplex) which = PM__PCI_READ;
-  return (uint32_t)(w->net_links_count + PM__PER_NODE * node + which);
+  return (uint32_t)(w->net_link_count + PM__PER_NODE * node + which);
 }
 /* Payload takes its share of header bytes on the wire. */
 PM__PRIVATE double pm__payload_ratio(const pm_platform *p) {
@@ -6667,12 +6695,12 @@ PM__PRIVATE double pm__payload_ratio(const pm_platform *p) {
 }
 PM__PRIVATE int pm__links_make(pm_world *w) {
   const pm_platform *p = &w->plat;
-  const int64_t net = pm__topology_links(p), all = net + PM__PER_NODE * p->nodes_count;
+  const int64_t net = pm__topology_links(p), all = net + PM__PER_NODE * p->node_count;
   int64_t i;
   w->links = (pm__link *)pm__zalloc((size_t)all * sizeof *w->links);
   if (!w->links) return 0;
-  w->net_links_count = (int)net;
-  w->links_count = (int)all;
+  w->net_link_count = (int)net;
+  w->link_count = (int)all;
   for (i = 0; i < net; i++)
     w->links[i].cap =
         (w->graph ? w->graph->bytes_per_s[i / 2] : p->link_bytes_per_s) * pm__payload_ratio(p);
@@ -6767,7 +6795,7 @@ static int pm__join(pm_world *w, pm__flow *f) {
   w->active = (pm__flow **)array;
   w->active[w->active_count++] = f;
   f->mark = w->mark;
-  for (h = 0; h < f->links_count; h++) {
+  for (h = 0; h < f->link_count; h++) {
     pm__link *l = &w->links[f->link[h]];
     if (l->mark == w->mark) {
       l->inside++;
@@ -6782,7 +6810,7 @@ static void pm__fix(pm_world *w, pm__flow *f, double rate, uint32_t bottleneck) 
   f->filled = w->fills;
   f->fair = rate;
   f->bottleneck = bottleneck;
-  for (h = 0; h < f->links_count; h++) {
+  for (h = 0; h < f->link_count; h++) {
     pm__link *l = &w->links[f->link[h]];
     l->left -= rate;
     if (l->left < 0) l->left = 0;
@@ -6817,7 +6845,7 @@ static int pm__fill_start(pm_world *w, int *count) {
   for (i = 0; i < w->active_count; i++) {
     const pm__flow *f = w->active[i];
     uint32_t own = PM__NO_LINK;
-    for (h = 0; h < f->links_count; h++)
+    for (h = 0; h < f->link_count; h++)
       if (w->links[f->link[h]].inside == 1 &&
           (own == PM__NO_LINK || w->links[f->link[h]].left < w->links[own].left))
         own = f->link[h];
@@ -6869,7 +6897,7 @@ static int pm__join_disturbed(pm_world *w) {
     pm__link *l = &w->links[link];
     for (k = 0; k < l->count && l->inside < l->count; k++) {
       pm__flow *f = l->flows[k].flow;
-      int is_lost;
+      bool is_lost;
       if (f->mark == w->mark) continue;
       is_lost = l->share >= 0 && f->rate > l->share * (1 + PM__SAME_RATIO); /* faster than those
                                                            of the set that have their bottleneck here */
@@ -6900,7 +6928,7 @@ PM__PRIVATE void pm__solve_now(pm_world *w, pm__event *event) {
   int i, joined = 1;
   (void)event;
   if (!pm__join_touched(w)) joined = -1;
-  w->stats.solves_count++;
+  w->stats.solve_count++;
   while (joined > 0 && w->active_count) joined = pm__fill(w) ? pm__join_disturbed(w) : -1;
   if (joined < 0) {
     pm_world_fail(w, PM_E_NOMEM, "out of memory: flows");
@@ -6912,7 +6940,7 @@ PM__PRIVATE void pm__solve_now(pm_world *w, pm__event *event) {
 /* ---- flows -------------------------------------------------------------------------------------- */
 static void pm__flow_leave_links(pm_world *w, pm__flow *f) {
   int h;
-  for (h = 0; h < f->links_count; h++) {
+  for (h = 0; h < f->link_count; h++) {
     pm__link *l = &w->links[f->link[h]];
     const pm__crossing last = l->flows[--l->count];
     l->flows[f->place[h]] = last;
@@ -6930,7 +6958,7 @@ static void pm__flow_end(pm_world *w, pm__event *event) {
   done(w, arg);
 }
 PM__PRIVATE pm__flow *pm__flow_new(pm_world *w, const pm__known_way *way) {
-  const int links = way ? way->links_count : 0;
+  const int links = way ? way->link_count : 0;
   pm__flow *f = w->free_flows;
   if (f)
     w->free_flows = f->next;
@@ -6954,7 +6982,7 @@ PM__PRIVATE pm__flow *pm__flow_new(pm_world *w, const pm__known_way *way) {
     f->place = f->far + PM__ROUTE_MAX + 2;
   }
   if (links) memcpy(f->link, way->link, (size_t)links * sizeof *f->link);
-  f->links_count = links;
+  f->link_count = links;
   f->mark = 0;
   f->bottleneck = PM__NO_LINK;
   return f;
@@ -6968,7 +6996,7 @@ PM__PRIVATE int pm__flow_go(pm_world *w, pm__flow *f, double bytes, double cap) 
   f->cap = cap;
   f->rate = 0;
   f->t_last_ps = w->now_ps;
-  for (h = 0; h < f->links_count; h++) {
+  for (h = 0; h < f->link_count; h++) {
     pm__link *l = &w->links[f->link[h]];
     void *array = l->flows;
     if (!pm__grow(&array, &l->max, l->count + 1, sizeof *l->flows)) return 0;
@@ -6982,13 +7010,13 @@ PM__PRIVATE int pm__flow_go(pm_world *w, pm__flow *f, double bytes, double cap) 
       narrow = f->link[h];
     }
   }
-  w->stats.flows_count++;
+  w->stats.flow_count++;
   if (alone) {
     f->bottleneck = narrow;
     pm__flow_set_rate(w, f, rate);
     return 1;
   }
-  for (h = 0; h < f->links_count; h++) pm__link_touch(w, f->link[h]);
+  for (h = 0; h < f->link_count; h++) pm__link_touch(w, f->link[h]);
   return 1;
 }
 
@@ -7000,8 +7028,8 @@ static void pm__plain_flow_done(pm_world *w, void *arg) {
 PM_API pm_status pm_flow_start(pm_world *world, int from_node, int to_node, double size_bytes,
                                void (*done)(void *arg), void *arg) {
   pm__flow *f;
-  if (!world || from_node < 0 || to_node < 0 || from_node >= world->plat.nodes_count ||
-      to_node >= world->plat.nodes_count || from_node == to_node || !(size_bytes >= 0) ||
+  if (!world || from_node < 0 || to_node < 0 || from_node >= world->plat.node_count ||
+      to_node >= world->plat.node_count || from_node == to_node || !(size_bytes >= 0) ||
       size_bytes > 1e18)
     return PM_E_INVAL;
   f = pm__flow_new(world, pm__known(world, from_node, to_node));
@@ -7010,16 +7038,16 @@ PM_API pm_status pm_flow_start(pm_world *world, int from_node, int to_node, doub
   f->plain_arg = arg;
   f->done = pm__plain_flow_done;
   f->arg = f;
-  return f->links_count > 0 && pm__flow_go(world, f, size_bytes, 1e18) ? PM_OK : PM_E_NOMEM;
+  return f->link_count > 0 && pm__flow_go(world, f, size_bytes, 1e18) ? PM_OK : PM_E_NOMEM;
 }
 PM_API double pm_link_bytes_per_s(const pm_world *world, int link) {
-  return link >= 0 && link < world->net_links_count
+  return link >= 0 && link < world->net_link_count
              ? world->links[link].cap / pm__payload_ratio(&world->plat)
              : 0;
 }
 PM_API int pm_link_rates(pm_world *world, int link, double *bytes_per_s, int max) {
   int i, n;
-  if (link < 0 || link >= world->links_count) return 0;
+  if (link < 0 || link >= world->link_count) return 0;
   n = world->links[link].count;
   for (i = 0; i < n && i < max; i++) bytes_per_s[i] = world->links[link].flows[i].flow->rate;
   return n;
@@ -7032,7 +7060,7 @@ PM__PRIVATE void pm__flows_free(pm_world *w) {
     PM_FREE(f->far);
     PM_FREE(f);
   }
-  for (i = 0; w->links && i < w->links_count; i++) PM_FREE(w->links[i].flows);
+  for (i = 0; w->links && i < w->link_count; i++) PM_FREE(w->links[i].flows);
   PM_FREE(w->links);
   PM_FREE(w->dirty);
   PM_FREE(w->reached);
@@ -7040,7 +7068,7 @@ PM__PRIVATE void pm__flows_free(pm_world *w) {
   PM_FREE(w->fill);
 }
 #ifdef NBC_LINES
-#line 90 "src/portals/wire.h"
+#line 92 "src/portals/wire.h"
 #endif
 typedef struct pm__stream {
   uint64_t key;
@@ -7053,10 +7081,10 @@ typedef struct pm__stream {
 PM__PRIVATE pm__stream *pm__stream_of(pm_world *w, int from, int to, int lane);
 PM__PRIVATE void pm__message_release(pm_world *w, pm__message *m);
 PM__PRIVATE void pm__note(pm_world *w, const pm__message *m, int step);
-PM__PRIVATE void pm__stamp(pm_world *w, const pm__message *m, int is_reply, int64_t t_begin_ps,
+PM__PRIVATE void pm__stamp(pm_world *w, const pm__message *m, bool is_reply, int64_t t_begin_ps,
                            int64_t t_end_ps);
 PM__PRIVATE int pm__brings_data(const pm__message *m);
-PM__PRIVATE int pm__is_inside(const pm_world *w, const pm__message *m);
+PM__PRIVATE bool pm__is_inside(const pm_world *w, const pm__message *m);
 PM__PRIVATE uint64_t pm__job_bytes(const pm__message *m);
 PM__PRIVATE int64_t pm__pci_ps(const pm_world *w, double bytes);
 PM__PRIVATE int64_t pm__event_ps(const pm_world *w);
@@ -7093,7 +7121,7 @@ PM__PRIVATE void pm__note(pm_world *w, const pm__message *m, int step) {
   w->stats.hash_id = (w->stats.hash_id ^ ((uint64_t)w->now_ps + m->what.id * 31 + (uint64_t)step)) *
                      0x9E3779B97F4A7C15u;
 }
-PM__PRIVATE void pm__stamp(pm_world *w, const pm__message *m, int is_reply, int64_t t_begin_ps,
+PM__PRIVATE void pm__stamp(pm_world *w, const pm__message *m, bool is_reply, int64_t t_begin_ps,
                            int64_t t_end_ps) {
   pm_stamp s;
   if (!w->stamp) return;
@@ -7126,7 +7154,7 @@ PM__PRIVATE int pm__brings_data(const pm__message *m) {
 /* Every request and response is a job of a lane (a virtual network of a node, or the memory path of a
    process): it takes the lane's time one after the other. Up to one PCI packet its whole way is known
    when it starts; a longer one becomes a flow and keeps the lane until its last byte has left. */
-PM__PRIVATE int pm__is_inside(const pm_world *w, const pm__message *m) {
+PM__PRIVATE bool pm__is_inside(const pm_world *w, const pm__message *m) {
   return pm__to_node(m) == m->what.from->proc->node && !w->plat.intra_uses_nic;
 }
 PM__PRIVATE uint64_t pm__job_bytes(const pm__message *m) { /* that the present travel carries */
@@ -7201,7 +7229,7 @@ PM__PRIVATE int64_t pm__slow_ps(const pm_world *w, int node, int64_t d_ns) {
   return f->slow_node == node + 1 ? pm__whole_ps((double)d_ns * f->slow_ratio * PM__PS)
                                   : d_ns * PM__PS;
 }
-static int pm__is_down(const pm_world *w, int node, int64_t t_ps) {
+static bool pm__is_down(const pm_world *w, int node, int64_t t_ps) {
   const pm_faults *f = &w->desc.faults;
   const int64_t t_down_ps = pm__ps(f->t_down_ns);
   return f->down_node == node + 1 && t_ps >= t_down_ps &&
@@ -7212,7 +7240,7 @@ static int pm__is_down(const pm_world *w, int node, int64_t t_ps) {
 PM__PRIVATE pm__stream *pm__stream_of(pm_world *w, int from, int to, int lane) {
   const uint64_t key = ((uint64_t)from << 34 | (uint64_t)to << 3 | (uint64_t)lane) + 1;
   uint32_t i, max;
-  if (2 * (w->streams_count + 1) > w->streams_max) {
+  if (2 * (w->stream_count + 1) > w->streams_max) {
     pm__stream *old = w->streams;
     const uint32_t old_max = w->streams_max;
     w->streams_max = old_max ? 2 * old_max : 64;
@@ -7222,7 +7250,7 @@ PM__PRIVATE pm__stream *pm__stream_of(pm_world *w, int from, int to, int lane) {
       w->streams_max = old_max;
       pm_world_fail(w, PM_E_NOMEM, "out of memory: streams");
     } else {
-      w->streams_count = 0;
+      w->stream_count = 0;
       for (i = 0; i < old_max; i++)
         if (old[i].key)
           *pm__stream_of(w, (int)((old[i].key - 1) >> 34),
@@ -7235,7 +7263,7 @@ PM__PRIVATE pm__stream *pm__stream_of(pm_world *w, int from, int to, int lane) {
   for (i = (uint32_t)((key * 0x9E3779B97F4A7C15u) >> 32) % max;
        w->streams[i].key && w->streams[i].key != key; i = (i + 1) % max) {
   }
-  if (!w->streams[i].key) w->streams_count++;
+  if (!w->streams[i].key) w->stream_count++;
   w->streams[i].key = key;
   return &w->streams[i];
 }
@@ -7252,7 +7280,7 @@ static int64_t pm__wire(pm_world *w, pm__message *m, int from, int to, int lane,
     w->stats.lost_count++;
     t_ps = pm__later(t_ps, w->plat.e2e_retry_ns * PM__PS);
     m->way.t_lost_ps = t_ps;
-    if (tries++ == w->plat.e2e_retries_count) return -1;
+    if (tries++ == w->plat.e2e_retry_count) return -1;
     w->stats.resent_count++;
   }
   t_ps = pm__later(t_ps, latency_ps);
@@ -7260,7 +7288,7 @@ static int64_t pm__wire(pm_world *w, pm__message *m, int from, int to, int lane,
     t_ps = pm__later(t_ps, pm__whole_ps(pm__ratio(w) * (double)f->delay_ns * PM__PS));
   if (pm__ratio(w) <
       f->duplicate_ratio) { /* the copy is recognised and dropped; it cost its receiver's time */
-    w->stats.duplicates_count++;
+    w->stats.duplicate_count++;
     w->nodes[to].t_rx_ps[0] = pm__later(pm__max_ps(w->nodes[to].t_rx_ps[0], t_ps),
                                         pm__slow_ps(w, to, w->plat.nic_put_ns));
   }
@@ -7335,7 +7363,7 @@ static void pm__loggp_back(pm_world *w, pm__event *event) {
 static int pm__nobody_waits(const pm_world *w, const pm__message *m) {
   const pm__node *n = &w->nodes[m->what.from->proc->node];
   return m->what.is_early_send && m->what.ack_req == PTL_NO_ACK_REQ && !m->what.fail &&
-         !w->is_faulty && !n->held && 2 * n->in_flight < w->plat.e2e_entries_count &&
+         !w->is_faulty && !n->held && 2 * n->in_flight < w->plat.e2e_entry_count &&
          !w->plat.inflight_per_node_count && !w->plat.inflight_per_process_count;
 }
 /* Replies with data leave through the target's gap like any message; acknowledgements pay L only. */
@@ -7387,8 +7415,8 @@ PM__PRIVATE void pm__loggp_send(pm_world *w, pm__message *m) {
 PM__PRIVATE void pm__job_gone(pm_world *w, pm__message *m);
 PM__PRIVATE void pm__rx(pm_world *w, pm__event *event);
 PM__PRIVATE void pm__job_told(pm_world *w, const pm__message *m, int64_t t_there_ps);
-PM__PRIVATE int pm__is_inline(const pm_world *w, const pm__message *m);
-PM__PRIVATE int pm__is_pio(const pm_world *w, const pm__message *m);
+PM__PRIVATE bool pm__is_inline(const pm_world *w, const pm__message *m);
+PM__PRIVATE bool pm__is_pio(const pm_world *w, const pm__message *m);
 PM__PRIVATE void pm__slot_release(pm_world *w, pm__message *m, int64_t t_ps);
 PM__PRIVATE void pm__slot_take(pm_world *w, pm__message *m);
 #ifdef NBC_LINES
@@ -7400,10 +7428,10 @@ static void pm__lane_run(pm_world *w, pm__lane *lane);
 static void pm__match_event(pm_world *w, pm__event *event);
 /* ---- the NIC: commands, payload, lanes ----------------------------------------------------------- */
 static int pm__matching_more(const pm__message *m) { return pm__is_matching(m->what.from) ? 0 : 8; }
-PM__PRIVATE int pm__is_inline(const pm_world *w, const pm__message *m) {
+PM__PRIVATE bool pm__is_inline(const pm_world *w, const pm__message *m) {
   return m->what.length <= (uint64_t)(w->plat.inline_bytes + pm__matching_more(m));
 }
-PM__PRIVATE int pm__is_pio(const pm_world *w, const pm__message *m) {
+PM__PRIVATE bool pm__is_pio(const pm_world *w, const pm__message *m) {
   return m->what.length <= (uint64_t)(w->plat.pio_bytes + pm__matching_more(m)) &&
          (!w->plat.pio_needs_volatile || (m->what.md->md.options & PTL_MD_VOLATILE));
 }
@@ -7463,7 +7491,7 @@ static int64_t pm__cross(pm_world *w, const pm__message *m) {
   const int64_t own_ps = m->way.t_left_ps - m->way.t_begin_ps;
   int64_t t_ps = w->now_ps - way->latency_ps - own_ps, wait_ps = 0;
   int h;
-  for (h = 0; h < way->links_count; h++, t_ps += way->step_ps) {
+  for (h = 0; h < way->link_count; h++, t_ps += way->step_ps) {
     pm__link *l = &w->links[way->link[h]];
     int64_t d_ps = own_ps;
     if (w->graph) { /* links of any speed */
@@ -7499,7 +7527,7 @@ PM__PRIVATE void pm__job_gone(pm_world *w, pm__message *m) {
     pm__slot_release(w, m, w->now_ps);
     pm__send_early(w, m, pm__max_ps(w->now_ps, pm__later(m->way.t_begin_ps, pm__event_ps(w))));
   }
-  if (!m->way.packets_count)
+  if (!m->way.packet_count)
     pm__travel(w, m, from, to, m->way.lane, w->now_ps, pm__known(w, from, to)->latency_ps, pm__rx);
   pm__lane_run(w, lane);
 }
@@ -7529,15 +7557,15 @@ static void pm__job_flow(pm_world *w, pm__event *event) {
   f->done = pm__job_flown;
   f->arg = m;
   if (inside) {
-    f->link[f->links_count++] = pm__node_resource(w, from, PM__MEMORY);
+    f->link[f->link_count++] = pm__node_resource(w, from, PM__MEMORY);
     cap = w->plat.intra_bytes_per_s;
   } else {
     if (w->plat.no_pci)
       cap = 1e18;
     else {
-      f->link[f->links_count++] = pm__node_resource(w, from, PM__PCI_READ);
+      f->link[f->link_count++] = pm__node_resource(w, from, PM__PCI_READ);
       if (from != to || !w->plat.pci_half_duplex)
-        f->link[f->links_count++] = pm__node_resource(w, to, PM__PCI_WRITE);
+        f->link[f->link_count++] = pm__node_resource(w, to, PM__PCI_WRITE);
     }
     credit = pm__credit_bytes_per_s(w, (double)pm__job_bytes(m), way->latency_ps);
     cap = credit < cap ? credit : cap;
@@ -7609,8 +7637,8 @@ static void pm__lane_push(pm_world *w, pm__message *m, int64_t t_ps) {
 /* The tail of a long message does not overtake what was before it on the last link. */
 static int64_t pm__last_ps(pm_world *w, const pm__message *m) {
   const pm__known_way *way = pm__known(w, pm__job_from(m), pm__job_to(m));
-  return way->links_count
-             ? pm__later(w->links[way->link[way->links_count - 1]].t_busy_ps, way->step_ps)
+  return way->link_count
+             ? pm__later(w->links[way->link[way->link_count - 1]].t_busy_ps, way->step_ps)
              : 0;
 }
 /* The head or, of a long message, the tail is here: the earliest free engine takes it, in order. */
@@ -7630,7 +7658,7 @@ PM__PRIVATE void pm__rx(pm_world *w, pm__event *event) {
   }
   if (!m->way.is_flow) pm__job_told(w, m, w->now_ps);
   if (!pm__is_inside(w, m) && !(w->plat.quick_ack && m->way.is_reply && !pm__brings_data(m))) {
-    for (i = 1; i < (int)w->plat.nic_engines_count; i++)
+    for (i = 1; i < (int)w->plat.nic_engine_count; i++)
       if (n->t_rx_ps[i] < *best_ps) best_ps = &n->t_rx_ps[i];
     t_ps = pm__later(pm__max_ps(t_ps, *best_ps), pm__occupancy_ps(w, to, m));
     *best_ps = t_ps;
@@ -7725,7 +7753,7 @@ PM__PRIVATE void pm__slot_take(pm_world *w, pm__message *m) {
 /* How a message moves that starts now. */
 static pm_link_model pm__link_now(pm_world *w) {
   const pm_world_desc *desc = &w->desc;
-  while (w->link_phases_done < desc->link_phases_count &&
+  while (w->link_phases_done < desc->link_phase_count &&
          w->now_ps >= pm__ps(desc->link_phases[w->link_phases_done].t_ns))
     w->desc.link = desc->link_phases[w->link_phases_done++].link;
   return desc->link;
@@ -7799,7 +7827,7 @@ static int pm__may_fly(const pm_world *w, const pm__message *m) {
   const int64_t node_max = w->plat.inflight_per_node_count,
                 process_max = w->plat.inflight_per_process_count;
   const pm__node *n = &w->nodes[m->what.from->proc->node];
-  return (n->in_flight < w->plat.e2e_entries_count ||
+  return (n->in_flight < w->plat.e2e_entry_count ||
           m->way.link == PM_LINK_CARRIER) && /* which has entries of its own */
          (!node_max || n->in_flight < node_max) &&
          (!process_max || m->what.from->proc->in_flight < process_max);
@@ -7856,7 +7884,7 @@ PM__PRIVATE pm_status pm__carrier_open(pm_world *w) {
   return w->desc.carrier->open(w->desc.carrier->ctx, w);
 }
 PM__PRIVATE void pm__carrier_close(pm_world *w) { w->desc.carrier->close(w->desc.carrier->ctx); }
-PM__PRIVATE int pm__carrier_is_busy(const pm_world *w) {
+PM__PRIVATE bool pm__carrier_is_busy(const pm_world *w) {
   return w->desc.carrier->is_busy(w->desc.carrier->ctx);
 }
 PM__PRIVATE int pm__carrier_advance(pm_world *w, int64_t until_ps) {
@@ -7869,7 +7897,7 @@ static pm__message *pm__cargo_open(const pm_cargo *cargo) { /* the present is th
   return m;
 }
 /* One integer, as a NIC computes it. */
-static int pm__is_computed(const pm__message *m) {
+static bool pm__is_computed(const pm__message *m) {
   static const char types[] = {PTL_INT8_T,  PTL_UINT8_T,  PTL_INT16_T, PTL_UINT16_T,
                                PTL_INT32_T, PTL_UINT32_T, PTL_INT64_T, PTL_UINT64_T};
   return (m->what.kind == PM__ATOMIC || pm__is_fetch(m)) &&
@@ -7930,17 +7958,18 @@ PM_API void pm_cargo_sent(const pm_cargo *cargo) {
 PM_API void pm_cargo_match(const pm_cargo *cargo, void *data) {
   pm__message *m = pm__cargo_open(cargo);
   pm_world *w = m->what.from->proc->world;
-  m->cargo.is_matched = 1 + pm__arrive(w, m);
+  m->cargo.lookup = pm__arrive(w, m) ? PM__LOOKUP_FOUND : PM__LOOKUP_REFUSED;
   if (!data) return;
   memset(data, 0, (size_t)cargo->size_bytes);
-  if (m->cargo.is_matched == 2 && m->what.mlength && !(m->what.kind == PM__GET && w->desc.no_data))
+  if (m->cargo.lookup == PM__LOOKUP_FOUND && m->what.mlength &&
+      !(m->what.kind == PM__GET && w->desc.no_data))
     pm__copy(pm__flat(data), pm__me_cursor(m), m->what.mlength);
   if (m->cargo.is_computed) memcpy(m->what.copy + 16, data, (size_t)m->what.length);
 }
 PM_API void pm_cargo_store(const pm_cargo *cargo, const void *value) {
   pm__message *m = pm__cargo_open(cargo);
   unsigned char now[8];
-  if (m->cargo.is_matched != 2 || !m->what.mlength) return;
+  if (m->cargo.lookup != PM__LOOKUP_FOUND || !m->what.mlength) return;
   if (m->what.mlength == m->what.length) pm__copy(pm__flat(now), pm__me_cursor(m), m->what.length);
   if (m->what.mlength == m->what.length &&
       memcmp(now, m->what.copy + 16, (size_t)m->what.length) == 0) {
@@ -7951,21 +7980,21 @@ PM_API void pm_cargo_store(const pm_cargo *cargo, const void *value) {
     memcpy(operand, &cargo->operand_value, sizeof operand);
     if (pm__is_fetch(m)) pm__copy(pm__flat(m->what.copy), pm__me_cursor(m), m->what.mlength);
     pm__atomic(m, operand, m->what.mlength);
-    m->cargo.is_matched = 3; /* the value that the carrier brings back is not the old one */
+    m->cargo.lookup = PM__LOOKUP_COMPUTED;
   }
 }
 PM_API void pm_cargo_arrived(const pm_cargo *cargo, int64_t t_begin_ps, int64_t t_end_ps,
                              void *data) {
   pm__message *m = pm__cargo_open(cargo);
   pm_world *w = m->what.from->proc->world;
-  if (!m->cargo.is_matched) {
+  if (m->cargo.lookup == PM__LOOKUP_NOT_YET) {
     m->cargo.wire = (unsigned char *)data;
     pm_cargo_match(cargo, NULL);
   }
   if (m->what.kind != PM__GET && m->what.length) pm__stamp(w, m, 0, t_begin_ps, t_end_ps);
   pm__trace(w, pm__travel_kind(m), m, t_begin_ps, t_end_ps, cargo->from_node, cargo->to_node,
             m->what.kind == PM__GET ? 0 : m->what.length);
-  if (m->cargo.is_matched >= 2) {
+  if (m->cargo.lookup >= PM__LOOKUP_FOUND) {
     if (m->what.kind != PM__GET) pm__written(w, m);
     if (pm__brings_data(m)) w->stats.sent_bytes += m->what.mlength;
     if (cargo->kind == PM_CARGO_EXCHANGE && data)
@@ -7974,7 +8003,7 @@ PM_API void pm_cargo_arrived(const pm_cargo *cargo, int64_t t_begin_ps, int64_t 
   m->cargo.wire = NULL;
   m->way.is_reply = 1;
 }
-PM_API void pm_cargo_returned(const pm_cargo *cargo, int is_delivered, int64_t t_begin_ps,
+PM_API void pm_cargo_returned(const pm_cargo *cargo, bool is_delivered, int64_t t_begin_ps,
                               int64_t t_end_ps, void *data) {
   pm__message *m = pm__cargo_open(cargo);
   pm_world *w = m->what.from->proc->world;
@@ -7985,17 +8014,17 @@ PM_API void pm_cargo_returned(const pm_cargo *cargo, int is_delivered, int64_t t
     if (bytes && data && !m->what.fail && pm__from_is_alive(m) && !w->desc.no_data) {
       if (m->what.kind == PM__GET)
         pm__copy(pm__md_cursor(m->what.md, m->what.local_offset), pm__flat(data), bytes);
-      else if (m->cargo.is_matched == 2)
+      else if (m->cargo.lookup == PM__LOOKUP_FOUND)
         memcpy(m->what.copy, data, (size_t)bytes);
     }
     if (bytes) pm__stamp(w, m, 1, t_begin_ps, t_end_ps);
     pm__trace(w, pm__travel_kind(m), m, t_begin_ps, t_end_ps, cargo->to_node, cargo->from_node,
               bytes);
   }
-  if (m->cargo.is_matched >= 2 &&
+  if (m->cargo.lookup >= PM__LOOKUP_FOUND &&
       m->what.kind == PM__GET) { /* its target hears of it by the confirmation */
     pm__fetched(w, m, w->now_ps, pm__known(w, cargo->from_node, cargo->to_node)->latency_ps);
-  } else if (m->cargo.is_matched >= 2 && !m->way.is_reply)
+  } else if (m->cargo.lookup >= PM__LOOKUP_FOUND && !m->way.is_reply)
     pm__written(w, m); /* given up on the way: the entry is free again */
   pm__slot_release(w, m, w->now_ps);
   pm__come_back(w, m);
@@ -8027,8 +8056,8 @@ typedef struct pm__packet {
   struct pm__packet *next, *next_made;
   int64_t t_tail_ps;
   uint32_t bytes;
-  int hop, links_count, chosen; /* chosen: up to this hop its way is settled */
-  int port[PM__TREE_MAX];       /* of a fat tree's switches, on the way up */
+  int hop, link_count, chosen; /* chosen: up to this hop its way is settled */
+  int port[PM__TREE_MAX];      /* of a fat tree's switches, on the way up */
   uint32_t link[PM__ROUTE_MAX + 2];
   unsigned char channel[PM__ROUTE_MAX + 2];
 } pm__packet;
@@ -8072,10 +8101,10 @@ static int pm__packets_open(pm_world *w) {
   if (w->packets) return 1;
   w->packets = (struct pm__packets *)pm__zalloc(sizeof *w->packets);
   if (!w->packets) return pm__no_memory(w);
-  w->packets->port = (pm__port *)pm__zalloc((size_t)w->net_links_count * sizeof(pm__port));
+  w->packets->port = (pm__port *)pm__zalloc((size_t)w->net_link_count * sizeof(pm__port));
   if (!w->packets->port) return pm__no_memory(w);
-  for (i = 0; i < w->net_links_count; i++) w->packets->port[i].event.fn = pm__port_event;
-  w->stats.memory_bytes += (size_t)w->net_links_count * sizeof(pm__port);
+  for (i = 0; i < w->net_link_count; i++) w->packets->port[i].event.fn = pm__port_event;
+  w->stats.memory_bytes += (size_t)w->net_link_count * sizeof(pm__port);
   return 1;
 }
 PM__PRIVATE void pm__packets_free(pm_world *w) {
@@ -8130,9 +8159,9 @@ static int64_t pm__hop_ps(const pm_world *w, uint32_t link, int hop) {
 }
 static void pm__settle_channels(const pm_world *w, pm__packet *k) {
   const pm_platform *p = &w->plat;
-  const int64_t nodes = p->nodes_count;
+  const int64_t nodes = p->node_count;
   int h, channel = 0, dimension = -1;
-  for (h = 0; h < k->links_count; h++) {
+  for (h = 0; h < k->link_count; h++) {
     const int64_t link = k->link[h];
     if (p->topology == PM_TOPO_FILE)
       channel = h < PM__CHANNELS ? h : PM__CHANNELS - 1;
@@ -8175,7 +8204,7 @@ static void pm__choose_up(pm_world *w, pm__packet *k, int from, int to) {
     if (bytes < best_bytes) best_bytes = bytes, best = port;
   }
   k->port[level] = best;
-  k->links_count = pm__fattree_way(p, from, to, k->port, k->link);
+  k->link_count = pm__fattree_way(p, from, to, k->port, k->link);
 }
 /* At the source's router of a dragonfly: by another group, always (Valiant) or when the queue of the short
    way, times its length, is longer than that of a random longer one (UGAL with local queues). */
@@ -8191,10 +8220,10 @@ static void pm__choose_detour(pm_world *w, pm__packet *k, int from, int to) {
   if (via >= (from / of < to / of ? to / of : from / of)) via++;
   count = pm__dragonfly_way(p, from, to, (int)via, way);
   if (p->packet_routing == 1 &&
-      pm__load(w, k->link[1]) * k->links_count <= pm__load(w, way[1]) * count)
+      pm__load(w, k->link[1]) * k->link_count <= pm__load(w, way[1]) * count)
     return;
   memcpy(k->link, way, (size_t)count * sizeof *way);
-  k->links_count = count;
+  k->link_count = count;
 }
 /* At a switch, before the next hop is taken. */
 static void pm__choose(pm_world *w, pm__packet *k) {
@@ -8202,7 +8231,7 @@ static void pm__choose(pm_world *w, pm__packet *k) {
   const int from = pm__job_from(k->m), to = pm__job_to(k->m);
   if (k->chosen > k->hop || !p->packet_routing) return;
   k->chosen = k->hop + 1;
-  if (p->topology == PM_TOPO_FATTREE && k->hop + 1 < k->links_count / 2)
+  if (p->topology == PM_TOPO_FATTREE && k->hop + 1 < k->link_count / 2)
     pm__choose_up(w, k, from, to);
   else if (p->topology == PM_TOPO_DRAGONFLY && k->hop == 0)
     pm__choose_detour(w, k, from, to);
@@ -8217,7 +8246,7 @@ static int64_t pm__serial_ps(const pm_world *w, const pm__packet *k) {
   return pm__bytes_ps(bytes, w->links[k->link[k->hop]].cap / pm__payload_ratio(&w->plat));
 }
 static int64_t pm__buffer_bytes(const pm__packet *k) { return k->bytes > 64 ? k->bytes : 64; }
-static int pm__is_last_hop(const pm__packet *k) { return k->hop + 1 == k->links_count; }
+static bool pm__is_last_hop(const pm__packet *k) { return k->hop + 1 == k->link_count; }
 static void pm__packet_begins(pm_world *w, pm__packet *k, int64_t t_end_ps);
 
 /* Room came about in front of a link: for those that wait, in their order. */
@@ -8362,7 +8391,7 @@ static void pm__head_event(pm_world *w, pm__event *event) {
   }
   k->next = w->packets->free_packets;
   w->packets->free_packets = k;
-  if (--m->way.packets_count == 0) pm__all_there(w, m);
+  if (--m->way.packet_count == 0) pm__all_there(w, m);
 }
 /* The next packet of a message stands in front of its NIC's link. */
 static void pm__inject(pm_world *w, pm__event *event) {
@@ -8382,8 +8411,8 @@ static void pm__inject(pm_world *w, pm__event *event) {
   k->bytes = (uint32_t)(m->way.rest_bytes < each ? m->way.rest_bytes : each);
   m->way.rest_bytes -= k->bytes;
   for (i = 0; i < PM__TREE_MAX; i++) k->port[i] = PM__NEVER_CHOSEN;
-  k->links_count = way->links_count;
-  memcpy(k->link, way->link, (size_t)way->links_count * sizeof *k->link);
+  k->link_count = way->link_count;
+  memcpy(k->link, way->link, (size_t)way->link_count * sizeof *k->link);
   pm__settle_channels(w, k);
   pm__out_put(w, k);
 }
@@ -8412,9 +8441,9 @@ PM__PRIVATE void pm__packet_send(pm_world *w, pm__message *m, int64_t t_ps) {
   m->way.is_flow = 0;
   if (!pm__packets_open(w)) return;
   if (!pm__known(w, pm__job_from(m), pm__job_to(m))
-           ->links_count) { /* to itself: the NIC turns it round */
+           ->link_count) { /* to itself: the NIC turns it round */
     m->way.event.fn = pm__all_left;
-    m->way.packets_count = 0;
+    m->way.packet_count = 0;
     m->way.t_begin_ps = t_ps;
     m->way.t_left_ps = pm__later(t_ps, pm__bytes_ps((double)bytes, w->plat.link_bytes_per_s));
     pm__schedule(w, &m->way.event, m->way.t_left_ps);
@@ -8423,7 +8452,7 @@ PM__PRIVATE void pm__packet_send(pm_world *w, pm__message *m, int64_t t_ps) {
   s = pm__stream_of(w, pm__job_from(m), pm__job_to(m), m->way.lane);
   m->way.number = s->sent_count++;
   m->way.rest_bytes = bytes;
-  m->way.packets_count = pm__packets_of(w, bytes);
+  m->way.packet_count = pm__packets_of(w, bytes);
   m->way.is_first = 1;
   m->way.event.fn = pm__inject;
   pm__schedule(w, &m->way.event, t_ps);
@@ -8465,9 +8494,10 @@ struct pm_msg {
   int64_t t_look_ps, d_look_ps,
       d_step_ps;                  /* worker's last look, what one takes, from one to the next */
   int64_t t_mark_ps, d_stolen_ps; /* what it took from the computation since the mark */
-  int is_computing, is_working, is_closing, cores_count;
+  bool is_computing, is_working, is_closing;
+  int core_count;
   int64_t d_work_ps; /* to be done, see pm_msg_work_ns */
-  int is_at_work;
+  bool is_at_work;
 };
 
 /* ---- what observers are told --------------------------------------------------------------------- */
@@ -8549,8 +8579,8 @@ static int pm__msg_defaults(pm_msg *m) {
   if (!d->overflow_bytes) d->overflow_bytes = 262144;
   if (!d->overflow_count) d->overflow_count = 4;
   if (!d->pt_index) d->pt_index = 240;
-  m->cores_count =
-      (int)plat->cores_per_node_count / m->proc->world->nodes[m->proc->node].processes_count;
+  m->core_count =
+      (int)plat->cores_per_node_count / m->proc->world->nodes[m->proc->node].process_count;
   m->d_look_ps = plat->cpu_poll_ns * PM__PS;
   if (d->by == PM_MSG_TIMER) m->d_look_ps += plat->cpu_switch_ns * PM__PS;
   m->d_step_ps = pm__later(m->d_look_ps, d->by == PM_MSG_TIMER ? pm__ps(d->worker_period_ns) : 0);
@@ -8559,7 +8589,7 @@ static int pm__msg_defaults(pm_msg *m) {
          d->inflight_count > 0 && d->worker_period_ns > 0 && d->overflow_count > 0 &&
          d->eager_bytes <= d->overflow_bytes && d->overflow_bytes <= pm__limits.max_msg_size &&
          (d->large != PM_MSG_PIPELINED || d->fragment_bytes <= d->overflow_bytes) &&
-         (d->by != PM_MSG_DEDICATED || m->cores_count > 1);
+         (d->by != PM_MSG_DEDICATED || m->core_count > 1);
 }
 static int pm__msg_open_portals(pm_msg *m) {
   ptl_ni_limits_t actual;
@@ -8650,7 +8680,7 @@ static void pm__msg_see_work_done(pm_msg *msg) {
 
 /* ---- one operation ------------------------------------------------------------------------------- */
 /* An operation ends when nothing is left that Portals will still tell about it: only then nobody
-   holds a pointer to it. waits_count counts what is left. */
+   holds a pointer to it. wait_count counts what is left. */
 static void pm__msg_show(pm_msg *msg, pm_msg_op *op) {
   do op->number_id = ++msg->numbers & PM__MSG_NUMBER;
   while (!op->number_id);
@@ -8661,7 +8691,7 @@ static void pm__msg_show(pm_msg *msg, pm_msg_op *op) {
   msg->shown = op;
 }
 static void pm__msg_settle(pm_msg *msg, pm_msg_op *op) {
-  if (op->waits_count) return;
+  if (op->wait_count) return;
   if (op->is_shown) {
     if (op->prev)
       op->prev->next = op->next;
@@ -8676,16 +8706,16 @@ static void pm__msg_settle(pm_msg *msg, pm_msg_op *op) {
 }
 static pm_status pm__msg_post_send(pm_msg *msg, pm_msg_op *op) {
   const uint64_t size = op->size_bytes;
-  const int is_long = size > msg->desc.eager_bytes;
+  const bool is_long = size > msg->desc.eager_bytes;
   const pm_msg_large how = msg->desc.large;
   uint64_t hdr = size << 24, first = size;
   uint32_t i;
   op->stage = PM__MSG_MOVING;
-  op->waits_count = 1;
+  op->wait_count = 1;
   if (is_long) { /* what the receiver will do: fetch, or answer */
     ptl_me_t me;
     pm__msg_show(msg, op);
-    op->waits_count = 2;
+    op->wait_count = 2;
     first = 0;
     if (size > msg->piece_bytes) op->fragment_bytes = msg->piece_bytes;
     if (how == PM_MSG_PIPELINED) {
@@ -8726,7 +8756,7 @@ static pm_status pm__msg_post_recv(pm_msg *msg, pm_msg_op *op) {
 /* Posts, or hands over to the worker: without a step in simulated time, so that callers which are in
    the middle of something are not interrupted. */
 static pm_status pm__msg_start(pm_msg *msg, pm_msg_op *op, const void *buffer, uint64_t size_bytes,
-                               int peer, uint64_t tag, int is_send) {
+                               int peer, uint64_t tag, bool is_send) {
   void (*done)(pm_msg_op *) = op->done;
   void *user = op->user;
   memset(op, 0, sizeof *op);
@@ -8770,28 +8800,28 @@ static void pm__msg_answer(pm_msg *msg, pm_msg_op *op, const ptl_event_t *e, uin
   const uint64_t take = op->size_bytes;
   int bad = 0;
   op->rest_bytes = take > first ? take - first : 0; /* still to come */
-  op->waits_count = 1;
+  op->wait_count = 1;
   if (op->rest_bytes) {
     ptl_me_t me;
     uint32_t i;
     pm__msg_show(msg, op);
     me = pm__msg_entry((char *)op->buffer + first, (size_t)op->rest_bytes, op->number_id,
                        PTL_ME_OP_PUT | PTL_ME_EVENT_UNLINK_DISABLE);
-    op->waits_count = 2;
+    op->wait_count = 2;
     for (i = first ? 1 : 0; i < pm__msg_pieces(op); i++) pm__msg_tell_now(msg, op, PM_MSG_BEGAN, i);
     bad = PtlMEAppend(msg->ni, msg->pt_shown, &me, PTL_PRIORITY_LIST, op, &op->handle);
   }
   if (bad || PtlPut(msg->md, 0, 0, PTL_ACK_REQ, e->initiator, msg->pt_shown,
                     e->hdr_data & PM__MSG_NUMBER, 0, op, take << 24 | op->number_id)) {
     op->status = PM_E_PORTALS;
-    op->waits_count = 0;
+    op->wait_count = 0;
     pm__msg_settle(msg, op);
   }
 }
 static void pm__msg_fetch(pm_msg *msg, pm_msg_op *op, const ptl_event_t *e) {
   const uint32_t count = pm__msg_pieces(op);
   uint32_t i;
-  op->waits_count = (int)count;
+  op->wait_count = (int)count;
   for (i = 0; i < count; i++) pm__msg_tell_now(msg, op, PM_MSG_BEGAN, i);
   for (i = 0; i < count; i++) {
     const uint64_t at = i * op->fragment_bytes, left = op->size_bytes - at,
@@ -8800,7 +8830,7 @@ static void pm__msg_fetch(pm_msg *msg, pm_msg_op *op, const ptl_event_t *e) {
                (uint64_t)count << 44 | (uint64_t)i << 24 | (e->hdr_data & PM__MSG_NUMBER), at,
                op)) {
       op->status = PM_E_PORTALS;
-      op->waits_count -= (int)(count - i);
+      op->wait_count -= (int)(count - i);
       pm__msg_settle(msg, op);
       return;
     }
@@ -8813,7 +8843,7 @@ static void pm__msg_met(pm_msg *msg, pm_msg_op *op, const ptl_event_t *e) {
   const uint64_t size = e->hdr_data >> 24 & PM__MSG_SIZE, first = e->rlength,
                  take = size < op->limit_bytes ? size : op->limit_bytes,
                  here = first < take ? first : take;
-  const int is_long = (e->hdr_data & PM__MSG_LONG) != 0;
+  const bool is_long = (e->hdr_data & PM__MSG_LONG) != 0;
   op->peer = from ? from->rank : -1;
   op->size_bytes = take;
   op->stage = PM__MSG_MOVING;
@@ -8834,7 +8864,7 @@ static void pm__msg_met(pm_msg *msg, pm_msg_op *op, const ptl_event_t *e) {
 }
 /* The sender has its answer: as many fragments as may be under way at once. */
 static void pm__msg_send_more(pm_msg *msg, pm_msg_op *op) {
-  const int is_pipelined = msg->desc.large == PM_MSG_PIPELINED;
+  const bool is_pipelined = msg->desc.large == PM_MSG_PIPELINED;
   const uint64_t first = !is_pipelined                         ? 0
                          : op->fragment_bytes < op->size_bytes ? op->fragment_bytes
                                                                : op->size_bytes;
@@ -8847,12 +8877,12 @@ static void pm__msg_send_more(pm_msg *msg, pm_msg_op *op) {
     const uint32_t index = op->next_fragment++;
     op->rest_bytes += bytes;
     op->in_flight_count++;
-    op->waits_count++;
+    op->wait_count++;
     pm__msg_tell_now(msg, op, PM_MSG_BEGAN, index);
     if (PtlPut(msg->md, (ptl_size_t)(uintptr_t)op->buffer + at, bytes, PTL_ACK_REQ, op->target_id,
                msg->pt_shown, op->peer_number_id, at - first, op, index)) {
       op->status = PM_E_PORTALS;
-      op->waits_count--;
+      op->wait_count--;
       return;
     }
   }
@@ -8860,7 +8890,7 @@ static void pm__msg_send_more(pm_msg *msg, pm_msg_op *op) {
 /* On the second portal: an answer to a sender, data to a receiver. */
 static void pm__msg_shown_put(pm_msg *msg, pm_msg_op *op, const ptl_event_t *e) {
   if (op->is_send) {
-    op->waits_count--;
+    op->wait_count--;
     op->is_granted = 1;
     op->target_id = e->initiator;
     op->peer_number_id = e->hdr_data & PM__MSG_NUMBER;
@@ -8871,20 +8901,20 @@ static void pm__msg_shown_put(pm_msg *msg, pm_msg_op *op, const ptl_event_t *e) 
     pm__msg_tell_now(msg, op, PM_MSG_ENDED, (uint32_t)e->hdr_data);
     if (op->rest_bytes) return;
     PtlMEUnlink(op->handle);
-    op->waits_count--;
+    op->wait_count--;
   }
   pm__msg_settle(msg, op);
 }
 /* Acknowledgements of an operation come in the order of its puts. */
 static void pm__msg_acked(pm_msg *msg, pm_msg_op *op, int failed) {
-  op->waits_count--;
+  op->wait_count--;
   if (failed) op->status = PM_E_PORTALS;
   if (!op->is_send) { /* of the answer: without it no data comes */
-    if (failed && op->waits_count) PtlMEUnlink(op->handle), op->waits_count = 0;
+    if (failed && op->wait_count) PtlMEUnlink(op->handle), op->wait_count = 0;
   } else {
-    const int is_long = op->is_shown, in_pieces = msg->desc.large == PM_MSG_PIPELINED,
-              is_get = is_long && msg->desc.large == PM_MSG_GET;
-    const uint32_t number = op->acks_count++, announced = is_long && !in_pieces ? 1 : 0;
+    const bool is_long = op->is_shown, in_pieces = msg->desc.large == PM_MSG_PIPELINED,
+               is_get = is_long && msg->desc.large == PM_MSG_GET;
+    const uint32_t number = op->ack_count++, announced = is_long && !in_pieces ? 1 : 0;
     if (number >= announced) {
       op->in_flight_count--;
       pm__msg_tell_now(msg, op, PM_MSG_ENDED, number - announced);
@@ -8892,7 +8922,7 @@ static void pm__msg_acked(pm_msg *msg, pm_msg_op *op, int failed) {
     if (failed && is_long && number == 0 &&
         !op->is_granted) { /* the announcement was refused: nobody will answer */
       PtlMEUnlink(op->handle);
-      op->waits_count--;
+      op->wait_count--;
       if (is_get) pm__msg_tell_now(msg, op, PM_MSG_ENDED, 0);
     }
     if (!is_get) pm__msg_send_more(msg, op);
@@ -8910,7 +8940,7 @@ static void pm__msg_event(pm_msg *msg, const ptl_event_t *e) {
       pm__msg_shown_put(msg, op, e);
     break;
   case PTL_EVENT_REPLY: /* of our fetch */
-    op->waits_count--;
+    op->wait_count--;
     if (e->ni_fail_type) op->status = PM_E_PORTALS;
     pm__msg_tell_now(msg, op, PM_MSG_ENDED,
                      op->fragment_bytes ? (uint32_t)(e->remote_offset / op->fragment_bytes) : 0);
@@ -8921,7 +8951,7 @@ static void pm__msg_event(pm_msg *msg, const ptl_event_t *e) {
     pm__msg_tell_now(msg, op, PM_MSG_ENDED, PM__MSG_INDEX(e->match_bits));
     if (++op->next_fragment < PM__MSG_COUNT(e->match_bits)) break;
     if (op->fragment_bytes) PtlMEUnlink(op->handle);
-    op->waits_count--;
+    op->wait_count--;
     pm__msg_settle(msg, op);
     break;
   case PTL_EVENT_ACK: pm__msg_acked(msg, op, e->ni_fail_type); break;
@@ -8932,7 +8962,7 @@ static void pm__msg_event(pm_msg *msg, const ptl_event_t *e) {
 }
 
 /* ---- progress ------------------------------------------------------------------------------------ */
-static int pm__msg_has_work(pm_msg *msg) {
+static bool pm__msg_has_work(pm_msg *msg) {
   return msg->queue || pm__eq_at(msg->proc->ni[1], msg->eq)->used;
 }
 /* With a worker: handles and posts all there is, unless another thread is at it. */
@@ -8948,7 +8978,7 @@ static void pm__msg_drain(pm_msg *msg) {
       op->next = NULL;
       if (op->is_send ? pm__msg_post_send(msg, op) : pm__msg_post_recv(msg, op)) {
         op->status = PM_E_PORTALS;
-        op->waits_count = 0;
+        op->wait_count = 0;
         pm__msg_settle(msg, op);
       }
     } else {
@@ -8993,7 +9023,7 @@ static void pm__msg_worker_main(void *arg) {
 PM_API void pm_msg_compute_ns(pm_msg *msg, int64_t d_ns) {
   if (d_ns <= 0) return;
   if (msg->desc.by == PM_MSG_DEDICATED)
-    d_ns = (int64_t)((double)d_ns * msg->cores_count / (msg->cores_count - 1) + 0.5);
+    d_ns = (int64_t)((double)d_ns * msg->core_count / (msg->core_count - 1) + 0.5);
   pm__msg_account(msg);
   msg->is_computing = 1;
   while (d_ns > 0) {
@@ -9121,8 +9151,8 @@ PM_API double pm_kernel_draw_s(const pm_kernel *kernel, pm_world *world, double 
            pm__polynomial_s(kernel->sigma_mnk_s, kernel->sigma_mn_s, kernel->sigma_mk_s,
                             kernel->sigma_nk_s, m_count, n_count, k_count));
   double s;
-  if (kernel->modes_count > 0)
-    return mean_s * pm__mixture(kernel->modes, kernel->modes_count, world);
+  if (kernel->mode_count > 0)
+    return mean_s * pm__mixture(kernel->modes, kernel->mode_count, world);
   if (sigma_s > 0) {
     s = mean_s + pm__times(sigma_s, pm__normal(world));
     return s > 0.5 * mean_s ? s : 0.5 * mean_s;
@@ -9332,7 +9362,7 @@ PM_API nbc_status pm_nbc_create(const pm_nbc_desc *desc, pm_nbc **endpoint) {
   msg.observe = pm__nbc_observe;
   msg.user = n;
   n->proc = pm_self();
-  n->stamps_max = desc && desc->stamps_count ? desc->stamps_count : 4096;
+  n->stamps_max = desc && desc->stamp_count ? desc->stamp_count : 4096;
   n->stamps = (nbc_nic_stamp *)pm__zalloc(n->stamps_max * sizeof *n->stamps);
   status = n->stamps ? pm_msg_open(&msg, &n->msg) : PM_E_NOMEM;
   if (status) {

@@ -540,7 +540,7 @@ NIC_API const char *nic_reading_kind_name(nic_reading_kind kind); /* "precise", 
    clocks answer from the recording. Files come from strangers: every line is checked. */
 typedef struct nic_record_desc {
   int64_t apart_ns;      /* between the first and the second look; 0 = 100 ms */
-  size_t readings_count; /* of each clock; 0 = 16 */
+  size_t reading_count; /* of each clock; 0 = 16 */
 } nic_record_desc;
 /* ret NIC_OK | NIC_E_IO | NIC_E_NOMEM. What cannot be read is left out. desc may be NULL. */
 NIC_API nic_status nic_record_write(const nic_machine *machine, const nic_record_desc *desc,
@@ -3089,7 +3089,7 @@ static nic_status nic__record_one(const nic_machine *m, const nic_info *n, const
   nic_status status = nic__record_counters(m, n, d->apart_ns, out);
   if (status == NIC_E_NOMEM) return status;
   status = n->ptp_index >= 0 ? nic_clock_open(m, n, NULL, NULL, &c, NULL) : NIC_E_NOT_FOUND;
-  if (status == NIC_OK) nic__record_clock(c, d->readings_count, out);
+  if (status == NIC_OK) nic__record_clock(c, d->reading_count, out);
   nic_clock_close(c);
   c = NULL;
   if (status != NIC_E_NOMEM && nic_map_for(n->vendor_id, n->device_id))
@@ -3101,7 +3101,7 @@ static nic_status nic__record_one(const nic_machine *m, const nic_info *n, const
     by_registers.registers = r;
     nic__record_registers(r, out);
     if (n->ptp_index < 0) status = nic_clock_open(NULL, NULL, &by_registers, NULL, &c, NULL);
-    if (c) nic__record_clock(c, d->readings_count, out);
+    if (c) nic__record_clock(c, d->reading_count, out);
     nic_clock_close(c);
   }
   nic_registers_close(r);
@@ -3117,7 +3117,7 @@ NIC_API nic_status nic_record_write(const nic_machine *machine, const nic_record
   if (!machine || !out || machine->is_recorded)
     return nic__fail(err, NIC_E_INVAL, "machine, out: must not be NULL, and no recording itself");
   if (d.apart_ns <= 0) d.apart_ns = 100000000;
-  if (d.readings_count == 0) d.readings_count = 16;
+  if (d.reading_count == 0) d.reading_count = 16;
   fputs("#nic-record 1\n\n", out);
   for (size_t i = 0; i < machine->pci_count; i++)
     nic__record_config(machine, machine->pci[i].address, out);

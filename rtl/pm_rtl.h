@@ -24,9 +24,9 @@
    elements or of other types travel as puts and are computed by the model; what a fetching one brings
    back is a second put. Every message is acknowledged, and makes an event at both ends; that of a
    get's target comes one way and one PCI crossing after the answer, as at the flow level.
-   From the platform: nodes_count (at most 64, on a crossbar), link_bytes_per_s (the clock: 36 bytes per
+   From the platform: node_count (at most 64, on a crossbar), link_bytes_per_s (the clock: 36 bytes per
    cycle), latency of wire and switch, pci_latency_ns, inline and pio_bytes, e2e_retry_ns and
-   e2e_retries_count, and all costs of the CPU. PCI is as wide as the NIC's bus (32 bytes per cycle each
+   e2e_retry_count, and all costs of the CPU. PCI is as wide as the NIC's bus (32 bytes per cycle each
    way). With faults, e2e_retry_ns must be at most a millisecond: waiting is simulated too; a ratio of
    faults is met per message, at its first packet. While nothing is under way the NICs stand still, and
    so do their own clocks. */
@@ -82,7 +82,7 @@ typedef struct pm_rtl__part {
   pm_rtl__load *load; /* NULL: the place is free, or nothing may use it any more */
   uint64_t number, offset;
   uint32_t bytes;
-  int is_back, has_arrived; /* is_back: the second way of an exchange */
+  bool is_back, has_arrived; /* is_back: the second way of an exchange */
   int nic, klass, slot;
   int64_t t_first_ps[2], t_last_ps[2]; /* of request and answer; -1: not yet */
   struct pm_rtl__part *next, *sibling; /* in the queue or the free list; of the same message */
@@ -101,7 +101,7 @@ struct pm_rtl {
   pm_world *world;
   cosim *sim;
   pm_faults faults;
-  int nics_count, parts_count, events_count, has_told; /* events_count: written, not told */
+  int nic_count, part_count, event_count, has_told; /* event_count: written, not told */
   int64_t base_ps, period_ps;
   uint64_t rng;
   pm_rtl__nic *nics;
@@ -121,7 +121,7 @@ static pm_rtl__part *pm_rtl__part_of(pm_rtl *r, uint64_t number) {
 }
 /* The part that an address belongs to and the place in it; NULL: nobody's any more. */
 static pm_rtl__part *pm_rtl__part_at(pm_rtl *r, int nic, uint64_t addr, uint64_t *at) {
-  const int is_target = addr >> 60 == 2;
+  const bool is_target = addr >> 60 == 2;
   pm_rtl__part *p;
   if (is_target)
     p = &r->parts[(addr >> 32 & 15) << 10 | (addr >> PM_RTL__PART_BITS & 1023)];
@@ -171,7 +171,7 @@ static int pm_rtl__write(void *ctx, int nic, uint64_t addr, const void *buffer, 
     if (cosim_event_unpack(n->queue + n->seen % PM_RTL__QUEUE * 64).phase ==
         !(n->seen >> PM_RTL__QUEUE_LOG2 & 1)) { /* the record is whole */
       n->seen++;
-      r->events_count++;
+      r->event_count++;
     }
     return 0;
   }
@@ -237,12 +237,12 @@ static cosim_fault pm_rtl__fault(void *ctx, int src, int dst, const cosim_packet
 
 /* ---- commands --------------------------------------------------------------------------------------- */
 static pm_rtl__part *pm_rtl__part_new(pm_rtl *r, pm_rtl__load *load, uint64_t offset,
-                                      uint64_t bytes, int is_back) {
+                                      uint64_t bytes, bool is_back) {
   pm_rtl__part *p = r->free_head;
   if (!p) return NULL;
   r->free_head = p->next;
   if (!r->free_head) r->free_tail = NULL;
-  r->parts_count++;
+  r->part_count++;
   p->next = NULL;
   p->load = load;
   p->sibling = load->first;
@@ -259,8 +259,8 @@ static pm_rtl__part *pm_rtl__part_new(pm_rtl *r, pm_rtl__load *load, uint64_t of
   return p;
 }
 /* One that was given up may still have packets somewhere: its place is not used again. */
-static void pm_rtl__part_free(pm_rtl *r, pm_rtl__part *p, int is_lost) {
-  r->parts_count--;
+static void pm_rtl__part_free(pm_rtl *r, pm_rtl__part *p, bool is_lost) {
+  r->part_count--;
   p->load = NULL;
   p->next = NULL;
   if (is_lost) return;
@@ -340,9 +340,9 @@ static void pm_rtl__load_free(pm_rtl__load *l) {
   free(l->back);
   free(l);
 }
-static int pm_rtl__is_busy(const void *ctx) {
+static bool pm_rtl__is_busy(const void *ctx) {
   const pm_rtl *r = (const pm_rtl *)ctx;
-  return r->parts_count > 0 || r->events_count > 0 || !cosim_idle(r->sim);
+  return r->part_count > 0 || r->event_count > 0 || !cosim_idle(r->sim);
 }
 static pm_status pm_rtl__submit(void *ctx, int64_t t_ps, const pm_cargo *cargo) {
   pm_rtl *r = (pm_rtl *)ctx;
@@ -384,7 +384,7 @@ static void pm_rtl__span(pm_rtl__load *l, const pm_rtl__part *p, int way) {
 }
 /* The answer is there, or will never be: tells the model once. Frees what nothing can come for. */
 static void pm_rtl__finish(pm_rtl *r, pm_rtl__load *l) {
-  const int is_over = l->returned == l->parts, is_there = l->cargo.kind == PM_CARGO_EXCHANGE
+  const bool is_over = l->returned == l->parts, is_there = l->cargo.kind == PM_CARGO_EXCHANGE
                                                               ? l->is_back_there
                                                               : is_over && l->arrived == l->parts;
   if (!l->is_told && (is_there || (is_over && l->lost))) {
@@ -425,7 +425,7 @@ static void pm_rtl__arrived(pm_rtl *r, pm_rtl__part *p) {
   }
 }
 static void pm_rtl__event(pm_rtl *r, const cosim_event *e) {
-  const int is_end = e->type == COSIM_EV_ACK || e->type == COSIM_EV_REPLY;
+  const bool is_end = e->type == COSIM_EV_ACK || e->type == COSIM_EV_REPLY;
   pm_rtl__part *p = pm_rtl__part_of(r, e->type == COSIM_EV_SEND || is_end ? e->user : e->hdr_data);
   pm_rtl__load *l;
   int nic, klass;
@@ -452,11 +452,11 @@ static void pm_rtl__event(pm_rtl *r, const cosim_event *e) {
 /* What has crossed PCI: the NIC's writes are seen here when the CPU sees them. */
 static void pm_rtl__events(pm_rtl *r) {
   int i;
-  for (i = 0; i < r->nics_count; i++) {
+  for (i = 0; i < r->nic_count; i++) {
     pm_rtl__nic *n = &r->nics[i];
     while (n->taken != n->seen) {
       const cosim_event e = cosim_event_unpack(n->queue + n->taken % PM_RTL__QUEUE * 64);
-      r->events_count--;
+      r->event_count--;
       if (++n->taken % (PM_RTL__QUEUE / 4) == 0)
         cosim_write(r->sim, i, COSIM_EQ + COSIM_EQ_CONS, n->taken);
       pm_rtl__event(r, &e);
@@ -468,7 +468,7 @@ static int pm_rtl__advance(void *ctx, int64_t until_ps) {
   r->has_told = 0;
   while (!r->has_told && pm_rtl__is_busy(r) && until_ps - r->period_ps >= pm_rtl__now_ps(r)) {
     cosim_cycles(r->sim, 1);
-    if (r->events_count) pm_rtl__events(r);
+    if (r->event_count) pm_rtl__events(r);
   }
   return r->has_told;
 }
@@ -482,19 +482,19 @@ static pm_status pm_rtl__desc(pm_rtl *r, const pm_world_desc *of, int64_t latenc
                               cosim_desc *desc) {
   const pm_platform *p = of->platform;
   const pm_faults *f = &of->faults;
-  const int is_faulty = f->loss_ratio > 0 || f->corrupt_ratio > 0 || f->duplicate_ratio > 0 ||
+  const bool is_faulty = f->loss_ratio > 0 || f->corrupt_ratio > 0 || f->duplicate_ratio > 0 ||
                         f->delay_ratio > 0 || f->down_node > 0;
   const double period_ps = 36e12 / p->link_bytes_per_s;
-  if (p->nodes_count > 64) return pm_rtl__refuse(r, "nodes_count: at most 64 NICs");
+  if (p->node_count > 64) return pm_rtl__refuse(r, "node_count: at most 64 NICs");
   if (p->topology != PM_TOPO_CROSSBAR) return pm_rtl__refuse(r, "topology: only a crossbar");
   if (f->slow_node) return pm_rtl__refuse(r, "faults.slow_node: a NIC in RTL is as fast as it is");
   if (is_faulty && p->e2e_retry_ns > 1000000)
     return pm_rtl__refuse(r, "e2e_retry_ns: at most 1000000 with faults, waiting is simulated too");
-  if (p->e2e_retries_count > 15) return pm_rtl__refuse(r, "e2e_retries_count: at most 15");
+  if (p->e2e_retry_count > 15) return pm_rtl__refuse(r, "e2e_retry_count: at most 15");
   if (!(period_ps >= 2 && period_ps <= 1e6))
     return pm_rtl__refuse(r, "link_bytes_per_s: 36e6 to 18e12");
   *desc = cosim_default();
-  desc->nic_count = (int)p->nodes_count;
+  desc->nic_count = (int)p->node_count;
   desc->period_ps = (int64_t)(period_ps + 0.5);
   desc->link_latency_ps = latency_ns * 1000;
   desc->host_read_ps = p->no_pci ? 0 : 2 * p->pci_latency_ns * 1000;
@@ -526,7 +526,7 @@ static void pm_rtl__nic_start(pm_rtl *r, int nic, const pm_platform *p) {
   cosim_write(r->sim, nic, COSIM_EQ + COSIM_EQ_BASE_HI, (uint32_t)(PM_RTL__EVENTS >> 32));
   cosim_write(r->sim, nic, COSIM_EQ + COSIM_EQ_SIZE, 0x80000000u | PM_RTL__QUEUE_LOG2);
   cosim_write(r->sim, nic, COSIM_TIMEOUT, cycles < 0xFFFFFFFF ? (uint32_t)cycles : 0xFFFFFFFF);
-  cosim_write(r->sim, nic, COSIM_RETRIES, (uint32_t)p->e2e_retries_count);
+  cosim_write(r->sim, nic, COSIM_RETRIES, (uint32_t)p->e2e_retry_count);
   cosim_write(r->sim, nic, COSIM_PT_ENABLE, 0xFFFF);
   cosim_write(r->sim, nic, COSIM_CTRL, 1);
 }
@@ -558,15 +558,15 @@ static pm_status pm_rtl__open(void *ctx, pm_world *world) {
     pm_rtl__refuse(r, "the carrier serves another world");
     return PM_E_STATE;
   }
-  pm_route(world, 0, of.platform->nodes_count > 1 ? 1 : 0, NULL, 0, &latency_ns);
+  pm_route(world, 0, of.platform->node_count > 1 ? 1 : 0, NULL, 0, &latency_ns);
   status = pm_rtl__desc(r, &of, latency_ns, &desc);
   if (status) return status;
-  r->nics_count = desc.nic_count;
+  r->nic_count = desc.nic_count;
   r->period_ps = desc.period_ps;
   r->faults = of.faults;
   r->rng = of.seed;
-  r->parts_count = r->events_count = r->has_told = 0;
-  r->nics = (pm_rtl__nic *)calloc((size_t)r->nics_count, sizeof *r->nics);
+  r->part_count = r->event_count = r->has_told = 0;
+  r->nics = (pm_rtl__nic *)calloc((size_t)r->nic_count, sizeof *r->nics);
   r->parts = (pm_rtl__part *)calloc(PM_RTL__PLACES, sizeof *r->parts);
   r->sim = cosim_create(&desc);
   if (!r->nics || !r->parts || !r->sim) {
@@ -581,7 +581,7 @@ static pm_status pm_rtl__open(void *ctx, pm_world *world) {
   }
   r->free_head = r->parts;
   r->free_tail = &r->parts[PM_RTL__PLACES - 1];
-  for (i = 0; i < r->nics_count; i++) pm_rtl__nic_start(r, i, of.platform);
+  for (i = 0; i < r->nic_count; i++) pm_rtl__nic_start(r, i, of.platform);
   while (!cosim_idle(r->sim)) cosim_cycles(r->sim, 1);
   r->base_ps = -cosim_now_ps(r->sim);
   return PM_OK;

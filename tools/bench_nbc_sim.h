@@ -223,21 +223,21 @@ static void parse_sim(const char *text) {
       n += snprintf(lines + n, sizeof lines - (size_t)n, "\n");
     } else
       n += snprintf(lines + n, sizeof lines - (size_t)n, "%s %.200s\n",
-                    strcmp(key, "nodes") == 0   ? "nodes_count"
+                    strcmp(key, "nodes") == 0   ? "node_count"
                     : strcmp(key, "cores") == 0 ? "cores_per_node_count"
                                                 : key,
                     value + 1);
   }
   if (pm_platform_read(lines, strlen(lines), &sim.platform, error, sizeof error))
     fail("--sim", error);
-  if (sim.platform.nodes_count * sim.platform.procs_per_node_count < 2 ||
-      sim.platform.nodes_count * sim.platform.procs_per_node_count > MAX_RANKS)
+  if (sim.platform.node_count * sim.platform.procs_per_node_count < 2 ||
+      sim.platform.node_count * sim.platform.procs_per_node_count > MAX_RANKS)
     fail("--sim nodes: must be 2 to 1024 processes", NULL);
-  set.rank_count = (int)(sim.platform.nodes_count * sim.platform.procs_per_node_count);
+  set.rank_count = (int)(sim.platform.node_count * sim.platform.procs_per_node_count);
 }
 static void describe_sim(char *text, size_t text_bytes) {
   static const char *const topologies[] = {"crossbar", "fat tree", "torus", "dragonfly",
                                            "links from a file"};
-  snprintf(text, text_bytes, "simulated: %d nodes of %d cores, %s", (int)sim.platform.nodes_count,
+  snprintf(text, text_bytes, "simulated: %d nodes of %d cores, %s", (int)sim.platform.node_count,
            (int)sim.platform.cores_per_node_count, topologies[sim.platform.topology]);
 }

@@ -299,7 +299,7 @@ static void fail(const char *what) { /* one rank cannot go on alone: the job end
 static void print(const bench *b, const char *routine, uint64_t bytes, const nbc_measurement *m,
                   double ns, double scale) {
   if (rank > 0) return;
-  for (size_t i = 0; b->raw && i < m->samples_count; i++)
+  for (size_t i = 0; b->raw && i < m->sample_count; i++)
     fprintf(b->raw, "%llu %.9e %s\n", (unsigned long long)bytes,
             (ns + (m->samples_ns[i] - m->time.median) / scale) * 1e-9, routine);
   char skew[32] = "-"; /* of starts: only where all ranks start together */

@@ -34,7 +34,7 @@ static const char example[] =
     "wait_count 10000\nmin_wait_s 3.2e-5\nblocking_s 11.7\nother_s 0\n";
 
 static nbc_dedicated_input input;
-static int reports_count, reports_here_count; /* JSON reports read; of them, from this host */
+static int report_count, reports_here_count; /* JSON reports read; of them, from this host */
 
 static int fail(const char *what) {
   fprintf(stderr, "dedicated_core: %s\n", what);
@@ -58,16 +58,16 @@ static char *read_file(const char *path, size_t *bytes, nbc_error *err) {
 static void count_report(const nbc_report *one) {
   char host[256] = "";
   gethostname(host, sizeof host - 1);
-  reports_count++;
+  report_count++;
   if (one->host && strcmp(one->host, host) == 0) reports_here_count++;
 }
 
 /* Cores of each process, when all reports are from this machine and share its cores evenly; else 0. */
 static int cores_found(void) {
   cpu_set_t cores;
-  if (!reports_count || reports_here_count != reports_count) return 0;
+  if (!report_count || reports_here_count != report_count) return 0;
   if (sched_getaffinity(0, sizeof cores, &cores)) return 0;
-  return CPU_COUNT(&cores) / reports_count;
+  return CPU_COUNT(&cores) / report_count;
 }
 
 /* "15:4.3,16:4.1" */
@@ -295,7 +295,7 @@ int main(int argc, char **argv) {
     input.core_count = cores_found();
     printf("%d cores for each of the %d processes: what this machine has, divided (--cores "
            "corrects)\n",
-           input.core_count, reports_count);
+           input.core_count, report_count);
   }
   if (input.core_count == 0)
     return fail("--cores: the input does not say on how many cores each process ran, and it was "

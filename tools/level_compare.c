@@ -27,7 +27,7 @@ static const char *const row_names[ROWS] = {"Put-WaitAck", "Put-WaitSend", "Get-
                                             "Put-NoWait",  "Get-NoWait",   "barrier",
                                             "allreduce",   "alltoall"};
 typedef struct results {
-  int sizes_count;
+  int size_count;
   uint64_t size_bytes[SIZES];
   double ns[LEVELS][ROWS][SIZES]; /* 0: not measured */
 } results;
@@ -80,7 +80,7 @@ static double pattern_ns(int pattern, uint64_t bytes, ptl_handle_md_t md, ptl_ha
 }
 static void patterns_body(void *unused) {
   const int me = pm_rank();
-  const uint64_t most = run.r.size_bytes[run.r.sizes_count - 1];
+  const uint64_t most = run.r.size_bytes[run.r.size_count - 1];
   ptl_handle_ni_t ni;
   ptl_handle_eq_t eq;
   ptl_handle_md_t md;
@@ -102,13 +102,13 @@ static void patterns_body(void *unused) {
   PtlMDBind(ni, &mine, &md);
   pm_barrier();
   for (int p = 0; p < PATTERNS && me == 0; p++)
-    for (int s = 0; s < run.r.sizes_count; s++)
+    for (int s = 0; s < run.r.size_count; s++)
       run.r.ns[run.level][p][s] = pattern_ns(p, run.r.size_bytes[s], md, eq);
   pm_barrier();
   PtlNIFini(ni), PtlFini();
 }
 static void collectives_body(void *unused) {
-  const uint64_t most = run.r.size_bytes[run.r.sizes_count - 1] / (uint64_t)run.nodes;
+  const uint64_t most = run.r.size_bytes[run.r.size_count - 1] / (uint64_t)run.nodes;
   unsigned char *send = (unsigned char *)calloc((size_t)run.nodes, most),
                 *recv = (unsigned char *)calloc((size_t)run.nodes, most);
   nbc_comm_desc desc;
@@ -121,7 +121,7 @@ static void collectives_body(void *unused) {
   if (status == NBC_OK) desc.transport = pm_nbc_transport(endpoint);
   if (status == NBC_OK) status = nbc_comm_create(&desc, &comm, &error);
   for (int row = BARRIER; row < ROWS && status == NBC_OK; row++)
-    for (int s = 0; s < run.r.sizes_count && status == NBC_OK; s++) {
+    for (int s = 0; s < run.r.size_count && status == NBC_OK; s++) {
       const uint64_t bytes = run.r.size_bytes[s];
       const int64_t begin_ns = (pm_barrier(), pm_now_ns());
       nbc_request *request = NULL;
@@ -148,7 +148,7 @@ static int measure(int level, const pm_platform *platform, int is_coll) {
   pm_world_desc desc;
   pm_world *world;
   memset(&desc, 0, sizeof desc);
-  p.nodes_count = is_coll ? run.nodes : 2, p.procs_per_node_count = 1;
+  p.node_count = is_coll ? run.nodes : 2, p.procs_per_node_count = 1;
   desc.platform = &p, desc.link = (pm_link_model)level, desc.stack_bytes = 262144;
   if (level == RTL) desc.carrier = pm_rtl_carrier(run.rtl);
   run.level = level;
@@ -174,7 +174,7 @@ static double misfit(int level, const pm_platform *p) {
   double sum = 0;
   if (!measure(level, p, 0)) return HUGE_VAL;
   for (int row = 0; row < PATTERNS; row++)
-    for (int s = 0; s < run.r.sizes_count; s++) sum += pow(fabs(error_ratio(level, row, s)), 8);
+    for (int s = 0; s < run.r.size_count; s++) sum += pow(fabs(error_ratio(level, row, s)), 8);
   return sum;
 }
 typedef struct knob {
@@ -231,12 +231,12 @@ static int calibrate(pm_platform *p) {
   double least = HUGE_VAL;
   for (int64_t window = 8; window <= 12; window++) {
     pm_platform from = *p;
-    from.e2e_entries_count = window;
+    from.e2e_entry_count = window;
     const knob flow[] = {
         {&from.nic_put_ns, NULL, 1, 2000},        {&from.nic_get_ns, NULL, 1, 2000},
-        {&from.nic_response_ns, NULL, 1, 2000},   {&from.nic_engines_count, NULL, 1, 16},
+        {&from.nic_response_ns, NULL, 1, 2000},   {&from.nic_engine_count, NULL, 1, 16},
         {&from.command_bytes, NULL, 1, 4096},     {&from.event_bytes, NULL, 1, 4096},
-        {&from.ack_bytes, NULL, 1, 512},          {&from.e2e_entries_count, NULL, 1, 8192},
+        {&from.ack_bytes, NULL, 1, 512},          {&from.e2e_entry_count, NULL, 1, 8192},
         {&from.pci_packet_bytes, NULL, 64, 4096}, {&from.link_credit_bytes, NULL, 1024, 1e6},
         {NULL, &from.pio_bytes_per_s, 1e7, 1e11}};
     if (!fit(FLOW, &from, flow, (int)(sizeof flow / sizeof *flow))) return 0;
@@ -253,7 +253,7 @@ static void print_rows(FILE *out) {
   for (int row = 0; row < ROWS; row++) {
     fprintf(out, "\n%-14s %9s %12s %10s %9s %9s\n", row_names[row], "bytes", "RTL [ns]", "[MB/s]",
             "flow [%]", "LogGP [%]");
-    for (int s = 0; s < run.r.sizes_count; s++) {
+    for (int s = 0; s < run.r.size_count; s++) {
       const double ns = run.r.ns[RTL][row][s];
       if (ns > 0)
         fprintf(out, "%-14s %9llu %12.1f %10.1f %9.1f %9.1f\n", "",
@@ -269,7 +269,7 @@ static void print_summary(FILE *out, const char *before, const char *after) {
     fprintf(out, "%s%-14s", before, row_names[row]);
     for (int level = 0; level < RTL; level++) {
       int within = 0, count = 0, worst = 0;
-      for (int s = 0; s < run.r.sizes_count; s++) {
+      for (int s = 0; s < run.r.size_count; s++) {
         if (!(run.r.ns[RTL][row][s] > 0)) continue;
         count++, within += fabs(error_ratio(level, row, s)) <= 0.05;
         if (fabs(error_ratio(level, row, s)) > fabs(error_ratio(level, row, worst))) worst = s;
@@ -285,9 +285,9 @@ static void print_summary(FILE *out, const char *before, const char *after) {
 static void draw(FILE *out, int row, int is_error) {
   static const char *const colour[LEVELS] = {"#1b6ca8", "#b8651b", "#222"};
   enum { WIDE = 420, HIGH = 220, LEFT = 52, FOOT = 34 };
-  const double x_max = log2((double)run.r.size_bytes[run.r.sizes_count - 1]);
+  const double x_max = log2((double)run.r.size_bytes[run.r.size_count - 1]);
   double lo = HUGE_VAL, hi = 0;
-  for (int s = 0; s < run.r.sizes_count; s++)
+  for (int s = 0; s < run.r.size_count; s++)
     for (int level = 0; level < LEVELS; level++) {
       const double ns = run.r.ns[level][row][s];
       if (ns > 0 && ns < lo) lo = ns;
@@ -314,7 +314,7 @@ static void draw(FILE *out, int row, int is_error) {
   for (int level = 0; level < LEVELS - is_error; level++) {
     char move = 'M';
     fprintf(out, "<path fill='none' stroke-width='1.8' stroke='%s' d='", colour[level]);
-    for (int s = 0; s < run.r.sizes_count; s++) {
+    for (int s = 0; s < run.r.size_count; s++) {
       double y = is_error ? error_ratio(level, row, s) : log10(run.r.ns[level][row][s]);
       if (!(run.r.ns[RTL][row][s] > 0)) continue;
       y = y < lo ? lo : y > hi ? hi : y;
@@ -358,7 +358,7 @@ static int write_platform(const char *path, const pm_platform *p) {
   fprintf(out,
           "# Constants of flow and LogGP fitted to the NIC in RTL by level_compare --calibrate.\n"
           "# What they miss, in latency (Wait) and bandwidth (NoWait), 1 to %llu bytes:\n",
-          (unsigned long long)run.r.size_bytes[run.r.sizes_count - 1]);
+          (unsigned long long)run.r.size_bytes[run.r.size_count - 1]);
   print_summary(out, "#   ", "");
   const int bad = pm_platform_write(p, out) != PM_OK;
   return fclose(out) == 0 && !bad;
@@ -373,9 +373,9 @@ static void sizes(uint64_t most) {
   static const uint64_t special[] = {1,   8,   9,   16,  32,   64,   65,   128,  256,  384,
                                      408, 409, 512, 513, 1024, 2048, 4096, 8192, 16384};
   for (size_t i = 0; i < sizeof special / sizeof *special && special[i] <= most; i++)
-    run.r.size_bytes[run.r.sizes_count++] = special[i];
+    run.r.size_bytes[run.r.size_count++] = special[i];
   for (uint64_t bytes = 32768; bytes <= most; bytes *= 2)
-    run.r.size_bytes[run.r.sizes_count++] = bytes;
+    run.r.size_bytes[run.r.size_count++] = bytes;
 }
 static int usage(FILE *out) {
   fputs("usage: level_compare [--platform FILE] [--max BYTES] [--nodes N] [--html FILE] "

@@ -6,7 +6,7 @@ static bool follow(int64_t t_ns) {
   if (!me.recorder) {
     if (nbc_recorder_attach_at(run.monitor, t_ns, &me.recorder) != NBC_OK) return false;
     /* Ids stay unique also when a recorder serves one thread after another. */
-    me.next_id = (uint64_t)__atomic_add_fetch(&run.threads_count, 1, __ATOMIC_RELAXED) << 40;
+    me.next_id = (uint64_t)__atomic_add_fetch(&run.thread_count, 1, __ATOMIC_RELAXED) << 40;
     pthread_setspecific(run.thread_end, me.recorder);
   }
   nbc_recorder_switch_at(me.recorder, on, t_ns);
@@ -21,12 +21,12 @@ static void thread_ends(void *recorder) {
   me.epoch = 0;
   unmap_memory(me.requests);
   me.requests = NULL;
-  me.requests_count = 0;
+  me.request_count = 0;
   if (me.sites) __atomic_store_n(&me.sites->used, false, __ATOMIC_RELEASE);
   me.sites = NULL;
   unmap_memory(me.ranks);
   me.ranks = NULL;
-  me.ranks_count = 0;
+  me.rank_count = 0;
   nbc_recorder_detach(recorder);
   busy_end();
 }

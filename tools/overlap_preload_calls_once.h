@@ -13,13 +13,13 @@ typedef struct batch {
 
 static bool room_for_requests(int count) {
   const size_t one = sizeof(MPI_Request) + sizeof(MPI_Status) + sizeof(uint32_t);
-  if (count <= me.requests_count) return true;
+  if (count <= me.request_count) return true;
   const int room = count < 128 ? 128 : count < INT_MAX / 2 ? 2 * count : count;
   void *larger_one = map_memory((size_t)room * one);
   if (!larger_one) return false;
   unmap_memory(me.requests);
   me.requests = larger_one;
-  me.requests_count = room;
+  me.request_count = room;
   return true;
 }
 
@@ -29,11 +29,11 @@ static batch batch_of(const call *c, int count, const MPI_Request *requests, MPI
   busy_begin();
   if (room_for_requests(count)) {
     MPI_Status *own = me.requests;
-    b.before = (MPI_Request *)(void *)(own + me.requests_count);
+    b.before = (MPI_Request *)(void *)(own + me.request_count);
     memcpy(b.before, requests, (size_t)count * sizeof *requests);
     if (statuses == MPI_STATUSES_IGNORE) b.statuses = own;
     if (run.multiple) {
-      b.claims = (uint32_t *)(void *)(b.before + me.requests_count);
+      b.claims = (uint32_t *)(void *)(b.before + me.request_count);
       for (int i = 0; i < count; i++) b.claims[i] = claim(requests[i]);
     }
   }

@@ -134,12 +134,12 @@ static nbc_peer class_of_world_rank(int rank) {
 
 /* Room for `count` ranks, kept by the thread. */
 static int *room_for_ranks(int count) {
-  if (count <= me.ranks_count) return me.ranks;
+  if (count <= me.rank_count) return me.ranks;
   int *larger_one = map_memory((size_t)count * sizeof *larger_one);
   if (!larger_one) return NULL;
   unmap_memory(me.ranks);
   me.ranks = larger_one;
-  me.ranks_count = count;
+  me.rank_count = count;
   return larger_one;
 }
 

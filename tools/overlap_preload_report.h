@@ -54,7 +54,7 @@ static void describe(nbc_report *report) {
   report->rank = run.rank;
   report->size = run.size;
   report->pid = (int)run.pid;
-  for (int i = 0; i < run.notes_count; i++) nbc_report_note(report, run.notes[i]);
+  for (int i = 0; i < run.note_count; i++) nbc_report_note(report, run.notes[i]);
   if (run.freed_count)
     nbc_report_counter(report, 0, "requests_freed_while_active", (double)run.freed_count);
   if (run.lost_count)

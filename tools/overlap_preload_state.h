@@ -15,13 +15,13 @@ static struct {
   uint64_t edges[NBC_MAX_CLASSES];
   pthread_key_t thread_end;
   int lock;
-  uint32_t threads_count;
+  uint32_t thread_count;
   int rank, size;
   bool speaks; /* this process prints messages: rank 0 */
   bool first_of_node;
   char program[64], run_name[128], library[96], folder[1024];
   char notes[8][NOTE_BYTES];
-  int notes_count;
+  int note_count;
   uint64_t freed_count, lost_count;
   MPI_Group world_group;
   MPI_Comm gather_comm; /* NBC_GATHER: a communicator of our own */
@@ -55,11 +55,11 @@ static __thread __attribute__((tls_model("initial-exec"))) struct {
   MPI_Message message; /* the last one found by Mprobe, and who sent it */
   nbc_peer message_peer;
   void *requests; /* copies of request and status arrays, grown on demand */
-  int requests_count;
+  int request_count;
   struct sites *sites;
   uint32_t ends; /* transfers that share the open call's time */
   int *ranks; /* for translating groups */
-  int ranks_count;
+  int rank_count;
 } me;
 
 /* One intercepted call. */
@@ -101,8 +101,8 @@ static void complain(const char *format, ...) {
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
   if (run.speaks) fprintf(stderr, "nbc_overlap: %s\n", text);
-  if (run.notes_count < (int)(sizeof run.notes / sizeof *run.notes))
-    memcpy(run.notes[run.notes_count++], text, sizeof text);
+  if (run.note_count < (int)(sizeof run.notes / sizeof *run.notes))
+    memcpy(run.notes[run.note_count++], text, sizeof text);
 }
 
 /* The MPI's own function. */

@@ -92,7 +92,7 @@ typedef struct run {
   const nbc_nic *real_nic;
   span stamps[MAX_STAMPS], computing[2][MAX_ROUNDS];
   uint64_t sizes_bytes[MAX_STAMPS];
-  int stamps_count;
+  int stamp_count;
   int64_t waited_ns[2];
   nbc_totals totals[2];
 } run;
@@ -109,10 +109,10 @@ static void need(nbc_status status, const char *what) {
 static nbc_status pass_stamp(void *ctx, nbc_nic_stamp *stamp) {
   run *r = (run *)ctx;
   nbc_status status = r->real_nic->next_stamp(r->real_nic->ctx, stamp);
-  if (status || r->stamps_count == MAX_STAMPS) return status;
-  r->sizes_bytes[r->stamps_count] = stamp->size_bytes;
-  r->stamps[r->stamps_count].t_begin_ns = (int64_t)stamp->begin_ticks;
-  r->stamps[r->stamps_count++].t_end_ns = (int64_t)stamp->end_ticks;
+  if (status || r->stamp_count == MAX_STAMPS) return status;
+  r->sizes_bytes[r->stamp_count] = stamp->size_bytes;
+  r->stamps[r->stamp_count].t_begin_ns = (int64_t)stamp->begin_ticks;
+  r->stamps[r->stamp_count++].t_end_ns = (int64_t)stamp->end_ticks;
   return NBC_OK;
 }
 static nbc_status pass_clock(void *ctx, int64_t *t_before_ns, uint64_t *ticks,
@@ -199,7 +199,7 @@ static void simulate(run *r, const pm_platform *platform, const struct level *le
   pm_world_desc desc = {0};
   pm_world *world;
   pm_status status;
-  r->stamps_count = 0;
+  r->stamp_count = 0;
   memset(r->computing, 0, sizeof r->computing);
   memset(r->waited_ns, 0, sizeof r->waited_ns);
   desc.platform = platform;
@@ -215,7 +215,7 @@ static void simulate(run *r, const pm_platform *platform, const struct level *le
 #endif
   if (status) die("platform", pm_status_text(status));
   if (!(status = pm_spawn(world, 0, process, r, NULL))) /* on two nodes, the first and the last */
-    status = pm_spawn(world, (int)platform->nodes_count - 1, process, r, NULL);
+    status = pm_spawn(world, (int)platform->node_count - 1, process, r, NULL);
   if (!status) status = pm_world_run(world);
   if (status) die("simulation", pm_world_error(world));
   pm_world_destroy(world);
@@ -230,7 +230,7 @@ static nbc_table *measure_table(run *r, const pm_platform *platform, const struc
   r->table = NULL;
   r->compute_ns = 0;
   simulate(r, platform, level);
-  for (int i = 0; i < r->stamps_count; i++) { /* sorted by size */
+  for (int i = 0; i < r->stamp_count; i++) { /* sorted by size */
     for (at = 0; at < count && sizes_bytes[at] < r->sizes_bytes[i]; at++) {
     }
     if ((at < count && sizes_bytes[at] == r->sizes_bytes[i]) || count == 64) continue;
@@ -248,7 +248,7 @@ static nbc_table *measure_table(run *r, const pm_platform *platform, const struc
 /* The truth for either side: the part of all transfers that lies in its computation. */
 static double hidden_ns(const run *r, int side) {
   int64_t sum_ns = 0;
-  for (int i = 0; i < r->stamps_count; i++)
+  for (int i = 0; i < r->stamp_count; i++)
     for (uint64_t k = 0; k < set.rounds; k++) {
       const span *a = &r->stamps[i], *b = &r->computing[side][k];
       const int64_t from_ns = a->t_begin_ns > b->t_begin_ns ? a->t_begin_ns : b->t_begin_ns,
@@ -259,7 +259,7 @@ static double hidden_ns(const run *r, int side) {
 }
 
 /* Stamps are cut to whole nanoseconds at both ends, the monitor places them to four. */
-static double slack_ns(const run *r) { return 5.0 * r->stamps_count; }
+static double slack_ns(const run *r) { return 5.0 * r->stamp_count; }
 
 /* At least so much, in steps that read well. */
 static double round_up(double ns) {
@@ -279,7 +279,7 @@ static void run_panel(const pm_platform *platform, const struct level *level, in
   r->panel = &panels[index];
   nbc_table *table = measure_table(r, platform, level);
   double xfer_ns = 0, longest_ns;
-  for (int i = 0; i < r->stamps_count; i++)
+  for (int i = 0; i < r->stamp_count; i++)
     xfer_ns += (double)(r->stamps[i].t_end_ns - r->stamps[i].t_begin_ns) / (double)set.rounds;
   longest_ns = axes ? axes->comp_ns[set.points - 1] : round_up(2 * xfer_ns + 4000);
   for (uint64_t i = 0; i < set.points; i++) {

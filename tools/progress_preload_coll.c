@@ -200,7 +200,7 @@ typedef struct known_type {
   nbc_type ours;
 } known_type;
 static known_type known_types[48];
-static int known_types_count;
+static int known_type_count;
 
 static nbc_type integer_of(size_t bytes, bool is_signed) {
   switch (bytes) {
@@ -212,8 +212,8 @@ static nbc_type integer_of(size_t bytes, bool is_signed) {
 }
 static void know(MPI_Datatype type, nbc_type ours) {
   if (type == MPI_DATATYPE_NULL) return; /* this MPI has no such type */
-  known_types[known_types_count].type = type;
-  known_types[known_types_count++].ours = ours;
+  known_types[known_type_count].type = type;
+  known_types[known_type_count++].ours = ours;
 }
 static void know_types(void) {
   know(MPI_INT, integer_of(sizeof(int), true)), know(MPI_DOUBLE, NBC_TYPE_DOUBLE), know(MPI_FLOAT, NBC_TYPE_FLOAT);
@@ -291,7 +291,7 @@ static void reduce_by_mpi(void *dst, const void *left, const void *right, uint64
 static bool find_operator(shadow *s, MPI_Op op, MPI_Datatype type, nbc_type *ours, nbc_reduce *reduce) {
   int commutes = 1, ints, addresses, types, combiner = MPI_COMBINER_DUP;
   if (op == MPI_OP_NULL || type == MPI_DATATYPE_NULL) return false;
-  for (int i = 0; i < known_types_count; i++)
+  for (int i = 0; i < known_type_count; i++)
     if (known_types[i].type == type && known_reduce(op, reduce)) {
       *ours = known_types[i].ours;
       if (nbc_reduce_local(*reduce, *ours, NULL, NULL, NULL, 0) == NBC_OK) return true;
@@ -716,7 +716,7 @@ bool progress_coll_begin(bool able) {
   }
   NEXT(Comm_group)(MPI_COMM_WORLD, &coll.world_group);
   memset(coll.free_ids, 0xff, sizeof coll.free_ids);
-  if (!known_types_count) know_types();
+  if (!known_type_count) know_types();
   coll.on = true;
   progress_coll_made(MPI_COMM_WORLD);
   return true;

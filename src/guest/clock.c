@@ -14,9 +14,9 @@ enum { LOOKS_MAX = 8 };
 void guest_look_at_clock(void) {
   guest *g = guest_now();
   const uint64_t id = pm_world_stats(pm_world_of(g->process)).hash_id;
-  g->looks_count = id == g->looked_id ? g->looks_count + 1 : 0;
+  g->look_count = id == g->looked_id ? g->look_count + 1 : 0;
   g->looked_id = id;
-  if (g->looks_count > LOOKS_MAX)
+  if (g->look_count > LOOKS_MAX)
     pm_yield();
   else
     pm_sleep_ns(guest_platform()->cpu_poll_ns);
@@ -45,7 +45,7 @@ time_t time(time_t *t) {
 }
 int nanosleep(const struct timespec *d, struct timespec *rest) {
   if (!pm_self()) return (int)syscall(SYS_nanosleep, d, rest);
-  guest_now()->looks_count = 0;
+  guest_now()->look_count = 0;
   pm_sleep_ns((int64_t)d->tv_sec * 1000000000 + d->tv_nsec);
   return 0;
 }

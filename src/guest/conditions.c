@@ -109,8 +109,8 @@ static void begin_late(guest *g) {
 }
 
 static void settings(pm_world_desc *desc, pm_platform *platform) {
-  if (faults.slow_node > platform->nodes_count || faults.down_node > platform->nodes_count)
-    guest_refuse("--faults: the platform has %d nodes", (int)platform->nodes_count);
+  if (faults.slow_node > platform->node_count || faults.down_node > platform->node_count)
+    guest_refuse("--faults: the platform has %d nodes", (int)platform->node_count);
   desc->semantics = semantics;
   desc->faults = faults;
   seed = desc->seed;

@@ -137,7 +137,7 @@ static int guest_eventfd_read(int fd, eventfd_t *value) {
 typedef struct timer {
   struct timer *next;
   const guest *owner;
-  int fd, events_count; /* scheduled, and not yet come */
+  int fd, event_count; /* scheduled, and not yet come */
   int64_t t_next_ns, d_interval_ns;
   int is_closed;
 } timer;
@@ -157,9 +157,9 @@ static void schedule(timer *t);
 static void fired(void *arg) {
   timer *t = (timer *)arg;
   const uint64_t one = 1;
-  t->events_count--;
+  t->event_count--;
   if (t->is_closed || t->owner->is_ending > 3) {
-    if (t->is_closed && !t->events_count) drop(t);
+    if (t->is_closed && !t->event_count) drop(t);
     return;
   }
   /* an event of an earlier setting comes before the time */
@@ -171,7 +171,7 @@ static void fired(void *arg) {
 }
 static void schedule(timer *t) {
   if (t->t_next_ns && pm_call_at(pm_world_of(t->owner->process), t->t_next_ns, fired, t) == PM_OK)
-    t->events_count++;
+    t->event_count++;
 }
 static int guest_timerfd_create(int clock, int flags) {
   timer *t = (timer *)calloc(1, sizeof *t);
@@ -214,7 +214,7 @@ static int guest_close(int fd) {
   timer *t = timer_of(fd);
   if (t) {
     t->is_closed = 1;
-    if (!t->events_count) drop(t);
+    if (!t->event_count) drop(t);
   }
   if (fd >= 0 && fd <= 2) return 0; /* the launcher's */
   return close(fd);

@@ -48,11 +48,11 @@ struct guest {
   guest_context first; /* of its first thread */
   int cwd_fd;          /* -1: where pm_run was started */
   int umask;           /* -1: as pm_run's */
-  int threads_count;   /* beside the first */
-  int looks_count;     /* at the clock, with nothing in between */
+  int thread_count;   /* beside the first */
+  int look_count;     /* at the clock, with nothing in between */
   uint64_t looked_id;
   int64_t locked_at_ns; /* time of its last lock, and how many it took then */
-  int locks_count;
+  int lock_count;
   /* the rest */
   pm_process *process;
   int argc;

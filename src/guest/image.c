@@ -170,8 +170,8 @@ static int read_dynamic(elf_object *o, char **strings, char *error, size_t bytes
 static elf_object *object_add(elf_image *image, const char *path, const char *name) {
   elf_object *o;
   image->objects =
-      (elf_object *)grown(image->objects, &image->objects_max, image->objects_count, sizeof *o);
-  o = &image->objects[image->objects_count++];
+      (elf_object *)grown(image->objects, &image->objects_max, image->object_count, sizeof *o);
+  o = &image->objects[image->object_count++];
   memset(o, 0, sizeof *o);
   o->path = strdup(path);
   o->name = strdup(name);
@@ -180,7 +180,7 @@ static elf_object *object_add(elf_image *image, const char *path, const char *na
   return o;
 }
 static int is_known(const elf_image *image, const char *name) {
-  for (int i = 0; i < image->objects_count; i++)
+  for (int i = 0; i < image->object_count; i++)
     if (strcmp(image->objects[i].name, name) == 0) return 1;
   return 0;
 }
@@ -204,7 +204,7 @@ static int follow(elf_image *image, int i, char *error, size_t bytes) {
     }
     char *path = elf_library_path(&who, name);
     if (!path) return fail(error, bytes, "%s: needs %s, which is not found", who.path, name);
-    if (image->objects_count == OBJECTS_MAX)
+    if (image->object_count == OBJECTS_MAX)
       return fail(error, bytes, "%s: needs too many libraries", who.path);
     object_add(image, path, shorter);
     free(path);
@@ -217,7 +217,7 @@ static int follow(elf_image *image, int i, char *error, size_t bytes) {
 /* Thread-local variables: below the thread pointer (x86-64), the program's nearest to it. */
 static void place_tls(elf_image *image) {
   size_t used = 0, align = 16;
-  for (int i = 0; i < image->objects_count; i++) {
+  for (int i = 0; i < image->object_count; i++) {
     const ElfW(Phdr) *p = part_of_type(&image->objects[i], PT_TLS);
     if (!p || !p->p_memsz) continue;
     const size_t a = p->p_align ? p->p_align : 1;
@@ -241,11 +241,11 @@ int elf_read(elf_image *image, const char *path, const char *const *preloads, ch
   object_add(image, path, path);
   for (; preloads && *preloads; preloads++)
     object_add(image, *preloads, *preloads)->is_preloaded = 1;
-  for (int i = 0; i < image->objects_count; i++)
+  for (int i = 0; i < image->object_count; i++)
     if (!header_is_good(&image->objects[i], error, error_bytes) ||
         !follow(image, i, error, error_bytes))
       return 0;
-  for (int i = 0; i < image->objects_count; i++) {
+  for (int i = 0; i < image->object_count; i++) {
     elf_object *o = &image->objects[i];
     size_t align = PAGE;
     for (int k = 0; k < o->header.e_phnum; k++)
@@ -256,7 +256,7 @@ int elf_read(elf_image *image, const char *path, const char *const *preloads, ch
     o->at = bytes - o->low;
     bytes += o->high - o->low;
   }
-  const elf_object *last = &image->objects[image->objects_count - 1];
+  const elf_object *last = &image->objects[image->object_count - 1];
   for (int k = 0; k < last->header.e_phnum;
        k++) /* behind the last variables, if their page has room */
     if (last->parts[k].p_type == PT_LOAD && last->parts[k].p_flags & PF_W)
@@ -273,7 +273,7 @@ int elf_read(elf_image *image, const char *path, const char *const *preloads, ch
 static int is_text(const ElfW(Phdr) * p) { return p->p_type == PT_LOAD && !(p->p_flags & PF_W); }
 /* Neighbours that lie in the file as they do in memory become one mapping. */
 int elf_map_text(const elf_image *image, char *base) {
-  for (int i = 0; i < image->objects_count; i++) {
+  for (int i = 0; i < image->object_count; i++) {
     const elf_object *o = &image->objects[i];
     for (int k = 0; k < o->header.e_phnum; k++) {
       const ElfW(Phdr) *p = &o->parts[k];
@@ -386,7 +386,7 @@ static const ElfW(Sym) * symbol_in(const elf_object *o, const char *name, const 
   return NULL;
 }
 size_t elf_find(const elf_image *image, const char *name) {
-  for (int i = 0; i < image->objects_count; i++) {
+  for (int i = 0; i < image->object_count; i++) {
     const ElfW(Sym) *s = symbol_in(&image->objects[i], name, NULL);
     if (s && ELF64_ST_TYPE(s->st_info) != STT_TLS) return image->objects[i].at + s->st_value;
   }
@@ -437,7 +437,7 @@ static char *from_object(const elf_image *image, target *t) {
 }
 static int in_objects(const elf_image *image, target *t, const char *name, const char *version,
                       int first, int preloaded) {
-  for (int i = first; i < image->objects_count; i++) {
+  for (int i = first; i < image->object_count; i++) {
     const elf_object *o = &image->objects[i];
     if ((i == 0 || o->is_preloaded) != preloaded ||
         (t->symbol = symbol_in(o, name, version)) == NULL)
@@ -669,7 +669,7 @@ static int bind_object(elf_image *image, const elf_object *o, int which, char *e
 }
 int elf_bind(elf_image *image, char *error, size_t bytes) {
   bound = image;
-  for (int i = 0; i < image->objects_count; i++) {
+  for (int i = 0; i < image->object_count; i++) {
     const elf_object *o = &image->objects[i];
     for (int k = 0; k < o->header.e_phnum; k++) {
       const ElfW(Phdr) *p = &o->parts[k];
@@ -678,10 +678,10 @@ int elf_bind(elf_image *image, char *error, size_t bytes) {
         return fail(error, bytes, "%s: cut off", o->path);
     }
   }
-  for (int i = 0; i < image->objects_count; i++)
+  for (int i = 0; i < image->object_count; i++)
     if (!open_tables(image, &image->objects[i], error, bytes)) return 0;
   for (int which = 0; which < 3; which++)
-    for (int i = image->objects_count - 1; i >= 0; i--)
+    for (int i = image->object_count - 1; i >= 0; i--)
       if (!bind_object(image, &image->objects[i], which, error, bytes)) return 0;
   return 1;
 }

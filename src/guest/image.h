@@ -31,7 +31,7 @@ typedef struct elf_object { /* pointers lead into the first image */
 
 typedef struct elf_image {
   elf_object *objects; /* the program first, then breadth first what it needs */
-  int objects_count, objects_max;
+  int object_count, objects_max;
   char *base; /* the first image: never run, copied */
   size_t bytes;
   size_t variables_at; /* block of libc's variables, behind the objects */

@@ -29,7 +29,7 @@ typedef struct kernel {
   double seconds;
 } kernel;
 static kernel kernels[KERNELS_MAX];
-static int kernels_count;
+static int kernel_count;
 
 #if defined(__x86_64__)
 /* Six registers, the return address and the arguments on the stack become one array. */
@@ -49,7 +49,7 @@ static int64_t size_of(const kernel *k, int i, const uintptr_t *arguments) {
 }
 static void kernel_called(size_t index, const uintptr_t *arguments) {
   kernel *k = &kernels[index];
-  for (int i = 0; i < kernels_count; i++) /* the line of its node */
+  for (int i = 0; i < kernel_count; i++) /* the line of its node */
     if (kernels[i].node == pm_process_node(pm_self()) && strcmp(kernels[i].name, k->name) == 0)
       k = &kernels[i];
   double sizes[SIZES];
@@ -93,8 +93,8 @@ static int set_key(kernel *k, const char *key, const char *value) {
     }
   if (strcmp(key, "node") == 0)
     return k->node = (int)strtol(value, &end, 10), *value && !*end && k->node >= 0;
-  if (strcmp(key, "mode") != 0 || m->modes_count == PM_MODES_MAX) return 0;
-  pm_mode *mode = &m->modes[m->modes_count++];
+  if (strcmp(key, "mode") != 0 || m->mode_count == PM_MODES_MAX) return 0;
+  pm_mode *mode = &m->modes[m->mode_count++];
   mode->weight_ratio = value_of(value, &end);
   if (*end != ',') return 0;
   mode->mean_ratio = value_of(end + 1, &end);
@@ -131,9 +131,9 @@ static void read_kernels(const char *option, const char *path) {
     char *rest = line, *word;
     line[strcspn(line, "#\n")] = 0;
     if ((word = strtok_r(line, " \t\r", &rest)) == NULL) continue;
-    if (kernels_count == KERNELS_MAX)
+    if (kernel_count == KERNELS_MAX)
       guest_refuse("%s: %s: more than %d lines", option, path, KERNELS_MAX);
-    kernel *k = &kernels[kernels_count];
+    kernel *k = &kernels[kernel_count];
     k->node = -1;
     if (strlen(word) >= sizeof k->name)
       guest_refuse("%s: %s, line %d: name too long", option, path, n);
@@ -144,20 +144,20 @@ static void read_kernels(const char *option, const char *path) {
       if (!value || !set_key(k, word, value))
         guest_refuse("%s: %s, line %d: %s: not understood", option, path, n, word);
     }
-    if (k->node < 0) guest_replace(k->name, thunk(kernels_count));
-    kernels_count++;
+    if (k->node < 0) guest_replace(k->name, thunk(kernel_count));
+    kernel_count++;
   }
   fclose(in);
 }
 /* Functions of the program itself are left at their first instruction. */
 static void patch_program(pm_world *world) {
   (void)world;
-  for (int i = 0; i < kernels_count; i++)
+  for (int i = 0; i < kernel_count; i++)
     if (kernels[i].node < 0) guest_patch_function(kernels[i].name, thunk(i));
 }
 static int tell(pm_world *world, int result) {
   (void)world;
-  for (int i = 0; i < kernels_count; i++)
+  for (int i = 0; i < kernel_count; i++)
     if (kernels[i].calls)
       fprintf(stderr, "pm_run: %s: %ld calls, %.6f s of all processes together\n", kernels[i].name,
               kernels[i].calls, kernels[i].seconds);

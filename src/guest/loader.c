@@ -40,7 +40,7 @@ size_t guest_tls_bytes(void) { return image.tls_bytes; }
 char *guest_tls_now(void) { return tls_block(); }
 void guest_tls_first(const guest *g, char *block) {
   memset(block, 0, image.tls_bytes);
-  for (int i = 0; i < image.objects_count; i++) {
+  for (int i = 0; i < image.object_count; i++) {
     const elf_object *o = &image.objects[i];
     for (int k = 0; o->tls_bytes && k < o->header.e_phnum; k++)
       if (o->parts[k].p_type == PT_TLS)
@@ -87,7 +87,7 @@ static int mappings_allowed(void) {
 }
 static int mappings_each(void) {
   int n = 0;
-  for (int i = 0; i < image.objects_count; i++) n += 2 + (image.objects[i].header.e_phnum > 16);
+  for (int i = 0; i < image.object_count; i++) n += 2 + (image.objects[i].header.e_phnum > 16);
   return n;
 }
 /* Programs may expect that their own variables lie below all memory that they ask for, as the kernel
@@ -157,7 +157,7 @@ static void map_packed(void) {
   close(fd);
 }
 static void copy_data(char *base) {
-  for (int i = 0; i < image.objects_count; i++) {
+  for (int i = 0; i < image.object_count; i++) {
     const elf_object *o = &image.objects[i];
     for (int k = 0; k < o->header.e_phnum; k++) {
       const ElfW(Phdr) *p = &o->parts[k];
@@ -204,13 +204,13 @@ static void call_one(guest *g, const elf_object *o, int64_t tag) {
 }
 static void run_constructors(guest *g) {
   call_all(g, &image.objects[0], DT_PREINIT_ARRAY, DT_PREINIT_ARRAYSZ);
-  for (int i = image.objects_count - 1; i >= 0; i--) { /* what is needed, before who needs it */
+  for (int i = image.object_count - 1; i >= 0; i--) { /* what is needed, before who needs it */
     call_one(g, &image.objects[i], DT_INIT);
     call_all(g, &image.objects[i], DT_INIT_ARRAY, DT_INIT_ARRAYSZ);
   }
 }
 void guest_run_destructors(guest *g) {
-  for (int i = 0; i < image.objects_count; i++) {
+  for (int i = 0; i < image.object_count; i++) {
     const elf_object *o = &image.objects[i];
     const size_t count =
         elf_dynamic(o, DT_FINI_ARRAY) ? elf_dynamic(o, DT_FINI_ARRAYSZ) / sizeof(void *) : 0;
@@ -278,7 +278,7 @@ int guest_is_code(const void *address) {
   const char *a = (const char *)address;
   if (!region || a < region || a >= region + image.bytes * (size_t)copies) return 0;
   const size_t x = (size_t)(a - region) % image.bytes;
-  for (int i = 0; i < image.objects_count; i++) {
+  for (int i = 0; i < image.object_count; i++) {
     const elf_object *o = &image.objects[i];
     for (int k = 0; k < o->header.e_phnum; k++) {
       const ElfW(Phdr) *p = &o->parts[k];
@@ -292,7 +292,7 @@ static const elf_object *object_of(const void *address, char **base) {
   const char *a = (const char *)address;
   if (!region || a < region || a >= region + image.bytes * (size_t)copies) return NULL;
   const size_t x = (size_t)(a - region) % image.bytes;
-  for (int i = 0; i < image.objects_count; i++) {
+  for (int i = 0; i < image.object_count; i++) {
     const elf_object *o = &image.objects[i];
     if (x - o->at - o->low >= o->high - o->low) continue;
     *base = region + (size_t)(a - region) / image.bytes * image.bytes + o->at;

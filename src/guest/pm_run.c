@@ -49,7 +49,7 @@ static struct replacement {
   const char *name;
   void *function;
 } * replacements;
-static int replacements_count, replacements_max;
+static int replacement_count, replacements_max;
 
 void guest_part_add(guest_part *part) {
   guest_part **at = &parts;
@@ -57,16 +57,16 @@ void guest_part_add(guest_part *part) {
   *at = part;
 }
 void guest_replace(const char *name, void *function) {
-  if (replacements_count == replacements_max) {
+  if (replacement_count == replacements_max) {
     replacements_max = replacements_max ? replacements_max * 2 : 64;
     replacements = (struct replacement *)realloc(replacements,
                                                  (size_t)replacements_max * sizeof *replacements);
     if (!replacements) guest_refuse("out of memory");
   }
-  replacements[replacements_count++] = (struct replacement){name, function};
+  replacements[replacement_count++] = (struct replacement){name, function};
 }
 void *guest__replacement(const char *name) {
-  for (int i = 0; i < replacements_count; i++)
+  for (int i = 0; i < replacement_count; i++)
     if (strcmp(replacements[i].name, name) == 0) return replacements[i].function;
   return NULL;
 }
@@ -142,19 +142,19 @@ static void levels(const char *option, const char *text) {
                {"loggp", PM_LINK_LOGGP},
                {"packet", PM_LINK_PACKET},
                {"rtl", PM_LINK_CARRIER}};
-  const size_t levels_count = sizeof known / sizeof *known;
+  const size_t level_count = sizeof known / sizeof *known;
   const char *why = NULL;
   int n = 0;
   for (; text && !why; n++) {
     const size_t bytes = strcspn(text, ",@");
     size_t k = 0;
-    while (k < levels_count &&
+    while (k < level_count &&
            (strlen(known[k].name) != bytes || memcmp(text, known[k].name, bytes) != 0))
       k++;
     double t_us = 0;
     char *end = (char *)(uintptr_t)(text + bytes);
     if (*end == '@') t_us = strtod(end + 1, &end);
-    why = k == levels_count ? "levels are flow, loggp, packet and rtl"
+    why = k == level_count ? "levels are flow, loggp, packet and rtl"
           : (*end && *end != ',') || !(t_us >= 0 && t_us <= 1e12)
               ? "LEVEL or LEVEL@MICROSECONDS expected, with commas between"
           : n == 0 && t_us > 0 ? "the first level holds from the beginning"
@@ -169,7 +169,7 @@ static void levels(const char *option, const char *text) {
     text = *end ? end + 1 : NULL;
   }
   s.desc.link_phases = s.phases;
-  s.desc.link_phases_count = n;
+  s.desc.link_phase_count = n;
   if (!why) return;
   guest_refuse("--level: %s", why);
 }
@@ -390,13 +390,13 @@ int main(int argc, char **argv) {
   platform = pm_platform_bxi2(nodes);
   if (s.platform && pm_platform_load(s.platform, &platform, error, sizeof error))
     guest_refuse("%s: %s", s.platform, error);
-  if (platform.nodes_count < nodes)
-    guest_refuse("the platform has %d nodes, %d are needed", (int)platform.nodes_count, nodes);
+  if (platform.node_count < nodes)
+    guest_refuse("the platform has %d nodes, %d are needed", (int)platform.node_count, nodes);
   s.desc.platform = &platform;
   s.desc.trace = s.trace != NULL;
   const char *why = "out of memory";
 #ifdef WITH_RTL
-  for (int i = 0; i < s.desc.link_phases_count; i++)
+  for (int i = 0; i < s.desc.link_phase_count; i++)
     if (s.phases[i].link == PM_LINK_CARRIER && !rtl && (rtl = pm_rtl_create()) != NULL) {
       s.desc.carrier = pm_rtl_carrier(rtl);
       why = pm_rtl_error(rtl);

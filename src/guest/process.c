@@ -8,7 +8,7 @@
 static guest_context *running;
 void guest_switched(void *unused, pm_process *to) {
   guest *g = (guest *)pm_process_user(to);
-  guest_context *c = g->threads_count ? guest_context_of(g, pm_thread_self()) : &g->first;
+  guest_context *c = g->thread_count ? guest_context_of(g, pm_thread_self()) : &g->first;
   const size_t tls_bytes = guest_tls_bytes();
   (void)unused;
   if (running) running->error_number = errno;

@@ -165,7 +165,7 @@ static void guest_thread_end(guest_thread *g) {
   g->thread = NULL;
   while (queue_wake(&g->joiners)) {
   }
-  if (--guest_now()->threads_count == 0) queue_wake(&guest_now()->last);
+  if (--guest_now()->thread_count == 0) queue_wake(&guest_now()->last);
   if (g->is_detached) free(g);
 }
 static void guest_thread_run(void *arg) {
@@ -194,7 +194,7 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
   if (specific_of(g->thread, 0, (uintptr_t)g)) abort();
   guest_context_begin(guest_now(), &g->context);
   g->can_exit = 1;
-  guest_now()->threads_count++;
+  guest_now()->thread_count++;
   *thread = (pthread_t)(uintptr_t)g;
   return 0;
 }
@@ -226,7 +226,7 @@ void pthread_exit(void *result) {
   g->result = result;
   if (g->can_exit) longjmp(g->end, 1);
   specifics_end();
-  while (guest_now()->threads_count) queue_wait(&guest_now()->last, "pthread_exit", -1);
+  while (guest_now()->thread_count) queue_wait(&guest_now()->last, "pthread_exit", -1);
   guest_exit(0);
 }
 /* What libc would do to a thread that it does not know: nothing, or not here. */
@@ -262,10 +262,10 @@ enum { LOCKS_MAX = 256 };
 static void count_lock(void) {
   guest *g = guest_now();
   if (!g) return;
-  g->locks_count = g->locked_at_ns == pm_now_ns() ? g->locks_count + 1 : 0;
+  g->lock_count = g->locked_at_ns == pm_now_ns() ? g->lock_count + 1 : 0;
   g->locked_at_ns = pm_now_ns();
-  if (g->locks_count < LOCKS_MAX) return;
-  g->locks_count = 0;
+  if (g->lock_count < LOCKS_MAX) return;
+  g->lock_count = 0;
   pm_yield();
 }
 static int mutex_lock(pthread_mutex_t *mutex, int64_t d_ns) {

@@ -21,7 +21,7 @@ static int spin_ticks_max;
 
 static uint64_t progress(const pm_world *world) {
   const pm_stats s = pm_world_stats(world);
-  return s.switches_count + s.events_count + (uint64_t)pm_now_ns();
+  return s.switch_count + s.event_count + (uint64_t)pm_now_ns();
 }
 /* Time passes until something happens, or for long. */
 static void yield_for_a_while(const pm_world *world) {
@@ -40,7 +40,7 @@ typedef struct place {
   size_t offset; /* in the image of a process; 0: unused */
   unsigned char byte;
   int is_spin;
-  long others_count, same_count; /* visits */
+  long other_count, same_count; /* visits */
   visit **visits;                /* by rank, NULL: none yet */
 } place;
 static place places[PLACES_MAX];
@@ -114,7 +114,7 @@ static void visited(place *p, const ucontext_t *c) {
     }
     pm_yield();
   } else
-    p->others_count++;
+    p->other_count++;
 }
 /* Comes twice: at the trap, and after the one instruction that it hid. */
 static void trapped(int number, siginfo_t *info, void *context) {
@@ -136,7 +136,7 @@ static void trapped(int number, siginfo_t *info, void *context) {
   }
   c->uc_mcontext.gregs[REG_RIP]--;
   visited(p, c);
-  if (p->others_count > 64 + 100 * p->same_count) { /* a computation, or a place where many pass */
+  if (p->other_count > 64 + 100 * p->same_count) { /* a computation, or a place where many pass */
     remove_place(p);
   } else if (p->offset) {
     poke(at, p->byte);

@@ -33,7 +33,7 @@ NBC_API nbc_relation_desc nbc_relation_crystal(double hz) {
 
 /* Forgets all: the next reading is the first. */
 static void nbc__sync_restart(nbc_relation *r) {
-  r->upper_count = r->lower_count = r->corners_count = 0;
+  r->upper_count = r->lower_count = r->corner_count = 0;
   r->newest_ticks = 0;
   r->rate_surely_moved_ppm = 0;
   r->rate_min_ppm = r->rate_upper_min_ppm = INFINITY;
@@ -105,7 +105,7 @@ static int nbc__sync_forget(const nbc_relation *r, nbc_relation_point *hull, int
   double least_ns = INFINITY;
   const double oldest_ns = nbc__sync_quadratic_ns(&r->desc, nbc__sync_x_ns(r, hull[0].at_ticks));
   double known_ns = 0;
-  for (int i = 0; i < r->corners_count; i++)
+  for (int i = 0; i < r->corner_count; i++)
     known_ns = fmax(known_ns, fabs(r->corner_offset_ns[i] - r->corner_offset_ns[0]));
   for (int i = 1; i + 1 < count && !(oldest_ns > known_ns); i++) {
     const double depth_ns = nbc__sync_depth_ns(r, &hull[i - 1], &hull[i], &hull[i + 1], side);
@@ -135,7 +135,7 @@ static int nbc__sync_insert(const nbc_relation *r, nbc_relation_point *hull, int
    left. */
 static bool nbc__sync_cut(nbc_relation *r, double x_ns, double bound_ns, int side) {
   double offset_ns[NBC_RELATION_CORNERS], rate[NBC_RELATION_CORNERS];
-  const int n = r->corners_count;
+  const int n = r->corner_count;
   int kept = 0;
   for (int i = 0; i < n; i++) {
     const int k = i + 1 < n ? i + 1 : 0;
@@ -153,7 +153,7 @@ static bool nbc__sync_cut(nbc_relation *r, double x_ns, double bound_ns, int sid
     rate[kept++] =
         r->corner_rate_ratio[i] + share * (r->corner_rate_ratio[k] - r->corner_rate_ratio[i]);
   }
-  r->corners_count = kept;
+  r->corner_count = kept;
   memcpy(r->corner_offset_ns, offset_ns, (size_t)kept * sizeof *offset_ns);
   memcpy(r->corner_rate_ratio, rate, (size_t)kept * sizeof *rate);
   return kept > 0;
@@ -170,14 +170,14 @@ NBC__PRIVATE double nbc__sync_bound_ns(const nbc_relation *r, const nbc_relation
 static bool nbc__sync_polygon(nbc_relation *r) {
   const double limit = r->desc.rate_limit_ppm * 1e-6;
   double low_ns = -INFINITY, high_ns = INFINITY, x_ns;
-  r->corners_count = 0;
+  r->corner_count = 0;
   if (r->upper_count == 0 || r->lower_count == 0) return true; /* one half only: not bounded yet */
   for (int i = 0; i < r->upper_count; i++)
     high_ns = fmin(high_ns, nbc__sync_bound_ns(r, &r->upper[i], 1, &x_ns) + limit * fabs(x_ns));
   for (int i = 0; i < r->lower_count; i++)
     low_ns = fmax(low_ns, nbc__sync_bound_ns(r, &r->lower[i], -1, &x_ns) - limit * fabs(x_ns));
   if (!(low_ns <= high_ns)) return false;
-  r->corners_count = 4;
+  r->corner_count = 4;
   for (int i = 0; i < 4; i++) { /* counter-clockwise */
     r->corner_offset_ns[i] = i == 0 || i == 3 ? low_ns : high_ns;
     r->corner_rate_ratio[i] = i < 2 ? -limit : limit;
@@ -200,7 +200,7 @@ static void nbc__sync_range(const nbc_relation *r, int64_t at_ticks, double *low
                limit_ns = r->desc.rate_limit_ppm * 1e-6 * fabs(x_ns);
   const double wander_ns = nbc__sync_quadratic_ns(&r->desc, x_ns);
   double low = INFINITY, high = -INFINITY;
-  for (int i = 0; i < r->corners_count; i++) {
+  for (int i = 0; i < r->corner_count; i++) {
     const double o_ns = r->corner_offset_ns[i], drift_ns = r->corner_rate_ratio[i] * x_ns;
     low = fmin(low, o_ns + fmax(drift_ns - wander_ns, -limit_ns));
     high = fmax(high, o_ns + fmin(drift_ns + wander_ns, limit_ns));
@@ -212,8 +212,8 @@ static void nbc__sync_range(const nbc_relation *r, int64_t at_ticks, double *low
 /* What the newest polygon says about the rate. */
 static void nbc__sync_watch(nbc_relation *r) {
   double low = INFINITY, high = -INFINITY;
-  if (r->corners_count == 0) return;
-  for (int i = 0; i < r->corners_count; i++) {
+  if (r->corner_count == 0) return;
+  for (int i = 0; i < r->corner_count; i++) {
     low = fmin(low, r->corner_rate_ratio[i]);
     high = fmax(high, r->corner_rate_ratio[i]);
   }
@@ -278,7 +278,7 @@ static int64_t nbc__sync_misfit_ns(const nbc_relation *r, const nbc__sync_readin
   const int64_t at_ticks = r->newest_ticks + d_ticks;
   double low_ns, high_ns;
   int64_t d_ns = 0;
-  if (r->corners_count == 0) return 0;
+  if (r->corner_count == 0) return 0;
   nbc__sync_range(r, at_ticks, &low_ns, &high_ns);
   if (n->has_after && (double)(n->after_ns - r->newest_ns) < low_ns)
     d_ns = (int64_t)fmax((double)(n->after_ns - r->newest_ns) - low_ns, -9e18);
@@ -331,7 +331,7 @@ static nbc_status nbc__sync_add(nbc_relation *r, int64_t before_ns, uint64_t raw
     if (verdict == NBC__SYNC_FITS && !nbc__sync_take(r, &n, d_ticks)) verdict = NBC__SYNC_STEPPED;
     if (verdict != NBC__SYNC_FITS) nbc__sync_start_anew(r, &n);
   }
-  r->readings_count++;
+  r->reading_count++;
   nbc__sync_watch(r);
   if (verdict == NBC__SYNC_FITS) return NBC_OK;
   if (verdict == NBC__SYNC_STEPPED)
@@ -383,7 +383,7 @@ static nbc_time nbc__sync_time(int64_t base_ns, double low_ns, double high_ns) {
 static nbc_status nbc__sync_answer(const nbc_relation *r, uint64_t raw_ticks, double *low_ns,
                                    double *high_ns) {
   double unused_ns;
-  if (r->corners_count == 0) return NBC_E_STATE;
+  if (r->corner_count == 0) return NBC_E_STATE;
   const int64_t d_ticks = nbc__sync_signed(r, raw_ticks), limit_ticks = INT64_C(1) << 61;
   if (d_ticks > limit_ticks || d_ticks < -limit_ticks) return NBC_E_INVAL;
   const int64_t at_ticks = r->newest_ticks + d_ticks;
@@ -424,7 +424,7 @@ NBC_API nbc_status nbc_relation_ticks(const nbc_relation *relation, int64_t t_ns
   if (!relation || !ticks) return NBC_E_INVAL;
   const double ns_per_tick = 1e9 / relation->desc.hz;
   nbc_time at;
-  if (relation->corners_count == 0) return NBC_E_STATE;
+  if (relation->corner_count == 0) return NBC_E_STATE;
   if (!nbc__sync_sane(t_ns)) return NBC_E_INVAL;
   double guess = (double)(t_ns - relation->newest_ns) / ns_per_tick;
   for (int i = 0; i < 8; i++) { /* each round divides the error by 1 / rate limit or more */

@@ -46,7 +46,7 @@ typedef struct nbc_relation {
   double rate_min_ppm, rate_max_ppm; /* drift watch: extremes of rate_ppm since the last step ... */
   double rate_surely_moved_ppm;      /* ... and by how much the rate changed at least */
   double rate_upper_min_ppm, rate_lower_max_ppm;
-  uint64_t readings_count;        /* used */
+  uint64_t reading_count;        /* used */
   uint64_t late_count;            /* older than one used already: ignored */
   uint64_t step_count;            /* contradictions: the clock stepped or broke its limits */
   uint64_t gap_count;             /* silences in which a short counter may have wrapped unseen */
@@ -55,7 +55,7 @@ typedef struct nbc_relation {
   /* the newest reading: where the polygon stands */
   uint64_t newest_raw_ticks;
   int64_t newest_ticks, newest_ns, newest_before_ns, newest_after_ns;
-  int upper_count, lower_count, corners_count;
+  int upper_count, lower_count, corner_count;
   nbc_relation_point upper[NBC_RELATION_POINTS], lower[NBC_RELATION_POINTS];
   double corner_offset_ns[NBC_RELATION_CORNERS], corner_rate_ratio[NBC_RELATION_CORNERS];
 } nbc_relation;

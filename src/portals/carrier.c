@@ -4,7 +4,7 @@ PM__PRIVATE pm_status pm__carrier_open(pm_world *w) {
   return w->desc.carrier->open(w->desc.carrier->ctx, w);
 }
 PM__PRIVATE void pm__carrier_close(pm_world *w) { w->desc.carrier->close(w->desc.carrier->ctx); }
-PM__PRIVATE int pm__carrier_is_busy(const pm_world *w) {
+PM__PRIVATE bool pm__carrier_is_busy(const pm_world *w) {
   return w->desc.carrier->is_busy(w->desc.carrier->ctx);
 }
 PM__PRIVATE int pm__carrier_advance(pm_world *w, int64_t until_ps) {
@@ -17,7 +17,7 @@ static pm__message *pm__cargo_open(const pm_cargo *cargo) { /* the present is th
   return m;
 }
 /* One integer, as a NIC computes it. */
-static int pm__is_computed(const pm__message *m) {
+static bool pm__is_computed(const pm__message *m) {
   static const char types[] = {PTL_INT8_T,  PTL_UINT8_T,  PTL_INT16_T, PTL_UINT16_T,
                                PTL_INT32_T, PTL_UINT32_T, PTL_INT64_T, PTL_UINT64_T};
   return (m->what.kind == PM__ATOMIC || pm__is_fetch(m)) &&
@@ -78,17 +78,18 @@ PM_API void pm_cargo_sent(const pm_cargo *cargo) {
 PM_API void pm_cargo_match(const pm_cargo *cargo, void *data) {
   pm__message *m = pm__cargo_open(cargo);
   pm_world *w = m->what.from->proc->world;
-  m->cargo.is_matched = 1 + pm__arrive(w, m);
+  m->cargo.lookup = pm__arrive(w, m) ? PM__LOOKUP_FOUND : PM__LOOKUP_REFUSED;
   if (!data) return;
   memset(data, 0, (size_t)cargo->size_bytes);
-  if (m->cargo.is_matched == 2 && m->what.mlength && !(m->what.kind == PM__GET && w->desc.no_data))
+  if (m->cargo.lookup == PM__LOOKUP_FOUND && m->what.mlength &&
+      !(m->what.kind == PM__GET && w->desc.no_data))
     pm__copy(pm__flat(data), pm__me_cursor(m), m->what.mlength);
   if (m->cargo.is_computed) memcpy(m->what.copy + 16, data, (size_t)m->what.length);
 }
 PM_API void pm_cargo_store(const pm_cargo *cargo, const void *value) {
   pm__message *m = pm__cargo_open(cargo);
   unsigned char now[8];
-  if (m->cargo.is_matched != 2 || !m->what.mlength) return;
+  if (m->cargo.lookup != PM__LOOKUP_FOUND || !m->what.mlength) return;
   if (m->what.mlength == m->what.length) pm__copy(pm__flat(now), pm__me_cursor(m), m->what.length);
   if (m->what.mlength == m->what.length &&
       memcmp(now, m->what.copy + 16, (size_t)m->what.length) == 0) {
@@ -99,21 +100,21 @@ PM_API void pm_cargo_store(const pm_cargo *cargo, const void *value) {
     memcpy(operand, &cargo->operand_value, sizeof operand);
     if (pm__is_fetch(m)) pm__copy(pm__flat(m->what.copy), pm__me_cursor(m), m->what.mlength);
     pm__atomic(m, operand, m->what.mlength);
-    m->cargo.is_matched = 3; /* the value that the carrier brings back is not the old one */
+    m->cargo.lookup = PM__LOOKUP_COMPUTED;
   }
 }
 PM_API void pm_cargo_arrived(const pm_cargo *cargo, int64_t t_begin_ps, int64_t t_end_ps,
                              void *data) {
   pm__message *m = pm__cargo_open(cargo);
   pm_world *w = m->what.from->proc->world;
-  if (!m->cargo.is_matched) {
+  if (m->cargo.lookup == PM__LOOKUP_NOT_YET) {
     m->cargo.wire = (unsigned char *)data;
     pm_cargo_match(cargo, NULL);
   }
   if (m->what.kind != PM__GET && m->what.length) pm__stamp(w, m, 0, t_begin_ps, t_end_ps);
   pm__trace(w, pm__travel_kind(m), m, t_begin_ps, t_end_ps, cargo->from_node, cargo->to_node,
             m->what.kind == PM__GET ? 0 : m->what.length);
-  if (m->cargo.is_matched >= 2) {
+  if (m->cargo.lookup >= PM__LOOKUP_FOUND) {
     if (m->what.kind != PM__GET) pm__written(w, m);
     if (pm__brings_data(m)) w->stats.sent_bytes += m->what.mlength;
     if (cargo->kind == PM_CARGO_EXCHANGE && data)
@@ -122,7 +123,7 @@ PM_API void pm_cargo_arrived(const pm_cargo *cargo, int64_t t_begin_ps, int64_t 
   m->cargo.wire = NULL;
   m->way.is_reply = 1;
 }
-PM_API void pm_cargo_returned(const pm_cargo *cargo, int is_delivered, int64_t t_begin_ps,
+PM_API void pm_cargo_returned(const pm_cargo *cargo, bool is_delivered, int64_t t_begin_ps,
                               int64_t t_end_ps, void *data) {
   pm__message *m = pm__cargo_open(cargo);
   pm_world *w = m->what.from->proc->world;
@@ -133,17 +134,17 @@ PM_API void pm_cargo_returned(const pm_cargo *cargo, int is_delivered, int64_t t
     if (bytes && data && !m->what.fail && pm__from_is_alive(m) && !w->desc.no_data) {
       if (m->what.kind == PM__GET)
         pm__copy(pm__md_cursor(m->what.md, m->what.local_offset), pm__flat(data), bytes);
-      else if (m->cargo.is_matched == 2)
+      else if (m->cargo.lookup == PM__LOOKUP_FOUND)
         memcpy(m->what.copy, data, (size_t)bytes);
     }
     if (bytes) pm__stamp(w, m, 1, t_begin_ps, t_end_ps);
     pm__trace(w, pm__travel_kind(m), m, t_begin_ps, t_end_ps, cargo->to_node, cargo->from_node,
               bytes);
   }
-  if (m->cargo.is_matched >= 2 &&
+  if (m->cargo.lookup >= PM__LOOKUP_FOUND &&
       m->what.kind == PM__GET) { /* its target hears of it by the confirmation */
     pm__fetched(w, m, w->now_ps, pm__known(w, cargo->from_node, cargo->to_node)->latency_ps);
-  } else if (m->cargo.is_matched >= 2 && !m->way.is_reply)
+  } else if (m->cargo.lookup >= PM__LOOKUP_FOUND && !m->way.is_reply)
     pm__written(w, m); /* given up on the way: the entry is free again */
   pm__slot_release(w, m, w->now_ps);
   pm__come_back(w, m);

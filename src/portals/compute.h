@@ -16,7 +16,7 @@ typedef struct pm_kernel {
   double mnk_s, mn_s, mk_s, nk_s, one_s;
   double sigma_ratio;
   double sigma_mnk_s, sigma_mn_s, sigma_mk_s, sigma_nk_s, sigma_one_s;
-  int modes_count; /* more than 0: N', instead of N-1 and N-2 */
+  int mode_count; /* more than 0: N', instead of N-1 and N-2 */
   pm_mode modes[PM_MODES_MAX];
 } pm_kernel;
 /* Its time: the mean, or drawn from the world's generator. Not negative. */

@@ -2,7 +2,7 @@
 #include "flow.h"
 PM__PRIVATE uint32_t pm__node_resource(const pm_world *w, int node, int which) {
   if (which == PM__PCI_WRITE && w->plat.pci_half_duplex) which = PM__PCI_READ;
-  return (uint32_t)(w->net_links_count + PM__PER_NODE * node + which);
+  return (uint32_t)(w->net_link_count + PM__PER_NODE * node + which);
 }
 /* Payload takes its share of header bytes on the wire. */
 PM__PRIVATE double pm__payload_ratio(const pm_platform *p) {
@@ -10,12 +10,12 @@ PM__PRIVATE double pm__payload_ratio(const pm_platform *p) {
 }
 PM__PRIVATE int pm__links_make(pm_world *w) {
   const pm_platform *p = &w->plat;
-  const int64_t net = pm__topology_links(p), all = net + PM__PER_NODE * p->nodes_count;
+  const int64_t net = pm__topology_links(p), all = net + PM__PER_NODE * p->node_count;
   int64_t i;
   w->links = (pm__link *)pm__zalloc((size_t)all * sizeof *w->links);
   if (!w->links) return 0;
-  w->net_links_count = (int)net;
-  w->links_count = (int)all;
+  w->net_link_count = (int)net;
+  w->link_count = (int)all;
   for (i = 0; i < net; i++)
     w->links[i].cap =
         (w->graph ? w->graph->bytes_per_s[i / 2] : p->link_bytes_per_s) * pm__payload_ratio(p);
@@ -110,7 +110,7 @@ static int pm__join(pm_world *w, pm__flow *f) {
   w->active = (pm__flow **)array;
   w->active[w->active_count++] = f;
   f->mark = w->mark;
-  for (h = 0; h < f->links_count; h++) {
+  for (h = 0; h < f->link_count; h++) {
     pm__link *l = &w->links[f->link[h]];
     if (l->mark == w->mark) {
       l->inside++;
@@ -125,7 +125,7 @@ static void pm__fix(pm_world *w, pm__flow *f, double rate, uint32_t bottleneck) 
   f->filled = w->fills;
   f->fair = rate;
   f->bottleneck = bottleneck;
-  for (h = 0; h < f->links_count; h++) {
+  for (h = 0; h < f->link_count; h++) {
     pm__link *l = &w->links[f->link[h]];
     l->left -= rate;
     if (l->left < 0) l->left = 0;
@@ -160,7 +160,7 @@ static int pm__fill_start(pm_world *w, int *count) {
   for (i = 0; i < w->active_count; i++) {
     const pm__flow *f = w->active[i];
     uint32_t own = PM__NO_LINK;
-    for (h = 0; h < f->links_count; h++)
+    for (h = 0; h < f->link_count; h++)
       if (w->links[f->link[h]].inside == 1 &&
           (own == PM__NO_LINK || w->links[f->link[h]].left < w->links[own].left))
         own = f->link[h];
@@ -212,7 +212,7 @@ static int pm__join_disturbed(pm_world *w) {
     pm__link *l = &w->links[link];
     for (k = 0; k < l->count && l->inside < l->count; k++) {
       pm__flow *f = l->flows[k].flow;
-      int is_lost;
+      bool is_lost;
       if (f->mark == w->mark) continue;
       is_lost = l->share >= 0 && f->rate > l->share * (1 + PM__SAME_RATIO); /* faster than those
                                                            of the set that have their bottleneck here */
@@ -243,7 +243,7 @@ PM__PRIVATE void pm__solve_now(pm_world *w, pm__event *event) {
   int i, joined = 1;
   (void)event;
   if (!pm__join_touched(w)) joined = -1;
-  w->stats.solves_count++;
+  w->stats.solve_count++;
   while (joined > 0 && w->active_count) joined = pm__fill(w) ? pm__join_disturbed(w) : -1;
   if (joined < 0) {
     pm_world_fail(w, PM_E_NOMEM, "out of memory: flows");
@@ -255,7 +255,7 @@ PM__PRIVATE void pm__solve_now(pm_world *w, pm__event *event) {
 /* ---- flows -------------------------------------------------------------------------------------- */
 static void pm__flow_leave_links(pm_world *w, pm__flow *f) {
   int h;
-  for (h = 0; h < f->links_count; h++) {
+  for (h = 0; h < f->link_count; h++) {
     pm__link *l = &w->links[f->link[h]];
     const pm__crossing last = l->flows[--l->count];
     l->flows[f->place[h]] = last;
@@ -273,7 +273,7 @@ static void pm__flow_end(pm_world *w, pm__event *event) {
   done(w, arg);
 }
 PM__PRIVATE pm__flow *pm__flow_new(pm_world *w, const pm__known_way *way) {
-  const int links = way ? way->links_count : 0;
+  const int links = way ? way->link_count : 0;
   pm__flow *f = w->free_flows;
   if (f)
     w->free_flows = f->next;
@@ -297,7 +297,7 @@ PM__PRIVATE pm__flow *pm__flow_new(pm_world *w, const pm__known_way *way) {
     f->place = f->far + PM__ROUTE_MAX + 2;
   }
   if (links) memcpy(f->link, way->link, (size_t)links * sizeof *f->link);
-  f->links_count = links;
+  f->link_count = links;
   f->mark = 0;
   f->bottleneck = PM__NO_LINK;
   return f;
@@ -311,7 +311,7 @@ PM__PRIVATE int pm__flow_go(pm_world *w, pm__flow *f, double bytes, double cap) 
   f->cap = cap;
   f->rate = 0;
   f->t_last_ps = w->now_ps;
-  for (h = 0; h < f->links_count; h++) {
+  for (h = 0; h < f->link_count; h++) {
     pm__link *l = &w->links[f->link[h]];
     void *array = l->flows;
     if (!pm__grow(&array, &l->max, l->count + 1, sizeof *l->flows)) return 0;
@@ -325,13 +325,13 @@ PM__PRIVATE int pm__flow_go(pm_world *w, pm__flow *f, double bytes, double cap) 
       narrow = f->link[h];
     }
   }
-  w->stats.flows_count++;
+  w->stats.flow_count++;
   if (alone) {
     f->bottleneck = narrow;
     pm__flow_set_rate(w, f, rate);
     return 1;
   }
-  for (h = 0; h < f->links_count; h++) pm__link_touch(w, f->link[h]);
+  for (h = 0; h < f->link_count; h++) pm__link_touch(w, f->link[h]);
   return 1;
 }
 
@@ -343,8 +343,8 @@ static void pm__plain_flow_done(pm_world *w, void *arg) {
 PM_API pm_status pm_flow_start(pm_world *world, int from_node, int to_node, double size_bytes,
                                void (*done)(void *arg), void *arg) {
   pm__flow *f;
-  if (!world || from_node < 0 || to_node < 0 || from_node >= world->plat.nodes_count ||
-      to_node >= world->plat.nodes_count || from_node == to_node || !(size_bytes >= 0) ||
+  if (!world || from_node < 0 || to_node < 0 || from_node >= world->plat.node_count ||
+      to_node >= world->plat.node_count || from_node == to_node || !(size_bytes >= 0) ||
       size_bytes > 1e18)
     return PM_E_INVAL;
   f = pm__flow_new(world, pm__known(world, from_node, to_node));
@@ -353,16 +353,16 @@ PM_API pm_status pm_flow_start(pm_world *world, int from_node, int to_node, doub
   f->plain_arg = arg;
   f->done = pm__plain_flow_done;
   f->arg = f;
-  return f->links_count > 0 && pm__flow_go(world, f, size_bytes, 1e18) ? PM_OK : PM_E_NOMEM;
+  return f->link_count > 0 && pm__flow_go(world, f, size_bytes, 1e18) ? PM_OK : PM_E_NOMEM;
 }
 PM_API double pm_link_bytes_per_s(const pm_world *world, int link) {
-  return link >= 0 && link < world->net_links_count
+  return link >= 0 && link < world->net_link_count
              ? world->links[link].cap / pm__payload_ratio(&world->plat)
              : 0;
 }
 PM_API int pm_link_rates(pm_world *world, int link, double *bytes_per_s, int max) {
   int i, n;
-  if (link < 0 || link >= world->links_count) return 0;
+  if (link < 0 || link >= world->link_count) return 0;
   n = world->links[link].count;
   for (i = 0; i < n && i < max; i++) bytes_per_s[i] = world->links[link].flows[i].flow->rate;
   return n;
@@ -375,7 +375,7 @@ PM__PRIVATE void pm__flows_free(pm_world *w) {
     PM_FREE(f->far);
     PM_FREE(f);
   }
-  for (i = 0; w->links && i < w->links_count; i++) PM_FREE(w->links[i].flows);
+  for (i = 0; w->links && i < w->link_count; i++) PM_FREE(w->links[i].flows);
   PM_FREE(w->links);
   PM_FREE(w->dirty);
   PM_FREE(w->reached);

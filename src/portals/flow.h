@@ -30,7 +30,8 @@ typedef struct pm__link {
   pm__crossing *flows;
   int count, max;
   uint32_t mark; /* from here on: scratch of the solver */
-  int is_dirty, inside, active;
+  bool is_dirty;
+  int inside, active;
   double base, left, share, top;
   int64_t t_busy_ps; /* with messages that are no flows */
 } pm__link;
@@ -42,7 +43,7 @@ struct pm__flow {
   int64_t t_last_ps;
   uint32_t bottleneck; /* link that holds the rate down, or PM__NO_LINK: its own cap */
   uint32_t mark, filled;
-  int links_count;
+  int link_count;
   uint32_t *link,
       *place; /* near, or far for long ways. place: where the link's list names this flow */
   uint32_t near_link[PM__NEAR], near_place[PM__NEAR];

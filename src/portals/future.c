@@ -69,7 +69,7 @@ PM__PRIVATE void pm__unschedule(pm_world *w, pm__event *event) {
     pm__heap_down(w, pos, last);
 }
 /* A carrier has messages under way: time may only pass through it. */
-PM__PRIVATE int pm__is_carrying(const pm_world *w) {
+PM__PRIVATE bool pm__is_carrying(const pm_world *w) {
   return w->is_carrying && pm__carrier_is_busy(w);
 }
 /* Lets the carrier go on until the next step of the simulation. 1: it told something, so look again
@@ -87,7 +87,7 @@ PM__PRIVATE int pm__carry(pm_world *w) {
 PM__PRIVATE void pm__step(pm_world *w) {
   pm__event *event = w->heap[1].event;
   w->now_ps = w->heap[1].t_ps;
-  w->stats.events_count++;
+  w->stats.event_count++;
   pm__unschedule(w, event);
   event->fn(w, event);
 }

@@ -10,16 +10,16 @@ PM__PRIVATE int pm__route(pm_world *w, int src, int dst, uint32_t *out, int64_t 
 }
 PM__PRIVATE const pm__known_way *pm__known(pm_world *w, int from, int to) {
   pm__known_way *way = &w->ways[(unsigned)(from * 7 + to) % PM__WAYS];
-  if (way->from != from || way->to != to || !way->links_count) {
+  if (way->from != from || way->to != to || !way->link_count) {
     way->from = from;
     way->to = to;
-    way->links_count = pm__route(w, from, to, way->link, &way->latency_ps);
-    if (way->links_count < 0) {
-      way->links_count = 0;
+    way->link_count = pm__route(w, from, to, way->link, &way->latency_ps);
+    if (way->link_count < 0) {
+      way->link_count = 0;
       way->latency_ps = 0;
       pm_world_fail(w, PM_E_NOMEM, "out of memory: ways");
     }
-    way->step_ps = way->links_count ? way->latency_ps / way->links_count : 0;
+    way->step_ps = way->link_count ? way->latency_ps / way->link_count : 0;
   }
   return way;
 }

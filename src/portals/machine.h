@@ -31,12 +31,12 @@ typedef enum pm__state { PM__READY, PM__RUNNING, PM__BLOCKED, PM__ENDED } pm__st
 typedef struct pm__lane {
   struct pm__message *head, *tail;
   int64_t t_free_ps, t_ready_ps;
-  int is_busy; /* with a flow, or with packets */
+  bool is_busy; /* with a flow, or with packets */
 } pm__lane;
 /* A way that was asked for lately. */
 enum { PM__WAYS = 16 };
 typedef struct pm__known_way {
-  int from, to, links_count;   /* links_count 0: none yet (or no link: to itself) */
+  int from, to, link_count;    /* link_count 0: none yet (or no link: to itself) */
   int64_t latency_ps, step_ps; /* of the way; of each of its links, on average */
   uint32_t link[PM__ROUTE_MAX + 2];
 } pm__known_way;
@@ -47,9 +47,9 @@ struct pm_thread {
   pm__state state;
   int woken, polling, timed_out;
   int waits_for_wake;   /* inside pm_thread_wait: only there a wake may end what it does */
-  int is_idle;          /* what it waits for now is time between looks in vain */
+  bool is_idle;         /* what it waits for now is time between looks in vain */
   int counts_idle;      /* and its timer is one of idle_count */
-  int is_vain;          /* it looked in vain last */
+  bool is_vain;         /* it looked in vain last */
   unsigned poll_streak; /* idle polls in a row */
   int64_t mark_ns;      /* host's CPU time when it was charged last */
   void *sp;
@@ -77,7 +77,7 @@ struct pm_thread {
 
 enum { PM__HOOKS = 8 };
 struct ptl_activate_hook {
-  int is_used;
+  bool is_used;
 };
 struct pm_process {
   pm_world *world;
@@ -97,7 +97,7 @@ struct pm_process {
 
 typedef struct pm__node {
   pm_process *processes, **by_pid;
-  int pids_max, processes_count;
+  int pids_max, process_count;
   int64_t t_gap_ps;
   pm__lane lane[4];
   int64_t t_rx_ps[PM__ENGINES_MAX], t_rx_last_ps[4], t_done_ps, in_flight;
@@ -148,13 +148,13 @@ struct pm_world {
   pm__slab *slabs;
   /* who and where */
   pm_process **procs;
-  int procs_count, procs_max;
+  int proc_count, procs_max;
   pm__node *nodes;
   uint64_t rng;
   pm_stats stats;
   /* shared links */
   struct pm__link *links;
-  int links_count, net_links_count;
+  int link_count, net_link_count;
   struct pm__flow *free_flows, *flows_made;
   pm__event solve;
   uint32_t *dirty, *reached;
@@ -170,15 +170,15 @@ struct pm_world {
   struct pm__trigger *free_triggers;
   struct pm__header *free_headers;
   struct pm__ct *fire_head, *fire_tail;
-  int is_firing;
+  bool is_firing;
   uint64_t next_id;
   struct pm_trace_record *records;
-  int records_count, records_max;
+  int record_count, records_max;
   struct pm__packets *packets; /* NULL: the packet level was never used */
   /* wire */
   struct pm__stream *streams;
-  uint32_t streams_count, streams_max;
-  int is_faulty, is_carrying; /* is_carrying: the carrier is open */
+  uint32_t stream_count, streams_max;
+  bool is_faulty, is_carrying; /* is_carrying: the carrier is open */
   int link_phases_done;
   pm__known_way ways[PM__WAYS];
   void (*stamp)(void *arg, const struct pm_stamp *stamp);
@@ -240,5 +240,5 @@ PM__PRIVATE void pm__trace_compute(pm_world *w, int64_t t_begin_ps, int64_t t_en
    first step in which the carrier told something: 1. */
 PM__PRIVATE pm_status pm__carrier_open(pm_world *w);
 PM__PRIVATE void pm__carrier_close(pm_world *w);
-PM__PRIVATE int pm__carrier_is_busy(const pm_world *w);
+PM__PRIVATE bool pm__carrier_is_busy(const pm_world *w);
 PM__PRIVATE int pm__carrier_advance(pm_world *w, int64_t until_ps);

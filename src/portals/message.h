@@ -10,8 +10,8 @@ typedef enum pm__kind { PM__PUT, PM__GET, PM__ATOMIC, PM__FETCH, PM__SWAP } pm__
    carriers and trace only read it. */
 typedef struct pm__operation {
   uint64_t id;
-  unsigned char kind, ack_req, op, type, fail, list, is_ack_muted, is_early_send, has_copy, unlinks,
-      is_sent;
+  unsigned char kind, ack_req, op, type, fail, list;
+  bool is_ack_muted, is_early_send, has_copy, unlinks, is_sent;
   pm__ni *from, *to;
   uint32_t from_epoch, to_epoch;
   ptl_process_t target,
@@ -36,20 +36,29 @@ typedef struct pm__journey {
   pm__event event; /* first: the travel itself */
   pm__event target, send;
   int pending; /* events and travels that still need this */
-  unsigned char lane, link, is_reply, has_slot;
-  unsigned char is_flow, has_crossed; /* of the present travel: the links on the way are paid for */
+  unsigned char lane, link;
+  bool is_reply, has_slot;
+  bool is_flow, has_crossed; /* of the present travel: the links on the way are paid for */
   uint32_t slot;
   int64_t t_ready_ps, t_begin_ps, t_left_ps, t_lost_ps;
   int64_t t_done_ps; /* data and events are in the target's memory */
   /* at the packet level */
   uint64_t number, rest_bytes; /* of its stream; still in the initiator's memory */
-  int64_t packets_count;       /* not there yet */
-  int is_first;                /* no packet has begun to leave */
+  int64_t packet_count;        /* not there yet */
+  bool is_first;               /* no packet has begun to leave */
 } pm__journey;
+/* What became of a carried message at its target. */
+typedef enum pm__lookup {
+  PM__LOOKUP_NOT_YET,
+  PM__LOOKUP_REFUSED,
+  PM__LOOKUP_FOUND,
+  PM__LOOKUP_COMPUTED /* found, and what the carrier brings back is not the old value */
+} pm__lookup;
 /* What a carrier adds. Written by the piece carrier alone. */
 typedef struct pm__carried {
-  unsigned char *wire;         /* what it brought: valid during one call */
-  int is_matched, is_computed; /* looked up already; it does the arithmetic */
+  unsigned char *wire; /* what it brought: valid during one call */
+  pm__lookup lookup;
+  bool is_computed; /* the carrier does the arithmetic */
 } pm__carried;
 /* One operation from its call to its last event. */
 struct pm__message {

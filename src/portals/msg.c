@@ -32,9 +32,10 @@ struct pm_msg {
   int64_t t_look_ps, d_look_ps,
       d_step_ps;                  /* worker's last look, what one takes, from one to the next */
   int64_t t_mark_ps, d_stolen_ps; /* what it took from the computation since the mark */
-  int is_computing, is_working, is_closing, cores_count;
+  bool is_computing, is_working, is_closing;
+  int core_count;
   int64_t d_work_ps; /* to be done, see pm_msg_work_ns */
-  int is_at_work;
+  bool is_at_work;
 };
 
 /* ---- what observers are told --------------------------------------------------------------------- */
@@ -116,8 +117,8 @@ static int pm__msg_defaults(pm_msg *m) {
   if (!d->overflow_bytes) d->overflow_bytes = 262144;
   if (!d->overflow_count) d->overflow_count = 4;
   if (!d->pt_index) d->pt_index = 240;
-  m->cores_count =
-      (int)plat->cores_per_node_count / m->proc->world->nodes[m->proc->node].processes_count;
+  m->core_count =
+      (int)plat->cores_per_node_count / m->proc->world->nodes[m->proc->node].process_count;
   m->d_look_ps = plat->cpu_poll_ns * PM__PS;
   if (d->by == PM_MSG_TIMER) m->d_look_ps += plat->cpu_switch_ns * PM__PS;
   m->d_step_ps = pm__later(m->d_look_ps, d->by == PM_MSG_TIMER ? pm__ps(d->worker_period_ns) : 0);
@@ -126,7 +127,7 @@ static int pm__msg_defaults(pm_msg *m) {
          d->inflight_count > 0 && d->worker_period_ns > 0 && d->overflow_count > 0 &&
          d->eager_bytes <= d->overflow_bytes && d->overflow_bytes <= pm__limits.max_msg_size &&
          (d->large != PM_MSG_PIPELINED || d->fragment_bytes <= d->overflow_bytes) &&
-         (d->by != PM_MSG_DEDICATED || m->cores_count > 1);
+         (d->by != PM_MSG_DEDICATED || m->core_count > 1);
 }
 static int pm__msg_open_portals(pm_msg *m) {
   ptl_ni_limits_t actual;
@@ -217,7 +218,7 @@ static void pm__msg_see_work_done(pm_msg *msg) {
 
 /* ---- one operation ------------------------------------------------------------------------------- */
 /* An operation ends when nothing is left that Portals will still tell about it: only then nobody
-   holds a pointer to it. waits_count counts what is left. */
+   holds a pointer to it. wait_count counts what is left. */
 static void pm__msg_show(pm_msg *msg, pm_msg_op *op) {
   do op->number_id = ++msg->numbers & PM__MSG_NUMBER;
   while (!op->number_id);
@@ -228,7 +229,7 @@ static void pm__msg_show(pm_msg *msg, pm_msg_op *op) {
   msg->shown = op;
 }
 static void pm__msg_settle(pm_msg *msg, pm_msg_op *op) {
-  if (op->waits_count) return;
+  if (op->wait_count) return;
   if (op->is_shown) {
     if (op->prev)
       op->prev->next = op->next;
@@ -243,16 +244,16 @@ static void pm__msg_settle(pm_msg *msg, pm_msg_op *op) {
 }
 static pm_status pm__msg_post_send(pm_msg *msg, pm_msg_op *op) {
   const uint64_t size = op->size_bytes;
-  const int is_long = size > msg->desc.eager_bytes;
+  const bool is_long = size > msg->desc.eager_bytes;
   const pm_msg_large how = msg->desc.large;
   uint64_t hdr = size << 24, first = size;
   uint32_t i;
   op->stage = PM__MSG_MOVING;
-  op->waits_count = 1;
+  op->wait_count = 1;
   if (is_long) { /* what the receiver will do: fetch, or answer */
     ptl_me_t me;
     pm__msg_show(msg, op);
-    op->waits_count = 2;
+    op->wait_count = 2;
     first = 0;
     if (size > msg->piece_bytes) op->fragment_bytes = msg->piece_bytes;
     if (how == PM_MSG_PIPELINED) {
@@ -293,7 +294,7 @@ static pm_status pm__msg_post_recv(pm_msg *msg, pm_msg_op *op) {
 /* Posts, or hands over to the worker: without a step in simulated time, so that callers which are in
    the middle of something are not interrupted. */
 static pm_status pm__msg_start(pm_msg *msg, pm_msg_op *op, const void *buffer, uint64_t size_bytes,
-                               int peer, uint64_t tag, int is_send) {
+                               int peer, uint64_t tag, bool is_send) {
   void (*done)(pm_msg_op *) = op->done;
   void *user = op->user;
   memset(op, 0, sizeof *op);
@@ -337,28 +338,28 @@ static void pm__msg_answer(pm_msg *msg, pm_msg_op *op, const ptl_event_t *e, uin
   const uint64_t take = op->size_bytes;
   int bad = 0;
   op->rest_bytes = take > first ? take - first : 0; /* still to come */
-  op->waits_count = 1;
+  op->wait_count = 1;
   if (op->rest_bytes) {
     ptl_me_t me;
     uint32_t i;
     pm__msg_show(msg, op);
     me = pm__msg_entry((char *)op->buffer + first, (size_t)op->rest_bytes, op->number_id,
                        PTL_ME_OP_PUT | PTL_ME_EVENT_UNLINK_DISABLE);
-    op->waits_count = 2;
+    op->wait_count = 2;
     for (i = first ? 1 : 0; i < pm__msg_pieces(op); i++) pm__msg_tell_now(msg, op, PM_MSG_BEGAN, i);
     bad = PtlMEAppend(msg->ni, msg->pt_shown, &me, PTL_PRIORITY_LIST, op, &op->handle);
   }
   if (bad || PtlPut(msg->md, 0, 0, PTL_ACK_REQ, e->initiator, msg->pt_shown,
                     e->hdr_data & PM__MSG_NUMBER, 0, op, take << 24 | op->number_id)) {
     op->status = PM_E_PORTALS;
-    op->waits_count = 0;
+    op->wait_count = 0;
     pm__msg_settle(msg, op);
   }
 }
 static void pm__msg_fetch(pm_msg *msg, pm_msg_op *op, const ptl_event_t *e) {
   const uint32_t count = pm__msg_pieces(op);
   uint32_t i;
-  op->waits_count = (int)count;
+  op->wait_count = (int)count;
   for (i = 0; i < count; i++) pm__msg_tell_now(msg, op, PM_MSG_BEGAN, i);
   for (i = 0; i < count; i++) {
     const uint64_t at = i * op->fragment_bytes, left = op->size_bytes - at,
@@ -367,7 +368,7 @@ static void pm__msg_fetch(pm_msg *msg, pm_msg_op *op, const ptl_event_t *e) {
                (uint64_t)count << 44 | (uint64_t)i << 24 | (e->hdr_data & PM__MSG_NUMBER), at,
                op)) {
       op->status = PM_E_PORTALS;
-      op->waits_count -= (int)(count - i);
+      op->wait_count -= (int)(count - i);
       pm__msg_settle(msg, op);
       return;
     }
@@ -380,7 +381,7 @@ static void pm__msg_met(pm_msg *msg, pm_msg_op *op, const ptl_event_t *e) {
   const uint64_t size = e->hdr_data >> 24 & PM__MSG_SIZE, first = e->rlength,
                  take = size < op->limit_bytes ? size : op->limit_bytes,
                  here = first < take ? first : take;
-  const int is_long = (e->hdr_data & PM__MSG_LONG) != 0;
+  const bool is_long = (e->hdr_data & PM__MSG_LONG) != 0;
   op->peer = from ? from->rank : -1;
   op->size_bytes = take;
   op->stage = PM__MSG_MOVING;
@@ -401,7 +402,7 @@ static void pm__msg_met(pm_msg *msg, pm_msg_op *op, const ptl_event_t *e) {
 }
 /* The sender has its answer: as many fragments as may be under way at once. */
 static void pm__msg_send_more(pm_msg *msg, pm_msg_op *op) {
-  const int is_pipelined = msg->desc.large == PM_MSG_PIPELINED;
+  const bool is_pipelined = msg->desc.large == PM_MSG_PIPELINED;
   const uint64_t first = !is_pipelined                         ? 0
                          : op->fragment_bytes < op->size_bytes ? op->fragment_bytes
                                                                : op->size_bytes;
@@ -414,12 +415,12 @@ static void pm__msg_send_more(pm_msg *msg, pm_msg_op *op) {
     const uint32_t index = op->next_fragment++;
     op->rest_bytes += bytes;
     op->in_flight_count++;
-    op->waits_count++;
+    op->wait_count++;
     pm__msg_tell_now(msg, op, PM_MSG_BEGAN, index);
     if (PtlPut(msg->md, (ptl_size_t)(uintptr_t)op->buffer + at, bytes, PTL_ACK_REQ, op->target_id,
                msg->pt_shown, op->peer_number_id, at - first, op, index)) {
       op->status = PM_E_PORTALS;
-      op->waits_count--;
+      op->wait_count--;
       return;
     }
   }
@@ -427,7 +428,7 @@ static void pm__msg_send_more(pm_msg *msg, pm_msg_op *op) {
 /* On the second portal: an answer to a sender, data to a receiver. */
 static void pm__msg_shown_put(pm_msg *msg, pm_msg_op *op, const ptl_event_t *e) {
   if (op->is_send) {
-    op->waits_count--;
+    op->wait_count--;
     op->is_granted = 1;
     op->target_id = e->initiator;
     op->peer_number_id = e->hdr_data & PM__MSG_NUMBER;
@@ -438,20 +439,20 @@ static void pm__msg_shown_put(pm_msg *msg, pm_msg_op *op, const ptl_event_t *e) 
     pm__msg_tell_now(msg, op, PM_MSG_ENDED, (uint32_t)e->hdr_data);
     if (op->rest_bytes) return;
     PtlMEUnlink(op->handle);
-    op->waits_count--;
+    op->wait_count--;
   }
   pm__msg_settle(msg, op);
 }
 /* Acknowledgements of an operation come in the order of its puts. */
 static void pm__msg_acked(pm_msg *msg, pm_msg_op *op, int failed) {
-  op->waits_count--;
+  op->wait_count--;
   if (failed) op->status = PM_E_PORTALS;
   if (!op->is_send) { /* of the answer: without it no data comes */
-    if (failed && op->waits_count) PtlMEUnlink(op->handle), op->waits_count = 0;
+    if (failed && op->wait_count) PtlMEUnlink(op->handle), op->wait_count = 0;
   } else {
-    const int is_long = op->is_shown, in_pieces = msg->desc.large == PM_MSG_PIPELINED,
-              is_get = is_long && msg->desc.large == PM_MSG_GET;
-    const uint32_t number = op->acks_count++, announced = is_long && !in_pieces ? 1 : 0;
+    const bool is_long = op->is_shown, in_pieces = msg->desc.large == PM_MSG_PIPELINED,
+               is_get = is_long && msg->desc.large == PM_MSG_GET;
+    const uint32_t number = op->ack_count++, announced = is_long && !in_pieces ? 1 : 0;
     if (number >= announced) {
       op->in_flight_count--;
       pm__msg_tell_now(msg, op, PM_MSG_ENDED, number - announced);
@@ -459,7 +460,7 @@ static void pm__msg_acked(pm_msg *msg, pm_msg_op *op, int failed) {
     if (failed && is_long && number == 0 &&
         !op->is_granted) { /* the announcement was refused: nobody will answer */
       PtlMEUnlink(op->handle);
-      op->waits_count--;
+      op->wait_count--;
       if (is_get) pm__msg_tell_now(msg, op, PM_MSG_ENDED, 0);
     }
     if (!is_get) pm__msg_send_more(msg, op);
@@ -477,7 +478,7 @@ static void pm__msg_event(pm_msg *msg, const ptl_event_t *e) {
       pm__msg_shown_put(msg, op, e);
     break;
   case PTL_EVENT_REPLY: /* of our fetch */
-    op->waits_count--;
+    op->wait_count--;
     if (e->ni_fail_type) op->status = PM_E_PORTALS;
     pm__msg_tell_now(msg, op, PM_MSG_ENDED,
                      op->fragment_bytes ? (uint32_t)(e->remote_offset / op->fragment_bytes) : 0);
@@ -488,7 +489,7 @@ static void pm__msg_event(pm_msg *msg, const ptl_event_t *e) {
     pm__msg_tell_now(msg, op, PM_MSG_ENDED, PM__MSG_INDEX(e->match_bits));
     if (++op->next_fragment < PM__MSG_COUNT(e->match_bits)) break;
     if (op->fragment_bytes) PtlMEUnlink(op->handle);
-    op->waits_count--;
+    op->wait_count--;
     pm__msg_settle(msg, op);
     break;
   case PTL_EVENT_ACK: pm__msg_acked(msg, op, e->ni_fail_type); break;
@@ -499,7 +500,7 @@ static void pm__msg_event(pm_msg *msg, const ptl_event_t *e) {
 }
 
 /* ---- progress ------------------------------------------------------------------------------------ */
-static int pm__msg_has_work(pm_msg *msg) {
+static bool pm__msg_has_work(pm_msg *msg) {
   return msg->queue || pm__eq_at(msg->proc->ni[1], msg->eq)->used;
 }
 /* With a worker: handles and posts all there is, unless another thread is at it. */
@@ -515,7 +516,7 @@ static void pm__msg_drain(pm_msg *msg) {
       op->next = NULL;
       if (op->is_send ? pm__msg_post_send(msg, op) : pm__msg_post_recv(msg, op)) {
         op->status = PM_E_PORTALS;
-        op->waits_count = 0;
+        op->wait_count = 0;
         pm__msg_settle(msg, op);
       }
     } else {
@@ -560,7 +561,7 @@ static void pm__msg_worker_main(void *arg) {
 PM_API void pm_msg_compute_ns(pm_msg *msg, int64_t d_ns) {
   if (d_ns <= 0) return;
   if (msg->desc.by == PM_MSG_DEDICATED)
-    d_ns = (int64_t)((double)d_ns * msg->cores_count / (msg->cores_count - 1) + 0.5);
+    d_ns = (int64_t)((double)d_ns * msg->core_count / (msg->core_count - 1) + 0.5);
   pm__msg_account(msg);
   msg->is_computing = 1;
   while (d_ns > 0) {

@@ -48,8 +48,9 @@ struct pm_msg_op {             /* the caller's, untouched until finished */
   uint64_t limit_bytes, tag, number_id, fragment_bytes, rest_bytes, peer_number_id;
   ptl_process_t target_id;
   ptl_handle_any_t handle;
-  uint32_t next_fragment, acks_count;
-  int is_send, stage, waits_count, in_flight_count, is_shown, is_granted;
+  uint32_t next_fragment, ack_count;
+  bool is_send, is_shown, is_granted;
+  int stage, wait_count, in_flight_count;
 };
 /* What an observer is told about a transfer of an operation: number index of count. */
 typedef enum pm_msg_step {

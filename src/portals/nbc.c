@@ -180,7 +180,7 @@ PM_API nbc_status pm_nbc_create(const pm_nbc_desc *desc, pm_nbc **endpoint) {
   msg.observe = pm__nbc_observe;
   msg.user = n;
   n->proc = pm_self();
-  n->stamps_max = desc && desc->stamps_count ? desc->stamps_count : 4096;
+  n->stamps_max = desc && desc->stamp_count ? desc->stamp_count : 4096;
   n->stamps = (nbc_nic_stamp *)pm__zalloc(n->stamps_max * sizeof *n->stamps);
   status = n->stamps ? pm_msg_open(&msg, &n->msg) : PM_E_NOMEM;
   if (status) {

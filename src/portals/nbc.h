@@ -21,7 +21,7 @@ extern "C" {
 typedef struct pm_nbc pm_nbc;
 typedef struct pm_nbc_desc {
   pm_msg_desc msg;     /* observe and user are the adapter's own */
-  size_t stamps_count; /* kept until they are asked for; 0 = 4096; more are lost and counted */
+  size_t stamp_count; /* kept until they are asked for; 0 = 4096; more are lost and counted */
 } pm_nbc_desc;
 /* Inside a process; all processes of the world, as pm_msg_open. desc NULL = defaults.
    ret NBC_OK | NBC_E_INVAL | NBC_E_NOMEM | NBC_E_STATE */

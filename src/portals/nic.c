@@ -4,10 +4,10 @@ static void pm__lane_run(pm_world *w, pm__lane *lane);
 static void pm__match_event(pm_world *w, pm__event *event);
 /* ---- the NIC: commands, payload, lanes ----------------------------------------------------------- */
 static int pm__matching_more(const pm__message *m) { return pm__is_matching(m->what.from) ? 0 : 8; }
-PM__PRIVATE int pm__is_inline(const pm_world *w, const pm__message *m) {
+PM__PRIVATE bool pm__is_inline(const pm_world *w, const pm__message *m) {
   return m->what.length <= (uint64_t)(w->plat.inline_bytes + pm__matching_more(m));
 }
-PM__PRIVATE int pm__is_pio(const pm_world *w, const pm__message *m) {
+PM__PRIVATE bool pm__is_pio(const pm_world *w, const pm__message *m) {
   return m->what.length <= (uint64_t)(w->plat.pio_bytes + pm__matching_more(m)) &&
          (!w->plat.pio_needs_volatile || (m->what.md->md.options & PTL_MD_VOLATILE));
 }
@@ -67,7 +67,7 @@ static int64_t pm__cross(pm_world *w, const pm__message *m) {
   const int64_t own_ps = m->way.t_left_ps - m->way.t_begin_ps;
   int64_t t_ps = w->now_ps - way->latency_ps - own_ps, wait_ps = 0;
   int h;
-  for (h = 0; h < way->links_count; h++, t_ps += way->step_ps) {
+  for (h = 0; h < way->link_count; h++, t_ps += way->step_ps) {
     pm__link *l = &w->links[way->link[h]];
     int64_t d_ps = own_ps;
     if (w->graph) { /* links of any speed */
@@ -103,7 +103,7 @@ PM__PRIVATE void pm__job_gone(pm_world *w, pm__message *m) {
     pm__slot_release(w, m, w->now_ps);
     pm__send_early(w, m, pm__max_ps(w->now_ps, pm__later(m->way.t_begin_ps, pm__event_ps(w))));
   }
-  if (!m->way.packets_count)
+  if (!m->way.packet_count)
     pm__travel(w, m, from, to, m->way.lane, w->now_ps, pm__known(w, from, to)->latency_ps, pm__rx);
   pm__lane_run(w, lane);
 }
@@ -133,15 +133,15 @@ static void pm__job_flow(pm_world *w, pm__event *event) {
   f->done = pm__job_flown;
   f->arg = m;
   if (inside) {
-    f->link[f->links_count++] = pm__node_resource(w, from, PM__MEMORY);
+    f->link[f->link_count++] = pm__node_resource(w, from, PM__MEMORY);
     cap = w->plat.intra_bytes_per_s;
   } else {
     if (w->plat.no_pci)
       cap = 1e18;
     else {
-      f->link[f->links_count++] = pm__node_resource(w, from, PM__PCI_READ);
+      f->link[f->link_count++] = pm__node_resource(w, from, PM__PCI_READ);
       if (from != to || !w->plat.pci_half_duplex)
-        f->link[f->links_count++] = pm__node_resource(w, to, PM__PCI_WRITE);
+        f->link[f->link_count++] = pm__node_resource(w, to, PM__PCI_WRITE);
     }
     credit = pm__credit_bytes_per_s(w, (double)pm__job_bytes(m), way->latency_ps);
     cap = credit < cap ? credit : cap;
@@ -213,8 +213,8 @@ static void pm__lane_push(pm_world *w, pm__message *m, int64_t t_ps) {
 /* The tail of a long message does not overtake what was before it on the last link. */
 static int64_t pm__last_ps(pm_world *w, const pm__message *m) {
   const pm__known_way *way = pm__known(w, pm__job_from(m), pm__job_to(m));
-  return way->links_count
-             ? pm__later(w->links[way->link[way->links_count - 1]].t_busy_ps, way->step_ps)
+  return way->link_count
+             ? pm__later(w->links[way->link[way->link_count - 1]].t_busy_ps, way->step_ps)
              : 0;
 }
 /* The head or, of a long message, the tail is here: the earliest free engine takes it, in order. */
@@ -234,7 +234,7 @@ PM__PRIVATE void pm__rx(pm_world *w, pm__event *event) {
   }
   if (!m->way.is_flow) pm__job_told(w, m, w->now_ps);
   if (!pm__is_inside(w, m) && !(w->plat.quick_ack && m->way.is_reply && !pm__brings_data(m))) {
-    for (i = 1; i < (int)w->plat.nic_engines_count; i++)
+    for (i = 1; i < (int)w->plat.nic_engine_count; i++)
       if (n->t_rx_ps[i] < *best_ps) best_ps = &n->t_rx_ps[i];
     t_ps = pm__later(pm__max_ps(t_ps, *best_ps), pm__occupancy_ps(w, to, m));
     *best_ps = t_ps;
@@ -329,7 +329,7 @@ PM__PRIVATE void pm__slot_take(pm_world *w, pm__message *m) {
 /* How a message moves that starts now. */
 static pm_link_model pm__link_now(pm_world *w) {
   const pm_world_desc *desc = &w->desc;
-  while (w->link_phases_done < desc->link_phases_count &&
+  while (w->link_phases_done < desc->link_phase_count &&
          w->now_ps >= pm__ps(desc->link_phases[w->link_phases_done].t_ns))
     w->desc.link = desc->link_phases[w->link_phases_done++].link;
   return desc->link;
@@ -403,7 +403,7 @@ static int pm__may_fly(const pm_world *w, const pm__message *m) {
   const int64_t node_max = w->plat.inflight_per_node_count,
                 process_max = w->plat.inflight_per_process_count;
   const pm__node *n = &w->nodes[m->what.from->proc->node];
-  return (n->in_flight < w->plat.e2e_entries_count ||
+  return (n->in_flight < w->plat.e2e_entry_count ||
           m->way.link == PM_LINK_CARRIER) && /* which has entries of its own */
          (!node_max || n->in_flight < node_max) &&
          (!process_max || m->what.from->proc->in_flight < process_max);

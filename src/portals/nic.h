@@ -8,7 +8,7 @@
 PM__PRIVATE void pm__job_gone(pm_world *w, pm__message *m);
 PM__PRIVATE void pm__rx(pm_world *w, pm__event *event);
 PM__PRIVATE void pm__job_told(pm_world *w, const pm__message *m, int64_t t_there_ps);
-PM__PRIVATE int pm__is_inline(const pm_world *w, const pm__message *m);
-PM__PRIVATE int pm__is_pio(const pm_world *w, const pm__message *m);
+PM__PRIVATE bool pm__is_inline(const pm_world *w, const pm__message *m);
+PM__PRIVATE bool pm__is_pio(const pm_world *w, const pm__message *m);
 PM__PRIVATE void pm__slot_release(pm_world *w, pm__message *m, int64_t t_ps);
 PM__PRIVATE void pm__slot_take(pm_world *w, pm__message *m);

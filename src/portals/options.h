@@ -4,6 +4,7 @@
 #define PM_VERSION_STRING "0.1.0"
 #define PM_VERSION        100 /* major * 10000 + minor * 100 + patch */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -22,8 +22,8 @@ typedef struct pm__packet {
   struct pm__packet *next, *next_made;
   int64_t t_tail_ps;
   uint32_t bytes;
-  int hop, links_count, chosen; /* chosen: up to this hop its way is settled */
-  int port[PM__TREE_MAX];       /* of a fat tree's switches, on the way up */
+  int hop, link_count, chosen; /* chosen: up to this hop its way is settled */
+  int port[PM__TREE_MAX];      /* of a fat tree's switches, on the way up */
   uint32_t link[PM__ROUTE_MAX + 2];
   unsigned char channel[PM__ROUTE_MAX + 2];
 } pm__packet;
@@ -67,10 +67,10 @@ static int pm__packets_open(pm_world *w) {
   if (w->packets) return 1;
   w->packets = (struct pm__packets *)pm__zalloc(sizeof *w->packets);
   if (!w->packets) return pm__no_memory(w);
-  w->packets->port = (pm__port *)pm__zalloc((size_t)w->net_links_count * sizeof(pm__port));
+  w->packets->port = (pm__port *)pm__zalloc((size_t)w->net_link_count * sizeof(pm__port));
   if (!w->packets->port) return pm__no_memory(w);
-  for (i = 0; i < w->net_links_count; i++) w->packets->port[i].event.fn = pm__port_event;
-  w->stats.memory_bytes += (size_t)w->net_links_count * sizeof(pm__port);
+  for (i = 0; i < w->net_link_count; i++) w->packets->port[i].event.fn = pm__port_event;
+  w->stats.memory_bytes += (size_t)w->net_link_count * sizeof(pm__port);
   return 1;
 }
 PM__PRIVATE void pm__packets_free(pm_world *w) {
@@ -125,9 +125,9 @@ static int64_t pm__hop_ps(const pm_world *w, uint32_t link, int hop) {
 }
 static void pm__settle_channels(const pm_world *w, pm__packet *k) {
   const pm_platform *p = &w->plat;
-  const int64_t nodes = p->nodes_count;
+  const int64_t nodes = p->node_count;
   int h, channel = 0, dimension = -1;
-  for (h = 0; h < k->links_count; h++) {
+  for (h = 0; h < k->link_count; h++) {
     const int64_t link = k->link[h];
     if (p->topology == PM_TOPO_FILE)
       channel = h < PM__CHANNELS ? h : PM__CHANNELS - 1;
@@ -170,7 +170,7 @@ static void pm__choose_up(pm_world *w, pm__packet *k, int from, int to) {
     if (bytes < best_bytes) best_bytes = bytes, best = port;
   }
   k->port[level] = best;
-  k->links_count = pm__fattree_way(p, from, to, k->port, k->link);
+  k->link_count = pm__fattree_way(p, from, to, k->port, k->link);
 }
 /* At the source's router of a dragonfly: by another group, always (Valiant) or when the queue of the short
    way, times its length, is longer than that of a random longer one (UGAL with local queues). */
@@ -186,10 +186,10 @@ static void pm__choose_detour(pm_world *w, pm__packet *k, int from, int to) {
   if (via >= (from / of < to / of ? to / of : from / of)) via++;
   count = pm__dragonfly_way(p, from, to, (int)via, way);
   if (p->packet_routing == 1 &&
-      pm__load(w, k->link[1]) * k->links_count <= pm__load(w, way[1]) * count)
+      pm__load(w, k->link[1]) * k->link_count <= pm__load(w, way[1]) * count)
     return;
   memcpy(k->link, way, (size_t)count * sizeof *way);
-  k->links_count = count;
+  k->link_count = count;
 }
 /* At a switch, before the next hop is taken. */
 static void pm__choose(pm_world *w, pm__packet *k) {
@@ -197,7 +197,7 @@ static void pm__choose(pm_world *w, pm__packet *k) {
   const int from = pm__job_from(k->m), to = pm__job_to(k->m);
   if (k->chosen > k->hop || !p->packet_routing) return;
   k->chosen = k->hop + 1;
-  if (p->topology == PM_TOPO_FATTREE && k->hop + 1 < k->links_count / 2)
+  if (p->topology == PM_TOPO_FATTREE && k->hop + 1 < k->link_count / 2)
     pm__choose_up(w, k, from, to);
   else if (p->topology == PM_TOPO_DRAGONFLY && k->hop == 0)
     pm__choose_detour(w, k, from, to);
@@ -212,7 +212,7 @@ static int64_t pm__serial_ps(const pm_world *w, const pm__packet *k) {
   return pm__bytes_ps(bytes, w->links[k->link[k->hop]].cap / pm__payload_ratio(&w->plat));
 }
 static int64_t pm__buffer_bytes(const pm__packet *k) { return k->bytes > 64 ? k->bytes : 64; }
-static int pm__is_last_hop(const pm__packet *k) { return k->hop + 1 == k->links_count; }
+static bool pm__is_last_hop(const pm__packet *k) { return k->hop + 1 == k->link_count; }
 static void pm__packet_begins(pm_world *w, pm__packet *k, int64_t t_end_ps);
 
 /* Room came about in front of a link: for those that wait, in their order. */
@@ -357,7 +357,7 @@ static void pm__head_event(pm_world *w, pm__event *event) {
   }
   k->next = w->packets->free_packets;
   w->packets->free_packets = k;
-  if (--m->way.packets_count == 0) pm__all_there(w, m);
+  if (--m->way.packet_count == 0) pm__all_there(w, m);
 }
 /* The next packet of a message stands in front of its NIC's link. */
 static void pm__inject(pm_world *w, pm__event *event) {
@@ -377,8 +377,8 @@ static void pm__inject(pm_world *w, pm__event *event) {
   k->bytes = (uint32_t)(m->way.rest_bytes < each ? m->way.rest_bytes : each);
   m->way.rest_bytes -= k->bytes;
   for (i = 0; i < PM__TREE_MAX; i++) k->port[i] = PM__NEVER_CHOSEN;
-  k->links_count = way->links_count;
-  memcpy(k->link, way->link, (size_t)way->links_count * sizeof *k->link);
+  k->link_count = way->link_count;
+  memcpy(k->link, way->link, (size_t)way->link_count * sizeof *k->link);
   pm__settle_channels(w, k);
   pm__out_put(w, k);
 }
@@ -407,9 +407,9 @@ PM__PRIVATE void pm__packet_send(pm_world *w, pm__message *m, int64_t t_ps) {
   m->way.is_flow = 0;
   if (!pm__packets_open(w)) return;
   if (!pm__known(w, pm__job_from(m), pm__job_to(m))
-           ->links_count) { /* to itself: the NIC turns it round */
+           ->link_count) { /* to itself: the NIC turns it round */
     m->way.event.fn = pm__all_left;
-    m->way.packets_count = 0;
+    m->way.packet_count = 0;
     m->way.t_begin_ps = t_ps;
     m->way.t_left_ps = pm__later(t_ps, pm__bytes_ps((double)bytes, w->plat.link_bytes_per_s));
     pm__schedule(w, &m->way.event, m->way.t_left_ps);
@@ -418,7 +418,7 @@ PM__PRIVATE void pm__packet_send(pm_world *w, pm__message *m, int64_t t_ps) {
   s = pm__stream_of(w, pm__job_from(m), pm__job_to(m), m->way.lane);
   m->way.number = s->sent_count++;
   m->way.rest_bytes = bytes;
-  m->way.packets_count = pm__packets_of(w, bytes);
+  m->way.packet_count = pm__packets_of(w, bytes);
   m->way.is_first = 1;
   m->way.event.fn = pm__inject;
   pm__schedule(w, &m->way.event, t_ps);

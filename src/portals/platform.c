@@ -12,7 +12,7 @@ static pm_status pm__platform_error(char *error, size_t error_bytes, const char 
   return PM_E_PLATFORM;
 }
 
-PM_API pm_platform pm_platform_bxi2(int nodes_count) {
+PM_API pm_platform pm_platform_bxi2(int node_count) {
   pm_platform p;
   memset(&p, 0, sizeof p);
   strcpy(p.name, "bxi2");
@@ -20,7 +20,7 @@ PM_API pm_platform pm_platform_bxi2(int nodes_count) {
   PM_PLATFORM_INT_LIST(PM__X)
   PM_PLATFORM_REAL_LIST(PM__X)
 #undef PM__X
-  p.nodes_count = nodes_count;
+  p.node_count = node_count;
   return p;
 }
 
@@ -32,13 +32,25 @@ static int pm__read_real(const char *word, double *value) {
   const char *end = word + strlen(word);
   return nbc__text_number(word, end, value) == end;
 }
+/* The name in force of a key that files written before version 0.2 spell in the plural. */
+static const char *pm__platform_key(const char *key) {
+  static const char *const names[][2] = {{"nodes_count", "node_count"},
+                                         {"nic_engines_count", "nic_engine_count"},
+                                         {"e2e_entries_count", "e2e_entry_count"},
+                                         {"e2e_retries_count", "e2e_retry_count"}};
+  size_t i;
+  for (i = 0; i < sizeof names / sizeof *names; i++)
+    if (strcmp(key, names[i][0]) == 0) return names[i][1];
+  return key;
+}
 /* One line of a platform, already split in words. */
 static const char *pm__platform_line(pm_platform *p, char **word, int words, int *links_max) {
+  const char *key = pm__platform_key(word[0]);
   char *end;
   int i;
   if (words < 2) return "key without value";
 #define PM__X(field, value, text)                                                                  \
-  if (strcmp(word[0], #field) == 0) {                                                              \
+  if (strcmp(key, #field) == 0) {                                                                  \
     if (words != 2) return "one value expected";                                                   \
     errno = 0;                                                                                     \
     p->field = strtoll(word[1], &end, 10);                                                         \
@@ -47,7 +59,7 @@ static const char *pm__platform_line(pm_platform *p, char **word, int words, int
   PM_PLATFORM_INT_LIST(PM__X)
 #undef PM__X
 #define PM__X(field, value, text)                                                                  \
-  if (strcmp(word[0], #field) == 0) {                                                              \
+  if (strcmp(key, #field) == 0) {                                                                  \
     if (words != 2) return "one value expected";                                                   \
     return pm__read_real(word[1], &p->field) && p->field > 0 && p->field <= 1e18                   \
                ? NULL                                                                              \
@@ -89,8 +101,8 @@ static const char *pm__platform_line(pm_platform *p, char **word, int words, int
       return "not a positive bandwidth";
     l.latency_ns = strtoll(word[4], &end, 10);
     if (*end || l.latency_ns < 0 || l.latency_ns > 1000000000000) return "not a latency";
-    if (!pm__grow(&array, links_max, (int)p->links_count + 1, sizeof l)) return "out of memory";
-    ((pm_link *)array)[p->links_count++] = l;
+    if (!pm__grow(&array, links_max, (int)p->link_count + 1, sizeof l)) return "out of memory";
+    ((pm_link *)array)[p->link_count++] = l;
     p->links = (const pm_link *)array;
     return NULL;
   }
@@ -113,20 +125,20 @@ static const char *pm__platform_line(pm_platform *p, char **word, int words, int
 /* Smallest and largest legal value of a whole number, by name: zero is physical for times only. */
 static const char *pm__platform_range(const pm_platform *p) {
   const int64_t at_least_1[] = {
-      p->nodes_count,       p->procs_per_node_count, p->cores_per_node_count,
-      p->pci_packet_bytes,  p->link_packet_bytes,    p->command_queue_count,
-      p->nic_engines_count, p->e2e_entries_count,    p->cpu_poll_ns,
-      p->packet_bytes,      p->packet_output_bytes,  p->packet_input_bytes};
-  const char *const names[] = {"nodes_count",       "procs_per_node_count", "cores_per_node_count",
-                               "pci_packet_bytes",  "link_packet_bytes",    "command_queue_count",
-                               "nic_engines_count", "e2e_entries_count",    "cpu_poll_ns",
-                               "packet_bytes",      "packet_output_bytes",  "packet_input_bytes"};
+      p->node_count,       p->procs_per_node_count, p->cores_per_node_count,
+      p->pci_packet_bytes, p->link_packet_bytes,    p->command_queue_count,
+      p->nic_engine_count, p->e2e_entry_count,      p->cpu_poll_ns,
+      p->packet_bytes,     p->packet_output_bytes,  p->packet_input_bytes};
+  const char *const names[] = {"node_count",       "procs_per_node_count", "cores_per_node_count",
+                               "pci_packet_bytes", "link_packet_bytes",    "command_queue_count",
+                               "nic_engine_count", "e2e_entry_count",      "cpu_poll_ns",
+                               "packet_bytes",     "packet_output_bytes",  "packet_input_bytes"};
   size_t i;
   for (i = 0; i < sizeof at_least_1 / sizeof *at_least_1; i++)
     if (at_least_1[i] < 1) return names[i];
-  if (p->nic_engines_count > PM__ENGINES_MAX) return "nic_engines_count";
+  if (p->nic_engine_count > PM__ENGINES_MAX) return "nic_engine_count";
   if (p->noise_count < 0 || p->noise_count > PM_MODES_MAX) return "noise_count";
-  if (p->nodes_count > 4000000) return "nodes_count";
+  if (p->node_count > 4000000) return "node_count";
   if (p->procs_per_node_count > 65535) return "procs_per_node_count";
   if (p->early_send_bytes > PM__COPY_BYTES) return "early_send_bytes";
   if (p->command_queue_count > 65536 || p->nic_pipeline_count > 65536) return "command_queue_count";
@@ -228,7 +240,7 @@ PM_API void pm_platform_free(pm_platform *platform) {
   if (!platform) return;
   PM_FREE((void *)(uintptr_t)platform->links);
   platform->links = NULL;
-  platform->links_count = 0;
+  platform->link_count = 0;
 }
 
 /* All 17 digits, with a point whatever the locale says. */
@@ -262,7 +274,7 @@ PM_API pm_status pm_platform_write(const pm_platform *p, FILE *out) {
   fprintf(out, "%-28s %-14s # %s\n", #field, pm__real_text(p->field, real[0]), text);
   PM_PLATFORM_REAL_LIST(PM__X)
 #undef PM__X
-  for (k = 0; k < p->links_count; k++)
+  for (k = 0; k < p->link_count; k++)
     fprintf(out, "link %s %s %s %lld\n", p->links[k].from, p->links[k].to,
             pm__real_text(p->links[k].bytes_per_s, real[0]), (long long)p->links[k].latency_ns);
   for (i = 0; i < p->noise_count; i++)
@@ -302,7 +314,7 @@ static int pm__graph_vertex(pm__graph *g, const char *name, int nodes) {
 }
 
 PM__PRIVATE pm__graph *pm__graph_make(const pm_platform *p, char *error, size_t error_bytes) {
-  int nodes = (int)p->nodes_count, n = (int)p->links_count, i, v;
+  int nodes = (int)p->node_count, n = (int)p->link_count, i, v;
   pm__graph *g = (pm__graph *)pm__zalloc(sizeof *g);
   if (!g) return NULL;
   g->vertices = nodes;
@@ -325,7 +337,7 @@ PM__PRIVATE pm__graph *pm__graph_make(const pm_platform *p, char *error, size_t 
         b = pm__graph_vertex(g, p->links[i].to, nodes);
     if (a < 0 || b < 0 || a == b) {
       pm__platform_error(error, error_bytes, "link %d (%s %s): %s", i + 1, p->links[i].from,
-                         p->links[i].to, a == b ? "leads to itself" : "node beyond nodes_count");
+                         p->links[i].to, a == b ? "leads to itself" : "node beyond node_count");
       pm__graph_free(g, nodes);
       return NULL;
     }
@@ -400,7 +412,7 @@ static int64_t pm__dragonfly_cables(const int64_t *t) {
    per group, then g*g times the cables between each two groups. File: 2 per cable. */
 PM__PRIVATE int64_t pm__topology_links(const pm_platform *p) {
   const int64_t *t = p->topo;
-  int64_t n = p->nodes_count, sum = 0, l;
+  int64_t n = p->node_count, sum = 0, l;
   switch (p->topology) {
   case PM_TOPO_CROSSBAR: return 2 * n;
   case PM_TOPO_FATTREE:
@@ -413,14 +425,14 @@ PM__PRIVATE int64_t pm__topology_links(const pm_platform *p) {
   case PM_TOPO_DRAGONFLY:
     return 2 * n + pm__times_at_most(t[0] * t[1], t[1]) +
            pm__times_at_most(t[0] * t[0], pm__dragonfly_cables(t));
-  case PM_TOPO_FILE: return 2 * p->links_count;
+  case PM_TOPO_FILE: return 2 * p->link_count;
   }
   return 0;
 }
 
 static pm_status pm__topology_check(const pm_platform *p, char *error, size_t error_bytes) {
   const int64_t *t = p->topo;
-  int64_t nodes = p->nodes_count, hops = 2, i;
+  int64_t nodes = p->node_count, hops = 2, i;
   switch (p->topology) {
   case PM_TOPO_CROSSBAR: break;
   case PM_TOPO_FATTREE:
@@ -431,7 +443,7 @@ static pm_status pm__topology_check(const pm_platform *p, char *error, size_t er
                                   "topo: levels, then as many down and up counts");
     if (pm__product(t + 1, t[0]) != nodes)
       return pm__platform_error(error, error_bytes,
-                                "topo: the fat tree has %lld nodes, nodes_count is %lld",
+                                "topo: the fat tree has %lld nodes, node_count is %lld",
                                 (long long)pm__product(t + 1, t[0]), (long long)nodes);
     break;
   case PM_TOPO_TORUS:
@@ -440,13 +452,13 @@ static pm_status pm__topology_check(const pm_platform *p, char *error, size_t er
     for (i = 1; i <= t[0]; i++) hops += t[i] / 2;
     if (pm__product(t + 1, t[0]) != nodes)
       return pm__platform_error(error, error_bytes,
-                                "topo: the torus has %lld nodes, nodes_count is %lld",
+                                "topo: the torus has %lld nodes, node_count is %lld",
                                 (long long)pm__product(t + 1, t[0]), (long long)nodes);
     break;
   case PM_TOPO_DRAGONFLY:
     if (pm__product(t, 3) != nodes)
       return pm__platform_error(error, error_bytes,
-                                "topo: the dragonfly has %lld nodes, nodes_count is %lld",
+                                "topo: the dragonfly has %lld nodes, node_count is %lld",
                                 (long long)pm__product(t, 3), (long long)nodes);
     if (t[1] * t[3] < t[0] - 1)
       return pm__platform_error(error, error_bytes,
@@ -461,7 +473,7 @@ static pm_status pm__topology_check(const pm_platform *p, char *error, size_t er
   if (p->topology == PM_TOPO_FILE) {
     pm__graph *g;
     int v, steps, far = -1;
-    if (!p->links || p->links_count < 1)
+    if (!p->links || p->link_count < 1)
       return pm__platform_error(error, error_bytes, "topology file without a link");
     if (error && error_bytes) error[0] = 0;
     g = pm__graph_make(p, error, error_bytes);
@@ -509,7 +521,7 @@ PM__PRIVATE int pm__fattree_way(const pm_platform *p, int64_t src, int64_t dst, 
     span[l + 1] = span[l] * m[l];
     width[l + 1] = width[l] * up[l];
     edge[l] = base; /* first cable of this level */
-    base += p->nodes_count / span[l] * width[l] * up[l];
+    base += p->node_count / span[l] * width[l] * up[l];
   }
   while (src / span[top] != dst / span[top]) top++;
   for (l = 0; l < top; l++) { /* D-mod-K: the port above level l is digit l of the destination */
@@ -525,7 +537,7 @@ PM__PRIVATE int pm__fattree_way(const pm_platform *p, int64_t src, int64_t dst, 
 }
 
 static int pm__route_torus(const pm_platform *p, int64_t src, int64_t dst, uint32_t *out) {
-  int64_t d = p->topo[0], at = src, stride = 1, nodes = p->nodes_count, i;
+  int64_t d = p->topo[0], at = src, stride = 1, nodes = p->node_count, i;
   int n = 0;
   out[n++] = (uint32_t)(2 * src);
   for (i = 0; i < d; i++) {
@@ -545,7 +557,7 @@ static int pm__route_torus(const pm_platform *p, int64_t src, int64_t dst, uint3
 }
 
 PM__PRIVATE int64_t pm__dragonfly_global(const pm_platform *p) {
-  return 2 * p->nodes_count + p->topo[0] * p->topo[1] * p->topo[1];
+  return 2 * p->node_count + p->topo[0] * p->topo[1] * p->topo[1];
 }
 /* From router *r of one group to another group, by the cable for dst: *r is the router where it lands. */
 static int pm__dragonfly_leg(const pm_platform *p, int64_t from, int64_t to, int64_t dst,
@@ -554,7 +566,7 @@ static int pm__dragonfly_leg(const pm_platform *p, int64_t from, int64_t to, int
                 cables = pm__dragonfly_cables(p->topo), k = dst % of * cables / of,
                 leave = (k * (g - 1) + (to < from ? to : to - 1)) / h;
   int n = 0;
-  if (*r != leave) out[n++] = (uint32_t)(2 * p->nodes_count + from * a * a + *r * a + leave);
+  if (*r != leave) out[n++] = (uint32_t)(2 * p->node_count + from * a * a + *r * a + leave);
   out[n++] = (uint32_t)(pm__dragonfly_global(p) + (from * g + to) * cables + k);
   *r = (k * (g - 1) + (from < to ? from : from - 1)) / h;
   return n;
@@ -570,13 +582,13 @@ PM__PRIVATE int pm__dragonfly_way(const pm_platform *p, int64_t src, int64_t dst
     at = via;
   }
   if (at != gd) n += pm__dragonfly_leg(p, at, gd, dst, &r, out + n);
-  if (r != rd) out[n++] = (uint32_t)(2 * p->nodes_count + gd * a * a + r * a + rd);
+  if (r != rd) out[n++] = (uint32_t)(2 * p->node_count + gd * a * a + r * a + rd);
   out[n++] = (uint32_t)(2 * dst + 1);
   return n;
 }
-PM__PRIVATE int pm__torus_is_edge(const pm_platform *p, int64_t link) {
-  const int64_t pair = link / 2 - p->nodes_count, i = pair / p->nodes_count;
-  int64_t at = pair % p->nodes_count, k;
+PM__PRIVATE bool pm__torus_is_edge(const pm_platform *p, int64_t link) {
+  const int64_t pair = link / 2 - p->node_count, i = pair / p->node_count;
+  int64_t at = pair % p->node_count, k;
   for (k = 0; k < i; k++) at /= p->topo[1 + k];
   at %= p->topo[1 + i];
   return link % 2 ? at == 0 : at == p->topo[1 + i] - 1;

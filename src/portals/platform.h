@@ -20,7 +20,7 @@ typedef enum pm_topology_kind {
 
 /* X(name, unit suffix is in the name, default of pm_platform_bxi2, meaning). Integers first. */
 #define PM_PLATFORM_INT_LIST(X)                                                                    \
-  X(nodes_count, 2, "nodes of the machine")                                                        \
+  X(node_count, 2, "nodes of the machine")                                                         \
   X(procs_per_node_count, 1, "processes that pm_spawn_all starts on each node")                    \
   X(cores_per_node_count, 64, "cores of a node (see LIMITS, pm_msg_compute_ns)")                   \
   X(wire_latency_ns, 300, "from leaving a NIC to arriving at the next, without the switches")      \
@@ -43,11 +43,11 @@ typedef enum pm_topology_kind {
   X(nic_put_ns, 200, "occupancy of TX or RX by a put, atomic or ack [S]")                          \
   X(nic_get_ns, 250, "... by a get request [S]")                                                   \
   X(nic_response_ns, 300, "... by a response with data [S]")                                       \
-  X(nic_engines_count, 4, "list-matching engines [S 2.2.3]")                                       \
+  X(nic_engine_count, 4, "list-matching engines [S 2.2.3]")                                        \
   X(nic_match_ns, 0, "added per list entry looked at (not published: 0)")                          \
-  X(e2e_entries_count, 8192, "messages of a NIC waiting for their acknowledgement [S]")            \
+  X(e2e_entry_count, 8192, "messages of a NIC waiting for their acknowledgement [S]")              \
   X(e2e_retry_ns, 10000000000, "retransmission after this long [S]")                               \
-  X(e2e_retries_count, 5, "retransmissions before PTL_NI_UNDELIVERABLE [S]")                       \
+  X(e2e_retry_count, 5, "retransmissions before PTL_NI_UNDELIVERABLE [S]")                         \
   X(inflight_per_process_count, 0, "limit of a process's messages in flight, 0 = none [S 7.1]")    \
   X(inflight_per_node_count, 0, "limit of a node's messages in flight, 0 = none [S 7.1]")          \
   X(quick_ack, 0, "1: the ack event comes at once, without two small messages")                    \
@@ -106,16 +106,17 @@ typedef struct pm_platform {
   int64_t topo[16];
   const pm_link
       *links; /* PM_TOPO_FILE; owned by the caller, or by the platform after pm_platform_read */
-  int64_t links_count;
+  int64_t link_count;
   int noise_count; /* a mixture of so many modes, see pm_kernel; 0 = none */
   pm_mode noise[PM_MODES_MAX];
 } pm_platform;
 
 /* The constants of [S] and of the S4BXI source; what nobody published is marked "assumed" above.
    nodes on one crossbar. */
-PM_API pm_platform pm_platform_bxi2(int nodes_count);
+PM_API pm_platform pm_platform_bxi2(int node_count);
 
-/* Reads a platform: lines "key value", # starts a comment. Keys are the field names above and
+/* Reads a platform: lines "key value", # starts a comment. Keys are the field names above
+     (nodes_count, nic_engines_count, e2e_entries_count and e2e_retries_count are still read) and
      name WORD · topology crossbar|fattree|torus|dragonfly|file · topo N N N ...
      link FROM TO BYTES_PER_S LATENCY_NS        (one per cable, topology file)
      noise WEIGHT MEAN_RATIO SIGMA_RATIO        (one per mode of the mixture that fits a kernel's times
@@ -161,4 +162,4 @@ PM__PRIVATE int pm__fattree_way(const pm_platform *p, int64_t src, int64_t dst, 
 PM__PRIVATE int pm__dragonfly_way(const pm_platform *p, int64_t src, int64_t dst, int64_t via,
                                   uint32_t *out);
 PM__PRIVATE int64_t pm__dragonfly_global(const pm_platform *p);
-PM__PRIVATE int pm__torus_is_edge(const pm_platform *p, int64_t link);
+PM__PRIVATE bool pm__torus_is_edge(const pm_platform *p, int64_t link);

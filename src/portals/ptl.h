@@ -430,7 +430,7 @@ typedef struct pm__eq {
   void (*callback)(void *arg, ptl_handle_eq_t eq_handle); /* PtlEQAllocAsync; or NULL */
   void *callback_arg;
   struct pm__eq *next_news; /* in the process's list of queues to call for */
-  int has_news;
+  bool has_news;
 } pm__eq;
 typedef struct pm__trigger {
   struct pm__trigger *next, *child; /* of a pairing heap */
@@ -474,7 +474,7 @@ typedef struct pm__header {
   pm__me *me;           /* in the overflow list */
   pm__message *message; /* while its data is still being written */
   ptl_event_t event;    /* as a *_OVERFLOW event will tell it; user_ptr is filled in then */
-  int is_claimed;       /* found by an append while message was set: told when the data is in */
+  bool is_claimed;       /* found by an append while message was set: told when the data is in */
   int unlink_after;     /* then the claiming entry's AUTO_UNLINK follows */
   ptl_handle_eq_t eq_handle; /* of the claiming portal table entry */
   ptl_handle_ct_t ct_handle; /* of the claiming entry */
@@ -505,7 +505,7 @@ struct pm__ni {
   ptl_ni_limits_t limits;
   pm__pool pool[PM__KINDS];
   pm__pt *pt;
-  int pt_max, pt_last, headers_count, triggers_count;
+  int pt_max, pt_last, header_count, trigger_count;
   ptl_sr_value_t status[PTL_SR_LAST];
   pm__map *map;
   int event_fd; /* 1 + descriptor that tells of events; 0: nobody asked for it */

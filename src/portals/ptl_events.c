@@ -1,7 +1,8 @@
 #include "ptl_events.h"
 /* ---- event queues ------------------------------------------------------------------------------ */
 /* Something changed that a thread of this process may wait for, or poll in vain. */
-PM__PRIVATE void pm__wake_waiters(pm_process *p, const void *object, uint64_t value, int is_final) {
+PM__PRIVATE void pm__wake_waiters(pm_process *p, const void *object, uint64_t value,
+                                  bool is_final) {
   pm_thread *t;
   for (t = p->threads; t; t = t->next_in_proc) {
     if (t->state != PM__BLOCKED) continue;
@@ -71,7 +72,7 @@ PM__PRIVATE void pm__eq_forget(pm_process *p, pm__eq *eq) {
     p->news = eq->next_news;
   if (p->news_last == eq) p->news_last = before;
 }
-static int pm__ni_has_events(const pm__ni *ni) {
+static bool pm__ni_has_events(const pm__ni *ni) {
   const pm__pool *pool = &ni->pool[PM__H_EQ];
   uint32_t slot;
   for (slot = 0; slot < pool->made; slot++) {
@@ -355,7 +356,8 @@ PM__PRIVATE void pm__ct_changed(pm__ct *ct) {
   w->fire_tail = ct;
   pm__fire_all(w);
 }
-PM__PRIVATE void pm__ct_count(const pm__ni *ni, ptl_handle_ct_t h, int is_failure, uint64_t value) {
+PM__PRIVATE void pm__ct_count(const pm__ni *ni, ptl_handle_ct_t h, bool is_failure,
+                              uint64_t value) {
   pm__ct *ct = pm__ct_at(ni, h);
   if (!ct) return;
   if (is_failure)
@@ -365,7 +367,7 @@ PM__PRIVATE void pm__ct_count(const pm__ni *ni, ptl_handle_ct_t h, int is_failur
   pm__ct_changed(ct);
 }
 PM__PRIVATE void pm__trigger_free(pm_world *w, pm__trigger *t) {
-  t->ni->triggers_count--;
+  t->ni->trigger_count--;
   if (t->message) {
     pm__message *m = t->message;
     if (m->what.get_md) m->what.get_md->unsent--, pm__let_go(t->ni, m->what.get_md);

@@ -3,7 +3,7 @@
 #include "ptl_objects.h"
 
 /* ---- for later pieces ---- */
-PM__PRIVATE void pm__wake_waiters(pm_process *p, const void *object, uint64_t value, int is_final);
+PM__PRIVATE void pm__wake_waiters(pm_process *p, const void *object, uint64_t value, bool is_final);
 PM__PRIVATE pm__eq *pm__eq_at(const pm__ni *ni, ptl_handle_eq_t h);
 PM__PRIVATE pm__ct *pm__ct_at(const pm__ni *ni, ptl_handle_ct_t h);
 PM__PRIVATE void pm__eq_forget(pm_process *p, pm__eq *eq);
@@ -11,7 +11,7 @@ PM__PRIVATE void pm__eq_post(pm__ni *ni, ptl_handle_eq_t h, const ptl_event_t *e
 PM__PRIVATE void pm__wait_ptl(const void *object, ptl_handle_any_t handle, uint64_t value,
                               int64_t t_ps, const char *what);
 PM__PRIVATE void pm__ct_changed(pm__ct *ct);
-PM__PRIVATE void pm__ct_count(const pm__ni *ni, ptl_handle_ct_t h, int is_failure, uint64_t value);
+PM__PRIVATE void pm__ct_count(const pm__ni *ni, ptl_handle_ct_t h, bool is_failure, uint64_t value);
 PM__PRIVATE void pm__trigger_free(pm_world *w, pm__trigger *t);
 PM__PRIVATE void pm__ct_drop_triggers(pm__ct *ct);
 PM__PRIVATE void pm__trigger_put(pm__ct *ct, pm__trigger *t);

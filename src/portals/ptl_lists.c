@@ -47,7 +47,7 @@ PM_API int PtlPTAlloc(ptl_handle_ni_t ni_handle, unsigned int options, ptl_handl
 PM__PRIVATE void pm__header_drop(pm__ni *ni, pm__header *h) {
   pm_world *w = ni->proc->world;
   h->me->headers--;
-  ni->headers_count--;
+  ni->header_count--;
   if (h->message) h->message->what.header = NULL;
   h->next = w->free_headers;
   w->free_headers = h;
@@ -96,13 +96,13 @@ PM_API int PtlPTEnable(ptl_handle_ni_t ni_handle, ptl_pt_index_t index) {
   return PTL_OK;
 }
 
-static int pm__iovec_is_bad(const pm__ni *ni, const void *start, ptl_size_t length,
-                            unsigned int options) {
+static bool pm__iovec_is_bad(const pm__ni *ni, const void *start, ptl_size_t length,
+                             unsigned int options) {
   return (options & PTL_IOVEC) &&
          (length > (ptl_size_t)ni->limits.max_iovecs || (length && !start));
 }
 /* PTL_INVALID_HANDLE says "none" too, as existing libraries write it, where no option counts. */
-static int pm__ct_is_bad(const pm__ni *ni, ptl_handle_ct_t h, unsigned int counting_options) {
+static bool pm__ct_is_bad(const pm__ni *ni, ptl_handle_ct_t h, unsigned int counting_options) {
   if (h == PTL_CT_NONE || (h == PTL_INVALID_HANDLE && !counting_options)) return 0;
   return !pm__ct_at(ni, h);
 }
@@ -252,7 +252,7 @@ static int pm__take_header(pm__ni *ni, pm__pt *pt, pm__header *previous, pm__hea
   return 1;
 }
 /* Locally managed and too little left, or none at all. */
-PM__PRIVATE int pm__is_used_up(const pm__me *me) {
+PM__PRIVATE bool pm__is_used_up(const pm__me *me) {
   const uint64_t room = pm__capacity(me->me.start, me->me.length, me->me.options);
   return (me->me.options & PTL_ME_MANAGE_LOCAL) && me->me.min_free &&
          (me->offset > room || room - me->offset < me->me.min_free);
@@ -294,8 +294,8 @@ static int pm__match_headers(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, voi
   return found;
 }
 
-PM__PRIVATE int pm__append_is_bad(const pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *me,
-                                  ptl_list_t list) {
+PM__PRIVATE bool pm__append_is_bad(const pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *me,
+                                   ptl_list_t list) {
   const unsigned int mask =
       pm__is_matching(ni) ? PTL_ME_APPEND_OPTIONS_MASK : PTL_LE_APPEND_OPTIONS_MASK;
   if (!pm__pt_at(ni, index) || (me->options & ~mask) || list > PTL_OVERFLOW_LIST) return 1;
@@ -339,7 +339,7 @@ PM__PRIVATE void pm__me_append(pm__ni *ni, pm__me *me) {
   if (!(options & PTL_ME_EVENT_LINK_DISABLE))
     pm__me_event(ni, pt->eq_handle, me->pt, me->list, me->user_ptr, PTL_EVENT_LINK);
 }
-PM__PRIVATE int pm__list_is_full(const pm__ni *ni, ptl_pt_index_t index) {
+PM__PRIVATE bool pm__list_is_full(const pm__ni *ni, ptl_pt_index_t index) {
   return ni->pt[index].list_count >= ni->limits.max_list_size;
 }
 /* LE and ME alike; an LE has been widened to an ME that matches all. */

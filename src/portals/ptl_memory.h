@@ -15,5 +15,5 @@ PM__PRIVATE pm__cursor pm__md_cursor(const pm__md *md, uint64_t offset);
 PM__PRIVATE pm__cursor pm__me_cursor(const pm__message *m);
 PM__PRIVATE pm__cursor pm__payload(pm__message *m);
 PM__PRIVATE uint64_t pm__type_bytes(int type);
-PM__PRIVATE int pm__op_is_legal(int op, int type);
+PM__PRIVATE bool pm__op_is_legal(int op, int type);
 PM__PRIVATE void pm__atomic(pm__message *m, const unsigned char *sent, uint64_t bytes);

@@ -68,13 +68,13 @@ PM__PRIVATE void pm__undeliverable(pm_world *w, pm__message *m) {
   m->what.fail = PTL_NI_UNDELIVERABLE;
 }
 
-static int pm__target_is_bad(const pm__ni *ni, ptl_process_t id, ptl_pt_index_t pt) {
+static bool pm__target_is_bad(const pm__ni *ni, ptl_process_t id, ptl_pt_index_t pt) {
   if (pt > (ptl_pt_index_t)pm__limits.max_pt_index) return 1;
   if (pm__is_logical(ni)) return !ni->map || id.rank >= ni->map->count;
-  return (int64_t)id.phys.nid >= ni->proc->world->plat.nodes_count;
+  return (int64_t)id.phys.nid >= ni->proc->world->plat.node_count;
 }
-static int pm__range_is_bad(const pm__ni *ni, const pm__md *md, ptl_size_t offset,
-                            ptl_size_t length) {
+static bool pm__range_is_bad(const pm__ni *ni, const pm__md *md, ptl_size_t offset,
+                             ptl_size_t length) {
   const uint64_t room = pm__capacity(md->md.start, md->md.length, md->md.options);
   return length > ni->limits.max_msg_size || offset > room || length > room - offset;
 }
@@ -105,7 +105,7 @@ static int pm__message_make(pm_process *p, int kind, ptl_handle_md_t md_handle, 
   m->what.user_ptr = user_ptr;
   return PTL_OK;
 }
-static int pm__ack_is_bad(const pm__message *m, ptl_ack_req_t ack) {
+static bool pm__ack_is_bad(const pm__message *m, ptl_ack_req_t ack) {
   const ptl_md_t *md = &m->what.md->md;
   if (ack > PTL_OC_ACK_REQ || ((md->options & PTL_MD_UNRELIABLE) && ack != PTL_NO_ACK_REQ))
     return 1;
@@ -191,7 +191,7 @@ static void pm__message_start(pm_world *w, pm__message *m) {
   } else if (m->what.kind != PM__GET && (m->what.md->md.options & PTL_MD_VOLATILE))
     pm__keep(m);
   if (m->what.kind != PM__GET) w->stats.sent_bytes += m->what.length;
-  w->stats.messages_count++;
+  w->stats.message_count++;
   pm__nic_send(w, m);
 }
 static int pm__move(pm_process *p, pm__message *m, int may_wait) {
@@ -282,7 +282,7 @@ static int pm__trigger_post(pm_process *p, pm__ni *ni, pm__message *m, ptl_handl
   pm__ct *ct = (pm__ct *)pm__find_any(p, PM__H_CT, trig_ct, &ct_ni);
   pm__trigger *t;
   if (!ct || ct_ni != ni) return PTL_ARG_INVALID;
-  if (ni->triggers_count >= ni->limits.max_triggered_ops) return PTL_NO_SPACE;
+  if (ni->trigger_count >= ni->limits.max_triggered_ops) return PTL_NO_SPACE;
   t = w->free_triggers;
   if (t)
     w->free_triggers = t->next;
@@ -293,7 +293,7 @@ static int pm__trigger_post(pm_process *p, pm__ni *ni, pm__message *m, ptl_handl
   t->threshold = threshold;
   t->ni = ni;
   t->message = m;
-  ni->triggers_count++;
+  ni->trigger_count++;
   if (m) {
     pm__hold(m->what.md);
     if (m->what.get_md) pm__hold(m->what.get_md);

@@ -72,8 +72,8 @@ PM__PRIVATE pm__object *pm__find_any(const pm_process *p, int kind, ptl_handle_a
 }
 
 /* ---- library and interfaces -------------------------------------------------------------------- */
-PM__PRIVATE int pm__is_matching(const pm__ni *ni) { return ni->index & 1; }
-PM__PRIVATE int pm__is_logical(const pm__ni *ni) { return ni->index >> 1; }
+PM__PRIVATE bool pm__is_matching(const pm__ni *ni) { return ni->index & 1; }
+PM__PRIVATE bool pm__is_logical(const pm__ni *ni) { return ni->index >> 1; }
 static ptl_process_t pm__phys_id(const pm_process *p) {
   ptl_process_t id;
   id.phys.nid = (ptl_nid_t)p->node;
@@ -105,7 +105,7 @@ PM__PRIVATE int pm__pid_take(pm_world *w, pm_process *p, uint32_t pid) {
 }
 PM__PRIVATE pm_process *pm__process_by_pid(const pm_world *w, uint32_t nid, uint32_t pid) {
   const pm__node *node;
-  if ((int64_t)nid >= w->plat.nodes_count) return NULL;
+  if ((int64_t)nid >= w->plat.node_count) return NULL;
   node = &w->nodes[nid];
   return pid < (uint32_t)node->pids_max ? node->by_pid[pid] : NULL;
 }
@@ -115,9 +115,8 @@ PM_API ptl_process_t pm_process_id(int rank) {
   const pm_process *self = pm_self();
   ptl_process_t nobody;
   memset(&nobody, 0xFF, sizeof nobody);
-  return self && rank >= 0 && rank < self->world->procs_count
-             ? pm__phys_id(self->world->procs[rank])
-             : nobody;
+  return self && rank >= 0 && rank < self->world->proc_count ? pm__phys_id(self->world->procs[rank])
+                                                             : nobody;
 }
 /* Every process sets the same map: one copy serves all. */
 static pm__map *pm__map_share(pm_world *w, ptl_size_t count, const ptl_process_t *id) {
@@ -267,10 +266,10 @@ PM_API const char *PtlToStr(int value, enum ptl_str_type type) {
 PM_API int PtlEvToStr(unsigned int ni_options, const ptl_event_t *event, char *text) {
   char from[32];
   if (!event || !text) return PTL_ARG_INVALID;
-  const int is_put = event->type == PTL_EVENT_PUT || event->type == PTL_EVENT_PUT_OVERFLOW,
-            is_atomic =
-                event->type >= PTL_EVENT_ATOMIC && event->type <= PTL_EVENT_FETCH_ATOMIC_OVERFLOW,
-            is_get = event->type == PTL_EVENT_GET || event->type == PTL_EVENT_GET_OVERFLOW;
+  const bool is_put = event->type == PTL_EVENT_PUT || event->type == PTL_EVENT_PUT_OVERFLOW,
+             is_atomic =
+                 event->type >= PTL_EVENT_ATOMIC && event->type <= PTL_EVENT_FETCH_ATOMIC_OVERFLOW,
+             is_get = event->type == PTL_EVENT_GET || event->type == PTL_EVENT_GET_OVERFLOW;
   int n = snprintf(text, PTL_EV_STR_SIZE, "%s %s", pm_ptl_event_name(event->type),
                    pm_ptl_fail_name(event->ni_fail_type));
   if (is_put || is_atomic || is_get || event->type == PTL_EVENT_SEARCH) {

@@ -3,8 +3,8 @@
 static void pm__fill_target_event(const pm__message *m, ptl_event_t *e);
 static void pm__header_done(pm__ni *ni, pm__pt *pt, pm__message *m);
 /* ---- at the target ----------------------------------------------------------------------------- */
-static int pm__is_get(const pm__message *m) { return m->what.kind == PM__GET; }
-PM__PRIVATE int pm__is_fetch(const pm__message *m) {
+static bool pm__is_get(const pm__message *m) { return m->what.kind == PM__GET; }
+PM__PRIVATE bool pm__is_fetch(const pm__message *m) {
   return m->what.kind == PM__FETCH || m->what.kind == PM__SWAP;
 }
 static int pm__target_event(const pm__message *m) {
@@ -16,10 +16,10 @@ static int pm__target_event(const pm__message *m) {
 static const pm_process *pm__target_process_of(const pm_world *w, const pm__message *m) {
   return pm__process_by_pid(w, m->what.target.phys.nid, m->what.target.phys.pid);
 }
-PM__PRIVATE int pm__from_is_alive(const pm__message *m) {
+PM__PRIVATE bool pm__from_is_alive(const pm__message *m) {
   return m->what.from->epoch == m->what.from_epoch;
 }
-PM__PRIVATE int pm__has_payload(const pm__message *m) {
+PM__PRIVATE bool pm__has_payload(const pm__message *m) {
   return m->what.has_copy || m->what.kept || m->cargo.wire || pm__from_is_alive(m) ||
          m->what.from->proc->world->desc.no_data;
 }
@@ -73,7 +73,7 @@ static int pm__no_resource(pm__ni *ni, pm__pt *pt, pm__message *m, const pm__me 
   return pm__refuse(ni, m, PTL_NI_PT_DISABLED);
 }
 /* Whether the events that this message will bring have room, counting those already promised. */
-static int pm__eq_has_room(const pm__ni *ni, const pm__pt *pt) {
+static bool pm__eq_has_room(const pm__ni *ni, const pm__pt *pt) {
   const pm__eq *eq = pm__eq_at(ni, pt->eq_handle);
   return !eq || eq->used + eq->promised + 2 <= eq->count ||
          (eq->count < 2 && !eq->used && !eq->promised);
@@ -97,7 +97,7 @@ static int pm__match(pm__ni *ni, pm__message *m) {
   if (!me) me = pm__find_entry(ni, pt, m, PTL_OVERFLOW_LIST);
   if (!me) return pm__no_resource(ni, pt, m, NULL);
   if (me->list == PTL_OVERFLOW_LIST && !(me->me.options & PTL_ME_UNEXPECTED_HDR_DISABLE) &&
-      ni->headers_count >= ni->limits.max_unexpected_headers)
+      ni->header_count >= ni->limits.max_unexpected_headers)
     return pm__no_resource(ni, pt, m, me);
   if (me->me.uid != PTL_UID_ANY && me->me.uid != m->what.uid)
     return pm__refuse(ni, m, PTL_NI_PERM_VIOLATION);
@@ -131,7 +131,7 @@ static void pm__leave_header(pm__ni *ni, pm__pt *pt, pm__message *m) {
     pt->headers = h;
   pt->headers_tail = h;
   m->what.me->headers++;
-  ni->headers_count++;
+  ni->header_count++;
 }
 /* Takes the message's part of the entry and unlinks what is used up. The entry itself stays until
    the data is in. */

@@ -4,9 +4,9 @@
 #include "ptl_memory.h"
 
 /* ---- for later pieces ---- */
-PM__PRIVATE int pm__is_fetch(const pm__message *m);
+PM__PRIVATE bool pm__is_fetch(const pm__message *m);
 /* The initiator's interface is still open. What it sends is still to be had. */
-PM__PRIVATE int pm__from_is_alive(const pm__message *m);
-PM__PRIVATE int pm__has_payload(const pm__message *m);
+PM__PRIVATE bool pm__from_is_alive(const pm__message *m);
+PM__PRIVATE bool pm__has_payload(const pm__message *m);
 PM__PRIVATE void pm__trace(pm_world *w, int kind, const pm__message *m, int64_t t_begin_ps,
                            int64_t t_end_ps, int from_node, int to_node, uint64_t bytes);

@@ -2,7 +2,7 @@
 /* ---- processes --------------------------------------------------------------------------------- */
 PM_API pm_process *pm_self(void) { return pm__current ? pm__current->proc : NULL; }
 PM_API int pm_rank(void) { return pm__current ? pm__current->proc->rank : -1; }
-PM_API int pm_size(void) { return pm__current ? pm__current->proc->world->procs_count : 0; }
+PM_API int pm_size(void) { return pm__current ? pm__current->proc->world->proc_count : 0; }
 PM_API pm_world *pm_world_of(const pm_process *process) { return process ? process->world : NULL; }
 PM_API int pm_process_rank(const pm_process *process) { return process ? process->rank : -1; }
 PM_API int pm_process_node(const pm_process *process) { return process ? process->node : -1; }
@@ -11,7 +11,7 @@ PM_API void pm_process_set_uid(pm_process *process, uint32_t uid) { process->uid
 PM_API void pm_process_set_user(pm_process *process, void *user) { process->user = user; }
 PM_API void *pm_process_user(const pm_process *process) { return process->user; }
 PM_API pm_process *pm_process_at(pm_world *world, int rank) {
-  return world && rank >= 0 && rank < world->procs_count ? world->procs[rank] : NULL;
+  return world && rank >= 0 && rank < world->proc_count ? world->procs[rank] : NULL;
 }
 PM_API int64_t pm_now_ns(void) {
   return pm__current ? pm__current->proc->world->now_ps / PM__PS : 0;
@@ -69,7 +69,7 @@ PM_API void pm_barrier(void) {
   if (!t) return;
   pm_compute_measured();
   w = t->proc->world;
-  if (++w->barrier_count < w->procs_count) {
+  if (++w->barrier_count < w->proc_count) {
     t->next_waiter = w->barrier_waiters;
     w->barrier_waiters = t;
     pm__block(PM__FOREVER, "pm_barrier");
@@ -134,7 +134,7 @@ static void pm__deadlock(pm_world *w) {
   char more[160];
   pm__world_error(w, PM_E_DEADLOCK, "deadlock at %.3f us:", (double)w->now_ps * 1e-6);
   n = strlen(w->error);
-  for (i = 0; i < w->procs_count; i++)
+  for (i = 0; i < w->proc_count; i++)
     for (t = w->procs[i]->threads; t; t = t->next_in_proc) {
       if (t->state == PM__ENDED) continue;
       if (sizeof w->error - n < 400) {
@@ -148,14 +148,14 @@ static void pm__deadlock(pm_world *w) {
                             t->what ? t->what : "?", more[0] ? " " : "", more);
     }
   if (silent) n += (size_t)snprintf(w->error + n, sizeof w->error - n, "\n  and %d more", silent);
-  for (i = 0; i < w->procs_count && sizeof w->error - n > 200; i++)
+  for (i = 0; i < w->proc_count && sizeof w->error - n > 200; i++)
     if (w->procs[i]->ended && w->procs[i]->status)
       n += (size_t)snprintf(w->error + n, sizeof w->error - n,
                             "\n  process %d (node %d) has ended, with status %d", i,
                             w->procs[i]->node, w->procs[i]->status);
 }
 static void pm__enter(pm_world *w, pm_thread *t) {
-  w->stats.switches_count++;
+  w->stats.switch_count++;
   t->state = PM__RUNNING;
   pm__current = t;
   if (w->last_run != t && w->desc.switched) w->desc.switched(w->desc.user, t->proc);
@@ -326,10 +326,10 @@ static int pm__faults_are_bad(const pm_faults *f) {
 static int pm__links_are_bad(const pm_world_desc *desc) {
   pm_link_model link = desc->link;
   int i;
-  if (desc->link_phases_count < 0 || (desc->link_phases_count && !desc->link_phases)) return 1;
+  if (desc->link_phase_count < 0 || (desc->link_phase_count && !desc->link_phases)) return 1;
   for (i = 0;; i++) {
     if (link < 0 || link > PM_LINK_PACKET || (link == PM_LINK_CARRIER && !desc->carrier)) return 1;
-    if (i == desc->link_phases_count) return 0;
+    if (i == desc->link_phase_count) return 0;
     if (desc->link_phases[i].t_ns < (i ? desc->link_phases[i - 1].t_ns : 0)) return 1;
     link = desc->link_phases[i].link;
   }
@@ -352,7 +352,7 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
   w->plat = *desc->platform;
   w->desc.platform = &w->plat;
   w->plat.links = NULL; /* the graph holds what they said */
-  w->plat.links_count = desc->platform->links_count;
+  w->plat.link_count = desc->platform->link_count;
   if (!w->desc.stack_bytes) w->desc.stack_bytes = 65536;
   w->desc.stack_bytes = (w->desc.stack_bytes + PM__PAGE - 1) / PM__PAGE * PM__PAGE;
   if (w->desc.stack_bytes < 4 * PM__PAGE) w->desc.stack_bytes = 4 * PM__PAGE;
@@ -366,7 +366,7 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
 #ifndef PM_USE_UCONTEXT
   w->context_switch = pm__context_switch;
 #endif
-  w->nodes = (pm__node *)pm__zalloc((size_t)w->plat.nodes_count * sizeof *w->nodes);
+  w->nodes = (pm__node *)pm__zalloc((size_t)w->plat.node_count * sizeof *w->nodes);
   if (w->plat.topology == PM_TOPO_FILE)
     w->graph = pm__graph_make(desc->platform, error, sizeof error);
   w->solve.fn = pm__solve_now;
@@ -374,7 +374,7 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
     pm_world_destroy(w);
     return PM_E_NOMEM;
   }
-  w->stats.memory_bytes = sizeof *w + (size_t)w->plat.nodes_count * sizeof *w->nodes;
+  w->stats.memory_bytes = sizeof *w + (size_t)w->plat.node_count * sizeof *w->nodes;
   if (desc->carrier) {
     status = pm__carrier_open(w);
     w->is_carrying = status == PM_OK;
@@ -393,7 +393,7 @@ PM_API void pm_world_destroy(pm_world *world) {
   if (w->is_carrying) pm__carrier_close(w);
   for (i = 1; i <= (int)w->heap_count; i++)
     if (w->heap[i].event->fn == pm__call_now) PM_FREE(w->heap[i].event);
-  for (i = 0; i < w->procs_count; i++) {
+  for (i = 0; i < w->proc_count; i++) {
     pm_thread *t = w->procs[i]->threads, *next;
     pm__ptl_process_free(w->procs[i]);
     for (; t; t = next) {
@@ -413,8 +413,8 @@ PM_API void pm_world_destroy(pm_world *world) {
     munmap(slab->base, slab->bytes);
     PM_FREE(slab);
   }
-  pm__graph_free(w->graph, (int)w->plat.nodes_count);
-  for (i = 0; w->nodes && i < (int)w->plat.nodes_count; i++) {
+  pm__graph_free(w->graph, (int)w->plat.node_count);
+  for (i = 0; w->nodes && i < (int)w->plat.node_count; i++) {
     PM_FREE(w->nodes[i].by_pid);
     PM_FREE(w->nodes[i].slots);
   }
@@ -433,26 +433,26 @@ PM_API pm_status pm_spawn(pm_world *world, int node_index, void (*entry)(void *a
                           pm_process **process) {
   pm_process *p;
   void *array;
-  if (!world || !entry || node_index < 0 || node_index >= world->plat.nodes_count)
+  if (!world || !entry || node_index < 0 || node_index >= world->plat.node_count)
     return PM_E_INVAL;
   if (world->running) return PM_E_STATE;
   array = world->procs;
-  if (!pm__grow(&array, &world->procs_max, world->procs_count + 1, sizeof p)) return PM_E_NOMEM;
+  if (!pm__grow(&array, &world->procs_max, world->proc_count + 1, sizeof p)) return PM_E_NOMEM;
   world->procs = (pm_process **)array;
   p = (pm_process *)pm__zalloc(sizeof *p);
   if (!p) return PM_E_NOMEM;
   p->world = world;
-  p->rank = world->procs_count;
+  p->rank = world->proc_count;
   p->node = node_index;
-  p->local_index = (uint32_t)world->nodes[node_index].processes_count;
+  p->local_index = (uint32_t)world->nodes[node_index].process_count;
   if (!pm__thread_new(p, entry, arg, 0)) {
     PM_FREE(p);
     return PM_E_NOMEM;
   }
   p->next_on_node = world->nodes[node_index].processes;
   world->nodes[node_index].processes = p;
-  world->nodes[node_index].processes_count++;
-  world->procs[world->procs_count++] = p;
+  world->nodes[node_index].process_count++;
+  world->procs[world->proc_count++] = p;
   world->live_processes++;
   world->stats.memory_bytes += sizeof *p + sizeof p;
   if (process) *process = p;
@@ -461,7 +461,7 @@ PM_API pm_status pm_spawn(pm_world *world, int node_index, void (*entry)(void *a
 PM_API pm_status pm_spawn_all(pm_world *world, void (*entry)(void *arg), void *arg) {
   int64_t i;
   if (!world) return PM_E_INVAL;
-  for (i = 0; i < world->plat.nodes_count * world->plat.procs_per_node_count; i++) {
+  for (i = 0; i < world->plat.node_count * world->plat.procs_per_node_count; i++) {
     pm_status status =
         pm_spawn(world, (int)(i / world->plat.procs_per_node_count), entry, arg, NULL);
     if (status) return status;
@@ -473,14 +473,14 @@ PM_API uint64_t pm_random(pm_world *world) { return nbc__random(&world->rng); }
 PM__PRIVATE double pm__ratio(pm_world *w) {
   return (double)(pm_random(w) >> 11) * (1.0 / 9007199254740992.0);
 }
-PM_API int pm_links_count(const pm_world *world) { return (int)pm__topology_links(&world->plat); }
+PM_API int pm_link_count(const pm_world *world) { return (int)pm__topology_links(&world->plat); }
 PM_API int pm_route(pm_world *world, int from_node, int to_node, uint32_t *links, int max,
                     int64_t *latency_ns) {
   uint32_t way[PM__ROUTE_MAX + 2];
   int64_t latency_ps = 0;
   int i, n;
-  if (!world || from_node < 0 || to_node < 0 || from_node >= world->plat.nodes_count ||
-      to_node >= world->plat.nodes_count)
+  if (!world || from_node < 0 || to_node < 0 || from_node >= world->plat.node_count ||
+      to_node >= world->plat.node_count)
     return -1;
   n = pm__route(world, from_node, to_node, way, &latency_ps);
   for (i = 0; i < n && i < max && links; i++) links[i] = way[i];

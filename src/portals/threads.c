@@ -115,7 +115,7 @@ static void pm__context_leave(pm_world *w, pm_thread *t) {
    the word at their lowest address that every switch looks at. */
 
 static char *pm__stack_map(pm_world *w, size_t stack_bytes, int count) {
-  const int guard = w->stats.stacks_count < PM__GUARDED_MAX;
+  const int guard = w->stats.stack_count < PM__GUARDED_MAX;
   const size_t each = stack_bytes + PM__PAGE, bytes = each * (size_t)count;
   pm__slab *slab = (pm__slab *)PM_MALLOC(sizeof *slab);
   void *base =
@@ -153,7 +153,7 @@ static char *pm__stack_get(pm_world *w, size_t stack_bytes) {
     stack = (char *)w->free_stacks + PM__PAGE - stack_bytes;
     w->free_stacks = w->free_stacks->next;
   }
-  if (stack) w->stats.stacks_count++;
+  if (stack) w->stats.stack_count++;
   return stack;
 }
 static void pm__stack_put(pm_world *w, char *stack, size_t stack_bytes) {

@@ -9,12 +9,12 @@ PM__PRIVATE void pm__record(pm_world *w, int kind, uint64_t id, int from_rank, i
   pm_trace_record *r;
   void *array = w->records;
   if (!w->desc.trace) return;
-  if (!pm__grow(&array, &w->records_max, w->records_count + 1, sizeof *r)) {
+  if (!pm__grow(&array, &w->records_max, w->record_count + 1, sizeof *r)) {
     pm_world_fail(w, PM_E_NOMEM, "out of memory: trace");
     return;
   }
   w->records = (pm_trace_record *)array;
-  r = &w->records[w->records_count++];
+  r = &w->records[w->record_count++];
   memset(r, 0, sizeof *r);
   r->kind = (pm_trace_kind)kind;
   r->t_begin_ns = t_begin_ps / PM__PS;
@@ -41,13 +41,13 @@ PM_API const char *pm_trace_kind_name(pm_trace_kind kind) {
   return (unsigned)kind < PM_TRACE_LAST ? names[kind] : "?";
 }
 PM_API const pm_trace_record *pm_trace_records(const pm_world *world, size_t *count) {
-  *count = (size_t)world->records_count;
+  *count = (size_t)world->record_count;
   return world->records;
 }
 PM_API pm_status pm_trace_write_csv(const pm_world *world, FILE *out) {
   int i;
   fprintf(out, "kind,id,from_node,to_node,from_rank,to_rank,size_bytes,t_begin_ns,t_end_ns\n");
-  for (i = 0; i < world->records_count; i++) {
+  for (i = 0; i < world->record_count; i++) {
     const pm_trace_record *r = &world->records[i];
     fprintf(out, "%s,%llu,%d,%d,%d,%d,%llu,%lld.%03d,%lld.%03d\n", pm_trace_kind_name(r->kind),
             (unsigned long long)r->id, r->from_node, r->to_node, r->from_rank, r->to_rank,
@@ -60,13 +60,13 @@ PM_API pm_status pm_trace_write_csv(const pm_world *world, FILE *out) {
 PM_API pm_status pm_trace_write_json(const pm_world *world, FILE *out) {
   int i;
   fprintf(out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
-  for (i = 0; i < world->plat.nodes_count; i++)
+  for (i = 0; i < world->plat.node_count; i++)
     fprintf(out,
             "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%d,\"args\":{\"name\":\"node %d\"}},\n"
             "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%d,\"tid\":0,\"args\":{\"name\":"
             "\"NIC\"}},\n",
             i, i, i);
-  for (i = 0; i < world->records_count; i++) {
+  for (i = 0; i < world->record_count; i++) {
     const pm_trace_record *r = &world->records[i];
     const int64_t d_ps = (r->t_end_ns - r->t_begin_ns) * PM__PS + r->t_end_ps - r->t_begin_ps;
     fprintf(out,
@@ -92,7 +92,7 @@ typedef struct pm__page {
   int64_t *t_ps; /* the distinct times, in order ... */
   int *y;        /* ... and where they are drawn */
   int *column;   /* of each rank, -1: takes no part */
-  int count, times_count, columns_count;
+  int count, time_count, column_count;
 } pm__page;
 static int64_t pm__record_begin_ps(const pm_trace_record *r) {
   return r->t_begin_ns * PM__PS + r->t_begin_ps;
@@ -107,43 +107,43 @@ static int pm__time_order(const void *a, const void *b) {
 /* Steps in time become steps on paper that grow with the square root: 3 to 60 points. */
 static void pm__page_times(pm__page *p) {
   int i;
-  p->times_count = 0;
+  p->time_count = 0;
   for (i = 0; i < p->count; i++) {
     p->t_ps[2 * i] = pm__record_begin_ps(&p->records[i]);
     p->t_ps[2 * i + 1] = pm__record_end_ps(&p->records[i]);
   }
   qsort(p->t_ps, (size_t)p->count * 2, sizeof *p->t_ps, pm__time_order);
   for (i = 0; i < 2 * p->count; i++) {
-    const int n = p->times_count;
+    const int n = p->time_count;
     const double d_ns = n ? (double)(p->t_ps[i] - p->t_ps[n - 1]) / PM__PS : 0;
     const int step = d_ns < 900 ? (int)(3.5 + 2 * sqrt(d_ns)) : 60;
     if (n && p->t_ps[i] == p->t_ps[n - 1]) continue;
     p->t_ps[n] = p->t_ps[i];
     p->y[n] = n ? p->y[n - 1] + (step < 60 ? step : 60) : PM__PAGE_TOP + 20;
-    p->times_count++;
+    p->time_count++;
   }
 }
 static int pm__page_y(const pm__page *p, int64_t t_ps) {
-  const int64_t *at = (const int64_t *)bsearch(&t_ps, p->t_ps, (size_t)p->times_count,
+  const int64_t *at = (const int64_t *)bsearch(&t_ps, p->t_ps, (size_t)p->time_count,
                                                sizeof *p->t_ps, pm__time_order);
   return at ? p->y[at - p->t_ps] : 0;
 }
 static int pm__page_x(const pm__page *p, int rank) {
   return PM__PAGE_LEFT + PM__PAGE_COLUMN / 2 +
-         PM__PAGE_COLUMN * (rank >= 0 ? p->column[rank] : p->columns_count);
+         PM__PAGE_COLUMN * (rank >= 0 ? p->column[rank] : p->column_count);
 }
 static void pm__page_columns(const pm_world *w, pm__page *p) {
   int i;
-  for (i = 0; i < w->procs_count; i++) p->column[i] = -1;
+  for (i = 0; i < w->proc_count; i++) p->column[i] = -1;
   for (i = 0; i < p->count; i++) {
     if (p->records[i].from_rank >= 0) p->column[p->records[i].from_rank] = 0;
     if (p->records[i].to_rank >= 0) p->column[p->records[i].to_rank] = 0;
   }
-  for (i = 0; i < w->procs_count; i++)
-    if (!p->column[i]) p->column[i] = p->columns_count++;
+  for (i = 0; i < w->proc_count; i++)
+    if (!p->column[i]) p->column[i] = p->column_count++;
 }
 static void pm__page_head(const pm_world *w, const pm__page *p) {
-  const int bottom = p->times_count ? p->y[p->times_count - 1] + 30 : PM__PAGE_TOP + 60;
+  const int bottom = p->time_count ? p->y[p->time_count - 1] + 30 : PM__PAGE_TOP + 60;
   int last = 0;
   int i;
   fprintf(
@@ -162,23 +162,23 @@ static void pm__page_head(const pm_world *w, const pm__page *p) {
       "simulated run</h1>\n<p>%d of %d steps. Columns are processes, time runs down in "
       "nanoseconds and is stretched where much happens: lengths are not to scale. Point at an "
       "arrow or a bar to read its times.</p>\n<p>",
-      p->count, w->records_count);
+      p->count, w->record_count);
   for (i = 0; i < PM_TRACE_LAST; i++)
     fprintf(p->out, "<span class=\"%s\">&#9632; %s</span> ", pm_trace_kind_name((pm_trace_kind)i),
             pm_trace_kind_name((pm_trace_kind)i));
   fprintf(p->out, "</p>\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\">\n",
-          PM__PAGE_LEFT + PM__PAGE_COLUMN * (p->columns_count + 1), bottom);
-  for (i = 0; i < p->times_count; i++) {
+          PM__PAGE_LEFT + PM__PAGE_COLUMN * (p->column_count + 1), bottom);
+  for (i = 0; i < p->time_count; i++) {
     if (i && p->y[i] < last + 14) continue;
     last = p->y[i];
     fprintf(p->out,
             "<line class=\"time\" x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%d\"/><text x=\"%d\" "
             "y=\"%d\" text-anchor=\"end\">%lld.%03d</text>\n",
-            PM__PAGE_LEFT, last, PM__PAGE_LEFT + PM__PAGE_COLUMN * p->columns_count, last,
+            PM__PAGE_LEFT, last, PM__PAGE_LEFT + PM__PAGE_COLUMN * p->column_count, last,
             PM__PAGE_LEFT - 6, last + 4, (long long)(p->t_ps[i] / PM__PS),
             (int)(p->t_ps[i] % PM__PS));
   }
-  for (i = 0; i < w->procs_count; i++)
+  for (i = 0; i < w->proc_count; i++)
     if (p->column[i] >= 0)
       fprintf(p->out,
               "<line class=\"life\" x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%d\"/><text x=\"%d\" "
@@ -204,7 +204,7 @@ static void pm__page_arrow(const pm__page *p, const pm_trace_record *r, int from
           (unsigned long long)r->size_bytes);
 }
 static void pm__page_record(const pm__page *p, const pm_trace_record *r) {
-  const int is_reply = r->kind == PM_TRACE_GET_RESPONSE || r->kind == PM_TRACE_PORTALS_ACK ||
+  const bool is_reply = r->kind == PM_TRACE_GET_RESPONSE || r->kind == PM_TRACE_PORTALS_ACK ||
                        r->kind == PM_TRACE_E2E_ACK || r->kind == PM_TRACE_FETCH_ATOMIC_RESPONSE;
   const int from = is_reply ? r->to_rank : r->from_rank, to = is_reply ? r->from_rank : r->to_rank;
   const char *name = pm_trace_kind_name(r->kind);
@@ -215,7 +215,7 @@ static void pm__page_record(const pm__page *p, const pm_trace_record *r) {
           (unsigned long long)r->size_bytes, (long long)r->t_begin_ns, r->t_begin_ps,
           (long long)r->t_end_ns, r->t_end_ps);
   if (r->kind >= PM_TRACE_COMMAND) { /* these stay at one process */
-    const int is_there = r->to_rank >= 0 && r->to_rank != r->from_rank &&
+    const bool is_there = r->to_rank >= 0 && r->to_rank != r->from_rank &&
                          (r->kind == PM_TRACE_PAYLOAD_WRITE ||
                           ((r->kind == PM_TRACE_DMA_REQUEST || r->kind == PM_TRACE_DMA_PAYLOAD) &&
                            r->from_node != p->procs[r->from_rank]->node));
@@ -234,10 +234,10 @@ PM_API pm_status pm_trace_write_html(const pm_world *world, FILE *out) {
   p.out = out;
   p.records = world->records;
   p.procs = world->procs;
-  p.count = world->records_count < PM_TRACE_HTML_MAX ? world->records_count : PM_TRACE_HTML_MAX;
+  p.count = world->record_count < PM_TRACE_HTML_MAX ? world->record_count : PM_TRACE_HTML_MAX;
   p.t_ps = (int64_t *)PM_MALLOC(((size_t)p.count * 2 + 1) * sizeof *p.t_ps);
   p.y = (int *)PM_MALLOC(((size_t)p.count * 2 + 1) * sizeof *p.y);
-  p.column = (int *)PM_MALLOC(((size_t)world->procs_count + 1) * sizeof *p.column);
+  p.column = (int *)PM_MALLOC(((size_t)world->proc_count + 1) * sizeof *p.column);
   if (p.t_ps && p.y && p.column) {
     pm__page_times(&p);
     pm__page_columns(world, &p);

@@ -13,7 +13,7 @@ PM__PRIVATE void pm__note(pm_world *w, const pm__message *m, int step) {
   w->stats.hash_id = (w->stats.hash_id ^ ((uint64_t)w->now_ps + m->what.id * 31 + (uint64_t)step)) *
                      0x9E3779B97F4A7C15u;
 }
-PM__PRIVATE void pm__stamp(pm_world *w, const pm__message *m, int is_reply, int64_t t_begin_ps,
+PM__PRIVATE void pm__stamp(pm_world *w, const pm__message *m, bool is_reply, int64_t t_begin_ps,
                            int64_t t_end_ps) {
   pm_stamp s;
   if (!w->stamp) return;
@@ -46,7 +46,7 @@ PM__PRIVATE int pm__brings_data(const pm__message *m) {
 /* Every request and response is a job of a lane (a virtual network of a node, or the memory path of a
    process): it takes the lane's time one after the other. Up to one PCI packet its whole way is known
    when it starts; a longer one becomes a flow and keeps the lane until its last byte has left. */
-PM__PRIVATE int pm__is_inside(const pm_world *w, const pm__message *m) {
+PM__PRIVATE bool pm__is_inside(const pm_world *w, const pm__message *m) {
   return pm__to_node(m) == m->what.from->proc->node && !w->plat.intra_uses_nic;
 }
 PM__PRIVATE uint64_t pm__job_bytes(const pm__message *m) { /* that the present travel carries */
@@ -121,7 +121,7 @@ PM__PRIVATE int64_t pm__slow_ps(const pm_world *w, int node, int64_t d_ns) {
   return f->slow_node == node + 1 ? pm__whole_ps((double)d_ns * f->slow_ratio * PM__PS)
                                   : d_ns * PM__PS;
 }
-static int pm__is_down(const pm_world *w, int node, int64_t t_ps) {
+static bool pm__is_down(const pm_world *w, int node, int64_t t_ps) {
   const pm_faults *f = &w->desc.faults;
   const int64_t t_down_ps = pm__ps(f->t_down_ns);
   return f->down_node == node + 1 && t_ps >= t_down_ps &&
@@ -132,7 +132,7 @@ static int pm__is_down(const pm_world *w, int node, int64_t t_ps) {
 PM__PRIVATE pm__stream *pm__stream_of(pm_world *w, int from, int to, int lane) {
   const uint64_t key = ((uint64_t)from << 34 | (uint64_t)to << 3 | (uint64_t)lane) + 1;
   uint32_t i, max;
-  if (2 * (w->streams_count + 1) > w->streams_max) {
+  if (2 * (w->stream_count + 1) > w->streams_max) {
     pm__stream *old = w->streams;
     const uint32_t old_max = w->streams_max;
     w->streams_max = old_max ? 2 * old_max : 64;
@@ -142,7 +142,7 @@ PM__PRIVATE pm__stream *pm__stream_of(pm_world *w, int from, int to, int lane) {
       w->streams_max = old_max;
       pm_world_fail(w, PM_E_NOMEM, "out of memory: streams");
     } else {
-      w->streams_count = 0;
+      w->stream_count = 0;
       for (i = 0; i < old_max; i++)
         if (old[i].key)
           *pm__stream_of(w, (int)((old[i].key - 1) >> 34),
@@ -155,7 +155,7 @@ PM__PRIVATE pm__stream *pm__stream_of(pm_world *w, int from, int to, int lane) {
   for (i = (uint32_t)((key * 0x9E3779B97F4A7C15u) >> 32) % max;
        w->streams[i].key && w->streams[i].key != key; i = (i + 1) % max) {
   }
-  if (!w->streams[i].key) w->streams_count++;
+  if (!w->streams[i].key) w->stream_count++;
   w->streams[i].key = key;
   return &w->streams[i];
 }
@@ -172,7 +172,7 @@ static int64_t pm__wire(pm_world *w, pm__message *m, int from, int to, int lane,
     w->stats.lost_count++;
     t_ps = pm__later(t_ps, w->plat.e2e_retry_ns * PM__PS);
     m->way.t_lost_ps = t_ps;
-    if (tries++ == w->plat.e2e_retries_count) return -1;
+    if (tries++ == w->plat.e2e_retry_count) return -1;
     w->stats.resent_count++;
   }
   t_ps = pm__later(t_ps, latency_ps);
@@ -180,7 +180,7 @@ static int64_t pm__wire(pm_world *w, pm__message *m, int from, int to, int lane,
     t_ps = pm__later(t_ps, pm__whole_ps(pm__ratio(w) * (double)f->delay_ns * PM__PS));
   if (pm__ratio(w) <
       f->duplicate_ratio) { /* the copy is recognised and dropped; it cost its receiver's time */
-    w->stats.duplicates_count++;
+    w->stats.duplicate_count++;
     w->nodes[to].t_rx_ps[0] = pm__later(pm__max_ps(w->nodes[to].t_rx_ps[0], t_ps),
                                         pm__slow_ps(w, to, w->plat.nic_put_ns));
   }
@@ -255,7 +255,7 @@ static void pm__loggp_back(pm_world *w, pm__event *event) {
 static int pm__nobody_waits(const pm_world *w, const pm__message *m) {
   const pm__node *n = &w->nodes[m->what.from->proc->node];
   return m->what.is_early_send && m->what.ack_req == PTL_NO_ACK_REQ && !m->what.fail &&
-         !w->is_faulty && !n->held && 2 * n->in_flight < w->plat.e2e_entries_count &&
+         !w->is_faulty && !n->held && 2 * n->in_flight < w->plat.e2e_entry_count &&
          !w->plat.inflight_per_node_count && !w->plat.inflight_per_process_count;
 }
 /* Replies with data leave through the target's gap like any message; acknowledgements pay L only. */

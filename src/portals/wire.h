@@ -11,7 +11,8 @@
    lie in the future of the call. One function per world; NULL switches it off. */
 typedef struct pm_stamp {
   uint64_t id; /* of the message, unique in the world */
-  int from_node, to_node, initiator_rank, is_reply;
+  int from_node, to_node, initiator_rank;
+  bool is_reply;
   void *user_ptr; /* of the initiator's operation */
   ptl_pt_index_t pt_index;
   ptl_size_t size_bytes;
@@ -37,10 +38,11 @@ typedef struct pm_cargo {
   void *message; /* for the functions below; valid until pm_cargo_returned */
   pm_cargo_kind kind;
   int from_node, to_node;
-  int is_service;               /* 1: by the virtual networks of services */
-  int payload;                  /* 0 in the command, 1 written by the CPU, 2 read by the NIC */
-  int tells_sent;               /* 1: pm_cargo_sent is expected */
-  int element_bytes, is_signed; /* of ATOMIC and FETCH */
+  bool is_service;   /* by the virtual networks of services */
+  int payload;       /* 0 in the command, 1 written by the CPU, 2 read by the NIC */
+  bool tells_sent;   /* pm_cargo_sent is expected */
+  int element_bytes; /* of ATOMIC and FETCH, with the next */
+  bool is_signed;
   ptl_op_t operation;
   uint64_t operand_value, compare_value; /* element_bytes of each count */
   uint64_t size_bytes;                   /* to the target, or asked back by a GET */
@@ -59,7 +61,7 @@ typedef struct pm_carrier {
      pm_cargo_sent, _match, _arrived or _returned. ret 1: it did, 0: until_ps is reached or nothing is
      under way */
   int (*advance)(void *ctx, int64_t until_ps);
-  int (*is_busy)(const void *ctx); /* 1: time must pass through advance() */
+  bool (*is_busy)(const void *ctx); /* time must pass through advance() */
   int64_t (*now_ps)(const void *ctx);
 } pm_carrier;
 
@@ -83,7 +85,7 @@ PM_API void pm_cargo_arrived(const pm_cargo *cargo, int64_t t_begin_ps, int64_t 
                              void *data);
 /* The answer is at the initiator, with data of a GET, FETCH or EXCHANGE; or never will be
    (is_delivered 0). Ends the message. */
-PM_API void pm_cargo_returned(const pm_cargo *cargo, int is_delivered, int64_t t_begin_ps,
+PM_API void pm_cargo_returned(const pm_cargo *cargo, bool is_delivered, int64_t t_begin_ps,
                               int64_t t_end_ps, void *data);
 
 /* ---- for later pieces ---- */
@@ -98,10 +100,10 @@ typedef struct pm__stream {
 PM__PRIVATE pm__stream *pm__stream_of(pm_world *w, int from, int to, int lane);
 PM__PRIVATE void pm__message_release(pm_world *w, pm__message *m);
 PM__PRIVATE void pm__note(pm_world *w, const pm__message *m, int step);
-PM__PRIVATE void pm__stamp(pm_world *w, const pm__message *m, int is_reply, int64_t t_begin_ps,
+PM__PRIVATE void pm__stamp(pm_world *w, const pm__message *m, bool is_reply, int64_t t_begin_ps,
                            int64_t t_end_ps);
 PM__PRIVATE int pm__brings_data(const pm__message *m);
-PM__PRIVATE int pm__is_inside(const pm_world *w, const pm__message *m);
+PM__PRIVATE bool pm__is_inside(const pm_world *w, const pm__message *m);
 PM__PRIVATE uint64_t pm__job_bytes(const pm__message *m);
 PM__PRIVATE int64_t pm__pci_ps(const pm_world *w, double bytes);
 PM__PRIVATE int64_t pm__event_ps(const pm_world *w);

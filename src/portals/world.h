@@ -57,17 +57,17 @@ typedef struct pm_world_desc {
   const struct pm_carrier *carrier; /* needed for PM_LINK_CARRIER; must live as long as the world */
   const pm_link_phase
       *link_phases; /* changes of link on the way, by time; not copied; may be NULL */
-  int link_phases_count;
+  int link_phase_count;
   pm_semantics semantics;
   pm_faults faults;
-  int no_data; /* 1: puts and gets take their time but move no bytes: for studies of time */
+  bool no_data;         /* puts and gets take their time but move no bytes: for studies of time */
   uint32_t service_uid; /* messages of this user use the service virtual networks; 0 = none */
   uint64_t seed;
   size_t stack_bytes;         /* per simulated thread, rounded up to pages; 0 = 64 KiB */
   int64_t d_limit_ns;         /* stop then with PM_E_TIME_LIMIT; 0 = never */
   int64_t d_poll_deadlock_ns; /* nothing but idle polls for so long is a deadlock; 0 = 20 s */
-  int trace;                  /* 1: keep a record per step of each message, see Traces */
-  int catch_crashes;          /* 1: SIGSEGV, SIGBUS, SIGILL, SIGFPE and SIGABRT of a process end the
+  bool trace;                 /* keep a record per step of each message, see Traces */
+  bool catch_crashes;         /* SIGSEGV, SIGBUS, SIGILL, SIGFPE and SIGABRT of a process end the
                                  run with PM_E_CRASH or PM_E_STACK instead of the program */
   double compute_ratio;   /* > 0: what a process computes between its calls is measured on the host
                            (CPU time) and takes this many times as long here; such runs differ a
@@ -106,14 +106,14 @@ PM_API void pm_world_fail(pm_world *world, pm_status status, const char *text);
 
 /* Counters since the creation of the world. */
 typedef struct pm_stats {
-  uint64_t events_count;                /* steps of the simulation */
-  uint64_t switches_count;              /* of context */
+  uint64_t event_count;                 /* steps of the simulation */
+  uint64_t switch_count;                /* of context */
   uint64_t memory_bytes;                /* of the world and its processes now, without stacks */
-  uint64_t stacks_count;                /* handed out so far */
-  uint64_t messages_count;              /* operations that left their process */
+  uint64_t stack_count;                 /* handed out so far */
+  uint64_t message_count;               /* operations that left their process */
   uint64_t sent_bytes, delivered_bytes; /* payload: equal at the end of a run without failures */
-  uint64_t flows_count, solves_count;   /* transfers that shared links; runs of the solver */
-  uint64_t lost_count, resent_count, duplicates_count, undeliverable_count; /* what faults did */
+  uint64_t flow_count, solve_count;     /* transfers that shared links; runs of the solver */
+  uint64_t lost_count, resent_count, duplicate_count, undeliverable_count; /* what faults did */
   int64_t d_command_stall_ns; /* CPU time of calls that move data, with waits for a slot */
   uint64_t hash_id; /* changes with every step of every message: the same run, the same id */
 } pm_stats;
@@ -166,7 +166,7 @@ PM_API void pm_thread_wake(pm_thread *thread);
 PM_API uint64_t pm_random(pm_world *world);
 
 /* Directed links of the network. */
-PM_API int pm_links_count(const pm_world *world);
+PM_API int pm_link_count(const pm_world *world);
 /* The way between two nodes: writes at most max numbers of directed links.
    out  latency_ns   of the way, may be NULL
    ret  how many links the way has; -1 unknown node or out of memory */

@@ -83,7 +83,7 @@ NBC_API void nbc_measurement_free(nbc_measurement *m) {
   if (!m) return;
   NBC_FREE(m->samples_ns);
   m->samples_ns = NULL;
-  m->samples_count = 0;
+  m->sample_count = 0;
 }
 
 /* ---- repeating ----------------------------------------------------------------------------- */
@@ -156,7 +156,7 @@ static nbc_status nbc__measure_end(nbc__measure_run *run, nbc_measurement *out, 
       status = NBC_E_NOMEM;
     else
       memcpy(out->samples_ns, run->column[0], run->count * sizeof(double));
-    out->samples_count = out->samples_ns ? run->count : 0;
+    out->sample_count = out->samples_ns ? run->count : 0;
   }
   NBC_FREE(run->column[0]);
   run->column[0] = NULL;
@@ -397,7 +397,7 @@ static nbc_status nbc__measure_rounds(nbc_sync *s, const nbc_measure_desc *d, nb
   if (s->t->rank > 0) {
     *out = result;
     out->samples_ns = NULL; /* of rank 0 only */
-    out->samples_count = 0;
+    out->sample_count = 0;
   }
   if (order.status != NBC_OK)
     nbc__status_fail(err, (nbc_status)order.status, 0, "rank %d: %s: %s", (int)order.failed_rank,

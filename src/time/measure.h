@@ -42,7 +42,7 @@ typedef struct nbc_measurement {
   int64_t window_ns;    /* the last window */
   nbc_sample_check check;
   double *samples_ns; /* in order, when asked for (rank 0); nbc_measurement_free */
-  size_t samples_count;
+  size_t sample_count;
 } nbc_measurement;
 NBC_API void nbc_measurement_free(nbc_measurement *m); /* the samples only; NULL allowed */
 

@@ -61,11 +61,11 @@ NBC__PRIVATE void nbc__sync_drop(nbc_sync *s, nbc__sync_mail *m) {
 
 /* ---- child's side -------------------------------------------------------------------------- */
 static void nbc__sync_keep_fit(nbc_sync *s, const nbc__sync_fit *fit) {
-  if (s->fits_count == NBC__SYNC_FITS_MAX) { /* thin out evenly */
+  if (s->fit_count == NBC__SYNC_FITS_MAX) { /* thin out evenly */
     for (int i = 0; i < NBC__SYNC_FITS_MAX / 2; i++) s->fits[i] = s->fits[2 * i];
-    s->fits_count = NBC__SYNC_FITS_MAX / 2;
+    s->fit_count = NBC__SYNC_FITS_MAX / 2;
   }
-  s->fits[s->fits_count++] = *fit;
+  s->fits[s->fit_count++] = *fit;
 }
 
 /* One answered trip: two bounds for the relation, an offset for the published methods. */
@@ -76,18 +76,18 @@ static void nbc__sync_use(nbc_sync *s, const nbc__sync_pong *pong, int64_t t_sen
     s->info.backward_count++;
     return;
   }
-  s->info.trips_count++;
+  s->info.trip_count++;
   if (s->info.rtt_min_ns == 0 || rtt_ns < s->info.rtt_min_ns)
     s->info.rtt_min_ns = rtt_ns > 0 ? rtt_ns : 1;
   if (nbc_relation_add_not_after(&s->relation, (uint64_t)t_sent_ns, pong->not_after_ns) ==
       NBC_E_CLOCK)
-    s->fits_count = 0;
+    s->fit_count = 0;
   if (nbc_relation_add_not_before(&s->relation, pong->not_before_ns, (uint64_t)t_back_ns) ==
       NBC_E_CLOCK)
-    s->fits_count = 0;
+    s->fit_count = 0;
   const int64_t reference_ns = pong->not_after_ns + (pong->not_before_ns - pong->not_after_ns) / 2;
   const int64_t t_middle_ns = t_sent_ns + rtt_ns / 2;
-  if (s->fits_count == 0) s->fit_offset_ns = reference_ns - t_middle_ns;
+  if (s->fit_count == 0) s->fit_offset_ns = reference_ns - t_middle_ns;
   s->burst_high_ns =
       fmin(s->burst_high_ns, (double)(pong->not_after_ns - t_sent_ns - s->fit_offset_ns));
   s->burst_low_ns =
@@ -148,7 +148,7 @@ static nbc_status nbc__sync_trip(nbc_sync *s, uint64_t what, nbc__sync_fit *best
    slope through the last burst's offset]. */
 static void nbc__sync_line(nbc_sync *s) {
   double x_mean = 0, y_mean = 0, xx = 0, xy = 0;
-  const int n = s->fits_count;
+  const int n = s->fit_count;
   if (n == 0) return;
   s->t_line_ns = s->fits[n - 1].t_local_ns;
   for (int i = 0; i < n; i++) {
@@ -168,7 +168,7 @@ static void nbc__sync_line(nbc_sync *s) {
 /* The slope of the fits, less twice its own standard error (as James and Stein shrink a mean): what
    scatter alone could have made is no drift. */
 static double nbc__sync_sure_rate(const nbc_sync *s) {
-  const int n = s->fits_count;
+  const int n = s->fit_count;
   double x_mean = 0, y_mean = 0, xx = 0, xy = 0, rest = 0;
   for (int i = 0; i < n; i++) {
     x_mean += (double)(s->fits[i].t_local_ns - s->t_line_ns) / n;
@@ -198,7 +198,7 @@ static void nbc__sync_guess(nbc_sync *s) {
   const double low = (r->rate_ppm - r->rate_err_ppm) * 1e-6,
                high = (r->rate_ppm + r->rate_err_ppm) * 1e-6;
   double low_ns = -INFINITY, high_ns = INFINITY, x_ns;
-  s->guessed = s->fits_count > 0 && r->corners_count > 0 && low <= 0 && high >= 0;
+  s->guessed = s->fit_count > 0 && r->corner_count > 0 && low <= 0 && high >= 0;
   if (!s->guessed) return;
   s->guess_rate = fmax(low, fmin(high, nbc__sync_sure_rate(s)));
   for (int i = 0; i < r->upper_count; i++)
@@ -214,9 +214,9 @@ static nbc_status nbc__sync_ask(nbc_sync *s) {
   fit.rtt_ns = fastest.rtt_ns = INT64_MAX;
   s->burst_low_ns = -INFINITY;
   s->burst_high_ns = INFINITY;
-  for (int i = 0; i < s->desc.trips_count && status == NBC_OK; i++) {
-    status = nbc__sync_trip(s, i + 1 < s->desc.trips_count ? NBC__SYNC_ASK : NBC__SYNC_LAST, &fit);
-    if ((i + 1) % NBC__SYNC_TRIPS_PER_FIT != 0 && i + 1 < s->desc.trips_count) continue;
+  for (int i = 0; i < s->desc.trip_count && status == NBC_OK; i++) {
+    status = nbc__sync_trip(s, i + 1 < s->desc.trip_count ? NBC__SYNC_ASK : NBC__SYNC_LAST, &fit);
+    if ((i + 1) % NBC__SYNC_TRIPS_PER_FIT != 0 && i + 1 < s->desc.trip_count) continue;
     if (fit.rtt_ns == INT64_MAX) continue;
     if (fit.rtt_ns < fastest.rtt_ns) fastest = fit;
     nbc__sync_keep_fit(s, &fit);
@@ -306,7 +306,7 @@ static nbc_status nbc__sync_copy_from(nbc_sync *s, nbc_error *err) {
     s->line_ns = state->line_ns, s->line_rate = state->line_rate, s->t_line_ns = state->t_line_ns;
     s->guess_ns = state->guess_ns, s->guess_rate = state->guess_rate, s->guessed = state->guessed;
     s->fit_offset_ns = state->fit_offset_ns;
-    s->fits_count = state->fits_count;
+    s->fit_count = state->fit_count;
     s->info = state->info;
     s->info.copied = true;
     s->info.parent_rank = parent;
@@ -323,7 +323,7 @@ static nbc_status nbc__sync_copy_to(nbc_sync *s, nbc_error *err) {
   state.line_ns = s->line_ns, state.line_rate = s->line_rate, state.t_line_ns = s->t_line_ns;
   state.guess_ns = s->guess_ns, state.guess_rate = s->guess_rate, state.guessed = s->guessed;
   state.fit_offset_ns = s->fit_offset_ns;
-  state.fits_count = s->fits_count;
+  state.fit_count = s->fit_count;
   const int lowest = s->group_index ? s->group_index & -s->group_index : s->group_count;
   int bit = 1;
   while (bit < lowest) bit *= 2;
@@ -396,12 +396,12 @@ static nbc_status nbc__sync_defaults(nbc_sync_desc *d) {
   if (d->rate_limit_ppm == 0) d->rate_limit_ppm = 400;
   if (d->wander_ppm_per_s == 0) d->wander_ppm_per_s = 1;
   if (d->wander_ppm_per_s < 0) d->wander_ppm_per_s = 0;
-  if (d->trips_count == 0) d->trips_count = 64;
+  if (d->trip_count == 0) d->trip_count = 64;
   if (d->tree_arity == 0) d->tree_arity = 2;
   if (d->history_count == 0) d->history_count = 16;
   if (d->limit_ns == 0) d->limit_ns = INT64_C(30000000000);
   const bool good = (int)d->method >= 0 && d->method < NBC_SYNC_METHOD_COUNT &&
-                    d->trips_count > 0 && d->trips_count <= 1 << 20 && d->tree_arity >= 2 &&
+                    d->trip_count > 0 && d->trip_count <= 1 << 20 && d->tree_arity >= 2 &&
                     d->tree_arity <= 64 && d->history_count > 1 && d->history_count <= 4096 &&
                     d->limit_ns > 0 && d->retry_ns >= 0;
   return good ? NBC_OK : NBC_E_INVAL;
@@ -473,7 +473,7 @@ NBC_API const nbc_transport *nbc_sync_transport(const nbc_sync *s) {
 
 /* Moves t_ns to where the chosen method says; err_ns grows so that it still holds the truth. */
 static void nbc__sync_place(const nbc_sync *s, int64_t t_local_ns, nbc_time *time) {
-  if (s->desc.method == NBC_SYNC_MIDDLE || s->fits_count == 0) return;
+  if (s->desc.method == NBC_SYNC_MIDDLE || s->fit_count == 0) return;
   const double d_ns = s->line_ns + s->line_rate * (double)(t_local_ns - s->t_line_ns);
   if (!(fabs(d_ns) < 1e18)) return;
   const int64_t t_ns = t_local_ns + s->fit_offset_ns + (int64_t)floor(d_ns + 0.5);

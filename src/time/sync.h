@@ -29,7 +29,7 @@ typedef struct nbc_sync_desc {
   nbc_sync_method method;
   double rate_limit_ppm;   /* between any clock and rank 0's; 0 = 400: two crystals */
   double wander_ppm_per_s; /* < 0 = not at all; 0 = 1: two crystals */
-  int trips_count;         /* round trips per burst; 0 = 64 */
+  int trip_count;         /* round trips per burst; 0 = 64 */
   int tree_arity;          /* 2 ... 64; 0 = 2. Larger: flatter tree, smaller errors, longer */
   int history_count;       /* states kept for nbc_sync_global of old times; 0 = 16 */
   int64_t limit_ns;        /* a rank that never answers; 0 = 30 s */
@@ -45,7 +45,7 @@ typedef struct nbc_sync_info {
   double rate_ppm, rate_err_ppm;
   int64_t rtt_min_ns;  /* fastest round trip so far; 0 = none made */
   int64_t residual_ns; /* the last burst's fastest trip against the relation: |middle - middle| */
-  uint64_t trips_count, lost_count, backward_count, step_count;
+  uint64_t trip_count, lost_count, backward_count, step_count;
 } nbc_sync_info;
 
 /* Collective: makes the relation of every rank to rank 0 with one burst of round trips. After a
@@ -100,7 +100,7 @@ typedef struct nbc__sync_state {
   nbc_sync_info info;
   double line_ns, line_rate, guess_ns, guess_rate;
   int64_t t_line_ns, fit_offset_ns;
-  int fits_count;
+  int fit_count;
   bool guessed;
 } nbc__sync_state;
 
@@ -126,7 +126,7 @@ struct nbc_sync {
   nbc_relation *history; /* older states, oldest first; allocated by the first update */
   int history_count;
   nbc__sync_fit fits[NBC__SYNC_FITS_MAX];
-  int fits_count;
+  int fit_count;
   int64_t fit_offset_ns;     /* what the fits' offsets are relative to */
   double line_ns, line_rate; /* the method's line: offset at t_line_ns, slope */
   int64_t t_line_ns;

@@ -134,17 +134,17 @@ static void put_ack(void) {
     at += snprintf(command + at, sizeof command - (size_t)at, "%zu\n", sizes[i]);
   memset(buffer, 1, sizeof buffer);
   pm_stats stats = timed_puts(PM_LINK_FLOW, 10000, 1, &d_s);
-  print_rate("model_put_ack", (double)stats.messages_count / d_s, "puts/s", rival_run(command));
-  bench_print("model_put_ack_events", (double)stats.events_count / d_s, "events/s");
+  print_rate("model_put_ack", (double)stats.message_count / d_s, "puts/s", rival_run(command));
+  bench_print("model_put_ack_events", (double)stats.event_count / d_s, "events/s");
   stats = timed_puts(PM_LINK_FLOW, 200, 0, &d_s);
-  bench_print_peer("model_put_ack_copied_to_4MiB", (double)stats.messages_count / d_s, "puts/s",
+  bench_print_peer("model_put_ack_copied_to_4MiB", (double)stats.message_count / d_s, "puts/s",
                    "memmove alone", copies_per_s(200));
   sizes_up_to(65536);
   stats = timed_puts(PM_LINK_FLOW, 4000, 0, &d_s);
-  bench_print_peer("model_put_ack_copied_to_64KiB", (double)stats.messages_count / d_s, "puts/s",
+  bench_print_peer("model_put_ack_copied_to_64KiB", (double)stats.message_count / d_s, "puts/s",
                    "memmove alone", copies_per_s(4000));
   stats = timed_puts(PM_LINK_LOGGP, 10000, 1, &d_s);
-  bench_print("model_loggp_2", (double)stats.events_count / d_s, "events/s");
+  bench_print("model_loggp_2", (double)stats.event_count / d_s, "events/s");
 }
 
 /* ---- flows --------------------------------------------------------------------------------------- */
@@ -188,7 +188,7 @@ static void flows(int64_t k, int rounds) {
   snprintf(command, sizeof command, "flows %d %d", (int)k, rounds);
   const rival p_run = rival_run(command);
   snprintf(name, sizeof name, "model_flows_%d", hosts);
-  print_rate(name, (double)pm_world_stats(w).flows_count / d_s, "flows/s", p_run);
+  print_rate(name, (double)pm_world_stats(w).flow_count / d_s, "flows/s", p_run);
   snprintf(name, sizeof name, "model_flows_%d_simulated", hosts);
   if (p_run.operations > 0)
     bench_print_peer(name, simulated_s, "s", "SimGrid S4U", p_run.simulated_s);

@@ -86,14 +86,14 @@ static void every_sample_is_right_within_its_error(void) {
     CHECK(simnet_run(j->net, measure_all, j) == NBC_OK);
     const nbc_measurement *m = &j->result[0];
     const int warmup = round % 3 ? 5 : 0;
-    CHECK(m->samples_ns && m->samples_count == m->time.count && m->samples_count >= 10);
-    CHECK(j->calls[0] == (int)m->samples_count + (int)m->missed_count + warmup);
+    CHECK(m->samples_ns && m->sample_count == m->time.count && m->sample_count >= 10);
+    CHECK(j->calls[0] == (int)m->sample_count + (int)m->missed_count + warmup);
     for (int r = 1; r < RANKS; r++) { /* discarded everywhere, told everywhere */
       CHECK(j->calls[r] == j->calls[0] && j->result[r].time.median == m->time.median);
       CHECK(j->result[r].stop == m->stop && j->result[r].missed_count == m->missed_count && !j->result[r].samples_ns);
     }
     int call = round % 2 ? warmup : 0; /* kept samples appear in order among all calls */
-    for (size_t i = 0; i < m->samples_count; i++) {
+    for (size_t i = 0; i < m->sample_count; i++) {
       while (call < j->calls[0] && fabs(truth_of(j, call) - m->samples_ns[i]) > m->err_ns + 2 + 1e-3 * truth_of(j, call)) call++;
       CHECK(call < j->calls[0]);
       if (round % 2) CHECK(call == warmup + (int)i);
@@ -216,7 +216,7 @@ static void the_timer_inside_costs_what_it_costs(void) {
   repeat.keep_samples = true;
   calls = 0;
   CHECK(nbc_measure_loop(&clock, &repeat, NBC_TIMING_LOOP, 0, 0, work, &calls, &m) == NBC_OK);
-  CHECK(m.samples_count == 12 && m.stop == NBC_STOP_COUNT && calls == 12 * 32 + 1 + 2 + 4 + 8 + 16 + 32); /* 20 us */
+  CHECK(m.sample_count == 12 && m.stop == NBC_STOP_COUNT && calls == 12 * 32 + 1 + 2 + 4 + 8 + 16 + 32); /* 20 us */
   nbc_measurement_free(&m);
   nbc_measurement_free(NULL);
   calls = 99990;

@@ -93,7 +93,7 @@ static void truth_is_inside(void) {
       pass(&d, pause_ns * unit());
       const long double t_event_ns = d.t_ns;
       const uint64_t event = stamp(&d);
-      if (r.corners_count > 0) { /* live: extrapolated */
+      if (r.corner_count > 0) { /* live: extrapolated */
         CHECK(nbc_relation_time(&r, event, &t) == NBC_OK);
         CHECK(fabsl(t_event_ns - t.t_ns) <= t.err_ns);
       }
@@ -102,7 +102,7 @@ static void truth_is_inside(void) {
       CHECK(read_device(&d, &r, delay_of(style_1), delay_of(style_2)) == NBC_OK);
       CHECK(nbc_relation_time(&r, event, &t) == NBC_OK); /* looked at later */
       CHECK(fabsl(t_event_ns - t.t_ns) <= t.err_ns);
-      if (before.corners_count > 0) {
+      if (before.corner_count > 0) {
         nbc_time one;
         nbc_relation_time(&before, event, &one);
         CHECK(nbc_relation_time_between(&before, &r, event, &t) == NBC_OK);
@@ -110,7 +110,7 @@ static void truth_is_inside(void) {
       }
       cases++;
     }
-    CHECK(r.step_count == 0 && r.gap_count == 0 && r.late_count == 0 && r.readings_count == 40);
+    CHECK(r.step_count == 0 && r.gap_count == 0 && r.late_count == 0 && r.reading_count == 40);
     CHECK(r.rate_err_ppm <= limit_ppm * 1.001 && r.rate_surely_moved_ppm <= 2 * limit_ppm);
   }
   CHECK(cases >= test_rounds(100000));
@@ -194,7 +194,7 @@ static void adversary_cannot_exhaust_the_memory(void) {
       CHECK(nbc_relation_time(&r, stamp(&d), &t) == NBC_OK && fabsl(d.t_ns - t.t_ns) <= t.err_ns);
     }
     CHECK(r.upper_count <= NBC_RELATION_POINTS && r.lower_count <= NBC_RELATION_POINTS);
-    CHECK(r.corners_count <= NBC_RELATION_CORNERS);
+    CHECK(r.corner_count <= NBC_RELATION_CORNERS);
   }
 }
 
@@ -365,7 +365,7 @@ static void bad_arguments_are_refused(void) {
   CHECK(nbc_relation_init(&r, &d) == NBC_OK && r.desc.counter_bits == 64 && r.desc.step_ticks == 1);
   CHECK(nbc_relation_time(&r, 5, &t) == NBC_E_STATE && nbc_relation_ticks(&r, 5, &ticks) == NBC_E_STATE);
   CHECK(nbc_relation_add(&r, 2, 5, 1) == NBC_E_INVAL && nbc_relation_add(&r, INT64_MIN, 5, 1) == NBC_E_INVAL);
-  CHECK(nbc_relation_add(&r, 0, 5, INT64_MAX) == NBC_E_INVAL && r.readings_count == 0);
+  CHECK(nbc_relation_add(&r, 0, 5, INT64_MAX) == NBC_E_INVAL && r.reading_count == 0);
   CHECK(nbc_relation_add(&r, 0, 5, 10) == NBC_OK);
   CHECK(nbc_relation_time(&r, (uint64_t)1 << 63, &t) == NBC_E_INVAL);
   CHECK(nbc_relation_ticks(&r, INT64_MAX, &ticks) == NBC_E_INVAL);

@@ -51,12 +51,12 @@ typedef struct simnet {
   simnet_rank *ranks;
   ucontext_t scheduler;
   void **free_stacks;
-  int free_count, stacks_count;
+  int free_count, stack_count;
   int *ready; /* last in, first out: few coroutines live at a time */
   int ready_count;
   nbc_status (*fn)(nbc_transport *t, void *user);
   void *user;
-  uint64_t messages_count;
+  uint64_t message_count;
 } simnet;
 
 static double simnet_unit(simnet *net) {
@@ -111,7 +111,7 @@ static nbc_status simnet_isend(void *ctx, const void *buffer, uint64_t bytes, in
   op->size_bytes = bytes;
   op->slot.next = r->finished;
   r->finished = op;
-  net->messages_count++;
+  net->message_count++;
   if ((net->mute_rank_set && net->mute_rank == r->t.rank) ||
       (simnet_node(net, peer) != simnet_node(net, r->t.rank) && simnet_unit(net) < net->loss_ratio))
     return NBC_OK; /* what stays in a node is not lost */
@@ -254,7 +254,7 @@ static void simnet_resume(simnet *net, int rank) {
   if (r->state == SIMNET_DONE) return;
   if (r->state == SIMNET_NEW) {
     if (net->free_count > 0) r->stack = net->free_stacks[--net->free_count];
-    else r->stack = malloc(SIMNET_STACK_BYTES), net->stacks_count++;
+    else r->stack = malloc(SIMNET_STACK_BYTES), net->stack_count++;
     getcontext(&r->context);
     r->context.uc_stack.ss_sp = r->stack;
     r->context.uc_stack.ss_size = SIMNET_STACK_BYTES;

@@ -114,7 +114,7 @@ static world world_of(int size, int style, uint64_t seed) {
   w.net->tail_ns = style % 4 == 3 ? 2000 : 0;
   w.net->asymmetry = style % 5 == 4 ? 3 : 0;
   w.desc.rate_limit_ppm = 200;
-  w.desc.trips_count = 20;
+  w.desc.trip_count = 20;
   w.bursts = 3;
   w.pause_ns = 2e8;
   w.last_pause_ns = 1e8;
@@ -198,14 +198,14 @@ static void thousands_of_ranks(void) {
   w.pause_ns = 1e9;
   CHECK(simnet_run(w.net, live_in, &w) == NBC_OK);
   printf("  4096 ranks on 256 clocks: %.1f ms to synchronise, %d clocks deep, bound %.0f ns, %llu messages, %d stacks\n",
-         (w.create_ns - 1e9) * 1e-6, w.deepest, w.worst_bound_ns, (unsigned long long)w.net->messages_count,
-         w.net->stacks_count);
+         (w.create_ns - 1e9) * 1e-6, w.deepest, w.worst_bound_ns, (unsigned long long)w.net->message_count,
+         w.net->stack_count);
   CHECK(w.deepest == 8); /* log2 of the number of clocks */
-  CHECK(w.net->messages_count < 2 * (255 * 2 * 20 + 4096 * 2));
+  CHECK(w.net->message_count < 2 * (255 * 2 * 20 + 4096 * 2));
   simnet_destroy(w.net);
   world one = world_of(1000, 0, 3); /* one clock for all: nothing to say */
   one.net->per_node = 1000;
-  CHECK(simnet_run(one.net, live_in, &one) == NBC_OK && one.net->messages_count == 0 && one.worst_bound_ns == 0);
+  CHECK(simnet_run(one.net, live_in, &one) == NBC_OK && one.net->message_count == 0 && one.worst_bound_ns == 0);
   simnet_destroy(one.net);
 }
 
@@ -267,7 +267,7 @@ static void a_silent_rank_is_named(void) {
 
 static void bad_descs_are_refused(void) {
   simnet *net = simnet_create(1, 1);
-  const nbc_sync_desc bad[] = {{.trips_count = -1}, {.trips_count = 2 << 20}, {.tree_arity = 1}, {.tree_arity = 65},
+  const nbc_sync_desc bad[] = {{.trip_count = -1}, {.trip_count = 2 << 20}, {.tree_arity = 1}, {.tree_arity = 65},
                                {.limit_ns = -1}, {.retry_ns = -1}, {.rate_limit_ppm = -1}, {.rate_limit_ppm = (double)NAN},
                                {.history_count = 1}, {.method = NBC_SYNC_METHOD_COUNT}, {.wander_ppm_per_s = 1e99}};
   nbc_sync *sync;
@@ -277,7 +277,7 @@ static void bad_descs_are_refused(void) {
   CHECK(nbc_sync_create(NULL, NULL, &sync, NULL) == NBC_E_INVAL);
   CHECK(nbc_sync_create(&net->ranks[0].t, NULL, &sync, NULL) == NBC_OK); /* alone */
   const nbc_sync_desc desc = nbc_sync_desc_of(sync);
-  CHECK(desc.trips_count == 64 && desc.tree_arity == 2 && desc.limit_ns == 30000000000 && desc.wander_ppm_per_s == 1);
+  CHECK(desc.trip_count == 64 && desc.tree_arity == 2 && desc.limit_ns == 30000000000 && desc.wander_ppm_per_s == 1);
   nbc_sync_destroy(sync);
   nbc_sync_destroy(NULL);
   simnet_destroy(net);

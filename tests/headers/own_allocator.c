@@ -2,15 +2,15 @@
    at the n-th allocation is an error, never a crash or a leak. */
 #include <stddef.h>
 #include <stdlib.h>
-static long blocks_count, until_failure_count = -1;
+static long block_count, until_failure_count = -1;
 static void *own_malloc(size_t size_bytes) {
   if (until_failure_count == 0) return NULL;
   if (until_failure_count > 0) until_failure_count--;
-  blocks_count++;
+  block_count++;
   return malloc(size_bytes);
 }
 static void own_free(void *pointer) {
-  if (pointer) blocks_count--;
+  if (pointer) block_count--;
   free(pointer);
 }
 #define NBC_MALLOC(size_bytes) own_malloc(size_bytes)
@@ -72,7 +72,7 @@ static nbc_status whole_way(void) {
 static void every_block_is_freed(void) {
   until_failure_count = -1;
   CHECK(whole_way() == NBC_OK);
-  CHECK(blocks_count == 0);
+  CHECK(block_count == 0);
 }
 
 static void running_out_of_memory_anywhere(void) {
@@ -80,7 +80,7 @@ static void running_out_of_memory_anywhere(void) {
   for (long n = 0; n < 1000; n++) {
     until_failure_count = n;
     const nbc_status status = whole_way();
-    CHECK(blocks_count == 0);
+    CHECK(block_count == 0);
     if (status == NBC_OK) break; /* n allocations were enough */
     CHECK(status == NBC_E_NOMEM);
     failures++;

@@ -31,7 +31,7 @@ static char *record(const nic_find_desc *desc, size_t *size) {
   nic_machine *m;
   nic_error error;
   char *text = NULL;
-  const nic_record_desc how = {.apart_ns = 1000000, .readings_count = 4};
+  const nic_record_desc how = {.apart_ns = 1000000, .reading_count = 4};
   CHECK(nic_find(desc, &m, &error) == NIC_OK);
   FILE *out = open_memstream(&text, size);
   CHECK(nic_record_write(m, &how, out, &error) == NIC_OK);

@@ -93,7 +93,7 @@ static int play(pm_platform p, int which, uint64_t *hash) {
   CHECK(pm_spawn_all(w, bodies[which], NULL) == PM_OK);
   note(pm_world_run(w));
   const pm_stats s = pm_world_stats(w);
-  note(s.hash_id), note(s.messages_count), note((uint64_t)pm_world_now_ns(w));
+  note(s.hash_id), note(s.message_count), note((uint64_t)pm_world_now_ns(w));
   pm_world_destroy(w);
   *hash = noted;
   return 1;
@@ -117,8 +117,8 @@ static int64_t another(const char *name, int64_t value) {
   static const struct {
     const char *name;
     int64_t value;
-  } special[] = {{"link_credit_bytes", 100}, {"inflight_per_process_count", 1}, {"inflight_per_node_count", 1}, {"e2e_entries_count", 2},
-                 {"e2e_retries_count", 0}, {"command_queue_count", 1}, {"nic_pipeline_count", 2}, {"nic_engines_count", 1}, {"cores_per_node_count", 4},
+  } special[] = {{"link_credit_bytes", 100}, {"inflight_per_process_count", 1}, {"inflight_per_node_count", 1}, {"e2e_entry_count", 2},
+                 {"e2e_retry_count", 0}, {"command_queue_count", 1}, {"nic_pipeline_count", 2}, {"nic_engine_count", 1}, {"cores_per_node_count", 4},
                  {"cpu_poll_max_ns", 30}, {"nic_match_ns", 40}, {"procs_per_node_count", 1}, {"packet_bytes", 700}, {"packet_input_bytes", 700}, {"packet_output_bytes", 1}, {"early_send_bytes", 8}};
   for (size_t i = 0; i < sizeof special / sizeof *special; i++)
     if (strcmp(special[i].name, name) == 0) return special[i].value;

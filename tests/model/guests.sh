@@ -43,7 +43,7 @@ sequence_diagram_is_drawn() {
   test "$(grep -o '<path class="hit"' "$T/dom" | wc -l)" = 6 && test "$(grep -o '</g>' "$T/dom" | wc -l)" = 15
 }
 platform_is_read() {
-  printf 'nodes_count 16\ntopology fattree\ntopo 2 4 4 1 2\n' >"$T/tree"
+  printf 'node_count 16\ntopology fattree\ntopo 2 4 4 1 2\n' >"$T/tree"
   run -n 16 --platform "$T/tree" "$guest" && grep -q '^token 136' "$T/out" && ! run -n 17 --platform "$T/tree" "$guest" && grep '16 nodes, 17 are needed' "$T/err"
 }
 bad_calls_are_refused() {

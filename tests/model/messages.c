@@ -84,7 +84,7 @@ static void run_layer(int nodes, int per_node, pm_link_model link, double loss_r
   p.procs_per_node_count = per_node;
   if (loss_ratio > 0)
     desc.faults.loss_ratio = loss_ratio, desc.faults.delay_ratio = 0.1, desc.faults.delay_ns = 3000,
-    p.e2e_retry_ns = 30000, p.e2e_retries_count = 50;
+    p.e2e_retry_ns = 30000, p.e2e_retry_count = 50;
   CHECK(pm_world_create(&desc, &world) == PM_OK && pm_spawn_all(world, body, NULL) == PM_OK);
   const pm_status status = pm_world_run(world);
   CHECK(status == PM_OK);
@@ -362,9 +362,9 @@ static void a_worker_moves_messages_while_the_process_computes(void) {
 static void a_timer_steals_what_its_looks_cost(void) {
   /* Nothing to do after the first moments: a look per 18 us + 2 us + 20 ns takes 2.02 us from 10 ms. */
   run_beside(PM_MSG_TIMER, PM_MSG_GET, 10000000, 18000, 8);
-  const double looks_count = 10000000 / 18000.0;
+  const double look_count = 10000000 / 18000.0;
   for (int i = 0; i < 2; i++)
-    CHECK_NEAR(beside.computed_ns[i], 10000000 + looks_count * 2020, 10000);
+    CHECK_NEAR(beside.computed_ns[i], 10000000 + look_count * 2020, 10000);
   /* a long period: the message waits for the first look, at a random moment within it */
   run_beside(PM_MSG_TIMER, PM_MSG_GET, 3000000, 2000000, 8);
   for (int i = 0; i < 2; i++)
@@ -437,7 +437,7 @@ static struct {
   int polls, large, by;
   nbc_totals total;
   int64_t comp_ns;
-  uint64_t sends_count; /* with stamps, all ranks */
+  uint64_t send_count; /* with stamps, all ranks */
 } overlap;
 static void overlap_body(void *unused) {
   pm_nbc *endpoint;
@@ -507,7 +507,7 @@ static void overlap_body(void *unused) {
              (long long)c->exact_lo_ns, (long long)c->exact_hi_ns, (long long)c->max_overlap_ns,
              (long long)c->xfer_ns, (long long)c->exact_xfer_ns);
     CHECK(c->exact_hi_ns - c->exact_lo_ns <= (int64_t)c->count * 8);
-    if (report->cells[i].kind == NBC_KIND_ISEND) overlap.sends_count += c->count;
+    if (report->cells[i].kind == NBC_KIND_ISEND) overlap.send_count += c->count;
   }
   nbc_report_free(report);
   nbc_nic_watch_destroy(watch);
@@ -532,10 +532,10 @@ static void exact_overlap_lies_between_the_bounds(void) {
         for (int way = 0; way < (s < 2 ? 7 : 9); way += s < 2 ? 3 : 1) { /* eager: one protocol */
           overlap.large = way % 3;
           overlap.by = way / 3;
-          overlap.sends_count = 0;
+          overlap.send_count = 0;
           const nbc_totals t = overlap_of(sizes[s], compute_ns, polls);
           CHECK(t.count >= 20 && t.exact_count >= t.count / 2 && t.exact_lo_ns >= 0);
-          CHECK(overlap.sends_count >= 30); /* every send has its truth */
+          CHECK(overlap.send_count >= 30); /* every send has its truth */
         }
   overlap.large = overlap.by = 0;
 }

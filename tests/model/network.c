@@ -5,27 +5,27 @@
 /* ---- fair sharing ----------------------------------------------------------------------------- */
 /* Max-min rates by the definition: raise all rates together, stop those on a full link. */
 static void brute_force(const pm_world *w, pm__flow **flow, int flows, double *rate) {
-  double *left = malloc((size_t)w->links_count * sizeof *left);
+  double *left = malloc((size_t)w->link_count * sizeof *left);
   int *fixed = calloc((size_t)flows, sizeof *fixed), open = flows;
-  for (int i = 0; i < w->links_count; i++) left[i] = w->links[i].cap;
+  for (int i = 0; i < w->link_count; i++) left[i] = w->links[i].cap;
   for (int i = 0; i < flows; i++) rate[i] = 0;
   while (open) {
     double step = 1e300;
-    for (int l = 0; l < w->links_count; l++) {
+    for (int l = 0; l < w->link_count; l++) {
       int crossing = 0;
       for (int f = 0; f < flows; f++)
-        for (int h = 0; h < flow[f]->links_count; h++)
+        for (int h = 0; h < flow[f]->link_count; h++)
           crossing += !fixed[f] && (int)flow[f]->link[h] == l;
       if (crossing && left[l] / crossing < step) step = left[l] / crossing;
     }
     for (int f = 0; f < flows; f++) {
       if (fixed[f]) continue;
       rate[f] += step;
-      for (int h = 0; h < flow[f]->links_count; h++) left[flow[f]->link[h]] -= step;
+      for (int h = 0; h < flow[f]->link_count; h++) left[flow[f]->link[h]] -= step;
     }
     for (int f = 0; f < flows; f++) {
       int full = 0;
-      for (int h = 0; h < flow[f]->links_count; h++)
+      for (int h = 0; h < flow[f]->link_count; h++)
         full |= left[flow[f]->link[h]] <= 1e-6 * w->links[flow[f]->link[h]].cap;
       if (!fixed[f] && full) fixed[f] = 1, open--;
     }
@@ -374,11 +374,11 @@ static void bytes_arrive_once_in_order_and_reproducibly(void) {
     if (round / 2 % 3 == 1) p.topology = PM_TOPO_FATTREE, memcpy(p.topo, tree, sizeof tree);
     if (round / 2 % 3 == 2) p.topology = PM_TOPO_TORUS, memcpy(p.topo, torus, sizeof torus);
     if (round >= 6)
-      p.nodes_count = 2, p.procs_per_node_count = 4,
+      p.node_count = 2, p.procs_per_node_count = 4,
       p.topology = PM_TOPO_CROSSBAR; /* neighbours inside a node too */
     const pm_stats a = traffic(&p, &desc), b = traffic(&p, &desc);
     CHECK(a.sent_bytes > 0 && a.sent_bytes == a.delivered_bytes && a.hash_id == b.hash_id &&
-          a.messages_count == 8 * SENDS);
+          a.message_count == 8 * SENDS);
     desc.seed++;
     CHECK(traffic(&p, &desc).hash_id != a.hash_id);
   }
@@ -437,7 +437,7 @@ static double stream_rate(const pm_platform *p, size_t bytes, int pairs, pm_link
   pm_world *w;
   CHECK(pm_world_create(&desc, &w) == PM_OK && pm_spawn_all(w, stream_body, &pairs) == PM_OK);
   CHECK(pm_world_run(w) == PM_OK);
-  const double bytes_all = (double)(p->nodes_count / 2 * STREAM) * (double)bytes;
+  const double bytes_all = (double)(p->node_count / 2 * STREAM) * (double)bytes;
   pm_world_destroy(w);
   return bytes_all / stream_end_s * 1e-9;
 }
@@ -506,14 +506,14 @@ static void lost_messages_are_sent_again_and_arrive_once_in_order(void) {
     desc.link = round % 2 ? PM_LINK_LOGGP : PM_LINK_FLOW;
     desc.seed = test_rand();
     p.e2e_retry_ns = 20000;
-    p.e2e_retries_count = 40;
+    p.e2e_retry_count = 40;
     desc.faults.loss_ratio = 0.05;
     desc.faults.corrupt_ratio = 0.02;
     desc.faults.duplicate_ratio = 0.05;
     desc.faults.delay_ratio = 0.1;
     desc.faults.delay_ns = 5000;
     const pm_stats s = traffic(&p, &desc), again = traffic(&p, &desc);
-    CHECK(s.lost_count > 0 && s.resent_count == s.lost_count && s.duplicates_count > 0 &&
+    CHECK(s.lost_count > 0 && s.resent_count == s.lost_count && s.duplicate_count > 0 &&
           s.undeliverable_count == 0);
     CHECK(s.sent_bytes == s.delivered_bytes && s.hash_id == again.hash_id);
   }

@@ -46,7 +46,7 @@ static void traffic_body(void *unused) {
 }
 static uint64_t last_hash;
 static double traffic(const pm_platform *p, pm_link_model link, const int *target, int messages, size_t bytes, int one) {
-  const int n = (int)p->nodes_count;
+  const int n = (int)p->node_count;
   pm_world_desc desc = {.platform = p, .link = link, .seed = 5, .stack_bytes = 131072};
   pm_world *w = NULL;
   double last_s = 0, sum = 0;
@@ -92,7 +92,7 @@ static void alone_it_is_as_fast_as_a_flow(void) {
   for (int t = 0; t < 3; t++)
     for (int i = 0; i < 8; i++) {
       for (int k = 0; k < NODES; k++) target[k] = k;
-      target[0] = (int)p[t].nodes_count - 1;
+      target[0] = (int)p[t].node_count - 1;
       const double flow = traffic(&p[t], PM_LINK_FLOW, target, 1, sizes[i], -1), packet = traffic(&p[t], PM_LINK_PACKET, target, 1, sizes[i], -1);
       CHECK_NEAR(packet / flow, 1, 0.05);
     }
@@ -152,12 +152,12 @@ static void nothing_is_lost_overtaken_or_stuck(void) {
                                    {"a", "b", 5e9, 100}, {"b", "c", 12.5e9, 100}, {"c", "d", 12.5e9, 100}, {"d", "a", 12.5e9, 100}};
     pm_platform p = t == 0 ? pm_platform_bxi2(8) : t == 1 ? tree_of(3, 4, 2) : t < 4 ? dragonfly() : pm_platform_bxi2(t == 4 ? 20 : 4);
     if (t == 4) p.topology = PM_TOPO_TORUS, p.topo[0] = 2, p.topo[1] = 5, p.topo[2] = 4;
-    if (t == 5) p.topology = PM_TOPO_FILE, p.links = ring, p.links_count = 8;
+    if (t == 5) p.topology = PM_TOPO_FILE, p.links = ring, p.link_count = 8;
     p.packet_routing = t == 0 || t > 3 ? 0 : t == 3 ? 2 : 1;
     p.packet_input_bytes = 2500, p.packet_output_bytes = 2048;
-    traffic(&p, PM_LINK_PACKET, NULL, 2 * ((int)p.nodes_count - 1), 5000, -1);
+    traffic(&p, PM_LINK_PACKET, NULL, 2 * ((int)p.node_count - 1), 5000, -1);
     const uint64_t hash = last_hash;
-    traffic(&p, PM_LINK_PACKET, NULL, 2 * ((int)p.nodes_count - 1), 5000, -1);
+    traffic(&p, PM_LINK_PACKET, NULL, 2 * ((int)p.node_count - 1), 5000, -1);
     CHECK(hash == last_hash); /* and the same again */
   }
   run.checks = 0;
@@ -188,9 +188,9 @@ static void all_operations_go_by_packets(void) {
     p.packet_routing = k & 1;
     p.intra_uses_nic = k & 2;
     if (k & 4) desc.faults = (pm_faults){.loss_ratio = 0.02, .delay_ratio = 0.2, .delay_ns = 5000, .duplicate_ratio = 0.1};
-    if (k == 3) desc.link_phases = phases, desc.link_phases_count = 4;
+    if (k == 3) desc.link_phases = phases, desc.link_phase_count = 4;
     const pm_stats stats = run_world(4, mixed_body, &desc);
-    CHECK(stats.sent_bytes == stats.delivered_bytes && stats.messages_count == 480);
+    CHECK(stats.sent_bytes == stats.delivered_bytes && stats.message_count == 480);
   }
 }
 

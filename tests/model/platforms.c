@@ -21,29 +21,40 @@ static const char *read_error(const char *text) {
     if (!strstr(got, wanted)) printf("  said: %s\n", got);                                         \
   } while (0)
 
+static void old_plural_keys_are_still_read(void) {
+  static const char text[] = "nodes_count 5\nnic_engines_count 3\ne2e_entries_count 77\n"
+                             "e2e_retries_count 9\n";
+  pm_platform p;
+  char error[200];
+  CHECK(pm_platform_read(text, sizeof text - 1, &p, error, sizeof error) == PM_OK);
+  CHECK(p.node_count == 5 && p.nic_engine_count == 3);
+  CHECK(p.e2e_entry_count == 77 && p.e2e_retry_count == 9);
+  pm_platform_free(&p);
+}
+
 static void bad_lines_are_named(void) {
-  BAD("nodes_count 4\nnodes_cuont 4\n", "line 2: nodes_cuont: unknown key");
-  BAD("nodes_count 0", "line 1: nodes_count: value out of range");
-  BAD("nodes_count -3", "line 1: nodes_count: value out of range");
-  BAD("nodes_count 1e3", "line 1: nodes_count: not a whole number");
-  BAD("nodes_count 99999999999999999999", "line 1: nodes_count: not a whole number");
-  BAD("nodes_count", "line 1: nodes_count: key without value");
-  BAD("nodes_count 3 4", "line 1: nodes_count: one value expected");
+  BAD("node_count 4\nnodes_cuont 4\n", "line 2: nodes_cuont: unknown key");
+  BAD("node_count 0", "line 1: node_count: value out of range");
+  BAD("node_count -3", "line 1: node_count: value out of range");
+  BAD("node_count 1e3", "line 1: node_count: not a whole number");
+  BAD("node_count 99999999999999999999", "line 1: node_count: not a whole number");
+  BAD("node_count", "line 1: node_count: key without value");
+  BAD("node_count 3 4", "line 1: node_count: one value expected");
   BAD("\n# x\nlink_bytes_per_s -1", "line 3: link_bytes_per_s: not a positive number");
   BAD("link_bytes_per_s nan", "line 1: link_bytes_per_s: not a positive number");
   BAD("link_bytes_per_s inf", "line 1: link_bytes_per_s: not a positive number");
   BAD("pci_latency_ns -1", "line 1: pci_latency_ns: value out of range");
   BAD("topology ring", "line 1: topology: unknown topology");
-  BAD("topology fattree\ntopo 2 4 4 1 4\nnodes_count 17",
-      "topo: the fat tree has 16 nodes, nodes_count is 17");
-  BAD("topology torus\ntopo 3 2 2 2\nnodes_count 9", "topo: the torus has 8 nodes");
-  BAD("topology torus\ntopo 2 100 100\nnodes_count 10000", "topo: a route of 102 links");
-  BAD("topology dragonfly\ntopo 9 2 2 2\nnodes_count 36", "too few global links");
-  BAD("topology file\nnodes_count 2\n", "topology file without a link");
-  BAD("topology file\nnodes_count 3\nlink h0 s 1e9 5\nlink h1 s 1e9 5\n",
+  BAD("topology fattree\ntopo 2 4 4 1 4\nnode_count 17",
+      "topo: the fat tree has 16 nodes, node_count is 17");
+  BAD("topology torus\ntopo 3 2 2 2\nnode_count 9", "topo: the torus has 8 nodes");
+  BAD("topology torus\ntopo 2 100 100\nnode_count 10000", "topo: a route of 102 links");
+  BAD("topology dragonfly\ntopo 9 2 2 2\nnode_count 36", "too few global links");
+  BAD("topology file\nnode_count 2\n", "topology file without a link");
+  BAD("topology file\nnode_count 3\nlink h0 s 1e9 5\nlink h1 s 1e9 5\n",
       "links: no way between h2 and h0");
-  BAD("topology file\nnodes_count 2\nlink h0 h2 1e9 5\n", "node beyond nodes_count");
-  BAD("topology file\nnodes_count 2\nlink h0 h0 1e9 5\n", "leads to itself");
+  BAD("topology file\nnode_count 2\nlink h0 h2 1e9 5\n", "node beyond node_count");
+  BAD("topology file\nnode_count 2\nlink h0 h0 1e9 5\n", "leads to itself");
   BAD("topology file\nlink h0 h1 0 5\n", "line 2: link: not a positive bandwidth");
   BAD("noise 1 1\n", "line 1: noise: noise WEIGHT MEAN_RATIO SIGMA_RATIO expected");
   BAD("noise 1 0 0.1\n", "line 1: noise: not a positive number");
@@ -60,7 +71,7 @@ static void bad_lines_are_named(void) {
 
 static void what_is_written_is_read_back(void) {
   static const char text[] =
-      "name two # cables\ntopology file\nnodes_count 3\nlink h0 s0 1.25e10 100\n"
+      "name two # cables\ntopology file\nnode_count 3\nlink h0 s0 1.25e10 100\n"
       "link h1 s0 1e9 7\nlink h2 s0 3e9 0\nquick_ack 1\nlink_bytes_per_s 7.5e9\n"
       "noise 0.8 1 0.1\nnoise 0.2 3 0 # one in five";
   pm_platform p, q;
@@ -71,8 +82,8 @@ static void what_is_written_is_read_back(void) {
   CHECK(pm_platform_write(&p, out) == PM_OK);
   fclose(out);
   CHECK(pm_platform_read(written, bytes, &q, error, sizeof error) == PM_OK);
-  CHECK(q.nodes_count == 3 && q.quick_ack == 1 && q.link_bytes_per_s == 7.5e9 &&
-        q.links_count == 3 && q.noise_count == 2 && q.noise[1].mean_ratio == 3);
+  CHECK(q.node_count == 3 && q.quick_ack == 1 && q.link_bytes_per_s == 7.5e9 &&
+        q.link_count == 3 && q.noise_count == 2 && q.noise[1].mean_ratio == 3);
   CHECK_STR(q.name, "two");
   CHECK(memcmp(p.links, q.links, 3 * sizeof *p.links) == 0);
   pm_platform p_rest = p, q_rest = q;
@@ -103,7 +114,7 @@ static void numbers_need_no_locale(void) {
 }
 static void random_text_is_survived(void) {
   static const char good[] =
-      "topology fattree\ntopo 2 4 4 1 4\nnodes_count 16\nlink h0 h1 1e9 5\npci_bytes_per_s 1e9\n";
+      "topology fattree\ntopo 2 4 4 1 4\nnode_count 16\nlink h0 h1 1e9 5\npci_bytes_per_s 1e9\n";
   for (int i = 0; i < 3000; i++) {
     char text[sizeof good + 40], error[200];
     size_t n = sizeof good - 1;
@@ -128,7 +139,7 @@ static void ways_are_sound(const pm_platform *p) {
   desc.platform = p;
   CHECK(pm_world_create(&desc, &w) == PM_OK);
   if (!w) return;
-  const int n = (int)p->nodes_count, links = pm_links_count(w);
+  const int n = (int)p->node_count, links = pm_link_count(w);
   uint32_t *first = calloc((size_t)n, sizeof *first), *last = calloc((size_t)n, sizeof *last);
   for (int a = 0; a < n; a++)
     for (int b = 0; b < n; b++) {
@@ -178,7 +189,7 @@ static void ways_of_every_topology_are_sound(void) {
   }
 }
 static void ways_from_a_file_are_shortest(void) {
-  static const char ring[] = "topology file\nnodes_count 5\nlink h0 h1 1e9 10\nlink h1 h2 1e9 10\n"
+  static const char ring[] = "topology file\nnode_count 5\nlink h0 h1 1e9 10\nlink h1 h2 1e9 10\n"
                              "link h2 h3 1e9 10\nlink h3 h4 1e9 10\nlink h4 h0 1e9 10\n";
   pm_platform p;
   char error[200];
@@ -219,6 +230,7 @@ static void fat_tree_spreads_by_destination(void) {
 
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
+  RUN(old_plural_keys_are_still_read);
   RUN(bad_lines_are_named);
   RUN(what_is_written_is_read_back);
   RUN(numbers_need_no_locale);

@@ -154,7 +154,7 @@ static void kernel_body(void *world) {
   }
   CHECK(at_the_floor > 600 && at_the_floor < 1400); /* P(normal < -0.1) = 46 % */
   mixed.one_s = 1;
-  mixed.modes_count = 3;
+  mixed.mode_count = 3;
   mixed.modes[0].weight_ratio = 0.2, mixed.modes[0].mean_ratio = 1;
   mixed.modes[1].weight_ratio = 0.3, mixed.modes[1].mean_ratio = 2;
   mixed.modes[2].weight_ratio = 0.5, mixed.modes[2].mean_ratio = 4;

@@ -107,15 +107,15 @@ static void random_calls_return_codes_of_the_api(void) {
     desc.platform = &p;
     desc.seed = test_rand();
     desc.link = round % 3 == 2 ? PM_LINK_LOGGP : PM_LINK_FLOW;
-    if (round % 4 == 1) p.nodes_count = 1, p.procs_per_node_count = PROCESSES;
-    if (round % 4 == 2) desc.faults.loss_ratio = 0.1, p.e2e_retry_ns = 2000, p.e2e_retries_count = 1;
+    if (round % 4 == 1) p.node_count = 1, p.procs_per_node_count = PROCESSES;
+    if (round % 4 == 2) desc.faults.loss_ratio = 0.1, p.e2e_retry_ns = 2000, p.e2e_retry_count = 1;
     if (round % 5 == 4) desc.semantics = (pm_semantics){1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
     calls_per_process = 600;
     calls_made = calls_good = 0;
     const pm_stats a = run_world(0, calls_body, &desc);
     made += calls_made, good += calls_good;
     const pm_stats b = run_world(0, calls_body, &desc);
-    CHECK(a.hash_id == b.hash_id && a.messages_count == b.messages_count);
+    CHECK(a.hash_id == b.hash_id && a.message_count == b.message_count);
   }
   CHECK(made > 60 * 600 && good > made / 10); /* the bag is not all stale */
 }

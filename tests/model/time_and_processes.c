@@ -99,7 +99,7 @@ static void registers_and_time_survive_switches(void) {
     for (int i = 0; i < 50; i++) expected = expected * 1.5 + r;
     CHECK(sums[r] == expected);
   }
-  CHECK(pm_world_stats(w).switches_count > 64 * 50);
+  CHECK(pm_world_stats(w).switch_count > 64 * 50);
   pm_world_destroy(w);
 }
 static int64_t t_barrier_ns[3000];
@@ -223,7 +223,7 @@ static void spinning_lets_time_pass_with_few_events(void) {
   CHECK(pm_spawn(w, 0, spins, NULL, NULL) == PM_OK);
   CHECK(pm_call_at(w, 1000000, set_flag, NULL) == PM_OK);
   CHECK(pm_world_run(w) == PM_OK);
-  CHECK(pm_world_stats(w).events_count < 1000);
+  CHECK(pm_world_stats(w).event_count < 1000);
   pm_world_destroy(w);
 }
 
@@ -397,16 +397,16 @@ static void noise_of_kernels_has_its_shape(void) {
     CHECK_NEAR(out[2] / 20000, 0.5, 0.02);
   }
   k.sigma_one_s = k.sigma_mn_s = 0;
-  k.modes_count = 2, k.modes[0] = fast, k.modes[1] = slow;
+  k.mode_count = 2, k.modes[0] = fast, k.modes[1] = slow;
   draw(&k, w, 10, 20, out); /* 10 * (0.8 * 1 + 0.2 * 3) */
   CHECK_NEAR(out[0], 14, 0.25);
   CHECK_NEAR(out[2] / 20000, 0.2, 0.015);
   CHECK_NEAR(out[1], 10 * sqrt(0.8 * (0.16 + 0.01) + 0.2 * (2.56 + 0.04)), 0.2);
-  k.modes_count = 0; /* none of its own: the platform's, which is the same */
+  k.mode_count = 0; /* none of its own: the platform's, which is the same */
   draw(&k, w, 10, 20, again);
   CHECK_NEAR(again[0], 14, 0.25);
   CHECK_NEAR(again[2] / 20000, 0.2, 0.015);
-  k.modes_count = 1, k.modes[0].weight_ratio = 1, k.modes[0].mean_ratio = 1, k.modes[0].sigma_ratio = 9;
+  k.mode_count = 1, k.modes[0].weight_ratio = 1, k.modes[0].mean_ratio = 1, k.modes[0].sigma_ratio = 9;
   draw(&k, w, 10, 4.999, out); /* however wild: never below half */
   CHECK(out[2] == 20000);
   pm_world_destroy(w);
@@ -420,16 +420,16 @@ static void bad_arguments_are_refused(void) {
   desc.platform = &platform;
   CHECK(pm_world_create(&desc, NULL) == PM_E_INVAL);
   const pm_link_phase back[] = {{5, PM_LINK_LOGGP}, {4, PM_LINK_FLOW}}, carrier[] = {{5, PM_LINK_CARRIER}};
-  desc.link_phases_count = 1; /* of nothing */
+  desc.link_phase_count = 1; /* of nothing */
   CHECK(pm_world_create(&desc, &w) == PM_E_INVAL);
   desc.link_phases = carrier; /* which is not there */
   CHECK(pm_world_create(&desc, &w) == PM_E_INVAL);
-  desc.link_phases = back, desc.link_phases_count = 2;
+  desc.link_phases = back, desc.link_phase_count = 2;
   CHECK(pm_world_create(&desc, &w) == PM_E_INVAL);
-  desc.link_phases_count = 0;
-  platform.nodes_count = 0;
+  desc.link_phase_count = 0;
+  platform.node_count = 0;
   CHECK(pm_world_create(&desc, &w) == PM_E_PLATFORM && w == NULL);
-  platform.nodes_count = 2;
+  platform.node_count = 2;
   CHECK(pm_world_create(&desc, &w) == PM_OK);
   CHECK(pm_spawn(w, 2, sleeper, NULL, NULL) == PM_E_INVAL &&
         pm_spawn(w, -1, sleeper, NULL, NULL) == PM_E_INVAL);

@@ -92,11 +92,11 @@ static void run_topology(const char *text, uint64_t seed) {
 int main(void) {
   hash = 0xCBF29CE484222325u;
   for (uint64_t seed = 1; seed <= 4; seed++) {
-    run_topology("nodes_count 6\n", seed);
-    run_topology("nodes_count 16\ntopology fattree\ntopo 2 4 4 2 3\nlink_bytes_per_s 1.1e10\n", seed);
-    run_topology("nodes_count 18\ntopology torus\ntopo 3 3 3 2\npci_half_duplex 1\nlink_credit_bytes 3000\n", seed);
-    run_topology("nodes_count 24\ntopology dragonfly\ntopo 3 4 2 2\nprocs_per_node_count 2\nlink_bytes_per_s 7.3e9\n", seed);
-    run_topology("nodes_count 4\ntopology file\nlink h0 a 1.3e10 100\nlink h1 a 9.7e9 110\nlink h2 b 1e10 50\nlink h3 b 1e10 70\nlink a b 1.7e10 200\n", seed);
+    run_topology("node_count 6\n", seed);
+    run_topology("node_count 16\ntopology fattree\ntopo 2 4 4 2 3\nlink_bytes_per_s 1.1e10\n", seed);
+    run_topology("node_count 18\ntopology torus\ntopo 3 3 3 2\npci_half_duplex 1\nlink_credit_bytes 3000\n", seed);
+    run_topology("node_count 24\ntopology dragonfly\ntopo 3 4 2 2\nprocs_per_node_count 2\nlink_bytes_per_s 7.3e9\n", seed);
+    run_topology("node_count 4\ntopology file\nlink h0 a 1.3e10 100\nlink h1 a 9.7e9 110\nlink h2 b 1e10 50\nlink h3 b 1e10 70\nlink a b 1.7e10 200\n", seed);
   }
   printf("%016llx\n", (unsigned long long)hash);
   return 0;

@@ -144,7 +144,7 @@ static void puts_gets_atomics_are_the_same_on_all_levels(void) {
     CHECK(stats.sent_bytes == stats.delivered_bytes);
     if (!level) first = hash_of(W.entry, sizeof W.entry);
     CHECK(hash_of(W.entry, sizeof W.entry) == first);
-    printf("  %-5s %d operations\n", level_names[level], (int)stats.messages_count);
+    printf("  %-5s %d operations\n", level_names[level], (int)stats.message_count);
   }
 }
 static void levels_change_while_messages_are_under_way(void) {
@@ -158,7 +158,7 @@ static void nothing_is_lost_under_faults(void) {
   pm_platform platform = pm_platform_bxi2(NODES);
   pm_faults faults = {0};
   platform.e2e_retry_ns = 10000;
-  platform.e2e_retries_count = 15;
+  platform.e2e_retry_count = 15;
   faults.loss_ratio = 0.05, faults.corrupt_ratio = 0.05, faults.duplicate_ratio = 0.05;
   faults.delay_ratio = 0.05, faults.delay_ns = 500;
   memset(&W, 0, sizeof W);
@@ -250,7 +250,7 @@ static void failures_are_told_as_elsewhere(void) {
     CHECK(W.words[0][7] == PTL_NI_DROPPED && W.words[0][8] == PTL_NI_DROPPED);
   }
   pm_faults faults = {0};
-  platform.e2e_retry_ns = 5000, platform.e2e_retries_count = 2;
+  platform.e2e_retry_ns = 5000, platform.e2e_retry_count = 2;
   faults.down_node = 1 + 1, faults.d_down_ns = 1000000000;
   memset(&W, 0, sizeof W);
   run_level(&platform, PM_LINK_CARRIER, down_body, &faults);
@@ -349,8 +349,8 @@ static void what_rtl_cannot_be_is_refused_by_name(void) {
   pm_faults faults = {0};
   pm_world_desc desc = {0};
   pm_world *world;
-  refused(p, NULL, "nodes_count");
-  p.nodes_count = 2, p.link_bytes_per_s = 1;
+  refused(p, NULL, "node_count");
+  p.node_count = 2, p.link_bytes_per_s = 1;
   refused(p, NULL, "link_bytes_per_s");
   p = pm_platform_bxi2(4);
   p.topology = PM_TOPO_TORUS, p.topo[0] = 1, p.topo[1] = 4;
