@@ -526,6 +526,26 @@ static void nic__meet_connected(nic__meet *m, nic__meeting *c) {
   nic__meet_drop(m, c, NBC_E_PEER, why);
 }
 
+/* A host that vanishes without a word ends the connection after so long, 0 = a minute; else also one that
+   does not acknowledge what was sent, or whose program does not read it. */
+__attribute__((unused)) static void nic__meet_watch(int fd, int64_t silence_limit_ns) {
+  const int on = 1;
+  const int64_t silence_ns = silence_limit_ns > 0 ? silence_limit_ns : 60000000000;
+  const int idle_s = silence_ns >= 4000000000
+                         ? (int)(silence_ns / 2000000000 < 30000 ? silence_ns / 2000000000 : 30000)
+                         : 1;
+  const int between_s = idle_s >= 4 ? idle_s / 4 : 1, probes = 4;
+  setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
+  setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &between_s, sizeof between_s);
+  setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+  if (silence_limit_ns > 0) {
+    const unsigned limit_ms =
+        (unsigned)(silence_ns / 1000000 < 2000000000 ? silence_ns / 1000000 : 2000000000) + 1;
+    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit_ms, sizeof limit_ms);
+  }
+}
+
 /* ---- the meeting ------------------------------------------------------------------------------ */
 /* One look at everything that may have moved. */
 static void nic__meet_turn(nic__meet *m) {

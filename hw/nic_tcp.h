@@ -118,6 +118,8 @@ NIC_API nic_tcp_stats nic_tcp_stats_of(const nbc_transport *t);
 extern "C" {
 #  endif
 
+#  include "nic_requests.h" /* queues of operations */
+
 enum {
   NIC__TCP_MAGIC = 0x6e696333, /* "nic3", in the byte order of the sender */
   NIC__TCP_DATA = 1,           /* a message: its data follow */
@@ -203,8 +205,8 @@ typedef struct nic__tcp_peer {
   bool said_bye, own_bye, is_shut; /* BYE came, BYE went, no byte goes any more */
   nic_stamping *stamping;
   /* sending */
-  nbc_op *send_first, *send_last;
-  nic__tcp_head out; /* of send_first, whose data has out_data_bytes */
+  nic__queue send;
+  nic__tcp_head out; /* of send.first, whose data has out_data_bytes */
   uint64_t out_data_bytes;
   nbc_op **waiting; /* announced; index = slot, NULL = free */
   uint32_t *free_slots, waiting_capacity, free_count;
@@ -217,13 +219,13 @@ typedef struct nic__tcp_peer {
   nic__tcp_flight *flights; /* ring of NIC__TCP_RING */
   uint64_t flight_first, flight_last;
   /* receiving */
-  nbc_op *posted_first, *posted_last;
+  nic__queue posted;
   nic__tcp_early *early_first, *early_last;
   uint64_t early_bytes, announced_count;
   uint64_t consumed_bytes, told_bytes; /* freed here; what the peer knows of it */
   uint64_t taken_count;                /* messages that receives took */
   uint64_t bye_count;                  /* of ours, by the peer's last word */
-  nbc_op *granted_first, *granted_last;
+  nic__queue granted;
   nic__tcp_head in;
   size_t in_bytes; /* of the header, read so far */
   bool in_bound;   /* the header is whole and its data has a place: */
@@ -256,7 +258,7 @@ typedef struct nic__tcp {
   nbc_relation nic_relation;
   nic__tcp_peer *peers;
   struct pollfd *polls;
-  nbc_op *done_first, *done_last;
+  nic__queue done;
   uint64_t next_id;
   bool is_closed;
   uint64_t event_count, rest_event_count, wait_count; /* events: something moved */
@@ -267,24 +269,8 @@ typedef struct nic__tcp {
 static int64_t nic__tcp_host_now(void *user) { return nbc_clock_now_ns((const nbc_clock *)user); }
 static int64_t nic__tcp_now(void *ctx) { return nbc_clock_now_ns(&((nic__tcp *)ctx)->clock); }
 
-static void nic__tcp_push(nbc_op **first, nbc_op **last, nbc_op *op) {
-  op->slot.next = NULL;
-  if (*first)
-    (*last)->slot.next = op;
-  else
-    *first = op;
-  *last = op;
-}
-static void nic__tcp_pop(nbc_op **first, nbc_op **last) {
-  *first = (*first)->slot.next;
-  if (!*first) *last = NULL;
-}
-
-/* Completion is told by progress only: until then the operation waits in the done list. */
 static void nic__tcp_finish(nic__tcp *n, nbc_op *op, nbc_status status, uint64_t size_bytes) {
-  op->status = status;
-  op->size_bytes = size_bytes;
-  nic__tcp_push(&n->done_first, &n->done_last, op);
+  nic__request_end(&n->done, op, status, size_bytes);
 }
 
 static void nic__tcp_forget(const nic__tcp *n, uint64_t xfer_id) {
@@ -313,10 +299,9 @@ static void nic__tcp_drop_send(nic__tcp *n, nic__tcp_peer *p, nbc_op *op) {
 /* The stream takes no more: all sends fail, also those that wait for a grant. */
 static void nic__tcp_mute(nic__tcp *n, nic__tcp_peer *p) {
   p->mute = true;
-  if (p->send_first && p->send_first->slot.posted_bytes) p->is_cut = true;
-  while (p->send_first) {
-    nbc_op *op = p->send_first;
-    nic__tcp_pop(&p->send_first, &p->send_last);
+  if (p->send.first && p->send.first->slot.posted_bytes) p->is_cut = true;
+  while (p->send.first) {
+    nbc_op *op = nic__queue_pop(&p->send);
     nic__tcp_drop_send(n, p, op);
   }
   for (uint32_t i = 0; i < p->waiting_capacity; i++) {
@@ -352,8 +337,8 @@ static void nic__tcp_drop_peer(nic__tcp *n, nic__tcp_peer *p, bool in_order) {
     nic__tcp_forget(n, p->flights[--p->flight_last % NIC__TCP_RING].xfer_id);
   if (p->in_op) nic__tcp_fail_receive(n, p->in_op, p->in_got_bytes);
   p->in_op = NULL;
-  nbc_op *lists[2] = {p->granted_first, p->posted_first};
-  p->granted_first = p->granted_last = p->posted_first = p->posted_last = NULL;
+  nbc_op *lists[2] = {p->granted.first, p->posted.first};
+  p->granted.first = p->granted.last = p->posted.first = p->posted.last = NULL;
   for (int i = 0; i < 2; i++)
     for (nbc_op *op = lists[i], *next; op; op = next) {
       next = op->slot.next;
@@ -377,7 +362,7 @@ static void nic__tcp_send_note(nic__tcp_peer *p, uint32_t flags, uint64_t sequen
   note->op.slot.buffer = &note->times;
   note->op.slot.limit_bytes = sizeof note->times;
   note->op.slot.order = sequence;
-  nic__tcp_push(&p->send_first, &p->send_last, &note->op);
+  nic__queue_push(&p->send, &note->op);
 }
 
 static nic__tcp_flight *nic__tcp_flight_new(nic__tcp *n, nic__tcp_peer *p, const nbc_op *op) {
@@ -495,12 +480,12 @@ static bool nic__tcp_begin_send(nic__tcp *n, nic__tcp_peer *p, nbc_op *op) {
 
 /* The kernel has all of the front of the queue. */
 static void nic__tcp_sent(nic__tcp *n, nic__tcp_peer *p, nbc_op *op) {
-  nic__tcp_pop(&p->send_first, &p->send_last);
+  nic__queue_pop(&p->send);
   op->slot.started = false;
   switch (op->slot.kind & 0xff) {
   case NIC__TCP_NOTE: NIC_FREE(op); break;
   case NIC__TCP_ANNOUNCE: p->waiting[p->out.slot] = op; break; /* for its grant */
-  case NIC__TCP_GRANT: nic__tcp_push(&p->granted_first, &p->granted_last, op); break;
+  case NIC__TCP_GRANT: nic__queue_push(&p->granted, op); break;
   case NIC__TCP_DATA:
   case NIC__TCP_GRANTED:
     n->stats.sent_count++;
@@ -520,13 +505,13 @@ static void nic__tcp_say(nic__tcp_peer *p, nic__tcp_word *word, uint32_t kind, u
   word->is_queued = true;
   word->op.slot.kind = kind;
   word->op.slot.order = sequence;
-  nic__tcp_push(&p->send_first, &p->send_last, &word->op);
+  nic__queue_push(&p->send, &word->op);
 }
 
 /* Gives the kernel what it takes; stops when the socket is full. */
 static void nic__tcp_flush(nic__tcp *n, nic__tcp_peer *p) {
-  while (p->send_first && !p->mute) {
-    nbc_op *op = p->send_first;
+  while (p->send.first && !p->mute) {
+    nbc_op *op = p->send.first;
     if (!op->slot.started && !nic__tcp_begin_send(n, p, op)) return;
     const uint64_t whole_bytes = sizeof p->out + p->out_data_bytes;
     const long k = nic__tcp_send_some(p, op);
@@ -545,21 +530,9 @@ static void nic__tcp_flush(nic__tcp *n, nic__tcp_peer *p) {
   }
 }
 
-static int64_t nic__max(int64_t a, int64_t b) { return a > b ? a : b; }
-
-/* Begin and end, each known as an interval, as the recorder takes them: t +- the wider half. Of both
-   only what lies after from_ns counts. */
 static void nic__tcp_tell_stamp(nic__tcp *n, uint64_t xfer_id, int64_t from_ns, int64_t b_lo_ns,
                                 int64_t b_hi_ns, int64_t e_lo_ns, int64_t e_hi_ns) {
-  b_lo_ns = nic__max(b_lo_ns, from_ns);
-  b_hi_ns = nic__max(b_hi_ns, from_ns);
-  e_lo_ns = nic__max(e_lo_ns, from_ns);
-  e_hi_ns = nic__max(e_hi_ns, from_ns);
-  const int64_t begin_ns = b_lo_ns + (b_hi_ns - b_lo_ns) / 2,
-                middle_ns = e_lo_ns + (e_hi_ns - e_lo_ns) / 2;
-  const int64_t end_ns = nic__max(middle_ns, begin_ns); /* short ones: the intervals overlap */
-  const int64_t err_ns = nic__max(b_hi_ns - begin_ns, nic__max(end_ns - e_lo_ns, e_hi_ns - end_ns));
-  nbc_xfer_stamp(n->t.recorder, xfer_id, begin_ns, end_ns, err_ns);
+  nic__stamp_transfer(n->t.recorder, xfer_id, from_ns, b_lo_ns, b_hi_ns, e_lo_ns, e_hi_ns);
   n->stats.stamped_count++;
 }
 
@@ -729,9 +702,7 @@ static void nic__tcp_settle(nic__tcp *n, nic__tcp_peer *p) {
 
 /* ---- receiving --------------------------------------------------------------------------------
  */
-static nbc_peer nic__tcp_class(const nic__tcp_peer *p) {
-  return p->same_host ? NBC_PEER_SAME_NODE : NBC_PEER_OTHER_NODE;
-}
+static nbc_peer nic__tcp_class(const nic__tcp_peer *p) { return nic__peer_class(p->same_host); }
 
 static void nic__tcp_hang_up(nic__tcp *n, nic__tcp_peer *p, long k) {
   if (k == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR))
@@ -861,21 +832,6 @@ static void nic__tcp_answer(nic__tcp_peer *p) {
   nic__tcp_send_note(p, NIC__TCP_ARRIVED, p->in.sequence, &times);
 }
 
-/* The posted receive of a tag, taken out of its list; NULL: none. */
-static nbc_op *nic__tcp_match(nic__tcp_peer *p, uint64_t tag) {
-  nbc_op *before = NULL;
-  for (nbc_op *op = p->posted_first; op; before = op, op = op->slot.next) {
-    if (op->slot.tag != tag) continue;
-    if (before)
-      before->slot.next = op->slot.next;
-    else
-      p->posted_first = op->slot.next;
-    if (p->posted_last == op) p->posted_last = before;
-    return op;
-  }
-  return NULL;
-}
-
 static void nic__tcp_keep(nic__tcp_peer *p, nic__tcp_early *e) {
   if (p->early_last)
     p->early_last->next = e;
@@ -894,13 +850,13 @@ static void nic__tcp_grant(nic__tcp_peer *p, nbc_op *op, const nic__tcp_head *an
   op->slot.granted_bytes =
       announced->size_bytes < op->slot.limit_bytes ? announced->size_bytes : op->slot.limit_bytes;
   op->size_bytes = announced->size_bytes; /* until it is finished */
-  nic__tcp_push(&p->send_first, &p->send_last, op);
+  nic__queue_push(&p->send, op);
 }
 
 /* NBC_PENDING: no memory for it now */
 static nbc_status nic__tcp_take_announced(nic__tcp_peer *p) {
   if (p->announced_count >= NIC__TCP_MOST_ANNOUNCED) return NBC_E_PEER;
-  nbc_op *op = nic__tcp_match(p, p->in.tag);
+  nbc_op *op = nic__queue_match(&p->posted, p->in.tag);
   if (op) {
     nic__tcp_grant(p, op, &p->in);
     return NBC_OK;
@@ -924,7 +880,7 @@ static nbc_status nic__tcp_take_grant(nic__tcp_peer *p) {
   op->slot.granted_bytes = h->size_bytes;
   op->slot.kind = (op->slot.kind & ~(uint32_t)0xff) | NIC__TCP_GRANTED;
   op->slot.started = false;
-  nic__tcp_push(&p->send_first, &p->send_last, op);
+  nic__queue_push(&p->send, op);
   return NBC_OK;
 }
 
@@ -948,7 +904,7 @@ static bool nic__tcp_is_right(const nic__tcp_peer *p) {
   const bool right = h->magic == NIC__TCP_MAGIC && kind >= NIC__TCP_DATA && kind < NIC__TCP_KINDS &&
                      h->size_bytes <= (uint64_t)1 << 48 && h->consumed_bytes >= p->freed_bytes &&
                      h->consumed_bytes <= p->spent_bytes;
-  const nbc_op *g = p->granted_first;
+  const nbc_op *g = p->granted.first;
   if (kind == NIC__TCP_GRANTED)
     return right && g && g->slot.remote_id == h->sequence && g->slot.granted_bytes == h->size_bytes;
   return right && (kind != NIC__TCP_NOTE || h->size_bytes == sizeof p->note);
@@ -980,13 +936,12 @@ static bool nic__tcp_bind(nic__tcp *n, nic__tcp_peer *p) {
   }
   p->in_whole_bytes = p->in.size_bytes;
   if (kind == NIC__TCP_GRANTED) {
-    p->in_op = p->granted_first;
+    p->in_op = nic__queue_pop(&p->granted);
     p->in_whole_bytes = p->in_op->size_bytes;
-    nic__tcp_pop(&p->granted_first, &p->granted_last);
     return p->in_bound = true;
   }
   const uint64_t cost_bytes = p->in.size_bytes + NIC__TCP_COST_BYTES;
-  p->in_op = nic__tcp_match(p, p->in.tag);
+  p->in_op = nic__queue_match(&p->posted, p->in.tag);
   if (p->in_op) {
     p->consumed_bytes += cost_bytes;
     return p->in_bound = true;

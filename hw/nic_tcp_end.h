@@ -6,23 +6,11 @@
 
 /* ---- the transport's functions ----------------------------------------------------------------
  */
-static void nic__tcp_prepare(nbc_op *op, int peer, const void *buffer, uint64_t size_bytes,
-                             uint64_t tag) {
-  memset(&op->slot, 0, sizeof op->slot);
-  op->finished = false;
-  op->status = NBC_PENDING;
-  op->peer = peer;
-  op->size_bytes = 0;
-  op->slot.buffer = (void *)(uintptr_t)buffer;
-  op->slot.limit_bytes = size_bytes;
-  op->slot.tag = tag;
-}
-
 /* A message to this rank itself goes straight into the posted receive, or is an early one; one that is
    too long for that waits in the sender's buffer. */
 static nbc_status nic__tcp_send_self(nic__tcp *n, nic__tcp_peer *p, nbc_op *op) {
   const uint64_t size_bytes = op->slot.limit_bytes, cost_bytes = size_bytes + NIC__TCP_COST_BYTES;
-  nbc_op *receive = nic__tcp_match(p, op->slot.tag);
+  nbc_op *receive = nic__queue_match(&p->posted, op->slot.tag);
   if (receive) {
     nic__tcp_take_own(n, p, receive, op);
     return NBC_OK;
@@ -52,7 +40,7 @@ static nbc_status nic__tcp_isend(void *ctx, const void *buffer, uint64_t size_by
                                  uint64_t tag, nbc_op *op) {
   nic__tcp *n = (nic__tcp *)ctx;
   nic__tcp_peer *p = &n->peers[peer];
-  nic__tcp_prepare(op, peer, buffer, size_bytes, tag);
+  nic__request_begin(op, peer, buffer, size_bytes, tag);
   if (n->is_closed) return NBC_E_STATE;
   if (peer == n->t.rank) return nic__tcp_send_self(n, p, op);
   if (p->mute) return NBC_E_PEER;
@@ -61,7 +49,7 @@ static nbc_status nic__tcp_isend(void *ctx, const void *buffer, uint64_t size_by
   if (n->t.recorder) op->slot.xfer_id = ++n->next_id;
   if (op->slot.xfer_id && p->stamping)
     op->slot.kind |= p->same_host ? NIC__TCP_STAMPED | NIC__TCP_NOTED : NIC__TCP_STAMPED;
-  nic__tcp_push(&p->send_first, &p->send_last, op);
+  nic__queue_push(&p->send, op);
   nic__tcp_flush(n, p);
   return NBC_OK;
 }
@@ -70,7 +58,7 @@ static nbc_status nic__tcp_irecv(void *ctx, void *buffer, uint64_t size_bytes, i
                                  uint64_t tag, nbc_op *op) {
   nic__tcp *n = (nic__tcp *)ctx;
   nic__tcp_peer *p = &n->peers[peer];
-  nic__tcp_prepare(op, peer, buffer, size_bytes, tag);
+  nic__request_begin(op, peer, buffer, size_bytes, tag);
   /* Only a look at the stream tells whether this message begins after this call: then the call is a
      bound of its transfer; else only its end is. */
   nic__tcp_head announced;
@@ -89,7 +77,7 @@ static nbc_status nic__tcp_irecv(void *ctx, void *buffer, uint64_t size_bytes, i
     nic__tcp_grant(p, op, &announced);
     nic__tcp_flush(n, p);
   } else {
-    nic__tcp_push(&p->posted_first, &p->posted_last, op);
+    nic__queue_push(&p->posted, op);
     n->skips_look = n->wait_count > 0 && n->spin_limit == 0 && !n->t.recorder;
   }
   return NBC_OK;
@@ -97,29 +85,10 @@ static nbc_status nic__tcp_irecv(void *ctx, void *buffer, uint64_t size_bytes, i
 
 static nbc_status nic__tcp_cancel(void *ctx, nbc_op *op) {
   nic__tcp *n = (nic__tcp *)ctx;
-  nic__tcp_peer *p = &n->peers[op->peer];
-  nbc_op *before = NULL, *at = p->posted_first;
-  for (; at && at != op; at = at->slot.next) before = at;
-  if (!at) return NBC_E_STATE;
-  if (before)
-    before->slot.next = op->slot.next;
-  else
-    p->posted_first = op->slot.next;
-  if (p->posted_last == op) p->posted_last = before;
+  if (!nic__queue_remove(&n->peers[op->peer].posted, op)) return NBC_E_STATE;
   nic__tcp_forget(n, op->slot.xfer_id);
   nic__tcp_finish(n, op, NBC_E_CANCELLED, 0);
   return NBC_OK;
-}
-
-static void nic__tcp_tell(nic__tcp *n) {
-  nbc_op *op = n->done_first;
-  n->done_first = n->done_last = NULL; /* what the callbacks post is told next time */
-  while (op) {
-    nbc_op *next = op->slot.next;
-    op->finished = true;
-    if (op->done) op->done(op); /* may free it */
-    op = next;
-  }
 }
 
 /* What nobody else carries to the peer: room that became free here. */
@@ -163,7 +132,7 @@ static nbc_status nic__tcp_progress(void *ctx) {
     nic__tcp_tell_credit(n, &n->peers[i]);
     nic__tcp_flush(n, &n->peers[i]); /* notes too: nobody may come here again for a while */
   }
-  nic__tcp_tell(n);
+  nic__requests_tell(&n->done);
   return NBC_OK;
 }
 
@@ -181,11 +150,11 @@ static void nic__tcp_rest_now(void *ctx) {
   for (int i = 0; i < n->t.size; i++) {
     const nic__tcp_peer *p = &n->peers[i];
     n->polls[i].fd = p->gone ? -1 : p->fd;
-    n->polls[i].events = (short)(POLLIN | POLLRDHUP | (p->send_first ? POLLOUT : 0));
+    n->polls[i].events = (short)(POLLIN | POLLRDHUP | (p->send.first ? POLLOUT : 0));
   }
-  if (n->done_first) return;
+  if (n->done.first) return;
   nic__tcp_peer *only = n->t.size == 2 ? &n->peers[1 - n->t.rank] : NULL;
-  if (!only || n->t.recorder || only->send_first || only->gone || only->in_bytes ||
+  if (!only || n->t.recorder || only->send.first || only->gone || only->in_bytes ||
       only->ahead_at < only->ahead_end) {
     poll(n->polls, (nfds_t)n->t.size, 1);
     return;
@@ -222,7 +191,7 @@ static bool nic__tcp_is_dead(const nic__tcp_peer *p) {
 /* NBC_OK: the peer's kernel has all that was sent; NBC_PENDING; NBC_E_PEER: it never will. */
 static nbc_status nic__tcp_all_acked(const nic__tcp_peer *p) {
   const uint64_t unacked_bytes = nic__tcp_unacked(p);
-  if (!p->send_first && !unacked_bytes) return NBC_OK;
+  if (!p->send.first && !unacked_bytes) return NBC_OK;
   return p->fd >= 0 && unacked_bytes && nic__tcp_is_dead(p) && nic__tcp_unacked(p) ? NBC_E_PEER
                                                                                    : NBC_PENDING;
 }
@@ -290,23 +259,9 @@ NIC_API nic_tcp_stats nic_tcp_stats_of(const nbc_transport *t) {
 static void *nic__tcp_opened(void *user, int fd) {
   const nic__tcp *n = (const nic__tcp *)user;
   nic_stamping *stamping = NULL;
-  const int on = 1;
-  const int64_t silence_ns = n->desc.silence_limit_ns > 0 ? n->desc.silence_limit_ns : 60000000000;
   const struct timeval nap = {0, 1000};
   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &nap, sizeof nap); /* of nic__tcp_rest_now */
-  const int idle_s = silence_ns >= 4000000000
-                         ? (int)(silence_ns / 2000000000 < 30000 ? silence_ns / 2000000000 : 30000)
-                         : 1;
-  const int between_s = idle_s >= 4 ? idle_s / 4 : 1, probes = 4;
-  setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
-  setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
-  setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &between_s, sizeof between_s);
-  setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
-  if (n->desc.silence_limit_ns > 0) {
-    const unsigned limit_ms =
-        (unsigned)(silence_ns / 1000000 < 2000000000 ? silence_ns / 1000000 : 2000000000) + 1;
-    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit_ms, sizeof limit_ms);
-  }
+  nic__meet_watch(fd, n->desc.silence_limit_ns);
   if (n->desc.pace_bytes_per_s > 0) { /* older kernels pace only where the queue discipline does */
     const unsigned long rate = (unsigned long)n->desc.pace_bytes_per_s;
     setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, sizeof rate);
@@ -438,7 +393,7 @@ static nbc_status nic__tcp_part(nic__tcp_peer *p, bool *has_all) {
     nic__tcp_say(p, &p->bye, NIC__TCP_BYE, p->taken_count);
     p->own_bye = p->mute;
   }
-  if (!p->is_shut && p->own_bye && !p->send_first) {
+  if (!p->is_shut && p->own_bye && !p->send.first) {
     shutdown(p->fd, SHUT_WR);
     p->is_shut = true;
   }
@@ -458,10 +413,10 @@ static nbc_status nic__tcp_verdict(const nic__tcp *n, bool late, nbc_error *err)
       return nic__nbc_fail(err, NBC_E_PEER,
                            "rank %d is gone: %llu bytes of what was sent to it are lost", i,
                            unacked);
-    if (unacked || p->send_first)
+    if (unacked || p->send.first)
       return nic__nbc_fail(err, NBC_E_TIMEOUT,
                            "rank %d: %llu bytes not acknowledged within the limit, and dropped%s",
-                           i, unacked, p->send_first ? ", besides what was not sent" : "");
+                           i, unacked, p->send.first ? ", besides what was not sent" : "");
     if (p->said_bye && p->bye_count < sent)
       return nic__nbc_fail(err, NBC_E_PEER,
                            "rank %d closed without receiving %llu of %llu messages", i,
@@ -506,7 +461,7 @@ NIC_API nbc_status nic_tcp_close(nbc_transport *t, int64_t limit_ns, nbc_error *
 }
 
 static void nic__tcp_free_peer(nic__tcp_peer *p) {
-  for (nbc_op *op = p->send_first, *next; op; op = next) {
+  for (nbc_op *op = p->send.first, *next; op; op = next) {
     next = op->slot.next;
     if ((op->slot.kind & 0xff) == NIC__TCP_NOTE) NIC_FREE(op);
   }

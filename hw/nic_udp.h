@@ -6,8 +6,9 @@
    nobody but this code decides when something is sent again.
 
    HOW. Ranks meet over TCP (nic_meet.h: token, job), and that connection stays: its end tells that a peer
-   is gone. Data travel in datagrams of at most datagram_bytes, each with the number of its message, its
-   place in it and the connection's key, so that datagrams of strangers are thrown away. What was taken is
+   is gone (a host that vanishes does so after a minute, see silence_limit_ns). Data travel in datagrams of at most datagram_bytes, each with the number of its message, its
+   place in it and the connection's key, so that datagrams of strangers are thrown away, and its own that
+   come back. What was taken is
    acknowledged, one by one; what is not acknowledged within twice the usual time, or while three later
    ones were, is sent again. At most 256 datagrams are on their way per peer, fewer after losses.
    A send is done when the peer's transport has all of it, so nothing is lost in silence; nic_udp_close
@@ -38,6 +39,7 @@ typedef struct nic_udp_desc {
   double pace_bytes_per_s;  /* per peer; 0 = as fast as it goes */
   int64_t connect_limit_ns; /* 0 = 30 s */
   int64_t close_limit_ns;   /* of nic_udp_destroy; 0 = 10 s */
+  int64_t silence_limit_ns; /* a host that vanished without a word is gone after this; 0 = a minute */
   const char *token, *job;  /* see nic_meet.h */
   bool open_to_all;
   const uint16_t
@@ -54,10 +56,11 @@ typedef struct nic_udp_stats {
 
 /* All ranks call it; it connects and returns when all are there. ret as nic_tcp_create */
 NIC_API nbc_status nic_udp_create(const nic_udp_desc *desc, nbc_transport **t, nbc_error *err);
-/* Progress until the peers have all that was sent. ret NBC_OK | NBC_E_TIMEOUT | NBC_E_PEER */
+/* Progress until the peers have all that was sent. ret NBC_OK | NBC_E_TIMEOUT | NBC_E_PEER (something
+   that was sent is lost, now or before: its peer is gone) */
 NIC_API nbc_status nic_udp_drain(nbc_transport *t, int64_t limit_ns);
 /* Drains, tells the peers that nothing follows, and answers them until they have said so too.
-   ret NBC_OK | NBC_E_TIMEOUT | NBC_E_PEER (a peer went with something of ours not taken) */
+   ret as nic_udp_drain, and NBC_E_TIMEOUT when a peer did not say so */
 NIC_API nbc_status nic_udp_close(nbc_transport *t, int64_t limit_ns);
 /* Closes unless that was done. NULL allowed. ret as nic_udp_close */
 NIC_API nbc_status nic_udp_destroy(nbc_transport *t);
@@ -82,10 +85,13 @@ NIC_API nic_udp_stats nic_udp_stats_of(const nbc_transport *t);
 extern "C" {
 #  endif
 
+#  include "nic_requests.h" /* queues of operations */
+
 enum {
   NIC__UDP_MAGIC = 0x6e696375, /* "nicu", in the byte order of the sender */
   NIC__UDP_DATA = 1,
   NIC__UDP_ACK = 2,
+  NIC__UDP_FROM_ABOVE = 4, /* added to the kind: from the higher rank of the two */
   NIC__UDP_WINDOW = 256 /* datagrams on their way, per peer; acknowledgements have a bit for each */
 };
 static const uint64_t nic__udp_least = 4; /* of them at least, whatever was lost */
@@ -130,8 +136,10 @@ typedef struct nic__udp_peer {
   nic_stamping *stamping;
   bool gone, same_host, said_end, is_shut;
   uint8_t key[16];
+  uint32_t from_us, from_it; /* added to the kind of what goes, of what comes */
+  uint64_t lost_count;       /* sends that it did not take before it went */
   /* sending */
-  nbc_op *send_first, *send_last; /* not all of it was sent once */
+  nic__queue send; /* not all of it was sent once */
   nic__udp_packet *window;        /* ring */
   uint64_t low, next;             /* oldest that is not taken, next number */
   uint64_t messages, allowed;     /* posted so far; datagrams on their way at most */
@@ -144,7 +152,7 @@ typedef struct nic__udp_peer {
   nic__udp_coming *coming;
   nic__udp_early *early_first, *early_last;
   uint64_t early_bytes, thrown_end; /* of a message below this one something was thrown away */
-  nbc_op *posted_first, *posted_last;
+  nic__queue posted;
   bool owes_ack;
   int64_t t_empty_ns;
 } nic__udp_peer;
@@ -158,7 +166,7 @@ typedef struct nic__udp {
   nic__udp_peer *peers;
   struct pollfd *polls;
   char *buffer; /* one datagram */
-  nbc_op *done_first, *done_last;
+  nic__queue done;
   uint64_t next_id;
   bool is_closed;
 } nic__udp;
@@ -166,45 +174,19 @@ typedef struct nic__udp {
 static int64_t nic__udp_host_now(void *user) { return nbc_clock_now_ns((const nbc_clock *)user); }
 static int64_t nic__udp_now(void *ctx) { return nbc_clock_now_ns(&((nic__udp *)ctx)->clock); }
 
-static void nic__udp_push(nbc_op **first, nbc_op **last, nbc_op *op) {
-  op->slot.next = NULL;
-  if (*first)
-    (*last)->slot.next = op;
-  else
-    *first = op;
-  *last = op;
-}
-static void nic__udp_pop(nbc_op **first, nbc_op **last) {
-  *first = (*first)->slot.next;
-  if (!*first) *last = NULL;
-}
 static void nic__udp_finish(nic__udp *n, nbc_op *op, nbc_status status, uint64_t size_bytes) {
   if (status == NBC_E_PEER && n->t.recorder && op->slot.xfer_id)
     nbc_xfer_cancel(n->t.recorder, op->slot.xfer_id);
-  op->status = status;
-  op->size_bytes = size_bytes;
-  nic__udp_push(&n->done_first, &n->done_last, op);
+  nic__request_end(&n->done, op, status, size_bytes);
 }
-static nbc_peer nic__udp_class(const nic__udp_peer *p) {
-  return p->same_host ? NBC_PEER_SAME_NODE : NBC_PEER_OTHER_NODE;
-}
+static nbc_peer nic__udp_class(const nic__udp_peer *p) { return nic__peer_class(p->same_host); }
 
-/* Intervals of begin and end, as the recorder takes them. */
+/* Intervals of begin and end; what was before the post of a receive does not count. */
 static void nic__udp_stamp(nic__udp *n, const nbc_op *op, int64_t b_lo_ns, int64_t b_hi_ns,
                            int64_t e_lo_ns, int64_t e_hi_ns) {
   if (!n->t.recorder || !op->slot.xfer_id) return;
-  const int64_t from_ns = (int64_t)op->slot.remote_id; /* nothing before it counts */
-  if (b_lo_ns < from_ns) b_lo_ns = from_ns;
-  if (b_hi_ns < b_lo_ns) b_hi_ns = b_lo_ns;
-  if (e_lo_ns < b_lo_ns) e_lo_ns = b_lo_ns;
-  if (e_hi_ns < e_lo_ns) e_hi_ns = e_lo_ns;
-  const int64_t begin_ns = b_lo_ns + (b_hi_ns - b_lo_ns) / 2,
-                middle_ns = e_lo_ns + (e_hi_ns - e_lo_ns) / 2;
-  const int64_t end_ns = middle_ns > begin_ns ? middle_ns : begin_ns;
-  int64_t err_ns = b_hi_ns - begin_ns;
-  if (end_ns - e_lo_ns > err_ns) err_ns = end_ns - e_lo_ns;
-  if (e_hi_ns - end_ns > err_ns) err_ns = e_hi_ns - end_ns;
-  nbc_xfer_stamp(n->t.recorder, op->slot.xfer_id, begin_ns, end_ns, err_ns);
+  nic__stamp_transfer(n->t.recorder, op->slot.xfer_id, (int64_t)op->slot.remote_id, b_lo_ns, b_hi_ns,
+                      e_lo_ns, e_hi_ns);
   n->stats.stamped_count++;
 }
 
@@ -215,14 +197,18 @@ static void nic__udp_drop_peer(nic__udp *n, nic__udp_peer *p) {
   for (; p->low < p->next; p->low++) {
     nbc_op *op = p->window[p->low % NIC__UDP_WINDOW].op;
     if (!op) continue; /* taken */
-    if (op != last && op != p->send_first) nic__udp_finish(n, op, NBC_E_PEER, 0);
+    if (op != last && op != p->send.first) {
+      p->lost_count++;
+      nic__udp_finish(n, op, NBC_E_PEER, 0);
+    }
     last = op;
   }
-  nbc_op *lists[2] = {p->send_first, p->posted_first};
-  p->send_first = p->send_last = p->posted_first = p->posted_last = NULL;
+  nbc_op *lists[2] = {p->send.first, p->posted.first};
+  p->send.first = p->send.last = p->posted.first = p->posted.last = NULL;
   for (int i = 0; i < 2; i++)
     for (nbc_op *op = lists[i], *next; op; op = next) {
       next = op->slot.next;
+      p->lost_count += i == 0;
       nic__udp_finish(n, op, NBC_E_PEER, 0);
     }
   for (nic__udp_coming *c = p->coming, *next; c; c = next) {
@@ -269,7 +255,7 @@ static bool nic__udp_put(nic__udp *n, nic__udp_peer *p, uint64_t number, bool fi
   nic__udp_head head;
   memset(&head, 0, sizeof head);
   head.magic = NIC__UDP_MAGIC;
-  head.kind = NIC__UDP_DATA;
+  head.kind = NIC__UDP_DATA + p->from_us;
   memcpy(head.key, p->key, sizeof head.key);
   head.number = number;
   head.message = k->message;
@@ -316,8 +302,8 @@ static bool nic__udp_may_send(nic__udp *n, nic__udp_peer *p, uint64_t bytes) {
 
 static void nic__udp_flush(nic__udp *n, nic__udp_peer *p) {
   const uint64_t most = n->desc.datagram_bytes - (uint64_t)NIC__UDP_DATA_HEAD;
-  while (p->send_first && !p->gone && p->next - p->low < p->allowed) {
-    nbc_op *op = p->send_first;
+  while (p->send.first && !p->gone && p->next - p->low < p->allowed) {
+    nbc_op *op = p->send.first;
     const uint64_t left = op->slot.limit_bytes - op->slot.posted_bytes;
     nic__udp_packet *k = &p->window[p->next % NIC__UDP_WINDOW];
     memset(k, 0, sizeof *k);
@@ -333,7 +319,7 @@ static void nic__udp_flush(nic__udp *n, nic__udp_peer *p) {
     if (!nic__udp_put(n, p, p->next, true)) return;
     p->next++;
     op->slot.posted_bytes += k->bytes;
-    if (op->slot.posted_bytes == op->slot.limit_bytes) nic__udp_pop(&p->send_first, &p->send_last);
+    if (op->slot.posted_bytes == op->slot.limit_bytes) nic__queue_pop(&p->send);
   }
 }
 
@@ -410,7 +396,7 @@ static void nic__udp_ack(nic__udp *n, nic__udp_peer *p) {
   nic__udp_head head;
   memset(&head, 0, sizeof head);
   head.magic = NIC__UDP_MAGIC;
-  head.kind = NIC__UDP_ACK;
+  head.kind = NIC__UDP_ACK + p->from_us;
   memcpy(head.key, p->key, sizeof head.key);
   head.number = p->in_low;
   memcpy(head.taken, p->in_taken, sizeof head.taken);
@@ -421,34 +407,20 @@ static void nic__udp_ack(nic__udp *n, nic__udp_peer *p) {
   p->owes_ack = k < 0;
 }
 
-static nbc_op *nic__udp_match(nic__udp_peer *p, uint64_t tag) {
-  nbc_op *before = NULL;
-  for (nbc_op *op = p->posted_first; op; before = op, op = op->slot.next) {
-    if (op->slot.tag != tag) continue;
-    if (before)
-      before->slot.next = op->slot.next;
-    else
-      p->posted_first = op->slot.next;
-    if (p->posted_last == op) p->posted_last = before;
-    return op;
-  }
-  return NULL;
-}
-
 /* The place of a datagram's message; NULL: none now, it comes again. */
 static nic__udp_coming *nic__udp_place(nic__udp *n, nic__udp_peer *p, const nic__udp_head *h) {
   nic__udp_coming *c = p->coming;
   while (c && c->message != h->message) c = c->next;
   if (c) return c->size_bytes == h->size_bytes ? c : NULL;
   if (h->message != p->bound) return NULL; /* in their order only */
-  nbc_op *op = nic__udp_match(p, h->tag);
+  nbc_op *op = nic__queue_match(&p->posted, h->tag);
   if (!op && h->size_bytes + sizeof *c > n->desc.max_early_bytes - p->early_bytes) return NULL;
   c = (nic__udp_coming *)nic__zalloc(sizeof *c);
   nic__udp_early *e =
       c && !op ? (nic__udp_early *)NIC_MALLOC(sizeof *e + (size_t)h->size_bytes) : NULL;
   if (!c || (!op && !e)) {
     NIC_FREE(c);
-    if (op) nic__udp_push(&p->posted_first, &p->posted_last, op);
+    if (op) nic__queue_push(&p->posted, op);
     return NULL;
   }
   if (e) {
@@ -539,6 +511,7 @@ static void nic__udp_take_data(nic__udp *n, nic__udp_peer *p, const nic__udp_hea
 
 /* Reads what is there. */
 static void nic__udp_pump(nic__udp *n, nic__udp_peer *p) {
+  const uint32_t data = NIC__UDP_DATA + p->from_it, ack = NIC__UDP_ACK + p->from_it;
   for (int turn = 0; turn < NIC__UDP_WINDOW && !p->gone; turn++) {
     nic__udp_head head;
     nic_stamp stamp;
@@ -556,9 +529,9 @@ static void nic__udp_pump(nic__udp *n, nic__udp_peer *p) {
     memcpy(&head, n->buffer, (size_t)k < sizeof head ? (size_t)k : sizeof head);
     if (k < NIC__UDP_DATA_HEAD || head.magic != NIC__UDP_MAGIC ||
         !nic__same_secret(head.key, p->key, sizeof head.key) ||
-        (head.kind != NIC__UDP_DATA && (head.kind != NIC__UDP_ACK || k != (long)sizeof head)))
+        (head.kind != data && (head.kind != ack || k != (long)sizeof head)))
       n->stats.refused_count++;
-    else if (head.kind == NIC__UDP_ACK)
+    else if (head.kind == ack)
       nic__udp_take_ack(n, p, &head);
     else
       nic__udp_take_data(n, p, &head, n->buffer + NIC__UDP_DATA_HEAD,
@@ -595,18 +568,6 @@ static bool nic__udp_take_early(nic__udp *n, nic__udp_peer *p, nbc_op *op) {
 }
 
 /* ---- the transport's functions ---------------------------------------------------------------- */
-static void nic__udp_prepare(nbc_op *op, int peer, const void *buffer, uint64_t size_bytes,
-                             uint64_t tag) {
-  memset(&op->slot, 0, sizeof op->slot);
-  op->finished = false;
-  op->status = NBC_PENDING;
-  op->peer = peer;
-  op->size_bytes = 0;
-  op->slot.buffer = (void *)(uintptr_t)buffer;
-  op->slot.limit_bytes = size_bytes;
-  op->slot.tag = tag;
-}
-
 /* A message to this rank itself waits in the sender's buffer until it is received. */
 static void nic__udp_to_itself(nic__udp *n, nbc_op *send, nbc_op *receive) {
   const uint64_t size = send->slot.limit_bytes, limit = receive->slot.limit_bytes;
@@ -623,13 +584,13 @@ static nbc_status nic__udp_isend(void *ctx, const void *buffer, uint64_t size_by
   nic__udp *n = (nic__udp *)ctx;
   nic__udp_peer *p = &n->peers[peer];
   if (n->is_closed) return NBC_E_STATE;
-  nic__udp_prepare(op, peer, buffer, size_bytes, tag);
+  nic__request_begin(op, peer, buffer, size_bytes, tag);
   if (peer == n->t.rank) {
-    nbc_op *receive = nic__udp_match(p, tag);
+    nbc_op *receive = nic__queue_match(&p->posted, tag);
     if (receive)
       nic__udp_to_itself(n, op, receive);
     else
-      nic__udp_push(&p->send_first, &p->send_last, op);
+      nic__queue_push(&p->send, op);
     return NBC_OK;
   }
   if (p->gone) return NBC_E_PEER;
@@ -637,7 +598,7 @@ static nbc_status nic__udp_isend(void *ctx, const void *buffer, uint64_t size_by
   op->slot.kind = (uint32_t)(p->messages >> 32);
   p->messages++;
   if (n->t.recorder) op->slot.xfer_id = ++n->next_id;
-  nic__udp_push(&p->send_first, &p->send_last, op);
+  nic__queue_push(&p->send, op);
   nic__udp_flush(n, p);
   return NBC_OK;
 }
@@ -647,16 +608,10 @@ static nbc_status nic__udp_irecv(void *ctx, void *buffer, uint64_t size_bytes, i
   nic__udp *n = (nic__udp *)ctx;
   nic__udp_peer *p = &n->peers[peer];
   if (n->is_closed) return NBC_E_STATE;
-  nic__udp_prepare(op, peer, buffer, size_bytes, tag);
+  nic__request_begin(op, peer, buffer, size_bytes, tag);
   if (peer == n->t.rank) {
-    nbc_op *before = NULL, *send = p->send_first;
-    for (; send && send->slot.tag != tag; send = send->slot.next) before = send;
-    if (!send) return nic__udp_push(&p->posted_first, &p->posted_last, op), NBC_OK;
-    if (before)
-      before->slot.next = send->slot.next;
-    else
-      p->send_first = send->slot.next;
-    if (p->send_last == send) p->send_last = before;
+    nbc_op *send = nic__queue_match(&p->send, tag);
+    if (!send) return nic__queue_push(&p->posted, op), NBC_OK;
     nic__udp_to_itself(n, send, op);
     return NBC_OK;
   }
@@ -669,21 +624,13 @@ static nbc_status nic__udp_irecv(void *ctx, void *buffer, uint64_t size_bytes, i
     op->slot.remote_id = (uint64_t)t_ns;
     nbc_xfer_begin(n->t.recorder, op->slot.xfer_id, size_bytes, NBC_KIND_IRECV, nic__udp_class(p));
   }
-  nic__udp_push(&p->posted_first, &p->posted_last, op);
+  nic__queue_push(&p->posted, op);
   return NBC_OK;
 }
 
 static nbc_status nic__udp_cancel(void *ctx, nbc_op *op) {
   nic__udp *n = (nic__udp *)ctx;
-  nic__udp_peer *p = &n->peers[op->peer];
-  nbc_op *before = NULL, *at = p->posted_first;
-  for (; at && at != op; at = at->slot.next) before = at;
-  if (!at) return NBC_E_STATE;
-  if (before)
-    before->slot.next = op->slot.next;
-  else
-    p->posted_first = op->slot.next;
-  if (p->posted_last == op) p->posted_last = before;
+  if (!nic__queue_remove(&n->peers[op->peer].posted, op)) return NBC_E_STATE;
   if (n->t.recorder && op->slot.xfer_id) nbc_xfer_cancel(n->t.recorder, op->slot.xfer_id);
   nic__udp_finish(n, op, NBC_E_CANCELLED, 0);
   return NBC_OK;
@@ -713,21 +660,14 @@ static nbc_status nic__udp_progress(void *ctx) {
     nic__udp_flush(n, p);
     if (n->t.recorder) nic__udp_take_stamps(p, false);
   }
-  nbc_op *op = n->done_first;
-  n->done_first = n->done_last = NULL;
-  while (op) {
-    nbc_op *next = op->slot.next;
-    op->finished = true;
-    if (op->done) op->done(op); /* may free it */
-    op = next;
-  }
+  nic__requests_tell(&n->done);
   return NBC_OK;
 }
 
 /* Sleeps until a datagram comes, for 1 ms at most: then something may have to be sent again. */
 static void nic__udp_rest(void *ctx) {
   nic__udp *n = (nic__udp *)ctx;
-  if (n->done_first) return;
+  if (n->done.first) return;
   for (int i = 0; i < n->t.size; i++) {
     n->polls[i].fd = i == n->t.rank || n->peers[i].gone ? -1 : n->peers[i].fd;
     n->polls[i].events = POLLIN;
@@ -743,13 +683,14 @@ NIC_API nbc_status nic_udp_drain(nbc_transport *t, int64_t limit_ns) {
   nic__udp *n = (nic__udp *)t;
   if (!t) return NBC_E_INVAL;
   for (const int64_t start_ns = nbc_clock_now_ns(&n->clock);;) {
-    bool over = true;
+    bool over = true, lost = false;
     nic__udp_progress(n);
     for (int i = 0; i < n->t.size; i++) {
       const nic__udp_peer *p = &n->peers[i];
-      if (i != n->t.rank && !p->gone && (p->send_first || p->low < p->next)) over = false;
+      if (i != n->t.rank && !p->gone && (p->send.first || p->low < p->next)) over = false;
+      lost |= p->lost_count > 0;
     }
-    if (over) return NBC_OK; /* sends to a peer that is gone were told so one by one */
+    if (over) return lost ? NBC_E_PEER : NBC_OK;
     if (nbc_clock_now_ns(&n->clock) - start_ns > limit_ns) return NBC_E_TIMEOUT;
     nic__udp_rest(n);
   }
@@ -806,6 +747,23 @@ NIC_API nic_udp_stats nic_udp_stats_of(const nbc_transport *t) {
   return ((const nic__udp *)t)->stats;
 }
 
+/* Two bytes of the stream, which may come one by one, and signals meanwhile. */
+static bool nic__udp_read_port(const nic__udp *n, int control, uint16_t *port) {
+  const int64_t end_ns = nbc_clock_now_ns(&n->clock) + n->desc.connect_limit_ns;
+  for (size_t got = 0; got < sizeof *port;) {
+    const ssize_t k = recv(control, (char *)port + got, sizeof *port - got, MSG_DONTWAIT);
+    struct pollfd wait = {control, POLLIN, 0};
+    if (k == 0 || (k < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)) return false;
+    if (k > 0)
+      got += (size_t)k;
+    else if (nbc_clock_now_ns(&n->clock) > end_ns)
+      return false;
+    else
+      poll(&wait, 1, 100);
+  }
+  return true;
+}
+
 /* A datagram socket beside the stream: from the same address, to the same peer. The ports travel on the
    stream. */
 static nbc_status nic__udp_join(nic__udp *n, int i, nbc_error *err) {
@@ -829,10 +787,8 @@ static nbc_status nic__udp_join(nic__udp *n, int i, nbc_error *err) {
   setsockopt(p->fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof room); /* as far as the kernel lets us */
   setsockopt(p->fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
   ports[0] = *own_port;
-  struct pollfd wait = {p->control, POLLIN, 0};
   if (send(p->control, &ports[0], 2, MSG_NOSIGNAL) != 2 ||
-      poll(&wait, 1, (int)(n->desc.connect_limit_ns / 1000000)) <= 0 ||
-      recv(p->control, &ports[1], 2, MSG_WAITALL) != 2)
+      !nic__udp_read_port(n, p->control, &ports[1]))
     return nic__nbc_fail(err, NBC_E_PEER, "rank %d: does not say its port", i);
   if (n->desc.via_ports && n->desc.via_ports[i]) {
     struct sockaddr_in via;
@@ -873,6 +829,8 @@ static nbc_status nic__udp_meet(nic__udp *n, nbc_error *err) {
     nic__udp_peer *p = &n->peers[i];
     p->control = found[i].fd;
     p->same_host = found[i].same_host;
+    *(i > n->t.rank ? &p->from_it : &p->from_us) = NIC__UDP_FROM_ABOVE;
+    if (p->control >= 0) nic__meet_watch(p->control, n->desc.silence_limit_ns);
     memcpy(p->key, found[i].key, sizeof p->key);
   }
   for (int i = 0; i < n->t.size && status == NBC_OK; i++)

@@ -37,10 +37,10 @@ calls_itself() {
   ip netns exec $a "$B/tests/hw/tcp_rank" 0 127.0.0.1:23500 127.0.0.1:24000 >"$T/out0" 2>&1 && wait $! || { cat "$T/out0" "$T/out1"; return 1; }
 }
 # The cable is pulled: no byte, no end, no reset. Both ranks only wait.
-vanishes() {
+vanishes() { # UDP=1 or nothing
   for r in 0 1; do
     n=$a && [ $r = 1 ] && n=$b
-    SILENCE_MS=2000 WAIT=1 timeout 50 ip netns exec $n "$B/tests/hw/tcp_rank" $r 192.0.2.1:7000 192.0.2.2:7000 >"$T/wait$r" 2>&1 &
+    env "$@" SILENCE_MS=2000 WAIT=1 timeout 50 ip netns exec $n "$B/tests/hw/tcp_rank" $r 192.0.2.1:7000 192.0.2.2:7000 >"$T/wait$r" 2>&1 &
   done
   until grep -q waiting "$T/wait0" && grep -q waiting "$T/wait1"; do sleep 0.05; done
   ip -n $a link set v$a down
@@ -69,13 +69,14 @@ if ! command -v ip >/dev/null; then reason="no ip command (Debian: iproute2)"
 elif ! build >"$T/build" 2>&1; then reason="namespaces or veth not permitted: $(tail -1 "$T/build")"
 else reason=; fi
 if [ -n "$reason" ]; then
-  for t in "ranks over veth" "no token, no listening" "another token" "a peer that vanishes without a word" "a call that comes back" "stamps between hosts" "datagrams between hosts" "no listener" "nicstat sees veth" "counters of veth" "ranks over a slow link that drops" "ranks under delay and loss"; do skip "$t" "$reason"; done
+  for t in "ranks over veth" "no token, no listening" "another token" "a peer that vanishes without a word" "a peer over UDP that vanishes" "a call that comes back" "stamps between hosts" "datagrams between hosts" "no listener" "nicstat sees veth" "counters of veth" "ranks over a slow link that drops" "ranks under delay and loss"; do skip "$t" "$reason"; done
   finish
 fi
 check "ranks over veth" ranks plain
 check "no token, no listening" no_token
 check "another token" wrong_token
 check "a peer that vanishes without a word" vanishes
+check "a peer over UDP that vanishes" vanishes UDP=1
 check "a call that comes back" calls_itself
 listener
 check "stamps between hosts" stamps_between --size 5000

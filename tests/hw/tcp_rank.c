@@ -2,7 +2,8 @@
    says (nic_place_env). Exchanges random messages with every
    other rank, with computation between, and prints one line of what was stamped. Exit 0: all came right.
    In the environment: NIC=eth0, by that NIC's own clock; SILENCE_MS=n, when a silent peer counts as gone;
-   START_MS=n, how long to wait for the others; WAIT=n, then to do nothing but wait for a message. */
+   START_MS=n, how long to wait for the others; WAIT=n, then to do nothing but wait for a message; UDP=1 with
+   it, over nic_udp.h. */
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
 #define NIC_HW_IMPLEMENTATION
@@ -10,6 +11,7 @@
 #include "hw/nic_hw.h"
 #include "hw/nic_meet.h"
 #include "hw/nic_tcp.h"
+#include "hw/nic_udp.h"
 
 #define LIMIT_NS 60000000000
 enum { ROUNDS = 40, MOST_BYTES = 60000 };
@@ -92,6 +94,13 @@ int main(int argc, char **argv) {
       (nic_find(NULL, &machine, &why) || !nic_by_name(machine, nic) ||
        nic_clock_open(machine, nic_by_name(machine, nic), NULL, NULL, &desc.clock_of_nic, &why)))
     return fprintf(stderr, "%s: no clock\n", nic), 1;
+  const nic_udp_desc datagrams = {.rank = place.rank,
+                                  .size = place.size,
+                                  .addresses = place.addresses,
+                                  .silence_limit_ns = desc.silence_limit_ns,
+                                  .connect_limit_ns = desc.connect_limit_ns};
+  if (getenv("WAIT") && getenv("UDP") && nic_udp_create(&datagrams, &t, &error) == NBC_OK)
+    return wait_in_vain(t);
   if (nic_tcp_create(&desc, &t, &error)) return fprintf(stderr, "%s\n", error.text), 1;
   t->recorder = me;
   if (getenv("WAIT")) return wait_in_vain(t);

@@ -12,6 +12,7 @@
 #include "tests/hw/sockets.h"
 #include <pthread.h>
 #include <signal.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 
 #define LIMIT_NS 60000000000
@@ -64,7 +65,7 @@ static void *rank_main(void *arg) {
    doubles, holds back, damages and invents some. */
 typedef struct relay {
   int fd[2], stop; /* stop: atomic */
-  bool mad;
+  bool mad, echoes;
   uint64_t seed, passed, lost;
   pthread_t thread;
 } relay;
@@ -114,6 +115,7 @@ static void *relay_main(void *arg) {
         continue;
       }
       relay_pass(r, 1 - i, &from[1 - i], data, k);
+      if (r->echoes) relay_pass(r, i, &from[i], data, k);
       if (held_bytes[i]) relay_pass(r, 1 - i, &from[1 - i], held[i], held_bytes[i]);
       held_bytes[i] = 0;
     }
@@ -328,7 +330,24 @@ static void a_dead_peer_fails_its_operations(void) {
   kill(pid, SIGKILL);
   waitpid(pid, NULL, 0);
   for (int i = 0; i < 2; i++) CHECK(nbc_wait(t, &ops[i], LIMIT_NS) == NBC_E_PEER);
-  CHECK(nbc_send(t, data, 1, 1, 1) == NBC_E_PEER && nic_udp_destroy(t) == NBC_OK);
+  CHECK(nbc_send(t, data, 1, 1, 1) == NBC_E_PEER);
+  CHECK(nic_udp_drain(t, LIMIT_NS) == NBC_E_PEER && nic_udp_destroy(t) == NBC_E_PEER);
+}
+
+/* Own datagrams come back, as over a wrong route: they are no messages of the peer. Signals come all the
+   time, as a profiler sends them. */
+static void nothing(int number) { (void)number; }
+static void echoes_and_signals_change_nothing(void) {
+  rank ranks[2];
+  const nic_udp_desc plain_desc = {.rank = 0};
+  const struct sigaction interrupt = {.sa_handler = nothing};
+  const struct itimerval often = {{0, 500}, {0, 500}}, never = {{0, 0}, {0, 0}};
+  relay bad = {.mad = true, .echoes = true, .seed = test_rand()};
+  sigaction(SIGALRM, &interrupt, NULL);
+  setitimer(ITIMER_REAL, &often, NULL);
+  const bool ran = run_both(ranks, plain_desc, &bad, false, exchange);
+  setitimer(ITIMER_REAL, &never, NULL);
+  if (!ran) SKIP("no loopback interface");
 }
 
 int main(int argc, char **argv) {
@@ -338,5 +357,6 @@ int main(int argc, char **argv) {
   RUN(the_contract_is_kept);
   RUN(exact_overlap_is_within_its_bounds);
   RUN(a_dead_peer_fails_its_operations);
+  RUN(echoes_and_signals_change_nothing);
   return TEST_END();
 }
