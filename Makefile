@@ -68,12 +68,14 @@ DEPS_MORE := \
 FLAGS_NOW := $(CC) $(CFLAGS) $(WARN) $(STD) $(LDFLAGS)
 $(shell mkdir -p $(B); echo '$(FLAGS_NOW)' | cmp -s - $(B)/.flags || echo '$(FLAGS_NOW)' > $(B)/.flags)
 
-# nbc_overlap.h is compiled piece by piece (src/nbc_overlap.list), once per compiler and set of flags, so
-# that a changed line costs its piece; programs link the library of the objects and leave their own copy
-# out, but for those that look at private parts or bring their own allocator.
+# Both headers are compiled piece by piece (src/*.list), once per compiler and set of flags, so that a
+# changed line costs its piece; programs link the libraries of the objects and leave their own copy out,
+# but for those that look at private parts or bring their own allocator. What runs the model for its speed
+# (pm_run, examples, tools, benches) has it in one file, as users do.
 # $(call pieces_of,LIST): the pieces with code, ROOM/NAME each
 pieces_of = $(patsubst src/%.c,%,$(wildcard $(patsubst %,src/%.c,$(shell sed -n 's|^\([a-z_0-9]*/[a-z_0-9]*\) *$$|\1|p' src/$1.list))))
 PIECES   := $(call pieces_of,nbc_overlap)
+PM_PIECES := $(filter-out $(PIECES),$(call pieces_of,portals_model))
 # $(call piece,OBJECT,PIECE,flags,compiler)
 define piece
 $1: src/$2.c $(B)/.flags
@@ -88,10 +90,15 @@ $1: $2
 	$$(call say,AR,$1)
 	$$(Q)rm -f $1 && $(if $(findstring aarch64,$3),aarch64-linux-gnu-ar,$$(AR)) rcs $1 $2
 endef
-# $(call library,FOLDER,flags,compiler): FOLDER/libnbc_overlap.a
+# $(call library,FOLDER,flags,compiler): FOLDER/libnbc_overlap.a; base/ is in it for both.
+# $(call model_library,...): FOLDER/libportals_model.a
 define library
 $(foreach p,$(PIECES),$(eval $(call piece,$1/pieces/$p.o,$p,$2,$3)))
 $(call archive,$1/libnbc_overlap.a,$(PIECES:%=$1/pieces/%.o),$3)
+endef
+define model_library
+$(foreach p,$(PM_PIECES),$(eval $(call piece,$1/pieces/$p.o,$p,$2,$3)))
+$(call archive,$1/libportals_model.a,$(PM_PIECES:%=$1/pieces/%.o),$3)
 endef
 # $(call library_over,VARIANT,PIECE,flags,compiler): $(B)/libnbc_overlap.VARIANT.a, where one piece differs
 define library_over
@@ -101,9 +108,13 @@ endef
 mpi_cc    = OMPI_CC='$$(CC)' OSHMEM_CC='$$(CC)' MPICH_CC='$$(CC)'
 USERS    := $(shell grep -LE '^.*(nbc__|define NBC_MALLOC|clock/simnet.h|->last_ns)' \
               $$(grep -lE 'define NBC_OVERLAP_IMPLEMENTATION|overlap/sim.h"' examples/*.c tools/*.c src/guest/*.c hw/*.c tests/*/*.c))
-# $(call linked,SOURCE,LIBRARY): the library, when the source is such a program
-linked    = $(if $(filter $1,$(USERS)),$(patsubst %.o,%.a,$(subst /nbc_overlap,/libnbc_overlap,$2)))
-link_with = $(if $(call linked,$1,$2),-DNBC_OVERLAP_IMPLEMENTATION_ONCE $(call linked,$1,$2))
+PM_USERS := $(shell grep -LE '(pm__|define PM_(MALLOC|HOST_CPU_NS|USE_UCONTEXT|ASSERT)|PM_WITH_NBC)' \
+              $$(grep -lE 'define PORTALS_MODEL_IMPLEMENTATION|"ptl.h"|model/ptl.h"' tests/model/*.c))
+# $(call linked,SOURCE,LIBRARY): the libraries, when the source is such a program
+linked    = $(if $(filter $1,$(PM_USERS)),$(patsubst %/libnbc_overlap.a,%/libportals_model.a,$2)) \
+            $(if $(filter $1,$(USERS) $(PM_USERS)),$(patsubst %.o,%.a,$(subst /nbc_overlap,/libnbc_overlap,$2)))
+link_with = $(if $(filter $1,$(PM_USERS)),-DPORTALS_MODEL_IMPLEMENTATION_ONCE) \
+            $(if $(filter $1,$(USERS)),-DNBC_OVERLAP_IMPLEMENTATION_ONCE) $(call linked,$1,$2)
 # $(call program,OUTPUT,SOURCE,cflags,libs,compiler,LIBRARY): one C file, one program
 define program
 $1: $2 $(call linked,$2,$6) $(B)/.flags
@@ -138,9 +149,13 @@ ASAN := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-r
 TSAN := -O1 -fsanitize=thread -Wno-tsan
 $(eval $(call library,$(B)))
 $(eval $(call library,$(B)/tests,$(TEST_FLAGS)))
+$(eval $(call model_library,$(B)/tests,$(TEST_FLAGS)))
 $(eval $(call library,$(B)/asan,$(ASAN)))
+$(eval $(call model_library,$(B)/asan,$(ASAN)))
 $(eval $(call library,$(B)/tsan,$(TSAN)))
+$(eval $(call model_library,$(B)/tsan,$(TSAN)))
 $(eval $(call library,$(B)/aarch64,$(TEST_FLAGS),aarch64-linux-gnu-gcc))
+$(eval $(call model_library,$(B)/aarch64,$(TEST_FLAGS),aarch64-linux-gnu-gcc))
 $(foreach m,openmpi mpich,$(eval $(call library_over,$m,transport/mpi,-DNBC_WITH_MPI -Wno-stringop-overflow,mpicc.$m)))
 $(eval $(call library_over,shmem,transport/shmem,-DNBC_WITH_SHMEM -Wno-stringop-overflow,oshcc))
 # $(call example,NAME,cflags,libs): examples/NAME.c becomes $(B)/NAME
