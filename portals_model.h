@@ -2473,7 +2473,8 @@ typedef struct pm__node {
   int64_t *slots;
   uint32_t slots_first, slots_used;
   pm_thread *slot_waiters;
-  struct pm__message *held, *held_tail; /* wait for an in-flight limit */
+  struct pm__message *held, *held_tail; /* wait for an in-flight limit, or a change of level */
+  unsigned char link;                   /* level of what is in flight */
 } pm__node;
 
 typedef struct pm__stack {
@@ -7494,10 +7495,11 @@ static int64_t pm__cross(pm_world *w, const pm__message *m) {
   for (h = 0; h < way->link_count; h++, t_ps += way->step_ps) {
     pm__link *l = &w->links[way->link[h]];
     int64_t d_ps = own_ps;
-    if (w->graph) { /* links of any speed */
+    if (w->graph) { /* links of any speed; on a faster one than the NIC's the tail comes no sooner */
       const uint64_t payload = pm__job_bytes(m);
       d_ps = pm__bytes_ps(payload ? pm__wire_bytes(w, payload) : (double)w->plat.ack_bytes,
                           l->cap / pm__payload_ratio(&w->plat));
+      d_ps = pm__max_ps(d_ps, own_ps);
     }
     if (l->t_busy_ps > t_ps + wait_ps) wait_ps = l->t_busy_ps - t_ps;
     l->t_busy_ps = t_ps + wait_ps + d_ps;
@@ -7637,8 +7639,9 @@ static void pm__lane_push(pm_world *w, pm__message *m, int64_t t_ps) {
 /* The tail of a long message does not overtake what was before it on the last link. */
 static int64_t pm__last_ps(pm_world *w, const pm__message *m) {
   const pm__known_way *way = pm__known(w, pm__job_from(m), pm__job_to(m));
+  const int64_t rest_ps = way->latency_ps - (way->link_count - 1) * way->step_ps;
   return way->link_count
-             ? pm__later(w->links[way->link[way->link_count - 1]].t_busy_ps, way->step_ps)
+             ? pm__later(w->links[way->link[way->link_count - 1]].t_busy_ps, rest_ps)
              : 0;
 }
 /* The head or, of a long message, the tail is here: the earliest free engine takes it, in order. */
@@ -7801,6 +7804,7 @@ PM__PRIVATE void pm__nic_wait_for_slot(pm_process *p, const pm__message *m) {
 static void pm__nic_inject(pm_world *w, pm__message *m) {
   int64_t t_ps = w->now_ps;
   w->nodes[m->what.from->proc->node].in_flight++;
+  w->nodes[m->what.from->proc->node].link = m->way.link;
   m->what.from->proc->in_flight++;
   if (m->way.link == PM_LINK_LOGGP) {
     pm__loggp_send(w, m);
@@ -7822,12 +7826,14 @@ static void pm__nic_inject(pm_world *w, pm__message *m) {
   }
   pm__lane_push(w, m, t_ps);
 }
-/* Limits of what is in flight, per process and per node [S 7.1]: what is beyond waits in order. */
+/* Limits of what is in flight, per process and per node [S 7.1]: what is beyond waits in order. So does the
+   first message of another level, until those of the old one are back: it must not overtake them. */
 static int pm__may_fly(const pm_world *w, const pm__message *m) {
   const int64_t node_max = w->plat.inflight_per_node_count,
                 process_max = w->plat.inflight_per_process_count;
   const pm__node *n = &w->nodes[m->what.from->proc->node];
-  return (n->in_flight < w->plat.e2e_entry_count ||
+  return (!n->in_flight || n->link == m->way.link) &&
+         (n->in_flight < w->plat.e2e_entry_count ||
           m->way.link == PM_LINK_CARRIER) && /* which has entries of its own */
          (!node_max || n->in_flight < node_max) &&
          (!process_max || m->what.from->proc->in_flight < process_max);
@@ -7848,14 +7854,18 @@ PM__PRIVATE void pm__nic_send(pm_world *w, pm__message *m) {
     n->held = m;
   n->held_tail = m;
 }
-/* One has come back: the first of those held back that may go, goes. */
+/* One has come back: the first of those held back that may go, goes; when it was the last of its level, all
+   of the next one that may. */
 PM__PRIVATE void pm__nic_landed(pm_world *w, const pm__message *done) {
   pm__node *n = &w->nodes[done->what.from->proc->node];
   pm__message *m, *previous = NULL, *next;
+  int is_change;
   n->in_flight--;
   done->what.from->proc->in_flight--;
+  is_change = n->held && !n->in_flight && n->held->way.link != done->way.link;
   for (m = n->held; m; m = next) {
     next = m->next;
+    if (n->in_flight && n->link != m->way.link) return;
     if (!pm__may_fly(w, m)) {
       previous = m;
       continue;
@@ -7866,7 +7876,7 @@ PM__PRIVATE void pm__nic_landed(pm_world *w, const pm__message *done) {
       n->held = next;
     if (n->held_tail == m) n->held_tail = previous;
     pm__nic_inject(w, m);
-    return;
+    if (!is_change) return;
   }
 }
 PM_API void pm_world_set_link(pm_world *world, pm_link_model link) {

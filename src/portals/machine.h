@@ -104,7 +104,8 @@ typedef struct pm__node {
   int64_t *slots;
   uint32_t slots_first, slots_used;
   pm_thread *slot_waiters;
-  struct pm__message *held, *held_tail; /* wait for an in-flight limit */
+  struct pm__message *held, *held_tail; /* wait for an in-flight limit, or a change of level */
+  unsigned char link;                   /* level of what is in flight */
 } pm__node;
 
 typedef struct pm__stack {

@@ -13,6 +13,7 @@ $(eval $(call script,model/traces_are_equal)) # builds trace_hash.c itself
 $(eval $(call script,model/comma_locale))
 $(eval $(call script,model/rules))
 $(eval $(call test,model/random_calls))
+$(eval $(call test,model/levels_agree))
 $(eval $(call test,model/network))
 $(eval $(call test,model/messages,-D_GNU_SOURCE))
 $(eval $(call test,model/collectives,-D_GNU_SOURCE))

@@ -106,7 +106,7 @@ static void random_calls_return_codes_of_the_api(void) {
     pm_world_desc desc = {0};
     desc.platform = &p;
     desc.seed = test_rand();
-    desc.link = round % 3 == 2 ? PM_LINK_LOGGP : PM_LINK_FLOW;
+    desc.link = round % 4 == 2 ? PM_LINK_LOGGP : round % 4 == 3 ? PM_LINK_PACKET : PM_LINK_FLOW;
     if (round % 4 == 1) p.node_count = 1, p.procs_per_node_count = PROCESSES;
     if (round % 4 == 2) desc.faults.loss_ratio = 0.1, p.e2e_retry_ns = 2000, p.e2e_retry_count = 1;
     if (round % 5 == 4) desc.semantics = (pm_semantics){1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};

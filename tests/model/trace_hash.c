@@ -87,6 +87,7 @@ static void run_topology(const char *text, uint64_t seed) {
   run(p, PM_LINK_FLOW, seed, 0);
   run(p, PM_LINK_FLOW, seed + 1, 1);
   run(p, PM_LINK_LOGGP, seed, 1);
+  for (p.packet_routing = 0; p.packet_routing < 3; p.packet_routing++) run(p, PM_LINK_PACKET, seed, p.packet_routing == 1);
   pm_platform_free(&p);
 }
 int main(void) {

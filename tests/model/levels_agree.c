@@ -1,0 +1,227 @@
+/* Random well-formed Portals programs, the same on every level of the network and on changes between them:
+   each operation is told once, messages of a pair match in order, memory is what the program says, bytes sent
+   are bytes delivered, and a run is reproducible. */
+#include "tests/model/ptl.h"
+
+enum { MOST = 8, SLOTS = 4, SLOT = 20000, WORDS = 8, OPS = 40, LOG = OPS * MOST };
+typedef struct part {
+  unsigned char slots[MOST][SLOTS][SLOT]; /* [initiator][slot] */
+  uint64_t sums[WORDS];
+  unsigned char out[OPS][SLOT], back[OPS][SLOT];
+  uint64_t last_seen[MOST];
+  int seen[MOST];
+} part;
+static part *parts;
+/* What each is to do, and what must come of it. */
+typedef struct act {
+  int kind, to, slot;
+  size_t bytes;
+  ptl_ack_req_t ack;
+  int64_t pause_ns;
+  int level; /* to change over to, -1: none */
+} act;
+enum { TO_SLOT, TO_LOG, TO_SUM, FETCH_SUM, FROM_SLOT, KINDS };
+static act acts[MOST][OPS];
+static int processes, is_switching, failures_before;
+
+static void plan(void) {
+  const size_t sizes[] = {0, 1, 8, 9, 64, 65, 408, 409, 512, 513, 2048, 2049, 4096};
+  for (int p = 0; p < processes; p++)
+    for (int i = 0; i < OPS; i++) {
+      act *a = &acts[p][i];
+      a->kind = (int)test_below(KINDS);
+      a->to = (int)test_below((uint64_t)processes);
+      a->slot = (int)test_below(SLOTS);
+      a->bytes = test_below(2) ? sizes[test_below(13)] : test_below(SLOT);
+      a->ack = test_below(3) ? PTL_ACK_REQ : PTL_NO_ACK_REQ;
+      a->pause_ns = test_below(3) ? 0 : (int64_t)test_below(4000);
+      a->level = test_below(8) ? -1 : (int)test_below(3);
+    }
+}
+static unsigned char letter(int p, int i, size_t k) { return (unsigned char)(p * 91 + i * 7 + (int)k * 13 + 1); }
+/* The last put of p into this slot: its action, or -1. */
+static int last_put(int p, int to, int slot, size_t k) {
+  for (int i = OPS - 1; i >= 0; i--)
+    if (acts[p][i].kind == TO_SLOT && acts[p][i].to == to && acts[p][i].slot == slot && acts[p][i].bytes > k) return i;
+  return -1;
+}
+
+static void body(void *unused) {
+  const int me = pm_rank();
+  part *mine = &parts[me];
+  ptl_handle_ni_t ni;
+  ptl_handle_eq_t eq, told;
+  ptl_handle_ct_t ct;
+  ptl_handle_md_t md;
+  ptl_handle_me_t h;
+  ptl_pt_index_t pt;
+  ptl_event_t e;
+  ptl_ct_event_t v;
+  int sends = 0, acks = 0, replies = 0, want_sends = 0, want_acks = 0, want_replies = 0, logs = 0, want_logs = 0, touched_slot[MOST][SLOTS] = {{0}};
+  (void)unused;
+  CHECK(!PtlInit() && !PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, NULL, NULL, &ni));
+  CHECK(!PtlEQAlloc(ni, 4 * OPS, &eq) && !PtlEQAlloc(ni, 2 * LOG, &told) && !PtlCTAlloc(ni, &ct) && !PtlPTAlloc(ni, 0, told, 0, &pt));
+  for (int p = 0; p < processes; p++) {
+    ptl_me_t m = entry(mine->slots[p], sizeof mine->slots[p], 10 + (ptl_match_bits_t)p, PTL_ME_OP_PUT | PTL_ME_OP_GET | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_LINK_DISABLE);
+    CHECK(!PtlMEAppend(ni, pt, &m, PTL_PRIORITY_LIST, NULL, &h));
+  }
+  {
+    ptl_me_t m = entry(mine->sums, sizeof mine->sums, 2, PTL_ME_OP_PUT | PTL_ME_OP_GET | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_LINK_DISABLE);
+    CHECK(!PtlMEAppend(ni, pt, &m, PTL_PRIORITY_LIST, NULL, &h));
+    m = entry(NULL, 0, 1, PTL_ME_OP_PUT | PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_CT_COMM);
+    m.ct_handle = ct;
+    CHECK(!PtlMEAppend(ni, pt, &m, PTL_PRIORITY_LIST, NULL, &h));
+  }
+  ptl_md_t d = {mine, sizeof *mine, 0, eq, PTL_CT_NONE};
+  CHECK(!PtlMDBind(ni, &d, &md));
+  pm_barrier();
+  for (int i = 0; i < OPS; i++) {
+    const act *a = &acts[me][i];
+    const ptl_process_t to = pm_process_id(a->to);
+    const ptl_size_t out = offsetof(part, out) + (size_t)i * SLOT, back = offsetof(part, back) + (size_t)i * SLOT;
+    uint64_t one = 1 + (uint64_t)i;
+    if (is_switching && a->level >= 0)
+      pm_world_set_link(pm_world_of(pm_self()), a->level == 0 ? PM_LINK_FLOW : a->level == 1 ? PM_LINK_LOGGP : PM_LINK_PACKET);
+    for (size_t k = 0; k < a->bytes; k++) mine->out[i][k] = letter(me, i, k);
+    switch (a->kind) {
+    case TO_SLOT: /* long ones may overlap out of order, so a slot waits for its last */
+      if (touched_slot[a->to][a->slot]) {
+        while (acks < want_acks) {
+          CHECK(!PtlEQWait(eq, &e) && e.ni_fail_type == PTL_NI_OK);
+          sends += e.type == PTL_EVENT_SEND, acks += e.type == PTL_EVENT_ACK, replies += e.type == PTL_EVENT_REPLY;
+        }
+      }
+      touched_slot[a->to][a->slot] = 1;
+      CHECK(!PtlPut(md, out, a->bytes, PTL_ACK_REQ, to, 0, 10 + (ptl_match_bits_t)me, (ptl_size_t)a->slot * SLOT, NULL, 0));
+      want_sends++, want_acks++;
+      break;
+    case TO_LOG:
+      CHECK(!PtlPut(md, out, a->bytes, a->ack, to, 0, 1, 0, NULL, (ptl_hdr_data_t)me << 32 | one));
+      want_sends++, want_acks += a->ack == PTL_ACK_REQ;
+      break;
+    case TO_SUM:
+      memcpy(mine->out[i], &one, 8);
+      CHECK(!PtlAtomic(md, out, 8, a->ack, to, 0, 2, 8 * (ptl_size_t)a->slot, NULL, 0, PTL_SUM, PTL_UINT64_T));
+      want_sends++, want_acks += a->ack == PTL_ACK_REQ;
+      break;
+    case FETCH_SUM:
+      memcpy(mine->out[i], &one, 8);
+      CHECK(!PtlFetchAtomic(md, back, md, out, 8, to, 0, 2, 8 * (ptl_size_t)a->slot, NULL, 0, PTL_SUM, PTL_UINT64_T));
+      want_sends++, want_replies++;
+      break;
+    default:
+      CHECK(!PtlGet(md, back, a->bytes, to, 0, 10 + (ptl_match_bits_t)me, (ptl_size_t)a->slot * SLOT, NULL));
+      want_replies++;
+    }
+    if (a->pause_ns) pm_sleep_ns(a->pause_ns);
+  }
+  while (sends < want_sends || acks < want_acks || replies < want_replies) {
+    CHECK(!PtlEQWait(eq, &e) && e.ni_fail_type == PTL_NI_OK);
+    sends += e.type == PTL_EVENT_SEND, acks += e.type == PTL_EVENT_ACK, replies += e.type == PTL_EVENT_REPLY;
+  }
+  for (int p = 0; p < processes; p++)
+    for (int i = 0; i < OPS; i++) want_logs += acts[p][i].kind == TO_LOG && acts[p][i].to == me;
+  CHECK(!PtlCTWait(ct, (ptl_size_t)want_logs, &v) && v.success == (ptl_size_t)want_logs && !v.failure);
+  pm_barrier();
+  pm_sleep_ns(60000000);
+  while (PtlEQGet(told, &e) == PTL_OK) {
+    const int p = (int)(e.hdr_data >> 32);
+    const uint64_t number = e.hdr_data & 0xFFFFFFFFu;
+    logs++;
+    CHECK(e.type == PTL_EVENT_PUT && e.mlength == 0 && e.rlength == acts[p][number - 1].bytes);
+    CHECK(number > mine->last_seen[p]); /* messages of a pair match in order */
+    mine->last_seen[p] = number;
+  }
+  CHECK(logs == want_logs && sends == want_sends && acks == want_acks && replies == want_replies);
+  CHECK(PtlEQGet(eq, &e) == PTL_EQ_EMPTY);
+  pm_barrier();
+  CHECK(!PtlNIFini(ni));
+  PtlFini();
+}
+static void check_memory(void) {
+  uint64_t sums[MOST][WORDS] = {{0}};
+  for (int p = 0; p < processes; p++)
+    for (int i = 0; i < OPS; i++)
+      if (acts[p][i].kind == TO_SUM || acts[p][i].kind == FETCH_SUM) sums[acts[p][i].to][acts[p][i].slot] += 1 + (uint64_t)i;
+  for (int t = 0; t < processes; t++) {
+    CHECK(memcmp(sums[t], parts[t].sums, sizeof sums[t]) == 0);
+    for (int p = 0; p < processes; p++)
+      for (int s = 0; s < SLOTS; s++)
+        for (size_t k = 0; k < SLOT; k += k < 600 ? 1 : 97) {
+          const int i = last_put(p, t, s, k);
+          if (parts[t].slots[p][s][k] != (i < 0 ? 0 : letter(p, i, k))) {
+            printf("  process %d, slot %d of %d, byte %zu\n", t, s, p, k);
+            CHECK(!"memory of a slot");
+            return;
+          }
+        }
+  }
+}
+static int64_t one_of(int64_t a, int64_t b, int64_t c) { const uint64_t k = test_below(3); return k == 0 ? a : k == 1 ? b : c; }
+static pm_platform machine(void) {
+  pm_platform p;
+  char error[200];
+  const char *const text[] = {
+      "node_count 4\n", "node_count 4\ntopology fattree\ntopo 2 2 2 1 2\n", "node_count 4\ntopology fattree\ntopo 2 2 2 2 1\n",
+      "node_count 8\ntopology torus\ntopo 3 2 2 2\n", "node_count 6\ntopology dragonfly\ntopo 3 2 1 1\n", "node_count 5\ntopology torus\ntopo 1 5\n",
+      "node_count 3\ntopology file\nlink h0 a 1e10 90\nlink h1 a 3e9 10\nlink h2 b 1e10 50\nlink a b 2e9 400\n",
+      "node_count 4\ntopology file\nlink h0 a 1e11 90\nlink h1 a 3e10 10\nlink h2 b 5e10 50\nlink h3 b 1e10 20\nlink a b 5e10 77\n"};
+  const char *t = text[test_below(8)];
+  CHECK(!pm_platform_read(t, strlen(t), &p, error, sizeof error));
+  p.procs_per_node_count = p.node_count <= 4 ? 1 + (int64_t)test_below(2) : 1;
+  if (p.node_count == 3) p.procs_per_node_count = 1;
+  p.intra_uses_nic = (int64_t)test_below(2);
+  p.command_queue_count = one_of(16, 1, 2), p.nic_pipeline_count = one_of(73, 0, 1);
+  p.e2e_entry_count = one_of(8192, 1, 3), p.nic_engine_count = one_of(4, 1, 2);
+  p.inflight_per_process_count = one_of(0, 0, 1), p.inflight_per_node_count = one_of(0, 0, 2);
+  p.quick_ack = (int64_t)test_below(2), p.ack_after_write = (int64_t)test_below(2), p.dma_ahead = (int64_t)test_below(2);
+  p.no_pci_commands = (int64_t)test_below(2), p.no_pci = !test_below(4), p.pci_half_duplex = (int64_t)test_below(2);
+  p.packet_routing = (int64_t)test_below(3), p.packet_bytes = one_of(2048, 64, 9000);
+  p.packet_output_bytes = one_of(4096, 64, 100), p.packet_input_bytes = one_of(16384, 64, 5000);
+  p.link_credit_bytes = one_of(0, 1000, 100000), p.early_send_bytes = one_of(64, 0, 64), p.pio_needs_volatile = (int64_t)test_below(2);
+  p.nic_match_ns = one_of(0, 20, 0);
+  return p;
+}
+static void levels_do_the_same(void) {
+  for (int round = 0; round < test_rounds(60); round++) {
+    pm_platform p = machine();
+    pm_world_desc desc = {0};
+    desc.platform = &p;
+    desc.seed = test_rand();
+    if (test_below(3) == 0) {
+      desc.faults = (pm_faults){.loss_ratio = 0.05, .corrupt_ratio = 0.03, .duplicate_ratio = 0.1, .delay_ratio = 0.3, .delay_ns = 3000};
+      p.e2e_retry_ns = 20000, p.e2e_retry_count = 60;
+    }
+    processes = (int)(p.node_count * p.procs_per_node_count);
+    plan();
+    uint64_t cut_bytes = 0; /* the log keeps nothing */
+    for (int i = 0; i < processes * OPS; i++)
+      if (acts[i / OPS][i % OPS].kind == TO_LOG) cut_bytes += acts[i / OPS][i % OPS].bytes;
+    for (int level = 0; level < 4; level++) {
+      pm_stats runs[2];
+      const int bad = test_bad;
+      desc.link = level == 1 ? PM_LINK_LOGGP : level == 2 ? PM_LINK_PACKET : PM_LINK_FLOW;
+      is_switching = level == 3;
+      for (int again = 0; again < 2; again++) {
+        memset(parts, 0, MOST * sizeof *parts);
+        runs[again] = run_world(0, body, &desc);
+        check_memory();
+      }
+      CHECK(runs[0].hash_id == runs[1].hash_id && runs[0].sent_bytes == runs[0].delivered_bytes + cut_bytes);
+      if (test_bad > bad) {
+        printf("  round %d, level %d, faults %d:\n", round, level, desc.faults.loss_ratio > 0);
+        if (!failures_before++) pm_platform_write(&p, stdout);
+        if (failures_before > 3) return;
+      }
+    }
+    pm_platform_free(&p);
+  }
+}
+int main(int argc, char **argv) {
+  TEST_INIT(argc, argv);
+  parts = (part *)calloc(MOST, sizeof *parts);
+  if (!parts) return 1;
+  RUN(levels_do_the_same);
+  free(parts);
+  return TEST_END();
+}
