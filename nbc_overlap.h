@@ -405,9 +405,11 @@ NBC_API const char *nbc_diagnosis_text(nbc_diagnosis diagnosis);
    ends every line, also the last (without it the file is taken for cut off). Between two sizes the
    time is interpolated linearly; below the first size it is the first time; above the last it grows
    with the slope of the last two points, if that is positive (with one point: in proportion).
-   Three comments mean something, when they begin a line:
+   Four comments mean something, when they begin a line:
      # eager_bytes 4096          sends up to this size return before a receive is posted: that a send
                                  ended does not tell that its data has arrived
+     # tail_bytes 0              of a larger send that has ended, so many bytes may still be on their way
+                                 (in sockets, in queues); 0: its end tells that all has arrived
      # link_bytes_per_s 1.2e10   the most that one process was seen to move at once, with any number of
                                  messages under way in one direction: what joint bounds rest on
      # disturbed TEXT            the measurement was disturbed, and how; every report repeats it */
@@ -436,8 +438,9 @@ NBC_API nbc_status nbc_table_create_linear(double latency_ns, double bytes_per_s
 NBC_API int64_t nbc_table_time_ns(const nbc_table *table, uint64_t size_bytes);
 NBC_API const char *nbc_table_name(const nbc_table *table);
 /* What the comments of the file say. Any thread.
-   eager: the largest size that is sent eagerly; -1: not known. link: 0: not known. disturbed: NULL: no */
+   eager: the largest size that is sent eagerly; -1: not known. tail: -1: not known. link: 0: not known. disturbed: NULL: no */
 NBC_API int64_t nbc_table_eager_bytes(const nbc_table *table);
+NBC_API int64_t nbc_table_tail_bytes(const nbc_table *table);
 NBC_API double nbc_table_link_bytes_per_s(const nbc_table *table);
 NBC_API const char *nbc_table_disturbed(const nbc_table *table);
 NBC_API size_t nbc_table_points(const nbc_table *table, const uint64_t **size_bytes,
@@ -625,7 +628,10 @@ typedef struct nbc_cell { /* transfers of one (section, kind, class, peer) */
    What the bounds do not believe:
      - that a send's data has arrived because the send ended (nbc_xfer_end_local): when the size may be
        sent eagerly (the table's eager_bytes; up to 64 KiB where no table says), or when the window is
-       shorter than x, its end was not seen: case 3.
+       shorter than x, its end was not seen: case 3. Of a larger one the last bytes (the table's
+       tail_bytes; all of them where no table says) may move after the end: with their time y,
+       min max(0, x - y - noncomp), max min(comp + y, x). Where these are all, or it began in the same
+       call, or one of several messages of a collective may have such a tail: case 3.
      - that a receive's data came after the receive was posted (nbc_xfer_end_early): where it may have
        been sent eagerly, min is 0, and with a window shorter than x its begin was not seen: case 3.
      - the tables that stand in for missing ones, and any table for messages to oneself: min is 0.
@@ -3452,7 +3458,7 @@ struct nbc_table { /* one allocation: this, then size_bytes, time_s, slope, name
   double *slope_ns;   /* ns per byte from point i on; the last one extrapolates */
   uint16_t first[66]; /* first[b]: first point whose size has at least b bits; ends with count */
   char *name;
-  int64_t eager_bytes;
+  int64_t eager_bytes, tail_bytes;
   double link_bytes_per_s;
   char disturbed[160];
 };
@@ -3504,7 +3510,7 @@ NBC_API nbc_status nbc_table_create(const uint64_t *size_bytes, const double *ti
   memcpy(t->size_bytes, size_bytes, count * sizeof *size_bytes);
   memcpy(t->time_s, time_s, count * sizeof *time_s);
   memcpy(t->name, name, name_bytes);
-  t->eager_bytes = -1;
+  t->eager_bytes = t->tail_bytes = -1;
   t->link_bytes_per_s = 0;
   t->disturbed[0] = 0;
   nbc__table_prepare(t);
@@ -3561,6 +3567,10 @@ NBC_API int64_t nbc_table_eager_bytes(const nbc_table *table) {
   if (!table) return 0;
   return table->eager_bytes;
 }
+NBC_API int64_t nbc_table_tail_bytes(const nbc_table *table) {
+  if (!table) return 0;
+  return table->tail_bytes;
+}
 NBC_API double nbc_table_link_bytes_per_s(const nbc_table *table) {
   if (!table) return 0;
   return table->link_bytes_per_s;
@@ -3612,17 +3622,25 @@ static const char *nbc__table_said(const char *at, const char *end, const char *
   return nbc__text_blank(at + n, end);
 }
 
+/* The size behind a word of a comment. */
+static nbc_status nbc__table_size(const char *rest, const char *end, const char *name, int line,
+                                  const char *what, int64_t *size_bytes, nbc_error *err) {
+  uint64_t value;
+  const char *after = nbc__text_whole(rest, end, &value);
+  if (!after || nbc__text_blank(after, end) < end || value > INT64_MAX)
+    return nbc__status_fail(err, NBC_E_PARSE, line, "%.99s:%d: %s is not a size", name, line, what);
+  *size_bytes = (int64_t)value;
+  return NBC_OK;
+}
+
 /* A comment that means something, into *t; of what a comment says wrongly nothing is believed. */
 static nbc_status nbc__table_comment(nbc_table *t, const char *at, const char *end,
                                      const char *name, int line, nbc_error *err) {
   const char *rest;
   if ((rest = nbc__table_said(at, end, "eager_bytes")) != NULL) {
-    uint64_t value;
-    const char *after = nbc__text_whole(rest, end, &value);
-    if (!after || nbc__text_blank(after, end) < end || value > INT64_MAX)
-      return nbc__status_fail(err, NBC_E_PARSE, line, "%.99s:%d: eager_bytes is not a size", name,
-                              line);
-    t->eager_bytes = (int64_t)value;
+    return nbc__table_size(rest, end, name, line, "eager_bytes", &t->eager_bytes, err);
+  } else if ((rest = nbc__table_said(at, end, "tail_bytes")) != NULL) {
+    return nbc__table_size(rest, end, name, line, "tail_bytes", &t->tail_bytes, err);
   } else if ((rest = nbc__table_said(at, end, "link_bytes_per_s")) != NULL) {
     double value;
     const char *after = nbc__text_number(rest, end, &value);
@@ -3648,7 +3666,7 @@ NBC_API nbc_status nbc_table_parse(const char *text, size_t text_bytes, const ch
   nbc_table said; /* by comments */
   *table = NULL;
   memset(&said, 0, sizeof said);
-  said.eager_bytes = -1;
+  said.eager_bytes = said.tail_bytes = -1;
   if (!name) name = "table";
   if (text_bytes > NBC__TABLE_MAX_BYTES)
     return nbc__status_fail(err, NBC_E_PARSE, 0, "%.99s: larger than 1 MiB", name);
@@ -3686,6 +3704,7 @@ NBC_API nbc_status nbc_table_parse(const char *text, size_t text_bytes, const ch
   const nbc_status status = nbc_table_create(sizes, times, count, name, table, err);
   if (status != NBC_OK) return status;
   (*table)->eager_bytes = said.eager_bytes;
+  (*table)->tail_bytes = said.tail_bytes;
   (*table)->link_bytes_per_s = said.link_bytes_per_s;
   memcpy((*table)->disturbed, said.disturbed, sizeof said.disturbed);
   return NBC_OK;
@@ -3738,6 +3757,7 @@ NBC_API nbc_status nbc_table_write(const nbc_table *table, const char *path, con
     if (*comment) comment++;
   }
   if (table->eager_bytes >= 0) fprintf(file, "# eager_bytes %lld\n", (long long)table->eager_bytes);
+  if (table->tail_bytes >= 0) fprintf(file, "# tail_bytes %lld\n", (long long)table->tail_bytes);
   if (table->link_bytes_per_s > 0) {
     fputs("# link_bytes_per_s ", file);
     nbc__table_print(file, table->link_bytes_per_s);
@@ -3814,7 +3834,7 @@ NBC__PRIVATE int nbc__bin(int64_t ns) {
   return bin < NBC_HIST_BINS ? bin : NBC_HIST_BINS - 1;
 }
 #ifdef NBC_LINES
-#line 218 "src/overlap/monitor.h"
+#line 221 "src/overlap/monitor.h"
 #endif
 #define NBC__MON_RELAXED_LOAD(p)     __atomic_load_n((p), __ATOMIC_RELAXED)
 #define NBC__MON_RELAXED_STORE(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
@@ -3986,7 +4006,8 @@ NBC__PRIVATE int nbc__mon_class(const nbc_monitor *m, uint64_t size_bytes);
 /* What the bounds say of one transfer. */
 typedef struct nbc__mon_bounds {
   int64_t x_ns, min_ns, max_ns;
-  int case_of; /* 0, 1, 2: [O §2.2] cases 1, 2, 3 */
+  uint64_t tail_bytes; /* what of it may have moved after its end */
+  int case_of;         /* 0, 1, 2: [O §2.2] cases 1, 2, 3 */
 } nbc__mon_bounds;
 NBC__PRIVATE nbc__mon_bounds nbc__mon_account(nbc_recorder *r, nbc_cell *cell,
                                               const nbc__mon_event *b, const nbc__mon_event *e,
@@ -4791,12 +4812,33 @@ static bool nbc__mon_may_be_eager(const nbc_recorder *r, nbc_peer peer, uint64_t
   return size_bytes <= most_same || size_bytes <= most_other;
 }
 
+/* Kinds whose transfer is one message: what a table says of the tail of a message holds for them. */
+static bool nbc__mon_is_one_message(nbc_kind kind) {
+  return kind == NBC_KIND_SEND || kind == NBC_KIND_ISEND || kind == NBC_KIND_SENDRECV ||
+         kind == NBC_KIND_PUT || kind == NBC_KIND_ATOMIC;
+}
+
+/* How much of what a send was to move may be on its way when it has ended. */
+static uint64_t nbc__mon_tail_bytes(const nbc_recorder *r, nbc_kind kind, nbc_peer peer,
+                                    uint64_t size_bytes) {
+  const nbc_monitor_desc *d = &r->monitor->desc;
+  const int64_t same = nbc_table_tail_bytes(d->table_same_node),
+                other = nbc_table_tail_bytes(d->table_other_node);
+  if (peer == NBC_PEER_SELF) return 0; /* copied inside calls */
+  if (peer == NBC_PEER_UNKNOWN) return same == 0 && other == 0 ? 0 : size_bytes;
+  const int64_t most = peer == NBC_PEER_SAME_NODE ? same : other;
+  if (most == 0) return 0;
+  if (most < 0 || !nbc__mon_is_one_message(kind)) return size_bytes;
+  return (uint64_t)most < size_bytes ? (uint64_t)most : size_bytes;
+}
+
 /* What can be said of a transfer with begin b and end e; either may be NULL, or not believed. */
 static nbc__mon_bounds nbc__mon_bounds_of(nbc_recorder *r, const nbc__mon_event *b,
                                           const nbc__mon_event *e, uint64_t size_bytes,
                                           nbc_peer peer, int64_t *comp_ns) {
   nbc__mon_bounds o;
-  int64_t fastest_ns, window_ns = 0;
+  int64_t fastest_ns, window_ns = 0, tail_ns = 0;
+  o.tail_bytes = 0;
   o.x_ns = nbc__mon_xfer_ns(r, peer, size_bytes, &fastest_ns);
   if (b && e && e->t_ns < b->t_ns) {
     nbc__mon_problem(r, NBC_PROBLEM_ended_before_begin);
@@ -4811,7 +4853,10 @@ static nbc__mon_bounds nbc__mon_bounds_of(nbc_recorder *r, const nbc__mon_event 
                        nbc__mon_may_be_eager(r, peer, size_bytes);
     window_ns = e->t_ns - b->t_ns;
     if (eager) fastest_ns = 0; /* one of its ends may be outside of the window */
-    if (e->what == NBC__MON_END_LOCAL && (eager || o.x_ns > window_ns)) b = NULL;
+    if (e->what == NBC__MON_END_LOCAL) {
+      o.tail_bytes = nbc__mon_tail_bytes(r, (nbc_kind)b->kind, peer, size_bytes);
+      if (eager || o.x_ns > window_ns || (o.tail_bytes && o.tail_bytes == size_bytes)) b = NULL;
+    }
     if (e->what == NBC__MON_END_EARLY && eager && o.x_ns > window_ns) b = NULL;
   }
   o.case_of = 2;
@@ -4826,14 +4871,20 @@ static nbc__mon_bounds nbc__mon_bounds_of(nbc_recorder *r, const nbc__mon_event 
     o.x_ns = window_ns;
   }
   if (fastest_ns > o.x_ns) fastest_ns = o.x_ns;
+  if (o.tail_bytes) { /* of a peer that is known, and so its table */
+    int64_t any_ns;
+    tail_ns = nbc__mon_xfer_ns(r, peer, o.tail_bytes, &any_ns);
+    if (tail_ns > o.x_ns) tail_ns = o.x_ns;
+  }
   /* A foreign stamp names the call that the owner was in when the other thread looked, which may be
      over at the stamp's time: "begin, in call 7" and "end, in call 7" can have computation between
      them, where the owner left call 7 and the other thread had looked before. So C has the last
      word. */
   o.case_of = b->call_seq && b->call_seq == e->call_seq && *comp_ns == 0 ? 0 : 1;
   const int64_t noncomp_ns = window_ns - *comp_ns;
-  o.max_ns = *comp_ns < o.x_ns ? *comp_ns : o.x_ns;
-  o.min_ns = fastest_ns > noncomp_ns ? fastest_ns - noncomp_ns : 0;
+  o.max_ns = *comp_ns < o.x_ns - tail_ns ? *comp_ns + tail_ns : o.x_ns;
+  o.min_ns = fastest_ns - tail_ns > noncomp_ns ? fastest_ns - tail_ns - noncomp_ns : 0;
+  if (tail_ns && o.case_of == 0) o.case_of = 2; /* its end was not seen, only most of it */
   return o;
 }
 
@@ -4920,7 +4971,8 @@ static void nbc__mon_part(nbc_recorder *r, nbc__mon_joint *j, const nbc__mon_eve
   if (o && o->case_of != 2 && peer == (nbc_peer)b->peer) {
     const nbc_monitor_desc *d = &r->monitor->desc;
     const nbc_table *table = peer == NBC_PEER_SAME_NODE ? d->table_same_node : d->table_other_node;
-    int64_t work_ns = (int64_t)((double)size_bytes * 1e9 / nbc_table_link_bytes_per_s(table));
+    int64_t work_ns =
+        (int64_t)((double)(size_bytes - o->tail_bytes) * 1e9 / nbc_table_link_bytes_per_s(table));
     if (work_ns > o->x_ns) work_ns = o->x_ns;
     const int64_t latency_ns = o->x_ns - work_ns;
     j->latency_ns += latency_ns < o->max_ns ? latency_ns : o->max_ns;
@@ -5760,7 +5812,8 @@ static bool nbc__rep_take_recorder(nbc_report *out, nbc_recorder *r, int64_t t_n
             nbc__rep_take_counters(out, r, map);
   for (size_t i = 0; ok && i < r->cell_count; i++) {
     nbc__mon_shift_close(r, i);
-    if (r->cells[i].t.count)
+    /* of an active transfer, or of one that ended with another size, a cell may hold stamps only */
+    if (r->cells[i].t.count || r->cells[i].t.exact_count)
       ok = nbc__rep_add_cell(out, &r->cells[i], map[r->cells[i].section_index]);
   }
   ok = ok && nbc__rep_take_active(out, r, map);

@@ -267,6 +267,16 @@ static char *table_path(mpi m, const char *launcher_path) {
   return path;
 }
 
+/* Tables of versions before this one do not say what is on its way when a large send has ended. */
+static bool is_whole_table(const char *path) {
+  char line[256];
+  bool found = false;
+  FILE *in = fopen(path, "r");
+  while (in && !found && fgets(line, sizeof line, in)) found = strncmp(line, "# tail_bytes ", 13) == 0;
+  if (in) fclose(in);
+  return found;
+}
+
 /* Measures when there is none yet. NULL: there is none. */
 static char *table_for(mpi m, bool again, bool print) {
   const char *name = own_launcher(m);
@@ -277,7 +287,7 @@ static char *table_for(mpi m, bool again, bool print) {
             !name ? "no launcher of this MPI" : !tool ? "xfer_table is not installed" : "no cache folder");
     return NULL;
   }
-  if (exists(path) && !again) return path;
+  if (!again && is_whole_table(path)) return path;
   char *part = text("%s.part.%d", path, (int)getpid());
   words w = {NULL, 0};
   add(&w, name);

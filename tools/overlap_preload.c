@@ -49,9 +49,10 @@
    ends when the call that completes it returns: the widest window, so that the minimum overlap
    stays a minimum. That a send is complete does not tell that its data has arrived (small messages
    are buffered): up to the table's eager size, and when the window is shorter than the transfer, only
-   its begin counts as seen, and all of it or nothing may have been hidden. A receive of such a size may
-   have come before it was posted: no minimum. The same for collectives of which a process sees one
-   side only, and for puts up to a local flush or a fence. A call that fails moves nothing.
+   its begin counts as seen, and all of it or nothing may have been hidden. Of a larger one, also of
+   MPI_Ssend, the last bytes may still be in a socket: the table's tail_bytes. A receive of such a size may
+   have come before it was posted: no minimum. The same for collectives in which a process
+   sends more than it receives, and for puts up to a local flush or a fence. A call that fails moves nothing.
      point-to-point  count x size of the type; receives by the bytes that came, known at completion
                      (MPI_Isendrecv, partitioned: as posted). Nothing from or to MPI_PROC_NULL.
                      Freed while active: case 3.

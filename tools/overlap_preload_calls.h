@@ -25,12 +25,12 @@ static uint64_t N(sum_w)(const COUNT counts[], const MPI_Datatype types[], MPI_C
   return sum;
 }
 /* Elements that a reduce_scatter moves: all parts but our own go out, our own comes in. */
-static MPI_Count N(scattered)(const COUNT counts[], MPI_Comm comm) {
+static MPI_Count N(scattered)(call *c, const COUNT counts[], MPI_Comm comm) {
   const peers *p = peers_of_comm(comm);
   const MPI_Count own = p->inter ? 0 : (MPI_Count)counts[p->rank];
   MPI_Count sum = -own;
   for (int i = 0; i < p->size; i++) sum += (MPI_Count)counts[i];
-  return sum > own ? sum : own;
+  return (MPI_Count)exchange(c, (uint64_t)sum, (uint64_t)own);
 }
 /* The same over neighbours: `out` chooses those that we send to. types[0] serves all when `one`. */
 static uint64_t N(sum_nb)(const COUNT counts[], const MPI_Datatype types[], bool one, MPI_Comm comm,
@@ -151,23 +151,23 @@ COLL(Scatterv, Iscatterv, SCATTER,
      ROOTED(N(sum_v)(sendcounts, sendtype, comm), bytes_of(recvcount, recvtype)),
      FROM_ROOT)
 COLL(Allgather, Iallgather, ALLGATHER, (P_TWO, MPI_Comm comm), (A_TWO, comm),
-     larger(others(comm) * bytes_of(recvcount, recvtype), SOME(OUT(bytes_of(sendcount, sendtype)))),
-     ROUND)
+     exchange(c, SOME(OUT(bytes_of(sendcount, sendtype))), others(comm) * bytes_of(recvcount, recvtype)),
+     LARGER)
 COLL(Allgatherv, Iallgatherv, ALLGATHER,
      (const void *sendbuf, COUNT sendcount, MPI_Datatype sendtype, void *recvbuf,
       const COUNT recvcounts[], const DISP displs[], MPI_Datatype recvtype, MPI_Comm comm),
      (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm),
-     larger(N(sum_v)(recvcounts, recvtype, comm), SOME(OUT(bytes_of(sendcount, sendtype)))),
-     ROUND)
+     exchange(c, SOME(OUT(bytes_of(sendcount, sendtype))), N(sum_v)(recvcounts, recvtype, comm)),
+     LARGER)
 COLL(Alltoall, Ialltoall, ALLTOALL, (P_TWO, MPI_Comm comm), (A_TWO, comm),
-     others(comm) * larger(OUT(bytes_of(sendcount, sendtype)), bytes_of(recvcount, recvtype)),
-     ROUND)
+     others(comm) * exchange(c, OUT(bytes_of(sendcount, sendtype)), bytes_of(recvcount, recvtype)),
+     LARGER)
 COLL(Alltoallv, Ialltoallv, ALLTOALL, (P_ALLV, MPI_Comm comm), (A_ALLV, comm),
-     larger(OUT(N(sum_v)(sendcounts, sendtype, comm)), N(sum_v)(recvcounts, recvtype, comm)),
-     ROUND)
+     exchange(c, OUT(N(sum_v)(sendcounts, sendtype, comm)), N(sum_v)(recvcounts, recvtype, comm)),
+     LARGER)
 COLL(Alltoallw, Ialltoallw, ALLTOALL, (P_ALLW(DISP), MPI_Comm comm), (A_ALLW, comm),
-     larger(OUT(N(sum_w)(sendcounts, sendtypes, comm)), N(sum_w)(recvcounts, recvtypes, comm)),
-     ROUND)
+     exchange(c, OUT(N(sum_w)(sendcounts, sendtypes, comm)), N(sum_w)(recvcounts, recvtypes, comm)),
+     LARGER)
 COLL(Allreduce, Iallreduce, ALLREDUCE, (P_OP, MPI_Comm comm), (A_OP, comm),
      SOME(bytes_of(count, type)),
      ROUND)
@@ -175,44 +175,45 @@ COLL(Reduce_scatter, Ireduce_scatter, REDUCE_SCATTER,
      (const void *sendbuf, void *recvbuf, const COUNT recvcounts[], MPI_Datatype type, MPI_Op op,
       MPI_Comm comm),
      (sendbuf, recvbuf, recvcounts, type, op, comm),
-     SOME(bytes_of(N(scattered)(recvcounts, comm), type)),
-     ROUND)
+     SOME(bytes_of(N(scattered)(c, recvcounts, comm), type)),
+     LARGER)
 COLL(Reduce_scatter_block, Ireduce_scatter_block, REDUCE_SCATTER,
      (const void *sendbuf, void *recvbuf, COUNT recvcount, MPI_Datatype type, MPI_Op op,
       MPI_Comm comm),
-     (sendbuf, recvbuf, recvcount, type, op, comm), others(comm) * bytes_of(recvcount, type),
-     ROUND)
+     (sendbuf, recvbuf, recvcount, type, op, comm),
+     exchange(c, others(comm) * bytes_of(recvcount, type), SOME(bytes_of(recvcount, type))),
+     LARGER)
 COLL(Scan, Iscan, SCAN, (P_OP, MPI_Comm comm), (A_OP, comm), SOME(bytes_of(count, type)),
      FROM_FIRST)
 COLL(Exscan, Iexscan, EXSCAN, (P_OP, MPI_Comm comm), (A_OP, comm), SOME(bytes_of(count, type)),
      FROM_FIRST)
 COLL(Neighbor_allgather, Ineighbor_allgather, NEIGHBOR_ALLGATHER, (P_TWO, MPI_Comm comm),
      (A_TWO, comm),
-     larger(other_neighbors(comm, false) * bytes_of(recvcount, recvtype),
-            other_neighbors(comm, true) * bytes_of(sendcount, sendtype)),
-     ROUND)
+     exchange(c, other_neighbors(comm, true) * bytes_of(sendcount, sendtype),
+              other_neighbors(comm, false) * bytes_of(recvcount, recvtype)),
+     LARGER)
 COLL(Neighbor_allgatherv, Ineighbor_allgatherv, NEIGHBOR_ALLGATHER,
      (const void *sendbuf, COUNT sendcount, MPI_Datatype sendtype, void *recvbuf,
       const COUNT recvcounts[], const DISP displs[], MPI_Datatype recvtype, MPI_Comm comm),
      (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm),
-     larger(N(sum_nb)(recvcounts, &recvtype, true, comm, false),
-            other_neighbors(comm, true) * bytes_of(sendcount, sendtype)),
-     ROUND)
+     exchange(c, other_neighbors(comm, true) * bytes_of(sendcount, sendtype),
+              N(sum_nb)(recvcounts, &recvtype, true, comm, false)),
+     LARGER)
 COLL(Neighbor_alltoall, Ineighbor_alltoall, NEIGHBOR_ALLTOALL, (P_TWO, MPI_Comm comm),
      (A_TWO, comm),
-     larger(other_neighbors(comm, false) * bytes_of(recvcount, recvtype),
-            other_neighbors(comm, true) * bytes_of(sendcount, sendtype)),
-     ROUND)
+     exchange(c, other_neighbors(comm, true) * bytes_of(sendcount, sendtype),
+              other_neighbors(comm, false) * bytes_of(recvcount, recvtype)),
+     LARGER)
 COLL(Neighbor_alltoallv, Ineighbor_alltoallv, NEIGHBOR_ALLTOALL, (P_ALLV, MPI_Comm comm),
      (A_ALLV, comm),
-     larger(N(sum_nb)(sendcounts, &sendtype, true, comm, true),
-            N(sum_nb)(recvcounts, &recvtype, true, comm, false)),
-     ROUND)
+     exchange(c, N(sum_nb)(sendcounts, &sendtype, true, comm, true),
+              N(sum_nb)(recvcounts, &recvtype, true, comm, false)),
+     LARGER)
 COLL(Neighbor_alltoallw, Ineighbor_alltoallw, NEIGHBOR_ALLTOALL, (P_ALLW(MPI_Aint), MPI_Comm comm),
      (A_ALLW, comm),
-     larger(N(sum_nb)(sendcounts, sendtypes, false, comm, true),
-            N(sum_nb)(recvcounts, recvtypes, false, comm, false)),
-     ROUND)
+     exchange(c, N(sum_nb)(sendcounts, sendtypes, false, comm, true),
+              N(sum_nb)(recvcounts, recvtypes, false, comm, false)),
+     LARGER)
 
 /* ---- one-sided ------------------------------------------------------------------------------- */
 #define P_RMA(ORIGIN)                                                                              \

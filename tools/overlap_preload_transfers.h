@@ -212,15 +212,19 @@ static void post(call *c, MPI_Request request, transfer x, bool moves) {
 
 static void post_nothing(call *c, MPI_Request request) { post(c, request, (transfer){0}, false); }
 
-typedef enum sending { BUFFERED, SYNCHRONOUS } sending; /* what the end of a send tells */
+/* What the end of a send tells. A synchronous one ends when its receive has begun: all has arrived only
+   of what fits into the packet that was answered; the rest may be in a socket. */
+typedef enum sending { BUFFERED, SYNCHRONOUS } sending;
+enum { ONE_PACKET = 1024 };
 static void post_send(call *c, MPI_Request request, MPI_Count count, MPI_Datatype type, int dest,
                       MPI_Comm comm, bool persistent, sending how) {
   transfer x = {.kind = persistent ? NBC_KIND_START : NBC_KIND_ISEND,
                 .persistent = persistent,
-                .leaves = how == BUFFERED};
+                .leaves = true};
   const bool moves = dest != MPI_PROC_NULL;
   if (moves) {
     x.size_bytes = bytes_of(count, type);
+    x.leaves = how == BUFFERED || x.size_bytes > ONE_PACKET;
     x.comm = peers_of_comm(comm);
     x.comm_made = x.comm->made;
     x.dest = dest;
@@ -286,15 +290,17 @@ static void post_parts(call *c, MPI_Request request, MPI_Count count, MPI_Dataty
 }
 #endif
 
-/* Which way the data of a transfer goes. ROUND: both, or the end tells that it has arrived. */
-typedef enum way { ROUND, LEAVES, COMES } way;
+/* Which way the data of a transfer goes. ROUND: both, or the end tells that it has arrived; LARGER: what
+   `exchange` found. */
+typedef enum way { ROUND, LEAVES, COMES, LARGER } way;
+static way way_of(const call *c, way goes) { return goes != LARGER ? goes : c->more_leaves ? LEAVES : ROUND; }
 
 static void post_collective(call *c, MPI_Request request, nbc_kind kind, uint64_t size_bytes,
                             MPI_Comm comm, way goes, bool persistent) {
   const transfer x = {.kind = persistent ? NBC_KIND_START : (unsigned char)kind,
                       .persistent = persistent,
                       .size_bytes = size_bytes,
-                      .leaves = goes == LEAVES,
+                      .leaves = way_of(c, goes) == LEAVES,
                       .peer = (unsigned char)peers_of_comm(comm)->all,
                       .target = size_bytes > 0};
   post(c, request, x, size_bytes > 0);
@@ -445,9 +451,9 @@ static void moved_to(call *c, nbc_kind kind, MPI_Count count, MPI_Datatype type,
 }
 #define sent(c, kind, count, type, dest, comm)                                                     \
   moved_to(c, NBC_KIND_##kind, (MPI_Count)(count), type, dest, comm, LEAVES)
-/* Ssend: returns when the receiver has begun to receive. */
 #define sent_all(c, kind, count, type, dest, comm)                                                 \
-  moved_to(c, NBC_KIND_##kind, (MPI_Count)(count), type, dest, comm, ROUND)
+  moved_to(c, NBC_KIND_##kind, (MPI_Count)(count), type, dest, comm,                               \
+           bytes_of((MPI_Count)(count), type) > ONE_PACKET ? LEAVES : ROUND)
 
 static void moved_from(call *c, nbc_kind kind, int source, const MPI_Status *status,
                        MPI_Comm comm) {
@@ -482,7 +488,7 @@ static void matched(MPI_Message message, const MPI_Status *status, MPI_Comm comm
 
 static void moved_collective(call *c, nbc_kind kind, uint64_t size_bytes, MPI_Comm comm,
                              way goes) {
-  if (size_bytes) moved(c, kind, size_bytes, (nbc_peer)peers_of_comm(comm)->all, goes);
+  if (size_bytes) moved(c, kind, size_bytes, (nbc_peer)peers_of_comm(comm)->all, way_of(c, goes));
 }
 
 /* ---- one-sided ------------------------------------------------------------------------------- */

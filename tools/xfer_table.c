@@ -11,6 +11,10 @@
    The file also keeps, as comments that the readers of tables know ([TABLE] of nbc_overlap.h):
      eager_bytes       up to which size MPI_Send returns though nobody has posted a receive. Found by
                        sending to a process that posts none until the send is over, or until 30 ms passed.
+     tail_bytes        how much of a larger send that has ended may still be on its way, in sockets or
+                       queues. Found by sending to a process that looks only every few milliseconds: what it
+                       had not received when the send was over; twice the most that was seen.
+                       --tail instead of a file prints these two and measures nothing else.
      link_bytes_per_s  the most that a process moved at once in one direction: 16 messages under way,
                        to one process and to all of the same kind together; the largest of all sizes.
      disturbed TEXT    the processes were interrupted, or repeats differ: said in every report
@@ -20,12 +24,16 @@
    process of another node: half the shortest round trip, the time of an undisturbed transfer
    (threads: half the median). A table that is too slow makes the minimum overlap too large, so
    measure while nothing else runs, with a core for each process. */
+#ifndef _GNU_SOURCE
+#  define _GNU_SOURCE
+#endif
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
 #include "tools/output.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 
 static int fail(const char *what, const nbc_error *err) {
   fprintf(stderr, "xfer_table: %s: %s\n", what, err->text);
@@ -101,9 +109,10 @@ static bool is_eager(const nbc_clock *clock, char *buffer, int bytes, int peer, 
     return over != 0;
   }
   MPI_Request request, told;
-  const int64_t end_ns = nbc_clock_now_ns(clock) + 30000000;
   MPI_Isend(buffer, bytes, MPI_BYTE, peer, 2, world, &request);
-  while (!over && nbc_clock_now_ns(clock) < end_ns) MPI_Test(&request, &over, MPI_STATUS_IGNORE);
+  const int64_t end_ns = nbc_clock_now_ns(clock) + 30000000;
+  for (int tests = 0; !over && (tests < 200 || nbc_clock_now_ns(clock) < end_ns); tests++) /* also when it was interrupted */
+    MPI_Test(&request, &over, MPI_STATUS_IGNORE);
   const int answer = over;
   MPI_Isend(&answer, 1, MPI_INT, peer, 3, world, &told);
   if (!over) MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -111,19 +120,85 @@ static bool is_eager(const nbc_clock *clock, char *buffer, int bytes, int peer, 
   return answer != 0;
 }
 
-/* The largest eager size, to 64 bytes; both ranks go the same way, because both know each answer. */
+static bool sends_eagerly(const nbc_clock *clock, char *buffer, int bytes, int peer, bool first) {
+  return is_eager(clock, buffer, bytes, peer, first) || is_eager(clock, buffer, bytes, peer, first);
+}
+
+/* The largest eager size, to 64 bytes; "no" is believed when it was said twice. Both ranks go the same way, because both know each answer. */
 static int64_t eager_bytes(const nbc_clock *clock, char *buffer, int peer, bool first) {
   int yes = 0, no = 1 << (SIZES - 1);
   for (int bytes = 64; bytes < no; bytes *= 2) {
-    if (is_eager(clock, buffer, bytes, peer, first)) yes = bytes;
+    if (sends_eagerly(clock, buffer, bytes, peer, first)) yes = bytes;
     else no = bytes;
   }
   while (no - yes > 64) {
     const int middle = yes + (no - yes) / 2;
-    if (is_eager(clock, buffer, middle, peer, first)) yes = middle;
+    if (sends_eagerly(clock, buffer, middle, peer, first)) yes = middle;
     else no = middle;
   }
   return no - 1; /* sizes that were not asked count as eager */
+}
+
+/* ---- the tail of a send that has ended ---- */
+enum { TAIL_ROUNDS = 5, TAIL_NAP_NS = 3000000, TAIL_NAPS = 60, SAMPLE = 1024 };
+/* How many bytes of the buffer have been written with something else than 0, of what is looked at? */
+static int received_bytes(const volatile char *buffer, int bytes) {
+  int n = 0;
+  for (int at = SAMPLE - 1; at < bytes; at += SAMPLE)
+    if (buffer[at]) n += SAMPLE;
+  return n < bytes ? n : bytes;
+}
+
+/* The receiver looks, naps and looks again. How much came only by its last look; that is the tail when the
+   send had ended before, which the other rank knows. */
+static long rarely_received(char *buffer, int bytes, int peer) {
+  const struct timespec nap = {0, TAIL_NAP_NS};
+  MPI_Request request;
+  int over = 0, before = 0;
+  char go = 0;
+  memset(buffer, 0, (size_t)bytes);
+  MPI_Irecv(buffer, bytes, MPI_BYTE, peer, 8, world, &request);
+  MPI_Sendrecv(&go, 1, MPI_CHAR, peer, 9, &go, 1, MPI_CHAR, peer, 9, world, MPI_STATUS_IGNORE);
+  for (int i = 0; !over; i++) {
+    if (i < TAIL_NAPS) nanosleep(&nap, NULL);
+    before = received_bytes(buffer, bytes);
+    MPI_Test(&request, &over, MPI_STATUS_IGNORE);
+  }
+  const long last = bytes - before;
+  MPI_Send(&last, 1, MPI_LONG, peer, 10, world);
+  return 0;
+}
+/* The sender: the tail of one message, 0 when its end came with the receiver's. */
+static long rarely_sent(const nbc_clock *clock, char *buffer, int bytes, int peer) {
+  MPI_Request request;
+  long last = 0;
+  char go = 0;
+  memset(buffer, 1, (size_t)bytes);
+  MPI_Sendrecv(&go, 1, MPI_CHAR, peer, 9, &go, 1, MPI_CHAR, peer, 9, world, MPI_STATUS_IGNORE);
+  MPI_Isend(buffer, bytes, MPI_BYTE, peer, 8, world, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  const int64_t end_ns = nbc_clock_now_ns(clock);
+  MPI_Recv(&last, 1, MPI_LONG, peer, 10, world, MPI_STATUS_IGNORE);
+  return nbc_clock_now_ns(clock) - end_ns > TAIL_NAP_NS / 3 ? last : 0;
+}
+
+/* Twice the most of some sizes above the eager one: the buffers of sockets grow. As large as the largest
+   message: no limit was seen. A round that was disturbed counts as one with a tail, so two must agree. */
+static int64_t tail_bytes(const nbc_clock *clock, char *buffer, int64_t eager, int peer, bool first) {
+  const int largest = 1 << (SIZES - 1);
+  long most = 0;
+  if (first) MPI_Send(&eager, 1, MPI_INT64_T, peer, 11, world);
+  else MPI_Recv(&eager, 1, MPI_INT64_T, peer, 11, world, MPI_STATUS_IGNORE);
+  for (int bytes = largest; bytes > eager; bytes /= 8) {
+    long seen[TAIL_ROUNDS], high = 0, second = 0;
+    for (int i = 0; i < TAIL_ROUNDS; i++) {
+      seen[i] = first ? rarely_sent(clock, buffer, bytes, peer) : rarely_received(buffer, bytes, peer);
+      if (seen[i] > high) second = high, high = seen[i];
+      else if (seen[i] > second) second = seen[i];
+    }
+    if (second > 0 && high > most) most = high;
+  }
+  return 2 * most >= largest ? INT64_MAX : 2 * (int64_t)most;
 }
 
 /* ---- the link, with many messages under way ---- */
@@ -232,6 +307,7 @@ static int measure(const char *path, const char *between, double most_s) {
     MPI_Bcast(&again, 1, MPI_INT, 0, world);
   }
   const int64_t eager = rank < 2 ? eager_bytes(&clock, buffer, 1 - rank, rank == 0) : 0;
+  const int64_t tail = rank < 2 ? tail_bytes(&clock, buffer, eager, 1 - rank, rank == 0) : 0;
   const double link = link_bytes_per_s(&clock, buffer, rank, size);
   free(buffer);
   if (rank > 0) return 0;
@@ -240,11 +316,27 @@ static int measure(const char *path, const char *between, double most_s) {
   if (said[0]) fprintf(stderr, "xfer_table: disturbed three times: %s; the file says so\n", said);
   if (nbc_table_create(size_bytes, time_s, SIZES, between, &table, &err) != NBC_OK)
     return fail(path, &err);
-  snprintf(what, sizeof what, "eager_bytes %lld\nlink_bytes_per_s %.0f%s%s", (long long)eager, link, said[0] ? "\ndisturbed " : "",
+  snprintf(what, sizeof what, "eager_bytes %lld\ntail_bytes %lld\nlink_bytes_per_s %.0f%s%s", (long long)eager, (long long)tail, link, said[0] ? "\ndisturbed " : "",
            said);
   const int status = write_table(table, path, between, what);
   nbc_table_free(table);
   return status;
+}
+
+/* --tail: the tail alone, on standard output. */
+static int print_tail(void) {
+  nbc_clock clock;
+  int rank;
+  MPI_Comm_rank(world, &rank);
+  char *buffer = (char *)calloc(1, (size_t)1 << (SIZES - 1));
+  if (!buffer || nbc_clock_create(NULL, &clock) != NBC_OK) MPI_Abort(world, 1);
+  if (rank < 2) {
+    const int64_t eager = eager_bytes(&clock, buffer, 1 - rank, rank == 0);
+    const int64_t tail = tail_bytes(&clock, buffer, eager, 1 - rank, rank == 0);
+    if (rank == 0) printf("eager_bytes %lld\ntail_bytes %lld\n", (long long)eager, (long long)tail);
+  }
+  free(buffer);
+  return 0;
 }
 
 /* Rank 0 and those that are, or are not, on its node: MPI_COMM_NULL for the rest, or when there is none. */
@@ -269,7 +361,8 @@ int main(int argc, char **argv) {
   static const char *const between[] = {"two processes of one node", "two nodes"};
   int rank, size, status = 0;
   output_begin("xfer_table");
-  if (argc > 1 && argv[1][0] == '-') return usage(argv[1], "mpirun -n N xfer_table SAME_NODE_FILE [OTHER_NODE_FILE]");
+  const bool only_tail = argc == 2 && strcmp(argv[1], "--tail") == 0;
+  if (argc > 1 && argv[1][0] == '-' && !only_tail) return usage(argv[1], "mpirun -n N xfer_table SAME_NODE_FILE [OTHER_NODE_FILE], or --tail");
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -282,7 +375,7 @@ int main(int argc, char **argv) {
   for (int i = 1; i < argc; i++) {
     world = join(i == 1);
     if (world != MPI_COMM_NULL) {
-      status |= measure(argv[i], between[i - 1], i == 1 ? 5e-6 : 1e-4);
+      status |= only_tail ? print_tail() : measure(argv[i], between[i - 1], i == 1 ? 5e-6 : 1e-4);
       MPI_Comm_free(&world);
     } else if (rank == 0) {
       fprintf(stderr, "%s: not written: no %s here\n", argv[i], between[i - 1]);

@@ -788,12 +788,33 @@ static bool nbc__mon_may_be_eager(const nbc_recorder *r, nbc_peer peer, uint64_t
   return size_bytes <= most_same || size_bytes <= most_other;
 }
 
+/* Kinds whose transfer is one message: what a table says of the tail of a message holds for them. */
+static bool nbc__mon_is_one_message(nbc_kind kind) {
+  return kind == NBC_KIND_SEND || kind == NBC_KIND_ISEND || kind == NBC_KIND_SENDRECV ||
+         kind == NBC_KIND_PUT || kind == NBC_KIND_ATOMIC;
+}
+
+/* How much of what a send was to move may be on its way when it has ended. */
+static uint64_t nbc__mon_tail_bytes(const nbc_recorder *r, nbc_kind kind, nbc_peer peer,
+                                    uint64_t size_bytes) {
+  const nbc_monitor_desc *d = &r->monitor->desc;
+  const int64_t same = nbc_table_tail_bytes(d->table_same_node),
+                other = nbc_table_tail_bytes(d->table_other_node);
+  if (peer == NBC_PEER_SELF) return 0; /* copied inside calls */
+  if (peer == NBC_PEER_UNKNOWN) return same == 0 && other == 0 ? 0 : size_bytes;
+  const int64_t most = peer == NBC_PEER_SAME_NODE ? same : other;
+  if (most == 0) return 0;
+  if (most < 0 || !nbc__mon_is_one_message(kind)) return size_bytes;
+  return (uint64_t)most < size_bytes ? (uint64_t)most : size_bytes;
+}
+
 /* What can be said of a transfer with begin b and end e; either may be NULL, or not believed. */
 static nbc__mon_bounds nbc__mon_bounds_of(nbc_recorder *r, const nbc__mon_event *b,
                                           const nbc__mon_event *e, uint64_t size_bytes,
                                           nbc_peer peer, int64_t *comp_ns) {
   nbc__mon_bounds o;
-  int64_t fastest_ns, window_ns = 0;
+  int64_t fastest_ns, window_ns = 0, tail_ns = 0;
+  o.tail_bytes = 0;
   o.x_ns = nbc__mon_xfer_ns(r, peer, size_bytes, &fastest_ns);
   if (b && e && e->t_ns < b->t_ns) {
     nbc__mon_problem(r, NBC_PROBLEM_ended_before_begin);
@@ -808,7 +829,10 @@ static nbc__mon_bounds nbc__mon_bounds_of(nbc_recorder *r, const nbc__mon_event 
                        nbc__mon_may_be_eager(r, peer, size_bytes);
     window_ns = e->t_ns - b->t_ns;
     if (eager) fastest_ns = 0; /* one of its ends may be outside of the window */
-    if (e->what == NBC__MON_END_LOCAL && (eager || o.x_ns > window_ns)) b = NULL;
+    if (e->what == NBC__MON_END_LOCAL) {
+      o.tail_bytes = nbc__mon_tail_bytes(r, (nbc_kind)b->kind, peer, size_bytes);
+      if (eager || o.x_ns > window_ns || (o.tail_bytes && o.tail_bytes == size_bytes)) b = NULL;
+    }
     if (e->what == NBC__MON_END_EARLY && eager && o.x_ns > window_ns) b = NULL;
   }
   o.case_of = 2;
@@ -823,14 +847,20 @@ static nbc__mon_bounds nbc__mon_bounds_of(nbc_recorder *r, const nbc__mon_event 
     o.x_ns = window_ns;
   }
   if (fastest_ns > o.x_ns) fastest_ns = o.x_ns;
+  if (o.tail_bytes) { /* of a peer that is known, and so its table */
+    int64_t any_ns;
+    tail_ns = nbc__mon_xfer_ns(r, peer, o.tail_bytes, &any_ns);
+    if (tail_ns > o.x_ns) tail_ns = o.x_ns;
+  }
   /* A foreign stamp names the call that the owner was in when the other thread looked, which may be
      over at the stamp's time: "begin, in call 7" and "end, in call 7" can have computation between
      them, where the owner left call 7 and the other thread had looked before. So C has the last
      word. */
   o.case_of = b->call_seq && b->call_seq == e->call_seq && *comp_ns == 0 ? 0 : 1;
   const int64_t noncomp_ns = window_ns - *comp_ns;
-  o.max_ns = *comp_ns < o.x_ns ? *comp_ns : o.x_ns;
-  o.min_ns = fastest_ns > noncomp_ns ? fastest_ns - noncomp_ns : 0;
+  o.max_ns = *comp_ns < o.x_ns - tail_ns ? *comp_ns + tail_ns : o.x_ns;
+  o.min_ns = fastest_ns - tail_ns > noncomp_ns ? fastest_ns - tail_ns - noncomp_ns : 0;
+  if (tail_ns && o.case_of == 0) o.case_of = 2; /* its end was not seen, only most of it */
   return o;
 }
 
@@ -917,7 +947,8 @@ static void nbc__mon_part(nbc_recorder *r, nbc__mon_joint *j, const nbc__mon_eve
   if (o && o->case_of != 2 && peer == (nbc_peer)b->peer) {
     const nbc_monitor_desc *d = &r->monitor->desc;
     const nbc_table *table = peer == NBC_PEER_SAME_NODE ? d->table_same_node : d->table_other_node;
-    int64_t work_ns = (int64_t)((double)size_bytes * 1e9 / nbc_table_link_bytes_per_s(table));
+    int64_t work_ns =
+        (int64_t)((double)(size_bytes - o->tail_bytes) * 1e9 / nbc_table_link_bytes_per_s(table));
     if (work_ns > o->x_ns) work_ns = o->x_ns;
     const int64_t latency_ns = o->x_ns - work_ns;
     j->latency_ns += latency_ns < o->max_ns ? latency_ns : o->max_ns;

@@ -24,7 +24,10 @@
    What the bounds do not believe:
      - that a send's data has arrived because the send ended (nbc_xfer_end_local): when the size may be
        sent eagerly (the table's eager_bytes; up to 64 KiB where no table says), or when the window is
-       shorter than x, its end was not seen: case 3.
+       shorter than x, its end was not seen: case 3. Of a larger one the last bytes (the table's
+       tail_bytes; all of them where no table says) may move after the end: with their time y,
+       min max(0, x - y - noncomp), max min(comp + y, x). Where these are all, or it began in the same
+       call, or one of several messages of a collective may have such a tail: case 3.
      - that a receive's data came after the receive was posted (nbc_xfer_end_early): where it may have
        been sent eagerly, min is 0, and with a window shorter than x its begin was not seen: case 3.
      - the tables that stand in for missing ones, and any table for messages to oneself: min is 0.
@@ -385,7 +388,8 @@ NBC__PRIVATE int nbc__mon_class(const nbc_monitor *m, uint64_t size_bytes);
 /* What the bounds say of one transfer. */
 typedef struct nbc__mon_bounds {
   int64_t x_ns, min_ns, max_ns;
-  int case_of; /* 0, 1, 2: [O §2.2] cases 1, 2, 3 */
+  uint64_t tail_bytes; /* what of it may have moved after its end */
+  int case_of;         /* 0, 1, 2: [O §2.2] cases 1, 2, 3 */
 } nbc__mon_bounds;
 NBC__PRIVATE nbc__mon_bounds nbc__mon_account(nbc_recorder *r, nbc_cell *cell,
                                               const nbc__mon_event *b, const nbc__mon_event *e,

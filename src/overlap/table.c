@@ -17,7 +17,7 @@ struct nbc_table { /* one allocation: this, then size_bytes, time_s, slope, name
   double *slope_ns;   /* ns per byte from point i on; the last one extrapolates */
   uint16_t first[66]; /* first[b]: first point whose size has at least b bits; ends with count */
   char *name;
-  int64_t eager_bytes;
+  int64_t eager_bytes, tail_bytes;
   double link_bytes_per_s;
   char disturbed[160];
 };
@@ -69,7 +69,7 @@ NBC_API nbc_status nbc_table_create(const uint64_t *size_bytes, const double *ti
   memcpy(t->size_bytes, size_bytes, count * sizeof *size_bytes);
   memcpy(t->time_s, time_s, count * sizeof *time_s);
   memcpy(t->name, name, name_bytes);
-  t->eager_bytes = -1;
+  t->eager_bytes = t->tail_bytes = -1;
   t->link_bytes_per_s = 0;
   t->disturbed[0] = 0;
   nbc__table_prepare(t);
@@ -126,6 +126,10 @@ NBC_API int64_t nbc_table_eager_bytes(const nbc_table *table) {
   if (!table) return 0;
   return table->eager_bytes;
 }
+NBC_API int64_t nbc_table_tail_bytes(const nbc_table *table) {
+  if (!table) return 0;
+  return table->tail_bytes;
+}
 NBC_API double nbc_table_link_bytes_per_s(const nbc_table *table) {
   if (!table) return 0;
   return table->link_bytes_per_s;
@@ -177,17 +181,25 @@ static const char *nbc__table_said(const char *at, const char *end, const char *
   return nbc__text_blank(at + n, end);
 }
 
+/* The size behind a word of a comment. */
+static nbc_status nbc__table_size(const char *rest, const char *end, const char *name, int line,
+                                  const char *what, int64_t *size_bytes, nbc_error *err) {
+  uint64_t value;
+  const char *after = nbc__text_whole(rest, end, &value);
+  if (!after || nbc__text_blank(after, end) < end || value > INT64_MAX)
+    return nbc__status_fail(err, NBC_E_PARSE, line, "%.99s:%d: %s is not a size", name, line, what);
+  *size_bytes = (int64_t)value;
+  return NBC_OK;
+}
+
 /* A comment that means something, into *t; of what a comment says wrongly nothing is believed. */
 static nbc_status nbc__table_comment(nbc_table *t, const char *at, const char *end,
                                      const char *name, int line, nbc_error *err) {
   const char *rest;
   if ((rest = nbc__table_said(at, end, "eager_bytes")) != NULL) {
-    uint64_t value;
-    const char *after = nbc__text_whole(rest, end, &value);
-    if (!after || nbc__text_blank(after, end) < end || value > INT64_MAX)
-      return nbc__status_fail(err, NBC_E_PARSE, line, "%.99s:%d: eager_bytes is not a size", name,
-                              line);
-    t->eager_bytes = (int64_t)value;
+    return nbc__table_size(rest, end, name, line, "eager_bytes", &t->eager_bytes, err);
+  } else if ((rest = nbc__table_said(at, end, "tail_bytes")) != NULL) {
+    return nbc__table_size(rest, end, name, line, "tail_bytes", &t->tail_bytes, err);
   } else if ((rest = nbc__table_said(at, end, "link_bytes_per_s")) != NULL) {
     double value;
     const char *after = nbc__text_number(rest, end, &value);
@@ -213,7 +225,7 @@ NBC_API nbc_status nbc_table_parse(const char *text, size_t text_bytes, const ch
   nbc_table said; /* by comments */
   *table = NULL;
   memset(&said, 0, sizeof said);
-  said.eager_bytes = -1;
+  said.eager_bytes = said.tail_bytes = -1;
   if (!name) name = "table";
   if (text_bytes > NBC__TABLE_MAX_BYTES)
     return nbc__status_fail(err, NBC_E_PARSE, 0, "%.99s: larger than 1 MiB", name);
@@ -251,6 +263,7 @@ NBC_API nbc_status nbc_table_parse(const char *text, size_t text_bytes, const ch
   const nbc_status status = nbc_table_create(sizes, times, count, name, table, err);
   if (status != NBC_OK) return status;
   (*table)->eager_bytes = said.eager_bytes;
+  (*table)->tail_bytes = said.tail_bytes;
   (*table)->link_bytes_per_s = said.link_bytes_per_s;
   memcpy((*table)->disturbed, said.disturbed, sizeof said.disturbed);
   return NBC_OK;
@@ -303,6 +316,7 @@ NBC_API nbc_status nbc_table_write(const nbc_table *table, const char *path, con
     if (*comment) comment++;
   }
   if (table->eager_bytes >= 0) fprintf(file, "# eager_bytes %lld\n", (long long)table->eager_bytes);
+  if (table->tail_bytes >= 0) fprintf(file, "# tail_bytes %lld\n", (long long)table->tail_bytes);
   if (table->link_bytes_per_s > 0) {
     fputs("# link_bytes_per_s ", file);
     nbc__table_print(file, table->link_bytes_per_s);

@@ -10,9 +10,11 @@
    ends every line, also the last (without it the file is taken for cut off). Between two sizes the
    time is interpolated linearly; below the first size it is the first time; above the last it grows
    with the slope of the last two points, if that is positive (with one point: in proportion).
-   Three comments mean something, when they begin a line:
+   Four comments mean something, when they begin a line:
      # eager_bytes 4096          sends up to this size return before a receive is posted: that a send
                                  ended does not tell that its data has arrived
+     # tail_bytes 0              of a larger send that has ended, so many bytes may still be on their way
+                                 (in sockets, in queues); 0: its end tells that all has arrived
      # link_bytes_per_s 1.2e10   the most that one process was seen to move at once, with any number of
                                  messages under way in one direction: what joint bounds rest on
      # disturbed TEXT            the measurement was disturbed, and how; every report repeats it */
@@ -41,8 +43,9 @@ NBC_API nbc_status nbc_table_create_linear(double latency_ns, double bytes_per_s
 NBC_API int64_t nbc_table_time_ns(const nbc_table *table, uint64_t size_bytes);
 NBC_API const char *nbc_table_name(const nbc_table *table);
 /* What the comments of the file say. Any thread.
-   eager: the largest size that is sent eagerly; -1: not known. link: 0: not known. disturbed: NULL: no */
+   eager: the largest size that is sent eagerly; -1: not known. tail: -1: not known. link: 0: not known. disturbed: NULL: no */
 NBC_API int64_t nbc_table_eager_bytes(const nbc_table *table);
+NBC_API int64_t nbc_table_tail_bytes(const nbc_table *table);
 NBC_API double nbc_table_link_bytes_per_s(const nbc_table *table);
 NBC_API const char *nbc_table_disturbed(const nbc_table *table);
 NBC_API size_t nbc_table_points(const nbc_table *table, const uint64_t **size_bytes,

@@ -5,7 +5,10 @@
      self      messages to oneself: prints in how many rounds data moved while the program computed
      progress  a large send is posted before the sender computes for long; the receiver waits
      regions   regions that are marked for Caliper and NVTX, where these are there
-     late      a small send comes late; the receiver waits */
+     late      a small send comes late; the receiver waits
+     tail      a large send whose receiver looks rarely: prints how much of the data arrived only after the
+               send was complete, while the sender computed; the receiver reads the bytes in its buffer
+     tail_sync the same with MPI_Issend */
 #ifndef _GNU_SOURCE
 #  define _GNU_SOURCE
 #endif
@@ -105,6 +108,56 @@ static void waiting(int bytes, int posts_early) {
   free(data);
 }
 
+/* Of `bytes` sent, how many have arrived? One byte of each KiB is looked at. */
+static int arrived(const volatile char *data, int bytes) {
+  int n = 0;
+  for (int i = 0; i < bytes; i += 1024)
+    if (data[i + 1023]) n += 1024;
+  return n;
+}
+enum { LOOKS = 2000 };
+typedef struct look { int64_t t_ns, bytes; } look;
+/* What had arrived at t_ns, at most: bytes come only while the receiver is in a call, after a look. */
+static int64_t at_most(const look *looks, int64_t t_ns, int64_t bytes) {
+  for (int k = 0; k < LOOKS && looks[k].t_ns; k++)
+    if (looks[k].t_ns > t_ns) return looks[k].bytes;
+  return bytes;
+}
+static void tail(int is_synchronous) {
+  enum { BYTES = 1 << 20, ROUNDS = 10 };
+  static look looks[LOOKS];
+  char *data = malloc(BYTES), go = 0;
+  int64_t after = 0;
+  if (!data) MPI_Abort(MPI_COMM_WORLD, 1);
+  for (int i = 0; i < ROUNDS; i++) {
+    MPI_Request request;
+    int over = 0;
+    memset(data, rank == 0, BYTES);
+    memset(looks, 0, sizeof looks);
+    if (rank == 1) MPI_Irecv(data, BYTES, MPI_CHAR, 0, 7, MPI_COMM_WORLD, &request);
+    MPI_Sendrecv(&go, 1, MPI_CHAR, 1 - rank, 8, &go, 1, MPI_CHAR, 1 - rank, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (rank == 0) {
+      if (is_synchronous) MPI_Issend(data, BYTES, MPI_CHAR, 1, 7, MPI_COMM_WORLD, &request);
+      else MPI_Isend(data, BYTES, MPI_CHAR, 1, 7, MPI_COMM_WORLD, &request);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+      const int64_t end_ns = now_ns();
+      compute(20000000);
+      MPI_Recv(looks, sizeof looks, MPI_BYTE, 1, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      after += BYTES - at_most(looks, end_ns, BYTES);
+    } else {
+      for (int k = 0; !over; k++) {
+        const struct timespec nap = {0, 4000000};
+        nanosleep(&nap, NULL);
+        if (k < LOOKS) looks[k] = (look){now_ns(), arrived(data, BYTES)};
+        MPI_Test(&request, &over, MPI_STATUS_IGNORE);
+      }
+      MPI_Send(looks, sizeof looks, MPI_BYTE, 0, 9, MPI_COMM_WORLD);
+    }
+  }
+  if (rank == 0) printf("after permille %lld\n", (long long)(after * 1000 / ((int64_t)BYTES * ROUNDS)));
+  free(data);
+}
+
 static void regions(void) {
   double in = 1, out;
   for (int i = 0; i < 3; i++) {
@@ -126,6 +179,8 @@ int main(int argc, char **argv) {
   if (strcmp(scene, "regions") == 0) regions();
   if (strcmp(scene, "progress") == 0) waiting(4 << 20, 1);
   if (strcmp(scene, "late") == 0) waiting(64, 0);
+  if (strcmp(scene, "tail") == 0) tail(0);
+  if (strcmp(scene, "tail_sync") == 0) tail(1);
   MPI_Finalize();
   return 0;
 }

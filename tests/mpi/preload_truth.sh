@@ -72,7 +72,7 @@ table() { # mpi
   mkdir "$reports"
   name=$B/xfer_table_$([ "$1" = openmpi ] && echo mpi || echo mpich)
   run "$1" 2 "$name" "$reports/table.txt" >"$reports/out" 2>&1
-  if grep -Eq '^# eager_bytes [1-9][0-9]{2,6}$' "$reports/table.txt" && grep -Eq '^# link_bytes_per_s [0-9.e+]+$' "$reports/table.txt"; then
+  if grep -Eq '^# eager_bytes [1-9][0-9]{2,6}$' "$reports/table.txt" && grep -Eq '^# tail_bytes [0-9]+$' "$reports/table.txt" && grep -Eq '^# link_bytes_per_s [0-9.e+]+$' "$reports/table.txt"; then
     ok "$1: table: $(grep -E 'eager|link' "$reports/table.txt" | tr '\n' ' ')"
   else bad "$1: table without eager size or link: $(cat "$reports/out" "$reports/table.txt")"; fi
   (grep -v disturbed "$reports/table.txt"; echo '# disturbed by a test') >"$reports/disturbed.txt"
@@ -118,7 +118,37 @@ gather() { # mpi
   files=$(ls "$reports" | sed 's/.*\.\([0-9]*\)\.json/\1/' | tr '\n' ' ')
   if [ "$files" = "0 1 3 " ]; then ok "$1: NBC_RANKS=0-1,3"; else bad "$1: NBC_RANKS=0-1,3: reports of $files"; fi
 }
-each() { gather "$1"; eager "$1"; self "$1"; regions "$1"; partners "$1"; itself "$1"; places "$1" use f08; table "$1"; nbc "$1"; }
+# A large send that has ended while its data still arrives: over TCP, of Open MPI; in shared memory it does not.
+tail_of() { # mpi NAME ENVIRONMENT...
+  m=$1 name=$2
+  shift 2
+  for kind in tail tail_sync; do
+    reports=$work/$m.$name.$kind
+    mkdir "$reports"
+    (export "$@" && measured "$m" 2 "$B/tests/mpi/preload_truth.$m" "$kind") >"$reports/out" 2>"$reports/err"
+    "$B/overlap_report" --no-html --csv "$reports/csv" "$reports" >"$reports/text" 2>&1
+    truth=$(sed -n 's/after permille //p' "$reports/out") xfer=$(of isend same_node 7) most=$(of isend same_node 9)
+    if [ -n "$truth" ] && [ "$xfer" -gt 0 ] && [ $((truth * xfer / 1000)) -le "$most" ] && [ "$(of isend same_node 8)" = 0 ]; then
+      ok "$m: $name: $kind: $truth permille came after the send's end, reported $((most * 1000 / xfer)) at most"
+    else bad "$m: $name: $kind: $truth permille came after the send's end, reported $most of $xfer ns: $(cat "$reports/err")"; fi
+  done
+}
+tails() { # mpi
+  command=$B/xfer_table_$([ "$1" = openmpi ] && echo mpi || echo mpich)
+  tail_of "$1" "no table" NBC_TABLE=
+  run "$1" 2 "$command" --tail >"$work/$1.tail" 2>&1
+  if [ "$(grep -c . "$work/$1.tail")" = 2 ] && grep -q '^tail_bytes 0$' "$work/$1.tail"; then ok "$1: in shared memory a send's end tells of its arrival"
+  else bad "$1: --tail: $(cat "$work/$1.tail")"; fi
+  (sed 's/^/# /' "$work/$1.tail"; printf '0 1e-6\n8388608 2e-3\n') >"$work/$1.tail.txt"
+  tail_of "$1" "shared memory" NBC_TABLE="$work/$1.tail.txt"
+  [ "$1" = openmpi ] || return
+  (export OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,tcp && run openmpi 2 "$command" --tail) >"$work/tcp.tail" 2>&1
+  if grep -Eq '^tail_bytes [1-9][0-9]{5,}$' "$work/tcp.tail"; then ok "openmpi: TCP: $(tail -1 "$work/tcp.tail") may follow a send's end"
+  else bad "openmpi: TCP: --tail: $(cat "$work/tcp.tail")"; fi
+  (sed 's/^/# /' "$work/tcp.tail"; printf '0 1e-6\n8388608 2e-3\n') >"$work/tcp.tail.txt"
+  tail_of openmpi "TCP" OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,tcp NBC_TABLE="$work/tcp.tail.txt"
+}
+each() { tails "$1"; gather "$1"; eager "$1"; self "$1"; regions "$1"; partners "$1"; itself "$1"; places "$1" use f08; table "$1"; nbc "$1"; }
 each_mpi each
 "$B/nbc" doctor >"$work/doctor" && grep -q 'preload  *'"$B" "$work/doctor" && ok "nbc doctor" || bad "nbc doctor: $(cat "$work/doctor")"
 finish

@@ -13,7 +13,7 @@ static nbc_table *table_of(const char *text) {
   CHECK(nbc_table_parse(text, strlen(text), "t", &table, &err) == NBC_OK);
   return table;
 }
-#define MEASURED "# eager_bytes 1000\n# link_bytes_per_s 1e9\n0 1e-7\n1000000 1.0001e-3\n"
+#define MEASURED "# eager_bytes 1000\n# tail_bytes 0\n# link_bytes_per_s 1e9\n0 1e-7\n1000000 1.0001e-3\n"
 
 static nbc_recorder *monitor_with(nbc_monitor_desc desc, nbc_table *same, nbc_table *other, nbc_monitor **m) {
   nbc_clock clock;
@@ -73,6 +73,31 @@ static void a_send_that_ended_may_not_have_arrived(void) {
   o = one(t, t, 500, NBC_PEER_SAME_NODE, 5000, SEEN);
   IS(o, 600, 580, 600, 1);
   nbc_table_free(t);
+}
+
+static void the_end_of_a_send_may_not_tell_of_its_last_bytes(void) {
+  nbc_table *none = table_of("# eager_bytes 1000\n0 1e-7\n1000000 1.0001e-3\n");
+  nbc_table *some = table_of("# eager_bytes 1000\n# tail_bytes 2000\n0 1e-7\n1000000 1.0001e-3\n");
+  IS(one(none, none, 5000, NBC_PEER_SAME_NODE, 6000, LOCAL), 5100, 0, 5100, 2); /* nobody measured it */
+  IS(one(some, some, 5000, NBC_PEER_SAME_NODE, 5090, LOCAL), 5100, 5100 - 2100 - 20, 5100, 1);
+  IS(one(some, some, 1500, NBC_PEER_SAME_NODE, 5000, LOCAL), 1600, 0, 1600, 2); /* all of it is a tail */
+  IS(one(some, none, 5000, NBC_PEER_UNKNOWN, 6000, LOCAL), 5100, 0, 5100, 2);
+  IS(one(some, some, 5000, NBC_PEER_SAME_NODE, 6000, SEEN), 5100, 5080, 5100, 1);
+  /* a transfer that began and ended in one call of 6000, and computation after it */
+  nbc_monitor *m;
+  nbc_recorder *r = monitor_with(plain, some, some, &m);
+  nbc_call_enter_at(r, NBC_KIND_SEND, 0);
+  nbc_xfer_begin_at(r, 1, 5000, NBC_KIND_SEND, NBC_PEER_SAME_NODE, 0);
+  nbc_xfer_end_local_at(r, 1, 6000);
+  nbc_xfer_begin_at(r, 2, 5000, NBC_KIND_BCAST, NBC_PEER_SAME_NODE, 0); /* several messages: several tails */
+  nbc_xfer_end_local_at(r, 2, 6000);
+  nbc_call_exit_at(r, 6000);
+  nbc_report *report = report_of(m, 7000);
+  CHECK(report->total.max_overlap_ns == 2100 + 5100 && report->total.min_overlap_ns == 0 && report->total.case_count[2] == 2);
+  nbc_report_free(report);
+  nbc_monitor_destroy(m);
+  nbc_table_free(none);
+  nbc_table_free(some);
 }
 
 static void a_receive_may_be_late(void) {
@@ -245,6 +270,7 @@ static void many_open_transfers_are_all_followed(void) {
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(a_send_that_ended_may_not_have_arrived);
+  RUN(the_end_of_a_send_may_not_tell_of_its_last_bytes);
   RUN(a_receive_may_be_late);
   RUN(no_minimum_without_a_measurement);
   RUN(own_cost_is_not_computation);

@@ -192,6 +192,29 @@ static void a_transfer_in_the_middle_of_computing_is_known_by_its_length(void) {
   nbc_report_free(r);
   sim_destroy(&s);
 }
+/* The stamp of a transfer that has not ended, or that ends with another size, is in every report. */
+static void stamps_of_active_transfers_are_in_the_report(void) {
+  nbc_monitor_desc desc;
+  memset(&desc, 0, sizeof desc);
+  desc.history_calls = 64;
+  sim s = sim_create(300, 1, desc);
+  nbc_call_enter_at(s.me, NBC_KIND_IRECV, 1000);
+  nbc_xfer_begin_at(s.me, 1, 100000, NBC_KIND_IRECV, NBC_PEER_SAME_NODE, 1000);
+  nbc_call_exit_at(s.me, 1010);
+  nbc_xfer_stamp(s.me, 1, 2000, 2500, 0);
+  nbc_report *r = sim_report(&s, 4000);
+  CHECK(r->total.count == 1 && r->problems[NBC_PROBLEM_never_ended] == 1);
+  CHECK(r->total.exact_count == 1 && r->total.exact_lo_ns == 500 && r->total.exact_hi_ns == 500);
+  CHECK(r->problems[NBC_PROBLEM_stamp_lost] == 0);
+  nbc_report_free(r);
+  nbc_call_enter_at(s.me, NBC_KIND_WAIT, 9000);
+  nbc_xfer_end_sized_at(s.me, 1, 10, NBC_PEER_SAME_NODE, 9000);
+  nbc_call_exit_at(s.me, 9100);
+  r = sim_report(&s, 9200);
+  CHECK(r->total.count == 1 && r->total.exact_count == 1 && r->total.exact_lo_ns == 500);
+  nbc_report_free(r);
+  sim_destroy(&s);
+}
 static void stamps_that_cannot_be_used_are_counted(void) {
   nbc_monitor_desc desc;
   memset(&desc, 0, sizeof desc);
@@ -410,6 +433,7 @@ int main(int argc, char **argv) {
   RUN(exact_interval_contains_truth_within_the_error_of_stamps);
   RUN(a_known_length_narrows_and_never_lies);
   RUN(a_transfer_in_the_middle_of_computing_is_known_by_its_length);
+  RUN(stamps_of_active_transfers_are_in_the_report);
   RUN(stamps_that_cannot_be_used_are_counted);
   RUN(bounds_hold_when_the_owner_tells_late_and_others_stamp_meanwhile);
   RUN(exact_overlap_waits_until_the_owner_has_passed_the_error);
