@@ -448,7 +448,8 @@ typedef struct pm_stats {
   uint64_t flow_count, solve_count;     /* transfers that shared links; runs of the solver */
   uint64_t lost_count, resent_count, duplicate_count, undeliverable_count; /* what faults did */
   int64_t d_command_stall_ns; /* CPU time of calls that move data, with waits for a slot */
-  uint64_t hash_id; /* changes with every step of every message: the same run, the same id */
+  uint64_t pending_count; /* of now: what will happen although every thread only looks and waits */
+  uint64_t hash_id;       /* changes with every step of every message: the same run, the same id */
 } pm_stats;
 /* For messages from now on (until the next of link_phases); those under way stay with the level that
    started them. The run fails when the level needs a carrier and there is none. */
@@ -3559,7 +3560,12 @@ PM_API void pm_world_destroy(pm_world *world) {
   PM_FREE(w);
 }
 PM_API pm_world_desc pm_world_desc_of(const pm_world *world) { return world->desc; }
-PM_API pm_stats pm_world_stats(const pm_world *world) { return world->stats; }
+PM_API pm_stats pm_world_stats(const pm_world *world) {
+  pm_stats s = world->stats;
+  s.pending_count =
+      world->heap_count - (uint64_t)world->idle_count + (uint64_t)pm__is_carrying(world);
+  return s;
+}
 PM_API int64_t pm_world_now_ns(const pm_world *world) { return world->now_ps / PM__PS; }
 
 PM_API pm_status pm_spawn(pm_world *world, int node_index, void (*entry)(void *arg), void *arg,

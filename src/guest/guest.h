@@ -135,7 +135,7 @@ char *guest_load_copy(int rank); /* ret its image */
 __attribute__((noreturn)) void guest_enter(guest *g);
 void guest_run_destructors(guest *g); /* .fini_array of all, after the atexit handlers */
 int guest_is_code(const void *address);
-/* "function+0x12 in libfoo.so.1" of code or data of a process; ret 0 when the address is not one. */
+/* "function+0x12 of libfoo.so.1" of code or data of a process; ret 0 when the address is not one. */
 int guest_describe_address(const void *address, char *text, size_t text_bytes);
 /* The address of a function of the program or its libraries, in a process; NULL. */
 void *guest_symbol(const guest *g, const char *name);

@@ -326,16 +326,18 @@ int _dl_find_object(void *address, struct dl_find_object *result) {
 #endif
 
 /* ---- functions of the program that are not run ----------------------------------------------------------------- */
-/* Where the program's table of symbols, which strip removes, says that a function lies. */
-static size_t function_at(const elf_object *o, const char *name) {
+/* Functions in the file's table of symbols, which strip removes, else in those it offers to others: calls
+   seen until it returns 1. */
+typedef int function_seen(void *arg, const char *name, const ElfW(Sym) * function);
+static int functions_in(const elf_object *o, uint32_t kind, function_seen *seen, void *arg) {
   const ElfW(Ehdr) *h = &o->header;
-  ElfW(Shdr) *sections = (ElfW(Shdr) *)calloc(h->e_shnum, sizeof *sections);
-  size_t found = 0;
+  ElfW(Shdr) *sections = (ElfW(Shdr) *)calloc(h->e_shnum + 1u, sizeof *sections);
+  int is_found = 0;
   if (!sections || h->e_shentsize != sizeof *sections ||
       pread(o->fd, sections, h->e_shnum * sizeof *sections, (off_t)h->e_shoff) < 0)
     return free(sections), 0;
-  for (int i = 0; i < h->e_shnum && !found; i++) {
-    if (sections[i].sh_type != SHT_SYMTAB || sections[i].sh_link >= h->e_shnum) continue;
+  for (int i = 0; i < h->e_shnum && !is_found; i++) {
+    if (sections[i].sh_type != kind || sections[i].sh_link >= h->e_shnum) continue;
     const ElfW(Shdr) *texts = &sections[sections[i].sh_link];
     ElfW(Sym) *symbols = (ElfW(Sym) *)malloc(sections[i].sh_size + 1);
     char *text = (char *)calloc(1, texts->sh_size + 1);
@@ -343,15 +345,49 @@ static size_t function_at(const elf_object *o, const char *name) {
         pread(o->fd, symbols, sections[i].sh_size, (off_t)sections[i].sh_offset) ==
             (ssize_t)sections[i].sh_size &&
         pread(o->fd, text, texts->sh_size, (off_t)texts->sh_offset) == (ssize_t)texts->sh_size)
-      for (size_t k = 0; k < sections[i].sh_size / sizeof *symbols; k++)
+      for (size_t k = 0; k < sections[i].sh_size / sizeof *symbols && !is_found; k++)
         if (ELF64_ST_TYPE(symbols[k].st_info) == STT_FUNC && symbols[k].st_shndx != SHN_UNDEF &&
-            symbols[k].st_name < texts->sh_size && strcmp(text + symbols[k].st_name, name) == 0)
-          found = symbols[k].st_value;
+            symbols[k].st_name < texts->sh_size)
+          is_found = seen(arg, text + symbols[k].st_name, &symbols[k]);
     free(symbols);
     free(text);
   }
   free(sections);
-  return found;
+  return is_found;
+}
+typedef struct wanted {
+  const char *name;
+  size_t at;
+  char found[96];
+} wanted;
+static int has_name(void *arg, const char *name, const ElfW(Sym) * function) {
+  wanted *w = (wanted *)arg;
+  if (strcmp(name, w->name) != 0) return 0;
+  w->at = function->st_value;
+  return 1;
+}
+static size_t function_at(const elf_object *o, const char *name) {
+  wanted w = {.name = name};
+  functions_in(o, SHT_SYMTAB, has_name, &w);
+  return w.at;
+}
+static int is_around(void *arg, const char *name, const ElfW(Sym) * function) {
+  wanted *w = (wanted *)arg;
+  if (w->at - function->st_value >= (function->st_size ? function->st_size : 1)) return 0;
+  snprintf(w->found, sizeof w->found, "%s", name);
+  w->at -= function->st_value;
+  return 1;
+}
+int guest_describe_address(const void *address, char *text, size_t text_bytes) {
+  char *base;
+  const elf_object *o = object_of(address, &base);
+  if (!o) return 0;
+  wanted w = {.at = (size_t)((const char *)address - base)};
+  if (functions_in(o, SHT_SYMTAB, is_around, &w) || functions_in(o, SHT_DYNSYM, is_around, &w))
+    snprintf(text, text_bytes, "%s+0x%zx of %s", w.found, w.at, o->name);
+  else
+    snprintf(text, text_bytes, "%s+0x%zx", o->name, w.at);
+  return 1;
 }
 int guest_patch_function(const char *name, const void *target) {
   const elf_object *o = &image.objects[0];

@@ -10,23 +10,50 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
-enum { TICK_MS = 2, PLACES_MAX = 64, STACK_BYTES = 512 };
+enum { TICK_MS = 2, SILENT_S = 10, PLACES_MAX = 64, STACK_BYTES = 512 };
 static int spin_ticks_max;
 
 static uint64_t progress(const pm_world *world) {
   const pm_stats s = pm_world_stats(world);
   return s.switch_count + s.event_count + (uint64_t)pm_now_ns();
 }
-/* Time passes until something happens, or for long. */
-static void yield_for_a_while(const pm_world *world) {
+/* It may wait for what is under way: time passes until something happens, or for long. With nothing
+   under way it can only wait for somebody who is ready to run, or computes: then the others have a turn,
+   and what a long computation pays for it is a nanosecond. */
+static void let_others_run(const pm_world *world) {
   const uint64_t hash_id = pm_world_stats(world).hash_id;
-  for (int i = 0; i < 1000 && pm_world_stats(world).hash_id == hash_id; i++) pm_yield();
+  int i = 0;
+  while (i < 1000 && pm_world_stats(world).hash_id == hash_id &&
+         pm_world_stats(world).pending_count) {
+    pm_yield();
+    i++;
+  }
+  if (!i) pm_compute_ns(1);
+}
+/* Nobody has called anything for long: a computation, or a wait without an end. */
+static void say_if_silent(const pm_world *world, const unsigned char *at) {
+  static uint64_t seen;
+  static int ticks;
+  const pm_stats s = pm_world_stats(world);
+  const uint64_t now = s.hash_id + s.message_count;
+  char where[160], text[400];
+  ticks = now == seen ? ticks + 1 : 0;
+  seen = now;
+  if (ticks != SILENT_S * 1000 / TICK_MS || !guest_describe_address(at, where, sizeof where))
+    return;
+  snprintf(text, sizeof text,
+           "for %d s of CPU time no process has sent anything, and nothing is under way: this one "
+           "computes, or "
+           "waits for ever, in %s",
+           SILENT_S, where);
+  guest_say_once("silent", text);
 }
 
 #if defined(__x86_64__)
@@ -41,7 +68,7 @@ typedef struct place {
   unsigned char byte;
   int is_spin;
   long other_count, same_count; /* visits */
-  visit **visits;                /* by rank, NULL: none yet */
+  visit **visits;               /* by rank, NULL: none yet */
 } place;
 static place places[PLACES_MAX];
 static int next_place, memory_fd = -1;
@@ -184,12 +211,14 @@ static void tick(int number, siginfo_t *info, void *context) {
   unsigned char *at = code_at((const ucontext_t *)context);
   ticks = now == seen ? ticks + 1 : 0;
   seen = now;
-  if (!ticks || !guest_is_code(at)) return;
+  if (!guest_is_code(at)) return;
+  say_if_silent(world, at);
+  if (!ticks) return;
   trap_place(at);
   const size_t where = (size_t)((char *)at - guest_now()->image) / 256 + 1;
   size_t *known = &spun[where % SPUN_MAX];
   if (ticks >= spin_ticks_max || (*known == where && ticks > 1)) {
-    yield_for_a_while(world);
+    let_others_run(world);
     seen = progress(world);
     *known = where; /* found spinning once: at once the next time */
   }

@@ -426,7 +426,12 @@ PM_API void pm_world_destroy(pm_world *world) {
   PM_FREE(w);
 }
 PM_API pm_world_desc pm_world_desc_of(const pm_world *world) { return world->desc; }
-PM_API pm_stats pm_world_stats(const pm_world *world) { return world->stats; }
+PM_API pm_stats pm_world_stats(const pm_world *world) {
+  pm_stats s = world->stats;
+  s.pending_count =
+      world->heap_count - (uint64_t)world->idle_count + (uint64_t)pm__is_carrying(world);
+  return s;
+}
 PM_API int64_t pm_world_now_ns(const pm_world *world) { return world->now_ps / PM__PS; }
 
 PM_API pm_status pm_spawn(pm_world *world, int node_index, void (*entry)(void *arg), void *arg,

@@ -115,7 +115,8 @@ typedef struct pm_stats {
   uint64_t flow_count, solve_count;     /* transfers that shared links; runs of the solver */
   uint64_t lost_count, resent_count, duplicate_count, undeliverable_count; /* what faults did */
   int64_t d_command_stall_ns; /* CPU time of calls that move data, with waits for a slot */
-  uint64_t hash_id; /* changes with every step of every message: the same run, the same id */
+  uint64_t pending_count; /* of now: what will happen although every thread only looks and waits */
+  uint64_t hash_id;       /* changes with every step of every message: the same run, the same id */
 } pm_stats;
 /* For messages from now on (until the next of link_phases); those under way stay with the level that
    started them. The run fails when the level needs a carrier and there is none. */

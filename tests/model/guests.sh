@@ -56,6 +56,7 @@ threads_run_the_same_every_time() { run -n 3 "$threads" threads && cp "$T/err" "
 last_thread_ends_the_process() { run -n 2 "$threads" last && grep ' 10\.[0-9]* us simulated' "$T/err"; }
 sleeps_take_simulated_time() { run -n 2 "$threads" sleeps; }
 spin_on_memory_lets_time_pass() { run -n 3 --spin 10 "$threads" spins && grep -x 'spin has ended' "$T/out"; }
+long_computations_are_no_spins() { run -n 3 --spin 4 "$B/tests/model/guest_spin" compute && test "$(sed -n 's/^sum 18.998 after \([0-9]*\) us$/\1/p' "$T/out" | awk '$1 < 1000' | wc -l)" = 3; }
 poll_waits_for_events() { run -n 2 "$threads" polls && grep -x 'poll has seen all' "$T/out"; }
 abort_ends_the_run() { run -n 3 --trace "$T/abort.csv" "$threads" abort; test $? = 7 && grep '^pm_run: process 1 called PMI_Abort(7) at .* us: enough' "$T/err" && test -s "$T/abort.csv"; }
 # 20 ms of host CPU time and more, tenfold
@@ -160,7 +161,7 @@ help_lists_every_option() {
 }
 for t in token_goes_round same_time_every_run levels_differ levels_change_on_the_way bad_levels_are_refused exit_status_is_the_largest crash_has_a_name \
   deadlock_has_names trace_is_written sequence_diagram_is_drawn platform_is_read bad_calls_are_refused \
-  threads_and_locks_work threads_of_executables_work threads_run_the_same_every_time last_thread_ends_the_process sleeps_take_simulated_time spin_on_memory_lets_time_pass poll_waits_for_events \
+  threads_and_locks_work threads_of_executables_work threads_run_the_same_every_time last_thread_ends_the_process sleeps_take_simulated_time spin_on_memory_lets_time_pass long_computations_are_no_spins poll_waits_for_events \
   abort_ends_the_run computation_takes_its_time lines_carry_their_process ordinary_executables_run getopt_is_as_on_the_host libc_state_is_private pmi_is_whole ends_by_other_ways full_disk_is_noticed not_a_program_is_refused missing_functions_are_named spins_are_remembered semantics_are_set faults_are_read jitter_comes_from_the_seed who_blocks_the_host_is_named kernels_are_models memory_is_folded help_lists_every_option; do
   check "$t" $t
 done
