@@ -2456,6 +2456,7 @@ struct pm_process {
   struct pm__ni *ni[4];
   pm__lane memory_lane;
   struct pm_msg *msg;
+  void (*msg_free)(struct pm_msg *msg); /* when the world goes before the process closed it */
   int64_t in_flight;
   void *user;
   pm_thread *threads;
@@ -2487,6 +2488,14 @@ typedef struct pm__slab {
   size_t bytes;
 } pm__slab;
 
+/* What one virtual network keeps of a pair of nodes, see pm__stream_of. */
+typedef struct pm__stream {
+  uint64_t key;
+  int64_t t_last_ps;
+  /* at the packet level: messages are told in the order of their numbers; early ones wait here */
+  uint64_t sent_count, arrived_count;
+  struct pm__message *early;
+} pm__stream;
 struct pm_world {
   pm_world_desc desc;
   pm_platform plat;
@@ -2547,9 +2556,9 @@ struct pm_world {
   int record_count, records_max;
   struct pm__packets *packets; /* NULL: the packet level was never used */
   /* wire */
-  struct pm__stream *streams;
-  uint32_t stream_count, streams_max;
-  bool is_faulty, is_carrying; /* is_carrying: the carrier is open */
+  pm__stream *streams, no_stream;     /* no_stream: what a search gives that has no memory */
+  uint32_t stream_count, streams_max; /* a power of two, 0 at first */
+  bool is_faulty, is_carrying;        /* is_carrying: the carrier is open */
   int link_phases_done;
   pm__known_way ways[PM__WAYS];
   void (*stamp)(void *arg, const struct pm_stamp *stamp);
@@ -3530,6 +3539,7 @@ PM_API void pm_world_destroy(pm_world *world) {
   for (i = 0; i < w->proc_count; i++) {
     pm_thread *t = w->procs[i]->threads, *next;
     pm__ptl_process_free(w->procs[i]);
+    if (w->procs[i]->msg) w->procs[i]->msg_free(w->procs[i]->msg);
     for (; t; t = next) {
       next = t->next_in_proc;
       pm__thread_bury(w, t);
@@ -3568,25 +3578,29 @@ PM_API pm_stats pm_world_stats(const pm_world *world) {
 }
 PM_API int64_t pm_world_now_ns(const pm_world *world) { return world->now_ps / PM__PS; }
 
+static pm_status pm__spawn_without_memory(pm_world *w) {
+  if (!w->status) snprintf(w->error, sizeof w->error, "process %d: out of memory", w->proc_count);
+  return PM_E_NOMEM;
+}
 PM_API pm_status pm_spawn(pm_world *world, int node_index, void (*entry)(void *arg), void *arg,
                           pm_process **process) {
   pm_process *p;
   void *array;
-  if (!world || !entry || node_index < 0 || node_index >= world->plat.node_count)
-    return PM_E_INVAL;
+  if (!world || !entry || node_index < 0 || node_index >= world->plat.node_count) return PM_E_INVAL;
   if (world->running) return PM_E_STATE;
   array = world->procs;
-  if (!pm__grow(&array, &world->procs_max, world->proc_count + 1, sizeof p)) return PM_E_NOMEM;
+  if (!pm__grow(&array, &world->procs_max, world->proc_count + 1, sizeof p))
+    return pm__spawn_without_memory(world);
   world->procs = (pm_process **)array;
   p = (pm_process *)pm__zalloc(sizeof *p);
-  if (!p) return PM_E_NOMEM;
+  if (!p) return pm__spawn_without_memory(world);
   p->world = world;
   p->rank = world->proc_count;
   p->node = node_index;
   p->local_index = (uint32_t)world->nodes[node_index].process_count;
   if (!pm__thread_new(p, entry, arg, 0)) {
     PM_FREE(p);
-    return PM_E_NOMEM;
+    return pm__spawn_without_memory(world);
   }
   p->next_on_node = world->nodes[node_index].processes;
   world->nodes[node_index].processes = p;
@@ -4599,8 +4613,9 @@ PM__PRIVATE void pm__eq_post(pm__ni *ni, ptl_handle_eq_t h, const ptl_event_t *e
     eq->first = (eq->first + 1) % eq->ring_max;
     eq->used--;
   }
-  if (eq->used == eq->ring_max && !pm__eq_grow(ni, eq)) {
-    eq->dropped = 1;
+  if (eq->used == eq->ring_max &&
+      !pm__eq_grow(ni, eq)) { /* the host's memory, not Portals' limit */
+    pm_world_fail(ni->proc->world, PM_E_NOMEM, "out of memory: an event queue");
     return;
   }
   eq->ring[(eq->first + eq->used) % eq->ring_max] = *event;
@@ -7077,13 +7092,6 @@ PM__PRIVATE void pm__flows_free(pm_world *w) {
 #ifdef NBC_LINES
 #line 92 "src/portals/wire.h"
 #endif
-typedef struct pm__stream {
-  uint64_t key;
-  int64_t t_last_ps;
-  /* at the packet level: messages are told in the order of their numbers; early ones wait here */
-  uint64_t sent_count, arrived_count;
-  pm__message *early;
-} pm__stream;
 /* Valid until another stream is asked for. */
 PM__PRIVATE pm__stream *pm__stream_of(pm_world *w, int from, int to, int lane);
 PM__PRIVATE void pm__message_release(pm_world *w, pm__message *m);
@@ -7247,7 +7255,8 @@ static bool pm__is_down(const pm_world *w, int node, int64_t t_ps) {
 PM__PRIVATE pm__stream *pm__stream_of(pm_world *w, int from, int to, int lane) {
   const uint64_t key = ((uint64_t)from << 34 | (uint64_t)to << 3 | (uint64_t)lane) + 1;
   uint32_t i, max;
-  if (2 * (w->stream_count + 1) > w->streams_max) {
+  if (2 * (w->stream_count + 1) >
+      w->streams_max) { /* at most half full, so that searches are short */
     pm__stream *old = w->streams;
     const uint32_t old_max = w->streams_max;
     w->streams_max = old_max ? 2 * old_max : 64;
@@ -7256,6 +7265,7 @@ PM__PRIVATE pm__stream *pm__stream_of(pm_world *w, int from, int to, int lane) {
       w->streams = old;
       w->streams_max = old_max;
       pm_world_fail(w, PM_E_NOMEM, "out of memory: streams");
+      if (!old) return &w->no_stream; /* the run ends with the step under way */
     } else {
       w->stream_count = 0;
       for (i = 0; i < old_max; i++)
@@ -8510,7 +8520,7 @@ struct pm_msg {
   int64_t t_look_ps, d_look_ps,
       d_step_ps;                  /* worker's last look, what one takes, from one to the next */
   int64_t t_mark_ps, d_stolen_ps; /* what it took from the computation since the mark */
-  bool is_computing, is_working, is_closing;
+  bool is_computing, is_working, is_closing, has_init, has_ni;
   int core_count;
   int64_t d_work_ps; /* to be done, see pm_msg_work_ns */
   bool is_at_work;
@@ -8607,6 +8617,14 @@ static int pm__msg_defaults(pm_msg *m) {
          (d->large != PM_MSG_PIPELINED || d->fragment_bytes <= d->overflow_bytes) &&
          (d->by != PM_MSG_DEDICATED || m->core_count > 1);
 }
+static void pm__msg_free(pm_msg *m) {
+  PM_FREE(m->overflow);
+  PM_FREE(m);
+}
+static void pm__msg_close_portals(pm_msg *m) { /* as far as it was opened */
+  if (m->has_ni) PtlNIFini(m->ni);
+  if (m->has_init) PtlFini();
+}
 static int pm__msg_open_portals(pm_msg *m) {
   ptl_ni_limits_t actual;
   ptl_md_t md;
@@ -8614,10 +8632,10 @@ static int pm__msg_open_portals(pm_msg *m) {
   memset(&md, 0, sizeof md);
   md.length = PTL_SIZE_MAX;
   md.ct_handle = PTL_CT_NONE;
-  bad = PtlInit() ||
-        PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, NULL, &actual,
-                  &m->ni) ||
-        PtlEQAlloc(m->ni, 65536, &m->eq) ||
+  m->has_init = PtlInit() == PTL_OK;
+  m->has_ni = m->has_init && PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_PHYSICAL,
+                                       PTL_PID_ANY, NULL, &actual, &m->ni) == PTL_OK;
+  bad = !m->has_ni || PtlEQAlloc(m->ni, 65536, &m->eq) ||
         PtlPTAlloc(m->ni, 0, m->eq, (ptl_pt_index_t)m->desc.pt_index, &m->pt) ||
         PtlPTAlloc(m->ni, 0, m->eq, (ptl_pt_index_t)m->desc.pt_index + 1, &m->pt_shown);
   md.eq_handle = m->eq;
@@ -8638,6 +8656,8 @@ PM_API pm_status pm_msg_open(const pm_msg_desc *desc, pm_msg **msg) {
   if (!m) return PM_E_NOMEM;
   if (desc) m->desc = *desc;
   m->proc = p;
+  p->msg = m; /* from now on the world frees it, should it end during one of the calls below */
+  p->msg_free = pm__msg_free;
   if (!pm__msg_defaults(m))
     status = PM_E_INVAL;
   else if (!(m->overflow =
@@ -8650,12 +8670,12 @@ PM_API pm_status pm_msg_open(const pm_msg_desc *desc, pm_msg **msg) {
     m->worker = pm_thread_create(pm__msg_worker_main, m, 0);
     if (!m->worker) status = PM_E_NOMEM;
   }
-  if (status) {
-    PM_FREE(m->overflow);
-    PM_FREE(m);
+  if (status) { /* the interface first: its entries point into the overflow blocks */
+    pm__msg_close_portals(m);
+    p->msg = NULL;
+    pm__msg_free(m);
     return status;
   }
-  p->msg = m;
   if (m->desc.observe) pm_on_stamp(p->world, pm__msg_stamp, p->world);
   *msg = m;
   pm_barrier();
@@ -8668,11 +8688,9 @@ PM_API void pm_msg_close(pm_msg *msg) {
     pm__wake_waiters(msg->proc, msg, 0, 1);
     pm_thread_join(msg->worker);
   }
+  pm__msg_close_portals(msg);
   msg->proc->msg = NULL;
-  PtlNIFini(msg->ni);
-  PtlFini();
-  PM_FREE(msg->overflow);
-  PM_FREE(msg);
+  pm__msg_free(msg);
 }
 PM_API pm_msg_desc pm_msg_desc_of(const pm_msg *msg) { return msg->desc; }
 
@@ -8899,6 +8917,8 @@ static void pm__msg_send_more(pm_msg *msg, pm_msg_op *op) {
                msg->pt_shown, op->peer_number_id, at - first, op, index)) {
       op->status = PM_E_PORTALS;
       op->wait_count--;
+      /* Arguments are right here, so the host has no memory; nothing could tell the receiver. */
+      pm_world_fail(msg->proc->world, PM_E_NOMEM, "out of memory: a fragment of a message");
       return;
     }
   }

@@ -86,6 +86,7 @@ struct pm_process {
   struct pm__ni *ni[4];
   pm__lane memory_lane;
   struct pm_msg *msg;
+  void (*msg_free)(struct pm_msg *msg); /* when the world goes before the process closed it */
   int64_t in_flight;
   void *user;
   pm_thread *threads;
@@ -117,6 +118,14 @@ typedef struct pm__slab {
   size_t bytes;
 } pm__slab;
 
+/* What one virtual network keeps of a pair of nodes, see pm__stream_of. */
+typedef struct pm__stream {
+  uint64_t key;
+  int64_t t_last_ps;
+  /* at the packet level: messages are told in the order of their numbers; early ones wait here */
+  uint64_t sent_count, arrived_count;
+  struct pm__message *early;
+} pm__stream;
 struct pm_world {
   pm_world_desc desc;
   pm_platform plat;
@@ -177,9 +186,9 @@ struct pm_world {
   int record_count, records_max;
   struct pm__packets *packets; /* NULL: the packet level was never used */
   /* wire */
-  struct pm__stream *streams;
-  uint32_t stream_count, streams_max;
-  bool is_faulty, is_carrying; /* is_carrying: the carrier is open */
+  pm__stream *streams, no_stream;     /* no_stream: what a search gives that has no memory */
+  uint32_t stream_count, streams_max; /* a power of two, 0 at first */
+  bool is_faulty, is_carrying;        /* is_carrying: the carrier is open */
   int link_phases_done;
   pm__known_way ways[PM__WAYS];
   void (*stamp)(void *arg, const struct pm_stamp *stamp);

@@ -32,7 +32,7 @@ struct pm_msg {
   int64_t t_look_ps, d_look_ps,
       d_step_ps;                  /* worker's last look, what one takes, from one to the next */
   int64_t t_mark_ps, d_stolen_ps; /* what it took from the computation since the mark */
-  bool is_computing, is_working, is_closing;
+  bool is_computing, is_working, is_closing, has_init, has_ni;
   int core_count;
   int64_t d_work_ps; /* to be done, see pm_msg_work_ns */
   bool is_at_work;
@@ -129,6 +129,14 @@ static int pm__msg_defaults(pm_msg *m) {
          (d->large != PM_MSG_PIPELINED || d->fragment_bytes <= d->overflow_bytes) &&
          (d->by != PM_MSG_DEDICATED || m->core_count > 1);
 }
+static void pm__msg_free(pm_msg *m) {
+  PM_FREE(m->overflow);
+  PM_FREE(m);
+}
+static void pm__msg_close_portals(pm_msg *m) { /* as far as it was opened */
+  if (m->has_ni) PtlNIFini(m->ni);
+  if (m->has_init) PtlFini();
+}
 static int pm__msg_open_portals(pm_msg *m) {
   ptl_ni_limits_t actual;
   ptl_md_t md;
@@ -136,10 +144,10 @@ static int pm__msg_open_portals(pm_msg *m) {
   memset(&md, 0, sizeof md);
   md.length = PTL_SIZE_MAX;
   md.ct_handle = PTL_CT_NONE;
-  bad = PtlInit() ||
-        PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, NULL, &actual,
-                  &m->ni) ||
-        PtlEQAlloc(m->ni, 65536, &m->eq) ||
+  m->has_init = PtlInit() == PTL_OK;
+  m->has_ni = m->has_init && PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_PHYSICAL,
+                                       PTL_PID_ANY, NULL, &actual, &m->ni) == PTL_OK;
+  bad = !m->has_ni || PtlEQAlloc(m->ni, 65536, &m->eq) ||
         PtlPTAlloc(m->ni, 0, m->eq, (ptl_pt_index_t)m->desc.pt_index, &m->pt) ||
         PtlPTAlloc(m->ni, 0, m->eq, (ptl_pt_index_t)m->desc.pt_index + 1, &m->pt_shown);
   md.eq_handle = m->eq;
@@ -160,6 +168,8 @@ PM_API pm_status pm_msg_open(const pm_msg_desc *desc, pm_msg **msg) {
   if (!m) return PM_E_NOMEM;
   if (desc) m->desc = *desc;
   m->proc = p;
+  p->msg = m; /* from now on the world frees it, should it end during one of the calls below */
+  p->msg_free = pm__msg_free;
   if (!pm__msg_defaults(m))
     status = PM_E_INVAL;
   else if (!(m->overflow =
@@ -172,12 +182,12 @@ PM_API pm_status pm_msg_open(const pm_msg_desc *desc, pm_msg **msg) {
     m->worker = pm_thread_create(pm__msg_worker_main, m, 0);
     if (!m->worker) status = PM_E_NOMEM;
   }
-  if (status) {
-    PM_FREE(m->overflow);
-    PM_FREE(m);
+  if (status) { /* the interface first: its entries point into the overflow blocks */
+    pm__msg_close_portals(m);
+    p->msg = NULL;
+    pm__msg_free(m);
     return status;
   }
-  p->msg = m;
   if (m->desc.observe) pm_on_stamp(p->world, pm__msg_stamp, p->world);
   *msg = m;
   pm_barrier();
@@ -190,11 +200,9 @@ PM_API void pm_msg_close(pm_msg *msg) {
     pm__wake_waiters(msg->proc, msg, 0, 1);
     pm_thread_join(msg->worker);
   }
+  pm__msg_close_portals(msg);
   msg->proc->msg = NULL;
-  PtlNIFini(msg->ni);
-  PtlFini();
-  PM_FREE(msg->overflow);
-  PM_FREE(msg);
+  pm__msg_free(msg);
 }
 PM_API pm_msg_desc pm_msg_desc_of(const pm_msg *msg) { return msg->desc; }
 
@@ -421,6 +429,8 @@ static void pm__msg_send_more(pm_msg *msg, pm_msg_op *op) {
                msg->pt_shown, op->peer_number_id, at - first, op, index)) {
       op->status = PM_E_PORTALS;
       op->wait_count--;
+      /* Arguments are right here, so the host has no memory; nothing could tell the receiver. */
+      pm_world_fail(msg->proc->world, PM_E_NOMEM, "out of memory: a fragment of a message");
       return;
     }
   }

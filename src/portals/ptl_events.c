@@ -126,8 +126,9 @@ PM__PRIVATE void pm__eq_post(pm__ni *ni, ptl_handle_eq_t h, const ptl_event_t *e
     eq->first = (eq->first + 1) % eq->ring_max;
     eq->used--;
   }
-  if (eq->used == eq->ring_max && !pm__eq_grow(ni, eq)) {
-    eq->dropped = 1;
+  if (eq->used == eq->ring_max &&
+      !pm__eq_grow(ni, eq)) { /* the host's memory, not Portals' limit */
+    pm_world_fail(ni->proc->world, PM_E_NOMEM, "out of memory: an event queue");
     return;
   }
   eq->ring[(eq->first + eq->used) % eq->ring_max] = *event;

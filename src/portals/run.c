@@ -396,6 +396,7 @@ PM_API void pm_world_destroy(pm_world *world) {
   for (i = 0; i < w->proc_count; i++) {
     pm_thread *t = w->procs[i]->threads, *next;
     pm__ptl_process_free(w->procs[i]);
+    if (w->procs[i]->msg) w->procs[i]->msg_free(w->procs[i]->msg);
     for (; t; t = next) {
       next = t->next_in_proc;
       pm__thread_bury(w, t);
@@ -434,25 +435,29 @@ PM_API pm_stats pm_world_stats(const pm_world *world) {
 }
 PM_API int64_t pm_world_now_ns(const pm_world *world) { return world->now_ps / PM__PS; }
 
+static pm_status pm__spawn_without_memory(pm_world *w) {
+  if (!w->status) snprintf(w->error, sizeof w->error, "process %d: out of memory", w->proc_count);
+  return PM_E_NOMEM;
+}
 PM_API pm_status pm_spawn(pm_world *world, int node_index, void (*entry)(void *arg), void *arg,
                           pm_process **process) {
   pm_process *p;
   void *array;
-  if (!world || !entry || node_index < 0 || node_index >= world->plat.node_count)
-    return PM_E_INVAL;
+  if (!world || !entry || node_index < 0 || node_index >= world->plat.node_count) return PM_E_INVAL;
   if (world->running) return PM_E_STATE;
   array = world->procs;
-  if (!pm__grow(&array, &world->procs_max, world->proc_count + 1, sizeof p)) return PM_E_NOMEM;
+  if (!pm__grow(&array, &world->procs_max, world->proc_count + 1, sizeof p))
+    return pm__spawn_without_memory(world);
   world->procs = (pm_process **)array;
   p = (pm_process *)pm__zalloc(sizeof *p);
-  if (!p) return PM_E_NOMEM;
+  if (!p) return pm__spawn_without_memory(world);
   p->world = world;
   p->rank = world->proc_count;
   p->node = node_index;
   p->local_index = (uint32_t)world->nodes[node_index].process_count;
   if (!pm__thread_new(p, entry, arg, 0)) {
     PM_FREE(p);
-    return PM_E_NOMEM;
+    return pm__spawn_without_memory(world);
   }
   p->next_on_node = world->nodes[node_index].processes;
   world->nodes[node_index].processes = p;

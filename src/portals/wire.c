@@ -132,7 +132,8 @@ static bool pm__is_down(const pm_world *w, int node, int64_t t_ps) {
 PM__PRIVATE pm__stream *pm__stream_of(pm_world *w, int from, int to, int lane) {
   const uint64_t key = ((uint64_t)from << 34 | (uint64_t)to << 3 | (uint64_t)lane) + 1;
   uint32_t i, max;
-  if (2 * (w->stream_count + 1) > w->streams_max) {
+  if (2 * (w->stream_count + 1) >
+      w->streams_max) { /* at most half full, so that searches are short */
     pm__stream *old = w->streams;
     const uint32_t old_max = w->streams_max;
     w->streams_max = old_max ? 2 * old_max : 64;
@@ -141,6 +142,7 @@ PM__PRIVATE pm__stream *pm__stream_of(pm_world *w, int from, int to, int lane) {
       w->streams = old;
       w->streams_max = old_max;
       pm_world_fail(w, PM_E_NOMEM, "out of memory: streams");
+      if (!old) return &w->no_stream; /* the run ends with the step under way */
     } else {
       w->stream_count = 0;
       for (i = 0; i < old_max; i++)

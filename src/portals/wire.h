@@ -89,13 +89,6 @@ PM_API void pm_cargo_returned(const pm_cargo *cargo, bool is_delivered, int64_t 
                               int64_t t_end_ps, void *data);
 
 /* ---- for later pieces ---- */
-typedef struct pm__stream {
-  uint64_t key;
-  int64_t t_last_ps;
-  /* at the packet level: messages are told in the order of their numbers; early ones wait here */
-  uint64_t sent_count, arrived_count;
-  pm__message *early;
-} pm__stream;
 /* Valid until another stream is asked for. */
 PM__PRIVATE pm__stream *pm__stream_of(pm_world *w, int from, int to, int lane);
 PM__PRIVATE void pm__message_release(pm_world *w, pm__message *m);

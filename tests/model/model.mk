@@ -9,6 +9,7 @@ $(eval $(call test,model/portals_ends))
 $(eval $(call test,model/edges))
 $(eval $(call test,model/packets))
 $(eval $(call test,model/constants))
+$(eval $(call test,model/out_of_memory))
 $(eval $(call script,model/traces_are_equal)) # builds trace_hash.c itself
 $(eval $(call script,model/comma_locale))
 $(eval $(call script,model/rules))
