@@ -200,7 +200,7 @@ SOME_TSAN   += overlap/threads_and_foreign_stamps
 SOME_CROSS  += overlap/bounds_match_reference overlap/threads_and_foreign_stamps
 asan_of      = $(addprefix $(B)/asan/,$(filter $1,$(ALL_TESTS)))
 tsan_of      = $(addprefix $(B)/tsan/,$(filter $1,$(ALL_TESTS)))
-cross_of     = $(if $(HAVE_CROSS),$(addprefix $(B)/aarch64/,$(filter $1,$(ALL_TESTS))))
+cross_of     = $(if $(HAVE_CROSS),$(addprefix $(B)/aarch64/,$(filter-out $(NO_CROSS),$(filter $1,$(ALL_TESTS)))))
 skip_cross   = $(if $(HAVE_CROSS),,'skip:aarch64: no cross compiler or qemu-user (Debian: gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user)')
 CHECK_BUILDS = $(call asan_of,$(SOME_ASAN)) $(call tsan_of,$(SOME_TSAN)) $(call cross_of,$(SOME_CROSS))
 # Of the examples, those that are commands; rooms may add to the lists.
