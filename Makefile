@@ -247,7 +247,7 @@ deps: ## install the Debian packages that are missing (needs root or sudo withou
 examples: $(EXAMPLES) $(B)/include/portals4.h ## build every example and command as build/NAME
 
 single: ## assemble the single headers from the pieces that src/*.list name
-	@for list in src/*.list; do h=$$(basename $$list .list).h; sh src/assemble.sh $$list >$$h.new && mv $$h.new $$h || exit 1; done
+	@for list in src/*.list; do h=$$(sed -n 's|^// into ||p' $$list); sh src/assemble.sh $$list >$$h.new && mv $$h.new $$h || exit 1; done
 
 run: $(B)/overlap_pingpong $(B)/bench_nbc ## the main job: how much of a transfer, of a collective is hidden? No MPI, under a minute
 	@$(B)/overlap_pingpong
@@ -294,7 +294,7 @@ mutate: ## one line of a source is made wrong and a named test must notice: all 
 # files of their own, because the analyser leaves out functions of included files.
 TIDY += nbc_overlap.h:NBC_OVERLAP_IMPLEMENTATION portals_model.h:PORTALS_MODEL_IMPLEMENTATION
 # FORMATTED: files that .clang-format made; rooms add to it.
-FORMATTED += $(foreach r,base overlap transport coll time,$(wildcard src/$r/*.[ch]))
+FORMATTED += $(foreach r,base overlap transport coll time nic,$(wildcard src/$r/*.[ch]))
 lint: $(LINT_NEEDS) ## clang-tidy, clang-format, shellcheck, what the rooms add; ANALYZE=1: the analyser too (many minutes)
 	@shellcheck -s sh -x -S warning -e SC1007,SC2010,SC2163,SC2258 tests/*.sh tests/*/*.sh tools/*.sh docs/*.sh packaging/*.sh src/*.sh .ci/run
 	@clang-format --dry-run -Werror $(FORMATTED)

@@ -48,7 +48,11 @@
      Threads: any thread on different objects; one at a time on one object. */
 
 #ifndef NIC_HW_H_INCLUDED
-#define NIC_HW_H_INCLUDED
+#  define NIC_HW_H_INCLUDED
+#ifdef NBC_LINES
+#line 1 "src/nic/options.h"
+#endif
+/* Options of nic_hw.h, and what its pieces need of the system. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -62,9 +66,9 @@
     NIC_HW_IMPLEMENTATION   -         one file              compile the implementation here
     NIC_STATIC              -         every including file  all functions static (private copy)
     NIC_API                 extern    every including file  linkage of your own
-    NIC_WITH_LIBPCI         -         implementing file     PCI through libpci: names, recorded
-   machines NIC_MALLOC, NIC_FREE    libc      implementing file     both or none
-*/
+    NIC_WITH_LIBPCI         -         implementing file     PCI through libpci: names, recorded machines
+    NIC_WITH_NBC            -         every including file  what stands in section 9
+    NIC_MALLOC, NIC_FREE    libc      implementing file     both or none */
 #ifndef NIC_API
 #  if !defined(NIC_STATIC)
 #    define NIC_API extern
@@ -75,9 +79,19 @@
 #  endif
 #endif
 
+#ifdef NBC_LINES
+#line 1 "src/nic/open.h"
+#endif
+/* C, also where C++ includes it. */
 #ifdef __cplusplus
 extern "C" {
 #endif
+#ifdef NBC_LINES
+#line 1 "src/nic/status.h"
+#endif
+/* Status codes, errors with text, host time, memory. */
+
+
 
 /* ============================================================================================== */
 /* [STATUS] 2. Status codes, errors with text                                                     */
@@ -130,12 +144,28 @@ typedef struct nic_host {
 } nic_host;
 NIC_API int64_t nic_host_now_ns(const nic_host *host);
 
+/* What is asked of the kernel; tests put a simulated one in its place. Both as the system calls:
+   0 or -1 with errno; clock_id also that of an open PTP device. */
+typedef struct nic_system {
+  int (*control)(void *user, int fd, unsigned long request, void *argument);
+  int64_t (*clock_ns)(void *user, int clock_id); /* -1: failed */
+  void *user;
+} nic_system;
+
 /* One bracketed reading of a NIC's clock: it showed `ticks` at some host time in [before, after].
  */
 typedef struct nic_reading {
   int64_t t_before_ns, t_after_ns;
   uint64_t ticks;
 } nic_reading;
+
+#ifdef NBC_LINES
+#line 1 "src/nic/machine.h"
+#endif
+/* A machine and its NICs: what each offers; small files, sorted folders, paths. */
+
+
+
 
 /* ============================================================================================== */
 /* [FIND] 3. Finding NICs: what each offers, what is missing and how to get it                    */
@@ -226,6 +256,15 @@ NIC_API const char *nic_offer_name(nic_offer offer); /* "counters", "soft-stamps
 NIC_API const char *nic_offer_meaning(nic_offer offer); /* one line */
 NIC_API const char *nic_answer_name(nic_answer answer); /* "unknown", "no", "blocked", "yes" */
 
+#ifdef NBC_LINES
+#line 1 "src/nic/counters.h"
+#endif
+/* Counters: what they are, differences and rates; the sources they are read from. */
+
+
+
+
+
 /* ============================================================================================== */
 /* [COUNTERS] 4. Counters: bytes, packets, retransmissions; differences and rates                 */
 /* ============================================================================================== */
@@ -292,6 +331,43 @@ NIC_API const char *nic_unit_name(nic_unit unit); /* "events", "bytes", "packets
 NIC_API const char *nic_counter_meaning(const char *name);
 NIC_API const char *nic_change_name(
     nic_change change); /* "none", "exact", "wrapped", "reset", "stuck" */
+
+#ifdef NBC_LINES
+#line 1 "src/nic/count_files.h"
+#endif
+/* Counters that are files with one number: sysfs of interfaces, InfiniBand, Slingshot, BXI. */
+
+
+
+
+
+#ifdef NBC_LINES
+#line 1 "src/nic/count_ethtool.h"
+#endif
+/* The driver's own counters, as `ethtool -S` shows them. */
+
+
+
+
+
+#ifdef NBC_LINES
+#line 1 "src/nic/count_host.h"
+#endif
+/* Counters of TCP and UDP of this network namespace, from /proc/net. */
+
+
+
+
+
+#ifdef NBC_LINES
+#line 1 "src/nic/maps.h"
+#endif
+/* Register lists: which words of a device may be read, and what they mean. */
+
+
+
+
+
 
 /* ============================================================================================== */
 /* [REGISTERS] 5. Registers: clock and counters from the device itself, by white lists            */
@@ -378,6 +454,25 @@ NIC_API nic_status nic_registers_read(nic_registers *registers, nic_value *value
    ret NIC_OK | NIC_E_UNSUPPORTED | NIC_E_GONE | NIC_E_BROKEN (words that never fit together) */
 NIC_API nic_status nic_registers_read_clock(nic_registers *registers, nic_reading *reading,
                                             nic_error *err);
+#ifdef NBC_LINES
+#line 1 "src/nic/registers.h"
+#endif
+/* Reads the registers of a device, of a simulated one or of a recording. */
+
+
+
+
+
+
+
+#ifdef NBC_LINES
+#line 1 "src/nic/stamps.h"
+#endif
+/* When the kernel or the NIC saw a socket's packets; datagrams with their stamps. */
+
+
+
+
 
 /* ============================================================================================== */
 /* [STAMPS] 6. When the kernel or the NIC saw a socket's packets                                  */
@@ -472,6 +567,18 @@ NIC_API nic_status nic_datagrams_next(nic_datagrams *datagrams, int64_t patience
 NIC_API nic_stamping *nic_datagrams_stamping(nic_datagrams *datagrams);
 NIC_API nic_datagrams_stats nic_datagrams_stats_of(const nic_datagrams *datagrams);
 
+#ifdef NBC_LINES
+#line 1 "src/nic/clock.h"
+#endif
+/* Reads a NIC's clock: PTP device, registers, or the kernel's own. */
+
+
+
+
+
+
+
+
 /* ============================================================================================== */
 /* [CLOCK] 7. Reading a NIC's clock: PTP device, registers, or the kernel's own                   */
 /* ============================================================================================== */
@@ -483,14 +590,6 @@ typedef enum nic_reading_kind {
   NIC_READING_REGISTERS,   /* the register between two readings of the host's clock */
   NIC_READING_SYSTEM       /* CLOCK_REALTIME, by which the kernel stamps packets: no NIC */
 } nic_reading_kind;
-
-/* What is asked of the kernel; tests put a simulated one in its place. Both as the system calls:
-   0 or -1 with errno; clock_id also that of an open PTP device. */
-typedef struct nic_system {
-  int (*control)(void *user, int fd, unsigned long request, void *argument);
-  int64_t (*clock_ns)(void *user, int clock_id); /* -1: failed */
-  void *user;
-} nic_system;
 
 typedef struct nic_clock nic_clock;
 typedef struct nic_clock_desc {
@@ -531,6 +630,26 @@ NIC_API nic_status nic_clock_judge(const nic_clock_info *info, const nic_reading
                                    double *rate_hi_hz, nic_error *err);
 NIC_API const char *nic_reading_kind_name(nic_reading_kind kind); /* "precise", "extended", … */
 
+#ifdef NBC_LINES
+#line 1 "src/nic/pci.h"
+#endif
+/* PCI devices of this machine or a dump, by libpci or from sysfs. */
+
+
+
+
+
+#ifdef NBC_LINES
+#line 1 "src/nic/record.h"
+#endif
+/* A machine in a file: writes and reads it. */
+
+
+
+
+
+
+
 /* ============================================================================================== */
 /* [RECORD] 8. A machine in a file: to look at elsewhere what was seen here                       */
 /* ============================================================================================== */
@@ -539,7 +658,7 @@ NIC_API const char *nic_reading_kind_name(nic_reading_kind kind); /* "precise", 
    bracketed readings of each clock. nic_find reads it by desc.dump_path; then counters, registers and
    clocks answer from the recording. Files come from strangers: every line is checked. */
 typedef struct nic_record_desc {
-  int64_t apart_ns;      /* between the first and the second look; 0 = 100 ms */
+  int64_t apart_ns;     /* between the first and the second look; 0 = 100 ms */
   size_t reading_count; /* of each clock; 0 = 16 */
 } nic_record_desc;
 /* ret NIC_OK | NIC_E_IO | NIC_E_NOMEM. What cannot be read is left out. desc may be NULL. */
@@ -549,25 +668,30 @@ NIC_API nic_status nic_record_write(const nic_machine *machine, const nic_record
 NIC_API size_t nic_recorded_readings(const nic_machine *machine, const nic_info *nic,
                                      const nic_clock_info **info, const nic_reading **readings);
 
-/* @API-END@ */
+#ifdef NBC_LINES
+#line 1 "src/nic/close.h"
+#endif
+/* The API ends. */
 #ifdef __cplusplus
 }
 #endif
 #endif /* NIC_HW_H_INCLUDED */
-
+#ifdef NBC_LINES
+#line 1 "src/nic/nbc_api.h"
+#endif
 /* ============================================================================================== */
 /* [NBC] 9. For nbc_overlap.h: counters per section, clocks as witnesses (NIC_WITH_NBC)           */
 /* ============================================================================================== */
 /* This section is opened by NIC_WITH_NBC; nbc_overlap.h must be included first. It has a guard of its
    own, so that the order of other includes never hides it. */
 #if defined(NIC_WITH_NBC) && !defined(NIC_NBC_H_INCLUDED)
-#define NIC_NBC_H_INCLUDED
-#ifndef NBC_OVERLAP_H_INCLUDED
-#  error "nic_hw.h: NIC_WITH_NBC needs nbc_overlap.h to be included first"
-#endif
-#ifdef __cplusplus
+#  define NIC_NBC_H_INCLUDED
+#  ifndef NBC_OVERLAP_H_INCLUDED
+#    error "nic_hw.h: NIC_WITH_NBC needs nbc_overlap.h to be included first"
+#  endif
+#  ifdef __cplusplus
 extern "C" {
-#endif
+#  endif
 
 /* Counters of a NIC, booked by the monitor to the sections of the program. They are the node's, and
    need a system call each: so choose few; those not chosen are not read.
@@ -596,17 +720,21 @@ NIC_API nbc_nic nic_clock_as_nbc(nic_clock *clock);
 /* What the relation may take for granted of it: 1000 ppm (a driver may steer it), 1 ppm per second. */
 NIC_API nbc_relation_desc nic_clock_relation(const nic_clock_info *info);
 
-#ifdef __cplusplus
+#  ifdef __cplusplus
 }
-#endif
+#  endif
 #endif /* NIC_NBC_H_INCLUDED */
-
+#ifdef NBC_LINES
+#line 1 "src/nic/begin.h"
+#endif
 /* ============================================================================================== */
 /*                                        IMPLEMENTATION                                          */
 /* ============================================================================================== */
 #if defined(NIC_HW_IMPLEMENTATION) && !defined(NIC_HW_IMPLEMENTATION_ONCE)
-#define NIC_HW_IMPLEMENTATION_ONCE
-
+#  define NIC_HW_IMPLEMENTATION_ONCE
+#ifdef NBC_LINES
+#line 29 "src/nic/options.h"
+#endif
 /* ============================================================================================== */
 /* [CONFIG] 1. Options                                                                            */
 /* ============================================================================================== */
@@ -645,9 +773,34 @@ NIC_API nbc_relation_desc nic_clock_relation(const nic_clock_info *info);
 #  define NIC_FREE(pointer)      free(pointer)
 #endif
 
+#if defined(NBC_PIECES)
+#  define NIC__PRIVATE __attribute__((visibility("hidden")))
+#else
+#  define NIC__PRIVATE __attribute__((unused)) static
+#endif
+#ifdef NBC_LINES
+#line 1 "src/nic/open.h"
+#endif
+/* C, also where C++ includes it. */
 #ifdef __cplusplus
 extern "C" {
 #endif
+#ifdef NBC_LINES
+#line 72 "src/nic/status.h"
+#endif
+__attribute__((format(printf, 3, 4))) NIC__PRIVATE nic_status nic__fail(nic_error *err,
+                                                                        nic_status status,
+                                                                        const char *format, ...);
+NIC__PRIVATE nic_status nic__of_errno(int number);
+NIC__PRIVATE void *nic__zalloc(size_t size_bytes);
+NIC__PRIVATE void *nic__grow(void *array, size_t count, size_t *capacity, size_t item_bytes);
+NIC__PRIVATE void nic__copy(char *to, size_t to_bytes, const char *from);
+#ifdef NBC_LINES
+#line 1 "src/nic/status.c"
+#endif
+/* Status codes, errors with text, host time, memory. */
+
+
 
 /* ============================================================================================== */
 /* [STATUS] 2. Status codes, errors with text                                                     */
@@ -655,7 +808,7 @@ extern "C" {
 NIC_API const char *nic_status_name(nic_status status) {
   switch (status) {
 #define NIC__X(name, value, text)                                                                  \
-case name: return #name;
+  case name: return #name;
     NIC_STATUS_LIST(NIC__X)
 #undef NIC__X
   case NIC_STATUS_FORCE_INT32: break;
@@ -666,7 +819,7 @@ case name: return #name;
 NIC_API const char *nic_status_text(nic_status status) {
   switch (status) {
 #define NIC__X(name, value, text)                                                                  \
-case name: return text;
+  case name: return text;
     NIC_STATUS_LIST(NIC__X)
 #undef NIC__X
   case NIC_STATUS_FORCE_INT32: break;
@@ -674,8 +827,7 @@ case name: return text;
   return "unknown status";
 }
 
-__attribute__((format(printf, 3, 4))) static nic_status nic__fail(nic_error *err, nic_status status,
-                                                                  const char *format, ...) {
+NIC__PRIVATE nic_status nic__fail(nic_error *err, nic_status status, const char *format, ...) {
   if (err) {
     va_list args;
     va_start(args, format);
@@ -687,7 +839,7 @@ __attribute__((format(printf, 3, 4))) static nic_status nic__fail(nic_error *err
   return status;
 }
 
-static nic_status nic__of_errno(int number) {
+NIC__PRIVATE nic_status nic__of_errno(int number) {
   switch (number) {
   case EACCES:
   case EPERM: return NIC_E_RIGHTS;
@@ -708,7 +860,7 @@ NIC_API int64_t nic_host_now_ns(const nic_host *host) {
   return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static void *nic__zalloc(size_t size_bytes) {
+NIC__PRIVATE void *nic__zalloc(size_t size_bytes) {
   void *memory = NIC_MALLOC(size_bytes ? size_bytes : 1);
   if (memory) memset(memory, 0, size_bytes);
   return memory;
@@ -716,7 +868,7 @@ static void *nic__zalloc(size_t size_bytes) {
 
 /* Room for one more item in an array of count items; capacity doubles. NULL when memory is out (the
    old array stays). */
-static void *nic__grow(void *array, size_t count, size_t *capacity, size_t item_bytes) {
+NIC__PRIVATE void *nic__grow(void *array, size_t count, size_t *capacity, size_t item_bytes) {
   if (count < *capacity) return array;
   const size_t wanted = *capacity ? *capacity * 2 : 16;
   void *bigger = nic__zalloc(wanted * item_bytes);
@@ -728,15 +880,14 @@ static void *nic__grow(void *array, size_t count, size_t *capacity, size_t item_
 }
 
 /* Copies text, cut to fit, without control characters: names come from files we did not write. */
-static void nic__copy(char *to, size_t to_bytes, const char *from) {
+NIC__PRIVATE void nic__copy(char *to, size_t to_bytes, const char *from) {
   size_t n = 0;
   for (; from[n] && n + 1 < to_bytes; n++) to[n] = (unsigned char)from[n] < 32 ? '?' : from[n];
   to[n] = 0;
 }
-
-/* ============================================================================================== */
-/* [FIND] 3. Finding NICs                                                                         */
-/* ============================================================================================== */
+#ifdef NBC_LINES
+#line 96 "src/nic/machine.h"
+#endif
 enum { NIC__PATH = 512 };
 
 typedef struct nic__pci {
@@ -746,30 +897,22 @@ typedef struct nic__pci {
   nic_bar bars[6];
 } nic__pci;
 
-/* What a recording holds of one NIC; index as that of nics. */
-typedef struct nic__kept_counter {
-  nic_counter counter;
-  nic_value values[2];
-} nic__kept_counter;
-typedef struct nic__kept_word {
-  uint32_t offset, value;
-} nic__kept_word;
+/* What a recording holds of one NIC; index as that of nics. The parts belong to later pieces. */
 typedef struct nic__kept {
-  nic__kept_counter *counters;
+  struct nic__kept_counter *counters;
   size_t counter_count, counter_capacity;
-  nic__kept_word *words;
+  struct nic__kept_word *words;
   size_t word_count, word_capacity;
-  nic_clock_info clock;
+  struct nic_clock_info *clock; /* NULL: none */
   nic_reading *readings;
   size_t reading_count, reading_capacity;
-  bool has_clock;
 } nic__kept;
 
 struct nic_machine {
   char sysfs_root[256], dev_root[256], proc_root[256]; /* proc_root may be empty: none */
   bool is_live;     /* this machine: the kernel may be asked, not only files read */
   bool is_recorded; /* from a dump: no files either */
-  bool is_cut;      /* while it was listed, memory or descriptors ran out: something may be missing */
+  bool is_cut; /* while it was listed, memory or descriptors ran out: something may be missing */
   nic_info *nics;
   size_t nic_count, nic_capacity;
   nic__pci *pci;
@@ -778,15 +921,41 @@ struct nic_machine {
   size_t kept_count, kept_capacity;
 };
 
-static const nic__kept *nic__kept_of(const nic_machine *m, const nic_info *nic) {
+/* Names in a folder, sorted, so that lists do not depend on the file system. ret count; 0 when the
+   folder is missing or empty. Free with nic__names_free. */
+typedef struct nic__names {
+  char (*name)[64];
+  size_t count, capacity;
+  bool is_cut; /* memory or descriptors ran out */
+} nic__names;
+
+NIC__PRIVATE const nic__kept *nic__kept_of(const nic_machine *m, const nic_info *nic);
+NIC__PRIVATE bool nic__path(char *path, const char *root, ...);
+NIC__PRIVATE bool nic__read_number(const char *path, int base, int64_t *value);
+NIC__PRIVATE bool nic__ran_out(int number);
+NIC__PRIVATE size_t nic__names_read(const char *folder, nic__names *names);
+NIC__PRIVATE void nic__names_free(nic__names *names);
+NIC__PRIVATE nic_info *nic__add(nic_machine *m, nic_kind kind, const char *name);
+NIC__PRIVATE bool nic__ethtool(const char *interface_name, void *request);
+#ifdef NBC_LINES
+#line 1 "src/nic/machine.c"
+#endif
+/* A machine and its NICs: what each offers; small files, sorted folders, paths. */
+
+
+
+
+/* ============================================================================================== */
+/* [FIND] 3. Finding NICs                                                                         */
+/* ============================================================================================== */
+
+NIC__PRIVATE const nic__kept *nic__kept_of(const nic_machine *m, const nic_info *nic) {
   const size_t i = (size_t)(nic - m->nics);
   return nic >= m->nics && i < m->kept_count ? &m->kept[i] : NULL;
 }
-static nic_status nic__record_load(nic_machine *m, const char *path, nic_error *err);
-static nic_status nic__record_scan_pci(nic_machine *m, const char *path);
 
 /* root + "/" + a + "/" + b …, the last argument NULL; false when it does not fit. */
-static bool nic__path(char *path, const char *root, ...) {
+NIC__PRIVATE bool nic__path(char *path, const char *root, ...) {
   va_list args;
   size_t used = strlen(root);
   bool fits = used < NIC__PATH;
@@ -815,7 +984,7 @@ static int nic__read_line(const char *path, char *text, size_t text_bytes) {
   return (int)strlen(text);
 }
 
-static bool nic__read_number(const char *path, int base, int64_t *value) {
+NIC__PRIVATE bool nic__read_number(const char *path, int base, int64_t *value) {
   char text[64], *end;
   if (nic__read_line(path, text, sizeof text) <= 0) return false;
   errno = 0;
@@ -823,15 +992,7 @@ static bool nic__read_number(const char *path, int base, int64_t *value) {
   return errno == 0 && end != text && *end == 0;
 }
 
-/* Names in a folder, sorted, so that lists do not depend on the file system. ret count; 0 when the
-   folder is missing or empty. Free with nic__names_free. */
-typedef struct nic__names {
-  char (*name)[64];
-  size_t count, capacity;
-  bool is_cut; /* memory or descriptors ran out */
-} nic__names;
-
-static bool nic__ran_out(int number) {
+NIC__PRIVATE bool nic__ran_out(int number) {
   return number == ENOMEM || number == EMFILE || number == ENFILE;
 }
 
@@ -839,7 +1000,7 @@ static int nic__name_order(const void *a, const void *b) {
   return strcmp((const char *)a, (const char *)b);
 }
 
-static size_t nic__names_read(const char *folder, nic__names *names) {
+NIC__PRIVATE size_t nic__names_read(const char *folder, nic__names *names) {
   DIR *dir = opendir(folder);
   memset(names, 0, sizeof *names);
   if (!dir) return names->is_cut = nic__ran_out(errno), (size_t)0;
@@ -858,228 +1019,12 @@ static size_t nic__names_read(const char *folder, nic__names *names) {
   return names->count;
 }
 
-static void nic__names_free(nic__names *names) {
+NIC__PRIVATE void nic__names_free(nic__names *names) {
   NIC_FREE(names->name);
   memset(names, 0, sizeof *names);
 }
 
-/* Mapped BARs belong to the section on registers; finding only tries whether mapping works. */
-typedef struct nic__bar {
-  const volatile uint32_t *words;
-  size_t size_bytes;
-} nic__bar;
-static nic_status nic__bar_map(const nic_machine *m, const nic_info *n, const nic_map *map,
-                               nic__bar *bar, nic_error *err);
-static void nic__bar_close(void *user);
-
-static nic__pci *nic__pci_add(nic_machine *m, const char *address) {
-  void *grown = nic__grow(m->pci, m->pci_count, &m->pci_capacity, sizeof *m->pci);
-  if (!grown) return NULL;
-  m->pci = (nic__pci *)grown;
-  nic__pci *p = &m->pci[m->pci_count++];
-  memset(p, 0, sizeof *p);
-  nic__copy(p->address, sizeof p->address, address);
-  return p;
-}
-
-/* Last part of where a link points: the driver's name. */
-static void nic__link_name(const char *path, char *name, size_t name_bytes) {
-  char target[NIC__PATH];
-  const ssize_t n = readlink(path, target, sizeof target - 1);
-  name[0] = 0;
-  if (n <= 0) return;
-  target[n] = 0;
-  const char *slash = strrchr(target, '/');
-  nic__copy(name, name_bytes, slash ? slash + 1 : target);
-}
-
-/* Lines "start end flags" of the file `resource`: the six BARs; bit 9 of the flags says memory. */
-static void nic__pci_read_resource(nic_machine *m, const char *path, nic__pci *p) {
-  FILE *file = fopen(path, "re");
-  char line[128];
-  if (!file) {
-    m->is_cut |= nic__ran_out(errno);
-    return;
-  }
-  for (int i = 0; i < 6 && fgets(line, sizeof line, file); i++) {
-    unsigned long long start, end, flags;
-    if (sscanf(line, "%llx %llx %llx", &start, &end, &flags) != 3) break;
-    p->bars[i].base_address = start;
-    p->bars[i].size_bytes = end > start ? end - start + 1 : 0;
-    p->bars[i].is_memory = (flags & 0x200) != 0;
-  }
-  fclose(file);
-}
-
-/* What libpci does not tell or, when it is not there, all of it. */
-static void nic__pci_from_sysfs(nic_machine *m, nic__pci *p) {
-  char path[NIC__PATH];
-  int64_t value;
-  const char *folder = "bus/pci/devices", *at = p->address, *end = NULL;
-  if (nic__path(path, m->sysfs_root, folder, at, "vendor", end) &&
-      nic__read_number(path, 16, &value))
-    p->vendor_id = (uint16_t)value;
-  if (nic__path(path, m->sysfs_root, folder, at, "device", end) &&
-      nic__read_number(path, 16, &value))
-    p->device_id = (uint16_t)value;
-  if (nic__path(path, m->sysfs_root, folder, at, "class", end) &&
-      nic__read_number(path, 16, &value))
-    p->pci_class = (uint32_t)value >> 8;
-  if (nic__path(path, m->sysfs_root, folder, at, "driver", end))
-    nic__link_name(path, p->driver, sizeof p->driver);
-  if (nic__path(path, m->sysfs_root, folder, at, "resource", end)) nic__pci_read_resource(m, path, p);
-  snprintf(p->model, sizeof p->model, "PCI device %04x:%04x", p->vendor_id, p->device_id);
-}
-
-/* Type 0 header: ids, class, six BARs; a 64-bit BAR takes two places. */
-static void nic__pci_from_header(nic__pci *p, const uint8_t header[64]) {
-  p->vendor_id = (uint16_t)(header[0] | header[1] << 8);
-  p->device_id = (uint16_t)(header[2] | header[3] << 8);
-  p->pci_class = (uint32_t)(header[10] | header[11] << 8);
-  for (int i = 0; i < 6 && (header[14] & 0x7f) == 0; i++) {
-    uint64_t bar = 0;
-    const int wide = (header[16 + 4 * i] & 7) == 4 && i < 5;
-    for (int k = 0; k < (wide ? 8 : 4); k++) bar |= (uint64_t)header[16 + 4 * i + k] << 8 * k;
-    p->bars[i].is_memory = bar != 0 && (bar & 1) == 0;
-    p->bars[i].base_address = bar & ~(uint64_t)((bar & 1) ? 3 : 15);
-    i += wide;
-  }
-  snprintf(p->model, sizeof p->model, "PCI device %04x:%04x", p->vendor_id, p->device_id);
-}
-
-static nic_status nic__pci_scan_sysfs(nic_machine *m) {
-  char path[NIC__PATH];
-  nic__names names;
-  nic_status status = NIC_OK;
-  if (!nic__path(path, m->sysfs_root, "bus/pci/devices", (char *)NULL)) return NIC_OK;
-  nic__names_read(path, &names);
-  m->is_cut |= names.is_cut;
-  for (size_t i = 0; i < names.count && status == NIC_OK; i++) {
-    nic__pci *p = nic__pci_add(m, names.name[i]);
-    if (!p)
-      status = NIC_E_NOMEM;
-    else
-      nic__pci_from_sysfs(m, p);
-  }
-  nic__names_free(&names);
-  return status;
-}
-
-#ifdef NIC_WITH_LIBPCI
-/* libpci reports errors by a function that must not return and gets no context: so all calls stand
-   inside one setjmp, and its target is the one mutable static of this file (one per thread). After
-   a longjmp the access object is half made; it is left alone, a small leak on a path that ends a
-   scan. */
-typedef struct nic__pci_trap {
-  jmp_buf back;
-  char text[200];
-} nic__pci_trap;
-static __thread nic__pci_trap *nic__pci_trap_now;
-
-__attribute__((noreturn, format(printf, 1, 2))) static void nic__pci_on_error(char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  vsnprintf(nic__pci_trap_now->text, sizeof nic__pci_trap_now->text, format, args);
-  va_end(args);
-  longjmp(nic__pci_trap_now->back, 1);
-}
-__attribute__((format(printf, 1, 2))) static void nic__pci_on_talk(char *format, ...) {
-  (void)format;
-}
-
-static nic_status nic__pci_take(nic_machine *m, struct pci_access *a, struct pci_dev *d) {
-  char address[16], name[96];
-  snprintf(address, sizeof address, "%04x:%02x:%02x.%d", (unsigned)d->domain & 0xffffu, d->bus,
-           d->dev, d->func);
-  nic__pci *p = nic__pci_add(m, address);
-  if (!p) return NIC_E_NOMEM;
-  const int known = pci_fill_info(d, PCI_FILL_IDENT | PCI_FILL_CLASS | PCI_FILL_BASES |
-                                         PCI_FILL_SIZES | PCI_FILL_DRIVER);
-  p->vendor_id = d->vendor_id;
-  p->device_id = d->device_id;
-  if (known & PCI_FILL_CLASS) p->pci_class = d->device_class;
-  for (int i = 0; i < 6 && (known & PCI_FILL_BASES); i++) {
-    const pciaddr_t base = d->base_addr[i];
-    p->bars[i].is_memory = base != 0 && (base & PCI_BASE_ADDRESS_SPACE_IO) == 0;
-    p->bars[i].base_address = base & (p->bars[i].is_memory ? PCI_ADDR_MEM_MASK : PCI_ADDR_IO_MASK);
-    p->bars[i].size_bytes = known & PCI_FILL_SIZES ? d->size[i] : 0;
-  }
-  const char *driver = known & PCI_FILL_DRIVER ? pci_get_string_property(d, PCI_FILL_DRIVER) : NULL;
-  if (driver) nic__copy(p->driver, sizeof p->driver, driver);
-  const char *model = pci_lookup_name(a, name, sizeof name, PCI_LOOKUP_VENDOR | PCI_LOOKUP_DEVICE,
-                                      d->vendor_id, d->device_id);
-  nic__copy(p->model, sizeof p->model, model ? model : "?");
-  return NIC_OK;
-}
-
-/* Everything that may end in nic__pci_on_error. */
-static nic_status nic__pci_run(nic_machine *m, const char *dump_path) {
-  char path[NIC__PATH];
-  nic_status status = NIC_OK;
-  struct pci_access *a = pci_alloc();
-  a->error = nic__pci_on_error;
-  a->warning = nic__pci_on_talk;
-  a->debug = nic__pci_on_talk;
-  if (dump_path) { /* by name: the number of the method differs between versions */
-    a->method = (unsigned)pci_lookup_method((char *)"dump");
-    pci_set_param(a, (char *)"dump.name", (char *)dump_path);
-  } else if (nic__path(path, m->sysfs_root, "bus/pci", (char *)NULL)) {
-    a->method = (unsigned)pci_lookup_method((char *)"linux-sysfs");
-    pci_set_param(a, (char *)"sysfs.path", path);
-  }
-  pci_init(a);
-  pci_scan_bus(a);
-  for (struct pci_dev *d = a->devices; d && status == NIC_OK; d = d->next)
-    status = nic__pci_take(m, a, d);
-  pci_cleanup(a);
-  return status;
-}
-
-static nic_status nic__pci_scan_libpci(nic_machine *m, const char *dump_path, nic_error *err) {
-  nic__pci_trap trap;
-  trap.text[0] = 0;
-  nic__pci_trap_now = &trap;
-  if (setjmp(trap.back) != 0) {
-    nic__pci_trap_now = NULL;
-    return nic__fail(err, NIC_E_PCI, "libpci: %s", trap.text);
-  }
-  const nic_status status = nic__pci_run(m, dump_path);
-  nic__pci_trap_now = NULL;
-  return status;
-}
-#endif
-
-static int nic__pci_order(const void *a, const void *b) {
-  return strcmp(((const nic__pci *)a)->address, ((const nic__pci *)b)->address);
-}
-
-static nic_status nic__pci_scan(nic_machine *m, const nic_find_desc *desc, nic_error *err) {
-  nic_status status = NIC_OK;
-  if (desc->dump_path && (status = nic__record_load(m, desc->dump_path, err)) != NIC_OK)
-    return status;
-#ifdef NIC_WITH_LIBPCI
-  if (!desc->no_libpci) {
-    char path[NIC__PATH];
-    /* A machine without PCI is no error, but libpci ends the program when the folder is missing. */
-    if (!desc->dump_path && (!nic__path(path, m->sysfs_root, "bus/pci/devices", (char *)NULL) ||
-                             access(path, R_OK) != 0))
-      return NIC_OK;
-    status = nic__pci_scan_libpci(m, desc->dump_path, err);
-  } else
-#endif
-    status = desc->dump_path ? nic__record_scan_pci(m, desc->dump_path) : nic__pci_scan_sysfs(m);
-  if (status == NIC_E_NOMEM)
-    return nic__fail(err, status, "out of memory while listing PCI devices");
-  if (status == NIC_OK && desc->dump_path && m->pci_count == 0 && m->nic_count == 0)
-    return nic__fail(
-        err, NIC_E_PARSE,
-        "%s: no device in it; make it with `nicstat --record` or `lspci -xxxx` as root",
-        desc->dump_path);
-  if (m->pci_count) qsort(m->pci, m->pci_count, sizeof *m->pci, nic__pci_order);
-  return status;
-}
-
-static nic_info *nic__add(nic_machine *m, nic_kind kind, const char *name) {
+NIC__PRIVATE nic_info *nic__add(nic_machine *m, nic_kind kind, const char *name) {
   void *grown = nic__grow(m->nics, m->nic_count, &m->nic_capacity, sizeof *m->nics);
   if (!grown) return NULL;
   m->nics = (nic_info *)grown;
@@ -1091,44 +1036,8 @@ static nic_info *nic__add(nic_machine *m, nic_kind kind, const char *name) {
   return n;
 }
 
-static bool nic__is_pci_address(const char *text) {
-  static const char shape[] = "xxxx:xx:xx.d";
-  size_t i = 0;
-  for (; shape[i] && text[i]; i++) {
-    const char c = text[i];
-    const bool hex = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-    if (shape[i] == 'x' || shape[i] == 'd' ? !hex : c != shape[i]) return false;
-  }
-  return shape[i] == 0 && text[i] == 0;
-}
-
-/* An interface's `device` may lie below its PCI device (virtio): the last address on the real path.
- */
-static void nic__find_pci_of(nic_machine *m, nic_info *n, const char *class_name) {
-  char path[NIC__PATH], *real;
-  if (!nic__path(path, m->sysfs_root, "class", class_name, n->name, "device", (char *)NULL)) return;
-  real = realpath(path, NULL);
-  if (!real) m->is_cut |= nic__ran_out(errno);
-  for (char *slash; real && (slash = strrchr(real, '/')) != NULL; *slash = 0)
-    if (nic__is_pci_address(slash + 1)) {
-      nic__copy(n->pci_address, sizeof n->pci_address, slash + 1);
-      break;
-    }
-  free(real);
-}
-
-static void nic__take_pci(nic_info *n, const nic__pci *p) {
-  nic__copy(n->pci_address, sizeof n->pci_address, p->address);
-  n->vendor_id = p->vendor_id;
-  n->device_id = p->device_id;
-  n->pci_class = p->pci_class;
-  memcpy(n->bars, p->bars, sizeof n->bars);
-  memcpy(n->model, p->model, sizeof n->model);
-  if (!n->driver[0]) memcpy(n->driver, p->driver, sizeof n->driver);
-}
-
 /* One question to a driver through the ethtool interface; false with errno. */
-static bool nic__ethtool(const char *interface_name, void *request) {
+NIC__PRIVATE bool nic__ethtool(const char *interface_name, void *request) {
   struct ifreq ifr;
   const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return false;
@@ -1142,257 +1051,12 @@ static bool nic__ethtool(const char *interface_name, void *request) {
   return code == 0;
 }
 
-static void nic__fill_net(nic_machine *m, nic_info *n) {
-  char path[NIC__PATH], text[64];
-  int64_t value;
-  nic__names ptp;
-  if (nic__path(path, m->sysfs_root, "class/net", n->name, "device/driver", (char *)NULL))
-    nic__link_name(path, n->driver, sizeof n->driver);
-  if (nic__path(path, m->sysfs_root, "class/net", n->name, "flags", (char *)NULL) &&
-      nic__read_number(path, 16, &value)) {
-    n->is_up = (value & IFF_UP) != 0;
-    n->is_loopback = (value & IFF_LOOPBACK) != 0;
-  }
-  if (nic__path(path, m->sysfs_root, "class/net", n->name, "speed", (char *)NULL) &&
-      nic__read_number(path, 10, &value) && value > 0 && value < 100000000)
-    n->speed_bps = (uint64_t)value * 1000000;
-  if (nic__path(path, m->sysfs_root, "class/net", n->name, "mtu", (char *)NULL) &&
-      nic__read_number(path, 10, &value) && value > 0)
-    n->mtu_bytes = (uint32_t)value;
-  if (nic__path(path, m->sysfs_root, "class/net", n->name, "device/ptp", (char *)NULL)) {
-    nic__names_read(path, &ptp);
-    m->is_cut |= ptp.is_cut;
-    if (ptp.count && sscanf(ptp.name[0], "ptp%8d", &n->ptp_index) != 1) n->ptp_index = -1;
-    nic__names_free(&ptp);
-  }
-  if (!m->is_live) return;
-  struct ethtool_ts_info ts;
-  memset(&ts, 0, sizeof ts);
-  ts.cmd = ETHTOOL_GET_TS_INFO;
-  if (nic__ethtool(n->name, &ts)) {
-    n->stamp_flags = ts.so_timestamping;
-    n->ptp_index = ts.phc_index;
-  }
-  struct ethtool_drvinfo info;
-  memset(&info, 0, sizeof info);
-  info.cmd = ETHTOOL_GDRVINFO;
-  if (!n->driver[0] && nic__ethtool(n->name, &info)) {
-    snprintf(text, sizeof text, "%.31s", info.driver);
-    nic__copy(n->driver, sizeof n->driver, text);
-  }
-}
-
-__attribute__((format(printf, 4, 5))) static void nic__offer(nic_info *n, nic_offer offer,
-                                                             nic_answer answer, const char *format,
-                                                             ...) {
-  va_list args;
-  va_start(args, format);
-  n->offers[offer].answer = answer;
-  vsnprintf(n->offers[offer].text, sizeof n->offers[offer].text, format, args);
-  va_end(args);
-}
-
-static void nic__offer_stamps(const nic_machine *m, nic_info *n) {
-  const uint32_t f = n->stamp_flags;
-  const bool tx = (f & SOF_TIMESTAMPING_TX_SOFTWARE) != 0,
-             rx = (f & SOF_TIMESTAMPING_RX_SOFTWARE) != 0;
-  const bool hw = (f & SOF_TIMESTAMPING_RAW_HARDWARE) != 0;
-  if (n->kind != NIC_KIND_NET) {
-    nic__offer(n, NIC_OFFER_SOFT_STAMPS, NIC_NO, "no network interface, so no socket runs over it");
-    nic__offer(n, NIC_OFFER_NIC_STAMPS, NIC_NO,
-               "no network interface; completion stamps need the vendor's verbs");
-  } else if (!m->is_live) {
-    nic__offer(n, NIC_OFFER_SOFT_STAMPS, NIC_UNKNOWN,
-               "recorded machine: only the kernel there knows");
-    nic__offer(n, NIC_OFFER_NIC_STAMPS, NIC_UNKNOWN,
-               "recorded machine: only the kernel there knows");
-  } else {
-    if (!tx && !rx)
-      nic__offer(n, NIC_OFFER_SOFT_STAMPS, NIC_NO, "not reported by %s",
-                 n->driver[0] ? n->driver : "its driver");
-    else
-      nic__offer(n, NIC_OFFER_SOFT_STAMPS, NIC_YES, "%s%s%s, by socket option, no rights needed",
-                 tx ? "sent (and scheduled, acknowledged)" : "", tx && rx ? ", " : "",
-                 rx ? "received" : "");
-    if (!hw)
-      nic__offer(n, NIC_OFFER_NIC_STAMPS, NIC_NO, "not reported by %s",
-                 n->driver[0] ? n->driver : "its driver");
-    else
-      nic__offer(n, NIC_OFFER_NIC_STAMPS, NIC_BLOCKED,
-                 "off until an administrator switches them on: hwstamp_ctl -i %s -t 1 -r 0 "
-                 "(package linuxptp)",
-                 n->name);
-  }
-}
-
-static void nic__offer_clock(const nic_machine *m, nic_info *n) {
-  char path[NIC__PATH], node[24];
-  if (n->ptp_index < 0) {
-    nic__offer(n, NIC_OFFER_CLOCK, m->is_live ? NIC_NO : NIC_UNKNOWN, "no PTP clock registered%s%s",
-               n->driver[0] ? " by driver " : "", n->driver);
-    return;
-  }
-  snprintf(node, sizeof node, "ptp%d", n->ptp_index);
-  if (!nic__path(path, m->dev_root, node, (char *)NULL)) return;
-  if (!m->is_live)
-    nic__offer(n, NIC_OFFER_CLOCK, NIC_UNKNOWN, "had /dev/%s when it was recorded", node);
-  else if (access(path, F_OK) != 0)
-    nic__offer(n, NIC_OFFER_CLOCK, NIC_BLOCKED, "%.100s is missing: is /dev a container's own?",
-               path);
-  else if (access(path, R_OK) != 0)
-    nic__offer(n, NIC_OFFER_CLOCK, NIC_BLOCKED,
-               "%.60s not readable: udev rule SUBSYSTEM==\"ptp\", MODE=\"0644\", or run as root",
-               path);
-  else
-    nic__offer(n, NIC_OFFER_CLOCK, NIC_YES, "%.100s", path);
-}
-
-static void nic__offer_counters(nic_machine *m, nic_info *n) {
-  static const char *const where[NIC_KIND_COUNT] = {NULL, "statistics", "ports", "device/telemetry",
-                                                    ""};
-  char path[NIC__PATH];
-  nic__names names;
-  if (n->kind == NIC_KIND_PCI) {
-    nic__offer(n, NIC_OFFER_COUNTERS, n->driver[0] ? NIC_NO : NIC_BLOCKED,
-               n->driver[0] ? "driver %s makes no interface"
-                            : "no driver%s: load the one for this device",
-               n->driver);
-    return;
-  }
-  if (!nic__path(path, m->sysfs_root, "class", nic_kind_name(n->kind), n->name, where[n->kind],
-                 (char *)NULL))
-    return;
-  const size_t count = nic__names_read(path, &names);
-  m->is_cut |= names.is_cut;
-  nic__names_free(&names);
-  if (count)
-    nic__offer(n, NIC_OFFER_COUNTERS, NIC_YES, "%.120s", path);
-  else
-    nic__offer(n, NIC_OFFER_COUNTERS, NIC_NO, "%.110s is missing or empty", path);
-}
-
-/* Only a try tells whether the kernel lets a BAR be mapped; mapping alone reads nothing. */
-static void nic__offer_registers(const nic_machine *m, nic_info *n) {
-  const nic_map *map = nic_map_for(n->vendor_id, n->device_id);
-  nic__bar bar = {NULL, 0};
-  nic_error why;
-  if (!map)
-    nic__offer(n, NIC_OFFER_REGISTERS, NIC_NO,
-               n->vendor_id ? "no register list for %04x:%04x" : "not a PCI device", n->vendor_id,
-               n->device_id);
-  else if (m->is_recorded)
-    nic__offer(n, NIC_OFFER_REGISTERS, NIC_UNKNOWN, "has list %s; nothing was recorded", map->name);
-  else if (nic__bar_map(m, n, map, &bar, &why) != NIC_OK)
-    nic__offer(n, NIC_OFFER_REGISTERS, NIC_BLOCKED, "%.150s", why.text);
-  else {
-    nic__bar_close(&bar);
-    nic__offer(n, NIC_OFFER_REGISTERS, NIC_YES, "list %s, BAR%d%s", map->name, map->bar_index,
-               n->driver[0] ? ", without what reading would clear" : "");
-  }
-}
-
-static nic_status nic__find_class(nic_machine *m, nic_kind kind) {
-  char path[NIC__PATH];
-  nic__names names;
-  nic_status status = NIC_OK;
-  if (!nic__path(path, m->sysfs_root, "class", nic_kind_name(kind), (char *)NULL)) return NIC_OK;
-  nic__names_read(path, &names);
-  m->is_cut |= names.is_cut;
-  for (size_t i = 0; i < names.count && status == NIC_OK; i++) {
-    struct stat st; /* /sys/class/net also holds plain files such as bonding_masters */
-    if (!nic__path(path, m->sysfs_root, "class", nic_kind_name(kind), names.name[i],
-                   (char *)NULL) ||
-        stat(path, &st) != 0 || !S_ISDIR(st.st_mode))
-      continue;
-    nic_info *n = nic__add(m, kind, names.name[i]);
-    if (!n)
-      status = NIC_E_NOMEM;
-    else {
-      nic__find_pci_of(m, n, nic_kind_name(kind));
-      if (kind == NIC_KIND_NET) nic__fill_net(m, n);
-    }
-  }
-  nic__names_free(&names);
-  return status;
-}
-
-/* Ethernet and other network controllers, and InfiniBand as a serial bus. */
-static bool nic__looks_like_nic(const nic__pci *p) {
-  return p->pci_class >> 8 == 0x02 || p->pci_class == 0x0c06;
-}
-
-/* PCI facts for interfaces; entries of their own for devices without one. */
-static nic_status nic__join_pci(nic_machine *m, bool all_pci) {
-  const size_t interfaces = m->nic_count;
-  for (size_t i = 0; i < m->pci_count; i++) {
-    bool used = false;
-    for (size_t k = 0; k < interfaces; k++)
-      if (strcmp(m->nics[k].pci_address, m->pci[i].address) == 0) {
-        nic__take_pci(&m->nics[k], &m->pci[i]);
-        used = true;
-      }
-    if (used || !(all_pci || nic__looks_like_nic(&m->pci[i]))) continue;
-    nic_info *n = nic__add(m, NIC_KIND_PCI, m->pci[i].address);
-    if (!n) return NIC_E_NOMEM;
-    nic__take_pci(n, &m->pci[i]);
-  }
-  return NIC_OK;
-}
-
-NIC_API nic_status nic_find(const nic_find_desc *desc_in, nic_machine **machine, nic_error *err) {
-  nic_find_desc desc;
-  memset(&desc, 0, sizeof desc);
-  if (desc_in) desc = *desc_in;
-  if (!machine) return nic__fail(err, NIC_E_INVAL, "machine: must not be NULL");
-  *machine = NULL;
-  const char *sysfs = desc.sysfs_root ? desc.sysfs_root : "/sys",
-             *dev = desc.dev_root ? desc.dev_root : "/dev";
-  const bool is_live = !desc.dump_path && strcmp(sysfs, "/sys") == 0;
-  const char *proc = desc.proc_root ? desc.proc_root : is_live ? "/proc" : "";
-  nic_machine *m = (nic_machine *)nic__zalloc(sizeof *m);
-  if (!m) return nic__fail(err, NIC_E_NOMEM, "out of memory");
-  nic_status status = NIC_OK;
-  if (strlen(sysfs) >= sizeof m->sysfs_root || strlen(dev) >= sizeof m->dev_root ||
-      strlen(proc) >= sizeof m->proc_root)
-    status = nic__fail(err, NIC_E_RANGE, "sysfs_root, dev_root, proc_root: at most %zu characters",
-                       sizeof m->sysfs_root - 1);
-  else {
-    strcpy(m->sysfs_root, sysfs);
-    strcpy(m->dev_root, dev);
-    strcpy(m->proc_root, proc);
-    m->is_recorded = desc.dump_path != NULL;
-    m->is_live = is_live;
-    if (!desc.dump_path && access(sysfs, R_OK | X_OK) != 0)
-      status =
-          nic__fail(err, nic__of_errno(errno), "%s: %s; mount sysfs there or name another folder",
-                    sysfs, strerror(errno));
-  }
-  if (status == NIC_OK) status = nic__pci_scan(m, &desc, err);
-  for (int kind = NIC_KIND_NET; kind < NIC_KIND_COUNT && status == NIC_OK && !desc.dump_path;
-       kind++)
-    status = nic__find_class(m, (nic_kind)kind);
-  if (status == NIC_OK) status = nic__join_pci(m, desc.all_pci);
-  for (size_t i = m->kept_count; i < m->nic_count; i++) { /* a recording brings its own */
-    nic__offer_counters(m, &m->nics[i]);
-    nic__offer_stamps(m, &m->nics[i]);
-    nic__offer_clock(m, &m->nics[i]);
-    nic__offer_registers(m, &m->nics[i]);
-  }
-  if (status == NIC_OK && m->is_cut) status = NIC_E_NOMEM;
-  if (status == NIC_E_NOMEM)
-    nic__fail(err, status, "out of memory or file descriptors while listing NICs");
-  if (status == NIC_OK)
-    *machine = m;
-  else
-    nic_machine_free(m);
-  return status;
-}
-
 NIC_API void nic_machine_free(nic_machine *machine) {
   if (!machine) return;
   for (size_t i = 0; i < machine->kept_count; i++) {
     NIC_FREE(machine->kept[i].counters);
     NIC_FREE(machine->kept[i].words);
+    NIC_FREE(machine->kept[i].clock);
     NIC_FREE(machine->kept[i].readings);
   }
   NIC_FREE(machine->kept);
@@ -1437,46 +1101,21 @@ NIC_API const char *nic_answer_name(nic_answer answer) {
   static const char *const names[] = {"unknown", "no", "blocked", "yes"};
   return (unsigned)answer <= NIC_YES ? names[answer] : "?";
 }
-
-/* ============================================================================================== */
-/* [COUNTERS] 4. Counters                                                                         */
-/* ============================================================================================== */
-/* Of the kernel's tables of TCP and UDP: what was sent (the measure of the rest), sent again, waited
-   for in vain, lost. Column of a line; file 0 = net/snmp, 1 = net/netstat. */
-typedef struct nic__host_row {
-  int file;
-  const char *line, *column;
-} nic__host_row;
-static const nic__host_row nic__host_rows[] = {{0, "Tcp", "OutSegs"},
-                                               {0, "Tcp", "RetransSegs"},
-                                               {0, "Tcp", "InErrs"},
-                                               {0, "Udp", "OutDatagrams"},
-                                               {0, "Udp", "InErrors"},
-                                               {0, "Udp", "RcvbufErrors"},
-                                               {0, "Udp", "SndbufErrors"},
-                                               {1, "TcpExt", "TCPLostRetransmit"},
-                                               {1, "TcpExt", "TCPFastRetrans"},
-                                               {1, "TcpExt", "TCPSlowStartRetrans"},
-                                               {1, "TcpExt", "TCPTimeouts"},
-                                               {1, "TcpExt", "TCPSynRetrans"},
-                                               {1, "TcpExt", "TCPRetransFail"},
-                                               {1, "TcpExt", "TCPSpuriousRTOs"},
-                                               {1, "TcpExt", "TCPBacklogDrop"},
-                                               {1, "TcpExt", "TCPRcvQDrop"}};
-typedef struct nic__host_files {
-  struct {
-    int fd;
-    int64_t t_before_ns, t_after_ns;
-    char text[16384]; /* as last read; netstat has about 4 KB */
-  } file[2];
-} nic__host_files;
+#ifdef NBC_LINES
+#line 75 "src/nic/counters.h"
+#endif
+/* Of a recorded NIC. */
+typedef struct nic__kept_counter {
+  nic_counter counter;
+  nic_value values[2];
+} nic__kept_counter;
 
 typedef struct nic__source {
   nic_counter counter;
   int fd; /* of the counter's file; -1: from ethtool or the host */
   size_t ethtool_index;
-  const nic__host_row *row; /* of the host; NULL: another source */
-  const nic__kept_counter *kept; /* of a recording: both values */
+  const struct nic__host_row *row; /* of the host; NULL: another source */
+  const nic__kept_counter *kept;   /* of a recording: both values */
   bool has_own_stamp; /* "value@seconds.nanoseconds", as Slingshot's telemetry prints it */
 } nic__source;
 
@@ -1487,9 +1126,24 @@ struct nic_counters {
   size_t count, capacity;
   struct ethtool_stats *ethtool;
   size_t ethtool_count;
-  nic__host_files *host_files; /* NULL: none */
-  int round;                   /* of a recording: which look */
+  struct nic__host_files *host_files; /* NULL: none */
+  int round;                          /* of a recording: which look */
 };
+
+NIC__PRIVATE bool nic__ends_with(const char *text, const char *end);
+NIC__PRIVATE void nic__describe(nic_counter *c, const char *group, const char *name);
+NIC__PRIVATE nic__source *nic__source_add(nic_counters *c, const char *group, const char *name);
+#ifdef NBC_LINES
+#line 1 "src/nic/counters.c"
+#endif
+/* Counters: what they are, differences and rates; the sources they are read from. */
+
+
+
+
+/* ============================================================================================== */
+/* [COUNTERS] 4. Counters                                                                         */
+/* ============================================================================================== */
 
 /* Width and end of the InfiniBand port counters that are not 64-bit: the error counters stick at
    their largest value (InfiniBand Architecture, PortCounters attribute). */
@@ -1511,13 +1165,13 @@ static const nic__ib_width nic__ib_widths[] = {{"symbol_error", 16},
                                                {"VL15_dropped", 16},
                                                {"port_xmit_wait", 32}};
 
-static bool nic__ends_with(const char *text, const char *end) {
+NIC__PRIVATE bool nic__ends_with(const char *text, const char *end) {
   const size_t n = strlen(text), k = strlen(end);
   return n >= k && strcmp(text + n - k, end) == 0;
 }
 
 /* Unit, width and end from the name: the kernel gives names only. */
-static void nic__describe(nic_counter *c, const char *group, const char *name) {
+NIC__PRIVATE void nic__describe(nic_counter *c, const char *group, const char *name) {
   memset(c, 0, sizeof *c);
   snprintf(c->name, sizeof c->name, "%s/%s", group, name);
   c->scale = 1;
@@ -1538,7 +1192,7 @@ static void nic__describe(nic_counter *c, const char *group, const char *name) {
     }
 }
 
-static nic__source *nic__source_add(nic_counters *c, const char *group, const char *name) {
+NIC__PRIVATE nic__source *nic__source_add(nic_counters *c, const char *group, const char *name) {
   void *grown = nic__grow(c->sources, c->count, &c->capacity, sizeof *c->sources);
   if (!grown) return NULL;
   c->sources = (nic__source *)grown;
@@ -1548,6 +1202,149 @@ static nic__source *nic__source_add(nic_counters *c, const char *group, const ch
   s->fd = -1;
   return s;
 }
+
+NIC_API size_t nic_counters_count(const nic_counters *counters) { return counters->count; }
+NIC_API const nic_counter *nic_counters_at(const nic_counters *counters, size_t index) {
+  return index < counters->count ? &counters->sources[index].counter : NULL;
+}
+NIC_API int nic_counters_index(const nic_counters *counters, const char *name) {
+  for (size_t i = 0; i < counters->count; i++)
+    if (strcmp(counters->sources[i].counter.name, name) == 0) return (int)i;
+  for (size_t i = 0; i < counters->count; i++)
+    if (strcmp(strrchr(counters->sources[i].counter.name, '/') + 1, name) == 0) return (int)i;
+  return -1;
+}
+
+NIC_API nic_delta nic_counter_delta(const nic_counter *counter, const nic_value *before,
+                                    const nic_value *after) {
+  nic_delta d;
+  memset(&d, 0, sizeof d);
+  if (!before->is_valid || !after->is_valid) return d;
+  const uint64_t scale = counter->scale ? counter->scale : 1;
+  const uint64_t a = before->value / scale, b = after->value / scale;
+  const bool narrow = counter->width_bits > 0 && counter->width_bits < 64;
+  const uint64_t top = narrow ? (1ull << counter->width_bits) - 1 : UINT64_MAX / scale;
+  d.change = NIC_CHANGE_EXACT;
+  d.delta = b - a;
+  if (counter->end == NIC_END_STICKS && b >= top) {
+    d.change = NIC_CHANGE_STUCK;
+    d.delta = b > a ? b - a : 0;
+  } else if (b < a && narrow && counter->end == NIC_END_WRAPS && a - b > top / 2) {
+    d.change = NIC_CHANGE_WRAPPED;
+    d.delta = top - a + b + 1;
+  } else if (b < a) {
+    d.change = NIC_CHANGE_RESET;
+    d.delta = b;
+  }
+  d.delta *= scale;
+  /* Longest and shortest time that can have passed between the two true moments. */
+  const double longest_s = (double)(after->t_after_ns - before->t_before_ns) * 1e-9;
+  const double shortest_s = (double)(after->t_before_ns - before->t_after_ns) * 1e-9;
+  const bool at_least = d.change == NIC_CHANGE_RESET || d.change == NIC_CHANGE_STUCK;
+  d.per_s_lo = longest_s > 0 ? (double)d.delta / longest_s : 0;
+  d.per_s_hi = shortest_s > 0 && !at_least ? (double)d.delta / shortest_s : (double)INFINITY;
+  return d;
+}
+
+NIC_API const char *nic_unit_name(nic_unit unit) {
+  static const char *const names[] = {"events", "bytes", "packets"};
+  return (unsigned)unit <= NIC_UNIT_PACKETS ? names[unit] : "?";
+}
+/* Kernel: Documentation/networking/statistics.rst and ABI/testing/sysfs-class-net-statistics; InfiniBand
+   Architecture, PortCounters; mlx5 and rdma: their counters' documentation; TCP: RFC 4022 and
+   Documentation/networking/snmp_counter.rst. */
+static const struct {
+  const char *name, *meaning;
+} nic__meanings[] = {
+    {"rx_bytes", "good bytes received"},
+    {"tx_bytes", "bytes sent"},
+    {"rx_packets", "good packets received"},
+    {"tx_packets", "packets sent"},
+    {"rx_errors", "bad packets received, of all kinds"},
+    {"tx_errors", "packets that could not be sent, of all kinds"},
+    {"rx_dropped",
+     "received whole, then dropped by the kernel or driver: no buffer or no protocol"},
+    {"tx_dropped", "dropped before they were sent"},
+    {"multicast", "multicast packets received"},
+    {"collisions", "collisions while sending (half duplex)"},
+    {"rx_length_errors", "received with a wrong length"},
+    {"rx_over_errors", "the receiver's ring overflowed"},
+    {"rx_crc_errors", "received with a wrong checksum: cable, transceiver or partner"},
+    {"rx_frame_errors", "received with a frame alignment error"},
+    {"rx_fifo_errors", "the device's receive FIFO overflowed: the host was too slow"},
+    {"rx_missed_errors", "missed by the device: no buffer in the host"},
+    {"rx_nohandler", "received, and nobody wanted it"},
+    {"tx_aborted_errors", "sending was aborted"},
+    {"tx_carrier_errors", "the carrier was lost while sending: cable or partner"},
+    {"tx_fifo_errors", "the device's send FIFO ran empty"},
+    {"tx_heartbeat_errors", "heartbeat errors (old Ethernet)"},
+    {"tx_window_errors", "late collisions"},
+    {"port_xmit_data", "bytes sent by the port"},
+    {"port_rcv_data", "bytes received by the port"},
+    {"port_xmit_wait", "ticks in which the port had data to send and no credit: congestion"},
+    {"port_xmit_discards", "dropped at sending: port down, or too long in the queue"},
+    {"symbol_error", "bad symbols on the lanes: cable or transceiver"},
+    {"link_error_recovery", "the link recovered by itself"},
+    {"link_downed", "the link failed to recover and went down"},
+    {"local_link_integrity_errors", "lane errors beyond their threshold"},
+    {"excessive_buffer_overrun_errors", "the partner sent beyond its credits"},
+    {"out_of_buffer", "a message came and no receive was posted: the host was too slow"},
+    {"rx_out_of_buffer", "a packet came and the ring had no buffer: the host was too slow"},
+    {"out_of_sequence", "packets that came out of order: loss or reordering in the network"},
+    {"packet_seq_err", "a NAK said that packets were missing: loss in the network"},
+    {"rnr_nak_retry_err", "the receiver was not ready too often"},
+    {"local_ack_timeout_err", "no acknowledgement came in time: loss in the network"},
+    {"np_cnp_sent", "congestion was told to senders (RoCE)"},
+    {"rp_cnp_handled", "told to send slower (RoCE)"},
+    {"np_ecn_marked_roce_packets", "came marked by a switch that is full (RoCE)"},
+    {"rx_pause", "the link partner asked for a pause"},
+    {"tx_pause", "this side asked the link partner for a pause: it is too slow"},
+    {"rx_xoff", "the link partner asked for a pause"},
+    {"tx_xoff", "this side asked the link partner for a pause: it is too slow"},
+    {"rx_xon", "the link partner ended a pause"},
+    {"tx_xon", "this side ended a pause"},
+    {"rx_good_packets", "good packets received"},
+    {"tx_good_packets", "good packets sent"},
+    {"rx_good_octets", "bytes of good packets received"},
+    {"tx_good_octets", "bytes of good packets sent"},
+    {"TcpOutSegs", "TCP segments sent, all of this host"},
+    {"TcpRetransSegs", "TCP segments sent again: loss"},
+    {"TcpInErrs", "bad TCP segments received"},
+    {"UdpOutDatagrams", "datagrams sent, all of this host"},
+    {"UdpInErrors", "datagrams that could not be delivered"},
+    {"UdpRcvbufErrors", "datagrams lost because the program's buffer was full"},
+    {"UdpSndbufErrors", "datagrams not sent because the buffer was full"},
+    {"TcpExtTCPTimeouts", "TCP waited in vain for an acknowledgement"},
+    {"TcpExtTCPLostRetransmit", "what was sent again was lost again"},
+    {"TcpExtTCPFastRetrans", "sent again at once, as later segments were acknowledged"},
+    {"TcpExtTCPSynRetrans", "connection requests sent again"},
+    {"TcpExtTCPBacklogDrop", "dropped: the program's backlog was full"},
+    {"TcpExtTCPRcvQDrop", "dropped: the receive queue was full"}};
+NIC_API const char *nic_counter_meaning(const char *name) {
+  const char *slash = name ? strrchr(name, '/') : NULL, *last = slash ? slash + 1 : name;
+  for (size_t i = 0; last && i < sizeof nic__meanings / sizeof nic__meanings[0]; i++)
+    if (strcmp(nic__meanings[i].name, last) == 0) return nic__meanings[i].meaning;
+  return "";
+}
+NIC_API const char *nic_change_name(nic_change change) {
+  static const char *const names[] = {"none", "exact", "wrapped", "reset", "stuck"};
+  return (unsigned)change <= NIC_CHANGE_STUCK ? names[change] : "?";
+}
+#ifdef NBC_LINES
+#line 8 "src/nic/count_files.h"
+#endif
+NIC__PRIVATE nic_status nic__open_folder(nic_counters *c, const char *folder, const char *group);
+NIC__PRIVATE nic_status nic__open_infiniband(nic_counters *c, const char *device);
+NIC__PRIVATE void nic__read_file(const nic_counters *c, const nic__source *s, nic_value *v);
+#ifdef NBC_LINES
+#line 1 "src/nic/count_files.c"
+#endif
+/* Counters that are files with one number: sysfs of interfaces, InfiniBand, Slingshot, BXI. */
+
+
+
+
+
 
 /* "123", or "123@1700000000.000000001" with the time (CLOCK_REALTIME) at which it was read. */
 static bool nic__parse_value(const char *text, uint64_t *value, int64_t *unix_ns) {
@@ -1571,7 +1368,7 @@ static bool nic__parse_value(const char *text, uint64_t *value, int64_t *unix_ns
 
 /* All files of a folder that hold one number. A file that does not is no counter (a reset switch, a
    text) and is left out; write-only files are never opened for reading. */
-static nic_status nic__open_folder(nic_counters *c, const char *folder, const char *group) {
+NIC__PRIVATE nic_status nic__open_folder(nic_counters *c, const char *folder, const char *group) {
   char path[NIC__PATH], text[96];
   nic__names names;
   nic_status status = NIC_OK;
@@ -1605,7 +1402,7 @@ static nic_status nic__open_folder(nic_counters *c, const char *folder, const ch
   return status;
 }
 
-static nic_status nic__open_infiniband(nic_counters *c, const char *device) {
+NIC__PRIVATE nic_status nic__open_infiniband(nic_counters *c, const char *device) {
   char ports[NIC__PATH], path[NIC__PATH], group[48];
   nic__names names;
   nic_status status = NIC_OK;
@@ -1627,8 +1424,46 @@ static nic_status nic__open_infiniband(nic_counters *c, const char *device) {
   return status;
 }
 
+/* The printed time is CLOCK_REALTIME, taken after the device was read: so the value is older than
+   it. It only ever narrows the end of our own bracket, and only when it falls inside. */
+static void nic__narrow_by_stamp(const nic_host *host, int64_t unix_ns, nic_value *v) {
+  struct timespec t;
+  clock_gettime(CLOCK_REALTIME, &t);
+  const int64_t real_ns = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec,
+                after_ns = nic_host_now_ns(host);
+  if (real_ns < unix_ns || real_ns - unix_ns > after_ns - v->t_before_ns) return;
+  const int64_t stamped_ns = after_ns - (real_ns - unix_ns);
+  if (stamped_ns >= v->t_before_ns && stamped_ns < v->t_after_ns) v->t_after_ns = stamped_ns;
+}
+
+NIC__PRIVATE void nic__read_file(const nic_counters *c, const nic__source *s, nic_value *v) {
+  char text[96];
+  int64_t unix_ns;
+  v->t_before_ns = nic_host_now_ns(&c->host);
+  const ssize_t n = pread(s->fd, text, sizeof text - 1, 0);
+  v->t_after_ns = nic_host_now_ns(&c->host);
+  text[n > 0 ? n : 0] = 0;
+  v->is_valid = nic__parse_value(text, &v->value, &unix_ns);
+  if (!v->is_valid) return;
+  v->value *= s->counter.scale;
+  if (s->has_own_stamp && unix_ns) nic__narrow_by_stamp(&c->host, unix_ns, v);
+}
+#ifdef NBC_LINES
+#line 8 "src/nic/count_ethtool.h"
+#endif
+NIC__PRIVATE nic_status nic__open_ethtool(nic_counters *c);
+#ifdef NBC_LINES
+#line 1 "src/nic/count_ethtool.c"
+#endif
+/* The driver's own counters, as `ethtool -S` shows them. */
+
+
+
+
+
+
 /* The driver's own statistics (what `ethtool -S` shows). None is not an error. */
-static nic_status nic__open_ethtool(nic_counters *c) {
+NIC__PRIVATE nic_status nic__open_ethtool(nic_counters *c) {
   struct ethtool_sset_info *info =
       (struct ethtool_sset_info *)nic__zalloc(sizeof *info + sizeof(uint32_t));
   if (!info) return NIC_E_NOMEM;
@@ -1660,10 +1495,56 @@ static nic_status nic__open_ethtool(nic_counters *c) {
   NIC_FREE(names);
   return status;
 }
+#ifdef NBC_LINES
+#line 8 "src/nic/count_host.h"
+#endif
+typedef struct nic__host_row {
+  int file;
+  const char *line, *column;
+} nic__host_row;
+typedef struct nic__host_files {
+  struct {
+    int fd;
+    int64_t t_before_ns, t_after_ns;
+    char text[16384]; /* as last read; netstat has about 4 KB */
+  } file[2];
+} nic__host_files;
+
+NIC__PRIVATE bool nic__host_value(const char *text, const nic__host_row *row, uint64_t *value);
+NIC__PRIVATE void nic__host_read(const nic_host *host, nic__host_files *h);
+NIC__PRIVATE nic_status nic__open_host(nic_counters *c, const char *proc_root);
+#ifdef NBC_LINES
+#line 1 "src/nic/count_host.c"
+#endif
+/* Counters of TCP and UDP of this network namespace, from /proc/net. */
+
+
+
+
+
+
+/* Of the kernel's tables of TCP and UDP: what was sent (the measure of the rest), sent again, waited
+   for in vain, lost. Column of a line; file 0 = net/snmp, 1 = net/netstat. */
+static const nic__host_row nic__host_rows[] = {{0, "Tcp", "OutSegs"},
+                                               {0, "Tcp", "RetransSegs"},
+                                               {0, "Tcp", "InErrs"},
+                                               {0, "Udp", "OutDatagrams"},
+                                               {0, "Udp", "InErrors"},
+                                               {0, "Udp", "RcvbufErrors"},
+                                               {0, "Udp", "SndbufErrors"},
+                                               {1, "TcpExt", "TCPLostRetransmit"},
+                                               {1, "TcpExt", "TCPFastRetrans"},
+                                               {1, "TcpExt", "TCPSlowStartRetrans"},
+                                               {1, "TcpExt", "TCPTimeouts"},
+                                               {1, "TcpExt", "TCPSynRetrans"},
+                                               {1, "TcpExt", "TCPRetransFail"},
+                                               {1, "TcpExt", "TCPSpuriousRTOs"},
+                                               {1, "TcpExt", "TCPBacklogDrop"},
+                                               {1, "TcpExt", "TCPRcvQDrop"}};
 
 /* A table is pairs of lines that begin alike, "Tcp: InSegs …" and "Tcp: 5 …": names, then values.
    false: no such column, or no number (MaxConn may be -1). */
-static bool nic__host_value(const char *text, const nic__host_row *row, uint64_t *value) {
+NIC__PRIVATE bool nic__host_value(const char *text, const nic__host_row *row, uint64_t *value) {
   const size_t line_chars = strlen(row->line), column_chars = strlen(row->column);
   for (const char *names = text, *values; (values = strchr(names, '\n')) != NULL; names = values) {
     values++;
@@ -1686,7 +1567,7 @@ static bool nic__host_value(const char *text, const nic__host_row *row, uint64_t
   return false;
 }
 
-static void nic__host_read(const nic_host *host, nic__host_files *h) {
+NIC__PRIVATE void nic__host_read(const nic_host *host, nic__host_files *h) {
   for (int i = 0; i < 2; i++) {
     size_t used = 0;
     ssize_t k = 0;
@@ -1701,16 +1582,15 @@ static void nic__host_read(const nic_host *host, nic__host_files *h) {
 }
 
 /* The files stay open: they belong to the network namespace that opened them. None is no error. */
-static nic_status nic__open_host(nic_counters *c, const char *proc_root) {
+NIC__PRIVATE nic_status nic__open_host(nic_counters *c, const char *proc_root) {
   static const char *const names[2] = {"net/snmp", "net/netstat"};
   char path[NIC__PATH];
   nic__host_files *h = (nic__host_files *)nic__zalloc(sizeof *h);
   if (!h) return NIC_E_NOMEM;
   c->host_files = h;
   for (int i = 0; i < 2; i++)
-    h->file[i].fd = nic__path(path, proc_root, names[i], (char *)NULL)
-                        ? open(path, O_RDONLY | O_CLOEXEC)
-                        : -1;
+    h->file[i].fd =
+        nic__path(path, proc_root, names[i], (char *)NULL) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
   nic__host_read(&c->host, h);
   for (size_t i = 0; i < sizeof nic__host_rows / sizeof nic__host_rows[0]; i++) {
     const nic__host_row *row = &nic__host_rows[i];
@@ -1726,6 +1606,17 @@ static nic_status nic__open_host(nic_counters *c, const char *proc_root) {
   }
   return NIC_OK;
 }
+#ifdef NBC_LINES
+#line 1 "src/nic/counting.c"
+#endif
+/* Opens and reads all counters of a NIC. */
+
+
+
+
+
+
+
 
 static nic_status nic__open_recorded(nic_counters *c, const nic__kept *kept) {
   for (size_t i = 0; kept && i < kept->counter_count; i++) {
@@ -1794,46 +1685,9 @@ NIC_API void nic_counters_close(nic_counters *counters) {
   NIC_FREE(counters);
 }
 
-NIC_API size_t nic_counters_count(const nic_counters *counters) { return counters->count; }
-NIC_API const nic_counter *nic_counters_at(const nic_counters *counters, size_t index) {
-  return index < counters->count ? &counters->sources[index].counter : NULL;
-}
-NIC_API int nic_counters_index(const nic_counters *counters, const char *name) {
-  for (size_t i = 0; i < counters->count; i++)
-    if (strcmp(counters->sources[i].counter.name, name) == 0) return (int)i;
-  for (size_t i = 0; i < counters->count; i++)
-    if (strcmp(strrchr(counters->sources[i].counter.name, '/') + 1, name) == 0) return (int)i;
-  return -1;
-}
-
-/* The printed time is CLOCK_REALTIME, taken after the device was read: so the value is older than
-   it. It only ever narrows the end of our own bracket, and only when it falls inside. */
-static void nic__narrow_by_stamp(const nic_host *host, int64_t unix_ns, nic_value *v) {
-  struct timespec t;
-  clock_gettime(CLOCK_REALTIME, &t);
-  const int64_t real_ns = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec,
-                after_ns = nic_host_now_ns(host);
-  if (real_ns < unix_ns || real_ns - unix_ns > after_ns - v->t_before_ns) return;
-  const int64_t stamped_ns = after_ns - (real_ns - unix_ns);
-  if (stamped_ns >= v->t_before_ns && stamped_ns < v->t_after_ns) v->t_after_ns = stamped_ns;
-}
-
-static void nic__read_file(const nic_counters *c, const nic__source *s, nic_value *v) {
-  char text[96];
-  int64_t unix_ns;
-  v->t_before_ns = nic_host_now_ns(&c->host);
-  const ssize_t n = pread(s->fd, text, sizeof text - 1, 0);
-  v->t_after_ns = nic_host_now_ns(&c->host);
-  text[n > 0 ? n : 0] = 0;
-  v->is_valid = nic__parse_value(text, &v->value, &unix_ns);
-  if (!v->is_valid) return;
-  v->value *= s->counter.scale;
-  if (s->has_own_stamp && unix_ns) nic__narrow_by_stamp(&c->host, unix_ns, v);
-}
-
 /* Those of the sources that wanted names, NULL = all; the others become invalid. */
-static nic_status nic__counters_read(nic_counters *counters, const bool *wanted,
-                                     nic_value *values) {
+NIC__PRIVATE nic_status nic__counters_read(nic_counters *counters, const bool *wanted,
+                                           nic_value *values) {
   int64_t t_before_ns = 0, t_after_ns = 0;
   bool driver_answers = false, host_wanted = false, driver_wanted = false;
   size_t valid = 0;
@@ -1883,121 +1737,12 @@ NIC_API nic_status nic_counters_read(nic_counters *counters, nic_value *values, 
   return nic__fail(err, NIC_E_GONE, "%s: no counter can be read any more: device or driver gone",
                    counters->name);
 }
+#ifdef NBC_LINES
+#line 1 "src/nic/maps.c"
+#endif
+/* Register lists: which words of a device may be read, and what they mean. */
 
-NIC_API nic_delta nic_counter_delta(const nic_counter *counter, const nic_value *before,
-                                    const nic_value *after) {
-  nic_delta d;
-  memset(&d, 0, sizeof d);
-  if (!before->is_valid || !after->is_valid) return d;
-  const uint64_t scale = counter->scale ? counter->scale : 1;
-  const uint64_t a = before->value / scale, b = after->value / scale;
-  const bool narrow = counter->width_bits > 0 && counter->width_bits < 64;
-  const uint64_t top = narrow ? (1ull << counter->width_bits) - 1 : UINT64_MAX / scale;
-  d.change = NIC_CHANGE_EXACT;
-  d.delta = b - a;
-  if (counter->end == NIC_END_STICKS && b >= top) {
-    d.change = NIC_CHANGE_STUCK;
-    d.delta = b > a ? b - a : 0;
-  } else if (b < a && narrow && counter->end == NIC_END_WRAPS && a - b > top / 2) {
-    d.change = NIC_CHANGE_WRAPPED;
-    d.delta = top - a + b + 1;
-  } else if (b < a) {
-    d.change = NIC_CHANGE_RESET;
-    d.delta = b;
-  }
-  d.delta *= scale;
-  /* Longest and shortest time that can have passed between the two true moments. */
-  const double longest_s = (double)(after->t_after_ns - before->t_before_ns) * 1e-9;
-  const double shortest_s = (double)(after->t_before_ns - before->t_after_ns) * 1e-9;
-  const bool at_least = d.change == NIC_CHANGE_RESET || d.change == NIC_CHANGE_STUCK;
-  d.per_s_lo = longest_s > 0 ? (double)d.delta / longest_s : 0;
-  d.per_s_hi = shortest_s > 0 && !at_least ? (double)d.delta / shortest_s : (double)INFINITY;
-  return d;
-}
 
-NIC_API const char *nic_unit_name(nic_unit unit) {
-  static const char *const names[] = {"events", "bytes", "packets"};
-  return (unsigned)unit <= NIC_UNIT_PACKETS ? names[unit] : "?";
-}
-/* Kernel: Documentation/networking/statistics.rst and ABI/testing/sysfs-class-net-statistics; InfiniBand
-   Architecture, PortCounters; mlx5 and rdma: their counters' documentation; TCP: RFC 4022 and
-   Documentation/networking/snmp_counter.rst. */
-static const struct {
-  const char *name, *meaning;
-} nic__meanings[] = {
-    {"rx_bytes", "good bytes received"},
-    {"tx_bytes", "bytes sent"},
-    {"rx_packets", "good packets received"},
-    {"tx_packets", "packets sent"},
-    {"rx_errors", "bad packets received, of all kinds"},
-    {"tx_errors", "packets that could not be sent, of all kinds"},
-    {"rx_dropped", "received whole, then dropped by the kernel or driver: no buffer or no protocol"},
-    {"tx_dropped", "dropped before they were sent"},
-    {"multicast", "multicast packets received"},
-    {"collisions", "collisions while sending (half duplex)"},
-    {"rx_length_errors", "received with a wrong length"},
-    {"rx_over_errors", "the receiver's ring overflowed"},
-    {"rx_crc_errors", "received with a wrong checksum: cable, transceiver or partner"},
-    {"rx_frame_errors", "received with a frame alignment error"},
-    {"rx_fifo_errors", "the device's receive FIFO overflowed: the host was too slow"},
-    {"rx_missed_errors", "missed by the device: no buffer in the host"},
-    {"rx_nohandler", "received, and nobody wanted it"},
-    {"tx_aborted_errors", "sending was aborted"},
-    {"tx_carrier_errors", "the carrier was lost while sending: cable or partner"},
-    {"tx_fifo_errors", "the device's send FIFO ran empty"},
-    {"tx_heartbeat_errors", "heartbeat errors (old Ethernet)"},
-    {"tx_window_errors", "late collisions"},
-    {"port_xmit_data", "bytes sent by the port"},
-    {"port_rcv_data", "bytes received by the port"},
-    {"port_xmit_wait", "ticks in which the port had data to send and no credit: congestion"},
-    {"port_xmit_discards", "dropped at sending: port down, or too long in the queue"},
-    {"symbol_error", "bad symbols on the lanes: cable or transceiver"},
-    {"link_error_recovery", "the link recovered by itself"},
-    {"link_downed", "the link failed to recover and went down"},
-    {"local_link_integrity_errors", "lane errors beyond their threshold"},
-    {"excessive_buffer_overrun_errors", "the partner sent beyond its credits"},
-    {"out_of_buffer", "a message came and no receive was posted: the host was too slow"},
-    {"rx_out_of_buffer", "a packet came and the ring had no buffer: the host was too slow"},
-    {"out_of_sequence", "packets that came out of order: loss or reordering in the network"},
-    {"packet_seq_err", "a NAK said that packets were missing: loss in the network"},
-    {"rnr_nak_retry_err", "the receiver was not ready too often"},
-    {"local_ack_timeout_err", "no acknowledgement came in time: loss in the network"},
-    {"np_cnp_sent", "congestion was told to senders (RoCE)"},
-    {"rp_cnp_handled", "told to send slower (RoCE)"},
-    {"np_ecn_marked_roce_packets", "came marked by a switch that is full (RoCE)"},
-    {"rx_pause", "the link partner asked for a pause"},
-    {"tx_pause", "this side asked the link partner for a pause: it is too slow"},
-    {"rx_xoff", "the link partner asked for a pause"},
-    {"tx_xoff", "this side asked the link partner for a pause: it is too slow"},
-    {"rx_xon", "the link partner ended a pause"},
-    {"tx_xon", "this side ended a pause"},
-    {"rx_good_packets", "good packets received"},
-    {"tx_good_packets", "good packets sent"},
-    {"rx_good_octets", "bytes of good packets received"},
-    {"tx_good_octets", "bytes of good packets sent"},
-    {"TcpOutSegs", "TCP segments sent, all of this host"},
-    {"TcpRetransSegs", "TCP segments sent again: loss"},
-    {"TcpInErrs", "bad TCP segments received"},
-    {"UdpOutDatagrams", "datagrams sent, all of this host"},
-    {"UdpInErrors", "datagrams that could not be delivered"},
-    {"UdpRcvbufErrors", "datagrams lost because the program's buffer was full"},
-    {"UdpSndbufErrors", "datagrams not sent because the buffer was full"},
-    {"TcpExtTCPTimeouts", "TCP waited in vain for an acknowledgement"},
-    {"TcpExtTCPLostRetransmit", "what was sent again was lost again"},
-    {"TcpExtTCPFastRetrans", "sent again at once, as later segments were acknowledged"},
-    {"TcpExtTCPSynRetrans", "connection requests sent again"},
-    {"TcpExtTCPBacklogDrop", "dropped: the program's backlog was full"},
-    {"TcpExtTCPRcvQDrop", "dropped: the receive queue was full"}};
-NIC_API const char *nic_counter_meaning(const char *name) {
-  const char *slash = name ? strrchr(name, '/') : NULL, *last = slash ? slash + 1 : name;
-  for (size_t i = 0; last && i < sizeof nic__meanings / sizeof nic__meanings[0]; i++)
-    if (strcmp(nic__meanings[i].name, last) == 0) return nic__meanings[i].meaning;
-  return "";
-}
-NIC_API const char *nic_change_name(nic_change change) {
-  static const char *const names[] = {"none", "exact", "wrapped", "reset", "stuck"};
-  return (unsigned)change <= NIC_CHANGE_STUCK ? names[change] : "?";
-}
 
 /* ============================================================================================== */
 /* [REGISTERS] 5. Registers                                                                       */
@@ -2150,6 +1895,19 @@ NIC_API const nic_map *nic_map_for(uint16_t vendor_id, uint16_t device_id) {
       if (*known == id) return map;
   return NULL;
 }
+#ifdef NBC_LINES
+#line 10 "src/nic/registers.h"
+#endif
+/* Of a recorded NIC. */
+typedef struct nic__kept_word {
+  uint32_t offset, value;
+} nic__kept_word;
+
+/* Mapped BARs belong to the section on registers; finding only tries whether mapping works. */
+typedef struct nic__bar {
+  const volatile uint32_t *words;
+  size_t size_bytes;
+} nic__bar;
 
 struct nic_registers {
   const nic_map *map;
@@ -2162,13 +1920,27 @@ struct nic_registers {
   uint64_t *sums; /* what registers that reading clears have counted */
 };
 
+NIC__PRIVATE void nic__bar_close(void *user);
+NIC__PRIVATE nic_status nic__bar_map(const nic_machine *m, const nic_info *n, const nic_map *map,
+                                     nic__bar *bar, nic_error *err);
+#ifdef NBC_LINES
+#line 1 "src/nic/registers.c"
+#endif
+/* Reads the registers of a device, of a simulated one or of a recording. */
+
+
+
+
+
+
+
 static nic_status nic__bar_read32(void *user, uint32_t offset, uint32_t *value) {
   const nic__bar *bar = (const nic__bar *)user;
   if (offset % 4 || offset + 4 > bar->size_bytes) return NIC_E_RANGE;
   *value = bar->words[offset / 4];
   return NIC_OK;
 }
-static void nic__bar_close(void *user) {
+NIC__PRIVATE void nic__bar_close(void *user) {
   const nic__bar *bar = (const nic__bar *)user;
   munmap((void *)(uintptr_t)bar->words, bar->size_bytes);
 }
@@ -2195,8 +1967,8 @@ static nic_status nic__bar_refused(const nic_info *n, const char *path, int numb
   }
 }
 
-static nic_status nic__bar_map(const nic_machine *m, const nic_info *n, const nic_map *map,
-                               nic__bar *bar, nic_error *err) {
+NIC__PRIVATE nic_status nic__bar_map(const nic_machine *m, const nic_info *n, const nic_map *map,
+                                     nic__bar *bar, nic_error *err) {
   char path[NIC__PATH], file[16];
   struct stat st;
   snprintf(file, sizeof file, "resource%d", map->bar_index);
@@ -2399,17 +2171,32 @@ NIC_API nic_status nic_registers_read_clock(nic_registers *registers, nic_readin
   if (m->clock_width_bits < 64) reading->ticks &= ((uint64_t)1 << m->clock_width_bits) - 1;
   return NIC_OK;
 }
+#ifdef NBC_LINES
+#line 101 "src/nic/stamps.h"
+#endif
+typedef struct nic__offset {
+  int64_t t_host_ns, lo_ns, hi_ns;
+} nic__offset;
+
+NIC__PRIVATE nic__offset nic__offset_now(const nic_host *host, const nic_system *kernel,
+                                         int clock_id);
+NIC__PRIVATE bool nic__real_to_host(const nic__offset *then, const nic__offset *now,
+                                    int64_t real_ns, int64_t *before_ns, int64_t *after_ns);
+#ifdef NBC_LINES
+#line 1 "src/nic/stamps.c"
+#endif
+/* When the kernel or the NIC saw a socket's packets; datagrams with their stamps. */
+
+
+
+
 
 /* ============================================================================================== */
 /* [STAMPS] 6. When the kernel or the NIC saw a socket's packets                                  */
 /* ============================================================================================== */
 /* CLOCK_REALTIME against host time. Offset REALTIME - host lies in [lo, hi] when the host showed
-   about t_host_ns. adjtimex may slew by 500 ppm and adjtime by 500 more; host time is not slewed.
- */
+   about t_host_ns. adjtimex may slew by 500 ppm and adjtime by 500 more; host time is not slewed. */
 enum { NIC__SLEW_PPM = 1000 };
-typedef struct nic__offset {
-  int64_t t_host_ns, lo_ns, hi_ns;
-} nic__offset;
 
 struct nic_stamping {
   int fd;
@@ -2426,7 +2213,8 @@ static int64_t nic__real_now_ns(void) {
 }
 
 /* The narrowest of a few brackets: one may have been interrupted. */
-static nic__offset nic__offset_now(const nic_host *host, const nic_system *kernel, int clock_id) {
+NIC__PRIVATE nic__offset nic__offset_now(const nic_host *host, const nic_system *kernel,
+                                         int clock_id) {
   nic__offset best;
   memset(&best, 0, sizeof best);
   for (int i = 0; i < 3; i++) {
@@ -2448,8 +2236,8 @@ static int64_t nic__slew_ns(int64_t d_ns) {
 }
 
 /* then, now: anchors before and after the stamp. Each alone bounds it, and both must agree. */
-static bool nic__real_to_host(const nic__offset *then, const nic__offset *now, int64_t real_ns,
-                              int64_t *before_ns, int64_t *after_ns) {
+NIC__PRIVATE bool nic__real_to_host(const nic__offset *then, const nic__offset *now,
+                                    int64_t real_ns, int64_t *before_ns, int64_t *after_ns) {
   const int64_t apart_ns = nic__slew_ns(now->t_host_ns - then->t_host_ns);
   if (now->lo_ns - apart_ns > then->hi_ns || now->hi_ns + apart_ns < then->lo_ns)
     return false; /* stepped */
@@ -2756,10 +2544,9 @@ NIC_API nic_status nic_datagrams_next(nic_datagrams *datagrams, int64_t patience
   d->first++;
   return NIC_OK;
 }
-
-/* ============================================================================================== */
-/* [CLOCK] 7. Reading a NIC's clock                                                               */
-/* ============================================================================================== */
+#ifdef NBC_LINES
+#line 62 "src/nic/clock.h"
+#endif
 struct nic_clock {
   nic_clock_info info;
   nic_host host;
@@ -2768,6 +2555,20 @@ struct nic_clock {
   int fd;
   int64_t precise_err_ns;
 };
+#ifdef NBC_LINES
+#line 1 "src/nic/clock.c"
+#endif
+/* Reads a NIC's clock: PTP device, registers, or the kernel's own. */
+
+
+
+
+
+
+
+/* ============================================================================================== */
+/* [CLOCK] 7. Reading a NIC's clock                                                               */
+/* ============================================================================================== */
 
 static int nic__kernel_control(void *user, int fd, unsigned long request, void *argument) {
   (void)user;
@@ -2994,6 +2795,223 @@ NIC_API const char *nic_reading_kind_name(nic_reading_kind kind) {
   static const char *const names[] = {"precise", "extended", "plain", "registers", "system"};
   return (unsigned)kind <= NIC_READING_SYSTEM ? names[kind] : "?";
 }
+#ifdef NBC_LINES
+#line 8 "src/nic/pci.h"
+#endif
+NIC__PRIVATE nic__pci *nic__pci_add(nic_machine *m, const char *address);
+NIC__PRIVATE void nic__link_name(const char *path, char *name, size_t name_bytes);
+NIC__PRIVATE void nic__pci_from_header(nic__pci *p, const uint8_t header[64]);
+NIC__PRIVATE nic_status nic__pci_scan_sysfs(nic_machine *m);
+#ifdef NIC_WITH_LIBPCI
+NIC__PRIVATE nic_status nic__pci_scan_libpci(nic_machine *m, const char *dump_path, nic_error *err);
+#endif
+#ifdef NBC_LINES
+#line 1 "src/nic/pci.c"
+#endif
+/* PCI devices of this machine or a dump, by libpci or from sysfs. */
+
+
+
+
+
+
+NIC__PRIVATE nic__pci *nic__pci_add(nic_machine *m, const char *address) {
+  void *grown = nic__grow(m->pci, m->pci_count, &m->pci_capacity, sizeof *m->pci);
+  if (!grown) return NULL;
+  m->pci = (nic__pci *)grown;
+  nic__pci *p = &m->pci[m->pci_count++];
+  memset(p, 0, sizeof *p);
+  nic__copy(p->address, sizeof p->address, address);
+  return p;
+}
+
+/* Last part of where a link points: the driver's name. */
+NIC__PRIVATE void nic__link_name(const char *path, char *name, size_t name_bytes) {
+  char target[NIC__PATH];
+  const ssize_t n = readlink(path, target, sizeof target - 1);
+  name[0] = 0;
+  if (n <= 0) return;
+  target[n] = 0;
+  const char *slash = strrchr(target, '/');
+  nic__copy(name, name_bytes, slash ? slash + 1 : target);
+}
+
+/* Lines "start end flags" of the file `resource`: the six BARs; bit 9 of the flags says memory. */
+static void nic__pci_read_resource(nic_machine *m, const char *path, nic__pci *p) {
+  FILE *file = fopen(path, "re");
+  char line[128];
+  if (!file) {
+    m->is_cut |= nic__ran_out(errno);
+    return;
+  }
+  for (int i = 0; i < 6 && fgets(line, sizeof line, file); i++) {
+    unsigned long long start, end, flags;
+    if (sscanf(line, "%llx %llx %llx", &start, &end, &flags) != 3) break;
+    p->bars[i].base_address = start;
+    p->bars[i].size_bytes = end > start ? end - start + 1 : 0;
+    p->bars[i].is_memory = (flags & 0x200) != 0;
+  }
+  fclose(file);
+}
+
+/* What libpci does not tell or, when it is not there, all of it. */
+static void nic__pci_from_sysfs(nic_machine *m, nic__pci *p) {
+  char path[NIC__PATH];
+  int64_t value;
+  const char *folder = "bus/pci/devices", *at = p->address, *end = NULL;
+  if (nic__path(path, m->sysfs_root, folder, at, "vendor", end) &&
+      nic__read_number(path, 16, &value))
+    p->vendor_id = (uint16_t)value;
+  if (nic__path(path, m->sysfs_root, folder, at, "device", end) &&
+      nic__read_number(path, 16, &value))
+    p->device_id = (uint16_t)value;
+  if (nic__path(path, m->sysfs_root, folder, at, "class", end) &&
+      nic__read_number(path, 16, &value))
+    p->pci_class = (uint32_t)value >> 8;
+  if (nic__path(path, m->sysfs_root, folder, at, "driver", end))
+    nic__link_name(path, p->driver, sizeof p->driver);
+  if (nic__path(path, m->sysfs_root, folder, at, "resource", end))
+    nic__pci_read_resource(m, path, p);
+  snprintf(p->model, sizeof p->model, "PCI device %04x:%04x", p->vendor_id, p->device_id);
+}
+
+/* Type 0 header: ids, class, six BARs; a 64-bit BAR takes two places. */
+NIC__PRIVATE void nic__pci_from_header(nic__pci *p, const uint8_t header[64]) {
+  p->vendor_id = (uint16_t)(header[0] | header[1] << 8);
+  p->device_id = (uint16_t)(header[2] | header[3] << 8);
+  p->pci_class = (uint32_t)(header[10] | header[11] << 8);
+  for (int i = 0; i < 6 && (header[14] & 0x7f) == 0; i++) {
+    uint64_t bar = 0;
+    const int wide = (header[16 + 4 * i] & 7) == 4 && i < 5;
+    for (int k = 0; k < (wide ? 8 : 4); k++) bar |= (uint64_t)header[16 + 4 * i + k] << 8 * k;
+    p->bars[i].is_memory = bar != 0 && (bar & 1) == 0;
+    p->bars[i].base_address = bar & ~(uint64_t)((bar & 1) ? 3 : 15);
+    i += wide;
+  }
+  snprintf(p->model, sizeof p->model, "PCI device %04x:%04x", p->vendor_id, p->device_id);
+}
+
+NIC__PRIVATE nic_status nic__pci_scan_sysfs(nic_machine *m) {
+  char path[NIC__PATH];
+  nic__names names;
+  nic_status status = NIC_OK;
+  if (!nic__path(path, m->sysfs_root, "bus/pci/devices", (char *)NULL)) return NIC_OK;
+  nic__names_read(path, &names);
+  m->is_cut |= names.is_cut;
+  for (size_t i = 0; i < names.count && status == NIC_OK; i++) {
+    nic__pci *p = nic__pci_add(m, names.name[i]);
+    if (!p)
+      status = NIC_E_NOMEM;
+    else
+      nic__pci_from_sysfs(m, p);
+  }
+  nic__names_free(&names);
+  return status;
+}
+
+#ifdef NIC_WITH_LIBPCI
+/* libpci reports errors by a function that must not return and gets no context: so all calls stand
+   inside one setjmp, and its target is the one mutable static of this file (one per thread). After
+   a longjmp the access object is half made; it is left alone, a small leak on a path that ends a
+   scan. */
+typedef struct nic__pci_trap {
+  jmp_buf back;
+  char text[200];
+} nic__pci_trap;
+static __thread nic__pci_trap *nic__pci_trap_now;
+
+__attribute__((noreturn, format(printf, 1, 2))) static void nic__pci_on_error(char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  vsnprintf(nic__pci_trap_now->text, sizeof nic__pci_trap_now->text, format, args);
+  va_end(args);
+  longjmp(nic__pci_trap_now->back, 1);
+}
+__attribute__((format(printf, 1, 2))) static void nic__pci_on_talk(char *format, ...) {
+  (void)format;
+}
+
+static nic_status nic__pci_take(nic_machine *m, struct pci_access *a, struct pci_dev *d) {
+  char address[16], name[96];
+  snprintf(address, sizeof address, "%04x:%02x:%02x.%d", (unsigned)d->domain & 0xffffu, d->bus,
+           d->dev, d->func);
+  nic__pci *p = nic__pci_add(m, address);
+  if (!p) return NIC_E_NOMEM;
+  const int known = pci_fill_info(d, PCI_FILL_IDENT | PCI_FILL_CLASS | PCI_FILL_BASES |
+                                         PCI_FILL_SIZES | PCI_FILL_DRIVER);
+  p->vendor_id = d->vendor_id;
+  p->device_id = d->device_id;
+  if (known & PCI_FILL_CLASS) p->pci_class = d->device_class;
+  for (int i = 0; i < 6 && (known & PCI_FILL_BASES); i++) {
+    const pciaddr_t base = d->base_addr[i];
+    p->bars[i].is_memory = base != 0 && (base & PCI_BASE_ADDRESS_SPACE_IO) == 0;
+    p->bars[i].base_address = base & (p->bars[i].is_memory ? PCI_ADDR_MEM_MASK : PCI_ADDR_IO_MASK);
+    p->bars[i].size_bytes = known & PCI_FILL_SIZES ? d->size[i] : 0;
+  }
+  const char *driver = known & PCI_FILL_DRIVER ? pci_get_string_property(d, PCI_FILL_DRIVER) : NULL;
+  if (driver) nic__copy(p->driver, sizeof p->driver, driver);
+  const char *model = pci_lookup_name(a, name, sizeof name, PCI_LOOKUP_VENDOR | PCI_LOOKUP_DEVICE,
+                                      d->vendor_id, d->device_id);
+  nic__copy(p->model, sizeof p->model, model ? model : "?");
+  return NIC_OK;
+}
+
+/* Everything that may end in nic__pci_on_error. */
+static nic_status nic__pci_run(nic_machine *m, const char *dump_path) {
+  char path[NIC__PATH];
+  nic_status status = NIC_OK;
+  struct pci_access *a = pci_alloc();
+  a->error = nic__pci_on_error;
+  a->warning = nic__pci_on_talk;
+  a->debug = nic__pci_on_talk;
+  if (dump_path) { /* by name: the number of the method differs between versions */
+    a->method = (unsigned)pci_lookup_method((char *)"dump");
+    pci_set_param(a, (char *)"dump.name", (char *)dump_path);
+  } else if (nic__path(path, m->sysfs_root, "bus/pci", (char *)NULL)) {
+    a->method = (unsigned)pci_lookup_method((char *)"linux-sysfs");
+    pci_set_param(a, (char *)"sysfs.path", path);
+  }
+  pci_init(a);
+  pci_scan_bus(a);
+  for (struct pci_dev *d = a->devices; d && status == NIC_OK; d = d->next)
+    status = nic__pci_take(m, a, d);
+  pci_cleanup(a);
+  return status;
+}
+
+NIC__PRIVATE nic_status nic__pci_scan_libpci(nic_machine *m, const char *dump_path,
+                                             nic_error *err) {
+  nic__pci_trap trap;
+  trap.text[0] = 0;
+  nic__pci_trap_now = &trap;
+  if (setjmp(trap.back) != 0) {
+    nic__pci_trap_now = NULL;
+    return nic__fail(err, NIC_E_PCI, "libpci: %s", trap.text);
+  }
+  const nic_status status = nic__pci_run(m, dump_path);
+  nic__pci_trap_now = NULL;
+  return status;
+}
+#endif
+#ifdef NBC_LINES
+#line 28 "src/nic/record.h"
+#endif
+NIC__PRIVATE nic_status nic__record_load(nic_machine *m, const char *path, nic_error *err);
+NIC__PRIVATE nic_status nic__record_scan_pci(nic_machine *m, const char *path);
+#ifdef NBC_LINES
+#line 1 "src/nic/record.c"
+#endif
+/* A machine in a file: writes and reads it. */
+
+
+
+
+
+
+
+
+
+
 
 /* ============================================================================================== */
 /* [RECORD] 8. A machine in a file                                                                */
@@ -3254,7 +3272,9 @@ static bool nic__record_register(nic__kept *k, nic__record_line *l) {
 
 static bool nic__record_clock_line(nic__kept *k, nic__record_line *l) {
   int64_t kind, low_bits, bits;
-  nic_clock_info *i = &k->clock;
+  nic_clock_info *i = k->clock ? k->clock : (nic_clock_info *)nic__zalloc(sizeof *i);
+  k->clock = i;
+  if (!i) return false;
   memset(i, 0, sizeof *i);
   if (!nic__record_number(l, 10, 0, NIC_READING_SYSTEM, &kind) ||
       !nic__record_hz(l, &i->nominal_hz[0]) || !nic__record_hz(l, &i->nominal_hz[1]) ||
@@ -3267,13 +3287,12 @@ static bool nic__record_clock_line(nic__kept *k, nic__record_line *l) {
   i->counter_bits = (int)bits;
   nic__record_rest(l, i->name, sizeof i->name);
   k->reading_count = 0;
-  k->has_clock = true;
   return true;
 }
 
 static bool nic__record_reading(nic__kept *k, nic__record_line *l) {
   nic_reading r;
-  if (!k->has_clock || !nic__record_number(l, 10, 0, INT64_MAX / 4, &r.t_before_ns) ||
+  if (!k->clock || !nic__record_number(l, 10, 0, INT64_MAX / 4, &r.t_before_ns) ||
       !nic__record_unsigned(l, &r.ticks) ||
       !nic__record_number(l, 10, r.t_before_ns, INT64_MAX / 4, &r.t_after_ns) ||
       (k->reading_count && r.t_before_ns < k->readings[k->reading_count - 1].t_before_ns))
@@ -3338,7 +3357,7 @@ static bool nic__record_is_beyond(const char *line) {
 }
 
 /* Reads our lines and checks the others, so that libpci meets only files it can take. */
-static nic_status nic__record_load(nic_machine *m, const char *path, nic_error *err) {
+NIC__PRIVATE nic_status nic__record_load(nic_machine *m, const char *path, nic_error *err) {
   nic__record_line l;
   nic_status status = NIC_OK;
   bool inside = false;
@@ -3367,7 +3386,7 @@ static nic_status nic__record_load(nic_machine *m, const char *path, nic_error *
 }
 
 /* Without libpci: the first 64 bytes of each device, by the PCI header's layout. */
-static nic_status nic__record_scan_pci(nic_machine *m, const char *path) {
+NIC__PRIVATE nic_status nic__record_scan_pci(nic_machine *m, const char *path) {
   char line[512], address[16];
   uint8_t header[64];
   nic__pci *p = NULL;
@@ -3397,25 +3416,353 @@ static nic_status nic__record_scan_pci(nic_machine *m, const char *path) {
 NIC_API size_t nic_recorded_readings(const nic_machine *machine, const nic_info *nic,
                                      const nic_clock_info **info, const nic_reading **readings) {
   const nic__kept *k = nic__kept_of(machine, nic);
-  *info = k && k->has_clock ? &k->clock : NULL;
+  *info = k ? k->clock : NULL;
   *readings = k && k->reading_count ? k->readings : NULL;
   return k ? k->reading_count : 0;
 }
+#ifdef NBC_LINES
+#line 1 "src/nic/find.c"
+#endif
+/* Finds the NICs of a machine and says what each offers. */
 
-/* @IMPL-END@ */
+
+
+
+
+
+
+
+
+static int nic__pci_order(const void *a, const void *b) {
+  return strcmp(((const nic__pci *)a)->address, ((const nic__pci *)b)->address);
+}
+
+static nic_status nic__pci_scan(nic_machine *m, const nic_find_desc *desc, nic_error *err) {
+  nic_status status = NIC_OK;
+  if (desc->dump_path && (status = nic__record_load(m, desc->dump_path, err)) != NIC_OK)
+    return status;
+#ifdef NIC_WITH_LIBPCI
+  if (!desc->no_libpci) {
+    char path[NIC__PATH];
+    /* A machine without PCI is no error, but libpci ends the program when the folder is missing. */
+    if (!desc->dump_path && (!nic__path(path, m->sysfs_root, "bus/pci/devices", (char *)NULL) ||
+                             access(path, R_OK) != 0))
+      return NIC_OK;
+    status = nic__pci_scan_libpci(m, desc->dump_path, err);
+  } else
+#endif
+    status = desc->dump_path ? nic__record_scan_pci(m, desc->dump_path) : nic__pci_scan_sysfs(m);
+  if (status == NIC_E_NOMEM)
+    return nic__fail(err, status, "out of memory while listing PCI devices");
+  if (status == NIC_OK && desc->dump_path && m->pci_count == 0 && m->nic_count == 0)
+    return nic__fail(
+        err, NIC_E_PARSE,
+        "%s: no device in it; make it with `nicstat --record` or `lspci -xxxx` as root",
+        desc->dump_path);
+  if (m->pci_count) qsort(m->pci, m->pci_count, sizeof *m->pci, nic__pci_order);
+  return status;
+}
+
+static bool nic__is_pci_address(const char *text) {
+  static const char shape[] = "xxxx:xx:xx.d";
+  size_t i = 0;
+  for (; shape[i] && text[i]; i++) {
+    const char c = text[i];
+    const bool hex = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+    if (shape[i] == 'x' || shape[i] == 'd' ? !hex : c != shape[i]) return false;
+  }
+  return shape[i] == 0 && text[i] == 0;
+}
+
+/* An interface's `device` may lie below its PCI device (virtio): the last address on the real path.
+ */
+static void nic__find_pci_of(nic_machine *m, nic_info *n, const char *class_name) {
+  char path[NIC__PATH], *real;
+  if (!nic__path(path, m->sysfs_root, "class", class_name, n->name, "device", (char *)NULL)) return;
+  real = realpath(path, NULL);
+  if (!real) m->is_cut |= nic__ran_out(errno);
+  for (char *slash; real && (slash = strrchr(real, '/')) != NULL; *slash = 0)
+    if (nic__is_pci_address(slash + 1)) {
+      nic__copy(n->pci_address, sizeof n->pci_address, slash + 1);
+      break;
+    }
+  free(real);
+}
+
+static void nic__take_pci(nic_info *n, const nic__pci *p) {
+  nic__copy(n->pci_address, sizeof n->pci_address, p->address);
+  n->vendor_id = p->vendor_id;
+  n->device_id = p->device_id;
+  n->pci_class = p->pci_class;
+  memcpy(n->bars, p->bars, sizeof n->bars);
+  memcpy(n->model, p->model, sizeof n->model);
+  if (!n->driver[0]) memcpy(n->driver, p->driver, sizeof n->driver);
+}
+
+static void nic__fill_net(nic_machine *m, nic_info *n) {
+  char path[NIC__PATH], text[64];
+  int64_t value;
+  nic__names ptp;
+  if (nic__path(path, m->sysfs_root, "class/net", n->name, "device/driver", (char *)NULL))
+    nic__link_name(path, n->driver, sizeof n->driver);
+  if (nic__path(path, m->sysfs_root, "class/net", n->name, "flags", (char *)NULL) &&
+      nic__read_number(path, 16, &value)) {
+    n->is_up = (value & IFF_UP) != 0;
+    n->is_loopback = (value & IFF_LOOPBACK) != 0;
+  }
+  if (nic__path(path, m->sysfs_root, "class/net", n->name, "speed", (char *)NULL) &&
+      nic__read_number(path, 10, &value) && value > 0 && value < 100000000)
+    n->speed_bps = (uint64_t)value * 1000000;
+  if (nic__path(path, m->sysfs_root, "class/net", n->name, "mtu", (char *)NULL) &&
+      nic__read_number(path, 10, &value) && value > 0)
+    n->mtu_bytes = (uint32_t)value;
+  if (nic__path(path, m->sysfs_root, "class/net", n->name, "device/ptp", (char *)NULL)) {
+    nic__names_read(path, &ptp);
+    m->is_cut |= ptp.is_cut;
+    if (ptp.count && sscanf(ptp.name[0], "ptp%8d", &n->ptp_index) != 1) n->ptp_index = -1;
+    nic__names_free(&ptp);
+  }
+  if (!m->is_live) return;
+  struct ethtool_ts_info ts;
+  memset(&ts, 0, sizeof ts);
+  ts.cmd = ETHTOOL_GET_TS_INFO;
+  if (nic__ethtool(n->name, &ts)) {
+    n->stamp_flags = ts.so_timestamping;
+    n->ptp_index = ts.phc_index;
+  }
+  struct ethtool_drvinfo info;
+  memset(&info, 0, sizeof info);
+  info.cmd = ETHTOOL_GDRVINFO;
+  if (!n->driver[0] && nic__ethtool(n->name, &info)) {
+    snprintf(text, sizeof text, "%.31s", info.driver);
+    nic__copy(n->driver, sizeof n->driver, text);
+  }
+}
+
+__attribute__((format(printf, 4, 5))) static void nic__offer(nic_info *n, nic_offer offer,
+                                                             nic_answer answer, const char *format,
+                                                             ...) {
+  va_list args;
+  va_start(args, format);
+  n->offers[offer].answer = answer;
+  vsnprintf(n->offers[offer].text, sizeof n->offers[offer].text, format, args);
+  va_end(args);
+}
+
+static void nic__offer_stamps(const nic_machine *m, nic_info *n) {
+  const uint32_t f = n->stamp_flags;
+  const bool tx = (f & SOF_TIMESTAMPING_TX_SOFTWARE) != 0,
+             rx = (f & SOF_TIMESTAMPING_RX_SOFTWARE) != 0;
+  const bool hw = (f & SOF_TIMESTAMPING_RAW_HARDWARE) != 0;
+  if (n->kind != NIC_KIND_NET) {
+    nic__offer(n, NIC_OFFER_SOFT_STAMPS, NIC_NO, "no network interface, so no socket runs over it");
+    nic__offer(n, NIC_OFFER_NIC_STAMPS, NIC_NO,
+               "no network interface; completion stamps need the vendor's verbs");
+  } else if (!m->is_live) {
+    nic__offer(n, NIC_OFFER_SOFT_STAMPS, NIC_UNKNOWN,
+               "recorded machine: only the kernel there knows");
+    nic__offer(n, NIC_OFFER_NIC_STAMPS, NIC_UNKNOWN,
+               "recorded machine: only the kernel there knows");
+  } else {
+    if (!tx && !rx)
+      nic__offer(n, NIC_OFFER_SOFT_STAMPS, NIC_NO, "not reported by %s",
+                 n->driver[0] ? n->driver : "its driver");
+    else
+      nic__offer(n, NIC_OFFER_SOFT_STAMPS, NIC_YES, "%s%s%s, by socket option, no rights needed",
+                 tx ? "sent (and scheduled, acknowledged)" : "", tx && rx ? ", " : "",
+                 rx ? "received" : "");
+    if (!hw)
+      nic__offer(n, NIC_OFFER_NIC_STAMPS, NIC_NO, "not reported by %s",
+                 n->driver[0] ? n->driver : "its driver");
+    else
+      nic__offer(n, NIC_OFFER_NIC_STAMPS, NIC_BLOCKED,
+                 "off until an administrator switches them on: hwstamp_ctl -i %s -t 1 -r 0 "
+                 "(package linuxptp)",
+                 n->name);
+  }
+}
+
+static void nic__offer_clock(const nic_machine *m, nic_info *n) {
+  char path[NIC__PATH], node[24];
+  if (n->ptp_index < 0) {
+    nic__offer(n, NIC_OFFER_CLOCK, m->is_live ? NIC_NO : NIC_UNKNOWN, "no PTP clock registered%s%s",
+               n->driver[0] ? " by driver " : "", n->driver);
+    return;
+  }
+  snprintf(node, sizeof node, "ptp%d", n->ptp_index);
+  if (!nic__path(path, m->dev_root, node, (char *)NULL)) return;
+  if (!m->is_live)
+    nic__offer(n, NIC_OFFER_CLOCK, NIC_UNKNOWN, "had /dev/%s when it was recorded", node);
+  else if (access(path, F_OK) != 0)
+    nic__offer(n, NIC_OFFER_CLOCK, NIC_BLOCKED, "%.100s is missing: is /dev a container's own?",
+               path);
+  else if (access(path, R_OK) != 0)
+    nic__offer(n, NIC_OFFER_CLOCK, NIC_BLOCKED,
+               "%.60s not readable: udev rule SUBSYSTEM==\"ptp\", MODE=\"0644\", or run as root",
+               path);
+  else
+    nic__offer(n, NIC_OFFER_CLOCK, NIC_YES, "%.100s", path);
+}
+
+static void nic__offer_counters(nic_machine *m, nic_info *n) {
+  static const char *const where[NIC_KIND_COUNT] = {NULL, "statistics", "ports", "device/telemetry",
+                                                    ""};
+  char path[NIC__PATH];
+  nic__names names;
+  if (n->kind == NIC_KIND_PCI) {
+    nic__offer(n, NIC_OFFER_COUNTERS, n->driver[0] ? NIC_NO : NIC_BLOCKED,
+               n->driver[0] ? "driver %s makes no interface"
+                            : "no driver%s: load the one for this device",
+               n->driver);
+    return;
+  }
+  if (!nic__path(path, m->sysfs_root, "class", nic_kind_name(n->kind), n->name, where[n->kind],
+                 (char *)NULL))
+    return;
+  const size_t count = nic__names_read(path, &names);
+  m->is_cut |= names.is_cut;
+  nic__names_free(&names);
+  if (count)
+    nic__offer(n, NIC_OFFER_COUNTERS, NIC_YES, "%.120s", path);
+  else
+    nic__offer(n, NIC_OFFER_COUNTERS, NIC_NO, "%.110s is missing or empty", path);
+}
+
+/* Only a try tells whether the kernel lets a BAR be mapped; mapping alone reads nothing. */
+static void nic__offer_registers(const nic_machine *m, nic_info *n) {
+  const nic_map *map = nic_map_for(n->vendor_id, n->device_id);
+  nic__bar bar = {NULL, 0};
+  nic_error why;
+  if (!map)
+    nic__offer(n, NIC_OFFER_REGISTERS, NIC_NO,
+               n->vendor_id ? "no register list for %04x:%04x" : "not a PCI device", n->vendor_id,
+               n->device_id);
+  else if (m->is_recorded)
+    nic__offer(n, NIC_OFFER_REGISTERS, NIC_UNKNOWN, "has list %s; nothing was recorded", map->name);
+  else if (nic__bar_map(m, n, map, &bar, &why) != NIC_OK)
+    nic__offer(n, NIC_OFFER_REGISTERS, NIC_BLOCKED, "%.150s", why.text);
+  else {
+    nic__bar_close(&bar);
+    nic__offer(n, NIC_OFFER_REGISTERS, NIC_YES, "list %s, BAR%d%s", map->name, map->bar_index,
+               n->driver[0] ? ", without what reading would clear" : "");
+  }
+}
+
+static nic_status nic__find_class(nic_machine *m, nic_kind kind) {
+  char path[NIC__PATH];
+  nic__names names;
+  nic_status status = NIC_OK;
+  if (!nic__path(path, m->sysfs_root, "class", nic_kind_name(kind), (char *)NULL)) return NIC_OK;
+  nic__names_read(path, &names);
+  m->is_cut |= names.is_cut;
+  for (size_t i = 0; i < names.count && status == NIC_OK; i++) {
+    struct stat st; /* /sys/class/net also holds plain files such as bonding_masters */
+    if (!nic__path(path, m->sysfs_root, "class", nic_kind_name(kind), names.name[i],
+                   (char *)NULL) ||
+        stat(path, &st) != 0 || !S_ISDIR(st.st_mode))
+      continue;
+    nic_info *n = nic__add(m, kind, names.name[i]);
+    if (!n)
+      status = NIC_E_NOMEM;
+    else {
+      nic__find_pci_of(m, n, nic_kind_name(kind));
+      if (kind == NIC_KIND_NET) nic__fill_net(m, n);
+    }
+  }
+  nic__names_free(&names);
+  return status;
+}
+
+/* Ethernet and other network controllers, and InfiniBand as a serial bus. */
+static bool nic__looks_like_nic(const nic__pci *p) {
+  return p->pci_class >> 8 == 0x02 || p->pci_class == 0x0c06;
+}
+
+/* PCI facts for interfaces; entries of their own for devices without one. */
+static nic_status nic__join_pci(nic_machine *m, bool all_pci) {
+  const size_t interfaces = m->nic_count;
+  for (size_t i = 0; i < m->pci_count; i++) {
+    bool used = false;
+    for (size_t k = 0; k < interfaces; k++)
+      if (strcmp(m->nics[k].pci_address, m->pci[i].address) == 0) {
+        nic__take_pci(&m->nics[k], &m->pci[i]);
+        used = true;
+      }
+    if (used || !(all_pci || nic__looks_like_nic(&m->pci[i]))) continue;
+    nic_info *n = nic__add(m, NIC_KIND_PCI, m->pci[i].address);
+    if (!n) return NIC_E_NOMEM;
+    nic__take_pci(n, &m->pci[i]);
+  }
+  return NIC_OK;
+}
+
+NIC_API nic_status nic_find(const nic_find_desc *desc_in, nic_machine **machine, nic_error *err) {
+  nic_find_desc desc;
+  memset(&desc, 0, sizeof desc);
+  if (desc_in) desc = *desc_in;
+  if (!machine) return nic__fail(err, NIC_E_INVAL, "machine: must not be NULL");
+  *machine = NULL;
+  const char *sysfs = desc.sysfs_root ? desc.sysfs_root : "/sys",
+             *dev = desc.dev_root ? desc.dev_root : "/dev";
+  const bool is_live = !desc.dump_path && strcmp(sysfs, "/sys") == 0;
+  const char *proc = desc.proc_root ? desc.proc_root : is_live ? "/proc" : "";
+  nic_machine *m = (nic_machine *)nic__zalloc(sizeof *m);
+  if (!m) return nic__fail(err, NIC_E_NOMEM, "out of memory");
+  nic_status status = NIC_OK;
+  if (strlen(sysfs) >= sizeof m->sysfs_root || strlen(dev) >= sizeof m->dev_root ||
+      strlen(proc) >= sizeof m->proc_root)
+    status = nic__fail(err, NIC_E_RANGE, "sysfs_root, dev_root, proc_root: at most %zu characters",
+                       sizeof m->sysfs_root - 1);
+  else {
+    strcpy(m->sysfs_root, sysfs);
+    strcpy(m->dev_root, dev);
+    strcpy(m->proc_root, proc);
+    m->is_recorded = desc.dump_path != NULL;
+    m->is_live = is_live;
+    if (!desc.dump_path && access(sysfs, R_OK | X_OK) != 0)
+      status =
+          nic__fail(err, nic__of_errno(errno), "%s: %s; mount sysfs there or name another folder",
+                    sysfs, strerror(errno));
+  }
+  if (status == NIC_OK) status = nic__pci_scan(m, &desc, err);
+  for (int kind = NIC_KIND_NET; kind < NIC_KIND_COUNT && status == NIC_OK && !desc.dump_path;
+       kind++)
+    status = nic__find_class(m, (nic_kind)kind);
+  if (status == NIC_OK) status = nic__join_pci(m, desc.all_pci);
+  for (size_t i = m->kept_count; i < m->nic_count; i++) { /* a recording brings its own */
+    nic__offer_counters(m, &m->nics[i]);
+    nic__offer_stamps(m, &m->nics[i]);
+    nic__offer_clock(m, &m->nics[i]);
+    nic__offer_registers(m, &m->nics[i]);
+  }
+  if (status == NIC_OK && m->is_cut) status = NIC_E_NOMEM;
+  if (status == NIC_E_NOMEM)
+    nic__fail(err, status, "out of memory or file descriptors while listing NICs");
+  if (status == NIC_OK)
+    *machine = m;
+  else
+    nic_machine_free(m);
+  return status;
+}
+#ifdef NBC_LINES
+#line 1 "src/nic/end.h"
+#endif
+/* The implementation ends. */
 #ifdef __cplusplus
 }
 #endif
 #endif /* NIC_HW_IMPLEMENTATION */
-
+#ifdef NBC_LINES
+#line 1 "src/nic/nbc_code.h"
+#endif
 /* ============================================================================================== */
 /* [NBC] 9. For nbc_overlap.h                                                                     */
 /* ============================================================================================== */
 #if defined(NIC_WITH_NBC) && defined(NIC_HW_IMPLEMENTATION) && !defined(NIC_NBC_IMPLEMENTATION_ONCE)
-#define NIC_NBC_IMPLEMENTATION_ONCE
-#ifdef __cplusplus
+#  define NIC_NBC_IMPLEMENTATION_ONCE
+#  ifdef __cplusplus
 extern "C" {
-#endif
+#  endif
 
 static bool nic__sections_read(void *user, uint64_t *values) {
   nic_section_counters *s = (nic_section_counters *)user;
@@ -3550,10 +3897,13 @@ NIC_API nbc_relation_desc nic_clock_relation(const nic_clock_info *info) {
   return d;
 }
 
-#ifdef __cplusplus
+#  ifdef __cplusplus
 }
-#endif
+#  endif
 #endif /* NIC_NBC_IMPLEMENTATION_ONCE */
+#ifdef NBC_LINES
+#line 1 "src/nic/licence.h"
+#endif
 
 /* ----------------------------------------------------------------------------------------------
    LICENCE: either public domain (unlicense.org: copy, modify, publish, use, compile, sell or

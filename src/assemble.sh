@@ -2,7 +2,8 @@
 # assemble.sh LIST: writes the single header whose parts LIST names, in LIST's order, to standard
 # output. Run from the top of the tree: `sh src/assemble.sh src/nbc_overlap.list > nbc_overlap.h`.
 #
-# LIST has one item per line; empty lines and lines that start with // are left out:
+# LIST has one item per line; empty lines and lines that start with // are left out (the first one,
+# "// into FILE", tells `make single` where the result belongs):
 #   ROOM/NAME   a piece, src/ROOM/NAME.h and src/ROOM/NAME.c (either may be missing). The header up to
 #               the line "/* ---- for later pieces ---- */" goes to the first half of the result (the
 #               API), the rest of the header and the .c file to the second half (the implementation).

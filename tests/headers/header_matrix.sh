@@ -19,7 +19,7 @@ newest() { for s in c23 c2x; do if known "$1" $s c; then echo $s && return; fi; 
 newest_cpp() { for s in c++23 c++2b; do if known "$1" $s c++; then echo $s && return; fi; done; }
 run() { # LINKER OBJECTS...: links and runs
   linker=$1 && shift
-  "$linker" -o "$T/program" "$@" -pthread -lm && timeout 20 "$T/program"
+  "$linker" -o "$T/program" "$@" ${needs:+"$B/tests/libnbc_overlap.a"} -pthread -lm && timeout 20 "$T/program"
 }
 main_of() { # FUNCTIONS...: a main that calls them
   for f in "$@"; do echo "int $f(void);"; done
@@ -64,9 +64,13 @@ needs_gnu_source() { # says what to do when the implementation is compiled witho
 
 one_header() {
   T=$T/$stem && mkdir "$T"
-  printf '#define %s\n#include "%s"\n' "$implementation" "$file" >"$T/$stem-impl.c"
-  printf '#include "%s"\n#define %s\n#include "%s"\n' "$file" "$implementation" "$file" >"$T/$stem-after.c"
-  printf '#define %s\n#include "%s"\n#include "%s"\n' "$implementation" "$file" "$file" >"$T/$stem-twice.c"
+  all() { # every header that is needed, and the file itself
+    echo "$needs" | tr ',' '\n' | sed -E 's/^[A-Z_]+$/#ifndef &\n#define &\n#endif/; s/^[a-z].*/#include "&"/'
+    printf '#include "%s"\n' "$file"
+  }
+  { printf '#define %s\n' "$implementation" && all; } >"$T/$stem-impl.c"
+  { all && printf '#define %s\n' "$implementation" && all; } >"$T/$stem-after.c"
+  { printf '#define %s\n' "$implementation" && all && all; } >"$T/$stem-twice.c"
   main_of "use_$stem" >"$T/main.c"
   "$CC" -c -o "$T/main.o" "$T/main.c"
   for compiler in "$CC" "$CLANG"; do
@@ -96,7 +100,7 @@ one_header() {
   finish
 }
 
-while read -r file stem implementation static prefix _; do # all headers at once: compilers do most of the work
+while read -r file stem implementation static prefix _ needs; do # all headers at once: compilers do most of the work
   case $file in '#'* | '') continue ;; esac
   one_header >"$T/$stem.log" 2>&1 &
 done <tests/headers/headers.list

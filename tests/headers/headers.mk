@@ -1,5 +1,6 @@
 $(eval $(call test,headers/own_allocator))
 $(eval $(call script,headers/header_matrix))
+NEEDS_headers += $(B)/tests/libnbc_overlap.a
 $(eval $(call script,headers/header_rules))
 $(eval $(call script,headers/readme_examples))
 $(eval $(call script,headers/small_parts))

@@ -54,7 +54,7 @@ compile_alone() { # LIST
 }
 
 for list in src/*.list; do
-  header=$(basename "$list" .list).h
+  header=$(sed -n 's|^// into ||p' "$list")
   check "$header is assembled from its pieces" is_assembled "$list" "$header"
   check "$header: a piece uses only pieces above it" uses_only_pieces_above "$list"
   check "$header: pieces of at most 1,500 lines" are_short "$list"

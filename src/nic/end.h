@@ -1,0 +1,5 @@
+/* The implementation ends. */
+#ifdef __cplusplus
+}
+#endif
+#endif /* NIC_HW_IMPLEMENTATION */

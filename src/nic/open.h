@@ -1,0 +1,4 @@
+/* C, also where C++ includes it. */
+#ifdef __cplusplus
+extern "C" {
+#endif
