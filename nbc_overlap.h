@@ -1054,7 +1054,7 @@ typedef struct nbc_relation {
   double rate_min_ppm, rate_max_ppm; /* drift watch: extremes of rate_ppm since the last step ... */
   double rate_surely_moved_ppm;      /* ... and by how much the rate changed at least */
   double rate_upper_min_ppm, rate_lower_max_ppm;
-  uint64_t reading_count;        /* used */
+  uint64_t reading_count;         /* used */
   uint64_t late_count;            /* older than one used already: ignored */
   uint64_t step_count;            /* contradictions: the clock stepped or broke its limits */
   uint64_t gap_count;             /* silences in which a short counter may have wrapped unseen */
@@ -2169,7 +2169,7 @@ typedef struct nbc_sync_desc {
   nbc_sync_method method;
   double rate_limit_ppm;   /* between any clock and rank 0's; 0 = 400: two crystals */
   double wander_ppm_per_s; /* < 0 = not at all; 0 = 1: two crystals */
-  int trip_count;         /* round trips per burst; 0 = 64 */
+  int trip_count;          /* round trips per burst; 0 = 64 */
   int tree_arity;          /* 2 ... 64; 0 = 2. Larger: flatter tree, smaller errors, longer */
   int history_count;       /* states kept for nbc_sync_global of old times; 0 = 16 */
   int64_t limit_ns;        /* a rank that never answers; 0 = 30 s */
@@ -16038,10 +16038,10 @@ static nbc_status nbc__sync_defaults(nbc_sync_desc *d) {
   if (d->tree_arity == 0) d->tree_arity = 2;
   if (d->history_count == 0) d->history_count = 16;
   if (d->limit_ns == 0) d->limit_ns = INT64_C(30000000000);
-  const bool good = (int)d->method >= 0 && d->method < NBC_SYNC_METHOD_COUNT &&
-                    d->trip_count > 0 && d->trip_count <= 1 << 20 && d->tree_arity >= 2 &&
-                    d->tree_arity <= 64 && d->history_count > 1 && d->history_count <= 4096 &&
-                    d->limit_ns > 0 && d->retry_ns >= 0;
+  const bool good = (int)d->method >= 0 && d->method < NBC_SYNC_METHOD_COUNT && d->trip_count > 0 &&
+                    d->trip_count <= 1 << 20 && d->tree_arity >= 2 && d->tree_arity <= 64 &&
+                    d->history_count > 1 && d->history_count <= 4096 && d->limit_ns > 0 &&
+                    d->retry_ns >= 0;
   return good ? NBC_OK : NBC_E_INVAL;
 }
 

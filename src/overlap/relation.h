@@ -46,7 +46,7 @@ typedef struct nbc_relation {
   double rate_min_ppm, rate_max_ppm; /* drift watch: extremes of rate_ppm since the last step ... */
   double rate_surely_moved_ppm;      /* ... and by how much the rate changed at least */
   double rate_upper_min_ppm, rate_lower_max_ppm;
-  uint64_t reading_count;        /* used */
+  uint64_t reading_count;         /* used */
   uint64_t late_count;            /* older than one used already: ignored */
   uint64_t step_count;            /* contradictions: the clock stepped or broke its limits */
   uint64_t gap_count;             /* silences in which a short counter may have wrapped unseen */

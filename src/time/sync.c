@@ -400,10 +400,10 @@ static nbc_status nbc__sync_defaults(nbc_sync_desc *d) {
   if (d->tree_arity == 0) d->tree_arity = 2;
   if (d->history_count == 0) d->history_count = 16;
   if (d->limit_ns == 0) d->limit_ns = INT64_C(30000000000);
-  const bool good = (int)d->method >= 0 && d->method < NBC_SYNC_METHOD_COUNT &&
-                    d->trip_count > 0 && d->trip_count <= 1 << 20 && d->tree_arity >= 2 &&
-                    d->tree_arity <= 64 && d->history_count > 1 && d->history_count <= 4096 &&
-                    d->limit_ns > 0 && d->retry_ns >= 0;
+  const bool good = (int)d->method >= 0 && d->method < NBC_SYNC_METHOD_COUNT && d->trip_count > 0 &&
+                    d->trip_count <= 1 << 20 && d->tree_arity >= 2 && d->tree_arity <= 64 &&
+                    d->history_count > 1 && d->history_count <= 4096 && d->limit_ns > 0 &&
+                    d->retry_ns >= 0;
   return good ? NBC_OK : NBC_E_INVAL;
 }
 

@@ -12,7 +12,7 @@ mkdir -p "$T"
 cpu_s() {
   sh -c '"$@" >/dev/null 2>&1 || exit 1; times' sh "$@" | sed -n '2p' | tr 'ms' '  ' | awk '{ print $1 * 60 + $2 + $3 * 60 + $4 }'
 }
-median() { for i in 1 2 3; do cpu_s "$@"; done | sort -n | sed -n 2p; }
+median() { for _ in 1 2 3; do cpu_s "$@"; done | sort -n | sed -n 2p; }
 platform() {
   printf '%s\n' "<?xml version='1.0'?>" '<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">' \
     "<platform version=\"4.1\"><cluster id=\"c\" prefix=\"node-\" suffix=\"\" radical=\"0-$(($1 - 1))\" speed=\"1Gf\" bw=\"12.5GBps\" lat=\"300ns\"/></platform>" >"$T/$1.xml"

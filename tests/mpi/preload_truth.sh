@@ -109,6 +109,7 @@ gather() { # mpi
   mkdir "$reports/many"
   awk '/^{"schema"/ { n++ } n == 1 { text = text $0 "\n" } END { for (i = 0; i < 4096; i++) { t = text; sub(/"rank":[0-9]+,"size":[0-9]+/, "\"rank\":" i ",\"size\":4096", t); printf "%s", t } }' \
     "$reports/$files" >"$reports/many/nbc_overlap.many.1-1.all.json"
+  # shellcheck disable=SC3045 # dash and bash have it
   if (ulimit -v 65536 && "$B/overlap_report" --no-html "$reports/many" >"$reports/text" 2>&1) && grep -q '4096 processes' "$reports/text"; then
     ok "$1: 4,096 reports within 64 MiB"
   else bad "$1: 4,096 reports within 64 MiB: $(tail -3 "$reports/text")"; fi
