@@ -1514,7 +1514,7 @@ NBC_API void nbc_shmem_destroy(nbc_transport *t);
    receive does not depend on timing, and one run on an abstract network proves all runs. */
 /* One row per collective: X(name, text, kind of operation in reports, what each rank gives, what each
    rank gets, what else it has). VECTOR: `count` elements; OWN_BLOCK: the rank's block; BLOCKS: the
-   blocks of all ranks; ROOT_...: at the root only. */
+   blocks of all ranks; SOURCE_, TARGET_BLOCKS: one per neighbour; ROOT_...: at the root only. */
 #define NBC_COLL_LIST(X)                                                                           \
   X(BARRIER, "barrier", IBARRIER, NONE, NONE, 0)                                                   \
   X(BCAST, "bcast", IBCAST, NONE, VECTOR, NBC_HAS_ROOT)                                            \
@@ -1538,7 +1538,11 @@ NBC_API void nbc_shmem_destroy(nbc_transport *t);
   X(ALLTOALLV, "alltoallv", IALLTOALL, BLOCKS, BLOCKS,                                             \
     NBC_HAS_IN_PLACE | NBC_HAS_RECV_COUNTS | NBC_HAS_RECV_DISPLS | NBC_HAS_SEND_COUNTS)            \
   X(SCAN, "scan", ISCAN, VECTOR, VECTOR, NBC_HAS_OPERATOR | NBC_HAS_IN_PLACE)                      \
-  X(EXSCAN, "exscan", IEXSCAN, VECTOR, VECTOR, NBC_HAS_OPERATOR | NBC_HAS_IN_PLACE)
+  X(EXSCAN, "exscan", IEXSCAN, VECTOR, VECTOR, NBC_HAS_OPERATOR | NBC_HAS_IN_PLACE)                \
+  X(NEIGHBOR_ALLGATHER, "neighbor_allgather", INEIGHBOR_ALLGATHER, VECTOR, SOURCE_BLOCKS,          \
+    NBC_HAS_NEIGHBORS | NBC_HAS_RECV_COUNTS | NBC_HAS_RECV_DISPLS)                                 \
+  X(NEIGHBOR_ALLTOALL, "neighbor_alltoall", INEIGHBOR_ALLTOALL, TARGET_BLOCKS, SOURCE_BLOCKS,      \
+    NBC_HAS_NEIGHBORS | NBC_HAS_RECV_COUNTS | NBC_HAS_RECV_DISPLS | NBC_HAS_SEND_COUNTS)
 
 typedef enum nbc_coll {
 #define NBC__X(name, text, kind, gives, gets, has) NBC_COLL_##name,
@@ -1553,13 +1557,15 @@ enum {
   NBC_HAS_IN_PLACE = 4,     /* with a root: there only */
   NBC_HAS_RECV_COUNTS = 8,  /* blocks of different lengths; with a root: read there only */
   NBC_HAS_RECV_DISPLS = 16, /* and their places */
-  NBC_HAS_SEND_COUNTS = 32  /* and send_displs; with a root: read there only */
+  NBC_HAS_SEND_COUNTS = 32, /* and send_displs; with a root: read there only */
+  NBC_HAS_NEIGHBORS = 64 /* blocks go to and come from those that `neighbors` lists; counts NULL =
+                               `count` in each block */
 };
 
 /* Algorithms and the collectives they serve. "ordered": also for operators that do not commute. */
 #define NBC_ALGO_LIST(X)                                                                           \
   X(AUTO, "auto")                             /* by the choice table                          */   \
-  X(LINEAR, "linear")                         /* all but alltoall's Bruck; ordered            */   \
+  X(LINEAR, "linear")                         /* every collective; ordered                    */   \
   X(DISSEMINATION, "dissemination")           /* barrier                                      */   \
   X(BINOMIAL, "binomial")                     /* barrier, bcast, reduce, allreduce,           */   \
                                               /* reduce_scatter, gather, scatter; ordered     */   \
@@ -1595,6 +1601,14 @@ NBC_API nbc_status nbc_coll_parse(const char *name, nbc_coll *coll); /* NBC_OK |
 NBC_API nbc_status nbc_algo_parse(const char *name, nbc_algo *algo); /* NBC_OK |
                                                                           NBC_E_NOT_FOUND */
 
+/* With whom a rank exchanges in neighbor_allgather and neighbor_alltoall: block k comes from sources[k], goes to
+   targets[k]; -1: nobody, the block stays as it is. The rank itself may be among them. Where a rank
+   stands several times in a list, its k-th message meets the k-th receive for it. */
+typedef struct nbc_neighbors {
+  const int *sources, *targets;
+  int source_count, target_count;
+} nbc_neighbors;
+
 /* What to schedule, seen by one rank. Counts and displacements are in elements. */
 typedef struct nbc_schedule_desc {
   nbc_coll coll;
@@ -1605,7 +1619,7 @@ typedef struct nbc_schedule_desc {
      scatter(v), allgather, alltoall: what one rank contributes or gets */
   uint64_t count;
   /* gatherv at the root, allgatherv, alltoallv: recv; scatterv at the root, alltoallv: send;
-     reduce_scatter: recv counts. `size` entries; displacements NULL = packed */
+     reduce_scatter: recv counts. `size` entries, or one per neighbour; displacements NULL = packed */
   const uint64_t *send_counts, *send_displs, *recv_counts, *recv_displs;
   bool in_place;          /* input in the receive buffer (scatter: the root keeps its own block) */
   bool not_commutative;   /* keep operands in rank order */
@@ -1613,6 +1627,7 @@ typedef struct nbc_schedule_desc {
   int radix;              /* KNOMIAL; 0 = 4 */
   int window_count;       /* sends in flight where they are bounded; 0 = 8 */
   const struct nbc_choice *table; /* NULL = built in */
+  const nbc_neighbors *neighbors; /* neighbor_...: each rank its own */
 } nbc_schedule_desc;
 
 typedef enum nbc_area {
@@ -2023,6 +2038,7 @@ typedef struct nbc_coll_args {
   uint64_t segment_bytes;
   int radix;
   int window_count;
+  const nbc_neighbors *neighbors; /* neighbor_...; read in the call only */
 } nbc_coll_args;
 
 /* Starts a collective. Without a progress engine it goes on inside nbc_coll_test and nbc_coll_wait
@@ -2030,7 +2046,9 @@ typedef struct nbc_coll_args {
    ret NBC_OK | NBC_E_INVAL, NBC_E_RANGE (nbc_comm_error names the argument) | NBC_E_NOMEM */
 NBC_API nbc_status nbc_coll_start_new(nbc_comm *comm, const nbc_coll_args *args,
                                       nbc_request **request);
-/* Persistent: the schedule and all memory are made once, nbc_coll_start runs it again and again. */
+/* Persistent: the schedule and all memory are made once, nbc_coll_start runs it again and again. Every rank makes
+   the same ones in the same order; it may start them in any order. NBC_E_FULL: 2^19 were made on the
+   communicator since one that is still there. */
 NBC_API nbc_status nbc_coll_init(nbc_comm *comm, const nbc_coll_args *args, nbc_request **request);
 NBC_API nbc_status nbc_coll_start(nbc_request *request); /* NBC_E_STATE: still running */
 /* NBC_PENDING, or the end: NBC_OK | NBC_E_MISMATCH, NBC_E_TRUNCATED (ranks disagree) | transport.
@@ -2110,6 +2128,23 @@ NBC_API nbc_status nbc_iscan(nbc_comm *comm, const void *send, void *recv, uint6
                              nbc_type type, nbc_reduce reduce, nbc_request **request);
 NBC_API nbc_status nbc_iexscan(nbc_comm *comm, const void *send, void *recv, uint64_t count,
                                nbc_type type, nbc_reduce reduce, nbc_request **request);
+/* Neighbourhoods: each rank names with whom it exchanges. Counts: one per source (recv) and target (send). */
+NBC_API nbc_status nbc_ineighbor_allgather(nbc_comm *comm, const nbc_neighbors *neighbors,
+                                           const void *send, void *recv, uint64_t count,
+                                           nbc_type type, nbc_request **request);
+NBC_API nbc_status nbc_ineighbor_allgatherv(nbc_comm *comm, const nbc_neighbors *neighbors,
+                                            const void *send, uint64_t count, void *recv,
+                                            const uint64_t *recv_counts,
+                                            const uint64_t *recv_displs, nbc_type type,
+                                            nbc_request **request);
+NBC_API nbc_status nbc_ineighbor_alltoall(nbc_comm *comm, const nbc_neighbors *neighbors,
+                                          const void *send, void *recv, uint64_t count,
+                                          nbc_type type, nbc_request **request);
+NBC_API nbc_status nbc_ineighbor_alltoallv(nbc_comm *comm, const nbc_neighbors *neighbors,
+                                           const void *send, const uint64_t *send_counts,
+                                           const uint64_t *send_displs, void *recv,
+                                           const uint64_t *recv_counts, const uint64_t *recv_displs,
+                                           nbc_type type, nbc_request **request);
 #ifdef NBC_LINES
 #line 1 "src/coll/tune.h"
 #endif
@@ -11017,7 +11052,7 @@ NBC_API void nbc_shmem_destroy(nbc_transport *t) {
 #endif
 #ifndef NBC_NO_COLL
 #ifdef NBC_LINES
-#line 176 "src/coll/schedule.h"
+#line 191 "src/coll/schedule.h"
 #endif
 /* ---- the builder: nodes in program order, dependencies found from the bytes they touch ----- */
 /* An algorithm below reads like a sequential program. As in a processor that executes out of order,
@@ -11070,7 +11105,9 @@ typedef enum nbc__coll_part {
   NBC__COLL_ROOT_VECTOR,
   NBC__COLL_OWN_BLOCK,
   NBC__COLL_BLOCKS,
-  NBC__COLL_ROOT_BLOCKS
+  NBC__COLL_ROOT_BLOCKS,
+  NBC__COLL_SOURCE_BLOCKS,
+  NBC__COLL_TARGET_BLOCKS
 } nbc__coll_part;
 
 typedef struct nbc__coll_row {
@@ -11107,6 +11144,10 @@ NBC__PRIVATE uint64_t nbc__sched_block_at(const nbc_schedule_desc *d, const uint
                                           const uint64_t *displs, int rank);
 NBC__PRIVATE uint64_t nbc__sched_blocks_end(const nbc_schedule_desc *d, const uint64_t *counts,
                                             const uint64_t *displs);
+NBC__PRIVATE uint64_t nbc__sched_row_end(const nbc_schedule_desc *d, const uint64_t *counts,
+                                         const uint64_t *displs, int blocks);
+NBC__PRIVATE int nbc__sched_recv_blocks(const nbc_schedule_desc *d);
+NBC__PRIVATE int nbc__sched_send_blocks(const nbc_schedule_desc *d);
 NBC__PRIVATE uint64_t nbc__sched_part(const nbc__sched_builder *b, int i, int parts);
 NBC__PRIVATE int nbc__sched_power_of_two(int size);
 NBC__PRIVATE uint64_t nbc__sched_vector_bytes(const nbc__sched_builder *b);
@@ -11461,10 +11502,23 @@ NBC__PRIVATE uint64_t nbc__sched_block_at(const nbc_schedule_desc *d, const uint
   return at * d->elem_bytes;
 }
 
+/* How many blocks come to this rank, go from it. */
+NBC__PRIVATE int nbc__sched_recv_blocks(const nbc_schedule_desc *d) {
+  return d->neighbors ? d->neighbors->source_count : d->size;
+}
+NBC__PRIVATE int nbc__sched_send_blocks(const nbc_schedule_desc *d) {
+  return d->neighbors ? d->neighbors->target_count : d->size;
+}
+
 NBC__PRIVATE uint64_t nbc__sched_blocks_end(const nbc_schedule_desc *d, const uint64_t *counts,
                                             const uint64_t *displs) {
+  return nbc__sched_row_end(d, counts, displs, d->size);
+}
+
+NBC__PRIVATE uint64_t nbc__sched_row_end(const nbc_schedule_desc *d, const uint64_t *counts,
+                                         const uint64_t *displs, int blocks) {
   uint64_t end = 0, packed = 0;
-  for (int i = 0; i < d->size; i++) {
+  for (int i = 0; i < blocks; i++) {
     const uint64_t bytes = nbc__sched_block_bytes(d, counts, i);
     const uint64_t at = displs ? displs[i] * d->elem_bytes : packed;
     packed += bytes;
@@ -11474,13 +11528,13 @@ NBC__PRIVATE uint64_t nbc__sched_blocks_end(const nbc_schedule_desc *d, const ui
 }
 
 /* Sums once what nbc__sched_block_at would sum for every block. */
-static bool nbc__sched_index(const nbc__sched_builder *b, const uint64_t *counts,
-                             const uint64_t *displs, uint64_t **index) {
+static bool nbc__sched_index(const uint64_t *counts, const uint64_t *displs, int blocks,
+                             uint64_t **index) {
   if (!counts || displs) return true;
-  uint64_t *const at = (uint64_t *)NBC_MALLOC(((size_t)b->d.size + 1) * sizeof *at);
+  uint64_t *const at = (uint64_t *)NBC_MALLOC(((size_t)blocks + 1) * sizeof *at);
   if (!at) return false;
   at[0] = 0;
-  for (int i = 0; i < b->d.size; i++) at[i + 1] = at[i] + counts[i];
+  for (int i = 0; i < blocks; i++) at[i + 1] = at[i] + counts[i];
   *index = at;
   return true;
 }
@@ -11490,9 +11544,9 @@ NBC__PRIVATE bool nbc__sched_index_blocks(nbc__sched_builder *b) {
   const nbc_schedule_desc *const d = &b->d;
   const bool rooted = (nbc__coll_about(d->coll)->has & NBC_HAS_ROOT) != 0;
   if (rooted && d->rank != d->root) return true;
-  return nbc__sched_index(b, d->recv_counts, d->recv_displs, &b->recv_at) &&
+  return nbc__sched_index(d->recv_counts, d->recv_displs, nbc__sched_recv_blocks(d), &b->recv_at) &&
          ((d->in_place && !rooted) ||
-          nbc__sched_index(b, d->send_counts, d->send_displs, &b->send_at));
+          nbc__sched_index(d->send_counts, d->send_displs, nbc__sched_send_blocks(d), &b->send_at));
 }
 
 NBC__PRIVATE uint64_t nbc__sched_vector_bytes(const nbc__sched_builder *b) {
@@ -11786,6 +11840,7 @@ NBC__PRIVATE void nbc__sched_allgather_bruck(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_alltoall_linear(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_alltoall_pairwise(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_alltoall_bruck(nbc__sched_builder *b);
+NBC__PRIVATE void nbc__sched_neighbors(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_scan_linear(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_exscan_linear(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_scan_doubling(nbc__sched_builder *b);
@@ -12366,6 +12421,36 @@ NBC__PRIVATE void nbc__sched_alltoall_bruck(nbc__sched_builder *b) {
                     nbc__sched_at(room, (uint64_t)i * block), block);
 }
 
+/* ---- neighbourhoods ------------------------------------------------------------------------ */
+/* What this rank sends to itself: its k-th place among the targets to its k-th among the sources. */
+static void nbc__sched_neighbors_self(nbc__sched_builder *b, bool alltoall) {
+  const nbc_neighbors *const n = b->d.neighbors;
+  for (int from = 0, to = 0;; from++, to++) {
+    while (from < n->target_count && n->targets[from] != b->d.rank) from++;
+    while (to < n->source_count && n->sources[to] != b->d.rank) to++;
+    if (from == n->target_count || to == n->source_count) return;
+    nbc__sched_copy(b, nbc__sched_at(b->out, nbc__sched_recv_at(b, to)),
+                    nbc__sched_at(b->in, alltoall ? nbc__sched_send_at(b, from) : 0),
+                    nbc__sched_recv_bytes(b, to));
+  }
+}
+
+NBC__PRIVATE void nbc__sched_neighbors(nbc__sched_builder *b) {
+  const nbc_neighbors *const n = b->d.neighbors;
+  const bool alltoall = b->d.coll == NBC_COLL_NEIGHBOR_ALLTOALL;
+  nbc__sched_window(b, n->target_count);
+  for (int k = 0; k < n->source_count; k++)
+    if (n->sources[k] >= 0 && n->sources[k] != b->d.rank)
+      nbc__sched_recv(b, n->sources[k], nbc__sched_at(b->out, nbc__sched_recv_at(b, k)),
+                      nbc__sched_recv_bytes(b, k));
+  for (int k = 0; k < n->target_count; k++)
+    if (n->targets[k] >= 0 && n->targets[k] != b->d.rank)
+      nbc__sched_send(b, n->targets[k],
+                      nbc__sched_at(b->in, alltoall ? nbc__sched_send_at(b, k) : 0),
+                      alltoall ? nbc__sched_send_bytes(b, k) : nbc__sched_vector_bytes(b));
+  nbc__sched_neighbors_self(b, alltoall);
+}
+
 /* ---- scan, exscan -------------------------------------------------------------------------- */
 static void nbc__sched_prefix_linear(nbc__sched_builder *b, bool exclusive) {
   const uint64_t bytes = nbc__sched_vector_bytes(b);
@@ -12511,7 +12596,9 @@ NBC__PRIVATE nbc__sched_writer nbc__sched_writer_of(nbc_coll coll, nbc_algo algo
   X(SCAN, LINEAR, scan_linear, ALWAYS)                                                             \
   X(SCAN, RECURSIVE_DOUBLING, scan_doubling, ALWAYS)                                               \
   X(EXSCAN, LINEAR, exscan_linear, ALWAYS)                                                         \
-  X(EXSCAN, RECURSIVE_DOUBLING, exscan_doubling, ALWAYS)
+  X(EXSCAN, RECURSIVE_DOUBLING, exscan_doubling, ALWAYS)                                           \
+  X(NEIGHBOR_ALLGATHER, LINEAR, neighbors, ALWAYS)                                                 \
+  X(NEIGHBOR_ALLTOALL, LINEAR, neighbors, ALWAYS)
 
 typedef enum nbc__sched_condition {
   NBC__SCHED_ALWAYS,
@@ -12608,6 +12695,7 @@ static uint64_t nbc__sched_choice_bytes(const nbc_schedule_desc *d) {
   const uint64_t elem_bytes = d->elem_bytes ? d->elem_bytes : 1,
                  size = (uint64_t)(d->size > 0 ? d->size : 1);
   const unsigned has = nbc__coll_about(d->coll)->has;
+  if (has & NBC_HAS_NEIGHBORS) return UINT64_MAX;
   if ((has & NBC_HAS_SEND_COUNTS) || ((has & NBC_HAS_RECV_COUNTS) && (has & NBC_HAS_ROOT)))
     return UINT64_MAX;
   if (has & NBC_HAS_RECV_COUNTS) {
@@ -12758,6 +12846,10 @@ static uint64_t nbc__sched_extent(const nbc_schedule_desc *d, nbc__coll_part par
   case NBC__COLL_OWN_BLOCK: return nbc__sched_block_bytes(d, d->recv_counts, d->rank);
   case NBC__COLL_BLOCKS: return nbc__sched_blocks_end(d, counts, displs);
   case NBC__COLL_ROOT_BLOCKS: return root ? nbc__sched_blocks_end(d, counts, displs) : 0;
+  case NBC__COLL_SOURCE_BLOCKS:
+    return nbc__sched_row_end(d, counts, displs, nbc__sched_recv_blocks(d));
+  case NBC__COLL_TARGET_BLOCKS:
+    return nbc__sched_row_end(d, counts, displs, nbc__sched_send_blocks(d));
   }
   return 0;
 }
@@ -12791,16 +12883,46 @@ NBC__PRIVATE nbc_slice nbc__sched_input(const nbc_schedule_desc *d) {
       own_block ? nbc__sched_block_at(d, d->recv_counts, d->recv_displs, d->rank) : 0);
 }
 
-static nbc_status nbc__sched_check_counts(const uint64_t *counts, const uint64_t *displs, int size,
-                                          uint64_t elem_bytes, const char *name, nbc_error *err) {
+static nbc_status nbc__sched_check_counts(const uint64_t *counts, const uint64_t *displs,
+                                          int blocks, uint64_t elem_bytes, const char *name,
+                                          nbc_error *err) {
   const uint64_t most = (uint64_t)INT64_MAX / elem_bytes / 2;
   uint64_t total = 0;
-  for (int i = 0; counts && i < size; i++) {
+  for (int i = 0; counts && i < blocks; i++) {
     if (counts[i] > most || (total += counts[i]) > most || (displs && displs[i] > most))
       return nbc__status_fail(err, NBC_E_RANGE, 0, "%s[%d] = %llu: buffers of more than 2^62 bytes",
                               name, i, (unsigned long long)counts[i]);
   }
   return NBC_OK;
+}
+
+static nbc_status nbc__sched_check_list(const int *ranks, int count, const nbc_schedule_desc *d,
+                                        const char *name, nbc_error *err) {
+  if (count < 0 || (count && !ranks))
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "neighbors: %s: %s", name,
+                            count < 0 ? "the count is negative" : "must not be NULL");
+  for (int i = 0; i < count; i++)
+    if (ranks[i] < -1 || ranks[i] >= d->size)
+      return nbc__status_fail(err, NBC_E_RANGE, 0, "neighbors: %s[%d]: %d is not in -1..%d", name,
+                              i, ranks[i], d->size - 1);
+  if (d->count > (uint64_t)INT64_MAX / d->elem_bytes / 2 / (uint64_t)(count + 1))
+    return nbc__status_fail(
+        err, NBC_E_RANGE, 0,
+        "neighbors: count: %llu elements of %llu bytes: buffers of more than 2^62 "
+        "bytes",
+        (unsigned long long)d->count, (unsigned long long)d->elem_bytes);
+  return NBC_OK;
+}
+
+static nbc_status nbc__sched_check_neighbors(const nbc_schedule_desc *d, nbc_error *err) {
+  const nbc_neighbors *const n = d->neighbors;
+  if (!(nbc__coll_about(d->coll)->has & NBC_HAS_NEIGHBORS)) return NBC_OK;
+  if (!n)
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "%s: neighbors: must not be NULL",
+                            nbc_coll_name(d->coll));
+  const nbc_status status = nbc__sched_check_list(n->sources, n->source_count, d, "sources", err);
+  if (status) return status;
+  return nbc__sched_check_list(n->targets, n->target_count, d, "targets", err);
 }
 
 static nbc_status nbc__sched_check(const nbc_schedule_desc *d, nbc_error *err) {
@@ -12824,18 +12946,21 @@ static nbc_status nbc__sched_check(const nbc_schedule_desc *d, nbc_error *err) {
         err, NBC_E_RANGE, 0,
         "%s: count: %llu elements of %llu bytes: buffers of more than 2^62 bytes", name,
         (unsigned long long)d->count, (unsigned long long)d->elem_bytes);
+  nbc_status status = nbc__sched_check_neighbors(d, err);
+  if (status) return status;
+  const bool optional = (about->has & NBC_HAS_NEIGHBORS) != 0;
   const bool reads = !(about->has & NBC_HAS_ROOT) || d->rank == d->root;
   const bool recv = (about->has & NBC_HAS_RECV_COUNTS) && reads;
   const bool send = (about->has & NBC_HAS_SEND_COUNTS) && reads &&
                     ((about->has & NBC_HAS_ROOT) || !d->in_place); /* in place: as received */
-  if ((recv && !d->recv_counts) || (send && !d->send_counts))
+  if (!optional && ((recv && !d->recv_counts) || (send && !d->send_counts)))
     return nbc__status_fail(err, NBC_E_INVAL, 0, "%s: %s_counts: must not be NULL", name,
                             recv && !d->recv_counts ? "recv" : "send");
-  nbc_status status = nbc__sched_check_counts(recv ? d->recv_counts : NULL, d->recv_displs, d->size,
-                                              d->elem_bytes, "recv_counts", err);
+  status = nbc__sched_check_counts(recv ? d->recv_counts : NULL, d->recv_displs,
+                                   nbc__sched_recv_blocks(d), d->elem_bytes, "recv_counts", err);
   if (!status)
-    status = nbc__sched_check_counts(send ? d->send_counts : NULL, d->send_displs, d->size,
-                                     d->elem_bytes, "send_counts", err);
+    status = nbc__sched_check_counts(send ? d->send_counts : NULL, d->send_displs,
+                                     nbc__sched_send_blocks(d), d->elem_bytes, "send_counts", err);
   if (status) return status;
   if (d->algo != NBC_ALGO_AUTO &&
       !nbc_schedule_supports(d->coll, d->algo, d->size, d->not_commutative))
@@ -12858,6 +12983,7 @@ NBC__PRIVATE void nbc__sched_normalize(nbc_schedule_desc *d) {
   if (!(has & NBC_HAS_SEND_COUNTS)) d->send_counts = d->send_displs = NULL;
   if (!(has & NBC_HAS_IN_PLACE) || ((has & NBC_HAS_ROOT) && d->rank != d->root))
     d->in_place = false;
+  if (!(has & NBC_HAS_NEIGHBORS)) d->neighbors = NULL;
   if (!(has & NBC_HAS_ROOT)) d->root = 0;
   if (d->coll == NBC_COLL_BARRIER) d->count = 0;
 }
@@ -13527,6 +13653,25 @@ static void nbc__sched_prove_input(nbc__sched_proof *p, int r) {
                  me, 0);
 }
 
+/* Block k of rank r: what its source gave in the same of its blocks for r as this is of r's from it. */
+static void nbc__sched_prove_neighbor(const nbc__sched_proof *p, int r, int k,
+                                      nbc__sched_byte *want) {
+  const nbc_schedule_desc *const d = &p->descs[r];
+  const int source = d->neighbors->sources[k];
+  int turn = 0, at = 0;
+  if (source < 0) return;
+  const nbc_schedule_desc *const from = &p->descs[source];
+  const nbc_neighbors *const there = from->neighbors;
+  for (int i = 0; i < k; i++) turn += d->neighbors->sources[i] == source;
+  while (at < there->target_count && (there->targets[at] != r || turn-- > 0)) at++;
+  if (at == there->target_count) return; /* nobody sends it: the run is stuck before this matters */
+  nbc__sched_set(want, nbc__sched_block_at(d, d->recv_counts, d->recv_displs, k),
+                 nbc__sched_block_bytes(d, d->recv_counts, k), (uint64_t)1 << source,
+                 d->coll == NBC_COLL_NEIGHBOR_ALLTOALL
+                     ? nbc__sched_block_at(from, from->send_counts, from->send_displs, at)
+                     : 0);
+}
+
 /* Overwrites `want` (a copy of the receive buffer as it was) with what rank r must have
    afterwards. */
 static void nbc__sched_prove_expect(const nbc__sched_proof *p, int r, nbc__sched_byte *want) {
@@ -13572,6 +13717,10 @@ static void nbc__sched_prove_expect(const nbc__sched_proof *p, int r, nbc__sched
       nbc__sched_set(want, nbc__sched_block_at(d, d->recv_counts, d->recv_displs, i),
                      nbc__sched_block_bytes(d, d->recv_counts, i), one << i, index);
     }
+    break;
+  case NBC_COLL_NEIGHBOR_ALLGATHER:
+  case NBC_COLL_NEIGHBOR_ALLTOALL:
+    for (int k = 0; k < d->neighbors->source_count; k++) nbc__sched_prove_neighbor(p, r, k, want);
     break;
   case NBC_COLL_SCAN: nbc__sched_set(want, 0, block, below << 1 | 1, 0); break;
   case NBC_COLL_EXSCAN:
@@ -14235,13 +14384,13 @@ NBC_API nbc_status nbc_progress_env(int core, int core_count, FILE *out) {
   return ferror(out) ? NBC_E_IO : NBC_OK;
 }
 #ifdef NBC_LINES
-#line 95 "src/coll/request.h"
+#line 98 "src/coll/request.h"
 #endif
 /* ---- communicators and requests ------------------------------------------------------------ */
 /* A schedule that may be wanted
    again is kept with its key; the last finished request of it too, with its memory, so that a
    repeated call builds and allocates nothing. */
-enum { NBC__COLL_CACHED = 32, NBC__COLL_OPERATORS = 16, NBC__COLL_SEQUENCES = 1 << 20 };
+enum { NBC__COLL_CACHED = 32, NBC__COLL_OPERATORS = 16, NBC__COLL_SEQUENCES = 1 << 19 };
 
 typedef struct nbc__coll_entry {
   nbc_schedule_desc key; /* as asked for, rank and pointers included: all 0 */
@@ -14293,7 +14442,7 @@ struct nbc_comm {
   nbc_request *requests;
   nbc__coll_entry entries[NBC__COLL_CACHED];
   uint64_t use_count;
-  uint32_t sequence_index;
+  uint32_t sequence_index, persistent_index; /* collectives started; persistent ones made */
   int operator_count;
   struct {
     nbc_reduce_fn fn;
@@ -14574,6 +14723,7 @@ static void nbc__coll_describe(const nbc_comm *comm, const nbc_coll_args *args,
     d->not_commutative = !comm->operators[args->reduce - NBC_REDUCE_USER].commutative;
   d->segment_bytes = args->segment_bytes, d->radix = args->radix,
   d->window_count = args->window_count;
+  d->neighbors = args->neighbors;
   d->table = &comm->choice;
 }
 
@@ -14628,7 +14778,8 @@ static nbc_status nbc__coll_prepare(nbc_comm *comm, const nbc_coll_args *args,
   nbc_schedule *s = NULL;
   nbc_status status = NBC_OK;
   nbc__coll_describe(comm, args, &d);
-  const bool cacheable = !d.send_counts && !d.recv_counts && !d.send_displs && !d.recv_displs;
+  const bool cacheable =
+      !d.send_counts && !d.recv_counts && !d.send_displs && !d.recv_displs && !d.neighbors;
   nbc__coll_entry *const e = cacheable ? nbc__coll_lookup(comm, &d) : NULL;
   const bool hit = e && e->schedule && nbc__coll_same(&e->key, &d);
   if (hit)
@@ -14667,6 +14818,7 @@ static nbc_status nbc__coll_make(nbc_comm *comm, const nbc_coll_args *args, nbc_
   if (status) return status;
   r->args = *args;
   r->args.send_counts = r->args.send_displs = r->args.recv_counts = r->args.recv_displs = NULL;
+  r->args.neighbors = NULL;
   r->areas[NBC_AREA_SEND] = (unsigned char *)(uintptr_t)args->send;
   r->areas[NBC_AREA_RECV] = (unsigned char *)args->recv;
   r->kernel = NULL;
@@ -14677,6 +14829,7 @@ static nbc_status nbc__coll_make(nbc_comm *comm, const nbc_coll_args *args, nbc_
     r->kernel = nbc__coll_kernel_of(args->type, args->reduce);
   }
   r->persistent = false;
+  r->tag = 0;
   nbc__coll_enter(r, NBC__COLL_IDLE);
   nbc__coll_link(r);
   *request = r;
@@ -14698,11 +14851,31 @@ static void nbc__coll_release(nbc_request *r) {
     nbc__coll_discard(r);
 }
 
-/* Tag: 1 | communicator | which collective on it | which message of it. */
-static void nbc__coll_begin(nbc_request *r) {
+/* Tag: 1 | communicator | persistent? | which collective on it | which message of it. */
+static uint64_t nbc__coll_tag(const nbc_comm *comm, bool persistent, uint32_t index) {
+  return (uint64_t)1 << 63 | (uint64_t)comm->desc.id << 48 | (uint64_t)persistent << 47 |
+         (uint64_t)(index % NBC__COLL_SEQUENCES) << 28;
+}
+
+/* A persistent one keeps the number that it got when it was made, so that ranks may start several in any
+   order; messages of its runs match in the order of the runs. */
+static nbc_status nbc__coll_number(nbc_request *r) {
   nbc_comm *const comm = r->comm;
-  const uint64_t sequence = comm->sequence_index++ % NBC__COLL_SEQUENCES;
-  r->tag = (uint64_t)1 << 63 | (uint64_t)comm->desc.id << 48 | sequence << 28;
+  const uint64_t tag = nbc__coll_tag(comm, true, comm->persistent_index);
+  if (comm->persistent_index >=
+      NBC__COLL_SEQUENCES) /* numbers come again: of those that are gone */
+    for (const nbc_request *other = comm->requests; other; other = other->next)
+      if (other->tag == tag)
+        return nbc__status_fail(&comm->err, NBC_E_FULL, 0,
+                                "%s: one of the last %d persistent requests is still there",
+                                nbc_coll_name(r->args.coll), (int)NBC__COLL_SEQUENCES);
+  comm->persistent_index++;
+  r->tag = tag;
+  return NBC_OK;
+}
+
+static void nbc__coll_begin(nbc_request *r) {
+  if (!r->tag || !r->persistent) r->tag = nbc__coll_tag(r->comm, false, r->comm->sequence_index++);
   r->error.status = NBC_OK;
   nbc__coll_enter(r, NBC__COLL_RUNNING);
 }
@@ -14740,7 +14913,8 @@ static void nbc__coll_summarize(const nbc_comm *comm, const nbc_coll_args *args,
     if (peer == args->root)
       s->from_you_bytes = me == peer && nbc__coll_in_place(args) ? one * args->send_counts[peer]
                                                                  : one * args->count;
-  } else if (args->coll != NBC_COLL_BARRIER) {
+  } else if (args->coll != NBC_COLL_BARRIER &&
+             !(nbc__coll_about(args->coll)->has & NBC_HAS_NEIGHBORS)) { /* each pair its own */
     s->count = args->count;
   }
 }
@@ -14847,7 +15021,12 @@ static nbc_status nbc__coll_make_checked(nbc_comm *comm, const nbc_coll_args *ar
   nbc_status status = nbc__coll_make(comm, args, &r);
   if (status) return status;
   r->persistent = persistent;
-  if (comm->desc.check) status = nbc__coll_make_check(r, args);
+  if (persistent) status = nbc__coll_number(r);
+  if (!status && comm->desc.check) status = nbc__coll_make_check(r, args);
+  if (!status && persistent && r->check) {
+    r->check->persistent = true;
+    status = nbc__coll_number(r->check);
+  }
   if (status)
     nbc__coll_release(r);
   else
@@ -15341,6 +15520,45 @@ NBC_API nbc_status nbc_iexscan(nbc_comm *comm, const void *send, void *recv, uin
   return nbc__coll_reducing(comm, nbc__coll_args_of(NBC_COLL_EXSCAN, send, recv, count, type),
                             reduce, 0, request);
 }
+
+NBC_API nbc_status nbc_ineighbor_allgather(nbc_comm *comm, const nbc_neighbors *neighbors,
+                                           const void *send, void *recv, uint64_t count,
+                                           nbc_type type, nbc_request **request) {
+  nbc_coll_args args = nbc__coll_args_of(NBC_COLL_NEIGHBOR_ALLGATHER, send, recv, count, type);
+  args.neighbors = neighbors;
+  return nbc_coll_start_new(comm, &args, request);
+}
+
+NBC_API nbc_status nbc_ineighbor_allgatherv(nbc_comm *comm, const nbc_neighbors *neighbors,
+                                            const void *send, uint64_t count, void *recv,
+                                            const uint64_t *recv_counts,
+                                            const uint64_t *recv_displs, nbc_type type,
+                                            nbc_request **request) {
+  nbc_coll_args args = nbc__coll_args_of(NBC_COLL_NEIGHBOR_ALLGATHER, send, recv, count, type);
+  args.neighbors = neighbors;
+  args.recv_counts = recv_counts, args.recv_displs = recv_displs;
+  return nbc_coll_start_new(comm, &args, request);
+}
+
+NBC_API nbc_status nbc_ineighbor_alltoall(nbc_comm *comm, const nbc_neighbors *neighbors,
+                                          const void *send, void *recv, uint64_t count,
+                                          nbc_type type, nbc_request **request) {
+  nbc_coll_args args = nbc__coll_args_of(NBC_COLL_NEIGHBOR_ALLTOALL, send, recv, count, type);
+  args.neighbors = neighbors;
+  return nbc_coll_start_new(comm, &args, request);
+}
+
+NBC_API nbc_status nbc_ineighbor_alltoallv(nbc_comm *comm, const nbc_neighbors *neighbors,
+                                           const void *send, const uint64_t *send_counts,
+                                           const uint64_t *send_displs, void *recv,
+                                           const uint64_t *recv_counts, const uint64_t *recv_displs,
+                                           nbc_type type, nbc_request **request) {
+  nbc_coll_args args = nbc__coll_args_of(NBC_COLL_NEIGHBOR_ALLTOALL, send, recv, 0, type);
+  args.neighbors = neighbors;
+  args.send_counts = send_counts, args.send_displs = send_displs;
+  args.recv_counts = recv_counts, args.recv_displs = recv_displs;
+  return nbc_coll_start_new(comm, &args, request);
+}
 #ifdef NBC_LINES
 #line 1 "src/coll/tune.c"
 #endif
@@ -15381,21 +15599,11 @@ static nbc_status nbc__tune_measure(const nbc__tune *u, const nbc_coll_args *arg
   qsort(times_ns, (size_t)u->desc.reps, sizeof *times_ns, nbc__tune_order);
   agreed[0] = times_ns[u->desc.reps / 2];
   agreed[1] = (double)(nbc__tune_now(u) - u->t_begin_ns);
-  const nbc_coll_args agree = {NBC_COLL_ALLREDUCE,
-                               NBC_IN_PLACE,
-                               agreed,
-                               2,
-                               NULL,
-                               NULL,
-                               NULL,
-                               NULL,
-                               NBC_TYPE_DOUBLE,
-                               NBC_REDUCE_MAX,
-                               0,
-                               NBC_ALGO_RECURSIVE_DOUBLING,
-                               0,
-                               0,
-                               0};
+  nbc_coll_args agree;
+  memset(&agree, 0, sizeof agree);
+  agree.coll = NBC_COLL_ALLREDUCE, agree.algo = NBC_ALGO_RECURSIVE_DOUBLING;
+  agree.send = NBC_IN_PLACE, agree.recv = agreed, agree.count = 2;
+  agree.type = NBC_TYPE_DOUBLE, agree.reduce = NBC_REDUCE_MAX;
   status = nbc_coll_run(u->comm, &agree);
   *d_ns = agreed[0], *elapsed_ns = agreed[1];
   return status;
@@ -15544,6 +15752,7 @@ NBC_API nbc_status nbc_tune(nbc_comm *comm, const nbc_tune_desc *desc, nbc_choic
   if (!status) memset(u.send, 1, 2 * (size_t)u.desc.max_bytes);
   for (int coll = 0; coll < NBC_COLL_COUNT && !status && !late; coll++) {
     if (coll == NBC_COLL_GATHERV || coll == NBC_COLL_SCATTERV) continue; /* nothing to choose */
+    if (nbc__coll_about((nbc_coll)coll)->has & NBC_HAS_NEIGHBORS) continue;
     status = coll == NBC_COLL_ALLTOALLV ? nbc__tune_unsized(&u, (nbc_coll)coll, table, &late)
                                         : nbc__tune_coll(&u, (nbc_coll)coll, table, &late);
     if (status && err) *err = comm->err;

@@ -267,6 +267,8 @@ static void start_mpi(bench_rank *r, operation *o) {
   case NBC_COLL_SCAN: MPI_Iscan(in, out, n, d, MPI_SUM, world, &o->theirs); break;
   case NBC_COLL_EXSCAN: MPI_Iexscan(in, out, n, d, MPI_SUM, world, &o->theirs); break;
   case NBC_COLL_BARRIER:
+  case NBC_COLL_NEIGHBOR_ALLGATHER:
+  case NBC_COLL_NEIGHBOR_ALLTOALL:
   case NBC_COLL_COUNT: break;
   }
 }

@@ -46,13 +46,16 @@
    defined operators of nonblocking reductions may run in the worker, as in any MPI that progresses.
 
    COLLECTIVES. With NBC_COLLECTIVES, MPI_Ibcast, Ireduce, Iallreduce, Ireduce_scatter(_block), Igather(v),
-   Iscatter(v), Iallgather(v), Ialltoall(v, w), Iscan, Iexscan and Ibarrier run as schedules of ours on
-   communicators made by MPI_COMM_WORLD's processes, with any datatype, MPI_IN_PLACE, large counts, and
-   in reductions any operator on named types. Their requests are generalized requests of the MPI, so
-   every call on requests does with them what it does with others. Orders of summation do not depend
+   Iscatter(v), Iallgather(v), Ialltoall(v, w), Iscan, Iexscan, Ibarrier, Ineighbor_allgather(v) and
+   Ineighbor_alltoall(v, w), and the persistent forms of all of them (MPI_Bcast_init ...; MPIX_Bcast_init in Open
+   MPI 4), run as schedules of ours on communicators made by MPI_COMM_WORLD's processes, with any
+   datatype, MPI_IN_PLACE, large counts, and in reductions any operator on named types. Their requests are
+   generalized requests of the MPI, so every call on requests does with them what it does with others;
+   persistent ones may be started in any order. Orders of summation do not depend
    on the order of arrival: results are the same in every run. The MPI's own stay: on intercommunicators,
    on communicators from MPI_Comm_idup, MPI_Intercomm_create or a spawn, on the 1025th and further ones
-   alive, neighbourhood and persistent collectives, reductions of derived types or with more than 16
+   alive, neighbourhoods in which two processes are neighbours twice (a periodic dimension of 1 or 2),
+   reductions of derived types or with more than 16
    operators; and the blocking ones. Needed: a worker in every process, MPI_THREAD_MULTIPLE. Making a
    communicator takes two more MPI_Allreduce.
 
@@ -229,6 +232,12 @@ static inline void leave(call *c) {
   VISIBLE int MPI_##name parameters __attribute__((alias("PMPI_" #name)));                         \
   VISIBLE int PMPI_##name parameters
 
+/* The same for what Open MPI calls MPIX_X. */
+#define DEFINE_X(name, parameters)                                                                 \
+  VISIBLE int PMPIX_##name parameters;                                                             \
+  VISIBLE int MPIX_##name parameters __attribute__((alias("PMPIX_" #name)));                       \
+  VISIBLE int PMPIX_##name parameters
+
 static int64_t known_put(MPI_Request request, bool active);
 
 /* Calls that neither wait nor post: only where one lock stands for the MPI's own. */
@@ -274,11 +283,14 @@ static int64_t known_put(MPI_Request request, bool active);
 /* Persistent requests, from their making to MPI_Request_free; open addressing, grown when half full. */
 typedef struct persistent {
   MPI_Request request;
-  bool active; /* started, and not yet completed */
+  bool active;          /* started, and not yet completed */
+  struct running *ours; /* a collective of ours: `request` stands for `current` while it is active */
+  MPI_Request current;
 } persistent;
 static struct {
   persistent *slots;
   size_t limit, count; /* limit: a power of two */
+  int ours_count;      /* atomic */
 } known;
 
 static size_t known_home(MPI_Request request) {
@@ -293,7 +305,7 @@ static bool known_grow(void) {
   const size_t old_limit = known.limit, limit = old_limit ? 2 * old_limit : 64;
   persistent *const old = known.slots, *const slots = malloc(limit * sizeof *slots);
   if (!slots) return false;
-  for (size_t i = 0; i < limit; i++) slots[i] = (persistent){MPI_REQUEST_NULL, false};
+  for (size_t i = 0; i < limit; i++) slots[i] = (persistent){.request = MPI_REQUEST_NULL};
   known.slots = slots;
   known.limit = limit;
   for (size_t i = 0; i < old_limit; i++)
@@ -309,7 +321,7 @@ static int64_t known_put(MPI_Request request, bool active) {
   if (2 * (known.count + 1) <= known.limit || known_grow()) {
     persistent *const slot = known_slot(request);
     if (slot->request == MPI_REQUEST_NULL) {
-      *slot = (persistent){request, false};
+      *slot = (persistent){.request = request};
       __atomic_store_n(&known.count, known.count + 1, __ATOMIC_RELAXED);
     }
     change = active && !slot->active;
@@ -331,8 +343,10 @@ static int64_t known_end(MPI_Request request) {
   spin_unlock(&run.tables_lock);
   return ended;
 }
-static bool known_remove(MPI_Request request, bool *was_active) {
+/* *ours: NULL, or the collective that it stood for, which is the caller's now. */
+static bool known_remove(MPI_Request request, bool *was_active, struct running **ours) {
   bool found = false;
+  *ours = NULL;
   if (!__atomic_load_n(&known.count, __ATOMIC_RELAXED)) return false;
   spin_lock(&run.tables_lock);
   persistent *const slot = known_slot(request);
@@ -340,6 +354,8 @@ static bool known_remove(MPI_Request request, bool *was_active) {
     size_t hole = (size_t)(slot - known.slots);
     found = true;
     *was_active = slot->active;
+    *ours = slot->ours;
+    if (slot->ours) __atomic_sub_fetch(&known.ours_count, 1, __ATOMIC_RELAXED);
     __atomic_store_n(&known.count, known.count - 1, __ATOMIC_RELAXED);
     /* keys further on that could stand in the gap move back */
     for (size_t i = (hole + 1) & (known.limit - 1); known.slots[i].request != MPI_REQUEST_NULL; i = (i + 1) & (known.limit - 1)) {
@@ -352,6 +368,93 @@ static bool known_remove(MPI_Request request, bool *was_active) {
   }
   spin_unlock(&run.tables_lock);
   return found;
+}
+
+/* ---- persistent collectives of ours: the program's handle stands for the generalized request of this run ---- */
+static int known_is_ours(MPI_Request request, struct running *made) {
+  spin_lock(&run.tables_lock);
+  persistent *const slot = known.count ? known_slot(request) : NULL;
+  const bool found = slot && slot->request == request;
+  if (found) slot->ours = made, __atomic_add_fetch(&known.ours_count, 1, __ATOMIC_RELAXED);
+  spin_unlock(&run.tables_lock);
+  return found ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+}
+static inline bool any_ours(const call *c) {
+  return c->active && UNLIKELY(__atomic_load_n(&known.ours_count, __ATOMIC_RELAXED));
+}
+/* Its slot when it is one of ours; under the lock of the tables. */
+static persistent *ours_slot(MPI_Request request) {
+  persistent *const slot = known.count && request != MPI_REQUEST_NULL ? known_slot(request) : NULL;
+  return slot && slot->request == request && slot->ours ? slot : NULL;
+}
+static MPI_Request current_of(const call *c, MPI_Request request) {
+  if (!any_ours(c)) return request;
+  spin_lock(&run.tables_lock);
+  const persistent *const slot = ours_slot(request);
+  if (slot && slot->active) request = slot->current;
+  spin_unlock(&run.tables_lock);
+  return request;
+}
+/* MPI_Start of one of ours; false: it is none. */
+static bool start_ours(call *c, MPI_Request request, int *rc) {
+  struct running *made = NULL;
+  MPI_Request current = MPI_REQUEST_NULL;
+  if (!any_ours(c)) return false;
+  spin_lock(&run.tables_lock);
+  const persistent *const found = ours_slot(request);
+  if (found) made = found->ours;
+  spin_unlock(&run.tables_lock);
+  if (!made) return false;
+  *rc = progress_coll_restart(made, &current);
+  if (*rc) return true;
+  spin_lock(&run.tables_lock);
+  persistent *const slot = ours_slot(request);
+  if (slot) slot->active = true, slot->current = current;
+  spin_unlock(&run.tables_lock);
+  c->change++;
+  return true;
+}
+
+/* An array for the MPI in which current requests stand for those handles; the program's own when there are none. */
+typedef struct borrowed {
+  MPI_Request *program, *mine, few[16];
+  int count;
+} borrowed;
+static MPI_Request *borrow(const call *c, int count, MPI_Request requests[], borrowed *b) {
+  bool some = false;
+  b->mine = NULL;
+  if (!any_ours(c) || count <= 0 || !requests) return requests;
+  spin_lock(&run.tables_lock);
+  for (int i = 0; i < count && !some; i++) {
+    const persistent *const slot = ours_slot(requests[i]);
+    some = slot && slot->active;
+  }
+  spin_unlock(&run.tables_lock);
+  if (!some) return requests;
+  b->program = requests;
+  b->count = count;
+  b->mine = count <= (int)(sizeof b->few / sizeof *b->few) ? b->few : malloc((size_t)count * sizeof *b->mine);
+  if (!b->mine) { /* the MPI would take them for inactive */
+    progress_say("no memory for the requests of a call");
+    abort();
+  }
+  for (int i = 0; i < count; i++) b->mine[i] = current_of(c, requests[i]);
+  return b->mine;
+}
+static void give_back(call *c, borrowed *b) {
+  if (!b->mine) return;
+  spin_lock(&run.tables_lock);
+  for (int i = 0; i < b->count; i++) {
+    persistent *const slot = ours_slot(b->program[i]);
+    if (!slot || !slot->active) {
+      b->program[i] = b->mine[i];
+    } else if (b->mine[i] == MPI_REQUEST_NULL) {
+      slot->active = false;
+      c->change--;
+    }
+  }
+  spin_unlock(&run.tables_lock);
+  if (b->mine != b->few) free(b->mine);
 }
 
 /* Freed while active: the worker completes them, so that they stay in flight until they are done. */
@@ -490,55 +593,68 @@ static int test_some(const call *c, int count, MPI_Request requests[], int *done
 DEFINE(Wait, (MPI_Request * request, MPI_Status *status)) {
   ENTER;
   const MPI_Request before = c->active && request ? *request : MPI_REQUEST_NULL;
-  const int rc = wait_one(c, request, status);
-  if (before != MPI_REQUEST_NULL && (rc == MPI_SUCCESS || *request == MPI_REQUEST_NULL)) c->change = -ended(before, *request);
+  borrowed b;
+  const int rc = wait_one(c, borrow(c, 1, request, &b), status);
+  give_back(c, &b);
+  if (before != MPI_REQUEST_NULL && (rc == MPI_SUCCESS || *request == MPI_REQUEST_NULL)) c->change -= ended(before, *request);
   return rc;
 }
 DEFINE(Test, (MPI_Request * request, int *flag, MPI_Status *status)) {
   ENTER;
   const MPI_Request before = c->active && request ? *request : MPI_REQUEST_NULL;
   help(c);
-  const int rc = NEXT(Test)(request, flag, status);
+  borrowed b;
+  const int rc = NEXT(Test)(borrow(c, 1, request, &b), flag, status);
+  give_back(c, &b);
   if (before == MPI_REQUEST_NULL) return rc;
-  if (rc == MPI_SUCCESS ? *flag : *request == MPI_REQUEST_NULL) c->change = -ended(before, *request);
+  if (rc == MPI_SUCCESS ? *flag : *request == MPI_REQUEST_NULL) c->change -= ended(before, *request);
   return rc;
 }
 DEFINE(Waitall, (int count, MPI_Request requests[], MPI_Status statuses[])) {
   ENTER;
   const int64_t before = c->active && count > 0 && requests ? not_null(count, requests) : 0;
-  const int rc = before ? wait_all(c, count, requests, statuses) : NEXT(Waitall)(count, requests, statuses);
-  if (before) c->change = -ended_of_all(rc, before, count, requests);
+  borrowed b;
+  MPI_Request *const r = borrow(c, count, requests, &b);
+  const int rc = before ? wait_all(c, count, r, statuses) : NEXT(Waitall)(count, r, statuses);
+  give_back(c, &b);
+  if (before) c->change -= ended_of_all(rc, before, count, requests);
   return rc;
 }
 DEFINE(Testall, (int count, MPI_Request requests[], int *flag, MPI_Status statuses[])) {
   ENTER;
   const int64_t before = c->active && count > 0 && requests ? not_null(count, requests) : 0;
   help(c);
-  const int rc = NEXT(Testall)(count, requests, flag, statuses);
-  if (before && (rc != MPI_SUCCESS || *flag)) c->change = -ended_of_all(rc, before, count, requests);
+  borrowed b;
+  const int rc = NEXT(Testall)(count, borrow(c, count, requests, &b), flag, statuses);
+  give_back(c, &b);
+  if (before && (rc != MPI_SUCCESS || *flag)) c->change -= ended_of_all(rc, before, count, requests);
   return rc;
 }
 DEFINE(Waitany, (int count, MPI_Request requests[], int *index, MPI_Status *status)) {
   ENTER;
   const int64_t before = c->active && count > 0 && requests ? not_null(count, requests) : 0;
-  const int rc = wait_any(c, count, requests, index, status);
+  borrowed b;
+  const int rc = wait_any(c, count, borrow(c, count, requests, &b), index, status);
+  give_back(c, &b);
   if (!before) return rc;
   if (rc != MPI_SUCCESS)
-    c->change = -ended_of_all(rc, before, count, requests);
+    c->change -= ended_of_all(rc, before, count, requests);
   else if (*index != MPI_UNDEFINED)
-    c->change = -ended_of_some(1, index, requests);
+    c->change -= ended_of_some(1, index, requests);
   return rc;
 }
 DEFINE(Testany, (int count, MPI_Request requests[], int *index, int *flag, MPI_Status *status)) {
   ENTER;
   const int64_t before = c->active && count > 0 && requests ? not_null(count, requests) : 0;
   help(c);
-  const int rc = NEXT(Testany)(count, requests, index, flag, status);
+  borrowed b;
+  const int rc = NEXT(Testany)(count, borrow(c, count, requests, &b), index, flag, status);
+  give_back(c, &b);
   if (!before) return rc;
   if (rc != MPI_SUCCESS)
-    c->change = -ended_of_all(rc, before, count, requests);
+    c->change -= ended_of_all(rc, before, count, requests);
   else if (*flag && *index != MPI_UNDEFINED)
-    c->change = -ended_of_some(1, index, requests);
+    c->change -= ended_of_some(1, index, requests);
   return rc;
 }
 #define P_SOME int count, MPI_Request requests[], int *done, int which[], MPI_Status statuses[]
@@ -546,12 +662,14 @@ DEFINE(Testany, (int count, MPI_Request requests[], int *index, int *flag, MPI_S
   DEFINE(name, (P_SOME)) {                                                                         \
     ENTER;                                                                                         \
     const int64_t before = c->active && count > 0 && requests ? not_null(count, requests) : 0;     \
-    const int rc = how(c, count, requests, done, which, statuses);                                 \
+    borrowed b;                                                                                    \
+    const int rc = how(c, count, borrow(c, count, requests, &b), done, which, statuses);           \
+    give_back(c, &b);                                                                              \
     if (!before) return rc;                                                                        \
     if (rc != MPI_SUCCESS)                                                                         \
-      c->change = -ended_of_all(rc, before, count, requests);                                      \
+      c->change -= ended_of_all(rc, before, count, requests);                                      \
     else if (*done != MPI_UNDEFINED)                                                               \
-      c->change = -ended_of_some(*done, which, requests);                                          \
+      c->change -= ended_of_some(*done, which, requests);                                          \
     return rc;                                                                                     \
   }
 SOME(Waitsome, wait_some)
@@ -561,13 +679,24 @@ SOME(Testsome, test_some)
 
 DEFINE(Start, (MPI_Request * request)) {
   ENTER;
-  const int rc = NEXT(Start)(request);
+  int rc = MPI_SUCCESS;
+  if (request && start_ours(c, *request, &rc)) return rc;
+  rc = NEXT(Start)(request);
   if (c->active && rc == MPI_SUCCESS) c->change = known_put(*request, true);
   return rc;
 }
 DEFINE(Startall, (int count, MPI_Request requests[])) {
   ENTER;
-  const int rc = NEXT(Startall)(count, requests);
+  int rc = MPI_SUCCESS;
+  if (any_ours(c)) { /* one by one */
+    for (int i = 0; rc == MPI_SUCCESS && i < count; i++) {
+      if (start_ours(c, requests[i], &rc)) continue;
+      rc = NEXT(Start)(&requests[i]);
+      if (rc == MPI_SUCCESS) c->change += known_put(requests[i], true);
+    }
+    return rc;
+  }
+  rc = NEXT(Startall)(count, requests);
   for (int i = 0; c->active && rc == MPI_SUCCESS && i < count; i++) c->change += known_put(requests[i], true);
   return rc;
 }
@@ -577,11 +706,18 @@ DEFINE(Request_free, (MPI_Request * request)) {
   const MPI_Request before = c->active && request ? *request : MPI_REQUEST_NULL;
   bool was_active = true;
   int complete = 1;
+  struct running *ours;
   if (before == MPI_REQUEST_NULL) return NEXT(Request_free)(request);
-  if (!known_remove(before, &was_active) &&
-      NEXT(Request_get_status)(before, &complete, MPI_STATUS_IGNORE) == MPI_SUCCESS && !complete && adopt(before)) {
-    *request = MPI_REQUEST_NULL;
-    return MPI_SUCCESS;
+  if (!known_remove(before, &was_active, &ours)) {
+    if (NEXT(Request_get_status)(before, &complete, MPI_STATUS_IGNORE) == MPI_SUCCESS && !complete && adopt(before)) {
+      *request = MPI_REQUEST_NULL;
+      return MPI_SUCCESS;
+    }
+  } else if (ours) {
+    MPI_Request current = MPI_REQUEST_NULL;
+    progress_coll_release(ours, was_active, &current);
+    if (was_active && adopt(current)) was_active = false; /* still in flight */
+    else if (was_active) NEXT(Request_free)(&current);
   }
   const int rc = NEXT(Request_free)(request);
   if (rc == MPI_SUCCESS) c->change = -(int64_t)was_active;
@@ -591,7 +727,7 @@ DEFINE(Request_free, (MPI_Request * request)) {
 DEFINE(Request_get_status, (MPI_Request request, int *flag, MPI_Status *status)) {
   ENTER;
   help(c);
-  return NEXT(Request_get_status)(request, flag, status);
+  return NEXT(Request_get_status)(current_of(c, request), flag, status);
 }
 
 DEFINE(Win_free, (MPI_Win * win)) {
@@ -602,41 +738,79 @@ DEFINE(Win_free, (MPI_Win * win)) {
 }
 
 /* ---- collectives, communicators, operators: what may be ours --------------------------------------- */
+#define START_COLLECTIVE(kind_, call_below, ...)                                                   \
+  ENTER;                                                                                           \
+  int rc = MPI_SUCCESS;                                                                            \
+  const progress_call whole = {.kind = PROGRESS_##kind_, .comm = comm, __VA_ARGS__};                \
+  if (!c->active || !progress_coll_start(&whole, request, &rc)) rc = call_below;                   \
+  c->change = rc == MPI_SUCCESS;                                                                   \
+  return rc;
+#define MAKE_COLLECTIVE(kind_, call_below, ...)                                                    \
+  ENTER;                                                                                           \
+  int rc = MPI_SUCCESS;                                                                            \
+  bool is_ours = false;                                                                            \
+  const progress_call whole = {.kind = PROGRESS_##kind_, .comm = comm, __VA_ARGS__};                \
+  struct running *const made = c->active ? progress_coll_init(&whole, request, &rc, &is_ours) : NULL; \
+  if (!is_ours) rc = call_below;                                                                   \
+  if (c->active && rc == MPI_SUCCESS) known_put(*request, false);                                  \
+  if (made && rc == MPI_SUCCESS) rc = known_is_ours(*request, made);                               \
+  return rc;
 #define ICOLL(name, kind_, parameters, arguments, ...)                                             \
   ICOLL_(name, kind_, parameters, arguments, __VA_ARGS__)
 #define ICOLL_(name, kind_, parameters, arguments, ...)                                            \
-  DEFINE(name, parameters) {                                                                       \
-    ENTER;                                                                                         \
-    int rc = MPI_SUCCESS;                                                                          \
-    const progress_call whole = {.kind = PROGRESS_##kind_, .comm = comm, __VA_ARGS__};              \
-    if (!c->active || !progress_coll_start(&whole, request, &rc)) rc = NEXT(name) arguments;       \
-    c->change = rc == MPI_SUCCESS;                                                                 \
-    return rc;                                                                                     \
-  }
-#define COUNT int
-#define DISP  int
-#define LARGE false
-#define N(x)  x
+  ANY_DEFINE(name, parameters) { THE_CALL(kind_, ANY_NEXT(name) arguments, __VA_ARGS__) }
+
+#define ANY_DEFINE DEFINE
+#define ANY_NEXT   NEXT
+#define THE_CALL   START_COLLECTIVE
+#define TAIL       MPI_Comm comm, MPI_Request *request
+#define A_TAIL     comm, request
+#define COUNT      int
+#define DISP       int
+#define LARGE      false
+#define N(i, p)    i
 #include "progress_preload_icoll.h"
+DEFINE(Ibarrier, (TAIL)) { START_COLLECTIVE(BARRIER, NEXT(Ibarrier)(A_TAIL), .root = 0) }
+#undef N
+#undef THE_CALL
+#undef TAIL
+#undef A_TAIL
+#define THE_CALL MAKE_COLLECTIVE
+#define TAIL     MPI_Comm comm, MPI_Info info, MPI_Request *request
+#define A_TAIL   comm, info, request
+#if MPI_VERSION >= 4 && !defined(OPEN_MPI)
+#  define N(i, p) p##_init
+#  include "progress_preload_icoll.h"
+DEFINE(Barrier_init, (TAIL)) { MAKE_COLLECTIVE(BARRIER, NEXT(Barrier_init)(A_TAIL), .root = 0) }
+#elif defined(OMPI_HAVE_MPI_EXT_PCOLLREQ) && OMPI_HAVE_MPI_EXT_PCOLLREQ /* Open MPI 4: MPIX_Bcast_init */
+#  undef ANY_DEFINE
+#  undef ANY_NEXT
+#  define ANY_DEFINE DEFINE_X
+#  define ANY_NEXT   NEXT_X
+#  define N(i, p)    p##_init
+#  include "progress_preload_icoll.h"
+DEFINE_X(Barrier_init, (TAIL)) { MAKE_COLLECTIVE(BARRIER, NEXT_X(Barrier_init)(A_TAIL), .root = 0) }
+#endif
 #undef COUNT
 #undef DISP
 #undef LARGE
 #undef N
 #if MPI_VERSION >= 4 && !defined(OPEN_MPI)
-#  define COUNT MPI_Count
-#  define DISP  MPI_Aint
-#  define LARGE true
-#  define N(x)  x##_c
+#  define COUNT   MPI_Count
+#  define DISP    MPI_Aint
+#  define LARGE   true
+#  define N(i, p) p##_init_c
+#  include "progress_preload_icoll.h"
+#  undef N
+#  undef THE_CALL
+#  undef TAIL
+#  undef A_TAIL
+#  define THE_CALL START_COLLECTIVE
+#  define TAIL     MPI_Comm comm, MPI_Request *request
+#  define A_TAIL   comm, request
+#  define N(i, p)  i##_c
 #  include "progress_preload_icoll.h"
 #endif
-DEFINE(Ibarrier, (MPI_Comm comm, MPI_Request *request)) {
-  ENTER;
-  int rc = MPI_SUCCESS;
-  const progress_call whole = {.kind = PROGRESS_BARRIER, .comm = comm};
-  if (!c->active || !progress_coll_start(&whole, request, &rc)) rc = NEXT(Ibarrier)(comm, request);
-  c->change = rc == MPI_SUCCESS;
-  return rc;
-}
 DEFINE(Comm_free, (MPI_Comm * comm)) {
   ENTER;
   if (c->active && comm && *comm != MPI_COMM_NULL) progress_coll_freed(*comm, false);

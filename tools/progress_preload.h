@@ -22,6 +22,13 @@ void *progress_next(const char *name);
     f_;                                                                                            \
   }))
 
+#define NEXT_X(name) /* of what Open MPI calls MPIX_... */                                          \
+  (*__extension__({                                                                                \
+    static __typeof__(PMPIX_##name) *f_;                                                           \
+    if (UNLIKELY(!f_)) *(void **)&f_ = progress_next("PMPIX_" #name);                              \
+    f_;                                                                                            \
+  }))
+
 /* A setting from the environment; NULL: not set, or empty. */
 const char *progress_setting(const char *name);
 /* Which of `names` the setting is; a wrong value is said once. */
@@ -39,6 +46,7 @@ typedef struct progress_side {
   bool displs_in_bytes;
   MPI_Datatype type;
   const MPI_Datatype *types; /* alltoallw; else NULL */
+  const int *peers;          /* neighbourhoods: -1 where nobody is, whose block counts nothing; else NULL */
 } progress_side;
 enum progress_kind {
   PROGRESS_BARRIER,
@@ -57,7 +65,9 @@ enum progress_kind {
   PROGRESS_ALLTOALLV,
   PROGRESS_ALLTOALLW,
   PROGRESS_SCAN,
-  PROGRESS_EXSCAN
+  PROGRESS_EXSCAN,
+  PROGRESS_NEIGHBOR_ALLGATHER, /* (v): the lengths of blocks may differ in all of them */
+  PROGRESS_NEIGHBOR_ALLTOALL   /* (v, w) */
 };
 typedef struct progress_call {
   enum progress_kind kind;
@@ -78,6 +88,13 @@ void progress_coll_freed(MPI_Comm comm, bool disconnect);
 bool progress_coll_op_freed(MPI_Op op);
 /* Starts it as ours. False: the MPI shall do it; all processes come to the same answer. */
 bool progress_coll_start(const progress_call *call, MPI_Request *request, int *rc);
+/* Makes a persistent one and *request that stands for it, a persistent request of the MPI that is never started.
+   *ours false: the MPI shall make it. NULL and ours: *rc is an error. */
+struct running *progress_coll_init(const progress_call *call, MPI_Request *request, int *rc, bool *ours);
+/* Starts it. *current: the generalized request that its handle stands for until that was completed. */
+int progress_coll_restart(struct running *made, MPI_Request *current);
+/* Its handle is freed. active: it was started, and its end not seen: *current is still to be completed. */
+void progress_coll_release(struct running *made, bool active, MPI_Request *current);
 /* Requests of ours under way, and a step forward for them. Any thread. */
 int progress_coll_active(void);
 uint64_t progress_coll_count(void); /* started so far */

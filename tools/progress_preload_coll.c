@@ -31,24 +31,36 @@ typedef struct shadow { /* of a communicator of the program */
   int *world_rank;
   unsigned id;
   nbc_comm *comm;
-  int active_count; /* collectives under way */
-  bool dying;       /* its handle was freed */
+  int active_count;     /* collectives under way */
+  int persistent_count; /* persistent ones made and not freed */
+  bool dying;           /* its handle was freed */
+  bool has_neighbors;   /* a topology in which no two processes are neighbours twice */
+  nbc_neighbors neighbors;
   op_slot slots[MAX_OPERATORS];
   int slot_count;
 } shadow;
 
-typedef struct running { /* a collective under way */
+typedef struct block_list { /* blocks of one side, remembered: the program's arrays and handles may go */
+  unsigned char *base;
+  int count;
+  int64_t *counts, *places; /* elements; bytes from `base` */
+  MPI_Datatype *types;      /* duplicates: the program may free its own */
+} block_list;
+
+typedef struct running { /* a collective under way, or a persistent one */
   struct running *next;
   shadow *on;
   nbc_request *request;
   MPI_Request handle; /* generalized */
   int error_class;
+  bool persistent, under_way;
+  bool dying, gone; /* persistent: its handle was freed while it ran; and the MPI has freed the last request of it */
+  struct running *next_buried;
   unsigned char *sent, *packed;            /* packed data: what goes out, and what came, to be unpacked at the end */
   uint64_t *bytes_of_send, *bytes_of_recv; /* what nbc was told */
-  void *into;
-  int blocks; /* to unpack: */
-  int64_t *counts, *places; /* elements; bytes from `into` */
-  MPI_Datatype *types;      /* duplicates: the program may free its own */
+  block_list unpack;                       /* from `packed`, at the end */
+  block_list pack;                         /* to pack_to, at each start of a persistent one */
+  unsigned char *pack_to;
 } running;
 
 static struct {
@@ -60,6 +72,7 @@ static struct {
   uint64_t free_ids[COMM_WORDS];
   shadow *shadows; /* by lock; looked up by handle */
   running *first;
+  running *buried;  /* persistent ones whose handles are gone */
   int active_count; /* atomic */
   uint64_t started_count;
   uint32_t lock;
@@ -111,9 +124,49 @@ static void free_shadow(shadow *s) { /* under the lock; nothing is under way on 
   while (*link && *link != s) link = &(*link)->next;
   if (*link) *link = s->next;
   nbc_comm_destroy(s->comm);
+  free((void *)(uintptr_t)s->neighbors.sources);
   coll.free_ids[s->id / 64] |= (uint64_t)1 << (s->id % 64);
   free(s->world_rank);
   free(s);
+}
+
+/* Lists in one block of memory, at `sources`. False: no topology, or some process stands twice in a list: what goes
+   where then differs from MPI to MPI (docs/mpi_errors.md), so those stay the MPI's. */
+static bool find_neighbors(MPI_Comm comm, int size, nbc_neighbors *n) {
+  int kind = MPI_UNDEFINED, rank, weighted = 0, dimensions = 0;
+  NEXT(Topo_test)(comm, &kind);
+  if (kind == MPI_UNDEFINED) return false;
+  NEXT(Comm_rank)(comm, &rank);
+  if (kind == MPI_CART) {
+    NEXT(Cartdim_get)(comm, &dimensions);
+    n->source_count = n->target_count = 2 * dimensions;
+  } else if (kind == MPI_GRAPH) {
+    NEXT(Graph_neighbors_count)(comm, rank, &n->source_count);
+    n->target_count = n->source_count;
+  } else {
+    NEXT(Dist_graph_neighbors_count)(comm, &n->source_count, &n->target_count, &weighted);
+  }
+  const size_t in = (size_t)n->source_count, out = (size_t)n->target_count;
+  int *const lists = malloc((in + out + 1) * sizeof *lists), *const targets = lists + in;
+  int *const weights = malloc((in + out + 1) * sizeof *weights);
+  unsigned char *const seen = calloc((size_t)size + 1, 2);
+  bool good = lists && weights && seen;
+  for (int i = 0; good && kind == MPI_CART && i < dimensions; i++)
+    NEXT(Cart_shift)(comm, i, 1, &lists[2 * i], &lists[2 * i + 1]);
+  if (good && kind == MPI_GRAPH) NEXT(Graph_neighbors)(comm, rank, n->source_count, lists);
+  if (good && kind != MPI_CART && kind != MPI_GRAPH)
+    NEXT(Dist_graph_neighbors)(comm, n->source_count, lists, weights, n->target_count, targets, weights + in);
+  else if (good) memcpy(targets, lists, in * sizeof *lists);
+  for (size_t i = 0; good && i < in + out; i++) {
+    if (lists[i] < 0) lists[i] = -1; /* MPI_PROC_NULL */
+    else good = !(seen[2 * lists[i] + (i >= in)]++);
+  }
+  free(weights);
+  free(seen);
+  if (!good) return free(lists), memset(n, 0, sizeof *n), false;
+  n->sources = lists;
+  n->targets = targets;
+  return true;
 }
 
 /* Local. NULL: a process outside of our world, or no memory. */
@@ -135,6 +188,7 @@ static shadow *make_shadow(MPI_Comm comm, int size) {
   s->t.ctx = s;
   NEXT(Comm_rank)(comm, &s->t.rank);
   s->t.size = size;
+  s->has_neighbors = find_neighbors(comm, size, &s->neighbors);
   s->t.now_ns = sub_now, s->t.isend = sub_isend, s->t.irecv = sub_irecv, s->t.progress = sub_progress;
   s->t.cancel = sub_cancel, s->t.peer_class = sub_class, s->t.others = NULL;
   return s;
@@ -150,7 +204,7 @@ void progress_coll_made(MPI_Comm comm) {
   if (size < 2) return;
   /* A process of another world has no list of numbers like ours: all its fellows see that too. */
   shadow *const s = make_shadow(comm, size);
-  flag = s != NULL;
+  flag = !s ? 0 : s->has_neighbors ? 2 : 1; /* the least of all */
   if (NEXT(Allreduce)(&flag, &all, 1, MPI_INT, MPI_MIN, comm) != MPI_SUCCESS) all = 0;
   coll_lock();
   memcpy(own, coll.free_ids, sizeof own);
@@ -159,12 +213,13 @@ void progress_coll_made(MPI_Comm comm) {
   for (int i = 0; all && i < MAX_COMMS && id < 0; i++)
     if (common[i / 64] >> (i % 64) & 1) id = i;
   if (id < 0) { /* all in use: these stay the MPI's */
-    if (s) free(s->world_rank);
+    if (s) free(s->world_rank), free((void *)(uintptr_t)s->neighbors.sources);
     free(s);
     return;
   }
   nbc_comm_desc desc;
   memset(&desc, 0, sizeof desc);
+  s->has_neighbors = all == 2;
   s->id = desc.id = (unsigned)id;
   desc.transport = &s->t;
   desc.choice = coll.by_file ? &coll.choice : NULL;
@@ -190,7 +245,7 @@ void progress_coll_freed(MPI_Comm comm, bool disconnect) {
     coll_lock();
   }
   if (s) s->dying = true;
-  if (s && !s->active_count) free_shadow(s);
+  if (s && !s->active_count && !s->persistent_count) free_shadow(s);
   coll_unlock();
 }
 
@@ -334,7 +389,7 @@ bool progress_coll_op_freed(MPI_Op op) {
   for (shadow *s = coll.shadows; s; s = s->next)
     for (int i = 0; i < s->slot_count; i++) {
       if (!s->slots[i].bound || s->slots[i].op != op) continue;
-      if (s->active_count) in_use = true;
+      if (s->active_count || s->persistent_count) in_use = true;
       else s->slots[i].bound = false;
     }
   /* Freed while a collective may use it: it lives on until MPI_Finalize, its handle is not used again. */
@@ -346,6 +401,7 @@ bool progress_coll_op_freed(MPI_Op op) {
 
 /* ---- what the program gave, in bytes ------------------------------------------------------------------- */
 static int64_t count_of(const progress_side *side, int i) {
+  if (side->peers && side->peers[i] < 0) return 0;
   if (!side->counts) return (int64_t)side->count;
   return side->large_counts ? (int64_t)((const MPI_Count *)side->counts)[i] : ((const int *)side->counts)[i];
 }
@@ -390,9 +446,9 @@ typedef struct layout {
   bool raw;
 } layout;
 
-static bool lay_out(const progress_side *side, int blocks, layout *l) {
+static bool lay_out(const progress_side *side, int blocks, bool raw, layout *l) {
   memset(l, 0, sizeof *l);
-  l->raw = side_is_raw(side, blocks);
+  l->raw = raw;
   l->bytes = calloc(2 * (size_t)(blocks + 1), sizeof *l->bytes);
   if (!l->bytes) return false;
   l->at = l->bytes + blocks + 1;
@@ -406,6 +462,19 @@ static bool lay_out(const progress_side *side, int blocks, layout *l) {
   return true;
 }
 
+/* Blocks that go lie between those that come: in one array, say. Then what goes is packed. */
+static bool interlaced(const progress_side *send, const layout *out, int sends, const progress_side *recv, const layout *in,
+                       int recvs) {
+  const uintptr_t a = (uintptr_t)send->buffer + (uintptr_t)out->first, b = (uintptr_t)recv->buffer + (uintptr_t)in->first;
+  uint64_t a_bytes = 0, b_bytes = 0;
+  if (!out->raw || !in->raw) return false;
+  for (int i = 0; i < sends; i++)
+    if (out->bytes[i] && out->at[i] + out->bytes[i] > a_bytes) a_bytes = out->at[i] + out->bytes[i];
+  for (int i = 0; i < recvs; i++)
+    if (in->bytes[i] && in->at[i] + in->bytes[i] > b_bytes) b_bytes = in->at[i] + in->bytes[i];
+  return a_bytes && b_bytes && a < b + b_bytes && b < a + a_bytes;
+}
+
 static unsigned char *pack_side(const progress_side *side, int first, int blocks) {
   uint64_t total = 0;
   for (int i = first; i < first + blocks; i++) total += (uint64_t)bytes_of(side, i);
@@ -417,9 +486,18 @@ static unsigned char *pack_side(const progress_side *side, int first, int blocks
 }
 
 /* ---- starting ----------------------------------------------------------------------------------------- */
+static void forget_types(block_list *list) {
+  for (int i = 0; i < list->count; i++) NEXT(Type_free)(&list->types[i]);
+  list->count = 0;
+}
 static void free_types(running *r) {
-  for (int i = 0; i < r->blocks; i++) NEXT(Type_free)(&r->types[i]);
-  r->blocks = 0;
+  forget_types(&r->unpack);
+  forget_types(&r->pack);
+}
+static void free_list(block_list *list) {
+  free(list->counts);
+  free(list->places);
+  free(list->types);
 }
 /* Also called back by the MPI when it frees the request; MPICH 4.0 holds a lock then that MPI_Type_free wants. */
 static void free_running(running *r) {
@@ -427,37 +505,47 @@ static void free_running(running *r) {
   free(r->packed);
   free(r->bytes_of_send);
   free(r->bytes_of_recv);
-  free(r->counts);
-  free(r->places);
-  free(r->types);
+  free_list(&r->unpack);
+  free_list(&r->pack);
   free(r);
 }
 
-/* What must be unpacked when all is there: remembered here, since the program's arrays and handles may go. */
-static bool unpack_later(running *r, const progress_side *side, int blocks, uint64_t total) {
-  r->packed = malloc(total ? total : 1);
-  r->counts = malloc((size_t)(blocks + 1) * sizeof *r->counts);
-  r->places = malloc((size_t)(blocks + 1) * sizeof *r->places);
-  r->types = malloc((size_t)(blocks + 1) * sizeof *r->types);
-  if (!r->packed || !r->counts || !r->places || !r->types) return false;
-  r->into = side->buffer;
+static bool remember(const progress_side *side, int first, int blocks, block_list *list) {
+  const size_t room = (size_t)blocks + 1;
+  list->counts = malloc(room * sizeof *list->counts);
+  list->places = malloc(room * sizeof *list->places);
+  list->types = malloc(room * sizeof *list->types);
+  if (!list->counts || !list->places || !list->types) return false;
+  list->base = side->buffer;
   for (int i = 0; i < blocks; i++) {
-    r->counts[i] = count_of(side, i);
-    r->places[i] = place_of(side, i);
-    if (NEXT(Type_dup)(type_of(side, i), &r->types[i]) != MPI_SUCCESS) return false;
-    r->blocks = i + 1;
+    list->counts[i] = count_of(side, first + i);
+    list->places[i] = place_of(side, first + i);
+    if (NEXT(Type_dup)(type_of(side, first + i), &list->types[i]) != MPI_SUCCESS) return false;
+    list->count = i + 1;
   }
   return true;
 }
-static void unpack_now(const running *r) {
-  unsigned char *from = r->packed;
-  for (int i = 0; i < r->blocks; i++) {
-    pack((unsigned char *)r->into + r->places[i], r->counts[i], r->types[i], from, true);
-    from += (uint64_t)r->counts[i] * (uint64_t)size_of(r->types[i]);
+static void pack_list(const block_list *list, unsigned char *packed, bool out) {
+  for (int i = 0; i < list->count; i++) {
+    pack(list->base + list->places[i], list->counts[i], list->types[i], packed, out);
+    packed += (uint64_t)list->counts[i] * (uint64_t)size_of(list->types[i]);
   }
 }
 
-typedef struct kind_of { /* blocks of each side: at the root, elsewhere; -1: one per process */
+/* What must be unpacked when all is there. */
+static bool unpack_later(running *r, const progress_side *side, int blocks, uint64_t total) {
+  r->packed = malloc(total ? total : 1);
+  return r->packed && remember(side, 0, blocks, &r->unpack);
+}
+/* Packed now, and of a persistent one at every start. */
+static bool pack_first(running *r, const progress_side *side, int first, int blocks) {
+  r->sent = pack_side(side, first, blocks);
+  r->pack_to = r->sent;
+  return r->sent && (!r->persistent || remember(side, first, blocks, &r->pack));
+}
+
+enum { ALL = -1, SOURCES = -2, TARGETS = -3 };
+typedef struct kind_of { /* blocks of each side: at the root, elsewhere; ALL: one per process */
   nbc_coll ours;
   int send_root, send_other, recv_root, recv_other;
   bool lengths; /* v */
@@ -468,22 +556,36 @@ static const kind_of kinds[] = {
     [PROGRESS_REDUCE] = {NBC_COLL_REDUCE, 1, 1, 1, 0, false},
     [PROGRESS_ALLREDUCE] = {NBC_COLL_ALLREDUCE, 1, 1, 1, 1, false},
     [PROGRESS_REDUCE_SCATTER_BLOCK] = {NBC_COLL_REDUCE_SCATTER_BLOCK, 1, 1, 1, 1, false},
-    [PROGRESS_REDUCE_SCATTER] = {NBC_COLL_REDUCE_SCATTER, -1, -1, -1, -1, true},
-    [PROGRESS_GATHER] = {NBC_COLL_GATHER, 1, 1, -1, 0, false},
-    [PROGRESS_GATHERV] = {NBC_COLL_GATHERV, 1, 1, -1, 0, true},
-    [PROGRESS_SCATTER] = {NBC_COLL_SCATTER, -1, 0, 1, 1, false},
-    [PROGRESS_SCATTERV] = {NBC_COLL_SCATTERV, -1, 0, 1, 1, true},
-    [PROGRESS_ALLGATHER] = {NBC_COLL_ALLGATHER, 1, 1, -1, -1, false},
-    [PROGRESS_ALLGATHERV] = {NBC_COLL_ALLGATHERV, 1, 1, -1, -1, true},
-    [PROGRESS_ALLTOALL] = {NBC_COLL_ALLTOALL, -1, -1, -1, -1, false},
-    [PROGRESS_ALLTOALLV] = {NBC_COLL_ALLTOALLV, -1, -1, -1, -1, true},
-    [PROGRESS_ALLTOALLW] = {NBC_COLL_ALLTOALLV, -1, -1, -1, -1, true},
+    [PROGRESS_REDUCE_SCATTER] = {NBC_COLL_REDUCE_SCATTER, ALL, ALL, ALL, ALL, true},
+    [PROGRESS_GATHER] = {NBC_COLL_GATHER, 1, 1, ALL, 0, false},
+    [PROGRESS_GATHERV] = {NBC_COLL_GATHERV, 1, 1, ALL, 0, true},
+    [PROGRESS_SCATTER] = {NBC_COLL_SCATTER, ALL, 0, 1, 1, false},
+    [PROGRESS_SCATTERV] = {NBC_COLL_SCATTERV, ALL, 0, 1, 1, true},
+    [PROGRESS_ALLGATHER] = {NBC_COLL_ALLGATHER, 1, 1, ALL, ALL, false},
+    [PROGRESS_ALLGATHERV] = {NBC_COLL_ALLGATHERV, 1, 1, ALL, ALL, true},
+    [PROGRESS_ALLTOALL] = {NBC_COLL_ALLTOALL, ALL, ALL, ALL, ALL, false},
+    [PROGRESS_ALLTOALLV] = {NBC_COLL_ALLTOALLV, ALL, ALL, ALL, ALL, true},
+    [PROGRESS_ALLTOALLW] = {NBC_COLL_ALLTOALLV, ALL, ALL, ALL, ALL, true},
     [PROGRESS_SCAN] = {NBC_COLL_SCAN, 1, 1, 1, 1, false},
     [PROGRESS_EXSCAN] = {NBC_COLL_EXSCAN, 1, 1, 1, 1, false},
+    [PROGRESS_NEIGHBOR_ALLGATHER] = {NBC_COLL_NEIGHBOR_ALLGATHER, 1, 1, SOURCES, SOURCES, true},
+    [PROGRESS_NEIGHBOR_ALLTOALL] = {NBC_COLL_NEIGHBOR_ALLTOALL, TARGETS, TARGETS, SOURCES, SOURCES, true},
 };
 
 static bool reduces(enum progress_kind kind) {
-  return (kind >= PROGRESS_REDUCE && kind <= PROGRESS_REDUCE_SCATTER) || kind >= PROGRESS_SCAN;
+  return (kind >= PROGRESS_REDUCE && kind <= PROGRESS_REDUCE_SCATTER) || kind == PROGRESS_SCAN || kind == PROGRESS_EXSCAN;
+}
+static bool among_neighbors(enum progress_kind kind) { return kind >= PROGRESS_NEIGHBOR_ALLGATHER; }
+
+/* How many blocks a side has here. */
+static int blocks_of(const shadow *s, int blocks) {
+  return blocks == ALL ? s->t.size : blocks == SOURCES ? s->neighbors.source_count : blocks == TARGETS ? s->neighbors.target_count : blocks;
+}
+static int send_blocks(const shadow *s, const progress_call *call) {
+  return blocks_of(s, call->root == s->t.rank ? kinds[call->kind].send_root : kinds[call->kind].send_other);
+}
+static int recv_blocks(const shadow *s, const progress_call *call) {
+  return blocks_of(s, call->root == s->t.rank ? kinds[call->kind].recv_root : kinds[call->kind].recv_other);
 }
 
 /* Is it ours? `bytes`: of a vector or block, as all processes know it; UINT64_MAX: they do not. */
@@ -509,7 +611,9 @@ static uint64_t common_bytes(const shadow *s, const progress_call *call) {
   case PROGRESS_GATHERV:
   case PROGRESS_SCATTERV:
   case PROGRESS_ALLTOALLV:
-  case PROGRESS_ALLTOALLW: return UINT64_MAX;
+  case PROGRESS_ALLTOALLW:
+  case PROGRESS_NEIGHBOR_ALLGATHER:
+  case PROGRESS_NEIGHBOR_ALLTOALL: return UINT64_MAX;
   default: return (uint64_t)bytes_of(whole, 0);
   }
 }
@@ -534,21 +638,26 @@ static bool describe_move(const shadow *s, const progress_call *call, running *r
   const kind_of *const kind = &kinds[call->kind];
   const bool at_root = call->root == s->t.rank, send_in_place = call->send.buffer == MPI_IN_PLACE;
   const bool recv_in_place = call->recv.buffer == MPI_IN_PLACE, to_all = kind->recv_other < 0;
-  int sends = at_root ? kind->send_root : kind->send_other, recvs = at_root ? kind->recv_root : kind->recv_other;
+  const bool many_sends = (at_root ? kind->send_root : kind->send_other) < 0;
+  const bool many_recvs = (at_root ? kind->recv_root : kind->recv_other) < 0;
+  const int sends = send_blocks(s, call), recvs = recv_blocks(s, call);
   layout out = {NULL, NULL, 0, 0, true}, in = out;
-  sends = sends < 0 ? s->t.size : sends;
-  recvs = recvs < 0 ? s->t.size : recvs;
   args->type = NBC_TYPE_BYTE;
-  if (!recv_in_place && !lay_out(&call->recv, recvs, &in)) return false;
-  if (!send_in_place && !lay_out(&call->send, sends, &out)) return free(in.bytes), false;
+  args->neighbors = among_neighbors(call->kind) ? &s->neighbors : NULL;
+  if (!recv_in_place && !lay_out(&call->recv, recvs, side_is_raw(&call->recv, recvs), &in)) return false;
+  if (!send_in_place && !lay_out(&call->send, sends, side_is_raw(&call->send, sends), &out)) return free(in.bytes), false;
+  if (!send_in_place && !recv_in_place && interlaced(&call->send, &out, sends, &call->recv, &in, recvs)) {
+    free(out.bytes);
+    if (!lay_out(&call->send, sends, false, &out)) return free(in.bytes), false;
+  }
   r->bytes_of_recv = in.bytes;
   r->bytes_of_send = out.bytes;
   args->send = send_in_place ? NBC_IN_PLACE : (unsigned char *)call->send.buffer + out.first;
   args->recv = recv_in_place ? NBC_IN_PLACE : (unsigned char *)call->recv.buffer + in.first;
-  if (!out.raw && !(r->sent = pack_side(&call->send, 0, sends))) return false;
+  if (!out.raw && !pack_first(r, &call->send, 0, sends)) return false;
   if (send_in_place && !in.raw) { /* its own data lie in the receive buffer, which is not raw */
     const bool exchange = call->kind >= PROGRESS_ALLTOALL && call->kind <= PROGRESS_ALLTOALLW;
-    if (!(r->sent = exchange ? pack_side(&call->recv, 0, recvs) : pack_side(&call->recv, s->t.rank, 1))) return false;
+    if (!(exchange ? pack_first(r, &call->recv, 0, recvs) : pack_first(r, &call->recv, s->t.rank, 1))) return false;
     out = in;
     out.total = exchange ? in.total : in.bytes[s->t.rank];
   }
@@ -558,16 +667,18 @@ static bool describe_move(const shadow *s, const progress_call *call, running *r
     args->recv = r->packed;
     if (call->kind == PROGRESS_BCAST && at_root) { /* what it sends; nothing comes */
       pack(call->recv.buffer, count_of(&call->recv, 0), call->recv.type, r->packed, false);
-      r->counts[0] = 0;
+      r->pack = r->unpack;
+      r->pack_to = r->packed;
+      memset(&r->unpack, 0, sizeof r->unpack);
     }
   }
   if (!kind->lengths) { /* one length for all blocks */
     args->count = recvs && !recv_in_place ? in.bytes[0] : sends && out.bytes ? out.bytes[0] : 0;
     return true;
   }
-  args->count = !to_all && recvs == 1 && !recv_in_place ? in.bytes[0] : sends == 1 && out.bytes ? out.total : 0;
-  if (recvs > 1) args->recv_counts = in.bytes, args->recv_displs = in.at;
-  if (sends > 1 && out.bytes) args->send_counts = out.bytes, args->send_displs = out.at;
+  args->count = !to_all && recvs == 1 && !recv_in_place ? in.bytes[0] : !many_sends && sends == 1 && out.bytes ? out.total : 0;
+  if (many_recvs) args->recv_counts = in.bytes, args->recv_displs = in.at;
+  if (many_sends && out.bytes) args->send_counts = out.bytes, args->send_displs = out.at;
   return true;
 }
 
@@ -580,7 +691,9 @@ static int query(void *state, MPI_Status *status) {
   return r->error_class;
 }
 static int release(void *state) {
-  free_running((running *)state);
+  running *const r = (running *)state;
+  if (!r->persistent) free_running(r);
+  else if (r->dying) __atomic_store_n(&r->gone, true, __ATOMIC_RELEASE);
   return MPI_SUCCESS;
 }
 static int refuse_cancel(void *state, int complete) {
@@ -595,13 +708,10 @@ static int fail(const progress_call *call, int error_class) {
 }
 
 static bool arguments_are_good(const shadow *s, const progress_call *call) {
-  const kind_of *const kind = &kinds[call->kind];
-  const bool at_root = call->root == s->t.rank;
-  const int sends = at_root ? kind->send_root : kind->send_other, recvs = at_root ? kind->recv_root : kind->recv_other;
   if (call->root < 0 || call->root >= s->t.size) return false;
   if (reduces(call->kind)) return side_is_good(&call->recv, call->kind == PROGRESS_REDUCE_SCATTER ? s->t.size : 1);
-  return (call->recv.buffer == MPI_IN_PLACE || side_is_good(&call->recv, recvs < 0 ? s->t.size : recvs)) &&
-         (call->send.buffer == MPI_IN_PLACE || side_is_good(&call->send, sends < 0 ? s->t.size : sends));
+  return (call->recv.buffer == MPI_IN_PLACE || side_is_good(&call->recv, recv_blocks(s, call))) &&
+         (call->send.buffer == MPI_IN_PLACE || side_is_good(&call->send, send_blocks(s, call)));
 }
 
 static int error_class_of(nbc_status status) {
@@ -611,43 +721,146 @@ static int error_class_of(nbc_status status) {
          : status == NBC_E_INVAL ? MPI_ERR_BUFFER : MPI_ERR_OTHER;
 }
 
-bool progress_coll_start(const progress_call *call, MPI_Request *request, int *rc) {
-  nbc_coll_args args;
-  if (!coll.on || !request) return false;
-  memset(&args, 0, sizeof args);
-  coll_lock();
-  shadow *const s = find_shadow(call->comm);
-  if (!s || !arguments_are_good(s, call) || !is_chosen(s, kinds[call->kind].ours, common_bytes(s, call))) return coll_unlock(), false;
+/* The description of a call that is ours, under the lock. NULL: the MPI shall do it, or *status is an error. */
+static running *describe(const progress_call *given, bool persistent, nbc_coll_args *args, nbc_status *status) {
+  progress_call call = *given;
+  *status = NBC_OK;
+  memset(args, 0, sizeof *args);
+  shadow *const s = find_shadow(call.comm);
+  if (!s || (among_neighbors(call.kind) && !s->has_neighbors)) return NULL;
+  if (among_neighbors(call.kind)) call.recv.peers = s->neighbors.sources;
+  if (call.kind == PROGRESS_NEIGHBOR_ALLTOALL) call.send.peers = s->neighbors.targets;
+  if (!arguments_are_good(s, &call) || !is_chosen(s, kinds[call.kind].ours, common_bytes(s, &call))) return NULL;
   running *const r = calloc(1, sizeof *r);
-  args.coll = kinds[call->kind].ours;
-  args.root = call->root;
-  nbc_status status = r ? NBC_OK : NBC_E_NOMEM;
-  if (r && reduces(call->kind) && !describe_reduction(s, call, r, &args)) {
-    free_running(r);
-    return coll_unlock(), false;
-  }
-  if (r && !reduces(call->kind) && call->kind != PROGRESS_BARRIER && !describe_move(s, call, r, &args)) status = NBC_E_NOMEM;
-  if (!status) status = nbc_coll_start_new(s->comm, &args, &r->request);
-  if (status) {
-    coll_unlock();
-    if (r) free_types(r), free_running(r);
-    *rc = fail(call, error_class_of(status));
-    return true;
-  }
+  if (!r) return *status = NBC_E_NOMEM, (running *)NULL;
   r->on = s;
-  *rc = NEXT(Grequest_start)(query, release, refuse_cancel, r, &r->handle);
-  *request = r->handle;
-  s->active_count++;
+  r->persistent = persistent;
+  args->coll = kinds[call.kind].ours;
+  args->root = call.root;
+  if (reduces(call.kind)) {
+    if (describe_reduction(s, &call, r, args)) return r;
+    free_running(r);
+    return NULL;
+  }
+  if (call.kind == PROGRESS_BARRIER || describe_move(s, &call, r, args)) return r;
+  free_types(r);
+  free_running(r);
+  return *status = NBC_E_NOMEM, (running *)NULL;
+}
+
+/* From here on the worker and those who wait look after it. Under the lock. */
+static int launch(running *r, MPI_Request *handle) {
+  const int rc = NEXT(Grequest_start)(query, release, refuse_cancel, r, &r->handle);
+  *handle = r->handle;
+  r->under_way = true;
+  r->on->active_count++;
   coll.started_count++;
   r->next = coll.first;
   coll.first = r;
   __atomic_add_fetch(&coll.active_count, 1, __ATOMIC_RELEASE);
+  return rc;
+}
+
+bool progress_coll_start(const progress_call *call, MPI_Request *request, int *rc) {
+  nbc_coll_args args;
+  nbc_status status;
+  if (!coll.on || !request) return false;
+  coll_lock();
+  running *const r = describe(call, false, &args, &status);
+  if (r && (status = nbc_coll_start_new(r->on->comm, &args, &r->request))) {
+    free_types(r);
+    free_running(r);
+  } else if (r) {
+    *rc = launch(r, request);
+  }
   coll_unlock();
+  if (!status) return r != NULL;
+  *rc = fail(call, error_class_of(status));
   return true;
+}
+
+/* ---- persistent ones ------------------------------------------------------------------------------------ */
+struct running *progress_coll_init(const progress_call *call, MPI_Request *request, int *rc, bool *ours) {
+  nbc_coll_args args;
+  nbc_status status;
+  *ours = false;
+  if (!coll.on || !request) return NULL;
+  coll_lock();
+  running *const r = describe(call, true, &args, &status);
+  if (r && (status = nbc_coll_init(r->on->comm, &args, &r->request))) {
+    free_types(r);
+    free_running(r);
+  } else if (r) {
+    r->on->persistent_count++;
+  }
+  coll_unlock();
+  *ours = r || status;
+  if (status) return *rc = fail(call, error_class_of(status)), (struct running *)NULL;
+  if (r) *rc = NEXT(Recv_init)(NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_SELF, request);
+  return r;
+}
+
+int progress_coll_restart(struct running *r, MPI_Request *current) {
+  int rc = MPI_ERR_REQUEST;
+  coll_lock();
+  if (!r->under_way) {
+    if (r->pack_to) pack_list(&r->pack, r->pack_to, false);
+    rc = nbc_coll_start(r->request) ? MPI_ERR_OTHER : launch(r, current);
+  }
+  coll_unlock();
+  if (rc) NEXT(Comm_call_errhandler)(MPI_COMM_WORLD, rc);
+  return rc;
+}
+
+static void end_persistent(running *r) { /* under the lock */
+  shadow *const s = r->on;
+  nbc_coll_free(r->request);
+  free_types(r);
+  free_running(r);
+  if (--s->persistent_count == 0 && !s->active_count && s->dying) free_shadow(s);
+}
+static void end_buried(bool all) { /* under the lock */
+  for (running **link = &coll.buried; *link;) {
+    running *const r = *link;
+    if (!all && !__atomic_load_n(&r->gone, __ATOMIC_ACQUIRE)) {
+      link = &r->next_buried;
+      continue;
+    }
+    *link = r->next_buried;
+    end_persistent(r);
+  }
+}
+
+void progress_coll_release(struct running *r, bool active, MPI_Request *current) {
+  coll_lock();
+  end_buried(false);
+  *current = r->handle;
+  if (active) {
+    r->dying = true;
+    r->next_buried = coll.buried;
+    coll.buried = r;
+  } else {
+    end_persistent(r);
+  }
+  coll_unlock();
 }
 
 uint64_t progress_coll_count(void) { return coll.started_count; }
 int progress_coll_active(void) { return __atomic_load_n(&coll.active_count, __ATOMIC_RELAXED); }
+
+/* All its data is in place. From MPI_Grequest_complete on r may be gone, or started again. */
+static void complete(running *r) {
+  const MPI_Request handle = r->handle;
+  coll_lock();
+  shadow *const s = r->on;
+  r->under_way = false;
+  s->active_count--;
+  if (!r->persistent && !s->active_count && !s->persistent_count && s->dying) free_shadow(s);
+  coll_unlock();
+  if (!r->persistent) free_types(r);
+  __atomic_sub_fetch(&coll.active_count, 1, __ATOMIC_RELEASE);
+  NEXT(Grequest_complete)(handle);
+}
 
 void progress_coll_poll(void) {
   running *done = NULL;
@@ -665,17 +878,14 @@ void progress_coll_poll(void) {
     *link = r->next;
     r->next = done;
     done = r;
-    if (--r->on->active_count == 0 && r->on->dying) free_shadow(r->on);
-    __atomic_sub_fetch(&coll.active_count, 1, __ATOMIC_RELEASE);
   }
   coll.polling = false;
   coll_unlock();
   while (done) {
     running *const r = done;
     done = r->next;
-    if (!r->error_class) unpack_now(r);
-    free_types(r);
-    NEXT(Grequest_complete)(r->handle); /* from here on r may be gone */
+    if (!r->error_class) pack_list(&r->unpack, r->packed, true);
+    complete(r);
   }
 }
 
@@ -725,6 +935,7 @@ bool progress_coll_begin(bool able) {
 void progress_coll_end(void) {
   if (!coll.on) return;
   coll.on = false;
+  end_buried(true);
   while (coll.shadows) free_shadow(coll.shadows);
   nbc_mpi_destroy(coll.world);
   NEXT(Group_free)(&coll.world_group);

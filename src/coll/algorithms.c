@@ -571,6 +571,36 @@ NBC__PRIVATE void nbc__sched_alltoall_bruck(nbc__sched_builder *b) {
                     nbc__sched_at(room, (uint64_t)i * block), block);
 }
 
+/* ---- neighbourhoods ------------------------------------------------------------------------ */
+/* What this rank sends to itself: its k-th place among the targets to its k-th among the sources. */
+static void nbc__sched_neighbors_self(nbc__sched_builder *b, bool alltoall) {
+  const nbc_neighbors *const n = b->d.neighbors;
+  for (int from = 0, to = 0;; from++, to++) {
+    while (from < n->target_count && n->targets[from] != b->d.rank) from++;
+    while (to < n->source_count && n->sources[to] != b->d.rank) to++;
+    if (from == n->target_count || to == n->source_count) return;
+    nbc__sched_copy(b, nbc__sched_at(b->out, nbc__sched_recv_at(b, to)),
+                    nbc__sched_at(b->in, alltoall ? nbc__sched_send_at(b, from) : 0),
+                    nbc__sched_recv_bytes(b, to));
+  }
+}
+
+NBC__PRIVATE void nbc__sched_neighbors(nbc__sched_builder *b) {
+  const nbc_neighbors *const n = b->d.neighbors;
+  const bool alltoall = b->d.coll == NBC_COLL_NEIGHBOR_ALLTOALL;
+  nbc__sched_window(b, n->target_count);
+  for (int k = 0; k < n->source_count; k++)
+    if (n->sources[k] >= 0 && n->sources[k] != b->d.rank)
+      nbc__sched_recv(b, n->sources[k], nbc__sched_at(b->out, nbc__sched_recv_at(b, k)),
+                      nbc__sched_recv_bytes(b, k));
+  for (int k = 0; k < n->target_count; k++)
+    if (n->targets[k] >= 0 && n->targets[k] != b->d.rank)
+      nbc__sched_send(b, n->targets[k],
+                      nbc__sched_at(b->in, alltoall ? nbc__sched_send_at(b, k) : 0),
+                      alltoall ? nbc__sched_send_bytes(b, k) : nbc__sched_vector_bytes(b));
+  nbc__sched_neighbors_self(b, alltoall);
+}
+
 /* ---- scan, exscan -------------------------------------------------------------------------- */
 static void nbc__sched_prefix_linear(nbc__sched_builder *b, bool exclusive) {
   const uint64_t bytes = nbc__sched_vector_bytes(b);

@@ -26,6 +26,7 @@ NBC__PRIVATE void nbc__sched_allgather_bruck(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_alltoall_linear(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_alltoall_pairwise(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_alltoall_bruck(nbc__sched_builder *b);
+NBC__PRIVATE void nbc__sched_neighbors(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_scan_linear(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_exscan_linear(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_scan_doubling(nbc__sched_builder *b);

@@ -15,6 +15,10 @@ static uint64_t nbc__sched_extent(const nbc_schedule_desc *d, nbc__coll_part par
   case NBC__COLL_OWN_BLOCK: return nbc__sched_block_bytes(d, d->recv_counts, d->rank);
   case NBC__COLL_BLOCKS: return nbc__sched_blocks_end(d, counts, displs);
   case NBC__COLL_ROOT_BLOCKS: return root ? nbc__sched_blocks_end(d, counts, displs) : 0;
+  case NBC__COLL_SOURCE_BLOCKS:
+    return nbc__sched_row_end(d, counts, displs, nbc__sched_recv_blocks(d));
+  case NBC__COLL_TARGET_BLOCKS:
+    return nbc__sched_row_end(d, counts, displs, nbc__sched_send_blocks(d));
   }
   return 0;
 }
@@ -48,16 +52,46 @@ NBC__PRIVATE nbc_slice nbc__sched_input(const nbc_schedule_desc *d) {
       own_block ? nbc__sched_block_at(d, d->recv_counts, d->recv_displs, d->rank) : 0);
 }
 
-static nbc_status nbc__sched_check_counts(const uint64_t *counts, const uint64_t *displs, int size,
-                                          uint64_t elem_bytes, const char *name, nbc_error *err) {
+static nbc_status nbc__sched_check_counts(const uint64_t *counts, const uint64_t *displs,
+                                          int blocks, uint64_t elem_bytes, const char *name,
+                                          nbc_error *err) {
   const uint64_t most = (uint64_t)INT64_MAX / elem_bytes / 2;
   uint64_t total = 0;
-  for (int i = 0; counts && i < size; i++) {
+  for (int i = 0; counts && i < blocks; i++) {
     if (counts[i] > most || (total += counts[i]) > most || (displs && displs[i] > most))
       return nbc__status_fail(err, NBC_E_RANGE, 0, "%s[%d] = %llu: buffers of more than 2^62 bytes",
                               name, i, (unsigned long long)counts[i]);
   }
   return NBC_OK;
+}
+
+static nbc_status nbc__sched_check_list(const int *ranks, int count, const nbc_schedule_desc *d,
+                                        const char *name, nbc_error *err) {
+  if (count < 0 || (count && !ranks))
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "neighbors: %s: %s", name,
+                            count < 0 ? "the count is negative" : "must not be NULL");
+  for (int i = 0; i < count; i++)
+    if (ranks[i] < -1 || ranks[i] >= d->size)
+      return nbc__status_fail(err, NBC_E_RANGE, 0, "neighbors: %s[%d]: %d is not in -1..%d", name,
+                              i, ranks[i], d->size - 1);
+  if (d->count > (uint64_t)INT64_MAX / d->elem_bytes / 2 / (uint64_t)(count + 1))
+    return nbc__status_fail(
+        err, NBC_E_RANGE, 0,
+        "neighbors: count: %llu elements of %llu bytes: buffers of more than 2^62 "
+        "bytes",
+        (unsigned long long)d->count, (unsigned long long)d->elem_bytes);
+  return NBC_OK;
+}
+
+static nbc_status nbc__sched_check_neighbors(const nbc_schedule_desc *d, nbc_error *err) {
+  const nbc_neighbors *const n = d->neighbors;
+  if (!(nbc__coll_about(d->coll)->has & NBC_HAS_NEIGHBORS)) return NBC_OK;
+  if (!n)
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "%s: neighbors: must not be NULL",
+                            nbc_coll_name(d->coll));
+  const nbc_status status = nbc__sched_check_list(n->sources, n->source_count, d, "sources", err);
+  if (status) return status;
+  return nbc__sched_check_list(n->targets, n->target_count, d, "targets", err);
 }
 
 static nbc_status nbc__sched_check(const nbc_schedule_desc *d, nbc_error *err) {
@@ -81,18 +115,21 @@ static nbc_status nbc__sched_check(const nbc_schedule_desc *d, nbc_error *err) {
         err, NBC_E_RANGE, 0,
         "%s: count: %llu elements of %llu bytes: buffers of more than 2^62 bytes", name,
         (unsigned long long)d->count, (unsigned long long)d->elem_bytes);
+  nbc_status status = nbc__sched_check_neighbors(d, err);
+  if (status) return status;
+  const bool optional = (about->has & NBC_HAS_NEIGHBORS) != 0;
   const bool reads = !(about->has & NBC_HAS_ROOT) || d->rank == d->root;
   const bool recv = (about->has & NBC_HAS_RECV_COUNTS) && reads;
   const bool send = (about->has & NBC_HAS_SEND_COUNTS) && reads &&
                     ((about->has & NBC_HAS_ROOT) || !d->in_place); /* in place: as received */
-  if ((recv && !d->recv_counts) || (send && !d->send_counts))
+  if (!optional && ((recv && !d->recv_counts) || (send && !d->send_counts)))
     return nbc__status_fail(err, NBC_E_INVAL, 0, "%s: %s_counts: must not be NULL", name,
                             recv && !d->recv_counts ? "recv" : "send");
-  nbc_status status = nbc__sched_check_counts(recv ? d->recv_counts : NULL, d->recv_displs, d->size,
-                                              d->elem_bytes, "recv_counts", err);
+  status = nbc__sched_check_counts(recv ? d->recv_counts : NULL, d->recv_displs,
+                                   nbc__sched_recv_blocks(d), d->elem_bytes, "recv_counts", err);
   if (!status)
-    status = nbc__sched_check_counts(send ? d->send_counts : NULL, d->send_displs, d->size,
-                                     d->elem_bytes, "send_counts", err);
+    status = nbc__sched_check_counts(send ? d->send_counts : NULL, d->send_displs,
+                                     nbc__sched_send_blocks(d), d->elem_bytes, "send_counts", err);
   if (status) return status;
   if (d->algo != NBC_ALGO_AUTO &&
       !nbc_schedule_supports(d->coll, d->algo, d->size, d->not_commutative))
@@ -115,6 +152,7 @@ NBC__PRIVATE void nbc__sched_normalize(nbc_schedule_desc *d) {
   if (!(has & NBC_HAS_SEND_COUNTS)) d->send_counts = d->send_displs = NULL;
   if (!(has & NBC_HAS_IN_PLACE) || ((has & NBC_HAS_ROOT) && d->rank != d->root))
     d->in_place = false;
+  if (!(has & NBC_HAS_NEIGHBORS)) d->neighbors = NULL;
   if (!(has & NBC_HAS_ROOT)) d->root = 0;
   if (d->coll == NBC_COLL_BARRIER) d->count = 0;
 }

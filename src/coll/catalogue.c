@@ -72,7 +72,9 @@
   X(SCAN, LINEAR, scan_linear, ALWAYS)                                                             \
   X(SCAN, RECURSIVE_DOUBLING, scan_doubling, ALWAYS)                                               \
   X(EXSCAN, LINEAR, exscan_linear, ALWAYS)                                                         \
-  X(EXSCAN, RECURSIVE_DOUBLING, exscan_doubling, ALWAYS)
+  X(EXSCAN, RECURSIVE_DOUBLING, exscan_doubling, ALWAYS)                                           \
+  X(NEIGHBOR_ALLGATHER, LINEAR, neighbors, ALWAYS)                                                 \
+  X(NEIGHBOR_ALLTOALL, LINEAR, neighbors, ALWAYS)
 
 typedef enum nbc__sched_condition {
   NBC__SCHED_ALWAYS,

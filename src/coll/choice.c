@@ -53,6 +53,7 @@ static uint64_t nbc__sched_choice_bytes(const nbc_schedule_desc *d) {
   const uint64_t elem_bytes = d->elem_bytes ? d->elem_bytes : 1,
                  size = (uint64_t)(d->size > 0 ? d->size : 1);
   const unsigned has = nbc__coll_about(d->coll)->has;
+  if (has & NBC_HAS_NEIGHBORS) return UINT64_MAX;
   if ((has & NBC_HAS_SEND_COUNTS) || ((has & NBC_HAS_RECV_COUNTS) && (has & NBC_HAS_ROOT)))
     return UINT64_MAX;
   if (has & NBC_HAS_RECV_COUNTS) {

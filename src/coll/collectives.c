@@ -126,3 +126,42 @@ NBC_API nbc_status nbc_iexscan(nbc_comm *comm, const void *send, void *recv, uin
   return nbc__coll_reducing(comm, nbc__coll_args_of(NBC_COLL_EXSCAN, send, recv, count, type),
                             reduce, 0, request);
 }
+
+NBC_API nbc_status nbc_ineighbor_allgather(nbc_comm *comm, const nbc_neighbors *neighbors,
+                                           const void *send, void *recv, uint64_t count,
+                                           nbc_type type, nbc_request **request) {
+  nbc_coll_args args = nbc__coll_args_of(NBC_COLL_NEIGHBOR_ALLGATHER, send, recv, count, type);
+  args.neighbors = neighbors;
+  return nbc_coll_start_new(comm, &args, request);
+}
+
+NBC_API nbc_status nbc_ineighbor_allgatherv(nbc_comm *comm, const nbc_neighbors *neighbors,
+                                            const void *send, uint64_t count, void *recv,
+                                            const uint64_t *recv_counts,
+                                            const uint64_t *recv_displs, nbc_type type,
+                                            nbc_request **request) {
+  nbc_coll_args args = nbc__coll_args_of(NBC_COLL_NEIGHBOR_ALLGATHER, send, recv, count, type);
+  args.neighbors = neighbors;
+  args.recv_counts = recv_counts, args.recv_displs = recv_displs;
+  return nbc_coll_start_new(comm, &args, request);
+}
+
+NBC_API nbc_status nbc_ineighbor_alltoall(nbc_comm *comm, const nbc_neighbors *neighbors,
+                                          const void *send, void *recv, uint64_t count,
+                                          nbc_type type, nbc_request **request) {
+  nbc_coll_args args = nbc__coll_args_of(NBC_COLL_NEIGHBOR_ALLTOALL, send, recv, count, type);
+  args.neighbors = neighbors;
+  return nbc_coll_start_new(comm, &args, request);
+}
+
+NBC_API nbc_status nbc_ineighbor_alltoallv(nbc_comm *comm, const nbc_neighbors *neighbors,
+                                           const void *send, const uint64_t *send_counts,
+                                           const uint64_t *send_displs, void *recv,
+                                           const uint64_t *recv_counts, const uint64_t *recv_displs,
+                                           nbc_type type, nbc_request **request) {
+  nbc_coll_args args = nbc__coll_args_of(NBC_COLL_NEIGHBOR_ALLTOALL, send, recv, 0, type);
+  args.neighbors = neighbors;
+  args.send_counts = send_counts, args.send_displs = send_displs;
+  args.recv_counts = recv_counts, args.recv_displs = recv_displs;
+  return nbc_coll_start_new(comm, &args, request);
+}

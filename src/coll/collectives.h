@@ -45,3 +45,20 @@ NBC_API nbc_status nbc_iscan(nbc_comm *comm, const void *send, void *recv, uint6
                              nbc_type type, nbc_reduce reduce, nbc_request **request);
 NBC_API nbc_status nbc_iexscan(nbc_comm *comm, const void *send, void *recv, uint64_t count,
                                nbc_type type, nbc_reduce reduce, nbc_request **request);
+/* Neighbourhoods: each rank names with whom it exchanges. Counts: one per source (recv) and target (send). */
+NBC_API nbc_status nbc_ineighbor_allgather(nbc_comm *comm, const nbc_neighbors *neighbors,
+                                           const void *send, void *recv, uint64_t count,
+                                           nbc_type type, nbc_request **request);
+NBC_API nbc_status nbc_ineighbor_allgatherv(nbc_comm *comm, const nbc_neighbors *neighbors,
+                                            const void *send, uint64_t count, void *recv,
+                                            const uint64_t *recv_counts,
+                                            const uint64_t *recv_displs, nbc_type type,
+                                            nbc_request **request);
+NBC_API nbc_status nbc_ineighbor_alltoall(nbc_comm *comm, const nbc_neighbors *neighbors,
+                                          const void *send, void *recv, uint64_t count,
+                                          nbc_type type, nbc_request **request);
+NBC_API nbc_status nbc_ineighbor_alltoallv(nbc_comm *comm, const nbc_neighbors *neighbors,
+                                           const void *send, const uint64_t *send_counts,
+                                           const uint64_t *send_displs, void *recv,
+                                           const uint64_t *recv_counts, const uint64_t *recv_displs,
+                                           nbc_type type, nbc_request **request);

@@ -259,6 +259,7 @@ static void nbc__coll_describe(const nbc_comm *comm, const nbc_coll_args *args,
     d->not_commutative = !comm->operators[args->reduce - NBC_REDUCE_USER].commutative;
   d->segment_bytes = args->segment_bytes, d->radix = args->radix,
   d->window_count = args->window_count;
+  d->neighbors = args->neighbors;
   d->table = &comm->choice;
 }
 
@@ -313,7 +314,8 @@ static nbc_status nbc__coll_prepare(nbc_comm *comm, const nbc_coll_args *args,
   nbc_schedule *s = NULL;
   nbc_status status = NBC_OK;
   nbc__coll_describe(comm, args, &d);
-  const bool cacheable = !d.send_counts && !d.recv_counts && !d.send_displs && !d.recv_displs;
+  const bool cacheable =
+      !d.send_counts && !d.recv_counts && !d.send_displs && !d.recv_displs && !d.neighbors;
   nbc__coll_entry *const e = cacheable ? nbc__coll_lookup(comm, &d) : NULL;
   const bool hit = e && e->schedule && nbc__coll_same(&e->key, &d);
   if (hit)
@@ -352,6 +354,7 @@ static nbc_status nbc__coll_make(nbc_comm *comm, const nbc_coll_args *args, nbc_
   if (status) return status;
   r->args = *args;
   r->args.send_counts = r->args.send_displs = r->args.recv_counts = r->args.recv_displs = NULL;
+  r->args.neighbors = NULL;
   r->areas[NBC_AREA_SEND] = (unsigned char *)(uintptr_t)args->send;
   r->areas[NBC_AREA_RECV] = (unsigned char *)args->recv;
   r->kernel = NULL;
@@ -362,6 +365,7 @@ static nbc_status nbc__coll_make(nbc_comm *comm, const nbc_coll_args *args, nbc_
     r->kernel = nbc__coll_kernel_of(args->type, args->reduce);
   }
   r->persistent = false;
+  r->tag = 0;
   nbc__coll_enter(r, NBC__COLL_IDLE);
   nbc__coll_link(r);
   *request = r;
@@ -383,11 +387,31 @@ static void nbc__coll_release(nbc_request *r) {
     nbc__coll_discard(r);
 }
 
-/* Tag: 1 | communicator | which collective on it | which message of it. */
-static void nbc__coll_begin(nbc_request *r) {
+/* Tag: 1 | communicator | persistent? | which collective on it | which message of it. */
+static uint64_t nbc__coll_tag(const nbc_comm *comm, bool persistent, uint32_t index) {
+  return (uint64_t)1 << 63 | (uint64_t)comm->desc.id << 48 | (uint64_t)persistent << 47 |
+         (uint64_t)(index % NBC__COLL_SEQUENCES) << 28;
+}
+
+/* A persistent one keeps the number that it got when it was made, so that ranks may start several in any
+   order; messages of its runs match in the order of the runs. */
+static nbc_status nbc__coll_number(nbc_request *r) {
   nbc_comm *const comm = r->comm;
-  const uint64_t sequence = comm->sequence_index++ % NBC__COLL_SEQUENCES;
-  r->tag = (uint64_t)1 << 63 | (uint64_t)comm->desc.id << 48 | sequence << 28;
+  const uint64_t tag = nbc__coll_tag(comm, true, comm->persistent_index);
+  if (comm->persistent_index >=
+      NBC__COLL_SEQUENCES) /* numbers come again: of those that are gone */
+    for (const nbc_request *other = comm->requests; other; other = other->next)
+      if (other->tag == tag)
+        return nbc__status_fail(&comm->err, NBC_E_FULL, 0,
+                                "%s: one of the last %d persistent requests is still there",
+                                nbc_coll_name(r->args.coll), (int)NBC__COLL_SEQUENCES);
+  comm->persistent_index++;
+  r->tag = tag;
+  return NBC_OK;
+}
+
+static void nbc__coll_begin(nbc_request *r) {
+  if (!r->tag || !r->persistent) r->tag = nbc__coll_tag(r->comm, false, r->comm->sequence_index++);
   r->error.status = NBC_OK;
   nbc__coll_enter(r, NBC__COLL_RUNNING);
 }
@@ -425,7 +449,8 @@ static void nbc__coll_summarize(const nbc_comm *comm, const nbc_coll_args *args,
     if (peer == args->root)
       s->from_you_bytes = me == peer && nbc__coll_in_place(args) ? one * args->send_counts[peer]
                                                                  : one * args->count;
-  } else if (args->coll != NBC_COLL_BARRIER) {
+  } else if (args->coll != NBC_COLL_BARRIER &&
+             !(nbc__coll_about(args->coll)->has & NBC_HAS_NEIGHBORS)) { /* each pair its own */
     s->count = args->count;
   }
 }
@@ -532,7 +557,12 @@ static nbc_status nbc__coll_make_checked(nbc_comm *comm, const nbc_coll_args *ar
   nbc_status status = nbc__coll_make(comm, args, &r);
   if (status) return status;
   r->persistent = persistent;
-  if (comm->desc.check) status = nbc__coll_make_check(r, args);
+  if (persistent) status = nbc__coll_number(r);
+  if (!status && comm->desc.check) status = nbc__coll_make_check(r, args);
+  if (!status && persistent && r->check) {
+    r->check->persistent = true;
+    status = nbc__coll_number(r->check);
+  }
   if (status)
     nbc__coll_release(r);
   else

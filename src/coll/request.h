@@ -54,6 +54,7 @@ typedef struct nbc_coll_args {
   uint64_t segment_bytes;
   int radix;
   int window_count;
+  const nbc_neighbors *neighbors; /* neighbor_...; read in the call only */
 } nbc_coll_args;
 
 /* Starts a collective. Without a progress engine it goes on inside nbc_coll_test and nbc_coll_wait
@@ -61,7 +62,9 @@ typedef struct nbc_coll_args {
    ret NBC_OK | NBC_E_INVAL, NBC_E_RANGE (nbc_comm_error names the argument) | NBC_E_NOMEM */
 NBC_API nbc_status nbc_coll_start_new(nbc_comm *comm, const nbc_coll_args *args,
                                       nbc_request **request);
-/* Persistent: the schedule and all memory are made once, nbc_coll_start runs it again and again. */
+/* Persistent: the schedule and all memory are made once, nbc_coll_start runs it again and again. Every rank makes
+   the same ones in the same order; it may start them in any order. NBC_E_FULL: 2^19 were made on the
+   communicator since one that is still there. */
 NBC_API nbc_status nbc_coll_init(nbc_comm *comm, const nbc_coll_args *args, nbc_request **request);
 NBC_API nbc_status nbc_coll_start(nbc_request *request); /* NBC_E_STATE: still running */
 /* NBC_PENDING, or the end: NBC_OK | NBC_E_MISMATCH, NBC_E_TRUNCATED (ranks disagree) | transport.
@@ -96,7 +99,7 @@ NBC_API nbc_status nbc_coll_run(nbc_comm *comm, const nbc_coll_args *args);
 /* A schedule that may be wanted
    again is kept with its key; the last finished request of it too, with its memory, so that a
    repeated call builds and allocates nothing. */
-enum { NBC__COLL_CACHED = 32, NBC__COLL_OPERATORS = 16, NBC__COLL_SEQUENCES = 1 << 20 };
+enum { NBC__COLL_CACHED = 32, NBC__COLL_OPERATORS = 16, NBC__COLL_SEQUENCES = 1 << 19 };
 
 typedef struct nbc__coll_entry {
   nbc_schedule_desc key; /* as asked for, rank and pointers included: all 0 */
@@ -148,7 +151,7 @@ struct nbc_comm {
   nbc_request *requests;
   nbc__coll_entry entries[NBC__COLL_CACHED];
   uint64_t use_count;
-  uint32_t sequence_index;
+  uint32_t sequence_index, persistent_index; /* collectives started; persistent ones made */
   int operator_count;
   struct {
     nbc_reduce_fn fn;

@@ -341,10 +341,23 @@ NBC__PRIVATE uint64_t nbc__sched_block_at(const nbc_schedule_desc *d, const uint
   return at * d->elem_bytes;
 }
 
+/* How many blocks come to this rank, go from it. */
+NBC__PRIVATE int nbc__sched_recv_blocks(const nbc_schedule_desc *d) {
+  return d->neighbors ? d->neighbors->source_count : d->size;
+}
+NBC__PRIVATE int nbc__sched_send_blocks(const nbc_schedule_desc *d) {
+  return d->neighbors ? d->neighbors->target_count : d->size;
+}
+
 NBC__PRIVATE uint64_t nbc__sched_blocks_end(const nbc_schedule_desc *d, const uint64_t *counts,
                                             const uint64_t *displs) {
+  return nbc__sched_row_end(d, counts, displs, d->size);
+}
+
+NBC__PRIVATE uint64_t nbc__sched_row_end(const nbc_schedule_desc *d, const uint64_t *counts,
+                                         const uint64_t *displs, int blocks) {
   uint64_t end = 0, packed = 0;
-  for (int i = 0; i < d->size; i++) {
+  for (int i = 0; i < blocks; i++) {
     const uint64_t bytes = nbc__sched_block_bytes(d, counts, i);
     const uint64_t at = displs ? displs[i] * d->elem_bytes : packed;
     packed += bytes;
@@ -354,13 +367,13 @@ NBC__PRIVATE uint64_t nbc__sched_blocks_end(const nbc_schedule_desc *d, const ui
 }
 
 /* Sums once what nbc__sched_block_at would sum for every block. */
-static bool nbc__sched_index(const nbc__sched_builder *b, const uint64_t *counts,
-                             const uint64_t *displs, uint64_t **index) {
+static bool nbc__sched_index(const uint64_t *counts, const uint64_t *displs, int blocks,
+                             uint64_t **index) {
   if (!counts || displs) return true;
-  uint64_t *const at = (uint64_t *)NBC_MALLOC(((size_t)b->d.size + 1) * sizeof *at);
+  uint64_t *const at = (uint64_t *)NBC_MALLOC(((size_t)blocks + 1) * sizeof *at);
   if (!at) return false;
   at[0] = 0;
-  for (int i = 0; i < b->d.size; i++) at[i + 1] = at[i] + counts[i];
+  for (int i = 0; i < blocks; i++) at[i + 1] = at[i] + counts[i];
   *index = at;
   return true;
 }
@@ -370,9 +383,9 @@ NBC__PRIVATE bool nbc__sched_index_blocks(nbc__sched_builder *b) {
   const nbc_schedule_desc *const d = &b->d;
   const bool rooted = (nbc__coll_about(d->coll)->has & NBC_HAS_ROOT) != 0;
   if (rooted && d->rank != d->root) return true;
-  return nbc__sched_index(b, d->recv_counts, d->recv_displs, &b->recv_at) &&
+  return nbc__sched_index(d->recv_counts, d->recv_displs, nbc__sched_recv_blocks(d), &b->recv_at) &&
          ((d->in_place && !rooted) ||
-          nbc__sched_index(b, d->send_counts, d->send_displs, &b->send_at));
+          nbc__sched_index(d->send_counts, d->send_displs, nbc__sched_send_blocks(d), &b->send_at));
 }
 
 NBC__PRIVATE uint64_t nbc__sched_vector_bytes(const nbc__sched_builder *b) {

@@ -19,7 +19,7 @@
    receive does not depend on timing, and one run on an abstract network proves all runs. */
 /* One row per collective: X(name, text, kind of operation in reports, what each rank gives, what each
    rank gets, what else it has). VECTOR: `count` elements; OWN_BLOCK: the rank's block; BLOCKS: the
-   blocks of all ranks; ROOT_...: at the root only. */
+   blocks of all ranks; SOURCE_, TARGET_BLOCKS: one per neighbour; ROOT_...: at the root only. */
 #define NBC_COLL_LIST(X)                                                                           \
   X(BARRIER, "barrier", IBARRIER, NONE, NONE, 0)                                                   \
   X(BCAST, "bcast", IBCAST, NONE, VECTOR, NBC_HAS_ROOT)                                            \
@@ -43,7 +43,11 @@
   X(ALLTOALLV, "alltoallv", IALLTOALL, BLOCKS, BLOCKS,                                             \
     NBC_HAS_IN_PLACE | NBC_HAS_RECV_COUNTS | NBC_HAS_RECV_DISPLS | NBC_HAS_SEND_COUNTS)            \
   X(SCAN, "scan", ISCAN, VECTOR, VECTOR, NBC_HAS_OPERATOR | NBC_HAS_IN_PLACE)                      \
-  X(EXSCAN, "exscan", IEXSCAN, VECTOR, VECTOR, NBC_HAS_OPERATOR | NBC_HAS_IN_PLACE)
+  X(EXSCAN, "exscan", IEXSCAN, VECTOR, VECTOR, NBC_HAS_OPERATOR | NBC_HAS_IN_PLACE)                \
+  X(NEIGHBOR_ALLGATHER, "neighbor_allgather", INEIGHBOR_ALLGATHER, VECTOR, SOURCE_BLOCKS,          \
+    NBC_HAS_NEIGHBORS | NBC_HAS_RECV_COUNTS | NBC_HAS_RECV_DISPLS)                                 \
+  X(NEIGHBOR_ALLTOALL, "neighbor_alltoall", INEIGHBOR_ALLTOALL, TARGET_BLOCKS, SOURCE_BLOCKS,      \
+    NBC_HAS_NEIGHBORS | NBC_HAS_RECV_COUNTS | NBC_HAS_RECV_DISPLS | NBC_HAS_SEND_COUNTS)
 
 typedef enum nbc_coll {
 #define NBC__X(name, text, kind, gives, gets, has) NBC_COLL_##name,
@@ -58,13 +62,15 @@ enum {
   NBC_HAS_IN_PLACE = 4,     /* with a root: there only */
   NBC_HAS_RECV_COUNTS = 8,  /* blocks of different lengths; with a root: read there only */
   NBC_HAS_RECV_DISPLS = 16, /* and their places */
-  NBC_HAS_SEND_COUNTS = 32  /* and send_displs; with a root: read there only */
+  NBC_HAS_SEND_COUNTS = 32, /* and send_displs; with a root: read there only */
+  NBC_HAS_NEIGHBORS = 64 /* blocks go to and come from those that `neighbors` lists; counts NULL =
+                               `count` in each block */
 };
 
 /* Algorithms and the collectives they serve. "ordered": also for operators that do not commute. */
 #define NBC_ALGO_LIST(X)                                                                           \
   X(AUTO, "auto")                             /* by the choice table                          */   \
-  X(LINEAR, "linear")                         /* all but alltoall's Bruck; ordered            */   \
+  X(LINEAR, "linear")                         /* every collective; ordered                    */   \
   X(DISSEMINATION, "dissemination")           /* barrier                                      */   \
   X(BINOMIAL, "binomial")                     /* barrier, bcast, reduce, allreduce,           */   \
                                               /* reduce_scatter, gather, scatter; ordered     */   \
@@ -100,6 +106,14 @@ NBC_API nbc_status nbc_coll_parse(const char *name, nbc_coll *coll); /* NBC_OK |
 NBC_API nbc_status nbc_algo_parse(const char *name, nbc_algo *algo); /* NBC_OK |
                                                                           NBC_E_NOT_FOUND */
 
+/* With whom a rank exchanges in neighbor_allgather and neighbor_alltoall: block k comes from sources[k], goes to
+   targets[k]; -1: nobody, the block stays as it is. The rank itself may be among them. Where a rank
+   stands several times in a list, its k-th message meets the k-th receive for it. */
+typedef struct nbc_neighbors {
+  const int *sources, *targets;
+  int source_count, target_count;
+} nbc_neighbors;
+
 /* What to schedule, seen by one rank. Counts and displacements are in elements. */
 typedef struct nbc_schedule_desc {
   nbc_coll coll;
@@ -110,7 +124,7 @@ typedef struct nbc_schedule_desc {
      scatter(v), allgather, alltoall: what one rank contributes or gets */
   uint64_t count;
   /* gatherv at the root, allgatherv, alltoallv: recv; scatterv at the root, alltoallv: send;
-     reduce_scatter: recv counts. `size` entries; displacements NULL = packed */
+     reduce_scatter: recv counts. `size` entries, or one per neighbour; displacements NULL = packed */
   const uint64_t *send_counts, *send_displs, *recv_counts, *recv_displs;
   bool in_place;          /* input in the receive buffer (scatter: the root keeps its own block) */
   bool not_commutative;   /* keep operands in rank order */
@@ -118,6 +132,7 @@ typedef struct nbc_schedule_desc {
   int radix;              /* KNOMIAL; 0 = 4 */
   int window_count;       /* sends in flight where they are bounded; 0 = 8 */
   const struct nbc_choice *table; /* NULL = built in */
+  const nbc_neighbors *neighbors; /* neighbor_...: each rank its own */
 } nbc_schedule_desc;
 
 typedef enum nbc_area {
@@ -224,7 +239,9 @@ typedef enum nbc__coll_part {
   NBC__COLL_ROOT_VECTOR,
   NBC__COLL_OWN_BLOCK,
   NBC__COLL_BLOCKS,
-  NBC__COLL_ROOT_BLOCKS
+  NBC__COLL_ROOT_BLOCKS,
+  NBC__COLL_SOURCE_BLOCKS,
+  NBC__COLL_TARGET_BLOCKS
 } nbc__coll_part;
 
 typedef struct nbc__coll_row {
@@ -261,6 +278,10 @@ NBC__PRIVATE uint64_t nbc__sched_block_at(const nbc_schedule_desc *d, const uint
                                           const uint64_t *displs, int rank);
 NBC__PRIVATE uint64_t nbc__sched_blocks_end(const nbc_schedule_desc *d, const uint64_t *counts,
                                             const uint64_t *displs);
+NBC__PRIVATE uint64_t nbc__sched_row_end(const nbc_schedule_desc *d, const uint64_t *counts,
+                                         const uint64_t *displs, int blocks);
+NBC__PRIVATE int nbc__sched_recv_blocks(const nbc_schedule_desc *d);
+NBC__PRIVATE int nbc__sched_send_blocks(const nbc_schedule_desc *d);
 NBC__PRIVATE uint64_t nbc__sched_part(const nbc__sched_builder *b, int i, int parts);
 NBC__PRIVATE int nbc__sched_power_of_two(int size);
 NBC__PRIVATE uint64_t nbc__sched_vector_bytes(const nbc__sched_builder *b);

@@ -35,21 +35,11 @@ static nbc_status nbc__tune_measure(const nbc__tune *u, const nbc_coll_args *arg
   qsort(times_ns, (size_t)u->desc.reps, sizeof *times_ns, nbc__tune_order);
   agreed[0] = times_ns[u->desc.reps / 2];
   agreed[1] = (double)(nbc__tune_now(u) - u->t_begin_ns);
-  const nbc_coll_args agree = {NBC_COLL_ALLREDUCE,
-                               NBC_IN_PLACE,
-                               agreed,
-                               2,
-                               NULL,
-                               NULL,
-                               NULL,
-                               NULL,
-                               NBC_TYPE_DOUBLE,
-                               NBC_REDUCE_MAX,
-                               0,
-                               NBC_ALGO_RECURSIVE_DOUBLING,
-                               0,
-                               0,
-                               0};
+  nbc_coll_args agree;
+  memset(&agree, 0, sizeof agree);
+  agree.coll = NBC_COLL_ALLREDUCE, agree.algo = NBC_ALGO_RECURSIVE_DOUBLING;
+  agree.send = NBC_IN_PLACE, agree.recv = agreed, agree.count = 2;
+  agree.type = NBC_TYPE_DOUBLE, agree.reduce = NBC_REDUCE_MAX;
   status = nbc_coll_run(u->comm, &agree);
   *d_ns = agreed[0], *elapsed_ns = agreed[1];
   return status;
@@ -198,6 +188,7 @@ NBC_API nbc_status nbc_tune(nbc_comm *comm, const nbc_tune_desc *desc, nbc_choic
   if (!status) memset(u.send, 1, 2 * (size_t)u.desc.max_bytes);
   for (int coll = 0; coll < NBC_COLL_COUNT && !status && !late; coll++) {
     if (coll == NBC_COLL_GATHERV || coll == NBC_COLL_SCATTERV) continue; /* nothing to choose */
+    if (nbc__coll_about((nbc_coll)coll)->has & NBC_HAS_NEIGHBORS) continue;
     status = coll == NBC_COLL_ALLTOALLV ? nbc__tune_unsized(&u, (nbc_coll)coll, table, &late)
                                         : nbc__tune_coll(&u, (nbc_coll)coll, table, &late);
     if (status && err) *err = comm->err;

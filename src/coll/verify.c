@@ -227,6 +227,25 @@ static void nbc__sched_prove_input(nbc__sched_proof *p, int r) {
                  me, 0);
 }
 
+/* Block k of rank r: what its source gave in the same of its blocks for r as this is of r's from it. */
+static void nbc__sched_prove_neighbor(const nbc__sched_proof *p, int r, int k,
+                                      nbc__sched_byte *want) {
+  const nbc_schedule_desc *const d = &p->descs[r];
+  const int source = d->neighbors->sources[k];
+  int turn = 0, at = 0;
+  if (source < 0) return;
+  const nbc_schedule_desc *const from = &p->descs[source];
+  const nbc_neighbors *const there = from->neighbors;
+  for (int i = 0; i < k; i++) turn += d->neighbors->sources[i] == source;
+  while (at < there->target_count && (there->targets[at] != r || turn-- > 0)) at++;
+  if (at == there->target_count) return; /* nobody sends it: the run is stuck before this matters */
+  nbc__sched_set(want, nbc__sched_block_at(d, d->recv_counts, d->recv_displs, k),
+                 nbc__sched_block_bytes(d, d->recv_counts, k), (uint64_t)1 << source,
+                 d->coll == NBC_COLL_NEIGHBOR_ALLTOALL
+                     ? nbc__sched_block_at(from, from->send_counts, from->send_displs, at)
+                     : 0);
+}
+
 /* Overwrites `want` (a copy of the receive buffer as it was) with what rank r must have
    afterwards. */
 static void nbc__sched_prove_expect(const nbc__sched_proof *p, int r, nbc__sched_byte *want) {
@@ -272,6 +291,10 @@ static void nbc__sched_prove_expect(const nbc__sched_proof *p, int r, nbc__sched
       nbc__sched_set(want, nbc__sched_block_at(d, d->recv_counts, d->recv_displs, i),
                      nbc__sched_block_bytes(d, d->recv_counts, i), one << i, index);
     }
+    break;
+  case NBC_COLL_NEIGHBOR_ALLGATHER:
+  case NBC_COLL_NEIGHBOR_ALLTOALL:
+    for (int k = 0; k < d->neighbors->source_count; k++) nbc__sched_prove_neighbor(p, r, k, want);
     break;
   case NBC_COLL_SCAN: nbc__sched_set(want, 0, block, below << 1 | 1, 0); break;
   case NBC_COLL_EXSCAN:

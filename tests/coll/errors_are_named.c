@@ -84,6 +84,24 @@ static void wrong_arguments_are_refused(void) {
   close_world();
 }
 
+static void neighbors_are_checked(void) {
+  open_world(false, 0);
+  int list[2] = {0, 2};
+  nbc_neighbors n = {list, list, 2, 2};
+  nbc_coll_args a = {.coll = NBC_COLL_NEIGHBOR_ALLTOALL, .send = in[1], .recv = out[1], .count = 1,
+                     .type = NBC_TYPE_INT32};
+  CHECK(refused(&a, NBC_E_INVAL, "neighbor_alltoall: neighbors: must not be NULL"));
+  a.neighbors = &n, list[1] = 3;
+  CHECK(refused(&a, NBC_E_RANGE, "neighbors: sources[1]: 3 is not in -1..2"));
+  list[1] = 2, n.target_count = -1;
+  CHECK(refused(&a, NBC_E_INVAL, "neighbors: targets: the count is negative"));
+  n.target_count = 1, n.targets = NULL;
+  CHECK(refused(&a, NBC_E_INVAL, "neighbors: targets: must not be NULL"));
+  n.targets = list, a.count = UINT64_MAX / 8;
+  CHECK(refused(&a, NBC_E_RANGE, "2^62"));
+  close_world();
+}
+
 static void persistent_requests_keep_their_state(void) {
   open_world(false, 0);
   nbc_request *requests[SIZE];
@@ -280,6 +298,7 @@ static void environment_is_checked(void) {
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(wrong_arguments_are_refused);
+  RUN(neighbors_are_checked);
   RUN(persistent_requests_keep_their_state);
   RUN(running_requests_can_be_dropped);
   RUN(mismatch_is_named);

@@ -88,7 +88,8 @@ static uint64_t at_of(const nbc_schedule_desc *d, const uint64_t *counts, const 
 
 static bool is_v(nbc_coll coll) {
   return coll == NBC_COLL_ALLTOALLV || coll == NBC_COLL_ALLGATHERV ||
-         coll == NBC_COLL_REDUCE_SCATTER || coll == NBC_COLL_GATHERV || coll == NBC_COLL_SCATTERV;
+         coll == NBC_COLL_REDUCE_SCATTER || coll == NBC_COLL_GATHERV || coll == NBC_COLL_SCATTERV ||
+         has_neighbors(coll);
 }
 static bool scatters(nbc_coll coll) {
   return coll == NBC_COLL_SCATTER || coll == NBC_COLL_SCATTERV;
@@ -111,12 +112,35 @@ static void put(unsigned char *want, uint64_t at, uint64_t bytes, int from, uint
   for (uint64_t i = 0; i < bytes; i++) want[at + i] = byte_of(from, index + i);
 }
 
+/* Block k of r is the j-th that its source has for it, when r has j - 1 others from there before. */
+static void want_from_neighbors(int r, unsigned char *want) {
+  const nbc_schedule_desc *const d = &g.descs[r];
+  for (int k = 0; k < d->neighbors->source_count; k++) {
+    const int source = d->neighbors->sources[k];
+    int turn = 0, at = 0;
+    if (source < 0) continue;
+    const nbc_schedule_desc *const from = &g.descs[source];
+    for (int i = 0; i < k; i++) turn += d->neighbors->sources[i] == source;
+    for (; from->neighbors->targets[at] != r || turn > 0; at++)
+      turn -= from->neighbors->targets[at] == r;
+    put(want, at_of(d, d->recv_counts, d->recv_displs, k),
+        (d->recv_counts ? d->recv_counts[k] : d->count) * d->elem_bytes, source,
+        d->coll == NBC_COLL_NEIGHBOR_ALLGATHER
+            ? 0
+            : at_of(from, from->send_counts, from->send_displs, at));
+  }
+}
+
 static void want_moved(int r, unsigned char *want) {
   const nbc_schedule_desc *const d = &g.descs[r];
   const bool v = is_v(d->coll);
   const uint64_t one = d->count * d->elem_bytes;
   const bool rooted = d->coll == NBC_COLL_GATHER || d->coll == NBC_COLL_GATHERV;
   if (d->coll == NBC_COLL_BARRIER) return;
+  if (has_neighbors(d->coll)) {
+    want_from_neighbors(r, want);
+    return;
+  }
   if (d->coll == NBC_COLL_BCAST || scatters(d->coll)) {
     if (!(scatters(d->coll) && d->in_place && r == d->root))
       put(want, 0, one, d->root, given_at(d->root, r));
@@ -177,7 +201,8 @@ static void fill_input(int r, const nbc_schedule *s, bool words) {
       d->coll == NBC_COLL_REDUCE || d->coll == NBC_COLL_GATHER || d->coll == NBC_COLL_GATHERV;
   if (d->coll == NBC_COLL_BCAST && root)
     to = recvs[r], bytes = s->recv_bytes;
-  else if (d->in_place && !scatters(d->coll) && d->coll != NBC_COLL_BCAST && (!rooted || root)) {
+  else if (d->in_place && !scatters(d->coll) && d->coll != NBC_COLL_BCAST &&
+           !has_neighbors(d->coll) && (!rooted || root)) {
     to = recvs[r], bytes = s->recv_bytes;
     if (gathers(d->coll)) {
       to += at_of(d, v ? d->recv_counts : NULL, v ? d->recv_displs : NULL, r);
@@ -199,7 +224,7 @@ static nbc_coll_args args_of(int r, nbc_type type, nbc_reduce reduce) {
   const bool rooted =
       d->coll == NBC_COLL_REDUCE || (d->coll >= NBC_COLL_GATHER && d->coll <= NBC_COLL_SCATTERV);
   const bool in_place = d->in_place && d->coll != NBC_COLL_BCAST && d->coll != NBC_COLL_BARRIER &&
-                        (!rooted || r == d->root);
+                        !has_neighbors(d->coll) && (!rooted || r == d->root);
   a.coll = d->coll, a.algo = d->algo, a.root = d->root, a.count = d->count;
   a.segment_bytes = d->segment_bytes, a.radix = d->radix, a.window_count = d->window_count;
   a.type = type, a.reduce = reduce;
@@ -208,12 +233,14 @@ static nbc_coll_args args_of(int r, nbc_type type, nbc_reduce reduce) {
   if (!is_v(d->coll)) return a;
   a.send_counts = d->send_counts, a.send_displs = d->send_displs;
   a.recv_counts = d->recv_counts, a.recv_displs = d->recv_displs;
+  a.neighbors = d->neighbors;
   return a;
 }
 
 static void check_case(nbc_coll coll, nbc_algo algo, int size, bool composed, bool persistent) {
   const bool reduces =
-      (coll >= NBC_COLL_REDUCE && coll <= NBC_COLL_REDUCE_SCATTER) || coll >= NBC_COLL_SCAN;
+      (coll >= NBC_COLL_REDUCE && coll <= NBC_COLL_REDUCE_SCATTER) || coll == NBC_COLL_SCAN ||
+      coll == NBC_COLL_EXSCAN;
   static const nbc_type movers[] = {NBC_TYPE_BYTE, NBC_TYPE_INT16, NBC_TYPE_FLOAT,
                                     NBC_TYPE_PAIR_DOUBLE};
   const nbc_type type = reduces ? NBC_TYPE_UINT64 : movers[test_below(4)];
@@ -263,7 +290,8 @@ static void every_collective_and_algorithm(void) {
       for (int size = 1; size <= RANKS; size++)
         for (int composed = 0; composed < 2; composed++) {
           const bool reduces =
-              (coll >= NBC_COLL_REDUCE && coll <= NBC_COLL_REDUCE_SCATTER) || coll >= NBC_COLL_SCAN;
+              (coll >= NBC_COLL_REDUCE && coll <= NBC_COLL_REDUCE_SCATTER) ||
+              coll == NBC_COLL_SCAN || coll == NBC_COLL_EXSCAN;
           if (composed && !reduces) continue;
           if (algo && !nbc_schedule_supports((nbc_coll)coll, (nbc_algo)algo, size, composed))
             continue;

@@ -108,8 +108,55 @@ static void all_any_some(void) {
   nbc_threads_destroy(world);
 }
 
+/* Made in the same order everywhere, started in another one by every rank, some ranks a round ahead. */
+static nbc_status starts_in_any_order(nbc_transport *t, void *user) {
+  enum { KINDS = 4, ROUNDS = 5 };
+  nbc_comm_desc d = {0};
+  nbc_comm *comm;
+  nbc_request *requests[KINDS] = {NULL};
+  int64_t in[KINDS], out[KINDS];
+  d.transport = t, d.check = *(const bool *)user;
+  if (nbc_comm_create(&d, &comm, NULL)) return NBC_E_NOMEM;
+  for (int i = 0; i < KINDS; i++) {
+    nbc_coll_args args = {0};
+    args.coll = NBC_COLL_ALLREDUCE, args.send = &in[i], args.recv = &out[i], args.count = 1;
+    args.type = NBC_TYPE_INT64, args.reduce = NBC_REDUCE_SUM;
+    GOOD(nbc_coll_init(comm, &args, &requests[i]) == NBC_OK);
+  }
+  for (int round = 0; round < ROUNDS; round++) {
+    for (int i = 0; i < KINDS; i++) in[i] = 100 * i + round, out[i] = -1;
+    for (int k = 0; k < KINDS; k++) {
+      const int i = t->rank % 2 ? KINDS - 1 - k : (k + t->rank + round) % KINDS;
+      GOOD(nbc_coll_start(requests[i]) == NBC_OK);
+    }
+    int64_t one = 1, sum = 0; /* another collective between them */
+    nbc_request *other;
+    GOOD(nbc_iallreduce(comm, &one, &sum, 1, NBC_TYPE_INT64, NBC_REDUCE_SUM, &other) == NBC_OK);
+    GOOD(nbc_coll_waitall(KINDS, requests, 20000000000) == NBC_OK);
+    GOOD(nbc_coll_wait(&other, 20000000000) == NBC_OK && sum == SIZE);
+    for (int i = 0; i < KINDS; i++) GOOD(out[i] == SIZE * (100 * i + round));
+  }
+  for (int i = 0; i < KINDS; i++) nbc_coll_free(requests[i]);
+  nbc_comm_destroy(comm);
+  return NBC_OK;
+}
+
+static void persistent_ones_start_in_any_order(void) {
+  nbc_threads *world;
+  nbc_threads_desc desc = {0};
+  desc.size = SIZE;
+  CHECK(nbc_threads_create(&desc, &world) == NBC_OK);
+  for (int check = 0; check < 2; check++) {
+    bool checked = check == 1;
+    CHECK(nbc_threads_run(world, starts_in_any_order, &checked) == NBC_OK);
+  }
+  CHECK(wrong == 0);
+  nbc_threads_destroy(world);
+}
+
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(all_any_some);
+  RUN(persistent_ones_start_in_any_order);
   return TEST_END();
 }

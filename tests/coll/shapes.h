@@ -9,6 +9,8 @@ typedef struct group {
   nbc_schedule_desc descs[MOST];
   nbc_schedule *schedules[MOST];
   uint64_t counts[MOST][4 * MOST]; /* send counts, displacements, recv counts, displacements */
+  int lists[MOST][2 * MOST];       /* sources, targets */
+  nbc_neighbors neighbors[MOST];
   int size;
 } group;
 
@@ -21,6 +23,60 @@ static void displace(uint64_t *displs, const uint64_t *counts, int size, int tur
     const int i = (k + turn) % size;
     displs[i] = at;
     at += counts[i] + test_below(3);
+  }
+}
+
+static bool has_neighbors(nbc_coll coll) {
+  return coll == NBC_COLL_NEIGHBOR_ALLGATHER || coll == NBC_COLL_NEIGHBOR_ALLTOALL;
+}
+
+static void shuffle(int *list, int count) {
+  for (int i = count - 1; i > 0; i--) {
+    const int k = (int)test_below((uint64_t)i + 1), t = list[i];
+    list[i] = list[k], list[k] = t;
+  }
+}
+
+/* Any directed graph, also with edges twice, to oneself and to nobody; lists in any order. What the j-th edge
+   from r to i carries both ends know. Counts may be equal and left out. */
+static void group_neighbors(uint64_t common, uint64_t most, bool displaced) {
+  const bool gather = g.descs[0].coll == NBC_COLL_NEIGHBOR_ALLGATHER, counted = test_below(2) != 0;
+  for (int r = 0; r < g.size; r++) {
+    g.neighbors[r] = (nbc_neighbors){g.lists[r], g.lists[r] + MOST, 0, 0};
+    g.descs[r].neighbors = &g.neighbors[r];
+    for (; test_below(3) == 0 && g.neighbors[r].source_count < 4; g.neighbors[r].source_count++)
+      g.lists[r][g.neighbors[r].source_count] = -1;
+    for (; test_below(3) == 0 && g.neighbors[r].target_count < 4; g.neighbors[r].target_count++)
+      g.lists[r][MOST + g.neighbors[r].target_count] = -1;
+  }
+  const int edges = (int)test_below(3 * (uint64_t)g.size + 1);
+  for (int e = 0; e < edges; e++) {
+    const int from = (int)test_below((uint64_t)g.size), to = (int)test_below((uint64_t)g.size);
+    if (g.neighbors[from].target_count == MOST || g.neighbors[to].source_count == MOST) continue;
+    g.lists[from][MOST + g.neighbors[from].target_count++] = to;
+    g.lists[to][g.neighbors[to].source_count++] = from;
+  }
+  for (int r = 0; r < g.size; r++) {
+    uint64_t *const c = g.counts[r];
+    const nbc_neighbors *const n = &g.neighbors[r];
+    shuffle(g.lists[r], n->source_count), shuffle(g.lists[r] + MOST, n->target_count);
+    if (gather && counted) g.descs[r].count = ((uint64_t)r * 29 + common) % most;
+    for (int k = 0; k < 2 * MOST; k++) {
+      const int peer = g.lists[r][k], first = k < MOST ? 0 : MOST;
+      if (k - first >= (k < MOST ? n->source_count : n->target_count)) continue;
+      uint64_t turn = 0;
+      for (int i = first; i < k; i++) turn += g.lists[r][i] == peer;
+      const uint64_t from = (uint64_t)(k < MOST ? peer : r), to = (uint64_t)(k < MOST ? r : peer);
+      c[k < MOST ? 2 * MOST + k : k - MOST] =
+          peer < 0 ? common % 3
+                   : (gather ? from * 29 + common : from * 131 + to * 17 + turn * 7 + common) % most;
+    }
+    g.descs[r].send_counts = counted && !gather ? c : NULL;
+    g.descs[r].recv_counts = counted ? c + 2 * MOST : NULL;
+    g.descs[r].send_displs = g.descs[r].recv_displs = NULL;
+    if (!displaced || !counted) continue;
+    displace(c + MOST, c, n->target_count, 1), displace(c + 3 * MOST, c + 2 * MOST, n->source_count, 1);
+    g.descs[r].send_displs = c + MOST, g.descs[r].recv_displs = c + 3 * MOST;
   }
 }
 
@@ -62,5 +118,6 @@ static void group_random(nbc_coll coll, nbc_algo algo, int size, bool not_commut
     displace(c + 3 * MOST, c + 2 * MOST, size, turn);
     g.descs[r].send_displs = c + MOST, g.descs[r].recv_displs = c + 3 * MOST;
   }
+  if (has_neighbors(coll)) group_neighbors(common, most, displaced);
 }
 #endif

@@ -51,6 +51,7 @@ typedef struct call {
   int icounts[MOST_RANKS], idispls[MOST_RANKS], irecv_counts[MOST_RANKS], irecv_displs[MOST_RANKS];
 } call;
 
+static MPI_Comm ring; /* a graph */
 static void mpi_call(const call *c, const void *in, void *out) {
   const int n = (int)c->args.count, root = c->args.root;
   switch (c->args.coll) {
@@ -84,8 +85,26 @@ static void mpi_call(const call *c, const void *in, void *out) {
     break;
   case NBC_COLL_SCAN: MPI_Scan(in, out, n, c->type, c->op, MPI_COMM_WORLD); break;
   case NBC_COLL_EXSCAN: MPI_Exscan(in, out, n, c->type, c->op, MPI_COMM_WORLD); break;
+  case NBC_COLL_NEIGHBOR_ALLGATHER:
+    MPI_Neighbor_allgather(in, n, c->type, out, n, c->type, ring);
+    break;
+  case NBC_COLL_NEIGHBOR_ALLTOALL:
+    MPI_Neighbor_alltoall(in, n, c->type, out, n, c->type, ring);
+    break;
   case NBC_COLL_COUNT: break;
   }
+}
+
+/* The rank below, the rank itself, and above: the same for the MPI and for ours. */
+static int neighbors_below[2], neighbors_above[2];
+static nbc_neighbors neighbors = {neighbors_below, neighbors_above, 0, 0};
+static void make_ring(void) {
+  const int count = size > 1 ? 2 : 1;
+  neighbors_below[0] = neighbors_above[1] = rank;
+  neighbors_below[1] = (rank + size - 1) % size, neighbors_above[0] = (rank + 1) % size;
+  neighbors.source_count = neighbors.target_count = count;
+  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, count, neighbors_below, MPI_UNWEIGHTED, count,
+                                 neighbors_above, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &ring);
 }
 
 /* counts[i]: block of rank i, alike on all ranks; alltoallv: what rank r gives to i. Gaps between blocks. */
@@ -125,6 +144,10 @@ static void one_call(nbc_coll coll) {
   if (!nbc_schedule_supports(coll, c.args.algo, size, false)) c.args.algo = NBC_ALGO_AUTO;
   c.args.segment_bytes = test_below(2) ? 0 : 256;
   draw_counts(&c, most);
+  if (coll == NBC_COLL_NEIGHBOR_ALLGATHER || coll == NBC_COLL_NEIGHBOR_ALLTOALL) {
+    c.args.send_counts = c.args.send_displs = c.args.recv_counts = c.args.recv_displs = NULL;
+    c.args.neighbors = &neighbors;
+  }
   fill(c.args.type, (uint64_t)MOST * (uint64_t)size, test_rand());
   memset(ours, 0x77, sizeof ours), memset(theirs, 0x77, sizeof theirs);
   if (coll == NBC_COLL_BCAST && rank == c.args.root)
@@ -194,6 +217,7 @@ int main(int argc, char **argv) {
   int provided;
   MPI_Init_thread(&argc, &argv, argc > 1 ? atoi(argv[1]) : MPI_THREAD_MULTIPLE, &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank), MPI_Comm_size(MPI_COMM_WORLD, &size);
+  make_ring();
   if (rank) { /* one voice; failures are added up below */
     fflush(stdout);
     if (!freopen("/dev/null", "w", stdout)) return 2;

@@ -39,6 +39,14 @@ collectives() { # MPI PROCESSES SETTINGS...: results, and that they were ours
   then ok "$m, $n processes, $*: collectives are ours and right"
   else bad "$m, $n processes, $*: collectives"; grep -v 'rank [1-9]' "$work/collectives" | head -20; fi
 }
+persistent() { # MPI PROCESSES SETTINGS...: persistent collectives and neighbourhoods: results, and that they were ours
+  m=$1 n=$2
+  shift 2
+  progress $m $n NBC_PROGRESS_SAY=2 NBC_PROGRESS_LEVEL=multiple NBC_COLLECTIVES=ours "$@" "$B/tests/mpi/progress_persistent.$m" >"$work/persistent" 2>&1
+  if grep -qx "$n processes checked, 0 checks failed" "$work/persistent" && [ "$(grep -c ' 452 collectives were ours' "$work/persistent")" = "$n" ]
+  then ok "$m, $n processes, $*: persistent collectives and neighbourhoods are ours and right"
+  else bad "$m, $n processes, $*: persistent collectives and neighbourhoods"; head -20 "$work/persistent"; fi
+}
 some_collectives() { # MPI: what a table names is ours, the rest the MPI's: 10 small broadcasts of 2 sizes in each set
   printf 'bcast 0 64 binomial 0 0\n' >"$work/table"
   progress $1 2 NBC_PROGRESS_SAY=2 NBC_PROGRESS=timer NBC_PROGRESS_LEVEL=multiple NBC_COLLECTIVES="$work/table" \
@@ -124,6 +132,9 @@ all() {
   collectives $1 5 NBC_PROGRESS=idle NBC_COLLECTIVES=ours
   collectives $1 4 NBC_PROGRESS=dedicated NBC_PROGRESS_CORE=0,1 NBC_COLLECTIVES=ours
   for n in 1 9 3 2; do collectives $1 $n NBC_PROGRESS=timer NBC_COLLECTIVES=ours; done
+  for n in 2 3 5 9; do persistent $1 $n NBC_PROGRESS=timer; done
+  persistent $1 4 NBC_PROGRESS=idle
+  persistent $1 3 NBC_PROGRESS=dedicated NBC_PROGRESS_CORE=0,1
   some_collectives $1
   levels $1
   says $1 'rank 1 may not use such a core: no worker' NBC_PROGRESS_CORE=1000
