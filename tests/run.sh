@@ -1,49 +1,76 @@
 #!/bin/sh
-# Runs the test programs and scripts given as arguments, one after the other; each ends with the
-# line "N passed, N failed, N skipped". Adds these up and ends with the same line. A program that
-# crashes, hangs past TEST_TIMEOUT seconds (default 600) or prints no such line counts as failed.
-# What failed, and why, stands just before the last line.
-# aarch64 programs are run by qemu, with a tenth of the random cases (TEST_EFFORT=100: all); an argument "skip:NAME: REASON" counts as skipped.
+# Runs the test programs and scripts given as arguments; each ends with the line "N passed, N failed,
+# N skipped". Adds these up and ends with the same line. A program that crashes, hangs past TEST_TIMEOUT
+# seconds (default 600) or prints no such line counts as failed. What failed, and why, stands just before
+# the last line.
+# Two lanes, each one test after the other: tests of the rooms in $beside need one core and run beside
+# those that start ranks or threads, or run make. TEST_LANES=1: all one after the other.
+# aarch64 programs are run by qemu, with a tenth of the random cases (TEST_EFFORT=100: all); an argument
+# "skip:NAME: REASON" counts as skipped.
 # Lines of coverage are shown. Logs: $B/log/NAME.log. Usage: B=build tests/run.sh PROGRAM...
 B=${B:-build}
 limit=${TEST_TIMEOUT:-600}
+beside='headers base report fuzz model guest_mpi rtl asan aarch64'
+[ "$(nproc)" -gt 1 ] || TEST_LANES=1
 mkdir -p "$B/log"
-: >"$B/log/failures"
-: >"$B/log/rooms"
-passed=0 failed=0 skipped=0
-for program in "$@"; do
-  case $program in skip:*)
-    echo "skipped ${program#skip:}" && skipped=$((skipped + 1))
-    continue ;;
-  esac
-  name=$(echo "${program#"$B"/}" | sed 's|^tests/||; s|/|-|g')
+for kind in rooms sums; do : >"$B/log/$kind"; done
+
+# What one lane appends to these files is short: no line is torn.
+run() { # PROGRAM
+  name=$(echo "${1#"$B"/}" | sed 's|^tests/||; s|/|-|g')
   log=$B/log/$name.log
   start=$(date +%s)
-  case $program in *.sh) set -- sh "$program" ;; "$B"/aarch64/*) set -- env TEST_EFFORT="${TEST_EFFORT:-10}" "$QEMU_AARCH64" "$program" ;; *) set -- "$program" ;; esac
+  case $1 in
+    *.sh) set -- sh "$1" ;;
+    "$B"/aarch64/*) set -- env TEST_EFFORT="${TEST_EFFORT:-10}" "$QEMU_AARCH64" "$1" ;;
+  esac
   timeout -k 10 "$limit" "$@" >"$log" 2>&1 </dev/null
   code=$?
   line=$(grep -E '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$log" | tail -1)
   case $line in
-    '') failed=$((failed + 1)); p=0 f=1 s=0 ;;
+    '') p=0 f=1 s=0 ;;
     *)
       p=${line%% passed*} f=${line#*passed, } f=${f%% failed*} s=${line#*failed, } s=${s%% skipped*}
-      [ "$code" -ne 0 ] && [ "$f" -eq 0 ] && f=1
-      passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s)) ;;
+      [ "$code" -ne 0 ] && [ "$f" -eq 0 ] && f=1 ;;
   esac
   seconds=$(($(date +%s) - start))
   echo "${name%%-*} $seconds" >>"$B/log/rooms"
+  echo "$p $f $s" >>"$B/log/sums"
   printf '%-44s %4s s  %s passed, %s failed, %s skipped\n' "$name" "$seconds" "$p" "$f" "$s"
   grep -E '^(skipped|coverage) ' "$log" | sed 's/^/    /'
-  if [ "$f" -ne 0 ]; then
-    {
-      echo "FAILED $name: exit status $code$([ "$code" -eq 124 ] && echo ", timed out after $limit s"); from $log:"
-      { grep -E '^(FAILED|  [^ ]+:[0-9]+: )|TEST_SEED=' "$log"; tail -8 "$log"; } | awk '!seen[$0]++' | tail -16 | sed 's/^/    | /'
-    } >>"$B/log/failures"
-  fi
+  [ "$f" -eq 0 ] || {
+    echo "FAILED $name: exit status $code$([ "$code" -eq 124 ] && echo ", timed out after $limit s"); from $log:"
+    { grep -E '^(FAILED|  [^ ]+:[0-9]+: )|TEST_SEED=' "$log"; tail -8 "$log"; } | awk '!seen[$0]++' | tail -16 | sed 's/^/    | /'
+  } >"$log.failed"
+}
+lane() { # beside | others, PROGRAM...
+  lane=$1
+  shift
+  for program in "$@"; do
+    room=${program#"$B"/} room=${room#tests/} room=${room%%/*}
+    case " $beside " in *" $room "*) kind=beside ;; *) kind=others ;; esac
+    [ "${TEST_LANES:-2}" = 1 ] || [ $kind = "$lane" ] || continue
+    run "$program"
+  done
+}
+for program in "$@"; do
+  case $program in
+    skip:*) echo "skipped ${program#skip:}" && echo '0 0 1' >>"$B/log/sums" ;;
+    *) set -- "$@" "$program" ;;
+  esac
+  shift
 done
+rm -f "$B"/log/*.failed
+if [ "${TEST_LANES:-2}" = 1 ]; then
+  lane all "$@"
+else
+  lane beside "$@" &
+  trap 'kill $! 2>/dev/null' INT TERM
+  lane others "$@"
+  wait
+fi
 awk '{ time[$1] += $2; all += $2 } END { if (length(time) < 2) exit
   printf "seconds by room:"; for (room in time) printf " %s %d,", room, time[room]; printf " in all %d\n", all }' "$B/log/rooms"
 # Last, where whoever sees only the end of the output finds them.
-cat "$B/log/failures"
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ]
+cat "$B"/log/*.failed 2>/dev/null
+awk '{ p += $1; f += $2; s += $3 } END { printf "%d passed, %d failed, %d skipped\n", p, f, s; exit f > 0 }' "$B/log/sums"
