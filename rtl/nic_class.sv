@@ -23,7 +23,7 @@ module nic_class import nic_pkg::*; #(
   output logic [31:0]   head_o,
   output logic [31:0]   tail_o,
   output logic          idle_o,
-  output logic [9:0]    unconfirmed_o,
+  output logic [11:0]   unconfirmed_o,
   // packets to and from the link: request, response
   output logic [1:0]    tx_valid_o,
   input  logic [1:0]    tx_ready_i,
@@ -79,7 +79,8 @@ module nic_class import nic_pkg::*; #(
   logic [63:0] t_addr;
   logic [31:0] t_len;
   logic [511:0] t_data;
-  logic [7:0] q_slot, q_seq;
+  logic [7:0] q_slot, q_seq, rsp_slot;
+  logic [Slots-1:0] rsp_pending;
   logic q_valid, done, rsp_busy, rsp_moves, rsp_abort;
   cmd_t q_cmd;
   nic_tx_req #(.Slots(Slots), .PioBytes(PioBytes), .MaxBytes(MaxBytes)) u_tx_req (
@@ -90,7 +91,7 @@ module nic_class import nic_pkg::*; #(
     .pkt_valid_o(tx_valid_o[0]), .pkt_ready_i(tx_ready_i[0]), .pkt_o(tx_req_o),
     .ev_valid_o(ev_valid_o[0]), .ev_ready_i(ev_ready_i[0]), .ev_o(ev_o[0 * EvBits +: EvBits]), .q_slot_i(q_slot),
     .q_valid_o(q_valid), .q_seq_o(q_seq), .q_cmd_o(q_cmd), .done_i(done),
-    .rsp_busy_i(rsp_busy), .rsp_slot_i(q_slot), .rsp_moves_i(rsp_moves), .rsp_abort_o(rsp_abort),
+    .rsp_pending_i(rsp_pending), .rsp_busy_i(rsp_busy), .rsp_slot_i(rsp_slot), .rsp_moves_i(rsp_moves), .rsp_abort_o(rsp_abort),
     .bad_o(t_bad), .undelivered_o(undelivered), .host_err_o(t_host), .retransmit_o
   );
   nic_rd_stream #(.Depth(ReadBeats)) u_put_data (
@@ -178,10 +179,11 @@ module nic_class import nic_pkg::*; #(
   logic [63:0] p_addr;
   logic [31:0] p_len;
   logic [511:0] p_data;
-  nic_rx_rsp u_rx_rsp (
+  nic_rx_rsp #(.Slots(Slots)) u_rx_rsp (
     .clk_i, .rst_ni, .self_i, .pkt_valid_i(rx_valid_i[1]), .pkt_ready_o(rx_ready_o[1]),
     .pkt_i(rx_rsp_i), .slot_o(q_slot), .slot_valid_i(q_valid), .slot_seq_i(q_seq),
-    .slot_cmd_i(q_cmd), .done_o(done), .busy_o(rsp_busy), .moves_o(rsp_moves),
+    .slot_cmd_i(q_cmd), .done_o(done), .busy_o(rsp_busy), .at_slot_o(rsp_slot), .moves_o(rsp_moves),
+    .pending_o(rsp_pending), .wr_room_i(p_room),
     .abort_i(rsp_abort), .wr_start_o(p_start), .wr_addr_o(p_addr), .wr_len_o(p_len),
     .wr_abort_o(p_abort), .wr_idle_i(p_idle), .wr_done_i(p_done), .wr_err_i(p_err), .wr_valid_o(p_valid),
     .wr_ready_i(p_ready), .wr_data_o(p_data), .ev_valid_o(ev_valid_o[3]),
@@ -212,5 +214,5 @@ module nic_class import nic_pkg::*; #(
     pulse_o.host_err    = t_host || r_host || s_host || p_host;
   end
   logic unused;
-  assign unused = ^{unused_rsp_count, unused_ack_count, p_room};
+  assign unused = ^{unused_rsp_count, unused_ack_count};
 endmodule

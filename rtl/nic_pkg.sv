@@ -6,8 +6,8 @@ package nic_pkg;
   localparam int unsigned FlitBytes = 32;
   localparam int unsigned PeerBits = 6;
   localparam int unsigned Peers = 64;  // NICs that one NIC can talk to
-  localparam int unsigned Window = 8;  // unacknowledged messages per peer and class
-  localparam int unsigned WindowBits = 3;
+  localparam int unsigned Window = 32;  // unacknowledged messages per peer and class
+  localparam int unsigned WindowBits = 5;
 
   // ---- link packet: 8-byte header and two flits -------------------------------------------------
   typedef struct packed {

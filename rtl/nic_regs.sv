@@ -33,8 +33,8 @@ module nic_regs import nic_pkg::*; #(
   input  logic [31:0]        tail0_i,
   input  logic [31:0]        head1_i,
   input  logic [31:0]        tail1_i,
-  input  logic [9:0]         unconfirmed0_i,
-  input  logic [9:0]         unconfirmed1_i,
+  input  logic [11:0]        unconfirmed0_i,
+  input  logic [11:0]        unconfirmed1_i,
   input  logic               idle_i,
   // clock
   output logic [31:0]        frac_o,
@@ -80,7 +80,7 @@ module nic_regs import nic_pkg::*; #(
       RegRetries: rdata_o = {28'd0, retries_q};
       RegIrqStatus: rdata_o = {26'd0, status_q};
       RegIrqEnable: rdata_o = {26'd0, mask_q};
-      RegUnconfirmed: rdata_o = {6'd0, unconfirmed1_i, 6'd0, unconfirmed0_i};
+      RegUnconfirmed: rdata_o = {4'd0, unconfirmed1_i, 4'd0, unconfirmed0_i};
       RegPtEnable: rdata_o = {16'd0, pt_enable_q};
       RegPtAuto: rdata_o = {16'd0, pt_auto_q};
       RegMeValid: rdata_o = 32'(me_valid_i);

@@ -1,6 +1,6 @@
 // Target of one class: takes requests in order and once per peer, matches them and moves the data; what
 // follows when the host has them (event, response) is nic_rx_done's. A message whose tail was lost keeps
-// its match: the repeated one writes to the same place. The result of each of the last eight messages of a
+// its match: the repeated one writes to the same place. The result of each of the last 32 messages of a
 // peer is kept until the peer confirms the response, to answer duplicates without doing them twice.
 module nic_rx_req import nic_pkg::*; #(
   parameter int unsigned MaxBytes = 4194304
@@ -56,7 +56,7 @@ module nic_rx_req import nic_pkg::*; #(
   input  logic         confirm_i,
   input  logic [5:0]   confirm_peer_i,
   input  logic [7:0]   confirm_seq_i,
-  output logic [9:0]   unconfirmed_o,
+  output logic [$clog2(Peers*Window):0] unconfirmed_o,
   // counters
   output logic         drop_o,
   output logic         accept_o,
@@ -68,6 +68,7 @@ module nic_rx_req import nic_pkg::*; #(
   output logic         host_err_o
 );
   localparam int unsigned History = Peers * Window;
+  localparam int unsigned Pb = $clog2(History) + 1;
   typedef enum logic [3:0] {
     Idle, Check, Abandon, Lookup, Result, Start, Feed, Body, Abort, Wait, Lock, Read, Compute, Finish,
     Again
@@ -89,9 +90,9 @@ module nic_rx_req import nic_pkg::*; #(
   logic [63:0] imm_q;    // old value of a fetching atomic
   logic [RspBits-1:0] hist_mem [History];
   logic [RspBits-1:0] hist_data_q;
-  logic [7:0] hist_seq [History];
+  logic [7-WindowBits:0] hist_seq [History];   // above the bits that are its place
   logic [History-1:0] hist_q;
-  logic [9:0] pending_q;
+  logic [$clog2(History):0] pending_q;
 
   assign clear = clear_q != '0;
   always_comb begin
@@ -135,14 +136,14 @@ module nic_rx_req import nic_pkg::*; #(
   assign follow = state_q == Check && legal && skipped && !part_q[hdr_q.src];
 
   // ---- history --------------------------------------------------------------------------------------
-  logic [8:0] key, okey, ckey;   // of the message that is looked at, is over, is confirmed
+  logic [$clog2(History)-1:0] key, okey, ckey;   // of the message that is looked at, is over, is confirmed
   logic known, confirm, keep;
   rsp_t rsp_done, again;
   assign key     = {hdr_q.src, hdr_q.seq[WindowBits-1:0]};
   assign okey    = {rsp_done.dst, rsp_done.seq[WindowBits-1:0]};
   assign ckey    = {confirm_peer_i, confirm_seq_i[WindowBits-1:0]};
-  assign known   = hist_q[key] && hist_seq[key] == hdr_q.seq;
-  assign confirm = confirm_i && hist_q[ckey] && hist_seq[ckey] == confirm_seq_i;
+  assign known   = hist_q[key] && hist_seq[key] == hdr_q.seq[7:WindowBits];
+  assign confirm = confirm_i && hist_q[ckey] && hist_seq[ckey] == confirm_seq_i[7:WindowBits];
   assign unconfirmed_o = pending_q;
 
   // ---- packets ----------------------------------------------------------------------------------------
@@ -318,7 +319,7 @@ module nic_rx_req import nic_pkg::*; #(
               state_q <= Abandon;
             end else if (quiet) begin
               if (!(clear_i && clear_peer_i == clear_peer)) clear_q[clear_peer] <= 1'b0;
-              hist_q[{clear_peer, 3'd0} +: Window] <= '0;
+              hist_q[{clear_peer, WindowBits'(0)} +: Window] <= '0;
             end
           end else if (pkt_valid_i && hdr.sop && hdr.dst == self_i) begin
             hdr_q   <= hdr;
@@ -418,16 +419,16 @@ module nic_rx_req import nic_pkg::*; #(
       if (confirm) hist_q[ckey] <= 1'b0;
       if (keep) hist_q[okey] <= 1'b1;
       if (state_q == Idle && clear && quiet && !part_q[clear_peer])
-        pending_q <= pending_q - 10'($countones(hist_q[{clear_peer, 3'd0} +: Window]))
-                     - 10'(confirm && ckey[8:3] != clear_peer);
-      else pending_q <= pending_q + 10'(keep && !hist_q[okey]) - 10'(confirm && !(keep && okey == ckey));
+        pending_q <= pending_q - Pb'($countones(hist_q[{clear_peer, WindowBits'(0)} +: Window]))
+                     - Pb'(confirm && ckey[WindowBits +: PeerBits] != clear_peer);
+      else pending_q <= pending_q + Pb'(keep && !hist_q[okey]) - Pb'(confirm && !(keep && okey == ckey));
     end
   end
   always_ff @(posedge clk_i) begin
     if (state_q == Result && lme_res_valid_i) part_res[hdr_q.src] <= lme_res_i;
     if (keep) begin
       hist_mem[okey] <= rsp_done;
-      hist_seq[okey] <= rsp_done.seq;
+      hist_seq[okey] <= rsp_done.seq[7:WindowBits];
     end
     if (state_q == Check) hist_data_q <= hist_mem[key];
   end

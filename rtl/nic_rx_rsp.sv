@@ -1,7 +1,12 @@
 // Initiator's side of the responses of one class: finds the command slot that waits, writes reply data to
 // its buffer, tells the host, frees the slot and confirms the response to the target. A response that
-// nothing waits for is confirmed too, as the first confirmation may have been lost.
-module nic_rx_rsp import nic_pkg::*; (
+// nothing waits for is confirmed too, as the first confirmation may have been lost. What follows when the host has
+// the data waits in a queue, in order: the next response is looked at meanwhile.
+module nic_rx_rsp import nic_pkg::*; #(
+  parameter int unsigned Slots = 32,
+  parameter int unsigned Depth = 16,   // responses whose data are on their way to the host
+  localparam int unsigned Sb = $clog2(Slots)
+) (
   input  logic         clk_i,
   input  logic         rst_ni,
   input  logic [5:0]   self_i,
@@ -13,12 +18,15 @@ module nic_rx_rsp import nic_pkg::*; (
   input  logic         slot_valid_i,
   input  logic [7:0]   slot_seq_i,
   input  cmd_t         slot_cmd_i,
-  output logic         done_o,
-  output logic         busy_o,
+  output logic         done_o,        // of slot_o
+  output logic         busy_o,        // with at_slot_o
+  output logic [7:0]   at_slot_o,
   output logic         moves_o,
+  output logic [Slots-1:0] pending_o, // their response is here, their end is near
   input  logic         abort_i,
   // payload to the host
   output logic         wr_start_o,
+  input  logic         wr_room_i,
   output logic [63:0]  wr_addr_o,
   output logic [31:0]  wr_len_o,
   output logic         wr_abort_o,
@@ -47,12 +55,25 @@ module nic_rx_rsp import nic_pkg::*; (
   output logic         host_err_o,
   output logic         unconfirmed_o
 );
-  typedef enum logic [3:0] {Idle, Check, Start, Feed, Body, Abort, Wait, Send, Tell, Done} state_t;
+  typedef enum logic [3:0] {Idle, Check, Start, Feed, Body, Abort, Push} state_t;
+  typedef enum logic [1:0] {Rest, Send, Tell, Done} end_t;
+  typedef struct packed {
+    logic        writes;   // a range of writes belongs to it
+    logic        reply;
+    logic [5:0]  src;
+    logic [7:0]  seq;
+    logic [7:0]  slot;
+    status_t     status;
+    logic [31:0] length;
+    logic [63:0] offset;
+  } item_t;
   state_t state_q;
+  end_t end_q;
   pkt_hdr_t hdr, hdr_q;
   msg_t msg_q;
   cmd_t cmd_q;
-  status_t status_q;
+  status_t status_q;   // of what ends
+  logic writes_q;
   logic [31:0] count_q;
   logic [7:0] idx_q;
   logic skip_q;
@@ -62,7 +83,7 @@ module nic_rx_rsp import nic_pkg::*; (
   assign reply       = msg_q.kind == KindReply;
   assign fetch       = slot_cmd_i.kind == KindFetch;
   assign wants_reply = slot_cmd_i.kind == KindGet || fetch;
-  assign waits       = slot_valid_i && slot_seq_i == hdr_q.seq && slot_cmd_i.dst == hdr_q.src &&
+  assign waits       = slot_valid_i && !pending_q[msg_q.slot[Sb-1:0]] && slot_seq_i == hdr_q.seq && slot_cmd_i.dst == hdr_q.src &&
                        reply == wants_reply;
   // one packet unless it is the reply of a get that moved data
   assign legal       = (msg_q.kind == KindAck || reply) && msg_q.length <= slot_cmd_i.length &&
@@ -76,10 +97,13 @@ module nic_rx_rsp import nic_pkg::*; (
   assign in_body = state_q == Body && pkt_valid_i && !hdr.sop && !twice && !abort_i;
   assign pkt_ready_o = state_q == Idle || twice || (in_body && (!fits || hdr.eop != at_end || wr_ready_i));
 
-  assign slot_o     = msg_q.slot;
+  // The slots have one port: a response that has come, before one that ends
+  assign slot_o     = (state_q == Check) ? msg_q.slot : head.slot;
+  assign at_slot_o  = msg_q.slot;
+  assign pending_o  = pending_q;
   assign busy_o     = state_q != Idle && state_q != Check;
   assign moves_o    = in_body && fits && wr_ready_i;
-  assign wr_start_o = state_q == Start;
+  assign wr_start_o = state_q == Start && wr_room_i;
   assign wr_addr_o  = cmd_q.addr;
   assign wr_len_o   = msg_q.length;
   assign wr_abort_o = state_q == Abort;
@@ -90,38 +114,68 @@ module nic_rx_rsp import nic_pkg::*; (
   assign confirm_peer_o = hdr_q.src;
   assign confirm_seq_o  = hdr_q.seq;
   assign ack_valid_o    = done_o || (state_q == Check && !waits && (msg_q.kind == KindAck || reply));
-  assign ack_dst_o      = hdr_q.src;
-  assign ack_seq_o      = hdr_q.seq;
-  assign ack_slot_o     = msg_q.slot;
+  assign ack_dst_o      = done_o ? head.src : hdr_q.src;
+  assign ack_seq_o      = done_o ? head.seq : hdr_q.seq;
+  assign ack_slot_o     = done_o ? head.slot : msg_q.slot;
   assign unconfirmed_o  = ack_valid_o && !ack_ready_i;
+
+  // ---- what follows when the host has the data ----------------------------------------------------------
+  logic push, push_ready, valid, res_ready, res_valid, res_err, load;
+  logic [Slots-1:0] pending_q;
+  item_t item, head;
+  cmd_t end_cmd_q;
+  logic [$clog2(Depth):0] unused_count;
+  logic [$clog2(Depth)+1:0] unused_results;
+  always_comb begin
+    item        = '0;
+    item.writes = writes_q;
+    item.reply  = reply;
+    item.src    = hdr_q.src;
+    item.seq    = hdr_q.seq;
+    item.slot   = msg_q.slot;
+    item.status = msg_q.status;
+    item.length = msg_q.length;
+    item.offset = msg_q.offset;
+  end
+  assign push = state_q == Push;
+  nic_fifo #(.Width($bits(item)), .Depth(Depth)) u_wait (
+    .clk_i, .rst_ni, .valid_i(push), .ready_o(push_ready), .data_i(item), .valid_o(valid), .ready_i(done_o),
+    .data_o(head), .count_o(unused_count)
+  );
+  nic_fifo #(.Width(1), .Depth(2 * Depth)) u_results (   // of responses that wait, and of that not yet here
+    .clk_i, .rst_ni, .valid_i(wr_done_i), .ready_o(res_ready), .data_i(wr_err_i), .valid_o(res_valid),
+    .ready_i(load && head.writes), .data_o(res_err), .count_o(unused_results)
+  );
+  assign load       = end_q == Rest && state_q != Check && valid && (!head.writes || res_valid);
+  assign done_o     = end_q == Done && state_q != Check;
+  assign host_err_o = load && head.writes && res_err;
 
   // SEND of a DMA put comes with the acknowledgement: only now may its buffer change
   logic want_send, want_ack;
-  assign want_send = cmd_q.kind == KindPut && cmd_q.pay == PayDma && cmd_q.length != '0 &&
-                     cmd_q.send_event;
-  assign want_ack  = cmd_q.ack_event || cmd_q.ct_en;
+  assign want_send = end_cmd_q.kind == KindPut && end_cmd_q.pay == PayDma && end_cmd_q.length != '0 &&
+                     end_cmd_q.send_event;
+  assign want_ack  = end_cmd_q.ack_event || end_cmd_q.ct_en;
   always_comb begin
     ev_o          = '0;
-    ev_o.eq_en    = state_q == Send || cmd_q.ack_event;
-    ev_o.eq       = cmd_q.eq;
-    ev_o.ct_en    = state_q == Tell && cmd_q.ct_en;
-    ev_o.ct_bytes = cmd_q.ct_bytes;
-    ev_o.ct       = cmd_q.ct;
-    ev_o.etype    = (state_q == Send) ? EvSend : reply ? EvReply : EvAck;
-    ev_o.status   = (state_q == Send) ? StOk : status_q;
-    ev_o.pt       = cmd_q.pt;
-    ev_o.peer     = hdr_q.src;
-    ev_o.slot     = msg_q.slot;
-    ev_o.rlength  = cmd_q.length;
-    ev_o.mlength  = (state_q == Send) ? cmd_q.length : msg_q.length;
-    ev_o.match    = cmd_q.match;
-    ev_o.hdr_data = cmd_q.hdr_data;
-    ev_o.start    = cmd_q.addr;
-    ev_o.offset   = msg_q.offset;
-    ev_o.user     = {16'd0, cmd_q.user};
+    ev_o.eq_en    = end_q == Send || end_cmd_q.ack_event;
+    ev_o.eq       = end_cmd_q.eq;
+    ev_o.ct_en    = end_q == Tell && end_cmd_q.ct_en;
+    ev_o.ct_bytes = end_cmd_q.ct_bytes;
+    ev_o.ct       = end_cmd_q.ct;
+    ev_o.etype    = (end_q == Send) ? EvSend : head.reply ? EvReply : EvAck;
+    ev_o.status   = (end_q == Send) ? StOk : status_q;
+    ev_o.pt       = end_cmd_q.pt;
+    ev_o.peer     = head.src;
+    ev_o.slot     = head.slot;
+    ev_o.rlength  = end_cmd_q.length;
+    ev_o.mlength  = (end_q == Send) ? end_cmd_q.length : head.length;
+    ev_o.match    = end_cmd_q.match;
+    ev_o.hdr_data = end_cmd_q.hdr_data;
+    ev_o.start    = end_cmd_q.addr;
+    ev_o.offset   = head.offset;
+    ev_o.user     = {16'd0, end_cmd_q.user};
   end
-  assign ev_valid_o = (state_q == Send && want_send) || (state_q == Tell && want_ack);
-  assign done_o     = state_q == Done;
+  assign ev_valid_o = (end_q == Send && want_send) || (end_q == Tell && want_ack);
   assign accept_o   = done_o;
   assign drop_o     = pkt_valid_i && pkt_ready_o &&
                       ((state_q == Idle && (hdr.sop ? hdr.dst != self_i : !(skip_q && tail))) ||
@@ -129,7 +183,6 @@ module nic_rx_rsp import nic_pkg::*; (
   assign bad_o      = (state_q == Check && ((waits && !legal) ||
                                             (msg_q.kind != KindAck && !reply && msg_q.kind != KindAckAck))) ||
                       (in_body && fits && hdr.eop != at_end);
-  assign host_err_o = state_q == Wait && wr_done_i && wr_err_i;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -137,7 +190,7 @@ module nic_rx_rsp import nic_pkg::*; (
       hdr_q    <= '0;
       msg_q    <= '0;
       cmd_q    <= '0;
-      status_q <= StOk;
+      writes_q <= 1'b0;
       count_q  <= '0;
       idx_q    <= '0;
       skip_q   <= 1'b0;
@@ -153,7 +206,7 @@ module nic_rx_rsp import nic_pkg::*; (
         end
         Check: begin
           cmd_q    <= slot_cmd_i;
-          status_q <= msg_q.status;
+          writes_q <= reply && msg_q.status == StOk && msg_q.length != '0;
           idx_q    <= hdr_q.idx + 8'd1;
           count_q  <= '0;
           if (msg_q.kind == KindAckAck || !waits || !legal) begin
@@ -162,11 +215,11 @@ module nic_rx_rsp import nic_pkg::*; (
             skip_q  <= 1'b0;
             state_q <= Start;
           end else begin
-            state_q <= Send;
+            state_q <= Push;
           end
         end
-        Start: state_q <= (cmd_q.kind == KindFetch) ? Feed : Body;
-        Feed: if (wr_ready_i) state_q <= Wait;
+        Start: if (wr_room_i) state_q <= (cmd_q.kind == KindFetch) ? Feed : Body;
+        Feed: if (wr_ready_i) state_q <= Push;
         Body: begin
           if (abort_i || (pkt_valid_i && hdr.sop && !twice)) begin
             state_q <= Abort;
@@ -174,27 +227,40 @@ module nic_rx_rsp import nic_pkg::*; (
             idx_q   <= idx_q + 8'd1;
             count_q <= count_q + 32'd1;
             if (!fits || hdr.eop != at_end) state_q <= Abort;
-            else if (at_end) state_q <= Wait;
+            else if (at_end) state_q <= Push;
           end
         end
         Abort: begin
           skip_q <= 1'b1;
           if (wr_idle_i) state_q <= Idle;
         end
-        Wait: if (wr_done_i) begin
-          if (wr_err_i) status_q <= StHostError;
-          state_q <= Send;
-        end
-        Send: if (!want_send || ev_ready_i) state_q <= Tell;
-        Tell: if (!want_ack || ev_ready_i) state_q <= Done;
-        default: state_q <= Idle;   // Done
+        default: if (push_ready) state_q <= Idle;   // Push
       endcase
     end
   end
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      end_q     <= Rest;
+      end_cmd_q <= '0;
+      status_q  <= StOk;
+      pending_q <= '0;
+    end else begin
+      unique case (end_q)
+        Rest: if (load) begin
+          end_cmd_q <= slot_cmd_i;
+          status_q  <= (head.writes && res_err) ? StHostError : head.status;
+          end_q     <= Send;
+        end
+        Send: if (!want_send || ev_ready_i) end_q <= Tell;
+        Tell: if (!want_ack || ev_ready_i) end_q <= Done;
+        default: if (done_o) end_q <= Rest;
+      endcase
+      if (push && push_ready) pending_q[msg_q.slot[Sb-1:0]] <= 1'b1;
+      if (done_o) pending_q[head.slot[Sb-1:0]] <= 1'b0;
+    end
+  end
   logic unused;
-  assign unused = ^{hdr.crc, hdr.vn, hdr_q.crc, hdr_q.dst, hdr_q.vn, hdr_q.sop, msg_q.rsvd, msg_q.rsvd2,
-                    msg_q.hdr_data, msg_q.match, msg_q.base, msg_q.pt, msg_q.aop, msg_q.dtype,
-                    msg_q.user, msg_q.retry, cmd_q.commit, cmd_q.rsvd, cmd_q.rsvd0, cmd_q.rsvd1,
-                    cmd_q.operand, cmd_q.operand2, cmd_q.aop, cmd_q.dtype, cmd_q.dst, cmd_q.offset,
-                    slot_cmd_i};
+  assign unused = ^{hdr.crc, hdr.vn, hdr_q.crc, hdr_q.dst, hdr_q.vn, hdr_q.sop, msg_q.rsvd, msg_q.rsvd2, msg_q.hdr_data,
+                    msg_q.match, msg_q.base, msg_q.pt, msg_q.aop, msg_q.dtype, msg_q.user, msg_q.retry, cmd_q, end_cmd_q,
+                    slot_cmd_i, res_ready, unused_count, unused_results};
 endmodule

@@ -129,7 +129,7 @@ module nic_top import nic_pkg::*; #(
   logic [7:0] me_index;
   me_t me_entry;
   logic [Entries-1:0] me_valid, me_in_use;
-  logic [9:0] unconfirmed [2];
+  logic [11:0] unconfirmed [2];
   logic [63:0] adjust_val;
   logic [3:0] irq_eq;
   logic irq_stamp, irq_bad;

@@ -51,6 +51,7 @@ module nic_tx_req import nic_pkg::*; #(
   output logic [7:0]   q_seq_o,
   output cmd_t         q_cmd_o,
   input  logic         done_i,
+  input  logic [Slots-1:0] rsp_pending_i,   // it has their response, and will complete them
   input  logic         rsp_busy_i,    // it is busy with rsp_slot_i,
   input  logic [7:0]   rsp_slot_i,
   input  logic         rsp_moves_i,   // gets data for it,
@@ -152,7 +153,7 @@ module nic_tx_req import nic_pkg::*; #(
   logic done_any;
   logic [5:0] done_peer;
   logic [7:0] done_seq;
-  nic_tx_window #(.PeerCount(Peers)) u_window (
+  nic_tx_window #(.PeerCount(Peers), .Window(Window)) u_window (
     .clk_i, .rst_ni, .clear_i, .clear_peer_i, .peer_i(nxt.dst), .open_o(open), .next_o(w_next),
     .base_o(w_base), .send_i(start_new), .done_i(done_any), .done_peer_i(done_peer), .done_seq_i(done_seq)
   );
@@ -168,10 +169,11 @@ module nic_tx_req import nic_pkg::*; #(
                      !(state_q == Fail && q_slot == cur_q);
   // A response that is being worked on may still complete the message; without progress it is told to
   // stop, so that nothing is written to the host's buffer after the failure is known
-  logic failing, rsp_here, completed;
+  logic failing, rsp_here, ends, completed;
   assign rsp_here    = rsp_busy_i && rsp_slot_i == 8'(cur_q);
+  assign ends        = rsp_pending_i[cur_q];
   assign completed   = fail_q != StOperation && slot_q[cur_q] != SlotFlight;
-  assign failing     = state_q == Fail && !completed && !rsp_here && !done_i;
+  assign failing     = state_q == Fail && !completed && !rsp_here && !ends && !done_i;
   assign rsp_abort_o = state_q == Fail && !completed && rsp_here;
   assign give_up     = failing && ev_ready_i;
   // Only messages that got a number are in the window; a malformed one never did

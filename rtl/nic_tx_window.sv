@@ -3,7 +3,7 @@
 // in any order and more than once, the base moves over the oldest that are done.
 module nic_tx_window #(
   parameter int unsigned PeerCount = 64,
-  parameter int unsigned Window = 8,   // a power of two, at most 8
+  parameter int unsigned Window = 8,   // a power of two, at most 64
   localparam int unsigned Pb = $clog2(PeerCount)
 ) (
   input  logic          clk_i,
@@ -38,7 +38,7 @@ module nic_tx_window #(
   // Mark the message, then slide over the done ones at the bottom
   logic [7:0] d_base, d_next, d_used, d_at;
   logic [Window-1:0] d_map, d_slid;
-  logic [3:0] d_count;
+  logic [$clog2(Window):0] d_count;
   logic d_known;
   assign d_base  = base_q[done_peer_i];
   assign d_next  = next_q[done_peer_i];
@@ -52,7 +52,7 @@ module nic_tx_window #(
     d_count = '0;
     for (int unsigned i = 0; i < Window; i++) begin
       run = run && d_map[i];
-      if (run) d_count = d_count + 4'd1;
+      if (run) d_count = d_count + 1'b1;
     end
     d_slid = d_map >> d_count;
   end

@@ -101,7 +101,7 @@ typedef struct pm__node {
   int pids_max, process_count;
   int64_t t_gap_ps;
   pm__lane lane[4];
-  int64_t t_rx_ps[PM__ENGINES_MAX], t_rx_last_ps[4], t_done_ps, in_flight;
+  int64_t t_rx_ps[PM__ENGINES_MAX], t_rx_last_ps[4], t_done_ps, t_command_ps, in_flight;
   int64_t *slots;
   uint32_t slots_first, slots_used;
   pm_thread *slot_waiters;

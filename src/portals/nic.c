@@ -376,8 +376,25 @@ PM__PRIVATE void pm__nic_wait_for_slot(pm_process *p, const pm__message *m) {
   w->stats.d_command_stall_ns += (w->now_ps - t_ps) / PM__PS;
 }
 
-static void pm__nic_inject(pm_world *w, pm__message *m) {
+/* The command of a message sets out for the NIC, behind those before it: when it is there. Carriers and LogGP have
+   their own way. */
+static int64_t pm__nic_command(pm_world *w, const pm__message *m) {
+  const int node = m->what.from->proc->node;
+  pm__node *n = &w->nodes[node];
   int64_t t_ps = w->now_ps;
+  if (m->way.link == PM_LINK_CARRIER || m->way.link == PM_LINK_LOGGP || pm__is_inside(w, m))
+    return t_ps;
+  if (!w->plat.no_pci_commands && !w->plat.no_pci) {
+    n->t_command_ps =
+        pm__later(pm__max_ps(t_ps, n->t_command_ps),
+                  pm__bytes_ps((double)w->plat.command_bytes, w->plat.pci_flow_bytes_per_s));
+    t_ps = pm__later(n->t_command_ps, w->plat.pci_latency_ns * PM__PS);
+  }
+  pm__trace(w, PM_TRACE_COMMAND, m, w->now_ps, t_ps, node, node, (uint64_t)w->plat.command_bytes);
+  return t_ps;
+}
+/* An end-to-end entry is free, and takes the message. */
+static void pm__nic_inject(pm_world *w, pm__message *m) {
   w->nodes[m->what.from->proc->node].in_flight++;
   w->nodes[m->what.from->proc->node].link = m->way.link;
   m->what.from->proc->in_flight++;
@@ -392,14 +409,8 @@ static void pm__nic_inject(pm_world *w, pm__message *m) {
     pm__carrier_send(w, m);
     return;
   }
-  if (!pm__is_inside(w, m)) {
-    pm__slot_take(w, m);
-    if (!w->plat.no_pci_commands)
-      t_ps = pm__later(t_ps, pm__pci_ps(w, (double)w->plat.command_bytes));
-    pm__trace(w, PM_TRACE_COMMAND, m, w->now_ps, t_ps, m->what.from->proc->node,
-              m->what.from->proc->node, (uint64_t)w->plat.command_bytes);
-  }
-  pm__lane_push(w, m, t_ps);
+  if (!pm__is_inside(w, m)) pm__slot_take(w, m);
+  pm__lane_push(w, m, pm__max_ps(w->now_ps, m->way.t_ready_ps));
 }
 /* Limits of what is in flight, per process and per node [S 7.1]: what is beyond waits in order. So does the
    first message of another level, until those of the old one are back: it must not overtake them. */
@@ -418,6 +429,7 @@ PM__PRIVATE void pm__nic_send(pm_world *w, pm__message *m) {
   pm__note(w, m, 0);
   m->way.link = (unsigned char)pm__link_now(w); /* and stays with it when the world changes over */
   if (m->way.link == PM_LINK_CARRIER && pm__is_inside(w, m)) m->way.link = PM_LINK_FLOW;
+  m->way.t_ready_ps = pm__nic_command(w, m); /* a command that has to wait waits inside of the NIC */
   if (!n->held && pm__may_fly(w, m)) {
     pm__nic_inject(w, m);
     return;

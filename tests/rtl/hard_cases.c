@@ -292,22 +292,22 @@ static void a_result_answers_only_its_message(void) {
   cosim *sim = start(2);
   cosim_event ev;
   Lose = 4;
-  for (int i = 0; i < 9; i++) {
+  for (int i = 0; i < 33; i++) {
     const cosim_command c = host_command(COSIM_KIND_PUT, 1, 7, 0x1000, 8);
     cosim_submit(sim, 0, 0, &c, NULL);
     CHECK(host_event_wait(sim, 0, &ev, 20000) && ev.status == COSIM_OK);
   }
   cosim_cycles(sim, 1000);
   const uint64_t sent = cosim_counter(sim, 1, 8 + COSIM_COUNT_TX_MSG);
-  cosim_packet p = forge(0, 1, 0, REQUEST, SOP | EOP, COSIM_KIND_PUT, 8, 7); /* number 0; kept is that of 8 */
+  cosim_packet p = forge(0, 1, 0, REQUEST, SOP | EOP, COSIM_KIND_PUT, 8, 7); /* number 0; kept is that of 32 */
   cosim_inject(sim, 1, &p);
   cosim_cycles(sim, 1500);
   CHECK(cosim_counter(sim, 1, COSIM_COUNT_DUP) == 1);
   CHECK(cosim_counter(sim, 1, 8 + COSIM_COUNT_TX_MSG) == sent);
-  p = forge(0, 1, 8, REQUEST, SOP | EOP, COSIM_KIND_PUT, 8, 7);
+  p = forge(0, 1, 32, REQUEST, SOP | EOP, COSIM_KIND_PUT, 8, 7);
   cosim_inject(sim, 1, &p);
   cosim_cycles(sim, 1500);
-  CHECK(cosim_counter(sim, 1, 8 + COSIM_COUNT_TX_MSG) == sent + 1); /* and number 8 gets it */
+  CHECK(cosim_counter(sim, 1, 8 + COSIM_COUNT_TX_MSG) == sent + 1); /* and number 32 gets it */
   cosim_destroy(sim);
 }
 

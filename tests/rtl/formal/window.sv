@@ -7,15 +7,16 @@ module window (
   input logic [7:0] seq, base_sent, ack
 );
   localparam logic [7:0] Old = 8'd64;
+  localparam int unsigned W = 32;   // as in nic_pkg
   (* anyconst *) logic may_give_up;
   logic started = 1'b0, rst_n;
   assign rst_n = started;
 
   logic open, accept, duplicate, future, skipped, done;
   logic [7:0] next, base, expect_seq, done_seq;
-  logic [7:0] done_map;
+  logic [W-1:0] done_map;
   logic [7:0] delivered = 8'd0;   // how many, modulo 256; or skipped after giving up
-  nic_tx_window #(.PeerCount(2)) u_tx (
+  nic_tx_window #(.PeerCount(2), .Window(W)) u_tx (
     .clk_i(clk), .rst_ni(rst_n), .clear_i(1'b0), .clear_peer_i(1'b0), .peer_i(1'b0), .open_o(open),
     .next_o(next), .base_o(base), .send_i(send), .done_i(done), .done_peer_i(1'b0),
     .done_seq_i(done_seq), .f_done_o(done_map)
@@ -39,7 +40,7 @@ module window (
   always_comb begin
     assume (seq_age != 8'd0 && seq_age <= Old);         // was sent, not too long ago
     assume (base_age <= Old);                           // with the base of then
-    assume (8'(seq - base_sent) < 8'd8);                // which admitted it
+    assume (8'(seq - base_sent) < 8'(W));                // which admitted it
     if (answer) assume (ack_age != 8'd0 && ack_age <= Old);   // answers what was delivered
     if (give_up) assume (may_give_up && 8'(ack - base) < used);
     if (give_up) assume (8'(next - expect_seq) < 8'd100);     // half of the numbers: see REGISTERS.md
@@ -53,19 +54,19 @@ module window (
     if (started && arrive && !skipped && accept && deliver_now) delivered <= delivered + 8'd1;
     if (started && arrive && skipped) delivered <= base_sent;
     if (started) begin
-      assert (used <= 8'd8);
+      assert (used <= 8'(W));
       assert (delivered == expect_seq);
       // the receiver is behind by less than half of the numbers, or ahead by what is not acknowledged
-      assert ($signed(lag) <= 8'sd100 && $signed(lag) >= -8'sd8);
+      assert ($signed(lag) <= 8'sd100 && $signed(lag) >= -$signed(8'(W)));
       assert ($signed(lag) >= 8'sd0 || ahead <= used);
-      for (i = 0; i < 8; i = i + 1)
+      for (i = 0; i < W; i = i + 1)
         if (done_map[i]) assert ($signed(8'(lag + 8'(i))) < 8'sd100);
       if (arrive && !skipped && accept && deliver_now) assert (seq == delivered);
-      for (i = 0; i < 8; i = i + 1) assert (!(done_map[i] && 8'(i) >= used));
+      for (i = 0; i < W; i = i + 1) assert (!(done_map[i] && 8'(i) >= used));
       assert (!done_map[0]);
       if (!may_give_up) begin
         assert (ahead <= used);                         // base <= expected <= next
-        for (i = 0; i < 8; i = i + 1) assert (!(done_map[i] && 8'(i) >= ahead));
+        for (i = 0; i < W; i = i + 1) assert (!(done_map[i] && 8'(i) >= ahead));
         assert (!(arrive && skipped));
       end
     end
