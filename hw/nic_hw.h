@@ -360,6 +360,26 @@ NIC_API const char *nic_change_name(
 
 
 #ifdef NBC_LINES
+#line 1 "src/nic/netlink.h"
+#endif
+/* Netlink: questions to the kernel, and answers that are checked at every byte. */
+
+
+
+
+#ifdef NBC_LINES
+#line 1 "src/nic/count_netlink.h"
+#endif
+/* Counters that the kernel gives by netlink: standard groups of Ethernet, pauses, FEC, queues, stamps,
+   links, health of drivers, RDMA. */
+
+
+
+
+
+
+
+#ifdef NBC_LINES
 #line 1 "src/nic/maps.h"
 #endif
 /* Register lists: which words of a device may be read, and what they mean. */
@@ -749,12 +769,15 @@ NIC_API nbc_relation_desc nic_clock_relation(const nic_clock_info *info);
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 #include <netinet/in.h>
 #include <linux/errqueue.h>
 #include <linux/ethtool.h>
+#include <linux/genetlink.h>
 #include <linux/net_tstamp.h>
+#include <linux/netlink.h>
 #include <linux/ptp_clock.h>
 #include <linux/sockios.h>
 #include <net/if.h>
@@ -1110,12 +1133,31 @@ typedef struct nic__kept_counter {
   nic_value values[2];
 } nic__kept_counter;
 
+/* Counters that come with one answer: of the driver, of a table, of a family of netlink. Adding one: a
+   struct that begins with this one, a function that asks and tells each value, nic__group_open. */
+typedef struct nic__cell {
+  uint64_t key, value; /* key: which of the answer's values */
+  bool is_valid;
+} nic__cell;
+typedef struct nic__group {
+  struct nic__group *next;
+  struct nic_counters *counters;
+  bool (*ask)(struct nic__group *group);   /* tells what the answer has; false: there is none */
+  void (*close)(struct nic__group *group); /* may be NULL */
+  nic__cell *cells;
+  size_t count, capacity, at; /* at: where the next value is likely to belong */
+  int64_t t_before_ns, t_after_ns;
+  bool is_opening;        /* values that are new become counters */
+  bool is_of_host;        /* goes on when the device is gone */
+  bool is_out, is_wanted; /* is_out: no memory for a counter */
+} nic__group;
+
 typedef struct nic__source {
   nic_counter counter;
-  int fd; /* of the counter's file; -1: from ethtool or the host */
-  size_t ethtool_index;
-  const struct nic__host_row *row; /* of the host; NULL: another source */
-  const nic__kept_counter *kept;   /* of a recording: both values */
+  int fd; /* of the counter's file; -1: from a group, or a recording */
+  nic__group *group;
+  size_t cell_index;
+  const nic__kept_counter *kept; /* of a recording: both values */
   bool has_own_stamp; /* "value@seconds.nanoseconds", as Slingshot's telemetry prints it */
 } nic__source;
 
@@ -1124,15 +1166,24 @@ struct nic_counters {
   char name[32];
   nic__source *sources;
   size_t count, capacity;
-  struct ethtool_stats *ethtool;
-  size_t ethtool_count;
-  struct nic__host_files *host_files; /* NULL: none */
-  int round;                          /* of a recording: which look */
+  nic__group *groups;
+  int round; /* of a recording: which look */
 };
 
 NIC__PRIVATE bool nic__ends_with(const char *text, const char *end);
 NIC__PRIVATE void nic__describe(nic_counter *c, const char *group, const char *name);
 NIC__PRIVATE nic__source *nic__source_add(nic_counters *c, const char *group, const char *name);
+/* Whether there is a counter of this whole name. */
+NIC__PRIVATE bool nic__source_known(const nic_counters *c, const char *name);
+/* Opens a group: its counters are added. One without counters is closed at once.
+   ret NIC_OK | NIC_E_NOMEM */
+NIC__PRIVATE nic_status nic__group_open(nic_counters *c, nic__group *group);
+NIC__PRIVATE void nic__group_read(nic__group *group);
+NIC__PRIVATE void nic__groups_close(nic_counters *c);
+/* One value of an answer. While the group is opened, a new key becomes the counter folder/name, of which
+   the caller may fill in more. ret NULL: it was known before, or there is no memory */
+NIC__PRIVATE nic_counter *nic__group_tell(nic__group *group, uint64_t key, const char *folder,
+                                          const char *name, uint64_t value);
 #ifdef NBC_LINES
 #line 1 "src/nic/counters.c"
 #endif
@@ -1203,6 +1254,76 @@ NIC__PRIVATE nic__source *nic__source_add(nic_counters *c, const char *group, co
   return s;
 }
 
+NIC__PRIVATE bool nic__source_known(const nic_counters *c, const char *name) {
+  for (size_t i = 0; i < c->count; i++)
+    if (strcmp(c->sources[i].counter.name, name) == 0) return true;
+  return false;
+}
+
+/* Answers come in one order: so the next value is nearly always where the last one was, plus one. */
+NIC__PRIVATE nic_counter *nic__group_tell(nic__group *group, uint64_t key, const char *folder,
+                                          const char *name, uint64_t value) {
+  nic__group *g = group;
+  for (size_t i = 0; i < g->count; i++) {
+    const size_t k = (g->at + i) % g->count;
+    if (g->cells[k].key != key) continue;
+    g->cells[k].value = value;
+    g->cells[k].is_valid = true;
+    g->at = k + 1;
+    return NULL;
+  }
+  if (!g->is_opening || g->is_out || g->count >= 100000) return NULL;
+  void *grown = nic__grow(g->cells, g->count, &g->capacity, sizeof *g->cells);
+  nic__source *s = grown ? nic__source_add(g->counters, folder, name) : NULL;
+  if (grown) g->cells = (nic__cell *)grown;
+  g->is_out = !s;
+  if (!s) return NULL;
+  s->group = g;
+  s->cell_index = g->count;
+  g->cells[g->count].key = key;
+  g->cells[g->count].value = value;
+  g->cells[g->count].is_valid = true;
+  g->at = ++g->count;
+  return &s->counter;
+}
+
+NIC__PRIVATE void nic__group_read(nic__group *group) {
+  for (size_t i = 0; i < group->count; i++) group->cells[i].is_valid = false;
+  group->at = 0;
+  group->t_before_ns = nic_host_now_ns(&group->counters->host);
+  const bool answered = group->ask(group);
+  group->t_after_ns = nic_host_now_ns(&group->counters->host);
+  for (size_t i = 0; i < group->count && !answered; i++) group->cells[i].is_valid = false;
+}
+
+static void nic__group_close(nic__group *g) {
+  if (g->close) g->close(g);
+  NIC_FREE(g->cells);
+  NIC_FREE(g);
+}
+
+NIC__PRIVATE nic_status nic__group_open(nic_counters *c, nic__group *group) {
+  group->counters = c;
+  group->is_opening = true;
+  nic__group_read(group);
+  group->is_opening = false;
+  const bool is_out = group->is_out;
+  if (group->count) {
+    group->next = c->groups;
+    c->groups = group;
+  } else
+    nic__group_close(group);
+  return is_out ? NIC_E_NOMEM : NIC_OK;
+}
+
+NIC__PRIVATE void nic__groups_close(nic_counters *c) {
+  for (nic__group *g = c->groups, *next; g; g = next) {
+    next = g->next;
+    nic__group_close(g);
+  }
+  c->groups = NULL;
+}
+
 NIC_API size_t nic_counters_count(const nic_counters *counters) { return counters->count; }
 NIC_API const nic_counter *nic_counters_at(const nic_counters *counters, size_t index) {
   return index < counters->count ? &counters->sources[index].counter : NULL;
@@ -1252,7 +1373,8 @@ NIC_API const char *nic_unit_name(nic_unit unit) {
 }
 /* Kernel: Documentation/networking/statistics.rst and ABI/testing/sysfs-class-net-statistics; InfiniBand
    Architecture, PortCounters; mlx5 and rdma: their counters' documentation; TCP: RFC 4022 and
-   Documentation/networking/snmp_counter.rst. */
+   Documentation/networking/snmp_counter.rst; Ethernet: IEEE 802.3 clause 30, RFC 2819,
+   Documentation/networking/ethtool-netlink.rst; queues: Documentation/netlink/specs/netdev.yaml. */
 static const struct {
   const char *name, *meaning;
 } nic__meanings[] = {
@@ -1313,6 +1435,57 @@ static const struct {
     {"UdpOutDatagrams", "datagrams sent, all of this host"},
     {"UdpInErrors", "datagrams that could not be delivered"},
     {"UdpRcvbufErrors", "datagrams lost because the program's buffer was full"},
+    {"FramesTransmittedOK", "frames sent by the MAC"},
+    {"FramesReceivedOK", "good frames received by the MAC"},
+    {"OctetsTransmittedOK", "bytes of data sent by the MAC, without headers and padding"},
+    {"OctetsReceivedOK", "bytes of data received by the MAC, without headers and padding"},
+    {"FrameCheckSequenceErrors", "received with a wrong checksum: cable, transceiver or partner"},
+    {"AlignmentErrors", "received with a part of a byte: cable or duplex"},
+    {"SymbolErrorDuringCarrier", "bad symbols on the line: cable, transceiver or port"},
+    {"SingleCollisionFrames", "sent after one collision (half duplex)"},
+    {"MultipleCollisionFrames", "sent after several collisions (half duplex)"},
+    {"FramesWithDeferredXmissions", "waited for a busy line (half duplex)"},
+    {"LateCollisions", "collisions after the first 64 bytes: duplex does not fit"},
+    {"FramesAbortedDueToXSColls", "given up after 16 collisions"},
+    {"FramesLostDueToIntMACXmitError", "lost inside the MAC while sending"},
+    {"FramesLostDueToIntMACRcvError", "lost inside the MAC while receiving"},
+    {"CarrierSenseErrors", "the carrier was lost while sending: cable or partner"},
+    {"MulticastFramesXmittedOK", "multicast frames sent"},
+    {"MulticastFramesReceivedOK", "multicast frames received"},
+    {"BroadcastFramesXmittedOK", "broadcast frames sent"},
+    {"BroadcastFramesReceivedOK", "broadcast frames received"},
+    {"FramesWithExcessiveDeferral", "waited too long for the line"},
+    {"InRangeLengthErrors", "received, and shorter or longer than their length field says"},
+    {"OutOfRangeLengthField", "received with a length field beyond what is allowed"},
+    {"FrameTooLongErrors", "received, and longer than allowed: the partner's MTU"},
+    {"MACControlFramesTransmitted", "control frames sent, pauses among them"},
+    {"MACControlFramesReceived", "control frames received, pauses among them"},
+    {"UnsupportedOpcodesReceived", "control frames received that this MAC does not know"},
+    {"etherStatsUndersizePkts", "received, shorter than 64 bytes"},
+    {"etherStatsOversizePkts", "received, longer than allowed: the partner's MTU"},
+    {"etherStatsFragments", "received, shorter than 64 bytes and wrong: collisions or cable"},
+    {"etherStatsJabbers", "received, too long and wrong: a partner that babbles"},
+    {"tx_pause_frames", "this side asked the link partner for a pause: it is too slow"},
+    {"rx_pause_frames", "the link partner asked for a pause"},
+    {"fec_corrected_blocks",
+     "blocks with errors that FEC repaired: some are normal at 50 Gb/s per lane"},
+    {"fec_uncorrectable_blocks",
+     "blocks that FEC could not repair: lost frames; cable or transceiver"},
+    {"fec_corrected_bits", "bits that FEC repaired"},
+    {"tx_stamped", "packets that the NIC stamped"},
+    {"tx_stamps_lost", "stamps of the NIC that never came: exact overlap lacks these"},
+    {"tx_stamp_errors", "packets whose stamp the NIC could not make"},
+    {"link_down_events", "the link went down, since the driver was loaded"},
+    {"health_errors", "errors that the driver's health reporter saw (devlink)"},
+    {"health_recoveries", "recoveries that the driver's health reporter made (devlink)"},
+    {"rx_alloc_fail", "no memory for a packet that came"},
+    {"rx_hw_drops", "dropped by the device before the driver saw them"},
+    {"rx_hw_drop_overruns", "dropped by the device: its queue had no room"},
+    {"rx_csum_bad", "received with a wrong checksum of TCP or UDP"},
+    {"tx_hw_drops", "dropped by the device instead of being sent"},
+    {"tx_hw_drop_errors", "dropped by the device: malformed"},
+    {"tx_stop", "the queue was full and took nothing for a while"},
+    {"tx_wake", "the queue takes packets again"},
     {"UdpSndbufErrors", "datagrams not sent because the buffer was full"},
     {"TcpExtTCPTimeouts", "TCP waited in vain for an acknowledgement"},
     {"TcpExtTCPLostRetransmit", "what was sent again was lost again"},
@@ -1462,56 +1635,64 @@ NIC__PRIVATE nic_status nic__open_ethtool(nic_counters *c);
 
 
 
-/* The driver's own statistics (what `ethtool -S` shows). None is not an error. */
+/* Netlink has no message for these values: the kernel gives them by the older call only. */
+typedef struct nic__driver_group {
+  nic__group group;
+  struct ethtool_gstrings *names;
+  struct ethtool_stats *stats;
+  uint32_t count;
+} nic__driver_group;
+
+static bool nic__driver_ask(nic__group *group) {
+  nic__driver_group *g = (nic__driver_group *)(void *)group;
+  g->stats->cmd = ETHTOOL_GSTATS;
+  g->stats->n_stats = g->count;
+  if (!nic__ethtool(group->counters->name, g->stats) || g->stats->n_stats != g->count) return false;
+  for (uint32_t i = 0; i < g->count; i++) {
+    char name[ETH_GSTRING_LEN + 1] = "";
+    if (group->is_opening) memcpy(name, g->names->data + i * ETH_GSTRING_LEN, ETH_GSTRING_LEN);
+    name[ETH_GSTRING_LEN] = 0;
+    nic__group_tell(group, i, "ethtool", name, g->stats->data[i]);
+  }
+  return true;
+}
+static void nic__driver_close(nic__group *group) {
+  nic__driver_group *g = (nic__driver_group *)(void *)group;
+  NIC_FREE(g->names);
+  NIC_FREE(g->stats);
+}
+
+/* None is not an error. */
 NIC__PRIVATE nic_status nic__open_ethtool(nic_counters *c) {
   struct ethtool_sset_info *info =
       (struct ethtool_sset_info *)nic__zalloc(sizeof *info + sizeof(uint32_t));
   if (!info) return NIC_E_NOMEM;
   info->cmd = ETHTOOL_GSSET_INFO;
   info->sset_mask = 1ull << ETH_SS_STATS;
-  const size_t count = nic__ethtool(c->name, info) && info->sset_mask ? info->data[0] : 0;
+  const uint32_t count = nic__ethtool(c->name, info) && info->sset_mask ? info->data[0] : 0;
   NIC_FREE(info);
   if (count == 0 || count > 100000) return NIC_OK;
-  struct ethtool_gstrings *names =
-      (struct ethtool_gstrings *)nic__zalloc(sizeof *names + count * ETH_GSTRING_LEN);
-  c->ethtool = (struct ethtool_stats *)nic__zalloc(sizeof *c->ethtool + count * sizeof(uint64_t));
-  nic_status status = names && c->ethtool ? NIC_OK : NIC_E_NOMEM;
-  if (status == NIC_OK) {
-    names->cmd = ETHTOOL_GSTRINGS;
-    names->string_set = ETH_SS_STATS;
-    names->len = (uint32_t)count;
-    if (nic__ethtool(c->name, names)) c->ethtool_count = count;
+  nic__driver_group *g = (nic__driver_group *)nic__zalloc(sizeof *g);
+  if (!g) return NIC_E_NOMEM;
+  g->group.ask = nic__driver_ask;
+  g->group.close = nic__driver_close;
+  g->count = count;
+  g->names = (struct ethtool_gstrings *)nic__zalloc(sizeof *g->names + count * ETH_GSTRING_LEN);
+  g->stats = (struct ethtool_stats *)nic__zalloc(sizeof *g->stats + count * sizeof(uint64_t));
+  if (g->names && g->stats) {
+    g->names->cmd = ETHTOOL_GSTRINGS;
+    g->names->string_set = ETH_SS_STATS;
+    g->names->len = count;
+    if (nic__ethtool(c->name, g->names)) return nic__group_open(c, &g->group);
   }
-  for (size_t i = 0; i < c->ethtool_count && status == NIC_OK; i++) {
-    char name[ETH_GSTRING_LEN + 1];
-    memcpy(name, names->data + i * ETH_GSTRING_LEN, ETH_GSTRING_LEN);
-    name[ETH_GSTRING_LEN] = 0;
-    nic__source *s = nic__source_add(c, "ethtool", name);
-    if (!s)
-      status = NIC_E_NOMEM;
-    else
-      s->ethtool_index = i;
-  }
-  NIC_FREE(names);
+  const nic_status status = g->names && g->stats ? NIC_OK : NIC_E_NOMEM;
+  nic__driver_close(&g->group);
+  NIC_FREE(g);
   return status;
 }
 #ifdef NBC_LINES
 #line 8 "src/nic/count_host.h"
 #endif
-typedef struct nic__host_row {
-  int file;
-  const char *line, *column;
-} nic__host_row;
-typedef struct nic__host_files {
-  struct {
-    int fd;
-    int64_t t_before_ns, t_after_ns;
-    char text[16384]; /* as last read; netstat has about 4 KB */
-  } file[2];
-} nic__host_files;
-
-NIC__PRIVATE bool nic__host_value(const char *text, const nic__host_row *row, uint64_t *value);
-NIC__PRIVATE void nic__host_read(const nic_host *host, nic__host_files *h);
 NIC__PRIVATE nic_status nic__open_host(nic_counters *c, const char *proc_root);
 #ifdef NBC_LINES
 #line 1 "src/nic/count_host.c"
@@ -1523,6 +1704,10 @@ NIC__PRIVATE nic_status nic__open_host(nic_counters *c, const char *proc_root);
 
 
 
+typedef struct nic__host_row {
+  int file;
+  const char *line, *column;
+} nic__host_row;
 /* Of the kernel's tables of TCP and UDP: what was sent (the measure of the rest), sent again, waited
    for in vain, lost. Column of a line; file 0 = net/snmp, 1 = net/netstat. */
 static const nic__host_row nic__host_rows[] = {{0, "Tcp", "OutSegs"},
@@ -1544,7 +1729,7 @@ static const nic__host_row nic__host_rows[] = {{0, "Tcp", "OutSegs"},
 
 /* A table is pairs of lines that begin alike, "Tcp: InSegs …" and "Tcp: 5 …": names, then values.
    false: no such column, or no number (MaxConn may be -1). */
-NIC__PRIVATE bool nic__host_value(const char *text, const nic__host_row *row, uint64_t *value) {
+static bool nic__host_value(const char *text, const nic__host_row *row, uint64_t *value) {
   const size_t line_chars = strlen(row->line), column_chars = strlen(row->column);
   for (const char *names = text, *values; (values = strchr(names, '\n')) != NULL; names = values) {
     values++;
@@ -1567,49 +1752,684 @@ NIC__PRIVATE bool nic__host_value(const char *text, const nic__host_row *row, ui
   return false;
 }
 
-NIC__PRIVATE void nic__host_read(const nic_host *host, nic__host_files *h) {
-  for (int i = 0; i < 2; i++) {
-    size_t used = 0;
-    ssize_t k = 0;
-    h->file[i].t_before_ns = nic_host_now_ns(host);
-    while (h->file[i].fd >= 0 && used < sizeof h->file[i].text - 1 &&
-           (k = pread(h->file[i].fd, h->file[i].text + used, sizeof h->file[i].text - 1 - used,
-                      (off_t)used)) > 0)
-      used += (size_t)k;
-    h->file[i].t_after_ns = nic_host_now_ns(host);
-    h->file[i].text[used] = 0;
+/* One file each, so that its times are its own. */
+typedef struct nic__host_group {
+  nic__group group;
+  int file, fd;
+  char text[16384]; /* as last read; netstat has about 4 KB */
+} nic__host_group;
+
+static bool nic__host_ask(nic__group *group) {
+  nic__host_group *g = (nic__host_group *)(void *)group;
+  size_t used = 0;
+  ssize_t k = 0;
+  while (used < sizeof g->text - 1 &&
+         (k = pread(g->fd, g->text + used, sizeof g->text - 1 - used, (off_t)used)) > 0)
+    used += (size_t)k;
+  g->text[used] = 0;
+  for (size_t i = 0; i < sizeof nic__host_rows / sizeof nic__host_rows[0]; i++) {
+    const nic__host_row *row = &nic__host_rows[i];
+    char name[64];
+    uint64_t value;
+    if (row->file != g->file || !nic__host_value(g->text, row, &value))
+      continue; /* another kernel */
+    snprintf(name, sizeof name, "%s%s", row->line, row->column);
+    nic_counter *counter = nic__group_tell(group, i, "host", name, value);
+    if (!counter) continue;
+    counter->width_bits = (int)(8 * sizeof(long)); /* the kernel adds in its own longs */
+    if (strncmp(row->column, "Out", 3) == 0) counter->unit = NIC_UNIT_PACKETS;
   }
+  return true;
 }
+static void nic__host_close(nic__group *group) { close(((nic__host_group *)(void *)group)->fd); }
 
 /* The files stay open: they belong to the network namespace that opened them. None is no error. */
 NIC__PRIVATE nic_status nic__open_host(nic_counters *c, const char *proc_root) {
   static const char *const names[2] = {"net/snmp", "net/netstat"};
   char path[NIC__PATH];
-  nic__host_files *h = (nic__host_files *)nic__zalloc(sizeof *h);
-  if (!h) return NIC_E_NOMEM;
-  c->host_files = h;
-  for (int i = 0; i < 2; i++)
-    h->file[i].fd =
+  nic_status status = NIC_OK;
+  for (int i = 0; i < 2 && status == NIC_OK; i++) {
+    const int fd =
         nic__path(path, proc_root, names[i], (char *)NULL) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-  nic__host_read(&c->host, h);
-  for (size_t i = 0; i < sizeof nic__host_rows / sizeof nic__host_rows[0]; i++) {
-    const nic__host_row *row = &nic__host_rows[i];
-    char name[64];
-    uint64_t value;
-    if (!nic__host_value(h->file[row->file].text, row, &value)) continue; /* another kernel */
-    snprintf(name, sizeof name, "%s%s", row->line, row->column);
-    nic__source *s = nic__source_add(c, "host", name);
-    if (!s) return NIC_E_NOMEM;
-    s->row = row;
-    s->counter.width_bits = (int)(8 * sizeof(long)); /* the kernel adds in its own longs */
-    if (strncmp(row->column, "Out", 3) == 0) s->counter.unit = NIC_UNIT_PACKETS;
+    if (fd < 0) continue;
+    nic__host_group *g = (nic__host_group *)nic__zalloc(sizeof *g);
+    if (!g) return close(fd), NIC_E_NOMEM;
+    g->file = i;
+    g->fd = fd;
+    g->group.ask = nic__host_ask;
+    g->group.close = nic__host_close;
+    g->group.is_of_host = true;
+    status = nic__group_open(c, &g->group);
+  }
+  return status;
+}
+#ifdef NBC_LINES
+#line 7 "src/nic/netlink.h"
+#endif
+/* An attribute; also a row of them, as what is inside a nest. Sources: the kernel's
+   Documentation/userspace-api/netlink/intro.rst and specs.rst, include/uapi/linux/netlink.h. */
+typedef struct nic__attr {
+  unsigned type;
+  const uint8_t *data;
+  size_t bytes;
+} nic__attr;
+/* Takes the next one from the row; false: its end, or what follows is cut off. */
+NIC__PRIVATE bool nic__attr_next(nic__attr *row, nic__attr *attr);
+/* The first one of a type in a row. */
+NIC__PRIVATE bool nic__attr_find(nic__attr row, unsigned type, nic__attr *attr);
+/* Of 1, 2, 4 or 8 bytes; false: another size. */
+NIC__PRIVATE bool nic__attr_number(const nic__attr *attr, uint64_t *value);
+/* Without control characters and blanks, cut to fit; false: empty. */
+NIC__PRIVATE bool nic__attr_text(const nic__attr *attr, char *text, size_t text_bytes);
+
+typedef struct nic__question {
+  uint8_t room[512];
+  size_t bytes;
+} nic__question;
+/* genl_command 0: no generic netlink. */
+NIC__PRIVATE void nic__question_begin(nic__question *q, unsigned type, bool all, int genl_command);
+NIC__PRIVATE void nic__question_put(nic__question *q, unsigned type, const void *data,
+                                    size_t bytes);
+NIC__PRIVATE void nic__question_number(nic__question *q, unsigned type, uint32_t value);
+NIC__PRIVATE size_t nic__question_nest(nic__question *q, unsigned type);
+NIC__PRIVATE void nic__question_close(nic__question *q, size_t nest);
+
+/* One message of an answer: what follows the header of netlink, or of generic netlink. */
+typedef void nic__take(void *user, nic__attr row);
+/* Messages as they came. skip: bytes of the family's own header. over: the answer has its end.
+   ret NIC_OK, or what the kernel's error says | NIC_E_PARSE (cut off) */
+NIC__PRIVATE nic_status nic__netlink_walk(const uint8_t *data, size_t bytes, uint32_t sequence,
+                                          size_t skip, nic__take *take, void *user, bool *over);
+
+typedef struct nic__netlink {
+  int fd; /* -1: none */
+  uint32_t sequence;
+  uint8_t *room; /* for answers */
+} nic__netlink;
+/* ret NIC_OK | NIC_E_UNSUPPORTED (this kernel has no such protocol) | NIC_E_NOMEM ... */
+NIC__PRIVATE nic_status nic__netlink_open(nic__netlink *n, int protocol);
+NIC__PRIVATE void nic__netlink_close(nic__netlink *n);
+/* Asks and hands over all of the answer; waits a second at most. */
+NIC__PRIVATE nic_status nic__netlink_ask(nic__netlink *n, nic__question *q, size_t skip,
+                                         nic__take *take, void *user);
+/* Number of a generic family; 0: this kernel does not have it. */
+NIC__PRIVATE unsigned nic__netlink_family(nic__netlink *n, const char *name);
+#ifdef NBC_LINES
+#line 1 "src/nic/netlink.c"
+#endif
+/* Netlink: questions to the kernel, and answers that are checked at every byte. */
+
+
+enum { NIC__NETLINK_ROOM = 1 << 16, NIC__GENL_HEAD = 4 };
+
+static size_t nic__netlink_pad(size_t bytes) { return (bytes + 3) & ~(size_t)3; }
+
+NIC__PRIVATE bool nic__attr_next(nic__attr *row, nic__attr *attr) {
+  uint16_t head[2]; /* bytes with this header, type */
+  if (row->bytes < sizeof head) return false;
+  memcpy(head, row->data, sizeof head);
+  if (head[0] < sizeof head || head[0] > row->bytes) return row->bytes = 0, false;
+  attr->type = head[1] & 0x3fffu; /* without the marks of nests and of network order */
+  attr->data = row->data + sizeof head;
+  attr->bytes = head[0] - sizeof head;
+  const size_t padded = nic__netlink_pad(head[0]);
+  const size_t whole = padded < row->bytes ? padded : row->bytes;
+  row->data += whole;
+  row->bytes -= whole;
+  return true;
+}
+NIC__PRIVATE bool nic__attr_find(nic__attr row, unsigned type, nic__attr *attr) {
+  while (nic__attr_next(&row, attr))
+    if (attr->type == type) return true;
+  return false;
+}
+NIC__PRIVATE bool nic__attr_number(const nic__attr *attr, uint64_t *value) {
+  uint32_t word;
+  uint16_t half;
+  switch (attr->bytes) {
+  case 1: *value = attr->data[0]; return true;
+  case 2: memcpy(&half, attr->data, 2), *value = half; return true;
+  case 4: memcpy(&word, attr->data, 4), *value = word; return true;
+  case 8: memcpy(value, attr->data, 8); return true;
+  default: return false;
+  }
+}
+NIC__PRIVATE bool nic__attr_text(const nic__attr *attr, char *text, size_t text_bytes) {
+  size_t n = 0;
+  for (; n < attr->bytes && attr->data[n] && n + 1 < text_bytes; n++) {
+    const uint8_t c = attr->data[n];
+    text[n] = c > 32 && c != 127 && c != '/' ? (char)c : '_'; /* a part of a counter's name */
+  }
+  text[n] = 0;
+  return n > 0;
+}
+
+NIC__PRIVATE void nic__question_begin(nic__question *q, unsigned type, bool all, int genl_command) {
+  struct nlmsghdr head;
+  memset(&head, 0, sizeof head);
+  memset(q, 0, sizeof *q);
+  head.nlmsg_type = (uint16_t)type;
+  head.nlmsg_flags = (uint16_t)(NLM_F_REQUEST | NLM_F_ACK | (all ? NLM_F_DUMP : 0));
+  memcpy(q->room, &head, sizeof head);
+  q->bytes = sizeof head;
+  if (!genl_command) return;
+  q->room[q->bytes] = (uint8_t)genl_command;
+  q->room[q->bytes + 1] = 1; /* version */
+  q->bytes += NIC__GENL_HEAD;
+}
+NIC__PRIVATE void nic__question_put(nic__question *q, unsigned type, const void *data,
+                                    size_t bytes) {
+  const uint16_t head[2] = {(uint16_t)(bytes + sizeof head), (uint16_t)type};
+  if (bytes > sizeof q->room || q->bytes + sizeof head + nic__netlink_pad(bytes) > sizeof q->room)
+    return; /* ours are short */
+  memcpy(q->room + q->bytes, head, sizeof head);
+  if (bytes) memcpy(q->room + q->bytes + sizeof head, data, bytes);
+  q->bytes += sizeof head + nic__netlink_pad(bytes);
+}
+NIC__PRIVATE void nic__question_number(nic__question *q, unsigned type, uint32_t value) {
+  nic__question_put(q, type, &value, sizeof value);
+}
+NIC__PRIVATE size_t nic__question_nest(nic__question *q, unsigned type) {
+  const size_t nest = q->bytes;
+  nic__question_put(q, type | NLA_F_NESTED, NULL, 0);
+  return nest;
+}
+NIC__PRIVATE void nic__question_close(nic__question *q, size_t nest) {
+  const uint16_t bytes = (uint16_t)(q->bytes - nest);
+  memcpy(q->room + nest, &bytes, sizeof bytes);
+}
+
+NIC__PRIVATE nic_status nic__netlink_walk(const uint8_t *data, size_t bytes, uint32_t sequence,
+                                          size_t skip, nic__take *take, void *user, bool *over) {
+  while (bytes > 0) {
+    struct nlmsghdr head;
+    if (bytes < sizeof head) return NIC_E_PARSE;
+    memcpy(&head, data, sizeof head);
+    if (head.nlmsg_len < sizeof head || head.nlmsg_len > bytes) return NIC_E_PARSE;
+    const uint8_t *body = data + sizeof head;
+    const size_t body_bytes = head.nlmsg_len - sizeof head;
+    const size_t padded = nic__netlink_pad(head.nlmsg_len);
+    const size_t whole = padded < bytes ? padded : bytes;
+    data += whole;
+    bytes -= whole;
+    if (head.nlmsg_seq != sequence) continue; /* of a question that was given up */
+    if (head.nlmsg_type == NLMSG_ERROR || head.nlmsg_type == NLMSG_DONE) {
+      int32_t number = 0; /* 0 or -errno */
+      *over = true;
+      if (head.nlmsg_type == NLMSG_ERROR && body_bytes < sizeof number) return NIC_E_PARSE;
+      if (body_bytes >= sizeof number) memcpy(&number, body, sizeof number);
+      if (number < 0 && number > INT32_MIN) return nic__of_errno(-number);
+      continue;
+    }
+    if (head.nlmsg_type < NLMSG_MIN_TYPE || body_bytes < skip) continue;
+    const nic__attr row = {0, body + skip, body_bytes - skip};
+    take(user, row);
   }
   return NIC_OK;
+}
+
+NIC__PRIVATE nic_status nic__netlink_open(nic__netlink *n, int protocol) {
+  const struct timeval limit = {1, 0};
+  struct sockaddr_nl own;
+  memset(&own, 0, sizeof own);
+  own.nl_family = AF_NETLINK;
+  n->sequence = 1;
+  n->room = NULL;
+  n->fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol);
+  if (n->fd < 0) return errno == EPROTONOSUPPORT ? NIC_E_UNSUPPORTED : nic__of_errno(errno);
+  n->room = (uint8_t *)nic__zalloc(NIC__NETLINK_ROOM);
+  const bool bound = bind(n->fd, (struct sockaddr *)&own, sizeof own) == 0;
+  setsockopt(n->fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  if (n->room && bound) return NIC_OK;
+  const nic_status status = n->room ? NIC_E_SYSTEM : NIC_E_NOMEM;
+  nic__netlink_close(n);
+  return status;
+}
+NIC__PRIVATE void nic__netlink_close(nic__netlink *n) {
+  if (n->fd >= 0) close(n->fd);
+  NIC_FREE(n->room);
+  n->fd = -1;
+  n->room = NULL;
+}
+
+NIC__PRIVATE nic_status nic__netlink_ask(nic__netlink *n, nic__question *q, size_t skip,
+                                         nic__take *take, void *user) {
+  struct nlmsghdr head;
+  nic_status status = NIC_OK;
+  bool over = false;
+  memcpy(&head, q->room, sizeof head);
+  head.nlmsg_len = (uint32_t)q->bytes;
+  head.nlmsg_seq = ++n->sequence;
+  memcpy(q->room, &head, sizeof head);
+  if (send(n->fd, q->room, q->bytes, 0) != (ssize_t)q->bytes) return nic__of_errno(errno);
+  while (!over && status == NIC_OK) {
+    const ssize_t k = recv(n->fd, n->room, NIC__NETLINK_ROOM, 0);
+    if (k < 0 && errno == EINTR) continue;
+    if (k <= 0) return NIC_E_SYSTEM; /* no answer, or more than its socket holds */
+    status = nic__netlink_walk(n->room, (size_t)k, n->sequence, skip, take, user, &over);
+  }
+  return status;
+}
+
+static void nic__family_take(void *user, nic__attr row) {
+  nic__attr id;
+  uint64_t value;
+  if (nic__attr_find(row, CTRL_ATTR_FAMILY_ID, &id) && nic__attr_number(&id, &value))
+    *(unsigned *)user = (unsigned)value;
+}
+NIC__PRIVATE unsigned nic__netlink_family(nic__netlink *n, const char *name) {
+  nic__question q;
+  unsigned id = 0;
+  nic__question_begin(&q, GENL_ID_CTRL, false, CTRL_CMD_GETFAMILY);
+  nic__question_put(&q, CTRL_ATTR_FAMILY_NAME, name, strlen(name) + 1);
+  return nic__netlink_ask(n, &q, NIC__GENL_HEAD, nic__family_take, &id) == NIC_OK ? id : 0;
+}
+#ifdef NBC_LINES
+#line 11 "src/nic/count_netlink.h"
+#endif
+/* Each: none is not an error. ret NIC_OK | NIC_E_NOMEM */
+NIC__PRIVATE nic_status nic__open_ethernet(nic_counters *c, const nic_info *nic);
+NIC__PRIVATE nic_status nic__open_health(nic_counters *c, const nic_info *nic);
+NIC__PRIVATE nic_status nic__open_rdma(nic_counters *c);
+#ifdef NBC_LINES
+#line 1 "src/nic/count_netlink.c"
+#endif
+/* Counters that the kernel gives by netlink: standard groups of Ethernet, pauses, FEC, queues, stamps,
+   links, health of drivers, RDMA. */
+
+
+/* Numbers of messages and attributes are the kernel's ABI. They stand here because older systems' headers
+   lack them. Sources: include/uapi/linux/ethtool_netlink.h and Documentation/networking/ethtool-netlink.rst;
+   include/uapi/linux/netdev.h and Documentation/netlink/specs/netdev.yaml; include/uapi/linux/devlink.h and
+   Documentation/networking/devlink/devlink-health.rst; include/uapi/rdma/rdma_netlink.h. */
+enum {
+  NIC__ETHTOOL_LINKSTATE_GET = 6,
+  NIC__ETHTOOL_PAUSE_GET = 21,
+  NIC__ETHTOOL_TSINFO_GET = 25,
+  NIC__ETHTOOL_FEC_GET = 29,
+  NIC__ETHTOOL_STATS_GET = 32,
+  NIC__ETHTOOL_HEADER_NAME = 2,
+  NIC__ETHTOOL_HEADER_FLAGS = 3,
+  NIC__ETHTOOL_FLAG_STATS = 4,
+  NIC__ETHTOOL_STATS_GROUPS = 3, /* a set of bits: bits, bit, its index */
+  NIC__ETHTOOL_STATS_GROUP = 4,
+  NIC__BITSET_NOMASK = 1,
+  NIC__BITSET_BITS = 3,
+  NIC__NETDEV_QSTATS_GET = 12,
+  NIC__DEVLINK_HEALTH_GET = 52,
+  NIC__RDMA_PROTOCOL = 20,
+  NIC__RDMA_CLIENT = 5 << 10,
+  NIC__RDMA_GET = 1,
+  NIC__RDMA_STAT_GET = 17,
+  NIC__GENL_SKIP = 4
+};
+
+/* A value by its place in an answer: family, group, attribute. */
+static uint64_t nic__netlink_key(unsigned where, unsigned group, unsigned type) {
+  return (uint64_t)where << 56 | (uint64_t)(group & 0xffffffu) << 32 | type;
+}
+
+typedef struct nic__known { /* a value that has a name */
+  uint16_t group, type;
+  nic_unit unit;
+  const char *folder, *name;
+} nic__known;
+
+/* Group 0 eth-phy, 1 eth-mac, 2 eth-ctrl, 3 rmon. Names as IEEE 802.3 (clause 30) and RFC 2819 have them. */
+static const nic__known nic__standard[] = {
+    {0, 0, NIC_UNIT_EVENTS, "eth-phy", "SymbolErrorDuringCarrier"},
+    {1, 0, NIC_UNIT_PACKETS, "eth-mac", "FramesTransmittedOK"},
+    {1, 1, NIC_UNIT_PACKETS, "eth-mac", "SingleCollisionFrames"},
+    {1, 2, NIC_UNIT_PACKETS, "eth-mac", "MultipleCollisionFrames"},
+    {1, 3, NIC_UNIT_PACKETS, "eth-mac", "FramesReceivedOK"},
+    {1, 4, NIC_UNIT_PACKETS, "eth-mac", "FrameCheckSequenceErrors"},
+    {1, 5, NIC_UNIT_PACKETS, "eth-mac", "AlignmentErrors"},
+    {1, 6, NIC_UNIT_BYTES, "eth-mac", "OctetsTransmittedOK"},
+    {1, 7, NIC_UNIT_PACKETS, "eth-mac", "FramesWithDeferredXmissions"},
+    {1, 8, NIC_UNIT_PACKETS, "eth-mac", "LateCollisions"},
+    {1, 9, NIC_UNIT_PACKETS, "eth-mac", "FramesAbortedDueToXSColls"},
+    {1, 10, NIC_UNIT_PACKETS, "eth-mac", "FramesLostDueToIntMACXmitError"},
+    {1, 11, NIC_UNIT_EVENTS, "eth-mac", "CarrierSenseErrors"},
+    {1, 12, NIC_UNIT_BYTES, "eth-mac", "OctetsReceivedOK"},
+    {1, 13, NIC_UNIT_PACKETS, "eth-mac", "FramesLostDueToIntMACRcvError"},
+    {1, 14, NIC_UNIT_PACKETS, "eth-mac", "MulticastFramesXmittedOK"},
+    {1, 15, NIC_UNIT_PACKETS, "eth-mac", "BroadcastFramesXmittedOK"},
+    {1, 16, NIC_UNIT_PACKETS, "eth-mac", "FramesWithExcessiveDeferral"},
+    {1, 17, NIC_UNIT_PACKETS, "eth-mac", "MulticastFramesReceivedOK"},
+    {1, 18, NIC_UNIT_PACKETS, "eth-mac", "BroadcastFramesReceivedOK"},
+    {1, 19, NIC_UNIT_PACKETS, "eth-mac", "InRangeLengthErrors"},
+    {1, 20, NIC_UNIT_PACKETS, "eth-mac", "OutOfRangeLengthField"},
+    {1, 21, NIC_UNIT_PACKETS, "eth-mac", "FrameTooLongErrors"},
+    {2, 0, NIC_UNIT_PACKETS, "eth-ctrl", "MACControlFramesTransmitted"},
+    {2, 1, NIC_UNIT_PACKETS, "eth-ctrl", "MACControlFramesReceived"},
+    {2, 2, NIC_UNIT_PACKETS, "eth-ctrl", "UnsupportedOpcodesReceived"},
+    {3, 0, NIC_UNIT_PACKETS, "rmon", "etherStatsUndersizePkts"},
+    {3, 1, NIC_UNIT_PACKETS, "rmon", "etherStatsOversizePkts"},
+    {3, 2, NIC_UNIT_PACKETS, "rmon", "etherStatsFragments"},
+    {3, 3, NIC_UNIT_PACKETS, "rmon", "etherStatsJabbers"}};
+
+/* Of a message's attribute (group) one inside it (type). */
+static const nic__known nic__pause[] = {{5, 2, NIC_UNIT_PACKETS, "pause", "tx_pause_frames"},
+                                        {5, 3, NIC_UNIT_PACKETS, "pause", "rx_pause_frames"}};
+static const nic__known nic__fec[] = {{5, 2, NIC_UNIT_EVENTS, "fec", "fec_corrected_blocks"},
+                                      {5, 3, NIC_UNIT_EVENTS, "fec", "fec_uncorrectable_blocks"},
+                                      {5, 4, NIC_UNIT_EVENTS, "fec", "fec_corrected_bits"}};
+static const nic__known nic__tsinfo[] = {
+    {6, 1, NIC_UNIT_PACKETS, "stamps", "tx_stamped"},
+    {6, 2, NIC_UNIT_EVENTS, "stamps", "tx_stamps_lost"},
+    {6, 3, NIC_UNIT_EVENTS, "stamps", "tx_stamp_errors"},
+    {6, 4, NIC_UNIT_PACKETS, "stamps", "tx_onestep_unconfirmed"}};
+/* Of a queue, by attribute. */
+static const nic__known nic__queue_stats[] = {
+    {0, 8, NIC_UNIT_PACKETS, "", "rx_packets"},
+    {0, 9, NIC_UNIT_BYTES, "", "rx_bytes"},
+    {0, 10, NIC_UNIT_PACKETS, "", "tx_packets"},
+    {0, 11, NIC_UNIT_BYTES, "", "tx_bytes"},
+    {0, 12, NIC_UNIT_EVENTS, "", "rx_alloc_fail"},
+    {0, 13, NIC_UNIT_PACKETS, "", "rx_hw_drops"},
+    {0, 14, NIC_UNIT_PACKETS, "", "rx_hw_drop_overruns"},
+    {0, 15, NIC_UNIT_PACKETS, "", "rx_csum_complete"},
+    {0, 16, NIC_UNIT_PACKETS, "", "rx_csum_unnecessary"},
+    {0, 17, NIC_UNIT_PACKETS, "", "rx_csum_none"},
+    {0, 18, NIC_UNIT_PACKETS, "", "rx_csum_bad"},
+    {0, 19, NIC_UNIT_PACKETS, "", "rx_hw_gro_packets"},
+    {0, 20, NIC_UNIT_BYTES, "", "rx_hw_gro_bytes"},
+    {0, 21, NIC_UNIT_PACKETS, "", "rx_hw_gro_wire_packets"},
+    {0, 22, NIC_UNIT_BYTES, "", "rx_hw_gro_wire_bytes"},
+    {0, 23, NIC_UNIT_PACKETS, "", "rx_hw_drop_ratelimits"},
+    {0, 24, NIC_UNIT_PACKETS, "", "tx_hw_drops"},
+    {0, 25, NIC_UNIT_PACKETS, "", "tx_hw_drop_errors"},
+    {0, 26, NIC_UNIT_PACKETS, "", "tx_csum_none"},
+    {0, 27, NIC_UNIT_PACKETS, "", "tx_needs_csum"},
+    {0, 28, NIC_UNIT_PACKETS, "", "tx_hw_gso_packets"},
+    {0, 29, NIC_UNIT_BYTES, "", "tx_hw_gso_bytes"},
+    {0, 30, NIC_UNIT_PACKETS, "", "tx_hw_gso_wire_packets"},
+    {0, 31, NIC_UNIT_BYTES, "", "tx_hw_gso_wire_bytes"},
+    {0, 32, NIC_UNIT_PACKETS, "", "tx_hw_drop_ratelimits"},
+    {0, 33, NIC_UNIT_EVENTS, "", "tx_stop"},
+    {0, 34, NIC_UNIT_EVENTS, "", "tx_wake"}};
+
+#define NIC__KNOWN(rows) rows, sizeof rows / sizeof rows[0]
+static const nic__known *nic__known_of(const nic__known *rows, size_t count, unsigned group,
+                                       unsigned type) {
+  for (size_t i = 0; i < count; i++)
+    if (rows[i].group == group && rows[i].type == type) return &rows[i];
+  return NULL;
+}
+
+typedef struct nic__netlink_group {
+  nic__group group;
+  nic__netlink netlink;
+  unsigned family, netdev; /* numbers of the families ethtool or devlink, netdev; 0: none */
+  uint32_t interface_index;
+  char pci_address[16];
+  /* RDMA */
+  bool is_found;
+  uint32_t device_index, port_count, port;
+  unsigned which; /* what is asked now */
+} nic__netlink_group;
+
+static void nic__tell_known(nic__netlink_group *g, const nic__known *k, const nic__attr *a) {
+  uint64_t value = 0;
+  nic__attr total = *a;
+  /* FEC: the sum over all lanes, then each lane */
+  if (g->which == NIC__ETHTOOL_FEC_GET && total.bytes > 8) total.bytes = 8;
+  if (!k || !nic__attr_number(&total, &value)) return;
+  nic_counter *counter = nic__group_tell(&g->group, nic__netlink_key(g->which, k->group, k->type),
+                                         k->folder, k->name, value);
+  if (!counter) return;
+  counter->unit = k->unit;
+  if (a->bytes == 4) counter->width_bits = 32;
+}
+
+/* Frames by their size: "rmon/rx_64to64_octets". */
+static void nic__take_sizes(nic__netlink_group *g, unsigned group, nic__attr row, bool is_sent) {
+  nic__attr low, high, count;
+  uint64_t from, to, value;
+  char name[48];
+  if (!nic__attr_find(row, 7, &low) || !nic__attr_find(row, 8, &high) ||
+      !nic__attr_find(row, 9, &count) || !nic__attr_number(&low, &from) ||
+      !nic__attr_number(&high, &to) || !nic__attr_number(&count, &value))
+    return;
+  snprintf(name, sizeof name, "%s_%llu_to_%llu_bytes", is_sent ? "tx" : "rx",
+           (unsigned long long)from, (unsigned long long)to);
+  nic_counter *counter = nic__group_tell(
+      &g->group, nic__netlink_key(1 + is_sent, group, (unsigned)from), "rmon", name, value);
+  if (counter) counter->unit = NIC_UNIT_PACKETS;
+}
+
+/* One standard group: its number, then its values. */
+static void nic__take_standard(nic__netlink_group *g, nic__attr row) {
+  nic__attr a, inner;
+  uint64_t group;
+  if (!nic__attr_find(row, 2, &a) || !nic__attr_number(&a, &group) || group > 3) return;
+  while (nic__attr_next(&row, &a)) {
+    if (a.type == 5 || a.type == 6) nic__take_sizes(g, (unsigned)group, a, a.type == 6);
+    if (a.type != 4) continue;
+    while (nic__attr_next(&a, &inner))
+      nic__tell_known(g, nic__known_of(NIC__KNOWN(nic__standard), (unsigned)group, inner.type),
+                      &inner);
+  }
+}
+
+static void nic__take_ethtool(void *user, nic__attr row) {
+  nic__netlink_group *g = (nic__netlink_group *)user;
+  nic__attr a, inner;
+  uint64_t value;
+  while (nic__attr_next(&row, &a)) {
+    if (g->which == NIC__ETHTOOL_STATS_GET && a.type == NIC__ETHTOOL_STATS_GROUP)
+      nic__take_standard(g, a);
+    if (g->which == NIC__ETHTOOL_LINKSTATE_GET && a.type == 7 && nic__attr_number(&a, &value)) {
+      nic_counter *counter = nic__group_tell(&g->group, nic__netlink_key(g->which, 7, 0), "link",
+                                             "link_down_events", value);
+      if (counter) counter->width_bits = 32;
+    }
+    const unsigned nest = a.type;
+    if (g->which == NIC__ETHTOOL_STATS_GET || g->which == NIC__ETHTOOL_LINKSTATE_GET ||
+        (nest != 5 && nest != 6))
+      continue;
+    while (nic__attr_next(&a, &inner))
+      nic__tell_known(g,
+                      g->which == NIC__ETHTOOL_PAUSE_GET
+                          ? nic__known_of(NIC__KNOWN(nic__pause), nest, inner.type)
+                      : g->which == NIC__ETHTOOL_FEC_GET
+                          ? nic__known_of(NIC__KNOWN(nic__fec), nest, inner.type)
+                          : nic__known_of(NIC__KNOWN(nic__tsinfo), nest, inner.type),
+                      &inner);
+  }
+}
+
+/* One queue. Numbers of 4 or 8 bytes, as they need: so their width says nothing. */
+static void nic__take_queue(void *user, nic__attr row) {
+  nic__netlink_group *g = (nic__netlink_group *)user;
+  nic__attr a;
+  uint64_t interface_index, type, id, value;
+  char folder[24];
+  if (!nic__attr_find(row, 1, &a) || !nic__attr_number(&a, &interface_index) ||
+      interface_index != g->interface_index || !nic__attr_find(row, 2, &a) ||
+      !nic__attr_number(&a, &type) || !nic__attr_find(row, 3, &a) || !nic__attr_number(&a, &id) ||
+      type > 1 || id > 9999)
+    return;
+  snprintf(folder, sizeof folder, "%sq%u", type ? "tx" : "rx", (unsigned)id);
+  while (nic__attr_next(&row, &a)) {
+    const nic__known *k = nic__known_of(NIC__KNOWN(nic__queue_stats), 0, a.type);
+    if (!k || !nic__attr_number(&a, &value)) continue;
+    nic_counter *counter =
+        nic__group_tell(&g->group, nic__netlink_key(3 + (unsigned)type, (unsigned)id, a.type),
+                        folder, k->name, value);
+    if (counter) counter->unit = k->unit;
+  }
+}
+
+static bool nic__ethernet_ask(nic__group *group) {
+  static const int commands[] = {NIC__ETHTOOL_STATS_GET, NIC__ETHTOOL_PAUSE_GET,
+                                 NIC__ETHTOOL_FEC_GET, NIC__ETHTOOL_TSINFO_GET,
+                                 NIC__ETHTOOL_LINKSTATE_GET};
+  nic__netlink_group *g = (nic__netlink_group *)(void *)group;
+  nic__question q;
+  bool answered = false;
+  for (size_t i = 0; i < sizeof commands / sizeof commands[0] && g->family; i++) {
+    const char *name = group->counters->name;
+    g->which = (unsigned)commands[i];
+    nic__question_begin(&q, g->family, false, commands[i]);
+    const size_t head = nic__question_nest(&q, commands[i] == NIC__ETHTOOL_STATS_GET ? 2 : 1);
+    nic__question_put(&q, NIC__ETHTOOL_HEADER_NAME, name, strlen(name) + 1);
+    nic__question_number(&q, NIC__ETHTOOL_HEADER_FLAGS, NIC__ETHTOOL_FLAG_STATS);
+    nic__question_close(&q, head);
+    if (commands[i] == NIC__ETHTOOL_STATS_GET) {
+      const size_t set = nic__question_nest(&q, NIC__ETHTOOL_STATS_GROUPS);
+      nic__question_put(&q, NIC__BITSET_NOMASK, NULL, 0);
+      const size_t bits = nic__question_nest(&q, NIC__BITSET_BITS);
+      for (uint32_t k = 0; k < 4; k++) {
+        const size_t bit = nic__question_nest(&q, 1);
+        nic__question_number(&q, 1, k);
+        nic__question_close(&q, bit);
+      }
+      nic__question_close(&q, bits);
+      nic__question_close(&q, set);
+    }
+    answered |= nic__netlink_ask(&g->netlink, &q, NIC__GENL_SKIP, nic__take_ethtool, g) == NIC_OK;
+  }
+  if (!g->netdev) return answered;
+  g->which = NIC__NETDEV_QSTATS_GET;
+  nic__question_begin(&q, g->netdev, true, NIC__NETDEV_QSTATS_GET);
+  nic__question_number(&q, 1, g->interface_index);
+  const uint64_t each_queue = 1;
+  nic__question_put(&q, 4, &each_queue, sizeof each_queue);
+  return (nic__netlink_ask(&g->netlink, &q, NIC__GENL_SKIP, nic__take_queue, g) == NIC_OK) |
+         answered;
+}
+
+static void nic__netlink_group_close(nic__group *group) {
+  nic__netlink_close(&((nic__netlink_group *)(void *)group)->netlink);
+}
+
+/* NULL: no memory, or (status NIC_OK) this kernel has no such netlink. */
+static nic__netlink_group *nic__netlink_group_new(int protocol, bool (*ask)(nic__group *group),
+                                                  nic_status *status) {
+  nic__netlink_group *g = (nic__netlink_group *)nic__zalloc(sizeof *g);
+  *status = g ? nic__netlink_open(&g->netlink, protocol) : NIC_E_NOMEM;
+  if (*status != NIC_OK) {
+    NIC_FREE(g);
+    if (*status != NIC_E_NOMEM) *status = NIC_OK;
+    return NULL;
+  }
+  g->group.ask = ask;
+  g->group.close = nic__netlink_group_close;
+  return g;
+}
+
+NIC__PRIVATE nic_status nic__open_ethernet(nic_counters *c, const nic_info *nic) {
+  nic_status status;
+  nic__netlink_group *g = nic__netlink_group_new(NETLINK_GENERIC, nic__ethernet_ask, &status);
+  if (!g) return status;
+  g->interface_index = if_nametoindex(nic->name);
+  g->family = nic__netlink_family(&g->netlink, "ethtool");
+  g->netdev = nic__netlink_family(&g->netlink, "netdev");
+  return nic__group_open(c, &g->group);
+}
+
+/* ---- health of the driver (devlink) ------------------------------------------------------------ */
+static void nic__take_reporter(void *user, nic__attr row) {
+  nic__netlink_group *g = (nic__netlink_group *)user;
+  nic__attr a, reporter;
+  char text[32], folder[48];
+  uint64_t value;
+  uint32_t sum = 2166136261u; /* of the name: reporters have no numbers */
+  if (!nic__attr_find(row, 1, &a) || !nic__attr_text(&a, text, sizeof text) ||
+      strcmp(text, "pci") != 0 || !nic__attr_find(row, 2, &a) ||
+      !nic__attr_text(&a, text, sizeof text) || strcmp(text, g->pci_address) != 0 ||
+      !nic__attr_find(row, 114, &reporter) || !nic__attr_find(reporter, 115, &a) ||
+      !nic__attr_text(&a, text, sizeof text))
+    return;
+  for (const char *at = text; *at; at++) sum = (sum ^ (uint8_t)*at) * 16777619u;
+  uint64_t port = 0; /* some reporters are a port's */
+  if (nic__attr_find(row, 3, &a) && nic__attr_number(&a, &port)) sum += (uint32_t)port + 1;
+  snprintf(folder, sizeof folder, "devlink-%s", text);
+  if (nic__attr_find(reporter, 117, &a) && nic__attr_number(&a, &value))
+    nic__group_tell(&g->group, nic__netlink_key(NIC__DEVLINK_HEALTH_GET, 0, sum), folder,
+                    "health_errors", value);
+  if (nic__attr_find(reporter, 118, &a) && nic__attr_number(&a, &value))
+    nic__group_tell(&g->group, nic__netlink_key(NIC__DEVLINK_HEALTH_GET, 1, sum), folder,
+                    "health_recoveries", value);
+}
+static bool nic__health_ask(nic__group *group) {
+  nic__netlink_group *g = (nic__netlink_group *)(void *)group;
+  nic__question q;
+  if (!g->family) return false;
+  nic__question_begin(&q, g->family, true, NIC__DEVLINK_HEALTH_GET);
+  return nic__netlink_ask(&g->netlink, &q, NIC__GENL_SKIP, nic__take_reporter, g) == NIC_OK;
+}
+NIC__PRIVATE nic_status nic__open_health(nic_counters *c, const nic_info *nic) {
+  nic_status status = NIC_OK;
+  if (!nic->pci_address[0]) return status;
+  nic__netlink_group *g = nic__netlink_group_new(NETLINK_GENERIC, nic__health_ask, &status);
+  if (!g) return status;
+  memcpy(g->pci_address, nic->pci_address, sizeof g->pci_address);
+  g->family = nic__netlink_family(&g->netlink, "devlink");
+  return nic__group_open(c, &g->group);
+}
+
+/* ---- RDMA --------------------------------------------------------------------------------------- */
+static void nic__take_device(void *user, nic__attr row) {
+  nic__netlink_group *g = (nic__netlink_group *)user;
+  nic__attr a;
+  char name[64];
+  uint64_t index, ports;
+  if (!nic__attr_find(row, 2, &a) || !nic__attr_text(&a, name, sizeof name) ||
+      strcmp(name, g->group.counters->name) != 0 || !nic__attr_find(row, 1, &a) ||
+      !nic__attr_number(&a, &index) || !nic__attr_find(row, 3, &a) || !nic__attr_number(&a, &ports))
+    return;
+  g->is_found = true;
+  g->device_index = (uint32_t)index;
+  g->port_count = ports < 256 ? (uint32_t)ports : 0;
+}
+/* Those that sysfs shows as well are left out: they have the same names there. */
+static void nic__take_rdma(void *user, nic__attr row) {
+  nic__netlink_group *g = (nic__netlink_group *)user;
+  nic__attr list, entry, a;
+  uint64_t value;
+  unsigned index = 0;
+  char name[56], folder[16], known[72];
+  if (!nic__attr_find(row, 80, &list)) return;
+  snprintf(folder, sizeof folder, "rdma%u", g->port);
+  for (; nic__attr_next(&list, &entry); index++) {
+    if (entry.type != 81 || !nic__attr_find(entry, 82, &a) ||
+        !nic__attr_text(&a, name, sizeof name) || !nic__attr_find(entry, 83, &a) ||
+        !nic__attr_number(&a, &value))
+      continue;
+    snprintf(known, sizeof known, "hw%u/%s", g->port, name);
+    if (g->group.is_opening && nic__source_known(g->group.counters, known)) continue;
+    nic__group_tell(&g->group, nic__netlink_key(80, g->port, index), folder, name, value);
+  }
+}
+static bool nic__rdma_ask(nic__group *group) {
+  nic__netlink_group *g = (nic__netlink_group *)(void *)group;
+  nic__question q;
+  bool answered = false;
+  g->is_found = false;
+  nic__question_begin(&q, NIC__RDMA_CLIENT + NIC__RDMA_GET, true, 0);
+  if (nic__netlink_ask(&g->netlink, &q, 0, nic__take_device, g) != NIC_OK || !g->is_found)
+    return false;
+  for (g->port = 1; g->port <= g->port_count; g->port++) {
+    nic__question_begin(&q, NIC__RDMA_CLIENT + NIC__RDMA_STAT_GET, false, 0);
+    nic__question_number(&q, 1, g->device_index);
+    nic__question_number(&q, 3, g->port);
+    answered |= nic__netlink_ask(&g->netlink, &q, 0, nic__take_rdma, g) == NIC_OK;
+  }
+  return answered;
+}
+NIC__PRIVATE nic_status nic__open_rdma(nic_counters *c) {
+  nic_status status;
+  nic__netlink_group *g = nic__netlink_group_new(NIC__RDMA_PROTOCOL, nic__rdma_ask, &status);
+  return g ? nic__group_open(c, &g->group) : status;
 }
 #ifdef NBC_LINES
 #line 1 "src/nic/counting.c"
 #endif
 /* Opens and reads all counters of a NIC. */
+
+
 
 
 
@@ -1660,8 +2480,12 @@ NIC_API nic_status nic_counters_open(const nic_machine *machine, const nic_info 
       status = nic__open_folder(c, path, "net");
     if (status == NIC_OK && c->count && machine->proc_root[0])
       status = nic__open_host(c, machine->proc_root);
+    if (status == NIC_OK && machine->is_live) status = nic__open_ethernet(c, nic);
     if (status == NIC_OK && machine->is_live) status = nic__open_ethtool(c);
   }
+  if (status == NIC_OK && machine->is_live && nic->kind == NIC_KIND_INFINIBAND)
+    status = nic__open_rdma(c);
+  if (status == NIC_OK && machine->is_live) status = nic__open_health(c, nic);
   if (status != NIC_OK)
     nic__fail(err, status, "%s: counters cannot be opened: %s", nic->name, nic_status_text(status));
   else if (c->count == 0)
@@ -1677,56 +2501,37 @@ NIC_API void nic_counters_close(nic_counters *counters) {
   if (!counters) return;
   for (size_t i = 0; i < counters->count; i++)
     if (counters->sources[i].fd >= 0) close(counters->sources[i].fd);
-  for (int i = 0; counters->host_files && i < 2; i++)
-    if (counters->host_files->file[i].fd >= 0) close(counters->host_files->file[i].fd);
-  NIC_FREE(counters->host_files);
+  nic__groups_close(counters);
   NIC_FREE(counters->sources);
-  NIC_FREE(counters->ethtool);
   NIC_FREE(counters);
 }
 
 /* Those of the sources that wanted names, NULL = all; the others become invalid. */
 NIC__PRIVATE nic_status nic__counters_read(nic_counters *counters, const bool *wanted,
                                            nic_value *values) {
-  int64_t t_before_ns = 0, t_after_ns = 0;
-  bool driver_answers = false, host_wanted = false, driver_wanted = false;
   size_t valid = 0;
+  for (nic__group *g = counters->groups; g; g = g->next) g->is_wanted = !wanted;
+  for (size_t i = 0; wanted && i < counters->count; i++)
+    if (wanted[i] && counters->sources[i].group) counters->sources[i].group->is_wanted = true;
+  for (nic__group *g = counters->groups; g; g = g->next)
+    if (g->is_wanted) nic__group_read(g);
   for (size_t i = 0; i < counters->count; i++) {
     const nic__source *s = &counters->sources[i];
-    if (wanted && !wanted[i]) continue;
-    host_wanted = host_wanted || s->row;
-    driver_wanted = driver_wanted || (!s->row && !s->kept && s->fd < 0);
-  }
-  if (driver_wanted) {
-    counters->ethtool->cmd = ETHTOOL_GSTATS;
-    counters->ethtool->n_stats = (uint32_t)counters->ethtool_count;
-    t_before_ns = nic_host_now_ns(&counters->host);
-    driver_answers = nic__ethtool(counters->name, counters->ethtool) &&
-                     counters->ethtool->n_stats == counters->ethtool_count;
-    t_after_ns = nic_host_now_ns(&counters->host);
-  }
-  if (host_wanted) nic__host_read(&counters->host, counters->host_files);
-  for (size_t i = 0; i < counters->count; i++) {
-    const nic__source *s = &counters->sources[i];
+    const nic__group *g = s->group;
     nic_value *v = &values[i];
     memset(v, 0, sizeof *v);
     if (wanted && !wanted[i]) continue;
     if (s->kept)
       *v = s->kept->values[counters->round];
-    else if (s->row) {
-      v->t_before_ns = counters->host_files->file[s->row->file].t_before_ns;
-      v->t_after_ns = counters->host_files->file[s->row->file].t_after_ns;
-      v->is_valid =
-          nic__host_value(counters->host_files->file[s->row->file].text, s->row, &v->value);
-    } else if (s->fd >= 0)
+    else if (s->fd >= 0)
       nic__read_file(counters, s, v);
     else {
-      v->value = counters->ethtool->data[s->ethtool_index];
-      v->t_before_ns = t_before_ns;
-      v->t_after_ns = t_after_ns;
-      v->is_valid = driver_answers;
+      v->value = g->cells[s->cell_index].value * s->counter.scale;
+      v->t_before_ns = g->t_before_ns;
+      v->t_after_ns = g->t_after_ns;
+      v->is_valid = g->cells[s->cell_index].is_valid;
     }
-    valid += v->is_valid && !s->row; /* the host's go on when the device is gone */
+    valid += v->is_valid && !(g && g->is_of_host);
   }
   counters->round = 1; /* a recording shows two looks, then the second for ever */
   return valid ? NIC_OK : NIC_E_GONE;
@@ -3795,6 +4600,7 @@ static bool nic__is_usual(const char *name) {
                                      "/TcpRetransSegs",
                                      "/UdpRcvbufErrors",
                                      "_octets"};
+  if (strncmp(name, "rxq", 3) == 0 || strncmp(name, "txq", 3) == 0) return false; /* of one queue */
   for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
     if (nic__ends_with(name, ends[i])) return true;
   return strstr(name, "pause") || strstr(name, "xoff") || strstr(name, "retrans");
@@ -3837,7 +4643,8 @@ NIC_API nic_status nic_section_counters_open(nic_counters *counters, const char 
   s->wanted = (bool *)nic__zalloc(nic_counters_count(counters) * sizeof *s->wanted);
   for (size_t i = 0; s->wanted && i < s->source.count; i++) {
     s->wanted[s->indexes[i]] = true;
-    if (!counters->sources[s->indexes[i]].row) s->has_device = true;
+    const nic__group *group = counters->sources[s->indexes[i]].group;
+    if (!group || !group->is_of_host) s->has_device = true;
   }
   if (!s->last || !s->now || !s->wanted)
     status = nic__fail(err, NIC_E_NOMEM, "out of memory");

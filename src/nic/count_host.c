@@ -5,6 +5,10 @@
 #include "machine.h"
 #include "counters.h"
 
+typedef struct nic__host_row {
+  int file;
+  const char *line, *column;
+} nic__host_row;
 /* Of the kernel's tables of TCP and UDP: what was sent (the measure of the rest), sent again, waited
    for in vain, lost. Column of a line; file 0 = net/snmp, 1 = net/netstat. */
 static const nic__host_row nic__host_rows[] = {{0, "Tcp", "OutSegs"},
@@ -26,7 +30,7 @@ static const nic__host_row nic__host_rows[] = {{0, "Tcp", "OutSegs"},
 
 /* A table is pairs of lines that begin alike, "Tcp: InSegs …" and "Tcp: 5 …": names, then values.
    false: no such column, or no number (MaxConn may be -1). */
-NIC__PRIVATE bool nic__host_value(const char *text, const nic__host_row *row, uint64_t *value) {
+static bool nic__host_value(const char *text, const nic__host_row *row, uint64_t *value) {
   const size_t line_chars = strlen(row->line), column_chars = strlen(row->column);
   for (const char *names = text, *values; (values = strchr(names, '\n')) != NULL; names = values) {
     values++;
@@ -49,42 +53,54 @@ NIC__PRIVATE bool nic__host_value(const char *text, const nic__host_row *row, ui
   return false;
 }
 
-NIC__PRIVATE void nic__host_read(const nic_host *host, nic__host_files *h) {
-  for (int i = 0; i < 2; i++) {
-    size_t used = 0;
-    ssize_t k = 0;
-    h->file[i].t_before_ns = nic_host_now_ns(host);
-    while (h->file[i].fd >= 0 && used < sizeof h->file[i].text - 1 &&
-           (k = pread(h->file[i].fd, h->file[i].text + used, sizeof h->file[i].text - 1 - used,
-                      (off_t)used)) > 0)
-      used += (size_t)k;
-    h->file[i].t_after_ns = nic_host_now_ns(host);
-    h->file[i].text[used] = 0;
+/* One file each, so that its times are its own. */
+typedef struct nic__host_group {
+  nic__group group;
+  int file, fd;
+  char text[16384]; /* as last read; netstat has about 4 KB */
+} nic__host_group;
+
+static bool nic__host_ask(nic__group *group) {
+  nic__host_group *g = (nic__host_group *)(void *)group;
+  size_t used = 0;
+  ssize_t k = 0;
+  while (used < sizeof g->text - 1 &&
+         (k = pread(g->fd, g->text + used, sizeof g->text - 1 - used, (off_t)used)) > 0)
+    used += (size_t)k;
+  g->text[used] = 0;
+  for (size_t i = 0; i < sizeof nic__host_rows / sizeof nic__host_rows[0]; i++) {
+    const nic__host_row *row = &nic__host_rows[i];
+    char name[64];
+    uint64_t value;
+    if (row->file != g->file || !nic__host_value(g->text, row, &value))
+      continue; /* another kernel */
+    snprintf(name, sizeof name, "%s%s", row->line, row->column);
+    nic_counter *counter = nic__group_tell(group, i, "host", name, value);
+    if (!counter) continue;
+    counter->width_bits = (int)(8 * sizeof(long)); /* the kernel adds in its own longs */
+    if (strncmp(row->column, "Out", 3) == 0) counter->unit = NIC_UNIT_PACKETS;
   }
+  return true;
 }
+static void nic__host_close(nic__group *group) { close(((nic__host_group *)(void *)group)->fd); }
 
 /* The files stay open: they belong to the network namespace that opened them. None is no error. */
 NIC__PRIVATE nic_status nic__open_host(nic_counters *c, const char *proc_root) {
   static const char *const names[2] = {"net/snmp", "net/netstat"};
   char path[NIC__PATH];
-  nic__host_files *h = (nic__host_files *)nic__zalloc(sizeof *h);
-  if (!h) return NIC_E_NOMEM;
-  c->host_files = h;
-  for (int i = 0; i < 2; i++)
-    h->file[i].fd =
+  nic_status status = NIC_OK;
+  for (int i = 0; i < 2 && status == NIC_OK; i++) {
+    const int fd =
         nic__path(path, proc_root, names[i], (char *)NULL) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-  nic__host_read(&c->host, h);
-  for (size_t i = 0; i < sizeof nic__host_rows / sizeof nic__host_rows[0]; i++) {
-    const nic__host_row *row = &nic__host_rows[i];
-    char name[64];
-    uint64_t value;
-    if (!nic__host_value(h->file[row->file].text, row, &value)) continue; /* another kernel */
-    snprintf(name, sizeof name, "%s%s", row->line, row->column);
-    nic__source *s = nic__source_add(c, "host", name);
-    if (!s) return NIC_E_NOMEM;
-    s->row = row;
-    s->counter.width_bits = (int)(8 * sizeof(long)); /* the kernel adds in its own longs */
-    if (strncmp(row->column, "Out", 3) == 0) s->counter.unit = NIC_UNIT_PACKETS;
+    if (fd < 0) continue;
+    nic__host_group *g = (nic__host_group *)nic__zalloc(sizeof *g);
+    if (!g) return close(fd), NIC_E_NOMEM;
+    g->file = i;
+    g->fd = fd;
+    g->group.ask = nic__host_ask;
+    g->group.close = nic__host_close;
+    g->group.is_of_host = true;
+    status = nic__group_open(c, &g->group);
   }
-  return NIC_OK;
+  return status;
 }

@@ -65,6 +65,76 @@ NIC__PRIVATE nic__source *nic__source_add(nic_counters *c, const char *group, co
   return s;
 }
 
+NIC__PRIVATE bool nic__source_known(const nic_counters *c, const char *name) {
+  for (size_t i = 0; i < c->count; i++)
+    if (strcmp(c->sources[i].counter.name, name) == 0) return true;
+  return false;
+}
+
+/* Answers come in one order: so the next value is nearly always where the last one was, plus one. */
+NIC__PRIVATE nic_counter *nic__group_tell(nic__group *group, uint64_t key, const char *folder,
+                                          const char *name, uint64_t value) {
+  nic__group *g = group;
+  for (size_t i = 0; i < g->count; i++) {
+    const size_t k = (g->at + i) % g->count;
+    if (g->cells[k].key != key) continue;
+    g->cells[k].value = value;
+    g->cells[k].is_valid = true;
+    g->at = k + 1;
+    return NULL;
+  }
+  if (!g->is_opening || g->is_out || g->count >= 100000) return NULL;
+  void *grown = nic__grow(g->cells, g->count, &g->capacity, sizeof *g->cells);
+  nic__source *s = grown ? nic__source_add(g->counters, folder, name) : NULL;
+  if (grown) g->cells = (nic__cell *)grown;
+  g->is_out = !s;
+  if (!s) return NULL;
+  s->group = g;
+  s->cell_index = g->count;
+  g->cells[g->count].key = key;
+  g->cells[g->count].value = value;
+  g->cells[g->count].is_valid = true;
+  g->at = ++g->count;
+  return &s->counter;
+}
+
+NIC__PRIVATE void nic__group_read(nic__group *group) {
+  for (size_t i = 0; i < group->count; i++) group->cells[i].is_valid = false;
+  group->at = 0;
+  group->t_before_ns = nic_host_now_ns(&group->counters->host);
+  const bool answered = group->ask(group);
+  group->t_after_ns = nic_host_now_ns(&group->counters->host);
+  for (size_t i = 0; i < group->count && !answered; i++) group->cells[i].is_valid = false;
+}
+
+static void nic__group_close(nic__group *g) {
+  if (g->close) g->close(g);
+  NIC_FREE(g->cells);
+  NIC_FREE(g);
+}
+
+NIC__PRIVATE nic_status nic__group_open(nic_counters *c, nic__group *group) {
+  group->counters = c;
+  group->is_opening = true;
+  nic__group_read(group);
+  group->is_opening = false;
+  const bool is_out = group->is_out;
+  if (group->count) {
+    group->next = c->groups;
+    c->groups = group;
+  } else
+    nic__group_close(group);
+  return is_out ? NIC_E_NOMEM : NIC_OK;
+}
+
+NIC__PRIVATE void nic__groups_close(nic_counters *c) {
+  for (nic__group *g = c->groups, *next; g; g = next) {
+    next = g->next;
+    nic__group_close(g);
+  }
+  c->groups = NULL;
+}
+
 NIC_API size_t nic_counters_count(const nic_counters *counters) { return counters->count; }
 NIC_API const nic_counter *nic_counters_at(const nic_counters *counters, size_t index) {
   return index < counters->count ? &counters->sources[index].counter : NULL;
@@ -114,7 +184,8 @@ NIC_API const char *nic_unit_name(nic_unit unit) {
 }
 /* Kernel: Documentation/networking/statistics.rst and ABI/testing/sysfs-class-net-statistics; InfiniBand
    Architecture, PortCounters; mlx5 and rdma: their counters' documentation; TCP: RFC 4022 and
-   Documentation/networking/snmp_counter.rst. */
+   Documentation/networking/snmp_counter.rst; Ethernet: IEEE 802.3 clause 30, RFC 2819,
+   Documentation/networking/ethtool-netlink.rst; queues: Documentation/netlink/specs/netdev.yaml. */
 static const struct {
   const char *name, *meaning;
 } nic__meanings[] = {
@@ -175,6 +246,57 @@ static const struct {
     {"UdpOutDatagrams", "datagrams sent, all of this host"},
     {"UdpInErrors", "datagrams that could not be delivered"},
     {"UdpRcvbufErrors", "datagrams lost because the program's buffer was full"},
+    {"FramesTransmittedOK", "frames sent by the MAC"},
+    {"FramesReceivedOK", "good frames received by the MAC"},
+    {"OctetsTransmittedOK", "bytes of data sent by the MAC, without headers and padding"},
+    {"OctetsReceivedOK", "bytes of data received by the MAC, without headers and padding"},
+    {"FrameCheckSequenceErrors", "received with a wrong checksum: cable, transceiver or partner"},
+    {"AlignmentErrors", "received with a part of a byte: cable or duplex"},
+    {"SymbolErrorDuringCarrier", "bad symbols on the line: cable, transceiver or port"},
+    {"SingleCollisionFrames", "sent after one collision (half duplex)"},
+    {"MultipleCollisionFrames", "sent after several collisions (half duplex)"},
+    {"FramesWithDeferredXmissions", "waited for a busy line (half duplex)"},
+    {"LateCollisions", "collisions after the first 64 bytes: duplex does not fit"},
+    {"FramesAbortedDueToXSColls", "given up after 16 collisions"},
+    {"FramesLostDueToIntMACXmitError", "lost inside the MAC while sending"},
+    {"FramesLostDueToIntMACRcvError", "lost inside the MAC while receiving"},
+    {"CarrierSenseErrors", "the carrier was lost while sending: cable or partner"},
+    {"MulticastFramesXmittedOK", "multicast frames sent"},
+    {"MulticastFramesReceivedOK", "multicast frames received"},
+    {"BroadcastFramesXmittedOK", "broadcast frames sent"},
+    {"BroadcastFramesReceivedOK", "broadcast frames received"},
+    {"FramesWithExcessiveDeferral", "waited too long for the line"},
+    {"InRangeLengthErrors", "received, and shorter or longer than their length field says"},
+    {"OutOfRangeLengthField", "received with a length field beyond what is allowed"},
+    {"FrameTooLongErrors", "received, and longer than allowed: the partner's MTU"},
+    {"MACControlFramesTransmitted", "control frames sent, pauses among them"},
+    {"MACControlFramesReceived", "control frames received, pauses among them"},
+    {"UnsupportedOpcodesReceived", "control frames received that this MAC does not know"},
+    {"etherStatsUndersizePkts", "received, shorter than 64 bytes"},
+    {"etherStatsOversizePkts", "received, longer than allowed: the partner's MTU"},
+    {"etherStatsFragments", "received, shorter than 64 bytes and wrong: collisions or cable"},
+    {"etherStatsJabbers", "received, too long and wrong: a partner that babbles"},
+    {"tx_pause_frames", "this side asked the link partner for a pause: it is too slow"},
+    {"rx_pause_frames", "the link partner asked for a pause"},
+    {"fec_corrected_blocks",
+     "blocks with errors that FEC repaired: some are normal at 50 Gb/s per lane"},
+    {"fec_uncorrectable_blocks",
+     "blocks that FEC could not repair: lost frames; cable or transceiver"},
+    {"fec_corrected_bits", "bits that FEC repaired"},
+    {"tx_stamped", "packets that the NIC stamped"},
+    {"tx_stamps_lost", "stamps of the NIC that never came: exact overlap lacks these"},
+    {"tx_stamp_errors", "packets whose stamp the NIC could not make"},
+    {"link_down_events", "the link went down, since the driver was loaded"},
+    {"health_errors", "errors that the driver's health reporter saw (devlink)"},
+    {"health_recoveries", "recoveries that the driver's health reporter made (devlink)"},
+    {"rx_alloc_fail", "no memory for a packet that came"},
+    {"rx_hw_drops", "dropped by the device before the driver saw them"},
+    {"rx_hw_drop_overruns", "dropped by the device: its queue had no room"},
+    {"rx_csum_bad", "received with a wrong checksum of TCP or UDP"},
+    {"tx_hw_drops", "dropped by the device instead of being sent"},
+    {"tx_hw_drop_errors", "dropped by the device: malformed"},
+    {"tx_stop", "the queue was full and took nothing for a while"},
+    {"tx_wake", "the queue takes packets again"},
     {"UdpSndbufErrors", "datagrams not sent because the buffer was full"},
     {"TcpExtTCPTimeouts", "TCP waited in vain for an acknowledgement"},
     {"TcpExtTCPLostRetransmit", "what was sent again was lost again"},

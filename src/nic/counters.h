@@ -78,12 +78,31 @@ typedef struct nic__kept_counter {
   nic_value values[2];
 } nic__kept_counter;
 
+/* Counters that come with one answer: of the driver, of a table, of a family of netlink. Adding one: a
+   struct that begins with this one, a function that asks and tells each value, nic__group_open. */
+typedef struct nic__cell {
+  uint64_t key, value; /* key: which of the answer's values */
+  bool is_valid;
+} nic__cell;
+typedef struct nic__group {
+  struct nic__group *next;
+  struct nic_counters *counters;
+  bool (*ask)(struct nic__group *group);   /* tells what the answer has; false: there is none */
+  void (*close)(struct nic__group *group); /* may be NULL */
+  nic__cell *cells;
+  size_t count, capacity, at; /* at: where the next value is likely to belong */
+  int64_t t_before_ns, t_after_ns;
+  bool is_opening;        /* values that are new become counters */
+  bool is_of_host;        /* goes on when the device is gone */
+  bool is_out, is_wanted; /* is_out: no memory for a counter */
+} nic__group;
+
 typedef struct nic__source {
   nic_counter counter;
-  int fd; /* of the counter's file; -1: from ethtool or the host */
-  size_t ethtool_index;
-  const struct nic__host_row *row; /* of the host; NULL: another source */
-  const nic__kept_counter *kept;   /* of a recording: both values */
+  int fd; /* of the counter's file; -1: from a group, or a recording */
+  nic__group *group;
+  size_t cell_index;
+  const nic__kept_counter *kept; /* of a recording: both values */
   bool has_own_stamp; /* "value@seconds.nanoseconds", as Slingshot's telemetry prints it */
 } nic__source;
 
@@ -92,12 +111,21 @@ struct nic_counters {
   char name[32];
   nic__source *sources;
   size_t count, capacity;
-  struct ethtool_stats *ethtool;
-  size_t ethtool_count;
-  struct nic__host_files *host_files; /* NULL: none */
-  int round;                          /* of a recording: which look */
+  nic__group *groups;
+  int round; /* of a recording: which look */
 };
 
 NIC__PRIVATE bool nic__ends_with(const char *text, const char *end);
 NIC__PRIVATE void nic__describe(nic_counter *c, const char *group, const char *name);
 NIC__PRIVATE nic__source *nic__source_add(nic_counters *c, const char *group, const char *name);
+/* Whether there is a counter of this whole name. */
+NIC__PRIVATE bool nic__source_known(const nic_counters *c, const char *name);
+/* Opens a group: its counters are added. One without counters is closed at once.
+   ret NIC_OK | NIC_E_NOMEM */
+NIC__PRIVATE nic_status nic__group_open(nic_counters *c, nic__group *group);
+NIC__PRIVATE void nic__group_read(nic__group *group);
+NIC__PRIVATE void nic__groups_close(nic_counters *c);
+/* One value of an answer. While the group is opened, a new key becomes the counter folder/name, of which
+   the caller may fill in more. ret NULL: it was known before, or there is no memory */
+NIC__PRIVATE nic_counter *nic__group_tell(nic__group *group, uint64_t key, const char *folder,
+                                          const char *name, uint64_t value);

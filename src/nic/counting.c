@@ -6,6 +6,8 @@
 #include "count_files.h"
 #include "count_ethtool.h"
 #include "count_host.h"
+#include "netlink.h"
+#include "count_netlink.h"
 
 static nic_status nic__open_recorded(nic_counters *c, const nic__kept *kept) {
   for (size_t i = 0; kept && i < kept->counter_count; i++) {
@@ -49,8 +51,12 @@ NIC_API nic_status nic_counters_open(const nic_machine *machine, const nic_info 
       status = nic__open_folder(c, path, "net");
     if (status == NIC_OK && c->count && machine->proc_root[0])
       status = nic__open_host(c, machine->proc_root);
+    if (status == NIC_OK && machine->is_live) status = nic__open_ethernet(c, nic);
     if (status == NIC_OK && machine->is_live) status = nic__open_ethtool(c);
   }
+  if (status == NIC_OK && machine->is_live && nic->kind == NIC_KIND_INFINIBAND)
+    status = nic__open_rdma(c);
+  if (status == NIC_OK && machine->is_live) status = nic__open_health(c, nic);
   if (status != NIC_OK)
     nic__fail(err, status, "%s: counters cannot be opened: %s", nic->name, nic_status_text(status));
   else if (c->count == 0)
@@ -66,56 +72,37 @@ NIC_API void nic_counters_close(nic_counters *counters) {
   if (!counters) return;
   for (size_t i = 0; i < counters->count; i++)
     if (counters->sources[i].fd >= 0) close(counters->sources[i].fd);
-  for (int i = 0; counters->host_files && i < 2; i++)
-    if (counters->host_files->file[i].fd >= 0) close(counters->host_files->file[i].fd);
-  NIC_FREE(counters->host_files);
+  nic__groups_close(counters);
   NIC_FREE(counters->sources);
-  NIC_FREE(counters->ethtool);
   NIC_FREE(counters);
 }
 
 /* Those of the sources that wanted names, NULL = all; the others become invalid. */
 NIC__PRIVATE nic_status nic__counters_read(nic_counters *counters, const bool *wanted,
                                            nic_value *values) {
-  int64_t t_before_ns = 0, t_after_ns = 0;
-  bool driver_answers = false, host_wanted = false, driver_wanted = false;
   size_t valid = 0;
+  for (nic__group *g = counters->groups; g; g = g->next) g->is_wanted = !wanted;
+  for (size_t i = 0; wanted && i < counters->count; i++)
+    if (wanted[i] && counters->sources[i].group) counters->sources[i].group->is_wanted = true;
+  for (nic__group *g = counters->groups; g; g = g->next)
+    if (g->is_wanted) nic__group_read(g);
   for (size_t i = 0; i < counters->count; i++) {
     const nic__source *s = &counters->sources[i];
-    if (wanted && !wanted[i]) continue;
-    host_wanted = host_wanted || s->row;
-    driver_wanted = driver_wanted || (!s->row && !s->kept && s->fd < 0);
-  }
-  if (driver_wanted) {
-    counters->ethtool->cmd = ETHTOOL_GSTATS;
-    counters->ethtool->n_stats = (uint32_t)counters->ethtool_count;
-    t_before_ns = nic_host_now_ns(&counters->host);
-    driver_answers = nic__ethtool(counters->name, counters->ethtool) &&
-                     counters->ethtool->n_stats == counters->ethtool_count;
-    t_after_ns = nic_host_now_ns(&counters->host);
-  }
-  if (host_wanted) nic__host_read(&counters->host, counters->host_files);
-  for (size_t i = 0; i < counters->count; i++) {
-    const nic__source *s = &counters->sources[i];
+    const nic__group *g = s->group;
     nic_value *v = &values[i];
     memset(v, 0, sizeof *v);
     if (wanted && !wanted[i]) continue;
     if (s->kept)
       *v = s->kept->values[counters->round];
-    else if (s->row) {
-      v->t_before_ns = counters->host_files->file[s->row->file].t_before_ns;
-      v->t_after_ns = counters->host_files->file[s->row->file].t_after_ns;
-      v->is_valid =
-          nic__host_value(counters->host_files->file[s->row->file].text, s->row, &v->value);
-    } else if (s->fd >= 0)
+    else if (s->fd >= 0)
       nic__read_file(counters, s, v);
     else {
-      v->value = counters->ethtool->data[s->ethtool_index];
-      v->t_before_ns = t_before_ns;
-      v->t_after_ns = t_after_ns;
-      v->is_valid = driver_answers;
+      v->value = g->cells[s->cell_index].value * s->counter.scale;
+      v->t_before_ns = g->t_before_ns;
+      v->t_after_ns = g->t_after_ns;
+      v->is_valid = g->cells[s->cell_index].is_valid;
     }
-    valid += v->is_valid && !s->row; /* the host's go on when the device is gone */
+    valid += v->is_valid && !(g && g->is_of_host);
   }
   counters->round = 1; /* a recording shows two looks, then the second for ever */
   return valid ? NIC_OK : NIC_E_GONE;

@@ -38,6 +38,7 @@ static bool nic__is_usual(const char *name) {
                                      "/TcpRetransSegs",
                                      "/UdpRcvbufErrors",
                                      "_octets"};
+  if (strncmp(name, "rxq", 3) == 0 || strncmp(name, "txq", 3) == 0) return false; /* of one queue */
   for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
     if (nic__ends_with(name, ends[i])) return true;
   return strstr(name, "pause") || strstr(name, "xoff") || strstr(name, "retrans");
@@ -80,7 +81,8 @@ NIC_API nic_status nic_section_counters_open(nic_counters *counters, const char 
   s->wanted = (bool *)nic__zalloc(nic_counters_count(counters) * sizeof *s->wanted);
   for (size_t i = 0; s->wanted && i < s->source.count; i++) {
     s->wanted[s->indexes[i]] = true;
-    if (!counters->sources[s->indexes[i]].row) s->has_device = true;
+    const nic__group *group = counters->sources[s->indexes[i]].group;
+    if (!group || !group->is_of_host) s->has_device = true;
   }
   if (!s->last || !s->now || !s->wanted)
     status = nic__fail(err, NIC_E_NOMEM, "out of memory");

@@ -40,12 +40,15 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 #include <netinet/in.h>
 #include <linux/errqueue.h>
 #include <linux/ethtool.h>
+#include <linux/genetlink.h>
 #include <linux/net_tstamp.h>
+#include <linux/netlink.h>
 #include <linux/ptp_clock.h>
 #include <linux/sockios.h>
 #include <net/if.h>
