@@ -109,6 +109,8 @@ static void standard_groups_have_their_names(void) {
   group.group.is_opening = false;
   group.group.at = 0;
   CHECK(take_built(nic__take_ethtool, NIC__GENL_SKIP) == NIC_OK && counters.count == 6);
+  nic__group_tell(&group.group, 12345, "later", "value", 1);
+  CHECK(counters.count == 6);
   for (size_t i = 0; i < sizeof nic__standard / sizeof nic__standard[0]; i++)
     CHECK(*nic_counter_meaning(nic__standard[i].name));
   end();
