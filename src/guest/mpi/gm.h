@@ -97,6 +97,15 @@ typedef struct gm_waiter {
   struct gm_waiter *next;
 } gm_waiter;
 
+/* A search that found nothing, and how many messages had come early by then: until there are more of them,
+   it would find nothing again. */
+typedef struct gm_vain {
+  int is_set, peer, tag;
+  uint32_t context;
+  uint64_t early_count;
+} gm_vain;
+enum { GM_VAIN = 4 };
+
 struct gm_proc {
   int rank, size; /* in the world */
   int state;      /* 0 before, 1 between, 2 after MPI_Init ... MPI_Finalize */
@@ -108,6 +117,9 @@ struct gm_proc {
   ptl_handle_md_t md, md_quiet;
   ptl_pt_index_t pt, pt_shown, pt_win;
   uint64_t piece_bytes, atomic_bytes, fetch_bytes; /* the most that one operation moves */
+  ptl_handle_ct_t early_ct; /* counts the messages that came before their receives */
+  gm_vain vain[GM_VAIN];    /* the last probes that found nothing */
+  unsigned next_vain;
   int has_win_entry;
   uint32_t slots;
   char *early, *reserve;
@@ -142,8 +154,8 @@ void gm_irecv_taken(gm_proc *p, gm_msg *m, void *buffer, uint64_t bytes, gm_prob
 void gm_wait(gm_proc *p, const int *flag);
 /* Waits for any event. */
 void gm_wait_event(gm_proc *p);
-/* Handles what is there; a look in vain takes its time. */
-void gm_poll(gm_proc *p);
+/* Handles what is there; a look in vain takes its time. ret 0: nothing was there */
+int gm_poll(gm_proc *p);
 int gm_rank_of(ptl_process_t id);
 void gm_busy_bytes(double bytes); /* a copy or reduction of so many bytes by the CPU */
 void gm_fatal(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));

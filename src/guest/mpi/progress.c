@@ -130,8 +130,9 @@ static ptl_me_t entry(void *start, uint64_t bytes, uint64_t bits, unsigned optio
   return me;
 }
 static int early_block(gm_proc *p, char *start) {
-  ptl_me_t me = entry(start, EARLY_BYTES, 0, PTL_ME_OP_PUT | PTL_ME_MANAGE_LOCAL | PTL_ME_EVENT_COMM_DISABLE);
+  ptl_me_t me = entry(start, EARLY_BYTES, 0, PTL_ME_OP_PUT | PTL_ME_MANAGE_LOCAL | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_CT_COMM);
   ptl_handle_me_t h;
+  me.ct_handle = p->early_ct;
   me.ignore_bits = ~(ptl_match_bits_t)0;
   me.min_free = gm_set.eager_bytes;
   return PtlMEAppend(p->ni, p->pt, &me, PTL_OVERFLOW_LIST, start, &h);
@@ -215,15 +216,16 @@ void gm_wait_event(gm_proc *p) {
   else
     take_event(p);
 }
-void gm_poll(gm_proc *p) {
+int gm_poll(gm_proc *p) {
   ptl_event_t e;
   if (gm_set.progress == GM_DEDICATED || p->has_poller) { /* somebody else takes the events */
     pm_yield();
-    return;
+    return 1;
   }
-  if (PtlEQGet(p->eq, &e)) return; /* a look in vain has taken its time */
+  if (PtlEQGet(p->eq, &e)) return 0; /* a look in vain has taken its time */
   event(p, &e);
   if (p->waiters) wake(p);
+  return 1;
 }
 /* The worker's thread: called as soon as there are events. */
 static void worker(void *arg, ptl_handle_eq_t eq) {
@@ -265,7 +267,7 @@ int gm_open(gm_proc *p) {
   p->piece_bytes = actual.max_msg_size;
   p->atomic_bytes = actual.max_atomic_size;
   p->fetch_bytes = actual.max_fetch_atomic_size;
-  bad = PtlMDBind(p->ni, &md, &p->md);
+  bad = PtlMDBind(p->ni, &md, &p->md) || PtlCTAlloc(p->ni, &p->early_ct);
   md.options = PTL_MD_EVENT_SEND_DISABLE;
   bad = bad || PtlMDBind(p->ni, &md, &p->md_quiet);
   for (int i = 0; i < EARLY_BLOCKS && !bad; i++) bad = early_block(p, p->early + EARLY_BYTES * (size_t)i);
@@ -473,7 +475,24 @@ static void event(gm_proc *p, const ptl_event_t *e) {
 }
 
 /* ---- probes ------------------------------------------------------------------------------------------- */
+/* The counter that the NIC keeps in memory saves the search; a look in vain takes its time, and is ended by
+   what comes. */
+static uint64_t early_count(const gm_proc *p) {
+  ptl_ct_event_t count;
+  return PtlCTGet(p->early_ct, &count) ? 0 : count.success + count.failure;
+}
+static gm_vain *vain_of(gm_proc *p, int peer, uint32_t context, int tag) {
+  for (int i = 0; i < GM_VAIN; i++)
+    if (p->vain[i].is_set && p->vain[i].peer == peer && p->vain[i].context == context && p->vain[i].tag == tag) return &p->vain[i];
+  return NULL;
+}
 void gm_probe_for(gm_proc *p, gm_probe *f, int peer, uint32_t context, int tag, int take) {
+  gm_vain *vain = vain_of(p, peer, context, tag);
+  const uint64_t count = early_count(p);
+  if (vain && vain->early_count == count) {
+    f->found = 0;
+    return;
+  }
   ptl_me_t me = entry(NULL, PTL_SIZE_MAX, (uint64_t)context << 32 | (tag == GM_ANY_TAG ? 0 : (uint32_t)tag), PTL_ME_OP_PUT | ONCE);
   memset(f, 0, sizeof *f);
   if (tag == GM_ANY_TAG) me.ignore_bits = 0xFFFFFFFFu;
@@ -482,6 +501,8 @@ void gm_probe_for(gm_proc *p, gm_probe *f, int peer, uint32_t context, int tag, 
   gm_wait(p, &f->found);
   if (f->found < 0) {
     f->found = 0;
+    if (!vain) vain = &p->vain[p->next_vain++ % GM_VAIN];
+    *vain = (gm_vain){1, peer, tag, context, count};
     return;
   }
   if (take && f->early_bytes) { /* the block may be used again */

@@ -1,0 +1,9 @@
+# Looks for messages in loops, under pm_run.
+$(eval $(call script,guest_mpi/probes))
+ifneq ($(and $(MPICC_MPICH),$(wildcard /usr/include/*/mpich/mpi.h)),)
+NEEDS_guest_mpi += $(B)/tests/guest_mpi/probes
+$(B)/tests/guest_mpi/probes: tests/guest_mpi/probes.c $(B)/.flags
+	$(call say,MPICC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)MPICH_CC='$(CC)' mpicc.mpich $(STD) $(TEST_FLAGS) $(WARN) -Wno-conversion $< -o $@ $(LDFLAGS)
+endif
