@@ -6470,6 +6470,7 @@ static void pm__keep_all(pm__ni *ni) {
   const pm__pool *pool = &ni->pool[PM__H_MD];
   pm__message *m;
   uint32_t slot, in_flight = 0;
+  if (ni->proc->world->desc.no_data) return;
   for (slot = 0; slot < pool->made; slot++) {
     const pm__md *md = (const pm__md *)(const void *)pm__pool_at(pool, slot);
     if (md->o.live) in_flight += md->in_flight;

@@ -68,12 +68,12 @@ static void fire(gm_coll *c, uint32_t i) {
     break;
   }
   case NBC_NODE_COPY:
-    memmove(at(c, n->u.copy.dst), at(c, n->u.copy.src), n->size_bytes);
+    if (!gm_nowhere) memmove(at(c, n->u.copy.dst), at(c, n->u.copy.src), n->size_bytes);
     gm_busy_bytes((double)n->size_bytes);
     node_done(c, i);
     break;
   case NBC_NODE_REDUCE:
-    reduce(c, n);
+    if (!gm_nowhere) reduce(c, n);
     gm_busy_bytes((double)n->size_bytes);
     node_done(c, i);
     break;
@@ -117,13 +117,13 @@ int gm_coll_start_schedule(gm_proc *p, gm_comm *comm, nbc_schedule *schedule, in
   c->sequence = comm->sequence++;
   c->op = op;
   c->type = type;
-  if (schedule->scratch_bytes) {
+  if (schedule->scratch_bytes && !gm_nowhere) {
     c->scratch = malloc(schedule->scratch_bytes);
     if (!c->scratch) gm_fatal("out of memory: %llu bytes for a collective", (unsigned long long)schedule->scratch_bytes);
   }
   c->area[NBC_AREA_SEND] = (char *)(uintptr_t)send;
   c->area[NBC_AREA_RECV] = recv;
-  c->area[NBC_AREA_SCRATCH] = c->scratch;
+  c->area[NBC_AREA_SCRATCH] = gm_nowhere ? gm_nowhere : c->scratch;
   c->left = gm_alloc((size_t)n * 2 * sizeof *c->left);
   c->ready = c->left + n;
   c->todo = n;

@@ -80,8 +80,13 @@ typedef struct gm_options {
   uint64_t eager_bytes;
   double io_bytes_per_s; /* of a file, per process */
   int64_t io_latency_ns;
+  ptl_pt_index_t first_pt; /* portal of messages; fetches are on the next, windows on the one after it. A
+                              table of portals is as long as its largest index */
 } gm_options;
 extern gm_options gm_set;
+/* Replays have no data: all their buffers lie here, in address space that nobody touches. NULL: real buffers. */
+extern char *gm_nowhere;
+void gm_nowhere_open(void);
 
 typedef struct gm_table {
   void **item;
@@ -333,7 +338,7 @@ void gm_costs_read(const char *path);
 void gm_cost(const char *name);
 
 /* ---- the report (record.c) ---------------------------------------------------------------------------- */
-enum { GM_PT_MESSAGES = 240 }; /* portal of messages; fetches are on the next */
+
 void gm_record_begin(gm_proc *p);
 void gm_record_end(gm_proc *p);
 int gm_record_failed(void); /* a report could not be written */

@@ -160,14 +160,14 @@ void gm_record_received(gm_proc *p, gm_msg *m) {
 static void stamped(void *unused, const pm_stamp *s) {
   (void)unused;
   if (!s->size_bytes || s->initiator_rank < 0 || !gm_has_record(s->initiator_rank)) return;
-  if (!s->is_reply && s->pt_index == GM_PT_MESSAGES) {
+  if (!s->is_reply && s->pt_index == gm_set.first_pt) {
     mark **at = mark_at(key_of(s->initiator_rank, s->hdr_data));
     if (!*at) return;
     (*at)->t_begin_ns = s->t_begin_ns;
     (*at)->t_end_ns = s->t_end_ns;
     nbc_xfer_stamp(gm_recorder_of(s->initiator_rank), (*at)->sender_id, s->t_begin_ns, s->t_end_ns, 0);
   }
-  if (!s->is_reply || s->pt_index != GM_PT_MESSAGES + 1) return;
+  if (!s->is_reply || s->pt_index != gm_set.first_pt + 1) return;
   const gm_msg *m = s->user_ptr; /* the receiver's */
   mark **at = mark_at(key_of(m->source, s->match_bits));
   if (m->xfer_id) nbc_xfer_stamp(gm_recorder_of(s->initiator_rank), m->xfer_id, s->t_begin_ns, s->t_end_ns, 0);

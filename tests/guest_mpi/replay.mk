@@ -1,0 +1,21 @@
+# pm_replay: traces on the simulated machine, with the messages of pm_run's MPI.
+REPLAY_SOURCES := $(wildcard src/guest/replay/*.c) $(addprefix src/guest/mpi/,progress.c coll.c comm.c op.c type.c record.c) src/guest/model.c
+REPLAY_OBJECTS := $(REPLAY_SOURCES:src/guest/%.c=$(B)/replay/%.o)
+$(REPLAY_OBJECTS): $(B)/replay/%.o: src/guest/%.c $(B)/.flags
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(STD) $(CFLAGS) $(WARN) -MMD -MP -MF $@.d -I. -Isrc/guest -c $< -o $@
+-include $(REPLAY_OBJECTS:%=%.d)
+EXAMPLES += $(B)/pm_replay
+$(B)/pm_replay: $(REPLAY_OBJECTS) $(B)/libnbc_overlap.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $^ -o $@ $(LDFLAGS) -pthread -lm
+NEEDS_guest_mpi += $(B)/pm_replay
+$(eval $(call script,guest_mpi/replay))
+ifneq ($(and $(MPICC_MPICH),$(wildcard /usr/include/*/mpich/mpi.h)),)
+NEEDS_guest_mpi += $(B)/pm_run $(B)/tests/guest_mpi/replay_app
+$(B)/tests/guest_mpi/replay_app: tests/guest_mpi/replay_app.c $(B)/.flags
+	$(call say,MPICC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)MPICH_CC='$(CC)' mpicc.mpich $(STD) $(TEST_FLAGS) $(WARN) -Wno-conversion -Wno-stringop-overflow -Wno-stringop-overread $< -o $@ $(LDFLAGS)
+endif

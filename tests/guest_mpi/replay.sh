@@ -1,0 +1,113 @@
+#!/bin/sh
+# A trace takes the time on the simulated machine that its program takes there; what is wrong with a trace is told with
+# file and line, whatever bytes it is made of.
+. tests/test.sh
+R=$B/pm_replay sample=tests/guest_mpi/replay.ti app=$B/tests/guest_mpi/replay_app
+replay() { timeout 60 "$R" "$@" >"$T/out" 2>"$T/err"; }
+time_of() { sed -n 's/^pm_[a-z]*: .* \([0-9.]*\) us simulated.*/\1/p' "$@"; }
+status_is() { # STATUS COMMAND...
+  status_wanted=$1 && shift
+  "$@"
+  test $? = "$status_wanted" || { cat "$T/out" "$T/err"; return 1; }
+}
+as_its_program() { # OPTIONS...: to the nanosecond
+  timeout 60 "$B/pm_run" -n 4 "$@" "$app" 2>"$T/program" && replay "$@" --ti $sample && cat "$T/program" "$T/out" &&
+    test "$(time_of "$T/program")" = "$(time_of "$T/out")" && test -n "$(time_of "$T/out")"
+}
+# The order of a list is kept by edges, so messages that were started together may leave in another order.
+goal_takes_the_same_time() {
+  replay --ti --goal-out "$T/goal" $sample && replay --ti $sample && one=$(time_of "$T/out") && replay --goal "$T/goal" && cat "$T/out" &&
+    echo "$one $(time_of "$T/out")" | awk '{ exit !($1 > 0 && $2 > 0.98 * $1 && $2 < 1.02 * $1) }'
+}
+goal_requires() { # two computations after each other, one beside; a message after the start of another
+  cat >"$T/small.goal" <<'G'
+num_ranks 2
+rank 0 {
+a: calc 1000
+b: calc 2000 cpu 1
+c: send 8b to 1 tag 5
+c requires a
+c requires b
+}
+rank 1 {
+r: recv 8b from -1 tag 4294967295 cpu 0 nic 0
+d: calc 500
+d requires r
+e: calc 100
+e irequires r
+}
+G
+  replay --goal "$T/small.goal" && cat "$T/out" && time_of "$T/out" | awk '{ exit !($1 > 4.5 && $1 < 7) }'
+}
+calls_with_loops() { # 3 * 1000 rounds of a message there and back, as a loop and written out
+  for r in 0 1; do
+    { printf 'nbc-calls 1\nrank %d of 2\ncomm 1 1 0\nx 3\nx 1000\nc 10\n' $r
+      test $r = 0 && printf 'is 2 0 100 7 1\nr * 100 * 1\nw 2\n' || printf 'ir 0 1 100 7 1\nw 0\nss 1 100 8 1\n'
+      printf 'e\ncoll allreduce 3 8 0 1 0 -\nw 0\ne\nend\n'; } >"$T/$r.calls"
+    awk '$1 == "x" { depth++; n[depth] = $2; next } $1 == "e" { for (i = 0; i < n[depth]; i++) text[depth - 1] = text[depth - 1] text[depth]; text[depth--] = ""; next }
+      { text[depth + 0] = text[depth + 0] $0 "\n" } END { printf "%s", text[0] }' "$T/$r.calls" >"$T/$r.long"
+  done
+  replay "$T/0.calls" "$T/1.calls" && cat "$T/out" && one=$(cat "$T/out") && grep '2 ranks, .* 90[0-9][0-9] messages' "$T/out" && replay "$T/1.long" "$T/0.long" && test "$one" = "$(cat "$T/out")"
+}
+many_ranks() {
+  awk 'BEGIN { for (r = 0; r < 4096; r++) { print r, "compute 1e6"; print r, "isend", (r + 1) % 4096, 1, 100000; print r, "recv", (r + 4095) % 4096, 1, 100000; print r, "waitall 1"; print r, "bcast 8" } }' >"$T/many.ti" &&
+    replay --ti "$T/many.ti" && grep '4096 ranks' "$T/out" && time_of "$T/out" | awk '{ exit !($1 > 1000 && $1 < 1200) }' && replay --ti --flops 2e9 --compute 3 "$T/many.ti" && time_of "$T/out" | awk '{ exit !($1 > 1500 && $1 < 1700) }'
+}
+places_count() { # ranks of one node talk through memory
+  printf '0 send 1 0 1000000\n1 recv 0 0 1000000\n' >"$T/two.ti" && printf '3\n3\n' >"$T/same" && printf '0\n4 # far\n' >"$T/other" && replay --map "$T/same" --ti "$T/two.ti" && same=$(time_of "$T/out") &&
+    replay --map "$T/other" --ti "$T/two.ti" && echo "$same $(time_of "$T/out")" && echo "$same $(time_of "$T/out")" | awk '{ exit !($1 > 0 && $2 > 0 && $1 != $2) }' || return 1
+  for bad in '3' '3 4' 'x' '0\n1\n2' '0\n-1'; do
+    printf '%b\n' "$bad" >"$T/bad" && status_is 2 replay --map "$T/bad" --ti "$T/two.ti" && grep "bad: \|node" "$T/err" || return 1
+  done
+}
+progress_counts() { # a long message while its receiver computes: with a core of its own it goes on
+  printf '0 isend 1 0 10000000\n0 compute 2e6\n0 waitall 1\n1 irecv 0 0 10000000\n1 compute 2e6\n1 waitall 1\n' >"$T/overlap.ti" && replay --ti "$T/overlap.ti" && calls=$(time_of "$T/out") && replay --progress dedicated --ti "$T/overlap.ti" &&
+    echo "$calls $(time_of "$T/out")" && echo "$calls $(time_of "$T/out")" | awk '{ exit !($2 < $1 - 500) }'
+}
+deadlock_is_told() {
+  printf '0 recv 1 0 10\n1 compute 5\n1 barrier\n' >"$T/dead.ti" && status_is 100 replay --ti "$T/dead.ti" && grep 'deadlock' "$T/err" && grep 'rank 0: .*dead.ti: line 1: receive of 10 bytes, peer 1, tag 0' "$T/err" && grep 'rank 1: .*dead.ti: line 3: barrier' "$T/err"
+}
+said() { # FORM TEXT WHAT [FILE]: status 2, and what is wrong with which line
+  # shellcheck disable=SC2086 # no form, no word
+  printf '%b' "$2" >"$T/wrong" && status_is 2 replay $1 "$T/wrong" && grep "^pm_replay: ${4:-.*wrong}.*$3" "$T/err" || { echo "$2: $3"; cat "$T/err"; return 1; }
+}
+wrong_traces_are_told() {
+  said --ti '0 send 1 0 5\n' 'line 1: peer: "1" is not' && said --ti '' 'no ranks' && said --ti '0 jump\n' 'line 1: "jump"' && said --ti '0 compute\n' 'line 1: flops is missing' &&
+    said --ti '0 send 0 0 99999999999999\n' 'line 1: size' && said --ti '# x\n\nno_such_file\n' 'No such file' '.*no_such_file' || return 1
+  head='num_ranks 1\nrank 0 {\n'
+  said --goal "ranks 3\n" 'line 1: "num_ranks"' && said --goal "$head" 'line 2: the file ends' && said --goal "${head}a: calc 5\nb requires a\n}\n" 'line 4: label "b"' && said --goal "${head}a: calc 5\na: calc 5\n}\n" 'stands twice' &&
+    said --goal "${head}a: send 5 to 3\n}\n" 'line 3: peer' && said --goal "${head}a: recv 5q from 0\n}\n" 'line 3: "5q"' && said --goal "num_ranks 2\nrank 0 {\n}\n" 'rank 1 is missing' && said --goal "${head}a: calc 5 gpu 1\n}\n" '"gpu"' || return 1
+  head='nbc-calls 1\nrank 0 of 1\n'
+  said '' 'calls\n' 'not a trace of calls' && said '' "${head}" 'line 2: the file was cut' && said '' "${head}x 5\nend\n" 'a loop has no end' && said '' "${head}x 5\ne\nend\n" 'line 4: an empty loop' && said '' "${head}e\n" 'line 3: the end of no loop' &&
+    said '' "${head}s 1 5 0 0\n" 'line 3: peer' && said '' "${head}r * 5 * 1\n" 'line 3: communicator' && said '' "${head}coll sing 1 1 0 0 - -\n" 'line 3: "sing"' && said '' "${head}end\nc 5\n" 'something behind' && said '' 'nbc-calls 1\nrank 0 of 2\n' 'line 2: 2 ranks, but 1 files' &&
+    said '' "${head}c 5 6\n" 'line 3: "6" is too much'
+}
+slots_are_checked() { printf 'nbc-calls 1\nrank 0 of 1\nis 0 0 4 0 0\nis 0 0 4 0 0\nend\n' >"$T/wrong" && status_is 100 replay "$T/wrong" && grep 'line 4: request 0 is still in use' "$T/err"; }
+# Bytes changed, lines lost, doubled and exchanged: a sentence or a run, never a crash.
+any_bytes() {
+  "$R" --ti --goal-out "$T/goal" $sample && head -c 3000 "$T/goal" >"$T/seed.goal" && head -30 $sample >"$T/seed.ti" && printf 'nbc-calls 1\nrank 0 of 1\nx 3\nir 0 * 100 * 0\nis 1 0 100 7 0\nw 0\nw 1\ne\ncoll alltoallv 0 1 0 0 - - 3 3\ncoll bcast 10 8 0 0 - -\nc 100\nend\n' >"$T/seed.calls"
+  for form in ti goal calls; do
+    option=--$form && test $form = calls && option=
+    for i in $(seq 1 "${REPLAY_FUZZ:-120}"); do
+      awk -v seed="${TEST_SEED:-1}$i" 'BEGIN { srand(seed); how = int(rand() * 4) } { line[NR] = $0 }
+        END { k = 1 + int(rand() * NR); j = 1 + int(rand() * NR); p = 1 + int(rand() * length(line[k])); c = substr("0123456789 -*:{}bxe\t", 1 + int(rand() * 19), 1)
+          if (how == 0) line[k] = substr(line[k], 1, p - 1) c substr(line[k], p + 1)
+          if (how == 1) { t = line[k]; line[k] = line[j]; line[j] = t }
+          for (i = 1; i <= NR; i++) { if (how == 2 && i == k) continue; print line[i]; if (how == 3 && i == k) print line[i] } }' "$T/seed.$form" >"$T/changed"
+      timeout 20 "$R" --time-limit 100 $option "$T/changed" >"$T/out" 2>"$T/err"
+      case $? in 0 | 100) ;; 2) grep -q '^pm_replay: ' "$T/err" || return 1 ;; *) cp "$T/changed" "$T/bad.$form" && echo "$form $i" && cat "$T/err" && return 1 ;; esac
+    done
+  done
+}
+if [ -x "$app" ]; then
+  for o in '' '--level loggp' '--level packet' '--progress dedicated' '--progress timer' '--per-node 2' '--eager 0'; do
+    # shellcheck disable=SC2086 # options are words
+    check "a trace takes the time of its program $o" as_its_program $o
+  done
+else
+  skip "traces beside their program" "no MPICH (Debian: mpich libmpich-dev)"
+fi
+for t in goal_takes_the_same_time goal_requires calls_with_loops many_ranks places_count progress_counts deadlock_is_told wrong_traces_are_told slots_are_checked any_bytes; do
+  check "$(echo $t | tr _ ' ')" $t
+done
+finish
