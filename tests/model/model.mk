@@ -40,6 +40,8 @@ endif
 $(eval $(call example,03_simulated_overlap))
 # With Verilator, some have a level more
 $(eval $(call tool,paper_figures,$$(LEVEL_CFLAGS),$$(LEVEL_LIBS)))
+$(eval $(call tool,nic_figures))
 $(eval $(call script,model/examples))
-NEEDS_model += $(B)/03_simulated_overlap $(B)/paper_figures $(B)/bench_nbc
+$(eval $(call script,model/nic_figures))
+NEEDS_model += $(B)/03_simulated_overlap $(B)/paper_figures $(B)/nic_figures $(B)/bench_nbc
 PRINTS_model := model_put_ack_events model_put_ack_copied_to_ model_loggp_2 model_flows_ model_allreduce_
