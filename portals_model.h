@@ -2403,8 +2403,8 @@ typedef struct pm__lane {
   int64_t t_free_ps, t_ready_ps;
   bool is_busy; /* with a flow, or with packets */
 } pm__lane;
-/* A way that was asked for lately. */
-enum { PM__WAYS = 16 };
+/* A way that was asked for lately: two for each node, within limits. */
+enum { PM__WAYS_LEAST = 16, PM__WAYS_MOST = 512 };
 typedef struct pm__known_way {
   int from, to, link_count;    /* link_count 0: none yet (or no link: to itself) */
   int64_t latency_ps, step_ps; /* of the way; of each of its links, on average */
@@ -2560,7 +2560,8 @@ struct pm_world {
   uint32_t stream_count, streams_max; /* a power of two, 0 at first */
   bool is_faulty, is_carrying;        /* is_carrying: the carrier is open */
   int link_phases_done;
-  pm__known_way ways[PM__WAYS];
+  pm__known_way *ways;
+  uint32_t way_max; /* a power of two */
   void (*stamp)(void *arg, const struct pm_stamp *stamp);
   void *stamp_arg;
 };
@@ -2636,7 +2637,8 @@ PM__PRIVATE int pm__route(pm_world *w, int src, int dst, uint32_t *out, int64_t 
   return pm__way(&w->plat, w->graph, src, dst, out, latency_ps);
 }
 PM__PRIVATE const pm__known_way *pm__known(pm_world *w, int from, int to) {
-  pm__known_way *way = &w->ways[(unsigned)(from * 7 + to) % PM__WAYS];
+  const uint32_t key = (uint32_t)from * 0x9E3779B1u + (uint32_t)to * 0x85EBCA77u;
+  pm__known_way *way = &w->ways[(key >> 16) & (w->way_max - 1)];
   if (way->from != from || way->to != to || !way->link_count) {
     way->from = from;
     way->to = to;
@@ -2761,8 +2763,9 @@ PM__PRIVATE void pm__step(pm_world *w) {
 #ifdef NBC_LINES
 #line 6 "src/portals/threads.h"
 #endif
-enum { PM__GUARDED_MAX = 16000, PM__STACKS_PER_SLAB = 64, PM__PAGE = 4096 };
+enum { PM__GUARDED_MAX = 16000, PM__STACKS_PER_SLAB = 64, PM__PAGE = 4096, PM__STACK_TOP = 64 };
 #define PM__CANARY 0x5AFE57AC4B0770B5u
+PM__PRIVATE uint64_t *pm__stack_canary(const pm_thread *t);
 PM__PRIVATE void pm__context_enter(pm_world *w, pm_thread *t);
 PM__PRIVATE __attribute__((noinline)) void pm__context_switch(void **save, void *load);
 PM__PRIVATE void pm__resume(pm_world *w, pm_thread *t);
@@ -2788,7 +2791,7 @@ static void pm__thread_main(void);
 static void pm__context_make(pm_world *w, pm_thread *t) {
   getcontext(&t->uc);
   t->uc.uc_stack.ss_sp = t->stack;
-  t->uc.uc_stack.ss_size = t->stack_bytes;
+  t->uc.uc_stack.ss_size = t->stack_bytes - PM__STACK_TOP;
   t->uc.uc_link = &w->uc;
   makecontext(&t->uc, pm__thread_main, 0);
 }
@@ -2878,7 +2881,7 @@ static void *pm__context_first(char *top) {
 #  endif
 static void pm__context_make(pm_world *w, pm_thread *t) {
   (void)w;
-  t->sp = pm__context_first(t->stack + t->stack_bytes);
+  t->sp = pm__context_first(t->stack + t->stack_bytes - PM__STACK_TOP);
 }
 /* Called through a pointer that no compiler can follow: else it might keep variables of this file, or
    of a guest in the same file, in registers because no code it sees could change them. */
@@ -2892,11 +2895,16 @@ static void pm__context_leave(pm_world *w, pm_thread *t) {
 
 /* Stacks are cut from slabs with a page that may not be touched below each, and used again. The
    kernel limits the number of such pages (two mappings each): later stacks go without, and rely on
-   the word at their lowest address that every switch looks at. */
+   the word below that page, at the top of the stack before, that every switch looks at. It lies in a page
+   that is in use anyhow. */
 
+PM__PRIVATE uint64_t *pm__stack_canary(const pm_thread *t) {
+  return (uint64_t *)(void *)(t->stack - PM__PAGE - PM__STACK_TOP);
+}
 static char *pm__stack_map(pm_world *w, size_t stack_bytes, int count) {
   const int guard = w->stats.stack_count < PM__GUARDED_MAX;
-  const size_t each = stack_bytes + PM__PAGE, bytes = each * (size_t)count;
+  const size_t each = stack_bytes + PM__PAGE,
+               bytes = PM__PAGE + each * (size_t)count; /* the first page: for the first canary */
   pm__slab *slab = (pm__slab *)PM_MALLOC(sizeof *slab);
   void *base =
       mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -2910,8 +2918,9 @@ static char *pm__stack_map(pm_world *w, size_t stack_bytes, int count) {
   slab->base = (char *)base;
   slab->bytes = bytes;
   w->slabs = slab;
-  for (i = 0; i < count && guard; i++) mprotect(slab->base + each * (size_t)i, PM__PAGE, PROT_NONE);
-  return slab->base + PM__PAGE;
+  for (i = 0; i < count && guard; i++)
+    mprotect(slab->base + PM__PAGE + each * (size_t)i, PM__PAGE, PROT_NONE);
+  return slab->base + 2 * PM__PAGE;
 }
 static char *pm__stack_get(pm_world *w, size_t stack_bytes) {
   char *stack;
@@ -3049,7 +3058,7 @@ PM__PRIVATE int pm__thread_start(pm_thread *t) {
   pm_world *w = t->proc->world;
   t->stack = pm__stack_get(w, t->stack_bytes);
   if (!t->stack) return 0;
-  *(uint64_t *)(void *)t->stack = PM__CANARY;
+  *pm__stack_canary(t) = PM__CANARY;
   t->asan_fake = NULL;
   t->proc->live_threads++;
   w->live_threads++;
@@ -3314,7 +3323,7 @@ static void pm__enter(pm_world *w, pm_thread *t) {
   pm__current = NULL;
   if (t->state == PM__ENDED)
     pm__thread_bury(w, t);
-  else if (*(const uint64_t *)(const void *)t->stack != PM__CANARY)
+  else if (*pm__stack_canary(t) != PM__CANARY)
     pm__world_error(w, PM_E_STACK,
                     "process %d (node %d) overflowed its stack of %d bytes at %.3f us",
                     t->proc->rank, t->proc->node, (int)t->stack_bytes, (double)w->now_ps * 1e-6);
@@ -3513,11 +3522,17 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
   if (w->plat.topology == PM_TOPO_FILE)
     w->graph = pm__graph_make(desc->platform, error, sizeof error);
   w->solve.fn = pm__solve_now;
-  if (!w->nodes || (w->plat.topology == PM_TOPO_FILE && !w->graph) || !pm__links_make(w)) {
+  for (w->way_max = PM__WAYS_LEAST;
+       w->way_max < PM__WAYS_MOST && w->way_max < 2 * w->plat.node_count;)
+    w->way_max *= 2;
+  w->ways = (pm__known_way *)pm__zalloc(w->way_max * sizeof *w->ways);
+  if (!w->nodes || !w->ways || (w->plat.topology == PM_TOPO_FILE && !w->graph) ||
+      !pm__links_make(w)) {
     pm_world_destroy(w);
     return PM_E_NOMEM;
   }
-  w->stats.memory_bytes = sizeof *w + (size_t)w->plat.node_count * sizeof *w->nodes;
+  w->stats.memory_bytes +=
+      sizeof *w + (size_t)w->plat.node_count * sizeof *w->nodes + w->way_max * sizeof *w->ways;
   if (desc->carrier) {
     status = pm__carrier_open(w);
     w->is_carrying = status == PM_OK;
@@ -3562,6 +3577,7 @@ PM_API void pm_world_destroy(pm_world *world) {
     PM_FREE(w->nodes[i].by_pid);
     PM_FREE(w->nodes[i].slots);
   }
+  PM_FREE(w->ways);
   PM_FREE(w->streams);
   PM_FREE(w->records);
   PM_FREE(w->procs);
@@ -7657,9 +7673,8 @@ static void pm__lane_push(pm_world *w, pm__message *m, int64_t t_ps) {
 static int64_t pm__last_ps(pm_world *w, const pm__message *m) {
   const pm__known_way *way = pm__known(w, pm__job_from(m), pm__job_to(m));
   const int64_t rest_ps = way->latency_ps - (way->link_count - 1) * way->step_ps;
-  return way->link_count
-             ? pm__later(w->links[way->link[way->link_count - 1]].t_busy_ps, rest_ps)
-             : 0;
+  return way->link_count ? pm__later(w->links[way->link[way->link_count - 1]].t_busy_ps, rest_ps)
+                         : 0;
 }
 /* The head or, of a long message, the tail is here: the earliest free engine takes it, in order. */
 PM__PRIVATE void pm__rx(pm_world *w, pm__event *event) {

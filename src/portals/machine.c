@@ -9,7 +9,8 @@ PM__PRIVATE int pm__route(pm_world *w, int src, int dst, uint32_t *out, int64_t 
   return pm__way(&w->plat, w->graph, src, dst, out, latency_ps);
 }
 PM__PRIVATE const pm__known_way *pm__known(pm_world *w, int from, int to) {
-  pm__known_way *way = &w->ways[(unsigned)(from * 7 + to) % PM__WAYS];
+  const uint32_t key = (uint32_t)from * 0x9E3779B1u + (uint32_t)to * 0x85EBCA77u;
+  pm__known_way *way = &w->ways[(key >> 16) & (w->way_max - 1)];
   if (way->from != from || way->to != to || !way->link_count) {
     way->from = from;
     way->to = to;

@@ -33,8 +33,8 @@ typedef struct pm__lane {
   int64_t t_free_ps, t_ready_ps;
   bool is_busy; /* with a flow, or with packets */
 } pm__lane;
-/* A way that was asked for lately. */
-enum { PM__WAYS = 16 };
+/* A way that was asked for lately: two for each node, within limits. */
+enum { PM__WAYS_LEAST = 16, PM__WAYS_MOST = 512 };
 typedef struct pm__known_way {
   int from, to, link_count;    /* link_count 0: none yet (or no link: to itself) */
   int64_t latency_ps, step_ps; /* of the way; of each of its links, on average */
@@ -190,7 +190,8 @@ struct pm_world {
   uint32_t stream_count, streams_max; /* a power of two, 0 at first */
   bool is_faulty, is_carrying;        /* is_carrying: the carrier is open */
   int link_phases_done;
-  pm__known_way ways[PM__WAYS];
+  pm__known_way *ways;
+  uint32_t way_max; /* a power of two */
   void (*stamp)(void *arg, const struct pm_stamp *stamp);
   void *stamp_arg;
 };

@@ -215,9 +215,8 @@ static void pm__lane_push(pm_world *w, pm__message *m, int64_t t_ps) {
 static int64_t pm__last_ps(pm_world *w, const pm__message *m) {
   const pm__known_way *way = pm__known(w, pm__job_from(m), pm__job_to(m));
   const int64_t rest_ps = way->latency_ps - (way->link_count - 1) * way->step_ps;
-  return way->link_count
-             ? pm__later(w->links[way->link[way->link_count - 1]].t_busy_ps, rest_ps)
-             : 0;
+  return way->link_count ? pm__later(w->links[way->link[way->link_count - 1]].t_busy_ps, rest_ps)
+                         : 0;
 }
 /* The head or, of a long message, the tail is here: the earliest free engine takes it, in order. */
 PM__PRIVATE void pm__rx(pm_world *w, pm__event *event) {

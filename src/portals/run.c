@@ -171,7 +171,7 @@ static void pm__enter(pm_world *w, pm_thread *t) {
   pm__current = NULL;
   if (t->state == PM__ENDED)
     pm__thread_bury(w, t);
-  else if (*(const uint64_t *)(const void *)t->stack != PM__CANARY)
+  else if (*pm__stack_canary(t) != PM__CANARY)
     pm__world_error(w, PM_E_STACK,
                     "process %d (node %d) overflowed its stack of %d bytes at %.3f us",
                     t->proc->rank, t->proc->node, (int)t->stack_bytes, (double)w->now_ps * 1e-6);
@@ -370,11 +370,17 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
   if (w->plat.topology == PM_TOPO_FILE)
     w->graph = pm__graph_make(desc->platform, error, sizeof error);
   w->solve.fn = pm__solve_now;
-  if (!w->nodes || (w->plat.topology == PM_TOPO_FILE && !w->graph) || !pm__links_make(w)) {
+  for (w->way_max = PM__WAYS_LEAST;
+       w->way_max < PM__WAYS_MOST && w->way_max < 2 * w->plat.node_count;)
+    w->way_max *= 2;
+  w->ways = (pm__known_way *)pm__zalloc(w->way_max * sizeof *w->ways);
+  if (!w->nodes || !w->ways || (w->plat.topology == PM_TOPO_FILE && !w->graph) ||
+      !pm__links_make(w)) {
     pm_world_destroy(w);
     return PM_E_NOMEM;
   }
-  w->stats.memory_bytes = sizeof *w + (size_t)w->plat.node_count * sizeof *w->nodes;
+  w->stats.memory_bytes +=
+      sizeof *w + (size_t)w->plat.node_count * sizeof *w->nodes + w->way_max * sizeof *w->ways;
   if (desc->carrier) {
     status = pm__carrier_open(w);
     w->is_carrying = status == PM_OK;
@@ -419,6 +425,7 @@ PM_API void pm_world_destroy(pm_world *world) {
     PM_FREE(w->nodes[i].by_pid);
     PM_FREE(w->nodes[i].slots);
   }
+  PM_FREE(w->ways);
   PM_FREE(w->streams);
   PM_FREE(w->records);
   PM_FREE(w->procs);

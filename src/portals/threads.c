@@ -8,7 +8,7 @@ static void pm__thread_main(void);
 static void pm__context_make(pm_world *w, pm_thread *t) {
   getcontext(&t->uc);
   t->uc.uc_stack.ss_sp = t->stack;
-  t->uc.uc_stack.ss_size = t->stack_bytes;
+  t->uc.uc_stack.ss_size = t->stack_bytes - PM__STACK_TOP;
   t->uc.uc_link = &w->uc;
   makecontext(&t->uc, pm__thread_main, 0);
 }
@@ -98,7 +98,7 @@ static void *pm__context_first(char *top) {
 #  endif
 static void pm__context_make(pm_world *w, pm_thread *t) {
   (void)w;
-  t->sp = pm__context_first(t->stack + t->stack_bytes);
+  t->sp = pm__context_first(t->stack + t->stack_bytes - PM__STACK_TOP);
 }
 /* Called through a pointer that no compiler can follow: else it might keep variables of this file, or
    of a guest in the same file, in registers because no code it sees could change them. */
@@ -112,11 +112,16 @@ static void pm__context_leave(pm_world *w, pm_thread *t) {
 
 /* Stacks are cut from slabs with a page that may not be touched below each, and used again. The
    kernel limits the number of such pages (two mappings each): later stacks go without, and rely on
-   the word at their lowest address that every switch looks at. */
+   the word below that page, at the top of the stack before, that every switch looks at. It lies in a page
+   that is in use anyhow. */
 
+PM__PRIVATE uint64_t *pm__stack_canary(const pm_thread *t) {
+  return (uint64_t *)(void *)(t->stack - PM__PAGE - PM__STACK_TOP);
+}
 static char *pm__stack_map(pm_world *w, size_t stack_bytes, int count) {
   const int guard = w->stats.stack_count < PM__GUARDED_MAX;
-  const size_t each = stack_bytes + PM__PAGE, bytes = each * (size_t)count;
+  const size_t each = stack_bytes + PM__PAGE,
+               bytes = PM__PAGE + each * (size_t)count; /* the first page: for the first canary */
   pm__slab *slab = (pm__slab *)PM_MALLOC(sizeof *slab);
   void *base =
       mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -130,8 +135,9 @@ static char *pm__stack_map(pm_world *w, size_t stack_bytes, int count) {
   slab->base = (char *)base;
   slab->bytes = bytes;
   w->slabs = slab;
-  for (i = 0; i < count && guard; i++) mprotect(slab->base + each * (size_t)i, PM__PAGE, PROT_NONE);
-  return slab->base + PM__PAGE;
+  for (i = 0; i < count && guard; i++)
+    mprotect(slab->base + PM__PAGE + each * (size_t)i, PM__PAGE, PROT_NONE);
+  return slab->base + 2 * PM__PAGE;
 }
 static char *pm__stack_get(pm_world *w, size_t stack_bytes) {
   char *stack;
@@ -269,7 +275,7 @@ PM__PRIVATE int pm__thread_start(pm_thread *t) {
   pm_world *w = t->proc->world;
   t->stack = pm__stack_get(w, t->stack_bytes);
   if (!t->stack) return 0;
-  *(uint64_t *)(void *)t->stack = PM__CANARY;
+  *pm__stack_canary(t) = PM__CANARY;
   t->asan_fake = NULL;
   t->proc->live_threads++;
   w->live_threads++;

@@ -3,8 +3,9 @@
 #include "future.h"
 
 /* ---- for later pieces ---- */
-enum { PM__GUARDED_MAX = 16000, PM__STACKS_PER_SLAB = 64, PM__PAGE = 4096 };
+enum { PM__GUARDED_MAX = 16000, PM__STACKS_PER_SLAB = 64, PM__PAGE = 4096, PM__STACK_TOP = 64 };
 #define PM__CANARY 0x5AFE57AC4B0770B5u
+PM__PRIVATE uint64_t *pm__stack_canary(const pm_thread *t);
 PM__PRIVATE void pm__context_enter(pm_world *w, pm_thread *t);
 PM__PRIVATE __attribute__((noinline)) void pm__context_switch(void **save, void *load);
 PM__PRIVATE void pm__resume(pm_world *w, pm_thread *t);

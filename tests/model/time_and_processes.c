@@ -333,7 +333,7 @@ static void crash_names_process_and_time(void) {
 }
 static void breaks_the_last_word(void *unused) {
   (void)unused;
-  *(uint64_t *)(void *)pm__current->stack = 0;
+  *pm__stack_canary(pm__current) = 0;
   pm_barrier();
 }
 static void last_word_of_a_stack_is_watched(void) {
