@@ -158,6 +158,11 @@ guest_context *guest_context_of(const guest *g, const pm_thread *thread);
 void guest_context_begin(const guest *g, guest_context *context); /* a new thread */
 void guest_context_end(guest_context *context);
 void guest_watch_switch(int rank); /* who runs now */
+const guest_option *guest__option_named(const char *name); /* NULL: unknown */
+/* With --sweep: runs the children, prints the table and ends; returns in a child, with its options set, and
+   when there is no sweep. Then the child's keys of the platform. */
+void guest__sweep(int argc, char **argv, int at);
+void guest__sweep_platform(pm_platform *p);
 void guest_spin_begin(int spin_ms);
 void guest_spin_end(void);
 #pragma GCC visibility pop

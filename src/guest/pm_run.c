@@ -223,23 +223,27 @@ static void usage(void) {
              o->value ? o->value : "", o->help);
   puts("Exit status: the largest of the processes; 100: deadlock, crash, time limit; 2: bad call.");
 }
-static const guest_option *option_named(const char *name) {
+const guest_option *guest__option_named(const char *name) {
   for (const guest_part *p = &own; p; p = p == &own ? parts : p->next)
     for (const guest_option *o = p->options; o && o->name; o++)
       if (strcmp(o->name, name) == 0) return o;
-  guest_refuse("%s: unknown option; --help lists them", name);
+  return NULL;
 }
 /* ret index of the program's name */
 static int options(int argc, char **argv) {
-  int i;
+  int i, is_sweep = 0;
   for (i = 1; i < argc && argv[i][0] == '-'; i++) {
     if (strcmp(argv[i], "--help") == 0) {
       usage();
       exit(0);
     }
-    const guest_option *o = option_named(argv[i]);
+    const guest_option *o = guest__option_named(argv[i]);
+    if (!o) guest_refuse("%s: unknown option; --help lists them", argv[i]);
     if (o->value && i + 1 == argc) guest_refuse("%s: its value is missing", o->name);
-    o->set(o->name, o->value ? argv[++i] : NULL);
+    if (o->value) i++;
+    is_sweep |= strcmp(o->name, "--sweep") == 0;
+    if (is_sweep && o->value && strchr(argv[i], '{')) continue; /* each run of it has its own */
+    o->set(o->name, o->value ? argv[i] : NULL);
   }
   return i;
 }
@@ -384,12 +388,15 @@ int main(int argc, char **argv) {
   s.desc.catch_crashes = 1;
   s.desc.switched = guest_switched;
   s.spin_ms = 100;
-  const int at = options(argc, argv), nodes = (s.processes + s.per_node - 1) / s.per_node;
+  const int at = options(argc, argv);
   if (at >= argc) guest_refuse("no program; --help lists the options");
+  guest__sweep(argc, argv, at);
+  const int nodes = (s.processes + s.per_node - 1) / s.per_node;
   if (!s.desc.stack_bytes) s.desc.stack_bytes = (size_t)(s.processes > 4096 ? 256 : 8192) * 1024;
   platform = pm_platform_bxi2(nodes);
   if (s.platform && pm_platform_load(s.platform, &platform, error, sizeof error))
     guest_refuse("%s: %s", s.platform, error);
+  guest__sweep_platform(&platform);
   if (platform.node_count < nodes)
     guest_refuse("the platform has %d nodes, %d are needed", (int)platform.node_count, nodes);
   s.desc.platform = &platform;

@@ -100,6 +100,8 @@ full_disk_is_noticed() {
     test $? = 2 && grep "^pm_run: .*full.$kind: No space left on device" "$T/err" || return 1
   done
   timeout 60 "$B/pm_run" -n 3 "$guest" >/dev/full 2>"$T/err"
+  test $? = 2 && grep '^pm_run: .*No space left on device' "$T/err" || return 1
+  timeout 60 "$B/pm_run" --sweep n=1,3 "$guest" >/dev/full 2>"$T/err"
   test $? = 2 && grep '^pm_run: .*No space left on device' "$T/err"
 }
 not_a_program_is_refused() {
@@ -154,15 +156,30 @@ memory_is_folded() {
   run -n 3 --fold 1000000 "$B/tests/model/guest_kernels" && test "$(grep -c 'large is folded, small is mine: 1' "$T/out")" -ge 2 && grep '^pm_run: 37.7 MB in 9 pieces were folded onto 67.1 MB' "$T/err" &&
     ! run --fold 1 "$B/tests/model/guest_kernels"
 }
+# One row per combination, the last key fastest, the same values as single runs; a failed run says why.
+sweep_makes_a_table() {
+  run --sweep n=3,5 --sweep level=flow,loggp --jobs 2 "$guest" && test "$(wc -l <"$T/out")" = 5 && cp "$T/out" "$T/table" || return 1
+  { echo 3 flow; echo 3 loggp; echo 5 flow; echo 5 loggp; } | while read -r n level; do
+    run -n "$n" --level "$level" "$guest" && us=$(sed -n 's/^pm_run: . processes, \(.*\) us simulated/\1/p' "$T/err") &&
+      grep -q "^$n	$level	0	$us	$n	.*	token [0-9]* went round $n processes$" "$T/table" || { echo "$n $level $us"; exit 1; }
+  done || return 1
+  run --sweep n=3,5 --sweep level=flow,loggp --sweep-part 1/3 "$guest" && test "$(wc -l <"$T/out")" = 2 && grep -q '^3	loggp	0' "$T/out" || return 1
+  run -n 4 --sweep what=ring,hang,exit --trace "$T/sweep{row}.csv" "$guest" '{what}'
+  test $? = 100 && grep -q '^hang	100	.*	pm_run: .*deadlock' "$T/out" && grep -q '^exit	3	' "$T/out" && test -s "$T/sweep0.csv" && test -s "$T/sweep2.csv" || return 1
+  run -n 4 --sweep topology=fattree --sweep 'topo=2 2 2 1 2,2 2 2 1 1,1 3 3' --sweep node_count=4 "$guest"
+  test $? = 2 && test "$(grep -c '^fattree	2 2 2 1 [12]	4	0	' "$T/out")" = 2 && grep -q '^fattree	1 3 3	4	2	-	-	.*	pm_run: --sweep: topo: the fat tree has 3 nodes' "$T/out" || return 1
+  for bad in n n= n=1,,2 nonsense=3; do ! run --sweep "$bad" "$guest" && grep '^pm_run: --sweep: ' "$T/err" || return 1; done
+  for bad in 3/3 1 x/2; do ! run --sweep n=1 --sweep-part "$bad" "$guest" && grep '^pm_run: --sweep-part: ' "$T/err" || return 1; done
+}
 help_lists_every_option() {
   run --help || return 1
-  for o in -n --per-node --platform --level --seed --trace --compute --prefix --stack --time-limit --spin --semantics --faults --jitter --kernels --fold; do grep -q -e " $o " "$T/out" || return 1; done
+  for o in -n --per-node --platform --level --seed --trace --compute --prefix --stack --time-limit --spin --semantics --faults --jitter --kernels --fold --sweep --sweep-part --jobs; do grep -q -e " $o " "$T/out" || return 1; done
   ! run --spin x "$guest" && grep 'pm_run: --spin: a number of' "$T/err"
 }
 for t in token_goes_round same_time_every_run levels_differ levels_change_on_the_way bad_levels_are_refused exit_status_is_the_largest crash_has_a_name \
   deadlock_has_names trace_is_written sequence_diagram_is_drawn platform_is_read bad_calls_are_refused \
   threads_and_locks_work threads_of_executables_work threads_run_the_same_every_time last_thread_ends_the_process sleeps_take_simulated_time spin_on_memory_lets_time_pass long_computations_are_no_spins poll_waits_for_events \
-  abort_ends_the_run computation_takes_its_time lines_carry_their_process ordinary_executables_run getopt_is_as_on_the_host libc_state_is_private pmi_is_whole ends_by_other_ways full_disk_is_noticed not_a_program_is_refused missing_functions_are_named spins_are_remembered semantics_are_set faults_are_read jitter_comes_from_the_seed who_blocks_the_host_is_named kernels_are_models memory_is_folded help_lists_every_option; do
+  abort_ends_the_run computation_takes_its_time lines_carry_their_process ordinary_executables_run getopt_is_as_on_the_host libc_state_is_private pmi_is_whole ends_by_other_ways full_disk_is_noticed not_a_program_is_refused missing_functions_are_named spins_are_remembered semantics_are_set faults_are_read jitter_comes_from_the_seed who_blocks_the_host_is_named kernels_are_models memory_is_folded sweep_makes_a_table help_lists_every_option; do
   check "$t" $t
 done
 if run --level rtl -n 1 "$guest" exit || ! grep -q 'rtl is missing' "$T/err"; then

@@ -1,0 +1,273 @@
+/* --sweep: one run per combination of values, over all cores, one table.
+
+     pm_run -n 16 --sweep level=flow,packet --sweep "topo=2 4 4 1 4,2 4 4 1 2" --platform tree ./program
+     pm_run --sweep n=2,4,8 --sweep size=8,4096 ./program {size}
+
+   A key is an option without its dashes (n, level, seed, compute ...), a key of the platform, or a word
+   that stands as {word} in the program's arguments or in the value of an option behind --sweep; {row} is the
+   row's number (--trace run{row}.json). The
+   last key changes fastest. The table has tabs between its columns: the keys, exit status, simulated
+   microseconds, messages, CPU seconds of the run, and the last line that the program wrote (of a run that
+   failed: why). Exit status: the largest of the runs. --jobs N runs at once (the cores that this command
+   may use); --sweep-part I/N takes each N-th combination from I on: one part per job of a batch system,
+   whose tables joined are the whole. */
+#include "guest.h"
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { KEYS = 8, VALUES = 4096, MOST_RUNS = 1000000, LINE = 400 };
+static struct {
+  char *key, *value[VALUES];
+  int value_count;
+} keys[KEYS];
+static int key_count, jobs, part_index, part_count = 1;
+static int row; /* of this run, in a child */
+static FILE *to_parent;
+
+static void add_key(const char *option, const char *text) {
+  char *copy = strdup(text), *at = copy ? strchr(copy, '=') : NULL;
+  if (!at || at == copy || !at[1]) guest_refuse("%s: KEY=VALUE,VALUE... expected", option);
+  if (key_count == KEYS) guest_refuse("%s: at most %d keys", option, KEYS);
+  *at++ = 0;
+  keys[key_count].key = copy;
+  for (char *end; at; at = end) {
+    end = strchr(at, ',');
+    if (end) *end++ = 0;
+    if (!*at) guest_refuse("%s: %s: an empty value", option, copy);
+    if (keys[key_count].value_count == VALUES)
+      guest_refuse("%s: %s: at most %d values", option, copy, VALUES);
+    keys[key_count].value[keys[key_count].value_count++] = at;
+  }
+  key_count++;
+}
+static void set_jobs(const char *option, const char *text) {
+  jobs = (int)guest_number(option, text, 1, 4096);
+}
+static void set_part(const char *option, const char *text) {
+  char rest;
+  if (sscanf(text, "%d/%d%c", &part_index, &part_count, &rest) != 2 || part_index < 0 ||
+      part_count < 1 || part_index >= part_count)
+    guest_refuse("%s: I/N with I from 0 to N - 1 expected", option);
+}
+
+/* ---- one row --------------------------------------------------------------------------------------- */
+static int run_count(void) {
+  int64_t all = 1;
+  for (int k = 0; k < key_count; k++)
+    if ((all *= keys[k].value_count) > MOST_RUNS)
+      guest_refuse("--sweep: more than %d runs", MOST_RUNS);
+  return (int)all;
+}
+static const char *value_of(int key, int of_row) {
+  for (int k = key_count - 1; k > key; k--) of_row /= keys[k].value_count;
+  return keys[key].value[of_row % keys[key].value_count];
+}
+/* The text with each {key} replaced; the text itself where there is none. */
+static char *replaced(char *text) {
+  char *out = NULL;
+  size_t bytes = 0;
+  FILE *to;
+  int is_changed = 0;
+  if (!strchr(text, '{') || !(to = open_memstream(&out, &bytes))) return text;
+  for (const char *at = text; *at;) {
+    int k = 0;
+    size_t n = 0;
+    for (; k < key_count; k++) {
+      n = strlen(keys[k].key);
+      if (*at == '{' && strncmp(at + 1, keys[k].key, n) == 0 && at[1 + n] == '}') break;
+    }
+    if (k < key_count)
+      fputs(value_of(k, row), to), at += n + 2, is_changed = 1;
+    else if (strncmp(at, "{row}", 5) == 0)
+      fprintf(to, "%d", row), at += 5, is_changed = 1;
+    else
+      fputc(*at++, to);
+  }
+  if (fclose(to) == 0 && is_changed) return out;
+  free(out);
+  return text;
+}
+/* An option's name for a key; "-n" for n. */
+static const guest_option *option_of(const char *key) {
+  char name[64];
+  snprintf(name, sizeof name, key[1] ? "--%s" : "-%s", key);
+  const guest_option *o = guest__option_named(name);
+  return o && o->value ? o : NULL;
+}
+/* ret NULL, or what is wrong with one line more of the platform */
+static const char *platform_line(pm_platform *p, const char *key, const char *value, char *error,
+                                 size_t error_bytes) {
+  char *text = NULL;
+  size_t bytes = 0;
+  FILE *out = open_memstream(&text, &bytes);
+  pm_platform next;
+  if (!out) return "out of memory";
+  const pm_status written = p ? pm_platform_write(p, out) : PM_OK;
+  fprintf(out, "%s %s\n", key, value);
+  if (fclose(out) || written) return "out of memory";
+  const pm_status status = pm_platform_read(text, bytes, &next, error, error_bytes);
+  free(text);
+  if (status) {
+    const char *colon = strncmp(error, "line ", 5) == 0 ? strstr(error, ": ") : NULL;
+    return colon ? colon + 2 : error[0] ? error : pm_status_text(status);
+  }
+  if (p) pm_platform_free(p), *p = next;
+  if (!p) pm_platform_free(&next);
+  return NULL;
+}
+static int is_platform_key(const char *key) {
+  char error[256] = "";
+  platform_line(NULL, key, "1", error, sizeof error);
+  return strstr(error, "unknown key") == NULL;
+}
+static int is_in_words(const char *key, int count, char **words) {
+  char name[80];
+  snprintf(name, sizeof name, "{%s}", key);
+  for (int i = 0; i < count; i++)
+    if (strstr(words[i], name)) return 1;
+  return 0;
+}
+/* In a child, when the platform is read. Keys that depend on each other (node_count, topology, topo) come
+   together: only the last is checked. */
+void guest__sweep_platform(pm_platform *p) {
+  char all[4096] = "", error[256] = "";
+  const char *first = NULL;
+  if (!to_parent) return;
+  for (int k = 0; k < key_count; k++) {
+    if (option_of(keys[k].key) || !is_platform_key(keys[k].key)) continue;
+    const size_t n = strlen(all);
+    if (!first) first = keys[k].key;
+    snprintf(all + n, sizeof all - n, "%s%s %s", n ? "\n" : "", keys[k].key, value_of(k, row));
+  }
+  if (!first) return;
+  const size_t n = strcspn(all, " ");
+  all[n] = 0;
+  const char *bad = platform_line(p, all, all + n + 1, error, sizeof error);
+  if (bad) guest_refuse("--sweep: %s", bad);
+}
+static int finish(pm_world *world, int result) {
+  const pm_stats stats = pm_world_stats(world);
+  if (to_parent) {
+    fprintf(to_parent, "%.3f\t%llu", (double)pm_world_now_ns(world) / 1e3,
+            (unsigned long long)stats.message_count);
+    fclose(to_parent);
+  }
+  return result;
+}
+
+/* ---- all rows -------------------------------------------------------------------------------------- */
+typedef struct run {
+  pid_t pid;
+  int is_done, status;
+  double cpu_s;
+  FILE *out, *err, *told;
+} run;
+/* The last line that says something; of a run that failed the first of pm_run's own. */
+static void line_of(FILE *in, int is_why, char *line) {
+  char text[LINE];
+  line[0] = 0;
+  rewind(in);
+  while (fgets(text, sizeof text, in)) {
+    text[strcspn(text, "\n")] = 0;
+    if (is_why && (strncmp(text, "pm_run: ", 8) != 0 || strstr(text, "us simulated"))) continue;
+    if (text[0]) memcpy(line, text, strlen(text) + 1);
+    if (is_why) return;
+  }
+}
+static void begin_run(run *r) {
+  r->out = tmpfile(), r->err = tmpfile(), r->told = tmpfile();
+  if (!r->out || !r->err || !r->told)
+    guest_refuse("--sweep: no temporary file: %s", strerror(errno));
+  r->pid = fork();
+  if (r->pid < 0) guest_refuse("--sweep: no process: %s", strerror(errno));
+  if (r->pid) return;
+  dup2(fileno(r->out), 1);
+  dup2(fileno(r->err), 2);
+  to_parent = r->told;
+}
+static void print_row(run *r, int number) {
+  char line[LINE], told[LINE];
+  for (int k = 0; k < key_count; k++) printf("%s\t", value_of(k, number));
+  line_of(r->told, 0, told);
+  line_of(r->status ? r->err : r->out, r->status != 0, line);
+  for (char *c = line; *c; c++)
+    if (*c == '\t' || *c == '\r') *c = ' ';
+  printf("%d\t%s\t%.3f\t%s\n", r->status, told[0] ? told : "-\t-", r->cpu_s, line);
+  if (fflush(stdout)) guest_refuse("output is lost: %s", strerror(errno));
+  fclose(r->out), fclose(r->err), fclose(r->told);
+}
+static void wait_for_one(run *runs, int count) {
+  struct rusage used;
+  int status;
+  const pid_t pid = wait4(-1, &status, 0, &used);
+  for (int i = 0; i < count; i++)
+    if (runs[i].pid == pid && !runs[i].is_done) {
+      runs[i].is_done = 1;
+      runs[i].status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+      runs[i].cpu_s = (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+                      (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1e-6;
+    }
+}
+/* Returns in a child, with its options set and its arguments replaced, or without --sweep. */
+void guest__sweep(int argc, char **argv, int at) {
+  cpu_set_t cores;
+  int begun = 0, printed = 0, running = 0, worst = 0;
+  if (!key_count) return;
+  const int count = run_count(), mine = (count - part_index + part_count - 1) / part_count;
+  for (int k = 0; k < key_count; k++)
+    if (!option_of(keys[k].key) && !is_platform_key(keys[k].key) &&
+        !is_in_words(keys[k].key, argc - 1, argv + 1))
+      guest_refuse("--sweep: %s: neither an option, nor a key of the platform, nor {%s} in the "
+                   "arguments",
+                   keys[k].key, keys[k].key);
+  if (!jobs) jobs = sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
+  run *runs = (run *)calloc((size_t)mine + 1, sizeof *runs);
+  if (!runs) guest_refuse("out of memory");
+  for (int k = 0; k < key_count; k++) printf("%s\t", keys[k].key);
+  printf("status\tsimulated_us\tmessages\tcpu_s\toutput\n");
+  if (fflush(stdout)) guest_refuse("output is lost: %s", strerror(errno));
+  while (printed < mine) {
+    if (begun < mine && running < jobs) {
+      row = part_index + begun * part_count;
+      begin_run(&runs[begun]);
+      if (to_parent) break;
+      begun++, running++;
+      continue;
+    }
+    wait_for_one(runs, begun);
+    for (running = 0; printed < begun && runs[printed].is_done; printed++) {
+      if (runs[printed].status > worst) worst = runs[printed].status;
+      print_row(&runs[printed], part_index + printed * part_count);
+    }
+    for (int i = printed; i < begun; i++) running += !runs[i].is_done;
+  }
+  if (!to_parent) exit(worst);
+  for (int i = 1; i < argc; i++) {
+    char *const whole = replaced(argv[i]);
+    if (i < at && i > 1 && strchr(argv[i], '{')) { /* an option's value */
+      const guest_option *o = guest__option_named(argv[i - 1]);
+      if (o && o->value) o->set(o->name, whole);
+    }
+    argv[i] = whole;
+  }
+  for (int k = 0; k < key_count; k++) {
+    const guest_option *o = option_of(keys[k].key);
+    if (o) o->set(o->name, value_of(k, row));
+  }
+}
+static const guest_option options[] = {
+    {"--sweep", "KEY=A,B,C",
+     "a run for each value of an option, of a platform's key, or of {KEY} in the arguments; a "
+     "table",
+     add_key},
+    {"--sweep-part", "I/N", "each N-th of its runs from I on (0/1)", set_part},
+    {"--jobs", "N", "runs of a sweep at once (all cores)", set_jobs},
+    {NULL, NULL, NULL, NULL}};
+static guest_part part = {.name = "sweep", .options = options, .finish = finish};
+__attribute__((constructor)) static void add(void) { guest_part_add(&part); }
