@@ -100,10 +100,11 @@ define model_library
 $(foreach p,$(PM_PIECES),$(eval $(call piece,$1/pieces/$p.o,$p,$2,$3)))
 $(call archive,$1/libportals_model.a,$(PM_PIECES:%=$1/pieces/%.o),$3)
 endef
-# $(call library_over,VARIANT,PIECE,flags,compiler): $(B)/libnbc_overlap.VARIANT.a, where one piece differs
+# $(call library_over,VARIANT,PIECES,flags,compiler): $(B)/libnbc_overlap.VARIANT.a, where these pieces differ
 define library_over
-$(call piece,$(B)/pieces/$2.$1.o,$2,$3,$4)
-$(call archive,$(B)/libnbc_overlap.$1.a,$(patsubst %,$(B)/pieces/%.o,$(filter-out $2,$(PIECES)) $2.$1))
+$(foreach p,$2,$(call piece,$(B)/pieces/$p.$1.o,$p,$3,$4)
+)
+$(call archive,$(B)/libnbc_overlap.$1.a,$(patsubst %,$(B)/pieces/%.o,$(filter-out $2,$(PIECES)) $(2:%=%.$1)))
 endef
 mpi_cc    = OMPI_CC='$$(CC)' OSHMEM_CC='$$(CC)' MPICH_CC='$$(CC)'
 USERS    := $(shell grep -LE '^.*(nbc__|define NBC_MALLOC|clock/simnet.h|->last_ns)' \
@@ -156,7 +157,7 @@ $(eval $(call library,$(B)/tsan,$(TSAN)))
 $(eval $(call model_library,$(B)/tsan,$(TSAN)))
 $(eval $(call library,$(B)/aarch64,$(TEST_FLAGS),aarch64-linux-gnu-gcc))
 $(eval $(call model_library,$(B)/aarch64,$(TEST_FLAGS),aarch64-linux-gnu-gcc))
-$(foreach m,openmpi mpich,$(eval $(call library_over,$m,transport/mpi,-DNBC_WITH_MPI -Wno-stringop-overflow,mpicc.$m)))
+$(foreach m,openmpi mpich,$(eval $(call library_over,$m,transport/mpi coll/mpi_comm,-DNBC_WITH_MPI -Wno-stringop-overflow,mpicc.$m)))
 $(eval $(call library_over,shmem,transport/shmem,-DNBC_WITH_SHMEM -Wno-stringop-overflow,oshcc))
 # $(call example,NAME,cflags,libs): examples/NAME.c becomes $(B)/NAME
 define example

@@ -1256,7 +1256,7 @@ struct nbc_transport {
   bool (*local)(void *ctx, uint64_t size_bytes, bool reduces);
   nbc_recorder *recorder; /* set by the user: calls below and the transport's transfers are
                              recorded */
-  /* Called by waiting functions after a progress that finished nothing: may sleep until something
+  /* Called by waiting functions, of operations and of collectives, after a progress that finished nothing: may sleep until something
      comes, 1 ms at most. NULL = they spin, and give the core away now and then. */
   void (*rest)(void *ctx);
 };
@@ -1460,6 +1460,7 @@ NBC_API void nbc_mpi_unlock(nbc_transport *t);
 /* Text of the MPI error that made progress fail; "" when there was none. */
 NBC_API const char *nbc_mpi_error(const nbc_transport *t);
 #endif
+
 #ifdef NBC_LINES
 #line 1 "src/transport/shmem.h"
 #endif
@@ -1998,7 +1999,15 @@ NBC_API nbc_status nbc_progress_env(int core, int core_count, FILE *out);
 /* A communicator is a transport plus what its collectives share: a number that keeps their messages
    apart, the choice table, schedules already built. Every rank calls the same collectives in the
    same order; any number may be in flight; buffers stay untouched until the request is finished.
-   One thread at a time may use a communicator and its requests. */
+   One thread at a time may use a communicator and its requests.
+
+   Reductions. Which operand meets which is in the schedule, not in the order of arrival: the same call on the same
+   number of ranks with the same algorithm gives the same bits, run after run (AUTO: with the same choice table).
+   Every element of a sum of P floating-point operands x_i is added in P - 1 additions, so by [N. Higham, Accuracy and
+   Stability of Numerical Algorithms, 2nd ed., SIAM 2002, section 4.2] it lies within g sum |x_i| of the true sum, with
+   g = (P - 1) u / (1 - (P - 1) u), u = 2^-53 (double), 2^-24 (float), and so within 2 g sum |x_i| of the sum in
+   the order of ranks, as long as nothing overflows. An operator that does not commute meets its operands
+   in the order of ranks; other brackets than from the left are taken, so it must be associative. */
 typedef struct nbc_comm nbc_comm;
 typedef struct nbc_request nbc_request;
 typedef struct nbc_comm_desc {
@@ -2145,6 +2154,54 @@ NBC_API nbc_status nbc_ineighbor_alltoallv(nbc_comm *comm, const nbc_neighbors *
                                            const uint64_t *send_displs, void *recv,
                                            const uint64_t *recv_counts, const uint64_t *recv_displs,
                                            nbc_type type, nbc_request **request);
+#ifdef NBC_LINES
+#line 1 "src/coll/mpi_comm.h"
+#endif
+/* Collectives in an MPI program in three lines, and waits for both sorts of requests (with NBC_WITH_MPI). */
+
+
+
+
+
+
+
+#ifdef NBC_WITH_MPI
+/* Three lines in the place of MPI_Iallreduce and MPI_Wait:
+     nbc_mpi_comm(MPI_COMM_WORLD, NBC_POLICY_NONE, &comm);                 once; at the end nbc_comm_destroy
+     nbc_iallreduce(comm, in, out, n, NBC_TYPE_DOUBLE, NBC_REDUCE_SUM, &request);
+     nbc_coll_wait(&request, 0);
+   Makes a transport over mpi_comm, an engine unless the policy is NONE, and a communicator, which owns both:
+   nbc_comm_destroy ends all three, before MPI_Finalize; make and destroy it on all ranks. With an engine MPI
+   must provide MPI_THREAD_MULTIPLE (for less, make the three by hand: nbc_mpi_create). DEDICATED: the n-th rank of a node
+   gets the n-th of the node's cores, from the last, that this job may use and no rank of it may run on.
+   ret as nbc_mpi_create, nbc_progress_create and nbc_comm_create | NBC_E_STATE (DEDICATED: no core is left: bind the
+       ranks, mpirun --bind-to core, or take another policy), the same on all ranks */
+NBC_API nbc_status nbc_mpi_comm(MPI_Comm mpi_comm, nbc_policy policy, nbc_comm **comm);
+/* The same with a sentence about what is missing in err (may be NULL). */
+NBC_API nbc_status nbc_mpi_comm_create(MPI_Comm mpi_comm, nbc_policy policy, nbc_comm **comm,
+                                       nbc_error *err);
+
+/* Waiting for collectives of ours and requests of MPI's together, as nbc_coll_waitall and its sisters: driving one
+   sort never stands still for the other. MPI's requests end as by MPI_Waitall ...: theirs become MPI_REQUEST_NULL
+   or inactive. statuses: their_count of them, or MPI_STATUSES_IGNORE. From a thread that may call MPI.
+     waitall   all are over. NBC_E_TIMEOUT: what was not over goes on, ours that were are NULL
+     testall   the same without waiting; NBC_PENDING: some are not over
+     waitany   *index = one that was ended: ours from 0, MPI's from our_count on; -1: none was active
+     waitsome  which[0 ... *done - 1]: all that were over when there was one, counted alike, MPI's statuses in the
+               order of theirs among those; which has room for all
+   ret  NBC_OK | NBC_E_TIMEOUT, NBC_PENDING | NBC_E_TRANSPORT (MPI returned an error, told in the statuses) | what one of
+        ours ended with | NBC_E_INVAL */
+NBC_API nbc_status nbc_mpi_waitall(int our_count, nbc_request *ours[], int their_count,
+                                   MPI_Request theirs[], MPI_Status statuses[], int64_t limit_ns);
+NBC_API nbc_status nbc_mpi_testall(int our_count, nbc_request *ours[], int their_count,
+                                   MPI_Request theirs[], MPI_Status statuses[]);
+NBC_API nbc_status nbc_mpi_waitany(int our_count, nbc_request *ours[], int their_count,
+                                   MPI_Request theirs[], int *index, MPI_Status *status,
+                                   int64_t limit_ns);
+NBC_API nbc_status nbc_mpi_waitsome(int our_count, nbc_request *ours[], int their_count,
+                                    MPI_Request theirs[], int *done, int which[],
+                                    MPI_Status statuses[], int64_t limit_ns);
+#endif
 #ifdef NBC_LINES
 #line 1 "src/coll/tune.h"
 #endif
@@ -10192,6 +10249,13 @@ NBC_API size_t nbc_threads_stamps(nbc_threads *world, nbc_true_stamp *stamps, si
   return count;
 }
 #ifdef NBC_LINES
+#line 48 "src/transport/mpi.h"
+#endif
+#ifdef NBC_WITH_MPI
+NBC__PRIVATE bool nbc__mpi_lock_all(void);
+NBC__PRIVATE void nbc__mpi_unlock_all(void);
+#endif
+#ifdef NBC_LINES
 #line 1 "src/transport/mpi.c"
 #endif
 /* mpi.c: the transport over MPI (with NBC_WITH_MPI). */
@@ -10645,6 +10709,21 @@ static void nbc__mpi_dies(nbc__mpi *m) {
   pthread_mutex_lock(&nbc__mpi_alive.mutex);
   while (*link && *link != m) link = &(*link)->next_alive;
   if (*link) __atomic_store_n(link, m->next_alive, __ATOMIC_RELAXED);
+  pthread_mutex_unlock(&nbc__mpi_alive.mutex);
+}
+
+/* Where MPI provides MPI_THREAD_SERIALIZED: no transport of this process calls it until unlocked. ret false: no
+   need. */
+NBC__PRIVATE bool nbc__mpi_lock_all(void) {
+  int provided = MPI_THREAD_SINGLE;
+  MPI_Query_thread(&provided);
+  if (provided != MPI_THREAD_SERIALIZED) return false;
+  pthread_mutex_lock(&nbc__mpi_alive.mutex);
+  for (nbc__mpi *m = nbc__mpi_alive.first; m; m = m->next_alive) pthread_mutex_lock(&m->mutex);
+  return true;
+}
+NBC__PRIVATE void nbc__mpi_unlock_all(void) {
+  for (nbc__mpi *m = nbc__mpi_alive.first; m; m = m->next_alive) pthread_mutex_unlock(&m->mutex);
   pthread_mutex_unlock(&nbc__mpi_alive.mutex);
 }
 
@@ -14384,7 +14463,7 @@ NBC_API nbc_status nbc_progress_env(int core, int core_count, FILE *out) {
   return ferror(out) ? NBC_E_IO : NBC_OK;
 }
 #ifdef NBC_LINES
-#line 98 "src/coll/request.h"
+#line 106 "src/coll/request.h"
 #endif
 /* ---- communicators and requests ------------------------------------------------------------ */
 /* A schedule that may be wanted
@@ -14442,6 +14521,8 @@ struct nbc_comm {
   nbc_request *requests;
   nbc__coll_entry entries[NBC__COLL_CACHED];
   uint64_t use_count;
+  nbc_transport *own_transport; /* of nbc_mpi_comm: go with the communicator */
+  nbc_progress *own_progress;
   uint32_t sequence_index, persistent_index; /* collectives started; persistent ones made */
   int operator_count;
   struct {
@@ -14450,6 +14531,9 @@ struct nbc_comm {
     bool commutative;
   } operators[NBC__COLL_OPERATORS];
 };
+
+NBC__PRIVATE bool nbc__coll_is_active(const nbc_request *r);
+NBC__PRIVATE bool nbc__coll_step_one(nbc_request *r);
 
 /* ---- checking mode ------------------------------------------------------------------------- */
 /* Before a
@@ -15172,6 +15256,18 @@ NBC_API nbc_status nbc_coll_test(nbc_request **request) {
   return over ? nbc__coll_end(request) : NBC_PENDING;
 }
 
+/* Between two steps of a wait that brought no end. Where the transport can sleep until something comes, it does,
+   unless it has to drive others too, or an engine drives it. Else ranks may share a core. */
+static bool nbc__coll_rest(const nbc_request *r, unsigned poll_count) {
+  const nbc_transport *const t = r ? r->comm->t : NULL;
+  const bool rests = t && t->rest && !t->others && !r->comm->desc.progress;
+  if (rests)
+    t->rest(t->ctx);
+  else if (poll_count > 64)
+    sched_yield();
+  return rests;
+}
+
 NBC_API nbc_status nbc_coll_wait(nbc_request **request, int64_t limit_ns) {
   if (!request) return NBC_E_INVAL;
   nbc_request *const r = *request;
@@ -15181,8 +15277,11 @@ NBC_API nbc_status nbc_coll_wait(nbc_request **request, int64_t limit_ns) {
   nbc__transport_enter(t, NBC_KIND_WAIT);
   for (unsigned poll_count = 1; !nbc__coll_over(r); poll_count++) {
     nbc__coll_drive(r);
-    if (poll_count > 64) sched_yield(); /* ranks may share a core */
-    if (limit_ns > 0 && poll_count % 16 == 0 && t->now_ns(t->ctx) - t_start_ns > limit_ns) break;
+    if (nbc__coll_over(r)) break;
+    const bool rested = nbc__coll_rest(r, poll_count);
+    if (limit_ns > 0 && (rested || poll_count % 16 == 0) &&
+        t->now_ns(t->ctx) - t_start_ns > limit_ns)
+      break;
   }
   const bool over = nbc__coll_over(r);
   nbc__transport_exit(t);
@@ -15190,21 +15289,24 @@ NBC_API nbc_status nbc_coll_wait(nbc_request **request, int64_t limit_ns) {
 }
 
 /* ---- several at once ------------------------------------------------------------------------ */
-static bool nbc__coll_is_active(const nbc_request *r) {
+NBC__PRIVATE bool nbc__coll_is_active(const nbc_request *r) {
   return r && nbc__coll_state_of(r) != NBC__COLL_IDLE;
+}
+
+/* One step for an active one. ret whether it is over */
+NBC__PRIVATE bool nbc__coll_step_one(nbc_request *r) {
+  if (nbc__coll_over(r)) return true;
+  nbc__transport_enter(r->comm->t, NBC_KIND_TEST);
+  nbc__coll_drive(r);
+  nbc__transport_exit(r->comm->t);
+  return nbc__coll_over(r);
 }
 
 /* One step for each that runs. ret how many of those active at the call run on */
 static int nbc__coll_step_all(int count, nbc_request *requests[]) {
   int running_count = 0;
-  for (int i = 0; i < count; i++) {
-    nbc_request *const r = requests[i];
-    if (!nbc__coll_is_active(r) || nbc__coll_over(r)) continue;
-    nbc__transport_enter(r->comm->t, NBC_KIND_TEST);
-    nbc__coll_drive(r);
-    nbc__transport_exit(r->comm->t);
-    running_count += !nbc__coll_over(r);
-  }
+  for (int i = 0; i < count; i++)
+    running_count += nbc__coll_is_active(requests[i]) && !nbc__coll_step_one(requests[i]);
   return running_count;
 }
 
@@ -15225,16 +15327,21 @@ static int nbc__coll_end_all(int count, nbc_request *requests[], int which[], in
 /* Until `enough` of the active ones are over, or limit_ns. ret whether they are */
 static bool nbc__coll_wait_for(int count, nbc_request *requests[], bool for_all, int64_t limit_ns) {
   const nbc_transport *t = NULL;
+  const nbc_request *alone = NULL; /* one of them, when all are on one transport */
   int active_count = 0;
-  for (int i = 0; i < count; i++)
-    if (nbc__coll_is_active(requests[i])) t = requests[i]->comm->t, active_count++;
+  for (int i = 0; i < count; i++) {
+    if (!nbc__coll_is_active(requests[i])) continue;
+    alone = !t || (alone && t == requests[i]->comm->t) ? requests[i] : NULL;
+    t = requests[i]->comm->t, active_count++;
+  }
   if (!t) return true;
   const int64_t t_start_ns = limit_ns > 0 ? t->now_ns(t->ctx) : 0;
   for (unsigned poll_count = 1;; poll_count++) {
     const int running_count = nbc__coll_step_all(count, requests);
     if (for_all ? running_count == 0 : running_count < active_count) return true;
-    if (poll_count > 64) sched_yield(); /* ranks may share a core */
-    if (limit_ns > 0 && poll_count % 16 == 0 && t->now_ns(t->ctx) - t_start_ns > limit_ns)
+    const bool rested = nbc__coll_rest(alone, poll_count);
+    if (limit_ns > 0 && (rested || poll_count % 16 == 0) &&
+        t->now_ns(t->ctx) - t_start_ns > limit_ns)
       return false;
   }
 }
@@ -15370,8 +15477,11 @@ NBC_API void nbc_comm_destroy(nbc_comm *comm) {
     nbc__prog_detach(progress, comm->t);
     nbc__prog_unlock(progress);
   }
+  nbc_transport *const own_transport = comm->own_transport;
+  (void)nbc_progress_destroy(comm->own_progress);
   if (!lost)
     NBC_FREE(comm); /* else the transport may still write to its operations: lost on purpose */
+  if (own_transport) nbc_transport_destroy(own_transport);
 }
 
 NBC_API const nbc_error *nbc_comm_error(const nbc_comm *comm) { return &comm->err; }
@@ -15559,6 +15669,232 @@ NBC_API nbc_status nbc_ineighbor_alltoallv(nbc_comm *comm, const nbc_neighbors *
   args.recv_counts = recv_counts, args.recv_displs = recv_displs;
   return nbc_coll_start_new(comm, &args, request);
 }
+#ifdef NBC_LINES
+#line 1 "src/coll/mpi_comm.c"
+#endif
+/* mpi_comm.c: collectives in an MPI program in three lines, and waits for both sorts of requests. */
+
+
+#ifdef NBC_WITH_MPI
+/* ---- the communicator ---------------------------------------------------------------------- */
+/* All cores that the system lets this process use, whatever it is bound to. */
+static cpu_set_t nbc__mix_job_cores(const cpu_set_t *bound) {
+  cpu_set_t all;
+  memset(&all, 0xff, sizeof all);
+  if (sched_setaffinity(0, sizeof all, &all)) return *bound;
+  if (sched_getaffinity(0, sizeof all, &all)) all = *bound;
+  (void)sched_setaffinity(0, sizeof *bound, bound);
+  return all;
+}
+
+/* The worker's core of each rank on this node. ret -1: none is left for this one */
+static int nbc__mix_core(MPI_Comm mpi_comm) {
+  MPI_Comm node;
+  cpu_set_t bound, used;
+  int rank = 0, turn = 0, core = -1;
+  CPU_ZERO(&bound);
+  if (sched_getaffinity(0, sizeof bound, &bound)) CPU_ZERO(&bound);
+  if (MPI_Comm_split_type(mpi_comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node)) return -1;
+  MPI_Comm_rank(node, &rank);
+  if (MPI_Allreduce(&bound, &used, (int)sizeof used, MPI_BYTE, MPI_BOR, node)) return -1;
+  MPI_Comm_free(&node);
+  const cpu_set_t job = nbc__mix_job_cores(&bound);
+  for (int i = CPU_SETSIZE - 1; i >= 0 && core < 0; i--)
+    if (CPU_ISSET((size_t)i, &job) && !CPU_ISSET((size_t)i, &used) && turn++ == rank) core = i;
+  return core;
+}
+
+static nbc_status nbc__mix_engine(MPI_Comm mpi_comm, nbc_policy policy, nbc_progress **progress,
+                                  nbc_error *err) {
+  nbc_progress_desc desc;
+  memset(&desc, 0, sizeof desc);
+  desc.policy = policy;
+  if (policy == NBC_POLICY_DEDICATED) desc.core = nbc__mix_core(mpi_comm);
+  if (desc.core < 0)
+    return nbc__status_fail(err, NBC_E_STATE, 0,
+                            "no core is left on this node that no rank may run on: bind the ranks "
+                            "(mpirun --bind-to core), start fewer, or take the policy timer");
+  return nbc_progress_create(&desc, progress, err);
+}
+
+NBC_API nbc_status nbc_mpi_comm_create(MPI_Comm mpi_comm, nbc_policy policy, nbc_comm **comm,
+                                       nbc_error *err) {
+  nbc_mpi_desc mpi = {MPI_THREAD_SINGLE, 0};
+  nbc_comm_desc desc;
+  nbc_progress *progress = NULL;
+  nbc_transport *t;
+  if (!comm) return nbc__status_fail(err, NBC_E_INVAL, 0, "comm: must not be NULL");
+  *comm = NULL;
+  if ((unsigned)policy >= NBC_POLICY_COUNT)
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "policy: no policy %d", (int)policy);
+  if (policy) mpi.thread_level = MPI_THREAD_MULTIPLE;
+  nbc_status status = nbc_mpi_create(mpi_comm, &mpi, &t, err);
+  if (status) return status;
+  if (policy) status = nbc__mix_engine(mpi_comm, policy, &progress, err);
+  memset(&desc, 0, sizeof desc);
+  desc.transport = t;
+  desc.progress = progress;
+  if (!status) status = nbc_comm_create(&desc, comm, err);
+  /* One rank's failure is everyone's: the others would wait for it. */
+  int mine = status, least = 0;
+  if (progress) nbc_mpi_lock(t);
+  MPI_Allreduce(&mine, &least, 1, MPI_INT, MPI_MIN, mpi_comm);
+  if (progress) nbc_mpi_unlock(t);
+  if (!status && least)
+    status = nbc__status_fail(err, (nbc_status)least, 0, "another rank failed: %s",
+                              nbc_status_text((nbc_status)least));
+  if (*comm) (*comm)->own_transport = t, (*comm)->own_progress = progress;
+  if (!status) return NBC_OK;
+  if (*comm) {
+    nbc_comm_destroy(*comm);
+  } else {
+    (void)nbc_progress_destroy(progress);
+    nbc_transport_destroy(t);
+  }
+  *comm = NULL;
+  return status;
+}
+
+NBC_API nbc_status nbc_mpi_comm(MPI_Comm mpi_comm, nbc_policy policy, nbc_comm **comm) {
+  return nbc_mpi_comm_create(mpi_comm, policy, comm, NULL);
+}
+
+/* ---- both sorts of requests ---------------------------------------------------------------- */
+typedef struct nbc__mix {
+  int our_count, their_count;
+  nbc_request **ours;
+  MPI_Request *theirs;
+  MPI_Status *statuses;
+  bool ours_over, theirs_over;
+  nbc_status status; /* the first besides NBC_OK */
+} nbc__mix;
+
+static bool nbc__mix_bad(int our_count, nbc_request *const ours[], int their_count,
+                         const MPI_Request theirs[]) {
+  return our_count < 0 || their_count < 0 || (our_count && !ours) || (their_count && !theirs);
+}
+
+/* Under MPI_THREAD_SERIALIZED, no engine's thread may be inside MPI meanwhile. */
+static int nbc__mix_test_all_theirs(nbc__mix *x, int *flag) {
+  const bool locked = nbc__mpi_lock_all();
+  const int code = MPI_Testall(x->their_count, x->theirs, flag, x->statuses);
+  if (locked) nbc__mpi_unlock_all();
+  return code;
+}
+
+/* One step for both sorts. ret whether all are over */
+static bool nbc__mix_step(nbc__mix *x) {
+  if (!x->ours_over) {
+    const nbc_status status = nbc_coll_testall(x->our_count, x->ours);
+    x->ours_over = status != NBC_PENDING;
+    if (x->ours_over && status && !x->status) x->status = status;
+  }
+  if (!x->theirs_over) {
+    int flag = 0;
+    const int code = nbc__mix_test_all_theirs(x, &flag);
+    x->theirs_over = code || flag;
+    if (code && !x->status) x->status = NBC_E_TRANSPORT;
+  }
+  return x->ours_over && x->theirs_over;
+}
+
+static int64_t nbc__mix_now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+/* Between two steps. ret whether limit_ns are over since *t_start_ns, which begins at 0 */
+static bool nbc__mix_late(unsigned poll_count, int64_t limit_ns, int64_t *t_start_ns) {
+  if (poll_count > 64) sched_yield(); /* ranks may share a core */
+  if (limit_ns <= 0) return false;
+  if (!*t_start_ns) *t_start_ns = nbc__mix_now();
+  return poll_count % 16 == 0 && nbc__mix_now() - *t_start_ns > limit_ns;
+}
+
+static nbc_status nbc__mix_all(int our_count, nbc_request *ours[], int their_count,
+                               MPI_Request theirs[], MPI_Status statuses[], bool waits,
+                               int64_t limit_ns) {
+  nbc__mix x = {our_count, their_count, ours, theirs, statuses, false, their_count == 0, NBC_OK};
+  int64_t t_start_ns = 0;
+  if (nbc__mix_bad(our_count, ours, their_count, theirs)) return NBC_E_INVAL;
+  for (unsigned poll_count = 1; !nbc__mix_step(&x); poll_count++) {
+    if (!waits) return NBC_PENDING;
+    if (!nbc__mix_late(poll_count, limit_ns, &t_start_ns)) continue;
+    if (!x.ours_over) (void)nbc_coll_waitall(our_count, ours, 1); /* ends those that are over */
+    return NBC_E_TIMEOUT;
+  }
+  return x.status;
+}
+
+NBC_API nbc_status nbc_mpi_waitall(int our_count, nbc_request *ours[], int their_count,
+                                   MPI_Request theirs[], MPI_Status statuses[], int64_t limit_ns) {
+  return nbc__mix_all(our_count, ours, their_count, theirs, statuses, true, limit_ns);
+}
+
+NBC_API nbc_status nbc_mpi_testall(int our_count, nbc_request *ours[], int their_count,
+                                   MPI_Request theirs[], MPI_Status statuses[]) {
+  return nbc__mix_all(our_count, ours, their_count, theirs, statuses, false, 0);
+}
+
+/* Is one of ours over, or none active? nbc_coll_waitsome and waitany end it without waiting then. */
+static bool nbc__mix_any_of_ours(int our_count, nbc_request *ours[], bool *active) {
+  bool over = false;
+  *active = false;
+  for (int i = 0; i < our_count; i++) {
+    if (!nbc__coll_is_active(ours[i])) continue;
+    *active = true;
+    over = nbc__coll_step_one(ours[i]) || over;
+  }
+  return over;
+}
+
+NBC_API nbc_status nbc_mpi_waitany(int our_count, nbc_request *ours[], int their_count,
+                                   MPI_Request theirs[], int *index, MPI_Status *status,
+                                   int64_t limit_ns) {
+  int64_t t_start_ns = 0;
+  if (nbc__mix_bad(our_count, ours, their_count, theirs) || !index) return NBC_E_INVAL;
+  *index = -1;
+  for (unsigned poll_count = 1;; poll_count++) {
+    bool active;
+    int flag = 0, at = MPI_UNDEFINED;
+    if (nbc__mix_any_of_ours(our_count, ours, &active))
+      return nbc_coll_waitany(our_count, ours, index, 0);
+    const bool locked = nbc__mpi_lock_all();
+    const int code = MPI_Testany(their_count, theirs, &at, &flag, status);
+    if (locked) nbc__mpi_unlock_all();
+    if (at != MPI_UNDEFINED && (flag || code)) *index = our_count + at;
+    if (code) return NBC_E_TRANSPORT;
+    if (*index >= 0 || (flag && !active)) return NBC_OK;
+    if (nbc__mix_late(poll_count, limit_ns, &t_start_ns)) return NBC_E_TIMEOUT;
+  }
+}
+
+NBC_API nbc_status nbc_mpi_waitsome(int our_count, nbc_request *ours[], int their_count,
+                                    MPI_Request theirs[], int *done, int which[],
+                                    MPI_Status statuses[], int64_t limit_ns) {
+  int64_t t_start_ns = 0;
+  if (nbc__mix_bad(our_count, ours, their_count, theirs) || !done ||
+      (our_count + their_count && !which))
+    return NBC_E_INVAL;
+  *done = 0;
+  for (unsigned poll_count = 1;; poll_count++) {
+    nbc_status status = NBC_OK;
+    bool active;
+    int more = 0;
+    if (nbc__mix_any_of_ours(our_count, ours, &active))
+      status = nbc_coll_waitsome(our_count, ours, done, which, 0);
+    const bool locked = nbc__mpi_lock_all();
+    const int code = MPI_Testsome(their_count, theirs, &more, which + *done, statuses);
+    if (locked) nbc__mpi_unlock_all();
+    const bool none = more == MPI_UNDEFINED;
+    for (int i = 0; !none && i < more; i++) which[*done + i] += our_count;
+    if (!none) *done += more;
+    if (code) return NBC_E_TRANSPORT;
+    if (status || *done || (none && !active)) return status;
+    if (nbc__mix_late(poll_count, limit_ns, &t_start_ns)) return NBC_E_TIMEOUT;
+  }
+}
+#endif
 #ifdef NBC_LINES
 #line 1 "src/coll/tune.c"
 #endif

@@ -708,6 +708,18 @@ NBC_API nbc_status nbc_coll_test(nbc_request **request) {
   return over ? nbc__coll_end(request) : NBC_PENDING;
 }
 
+/* Between two steps of a wait that brought no end. Where the transport can sleep until something comes, it does,
+   unless it has to drive others too, or an engine drives it. Else ranks may share a core. */
+static bool nbc__coll_rest(const nbc_request *r, unsigned poll_count) {
+  const nbc_transport *const t = r ? r->comm->t : NULL;
+  const bool rests = t && t->rest && !t->others && !r->comm->desc.progress;
+  if (rests)
+    t->rest(t->ctx);
+  else if (poll_count > 64)
+    sched_yield();
+  return rests;
+}
+
 NBC_API nbc_status nbc_coll_wait(nbc_request **request, int64_t limit_ns) {
   if (!request) return NBC_E_INVAL;
   nbc_request *const r = *request;
@@ -717,8 +729,11 @@ NBC_API nbc_status nbc_coll_wait(nbc_request **request, int64_t limit_ns) {
   nbc__transport_enter(t, NBC_KIND_WAIT);
   for (unsigned poll_count = 1; !nbc__coll_over(r); poll_count++) {
     nbc__coll_drive(r);
-    if (poll_count > 64) sched_yield(); /* ranks may share a core */
-    if (limit_ns > 0 && poll_count % 16 == 0 && t->now_ns(t->ctx) - t_start_ns > limit_ns) break;
+    if (nbc__coll_over(r)) break;
+    const bool rested = nbc__coll_rest(r, poll_count);
+    if (limit_ns > 0 && (rested || poll_count % 16 == 0) &&
+        t->now_ns(t->ctx) - t_start_ns > limit_ns)
+      break;
   }
   const bool over = nbc__coll_over(r);
   nbc__transport_exit(t);
@@ -726,21 +741,24 @@ NBC_API nbc_status nbc_coll_wait(nbc_request **request, int64_t limit_ns) {
 }
 
 /* ---- several at once ------------------------------------------------------------------------ */
-static bool nbc__coll_is_active(const nbc_request *r) {
+NBC__PRIVATE bool nbc__coll_is_active(const nbc_request *r) {
   return r && nbc__coll_state_of(r) != NBC__COLL_IDLE;
+}
+
+/* One step for an active one. ret whether it is over */
+NBC__PRIVATE bool nbc__coll_step_one(nbc_request *r) {
+  if (nbc__coll_over(r)) return true;
+  nbc__transport_enter(r->comm->t, NBC_KIND_TEST);
+  nbc__coll_drive(r);
+  nbc__transport_exit(r->comm->t);
+  return nbc__coll_over(r);
 }
 
 /* One step for each that runs. ret how many of those active at the call run on */
 static int nbc__coll_step_all(int count, nbc_request *requests[]) {
   int running_count = 0;
-  for (int i = 0; i < count; i++) {
-    nbc_request *const r = requests[i];
-    if (!nbc__coll_is_active(r) || nbc__coll_over(r)) continue;
-    nbc__transport_enter(r->comm->t, NBC_KIND_TEST);
-    nbc__coll_drive(r);
-    nbc__transport_exit(r->comm->t);
-    running_count += !nbc__coll_over(r);
-  }
+  for (int i = 0; i < count; i++)
+    running_count += nbc__coll_is_active(requests[i]) && !nbc__coll_step_one(requests[i]);
   return running_count;
 }
 
@@ -761,16 +779,21 @@ static int nbc__coll_end_all(int count, nbc_request *requests[], int which[], in
 /* Until `enough` of the active ones are over, or limit_ns. ret whether they are */
 static bool nbc__coll_wait_for(int count, nbc_request *requests[], bool for_all, int64_t limit_ns) {
   const nbc_transport *t = NULL;
+  const nbc_request *alone = NULL; /* one of them, when all are on one transport */
   int active_count = 0;
-  for (int i = 0; i < count; i++)
-    if (nbc__coll_is_active(requests[i])) t = requests[i]->comm->t, active_count++;
+  for (int i = 0; i < count; i++) {
+    if (!nbc__coll_is_active(requests[i])) continue;
+    alone = !t || (alone && t == requests[i]->comm->t) ? requests[i] : NULL;
+    t = requests[i]->comm->t, active_count++;
+  }
   if (!t) return true;
   const int64_t t_start_ns = limit_ns > 0 ? t->now_ns(t->ctx) : 0;
   for (unsigned poll_count = 1;; poll_count++) {
     const int running_count = nbc__coll_step_all(count, requests);
     if (for_all ? running_count == 0 : running_count < active_count) return true;
-    if (poll_count > 64) sched_yield(); /* ranks may share a core */
-    if (limit_ns > 0 && poll_count % 16 == 0 && t->now_ns(t->ctx) - t_start_ns > limit_ns)
+    const bool rested = nbc__coll_rest(alone, poll_count);
+    if (limit_ns > 0 && (rested || poll_count % 16 == 0) &&
+        t->now_ns(t->ctx) - t_start_ns > limit_ns)
       return false;
   }
 }
@@ -906,8 +929,11 @@ NBC_API void nbc_comm_destroy(nbc_comm *comm) {
     nbc__prog_detach(progress, comm->t);
     nbc__prog_unlock(progress);
   }
+  nbc_transport *const own_transport = comm->own_transport;
+  (void)nbc_progress_destroy(comm->own_progress);
   if (!lost)
     NBC_FREE(comm); /* else the transport may still write to its operations: lost on purpose */
+  if (own_transport) nbc_transport_destroy(own_transport);
 }
 
 NBC_API const nbc_error *nbc_comm_error(const nbc_comm *comm) { return &comm->err; }

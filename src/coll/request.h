@@ -14,7 +14,15 @@
 /* A communicator is a transport plus what its collectives share: a number that keeps their messages
    apart, the choice table, schedules already built. Every rank calls the same collectives in the
    same order; any number may be in flight; buffers stay untouched until the request is finished.
-   One thread at a time may use a communicator and its requests. */
+   One thread at a time may use a communicator and its requests.
+
+   Reductions. Which operand meets which is in the schedule, not in the order of arrival: the same call on the same
+   number of ranks with the same algorithm gives the same bits, run after run (AUTO: with the same choice table).
+   Every element of a sum of P floating-point operands x_i is added in P - 1 additions, so by [N. Higham, Accuracy and
+   Stability of Numerical Algorithms, 2nd ed., SIAM 2002, section 4.2] it lies within g sum |x_i| of the true sum, with
+   g = (P - 1) u / (1 - (P - 1) u), u = 2^-53 (double), 2^-24 (float), and so within 2 g sum |x_i| of the sum in
+   the order of ranks, as long as nothing overflows. An operator that does not commute meets its operands
+   in the order of ranks; other brackets than from the left are taken, so it must be associative. */
 typedef struct nbc_comm nbc_comm;
 typedef struct nbc_request nbc_request;
 typedef struct nbc_comm_desc {
@@ -151,6 +159,8 @@ struct nbc_comm {
   nbc_request *requests;
   nbc__coll_entry entries[NBC__COLL_CACHED];
   uint64_t use_count;
+  nbc_transport *own_transport; /* of nbc_mpi_comm: go with the communicator */
+  nbc_progress *own_progress;
   uint32_t sequence_index, persistent_index; /* collectives started; persistent ones made */
   int operator_count;
   struct {
@@ -159,6 +169,9 @@ struct nbc_comm {
     bool commutative;
   } operators[NBC__COLL_OPERATORS];
 };
+
+NBC__PRIVATE bool nbc__coll_is_active(const nbc_request *r);
+NBC__PRIVATE bool nbc__coll_step_one(nbc_request *r);
 
 /* ---- checking mode ------------------------------------------------------------------------- */
 /* Before a

@@ -67,7 +67,7 @@ struct nbc_transport {
   bool (*local)(void *ctx, uint64_t size_bytes, bool reduces);
   nbc_recorder *recorder; /* set by the user: calls below and the transport's transfers are
                              recorded */
-  /* Called by waiting functions after a progress that finished nothing: may sleep until something
+  /* Called by waiting functions, of operations and of collectives, after a progress that finished nothing: may sleep until something
      comes, 1 ms at most. NULL = they spin, and give the core away now and then. */
   void (*rest)(void *ctx);
 };

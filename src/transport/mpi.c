@@ -452,6 +452,21 @@ static void nbc__mpi_dies(nbc__mpi *m) {
   pthread_mutex_unlock(&nbc__mpi_alive.mutex);
 }
 
+/* Where MPI provides MPI_THREAD_SERIALIZED: no transport of this process calls it until unlocked. ret false: no
+   need. */
+NBC__PRIVATE bool nbc__mpi_lock_all(void) {
+  int provided = MPI_THREAD_SINGLE;
+  MPI_Query_thread(&provided);
+  if (provided != MPI_THREAD_SERIALIZED) return false;
+  pthread_mutex_lock(&nbc__mpi_alive.mutex);
+  for (nbc__mpi *m = nbc__mpi_alive.first; m; m = m->next_alive) pthread_mutex_lock(&m->mutex);
+  return true;
+}
+NBC__PRIVATE void nbc__mpi_unlock_all(void) {
+  for (nbc__mpi *m = nbc__mpi_alive.first; m; m = m->next_alive) pthread_mutex_unlock(&m->mutex);
+  pthread_mutex_unlock(&nbc__mpi_alive.mutex);
+}
+
 /* ---- the contract -------------------------------------------------------------------------- */
 static int64_t nbc__mpi_now(void *ctx) { return nbc_clock_now_ns(&((nbc__mpi *)ctx)->clock); }
 

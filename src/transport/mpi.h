@@ -43,3 +43,9 @@ NBC_API void nbc_mpi_unlock(nbc_transport *t);
 /* Text of the MPI error that made progress fail; "" when there was none. */
 NBC_API const char *nbc_mpi_error(const nbc_transport *t);
 #endif
+
+/* ---- for later pieces ---- */
+#ifdef NBC_WITH_MPI
+NBC__PRIVATE bool nbc__mpi_lock_all(void);
+NBC__PRIVATE void nbc__mpi_unlock_all(void);
+#endif

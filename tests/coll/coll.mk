@@ -7,6 +7,7 @@ $(eval $(call tool,dedicated_core))
 $(eval $(call script,coll/dedicated_command))
 NEEDS_coll += $(B)/dedicated_core
 $(eval $(call test,coll/several_at_once))
+$(eval $(call test,coll/rounding_is_bounded))
 $(eval $(call test,coll/progress_policies))
 $(eval $(call script,coll/thread_sanitizer))
 $(eval $(call tool,bench_nbc,-DBENCH_WITH_SIM))

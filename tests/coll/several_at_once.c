@@ -3,6 +3,7 @@
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
 #include "tests/test.h"
+#include <sched.h>
 
 enum { SIZE = 3, N = 6 };
 static int wrong; /* atomic */
@@ -154,9 +155,47 @@ static void persistent_ones_start_in_any_order(void) {
   nbc_threads_destroy(world);
 }
 
+/* Who waits sleeps in the transport where that can: `rest` after a step that ended nothing. */
+static int rest_count; /* atomic; of rank 0 */
+static void rests(void *ctx) {
+  (void)ctx;
+  __atomic_add_fetch(&rest_count, 1, __ATOMIC_RELAXED);
+  sched_yield();
+}
+static nbc_status waits_at_rest(nbc_transport *t, void *user) {
+  nbc_comm_desc d = {0};
+  nbc_comm *comm;
+  nbc_request *requests[2];
+  (void)user;
+  d.transport = t;
+  if (nbc_comm_create(&d, &comm, NULL)) return NBC_E_NOMEM;
+  if (t->rank == 0) t->rest = rests;
+  for (int way = 0; way < 2; way++) {
+    const int before = __atomic_load_n(&rest_count, __ATOMIC_RELAXED);
+    while (t->rank == 1 && __atomic_load_n(&rest_count, __ATOMIC_RELAXED) < 50 * (way + 1)) sched_yield();
+    for (int i = 0; i < 2; i++) GOOD(nbc_ibarrier(comm, &requests[i]) == NBC_OK);
+    if (way == 0) GOOD(nbc_coll_wait(&requests[0], 0) == NBC_OK && nbc_coll_wait(&requests[1], 0) == NBC_OK);
+    if (way == 1) GOOD(nbc_coll_waitall(2, requests, 0) == NBC_OK);
+    if (t->rank == 0) GOOD(rest_count >= before + 50 - 1);
+  }
+  t->rest = NULL;
+  nbc_comm_destroy(comm);
+  return NBC_OK;
+}
+static void waits_rest_in_the_transport(void) {
+  nbc_threads *world;
+  nbc_threads_desc desc = {0};
+  desc.size = SIZE;
+  CHECK(nbc_threads_create(&desc, &world) == NBC_OK);
+  CHECK(nbc_threads_run(world, waits_at_rest, NULL) == NBC_OK);
+  CHECK(wrong == 0);
+  nbc_threads_destroy(world);
+}
+
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(all_any_some);
   RUN(persistent_ones_start_in_any_order);
+  RUN(waits_rest_in_the_transport);
   return TEST_END();
 }

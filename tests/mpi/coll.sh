@@ -7,6 +7,10 @@ results() { # MPI PROCESSES LEVEL
   timeout -k 5 200 "mpirun.$1" -n "$2" "$B/tests/mpi/coll_results.$1" "$3"
 }
 two_transports() { timeout -k 5 100 "mpirun.$1" -n "$2" "$B/tests/mpi/coll_two_transports.$1"; } # MPI PROCESSES
+mixed() { timeout -k 5 100 "mpirun.$1" -n "$2" "$B/tests/mpi/coll_mixed.$1" "$3"; } # MPI PROCESSES LEVEL
+bound() { # MPI: a rank that is bound leaves a core to its worker
+  timeout -k 5 100 "mpirun.$1" -n 1 taskset -c 0 "$B/tests/mpi/coll_mixed.$1" 3
+}
 alone() { # MPI: a tiny sweep of its program of bench_nbc alone; the numbers are not judged
   rm -f "$T/$1.json"
   OMPI_MCA_hwloc_base_binding_policy=none timeout -k 5 100 "mpirun.$1" -n 2 "$B/bench_nbc.$1" --min-us 200 --max-us 400 --reps 2 \
@@ -41,6 +45,10 @@ for mpi in openmpi mpich; do
   check "$mpi, 8 processes, MPI_THREAD_SERIALIZED" results $mpi 8 2
   check "$mpi, 17 processes, MPI_THREAD_FUNNELED" results $mpi 17 1
   for n in 1 2 4; do check "$mpi, $n processes, two transports, waited for in any order" two_transports $mpi $n; done
+  for n in 1 2 3 5; do check "$mpi, $n processes, requests of ours and of MPI together" mixed $mpi $n 3; done
+  check "$mpi, 3 processes, the same at MPI_THREAD_SERIALIZED" mixed $mpi 3 2
+  check "$mpi, 2 processes, the same at MPI_THREAD_SINGLE" mixed $mpi 2 0
+  check "$mpi, the same with a worker on a core of its own" bound $mpi
   check "$mpi, bench_nbc alone" alone $mpi
   impls=mpi,mpi-async,ours-mpi,ours-threads
   [ $mpi = openmpi ] && impls=mpi,ours-mpi,ours-threads && check "openmpi has no asynchronous thread" no_async_thread
