@@ -2291,9 +2291,10 @@ NBC_API nbc_sync_desc nbc_sync_desc_of(const nbc_sync *sync); /* values in force
 /* Global time of a local time (t->now_ns scale), old or new: old ones are interpolated between the
    states kept, new ones extrapolated. ret NBC_OK | NBC_E_RANGE (before a step: unknown) */
 NBC_API nbc_status nbc_sync_global(const nbc_sync *sync, int64_t t_local_ns, nbc_time *global);
-/* The most probable global time of a local one, within the interval of nbc_sync_global: its middle,
-   but while that interval leaves open whether the clocks drift at all, only drift that is sure
-   counts. For differences between ranks; a bound goes with nbc_sync_global. ret as above */
+/* The most probable global time of a local one, within the interval of nbc_sync_global: by the
+   fastest trip of each burst, weighted by 1 / round trip^2. One burst says nothing of drift, so it
+   adds none; of two or more only drift counts that their trips cannot have made by chance. For
+   differences between ranks; a bound goes with nbc_sync_global. ret as above */
 NBC_API nbc_status nbc_sync_estimate(const nbc_sync *sync, int64_t t_local_ns,
                                      int64_t *t_global_ns);
 /* The local time at which it is t_global_ns, as far as known. ret NBC_OK | NBC_E_RANGE */
@@ -7650,6 +7651,7 @@ NBC_API nbc_status nbc_report_write_diff(const nbc_report *before, const nbc_rep
    corners when the origin moves (the difference is linear in x), so hulls grow at one end only. */
 #define NBC__SYNC_MAX_NS (INT64_C(1) << 61)
 
+NBC__PRIVATE double nbc__sync_wander_ns(const nbc_relation_desc *d, double x_ns);
 NBC__PRIVATE double nbc__sync_bound_ns(const nbc_relation *r, const nbc_relation_point *p, int side,
                                        double *x_ns);
 #ifdef NBC_LINES
@@ -7665,7 +7667,7 @@ static double nbc__sync_quadratic_ns(const nbc_relation_desc *d, double x_ns) {
   return 0.5e-15 * d->wander_ppm_per_s * x_ns * x_ns;
 }
 
-static double nbc__sync_wander_ns(const nbc_relation_desc *d, double x_ns) {
+NBC__PRIVATE double nbc__sync_wander_ns(const nbc_relation_desc *d, double x_ns) {
   return fmin(nbc__sync_quadratic_ns(d, x_ns), 2e-6 * d->rate_limit_ppm * fabs(x_ns));
 }
 
@@ -16104,10 +16106,10 @@ NBC_API nbc_status nbc_tune(nbc_comm *comm, const nbc_tune_desc *desc, nbc_choic
 #endif
 #ifndef NBC_NO_TIME
 #ifdef NBC_LINES
-#line 76 "src/time/sync.h"
+#line 77 "src/time/sync.h"
 #endif
 /* ---- a common time: round trips ------------------------------------------------------------ */
-enum { NBC__SYNC_FITS_MAX = 64, NBC__SYNC_TRIPS_PER_FIT = 16, NBC__SYNC_OPEN = 16 };
+enum { NBC__SYNC_FITS_MAX = 128, NBC__SYNC_OPEN = 16 };
 enum { NBC__SYNC_ASK = 0, NBC__SYNC_LAST, NBC__SYNC_SKIP };
 
 typedef struct nbc__sync_ping {
@@ -16121,10 +16123,11 @@ typedef struct nbc__sync_pong {
   int64_t not_before_ns; /* and at least this when the pong left */
 } nbc__sync_pong;
 
-/* The fastest of some round trips: what the published methods work with. */
+/* The fastest trip of a burst: what the published methods work with. */
 typedef struct nbc__sync_fit {
   int64_t t_local_ns, rtt_ns;
-  double offset_ns; /* global - local, relative to the first fit's */
+  double offset_ns;            /* global - local, relative to the first fit's */
+  double between_ns, width_ns; /* the middle of what all trips of the burst leave, and how much */
 } nbc__sync_fit;
 
 /* What ranks of one clock pass on. */
@@ -16165,8 +16168,10 @@ struct nbc_sync {
   int64_t t_line_ns;
   double guess_ns, guess_rate; /* estimate: host minus nominal at the newest reading, its rate */
   bool guessed;                /* else it is the middle of the interval */
-  double burst_low_ns, burst_high_ns; /* offset between the fastest trips of this burst */
-  int64_t sent_ns[NBC__SYNC_OPEN];    /* by sequence: when the ping left */
+  double burst_low_ns, burst_high_ns; /* what the trips of this burst leave for the offset at ... */
+  int64_t t_burst_ns;                 /* ... its begin, assuming this drift */
+  double burst_rate;
+  int64_t sent_ns[NBC__SYNC_OPEN]; /* by sequence: when the ping left */
   uint64_t sequence, burst;
   nbc__sync_mail *orphans; /* posted and not to be cancelled: kept until the end */
   nbc_sync_info info;
@@ -16244,11 +16249,22 @@ NBC__PRIVATE void nbc__sync_drop(nbc_sync *s, nbc__sync_mail *m) {
 
 /* ---- child's side -------------------------------------------------------------------------- */
 static void nbc__sync_keep_fit(nbc_sync *s, const nbc__sync_fit *fit) {
-  if (s->fit_count == NBC__SYNC_FITS_MAX) { /* thin out evenly */
-    for (int i = 0; i < NBC__SYNC_FITS_MAX / 2; i++) s->fits[i] = s->fits[2 * i];
+  if (s->fit_count == NBC__SYNC_FITS_MAX) {
+    for (int i = 0; i < NBC__SYNC_FITS_MAX / 2; i++) /* of two neighbours the one less disturbed */
+      s->fits[i] = s->fits[2 * i + (s->fits[2 * i + 1].width_ns < s->fits[2 * i].width_ns)];
     s->fit_count = NBC__SYNC_FITS_MAX / 2;
   }
   s->fits[s->fit_count++] = *fit;
+}
+
+/* No trip of this burst counts, or none since the clock stepped. */
+static void nbc__sync_begin_burst(nbc_sync *s, nbc__sync_fit *fastest) {
+  memset(fastest, 0, sizeof *fastest);
+  fastest->rtt_ns = INT64_MAX;
+  s->burst_low_ns = -INFINITY;
+  s->burst_high_ns = INFINITY;
+  s->burst_rate = s->guessed ? s->guess_rate : 0;
+  s->t_burst_ns = nbc__sync_local_now(s);
 }
 
 /* One answered trip: two bounds for the relation, an offset for the published methods. */
@@ -16262,19 +16278,21 @@ static void nbc__sync_use(nbc_sync *s, const nbc__sync_pong *pong, int64_t t_sen
   s->info.trip_count++;
   if (s->info.rtt_min_ns == 0 || rtt_ns < s->info.rtt_min_ns)
     s->info.rtt_min_ns = rtt_ns > 0 ? rtt_ns : 1;
-  if (nbc_relation_add_not_after(&s->relation, (uint64_t)t_sent_ns, pong->not_after_ns) ==
-      NBC_E_CLOCK)
-    s->fit_count = 0;
-  if (nbc_relation_add_not_before(&s->relation, pong->not_before_ns, (uint64_t)t_back_ns) ==
-      NBC_E_CLOCK)
-    s->fit_count = 0;
+  const nbc_status there =
+      nbc_relation_add_not_after(&s->relation, (uint64_t)t_sent_ns, pong->not_after_ns);
+  const nbc_status back =
+      nbc_relation_add_not_before(&s->relation, pong->not_before_ns, (uint64_t)t_back_ns);
+  if (there == NBC_E_CLOCK || back == NBC_E_CLOCK) nbc__sync_begin_burst(s, best), s->fit_count = 0;
   const int64_t reference_ns = pong->not_after_ns + (pong->not_before_ns - pong->not_after_ns) / 2;
   const int64_t t_middle_ns = t_sent_ns + rtt_ns / 2;
-  if (s->fit_count == 0) s->fit_offset_ns = reference_ns - t_middle_ns;
+  if (s->fit_count == 0 && best->rtt_ns == INT64_MAX) s->fit_offset_ns = reference_ns - t_middle_ns;
+  const double sent_ns =
+      s->burst_rate * (double)(t_sent_ns - s->t_burst_ns); /* drift since its begin */
+  const double back_ns = s->burst_rate * (double)(t_back_ns - s->t_burst_ns);
   s->burst_high_ns =
-      fmin(s->burst_high_ns, (double)(pong->not_after_ns - t_sent_ns - s->fit_offset_ns));
+      fmin(s->burst_high_ns, (double)(pong->not_after_ns - t_sent_ns - s->fit_offset_ns) - sent_ns);
   s->burst_low_ns =
-      fmax(s->burst_low_ns, (double)(pong->not_before_ns - t_back_ns - s->fit_offset_ns));
+      fmax(s->burst_low_ns, (double)(pong->not_before_ns - t_back_ns - s->fit_offset_ns) - back_ns);
   if (rtt_ns < best->rtt_ns) {
     best->rtt_ns = rtt_ns;
     best->t_local_ns = t_middle_ns;
@@ -16343,68 +16361,112 @@ static void nbc__sync_line(nbc_sync *s) {
     xx += x * x;
     xy += x * (s->fits[i].offset_ns - y_mean);
   }
-  const double slope = xx > 0 ? xy / xx : 0, burst_ns = 0.5 * (s->burst_low_ns + s->burst_high_ns);
+  const double slope = xx > 0 ? xy / xx : 0;
   s->line_rate = s->desc.method == NBC_SYNC_SKAMPI ? 0 : slope;
-  s->line_ns = s->desc.method == NBC_SYNC_JK ? y_mean - slope * x_mean : burst_ns;
+  s->line_ns = s->desc.method == NBC_SYNC_JK ? y_mean - slope * x_mean : s->fits[n - 1].between_ns;
 }
 
-/* The slope of the fits, less twice its own standard error (as James and Stein shrink a mean): what
-   scatter alone could have made is no drift. */
-static double nbc__sync_sure_rate(const nbc_sync *s) {
+/* How much a burst counts: what its offset may be wrong by is half of what its trips leave open beyond
+   what the best of all bursts does, and a little for what that one does not show. */
+static double nbc__sync_weight(const nbc__sync_fit *fit, double least_ns) {
+  const double more_ns = 0.5 * (fit->width_ns - least_ns), floor_ns = least_ns / 32 + 1;
+  return 1 / (more_ns * more_ns + floor_ns * floor_ns);
+}
+
+/* The slope through the bursts' offsets by these weights; *doubt: twice its standard error, squared,
+   from what the slope leaves, and at least what the weights say. How many bursts that rests on: as many
+   as would weigh as much if all weighed alike. 0 without doubt for less than two. */
+static double nbc__sync_slope(const nbc_sync *s, double *doubt) {
   const int n = s->fit_count;
-  double x_mean = 0, y_mean = 0, xx = 0, xy = 0, rest = 0;
+  double least_ns = INFINITY, sum = 0, squares = 0, x_mean = 0, y_mean = 0, xx = 0, xy = 0,
+         rest = 0;
+  *doubt = 0;
+  for (int i = 0; i < n; i++) least_ns = fmin(least_ns, s->fits[i].width_ns);
   for (int i = 0; i < n; i++) {
-    x_mean += (double)(s->fits[i].t_local_ns - s->t_line_ns) / n;
-    y_mean += s->fits[i].offset_ns / n;
+    const double weight = nbc__sync_weight(&s->fits[i], least_ns);
+    sum += weight;
+    squares += weight * weight;
+    x_mean += weight * (double)(s->fits[i].t_local_ns - s->t_line_ns);
+    y_mean += weight * s->fits[i].between_ns;
   }
+  if (n < 2) return 0;
+  x_mean /= sum, y_mean /= sum;
+  for (int i = 0; i < n; i++) {
+    const double weight = nbc__sync_weight(&s->fits[i], least_ns);
+    const double x = (double)(s->fits[i].t_local_ns - s->t_line_ns) - x_mean;
+    xx += weight * x * x;
+    xy += weight * x * (s->fits[i].between_ns - y_mean);
+  }
+  if (!(xx > 0)) return 0;
   for (int i = 0; i < n; i++) {
     const double x = (double)(s->fits[i].t_local_ns - s->t_line_ns) - x_mean;
-    xx += x * x;
-    xy += x * (s->fits[i].offset_ns - y_mean);
+    const double y_ns = s->fits[i].between_ns - y_mean - xy / xx * x;
+    rest += nbc__sync_weight(&s->fits[i], least_ns) * y_ns * y_ns;
   }
-  if (n < 3 || !(xx > 0)) return 0;
-  const double slope = xy / xx;
-  for (int i = 0; i < n; i++) {
-    const double x = (double)(s->fits[i].t_local_ns - s->t_line_ns) - x_mean;
-    const double y = s->fits[i].offset_ns - y_mean - slope * x;
-    rest += y * y;
-  }
-  const double doubt = 4 * rest / (n - 2) / xx;
-  return doubt < slope * slope ? slope - doubt / slope : 0;
+  const double bursts = sum * sum / squares; /* 1 ... n */
+  *doubt = 4 * fmax(1, rest / fmax(bursts - 2, 0.1)) / xx;
+  return xy / xx;
 }
 
-/* While "no drift" is within what is guaranteed: the probable rate, and the middle of the offsets
-   that the polygon leaves at that rate. The polygon's own middle would make drift of the width of
-   what is not known, and carry it on until the next burst. */
+/* The offsets that the readings leave at this rate, if the rate wanders by a share of its limit. */
+static void nbc__sync_offsets(const nbc_relation *r, double rate, double share, double *low_ns,
+                              double *high_ns) {
+  const double spared = 1 - share;
+  double x_ns;
+  *low_ns = -INFINITY, *high_ns = INFINITY;
+  for (int i = 0; i < r->upper_count; i++) {
+    const double bound_ns = nbc__sync_bound_ns(r, &r->upper[i], 1, &x_ns);
+    *high_ns =
+        fmin(*high_ns, bound_ns - spared * nbc__sync_wander_ns(&r->desc, x_ns) - rate * x_ns);
+  }
+  for (int i = 0; i < r->lower_count; i++) {
+    const double bound_ns = nbc__sync_bound_ns(r, &r->lower[i], -1, &x_ns);
+    *low_ns = fmax(*low_ns, bound_ns + spared * nbc__sync_wander_ns(&r->desc, x_ns) - rate * x_ns);
+  }
+}
+
+/* The probable rate, within what the polygon leaves, and the middle of the offsets that are left at
+   that rate. While "no drift" is left, the slope is taken less its doubt (as James and Stein shrink a
+   mean): what chance could have made is no drift; and clocks that stand may be one, which wanders by a
+   fiftieth of its limit at most. The polygon's own middle would make drift of the width of what is not
+   known, and carry it on until the next burst. */
 static void nbc__sync_guess(nbc_sync *s) {
   const nbc_relation *r = &s->relation;
   const double low = (r->rate_ppm - r->rate_err_ppm) * 1e-6,
                high = (r->rate_ppm + r->rate_err_ppm) * 1e-6;
-  double low_ns = -INFINITY, high_ns = INFINITY, x_ns;
-  s->guessed = s->fit_count > 0 && r->corner_count > 0 && low <= 0 && high >= 0;
+  double low_ns, high_ns, doubt;
+  s->guessed = s->fit_count > 0 && r->corner_count > 0;
   if (!s->guessed) return;
-  s->guess_rate = fmax(low, fmin(high, nbc__sync_sure_rate(s)));
-  for (int i = 0; i < r->upper_count; i++)
-    high_ns = fmin(high_ns, nbc__sync_bound_ns(r, &r->upper[i], 1, &x_ns) - s->guess_rate * x_ns);
-  for (int i = 0; i < r->lower_count; i++)
-    low_ns = fmax(low_ns, nbc__sync_bound_ns(r, &r->lower[i], -1, &x_ns) - s->guess_rate * x_ns);
+  double slope = nbc__sync_slope(s, &doubt);
+  const bool may_stand = low <= 0 && high >= 0;
+  if (may_stand) slope = doubt < slope * slope ? slope - doubt / slope : 0;
+  s->guess_rate = fmax(low, fmin(high, slope));
+  nbc__sync_offsets(r, s->guess_rate, may_stand ? 0.02 : 1, &low_ns, &high_ns);
+  if (low_ns > high_ns) nbc__sync_offsets(r, s->guess_rate, 1, &low_ns, &high_ns);
   s->guess_ns = 0.5 * (low_ns + high_ns);
+}
+
+/* A burst has ended: what its trips leave, at the time of the fastest. Where the rate that was assumed
+   meanwhile was wrong by more than they leave, the fastest alone. */
+static void nbc__sync_end_burst(nbc_sync *s, nbc__sync_fit *fastest) {
+  const double moved_ns = s->burst_rate * (double)(fastest->t_local_ns - s->t_burst_ns);
+  fastest->width_ns = s->burst_high_ns - s->burst_low_ns;
+  fastest->between_ns = 0.5 * (s->burst_low_ns + s->burst_high_ns) + moved_ns;
+  if (!(fastest->width_ns >= 0)) {
+    fastest->width_ns = (double)fastest->rtt_ns;
+    fastest->between_ns = fastest->offset_ns;
+  }
+  nbc__sync_keep_fit(s, fastest);
 }
 
 static nbc_status nbc__sync_ask(nbc_sync *s) {
   nbc_status status = NBC_OK;
-  nbc__sync_fit fit, fastest;
-  fit.rtt_ns = fastest.rtt_ns = INT64_MAX;
-  s->burst_low_ns = -INFINITY;
-  s->burst_high_ns = INFINITY;
-  for (int i = 0; i < s->desc.trip_count && status == NBC_OK; i++) {
-    status = nbc__sync_trip(s, i + 1 < s->desc.trip_count ? NBC__SYNC_ASK : NBC__SYNC_LAST, &fit);
-    if ((i + 1) % NBC__SYNC_TRIPS_PER_FIT != 0 && i + 1 < s->desc.trip_count) continue;
-    if (fit.rtt_ns == INT64_MAX) continue;
-    if (fit.rtt_ns < fastest.rtt_ns) fastest = fit;
-    nbc__sync_keep_fit(s, &fit);
-    fit.rtt_ns = INT64_MAX;
-  }
+  nbc__sync_fit fastest;
+  nbc__sync_begin_burst(s, &fastest);
+  for (int i = 0; i < s->desc.trip_count && status == NBC_OK; i++)
+    status =
+        nbc__sync_trip(s, i + 1 < s->desc.trip_count ? NBC__SYNC_ASK : NBC__SYNC_LAST, &fastest);
+  if (fastest.rtt_ns < INT64_MAX) nbc__sync_end_burst(s, &fastest);
   nbc__sync_line(s);
   nbc__sync_guess(s);
   nbc_time time;

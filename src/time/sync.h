@@ -59,9 +59,10 @@ NBC_API nbc_sync_desc nbc_sync_desc_of(const nbc_sync *sync); /* values in force
 /* Global time of a local time (t->now_ns scale), old or new: old ones are interpolated between the
    states kept, new ones extrapolated. ret NBC_OK | NBC_E_RANGE (before a step: unknown) */
 NBC_API nbc_status nbc_sync_global(const nbc_sync *sync, int64_t t_local_ns, nbc_time *global);
-/* The most probable global time of a local one, within the interval of nbc_sync_global: its middle,
-   but while that interval leaves open whether the clocks drift at all, only drift that is sure
-   counts. For differences between ranks; a bound goes with nbc_sync_global. ret as above */
+/* The most probable global time of a local one, within the interval of nbc_sync_global: by the
+   fastest trip of each burst, weighted by 1 / round trip^2. One burst says nothing of drift, so it
+   adds none; of two or more only drift counts that their trips cannot have made by chance. For
+   differences between ranks; a bound goes with nbc_sync_global. ret as above */
 NBC_API nbc_status nbc_sync_estimate(const nbc_sync *sync, int64_t t_local_ns,
                                      int64_t *t_global_ns);
 /* The local time at which it is t_global_ns, as far as known. ret NBC_OK | NBC_E_RANGE */
@@ -74,7 +75,7 @@ NBC_API void nbc_sync_destroy(nbc_sync *sync);
 
 /* ---- for later pieces ---- */
 /* ---- a common time: round trips ------------------------------------------------------------ */
-enum { NBC__SYNC_FITS_MAX = 64, NBC__SYNC_TRIPS_PER_FIT = 16, NBC__SYNC_OPEN = 16 };
+enum { NBC__SYNC_FITS_MAX = 128, NBC__SYNC_OPEN = 16 };
 enum { NBC__SYNC_ASK = 0, NBC__SYNC_LAST, NBC__SYNC_SKIP };
 
 typedef struct nbc__sync_ping {
@@ -88,10 +89,11 @@ typedef struct nbc__sync_pong {
   int64_t not_before_ns; /* and at least this when the pong left */
 } nbc__sync_pong;
 
-/* The fastest of some round trips: what the published methods work with. */
+/* The fastest trip of a burst: what the published methods work with. */
 typedef struct nbc__sync_fit {
   int64_t t_local_ns, rtt_ns;
-  double offset_ns; /* global - local, relative to the first fit's */
+  double offset_ns;            /* global - local, relative to the first fit's */
+  double between_ns, width_ns; /* the middle of what all trips of the burst leave, and how much */
 } nbc__sync_fit;
 
 /* What ranks of one clock pass on. */
@@ -132,8 +134,10 @@ struct nbc_sync {
   int64_t t_line_ns;
   double guess_ns, guess_rate; /* estimate: host minus nominal at the newest reading, its rate */
   bool guessed;                /* else it is the middle of the interval */
-  double burst_low_ns, burst_high_ns; /* offset between the fastest trips of this burst */
-  int64_t sent_ns[NBC__SYNC_OPEN];    /* by sequence: when the ping left */
+  double burst_low_ns, burst_high_ns; /* what the trips of this burst leave for the offset at ... */
+  int64_t t_burst_ns;                 /* ... its begin, assuming this drift */
+  double burst_rate;
+  int64_t sent_ns[NBC__SYNC_OPEN]; /* by sequence: when the ping left */
   uint64_t sequence, burst;
   nbc__sync_mail *orphans; /* posted and not to be cancelled: kept until the end */
   nbc_sync_info info;

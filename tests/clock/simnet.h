@@ -44,6 +44,7 @@ typedef struct simnet_rank {
 typedef struct simnet {
   int size, per_node; /* ranks per clock */
   double latency_ns, jitter_ns, tail_ns, asymmetry; /* there latency * (1 + asymmetry), back without */
+  double disturb_ns; /* rank 0's messages are late by up to this, each by chance */
   double loss_ratio;
   bool reorder, mute_rank_set;
   int mute_rank; /* never sends */
@@ -120,6 +121,7 @@ static nbc_status simnet_isend(void *ctx, const void *buffer, uint64_t bytes, in
   if (simnet_node(net, peer) == simnet_node(net, r->t.rank)) d_ns *= 0.3;
   if (peer > r->t.rank) d_ns *= 1 + net->asymmetry;
   d_ns += net->jitter_ns * simnet_unit(net);
+  if (net->disturb_ns > 0 && r->t.rank == 0) d_ns += net->disturb_ns * simnet_unit(net);
   if (net->tail_ns > 0) d_ns += net->tail_ns * (1 / (1e-3 + simnet_unit(net)) - 1) * 0.01;
   m->next = NULL;
   m->from = r->t.rank;
