@@ -2329,6 +2329,15 @@ typedef struct nbc_sample_check {
 /* Looks at samples in the order they were taken. O(n log n). ret NBC_OK | NBC_E_INVAL (no sample,
    not finite) | NBC_E_NOMEM */
 NBC_API nbc_status nbc_samples_check(const double *values, size_t count, nbc_sample_check *out);
+/* nbc_summarize of samples in the order they were taken, which stay as they are. The interval of the
+   median assumes no independence: neighbours that resemble each other (one scheduler's slice, one
+   frequency) count for fewer samples, as many as independent ones would be as sure. That is estimated
+   from how long it takes until a sample says nothing of a later one being above the median; about
+   30 samples show it, fewer do not. independent_count may be NULL. ret as nbc_summarize |
+   NBC_E_NOMEM */
+NBC_API nbc_status nbc_samples_summarize(const double *values, size_t count,
+                                         double confidence_ratio, nbc_summary *out,
+                                         double *independent_count);
 /* A random order of 0 ... count - 1, the same on all ranks for the same seed: sizes are measured in
    random order, so that slow changes of the machine do not look like an effect of size. */
 NBC_API void nbc_shuffle(int *order, int count, uint64_t seed);
@@ -2348,8 +2357,9 @@ typedef struct nbc_measurement {
   nbc_summary slowest; /* the longest time any single rank saw, ns; one process: empty */
   double err_ns;       /* guaranteed bound on the clocks' part in any sample of time */
   nbc_stop stop;
-  int64_t missed_count; /* starts with a late rank: discarded everywhere */
-  int64_t window_ns;    /* the last window */
+  int64_t missed_count;     /* starts with a late rank: discarded everywhere */
+  int64_t window_ns;        /* the last window */
+  double independent_count; /* samples of time are as sure as so many independent ones */
   nbc_sample_check check;
   double *samples_ns; /* in order, when asked for (rank 0); nbc_measurement_free */
   size_t sample_count;
@@ -2362,6 +2372,8 @@ typedef struct nbc_repeat { /* when to stop; zeroed = defaults */
   double ci_ratio;          /* half the interval of the median / median; 0 = 0.02 */
   double confidence_ratio;  /* 0 = 0.95 */
   int64_t time_limit_ns;    /* 0 = 10 s */
+  int64_t min_time_ns;      /* not sure before this, so that more than one state of the machine is
+                               seen; 0 = 50 ms or half the limit, < 0 = none */
   bool keep_samples;
 } nbc_repeat;
 
@@ -2373,7 +2385,8 @@ typedef enum nbc_timing {
 typedef nbc_status (*nbc_measure_fn)(void *user);
 
 /* Time of one call of fn: each sample is the mean of a batch, minus subtract_ns (the time, measured
-   before, of what else the loop has to do). batch_count 0 = so many that a batch takes 20 us.
+   before, of what else the loop has to do). batch_count 0 = so many that a batch takes 20 us, and
+   max_count of them the least time.
    ret NBC_OK | NBC_E_INVAL | NBC_E_NOMEM | NBC_E_CLOCK (it stepped backwards) | what fn returned */
 NBC_API nbc_status nbc_measure_loop(const nbc_clock *clock, const nbc_repeat *repeat,
                                     nbc_timing timing, int batch_count, double subtract_ns,
@@ -3375,6 +3388,7 @@ NBC_API nbc_status nbc_clock_recalibrate(nbc_clock *clock) {
 #line 75 "src/overlap/stats.h"
 #endif
 NBC__PRIVATE int nbc__stats_order(const void *a, const void *b);
+NBC__PRIVATE size_t nbc__stats_rank(size_t n, double confidence_ratio, double *covered_ratio);
 #ifdef NBC_LINES
 #line 1 "src/overlap/stats.c"
 #endif
@@ -3415,7 +3429,7 @@ static double nbc__stats_middle(size_t m) {
 /* The order statistics X(l), X(n+1-l) cover the median with probability P(l <= B <= n-l), where B
    counts heads of n fair coins: sums outwards from the middle until that is enough. Returns the
    largest such l, or 1 when even [min, max] covers less. O(sqrt(n)), any n. */
-static size_t nbc__stats_rank(size_t n, double confidence_ratio, double *covered_ratio) {
+NBC__PRIVATE size_t nbc__stats_rank(size_t n, double confidence_ratio, double *covered_ratio) {
   const size_t m = n / 2;
   size_t l = n % 2 ? m + 1 : m;    /* now l..n-l holds nothing (odd n) or the one middle value */
   double p = nbc__stats_middle(m); /* P(B = l), or of the value next outside for odd n */
@@ -16869,6 +16883,65 @@ NBC_API nbc_status nbc_samples_check(const double *values, size_t count, nbc_sam
   return NBC_OK;
 }
 
+/* How many independent samples say as much about the median: count / (1 + 2 sum of the
+   autocorrelations of "above or below it"), summed until six times what they add up to (Sokal's
+   window), and that sum's own standard error taken on top. Correlation that chance makes is none. */
+static double nbc__measure_independent(const double *values, size_t count, double median) {
+  double mean = 0, power = 0, times = 1;
+  const double n = (double)count;
+  for (size_t i = 0; i < count; i++) mean += ((values[i] > median) - (values[i] < median)) / n;
+  for (size_t i = 0; i < count; i++) {
+    const double d = (values[i] > median) - (values[i] < median) - mean;
+    power += d * d;
+  }
+  if (count < 8 || !(power > 0)) return n;
+  for (size_t lag = 1; lag <= count / 4; lag++) {
+    double sum = 0;
+    for (size_t i = lag; i < count; i++)
+      sum += ((values[i] > median) - (values[i] < median) - mean) *
+             ((values[i - lag] > median) - (values[i - lag] < median) - mean);
+    if (lag == 1 && !(sum / power * sqrt(n) > 1.65)) return n;
+    times += 2 * sum / power;
+    if (times <= 1) return n;
+    if ((double)lag >= 3 * times || lag == count / 4) {
+      times *= 1 + sqrt(2 * (2 * (double)lag + 1) / n);
+      break;
+    }
+  }
+  return fmax(1, n / times);
+}
+
+/* Sorts scratch, which holds the same values. */
+static nbc_status nbc__measure_summarize(const double *values, double *scratch, size_t count,
+                                         double confidence_ratio, nbc_summary *out,
+                                         double *independent_count) {
+  nbc_status status = nbc_summarize(scratch, count, confidence_ratio, out);
+  if (status != NBC_OK) return status;
+  const double independent = nbc__measure_independent(values, count, out->median);
+  if (independent_count) *independent_count = independent;
+  if (independent >= (double)count) return NBC_OK;
+  const size_t fewer = (size_t)independent;
+  const size_t rank = nbc__stats_rank(fewer, out->confidence_ratio, &out->covered_ratio);
+  size_t below = (size_t)((double)(rank - 1) / independent * (double)count);
+  if (below > (count - 1) / 2) below = (count - 1) / 2;
+  out->median_lo = scratch[below];
+  out->median_hi = scratch[count - 1 - below];
+  return NBC_OK;
+}
+
+NBC_API nbc_status nbc_samples_summarize(const double *values, size_t count,
+                                         double confidence_ratio, nbc_summary *out,
+                                         double *independent_count) {
+  if (!out || !values || count == 0) return NBC_E_INVAL;
+  double *scratch = (double *)NBC_MALLOC(count * sizeof *scratch);
+  if (!scratch) return NBC_E_NOMEM;
+  memcpy(scratch, values, count * sizeof *scratch);
+  const nbc_status status =
+      nbc__measure_summarize(values, scratch, count, confidence_ratio, out, independent_count);
+  NBC_FREE(scratch);
+  return status;
+}
+
 NBC_API void nbc_shuffle(int *order, int count, uint64_t seed) {
   if (!order) return;
   for (int i = 0; i < count; i++) {
@@ -16917,6 +16990,9 @@ static nbc_status nbc__measure_begin(nbc__measure_run *run, const nbc_repeat *re
   if (r->ci_ratio == 0) r->ci_ratio = 0.02;
   if (r->confidence_ratio == 0) r->confidence_ratio = 0.95;
   if (r->time_limit_ns == 0) r->time_limit_ns = INT64_C(10000000000);
+  if (r->min_time_ns == 0) r->min_time_ns = 50000000;
+  if (r->min_time_ns > r->time_limit_ns / 2) r->min_time_ns = r->time_limit_ns / 2;
+  if (r->min_time_ns < 0) r->min_time_ns = 0;
   if (r->min_count < 1 || r->max_count < r->min_count || r->max_count > 10000000 ||
       !(r->ci_ratio > 0) || !(r->confidence_ratio > 0 && r->confidence_ratio < 1) ||
       r->time_limit_ns < 0)
@@ -16931,9 +17007,11 @@ static nbc_status nbc__measure_begin(nbc__measure_run *run, const nbc_repeat *re
   return NBC_OK;
 }
 
-static nbc_status nbc__measure_summary(nbc__measure_run *run, int column, nbc_summary *out) {
+static nbc_status nbc__measure_summary(nbc__measure_run *run, int column, nbc_summary *out,
+                                       double *independent_count) {
   memcpy(run->scratch, run->column[column], run->count * sizeof *run->scratch);
-  return nbc_summarize(run->scratch, run->count, run->repeat.confidence_ratio, out);
+  return nbc__measure_summarize(run->column[column], run->scratch, run->count,
+                                run->repeat.confidence_ratio, out, independent_count);
 }
 
 /* Enough? Checked at counts that grow by a tenth, so that checking stays cheap. */
@@ -16944,19 +17022,20 @@ static bool nbc__measure_enough(nbc__measure_run *run, int64_t t_now_ns, nbc_sto
   if (t_now_ns - run->t_begin_ns > r->time_limit_ns) return true;
   *stop = NBC_STOP_COUNT;
   if (run->count >= (size_t)r->max_count) return true;
-  if (run->count < run->next_check) return false;
+  if (run->count < run->next_check || t_now_ns - run->t_begin_ns < r->min_time_ns) return false;
   run->next_check = run->count + 1 + run->count / 10;
   *stop = NBC_STOP_SURE;
-  return nbc__measure_summary(run, 0, &s) == NBC_OK && s.covered_ratio >= r->confidence_ratio &&
+  return nbc__measure_summary(run, 0, &s, NULL) == NBC_OK &&
+         s.covered_ratio >= r->confidence_ratio &&
          (s.median_hi - s.median_lo) / 2 <= r->ci_ratio * fabs(s.median);
 }
 
 static nbc_status nbc__measure_end(nbc__measure_run *run, nbc_measurement *out, bool all_columns) {
   nbc_status status = NBC_OK;
   if (run->count > 0) {
-    status = nbc__measure_summary(run, 0, &out->time);
-    if (status == NBC_OK && all_columns) status = nbc__measure_summary(run, 1, &out->skew);
-    if (status == NBC_OK && all_columns) status = nbc__measure_summary(run, 2, &out->slowest);
+    status = nbc__measure_summary(run, 0, &out->time, &out->independent_count);
+    if (status == NBC_OK && all_columns) status = nbc__measure_summary(run, 1, &out->skew, NULL);
+    if (status == NBC_OK && all_columns) status = nbc__measure_summary(run, 2, &out->slowest, NULL);
     if (status == NBC_OK) status = nbc_samples_check(run->column[0], run->count, &out->check);
   }
   if (status == NBC_OK && run->repeat.keep_samples && run->count > 0) {
@@ -17006,7 +17085,9 @@ NBC_API nbc_status nbc_measure_loop(const nbc_clock *clock, const nbc_repeat *re
   if (batch_count == 0) /* doubled until the clock's resolution does not matter */
     for (batch_count = 1; status == NBC_OK && batch_count < 1 << 24; batch_count *= 2) {
       status = nbc__measure_calls(clock, timing, batch_count, fn, user, &mean_ns);
-      if (mean_ns * batch_count >= 20000) break;
+      if (mean_ns * batch_count >= 20000 &&
+          mean_ns * batch_count * run.repeat.max_count >= (double)run.repeat.min_time_ns)
+        break;
     }
   while (status == NBC_OK && !nbc__measure_enough(&run, nbc_clock_now_ns(clock), &out->stop)) {
     status = nbc__measure_calls(clock, timing, batch_count, fn, user, &mean_ns);

@@ -35,7 +35,7 @@ static double nbc__stats_middle(size_t m) {
 /* The order statistics X(l), X(n+1-l) cover the median with probability P(l <= B <= n-l), where B
    counts heads of n fair coins: sums outwards from the middle until that is enough. Returns the
    largest such l, or 1 when even [min, max] covers less. O(sqrt(n)), any n. */
-static size_t nbc__stats_rank(size_t n, double confidence_ratio, double *covered_ratio) {
+NBC__PRIVATE size_t nbc__stats_rank(size_t n, double confidence_ratio, double *covered_ratio) {
   const size_t m = n / 2;
   size_t l = n % 2 ? m + 1 : m;    /* now l..n-l holds nothing (odd n) or the one middle value */
   double p = nbc__stats_middle(m); /* P(B = l), or of the value next outside for odd n */

@@ -73,3 +73,4 @@ NBC_API const char *nbc_diagnosis_text(nbc_diagnosis diagnosis);
 
 /* ---- for later pieces ---- */
 NBC__PRIVATE int nbc__stats_order(const void *a, const void *b);
+NBC__PRIVATE size_t nbc__stats_rank(size_t n, double confidence_ratio, double *covered_ratio);

@@ -60,6 +60,65 @@ NBC_API nbc_status nbc_samples_check(const double *values, size_t count, nbc_sam
   return NBC_OK;
 }
 
+/* How many independent samples say as much about the median: count / (1 + 2 sum of the
+   autocorrelations of "above or below it"), summed until six times what they add up to (Sokal's
+   window), and that sum's own standard error taken on top. Correlation that chance makes is none. */
+static double nbc__measure_independent(const double *values, size_t count, double median) {
+  double mean = 0, power = 0, times = 1;
+  const double n = (double)count;
+  for (size_t i = 0; i < count; i++) mean += ((values[i] > median) - (values[i] < median)) / n;
+  for (size_t i = 0; i < count; i++) {
+    const double d = (values[i] > median) - (values[i] < median) - mean;
+    power += d * d;
+  }
+  if (count < 8 || !(power > 0)) return n;
+  for (size_t lag = 1; lag <= count / 4; lag++) {
+    double sum = 0;
+    for (size_t i = lag; i < count; i++)
+      sum += ((values[i] > median) - (values[i] < median) - mean) *
+             ((values[i - lag] > median) - (values[i - lag] < median) - mean);
+    if (lag == 1 && !(sum / power * sqrt(n) > 1.65)) return n;
+    times += 2 * sum / power;
+    if (times <= 1) return n;
+    if ((double)lag >= 3 * times || lag == count / 4) {
+      times *= 1 + sqrt(2 * (2 * (double)lag + 1) / n);
+      break;
+    }
+  }
+  return fmax(1, n / times);
+}
+
+/* Sorts scratch, which holds the same values. */
+static nbc_status nbc__measure_summarize(const double *values, double *scratch, size_t count,
+                                         double confidence_ratio, nbc_summary *out,
+                                         double *independent_count) {
+  nbc_status status = nbc_summarize(scratch, count, confidence_ratio, out);
+  if (status != NBC_OK) return status;
+  const double independent = nbc__measure_independent(values, count, out->median);
+  if (independent_count) *independent_count = independent;
+  if (independent >= (double)count) return NBC_OK;
+  const size_t fewer = (size_t)independent;
+  const size_t rank = nbc__stats_rank(fewer, out->confidence_ratio, &out->covered_ratio);
+  size_t below = (size_t)((double)(rank - 1) / independent * (double)count);
+  if (below > (count - 1) / 2) below = (count - 1) / 2;
+  out->median_lo = scratch[below];
+  out->median_hi = scratch[count - 1 - below];
+  return NBC_OK;
+}
+
+NBC_API nbc_status nbc_samples_summarize(const double *values, size_t count,
+                                         double confidence_ratio, nbc_summary *out,
+                                         double *independent_count) {
+  if (!out || !values || count == 0) return NBC_E_INVAL;
+  double *scratch = (double *)NBC_MALLOC(count * sizeof *scratch);
+  if (!scratch) return NBC_E_NOMEM;
+  memcpy(scratch, values, count * sizeof *scratch);
+  const nbc_status status =
+      nbc__measure_summarize(values, scratch, count, confidence_ratio, out, independent_count);
+  NBC_FREE(scratch);
+  return status;
+}
+
 NBC_API void nbc_shuffle(int *order, int count, uint64_t seed) {
   if (!order) return;
   for (int i = 0; i < count; i++) {
@@ -108,6 +167,9 @@ static nbc_status nbc__measure_begin(nbc__measure_run *run, const nbc_repeat *re
   if (r->ci_ratio == 0) r->ci_ratio = 0.02;
   if (r->confidence_ratio == 0) r->confidence_ratio = 0.95;
   if (r->time_limit_ns == 0) r->time_limit_ns = INT64_C(10000000000);
+  if (r->min_time_ns == 0) r->min_time_ns = 50000000;
+  if (r->min_time_ns > r->time_limit_ns / 2) r->min_time_ns = r->time_limit_ns / 2;
+  if (r->min_time_ns < 0) r->min_time_ns = 0;
   if (r->min_count < 1 || r->max_count < r->min_count || r->max_count > 10000000 ||
       !(r->ci_ratio > 0) || !(r->confidence_ratio > 0 && r->confidence_ratio < 1) ||
       r->time_limit_ns < 0)
@@ -122,9 +184,11 @@ static nbc_status nbc__measure_begin(nbc__measure_run *run, const nbc_repeat *re
   return NBC_OK;
 }
 
-static nbc_status nbc__measure_summary(nbc__measure_run *run, int column, nbc_summary *out) {
+static nbc_status nbc__measure_summary(nbc__measure_run *run, int column, nbc_summary *out,
+                                       double *independent_count) {
   memcpy(run->scratch, run->column[column], run->count * sizeof *run->scratch);
-  return nbc_summarize(run->scratch, run->count, run->repeat.confidence_ratio, out);
+  return nbc__measure_summarize(run->column[column], run->scratch, run->count,
+                                run->repeat.confidence_ratio, out, independent_count);
 }
 
 /* Enough? Checked at counts that grow by a tenth, so that checking stays cheap. */
@@ -135,19 +199,20 @@ static bool nbc__measure_enough(nbc__measure_run *run, int64_t t_now_ns, nbc_sto
   if (t_now_ns - run->t_begin_ns > r->time_limit_ns) return true;
   *stop = NBC_STOP_COUNT;
   if (run->count >= (size_t)r->max_count) return true;
-  if (run->count < run->next_check) return false;
+  if (run->count < run->next_check || t_now_ns - run->t_begin_ns < r->min_time_ns) return false;
   run->next_check = run->count + 1 + run->count / 10;
   *stop = NBC_STOP_SURE;
-  return nbc__measure_summary(run, 0, &s) == NBC_OK && s.covered_ratio >= r->confidence_ratio &&
+  return nbc__measure_summary(run, 0, &s, NULL) == NBC_OK &&
+         s.covered_ratio >= r->confidence_ratio &&
          (s.median_hi - s.median_lo) / 2 <= r->ci_ratio * fabs(s.median);
 }
 
 static nbc_status nbc__measure_end(nbc__measure_run *run, nbc_measurement *out, bool all_columns) {
   nbc_status status = NBC_OK;
   if (run->count > 0) {
-    status = nbc__measure_summary(run, 0, &out->time);
-    if (status == NBC_OK && all_columns) status = nbc__measure_summary(run, 1, &out->skew);
-    if (status == NBC_OK && all_columns) status = nbc__measure_summary(run, 2, &out->slowest);
+    status = nbc__measure_summary(run, 0, &out->time, &out->independent_count);
+    if (status == NBC_OK && all_columns) status = nbc__measure_summary(run, 1, &out->skew, NULL);
+    if (status == NBC_OK && all_columns) status = nbc__measure_summary(run, 2, &out->slowest, NULL);
     if (status == NBC_OK) status = nbc_samples_check(run->column[0], run->count, &out->check);
   }
   if (status == NBC_OK && run->repeat.keep_samples && run->count > 0) {
@@ -197,7 +262,9 @@ NBC_API nbc_status nbc_measure_loop(const nbc_clock *clock, const nbc_repeat *re
   if (batch_count == 0) /* doubled until the clock's resolution does not matter */
     for (batch_count = 1; status == NBC_OK && batch_count < 1 << 24; batch_count *= 2) {
       status = nbc__measure_calls(clock, timing, batch_count, fn, user, &mean_ns);
-      if (mean_ns * batch_count >= 20000) break;
+      if (mean_ns * batch_count >= 20000 &&
+          mean_ns * batch_count * run.repeat.max_count >= (double)run.repeat.min_time_ns)
+        break;
     }
   while (status == NBC_OK && !nbc__measure_enough(&run, nbc_clock_now_ns(clock), &out->stop)) {
     status = nbc__measure_calls(clock, timing, batch_count, fn, user, &mean_ns);

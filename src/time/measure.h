@@ -19,6 +19,15 @@ typedef struct nbc_sample_check {
 /* Looks at samples in the order they were taken. O(n log n). ret NBC_OK | NBC_E_INVAL (no sample,
    not finite) | NBC_E_NOMEM */
 NBC_API nbc_status nbc_samples_check(const double *values, size_t count, nbc_sample_check *out);
+/* nbc_summarize of samples in the order they were taken, which stay as they are. The interval of the
+   median assumes no independence: neighbours that resemble each other (one scheduler's slice, one
+   frequency) count for fewer samples, as many as independent ones would be as sure. That is estimated
+   from how long it takes until a sample says nothing of a later one being above the median; about
+   30 samples show it, fewer do not. independent_count may be NULL. ret as nbc_summarize |
+   NBC_E_NOMEM */
+NBC_API nbc_status nbc_samples_summarize(const double *values, size_t count,
+                                         double confidence_ratio, nbc_summary *out,
+                                         double *independent_count);
 /* A random order of 0 ... count - 1, the same on all ranks for the same seed: sizes are measured in
    random order, so that slow changes of the machine do not look like an effect of size. */
 NBC_API void nbc_shuffle(int *order, int count, uint64_t seed);
@@ -38,8 +47,9 @@ typedef struct nbc_measurement {
   nbc_summary slowest; /* the longest time any single rank saw, ns; one process: empty */
   double err_ns;       /* guaranteed bound on the clocks' part in any sample of time */
   nbc_stop stop;
-  int64_t missed_count; /* starts with a late rank: discarded everywhere */
-  int64_t window_ns;    /* the last window */
+  int64_t missed_count;     /* starts with a late rank: discarded everywhere */
+  int64_t window_ns;        /* the last window */
+  double independent_count; /* samples of time are as sure as so many independent ones */
   nbc_sample_check check;
   double *samples_ns; /* in order, when asked for (rank 0); nbc_measurement_free */
   size_t sample_count;
@@ -52,6 +62,8 @@ typedef struct nbc_repeat { /* when to stop; zeroed = defaults */
   double ci_ratio;          /* half the interval of the median / median; 0 = 0.02 */
   double confidence_ratio;  /* 0 = 0.95 */
   int64_t time_limit_ns;    /* 0 = 10 s */
+  int64_t min_time_ns;      /* not sure before this, so that more than one state of the machine is
+                               seen; 0 = 50 ms or half the limit, < 0 = none */
   bool keep_samples;
 } nbc_repeat;
 
@@ -63,7 +75,8 @@ typedef enum nbc_timing {
 typedef nbc_status (*nbc_measure_fn)(void *user);
 
 /* Time of one call of fn: each sample is the mean of a batch, minus subtract_ns (the time, measured
-   before, of what else the loop has to do). batch_count 0 = so many that a batch takes 20 us.
+   before, of what else the loop has to do). batch_count 0 = so many that a batch takes 20 us, and
+   max_count of them the least time.
    ret NBC_OK | NBC_E_INVAL | NBC_E_NOMEM | NBC_E_CLOCK (it stepped backwards) | what fn returned */
 NBC_API nbc_status nbc_measure_loop(const nbc_clock *clock, const nbc_repeat *repeat,
                                     nbc_timing timing, int batch_count, double subtract_ns,

@@ -62,6 +62,7 @@ static job *job_of(nbc_start start) {
   }
   j->desc.start = start;
   j->desc.repeat.keep_samples = true;
+  j->desc.repeat.min_time_ns = -1; /* what is tested is not how long */
   j->base_ns = 20000;
   j->noise_ns = 2000;
   j->fail_call = -1;
@@ -190,6 +191,68 @@ static int64_t ticking_now(void *user) {
   (void)user;
   return ticking_ns += 10;
 }
+static nbc_status longer_work(void *user) {
+  ticking_ns += 1000;
+  return ++*(int *)user > 10000000 ? NBC_E_FULL : NBC_OK;
+}
+static void not_sure_before_the_least_time(void) {
+  const nbc_clock_desc desc = {.source = NBC_CLOCK_USER, .now_ns = ticking_now};
+  nbc_clock clock;
+  nbc_measurement m;
+  nbc_repeat repeat = {0};
+  CHECK(nbc_clock_create(&desc, &clock) == NBC_OK);
+  for (int i = 0; i < 4; i++) { /* 50 ms; 2 ms; half the limit; with batches so long that 1000 fill it */
+    int64_t least_ns = 50000000;
+    if (i == 1) repeat.min_time_ns = least_ns = 2000000;
+    if (i == 2) repeat.min_time_ns = 0, repeat.time_limit_ns = 1000000, least_ns = 500000;
+    if (i == 3) repeat.min_time_ns = least_ns = 100000000, repeat.max_count = 500, repeat.time_limit_ns = 0;
+    if (i == 0) repeat.max_count = 10000;
+    int calls = 0;
+    const int64_t t_begin_ns = ticking_ns;
+    CHECK(nbc_measure_loop(&clock, &repeat, NBC_TIMING_LOOP, i == 3 ? 0 : 10, 0, longer_work, &calls, &m) == NBC_OK);
+    const int64_t took_ns = ticking_ns - t_begin_ns;
+    CHECK(took_ns >= least_ns && took_ns < (i == 3 ? 5 : 2) * least_ns && (i == 3 || m.stop == NBC_STOP_SURE));
+  }
+}
+
+/* Samples whose truth is known, each like the one before by `like`: is it within the interval? */
+static double gauss(void) {
+  const double u = ((double)(test_rand() >> 11) + 1) / 9007199254740993.0, v = (double)(test_rand() >> 11) / 9007199254740992.0;
+  return sqrt(-2 * log(u)) * cos(6.283185307179586 * v);
+}
+typedef struct like {
+  double like, now;
+} like;
+static nbc_status like_the_last(void *user) {
+  like *l = (like *)user;
+  l->now = l->like * l->now + sqrt(1 - l->like * l->like) * gauss();
+  ticking_ns += (int64_t)floor(100000 + 10000 * l->now + 0.5);
+  return NBC_OK;
+}
+static void intervals_hold_when_samples_depend(void) {
+  static const double likes[] = {0, 0.5, 0.9};
+  enum { TIMES = 1500 };
+  const nbc_clock_desc desc = {.source = NBC_CLOCK_USER, .now_ns = ticking_now};
+  nbc_clock clock;
+  CHECK(nbc_clock_create(&desc, &clock) == NBC_OK);
+  for (int k = 0; k < 3; k++) {
+    int held = 0;
+    double samples = 0, independent = 0;
+    for (int i = 0; i < TIMES; i++) {
+      nbc_measurement m;
+      like l = {likes[k], gauss()};
+      CHECK(nbc_measure_loop(&clock, NULL, NBC_TIMING_LOOP, 1, 0, like_the_last, &l, &m) == NBC_OK);
+      held += m.time.median_lo <= 100010 && m.time.median_hi >= 100010; /* a reading costs 10 */
+      samples += (double)m.time.count / TIMES;
+      independent += m.independent_count / TIMES;
+    }
+    printf("  each %.1f like the last: truth within %.1f %% of the intervals; %.0f samples count for %.0f\n", likes[k],
+           100.0 * held / TIMES, samples, independent);
+    CHECK(held >= 0.93 * TIMES);
+    CHECK(k == 0 ? independent > 0.9 * samples : independent < 0.5 * samples);
+  }
+}
+
 static nbc_status work(void *user) {
   ticking_ns += 1000;
   return ++*(int *)user > 100000 ? NBC_E_FULL : NBC_OK;
@@ -204,12 +267,13 @@ static void the_timer_inside_costs_what_it_costs(void) {
   desc.source = NBC_CLOCK_USER;
   desc.now_ns = ticking_now;
   CHECK(nbc_clock_create(&desc, &clock) == NBC_OK);
-  CHECK(nbc_measure_loop(&clock, NULL, NBC_TIMING_LOOP, 100, 0, work, &calls, &m) == NBC_OK);
+  repeat.min_time_ns = -1;
+  CHECK(nbc_measure_loop(&clock, &repeat, NBC_TIMING_LOOP, 100, 0, work, &calls, &m) == NBC_OK);
   CHECK_NEAR(m.time.median, 1000.1, 1e-9); /* one reading per 100 calls */
   CHECK(m.stop == NBC_STOP_SURE && m.time.count == 10 && !m.samples_ns && calls == 100 * (3 + 10));
-  CHECK(nbc_measure_loop(&clock, NULL, NBC_TIMING_EACH, 100, 0, work, &calls, &m) == NBC_OK);
+  CHECK(nbc_measure_loop(&clock, &repeat, NBC_TIMING_EACH, 100, 0, work, &calls, &m) == NBC_OK);
   CHECK_NEAR(m.time.median, 1010, 1e-9); /* one per call */
-  CHECK(nbc_measure_loop(&clock, NULL, NBC_TIMING_LOOP, 100, 300, work, &calls, &m) == NBC_OK);
+  CHECK(nbc_measure_loop(&clock, &repeat, NBC_TIMING_LOOP, 100, 300, work, &calls, &m) == NBC_OK);
   CHECK_NEAR(m.time.median, 700.1, 1e-9); /* subtraction */
   repeat.warmup_count = -1;
   repeat.min_count = repeat.max_count = 12;
@@ -562,6 +626,8 @@ int main(int argc, char **argv) {
   RUN(messages_out_of_order_change_nothing);
   RUN(clocks_that_step_back_are_named);
   RUN(the_timer_inside_costs_what_it_costs);
+  RUN(not_sure_before_the_least_time);
+  RUN(intervals_hold_when_samples_depend);
   RUN(outliers_and_changes_are_found);
   RUN(shuffling_is_a_permutation_of_equal_chances);
   RUN(ranges_are_found_where_they_are);
