@@ -8,7 +8,7 @@ static double nbc__sync_quadratic_ns(const nbc_relation_desc *d, double x_ns) {
   return 0.5e-15 * d->wander_ppm_per_s * x_ns * x_ns;
 }
 
-NBC__PRIVATE double nbc__sync_wander_ns(const nbc_relation_desc *d, double x_ns) {
+static double nbc__sync_wander_ns(const nbc_relation_desc *d, double x_ns) {
   return fmin(nbc__sync_quadratic_ns(d, x_ns), 2e-6 * d->rate_limit_ppm * fabs(x_ns));
 }
 

@@ -220,41 +220,24 @@ static double nbc__sync_slope(const nbc_sync *s, double *doubt) {
   return xy / xx;
 }
 
-/* The offsets that the readings leave at this rate, if the rate wanders by a share of its limit. */
-static void nbc__sync_offsets(const nbc_relation *r, double rate, double share, double *low_ns,
-                              double *high_ns) {
-  const double spared = 1 - share;
-  double x_ns;
-  *low_ns = -INFINITY, *high_ns = INFINITY;
-  for (int i = 0; i < r->upper_count; i++) {
-    const double bound_ns = nbc__sync_bound_ns(r, &r->upper[i], 1, &x_ns);
-    *high_ns =
-        fmin(*high_ns, bound_ns - spared * nbc__sync_wander_ns(&r->desc, x_ns) - rate * x_ns);
-  }
-  for (int i = 0; i < r->lower_count; i++) {
-    const double bound_ns = nbc__sync_bound_ns(r, &r->lower[i], -1, &x_ns);
-    *low_ns = fmax(*low_ns, bound_ns + spared * nbc__sync_wander_ns(&r->desc, x_ns) - rate * x_ns);
-  }
-}
-
-/* The probable rate, within what the polygon leaves, and the middle of the offsets that are left at
+/* The probable rate, within what the polygon leaves, and the middle of the offsets that it leaves at
    that rate. While "no drift" is left, the slope is taken less its doubt (as James and Stein shrink a
-   mean): what chance could have made is no drift; and clocks that stand may be one, which wanders by a
-   fiftieth of its limit at most. The polygon's own middle would make drift of the width of what is not
-   known, and carry it on until the next burst. */
+   mean): what chance could have made is no drift. The polygon's own middle would make drift of the
+   width of what is not known, and carry it on until the next burst. */
 static void nbc__sync_guess(nbc_sync *s) {
   const nbc_relation *r = &s->relation;
   const double low = (r->rate_ppm - r->rate_err_ppm) * 1e-6,
                high = (r->rate_ppm + r->rate_err_ppm) * 1e-6;
-  double low_ns, high_ns, doubt;
+  double low_ns = -INFINITY, high_ns = INFINITY, x_ns, doubt;
   s->guessed = s->fit_count > 0 && r->corner_count > 0;
   if (!s->guessed) return;
   double slope = nbc__sync_slope(s, &doubt);
-  const bool may_stand = low <= 0 && high >= 0;
-  if (may_stand) slope = doubt < slope * slope ? slope - doubt / slope : 0;
+  if (low <= 0 && high >= 0) slope = doubt < slope * slope ? slope - doubt / slope : 0;
   s->guess_rate = fmax(low, fmin(high, slope));
-  nbc__sync_offsets(r, s->guess_rate, may_stand ? 0.02 : 1, &low_ns, &high_ns);
-  if (low_ns > high_ns) nbc__sync_offsets(r, s->guess_rate, 1, &low_ns, &high_ns);
+  for (int i = 0; i < r->upper_count; i++)
+    high_ns = fmin(high_ns, nbc__sync_bound_ns(r, &r->upper[i], 1, &x_ns) - s->guess_rate * x_ns);
+  for (int i = 0; i < r->lower_count; i++)
+    low_ns = fmax(low_ns, nbc__sync_bound_ns(r, &r->lower[i], -1, &x_ns) - s->guess_rate * x_ns);
   s->guess_ns = 0.5 * (low_ns + high_ns);
 }
 
