@@ -39,7 +39,8 @@ enum guest_variable {
 typedef struct guest_context {
   char *tls; /* the program's thread-local variables while another thread runs */
   int error_number;
-  struct guest_exit *exits; /* destructors of thread-local objects */
+  struct guest_exit *exits;   /* destructors of thread-local objects */
+  struct omp_thread *openmp; /* made when it is asked for, see openmp.c */
 } guest_context;
 struct guest {
   /* what every switch looks at */
@@ -157,6 +158,8 @@ void guest_libc_end(guest *g);
 guest_context *guest_context_of(const guest *g, const pm_thread *thread);
 void guest_context_begin(const guest *g, guest_context *context); /* a new thread */
 void guest_context_end(guest_context *context);
+guest_context *guest_context_now(void);
+void guest_openmp_end(struct omp_thread *thread); /* its workers end */
 void guest_watch_switch(int rank); /* who runs now */
 const guest_option *guest__option_named(const char *name); /* NULL: unknown */
 /* With --sweep: runs the children, prints the table and ends; returns in a child, with its options set, and

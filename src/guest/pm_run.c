@@ -249,7 +249,7 @@ static int options(int argc, char **argv) {
 }
 
 /* ---- the run ----------------------------------------------------------------------------------------- */
-/* What launchers tell their processes, as SLURM names it; and one thread for OpenMP unless asked. */
+/* What launchers tell their processes, as SLURM names it. */
 enum { OWN_VARIABLES = 20, OWN_BYTES = 1024 };
 static void environment(const guest *g, char **list, char *room) {
   const int rank = pm_process_rank(g->process), node = rank / s.per_node,
@@ -290,7 +290,6 @@ static void environment(const guest *g, char **list, char *room) {
     room += 1 + snprintf(room, (size_t)(end - room), nodes > 1 ? "%s=node[0-%d]" : "%s=node%d",
                          i ? "SLURM_JOB_NODELIST" : "SLURM_NODELIST", nodes - 1);
   }
-  if (!getenv("OMP_NUM_THREADS")) *to++ = (char *)(uintptr_t) "OMP_NUM_THREADS=1";
   *to = NULL;
 }
 static void process(void *arg) {

@@ -23,6 +23,7 @@ void guest_switched(void *unused, pm_process *to) {
   errno = c->error_number;
   running = c;
 }
+guest_context *guest_context_now(void) { return running; }
 void guest_context_begin(const guest *g, guest_context *c) {
   memset(c, 0, sizeof *c);
   if (!guest_tls_bytes()) return;
@@ -85,6 +86,8 @@ static void run_handlers(guest_exit_handler **list, int status) {
 /* Inside of the thread that ends. */
 void guest_context_end(guest_context *c) {
   run_handlers(&c->exits, 0);
+  guest_openmp_end(c->openmp);
+  c->openmp = NULL;
   if (running == c) running = NULL;
   free(c->tls);
 }

@@ -36,6 +36,14 @@ $(ORDINARY): $(B)/tests/model/%: tests/model/%.c $(B)/include/portals4.h $(GUEST
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(STD) $(CFLAGS) $(WARN) -fPIE -pie -I$(B)/include $< -o $@ $(LDFLAGS) -L$(B)/lib -Wl,--as-needed -lportals -lpmi -pthread
 NEEDS_model += $(B)/pm_run $(GUESTS) $(ORDINARY)
+# OpenMP as GCC compiles it
+ifneq ($(call have,gcc),)
+NEEDS_model += $(B)/tests/model/guest_openmp
+$(B)/tests/model/guest_openmp: tests/model/guest_openmp.c $(B)/.flags
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)gcc -std=gnu11 -O1 -fopenmp -w $< -o $@
+endif
 .PHONY: run-guests run-hpl
 run-guests: $(B)/pm_run ## hpcc, built from its source with MPICH, whole under pm_run
 	@B=$(B) sh tools/run_guests.sh hpcc

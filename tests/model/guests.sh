@@ -57,6 +57,21 @@ last_thread_ends_the_process() { run -n 2 "$threads" last && grep ' 10\.[0-9]* u
 sleeps_take_simulated_time() { run -n 2 "$threads" sleeps; }
 spin_on_memory_lets_time_pass() { run -n 3 --spin 10 "$threads" spins && grep -x 'spin has ended' "$T/out"; }
 long_computations_are_no_spins() { run -n 3 --spin 4 "$B/tests/model/guest_spin" compute && test "$(sed -n 's/^sum 18.998 after \([0-9]*\) us$/\1/p' "$T/out" | awk '$1 < 1000' | wc -l)" = 3; }
+openmp=$B/tests/model/guest_openmp
+openmp_is_as_on_the_host() {
+  test -x "$openmp" || return 0
+  for n in 1 2 5; do
+    OMP_WAIT_POLICY=passive OMP_NUM_THREADS=$n timeout 60 "$openmp" >"$T/host" && OMP_NUM_THREADS=$n run -n 1 "$openmp" && diff "$T/host" "$T/out" && test -s "$T/out" || return 1
+  done
+}
+openmp_threads_take_time_side_by_side() {
+  test -x "$openmp" || return 0
+  OMP_NUM_THREADS=4 run -n 2 "$openmp" times && test "$(grep -cx 'loop 2.0, dynamic 7.0, critical 4.0, tasks 2.0, ordered 17.0 ms' "$T/out")" = 2
+}
+openmp_has_the_cores_of_a_process() {
+  test -x "$openmp" || return 0
+  printf 'cores_per_node_count 12\n' >"$T/cores" && run -n 4 --per-node 2 --platform "$T/cores" "$openmp" cores && cat "$T/out" "$T/err" && test "$(grep -cx '6 threads of 6' "$T/out")" = 4
+}
 poll_waits_for_events() { run -n 2 "$threads" polls && grep -x 'poll has seen all' "$T/out"; }
 abort_ends_the_run() { run -n 3 --trace "$T/abort.csv" "$threads" abort; test $? = 7 && grep '^pm_run: process 1 called PMI_Abort(7) at .* us: enough' "$T/err" && test -s "$T/abort.csv"; }
 # 20 ms of host CPU time and more, tenfold
@@ -178,7 +193,7 @@ help_lists_every_option() {
 }
 for t in token_goes_round same_time_every_run levels_differ levels_change_on_the_way bad_levels_are_refused exit_status_is_the_largest crash_has_a_name \
   deadlock_has_names trace_is_written sequence_diagram_is_drawn platform_is_read bad_calls_are_refused \
-  threads_and_locks_work threads_of_executables_work threads_run_the_same_every_time last_thread_ends_the_process sleeps_take_simulated_time spin_on_memory_lets_time_pass long_computations_are_no_spins poll_waits_for_events \
+  threads_and_locks_work threads_of_executables_work threads_run_the_same_every_time last_thread_ends_the_process sleeps_take_simulated_time spin_on_memory_lets_time_pass long_computations_are_no_spins openmp_is_as_on_the_host openmp_threads_take_time_side_by_side openmp_has_the_cores_of_a_process poll_waits_for_events \
   abort_ends_the_run computation_takes_its_time lines_carry_their_process ordinary_executables_run getopt_is_as_on_the_host libc_state_is_private pmi_is_whole ends_by_other_ways full_disk_is_noticed not_a_program_is_refused missing_functions_are_named spins_are_remembered semantics_are_set faults_are_read jitter_comes_from_the_seed who_blocks_the_host_is_named kernels_are_models memory_is_folded sweep_makes_a_table help_lists_every_option; do
   check "$t" $t
 done

@@ -1,0 +1,362 @@
+/* Tasks of OpenMP: put into the team's list, run by threads that wait at a barrier, for their children, or
+   for a group. A thread that waits for children runs children alone, so its stack stays as deep as the
+   program's own nesting. */
+#include "openmp.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* What the compiler says of a task. */
+enum {
+  FLAG_FINAL = 2,
+  FLAG_DEPEND = 8,
+  FLAG_UP = 256,
+  FLAG_GRAINSIZE = 512,
+  FLAG_IF = 1024,
+  FLAG_NOGROUP = 2048,
+  FLAG_REDUCTION = 4096,
+  FLAG_DETACH = 8192
+};
+enum { BUCKETS = 64 };
+typedef struct omp_edge { /* who is blocked by a task */
+  struct omp_edge *next;
+  omp_task *task;
+} omp_edge;
+typedef struct omp_depend { /* a task that is not complete uses an address */
+  struct omp_depend *next;  /* in the bucket, the last first */
+  struct omp_depend *other; /* of the same task */
+  const void *address;
+  omp_task *task;
+  bool is_out;
+} omp_depend;
+
+omp_task *omp_task_new(omp_team *team, omp_task *parent) {
+  omp_task *t = (omp_task *)omp_alloc_zeroed(sizeof *t);
+  t->refs = 1;
+  t->team = team;
+  t->parent = parent;
+  t->controls = parent->controls;
+  parent->refs++;
+  return t;
+}
+void omp_task_drop(omp_task *t) {
+  while (t && --t->refs == 0) {
+    omp_task *parent = t->parent;
+    free(t->depends);
+    free(t);
+    t = parent;
+  }
+}
+
+/* ---- dependences ---------------------------------------------------------------------------------------- */
+static omp_depend **bucket_of(omp_task *parent, const void *address) {
+  if (!parent->depends)
+    parent->depends = (omp_depend **)omp_alloc_zeroed(BUCKETS * sizeof(omp_depend *));
+  return &parent->depends[((uintptr_t)address >> 3) * 0x9E3779B97F4A7C15u >> 58];
+}
+static void block(omp_task *first, omp_task *then) {
+  omp_edge *e = (omp_edge *)omp_alloc_zeroed(sizeof *e);
+  e->task = then;
+  e->next = first->successors;
+  first->successors = e;
+  then->blocker_count++;
+}
+/* Behind all that write the address; a writer behind all that read it, too. */
+static void depend(omp_task *task, const void *address, bool is_out) {
+  omp_depend **bucket = bucket_of(task->parent, address);
+  for (const omp_depend *d = *bucket; d; d = d->next)
+    if (d->address == address && d->task != task && (is_out || d->is_out)) block(d->task, task);
+  omp_depend *mine = (omp_depend *)omp_alloc_zeroed(sizeof *mine);
+  mine->address = address;
+  mine->task = task;
+  mine->is_out = is_out;
+  mine->next = *bucket;
+  *bucket = mine;
+  mine->other = task->mine;
+  task->mine = mine;
+}
+/* The compiler's list: how many, how many of them out, then addresses; or 0, how many, out, mutually
+   exclusive, in, then addresses and after them objects of an address and a kind (1: in). */
+static void depend_all(omp_task *task, void **list) {
+  const bool is_long = !list[0];
+  const size_t count = (size_t)(uintptr_t)list[is_long];
+  const size_t out_count =
+      (size_t)(uintptr_t)list[is_long + 1] + (is_long ? (size_t)(uintptr_t)list[3] : 0);
+  const size_t plain_count = is_long ? out_count + (size_t)(uintptr_t)list[4] : count;
+  void **address = list + (is_long ? 5 : 2);
+  for (size_t i = 0; i < count; i++) {
+    if (i < plain_count) {
+      depend(task, address[i], i < out_count);
+      continue;
+    }
+    void *const *object = (void *const *)address[i];
+    depend(task, object[0], (uintptr_t)object[1] != 1);
+  }
+}
+static void forget_depends(omp_task *task) {
+  while (task->mine) {
+    omp_depend *d = task->mine, **at = bucket_of(task->parent, d->address);
+    while (*at != d) at = &(*at)->next;
+    *at = d->next;
+    task->mine = d->other;
+    free(d);
+  }
+}
+
+/* ---- the list ------------------------------------------------------------------------------------------- */
+static void put_ready(omp_task *task) {
+  omp_team *team = task->team;
+  task->next = NULL;
+  if (team->ready)
+    team->ready_last->next = task;
+  else
+    team->ready = task;
+  team->ready_last = task;
+  omp_wake_team(team);
+}
+static bool is_in_group(const omp_task *task, const omp_group *group) {
+  const omp_group *g = task->own;
+  while (g && g != group) g = g->outer;
+  return g == group;
+}
+static omp_task *take_ready(omp_team *team, const omp_task *parent, const omp_group *group) {
+  omp_task *before = NULL, *task = team->ready;
+  while (task && ((parent && task->parent != parent) || (group && !is_in_group(task, group)))) {
+    before = task;
+    task = task->next;
+  }
+  if (!task) return NULL;
+  if (before)
+    before->next = task->next;
+  else
+    team->ready = task->next;
+  if (team->ready_last == task) team->ready_last = before;
+  return task;
+}
+static void complete(omp_task *task) {
+  omp_team *team = task->team;
+  bool is_awaited = --task->parent->child_count == 0;
+  forget_depends(task);
+  while (task->successors) {
+    omp_edge *e = task->successors;
+    task->successors = e->next;
+    if (--e->task->blocker_count == 0) {
+      if (e->task->fn)
+        put_ready(e->task);
+      else
+        is_awaited = true; /* one that its creator runs */
+    }
+    free(e);
+  }
+  if (task->own && --task->own->task_count == 0) is_awaited = true;
+  if (team && --team->task_count == 0) is_awaited = true;
+  if (team && is_awaited) omp_wake_team(team);
+  omp_task_drop(task);
+}
+static void run(omp_thread *t, omp_task *task, void (*fn)(void *), void *data) {
+  omp_task *const before = t->at.task;
+  t->at.task = task;
+  fn(data);
+  pm_compute_measured();
+  t->at.task = before;
+  task->has_run = true;
+  if (!task->waits_for_event) complete(task);
+}
+bool omp_task_run(omp_thread *t, const omp_task *parent, const omp_group *group) {
+  if (!t->at.team || !t->at.team->ready) return false;
+  omp_task *task = take_ready(t->at.team, parent, group);
+  if (!task) return false;
+  void *const data = task->data;
+  run(t, task, task->fn, data);
+  free(data);
+  return true;
+}
+
+/* ---- what the compiler calls -------------------------------------------------------------------------------- */
+#define PUBLIC __attribute__((visibility("default")))
+typedef void region(void *data);
+typedef void copier(void *to, void *from);
+/* ret a copy of what the task is given, aligned */
+static void *copy_of(void *data, copier *copy, long bytes, long align) {
+  void *to = NULL;
+  if (posix_memalign(&to, align > 16 ? (size_t)align : 16, (size_t)(bytes > 0 ? bytes : 1)))
+    guest_abort(100, "out of memory for OpenMP");
+  if (copy)
+    copy(to, data);
+  else
+    memcpy(to, data, (size_t)bytes);
+  return to;
+}
+static omp_task *begin(omp_thread *me, unsigned flags) {
+  omp_task *parent = me->at.task, *task = omp_task_new(me->at.team, parent);
+  task->is_final = parent->is_final || flags & FLAG_FINAL;
+  task->own = task->group = parent->group;
+  if (task->own) task->own->task_count++;
+  if (task->team) task->team->task_count++;
+  parent->child_count++;
+  return task;
+}
+static void start(omp_thread *me, omp_task *task, bool is_deferred, region *fn, void *data,
+                  copier *copy, long bytes, long align) {
+  if (is_deferred) {
+    task->fn = fn;
+    task->data = copy_of(data, copy, bytes, align);
+    if (!task->blocker_count) put_ready(task);
+    return;
+  }
+  while (task->blocker_count)
+    if (!omp_task_run(me, task->parent, NULL)) omp_wait(me, "OpenMP tasks before this one");
+  void *const own = copy ? copy_of(data, copy, bytes, align) : NULL;
+  run(me, task, fn, own ? own : data);
+  free(own);
+}
+PUBLIC void GOMP_task(region *fn, void *data, copier *copy, long bytes, long align,
+                      bool is_deferrable, unsigned flags, void **depends, int priority,
+                      void *event);
+void GOMP_task(region *fn, void *data, copier *copy, long bytes, long align, bool is_deferrable,
+               unsigned flags, void **depends, int priority, void *event) {
+  omp_thread *me = omp_self();
+  (void)priority;
+  pm_compute_measured();
+  const bool is_deferred =
+      is_deferrable && me->at.team && me->at.team->thread_count > 1 && !me->at.task->is_final;
+  omp_task *task = begin(me, flags);
+  if (flags & FLAG_DETACH) { /* its event is the task itself; the program has it twice */
+    task->waits_for_event = true;
+    memcpy(event, &task, sizeof task);
+    if (data) memcpy(data, &task, sizeof task);
+  }
+  if (flags & FLAG_DEPEND) depend_all(task, depends);
+  start(me, task, is_deferred, fn, data, copy, bytes, align);
+}
+PUBLIC void omp_fulfill_event(uintptr_t event);
+void omp_fulfill_event(uintptr_t event) {
+  omp_task *task = (omp_task *)event;
+  task->waits_for_event = false;
+  if (task->has_run) complete(task);
+}
+PUBLIC void omp_fulfill_event_(const uintptr_t *event);
+void omp_fulfill_event_(const uintptr_t *event) { omp_fulfill_event(*event); }
+PUBLIC void GOMP_taskwait(void);
+void GOMP_taskwait(void) {
+  omp_thread *me = omp_self();
+  pm_compute_measured();
+  while (me->at.task->child_count)
+    if (!omp_task_run(me, me->at.task, NULL)) omp_wait(me, "OpenMP tasks (taskwait)");
+}
+PUBLIC void GOMP_taskwait_depend(void **depends);
+void GOMP_taskwait_depend(void **depends) {
+  omp_thread *me = omp_self();
+  pm_compute_measured();
+  omp_task *task = begin(me, 0);
+  depend_all(task, depends);
+  while (task->blocker_count)
+    if (!omp_task_run(me, me->at.task, NULL)) omp_wait(me, "OpenMP tasks (taskwait)");
+  complete(task);
+}
+PUBLIC void GOMP_taskwait_depend_nowait(void **depends);
+void GOMP_taskwait_depend_nowait(void **depends) { GOMP_taskwait_depend(depends); }
+PUBLIC void GOMP_taskyield(void);
+void GOMP_taskyield(void) { pm_yield(); }
+PUBLIC void GOMP_taskgroup_start(void);
+void GOMP_taskgroup_start(void) {
+  omp_task *task = omp_self()->at.task;
+  omp_group *g = (omp_group *)omp_alloc_zeroed(sizeof *g);
+  g->outer = task->group;
+  task->group = g;
+}
+PUBLIC void GOMP_taskgroup_end(void);
+void GOMP_taskgroup_end(void) {
+  omp_thread *me = omp_self();
+  omp_group *g = me->at.task->group;
+  pm_compute_measured();
+  while (g->task_count)
+    if (!omp_task_run(me, NULL, g)) omp_wait(me, "OpenMP tasks (taskgroup)");
+  me->at.task->group = g->outer;
+  free(g);
+}
+/* The first two words of what a task of a loop is given are its range. */
+static void taskloop(region *fn, void *data, copier *copy, long bytes, long align, unsigned flags,
+                     uint64_t tasks, uint64_t first, uint64_t count, uint64_t step) {
+  omp_thread *me = omp_self();
+  if (flags & FLAG_REDUCTION) omp_missing("reductions over tasks");
+  if (!(flags & FLAG_NOGROUP)) GOMP_taskgroup_start();
+  if (flags & FLAG_GRAINSIZE) tasks = tasks ? count / tasks : 1;
+  if (!tasks)
+    tasks = flags & FLAG_GRAINSIZE || !me->at.team ? 1 : (uint64_t)me->at.team->thread_count;
+  if (tasks > count) tasks = count;
+  pm_compute_measured();
+  const bool is_deferred =
+      flags & FLAG_IF && me->at.team && me->at.team->thread_count > 1 && !me->at.task->is_final;
+  for (uint64_t i = 0, at = 0; i < tasks; i++) {
+    const uint64_t n = count / tasks + (i < count % tasks);
+    const uint64_t range[2] = {first + at * step, first + (at + n) * step};
+    void *own = copy_of(data, copy, bytes, align);
+    memcpy(own, range, sizeof range);
+    omp_task *task = begin(me, flags);
+    if (is_deferred) {
+      task->fn = fn;
+      task->data = own;
+      put_ready(task);
+    } else {
+      run(me, task, fn, own);
+      free(own);
+    }
+    at += n;
+  }
+  if (!(flags & FLAG_NOGROUP)) GOMP_taskgroup_end();
+}
+PUBLIC void GOMP_taskloop(region *fn, void *data, copier *copy, long bytes, long align,
+                          unsigned flags, unsigned long tasks, int priority, long first, long end,
+                          long step);
+void GOMP_taskloop(region *fn, void *data, copier *copy, long bytes, long align, unsigned flags,
+                   unsigned long tasks, int priority, long first, long end, long step) {
+  const uint64_t distance =
+      step > 0 ? (uint64_t)end - (uint64_t)first : (uint64_t)first - (uint64_t)end;
+  const uint64_t each = step > 0 ? (uint64_t)step : 0 - (uint64_t)step;
+  (void)priority;
+  if (step > 0 ? first < end : first > end)
+    taskloop(fn, data, copy, bytes, align, flags, tasks, (uint64_t)first, (distance - 1) / each + 1,
+             (uint64_t)step);
+}
+PUBLIC void GOMP_taskloop_ull(region *fn, void *data, copier *copy, long bytes, long align,
+                              unsigned flags, unsigned long tasks, int priority,
+                              unsigned long long first, unsigned long long end,
+                              unsigned long long step);
+void GOMP_taskloop_ull(region *fn, void *data, copier *copy, long bytes, long align, unsigned flags,
+                       unsigned long tasks, int priority, unsigned long long first,
+                       unsigned long long end, unsigned long long step) {
+  const bool is_up = flags & FLAG_UP;
+  (void)priority;
+  if (is_up ? first < end : first > end)
+    taskloop(fn, data, copy, bytes, align, flags, tasks, first,
+             ((is_up ? end - first : first - end) - 1) / (is_up ? step : 0 - step) + 1, step);
+}
+
+/* ---- what is not here: said when it is called ---------------------------------------------------------------- */
+#define MISSING(name, what)                                                                        \
+  PUBLIC void name(void);                                                                          \
+  void name(void) { omp_missing(what); }
+MISSING(GOMP_parallel_reductions, "reductions over tasks")
+MISSING(GOMP_taskgroup_reduction_register, "reductions over tasks")
+MISSING(GOMP_taskgroup_reduction_unregister, "reductions over tasks")
+MISSING(GOMP_task_reduction_remap, "reductions over tasks")
+MISSING(GOMP_workshare_task_reduction_unregister, "reductions over tasks")
+MISSING(GOMP_scope_start, "reductions over tasks")
+MISSING(GOMP_loop_ull_start, "conditional lastprivate and scans")
+MISSING(GOMP_loop_ull_ordered_start, "conditional lastprivate and scans")
+#define DOACROSS(name)                                                                             \
+  MISSING(GOMP_##name, "loops with dependences between iterations (ordered(n))")
+DOACROSS(doacross_post)
+DOACROSS(doacross_wait)
+DOACROSS(doacross_ull_post)
+DOACROSS(doacross_ull_wait)
+DOACROSS(loop_doacross_start)
+DOACROSS(loop_doacross_static_start)
+DOACROSS(loop_doacross_dynamic_start)
+DOACROSS(loop_doacross_guided_start)
+DOACROSS(loop_doacross_runtime_start)
+DOACROSS(loop_ull_doacross_start)
+DOACROSS(loop_ull_doacross_static_start)
+DOACROSS(loop_ull_doacross_dynamic_start)
+DOACROSS(loop_ull_doacross_guided_start)
+DOACROSS(loop_ull_doacross_runtime_start)

@@ -1,0 +1,279 @@
+/* OpenMP as GCC compiles it: every construct that pm_run brings, with results that do not depend on who does
+   what. Prints the same with the compiler's own library and under pm_run. With the argument "times": what
+   sleeps in parallel, which is exact in simulated time. */
+#include <omp.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { N = 1000 };
+static int own;
+#pragma omp threadprivate(own)
+
+static void teams(void) {
+  int seen[256] = {0}, wrong = 0;
+  const int threads = omp_get_max_threads();
+  printf("outside: %d of %d, parallel %d, level %d\n", omp_get_thread_num(), omp_get_num_threads(), omp_in_parallel(), omp_get_level());
+#pragma omp parallel
+  {
+    seen[omp_get_thread_num()] = omp_get_num_threads();
+    own = omp_get_thread_num() * 7;
+  }
+  for (int i = 0; i < threads; i++) wrong += seen[i] != threads;
+#pragma omp parallel reduction(+ : wrong)
+  wrong += own != omp_get_thread_num() * 7;
+  printf("teams: %d wrong\n", wrong);
+}
+static void loops(void) {
+  double sum = 0;
+#pragma omp parallel for reduction(+ : sum)
+  for (int i = 0; i < N; i++) sum += i;
+  printf("static %.0f", sum);
+#pragma omp parallel for schedule(static, 7) reduction(+ : sum)
+  for (int i = 0; i < N; i++) sum += i;
+  printf(", blocks %.0f", sum);
+#pragma omp parallel for schedule(dynamic, 3) reduction(+ : sum)
+  for (int i = 0; i < N; i++) sum += i;
+  printf(", dynamic %.0f", sum);
+#pragma omp parallel for schedule(guided, 2) reduction(+ : sum)
+  for (int i = N; i > 0; i -= 3) sum += i;
+  printf(", guided %.0f", sum);
+#pragma omp parallel for schedule(runtime) reduction(+ : sum)
+  for (unsigned long i = 3; i < N; i += 7) sum += (double)i;
+#pragma omp parallel for schedule(dynamic) reduction(+ : sum)
+  for (unsigned long long i = N; i > 5; i -= 4) sum += (double)i;
+  omp_set_schedule(omp_sched_guided, 3);
+#pragma omp parallel for schedule(runtime) reduction(+ : sum) collapse(2)
+  for (int i = -5; i < 5; i++)
+    for (int k = 0; k < 3; k++) sum += i * k;
+  printf(", others %.0f\n", sum);
+}
+/* ret places where the order was another */
+static int ordered(int kind) {
+  int order = 0, wrong = 0;
+#pragma omp parallel
+  {
+    if (kind == 0) {
+#pragma omp for ordered schedule(dynamic, 2)
+      for (int i = 0; i < 100; i++) {
+#pragma omp ordered
+        wrong += order++ != i;
+      }
+    } else if (kind == 1) {
+#pragma omp for ordered schedule(static)
+      for (int i = 0; i < 100; i++) {
+#pragma omp ordered
+        wrong += order++ != i;
+      }
+    } else {
+#pragma omp for ordered schedule(static, 3)
+      for (unsigned long long i = 0; i < 100; i++) {
+        if (i % 2) {
+#pragma omp ordered
+          wrong += order++ != (int)i / 2;
+        }
+      }
+    }
+  }
+  return wrong + (order != (kind == 2 ? 50 : 100));
+}
+static void shares(void) {
+  int one = 0, two = 0, three = 0, singles = 0, copied = 0, count = 0, x[N] = {0}, late = 0;
+#pragma omp parallel
+  {
+    int v = omp_get_thread_num();
+#pragma omp sections
+    {
+#pragma omp section
+      one++;
+#pragma omp section
+      two++;
+#pragma omp section
+      three++;
+    }
+#pragma omp single
+    singles++;
+#pragma omp single copyprivate(v)
+    v = 4711;
+#pragma omp critical
+    copied += v == 4711;
+#pragma omp critical(name)
+    count += 2;
+#pragma omp for nowait
+    for (int i = 0; i < N; i++) x[i] = i;
+#pragma omp for schedule(dynamic) nowait
+    for (int i = 0; i < N; i++) late += i < 0;
+#pragma omp barrier
+  }
+#pragma omp parallel sections
+  {
+#pragma omp section
+    one += 10;
+#pragma omp section
+    two += 10;
+  }
+  printf("sections %d %d %d, singles %d, copied by all %d, critical %d, loops %d %d\n", one, two, three, singles,
+         copied == omp_get_max_threads(), count == 2 * omp_get_max_threads(), x[N - 1], late);
+}
+static long fibonacci(int n) {
+  long a, b;
+  if (n < 2) return n;
+#pragma omp task shared(a)
+  a = fibonacci(n - 1);
+#pragma omp task shared(b) final(n < 5)
+  b = fibonacci(n - 2);
+#pragma omp taskwait
+  return a + b;
+}
+static void tasks(void) {
+  long f = 0, sum = 0, in_group = 0;
+  int d[6] = {0}, events = 0;
+#pragma omp parallel
+#pragma omp single
+  f = fibonacci(12);
+#pragma omp parallel
+#pragma omp single
+  {
+#pragma omp task depend(out : d[0])
+    d[0] = 1;
+#pragma omp task depend(in : d[0]) depend(out : d[1])
+    d[1] = d[0] + 1;
+#pragma omp task depend(in : d[0]) depend(out : d[2])
+    d[2] = d[0] + 2;
+#pragma omp task depend(in : d[1], d[2]) depend(inout : d[3])
+    d[3] = d[1] * d[2];
+#pragma omp task depend(mutexinoutset : d[3])
+    d[3] *= 2;
+#pragma omp taskwait depend(in : d[3])
+    d[4] = d[3];
+#pragma omp task depend(in : d[3]) if (0)
+    d[5] = d[3] + 1;
+  }
+#pragma omp parallel
+#pragma omp single
+  {
+#pragma omp taskgroup
+    for (int i = 0; i < 20; i++)
+#pragma omp task
+    {
+#pragma omp task
+#pragma omp atomic
+      sum += 2;
+#pragma omp atomic
+      sum += 1;
+    }
+    in_group = sum;
+#pragma omp taskloop grainsize(7)
+    for (int i = 0; i < 100; i++)
+#pragma omp atomic
+      sum += i;
+#pragma omp taskloop num_tasks(3) nogroup
+    for (unsigned long long i = 100; i > 0; i--)
+#pragma omp atomic
+      sum += (long)i;
+  }
+  omp_event_handle_t event;
+#pragma omp parallel num_threads(2)
+#pragma omp single
+  {
+#pragma omp task detach(event)
+    events = 1;
+    omp_fulfill_event(event);
+#pragma omp taskwait
+    events++;
+  }
+  printf("fibonacci %ld, depend %d %d %d %d %d %d, group %ld, loops %ld, event %d\n", f, d[0], d[1], d[2], d[3], d[4], d[5], in_group, sum, events);
+}
+static void locks(void) {
+  omp_lock_t lock;
+  omp_nest_lock_t nest;
+  int plain = 0, nested = 0;
+  omp_init_lock(&lock);
+  omp_init_nest_lock(&nest);
+#pragma omp parallel
+  {
+    for (int i = 0; i < 10; i++) {
+      omp_set_lock(&lock);
+      plain++;
+      omp_unset_lock(&lock);
+      omp_set_nest_lock(&nest);
+      nested += omp_test_nest_lock(&nest) == 2;
+      omp_unset_nest_lock(&nest);
+      omp_unset_nest_lock(&nest);
+    }
+    while (!omp_test_lock(&lock)) {
+    }
+    plain++;
+    omp_unset_lock(&lock);
+  }
+  omp_destroy_lock(&lock);
+  omp_destroy_nest_lock(&nest);
+  printf("locks %d %d\n", plain - 11 * omp_get_max_threads(), nested - 10 * omp_get_max_threads());
+}
+static void nested(void) {
+  int in = 0, levels = 0, serial = 0;
+  omp_set_max_active_levels(2);
+#pragma omp parallel num_threads(2)
+#pragma omp parallel num_threads(3)
+  {
+#pragma omp atomic
+    in += omp_get_num_threads();
+#pragma omp atomic
+    levels += omp_get_ancestor_thread_num(1) * 10 + omp_get_team_size(1) + omp_get_level();
+  }
+  omp_set_max_active_levels(1);
+#pragma omp parallel num_threads(2)
+#pragma omp parallel num_threads(3)
+#pragma omp atomic
+  serial += omp_get_num_threads();
+  printf("nested %d %d, serial %d\n", in, levels, serial);
+}
+
+static double since(double t) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6 - t;
+}
+static void times(void) { /* four threads, milliseconds */
+  double t = since(0);
+#pragma omp parallel for
+  for (int i = 0; i < 8; i++) usleep(1000);
+  printf("loop %.1f", since(t));
+  t = since(0);
+#pragma omp parallel for schedule(dynamic)
+  for (int i = 0; i < 8; i++) usleep(i == 0 ? 7000 : 1000);
+  printf(", dynamic %.1f", since(t));
+  t = since(0);
+#pragma omp parallel
+#pragma omp critical
+  usleep(1000);
+  printf(", critical %.1f", since(t));
+  t = since(0);
+#pragma omp parallel
+#pragma omp single
+  for (int i = 0; i < 8; i++)
+#pragma omp task
+    usleep(1000);
+  printf(", tasks %.1f", since(t));
+  t = since(0);
+#pragma omp parallel for ordered schedule(dynamic)
+  for (int i = 0; i < 8; i++) {
+    usleep(1000);
+#pragma omp ordered
+    usleep(2000);
+  }
+  printf(", ordered %.1f ms\n", since(t));
+}
+int main(int argc, char **argv) {
+  if (argc > 1 && strcmp(argv[1], "times") == 0) return times(), 0;
+  if (argc > 1) return printf("%d threads of %d\n", omp_get_max_threads(), omp_get_num_procs()), 0;
+  teams();
+  loops();
+  printf("ordered: %d %d %d wrong\n", ordered(0), ordered(1), ordered(2));
+  shares();
+  tasks();
+  locks();
+  nested();
+  return 0;
+}
