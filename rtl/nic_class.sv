@@ -13,6 +13,7 @@ module nic_class import nic_pkg::*; #(
   input  logic          enable_i,
   input  logic [31:0]   timeout_i,
   input  logic [3:0]    retries_i,
+  input  logic [Contexts*CtxBits-1:0] ctx_i,
   input  logic          clear_i,
   input  logic [5:0]    clear_peer_i,
   input  logic          cmd_we_i,
@@ -40,7 +41,7 @@ module nic_class import nic_pkg::*; #(
   input  logic          lme_res_valid_i,
   input  lme_res_t      lme_res_i,
   output logic          lme_done_o,
-  output logic [7:0]    lme_done_me_o,
+  output logic [15:0]   lme_done_me_o,
   output logic          lock_o,
   input  logic          locked_i,
   // events: transmitter, target, response out, response in
@@ -84,7 +85,7 @@ module nic_class import nic_pkg::*; #(
   logic q_valid, done, rsp_busy, rsp_moves, rsp_abort;
   cmd_t q_cmd;
   nic_tx_req #(.Slots(Slots), .PioBytes(PioBytes), .MaxBytes(MaxBytes)) u_tx_req (
-    .clk_i, .rst_ni, .self_i, .enable_i, .timeout_i, .retries_i, .clear_i, .clear_peer_i,
+    .clk_i, .rst_ni, .self_i, .enable_i, .timeout_i, .retries_i, .ctx_i, .clear_i, .clear_peer_i,
     .cmd_we_i, .cmd_word_i, .pio_we_i, .pio_word_i, .wdata_i, .head_o, .tail_o, .idle_o,
     .rd_start_o(t_start), .rd_ready_i(t_room), .rd_addr_o(t_addr), .rd_len_o(t_len),
     .rd_err_i(t_err), .rd_valid_i(t_valid), .rd_ready_o(t_ready), .rd_data_i(t_data),

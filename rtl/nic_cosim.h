@@ -45,6 +45,7 @@ enum {
   COSIM_ME_UNLINK = 0x003C,
   COSIM_ME_VALID = 0x0040,
   COSIM_ME_IN_USE = 0x0044,
+  COSIM_ME_BANK = 0x004C,
   COSIM_ME_BUSY = 0x0048,
   COSIM_CMD0_HEAD = 0x0050,
   COSIM_CMD0_TAIL = 0x0054,
@@ -81,6 +82,7 @@ enum {
   COSIM_STAMP_FIFO = 0x0440,
   COSIM_COUNTERS = 0x0500, /* + 8 * counter */
   COSIM_PTM = 0x0700, /* +4 sent, +12 got, +20 came, each low and high; +28 stayed */
+  COSIM_CTX = 0x0800, /* +16 per context: process (enable 31, interface 17:16, pid 15:0), user, PtEnable, PtAuto */
   COSIM_CMD0 = 0x1000,
   COSIM_CMD1 = 0x1800,
   COSIM_CLOCK_LO = 0xB600,
@@ -112,7 +114,8 @@ enum { /* counters: 8 per virtual network (+ 8 * vn), then of the NIC, then byte
        COSIM_COUNT_RX_BYTES = COSIM_COUNT_TX_BYTES + 4,
        COSIM_COUNT_COUNT = COSIM_COUNT_RX_BYTES + 4
 };
-enum { COSIM_SLOTS = 32, COSIM_PIO_BYTES = 512, COSIM_MAX_BYTES = 4194304, COSIM_ENTRIES = 32 };
+enum { COSIM_SLOTS = 32, COSIM_PIO_BYTES = 512, COSIM_MAX_BYTES = 4194304, COSIM_ENTRIES = 1024 };
+enum { COSIM_CONTEXTS = 16 };
 enum {
   COSIM_KIND_PUT,
   COSIM_KIND_GET,
@@ -132,7 +135,8 @@ enum {
   COSIM_OPERATION,
   COSIM_NO_MATCH,
   COSIM_HOST_ERROR,
-  COSIM_BAD_INDEX = 9
+  COSIM_NO_PROCESS,
+  COSIM_BAD_INDEX
 };
 enum {
   COSIM_EV_GET = 0,
@@ -167,10 +171,11 @@ enum {
 /* ==== [COMMANDS] what the host writes: 16 words each ========================================== */
 typedef struct cosim_command {
   int kind, dst, pt, op;    /* COSIM_KIND_..., op: COSIM_OP_... */
+  int ctx, dst_pid;         /* whose command it is, COSIM_CTX; the process that is meant */
   int size_log2, is_signed; /* of an atomic's element */
   int payload;              /* of a put: COSIM_PAY_... */
   uint32_t size_bytes;
-  uint64_t match, offset, hdr_data;
+  uint64_t match, offset, hdr_data; /* offset: 48 bits */
   uint64_t addr;       /* host buffer: DMA payload, reply data */
   uint64_t operand[2]; /* inline payload; or value and compare operand */
   uint64_t user;       /* 48 bits: comes back in events and stamps */
@@ -180,6 +185,8 @@ typedef struct cosim_command {
 
 typedef struct cosim_entry {
   int pt, overflow, src; /* src < 0: any */
+  int ctx, pid;          /* pid of the initiator, < 0: any */
+  int64_t uid;           /* < 0: any; another one is refused */
   int op_put, op_get, use_once, manage_local, no_truncate, no_events;
   int eq, ct, ct_bytes; /* ct < 0: none */
   uint64_t start, match, ignore_bits, user;
@@ -188,10 +195,11 @@ typedef struct cosim_entry {
 
 static inline void cosim_command_pack(const cosim_command *c, uint32_t w[16]) {
   uint64_t v[8];
-  v[0] = ((uint64_t)c->kind & 15) | ((uint64_t)c->pt & 255) << 8 | ((uint64_t)c->dst & 63) << 16 |
+  v[0] = ((uint64_t)c->kind & 15) | ((uint64_t)c->ctx & 15) << 4 | ((uint64_t)c->pt & 255) << 8 | ((uint64_t)c->dst & 63) << 16 |
          ((uint64_t)(c->is_signed != 0) << 2 | ((uint64_t)c->size_log2 & 3)) << 24 |
          ((uint64_t)c->op & 31) << 27 | (uint64_t)c->size_bytes << 32;
-  v[1] = c->match, v[2] = c->offset, v[3] = c->hdr_data, v[4] = c->addr;
+  v[2] = (c->offset & 0xFFFFFFFFFFFFu) | (uint64_t)c->dst_pid << 48;
+  v[1] = c->match, v[3] = c->hdr_data, v[4] = c->addr;
   v[5] = c->operand[0], v[6] = c->operand[1];
   v[7] = (c->user & 0xFFFFFFFFFFFFu) | ((uint64_t)c->payload & 3) << 48 |
          ((uint64_t)c->eq & 3) << 50 | ((uint64_t)(c->ct < 0 ? 0 : c->ct) & 15) << 55 |
@@ -209,7 +217,9 @@ static inline void cosim_entry_pack(const cosim_entry *e, uint32_t w[16]) {
          ((uint64_t)e->pt & 15) << 8 | ((uint64_t)e->eq & 3) << 12 |
          ((uint64_t)(e->ct < 0 ? 0 : e->ct) & 15) << 14 |
          ((uint64_t)(e->src < 0 ? 0 : e->src) & 63) << 18 | (uint64_t)(e->src < 0) << 24 |
-         (uint64_t)(e->overflow != 0) << 25;
+         (uint64_t)(e->overflow != 0) << 25 | ((uint64_t)(e->pid < 0 ? 0 : e->pid) & 0xFFFF) << 32 |
+         (uint64_t)(e->pid < 0) << 48 | (uint64_t)(e->uid < 0) << 49 | ((uint64_t)e->ctx & 15) << 52;
+  v[1] = (uint64_t)(e->uid < 0 ? 0 : e->uid) & 0xFFFFFFFFu;
   v[3] = e->match, v[4] = e->ignore_bits, v[5] = e->start;
   v[6] = e->size_bytes | (uint64_t)e->min_free << 32, v[7] = e->user;
   for (int i = 0; i < 16; i++) w[i] = (uint32_t)(v[i / 2] >> (i % 2 * 32));
@@ -219,7 +229,8 @@ static inline void cosim_entry_pack(const cosim_entry *e, uint32_t w[16]) {
 typedef struct cosim_event { /* 64 bytes in an event queue */
   uint64_t user, start, offset, hdr_data, match;
   uint32_t requested_bytes, moved_bytes;
-  int type, status, pt, peer, slot, overflow, unlinked, phase;
+  int type, status, pt, peer, slot, overflow, unlinked, phase; /* slot: or number of the entry */
+  int pid;                                                     /* of the initiator */
   uint64_t ticks; /* NIC clock when it was written */
 } cosim_event;
 typedef struct cosim_stamp { /* 32 bytes in the stamp ring or FIFO */
@@ -240,7 +251,8 @@ static inline cosim_event cosim_event_unpack(const void *record) {
   e.user = cosim__le64(p), e.start = cosim__le64(p + 8), e.offset = cosim__le64(p + 16);
   e.hdr_data = cosim__le64(p + 24), e.match = cosim__le64(p + 32), e.ticks = cosim__le64(p + 56);
   e.requested_bytes = (uint32_t)sizes, e.moved_bytes = (uint32_t)(sizes >> 32);
-  e.pt = (int)(m >> 24 & 255), e.slot = (int)(m >> 32 & 255), e.peer = (int)(m >> 40 & 63);
+  e.pt = (int)(m >> 24 & 255), e.slot = (int)((m >> 32 & 255) | (m >> 8 & 0xFF00)), e.peer = (int)(m >> 40 & 63);
+  e.pid = (int)(m & 0xFFFF);
   e.type = (int)(m >> 48 & 255), e.status = (int)(m >> 56 & 15);
   e.overflow = (int)(m >> 61 & 1), e.unlinked = (int)(m >> 62 & 1), e.phase = (int)(m >> 63);
   return e;

@@ -1,24 +1,29 @@
-// List-matching engine: per portal table index a priority and an overflow list, each in the order of
-// appending. One entry is compared per cycle. The host names the entry (its number) when it appends
-// or unlinks. An entry counts the messages that still use its buffer; while there are any, an unlink
-// is refused.
+// List-matching engine: per portal table index of each context a priority and an overflow list, each in the
+// order of appending. Entries lie in RAM whose output is a register: the next one is read while one is compared, so a
+// list of n entries takes n + 1 cycles. The host names the entry (its number) when it appends or unlinks. An entry
+// counts the messages that still use its buffer; while there are any, an unlink is refused.
 module nic_lme import nic_pkg::*; #(
-  parameter int unsigned Entries = 32,
-  localparam int unsigned Eb = $clog2(Entries)
+  parameter int unsigned Entries = 1024,
+  localparam int unsigned Eb = $clog2(Entries),
+  localparam int unsigned Banks = (Entries + 31) / 32
 ) (
   input  logic               clk_i,
   input  logic               rst_ni,
+  // contexts and their portal tables
+  input  logic [Contexts*CtxBits-1:0] ctx_i,
+  input  logic [Lists-1:0]   pt_enable_i,
+  input  logic [Lists-1:0]   pt_auto_i,      // which disable themselves after a message without entry
+  output logic               pt_disable_o,   // one does
+  output logic [ListBits-1:0] pt_disable_at_o,
   // host
-  input  logic [15:0]        pt_enable_i,
-  output logic [15:0]        pt_disable_o,   // pulse: disabled itself after a message without entry
-  input  logic [15:0]        pt_auto_i,      // which do so
   input  logic               append_i,
   input  logic               unlink_i,
-  input  logic [7:0]         index_i,
+  input  logic [15:0]        index_i,
   input  me_t                entry_i,
   output logic               busy_o,         // no append or unlink is taken now
-  output logic [Entries-1:0] valid_o,
-  output logic [Entries-1:0] in_use_o,
+  input  logic [$clog2(Banks+1)-1:0] bank_i, // 32 entries each
+  output logic [31:0]        valid_o,        // of the bank: in a list
+  output logic [31:0]        in_use_o,       // a message uses the buffer
   output logic               bad_o,          // append on a used entry, unlink of an unused or busy one
   // messages
   input  logic               req_valid_i,
@@ -27,98 +32,122 @@ module nic_lme import nic_pkg::*; #(
   output logic               res_valid_o,
   output lme_res_t           res_o,
   input  logic [1:0]         done_i,         // a message that matched has ended, per class
-  input  logic [7:0]         done_me0_i,
-  input  logic [7:0]         done_me1_i
+  input  logic [15:0]        done_me0_i,
+  input  logic [15:0]        done_me1_i
 );
-  typedef enum logic [2:0] {Idle, Search, Take, Answer, Find, Cut} state_t;
+  typedef enum logic [2:0] {Idle, Search, Take, Answer, Fetch, Cut} state_t;
 
-  logic [MeBits-1:0] me_q [Entries];
-  logic [63:0] local_q [Entries];   // next locally managed offset
-  logic [7:0] use_q [Entries];
-  logic [Eb-1:0] next_q [Entries];
-  logic [Entries-1:0] valid_q, last_q;   // last_q: end of its list
-  logic [Eb-1:0] head_q [32], tail_q [32];
-  logic [31:0] some_q;                   // list is not empty; index {overflow, pt}
+  logic [MeBits-1:0] me_mem [Entries];
+  logic [63:0] local_mem [Entries];   // next locally managed offset
+  logic [7:0] use_mem [Entries];      // messages that use the entry
+  logic [Eb-1:0] next_mem [Entries], prev_mem [Entries];
+  logic [Entries-1:0] valid_q, in_use_q;
+  logic [Eb-1:0] head_mem [2 * Lists], tail_mem [2 * Lists];   // index {overflow, context, portal index}
+  logic [2*Lists-1:0] some_q;                                  // the list is not empty
 
   state_t state_q;
   lme_req_t req_q;
   lme_res_t res_q;
-  logic [4:0] list_q;
-  logic [Eb-1:0] cur_q, prev_q, want_q;
-  logic first_q, found_q;   // prev_q is not valid; cut after a match, not for the host
+  logic [ListBits:0] list_q;
+  logic [Eb-1:0] fetch_q, end_q, cur_q;   // is read now; last of the list; is compared now
+  logic fetching_q, here_q, last_q;       // fetch_q, cur_q are valid; cur_q is the last one
+  logic found_q;                          // cut after a match, not for the host
 
   logic op_q, op_unlink_q;  // a host command waits
   me_t op_me_q;
-  logic [7:0] op_index_q;
+  logic [15:0] op_index_q;
+
+  // ---- which context the message is for ---------------------------------------------------------------
+  logic [Contexts-1:0] for_ctx;
+  logic [3:0] ctx_at;
+  logic [ListBits-1:0] req_list;
+  always_comb begin
+    ctx_at = '0;
+    for (int unsigned i = 0; i < Contexts; i++) begin   // {enable, ni, pid} above the user number
+      for_ctx[i] = ctx_i[i * CtxBits + 32 +: 19] == {1'b1, req_i.ni, req_i.dst_pid};
+      if (for_ctx[i]) ctx_at = 4'(i);
+    end
+  end
+  assign req_list = {ctx_at, req_i.pt[3:0]};
 
   // ---- comparing the current entry ----------------------------------------------------------------
   me_t me;
+  logic [MeBits-1:0] me_out_q;
+  logic [63:0] local_out_q;
   logic [63:0] at, room;
   logic hit, put_like, get_like;
   logic [31:0] mlength;
-  assign me       = me_q[cur_q];
-  assign at       = me.manage_local ? local_q[cur_q] : req_q.offset;
+  assign me       = me_out_q;
+  assign at       = me.manage_local ? local_out_q : req_q.offset;
   assign room     = (at < {32'd0, me.length}) ? {32'd0, me.length} - at : 64'd0;
   assign mlength  = ({32'd0, req_q.length} < room) ? req_q.length : room[31:0];
   assign hit      = ((me.match ^ req_q.match) & ~me.ignore_bits) == '0 &&
                     (me.src_any || me.src == req_q.src) &&
+                    (me.pid_any || me.pid == req_q.pid) &&
                     !(me.no_truncate && {32'd0, req_q.length} > room);
   assign put_like = req_q.kind != KindGet;
   assign get_like = req_q.kind == KindGet || req_q.kind == KindFetch;
 
-  logic allowed, leaves;
+  logic its_user, allowed, leaves, take;
   logic [63:0] rest;
-  assign allowed = (!put_like || me.op_put) && (!get_like || me.op_get);
-  assign rest    = room - {32'd0, mlength};
-  assign leaves  = me.use_once || (me.manage_local && rest < {32'd0, me.min_free});
+  assign its_user = me.uid_any || me.uid == req_q.uid;
+  assign allowed  = its_user && (!put_like || me.op_put) && (!get_like || me.op_get);
+  assign rest     = room - {32'd0, mlength};
+  assign leaves   = me.use_once || (me.manage_local && rest < {32'd0, me.min_free});
+  assign take     = state_q == Take && allowed;
 
-  assign busy_o      = op_q || state_q == Find || (state_q == Cut && !found_q);
+  assign busy_o      = op_q || state_q == Fetch || (state_q == Cut && !found_q);
   assign req_ready_o = state_q == Idle && !op_q;
   assign res_valid_o = state_q == Answer;
   assign res_o       = res_q;
-  assign valid_o     = valid_q;
-  always_comb begin
-    for (int unsigned i = 0; i < Entries; i++) in_use_o[i] = use_q[i] != '0;
-  end
+  logic [32*Banks-1:0] all_valid, all_in_use;
+  assign all_valid   = (32 * Banks)'(valid_q);
+  assign all_in_use  = (32 * Banks)'(in_use_q);
+  assign valid_o     = all_valid[bank_i * 32 +: 32];
+  assign in_use_o    = all_in_use[bank_i * 32 +: 32];
 
-  logic op_fits, op_free;
+  logic op_fits;
   logic [Eb-1:0] op_at;
-  logic [4:0] op_list;
-  me_t op_old;
-  assign op_old  = me_q[op_at];
+  logic [ListBits:0] op_list;
   assign op_at   = op_index_q[Eb-1:0];
-  assign op_fits = op_index_q < 8'(Entries);
-  assign op_free = !valid_q[op_at] && use_q[op_at] == '0;
-  assign op_list = op_unlink_q ? {op_old.overflow, op_old.pt}
-                               : {op_me_q.overflow, op_me_q.pt};
-  logic op_go, op_bad;
-  assign op_go  = state_q == Idle && op_q;
-  assign op_bad = !op_fits || (op_unlink_q ? (!valid_q[op_at] || use_q[op_at] != '0) : !op_free);
-  assign bad_o  = (op_go && op_bad) || ((append_i || unlink_i) && op_q);
+  assign op_fits = op_index_q < 16'(Entries);
+  assign op_list = {op_me_q.overflow, op_me_q.ctx, op_me_q.pt};
+  logic op_go, op_bad, op_append;
+  assign op_go     = state_q == Idle && op_q;
+  assign op_bad    = !op_fits || (op_unlink_q ? (!valid_q[op_at] || in_use_q[op_at]) : (valid_q[op_at] || in_use_q[op_at]));
+  assign op_append = op_go && !op_bad && !op_unlink_q;
+  assign bad_o     = (op_go && op_bad) || ((append_i || unlink_i) && op_q);
 
-  always_comb begin
-    pt_disable_o = '0;
-    if (state_q == Search && !some_q[list_q] && list_q[4] && pt_auto_i[req_q.pt[3:0]])
-      pt_disable_o[req_q.pt[3:0]] = 1'b1;
-    if (state_q == Search && some_q[list_q] && !hit && last_q[cur_q] && list_q[4] &&
-        pt_auto_i[req_q.pt[3:0]])
-      pt_disable_o[req_q.pt[3:0]] = 1'b1;
-  end
+  // the search is over without an entry
+  logic missed;
+  assign missed          = state_q == Search && list_q[ListBits] &&
+                           (!some_q[list_q] || (here_q && !hit && last_q));
+  assign pt_disable_o    = missed && pt_auto_i[list_q[ListBits-1:0]];
+  assign pt_disable_at_o = list_q[ListBits-1:0];
+
+  // the neighbours of an entry that is cut out
+  logic [Eb-1:0] prior, later;
+  logic is_head, is_tail;
+  assign prior   = prev_mem[cur_q];
+  assign later   = next_mem[cur_q];
+  assign is_head = head_mem[list_q] == cur_q;
+  assign is_tail = tail_mem[list_q] == cur_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       state_q <= Idle;
       valid_q <= '0;
-      last_q  <= '0;
       some_q  <= '0;
       op_q    <= 1'b0;
       op_unlink_q <= 1'b0;
       op_index_q  <= '0;
       list_q  <= '0;
+      fetch_q <= '0;
+      end_q   <= '0;
       cur_q   <= '0;
-      prev_q  <= '0;
-      want_q  <= '0;
-      first_q <= 1'b0;
+      fetching_q <= 1'b0;
+      here_q  <= 1'b0;
+      last_q  <= 1'b0;
       found_q <= 1'b0;
       res_q   <= '0;
     end else begin
@@ -129,29 +158,30 @@ module nic_lme import nic_pkg::*; #(
       end
       unique case (state_q)
         Idle: begin
-          first_q <= 1'b1;
           found_q <= 1'b0;
+          here_q  <= 1'b0;
           if (op_q) begin
             op_q <= 1'b0;
-            list_q <= op_list;
             if (!op_bad && op_unlink_q) begin
-              cur_q   <= head_q[op_list];
-              want_q  <= op_at;
-              state_q <= Find;
+              fetch_q <= op_at;   // for the list that it is in
+              state_q <= Fetch;
             end else if (!op_bad) begin
               valid_q[op_at]  <= 1'b1;
-              last_q[op_at]   <= 1'b1;
               some_q[op_list] <= 1'b1;
-              if (some_q[op_list]) last_q[tail_q[op_list]] <= 1'b0;
             end
           end else if (req_valid_i) begin
-            list_q  <= {1'b0, req_i.pt[3:0]};
-            cur_q   <= head_q[{1'b0, req_i.pt[3:0]}];
-            res_q   <= '0;
-            if (req_i.pt > 8'd15) begin
+            list_q     <= {1'b0, req_list};
+            fetch_q    <= head_mem[{1'b0, req_list}];
+            end_q      <= tail_mem[{1'b0, req_list}];
+            fetching_q <= some_q[{1'b0, req_list}];
+            res_q      <= '0;
+            if (for_ctx == '0) begin
+              res_q.status <= StNoProcess;
+              state_q      <= Answer;
+            end else if (req_i.pt > 8'd15) begin
               res_q.status <= StBadIndex;
               state_q      <= Answer;
-            end else if (!pt_enable_i[req_i.pt[3:0]]) begin
+            end else if (!pt_enable_i[req_list]) begin
               res_q.status <= StPtDisabled;
               state_q      <= Answer;
             end else begin
@@ -160,31 +190,37 @@ module nic_lme import nic_pkg::*; #(
           end
         end
         Search: begin
-          if (some_q[list_q] && hit) begin
+          cur_q      <= fetch_q;
+          here_q     <= fetching_q;
+          last_q     <= fetch_q == end_q;
+          fetch_q    <= next_mem[fetch_q];
+          if (fetch_q == end_q) fetching_q <= 1'b0;
+          if (here_q && hit) begin
+            cur_q   <= cur_q;
             state_q <= Take;
-          end else if (some_q[list_q] && !last_q[cur_q]) begin
-            prev_q  <= cur_q;
-            cur_q   <= next_q[cur_q];
-            first_q <= 1'b0;
-          end else if (!list_q[4]) begin   // then the overflow list
-            list_q[4] <= 1'b1;
-            cur_q     <= head_q[{1'b1, list_q[3:0]}];
-            first_q   <= 1'b1;
-          end else begin
-            res_q.status <= StNoMatch;
-            state_q      <= Answer;
+          end else if (!some_q[list_q] || (here_q && last_q)) begin
+            here_q <= 1'b0;
+            if (!list_q[ListBits]) begin   // then the overflow list
+              list_q[ListBits] <= 1'b1;
+              fetch_q    <= head_mem[{1'b1, list_q[ListBits-1:0]}];
+              end_q      <= tail_mem[{1'b1, list_q[ListBits-1:0]}];
+              fetching_q <= some_q[{1'b1, list_q[ListBits-1:0]}];
+            end else begin
+              res_q.status <= StNoMatch;
+              state_q      <= Answer;
+            end
           end
         end
         Take: begin
-          res_q.status <= allowed ? StOk : StOperation;
+          res_q.status <= allowed ? StOk : its_user ? StOperation : StPermission;
           if (allowed) begin
             res_q.matched  <= 1'b1;
-            res_q.me       <= 8'(cur_q);
+            res_q.me       <= 16'(cur_q);
             res_q.start    <= me.start + at;
             res_q.mlength  <= mlength;
             res_q.offset   <= at;
             res_q.unlinked <= leaves;
-            res_q.overflow <= list_q[4];
+            res_q.overflow <= list_q[ListBits];
             res_q.ev_en    <= !me.comm_disable;
             res_q.eq       <= me.eq;
             res_q.ct_en    <= me.ct_en;
@@ -195,19 +231,15 @@ module nic_lme import nic_pkg::*; #(
           found_q <= 1'b1;
           state_q <= (allowed && leaves) ? Cut : Answer;
         end
-        Find: begin
-          if (cur_q == want_q) begin
-            state_q <= Cut;
-          end else begin
-            prev_q  <= cur_q;
-            cur_q   <= next_q[cur_q];
-            first_q <= 1'b0;
-          end
+        Fetch: begin
+          cur_q  <= fetch_q;
+          here_q <= 1'b1;
+          list_q <= {me.overflow, me.ctx, me.pt};
+          if (here_q) state_q <= Cut;   // me is there since this cycle began
         end
         Cut: begin
           valid_q[cur_q] <= 1'b0;
-          if (first_q && last_q[cur_q]) some_q[list_q] <= 1'b0;
-          else if (last_q[cur_q]) last_q[prev_q] <= 1'b1;
+          if (is_head && is_tail) some_q[list_q] <= 1'b0;
           state_q <= found_q ? Answer : Idle;
         end
         default: state_q <= Idle;   // Answer
@@ -216,33 +248,60 @@ module nic_lme import nic_pkg::*; #(
   end
 
   // Tables without reset: read only where valid_q or some_q say so
+  logic [Eb-1:0] op_tail;
+  assign op_tail = tail_mem[op_list];
   always_ff @(posedge clk_i) begin
     if ((append_i || unlink_i) && !op_q) op_me_q <= entry_i;
     if (state_q == Idle && !op_q && req_valid_i) req_q <= req_i;
-    if (op_go && !op_bad && !op_unlink_q) begin
-      me_q[op_at]     <= op_me_q;
-      local_q[op_at]  <= '0;
-      tail_q[op_list] <= op_at;
-      if (some_q[op_list]) next_q[tail_q[op_list]] <= op_at;
-      else head_q[op_list] <= op_at;
+    if ((state_q == Search && !(here_q && hit)) || state_q == Fetch) begin
+      me_out_q    <= me_mem[fetch_q];
+      local_out_q <= local_mem[fetch_q];
     end
-    if (state_q == Take && allowed && me.manage_local) local_q[cur_q] <= at + {32'd0, mlength};
-    if (state_q == Cut) begin
-      if (first_q) head_q[list_q] <= next_q[cur_q];
-      else next_q[prev_q] <= next_q[cur_q];
-      if (last_q[cur_q] && !first_q) tail_q[list_q] <= prev_q;
-    end
+    if (op_append) me_mem[op_at] <= op_me_q;
+    if (op_append) local_mem[op_at] <= '0;
+    else if (take && me.manage_local) local_mem[cur_q] <= at + {32'd0, mlength};
+    // append behind the tail; cut: the neighbours know each other
+    if (op_append && some_q[op_list]) next_mem[op_tail] <= op_at;
+    else if (state_q == Cut && !is_head) next_mem[prior] <= later;
+    if (op_append) prev_mem[op_at] <= op_tail;
+    else if (state_q == Cut && !is_tail) prev_mem[later] <= prior;
+    if (op_append && !some_q[op_list]) head_mem[op_list] <= op_at;
+    else if (state_q == Cut && is_head) head_mem[list_q] <= later;
+    if (op_append) tail_mem[op_list] <= op_at;
+    else if (state_q == Cut && is_tail) tail_mem[list_q] <= prior;
   end
+
+  // ---- messages that use an entry: one changes per cycle, ends wait for matches ---------------------------
+  // At most 17 messages of a class have matched and not ended: no end is lost.
+  logic [1:0] end_valid, end_pop, unused_end_ready;
+  logic [Eb-1:0] end_me [2];
+  logic [5:0] unused_end_count [2];
+  nic_fifo #(.Width(Eb), .Depth(32)) u_end0 (
+    .clk_i, .rst_ni, .valid_i(done_i[0]), .ready_o(unused_end_ready[0]), .data_i(done_me0_i[Eb-1:0]),
+    .valid_o(end_valid[0]), .ready_i(end_pop[0]), .data_o(end_me[0]), .count_o(unused_end_count[0])
+  );
+  nic_fifo #(.Width(Eb), .Depth(32)) u_end1 (
+    .clk_i, .rst_ni, .valid_i(done_i[1]), .ready_o(unused_end_ready[1]), .data_i(done_me1_i[Eb-1:0]),
+    .valid_o(end_valid[1]), .ready_i(end_pop[1]), .data_o(end_me[1]), .count_o(unused_end_count[1])
+  );
+  logic [Eb-1:0] use_at;
+  logic [7:0] use_was, use_is;
+  logic use_turn_q;
+  assign end_pop = take ? 2'b00 : (end_valid == 2'b11) ? (use_turn_q ? 2'b10 : 2'b01) : end_valid;
+  assign use_at  = take ? cur_q : end_pop[1] ? end_me[1] : end_me[0];
+  assign use_was = in_use_q[use_at] ? use_mem[use_at] : 8'd0;
+  assign use_is  = take ? use_was + 8'd1 : use_was - 8'd1;
+  always_ff @(posedge clk_i) if (take || end_pop != '0) use_mem[use_at] <= use_is;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      for (int unsigned i = 0; i < Entries; i++) use_q[i] <= '0;
+      in_use_q   <= '0;
+      use_turn_q <= 1'b0;
     end else begin
-      for (int unsigned i = 0; i < Entries; i++)
-        use_q[i] <= use_q[i] + 8'(state_q == Take && allowed && cur_q == Eb'(i))
-                    - 8'(done_i[0] && done_me0_i == 8'(i)) - 8'(done_i[1] && done_me1_i == 8'(i));
+      use_turn_q <= !use_turn_q;
+      if (take || end_pop != '0) in_use_q[use_at] <= use_is != '0;
     end
   end
   logic unused;
-  assign unused = ^{req_q.pt[7:4], me.rsvd, me.rsvd0, me.overflow, me.pt, me.user,
-                    rest, op_old};
+  assign unused = ^{req_q.pt, req_q.dst_pid, req_q.ni, me.rsvd, me.rsvd0, me.rsvd1, me.rsvd2, rest, unused_end_ready,
+                    done_me0_i, done_me1_i, ctx_i, unused_end_count[0], unused_end_count[1]};
 endmodule

@@ -8,6 +8,9 @@ package nic_pkg;
   localparam int unsigned Peers = 64;  // NICs that one NIC can talk to
   localparam int unsigned Window = 32;  // unacknowledged messages per peer and class
   localparam int unsigned WindowBits = 5;
+  localparam int unsigned Contexts = 16;  // interfaces of processes on one NIC
+  localparam int unsigned Lists = 256;    // portal table indices: 16 per context
+  localparam int unsigned ListBits = 8;
 
   // ---- link packet: 8-byte header and two flits -------------------------------------------------
   typedef struct packed {
@@ -40,9 +43,12 @@ package nic_pkg;
     logic [127:0] imm;       // payload up to 16 bytes; operand {compare, value}; old value
     logic [47:0]  user;      // message id of the initiator, for events and stamps
     logic [3:0]   retry;     // 0 when sent for the first time
-    logic [3:0]   rsvd;
+    logic [1:0]   rsvd;
+    logic [1:0]   ni;        // kind of interface: matching, logical
     logic [7:0]   slot;      // initiator's command slot
-    logic [63:0]  rsvd2;
+    logic [31:0]  uid;       // of the initiator
+    logic [15:0]  pid;
+    logic [15:0]  dst_pid;   // of the process that is meant
     logic [63:0]  hdr_data;
     logic [63:0]  offset;
     logic [63:0]  match;
@@ -65,6 +71,7 @@ package nic_pkg;
   localparam status_t StOperation = 4'd5;
   localparam status_t StNoMatch = 4'd6;
   localparam status_t StHostError = 4'd7;
+  localparam status_t StNoProcess = 4'd8;
   localparam status_t StBadIndex = 4'd9;
 
   // ---- events -------------------------------------------------------------------------------------
@@ -88,7 +95,8 @@ package nic_pkg;
     logic        unlinked;  // the entry left its list with this message
     logic        overflow;  // matched in the overflow list
     logic [5:0]  peer;
-    logic [7:0]  slot;
+    logic [15:0] pid;        // of the initiator, at the target
+    logic [15:0] slot;       // or number of the list entry
     logic [31:0] rlength;
     logic [31:0] mlength;
     logic [63:0] match;
@@ -119,7 +127,8 @@ package nic_pkg;
     logic [63:0] operand;    // words 11, 10: inline bytes 0-7 or operand
     logic [63:0] addr;       // words 9, 8
     logic [63:0] hdr_data;   // words 7, 6
-    logic [63:0] offset;     // words 5, 4
+    logic [15:0] dst_pid;    // words 5, 4
+    logic [47:0] offset;
     logic [63:0] match;      // words 3, 2
     logic [31:0] length;     // word 1
     logic [4:0]  aop;        // word 0
@@ -127,14 +136,26 @@ package nic_pkg;
     logic [1:0]  rsvd0;
     logic [5:0]  dst;
     logic [7:0]  pt;
-    logic [3:0]  rsvd1;
+    logic [3:0]  ctx;
     kind_t       kind;
   } cmd_t;
+
+  // ---- contexts -----------------------------------------------------------------------------------
+  typedef struct packed {
+    logic        enable;
+    logic [1:0]  ni;
+    logic [15:0] pid;
+    logic [31:0] uid;
+  } ctx_t;
 
   // ---- list matching ------------------------------------------------------------------------------
   typedef struct packed {
     kind_t       kind;
     logic [5:0]  src;
+    logic [15:0] pid;
+    logic [31:0] uid;
+    logic [15:0] dst_pid;
+    logic [1:0]  ni;
     logic [7:0]  pt;
     logic [31:0] length;
     logic [63:0] match;
@@ -144,7 +165,7 @@ package nic_pkg;
   typedef struct packed {
     status_t     status;
     logic        matched;   // an entry counts this message until its end
-    logic [7:0]  me;        // that entry
+    logic [15:0] me;        // that entry
     logic [63:0] start;     // host address of the first byte
     logic [31:0] mlength;
     logic [63:0] offset;    // as used
@@ -165,7 +186,14 @@ package nic_pkg;
     logic [63:0] start;        // words 11, 10
     logic [63:0] ignore_bits;  // words 9, 8
     logic [63:0] match;        // words 7, 6
-    logic [159:0] rsvd;        // words 5 to 1
+    logic [95:0] rsvd;         // words 5 to 3
+    logic [31:0] uid;          // word 2
+    logic [7:0]  rsvd2;        // word 1
+    logic [3:0]  ctx;
+    logic [1:0]  rsvd1;
+    logic        uid_any;
+    logic        pid_any;
+    logic [15:0] pid;
     logic [5:0]  rsvd0;        // word 0
     logic        overflow;
     logic        src_any;
@@ -206,7 +234,7 @@ package nic_pkg;
     logic        want_ev;
     logic        ev_later;  // its event comes from the transmitter, when a get's data have been read
     logic        matched;
-    logic [7:0]  me;
+    logic [15:0] me;
     logic        answer;
     rsp_t        rsp;
     ev_t         ev;
@@ -249,11 +277,12 @@ package nic_pkg;
 
   // ---- widths of the structures above, for arrays: yosys 0.23 knows no arrays of structures. nic_top checks
   localparam int unsigned PktBits = 576;
-  localparam int unsigned EvBits = 429;
-  localparam int unsigned LmeReqBits = 178;
-  localparam int unsigned LmeResBits = 248;
+  localparam int unsigned EvBits = 453;
+  localparam int unsigned LmeReqBits = 244;
+  localparam int unsigned LmeResBits = 256;
   localparam int unsigned MeBits = 512;
   localparam int unsigned RspBits = 307;
+  localparam int unsigned CtxBits = 51;
 
   // ---- registers: offsets of the first block; REGISTERS.md describes them, a test compares ------------
   localparam logic [31:0] IdValue = 32'h4E424331;
@@ -277,6 +306,7 @@ package nic_pkg;
   localparam logic [7:0] RegMeValid = 8'h40;
   localparam logic [7:0] RegMeInUse = 8'h44;
   localparam logic [7:0] RegMeBusy = 8'h48;
+  localparam logic [7:0] RegMeBank = 8'h4C;
   localparam logic [7:0] RegCmd0Head = 8'h50;
   localparam logic [7:0] RegCmd0Tail = 8'h54;
   localparam logic [7:0] RegCmd1Head = 8'h58;
@@ -291,6 +321,7 @@ package nic_pkg;
   localparam logic [16:0] RegStamp = 17'h00400;
   localparam logic [16:0] RegCounters = 17'h00500;
   localparam logic [16:0] RegPtm = 17'h00700;
+  localparam logic [16:0] RegCtx = 17'h00800;
   localparam logic [16:0] RegCmd0 = 17'h01000;
   localparam logic [16:0] RegCmd1 = 17'h01800;
   localparam logic [16:0] RegClockLo = 17'h0B600;

@@ -3,7 +3,8 @@
 module nic_regs import nic_pkg::*; #(
   parameter int unsigned Slots = 32,
   parameter int unsigned PioBytes = 512,
-  parameter int unsigned Entries = 32
+  parameter int unsigned Entries = 1024,
+  localparam int unsigned Banks = (Entries + 31) / 32
 ) (
   input  logic               clk_i,
   input  logic               rst_ni,
@@ -18,16 +19,16 @@ module nic_regs import nic_pkg::*; #(
   output logic               clear_o,
   output logic [5:0]         clear_peer_o,
   // matching
-  output logic [15:0]        pt_enable_o,
-  input  logic [15:0]        pt_disable_i,
-  output logic [15:0]        pt_auto_o,
+  input  logic [15:0]        pt_enable_i,   // of context 0
+  input  logic [15:0]        pt_auto_i,
   output logic               append_o,
   output logic               unlink_o,
-  output logic [7:0]         index_o,
+  output logic [15:0]        index_o,
   output me_t                entry_o,
   input  logic               lme_busy_i,
-  input  logic [Entries-1:0] me_valid_i,
-  input  logic [Entries-1:0] me_in_use_i,
+  output logic [$clog2(Banks+1)-1:0] bank_o,
+  input  logic [31:0]        me_valid_i,
+  input  logic [31:0]        me_in_use_i,
   // state
   input  logic [31:0]        head0_i,
   input  logic [31:0]        tail0_i,
@@ -46,7 +47,7 @@ module nic_regs import nic_pkg::*; #(
 );
   logic [511:0] stage_q;
   logic [31:0] timeout_q, frac_q, adjust_lo_q;
-  logic [15:0] pt_enable_q, pt_auto_q;
+  logic [$clog2(Banks+1)-1:0] bank_q;
   logic [5:0] self_q, status_q, mask_q;
   logic [3:0] retries_q;
   logic enable_q;
@@ -57,11 +58,10 @@ module nic_regs import nic_pkg::*; #(
   assign retries_o    = retries_q;
   assign clear_o      = we_i && addr_i == RegClearPeer;
   assign clear_peer_o = wdata_i[5:0];
-  assign pt_enable_o  = pt_enable_q;
-  assign pt_auto_o    = pt_auto_q;
+  assign bank_o       = bank_q;
   assign append_o     = we_i && addr_i == RegMeAppend;
   assign unlink_o     = we_i && addr_i == RegMeUnlink;
-  assign index_o      = (wdata_i > 32'd255) ? 8'd255 : wdata_i[7:0];
+  assign index_o      = (wdata_i > 32'd65535) ? 16'd65535 : wdata_i[15:0];
   assign entry_o      = stage_q;
   assign frac_o       = frac_q;
   assign adjust_o     = we_i && addr_i == RegClockAdjustHi;
@@ -72,7 +72,7 @@ module nic_regs import nic_pkg::*; #(
     unique case (addr_i)
       RegId: rdata_o = IdValue;
       RegVersion: rdata_o = VersionValue;
-      RegCaps: rdata_o = {8'd16, 8'd4, 8'(Entries), 8'(Slots)};
+      RegCaps: rdata_o = {8'd16, 8'd4, 8'(Banks), 8'(Slots)};
       RegCaps2: rdata_o = {8'(Peers), 8'(Window), 16'(PioBytes)};
       RegCtrl: rdata_o = {30'd0, idle_i, enable_q};
       RegSelf: rdata_o = {26'd0, self_q};
@@ -81,11 +81,12 @@ module nic_regs import nic_pkg::*; #(
       RegIrqStatus: rdata_o = {26'd0, status_q};
       RegIrqEnable: rdata_o = {26'd0, mask_q};
       RegUnconfirmed: rdata_o = {4'd0, unconfirmed1_i, 4'd0, unconfirmed0_i};
-      RegPtEnable: rdata_o = {16'd0, pt_enable_q};
-      RegPtAuto: rdata_o = {16'd0, pt_auto_q};
-      RegMeValid: rdata_o = 32'(me_valid_i);
-      RegMeInUse: rdata_o = 32'(me_in_use_i);
+      RegPtEnable: rdata_o = {16'd0, pt_enable_i};
+      RegPtAuto: rdata_o = {16'd0, pt_auto_i};
+      RegMeValid: rdata_o = me_valid_i;
+      RegMeInUse: rdata_o = me_in_use_i;
       RegMeBusy: rdata_o = {31'd0, lme_busy_i};
+      RegMeBank: rdata_o = 32'(bank_q);
       RegCmd0Head: rdata_o = head0_i;
       RegCmd0Tail: rdata_o = tail0_i;
       RegCmd1Head: rdata_o = head1_i;
@@ -104,13 +105,11 @@ module nic_regs import nic_pkg::*; #(
       retries_q   <= 4'd5;
       status_q    <= '0;
       mask_q      <= '0;
-      pt_enable_q <= '0;
-      pt_auto_q   <= '0;
+      bank_q      <= '0;
       frac_q      <= 32'd1889785610;
       adjust_lo_q <= '0;
     end else begin
       status_q    <= (status_q & ~((we_i && addr_i == RegIrqStatus) ? wdata_i[5:0] : 6'd0)) | irq_i;
-      pt_enable_q <= pt_enable_q & ~pt_disable_i;
       if (we_i) begin
         unique case (addr_i)
           RegCtrl: enable_q <= wdata_i[0];
@@ -118,8 +117,7 @@ module nic_regs import nic_pkg::*; #(
           RegTimeout: timeout_q <= wdata_i;
           RegRetries: retries_q <= (wdata_i > 32'd15) ? 4'd15 : wdata_i[3:0];
           RegIrqEnable: mask_q <= wdata_i[5:0];
-          RegPtEnable: pt_enable_q <= wdata_i[15:0];
-          RegPtAuto: pt_auto_q <= wdata_i[15:0];
+          RegMeBank: bank_q <= (wdata_i < 32'(Banks)) ? wdata_i[$clog2(Banks+1)-1:0] : '0;
           RegClockFrac: frac_q <= wdata_i;
           RegClockAdjustLo: adjust_lo_q <= wdata_i;
           default: ;

@@ -24,7 +24,7 @@ module nic_rx_done import nic_pkg::*; #(
   // the message is over: its entry may be unlinked, its response is kept
   output logic         over_o,
   output logic         matched_o,
-  output logic [7:0]   me_o,
+  output logic [15:0]  me_o,
   output logic         keep_o,
   output logic         host_err_o
 );

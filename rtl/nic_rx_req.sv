@@ -20,7 +20,7 @@ module nic_rx_req import nic_pkg::*; #(
   input  logic         lme_res_valid_i,
   input  lme_res_t     lme_res_i,
   output logic         lme_done_o,
-  output logic [7:0]   lme_done_me_o,
+  output logic [15:0]  lme_done_me_o,
   // payload to the host
   output logic         wr_start_o,
   input  logic         wr_ready_range_i,
@@ -189,6 +189,10 @@ module nic_rx_req import nic_pkg::*; #(
     lme_req_o        = '0;
     lme_req_o.kind   = msg_q.kind;
     lme_req_o.src    = hdr_q.src;
+    lme_req_o.pid    = msg_q.pid;
+    lme_req_o.uid    = msg_q.uid;
+    lme_req_o.dst_pid = msg_q.dst_pid;
+    lme_req_o.ni     = msg_q.ni;
     lme_req_o.pt     = msg_q.pt;
     lme_req_o.length = msg_q.length;
     lme_req_o.match  = msg_q.match;
@@ -228,6 +232,7 @@ module nic_rx_req import nic_pkg::*; #(
     ev.unlinked = res_q.unlinked;
     ev.overflow = res_q.overflow;
     ev.peer     = hdr_q.src;
+    ev.pid      = msg_q.pid;
     ev.slot     = res_q.me;
     ev.rlength  = msg_q.length;
     ev.mlength  = res_q.mlength;
@@ -240,6 +245,7 @@ module nic_rx_req import nic_pkg::*; #(
       ev.etype    = EvPut;
       ev.status   = StUndeliverable;
       ev.peer     = gone_q;
+      ev.pid      = '0;
       ev.rlength  = '0;
       ev.pt       = '0;
       ev.match    = '0;
@@ -434,5 +440,5 @@ module nic_rx_req import nic_pkg::*; #(
   end
   logic unused;
   assign unused = ^{hdr.crc, hdr.vn, hdr_q.crc, hdr_q.dst, hdr_q.vn, hdr_q.sop, msg_q.rsvd,
-                    msg_q.rsvd2, msg_q.status, part};
+                    msg_q.status, part};
 endmodule

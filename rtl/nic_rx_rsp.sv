@@ -166,7 +166,7 @@ module nic_rx_rsp import nic_pkg::*; #(
     ev_o.status   = (end_q == Send) ? StOk : status_q;
     ev_o.pt       = end_cmd_q.pt;
     ev_o.peer     = head.src;
-    ev_o.slot     = head.slot;
+    ev_o.slot     = {8'd0, head.slot};
     ev_o.rlength  = end_cmd_q.length;
     ev_o.mlength  = (end_q == Send) ? end_cmd_q.length : head.length;
     ev_o.match    = end_cmd_q.match;
@@ -260,7 +260,7 @@ module nic_rx_rsp import nic_pkg::*; #(
     end
   end
   logic unused;
-  assign unused = ^{hdr.crc, hdr.vn, hdr_q.crc, hdr_q.dst, hdr_q.vn, hdr_q.sop, msg_q.rsvd, msg_q.rsvd2, msg_q.hdr_data,
+  assign unused = ^{hdr.crc, hdr.vn, hdr_q.crc, hdr_q.dst, hdr_q.vn, hdr_q.sop, msg_q.rsvd, msg_q.ni, msg_q.uid, msg_q.pid, msg_q.dst_pid, msg_q.hdr_data,
                     msg_q.match, msg_q.base, msg_q.pt, msg_q.aop, msg_q.dtype, msg_q.user, msg_q.retry, cmd_q, end_cmd_q,
                     slot_cmd_i, res_ready, unused_count, unused_results};
 endmodule

@@ -4,7 +4,7 @@ module nic_top import nic_pkg::*; #(
   parameter int unsigned Slots = 32,           // commands under way per class
   parameter int unsigned PioBytes = 512,       // PIO payload per command
   parameter int unsigned MaxBytes = 4194304,   // longest message
-  parameter int unsigned Entries = 32,         // list entries
+  parameter int unsigned Entries = 1024,       // list entries
   parameter int unsigned LinkDepth = 256       // packets buffered per virtual network
 ) (
   input  logic         clk_i,
@@ -91,7 +91,7 @@ module nic_top import nic_pkg::*; #(
   // ---- registers ---------------------------------------------------------------------------------------
   logic we, re;
   logic [16:0] addr;
-  logic [31:0] wdata, rdata, rdata_regs, rdata_event, rdata_stamp, rdata_count, rdata_clock, rdata_ptm;
+  logic [31:0] wdata, rdata, rdata_regs, rdata_event, rdata_stamp, rdata_count, rdata_clock, rdata_ptm, rdata_ctx;
   nic_axil u_axil (
     .clk_i, .rst_ni, .s_axil_awaddr, .s_axil_awvalid, .s_axil_awready, .s_axil_wdata,
     .s_axil_wstrb, .s_axil_wvalid, .s_axil_wready, .s_axil_bresp, .s_axil_bvalid, .s_axil_bready,
@@ -99,13 +99,14 @@ module nic_top import nic_pkg::*; #(
     .s_axil_rvalid, .s_axil_rready, .we_o(we), .re_o(re), .addr_o(addr), .wdata_o(wdata),
     .rdata_i(rdata)
   );
-  logic in_regs, in_event, in_stamp, in_count, in_clock, in_ptm;
+  logic in_regs, in_event, in_stamp, in_count, in_clock, in_ptm, in_ctx;
   logic [1:0] in_cmd, in_pio;
   assign in_regs  = addr[16:8] == 9'd0;
   assign in_event = addr[16:8] == RegEq[16:8] || addr[16:9] == RegCt[16:9];
   assign in_stamp = addr[16:8] == RegStamp[16:8];
   assign in_count = addr[16:8] == RegCounters[16:8] || addr[16:8] == RegCounters[16:8] + 9'd1;
   assign in_ptm   = addr[16:8] == RegPtm[16:8];
+  assign in_ctx   = addr[16:8] == RegCtx[16:8];
   assign in_cmd   = {addr[16:11] == RegCmd1[16:11], addr[16:11] == RegCmd0[16:11]};
   assign in_pio   = {addr[16:14] == RegPio1[16:14], addr[16:14] == RegPio0[16:14]};
   assign in_clock = addr == RegClockLo || addr == RegClockHi || addr == RegClockInc;
@@ -117,6 +118,7 @@ module nic_top import nic_pkg::*; #(
       in_count: rdata = rdata_count;
       in_clock: rdata = rdata_clock;
       in_ptm: rdata = rdata_ptm;
+      in_ctx: rdata = rdata_ctx;
       default: rdata = '0;
     endcase
   end
@@ -125,10 +127,14 @@ module nic_top import nic_pkg::*; #(
   logic [5:0] self, clear_peer;
   logic [31:0] timeout, frac, head [2], tail [2];
   logic [3:0] retries;
-  logic [15:0] pt_enable, pt_disable, pt_auto;
-  logic [7:0] me_index;
+  logic [Lists-1:0] pt_enable, pt_auto;
+  logic pt_disable;
+  logic [ListBits-1:0] pt_disable_at;
+  logic [Contexts*CtxBits-1:0] ctx;
+  logic [$clog2((Entries + 31) / 32 + 1)-1:0] bank;
+  logic [15:0] me_index;
   me_t me_entry;
-  logic [Entries-1:0] me_valid, me_in_use;
+  logic [31:0] me_valid, me_in_use;
   logic [11:0] unconfirmed [2];
   logic [63:0] adjust_val;
   logic [3:0] irq_eq;
@@ -136,13 +142,20 @@ module nic_top import nic_pkg::*; #(
   nic_regs #(.Slots(Slots), .PioBytes(PioBytes), .Entries(Entries)) u_regs (
     .clk_i, .rst_ni, .we_i(we && in_regs), .addr_i(addr[7:0]), .wdata_i(wdata),
     .rdata_o(rdata_regs), .enable_o(enable), .self_o(self), .timeout_o(timeout),
-    .retries_o(retries), .clear_o(clear), .clear_peer_o(clear_peer), .pt_enable_o(pt_enable),
-    .pt_disable_i(pt_disable), .pt_auto_o(pt_auto), .append_o(append), .unlink_o(unlink),
+    .retries_o(retries), .clear_o(clear), .clear_peer_o(clear_peer), .pt_enable_i(pt_enable[15:0]),
+    .pt_auto_i(pt_auto[15:0]), .bank_o(bank), .append_o(append), .unlink_o(unlink),
     .index_o(me_index), .entry_o(me_entry), .lme_busy_i(lme_busy), .me_valid_i(me_valid),
     .me_in_use_i(me_in_use), .head0_i(head[0]), .tail0_i(tail[0]), .head1_i(head[1]),
     .tail1_i(tail[1]), .unconfirmed0_i(unconfirmed[0]), .unconfirmed1_i(unconfirmed[1]),
     .idle_i(idle_o), .frac_o(frac), .adjust_o(adjust), .adjust_val_o(adjust_val),
     .irq_i({irq_bad, irq_stamp, irq_eq}), .irq_o
+  );
+
+  nic_ctx u_ctx (
+    .clk_i, .rst_ni, .reg_we_i(we && in_ctx), .old_enable_we_i(we && in_regs && addr[7:0] == RegPtEnable),
+    .old_auto_we_i(we && in_regs && addr[7:0] == RegPtAuto), .reg_addr_i(addr[7:0]), .reg_wdata_i(wdata),
+    .reg_rdata_o(rdata_ctx), .ctx_o(ctx), .pt_enable_o(pt_enable), .pt_auto_o(pt_auto), .pt_disable_i(pt_disable),
+    .pt_disable_at_i(pt_disable_at)
   );
 
   // ---- clock -----------------------------------------------------------------------------------------
@@ -193,7 +206,7 @@ module nic_top import nic_pkg::*; #(
   logic [1:0] lme_valid, lme_ready, lme_answer, lme_done, lock, locked, class_idle, retransmit;
   logic [LmeReqBits-1:0] lme_req [2];
   lme_res_t lme_res;
-  logic [7:0] lme_done_me [2];
+  logic [15:0] lme_done_me [2];
   logic [EvSources-1:0] ev_valid, ev_ready;
   logic [EvSources*EvBits-1:0] ev;
   logic [RdClients-1:0] rd_valid, rd_ready, rd_beat_valid;
@@ -211,7 +224,7 @@ module nic_top import nic_pkg::*; #(
   for (genvar c = 0; c < 2; c++) begin : g_class
     nic_class #(.Slots(Slots), .PioBytes(PioBytes), .MaxBytes(MaxBytes)) u_class (
       .clk_i, .rst_ni, .self_i(self), .enable_i(enable), .timeout_i(timeout),
-      .retries_i(retries), .clear_i(clear), .clear_peer_i(clear_peer),
+      .retries_i(retries), .ctx_i(ctx), .clear_i(clear), .clear_peer_i(clear_peer),
       .cmd_we_i(we && in_cmd[c]), .cmd_word_i(addr[2 +: $clog2(Slots) + 4]),
       .pio_we_i(we && in_pio[c]), .pio_word_i(addr[2 +: $clog2(Slots * PioBytes / 4)]),
       .wdata_i(wdata), .head_o(head[c]), .tail_o(tail[c]), .idle_o(class_idle[c]),
@@ -253,7 +266,8 @@ module nic_top import nic_pkg::*; #(
     else if (lme_req_valid && lme_req_ready) asked_q <= lme_pick;
   end
   nic_lme #(.Entries(Entries)) u_lme (
-    .clk_i, .rst_ni, .pt_enable_i(pt_enable), .pt_disable_o(pt_disable), .pt_auto_i(pt_auto),
+    .clk_i, .rst_ni, .ctx_i(ctx), .pt_enable_i(pt_enable), .pt_auto_i(pt_auto), .pt_disable_o(pt_disable),
+    .pt_disable_at_o(pt_disable_at), .bank_i(bank),
     .append_i(append), .unlink_i(unlink), .index_i(me_index), .entry_i(me_entry),
     .busy_o(lme_busy), .valid_o(me_valid), .in_use_o(me_in_use), .bad_o(lme_bad),
     .req_valid_i(lme_req_valid), .req_ready_o(lme_req_ready), .req_i(lme_req[lme_pick]),
@@ -358,8 +372,8 @@ module nic_top import nic_pkg::*; #(
     if (Slots != 32 || PioBytes != 512) $fatal(1, "nic_top: the register map has room for 32 slots of 512");
     if ($bits(pkt_t) != PktBits || $bits(ev_t) != EvBits || $bits(lme_req_t) != LmeReqBits ||
         $bits(lme_res_t) != LmeResBits || $bits(me_t) != MeBits || $bits(rsp_t) != RspBits ||
-        $bits(pulse_t) != NicCounters) $fatal(1, "nic_pkg: widths");
-    if (Entries > 32 || (LinkDepth & (LinkDepth - 1)) != 0) $fatal(1, "nic_top: Entries or LinkDepth");
+        $bits(pulse_t) != NicCounters || $bits(ctx_t) != CtxBits) $fatal(1, "nic_pkg: widths");
+    if (Entries > 2048 || (LinkDepth & (LinkDepth - 1)) != 0) $fatal(1, "nic_top: Entries or LinkDepth");
   end
 `endif
 endmodule

@@ -17,6 +17,7 @@ module nic_tx_req import nic_pkg::*; #(
   input  logic         enable_i,
   input  logic [31:0]  timeout_i,     // cycles
   input  logic [3:0]   retries_i,
+  input  logic [Contexts*CtxBits-1:0] ctx_i,
   input  logic         clear_i,
   input  logic [5:0]   clear_peer_i,
   // writes of the host
@@ -107,6 +108,9 @@ module nic_tx_req import nic_pkg::*; #(
 
   // ---- choice: late messages first, then the next new command ---------------------------------------
   cmd_t cmd, nxt;
+  ctx_t ctx, nxt_ctx;   // whose they are
+  assign ctx     = ctx_i[cmd.ctx * CtxBits +: CtxBits];
+  assign nxt_ctx = ctx_i[nxt.ctx * CtxBits +: CtxBits];
   logic [31:0] age;
   logic late, fresh, legal, size_ok, open, nxt_dma, room;
   logic [7:0] w_next, w_base;
@@ -132,6 +136,7 @@ module nic_tx_req import nic_pkg::*; #(
       KindFetch: legal = nxt.length == (32'd1 << nxt.dtype[1:0]) && nxt.aop <= 5'd17;
       default: legal = 1'b0;
     endcase
+    legal = legal && nxt_ctx.enable;
   end
   assign room      = job_ready && (!nxt_dma || rd_ready_i);
   assign start_old = late && retry_q[walk_q] < retries_i && room;
@@ -198,7 +203,11 @@ module nic_tx_req import nic_pkg::*; #(
     msg.retry    = retry_q[cur_q];
     msg.slot     = 8'(cur_q);
     msg.hdr_data = cmd.hdr_data;
-    msg.offset   = cmd.offset;
+    msg.offset   = {16'd0, cmd.offset};
+    msg.ni       = ctx.ni;
+    msg.uid      = ctx.uid;
+    msg.pid      = ctx.pid;
+    msg.dst_pid  = cmd.dst_pid;
     msg.match    = cmd.match;
     msg.length   = cmd.length;
     msg.base     = base_q;
@@ -254,13 +263,13 @@ module nic_tx_req import nic_pkg::*; #(
     ev_o.status   = (state_q != Fail) ? StOk : fail_q;
     ev_o.pt       = cmd.pt;
     ev_o.peer     = cmd.dst;
-    ev_o.slot     = 8'(cur_q);
+    ev_o.slot     = 16'(cur_q);
     ev_o.rlength  = cmd.length;
     ev_o.mlength  = (state_q != Fail) ? cmd.length : '0;
     ev_o.match    = cmd.match;
     ev_o.hdr_data = cmd.hdr_data;
     ev_o.start    = cmd.addr;
-    ev_o.offset   = cmd.offset;
+    ev_o.offset   = {16'd0, cmd.offset};
     ev_o.user     = {16'd0, cmd.user};
   end
   // A response of another slot may complete in the same cycle: it has the window's port, so wait
@@ -347,6 +356,6 @@ module nic_tx_req import nic_pkg::*; #(
     if (rsp_moves_i) sent_q[rsp_slot_i[Sb-1:0]] <= now_q;
   end
   logic unused;
-  assign unused = ^{cmd.rsvd, cmd.rsvd0, cmd.rsvd1, cmd.commit, cmd.ack_event, cmd.ct_bytes, nxt, count_q,
+  assign unused = ^{cmd.rsvd, cmd.rsvd0, cmd.commit, cmd.ack_event, cmd.ct_bytes, nxt, nxt_ctx, ctx, count_q,
                     rsp_slot_i, unused_jobs};
 endmodule

@@ -262,9 +262,9 @@ static void values_beyond_their_range_are_cut_or_refused(void) {
   CHECK(cosim_read(sim, 0, COSIM_RETRIES) == 15);
   cosim_write(sim, 0, COSIM_RETRIES, 3);
   CHECK(cosim_read(sim, 0, COSIM_RETRIES) == 3);
-  for (int n = 32; n <= 1024; n *= 2) cosim_append(sim, 0, n + 1, &e), cosim_cycles(sim, 300);
+  for (int n = 1024; n <= 65536; n *= 2) cosim_append(sim, 0, n + 1, &e), cosim_cycles(sim, 300);
   CHECK(cosim_read(sim, 0, COSIM_ME_VALID) == valid);
-  CHECK(cosim_counter(sim, 0, COSIM_COUNT_BAD_CMD) == 6);
+  CHECK(cosim_counter(sim, 0, COSIM_COUNT_BAD_CMD) == 7);
   cosim_destroy(sim);
 }
 

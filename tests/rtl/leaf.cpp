@@ -683,7 +683,7 @@ struct Events {
       CHECK(e.type == (int)(what >> 24) && e.status == (int)(what >> 20 & 15));
       CHECK(e.pt == (int)(what >> 12 & 255) && e.unlinked == (int)(what >> 11 & 1));
       CHECK(e.overflow == (int)(what >> 10 & 1) && e.peer == (int)(what >> 4 & 63));
-      CHECK(e.slot == (int)(~user & 255) && e.ticks == time);
+      CHECK(e.slot == (int)((~user & 255) | (~user >> 8 & 0xFF00)) && e.pid == (int)(user >> 16 & 0xFFFF) && e.ticks == time);
       CHECK(e.phase == !(queue[q].prod >> queue[q].log2 & 1));
     }
   }
@@ -747,12 +747,13 @@ struct Matching {
     }
   };
   struct Message {
-    int kind, pt, src;
+    int kind, pt, src, pid, dst_pid, ni;
     uint64_t match, offset;
-    uint32_t length;
+    uint32_t length, uid;
+    int ctx() const { return dst_pid == 5 ? (ni == 0 ? 0 : ni == 2 ? 1 : -1) : dst_pid == 9 && ni == 0 ? 2 : -1; }
   };
   std::map<int, Entry> entries;  // in a list, or still used
-  std::vector<int> lists[2][16]; // numbers, in order
+  std::vector<int> lists[2][64]; // numbers, in order; 16 portal indices of each context
   std::vector<int> open;         // entries of messages that have not ended
   unsigned overflow = 0, unlinked = 0, refused = 0, status_count[16] = {0};
 
@@ -771,11 +772,13 @@ struct Matching {
   }
   void append_or_unlink() {
     bool append = chance(60);
-    int n = (int)test_below(chance(95) ? 8 : 256);
+    int n = (int)test_below(chance(95) ? 32 : 65536);
     Entry x;
     cosim_entry &e = x.e;
     memset(&e, 0, sizeof e);
-    e.pt = (int)test_below(4), e.overflow = chance(40),
+    e.ctx = (int)test_below(3), e.pid = chance(60) ? -1 : (int)test_below(2);
+    e.uid = chance(70) ? -1 : (int)test_below(2);
+    e.pt = (int)test_below(3), e.overflow = chance(40),
     e.src = chance(60) ? -1 : (int)test_below(3);
     e.op_put = chance(85), e.op_get = chance(85), e.use_once = chance(40);
     e.manage_local = chance(40), e.no_truncate = chance(20), e.ct = -1;
@@ -785,24 +788,25 @@ struct Matching {
     uint32_t words[16];
     cosim_entry_pack(&e, words);
     for (int k = 0; k < 16; k++) t->lme_entry_i[k] = words[k];
-    t->lme_append_i = append, t->lme_unlink_i = !append, t->lme_index_i = (uint8_t)n;
+    t->lme_append_i = append, t->lme_unlink_i = !append, t->lme_index_i = (uint16_t)n;
     settle(), cycle();
     t->lme_append_i = t->lme_unlink_i = 0;
     bool used = entries.count(n) && entries[n].used, said = false;
-    bool bad = n >= 8 || used || linked(n) == append;
-    for (int wait = 0; settle(), t->lme_busy_o && wait < 40; wait++)
+    bool bad = n >= 32 || used || linked(n) == append;
+    for (int wait = 0; settle(), t->lme_busy_o && wait < 80; wait++)
       said = said || t->lme_bad_o, cycle();
     CHECK(!t->lme_busy_o && said == bad);
     refused += bad;
-    if (!bad && append) entries[n] = x, lists[e.overflow][e.pt].push_back(n);
+    if (!bad && append) entries[n] = x, lists[e.overflow][16 * e.ctx + e.pt].push_back(n);
     if (!bad && !append) leave(n);
   }
   // The entry that a message must take, -1: none; side: 0 priority, 1 overflow list
   int find(const Message &m, int *side) {
     for (*side = 0; *side < 2; ++*side)
-      for (int n : lists[*side][m.pt]) {
+      for (int n : lists[*side][16 * m.ctx() + m.pt]) {
         const Entry &x = entries[n];
         if (!((x.e.match ^ m.match) & ~x.e.ignore_bits) && (x.e.src < 0 || x.e.src == m.src) &&
+            (x.e.pid < 0 || x.e.pid == m.pid) &&
             !(x.e.no_truncate && m.length > x.room(m.offset)))
           return n;
       }
@@ -825,10 +829,14 @@ struct Matching {
     const int kinds[] = {COSIM_KIND_PUT, COSIM_KIND_GET, COSIM_KIND_ATOMIC, COSIM_KIND_FETCH};
     Message m;
     m.kind = kinds[test_below(4)], m.pt = (int)test_below(chance(95) ? 4 : 256);
+    m.pid = (int)test_below(2), m.uid = (uint32_t)test_below(2);
+    m.dst_pid = chance(98) ? (chance(60) ? 5 : 9) : (int)test_below(65536), m.ni = chance(30) ? 2 : chance(95) ? 0 : (int)test_below(4);
     m.src = (int)test_below(3), m.match = test_below(4);
     m.offset = test_below(chance(90) ? 200 : ~0ull), m.length = (uint32_t)test_below(250);
     int side = 0, n = -1, status = COSIM_NO_MATCH;
-    if (m.pt > 15)
+    if (m.ctx() < 0)
+      status = COSIM_NO_PROCESS;
+    else if (m.pt > 15)
       status = COSIM_BAD_INDEX;
     else if (!(t->lme_pt_enable_i >> m.pt & 1))
       status = COSIM_PT_DISABLED;
@@ -836,21 +844,24 @@ struct Matching {
       bool put = m.kind != COSIM_KIND_GET,
            get = m.kind == COSIM_KIND_GET || m.kind == COSIM_KIND_FETCH;
       const cosim_entry &e = entries[n].e;
-      status = (put && !e.op_put) || (get && !e.op_get) ? COSIM_OPERATION : COSIM_OK;
+      status = e.uid >= 0 && e.uid != m.uid ? COSIM_PERMISSION
+               : (put && !e.op_put) || (get && !e.op_get) ? COSIM_OPERATION : COSIM_OK;
     }
     t->lme_kind_i = (uint8_t)m.kind, t->lme_src_i = (uint8_t)m.src, t->lme_pt_i = (uint8_t)m.pt;
+    t->lme_pid_i = (uint16_t)m.pid, t->lme_uid_i = m.uid;
+    t->lme_dst_pid_i = (uint16_t)m.dst_pid, t->lme_ni_i = (uint8_t)m.ni;
     t->lme_length_i = m.length, t->lme_match_i = m.match, t->lme_offset_i = m.offset;
     t->lme_req_valid_i = 1;
     settle();
     CHECK(t->lme_req_ready_o);
-    uint32_t closed = 0;
+    int closed = -1;
     cycle(), t->lme_req_valid_i = 0;
-    for (int wait = 0; settle(), !t->lme_res_valid_o && wait < 60; wait++)
-      closed |= t->lme_pt_disable_o, cycle();
+    for (int wait = 0; settle(), !t->lme_res_valid_o && wait < 99; wait++)
+      closed = t->lme_pt_disable_o ? t->lme_pt_disable_at_o : closed, cycle();
     CHECK(t->lme_res_valid_o);
     CHECK(t->lme_status_o == status && t->lme_matched_o == (status == COSIM_OK));
     bool closes = status == COSIM_NO_MATCH && (t->lme_pt_auto_i >> m.pt & 1);
-    CHECK(closed == (closes ? 1u << m.pt : 0));
+    CHECK(closed == (closes ? 16 * m.ctx() + m.pt : -1));
     if (status == COSIM_OK) taken(m, n, side);
     status_count[status]++;
     cycle();
@@ -860,10 +871,11 @@ struct Matching {
     if (!open.empty()) n0 = open.back(), open.pop_back();
     if (!open.empty() && chance(50)) n1 = open.front(), open.erase(open.begin());
     t->lme_done_i = (uint8_t)((n0 >= 0) | (n1 >= 0) << 1);
-    t->lme_done_me0_i = (uint8_t)n0, t->lme_done_me1_i = (uint8_t)n1;
+    t->lme_done_me0_i = (uint16_t)n0, t->lme_done_me1_i = (uint16_t)n1;
     if (n0 >= 0) entries[n0].used--;
     if (n1 >= 0) entries[n1].used--;
     settle(), cycle(), t->lme_done_i = 0;
+    for (int i = 0; i < 3; i++) settle(), cycle(); // one after the other
   }
 };
 static void matching_takes_the_first_that_fits() {
@@ -872,16 +884,16 @@ static void matching_takes_the_first_that_fits() {
     fresh();
     Matching m;
     t->lme_pt_enable_i = 7, t->lme_pt_auto_i = 4;
-    for (int i = 0; i < 500; i++) {
+    for (int i = 0; i < 1000; i++) {
       settle();
-      if (chance(30))
+      if (chance(40))
         m.append_or_unlink();
       else if (chance(70))
         m.message();
       else
         m.end();
       settle();
-      for (int n = 0; n < 8; n++) {
+      for (int n = 0; n < 32; n++) {
         CHECK((t->lme_valid_o >> n & 1) == m.linked(n));
         CHECK((t->lme_in_use_o >> n & 1) == (m.entries.count(n) && m.entries[n].used > 0));
       }
@@ -889,8 +901,11 @@ static void matching_takes_the_first_that_fits() {
     for (int k = 0; k < 16; k++) s[k] += m.status_count[k];
     overflow += m.overflow, unlinked += m.unlinked, refused += m.refused;
   }
+  printf("  %u taken, %u without entry, %u not allowed, %u of a wrong user, %u for nobody\n", s[COSIM_OK], s[COSIM_NO_MATCH],
+         s[COSIM_OPERATION], s[COSIM_PERMISSION], s[COSIM_NO_PROCESS]);
   CHECK(s[COSIM_OK] > 500 && s[COSIM_NO_MATCH] > 200 && s[COSIM_OPERATION] > 100);
-  CHECK(s[COSIM_PT_DISABLED] > 100 && overflow > 200 && unlinked > 200 && refused > 500);
+  CHECK(s[COSIM_PERMISSION] > 100 && s[COSIM_NO_PROCESS] > 100);
+  CHECK(s[COSIM_PT_DISABLED] > 50 && overflow > 200 && unlinked > 200 && refused > 500);
 }
 
 int main(int argc, char **argv) {

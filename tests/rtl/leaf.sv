@@ -193,22 +193,27 @@ module leaf import nic_pkg::*; (
   output logic [3:0]   ev_irq_o,
   output logic         ev_idle_o,
   output logic         ev_err_o,
-  // nic_lme with 8 entries
+  // nic_lme with 32 entries
   input  logic [15:0]  lme_pt_enable_i,
   input  logic [15:0]  lme_pt_auto_i,
-  output logic [15:0]  lme_pt_disable_o,
+  output logic         lme_pt_disable_o,
+  output logic [7:0]   lme_pt_disable_at_o,
   input  logic         lme_append_i,
   input  logic         lme_unlink_i,
-  input  logic [7:0]   lme_index_i,
+  input  logic [15:0]  lme_index_i,
   input  logic [511:0] lme_entry_i,
   output logic         lme_busy_o,
-  output logic [7:0]   lme_valid_o,
-  output logic [7:0]   lme_in_use_o,
+  output logic [31:0]  lme_valid_o,
+  output logic [31:0]  lme_in_use_o,
   output logic         lme_bad_o,
   input  logic         lme_req_valid_i,
   output logic         lme_req_ready_o,
   input  logic [3:0]   lme_kind_i,
   input  logic [5:0]   lme_src_i,
+  input  logic [15:0]  lme_pid_i,
+  input  logic [31:0]  lme_uid_i,
+  input  logic [15:0]  lme_dst_pid_i,
+  input  logic [1:0]   lme_ni_i,
   input  logic [7:0]   lme_pt_i,
   input  logic [31:0]  lme_length_i,
   input  logic [63:0]  lme_match_i,
@@ -216,7 +221,7 @@ module leaf import nic_pkg::*; (
   output logic         lme_res_valid_o,
   output logic [3:0]   lme_status_o,
   output logic         lme_matched_o,
-  output logic [7:0]   lme_me_o,
+  output logic [15:0]  lme_me_o,
   output logic [63:0]  lme_start_o,
   output logic [31:0]  lme_mlength_o,
   output logic [63:0]  lme_offset_o,
@@ -224,8 +229,8 @@ module leaf import nic_pkg::*; (
   output logic         lme_overflow_o,
   output logic [63:0]  lme_user_o,
   input  logic [1:0]   lme_done_i,
-  input  logic [7:0]   lme_done_me0_i,
-  input  logic [7:0]   lme_done_me1_i
+  input  logic [15:0]  lme_done_me0_i,
+  input  logic [15:0]  lme_done_me1_i
 );
   nic_fifo #(.Width(16), .Depth(4)) u_fifo (
     .clk_i, .rst_ni, .valid_i(fifo_valid_i), .ready_o(fifo_ready_o), .data_i(fifo_data_i),
@@ -350,7 +355,8 @@ module leaf import nic_pkg::*; (
     ev = '0;
     {ev.eq_en, ev.eq, ev.ct_en, ev.ct_bytes, ev.ct} = ev_to_i;
     {ev.etype, ev.status, ev.pt, ev.unlinked, ev.overflow, ev.peer} = ev_what_i[31:4];
-    ev.slot     = ~ev_user_i[7:0];
+    ev.slot     = ~{ev_user_i[23:16], ev_user_i[7:0]};
+    ev.pid      = ev_user_i[31:16];
     ev.mlength  = ev_mlength_i;
     ev.rlength  = ~ev_mlength_i;
     ev.match    = ev_user_i + 64'd1;
@@ -370,13 +376,18 @@ module leaf import nic_pkg::*; (
     .host_err_o(ev_err_o)
   );
   lme_res_t lme_res;
-  nic_lme #(.Entries(8)) u_lme (
-    .clk_i, .rst_ni, .pt_enable_i(lme_pt_enable_i), .pt_disable_o(lme_pt_disable_o),
-    .pt_auto_i(lme_pt_auto_i), .append_i(lme_append_i), .unlink_i(lme_unlink_i),
+  logic [CtxBits-1:0] lme_ctx [3];   // two processes, the first with two interfaces
+  assign lme_ctx[0] = {1'b1, 2'd0, 16'd5, 32'd1};
+  assign lme_ctx[1] = {1'b1, 2'd2, 16'd5, 32'd1};
+  assign lme_ctx[2] = {1'b1, 2'd0, 16'd9, 32'd2};
+  nic_lme #(.Entries(32)) u_lme (
+    .clk_i, .rst_ni, .ctx_i({(13 * CtxBits)'(0), lme_ctx[2], lme_ctx[1], lme_ctx[0]}),
+    .pt_enable_i({208'd0, {3{lme_pt_enable_i}}}), .pt_disable_o(lme_pt_disable_o),
+    .pt_disable_at_o(lme_pt_disable_at_o), .bank_i('0), .pt_auto_i({208'd0, {3{lme_pt_auto_i}}}), .append_i(lme_append_i), .unlink_i(lme_unlink_i),
     .index_i(lme_index_i), .entry_i(lme_entry_i), .busy_o(lme_busy_o), .valid_o(lme_valid_o),
     .in_use_o(lme_in_use_o), .bad_o(lme_bad_o), .req_valid_i(lme_req_valid_i),
     .req_ready_o(lme_req_ready_o),
-    .req_i({lme_kind_i, lme_src_i, lme_pt_i, lme_length_i, lme_match_i, lme_offset_i}),
+    .req_i({lme_kind_i, lme_src_i, lme_pid_i, lme_uid_i, lme_dst_pid_i, lme_ni_i, lme_pt_i, lme_length_i, lme_match_i, lme_offset_i}),
     .res_valid_o(lme_res_valid_o), .res_o(lme_res), .done_i(lme_done_i),
     .done_me0_i(lme_done_me0_i), .done_me1_i(lme_done_me1_i)
   );

@@ -38,7 +38,7 @@ make -s mutated-rtl || exit 1
 total=$(wc -l <tests/rtl/mutants) killed=0 tried=0
 for n in ${RTL_MUTANTS:-$(seq "$total")}; do
   by=
-  for test in leaf hard_cases two_nics hostile_input faults_lose_nothing; do
+  for test in leaf hard_cases lists two_nics hostile_input faults_lose_nothing; do
     NIC_MUTANT=$n NIC_COVERAGE=$dir/coverage HOSTILE_INPUTS=3000 timeout 150 "$dir/$test" >"$dir/log" 2>&1 || { by=$test; break; }
   done
   tried=$((tried + 1))
