@@ -2550,7 +2550,10 @@ NBC_API nbc_status nbc_model_write_dedicated(const nbc_model_loggp *loggp, FILE 
      N/(N-1)           by T(N-1)/T(N) from a list of threads -> time,
      N_wait t_min_wait by at least the part of each transfer that the computation between its post
      and
-                       its wait cannot hide: sum of max(t_min_wait, xfer_time - computation). */
+                       its wait cannot hide: sum of max(t_min_wait, xfer_time - computation).
+   The formula takes all waiting to end. Waits that are longer than the transfers themselves are waits
+   for others, who were late: they end only where these were late for want of progress. So the speed-up
+   is an interval, from those waits all staying to all of them ending. */
 enum { NBC_DEDICATED_MAX_SCALING = 64, NBC_DEDICATED_MAX_REQUESTS = 1024 };
 
 typedef struct nbc_dedicated_request {  /* alike nonblocking transfers */
@@ -2572,6 +2575,8 @@ typedef struct nbc_dedicated_input {
   double scaling_s[NBC_DEDICATED_MAX_SCALING];
   size_t request_size; /* entries of requests; 0 = not measured */
   nbc_dedicated_request requests[NBC_DEDICATED_MAX_REQUESTS];
+  double waited_s; /* in wait and test calls, which is how nonblocking transfers end; 0 = unknown */
+  double visible_s; /* of the time that these transfers took, what is not hidden, at most */
 } nbc_dedicated_input;
 
 typedef enum nbc_dedicated_verdict { /* of a hypothesis */
@@ -2585,6 +2590,8 @@ typedef struct nbc_dedicated_result { /* the terms in the order of the formula, 
   double speedup_ratio;           /* noprog_s / total_s; 0 when unknown */
   nbc_dedicated_verdict holds[3]; /* H1, H2, H3 */
   char evidence[3][160];          /* one sentence each */
+  double others_s;                /* waits beyond the transfers: for others, who were late */
+  double least_speedup_ratio;     /* noprog_s / (total_s + others_s); 0 when unknown */
 } nbc_dedicated_result;
 
 /* refined: use the measurements, where there are any, instead of H1 and H3.
@@ -18057,7 +18064,8 @@ static const nbc__ded_field nbc__ded_fields[] =
      NBC__DED_FIELD(noprog_s),   NBC__DED_FIELD(comp_s),     NBC__DED_FIELD(nb_count),
      NBC__DED_FIELD(min_nb_s),   NBC__DED_FIELD(test_count), NBC__DED_FIELD(min_test_s),
      NBC__DED_FIELD(wait_count), NBC__DED_FIELD(min_wait_s), NBC__DED_FIELD(blocking_count),
-     NBC__DED_FIELD(blocking_s), NBC__DED_FIELD(other_s),    NBC__DED_FIELD(alpha_ratio)};
+     NBC__DED_FIELD(blocking_s), NBC__DED_FIELD(other_s),    NBC__DED_FIELD(alpha_ratio),
+     NBC__DED_FIELD(waited_s),   NBC__DED_FIELD(visible_s)};
 enum { NBC__DED_FIELDS = sizeof nbc__ded_fields / sizeof *nbc__ded_fields };
 
 static double *nbc__ded_at(nbc_dedicated_input *input, int i) {
@@ -18177,8 +18185,13 @@ NBC_API nbc_status nbc_dedicated_predict(const nbc_dedicated_input *input, bool 
   result->other_s = input->other_s;
   result->total_s = result->comp_s + result->nb_s + result->test_s + result->wait_s +
                     result->turned_s + result->blocking_s + result->other_s;
-  if (input->noprog_s > 0 && result->total_s > 0)
+  result->others_s =
+      fmax(0, input->waited_s - input->visible_s - input->wait_count * input->min_wait_s -
+                  input->test_count * input->min_test_s);
+  if (input->noprog_s > 0 && result->total_s > 0) {
     result->speedup_ratio = input->noprog_s / result->total_s;
+    result->least_speedup_ratio = input->noprog_s / (result->total_s + result->others_s);
+  }
   return NBC_OK;
 }
 
@@ -18230,6 +18243,9 @@ NBC_API void nbc_dedicated_from_report(const nbc_report *report, nbc_dedicated_i
     const nbc_call *const c = &report->calls[i];
     nbc__ded_calls(input, nbc_kind_category(c->kind), (double)c->count / processes,
                    (double)c->total_ns * 1e-9 / processes, (double)c->min_ns * 1e-9);
+    if (nbc_kind_category(c->kind) == NBC_CATEGORY_WAIT ||
+        nbc_kind_category(c->kind) == NBC_CATEGORY_TEST)
+      input->waited_s += (double)c->total_ns * 1e-9 / processes;
   }
   if (report->total.xfer_ns > 0)
     input->progressed_ratio = (double)report->total.min_overlap_ns / (double)report->total.xfer_ns;
@@ -18237,6 +18253,7 @@ NBC_API void nbc_dedicated_from_report(const nbc_report *report, nbc_dedicated_i
     const nbc_cell *const c = &report->cells[i];
     if (!c->t.count || nbc_kind_category(c->kind) != NBC_CATEGORY_NONBLOCKING) continue;
     const double xfer_s = (double)c->t.xfer_ns * 1e-9 / (double)c->t.count;
+    input->visible_s += (double)(c->t.xfer_ns - c->t.min_overlap_ns) * 1e-9 / processes;
     for (int bin = 0; bin < NBC_HIST_BINS; bin++) /* middle of [2^(bin-1), 2^bin) ns */
       nbc__ded_add_request(input, (double)c->available_count[bin] / processes, xfer_s,
                            bin ? 0.75e-9 * ldexp(1, bin) : 0);

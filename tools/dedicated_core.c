@@ -197,6 +197,30 @@ static int write_svg(const char *path, const double total_s[2][11]) {
   return output_close(out, path) ? 0 : 1;
 }
 
+/* One number, or two where waits for others may stay. */
+static void print_verdict(const nbc_dedicated_result *formula,
+                          const nbc_dedicated_result *refined) {
+  const double least = refined->least_speedup_ratio, most = refined->speedup_ratio;
+  printf("\nVerdict: a dedicated core %s: %.4g s now, ",
+         least > 1.02   ? "pays"
+         : most > 1.02  ? "may pay"
+         : least > 0.98 ? "makes no difference"
+                        : "does not pay",
+         input.noprog_s);
+  if (most - least < 0.005 * most) {
+    printf("%.4g s predicted, speed-up %.3f (formula: %.3f).\n", refined->total_s, most,
+           formula->speedup_ratio);
+    return;
+  }
+  printf("%.4g to %.4g s predicted, speed-up %.3f to %.3f (formula: %.3f).\n", refined->total_s,
+         refined->total_s + refined->others_s, least, most, formula->speedup_ratio);
+  printf(
+      "%.4g s of the waits are longer than the transfers themselves: they are for others, and end "
+      "only where these were late because nobody went on with their communication. The report "
+      "says who waits for whom, and where that is probable.\n",
+      refined->others_s);
+}
+
 /* On what the verdict rests, and what to run to check it. */
 static void print_grounds(const nbc_dedicated_result *refined) {
   const int n = input.core_count;
@@ -246,12 +270,7 @@ static int report(const char *svg) {
   if (input.noprog_s <= 0)
     printf("\nVerdict: no run time to compare with (noprog_s).\n");
   else
-    printf("\nVerdict: a dedicated core %s: %.4g s now, %.4g s predicted, speed-up %.3f (formula: "
-           "%.3f).\n",
-           r[1].speedup_ratio > 1.02   ? "pays"
-           : r[1].speedup_ratio < 0.98 ? "does not pay"
-                                       : "makes no difference",
-           input.noprog_s, r[1].total_s, r[1].speedup_ratio, r[0].speedup_ratio);
+    print_verdict(&r[0], &r[1]);
   print_grounds(&r[1]);
   return svg ? write_svg(svg, (const double(*)[11])total_s) : 0;
 }

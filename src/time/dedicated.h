@@ -16,7 +16,10 @@
      N/(N-1)           by T(N-1)/T(N) from a list of threads -> time,
      N_wait t_min_wait by at least the part of each transfer that the computation between its post
      and
-                       its wait cannot hide: sum of max(t_min_wait, xfer_time - computation). */
+                       its wait cannot hide: sum of max(t_min_wait, xfer_time - computation).
+   The formula takes all waiting to end. Waits that are longer than the transfers themselves are waits
+   for others, who were late: they end only where these were late for want of progress. So the speed-up
+   is an interval, from those waits all staying to all of them ending. */
 enum { NBC_DEDICATED_MAX_SCALING = 64, NBC_DEDICATED_MAX_REQUESTS = 1024 };
 
 typedef struct nbc_dedicated_request {  /* alike nonblocking transfers */
@@ -38,6 +41,8 @@ typedef struct nbc_dedicated_input {
   double scaling_s[NBC_DEDICATED_MAX_SCALING];
   size_t request_size; /* entries of requests; 0 = not measured */
   nbc_dedicated_request requests[NBC_DEDICATED_MAX_REQUESTS];
+  double waited_s; /* in wait and test calls, which is how nonblocking transfers end; 0 = unknown */
+  double visible_s; /* of the time that these transfers took, what is not hidden, at most */
 } nbc_dedicated_input;
 
 typedef enum nbc_dedicated_verdict { /* of a hypothesis */
@@ -51,6 +56,8 @@ typedef struct nbc_dedicated_result { /* the terms in the order of the formula, 
   double speedup_ratio;           /* noprog_s / total_s; 0 when unknown */
   nbc_dedicated_verdict holds[3]; /* H1, H2, H3 */
   char evidence[3][160];          /* one sentence each */
+  double others_s;                /* waits beyond the transfers: for others, who were late */
+  double least_speedup_ratio;     /* noprog_s / (total_s + others_s); 0 when unknown */
 } nbc_dedicated_result;
 
 /* refined: use the measurements, where there are any, instead of H1 and H3.

@@ -29,6 +29,8 @@ check "mixed inputs are refused" says 'come alone' 2 "$D" tests/fuzz/seeds/fuzz_
 check "the verdict says on what it rests" says 'It rests on N/(N-1) alone: on one core less computation is taken to last 1.067 times' 0 "$D" "$T/kripke"
 check "measured scaling replaces N/(N-1)" says 'does not pay: 147 s now' 0 "$D" --scaling 15:200,16:100 "$T/kripke"
 check "bad scaling is named" says '--scaling: THREADS:SECONDS' 2 "$D" --scaling 16:1,15:2 "$T/kripke"
+{ cat "$T/kripke"; echo 'waited_s 90'; echo 'visible_s 20'; } >"$T/late"
+check "waits for others make the verdict an interval" says 'may pay: 147 s now, 123.8 to 170.5 s predicted, speed-up 0.862 to 1.188' 0 "$D" "$T/late"
 printf 'name tiny\ncomp_s 1\ncore_count 4\nnb_count 3\nmin_nb_s 1e-6\n' >"$T/tiny"
 check "small terms are not printed as 0.000" says '3e-06' 0 "$D" "$T/tiny"
 if [ "$(nproc)" -ge 2 ]; then

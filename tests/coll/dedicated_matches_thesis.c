@@ -220,6 +220,8 @@ static void reports_of_this_library_are_read(void) {
   CHECK(in.request_size == 1);
   CHECK_NEAR(in.requests[0].request_count, 10, 0);
   CHECK_NEAR(in.requests[0].xfer_s, 100e-6, 1e-12);
+  CHECK_NEAR(in.waited_s, 10 * 80e-6, 1e-12);
+  CHECK_NEAR(in.visible_s, 10 * 85e-6, 1e-12); /* 15 of 100 us are certainly hidden */
   CHECK(in.requests[0].comp_s > 15e-6 &&
         in.requests[0].comp_s < 60e-6); /* 30 us, to a factor of 2 */
   nbc_report_free(report);
@@ -237,6 +239,20 @@ static void scaling_is_interpolated_in_speeds(void) {
   CHECK_NEAR(out.comp_s, in.comp_s * 1.5, 1e-9); /* 1 / mean(1/3, 1) = 1.5; mean(3, 1) = 2 */
 }
 
+/* A wait longer than its transfers can explain is for others: it may stay. */
+static void waits_for_others_widen_the_prediction(void) {
+  fill(&rows[0]);
+  in.core_count = 16;
+  CHECK(nbc_dedicated_predict(&in, true, &out, &err) == NBC_OK);
+  CHECK(out.others_s == 0 && out.least_speedup_ratio == out.speedup_ratio);
+  in.waited_s = 30 + in.wait_count * in.min_wait_s + in.test_count * in.min_test_s, in.visible_s = 12;
+  CHECK(nbc_dedicated_predict(&in, true, &out, &err) == NBC_OK);
+  CHECK_NEAR(out.others_s, 18, 1e-9);
+  CHECK_NEAR(out.least_speedup_ratio, in.noprog_s / (out.total_s + 18), 1e-9);
+  in.visible_s = 100; /* the transfers explain all of it */
+  CHECK(nbc_dedicated_predict(&in, true, &out, &err) == NBC_OK && out.others_s == 0);
+}
+
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(thesis_cases);
@@ -247,5 +263,6 @@ int main(int argc, char **argv) {
   RUN(mpip_reports_are_read);
   RUN(reports_of_this_library_are_read);
   RUN(scaling_is_interpolated_in_speeds);
+  RUN(waits_for_others_widen_the_prediction);
   return TEST_END();
 }
