@@ -13,7 +13,9 @@ limit=${TEST_TIMEOUT:-600}
 beside='headers base report fuzz model guest_mpi rtl asan aarch64'
 [ "$(nproc)" -gt 1 ] || TEST_LANES=1
 mkdir -p "$B/log"
-for kind in rooms sums; do : >"$B/log/$kind"; done
+state=$(mktemp -d "$B/log/run.XXXXXX") || exit 1 # of this run: others may run beside it
+trap 'rm -rf "$state"' EXIT
+for kind in rooms sums; do : >"$state/$kind"; done
 
 # What one lane appends to these files is short: no line is torn.
 run() { # PROGRAM
@@ -34,14 +36,14 @@ run() { # PROGRAM
       [ "$code" -ne 0 ] && [ "$f" -eq 0 ] && f=1 ;;
   esac
   seconds=$(($(date +%s) - start))
-  echo "${name%%-*} $seconds" >>"$B/log/rooms"
-  echo "$p $f $s" >>"$B/log/sums"
+  echo "${name%%-*} $seconds" >>"$state/rooms"
+  echo "$p $f $s" >>"$state/sums"
   printf '%-44s %4s s  %s passed, %s failed, %s skipped\n' "$name" "$seconds" "$p" "$f" "$s"
   grep -E '^(skipped|coverage) ' "$log" | sed 's/^/    /'
   [ "$f" -eq 0 ] || {
     echo "FAILED $name: exit status $code$([ "$code" -eq 124 ] && echo ", timed out after $limit s"); from $log:"
     { grep -E '^(FAILED|  [^ ]+:[0-9]+: )|TEST_SEED=' "$log"; tail -8 "$log"; } | awk '!seen[$0]++' | tail -16 | sed 's/^/    | /'
-  } >"$log.failed"
+  } >"$state/$name.failed"
 }
 lane() { # beside | others, PROGRAM...
   lane=$1
@@ -55,22 +57,21 @@ lane() { # beside | others, PROGRAM...
 }
 for program in "$@"; do
   case $program in
-    skip:*) echo "skipped ${program#skip:}" && echo '0 0 1' >>"$B/log/sums" ;;
+    skip:*) echo "skipped ${program#skip:}" && echo '0 0 1' >>"$state/sums" ;;
     *) set -- "$@" "$program" ;;
   esac
   shift
 done
-rm -f "$B"/log/*.failed
 if [ "${TEST_LANES:-2}" = 1 ]; then
   lane all "$@"
 else
   lane beside "$@" &
-  trap 'kill $! 2>/dev/null' INT TERM
+  trap 'kill $! 2>/dev/null; exit 1' INT TERM
   lane others "$@"
   wait
 fi
 awk '{ time[$1] += $2; all += $2 } END { if (length(time) < 2) exit
-  printf "seconds by room:"; for (room in time) printf " %s %d,", room, time[room]; printf " in all %d\n", all }' "$B/log/rooms"
+  printf "seconds by room:"; for (room in time) printf " %s %d,", room, time[room]; printf " in all %d\n", all }' "$state/rooms"
 # Last, where whoever sees only the end of the output finds them.
-cat "$B"/log/*.failed 2>/dev/null
-awk '{ p += $1; f += $2; s += $3 } END { printf "%d passed, %d failed, %d skipped\n", p, f, s; exit f > 0 }' "$B/log/sums"
+cat "$state"/*.failed 2>/dev/null
+awk '{ p += $1; f += $2; s += $3 } END { printf "%d passed, %d failed, %d skipped\n", p, f, s; exit f > 0 }' "$state/sums"
