@@ -314,6 +314,7 @@ NBC_API nbc_status nbc_clock_recalibrate(nbc_clock *clock);
 NBC_API const char *nbc_clock_source_name(nbc_clock_source source);
 /* Computes (empty loop on the clock) for d_ns: a stand-in for work, without system calls. */
 NBC_API void nbc_spin_ns(const nbc_clock *clock, int64_t d_ns);
+
 #ifdef NBC_LINES
 #line 1 "src/overlap/stats.h"
 #endif
@@ -1436,7 +1437,11 @@ NBC_API size_t nbc_threads_stamps(nbc_threads *world, nbc_true_stamp *stamps, si
    waits for it, and their progress does nothing. Waiting for a collective or an operation on one of these
    transports also drives the others that the same thread used last: the process keeps a list of
    them (static, behind a mutex). Transfers are recorded for the creating thread's
-   recorder; what another thread's progress finishes as foreign stamps. */
+   recorder; what another thread's progress finishes as foreign stamps.
+   Clock. Ranks of one node that provably read one counter have one clock (same_clock): the lowest of
+   them calibrates it. Proved means: one kernel by its boot id (containers share it, virtual machines
+   have their own), a counter that this kernel trusts on all its cores and that was tested on each
+   rank's, calibrations that agree, and no message between them that came before it was sent. */
 #ifdef NBC_WITH_MPI
 typedef struct nbc_mpi_desc {
   int thread_level;     /* what the program counts on: MPI_THREAD_SINGLE ... _MULTIPLE */
@@ -2275,7 +2280,9 @@ typedef struct nbc_sync_info {
   bool copied;                  /* shares its clock with parent_rank */
   nbc_time offset;              /* global - local, now */
   double rate_ppm, rate_err_ppm;
-  int64_t rtt_min_ns;  /* fastest round trip so far; 0 = none made */
+  double wander_seen_ppm_per_s; /* how fast the rate changed between the halves of the time that was
+                                   watched, and twice what chance may hide; INFINITY = not yet known */
+  int64_t rtt_min_ns;           /* fastest round trip so far; 0 = none made */
   int64_t residual_ns; /* the last burst's fastest trip against the relation: |middle - middle| */
   uint64_t trip_count, lost_count, backward_count, step_count;
 } nbc_sync_info;
@@ -2291,6 +2298,13 @@ NBC_API nbc_sync_desc nbc_sync_desc_of(const nbc_sync *sync); /* values in force
 /* Global time of a local time (t->now_ns scale), old or new: old ones are interpolated between the
    states kept, new ones extrapolated. ret NBC_OK | NBC_E_RANGE (before a step: unknown) */
 NBC_API nbc_status nbc_sync_global(const nbc_sync *sync, int64_t t_local_ns, nbc_time *global);
+/* The bound that holds if rates wander by at most so much, which is the caller's to know or to have
+   estimated (nbc_sync_info's wander_seen_ppm_per_s): extrapolating by X after watching for B, the
+   limit of the desc costs X (B + X) / 2 times itself. Not for old times.
+   ret NBC_OK | NBC_E_INVAL (wander negative, not finite) | NBC_E_MISMATCH (the readings refute it: the
+   rate wandered faster) | NBC_E_RANGE */
+NBC_API nbc_status nbc_sync_global_if(const nbc_sync *sync, double wander_ppm_per_s,
+                                      int64_t t_local_ns, nbc_time *global);
 /* The most probable global time of a local one, within the interval of nbc_sync_global: by the
    fastest trip of each burst, weighted by 1 / round trip^2. One burst says nothing of drift, so it
    adds none; of two or more only drift counts that their trips cannot have made by chance. For
@@ -2930,6 +2944,11 @@ NBC__PRIVATE void *nbc__zalloc(size_t size_bytes) {
 #endif
 }
 #ifdef NBC_LINES
+#line 76 "src/overlap/clock.h"
+#endif
+/* A reading that no neighbouring instruction passes; ticks as nbc_clock_ticks. */
+NBC__PRIVATE uint64_t nbc__clock_ordered_ticks(const nbc_clock *clock);
+#ifdef NBC_LINES
 #line 1 "src/overlap/clock.c"
 #endif
 /* clock.c: clocks: what a nanosecond means here. */
@@ -3016,6 +3035,11 @@ static uint64_t nbc__clock_slow_ticks(const nbc_clock *clock) {
 NBC_API uint64_t nbc_clock_ticks(const nbc_clock *clock) {
   if (!clock) return 0;
   return clock->source == NBC__CLOCK_COUNTER ? nbc__clock_counter() : nbc__clock_slow_ticks(clock);
+}
+
+NBC__PRIVATE uint64_t nbc__clock_ordered_ticks(const nbc_clock *clock) {
+  if (clock->source != NBC__CLOCK_COUNTER) return nbc__clock_slow_ticks(clock);
+  return nbc__clock_counter_ordered();
 }
 
 NBC_API int64_t nbc_clock_ticks_to_ns(const nbc_clock *clock, uint64_t ticks) {
@@ -7672,6 +7696,7 @@ NBC_API nbc_status nbc_report_write_diff(const nbc_report *before, const nbc_rep
    corners when the origin moves (the difference is linear in x), so hulls grow at one end only. */
 #define NBC__SYNC_MAX_NS (INT64_C(1) << 61)
 
+NBC__PRIVATE bool nbc__sync_polygon(nbc_relation *r);
 NBC__PRIVATE double nbc__sync_bound_ns(const nbc_relation *r, const nbc_relation_point *p, int side,
                                        double *x_ns);
 #ifdef NBC_LINES
@@ -7846,7 +7871,7 @@ NBC__PRIVATE double nbc__sync_bound_ns(const nbc_relation *r, const nbc_relation
          side * (nbc__sync_wander_ns(&r->desc, *x_ns) + nbc__sync_slack_ns(*x_ns));
 }
 
-static bool nbc__sync_polygon(nbc_relation *r) {
+NBC__PRIVATE bool nbc__sync_polygon(nbc_relation *r) {
   const double limit = r->desc.rate_limit_ppm * 1e-6;
   double low_ns = -INFINITY, high_ns = INFINITY, x_ns;
   r->corner_count = 0;
@@ -10271,7 +10296,7 @@ NBC_API size_t nbc_threads_stamps(nbc_threads *world, nbc_true_stamp *stamps, si
   return count;
 }
 #ifdef NBC_LINES
-#line 48 "src/transport/mpi.h"
+#line 52 "src/transport/mpi.h"
 #endif
 #ifdef NBC_WITH_MPI
 NBC__PRIVATE bool nbc__mpi_lock_all(void);
@@ -10327,6 +10352,7 @@ typedef struct nbc__mpi {
   uint64_t piece_bytes, order, arrival_count, xfer_count;
   nbc__mpi_peer *peers;                     /* [size] */
   nbc_peer *classes;                        /* [size] */
+  int *clock_of;                            /* [size]: the rank whose clock it is */
   nbc__transport_fifo any, submitted, done; /* receives for any peer; waiting for main; finished */
   nbc__mpi_packet *ring[NBC__MPI_RING], *spare;
   MPI_Request ring_requests[NBC__MPI_RING];
@@ -10860,7 +10886,104 @@ static nbc_status nbc__mpi_check(MPI_Comm comm, const nbc_mpi_desc *desc, bool *
   return NBC_OK;
 }
 
-/* Who shares this node. */
+/* ---- one clock per node ---------------------------------------------------------------------
+   Ranks of a node read one counter when all of this holds, each of which is looked at:
+   - one kernel runs them: MPI says that they can share memory, and the boot id, which is a random
+     number of the kernel's and the same in all its containers, is equal (a virtual machine has its own);
+   - the source is the processor's counter, invariant, which that kernel trusts on all of its cores and
+     which did not step back on those where each rank may run; or CLOCK_MONOTONIC_RAW in one time
+     namespace (which shifts the latter, never the counter);
+   - their calibrations agree within their bounds;
+   - no message arrived before it was sent, by the raw counters, in trips both ways.
+   Then the lowest rank's calibration is everybody's: two calibrations of one counter differ, and would
+   look like drift. */
+#  ifndef NBC_BOOT_ID_FILE
+#    define NBC_BOOT_ID_FILE "/proc/sys/kernel/random/boot_id"
+#  endif
+enum { NBC__MPI_CLOCK_TRIPS = 8 };
+
+typedef struct nbc__mpi_card { /* what the lowest rank of a node says about its clock */
+  nbc_clock clock;
+  char boot_id[64], time_space[64];
+  int rank;
+} nbc__mpi_card;
+
+static void nbc__mpi_write_card(const nbc__mpi *m, nbc__mpi_card *card) {
+  memset(card, 0, sizeof *card);
+  card->clock = m->clock;
+  card->rank = m->own.t.rank;
+  FILE *file = fopen(NBC_BOOT_ID_FILE, "r");
+  if (file && fread(card->boot_id, 1, sizeof card->boot_id - 1, file) < 8) card->boot_id[0] = 0;
+  if (file) fclose(file);
+  if (readlink("/proc/self/ns/time", card->time_space, sizeof card->time_space - 1) < 0)
+    card->time_space[0] = 0;
+}
+
+static bool nbc__mpi_same_counter(const nbc__mpi_card *a, const nbc__mpi_card *b) {
+  if (!a->boot_id[0] || strcmp(a->boot_id, b->boot_id) != 0) return false;
+  if (a->clock.source != b->clock.source) return false;
+  if (a->clock.source == NBC_CLOCK_RAW) return strcmp(a->time_space, b->time_space) == 0;
+  const double apart_ppm = fabs(a->clock.hz / b->clock.hz - 1) * 1e6;
+  return (a->clock.source == NBC_CLOCK_TSC || a->clock.source == NBC_CLOCK_CNTVCT) &&
+         apart_ppm <= a->clock.rate_err_ppm + b->clock.rate_err_ppm;
+}
+
+/* Trips between the node's lowest rank and another one. The counter is read with everything before it
+   done: a message that has come is no guess of the processor's. *good: none came before it was sent. */
+static int nbc__mpi_clock_trips(const nbc__mpi *m, MPI_Comm node, int with, bool asks, int *good) {
+  uint64_t there = 0, back = 0;
+  int code = 0, judged = 1;
+  for (int i = 0; i < NBC__MPI_CLOCK_TRIPS && !code; i++) {
+    if (asks) {
+      there = nbc__clock_ordered_ticks(&m->clock);
+      code = MPI_Send(&there, 1, MPI_UINT64_T, with, 0, node);
+      if (!code) code = MPI_Recv(&back, 1, MPI_UINT64_T, with, 0, node, MPI_STATUS_IGNORE);
+      if ((int64_t)(nbc__clock_ordered_ticks(&m->clock) - back) < 0) *good = 0;
+    } else {
+      code = MPI_Recv(&there, 1, MPI_UINT64_T, with, 0, node, MPI_STATUS_IGNORE);
+      back = nbc__clock_ordered_ticks(&m->clock);
+      if ((int64_t)(back - there) < 0) *good = 0;
+      if (!code) code = MPI_Send(&back, 1, MPI_UINT64_T, with, 0, node);
+    }
+  }
+  if (code) return code;
+  if (asks) return MPI_Send(good, 1, MPI_INT, with, 0, node);
+  code = MPI_Recv(&judged, 1, MPI_INT, with, 0, node, MPI_STATUS_IGNORE);
+  *good = *good && judged;
+  return code;
+}
+
+static int nbc__mpi_share_clock(nbc__mpi *m, MPI_Comm node) {
+  nbc__mpi_card mine, first;
+  int code, rank = 0, size = 1, good = 1, of = m->own.t.rank;
+  MPI_Comm_set_errhandler(node, MPI_ERRORS_RETURN);
+  MPI_Comm_rank(node, &rank);
+  MPI_Comm_size(node, &size);
+  nbc__mpi_write_card(m, &mine);
+  first = mine;
+  if ((code = MPI_Bcast(&first, (int)sizeof first, MPI_BYTE, 0, node))) return code;
+  for (int with = 1; rank == 0 && with < size && !code; with++) {
+    good = 1;
+    code = nbc__mpi_clock_trips(m, node, with, true, &good);
+  }
+  if (rank > 0) code = nbc__mpi_clock_trips(m, node, 0, false, &good);
+  if (code) return code;
+  if (rank > 0 && good && nbc__mpi_same_counter(&first, &mine)) {
+    const nbc_clock own = m->clock;
+    m->clock = first.clock;
+    memcpy(m->clock.why, own.why, sizeof own.why); /* on which cores this rank has tested it */
+    m->clock.cpus_checked_count = own.cpus_checked_count;
+    of = first.rank;
+  }
+  return MPI_Allgather(&of, 1, MPI_INT, m->clock_of, 1, MPI_INT, m->comm);
+}
+
+static bool nbc__mpi_same_clock(void *ctx, int peer) {
+  const nbc__mpi *m = (const nbc__mpi *)ctx;
+  return m->clock_of[peer] == m->clock_of[m->own.t.rank];
+}
+
+/* Who shares this node, and its clock. */
 static int nbc__mpi_classes(nbc__mpi *m) {
   MPI_Comm node;
   MPI_Group all_group, node_group;
@@ -10880,8 +11003,9 @@ static int nbc__mpi_classes(nbc__mpi *m) {
     MPI_Group_free(&node_group);
     NBC_FREE(all);
   }
+  code = all ? nbc__mpi_share_clock(m, node) : MPI_ERR_NO_MEM;
   MPI_Comm_free(&node);
-  return all ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+  return code;
 }
 
 static int nbc__mpi_start_ring(nbc__mpi *m) {
@@ -10912,6 +11036,7 @@ static void nbc__mpi_contract(nbc__mpi *m) {
   t->others = nbc__mpi_others;
   t->cancel = nbc__mpi_cancel;
   t->peer_class = nbc__mpi_peer_class;
+  t->same_clock = nbc__mpi_same_clock;
 }
 
 static void nbc__mpi_free_packets(nbc__mpi_packet *list) {
@@ -10954,6 +11079,7 @@ static void nbc__mpi_destroy(void *self) {
   NBC_FREE(m->statuses);
   NBC_FREE(m->peers);
   NBC_FREE(m->classes);
+  NBC_FREE(m->clock_of);
   pthread_mutex_destroy(&m->mutex);
   NBC_FREE(m);
 }
@@ -10974,7 +11100,8 @@ static int nbc__mpi_connect(nbc__mpi *m, MPI_Comm comm) {
   size = (size_t)m->own.t.size;
   m->peers = (nbc__mpi_peer *)NBC_MALLOC(size * sizeof *m->peers);
   m->classes = (nbc_peer *)NBC_MALLOC(size * sizeof *m->classes);
-  if (!m->peers || !m->classes) return MPI_ERR_NO_MEM;
+  m->clock_of = (int *)NBC_MALLOC(size * sizeof *m->clock_of);
+  if (!m->peers || !m->classes || !m->clock_of) return MPI_ERR_NO_MEM;
   memset(m->peers, 0, size * sizeof *m->peers);
   if ((code = nbc__mpi_classes(m))) return code;
   return nbc__mpi_start_ring(m);
@@ -16126,7 +16253,7 @@ NBC_API nbc_status nbc_tune(nbc_comm *comm, const nbc_tune_desc *desc, nbc_choic
 #endif
 #ifndef NBC_NO_TIME
 #ifdef NBC_LINES
-#line 77 "src/time/sync.h"
+#line 86 "src/time/sync.h"
 #endif
 /* ---- a common time: round trips ------------------------------------------------------------ */
 enum { NBC__SYNC_FITS_MAX = 128, NBC__SYNC_OPEN = 16 };
@@ -16393,35 +16520,36 @@ static double nbc__sync_weight(const nbc__sync_fit *fit, double least_ns) {
   return 1 / (more_ns * more_ns + floor_ns * floor_ns);
 }
 
-/* The slope through the bursts' offsets by these weights; *doubt: twice its standard error, squared,
+/* The slope through the offsets of some bursts by these weights; *doubt: twice its standard error, squared,
    from what the slope leaves, and at least what the weights say. How many bursts that rests on: as many
    as would weigh as much if all weighed alike. 0 without doubt for less than two. */
-static double nbc__sync_slope(const nbc_sync *s, double *doubt) {
-  const int n = s->fit_count;
+static double nbc__sync_slope(const nbc_sync *s, int first, int count, double *doubt) {
+  const nbc__sync_fit *fits = s->fits + first;
+  const int n = count;
   double least_ns = INFINITY, sum = 0, squares = 0, x_mean = 0, y_mean = 0, xx = 0, xy = 0,
          rest = 0;
   *doubt = 0;
-  for (int i = 0; i < n; i++) least_ns = fmin(least_ns, s->fits[i].width_ns);
+  for (int i = 0; i < n; i++) least_ns = fmin(least_ns, fits[i].width_ns);
   for (int i = 0; i < n; i++) {
-    const double weight = nbc__sync_weight(&s->fits[i], least_ns);
+    const double weight = nbc__sync_weight(&fits[i], least_ns);
     sum += weight;
     squares += weight * weight;
-    x_mean += weight * (double)(s->fits[i].t_local_ns - s->t_line_ns);
-    y_mean += weight * s->fits[i].between_ns;
+    x_mean += weight * (double)(fits[i].t_local_ns - s->t_line_ns);
+    y_mean += weight * fits[i].between_ns;
   }
   if (n < 2) return 0;
   x_mean /= sum, y_mean /= sum;
   for (int i = 0; i < n; i++) {
-    const double weight = nbc__sync_weight(&s->fits[i], least_ns);
-    const double x = (double)(s->fits[i].t_local_ns - s->t_line_ns) - x_mean;
+    const double weight = nbc__sync_weight(&fits[i], least_ns);
+    const double x = (double)(fits[i].t_local_ns - s->t_line_ns) - x_mean;
     xx += weight * x * x;
-    xy += weight * x * (s->fits[i].between_ns - y_mean);
+    xy += weight * x * (fits[i].between_ns - y_mean);
   }
   if (!(xx > 0)) return 0;
   for (int i = 0; i < n; i++) {
-    const double x = (double)(s->fits[i].t_local_ns - s->t_line_ns) - x_mean;
-    const double y_ns = s->fits[i].between_ns - y_mean - xy / xx * x;
-    rest += nbc__sync_weight(&s->fits[i], least_ns) * y_ns * y_ns;
+    const double x = (double)(fits[i].t_local_ns - s->t_line_ns) - x_mean;
+    const double y_ns = fits[i].between_ns - y_mean - xy / xx * x;
+    rest += nbc__sync_weight(&fits[i], least_ns) * y_ns * y_ns;
   }
   const double bursts = sum * sum / squares; /* 1 ... n */
   *doubt = 4 * fmax(1, rest / fmax(bursts - 2, 0.1)) / xx;
@@ -16439,7 +16567,7 @@ static void nbc__sync_guess(nbc_sync *s) {
   double low_ns = -INFINITY, high_ns = INFINITY, x_ns, doubt;
   s->guessed = s->fit_count > 0 && r->corner_count > 0;
   if (!s->guessed) return;
-  double slope = nbc__sync_slope(s, &doubt);
+  double slope = nbc__sync_slope(s, 0, s->fit_count, &doubt);
   if (low <= 0 && high >= 0) slope = doubt < slope * slope ? slope - doubt / slope : 0;
   s->guess_rate = fmax(low, fmin(high, slope));
   for (int i = 0; i < r->upper_count; i++)
@@ -16447,6 +16575,21 @@ static void nbc__sync_guess(nbc_sync *s) {
   for (int i = 0; i < r->lower_count; i++)
     low_ns = fmax(low_ns, nbc__sync_bound_ns(r, &r->lower[i], -1, &x_ns) - s->guess_rate * x_ns);
   s->guess_ns = 0.5 * (low_ns + high_ns);
+}
+
+/* The rates of the first and of the second half of what was watched, how far apart they are and may
+   be, by the time between them. */
+static void nbc__sync_watch_wander(nbc_sync *s) {
+  const int half = s->fit_count / 2;
+  double doubt_a, doubt_b;
+  s->info.wander_seen_ppm_per_s = INFINITY;
+  if (half < 4) return;
+  const double a = nbc__sync_slope(s, 0, half, &doubt_a),
+               b = nbc__sync_slope(s, half, s->fit_count - half, &doubt_b);
+  const double apart_s =
+      0.5e-9 * (double)(s->fits[s->fit_count - 1].t_local_ns - s->fits[0].t_local_ns);
+  if (apart_s > 0)
+    s->info.wander_seen_ppm_per_s = 1e6 * (fabs(b - a) + sqrt(doubt_a + doubt_b)) / apart_s;
 }
 
 /* A burst has ended: what its trips leave, at the time of the fastest. Where the rate that was assumed
@@ -16460,6 +16603,7 @@ static void nbc__sync_end_burst(nbc_sync *s, nbc__sync_fit *fastest) {
     fastest->between_ns = fastest->offset_ns;
   }
   nbc__sync_keep_fit(s, fastest);
+  nbc__sync_watch_wander(s);
 }
 
 static nbc_status nbc__sync_ask(nbc_sync *s) {
@@ -16665,6 +16809,7 @@ NBC_API nbc_status nbc_sync_create(const nbc_transport *t, const nbc_sync_desc *
   s->t = t;
   if (desc) s->desc = *desc;
   s->info.parent_rank = -1;
+  s->info.wander_seen_ppm_per_s = INFINITY;
   nbc_relation_desc relation = nbc_relation_crystal(1e9);
   nbc_status status = nbc__sync_defaults(&s->desc);
   relation.rate_limit_ppm = s->desc.rate_limit_ppm;
@@ -16755,6 +16900,19 @@ NBC_API nbc_status nbc_sync_global(const nbc_sync *s, int64_t t_local_ns, nbc_ti
   else if (status != NBC_E_RANGE)
     global->err_ns = INT64_MAX;
   return status == NBC_OK ? NBC_OK : NBC_E_RANGE;
+}
+
+NBC_API nbc_status nbc_sync_global_if(const nbc_sync *s, double wander_ppm_per_s,
+                                      int64_t t_local_ns, nbc_time *global) {
+  if (!s || !global || !(wander_ppm_per_s >= 0 && wander_ppm_per_s <= 1e9)) return NBC_E_INVAL;
+  global->t_ns = t_local_ns;
+  global->err_ns = 0;
+  if (s->identity) return NBC_OK;
+  nbc_relation r = s->relation; /* points that the old limit left out exclude nothing: only wider */
+  r.desc.wander_ppm_per_s = wander_ppm_per_s;
+  if (r.upper_count + r.lower_count == 0) return NBC_E_RANGE;
+  if (!nbc__sync_polygon(&r)) return NBC_E_MISMATCH;
+  return nbc_relation_time(&r, (uint64_t)t_local_ns, global) == NBC_OK ? NBC_OK : NBC_E_RANGE;
 }
 
 NBC_API nbc_status nbc_sync_estimate(const nbc_sync *s, int64_t t_local_ns, int64_t *t_global_ns) {

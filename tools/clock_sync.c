@@ -1,12 +1,15 @@
 /* Question: how far apart are the clocks of my ranks, how fast do they drift, and how sure is that?
 
-   Run:      build/clock_sync [-n RANKS] [-t SECONDS] [-i SECONDS]          ranks are threads
-             mpirun -n 4 build/clock_sync_mpi [-b] [-t SECONDS] [-i SECONDS]  ranks are processes
+   Run:      build/clock_sync [-n RANKS] [-t SECONDS] [-i SECONDS] [-w PPM] [-d]   ranks are threads
+             mpirun -n 4 build/clock_sync_mpi [-t SECONDS] [-i SECONDS] ...     ranks are processes
                -t how long to watch (3)   -i time between two looks (0.5)
-               -b believe the transport when it says that two ranks share one clock
+               -w how much a rate may change per second, in ppm (1): what every bound assumes
+               -d doubt that ranks of one node read one counter, and watch them like others
    Expected: one line per rank: offset to rank 0, drift, the guaranteed bound, the residual. Then, at each
              look, the bound as it had grown until then, what a new burst of round trips says, and whether
-             the two agree ("held"). Threads share one clock: the truth there is offset 0, drift 0. */
+             the two agree ("held"). Last, what the bounds assume, and how much rates were seen to change:
+             the bound a second later if that is all they ever do. Threads share one clock, and processes of
+             a node, where that is proved: the truth there is offset 0, drift 0. */
 #ifdef NBC_WITH_MPI
 #  include <mpi.h>
 #endif
@@ -20,13 +23,15 @@
 
 typedef struct options {
   int ranks;
-  double watch_s, interval_s;
-  bool believe;
+  double watch_s, interval_s, wander_ppm_per_s;
+  bool doubt;
 } options;
 
 typedef struct line { /* what rank 0 prints of every rank */
   nbc_sync_info now;
   nbc_time grown; /* offset and bound before the last burst */
+  nbc_time later,
+      seen; /* a second from now, as assumed and as wander was seen (err_ns -1: not yet) */
 } line;
 
 static void print_header(void) {
@@ -62,6 +67,10 @@ static nbc_status look(nbc_sync *sync, bool first, double t_s, line *all, long *
   mine.grown = nbc_sync_info_of(sync).offset;
   nbc_status status = first ? NBC_OK : nbc_sync_update(sync, err);
   mine.now = nbc_sync_info_of(sync);
+  const int64_t t_later_ns = t->now_ns(t->ctx) + 1000000000;
+  if (status == NBC_OK) status = nbc_sync_global(sync, t_later_ns, &mine.later);
+  if (nbc_sync_global_if(sync, mine.now.wander_seen_ppm_per_s, t_later_ns, &mine.seen) != NBC_OK)
+    mine.seen.err_ns = -1;
   if (status == NBC_OK) status = gather(t, &mine, all);
   if (status != NBC_OK || t->rank > 0) return status;
   if (first) print_header();
@@ -80,6 +89,34 @@ static nbc_status look(nbc_sync *sync, bool first, double t_s, line *all, long *
   return output_flush() ? NBC_OK : NBC_E_IO;
 }
 
+/* What every bound rests on, and what it would be on what was seen. */
+static void print_assumed(const nbc_transport *t, const nbc_sync_desc *desc, const line *all) {
+  int alike = 0;
+  for (int r = 1; r < t->size; r++)
+    if (all[r].now.trip_count == 0)
+      alike++;
+    else if (all[r].seen.err_ns >= 0)
+      printf("rank %d: its rate changed by at most %.4f ppm/s while watched; bound after a second "
+             "%lld ns "
+             "if that is all it ever does, %lld ns as assumed\n",
+             r, all[r].now.wander_seen_ppm_per_s, (long long)all[r].seen.err_ns,
+             (long long)all[r].later.err_ns);
+    else
+      printf(
+          "rank %d: watched for too short to say how its rate changes; bound after a second %lld "
+          "ns as assumed\n",
+          r, (long long)all[r].later.err_ns);
+  if (alike)
+    printf("%d rank%s read%s rank 0's counter: no offset, no drift (one kernel, a counter that it "
+           "trusts on all "
+           "cores, no message before it was sent)\n",
+           alike, alike > 1 ? "s" : "", alike > 1 ? "" : "s");
+  if (alike < t->size - 1)
+    printf("assumed: no rate differs from rank 0's by more than %g ppm, or changes by more than %g "
+           "ppm per second (-w)\n",
+           desc->rate_limit_ppm, desc->wander_ppm_per_s);
+}
+
 static nbc_status watch(nbc_transport *transport, void *user) {
   const options *o = (const options *)user;
   nbc_transport t = *transport;
@@ -88,8 +125,11 @@ static nbc_status watch(nbc_transport *transport, void *user) {
   line *all = (line *)calloc((size_t)t.size, sizeof *all);
   long broken = 0;
   if (!all) return NBC_E_NOMEM;
-  if (!o->believe) t.same_clock = NULL;
-  nbc_status status = nbc_sync_create(&t, NULL, &sync, &err);
+  if (o->doubt) t.same_clock = NULL;
+  nbc_sync_desc desc;
+  memset(&desc, 0, sizeof desc);
+  desc.wander_ppm_per_s = o->wander_ppm_per_s > 0 ? o->wander_ppm_per_s : -1;
+  nbc_status status = nbc_sync_create(&t, &desc, &sync, &err);
   if (status == NBC_OK) status = look(sync, true, 0, all, &broken, &err);
   for (double t_s = o->interval_s; status == NBC_OK && t_s <= o->watch_s + 1e-9;
        t_s += o->interval_s) {
@@ -103,6 +143,8 @@ static nbc_status watch(nbc_transport *transport, void *user) {
   else if (t.rank == 0) {
     print_header();
     for (int r = 0; r < t.size; r++) print_line(r, &all[r]);
+    desc = nbc_sync_desc_of(sync);
+    print_assumed(&t, &desc, all);
     if (broken)
       printf("%ld bounds were broken: a clock stepped, or drifts beyond its limits\n", broken);
   }
@@ -121,11 +163,13 @@ static bool parse(int argc, char **argv, options *o) {
   double ranks = o->ranks;
   for (int i = 1; i < argc; i++) {
     const char *next = i + 1 < argc ? argv[i + 1] : "";
-    if (strcmp(argv[i], "-b") == 0)
-      o->believe = true;
+    if (strcmp(argv[i], "-d") == 0)
+      o->doubt = true;
     else if (strcmp(argv[i], "-n") == 0 && number(next, 1, 256, &ranks))
       i++;
     else if (strcmp(argv[i], "-t") == 0 && number(next, 0, 1e6, &o->watch_s))
+      i++;
+    else if (strcmp(argv[i], "-w") == 0 && number(next, 0, 1e4, &o->wander_ppm_per_s))
       i++;
     else if (strcmp(argv[i], "-i") == 0 && number(next, 1e-3, 1e5, &o->interval_s))
       i++;
@@ -137,7 +181,7 @@ static bool parse(int argc, char **argv, options *o) {
 }
 
 int main(int argc, char **argv) {
-  options o = {2, 3, 0.5, false};
+  options o = {2, 3, 0.5, 1, false};
   nbc_status status;
   output_begin("clock_sync");
 #ifdef NBC_WITH_MPI
@@ -146,7 +190,9 @@ int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
 #endif
   if (!parse(argc, argv, &o)) {
-    fprintf(stderr, "usage: clock_sync [-n ranks 1..256] [-t seconds] [-i seconds] [-b]\n");
+    fprintf(
+        stderr,
+        "usage: clock_sync [-n ranks 1..256] [-t seconds] [-i seconds] [-w ppm per second] [-d]\n");
     return 2;
   }
 #ifdef NBC_WITH_MPI

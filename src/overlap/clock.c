@@ -84,6 +84,11 @@ NBC_API uint64_t nbc_clock_ticks(const nbc_clock *clock) {
   return clock->source == NBC__CLOCK_COUNTER ? nbc__clock_counter() : nbc__clock_slow_ticks(clock);
 }
 
+NBC__PRIVATE uint64_t nbc__clock_ordered_ticks(const nbc_clock *clock) {
+  if (clock->source != NBC__CLOCK_COUNTER) return nbc__clock_slow_ticks(clock);
+  return nbc__clock_counter_ordered();
+}
+
 NBC_API int64_t nbc_clock_ticks_to_ns(const nbc_clock *clock, uint64_t ticks) {
   if (!clock) return 0;
   return clock->base_ns + nbc__clock_scale(ticks - clock->base_ticks, clock->mult);

@@ -71,3 +71,7 @@ NBC_API nbc_status nbc_clock_recalibrate(nbc_clock *clock);
 NBC_API const char *nbc_clock_source_name(nbc_clock_source source);
 /* Computes (empty loop on the clock) for d_ns: a stand-in for work, without system calls. */
 NBC_API void nbc_spin_ns(const nbc_clock *clock, int64_t d_ns);
+
+/* ---- for later pieces ---- */
+/* A reading that no neighbouring instruction passes; ticks as nbc_clock_ticks. */
+NBC__PRIVATE uint64_t nbc__clock_ordered_ticks(const nbc_clock *clock);

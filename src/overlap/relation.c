@@ -167,7 +167,7 @@ NBC__PRIVATE double nbc__sync_bound_ns(const nbc_relation *r, const nbc_relation
          side * (nbc__sync_wander_ns(&r->desc, *x_ns) + nbc__sync_slack_ns(*x_ns));
 }
 
-static bool nbc__sync_polygon(nbc_relation *r) {
+NBC__PRIVATE bool nbc__sync_polygon(nbc_relation *r) {
   const double limit = r->desc.rate_limit_ppm * 1e-6;
   double low_ns = -INFINITY, high_ns = INFINITY, x_ns;
   r->corner_count = 0;

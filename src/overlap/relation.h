@@ -95,5 +95,6 @@ NBC_API nbc_status nbc_relation_ticks(const nbc_relation *relation, int64_t t_ns
    corners when the origin moves (the difference is linear in x), so hulls grow at one end only. */
 #define NBC__SYNC_MAX_NS (INT64_C(1) << 61)
 
+NBC__PRIVATE bool nbc__sync_polygon(nbc_relation *r);
 NBC__PRIVATE double nbc__sync_bound_ns(const nbc_relation *r, const nbc_relation_point *p, int side,
                                        double *x_ns);

@@ -185,35 +185,36 @@ static double nbc__sync_weight(const nbc__sync_fit *fit, double least_ns) {
   return 1 / (more_ns * more_ns + floor_ns * floor_ns);
 }
 
-/* The slope through the bursts' offsets by these weights; *doubt: twice its standard error, squared,
+/* The slope through the offsets of some bursts by these weights; *doubt: twice its standard error, squared,
    from what the slope leaves, and at least what the weights say. How many bursts that rests on: as many
    as would weigh as much if all weighed alike. 0 without doubt for less than two. */
-static double nbc__sync_slope(const nbc_sync *s, double *doubt) {
-  const int n = s->fit_count;
+static double nbc__sync_slope(const nbc_sync *s, int first, int count, double *doubt) {
+  const nbc__sync_fit *fits = s->fits + first;
+  const int n = count;
   double least_ns = INFINITY, sum = 0, squares = 0, x_mean = 0, y_mean = 0, xx = 0, xy = 0,
          rest = 0;
   *doubt = 0;
-  for (int i = 0; i < n; i++) least_ns = fmin(least_ns, s->fits[i].width_ns);
+  for (int i = 0; i < n; i++) least_ns = fmin(least_ns, fits[i].width_ns);
   for (int i = 0; i < n; i++) {
-    const double weight = nbc__sync_weight(&s->fits[i], least_ns);
+    const double weight = nbc__sync_weight(&fits[i], least_ns);
     sum += weight;
     squares += weight * weight;
-    x_mean += weight * (double)(s->fits[i].t_local_ns - s->t_line_ns);
-    y_mean += weight * s->fits[i].between_ns;
+    x_mean += weight * (double)(fits[i].t_local_ns - s->t_line_ns);
+    y_mean += weight * fits[i].between_ns;
   }
   if (n < 2) return 0;
   x_mean /= sum, y_mean /= sum;
   for (int i = 0; i < n; i++) {
-    const double weight = nbc__sync_weight(&s->fits[i], least_ns);
-    const double x = (double)(s->fits[i].t_local_ns - s->t_line_ns) - x_mean;
+    const double weight = nbc__sync_weight(&fits[i], least_ns);
+    const double x = (double)(fits[i].t_local_ns - s->t_line_ns) - x_mean;
     xx += weight * x * x;
-    xy += weight * x * (s->fits[i].between_ns - y_mean);
+    xy += weight * x * (fits[i].between_ns - y_mean);
   }
   if (!(xx > 0)) return 0;
   for (int i = 0; i < n; i++) {
-    const double x = (double)(s->fits[i].t_local_ns - s->t_line_ns) - x_mean;
-    const double y_ns = s->fits[i].between_ns - y_mean - xy / xx * x;
-    rest += nbc__sync_weight(&s->fits[i], least_ns) * y_ns * y_ns;
+    const double x = (double)(fits[i].t_local_ns - s->t_line_ns) - x_mean;
+    const double y_ns = fits[i].between_ns - y_mean - xy / xx * x;
+    rest += nbc__sync_weight(&fits[i], least_ns) * y_ns * y_ns;
   }
   const double bursts = sum * sum / squares; /* 1 ... n */
   *doubt = 4 * fmax(1, rest / fmax(bursts - 2, 0.1)) / xx;
@@ -231,7 +232,7 @@ static void nbc__sync_guess(nbc_sync *s) {
   double low_ns = -INFINITY, high_ns = INFINITY, x_ns, doubt;
   s->guessed = s->fit_count > 0 && r->corner_count > 0;
   if (!s->guessed) return;
-  double slope = nbc__sync_slope(s, &doubt);
+  double slope = nbc__sync_slope(s, 0, s->fit_count, &doubt);
   if (low <= 0 && high >= 0) slope = doubt < slope * slope ? slope - doubt / slope : 0;
   s->guess_rate = fmax(low, fmin(high, slope));
   for (int i = 0; i < r->upper_count; i++)
@@ -239,6 +240,21 @@ static void nbc__sync_guess(nbc_sync *s) {
   for (int i = 0; i < r->lower_count; i++)
     low_ns = fmax(low_ns, nbc__sync_bound_ns(r, &r->lower[i], -1, &x_ns) - s->guess_rate * x_ns);
   s->guess_ns = 0.5 * (low_ns + high_ns);
+}
+
+/* The rates of the first and of the second half of what was watched, how far apart they are and may
+   be, by the time between them. */
+static void nbc__sync_watch_wander(nbc_sync *s) {
+  const int half = s->fit_count / 2;
+  double doubt_a, doubt_b;
+  s->info.wander_seen_ppm_per_s = INFINITY;
+  if (half < 4) return;
+  const double a = nbc__sync_slope(s, 0, half, &doubt_a),
+               b = nbc__sync_slope(s, half, s->fit_count - half, &doubt_b);
+  const double apart_s =
+      0.5e-9 * (double)(s->fits[s->fit_count - 1].t_local_ns - s->fits[0].t_local_ns);
+  if (apart_s > 0)
+    s->info.wander_seen_ppm_per_s = 1e6 * (fabs(b - a) + sqrt(doubt_a + doubt_b)) / apart_s;
 }
 
 /* A burst has ended: what its trips leave, at the time of the fastest. Where the rate that was assumed
@@ -252,6 +268,7 @@ static void nbc__sync_end_burst(nbc_sync *s, nbc__sync_fit *fastest) {
     fastest->between_ns = fastest->offset_ns;
   }
   nbc__sync_keep_fit(s, fastest);
+  nbc__sync_watch_wander(s);
 }
 
 static nbc_status nbc__sync_ask(nbc_sync *s) {
@@ -457,6 +474,7 @@ NBC_API nbc_status nbc_sync_create(const nbc_transport *t, const nbc_sync_desc *
   s->t = t;
   if (desc) s->desc = *desc;
   s->info.parent_rank = -1;
+  s->info.wander_seen_ppm_per_s = INFINITY;
   nbc_relation_desc relation = nbc_relation_crystal(1e9);
   nbc_status status = nbc__sync_defaults(&s->desc);
   relation.rate_limit_ppm = s->desc.rate_limit_ppm;
@@ -547,6 +565,19 @@ NBC_API nbc_status nbc_sync_global(const nbc_sync *s, int64_t t_local_ns, nbc_ti
   else if (status != NBC_E_RANGE)
     global->err_ns = INT64_MAX;
   return status == NBC_OK ? NBC_OK : NBC_E_RANGE;
+}
+
+NBC_API nbc_status nbc_sync_global_if(const nbc_sync *s, double wander_ppm_per_s,
+                                      int64_t t_local_ns, nbc_time *global) {
+  if (!s || !global || !(wander_ppm_per_s >= 0 && wander_ppm_per_s <= 1e9)) return NBC_E_INVAL;
+  global->t_ns = t_local_ns;
+  global->err_ns = 0;
+  if (s->identity) return NBC_OK;
+  nbc_relation r = s->relation; /* points that the old limit left out exclude nothing: only wider */
+  r.desc.wander_ppm_per_s = wander_ppm_per_s;
+  if (r.upper_count + r.lower_count == 0) return NBC_E_RANGE;
+  if (!nbc__sync_polygon(&r)) return NBC_E_MISMATCH;
+  return nbc_relation_time(&r, (uint64_t)t_local_ns, global) == NBC_OK ? NBC_OK : NBC_E_RANGE;
 }
 
 NBC_API nbc_status nbc_sync_estimate(const nbc_sync *s, int64_t t_local_ns, int64_t *t_global_ns) {

@@ -43,7 +43,9 @@ typedef struct nbc_sync_info {
   bool copied;                  /* shares its clock with parent_rank */
   nbc_time offset;              /* global - local, now */
   double rate_ppm, rate_err_ppm;
-  int64_t rtt_min_ns;  /* fastest round trip so far; 0 = none made */
+  double wander_seen_ppm_per_s; /* how fast the rate changed between the halves of the time that was
+                                   watched, and twice what chance may hide; INFINITY = not yet known */
+  int64_t rtt_min_ns;           /* fastest round trip so far; 0 = none made */
   int64_t residual_ns; /* the last burst's fastest trip against the relation: |middle - middle| */
   uint64_t trip_count, lost_count, backward_count, step_count;
 } nbc_sync_info;
@@ -59,6 +61,13 @@ NBC_API nbc_sync_desc nbc_sync_desc_of(const nbc_sync *sync); /* values in force
 /* Global time of a local time (t->now_ns scale), old or new: old ones are interpolated between the
    states kept, new ones extrapolated. ret NBC_OK | NBC_E_RANGE (before a step: unknown) */
 NBC_API nbc_status nbc_sync_global(const nbc_sync *sync, int64_t t_local_ns, nbc_time *global);
+/* The bound that holds if rates wander by at most so much, which is the caller's to know or to have
+   estimated (nbc_sync_info's wander_seen_ppm_per_s): extrapolating by X after watching for B, the
+   limit of the desc costs X (B + X) / 2 times itself. Not for old times.
+   ret NBC_OK | NBC_E_INVAL (wander negative, not finite) | NBC_E_MISMATCH (the readings refute it: the
+   rate wandered faster) | NBC_E_RANGE */
+NBC_API nbc_status nbc_sync_global_if(const nbc_sync *sync, double wander_ppm_per_s,
+                                      int64_t t_local_ns, nbc_time *global);
 /* The most probable global time of a local one, within the interval of nbc_sync_global: by the
    fastest trip of each burst, weighted by 1 / round trip^2. One burst says nothing of drift, so it
    adds none; of two or more only drift counts that their trips cannot have made by chance. For

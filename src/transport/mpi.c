@@ -45,6 +45,7 @@ typedef struct nbc__mpi {
   uint64_t piece_bytes, order, arrival_count, xfer_count;
   nbc__mpi_peer *peers;                     /* [size] */
   nbc_peer *classes;                        /* [size] */
+  int *clock_of;                            /* [size]: the rank whose clock it is */
   nbc__transport_fifo any, submitted, done; /* receives for any peer; waiting for main; finished */
   nbc__mpi_packet *ring[NBC__MPI_RING], *spare;
   MPI_Request ring_requests[NBC__MPI_RING];
@@ -578,7 +579,104 @@ static nbc_status nbc__mpi_check(MPI_Comm comm, const nbc_mpi_desc *desc, bool *
   return NBC_OK;
 }
 
-/* Who shares this node. */
+/* ---- one clock per node ---------------------------------------------------------------------
+   Ranks of a node read one counter when all of this holds, each of which is looked at:
+   - one kernel runs them: MPI says that they can share memory, and the boot id, which is a random
+     number of the kernel's and the same in all its containers, is equal (a virtual machine has its own);
+   - the source is the processor's counter, invariant, which that kernel trusts on all of its cores and
+     which did not step back on those where each rank may run; or CLOCK_MONOTONIC_RAW in one time
+     namespace (which shifts the latter, never the counter);
+   - their calibrations agree within their bounds;
+   - no message arrived before it was sent, by the raw counters, in trips both ways.
+   Then the lowest rank's calibration is everybody's: two calibrations of one counter differ, and would
+   look like drift. */
+#  ifndef NBC_BOOT_ID_FILE
+#    define NBC_BOOT_ID_FILE "/proc/sys/kernel/random/boot_id"
+#  endif
+enum { NBC__MPI_CLOCK_TRIPS = 8 };
+
+typedef struct nbc__mpi_card { /* what the lowest rank of a node says about its clock */
+  nbc_clock clock;
+  char boot_id[64], time_space[64];
+  int rank;
+} nbc__mpi_card;
+
+static void nbc__mpi_write_card(const nbc__mpi *m, nbc__mpi_card *card) {
+  memset(card, 0, sizeof *card);
+  card->clock = m->clock;
+  card->rank = m->own.t.rank;
+  FILE *file = fopen(NBC_BOOT_ID_FILE, "r");
+  if (file && fread(card->boot_id, 1, sizeof card->boot_id - 1, file) < 8) card->boot_id[0] = 0;
+  if (file) fclose(file);
+  if (readlink("/proc/self/ns/time", card->time_space, sizeof card->time_space - 1) < 0)
+    card->time_space[0] = 0;
+}
+
+static bool nbc__mpi_same_counter(const nbc__mpi_card *a, const nbc__mpi_card *b) {
+  if (!a->boot_id[0] || strcmp(a->boot_id, b->boot_id) != 0) return false;
+  if (a->clock.source != b->clock.source) return false;
+  if (a->clock.source == NBC_CLOCK_RAW) return strcmp(a->time_space, b->time_space) == 0;
+  const double apart_ppm = fabs(a->clock.hz / b->clock.hz - 1) * 1e6;
+  return (a->clock.source == NBC_CLOCK_TSC || a->clock.source == NBC_CLOCK_CNTVCT) &&
+         apart_ppm <= a->clock.rate_err_ppm + b->clock.rate_err_ppm;
+}
+
+/* Trips between the node's lowest rank and another one. The counter is read with everything before it
+   done: a message that has come is no guess of the processor's. *good: none came before it was sent. */
+static int nbc__mpi_clock_trips(const nbc__mpi *m, MPI_Comm node, int with, bool asks, int *good) {
+  uint64_t there = 0, back = 0;
+  int code = 0, judged = 1;
+  for (int i = 0; i < NBC__MPI_CLOCK_TRIPS && !code; i++) {
+    if (asks) {
+      there = nbc__clock_ordered_ticks(&m->clock);
+      code = MPI_Send(&there, 1, MPI_UINT64_T, with, 0, node);
+      if (!code) code = MPI_Recv(&back, 1, MPI_UINT64_T, with, 0, node, MPI_STATUS_IGNORE);
+      if ((int64_t)(nbc__clock_ordered_ticks(&m->clock) - back) < 0) *good = 0;
+    } else {
+      code = MPI_Recv(&there, 1, MPI_UINT64_T, with, 0, node, MPI_STATUS_IGNORE);
+      back = nbc__clock_ordered_ticks(&m->clock);
+      if ((int64_t)(back - there) < 0) *good = 0;
+      if (!code) code = MPI_Send(&back, 1, MPI_UINT64_T, with, 0, node);
+    }
+  }
+  if (code) return code;
+  if (asks) return MPI_Send(good, 1, MPI_INT, with, 0, node);
+  code = MPI_Recv(&judged, 1, MPI_INT, with, 0, node, MPI_STATUS_IGNORE);
+  *good = *good && judged;
+  return code;
+}
+
+static int nbc__mpi_share_clock(nbc__mpi *m, MPI_Comm node) {
+  nbc__mpi_card mine, first;
+  int code, rank = 0, size = 1, good = 1, of = m->own.t.rank;
+  MPI_Comm_set_errhandler(node, MPI_ERRORS_RETURN);
+  MPI_Comm_rank(node, &rank);
+  MPI_Comm_size(node, &size);
+  nbc__mpi_write_card(m, &mine);
+  first = mine;
+  if ((code = MPI_Bcast(&first, (int)sizeof first, MPI_BYTE, 0, node))) return code;
+  for (int with = 1; rank == 0 && with < size && !code; with++) {
+    good = 1;
+    code = nbc__mpi_clock_trips(m, node, with, true, &good);
+  }
+  if (rank > 0) code = nbc__mpi_clock_trips(m, node, 0, false, &good);
+  if (code) return code;
+  if (rank > 0 && good && nbc__mpi_same_counter(&first, &mine)) {
+    const nbc_clock own = m->clock;
+    m->clock = first.clock;
+    memcpy(m->clock.why, own.why, sizeof own.why); /* on which cores this rank has tested it */
+    m->clock.cpus_checked_count = own.cpus_checked_count;
+    of = first.rank;
+  }
+  return MPI_Allgather(&of, 1, MPI_INT, m->clock_of, 1, MPI_INT, m->comm);
+}
+
+static bool nbc__mpi_same_clock(void *ctx, int peer) {
+  const nbc__mpi *m = (const nbc__mpi *)ctx;
+  return m->clock_of[peer] == m->clock_of[m->own.t.rank];
+}
+
+/* Who shares this node, and its clock. */
 static int nbc__mpi_classes(nbc__mpi *m) {
   MPI_Comm node;
   MPI_Group all_group, node_group;
@@ -598,8 +696,9 @@ static int nbc__mpi_classes(nbc__mpi *m) {
     MPI_Group_free(&node_group);
     NBC_FREE(all);
   }
+  code = all ? nbc__mpi_share_clock(m, node) : MPI_ERR_NO_MEM;
   MPI_Comm_free(&node);
-  return all ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+  return code;
 }
 
 static int nbc__mpi_start_ring(nbc__mpi *m) {
@@ -630,6 +729,7 @@ static void nbc__mpi_contract(nbc__mpi *m) {
   t->others = nbc__mpi_others;
   t->cancel = nbc__mpi_cancel;
   t->peer_class = nbc__mpi_peer_class;
+  t->same_clock = nbc__mpi_same_clock;
 }
 
 static void nbc__mpi_free_packets(nbc__mpi_packet *list) {
@@ -672,6 +772,7 @@ static void nbc__mpi_destroy(void *self) {
   NBC_FREE(m->statuses);
   NBC_FREE(m->peers);
   NBC_FREE(m->classes);
+  NBC_FREE(m->clock_of);
   pthread_mutex_destroy(&m->mutex);
   NBC_FREE(m);
 }
@@ -692,7 +793,8 @@ static int nbc__mpi_connect(nbc__mpi *m, MPI_Comm comm) {
   size = (size_t)m->own.t.size;
   m->peers = (nbc__mpi_peer *)NBC_MALLOC(size * sizeof *m->peers);
   m->classes = (nbc_peer *)NBC_MALLOC(size * sizeof *m->classes);
-  if (!m->peers || !m->classes) return MPI_ERR_NO_MEM;
+  m->clock_of = (int *)NBC_MALLOC(size * sizeof *m->clock_of);
+  if (!m->peers || !m->classes || !m->clock_of) return MPI_ERR_NO_MEM;
   memset(m->peers, 0, size * sizeof *m->peers);
   if ((code = nbc__mpi_classes(m))) return code;
   return nbc__mpi_start_ring(m);

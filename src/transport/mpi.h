@@ -19,7 +19,11 @@
    waits for it, and their progress does nothing. Waiting for a collective or an operation on one of these
    transports also drives the others that the same thread used last: the process keeps a list of
    them (static, behind a mutex). Transfers are recorded for the creating thread's
-   recorder; what another thread's progress finishes as foreign stamps. */
+   recorder; what another thread's progress finishes as foreign stamps.
+   Clock. Ranks of one node that provably read one counter have one clock (same_clock): the lowest of
+   them calibrates it. Proved means: one kernel by its boot id (containers share it, virtual machines
+   have their own), a counter that this kernel trusts on all its cores and that was tested on each
+   rank's, calibrations that agree, and no message between them that came before it was sent. */
 #ifdef NBC_WITH_MPI
 typedef struct nbc_mpi_desc {
   int thread_level;     /* what the program counts on: MPI_THREAD_SINGLE ... _MULTIPLE */

@@ -321,6 +321,64 @@ static void as_good_as_papers_with_the_same_trips(void) {
   }
 }
 
+/* The wander that is seen is not less than the true one and becomes small with the time watched; the bound that
+   it gives holds the truth; less than the true one is refuted when watched for long. */
+typedef struct wandering {
+  double pause_ns, seen, bound_ns, default_ns;
+  int refuted;
+} wandering;
+static nbc_status watch_wander(nbc_transport *t, void *user) {
+  wandering *w = (wandering *)user;
+  simnet_rank *r = simnet_me(t->ctx);
+  nbc_sync *sync;
+  nbc_time time;
+  nbc_status status = nbc_sync_create(t, NULL, &sync, NULL);
+  CHECK(t->rank == 0 || isinf(nbc_sync_info_of(sync).wander_seen_ppm_per_s)); /* a burst says nothing */
+  for (int i = 0; i < 20 && status == NBC_OK; i++) {
+    r->t_ns += w->pause_ns;
+    status = nbc_sync_update(sync, NULL);
+  }
+  if (status == NBC_OK && t->rank == 1) {
+    const double t_ns = r->t_ns + 1e9, truth_ns = simnet_truth_ns(r->net, t_ns);
+    const int64_t local_ns = (int64_t)simnet_local_ns(&r->clock, t_ns);
+    w->seen = nbc_sync_info_of(sync).wander_seen_ppm_per_s;
+    CHECK(nbc_sync_global(sync, local_ns, &time) == NBC_OK);
+    w->default_ns = (double)time.err_ns;
+    CHECK(nbc_sync_global_if(sync, w->seen, local_ns, &time) == NBC_OK);
+    CHECK(fabs((double)time.t_ns - truth_ns) <= (double)time.err_ns + 1);
+    w->bound_ns = (double)time.err_ns;
+    w->refuted = nbc_sync_global_if(sync, 0, local_ns, &time) == NBC_E_MISMATCH;
+    CHECK(nbc_sync_global_if(sync, -1, local_ns, &time) == NBC_E_INVAL);
+    CHECK(nbc_sync_global_if(sync, (double)NAN, local_ns, &time) == NBC_E_INVAL);
+  }
+  nbc_sync_destroy(sync);
+  return status;
+}
+static void wander_is_seen_and_small_bounds_say_what_they_assume(void) {
+  for (int wanders = 0; wanders < 2; wanders++)
+    for (int k = 0; k < 3; k++) {
+      wandering w = {(double[]){1e8, 1e9, 1e10}[k], 0, 0, 0, 0};
+      simnet *net = simnet_create(2, (uint64_t)k + 1);
+      net->jitter_ns = 100;
+      net->latency_ns = 100;
+      net->ranks[1].clock.deviation = 1e-5;
+      if (wanders) { /* 0.05 ppm per second */
+        net->ranks[1].clock.wave_per_ns = 5e-12;
+        net->ranks[1].clock.wave_ns = 0.05e-15 / (5e-12 * 5e-12);
+        net->ranks[1].clock.wave_phase = 1.5;
+      }
+      CHECK(simnet_run(net, watch_wander, &w) == NBC_OK);
+      printf("  wander %s, watched for %3.0f s: seen %.4f ppm/s at most; bound after a second %.0f ns by that, %.0f ns by default%s\n",
+             wanders ? "0.05 ppm/s" : "none", 20e-9 * w.pause_ns, w.seen, w.bound_ns, w.default_ns,
+             w.refuted ? "; none is refuted" : "");
+      CHECK(!wanders || w.seen >= 0.02);
+      CHECK(k == 0 || w.seen < 0.1);
+      CHECK(wanders ? k == 0 || w.refuted : !w.refuted);
+      if (k == 2 && !wanders) CHECK(w.bound_ns < w.default_ns / 2);
+      simnet_destroy(net);
+    }
+}
+
 static void thousands_of_ranks(void) {
   world w = world_of(4096, 1, 7);
   give_clocks(w.net, 0);
@@ -464,6 +522,7 @@ int main(int argc, char **argv) {
   RUN(ours_is_closer_than_the_published_methods);
   RUN(disturbed_bursts_make_no_drift);
   RUN(as_good_as_papers_with_the_same_trips);
+  RUN(wander_is_seen_and_small_bounds_say_what_they_assume);
   RUN(thousands_of_ranks);
   RUN(a_step_is_counted);
   RUN(a_silent_rank_is_named);

@@ -3,6 +3,8 @@
    processes; arguments: thread level (0-3) to ask MPI for, then test names as usual. "huge" alone
    sends more than 2 GiB. */
 #define NBC_WITH_MPI
+static const char *boot_id_file(void);
+#define NBC_BOOT_ID_FILE boot_id_file()
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
 #include "tests/test.h"
@@ -22,6 +24,10 @@ static nbc_transport *open_transport(uint64_t piece_bytes) {
   }
   return t;
 }
+/* Which kernel runs this rank: the machine's own, or what a test says. */
+static const char *boot_id;
+static const char *boot_id_file(void) { return boot_id ? boot_id : "/proc/sys/kernel/random/boot_id"; }
+
 static void close_transport(nbc_transport *t) { nbc_mpi_destroy(t); }
 
 /* Beside the program's own messages on the same communicator. */
@@ -38,6 +44,53 @@ static void random_traffic_beside_the_programs_own(void) {
   MPI_Wait(&request, MPI_STATUS_IGNORE);
   CHECK(got == from);
   nbc_mpi_destroy(t);
+}
+
+/* Ranks of one machine share a clock when they know it, and then no message comes before it was sent; ranks
+   that name other kernels, or none, do not. */
+static void one_node_has_one_clock(void) {
+  nbc_transport *t = open_transport(0);
+  const bool counter = ((nbc__mpi *)t->ctx)->clock.source != NBC_CLOCK_RAW;
+  for (int peer = 0; peer < size; peer++) CHECK(t->same_clock(t->ctx, peer));
+  CHECK(!counter || ((nbc__mpi *)t->ctx)->clock.cpus_checked_count > 0);
+  int64_t least_ns = INT64_MAX, there_ns, now_ns;
+  const int to = (rank + 1) % size, from = (rank + size - 1) % size;
+  for (int i = 0; i < 200; i++) {
+    now_ns = t->now_ns(t->ctx);
+    MPI_Sendrecv(&now_ns, 1, MPI_INT64_T, to, 5, &there_ns, 1, MPI_INT64_T, from, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    now_ns = t->now_ns(t->ctx);
+    if (now_ns - there_ns < least_ns) least_ns = now_ns - there_ns;
+  }
+  CHECK(least_ns >= 0);
+  nbc_sync *sync;
+  CHECK(nbc_sync_create(t, NULL, &sync, NULL) == NBC_OK);
+  nbc_time ahead;
+  now_ns = t->now_ns(t->ctx);
+  CHECK(nbc_sync_global(sync, now_ns + 1000000000, &ahead) == NBC_OK);
+  CHECK(ahead.t_ns == now_ns + 1000000000 && ahead.err_ns <= 100); /* a second later */
+  nbc_sync_destroy(sync);
+  close_transport(t);
+}
+static void other_kernels_have_other_clocks(void) {
+  char path[64];
+  snprintf(path, sizeof path, "/tmp/nbc_boot_id.%d.%d", (int)getpid(), rank);
+  for (int kernel = 0; kernel < 2; kernel++) { /* two of them, even and odd ranks; none that can be read */
+    FILE *file = fopen(path, "w");
+    CHECK(file && fprintf(file, "%08d-a-random-number\n", rank % 2) > 0 && fclose(file) == 0);
+    boot_id = kernel ? "/nowhere/boot_id" : path;
+    nbc_transport *t = open_transport(0);
+    for (int peer = 0; peer < size; peer++)
+      CHECK(t->same_clock(t->ctx, peer) == (peer == rank || (!kernel && rank % 2 == 0 && peer % 2 == 0)));
+    nbc_sync *sync;
+    CHECK(nbc_sync_create(t, NULL, &sync, NULL) == NBC_OK);
+    const nbc_sync_info info = nbc_sync_info_of(sync);
+    CHECK(kernel || rank % 2 == 1 || info.trip_count == 0);
+    CHECK(rank == 0 || (!kernel && rank % 2 == 0) || info.trip_count > 0);
+    nbc_sync_destroy(sync);
+    close_transport(t);
+  }
+  boot_id = NULL;
+  remove(path);
 }
 
 /* ---- threads ---------------------------------------------------------------------------------------- */
@@ -167,6 +220,8 @@ int main(int argc, char **argv) {
     RUN(any_peer_names_the_sender);
     RUN(only_unmatched_receives_cancel);
     RUN(both_ranks_measure_the_same_table);
+    RUN(one_node_has_one_clock);
+    RUN(other_kernels_have_other_clocks);
     RUN(random_traffic_beside_the_programs_own);
     if (provided >= MPI_THREAD_FUNNELED) RUN(threads_share_the_transport);
     RUN(less_than_asked_for_is_named);
