@@ -30,6 +30,8 @@
      NBC_GATHER       1: one file for the whole run, NAME.all.json instead of NAME.RANK.json: the reports go
                       to rank 0 over the MPI when all call MPI_Finalize; processes that end otherwise
                       leave files of their own. Set it for all processes; default 0
+     NBC_TRACE        calls: a trace that pm_replay runs on a simulated machine, nbc_calls.NAME.RANK.calls
+                      (overlap_preload_replay.h); not with NBC_PEERS=0. Default: none
      NBC_PEERS        1 (default): find out at start who shares a node. This takes one
                       MPI_Comm_split_type and one MPI_Bcast inside MPI_Init, so ALL processes of a
                       world must be preloaded. 0: no communication; peers count as unknown. Set it
@@ -139,8 +141,9 @@ static void unmap_memory(void *memory) {
 #include "overlap_preload_peers.h"
 #include "overlap_preload_pairs.h"
 #include "overlap_preload_transfers.h"
-#include "overlap_preload_wrap.h"
 #include "overlap_preload_settings.h"
+#include "overlap_preload_replay.h"
+#include "overlap_preload_wrap.h"
 #include "overlap_preload_nics.h"
 #include "overlap_preload_report.h"
 #include "overlap_preload_ends.h"
@@ -310,6 +313,7 @@ static void start(int thread_level) {
   busy_begin(); /* signals from here on have a report */
   watch_signals();
   __atomic_store_n(&run.recording, true, __ATOMIC_RELEASE);
+  calls_begin();
   follow(nbc_clock_now_ns(run.clock)); /* this thread computes from here on */
   busy_end();
 }
@@ -331,6 +335,7 @@ BODY(Init_thread, SETUP, (int *argc, char ***argv, int required, int *provided),
 /* Before the MPI's own: what it does at the end may hang or die, the report must not. */
 VISIBLE int PMPI_Finalize(void) {
   static int (*real_Finalize)(void);
+  calls_end();
   finish_by(run.gathers);
   stop_watching();
   return REAL(Finalize)();

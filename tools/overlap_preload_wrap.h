@@ -10,7 +10,10 @@
     call c[1] __attribute__((cleanup(leave)));                                                     \
     enter(c, NBC_KIND_##kind, #prefix #name, (uintptr_t)__builtin_return_address(0),               \
           (uintptr_t)__builtin_dwarf_cfa());                                                       \
-    return body_##name(c, UNPAREN arguments);                                                      \
+    REPLAY_BEFORE(name, arguments);                                                                \
+    const int rc = body_##name(c, UNPAREN arguments);                                              \
+    REPLAY_AFTER(name, arguments);                                                                 \
+    return rc;                                                                                     \
   }                                                                                                \
   VISIBLE int prefix##name parameters __attribute__((alias("P" #prefix #name)));                   \
   static inline int body_##name(call *c, UNPAREN parameters)

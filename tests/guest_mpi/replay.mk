@@ -13,8 +13,8 @@ $(B)/pm_replay: $(REPLAY_OBJECTS) $(B)/libnbc_overlap.a
 NEEDS_guest_mpi += $(B)/pm_replay
 $(eval $(call script,guest_mpi/replay))
 ifneq ($(and $(MPICC_MPICH),$(wildcard /usr/include/*/mpich/mpi.h)),)
-NEEDS_guest_mpi += $(B)/pm_run $(B)/tests/guest_mpi/replay_app
-$(B)/tests/guest_mpi/replay_app: tests/guest_mpi/replay_app.c $(B)/.flags
+NEEDS_guest_mpi += $(B)/pm_run $(B)/libnbc_overlap_mpich.so $(B)/tests/guest_mpi/replay_app $(B)/tests/guest_mpi/replay_calls
+$(B)/tests/guest_mpi/replay_app $(B)/tests/guest_mpi/replay_calls: $(B)/tests/guest_mpi/%: tests/guest_mpi/%.c $(B)/.flags
 	$(call say,MPICC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)MPICH_CC='$(CC)' mpicc.mpich $(STD) $(TEST_FLAGS) $(WARN) -Wno-conversion -Wno-stringop-overflow -Wno-stringop-overread $< -o $@ $(LDFLAGS)

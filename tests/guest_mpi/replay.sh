@@ -99,11 +99,34 @@ any_bytes() {
     done
   done
 }
+# What the overlap preload writes of a real run; MPI_Waitany may end otherwise there, so not to the nanosecond.
+traced() { # PROGRAM...: leaves the traces in $T/traces
+  rm -rf "$T/traces" && mkdir "$T/traces" && NBC_TRACE=calls NBC_REPORT_DIR="$T/traces" timeout 120 mpiexec.mpich -n 4 -genv LD_PRELOAD "$(cd "$B" && pwd)/libnbc_overlap_mpich.so" "$@" >"$T/real" 2>&1
+}
+real_runs_take_their_time() {
+  for p in replay_app replay_calls; do
+    traced "$B/tests/guest_mpi/$p" && cat "$T/real" && timeout 60 "$B/pm_run" -n 4 "$B/tests/guest_mpi/$p" 2>"$T/program" && replay --compute 0 "$T"/traces/*.calls && cat "$T/program" "$T/out" &&
+      echo "$(time_of "$T/program") $(time_of "$T/out")" | awk '{ exit !($1 > 0 && $2 > 0.99 * $1 && $2 < 1.01 * $1) }' || return 1
+  done
+  replay "$T"/traces/*.calls && echo "$(time_of "$T/program") $(time_of "$T/out")" | awk '{ exit !($2 > 1.01 * $1) }' # computation counts
+}
+loops_are_folded() { # 2,000 rounds of the same; what is computed is all there
+  traced "$B/tests/guest_mpi/replay_app" 2000 && cat "$T/real" "$T"/traces/*.0.calls && grep -qx 'x 2000' "$T"/traces/*.0.calls && test "$(cat "$T"/traces/*.0.calls | wc -l)" -lt 100
+}
+lost_traces_are_told() { # a file that may not grow beyond a kilobyte: one process alone, whose MPI needs no files
+  rm -rf "$T/traces" && mkdir "$T/traces" && (trap '' XFSZ && ulimit -f 1 && UCX_TLS=self,tcp NBC_TRACE=calls NBC_REPORT_DIR="$T/traces" LD_PRELOAD="$(cd "$B" && pwd)/libnbc_overlap_mpich.so" timeout 60 "$B/tests/guest_mpi/replay_calls" 2>&1) |
+    grep 'no trace of calls: File too large' && ! ls "$T"/traces/*.calls
+}
 if [ -x "$app" ]; then
   for o in '' '--level loggp' '--level packet' '--progress dedicated' '--progress timer' '--per-node 2' '--eager 0'; do
     # shellcheck disable=SC2086 # options are words
     check "a trace takes the time of its program $o" as_its_program $o
   done
+  if command -v mpiexec.mpich >/dev/null; then
+    for t in real_runs_take_their_time loops_are_folded lost_traces_are_told; do check "$(echo $t | tr _ ' ')" $t; done
+  else
+    skip "traces of real runs" "no mpiexec.mpich (Debian: mpich)"
+  fi
 else
   skip "traces beside their program" "no MPICH (Debian: mpich libmpich-dev)"
 fi

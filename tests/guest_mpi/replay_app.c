@@ -1,4 +1,4 @@
-/* What tests/guest_mpi/replay.ti says, as a program: messages of all sizes and all collectives of such traces. */
+/* What tests/guest_mpi/replay.ti says, as a program without arguments: messages of all sizes and all collectives of such traces. */
 #include <mpi.h>
 
 enum { MOST = 200000 };
@@ -34,6 +34,11 @@ int main(int argc, char **argv) {
   MPI_Reduce_scatter(a, b, counts, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   MPI_Scan(a, b, 5, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   MPI_Alltoallv(a, own, to, MPI_INT, b, counts, displs, MPI_INT, MPI_COMM_WORLD);
+  for (int i = argc > 1 ? 2000 : 0; i > 0; i--) { /* with an argument: rounds of the same */
+    MPI_Irecv(a, 10, MPI_INT, left, 4, MPI_COMM_WORLD, &q[0]);
+    MPI_Isend(b, 10, MPI_INT, right, 4, MPI_COMM_WORLD, &q[1]);
+    MPI_Waitall(2, q, s);
+  }
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Finalize(); /* once more a barrier */
   return 0;

@@ -2,7 +2,7 @@
    hand. Ranks, tags and slots are numbers, * is any; COMM 0 is the world. A slot stands for a request.
      nbc-calls 1                    first line
      rank I of N
-     comm K RANK RANK ...           communicator K = 1, 2, ...: its members in the world
+     comm K RANK FIRST-LAST ...     communicator K = 1, 2, ...: its members in the world
      c NS                           computes
      s|ss PEER BYTES TAG COMM       MPI_Send, MPI_Ssend;   is|iss SLOT PEER BYTES TAG COMM   started only
      r PEER BYTES TAG COMM          MPI_Recv;              ir SLOT PEER BYTES TAG COMM
@@ -66,6 +66,14 @@ static void collective(rp_rank *r, rp_text *t) {
   uint64_t *number = rp_numbers(r, op, is_all ? 2 * size : size);
   for (int i = 0; i < (is_all ? 2 * size : size); i++) number[i] = (uint64_t)rp_number(t, "count", 0, RP_BYTES_MAX / op->elem_bytes);
 }
+/* A rank, or FIRST-LAST. */
+static void members(rp_text *t, int *first, int *last) {
+  char *dash = t->at + strspn(t->at, "0123456789");
+  const int is_range = *dash == '-' && dash > t->at;
+  if (is_range) *dash = ' ';
+  *first = *last = (int)rp_number(t, "rank", 0, rp_size - 1);
+  if (is_range) *last = (int)rp_number(t, "last rank", *first, rp_size - 1);
+}
 static void communicator(rp_rank *r, rp_text *t) {
   static int *ranks;
   static uint32_t max;
@@ -73,10 +81,12 @@ static void communicator(rp_rank *r, rp_text *t) {
   const int64_t number = rp_number(t, "communicator", 1, INT32_MAX);
   if (number != r->comm_count) rp_bad(t, "communicator %lld: the next one is %u", (long long)number, r->comm_count);
   while (t->at[0]) {
-    ranks = gm_grow(ranks, &max, (uint32_t)count + 1, sizeof *ranks);
-    ranks[count] = (int)rp_number(t, "rank", 0, rp_size - 1);
-    if (count >= rp_size) rp_bad(t, "more ranks than there are");
-    is_in |= ranks[count++] == (int)(r - rp_ranks);
+    int first = 0, last = 0;
+    members(t, &first, &last);
+    if (last - first >= rp_size - count) rp_bad(t, "more ranks than there are");
+    ranks = gm_grow(ranks, &max, (uint32_t)(count + last - first + 1), sizeof *ranks);
+    is_in |= first <= r - rp_ranks && r - rp_ranks <= last;
+    for (; first <= last; first++) ranks[count++] = first;
   }
   if (!is_in) rp_bad(t, "rank %d is not a member", (int)(r - rp_ranks));
   rp_comm(r, count, ranks);
