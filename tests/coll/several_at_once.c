@@ -156,7 +156,7 @@ static void persistent_ones_start_in_any_order(void) {
 }
 
 /* Who waits sleeps in the transport where that can: `rest` after a step that ended nothing. */
-static int rest_count; /* atomic; of rank 0 */
+static int rest_count, rest_wanted[2]; /* atomic; of rank 0: so far; before rank 1 joins */
 static void rests(void *ctx) {
   (void)ctx;
   __atomic_add_fetch(&rest_count, 1, __ATOMIC_RELAXED);
@@ -171,12 +171,15 @@ static nbc_status waits_at_rest(nbc_transport *t, void *user) {
   if (nbc_comm_create(&d, &comm, NULL)) return NBC_E_NOMEM;
   if (t->rank == 0) t->rest = rests;
   for (int way = 0; way < 2; way++) {
-    const int before = __atomic_load_n(&rest_count, __ATOMIC_RELAXED);
-    while (t->rank == 1 && __atomic_load_n(&rest_count, __ATOMIC_RELAXED) < 50 * (way + 1)) sched_yield();
+    const int wanted = __atomic_load_n(&rest_count, __ATOMIC_RELAXED) + 50;
+    if (t->rank == 0) __atomic_store_n(&rest_wanted[way], wanted, __ATOMIC_RELAXED);
+    while (t->rank == 1 && (!__atomic_load_n(&rest_wanted[way], __ATOMIC_RELAXED) ||
+                            __atomic_load_n(&rest_count, __ATOMIC_RELAXED) < __atomic_load_n(&rest_wanted[way], __ATOMIC_RELAXED)))
+      sched_yield();
     for (int i = 0; i < 2; i++) GOOD(nbc_ibarrier(comm, &requests[i]) == NBC_OK);
     if (way == 0) GOOD(nbc_coll_wait(&requests[0], 0) == NBC_OK && nbc_coll_wait(&requests[1], 0) == NBC_OK);
     if (way == 1) GOOD(nbc_coll_waitall(2, requests, 0) == NBC_OK);
-    if (t->rank == 0) GOOD(rest_count >= before + 50 - 1);
+    if (t->rank == 0) GOOD(rest_count >= wanted);
   }
   t->rest = NULL;
   nbc_comm_destroy(comm);
