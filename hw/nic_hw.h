@@ -206,6 +206,15 @@ typedef struct nic_bar {
   bool is_memory;
 } nic_bar;
 
+/* The PCIe link and what went wrong on it, from configuration space (root only, beyond its first 64 bytes;
+   also of a dump). Source: PCI Express Base Specification, 7.5.3 (capability), 7.8.4 (AER). */
+typedef struct nic_pcie {
+  double link_gts, most_gts; /* GT/s per lane, now and at most; 0: not known */
+  int lane_count, most_lane_count;
+  bool has_aer;
+  uint32_t correctable, uncorrectable; /* AER status: a bit stays until somebody clears it */
+} nic_pcie;
+
 /* Owned by the machine; read-only. Texts are empty when unknown. */
 typedef struct nic_info {
   char name[32]; /* "eth0", "mlx5_0", "cxi0"; the PCI address when there is no interface */
@@ -216,6 +225,7 @@ typedef struct nic_info {
   char driver[32];
   char model[96];
   nic_bar bars[6];
+  nic_pcie pcie;
   bool is_up, is_loopback;
   uint64_t speed_bps; /* 0: unknown */
   uint32_t mtu_bytes;
@@ -255,6 +265,8 @@ NIC_API const char *nic_kind_name(nic_kind kind);    /* "pci", "net", "infiniban
 NIC_API const char *nic_offer_name(nic_offer offer); /* "counters", "soft-stamps", … */
 NIC_API const char *nic_offer_meaning(nic_offer offer); /* one line */
 NIC_API const char *nic_answer_name(nic_answer answer); /* "unknown", "no", "blocked", "yes" */
+/* A bit of nic_pcie.correctable or uncorrectable, as lspci names it; "" when it has no meaning. */
+NIC_API const char *nic_pcie_error_name(bool is_correctable, int bit_index);
 
 #ifdef NBC_LINES
 #line 1 "src/nic/counters.h"
@@ -909,7 +921,7 @@ NIC__PRIVATE void nic__copy(char *to, size_t to_bytes, const char *from) {
   to[n] = 0;
 }
 #ifdef NBC_LINES
-#line 96 "src/nic/machine.h"
+#line 108 "src/nic/machine.h"
 #endif
 enum { NIC__PATH = 512 };
 
@@ -918,6 +930,7 @@ typedef struct nic__pci {
   uint16_t vendor_id, device_id;
   uint32_t pci_class;
   nic_bar bars[6];
+  nic_pcie pcie;
 } nic__pci;
 
 /* What a recording holds of one NIC; index as that of nics. The parts belong to later pieces. */
@@ -1123,6 +1136,42 @@ NIC_API const char *nic_offer_meaning(nic_offer offer) {
 NIC_API const char *nic_answer_name(nic_answer answer) {
   static const char *const names[] = {"unknown", "no", "blocked", "yes"};
   return (unsigned)answer <= NIC_YES ? names[answer] : "?";
+}
+NIC_API const char *nic_pcie_error_name(bool is_correctable, int bit_index) {
+  static const char *const correctable[16] = {
+      "RxErr",    NULL, NULL, NULL, NULL,      NULL,          "BadTLP",     "BadDLLP",
+      "Rollover", NULL, NULL, NULL, "Timeout", "NonFatalErr", "CorrIntErr", "HeaderOF"};
+  static const char *const uncorrectable[27] = {NULL,
+                                                NULL,
+                                                NULL,
+                                                NULL,
+                                                "DLP",
+                                                "SDES",
+                                                NULL,
+                                                NULL,
+                                                NULL,
+                                                NULL,
+                                                NULL,
+                                                NULL,
+                                                "TLP",
+                                                "FCP",
+                                                "CmpltTO",
+                                                "CmpltAbrt",
+                                                "UnxCmplt",
+                                                "RxOF",
+                                                "MalfTLP",
+                                                "ECRC",
+                                                "UnsupReq",
+                                                "ACSViol",
+                                                "UncorrIntErr",
+                                                "BlockedTLP",
+                                                "AtomicOpBlocked",
+                                                "TLPBlockedErr",
+                                                "PoisonTLPBlocked"};
+  const char *name = bit_index < 0    ? NULL
+                     : is_correctable ? (bit_index < 16 ? correctable[bit_index] : NULL)
+                                      : (bit_index < 27 ? uncorrectable[bit_index] : NULL);
+  return name ? name : "";
 }
 #ifdef NBC_LINES
 #line 75 "src/nic/counters.h"
@@ -3610,6 +3659,7 @@ NIC__PRIVATE nic_status nic__pci_scan_sysfs(nic_machine *m);
 #ifdef NIC_WITH_LIBPCI
 NIC__PRIVATE nic_status nic__pci_scan_libpci(nic_machine *m, const char *dump_path, nic_error *err);
 #endif
+NIC__PRIVATE void nic__pcie_from_config(nic_pcie *pcie, const uint8_t *config, size_t bytes);
 #ifdef NBC_LINES
 #line 1 "src/nic/pci.c"
 #endif
@@ -3678,6 +3728,14 @@ static void nic__pci_from_sysfs(nic_machine *m, nic__pci *p) {
   if (nic__path(path, m->sysfs_root, folder, at, "resource", end))
     nic__pci_read_resource(m, path, p);
   snprintf(p->model, sizeof p->model, "PCI device %04x:%04x", p->vendor_id, p->device_id);
+  uint8_t config[4096];
+  const int fd = nic__path(path, m->sysfs_root, folder, at, "config", end)
+                     ? open(path, O_RDONLY | O_CLOEXEC)
+                     : -1;
+  if (fd < 0) return;
+  const ssize_t n = read(fd, config, sizeof config);
+  close(fd);
+  if (n > 0) nic__pcie_from_config(&p->pcie, config, (size_t)n);
 }
 
 /* Type 0 header: ids, class, six BARs; a 64-bit BAR takes two places. */
@@ -3694,6 +3752,42 @@ NIC__PRIVATE void nic__pci_from_header(nic__pci *p, const uint8_t header[64]) {
     i += wide;
   }
   snprintf(p->model, sizeof p->model, "PCI device %04x:%04x", p->vendor_id, p->device_id);
+}
+
+static uint32_t nic__config_word(const uint8_t *config, size_t at) {
+  return (uint32_t)config[at] | (uint32_t)config[at + 1] << 8 | (uint32_t)config[at + 2] << 16 |
+         (uint32_t)config[at + 3] << 24;
+}
+
+/* As much of configuration space as is known. The chains of capabilities come from a device or a file:
+   they may lead anywhere, or in circles. */
+NIC__PRIVATE void nic__pcie_from_config(nic_pcie *pcie, const uint8_t *config, size_t bytes) {
+  static const double speeds_gts[] = {0, 2.5, 5, 8, 16, 32, 64};
+  if (bytes < 64 || !(config[6] & 0x10)) return; /* no capabilities */
+  size_t at = config[0x34] & 0xfcu;
+  for (int i = 0; i < 48 && at >= 64 && at + 20 <= bytes && at < 256;
+       i++, at = config[at + 1] & 0xfcu) {
+    if (config[at] != 0x10) continue;
+    const uint32_t can = nic__config_word(config, at + 12),
+                   is = nic__config_word(config, at + 16) >> 16;
+    pcie->most_gts = (can & 15) <= 6 ? speeds_gts[can & 15] : 0;
+    pcie->link_gts = (is & 15) <= 6 ? speeds_gts[is & 15] : 0;
+    pcie->most_lane_count = (int)(can >> 4 & 63);
+    pcie->lane_count = (int)(is >> 4 & 63);
+    break;
+  }
+  at = 256;
+  for (int i = 0; i < 256 && at >= 256 && at + 20 <= bytes; i++) {
+    const uint32_t head = nic__config_word(config, at);
+    if ((head & 0xffff) == 1) {
+      pcie->has_aer = true;
+      pcie->uncorrectable = nic__config_word(config, at + 4);
+      pcie->correctable = nic__config_word(config, at + 16);
+      if (pcie->correctable == UINT32_MAX) memset(pcie, 0, sizeof *pcie); /* nobody answered */
+      return;
+    }
+    at = head >> 20 & 0xffcu;
+  }
 }
 
 NIC__PRIVATE nic_status nic__pci_scan_sysfs(nic_machine *m) {
@@ -3758,6 +3852,14 @@ static nic_status nic__pci_take(nic_machine *m, struct pci_access *a, struct pci
   const char *model = pci_lookup_name(a, name, sizeof name, PCI_LOOKUP_VENDOR | PCI_LOOKUP_DEVICE,
                                       d->vendor_id, d->device_id);
   nic__copy(p->model, sizeof p->model, model ? model : "?");
+  uint8_t config[4096];
+  size_t bytes = 0;
+  static const size_t ends[] = {64, 256, 4096}; /* what is not readable ends it */
+  for (size_t i = 0; i < 3 && bytes == (i ? ends[i - 1] : 0); i++)
+    if (pci_read_block(d, (int)bytes, config + bytes, (int)(ends[i] - bytes))) bytes = ends[i];
+  while (bytes >= 256 && bytes < sizeof config && pci_read_block(d, (int)bytes, config + bytes, 16))
+    bytes += 16; /* of a dump that is cut off */
+  nic__pcie_from_config(&p->pcie, config, bytes);
   return NIC_OK;
 }
 
@@ -4190,30 +4292,34 @@ NIC__PRIVATE nic_status nic__record_load(nic_machine *m, const char *path, nic_e
   return status;
 }
 
-/* Without libpci: the first 64 bytes of each device, by the PCI header's layout. */
+/* Without libpci: configuration space of each device, as far as it is there and without a gap. */
 NIC__PRIVATE nic_status nic__record_scan_pci(nic_machine *m, const char *path) {
   char line[512], address[16];
-  uint8_t header[64];
+  uint8_t config[4096];
+  size_t known = 0; /* bytes */
   nic__pci *p = NULL;
   FILE *file = fopen(path, "re");
   if (!file) return NIC_E_IO;
-  memset(header, 0, sizeof header);
+  memset(config, 0, sizeof config);
   while (fgets(line, sizeof line, file)) {
     unsigned domain = 0, bus, dev, func, offset, b[16];
     if (sscanf(line, "%4x:%2x:%2x.%1x ", &domain, &bus, &dev, &func) == 4 ||
         (domain = 0, sscanf(line, "%2x:%2x.%1x ", &bus, &dev, &func) == 3)) {
       snprintf(address, sizeof address, "%04x:%02x:%02x.%x", domain & 0xffff, bus & 0xff,
                dev & 0xff, func & 7);
+      if (p) nic__pcie_from_config(&p->pcie, config, known);
+      known = 0;
       if (!(p = nic__pci_add(m, address))) break;
     } else if (p &&
                sscanf(line, "%x: %2x %2x %2x %2x %2x %2x %2x %2x %2x %2x %2x %2x %2x %2x %2x %2x",
                       &offset, &b[0], &b[1], &b[2], &b[3], &b[4], &b[5], &b[6], &b[7], &b[8], &b[9],
                       &b[10], &b[11], &b[12], &b[13], &b[14], &b[15]) == 17 &&
-               offset < 64 && offset % 16 == 0) {
-      for (int i = 0; i < 16; i++) header[offset + (unsigned)i] = (uint8_t)b[i];
-      if (offset == 48) nic__pci_from_header(p, header);
+               offset == known && known < sizeof config) {
+      for (int i = 0; i < 16; i++) config[known++] = (uint8_t)b[i];
+      if (known == 64) nic__pci_from_header(p, config);
     }
   }
+  if (p) nic__pcie_from_config(&p->pcie, config, known);
   fclose(file);
   return NIC_OK;
 }
@@ -4300,6 +4406,7 @@ static void nic__take_pci(nic_info *n, const nic__pci *p) {
   n->device_id = p->device_id;
   n->pci_class = p->pci_class;
   memcpy(n->bars, p->bars, sizeof n->bars);
+  n->pcie = p->pcie;
   memcpy(n->model, p->model, sizeof n->model);
   if (!n->driver[0]) memcpy(n->driver, p->driver, sizeof n->driver);
 }

@@ -117,6 +117,7 @@ static void health_counters(const options *o, const nic_machine *m, const nic_in
 /* First line of a file of the NIC's PCI device. */
 static bool pci_line(const options *o, const nic_info *n, const char *file, char *text, int bytes) {
   char path[512];
+  if (o->find.dump_path) return false;
   snprintf(path, sizeof path, "%s/bus/pci/devices/%s/%s",
            o->find.sysfs_root ? o->find.sysfs_root : "/sys", n->pci_address, file);
   FILE *f = fopen(path, "re");
@@ -126,31 +127,59 @@ static bool pci_line(const options *o, const nic_info *n, const char *file, char
   return ok;
 }
 
-/* The link runs below what both ends can, or the kernel counted errors on it (AER). */
+static void health_link(const options *o, const nic_info *n, int *count) {
+  static const char look[] = "lspci -vv | grep -A40 -i net | grep -i LnkSta";
+  char now[64], most[64], what[240];
+  double now_gts = n->pcie.link_gts, most_gts = n->pcie.most_gts;
+  int lanes = n->pcie.lane_count, most_lanes = n->pcie.most_lane_count;
+  if (pci_line(o, n, "current_link_speed", now, sizeof now) &&
+      pci_line(o, n, "max_link_speed", most, sizeof most))
+    now_gts = atof(now), most_gts = atof(most);
+  if (pci_line(o, n, "current_link_width", now, sizeof now) &&
+      pci_line(o, n, "max_link_width", most, sizeof most))
+    lanes = atoi(now), most_lanes = atoi(most);
+  if (now_gts > 0 && now_gts < most_gts) {
+    snprintf(what, sizeof what, "its PCIe link runs at %.1f GT/s, and could at %.1f", now_gts,
+             most_gts);
+    health_say(o, n, what,
+               "a bad slot, riser or power saving; transfers may be slower than the network", look,
+               count);
+  }
+  if (lanes > 0 && lanes < most_lanes) {
+    snprintf(what, sizeof what, "its PCIe link has %d lanes of %d", lanes, most_lanes);
+    health_say(o, n, what, "a narrower slot, or lanes that failed in training", look, count);
+  }
+}
+/* Bits of AER in the device itself: for kernels that do not count these errors, and for dumps. */
+static void health_aer_bits(const options *o, const nic_info *n, int *count) {
+  for (int kind = 0; kind < 2; kind++) {
+    const uint32_t bits = kind == 0 ? n->pcie.correctable : n->pcie.uncorrectable;
+    for (int i = 0; i < 32; i++) {
+      const char *name = nic_pcie_error_name(kind == 0, i);
+      char what[240];
+      if (!(bits >> i & 1) || !*name) continue;
+      snprintf(what, sizeof what, "PCIe %s error since somebody cleared it: %s",
+               kind == 0 ? "correctable" : "uncorrectable", name);
+      health_say(o, n, what,
+                 kind == 0 ? "repaired by sending again (replays): slot, riser or cable"
+                           : "not repaired, or a request that nobody took",
+                 "lspci -vv | grep -A60 -i net | grep -i Sta:", count);
+    }
+  }
+}
+
+/* The link runs below what both ends can, or errors were counted on it (AER). */
 static void health_pcie(const options *o, const nic_info *n, int *count) {
   static const char *const files[3] = {"aer_dev_correctable", "aer_dev_nonfatal", "aer_dev_fatal"};
-  char now[64], most[64], what[240], path[512], line[128];
-  double now_gt, most_gt;
+  char what[240], path[512], line[128];
+  bool counted = false;
   if (!n->pci_address[0]) return;
-  if (pci_line(o, n, "current_link_speed", now, sizeof now) &&
-      pci_line(o, n, "max_link_speed", most, sizeof most) && sscanf(now, "%lf", &now_gt) == 1 &&
-      sscanf(most, "%lf", &most_gt) == 1 && now_gt < most_gt) {
-    snprintf(what, sizeof what, "its PCIe link runs at %s, and could at %s", now, most);
-    health_say(o, n, what,
-               "a bad slot, riser or power saving; transfers may be slower than the network",
-               "lspci -vv | grep -A40 -i net | grep -i LnkSta", count);
-  }
-  if (pci_line(o, n, "current_link_width", now, sizeof now) &&
-      pci_line(o, n, "max_link_width", most, sizeof most) && atoi(now) > 0 &&
-      atoi(now) < atoi(most)) {
-    snprintf(what, sizeof what, "its PCIe link has %.20s lanes of %.20s", now, most);
-    health_say(o, n, what, "a narrower slot, or lanes that failed in training",
-               "lspci -vv | grep -A40 -i net | grep -i LnkSta", count);
-  }
+  health_link(o, n, count);
   for (int i = 0; i < 3; i++) {
     snprintf(path, sizeof path, "%s/bus/pci/devices/%s/%s",
              o->find.sysfs_root ? o->find.sysfs_root : "/sys", n->pci_address, files[i]);
-    FILE *f = fopen(path, "re");
+    FILE *f = o->find.dump_path ? NULL : fopen(path, "re");
+    counted |= f != NULL;
     while (f && fgets(line, sizeof line, f)) {
       char name[64];
       unsigned long long value;
@@ -166,6 +195,7 @@ static void health_pcie(const options *o, const nic_info *n, int *count) {
     }
     if (f) fclose(f);
   }
+  if (!counted) health_aer_bits(o, n, count);
 }
 
 /* exit status: 0 nothing wrong, 1 something is */

@@ -70,6 +70,7 @@ static void nic__take_pci(nic_info *n, const nic__pci *p) {
   n->device_id = p->device_id;
   n->pci_class = p->pci_class;
   memcpy(n->bars, p->bars, sizeof n->bars);
+  n->pcie = p->pcie;
   memcpy(n->model, p->model, sizeof n->model);
   if (!n->driver[0]) memcpy(n->driver, p->driver, sizeof n->driver);
 }

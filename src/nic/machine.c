@@ -159,3 +159,39 @@ NIC_API const char *nic_answer_name(nic_answer answer) {
   static const char *const names[] = {"unknown", "no", "blocked", "yes"};
   return (unsigned)answer <= NIC_YES ? names[answer] : "?";
 }
+NIC_API const char *nic_pcie_error_name(bool is_correctable, int bit_index) {
+  static const char *const correctable[16] = {
+      "RxErr",    NULL, NULL, NULL, NULL,      NULL,          "BadTLP",     "BadDLLP",
+      "Rollover", NULL, NULL, NULL, "Timeout", "NonFatalErr", "CorrIntErr", "HeaderOF"};
+  static const char *const uncorrectable[27] = {NULL,
+                                                NULL,
+                                                NULL,
+                                                NULL,
+                                                "DLP",
+                                                "SDES",
+                                                NULL,
+                                                NULL,
+                                                NULL,
+                                                NULL,
+                                                NULL,
+                                                NULL,
+                                                "TLP",
+                                                "FCP",
+                                                "CmpltTO",
+                                                "CmpltAbrt",
+                                                "UnxCmplt",
+                                                "RxOF",
+                                                "MalfTLP",
+                                                "ECRC",
+                                                "UnsupReq",
+                                                "ACSViol",
+                                                "UncorrIntErr",
+                                                "BlockedTLP",
+                                                "AtomicOpBlocked",
+                                                "TLPBlockedErr",
+                                                "PoisonTLPBlocked"};
+  const char *name = bit_index < 0    ? NULL
+                     : is_correctable ? (bit_index < 16 ? correctable[bit_index] : NULL)
+                                      : (bit_index < 27 ? uncorrectable[bit_index] : NULL);
+  return name ? name : "";
+}

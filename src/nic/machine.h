@@ -42,6 +42,15 @@ typedef struct nic_bar {
   bool is_memory;
 } nic_bar;
 
+/* The PCIe link and what went wrong on it, from configuration space (root only, beyond its first 64 bytes;
+   also of a dump). Source: PCI Express Base Specification, 7.5.3 (capability), 7.8.4 (AER). */
+typedef struct nic_pcie {
+  double link_gts, most_gts; /* GT/s per lane, now and at most; 0: not known */
+  int lane_count, most_lane_count;
+  bool has_aer;
+  uint32_t correctable, uncorrectable; /* AER status: a bit stays until somebody clears it */
+} nic_pcie;
+
 /* Owned by the machine; read-only. Texts are empty when unknown. */
 typedef struct nic_info {
   char name[32]; /* "eth0", "mlx5_0", "cxi0"; the PCI address when there is no interface */
@@ -52,6 +61,7 @@ typedef struct nic_info {
   char driver[32];
   char model[96];
   nic_bar bars[6];
+  nic_pcie pcie;
   bool is_up, is_loopback;
   uint64_t speed_bps; /* 0: unknown */
   uint32_t mtu_bytes;
@@ -91,6 +101,8 @@ NIC_API const char *nic_kind_name(nic_kind kind);    /* "pci", "net", "infiniban
 NIC_API const char *nic_offer_name(nic_offer offer); /* "counters", "soft-stamps", … */
 NIC_API const char *nic_offer_meaning(nic_offer offer); /* one line */
 NIC_API const char *nic_answer_name(nic_answer answer); /* "unknown", "no", "blocked", "yes" */
+/* A bit of nic_pcie.correctable or uncorrectable, as lspci names it; "" when it has no meaning. */
+NIC_API const char *nic_pcie_error_name(bool is_correctable, int bit_index);
 
 /* ---- for later pieces ---- */
 enum { NIC__PATH = 512 };
@@ -100,6 +112,7 @@ typedef struct nic__pci {
   uint16_t vendor_id, device_id;
   uint32_t pci_class;
   nic_bar bars[6];
+  nic_pcie pcie;
 } nic__pci;
 
 /* What a recording holds of one NIC; index as that of nics. The parts belong to later pieces. */

@@ -63,6 +63,14 @@ static void nic__pci_from_sysfs(nic_machine *m, nic__pci *p) {
   if (nic__path(path, m->sysfs_root, folder, at, "resource", end))
     nic__pci_read_resource(m, path, p);
   snprintf(p->model, sizeof p->model, "PCI device %04x:%04x", p->vendor_id, p->device_id);
+  uint8_t config[4096];
+  const int fd = nic__path(path, m->sysfs_root, folder, at, "config", end)
+                     ? open(path, O_RDONLY | O_CLOEXEC)
+                     : -1;
+  if (fd < 0) return;
+  const ssize_t n = read(fd, config, sizeof config);
+  close(fd);
+  if (n > 0) nic__pcie_from_config(&p->pcie, config, (size_t)n);
 }
 
 /* Type 0 header: ids, class, six BARs; a 64-bit BAR takes two places. */
@@ -79,6 +87,42 @@ NIC__PRIVATE void nic__pci_from_header(nic__pci *p, const uint8_t header[64]) {
     i += wide;
   }
   snprintf(p->model, sizeof p->model, "PCI device %04x:%04x", p->vendor_id, p->device_id);
+}
+
+static uint32_t nic__config_word(const uint8_t *config, size_t at) {
+  return (uint32_t)config[at] | (uint32_t)config[at + 1] << 8 | (uint32_t)config[at + 2] << 16 |
+         (uint32_t)config[at + 3] << 24;
+}
+
+/* As much of configuration space as is known. The chains of capabilities come from a device or a file:
+   they may lead anywhere, or in circles. */
+NIC__PRIVATE void nic__pcie_from_config(nic_pcie *pcie, const uint8_t *config, size_t bytes) {
+  static const double speeds_gts[] = {0, 2.5, 5, 8, 16, 32, 64};
+  if (bytes < 64 || !(config[6] & 0x10)) return; /* no capabilities */
+  size_t at = config[0x34] & 0xfcu;
+  for (int i = 0; i < 48 && at >= 64 && at + 20 <= bytes && at < 256;
+       i++, at = config[at + 1] & 0xfcu) {
+    if (config[at] != 0x10) continue;
+    const uint32_t can = nic__config_word(config, at + 12),
+                   is = nic__config_word(config, at + 16) >> 16;
+    pcie->most_gts = (can & 15) <= 6 ? speeds_gts[can & 15] : 0;
+    pcie->link_gts = (is & 15) <= 6 ? speeds_gts[is & 15] : 0;
+    pcie->most_lane_count = (int)(can >> 4 & 63);
+    pcie->lane_count = (int)(is >> 4 & 63);
+    break;
+  }
+  at = 256;
+  for (int i = 0; i < 256 && at >= 256 && at + 20 <= bytes; i++) {
+    const uint32_t head = nic__config_word(config, at);
+    if ((head & 0xffff) == 1) {
+      pcie->has_aer = true;
+      pcie->uncorrectable = nic__config_word(config, at + 4);
+      pcie->correctable = nic__config_word(config, at + 16);
+      if (pcie->correctable == UINT32_MAX) memset(pcie, 0, sizeof *pcie); /* nobody answered */
+      return;
+    }
+    at = head >> 20 & 0xffcu;
+  }
 }
 
 NIC__PRIVATE nic_status nic__pci_scan_sysfs(nic_machine *m) {
@@ -143,6 +187,14 @@ static nic_status nic__pci_take(nic_machine *m, struct pci_access *a, struct pci
   const char *model = pci_lookup_name(a, name, sizeof name, PCI_LOOKUP_VENDOR | PCI_LOOKUP_DEVICE,
                                       d->vendor_id, d->device_id);
   nic__copy(p->model, sizeof p->model, model ? model : "?");
+  uint8_t config[4096];
+  size_t bytes = 0;
+  static const size_t ends[] = {64, 256, 4096}; /* what is not readable ends it */
+  for (size_t i = 0; i < 3 && bytes == (i ? ends[i - 1] : 0); i++)
+    if (pci_read_block(d, (int)bytes, config + bytes, (int)(ends[i] - bytes))) bytes = ends[i];
+  while (bytes >= 256 && bytes < sizeof config && pci_read_block(d, (int)bytes, config + bytes, 16))
+    bytes += 16; /* of a dump that is cut off */
+  nic__pcie_from_config(&p->pcie, config, bytes);
   return NIC_OK;
 }
 

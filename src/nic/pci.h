@@ -12,3 +12,4 @@ NIC__PRIVATE nic_status nic__pci_scan_sysfs(nic_machine *m);
 #ifdef NIC_WITH_LIBPCI
 NIC__PRIVATE nic_status nic__pci_scan_libpci(nic_machine *m, const char *dump_path, nic_error *err);
 #endif
+NIC__PRIVATE void nic__pcie_from_config(nic_pcie *pcie, const uint8_t *config, size_t bytes);

@@ -382,30 +382,34 @@ NIC__PRIVATE nic_status nic__record_load(nic_machine *m, const char *path, nic_e
   return status;
 }
 
-/* Without libpci: the first 64 bytes of each device, by the PCI header's layout. */
+/* Without libpci: configuration space of each device, as far as it is there and without a gap. */
 NIC__PRIVATE nic_status nic__record_scan_pci(nic_machine *m, const char *path) {
   char line[512], address[16];
-  uint8_t header[64];
+  uint8_t config[4096];
+  size_t known = 0; /* bytes */
   nic__pci *p = NULL;
   FILE *file = fopen(path, "re");
   if (!file) return NIC_E_IO;
-  memset(header, 0, sizeof header);
+  memset(config, 0, sizeof config);
   while (fgets(line, sizeof line, file)) {
     unsigned domain = 0, bus, dev, func, offset, b[16];
     if (sscanf(line, "%4x:%2x:%2x.%1x ", &domain, &bus, &dev, &func) == 4 ||
         (domain = 0, sscanf(line, "%2x:%2x.%1x ", &bus, &dev, &func) == 3)) {
       snprintf(address, sizeof address, "%04x:%02x:%02x.%x", domain & 0xffff, bus & 0xff,
                dev & 0xff, func & 7);
+      if (p) nic__pcie_from_config(&p->pcie, config, known);
+      known = 0;
       if (!(p = nic__pci_add(m, address))) break;
     } else if (p &&
                sscanf(line, "%x: %2x %2x %2x %2x %2x %2x %2x %2x %2x %2x %2x %2x %2x %2x %2x %2x",
                       &offset, &b[0], &b[1], &b[2], &b[3], &b[4], &b[5], &b[6], &b[7], &b[8], &b[9],
                       &b[10], &b[11], &b[12], &b[13], &b[14], &b[15]) == 17 &&
-               offset < 64 && offset % 16 == 0) {
-      for (int i = 0; i < 16; i++) header[offset + (unsigned)i] = (uint8_t)b[i];
-      if (offset == 48) nic__pci_from_header(p, header);
+               offset == known && known < sizeof config) {
+      for (int i = 0; i < 16; i++) config[known++] = (uint8_t)b[i];
+      if (known == 64) nic__pci_from_header(p, config);
     }
   }
+  if (p) nic__pcie_from_config(&p->pcie, config, known);
   fclose(file);
   return NIC_OK;
 }

@@ -128,6 +128,8 @@ static void this_machine_is_listed_the_same_both_ways(void) {
     CHECK(a->vendor_id == b->vendor_id && a->device_id == b->device_id &&
           a->pci_class == b->pci_class);
     for (int k = 0; k < 6; k++) CHECK(a->bars[k].base_address == b->bars[k].base_address);
+    CHECK(a->pcie.link_gts == b->pcie.link_gts && a->pcie.lane_count == b->pcie.lane_count &&
+          a->pcie.has_aer == b->pcie.has_aer);
   }
   const nic_info *lo = nic_by_name(m, "lo");
   CHECK(lo == NULL || (lo->is_loopback && lo->offers[NIC_OFFER_SOFT_STAMPS].answer == NIC_YES));
@@ -179,6 +181,42 @@ static void libpci_errors_come_back(void) {
 static void libpci_errors_come_back(void) { SKIP("built without libpci (Debian: libpci-dev)"); }
 #endif
 
+/* Chains of capabilities that lead in circles, out of what is known, or nowhere; random ones. */
+static void configuration_space_of_any_bytes_is_survived(void) {
+  nic_pcie pcie;
+  uint8_t *config = (uint8_t *)malloc(4096);
+  memset(&pcie, 0, sizeof pcie);
+  memset(config, 0, 4096);
+  config[6] = 0x10;
+  config[0x34] = 0x40;
+  config[0x41] = 0x40; /* its own next */
+  config[0x100] = 2, config[0x103] = 0x10; /* likewise */
+  nic__pcie_from_config(&pcie, config, 4096);
+  CHECK(!pcie.has_aer && pcie.most_gts == 0);
+  config[0x41] = 0x80;
+  config[0x80] = 0x10;
+  config[0x8c] = 0x84, config[0x8d] = 0; /* 16 GT/s, 8 lanes */
+  config[0x92] = 0x83;
+  config[0x102] = 1, config[0x103] = 0x20; /* the next at 0x200 */
+  config[0x200] = 1, config[0x202] = 1;
+  config[0x204] = 0x10, config[0x210] = 0x41;
+  nic__pcie_from_config(&pcie, config, 4096);
+  CHECK(pcie.most_gts == 16 && pcie.link_gts == 8 && pcie.most_lane_count == 8 && pcie.lane_count == 8);
+  CHECK(pcie.has_aer && pcie.uncorrectable == 0x10 && pcie.correctable == 0x41);
+  CHECK_STR(nic_pcie_error_name(true, 6), "BadTLP");
+  CHECK_STR(nic_pcie_error_name(false, 4), "DLP");
+  CHECK_STR(nic_pcie_error_name(false, 31), "");
+  for (int i = 0; i < test_rounds(2000); i++) {
+    const size_t bytes = (size_t)test_below(4097);
+    uint8_t *exact = (uint8_t *)malloc(bytes ? bytes : 1);
+    for (size_t k = 0; k < bytes; k++) exact[k] = (uint8_t)test_rand();
+    if (bytes > 0x34) exact[6] |= 0x10;
+    nic__pcie_from_config(&pcie, exact, bytes);
+    free(exact);
+  }
+  free(config);
+}
+
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(a_recorded_tree_is_listed);
@@ -186,5 +224,6 @@ int main(int argc, char **argv) {
   RUN(this_machine_is_listed_the_same_both_ways);
   RUN(a_recorded_machine_is_listed);
   RUN(libpci_errors_come_back);
+  RUN(configuration_space_of_any_bytes_is_survived);
   return TEST_END();
 }

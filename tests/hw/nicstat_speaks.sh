@@ -97,9 +97,22 @@ echo '2.5 GT/s PCIe' >"$pci/current_link_speed"; echo '8.0 GT/s PCIe' >"$pci/max
 for _ in 1 2 3 4 5 6 7; do echo '0x0 0x0 0x0'; done >"$pci/resource"; echo 0 >"$pci/irq"; head -c 64 /dev/zero >"$pci/config"
 echo 4 >"$pci/current_link_width"; echo 8 >"$pci/max_link_width"
 printf 'RxErr 0\nBadTLP 3\nTimeout 0\nTOTAL_ERR_COR 3\n' >"$pci/aer_dev_correctable"
-check health_finds_a_slow_link 1 'runs at 2.5 GT/s PCIe, and could at 8.0' out health eth9 --sysfs "$dir/sys" --interval 0.01
+check health_finds_a_slow_link 1 'runs at 2.5 GT/s, and could at 8.0' out health eth9 --sysfs "$dir/sys" --interval 0.01
 check health_finds_a_narrow_link 1 'has 4 lanes of 8' out health eth9 --sysfs "$dir/sys" --interval 0.01
 check health_finds_replays 1 'PCIe correctable errors since it was found: BadTLP 3' out health eth9 --sysfs "$dir/sys" --interval 0.01
+# The same from configuration space alone: a dump with a PCIe and an AER capability.
+{
+  echo '03:00.0 Ethernet controller'
+  printf '00: 86 80 33 15 06 04 10 00 01 00 00 02 10 00 00 00\n10: 00 00 00 fe 00 00 00 00 00 00 00 00 00 00 00 00\n20: 00 00 00 00 00 00 00 00 00 00 00 00 86 80 3c a0\n30: 00 00 00 00 a0 00 00 00 00 00 00 00 0b 01 00 00\n'
+  for at in 40 50 60 70 80 90; do echo "$at: 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00"; done
+  printf 'a0: 10 00 02 00 00 00 00 00 00 00 00 00 43 00 00 00\nb0: 00 00 21 00 00 00 00 00 00 00 00 00 00 00 00 00\n' # LnkCap 8 GT/s x4, LnkSta 2.5 GT/s x2
+  for at in c0 d0 e0 f0; do echo "$at: 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00"; done
+  printf '100: 01 00 01 14 00 40 00 00 00 00 00 00 00 00 00 00\n110: 40 10 00 00 00 00 00 00 00 00 00 00 00 00 00 00\n' # CmpltTO; BadTLP, Timeout
+} >"$dir/pcie.txt"
+check health_of_a_dumped_link 1 'runs at 2.5 GT/s, and could at 8.0' out health --dump "$dir/pcie.txt" --interval 0.01
+check health_of_dumped_lanes 1 'has 2 lanes of 4' out health --dump "$dir/pcie.txt" --interval 0.01
+check health_of_dumped_errors 1 'uncorrectable error since somebody cleared it: CmpltTO' out health --dump "$dir/pcie.txt" --interval 0.01
+check health_of_dumped_replays 1 'correctable error since somebody cleared it: Timeout' out health --dump "$dir/pcie.txt" --interval 0.01
 check prometheus 0 '^nicstat_counter_total{nic="eth9",kind="net",counter="net/rx_bytes",unit="bytes"} 5$' out --prometheus - --sysfs "$dir/sys"
 "$B/nicstat" --prometheus "$dir/page.prom" --sysfs "$dir/sys" && grep -q '^nicstat_link_up{nic="eth9"} 0$' "$dir/page.prom" && [ "$(echo "$dir"/page.prom*)" = "$dir/page.prom" ] && ok prometheus_file || bad prometheus_file
 check csv 0 ',eth0,ethtool/rx_pause,events,9,4,exact,3.9' out watch eth0 --csv --dump "$dir/ill.txt" --interval 0.01 --count 1
