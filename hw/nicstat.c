@@ -6,6 +6,7 @@
      nicstat health                 what is wrong here: losses, pauses, slow PCIe links; exit status 1
      nicstat --explain tx_pause     what a counter or register is, and from which document
      nicstat --prometheus FILE      all counters for node_exporter's textfile collector
+     nicstat --prometheus http:9100 the same for Prometheus itself, on a port or a Unix socket
      nicstat clock eth0             its clock against host time: rate, drift, how sharp a stamp is
      nicstat stamps                 when the kernel saw packets: scheduled, sent, received, acknowledged
      nicstat stamps --listen 7000   the same between two hosts: there, and here
@@ -63,6 +64,7 @@ static int usage(FILE *out) {
         "       nicstat --record FILE     writes a recording of this machine (-: standard output)\n"
         "       nicstat --prometheus FILE all counters once, as Prometheus reads them (-: standard "
         "output)\n"
+        "       nicstat --prometheus http:[HOST:]PORT | unix:PATH   serves that page (HOST: loopback)\n"
         "       nicstat --explain WORD    a counter, register, offset (0x...) or register list\n"
         "options:\n"
         "  --csv          watch: lines of comma-separated values\n"
@@ -870,6 +872,8 @@ static int stamps_client(stamps_link *l, const nic_machine *m, const char *where
   return 0;
 }
 
+#include "hw/nicstat_serve.h"
+
 static int run_stamps(const options *o, const nic_machine *m) {
   stamps_link l;
   stamps_server server;
@@ -1007,6 +1011,9 @@ int main(int argc, char **argv) {
   if (nic_find(&o.find, &m, &error) != NIC_OK) return fail(&error);
   if (o.record_path)
     code = run_record(&o, m);
+  else if (o.prometheus && (strncmp(o.prometheus, "http:", 5) == 0 ||
+                            strncmp(o.prometheus, "unix:", 5) == 0))
+    code = run_serve(&o, o.prometheus);
   else if (o.prometheus)
     code = run_prometheus(&o, m, o.prometheus);
   else if (strcmp(o.command, "list") == 0)

@@ -68,7 +68,26 @@ static void prometheus_nic(const nic_machine *m, const nic_info *n, FILE *out,
   free(values);
   nic_counters_close(c);
 }
-/* All NICs' counters once, "-": standard output. A file appears whole or not at all (textfile collector). */
+/* The page: all NICs' counters once. */
+static void prometheus_page(const options *o, const nic_machine *m, FILE *out,
+                            bool *short_of_memory) {
+  fputs("# HELP nicstat_counter_total A counter of a network card, its driver or the host's TCP "
+        "and UDP.\n"
+        "# TYPE nicstat_counter_total counter\n",
+        out);
+  for (size_t i = 0; i < nic_count(m); i++)
+    if (!o->nic || strcmp(nic_at(m, i)->name, o->nic) == 0)
+      prometheus_nic(m, nic_at(m, i), out, short_of_memory);
+  fputs("# HELP nicstat_link_up 1 when the interface is up.\n# TYPE nicstat_link_up gauge\n", out);
+  for (size_t i = 0; i < nic_count(m); i++)
+    if (nic_at(m, i)->kind == NIC_KIND_NET &&
+        (!o->nic || strcmp(nic_at(m, i)->name, o->nic) == 0)) {
+      fputs("nicstat_link_up{nic=\"", out);
+      print_label(out, nic_at(m, i)->name);
+      fprintf(out, "\"} %d\n", nic_at(m, i)->is_up);
+    }
+}
+/* "-": standard output. A file appears whole or not at all (textfile collector). */
 static int run_prometheus(const options *o, const nic_machine *m, const char *path) {
   char beside[4096];
   const bool to_stdout = strcmp(path, "-") == 0;
@@ -80,21 +99,7 @@ static int run_prometheus(const options *o, const nic_machine *m, const char *pa
     snprintf(beside, sizeof beside, "%s", path); /* a pipe, a device */
   FILE *out = to_stdout ? stdout : output_create(beside);
   if (!out) return 1;
-  fputs("# HELP nicstat_counter_total A counter of a network card, its driver or the host's TCP "
-        "and UDP.\n"
-        "# TYPE nicstat_counter_total counter\n",
-        out);
-  for (size_t i = 0; i < nic_count(m); i++)
-    if (!o->nic || strcmp(nic_at(m, i)->name, o->nic) == 0)
-      prometheus_nic(m, nic_at(m, i), out, &short_of_memory);
-  fputs("# HELP nicstat_link_up 1 when the interface is up.\n# TYPE nicstat_link_up gauge\n", out);
-  for (size_t i = 0; i < nic_count(m); i++)
-    if (nic_at(m, i)->kind == NIC_KIND_NET &&
-        (!o->nic || strcmp(nic_at(m, i)->name, o->nic) == 0)) {
-      fputs("nicstat_link_up{nic=\"", out);
-      print_label(out, nic_at(m, i)->name);
-      fprintf(out, "\"} %d\n", nic_at(m, i)->is_up);
-    }
+  prometheus_page(o, m, out, &short_of_memory);
   if (short_of_memory) fprintf(stderr, "nicstat: out of memory\n");
   if (to_stdout) return short_of_memory;
   const bool written = output_close(out, beside) && !short_of_memory;

@@ -115,6 +115,37 @@ check health_of_dumped_errors 1 'uncorrectable error since somebody cleared it: 
 check health_of_dumped_replays 1 'correctable error since somebody cleared it: Timeout' out health --dump "$dir/pcie.txt" --interval 0.01
 check prometheus 0 '^nicstat_counter_total{nic="eth9",kind="net",counter="net/rx_bytes",unit="bytes"} 5$' out --prometheus - --sysfs "$dir/sys"
 "$B/nicstat" --prometheus "$dir/page.prom" --sysfs "$dir/sys" && grep -q '^nicstat_link_up{nic="eth9"} 0$' "$dir/page.prom" && [ "$(echo "$dir"/page.prom*)" = "$dir/page.prom" ] && ok prometheus_file || bad prometheus_file
+# The page over a Unix socket and a port: fetched, refused, and served on while somebody only connects.
+fetch() { # PORT or PATH, REQUEST
+  perl -MSocket -e 'my ($where, $request) = @ARGV;
+    if ($where =~ m{^/}) { socket(S, PF_UNIX, SOCK_STREAM, 0); connect(S, pack_sockaddr_un($where)) or die "connect: $!\n" }
+    else { socket(S, PF_INET, SOCK_STREAM, 0); connect(S, pack_sockaddr_in($where, inet_aton("127.0.0.1"))) or die "connect: $!\n" }
+    alarm 20; syswrite(S, "$request\r\n\r\n"); print while <S>;' "$@"
+}
+serve() { # ADDRESS
+  timeout 60 "$B/nicstat" --prometheus "$1" --sysfs "$dir/sys" 2>"$dir/serving" & server=$!
+  until grep -q serving "$dir/serving" 2>/dev/null || ! kill -0 $server 2>/dev/null; do sleep 0.05; done
+}
+page='nicstat_counter_total{nic="eth9",kind="net",counter="net/rx_bytes",unit="bytes"} 5'
+serve "unix:$dir/socket"
+fetch "$dir/socket" 'GET /metrics HTTP/1.1' >"$dir/out" 2>"$dir/err"
+grep -qF "$page" "$dir/out" && grep -q '^HTTP/1.1 200 OK' "$dir/out" && ok prometheus_over_a_unix_socket || bad prometheus_over_a_unix_socket
+fetch "$dir/socket" 'GET /etc/passwd HTTP/1.1' >"$dir/out" 2>"$dir/err"
+grep -q '^HTTP/1.1 404 ' "$dir/out" && ok prometheus_of_another_page || bad prometheus_of_another_page
+fetch "$dir/socket" 'POST /metrics HTTP/1.1' >"$dir/out" 2>"$dir/err"
+grep -q '^HTTP/1.1 405 ' "$dir/out" && ok prometheus_of_another_method || bad prometheus_of_another_method
+check prometheus_where_somebody_serves 1 'in use' err --prometheus "unix:$dir/socket" --sysfs "$dir/sys"
+kill $server && wait $server 2>/dev/null
+[ ! -e "$dir/socket" ] && ok prometheus_removes_its_socket || bad prometheus_removes_its_socket
+web=$((31000 + $$ % 10000))
+serve "http:$web"
+bash -c 'exec 3<>/dev/tcp/127.0.0.1/'$web' 4<>/dev/tcp/127.0.0.1/'$web'; exec sleep 8' &
+idle=$!
+sleep 0.3
+fetch $web 'GET / HTTP/1.0' >"$dir/out" 2>"$dir/err"
+grep -qF "$page" "$dir/out" && ok prometheus_serves_on_behind_idle_clients || bad prometheus_serves_on_behind_idle_clients
+kill $idle $server && wait $idle $server 2>/dev/null
+check prometheus_without_a_port 1 'must be' err --prometheus http:127.0.0.1:nonsense --sysfs "$dir/sys"
 check csv 0 ',eth0,ethtool/rx_pause,events,9,4,exact,3.9' out watch eth0 --csv --dump "$dir/ill.txt" --interval 0.01 --count 1
 check top_without_a_terminal 0 'net/rx_crc_errors.*1 .*█' out top eth0 --dump "$dir/ill.txt" --interval 0.01 --count 1
 check explains_a_register 0 'tx_xoff of list i210: 0x4054, events, cleared by reading' out --explain tx_xoff
