@@ -28,6 +28,7 @@
 #endif
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
+#include "tools/output.h"
 #ifdef BENCH_WITH_SIM
 #  define PORTALS_MODEL_IMPLEMENTATION
 #  define PM_WITH_NBC
@@ -126,6 +127,7 @@ static int axis_count;
 static result results[MAX_LIST][MAX_COLUMNS][MAX_AXIS][MAX_AXIS]; /* coll, column, comm, comp */
 static double comp_refs[MAX_AXIS]; /* computation alone, per point of the axis */
 static long gemm_counts[MAX_AXIS]; /* 0 = not calibrated */
+static bool incomplete; /* a column could not be measured, or an output was lost */
 static FILE *kept; /* finished points: --resume, and between programs of one sweep */
 static nbc_clock wall;
 static int64_t t_begin_ns;
@@ -153,13 +155,18 @@ static void fail(const char *what, const char *value) {
   exit(2);
 }
 
+static void close_kept(void) {
+  if (kept && !output_close(kept, set.resume)) incomplete = true;
+  kept = NULL;
+}
+
 /* A finished point; any backend calls this. */
 static void keep(int c, int p, int i, int j) {
   if (!kept) return;
   fprintf(kept, "point %d %d %d %d", c, p, i, j);
   for (int k = 0; k < FIELDS; k++) fprintf(kept, " %.9g", *field_of(&results[c][p][i][j], k));
   fprintf(kept, " end\n");
-  fflush(kept);
+  if (fflush(kept)) close_kept(); /* said once; what is measured from here on is not kept */
 }
 
 static void note_reference(int j, long gemms, double took_ns) {
@@ -634,7 +641,6 @@ static void about(int p, const char *text) {
 static void open_kept(void);
 static char **own_args;
 static cpu_set_t own_cores;
-static bool incomplete; /* a column could not be measured */
 
 #ifdef NBC_WITH_MPI
 static nbc_transport *mpi_transport;
@@ -717,6 +723,7 @@ static void become_column(int p) {
   setenv("OMPI_MCA_rmaps_base_oversubscribe", "1", 0);
   if (!freopen("/dev/null", "r", stdin) || sched_setaffinity(0, sizeof own_cores, &own_cores))
     _exit(127);
+  signal(SIGPIPE, SIG_DFL);
   execvp(args[0], args);
   fprintf(stderr, "bench_nbc: --mpirun: %s: %s\n", args[0], strerror(errno));
   _exit(127);
@@ -726,7 +733,7 @@ static void become_column(int p) {
 static void run_program(int p) {
   char name[64];
   int status = 0;
-  fclose(kept), kept = NULL;
+  close_kept();
   fflush(NULL);
   const pid_t child = fork();
   if (child == 0) become_column(p);
@@ -1132,15 +1139,15 @@ static void open_kept(void) {
     fail("--resume: cannot be written", set.resume);
   kept = fopen(set.resume, "a");
   if (!kept) fail("--resume: cannot be written", set.resume);
-  if (!good_bytes) fprintf(kept, "%s\n", kept_head()), fflush(kept);
+  if (!good_bytes) fprintf(kept, "%s\n", kept_head());
+  if (fflush(kept)) close_kept();
 }
 
 static void write_file(const char *path, void (*print)(FILE *)) {
-  FILE *out = path ? fopen(path, "w") : NULL;
+  FILE *out = path ? output_create(path) : NULL;
   if (!path) return;
-  if (!out) fail("cannot be written", path);
-  print(out);
-  if (fclose(out)) fail("cannot be written", path);
+  if (out) print(out);
+  if (!out || !output_close(out, path)) incomplete = true;
 }
 
 /* ---- tuning ---------------------------------------------------------------------------------- */
@@ -1159,9 +1166,9 @@ static nbc_status tune_rank(nbc_transport *t, void *user) {
   stop_on(nbc_tune(comm, &desc, table, &err), &err, "--tune");
   nbc_comm_destroy(comm);
   if (t->rank == 0) {
-    FILE *out = fopen(set.tune, "w");
-    if (!out || nbc_choice_write(table, out) || fclose(out))
-      fail("--tune: cannot be written", set.tune);
+    FILE *out = output_create(set.tune);
+    if (out) (void)nbc_choice_write(table, out); /* its failure is the file's */
+    if (!out || !output_close(out, set.tune)) exit(1);
     printf("%zu rules for %d ranks in %s; NBC_CHOICE=%s makes programs follow them\n",
            table->rule_count, t->size, set.tune, set.tune);
   }
@@ -1215,7 +1222,7 @@ static void measure_all(bool speaks) {
     for (int p = 0; p < set.column_count; p++)
       for (int i = 0; i < axis_count * axis_count && set.columns[p].by->computes; i++)
         results[c][p][i / axis_count][i % axis_count].comp_ref = comp_refs[i % axis_count];
-  if (kept) fclose(kept), kept = NULL;
+  close_kept();
   if (set.resume == temporary) unlink(temporary);
   if (set.show && speaks) fprintf(stderr, "\r%50s\r", "");
 }
@@ -1223,6 +1230,7 @@ static void measure_all(bool speaks) {
 int main(int argc, char **argv) {
   bool speaks = true; /* rank 0 does */
   own_args = argv;
+  output_begin("bench_nbc");
   if (sched_getaffinity(0, sizeof own_cores, &own_cores))
     fail("sched_getaffinity", strerror(errno));
 #ifdef NBC_WITH_MPI
