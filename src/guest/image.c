@@ -417,6 +417,10 @@ static const struct {
     {"__progname_full", GUEST_PROGNAME},
     {"program_invocation_short_name", GUEST_PROGNAME_SHORT},
     {"__progname", GUEST_PROGNAME_SHORT},
+    {"MPI_F_STATUS_IGNORE", GUEST_F_STATUS},
+    {"MPI_F_STATUSES_IGNORE", GUEST_F_STATUSES},
+    {"MPI_F08_STATUS_IGNORE", GUEST_F08_STATUS},
+    {"MPI_F08_STATUSES_IGNORE", GUEST_F08_STATUSES},
 };
 void *guest__replacement(const char *name);
 /* The launcher's own function of that name, NULL when it has none. */

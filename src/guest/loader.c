@@ -63,7 +63,7 @@ static void find_variables(void) {
   static const char *const others[GUEST_VARIABLES] = {
       "__environ", NULL, NULL, NULL, NULL, NULL, NULL, NULL, "__progname_full", "__progname"};
   for (int i = 0; i < GUEST_VARIABLES; i++) {
-    variable_at[i] = elf_find(&image, names[i]);
+    variable_at[i] = names[i] ? elf_find(&image, names[i]) : 0;
     if (!variable_at[i] && others[i]) variable_at[i] = elf_find(&image, others[i]);
     if (!variable_at[i]) variable_at[i] = image.variables_at + 8 * (size_t)i;
   }

@@ -13,6 +13,14 @@ $(B)/tests/guest_mpi/threads: tests/guest_mpi/threads.c $(B)/.flags
 	$(Q)mkdir -p $(@D)
 	$(Q)MPICH_CC='$(CC)' mpicc.mpich $(STD) $(TEST_FLAGS) $(WARN) -Wno-conversion $< -o $@ $(LDFLAGS) -pthread
 endif
+ifneq ($(GUEST_MPI_SET)$(call have,mpif90.mpich),$(GUEST_MPI_SET))
+GUEST_FORTRAN := $(addprefix $(B)/tests/guest_mpi/,fortran fortran08 fortran77)
+NEEDS_guest_mpi += $(GUEST_FORTRAN)
+$(GUEST_FORTRAN): $(B)/tests/guest_mpi/%: $(wildcard tests/guest_mpi/*.f tests/guest_mpi/*.f90) $(B)/.flags
+	$(call say,MPIF90,$@)
+	$(Q)mkdir -p $(@D)/$*.mod
+	$(Q)mpif90.mpich -O1 -w -J$(@D)/$*.mod $(wildcard tests/guest_mpi/$*.f tests/guest_mpi/$*.f90) -o $@
+endif
 # Simulated MPI beside SMPI, where SimGrid has it
 ifneq ($(GUEST_MPI_SET),)
 BENCHES += tests/bench/guest_mpi.sh

@@ -60,6 +60,15 @@ calls_cost_what_the_file_says() {
     test $? = 2 && grep 'line 1: MPI_Name NANOSECONDS' "$T/err" || { echo "taken: $line"; return 1; }
   done
 }
+# Fortran by the module, by the module of 2008, by mpif.h: nothing is missing, and the same is printed.
+fortran_is_as_mpich() {
+  for f in fortran fortran08 fortran77; do
+    test -x "$B/tests/guest_mpi/$f" || continue
+    for n in 1 3; do
+      simulated $n "$B/tests/guest_mpi/$f" && ! grep missing "$T/err" && real $n "$B/tests/guest_mpi/$f" && diff "$T/simulated" "$T/real" && test -s "$T/real" || { echo "$f $n"; return 1; }
+    done
+  done
+}
 threads_may_all_call() {
   for how in calls dedicated timer; do simulated 3 --progress $how "$B/tests/guest_mpi/threads" && grep -x 'level 1, 0 wrong' "$T/simulated" || return 1; done
 }
@@ -70,6 +79,7 @@ check "other machines change nothing" other_machines_change_nothing
 check "options change nothing but times" options_change_nothing
 check "bad options are refused" bad_options_are_refused
 check "a report has bounds and the truth" report_has_the_truth
+check "Fortran as MPICH" fortran_is_as_mpich
 check "threads may all call MPI" threads_may_all_call
 check "calls cost what the file says" calls_cost_what_the_file_says
 finish

@@ -125,6 +125,20 @@ CALL(Add_error_string, int code, const char *text) {
   u->text = strdup(text);
   return MPI_SUCCESS;
 }
+/* MPICH's own, which its Fortran library refers to. Classes and codes keep their numbers. */
+#define DELETE_ERROR(what)                                                                         \
+  GM_PRAGMA(weak MPIX_##what = PMPIX_##what)                                                       \
+  int PMPIX_##what(int code) {                                                                     \
+    IN_ALWAYS(#what);                                                                              \
+    user_code *u = code_of(code);                                                                  \
+    FAIL_IF(!u, NULL, MPI_ERR_ARG);                                                                \
+    free(u->text);                                                                                 \
+    u->text = NULL;                                                                                \
+    return MPI_SUCCESS;                                                                            \
+  }
+DELETE_ERROR(Delete_error_class)
+DELETE_ERROR(Delete_error_code)
+DELETE_ERROR(Delete_error_string)
 gm_errh *errh_of(gm_proc *p, MPI_Errhandler h) {
   if (h >= MPI_ERRORS_ARE_FATAL && h <= MPI_ERRORS_ABORT) return &predefined[h - MPI_ERRORS_ARE_FATAL];
   return gm_find(p, GM_T_ERRH, h);

@@ -221,6 +221,29 @@ CALL(File_call_errhandler, MPI_File fh, int code) {
   raise_file(p, fh, code, scope.name);
   return MPI_SUCCESS;
 }
+/* Known from then on, but no view can have it: MPICH says the same. */
+static int register_datarep(gm_proc *p, const char *name, const char *function) {
+  static char(*known)[MPI_MAX_DATAREP_STRING]; /* of all processes: "rank name" */
+  static uint32_t count, max;
+  char own[MPI_MAX_DATAREP_STRING];
+  if (!name || !*name || strlen(name) + 12 > sizeof own) return gm_raise(p, NULL, MPI_ERR_ARG, function);
+  snprintf(own, sizeof own, "%d %s", p->rank, name);
+  for (uint32_t i = 0; i < count; i++)
+    if (strcmp(known[i], own) == 0) return gm_raise(p, NULL, MPI_ERR_DUP_DATAREP, function);
+  known = gm_grow(known, &max, count + 1, sizeof *known);
+  memcpy(known[count++], own, sizeof own);
+  return MPI_SUCCESS;
+}
+CALL(Register_datarep, const char *name, MPI_Datarep_conversion_function *read_fn, MPI_Datarep_conversion_function *write_fn, MPI_Datarep_extent_function *extent_fn, void *extra) {
+  IN("Register_datarep");
+  (void)read_fn, (void)write_fn, (void)extent_fn, (void)extra;
+  return register_datarep(p, name, scope.name);
+}
+CALL(Register_datarep_c, const char *name, MPI_Datarep_conversion_function_c *read_fn, MPI_Datarep_conversion_function_c *write_fn, MPI_Datarep_extent_function *extent_fn, void *extra) {
+  IN("Register_datarep_c");
+  (void)read_fn, (void)write_fn, (void)extent_fn, (void)extra;
+  return register_datarep(p, name, scope.name);
+}
 CALL(File_set_view, MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype, const char *rep, MPI_Info info) {
   IN("File_set_view");
   FILE_OF(f, fh);

@@ -1,4 +1,4 @@
-/* MPI functions: the tools' interface, with the one variable that there is; ports, which a simulated machine that
+/* MPI functions: the tools' interface, with the one variable that there is; what MPICH has beside the standard; ports, which a simulated machine that
    starts all its processes at once does not have. */
 #include "abi.h"
 
@@ -116,6 +116,88 @@ CALL(T_source_get_num, int *count) {
   T_CHECK();
   *count = 0;
   return MPI_SUCCESS;
+}
+
+/* There is no performance variable, category, event or enumeration: whoever names one names none of ours. */
+#define T_NONE(code, name, ...)                                                                    \
+  CALL(name, __VA_ARGS__) {                                                                        \
+    T_CHECK();                                                                                     \
+    return code;                                                                                   \
+  }
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+T_NONE(MPI_T_ERR_INVALID_INDEX, T_category_get_info, int index, char *name, int *name_length, char *text, int *text_length, int *cvars, int *pvars, int *categories)
+T_NONE(MPI_T_ERR_INVALID_INDEX, T_category_get_num_events, int index, int *count)
+T_NONE(MPI_T_ERR_INVALID_INDEX, T_category_get_cvars, int index, int length, int *indices)
+T_NONE(MPI_T_ERR_INVALID_INDEX, T_category_get_pvars, int index, int length, int *indices)
+T_NONE(MPI_T_ERR_INVALID_INDEX, T_category_get_events, int index, int length, int *indices)
+T_NONE(MPI_T_ERR_INVALID_INDEX, T_category_get_categories, int index, int length, int *indices)
+T_NONE(MPI_T_ERR_INVALID_HANDLE, T_enum_get_info, MPI_T_enum kinds, int *count, char *name, int *name_length)
+T_NONE(MPI_T_ERR_INVALID_HANDLE, T_enum_get_item, MPI_T_enum kinds, int index, int *value, char *name, int *name_length)
+T_NONE(MPI_T_ERR_INVALID_INDEX, T_pvar_handle_alloc, MPI_T_pvar_session session, int index, void *object, MPI_T_pvar_handle *handle, int *count)
+T_NONE(MPI_T_ERR_INVALID_HANDLE, T_pvar_handle_free, MPI_T_pvar_session session, MPI_T_pvar_handle *handle)
+T_NONE(MPI_T_ERR_INVALID_HANDLE, T_pvar_read, MPI_T_pvar_session session, MPI_T_pvar_handle handle, void *value)
+T_NONE(MPI_T_ERR_INVALID_HANDLE, T_pvar_readreset, MPI_T_pvar_session session, MPI_T_pvar_handle handle, void *value)
+T_NONE(MPI_T_ERR_INVALID_HANDLE, T_pvar_write, MPI_T_pvar_session session, MPI_T_pvar_handle handle, const void *value)
+T_NONE(MPI_T_ERR_INVALID_INDEX, T_event_get_info, int index, char *name, int *name_length, int *verbosity, MPI_Datatype *types, MPI_Aint *places, int *count, MPI_T_enum *kinds, MPI_Info *info, char *text, int *text_length, int *bind)
+T_NONE(MPI_T_ERR_INVALID_NAME, T_event_get_index, const char *name, int *index)
+T_NONE(MPI_T_ERR_INVALID_INDEX, T_event_handle_alloc, int index, void *object, MPI_Info info, MPI_T_event_registration *registration)
+T_NONE(MPI_T_ERR_INVALID_HANDLE, T_event_handle_free, MPI_T_event_registration registration, void *user, MPI_T_event_free_cb_function *fn)
+T_NONE(MPI_T_ERR_INVALID_HANDLE, T_event_handle_get_info, MPI_T_event_registration registration, MPI_Info *info)
+T_NONE(MPI_T_ERR_INVALID_HANDLE, T_event_handle_set_info, MPI_T_event_registration registration, MPI_Info info)
+T_NONE(MPI_T_ERR_INVALID_HANDLE, T_event_callback_get_info, MPI_T_event_registration registration, MPI_T_cb_safety safety, MPI_Info *info)
+T_NONE(MPI_T_ERR_INVALID_HANDLE, T_event_callback_set_info, MPI_T_event_registration registration, MPI_T_cb_safety safety, MPI_Info info)
+T_NONE(MPI_T_ERR_INVALID_HANDLE, T_event_register_callback, MPI_T_event_registration registration, MPI_T_cb_safety safety, MPI_Info info, void *user, MPI_T_event_cb_function *fn)
+T_NONE(MPI_T_ERR_INVALID_HANDLE, T_event_set_dropped_handler, MPI_T_event_registration registration, MPI_T_event_dropped_cb_function *fn)
+T_NONE(MPI_T_ERR_INVALID_HANDLE, T_event_read, MPI_T_event_instance event, int element, void *buffer)
+T_NONE(MPI_T_ERR_INVALID_HANDLE, T_event_copy, MPI_T_event_instance event, void *buffer)
+T_NONE(MPI_T_ERR_INVALID_HANDLE, T_event_get_timestamp, MPI_T_event_instance event, MPI_Count *stamp)
+T_NONE(MPI_T_ERR_INVALID_HANDLE, T_event_get_source, MPI_T_event_instance event, int *source)
+T_NONE(MPI_T_ERR_INVALID_INDEX, T_source_get_info, int index, char *name, int *name_length, char *text, int *text_length, MPI_T_source_order *order, MPI_Count *ticks_per_second, MPI_Count *ticks_max, MPI_Info *info)
+T_NONE(MPI_T_ERR_INVALID_INDEX, T_source_get_timestamp, int index, MPI_Count *stamp)
+#pragma GCC diagnostic pop
+/* Of all variables of a session, that is, of none; one alone cannot be named. */
+#define T_OF_ALL(name)                                                                             \
+  CALL(name, MPI_T_pvar_session session, MPI_T_pvar_handle handle) {                               \
+    T_CHECK();                                                                                     \
+    (void)session;                                                                                 \
+    return handle == MPI_T_PVAR_ALL_HANDLES ? MPI_SUCCESS : MPI_T_ERR_INVALID_HANDLE;              \
+  }
+MPI_T_pvar_handle const MPI_T_PVAR_ALL_HANDLES = (MPI_T_pvar_handle)(void *)&starts;
+T_OF_ALL(T_pvar_start)
+T_OF_ALL(T_pvar_stop)
+T_OF_ALL(T_pvar_reset)
+
+/* ---- what MPICH has beside the standard: its Fortran library refers to it ---------------------------------------- */
+#define XCALL(name, ...)                                                                           \
+  GM_PRAGMA(weak MPIX_##name = PMPIX_##name)                                                       \
+  int PMPIX_##name(__VA_ARGS__)
+XCALL(GPU_query_support, int kind, int *is_there) {
+  (void)kind;
+  *is_there = 0;
+  return MPI_SUCCESS;
+}
+XCALL(Query_cuda_support, void) { return 0; }
+XCALL(Query_ze_support, void) { return 0; }
+XCALL(Query_hip_support, void) { return 0; }
+/* No process of a simulated machine fails: nobody is missing, all survive. */
+XCALL(Comm_shrink, MPI_Comm comm, MPI_Comm *new) { return MPI_Comm_dup(comm, new); }
+XCALL(Comm_agree, MPI_Comm comm, int *flag) { return MPI_Allreduce(MPI_IN_PLACE, flag, 1, MPI_INT, MPI_BAND, comm); }
+XCALL(Comm_failure_ack, MPI_Comm comm) {
+  IN("X_Comm_failure_ack");
+  FAIL_IF(!comm_of(p, comm), NULL, MPI_ERR_COMM);
+  return MPI_SUCCESS;
+}
+XCALL(Comm_failure_get_acked, MPI_Comm comm, MPI_Group *group) {
+  IN("X_Comm_failure_get_acked");
+  FAIL_IF(!comm_of(p, comm), NULL, MPI_ERR_COMM);
+  *group = MPI_GROUP_EMPTY;
+  return MPI_SUCCESS;
+}
+XCALL(Comm_revoke, MPI_Comm comm) {
+  IN("X_Comm_revoke");
+  fprintf(stderr, "pm_run: MPIX_Comm_revoke is not here\n");
+  FAIL(comm_of(p, comm), MPI_ERR_UNSUPPORTED_OPERATION);
 }
 
 /* ---- ports and names ------------------------------------------------------------------------------------------ */
