@@ -1,7 +1,7 @@
 #!/bin/sh
 # What `make run-progress` does: does the progress preload help, here? Two ordinary MPI programs, a stencil
 # (examples/04_halo_mpi.c) and the OSU tests' loops (tests/bench/progress_loops.c), two processes: without, with, and
-# what overlap_report says changed. Everything lands in $B/run-progress.
+# what overlap_report says changed; then the loops on simulated nodes, which have cores enough. Everything lands in $B/run-progress.
 # Usage: B=build tools/run_progress.sh
 B=$(cd "${B:-build}" && pwd) || exit 1
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # containers have no other user
@@ -30,4 +30,14 @@ run "LD_PRELOAD=$get" NBC_PROGRESS_SAY=0 "$B/bench/progress_loops.$mpi" loops >l
 paste loops_without.txt loops_with.txt | awk '
   { printf "%-12s %6.2f without, %6.2f with\n", $1, $2, $6; n++; if ($6 < $2) better++; before += $4; after += $8 }
   END { printf "\nWith the preload %d of %d loops hide more of their communication, and all of them together take %.0f %% of their time without. ", better, n, 100 * after / before }'
+if [ $mpi = mpich ] && [ -x "$B/pm_run" ]; then
+  echo
+  echo "== the same loops, unedited, on 16 simulated nodes (pm_run --progress) =="
+  for policy in calls timer dedicated; do
+    timeout -k 5 300 "$B/pm_run" -n 16 --compute 1 --progress $policy "$B/bench/progress_loops.mpich" loops >"sim_$policy.txt" 2>/dev/null || exit 1
+  done
+  paste sim_calls.txt sim_timer.txt sim_dedicated.txt | awk '
+    { printf "%-12s %6.2f inside calls only, %6.2f with a timer of 2 ms, %6.2f with a core of its own\n", $1, $2, $6, $10 }'
+  echo
+fi
 printf 'The stencil gives the same result; the workers were %s.\n' "$how"

@@ -3,7 +3,8 @@
 # progress_wake_ns_<mpi>: from a post to the sleeping worker's first instruction, median of 200; one process.
 # progress_<pattern>_<who>_<mpi>: overhead ratio of tests/bench/progress_loops.c, two processes: the MPI alone (mpi),
 # with MPICH's asynchronous thread (async), with the progress preload (ours), with its collectives too
-# (ours-coll). With fewer than 4 cores the workers share the processes' cores: the ratios then say little.
+# (ours-coll). progress_<pattern>_sim_<policy>: the same program on 16 simulated nodes with cores enough, under
+# pm_run --progress calls, timer (of 2 ms) or dedicated. With fewer than 4 cores the workers share the processes' cores: the ratios then say little.
 B=$(cd "${B:-build}" && pwd) regex=${1:-.}
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
@@ -48,5 +49,14 @@ for mpi in openmpi mpich; do
       case " $patterns " in *" $pattern "*) line "progress_${pattern}_${who}_$mpi" "$ratio" ratio ;; esac
     done
   done
+done
+for policy in calls timer dedicated; do
+  names=$(for p in $patterns; do echo "progress_${p}_sim_$policy"; done)
+  # shellcheck disable=SC2086 # names are words
+  wanted $names && [ -x "$B/bench/progress_loops.mpich" ] && [ -x "$B/pm_run" ] || continue
+  timeout 300 "$B/pm_run" -n 16 --compute 1 --progress $policy "$B/bench/progress_loops.mpich" loops 2>/dev/null |
+    while read -r pattern ratio _; do
+      case " $patterns " in *" $pattern "*) line "progress_${pattern}_sim_$policy" "$ratio" ratio ;; esac
+    done
 done
 exit 0

@@ -136,6 +136,7 @@ struct gm_proc {
   gm_table table[GM_T_COUNT];
   gm_req *free_reqs;
   gm_msg *free_msgs;
+  uint64_t event_count;   /* events taken so far */
   int64_t stolen_ns;      /* by a timer's worker from the computation */
   int ticks;
   gm_errh *world_errh;

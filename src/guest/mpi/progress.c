@@ -183,6 +183,11 @@ static void wake(gm_proc *p) {
   }
 }
 static void wait_beside(gm_proc *p, const int *flag) {
+  const uint64_t event_count = p->event_count;
+  if (gm_set.computes) { /* while that takes its time, nobody waits yet: a timer must not take over */
+    pm_compute_measured();
+    if (flag ? *flag : p->event_count != event_count) return;
+  }
   gm_waiter me = {pm_thread_self(), flag, p->waiters}, **at = &p->waiters;
   p->waiters = &me;
   pm_thread_wait("an MPI message", -1);
@@ -445,6 +450,7 @@ static void searched(gm_probe *f, const ptl_event_t *e) {
   f->early_bytes = e->mlength;
 }
 static void event(gm_proc *p, const ptl_event_t *e) {
+  p->event_count++;
   gm_msg *m = e->user_ptr;
   if ((uintptr_t)m & 1) {
     searched((gm_probe *)(void *)((char *)e->user_ptr - 1), e);
