@@ -114,8 +114,9 @@ PM_USERS := $(shell grep -LE '(pm__|define PM_(MALLOC|HOST_CPU_NS|USE_UCONTEXT|A
 # $(call linked,SOURCE,LIBRARY): the libraries, when the source is such a program
 linked    = $(if $(filter $1,$(PM_USERS)),$(patsubst %/libnbc_overlap.a,%/libportals_model.a,$2)) \
             $(if $(filter $1,$(USERS) $(PM_USERS)),$(patsubst %.o,%.a,$(subst /nbc_overlap,/libnbc_overlap,$2)))
-link_with = $(if $(filter $1,$(PM_USERS)),-DPORTALS_MODEL_IMPLEMENTATION_ONCE) \
-            $(if $(filter $1,$(USERS)),-DNBC_OVERLAP_IMPLEMENTATION_ONCE) $(call linked,$1,$2)
+# Without a library (benches) a program brings its own copy.
+link_with = $(if $2,$(if $(filter $1,$(PM_USERS)),-DPORTALS_MODEL_IMPLEMENTATION_ONCE) \
+            $(if $(filter $1,$(USERS)),-DNBC_OVERLAP_IMPLEMENTATION_ONCE) $(call linked,$1,$2))
 # $(call program,OUTPUT,SOURCE,cflags,libs,compiler,LIBRARY): one C file, one program
 define program
 $1: $2 $(call linked,$2,$6) $(B)/.flags
