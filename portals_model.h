@@ -54,7 +54,8 @@
      [NIC]       8. NIC and wire
      [MSG]       9. Two-sided messages over Portals
      [COMPUTE]  10. Compute time: kernel models with noise
-     [NBC]      11. Adapter to nbc_overlap.h: the model as a transport and as a witness NIC
+     [LINKS]    11. Use of links over time: table, tracks, heat map
+     [NBC]      12. Adapter to nbc_overlap.h: the model as a transport and as a witness NIC
 
    SOURCES named in comments:
      [S] Emmanuel, S4BXI: simulation of HPC applications at the Portals level, 2023;
@@ -399,6 +400,7 @@ typedef struct pm_world_desc {
   size_t stack_bytes;         /* per simulated thread, rounded up to pages; 0 = 64 KiB */
   int64_t d_limit_ns;         /* stop then with PM_E_TIME_LIMIT; 0 = never */
   int64_t d_poll_deadlock_ns; /* nothing but idle polls for so long is a deadlock; 0 = 20 s */
+  bool link_use;              /* keep how much each link is used, see pm_link_use */
   bool trace;                 /* keep a record per step of each message, see Traces */
   bool catch_crashes;         /* SIGSEGV, SIGBUS, SIGILL, SIGFPE and SIGABRT of a process end the
                                  run with PM_E_CRASH or PM_E_STACK instead of the program */
@@ -1337,6 +1339,42 @@ PM_API double pm_kernel_draw_s(const pm_kernel *kernel, pm_world *world, double 
 PM_API void pm_compute_kernel(const pm_kernel *kernel, double m_count, double n_count,
                               double k_count);
 #ifdef NBC_LINES
+#line 1 "src/portals/links.h"
+#endif
+/* How much each link of the network is used, over time: tables, tracks of a trace, a heat map. */
+
+
+
+/* ============================================================================================== */
+/* [LINKS] 11. Use of links over time: table, tracks, heat map                                    */
+/* ============================================================================================== */
+/* Kept with pm_world_desc.link_use, at the levels flow and packet (LogGP has no links, a carrier's are its
+   own). Simulated time is cut into at most PM_LINK_BINS equal parts; when they are full, their length doubles:
+   about 0.8 KB per directed link, however long the run. */
+enum { PM_LINK_BINS = 64 };
+typedef struct pm_link_bin {
+  int64_t t_begin_ns, t_end_ns;
+  /* bytes carried, headers included, of those that it could carry; above 1 at the flow level where short
+     messages, which take their turn, go beside long ones */
+  double use_ratio;
+  double flow_count; /* long transfers that shared it, on average (flow level) */
+  double
+      queue_bytes; /* that waited in front of it, on average: packets; at the flow level short messages */
+} pm_link_bin;
+/* ret how many bins there are, 0 without link_use or of no link; writes at most max, none to NULL */
+PM_API int pm_link_use(const pm_world *world, int link, pm_link_bin *bins, int max);
+/* "node 3 up", "level 1: switch 2 port 0 up": writes the name.
+   ret the tier that the link belongs to (links alike: one level of a tree in one direction, one dimension
+   ...), from 0 on; -1: no such link */
+PM_API int pm_link_name(const pm_world *world, int link, char *name, size_t name_bytes);
+/* link,tier,name,t_begin_ns,t_end_ns,use_ratio,flow_count,queue_bytes; a line per part of time in which
+   something was there. ret PM_OK | PM_E_IO | PM_E_STATE without link_use */
+PM_API pm_status pm_links_write_csv(const pm_world *world, FILE *out);
+/* One page that needs nothing else: the worst links with their use over time, and each tier with a cell per
+   link, dark where it is used much; point at a cell to read its name.
+   ret PM_OK | PM_E_IO | PM_E_NOMEM | PM_E_STATE without link_use */
+PM_API pm_status pm_links_write_html(const pm_world *world, FILE *out);
+#ifdef NBC_LINES
 #line 1 "src/portals/api_end.h"
 #endif
 /* End of the API. */
@@ -1353,7 +1391,7 @@ PM_API void pm_compute_kernel(const pm_kernel *kernel, double m_count, double n_
 
 
 /* ============================================================================================== */
-/* [NBC] 11. Adapter to nbc_overlap.h: the model as a transport and as a witness NIC              */
+/* [NBC] 12. Adapter to nbc_overlap.h: the model as a transport and as a witness NIC              */
 /* ============================================================================================== */
 /* Opened by PM_WITH_NBC, with a guard of its own so that it does not matter which header came first. */
 #if defined(PM_WITH_NBC) && !defined(PM_WITH_NBC_INCLUDED)
@@ -1737,6 +1775,7 @@ PM__PRIVATE int pm__fattree_way(const pm_platform *p, int64_t src, int64_t dst, 
 PM__PRIVATE int pm__dragonfly_way(const pm_platform *p, int64_t src, int64_t dst, int64_t via,
                                   uint32_t *out);
 PM__PRIVATE int64_t pm__dragonfly_global(const pm_platform *p);
+PM__PRIVATE int64_t pm__dragonfly_cables(const int64_t *t);
 PM__PRIVATE bool pm__torus_is_edge(const pm_platform *p, int64_t link);
 #ifdef NBC_LINES
 #line 1 "src/portals/platform.c"
@@ -2147,7 +2186,7 @@ static int64_t pm__product(const int64_t *v, int64_t n) {
 /* Global cables between each two groups: the routers' ports, dealt out evenly. Cable k of a group to its
    other group number i is port k * (groups - 1) + i of the group; router port / h has it. Destinations are
    dealt out in blocks: the cable is one that lands at, or near, the destination's router. */
-static int64_t pm__dragonfly_cables(const int64_t *t) {
+PM__PRIVATE int64_t pm__dragonfly_cables(const int64_t *t) {
   return t[0] > 1 ? pm__times_at_most(t[1], t[3]) / (t[0] - 1) : 1;
 }
 /* Numbers of directed links: crossbar 2 per node. Fat tree: 2 per (child, up port), level by level.
@@ -2555,6 +2594,7 @@ struct pm_world {
   struct pm_trace_record *records;
   int record_count, records_max;
   struct pm__packets *packets; /* NULL: the packet level was never used */
+  struct pm__uses *uses;       /* NULL: use of links is not kept */
   /* wire */
   pm__stream *streams, no_stream;     /* no_stream: what a search gives that has no memory */
   uint32_t stream_count, streams_max; /* a power of two, 0 at first */
@@ -2613,6 +2653,13 @@ PM__PRIVATE void pm__ptl_world_free(pm_world *w);
 PM__PRIVATE int pm__links_make(pm_world *w);
 PM__PRIVATE void pm__flows_free(pm_world *w);
 PM__PRIVATE void pm__solve_now(pm_world *w, pm__event *event);
+/* Of the use of links: with the world, if asked for (then add is called); its tracks in a trace. */
+typedef enum pm__use_kind { PM__USE_CARRIED, PM__USE_FLOWS, PM__USE_QUEUED } pm__use_kind;
+PM__PRIVATE bool pm__uses_make(pm_world *w);
+PM__PRIVATE void pm__uses_free(pm_world *w);
+PM__PRIVATE void pm__use_add(pm_world *w, uint32_t link, pm__use_kind kind, int64_t t_begin_ps,
+                             int64_t t_end_ps, double amount);
+PM__PRIVATE pm_status pm__links_tracks(const pm_world *w, FILE *out);
 /* Of the packet level: its queues go with the world. */
 PM__PRIVATE void pm__packets_free(pm_world *w);
 /* Of the trace: the running process computes. */
@@ -3527,7 +3574,7 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
     w->way_max *= 2;
   w->ways = (pm__known_way *)pm__zalloc(w->way_max * sizeof *w->ways);
   if (!w->nodes || !w->ways || (w->plat.topology == PM_TOPO_FILE && !w->graph) ||
-      !pm__links_make(w)) {
+      !pm__links_make(w) || (desc->link_use && !pm__uses_make(w))) {
     pm_world_destroy(w);
     return PM_E_NOMEM;
   }
@@ -3577,6 +3624,7 @@ PM_API void pm_world_destroy(pm_world *world) {
     PM_FREE(w->nodes[i].by_pid);
     PM_FREE(w->nodes[i].slots);
   }
+  pm__uses_free(w);
   PM_FREE(w->ways);
   PM_FREE(w->streams);
   PM_FREE(w->records);
@@ -3745,6 +3793,7 @@ PM_API pm_status pm_trace_write_json(const pm_world *world, FILE *out) {
             (long long)(d_ps / 1000000), (int)(d_ps % 1000000), (unsigned long long)r->id,
             r->to_node, (unsigned long long)r->size_bytes);
   }
+  if (pm__links_tracks(world, out)) return PM_E_NOMEM;
   fprintf(out, "{\"ph\":\"M\",\"name\":\"trace_name\",\"pid\":0,\"args\":{\"name\":\"portals_"
                "model\"}}\n]}\n");
   return ferror(out) ? PM_E_IO : PM_OK;
@@ -6750,9 +6799,21 @@ PM__PRIVATE int pm__links_make(pm_world *w) {
   return 1;
 }
 
-static void pm__flow_advance(const pm_world *w, pm__flow *f) {
+/* For the use of links: the flow has moved so much since it was looked at last. */
+static void pm__flow_used(pm_world *w, const pm__flow *f, double bytes) {
+  int h;
+  for (h = 0; h < f->link_count; h++) {
+    pm__use_add(w, f->link[h], PM__USE_CARRIED, f->t_last_ps, w->now_ps,
+                bytes / pm__payload_ratio(&w->plat));
+    pm__use_add(w, f->link[h], PM__USE_FLOWS, f->t_last_ps, w->now_ps,
+                (double)(w->now_ps - f->t_last_ps));
+  }
+}
+static void pm__flow_advance(pm_world *w, pm__flow *f) {
+  const double before_bytes = f->remaining_bytes;
   f->remaining_bytes -= pm__times(f->rate * (double)(w->now_ps - f->t_last_ps), 1e-12);
   if (f->remaining_bytes < 0) f->remaining_bytes = 0;
+  if (w->uses && f->rate > 0) pm__flow_used(w, f, before_bytes - f->remaining_bytes);
   f->t_last_ps = w->now_ps;
 }
 static void pm__flow_set_rate(pm_world *w, pm__flow *f, double rate) {
@@ -6991,6 +7052,7 @@ static void pm__flow_end(pm_world *w, pm__event *event) {
   pm__flow *f = (pm__flow *)event;
   void (*const done)(pm_world * world, void *arg) = f->done;
   void *const arg = f->arg;
+  if (w->uses) pm__flow_used(w, f, f->remaining_bytes);
   pm__flow_leave_links(w, f);
   f->next = w->free_flows;
   w->free_flows = f;
@@ -7518,6 +7580,15 @@ static void pm__job_left(pm_world *w, pm__message *m, int64_t t_begin_ps, int64_
   if (!pm__travel(w, m, from, to, m->way.lane, t_end_ps, latency_ps, pm__rx) && !m->way.is_flow)
     pm__job_told(w, m, pm__later(t_end_ps, latency_ps)); /* it never will be there */
 }
+static void pm__crossed(pm_world *w, const pm__message *m, uint32_t link, int64_t t_ps,
+                        int64_t waited_ps, int64_t wait_ps, int64_t d_ps) {
+  const uint64_t payload = pm__job_bytes(m);
+  const double bytes = payload ? pm__wire_bytes(w, payload) : (double)w->plat.ack_bytes;
+  pm__use_add(w, link, PM__USE_CARRIED, t_ps + wait_ps, t_ps + wait_ps + d_ps, bytes);
+  if (wait_ps > waited_ps)
+    pm__use_add(w, link, PM__USE_QUEUED, t_ps + waited_ps, t_ps + wait_ps,
+                bytes * (double)(wait_ps - waited_ps));
+}
 /* A message of one packet is at the end of its way, if nobody stood in it: each link carries one message
    after the other, in the order of their arrival here. ret how much later it comes */
 static int64_t pm__cross(pm_world *w, const pm__message *m) {
@@ -7527,7 +7598,7 @@ static int64_t pm__cross(pm_world *w, const pm__message *m) {
   int h;
   for (h = 0; h < way->link_count; h++, t_ps += way->step_ps) {
     pm__link *l = &w->links[way->link[h]];
-    int64_t d_ps = own_ps;
+    int64_t d_ps = own_ps, waited_ps = wait_ps;
     if (w->graph) { /* links of any speed; on a faster one than the NIC's the tail comes no sooner */
       const uint64_t payload = pm__job_bytes(m);
       d_ps = pm__bytes_ps(payload ? pm__wire_bytes(w, payload) : (double)w->plat.ack_bytes,
@@ -7536,6 +7607,7 @@ static int64_t pm__cross(pm_world *w, const pm__message *m) {
     }
     if (l->t_busy_ps > t_ps + wait_ps) wait_ps = l->t_busy_ps - t_ps;
     l->t_busy_ps = t_ps + wait_ps + d_ps;
+    if (w->uses) pm__crossed(w, m, way->link[h], t_ps, waited_ps, wait_ps, d_ps);
   }
   return wait_ps;
 }
@@ -7886,7 +7958,8 @@ PM__PRIVATE void pm__nic_send(pm_world *w, pm__message *m) {
   pm__note(w, m, 0);
   m->way.link = (unsigned char)pm__link_now(w); /* and stays with it when the world changes over */
   if (m->way.link == PM_LINK_CARRIER && pm__is_inside(w, m)) m->way.link = PM_LINK_FLOW;
-  m->way.t_ready_ps = pm__nic_command(w, m); /* a command that has to wait waits inside of the NIC */
+  m->way.t_ready_ps =
+      pm__nic_command(w, m); /* a command that has to wait waits inside of the NIC */
   if (!n->held && pm__may_fly(w, m)) {
     pm__nic_inject(w, m);
     return;
@@ -8108,7 +8181,7 @@ typedef struct pm__packet {
   pm__event event; /* first: its head is at the far end; at a NIC its tail */
   pm__message *m;
   struct pm__packet *next, *next_made;
-  int64_t t_tail_ps;
+  int64_t t_tail_ps, t_queued_ps; /* queued: in front of its link since */
   uint32_t bytes;
   int hop, link_count, chosen; /* chosen: up to this hop its way is settled */
   int port[PM__TREE_MAX];      /* of a fat tree's switches, on the way up */
@@ -8302,6 +8375,13 @@ static int64_t pm__serial_ps(const pm_world *w, const pm__packet *k) {
 static int64_t pm__buffer_bytes(const pm__packet *k) { return k->bytes > 64 ? k->bytes : 64; }
 static bool pm__is_last_hop(const pm__packet *k) { return k->hop + 1 == k->link_count; }
 static void pm__packet_begins(pm_world *w, pm__packet *k, int64_t t_end_ps);
+static void pm__port_used(pm_world *w, uint32_t link, const pm__packet *k) {
+  const double bytes = k->bytes ? pm__wire_bytes(w, k->bytes) : (double)w->plat.ack_bytes;
+  pm__use_add(w, link, PM__USE_CARRIED, w->now_ps, w->packets->port[link].t_free_ps, bytes);
+  if (w->now_ps > k->t_queued_ps)
+    pm__use_add(w, link, PM__USE_QUEUED, k->t_queued_ps, w->now_ps,
+                bytes * (double)(w->now_ps - k->t_queued_ps));
+}
 
 /* Room came about in front of a link: for those that wait, in their order. */
 static void pm__room(pm_world *w, uint32_t link, int channel) {
@@ -8330,6 +8410,7 @@ static void pm__port_run(pm_world *w, uint32_t link) {
     port->out[c].bytes -= pm__buffer_bytes(k);
     port->last_channel = c;
     port->t_free_ps = pm__max_ps(pm__later(w->now_ps, pm__serial_ps(w, k)), k->t_tail_ps);
+    if (w->uses) pm__port_used(w, link, k);
     k->t_tail_ps = pm__later(port->t_free_ps, latency_ps);
     if (!pm__is_last_hop(k)) port->in[c].bytes += pm__buffer_bytes(k);
     if (!k->hop) pm__packet_begins(w, k, port->t_free_ps); /* before it can be there */
@@ -8346,6 +8427,7 @@ static void pm__port_event(pm_world *w, pm__event *event) {
 }
 static void pm__out_put(pm_world *w, pm__packet *k) {
   pm__queue *q = &w->packets->port[k->link[k->hop]].out[k->channel[k->hop]];
+  k->t_queued_ps = w->now_ps;
   pm__queue_put(q, k);
   q->bytes += pm__buffer_bytes(k);
   pm__port_run(w, k->link[k->hop]);
@@ -9233,6 +9315,355 @@ PM_API void pm_compute_kernel(const pm_kernel *kernel, double m_count, double n_
   pm_compute_ns((int64_t)(pm__times(s < 9e8 ? s : 9e8, 1e9) + 0.5));
 }
 #ifdef NBC_LINES
+#line 1 "src/portals/links.c"
+#endif
+
+/* ============================================================================================== */
+/* [LINKS] 11. Use of links over time: table, tracks, heat map                                    */
+/* ============================================================================================== */
+typedef struct pm__use {
+  double bytes;
+  float carried[PM_LINK_BINS], flows[PM_LINK_BINS],
+      queued[PM_LINK_BINS]; /* bytes, ps, bytes * ps */
+} pm__use;
+struct pm__uses {
+  int64_t bin_ps;
+  pm__use *link;
+};
+PM__PRIVATE bool pm__uses_make(pm_world *w) {
+  w->uses = (struct pm__uses *)pm__zalloc(sizeof *w->uses);
+  if (!w->uses) return false;
+  w->uses->bin_ps = 64 * PM__PS;
+  w->uses->link = (pm__use *)pm__zalloc((size_t)w->net_link_count * sizeof(pm__use));
+  w->stats.memory_bytes += (size_t)w->net_link_count * sizeof(pm__use);
+  return w->uses->link != NULL;
+}
+PM__PRIVATE void pm__uses_free(pm_world *w) {
+  if (w->uses) PM_FREE(w->uses->link);
+  PM_FREE(w->uses);
+}
+static void pm__bins_double(float *bin) {
+  int i;
+  for (i = 0; i < PM_LINK_BINS; i++)
+    bin[i] = i < PM_LINK_BINS / 2 ? bin[2 * i] + bin[2 * i + 1] : 0;
+}
+/* An amount, evenly over a time. */
+static void pm__spread(float *bin, int64_t bin_ps, int64_t t_begin_ps, int64_t t_end_ps,
+                       double amount) {
+  int i = (int)(t_begin_ps / bin_ps);
+  const int last = (int)((t_end_ps > t_begin_ps ? t_end_ps - 1 : t_begin_ps) / bin_ps);
+  const double per_ps = t_end_ps > t_begin_ps ? amount / (double)(t_end_ps - t_begin_ps) : 0;
+  if (i == last) {
+    bin[i] += (float)amount;
+    return;
+  }
+  for (; i <= last; i++) {
+    const int64_t from_ps = pm__max_ps(t_begin_ps, i * bin_ps);
+    const int64_t to_ps = i == last ? t_end_ps : (i + 1) * bin_ps;
+    bin[i] += (float)(per_ps * (double)(to_ps - from_ps));
+  }
+}
+PM__PRIVATE void pm__use_add(pm_world *w, uint32_t link, pm__use_kind kind, int64_t t_begin_ps,
+                             int64_t t_end_ps, double amount) {
+  struct pm__uses *u = w->uses;
+  pm__use *l;
+  int i;
+  if (link >= (uint32_t)w->net_link_count) return; /* PCI, memory */
+  l = &u->link[link];
+  if (t_begin_ps < 0) t_begin_ps = 0;
+  while (t_end_ps >= PM_LINK_BINS * u->bin_ps) {
+    for (i = 0; i < w->net_link_count; i++) {
+      pm__bins_double(u->link[i].carried);
+      pm__bins_double(u->link[i].flows);
+      pm__bins_double(u->link[i].queued);
+    }
+    u->bin_ps *= 2;
+  }
+  if (kind == PM__USE_CARRIED) l->bytes += amount;
+  pm__spread(kind == PM__USE_CARRIED ? l->carried
+             : kind == PM__USE_FLOWS ? l->flows
+                                     : l->queued,
+             u->bin_ps, t_begin_ps, t_end_ps, amount);
+}
+PM_API int pm_link_use(const pm_world *world, int link, pm_link_bin *bins, int max) {
+  int i, n;
+  if (!world || !world->uses || link < 0 || link >= world->net_link_count) return 0;
+  n = (int)((world->now_ps + world->uses->bin_ps - 1) / world->uses->bin_ps);
+  if (n > PM_LINK_BINS) n = PM_LINK_BINS;
+  for (i = 0; bins && i < n && i < max; i++) {
+    const pm__use *u = &world->uses->link[link];
+    const int64_t begin_ps = i * world->uses->bin_ps,
+                  end_ps = i + 1 < n ? begin_ps + world->uses->bin_ps : world->now_ps;
+    const double d_ps = (double)(end_ps - begin_ps);
+    bins[i].t_begin_ns = begin_ps / PM__PS;
+    bins[i].t_end_ns = end_ps / PM__PS;
+    bins[i].use_ratio = (double)u->carried[i] / (pm_link_bytes_per_s(world, link) * d_ps * 1e-12);
+    bins[i].flow_count = (double)u->flows[i] / d_ps;
+    bins[i].queue_bytes = (double)u->queued[i] / d_ps;
+  }
+  return n;
+}
+
+/* ---- names ---------------------------------------------------------------------------------------- */
+static int pm__name_node(char *name, size_t bytes, int64_t link) {
+  snprintf(name, bytes, "node %lld %s", (long long)(link / 2), link % 2 ? "down" : "up");
+  return (int)(link % 2);
+}
+static int pm__name_fattree(const pm_platform *p, char *name, size_t bytes, int64_t link) {
+  const int64_t h = p->topo[0], *m = p->topo + 1, *up = m + h;
+  int64_t l, span = 1, width = 1, base = 0, cables;
+  for (l = 0;; l++) {
+    cables = p->node_count / span * width * up[l];
+    if (link / 2 < base + cables || l + 1 == h) break;
+    base += cables;
+    span *= m[l];
+    width *= up[l];
+  }
+  cables = link / 2 - base;
+  if (l)
+    snprintf(name, bytes, "level %lld: switch %lld port %lld %s", (long long)l,
+             (long long)(cables / up[l]), (long long)(cables % up[l]), link % 2 ? "down" : "up");
+  else
+    snprintf(name, bytes, "node %lld port %lld %s", (long long)(cables / up[l]),
+             (long long)(cables % up[l]), link % 2 ? "down" : "up");
+  return (int)(2 * l + link % 2);
+}
+static int pm__name_graph(const pm_world *w, char *name, size_t bytes, int link) {
+  const pm__graph *g = w->graph;
+  const int nodes = (int)w->plat.node_count;
+  char end[2][32];
+  int i;
+  for (i = 0; i < 2; i++) {
+    const int v = g->end[link ^ !i]; /* where it begins, where it ends */
+    if (v < nodes)
+      snprintf(end[i], sizeof end[i], "h%d", v);
+    else
+      snprintf(end[i], sizeof end[i], "%s", g->names[v - nodes]);
+  }
+  snprintf(name, bytes, "%s to %s, cable %d", end[0], end[1], link / 2 + 1);
+  for (; *name; name++) /* a file's names may be anything, and stand in pages and traces */
+    if (strchr("<>&\"'\\", *name)) *name = '_';
+  return g->end[link ^ 1] < nodes ? 0 : g->end[link] < nodes ? 1 : 2;
+}
+PM_API int pm_link_name(const pm_world *world, int link, char *name, size_t name_bytes) {
+  const pm_platform *p = world ? &world->plat : NULL;
+  int64_t i;
+  if (!world || !name || !name_bytes || link < 0 || link >= world->net_link_count) return -1;
+  if (p->topology == PM_TOPO_FILE) return pm__name_graph(world, name, name_bytes, link);
+  if (p->topology == PM_TOPO_FATTREE) return pm__name_fattree(p, name, name_bytes, link);
+  if (link < 2 * p->node_count) return pm__name_node(name, name_bytes, link);
+  i = link - 2 * p->node_count;
+  if (p->topology == PM_TOPO_TORUS) {
+    snprintf(name, name_bytes, "router %lld, dimension %lld, %s",
+             (long long)(i / 2 % p->node_count), (long long)(i / 2 / p->node_count),
+             i % 2 ? "backward" : "forward");
+    return (int)(2 + 2 * (i / 2 / p->node_count) + i % 2);
+  }
+  if (link < pm__dragonfly_global(p)) {
+    const int64_t a = p->topo[1];
+    snprintf(name, name_bytes, "group %lld: router %lld to %lld", (long long)(i / (a * a)),
+             (long long)(i / a % a), (long long)(i % a));
+    return 2;
+  }
+  i = link - pm__dragonfly_global(p);
+  {
+    const int64_t g = p->topo[0], cables = pm__dragonfly_cables(p->topo);
+    snprintf(name, name_bytes, "group %lld to %lld, cable %lld", (long long)(i / cables / g),
+             (long long)(i / cables % g), (long long)(i % cables));
+  }
+  return 3;
+}
+
+/* ---- what is written ------------------------------------------------------------------------------ */
+PM_API pm_status pm_links_write_csv(const pm_world *world, FILE *out) {
+  pm_link_bin bin[PM_LINK_BINS];
+  char name[80];
+  int link, i;
+  if (!world || !out) return PM_E_INVAL;
+  if (!world->uses) return PM_E_STATE;
+  fprintf(out, "link,tier,name,t_begin_ns,t_end_ns,use_ratio,flow_count,queue_bytes\n");
+  for (link = 0; link < pm_link_count(world); link++) {
+    const int tier = pm_link_name(world, link, name, sizeof name),
+              n = pm_link_use(world, link, bin, PM_LINK_BINS);
+    for (i = 0; i < n; i++)
+      if (bin[i].use_ratio > 0 || bin[i].flow_count > 0 || bin[i].queue_bytes > 0)
+        fprintf(out, "%d,%d,\"%s\",%lld,%lld,%.6f,%.4f,%.1f\n", link, tier, name,
+                (long long)bin[i].t_begin_ns, (long long)bin[i].t_end_ns, bin[i].use_ratio,
+                bin[i].flow_count, bin[i].queue_bytes);
+  }
+  return ferror(out) ? PM_E_IO : PM_OK;
+}
+typedef struct pm__ranked {
+  int link, tier;
+  double use_ratio, peak_ratio, flow_peak, queue_peak;
+} pm__ranked;
+static int pm__ranked_order(const void *a, const void *b) {
+  const pm__ranked *x = (const pm__ranked *)a, *y = (const pm__ranked *)b;
+  return x->use_ratio < y->use_ratio || (x->use_ratio <= y->use_ratio && x->link > y->link) ? 1
+                                                                                            : -1;
+}
+/* All links of the network, the most used first. NULL: out of memory */
+static pm__ranked *pm__links_ranked(const pm_world *w) {
+  pm__ranked *all = (pm__ranked *)pm__zalloc(((size_t)w->net_link_count + 1) * sizeof *all);
+  pm_link_bin bin[PM_LINK_BINS];
+  char name[80];
+  int link, i;
+  for (link = 0; all && link < w->net_link_count; link++) {
+    pm__ranked *r = &all[link];
+    const int n = pm_link_use(w, link, bin, PM_LINK_BINS);
+    const double able = pm_link_bytes_per_s(w, link) * (double)w->now_ps * 1e-12;
+    r->link = link;
+    r->tier = pm_link_name(w, link, name, sizeof name);
+    r->use_ratio = able > 0 ? w->uses->link[link].bytes / able : 0;
+    for (i = 0; i < n; i++) {
+      if (bin[i].use_ratio > r->peak_ratio) r->peak_ratio = bin[i].use_ratio;
+      if (bin[i].flow_count > r->flow_peak) r->flow_peak = bin[i].flow_count;
+      if (bin[i].queue_bytes > r->queue_peak) r->queue_peak = bin[i].queue_bytes;
+    }
+  }
+  if (all) qsort(all, (size_t)w->net_link_count, sizeof *all, pm__ranked_order);
+  return all;
+}
+/* Tracks of a Chrome trace: use, flows and queue of the links that were used most. */
+enum { PM__TRACKS = 32, PM__WORST = 24, PM__CELLS = 64, PM__TIER_CELLS = 4096, PM__CELL = 12 };
+PM__PRIVATE pm_status pm__links_tracks(const pm_world *w, FILE *out) {
+  pm__ranked *all;
+  pm_link_bin bin[PM_LINK_BINS];
+  char name[80];
+  int k, i;
+  if (!w->uses) return PM_OK;
+  all = pm__links_ranked(w);
+  if (!all) return PM_E_NOMEM;
+  fprintf(out,
+          "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%lld,\"args\":{\"name\":\"links\"}},\n",
+          (long long)w->plat.node_count);
+  for (k = 0; k < w->net_link_count && k < PM__TRACKS && all[k].use_ratio > 0; k++) {
+    const int n = pm_link_use(w, all[k].link, bin, PM_LINK_BINS);
+    pm_link_name(w, all[k].link, name, sizeof name);
+    for (i = 0; i <= n; i++)
+      fprintf(
+          out,
+          "{\"ph\":\"C\",\"name\":\"%s\",\"pid\":%lld,\"ts\":%lld.%03d,\"args\":{\"use_percent\":"
+          "%.2f,\"flows\":%.3f,\"queue_bytes\":%.0f}},\n",
+          name, (long long)w->plat.node_count,
+          (long long)(i < n ? bin[i].t_begin_ns
+                      : n   ? bin[n - 1].t_end_ns
+                            : 0) /
+              1000,
+          (int)((i < n ? bin[i].t_begin_ns
+                 : n   ? bin[n - 1].t_end_ns
+                       : 0) %
+                1000),
+          i < n ? 100 * bin[i].use_ratio : 0, i < n ? bin[i].flow_count : 0,
+          i < n ? bin[i].queue_bytes : 0);
+  }
+  PM_FREE(all);
+  return PM_OK;
+}
+/* White to dark red. */
+static void pm__cell(FILE *out, int x, int y, int width, double ratio, const char *title) {
+  const double r = ratio < 0 ? 0 : ratio > 1 ? 1 : ratio;
+  fprintf(
+      out,
+      "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"rgb(%d,%d,%d)\"><title>%s, %.1f "
+      "%%</title></rect>\n",
+      x, y, width, PM__CELL - 1, (int)(255 - 115 * r * r), (int)(245 * (1 - r)),
+      (int)(235 * (1 - r) * (1 - r)), title, 100 * ratio);
+}
+static void pm__page_worst(const pm_world *w, FILE *out, const pm__ranked *all) {
+  pm_link_bin bin[PM_LINK_BINS];
+  char name[80], title[160];
+  int k, i;
+  fprintf(out,
+          "<h2>The most used links</h2>\n<table><tr><th>link<th>use<th>peak<th>flows<th>queue, "
+          "bytes<th>over time</tr>\n");
+  for (k = 0; k < w->net_link_count && k < PM__WORST && all[k].use_ratio > 0; k++) {
+    const int n = pm_link_use(w, all[k].link, bin, PM_LINK_BINS);
+    pm_link_name(w, all[k].link, name, sizeof name);
+    fprintf(
+        out,
+        "<tr><td>%s<td>%.1f %%<td>%.1f %%<td>%.2f<td>%.0f<td><svg width=\"%d\" height=\"%d\">\n",
+        name, 100 * all[k].use_ratio, 100 * all[k].peak_ratio, all[k].flow_peak, all[k].queue_peak,
+        6 * PM_LINK_BINS, PM__CELL);
+    for (i = 0; i < n; i++) {
+      snprintf(title, sizeof title, "%lld to %lld ns, %.2f flows, %.0f bytes wait",
+               (long long)bin[i].t_begin_ns, (long long)bin[i].t_end_ns, bin[i].flow_count,
+               bin[i].queue_bytes);
+      pm__cell(out, 6 * i, 0, 6, bin[i].use_ratio, title);
+    }
+    fprintf(out, "</svg></tr>\n");
+  }
+  fprintf(out, "</table>\n");
+}
+/* A cell per link of a tier, in the order of their numbers; of a large tier a cell stands for several and
+   has the use of the worst. */
+static void pm__page_tier(const pm_world *w, FILE *out, const double *use, const int *tier_of,
+                          int tier) {
+  int count = 0, link, first = -1, seen = 0, each, rows, shown = 0;
+  double worst = 0;
+  char name[80], text[160] = "";
+  for (link = 0; link < w->net_link_count; link++)
+    if (tier_of[link] == tier) first = first < 0 ? link : first, count++;
+  each = (count + PM__TIER_CELLS - 1) / PM__TIER_CELLS;
+  rows = ((count + each - 1) / each + PM__CELLS - 1) / PM__CELLS;
+  pm_link_name(w, first, name, sizeof name);
+  fprintf(out, "<h3>%d links from \"%s\" on%s</h3>\n<svg width=\"%d\" height=\"%d\">\n", count,
+          name, each > 1 ? ", several to a cell" : "", PM__CELLS * PM__CELL, rows * PM__CELL);
+  for (link = first; link < w->net_link_count; link++) {
+    if (tier_of[link] != tier) continue;
+    if (seen % each == 0 || use[link] > worst) {
+      worst = use[link];
+      pm_link_name(w, link, text, sizeof text);
+    }
+    seen++;
+    if (seen % each && seen < count) continue;
+    pm__cell(out, shown % PM__CELLS * PM__CELL, shown / PM__CELLS * PM__CELL, PM__CELL - 1, worst,
+             text);
+    shown++;
+  }
+  fprintf(out, "</svg>\n");
+}
+PM_API pm_status pm_links_write_html(const pm_world *world, FILE *out) {
+  pm__ranked *all;
+  double *use;
+  int *tier, i, tier_count = 0;
+  if (!world || !out) return PM_E_INVAL;
+  if (!world->uses) return PM_E_STATE;
+  all = pm__links_ranked(world);
+  use = (double *)pm__zalloc(((size_t)world->net_link_count + 1) * sizeof *use);
+  tier = (int *)pm__zalloc(((size_t)world->net_link_count + 1) * sizeof *tier);
+  if (all && use && tier) {
+    for (i = 0; i < world->net_link_count; i++) {
+      use[all[i].link] = all[i].use_ratio;
+      tier[all[i].link] = all[i].tier;
+      if (all[i].tier >= tier_count) tier_count = all[i].tier + 1;
+    }
+    fprintf(
+        out,
+        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Use of the "
+        "links</title>\n<style>\nbody{font:14px sans-serif;margin:1em;background:#fff;color:#222}\n"
+        "td,th{text-align:left;padding:1px 10px 1px 0}\nsvg{background:#f4f4f4}\n</style></head>"
+        "<body>\n<h1>Use of the links of %s</h1>\n<p>%.3f us of simulated time. Use is what a link "
+        "carried, headers included, of what it could have carried: white nothing, dark red all. "
+        "Point at a cell to read it. Messages of the LogGP level and inside of nodes are on no "
+        "link.</p>\n",
+        world->plat.name, (double)world->now_ps * 1e-6);
+    pm__page_worst(world, out, all);
+    fprintf(out, "<h2>All links</h2>\n");
+    for (i = 0; i < tier_count; i++) {
+      int link = 0;
+      while (link < world->net_link_count && tier[link] != i) link++;
+      if (link < world->net_link_count) pm__page_tier(world, out, use, tier, i);
+    }
+    fprintf(out, "</body></html>\n");
+  }
+  PM_FREE(all);
+  PM_FREE(use);
+  PM_FREE(tier);
+  if (!all || !use || !tier) return PM_E_NOMEM;
+  return ferror(out) ? PM_E_IO : PM_OK;
+}
+#ifdef NBC_LINES
 #line 1 "src/portals/code_end.h"
 #endif
 /* End of the implementation. */
@@ -9246,7 +9677,7 @@ PM_API void pm_compute_kernel(const pm_kernel *kernel, double m_count, double n_
 #endif
 
 /* ============================================================================================== */
-/* [NBC] 11. Adapter to nbc_overlap.h: the model as a transport and as a witness NIC              */
+/* [NBC] 12. Adapter to nbc_overlap.h: the model as a transport and as a witness NIC              */
 /* ============================================================================================== */
 #if defined(PM_WITH_NBC) && defined(PORTALS_MODEL_IMPLEMENTATION) &&                               \
     !defined(PM_WITH_NBC_IMPLEMENTATION_ONCE)

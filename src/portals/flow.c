@@ -26,9 +26,21 @@ PM__PRIVATE int pm__links_make(pm_world *w) {
   return 1;
 }
 
-static void pm__flow_advance(const pm_world *w, pm__flow *f) {
+/* For the use of links: the flow has moved so much since it was looked at last. */
+static void pm__flow_used(pm_world *w, const pm__flow *f, double bytes) {
+  int h;
+  for (h = 0; h < f->link_count; h++) {
+    pm__use_add(w, f->link[h], PM__USE_CARRIED, f->t_last_ps, w->now_ps,
+                bytes / pm__payload_ratio(&w->plat));
+    pm__use_add(w, f->link[h], PM__USE_FLOWS, f->t_last_ps, w->now_ps,
+                (double)(w->now_ps - f->t_last_ps));
+  }
+}
+static void pm__flow_advance(pm_world *w, pm__flow *f) {
+  const double before_bytes = f->remaining_bytes;
   f->remaining_bytes -= pm__times(f->rate * (double)(w->now_ps - f->t_last_ps), 1e-12);
   if (f->remaining_bytes < 0) f->remaining_bytes = 0;
+  if (w->uses && f->rate > 0) pm__flow_used(w, f, before_bytes - f->remaining_bytes);
   f->t_last_ps = w->now_ps;
 }
 static void pm__flow_set_rate(pm_world *w, pm__flow *f, double rate) {
@@ -267,6 +279,7 @@ static void pm__flow_end(pm_world *w, pm__event *event) {
   pm__flow *f = (pm__flow *)event;
   void (*const done)(pm_world * world, void *arg) = f->done;
   void *const arg = f->arg;
+  if (w->uses) pm__flow_used(w, f, f->remaining_bytes);
   pm__flow_leave_links(w, f);
   f->next = w->free_flows;
   w->free_flows = f;

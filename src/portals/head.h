@@ -54,7 +54,8 @@
      [NIC]       8. NIC and wire
      [MSG]       9. Two-sided messages over Portals
      [COMPUTE]  10. Compute time: kernel models with noise
-     [NBC]      11. Adapter to nbc_overlap.h: the model as a transport and as a witness NIC
+     [LINKS]    11. Use of links over time: table, tracks, heat map
+     [NBC]      12. Adapter to nbc_overlap.h: the model as a transport and as a witness NIC
 
    SOURCES named in comments:
      [S] Emmanuel, S4BXI: simulation of HPC applications at the Portals level, 2023;

@@ -185,6 +185,7 @@ struct pm_world {
   struct pm_trace_record *records;
   int record_count, records_max;
   struct pm__packets *packets; /* NULL: the packet level was never used */
+  struct pm__uses *uses;       /* NULL: use of links is not kept */
   /* wire */
   pm__stream *streams, no_stream;     /* no_stream: what a search gives that has no memory */
   uint32_t stream_count, streams_max; /* a power of two, 0 at first */
@@ -243,6 +244,13 @@ PM__PRIVATE void pm__ptl_world_free(pm_world *w);
 PM__PRIVATE int pm__links_make(pm_world *w);
 PM__PRIVATE void pm__flows_free(pm_world *w);
 PM__PRIVATE void pm__solve_now(pm_world *w, pm__event *event);
+/* Of the use of links: with the world, if asked for (then add is called); its tracks in a trace. */
+typedef enum pm__use_kind { PM__USE_CARRIED, PM__USE_FLOWS, PM__USE_QUEUED } pm__use_kind;
+PM__PRIVATE bool pm__uses_make(pm_world *w);
+PM__PRIVATE void pm__uses_free(pm_world *w);
+PM__PRIVATE void pm__use_add(pm_world *w, uint32_t link, pm__use_kind kind, int64_t t_begin_ps,
+                             int64_t t_end_ps, double amount);
+PM__PRIVATE pm_status pm__links_tracks(const pm_world *w, FILE *out);
 /* Of the packet level: its queues go with the world. */
 PM__PRIVATE void pm__packets_free(pm_world *w);
 /* Of the trace: the running process computes. */

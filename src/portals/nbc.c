@@ -1,6 +1,6 @@
 #include "nbc.h"
 /* ============================================================================================== */
-/* [NBC] 11. Adapter to nbc_overlap.h: the model as a transport and as a witness NIC              */
+/* [NBC] 12. Adapter to nbc_overlap.h: the model as a transport and as a witness NIC              */
 /* ============================================================================================== */
 #if defined(PM_WITH_NBC) && defined(PORTALS_MODEL_IMPLEMENTATION) &&                               \
     !defined(PM_WITH_NBC_IMPLEMENTATION_ONCE)

@@ -3,7 +3,7 @@
 #include "msg.h"
 #include "nbc_overlap.h"
 /* ============================================================================================== */
-/* [NBC] 11. Adapter to nbc_overlap.h: the model as a transport and as a witness NIC              */
+/* [NBC] 12. Adapter to nbc_overlap.h: the model as a transport and as a witness NIC              */
 /* ============================================================================================== */
 /* Opened by PM_WITH_NBC, with a guard of its own so that it does not matter which header came first. */
 #if defined(PM_WITH_NBC) && !defined(PM_WITH_NBC_INCLUDED)

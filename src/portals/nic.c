@@ -60,6 +60,15 @@ static void pm__job_left(pm_world *w, pm__message *m, int64_t t_begin_ps, int64_
   if (!pm__travel(w, m, from, to, m->way.lane, t_end_ps, latency_ps, pm__rx) && !m->way.is_flow)
     pm__job_told(w, m, pm__later(t_end_ps, latency_ps)); /* it never will be there */
 }
+static void pm__crossed(pm_world *w, const pm__message *m, uint32_t link, int64_t t_ps,
+                        int64_t waited_ps, int64_t wait_ps, int64_t d_ps) {
+  const uint64_t payload = pm__job_bytes(m);
+  const double bytes = payload ? pm__wire_bytes(w, payload) : (double)w->plat.ack_bytes;
+  pm__use_add(w, link, PM__USE_CARRIED, t_ps + wait_ps, t_ps + wait_ps + d_ps, bytes);
+  if (wait_ps > waited_ps)
+    pm__use_add(w, link, PM__USE_QUEUED, t_ps + waited_ps, t_ps + wait_ps,
+                bytes * (double)(wait_ps - waited_ps));
+}
 /* A message of one packet is at the end of its way, if nobody stood in it: each link carries one message
    after the other, in the order of their arrival here. ret how much later it comes */
 static int64_t pm__cross(pm_world *w, const pm__message *m) {
@@ -69,7 +78,7 @@ static int64_t pm__cross(pm_world *w, const pm__message *m) {
   int h;
   for (h = 0; h < way->link_count; h++, t_ps += way->step_ps) {
     pm__link *l = &w->links[way->link[h]];
-    int64_t d_ps = own_ps;
+    int64_t d_ps = own_ps, waited_ps = wait_ps;
     if (w->graph) { /* links of any speed; on a faster one than the NIC's the tail comes no sooner */
       const uint64_t payload = pm__job_bytes(m);
       d_ps = pm__bytes_ps(payload ? pm__wire_bytes(w, payload) : (double)w->plat.ack_bytes,
@@ -78,6 +87,7 @@ static int64_t pm__cross(pm_world *w, const pm__message *m) {
     }
     if (l->t_busy_ps > t_ps + wait_ps) wait_ps = l->t_busy_ps - t_ps;
     l->t_busy_ps = t_ps + wait_ps + d_ps;
+    if (w->uses) pm__crossed(w, m, way->link[h], t_ps, waited_ps, wait_ps, d_ps);
   }
   return wait_ps;
 }
@@ -428,7 +438,8 @@ PM__PRIVATE void pm__nic_send(pm_world *w, pm__message *m) {
   pm__note(w, m, 0);
   m->way.link = (unsigned char)pm__link_now(w); /* and stays with it when the world changes over */
   if (m->way.link == PM_LINK_CARRIER && pm__is_inside(w, m)) m->way.link = PM_LINK_FLOW;
-  m->way.t_ready_ps = pm__nic_command(w, m); /* a command that has to wait waits inside of the NIC */
+  m->way.t_ready_ps =
+      pm__nic_command(w, m); /* a command that has to wait waits inside of the NIC */
   if (!n->held && pm__may_fly(w, m)) {
     pm__nic_inject(w, m);
     return;

@@ -20,7 +20,7 @@ typedef struct pm__packet {
   pm__event event; /* first: its head is at the far end; at a NIC its tail */
   pm__message *m;
   struct pm__packet *next, *next_made;
-  int64_t t_tail_ps;
+  int64_t t_tail_ps, t_queued_ps; /* queued: in front of its link since */
   uint32_t bytes;
   int hop, link_count, chosen; /* chosen: up to this hop its way is settled */
   int port[PM__TREE_MAX];      /* of a fat tree's switches, on the way up */
@@ -214,6 +214,13 @@ static int64_t pm__serial_ps(const pm_world *w, const pm__packet *k) {
 static int64_t pm__buffer_bytes(const pm__packet *k) { return k->bytes > 64 ? k->bytes : 64; }
 static bool pm__is_last_hop(const pm__packet *k) { return k->hop + 1 == k->link_count; }
 static void pm__packet_begins(pm_world *w, pm__packet *k, int64_t t_end_ps);
+static void pm__port_used(pm_world *w, uint32_t link, const pm__packet *k) {
+  const double bytes = k->bytes ? pm__wire_bytes(w, k->bytes) : (double)w->plat.ack_bytes;
+  pm__use_add(w, link, PM__USE_CARRIED, w->now_ps, w->packets->port[link].t_free_ps, bytes);
+  if (w->now_ps > k->t_queued_ps)
+    pm__use_add(w, link, PM__USE_QUEUED, k->t_queued_ps, w->now_ps,
+                bytes * (double)(w->now_ps - k->t_queued_ps));
+}
 
 /* Room came about in front of a link: for those that wait, in their order. */
 static void pm__room(pm_world *w, uint32_t link, int channel) {
@@ -242,6 +249,7 @@ static void pm__port_run(pm_world *w, uint32_t link) {
     port->out[c].bytes -= pm__buffer_bytes(k);
     port->last_channel = c;
     port->t_free_ps = pm__max_ps(pm__later(w->now_ps, pm__serial_ps(w, k)), k->t_tail_ps);
+    if (w->uses) pm__port_used(w, link, k);
     k->t_tail_ps = pm__later(port->t_free_ps, latency_ps);
     if (!pm__is_last_hop(k)) port->in[c].bytes += pm__buffer_bytes(k);
     if (!k->hop) pm__packet_begins(w, k, port->t_free_ps); /* before it can be there */
@@ -258,6 +266,7 @@ static void pm__port_event(pm_world *w, pm__event *event) {
 }
 static void pm__out_put(pm_world *w, pm__packet *k) {
   pm__queue *q = &w->packets->port[k->link[k->hop]].out[k->channel[k->hop]];
+  k->t_queued_ps = w->now_ps;
   pm__queue_put(q, k);
   q->bytes += pm__buffer_bytes(k);
   pm__port_run(w, k->link[k->hop]);

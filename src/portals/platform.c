@@ -404,7 +404,7 @@ static int64_t pm__product(const int64_t *v, int64_t n) {
 /* Global cables between each two groups: the routers' ports, dealt out evenly. Cable k of a group to its
    other group number i is port k * (groups - 1) + i of the group; router port / h has it. Destinations are
    dealt out in blocks: the cable is one that lands at, or near, the destination's router. */
-static int64_t pm__dragonfly_cables(const int64_t *t) {
+PM__PRIVATE int64_t pm__dragonfly_cables(const int64_t *t) {
   return t[0] > 1 ? pm__times_at_most(t[1], t[3]) / (t[0] - 1) : 1;
 }
 /* Numbers of directed links: crossbar 2 per node. Fat tree: 2 per (child, up port), level by level.

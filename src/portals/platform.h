@@ -162,4 +162,5 @@ PM__PRIVATE int pm__fattree_way(const pm_platform *p, int64_t src, int64_t dst, 
 PM__PRIVATE int pm__dragonfly_way(const pm_platform *p, int64_t src, int64_t dst, int64_t via,
                                   uint32_t *out);
 PM__PRIVATE int64_t pm__dragonfly_global(const pm_platform *p);
+PM__PRIVATE int64_t pm__dragonfly_cables(const int64_t *t);
 PM__PRIVATE bool pm__torus_is_edge(const pm_platform *p, int64_t link);

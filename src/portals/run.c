@@ -375,7 +375,7 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
     w->way_max *= 2;
   w->ways = (pm__known_way *)pm__zalloc(w->way_max * sizeof *w->ways);
   if (!w->nodes || !w->ways || (w->plat.topology == PM_TOPO_FILE && !w->graph) ||
-      !pm__links_make(w)) {
+      !pm__links_make(w) || (desc->link_use && !pm__uses_make(w))) {
     pm_world_destroy(w);
     return PM_E_NOMEM;
   }
@@ -425,6 +425,7 @@ PM_API void pm_world_destroy(pm_world *world) {
     PM_FREE(w->nodes[i].by_pid);
     PM_FREE(w->nodes[i].slots);
   }
+  pm__uses_free(w);
   PM_FREE(w->ways);
   PM_FREE(w->streams);
   PM_FREE(w->records);

@@ -78,6 +78,7 @@ PM_API pm_status pm_trace_write_json(const pm_world *world, FILE *out) {
             (long long)(d_ps / 1000000), (int)(d_ps % 1000000), (unsigned long long)r->id,
             r->to_node, (unsigned long long)r->size_bytes);
   }
+  if (pm__links_tracks(world, out)) return PM_E_NOMEM;
   fprintf(out, "{\"ph\":\"M\",\"name\":\"trace_name\",\"pid\":0,\"args\":{\"name\":\"portals_"
                "model\"}}\n]}\n");
   return ferror(out) ? PM_E_IO : PM_OK;
