@@ -24,6 +24,7 @@ MPICC_OMPI   := $(call have,mpicc.openmpi)
 MPICC_MPICH  := $(call have,mpicc.mpich)
 HAVE_CLANG   := $(call have,$(CLANG))
 HAVE_LIBPCI  := $(shell pkg-config --exists libpci 2>/dev/null && echo yes)
+HAVE_OTF2    := $(shell pkg-config --exists otf2 2>/dev/null && echo yes)
 VERILATOR    := $(call have,verilator)
 HAVE_FUZZER  := $(if $(HAVE_CLANG),$(wildcard /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a))
 QEMU_AARCH64 := $(call have,qemu-aarch64)
@@ -48,6 +49,9 @@ DEPS := \
   'qemu-aarch64|qemu-user|make cross: runs aarch64 programs' \
   'pkg-config|pkg-config|finds the libraries below' \
   'pkg:libpci|libpci-dev|NIC registers' \
+  'pkg:otf2|libotf2-trace-dev|overlap_trace --otf2' \
+  'otf2-print|otf2-tools|test that reads such an archive' \
+  'jq|jq|tests that read JSON' \
   'ip|iproute2|tests of hw/ in network namespaces' \
   'verilator|verilator|NIC in RTL, cosimulation' \
   'yosys|yosys|make synth, formal proofs' \
@@ -207,7 +211,7 @@ skip_cross   = $(if $(HAVE_CROSS),,'skip:aarch64: no cross compiler or qemu-user
 CHECK_BUILDS = $(call asan_of,$(SOME_ASAN)) $(call tsan_of,$(SOME_TSAN)) $(call cross_of,$(SOME_CROSS))
 # Of the examples, those that are commands; rooms may add to the lists.
 INSTALL_HEADERS  += nbc_overlap.h portals_model.h $(wildcard hw/nic_*.h rtl/nic_cosim.h rtl/pm_rtl.h)
-INSTALL_COMMANDS += $(filter $(addprefix $(B)/,nbc pm_run pm_replay overlap_report overlap_pingpong xfer_table% dedicated_core fit_model% bench_% clock_sync nicstat),$(EXAMPLES) $(NEEDS_hw))
+INSTALL_COMMANDS += $(filter $(addprefix $(B)/,nbc pm_run pm_replay overlap_report overlap_trace overlap_pingpong xfer_table% dedicated_core fit_model% bench_% clock_sync nicstat),$(EXAMPLES) $(NEEDS_hw))
 INSTALL_LIBS     += $(filter %.so,$(EXAMPLES))
 export B CC CLANG MPICC_OMPI MPICC_MPICH QEMU_AARCH64
 

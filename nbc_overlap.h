@@ -632,9 +632,11 @@ typedef struct nbc_cell { /* transfers of one (section, kind, class, peer) */
        shorter than x, its end was not seen: case 3. Of a larger one the last bytes (the table's
        tail_bytes; all of them where no table says) may move after the end: with their time y,
        min max(0, x - y - noncomp), max min(comp + y, x). Where these are all, or it began in the same
-       call, or one of several messages of a collective may have such a tail: case 3.
+       call: case 3.
      - that a receive's data came after the receive was posted (nbc_xfer_end_early): where it may have
        been sent eagerly, min is 0, and with a window shorter than x its begin was not seen: case 3.
+     - either of a collective (nbc_xfer_end_parts), whatever its size: it may be cut into messages that
+       are sent eagerly. Where it sends more than it receives: case 3; else as for an eager receive.
      - the tables that stand in for missing ones, and any table for messages to oneself: min is 0.
      - the slower of two tables as a lower bound: where the peer is not known, min rests on the faster.
    Joint bounds: transfers of one direction that are under way to one class of peers at the same time
@@ -676,6 +678,18 @@ typedef struct nbc_counter_source {
   void *user;
 } nbc_counter_source;
 
+/* What is said of one transfer when it is accounted, or of a NIC's stamp when it is used. */
+typedef struct nbc_seen {
+  uint64_t id, size_bytes;
+  nbc_kind kind;
+  nbc_peer peer;
+  bool by_nic;              /* a NIC's stamp: id, begin, end and err_ns only */
+  int case_of;              /* 1, 2, 3 [O §2.2] */
+  int64_t begin_ns, end_ns; /* INT64_MIN: not seen */
+  int64_t xfer_ns, min_overlap_ns, max_overlap_ns;
+  int64_t err_ns;
+} nbc_seen;
+
 typedef struct nbc_monitor nbc_monitor;   /* one per process */
 typedef struct nbc_recorder nbc_recorder; /* one per thread */
 
@@ -697,6 +711,10 @@ typedef struct nbc_monitor_desc {
   bool grow_transfers;   /* max_transfers is where it begins: doubled when full (allocates) */
   int64_t call_cost_ns;  /* what of a gap between calls is the caller's own work, at least; */
   int64_t event_cost_ns; /* and per event of the call before. Lowered when a gap is shorter */
+  /* Called for each transfer that is over, for those under way by each report, and for NIC stamps, by the
+     thread that drains: not in the order of their times. It must not call the monitor. NULL: none */
+  void (*on_seen)(void *user, const nbc_seen *seen);
+  void *on_seen_user;
 } nbc_monitor_desc;
 
 /* ret NBC_OK | NBC_E_INVAL (edges not ascending, too many; too many counters) | NBC_E_CLOCK |
@@ -747,6 +765,10 @@ NBC_API void nbc_xfer_end_early_at(nbc_recorder *recorder, uint64_t id, uint64_t
    that the data has arrived. */
 NBC_API void nbc_xfer_end_local(nbc_recorder *recorder, uint64_t id);
 NBC_API void nbc_xfer_end_local_at(nbc_recorder *recorder, uint64_t id, int64_t t_ns);
+/* As these two, for what moves in several messages whose sizes nobody tells, a collective: all of them may be
+   sent eagerly. leaves: it sends more than it receives. */
+NBC_API void nbc_xfer_end_parts(nbc_recorder *recorder, uint64_t id, bool leaves);
+NBC_API void nbc_xfer_end_parts_at(nbc_recorder *recorder, uint64_t id, bool leaves, int64_t t_ns);
 /* The time of the call that is open is shared by this many ends (of one wait for all); from here to the
    end of the call. */
 NBC_API void nbc_call_shared(nbc_recorder *recorder, uint32_t ends);
@@ -776,6 +798,7 @@ NBC_API void nbc_foreign_end_early(nbc_recorder *owner, uint64_t id, uint64_t si
                                    nbc_peer peer);
 NBC_API void nbc_foreign_end_local(nbc_recorder *owner, uint64_t id);
 NBC_API void nbc_foreign_end_local_at(nbc_recorder *owner, uint64_t id, int64_t t_ns);
+NBC_API void nbc_foreign_end_parts(nbc_recorder *owner, uint64_t id, bool leaves);
 NBC_API void nbc_foreign_end_sized(nbc_recorder *owner, uint64_t id, uint64_t size_bytes,
                                    nbc_peer peer);
 NBC_API void nbc_foreign_end_sized_at(nbc_recorder *owner, uint64_t id, uint64_t size_bytes,
@@ -3972,7 +3995,7 @@ NBC__PRIVATE int nbc__bin(int64_t ns) {
   return bin < NBC_HIST_BINS ? bin : NBC_HIST_BINS - 1;
 }
 #ifdef NBC_LINES
-#line 221 "src/overlap/monitor.h"
+#line 244 "src/overlap/monitor.h"
 #endif
 #define NBC__MON_RELAXED_LOAD(p)     __atomic_load_n((p), __ATOMIC_RELAXED)
 #define NBC__MON_RELAXED_STORE(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
@@ -4150,6 +4173,10 @@ typedef struct nbc__mon_bounds {
 NBC__PRIVATE nbc__mon_bounds nbc__mon_account(nbc_recorder *r, nbc_cell *cell,
                                               const nbc__mon_event *b, const nbc__mon_event *e,
                                               uint64_t size_bytes, nbc_peer peer);
+/* Tells desc.on_seen of a transfer; b and e as for nbc__mon_account. */
+NBC__PRIVATE void nbc__mon_tell(const nbc_recorder *r, const nbc__mon_event *b,
+                                const nbc__mon_event *e, uint64_t size_bytes, nbc_peer peer,
+                                const nbc__mon_bounds *o);
 /* Adds to `to` what a report at t_ns shows of transfers under way together. */
 NBC__PRIVATE void nbc__mon_take_joint(const nbc_recorder *r, int direction, nbc_peer peer,
                                       nbc_totals *to);
@@ -4176,7 +4203,9 @@ enum {
   NBC__MON_CANCEL,
   NBC__MON_STAMP,
   NBC__MON_END_LOCAL,
-  NBC__MON_END_EARLY
+  NBC__MON_END_EARLY,
+  NBC__MON_END_PARTS_OUT,
+  NBC__MON_END_PARTS_IN
 };
 #define NBC__MON_MAYBE_EAGER 65536 /* where no table says up to where sends are eager */
 
@@ -4594,6 +4623,15 @@ NBC_API void nbc_xfer_end_local(nbc_recorder *r, uint64_t id) {
   if (!r) return;
   nbc_xfer_end_local_at(r, id, nbc_clock_now_ns(&r->monitor->clock));
 }
+NBC_API void nbc_xfer_end_parts_at(nbc_recorder *r, uint64_t id, bool leaves, int64_t t_ns) {
+  if (!r) return;
+  nbc__mon_push(r, leaves ? NBC__MON_END_PARTS_OUT : NBC__MON_END_PARTS_IN, id, 0, NBC_KIND_OTHER,
+                NBC_PEER_UNKNOWN, t_ns);
+}
+NBC_API void nbc_xfer_end_parts(nbc_recorder *r, uint64_t id, bool leaves) {
+  if (!r) return;
+  nbc_xfer_end_parts_at(r, id, leaves, nbc_clock_now_ns(&r->monitor->clock));
+}
 NBC_API void nbc_xfer_end_only(nbc_recorder *r, uint64_t size_bytes, nbc_kind kind, nbc_peer peer) {
   if (!r) return;
   nbc_xfer_end_only_at(r, size_bytes, kind, peer, nbc_clock_now_ns(&r->monitor->clock));
@@ -4808,6 +4846,11 @@ NBC_API void nbc_foreign_end_local(nbc_recorder *owner, uint64_t id) {
   if (!owner) return;
   nbc_foreign_end_local_at(owner, id, nbc_clock_now_ns(&owner->monitor->clock));
 }
+NBC_API void nbc_foreign_end_parts(nbc_recorder *owner, uint64_t id, bool leaves) {
+  if (!owner) return;
+  nbc__mon_foreign(owner, leaves ? NBC__MON_END_PARTS_OUT : NBC__MON_END_PARTS_IN, id, 0,
+                   NBC_KIND_OTHER, NBC_PEER_UNKNOWN, nbc_clock_now_ns(&owner->monitor->clock));
+}
 NBC_API void nbc_foreign_end_only(nbc_recorder *owner, uint64_t size_bytes, nbc_kind kind,
                                   nbc_peer peer) {
   if (!owner) return;
@@ -4950,15 +4993,8 @@ static bool nbc__mon_may_be_eager(const nbc_recorder *r, nbc_peer peer, uint64_t
   return size_bytes <= most_same || size_bytes <= most_other;
 }
 
-/* Kinds whose transfer is one message: what a table says of the tail of a message holds for them. */
-static bool nbc__mon_is_one_message(nbc_kind kind) {
-  return kind == NBC_KIND_SEND || kind == NBC_KIND_ISEND || kind == NBC_KIND_SENDRECV ||
-         kind == NBC_KIND_PUT || kind == NBC_KIND_ATOMIC;
-}
-
 /* How much of what a send was to move may be on its way when it has ended. */
-static uint64_t nbc__mon_tail_bytes(const nbc_recorder *r, nbc_kind kind, nbc_peer peer,
-                                    uint64_t size_bytes) {
+static uint64_t nbc__mon_tail_bytes(const nbc_recorder *r, nbc_peer peer, uint64_t size_bytes) {
   const nbc_monitor_desc *d = &r->monitor->desc;
   const int64_t same = nbc_table_tail_bytes(d->table_same_node),
                 other = nbc_table_tail_bytes(d->table_other_node);
@@ -4966,7 +5002,7 @@ static uint64_t nbc__mon_tail_bytes(const nbc_recorder *r, nbc_kind kind, nbc_pe
   if (peer == NBC_PEER_UNKNOWN) return same == 0 && other == 0 ? 0 : size_bytes;
   const int64_t most = peer == NBC_PEER_SAME_NODE ? same : other;
   if (most == 0) return 0;
-  if (most < 0 || !nbc__mon_is_one_message(kind)) return size_bytes;
+  if (most < 0) return size_bytes;
   return (uint64_t)most < size_bytes ? (uint64_t)most : size_bytes;
 }
 
@@ -4987,15 +5023,17 @@ static nbc__mon_bounds nbc__mon_bounds_of(nbc_recorder *r, const nbc__mon_event 
     b = NULL;
   }
   if (b && e) {
-    const bool eager = (e->what == NBC__MON_END_LOCAL || e->what == NBC__MON_END_EARLY) &&
-                       nbc__mon_may_be_eager(r, peer, size_bytes);
+    const bool out = e->what == NBC__MON_END_LOCAL || e->what == NBC__MON_END_PARTS_OUT;
+    const bool in = e->what == NBC__MON_END_EARLY || e->what == NBC__MON_END_PARTS_IN;
+    const bool parts = e->what == NBC__MON_END_PARTS_OUT || e->what == NBC__MON_END_PARTS_IN;
+    const bool eager = parts || ((in || out) && nbc__mon_may_be_eager(r, peer, size_bytes));
     window_ns = e->t_ns - b->t_ns;
     if (eager) fastest_ns = 0; /* one of its ends may be outside of the window */
-    if (e->what == NBC__MON_END_LOCAL) {
-      o.tail_bytes = nbc__mon_tail_bytes(r, (nbc_kind)b->kind, peer, size_bytes);
+    if (out) {
+      o.tail_bytes = nbc__mon_tail_bytes(r, peer, size_bytes);
       if (eager || o.x_ns > window_ns || (o.tail_bytes && o.tail_bytes == size_bytes)) b = NULL;
     }
-    if (e->what == NBC__MON_END_EARLY && eager && o.x_ns > window_ns) b = NULL;
+    if (in && eager && o.x_ns > window_ns) b = NULL;
   }
   o.case_of = 2;
   o.min_ns = 0;
@@ -5045,6 +5083,38 @@ NBC__PRIVATE nbc__mon_bounds nbc__mon_account(nbc_recorder *r, nbc_cell *cell,
   t->min_overlap_ns += o.min_ns;
   t->max_overlap_ns += o.max_ns;
   return o;
+}
+
+NBC__PRIVATE void nbc__mon_tell(const nbc_recorder *r, const nbc__mon_event *b,
+                                const nbc__mon_event *e, uint64_t size_bytes, nbc_peer peer,
+                                const nbc__mon_bounds *o) {
+  const nbc_monitor_desc *d = &r->monitor->desc;
+  nbc_seen seen;
+  if (!d->on_seen) return;
+  memset(&seen, 0, sizeof seen);
+  seen.id = b ? b->id : e->id;
+  seen.size_bytes = size_bytes;
+  seen.kind = (nbc_kind)(b ? b->kind : e->kind);
+  seen.peer = peer;
+  seen.case_of = o->case_of + 1;
+  seen.begin_ns = b && b->what == NBC__MON_BEGIN ? b->t_ns : INT64_MIN;
+  seen.end_ns = e ? e->t_ns : INT64_MIN;
+  seen.xfer_ns = o->x_ns;
+  seen.min_overlap_ns = o->min_ns;
+  seen.max_overlap_ns = o->max_ns;
+  d->on_seen(d->on_seen_user, &seen);
+}
+static void nbc__mon_tell_stamp(const nbc_recorder *r, const nbc__mon_event *stamp) {
+  const nbc_monitor_desc *d = &r->monitor->desc;
+  nbc_seen seen;
+  if (!d->on_seen) return;
+  memset(&seen, 0, sizeof seen);
+  seen.id = stamp->id;
+  seen.by_nic = true;
+  seen.begin_ns = stamp->stamp_begin_ns;
+  seen.end_ns = stamp->t_ns - stamp->stamp_err_ns;
+  seen.err_ns = stamp->stamp_err_ns;
+  d->on_seen(d->on_seen_user, &seen);
 }
 
 /* ---- joint bounds: what was under way together ------------------------------------------------- */
@@ -5167,6 +5237,7 @@ static nbc_cell *nbc__mon_finish(nbc_recorder *r, const nbc__mon_event *b,
       nbc__mon_account(r, cell, b && b->what == NBC__MON_BEGUN ? NULL : b, e, size_bytes, peer);
   nbc__mon_joint *joint = b ? nbc__mon_joint_of(r, b) : NULL;
   if (joint) nbc__mon_part(r, joint, b, e, size_bytes, peer, &o);
+  nbc__mon_tell(r, b, e, size_bytes, peer, &o);
   return cell;
 }
 
@@ -5324,6 +5395,7 @@ static void nbc__mon_stamp(nbc_recorder *r, nbc_cell *cell, const nbc__mon_event
   } else {
     if (d_err_ns > 2 * err_ns) d_err_ns = 2 * err_ns;
     nbc__mon_between(&b, &e, e_ns - b_ns, d_err_ns, known_ns, &lo_ns, &hi_ns);
+    nbc__mon_tell_stamp(r, stamp);
     cell->t.exact_count++;
     cell->t.exact_xfer_ns += e_ns - b_ns;
     if (group) {
@@ -5921,7 +5993,8 @@ static bool nbc__rep_take_active(nbc_report *out, nbc_recorder *r, const int *ma
     cell.kind = (nbc_kind)b->kind;
     cell.peer = (nbc_peer)b->peer;
     cell.class_index = nbc__mon_class(r->monitor, b->size_bytes);
-    nbc__mon_account(r, &cell, b, NULL, b->size_bytes, cell.peer);
+    const nbc__mon_bounds o = nbc__mon_account(r, &cell, b, NULL, b->size_bytes, cell.peer);
+    nbc__mon_tell(r, b, NULL, b->size_bytes, cell.peer, &o);
     if (!nbc__rep_add_cell(out, &cell, map[b->section])) return false;
     out->problems[NBC_PROBLEM_never_ended]++;
   }

@@ -16,13 +16,15 @@
 #include <sys/wait.h>
 
 static const char usage_text[] =
-    "usage: nbc see [-o DIR] [--table FILE | --no-table] [--get] [--mpi openmpi|mpich] [--print] [LAUNCHER [OPTIONS]] PROGRAM [ARGUMENTS]\n"
+    "usage: nbc see [-o DIR] [--table FILE | --no-table] [--get] [--trace] [--mpi openmpi|mpich] [--print] [LAUNCHER [OPTIONS]] PROGRAM [ARGUMENTS]\n"
     "       nbc report DIR       nbc diff BEFORE AFTER      nbc predict DIR      nbc get [LAUNCHER [OPTIONS]] PROGRAM [ARGUMENTS]\n"
+    "       nbc trace [-o FILE] [--otf2 ARCHIVE] DIR\n"
     "       nbc table [--mpi openmpi|mpich] [--again] [--print]                  nbc doctor            nbc completion\n";
 static const char help_text[] =
     "  see         run the program under the preload and report what of its communication was hidden\n"
     "  report      the report of a folder that see left; more options: overlap_report --help\n"
     "  diff        what changed between two such folders\n"
+    "  trace       the timeline of a run with see --trace: Chrome's JSON (ui.perfetto.dev), OTF2\n"
     "  predict     would a core of its own for communication pay? From such a folder\n"
     "  get         run the program with progress made beside it, where the progress preload is installed\n"
     "  table       measure this host's transfer times now (see does so at its first run)\n"
@@ -31,6 +33,7 @@ static const char help_text[] =
     "  -o DIR      where the reports go (nbc-PROGRAM-1, -2, ...)\n"
     "  --table FILE, --no-table  a table of your own; none: no minimum is claimed then\n"
     "  --get       with progress made beside it, as by nbc get: then compare by nbc diff\n"
+    "  --trace     keep a timeline too (NBC_TRACE=1)\n"
     "  --mpi NAME  for programs that do not show which MPI they use, such as scripts\n"
     "  --print     print the command line instead of running it\n"
     "LAUNCHER is mpirun, mpiexec (also .openmpi, .mpich, .hydra) or srun; without one the program runs alone.\n"
@@ -311,7 +314,7 @@ static char *table_for(mpi m, bool again, bool print) {
 /* ---- see and get ------------------------------------------------------------------------------------- */
 typedef struct wishes {
   const char *folder, *table;
-  bool no_table, print, with_progress;
+  bool no_table, print, with_progress, trace;
   mpi mpi;
 } wishes;
 
@@ -325,6 +328,7 @@ static int take_wishes(wishes *o, char **argv, int argc) {
     else if (is(argv[i], "--no-table")) o->no_table = true;
     else if (is(argv[i], "--print")) o->print = true;
     else if (is(argv[i], "--get")) o->with_progress = true;
+    else if (is(argv[i], "--trace")) o->trace = true;
     else fail(2, "%s is no option of this (nbc --help)", argv[i]);
   }
   if (i == argc) fail(2, "which program? (nbc --help)");
@@ -388,6 +392,7 @@ static int see(char **argv, int argc, bool gets) {
   set(&w, &exports, l, m, "LD_PRELOAD", preload);
   if (folder) set(&w, &exports, l, m, "NBC_REPORT_DIR", folder[0] == '/' ? folder : text("%s/%s", here, folder));
   if (table) set(&w, &exports, l, m, "NBC_TABLE", table[0] == '/' ? table : text("%s/%s", here, table));
+  if (o.trace && folder) set(&w, &exports, l, m, "NBC_TRACE", "1");
   if (l == SRUN) {
     char *list = (char *)must(strdup("--export=ALL"));
     for (int i = 0; i < exports.count; i++) list = text("%s,%s", list, exports.of[i]);
@@ -395,7 +400,11 @@ static int see(char **argv, int argc, bool gets) {
   }
   for (int i = 0; l == ALONE && i < exports.count; i++) add(&w, exports.of[i]);
   for (int i = l == ALONE ? 0 : 1; i < argc; i++) add(&w, argv[i]);
-  words report = {NULL, 0};
+  words report = {NULL, 0}, timeline = {NULL, 0};
+  if (folder && o.trace) {
+    add(&timeline, need_own("overlap_trace"));
+    add(&timeline, folder);
+  }
   if (folder) {
     add(&report, need_own("overlap_report"));
     add(&report, "-o");
@@ -405,6 +414,7 @@ static int see(char **argv, int argc, bool gets) {
   if (o.print) {
     print_command(&w);
     if (folder) print_command(&report);
+    if (timeline.count) print_command(&timeline);
     return 0;
   }
   if (folder && mkdir(folder, 0777) != 0 && errno != EEXIST) fail(1, "%s: %s", folder, strerror(errno));
@@ -413,7 +423,8 @@ static int see(char **argv, int argc, bool gets) {
   const int reported = run(&report);
   if (reported != 0)
     fprintf(stderr, "nbc: no whole report: the program ended with status %d; was it killed by SIGKILL, or does it not call MPI_Init?\n", status);
-  return status ? status : reported ? 1 : 0;
+  const int drawn = timeline.count ? run(&timeline) : 0;
+  return status ? status : reported || drawn ? 1 : 0;
 }
 
 /* ---- the others ---------------------------------------------------------------------------------------- */
@@ -463,8 +474,8 @@ static int doctor(void) {
 
 static int completion(void) {
   puts("_nbc() {\n  local cur=${COMP_WORDS[COMP_CWORD]}\n  if [ \"$COMP_CWORD\" = 1 ]; then\n"
-       "    COMPREPLY=($(compgen -W 'see report diff predict get table doctor completion --help' -- \"$cur\"))\n"
-       "  elif [[ $cur = -* ]]; then\n    COMPREPLY=($(compgen -W '-o --table --no-table --get --mpi --print --again' -- \"$cur\"))\n"
+       "    COMPREPLY=($(compgen -W 'see report diff trace predict get table doctor completion --help' -- \"$cur\"))\n"
+       "  elif [[ $cur = -* ]]; then\n    COMPREPLY=($(compgen -W '-o --table --no-table --get --trace --otf2 --mpi --print --again' -- \"$cur\"))\n"
        "  else\n    COMPREPLY=($(compgen -f -c -- \"$cur\"))\n  fi\n}\ncomplete -o filenames -F _nbc nbc");
   return 0;
 }
@@ -486,6 +497,7 @@ int main(int argc, char **argv) {
   if (is(what, "get")) return see(argv, argc, true);
   if (is(what, "report")) return hand_on("overlap_report", NULL, argv, argc);
   if (is(what, "diff")) return hand_on("overlap_report", "--diff", argv, argc);
+  if (is(what, "trace")) return hand_on("overlap_trace", NULL, argv, argc);
   if (is(what, "predict")) return hand_on("dedicated_core", NULL, argv, argc);
   if (is(what, "table")) return measure_tables(argv, argc);
   if (is(what, "doctor")) return doctor();

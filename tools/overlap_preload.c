@@ -25,13 +25,16 @@
                       them by TCP (Open MPI: --mca pml ob1 --mca btl self,tcp).
      NBC_ON           1 measure (default); 0 only forward calls, write nothing;
                       later: start switched off, until MPI_Pcontrol(1)
+     NBC_TRACE        1: also a timeline per process, NAME.RANK.trace, of calls, transfers with their bounds
+                      and sections; overlap_trace (or nbc see --trace) makes Chrome's JSON and OTF2 of it;
+                      calls: instead, a trace that pm_replay runs on a simulated machine, nbc_calls.NAME.RANK.calls
+                      (overlap_preload_replay.h); not with NBC_PEERS=0. Default 0
+     NBC_TRACE_MIB    memory for it per process, in MiB: 16, which is 262,144 records; the newest are kept
      NBC_TEXT         1: also a text report per process, NAME.txt; default 0
      NBC_RANKS        which ranks are measured and write a report: 0-3,100; default: all
      NBC_GATHER       1: one file for the whole run, NAME.all.json instead of NAME.RANK.json: the reports go
                       to rank 0 over the MPI when all call MPI_Finalize; processes that end otherwise
                       leave files of their own. Set it for all processes; default 0
-     NBC_TRACE        calls: a trace that pm_replay runs on a simulated machine, nbc_calls.NAME.RANK.calls
-                      (overlap_preload_replay.h); not with NBC_PEERS=0. Default: none
      NBC_PEERS        1 (default): find out at start who shares a node. This takes one
                       MPI_Comm_split_type and one MPI_Bcast inside MPI_Init, so ALL processes of a
                       world must be preloaded. 0: no communication; peers count as unknown. Set it
@@ -83,7 +86,7 @@
    communication, and said in the report.
    FILES  overlap_preload_state.h, _calling.h (threads, enter and leave), _sites.h (places), _peers.h
    (communicators), _pairs.h (who with whom), _transfers.h, _wrap.h, _calls.h, _calls_once.h (all
-   wrappers), _settings.h, _nics.h, _report.h, _gather.h, _ends.h (exit, signals). */
+   wrappers), _settings.h, _trace.h (timeline), _nics.h, _report.h, _gather.h, _ends.h (exit, signals). */
 #ifndef _GNU_SOURCE
 #  define _GNU_SOURCE
 #endif
@@ -137,11 +140,12 @@ static void unmap_memory(void *memory) {
 
 #include "overlap_preload_state.h"
 #include "overlap_preload_sites.h"
+#include "overlap_preload_settings.h"
+#include "overlap_preload_trace.h"
 #include "overlap_preload_calling.h"
 #include "overlap_preload_peers.h"
 #include "overlap_preload_pairs.h"
 #include "overlap_preload_transfers.h"
-#include "overlap_preload_settings.h"
 #include "overlap_preload_replay.h"
 #include "overlap_preload_wrap.h"
 #include "overlap_preload_nics.h"
@@ -221,6 +225,7 @@ static void calibrate(nbc_monitor_desc *desc) {
   nbc_recorder *recorder;
   int64_t least_ns[2] = {INT64_MAX, INT64_MAX};
   own.counters = NULL;
+  own.on_seen = NULL;
   own.start_off = false;
   if (nbc_monitor_create(&own, &monitor) != NBC_OK) return;
   const nbc_clock *const clock = nbc_monitor_clock(monitor);
@@ -270,12 +275,14 @@ static nbc_status make_monitor(bool start_off) {
   desc.max_transfers = 1024;
   desc.grow_transfers = true;
   desc.start_off = start_off;
+  if (setting_trace()) desc.on_seen = trace_seen;
   calibrate(&desc);
   const nbc_status status = nbc_monitor_create(&desc, &run.monitor);
   if (status != NBC_OK)
     complain("cannot measure: %s", nbc_status_text(status));
   else
     run.clock = nbc_monitor_clock(run.monitor);
+  if (trace.ring && run.clock) trace_anchor(0);
   return status;
 }
 
@@ -374,6 +381,7 @@ static void control(int level, const void *address) {
       if (!read_name(address, name)) snprintf(name, sizeof name, "level %d", level);
       nbc_section_begin_at(me.recorder, name, now_ns);
     }
+    trace_section(name, level >= 0, now_ns);
   }
   busy_end();
 }

@@ -63,7 +63,10 @@ static inline void leave(call (*own)[1]) {
   call *c = *own;
   if (!c->active) return;
   busy_begin(); /* is busy already, unless an exception passed */
-  if (me.on) note_site(c->address, c->name, c->frame, returned(c) - c->t0_ns);
+  if (me.on) {
+    const site *place = note_site(c->address, c->name, c->frame, returned(c) - c->t0_ns);
+    if (UNLIKELY(trace.ring)) trace_call(place, c->t0_ns, returned(c));
+  }
   nbc_call_exit_at(me.recorder, returned(c));
   me.inside = false;
   busy_end();

@@ -80,10 +80,11 @@ static pair *find_pair(const peers *p, int rank) {
   return &pairs.of[pairs.slots[i].index];
 }
 
-static void pair_sent(const peers *p, int rank, uint64_t size_bytes, int64_t waited_ns, int64_t busy_ns) {
+static void pair_sent(const peers *p, int rank, uint64_t id, uint64_t size_bytes, int64_t waited_ns, int64_t busy_ns) {
   lock();
   pair *const x = find_pair(p, rank);
   if (x) {
+    trace_partner(id, x->partner);
     x->sent_count++;
     x->sent_bytes += size_bytes;
     x->waited_ns += waited_ns;
@@ -92,10 +93,11 @@ static void pair_sent(const peers *p, int rank, uint64_t size_bytes, int64_t wai
   unlock();
 }
 
-static void pair_received(const peers *p, uint32_t made, int rank, uint64_t size_bytes, int64_t waited_ns) {
+static void pair_received(const peers *p, uint32_t made, int rank, uint64_t id, uint64_t size_bytes, int64_t waited_ns) {
   lock();
   pair *const x = rank >= 0 && p->made == made ? find_pair(p, rank) : NULL;
   if (x) {
+    trace_partner(id, x->partner);
     x->received_count++;
     x->received_bytes += size_bytes;
     x->waited_ns += waited_ns;

@@ -12,6 +12,7 @@ static void region(const char *name, bool begins) {
       nbc_section_begin_at(me.recorder, name ? name : "?", now_ns);
     else
       nbc_section_end_at(me.recorder, NULL, now_ns);
+    trace_section(name, begins, now_ns);
   }
   busy_end();
 }

@@ -29,16 +29,19 @@ static bool flush_report(nbc_status status) {
 }
 
 /* folder/NAME.json, whole or not at all: written beside and renamed. */
-static bool write_into(const char *folder, const nbc_report *report, bool text) {
+typedef enum form { JSON, TEXT, TRACE } form;
+static bool write_into(const char *folder, const nbc_report *report, form as) {
+  static const char *const endings[] = {"json", "txt", "trace"};
   char path[sizeof run.folder + 200], part[sizeof path + 8];
-  snprintf(path, sizeof path, "%s/nbc_overlap.%s.%d.%s", folder, run.run_name, run.rank,
-           text ? "txt" : "json");
+  snprintf(path, sizeof path, "%s/nbc_overlap.%s.%d.%s", folder, run.run_name, run.rank, endings[as]);
   snprintf(part, sizeof part, "%s.part", path);
   run.report_failed = false;
   run.report_fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (run.report_fd < 0) return false;
-  bool good = flush_report(text ? nbc_report_write_text(report, run.report_file)
-                                : nbc_report_write_json(report, run.report_file));
+  if (as == TRACE) trace_write(run.report_file);
+  bool good = flush_report(as == TRACE  ? NBC_OK
+                           : as == TEXT ? nbc_report_write_text(report, run.report_file)
+                                        : nbc_report_write_json(report, run.report_file));
   good = close(run.report_fd) == 0 && good;
   if (good && rename(part, path) == 0) return true;
   unlink(part);
@@ -76,15 +79,15 @@ static void describe(nbc_report *report) {
 static void write_everything(const nbc_report *report) {
   const char *temporary = setting("TMPDIR");
   if (!temporary) temporary = "/tmp";
-  if (write_into(run.folder, report, false)) {
-    if (run.text) write_into(run.folder, report, true);
+  if (write_into(run.folder, report, JSON)) {
+    if (run.text) write_into(run.folder, report, TEXT);
     return;
   }
   const char *why = strerror(errno);
-  if (write_into(temporary, report, false)) {
+  if (write_into(temporary, report, JSON)) {
     fprintf(stderr, "nbc_overlap: cannot write to %s (%s): report of rank %d is in %s\n",
             run.folder, why, run.rank, temporary);
-    if (run.text) write_into(temporary, report, true);
+    if (run.text) write_into(temporary, report, TEXT);
     return;
   }
   fprintf(stderr, "nbc_overlap: cannot write to %s (%s) nor %s: report of rank %d follows\n",
@@ -92,6 +95,23 @@ static void write_everything(const nbc_report *report) {
   run.report_fd = STDERR_FILENO;
   run.report_failed = false;
   flush_report(nbc_report_write_json(report, run.report_file));
+}
+
+/* The timeline goes where the report goes; when it cannot, that is said, and the report is whole anyway. */
+static void write_trace(void) {
+  const char *temporary = setting("TMPDIR");
+  if (!trace.ring) return;
+  while (me.open_sections > 0) trace_section(NULL, false, nbc_clock_now_ns(run.clock)); /* of this thread */
+  trace_anchor(1);
+  if (!trace_close()) {
+    fprintf(stderr, "nbc_overlap: no memory for the timeline of rank %d\n", run.rank);
+    return;
+  }
+  if (write_into(run.folder, NULL, TRACE)) return;
+  const char *why = strerror(errno);
+  const bool kept = write_into(temporary ? temporary : "/tmp", NULL, TRACE);
+  fprintf(stderr, "nbc_overlap: cannot write to %s (%s): the timeline of rank %d is %s%s\n", run.folder, why, run.rank,
+          kept ? "in " : "lost", kept ? temporary ? temporary : "/tmp" : "");
 }
 
 /* Once per process; from MPI_Finalize, MPI_Abort, exit, or a deadly signal. */
@@ -110,6 +130,7 @@ static void finish_by(bool gathering) {
   if (nbc_monitor_report_at(run.monitor, now_ns, &report) == NBC_OK) {
     describe(report);
     if (!gathering || !gather(report)) write_everything(report);
+    write_trace();
     nbc_report_free(report);
   } else {
     if (gathering) gather(NULL);

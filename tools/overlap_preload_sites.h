@@ -156,14 +156,15 @@ static site *caller_of(site *s, const char *name, uintptr_t *frame) {
   return find_site(next, name, *frame);
 }
 
-static inline void note_site(uintptr_t address, const char *name, uintptr_t frame, int64_t d_ns) {
+static inline const site *note_site(uintptr_t address, const char *name, uintptr_t frame, int64_t d_ns) {
   site *s = find_site(address, name, frame);
   for (int depth = 0; UNLIKELY(s && s->through) && depth < 4; depth++)
     s = caller_of(s, name, &frame);
-  if (UNLIKELY(!s)) return;
+  if (UNLIKELY(!s)) return NULL;
   s->count++;
   s->total_ns += d_ns;
   if (d_ns > s->max_ns) s->max_ns = d_ns;
+  return s;
 }
 
 static void report_sites(nbc_report *report) {

@@ -57,6 +57,9 @@ static __thread __attribute__((tls_model("initial-exec"))) struct {
   void *requests; /* copies of request and status arrays, grown on demand */
   int request_count;
   struct sites *sites;
+  int open_sections; /* of the timeline */
+  int64_t section_begin_ns[NBC_MAX_DEPTH];
+  uint64_t section_name[NBC_MAX_DEPTH];
   uint32_t ends; /* transfers that share the open call's time */
   int *ranks; /* for translating groups */
   int rank_count;

@@ -20,6 +20,7 @@ typedef struct transfer {
   unsigned char kind, peer;
   bool receives, persistent, cancelling;
   bool leaves;  /* goes out, and its end is told before it has arrived */
+  bool parts;   /* a collective: of messages that nobody sees */
   bool claimed; /* a thread is in the MPI's wait for it */
 } transfer;
 
@@ -301,6 +302,7 @@ static void post_collective(call *c, MPI_Request request, nbc_kind kind, uint64_
                       .persistent = persistent,
                       .size_bytes = size_bytes,
                       .leaves = way_of(c, goes) == LEAVES,
+                      .parts = true,
                       .peer = (unsigned char)peers_of_comm(comm)->all,
                       .target = size_bytes > 0};
   post(c, request, x, size_bytes > 0);
@@ -317,7 +319,11 @@ static void started(call *c, MPI_Request request) {
 
 /* ---- ends ------------------------------------------------------------------------------------ */
 static void end(call *c, const transfer *x) {
-  if (x->owner == me.recorder && x->leaves)
+  if (x->owner == me.recorder && x->parts)
+    nbc_xfer_end_parts_at(me.recorder, x->id, x->leaves, returned(c));
+  else if (x->parts)
+    nbc_foreign_end_parts(x->owner, x->id, x->leaves);
+  else if (x->owner == me.recorder && x->leaves)
     nbc_xfer_end_local_at(me.recorder, x->id, returned(c));
   else if (x->owner == me.recorder)
     nbc_xfer_end_at(me.recorder, x->id, returned(c));
@@ -337,7 +343,7 @@ static void end_send(call *c, const transfer *x) {
   if (x->owner == me.recorder && x->size_bytes > 65536)
     busy_ns = nbc_recorder_comp_ns(me.recorder, returned(c)) - x->comp_ns;
   if (x->comm->made == x->comm_made && !x->persistent)
-    pair_sent(x->comm, x->dest, x->size_bytes, waited_ns(c), busy_ns > 0 ? busy_ns : 0);
+    pair_sent(x->comm, x->dest, x->id, x->size_bytes, waited_ns(c), busy_ns > 0 ? busy_ns : 0);
 }
 
 /* A receive: its true size and sender are known now. */
@@ -354,7 +360,7 @@ static void end_receive(call *c, const transfer *x, const MPI_Status *status) {
     got = (MPI_Count)x->size_bytes;
   if (peer == NBC_PEER_UNKNOWN && x->comm)
     peer = class_when_still(x->comm, x->comm_made, status->MPI_SOURCE);
-  if (x->comm) pair_received(x->comm, x->comm_made, status->MPI_SOURCE, (uint64_t)got, waited_ns(c));
+  if (x->comm) pair_received(x->comm, x->comm_made, status->MPI_SOURCE, x->id, (uint64_t)got, waited_ns(c));
   if (x->owner == me.recorder)
     nbc_xfer_end_early_at(me.recorder, x->id, (uint64_t)got, peer, returned(c));
   else
@@ -446,7 +452,7 @@ static void moved_to(call *c, nbc_kind kind, MPI_Count count, MPI_Datatype type,
   if (!p) return;
   const uint64_t size_bytes = bytes_of(count, type);
   /* of an exchange, all the time counts for the receive */
-  pair_sent(p, dest, size_bytes, kind == NBC_KIND_SENDRECV ? 0 : returned(c) - c->t0_ns, 0);
+  pair_sent(p, dest, me.next_id + 1, size_bytes, kind == NBC_KIND_SENDRECV ? 0 : returned(c) - c->t0_ns, 0);
   moved(c, kind, size_bytes, class_of(p, dest), goes);
 }
 #define sent(c, kind, count, type, dest, comm)                                                     \
@@ -462,7 +468,7 @@ static void moved_from(call *c, nbc_kind kind, int source, const MPI_Status *sta
       got < 0)
     return;
   const peers *p = peers_of_comm(comm);
-  if (me.on) pair_received(p, p->made, status->MPI_SOURCE, (uint64_t)got, returned(c) - c->t0_ns);
+  if (me.on) pair_received(p, p->made, status->MPI_SOURCE, me.next_id + 1, (uint64_t)got, returned(c) - c->t0_ns);
   moved(c, kind, (uint64_t)got, class_of(p, status->MPI_SOURCE), COMES);
 }
 #define received(c, kind, source, status, comm) moved_from(c, NBC_KIND_##kind, source, status, comm)
@@ -488,7 +494,10 @@ static void matched(MPI_Message message, const MPI_Status *status, MPI_Comm comm
 
 static void moved_collective(call *c, nbc_kind kind, uint64_t size_bytes, MPI_Comm comm,
                              way goes) {
-  if (size_bytes) moved(c, kind, size_bytes, (nbc_peer)peers_of_comm(comm)->all, way_of(c, goes));
+  if (!size_bytes || !me.on) return;
+  const uint64_t id = ++me.next_id;
+  nbc_xfer_begin_at(me.recorder, id, size_bytes, kind, (nbc_peer)peers_of_comm(comm)->all, c->t0_ns);
+  nbc_xfer_end_parts_at(me.recorder, id, way_of(c, goes) == LEAVES, returned(c));
 }
 
 /* ---- one-sided ------------------------------------------------------------------------------- */

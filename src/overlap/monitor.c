@@ -14,7 +14,9 @@ enum {
   NBC__MON_CANCEL,
   NBC__MON_STAMP,
   NBC__MON_END_LOCAL,
-  NBC__MON_END_EARLY
+  NBC__MON_END_EARLY,
+  NBC__MON_END_PARTS_OUT,
+  NBC__MON_END_PARTS_IN
 };
 #define NBC__MON_MAYBE_EAGER 65536 /* where no table says up to where sends are eager */
 
@@ -432,6 +434,15 @@ NBC_API void nbc_xfer_end_local(nbc_recorder *r, uint64_t id) {
   if (!r) return;
   nbc_xfer_end_local_at(r, id, nbc_clock_now_ns(&r->monitor->clock));
 }
+NBC_API void nbc_xfer_end_parts_at(nbc_recorder *r, uint64_t id, bool leaves, int64_t t_ns) {
+  if (!r) return;
+  nbc__mon_push(r, leaves ? NBC__MON_END_PARTS_OUT : NBC__MON_END_PARTS_IN, id, 0, NBC_KIND_OTHER,
+                NBC_PEER_UNKNOWN, t_ns);
+}
+NBC_API void nbc_xfer_end_parts(nbc_recorder *r, uint64_t id, bool leaves) {
+  if (!r) return;
+  nbc_xfer_end_parts_at(r, id, leaves, nbc_clock_now_ns(&r->monitor->clock));
+}
 NBC_API void nbc_xfer_end_only(nbc_recorder *r, uint64_t size_bytes, nbc_kind kind, nbc_peer peer) {
   if (!r) return;
   nbc_xfer_end_only_at(r, size_bytes, kind, peer, nbc_clock_now_ns(&r->monitor->clock));
@@ -646,6 +657,11 @@ NBC_API void nbc_foreign_end_local(nbc_recorder *owner, uint64_t id) {
   if (!owner) return;
   nbc_foreign_end_local_at(owner, id, nbc_clock_now_ns(&owner->monitor->clock));
 }
+NBC_API void nbc_foreign_end_parts(nbc_recorder *owner, uint64_t id, bool leaves) {
+  if (!owner) return;
+  nbc__mon_foreign(owner, leaves ? NBC__MON_END_PARTS_OUT : NBC__MON_END_PARTS_IN, id, 0,
+                   NBC_KIND_OTHER, NBC_PEER_UNKNOWN, nbc_clock_now_ns(&owner->monitor->clock));
+}
 NBC_API void nbc_foreign_end_only(nbc_recorder *owner, uint64_t size_bytes, nbc_kind kind,
                                   nbc_peer peer) {
   if (!owner) return;
@@ -788,15 +804,8 @@ static bool nbc__mon_may_be_eager(const nbc_recorder *r, nbc_peer peer, uint64_t
   return size_bytes <= most_same || size_bytes <= most_other;
 }
 
-/* Kinds whose transfer is one message: what a table says of the tail of a message holds for them. */
-static bool nbc__mon_is_one_message(nbc_kind kind) {
-  return kind == NBC_KIND_SEND || kind == NBC_KIND_ISEND || kind == NBC_KIND_SENDRECV ||
-         kind == NBC_KIND_PUT || kind == NBC_KIND_ATOMIC;
-}
-
 /* How much of what a send was to move may be on its way when it has ended. */
-static uint64_t nbc__mon_tail_bytes(const nbc_recorder *r, nbc_kind kind, nbc_peer peer,
-                                    uint64_t size_bytes) {
+static uint64_t nbc__mon_tail_bytes(const nbc_recorder *r, nbc_peer peer, uint64_t size_bytes) {
   const nbc_monitor_desc *d = &r->monitor->desc;
   const int64_t same = nbc_table_tail_bytes(d->table_same_node),
                 other = nbc_table_tail_bytes(d->table_other_node);
@@ -804,7 +813,7 @@ static uint64_t nbc__mon_tail_bytes(const nbc_recorder *r, nbc_kind kind, nbc_pe
   if (peer == NBC_PEER_UNKNOWN) return same == 0 && other == 0 ? 0 : size_bytes;
   const int64_t most = peer == NBC_PEER_SAME_NODE ? same : other;
   if (most == 0) return 0;
-  if (most < 0 || !nbc__mon_is_one_message(kind)) return size_bytes;
+  if (most < 0) return size_bytes;
   return (uint64_t)most < size_bytes ? (uint64_t)most : size_bytes;
 }
 
@@ -825,15 +834,17 @@ static nbc__mon_bounds nbc__mon_bounds_of(nbc_recorder *r, const nbc__mon_event 
     b = NULL;
   }
   if (b && e) {
-    const bool eager = (e->what == NBC__MON_END_LOCAL || e->what == NBC__MON_END_EARLY) &&
-                       nbc__mon_may_be_eager(r, peer, size_bytes);
+    const bool out = e->what == NBC__MON_END_LOCAL || e->what == NBC__MON_END_PARTS_OUT;
+    const bool in = e->what == NBC__MON_END_EARLY || e->what == NBC__MON_END_PARTS_IN;
+    const bool parts = e->what == NBC__MON_END_PARTS_OUT || e->what == NBC__MON_END_PARTS_IN;
+    const bool eager = parts || ((in || out) && nbc__mon_may_be_eager(r, peer, size_bytes));
     window_ns = e->t_ns - b->t_ns;
     if (eager) fastest_ns = 0; /* one of its ends may be outside of the window */
-    if (e->what == NBC__MON_END_LOCAL) {
-      o.tail_bytes = nbc__mon_tail_bytes(r, (nbc_kind)b->kind, peer, size_bytes);
+    if (out) {
+      o.tail_bytes = nbc__mon_tail_bytes(r, peer, size_bytes);
       if (eager || o.x_ns > window_ns || (o.tail_bytes && o.tail_bytes == size_bytes)) b = NULL;
     }
-    if (e->what == NBC__MON_END_EARLY && eager && o.x_ns > window_ns) b = NULL;
+    if (in && eager && o.x_ns > window_ns) b = NULL;
   }
   o.case_of = 2;
   o.min_ns = 0;
@@ -883,6 +894,38 @@ NBC__PRIVATE nbc__mon_bounds nbc__mon_account(nbc_recorder *r, nbc_cell *cell,
   t->min_overlap_ns += o.min_ns;
   t->max_overlap_ns += o.max_ns;
   return o;
+}
+
+NBC__PRIVATE void nbc__mon_tell(const nbc_recorder *r, const nbc__mon_event *b,
+                                const nbc__mon_event *e, uint64_t size_bytes, nbc_peer peer,
+                                const nbc__mon_bounds *o) {
+  const nbc_monitor_desc *d = &r->monitor->desc;
+  nbc_seen seen;
+  if (!d->on_seen) return;
+  memset(&seen, 0, sizeof seen);
+  seen.id = b ? b->id : e->id;
+  seen.size_bytes = size_bytes;
+  seen.kind = (nbc_kind)(b ? b->kind : e->kind);
+  seen.peer = peer;
+  seen.case_of = o->case_of + 1;
+  seen.begin_ns = b && b->what == NBC__MON_BEGIN ? b->t_ns : INT64_MIN;
+  seen.end_ns = e ? e->t_ns : INT64_MIN;
+  seen.xfer_ns = o->x_ns;
+  seen.min_overlap_ns = o->min_ns;
+  seen.max_overlap_ns = o->max_ns;
+  d->on_seen(d->on_seen_user, &seen);
+}
+static void nbc__mon_tell_stamp(const nbc_recorder *r, const nbc__mon_event *stamp) {
+  const nbc_monitor_desc *d = &r->monitor->desc;
+  nbc_seen seen;
+  if (!d->on_seen) return;
+  memset(&seen, 0, sizeof seen);
+  seen.id = stamp->id;
+  seen.by_nic = true;
+  seen.begin_ns = stamp->stamp_begin_ns;
+  seen.end_ns = stamp->t_ns - stamp->stamp_err_ns;
+  seen.err_ns = stamp->stamp_err_ns;
+  d->on_seen(d->on_seen_user, &seen);
 }
 
 /* ---- joint bounds: what was under way together ------------------------------------------------- */
@@ -1005,6 +1048,7 @@ static nbc_cell *nbc__mon_finish(nbc_recorder *r, const nbc__mon_event *b,
       nbc__mon_account(r, cell, b && b->what == NBC__MON_BEGUN ? NULL : b, e, size_bytes, peer);
   nbc__mon_joint *joint = b ? nbc__mon_joint_of(r, b) : NULL;
   if (joint) nbc__mon_part(r, joint, b, e, size_bytes, peer, &o);
+  nbc__mon_tell(r, b, e, size_bytes, peer, &o);
   return cell;
 }
 
@@ -1162,6 +1206,7 @@ static void nbc__mon_stamp(nbc_recorder *r, nbc_cell *cell, const nbc__mon_event
   } else {
     if (d_err_ns > 2 * err_ns) d_err_ns = 2 * err_ns;
     nbc__mon_between(&b, &e, e_ns - b_ns, d_err_ns, known_ns, &lo_ns, &hi_ns);
+    nbc__mon_tell_stamp(r, stamp);
     cell->t.exact_count++;
     cell->t.exact_xfer_ns += e_ns - b_ns;
     if (group) {

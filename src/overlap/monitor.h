@@ -27,9 +27,11 @@
        shorter than x, its end was not seen: case 3. Of a larger one the last bytes (the table's
        tail_bytes; all of them where no table says) may move after the end: with their time y,
        min max(0, x - y - noncomp), max min(comp + y, x). Where these are all, or it began in the same
-       call, or one of several messages of a collective may have such a tail: case 3.
+       call: case 3.
      - that a receive's data came after the receive was posted (nbc_xfer_end_early): where it may have
        been sent eagerly, min is 0, and with a window shorter than x its begin was not seen: case 3.
+     - either of a collective (nbc_xfer_end_parts), whatever its size: it may be cut into messages that
+       are sent eagerly. Where it sends more than it receives: case 3; else as for an eager receive.
      - the tables that stand in for missing ones, and any table for messages to oneself: min is 0.
      - the slower of two tables as a lower bound: where the peer is not known, min rests on the faster.
    Joint bounds: transfers of one direction that are under way to one class of peers at the same time
@@ -71,6 +73,18 @@ typedef struct nbc_counter_source {
   void *user;
 } nbc_counter_source;
 
+/* What is said of one transfer when it is accounted, or of a NIC's stamp when it is used. */
+typedef struct nbc_seen {
+  uint64_t id, size_bytes;
+  nbc_kind kind;
+  nbc_peer peer;
+  bool by_nic;              /* a NIC's stamp: id, begin, end and err_ns only */
+  int case_of;              /* 1, 2, 3 [O §2.2] */
+  int64_t begin_ns, end_ns; /* INT64_MIN: not seen */
+  int64_t xfer_ns, min_overlap_ns, max_overlap_ns;
+  int64_t err_ns;
+} nbc_seen;
+
 typedef struct nbc_monitor nbc_monitor;   /* one per process */
 typedef struct nbc_recorder nbc_recorder; /* one per thread */
 
@@ -92,6 +106,10 @@ typedef struct nbc_monitor_desc {
   bool grow_transfers;   /* max_transfers is where it begins: doubled when full (allocates) */
   int64_t call_cost_ns;  /* what of a gap between calls is the caller's own work, at least; */
   int64_t event_cost_ns; /* and per event of the call before. Lowered when a gap is shorter */
+  /* Called for each transfer that is over, for those under way by each report, and for NIC stamps, by the
+     thread that drains: not in the order of their times. It must not call the monitor. NULL: none */
+  void (*on_seen)(void *user, const nbc_seen *seen);
+  void *on_seen_user;
 } nbc_monitor_desc;
 
 /* ret NBC_OK | NBC_E_INVAL (edges not ascending, too many; too many counters) | NBC_E_CLOCK |
@@ -142,6 +160,10 @@ NBC_API void nbc_xfer_end_early_at(nbc_recorder *recorder, uint64_t id, uint64_t
    that the data has arrived. */
 NBC_API void nbc_xfer_end_local(nbc_recorder *recorder, uint64_t id);
 NBC_API void nbc_xfer_end_local_at(nbc_recorder *recorder, uint64_t id, int64_t t_ns);
+/* As these two, for what moves in several messages whose sizes nobody tells, a collective: all of them may be
+   sent eagerly. leaves: it sends more than it receives. */
+NBC_API void nbc_xfer_end_parts(nbc_recorder *recorder, uint64_t id, bool leaves);
+NBC_API void nbc_xfer_end_parts_at(nbc_recorder *recorder, uint64_t id, bool leaves, int64_t t_ns);
 /* The time of the call that is open is shared by this many ends (of one wait for all); from here to the
    end of the call. */
 NBC_API void nbc_call_shared(nbc_recorder *recorder, uint32_t ends);
@@ -171,6 +193,7 @@ NBC_API void nbc_foreign_end_early(nbc_recorder *owner, uint64_t id, uint64_t si
                                    nbc_peer peer);
 NBC_API void nbc_foreign_end_local(nbc_recorder *owner, uint64_t id);
 NBC_API void nbc_foreign_end_local_at(nbc_recorder *owner, uint64_t id, int64_t t_ns);
+NBC_API void nbc_foreign_end_parts(nbc_recorder *owner, uint64_t id, bool leaves);
 NBC_API void nbc_foreign_end_sized(nbc_recorder *owner, uint64_t id, uint64_t size_bytes,
                                    nbc_peer peer);
 NBC_API void nbc_foreign_end_sized_at(nbc_recorder *owner, uint64_t id, uint64_t size_bytes,
@@ -394,6 +417,10 @@ typedef struct nbc__mon_bounds {
 NBC__PRIVATE nbc__mon_bounds nbc__mon_account(nbc_recorder *r, nbc_cell *cell,
                                               const nbc__mon_event *b, const nbc__mon_event *e,
                                               uint64_t size_bytes, nbc_peer peer);
+/* Tells desc.on_seen of a transfer; b and e as for nbc__mon_account. */
+NBC__PRIVATE void nbc__mon_tell(const nbc_recorder *r, const nbc__mon_event *b,
+                                const nbc__mon_event *e, uint64_t size_bytes, nbc_peer peer,
+                                const nbc__mon_bounds *o);
 /* Adds to `to` what a report at t_ns shows of transfers under way together. */
 NBC__PRIVATE void nbc__mon_take_joint(const nbc_recorder *r, int direction, nbc_peer peer,
                                       nbc_totals *to);

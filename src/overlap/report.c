@@ -330,7 +330,8 @@ static bool nbc__rep_take_active(nbc_report *out, nbc_recorder *r, const int *ma
     cell.kind = (nbc_kind)b->kind;
     cell.peer = (nbc_peer)b->peer;
     cell.class_index = nbc__mon_class(r->monitor, b->size_bytes);
-    nbc__mon_account(r, &cell, b, NULL, b->size_bytes, cell.peer);
+    const nbc__mon_bounds o = nbc__mon_account(r, &cell, b, NULL, b->size_bytes, cell.peer);
+    nbc__mon_tell(r, b, NULL, b->size_bytes, cell.peer, &o);
     if (!nbc__rep_add_cell(out, &cell, map[b->section])) return false;
     out->problems[NBC_PROBLEM_never_ended]++;
   }

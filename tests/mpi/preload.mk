@@ -74,7 +74,7 @@ endif
 $(foreach m,openmpi mpich,$(if $(call have,mpicxx.$m),$(eval $(call preload_language,preload_cxx,$m,mpicxx.$m,preload_cxx.cpp,-DTEST_MPI_CXX))))
 $(foreach m,openmpi mpich,$(if $(call have,mpifort.$m),$(foreach f,$(PRELOAD_FORTRAN),$(eval $(call preload_language,$f,$m,mpifort.$m,$f.f90,)))))
 
-NEEDS_mpi += $(RUN_MPI) $(B)/overlap_report
+NEEDS_mpi += $(RUN_MPI) $(B)/overlap_report $(B)/overlap_trace
 .PHONY: run-mpi
 run-mpi: $(RUN_MPI) $(B)/overlap_report ## overlap reports of real programs: hpcc under Open MPI, a stencil under MPICH
 	@B=$(B) sh tools/run_mpi.sh
@@ -89,5 +89,6 @@ $(eval $(call script,mpi/preload_languages))
 $(eval $(call script,mpi/preload_threads_and_spawn))
 $(eval $(call script,mpi/preload_life))
 $(eval $(call script,mpi/preload_truth))
+$(eval $(call script,mpi/preload_trace))
 $(eval $(call script,mpi/preload_settings))
 $(eval $(call script,mpi/preload_hpcc))

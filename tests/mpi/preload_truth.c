@@ -8,7 +8,9 @@
      late      a small send comes late; the receiver waits
      tail      a large send whose receiver looks rarely: prints how much of the data arrived only after the
                send was complete, while the sender computed; the receiver reads the bytes in its buffer
-     tail_sync the same with MPI_Issend */
+     tail_sync the same with MPI_Issend
+     many N    N calls of MPI_Iprobe, then a barrier
+     come      nonblocking collectives, four ranks: what rank 0 receives was there before it posted */
 #ifndef _GNU_SOURCE
 #  define _GNU_SOURCE
 #endif
@@ -158,6 +160,22 @@ static void tail(int is_synchronous) {
   free(data);
 }
 
+/* Small messages of the others wait for rank 0 in its memory: nothing comes while it computes after posting. */
+static void come(void) {
+  static char data[4][3000], got[4][3000];
+  for (int i = 0; i < 10; i++) {
+    MPI_Request request;
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int k = 0; k < 2; k++) {
+      if (rank == 0) compute(20000000);
+      if (k == 0) MPI_Ibcast(data, 64, MPI_CHAR, 1, MPI_COMM_WORLD, &request);
+      else MPI_Ialltoall(data, sizeof data[0], MPI_CHAR, got, sizeof data[0], MPI_CHAR, MPI_COMM_WORLD, &request);
+      if (rank == 0) compute(5000000);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+  }
+}
+
 static void regions(void) {
   double in = 1, out;
   for (int i = 0; i < 3; i++) {
@@ -181,6 +199,12 @@ int main(int argc, char **argv) {
   if (strcmp(scene, "late") == 0) waiting(64, 0);
   if (strcmp(scene, "tail") == 0) tail(0);
   if (strcmp(scene, "tail_sync") == 0) tail(1);
+  if (strcmp(scene, "come") == 0) come();
+  if (strcmp(scene, "many") == 0) {
+    int there;
+    for (int i = 0; i < atoi(argv[2]); i++) MPI_Iprobe(rank, 99, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
   MPI_Finalize();
   return 0;
 }

@@ -149,7 +149,19 @@ tails() { # mpi
   (sed 's/^/# /' "$work/tcp.tail"; printf '0 1e-6\n8388608 2e-3\n') >"$work/tcp.tail.txt"
   tail_of openmpi "TCP" OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,tcp NBC_TABLE="$work/tcp.tail.txt"
 }
-each() { tails "$1"; gather "$1"; eager "$1"; self "$1"; regions "$1"; partners "$1"; itself "$1"; places "$1" use f08; table "$1"; nbc "$1"; }
+# What came before a collective was posted was not hidden behind what was computed after it: no minimum.
+come() { # mpi
+  reports=$work/$1.come
+  mkdir "$reports"
+  printf "# eager_bytes 4000\n# tail_bytes 0\n0 2e-3\n1000000 3e-3\n" >"$reports/table.txt"
+  NBC_RANKS=0 NBC_TABLE=$reports/table.txt measured "$1" 4 "$B/tests/mpi/preload_truth.$1" come >/dev/null 2>"$reports/err"
+  "$B/overlap_report" --no-html --csv "$reports/csv" "$reports" >"$reports/text" 2>&1
+  for kind in ibcast ialltoall; do
+    if [ "$(of $kind same_node 7)" -gt 0 ] && [ "$(of $kind same_node 8)" = 0 ]; then ok "$1: $kind: what came before it claims no minimum"
+    else bad "$1: $kind: at least $(of $kind same_node 8) of $(of $kind same_node 7) ns hidden: $(cat "$reports/err")"; fi
+  done
+}
+each() { come "$1"; tails "$1"; gather "$1"; eager "$1"; self "$1"; regions "$1"; partners "$1"; itself "$1"; places "$1" use f08; table "$1"; nbc "$1"; }
 each_mpi each
 "$B/nbc" doctor >"$work/doctor" && grep -q 'preload  *'"$B" "$work/doctor" && ok "nbc doctor" || bad "nbc doctor: $(cat "$work/doctor")"
 finish

@@ -37,7 +37,7 @@ static nbc_report *report_of(nbc_monitor *m, int64_t t_ns) {
   return r;
 }
 
-typedef enum ending { SEEN, LOCAL, EARLY } ending;
+typedef enum ending { SEEN, LOCAL, EARLY, PARTS_OUT, PARTS_IN } ending;
 /* One transfer: posted in a call [0, 10], comp_ns of computation, ended in a call of 10. */
 static nbc_totals one(nbc_table *same, nbc_table *other, uint64_t bytes, nbc_peer peer, int64_t comp_ns, ending how) {
   nbc_monitor *m;
@@ -48,6 +48,7 @@ static nbc_totals one(nbc_table *same, nbc_table *other, uint64_t bytes, nbc_pee
   nbc_call_enter_at(r, NBC_KIND_WAIT, 10 + comp_ns);
   if (how == LOCAL) nbc_xfer_end_local_at(r, 1, 20 + comp_ns);
   else if (how == EARLY) nbc_xfer_end_early_at(r, 1, bytes, peer, 20 + comp_ns);
+  else if (how >= PARTS_OUT) nbc_xfer_end_parts_at(r, 1, how == PARTS_OUT, 20 + comp_ns);
   else nbc_xfer_end_at(r, 1, 20 + comp_ns);
   nbc_call_exit_at(r, 20 + comp_ns);
   nbc_report *report = report_of(m, 20 + comp_ns);
@@ -89,8 +90,8 @@ static void the_end_of_a_send_may_not_tell_of_its_last_bytes(void) {
   nbc_call_enter_at(r, NBC_KIND_SEND, 0);
   nbc_xfer_begin_at(r, 1, 5000, NBC_KIND_SEND, NBC_PEER_SAME_NODE, 0);
   nbc_xfer_end_local_at(r, 1, 6000);
-  nbc_xfer_begin_at(r, 2, 5000, NBC_KIND_BCAST, NBC_PEER_SAME_NODE, 0); /* several messages: several tails */
-  nbc_xfer_end_local_at(r, 2, 6000);
+  nbc_xfer_begin_at(r, 2, 5000, NBC_KIND_BCAST, NBC_PEER_SAME_NODE, 0); /* of messages that nobody sees */
+  nbc_xfer_end_parts_at(r, 2, true, 6000);
   nbc_call_exit_at(r, 6000);
   nbc_report *report = report_of(m, 7000);
   CHECK(report->total.max_overlap_ns == 2100 + 5100 && report->total.min_overlap_ns == 0 && report->total.case_count[2] == 2);
@@ -98,6 +99,15 @@ static void the_end_of_a_send_may_not_tell_of_its_last_bytes(void) {
   nbc_monitor_destroy(m);
   nbc_table_free(none);
   nbc_table_free(some);
+}
+
+/* Of messages of any size: each may leave before it has arrived, or come before it is asked for. */
+static void the_messages_of_a_collective_may_all_be_eager(void) {
+  nbc_table *t = table_of(MEASURED);
+  IS(one(t, t, 50000, NBC_PEER_SAME_NODE, 60000, PARTS_OUT), 50100, 0, 50100, 2);
+  IS(one(t, t, 50000, NBC_PEER_SAME_NODE, 60000, PARTS_IN), 50100, 0, 50100, 1);
+  IS(one(t, t, 50000, NBC_PEER_SAME_NODE, 60, PARTS_IN), 50100, 0, 50100, 2); /* most of it came before */
+  nbc_table_free(t);
 }
 
 static void a_receive_may_be_late(void) {
@@ -271,6 +281,7 @@ int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(a_send_that_ended_may_not_have_arrived);
   RUN(the_end_of_a_send_may_not_tell_of_its_last_bytes);
+  RUN(the_messages_of_a_collective_may_all_be_eager);
   RUN(a_receive_may_be_late);
   RUN(no_minimum_without_a_measurement);
   RUN(own_cost_is_not_computation);

@@ -5,6 +5,10 @@ mkdir -p "$T/sys/class/net/eth0/statistics" "$T/sys/bus/pci/devices"
 echo up >"$T/sys/class/net/eth0/operstate"
 echo 1 >"$T/sys/class/net/eth0/type"
 for counter in rx_bytes tx_bytes rx_dropped; do echo 7 >"$T/sys/class/net/eth0/statistics/$counter"; done
+{ # a timeline of no records, one place
+  echo "nbc-overlap-trace 1 64 $(printf '\001\000' | od -An -tx2 | grep -q 0001 && echo 01000000 || echo 00000001)"
+  printf 'rank 0\nsize 1\nclock 0 0\nclock 5 5\nplace 0 MPI_Wait 16 app\tmain\nseen 0\nrecords 0\n\n'
+} >"$T/timeline.trace"
 calls() { # KINDS: the lines of these first columns, without the column
   sed -n "s/^[$1] //p" tests/tree/outputs.txt | sed "s|\$T|$T|g"
 }

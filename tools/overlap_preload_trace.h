@@ -1,0 +1,166 @@
+/* overlap_preload_trace.h: NBC_TRACE=1: a timeline of calls, transfers and sections in a ring of fixed size,
+   NBC_TRACE_MIB (16) mebibytes per process, 64 bytes a record, the newest kept. It is written beside the
+   report, nbc_overlap.PROGRAM.RUN.RANK.trace; overlap_trace makes a picture of it. All threads share the
+   ring; a call is recorded when it returns, a transfer when the monitor accounts it, a section when it ends. */
+#include "trace_file.h"
+
+enum { TRACE_PARTNERS = 4096, TRACE_NAMES = 256 };
+static struct {
+  trace_record *ring; /* NULL: off */
+  uint64_t mask, head;
+  int64_t clock_ns[2], unix_ns[2]; /* at start and end */
+  struct { uint64_t id; int64_t partner; } partners[TRACE_PARTNERS]; /* of transfers that ended last */
+  const char *names[TRACE_NAMES];
+  uint32_t name_count;
+} trace;
+
+static trace_record *trace_next(void) {
+  return &trace.ring[__atomic_fetch_add(&trace.head, 1, __ATOMIC_RELAXED) & trace.mask];
+}
+
+/* What the call that is over was; `place`: where it was made, as far as that is known. */
+static void trace_call(const site *place, int64_t t0_ns, int64_t t1_ns) {
+  if (!place) return;
+  *trace_next() = (trace_record){.begin_ns = t0_ns, .end_ns = t1_ns, .id = (uint64_t)(uintptr_t)place,
+                                 .size_bytes = me.next_id >> 40, .partner = -1, .what = TRACE_CALL};
+}
+
+/* The monitor tells of a transfer by its id; with whom it was, was noted when it ended. */
+static void trace_partner(uint64_t id, int partner) {
+  if (!trace.ring) return;
+  __atomic_store_n(&trace.partners[id % TRACE_PARTNERS].partner, partner, __ATOMIC_RELAXED);
+  __atomic_store_n(&trace.partners[id % TRACE_PARTNERS].id, id, __ATOMIC_RELEASE);
+}
+
+static void trace_seen(void *user, const nbc_seen *seen) {
+  const uint64_t at = seen->id % TRACE_PARTNERS;
+  (void)user;
+  int64_t partner = -1;
+  if (__atomic_load_n(&trace.partners[at].id, __ATOMIC_ACQUIRE) == seen->id)
+    partner = __atomic_load_n(&trace.partners[at].partner, __ATOMIC_RELAXED);
+  *trace_next() = (trace_record){.begin_ns = seen->begin_ns,
+                                 .end_ns = seen->end_ns,
+                                 .id = seen->id,
+                                 .size_bytes = seen->size_bytes,
+                                 .xfer_ns = seen->by_nic ? seen->err_ns : seen->xfer_ns,
+                                 .min_overlap_ns = seen->min_overlap_ns,
+                                 .max_overlap_ns = seen->max_overlap_ns,
+                                 .partner = (int32_t)partner,
+                                 .what = seen->by_nic ? TRACE_NIC : TRACE_TRANSFER,
+                                 .kind = (uint8_t)seen->kind,
+                                 .peer = (uint8_t)seen->peer,
+                                 .case_of = (uint8_t)seen->case_of};
+}
+
+static uint64_t trace_name(const char *text) {
+  char name[64]; /* as long as the report's; in one line */
+  snprintf(name, sizeof name, "%s", text);
+  for (char *at = name; *at; at++)
+    if ((unsigned char)*at < 0x20) *at = '?';
+  lock();
+  uint32_t i = 0;
+  while (i < trace.name_count && strcmp(trace.names[i], name) != 0) i++;
+  if (i == trace.name_count && i < TRACE_NAMES && (trace.names[i] = keep_text(name))) trace.name_count++;
+  unlock();
+  return i;
+}
+
+/* Sections nest; one that is too deep is left out with its end. */
+static void trace_section(const char *name, bool begins, int64_t t_ns) {
+  if (!trace.ring || !me.on) return;
+  if (begins) {
+    if (me.open_sections < NBC_MAX_DEPTH) {
+      me.section_begin_ns[me.open_sections] = t_ns;
+      me.section_name[me.open_sections] = trace_name(name ? name : "?");
+    }
+    me.open_sections++;
+  } else if (me.open_sections > 0 && --me.open_sections < NBC_MAX_DEPTH) {
+    *trace_next() = (trace_record){.begin_ns = me.section_begin_ns[me.open_sections], .end_ns = t_ns,
+                                   .id = me.section_name[me.open_sections], .size_bytes = me.next_id >> 40,
+                                   .partner = -1, .what = TRACE_SECTION};
+  }
+}
+
+/* The clock against the system's: the closest of some pairs of readings. */
+static void trace_anchor(int which) {
+  int64_t best_ns = INT64_MAX;
+  for (int i = 0; i < 8; i++) {
+    struct timespec now;
+    const int64_t before_ns = nbc_clock_now_ns(run.clock);
+    clock_gettime(CLOCK_REALTIME, &now);
+    const int64_t after_ns = nbc_clock_now_ns(run.clock);
+    if (after_ns - before_ns >= best_ns) continue;
+    best_ns = after_ns - before_ns;
+    trace.clock_ns[which] = before_ns + best_ns / 2;
+    trace.unix_ns[which] = now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+  }
+}
+
+/* Reads NBC_TRACE and NBC_TRACE_MIB. True: the monitor is to tell of its transfers. */
+static bool setting_trace(void) {
+  static const char *const kinds[] = {"0", "1", "calls"}; /* calls: overlap_preload_replay.h */
+  if (setting_choice("NBC_TRACE", kinds, 3, 0) != 1) return false;
+  const char *value = setting("NBC_TRACE_MIB");
+  char *end = NULL;
+  long mib = value ? strtol(value, &end, 10) : 16;
+  if (value && (*end || mib < 1 || mib > 65536)) {
+    complain("NBC_TRACE_MIB=%.60s is not a number from 1 to 65536: 16 is taken", value);
+    mib = 16;
+  }
+  uint64_t records = 1;
+  while (2 * records * sizeof *trace.ring <= (uint64_t)mib << 20) records *= 2;
+  trace.ring = map_memory(records * sizeof *trace.ring);
+  trace.mask = records - 1;
+  if (!trace.ring) complain("NBC_TRACE: no memory for %ld MiB: no timeline", mib);
+  return trace.ring != NULL;
+}
+
+/* ---- the file ------------------------------------------------------------------------------------- */
+/* Places that records speak of, by address and call: numbered as they are met, once. */
+static struct {
+  const site **of;
+  uint32_t *number, mask, count;
+} trace_places;
+
+static bool trace_add_place(trace_record *r) {
+  const site *s = (const site *)(uintptr_t)r->id;
+  uint32_t i = (uint32_t)((s->address * 0x9E3779B97F4A7C15u) >> 40) & trace_places.mask;
+  while (trace_places.of[i] && (trace_places.of[i]->address != s->address || trace_places.of[i]->call != s->call)) i = (i + 1) & trace_places.mask;
+  if (!trace_places.of[i]) {
+    if (2 * trace_places.count > trace_places.mask) return false;
+    trace_places.of[i] = s;
+    trace_places.number[i] = trace_places.count++;
+  }
+  r->id = trace_places.number[i];
+  return true;
+}
+
+/* From here on the ring is only written out. False: no memory. */
+static bool trace_close(void) {
+  trace_places.mask = (1 << 18) - 1;
+  trace_places.of = map_memory(((size_t)trace_places.mask + 1) * sizeof *trace_places.of);
+  trace_places.number = map_memory(((size_t)trace_places.mask + 1) * sizeof *trace_places.number);
+  for (uint64_t i = 0; trace_places.of && trace_places.number && i <= trace.mask && i < trace.head; i++) {
+    trace_record *r = &trace.ring[i];
+    if (r->what == TRACE_CALL && !trace_add_place(r)) r->id = UINT32_MAX;
+  }
+  return trace_places.of && trace_places.number;
+}
+
+/* To the stream of the report: run.report_fd is open. */
+static void trace_write(FILE *out) {
+  const uint64_t kept = trace.head < trace.mask + 1 ? trace.head : trace.mask + 1, first = trace.head - kept;
+  char host[256] = "";
+  gethostname(host, sizeof host - 1);
+  fprintf(out, TRACE_FIRST_LINE " %02x%02x%02x%02x\n", __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, 0, 0,
+          __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__);
+  fprintf(out, "rank %d\nsize %d\npid %d\nhost %s\nprogram %s\n", run.rank, run.size, (int)run.pid, host, run.program);
+  for (int i = 0; i < 2; i++) fprintf(out, "clock %lld %lld\n", (long long)trace.clock_ns[i], (long long)trace.unix_ns[i]);
+  for (uint32_t i = 0; i < trace.name_count; i++) fprintf(out, "name %u %s\n", i, trace.names[i]);
+  for (uint32_t i = 0; i <= trace_places.mask; i++)
+    if (trace_places.of[i])
+      fprintf(out, "place %u %s %llu %s\t%s\n", trace_places.number[i], trace_places.of[i]->call, (unsigned long long)trace_places.of[i]->offset,
+              trace_places.of[i]->module ? trace_places.of[i]->module : "?", trace_places.of[i]->symbol ? trace_places.of[i]->symbol : "?");
+  fprintf(out, "seen %llu\nrecords %llu\n\n", (unsigned long long)trace.head, (unsigned long long)kept);
+  for (uint64_t i = 0; i < kept; i++) fwrite(&trace.ring[(first + i) & trace.mask], sizeof *trace.ring, 1, out);
+}

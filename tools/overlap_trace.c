@@ -1,0 +1,387 @@
+/* overlap_trace.c: the timelines that a run left (NBC_TRACE=1 of overlap_preload.c), as one picture.
+
+   Question: what did each process do when, and which transfer was hidden behind what?
+   Command:  overlap_trace FOLDER               writes FOLDER/overlap_trace.json; open it in ui.perfetto.dev
+             overlap_trace -o a.json FILE...    or chrome://tracing
+             overlap_trace --otf2 ARCHIVE FOLDER   for Vampir, Score-P's tools, pipit; where OTF2 was there
+                                                when this was built
+   Output:   per process: sections and calls with their place in the program, by thread; transfers from
+             what was seen of their begin to their end, with size, partner and bounds; two counters, what
+             was hidden for certain and at most up to then; what NICs stamped, where there is any.
+
+   Each process kept its newest records only; how many were lost is said. Times of processes are brought
+   together by the system's clock at start and end: exact on one node, between nodes as good as their
+   clocks agree. */
+#ifndef _GNU_SOURCE
+#  define _GNU_SOURCE
+#endif
+#define NBC_OVERLAP_IMPLEMENTATION
+#include "nbc_overlap.h"
+#include "tools/output.h"
+#include "tools/trace_file.h"
+#include <dirent.h>
+#include <limits.h>
+#include <sys/stat.h>
+
+static const char usage_text[] = "usage: overlap_trace [-o FILE] [--otf2 ARCHIVE] FOLDER | FILE...\n"
+                                 "Makes Chrome's JSON (for ui.perfetto.dev) and OTF2 of timelines, nbc_overlap.*.trace.\n";
+
+typedef struct place { char *call, *module, *symbol; uint64_t offset; } place;
+typedef struct timeline {
+  char *path, *host, *program;
+  int rank, size, pid;
+  uint64_t seen_count, record_count;
+  int64_t clock_ns[2], unix_ns[2];
+  int clock_count;
+  char *name_list[256];
+  place *places;
+  size_t place_count;
+  trace_record *records;
+} timeline;
+
+static struct {
+  timeline *of;
+  size_t count;
+  int64_t begin_ns, end_ns; /* of all, system's clock */
+} all;
+
+static void no_memory(void) {
+  fputs("overlap_trace: out of memory\n", stderr);
+  exit(1);
+}
+static void *must(void *memory) {
+  if (!memory) no_memory();
+  return memory;
+}
+
+/* ---- reading: nothing in a file is believed --------------------------------------------------------- */
+static bool damaged(const timeline *t, const char *what) {
+  fprintf(stderr, "overlap_trace: %s: %s\n", t->path, what);
+  return false;
+}
+static char *copy_text(const char *text) { return (char *)must(strdup(text)); }
+
+static bool read_place(timeline *t, const char *rest) {
+  unsigned index;
+  char call[80], *end;
+  int used = 0;
+  if (sscanf(rest, "%u %79s %n", &index, call, &used) < 2 || !used || index > 1000000) return damaged(t, "a place is damaged");
+  const unsigned long long offset = strtoull(rest + used, &end, 10);
+  const char *tab = strchr(end, '\t');
+  if (*end != ' ' || !tab) return damaged(t, "a place is damaged");
+  if (index >= t->place_count) {
+    t->places = (place *)must(realloc(t->places, (index + 1) * sizeof *t->places));
+    memset(t->places + t->place_count, 0, (index + 1 - t->place_count) * sizeof *t->places);
+    t->place_count = index + 1;
+  }
+  place *p = &t->places[index];
+  if (p->call) return damaged(t, "a place stands twice");
+  p->call = copy_text(call);
+  p->offset = offset;
+  p->symbol = copy_text(tab + 1);
+  p->module = (char *)must(strndup(end + 1, (size_t)(tab - end - 1)));
+  return true;
+}
+
+static bool read_line(timeline *t, const char *line) {
+  long long a, b;
+  unsigned index;
+  int used = 0;
+  if (sscanf(line, "rank %d", &t->rank) == 1 || sscanf(line, "size %d", &t->size) == 1 || sscanf(line, "pid %d", &t->pid) == 1) return true;
+  if (strncmp(line, "host ", 5) == 0) return free(t->host), t->host = copy_text(line + 5), true;
+  if (strncmp(line, "program ", 8) == 0) return free(t->program), t->program = copy_text(line + 8), true;
+  if (sscanf(line, "seen %lld", &a) == 1) return t->seen_count = (uint64_t)a, a >= 0;
+  if (sscanf(line, "records %lld", &a) == 1) return t->record_count = (uint64_t)a, a >= 0;
+  if (sscanf(line, "clock %lld %lld", &a, &b) == 2 && t->clock_count < 2) {
+    t->clock_ns[t->clock_count] = a;
+    t->unix_ns[t->clock_count++] = b;
+    return a >= 0 && b >= 0; /* INT64 sums stay in range */
+  }
+  if (sscanf(line, "name %u %n", &index, &used) == 1 && used && index < 256)
+    return free(t->name_list[index]), t->name_list[index] = copy_text(line + used), true;
+  if (strncmp(line, "place ", 6) == 0) return read_place(t, line + 6);
+  return true; /* of a later version */
+}
+
+/* What is drawn must be in order and within the process's life. */
+static void tidy(timeline *t) {
+  uint64_t kept = 0;
+  for (uint64_t i = 0; i < t->record_count; i++) {
+    trace_record r = t->records[i];
+    const bool no_begin = r.begin_ns == INT64_MIN, no_end = r.end_ns == INT64_MIN;
+    if (r.what < TRACE_CALL || r.what > TRACE_SECTION || (no_begin && no_end)) continue;
+    if (r.kind >= NBC_KIND_COUNT || r.peer >= NBC_PEER_COUNT) continue;
+    if (!no_begin && (r.begin_ns < t->clock_ns[0] || r.begin_ns > t->clock_ns[1])) continue;
+    if (!no_end && (r.end_ns < t->clock_ns[0] || r.end_ns > t->clock_ns[1])) continue;
+    if (!no_begin && !no_end && r.end_ns < r.begin_ns) continue;
+    if (r.what == TRACE_TRANSFER && (r.xfer_ns < 0 || r.min_overlap_ns < 0 || r.max_overlap_ns < r.min_overlap_ns || r.max_overlap_ns > r.xfer_ns))
+      continue;
+    if (r.what == TRACE_CALL && (r.id >= t->place_count || !t->places[r.id].call)) continue;
+    if (r.what == TRACE_SECTION && (r.id >= 256 || !t->name_list[r.id])) continue;
+    t->records[kept++] = r;
+  }
+  if (kept < t->record_count)
+    fprintf(stderr, "overlap_trace: %s: %llu records make no sense and are left out\n", t->path, (unsigned long long)(t->record_count - kept));
+  t->record_count = kept;
+}
+
+static bool read_timeline(timeline *t, const char *path) {
+  char line[4096];
+  struct stat st;
+  memset(t, 0, sizeof *t);
+  t->path = copy_text(path);
+  FILE *in = fopen(path, "rb");
+  if (!in) return damaged(t, strerror(errno));
+  const uint16_t one = 1;
+  unsigned char low;
+  memcpy(&low, &one, 1);
+  bool good = fgets(line, sizeof line, in) && strncmp(line, TRACE_FIRST_LINE, strlen(TRACE_FIRST_LINE)) == 0;
+  if (!good) damaged(t, "this is no timeline of this version");
+  else if (strcmp(line + strlen(TRACE_FIRST_LINE), low ? " 01000000\n" : " 00000001\n") != 0) good = damaged(t, "written on a machine of the other byte order");
+  while (good && (good = fgets(line, sizeof line, in) != NULL || damaged(t, "cut off")) && line[0] != '\n') {
+    line[strcspn(line, "\n")] = 0;
+    good = read_line(t, line) || damaged(t, "a line is damaged");
+  }
+  const long at = good ? ftell(in) : 0;
+  if (good && (t->clock_count != 2 || t->clock_ns[1] < t->clock_ns[0])) good = damaged(t, "no clock");
+  if (good && (fstat(fileno(in), &st) != 0 || (uint64_t)(st.st_size - at) / sizeof *t->records < t->record_count)) good = damaged(t, "cut off");
+  if (good) {
+    t->records = (trace_record *)must(malloc((t->record_count + 1) * sizeof *t->records));
+    if (fread(t->records, sizeof *t->records, t->record_count, in) != t->record_count) good = damaged(t, "cannot be read");
+  }
+  fclose(in);
+  if (good) tidy(t);
+  return good;
+}
+
+static void add_file(const char *path, bool *bad) {
+  all.of = (timeline *)must(realloc(all.of, (all.count + 1) * sizeof *all.of));
+  if (read_timeline(&all.of[all.count], path)) all.count++;
+  else *bad = true;
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b) { return strcmp((*a)->d_name, (*b)->d_name); }
+static int is_timeline(const struct dirent *entry) {
+  const size_t n = strlen(entry->d_name);
+  return strncmp(entry->d_name, "nbc_overlap.", 12) == 0 && n > 6 && strcmp(entry->d_name + n - 6, ".trace") == 0;
+}
+static void add_path(const char *path, bool *bad) {
+  struct stat st;
+  struct dirent **entries;
+  if (stat(path, &st) != 0 || !S_ISDIR(st.st_mode)) {
+    add_file(path, bad);
+    return;
+  }
+  const int count = scandir(path, &entries, is_timeline, by_name);
+  if (count < 0) no_memory();
+  for (int i = 0; i < count; i++) {
+    char whole[PATH_MAX];
+    snprintf(whole, sizeof whole, "%s/%s", path, entries[i]->d_name);
+    if (stat(whole, &st) == 0 && S_ISREG(st.st_mode)) add_file(whole, bad);
+    free(entries[i]);
+  }
+  free(entries);
+}
+
+static int by_rank(const void *a, const void *b) {
+  const timeline *x = (const timeline *)a, *y = (const timeline *)b;
+  return x->rank != y->rank ? (x->rank > y->rank) - (x->rank < y->rank) : strcmp(x->path, y->path);
+}
+
+/* ---- times ------------------------------------------------------------------------------------------ */
+/* A process's time, after the begin of the run. */
+static int64_t run_ns(const timeline *t, int64_t t_ns) {
+  const double span = (double)(t->clock_ns[1] - t->clock_ns[0]);
+  const double share = span > 0 ? (double)(t_ns - t->clock_ns[0]) / span : 0;
+  return t->unix_ns[0] - all.begin_ns + (int64_t)(share * (double)(t->unix_ns[1] - t->unix_ns[0]));
+}
+static int64_t begin_of(const timeline *t, const trace_record *r) { /* what was not seen is drawn as long as it takes */
+  int64_t t_ns = r->begin_ns;
+  if (t_ns == INT64_MIN) t_ns = r->end_ns - r->xfer_ns < t->clock_ns[0] ? t->clock_ns[0] : r->end_ns - r->xfer_ns;
+  return run_ns(t, t_ns);
+}
+static int64_t end_of(const timeline *t, const trace_record *r) { return run_ns(t, r->end_ns == INT64_MIN ? t->clock_ns[1] : r->end_ns); }
+
+static unsigned thread_of(const trace_record *r) {
+  return (unsigned)(r->what == TRACE_CALL || r->what == TRACE_SECTION ? r->size_bytes : r->id >> 40) & 0xffffff;
+}
+
+static const timeline *now_sorted;
+static int by_begin(const void *a, const void *b) {
+  const trace_record *x = (const trace_record *)a, *y = (const trace_record *)b;
+  const int64_t bx = begin_of(now_sorted, x), by = begin_of(now_sorted, y), ex = end_of(now_sorted, x), ey = end_of(now_sorted, y);
+  if (bx != by) return bx < by ? -1 : 1;
+  return (ey > ex) - (ey < ex); /* the longer one is around the other */
+}
+
+static void label(const trace_record *r, char *text, size_t size) {
+  static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  double v = (double)r->size_bytes;
+  int u = 0;
+  while (v >= 1024 && u < 4) v /= 1024, u++;
+  const int n = snprintf(text, size, "%s %.*f %s", nbc_kind_name((nbc_kind)r->kind), u ? 1 : 0, v, units[u]);
+  if (r->partner >= 0) snprintf(text + n, size - (size_t)n, " with %d", r->partner);
+}
+
+/* ---- Chrome's JSON ------------------------------------------------------------------------------------ */
+static void put_text(FILE *out, const char *text) {
+  putc('"', out);
+  for (; *text; text++) {
+    const unsigned char c = (unsigned char)*text;
+    if (c == '"' || c == '\\') fprintf(out, "\\%c", c);
+    else if (c < 0x20 || c >= 0x7f) fprintf(out, "\\u%04x", c); /* names are bytes; as Latin-1 */
+    else putc(c, out);
+  }
+  putc('"', out);
+}
+static void put_us(FILE *out, const char *key, int64_t ns) { /* whatever the locale's decimal point is */
+  fprintf(out, ",\"%s\":%s%lld.%03lld", key, ns < 0 ? "-" : "", (long long)(ns < 0 ? -ns : ns) / 1000, (long long)(ns < 0 ? -ns : ns) % 1000);
+}
+static void put_head(FILE *out, const char *phase, const timeline *t, unsigned thread) {
+  fprintf(out, ",\n{\"ph\":\"%s\",\"pid\":%d,\"tid\":%u", phase, t->rank, thread);
+}
+
+static void chrome_slice(FILE *out, const timeline *t, const trace_record *r) {
+  put_head(out, "X", t, thread_of(r));
+  put_us(out, "ts", begin_of(t, r));
+  put_us(out, "dur", end_of(t, r) - begin_of(t, r));
+  if (r->what == TRACE_SECTION) {
+    fputs(",\"cat\":\"section\",\"name\":", out);
+    put_text(out, t->name_list[r->id]);
+  } else {
+    const place *p = &t->places[r->id];
+    fputs(",\"cat\":\"call\",\"name\":", out);
+    put_text(out, p->call);
+    fputs(",\"args\":{\"in\":", out);
+    put_text(out, p->symbol);
+    fputs(",\"of\":", out);
+    put_text(out, p->module);
+    fprintf(out, ",\"offset\":\"0x%llx\"}", (unsigned long long)p->offset);
+  }
+  putc('}', out);
+}
+
+static void chrome_transfer(FILE *out, const timeline *t, const trace_record *r, uint64_t number) {
+  const bool by_nic = r->what == TRACE_NIC;
+  char text[120];
+  for (int end = 0; end < 2; end++) {
+    put_head(out, end ? "e" : "b", t, thread_of(r));
+    put_us(out, "ts", end ? end_of(t, r) : begin_of(t, r));
+    fprintf(out, ",\"cat\":\"%s\",\"id\":\"%d.%llu\",\"name\":", by_nic ? "on the wire" : "transfer", t->rank, (unsigned long long)number);
+    if (by_nic) snprintf(text, sizeof text, "stamped");
+    else label(r, text, sizeof text);
+    put_text(out, text);
+    if (!end && by_nic) {
+      fputs(",\"args\":{\"what\":\"a NIC's stamps\"", out);
+      put_us(out, "uncertain_us", r->xfer_ns);
+      putc('}', out);
+    } else if (!end) {
+      fprintf(out, ",\"args\":{\"bytes\":%llu,\"peer\":\"%s\",\"partner\":%d,\"begin\":\"%s\",\"end\":\"%s\",\"case\":%u",
+              (unsigned long long)r->size_bytes, nbc_peer_name((nbc_peer)r->peer), (int)r->partner, r->begin_ns == INT64_MIN ? "not seen" : "seen",
+              r->end_ns == INT64_MIN ? "never" : "seen", r->case_of);
+      put_us(out, "takes_us", r->xfer_ns);
+      put_us(out, "hidden_at_least_us", r->min_overlap_ns);
+      put_us(out, "hidden_at_most_us", r->max_overlap_ns);
+      putc('}', out);
+    }
+    putc('}', out);
+  }
+}
+
+static int by_end(const void *a, const void *b) {
+  const int64_t x = end_of(now_sorted, (const trace_record *)a), y = end_of(now_sorted, (const trace_record *)b);
+  return (x > y) - (x < y);
+}
+/* The bounds as counters: what was hidden of the transfers that had ended until then. */
+static void chrome_bounds(FILE *out, const timeline *t) {
+  int64_t least_ns = 0, most_ns = 0, takes_ns = 0;
+  for (uint64_t i = 0; i < t->record_count; i++) {
+    const trace_record *r = &t->records[i];
+    if (r->what != TRACE_TRANSFER) continue;
+    least_ns += r->min_overlap_ns, most_ns += r->max_overlap_ns, takes_ns += r->xfer_ns;
+    put_head(out, "C", t, 0);
+    put_us(out, "ts", end_of(t, r));
+    fputs(",\"name\":\"transfer time, summed\",\"args\":{\"\":0", out);
+    put_us(out, "hidden for certain", least_ns);
+    put_us(out, "perhaps hidden", most_ns - least_ns);
+    put_us(out, "not hidden", takes_ns - most_ns);
+    fputs("}}", out);
+  }
+}
+
+static bool write_chrome(const char *path) {
+  uint64_t number = 0;
+  FILE *out = output_create(path);
+  if (!out) return false;
+  fprintf(out, "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"schema\":\"nbc-overlap-trace/1\",\"start_unix_ns\":\"%lld\"},\"traceEvents\":[\n{\"ph\":\"M\",\"pid\":0,\"name\":\"trace\"}",
+          (long long)all.begin_ns);
+  for (size_t i = 0; i < all.count; i++) {
+    timeline *t = &all.of[i];
+    char text[400];
+    put_head(out, "M", t, 0);
+    fputs(",\"name\":\"process_name\",\"args\":{\"name\":", out);
+    snprintf(text, sizeof text, "rank %d on %.250s", t->rank, t->host ? t->host : "?");
+    put_text(out, text);
+    fputs("}}", out);
+    put_head(out, "M", t, 0);
+    fprintf(out, ",\"name\":\"process_sort_index\",\"args\":{\"sort_index\":%d}}", t->rank);
+    now_sorted = t;
+    qsort(t->records, t->record_count, sizeof *t->records, by_begin);
+    for (uint64_t k = 0; k < t->record_count; k++) {
+      const trace_record *r = &t->records[k];
+      if (r->what == TRACE_CALL || r->what == TRACE_SECTION) chrome_slice(out, t, r);
+      else chrome_transfer(out, t, r, number++);
+    }
+    qsort(t->records, t->record_count, sizeof *t->records, by_end);
+    chrome_bounds(out, t);
+  }
+  fputs("\n]}\n", out);
+  return output_close(out, path);
+}
+
+#ifdef TRACE_WITH_OTF2
+#  include "tools/overlap_trace_otf2.h"
+#else
+static bool write_otf2(const char *path) {
+  fprintf(stderr, "overlap_trace: %s: this was built without OTF2 (Debian: libotf2-trace-dev)\n", path);
+  return false;
+}
+#endif
+
+int main(int argc, char **argv) {
+  const char *json = NULL, *otf2 = NULL;
+  bool bad = false;
+  int i = 1;
+  output_begin("overlap_trace");
+  for (; i < argc && argv[i][0] == '-' && argv[i][1]; i++) {
+    if (strcmp(argv[i], "--help") == 0) return fputs(usage_text, stdout) < 0;
+    if (strcmp(argv[i], "-o") == 0 && i + 1 < argc) json = argv[++i];
+    else if (strcmp(argv[i], "--otf2") == 0 && i + 1 < argc) otf2 = argv[++i];
+    else return fputs(usage_text, stderr), 2;
+  }
+  if (i == argc) return fputs(usage_text, stderr), 2;
+  char beside[PATH_MAX];
+  struct stat st;
+  const bool one_folder = i + 1 == argc && stat(argv[i], &st) == 0 && S_ISDIR(st.st_mode);
+  snprintf(beside, sizeof beside, "%s%soverlap_trace.json", one_folder ? argv[i] : "", one_folder ? "/" : "");
+  if (!json && !otf2) json = beside;
+  for (; i < argc; i++) add_path(argv[i], &bad);
+  if (!all.count) return fputs("overlap_trace: no timeline there (NBC_TRACE=1, or nbc see --trace)\n", stderr), 2;
+  qsort(all.of, all.count, sizeof *all.of, by_rank);
+  all.begin_ns = INT64_MAX;
+  uint64_t seen = 0, kept = 0;
+  for (size_t k = 0; k < all.count; k++) {
+    const timeline *t = &all.of[k];
+    if (t->unix_ns[0] < all.begin_ns) all.begin_ns = t->unix_ns[0];
+    if (t->unix_ns[1] > all.end_ns) all.end_ns = t->unix_ns[1];
+    seen += t->seen_count, kept += t->record_count;
+  }
+  printf("%zu processes, %.3f s, %llu records", all.count, (double)(all.end_ns - all.begin_ns) * 1e-9, (unsigned long long)kept);
+  if (seen > kept) printf(", the newest of %llu (NBC_TRACE_MIB)", (unsigned long long)seen);
+  putchar('\n');
+  if (json && !write_chrome(json)) bad = true;
+  else if (json) printf("%s: open it in ui.perfetto.dev or chrome://tracing\n", json);
+  if (otf2 && !write_otf2(otf2)) bad = true;
+  else if (otf2) printf("%s/traces.otf2\n", otf2);
+  return bad ? 1 : 0;
+}

@@ -1,0 +1,30 @@
+/* trace_file.h: the file in which a process leaves its timeline (NBC_TRACE=1, overlap_preload.c), for who
+   writes it and who reads it (overlap_trace.c). Text lines, an empty line, then records, oldest first:
+
+     nbc-overlap-trace 1 RECORD_BYTES BYTE_ORDER      BYTE_ORDER: the number 1 as a byte sequence, 01000000
+     rank N, size N, pid N
+     host TEXT, program TEXT
+     seen N, records N                  so many were recorded, so many are kept: the newest
+     clock T_NS UNIX_NS                 twice, at start and end: times of records against the system's clock
+     name I TEXT                        of sections
+     place I CALL OFFSET MODULE<tab>SYMBOL   where a call was made; either may be "?"
+
+   Times are nanoseconds of the process's clock, INT64_MIN: not seen. */
+#ifndef TRACE_FILE_H_INCLUDED
+#define TRACE_FILE_H_INCLUDED
+#include <stdint.h>
+
+enum { TRACE_CALL = 1, TRACE_TRANSFER, TRACE_NIC, TRACE_SECTION };
+
+typedef struct trace_record {
+  int64_t begin_ns, end_ns;
+  uint64_t id;         /* call: its place; section: its name; transfer, NIC stamp: the transfer, its thread above bit 40 */
+  uint64_t size_bytes; /* call, section: the thread */
+  int64_t xfer_ns;     /* transfer: by the table, or its window when that is shorter; NIC stamp: +- of both times */
+  int64_t min_overlap_ns, max_overlap_ns;
+  int32_t partner; /* rank in the world; -1: not known, or several */
+  uint8_t what, kind, peer, case_of;
+} trace_record;
+
+#define TRACE_FIRST_LINE "nbc-overlap-trace 1 64"
+#endif
