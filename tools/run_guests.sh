@@ -3,6 +3,7 @@
 #   make run-guests        hpcc: HPL, PTRANS, RandomAccess, FFT, latencies; what it says of its own results
 #   make run-hpl           HPL alone: simulated GFlop/s, CPU time and memory of the simulation
 #   HPCC=FOLDER            the source of hpcc 1.5.0; without it, Debian's source package is fetched (apt-get source)
+#   PM_RUN="--progress timer ..."  more options of pm_run, for run-hpl
 #   N=8000 NB=128 P=8 Q=8  of run-hpl;  DGEMM=1.029e-11 seconds per m n k;  FOLD=BYTES folds larger pieces of memory
 # Built with MPICH's compiler, in the source's own folder or below $B/guests.
 set -eu
@@ -58,7 +59,7 @@ run_hpl() {
   sed "6s/.*/${N:-8000} Ns/; 8s/.*/${NB:-128} NBs/; 11s/.*/${P:-8} Ps/; 12s/.*/${Q:-8} Qs/" "$here/_hpccinf.txt" >hpccinf.txt
   printf 'dgemm_ m=*3 n=*4 k=*5 mnk=%s one=2e-7\ndtrsm_ m=*5 n=*6 k=*5 mnk=%s one=2e-7\nHPL_pdmatgen\n' "${DGEMM:-1.029e-11}" "${DGEMM:-1.029e-11}" >kernels
   # shellcheck disable=SC2086 # two words
-  /usr/bin/time -f '%U s + %S s of CPU time, %M KB' "$pm_run" -n "$((${P:-8} * ${Q:-8}))" --kernels kernels ${FOLD:+--fold $FOLD} ./xhpl
+  /usr/bin/time -f '%U s + %S s of CPU time, %M KB' "$pm_run" -n "$((${P:-8} * ${Q:-8}))" --kernels kernels ${FOLD:+--fold $FOLD} ${PM_RUN:-} ./xhpl
   awk '/^W[RC]/ { print "simulated: N", $2, "NB", $3, "grid", $4 "x" $5, $6, "s", $7, "GFlop/s" }' hpccoutf.txt
 }
 case ${1:-} in

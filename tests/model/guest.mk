@@ -44,11 +44,13 @@ $(B)/tests/model/guest_openmp: tests/model/guest_openmp.c $(B)/.flags
 	$(Q)mkdir -p $(@D)
 	$(Q)gcc -std=gnu11 -O1 -fopenmp -w $< -o $@
 endif
-.PHONY: run-guests run-hpl
+.PHONY: run-guests run-hpl run-study
 run-guests: $(B)/pm_run ## hpcc, built from its source with MPICH, whole under pm_run
 	@B=$(B) sh tools/run_guests.sh hpcc
 run-hpl: $(B)/pm_run ## HPL of hpcc under pm_run, kernels as models; N= NB= P= Q= FOLD=
 	@B=$(B) sh tools/run_guests.sh hpl
+run-study: $(B)/pm_run $(B)/bench_nbc $(B)/dedicated_core ## collectives and HPL on 16 to 256 simulated nodes: none, timer, dedicated, and the model; NODES= HPL=no
+	@B=$(B) sh tools/run_study.sh
 BENCHES += tests/bench/guest_start.sh
 PRINTS_guest_start := guest_start_
 tests/bench/guest_start.sh: $(B)/pm_run ;

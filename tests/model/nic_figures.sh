@@ -47,6 +47,14 @@ levels_and_machines_are_chosen() {
   figures requests --sizes 12 --platform "$T/slow" --level packet >"$T/slow.out" && holds "$(at requests_rate Put-NoWait 4194304) < 1.0" &&
     holds "$(at requests_rate Put-NoWait 4194304) > 0.8" && figures modes --sizes 2 --level loggp >"$T/loggp.out"
 }
+# make run-study without HPL: a dedicated core hides what nothing hides otherwise, and costs what the model says.
+study_stands_beside_the_model() {
+  NODES=4 CORES=8 COLL=bcast MAX_US=1000 HPL=no sh tools/run_study.sh >"$T/study" 2>&1 || { cat "$T/study"; return 1; }
+  awk '/^overhead of bcast/ { getline; if ($3 > 0.95 && $4 > 0.9 && $5 < 0.2) right++ }
+    /^computation during bcast/ { getline; if ($3 == "1.00" && $5 > 1.12 && $5 < 1.17 && $6 == "1.143") right++ } END { exit right != 2 }' "$T/study" &&
+    grep -q '<td style="background:#b7e1cd">' "$B/study/index.html" && test -s "$B/study/bench_4.html" &&
+    ! NODES=5 HPL=yes COLL=bcast sh tools/run_study.sh >"$T/study" 2>&1 && grep -q 'run_study.sh: NODES: 5 is no square' "$T/study"
+}
 refuses() {
   for bad in nothing '--level slow' '--sizes 1' '--requests x' '--platform /nowhere' '--csv' '--csv /nowhere/x' '--pairs 17' '--what 1'; do
     # shellcheck disable=SC2086 # words
@@ -61,5 +69,6 @@ check limits_of_nodes_are_limits_of_processes_moved limits_of_nodes_are_limits_o
 check faults_cost_what_sending_again_costs faults_cost_what_sending_again_costs
 check every_run_is_the_same every_run_is_the_same
 check levels_and_machines_are_chosen levels_and_machines_are_chosen
+check study_stands_beside_the_model study_stands_beside_the_model
 check refuses refuses
 finish
