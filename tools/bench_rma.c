@@ -1,14 +1,20 @@
 /* Question: what do one-sided operations and collectives cost here, and how was that measured?
 
-   Run:      mpirun -n 2 build/bench_rma_mpi [-s BYTES] [-t SECONDS] [-m each] [-r SEED]
+   Run:      mpirun -n 2 build/bench_rma_mpi [-s BYTES] [-t SECONDS] [-l SECONDS] [-m each] [-r SEED]
                                              [--raw FILE] [--figure FILE]
              oshrun -n 2 build/bench_rma_shmem ...
-               -s largest message (1 MiB)   -t limit per line (0.5 s)   -r order of the sizes
+             build/bench_rma_mpi --merge RAW...
+               -s largest message (1 MiB)   -t limit per line (0.5 s)   -l least time per line (0.05 s,
+               or half the limit)   -r order of the sizes
                -m each   reads the clock around every call: to see what that does to small messages
                --raw     every sample, less what its line subtracts: "bytes seconds routine", in the order
                          taken; build/fit_model --routine put FILE fits it
                --figure  instead: the elements of a nonblocking put and its overlap, each timed in three
                          ways, as text and as a page with two charts (below)
+               --merge   the raw files of several runs: what they say together, with an interval from how
+                         they differ. Three runs or more.
+             No flags are needed where Open MPI or its OpenSHMEM crash by themselves: that is found out by
+             two processes beforehand, the cure is set, and a line says so.
    Expected: one line per routine and size: median, confidence interval, how many samples and why no
              more, how many starts were missed and how far apart the others were. Rank 0 measures against
              the last rank; collectives run on synchronised clocks.
@@ -35,9 +41,12 @@
 #  define NBC_WITH_MPI
 #endif
 #include "nbc_overlap.h"
+#include "output.h"
 #include "plot.h"
 #include <stdlib.h>
 #include <string.h>
+#include "bench_rma_merge.h"
+#include "bench_rma_probe.h"
 
 enum { POSTS = 16, ACKS = 8, ROUNDS = 4 }; /* calls per sample */
 static int rank, size;
@@ -561,11 +570,11 @@ static bool number(const char *text, double least, double most, double *value) {
   return end != text && !*end && *value >= least && *value <= most;
 }
 
-static const char usage[] =
-    "usage: bench_rma [-s largest bytes] [-t seconds per line] [-m each] [-r seed] [--raw FILE] "
-    "[--figure FILE]";
+static const char usage[] = "usage: bench_rma [-s largest bytes] [-t seconds per line] [-l least "
+                            "seconds per line] [-m each] "
+                            "[-r seed] [--raw FILE] [--figure FILE], or bench_rma --merge RAW...";
 typedef struct options {
-  double seconds, bytes, seed;
+  double seconds, least_seconds, bytes, seed;
   const char *raw, *figure;
 } options;
 
@@ -574,6 +583,7 @@ static void read_arguments(int argc, char **argv, options *o, bench *b) {
     const char *value = i + 1 < argc ? argv[i + 1] : "";
     if (strcmp(argv[i], "-s") == 0 && number(value, 1, 1 << 28, &o->bytes)) continue;
     if (strcmp(argv[i], "-t") == 0 && number(value, 1e-3, 1e4, &o->seconds)) continue;
+    if (strcmp(argv[i], "-l") == 0 && number(value, 0, 1e4, &o->least_seconds)) continue;
     if (strcmp(argv[i], "-r") == 0 && number(value, 0, 1e9, &o->seed)) continue;
     if (strcmp(argv[i], "--raw") == 0 && *value)
       o->raw = value;
@@ -589,21 +599,29 @@ static void read_arguments(int argc, char **argv, options *o, bench *b) {
   }
 }
 static FILE *create(const char *path) {
-  FILE *file = rank == 0 && path ? fopen(path, "w") : NULL;
-  if (rank == 0 && path && !file) fail("--raw, --figure: the file cannot be written");
+  FILE *file = rank == 0 && path ? output_create(path) : NULL;
+  if (rank == 0 && path && !file) give_up();
   return file;
 }
 
 int main(int argc, char **argv) {
   bench b;
   nbc_transport *t = NULL;
-  options o = {0.5, (double)largest_bytes, 1, NULL, NULL};
+  options o = {0.5, -1, (double)largest_bytes, 1, NULL, NULL};
   memset(&b, 0, sizeof b);
   if (argc == 2 && strcmp(argv[1], "--help") == 0) return puts(usage) < 0;
+  output_begin("bench_rma");
+  if (argc > 2 && strcmp(argv[1], "--merge") == 0) return merge(argc - 2, argv + 2);
+  if (argc == 2 && strcmp(argv[1], "--probe") == 0) return probe_body();
+  probe_and_cure();
   if (open_all(&t, &b.err) != NBC_OK) fail(b.err.text);
+  rma_barrier();
+  probe_done();
   read_arguments(argc, argv, &o, &b);
   largest_bytes = (uint64_t)o.bytes;
   b.repeat.time_limit_ns = (int64_t)(o.seconds * 1e9);
+  if (o.least_seconds >= 0)
+    b.repeat.min_time_ns = o.least_seconds > 0 ? (int64_t)(o.least_seconds * 1e9) : -1;
   b.repeat.keep_samples = o.raw != NULL;
   b.raw = create(o.raw);
   FILE *page = create(o.figure);
@@ -619,6 +637,7 @@ int main(int argc, char **argv) {
   while (count < MOST_SIZES && (uint64_t)1 << 2 * count <= largest_bytes)
     count++; /* 1, 4, 16, ... */
   nbc_shuffle(order, count, (uint64_t)o.seed);
+  if (rank == 0 && probe_said[0]) puts(probe_said);
   if (rank == 0 && !o.figure)
     printf("# first 3 samples of each line (warm-up) not counted; sizes in the order of seed %.0f\n"
            "%-24s %9s %12s %9s %7s %5s %8s %7s %9s\n",
@@ -631,12 +650,12 @@ int main(int argc, char **argv) {
     b.bytes = (uint64_t)1 << 2 * order[i];
     measure_size(&b);
   }
-  if ((b.raw && fclose(b.raw) != 0) || (page && fclose(page) != 0))
-    fail("--raw, --figure: the file cannot be written");
+  bool kept = !b.raw || output_close(b.raw, o.raw);
+  if (page && !output_close(page, o.figure)) kept = false;
   rma_barrier();
   nbc_comm_destroy(b.comm);
   nbc_sync_destroy(b.sync);
   free(local);
   close_all(t);
-  return 0;
+  return !kept;
 }

@@ -3,8 +3,7 @@
 # not judged here, only that each line is there and says why it stopped.
 . tests/test.sh
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # containers have no other user
-export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
-export OMPI_MCA_opal_common_ucx_opal_mem_hooks=0 SHMEM_SYMMETRIC_SIZE=32M
+export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1 SHMEM_SYMMETRIC_SIZE=32M
 
 fixed='quiet fetch_add compare_swap add lock.free lock.taken barrier'
 sized='put get put_nbi.full put_nbi.post put_nbi.quiet put_nbi.overlap get_nbi.full get_nbi.post get_nbi.quiet
@@ -36,14 +35,45 @@ draws() { # COMMAND...: both figures, every element and size, on a page without 
   done
   grep -q '</html>' "$T/figure.html" && ! grep -Eq '<script|src=|nan|inf' "$T/figure.html"
 }
+cures_itself() { # COMMAND...: no flag is set; if a line says that it was needed, it was
+  measures "$@" || return 1
+  cure=$(sed -n 's/^# .*crashes by itself.* set for this run //p' "$T/out")
+  case $cure in
+    '') ! grep -q '^# .*crashes' "$T/out" ;;
+    OMPI_MCA_*=*) ! timeout -k 5 60 "${1}" -n 2 --oversubscribe "$program" --probe >/dev/null 2>&1 &&
+        env "$cure" timeout -k 5 60 "${1}" -n 2 --oversubscribe "$program" --probe >/dev/null 2>&1 ;;
+    *) return 1 ;;
+  esac
+}
+heeds_the_user() { # COMMAND...: what the user has set is not tried
+  OMPI_MCA_btl_vader_single_copy_mechanism=none measures "$@" && ! grep -q '^# this' "$T/out"
+}
 refuses() { ! timeout -k 5 60 "$@" >"$T/out" 2>&1 && grep -q usage "$T/out"; }
+# Three runs of 5 samples each, whose medians are 1, 2 and 3 us: mean 2, standard deviation 1, t = 4.303
+merges() {
+  for run in 1 2 3; do
+    for i in 1 2 3 4 5; do echo "8 $run.00$((i - 1))e-6 put_nbi full"; done >"$T/run$run"
+    echo "16 5e-6 get" >>"$T/run$run"
+  done
+  "$1" --merge "$T/run1" "$T/run2" "$T/run3" >"$T/out" && cat "$T/out" &&
+    grep -Eq '^put_nbi full +8 +2\.002 +2\.484 +3 +15 +1\.000 +0\.001' "$T/out" &&
+    grep -Eq '^get +16 +5\.000 +0\.000 +3 +3 ' "$T/out" &&
+    "$1" --merge "$T/run2" >"$T/out" && grep -q 'one run: says nothing of others' "$T/out" || return 1
+  echo "8 x put" >"$T/bad"
+  ! "$1" --merge "$T/run1" "$T/bad" >"$T/out" 2>&1 && grep -q "bad:1: not" "$T/out" &&
+    ! "$1" --merge "$T/none" >"$T/out" 2>&1 && grep -q "none: No such file" "$T/out" &&
+    ! "$1" --merge /dev/null >"$T/out" 2>&1 && grep -q "no samples" "$T/out"
+}
 for mpi in openmpi mpich; do
   program=$B/bench_rma_mpi && [ $mpi = mpich ] && program=$B/bench_rma_mpich
   if ! command -v mpirun.$mpi >/dev/null || [ ! -x "$program" ]; then
     skip "one-sided operations, $mpi" "no mpirun.$mpi or mpicc.$mpi"
     continue
   fi
+  check "$mpi, no flags" cures_itself mpirun.$mpi -n 2 "$program"
+  [ $mpi = mpich ] || check "$mpi, a setting of the user's" heeds_the_user mpirun.$mpi -n 2 "$program"
   check "$mpi, two processes, samples kept" keeps_samples mpirun.$mpi -n 2 "$program"
+  check "$mpi, several runs together" merges "$program"
   check "$mpi, three processes" measures mpirun.$mpi -n 3 "$program"
   check "$mpi, clock around every call" measures mpirun.$mpi -n 2 "$program" -m each
   check "$mpi, three ways to time" draws mpirun.$mpi -n 2 "$program"
@@ -55,6 +85,8 @@ if ! command -v oshrun >/dev/null || [ ! -x "$B/bench_rma_shmem" ]; then
 elif ! timeout -k 5 60 oshrun -n 1 "$B/bench_rma_shmem" -s 1 -t 0.001 >/dev/null 2>&1; then
   skip "one-sided operations, OpenSHMEM" "Open MPI's OpenSHMEM does not start on this machine"
 else
+  program=$B/bench_rma_shmem
+  check "OpenSHMEM, no flags" cures_itself oshrun -n 2 "$program"
   check "OpenSHMEM, two elements" measures oshrun -n 2 "$B/bench_rma_shmem"
   check "OpenSHMEM, four elements" measures oshrun -n 4 "$B/bench_rma_shmem"
 fi
