@@ -8,7 +8,13 @@
 #include "Vnic_top.h"
 #include "verilated.h"
 #ifdef COSIM_TRACE
-#  include "verilated_fst_c.h"
+#  if VM_TRACE_FST
+#    include "verilated_fst_c.h"
+#  else
+#    include <cerrno>
+#    include <unistd.h>
+#    include "verilated_vcd_c.h"
+#  endif
 #endif
 #ifdef COSIM_COVERAGE
 #  include "rtl/coverage.h"
@@ -54,11 +60,39 @@ struct Travel {
   bool injected;
 };
 
+#ifdef COSIM_TRACE
+#  if VM_TRACE_FST
+struct Wave {
+  VerilatedFstC trace;
+  bool failed() { return false; } // the library does not tell
+};
+#  else
+// What the disk did not take is noticed
+struct WaveFile : VerilatedVcdFile {
+  FILE *out = nullptr;
+  bool lost = false;
+  bool open(const std::string &name) override { return (out = fopen(name.c_str(), "wb")) != nullptr; }
+  void close() override {
+    if (out && fclose(out)) lost = true;
+    out = nullptr;
+  }
+  ssize_t write(const char *bytes, ssize_t count) override {
+    if (out && fwrite(bytes, 1, (size_t)count, out) != (size_t)count) lost = true;
+    return count;
+  }
+};
+struct Wave {
+  WaveFile file;
+  VerilatedVcdC trace{&file};
+  bool failed() { return file.lost; }
+};
+#  endif
+#endif
 struct Nic {
   std::unique_ptr<VerilatedContext> context;
   std::unique_ptr<Vnic_top> v;
 #ifdef COSIM_TRACE
-  std::unique_ptr<VerilatedFstC> trace;
+  std::unique_ptr<Wave> wave;
 #endif
 #ifdef COSIM_COVERAGE
   std::unique_ptr<Coverage> coverage;
@@ -121,6 +155,9 @@ struct cosim {
   bool choose(Nic &n, int index);
   void link_in(Nic &n, int index);
   void step();
+  void end_wave(Nic &n);
+  bool wave_lost = false;
+  int64_t trace_offset = 0;
 };
 
 // One throw of a NIC's dice: its channel waits in this cycle
@@ -370,6 +407,17 @@ void cosim::link_in(Nic &n, int index) {
   }
 }
 
+void cosim::end_wave(Nic &n) {
+#ifdef COSIM_TRACE
+  if (!n.wave) return;
+  n.wave->trace.close();
+  wave_lost = wave_lost || n.wave->failed();
+  n.wave.reset();
+#else
+  (void)n;
+#endif
+}
+
 void cosim::step() {
   for (int i = 0; i < desc.nic_count; i++) {
     Nic &n = nics[i];
@@ -385,9 +433,9 @@ void cosim::step() {
     v.clk_i = 0;
     v.eval();
 #ifdef COSIM_TRACE
-    int64_t now = cycle * desc.period_ps;
-    bool traced = n.trace && now >= n.trace_from && now < n.trace_until;
-    if (traced) n.trace->dump((uint64_t)now);
+    int64_t now = cycle * desc.period_ps + trace_offset;
+    bool traced = n.wave && now >= n.trace_from && now < n.trace_until;
+    if (traced) n.wave->trace.dump((uint64_t)now);
 #endif
 #ifdef COSIM_COVERAGE
     n.coverage->sample();
@@ -402,8 +450,8 @@ void cosim::step() {
     v.clk_i = 1;
     v.eval();
 #ifdef COSIM_TRACE
-    if (traced) n.trace->dump((uint64_t)(now + desc.period_ps / 2));
-    if (n.trace && now >= n.trace_until) n.trace->close(), n.trace.reset();
+    if (traced) n.wave->trace.dump((uint64_t)(now + desc.period_ps / 2));
+    if (n.wave && now >= n.trace_until) end_wave(n);
 #endif
   }
   cycle++;
@@ -463,9 +511,7 @@ cosim *cosim_create(const cosim_desc *desc) {
 void cosim_destroy(cosim *sim) {
   if (!sim) return;
   for (auto &n : sim->nics) {
-#ifdef COSIM_TRACE
-    if (n.trace) n.trace->close();
-#endif
+    sim->end_wave(n);
     n.v->final();
 #ifdef COSIM_COVERAGE
     n.coverage->save(n.context->coveragep());
@@ -560,15 +606,23 @@ void cosim_inject(cosim *sim, int nic, const cosim_packet *packet) {
 }
 int cosim_trace(cosim *sim, int nic, const char *path, int64_t from_ps, int64_t until_ps) {
 #ifdef COSIM_TRACE
+  if (!path || nic < 0 || nic >= sim->desc.nic_count) return -1;
   Nic &n = sim->nics[(size_t)nic];
-  if (n.trace || !path) return -1;
-  n.trace.reset(new VerilatedFstC);
-  n.v->trace(n.trace.get(), 99);
-  n.trace->open(path);
+  if (n.wave) return -1;
+  n.wave.reset(new Wave);
+  n.v->trace(&n.wave->trace, 99);
+  n.wave->trace.open(path);
   n.trace_from = from_ps, n.trace_until = until_ps;
-  return n.trace->isOpen() ? 0 : -1;
+  if (n.wave->trace.isOpen()) return 0;
+  n.wave.reset();
+  return -1;
 #else
   (void)sim, (void)nic, (void)path, (void)from_ps, (void)until_ps;
   return -1;
 #endif
+}
+void cosim_trace_offset(cosim *sim, int64_t offset_ps) { sim->trace_offset = offset_ps; }
+int cosim_trace_end(cosim *sim) {
+  for (auto &n : sim->nics) sim->end_wave(n);
+  return sim->wave_lost ? -1 : 0;
 }

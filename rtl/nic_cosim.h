@@ -355,9 +355,15 @@ uint64_t cosim_counter(cosim *sim, int nic, int counter);
 
 /* Puts a packet on a NIC's wire as soon as there is a credit, whatever it holds. */
 void cosim_inject(cosim *sim, int nic, const cosim_packet *packet);
-/* Saves the waveform of one NIC between two times into an FST file (gtkwave); 0 when built with
-   COSIM_TRACE, else -1. One window per NIC and simulation. */
+/* Saves the waveform of one NIC between two times into a VCD file (gtkwave; with `make waves-rtl` an FST file):
+   all its registers and wires but large memories. 0, or -1: the file cannot be written, there is no such NIC,
+   or its wave is being saved. */
 int cosim_trace(cosim *sim, int nic, const char *path, int64_t from_ps, int64_t until_ps);
+/* What is added to the simulation's time in waveforms, and so where from_ps and until_ps count from (0). It may
+   grow during a run. */
+void cosim_trace_offset(cosim *sim, int64_t offset_ps);
+/* Ends what is being saved. 0, or -1: something was lost, e.g. because the disk is full. */
+int cosim_trace_end(cosim *sim);
 
 /* The host memory that the NIC's callbacks show, for drivers. */
 int cosim_host_read(cosim *sim, int nic, uint64_t addr, void *buffer, size_t size_bytes);

@@ -55,6 +55,22 @@ PM_RTL__API const char *pm_rtl_error(const pm_rtl *rtl);
    register lets time pass there: do so when the world has ended. */
 PM_RTL__API cosim *pm_rtl_cosim(const pm_rtl *rtl);
 
+/* What of a run is saved as waveforms, as commands are told: "FILE.vcd[,nic=N]...[,from=US][,until=US]", times in
+   microseconds of the run; without nic= of NIC 0. Several NICs: FILE.N.vcd each. */
+typedef struct pm_rtl_wave {
+  char path[480];
+  uint64_t nics; /* bit N: NIC N */
+  double from_us, until_us;
+} pm_rtl_wave;
+/* NULL, or what is wrong with the text. */
+PM_RTL__API const char *pm_rtl_wave_read(pm_rtl_wave *wave, const char *text);
+/* Before the world is created, which fails when a file cannot be written. */
+PM_RTL__API void pm_rtl_set_wave(pm_rtl *rtl, const pm_rtl_wave *wave);
+/* After the world was destroyed: 1: all was saved, 0: something was lost (full disk). */
+PM_RTL__API int pm_rtl_wave_is_saved(const pm_rtl *rtl);
+/* The same for a simulation of one's own. 0: a file cannot be written, or there is no such NIC. */
+PM_RTL__API int pm_rtl_wave_start(const pm_rtl_wave *wave, cosim *sim, int nic_count);
+
 /* ==== [IMPLEMENTATION] ======================================================================== */
 /* A message is cut into parts of at most COSIM_MAX_BYTES, each a command with a number of its own:
    the part's place in a table, and above it how often the place was used. Host memory as the NICs see
@@ -106,7 +122,9 @@ struct pm_rtl {
   uint64_t rng;
   pm_rtl__nic *nics;
   pm_rtl__part *parts, *free_head, *free_tail;
-  char error[160];
+  char error[640];
+  pm_rtl_wave wave;
+  int wave_is_lost;
 };
 
 static int64_t pm_rtl__now_ps(const void *ctx) {
@@ -360,7 +378,10 @@ static pm_status pm_rtl__submit(void *ctx, int64_t t_ps, const pm_cargo *cargo) 
     pm_rtl__load_free(l);
     return PM_E_NOMEM;
   }
-  if (!pm_rtl__is_busy(r)) r->base_ps += t_ps - pm_rtl__now_ps(r); /* the NICs stood still */
+  if (!pm_rtl__is_busy(r)) { /* the NICs stood still */
+    r->base_ps += t_ps - pm_rtl__now_ps(r);
+    cosim_trace_offset(r->sim, r->base_ps);
+  }
   do { /* the load knows how many parts there will be before the first may end */
     l->parts++;
     at += COSIM_MAX_BYTES;
@@ -473,6 +494,54 @@ static int pm_rtl__advance(void *ctx, int64_t until_ps) {
   return r->has_told;
 }
 
+/* ---- waveforms -------------------------------------------------------------------------------------------- */
+PM_RTL__API const char *pm_rtl_wave_read(pm_rtl_wave *wave, const char *text) {
+  const size_t bytes = strcspn(text, ",");
+  memset(wave, 0, sizeof *wave);
+  wave->until_us = 1e12;
+  if (bytes < 5 || bytes >= sizeof wave->path || memcmp(text + bytes - 4, ".vcd", 4) != 0)
+    return "a name that ends in .vcd expected";
+  memcpy(wave->path, text, bytes);
+  for (text += bytes; *text == ',';) {
+    const char *key = ++text;
+    char *end = (char *)(uintptr_t)(key + strcspn(key, "=,"));
+    const size_t key_bytes = (size_t)(end - key);
+    const double x = *end == '=' ? strtod(end + 1, &end) : -1;
+    if (*end && *end != ',') return "numbers end at a comma";
+    if (!(x >= 0 && x <= 1e12)) return "nic=N, from=US or until=US expected";
+    if (key_bytes == 3 && memcmp(key, "nic", 3) == 0) {
+      if (!(x < 64) || x != (int)x) return "nic=N: 0 to 63";
+      wave->nics |= (uint64_t)1 << (int)x;
+    } else if (key_bytes == 4 && memcmp(key, "from", 4) == 0)
+      wave->from_us = x;
+    else if (key_bytes == 5 && memcmp(key, "until", 5) == 0)
+      wave->until_us = x;
+    else
+      return "nic=N, from=US or until=US expected";
+    text = end;
+  }
+  if (!wave->nics) wave->nics = 1;
+  return wave->from_us < wave->until_us ? NULL : "until= must be later than from=";
+}
+PM_RTL__API int pm_rtl_wave_start(const pm_rtl_wave *wave, cosim *sim, int nic_count) {
+  int nic;
+  for (nic = 0; nic < 64; nic++) {
+    char path[sizeof wave->path + 16];
+    const int stem = (int)strlen(wave->path) - 4;
+    if (!(wave->nics >> nic & 1)) continue;
+    if (nic >= nic_count) return 0;
+    if (wave->nics & (wave->nics - 1))
+      snprintf(path, sizeof path, "%.*s.%d.vcd", stem, wave->path, nic);
+    else
+      snprintf(path, sizeof path, "%s", wave->path);
+    if (cosim_trace(sim, nic, path, (int64_t)(wave->from_us * 1e6), (int64_t)(wave->until_us * 1e6)))
+      return 0;
+  }
+  return 1;
+}
+PM_RTL__API void pm_rtl_set_wave(pm_rtl *rtl, const pm_rtl_wave *wave) { rtl->wave = *wave; }
+PM_RTL__API int pm_rtl_wave_is_saved(const pm_rtl *rtl) { return !rtl->wave_is_lost; }
+
 /* ---- a world begins and ends ------------------------------------------------------------------------ */
 static pm_status pm_rtl__refuse(pm_rtl *r, const char *why) {
   snprintf(r->error, sizeof r->error, "rtl level: %s", why);
@@ -539,6 +608,7 @@ static void pm_rtl__close(void *ctx) {
     for (; l->first; l->first = l->first->sibling) l->first->load = NULL;
     pm_rtl__load_free(l);
   }
+  if (r->sim && cosim_trace_end(r->sim)) r->wave_is_lost = 1;
   cosim_destroy(r->sim);
   free(r->nics);
   free(r->parts);
@@ -584,6 +654,13 @@ static pm_status pm_rtl__open(void *ctx, pm_world *world) {
   for (i = 0; i < r->nic_count; i++) pm_rtl__nic_start(r, i, of.platform);
   while (!cosim_idle(r->sim)) cosim_cycles(r->sim, 1);
   r->base_ps = -cosim_now_ps(r->sim);
+  cosim_trace_offset(r->sim, r->base_ps);
+  if (r->wave.nics && !pm_rtl_wave_start(&r->wave, r->sim, r->nic_count)) {
+    snprintf(r->error, sizeof r->error, "waveform %s: cannot be written, or there are %d NICs only", r->wave.path,
+             r->nic_count);
+    pm_rtl__close(r);
+    return PM_E_INVAL;
+  }
   return PM_OK;
 }
 

@@ -33,20 +33,21 @@ $(B)/tests/rtl/leaf: tests/rtl/leaf.cpp tests/rtl/leaf.sv tests/test.h rtl/cover
 	  $(CURDIR)/tests/rtl/leaf.cpp -o $(abspath $@) >$(B)/rtl/leaf.log 2>&1 || { tail -30 $(B)/rtl/leaf.log; exit 1; }
 CHECK_rtl += $(B)/tests/rtl/leaf
 
-# The NIC and its C API as one library: link with $(NIC_LIBS)
+# The NIC and its C API as one library: link with $(NIC_LIBS). It can save waveforms.
+WAVES    := --trace --no-trace-params --trace-max-width 4096 --trace-max-array 8
 NIC_LIB  := $(B)/rtl/libnic_cosim.a
 NIC_LIBS := $(NIC_LIB) -lstdc++
 $(B)/rtl/nic/Vnic_top__ALL.a: $(RTL_SOURCES) $(B)/.flags
 	$(call say,RTL,$@)
 	$(Q)mkdir -p $(B)/rtl
-	$(Q)$(VERILATE) --Mdir $(B)/rtl/nic --top-module nic_top rtl/nic_pkg.sv rtl/nic_top.sv \
+	$(Q)$(VERILATE) $(WAVES) --Mdir $(B)/rtl/nic --top-module nic_top rtl/nic_pkg.sv rtl/nic_top.sv \
 	  >$(B)/rtl/nic.log 2>&1 || { tail -30 $(B)/rtl/nic.log; exit 1; }
 $(NIC_LIB): $(B)/rtl/nic/Vnic_top__ALL.a rtl/nic_cosim.cpp rtl/nic_cosim.h
 	$(call say,CXX,$@)
-	$(Q)$(call verilated,$(B)/rtl,verilated verilated_threads)
-	$(Q)g++ -std=c++17 -O2 -Wall -Wextra -I$(B)/rtl/nic -isystem $(VERILATOR_INCLUDE) \
+	$(Q)$(call verilated,$(B)/rtl,verilated verilated_threads verilated_vcd_c,-DVM_TRACE=1)
+	$(Q)g++ -std=c++17 -O2 -Wall -Wextra -DCOSIM_TRACE -DVM_TRACE=1 -I$(B)/rtl/nic -isystem $(VERILATOR_INCLUDE) \
 	  -isystem $(VERILATOR_INCLUDE)/vltstd -c rtl/nic_cosim.cpp -o $(B)/rtl/nic_cosim.o
-	$(Q)cp $< $@ && ar rs $@ $(B)/rtl/nic_cosim.o $(B)/rtl/verilated.o $(B)/rtl/verilated_threads.o 2>/dev/null
+	$(Q)cp $< $@ && ar rs $@ $(B)/rtl/nic_cosim.o $(B)/rtl/verilated*.o 2>/dev/null
 
 $(eval $(call tool,exact_overlap,,$(NIC_LIBS)))
 $(B)/exact_overlap: $(NIC_LIB)
@@ -54,11 +55,12 @@ $(eval $(call tool,level_compare,-D_GNU_SOURCE,$(NIC_LIBS)))
 $(B)/level_compare: $(NIC_LIB)
 $(eval $(call script,rtl/exact_overlap))
 $(eval $(call script,rtl/level_compare))
+$(eval $(call script,rtl/waves))
 # The figures get a curve more, pm_run a level
 LEVEL_CFLAGS := -DWITH_RTL
 LEVEL_LIBS   := $(NIC_LIBS)
 $(B)/paper_figures $(B)/pm_run: $(NIC_LIB)
-NEEDS_rtl += $(B)/exact_overlap $(B)/level_compare $(B)/paper_figures
+NEEDS_rtl += $(B)/exact_overlap $(B)/level_compare $(B)/paper_figures $(B)/pm_run $(B)/tests/model/guest_ring.so
 $(eval $(call test,rtl/rates,,$(NIC_LIBS)))
 $(B)/tests/rtl/rates: $(NIC_LIB)
 $(eval $(call test,rtl/levels_agree,,$(NIC_LIBS)))

@@ -1,6 +1,6 @@
 /* Question: the bounds say "0 to 100 %". What was it really?
 
-   Run:      make examples && build/exact_overlap [--ptm | --level flow|loggp|rtl] [BYTES]
+   Run:      make examples && build/exact_overlap [--wave FILE.vcd[,nic=N][,from=US][,until=US]] [--ptm | --level flow|loggp|rtl] [BYTES]
    Expected: a line per protocol. Min and max are what calls alone can tell; exact is the interval from
              the stamps of the simulated NIC; truth is what passed its pins. Where the bounds are wide
              the interval still is as narrow as the clocks allow, and truth lies inside.
@@ -13,7 +13,8 @@
    the other end of its bus for the time, as PCIe's PTM does, and the clocks are known to the wire's few
    nanoseconds instead of a register read's hundreds. With --level the same
    protocols are those of the Portals model's message layer, on NICs in RTL or on a faster model of them;
-   stamps then are of the simulation's own clock, and truth is what they say. */
+   stamps then are of the simulation's own clock, and truth is what they say.
+   --wave saves what goes on inside of a NIC of the simulation, for gtkwave: FILE.1.vcd of the first row, and so on. */
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
 #define PORTALS_MODEL_IMPLEMENTATION
@@ -45,6 +46,16 @@ typedef struct run {
   outcome out;
   int64_t first_cycle[2];
 } run;
+
+static pm_rtl_wave wave; /* wave.nics: wanted */
+static int row_count, wave_is_lost;
+static pm_rtl_wave wave_of_row(void) {
+  pm_rtl_wave w = wave;
+  row_count++;
+  snprintf(w.path, sizeof w.path, "%.*s.%d.vcd", (int)(strlen(wave.path) < 460 ? strlen(wave.path) - 4 : 456), wave.path,
+           row_count);
+  return w;
+}
 
 static nbc_status print(const char *name, const outcome *out) {
   const nbc_totals *t = &out->total;
@@ -164,6 +175,15 @@ static nbc_status measure(const char *name, int protocol, double late, uint32_t 
   desc.host = (cosim_host){r, dma_read, dma_write, NULL};
   desc.watch = pins, desc.watch_ctx = r;
   r->sim = cosim_create(&desc);
+  if (wave.nics) {
+    const pm_rtl_wave w = wave_of_row();
+    if (!pm_rtl_wave_start(&w, r->sim, 2)) {
+      fprintf(stderr, "exact_overlap: --wave: %s: cannot be written, or there are NICs 0 and 1 only\n", w.path);
+      cosim_destroy(r->sim);
+      free(r->host[0]), free(r);
+      return NBC_E_IO;
+    }
+  }
   for (int i = 0; i < 2; i++) {
     cosim_entry all = {.src = -1, .ct = -1, .op_put = 1, .op_get = 1, .size_bytes = HOST};
     cosim_append(r->sim, i, 0, &all);
@@ -213,6 +233,7 @@ static nbc_status measure(const char *name, int protocol, double late, uint32_t 
   nbc_nic_watch_destroy(watch);
   nbc_monitor_destroy(monitor);
   nbc_table_free(table);
+  if (cosim_trace_end(r->sim)) wave_is_lost = 1;
   cosim_destroy(r->sim);
   free(r->host[0]), free(r);
   return status;
@@ -323,6 +344,10 @@ static nbc_status measure_on_level(const char *name, int protocol, double late, 
   for (uint32_t i = 0; i < bytes; i++) r->buffer[0][i] = (char)(i * 7 + i / 251);
   desc.platform = &platform, desc.link = level, desc.stack_bytes = 256 << 10;
   if (rtl) desc.carrier = pm_rtl_carrier(rtl);
+  if (rtl && wave.nics) {
+    const pm_rtl_wave w = wave_of_row();
+    pm_rtl_set_wave(rtl, &w);
+  }
   pm_status ran = pm_world_create(&desc, &world);
   if (ran == PM_OK) ran = pm_spawn_all(world, level_process, r);
   if (ran == PM_OK) ran = pm_world_run(world);
@@ -333,6 +358,7 @@ static nbc_status measure_on_level(const char *name, int protocol, double late, 
   if (status == NBC_OK) status = print(name, &r->out);
   if (memcmp(r->buffer[0], r->buffer[1], bytes) != 0) status = NBC_E_MISMATCH;
   pm_world_destroy(world);
+  if (rtl && !pm_rtl_wave_is_saved(rtl)) wave_is_lost = 1;
   pm_platform_free(&platform);
   pm_rtl_destroy(rtl);
   free(r->buffer[0]), free(r);
@@ -342,12 +368,18 @@ static nbc_status measure_on_level(const char *name, int protocol, double late, 
 int main(int argc, char **argv) {
   static const char *const levels[] = {"flow", "loggp", "rtl"};
   nbc_status (*run_it)(const char *, int, double, uint32_t) = measure;
+  if (argc > 2 && strcmp(argv[1], "--wave") == 0) {
+    const char *why = pm_rtl_wave_read(&wave, argv[2]);
+    if (why) return fprintf(stderr, "--wave: %s\n", why), 2;
+    argc -= 2, argv += 2;
+  }
   if (argc > 1 && strcmp(argv[1], "--ptm") == 0) by_ptm = 1, argc--, argv++;
   if (!by_ptm && argc > 2 && strcmp(argv[1], "--level") == 0) {
     int k = 0;
     while (k < 3 && strcmp(argv[2], levels[k]) != 0) k++;
     if (k == 3) return fprintf(stderr, "--level: flow, loggp or rtl\n"), 2;
     level = (pm_link_model)k, run_it = measure_on_level;
+    if (wave.nics && level != PM_LINK_CARRIER) return fprintf(stderr, "--wave: only rtl has NICs to look into\n"), 2;
     argc -= 2, argv += 2;
   }
   uint32_t bytes = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 0) / FRAGMENTS * FRAGMENTS : 65536;
@@ -363,5 +395,6 @@ int main(int argc, char **argv) {
   if (status == NBC_OK) status = run_it("read, receiver too late", READ, 1.1, bytes);
   if (status == NBC_OK && run_it == measure) status = measure("eight short ones, by tests", SHORT, 0, bytes / 8);
   if (status != NBC_OK) fprintf(stderr, "exact_overlap: %s\n", nbc_status_text(status));
-  return status != NBC_OK;
+  if (wave_is_lost) fprintf(stderr, "exact_overlap: --wave: %s: not all could be written\n", wave.path);
+  return status != NBC_OK || wave_is_lost;
 }

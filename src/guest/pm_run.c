@@ -24,6 +24,7 @@
 #ifdef WITH_RTL /* the Makefile found Verilator */
 #  include "rtl/pm_rtl.h"
 static pm_rtl *rtl;
+static pm_rtl_wave wave;
 #endif
 #include <errno.h>
 #include <stdarg.h>
@@ -194,6 +195,15 @@ static void set_spin(const char *o, const char *v) {
 }
 static void set_platform(const char *o, const char *v) { (void)o, s.platform = v; }
 static void set_trace(const char *o, const char *v) { (void)o, s.trace = v; }
+static void set_wave(const char *o, const char *v) {
+#ifdef WITH_RTL
+  const char *why = pm_rtl_wave_read(&wave, v);
+#else
+  const char *why = "rtl is missing here: install Verilator and make build/pm_run again";
+  (void)v;
+#endif
+  if (why) guest_refuse("%s: %s", o, why);
+}
 static void set_prefix(const char *o, const char *v) { (void)o, (void)v, s.prefix = 1; }
 static const guest_option own_options[] = {
     {"-n", "N", "processes (1)", set_processes},
@@ -204,6 +214,9 @@ static const guest_option own_options[] = {
     {"--seed", "N", "of faults and noise (0)", set_seed},
     {"--trace", "FILE",
      "every step of every message: .csv, .html (sequence diagram) or .json (Chrome)", set_trace},
+    {"--wave", "FILE.vcd[,nic=N]...[,from=US][,until=US]",
+     "with --level rtl: what goes on inside of these NICs, for gtkwave (nic 0, from the beginning, to the end)",
+     set_wave},
     {"--compute", "RATIO",
      "CPU time between calls, measured on the host, times RATIO (0: takes none)", set_compute},
     {"--prefix", NULL, "\"[rank] \" before each line that a process writes", set_prefix},
@@ -406,7 +419,9 @@ int main(int argc, char **argv) {
     if (s.phases[i].link == PM_LINK_CARRIER && !rtl && (rtl = pm_rtl_create()) != NULL) {
       s.desc.carrier = pm_rtl_carrier(rtl);
       why = pm_rtl_error(rtl);
+      pm_rtl_set_wave(rtl, &wave);
     }
+  if (wave.nics && !rtl) guest_refuse("--wave: only --level rtl has NICs to look into");
 #endif
   for (guest_part *p = parts; p; p = p->next)
     if (p->settings) p->settings(&s.desc, &platform);
@@ -422,9 +437,13 @@ int main(int argc, char **argv) {
   stdin = in;
   stdout = out;
   guest_libc_switch(NULL);
-  const int result = report(world, status);
+  int result = report(world, status);
   pm_world_destroy(world);
 #ifdef WITH_RTL
+  if (rtl && !pm_rtl_wave_is_saved(rtl)) {
+    fprintf(stderr, "pm_run: --wave: %s: not all could be written\n", wave.path);
+    result = result ? result : 2;
+  }
   pm_rtl_destroy(rtl);
 #endif
   pm_platform_free(&platform);

@@ -47,7 +47,8 @@ static void a_search_takes_a_cycle_per_entry(void) {
     most = cycles;
   }
   CHECK(cycles_of(sim, COSIM_ENTRIES - 1, COSIM_ENTRIES - 1) == first + COSIM_ENTRIES - 1);
-  printf("  %d cycles from the put's packet to its answer, %d with 364 entries before its own\n", (int)first, (int)most);
+  printf("  %d cycles from the put's packet to its answer, %d with 364 entries before its own\n",
+         (int)first, (int)most);
   CHECK(cosim_counter(sim, 1, COSIM_COUNT_BAD_CMD) == 0);
   cosim_append(sim, 1, COSIM_ENTRIES, &(cosim_entry){0}); /* there is no such number */
   cosim_write(sim, 1, COSIM_ME_UNLINK, 500);
@@ -69,9 +70,7 @@ typedef struct slot {
 } slot;
 static slot Slots[MOST];
 static int Order[2 * LISTS][MOST], Length[2 * LISTS];
-static int list_of(const cosim_entry *e) {
-  return (e->overflow ? LISTS : 0) + 2 * e->ctx + e->pt;
-}
+static int list_of(const cosim_entry *e) { return (e->overflow ? LISTS : 0) + 2 * e->ctx + e->pt; }
 static void leave(int n) {
   const int l = list_of(&Slots[n].e);
   int k = 0;
@@ -126,10 +125,12 @@ static void random_calls_find_what_a_list_finds(void) {
   }
   for (int bank = 0; bank < COSIM_ENTRIES / 32; bank++) {
     uint32_t is = 0;
-    for (int k = 0; k < 32 && 32 * bank + k < MOST; k++) is |= (uint32_t)Slots[32 * bank + k].is_in << k;
+    for (int k = 0; k < 32 && 32 * bank + k < MOST; k++)
+      is |= (uint32_t)Slots[32 * bank + k].is_in << k;
     CHECK(valid_of(sim, 1, bank) == is);
   }
-  printf("  %d messages found an entry, %d none; %d entries were looked at\n", found, missed, searched);
+  printf("  %d messages found an entry, %d none; %d entries were looked at\n", found, missed,
+         searched);
   CHECK(found > 300 && missed > 20);
   CHECK(cosim_counter(sim, 1, COSIM_COUNT_BAD_CMD) == 0);
   cosim_destroy(sim);
@@ -147,7 +148,8 @@ static void processes_are_kept_apart(void) {
   context(sim, 0, 0, 10, 100, 0), context(sim, 0, 3, 11, 101, 0), context(sim, 0, 4, 11, 101, 2);
   context(sim, 1, 15, 10, 100, 0), context(sim, 1, 1, 20, 200, 0), context(sim, 1, 2, 20, 200, 2);
   CHECK(cosim_read(sim, 1, COSIM_CTX + 16 * 2) == (0x80000000u | 2u << 16 | 20));
-  CHECK(cosim_read(sim, 1, COSIM_CTX + 16 * 2 + 4) == 200 && cosim_read(sim, 1, COSIM_CTX + 16 * 2 + 8) == 0xFFFF);
+  CHECK(cosim_read(sim, 1, COSIM_CTX + 16 * 2 + 4) == 200 &&
+        cosim_read(sim, 1, COSIM_CTX + 16 * 2 + 8) == 0xFFFF);
   cosim_entry e = host_entry(0x10000, 64, 5);
   e.pid = -1, e.uid = -1;
   for (int i = 0; i < 3; i++) { /* the same in three contexts */
@@ -169,7 +171,8 @@ static void processes_are_kept_apart(void) {
       const int entry = from < 2 ? to : to ? 2 : -1;
       CHECK(status_of(sim, &c) == (entry < 0 ? COSIM_NO_PROCESS : COSIM_OK));
       if (entry < 0) continue;
-      CHECK(host_event_wait(sim, 1, &ev, 100) && ev.user == (uint64_t)entry && ev.slot == 100 + entry);
+      CHECK(host_event_wait(sim, 1, &ev, 100) && ev.user == (uint64_t)entry &&
+            ev.slot == 100 + entry);
       CHECK(ev.pid == pids[from] && ev.hdr_data == c.hdr_data);
     }
   }

@@ -4,11 +4,11 @@
 #include "tests/rtl/cosim.h"
 
 static int64_t First, Last;
-static int Sink; /* the NIC where the payload arrives: 1 of gets */
+static unsigned Sink; /* the NIC where the payload arrives: 1 of gets */
 static void pins(void *ctx, int nic, int received, const cosim_packet *p, int64_t first,
                  int64_t last) {
   (void)ctx;
-  if (nic != Sink || !received || (p->header >> 2 & 1) != Sink) return; /* requests, or replies */
+  if (nic != (int)Sink || !received || (p->header >> 2 & 1) != Sink) return; /* requests, or replies */
   if (First < 0) First = first;
   Last = last + 1;
 }

@@ -1,0 +1,48 @@
+#!/bin/sh
+# --wave of pm_run and exact_overlap: waveforms of the NICs of a user's own run, in its own time.
+. tests/test.sh
+guest=$B/tests/model/guest_ring.so
+# The time in ps at which a wire of the NIC first is 1: VCD times stand before the changes.
+first_one() { # FILE WIRE
+  code=$(awk -v wire="$2" '$1 == "$var" && $5 == wire { print $4; exit }' "$1")
+  awk -v one="1$code" '/^#/ { t = substr($0, 2) } $0 == one { print t; exit }' "$1"
+}
+ends_of() { grep '^#' "$1" | sed -n 's/^#//; 1p; $p'; }
+wave_and_trace_tell_one_time() { # the first payload leaves its NIC when the trace says so, to the flit
+  "$B/pm_run" -n 3 --level rtl --trace "$T/run.csv" --wave "$T/run.vcd" "$guest" ring >"$T/out" 2>&1 || { cat "$T/out"; return 1; }
+  wave=$(first_one "$T/run.vcd" tx_valid_o)
+  trace=$(awk -F, '$1 == "PUT" && $3 == 0 { print $8; exit }' "$T/run.csv")
+  echo "first flit: wave $wave ps, trace $trace ns"
+  awk -v w="$wave" -v t="$trace" 'BEGIN { d = w / 1000 - t; exit !(w != "" && t != "" && d > -3 && d < 3) }'
+}
+only_the_window_of_the_chosen() {
+  "$B/pm_run" -n 3 --level rtl --wave "$T/part.vcd,nic=0,nic=2,from=1005,until=1006.5" "$guest" ring >"$T/out" 2>&1 || { cat "$T/out"; return 1; }
+  test ! -e "$T/part.vcd" && test ! -e "$T/part.1.vcd" || return 1
+  for nic in 0 2; do
+    ends_of "$T/part.$nic.vcd" | awk -v n=$nic '{ if ($1 < 1005000000 || $1 >= 1006502000) bad = 1 } END { exit bad || NR != 2 }' || return 1
+    grep -q '^\$timescale 1ps' "$T/part.$nic.vcd" || return 1
+  done
+}
+a_file_for_each_row() {
+  "$B/exact_overlap" --wave "$T/row.vcd,nic=1" 4096 >"$T/out" && "$B/exact_overlap" 4096 | cmp - "$T/out" || return 1
+  for row in 1 2 3 4 5 6 7; do test -n "$(first_one "$T/row.$row.vcd" rx_valid_i)" || return 1; done
+}
+refuses() {
+  for bad in x "$T/x.fst" "$T/x.vcd,nic=64" "$T/x.vcd,nic=1.5" "$T/x.vcd,nic" "$T/x.vcd,until=1,from=2" "$T/x.vcd,now=3" "$T/x.vcd,from=-1" "/nowhere/x.vcd" "$T/x.vcd,nic=5"; do
+    "$B/pm_run" -n 2 --level rtl --wave "$bad" "$guest" >/dev/null 2>"$T/err" && { echo "taken: $bad"; return 1; }
+    grep -q 'wave' "$T/err" || { echo "$bad"; cat "$T/err"; return 1; }
+  done
+  ! "$B/pm_run" -n 2 --wave "$T/x.vcd" "$guest" 2>"$T/err" && grep -q -- '--wave: only --level rtl' "$T/err"
+}
+full_disk_is_said() {
+  [ -w /dev/full ] || return 0
+  ln -s /dev/full "$T/full.vcd" && ln -s /dev/full "$T/full.1.vcd"
+  ! "$B/pm_run" -n 2 --level rtl --wave "$T/full.vcd" "$guest" ring >/dev/null 2>"$T/err" && grep -q 'full.vcd: not all could be written' "$T/err" &&
+    ! "$B/exact_overlap" --wave "$T/full.vcd" 4096 >/dev/null 2>"$T/err" && grep -q 'full.vcd: not all could be written' "$T/err"
+}
+check "the wave shows the first flit when the trace says" wave_and_trace_tell_one_time
+check "waves of the chosen NICs, in the chosen time" only_the_window_of_the_chosen
+check "exact_overlap --wave: a file for each row, the same figures" a_file_for_each_row
+check "--wave refuses by name" refuses
+check "--wave tells of a full disk" full_disk_is_said
+finish
