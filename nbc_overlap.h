@@ -1,4 +1,4 @@
-/* nbc_overlap.h 0.1.0: see, prove, predict and get the overlap of computation and communication.
+/* nbc_overlap.h 0.2.0: see, prove, predict and get the overlap of computation and communication.
    Public domain or MIT-0, at your choice (end of file).
 
    In ONE C or C++ file of the program, and nowhere else, write
@@ -86,8 +86,8 @@
 /* The options of the library and what it needs of C and of the system. */
 
 
-#define NBC_VERSION_STRING "0.1.0"
-#define NBC_VERSION        100 /* major * 10000 + minor * 100 + patch */
+#define NBC_VERSION_STRING "0.2.0"
+#define NBC_VERSION        200 /* major * 10000 + minor * 100 + patch */
 
 #include <stdbool.h>
 #include <stddef.h>

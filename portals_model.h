@@ -1,4 +1,4 @@
-/* portals_model.h 0.1.0: the Portals 4 API over a fast model of a BXI-like NIC and network.
+/* portals_model.h 0.2.0: the Portals 4 API over a fast model of a BXI-like NIC and network.
    Public domain or MIT-0, at your choice (end of file).
 
    In ONE C or C++ file of the program, and nowhere else, write
@@ -104,8 +104,8 @@
 /* Options, and what every piece shares: includes, allocation, linkage of private names. */
 
 
-#define PM_VERSION_STRING "0.1.0"
-#define PM_VERSION        100 /* major * 10000 + minor * 100 + patch */
+#define PM_VERSION_STRING "0.2.0"
+#define PM_VERSION        200 /* major * 10000 + minor * 100 + patch */
 
 #include <stdbool.h>
 #include <stddef.h>

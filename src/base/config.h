@@ -1,8 +1,8 @@
 /* The options of the library and what it needs of C and of the system. */
 #pragma once
 #include "private.h"
-#define NBC_VERSION_STRING "0.1.0"
-#define NBC_VERSION        100 /* major * 10000 + minor * 100 + patch */
+#define NBC_VERSION_STRING "0.2.0"
+#define NBC_VERSION        200 /* major * 10000 + minor * 100 + patch */
 
 #include <stdbool.h>
 #include <stddef.h>

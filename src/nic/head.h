@@ -1,4 +1,4 @@
-/* nic_hw.h 0.1.0: what the network cards of this machine can tell about transfers, read-only.
+/* nic_hw.h 0.2.0: what the network cards of this machine can tell about transfers, read-only.
    Linux. Public domain or MIT-0, at your choice (end of file).
 
    In ONE C or C++ file of the program, and nowhere else, write

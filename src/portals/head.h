@@ -1,4 +1,4 @@
-/* portals_model.h 0.1.0: the Portals 4 API over a fast model of a BXI-like NIC and network.
+/* portals_model.h 0.2.0: the Portals 4 API over a fast model of a BXI-like NIC and network.
    Public domain or MIT-0, at your choice (end of file).
 
    In ONE C or C++ file of the program, and nowhere else, write

@@ -1,8 +1,8 @@
 /* Options, and what every piece shares: includes, allocation, linkage of private names. */
 #pragma once
 #include "../base/private.h"
-#define PM_VERSION_STRING "0.1.0"
-#define PM_VERSION        100 /* major * 10000 + minor * 100 + patch */
+#define PM_VERSION_STRING "0.2.0"
+#define PM_VERSION        200 /* major * 10000 + minor * 100 + patch */
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -75,6 +75,16 @@ help_names_every_target() { # the contract of the make targets
     grep -qE "^ +$target " "$T/help" || { echo "make help does not name $target"; return 1; }
   done
 }
+one_version() { # in the macros, as text and number, the heads, CITATION, the newest entries of the change logs
+  {
+    sed -nE 's/^.define (NBC|PM)_VERSION_STRING "(.*)"/\2/p' nbc_overlap.h portals_model.h
+    sed -nE 's/^.define (NBC|PM)_VERSION +([0-9]+) .*/\2/p' nbc_overlap.h portals_model.h | awk '{ printf "%d.%d.%d\n", $1 / 10000, $1 / 100 % 100, $1 % 100 }'
+    sed -nE '1s|^/\* [a-z_]+\.h ([0-9.]+):.*|\1|p' nbc_overlap.h && sed -nE '1s|^/\* [a-z_]+\.h ([0-9.]+):.*|\1|p' portals_model.h
+    sed -nE '1s|^/\* [a-z_]+\.h ([0-9.]+):.*|\1|p' hw/nic_hw.h && sed -n 's/^version: //p' CITATION.cff
+    sed -nE 's/^## ([0-9.]+) .*/\1/p' CHANGELOG.md | head -1 && sed -nE '1s/.*\(([0-9.]+)\).*/\1/p' packaging/debian/changelog
+  } >"$T/versions"
+  test "$(wc -l <"$T/versions")" = 10 && test "$(sort -u "$T/versions" | wc -l)" = 1 || { cat "$T/versions"; return 1; }
+}
 
 check "nothing outside the layout" layout
 check "no path of one machine" no_machine_paths
@@ -91,4 +101,5 @@ check "every test is in a fragment" tests_are_listed
 check "every example is built" examples_are_built
 check "every C file says what it is" files_say_what_they_are
 check "make help names the targets" help_names_every_target
+check "one version everywhere" one_version
 finish
