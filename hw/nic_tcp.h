@@ -145,6 +145,7 @@ enum {
   NIC__TCP_NIC_READ_NS = 100000,     /* between two readings of its clock */
   NIC__TCP_SPIN_MOST = 16,           /* looks before sleeping */
   NIC__TCP_SPIN_AGAIN = 1024,        /* waits after which spinning is tried again */
+  NIC__TCP_TELL_MOST = 8,            /* progress in a row that only tells */
   NIC__TCP_FIN_NS = 100000000        /* destroy waits so long for a peer that has all */
 };
 typedef struct nic__tcp_head {
@@ -235,6 +236,7 @@ typedef struct nic__tcp_peer {
   char ahead[2048];    /* read, and not looked at yet */
   uint32_t ahead_at, ahead_end;
   bool seen_empty;                       /* in this look: nothing more is there */
+  bool ahead_is_all;                     /* rest read what is ahead, and no more was there */
   uint64_t in_got_bytes, in_whole_bytes; /* whole: as sent, not only what a grant let through */
   int64_t t_empty_ns;                    /* host time at which the stream was last seen empty */
   int64_t in_begin_lo_ns, in_begin_hi_ns;
@@ -263,6 +265,7 @@ typedef struct nic__tcp {
   bool is_closed;
   uint64_t event_count, rest_event_count, wait_count; /* events: something moved */
   uint32_t spin_limit, rest_count;
+  uint32_t told_count; /* progress in a row that only told what was done */
   bool skips_look; /* waits sleep at once here, and their sleep looks: not twice for one receive */
 } nic__tcp;
 
@@ -1004,7 +1007,8 @@ static char *nic__tcp_place(nic__tcp_peer *p, char *rest, size_t rest_bytes, siz
 /* Reads what is there. true: the stream was seen empty. */
 static bool nic__tcp_pump(nic__tcp *n, nic__tcp_peer *p) {
   char rest[4096];
-  p->seen_empty = false;
+  p->seen_empty = p->ahead_is_all;
+  p->ahead_is_all = false;
   for (size_t turn_bytes = 0; !p->gone && turn_bytes < NIC__TCP_TURN_BYTES;) {
     const int64_t t_empty_ns = p->t_empty_ns; /* what comes now came after this */
     int64_t t_stamp_ns = 0;

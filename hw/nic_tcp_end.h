@@ -126,7 +126,13 @@ static void nic__tcp_look(nic__tcp *n) {
 
 static nbc_status nic__tcp_progress(void *ctx) {
   nic__tcp *n = (nic__tcp *)ctx;
-  nic__tcp_look(n);
+  /* A send that is done is told at once: whoever waits for it does not pay for a look as well. */
+  if (n->done.first && !n->t.recorder && n->told_count < NIC__TCP_TELL_MOST)
+    n->told_count++;
+  else {
+    n->told_count = 0;
+    nic__tcp_look(n);
+  }
   for (int i = 0; i < n->t.size; i++) {
     nic__tcp_settle(n, &n->peers[i]);
     nic__tcp_tell_credit(n, &n->peers[i]);
@@ -134,6 +140,23 @@ static nbc_status nic__tcp_progress(void *ctx) {
   }
   nic__requests_tell(&n->done);
   return NBC_OK;
+}
+
+/* One peer, and the data of one message come: sleeps until all of them are there, for 1 ms at most
+   (SO_RCVTIMEO), instead of waking up for each part. */
+static void nic__tcp_rest_in_message(nic__tcp *n, nic__tcp_peer *p) {
+  char rest[4096];
+  size_t want_bytes = 0;
+  if (p->in_got_bytes == p->in.size_bytes) return; /* the next look finishes it */
+  char *place = nic__tcp_place(p, rest, sizeof rest, &want_bytes);
+  const long k = recv(p->fd, place, want_bytes, MSG_WAITALL);
+  if (k <= 0) {
+    nic__tcp_hang_up(n, p, k);
+    return;
+  }
+  p->in_got_bytes += (uint64_t)k;
+  if (p->in_early) p->in_early->got_bytes += (uint64_t)k;
+  n->event_count++;
 }
 
 /* Spins while that pays: what comes soon is met awake; where waits end late, or the peer shares this
@@ -154,15 +177,20 @@ static void nic__tcp_rest_now(void *ctx) {
   }
   if (n->done.first) return;
   nic__tcp_peer *only = n->t.size == 2 ? &n->peers[1 - n->t.rank] : NULL;
-  if (!only || n->t.recorder || only->send.first || only->gone || only->in_bytes ||
-      only->ahead_at < only->ahead_end) {
+  if (!only || n->t.recorder || only->send.first || only->gone ||
+      only->ahead_at < only->ahead_end || (only->in_bytes && !only->in_bound)) {
     poll(n->polls, (nfds_t)n->t.size, 1);
+    return;
+  }
+  if (only->in_bytes) {
+    nic__tcp_rest_in_message(n, only);
     return;
   }
   /* One peer, and nothing begun: sleeps in recv itself, up to the socket's SO_RCVTIMEO of 1 ms. */
   const long k = recv(only->fd, only->ahead, sizeof only->ahead, 0);
   only->ahead_at = 0;
   only->ahead_end = k > 0 ? (uint32_t)k : 0;
+  only->ahead_is_all = k > 0 && (size_t)k < sizeof only->ahead;
   if (k > 0)
     n->event_count++;
   else
