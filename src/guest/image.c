@@ -385,6 +385,9 @@ static const ElfW(Sym) * symbol_in(const elf_object *o, const char *name, const 
   }
   return NULL;
 }
+const ElfW(Sym) * elf_symbol(const elf_object *object, const char *name) {
+  return symbol_in(object, name, NULL);
+}
 size_t elf_find(const elf_image *image, const char *name) {
   for (int i = 0; i < image->object_count; i++) {
     const ElfW(Sym) *s = symbol_in(&image->objects[i], name, NULL);
@@ -430,6 +433,10 @@ static void *launchers(void *found) {
   if (!self.dli_fbase) dladdr((void *)(uintptr_t)&variables, &self);
   return found && dladdr(found, &info) && info.dli_fbase == self.dli_fbase ? found : NULL;
 }
+void *elf_replaced(const char *name) {
+  void *found = guest__replacement(name);
+  return found ? found : launchers(dlsym(RTLD_DEFAULT, name));
+}
 static char *from_object(const elf_image *image, target *t) {
   char *address = at(image, t->object, t->symbol->st_value);
   if (ELF64_ST_TYPE(t->symbol->st_info) == STT_GNU_IFUNC) {
@@ -458,8 +465,7 @@ static int in_launcher(const elf_image *image, target *t, const char *name) {
       t->address = image->base + image->variables_at + 8 * (size_t)variables[k].variable;
       return 1;
     }
-  t->address = (char *)guest__replacement(name);
-  if (!t->address) t->address = (char *)launchers(dlsym(RTLD_DEFAULT, name));
+  t->address = (char *)elf_replaced(name);
   return t->address != NULL;
 }
 static target find_target(const elf_image *image, const elf_object *who, size_t index,

@@ -56,6 +56,10 @@ int elf_map_text(const elf_image *image, char *base);
 int elf_bind(elf_image *image, char *error, size_t error_bytes);
 /* Offset of a symbol of the program or its libraries in the image; 0: none. */
 size_t elf_find(const elf_image *image, const char *name);
+/* Of one object alone; NULL: it offers none. */
+const ElfW(Sym) * elf_symbol(const elf_object *object, const char *name);
+/* What the launcher offers in place of libc's; NULL: nothing. */
+void *elf_replaced(const char *name);
 /* Values of DT_INIT, DT_INIT_ARRAY ...: offsets in the image; 0 for those that are missing. */
 size_t elf_dynamic(const elf_object *object, int64_t tag);
 

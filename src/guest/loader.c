@@ -49,21 +49,21 @@ void guest_tls_first(const guest *g, char *block) {
   }
 }
 
+static const char *const variable_names[GUEST_VARIABLES] = {"environ",
+                                                            "optarg",
+                                                            "optind",
+                                                            "opterr",
+                                                            "optopt",
+                                                            "stdin",
+                                                            "stdout",
+                                                            "stderr",
+                                                            "program_invocation_name",
+                                                            "program_invocation_short_name"};
 static void find_variables(void) {
-  static const char *const names[GUEST_VARIABLES] = {"environ",
-                                                     "optarg",
-                                                     "optind",
-                                                     "opterr",
-                                                     "optopt",
-                                                     "stdin",
-                                                     "stdout",
-                                                     "stderr",
-                                                     "program_invocation_name",
-                                                     "program_invocation_short_name"};
   static const char *const others[GUEST_VARIABLES] = {
       "__environ", NULL, NULL, NULL, NULL, NULL, NULL, NULL, "__progname_full", "__progname"};
   for (int i = 0; i < GUEST_VARIABLES; i++) {
-    variable_at[i] = names[i] ? elf_find(&image, names[i]) : 0;
+    variable_at[i] = variable_names[i] ? elf_find(&image, variable_names[i]) : 0;
     if (!variable_at[i] && others[i]) variable_at[i] = elf_find(&image, others[i]);
     if (!variable_at[i]) variable_at[i] = image.variables_at + 8 * (size_t)i;
   }
@@ -100,8 +100,22 @@ static char *reserve(size_t bytes) {
   if (at != MAP_FAILED && at != low) munmap(at, bytes); /* kernels that do not know the flag */
   return at == low ? (char *)at : (char *)mmap(NULL, bytes, rights, kind, -1, 0);
 }
+/* --preload: their symbols come before all others, as with LD_PRELOAD. */
+enum { PRELOADS_MAX = 16 };
+static const char *preloads[PRELOADS_MAX + 1];
+static void add_preload(const char *option, const char *path) {
+  int n = 0;
+  while (preloads[n]) n++;
+  if (n == PRELOADS_MAX) guest_refuse("%s: more than %d libraries", option, PRELOADS_MAX);
+  preloads[n] = path;
+  if (!strchr(path, '/') && access(path, R_OK) != 0) {
+    elf_object search = {.run_path = NULL};
+    preloads[n] = elf_library_path(&search, path);
+  }
+  if (!preloads[n] || access(preloads[n], R_OK) != 0)
+    guest_refuse("%s: %s: not found", option, path);
+}
 void guest_load(const char *path, int processes) {
-  static const char *const preloads[] = {NULL};
   char error[1024], *found = NULL;
   if (!strchr(path, '/') && access(path, R_OK) != 0) {
     elf_object search = {.run_path = getenv("PATH")};
@@ -230,9 +244,6 @@ static int libc_start_main(main_function *entry, int argc, char **argv) {
   run_constructors(g);
   guest_exit(entry(argc, argv, *(char ***)guest_variable_at(g, GUEST_ENVIRON)));
 }
-__attribute__((constructor)) static void add(void) {
-  GUEST_REPLACE("__libc_start_main", libc_start_main);
-}
 /* The stack as the kernel hands it to a new program: texts, then argc, argv, environ, auxv. */
 __attribute__((noreturn)) static void start(const guest *g, char *entry, char **envp) {
   size_t words = 1 + (size_t)g->argc + 1 + 1 + 8;
@@ -303,6 +314,76 @@ static const elf_object *object_of(const void *address, char **base) {
 void *guest_symbol(const guest *g, const char *name) {
   const size_t at = elf_find(&image, name);
   return at ? g->image + at : NULL;
+}
+/* ---- what programs ask the dynamic linker ---------------------------------------------------------------------- */
+/* dlopen loads files as libc does, one copy for all processes; symbols of the program and of what it was linked
+   with are those of the process. */
+static char program_handle; /* what dlopen(NULL) gives */
+static void *in_process(const guest *g, const elf_object *o, const char *name) {
+  const ElfW(Sym) *s = elf_symbol(o, name);
+  if (!s) return NULL;
+  if (ELF64_ST_TYPE(s->st_info) == STT_TLS)
+    return tls_block() + image.tls_bytes - o->tls_at + s->st_value;
+  char *address = g->image + o->at + s->st_value;
+  if (ELF64_ST_TYPE(s->st_info) != STT_GNU_IFUNC) return address;
+  void *(*resolve)(void);
+  memcpy(&resolve, &address, sizeof resolve);
+  return resolve();
+}
+/* In the order in which the program was bound; first: what stands before is not asked. */
+static void *find_symbol(const guest *g, const char *name, int first) {
+  void *found = NULL;
+  for (int i = first; i < image.object_count && !found; i++)
+    if (i == 0 || image.objects[i].is_preloaded) found = in_process(g, &image.objects[i], name);
+  for (int k = 0; k < GUEST_VARIABLES && !found; k++)
+    if (variable_names[k] && strcmp(variable_names[k], name) == 0)
+      found = guest_variable_at(g, (enum guest_variable)k);
+  if (!found) found = elf_replaced(name);
+  for (int i = first; i < image.object_count && !found; i++)
+    found = in_process(g, &image.objects[i], name);
+  return found ? found : dlsym(RTLD_DEFAULT, name);
+}
+static void *find_for(const void *caller, void *handle, const char *name) {
+  char *base;
+  const guest *g = guest_now();
+  const elf_object *o = object_of(caller, &base);
+  if (!g || (handle != RTLD_DEFAULT && handle != RTLD_NEXT && handle != &program_handle))
+    return dlsym(handle, name);
+  return find_symbol(g, name, handle == RTLD_NEXT && o ? (int)(o - image.objects) + 1 : 0);
+}
+static void *guest_dlsym(void *handle, const char *name) {
+  return find_for(__builtin_return_address(0), handle, name);
+}
+static void *guest_dlvsym(void *handle, const char *name, const char *version) {
+  (void)version;
+  return find_for(__builtin_return_address(0), handle, name);
+}
+static void *guest_dlopen(const char *path, int mode) {
+  return path ? dlopen(path, mode) : &program_handle;
+}
+static int guest_dlclose(void *handle) { return handle == &program_handle ? 0 : dlclose(handle); }
+static int guest_dladdr(const void *address, Dl_info *info) {
+  char *base;
+  const elf_object *o = object_of(address, &base);
+  if (!o) return dladdr(address, info);
+  memset(info, 0, sizeof *info);
+  info->dli_fname = o->path;
+  info->dli_fbase = base + o->low;
+  return 1;
+}
+static int guest_dladdr1(const void *address, Dl_info *info, void **extra, int flags) {
+  static struct link_map maps[16]; /* given out in turn */
+  static int next;
+  char *base;
+  const elf_object *o = object_of(address, &base);
+  if (!o) return dladdr1(address, info, extra, flags);
+  guest_dladdr(address, info);
+  struct link_map *map = &maps[next++ % 16];
+  memset(map, 0, sizeof *map);
+  map->l_addr = (ElfW(Addr))base;
+  map->l_name = o->path;
+  *extra = flags == RTLD_DL_LINKMAP ? map : NULL;
+  return flags == RTLD_DL_LINKMAP;
 }
 #if __GLIBC_PREREQ(2, 35)
 /* The unwinder of C++ asks for the tables of a function here; libc does not know our copies. */
@@ -403,4 +484,21 @@ int guest_patch_function(const char *name, const void *target) {
       guest_refuse("%s: %s", name, strerror(errno));
   close(fd);
   return 1;
+}
+
+static const guest_option options[] = {
+    {"--preload", "LIBRARY",
+     "a library that comes before all others in every process: a tool that wraps MPI (PMPI) ...",
+     add_preload},
+    {NULL, NULL, NULL, NULL}};
+static guest_part part = {.name = "loader", .options = options};
+__attribute__((constructor)) static void add(void) {
+  guest_part_add(&part);
+  GUEST_REPLACE("__libc_start_main", libc_start_main);
+  GUEST_REPLACE("dlsym", guest_dlsym);
+  GUEST_REPLACE("dlvsym", guest_dlvsym);
+  GUEST_REPLACE("dlopen", guest_dlopen);
+  GUEST_REPLACE("dlclose", guest_dlclose);
+  GUEST_REPLACE("dladdr", guest_dladdr);
+  GUEST_REPLACE("dladdr1", guest_dladdr1);
 }

@@ -12,6 +12,11 @@ $(B)/tests/guest_mpi/threads: tests/guest_mpi/threads.c $(B)/.flags
 	$(call say,MPICC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)MPICH_CC='$(CC)' mpicc.mpich $(STD) $(TEST_FLAGS) $(WARN) -Wno-conversion $< -o $@ $(LDFLAGS) -pthread
+NEEDS_guest_mpi += $(B)/tests/guest_mpi/libtool.so $(B)/libnbc_overlap_mpich.so
+$(B)/tests/guest_mpi/libtool.so: tests/guest_mpi/tool.c $(B)/.flags
+	$(call say,MPICC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)MPICH_CC='$(CC)' mpicc.mpich $(STD) $(TEST_FLAGS) $(WARN) -fPIC -shared $< -o $@ $(LDFLAGS)
 endif
 ifneq ($(GUEST_MPI_SET)$(call have,mpif90.mpich),$(GUEST_MPI_SET))
 GUEST_FORTRAN := $(addprefix $(B)/tests/guest_mpi/,fortran fortran08 fortran77)

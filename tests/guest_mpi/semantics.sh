@@ -69,6 +69,17 @@ fortran_is_as_mpich() {
     done
   done
 }
+# A tool between the program and MPI, with variables of its own in every process; the project's preload, whose
+# reports of the simulated run have bounds that hold the truth.
+tools_run_inside() {
+  tool=$B/tests/guest_mpi/libtool.so
+  simulated 3 --preload "$tool" "$B/tests/guest_mpi/fortran" && grep -x 'tool: 63 sends, 3 reductions of 3 processes' "$T/simulated" || return 1
+  ! simulated 3 --preload "$T/none.so" "$set" && grep 'pm_run: --preload: .*none.so: not found' "$T/err"
+}
+overlap_preload_runs_inside() {
+  rm -rf "$T/seen" && mkdir "$T/seen" && NBC_REPORT_DIR=$T/seen simulated 4 --preload "$B/libnbc_overlap_mpich.so" "$set" messages && cp "$T/simulated" "$T/first" &&
+    simulated 4 "$set" messages && cmp "$T/simulated" "$T/first" && test "$(ls "$T/seen" | wc -l)" = 4 && "$B/overlap_report" --no-html "$T/seen" >"$T/text" && grep -c 'MPI' "$T/text"
+}
 threads_may_all_call() {
   for how in calls dedicated timer; do simulated 3 --progress $how "$B/tests/guest_mpi/threads" && grep -x 'level 1, 0 wrong' "$T/simulated" || return 1; done
 }
@@ -80,6 +91,8 @@ check "options change nothing but times" options_change_nothing
 check "bad options are refused" bad_options_are_refused
 check "a report has bounds and the truth" report_has_the_truth
 check "Fortran as MPICH" fortran_is_as_mpich
+check "tools run inside" tools_run_inside
+check "the overlap preload runs inside" overlap_preload_runs_inside
 check "threads may all call MPI" threads_may_all_call
 check "calls cost what the file says" calls_cost_what_the_file_says
 finish

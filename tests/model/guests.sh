@@ -199,7 +199,7 @@ links_are_drawn() {
 }
 help_lists_every_option() {
   run --help || return 1
-  for o in -n --per-node --platform --level --seed --trace --compute --prefix --stack --time-limit --spin --semantics --faults --jitter --kernels --fold --sweep --sweep-part --jobs --links; do grep -q -e " $o " "$T/out" || return 1; done
+  for o in -n --per-node --platform --level --seed --trace --compute --prefix --stack --time-limit --spin --semantics --faults --jitter --kernels --fold --preload --sweep --sweep-part --jobs --links; do grep -q -e " $o " "$T/out" || return 1; done
   ! run --spin x "$guest" && grep 'pm_run: --spin: a number of' "$T/err"
 }
 for t in token_goes_round same_time_every_run levels_differ levels_change_on_the_way bad_levels_are_refused exit_status_is_the_largest crash_has_a_name \

@@ -285,7 +285,7 @@ CALL(Get_version, int *version, int *subversion) {
   return MPI_SUCCESS;
 }
 CALL(Get_library_version, char *text, int *length) {
-  *length = snprintf(text, MPI_MAX_LIBRARY_VERSION_STRING, "MPI of pm_run " PM_VERSION_STRING ": simulated, ABI of MPICH " MPICH_VERSION);
+  *length = snprintf(text, MPI_MAX_LIBRARY_VERSION_STRING, "MPICH " MPICH_VERSION " (its ABI): MPI of pm_run " PM_VERSION_STRING " - simulated");
   return MPI_SUCCESS;
 }
 CALL(Get_processor_name, char *name, int *length) {
