@@ -52,6 +52,7 @@ DEPS := \
   'pkg:otf2|libotf2-trace-dev|overlap_trace --otf2' \
   'otf2-print|otf2-tools|test that reads such an archive' \
   'jq|jq|tests that read JSON' \
+  'pkg:expat|libexpat1-dev|simgrid_platform: platforms of SimGrid' \
   'ip|iproute2|tests of hw/ in network namespaces' \
   'verilator|verilator|NIC in RTL, cosimulation' \
   'yosys|yosys|make synth, formal proofs' \
@@ -211,7 +212,7 @@ skip_cross   = $(if $(HAVE_CROSS),,'skip:aarch64: no cross compiler or qemu-user
 CHECK_BUILDS = $(call asan_of,$(SOME_ASAN)) $(call tsan_of,$(SOME_TSAN)) $(call cross_of,$(SOME_CROSS))
 # Of the examples, those that are commands; rooms may add to the lists.
 INSTALL_HEADERS  += nbc_overlap.h portals_model.h $(wildcard hw/nic_*.h rtl/nic_cosim.h rtl/pm_rtl.h)
-INSTALL_COMMANDS += $(filter $(addprefix $(B)/,nbc pm_run pm_replay overlap_report overlap_trace overlap_pingpong xfer_table% dedicated_core fit_model% bench_% clock_sync nicstat),$(EXAMPLES) $(NEEDS_hw))
+INSTALL_COMMANDS += $(filter $(addprefix $(B)/,nbc pm_run pm_replay simgrid_platform overlap_report overlap_trace overlap_pingpong xfer_table% dedicated_core fit_model% bench_% clock_sync nicstat),$(EXAMPLES) $(NEEDS_hw))
 INSTALL_LIBS     += $(filter %.so,$(EXAMPLES))
 export B CC CLANG MPICC_OMPI MPICC_MPICH QEMU_AARCH64
 

@@ -43,6 +43,11 @@ $(eval $(call example,03_simulated_overlap))
 $(eval $(call tool,paper_figures,$$(LEVEL_CFLAGS),$$(LEVEL_LIBS)))
 $(eval $(call tool,nic_figures))
 $(eval $(call script,model/examples))
+ifneq ($(shell pkg-config --exists expat 2>/dev/null && echo yes),)
+$(eval $(call tool,simgrid_platform,,$$(shell pkg-config --libs expat)))
+NEEDS_model += $(B)/simgrid_platform
+endif
+$(eval $(call script,model/simgrid_platforms)) # builds platform_traffic.c itself
 $(eval $(call script,model/nic_figures))
 NEEDS_model += $(B)/03_simulated_overlap $(B)/paper_figures $(B)/nic_figures $(B)/bench_nbc
 PRINTS_model := model_put_ack_events model_put_ack_copied_to_ model_loggp_2 model_flows_ model_allreduce_
