@@ -29,6 +29,10 @@
            - min(start);  barrier start: for comparison;  rounds: the root goes round;  acknowledged: rank by rank, each broadcast
            answered by an atomic on the root, minus that atomic; the slowest rank;  ours: the event-driven
            broadcast of nbc_overlap.h over the same library's messages, synchronised start
+     set ... fetch_xor, ctx ...: the other atomics, and all of them on a context of their own
+     p, g, iput, iget: one word, and every second word;  put ping-pong: put, flag, wait for the answer; half
+     ctx create, malloc, free ...: one after the other;  alltoall: so many bytes to all together
+     lock turns: one rank after the other takes it;  lock test busy: while another rank holds it
      lock free: nobody else wants it;  taken: all ranks want it, per acquisition and release
    With --figure [figures 4 and 5 of Coti and Malony, SKaMPI for OpenSHMEM]:
      global loop    two readings around many calls: full; 16 posts and a quiet, / 16; overlap, minus the
@@ -137,11 +141,11 @@ static bool open_memory(void) {
   gathered = (char *)calloc((size_t)size, (size_t)largest_bytes + 8);
   MPI_Win_allocate((MPI_Aint)largest_bytes + 8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &remote,
                    &data_win);
-  MPI_Win_allocate(2 * sizeof *counter, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &counter, &counter_win);
+  MPI_Win_allocate(3 * sizeof *counter, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &counter, &counter_win);
   MPI_Win_allocate(8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &unused, &lock_win);
   MPI_Win_lock_all(MPI_MODE_NOCHECK, data_win);
   MPI_Win_lock_all(MPI_MODE_NOCHECK, counter_win);
-  counter[0] = counter[1] = 0;
+  counter[0] = counter[1] = counter[2] = 0;
   MPI_Win_sync(counter_win);
   MPI_Barrier(MPI_COMM_WORLD);
   return gathered != NULL;
@@ -433,6 +437,8 @@ static void measure_fixed(bench *b) {
   nbc_measurement_free(&m);
 }
 
+#include "bench_rma_more.h"
+
 /* ---- three ways to time the same calls ------------------------------------------------------------- */
 enum { LOOP = 0, EACH, SUBTRACTED, WAYS, FULL = 0, POST, QUIET, OVERLAP, PARTS, MOST_SIZES = 30 };
 static const char *const way_names[WAYS] = {"global loop", "per iteration", "subtraction"};
@@ -630,7 +636,8 @@ int main(int argc, char **argv) {
   comm.transport = t;
   comm.id = 1;
   local = (char *)calloc(1, (size_t)largest_bytes + 8);
-  if (!local || !open_memory() || nbc_clock_create(NULL, &b.clock) != NBC_OK) fail("no memory");
+  if (!local || !open_memory() || !open_more() || nbc_clock_create(NULL, &b.clock) != NBC_OK)
+    fail("no memory");
   if (nbc_sync_create(t, NULL, &b.sync, &b.err) != NBC_OK) fail(b.err.text);
   if (nbc_comm_create(&comm, &b.comm, &b.err) != NBC_OK) fail(b.err.text);
   int order[MOST_SIZES], count = 0;
@@ -645,10 +652,11 @@ int main(int argc, char **argv) {
            "missed", "skew us");
   if (rank == 0 && b.raw) fprintf(b.raw, "# bytes seconds routine\n");
   if (o.figure) measure_figure(&b, order, count, page);
-  if (!o.figure) measure_fixed(&b);
+  if (!o.figure) measure_fixed(&b), measure_locks(&b), measure_more(&b, false);
   for (int i = 0; i < count && !o.figure; i++) {
     b.bytes = (uint64_t)1 << 2 * order[i];
     measure_size(&b);
+    measure_more(&b, true);
   }
   bool kept = !b.raw || output_close(b.raw, o.raw);
   if (page && !output_close(page, o.figure)) kept = false;
@@ -656,6 +664,7 @@ int main(int argc, char **argv) {
   nbc_comm_destroy(b.comm);
   nbc_sync_destroy(b.sync);
   free(local);
+  close_more();
   close_all(t);
   return !kept;
 }
