@@ -6509,8 +6509,8 @@ static void nbc__rep_json_double(FILE *out, double value) {
 
 static void nbc__rep_json_totals(FILE *out, const nbc_totals *t) {
   fprintf(out,
-          "\"count\":%llu,\"size_bytes\":%llu,\"xfer_ns\":%lld,\"min_overlap_ns\":%lld,\"max_"
-          "overlap_ns\":%lld,"
+          "\"method\":\"independent\",\"count\":%llu,\"size_bytes\":%llu,\"xfer_ns\":%lld,"
+          "\"min_overlap_ns\":%lld,\"max_overlap_ns\":%lld,"
           "\"case_count\":[%llu,%llu,%llu]",
           (unsigned long long)t->count, (unsigned long long)t->size_bytes, (long long)t->xfer_ns,
           (long long)t->min_overlap_ns, (long long)t->max_overlap_ns,

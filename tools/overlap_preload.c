@@ -25,6 +25,9 @@
                       them by TCP (Open MPI: --mca pml ob1 --mca btl self,tcp).
      NBC_ON           1 measure (default); 0 only forward calls, write nothing;
                       later: start switched off, until MPI_Pcontrol(1)
+     NBC_SIGNAL       USR1 or USR2: that signal, sent to a process, switches its measuring off, the next one on
+                      again, each thread at its next MPI call, as MPI_Pcontrol(0) and (1) do; with
+                      NBC_ON=later the first one begins. Default: none
      NBC_TRACE        1: also a timeline per process, NAME.RANK.trace, of calls, transfers with their bounds
                       and sections; overlap_trace (or nbc see --trace) makes Chrome's JSON and OTF2 of it;
                       calls: instead, a trace that pm_replay runs on a simulated machine, nbc_calls.NAME.RANK.calls
@@ -319,6 +322,7 @@ static void start(int thread_level) {
   pthread_atfork(NULL, NULL, in_child);
   busy_begin(); /* signals from here on have a report */
   watch_signals();
+  watch_switch_signal();
   __atomic_store_n(&run.recording, true, __ATOMIC_RELEASE);
   calls_begin();
   follow(nbc_clock_now_ns(run.clock)); /* this thread computes from here on */

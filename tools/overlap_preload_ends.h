@@ -102,6 +102,29 @@ static void stop_watching(void) { /* after the report the signals are as they we
       sigaction_of_libc(deadly[i], &run.old_action[deadly[i]], NULL);
 }
 
+/* NBC_SIGNAL: measuring off, and on again; each thread follows at its next call. It stays watched to the end: its
+   default action would end the program. */
+static void on_switch_signal(int number) {
+  (void)number;
+  __atomic_store_n(&run.switched_on, !__atomic_load_n(&run.switched_on, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+  __atomic_add_fetch(&run.epoch, 1, __ATOMIC_RELEASE);
+}
+static void watch_switch_signal(void) {
+  static const char *const names[] = {"none", "USR1", "USR2"};
+  static const int numbers[] = {0, SIGUSR1, SIGUSR2};
+  const int number = numbers[setting_choice("NBC_SIGNAL", names, 3, 0)];
+  struct sigaction action, old;
+  if (!number) return;
+  if (sigaction_of_libc(number, NULL, &old) != 0 || (old.sa_handler != SIG_DFL && old.sa_handler != SIG_IGN)) {
+    complain("NBC_SIGNAL=%s: the program handles that signal itself: not watched", setting("NBC_SIGNAL"));
+    return;
+  }
+  memset(&action, 0, sizeof action);
+  action.sa_handler = on_switch_signal;
+  action.sa_flags = SA_RESTART;
+  sigaction_of_libc(number, &action, NULL);
+}
+
 /* A child of fork is not a process of the MPI program. */
 static void in_child(void) {
   run.recording = false;

@@ -1222,6 +1222,8 @@ static int compare(char **paths) {
       fprintf(stderr, "overlap_report: %s\n", status == NBC_E_MISMATCH ? "the two have different size classes"
                                                                        : nbc_status_text(status));
       code = 1;
+    } else {
+      diff_places(before.sum, after.sum, stdout);
     }
   }
   free_run(&before);

@@ -97,6 +97,59 @@ static const char *plain(const char *from, char *text, size_t size) { /* for a t
   return text;
 }
 
+/* ---- the places of two runs ---------------------------------------------------------------------- */
+typedef struct place_change { const place *place; int64_t before_ns, after_ns; uint64_t before_count, after_count; } place_change;
+
+static int change_order(const void *a, const void *b) {
+  const place_change *x = (const place_change *)a, *y = (const place_change *)b;
+  const int64_t dx = x->after_ns - x->before_ns, dy = y->after_ns - y->before_ns;
+  const int64_t cx = dx < 0 ? -dx : dx, cy = dy < 0 ? -dy : dy;
+  if (cx != cy) return cx < cy ? 1 : -1;
+  return strcmp(x->place->where, y->place->where);
+}
+/* The same place is the same call in the same function and line: a changed program has other addresses. */
+static place_change *change_of(place_change *changes, size_t *count, const place *p) {
+  for (size_t i = 0; i < *count; i++)
+    if (strcmp(changes[i].place->site->call, p->site->call) == 0 && strcmp(changes[i].place->where, p->where) == 0) return &changes[i];
+  changes[*count].place = p;
+  return &changes[(*count)++];
+}
+
+/* By place, the largest change first. */
+static void diff_places(const nbc_report *before, const nbc_report *after, FILE *out) {
+  const size_t most = before->site_count + after->site_count;
+  size_t count = 0;
+  words a, b, c;
+  char text[200], call[40];
+  if (!most) return;
+  place *old = places_of(before), *now = places_of(after);
+  place_change *changes = (place_change *)must(calloc(most, sizeof *changes));
+  for (size_t i = 0; i < before->site_count; i++) {
+    place_change *x = change_of(changes, &count, &old[i]);
+    plus(&x->before_ns, old[i].site->total_ns);
+    x->before_count += old[i].site->count;
+  }
+  for (size_t i = 0; i < after->site_count; i++) {
+    place_change *x = change_of(changes, &count, &now[i]);
+    plus(&x->after_ns, now[i].site->total_ns);
+    x->after_count += now[i].site->count;
+  }
+  qsort(changes, count, sizeof *changes, change_order);
+  fprintf(out, "\n%-24s %11s %11s %10s %10s %11s  %s\n", "By place in the program", "calls", "calls after", "total", "after", "change", "where");
+  for (size_t i = 0; i < count && i < 15; i++) {
+    const place_change *x = &changes[i];
+    const int64_t d_ns = x->after_ns - x->before_ns;
+    char change[48];
+    snprintf(change, sizeof change, "%s%s", d_ns < 0 ? "-" : d_ns > 0 ? "+" : "", time_text(d_ns < 0 ? -d_ns : d_ns, &c));
+    fprintf(out, "  %-22.22s %11llu %11llu %10s %10s %11s  %s\n", plain(x->place->site->call, call, sizeof call),
+            (unsigned long long)x->before_count, (unsigned long long)x->after_count, time_text(x->before_ns, &a), time_text(x->after_ns, &b),
+            change, plain(x->place->where, text, sizeof text));
+  }
+  free(changes);
+  free(old);
+  free(now);
+}
+
 static void text_places(const nbc_report *r, FILE *out) {
   words a, b, c;
   char text[200], call[40];

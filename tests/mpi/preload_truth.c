@@ -10,11 +10,13 @@
                send was complete, while the sender computed; the receiver reads the bytes in its buffer
      tail_sync the same with MPI_Issend
      many N    N calls of MPI_Iprobe, then a barrier
+     signal    1000 calls of MPI_Iprobe, SIGUSR2, 200 of them, SIGUSR2, 30 of them
      come      nonblocking collectives, four ranks: what rank 0 receives was there before it posted */
 #ifndef _GNU_SOURCE
 #  define _GNU_SOURCE
 #endif
 #include <mpi.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -200,6 +202,14 @@ int main(int argc, char **argv) {
   if (strcmp(scene, "tail") == 0) tail(0);
   if (strcmp(scene, "tail_sync") == 0) tail(1);
   if (strcmp(scene, "come") == 0) come();
+  if (strcmp(scene, "signal") == 0) {
+    static const int rounds[] = {1000, 200, 30};
+    int there;
+    for (int k = 0; k < 3; k++) {
+      if (k > 0) raise(SIGUSR2);
+      for (int i = 0; i < rounds[k]; i++) MPI_Iprobe(rank, 99, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
+    }
+  }
   if (strcmp(scene, "many") == 0) {
     int there;
     for (int i = 0; i < atoi(argv[2]); i++) MPI_Iprobe(rank, 99, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);

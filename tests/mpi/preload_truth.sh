@@ -161,7 +161,21 @@ come() { # mpi
     else bad "$1: $kind: at least $(of $kind same_node 8) of $(of $kind same_node 7) ns hidden: $(cat "$reports/err")"; fi
   done
 }
-each() { come "$1"; tails "$1"; gather "$1"; eager "$1"; self "$1"; regions "$1"; partners "$1"; itself "$1"; places "$1" use f08; table "$1"; nbc "$1"; }
+# A signal switches measuring off and on; without the setting it ends the program, as ever.
+switches() { # mpi
+  for case in "USR2:1:1030" "USR2:later:200"; do
+    set -- "$1" $(echo "$case" | tr : ' ')
+    reports=$work/$1.signal.$3
+    mkdir "$reports"
+    NBC_SIGNAL=$2 NBC_ON=$3 measured "$1" 1 "$B/tests/mpi/preload_truth.$1" signal >/dev/null 2>"$reports/err"
+    n=$(show "$reports"/*.json | grep -c "iprobe calls $4 ")
+    if [ "$n" = 1 ]; then ok "$1: NBC_SIGNAL=$2 NBC_ON=$3: $4 calls"; else bad "$1: NBC_SIGNAL=$2 NBC_ON=$3: $(show "$reports"/*.json | grep iprobe) $(cat "$reports/err")"; fi
+  done
+  reports=$work/$1.signal.none
+  mkdir "$reports"
+  measured "$1" 1 "$B/tests/mpi/preload_truth.$1" signal >/dev/null 2>&1 && bad "$1: SIGUSR2 did not end the program" || ok "$1: SIGUSR2 is left alone unless asked for"
+}
+each() { switches "$1"; come "$1"; tails "$1"; gather "$1"; eager "$1"; self "$1"; regions "$1"; partners "$1"; itself "$1"; places "$1" use f08; table "$1"; nbc "$1"; }
 each_mpi each
 "$B/nbc" doctor >"$work/doctor" && grep -q 'preload  *'"$B" "$work/doctor" && ok "nbc doctor" || bad "nbc doctor: $(cat "$work/doctor")"
 finish

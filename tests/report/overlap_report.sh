@@ -65,6 +65,18 @@ on_the_wire() { # two NICs; the port and the driver of one count the same bytes;
     grep -Eq '^  [^(]+ [0-9.]+ [KMG]?i?B +4 MiB +0 B +7 +- +-$' "$T/wire" && grep -q '<td>4 MiB</td><td>0 B</td><td>7</td>' "$T/wire.html" &&
     "$tool" check "$T/wire.html" "$T/sum.json" && status 0 "$report" --no-html "$run" && ! grep -q '^On the wire' "$T/out"
 }
+fifo() { # a pipe in the folder is not waited for
+  copy && rm "$T/copy/$base.1.json" && mkfifo "$T/copy/$base.1.json" && status 1 timeout 20 "$report" --no-html "$T/copy" &&
+    said "not a file" && printed "3 processes"
+}
+places_differ() { # the same place at another address is the same place; the largest change is first
+  at='"sites":[{"call":"MPI_Wait","module":"app","symbol":"halo","offset":%s,"count":3,"total_ns":%s,"max_ns":300},{"call":"MPI_Send","module":"app","symbol":"out","offset":16,"count":2,"total_ns":90000,"max_ns":50}],&'
+  copy && rm -rf "$T/before" && cp -r "$run" "$T/before" &&
+    sed -i "s|^\"cells\":|$(printf "$at" 4660 5000000)|" "$T/before/$base.0.json" &&
+    sed -i "s|^\"cells\":|$(printf "$at" 9999 2000000)|" "$T/copy/$base.0.json" &&
+    status 0 "$report" --diff "$T/before" "$T/copy" && grep -A1 '^By place' "$T/out" | grep -Eq 'MPI_Wait +3 +3 +5.00 ms +2.00 ms +-3.00 ms  halo in app' &&
+    grep -Eq 'MPI_Send +2 +2 .* 0 ns +out in app' "$T/out"
+}
 # A run against itself hid nothing; against one ten times as slow, the reference must be wrong.
 references() {
   status 0 "$report" -o "$T/ref.html" --reference "$run" "$run" && printed "Against the reference" && printed "no progression: 0 %" &&
@@ -104,6 +116,8 @@ check "the newest of several runs" several_runs
 check "a page that cannot be written" page_cannot_be_written
 check "standard output that is full" output_full
 check "differences" differences
+check "differences by place" places_differ
+check "a pipe in the folder" fifo
 check "NIC counters beside what was asked for" on_the_wire
 check "a diagnosis against a reference" references
 check "a guessed or wrong table: first measure" useless_table

@@ -6,6 +6,9 @@ mkdir -p "$T/sys/class/net/eth0/statistics" "$T/sys/bus/pci/devices"
 echo up >"$T/sys/class/net/eth0/operstate"
 echo 1 >"$T/sys/class/net/eth0/type"
 for counter in rx_bytes tx_bytes rx_dropped; do echo 7 >"$T/sys/class/net/eth0/statistics/$counter"; done
+# a report with places, one in a module with lines, one in none, one unknown
+sites='"sites":[{"call":"MPI_Wait","module":"'$PWD/$B'/overlap_report","symbol":"main","offset":4660,"count":3,"total_ns":500,"max_ns":300},{"call":"MPI_Send","module":"/not/there","symbol":null,"offset":16,"count":2,"total_ns":90,"max_ns":50},{"call":"MPI_Test","module":null,"symbol":null,"offset":32,"count":1,"total_ns":7,"max_ns":7}]'
+sed "s|^\"cells\":|$sites,&|" tests/fuzz/seeds/fuzz_report/full.json >"$T/places.json"
 { # a timeline of no records, one place
   echo "nbc-overlap-trace 1 64 $(printf '\001\000' | od -An -tx2 | grep -q 0001 && echo 01000000 || echo 00000001)"
   printf 'rank 0\nsize 1\nclock 0 0\nclock 5 5\nplace 0 MPI_Wait 16 app\tmain\nseen 0\nrecords 0\n\n'
