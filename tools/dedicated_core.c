@@ -140,9 +140,9 @@ static nbc_status read_costs(const char *path, nbc_error *err) {
   return NBC_OK;
 }
 
-/* Three decimals, or three digits where these would hide it. */
+/* Three decimals, or four digits where these would hide it. */
 static const char *seconds(char text[16], double s) {
-  snprintf(text, 16, s != 0 && fabs(s) < 0.1 ? "%.3g" : "%.3f", s);
+  snprintf(text, 16, s != 0 && fabs(s) < 1 ? "%.4g" : "%.3f", s);
   return text;
 }
 
@@ -259,7 +259,8 @@ static int report(const char *svg) {
     input.alpha_ratio = 0.1 * i;
     for (int k = 0; k < 2; k++)
       total_s[k][i] = nbc_dedicated_predict(&input, k == 1, &at, &err) ? 0 : at.total_s;
-    printf("%.1f        %12.3f  %12.3f\n", 0.1 * i, total_s[0][i], total_s[1][i]);
+    char a[16], b[16];
+    printf("%.1f        %12s  %12s\n", 0.1 * i, seconds(a, total_s[0][i]), seconds(b, total_s[1][i]));
   }
   input.alpha_ratio = alpha;
   printf("\n");

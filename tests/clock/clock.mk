@@ -26,4 +26,10 @@ ifneq ($(call have,oshcc),)
 EXAMPLES += $(B)/bench_rma_shmem
 $(eval $(call mpi_program,$(B)/bench_rma_shmem,tools/bench_rma.c,oshcc,-DNBC_WITH_SHMEM,$(B)/libnbc_overlap.shmem.a))
 endif
+$(foreach m,$(if $(MPICC_OMPI),openmpi) $(if $(MPICC_MPICH),mpich),\
+  $(eval $(call mpi_program,$(B)/bench/clock_beside.$m,tests/bench/clock_beside.c,mpicc.$m,,$(B)/libnbc_overlap.$m.a))\
+  $(eval tests/bench/clock_beside.sh: $(B)/bench/clock_beside.$m))
+BENCHES += tests/bench/clock_beside.sh
+tests/bench/clock_beside.sh: ;
+PRINTS_clock_beside := clock_beside_
 PRINTS_clock_sync := clock_bound clock_residual sync_time_ sync_bound_ timer_inside_vs_outside

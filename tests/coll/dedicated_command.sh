@@ -33,6 +33,8 @@ check "bad scaling is named" says '--scaling: THREADS:SECONDS' 2 "$D" --scaling 
 check "waits for others make the verdict an interval" says 'may pay: 147 s now, 123.8 to 170.5 s predicted, speed-up 0.862 to 1.188' 0 "$D" "$T/late"
 printf 'name tiny\ncomp_s 1\ncore_count 4\nnb_count 3\nmin_nb_s 1e-6\n' >"$T/tiny"
 check "small terms are not printed as 0.000" says '3e-06' 0 "$D" "$T/tiny"
+printf 'name short\ncomp_s 0.001234\ncore_count 2\nblocking_count 10\nblocking_s 1e-4\n' >"$T/short"
+check "nor are short totals, by each alpha" says '0.5            0.002518' 0 "$D" "$T/short"
 if [ "$(nproc)" -ge 2 ]; then
   sed "s/\"host\": *\"[^\"]*\"/\"host\": \"$(uname -n)\"/" tests/fuzz/seeds/fuzz_report/full.json >"$T/here.json"
   grep -q "\"$(uname -n)\"" "$T/here.json" &&
