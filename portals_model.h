@@ -1096,6 +1096,7 @@ PM_API int pm_link_rates(pm_world *world, int link, double *bytes_per_s, int max
 typedef struct pm_stamp {
   uint64_t id; /* of the message, unique in the world */
   int from_node, to_node, initiator_rank;
+  int target_rank; /* whom the initiator addressed; -1: nobody has that address */
   bool is_reply;
   void *user_ptr; /* of the initiator's operation */
   ptl_pt_index_t pt_index;
@@ -7169,7 +7170,7 @@ PM__PRIVATE void pm__flows_free(pm_world *w) {
   PM_FREE(w->fill);
 }
 #ifdef NBC_LINES
-#line 92 "src/portals/wire.h"
+#line 93 "src/portals/wire.h"
 #endif
 /* Valid until another stream is asked for. */
 PM__PRIVATE pm__stream *pm__stream_of(pm_world *w, int from, int to, int lane);
@@ -7226,6 +7227,8 @@ PM__PRIVATE void pm__stamp(pm_world *w, const pm__message *m, bool is_reply, int
   s.size_bytes = is_reply ? m->what.mlength : m->what.length;
   s.is_reply = is_reply;
   s.initiator_rank = m->what.from->proc->rank;
+  s.target_rank = pm_process_rank(
+      pm__process_by_pid(w, m->what.target.phys.nid, m->what.target.phys.pid));
   s.user_ptr = m->what.user_ptr;
   s.pt_index = m->what.pt;
   s.hdr_data = m->what.hdr_data;

@@ -129,6 +129,8 @@ __attribute__((noreturn)) void guest_abort(int status, const char *text);
 void guest_look_at_clock(void);
 /* Ends the process as exit does: handlers, destructors, output. */
 __attribute__((noreturn)) void guest_exit(int status);
+/* Calls fn(NULL, stamp) at every stamp of the wire (pm_on_stamp); any number of parts may ask. */
+void guest_on_stamp(pm_world *world, void (*fn)(void *unused, const pm_stamp *stamp));
 /* Said once per run and kind, on stderr: what a program asked for that it cannot have. */
 void guest_say_once(const char *what, const char *text);
 

@@ -105,6 +105,16 @@ void guest_say_once(const char *what, const char *text) {
   said[i] = what;
   fprintf(stderr, "pm_run: process %d: %s\n", pm_rank(), text);
 }
+static void (*stamped[8])(void *, const pm_stamp *);
+static void tell_stamp(void *unused, const pm_stamp *stamp) {
+  for (int i = 0; i < 8 && stamped[i]; i++) stamped[i](unused, stamp);
+}
+void guest_on_stamp(pm_world *world, void (*fn)(void *, const pm_stamp *)) {
+  int i = 0;
+  while (i < 7 && stamped[i]) i++;
+  stamped[i] = fn;
+  pm_on_stamp(world, tell_stamp, NULL);
+}
 static struct {
   int is_set, status;
   char text[1024];
@@ -215,7 +225,8 @@ static const guest_option own_options[] = {
     {"--trace", "FILE",
      "every step of every message: .csv, .html (sequence diagram) or .json (Chrome)", set_trace},
     {"--wave", "FILE.vcd[,nic=N]...[,from=US][,until=US]",
-     "with --level rtl: what goes on inside of these NICs, for gtkwave (nic 0, from the beginning, to the end)",
+     "with --level rtl: what goes on inside of these NICs, for gtkwave (nic 0, from the beginning, "
+     "to the end)",
      set_wave},
     {"--compute", "RATIO",
      "CPU time between calls, measured on the host, times RATIO (0: takes none)", set_compute},

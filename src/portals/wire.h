@@ -12,6 +12,7 @@
 typedef struct pm_stamp {
   uint64_t id; /* of the message, unique in the world */
   int from_node, to_node, initiator_rank;
+  int target_rank; /* whom the initiator addressed; -1: nobody has that address */
   bool is_reply;
   void *user_ptr; /* of the initiator's operation */
   ptl_pt_index_t pt_index;

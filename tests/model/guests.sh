@@ -186,6 +186,15 @@ sweep_makes_a_table() {
   for bad in n n= n=1,,2 nonsense=3; do ! run --sweep "$bad" "$guest" && grep '^pm_run: --sweep: ' "$T/err" || return 1; done
   for bad in 3/3 1 x/2; do ! run --sweep n=1 --sweep-part "$bad" "$guest" && grep '^pm_run: --sweep-part: ' "$T/err" || return 1; done
 }
+matrix_has_every_pair() {
+  for level in flow loggp; do
+    run -n 5 --level $level --matrix "$T/matrix.csv" "$guest" ring && printf 'from,to,transfers,bytes\n0,1,1,8\n1,2,1,8\n2,3,1,8\n3,4,1,8\n4,0,1,8\n' | diff - "$T/matrix.csv" || return 1
+  done
+  run -n 300 --matrix "$T/matrix.html" "$guest" ring && grep '300 pairs, 300 transfers, 2400 bytes' "$T/matrix.html" && grep -q '<title>3..5 to 6..8: 8 bytes, 1 transfers</title>' "$T/matrix.html" && grep -q '</html>' "$T/matrix.html" || return 1
+  ln -sf /dev/full "$T/full.csv"
+  run -n 2 --matrix "$T/full.csv" "$guest" ring
+  test $? = 2 && grep 'full.csv: No space left on device' "$T/err"
+}
 links_are_drawn() {
   printf 'node_count 16\ntopology fattree\ntopo 2 4 4 1 2\n' >"$T/tree"
   for level in flow packet; do
@@ -199,13 +208,13 @@ links_are_drawn() {
 }
 help_lists_every_option() {
   run --help || return 1
-  for o in -n --per-node --platform --level --seed --trace --compute --prefix --stack --time-limit --spin --semantics --faults --jitter --kernels --fold --preload --sweep --sweep-part --jobs --links; do grep -q -e " $o " "$T/out" || return 1; done
+  for o in -n --per-node --platform --level --seed --trace --compute --prefix --stack --time-limit --spin --semantics --faults --jitter --kernels --fold --preload --sweep --sweep-part --jobs --links --matrix; do grep -q -e " $o " "$T/out" || return 1; done
   ! run --spin x "$guest" && grep 'pm_run: --spin: a number of' "$T/err"
 }
 for t in token_goes_round same_time_every_run levels_differ levels_change_on_the_way bad_levels_are_refused exit_status_is_the_largest crash_has_a_name \
   deadlock_has_names trace_is_written sequence_diagram_is_drawn platform_is_read bad_calls_are_refused \
   threads_and_locks_work threads_of_executables_work threads_run_the_same_every_time last_thread_ends_the_process sleeps_take_simulated_time spin_on_memory_lets_time_pass long_computations_are_no_spins openmp_is_as_on_the_host openmp_threads_take_time_side_by_side openmp_has_the_cores_of_a_process poll_waits_for_events \
-  abort_ends_the_run computation_takes_its_time lines_carry_their_process ordinary_executables_run getopt_is_as_on_the_host libc_state_is_private pmi_is_whole ends_by_other_ways full_disk_is_noticed not_a_program_is_refused missing_functions_are_named spins_are_remembered semantics_are_set faults_are_read jitter_comes_from_the_seed who_blocks_the_host_is_named kernels_are_models memory_is_folded sweep_makes_a_table links_are_drawn help_lists_every_option; do
+  abort_ends_the_run computation_takes_its_time lines_carry_their_process ordinary_executables_run getopt_is_as_on_the_host libc_state_is_private pmi_is_whole ends_by_other_ways full_disk_is_noticed not_a_program_is_refused missing_functions_are_named spins_are_remembered semantics_are_set faults_are_read jitter_comes_from_the_seed who_blocks_the_host_is_named kernels_are_models memory_is_folded sweep_makes_a_table links_are_drawn matrix_has_every_pair help_lists_every_option; do
   check "$t" $t
 done
 if run --level rtl -n 1 "$guest" exit || ! grep -q 'rtl is missing' "$T/err"; then

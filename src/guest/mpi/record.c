@@ -3,6 +3,7 @@
    the preload writes it for a real run. Transfers are those of messages, of collectives too; one-sided
    operations and files are calls only. The main thread's calls are recorded. */
 #include "gm.h"
+#include "guest.h"
 #include <ctype.h>
 #include <errno.h>
 #include <sys/stat.h>
@@ -187,7 +188,7 @@ static int make_tables(void) {
   const pm_platform *f = d.platform;
   if (tables[0]) return 1;
   if (mkdir(gm_set.report, 0777) && errno != EEXIST) gm_fatal("--report: %s: %s", gm_set.report, strerror(errno));
-  pm_on_stamp(pm_world_of(pm_self()), stamped, NULL);
+  guest_on_stamp(pm_world_of(pm_self()), stamped);
   const double efficiency = (double)f->link_packet_bytes / (double)(f->link_packet_bytes + f->link_header_bytes);
   return !nbc_table_create_linear((double)(f->wire_latency_ns + f->switch_latency_ns), f->link_bytes_per_s * efficiency, "the platform's link", &tables[1]) &&
          !nbc_table_create_linear((double)f->intra_latency_ns, f->intra_bytes_per_s, "the platform's memory", &tables[0]);
