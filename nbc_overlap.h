@@ -1274,7 +1274,10 @@ struct nbc_transport {
   nbc_status (*cancel)(void *ctx, nbc_op *op); /* receive not matched yet: finishes NBC_E_CANCELLED;
                                                   may be NULL */
   nbc_peer (*peer_class)(void *ctx, int peer); /* NULL = unknown */
-  bool (*same_clock)(void *ctx, int peer);     /* the peer's now_ns is ours; NULL = no */
+  /* [size] the node on which each rank runs, a number in 0 ... size - 1; stays while the transport does. NULL = not
+     known. With it, collectives cross between nodes once per node where that pays. */
+  const int *nodes;
+  bool (*same_clock)(void *ctx, int peer); /* the peer's now_ns is ours; NULL = no */
   /* Simulations: told before a collective copies or reduces so many bytes, to take the time for it.
      false: it is not done, this run moves no data. NULL = it is done. */
   bool (*local)(void *ctx, uint64_t size_bytes, bool reduces);
@@ -1609,6 +1612,8 @@ enum {
   X(RABENSEIFNER, "rabenseifner")             /* reduce, allreduce; ordered                   */   \
   X(BRUCK, "bruck")                           /* allgather(v), alltoall                       */   \
   X(PAIRWISE, "pairwise")                     /* reduce_scatter, alltoall(v)                  */   \
+  X(TWO_LEVEL, "two_level")                   /* barrier, bcast, reduce, allreduce: between   */   \
+                                              /* one rank of each node, and inside the nodes  */   \
   X(HPL_1RING, "hpl_1ring")                   /* bcast: the six of HPL, unsegmented           */   \
   X(HPL_1RING_M, "hpl_1ring_m")               /* root -> 1, root -> 2 -> 3 ...                */   \
   X(HPL_2RING, "hpl_2ring")                   /* root -> 1 -> 2 ..., root -> P/2 -> ...       */   \
@@ -1657,6 +1662,7 @@ typedef struct nbc_schedule_desc {
   int window_count;       /* sends in flight where they are bounded; 0 = 8 */
   const struct nbc_choice *table; /* NULL = built in */
   const nbc_neighbors *neighbors; /* neighbor_...: each rank its own */
+  const int *nodes; /* two_level: each rank's node, a number in 0 ... size - 1; NULL = all on one */
 } nbc_schedule_desc;
 
 typedef enum nbc_area {
@@ -1817,6 +1823,12 @@ typedef struct nbc_loggp {
 NBC_API nbc_status nbc_schedule_price(const nbc_schedule *const *schedules, int size,
                                       const nbc_loggp *model, double *rank_end_ns, double *end_ns,
                                       nbc_error *err);
+/* The same on nodes (as in nbc_schedule_desc; NULL = as above): messages inside a node cost what `inside` says; what is
+   for other nodes leaves through one network interface per node. */
+NBC_API nbc_status nbc_schedule_price_nodes(const nbc_schedule *const *schedules, int size,
+                                            const nbc_loggp *model, const nbc_loggp *inside,
+                                            const int *nodes, double *rank_end_ns, double *end_ns,
+                                            nbc_error *err);
 
 #ifdef NBC_LINES
 #line 1 "src/coll/verify.h"
@@ -8458,7 +8470,7 @@ NBC_API nbc_status nbc_nic_watch_report(const nbc_nic_watch *watch, nbc_report *
 #endif
 #ifndef NBC_NO_TRANSPORT
 #ifdef NBC_LINES
-#line 94 "src/transport/contract.h"
+#line 97 "src/transport/contract.h"
 #endif
 /* Operations in order, linked through their slots. */
 typedef struct nbc__transport_fifo {
@@ -10425,6 +10437,7 @@ typedef struct nbc__mpi {
   uint64_t piece_bytes, order, arrival_count, xfer_count;
   nbc__mpi_peer *peers;                     /* [size] */
   nbc_peer *classes;                        /* [size] */
+  int *nodes;                               /* [size] the lowest rank of each one's node */
   int *clock_of;                            /* [size]: the rank whose clock it is */
   nbc__transport_fifo any, submitted, done; /* receives for any peer; waiting for main; finished */
   nbc__mpi_packet *ring[NBC__MPI_RING], *spare;
@@ -11081,6 +11094,14 @@ static int nbc__mpi_classes(nbc__mpi *m) {
   return code;
 }
 
+/* Each rank's node, as its lowest rank. */
+static int nbc__mpi_nodes(nbc__mpi *m) {
+  int lowest = 0;
+  while (m->classes[lowest] != NBC_PEER_SAME_NODE) lowest++; /* this rank at the latest */
+  m->own.t.nodes = m->nodes;
+  return MPI_Allgather(&lowest, 1, MPI_INT, m->nodes, 1, MPI_INT, m->comm);
+}
+
 static int nbc__mpi_start_ring(nbc__mpi *m) {
   int code = 0, k;
   for (k = 0; k < NBC__MPI_RING && !code; k++) {
@@ -11152,6 +11173,7 @@ static void nbc__mpi_destroy(void *self) {
   NBC_FREE(m->statuses);
   NBC_FREE(m->peers);
   NBC_FREE(m->classes);
+  NBC_FREE(m->nodes);
   NBC_FREE(m->clock_of);
   pthread_mutex_destroy(&m->mutex);
   NBC_FREE(m);
@@ -11174,9 +11196,10 @@ static int nbc__mpi_connect(nbc__mpi *m, MPI_Comm comm) {
   m->peers = (nbc__mpi_peer *)NBC_MALLOC(size * sizeof *m->peers);
   m->classes = (nbc_peer *)NBC_MALLOC(size * sizeof *m->classes);
   m->clock_of = (int *)NBC_MALLOC(size * sizeof *m->clock_of);
-  if (!m->peers || !m->classes || !m->clock_of) return MPI_ERR_NO_MEM;
+  m->nodes = (int *)NBC_MALLOC(size * sizeof *m->nodes);
+  if (!m->peers || !m->classes || !m->clock_of || !m->nodes) return MPI_ERR_NO_MEM;
   memset(m->peers, 0, size * sizeof *m->peers);
-  if ((code = nbc__mpi_classes(m))) return code;
+  if ((code = nbc__mpi_classes(m)) || (code = nbc__mpi_nodes(m))) return code;
   return nbc__mpi_start_ring(m);
 }
 
@@ -11353,7 +11376,7 @@ NBC_API void nbc_shmem_destroy(nbc_transport *t) {
 #endif
 #ifndef NBC_NO_COLL
 #ifdef NBC_LINES
-#line 191 "src/coll/schedule.h"
+#line 194 "src/coll/schedule.h"
 #endif
 /* ---- the builder: nodes in program order, dependencies found from the bytes they touch ----- */
 /* An algorithm below reads like a sequential program. As in a processor that executes out of order,
@@ -11395,7 +11418,9 @@ typedef struct nbc__sched_builder {
   int *children;                   /* room for a tree node's children */
   int32_t *window;                 /* the last sends, when they are bounded */
   int window_count, window_next;
-  nbc_slice in, out;           /* input and result of this rank */
+  nbc_slice in, out; /* input and result of this rank */
+  const int *
+      group; /* TWO_LEVEL: who takes part now, d.rank and d.size are those among them; NULL = all */
   uint64_t *recv_at, *send_at; /* where packed blocks of different lengths begin, in elements */
 } nbc__sched_builder;
 
@@ -11717,6 +11742,7 @@ NBC__PRIVATE int32_t nbc__sched_message(nbc__sched_builder *b, nbc_node_type typ
                                         nbc_slice buffer, uint64_t size_bytes) {
   nbc_node *const node = nbc__sched_add(b, type, size_bytes);
   if (!node) return -1;
+  if (b->group) peer = b->group[peer];
   const int32_t index = (int32_t)b->s->node_count - 1;
   node->u.msg.buffer = buffer;
   node->u.msg.peer = peer;
@@ -11887,8 +11913,9 @@ NBC__PRIVATE int nbc__sched_power_of_two(int size) { /* largest 2^n <= size */
 #ifdef NBC_LINES
 #line 7 "src/coll/trees.h"
 #endif
+NBC__PRIVATE int nbc__sched_knomial(int v, int size, int radix, int *parent, int *children);
 NBC__PRIVATE int nbc__sched_subtree(int v, int size, int radix);
-NBC__PRIVATE int nbc__sched_tree(const nbc__sched_builder *b, int v, int size, int *parent);
+NBC__PRIVATE int nbc__sched_tree(nbc__sched_builder *b, int v, int size, int *parent);
 NBC__PRIVATE bool nbc__sched_is_knomial(nbc_algo algo);
 NBC__PRIVATE int nbc__sched_radix(const nbc__sched_builder *b);
 NBC__PRIVATE int nbc__sched_virtual(const nbc__sched_builder *b, int root);
@@ -11902,6 +11929,14 @@ NBC__PRIVATE void nbc__sched_bcast(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_bcast_bounded(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_bcast_long(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_bcast_long_m(nbc__sched_builder *b);
+
+/* Of each node one leads: the root of the collective on its own, elsewhere the lowest rank. */
+typedef struct nbc__sched_places {
+  int *memory, *leaders, *members; /* members: of this rank's node, its leader first */
+  int leader_count, member_count, leader_at, member_at; /* this rank's places; -1: leads nothing */
+} nbc__sched_places;
+NBC__PRIVATE bool nbc__sched_places_open(const nbc__sched_builder *b, int rank, int root,
+                                         nbc__sched_places *p);
 #ifdef NBC_LINES
 #line 1 "src/coll/trees.c"
 #endif
@@ -11911,7 +11946,7 @@ NBC__PRIVATE void nbc__sched_bcast_long_m(nbc__sched_builder *b);
 /* ---- trees --------------------------------------------------------------------------------- */
 /* Parent (-1 at the root) and children, ascending, of v in a tree over 0..size-1 with root 0. The
    subtree of a k-nomial child c at distance m from its parent is [c, min(c + m, size)). */
-static int nbc__sched_knomial(int v, int size, int radix, int *parent, int *children) {
+NBC__PRIVATE int nbc__sched_knomial(int v, int size, int radix, int *parent, int *children) {
   int count = 0;
   *parent = -1;
   for (int64_t m = 1; m < size; m *= radix) {
@@ -11947,7 +11982,64 @@ static int nbc__sched_hpl_rings(nbc_algo algo, int v, int size, int *parent, int
   return count;
 }
 
-NBC__PRIVATE int nbc__sched_tree(const nbc__sched_builder *b, int v, int size, int *parent) {
+/* ---- who is where -------------------------------------------------------------------------- */
+NBC__PRIVATE bool nbc__sched_places_open(const nbc__sched_builder *b, int rank, int root,
+                                         nbc__sched_places *p) {
+  const int size = b->d.size, *const nodes = b->d.nodes; /* NULL: all on one */
+  memset(p, 0, sizeof *p);
+  p->memory = (int *)NBC_MALLOC(3 * (size_t)size * sizeof *p->memory);
+  if (!p->memory) return false;
+  int *const leader_of = p->memory;
+  p->leaders = leader_of + size, p->members = p->leaders + size;
+  for (int i = 0; i < size; i++) leader_of[i] = -1;
+  leader_of[nodes ? nodes[root] : 0] = root;
+  for (int i = 0; i < size; i++)
+    if (leader_of[nodes ? nodes[i] : 0] < 0) leader_of[nodes ? nodes[i] : 0] = i;
+  const int own = nodes ? nodes[rank] : 0;
+  p->leaders[p->leader_count++] = root;
+  p->members[p->member_count++] = leader_of[own];
+  p->leader_at = rank == root ? 0 : -1;
+  for (int i = 0; i < size; i++) {
+    const int node = nodes ? nodes[i] : 0;
+    if (leader_of[node] == i && i != root) {
+      if (i == rank) p->leader_at = p->leader_count;
+      p->leaders[p->leader_count++] = i;
+    }
+    if (node == own && i != leader_of[own]) {
+      if (i == rank) p->member_at = p->member_count;
+      p->members[p->member_count++] = i;
+    }
+  }
+  return true;
+}
+
+/* Binomial between the leaders, binomial inside each node. Numbers count from the root, as all trees'. The
+   children inside come first in the list: who sends begins at its end, with the other nodes. */
+static int nbc__sched_two_level_tree(nbc__sched_builder *b, int v, int *parent) {
+  const int size = b->d.size, root = b->d.root, rank = nbc__sched_real(b, root, v);
+  nbc__sched_places p;
+  int above, count = 0;
+  *parent = -1;
+  if (!nbc__sched_places_open(b, rank, root, &p)) {
+    if (!b->status) b->status = nbc__status_fail(b->err, NBC_E_NOMEM, 0, "schedule: out of memory");
+    return 0;
+  }
+  count = nbc__sched_knomial(p.member_at, p.member_count, 2, &above, b->children);
+  for (int i = 0; i < count; i++) b->children[i] = p.members[b->children[i]];
+  if (above >= 0) *parent = p.members[above];
+  if (p.leader_at >= 0) {
+    const int inside = count;
+    count += nbc__sched_knomial(p.leader_at, p.leader_count, 2, &above, b->children + inside);
+    for (int i = inside; i < count; i++) b->children[i] = p.leaders[b->children[i]];
+    *parent = above >= 0 ? p.leaders[above] : -1;
+  }
+  for (int i = 0; i < count; i++) b->children[i] = (b->children[i] - root + size) % size;
+  if (*parent >= 0) *parent = (*parent - root + size) % size;
+  NBC_FREE(p.memory);
+  return count;
+}
+
+NBC__PRIVATE int nbc__sched_tree(nbc__sched_builder *b, int v, int size, int *parent) {
   int count = 0;
   switch (b->s->algo) {
   case NBC_ALGO_LINEAR:
@@ -11967,13 +12059,14 @@ NBC__PRIVATE int nbc__sched_tree(const nbc__sched_builder *b, int v, int size, i
   case NBC_ALGO_HPL_1RING_M:
   case NBC_ALGO_HPL_2RING:
   case NBC_ALGO_HPL_2RING_M: return nbc__sched_hpl_rings(b->s->algo, v, size, parent, b->children);
+  case NBC_ALGO_TWO_LEVEL: return nbc__sched_two_level_tree(b, v, parent);
   case NBC_ALGO_KNOMIAL: return nbc__sched_knomial(v, size, b->d.radix, parent, b->children);
   default: return nbc__sched_knomial(v, size, 2, parent, b->children);
   }
 }
 
 NBC__PRIVATE bool nbc__sched_is_knomial(nbc_algo algo) {
-  return algo == NBC_ALGO_BINOMIAL || algo == NBC_ALGO_KNOMIAL;
+  return algo == NBC_ALGO_BINOMIAL || algo == NBC_ALGO_KNOMIAL || algo == NBC_ALGO_TWO_LEVEL;
 }
 NBC__PRIVATE int nbc__sched_radix(const nbc__sched_builder *b) {
   return b->s->algo == NBC_ALGO_KNOMIAL ? b->d.radix : 2;
@@ -12125,6 +12218,7 @@ NBC__PRIVATE void nbc__sched_allreduce_doubling(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_allreduce_rabenseifner(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_reduce_rabenseifner(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_allreduce_ring(nbc__sched_builder *b);
+NBC__PRIVATE void nbc__sched_allreduce_two_level(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_rs_linear(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_rs_pairwise(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_rs_ring(nbc__sched_builder *b);
@@ -12156,8 +12250,8 @@ NBC__PRIVATE void nbc__sched_exscan_doubling(nbc__sched_builder *b);
 /* ---- reductions ---------------------------------------------------------------------------- */
 /* Ordered trees hang on rank 0; when the root is another, rank 0 sends it the result. At the root
    the result of total_bytes comes to `result`. */
-static void nbc__sched_reduce_tree(nbc__sched_builder *b, int root, nbc_slice result,
-                                   uint64_t total_bytes) {
+static void nbc__sched_reduce_to(nbc__sched_builder *b, int root, nbc_slice result,
+                                 uint64_t total_bytes) {
   const uint64_t step = nbc__sched_tree_segment(b, total_bytes);
   const int tree_root = b->d.not_commutative ? 0 : root;
   int parent;
@@ -12187,11 +12281,11 @@ static void nbc__sched_reduce_tree(nbc__sched_builder *b, int root, nbc_slice re
 }
 
 NBC__PRIVATE void nbc__sched_reduce_by_tree(nbc__sched_builder *b) {
-  nbc__sched_reduce_tree(b, b->d.root, b->out, nbc__sched_vector_bytes(b));
+  nbc__sched_reduce_to(b, b->d.root, b->out, nbc__sched_vector_bytes(b));
 }
 
 NBC__PRIVATE void nbc__sched_allreduce_by_tree(nbc__sched_builder *b) {
-  nbc__sched_reduce_tree(b, 0, b->out, nbc__sched_vector_bytes(b));
+  nbc__sched_reduce_to(b, 0, b->out, nbc__sched_vector_bytes(b));
   nbc__sched_bcast_tree(b, b->out, nbc__sched_vector_bytes(b), 0);
 }
 
@@ -12339,6 +12433,48 @@ NBC__PRIVATE void nbc__sched_allreduce_ring(nbc__sched_builder *b) {
   }
 }
 
+/* ---- allreduce on two levels ----------------------------------------------------------------- */
+/* What follows is among `ranks`, this one at place `at`, until the next call; NULL: all again. */
+static void nbc__sched_among(nbc__sched_builder *b, const int *ranks, int count, int at) {
+  b->group = ranks;
+  b->d.size = count;
+  b->d.rank = at;
+}
+
+/* To the leader of each node; among the leaders, by doubling or, when long, by halving and doubling; back.
+   A leader's node has its part in `out`, from where the leader goes on. */
+NBC__PRIVATE void nbc__sched_allreduce_two_level(nbc__sched_builder *b) {
+  const uint64_t total_bytes = nbc__sched_vector_bytes(b);
+  const int size = b->d.size, rank = b->d.rank;
+  const nbc_slice in = b->in;
+  nbc__sched_places p;
+  if (!nbc__sched_places_open(b, rank, 0, &p)) {
+    b->status = nbc__status_fail(b->err, NBC_E_NOMEM, 0, "schedule: out of memory");
+    return;
+  }
+  b->s->algo = NBC_ALGO_BINOMIAL; /* of the trees inside */
+  if (p.member_count > 1) {
+    nbc__sched_among(b, p.members, p.member_count, p.member_at);
+    nbc__sched_reduce_to(b, 0, b->out, total_bytes);
+    b->in = b->out;
+  }
+  if (p.leader_at >= 0) {
+    nbc__sched_among(b, p.leaders, p.leader_count, p.leader_at);
+    if (total_bytes > 64 * 1024)
+      nbc__sched_allreduce_rabenseifner(b);
+    else
+      nbc__sched_allreduce_doubling(b);
+  }
+  if (p.member_count > 1) {
+    nbc__sched_among(b, p.members, p.member_count, p.member_at);
+    nbc__sched_bcast_tree(b, b->out, total_bytes, 0);
+  }
+  nbc__sched_among(b, NULL, size, rank);
+  b->in = in;
+  b->s->algo = NBC_ALGO_TWO_LEVEL;
+  NBC_FREE(p.memory);
+}
+
 /* ---- reduce_scatter: the result is recv block `rank`, alone in the receive buffer ---------- */
 static void nbc__sched_rs_direct(nbc__sched_builder *b, bool staggered) {
   const nbc_schedule_desc *const d = &b->d;
@@ -12445,7 +12581,7 @@ NBC__PRIVATE void nbc__sched_rs_tree(nbc__sched_builder *b) {
   const nbc_schedule_desc *const d = &b->d;
   const uint64_t total_bytes = nbc__sched_blocks_end(d, d->recv_counts, NULL);
   const nbc_slice all = nbc__sched_scratch(b, d->rank == 0 ? total_bytes : 0);
-  nbc__sched_reduce_tree(b, 0, all, total_bytes);
+  nbc__sched_reduce_to(b, 0, all, total_bytes);
   const uint64_t bytes = nbc__sched_recv_bytes(b, d->rank);
   if (d->rank) {
     nbc__sched_recv(b, 0, b->out, bytes);
@@ -12837,6 +12973,10 @@ NBC__PRIVATE nbc__sched_writer nbc__sched_writer_of(nbc_coll coll, nbc_algo algo
   X(BARRIER, BINOMIAL, barrier_tree, ALWAYS)                                                       \
   X(BARRIER, KNOMIAL, barrier_tree, ALWAYS)                                                        \
   X(BARRIER, DISSEMINATION, barrier_dissemination, ALWAYS)                                         \
+  X(BARRIER, TWO_LEVEL, barrier_tree, ALWAYS)                                                      \
+  X(BCAST, TWO_LEVEL, bcast_bounded, ALWAYS)                                                       \
+  X(REDUCE, TWO_LEVEL, reduce_by_tree, COMMUTES)                                                   \
+  X(ALLREDUCE, TWO_LEVEL, allreduce_two_level, COMMUTES)                                           \
   X(BCAST, LINEAR, bcast_bounded, ALWAYS)                                                          \
   X(BCAST, BINOMIAL, bcast, ALWAYS)                                                                \
   X(BCAST, KNOMIAL, bcast, ALWAYS)                                                                 \
@@ -12937,6 +13077,7 @@ NBC_API bool nbc_schedule_supports(nbc_coll coll, nbc_algo algo, int size, bool 
 #ifdef NBC_LINES
 #line 36 "src/coll/choice.h"
 #endif
+NBC__PRIVATE bool nbc__sched_has_levels(const int *nodes, int size);
 NBC__PRIVATE const char *nbc__sched_parse_rule(const char *at, nbc_choice_rule *rule);
 #ifdef NBC_LINES
 #line 1 "src/coll/choice.c"
@@ -12951,6 +13092,10 @@ NBC__PRIVATE const char *nbc__sched_parse_rule(const char *at, nbc_choice_rule *
    (trees, doubling, Bruck), every byte sent once when bandwidth counts (ring, pairwise,
    Rabenseifner, pipelined chain). nbc_tune measures better ones for one machine. */
 static const nbc_choice_rule nbc__sched_rules[] = {
+    /* two_level: passed over unless some of several nodes holds several ranks */
+    {NBC_COLL_BCAST, 0, 64 * 1024, NBC_ALGO_TWO_LEVEL, 0, 0},
+    {NBC_COLL_REDUCE, 0, 32 * 1024, NBC_ALGO_TWO_LEVEL, 0, 0},
+    {NBC_COLL_ALLREDUCE, 0, 16 * 1024, NBC_ALGO_TWO_LEVEL, 0, 0},
     {NBC_COLL_BARRIER, 0, 0, NBC_ALGO_DISSEMINATION, 0, 0},
     {NBC_COLL_BCAST, 0, 32 * 1024, NBC_ALGO_BINOMIAL, 0, 0},
     {NBC_COLL_BCAST, 2, 0, NBC_ALGO_BINOMIAL, 0, 0}, /* nobody to pass pieces on to */
@@ -13007,6 +13152,21 @@ static uint64_t nbc__sched_choice_bytes(const nbc_schedule_desc *d) {
   return d->count * elem_bytes;
 }
 
+/* More than one node, and fewer than ranks. Without memory to tell, no. */
+NBC__PRIVATE bool nbc__sched_has_levels(const int *nodes, int size) {
+  bool several = false, shared = false;
+  bool *const seen = nodes ? (bool *)NBC_MALLOC((size_t)size * sizeof *seen) : NULL;
+  if (!seen) return false;
+  memset(seen, 0, (size_t)size * sizeof *seen);
+  for (int i = 0; i < size; i++) {
+    several = several || nodes[i] != nodes[0];
+    shared = shared || seen[nodes[i]];
+    seen[nodes[i]] = true;
+  }
+  NBC_FREE(seen);
+  return several && shared;
+}
+
 NBC_API void nbc_choose(const nbc_choice *table, nbc_schedule_desc *desc) {
   if (!desc) return;
   if (desc->algo != NBC_ALGO_AUTO) return;
@@ -13018,6 +13178,7 @@ NBC_API void nbc_choose(const nbc_choice *table, nbc_schedule_desc *desc) {
     const nbc_choice_rule *const r = &rules[i];
     if (r->coll != desc->coll || (r->max_size && desc->size > r->max_size)) continue;
     if ((r->max_bytes && size_bytes > r->max_bytes) || r->algo == NBC_ALGO_AUTO) continue;
+    if (r->algo == NBC_ALGO_TWO_LEVEL && !nbc__sched_has_levels(desc->nodes, desc->size)) continue;
     if (!nbc_schedule_supports(desc->coll, r->algo, desc->size, desc->not_commutative)) continue;
     desc->algo = r->algo;
     if (!desc->segment_bytes) desc->segment_bytes = r->segment_bytes;
@@ -13249,6 +13410,10 @@ static nbc_status nbc__sched_check(const nbc_schedule_desc *d, nbc_error *err) {
         (unsigned long long)d->count, (unsigned long long)d->elem_bytes);
   nbc_status status = nbc__sched_check_neighbors(d, err);
   if (status) return status;
+  for (int i = 0; d->nodes && i < d->size; i++)
+    if (d->nodes[i] < 0 || d->nodes[i] >= d->size)
+      return nbc__status_fail(err, NBC_E_RANGE, 0, "%s: nodes[%d]: %d is not in 0..%d", name, i,
+                              d->nodes[i], d->size - 1);
   const bool optional = (about->has & NBC_HAS_NEIGHBORS) != 0;
   const bool reads = !(about->has & NBC_HAS_ROOT) || d->rank == d->root;
   const bool recv = (about->has & NBC_HAS_RECV_COUNTS) && reads;
@@ -13285,6 +13450,7 @@ NBC__PRIVATE void nbc__sched_normalize(nbc_schedule_desc *d) {
   if (!(has & NBC_HAS_IN_PLACE) || ((has & NBC_HAS_ROOT) && d->rank != d->root))
     d->in_place = false;
   if (!(has & NBC_HAS_NEIGHBORS)) d->neighbors = NULL;
+  if (has & (NBC_HAS_NEIGHBORS | NBC_HAS_RECV_COUNTS | NBC_HAS_SEND_COUNTS)) d->nodes = NULL;
   if (!(has & NBC_HAS_ROOT)) d->root = 0;
   if (d->coll == NBC_COLL_BARRIER) d->count = 0;
 }
@@ -13375,7 +13541,7 @@ NBC_API void nbc_schedule_free(nbc_schedule *schedule) {
   NBC_FREE(schedule);
 }
 #ifdef NBC_LINES
-#line 26 "src/coll/price.h"
+#line 32 "src/coll/price.h"
 #endif
 /* ---- all ranks together: who sends to whom ------------------------------------------------- */
 /* Nodes of all ranks in one flat numbering,
@@ -13601,12 +13767,13 @@ typedef struct nbc__sched_event {
 
 typedef struct nbc__sched_pricing {
   nbc__sched_world w;
-  const nbc_loggp *model;
+  const nbc_loggp *model, *inside;
+  const int *nodes;
   nbc__sched_event *heap; /* a node is in it once */
   size_t heap_count;
   uint64_t order_count;
   double *ready_ns, *arrival_ns;              /* per node; arrival < 0: not sent yet */
-  double *cpu_free_ns, *nic_free_ns, *end_ns; /* per rank */
+  double *cpu_free_ns, *nic_free_ns, *end_ns; /* per rank; nic: then those of the nodes */
 } nbc__sched_pricing;
 
 static bool nbc__sched_sooner(const nbc__sched_event *a, const nbc__sched_event *b) {
@@ -13643,9 +13810,11 @@ static void nbc__sched_price_ready(nbc__sched_pricing *p, size_t i) {
 }
 
 static double nbc__sched_price_node(nbc__sched_pricing *p, const nbc__sched_event *event) {
-  const nbc_loggp *const m = p->model;
   const nbc_node *const node = nbc__sched_world_node(&p->w, event->node);
-  const int r = p->w.rank_of[event->node];
+  const int r = p->w.rank_of[event->node], peer = p->w.rank_of[p->w.partner[event->node]];
+  const bool near = p->nodes && p->nodes[r] == p->nodes[peer];
+  const nbc_loggp *const m = near ? p->inside : p->model;
+  double *const nic_free_ns = &p->nic_free_ns[p->nodes && !near ? p->w.size + p->nodes[r] : r];
   const double bytes = (double)node->size_bytes;
   double cost_ns = 0;
   switch (node->type) {
@@ -13659,9 +13828,9 @@ static double nbc__sched_price_node(nbc__sched_pricing *p, const nbc__sched_even
   const double end_ns = p->cpu_free_ns[r] = start_ns + cost_ns;
   if (node->type == NBC_NODE_SEND) {
     const double wire_ns = bytes * m->gap_per_byte_ns;
-    const double leave_ns = end_ns > p->nic_free_ns[r] ? end_ns : p->nic_free_ns[r];
+    const double leave_ns = end_ns > *nic_free_ns ? end_ns : *nic_free_ns;
     const size_t other = p->w.partner[event->node];
-    p->nic_free_ns[r] = leave_ns + (wire_ns > m->gap_ns ? wire_ns : m->gap_ns);
+    *nic_free_ns = leave_ns + (wire_ns > m->gap_ns ? wire_ns : m->gap_ns);
     p->arrival_ns[other] = leave_ns + m->latency_ns + wire_ns;
     if (!p->w.left[other]) nbc__sched_price_ready(p, other);
   }
@@ -13695,19 +13864,32 @@ static nbc_status nbc__sched_price_run(nbc__sched_pricing *p, nbc_error *err) {
 NBC_API nbc_status nbc_schedule_price(const nbc_schedule *const *schedules, int size,
                                       const nbc_loggp *model, double *rank_end_ns, double *end_ns,
                                       nbc_error *err) {
-  if (!schedules) return nbc__status_fail(err, NBC_E_INVAL, 0, "schedules: must not be NULL");
+  return nbc_schedule_price_nodes(schedules, size, model, NULL, NULL, rank_end_ns, end_ns, err);
+}
+
+NBC_API nbc_status nbc_schedule_price_nodes(const nbc_schedule *const *schedules, int size,
+                                            const nbc_loggp *model, const nbc_loggp *inside,
+                                            const int *nodes, double *rank_end_ns, double *end_ns,
+                                            nbc_error *err) {
+  if (!schedules || (nodes && !inside))
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "%s: must not be NULL",
+                            schedules ? "inside" : "schedules");
+  for (int i = 0; nodes && i < size; i++)
+    if (nodes[i] < 0 || nodes[i] >= size)
+      return nbc__status_fail(err, NBC_E_RANGE, 0, "nodes[%d]: %d is not in 0..%d", i, nodes[i],
+                              size - 1);
   nbc__sched_pricing p;
   memset(&p, 0, sizeof p);
-  p.model = model;
+  p.model = model, p.inside = inside, p.nodes = nodes;
   nbc_status status = nbc__sched_world_open(&p.w, schedules, size, err);
-  const size_t doubles = 2 * p.w.node_count + 3 * (size_t)size;
+  const size_t doubles = 2 * p.w.node_count + 4 * (size_t)size;
   double *const memory = status ? NULL : (double *)NBC_MALLOC(doubles * sizeof *memory);
   p.heap = status ? NULL : (nbc__sched_event *)NBC_MALLOC(p.w.node_count * sizeof *p.heap);
   if (memory && p.heap) {
     for (size_t i = 0; i < doubles; i++) memory[i] = 0;
     p.ready_ns = memory, p.arrival_ns = memory + p.w.node_count;
     p.cpu_free_ns = memory + 2 * p.w.node_count;
-    p.nic_free_ns = p.cpu_free_ns + size, p.end_ns = p.nic_free_ns + size;
+    p.nic_free_ns = p.cpu_free_ns + size, p.end_ns = p.nic_free_ns + 2 * size;
     status = nbc__sched_price_run(&p, err);
     *end_ns = 0;
     for (int r = 0; r < size; r++) {
@@ -14995,7 +15177,7 @@ static bool nbc__coll_same(const nbc_schedule_desc *a, const nbc_schedule_desc *
          a->elem_bytes == b->elem_bytes && a->in_place == b->in_place &&
          a->not_commutative == b->not_commutative && a->segment_bytes == b->segment_bytes &&
          a->radix == b->radix && a->window_count == b->window_count && a->table == b->table &&
-         a->rank == b->rank && a->size == b->size;
+         a->nodes == b->nodes && a->rank == b->rank && a->size == b->size;
 }
 
 /* The entry for this schedule, or the one to replace; NULL: all are in use. */
@@ -15030,6 +15212,7 @@ static void nbc__coll_describe(const nbc_comm *comm, const nbc_coll_args *args,
   d->segment_bytes = args->segment_bytes, d->radix = args->radix,
   d->window_count = args->window_count;
   d->neighbors = args->neighbors;
+  d->nodes = comm->t->nodes;
   d->table = &comm->choice;
 }
 
@@ -16187,6 +16370,9 @@ static nbc_status nbc__tune_size(const nbc__tune *u, nbc_coll_args *args, nbc_ch
     args->segment_bytes = v < 0 ? 0 : variants[v].segment_bytes;
     args->radix = v < 0 ? 0 : variants[v].radix;
     if (!nbc_schedule_supports(args->coll, args->algo, u->comm->t->size, false)) continue;
+    if (args->algo == NBC_ALGO_TWO_LEVEL &&
+        !nbc__sched_has_levels(u->comm->t->nodes, u->comm->t->size))
+      continue;
     const nbc_status status = nbc__tune_measure(u, args, &d_ns, &elapsed_ns);
     if (status) return status;
     if (best->algo == NBC_ALGO_AUTO || d_ns < best_ns) {

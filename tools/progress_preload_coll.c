@@ -189,6 +189,12 @@ static shadow *make_shadow(MPI_Comm comm, int size) {
   NEXT(Comm_rank)(comm, &s->t.rank);
   s->t.size = size;
   s->has_neighbors = find_neighbors(comm, size, &s->neighbors);
+  for (int i = 0; i < size; i++) { /* nodes by the first process here of each */
+    int first = 0;
+    while (coll.world->nodes[ranks[first]] != coll.world->nodes[ranks[i]]) first++;
+    ranks[size + i] = first;
+  }
+  s->t.nodes = ranks + size;
   s->t.now_ns = sub_now, s->t.isend = sub_isend, s->t.irecv = sub_irecv, s->t.progress = sub_progress;
   s->t.cancel = sub_cancel, s->t.peer_class = sub_class, s->t.others = NULL;
   return s;

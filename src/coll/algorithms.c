@@ -5,8 +5,8 @@
 /* ---- reductions ---------------------------------------------------------------------------- */
 /* Ordered trees hang on rank 0; when the root is another, rank 0 sends it the result. At the root
    the result of total_bytes comes to `result`. */
-static void nbc__sched_reduce_tree(nbc__sched_builder *b, int root, nbc_slice result,
-                                   uint64_t total_bytes) {
+static void nbc__sched_reduce_to(nbc__sched_builder *b, int root, nbc_slice result,
+                                 uint64_t total_bytes) {
   const uint64_t step = nbc__sched_tree_segment(b, total_bytes);
   const int tree_root = b->d.not_commutative ? 0 : root;
   int parent;
@@ -36,11 +36,11 @@ static void nbc__sched_reduce_tree(nbc__sched_builder *b, int root, nbc_slice re
 }
 
 NBC__PRIVATE void nbc__sched_reduce_by_tree(nbc__sched_builder *b) {
-  nbc__sched_reduce_tree(b, b->d.root, b->out, nbc__sched_vector_bytes(b));
+  nbc__sched_reduce_to(b, b->d.root, b->out, nbc__sched_vector_bytes(b));
 }
 
 NBC__PRIVATE void nbc__sched_allreduce_by_tree(nbc__sched_builder *b) {
-  nbc__sched_reduce_tree(b, 0, b->out, nbc__sched_vector_bytes(b));
+  nbc__sched_reduce_to(b, 0, b->out, nbc__sched_vector_bytes(b));
   nbc__sched_bcast_tree(b, b->out, nbc__sched_vector_bytes(b), 0);
 }
 
@@ -188,6 +188,48 @@ NBC__PRIVATE void nbc__sched_allreduce_ring(nbc__sched_builder *b) {
   }
 }
 
+/* ---- allreduce on two levels ----------------------------------------------------------------- */
+/* What follows is among `ranks`, this one at place `at`, until the next call; NULL: all again. */
+static void nbc__sched_among(nbc__sched_builder *b, const int *ranks, int count, int at) {
+  b->group = ranks;
+  b->d.size = count;
+  b->d.rank = at;
+}
+
+/* To the leader of each node; among the leaders, by doubling or, when long, by halving and doubling; back.
+   A leader's node has its part in `out`, from where the leader goes on. */
+NBC__PRIVATE void nbc__sched_allreduce_two_level(nbc__sched_builder *b) {
+  const uint64_t total_bytes = nbc__sched_vector_bytes(b);
+  const int size = b->d.size, rank = b->d.rank;
+  const nbc_slice in = b->in;
+  nbc__sched_places p;
+  if (!nbc__sched_places_open(b, rank, 0, &p)) {
+    b->status = nbc__status_fail(b->err, NBC_E_NOMEM, 0, "schedule: out of memory");
+    return;
+  }
+  b->s->algo = NBC_ALGO_BINOMIAL; /* of the trees inside */
+  if (p.member_count > 1) {
+    nbc__sched_among(b, p.members, p.member_count, p.member_at);
+    nbc__sched_reduce_to(b, 0, b->out, total_bytes);
+    b->in = b->out;
+  }
+  if (p.leader_at >= 0) {
+    nbc__sched_among(b, p.leaders, p.leader_count, p.leader_at);
+    if (total_bytes > 64 * 1024)
+      nbc__sched_allreduce_rabenseifner(b);
+    else
+      nbc__sched_allreduce_doubling(b);
+  }
+  if (p.member_count > 1) {
+    nbc__sched_among(b, p.members, p.member_count, p.member_at);
+    nbc__sched_bcast_tree(b, b->out, total_bytes, 0);
+  }
+  nbc__sched_among(b, NULL, size, rank);
+  b->in = in;
+  b->s->algo = NBC_ALGO_TWO_LEVEL;
+  NBC_FREE(p.memory);
+}
+
 /* ---- reduce_scatter: the result is recv block `rank`, alone in the receive buffer ---------- */
 static void nbc__sched_rs_direct(nbc__sched_builder *b, bool staggered) {
   const nbc_schedule_desc *const d = &b->d;
@@ -294,7 +336,7 @@ NBC__PRIVATE void nbc__sched_rs_tree(nbc__sched_builder *b) {
   const nbc_schedule_desc *const d = &b->d;
   const uint64_t total_bytes = nbc__sched_blocks_end(d, d->recv_counts, NULL);
   const nbc_slice all = nbc__sched_scratch(b, d->rank == 0 ? total_bytes : 0);
-  nbc__sched_reduce_tree(b, 0, all, total_bytes);
+  nbc__sched_reduce_to(b, 0, all, total_bytes);
   const uint64_t bytes = nbc__sched_recv_bytes(b, d->rank);
   if (d->rank) {
     nbc__sched_recv(b, 0, b->out, bytes);

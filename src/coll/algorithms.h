@@ -10,6 +10,7 @@ NBC__PRIVATE void nbc__sched_allreduce_doubling(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_allreduce_rabenseifner(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_reduce_rabenseifner(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_allreduce_ring(nbc__sched_builder *b);
+NBC__PRIVATE void nbc__sched_allreduce_two_level(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_rs_linear(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_rs_pairwise(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_rs_ring(nbc__sched_builder *b);

@@ -117,6 +117,10 @@ static nbc_status nbc__sched_check(const nbc_schedule_desc *d, nbc_error *err) {
         (unsigned long long)d->count, (unsigned long long)d->elem_bytes);
   nbc_status status = nbc__sched_check_neighbors(d, err);
   if (status) return status;
+  for (int i = 0; d->nodes && i < d->size; i++)
+    if (d->nodes[i] < 0 || d->nodes[i] >= d->size)
+      return nbc__status_fail(err, NBC_E_RANGE, 0, "%s: nodes[%d]: %d is not in 0..%d", name, i,
+                              d->nodes[i], d->size - 1);
   const bool optional = (about->has & NBC_HAS_NEIGHBORS) != 0;
   const bool reads = !(about->has & NBC_HAS_ROOT) || d->rank == d->root;
   const bool recv = (about->has & NBC_HAS_RECV_COUNTS) && reads;
@@ -153,6 +157,7 @@ NBC__PRIVATE void nbc__sched_normalize(nbc_schedule_desc *d) {
   if (!(has & NBC_HAS_IN_PLACE) || ((has & NBC_HAS_ROOT) && d->rank != d->root))
     d->in_place = false;
   if (!(has & NBC_HAS_NEIGHBORS)) d->neighbors = NULL;
+  if (has & (NBC_HAS_NEIGHBORS | NBC_HAS_RECV_COUNTS | NBC_HAS_SEND_COUNTS)) d->nodes = NULL;
   if (!(has & NBC_HAS_ROOT)) d->root = 0;
   if (d->coll == NBC_COLL_BARRIER) d->count = 0;
 }

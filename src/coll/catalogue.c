@@ -12,6 +12,10 @@
   X(BARRIER, BINOMIAL, barrier_tree, ALWAYS)                                                       \
   X(BARRIER, KNOMIAL, barrier_tree, ALWAYS)                                                        \
   X(BARRIER, DISSEMINATION, barrier_dissemination, ALWAYS)                                         \
+  X(BARRIER, TWO_LEVEL, barrier_tree, ALWAYS)                                                      \
+  X(BCAST, TWO_LEVEL, bcast_bounded, ALWAYS)                                                       \
+  X(REDUCE, TWO_LEVEL, reduce_by_tree, COMMUTES)                                                   \
+  X(ALLREDUCE, TWO_LEVEL, allreduce_two_level, COMMUTES)                                           \
   X(BCAST, LINEAR, bcast_bounded, ALWAYS)                                                          \
   X(BCAST, BINOMIAL, bcast, ALWAYS)                                                                \
   X(BCAST, KNOMIAL, bcast, ALWAYS)                                                                 \

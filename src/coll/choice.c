@@ -8,6 +8,10 @@
    (trees, doubling, Bruck), every byte sent once when bandwidth counts (ring, pairwise,
    Rabenseifner, pipelined chain). nbc_tune measures better ones for one machine. */
 static const nbc_choice_rule nbc__sched_rules[] = {
+    /* two_level: passed over unless some of several nodes holds several ranks */
+    {NBC_COLL_BCAST, 0, 64 * 1024, NBC_ALGO_TWO_LEVEL, 0, 0},
+    {NBC_COLL_REDUCE, 0, 32 * 1024, NBC_ALGO_TWO_LEVEL, 0, 0},
+    {NBC_COLL_ALLREDUCE, 0, 16 * 1024, NBC_ALGO_TWO_LEVEL, 0, 0},
     {NBC_COLL_BARRIER, 0, 0, NBC_ALGO_DISSEMINATION, 0, 0},
     {NBC_COLL_BCAST, 0, 32 * 1024, NBC_ALGO_BINOMIAL, 0, 0},
     {NBC_COLL_BCAST, 2, 0, NBC_ALGO_BINOMIAL, 0, 0}, /* nobody to pass pieces on to */
@@ -64,6 +68,21 @@ static uint64_t nbc__sched_choice_bytes(const nbc_schedule_desc *d) {
   return d->count * elem_bytes;
 }
 
+/* More than one node, and fewer than ranks. Without memory to tell, no. */
+NBC__PRIVATE bool nbc__sched_has_levels(const int *nodes, int size) {
+  bool several = false, shared = false;
+  bool *const seen = nodes ? (bool *)NBC_MALLOC((size_t)size * sizeof *seen) : NULL;
+  if (!seen) return false;
+  memset(seen, 0, (size_t)size * sizeof *seen);
+  for (int i = 0; i < size; i++) {
+    several = several || nodes[i] != nodes[0];
+    shared = shared || seen[nodes[i]];
+    seen[nodes[i]] = true;
+  }
+  NBC_FREE(seen);
+  return several && shared;
+}
+
 NBC_API void nbc_choose(const nbc_choice *table, nbc_schedule_desc *desc) {
   if (!desc) return;
   if (desc->algo != NBC_ALGO_AUTO) return;
@@ -75,6 +94,7 @@ NBC_API void nbc_choose(const nbc_choice *table, nbc_schedule_desc *desc) {
     const nbc_choice_rule *const r = &rules[i];
     if (r->coll != desc->coll || (r->max_size && desc->size > r->max_size)) continue;
     if ((r->max_bytes && size_bytes > r->max_bytes) || r->algo == NBC_ALGO_AUTO) continue;
+    if (r->algo == NBC_ALGO_TWO_LEVEL && !nbc__sched_has_levels(desc->nodes, desc->size)) continue;
     if (!nbc_schedule_supports(desc->coll, r->algo, desc->size, desc->not_commutative)) continue;
     desc->algo = r->algo;
     if (!desc->segment_bytes) desc->segment_bytes = r->segment_bytes;

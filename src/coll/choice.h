@@ -33,4 +33,5 @@ NBC_API nbc_status nbc_choice_read(const char *path, nbc_choice *table, nbc_erro
 NBC_API nbc_status nbc_choice_write(const nbc_choice *table, FILE *out);
 
 /* ---- for later pieces ---- */
+NBC__PRIVATE bool nbc__sched_has_levels(const int *nodes, int size);
 NBC__PRIVATE const char *nbc__sched_parse_rule(const char *at, nbc_choice_rule *rule);

@@ -200,12 +200,13 @@ typedef struct nbc__sched_event {
 
 typedef struct nbc__sched_pricing {
   nbc__sched_world w;
-  const nbc_loggp *model;
+  const nbc_loggp *model, *inside;
+  const int *nodes;
   nbc__sched_event *heap; /* a node is in it once */
   size_t heap_count;
   uint64_t order_count;
   double *ready_ns, *arrival_ns;              /* per node; arrival < 0: not sent yet */
-  double *cpu_free_ns, *nic_free_ns, *end_ns; /* per rank */
+  double *cpu_free_ns, *nic_free_ns, *end_ns; /* per rank; nic: then those of the nodes */
 } nbc__sched_pricing;
 
 static bool nbc__sched_sooner(const nbc__sched_event *a, const nbc__sched_event *b) {
@@ -242,9 +243,11 @@ static void nbc__sched_price_ready(nbc__sched_pricing *p, size_t i) {
 }
 
 static double nbc__sched_price_node(nbc__sched_pricing *p, const nbc__sched_event *event) {
-  const nbc_loggp *const m = p->model;
   const nbc_node *const node = nbc__sched_world_node(&p->w, event->node);
-  const int r = p->w.rank_of[event->node];
+  const int r = p->w.rank_of[event->node], peer = p->w.rank_of[p->w.partner[event->node]];
+  const bool near = p->nodes && p->nodes[r] == p->nodes[peer];
+  const nbc_loggp *const m = near ? p->inside : p->model;
+  double *const nic_free_ns = &p->nic_free_ns[p->nodes && !near ? p->w.size + p->nodes[r] : r];
   const double bytes = (double)node->size_bytes;
   double cost_ns = 0;
   switch (node->type) {
@@ -258,9 +261,9 @@ static double nbc__sched_price_node(nbc__sched_pricing *p, const nbc__sched_even
   const double end_ns = p->cpu_free_ns[r] = start_ns + cost_ns;
   if (node->type == NBC_NODE_SEND) {
     const double wire_ns = bytes * m->gap_per_byte_ns;
-    const double leave_ns = end_ns > p->nic_free_ns[r] ? end_ns : p->nic_free_ns[r];
+    const double leave_ns = end_ns > *nic_free_ns ? end_ns : *nic_free_ns;
     const size_t other = p->w.partner[event->node];
-    p->nic_free_ns[r] = leave_ns + (wire_ns > m->gap_ns ? wire_ns : m->gap_ns);
+    *nic_free_ns = leave_ns + (wire_ns > m->gap_ns ? wire_ns : m->gap_ns);
     p->arrival_ns[other] = leave_ns + m->latency_ns + wire_ns;
     if (!p->w.left[other]) nbc__sched_price_ready(p, other);
   }
@@ -294,19 +297,32 @@ static nbc_status nbc__sched_price_run(nbc__sched_pricing *p, nbc_error *err) {
 NBC_API nbc_status nbc_schedule_price(const nbc_schedule *const *schedules, int size,
                                       const nbc_loggp *model, double *rank_end_ns, double *end_ns,
                                       nbc_error *err) {
-  if (!schedules) return nbc__status_fail(err, NBC_E_INVAL, 0, "schedules: must not be NULL");
+  return nbc_schedule_price_nodes(schedules, size, model, NULL, NULL, rank_end_ns, end_ns, err);
+}
+
+NBC_API nbc_status nbc_schedule_price_nodes(const nbc_schedule *const *schedules, int size,
+                                            const nbc_loggp *model, const nbc_loggp *inside,
+                                            const int *nodes, double *rank_end_ns, double *end_ns,
+                                            nbc_error *err) {
+  if (!schedules || (nodes && !inside))
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "%s: must not be NULL",
+                            schedules ? "inside" : "schedules");
+  for (int i = 0; nodes && i < size; i++)
+    if (nodes[i] < 0 || nodes[i] >= size)
+      return nbc__status_fail(err, NBC_E_RANGE, 0, "nodes[%d]: %d is not in 0..%d", i, nodes[i],
+                              size - 1);
   nbc__sched_pricing p;
   memset(&p, 0, sizeof p);
-  p.model = model;
+  p.model = model, p.inside = inside, p.nodes = nodes;
   nbc_status status = nbc__sched_world_open(&p.w, schedules, size, err);
-  const size_t doubles = 2 * p.w.node_count + 3 * (size_t)size;
+  const size_t doubles = 2 * p.w.node_count + 4 * (size_t)size;
   double *const memory = status ? NULL : (double *)NBC_MALLOC(doubles * sizeof *memory);
   p.heap = status ? NULL : (nbc__sched_event *)NBC_MALLOC(p.w.node_count * sizeof *p.heap);
   if (memory && p.heap) {
     for (size_t i = 0; i < doubles; i++) memory[i] = 0;
     p.ready_ns = memory, p.arrival_ns = memory + p.w.node_count;
     p.cpu_free_ns = memory + 2 * p.w.node_count;
-    p.nic_free_ns = p.cpu_free_ns + size, p.end_ns = p.nic_free_ns + size;
+    p.nic_free_ns = p.cpu_free_ns + size, p.end_ns = p.nic_free_ns + 2 * size;
     status = nbc__sched_price_run(&p, err);
     *end_ns = 0;
     for (int r = 0; r < size; r++) {

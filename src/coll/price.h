@@ -21,6 +21,12 @@ typedef struct nbc_loggp {
 NBC_API nbc_status nbc_schedule_price(const nbc_schedule *const *schedules, int size,
                                       const nbc_loggp *model, double *rank_end_ns, double *end_ns,
                                       nbc_error *err);
+/* The same on nodes (as in nbc_schedule_desc; NULL = as above): messages inside a node cost what `inside` says; what is
+   for other nodes leaves through one network interface per node. */
+NBC_API nbc_status nbc_schedule_price_nodes(const nbc_schedule *const *schedules, int size,
+                                            const nbc_loggp *model, const nbc_loggp *inside,
+                                            const int *nodes, double *rank_end_ns, double *end_ns,
+                                            nbc_error *err);
 
 /* ---- for later pieces ---- */
 /* ---- all ranks together: who sends to whom ------------------------------------------------- */

@@ -225,7 +225,7 @@ static bool nbc__coll_same(const nbc_schedule_desc *a, const nbc_schedule_desc *
          a->elem_bytes == b->elem_bytes && a->in_place == b->in_place &&
          a->not_commutative == b->not_commutative && a->segment_bytes == b->segment_bytes &&
          a->radix == b->radix && a->window_count == b->window_count && a->table == b->table &&
-         a->rank == b->rank && a->size == b->size;
+         a->nodes == b->nodes && a->rank == b->rank && a->size == b->size;
 }
 
 /* The entry for this schedule, or the one to replace; NULL: all are in use. */
@@ -260,6 +260,7 @@ static void nbc__coll_describe(const nbc_comm *comm, const nbc_coll_args *args,
   d->segment_bytes = args->segment_bytes, d->radix = args->radix,
   d->window_count = args->window_count;
   d->neighbors = args->neighbors;
+  d->nodes = comm->t->nodes;
   d->table = &comm->choice;
 }
 

@@ -255,6 +255,7 @@ NBC__PRIVATE int32_t nbc__sched_message(nbc__sched_builder *b, nbc_node_type typ
                                         nbc_slice buffer, uint64_t size_bytes) {
   nbc_node *const node = nbc__sched_add(b, type, size_bytes);
   if (!node) return -1;
+  if (b->group) peer = b->group[peer];
   const int32_t index = (int32_t)b->s->node_count - 1;
   node->u.msg.buffer = buffer;
   node->u.msg.peer = peer;

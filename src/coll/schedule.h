@@ -85,6 +85,8 @@ enum {
   X(RABENSEIFNER, "rabenseifner")             /* reduce, allreduce; ordered                   */   \
   X(BRUCK, "bruck")                           /* allgather(v), alltoall                       */   \
   X(PAIRWISE, "pairwise")                     /* reduce_scatter, alltoall(v)                  */   \
+  X(TWO_LEVEL, "two_level")                   /* barrier, bcast, reduce, allreduce: between   */   \
+                                              /* one rank of each node, and inside the nodes  */   \
   X(HPL_1RING, "hpl_1ring")                   /* bcast: the six of HPL, unsegmented           */   \
   X(HPL_1RING_M, "hpl_1ring_m")               /* root -> 1, root -> 2 -> 3 ...                */   \
   X(HPL_2RING, "hpl_2ring")                   /* root -> 1 -> 2 ..., root -> P/2 -> ...       */   \
@@ -133,6 +135,7 @@ typedef struct nbc_schedule_desc {
   int window_count;       /* sends in flight where they are bounded; 0 = 8 */
   const struct nbc_choice *table; /* NULL = built in */
   const nbc_neighbors *neighbors; /* neighbor_...: each rank its own */
+  const int *nodes; /* two_level: each rank's node, a number in 0 ... size - 1; NULL = all on one */
 } nbc_schedule_desc;
 
 typedef enum nbc_area {
@@ -228,7 +231,9 @@ typedef struct nbc__sched_builder {
   int *children;                   /* room for a tree node's children */
   int32_t *window;                 /* the last sends, when they are bounded */
   int window_count, window_next;
-  nbc_slice in, out;           /* input and result of this rank */
+  nbc_slice in, out; /* input and result of this rank */
+  const int *
+      group; /* TWO_LEVEL: who takes part now, d.rank and d.size are those among them; NULL = all */
   uint64_t *recv_at, *send_at; /* where packed blocks of different lengths begin, in elements */
 } nbc__sched_builder;
 

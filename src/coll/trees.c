@@ -4,7 +4,7 @@
 /* ---- trees --------------------------------------------------------------------------------- */
 /* Parent (-1 at the root) and children, ascending, of v in a tree over 0..size-1 with root 0. The
    subtree of a k-nomial child c at distance m from its parent is [c, min(c + m, size)). */
-static int nbc__sched_knomial(int v, int size, int radix, int *parent, int *children) {
+NBC__PRIVATE int nbc__sched_knomial(int v, int size, int radix, int *parent, int *children) {
   int count = 0;
   *parent = -1;
   for (int64_t m = 1; m < size; m *= radix) {
@@ -40,7 +40,64 @@ static int nbc__sched_hpl_rings(nbc_algo algo, int v, int size, int *parent, int
   return count;
 }
 
-NBC__PRIVATE int nbc__sched_tree(const nbc__sched_builder *b, int v, int size, int *parent) {
+/* ---- who is where -------------------------------------------------------------------------- */
+NBC__PRIVATE bool nbc__sched_places_open(const nbc__sched_builder *b, int rank, int root,
+                                         nbc__sched_places *p) {
+  const int size = b->d.size, *const nodes = b->d.nodes; /* NULL: all on one */
+  memset(p, 0, sizeof *p);
+  p->memory = (int *)NBC_MALLOC(3 * (size_t)size * sizeof *p->memory);
+  if (!p->memory) return false;
+  int *const leader_of = p->memory;
+  p->leaders = leader_of + size, p->members = p->leaders + size;
+  for (int i = 0; i < size; i++) leader_of[i] = -1;
+  leader_of[nodes ? nodes[root] : 0] = root;
+  for (int i = 0; i < size; i++)
+    if (leader_of[nodes ? nodes[i] : 0] < 0) leader_of[nodes ? nodes[i] : 0] = i;
+  const int own = nodes ? nodes[rank] : 0;
+  p->leaders[p->leader_count++] = root;
+  p->members[p->member_count++] = leader_of[own];
+  p->leader_at = rank == root ? 0 : -1;
+  for (int i = 0; i < size; i++) {
+    const int node = nodes ? nodes[i] : 0;
+    if (leader_of[node] == i && i != root) {
+      if (i == rank) p->leader_at = p->leader_count;
+      p->leaders[p->leader_count++] = i;
+    }
+    if (node == own && i != leader_of[own]) {
+      if (i == rank) p->member_at = p->member_count;
+      p->members[p->member_count++] = i;
+    }
+  }
+  return true;
+}
+
+/* Binomial between the leaders, binomial inside each node. Numbers count from the root, as all trees'. The
+   children inside come first in the list: who sends begins at its end, with the other nodes. */
+static int nbc__sched_two_level_tree(nbc__sched_builder *b, int v, int *parent) {
+  const int size = b->d.size, root = b->d.root, rank = nbc__sched_real(b, root, v);
+  nbc__sched_places p;
+  int above, count = 0;
+  *parent = -1;
+  if (!nbc__sched_places_open(b, rank, root, &p)) {
+    if (!b->status) b->status = nbc__status_fail(b->err, NBC_E_NOMEM, 0, "schedule: out of memory");
+    return 0;
+  }
+  count = nbc__sched_knomial(p.member_at, p.member_count, 2, &above, b->children);
+  for (int i = 0; i < count; i++) b->children[i] = p.members[b->children[i]];
+  if (above >= 0) *parent = p.members[above];
+  if (p.leader_at >= 0) {
+    const int inside = count;
+    count += nbc__sched_knomial(p.leader_at, p.leader_count, 2, &above, b->children + inside);
+    for (int i = inside; i < count; i++) b->children[i] = p.leaders[b->children[i]];
+    *parent = above >= 0 ? p.leaders[above] : -1;
+  }
+  for (int i = 0; i < count; i++) b->children[i] = (b->children[i] - root + size) % size;
+  if (*parent >= 0) *parent = (*parent - root + size) % size;
+  NBC_FREE(p.memory);
+  return count;
+}
+
+NBC__PRIVATE int nbc__sched_tree(nbc__sched_builder *b, int v, int size, int *parent) {
   int count = 0;
   switch (b->s->algo) {
   case NBC_ALGO_LINEAR:
@@ -60,13 +117,14 @@ NBC__PRIVATE int nbc__sched_tree(const nbc__sched_builder *b, int v, int size, i
   case NBC_ALGO_HPL_1RING_M:
   case NBC_ALGO_HPL_2RING:
   case NBC_ALGO_HPL_2RING_M: return nbc__sched_hpl_rings(b->s->algo, v, size, parent, b->children);
+  case NBC_ALGO_TWO_LEVEL: return nbc__sched_two_level_tree(b, v, parent);
   case NBC_ALGO_KNOMIAL: return nbc__sched_knomial(v, size, b->d.radix, parent, b->children);
   default: return nbc__sched_knomial(v, size, 2, parent, b->children);
   }
 }
 
 NBC__PRIVATE bool nbc__sched_is_knomial(nbc_algo algo) {
-  return algo == NBC_ALGO_BINOMIAL || algo == NBC_ALGO_KNOMIAL;
+  return algo == NBC_ALGO_BINOMIAL || algo == NBC_ALGO_KNOMIAL || algo == NBC_ALGO_TWO_LEVEL;
 }
 NBC__PRIVATE int nbc__sched_radix(const nbc__sched_builder *b) {
   return b->s->algo == NBC_ALGO_KNOMIAL ? b->d.radix : 2;

@@ -65,6 +65,9 @@ static nbc_status nbc__tune_size(const nbc__tune *u, nbc_coll_args *args, nbc_ch
     args->segment_bytes = v < 0 ? 0 : variants[v].segment_bytes;
     args->radix = v < 0 ? 0 : variants[v].radix;
     if (!nbc_schedule_supports(args->coll, args->algo, u->comm->t->size, false)) continue;
+    if (args->algo == NBC_ALGO_TWO_LEVEL &&
+        !nbc__sched_has_levels(u->comm->t->nodes, u->comm->t->size))
+      continue;
     const nbc_status status = nbc__tune_measure(u, args, &d_ns, &elapsed_ns);
     if (status) return status;
     if (best->algo == NBC_ALGO_AUTO || d_ns < best_ns) {

@@ -61,7 +61,10 @@ struct nbc_transport {
   nbc_status (*cancel)(void *ctx, nbc_op *op); /* receive not matched yet: finishes NBC_E_CANCELLED;
                                                   may be NULL */
   nbc_peer (*peer_class)(void *ctx, int peer); /* NULL = unknown */
-  bool (*same_clock)(void *ctx, int peer);     /* the peer's now_ns is ours; NULL = no */
+  /* [size] the node on which each rank runs, a number in 0 ... size - 1; stays while the transport does. NULL = not
+     known. With it, collectives cross between nodes once per node where that pays. */
+  const int *nodes;
+  bool (*same_clock)(void *ctx, int peer); /* the peer's now_ns is ours; NULL = no */
   /* Simulations: told before a collective copies or reduces so many bytes, to take the time for it.
      false: it is not done, this run moves no data. NULL = it is done. */
   bool (*local)(void *ctx, uint64_t size_bytes, bool reduces);

@@ -45,6 +45,7 @@ typedef struct nbc__mpi {
   uint64_t piece_bytes, order, arrival_count, xfer_count;
   nbc__mpi_peer *peers;                     /* [size] */
   nbc_peer *classes;                        /* [size] */
+  int *nodes;                               /* [size] the lowest rank of each one's node */
   int *clock_of;                            /* [size]: the rank whose clock it is */
   nbc__transport_fifo any, submitted, done; /* receives for any peer; waiting for main; finished */
   nbc__mpi_packet *ring[NBC__MPI_RING], *spare;
@@ -701,6 +702,14 @@ static int nbc__mpi_classes(nbc__mpi *m) {
   return code;
 }
 
+/* Each rank's node, as its lowest rank. */
+static int nbc__mpi_nodes(nbc__mpi *m) {
+  int lowest = 0;
+  while (m->classes[lowest] != NBC_PEER_SAME_NODE) lowest++; /* this rank at the latest */
+  m->own.t.nodes = m->nodes;
+  return MPI_Allgather(&lowest, 1, MPI_INT, m->nodes, 1, MPI_INT, m->comm);
+}
+
 static int nbc__mpi_start_ring(nbc__mpi *m) {
   int code = 0, k;
   for (k = 0; k < NBC__MPI_RING && !code; k++) {
@@ -772,6 +781,7 @@ static void nbc__mpi_destroy(void *self) {
   NBC_FREE(m->statuses);
   NBC_FREE(m->peers);
   NBC_FREE(m->classes);
+  NBC_FREE(m->nodes);
   NBC_FREE(m->clock_of);
   pthread_mutex_destroy(&m->mutex);
   NBC_FREE(m);
@@ -794,9 +804,10 @@ static int nbc__mpi_connect(nbc__mpi *m, MPI_Comm comm) {
   m->peers = (nbc__mpi_peer *)NBC_MALLOC(size * sizeof *m->peers);
   m->classes = (nbc_peer *)NBC_MALLOC(size * sizeof *m->classes);
   m->clock_of = (int *)NBC_MALLOC(size * sizeof *m->clock_of);
-  if (!m->peers || !m->classes || !m->clock_of) return MPI_ERR_NO_MEM;
+  m->nodes = (int *)NBC_MALLOC(size * sizeof *m->nodes);
+  if (!m->peers || !m->classes || !m->clock_of || !m->nodes) return MPI_ERR_NO_MEM;
   memset(m->peers, 0, size * sizeof *m->peers);
-  if ((code = nbc__mpi_classes(m))) return code;
+  if ((code = nbc__mpi_classes(m)) || (code = nbc__mpi_nodes(m))) return code;
   return nbc__mpi_start_ring(m);
 }
 

@@ -26,6 +26,8 @@ static void compose_fn(void *dst, const void *left, const void *right, uint64_t 
 }
 
 static void open_worlds(void) {
+  static int nodes[RANKS]; /* three, in turns: two_level is chosen where it serves */
+  for (int r = 0; r < RANKS; r++) nodes[r] = r % 3;
   for (int size = 1; size <= RANKS; size++) {
     nbc_threads_desc desc = {0};
     desc.size = size;
@@ -35,6 +37,7 @@ static void open_worlds(void) {
       nbc_comm_desc d = {0};
       nbc_error err;
       d.transport = nbc_threads_rank(worlds[size], r);
+      if (size > 2) d.transport->nodes = nodes;
       d.id = 7;
       d.check = size % 3 == 0;
       CHECK(nbc_comm_create(&d, &comms[size][r], &err) == NBC_OK);

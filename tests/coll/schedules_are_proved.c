@@ -65,6 +65,40 @@ static void all_algorithms_for_more_ranks(void) {
     all_algorithms_up_to(sizes[i], sizes[i], 1);
 }
 
+/* Up to 64 ranks on up to 8 nodes, in blocks, in turns and at random. */
+static void two_levels_on_up_to_8_nodes(void) {
+  static const int sizes[] = {2, 3, 5, 8, 13, 16, 27, 32, 48, 64};
+  static const nbc_coll colls[] = {NBC_COLL_BARRIER, NBC_COLL_BCAST, NBC_COLL_REDUCE, NBC_COLL_ALLREDUCE};
+  int count = 0;
+  for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+    for (int nodes = 1; nodes <= 8 && nodes <= sizes[s]; nodes++)
+      for (int placement = 0; placement < 3; placement++)
+        for (size_t c = 0; c < sizeof colls / sizeof *colls; c++, count++) {
+          const int size = sizes[s];
+          nbc_error err = {0};
+          group_random(colls[c], NBC_ALGO_TWO_LEVEL, size, false, 0, 5);
+          for (int r = 0; r < size; r++) {
+            g.nodes[r] = placement == 0 ? r * nodes / size : placement == 1 ? r % nodes : (int)test_below((uint64_t)nodes);
+            g.descs[r].nodes = g.nodes;
+          }
+          const bool good = group_build() && group_verify(&err) == NBC_OK;
+          if (!good) printf("  %s P=%d nodes=%d placement=%d: %s\n", nbc_coll_name(colls[c]), size, nodes, placement, err.text);
+          CHECK(good);
+          /* nothing goes twice from one node to another */
+          int crossings[8][8] = {{0}}, most = 0;
+          for (int r = 0; r < size; r++)
+            for (uint32_t i = 0; i < g.schedules[r]->node_count; i++) {
+              const nbc_node *const node = &g.schedules[r]->nodes[i];
+              if (node->type != NBC_NODE_SEND || g.nodes[r] == g.nodes[node->u.msg.peer]) continue;
+              const int n = ++crossings[g.nodes[r]][g.nodes[node->u.msg.peer]];
+              most = n > most ? n : most;
+            }
+          if (colls[c] == NBC_COLL_BARRIER || (colls[c] != NBC_COLL_ALLREDUCE && g.descs[0].segment_bytes == UINT64_MAX)) CHECK(most <= 1);
+          group_free();
+        }
+  printf("  %d calls proved\n", count);
+}
+
 /* Any message that is lost, any dependency that is dropped, any byte that goes elsewhere is seen.
  */
 static void damage_is_seen(void) {
@@ -181,6 +215,7 @@ int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(all_algorithms_for_up_to_17_ranks);
   RUN(all_algorithms_for_more_ranks);
+  RUN(two_levels_on_up_to_8_nodes);
   RUN(damage_is_seen);
   RUN(deadlock_is_named);
   RUN(bad_calls_are_named);

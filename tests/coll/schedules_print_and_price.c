@@ -139,6 +139,47 @@ static void large_allreduce_prefers_the_ring(void) {
   CHECK(doubling_ns < ring_ns / 2);
 }
 
+static double price_on_nodes(nbc_coll coll, nbc_algo algo, const int *choose_by, const int *nodes, uint64_t bytes) {
+  const nbc_loggp between = {1500, 300, 200, 0.1, 0.1, 0.05}, inside = {250, 100, 50, 0.08, 0.1, 0.05};
+  double end_ns = -1;
+  nbc_error err = {0};
+  for (int r = 0; r < 64; r++) {
+    nbc_schedule_desc d = {0};
+    d.coll = coll, d.algo = algo, d.rank = r, d.size = 64, d.elem_bytes = 8, d.count = bytes / 8, d.nodes = choose_by;
+    CHECK(nbc_schedule_build(&d, &schedules[r], &err) == NBC_OK);
+  }
+  CHECK(nbc_schedule_price_nodes((const nbc_schedule *const *)schedules, 64, &between, &inside, nodes, NULL, &end_ns, &err) == NBC_OK);
+  drop(64);
+  return end_ns;
+}
+
+/* 64 ranks on 8 nodes, one interface each: what is chosen by layout is never dearer than what is chosen without it, and
+   in turns, where neighbours in rank are on other nodes, much cheaper. */
+static void two_levels_pay_where_they_are_chosen(void) {
+  static const nbc_coll colls[] = {NBC_COLL_BARRIER, NBC_COLL_BCAST, NBC_COLL_REDUCE, NBC_COLL_ALLREDUCE};
+  int nodes[64], better = 0;
+  for (int turns = 0; turns < 2; turns++)
+    for (size_t c = 0; c < 4; c++)
+      for (uint64_t bytes = 8; bytes <= 1 << 20; bytes *= 8) {
+        for (int r = 0; r < 64; r++) nodes[r] = turns ? r % 8 : r / 8;
+        const double flat_ns = price_on_nodes(colls[c], NBC_ALGO_AUTO, NULL, nodes, bytes);
+        const double chosen_ns = price_on_nodes(colls[c], NBC_ALGO_AUTO, nodes, nodes, bytes);
+        if (chosen_ns > flat_ns * 1.03)
+          printf("  %s of %llu bytes: %.0f ns by layout, %.0f without\n", nbc_coll_name(colls[c]), (unsigned long long)bytes, chosen_ns, flat_ns);
+        CHECK(chosen_ns <= flat_ns * 1.03);
+        better += chosen_ns < flat_ns * 0.8;
+      }
+  printf("  by a fifth or more cheaper: %d of 56\n", better);
+  CHECK(better >= 5);
+  /* one node: as if all were inside; nodes each: as before */
+  for (int r = 0; r < 64; r++) nodes[r] = r;
+  const nbc_loggp between = {1500, 300, 200, 0.1, 0.1, 0.05};
+  build(NBC_COLL_BARRIER, NBC_ALGO_DISSEMINATION, 64, 0, 0);
+  const double without_ns = price(64, &between);
+  drop(64);
+  CHECK_NEAR(without_ns, price_on_nodes(NBC_COLL_BARRIER, NBC_ALGO_DISSEMINATION, NULL, nodes, 0), 1e-6);
+}
+
 static nbc_algo chosen(const nbc_choice *table, nbc_coll coll, int size, uint64_t count,
                        bool not_commutative) {
   nbc_schedule_desc d = {0};
@@ -245,6 +286,7 @@ int main(int argc, char **argv) {
   RUN(chain_costs_what_the_formula_says);
   RUN(sends_of_one_rank_take_turns);
   RUN(large_allreduce_prefers_the_ring);
+  RUN(two_levels_pay_where_they_are_chosen);
   RUN(choice_is_read_and_followed);
   RUN(bad_choices_are_named);
   RUN(gaps_reductions_and_copies_are_priced);

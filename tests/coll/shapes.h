@@ -11,6 +11,7 @@ typedef struct group {
   uint64_t counts[MOST][4 * MOST]; /* send counts, displacements, recv counts, displacements */
   int lists[MOST][2 * MOST];       /* sources, targets */
   nbc_neighbors neighbors[MOST];
+  int nodes[MOST];
   int size;
 } group;
 
@@ -96,6 +97,12 @@ static void group_random(nbc_coll coll, nbc_algo algo, int size, bool not_commut
   d.segment_bytes = segments[test_below(5)];
   d.radix = test_below(2) ? 0 : 2 + (int)test_below(6);
   d.window_count = (int)test_below(5);
+  const uint64_t node_count = 1 + test_below(8);
+  for (int r = 0; r < size; r++) /* at random, in turns, in blocks */
+    g.nodes[r] = (int)(turn % 3 == 0   ? test_below(node_count)
+                       : turn % 3 == 1 ? (uint64_t)r % node_count
+                                       : (uint64_t)r * node_count / (uint64_t)size) % size;
+  if (node_count > 1) d.nodes = g.nodes;
   for (int r = 0; r < size; r++) { /* what r sends to i is what i gets from r */
     uint64_t *const c = g.counts[r];
     for (int i = 0; i < size; i++) {
