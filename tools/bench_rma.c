@@ -3,7 +3,7 @@
    Run:      mpirun -n 2 build/bench_rma_mpi [-s BYTES] [-t SECONDS] [-l SECONDS] [-m each] [-r SEED]
                                              [--raw FILE] [--figure FILE]
              oshrun -n 2 build/bench_rma_shmem ...
-             build/bench_rma_mpi --merge RAW...
+             build/bench_rma_mpi --merge RAW... | --pictures FILE RAW...
                -s largest message (1 MiB)   -t limit per line (0.5 s)   -l least time per line (0.05 s,
                or half the limit)   -r order of the sizes
                -m each   reads the clock around every call: to see what that does to small messages
@@ -13,6 +13,8 @@
                          ways, as text and as a page with two charts (below)
                --merge   the raw files of several runs: what they say together, with an interval from how
                          they differ. Three runs or more.
+               --pictures  a page with figures 6 to 9 of the paper below: parts of a put and a get, their
+                         overlap, six broadcasts, locks by number of ranks (a run for each)
              No flags are needed where Open MPI or its OpenSHMEM crash by themselves: that is found out by
              two processes beforehand, the cure is set, and a line says so.
    Expected: one line per routine and size: median, confidence interval, how many samples and why no
@@ -578,7 +580,8 @@ static bool number(const char *text, double least, double most, double *value) {
 
 static const char usage[] = "usage: bench_rma [-s largest bytes] [-t seconds per line] [-l least "
                             "seconds per line] [-m each] "
-                            "[-r seed] [--raw FILE] [--figure FILE], or bench_rma --merge RAW...";
+                            "[-r seed] [--raw FILE] [--figure FILE], or bench_rma --merge RAW..., "
+                            "or bench_rma --pictures FILE RAW...";
 typedef struct options {
   double seconds, least_seconds, bytes, seed;
   const char *raw, *figure;
@@ -618,6 +621,8 @@ int main(int argc, char **argv) {
   if (argc == 2 && strcmp(argv[1], "--help") == 0) return puts(usage) < 0;
   output_begin("bench_rma");
   if (argc > 2 && strcmp(argv[1], "--merge") == 0) return merge(argc - 2, argv + 2);
+  if (argc > 3 && strcmp(argv[1], "--pictures") == 0)
+    return merge_pictures(argv[2], argc - 3, argv + 3);
   if (argc == 2 && strcmp(argv[1], "--probe") == 0) return probe_body();
   probe_and_cure();
   if (open_all(&t, &b.err) != NBC_OK) fail(b.err.text);
@@ -650,7 +655,7 @@ int main(int argc, char **argv) {
            "%-24s %9s %12s %9s %7s %5s %8s %7s %9s\n",
            o.seed, "# routine", "bytes", "median us", "+- us", "samples", "stop", "outliers",
            "missed", "skew us");
-  if (rank == 0 && b.raw) fprintf(b.raw, "# bytes seconds routine\n");
+  if (rank == 0 && b.raw) fprintf(b.raw, "# bytes seconds routine\n# ranks %d\n", size);
   if (o.figure) measure_figure(&b, order, count, page);
   if (!o.figure) measure_fixed(&b), measure_locks(&b), measure_more(&b, false);
   for (int i = 0; i < count && !o.figure; i++) {

@@ -78,6 +78,16 @@ merges() {
     ! "$1" --merge "$T/none" >"$T/out" 2>&1 && grep -q "none: No such file" "$T/out" &&
     ! "$1" --merge /dev/null >"$T/out" 2>&1 && grep -q "no samples" "$T/out"
 }
+# A page with six charts; a lock's line goes through the runs with 2, 4 and 8 ranks
+pictures() {
+  for ranks in 2 4 8; do
+    { echo "# ranks $ranks"; echo "0 ${ranks}e-6 lock taken"; echo "8 1e-6 put"; echo "64 2e-6 put"; } >"$T/ranks$ranks"
+  done
+  "$1" --pictures "$T/page.html" "$T/ranks2" "$T/ranks4" "$T/ranks8" &&
+    test "$(grep -c '<circle' "$T/page.html")" = 5 && test "$(grep -c '<polyline' "$T/page.html")" = 2 &&
+    grep -q '9: locks' "$T/page.html" && grep -q '</html>' "$T/page.html" && ! grep -Eq '<script|src=|nan|inf' "$T/page.html" &&
+    "$1" --merge "$T/ranks2" "$T/ranks4" | grep -Eq '^lock taken .* 4 one run'
+}
 for mpi in openmpi mpich; do
   program=$B/bench_rma_mpi && [ $mpi = mpich ] && program=$B/bench_rma_mpich
   if ! command -v mpirun.$mpi >/dev/null || [ ! -x "$program" ]; then
@@ -88,6 +98,7 @@ for mpi in openmpi mpich; do
   [ $mpi = mpich ] || check "$mpi, a setting of the user's" heeds_the_user mpirun.$mpi -n 2 "$program"
   check "$mpi, two processes, samples kept" keeps_samples mpirun.$mpi -n 2 "$program"
   check "$mpi, several runs together" merges "$program"
+  check "$mpi, pictures of several runs" pictures "$program"
   check "$mpi, three processes" measures mpirun.$mpi -n 3 "$program"
   check "$mpi, clock around every call" measures mpirun.$mpi -n 2 "$program" -m each
   check "$mpi, three ways to time" draws mpirun.$mpi -n 2 "$program"
