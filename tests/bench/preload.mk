@@ -20,3 +20,6 @@ endif
 ifneq ($(MPICC_MPICH),)
 $(eval $(call preload_bench,preload_call_mpich,preload_call.c,$(MPICC_MPICH),$(B)/libnbc_overlap_mpich.so))
 endif
+BENCHES += tests/bench/thread_memory.sh
+PRINTS_thread_memory := nic_thread_memory_
+tests/bench/thread_memory.sh: $(if $(MPICC_OMPI),$(B)/libnbc_overlap_mpi.so $(B)/tests/mpi/preload_life.openmpi) $(if $(MPICC_MPICH),$(B)/libnbc_overlap_mpich.so $(B)/tests/mpi/preload_life.mpich) ;
