@@ -176,6 +176,7 @@ typedef enum nic_kind {
   NIC_KIND_INFINIBAND, /* /sys/class/infiniband */
   NIC_KIND_CXI,        /* /sys/class/cxi: HPE Slingshot */
   NIC_KIND_BXI,        /* /sys/class/bxi: Eviden BXI */
+  NIC_KIND_PMU, /* /sys/bus/event_source/devices: a unit that counts events of NICs or PCIe */
   NIC_KIND_COUNT
 } nic_kind;
 
@@ -261,8 +262,8 @@ NIC_API size_t nic_count(const nic_machine *machine);
 NIC_API const nic_info *nic_at(const nic_machine *machine, size_t index); /* NULL past the end */
 /* By name or PCI address; NULL when there is none. */
 NIC_API const nic_info *nic_by_name(const nic_machine *machine, const char *name);
-NIC_API const char *nic_kind_name(nic_kind kind);    /* "pci", "net", "infiniband", "cxi", "bxi" */
-NIC_API const char *nic_offer_name(nic_offer offer); /* "counters", "soft-stamps", … */
+NIC_API const char *nic_kind_name(nic_kind kind);       /* "pci", "net", …, "bxi", "pmu" */
+NIC_API const char *nic_offer_name(nic_offer offer);    /* "counters", "soft-stamps", … */
 NIC_API const char *nic_offer_meaning(nic_offer offer); /* one line */
 NIC_API const char *nic_answer_name(nic_answer answer); /* "unknown", "no", "blocked", "yes" */
 /* A bit of nic_pcie.correctable or uncorrectable, as lspci names it; "" when it has no meaning. */
@@ -385,6 +386,16 @@ NIC_API const char *nic_change_name(
 /* Counters that the kernel gives by netlink: standard groups of Ethernet, pauses, FEC, queues, stamps,
    links, health of drivers, RDMA. */
 
+
+
+
+
+
+
+#ifdef NBC_LINES
+#line 1 "src/nic/count_pmu.h"
+#endif
+/* Counters of performance monitoring units that look at NICs and PCIe: perf_event without the perf tool. */
 
 
 
@@ -781,6 +792,7 @@ NIC_API nbc_relation_desc nic_clock_relation(const nic_clock_info *info);
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
@@ -790,6 +802,7 @@ NIC_API nbc_relation_desc nic_clock_relation(const nic_clock_info *info);
 #include <linux/genetlink.h>
 #include <linux/net_tstamp.h>
 #include <linux/netlink.h>
+#include <linux/perf_event.h>
 #include <linux/ptp_clock.h>
 #include <linux/sockios.h>
 #include <net/if.h>
@@ -921,7 +934,7 @@ NIC__PRIVATE void nic__copy(char *to, size_t to_bytes, const char *from) {
   to[n] = 0;
 }
 #ifdef NBC_LINES
-#line 108 "src/nic/machine.h"
+#line 109 "src/nic/machine.h"
 #endif
 enum { NIC__PATH = 512 };
 
@@ -967,6 +980,7 @@ typedef struct nic__names {
 
 NIC__PRIVATE const nic__kept *nic__kept_of(const nic_machine *m, const nic_info *nic);
 NIC__PRIVATE bool nic__path(char *path, const char *root, ...);
+NIC__PRIVATE int nic__read_line(const char *path, char *text, size_t text_bytes);
 NIC__PRIVATE bool nic__read_number(const char *path, int base, int64_t *value);
 NIC__PRIVATE bool nic__ran_out(int number);
 NIC__PRIVATE size_t nic__names_read(const char *folder, nic__names *names);
@@ -1007,7 +1021,7 @@ NIC__PRIVATE bool nic__path(char *path, const char *root, ...) {
 }
 
 /* First line of a small file, without the newline. ret bytes, or -1 with errno. */
-static int nic__read_line(const char *path, char *text, size_t text_bytes) {
+NIC__PRIVATE int nic__read_line(const char *path, char *text, size_t text_bytes) {
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return -1;
   const ssize_t n = read(fd, text, text_bytes - 1);
@@ -1114,7 +1128,7 @@ NIC_API const nic_info *nic_by_name(const nic_machine *machine, const char *name
 }
 
 NIC_API const char *nic_kind_name(nic_kind kind) {
-  static const char *const names[] = {"pci", "net", "infiniband", "cxi", "bxi"};
+  static const char *const names[] = {"pci", "net", "infiniband", "cxi", "bxi", "pmu"};
   return (unsigned)kind < NIC_KIND_COUNT ? names[kind] : "?";
 }
 NIC_API const char *nic_offer_name(nic_offer offer) {
@@ -2474,9 +2488,216 @@ NIC__PRIVATE nic_status nic__open_rdma(nic_counters *c) {
   return g ? nic__group_open(c, &g->group) : status;
 }
 #ifdef NBC_LINES
+#line 9 "src/nic/count_pmu.h"
+#endif
+/* Whether a folder of /sys/bus/event_source/devices is such a unit; what it looks at, or NULL. */
+NIC__PRIVATE const char *nic__pmu_meaning(const char *name);
+/* "event=0x204,global=1" by the unit's format files. false: a term is not known, or wants a value */
+NIC__PRIVATE bool nic__pmu_config(const char *folder, const char *terms, uint64_t config[3]);
+/* All events of the unit. ret NIC_OK | NIC_E_NOMEM | NIC_E_RIGHTS (no event may be counted) */
+NIC__PRIVATE nic_status nic__open_pmu(nic_counters *c, const char *folder);
+#ifdef NBC_LINES
+#line 1 "src/nic/count_pmu.c"
+#endif
+/* Counters of performance monitoring units that look at NICs and PCIe: perf_event without the perf tool. */
+
+
+/* Sources: the kernel's Documentation/ABI/testing/sysfs-bus-event_source-devices-{events,format}; for the
+   units Documentation/admin-guide/perf/: hns3-pmu.rst, hisi-pcie-pmu.rst, dwc_pcie_pmu.rst, nvidia-pmu.rst,
+   mrvl-pem-pmu.rst; Intel's uncore manuals for IIO. */
+static const struct {
+  const char *begin, *meaning;
+} nic__pmus[] = {{"hns3_pmu_", "HiSilicon HNS3 network controller"},
+                 {"hisi_pcie", "HiSilicon PCIe root complex"},
+                 {"dwc_rootport_", "DesignWare PCIe root port"},
+                 {"nvidia_pcie_pmu_", "NVIDIA Grace PCIe root ports"},
+                 {"nvidia_nvlink_c2c", "NVIDIA NVLink-C2C"},
+                 {"mrvl_pcie_rc_pmu_", "Marvell PCIe root complex"},
+                 {"uncore_iio_", "Intel IIO: PCIe and other traffic of a stack"}};
+NIC__PRIVATE const char *nic__pmu_meaning(const char *name) {
+  for (size_t i = 0; i < sizeof nic__pmus / sizeof nic__pmus[0]; i++)
+    if (strncmp(name, nic__pmus[i].begin, strlen(nic__pmus[i].begin)) == 0)
+      return nic__pmus[i].meaning;
+  return NULL;
+}
+
+/* Puts the bits of value where "config1:0-7,16" says; false: malformed, or value has more bits. */
+static bool nic__pmu_place(const char *format, uint64_t value, uint64_t config[3]) {
+  const char *at = strchr(format, ':');
+  unsigned word = 0;
+  int used = 0;
+  if (!at || strncmp(format, "config", 6) != 0) return false;
+  if (format[6] >= '1' && format[6] <= '2') word = (unsigned)(format[6] - '0');
+  if (format + 6 + (word > 0) != at) return false;
+  for (at++; *at;) {
+    unsigned low, high;
+    if (sscanf(at, "%2u-%2u%n", &low, &high, &used) != 2) {
+      if (sscanf(at, "%2u%n", &low, &used) != 1) return false;
+      high = low;
+    }
+    if (high > 63 || low > high) return false;
+    const unsigned bits = high - low + 1;
+    const uint64_t mask = bits == 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1;
+    config[word] |= (value & mask) << low;
+    value = bits == 64 ? 0 : value >> bits;
+    at += used;
+    if (*at == ',')
+      at++;
+    else if (*at)
+      return false;
+  }
+  return value == 0;
+}
+
+NIC__PRIVATE bool nic__pmu_config(const char *folder, const char *terms, uint64_t config[3]) {
+  config[0] = config[1] = config[2] = 0;
+  for (const char *at = terms; *at;) {
+    char path[NIC__PATH], term[64], format[64], *end;
+    const size_t n = strcspn(at, ",");
+    uint64_t value = 1;
+    if (n == 0 || n >= sizeof term) return false;
+    memcpy(term, at, n);
+    term[n] = 0;
+    at += n + (at[n] == ',');
+    char *equal = strchr(term, '=');
+    if (equal) {
+      errno = 0;
+      value = strtoull(equal + 1, &end, 0);
+      if (errno || end == equal + 1 || *end) return false; /* "?": a value is wanted */
+      *equal = 0;
+    }
+    if (strcmp(term, "config") == 0 || strcmp(term, "config1") == 0 || strcmp(term, "config2") == 0)
+      config[term[6] ? term[6] - '0' : 0] |= value;
+    else if (strchr(term, '/') || !nic__path(path, folder, "format", term, (char *)NULL) ||
+             nic__read_line(path, format, sizeof format) <= 0 ||
+             !nic__pmu_place(format, value, config))
+      return false;
+  }
+  return true;
+}
+
+typedef struct nic__pmu_group {
+  nic__group group;
+  char folder[NIC__PATH];
+  int *fds;
+  size_t fd_count, fd_capacity;
+  bool is_refused;
+} nic__pmu_group;
+
+static int nic__pmu_event(const char *folder, const char *name, nic__pmu_group *g) {
+  char path[NIC__PATH], terms[256], cpus[64];
+  struct perf_event_attr attr;
+  uint64_t config[3];
+  int64_t type;
+  int cpu = 0;
+  if (!nic__path(path, folder, "events", name, (char *)NULL) ||
+      nic__read_line(path, terms, sizeof terms) <= 0 || !nic__pmu_config(folder, terms, config) ||
+      !nic__path(path, folder, "type", (char *)NULL) || !nic__read_number(path, 10, &type))
+    return -1;
+  if (nic__path(path, folder, "cpumask", (char *)NULL) &&
+      nic__read_line(path, cpus, sizeof cpus) > 0)
+    cpu = atoi(cpus); /* the first of the list */
+  /* The HNS3 unit counts all of its NIC only when asked to. */
+  uint64_t global[3] = {0, 0, 0};
+  if (nic__path(path, folder, "format/global", (char *)NULL) && access(path, R_OK) == 0 &&
+      nic__pmu_config(folder, "global=1", global))
+    for (int i = 0; i < 3; i++) config[i] |= global[i];
+  memset(&attr, 0, sizeof attr);
+  attr.size = sizeof attr;
+  attr.type = (uint32_t)type;
+  attr.config = config[0];
+  attr.config1 = config[1];
+  attr.config2 = config[2];
+  const int fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+  if (fd < 0 && (errno == EACCES || errno == EPERM)) g->is_refused = true;
+  return fd;
+}
+
+/* "6.1e-05" and "MiB" of the event's files: how many bytes one step stands for. */
+static void nic__pmu_unit(const char *folder, const char *name, nic_counter *counter) {
+  char path[NIC__PATH], file[80], scale[64], unit[32];
+  snprintf(file, sizeof file, "%.60s.unit", name);
+  if (!nic__path(path, folder, "events", file, (char *)NULL) ||
+      nic__read_line(path, unit, sizeof unit) <= 0 || strcmp(unit, "MiB") != 0)
+    return;
+  snprintf(file, sizeof file, "%.60s.scale", name);
+  if (!nic__path(path, folder, "events", file, (char *)NULL) ||
+      nic__read_line(path, scale, sizeof scale) <= 0)
+    return;
+  const double step_bytes = strtod(scale, NULL) * 1048576;
+  if (!(step_bytes > 0.999 && step_bytes < 1e6)) return;
+  counter->unit = NIC_UNIT_BYTES;
+  counter->scale = (uint32_t)(step_bytes + 0.5);
+}
+
+static bool nic__pmu_ask(nic__group *group) {
+  nic__pmu_group *g = (nic__pmu_group *)(void *)group;
+  char path[NIC__PATH];
+  nic__names names;
+  uint64_t value;
+  if (!group->is_opening) {
+    for (size_t i = 0; i < g->fd_count; i++)
+      if (read(g->fds[i], &value, sizeof value) == sizeof value)
+        nic__group_tell(group, i, "pmu", "", value);
+    return true;
+  }
+  if (!nic__path(path, g->folder, "events", (char *)NULL)) return false;
+  nic__names_read(path, &names);
+  group->is_out = names.is_cut;
+  for (size_t i = 0; i < names.count && !group->is_out; i++) {
+    const char *name = names.name[i];
+    if (strchr(name, '.')) continue; /* unit and scale of another one */
+    const int fd = nic__pmu_event(g->folder, name, g);
+    if (fd < 0) continue;
+    void *grown = nic__grow(g->fds, g->fd_count, &g->fd_capacity, sizeof *g->fds);
+    nic_counter *counter = NULL;
+    if (grown) {
+      g->fds = (int *)grown;
+      g->fds[g->fd_count++] = fd;
+      value = 0;
+      if (read(fd, &value, sizeof value) != sizeof value) value = 0;
+      counter = nic__group_tell(group, g->fd_count - 1, "pmu", name, value);
+    } else
+      close(fd);
+    group->is_out |= !counter;
+    if (counter) nic__pmu_unit(g->folder, name, counter);
+  }
+  nic__names_free(&names);
+  return true;
+}
+static void nic__pmu_close(nic__group *group) {
+  nic__pmu_group *g = (nic__pmu_group *)(void *)group;
+  for (size_t i = 0; i < g->fd_count; i++) close(g->fds[i]);
+  NIC_FREE(g->fds);
+}
+
+NIC__PRIVATE nic_status nic__open_pmu(nic_counters *c, const char *folder) {
+  nic__pmu_group *g = (nic__pmu_group *)nic__zalloc(sizeof *g);
+  if (!g) return NIC_E_NOMEM;
+  snprintf(g->folder, sizeof g->folder, "%s", folder);
+  g->group.ask = nic__pmu_ask;
+  g->group.close = nic__pmu_close;
+  g->group.counters = c;
+  g->group.is_opening = true;
+  bool is_refused = false;
+  const size_t before = c->count;
+  /* a group without counters is gone after this call: so what it was refused is asked before */
+  nic__names names;
+  char path[NIC__PATH];
+  if (nic__path(path, folder, "events", (char *)NULL) && nic__names_read(path, &names)) {
+    const int fd = nic__pmu_event(folder, names.name[0], g);
+    if (fd >= 0) close(fd);
+    is_refused = g->is_refused;
+    nic__names_free(&names);
+  }
+  const nic_status status = nic__group_open(c, &g->group);
+  return status == NIC_OK && is_refused && c->count == before ? NIC_E_RIGHTS : status;
+}
+#ifdef NBC_LINES
 #line 1 "src/nic/counting.c"
 #endif
 /* Opens and reads all counters of a NIC. */
+
 
 
 
@@ -2512,12 +2733,16 @@ NIC_API nic_status nic_counters_open(const nic_machine *machine, const nic_info 
   nic_status status = NIC_OK;
   if (host) c->host = *host;
   memcpy(c->name, nic->name, sizeof c->name);
-  if (!nic__path(device, machine->sysfs_root, "class", nic_kind_name(nic->kind), nic->name,
-                 (char *)NULL))
+  if (nic->kind == NIC_KIND_PMU ? !nic__path(device, machine->sysfs_root,
+                                             "bus/event_source/devices", nic->name, (char *)NULL)
+                                : !nic__path(device, machine->sysfs_root, "class",
+                                             nic_kind_name(nic->kind), nic->name, (char *)NULL))
     status = NIC_E_RANGE;
   else if (machine->is_recorded)
     status = nic__open_recorded(c, nic__kept_of(machine, nic));
-  else if (nic->kind == NIC_KIND_INFINIBAND)
+  else if (nic->kind == NIC_KIND_PMU) {
+    if (machine->is_live) status = nic__open_pmu(c, device);
+  } else if (nic->kind == NIC_KIND_INFINIBAND)
     status = nic__open_infiniband(c, device);
   else if (nic->kind == NIC_KIND_CXI) {
     if (nic__path(path, device, "device/telemetry", (char *)NULL))
@@ -4344,6 +4569,7 @@ NIC_API size_t nic_recorded_readings(const nic_machine *machine, const nic_info 
 
 
 
+
 static int nic__pci_order(const void *a, const void *b) {
   return strcmp(((const nic__pci *)a)->address, ((const nic__pci *)b)->address);
 }
@@ -4518,9 +4744,15 @@ static void nic__offer_clock(const nic_machine *m, nic_info *n) {
 
 static void nic__offer_counters(nic_machine *m, nic_info *n) {
   static const char *const where[NIC_KIND_COUNT] = {NULL, "statistics", "ports", "device/telemetry",
-                                                    ""};
+                                                    "",   NULL};
   char path[NIC__PATH];
   nic__names names;
+  if (n->kind == NIC_KIND_PMU) {
+    nic__offer(n, NIC_OFFER_COUNTERS, m->is_live ? NIC_YES : NIC_UNKNOWN,
+               m->is_live ? "by perf_event_open (root or CAP_PERFMON)"
+                          : "recorded machine: events can only be counted there");
+    return;
+  }
   if (n->kind == NIC_KIND_PCI) {
     nic__offer(n, NIC_OFFER_COUNTERS, n->driver[0] ? NIC_NO : NIC_BLOCKED,
                n->driver[0] ? "driver %s makes no interface"
@@ -4558,6 +4790,24 @@ static void nic__offer_registers(const nic_machine *m, nic_info *n) {
     nic__offer(n, NIC_OFFER_REGISTERS, NIC_YES, "list %s, BAR%d%s", map->name, map->bar_index,
                n->driver[0] ? ", without what reading would clear" : "");
   }
+}
+
+/* Units that count events of NICs and PCIe; they are no interfaces, and have no stamps. */
+static nic_status nic__find_pmus(nic_machine *m) {
+  char path[NIC__PATH];
+  nic__names names;
+  nic_status status = NIC_OK;
+  if (!nic__path(path, m->sysfs_root, "bus/event_source/devices", (char *)NULL)) return NIC_OK;
+  nic__names_read(path, &names);
+  m->is_cut |= names.is_cut;
+  for (size_t i = 0; i < names.count && status == NIC_OK; i++) {
+    const char *meaning = nic__pmu_meaning(names.name[i]);
+    nic_info *n = meaning ? nic__add(m, NIC_KIND_PMU, names.name[i]) : NULL;
+    if (meaning && !n) status = NIC_E_NOMEM;
+    if (n) nic__copy(n->model, sizeof n->model, meaning);
+  }
+  nic__names_free(&names);
+  return status;
 }
 
 static nic_status nic__find_class(nic_machine *m, nic_kind kind) {
@@ -4637,9 +4887,9 @@ NIC_API nic_status nic_find(const nic_find_desc *desc_in, nic_machine **machine,
                     sysfs, strerror(errno));
   }
   if (status == NIC_OK) status = nic__pci_scan(m, &desc, err);
-  for (int kind = NIC_KIND_NET; kind < NIC_KIND_COUNT && status == NIC_OK && !desc.dump_path;
-       kind++)
+  for (int kind = NIC_KIND_NET; kind < NIC_KIND_PMU && status == NIC_OK && !desc.dump_path; kind++)
     status = nic__find_class(m, (nic_kind)kind);
+  if (status == NIC_OK && !desc.dump_path) status = nic__find_pmus(m);
   if (status == NIC_OK) status = nic__join_pci(m, desc.all_pci);
   for (size_t i = m->kept_count; i < m->nic_count; i++) { /* a recording brings its own */
     nic__offer_counters(m, &m->nics[i]);

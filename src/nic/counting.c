@@ -8,6 +8,7 @@
 #include "count_host.h"
 #include "netlink.h"
 #include "count_netlink.h"
+#include "count_pmu.h"
 
 static nic_status nic__open_recorded(nic_counters *c, const nic__kept *kept) {
   for (size_t i = 0; kept && i < kept->counter_count; i++) {
@@ -34,12 +35,16 @@ NIC_API nic_status nic_counters_open(const nic_machine *machine, const nic_info 
   nic_status status = NIC_OK;
   if (host) c->host = *host;
   memcpy(c->name, nic->name, sizeof c->name);
-  if (!nic__path(device, machine->sysfs_root, "class", nic_kind_name(nic->kind), nic->name,
-                 (char *)NULL))
+  if (nic->kind == NIC_KIND_PMU ? !nic__path(device, machine->sysfs_root,
+                                             "bus/event_source/devices", nic->name, (char *)NULL)
+                                : !nic__path(device, machine->sysfs_root, "class",
+                                             nic_kind_name(nic->kind), nic->name, (char *)NULL))
     status = NIC_E_RANGE;
   else if (machine->is_recorded)
     status = nic__open_recorded(c, nic__kept_of(machine, nic));
-  else if (nic->kind == NIC_KIND_INFINIBAND)
+  else if (nic->kind == NIC_KIND_PMU) {
+    if (machine->is_live) status = nic__open_pmu(c, device);
+  } else if (nic->kind == NIC_KIND_INFINIBAND)
     status = nic__open_infiniband(c, device);
   else if (nic->kind == NIC_KIND_CXI) {
     if (nic__path(path, device, "device/telemetry", (char *)NULL))

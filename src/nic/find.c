@@ -7,6 +7,7 @@
 #include "stamps.h"
 #include "pci.h"
 #include "record.h"
+#include "count_pmu.h"
 
 static int nic__pci_order(const void *a, const void *b) {
   return strcmp(((const nic__pci *)a)->address, ((const nic__pci *)b)->address);
@@ -182,9 +183,15 @@ static void nic__offer_clock(const nic_machine *m, nic_info *n) {
 
 static void nic__offer_counters(nic_machine *m, nic_info *n) {
   static const char *const where[NIC_KIND_COUNT] = {NULL, "statistics", "ports", "device/telemetry",
-                                                    ""};
+                                                    "",   NULL};
   char path[NIC__PATH];
   nic__names names;
+  if (n->kind == NIC_KIND_PMU) {
+    nic__offer(n, NIC_OFFER_COUNTERS, m->is_live ? NIC_YES : NIC_UNKNOWN,
+               m->is_live ? "by perf_event_open (root or CAP_PERFMON)"
+                          : "recorded machine: events can only be counted there");
+    return;
+  }
   if (n->kind == NIC_KIND_PCI) {
     nic__offer(n, NIC_OFFER_COUNTERS, n->driver[0] ? NIC_NO : NIC_BLOCKED,
                n->driver[0] ? "driver %s makes no interface"
@@ -222,6 +229,24 @@ static void nic__offer_registers(const nic_machine *m, nic_info *n) {
     nic__offer(n, NIC_OFFER_REGISTERS, NIC_YES, "list %s, BAR%d%s", map->name, map->bar_index,
                n->driver[0] ? ", without what reading would clear" : "");
   }
+}
+
+/* Units that count events of NICs and PCIe; they are no interfaces, and have no stamps. */
+static nic_status nic__find_pmus(nic_machine *m) {
+  char path[NIC__PATH];
+  nic__names names;
+  nic_status status = NIC_OK;
+  if (!nic__path(path, m->sysfs_root, "bus/event_source/devices", (char *)NULL)) return NIC_OK;
+  nic__names_read(path, &names);
+  m->is_cut |= names.is_cut;
+  for (size_t i = 0; i < names.count && status == NIC_OK; i++) {
+    const char *meaning = nic__pmu_meaning(names.name[i]);
+    nic_info *n = meaning ? nic__add(m, NIC_KIND_PMU, names.name[i]) : NULL;
+    if (meaning && !n) status = NIC_E_NOMEM;
+    if (n) nic__copy(n->model, sizeof n->model, meaning);
+  }
+  nic__names_free(&names);
+  return status;
 }
 
 static nic_status nic__find_class(nic_machine *m, nic_kind kind) {
@@ -301,9 +326,9 @@ NIC_API nic_status nic_find(const nic_find_desc *desc_in, nic_machine **machine,
                     sysfs, strerror(errno));
   }
   if (status == NIC_OK) status = nic__pci_scan(m, &desc, err);
-  for (int kind = NIC_KIND_NET; kind < NIC_KIND_COUNT && status == NIC_OK && !desc.dump_path;
-       kind++)
+  for (int kind = NIC_KIND_NET; kind < NIC_KIND_PMU && status == NIC_OK && !desc.dump_path; kind++)
     status = nic__find_class(m, (nic_kind)kind);
+  if (status == NIC_OK && !desc.dump_path) status = nic__find_pmus(m);
   if (status == NIC_OK) status = nic__join_pci(m, desc.all_pci);
   for (size_t i = m->kept_count; i < m->nic_count; i++) { /* a recording brings its own */
     nic__offer_counters(m, &m->nics[i]);

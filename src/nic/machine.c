@@ -29,7 +29,7 @@ NIC__PRIVATE bool nic__path(char *path, const char *root, ...) {
 }
 
 /* First line of a small file, without the newline. ret bytes, or -1 with errno. */
-static int nic__read_line(const char *path, char *text, size_t text_bytes) {
+NIC__PRIVATE int nic__read_line(const char *path, char *text, size_t text_bytes) {
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return -1;
   const ssize_t n = read(fd, text, text_bytes - 1);
@@ -136,7 +136,7 @@ NIC_API const nic_info *nic_by_name(const nic_machine *machine, const char *name
 }
 
 NIC_API const char *nic_kind_name(nic_kind kind) {
-  static const char *const names[] = {"pci", "net", "infiniband", "cxi", "bxi"};
+  static const char *const names[] = {"pci", "net", "infiniband", "cxi", "bxi", "pmu"};
   return (unsigned)kind < NIC_KIND_COUNT ? names[kind] : "?";
 }
 NIC_API const char *nic_offer_name(nic_offer offer) {

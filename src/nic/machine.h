@@ -12,6 +12,7 @@ typedef enum nic_kind {
   NIC_KIND_INFINIBAND, /* /sys/class/infiniband */
   NIC_KIND_CXI,        /* /sys/class/cxi: HPE Slingshot */
   NIC_KIND_BXI,        /* /sys/class/bxi: Eviden BXI */
+  NIC_KIND_PMU, /* /sys/bus/event_source/devices: a unit that counts events of NICs or PCIe */
   NIC_KIND_COUNT
 } nic_kind;
 
@@ -97,8 +98,8 @@ NIC_API size_t nic_count(const nic_machine *machine);
 NIC_API const nic_info *nic_at(const nic_machine *machine, size_t index); /* NULL past the end */
 /* By name or PCI address; NULL when there is none. */
 NIC_API const nic_info *nic_by_name(const nic_machine *machine, const char *name);
-NIC_API const char *nic_kind_name(nic_kind kind);    /* "pci", "net", "infiniband", "cxi", "bxi" */
-NIC_API const char *nic_offer_name(nic_offer offer); /* "counters", "soft-stamps", … */
+NIC_API const char *nic_kind_name(nic_kind kind);       /* "pci", "net", …, "bxi", "pmu" */
+NIC_API const char *nic_offer_name(nic_offer offer);    /* "counters", "soft-stamps", … */
 NIC_API const char *nic_offer_meaning(nic_offer offer); /* one line */
 NIC_API const char *nic_answer_name(nic_answer answer); /* "unknown", "no", "blocked", "yes" */
 /* A bit of nic_pcie.correctable or uncorrectable, as lspci names it; "" when it has no meaning. */
@@ -149,6 +150,7 @@ typedef struct nic__names {
 
 NIC__PRIVATE const nic__kept *nic__kept_of(const nic_machine *m, const nic_info *nic);
 NIC__PRIVATE bool nic__path(char *path, const char *root, ...);
+NIC__PRIVATE int nic__read_line(const char *path, char *text, size_t text_bytes);
 NIC__PRIVATE bool nic__read_number(const char *path, int base, int64_t *value);
 NIC__PRIVATE bool nic__ran_out(int number);
 NIC__PRIVATE size_t nic__names_read(const char *folder, nic__names *names);

@@ -40,6 +40,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
@@ -49,6 +50,7 @@
 #include <linux/genetlink.h>
 #include <linux/net_tstamp.h>
 #include <linux/netlink.h>
+#include <linux/perf_event.h>
 #include <linux/ptp_clock.h>
 #include <linux/sockios.h>
 #include <net/if.h>

@@ -10,9 +10,10 @@ $(eval $(call test,hw/udp_moves_messages))
 $(eval $(call test,hw/ranks_prove_who_they_are))
 $(eval $(call test,hw/clocks_are_enclosed))
 $(eval $(call test,hw/recordings_come_back,$$(HW_CFLAGS),$$(HW_LIBS)))
-# qemu-user does not hand on what the kernel says about stamps
-NO_CROSS += hw/stamps_keep_their_order hw/tcp_% hw/udp_moves_messages hw/clocks_are_enclosed
+# qemu-user does not hand on what the kernel says about stamps, nor netlink and events
+NO_CROSS += hw/stamps_keep_their_order hw/tcp_% hw/udp_moves_messages hw/clocks_are_enclosed hw/netlink_is_read hw/pmu_events_are_counted
 $(eval $(call test,hw/netlink_is_read))
+$(eval $(call test,hw/pmu_events_are_counted))
 $(eval $(call script,hw/nicstat_speaks))
 $(eval $(call program,$(B)/tests/hw/tcp_rank,tests/hw/tcp_rank.c,$(TEST_FLAGS),,,$(B)/tests/libnbc_overlap.a))
 NEEDS_hw += $(B)/tests/hw/tcp_rank
