@@ -210,7 +210,7 @@ typedef struct nic_bar {
 /* The PCIe link and what went wrong on it, from configuration space (root only, beyond its first 64 bytes;
    also of a dump). Source: PCI Express Base Specification, 7.5.3 (capability), 7.8.4 (AER). */
 typedef struct nic_pcie {
-  double link_gts, most_gts; /* GT/s per lane, now and at most; 0: not known */
+  double link_gt_per_s, most_gt_per_s; /* GT/s per lane, now and at most; 0: not known */
   int lane_count, most_lane_count;
   bool has_aer;
   uint32_t correctable, uncorrectable; /* AER status: a bit stays until somebody clears it */
@@ -3987,7 +3987,7 @@ static uint32_t nic__config_word(const uint8_t *config, size_t at) {
 /* As much of configuration space as is known. The chains of capabilities come from a device or a file:
    they may lead anywhere, or in circles. */
 NIC__PRIVATE void nic__pcie_from_config(nic_pcie *pcie, const uint8_t *config, size_t bytes) {
-  static const double speeds_gts[] = {0, 2.5, 5, 8, 16, 32, 64};
+  static const double speeds_gt_per_s[] = {0, 2.5, 5, 8, 16, 32, 64};
   if (bytes < 64 || !(config[6] & 0x10)) return; /* no capabilities */
   size_t at = config[0x34] & 0xfcu;
   for (int i = 0; i < 48 && at >= 64 && at + 20 <= bytes && at < 256;
@@ -3995,8 +3995,8 @@ NIC__PRIVATE void nic__pcie_from_config(nic_pcie *pcie, const uint8_t *config, s
     if (config[at] != 0x10) continue;
     const uint32_t can = nic__config_word(config, at + 12),
                    is = nic__config_word(config, at + 16) >> 16;
-    pcie->most_gts = (can & 15) <= 6 ? speeds_gts[can & 15] : 0;
-    pcie->link_gts = (is & 15) <= 6 ? speeds_gts[is & 15] : 0;
+    pcie->most_gt_per_s = (can & 15) <= 6 ? speeds_gt_per_s[can & 15] : 0;
+    pcie->link_gt_per_s = (is & 15) <= 6 ? speeds_gt_per_s[is & 15] : 0;
     pcie->most_lane_count = (int)(can >> 4 & 63);
     pcie->lane_count = (int)(is >> 4 & 63);
     break;

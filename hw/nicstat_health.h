@@ -130,17 +130,17 @@ static bool pci_line(const options *o, const nic_info *n, const char *file, char
 static void health_link(const options *o, const nic_info *n, int *count) {
   static const char look[] = "lspci -vv | grep -A40 -i net | grep -i LnkSta";
   char now[64], most[64], what[240];
-  double now_gts = n->pcie.link_gts, most_gts = n->pcie.most_gts;
+  double now_gt_per_s = n->pcie.link_gt_per_s, most_gt_per_s = n->pcie.most_gt_per_s;
   int lanes = n->pcie.lane_count, most_lanes = n->pcie.most_lane_count;
   if (pci_line(o, n, "current_link_speed", now, sizeof now) &&
       pci_line(o, n, "max_link_speed", most, sizeof most))
-    now_gts = atof(now), most_gts = atof(most);
+    now_gt_per_s = atof(now), most_gt_per_s = atof(most);
   if (pci_line(o, n, "current_link_width", now, sizeof now) &&
       pci_line(o, n, "max_link_width", most, sizeof most))
     lanes = atoi(now), most_lanes = atoi(most);
-  if (now_gts > 0 && now_gts < most_gts) {
-    snprintf(what, sizeof what, "its PCIe link runs at %.1f GT/s, and could at %.1f", now_gts,
-             most_gts);
+  if (now_gt_per_s > 0 && now_gt_per_s < most_gt_per_s) {
+    snprintf(what, sizeof what, "its PCIe link runs at %.1f GT/s, and could at %.1f", now_gt_per_s,
+             most_gt_per_s);
     health_say(o, n, what,
                "a bad slot, riser or power saving; transfers may be slower than the network", look,
                count);

@@ -46,7 +46,7 @@ typedef struct nic_bar {
 /* The PCIe link and what went wrong on it, from configuration space (root only, beyond its first 64 bytes;
    also of a dump). Source: PCI Express Base Specification, 7.5.3 (capability), 7.8.4 (AER). */
 typedef struct nic_pcie {
-  double link_gts, most_gts; /* GT/s per lane, now and at most; 0: not known */
+  double link_gt_per_s, most_gt_per_s; /* GT/s per lane, now and at most; 0: not known */
   int lane_count, most_lane_count;
   bool has_aer;
   uint32_t correctable, uncorrectable; /* AER status: a bit stays until somebody clears it */

@@ -128,7 +128,7 @@ static void this_machine_is_listed_the_same_both_ways(void) {
     CHECK(a->vendor_id == b->vendor_id && a->device_id == b->device_id &&
           a->pci_class == b->pci_class);
     for (int k = 0; k < 6; k++) CHECK(a->bars[k].base_address == b->bars[k].base_address);
-    CHECK(a->pcie.link_gts == b->pcie.link_gts && a->pcie.lane_count == b->pcie.lane_count &&
+    CHECK(a->pcie.link_gt_per_s == b->pcie.link_gt_per_s && a->pcie.lane_count == b->pcie.lane_count &&
           a->pcie.has_aer == b->pcie.has_aer);
   }
   const nic_info *lo = nic_by_name(m, "lo");
@@ -192,7 +192,7 @@ static void configuration_space_of_any_bytes_is_survived(void) {
   config[0x41] = 0x40; /* its own next */
   config[0x100] = 2, config[0x103] = 0x10; /* likewise */
   nic__pcie_from_config(&pcie, config, 4096);
-  CHECK(!pcie.has_aer && pcie.most_gts == 0);
+  CHECK(!pcie.has_aer && pcie.most_gt_per_s == 0);
   config[0x41] = 0x80;
   config[0x80] = 0x10;
   config[0x8c] = 0x84, config[0x8d] = 0; /* 16 GT/s, 8 lanes */
@@ -201,7 +201,7 @@ static void configuration_space_of_any_bytes_is_survived(void) {
   config[0x200] = 1, config[0x202] = 1;
   config[0x204] = 0x10, config[0x210] = 0x41;
   nic__pcie_from_config(&pcie, config, 4096);
-  CHECK(pcie.most_gts == 16 && pcie.link_gts == 8 && pcie.most_lane_count == 8 && pcie.lane_count == 8);
+  CHECK(pcie.most_gt_per_s == 16 && pcie.link_gt_per_s == 8 && pcie.most_lane_count == 8 && pcie.lane_count == 8);
   CHECK(pcie.has_aer && pcie.uncorrectable == 0x10 && pcie.correctable == 0x41);
   CHECK_STR(nic_pcie_error_name(true, 6), "BadTLP");
   CHECK_STR(nic_pcie_error_name(false, 4), "DLP");
