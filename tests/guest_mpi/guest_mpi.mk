@@ -1,8 +1,14 @@
 # MPI inside the simulated machine: one program, run by MPICH and by pm_run.
 $(eval $(call script,guest_mpi/semantics))
+$(eval $(call script,guest_mpi/hpl_skeleton))
 ifneq ($(and $(MPICC_MPICH),$(wildcard /usr/include/*/mpich/mpi.h)),)
 GUEST_MPI_SET := $(B)/tests/guest_mpi/all
-NEEDS_guest_mpi = $(B)/pm_run $(B)/overlap_report $(GUEST_MPI_SET) $(B)/tests/guest_mpi/threads
+NEEDS_guest_mpi += $(B)/hpl_skeleton
+EXAMPLES += $(B)/hpl_skeleton
+$(B)/hpl_skeleton: tools/hpl_skeleton.c $(B)/.flags
+	$(call say,MPICC,$@)
+	$(Q)MPICH_CC='$(CC)' mpicc.mpich $(STD) $(CFLAGS) $(WARN) $< -o $@ $(LDFLAGS)
+NEEDS_guest_mpi += $(B)/pm_run $(B)/overlap_report $(GUEST_MPI_SET) $(B)/tests/guest_mpi/threads
 GUEST_MPI_FILES := $(addprefix tests/guest_mpi/,$(addsuffix .c,all messages types collectives communicators environment windows files))
 $(GUEST_MPI_SET): $(GUEST_MPI_FILES) tests/guest_mpi/say.h $(B)/.flags
 	$(call say,MPICC,$@)
