@@ -410,7 +410,10 @@ typedef struct pm_world_desc {
   int64_t compute_min_ns; /* shorter computations take no time; 0 = 1000 */
   void (*switched)(void *user, pm_process *to); /* another thread (pm_thread_self) runs now; may be
                                                    NULL */
-  void *user;                                   /* given back to it */
+  /* Asked before a put or get of more than early_send_bytes moves its bytes within plain memory. true: it
+     has moved what counts (of memory that is folded). May be NULL */
+  bool (*moved)(void *user, void *to, const void *from, uint64_t size_bytes);
+  void *user; /* given back to both */
 } pm_world_desc;
 
 /* ret PM_OK | PM_E_INVAL | PM_E_PLATFORM | PM_E_NOMEM */
@@ -5518,6 +5521,7 @@ typedef struct pm__cursor {
 } pm__cursor;
 PM__PRIVATE void *pm__cursor_start(pm__cursor c);
 PM__PRIVATE void pm__copy(pm__cursor to, pm__cursor from, uint64_t bytes);
+PM__PRIVATE void pm__move_bytes(const pm_world *w, pm__cursor to, pm__cursor from, uint64_t bytes);
 PM__PRIVATE pm__cursor pm__flat(void *start);
 PM__PRIVATE pm__cursor pm__md_cursor(const pm__md *md, uint64_t offset);
 PM__PRIVATE pm__cursor pm__me_cursor(const pm__message *m);
@@ -5567,6 +5571,13 @@ PM__PRIVATE void pm__copy(pm__cursor to, pm__cursor from, uint64_t bytes) {
     from.at += n, from.left -= n;
     bytes -= n;
   }
+}
+/* The bytes of a put or get, unless the world's owner has moved them. */
+PM__PRIVATE void pm__move_bytes(const pm_world *w, pm__cursor to, pm__cursor from, uint64_t bytes) {
+  if (w->desc.moved && !to.next && !from.next && bytes > (uint64_t)w->plat.early_send_bytes &&
+      w->desc.moved(w->desc.user, to.at, from.at, bytes))
+    return;
+  pm__copy(to, from, bytes);
 }
 PM__PRIVATE pm__cursor pm__flat(void *start) { return pm__cursor_at(start, 0, 0); }
 PM__PRIVATE pm__cursor pm__md_cursor(const pm__md *md, uint64_t offset) {
@@ -5974,7 +5985,8 @@ PM__PRIVATE int pm__target_start(pm_world *w, pm__message *m) {
   pm__take_entry(ni, m);
   if (pm__is_get(m) && m->way.link == PM_LINK_CARRIER) return 1; /* which reads by itself */
   if (pm__is_get(m) && m->what.mlength && pm__from_is_alive(m) && !w->desc.no_data)
-    pm__copy(pm__md_cursor(m->what.md, m->what.local_offset), pm__me_cursor(m), m->what.mlength);
+    pm__move_bytes(w, pm__md_cursor(m->what.md, m->what.local_offset), pm__me_cursor(m),
+                   m->what.mlength);
   else if (pm__is_fetch(m) && m->what.mlength) {
     unsigned char operand[PM__COPY_BYTES];
     if (pm__has_payload(m)) pm__copy(pm__flat(operand), pm__payload(m), m->what.mlength);
@@ -5992,7 +6004,7 @@ PM__PRIVATE void pm__target_finish(pm_world *w, pm__message *m) {
   if (ni->epoch != m->what.to_epoch) return; /* closed meanwhile */
   if (m->what.mlength && pm__has_payload(m)) {
     if (m->what.kind == PM__PUT) {
-      if (!w->desc.no_data) pm__copy(pm__me_cursor(m), pm__payload(m), m->what.mlength);
+      if (!w->desc.no_data) pm__move_bytes(w, pm__me_cursor(m), pm__payload(m), m->what.mlength);
     } else if (m->what.kind == PM__ATOMIC && !m->cargo.is_computed) {
       unsigned char operand[PM__ATOMIC_BYTES];
       pm__copy(pm__flat(operand), pm__payload(m), m->what.mlength);

@@ -1,7 +1,9 @@
 /* --fold SIZE: memory that a program asks for in pieces of SIZE bytes and more is one block, mapped again
    and again, for all processes together: programs that need terabytes run on a laptop when only their
    messages and times matter. What one writes others read: results are wrong, indices must not lie
-   there. */
+   there. A range that pm_fold_own(address, bytes) names is its process's own from then on: programs find
+   that function in pm_run (declare it weak: on a real machine it is not there), or a wrapper around one of
+   their functions calls it (--wrap of the linker). Messages between folded pieces move own ranges alone. */
 #include "guest.h"
 #include <errno.h>
 #include <malloc.h>
@@ -12,53 +14,120 @@
 
 static size_t fold_bytes, block_bytes = (size_t)64 << 20, folded_bytes, folded_count;
 static int block_fd = -1;
+/* Those that are freed serve again for what needs as much or a little less: maps are slow. */
+enum { OWN_MAX = 4, SPARE_MAX = 4096 };
 typedef struct piece {
-  struct piece *next;
   char *base;
   size_t bytes, mapped;
+  struct {
+    char *from, *to;
+  } own[OWN_MAX];
+  int own_count;
 } piece;
-enum { BUCKETS = 4096 };
-static piece *pieces[BUCKETS];
-static piece **piece_at(const void *base) {
-  piece **at = &pieces[(uintptr_t)base / 4096 % BUCKETS];
-  while (*at && (*at)->base != base) at = &(*at)->next;
-  return at;
+static piece **pieces, **spares; /* by address */
+static size_t piece_count, piece_max, spare_count;
+/* How many pieces begin at or before the address. */
+static size_t pieces_before(const void *address) {
+  size_t low = 0, high = piece_count;
+  while (low < high) {
+    const size_t middle = (low + high) / 2;
+    if ((uintptr_t)pieces[middle]->base <= (uintptr_t)address)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+/* The piece that an address lies in. */
+static piece *piece_of(const void *address) {
+  const size_t n = pieces_before(address);
+  piece *p = n ? pieces[n - 1] : NULL;
+  return p && (const char *)address < p->base + p->mapped ? p : NULL;
+}
+static int add_piece(piece *p) {
+  if (piece_count == piece_max) {
+    const size_t max = piece_max ? 2 * piece_max : 1024;
+    piece **more = (piece **)realloc(pieces, max * sizeof(piece *));
+    if (!more) return 0;
+    pieces = more;
+    piece_max = max;
+  }
+  const size_t at = pieces_before(p->base);
+  memmove(pieces + at + 1, pieces + at, (piece_count++ - at) * sizeof *pieces);
+  pieces[at] = p;
+  return 1;
+}
+static piece *spare_of(size_t mapped) {
+  for (size_t i = spare_count; i-- > 0;)
+    if (spares[i]->mapped >= mapped && spares[i]->mapped / 2 <= mapped) {
+      piece *p = spares[i];
+      spares[i] = spares[--spare_count];
+      return p;
+    }
+  return NULL;
+}
+/* The block again and again, from an offset of the piece on. */
+static int map_block(char *base, size_t at, size_t end) {
+  while (at < end) {
+    const size_t inside = at % block_bytes, room = block_bytes - inside,
+                 n = end - at < room ? end - at : room;
+    if (mmap(base + at, n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, block_fd,
+             (off_t)inside) == MAP_FAILED)
+      return 0;
+    at += n;
+  }
+  return 1;
+}
+static void *counted(piece *p, size_t bytes) {
+  p->bytes = bytes;
+  folded_bytes += bytes;
+  folded_count++;
+  return p->base;
 }
 static void *fold(size_t bytes) {
   const size_t mapped = (bytes + 4095) / 4096 * 4096;
-  piece *p = (piece *)malloc(sizeof *p);
+  piece *p = spare_of(mapped);
+  if (p && add_piece(p)) { /* nothing in it is anybody's own any more */
+    for (int i = 0; i < p->own_count; i++)
+      if (!map_block(p->base, (size_t)(p->own[i].from - p->base), (size_t)(p->own[i].to - p->base)))
+        guest_refuse("--fold: no more mappings: a larger block is needed (--fold SIZE,BLOCK)");
+    p->own_count = 0;
+    return counted(p, bytes);
+  }
+  p = (piece *)calloc(1, sizeof *p);
   char *base =
       (char *)mmap(NULL, mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  int is_good = p && base != MAP_FAILED;
-  for (size_t at = 0; is_good && at < mapped; at += block_bytes) {
-    const size_t n = mapped - at < block_bytes ? mapped - at : block_bytes;
-    is_good = mmap(base + at, n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, block_fd, 0) !=
-              MAP_FAILED;
-  }
+  bool is_good = p && base != MAP_FAILED;
+  if (is_good) is_good = map_block(base, 0, mapped);
   if (!is_good) {
     guest_say_once("fold",
                    "--fold: no more mappings: a larger block is needed (--fold SIZE,BLOCK)");
     if (base != MAP_FAILED) munmap(base, mapped);
     return free(p), errno = ENOMEM, NULL;
   }
-  *p = (piece){*piece_at(base), base, bytes, mapped};
-  *piece_at(base) = p;
-  folded_bytes += bytes;
-  folded_count++;
-  return base;
+  p->base = base;
+  p->mapped = mapped;
+  if (!add_piece(p)) return munmap(base, mapped), free(p), errno = ENOMEM, NULL;
+  return counted(p, bytes);
 }
 static void *guest_malloc(size_t bytes) {
   return bytes >= fold_bytes ? fold(bytes) : malloc(bytes);
 }
 static void guest_free(void *memory) {
-  piece **at = piece_at(memory), *gone = *at;
-  if (!gone || !memory) {
+  piece *p = memory ? piece_of(memory) : NULL;
+  if (!p || p->base != memory) {
     free(memory);
     return;
   }
-  *at = gone->next;
-  munmap(gone->base, gone->mapped);
-  free(gone);
+  const size_t at = pieces_before(memory) - 1;
+  memmove(pieces + at, pieces + at + 1, (--piece_count - at) * sizeof *pieces);
+  if (!spares) spares = (piece **)malloc(SPARE_MAX * sizeof(piece *));
+  if (spares && spare_count < SPARE_MAX) {
+    spares[spare_count++] = p;
+    return;
+  }
+  munmap(p->base, p->mapped);
+  free(p);
 }
 static void *guest_calloc(size_t count, size_t each) {
   size_t bytes;
@@ -66,7 +135,7 @@ static void *guest_calloc(size_t count, size_t each) {
   return bytes >= fold_bytes ? fold(bytes) : calloc(count, each);
 }
 static void *guest_realloc(void *memory, size_t bytes) {
-  const piece *p = memory ? *piece_at(memory) : NULL;
+  const piece *p = memory ? piece_of(memory) : NULL;
   if (!p && bytes < fold_bytes) return realloc(memory, bytes);
   void *now = guest_malloc(bytes);
   const size_t old_bytes = p ? p->bytes : memory ? malloc_usable_size(memory) : 0;
@@ -85,6 +154,48 @@ static void *guest_aligned_alloc(size_t align, size_t bytes) {
   return bytes < fold_bytes || align > 4096 ? memalign(align, bytes) : fold(bytes);
 }
 
+/* Whole pages, with what they hold now. */
+__attribute__((visibility("default"))) void pm_fold_own(void *memory, size_t bytes);
+void pm_fold_own(void *memory, size_t bytes) {
+  piece *p = piece_of(memory);
+  if (!p || !bytes || (char *)memory + bytes > p->base + p->mapped) return;
+  char *from = p->base + (size_t)((char *)memory - p->base) / 4096 * 4096;
+  const size_t whole = ((size_t)((char *)memory + bytes - from) + 4095) / 4096 * 4096;
+  int i = 0;
+  while (i < p->own_count && (from < p->own[i].from || from + whole > p->own[i].to)) i++;
+  if (i < p->own_count) return;
+  if (p->own_count == OWN_MAX) {
+    guest_say_once("fold own", "--fold: more than 4 own ranges in one piece: what is beyond is folded");
+    return;
+  }
+  char *now = (char *)malloc(whole);
+  if (!now) guest_refuse("--fold: out of memory");
+  memcpy(now, from, whole);
+  if (mmap(from, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
+      MAP_FAILED)
+    guest_refuse("--fold: no more mappings: a larger block is needed (--fold SIZE,BLOCK)");
+  memcpy(from, now, whole);
+  free(now);
+  p->own[p->own_count].from = from;
+  p->own[p->own_count++].to = from + whole;
+}
+/* From one folded piece to another: what is the receiver's own, from the same place of the sender's. */
+static bool moved(void *user, void *to, const void *from, uint64_t bytes) {
+  const piece *target = piece_of(to);
+  char *const begin = (char *)to, *const end = begin + bytes;
+  (void)user;
+  if (!target || !piece_of(from)) return false;
+  for (int i = 0; i < target->own_count; i++) {
+    char *const first = target->own[i].from > begin ? target->own[i].from : begin,
+                *const last = target->own[i].to < end ? target->own[i].to : end;
+    if (first < last) memmove(first, (const char *)from + (first - begin), (size_t)(last - first));
+  }
+  return true;
+}
+static void settings(pm_world_desc *desc, pm_platform *platform) {
+  (void)platform;
+  if (fold_bytes) desc->moved = moved;
+}
 static void set_fold(const char *option, const char *text) {
   char size[64];
   const char *comma = strchr(text, ',');
@@ -124,5 +235,5 @@ static const guest_option options[] = {{"--fold", "SIZE[,BLOCK]",
                                         set_fold},
                                        {NULL, NULL, NULL, NULL}};
 static guest_part part = {
-    .name = "fold", .options = options, .process_begin = flush_denormals, .finish = tell};
+    .name = "fold", .options = options, .settings = settings, .process_begin = flush_denormals, .finish = tell};
 __attribute__((constructor)) static void add(void) { guest_part_add(&part); }

@@ -4,13 +4,14 @@
      dgemm_ m=*3 n=*4 k=*5 mnk=1.029e-11 one=2e-7 sigma=0.03
      dtrsm_ m=*5 n=*6 k=*5 mnk=6e-12             # side L: m m n
      HPL_pdmatgen                                # takes no time
+     idamax_ m=*1 one=1e-7 result=any            # one of 1 ... m
      dgemm_ node=3 m=*3 n=*4 k=*5 mnk=1.4e-11    # on node 3
 
    m, n, k: argument number (1 is the first; arguments that are floating-point values are not counted),
    "*": a pointer to an int, as in Fortran. Times in seconds: mnk, mn, mk, nk, one, each times the sizes
    that its name says (M-0: one; M-1: mnk and one; M-2: all). Noise: sigma (N-1), sigma_mnk ...
    sigma_one (N-2), mode=WEIGHT,MEAN,SIGMA up to four times (N'), as in pm_kernel. The function's result
-   is 0, its output what was in memory: checks of a program on its result fail. */
+   is 0 or what result=N says, its output what was in memory: checks of a program on its result fail. */
 #include "guest.h"
 #include <ctype.h>
 #include <errno.h>
@@ -23,7 +24,8 @@ typedef struct kernel {
   char name[96];
   int argument[SIZES]; /* from 1; 0: 1 */
   int is_pointer[SIZES];
-  int node; /* -1: all */
+  int node;       /* -1: all */
+  int64_t result; /* -1: one of 1 ... m */
   pm_kernel model;
   long calls;
   double seconds;
@@ -37,8 +39,7 @@ __asm__(".text\n.type guest__kernel_common, @function\nguest__kernel_common:\n"
         "\tpushq %r9\n\tpushq %r8\n\tpushq %rcx\n\tpushq %rdx\n\tpushq %rsi\n\tpushq %rdi\n"
         "\tmovq %rax, %rdi\n\tmovq %rsp, %rsi\n\tpushq %rbp\n\tmovq %rsp, %rbp\n\tandq $-16, %rsp\n"
         "\tcall *guest__kernel_called_at(%rip)\n"
-        "\tmovq %rbp, %rsp\n\tpopq %rbp\n\taddq $48, %rsp\n\txorl %eax, %eax\n\txorps %xmm0, "
-        "%xmm0\n\tret\n");
+        "\tmovq %rbp, %rsp\n\tpopq %rbp\n\taddq $48, %rsp\n\txorps %xmm0, %xmm0\n\tret\n");
 extern char guest__kernel_common[];
 #endif
 static int64_t size_of(const kernel *k, int i, const uintptr_t *arguments) {
@@ -47,7 +48,7 @@ static int64_t size_of(const kernel *k, int i, const uintptr_t *arguments) {
   const uintptr_t value = arguments[at <= 6 ? at - 1 : at]; /* [6] is the return address */
   return k->is_pointer[i] ? *(const int *)value : (int)value;
 }
-static void kernel_called(size_t index, const uintptr_t *arguments) {
+static int64_t kernel_called(size_t index, const uintptr_t *arguments) {
   kernel *k = &kernels[index];
   for (int i = 0; i < kernel_count; i++) /* the line of its node */
     if (kernels[i].node == pm_process_node(pm_self()) && strcmp(kernels[i].name, k->name) == 0)
@@ -55,13 +56,14 @@ static void kernel_called(size_t index, const uintptr_t *arguments) {
   double sizes[SIZES];
   for (int i = 0; i < SIZES; i++) sizes[i] = (double)size_of(k, i, arguments);
   if (sizes[0] <= 0 || sizes[1] <= 0 || sizes[2] <= 0)
-    return; /* nothing to do: real ones return at once */
+    return k->result > 0 ? k->result : 0; /* nothing to do: real ones return at once */
   const int64_t t_ns = pm_now_ns();
   pm_compute_kernel(&k->model, sizes[0], sizes[1], sizes[2]);
   k->calls++;
   k->seconds += (double)(pm_now_ns() - t_ns) * 1e-9;
+  return k->result < 0 ? 1 + (int64_t)(pm_random(pm_world_of(pm_self())) % (uint64_t)sizes[0]) : k->result;
 }
-void (*guest__kernel_called_at)(size_t, const uintptr_t *) = kernel_called;
+int64_t (*guest__kernel_called_at)(size_t, const uintptr_t *) = kernel_called;
 
 /* ---- the file ------------------------------------------------------------------------------------------------ */
 static double value_of(const char *text, char **end) { return strtod(text, end); }
@@ -93,6 +95,10 @@ static int set_key(kernel *k, const char *key, const char *value) {
     }
   if (strcmp(key, "node") == 0)
     return k->node = (int)strtol(value, &end, 10), *value && !*end && k->node >= 0;
+  if (strcmp(key, "result") == 0) {
+    k->result = strcmp(value, "any") == 0 ? -1 : strtol(value, &end, 10);
+    return *value && (k->result < 0 ? strcmp(value, "any") == 0 : !*end);
+  }
   if (strcmp(key, "mode") != 0 || m->mode_count == PM_MODES_MAX) return 0;
   pm_mode *mode = &m->modes[m->mode_count++];
   mode->weight_ratio = value_of(value, &end);

@@ -38,6 +38,13 @@ PM__PRIVATE void pm__copy(pm__cursor to, pm__cursor from, uint64_t bytes) {
     bytes -= n;
   }
 }
+/* The bytes of a put or get, unless the world's owner has moved them. */
+PM__PRIVATE void pm__move_bytes(const pm_world *w, pm__cursor to, pm__cursor from, uint64_t bytes) {
+  if (w->desc.moved && !to.next && !from.next && bytes > (uint64_t)w->plat.early_send_bytes &&
+      w->desc.moved(w->desc.user, to.at, from.at, bytes))
+    return;
+  pm__copy(to, from, bytes);
+}
 PM__PRIVATE pm__cursor pm__flat(void *start) { return pm__cursor_at(start, 0, 0); }
 PM__PRIVATE pm__cursor pm__md_cursor(const pm__md *md, uint64_t offset) {
   return pm__cursor_at(md->md.start, md->md.options, offset);

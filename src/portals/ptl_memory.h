@@ -10,6 +10,7 @@ typedef struct pm__cursor {
 } pm__cursor;
 PM__PRIVATE void *pm__cursor_start(pm__cursor c);
 PM__PRIVATE void pm__copy(pm__cursor to, pm__cursor from, uint64_t bytes);
+PM__PRIVATE void pm__move_bytes(const pm_world *w, pm__cursor to, pm__cursor from, uint64_t bytes);
 PM__PRIVATE pm__cursor pm__flat(void *start);
 PM__PRIVATE pm__cursor pm__md_cursor(const pm__md *md, uint64_t offset);
 PM__PRIVATE pm__cursor pm__me_cursor(const pm__message *m);

@@ -210,7 +210,8 @@ PM__PRIVATE int pm__target_start(pm_world *w, pm__message *m) {
   pm__take_entry(ni, m);
   if (pm__is_get(m) && m->way.link == PM_LINK_CARRIER) return 1; /* which reads by itself */
   if (pm__is_get(m) && m->what.mlength && pm__from_is_alive(m) && !w->desc.no_data)
-    pm__copy(pm__md_cursor(m->what.md, m->what.local_offset), pm__me_cursor(m), m->what.mlength);
+    pm__move_bytes(w, pm__md_cursor(m->what.md, m->what.local_offset), pm__me_cursor(m),
+                   m->what.mlength);
   else if (pm__is_fetch(m) && m->what.mlength) {
     unsigned char operand[PM__COPY_BYTES];
     if (pm__has_payload(m)) pm__copy(pm__flat(operand), pm__payload(m), m->what.mlength);
@@ -228,7 +229,7 @@ PM__PRIVATE void pm__target_finish(pm_world *w, pm__message *m) {
   if (ni->epoch != m->what.to_epoch) return; /* closed meanwhile */
   if (m->what.mlength && pm__has_payload(m)) {
     if (m->what.kind == PM__PUT) {
-      if (!w->desc.no_data) pm__copy(pm__me_cursor(m), pm__payload(m), m->what.mlength);
+      if (!w->desc.no_data) pm__move_bytes(w, pm__me_cursor(m), pm__payload(m), m->what.mlength);
     } else if (m->what.kind == PM__ATOMIC && !m->cargo.is_computed) {
       unsigned char operand[PM__ATOMIC_BYTES];
       pm__copy(pm__flat(operand), pm__payload(m), m->what.mlength);

@@ -76,7 +76,10 @@ typedef struct pm_world_desc {
   int64_t compute_min_ns; /* shorter computations take no time; 0 = 1000 */
   void (*switched)(void *user, pm_process *to); /* another thread (pm_thread_self) runs now; may be
                                                    NULL */
-  void *user;                                   /* given back to it */
+  /* Asked before a put or get of more than early_send_bytes moves its bytes within plain memory. true: it
+     has moved what counts (of memory that is folded). May be NULL */
+  bool (*moved)(void *user, void *to, const void *from, uint64_t size_bytes);
+  void *user; /* given back to both */
 } pm_world_desc;
 
 /* ret PM_OK | PM_E_INVAL | PM_E_PLATFORM | PM_E_NOMEM */
