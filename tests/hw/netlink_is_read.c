@@ -117,7 +117,8 @@ static void standard_groups_have_their_names(void) {
 }
 
 static void pauses_fec_stamps_and_links_are_counted(void) {
-  const uint64_t lanes[3] = {30, 10, 20}; /* the sum, then each lane */
+  const uint64_t sum = ((uint64_t)1 << 33) + 30;
+  const uint64_t lanes[3] = {sum, 10, sum - 10}; /* the sum, then each lane */
   uint64_t value;
   begin("eth7", NIC__ETHTOOL_PAUSE_GET);
   nic__question_begin(&built, 0x20, false, 22);
@@ -135,8 +136,8 @@ static void pauses_fec_stamps_and_links_are_counted(void) {
   nic__question_put(&built, 3, lanes, 8);
   close_nest(at);
   CHECK(take_built(nic__take_ethtool, NIC__GENL_SKIP) == NIC_OK);
-  CHECK(counter_of("fec/fec_corrected_blocks", &value) && value == 30);
-  CHECK(counter_of("fec/fec_uncorrectable_blocks", &value) && value == 30);
+  CHECK(counter_of("fec/fec_corrected_blocks", &value) && value == sum);
+  CHECK(counter_of("fec/fec_uncorrectable_blocks", &value) && value == sum);
   group.which = NIC__ETHTOOL_TSINFO_GET;
   nic__question_begin(&built, 0x20, false, 26);
   at = nest(6);
@@ -171,7 +172,7 @@ static void queues_are_told_apart(void) {
     build_queue(7, 1, id);
     CHECK(take_built(nic__take_queue, NIC__GENL_SKIP) == NIC_OK);
   }
-  build_queue(8, 0, 0); /* another interface's */
+  build_queue(8, 0, 3); /* another interface's */
   CHECK(take_built(nic__take_queue, NIC__GENL_SKIP) == NIC_OK && counters.count == 12);
   CHECK(counter_of("rxq2/rx_packets", &value) && value == 102);
   const nic_counter *c = counter_of("txq1/tx_bytes", &value);
