@@ -47,6 +47,14 @@ persistent() { # MPI PROCESSES SETTINGS...: persistent collectives and neighbour
   then ok "$m, $n processes, $*: persistent collectives and neighbourhoods are ours and right"
   else bad "$m, $n processes, $*: persistent collectives and neighbourhoods"; head -20 "$work/persistent"; fi
 }
+finalizes() { # MPI: with something in flight, or not freed
+  for what in receive send collective barrier persistent persistent_active; do
+    for how in mpi ours; do
+      if [ "$(progress $1 3 NBC_PROGRESS=timer NBC_PROGRESS_LEVEL=multiple NBC_COLLECTIVES=$how "$B/tests/mpi/progress_finalize.$1" $what 2>"$work/finalize" | grep -cx end)" = 1 ]
+      then ok "$1, collectives: $how: MPI_Finalize with $what"; else bad "$1, collectives: $how: MPI_Finalize with $what"; head "$work/finalize"; fi
+    done
+  done
+}
 some_collectives() { # MPI: what a table names is ours, the rest the MPI's: 10 small broadcasts of 2 sizes in each set
   printf 'bcast 0 64 binomial 0 0\n' >"$work/table"
   progress $1 2 NBC_PROGRESS_SAY=2 NBC_PROGRESS=timer NBC_PROGRESS_LEVEL=multiple NBC_COLLECTIVES="$work/table" \
@@ -135,6 +143,7 @@ all() {
   for n in 2 3 5 9; do persistent $1 $n NBC_PROGRESS=timer; done
   persistent $1 4 NBC_PROGRESS=idle
   persistent $1 3 NBC_PROGRESS=dedicated NBC_PROGRESS_CORE=0,1
+  finalizes $1
   some_collectives $1
   levels $1
   says $1 'rank 1 may not use such a core: no worker' NBC_PROGRESS_CORE=1000
