@@ -33,6 +33,15 @@ $(B)/tests/rtl/leaf: tests/rtl/leaf.cpp tests/rtl/leaf.sv tests/test.h rtl/cover
 	  $(CURDIR)/tests/rtl/leaf.cpp -o $(abspath $@) >$(B)/rtl/leaf.log 2>&1 || { tail -30 $(B)/rtl/leaf.log; exit 1; }
 CHECK_rtl += $(B)/tests/rtl/leaf
 
+# The switch alone, of eight ports
+$(B)/tests/rtl/switch: RTL_OPT := -O1
+$(B)/tests/rtl/switch: tests/rtl/switch.cpp tests/test.h rtl/nic_cosim.h $(RTL_SOURCES) $(B)/.flags
+	$(call say,RTL,$@)
+	$(Q)mkdir -p $(@D) $(B)/rtl
+	$(Q)$(VERILATE) --exe --Mdir $(B)/rtl/switch --top-module nic_switch -GRadix=8 -GDepth=16 -GCredits=16 rtl/nic_pkg.sv rtl/nic_switch.sv \
+	  $(CURDIR)/tests/rtl/switch.cpp -o $(abspath $@) >$(B)/rtl/switch.log 2>&1 || { tail -30 $(B)/rtl/switch.log; exit 1; }
+CHECK_rtl += $(B)/tests/rtl/switch
+
 # The NIC and its C API as one library: link with $(NIC_LIBS). It can save waveforms.
 WAVES    := --trace --no-trace-params --trace-max-width 4096 --trace-max-array 8
 NIC_LIB  := $(B)/rtl/libnic_cosim.a
