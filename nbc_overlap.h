@@ -905,6 +905,14 @@ typedef struct nbc_pair {
   int64_t busy_ns;   /* computation of `rank` while a large send to the partner was posted */
 } nbc_pair;
 
+/* Transfers of the communicators and windows of one name and size. */
+typedef struct nbc_comm_total {
+  char *name; /* as set by the program; "": none */
+  int size;   /* processes */
+  uint64_t count, size_bytes;
+  int64_t waited_ns; /* in the calls that ended them */
+} nbc_comm_total;
+
 typedef struct nbc_counter {
   char *name;
   int section_index;
@@ -943,6 +951,8 @@ typedef struct nbc_report {
   size_t site_count;
   nbc_pair *pairs;
   size_t pair_count;
+  nbc_comm_total *comms;
+  size_t comm_count;
   char **notes;
   size_t note_count; /* one line each: wrong settings, things left out */
   uint64_t problems[NBC_PROBLEM_COUNT];
@@ -968,6 +978,9 @@ NBC_API nbc_status nbc_report_counter(nbc_report *report, int section_index, con
 NBC_API nbc_status nbc_report_site(nbc_report *report, const nbc_site *site);
 /* Appends what went between two processes. ret NBC_OK | NBC_E_NOMEM */
 NBC_API nbc_status nbc_report_pair(nbc_report *report, const nbc_pair *pair);
+/* Adds transfers of a communicator (joined with those of the same name and size); copies.
+   ret NBC_OK | NBC_E_NOMEM */
+NBC_API nbc_status nbc_report_comm_total(nbc_report *report, const nbc_comm_total *comm);
 /* Adds one process's report to a sum (sections by path, cells by key; texts that differ become
    "several hosts"; different class edges are an error, and then nothing was added). ret NBC_OK |
    NBC_E_MISMATCH | NBC_E_NOMEM */
@@ -5650,7 +5663,7 @@ NBC_API void nbc_recorder_detach(nbc_recorder *r) {
   nbc_recorder_detach_at(r, nbc_clock_now_ns(&r->monitor->clock));
 }
 #ifdef NBC_LINES
-#line 127 "src/overlap/report.h"
+#line 140 "src/overlap/report.h"
 #endif
 /* Appends a zeroed element to array `a` with count `n` of *report; `out` points to it, or is
    NULL. */
@@ -5749,6 +5762,8 @@ NBC_API void nbc_report_free(nbc_report *r) {
   NBC_FREE(r->sites);
   NBC_FREE(r->joints);
   NBC_FREE(r->pairs);
+  for (size_t i = 0; i < r->comm_count; i++) NBC_FREE(r->comms[i].name);
+  NBC_FREE(r->comms);
   NBC_FREE(r->notes);
   NBC_FREE(r);
 }
@@ -5811,6 +5826,27 @@ NBC_API nbc_status nbc_report_pair(nbc_report *r, const nbc_pair *from) {
   NBC__REP_APPEND(nbc_pair, r->pairs, r->pair_count, p);
   if (!p) return NBC_E_NOMEM;
   *p = *from;
+  return NBC_OK;
+}
+
+NBC_API nbc_status nbc_report_comm_total(nbc_report *r, const nbc_comm_total *from) {
+  if (!r || !from) return NBC_E_INVAL;
+  const char *name = from->name ? from->name : "";
+  nbc_comm_total *c = NULL;
+  for (size_t i = 0; i < r->comm_count && !c; i++)
+    if (r->comms[i].size == from->size && strcmp(r->comms[i].name, name) == 0) c = &r->comms[i];
+  if (!c) {
+    NBC__REP_APPEND(nbc_comm_total, r->comms, r->comm_count, c);
+    if (!c) return NBC_E_NOMEM;
+    c->size = from->size;
+    if (nbc_report_set(&c->name, name) != NBC_OK) {
+      r->comm_count--;
+      return NBC_E_NOMEM;
+    }
+  }
+  c->count += from->count;
+  c->size_bytes += from->size_bytes;
+  nbc__plus(&c->waited_ns, from->waited_ns);
   return NBC_OK;
 }
 
@@ -6141,6 +6177,8 @@ static bool nbc__rep_add_rows(nbc_report *sum, const nbc_report *one, int *map) 
     if (nbc_report_site(sum, &one->sites[i]) != NBC_OK) return false;
   for (size_t i = 0; i < one->pair_count; i++)
     if (nbc_report_pair(sum, &one->pairs[i]) != NBC_OK) return false;
+  for (size_t i = 0; i < one->comm_count; i++)
+    if (nbc_report_comm_total(sum, &one->comms[i]) != NBC_OK) return false;
   for (size_t i = 0; i < one->note_count; i++) {
     size_t known = 0; /* the same note from every process is said once */
     while (known < sum->note_count && strcmp(sum->notes[known], one->notes[i]) != 0) known++;
@@ -6627,6 +6665,16 @@ static void nbc__rep_json_more(const nbc_report *r, FILE *out) {
             (unsigned long long)p->received_bytes, (long long)p->waited_ns, (long long)p->busy_ns);
   }
   if (r->pair_count) fputs("]", out);
+  if (r->comm_count) fputs(",\n\"communicators\":[", out);
+  for (size_t i = 0; i < r->comm_count; i++) {
+    const nbc_comm_total *c = &r->comms[i];
+    fputs(i ? ",\n {\"name\":" : "\n {\"name\":", out);
+    nbc__rep_json_string(out, c->name);
+    fprintf(out, ",\"size\":%d,\"count\":%llu,\"size_bytes\":%llu,\"waited_ns\":%lld}", c->size,
+            (unsigned long long)c->count, (unsigned long long)c->size_bytes,
+            (long long)c->waited_ns);
+  }
+  if (r->comm_count) fputs("]", out);
 }
 
 NBC_API nbc_status nbc_report_write_json(const nbc_report *r, FILE *out) {
@@ -7258,6 +7306,20 @@ static bool nbc__json_site(nbc__json *j, long index, void *target) {
          (s->call || nbc__json_fail_at(j, j->line, NBC_E_PARSE, "call is null"));
 }
 
+static bool nbc__json_comm(nbc__json *j, long index, void *target) {
+  static const nbc__json_field fields[] = {NBC__JSON_AT(nbc_comm_total, name, TEXT, true),
+                                           NBC__JSON_AT(nbc_comm_total, size, INT, true),
+                                           NBC__JSON_AT(nbc_comm_total, count, COUNT, true),
+                                           NBC__JSON_AT(nbc_comm_total, size_bytes, COUNT, false),
+                                           NBC__JSON_AT(nbc_comm_total, waited_ns, NS, false)};
+  nbc_comm_total *c;
+  (void)index, (void)target;
+  NBC__REP_APPEND(nbc_comm_total, j->report->comms, j->report->comm_count, c);
+  if (!c) return nbc__json_no_memory(j);
+  return nbc__json_object(j, fields, NBC__JSON_LENGTH(fields), c) &&
+         (c->name || nbc__json_fail_at(j, j->line, NBC_E_PARSE, "name is null"));
+}
+
 static bool nbc__json_pair(nbc__json *j, long index, void *target) {
   static const nbc__json_field fields[] = {NBC__JSON_AT(nbc_pair, rank, INT, true),
                                            NBC__JSON_AT(nbc_pair, partner, INT, true),
@@ -7358,6 +7420,9 @@ static bool nbc__json_sites(nbc__json *j, void *target) {
 static bool nbc__json_pairs(nbc__json *j, void *target) {
   return nbc__json_array(j, nbc__json_pair, target);
 }
+static bool nbc__json_comms(nbc__json *j, void *target) {
+  return nbc__json_array(j, nbc__json_comm, target);
+}
 static bool nbc__json_problems(nbc__json *j, void *target) {
   static const nbc__json_field fields[] = {
 #define NBC__X(name, text)                                                                         \
@@ -7397,6 +7462,7 @@ static const nbc__json_field nbc__json_report_fields[] = {
     {"joint_bounds", NBC__JSON_OTHER, false, 0, nbc__json_joints},
     {"sites", NBC__JSON_OTHER, false, 0, nbc__json_sites},
     {"pairs", NBC__JSON_OTHER, false, 0, nbc__json_pairs},
+    {"communicators", NBC__JSON_OTHER, false, 0, nbc__json_comms},
     NBC__JSON_BY(nbc_report, "problems", problems, false, nbc__json_problems),
     {"notes", NBC__JSON_OTHER, false, 0, nbc__json_notes}};
 

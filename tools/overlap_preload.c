@@ -358,6 +358,19 @@ BODY(Abort, OTHER, (MPI_Comm comm, int code), (comm, code)) {
   return REAL(Abort)(comm, code);
 }
 
+/* ---- names: local calls, which stay computation ---------------------------------------------- */
+VISIBLE int PMPI_Comm_set_name(MPI_Comm comm, const char *name) {
+  static int (*real_Comm_set_name)(MPI_Comm, const char *);
+  const int rc = REAL(Comm_set_name)(comm, name);
+  if (rc == MPI_SUCCESS && !me.inside && __atomic_load_n(&run.recording, __ATOMIC_ACQUIRE)) {
+    busy_begin();
+    name_peers(KEY(comm), name);
+    busy_end();
+  }
+  return rc;
+}
+VISIBLE int MPI_Comm_set_name(MPI_Comm comm, const char *name) __attribute__((alias("PMPI_Comm_set_name")));
+
 /* ---- MPI_Pcontrol ---------------------------------------------------------------------------- */
 /* A name given to MPI_Pcontrol, if it is one: read through the kernel, which checks the address. */
 static bool read_name(const void *address, char name[64]) {

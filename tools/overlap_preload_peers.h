@@ -23,9 +23,48 @@ struct peers {
   uint32_t group_number; /* the same for duplicates: same ranks */
   int last_rank;         /* whose pair was asked for last, and that pair; 0: none */
   uint32_t last_pair;
+  uint16_t tally;    /* where its transfers are counted */
   unsigned char all; /* nbc_peer of all others; UNKNOWN when they differ */
   bool inter;
 };
+
+/* ---- totals by name and size: as many as there is room for; the first takes the rest -------------- */
+enum { TALLIES = 256 };
+static struct {
+  char name[64];
+  int size;
+  uint64_t count, size_bytes;
+  int64_t waited_ns;
+} tallies[TALLIES] = {{.name = "(others)"}};
+static uint16_t tally_count = 1;
+
+/* Under the lock. */
+static uint16_t tally_of(const char *name, int size) {
+  uint16_t i = 1;
+  while (i < tally_count && (tallies[i].size != size || strncmp(tallies[i].name, name, sizeof tallies[i].name - 1) != 0)) i++;
+  if (i == TALLIES) return 0;
+  if (i == tally_count) {
+    snprintf(tallies[i].name, sizeof tallies[i].name, "%s", name);
+    tallies[i].size = size;
+    tally_count++;
+  }
+  return i;
+}
+static void count_transfer(uint16_t tally, uint64_t size_bytes, int64_t waited_ns) {
+  lock();
+  tallies[tally].count++;
+  tallies[tally].size_bytes += size_bytes;
+  tallies[tally].waited_ns += waited_ns;
+  unlock();
+}
+static void report_comms(nbc_report *report) {
+  lock();
+  for (uint16_t i = 0; i < tally_count; i++) {
+    const nbc_comm_total one = {tallies[i].name, tallies[i].size, tallies[i].count, tallies[i].size_bytes, tallies[i].waited_ns};
+    if (one.count) nbc_report_comm_total(report, &one);
+  }
+  unlock();
+}
 
 /* Handles are pointers (Open MPI) or numbers that name their kind (MPICH): no two are equal. */
 #define KEY(handle) ((uintptr_t)(handle))
@@ -195,7 +234,12 @@ static const peers *make_peers(uintptr_t key, const MPI_Comm *comm, const MPI_Wi
     classify(&made, group);
     PMPI_Group_free(&group);
   }
+  char name[MPI_MAX_OBJECT_NAME > 4096 ? 4096 : MPI_MAX_OBJECT_NAME] = "";
+  int length = 0;
+  if (comm) PMPI_Comm_get_name(*comm, name, &length);
+  else PMPI_Win_get_name(*win, name, &length);
   lock();
+  made.tally = tally_of(name, made.inter ? made.remote_size : made.size);
   const peers *p = remember_peers(&made);
   if (!p || p->each != made.each) free_classes(made.each); /* another thread was first, or no memory */
   unlock();
@@ -241,9 +285,18 @@ static void inherit_peers(MPI_Comm from, MPI_Comm made) {
     peers copy = *p;
     copy.key = KEY(made);
     copy.topology = NULL;
+    copy.tally = tally_of("", copy.inter ? copy.remote_size : copy.size); /* its name is its own */
     const peers *kept = remember_peers(&copy);
     if (kept && kept->each == copy.each && copy.each) copy.each->users++;
   }
+  unlock();
+}
+
+/* It has a name from here on. */
+static void name_peers(uintptr_t key, const char *name) {
+  lock();
+  peers *p = known.slots ? known.slots[known_slot(key)] : NULL;
+  if (p) p->tally = tally_of(name, p->inter ? p->remote_size : p->size);
   unlock();
 }
 

@@ -65,6 +65,7 @@ static void describe(nbc_report *report) {
   add_still_counters(report);
   report_sites(report);
   report_pairs(report);
+  report_comms(report);
   /* A guess that no transfer asked for is no reason to doubt the bounds. */
   bool guessed = !run.table[0];
   for (size_t i = 0; i < report->cell_count; i++)

@@ -17,6 +17,7 @@ typedef struct transfer {
   int64_t comp_ns; /* of a send: its thread's computation up to its post */
   uint32_t next, tail; /* queue of this key; tail is valid at its head */
   int target;          /* one-sided: rank in the window */
+  uint16_t tally;
   unsigned char kind, peer;
   bool receives, persistent, cancelling;
   bool leaves;  /* goes out, and its end is told before it has arrived */
@@ -228,6 +229,7 @@ static void post_send(call *c, MPI_Request request, MPI_Count count, MPI_Datatyp
     x.leaves = how == BUFFERED || x.size_bytes > ONE_PACKET;
     x.comm = peers_of_comm(comm);
     x.comm_made = x.comm->made;
+    x.tally = x.comm->tally;
     x.dest = dest;
     x.peer = (unsigned char)class_of(x.comm, dest);
     x.target = 1;
@@ -246,6 +248,7 @@ static void post_recv(call *c, MPI_Request request, MPI_Count count, MPI_Datatyp
     x.size_bytes = bytes_of(count, type);
     x.comm = peers_of_comm(comm);
     x.comm_made = x.comm->made;
+    x.tally = x.comm->tally;
     x.peer = (unsigned char)class_of(x.comm, source);
     x.target = 1;
   }
@@ -303,6 +306,7 @@ static void post_collective(call *c, MPI_Request request, nbc_kind kind, uint64_
                       .size_bytes = size_bytes,
                       .leaves = way_of(c, goes) == LEAVES,
                       .parts = true,
+                      .tally = peers_of_comm(comm)->tally,
                       .peer = (unsigned char)peers_of_comm(comm)->all,
                       .target = size_bytes > 0};
   post(c, request, x, size_bytes > 0);
@@ -360,6 +364,7 @@ static void end_receive(call *c, const transfer *x, const MPI_Status *status) {
     got = (MPI_Count)x->size_bytes;
   if (peer == NBC_PEER_UNKNOWN && x->comm)
     peer = class_when_still(x->comm, x->comm_made, status->MPI_SOURCE);
+  count_transfer(x->tally, (uint64_t)got, waited_ns(c));
   if (x->comm) pair_received(x->comm, x->comm_made, status->MPI_SOURCE, x->id, (uint64_t)got, waited_ns(c));
   if (x->owner == me.recorder)
     nbc_xfer_end_early_at(me.recorder, x->id, (uint64_t)got, peer, returned(c));
@@ -412,6 +417,7 @@ static void completed(call *c, MPI_Request request, uint32_t claimed, const MPI_
     }
   }
   if (x.comm) end_send(c, &x);
+  count_transfer(x.tally, x.size_bytes, waited_ns(c));
   end(c, &x);
 }
 
@@ -452,6 +458,7 @@ static void moved_to(call *c, nbc_kind kind, MPI_Count count, MPI_Datatype type,
   if (!p) return;
   const uint64_t size_bytes = bytes_of(count, type);
   /* of an exchange, all the time counts for the receive */
+  count_transfer(p->tally, size_bytes, kind == NBC_KIND_SENDRECV ? 0 : returned(c) - c->t0_ns);
   pair_sent(p, dest, me.next_id + 1, size_bytes, kind == NBC_KIND_SENDRECV ? 0 : returned(c) - c->t0_ns, 0);
   moved(c, kind, size_bytes, class_of(p, dest), goes);
 }
@@ -468,6 +475,7 @@ static void moved_from(call *c, nbc_kind kind, int source, const MPI_Status *sta
       got < 0)
     return;
   const peers *p = peers_of_comm(comm);
+  if (me.on) count_transfer(p->tally, (uint64_t)got, returned(c) - c->t0_ns);
   if (me.on) pair_received(p, p->made, status->MPI_SOURCE, me.next_id + 1, (uint64_t)got, returned(c) - c->t0_ns);
   moved(c, kind, (uint64_t)got, class_of(p, status->MPI_SOURCE), COMES);
 }
@@ -496,7 +504,9 @@ static void moved_collective(call *c, nbc_kind kind, uint64_t size_bytes, MPI_Co
                              way goes) {
   if (!size_bytes || !me.on) return;
   const uint64_t id = ++me.next_id;
-  nbc_xfer_begin_at(me.recorder, id, size_bytes, kind, (nbc_peer)peers_of_comm(comm)->all, c->t0_ns);
+  const peers *p = peers_of_comm(comm);
+  count_transfer(p->tally, size_bytes, returned(c) - c->t0_ns);
+  nbc_xfer_begin_at(me.recorder, id, size_bytes, kind, (nbc_peer)p->all, c->t0_ns);
   nbc_xfer_end_parts_at(me.recorder, id, way_of(c, goes) == LEAVES, returned(c));
 }
 
@@ -509,6 +519,7 @@ static void post_one_sided(call *c, nbc_kind kind, MPI_Count count, MPI_Datatype
                 .size_bytes = bytes_of(count, type),
                 .target = target,
                 .leaves = goes == LEAVES,
+                .tally = peers_of_win(win)->tally,
                 .peer = (unsigned char)class_of(peers_of_win(win), target)};
   lock();
   follow_transfer(c, &x, true);
@@ -521,6 +532,7 @@ static void post_one_sided(call *c, nbc_kind kind, MPI_Count count, MPI_Datatype
        (transfer){.kind = NBC_KIND_##what,                                                         \
                   .leaves = (goes) == LEAVES,                                                      \
                   .size_bytes = bytes_of((MPI_Count)(count), type),                                \
+                  .tally = peers_of_win(win)->tally,                                               \
                   .peer = (unsigned char)class_of(peers_of_win(win), target)},                     \
        target != MPI_PROC_NULL)
 
@@ -537,6 +549,8 @@ static void synchronised_key(call *c, uintptr_t key, int target, arrival complet
     if (target == ALL_TARGETS || pool[i].target == target) {
       const bool last = !before && !next; /* the slot goes too */
       if (complete == THERE) pool[i].leaves = false;
+      tallies[pool[i].tally].count++; /* the lock is held; its time belongs to all that end here */
+      tallies[pool[i].tally].size_bytes += pool[i].size_bytes;
       end(c, &pool[i]);
       take_out(slot, before, i);
       if (last) break;

@@ -15,7 +15,7 @@
                  for at once, or blocking. Its times in a section are the references of nbc_diagnose
                  [R 4.1]: each section gets a diagnosis. --json keeps them, as counters "comp_ref_ns"
                  and "comm_ref_ns"; a program that knows them may write these itself.
-     --csv DIR   every table as a file there: transfers, calls, places, pairs, ranks
+     --csv DIR   every table as a file there: transfers, calls, places, pairs, communicators, ranks
      --diff      print what changed between two runs, biggest change first
      --help      all this, briefly
    NIC counters that the preload booked (NBC_NIC_COUNTERS=auto) stand "on the wire", beside what the
@@ -790,6 +790,7 @@ static bool write_text(const run *r, FILE *out) {
   text_joints(r->sum, out);
   text_diagnoses(r->sum, out);
   text_places(r->sum, out);
+  text_comms(r->sum, out);
   text_pairs(r->sum, out);
   if (r->sum->total.count) text_offenders(r->sum, out);
   for (size_t i = 0; i < r->trouble_count; i++) fprintf(out, "%sCaution: %s\n", i ? "" : "\n", r->troubles[i]);
@@ -1177,6 +1178,7 @@ static bool write_page(const run *r, const char *path) {
   }
   if (r->process_count > 1) put_spread(out, r);
   put_places(out, r->sum);
+  put_comms(out, r->sum);
   put_pairs(out, r->sum);
   put_calls(out, r->sum);
   put_wire(out, r->sum);
@@ -1196,7 +1198,7 @@ static const char help_text[] =
     "  --json        the sum of all reports as JSON instead of the summary\n"
     "  --reference REF  a run of the same program in which nothing overlaps (each transfer waited for at once): a\n"
     "                diagnosis of each section against it\n"
-    "  --csv DIR     every table as a file in that folder: transfers, calls, places, pairs, ranks\n"
+    "  --csv DIR     every table as a file in that folder: transfers, calls, places, pairs, communicators, ranks\n"
     "  --diff        what changed between two runs (each a file or a folder), biggest change first\n"
     "Better reports come from the preload's environment: NBC_TABLE=FILE with transfer times measured by xfer_table_mpi\n"
     "(else they are guessed), MPI_Pcontrol(2, \"name\") and MPI_Pcontrol(-2) for sections, NBC_NIC_COUNTERS=auto|eth0,...\n"

@@ -225,6 +225,46 @@ static const nbc_pair **pairs_of(const nbc_report *r) { /* most waited first; th
 /* Worth a line: a hundredth of the time in calls. */
 static bool is_worth(const nbc_report *r, const nbc_pair *p) { return p->waited_ns > 0 && share(p->waited_ns, r->call_ns) >= 0.01; }
 
+/* ---- communicators ---------------------------------------------------------------------------- */
+static int comm_order(const void *a, const void *b) { /* most waited first */
+  const nbc_comm_total *x = *(const nbc_comm_total *const *)a, *y = *(const nbc_comm_total *const *)b;
+  if (x->waited_ns != y->waited_ns) return x->waited_ns < y->waited_ns ? 1 : -1;
+  return x < y ? -1 : 1;
+}
+static const nbc_comm_total **comms_of(const nbc_report *r) { /* the caller frees */
+  const nbc_comm_total **comms = (const nbc_comm_total **)must(calloc(r->comm_count + 1, sizeof *comms));
+  for (size_t i = 0; i < r->comm_count; i++) comms[i] = &r->comms[i];
+  qsort(comms, r->comm_count, sizeof *comms, comm_order);
+  return comms;
+}
+static const char *comm_name(const nbc_comm_total *c) { return c->name[0] ? c->name : "(no name)"; }
+
+static void text_comms(const nbc_report *r, FILE *out) {
+  words a, b;
+  char name[40];
+  if (r->comm_count < 2) return; /* one: that is all there is */
+  const nbc_comm_total **comms = comms_of(r);
+  fprintf(out, "\n%-32s %9s %9s %9s %9s\n", "By communicator", "processes", "transfers", "volume", "waited");
+  for (size_t i = 0; i < r->comm_count && i < 15; i++)
+    fprintf(out, "  %-30s %9d %9llu %9s %9s\n", plain(comm_name(comms[i]), name, 31), comms[i]->size, (unsigned long long)comms[i]->count,
+            bytes_text(comms[i]->size_bytes, &a), time_text(comms[i]->waited_ns, &b));
+  free(comms);
+}
+static void put_comms(FILE *out, const nbc_report *r) {
+  words a, b;
+  if (r->comm_count < 2) return;
+  const nbc_comm_total **comms = comms_of(r);
+  fputs("<h2>By communicator</h2>\n<table><tr><th class=\"name\">name</th><th>processes</th><th>transfers</th><th>volume</th><th>waited</th></tr>\n", out);
+  for (size_t i = 0; i < r->comm_count && i < 100; i++) {
+    fputs("<tr><td class=\"name\">", out);
+    put(out, comm_name(comms[i]));
+    fprintf(out, "</td><td>%d</td><td>%llu</td><td>%s</td><td>%s</td></tr>\n", comms[i]->size, (unsigned long long)comms[i]->count,
+            bytes_text(comms[i]->size_bytes, &a), time_text(comms[i]->waited_ns, &b));
+  }
+  fputs("</table>\n", out);
+  free(comms);
+}
+
 static void text_pairs(const nbc_report *r, FILE *out) {
   words a;
   char why[300];
@@ -370,6 +410,18 @@ static bool csv_pairs(const nbc_report *r, const char *folder) {
   }
   return output_close(out, path);
 }
+static bool csv_comms(const nbc_report *r, const char *folder) {
+  char path[4096];
+  FILE *out = csv_open(folder, "communicators", path, sizeof path);
+  if (!out) return false;
+  fputs("name,size,count,size_bytes,waited_ns\n", out);
+  for (size_t i = 0; i < r->comm_count; i++) {
+    csv_text(out, r->comms[i].name);
+    fprintf(out, ",%d,%llu,%llu,%lld\n", r->comms[i].size, (unsigned long long)r->comms[i].count, (unsigned long long)r->comms[i].size_bytes,
+            (long long)r->comms[i].waited_ns);
+  }
+  return output_close(out, path);
+}
 static bool csv_ranks(const run *r, const char *folder) {
   char path[4096];
   FILE *out = csv_open(folder, "ranks", path, sizeof path);
@@ -392,5 +444,6 @@ static bool write_csv(const run *r, const char *folder) {
   good = csv_calls(r->sum, folder) && good;
   good = csv_places(r->sum, folder) && good;
   good = csv_pairs(r->sum, folder) && good;
+  good = csv_comms(r->sum, folder) && good;
   return csv_ranks(r, folder) && good;
 }

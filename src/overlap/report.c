@@ -74,6 +74,8 @@ NBC_API void nbc_report_free(nbc_report *r) {
   NBC_FREE(r->sites);
   NBC_FREE(r->joints);
   NBC_FREE(r->pairs);
+  for (size_t i = 0; i < r->comm_count; i++) NBC_FREE(r->comms[i].name);
+  NBC_FREE(r->comms);
   NBC_FREE(r->notes);
   NBC_FREE(r);
 }
@@ -136,6 +138,27 @@ NBC_API nbc_status nbc_report_pair(nbc_report *r, const nbc_pair *from) {
   NBC__REP_APPEND(nbc_pair, r->pairs, r->pair_count, p);
   if (!p) return NBC_E_NOMEM;
   *p = *from;
+  return NBC_OK;
+}
+
+NBC_API nbc_status nbc_report_comm_total(nbc_report *r, const nbc_comm_total *from) {
+  if (!r || !from) return NBC_E_INVAL;
+  const char *name = from->name ? from->name : "";
+  nbc_comm_total *c = NULL;
+  for (size_t i = 0; i < r->comm_count && !c; i++)
+    if (r->comms[i].size == from->size && strcmp(r->comms[i].name, name) == 0) c = &r->comms[i];
+  if (!c) {
+    NBC__REP_APPEND(nbc_comm_total, r->comms, r->comm_count, c);
+    if (!c) return NBC_E_NOMEM;
+    c->size = from->size;
+    if (nbc_report_set(&c->name, name) != NBC_OK) {
+      r->comm_count--;
+      return NBC_E_NOMEM;
+    }
+  }
+  c->count += from->count;
+  c->size_bytes += from->size_bytes;
+  nbc__plus(&c->waited_ns, from->waited_ns);
   return NBC_OK;
 }
 
@@ -466,6 +489,8 @@ static bool nbc__rep_add_rows(nbc_report *sum, const nbc_report *one, int *map) 
     if (nbc_report_site(sum, &one->sites[i]) != NBC_OK) return false;
   for (size_t i = 0; i < one->pair_count; i++)
     if (nbc_report_pair(sum, &one->pairs[i]) != NBC_OK) return false;
+  for (size_t i = 0; i < one->comm_count; i++)
+    if (nbc_report_comm_total(sum, &one->comms[i]) != NBC_OK) return false;
   for (size_t i = 0; i < one->note_count; i++) {
     size_t known = 0; /* the same note from every process is said once */
     while (known < sum->note_count && strcmp(sum->notes[known], one->notes[i]) != 0) known++;

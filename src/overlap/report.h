@@ -55,6 +55,14 @@ typedef struct nbc_pair {
   int64_t busy_ns;   /* computation of `rank` while a large send to the partner was posted */
 } nbc_pair;
 
+/* Transfers of the communicators and windows of one name and size. */
+typedef struct nbc_comm_total {
+  char *name; /* as set by the program; "": none */
+  int size;   /* processes */
+  uint64_t count, size_bytes;
+  int64_t waited_ns; /* in the calls that ended them */
+} nbc_comm_total;
+
 typedef struct nbc_counter {
   char *name;
   int section_index;
@@ -93,6 +101,8 @@ typedef struct nbc_report {
   size_t site_count;
   nbc_pair *pairs;
   size_t pair_count;
+  nbc_comm_total *comms;
+  size_t comm_count;
   char **notes;
   size_t note_count; /* one line each: wrong settings, things left out */
   uint64_t problems[NBC_PROBLEM_COUNT];
@@ -118,6 +128,9 @@ NBC_API nbc_status nbc_report_counter(nbc_report *report, int section_index, con
 NBC_API nbc_status nbc_report_site(nbc_report *report, const nbc_site *site);
 /* Appends what went between two processes. ret NBC_OK | NBC_E_NOMEM */
 NBC_API nbc_status nbc_report_pair(nbc_report *report, const nbc_pair *pair);
+/* Adds transfers of a communicator (joined with those of the same name and size); copies.
+   ret NBC_OK | NBC_E_NOMEM */
+NBC_API nbc_status nbc_report_comm_total(nbc_report *report, const nbc_comm_total *comm);
 /* Adds one process's report to a sum (sections by path, cells by key; texts that differ become
    "several hosts"; different class edges are an error, and then nothing was added). ret NBC_OK |
    NBC_E_MISMATCH | NBC_E_NOMEM */

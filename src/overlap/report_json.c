@@ -163,6 +163,16 @@ static void nbc__rep_json_more(const nbc_report *r, FILE *out) {
             (unsigned long long)p->received_bytes, (long long)p->waited_ns, (long long)p->busy_ns);
   }
   if (r->pair_count) fputs("]", out);
+  if (r->comm_count) fputs(",\n\"communicators\":[", out);
+  for (size_t i = 0; i < r->comm_count; i++) {
+    const nbc_comm_total *c = &r->comms[i];
+    fputs(i ? ",\n {\"name\":" : "\n {\"name\":", out);
+    nbc__rep_json_string(out, c->name);
+    fprintf(out, ",\"size\":%d,\"count\":%llu,\"size_bytes\":%llu,\"waited_ns\":%lld}", c->size,
+            (unsigned long long)c->count, (unsigned long long)c->size_bytes,
+            (long long)c->waited_ns);
+  }
+  if (r->comm_count) fputs("]", out);
 }
 
 NBC_API nbc_status nbc_report_write_json(const nbc_report *r, FILE *out) {

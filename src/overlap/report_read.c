@@ -568,6 +568,20 @@ static bool nbc__json_site(nbc__json *j, long index, void *target) {
          (s->call || nbc__json_fail_at(j, j->line, NBC_E_PARSE, "call is null"));
 }
 
+static bool nbc__json_comm(nbc__json *j, long index, void *target) {
+  static const nbc__json_field fields[] = {NBC__JSON_AT(nbc_comm_total, name, TEXT, true),
+                                           NBC__JSON_AT(nbc_comm_total, size, INT, true),
+                                           NBC__JSON_AT(nbc_comm_total, count, COUNT, true),
+                                           NBC__JSON_AT(nbc_comm_total, size_bytes, COUNT, false),
+                                           NBC__JSON_AT(nbc_comm_total, waited_ns, NS, false)};
+  nbc_comm_total *c;
+  (void)index, (void)target;
+  NBC__REP_APPEND(nbc_comm_total, j->report->comms, j->report->comm_count, c);
+  if (!c) return nbc__json_no_memory(j);
+  return nbc__json_object(j, fields, NBC__JSON_LENGTH(fields), c) &&
+         (c->name || nbc__json_fail_at(j, j->line, NBC_E_PARSE, "name is null"));
+}
+
 static bool nbc__json_pair(nbc__json *j, long index, void *target) {
   static const nbc__json_field fields[] = {NBC__JSON_AT(nbc_pair, rank, INT, true),
                                            NBC__JSON_AT(nbc_pair, partner, INT, true),
@@ -668,6 +682,9 @@ static bool nbc__json_sites(nbc__json *j, void *target) {
 static bool nbc__json_pairs(nbc__json *j, void *target) {
   return nbc__json_array(j, nbc__json_pair, target);
 }
+static bool nbc__json_comms(nbc__json *j, void *target) {
+  return nbc__json_array(j, nbc__json_comm, target);
+}
 static bool nbc__json_problems(nbc__json *j, void *target) {
   static const nbc__json_field fields[] = {
 #define NBC__X(name, text)                                                                         \
@@ -707,6 +724,7 @@ static const nbc__json_field nbc__json_report_fields[] = {
     {"joint_bounds", NBC__JSON_OTHER, false, 0, nbc__json_joints},
     {"sites", NBC__JSON_OTHER, false, 0, nbc__json_sites},
     {"pairs", NBC__JSON_OTHER, false, 0, nbc__json_pairs},
+    {"communicators", NBC__JSON_OTHER, false, 0, nbc__json_comms},
     NBC__JSON_BY(nbc_report, "problems", problems, false, nbc__json_problems),
     {"notes", NBC__JSON_OTHER, false, 0, nbc__json_notes}};
 

@@ -10,6 +10,7 @@
                send was complete, while the sender computed; the receiver reads the bytes in its buffer
      tail_sync the same with MPI_Issend
      many N    N calls of MPI_Iprobe, then a barrier
+     comms     exchanges in communicators with names, one of which comes late, and without
      signal    1000 calls of MPI_Iprobe, SIGUSR2, 200 of them, SIGUSR2, 30 of them
      come      nonblocking collectives, four ranks: what rank 0 receives was there before it posted */
 #ifndef _GNU_SOURCE
@@ -202,6 +203,19 @@ int main(int argc, char **argv) {
   if (strcmp(scene, "tail") == 0) tail(0);
   if (strcmp(scene, "tail_sync") == 0) tail(1);
   if (strcmp(scene, "come") == 0) come();
+  if (strcmp(scene, "comms") == 0) {
+    static char out[1000], in[1000];
+    MPI_Comm comm[3];
+    for (int k = 0; k < 3; k++) MPI_Comm_dup(MPI_COMM_WORLD, &comm[k]);
+    MPI_Comm_set_name(comm[0], "halo");
+    for (int k = 0; k < 3; k++)
+      for (int i = 0; i <= k; i++)
+        MPI_Sendrecv(out, sizeof out, MPI_CHAR, 1 - rank, 0, in, sizeof in, MPI_CHAR, 1 - rank, 0, comm[k], MPI_STATUS_IGNORE);
+    MPI_Comm_set_name(comm[2], "late");
+    MPI_Allreduce(out, in, 10, MPI_CHAR, MPI_MAX, comm[2]);
+    for (int k = 0; k < 3; k++) MPI_Comm_free(&comm[k]);
+    MPI_Bcast(out, sizeof out, MPI_CHAR, 0, MPI_COMM_WORLD);
+  }
   if (strcmp(scene, "signal") == 0) {
     static const int rounds[] = {1000, 200, 30};
     int there;

@@ -175,7 +175,14 @@ switches() { # mpi
   mkdir "$reports"
   measured "$1" 1 "$B/tests/mpi/preload_truth.$1" signal >/dev/null 2>&1 && bad "$1: SIGUSR2 did not end the program" || ok "$1: SIGUSR2 is left alone unless asked for"
 }
-each() { switches "$1"; come "$1"; tails "$1"; gather "$1"; eager "$1"; self "$1"; regions "$1"; partners "$1"; itself "$1"; places "$1" use f08; table "$1"; nbc "$1"; }
+communicators() { # mpi
+  scene "$1" comms
+  for line in '"halo",2,4,4000,' '"late",2,2,20,' '"",2,20,20000,' '"MPI_COMM_WORLD",2,2,2000,'; do
+    if grep -q "^$line[0-9]*$" "$reports/csv/communicators.csv"; then ok "$1: communicators: $line"; else bad "$1: communicators: no $line: $(cat "$reports/csv/communicators.csv")"; fi
+  done
+  says "$1: communicators in the report" '^  halo  *2  *4 '
+}
+each() { communicators "$1"; switches "$1"; come "$1"; tails "$1"; gather "$1"; eager "$1"; self "$1"; regions "$1"; partners "$1"; itself "$1"; places "$1" use f08; table "$1"; nbc "$1"; }
 each_mpi each
 "$B/nbc" doctor >"$work/doctor" && grep -q 'preload  *'"$B" "$work/doctor" && ok "nbc doctor" || bad "nbc doctor: $(cat "$work/doctor")"
 finish
