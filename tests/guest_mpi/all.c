@@ -66,6 +66,8 @@ static const struct { const char *name; void (*run)(void); } tests[] = {
     {"environment", test_environment}, {"messages", test_messages}, {"requests", test_requests}, {"types", test_types},
     {"collectives", test_collectives}, {"nonblocking", test_nonblocking}, {"persistent", test_persistent}, {"more_collectives", test_more_collectives}, {"communicators", test_communicators},
     {"topologies", test_topologies}, {"large", test_large}, {"windows", test_windows}, {"files", test_files},
+    {"more_files", test_more_files}, {"more_neighbours", test_more_neighbours}, {"old_names", test_old_names}, {"status_forms", test_status_forms},
+    {"more_windows", test_more_windows}, {"sessions", test_sessions}, {"tools", test_tools},
 };
 int main(int argc, char **argv) {
   int provided;

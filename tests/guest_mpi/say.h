@@ -17,5 +17,7 @@ void flush_said(void); /* collective over MPI_COMM_WORLD */
 uint64_t hash_of(const void *data, size_t bytes);
 void test_messages(void), test_requests(void), test_types(void), test_collectives(void), test_more_collectives(void);
 void test_communicators(void), test_topologies(void), test_windows(void), test_files(void), test_environment(void);
+void test_more_files(void), test_more_neighbours(void), test_old_names(void), test_status_forms(void), test_more_windows(void);
+void test_sessions(void), test_tools(void);
 void test_large(void), test_nonblocking(void), test_persistent(void);
 #endif

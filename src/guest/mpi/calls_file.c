@@ -25,10 +25,15 @@ struct ADIOI_FileD {
   int has_pending;
 };
 typedef struct ADIOI_FileD file;
-static gm_errh *default_errh;
 static int raise_file(gm_proc *p, file *f, int code, const char *name) {
   static gm_errh returns = {1, 1, NULL, MPI_ERRORS_RETURN};
-  gm_errh *e = f ? f->errh : default_errh ? default_errh : &returns;
+  gm_errh *e = f ? f->errh : p->file_errh ? p->file_errh : &returns;
+  if (e->kind == 3) { /* a file's handle is an address */
+    MPI_File_errhandler_function *fn;
+    *(void **)(void *)&fn = e->fn;
+    fn(&f, &code);
+    return code;
+  }
   return gm_raise_to(p, e, f ? f->handle : 0, code, name);
 }
 #define FILE_FAIL_IF(condition, f, code)                                                           \
@@ -113,7 +118,7 @@ CALL(File_open, MPI_Comm comm, const char *path, int amode, MPI_Info info, MPI_F
   f->amode = amode;
   f->path = strdup(path);
   f->shared = told.shared;
-  f->errh = default_errh ? default_errh : errh_of(p, MPI_ERRORS_RETURN);
+  f->errh = p->file_errh ? p->file_errh : errh_of(p, MPI_ERRORS_RETURN);
   f->info = gm_info_copy(info_of(p, info));
   set_view(f, 0, type_of(p, MPI_BYTE), type_of(p, MPI_BYTE));
   if (amode & MPI_MODE_APPEND) {
@@ -208,12 +213,12 @@ CALL(File_set_errhandler, MPI_File fh, MPI_Errhandler h) {
   if (fh)
     fh->errh = errh_of(p, h);
   else
-    default_errh = errh_of(p, h);
+    p->file_errh = errh_of(p, h);
   return MPI_SUCCESS;
 }
 CALL(File_get_errhandler, MPI_File fh, MPI_Errhandler *h) {
   IN("File_get_errhandler");
-  *h = fh ? fh->errh->handle : default_errh ? default_errh->handle : MPI_ERRORS_RETURN;
+  *h = fh ? fh->errh->handle : p->file_errh ? p->file_errh->handle : MPI_ERRORS_RETURN;
   return MPI_SUCCESS;
 }
 CALL(File_call_errhandler, MPI_File fh, int code) {

@@ -139,7 +139,7 @@ struct gm_proc {
   uint64_t event_count;   /* events taken so far */
   int64_t stolen_ns;      /* by a timer's worker from the computation */
   int ticks;
-  gm_errh *world_errh;
+  gm_errh *world_errh, *file_errh; /* file_errh: of files yet to be opened; NULL: returns */
   void *bsend;
   uint64_t bsend_bytes;
   gm_req *bsends;
