@@ -4792,6 +4792,36 @@ static void nic__offer_registers(const nic_machine *m, nic_info *n) {
   }
 }
 
+/* A NIC of a fabric is up when a port is: InfiniBand says "4: ACTIVE", Slingshot's port/link "up"; where
+   nothing says that it is not, it is taken for up. */
+static void nic__fill_fabric(nic_machine *m, nic_info *n) {
+  char path[NIC__PATH], text[64];
+  nic__names ports;
+  if (n->kind != NIC_KIND_INFINIBAND) {
+    n->is_up = !nic__path(path, m->sysfs_root, "class", nic_kind_name(n->kind), n->name,
+                          "device/port/link", (char *)NULL) ||
+               nic__read_line(path, text, sizeof text) <= 0 || strcmp(text, "down") != 0;
+    return;
+  }
+  if (!nic__path(path, m->sysfs_root, "class/infiniband", n->name, "ports", (char *)NULL)) return;
+  nic__names_read(path, &ports);
+  m->is_cut |= ports.is_cut;
+  for (size_t i = 0; i < ports.count; i++) {
+    const char *folder = "class/infiniband", *port = ports.name[i], *end = NULL;
+    double gbit_per_s;
+    if (!nic__path(path, m->sysfs_root, folder, n->name, "ports", port, "state", end) ||
+        nic__read_line(path, text, sizeof text) <= 0 || strncmp(text, "4:", 2) != 0)
+      continue;
+    n->is_up = true;
+    if (nic__path(path, m->sysfs_root, folder, n->name, "ports", port, "rate", end) &&
+        nic__read_line(path, text, sizeof text) > 0 &&
+        sscanf(text, "%lf Gb/sec", &gbit_per_s) == 1 && gbit_per_s > 0 && gbit_per_s < 1e6 &&
+        n->speed_bps == 0)
+      n->speed_bps = (uint64_t)(gbit_per_s * 1e9);
+  }
+  nic__names_free(&ports);
+}
+
 /* Units that count events of NICs and PCIe; they are no interfaces, and have no stamps. */
 static nic_status nic__find_pmus(nic_machine *m) {
   char path[NIC__PATH];
@@ -4828,7 +4858,10 @@ static nic_status nic__find_class(nic_machine *m, nic_kind kind) {
       status = NIC_E_NOMEM;
     else {
       nic__find_pci_of(m, n, nic_kind_name(kind));
-      if (kind == NIC_KIND_NET) nic__fill_net(m, n);
+      if (kind == NIC_KIND_NET)
+        nic__fill_net(m, n);
+      else
+        nic__fill_fabric(m, n);
     }
   }
   nic__names_free(&names);

@@ -181,6 +181,29 @@ static void libpci_errors_come_back(void) {
 static void libpci_errors_come_back(void) { SKIP("built without libpci (Debian: libpci-dev)"); }
 #endif
 
+/* The preload's choice of a fabric's NIC rests on it. */
+static void a_fabric_says_whether_it_is_up(void) {
+  const tree t = tree_make();
+  const nic_find_desc desc = {.sysfs_root = t.root};
+  nic_machine *m;
+  nic_error error;
+  tree_file(&t, "class/infiniband/mlx5_0/ports/1/state", "1: DOWN\n");
+  tree_file(&t, "class/infiniband/mlx5_0/ports/1/rate", "10 Gb/sec (4X SDR)\n");
+  tree_file(&t, "class/infiniband/mlx5_0/ports/2/state", "4: ACTIVE\n");
+  tree_file(&t, "class/infiniband/mlx5_0/ports/2/rate", "100 Gb/sec (4X EDR)\n");
+  tree_file(&t, "class/infiniband/mlx5_1/ports/1/state", "2: INIT\n");
+  tree_file(&t, "class/cxi/cxi0/device/port/link", "up\n");
+  tree_file(&t, "class/cxi/cxi1/device/port/link", "down\n");
+  tree_file(&t, "class/bxi/bxi0/counter", "1\n");
+  CHECK(nic_find(&desc, &m, &error) == NIC_OK && nic_count(m) == 5);
+  CHECK(nic_by_name(m, "mlx5_0")->is_up && nic_by_name(m, "mlx5_0")->speed_bps == 100000000000u);
+  CHECK(!nic_by_name(m, "mlx5_1")->is_up && nic_by_name(m, "mlx5_1")->speed_bps == 0);
+  CHECK(nic_by_name(m, "cxi0")->is_up && !nic_by_name(m, "cxi1")->is_up);
+  CHECK(nic_by_name(m, "bxi0")->is_up);
+  nic_machine_free(m);
+  tree_remove(&t);
+}
+
 /* Chains of capabilities that lead in circles, out of what is known, or nowhere; random ones. */
 static void configuration_space_of_any_bytes_is_survived(void) {
   nic_pcie pcie;
@@ -225,5 +248,6 @@ int main(int argc, char **argv) {
   RUN(a_recorded_machine_is_listed);
   RUN(libpci_errors_come_back);
   RUN(configuration_space_of_any_bytes_is_survived);
+  RUN(a_fabric_says_whether_it_is_up);
   return TEST_END();
 }
