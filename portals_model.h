@@ -374,6 +374,16 @@ typedef struct pm_link_phase { /* from t_ns on, messages start with link */
 } pm_link_phase;
 struct pm_carrier;
 
+/* A node, or a cable in both directions, carries nothing for a while. Messages that start while a cable is down
+   take the shortest way without it; what is under way over it when it fails, and what finds no way, is lost
+   and sent again after e2e_retry_ns (a retransmission takes bandwidth from nobody). Flows of pm_flow_start go
+   on over another way, or when there is one again. At the levels flow and LogGP. */
+typedef struct pm_outage {
+  int node; /* 1 + index; 0: it is a cable */
+  int link; /* of the cable, either direction: 0 ... pm_link_count() - 1, see pm_link_name */
+  int64_t t_down_ns;
+  int64_t d_down_ns; /* 0: it stays down */
+} pm_outage;
 /* Faults, all drawn from the seed. Probabilities are ratios per message on the wire, requests and answers alike. */
 typedef struct pm_faults {
   double loss_ratio, corrupt_ratio, duplicate_ratio, delay_ratio;
@@ -382,6 +392,8 @@ typedef struct pm_faults {
   double slow_ratio; /* 0 = 1 */
   int down_node;     /* 1 + index of a node whose link carries nothing ... */
   int64_t t_down_ns, d_down_ns; /* ... from t_down_ns for d_down_ns; 0 = none */
+  const pm_outage *outages;     /* more of them, of nodes and cables; not copied; may be NULL */
+  int outage_count;
 } pm_faults;
 
 /* Zeroed = defaults, except platform. */
@@ -523,6 +535,13 @@ PM_API int pm_route(pm_world *world, int from_node, int to_node, uint32_t *links
 #line 1 "src/portals/future.h"
 #endif
 /* Events to come, in the order of their times. */
+
+
+
+#ifdef NBC_LINES
+#line 1 "src/portals/outages.h"
+#endif
+/* Cables and nodes that carry nothing for a while, and the ways around them. */
 
 
 
@@ -2534,7 +2553,7 @@ typedef struct pm__slab {
 /* What one virtual network keeps of a pair of nodes, see pm__stream_of. */
 typedef struct pm__stream {
   uint64_t key;
-  int64_t t_last_ps;
+  int64_t t_last_ps, t_crossed_ps; /* crossed: with what it waited for on links that fail */
   /* at the packet level: messages are told in the order of their numbers; early ones wait here */
   uint64_t sent_count, arrived_count;
   struct pm__message *early;
@@ -2598,6 +2617,8 @@ struct pm_world {
   struct pm_trace_record *records;
   int record_count, records_max;
   struct pm__packets *packets; /* NULL: the packet level was never used */
+  struct pm__net *net;         /* NULL: no cable ever fails */
+  struct pm__flow *stranded;   /* plain flows without a way */
   struct pm__uses *uses;       /* NULL: use of links is not kept */
   /* wire */
   pm__stream *streams, no_stream;     /* no_stream: what a search gives that has no memory */
@@ -2664,6 +2685,14 @@ PM__PRIVATE void pm__uses_free(pm_world *w);
 PM__PRIVATE void pm__use_add(pm_world *w, uint32_t link, pm__use_kind kind, int64_t t_begin_ps,
                              int64_t t_end_ps, double amount);
 PM__PRIVATE pm_status pm__links_tracks(const pm_world *w, FILE *out);
+/* Of outages: a known way as it is now; made and freed with the world. They ask flows: a link failed, this
+   message was lost on it, plain flows may have a way again. */
+PM__PRIVATE void pm__way_now(pm_world *w, pm__known_way *way);
+PM__PRIVATE bool pm__net_make(pm_world *w);
+PM__PRIVATE void pm__net_free(pm_world *w);
+PM__PRIVATE void pm__link_failed(pm_world *w, uint32_t link);
+PM__PRIVATE void pm__job_lost(pm_world *w, void *message);
+PM__PRIVATE void pm__stranded_go(pm_world *w);
 /* Of the packet level: its queues go with the world. */
 PM__PRIVATE void pm__packets_free(pm_world *w);
 /* Of the trace: the running process computes. */
@@ -2699,6 +2728,7 @@ PM__PRIVATE const pm__known_way *pm__known(pm_world *w, int from, int to) {
       way->latency_ps = 0;
       pm_world_fail(w, PM_E_NOMEM, "out of memory: ways");
     }
+    if (w->net) pm__way_now(w, way);
     way->step_ps = way->link_count ? way->latency_ps / way->link_count : 0;
   }
   return way;
@@ -2810,6 +2840,271 @@ PM__PRIVATE void pm__step(pm_world *w) {
   w->stats.event_count++;
   pm__unschedule(w, event);
   event->fn(w, event);
+}
+#ifdef NBC_LINES
+#line 6 "src/portals/outages.h"
+#endif
+/* The network as vertices (nodes first) and directed links between them; made for a world with outages. */
+struct pm__net {
+  int vertex_count, link_count;
+  int *from, *to;   /* of each link */
+  int *first, *out; /* links out of vertex v: out[first[v]] ... out[first[v + 1] - 1] */
+  int *queue, *via; /* scratch of a search: vertices, and the link that led to each */
+  pm__event change; /* the next time that a cable fails or is repaired */
+};
+/* From one NIC to another nothing gets through at this time: a node is down, or all ways are cut. */
+PM__PRIVATE bool pm__is_cut(pm_world *w, int from, int to, int64_t t_ps);
+/* The other direction of a link's cable. */
+PM__PRIVATE uint32_t pm__link_back(const pm_world *w, uint32_t link);
+PM__PRIVATE bool pm__link_is_dead(const pm_world *w, uint32_t link, int64_t t_ps);
+#ifdef NBC_LINES
+#line 1 "src/portals/outages.c"
+#endif
+
+/* ---- where links lie ------------------------------------------------------------------------------ */
+static void pm__ends_fattree(const pm_platform *p, int64_t link, int ends[2]) {
+  const int64_t h = p->topo[0], *m = p->topo + 1, *up = m + h;
+  int64_t l, span = 1, width = 1, base = 0, vertex = 0, cable, below, count;
+  for (l = 0;; l++) { /* base: cables of the levels below; vertex: the first one of this level */
+    count = p->node_count / span * width * up[l];
+    if (link / 2 < base + count || l + 1 == h) break;
+    base += count;
+    vertex += p->node_count / span * width;
+    span *= m[l];
+    width *= up[l];
+  }
+  cable = link / 2 - base;
+  below = cable / up[l];
+  ends[0] = (int)(vertex + below);
+  ends[1] = (int)(vertex + p->node_count / span * width + below / width / m[l] * width * up[l] +
+                  below % width + cable % up[l] * width);
+}
+static void pm__ends_torus(const pm_platform *p, int64_t link, int ends[2]) {
+  const int64_t n = p->node_count, pair = link / 2 - n, at = pair % n;
+  int64_t dimension = pair / n, stride = 1, size, k, x;
+  for (k = 0; k < dimension; k++) stride *= p->topo[1 + k];
+  size = p->topo[1 + dimension];
+  x = at / stride % size;
+  ends[0] = (int)(n + at);
+  ends[1] = (int)(n + at + ((x + (link % 2 ? size - 1 : 1)) % size - x) * stride);
+}
+static void pm__ends_dragonfly(const pm_platform *p, int64_t link, int ends[2]) {
+  const int64_t n = p->node_count, g = p->topo[0], a = p->topo[1], h = p->topo[3],
+                cables = pm__dragonfly_cables(p->topo);
+  int64_t i = link - 2 * n, from, to, k;
+  if (link < pm__dragonfly_global(p)) {
+    ends[0] = (int)(n + i / (a * a) * a + i / a % a);
+    ends[1] = (int)(n + i / (a * a) * a + i % a);
+    return;
+  }
+  i = link - pm__dragonfly_global(p);
+  k = i % cables;
+  from = i / cables / g;
+  to = i / cables % g;
+  ends[0] = (int)(n + from * a + (k * (g - 1) + (to < from ? to : to - 1)) / h);
+  ends[1] = (int)(n + to * a + (k * (g - 1) + (from < to ? from : from - 1)) / h);
+}
+/* Vertices at which a directed link begins and ends: nodes, then switches in an order of their own. */
+static void pm__link_ends(const pm_world *w, int64_t link, int ends[2]) {
+  const pm_platform *p = &w->plat;
+  const int64_t n = p->node_count;
+  int hub, swap = link % 2 != 0;
+  if (p->topology == PM_TOPO_FILE) {
+    ends[0] = w->graph->end[link ^ 1];
+    ends[1] = w->graph->end[link];
+    return;
+  }
+  if (p->topology == PM_TOPO_FATTREE)
+    pm__ends_fattree(p, link, ends);
+  else if (link >= 2 * n) {
+    swap = 0;
+    if (p->topology == PM_TOPO_TORUS)
+      pm__ends_torus(p, link, ends);
+    else
+      pm__ends_dragonfly(p, link, ends);
+  } else {
+    hub = (int)(p->topology == PM_TOPO_CROSSBAR ? n
+                : p->topology == PM_TOPO_TORUS  ? n + link / 2
+                                                : n + link / 2 / p->topo[2]);
+    ends[0] = (int)(link / 2);
+    ends[1] = hub;
+  }
+  if (swap) {
+    hub = ends[0];
+    ends[0] = ends[1];
+    ends[1] = hub;
+  }
+}
+PM__PRIVATE uint32_t pm__link_back(const pm_world *w, uint32_t link) {
+  const pm_platform *p = &w->plat;
+  const int64_t n = p->node_count;
+  int ends[2];
+  if (link < 2 * n || p->topology == PM_TOPO_FATTREE || p->topology == PM_TOPO_FILE)
+    return link ^ 1;
+  if (p->topology == PM_TOPO_TORUS) { /* the link back is one of the next router's */
+    pm__link_ends(w, link, ends);
+    return (uint32_t)(2 * n + 2 * ((link / 2 - n) / n * n + ends[1] - n) + !(link % 2));
+  }
+  if (link < pm__dragonfly_global(p)) {
+    const int64_t a = p->topo[1], i = link - 2 * n;
+    return (uint32_t)(2 * n + i / (a * a) * a * a + i % a * a + i / a % a);
+  }
+  {
+    const int64_t g = p->topo[0], cables = pm__dragonfly_cables(p->topo),
+                  i = link - pm__dragonfly_global(p);
+    return (uint32_t)(pm__dragonfly_global(p) + (i / cables % g * g + i / cables / g) * cables +
+                      i % cables);
+  }
+}
+
+/* ---- what is down when ------------------------------------------------------------------------------ */
+static bool pm__outage_holds(const pm_outage *o, int64_t t_ps) {
+  const int64_t t_down_ps = pm__ps(o->t_down_ns);
+  return t_ps >= t_down_ps && (!o->d_down_ns || t_ps < pm__later(t_down_ps, pm__ps(o->d_down_ns)));
+}
+PM__PRIVATE bool pm__link_is_dead(const pm_world *w, uint32_t link, int64_t t_ps) {
+  const pm_faults *f = &w->desc.faults;
+  int i;
+  for (i = 0; i < f->outage_count; i++)
+    if (!f->outages[i].node && pm__outage_holds(&f->outages[i], t_ps) &&
+        ((uint32_t)f->outages[i].link == link ||
+         pm__link_back(w, (uint32_t)f->outages[i].link) == link))
+      return true;
+  return false;
+}
+/* The shortest way of links that are alive at t_ps, or -1. Breadth first; no way through another node. */
+static int pm__way_around(pm_world *w, int from, int to, int64_t t_ps, uint32_t *out) {
+  struct pm__net *net = w->net;
+  int head = 0, tail = 0, v, k, n = 0;
+  for (v = 0; v < net->vertex_count; v++) net->via[v] = -1;
+  net->queue[tail++] = from;
+  while (head < tail && net->via[to] < 0) {
+    v = net->queue[head++];
+    if (v != from && v < w->plat.node_count && w->plat.topology != PM_TOPO_FILE) continue;
+    for (k = net->first[v]; k < net->first[v + 1]; k++) {
+      const int link = net->out[k], next = net->to[link];
+      if (next == from || net->via[next] >= 0 || pm__link_is_dead(w, (uint32_t)link, t_ps))
+        continue;
+      net->via[next] = link;
+      net->queue[tail++] = next;
+    }
+  }
+  if (net->via[to] < 0) return -1;
+  for (v = to; v != from; v = net->from[net->via[v]]) n++;
+  if (n > PM__ROUTE_MAX) return -1;
+  for (v = to, k = n; v != from; v = net->from[net->via[v]]) out[--k] = (uint32_t)net->via[v];
+  return n;
+}
+PM__PRIVATE bool pm__is_cut(pm_world *w, int from, int to, int64_t t_ps) {
+  const pm_faults *f = &w->desc.faults;
+  uint32_t way[PM__ROUTE_MAX + 2];
+  int64_t latency_ps;
+  int i, n;
+  if (from == to) return false; /* the NIC turns it round */
+  for (i = 0; i < f->outage_count; i++)
+    if ((f->outages[i].node == from + 1 || f->outages[i].node == to + 1) &&
+        pm__outage_holds(&f->outages[i], t_ps))
+      return true;
+  if (!w->net) return false;
+  n = pm__route(w, from, to, way, &latency_ps);
+  for (i = 0; i < n; i++)
+    if (pm__link_is_dead(w, way[i], t_ps)) return pm__way_around(w, from, to, t_ps, way) < 0;
+  return false;
+}
+/* A way of the fixed routing, changed when a cable of it is down now. One that is cut stays as it is. */
+PM__PRIVATE void pm__way_now(pm_world *w, pm__known_way *way) {
+  uint32_t other[PM__ROUTE_MAX + 2];
+  int i, n;
+  for (i = 0; i < way->link_count; i++)
+    if (pm__link_is_dead(w, way->link[i], w->now_ps)) break;
+  if (i >= way->link_count) return;
+  n = pm__way_around(w, way->from, way->to, w->now_ps, other);
+  if (n < 1) return;
+  memcpy(way->link, other, (size_t)n * sizeof *other);
+  way->link_count = n;
+  way->latency_ps = 0;
+  for (i = 0; i < n; i++)
+    way->latency_ps += (w->graph ? w->graph->latency_ns[other[i] / 2]
+                        : i      ? w->plat.switch_latency_ns
+                                 : w->plat.wire_latency_ns) *
+                       PM__PS;
+}
+
+/* ---- the world's part --------------------------------------------------------------------------------- */
+/* The next failure or repair after now. */
+static void pm__change_next(pm_world *w) {
+  const pm_faults *f = &w->desc.faults;
+  int64_t t_next_ps = PM__FOREVER;
+  int i, k;
+  for (i = 0; i < f->outage_count; i++)
+    for (k = 0; k < 2; k++) {
+      int64_t t_ps = pm__ps(f->outages[i].t_down_ns);
+      if (f->outages[i].node || (k && !f->outages[i].d_down_ns)) continue;
+      if (k) t_ps = pm__later(t_ps, pm__ps(f->outages[i].d_down_ns));
+      if (t_ps > w->now_ps && t_ps < t_next_ps) t_next_ps = t_ps;
+    }
+  if (t_next_ps >= PM__END) return;
+  pm__schedule(w, &w->net->change, t_next_ps);
+  w->idle_count++; /* it is nothing to wait for */
+}
+static void pm__change(pm_world *w, pm__event *event) {
+  const pm_faults *f = &w->desc.faults;
+  uint32_t i;
+  (void)event;
+  w->idle_count--;
+  for (i = 0; i < w->way_max; i++) w->ways[i].link_count = 0; /* forgotten */
+  for (i = 0; i < (uint32_t)f->outage_count; i++)
+    if (!f->outages[i].node && pm__link_is_dead(w, (uint32_t)f->outages[i].link, w->now_ps)) {
+      pm__link_failed(w, (uint32_t)f->outages[i].link);
+      pm__link_failed(w, pm__link_back(w, (uint32_t)f->outages[i].link));
+    }
+  pm__stranded_go(w);
+  pm__change_next(w);
+}
+PM__PRIVATE bool pm__net_make(pm_world *w) {
+  struct pm__net *net = (struct pm__net *)pm__zalloc(sizeof *net);
+  const int n = w->net_link_count;
+  int i, v, ends[2];
+  if (!net) return false;
+  w->net = net;
+  net->link_count = n;
+  net->from = (int *)pm__zalloc(((size_t)n + 1) * sizeof(int));
+  net->to = (int *)pm__zalloc(((size_t)n + 1) * sizeof(int));
+  net->out = (int *)pm__zalloc(((size_t)n + 1) * sizeof(int));
+  if (!net->from || !net->to || !net->out) return false;
+  net->vertex_count = (int)w->plat.node_count;
+  for (i = 0; i < n; i++) {
+    pm__link_ends(w, i, ends);
+    net->from[i] = ends[0];
+    net->to[i] = ends[1];
+    if (ends[0] >= net->vertex_count) net->vertex_count = ends[0] + 1;
+    if (ends[1] >= net->vertex_count) net->vertex_count = ends[1] + 1;
+  }
+  net->first = (int *)pm__zalloc(((size_t)net->vertex_count + 2) * sizeof(int));
+  net->queue = (int *)pm__zalloc(((size_t)net->vertex_count + 1) * sizeof(int));
+  net->via = (int *)pm__zalloc(((size_t)net->vertex_count + 1) * sizeof(int));
+  if (!net->first || !net->queue || !net->via) return false;
+  for (i = 0; i < n; i++) net->first[net->from[i] + 1]++;
+  for (v = 0; v < net->vertex_count; v++) net->first[v + 1] += net->first[v];
+  for (i = n - 1; i >= 0; i--) net->out[--net->first[net->from[i] + 1]] = i;
+  for (v = 0; v < net->vertex_count; v++) net->first[v] = net->first[v + 1];
+  net->first[net->vertex_count] = n;
+  net->change.fn = pm__change;
+  w->now_ps = -1; /* one may fail at 0 */
+  pm__change_next(w);
+  w->now_ps = 0;
+  return true;
+}
+PM__PRIVATE void pm__net_free(pm_world *w) {
+  struct pm__net *net = w->net;
+  if (!net) return;
+  PM_FREE(net->from);
+  PM_FREE(net->to);
+  PM_FREE(net->first);
+  PM_FREE(net->out);
+  PM_FREE(net->queue);
+  PM_FREE(net->via);
+  PM_FREE(net);
 }
 #ifdef NBC_LINES
 #line 6 "src/portals/threads.h"
@@ -3202,6 +3497,7 @@ PM__PRIVATE double pm__ratio(pm_world *w);
 #line 1 "src/portals/run.c"
 #endif
 
+
 /* ---- processes --------------------------------------------------------------------------------- */
 PM_API pm_process *pm_self(void) { return pm__current ? pm__current->proc : NULL; }
 PM_API int pm_rank(void) { return pm__current ? pm__current->proc->rank : -1; }
@@ -3382,6 +3678,8 @@ static void pm__enter(pm_world *w, pm_thread *t) {
 /* 1: go on. Every event a pause of a poller: nothing can happen any more, only time pass. */
 static int pm__may_go_on(pm_world *w) {
   if (w->stopped || !w->heap_count) return 0;
+  if (w->net && w->net->change.pos && w->heap_count == 1 && !w->stranded && !pm__is_carrying(w))
+    return 0; /* a cable will fail or be repaired, and nobody sees it */
   if (w->desc.d_limit_ns && w->heap[1].t_ps > pm__ps(w->desc.d_limit_ns)) {
     pm__world_error(w, PM_E_TIME_LIMIT, "simulated time limit of %.6f s reached",
                     (double)w->desc.d_limit_ns * 1e-9);
@@ -3537,6 +3835,29 @@ static int pm__links_are_bad(const pm_world_desc *desc) {
     link = desc->link_phases[i].link;
   }
 }
+static bool pm__cables_fail(const pm_world *w) {
+  const pm_faults *f = &w->desc.faults;
+  int i = 0;
+  while (i < f->outage_count && f->outages[i].node) i++;
+  return i < f->outage_count;
+}
+static bool pm__outages_are_bad(const pm_world_desc *desc) {
+  const pm_faults *f = &desc->faults;
+  int i;
+  if (f->outage_count < 0 || (f->outage_count && !f->outages)) return true;
+  for (i = 0; i < f->outage_count; i++) {
+    const pm_outage *o = &f->outages[i];
+    if (o->node < 0 || o->node > desc->platform->node_count || o->t_down_ns < 0 ||
+        o->d_down_ns < 0 ||
+        (!o->node && (o->link < 0 || o->link >= pm__topology_links(desc->platform))))
+      return true;
+  }
+  for (i = -1; f->outage_count && i < desc->link_phase_count; i++) {
+    const pm_link_model link = i < 0 ? desc->link : desc->link_phases[i].link;
+    if (link == PM_LINK_PACKET || link == PM_LINK_CARRIER) return true;
+  }
+  return false;
+}
 PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
   pm_world *w;
   pm_status status;
@@ -3549,6 +3870,7 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
   if (pm__faults_are_bad(&desc->faults) || pm__links_are_bad(desc)) return PM_E_INVAL;
   status = pm_platform_check(desc->platform, error, sizeof error);
   if (status) return status;
+  if (pm__outages_are_bad(desc)) return PM_E_INVAL;
   w = (pm_world *)pm__zalloc(sizeof *w);
   if (!w) return PM_E_NOMEM;
   w->desc = *desc;
@@ -3565,7 +3887,7 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
   if (!(w->desc.faults.slow_ratio > 0)) w->desc.faults.slow_ratio = 1;
   w->is_faulty = desc->faults.loss_ratio > 0 || desc->faults.corrupt_ratio > 0 ||
                  desc->faults.duplicate_ratio > 0 || desc->faults.delay_ratio > 0 ||
-                 desc->faults.down_node > 0;
+                 desc->faults.down_node > 0 || desc->faults.outage_count > 0;
 #ifndef PM_USE_UCONTEXT
   w->context_switch = pm__context_switch;
 #endif
@@ -3578,7 +3900,8 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
     w->way_max *= 2;
   w->ways = (pm__known_way *)pm__zalloc(w->way_max * sizeof *w->ways);
   if (!w->nodes || !w->ways || (w->plat.topology == PM_TOPO_FILE && !w->graph) ||
-      !pm__links_make(w) || (desc->link_use && !pm__uses_make(w))) {
+      !pm__links_make(w) || (desc->link_use && !pm__uses_make(w)) ||
+      (pm__cables_fail(w) && !pm__net_make(w))) {
     pm_world_destroy(w);
     return PM_E_NOMEM;
   }
@@ -3629,6 +3952,7 @@ PM_API void pm_world_destroy(pm_world *world) {
     PM_FREE(w->nodes[i].slots);
   }
   pm__uses_free(w);
+  pm__net_free(w);
   PM_FREE(w->ways);
   PM_FREE(w->streams);
   PM_FREE(w->records);
@@ -6768,6 +7092,7 @@ struct pm__flow {
   void *arg;
   void (*plain_done)(void *arg); /* of pm_flow_start */
   void *plain_arg;
+  int from, to; /* nodes */
   pm__flow *next, *next_made;
 };
 typedef struct pm__share {
@@ -6785,6 +7110,7 @@ PM__PRIVATE int pm__flow_go(pm_world *w, pm__flow *f, double bytes, double cap);
 #line 1 "src/portals/flow.c"
 #endif
 /* Flows: see flow.h. */
+
 
 PM__PRIVATE uint32_t pm__node_resource(const pm_world *w, int node, int which) {
   if (which == PM__PCI_WRITE && w->plat.pci_half_duplex) which = PM__PCI_READ;
@@ -7071,8 +7397,24 @@ static void pm__flow_end(pm_world *w, pm__event *event) {
   w->free_flows = f;
   done(w, arg);
 }
-PM__PRIVATE pm__flow *pm__flow_new(pm_world *w, const pm__known_way *way) {
+/* The flow's links, with room for two more. ret 0: out of memory */
+static int pm__flow_take_way(pm__flow *f, const pm__known_way *way) {
   const int links = way ? way->link_count : 0;
+  f->link = f->near_link;
+  f->place = f->near_place;
+  if (links + 2 > PM__NEAR) {
+    if (!f->far) f->far = (uint32_t *)pm__zalloc(2 * (PM__ROUTE_MAX + 2) * sizeof *f->far);
+    if (!f->far) return 0;
+    f->link = f->far;
+    f->place = f->far + PM__ROUTE_MAX + 2;
+  }
+  if (links) memcpy(f->link, way->link, (size_t)links * sizeof *f->link);
+  f->link_count = links;
+  f->mark = 0;
+  f->bottleneck = PM__NO_LINK;
+  return 1;
+}
+PM__PRIVATE pm__flow *pm__flow_new(pm_world *w, const pm__known_way *way) {
   pm__flow *f = w->free_flows;
   if (f)
     w->free_flows = f->next;
@@ -7083,22 +7425,11 @@ PM__PRIVATE pm__flow *pm__flow_new(pm_world *w, const pm__known_way *way) {
     f->next_made = w->flows_made;
     w->flows_made = f;
   }
-  f->link = f->near_link;
-  f->place = f->near_place;
-  if (links + 2 > PM__NEAR) {
-    if (!f->far) f->far = (uint32_t *)pm__zalloc(2 * (PM__ROUTE_MAX + 2) * sizeof *f->far);
-    if (!f->far) {
-      f->next = w->free_flows;
-      w->free_flows = f;
-      return NULL;
-    }
-    f->link = f->far;
-    f->place = f->far + PM__ROUTE_MAX + 2;
+  if (!pm__flow_take_way(f, way)) {
+    f->next = w->free_flows;
+    w->free_flows = f;
+    return NULL;
   }
-  if (links) memcpy(f->link, way->link, (size_t)links * sizeof *f->link);
-  f->link_count = links;
-  f->mark = 0;
-  f->bottleneck = PM__NO_LINK;
   return f;
 }
 /* The flow's links are filled in. Alone on all of them, it needs no solver. ret 0: out of memory */
@@ -7152,7 +7483,53 @@ PM_API pm_status pm_flow_start(pm_world *world, int from_node, int to_node, doub
   f->plain_arg = arg;
   f->done = pm__plain_flow_done;
   f->arg = f;
+  f->from = from_node;
+  f->to = to_node;
+  if (world->net && pm__is_cut(world, from_node, to_node, world->now_ps)) {
+    f->remaining_bytes = size_bytes;
+    f->next = world->stranded;
+    world->stranded = f;
+    return PM_OK;
+  }
   return f->link_count > 0 && pm__flow_go(world, f, size_bytes, 1e18) ? PM_OK : PM_E_NOMEM;
+}
+/* What flowed over the link is lost with it; plain flows keep what they have carried. */
+PM__PRIVATE void pm__link_failed(pm_world *w, uint32_t link) {
+  int i = 0;
+  while (i < w->links[link].count) {
+    pm__flow *f = w->links[link].flows[i].flow;
+    if (f->from == f->to) { /* a NIC turns round what goes to itself */
+      i++;
+      continue;
+    }
+    pm__flow_advance(w, f);
+    pm__flow_leave_links(w, f);
+    pm__unschedule(w, &f->event);
+    if (f->done == pm__plain_flow_done) {
+      f->next = w->stranded;
+      w->stranded = f;
+    } else {
+      f->next = w->free_flows;
+      w->free_flows = f;
+      pm__job_lost(w, f->arg);
+    }
+  }
+}
+/* For those without a way there may be one now. */
+PM__PRIVATE void pm__stranded_go(pm_world *w) {
+  pm__flow *f = w->stranded, *next;
+  w->stranded = NULL;
+  for (; f; f = next) {
+    const pm__known_way *way = pm__known(w, f->from, f->to);
+    next = f->next;
+    if (pm__is_cut(w, f->from, f->to, w->now_ps)) {
+      f->next = w->stranded;
+      w->stranded = f;
+      continue;
+    }
+    if (!pm__flow_take_way(f, way) || !pm__flow_go(w, f, f->remaining_bytes, 1e18))
+      pm_world_fail(w, PM_E_NOMEM, "out of memory: flow");
+  }
 }
 PM_API double pm_link_bytes_per_s(const pm_world *world, int link) {
   return link >= 0 && link < world->net_link_count
@@ -7213,6 +7590,7 @@ PM__PRIVATE void pm__loggp_send(pm_world *w, pm__message *m);
 #ifdef NBC_LINES
 #line 1 "src/portals/wire.c"
 #endif
+
 
 static void pm__written_event(pm_world *w, pm__event *event);
 /* ============================================================================================== */
@@ -7387,6 +7765,7 @@ static int64_t pm__wire(pm_world *w, pm__message *m, int from, int to, int lane,
   int64_t tries = 0;
   if (!w->is_faulty || from == to) return pm__later(t_ps, latency_ps);
   while (pm__is_down(w, from, t_ps) || pm__is_down(w, to, t_ps) ||
+         (f->outage_count && pm__is_cut(w, from, to, t_ps)) ||
          pm__ratio(w) < f->loss_ratio + f->corrupt_ratio) {
     w->stats.lost_count++;
     t_ps = pm__later(t_ps, w->plat.e2e_retry_ns * PM__PS);
@@ -7535,6 +7914,7 @@ PM__PRIVATE void pm__slot_take(pm_world *w, pm__message *m);
 #endif
 /* The NIC: see nic.h. */
 
+
 static void pm__lane_run(pm_world *w, pm__lane *lane);
 static void pm__match_event(pm_world *w, pm__event *event);
 /* ---- the NIC: commands, payload, lanes ----------------------------------------------------------- */
@@ -7639,6 +8019,23 @@ static void pm__job_flown(pm_world *w, void *arg) {
   pm__job_left(w, m, m->way.t_begin_ps, w->now_ps);
   pm__lane_run(w, lane);
 }
+/* The cable that carried it failed, or there is no way: it is sent again later, beside what follows, and
+   arrives before that. */
+PM__PRIVATE void pm__job_lost(pm_world *w, void *message) {
+  pm__message *m = (pm__message *)message;
+  pm__lane *lane = pm__lane_of(w, m);
+  const int64_t again_ps =
+      pm__later(w->plat.e2e_retry_ns * PM__PS,
+                pm__bytes_ps((double)pm__job_bytes(m),
+                             w->plat.link_bytes_per_s * pm__payload_ratio(&w->plat)));
+  w->stats.lost_count++;
+  w->stats.resent_count++;
+  lane->is_busy = 0;
+  lane->t_free_ps = w->now_ps;
+  if (!m->way.is_reply) pm__slot_release(w, m, w->now_ps);
+  pm__job_left(w, m, m->way.t_begin_ps, pm__later(w->now_ps, again_ps));
+  pm__lane_run(w, lane);
+}
 /* At the packet level: what is on its way comes to pm__rx by itself, but what has none. */
 PM__PRIVATE void pm__job_gone(pm_world *w, pm__message *m) {
   pm__lane *lane = pm__lane_of(w, m);
@@ -7669,13 +8066,20 @@ static void pm__job_flow(pm_world *w, pm__event *event) {
   const int from = pm__job_from(m), to = pm__job_to(m);
   const int inside = pm__is_inside(w, m);
   const pm__known_way *way = inside ? NULL : pm__known(w, from, to);
-  pm__flow *f = pm__flow_new(w, way);
+  pm__flow *f;
   double cap = w->plat.pci_flow_bytes_per_s, credit;
+  m->way.t_begin_ps = w->now_ps;
+  if (w->net && !inside && pm__is_cut(w, from, to, w->now_ps)) {
+    pm__job_lost(w, m);
+    return;
+  }
+  f = pm__flow_new(w, way);
   if (!f) {
     pm_world_fail(w, PM_E_NOMEM, "out of memory: flow");
     return;
   }
-  m->way.t_begin_ps = w->now_ps;
+  f->from = from;
+  f->to = to;
   f->done = pm__job_flown;
   f->arg = m;
   if (inside) {
@@ -7763,6 +8167,16 @@ static int64_t pm__last_ps(pm_world *w, const pm__message *m) {
   return way->link_count ? pm__later(w->links[way->link[way->link_count - 1]].t_busy_ps, rest_ps)
                          : 0;
 }
+/* With ways that change, what waits on one is not overtaken by what comes over another. ret whether one
+   before it comes at the same time */
+static bool pm__behind(pm_world *w, const pm__message *m, int64_t *wait_ps) {
+  pm__stream *s = pm__stream_of(w, pm__job_from(m), pm__job_to(m), m->way.lane);
+  const int64_t t_ps = pm__later(w->now_ps, pm__max_ps(*wait_ps, 0));
+  const bool is_behind = s->t_crossed_ps >= t_ps;
+  if (!is_behind) s->t_crossed_ps = t_ps;
+  *wait_ps = s->t_crossed_ps - w->now_ps;
+  return is_behind;
+}
 /* The head or, of a long message, the tail is here: the earliest free engine takes it, in order. */
 PM__PRIVATE void pm__rx(pm_world *w, pm__event *event) {
   pm__message *m = (pm__message *)event;
@@ -7771,9 +8185,12 @@ PM__PRIVATE void pm__rx(pm_world *w, pm__event *event) {
   int64_t t_ps = w->now_ps, *best_ps = &n->t_rx_ps[0];
   int i;
   if (!m->way.has_crossed) {
-    const int64_t wait_ps = m->way.is_flow ? pm__last_ps(w, m) - w->now_ps : pm__cross(w, m);
+    bool is_behind;
+    int64_t wait_ps = m->way.is_flow ? pm__last_ps(w, m) - w->now_ps : pm__cross(w, m);
     m->way.has_crossed = 1;
-    if (wait_ps > 0) {
+    is_behind = m->way.is_flow && wait_ps == 0; /* who waited until now, goes first */
+    if (w->net) is_behind = pm__behind(w, m, &wait_ps) || is_behind;
+    if (wait_ps > 0 || is_behind) {
       pm__schedule(w, event, pm__later(w->now_ps, wait_ps));
       return;
     }
@@ -8012,7 +8429,10 @@ PM__PRIVATE void pm__nic_landed(pm_world *w, const pm__message *done) {
   }
 }
 PM_API void pm_world_set_link(pm_world *world, pm_link_model link) {
-  if (link == PM_LINK_CARRIER && !world->is_carrying)
+  if ((link == PM_LINK_CARRIER || link == PM_LINK_PACKET) && world->desc.faults.outage_count)
+    pm_world_fail(world, PM_E_INVAL,
+                  "pm_world_set_link: outages are for the levels flow and LogGP");
+  else if (link == PM_LINK_CARRIER && !world->is_carrying)
     pm_world_fail(world, PM_E_INVAL, "pm_world_set_link: the world has no carrier");
   else
     world->desc.link = link;

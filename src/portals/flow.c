@@ -1,5 +1,6 @@
 /* Flows: see flow.h. */
 #include "flow.h"
+#include "outages.h"
 PM__PRIVATE uint32_t pm__node_resource(const pm_world *w, int node, int which) {
   if (which == PM__PCI_WRITE && w->plat.pci_half_duplex) which = PM__PCI_READ;
   return (uint32_t)(w->net_link_count + PM__PER_NODE * node + which);
@@ -285,8 +286,24 @@ static void pm__flow_end(pm_world *w, pm__event *event) {
   w->free_flows = f;
   done(w, arg);
 }
-PM__PRIVATE pm__flow *pm__flow_new(pm_world *w, const pm__known_way *way) {
+/* The flow's links, with room for two more. ret 0: out of memory */
+static int pm__flow_take_way(pm__flow *f, const pm__known_way *way) {
   const int links = way ? way->link_count : 0;
+  f->link = f->near_link;
+  f->place = f->near_place;
+  if (links + 2 > PM__NEAR) {
+    if (!f->far) f->far = (uint32_t *)pm__zalloc(2 * (PM__ROUTE_MAX + 2) * sizeof *f->far);
+    if (!f->far) return 0;
+    f->link = f->far;
+    f->place = f->far + PM__ROUTE_MAX + 2;
+  }
+  if (links) memcpy(f->link, way->link, (size_t)links * sizeof *f->link);
+  f->link_count = links;
+  f->mark = 0;
+  f->bottleneck = PM__NO_LINK;
+  return 1;
+}
+PM__PRIVATE pm__flow *pm__flow_new(pm_world *w, const pm__known_way *way) {
   pm__flow *f = w->free_flows;
   if (f)
     w->free_flows = f->next;
@@ -297,22 +314,11 @@ PM__PRIVATE pm__flow *pm__flow_new(pm_world *w, const pm__known_way *way) {
     f->next_made = w->flows_made;
     w->flows_made = f;
   }
-  f->link = f->near_link;
-  f->place = f->near_place;
-  if (links + 2 > PM__NEAR) {
-    if (!f->far) f->far = (uint32_t *)pm__zalloc(2 * (PM__ROUTE_MAX + 2) * sizeof *f->far);
-    if (!f->far) {
-      f->next = w->free_flows;
-      w->free_flows = f;
-      return NULL;
-    }
-    f->link = f->far;
-    f->place = f->far + PM__ROUTE_MAX + 2;
+  if (!pm__flow_take_way(f, way)) {
+    f->next = w->free_flows;
+    w->free_flows = f;
+    return NULL;
   }
-  if (links) memcpy(f->link, way->link, (size_t)links * sizeof *f->link);
-  f->link_count = links;
-  f->mark = 0;
-  f->bottleneck = PM__NO_LINK;
   return f;
 }
 /* The flow's links are filled in. Alone on all of them, it needs no solver. ret 0: out of memory */
@@ -366,7 +372,53 @@ PM_API pm_status pm_flow_start(pm_world *world, int from_node, int to_node, doub
   f->plain_arg = arg;
   f->done = pm__plain_flow_done;
   f->arg = f;
+  f->from = from_node;
+  f->to = to_node;
+  if (world->net && pm__is_cut(world, from_node, to_node, world->now_ps)) {
+    f->remaining_bytes = size_bytes;
+    f->next = world->stranded;
+    world->stranded = f;
+    return PM_OK;
+  }
   return f->link_count > 0 && pm__flow_go(world, f, size_bytes, 1e18) ? PM_OK : PM_E_NOMEM;
+}
+/* What flowed over the link is lost with it; plain flows keep what they have carried. */
+PM__PRIVATE void pm__link_failed(pm_world *w, uint32_t link) {
+  int i = 0;
+  while (i < w->links[link].count) {
+    pm__flow *f = w->links[link].flows[i].flow;
+    if (f->from == f->to) { /* a NIC turns round what goes to itself */
+      i++;
+      continue;
+    }
+    pm__flow_advance(w, f);
+    pm__flow_leave_links(w, f);
+    pm__unschedule(w, &f->event);
+    if (f->done == pm__plain_flow_done) {
+      f->next = w->stranded;
+      w->stranded = f;
+    } else {
+      f->next = w->free_flows;
+      w->free_flows = f;
+      pm__job_lost(w, f->arg);
+    }
+  }
+}
+/* For those without a way there may be one now. */
+PM__PRIVATE void pm__stranded_go(pm_world *w) {
+  pm__flow *f = w->stranded, *next;
+  w->stranded = NULL;
+  for (; f; f = next) {
+    const pm__known_way *way = pm__known(w, f->from, f->to);
+    next = f->next;
+    if (pm__is_cut(w, f->from, f->to, w->now_ps)) {
+      f->next = w->stranded;
+      w->stranded = f;
+      continue;
+    }
+    if (!pm__flow_take_way(f, way) || !pm__flow_go(w, f, f->remaining_bytes, 1e18))
+      pm_world_fail(w, PM_E_NOMEM, "out of memory: flow");
+  }
 }
 PM_API double pm_link_bytes_per_s(const pm_world *world, int link) {
   return link >= 0 && link < world->net_link_count

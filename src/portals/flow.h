@@ -52,6 +52,7 @@ struct pm__flow {
   void *arg;
   void (*plain_done)(void *arg); /* of pm_flow_start */
   void *plain_arg;
+  int from, to; /* nodes */
   pm__flow *next, *next_made;
 };
 typedef struct pm__share {

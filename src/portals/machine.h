@@ -121,7 +121,7 @@ typedef struct pm__slab {
 /* What one virtual network keeps of a pair of nodes, see pm__stream_of. */
 typedef struct pm__stream {
   uint64_t key;
-  int64_t t_last_ps;
+  int64_t t_last_ps, t_crossed_ps; /* crossed: with what it waited for on links that fail */
   /* at the packet level: messages are told in the order of their numbers; early ones wait here */
   uint64_t sent_count, arrived_count;
   struct pm__message *early;
@@ -185,6 +185,8 @@ struct pm_world {
   struct pm_trace_record *records;
   int record_count, records_max;
   struct pm__packets *packets; /* NULL: the packet level was never used */
+  struct pm__net *net;         /* NULL: no cable ever fails */
+  struct pm__flow *stranded;   /* plain flows without a way */
   struct pm__uses *uses;       /* NULL: use of links is not kept */
   /* wire */
   pm__stream *streams, no_stream;     /* no_stream: what a search gives that has no memory */
@@ -251,6 +253,14 @@ PM__PRIVATE void pm__uses_free(pm_world *w);
 PM__PRIVATE void pm__use_add(pm_world *w, uint32_t link, pm__use_kind kind, int64_t t_begin_ps,
                              int64_t t_end_ps, double amount);
 PM__PRIVATE pm_status pm__links_tracks(const pm_world *w, FILE *out);
+/* Of outages: a known way as it is now; made and freed with the world. They ask flows: a link failed, this
+   message was lost on it, plain flows may have a way again. */
+PM__PRIVATE void pm__way_now(pm_world *w, pm__known_way *way);
+PM__PRIVATE bool pm__net_make(pm_world *w);
+PM__PRIVATE void pm__net_free(pm_world *w);
+PM__PRIVATE void pm__link_failed(pm_world *w, uint32_t link);
+PM__PRIVATE void pm__job_lost(pm_world *w, void *message);
+PM__PRIVATE void pm__stranded_go(pm_world *w);
 /* Of the packet level: its queues go with the world. */
 PM__PRIVATE void pm__packets_free(pm_world *w);
 /* Of the trace: the running process computes. */

@@ -1,5 +1,6 @@
 /* The NIC: see nic.h. */
 #include "nic.h"
+#include "outages.h"
 static void pm__lane_run(pm_world *w, pm__lane *lane);
 static void pm__match_event(pm_world *w, pm__event *event);
 /* ---- the NIC: commands, payload, lanes ----------------------------------------------------------- */
@@ -104,6 +105,23 @@ static void pm__job_flown(pm_world *w, void *arg) {
   pm__job_left(w, m, m->way.t_begin_ps, w->now_ps);
   pm__lane_run(w, lane);
 }
+/* The cable that carried it failed, or there is no way: it is sent again later, beside what follows, and
+   arrives before that. */
+PM__PRIVATE void pm__job_lost(pm_world *w, void *message) {
+  pm__message *m = (pm__message *)message;
+  pm__lane *lane = pm__lane_of(w, m);
+  const int64_t again_ps =
+      pm__later(w->plat.e2e_retry_ns * PM__PS,
+                pm__bytes_ps((double)pm__job_bytes(m),
+                             w->plat.link_bytes_per_s * pm__payload_ratio(&w->plat)));
+  w->stats.lost_count++;
+  w->stats.resent_count++;
+  lane->is_busy = 0;
+  lane->t_free_ps = w->now_ps;
+  if (!m->way.is_reply) pm__slot_release(w, m, w->now_ps);
+  pm__job_left(w, m, m->way.t_begin_ps, pm__later(w->now_ps, again_ps));
+  pm__lane_run(w, lane);
+}
 /* At the packet level: what is on its way comes to pm__rx by itself, but what has none. */
 PM__PRIVATE void pm__job_gone(pm_world *w, pm__message *m) {
   pm__lane *lane = pm__lane_of(w, m);
@@ -134,13 +152,20 @@ static void pm__job_flow(pm_world *w, pm__event *event) {
   const int from = pm__job_from(m), to = pm__job_to(m);
   const int inside = pm__is_inside(w, m);
   const pm__known_way *way = inside ? NULL : pm__known(w, from, to);
-  pm__flow *f = pm__flow_new(w, way);
+  pm__flow *f;
   double cap = w->plat.pci_flow_bytes_per_s, credit;
+  m->way.t_begin_ps = w->now_ps;
+  if (w->net && !inside && pm__is_cut(w, from, to, w->now_ps)) {
+    pm__job_lost(w, m);
+    return;
+  }
+  f = pm__flow_new(w, way);
   if (!f) {
     pm_world_fail(w, PM_E_NOMEM, "out of memory: flow");
     return;
   }
-  m->way.t_begin_ps = w->now_ps;
+  f->from = from;
+  f->to = to;
   f->done = pm__job_flown;
   f->arg = m;
   if (inside) {
@@ -228,6 +253,16 @@ static int64_t pm__last_ps(pm_world *w, const pm__message *m) {
   return way->link_count ? pm__later(w->links[way->link[way->link_count - 1]].t_busy_ps, rest_ps)
                          : 0;
 }
+/* With ways that change, what waits on one is not overtaken by what comes over another. ret whether one
+   before it comes at the same time */
+static bool pm__behind(pm_world *w, const pm__message *m, int64_t *wait_ps) {
+  pm__stream *s = pm__stream_of(w, pm__job_from(m), pm__job_to(m), m->way.lane);
+  const int64_t t_ps = pm__later(w->now_ps, pm__max_ps(*wait_ps, 0));
+  const bool is_behind = s->t_crossed_ps >= t_ps;
+  if (!is_behind) s->t_crossed_ps = t_ps;
+  *wait_ps = s->t_crossed_ps - w->now_ps;
+  return is_behind;
+}
 /* The head or, of a long message, the tail is here: the earliest free engine takes it, in order. */
 PM__PRIVATE void pm__rx(pm_world *w, pm__event *event) {
   pm__message *m = (pm__message *)event;
@@ -236,9 +271,12 @@ PM__PRIVATE void pm__rx(pm_world *w, pm__event *event) {
   int64_t t_ps = w->now_ps, *best_ps = &n->t_rx_ps[0];
   int i;
   if (!m->way.has_crossed) {
-    const int64_t wait_ps = m->way.is_flow ? pm__last_ps(w, m) - w->now_ps : pm__cross(w, m);
+    bool is_behind;
+    int64_t wait_ps = m->way.is_flow ? pm__last_ps(w, m) - w->now_ps : pm__cross(w, m);
     m->way.has_crossed = 1;
-    if (wait_ps > 0) {
+    is_behind = m->way.is_flow && wait_ps == 0; /* who waited until now, goes first */
+    if (w->net) is_behind = pm__behind(w, m, &wait_ps) || is_behind;
+    if (wait_ps > 0 || is_behind) {
       pm__schedule(w, event, pm__later(w->now_ps, wait_ps));
       return;
     }
@@ -477,7 +515,10 @@ PM__PRIVATE void pm__nic_landed(pm_world *w, const pm__message *done) {
   }
 }
 PM_API void pm_world_set_link(pm_world *world, pm_link_model link) {
-  if (link == PM_LINK_CARRIER && !world->is_carrying)
+  if ((link == PM_LINK_CARRIER || link == PM_LINK_PACKET) && world->desc.faults.outage_count)
+    pm_world_fail(world, PM_E_INVAL,
+                  "pm_world_set_link: outages are for the levels flow and LogGP");
+  else if (link == PM_LINK_CARRIER && !world->is_carrying)
     pm_world_fail(world, PM_E_INVAL, "pm_world_set_link: the world has no carrier");
   else
     world->desc.link = link;

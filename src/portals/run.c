@@ -1,4 +1,5 @@
 #include "run.h"
+#include "outages.h"
 /* ---- processes --------------------------------------------------------------------------------- */
 PM_API pm_process *pm_self(void) { return pm__current ? pm__current->proc : NULL; }
 PM_API int pm_rank(void) { return pm__current ? pm__current->proc->rank : -1; }
@@ -179,6 +180,8 @@ static void pm__enter(pm_world *w, pm_thread *t) {
 /* 1: go on. Every event a pause of a poller: nothing can happen any more, only time pass. */
 static int pm__may_go_on(pm_world *w) {
   if (w->stopped || !w->heap_count) return 0;
+  if (w->net && w->net->change.pos && w->heap_count == 1 && !w->stranded && !pm__is_carrying(w))
+    return 0; /* a cable will fail or be repaired, and nobody sees it */
   if (w->desc.d_limit_ns && w->heap[1].t_ps > pm__ps(w->desc.d_limit_ns)) {
     pm__world_error(w, PM_E_TIME_LIMIT, "simulated time limit of %.6f s reached",
                     (double)w->desc.d_limit_ns * 1e-9);
@@ -334,6 +337,29 @@ static int pm__links_are_bad(const pm_world_desc *desc) {
     link = desc->link_phases[i].link;
   }
 }
+static bool pm__cables_fail(const pm_world *w) {
+  const pm_faults *f = &w->desc.faults;
+  int i = 0;
+  while (i < f->outage_count && f->outages[i].node) i++;
+  return i < f->outage_count;
+}
+static bool pm__outages_are_bad(const pm_world_desc *desc) {
+  const pm_faults *f = &desc->faults;
+  int i;
+  if (f->outage_count < 0 || (f->outage_count && !f->outages)) return true;
+  for (i = 0; i < f->outage_count; i++) {
+    const pm_outage *o = &f->outages[i];
+    if (o->node < 0 || o->node > desc->platform->node_count || o->t_down_ns < 0 ||
+        o->d_down_ns < 0 ||
+        (!o->node && (o->link < 0 || o->link >= pm__topology_links(desc->platform))))
+      return true;
+  }
+  for (i = -1; f->outage_count && i < desc->link_phase_count; i++) {
+    const pm_link_model link = i < 0 ? desc->link : desc->link_phases[i].link;
+    if (link == PM_LINK_PACKET || link == PM_LINK_CARRIER) return true;
+  }
+  return false;
+}
 PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
   pm_world *w;
   pm_status status;
@@ -346,6 +372,7 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
   if (pm__faults_are_bad(&desc->faults) || pm__links_are_bad(desc)) return PM_E_INVAL;
   status = pm_platform_check(desc->platform, error, sizeof error);
   if (status) return status;
+  if (pm__outages_are_bad(desc)) return PM_E_INVAL;
   w = (pm_world *)pm__zalloc(sizeof *w);
   if (!w) return PM_E_NOMEM;
   w->desc = *desc;
@@ -362,7 +389,7 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
   if (!(w->desc.faults.slow_ratio > 0)) w->desc.faults.slow_ratio = 1;
   w->is_faulty = desc->faults.loss_ratio > 0 || desc->faults.corrupt_ratio > 0 ||
                  desc->faults.duplicate_ratio > 0 || desc->faults.delay_ratio > 0 ||
-                 desc->faults.down_node > 0;
+                 desc->faults.down_node > 0 || desc->faults.outage_count > 0;
 #ifndef PM_USE_UCONTEXT
   w->context_switch = pm__context_switch;
 #endif
@@ -375,7 +402,8 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
     w->way_max *= 2;
   w->ways = (pm__known_way *)pm__zalloc(w->way_max * sizeof *w->ways);
   if (!w->nodes || !w->ways || (w->plat.topology == PM_TOPO_FILE && !w->graph) ||
-      !pm__links_make(w) || (desc->link_use && !pm__uses_make(w))) {
+      !pm__links_make(w) || (desc->link_use && !pm__uses_make(w)) ||
+      (pm__cables_fail(w) && !pm__net_make(w))) {
     pm_world_destroy(w);
     return PM_E_NOMEM;
   }
@@ -426,6 +454,7 @@ PM_API void pm_world_destroy(pm_world *world) {
     PM_FREE(w->nodes[i].slots);
   }
   pm__uses_free(w);
+  pm__net_free(w);
   PM_FREE(w->ways);
   PM_FREE(w->streams);
   PM_FREE(w->records);

@@ -1,4 +1,5 @@
 #include "wire.h"
+#include "outages.h"
 static void pm__written_event(pm_world *w, pm__event *event);
 /* ============================================================================================== */
 /* [NIC] 8. NIC and wire                                                                          */
@@ -172,6 +173,7 @@ static int64_t pm__wire(pm_world *w, pm__message *m, int from, int to, int lane,
   int64_t tries = 0;
   if (!w->is_faulty || from == to) return pm__later(t_ps, latency_ps);
   while (pm__is_down(w, from, t_ps) || pm__is_down(w, to, t_ps) ||
+         (f->outage_count && pm__is_cut(w, from, to, t_ps)) ||
          pm__ratio(w) < f->loss_ratio + f->corrupt_ratio) {
     w->stats.lost_count++;
     t_ps = pm__later(t_ps, w->plat.e2e_retry_ns * PM__PS);

@@ -40,6 +40,16 @@ typedef struct pm_link_phase { /* from t_ns on, messages start with link */
 } pm_link_phase;
 struct pm_carrier;
 
+/* A node, or a cable in both directions, carries nothing for a while. Messages that start while a cable is down
+   take the shortest way without it; what is under way over it when it fails, and what finds no way, is lost
+   and sent again after e2e_retry_ns (a retransmission takes bandwidth from nobody). Flows of pm_flow_start go
+   on over another way, or when there is one again. At the levels flow and LogGP. */
+typedef struct pm_outage {
+  int node; /* 1 + index; 0: it is a cable */
+  int link; /* of the cable, either direction: 0 ... pm_link_count() - 1, see pm_link_name */
+  int64_t t_down_ns;
+  int64_t d_down_ns; /* 0: it stays down */
+} pm_outage;
 /* Faults, all drawn from the seed. Probabilities are ratios per message on the wire, requests and answers alike. */
 typedef struct pm_faults {
   double loss_ratio, corrupt_ratio, duplicate_ratio, delay_ratio;
@@ -48,6 +58,8 @@ typedef struct pm_faults {
   double slow_ratio; /* 0 = 1 */
   int down_node;     /* 1 + index of a node whose link carries nothing ... */
   int64_t t_down_ns, d_down_ns; /* ... from t_down_ns for d_down_ns; 0 = none */
+  const pm_outage *outages;     /* more of them, of nodes and cables; not copied; may be NULL */
+  int outage_count;
 } pm_faults;
 
 /* Zeroed = defaults, except platform. */

@@ -1,0 +1,246 @@
+#include "outages.h"
+/* ---- where links lie ------------------------------------------------------------------------------ */
+static void pm__ends_fattree(const pm_platform *p, int64_t link, int ends[2]) {
+  const int64_t h = p->topo[0], *m = p->topo + 1, *up = m + h;
+  int64_t l, span = 1, width = 1, base = 0, vertex = 0, cable, below, count;
+  for (l = 0;; l++) { /* base: cables of the levels below; vertex: the first one of this level */
+    count = p->node_count / span * width * up[l];
+    if (link / 2 < base + count || l + 1 == h) break;
+    base += count;
+    vertex += p->node_count / span * width;
+    span *= m[l];
+    width *= up[l];
+  }
+  cable = link / 2 - base;
+  below = cable / up[l];
+  ends[0] = (int)(vertex + below);
+  ends[1] = (int)(vertex + p->node_count / span * width + below / width / m[l] * width * up[l] +
+                  below % width + cable % up[l] * width);
+}
+static void pm__ends_torus(const pm_platform *p, int64_t link, int ends[2]) {
+  const int64_t n = p->node_count, pair = link / 2 - n, at = pair % n;
+  int64_t dimension = pair / n, stride = 1, size, k, x;
+  for (k = 0; k < dimension; k++) stride *= p->topo[1 + k];
+  size = p->topo[1 + dimension];
+  x = at / stride % size;
+  ends[0] = (int)(n + at);
+  ends[1] = (int)(n + at + ((x + (link % 2 ? size - 1 : 1)) % size - x) * stride);
+}
+static void pm__ends_dragonfly(const pm_platform *p, int64_t link, int ends[2]) {
+  const int64_t n = p->node_count, g = p->topo[0], a = p->topo[1], h = p->topo[3],
+                cables = pm__dragonfly_cables(p->topo);
+  int64_t i = link - 2 * n, from, to, k;
+  if (link < pm__dragonfly_global(p)) {
+    ends[0] = (int)(n + i / (a * a) * a + i / a % a);
+    ends[1] = (int)(n + i / (a * a) * a + i % a);
+    return;
+  }
+  i = link - pm__dragonfly_global(p);
+  k = i % cables;
+  from = i / cables / g;
+  to = i / cables % g;
+  ends[0] = (int)(n + from * a + (k * (g - 1) + (to < from ? to : to - 1)) / h);
+  ends[1] = (int)(n + to * a + (k * (g - 1) + (from < to ? from : from - 1)) / h);
+}
+/* Vertices at which a directed link begins and ends: nodes, then switches in an order of their own. */
+static void pm__link_ends(const pm_world *w, int64_t link, int ends[2]) {
+  const pm_platform *p = &w->plat;
+  const int64_t n = p->node_count;
+  int hub, swap = link % 2 != 0;
+  if (p->topology == PM_TOPO_FILE) {
+    ends[0] = w->graph->end[link ^ 1];
+    ends[1] = w->graph->end[link];
+    return;
+  }
+  if (p->topology == PM_TOPO_FATTREE)
+    pm__ends_fattree(p, link, ends);
+  else if (link >= 2 * n) {
+    swap = 0;
+    if (p->topology == PM_TOPO_TORUS)
+      pm__ends_torus(p, link, ends);
+    else
+      pm__ends_dragonfly(p, link, ends);
+  } else {
+    hub = (int)(p->topology == PM_TOPO_CROSSBAR ? n
+                : p->topology == PM_TOPO_TORUS  ? n + link / 2
+                                                : n + link / 2 / p->topo[2]);
+    ends[0] = (int)(link / 2);
+    ends[1] = hub;
+  }
+  if (swap) {
+    hub = ends[0];
+    ends[0] = ends[1];
+    ends[1] = hub;
+  }
+}
+PM__PRIVATE uint32_t pm__link_back(const pm_world *w, uint32_t link) {
+  const pm_platform *p = &w->plat;
+  const int64_t n = p->node_count;
+  int ends[2];
+  if (link < 2 * n || p->topology == PM_TOPO_FATTREE || p->topology == PM_TOPO_FILE)
+    return link ^ 1;
+  if (p->topology == PM_TOPO_TORUS) { /* the link back is one of the next router's */
+    pm__link_ends(w, link, ends);
+    return (uint32_t)(2 * n + 2 * ((link / 2 - n) / n * n + ends[1] - n) + !(link % 2));
+  }
+  if (link < pm__dragonfly_global(p)) {
+    const int64_t a = p->topo[1], i = link - 2 * n;
+    return (uint32_t)(2 * n + i / (a * a) * a * a + i % a * a + i / a % a);
+  }
+  {
+    const int64_t g = p->topo[0], cables = pm__dragonfly_cables(p->topo),
+                  i = link - pm__dragonfly_global(p);
+    return (uint32_t)(pm__dragonfly_global(p) + (i / cables % g * g + i / cables / g) * cables +
+                      i % cables);
+  }
+}
+
+/* ---- what is down when ------------------------------------------------------------------------------ */
+static bool pm__outage_holds(const pm_outage *o, int64_t t_ps) {
+  const int64_t t_down_ps = pm__ps(o->t_down_ns);
+  return t_ps >= t_down_ps && (!o->d_down_ns || t_ps < pm__later(t_down_ps, pm__ps(o->d_down_ns)));
+}
+PM__PRIVATE bool pm__link_is_dead(const pm_world *w, uint32_t link, int64_t t_ps) {
+  const pm_faults *f = &w->desc.faults;
+  int i;
+  for (i = 0; i < f->outage_count; i++)
+    if (!f->outages[i].node && pm__outage_holds(&f->outages[i], t_ps) &&
+        ((uint32_t)f->outages[i].link == link ||
+         pm__link_back(w, (uint32_t)f->outages[i].link) == link))
+      return true;
+  return false;
+}
+/* The shortest way of links that are alive at t_ps, or -1. Breadth first; no way through another node. */
+static int pm__way_around(pm_world *w, int from, int to, int64_t t_ps, uint32_t *out) {
+  struct pm__net *net = w->net;
+  int head = 0, tail = 0, v, k, n = 0;
+  for (v = 0; v < net->vertex_count; v++) net->via[v] = -1;
+  net->queue[tail++] = from;
+  while (head < tail && net->via[to] < 0) {
+    v = net->queue[head++];
+    if (v != from && v < w->plat.node_count && w->plat.topology != PM_TOPO_FILE) continue;
+    for (k = net->first[v]; k < net->first[v + 1]; k++) {
+      const int link = net->out[k], next = net->to[link];
+      if (next == from || net->via[next] >= 0 || pm__link_is_dead(w, (uint32_t)link, t_ps))
+        continue;
+      net->via[next] = link;
+      net->queue[tail++] = next;
+    }
+  }
+  if (net->via[to] < 0) return -1;
+  for (v = to; v != from; v = net->from[net->via[v]]) n++;
+  if (n > PM__ROUTE_MAX) return -1;
+  for (v = to, k = n; v != from; v = net->from[net->via[v]]) out[--k] = (uint32_t)net->via[v];
+  return n;
+}
+PM__PRIVATE bool pm__is_cut(pm_world *w, int from, int to, int64_t t_ps) {
+  const pm_faults *f = &w->desc.faults;
+  uint32_t way[PM__ROUTE_MAX + 2];
+  int64_t latency_ps;
+  int i, n;
+  if (from == to) return false; /* the NIC turns it round */
+  for (i = 0; i < f->outage_count; i++)
+    if ((f->outages[i].node == from + 1 || f->outages[i].node == to + 1) &&
+        pm__outage_holds(&f->outages[i], t_ps))
+      return true;
+  if (!w->net) return false;
+  n = pm__route(w, from, to, way, &latency_ps);
+  for (i = 0; i < n; i++)
+    if (pm__link_is_dead(w, way[i], t_ps)) return pm__way_around(w, from, to, t_ps, way) < 0;
+  return false;
+}
+/* A way of the fixed routing, changed when a cable of it is down now. One that is cut stays as it is. */
+PM__PRIVATE void pm__way_now(pm_world *w, pm__known_way *way) {
+  uint32_t other[PM__ROUTE_MAX + 2];
+  int i, n;
+  for (i = 0; i < way->link_count; i++)
+    if (pm__link_is_dead(w, way->link[i], w->now_ps)) break;
+  if (i >= way->link_count) return;
+  n = pm__way_around(w, way->from, way->to, w->now_ps, other);
+  if (n < 1) return;
+  memcpy(way->link, other, (size_t)n * sizeof *other);
+  way->link_count = n;
+  way->latency_ps = 0;
+  for (i = 0; i < n; i++)
+    way->latency_ps += (w->graph ? w->graph->latency_ns[other[i] / 2]
+                        : i      ? w->plat.switch_latency_ns
+                                 : w->plat.wire_latency_ns) *
+                       PM__PS;
+}
+
+/* ---- the world's part --------------------------------------------------------------------------------- */
+/* The next failure or repair after now. */
+static void pm__change_next(pm_world *w) {
+  const pm_faults *f = &w->desc.faults;
+  int64_t t_next_ps = PM__FOREVER;
+  int i, k;
+  for (i = 0; i < f->outage_count; i++)
+    for (k = 0; k < 2; k++) {
+      int64_t t_ps = pm__ps(f->outages[i].t_down_ns);
+      if (f->outages[i].node || (k && !f->outages[i].d_down_ns)) continue;
+      if (k) t_ps = pm__later(t_ps, pm__ps(f->outages[i].d_down_ns));
+      if (t_ps > w->now_ps && t_ps < t_next_ps) t_next_ps = t_ps;
+    }
+  if (t_next_ps >= PM__END) return;
+  pm__schedule(w, &w->net->change, t_next_ps);
+  w->idle_count++; /* it is nothing to wait for */
+}
+static void pm__change(pm_world *w, pm__event *event) {
+  const pm_faults *f = &w->desc.faults;
+  uint32_t i;
+  (void)event;
+  w->idle_count--;
+  for (i = 0; i < w->way_max; i++) w->ways[i].link_count = 0; /* forgotten */
+  for (i = 0; i < (uint32_t)f->outage_count; i++)
+    if (!f->outages[i].node && pm__link_is_dead(w, (uint32_t)f->outages[i].link, w->now_ps)) {
+      pm__link_failed(w, (uint32_t)f->outages[i].link);
+      pm__link_failed(w, pm__link_back(w, (uint32_t)f->outages[i].link));
+    }
+  pm__stranded_go(w);
+  pm__change_next(w);
+}
+PM__PRIVATE bool pm__net_make(pm_world *w) {
+  struct pm__net *net = (struct pm__net *)pm__zalloc(sizeof *net);
+  const int n = w->net_link_count;
+  int i, v, ends[2];
+  if (!net) return false;
+  w->net = net;
+  net->link_count = n;
+  net->from = (int *)pm__zalloc(((size_t)n + 1) * sizeof(int));
+  net->to = (int *)pm__zalloc(((size_t)n + 1) * sizeof(int));
+  net->out = (int *)pm__zalloc(((size_t)n + 1) * sizeof(int));
+  if (!net->from || !net->to || !net->out) return false;
+  net->vertex_count = (int)w->plat.node_count;
+  for (i = 0; i < n; i++) {
+    pm__link_ends(w, i, ends);
+    net->from[i] = ends[0];
+    net->to[i] = ends[1];
+    if (ends[0] >= net->vertex_count) net->vertex_count = ends[0] + 1;
+    if (ends[1] >= net->vertex_count) net->vertex_count = ends[1] + 1;
+  }
+  net->first = (int *)pm__zalloc(((size_t)net->vertex_count + 2) * sizeof(int));
+  net->queue = (int *)pm__zalloc(((size_t)net->vertex_count + 1) * sizeof(int));
+  net->via = (int *)pm__zalloc(((size_t)net->vertex_count + 1) * sizeof(int));
+  if (!net->first || !net->queue || !net->via) return false;
+  for (i = 0; i < n; i++) net->first[net->from[i] + 1]++;
+  for (v = 0; v < net->vertex_count; v++) net->first[v + 1] += net->first[v];
+  for (i = n - 1; i >= 0; i--) net->out[--net->first[net->from[i] + 1]] = i;
+  for (v = 0; v < net->vertex_count; v++) net->first[v] = net->first[v + 1];
+  net->first[net->vertex_count] = n;
+  net->change.fn = pm__change;
+  w->now_ps = -1; /* one may fail at 0 */
+  pm__change_next(w);
+  w->now_ps = 0;
+  return true;
+}
+PM__PRIVATE void pm__net_free(pm_world *w) {
+  struct pm__net *net = w->net;
+  if (!net) return;
+  PM_FREE(net->from);
+  PM_FREE(net->to);
+  PM_FREE(net->first);
+  PM_FREE(net->out);
+  PM_FREE(net->queue);
+  PM_FREE(net->via);
+  PM_FREE(net);
+}

@@ -1,0 +1,18 @@
+/* Cables and nodes that carry nothing for a while, and the ways around them. */
+#pragma once
+#include "future.h"
+
+/* ---- for later pieces ---- */
+/* The network as vertices (nodes first) and directed links between them; made for a world with outages. */
+struct pm__net {
+  int vertex_count, link_count;
+  int *from, *to;   /* of each link */
+  int *first, *out; /* links out of vertex v: out[first[v]] ... out[first[v + 1] - 1] */
+  int *queue, *via; /* scratch of a search: vertices, and the link that led to each */
+  pm__event change; /* the next time that a cable fails or is repaired */
+};
+/* From one NIC to another nothing gets through at this time: a node is down, or all ways are cut. */
+PM__PRIVATE bool pm__is_cut(pm_world *w, int from, int to, int64_t t_ps);
+/* The other direction of a link's cable. */
+PM__PRIVATE uint32_t pm__link_back(const pm_world *w, uint32_t link);
+PM__PRIVATE bool pm__link_is_dead(const pm_world *w, uint32_t link, int64_t t_ps);

@@ -1,0 +1,173 @@
+/* Cables and nodes that fail for a while: ways go around them, what was lost comes once, nothing else changes. */
+#include "tests/model/ptl.h"
+
+static const char *const machines[] = {
+    "node_count 6\n", "node_count 16\ntopology fattree\ntopo 2 4 4 1 2\n", "node_count 24\ntopology fattree\ntopo 3 2 3 4 2 2 3\n",
+    "node_count 18\ntopology torus\ntopo 3 3 3 2\n", "node_count 5\ntopology torus\ntopo 1 5\n", "node_count 24\ntopology dragonfly\ntopo 3 4 2 2\n",
+    "node_count 16\ntopology dragonfly\ntopo 2 4 2 3\n", "node_count 3\ntopology file\nlink h0 a 1e10 90\nlink h1 a 3e9 10\nlink h2 b 1e10 50\nlink a b 2e9 400\nlink a b 2e9 400\n"};
+enum { MACHINES = 8 };
+static pm_platform machine(int k) {
+  pm_platform p;
+  char error[200] = "";
+  CHECK(!pm_platform_read(machines[k], strlen(machines[k]), &p, error, sizeof error));
+  return p;
+}
+static pm_world *world(const pm_platform *p, const pm_outage *outages, int count) {
+  pm_world_desc desc = {0};
+  pm_world *w = NULL;
+  desc.platform = p;
+  desc.faults.outages = outages;
+  desc.faults.outage_count = count;
+  CHECK(pm_world_create(&desc, &w) == PM_OK);
+  return w;
+}
+static void ways_are_chains_of_links(void) {
+  for (int k = 0; k < MACHINES; k++) {
+    pm_platform p = machine(k);
+    pm_world *w = world(&p, NULL, 0);
+    uint32_t way[64];
+    int ends[2], back[2];
+    for (int a = 0; a < p.node_count; a++)
+      for (int b = 0; b < p.node_count; b++) {
+        int at = a;
+        const int n = pm_route(w, a, b, way, 64, NULL);
+        for (int i = 0; i < n; i++) {
+          pm__link_ends(w, way[i], ends);
+          CHECK(ends[0] == at);
+          at = ends[1];
+        }
+        CHECK(at == b);
+      }
+    for (int i = 0; i < pm_link_count(w); i++) {
+      const uint32_t other = pm__link_back(w, (uint32_t)i);
+      pm__link_ends(w, i, ends), pm__link_ends(w, other, back);
+      CHECK(ends[0] == back[1] && ends[1] == back[0] && pm__link_back(w, other) == (uint32_t)i);
+    }
+    pm_world_destroy(w);
+    pm_platform_free(&p);
+  }
+}
+static int64_t t_done_ns;
+static void done(void *w) { t_done_ns = pm_world_now_ns((pm_world *)w); }
+static int64_t flow_ns(const pm_platform *p, const pm_outage *outages, int count, int from, int to) {
+  pm_world *w = world(p, outages, count);
+  t_done_ns = -1;
+  CHECK(pm_flow_start(w, from, to, 1e7, done, w) == PM_OK && pm_world_run(w) == PM_OK);
+  pm_world_destroy(w);
+  return t_done_ns;
+}
+/* 10 MB take 900 us; each cable of the way fails at 300 us for 5 ms: around it, or after it. */
+static void flows_go_on_over_another_way(void) {
+  for (int k = 0; k < MACHINES - 1; k++) {
+    pm_platform p = machine(k);
+    pm_world *w = world(&p, NULL, 0);
+    const int from = 0, to = (int)p.node_count - 1;
+    uint32_t way[64];
+    const int n = pm_route(w, from, to, way, 64, NULL);
+    pm_world_destroy(w);
+    CHECK(flow_ns(&p, NULL, 0, from, to) == 900000);
+    for (int i = 0; i < n; i++) {
+      const int is_end = i == 0 || i == n - 1, has_one = p.topology != PM_TOPO_FATTREE || p.topo[p.topo[0] + 1] == 1;
+      pm_outage o = {0, (int)(test_below(2) ? way[i] : way[i] ^ (way[i] < 2 * p.node_count)), 300000, 5000000};
+      CHECK(flow_ns(&p, &o, 1, from, to) == (is_end && has_one ? 5900000 : 900000));
+      o.t_down_ns = 0;
+      CHECK(flow_ns(&p, &o, 1, from, to) == (is_end && has_one ? 5900000 : 900000));
+      o.d_down_ns = 0;
+      CHECK(flow_ns(&p, &o, 1, from, to) == (is_end && has_one ? -1 : 900000));
+      o.t_down_ns = 900001;
+      CHECK(flow_ns(&p, &o, 1, from, to) == 900000);
+    }
+  }
+}
+static int64_t t_ack_ns[4];
+static size_t put_bytes;
+static void puts_in_order(void *unused) {
+  static unsigned char memory[2][2000000];
+  ptl_handle_ni_t ni;
+  ptl_handle_eq_t eq;
+  ptl_handle_md_t md;
+  ptl_handle_me_t h;
+  ptl_pt_index_t pt;
+  ptl_event_t e;
+  (void)unused;
+  CHECK(!PtlInit() && !PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, NULL, NULL, &ni));
+  CHECK(!PtlEQAlloc(ni, 64, &eq) && !PtlPTAlloc(ni, 0, eq, 0, &pt));
+  if (pm_rank() == 1) {
+    ptl_me_t m = entry(memory[1], sizeof memory[1], 0, PTL_ME_OP_PUT | PTL_ME_EVENT_LINK_DISABLE);
+    CHECK(!PtlMEAppend(ni, pt, &m, PTL_PRIORITY_LIST, NULL, &h));
+  }
+  ptl_md_t d = {memory[0], sizeof memory[0], PTL_MD_EVENT_SEND_DISABLE, eq, PTL_CT_NONE};
+  CHECK(!PtlMDBind(ni, &d, &md));
+  pm_barrier();
+  for (int i = 0; i < 4 && pm_rank() == 0; i++) CHECK(!PtlPut(md, 0, i == 3 ? 8 : put_bytes, PTL_ACK_REQ, pm_process_id(1), 0, 0, 0, NULL, (ptl_hdr_data_t)i));
+  for (int i = 0; i < 4 && pm_rank() < 2; i++) {
+    CHECK(!PtlEQWait(eq, &e) && e.ni_fail_type == PTL_NI_OK && e.type == (pm_rank() ? PTL_EVENT_PUT : PTL_EVENT_ACK));
+    CHECK(pm_rank() ? e.hdr_data == (ptl_hdr_data_t)i : 1);
+    if (!pm_rank()) t_ack_ns[i] = pm_now_ns();
+  }
+  pm_barrier();
+  PtlFini();
+}
+/* Three puts of 1 MB, 90 us each, and a small one behind; the cable of a crossbar fails during the second. */
+static void lost_messages_come_once_and_in_order(void) {
+  for (int level = 0; level < 2; level++) {
+    pm_platform p = pm_platform_bxi2(2);
+    const pm_outage o = {0, 0, 150000, 1000000};
+    pm_world_desc desc = {0};
+    desc.platform = &p;
+    desc.link = level ? PM_LINK_LOGGP : PM_LINK_FLOW;
+    p.e2e_retry_ns = 400000;
+    put_bytes = 1000000;
+    pm_stats s = run_world(0, puts_in_order, &desc);
+    CHECK(s.lost_count == 0 && t_ack_ns[3] < 300000);
+    desc.faults.outages = &o;
+    desc.faults.outage_count = 1;
+    s = run_world(0, puts_in_order, &desc);
+    CHECK(s.lost_count >= 2 && s.resent_count == s.lost_count && s.undeliverable_count == 0);
+    CHECK(t_ack_ns[0] < 150000 && t_ack_ns[1] > 1150000 && t_ack_ns[3] < 1700000 && s.delivered_bytes == 3000008);
+  }
+}
+static void sleeps(void *unused) { (void)unused, pm_sleep_ns(1000); }
+static void waits(void *unused) {
+  (void)unused;
+  pm_sleep_ns(1000);
+  pm_thread_wait("what never comes", -1);
+}
+static void later_outages_keep_nothing_alive(void) {
+  pm_platform p = pm_platform_bxi2(2);
+  const pm_outage o[2] = {{0, 0, 1000000000, 1000}, {0, 2, 500, 0}};
+  pm_world *w = world(&p, o, 2);
+  CHECK(pm_spawn_all(w, sleeps, NULL) == PM_OK && pm_world_run(w) == PM_OK && pm_world_now_ns(w) == 1000);
+  pm_world_destroy(w);
+  w = world(&p, o, 2);
+  CHECK(pm_spawn_all(w, waits, NULL) == PM_OK && pm_world_run(w) == PM_E_DEADLOCK && pm_world_now_ns(w) == 1000);
+  pm_world_destroy(w);
+}
+static void bad_outages_are_refused(void) {
+  pm_platform p = pm_platform_bxi2(2);
+  const pm_outage bad[] = {{0, -1, 0, 0}, {0, 4, 0, 0}, {3, 0, 0, 0}, {-1, 0, 0, 0}, {0, 0, -1, 0}, {0, 0, 0, -1}};
+  const pm_outage good = {0, 3, 5, 5};
+  for (int i = 0; i < 9; i++) {
+    pm_world_desc desc = {0};
+    pm_world *w = NULL;
+    desc.platform = &p;
+    desc.faults.outages = i < 6 ? &bad[i] : i == 6 ? NULL : &good;
+    desc.faults.outage_count = 1;
+    if (i == 7) desc.link = PM_LINK_PACKET;
+    CHECK(pm_world_create(&desc, &w) == (i == 8 ? PM_OK : PM_E_INVAL));
+    if (i == 8) {
+      pm_world_set_link(w, PM_LINK_PACKET);
+      CHECK(strstr(pm_world_error(w), "outages"));
+    }
+    pm_world_destroy(w);
+  }
+}
+int main(int argc, char **argv) {
+  TEST_INIT(argc, argv);
+  RUN(ways_are_chains_of_links);
+  RUN(flows_go_on_over_another_way);
+  RUN(lost_messages_come_once_and_in_order);
+  RUN(later_outages_keep_nothing_alive);
+  RUN(bad_outages_are_refused);
+  return TEST_END();
+}
