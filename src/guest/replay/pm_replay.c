@@ -27,7 +27,9 @@ static struct {
 } s = {FROM_CALLS, 1, NULL, NULL, NULL, 1e9, {0}, {1}};
 static pm_platform platform;
 
-/* What cost.c and record.c of MPI ask of pm_run. */
+/* What record.c of MPI asks of pm_run. */
+void guest_on_stamp(pm_world *world, void (*fn)(void *unused, const pm_stamp *stamp));
+void guest_on_stamp(pm_world *world, void (*fn)(void *unused, const pm_stamp *stamp)) { pm_on_stamp(world, fn, NULL); }
 static int64_t number(const char *option, const char *text, int64_t least, int64_t most) {
   char *end;
   errno = 0;
@@ -168,7 +170,11 @@ int main(int argc, char **argv) {
   gm_nowhere_open();
   gm_set.first_pt = 0; /* nobody else uses Portals here */
   read_traces(argc - first, argv + first);
-  if (s.goal_out) return rp_goal_write(s.goal_out) ? 0 : 1;
+  if (s.goal_out) {
+    FILE *out = output_create(s.goal_out);
+    if (out) rp_goal_write(out);
+    return out && output_close(out, s.goal_out) ? 0 : 1;
+  }
   pm_world *world = make_world();
   const pm_status status = pm_world_run(world);
   if (status) {

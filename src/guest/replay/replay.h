@@ -78,8 +78,7 @@ void rp_comms_agree(void); /* after reading: contexts */
 void rp_calls_read(int count, char **paths);
 void rp_ti_read(const char *path, double flops_per_s);
 void rp_goal_read(const char *path);
-/* ret 0: it has said why not */
-int rp_goal_write(const char *path);
+void rp_goal_write(FILE *out); /* who opened it sees what was lost */
 
 /* ---- the run -------------------------------------------------------------------------------------------------- */
 typedef struct rp_options {
