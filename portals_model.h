@@ -7590,6 +7590,7 @@ PM__PRIVATE void pm__loggp_send(pm_world *w, pm__message *m);
 #ifdef NBC_LINES
 #line 1 "src/portals/wire.c"
 #endif
+/* From one NIC to another: latency, order and faults; the LogGP level. */
 
 
 static void pm__written_event(pm_world *w, pm__event *event);

@@ -1,3 +1,4 @@
+/* From one NIC to another: latency, order and faults; the LogGP level. */
 #include "wire.h"
 #include "outages.h"
 static void pm__written_event(pm_world *w, pm__event *event);
