@@ -69,7 +69,8 @@ NBC_API nbc_status nbc_sync_global(const nbc_sync *sync, int64_t t_local_ns, nbc
 NBC_API nbc_status nbc_sync_global_if(const nbc_sync *sync, double wander_ppm_per_s,
                                       int64_t t_local_ns, nbc_time *global);
 /* The most probable global time of a local one, within the interval of nbc_sync_global: by the
-   fastest trip of each burst, weighted by 1 / round trip^2. One burst says nothing of drift, so it
+   fastest trip of each burst, weighted by the inverse square of what its trips leave open beyond the
+   best burst. One burst says nothing of drift, so it
    adds none; of two or more only drift counts that their trips cannot have made by chance. For
    differences between ranks; a bound goes with nbc_sync_global. ret as above */
 NBC_API nbc_status nbc_sync_estimate(const nbc_sync *sync, int64_t t_local_ns,
