@@ -23,6 +23,7 @@ static nbc_threads *v_nbc_threads;
 static nbc_op *v_nbc_op;
 static nbc_comm *v_nbc_comm;
 static nbc_request *v_nbc_request;
+static nbc_neighbors *v_nbc_neighbors; /* itself: with nobody no buffer is needed */
 static nbc_coll_args *v_nbc_coll_args;
 static nbc_progress *v_nbc_progress;
 static nbc_schedule *v_nbc_schedule;
@@ -38,6 +39,8 @@ static void make_objects(void) {
   static nbc_coll_args args;
   static nbc_schedule_desc schedule;
   static nbc_relation relation;
+  static const int itself[] = {0};
+  static nbc_neighbors neighbors = {itself, itself, 1, 1};
   nbc_threads_desc threads = {.size = 1};
   nbc_comm_desc comm = {0};
   nbc_progress_desc progress = {.policy = NBC_POLICY_TIMER};
@@ -48,7 +51,7 @@ static void make_objects(void) {
   schedule.coll = NBC_COLL_BARRIER, schedule.size = 1;
   v_file = tmpfile();
   v_nbc_clock = &clock, v_nbc_op = &op, v_nbc_coll_args = &args, v_nbc_schedule_desc = &schedule;
-  v_nbc_relation = &relation;
+  v_nbc_relation = &relation, v_nbc_neighbors = &neighbors;
   if (!v_file || nbc_clock_create(NULL, &clock) || nbc_monitor_create(&monitor, &v_nbc_monitor) ||
       nbc_recorder_attach(v_nbc_monitor, &v_nbc_recorder) || nbc_report_create(&v_nbc_report) ||
       nbc_table_create_linear(1000, 1e9, NULL, &v_nbc_table) || nbc_threads_create(&threads, &v_nbc_threads))
