@@ -1431,7 +1431,7 @@ extern "C" {
    every send, and of what a receive asked for (not eager data, not the first fragment). Its clock counts simulated nanoseconds. */
 typedef struct pm_nbc pm_nbc;
 typedef struct pm_nbc_desc {
-  pm_msg_desc msg;     /* observe and user are the adapter's own */
+  pm_msg_desc msg;    /* observe and user are the adapter's own */
   size_t stamp_count; /* kept until they are asked for; 0 = 4096; more are lost and counted */
 } pm_nbc_desc;
 /* Inside a process; all processes of the world, as pm_msg_open. desc NULL = defaults.
@@ -4249,7 +4249,7 @@ static void pm__page_arrow(const pm__page *p, const pm_trace_record *r, int from
 }
 static void pm__page_record(const pm__page *p, const pm_trace_record *r) {
   const bool is_reply = r->kind == PM_TRACE_GET_RESPONSE || r->kind == PM_TRACE_PORTALS_ACK ||
-                       r->kind == PM_TRACE_E2E_ACK || r->kind == PM_TRACE_FETCH_ATOMIC_RESPONSE;
+                        r->kind == PM_TRACE_E2E_ACK || r->kind == PM_TRACE_FETCH_ATOMIC_RESPONSE;
   const int from = is_reply ? r->to_rank : r->from_rank, to = is_reply ? r->from_rank : r->to_rank;
   const char *name = pm_trace_kind_name(r->kind);
   fprintf(p->out, "<g class=\"m %s\"><title>%s", name, name);
@@ -4260,9 +4260,9 @@ static void pm__page_record(const pm__page *p, const pm_trace_record *r) {
           (long long)r->t_end_ns, r->t_end_ps);
   if (r->kind >= PM_TRACE_COMMAND) { /* these stay at one process */
     const bool is_there = r->to_rank >= 0 && r->to_rank != r->from_rank &&
-                         (r->kind == PM_TRACE_PAYLOAD_WRITE ||
-                          ((r->kind == PM_TRACE_DMA_REQUEST || r->kind == PM_TRACE_DMA_PAYLOAD) &&
-                           r->from_node != p->procs[r->from_rank]->node));
+                          (r->kind == PM_TRACE_PAYLOAD_WRITE ||
+                           ((r->kind == PM_TRACE_DMA_REQUEST || r->kind == PM_TRACE_DMA_PAYLOAD) &&
+                            r->from_node != p->procs[r->from_rank]->node));
     const int y1 = pm__page_y(p, pm__record_begin_ps(r)), y2 = pm__page_y(p, pm__record_end_ps(r));
     const int x = pm__page_x(p, is_there ? r->to_rank : r->from_rank);
     fprintf(p->out, "<rect x=\"%d\" y=\"%d\" width=\"8\" height=\"%d\"/>", x - 4, y1,
@@ -7618,8 +7618,8 @@ PM__PRIVATE void pm__stamp(pm_world *w, const pm__message *m, bool is_reply, int
   s.size_bytes = is_reply ? m->what.mlength : m->what.length;
   s.is_reply = is_reply;
   s.initiator_rank = m->what.from->proc->rank;
-  s.target_rank = pm_process_rank(
-      pm__process_by_pid(w, m->what.target.phys.nid, m->what.target.phys.pid));
+  s.target_rank =
+      pm_process_rank(pm__process_by_pid(w, m->what.target.phys.nid, m->what.target.phys.pid));
   s.user_ptr = m->what.user_ptr;
   s.pt_index = m->what.pt;
   s.hdr_data = m->what.hdr_data;
@@ -9733,8 +9733,7 @@ PM_API double pm_kernel_draw_s(const pm_kernel *kernel, pm_world *world, double 
            pm__polynomial_s(kernel->sigma_mnk_s, kernel->sigma_mn_s, kernel->sigma_mk_s,
                             kernel->sigma_nk_s, m_count, n_count, k_count));
   double s;
-  if (kernel->mode_count > 0)
-    return mean_s * pm__mixture(kernel->modes, kernel->mode_count, world);
+  if (kernel->mode_count > 0) return mean_s * pm__mixture(kernel->modes, kernel->mode_count, world);
   if (sigma_s > 0) {
     s = mean_s + pm__times(sigma_s, pm__normal(world));
     return s > 0.5 * mean_s ? s : 0.5 * mean_s;

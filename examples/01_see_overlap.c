@@ -30,7 +30,8 @@ static nbc_status exchange(nbc_transport *t, void *user) {
     memset(&recv, 0, sizeof recv);
     nbc_section_begin(me, "exchange");
     status = nbc_irecv(t, s->buffer[t->rank][0], BYTES, 1 - t->rank, 0, &recv);
-    if (status == NBC_OK) status = nbc_isend(t, s->buffer[t->rank][1], BYTES, 1 - t->rank, 0, &send);
+    if (status == NBC_OK)
+      status = nbc_isend(t, s->buffer[t->rank][1], BYTES, 1 - t->rank, 0, &send);
     for (int part = 0; part < 10; part++) { /* a look now and then lets control messages through */
       nbc_spin_ns(nbc_monitor_clock(s->monitor), COMPUTE_NS / 10);
       nbc_test(t, &recv);
@@ -56,7 +57,8 @@ static nbc_status run(const char *title, bool dma) {
   desc.dma = dma;
   desc.link_bytes_per_s = 2e9;
   for (int i = 0; i < 4; i++) s.buffer[i / 2][i % 2] = (char *)calloc(1, BYTES);
-  nbc_status status = nbc_table_create_linear(20000, dma ? 2e9 : 8e9, "the link's own speed", &table);
+  nbc_status status =
+      nbc_table_create_linear(20000, dma ? 2e9 : 8e9, "the link's own speed", &table);
   monitor_desc.table_same_node = monitor_desc.table_other_node = table;
   if (status == NBC_OK) status = nbc_threads_create(&desc, &world);
   if (status == NBC_OK) status = nbc_monitor_create(&monitor_desc, &s.monitor);

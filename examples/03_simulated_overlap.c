@@ -96,7 +96,8 @@ static int simulate(run *r) {
   for (int i = 0; i < 2; i++)
     status = status ? status : pm_process_status(pm_process_at(world, i)) ? PM_E_STATE : PM_OK;
   if (status)
-    fprintf(stderr, "03_simulated_overlap: %s: %s\n", pm_status_text(status), pm_world_error(world));
+    fprintf(stderr, "03_simulated_overlap: %s: %s\n", pm_status_text(status),
+            pm_world_error(world));
   pm_world_destroy(world);
   return status != PM_OK;
 }

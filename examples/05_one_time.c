@@ -30,17 +30,22 @@ static nbc_status rank_main(nbc_transport *real, void *user) {
   t.now_ns = skewed_now_ns;
   t.same_clock = NULL;
   nbc_status status = nbc_sync_create(&t, &desc, &sync, &err);
-  if (status) return fprintf(stderr, "rank %d: %s %s\n", t.rank, nbc_status_text(status), err.text), status;
+  if (status)
+    return fprintf(stderr, "rank %d: %s %s\n", t.rank, nbc_status_text(status), err.text), status;
   for (int later = 0; later < 2 && !status; later++) {
     const int64_t truth_ns = true_now_ns(real->ctx), local_ns = skewed(real, truth_ns);
     nbc_time global;
     status = nbc_sync_global(sync, local_ns, &global);
     if (status) break;
     const int64_t off_ns = global.t_ns - truth_ns;
-    printf("rank %d %s: its clock says %9lld ns more than rank 0's; global time +- %6lld ns: truth inside: %s\n", t.rank,
-           later ? "0.5 s later" : "at once    ", (long long)(local_ns - global.t_ns), (long long)global.err_ns,
+    printf("rank %d %s: its clock says %9lld ns more than rank 0's; global time +- %6lld ns: truth "
+           "inside: %s\n",
+           t.rank, later ? "0.5 s later" : "at once    ", (long long)(local_ns - global.t_ns),
+           (long long)global.err_ns,
            off_ns <= global.err_ns && -off_ns <= global.err_ns ? "yes" : "NO");
-    if (!later) status = nanosleep(&(struct timespec){0, 500000000}, NULL) ? NBC_E_SYSTEM : nbc_sync_update(sync, &err);
+    if (!later)
+      status = nanosleep(&(struct timespec){0, 500000000}, NULL) ? NBC_E_SYSTEM
+                                                                 : nbc_sync_update(sync, &err);
   }
   nbc_sync_destroy(sync);
   return status;

@@ -28,7 +28,8 @@ static nbc_dedicated_input stencil(int cores) {
   in.noprog_s = in.comp_s + 200 * 1e-3 + 0.08; /* measured: nothing is hidden */
   in.other_s = 0.08;
   in.progressed_ratio = 0.02; /* ... as the report's bounds say */
-  in.requests[0].request_count = 200, in.requests[0].xfer_s = 1e-3, in.requests[0].comp_s = in.comp_s / 100;
+  in.requests[0].request_count = 200, in.requests[0].xfer_s = 1e-3,
+  in.requests[0].comp_s = in.comp_s / 100;
   in.request_size = 1;
   return in;
 }

@@ -39,8 +39,9 @@ typedef struct nic_udp_desc {
   double pace_bytes_per_s;  /* per peer; 0 = as fast as it goes */
   int64_t connect_limit_ns; /* 0 = 30 s */
   int64_t close_limit_ns;   /* of nic_udp_destroy; 0 = 10 s */
-  int64_t silence_limit_ns; /* a host that vanished without a word is gone after this; 0 = a minute */
-  const char *token, *job;  /* see nic_meet.h */
+  int64_t
+      silence_limit_ns; /* a host that vanished without a word is gone after this; 0 = a minute */
+  const char *token, *job; /* see nic_meet.h */
   bool open_to_all;
   const uint16_t
       *via_ports; /* size; not 0: the datagrams for this peer go to this port of 127.0.0.1,
@@ -139,12 +140,12 @@ typedef struct nic__udp_peer {
   uint32_t from_us, from_it; /* added to the kind of what goes, of what comes */
   uint64_t lost_count;       /* sends that it did not take before it went */
   /* sending */
-  nic__queue send; /* not all of it was sent once */
-  nic__udp_packet *window;        /* ring */
-  uint64_t low, next;             /* oldest that is not taken, next number */
-  uint64_t messages, allowed;     /* posted so far; datagrams on their way at most */
-  uint64_t grown;                 /* taken since allowed grew */
-  uint64_t recover;               /* losses below this number were answered already */
+  nic__queue send;            /* not all of it was sent once */
+  nic__udp_packet *window;    /* ring */
+  uint64_t low, next;         /* oldest that is not taken, next number */
+  uint64_t messages, allowed; /* posted so far; datagrams on their way at most */
+  uint64_t grown;             /* taken since allowed grew */
+  uint64_t recover;           /* losses below this number were answered already */
   int64_t rtt_ns, rto_ns, t_pace_ns;
   /* receiving */
   uint64_t in_low, bound; /* all datagrams below came; all messages below have a place */
@@ -185,8 +186,8 @@ static nbc_peer nic__udp_class(const nic__udp_peer *p) { return nic__peer_class(
 static void nic__udp_stamp(nic__udp *n, const nbc_op *op, int64_t b_lo_ns, int64_t b_hi_ns,
                            int64_t e_lo_ns, int64_t e_hi_ns) {
   if (!n->t.recorder || !op->slot.xfer_id) return;
-  nic__stamp_transfer(n->t.recorder, op->slot.xfer_id, (int64_t)op->slot.remote_id, b_lo_ns, b_hi_ns,
-                      e_lo_ns, e_hi_ns);
+  nic__stamp_transfer(n->t.recorder, op->slot.xfer_id, (int64_t)op->slot.remote_id, b_lo_ns,
+                      b_hi_ns, e_lo_ns, e_hi_ns);
   n->stats.stamped_count++;
 }
 
@@ -753,7 +754,8 @@ static bool nic__udp_read_port(const nic__udp *n, int control, uint16_t *port) {
   for (size_t got = 0; got < sizeof *port;) {
     const ssize_t k = recv(control, (char *)port + got, sizeof *port - got, MSG_DONTWAIT);
     struct pollfd wait = {control, POLLIN, 0};
-    if (k == 0 || (k < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)) return false;
+    if (k == 0 || (k < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR))
+      return false;
     if (k > 0)
       got += (size_t)k;
     else if (nbc_clock_now_ns(&n->clock) > end_ns)

@@ -64,7 +64,8 @@ static int usage(FILE *out) {
         "       nicstat --record FILE     writes a recording of this machine (-: standard output)\n"
         "       nicstat --prometheus FILE all counters once, as Prometheus reads them (-: standard "
         "output)\n"
-        "       nicstat --prometheus http:[HOST:]PORT | unix:PATH   serves that page (HOST: loopback)\n"
+        "       nicstat --prometheus http:[HOST:]PORT | unix:PATH   serves that page (HOST: "
+        "loopback)\n"
         "       nicstat --explain WORD    a counter, register, offset (0x...) or register list\n"
         "options:\n"
         "  --csv          watch: lines of comma-separated values\n"
@@ -1011,8 +1012,8 @@ int main(int argc, char **argv) {
   if (nic_find(&o.find, &m, &error) != NIC_OK) return fail(&error);
   if (o.record_path)
     code = run_record(&o, m);
-  else if (o.prometheus && (strncmp(o.prometheus, "http:", 5) == 0 ||
-                            strncmp(o.prometheus, "unix:", 5) == 0))
+  else if (o.prometheus &&
+           (strncmp(o.prometheus, "http:", 5) == 0 || strncmp(o.prometheus, "unix:", 5) == 0))
     code = run_serve(&o, o.prometheus);
   else if (o.prometheus)
     code = run_prometheus(&o, m, o.prometheus);

@@ -71,7 +71,9 @@ struct Wave {
 struct WaveFile : VerilatedVcdFile {
   FILE *out = nullptr;
   bool lost = false;
-  bool open(const std::string &name) override { return (out = fopen(name.c_str(), "wb")) != nullptr; }
+  bool open(const std::string &name) override {
+    return (out = fopen(name.c_str(), "wb")) != nullptr;
+  }
   void close() override {
     if (out && fclose(out)) lost = true;
     out = nullptr;
@@ -280,7 +282,8 @@ void cosim::ptm(Nic &n) {
   v.ptm_rsp_i = n.ptm_at == cycle;
   if (v.ptm_rsp_i) n.ptm_at = -1;
   if (!v.ptm_req_o) return; // of the cycle before: nothing in between changes it
-  const int64_t came_ns = (cycle * period + desc.ptm_ps + 999) / 1000; // rounded: the rest is its stay
+  const int64_t came_ns =
+      (cycle * period + desc.ptm_ps + 999) / 1000; // rounded: the rest is its stay
   v.ptm_came_i = (uint64_t)came_ns, v.ptm_stayed_i = (uint32_t)stayed_ns;
   n.ptm_at = ((came_ns + stayed_ns) * 1000 + desc.ptm_ps + period - 1) / period;
 }
@@ -473,7 +476,7 @@ cosim *cosim_create(const cosim_desc *desc) {
   if (!desc || desc->nic_count < 1 || desc->nic_count > 64 || desc->period_ps < 2 ||
       desc->period_ps > 1000000)
     return nullptr;
-  const int64_t times[] = {desc->link_latency_ps, desc->host_read_ps, desc->host_write_ps,
+  const int64_t times[] = {desc->link_latency_ps, desc->host_read_ps,   desc->host_write_ps,
                            desc->mmio_ps,         desc->fault_delay_ps, desc->ptm_ps};
   for (int64_t t : times)
     if (t < 0 || t > 1000000000000) return nullptr;
@@ -494,7 +497,8 @@ cosim *cosim_create(const cosim_desc *desc) {
     n.context->traceEverOn(true);
 #endif
 #ifdef NIC_MUTANTS // tests/rtl/mutate.sh
-    std::string mutant = std::string("+mutant=") + (getenv("NIC_MUTANT") ? getenv("NIC_MUTANT") : "0");
+    std::string mutant =
+        std::string("+mutant=") + (getenv("NIC_MUTANT") ? getenv("NIC_MUTANT") : "0");
     const char *words[] = {"nic", mutant.c_str()};
     n.context->commandArgs(2, words);
 #endif

@@ -81,8 +81,9 @@ enum {
   COSIM_STAMP_FIFO_COUNT = 0x0424,
   COSIM_STAMP_FIFO = 0x0440,
   COSIM_COUNTERS = 0x0500, /* + 8 * counter */
-  COSIM_PTM = 0x0700, /* +4 sent, +12 got, +20 came, each low and high; +28 stayed */
-  COSIM_CTX = 0x0800, /* +16 per context: process (enable 31, interface 17:16, pid 15:0), user, PtEnable, PtAuto */
+  COSIM_PTM = 0x0700,      /* +4 sent, +12 got, +20 came, each low and high; +28 stayed */
+  COSIM_CTX =
+      0x0800, /* +16 per context: process (enable 31, interface 17:16, pid 15:0), user, PtEnable, PtAuto */
   COSIM_CMD0 = 0x1000,
   COSIM_CMD1 = 0x1800,
   COSIM_CLOCK_LO = 0xB600,
@@ -176,10 +177,10 @@ typedef struct cosim_command {
   int payload;              /* of a put: COSIM_PAY_... */
   uint32_t size_bytes;
   uint64_t match, offset, hdr_data; /* offset: 48 bits */
-  uint64_t addr;       /* host buffer: DMA payload, reply data */
-  uint64_t operand[2]; /* inline payload; or value and compare operand */
-  uint64_t user;       /* 48 bits: comes back in events and stamps */
-  int eq, ct;          /* where initiator's events go; ct < 0: none */
+  uint64_t addr;                    /* host buffer: DMA payload, reply data */
+  uint64_t operand[2];              /* inline payload; or value and compare operand */
+  uint64_t user;                    /* 48 bits: comes back in events and stamps */
+  int eq, ct;                       /* where initiator's events go; ct < 0: none */
   int want_send, want_ack, ct_bytes;
 } cosim_command;
 
@@ -195,7 +196,8 @@ typedef struct cosim_entry {
 
 static inline void cosim_command_pack(const cosim_command *c, uint32_t w[16]) {
   uint64_t v[8];
-  v[0] = ((uint64_t)c->kind & 15) | ((uint64_t)c->ctx & 15) << 4 | ((uint64_t)c->pt & 255) << 8 | ((uint64_t)c->dst & 63) << 16 |
+  v[0] = ((uint64_t)c->kind & 15) | ((uint64_t)c->ctx & 15) << 4 | ((uint64_t)c->pt & 255) << 8 |
+         ((uint64_t)c->dst & 63) << 16 |
          ((uint64_t)(c->is_signed != 0) << 2 | ((uint64_t)c->size_log2 & 3)) << 24 |
          ((uint64_t)c->op & 31) << 27 | (uint64_t)c->size_bytes << 32;
   v[2] = (c->offset & 0xFFFFFFFFFFFFu) | (uint64_t)c->dst_pid << 48;
@@ -218,7 +220,8 @@ static inline void cosim_entry_pack(const cosim_entry *e, uint32_t w[16]) {
          ((uint64_t)(e->ct < 0 ? 0 : e->ct) & 15) << 14 |
          ((uint64_t)(e->src < 0 ? 0 : e->src) & 63) << 18 | (uint64_t)(e->src < 0) << 24 |
          (uint64_t)(e->overflow != 0) << 25 | ((uint64_t)(e->pid < 0 ? 0 : e->pid) & 0xFFFF) << 32 |
-         (uint64_t)(e->pid < 0) << 48 | (uint64_t)(e->uid < 0) << 49 | ((uint64_t)e->ctx & 15) << 52;
+         (uint64_t)(e->pid < 0) << 48 | (uint64_t)(e->uid < 0) << 49 |
+         ((uint64_t)e->ctx & 15) << 52;
   v[1] = (uint64_t)(e->uid < 0 ? 0 : e->uid) & 0xFFFFFFFFu;
   v[3] = e->match, v[4] = e->ignore_bits, v[5] = e->start;
   v[6] = e->size_bytes | (uint64_t)e->min_free << 32, v[7] = e->user;
@@ -231,7 +234,7 @@ typedef struct cosim_event { /* 64 bytes in an event queue */
   uint32_t requested_bytes, moved_bytes;
   int type, status, pt, peer, slot, overflow, unlinked, phase; /* slot: or number of the entry */
   int pid;                                                     /* of the initiator */
-  uint64_t ticks; /* NIC clock when it was written */
+  uint64_t ticks;                                              /* NIC clock when it was written */
 } cosim_event;
 typedef struct cosim_stamp { /* 32 bytes in the stamp ring or FIFO */
   uint64_t user, first_ticks, last_ticks;
@@ -251,7 +254,8 @@ static inline cosim_event cosim_event_unpack(const void *record) {
   e.user = cosim__le64(p), e.start = cosim__le64(p + 8), e.offset = cosim__le64(p + 16);
   e.hdr_data = cosim__le64(p + 24), e.match = cosim__le64(p + 32), e.ticks = cosim__le64(p + 56);
   e.requested_bytes = (uint32_t)sizes, e.moved_bytes = (uint32_t)(sizes >> 32);
-  e.pt = (int)(m >> 24 & 255), e.slot = (int)((m >> 32 & 255) | (m >> 8 & 0xFF00)), e.peer = (int)(m >> 40 & 63);
+  e.pt = (int)(m >> 24 & 255), e.slot = (int)((m >> 32 & 255) | (m >> 8 & 0xFF00)),
+  e.peer = (int)(m >> 40 & 63);
   e.pid = (int)(m & 0xFFFF);
   e.type = (int)(m >> 48 & 255), e.status = (int)(m >> 56 & 15);
   e.overflow = (int)(m >> 61 & 1), e.unlinked = (int)(m >> 62 & 1), e.phase = (int)(m >> 63);

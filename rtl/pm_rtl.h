@@ -406,8 +406,8 @@ static void pm_rtl__span(pm_rtl__load *l, const pm_rtl__part *p, int way) {
 /* The answer is there, or will never be: tells the model once. Frees what nothing can come for. */
 static void pm_rtl__finish(pm_rtl *r, pm_rtl__load *l) {
   const bool is_over = l->returned == l->parts, is_there = l->cargo.kind == PM_CARGO_EXCHANGE
-                                                              ? l->is_back_there
-                                                              : is_over && l->arrived == l->parts;
+                                                               ? l->is_back_there
+                                                               : is_over && l->arrived == l->parts;
   if (!l->is_told && (is_there || (is_over && l->lost))) {
     if (l->cargo.tells_sent && !l->is_sent) pm_cargo_sent(&l->cargo);
     l->is_told = l->is_sent = r->has_told = 1;
@@ -534,7 +534,8 @@ PM_RTL__API int pm_rtl_wave_start(const pm_rtl_wave *wave, cosim *sim, int nic_c
       snprintf(path, sizeof path, "%.*s.%d.vcd", stem, wave->path, nic);
     else
       snprintf(path, sizeof path, "%s", wave->path);
-    if (cosim_trace(sim, nic, path, (int64_t)(wave->from_us * 1e6), (int64_t)(wave->until_us * 1e6)))
+    if (cosim_trace(sim, nic, path, (int64_t)(wave->from_us * 1e6),
+                    (int64_t)(wave->until_us * 1e6)))
       return 0;
   }
   return 1;
@@ -552,7 +553,7 @@ static pm_status pm_rtl__desc(pm_rtl *r, const pm_world_desc *of, int64_t latenc
   const pm_platform *p = of->platform;
   const pm_faults *f = &of->faults;
   const bool is_faulty = f->loss_ratio > 0 || f->corrupt_ratio > 0 || f->duplicate_ratio > 0 ||
-                        f->delay_ratio > 0 || f->down_node > 0;
+                         f->delay_ratio > 0 || f->down_node > 0;
   const double period_ps = 36e12 / p->link_bytes_per_s;
   if (p->node_count > 64) return pm_rtl__refuse(r, "node_count: at most 64 NICs");
   if (p->topology != PM_TOPO_CROSSBAR) return pm_rtl__refuse(r, "topology: only a crossbar");
@@ -656,8 +657,8 @@ static pm_status pm_rtl__open(void *ctx, pm_world *world) {
   r->base_ps = -cosim_now_ps(r->sim);
   cosim_trace_offset(r->sim, r->base_ps);
   if (r->wave.nics && !pm_rtl_wave_start(&r->wave, r->sim, r->nic_count)) {
-    snprintf(r->error, sizeof r->error, "waveform %s: cannot be written, or there are %d NICs only", r->wave.path,
-             r->nic_count);
+    snprintf(r->error, sizeof r->error, "waveform %s: cannot be written, or there are %d NICs only",
+             r->wave.path, r->nic_count);
     pm_rtl__close(r);
     return PM_E_INVAL;
   }

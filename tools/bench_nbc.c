@@ -127,7 +127,7 @@ static int axis_count;
 static result results[MAX_LIST][MAX_COLUMNS][MAX_AXIS][MAX_AXIS]; /* coll, column, comm, comp */
 static double comp_refs[MAX_AXIS]; /* computation alone, per point of the axis */
 static long gemm_counts[MAX_AXIS]; /* 0 = not calibrated */
-static bool incomplete; /* a column could not be measured, or an output was lost */
+static bool incomplete;            /* a column could not be measured, or an output was lost */
 static FILE *kept; /* finished points: --resume, and between programs of one sweep */
 static nbc_clock wall;
 static int64_t t_begin_ns;

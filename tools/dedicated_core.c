@@ -260,7 +260,8 @@ static int report(const char *svg) {
     for (int k = 0; k < 2; k++)
       total_s[k][i] = nbc_dedicated_predict(&input, k == 1, &at, &err) ? 0 : at.total_s;
     char a[16], b[16];
-    printf("%.1f        %12s  %12s\n", 0.1 * i, seconds(a, total_s[0][i]), seconds(b, total_s[1][i]));
+    printf("%.1f        %12s  %12s\n", 0.1 * i, seconds(a, total_s[0][i]),
+           seconds(b, total_s[1][i]));
   }
   input.alpha_ratio = alpha;
   printf("\n");

@@ -26,7 +26,16 @@
 #include <stdlib.h>
 
 enum { HOST = 4 << 20, DATA = 0x10000, EQ = 0x1000, RING = 0x8000, FRAGMENTS = 8, PARTS = 10 };
-enum { WRITE, ANNOUNCE, FRAGMENT, READ, SHORT, RTS = 1, CTS, FIN }; /* protocols; control messages */
+enum {
+  WRITE,
+  ANNOUNCE,
+  FRAGMENT,
+  READ,
+  SHORT,
+  RTS = 1,
+  CTS,
+  FIN
+}; /* protocols; control messages */
 typedef struct span {
   int64_t begin_ps, end_ps;
 } span;
@@ -52,8 +61,8 @@ static int row_count, wave_is_lost;
 static pm_rtl_wave wave_of_row(void) {
   pm_rtl_wave w = wave;
   row_count++;
-  snprintf(w.path, sizeof w.path, "%.*s.%d.vcd", (int)(strlen(wave.path) < 460 ? strlen(wave.path) - 4 : 456), wave.path,
-           row_count);
+  snprintf(w.path, sizeof w.path, "%.*s.%d.vcd",
+           (int)(strlen(wave.path) < 460 ? strlen(wave.path) - 4 : 456), wave.path, row_count);
   return w;
 }
 
@@ -178,7 +187,9 @@ static nbc_status measure(const char *name, int protocol, double late, uint32_t 
   if (wave.nics) {
     const pm_rtl_wave w = wave_of_row();
     if (!pm_rtl_wave_start(&w, r->sim, 2)) {
-      fprintf(stderr, "exact_overlap: --wave: %s: cannot be written, or there are NICs 0 and 1 only\n", w.path);
+      fprintf(stderr,
+              "exact_overlap: --wave: %s: cannot be written, or there are NICs 0 and 1 only\n",
+              w.path);
       cosim_destroy(r->sim);
       free(r->host[0]), free(r);
       return NBC_E_IO;
@@ -259,7 +270,8 @@ static nbc_status level_stamp(void *ctx, nbc_nic_stamp *stamp) { /* on its way t
         (span){(int64_t)stamp->begin_ticks * 1000, (int64_t)stamp->end_ticks * 1000};
   return status;
 }
-static nbc_status level_clock(void *ctx, int64_t *t_before_ns, uint64_t *ticks, int64_t *t_after_ns) {
+static nbc_status level_clock(void *ctx, int64_t *t_before_ns, uint64_t *ticks,
+                              int64_t *t_after_ns) {
   const level_run *r = (const level_run *)ctx;
   return r->nic->read_clock(r->nic->ctx, t_before_ns, ticks, t_after_ns);
 }
@@ -306,7 +318,8 @@ static void level_process(void *arg) {
     nic = *pm_nbc_nic(endpoint);
     if (rank == 0) {
       r->nic = pm_nbc_nic(endpoint);
-      nic.ctx = r, nic.next_stamp = level_stamp, nic.read_clock = level_clock, nic.lost_count = NULL;
+      nic.ctx = r, nic.next_stamp = level_stamp, nic.read_clock = level_clock,
+      nic.lost_count = NULL;
     }
     watch_desc.nic = &nic;
     watch_desc.recorder = t->recorder;
@@ -353,7 +366,9 @@ static nbc_status measure_on_level(const char *name, int protocol, double late, 
   if (ran == PM_OK) ran = pm_world_run(world);
   if (ran != PM_OK)
     fprintf(stderr, "exact_overlap: %s %s\n", pm_status_text(ran),
-            world ? pm_world_error(world) : rtl ? pm_rtl_error(rtl) : "");
+            world ? pm_world_error(world)
+            : rtl ? pm_rtl_error(rtl)
+                  : "");
   nbc_status status = ran != PM_OK ? NBC_E_STATE : r->status[0] ? r->status[0] : r->status[1];
   if (status == NBC_OK) status = print(name, &r->out);
   if (memcmp(r->buffer[0], r->buffer[1], bytes) != 0) status = NBC_E_MISMATCH;
@@ -379,7 +394,8 @@ int main(int argc, char **argv) {
     while (k < 3 && strcmp(argv[2], levels[k]) != 0) k++;
     if (k == 3) return fprintf(stderr, "--level: flow, loggp or rtl\n"), 2;
     level = (pm_link_model)k, run_it = measure_on_level;
-    if (wave.nics && level != PM_LINK_CARRIER) return fprintf(stderr, "--wave: only rtl has NICs to look into\n"), 2;
+    if (wave.nics && level != PM_LINK_CARRIER)
+      return fprintf(stderr, "--wave: only rtl has NICs to look into\n"), 2;
     argc -= 2, argv += 2;
   }
   uint32_t bytes = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 0) / FRAGMENTS * FRAGMENTS : 65536;
@@ -393,8 +409,10 @@ int main(int argc, char **argv) {
   if (status == NBC_OK) status = run_it("read, receiver there", READ, 0, bytes);
   if (status == NBC_OK) status = run_it("read, receiver late", READ, 0.7, bytes);
   if (status == NBC_OK) status = run_it("read, receiver too late", READ, 1.1, bytes);
-  if (status == NBC_OK && run_it == measure) status = measure("eight short ones, by tests", SHORT, 0, bytes / 8);
+  if (status == NBC_OK && run_it == measure)
+    status = measure("eight short ones, by tests", SHORT, 0, bytes / 8);
   if (status != NBC_OK) fprintf(stderr, "exact_overlap: %s\n", nbc_status_text(status));
-  if (wave_is_lost) fprintf(stderr, "exact_overlap: --wave: %s: not all could be written\n", wave.path);
+  if (wave_is_lost)
+    fprintf(stderr, "exact_overlap: --wave: %s: not all could be written\n", wave.path);
   return status != NBC_OK || wave_is_lost;
 }

@@ -101,9 +101,7 @@ static int read_samples(const char *path, nbc_model_series *s) {
 
 /* ---- what is written ------------------------------------------------------------------------------- */
 static FILE *create(int option) { return output_create(value[option]); }
-static int done(FILE *out, int option) {
-  return output_close(out, value[option]) ? 0 : 1;
-}
+static int done(FILE *out, int option) { return output_close(out, value[option]) ? 0 : 1; }
 
 static void print_ranges(const nbc_model *m, const nbc_model_loggp *l, FILE *out) {
   fprintf(out, "%10s %10s %12s %12s %9s  %s\n", "from B", "to B", "us at 0 B", "ns per B",

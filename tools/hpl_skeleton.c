@@ -16,20 +16,39 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RING, RING_M, TWO_RINGS, TWO_RINGS_M, LONG, LONG_M, NB_MIN = 4, PIVOT = 1, ROWS = 2, GROUP = 8 };
+enum {
+  RING,
+  RING_M,
+  TWO_RINGS,
+  TWO_RINGS_M,
+  LONG,
+  LONG_M,
+  NB_MIN = 4,
+  PIVOT = 1,
+  ROWS = 2,
+  GROUP = 8
+};
 static int N, NB, P, Q, broadcast, swap, depth, every, panels, my_row, my_col;
 static MPI_Comm row, col;
-static double *panel, *rows; /* one panel, one strip of rows: what they hold is of no account, the tag of a panel is its number */
+static double *panel,
+    *rows; /* one panel, one strip of rows: what they hold is of no account, the tag of a panel is its number */
 
 /* weak, so that the compiler takes nothing for granted of what pm_run puts in their place */
-__attribute__((weak)) void dgemm_(const int *m, const int *n, const int *k) { __asm__ volatile("" : : "r"(m), "r"(n), "r"(k) : "memory"); }
-__attribute__((weak)) void dtrsm_(const int *m, const int *n) { __asm__ volatile("" : : "r"(m), "r"(n) : "memory"); }
-__attribute__((weak)) void dger_(const int *m, const int *n) { __asm__ volatile("" : : "r"(m), "r"(n) : "memory"); }
+__attribute__((weak)) void dgemm_(const int *m, const int *n, const int *k) {
+  __asm__ volatile("" : : "r"(m), "r"(n), "r"(k) : "memory");
+}
+__attribute__((weak)) void dtrsm_(const int *m, const int *n) {
+  __asm__ volatile("" : : "r"(m), "r"(n) : "memory");
+}
+__attribute__((weak)) void dger_(const int *m, const int *n) {
+  __asm__ volatile("" : : "r"(m), "r"(n) : "memory");
+}
 
 /* Rows (of `places` processes) or columns from block `first` on that are mine. */
 static int mine(int first, int me, int places) {
   const int left = panels - first;
-  return left <= 0 ? 0 : NB * ((left + places - 1 - (me - first % places + places) % places) / places);
+  return left <= 0 ? 0
+                   : NB * ((left + places - 1 - (me - first % places + places) % places) / places);
 }
 
 /* ---- along the column: pivots, rows --------------------------------------------------------------------- */
@@ -43,9 +62,11 @@ static void exchange(void *data, int count, int tag) {
     MPI_Recv(out, count, MPI_DOUBLE, my_row - whole, tag, col, MPI_STATUS_IGNORE);
     return;
   }
-  if (my_row + whole < P) MPI_Recv(out, count, MPI_DOUBLE, my_row + whole, tag, col, MPI_STATUS_IGNORE);
+  if (my_row + whole < P)
+    MPI_Recv(out, count, MPI_DOUBLE, my_row + whole, tag, col, MPI_STATUS_IGNORE);
   for (int mask = 1; mask < whole; mask *= 2)
-    MPI_Sendrecv(in, count, MPI_DOUBLE, my_row ^ mask, tag, out, count, MPI_DOUBLE, my_row ^ mask, tag, col, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(in, count, MPI_DOUBLE, my_row ^ mask, tag, out, count, MPI_DOUBLE, my_row ^ mask,
+                 tag, col, MPI_STATUS_IGNORE);
   if (my_row + whole < P) MPI_Send(in, count, MPI_DOUBLE, my_row + whole, tag, col);
 }
 /* Recursion on the width: left half, its effect on the right half, right half. */
@@ -74,20 +95,30 @@ static void swap_rows(int columns) {
     return;
   }
   const int part = (NB + P - 1) / P * columns, to = (my_row + 1) % P, from = (my_row + P - 1) % P;
-  for (int span = 1; span < P; span *= 2) { /* spread: a tree from the row that has the pivots' block */
-    if (my_row < span && my_row + span < P) MPI_Send(rows, part * (P - span < span ? P - span : span), MPI_DOUBLE, my_row + span, ROWS, col);
-    if (my_row >= span && my_row < 2 * span) MPI_Recv(rows, part * span, MPI_DOUBLE, my_row - span, ROWS, col, MPI_STATUS_IGNORE);
+  for (int span = 1; span < P;
+       span *= 2) { /* spread: a tree from the row that has the pivots' block */
+    if (my_row < span && my_row + span < P)
+      MPI_Send(rows, part * (P - span < span ? P - span : span), MPI_DOUBLE, my_row + span, ROWS,
+               col);
+    if (my_row >= span && my_row < 2 * span)
+      MPI_Recv(rows, part * span, MPI_DOUBLE, my_row - span, ROWS, col, MPI_STATUS_IGNORE);
   }
-  for (int i = 1; i < P; i++) MPI_Sendrecv(rows, part, MPI_DOUBLE, to, ROWS, rows + part, part, MPI_DOUBLE, from, ROWS, col, MPI_STATUS_IGNORE);
+  for (int i = 1; i < P; i++)
+    MPI_Sendrecv(rows, part, MPI_DOUBLE, to, ROWS, rows + part, part, MPI_DOUBLE, from, ROWS, col,
+                 MPI_STATUS_IGNORE);
 }
 
 /* ---- along the row: the panel ----------------------------------------------------------------------------- */
-typedef struct travel { int j, count, from, to[2], is_done; } travel;
+typedef struct travel {
+  int j, count, from, to[2], is_done;
+} travel;
 static int place(int at, int root) { return (at + root) % Q; }
 /* Where panel j comes from and goes next, by the ring that BROADCAST names. */
 static travel travel_of(int j) {
-  const int root = j % Q, at = (my_col - root + Q) % Q, modified = broadcast == RING_M || broadcast == TWO_RINGS_M;
-  const int first = modified && Q > 2 ? 2 : 1, middle = broadcast >= TWO_RINGS && Q > 3 ? first + (Q - first) / 2 : Q;
+  const int root = j % Q, at = (my_col - root + Q) % Q,
+            modified = broadcast == RING_M || broadcast == TWO_RINGS_M;
+  const int first = modified && Q > 2 ? 2 : 1,
+            middle = broadcast >= TWO_RINGS && Q > 3 ? first + (Q - first) / 2 : Q;
   travel t = {j, (mine(j, my_row, P) + NB + 1) * NB, -1, {-1, -1}, at == 0};
   const int is_head = at == first || at == middle || (first == 2 && at == 1);
   if (at) t.from = is_head ? root : place(at - 1, root);
@@ -99,7 +130,8 @@ static void pass_on(travel *t) {
     if (t->to[k] >= 0) MPI_Send(panel, t->count, MPI_DOUBLE, t->to[k], t->j % 32768, row);
 }
 static void start(travel *t) { /* at the root: to the head of each ring, the next root first */
-  const int root = t->j % Q, modified = broadcast == RING_M || broadcast == TWO_RINGS_M, first = modified && Q > 2 ? 2 : 1;
+  const int root = t->j % Q, modified = broadcast == RING_M || broadcast == TWO_RINGS_M,
+            first = modified && Q > 2 ? 2 : 1;
   const int middle = broadcast >= TWO_RINGS && Q > 3 ? first + (Q - first) / 2 : Q;
   if (first == 2) MPI_Send(panel, t->count, MPI_DOUBLE, place(1, root), t->j % 32768, row);
   MPI_Send(panel, t->count, MPI_DOUBLE, place(first, root), t->j % 32768, row);
@@ -108,15 +140,21 @@ static void start(travel *t) { /* at the root: to the head of each ring, the nex
 /* Scatter by a tree, then every part goes round; modified: the next root gets all of it first. */
 static void go_long(travel *t) {
   const int root = t->j % Q, at = (my_col - root + Q) % Q, part = (t->count + Q - 1) / Q;
-  if (broadcast == LONG_M && Q > 2 && at == 0) MPI_Send(panel, t->count, MPI_DOUBLE, place(1, root), t->j % 32768, row);
-  if (broadcast == LONG_M && Q > 2 && at == 1) MPI_Recv(panel, t->count, MPI_DOUBLE, root, t->j % 32768, row, MPI_STATUS_IGNORE);
+  if (broadcast == LONG_M && Q > 2 && at == 0)
+    MPI_Send(panel, t->count, MPI_DOUBLE, place(1, root), t->j % 32768, row);
+  if (broadcast == LONG_M && Q > 2 && at == 1)
+    MPI_Recv(panel, t->count, MPI_DOUBLE, root, t->j % 32768, row, MPI_STATUS_IGNORE);
   for (int span = 1; span < Q; span *= 2) {
     const int parts = Q - span < span ? Q - span : span;
-    if (at < span && at + span < Q) MPI_Send(panel, part * parts, MPI_DOUBLE, place(at + span, root), t->j % 32768, row);
-    if (at >= span && at < 2 * span) MPI_Recv(panel, part * span, MPI_DOUBLE, place(at - span, root), t->j % 32768, row, MPI_STATUS_IGNORE);
+    if (at < span && at + span < Q)
+      MPI_Send(panel, part * parts, MPI_DOUBLE, place(at + span, root), t->j % 32768, row);
+    if (at >= span && at < 2 * span)
+      MPI_Recv(panel, part * span, MPI_DOUBLE, place(at - span, root), t->j % 32768, row,
+               MPI_STATUS_IGNORE);
   }
   for (int i = 1; i < Q; i++)
-    MPI_Sendrecv(panel, part, MPI_DOUBLE, (my_col + 1) % Q, t->j % 32768, panel + part, part, MPI_DOUBLE, (my_col + Q - 1) % Q, t->j % 32768, row, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(panel, part, MPI_DOUBLE, (my_col + 1) % Q, t->j % 32768, panel + part, part,
+                 MPI_DOUBLE, (my_col + Q - 1) % Q, t->j % 32768, row, MPI_STATUS_IGNORE);
   t->is_done = 1;
 }
 /* One look for the panel between two pieces of the update; or, in the end, until it is here and passed on. */
@@ -139,8 +177,11 @@ static void update(int j, int columns, travel *next) {
   const int below = mine(j + 1, my_row, P);
   swap_rows(columns);
   dtrsm_(&NB, &columns);
-  for (int done = 0, piece; done < columns; done += piece) { /* HPL too looks for the next panel between pieces */
-    piece = next && !next->is_done && Q > 1 && broadcast < LONG && columns - done > NB ? NB : columns - done;
+  for (int done = 0, piece; done < columns;
+       done += piece) { /* HPL too looks for the next panel between pieces */
+    piece = next && !next->is_done && Q > 1 && broadcast < LONG && columns - done > NB
+                ? NB
+                : columns - done;
     dgemm_(&below, &piece, &NB);
     if (next) look(next, 0);
   }
@@ -158,7 +199,8 @@ static void run_group(int first, int last) {
     travel next = {0, 0, -1, {-1, -1}, 1};
     const int columns = mine(j + 1, my_col, Q), is_next = my_col == (j + 1) % Q && j + 1 < panels;
     look(&now, 1);
-    if (depth && j + 1 < last) { /* its columns first, so that the next panel is on its way meanwhile */
+    if (depth &&
+        j + 1 < last) { /* its columns first, so that the next panel is on its way meanwhile */
       if (is_next) update(j, NB, NULL);
       next = factor_and_send(j + 1);
       update(j, is_next ? columns - NB : columns, &next);
@@ -181,16 +223,24 @@ int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank), MPI_Comm_size(MPI_COMM_WORLD, &size);
   for (int i = 1; i < argc && i <= 8; i++) at[i - 1] = atoi(argv[i]);
-  N = at[0], NB = at[1], P = at[2], Q = at[3], broadcast = at[4], swap = at[5], depth = at[6], every = at[7];
-  if (N < 1 || NB < 1 || P < 1 || Q < 1 || P * Q != size || broadcast < 0 || broadcast > 5 || every < 1) {
-    if (rank == 0) fprintf(stderr, "hpl_skeleton: N NB P Q BROADCAST(0..5) SWAP(0, 1) DEPTH(0, 1) EVERY; P * Q processes\n");
+  N = at[0], NB = at[1], P = at[2], Q = at[3], broadcast = at[4], swap = at[5], depth = at[6],
+  every = at[7];
+  if (N < 1 || NB < 1 || P < 1 || Q < 1 || P * Q != size || broadcast < 0 || broadcast > 5 ||
+      every < 1) {
+    if (rank == 0)
+      fprintf(
+          stderr,
+          "hpl_skeleton: N NB P Q BROADCAST(0..5) SWAP(0, 1) DEPTH(0, 1) EVERY; P * Q processes\n");
     return MPI_Finalize(), 2;
   }
-  panels = (N + NB - 1) / NB, my_row = rank % P, my_col = rank / P; /* by columns, as HPL's default */
-  MPI_Comm_split(MPI_COMM_WORLD, my_row, my_col, &row), MPI_Comm_split(MPI_COMM_WORLD, my_col, my_row, &col);
+  panels = (N + NB - 1) / NB, my_row = rank % P,
+  my_col = rank / P; /* by columns, as HPL's default */
+  MPI_Comm_split(MPI_COMM_WORLD, my_row, my_col, &row),
+      MPI_Comm_split(MPI_COMM_WORLD, my_col, my_row, &col);
   const size_t nb = (size_t)NB, p = (size_t)P, q = (size_t)Q;
   panel = (double *)malloc(sizeof(double) * 2 * nb * ((size_t)mine(0, my_row, P) + 2 * nb + q));
-  rows = (double *)malloc(sizeof(double) * 2 * (nb + p) * ((size_t)mine(0, my_col, Q) + 2 * nb + 8));
+  rows =
+      (double *)malloc(sizeof(double) * 2 * (nb + p) * ((size_t)mine(0, my_col, Q) + 2 * nb + 8));
   if (!panel || !rows) return MPI_Abort(MPI_COMM_WORLD, 1), 1;
   double sum_s = 0;
   if (every == 1) {
@@ -198,15 +248,16 @@ int main(int argc, char **argv) {
   } else { /* of the groups begin ... end the one in the middle stands for all */
     const int groups = (panels + GROUP - 1) / GROUP;
     for (int begin = 0; begin < groups; begin += every) {
-      const int end = begin + every < groups ? begin + every : groups, first = (begin + end) / 2 * GROUP;
+      const int end = begin + every < groups ? begin + every : groups,
+                first = (begin + end) / 2 * GROUP;
       const int last = first + GROUP < panels ? first + GROUP : panels;
       const int stands_for = (end * GROUP < panels ? end * GROUP : panels) - begin * GROUP;
       sum_s += timed_s(first, last) * stands_for / (last - first);
     }
   }
   if (rank == 0)
-    printf("N %d NB %d grid %dx%d broadcast %d swap %d depth %d: %.6f s, %.4g GFlop/s\n", N, NB, P, Q, broadcast, swap, depth,
-           sum_s, (2.0 / 3 * N + 2) * N * N * 1e-9 / sum_s);
+    printf("N %d NB %d grid %dx%d broadcast %d swap %d depth %d: %.6f s, %.4g GFlop/s\n", N, NB, P,
+           Q, broadcast, swap, depth, sum_s, (2.0 / 3 * N + 2) * N * N * 1e-9 / sum_s);
   free(panel), free(rows);
   return MPI_Finalize();
 }

@@ -218,16 +218,17 @@ static int calibrate(pm_platform *p) {
                         {&p->loggp_gap_ns, NULL, 1, 10000},
                         {NULL, &p->loggp_bytes_per_s, 1e8, 1e11}};
   snprintf(p->name, sizeof p->name, "nic_rtl");
-  p->ack_after_write = 1;   /* what the NIC in RTL does */
+  p->ack_after_write = 1; /* what the NIC in RTL does */
   p->dma_ahead = 1;
-  p->command_bytes = 1150;  /* 16 register writes of two cycles each, at PCI's rate */
-  p->pio_fence_ns = 40; /* a CPU that keeps pace with the register file: what is fitted is the NIC */
+  p->command_bytes = 1150; /* 16 register writes of two cycles each, at PCI's rate */
+  p->pio_fence_ns =
+      40; /* a CPU that keeps pace with the register file: what is fitted is the NIC */
   p->pci_packet_bytes = 66;
   p->ack_bytes = 500;
   p->nic_put_ns = p->nic_response_ns = 21;
   p->nic_get_ns = 59;
   p->link_credit_bytes = 16384; /* its receive buffer: 256 packets */
-  p->pio_bytes_per_s = 0.69e9; /* its register file: 4 bytes in two cycles */
+  p->pio_bytes_per_s = 0.69e9;  /* its register file: 4 bytes in two cycles */
   /* The search finds the nearest valley: from the window of the NIC in RTL, from fewer and from more, as a
      message in RTL holds its place for another time than the model's. */
   pm_platform best = *p;

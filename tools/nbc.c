@@ -16,17 +16,22 @@
 #include <sys/wait.h>
 
 static const char usage_text[] =
-    "usage: nbc see [-o DIR] [--table FILE | --no-table] [--get] [--trace] [--mpi openmpi|mpich] [--print] [LAUNCHER [OPTIONS]] PROGRAM [ARGUMENTS]\n"
-    "       nbc report DIR       nbc diff BEFORE AFTER      nbc predict DIR      nbc get [LAUNCHER [OPTIONS]] PROGRAM [ARGUMENTS]\n"
+    "usage: nbc see [-o DIR] [--table FILE | --no-table] [--get] [--trace] [--mpi openmpi|mpich] "
+    "[--print] [LAUNCHER [OPTIONS]] PROGRAM [ARGUMENTS]\n"
+    "       nbc report DIR       nbc diff BEFORE AFTER      nbc predict DIR      nbc get [LAUNCHER "
+    "[OPTIONS]] PROGRAM [ARGUMENTS]\n"
     "       nbc trace [-o FILE] [--otf2 ARCHIVE] DIR\n"
-    "       nbc table [--mpi openmpi|mpich] [--again] [--print]                  nbc doctor            nbc completion\n";
+    "       nbc table [--mpi openmpi|mpich] [--again] [--print]                  nbc doctor        "
+    "    nbc completion\n";
 static const char help_text[] =
-    "  see         run the program under the preload and report what of its communication was hidden\n"
+    "  see         run the program under the preload and report what of its communication was "
+    "hidden\n"
     "  report      the report of a folder that see left; more options: overlap_report --help\n"
     "  diff        what changed between two such folders\n"
     "  trace       the timeline of a run with see --trace: Chrome's JSON (ui.perfetto.dev), OTF2\n"
     "  predict     would a core of its own for communication pay? From such a folder\n"
-    "  get         run the program with progress made beside it, where the progress preload is installed\n"
+    "  get         run the program with progress made beside it, where the progress preload is "
+    "installed\n"
     "  table       measure this host's transfer times now (see does so at its first run)\n"
     "  doctor      what of all this works here\n"
     "  completion  for bash: eval \"$(nbc completion)\"\n"
@@ -36,18 +41,24 @@ static const char help_text[] =
     "  --trace     keep a timeline too (NBC_TRACE=1)\n"
     "  --mpi NAME  for programs that do not show which MPI they use, such as scripts\n"
     "  --print     print the command line instead of running it\n"
-    "LAUNCHER is mpirun, mpiexec (also .openmpi, .mpich, .hydra) or srun; without one the program runs alone.\n"
-    "Exit status: the program's own; 1 when its report failed, 2 wrong usage or a wrong mixture of MPIs.\n";
+    "LAUNCHER is mpirun, mpiexec (also .openmpi, .mpich, .hydra) or srun; without one the program "
+    "runs alone.\n"
+    "Exit status: the program's own; 1 when its report failed, 2 wrong usage or a wrong mixture of "
+    "MPIs.\n";
 
 typedef enum mpi { MPI_NONE, MPI_OPEN, MPI_CH } mpi;
 static const char *const mpi_name[] = {"no MPI", "Open MPI", "MPICH"};
 static const char *const mpi_suffix[] = {"", "mpi", "mpich"};
 typedef enum launcher { ALONE, MPIRUN, SRUN } launcher;
 
-typedef struct words { char **of; int count; } words;
+typedef struct words {
+  char **of;
+  int count;
+} words;
 static char own_folder[PATH_MAX];
 
-static void fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3), noreturn));
+static void fail(int status, const char *format, ...)
+    __attribute__((format(printf, 2, 3), noreturn));
 static void fail(int status, const char *format, ...) {
   va_list args;
   va_start(args, format);
@@ -87,14 +98,18 @@ static void print_command(const words *w) { /* as a shell reads it */
   for (int i = 0; i < w->count; i++) {
     const char *s = w->of[i];
     if (i) putchar(' ');
-    if (*s && strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:=,+@%-") == strlen(s)) {
+    if (*s &&
+        strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:=,+@%-") ==
+            strlen(s)) {
       fputs(s, stdout);
       continue;
     }
     putchar('\'');
     for (; *s; s++)
-      if (*s == '\'') fputs("'\\''", stdout);
-      else putchar(*s);
+      if (*s == '\'')
+        fputs("'\\''", stdout);
+      else
+        putchar(*s);
     putchar('\'');
   }
   putchar('\n');
@@ -133,7 +148,8 @@ static void ask(const words *w, char *answer, size_t size) {
     used += (size_t)n;
     if (used == size - 1) { /* the rest is not read, but it must be able to end */
       char rest[512];
-      while (read(ends[0], rest, sizeof rest) > 0) {}
+      while (read(ends[0], rest, sizeof rest) > 0) {
+      }
       break;
     }
   }
@@ -152,7 +168,8 @@ static void ask_with(const char *command, const char *argument, char *answer, si
 static char *find_command(const char *name) {
   if (strchr(name, '/')) return access(name, X_OK) == 0 ? (char *)must(strdup(name)) : NULL;
   const char *path = getenv("PATH");
-  for (const char *at = path ? path : "/usr/bin:/bin"; *at; at += strcspn(at, ":"), at += *at == ':') {
+  for (const char *at = path ? path : "/usr/bin:/bin"; *at;
+       at += strcspn(at, ":"), at += *at == ':') {
     struct stat st;
     char *whole = text("%.*s/%s", (int)strcspn(at, ":"), at, name);
     if (access(whole, X_OK) == 0 && stat(whole, &st) == 0 && S_ISREG(st.st_mode)) return whole;
@@ -181,19 +198,75 @@ static char *need_own(const char *name) {
 static launcher launcher_of(const char *word) {
   const char *name = base_of(word);
   if (is(name, "srun")) return SRUN;
-  return strncmp(name, "mpirun", 6) == 0 || strncmp(name, "mpiexec", 7) == 0 || is(name, "orterun") || is(name, "prterun") ? MPIRUN
-                                                                                                                          : ALONE;
+  return strncmp(name, "mpirun", 6) == 0 || strncmp(name, "mpiexec", 7) == 0 ||
+                 is(name, "orterun") || is(name, "prterun")
+             ? MPIRUN
+             : ALONE;
 }
 
 /* How many words of a launcher follow one of its options. */
 static int values_of(const char *option) {
-  static const char *const two[] = {"-mca", "--mca", "-gmca", "--gmca", "-genv", "-env", "--prtemca", "--pmixmca"};
-  static const char *const one[] = {
-      "-n", "-np", "--n", "--np", "-c", "-x", "-H", "-host", "--host", "-hosts", "-hostfile", "--hostfile", "-machinefile",
-      "--machinefile", "-f", "-map-by", "--map-by", "-bind-to", "--bind-to", "-rank-by", "--rank-by", "-wdir", "--wdir", "-wd",
-      "-prefix", "--prefix", "-rf", "--rankfile", "-timeout", "--timeout", "-N", "-npernode", "--npernode", "-ppn", "-genvlist",
-      "-envlist", "-launcher", "-iface", "-rmk", "-path", "-am", "--am", "-t", "-p", "-A", "-w", "-J", "-o", "-e", "-i", "-m",
-      "-tune", "--tune", "-output-filename", "--output-filename", "-s", "--app", "-configfile", "-D"};
+  static const char *const two[] = {"-mca",  "--mca", "-gmca",     "--gmca",
+                                    "-genv", "-env",  "--prtemca", "--pmixmca"};
+  static const char *const one[] = {"-n",
+                                    "-np",
+                                    "--n",
+                                    "--np",
+                                    "-c",
+                                    "-x",
+                                    "-H",
+                                    "-host",
+                                    "--host",
+                                    "-hosts",
+                                    "-hostfile",
+                                    "--hostfile",
+                                    "-machinefile",
+                                    "--machinefile",
+                                    "-f",
+                                    "-map-by",
+                                    "--map-by",
+                                    "-bind-to",
+                                    "--bind-to",
+                                    "-rank-by",
+                                    "--rank-by",
+                                    "-wdir",
+                                    "--wdir",
+                                    "-wd",
+                                    "-prefix",
+                                    "--prefix",
+                                    "-rf",
+                                    "--rankfile",
+                                    "-timeout",
+                                    "--timeout",
+                                    "-N",
+                                    "-npernode",
+                                    "--npernode",
+                                    "-ppn",
+                                    "-genvlist",
+                                    "-envlist",
+                                    "-launcher",
+                                    "-iface",
+                                    "-rmk",
+                                    "-path",
+                                    "-am",
+                                    "--am",
+                                    "-t",
+                                    "-p",
+                                    "-A",
+                                    "-w",
+                                    "-J",
+                                    "-o",
+                                    "-e",
+                                    "-i",
+                                    "-m",
+                                    "-tune",
+                                    "--tune",
+                                    "-output-filename",
+                                    "--output-filename",
+                                    "-s",
+                                    "--app",
+                                    "-configfile",
+                                    "-D"};
   for (size_t i = 0; i < sizeof two / sizeof *two; i++)
     if (is(option, two[i])) return 2;
   for (size_t i = 0; i < sizeof one / sizeof *one; i++)
@@ -209,8 +282,12 @@ static int program_at(char **argv, int argc) {
 }
 
 static mpi mpi_in(const char *said) {
-  if (strstr(said, "libmpi.so.40") || strstr(said, "libopen-rte") || strstr(said, "Open MPI") || strstr(said, "OpenRTE")) return MPI_OPEN;
-  if (strstr(said, "libmpich.so") || strstr(said, "libmpi.so.12") || strstr(said, "HYDRA") || strstr(said, "MPICH")) return MPI_CH;
+  if (strstr(said, "libmpi.so.40") || strstr(said, "libopen-rte") || strstr(said, "Open MPI") ||
+      strstr(said, "OpenRTE"))
+    return MPI_OPEN;
+  if (strstr(said, "libmpich.so") || strstr(said, "libmpi.so.12") || strstr(said, "HYDRA") ||
+      strstr(said, "MPICH"))
+    return MPI_CH;
   return MPI_NONE;
 }
 static mpi mpi_of_program(const char *program) {
@@ -233,8 +310,8 @@ static mpi mpi_called(const char *name) {
 }
 /* The launcher of an MPI on this machine. */
 static const char *own_launcher(mpi m) {
-  const char *const names[] = {m == MPI_OPEN ? "mpirun.openmpi" : "mpirun.mpich", m == MPI_OPEN ? "orterun" : "mpiexec.hydra", "mpirun",
-                               "mpiexec"};
+  const char *const names[] = {m == MPI_OPEN ? "mpirun.openmpi" : "mpirun.mpich",
+                               m == MPI_OPEN ? "orterun" : "mpiexec.hydra", "mpirun", "mpiexec"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     char *path = find_command(names[i]);
     if (path && mpi_of_launcher(path) == m) return path;
@@ -246,7 +323,9 @@ static const char *own_launcher(mpi m) {
 /* ---- transfer tables, kept --------------------------------------------------------------------------- */
 static char *cache_folder(void) {
   const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-  char *parent = cache && *cache ? (char *)must(strdup(cache)) : home && *home ? text("%s/.cache", home) : NULL;
+  char *parent = cache && *cache ? (char *)must(strdup(cache))
+                 : home && *home ? text("%s/.cache", home)
+                                 : NULL;
   if (!parent) return NULL;
   mkdir(parent, 0777);
   char *folder = text("%s/nbc_overlap", parent);
@@ -264,8 +343,11 @@ static char *table_path(mpi m, const char *launcher_path) {
   gethostname(host, sizeof host - 1);
   ask_with(launcher_path, "--version", said, sizeof said);
   const char *at = strpbrk(said, "0123456789");
-  for (size_t n = 0; at && n + 1 < sizeof version && (isdigit((unsigned char)*at) || *at == '.'); n++) version[n] = *at++, version[n + 1] = 0;
-  char *path = text("%s/table.%s.%s-%s.txt", folder, host, m == MPI_OPEN ? "openmpi" : "mpich", version);
+  for (size_t n = 0; at && n + 1 < sizeof version && (isdigit((unsigned char)*at) || *at == '.');
+       n++)
+    version[n] = *at++, version[n + 1] = 0;
+  char *path =
+      text("%s/table.%s.%s-%s.txt", folder, host, m == MPI_OPEN ? "openmpi" : "mpich", version);
   free(folder);
   return path;
 }
@@ -275,7 +357,8 @@ static bool is_whole_table(const char *path) {
   char line[256];
   bool found = false;
   FILE *in = fopen(path, "r");
-  while (in && !found && fgets(line, sizeof line, in)) found = strncmp(line, "# tail_bytes ", 13) == 0;
+  while (in && !found && fgets(line, sizeof line, in))
+    found = strncmp(line, "# tail_bytes ", 13) == 0;
   if (in) fclose(in);
   return found;
 }
@@ -287,7 +370,9 @@ static char *table_for(mpi m, bool again, bool print) {
   char *path = name && tool ? table_path(m, name) : NULL;
   if (!path) {
     fprintf(stderr, "nbc: transfer times cannot be measured here (%s): no minimum is claimed\n",
-            !name ? "no launcher of this MPI" : !tool ? "xfer_table is not installed" : "no cache folder");
+            !name   ? "no launcher of this MPI"
+            : !tool ? "xfer_table is not installed"
+                    : "no cache folder");
     return NULL;
   }
   if (!again && is_whole_table(path)) return path;
@@ -322,14 +407,22 @@ static int take_wishes(wishes *o, char **argv, int argc) {
   int i = 0;
   for (; i < argc && argv[i][0] == '-'; i++) {
     const bool more = i + 1 < argc;
-    if (is(argv[i], "-o") && more) o->folder = argv[++i];
-    else if (is(argv[i], "--table") && more) o->table = argv[++i];
-    else if (is(argv[i], "--mpi") && more) o->mpi = mpi_called(argv[++i]);
-    else if (is(argv[i], "--no-table")) o->no_table = true;
-    else if (is(argv[i], "--print")) o->print = true;
-    else if (is(argv[i], "--get")) o->with_progress = true;
-    else if (is(argv[i], "--trace")) o->trace = true;
-    else fail(2, "%s is no option of this (nbc --help)", argv[i]);
+    if (is(argv[i], "-o") && more)
+      o->folder = argv[++i];
+    else if (is(argv[i], "--table") && more)
+      o->table = argv[++i];
+    else if (is(argv[i], "--mpi") && more)
+      o->mpi = mpi_called(argv[++i]);
+    else if (is(argv[i], "--no-table"))
+      o->no_table = true;
+    else if (is(argv[i], "--print"))
+      o->print = true;
+    else if (is(argv[i], "--get"))
+      o->with_progress = true;
+    else if (is(argv[i], "--trace"))
+      o->trace = true;
+    else
+      fail(2, "%s is no option of this (nbc --help)", argv[i]);
   }
   if (i == argc) fail(2, "which program? (nbc --help)");
   return i;
@@ -337,11 +430,16 @@ static int take_wishes(wishes *o, char **argv, int argc) {
 
 /* The program's MPI, the launcher's where the program does not show one; two that differ are no pair. */
 static mpi decide_mpi(const wishes *o, launcher l, const char *launcher_name, const char *program) {
-  const mpi wants = mpi_of_program(program), gives = l == MPIRUN ? mpi_of_launcher(launcher_name) : MPI_NONE;
+  const mpi wants = mpi_of_program(program),
+            gives = l == MPIRUN ? mpi_of_launcher(launcher_name) : MPI_NONE;
   if (wants && gives && wants != gives)
-    fail(2, "%s is built with %s, but %s starts programs of %s: each process would be alone; start it with %s", program, mpi_name[wants],
-         launcher_name, mpi_name[gives], wants == MPI_OPEN ? "mpirun.openmpi" : "mpirun.mpich");
-  if (o->mpi && wants && o->mpi != wants) fail(2, "%s is built with %s, not with %s", program, mpi_name[wants], mpi_name[o->mpi]);
+    fail(2,
+         "%s is built with %s, but %s starts programs of %s: each process would be alone; start it "
+         "with %s",
+         program, mpi_name[wants], launcher_name, mpi_name[gives],
+         wants == MPI_OPEN ? "mpirun.openmpi" : "mpirun.mpich");
+  if (o->mpi && wants && o->mpi != wants)
+    fail(2, "%s is built with %s, not with %s", program, mpi_name[wants], mpi_name[o->mpi]);
   const mpi m = wants ? wants : o->mpi ? o->mpi : gives;
   if (!m) fail(2, "%s shows no MPI among its libraries: say --mpi openmpi or --mpi mpich", program);
   return m;
@@ -380,18 +478,25 @@ static int see(char **argv, int argc, bool gets) {
   const launcher l = launcher_of(argv[0]);
   const int at = l == ALONE ? 0 : program_at(argv, argc);
   const mpi m = decide_mpi(&o, l, argv[0], argv[at]);
-  char *preload = need_own(text(gets ? "libnbc_progress_%s.so" : "libnbc_overlap_%s.so", mpi_suffix[m]));
-  if (o.with_progress && !gets) preload = text("%s:%s", preload, need_own(text("libnbc_progress_%s.so", mpi_suffix[m])));
+  char *preload =
+      need_own(text(gets ? "libnbc_progress_%s.so" : "libnbc_overlap_%s.so", mpi_suffix[m]));
+  if (o.with_progress && !gets)
+    preload = text("%s:%s", preload, need_own(text("libnbc_progress_%s.so", mpi_suffix[m])));
   const char *folder = gets ? NULL : o.folder ? o.folder : new_folder(argv[at]);
   const char *table = gets || o.no_table ? NULL : o.table ? o.table : table_for(m, false, o.print);
   words w = {NULL, 0}, exports = {NULL, 0};
   char here[PATH_MAX] = ".";
   if (!getcwd(here, sizeof here)) fail(1, "the working folder: %s", strerror(errno));
-  if (l == ALONE) add(&w, "env");
-  else add(&w, argv[0]);
+  if (l == ALONE)
+    add(&w, "env");
+  else
+    add(&w, argv[0]);
   set(&w, &exports, l, m, "LD_PRELOAD", preload);
-  if (folder) set(&w, &exports, l, m, "NBC_REPORT_DIR", folder[0] == '/' ? folder : text("%s/%s", here, folder));
-  if (table) set(&w, &exports, l, m, "NBC_TABLE", table[0] == '/' ? table : text("%s/%s", here, table));
+  if (folder)
+    set(&w, &exports, l, m, "NBC_REPORT_DIR",
+        folder[0] == '/' ? folder : text("%s/%s", here, folder));
+  if (table)
+    set(&w, &exports, l, m, "NBC_TABLE", table[0] == '/' ? table : text("%s/%s", here, table));
   if (o.trace && folder) set(&w, &exports, l, m, "NBC_TRACE", "1");
   if (l == SRUN) {
     char *list = (char *)must(strdup("--export=ALL"));
@@ -417,12 +522,16 @@ static int see(char **argv, int argc, bool gets) {
     if (timeline.count) print_command(&timeline);
     return 0;
   }
-  if (folder && mkdir(folder, 0777) != 0 && errno != EEXIST) fail(1, "%s: %s", folder, strerror(errno));
+  if (folder && mkdir(folder, 0777) != 0 && errno != EEXIST)
+    fail(1, "%s: %s", folder, strerror(errno));
   const int status = run(&w);
   if (!folder) return status;
   const int reported = run(&report);
   if (reported != 0)
-    fprintf(stderr, "nbc: no whole report: the program ended with status %d; was it killed by SIGKILL, or does it not call MPI_Init?\n", status);
+    fprintf(stderr,
+            "nbc: no whole report: the program ended with status %d; was it killed by SIGKILL, or "
+            "does it not call MPI_Init?\n",
+            status);
   const int drawn = timeline.count ? run(&timeline) : 0;
   return status ? status : reported || drawn ? 1 : 0;
 }
@@ -440,10 +549,14 @@ static int measure_tables(char **argv, int argc) {
   bool again = false, print = false, any = false;
   mpi only = MPI_NONE;
   for (int i = 0; i < argc; i++) {
-    if (is(argv[i], "--again")) again = true;
-    else if (is(argv[i], "--print")) print = true;
-    else if (is(argv[i], "--mpi") && i + 1 < argc) only = mpi_called(argv[++i]);
-    else fail(2, "%s is no option of nbc table", argv[i]);
+    if (is(argv[i], "--again"))
+      again = true;
+    else if (is(argv[i], "--print"))
+      print = true;
+    else if (is(argv[i], "--mpi") && i + 1 < argc)
+      only = mpi_called(argv[++i]);
+    else
+      fail(2, "%s is no option of nbc table", argv[i]);
   }
   for (mpi m = MPI_OPEN; m <= MPI_CH; m = (mpi)(m + 1)) {
     if ((only && only != m) || (!only && !own_launcher(m))) continue;
@@ -459,24 +572,33 @@ static int doctor(void) {
   int works = 0;
   for (mpi m = MPI_OPEN; m <= MPI_CH; m = (mpi)(m + 1)) {
     const char *name = own_launcher(m);
-    char *library = own_file(text("libnbc_overlap_%s.so", mpi_suffix[m])), *table = name ? table_path(m, name) : NULL;
+    char *library = own_file(text("libnbc_overlap_%s.so", mpi_suffix[m])),
+         *table = name ? table_path(m, name) : NULL;
     char *progress = own_file(text("libnbc_progress_%s.so", mpi_suffix[m]));
-    printf("%s\n  launcher     %s\n", mpi_name[m], name ? name : "none (Debian: openmpi-bin or mpich)");
-    printf("  preload      %s\n", library ? library : "not built: nbc see cannot measure its programs");
-    printf("  table        %s\n", table && exists(table) ? table : "not measured yet (nbc table, or the first nbc see)");
+    printf("%s\n  launcher     %s\n", mpi_name[m],
+           name ? name : "none (Debian: openmpi-bin or mpich)");
+    printf("  preload      %s\n",
+           library ? library : "not built: nbc see cannot measure its programs");
+    printf("  table        %s\n",
+           table && exists(table) ? table : "not measured yet (nbc table, or the first nbc see)");
     printf("  progress     %s\n", progress ? progress : "not installed: no nbc get");
     if (name && library) works++;
   }
-  printf("lines of calls %s\n", find_command("addr2line") ? "by addr2line" : "no addr2line (Debian: binutils): functions and offsets only");
+  printf("lines of calls %s\n",
+         find_command("addr2line") ? "by addr2line"
+                                   : "no addr2line (Debian: binutils): functions and offsets only");
   if (!own_file("overlap_report")) printf("overlap_report is missing beside this command\n");
   return works ? 0 : 1;
 }
 
 static int completion(void) {
   puts("_nbc() {\n  local cur=${COMP_WORDS[COMP_CWORD]}\n  if [ \"$COMP_CWORD\" = 1 ]; then\n"
-       "    COMPREPLY=($(compgen -W 'see report diff trace predict get table doctor completion --help' -- \"$cur\"))\n"
-       "  elif [[ $cur = -* ]]; then\n    COMPREPLY=($(compgen -W '-o --table --no-table --get --trace --otf2 --mpi --print --again' -- \"$cur\"))\n"
-       "  else\n    COMPREPLY=($(compgen -f -c -- \"$cur\"))\n  fi\n}\ncomplete -o filenames -F _nbc nbc");
+       "    COMPREPLY=($(compgen -W 'see report diff trace predict get table doctor completion "
+       "--help' -- \"$cur\"))\n"
+       "  elif [[ $cur = -* ]]; then\n    COMPREPLY=($(compgen -W '-o --table --no-table --get "
+       "--trace --otf2 --mpi --print --again' -- \"$cur\"))\n"
+       "  else\n    COMPREPLY=($(compgen -f -c -- \"$cur\"))\n  fi\n}\ncomplete -o filenames -F "
+       "_nbc nbc");
   return 0;
 }
 
@@ -492,7 +614,8 @@ int main(int argc, char **argv) {
   }
   const char *what = argv[1];
   argv += 2, argc -= 2;
-  if (is(what, "--help") || is(what, "help") || is(what, "-h")) return printf("%s%s", usage_text, help_text) < 0;
+  if (is(what, "--help") || is(what, "help") || is(what, "-h"))
+    return printf("%s%s", usage_text, help_text) < 0;
   if (is(what, "see")) return see(argv, argc, false);
   if (is(what, "get")) return see(argv, argc, true);
   if (is(what, "report")) return hand_on("overlap_report", NULL, argv, argc);

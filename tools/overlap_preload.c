@@ -260,7 +260,8 @@ static void calibrate(nbc_monitor_desc *desc) {
 /* A table whose measurement was disturbed says so in every report made with it. */
 static void look_at_table(const char *name, const nbc_table *table) {
   if (table && nbc_table_disturbed(table))
-    complain("%s: this table was disturbed when it was measured (%.150s): the bounds are only as good as "
+    complain("%s: this table was disturbed when it was measured (%.150s): the bounds are only as "
+             "good as "
              "it",
              name, nbc_table_disturbed(table));
 }
@@ -369,7 +370,8 @@ VISIBLE int PMPI_Comm_set_name(MPI_Comm comm, const char *name) {
   }
   return rc;
 }
-VISIBLE int MPI_Comm_set_name(MPI_Comm comm, const char *name) __attribute__((alias("PMPI_Comm_set_name")));
+VISIBLE int MPI_Comm_set_name(MPI_Comm comm, const char *name)
+    __attribute__((alias("PMPI_Comm_set_name")));
 
 /* ---- MPI_Pcontrol ---------------------------------------------------------------------------- */
 /* A name given to MPI_Pcontrol, if it is one: read through the kernel, which checks the address. */

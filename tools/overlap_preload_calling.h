@@ -31,7 +31,8 @@ static void thread_ends(void *recorder) {
   busy_end();
 }
 
-static inline bool enter(call *c, nbc_kind kind, const char *name, uintptr_t address, uintptr_t frame) {
+static inline bool enter(call *c, nbc_kind kind, const char *name, uintptr_t address,
+                         uintptr_t frame) {
   c->active = false;
   if (me.inside || !__atomic_load_n(&run.recording, __ATOMIC_ACQUIRE)) return false;
   busy_begin();

@@ -129,29 +129,25 @@ COLL(Bcast, Ibcast, BCAST, (void *buf, COUNT count, MPI_Datatype type, int root,
      (buf, count, type, root, comm), ROOTED(SOME(bytes_of(count, type)), bytes_of(count, type)),
      FROM_ROOT)
 COLL(Reduce, Ireduce, REDUCE, (P_OP, int root, MPI_Comm comm), (A_OP, root, comm),
-     ROOTED(SOME(bytes_of(count, type)), bytes_of(count, type)),
-     TO_ROOT)
+     ROOTED(SOME(bytes_of(count, type)), bytes_of(count, type)), TO_ROOT)
 COLL(Gather, Igather, GATHER, (P_TWO, int root, MPI_Comm comm), (A_TWO, root, comm),
-     ROOTED(others(comm) * bytes_of(recvcount, recvtype), bytes_of(sendcount, sendtype)),
-     TO_ROOT)
+     ROOTED(others(comm) * bytes_of(recvcount, recvtype), bytes_of(sendcount, sendtype)), TO_ROOT)
 COLL(Scatter, Iscatter, SCATTER, (P_TWO, int root, MPI_Comm comm), (A_TWO, root, comm),
-     ROOTED(others(comm) * bytes_of(sendcount, sendtype), bytes_of(recvcount, recvtype)),
-     FROM_ROOT)
+     ROOTED(others(comm) * bytes_of(sendcount, sendtype), bytes_of(recvcount, recvtype)), FROM_ROOT)
 COLL(Gatherv, Igatherv, GATHER,
      (const void *sendbuf, COUNT sendcount, MPI_Datatype sendtype, void *recvbuf,
       const COUNT recvcounts[], const DISP displs[], MPI_Datatype recvtype, int root,
       MPI_Comm comm),
      (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm),
-     ROOTED(N(sum_v)(recvcounts, recvtype, comm), bytes_of(sendcount, sendtype)),
-     TO_ROOT)
+     ROOTED(N(sum_v)(recvcounts, recvtype, comm), bytes_of(sendcount, sendtype)), TO_ROOT)
 COLL(Scatterv, Iscatterv, SCATTER,
      (const void *sendbuf, const COUNT sendcounts[], const DISP displs[], MPI_Datatype sendtype,
       void *recvbuf, COUNT recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm),
      (sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm),
-     ROOTED(N(sum_v)(sendcounts, sendtype, comm), bytes_of(recvcount, recvtype)),
-     FROM_ROOT)
+     ROOTED(N(sum_v)(sendcounts, sendtype, comm), bytes_of(recvcount, recvtype)), FROM_ROOT)
 COLL(Allgather, Iallgather, ALLGATHER, (P_TWO, MPI_Comm comm), (A_TWO, comm),
-     exchange(c, SOME(OUT(bytes_of(sendcount, sendtype))), others(comm) * bytes_of(recvcount, recvtype)),
+     exchange(c, SOME(OUT(bytes_of(sendcount, sendtype))),
+              others(comm) * bytes_of(recvcount, recvtype)),
      LARGER)
 COLL(Allgatherv, Iallgatherv, ALLGATHER,
      (const void *sendbuf, COUNT sendcount, MPI_Datatype sendtype, void *recvbuf,
@@ -169,20 +165,17 @@ COLL(Alltoallw, Ialltoallw, ALLTOALL, (P_ALLW(DISP), MPI_Comm comm), (A_ALLW, co
      exchange(c, OUT(N(sum_w)(sendcounts, sendtypes, comm)), N(sum_w)(recvcounts, recvtypes, comm)),
      LARGER)
 COLL(Allreduce, Iallreduce, ALLREDUCE, (P_OP, MPI_Comm comm), (A_OP, comm),
-     SOME(bytes_of(count, type)),
-     ROUND)
+     SOME(bytes_of(count, type)), ROUND)
 COLL(Reduce_scatter, Ireduce_scatter, REDUCE_SCATTER,
      (const void *sendbuf, void *recvbuf, const COUNT recvcounts[], MPI_Datatype type, MPI_Op op,
       MPI_Comm comm),
      (sendbuf, recvbuf, recvcounts, type, op, comm),
-     SOME(bytes_of(N(scattered)(c, recvcounts, comm), type)),
-     LARGER)
+     SOME(bytes_of(N(scattered)(c, recvcounts, comm), type)), LARGER)
 COLL(Reduce_scatter_block, Ireduce_scatter_block, REDUCE_SCATTER,
      (const void *sendbuf, void *recvbuf, COUNT recvcount, MPI_Datatype type, MPI_Op op,
       MPI_Comm comm),
      (sendbuf, recvbuf, recvcount, type, op, comm),
-     exchange(c, others(comm) * bytes_of(recvcount, type), SOME(bytes_of(recvcount, type))),
-     LARGER)
+     exchange(c, others(comm) * bytes_of(recvcount, type), SOME(bytes_of(recvcount, type))), LARGER)
 COLL(Scan, Iscan, SCAN, (P_OP, MPI_Comm comm), (A_OP, comm), SOME(bytes_of(count, type)),
      FROM_FIRST)
 COLL(Exscan, Iexscan, EXSCAN, (P_OP, MPI_Comm comm), (A_OP, comm), SOME(bytes_of(count, type)),
@@ -240,7 +233,8 @@ WRAP(N(Rput), PUT, (P_RMA(const void *buf), MPI_Win win, P_REQ), (A_RMA, win, re
 WRAP(N(Rget), GET, (P_RMA(void *buf), MPI_Win win, P_REQ), (A_RMA, win, request),
      post_rma_request(c, *request, GET, count, type, target, win, ROUND))
 WRAP(N(Raccumulate), ATOMIC, (P_RMA(const void *buf), MPI_Op op, MPI_Win win, P_REQ),
-     (A_RMA, op, win, request), post_rma_request(c, *request, ATOMIC, count, type, target, win, LEAVES))
+     (A_RMA, op, win, request),
+     post_rma_request(c, *request, ATOMIC, count, type, target, win, LEAVES))
 WRAP(N(Rget_accumulate), ATOMIC, (P_GETACC, P_REQ), (A_GETACC, request),
      post_rma_request(c, *request, ATOMIC, result_count, result_type, target, win, ROUND))
 

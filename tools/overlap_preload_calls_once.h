@@ -259,7 +259,8 @@ WRAP(Win_lock_all, RMA_SYNC, (int assert, MPI_Win win), (assert, win), (void)0)
 WRAP(Win_unlock_all, RMA_SYNC, (MPI_Win win), (win), synchronised(c, win, ALL_TARGETS, THERE))
 WRAP(Win_flush, RMA_SYNC, (int rank, MPI_Win win), (rank, win), synchronised(c, win, rank, THERE))
 WRAP(Win_flush_all, RMA_SYNC, (MPI_Win win), (win), synchronised(c, win, ALL_TARGETS, THERE))
-WRAP(Win_flush_local, RMA_SYNC, (int rank, MPI_Win win), (rank, win), synchronised(c, win, rank, HERE))
+WRAP(Win_flush_local, RMA_SYNC, (int rank, MPI_Win win), (rank, win),
+     synchronised(c, win, rank, HERE))
 WRAP(Win_flush_local_all, RMA_SYNC, (MPI_Win win), (win), synchronised(c, win, ALL_TARGETS, HERE))
 WRAP(Win_sync, RMA_SYNC, (MPI_Win win), (win), (void)0)
 WRAP(Fetch_and_op, ATOMIC,
@@ -269,7 +270,8 @@ WRAP(Fetch_and_op, ATOMIC,
 WRAP(Compare_and_swap, ATOMIC,
      (const void *buf, const void *compare, void *result, MPI_Datatype type, int target,
       MPI_Aint disp, MPI_Win win),
-     (buf, compare, result, type, target, disp, win), post_rma(c, ATOMIC, 1, type, target, win, ROUND))
+     (buf, compare, result, type, target, disp, win),
+     post_rma(c, ATOMIC, 1, type, target, win, ROUND))
 
 /* ---- setup that communicates, and what ends the life of a handle ----------------------------- */
 static void forget(uintptr_t key) {
@@ -300,10 +302,10 @@ BODY(Win_free, RMA_SYNC, (MPI_Win * win), (win)) {
 #undef FREES
 
 WRAP(Comm_dup, COMM_DUP, (MPI_Comm comm, MPI_Comm *made), (comm, made), inherit_peers(comm, *made))
-WRAP(Comm_dup_with_info, COMM_DUP, (MPI_Comm comm, MPI_Info info, MPI_Comm *made), (comm, info, made),
-     inherit_peers(comm, *made))
-WRAP(Comm_idup, COMM_DUP, (MPI_Comm comm, MPI_Comm *made, MPI_Request *request), (comm, made, request),
-     post_nothing(c, *request))
+WRAP(Comm_dup_with_info, COMM_DUP, (MPI_Comm comm, MPI_Info info, MPI_Comm *made),
+     (comm, info, made), inherit_peers(comm, *made))
+WRAP(Comm_idup, COMM_DUP, (MPI_Comm comm, MPI_Comm *made, MPI_Request *request),
+     (comm, made, request), post_nothing(c, *request))
 WRAP(Open_port, SPAWN, (MPI_Info info, char *port), (info, port), (void)0)
 WRAP(Close_port, SPAWN, (const char *port), (port), (void)0)
 #define P_NAME const char *name, MPI_Info info
@@ -324,8 +326,8 @@ WRAP(Intercomm_create_from_groups, COMM_CREATE,
       MPI_Info info, MPI_Errhandler handler, MPI_Comm *made),
      (local, leader, remote, remote_leader, tag, info, handler, made), (void)0)
 #endif
-WRAP(Comm_create, COMM_CREATE, (MPI_Comm comm, MPI_Group group, MPI_Comm *made), (comm, group, made),
-     (void)0)
+WRAP(Comm_create, COMM_CREATE, (MPI_Comm comm, MPI_Group group, MPI_Comm *made),
+     (comm, group, made), (void)0)
 WRAP(Comm_create_group, COMM_CREATE, (MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *made),
      (comm, group, tag, made), (void)0)
 WRAP(Comm_split, COMM_SPLIT, (MPI_Comm comm, int color, int key, MPI_Comm *made),
@@ -335,7 +337,8 @@ WRAP(Comm_split_type, COMM_SPLIT, (MPI_Comm comm, int type, int key, MPI_Info in
 WRAP(Intercomm_create, COMM_CREATE,
      (MPI_Comm local, int leader, MPI_Comm peer, int remote_leader, int tag, MPI_Comm *made),
      (local, leader, peer, remote_leader, tag, made), (void)0)
-WRAP(Intercomm_merge, COMM_CREATE, (MPI_Comm comm, int high, MPI_Comm *made), (comm, high, made), (void)0)
+WRAP(Intercomm_merge, COMM_CREATE, (MPI_Comm comm, int high, MPI_Comm *made), (comm, high, made),
+     (void)0)
 WRAP(Cart_create, TOPOLOGY,
      (MPI_Comm comm, int ndims, const int dims[], const int periods[], int reorder, MPI_Comm *made),
      (comm, ndims, dims, periods, reorder, made), (void)0)
@@ -368,8 +371,8 @@ WRAP(Comm_accept, SPAWN, (const char *port, MPI_Info info, int root, MPI_Comm co
 WRAP(Comm_connect, SPAWN,
      (const char *port, MPI_Info info, int root, MPI_Comm comm, MPI_Comm *made),
      (port, info, root, comm, made), (void)0)
-WRAP(Win_create_dynamic, WIN_CREATE, (MPI_Info info, MPI_Comm comm, MPI_Win *win), (info, comm, win),
-     (void)0)
+WRAP(Win_create_dynamic, WIN_CREATE, (MPI_Info info, MPI_Comm comm, MPI_Win *win),
+     (info, comm, win), (void)0)
 
 /* ---- files: what is not a transfer of data with counts --------------------------------------- */
 WRAP(File_open, IO, (MPI_Comm comm, const char *name, int mode, MPI_Info info, MPI_File *file),

@@ -106,7 +106,8 @@ static void stop_watching(void) { /* after the report the signals are as they we
    default action would end the program. */
 static void on_switch_signal(int number) {
   (void)number;
-  __atomic_store_n(&run.switched_on, !__atomic_load_n(&run.switched_on, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+  __atomic_store_n(&run.switched_on, !__atomic_load_n(&run.switched_on, __ATOMIC_RELAXED),
+                   __ATOMIC_RELAXED);
   __atomic_add_fetch(&run.epoch, 1, __ATOMIC_RELEASE);
 }
 static void watch_switch_signal(void) {
@@ -115,8 +116,10 @@ static void watch_switch_signal(void) {
   const int number = numbers[setting_choice("NBC_SIGNAL", names, 3, 0)];
   struct sigaction action, old;
   if (!number) return;
-  if (sigaction_of_libc(number, NULL, &old) != 0 || (old.sa_handler != SIG_DFL && old.sa_handler != SIG_IGN)) {
-    complain("NBC_SIGNAL=%s: the program handles that signal itself: not watched", setting("NBC_SIGNAL"));
+  if (sigaction_of_libc(number, NULL, &old) != 0 ||
+      (old.sa_handler != SIG_DFL && old.sa_handler != SIG_IGN)) {
+    complain("NBC_SIGNAL=%s: the program handles that signal itself: not watched",
+             setting("NBC_SIGNAL"));
     return;
   }
   memset(&action, 0, sizeof action);

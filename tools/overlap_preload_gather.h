@@ -93,7 +93,8 @@ static bool gather(const nbc_report *report) {
     const char *temporary = setting("TMPDIR");
     kept = write_gathered(&g, run.folder) || write_gathered(&g, temporary ? temporary : "/tmp");
   }
-  if (!kept) fprintf(stderr, "nbc_overlap: the gathered reports cannot be written: %s\n", strerror(errno));
+  if (!kept)
+    fprintf(stderr, "nbc_overlap: the gathered reports cannot be written: %s\n", strerror(errno));
   unmap_memory(g.text);
   return own && kept;
 }

@@ -12,7 +12,7 @@ static struct {
   struct {
     uint64_t key;
     uint32_t index;
-  } *slots; /* from (processes of a communicator, rank) to the pair */
+  } * slots; /* from (processes of a communicator, rank) to the pair */
   uint32_t used, mask;
 } pairs;
 
@@ -31,7 +31,9 @@ static bool room_for_pairs(void) {
 /* Slots are only a short cut: with many communicators that came and went they are made anew. */
 static bool room_for_slots(void) {
   if (pairs.slots && 2 * (pairs.used + 1) < pairs.mask + 1) return true;
-  const uint32_t size = !pairs.slots ? 128 : pairs.mask + 1 < 65536 ? 2 * (pairs.mask + 1) : pairs.mask + 1;
+  const uint32_t size = !pairs.slots             ? 128
+                        : pairs.mask + 1 < 65536 ? 2 * (pairs.mask + 1)
+                                                 : pairs.mask + 1;
   void *const more = map_memory(size * sizeof *pairs.slots);
   if (!more) return false;
   unmap_memory(pairs.slots);
@@ -52,7 +54,9 @@ static uint32_t pair_of_world_rank(int partner) {
 static int world_rank(const peers *p, int rank) {
   MPI_Group group;
   int partner = -1;
-  if (p->inter || !p->key || !run.same_node || PMPI_Comm_group((MPI_Comm)p->key, &group) != MPI_SUCCESS) return -1;
+  if (p->inter || !p->key || !run.same_node ||
+      PMPI_Comm_group((MPI_Comm)p->key, &group) != MPI_SUCCESS)
+    return -1;
   PMPI_Group_translate_ranks(group, 1, &rank, run.world_group, &partner);
   PMPI_Group_free(&group);
   return partner >= 0 ? partner : -1;
@@ -80,7 +84,8 @@ static pair *find_pair(const peers *p, int rank) {
   return &pairs.of[pairs.slots[i].index];
 }
 
-static void pair_sent(const peers *p, int rank, uint64_t id, uint64_t size_bytes, int64_t waited_ns, int64_t busy_ns) {
+static void pair_sent(const peers *p, int rank, uint64_t id, uint64_t size_bytes, int64_t waited_ns,
+                      int64_t busy_ns) {
   lock();
   pair *const x = find_pair(p, rank);
   if (x) {
@@ -93,7 +98,8 @@ static void pair_sent(const peers *p, int rank, uint64_t id, uint64_t size_bytes
   unlock();
 }
 
-static void pair_received(const peers *p, uint32_t made, int rank, uint64_t id, uint64_t size_bytes, int64_t waited_ns) {
+static void pair_received(const peers *p, uint32_t made, int rank, uint64_t id, uint64_t size_bytes,
+                          int64_t waited_ns) {
   lock();
   pair *const x = rank >= 0 && p->made == made ? find_pair(p, rank) : NULL;
   if (x) {

@@ -41,7 +41,9 @@ static uint16_t tally_count = 1;
 /* Under the lock. */
 static uint16_t tally_of(const char *name, int size) {
   uint16_t i = 1;
-  while (i < tally_count && (tallies[i].size != size || strncmp(tallies[i].name, name, sizeof tallies[i].name - 1) != 0)) i++;
+  while (i < tally_count && (tallies[i].size != size ||
+                             strncmp(tallies[i].name, name, sizeof tallies[i].name - 1) != 0))
+    i++;
   if (i == TALLIES) return 0;
   if (i == tally_count) {
     snprintf(tallies[i].name, sizeof tallies[i].name, "%s", name);
@@ -60,7 +62,8 @@ static void count_transfer(uint16_t tally, uint64_t size_bytes, int64_t waited_n
 static void report_comms(nbc_report *report) {
   lock();
   for (uint16_t i = 0; i < tally_count; i++) {
-    const nbc_comm_total one = {tallies[i].name, tallies[i].size, tallies[i].count, tallies[i].size_bytes, tallies[i].waited_ns};
+    const nbc_comm_total one = {tallies[i].name, tallies[i].size, tallies[i].count,
+                                tallies[i].size_bytes, tallies[i].waited_ns};
     if (one.count) nbc_report_comm_total(report, &one);
   }
   unlock();
@@ -236,12 +239,15 @@ static const peers *make_peers(uintptr_t key, const MPI_Comm *comm, const MPI_Wi
   }
   char name[MPI_MAX_OBJECT_NAME > 4096 ? 4096 : MPI_MAX_OBJECT_NAME] = "";
   int length = 0;
-  if (comm) PMPI_Comm_get_name(*comm, name, &length);
-  else PMPI_Win_get_name(*win, name, &length);
+  if (comm)
+    PMPI_Comm_get_name(*comm, name, &length);
+  else
+    PMPI_Win_get_name(*win, name, &length);
   lock();
   made.tally = tally_of(name, made.inter ? made.remote_size : made.size);
   const peers *p = remember_peers(&made);
-  if (!p || p->each != made.each) free_classes(made.each); /* another thread was first, or no memory */
+  if (!p || p->each != made.each)
+    free_classes(made.each); /* another thread was first, or no memory */
   unlock();
   return p;
 }

@@ -16,8 +16,17 @@ typedef struct traced { /* a call, or a loop of some */
   struct traced *body;
   uint32_t body_count, line; /* line: where its text begins */
 } traced;
-typedef struct traced_request { uintptr_t key; uint32_t slot; bool used, is_persistent; char what[64]; } traced_request;
-typedef struct traced_comm { uintptr_t key; int *ranks, size; bool freed; } traced_comm;
+typedef struct traced_request {
+  uintptr_t key;
+  uint32_t slot;
+  bool used, is_persistent;
+  char what[64];
+} traced_request;
+typedef struct traced_comm {
+  uintptr_t key;
+  int *ranks, size;
+  bool freed;
+} traced_comm;
 static struct {
   bool on, failed;
   FILE *out;
@@ -100,7 +109,9 @@ static uint32_t line_of(const char *text, uint64_t hash) {
 
 /* ---- loops -------------------------------------------------------------------------------------- */
 static bool same_node(const traced *a, const traced *b) {
-  if (a->hash != b->hash || a->times != b->times || a->body_count != b->body_count || a->line != b->line) return false;
+  if (a->hash != b->hash || a->times != b->times || a->body_count != b->body_count ||
+      a->line != b->line)
+    return false;
   for (uint32_t i = 0; i < a->body_count; i++)
     if (!same_node(&a->body[i], &b->body[i])) return false;
   return true;
@@ -132,7 +143,8 @@ static uint64_t loop_hash(const traced *body, uint32_t count, uint64_t times) {
 static bool fold_last(uint32_t length) {
   traced *end = calls.node + calls.count, *last = end - length;
   traced *before = last - 1;
-  if (before >= calls.node && before->times && before->body_count == length && same_nodes(before->body, last, length)) {
+  if (before >= calls.node && before->times && before->body_count == length &&
+      same_nodes(before->body, last, length)) {
     add_nodes(before->body, last, length);
     free_bodies(last, length);
     before->hash = loop_hash(before->body, length, ++before->times);
@@ -161,7 +173,8 @@ static void fold(void) {
     const uint64_t hash = calls.node[calls.count - 1].hash;
     for (uint32_t length = 1; length <= LOOP_MAX && length < calls.count && !again; length++) {
       const traced *other = &calls.node[calls.count - 1 - length];
-      if (other->hash == hash || (other->times && other->body_count == length)) again = fold_last(length);
+      if (other->hash == hash || (other->times && other->body_count == length))
+        again = fold_last(length);
     }
   }
 }
@@ -219,7 +232,8 @@ static void calls_missing(const char *name) {
 static void calls_begin(void) {
   const char *value = setting("NBC_TRACE");
   if (!value || strcmp(value, "calls") != 0) return;
-  snprintf(calls.path, sizeof calls.path, "%s/nbc_calls.%s.%d.calls", run.folder, run.run_name, run.rank);
+  snprintf(calls.path, sizeof calls.path, "%s/nbc_calls.%s.%d.calls", run.folder, run.run_name,
+           run.rank);
   snprintf(calls.part, sizeof calls.part, "%s.part", calls.path);
   calls.on = true;
   calls.thread = pthread_self();
@@ -250,7 +264,8 @@ static void calls_end(void) {
   }
   calls.on = false;
   for (int i = 0; i < 16 && calls.missing[i] && !calls.failed; i++)
-    fprintf(stderr, "nbc_overlap: rank %d: the trace of calls lacks %llu times %s\n", run.rank, (unsigned long long)calls.missing_count[i], calls.missing[i]);
+    fprintf(stderr, "nbc_overlap: rank %d: the trace of calls lacks %llu times %s\n", run.rank,
+            (unsigned long long)calls.missing_count[i], calls.missing[i]);
 }
 
 /* ---- communicators and requests ---------------------------------------------------------------------- */
@@ -259,7 +274,8 @@ static void write_ranks(char *text, size_t bytes, const int *ranks, int size) {
   for (int i = 0; i < size && at + 32 < bytes; i++) {
     int last = i;
     while (last + 1 < size && ranks[last + 1] == ranks[last] + 1) last++;
-    at += (size_t)snprintf(text + at, bytes - at, last > i ? " %d-%d" : " %d", ranks[i], ranks[last]);
+    at +=
+        (size_t)snprintf(text + at, bytes - at, last > i ? " %d-%d" : " %d", ranks[i], ranks[last]);
     i = last;
   }
 }
@@ -281,7 +297,8 @@ static void calls_comm_made(MPI_Comm made) {
   PMPI_Group_translate_ranks(group, size, ranks + size, run.world_group, ranks);
   PMPI_Group_free(&group);
   for (uint32_t i = 1; i < calls.comm_count; i++)
-    if (calls.comm[i].freed && calls.comm[i].size == size && memcmp(calls.comm[i].ranks, ranks, (size_t)size * sizeof *ranks) == 0) {
+    if (calls.comm[i].freed && calls.comm[i].size == size &&
+        memcmp(calls.comm[i].ranks, ranks, (size_t)size * sizeof *ranks) == 0) {
       calls.comm[i].freed = false;
       calls.comm[i].key = KEY(made);
       free(ranks);
@@ -315,7 +332,8 @@ static void calls_comm_freed(MPI_Comm comm) {
 }
 static uint32_t request_home(uintptr_t key) {
   uint32_t i = (uint32_t)(((uint64_t)key * 0x9E3779B97F4A7C15u) >> 32) & (calls.request_max - 1);
-  while (calls.request[i].used && calls.request[i].key != key) i = (i + 1) & (calls.request_max - 1);
+  while (calls.request[i].used && calls.request[i].key != key)
+    i = (i + 1) & (calls.request_max - 1);
   return i;
 }
 static traced_request *request_of(uintptr_t key) {
@@ -328,7 +346,8 @@ static void request_forget(uintptr_t key) { /* those behind it move up */
   calls.slot_used[calls.request[hole].slot] = false;
   calls.request[hole].used = false;
   calls.request_count--;
-  for (uint32_t i = (hole + 1) & (calls.request_max - 1); calls.request[i].used; i = (i + 1) & (calls.request_max - 1)) {
+  for (uint32_t i = (hole + 1) & (calls.request_max - 1); calls.request[i].used;
+       i = (i + 1) & (calls.request_max - 1)) {
     traced_request moved = calls.request[i];
     calls.request[i].used = false;
     calls.request[request_home(moved.key)] = moved;
@@ -358,7 +377,8 @@ static traced_request *request_new(MPI_Request request) {
   }
   const uint32_t slot = free_slot();
   if (!calls.on) return NULL;
-  if (request_of(KEY(request))) request_forget(KEY(request)); /* freed while active, and used again */
+  if (request_of(KEY(request)))
+    request_forget(KEY(request)); /* freed while active, and used again */
   traced_request *r = &calls.request[request_home(KEY(request))];
   *r = (traced_request){KEY(request), slot, true, false, ""};
   calls.request_count++;
@@ -378,7 +398,8 @@ static bool calls_here(const call *c, int rc, const char *name) {
   return true;
 }
 /* how: s, ss, r; NULL request: blocking. ret false: nothing moves, or nobody can say what */
-static bool message_text(char *text, size_t bytes, const char *how, MPI_Request *request, long long size, int peer, int tag, MPI_Comm comm, bool is_init) {
+static bool message_text(char *text, size_t bytes, const char *how, MPI_Request *request,
+                         long long size, int peer, int tag, MPI_Comm comm, bool is_init) {
   const uint32_t number = calls_comm(comm);
   char slot[24] = "", who[24] = "*", which[24] = "*";
   if (peer == MPI_PROC_NULL) return false;
@@ -394,16 +415,21 @@ static bool message_text(char *text, size_t bytes, const char *how, MPI_Request 
   }
   if (peer != MPI_ANY_SOURCE) snprintf(who, sizeof who, "%d", peer);
   if (tag != MPI_ANY_TAG) snprintf(which, sizeof which, "%d", tag & 0x0FFFFFFF);
-  snprintf(text, bytes, "%s%s%s %s %lld %s %u", request ? "i" : "", how, slot, who, size, which, number);
+  snprintf(text, bytes, "%s%s%s %s %lld %s %u", request ? "i" : "", how, slot, who, size, which,
+           number);
   return true;
 }
-static void calls_message(const char *how, MPI_Request *request, uint64_t size, int peer, int tag, MPI_Comm comm) {
+static void calls_message(const char *how, MPI_Request *request, uint64_t size, int peer, int tag,
+                          MPI_Comm comm) {
   char text[160];
-  if (message_text(text, sizeof text, how, request, (long long)size, peer, tag, comm, false)) traced_line(text);
+  if (message_text(text, sizeof text, how, request, (long long)size, peer, tag, comm, false))
+    traced_line(text);
 }
-static void calls_init(const char *how, MPI_Request *request, uint64_t size, int peer, int tag, MPI_Comm comm) {
+static void calls_init(const char *how, MPI_Request *request, uint64_t size, int peer, int tag,
+                       MPI_Comm comm) {
   char text[160];
-  if (!message_text(text, sizeof text, how, request, (long long)size, peer, tag, comm, true)) return;
+  if (!message_text(text, sizeof text, how, request, (long long)size, peer, tag, comm, true))
+    return;
   traced_request *r = request_of(KEY(*request));
   if (r) snprintf(r->what, sizeof r->what, "%.63s", text);
 }
@@ -413,7 +439,8 @@ static void calls_start(int count, const MPI_Request *requests) {
     if (r && r->what[0]) traced_line(r->what);
   }
 }
-static void calls_sendrecv(uint64_t out, int dest, int sendtag, uint64_t in, int source, int recvtag, MPI_Comm comm) {
+static void calls_sendrecv(uint64_t out, int dest, int sendtag, uint64_t in, int source,
+                           int recvtag, MPI_Comm comm) {
   char text[160], *words;
   const uint32_t slot = free_slot();
   if (!calls.on) return;
@@ -421,8 +448,10 @@ static void calls_sendrecv(uint64_t out, int dest, int sendtag, uint64_t in, int
     words = text + 1;
     traced_linef("ir %u%s", slot, words);
   }
-  if (message_text(text, sizeof text, "s", NULL, (long long)out, dest, sendtag, comm, false)) traced_line(text);
-  if (source != MPI_PROC_NULL && calls.on && calls_comm(comm) != UINT32_MAX) traced_linef("w %u", slot);
+  if (message_text(text, sizeof text, "s", NULL, (long long)out, dest, sendtag, comm, false))
+    traced_line(text);
+  if (source != MPI_PROC_NULL && calls.on && calls_comm(comm) != UINT32_MAX)
+    traced_linef("w %u", slot);
   calls.slot_used[slot] = false;
 }
 static void calls_before(const call *c, int count, const MPI_Request *requests) {
@@ -448,7 +477,9 @@ static void calls_request_freed(void) {
   if (r) request_forget(calls.before[0]);
 }
 /* a, b: one number per rank of the communicator, or NULL */
-static void calls_coll(const char *name, uint64_t count, uint64_t each, int root, MPI_Comm comm, MPI_Request *request, bool in_place, const int *a, uint64_t a_bytes, const int *b, uint64_t b_bytes) {
+static void calls_coll(const char *name, uint64_t count, uint64_t each, int root, MPI_Comm comm,
+                       MPI_Request *request, bool in_place, const int *a, uint64_t a_bytes,
+                       const int *b, uint64_t b_bytes) {
   const uint32_t number = calls_comm(comm);
   char slot[24] = "-";
   int size = 0;
@@ -466,9 +497,15 @@ static void calls_coll(const char *name, uint64_t count, uint64_t each, int root
     calls_stop("out of memory");
     return;
   }
-  size_t at = (size_t)snprintf(text, bytes, "coll %s %llu %llu %d %u %s %s", name, (unsigned long long)count, (unsigned long long)(each ? each : 1), root, number, slot, in_place ? "i" : "-");
-  for (int i = 0; a && i < size; i++) at += (size_t)snprintf(text + at, bytes - at, " %llu", (unsigned long long)((uint64_t)a[i] * a_bytes));
-  for (int i = 0; b && i < size; i++) at += (size_t)snprintf(text + at, bytes - at, " %llu", (unsigned long long)((uint64_t)b[i] * b_bytes));
+  size_t at = (size_t)snprintf(text, bytes, "coll %s %llu %llu %d %u %s %s", name,
+                               (unsigned long long)count, (unsigned long long)(each ? each : 1),
+                               root, number, slot, in_place ? "i" : "-");
+  for (int i = 0; a && i < size; i++)
+    at += (size_t)snprintf(text + at, bytes - at, " %llu",
+                           (unsigned long long)((uint64_t)a[i] * a_bytes));
+  for (int i = 0; b && i < size; i++)
+    at += (size_t)snprintf(text + at, bytes - at, " %llu",
+                           (unsigned long long)((uint64_t)b[i] * b_bytes));
   traced_line(text);
   free(text);
 }

@@ -1,149 +1,176 @@
 /* overlap_preload_replay_calls.h: which call is which line of a trace. Wrappers (overlap_preload_wrap.h) do
    REPLAY_BEFORE and REPLAY_AFTER of their name; a name without a macro here does nothing. */
-#define REPLAY_SECOND(...)         REPLAY_SECOND_(__VA_ARGS__)
-#define REPLAY_SECOND_(a, b, ...)  b
+#define REPLAY_SECOND(...)        REPLAY_SECOND_(__VA_ARGS__)
+#define REPLAY_SECOND_(a, b, ...) b
 #define REPLAY_BEFORE(name, arguments)                                                             \
   do {                                                                                             \
     if (UNLIKELY(calls.on)) REPLAY_SECOND(REPLAY_BEFORE_##name arguments, (void)0, ~);             \
   } while (0)
 #define REPLAY_AFTER(name, arguments)                                                              \
   do {                                                                                             \
-    if (UNLIKELY(calls.on) && calls_here(c, rc, #name)) REPLAY_SECOND(REPLAY_AFTER_##name arguments, (void)0, ~); \
+    if (UNLIKELY(calls.on) && calls_here(c, rc, #name))                                            \
+      REPLAY_SECOND(REPLAY_AFTER_##name arguments, (void)0, ~);                                    \
   } while (0)
 
 /* ---- messages ---- */
-#define REPLAY_AFTER_Send(B, N, T, P, G, C)     ~, calls_message("s", NULL, bytes_of(N, T), P, G, C)
-#define REPLAY_AFTER_Bsend(B, N, T, P, G, C)    ~, calls_message("s", NULL, bytes_of(N, T), P, G, C)
-#define REPLAY_AFTER_Rsend(B, N, T, P, G, C)    ~, calls_message("s", NULL, bytes_of(N, T), P, G, C)
-#define REPLAY_AFTER_Ssend(B, N, T, P, G, C)    ~, calls_message("ss", NULL, bytes_of(N, T), P, G, C)
-#define REPLAY_AFTER_Isend(B, N, T, P, G, C, R)  ~, calls_message("s", R, bytes_of(N, T), P, G, C)
-#define REPLAY_AFTER_Ibsend(B, N, T, P, G, C, R) ~, calls_message("s", R, bytes_of(N, T), P, G, C)
-#define REPLAY_AFTER_Irsend(B, N, T, P, G, C, R) ~, calls_message("s", R, bytes_of(N, T), P, G, C)
-#define REPLAY_AFTER_Issend(B, N, T, P, G, C, R) ~, calls_message("ss", R, bytes_of(N, T), P, G, C)
-#define REPLAY_AFTER_Recv(B, N, T, P, G, C, S)   ~, calls_message("r", NULL, bytes_of(N, T), P, G, C)
-#define REPLAY_AFTER_Irecv(B, N, T, P, G, C, R)  ~, calls_message("r", R, bytes_of(N, T), P, G, C)
+#define REPLAY_AFTER_Send(B, N, T, P, G, C)          ~, calls_message("s", NULL, bytes_of(N, T), P, G, C)
+#define REPLAY_AFTER_Bsend(B, N, T, P, G, C)         ~, calls_message("s", NULL, bytes_of(N, T), P, G, C)
+#define REPLAY_AFTER_Rsend(B, N, T, P, G, C)         ~, calls_message("s", NULL, bytes_of(N, T), P, G, C)
+#define REPLAY_AFTER_Ssend(B, N, T, P, G, C)         ~, calls_message("ss", NULL, bytes_of(N, T), P, G, C)
+#define REPLAY_AFTER_Isend(B, N, T, P, G, C, R)      ~, calls_message("s", R, bytes_of(N, T), P, G, C)
+#define REPLAY_AFTER_Ibsend(B, N, T, P, G, C, R)     ~, calls_message("s", R, bytes_of(N, T), P, G, C)
+#define REPLAY_AFTER_Irsend(B, N, T, P, G, C, R)     ~, calls_message("s", R, bytes_of(N, T), P, G, C)
+#define REPLAY_AFTER_Issend(B, N, T, P, G, C, R)     ~, calls_message("ss", R, bytes_of(N, T), P, G, C)
+#define REPLAY_AFTER_Recv(B, N, T, P, G, C, S)       ~, calls_message("r", NULL, bytes_of(N, T), P, G, C)
+#define REPLAY_AFTER_Irecv(B, N, T, P, G, C, R)      ~, calls_message("r", R, bytes_of(N, T), P, G, C)
 #define REPLAY_AFTER_Send_init(B, N, T, P, G, C, R)  ~, calls_init("s", R, bytes_of(N, T), P, G, C)
 #define REPLAY_AFTER_Bsend_init(B, N, T, P, G, C, R) ~, calls_init("s", R, bytes_of(N, T), P, G, C)
 #define REPLAY_AFTER_Rsend_init(B, N, T, P, G, C, R) ~, calls_init("s", R, bytes_of(N, T), P, G, C)
 #define REPLAY_AFTER_Ssend_init(B, N, T, P, G, C, R) ~, calls_init("ss", R, bytes_of(N, T), P, G, C)
 #define REPLAY_AFTER_Recv_init(B, N, T, P, G, C, R)  ~, calls_init("r", R, bytes_of(N, T), P, G, C)
-#define REPLAY_AFTER_Start(R)       ~, calls_start(1, R)
-#define REPLAY_AFTER_Startall(N, R) ~, calls_start(N, R)
-#define REPLAY_AFTER_Sendrecv(SB, SN, ST, D, SG, RB, RN, RT, P, RG, C, S) ~, calls_sendrecv(bytes_of(SN, ST), D, SG, bytes_of(RN, RT), P, RG, C)
-#define REPLAY_AFTER_Sendrecv_replace(B, N, T, D, SG, P, RG, C, S)        ~, calls_sendrecv(bytes_of(N, T), D, SG, bytes_of(N, T), P, RG, C)
+#define REPLAY_AFTER_Start(R)                        ~, calls_start(1, R)
+#define REPLAY_AFTER_Startall(N, R)                  ~, calls_start(N, R)
+#define REPLAY_AFTER_Sendrecv(SB, SN, ST, D, SG, RB, RN, RT, P, RG, C, S)                          \
+  ~, calls_sendrecv(bytes_of(SN, ST), D, SG, bytes_of(RN, RT), P, RG, C)
+#define REPLAY_AFTER_Sendrecv_replace(B, N, T, D, SG, P, RG, C, S)                                 \
+  ~, calls_sendrecv(bytes_of(N, T), D, SG, bytes_of(N, T), P, RG, C)
 
 /* ---- ends ---- */
-#define REPLAY_BEFORE_Wait(R, S)             ~, calls_before(c, 1, R)
-#define REPLAY_BEFORE_Test(R, F, S)          ~, calls_before(c, 1, R)
-#define REPLAY_BEFORE_Request_free(R)        ~, calls_before(c, 1, R)
-#define REPLAY_BEFORE_Waitall(N, R, S)       ~, calls_before(c, N, R)
-#define REPLAY_BEFORE_Testall(N, R, F, S)    ~, calls_before(c, N, R)
-#define REPLAY_BEFORE_Waitany(N, R, I, S)    ~, calls_before(c, N, R)
-#define REPLAY_BEFORE_Testany(N, R, I, F, S) ~, calls_before(c, N, R)
+#define REPLAY_BEFORE_Wait(R, S)              ~, calls_before(c, 1, R)
+#define REPLAY_BEFORE_Test(R, F, S)           ~, calls_before(c, 1, R)
+#define REPLAY_BEFORE_Request_free(R)         ~, calls_before(c, 1, R)
+#define REPLAY_BEFORE_Waitall(N, R, S)        ~, calls_before(c, N, R)
+#define REPLAY_BEFORE_Testall(N, R, F, S)     ~, calls_before(c, N, R)
+#define REPLAY_BEFORE_Waitany(N, R, I, S)     ~, calls_before(c, N, R)
+#define REPLAY_BEFORE_Testany(N, R, I, F, S)  ~, calls_before(c, N, R)
 #define REPLAY_BEFORE_Waitsome(N, R, D, I, S) ~, calls_before(c, N, R)
 #define REPLAY_BEFORE_Testsome(N, R, D, I, S) ~, calls_before(c, N, R)
-#define REPLAY_AFTER_Wait(R, S)              ~, calls_done_all(1)
-#define REPLAY_AFTER_Test(R, F, S)           ~, calls_done_all(*(F) ? 1 : 0)
-#define REPLAY_AFTER_Request_free(R)         ~, calls_request_freed()
-#define REPLAY_AFTER_Waitall(N, R, S)        ~, calls_done_all(N)
-#define REPLAY_AFTER_Testall(N, R, F, S)     ~, calls_done_all(*(F) ? (N) : 0)
-#define REPLAY_AFTER_Waitany(N, R, I, S)     ~, calls_done_some(*(I) == MPI_UNDEFINED ? 0 : 1, I)
-#define REPLAY_AFTER_Testany(N, R, I, F, S)  ~, calls_done_some(*(F) && *(I) != MPI_UNDEFINED ? 1 : 0, I)
+#define REPLAY_AFTER_Wait(R, S)               ~, calls_done_all(1)
+#define REPLAY_AFTER_Test(R, F, S)            ~, calls_done_all(*(F) ? 1 : 0)
+#define REPLAY_AFTER_Request_free(R)          ~, calls_request_freed()
+#define REPLAY_AFTER_Waitall(N, R, S)         ~, calls_done_all(N)
+#define REPLAY_AFTER_Testall(N, R, F, S)      ~, calls_done_all(*(F) ? (N) : 0)
+#define REPLAY_AFTER_Waitany(N, R, I, S)      ~, calls_done_some(*(I) == MPI_UNDEFINED ? 0 : 1, I)
+#define REPLAY_AFTER_Testany(N, R, I, F, S)                                                        \
+  ~, calls_done_some(*(F) && *(I) != MPI_UNDEFINED ? 1 : 0, I)
 #define REPLAY_AFTER_Waitsome(N, R, D, I, S) ~, calls_done_some(*(D), I)
 #define REPLAY_AFTER_Testsome(N, R, D, I, S) ~, calls_done_some(*(D), I)
 
 /* ---- collectives: X blocking, IX with a request ---- */
-#define REPLAY_IS(B) ((B) == MPI_IN_PLACE)
+#define REPLAY_IS(B)      ((B) == MPI_IN_PLACE)
 #define REPLAY_ROOT(C, P) is_root(C, P)
-#define REPLAY_PLAIN(name, count, each, root, C, Q, in) ~, calls_coll(name, count, each, root, C, Q, in, NULL, 0, NULL, 0)
-#define REPLAY_AFTER_Barrier(C)                      REPLAY_PLAIN("barrier", 0, 1, 0, C, NULL, false)
-#define REPLAY_AFTER_Ibarrier(C, Q)                  REPLAY_PLAIN("barrier", 0, 1, 0, C, Q, false)
-#define REPLAY_BCAST(N, T, P, C, Q)                  REPLAY_PLAIN("bcast", bytes_of(N, T), 1, P, C, Q, false)
-#define REPLAY_AFTER_Bcast(B, N, T, P, C)            REPLAY_BCAST(N, T, P, C, NULL)
-#define REPLAY_AFTER_Ibcast(B, N, T, P, C, Q)        REPLAY_BCAST(N, T, P, C, Q)
-#define REPLAY_REDUCE(S, N, T, P, C, Q)              REPLAY_PLAIN("reduce", (uint64_t)(N), bytes_of(1, T), P, C, Q, REPLAY_IS(S))
+#define REPLAY_PLAIN(name, count, each, root, C, Q, in)                                            \
+  ~, calls_coll(name, count, each, root, C, Q, in, NULL, 0, NULL, 0)
+#define REPLAY_AFTER_Barrier(C)               REPLAY_PLAIN("barrier", 0, 1, 0, C, NULL, false)
+#define REPLAY_AFTER_Ibarrier(C, Q)           REPLAY_PLAIN("barrier", 0, 1, 0, C, Q, false)
+#define REPLAY_BCAST(N, T, P, C, Q)           REPLAY_PLAIN("bcast", bytes_of(N, T), 1, P, C, Q, false)
+#define REPLAY_AFTER_Bcast(B, N, T, P, C)     REPLAY_BCAST(N, T, P, C, NULL)
+#define REPLAY_AFTER_Ibcast(B, N, T, P, C, Q) REPLAY_BCAST(N, T, P, C, Q)
+#define REPLAY_REDUCE(S, N, T, P, C, Q)                                                            \
+  REPLAY_PLAIN("reduce", (uint64_t)(N), bytes_of(1, T), P, C, Q, REPLAY_IS(S))
 #define REPLAY_AFTER_Reduce(S, R, N, T, O, P, C)     REPLAY_REDUCE(S, N, T, P, C, NULL)
 #define REPLAY_AFTER_Ireduce(S, R, N, T, O, P, C, Q) REPLAY_REDUCE(S, N, T, P, C, Q)
-#define REPLAY_OP(name, S, N, T, C, Q)               REPLAY_PLAIN(name, (uint64_t)(N), bytes_of(1, T), 0, C, Q, REPLAY_IS(S))
+#define REPLAY_OP(name, S, N, T, C, Q)                                                             \
+  REPLAY_PLAIN(name, (uint64_t)(N), bytes_of(1, T), 0, C, Q, REPLAY_IS(S))
 #define REPLAY_AFTER_Allreduce(S, R, N, T, O, C)     REPLAY_OP("allreduce", S, N, T, C, NULL)
 #define REPLAY_AFTER_Iallreduce(S, R, N, T, O, C, Q) REPLAY_OP("allreduce", S, N, T, C, Q)
 #define REPLAY_AFTER_Scan(S, R, N, T, O, C)          REPLAY_OP("scan", S, N, T, C, NULL)
 #define REPLAY_AFTER_Iscan(S, R, N, T, O, C, Q)      REPLAY_OP("scan", S, N, T, C, Q)
 #define REPLAY_AFTER_Exscan(S, R, N, T, O, C)        REPLAY_OP("exscan", S, N, T, C, NULL)
 #define REPLAY_AFTER_Iexscan(S, R, N, T, O, C, Q)    REPLAY_OP("exscan", S, N, T, C, Q)
-#define REPLAY_AFTER_Reduce_scatter_block(S, R, N, T, O, C)     REPLAY_OP("reduce_scatter_block", S, N, T, C, NULL)
-#define REPLAY_AFTER_Ireduce_scatter_block(S, R, N, T, O, C, Q) REPLAY_OP("reduce_scatter_block", S, N, T, C, Q)
+#define REPLAY_AFTER_Reduce_scatter_block(S, R, N, T, O, C)                                        \
+  REPLAY_OP("reduce_scatter_block", S, N, T, C, NULL)
+#define REPLAY_AFTER_Ireduce_scatter_block(S, R, N, T, O, C, Q)                                    \
+  REPLAY_OP("reduce_scatter_block", S, N, T, C, Q)
 #define REPLAY_GATHER(S, SN, ST, RN, RT, P, C, Q)                                                  \
-  REPLAY_PLAIN("gather", REPLAY_ROOT(C, P) ? bytes_of(RN, RT) : bytes_of(SN, ST), 1, P, C, Q, REPLAY_ROOT(C, P) && REPLAY_IS(S))
-#define REPLAY_AFTER_Gather(S, SN, ST, R, RN, RT, P, C)     REPLAY_GATHER(S, SN, ST, RN, RT, P, C, NULL)
-#define REPLAY_AFTER_Igather(S, SN, ST, R, RN, RT, P, C, Q) REPLAY_GATHER(S, SN, ST, RN, RT, P, C, Q)
+  REPLAY_PLAIN("gather", REPLAY_ROOT(C, P) ? bytes_of(RN, RT) : bytes_of(SN, ST), 1, P, C, Q,      \
+               REPLAY_ROOT(C, P) && REPLAY_IS(S))
+#define REPLAY_AFTER_Gather(S, SN, ST, R, RN, RT, P, C) REPLAY_GATHER(S, SN, ST, RN, RT, P, C, NULL)
+#define REPLAY_AFTER_Igather(S, SN, ST, R, RN, RT, P, C, Q)                                        \
+  REPLAY_GATHER(S, SN, ST, RN, RT, P, C, Q)
 #define REPLAY_SCATTER(SN, ST, R, RN, RT, P, C, Q)                                                 \
-  REPLAY_PLAIN("scatter", REPLAY_ROOT(C, P) ? bytes_of(SN, ST) : bytes_of(RN, RT), 1, P, C, Q, REPLAY_ROOT(C, P) && REPLAY_IS(R))
-#define REPLAY_AFTER_Scatter(S, SN, ST, R, RN, RT, P, C)     REPLAY_SCATTER(SN, ST, R, RN, RT, P, C, NULL)
-#define REPLAY_AFTER_Iscatter(S, SN, ST, R, RN, RT, P, C, Q) REPLAY_SCATTER(SN, ST, R, RN, RT, P, C, Q)
-#define REPLAY_TWO(name, S, RN, RT, C, Q)                     REPLAY_PLAIN(name, bytes_of(RN, RT), 1, 0, C, Q, REPLAY_IS(S))
-#define REPLAY_AFTER_Allgather(S, SN, ST, R, RN, RT, C)       REPLAY_TWO("allgather", S, RN, RT, C, NULL)
-#define REPLAY_AFTER_Iallgather(S, SN, ST, R, RN, RT, C, Q)   REPLAY_TWO("allgather", S, RN, RT, C, Q)
-#define REPLAY_AFTER_Alltoall(S, SN, ST, R, RN, RT, C)        REPLAY_TWO("alltoall", S, RN, RT, C, NULL)
-#define REPLAY_AFTER_Ialltoall(S, SN, ST, R, RN, RT, C, Q)    REPLAY_TWO("alltoall", S, RN, RT, C, Q)
+  REPLAY_PLAIN("scatter", REPLAY_ROOT(C, P) ? bytes_of(SN, ST) : bytes_of(RN, RT), 1, P, C, Q,     \
+               REPLAY_ROOT(C, P) && REPLAY_IS(R))
+#define REPLAY_AFTER_Scatter(S, SN, ST, R, RN, RT, P, C)                                           \
+  REPLAY_SCATTER(SN, ST, R, RN, RT, P, C, NULL)
+#define REPLAY_AFTER_Iscatter(S, SN, ST, R, RN, RT, P, C, Q)                                       \
+  REPLAY_SCATTER(SN, ST, R, RN, RT, P, C, Q)
+#define REPLAY_TWO(name, S, RN, RT, C, Q)                                                          \
+  REPLAY_PLAIN(name, bytes_of(RN, RT), 1, 0, C, Q, REPLAY_IS(S))
+#define REPLAY_AFTER_Allgather(S, SN, ST, R, RN, RT, C)     REPLAY_TWO("allgather", S, RN, RT, C, NULL)
+#define REPLAY_AFTER_Iallgather(S, SN, ST, R, RN, RT, C, Q) REPLAY_TWO("allgather", S, RN, RT, C, Q)
+#define REPLAY_AFTER_Alltoall(S, SN, ST, R, RN, RT, C)      REPLAY_TWO("alltoall", S, RN, RT, C, NULL)
+#define REPLAY_AFTER_Ialltoall(S, SN, ST, R, RN, RT, C, Q)  REPLAY_TWO("alltoall", S, RN, RT, C, Q)
 #define REPLAY_ALLGATHERV(S, RN, RT, C, Q)                                                         \
-  ~, calls_coll("allgatherv", bytes_of(own_count(RN, C), RT), 1, 0, C, Q, REPLAY_IS(S), RN, bytes_of(1, RT), NULL, 0)
+  ~, calls_coll("allgatherv", bytes_of(own_count(RN, C), RT), 1, 0, C, Q, REPLAY_IS(S), RN,        \
+                bytes_of(1, RT), NULL, 0)
 #define REPLAY_AFTER_Allgatherv(S, SN, ST, R, RN, D, RT, C)     REPLAY_ALLGATHERV(S, RN, RT, C, NULL)
 #define REPLAY_AFTER_Iallgatherv(S, SN, ST, R, RN, D, RT, C, Q) REPLAY_ALLGATHERV(S, RN, RT, C, Q)
 #define REPLAY_GATHERV(S, SN, ST, RN, RT, P, C, Q)                                                 \
-  ~, calls_coll("gatherv", REPLAY_ROOT(C, P) ? bytes_of(own_count(RN, C), RT) : bytes_of(SN, ST), 1, P, C, Q, \
-                REPLAY_ROOT(C, P) && REPLAY_IS(S), REPLAY_ROOT(C, P) ? (RN) : NULL, REPLAY_ROOT(C, P) ? bytes_of(1, RT) : 0, NULL, 0)
-#define REPLAY_AFTER_Gatherv(S, SN, ST, R, RN, D, RT, P, C)     REPLAY_GATHERV(S, SN, ST, RN, RT, P, C, NULL)
-#define REPLAY_AFTER_Igatherv(S, SN, ST, R, RN, D, RT, P, C, Q) REPLAY_GATHERV(S, SN, ST, RN, RT, P, C, Q)
+  ~, calls_coll("gatherv", REPLAY_ROOT(C, P) ? bytes_of(own_count(RN, C), RT) : bytes_of(SN, ST),  \
+                1, P, C, Q, REPLAY_ROOT(C, P) && REPLAY_IS(S), REPLAY_ROOT(C, P) ? (RN) : NULL,    \
+                REPLAY_ROOT(C, P) ? bytes_of(1, RT) : 0, NULL, 0)
+#define REPLAY_AFTER_Gatherv(S, SN, ST, R, RN, D, RT, P, C)                                        \
+  REPLAY_GATHERV(S, SN, ST, RN, RT, P, C, NULL)
+#define REPLAY_AFTER_Igatherv(S, SN, ST, R, RN, D, RT, P, C, Q)                                    \
+  REPLAY_GATHERV(S, SN, ST, RN, RT, P, C, Q)
 #define REPLAY_SCATTERV(SN, ST, R, RN, RT, P, C, Q)                                                \
-  ~, calls_coll("scatterv", REPLAY_ROOT(C, P) ? bytes_of(own_count(SN, C), ST) : bytes_of(RN, RT), 1, P, C, Q, \
-                REPLAY_ROOT(C, P) && REPLAY_IS(R), REPLAY_ROOT(C, P) ? (SN) : NULL, REPLAY_ROOT(C, P) ? bytes_of(1, ST) : 0, NULL, 0)
-#define REPLAY_AFTER_Scatterv(S, SN, D, ST, R, RN, RT, P, C)     REPLAY_SCATTERV(SN, ST, R, RN, RT, P, C, NULL)
-#define REPLAY_AFTER_Iscatterv(S, SN, D, ST, R, RN, RT, P, C, Q) REPLAY_SCATTERV(SN, ST, R, RN, RT, P, C, Q)
+  ~, calls_coll("scatterv", REPLAY_ROOT(C, P) ? bytes_of(own_count(SN, C), ST) : bytes_of(RN, RT), \
+                1, P, C, Q, REPLAY_ROOT(C, P) && REPLAY_IS(R), REPLAY_ROOT(C, P) ? (SN) : NULL,    \
+                REPLAY_ROOT(C, P) ? bytes_of(1, ST) : 0, NULL, 0)
+#define REPLAY_AFTER_Scatterv(S, SN, D, ST, R, RN, RT, P, C)                                       \
+  REPLAY_SCATTERV(SN, ST, R, RN, RT, P, C, NULL)
+#define REPLAY_AFTER_Iscatterv(S, SN, D, ST, R, RN, RT, P, C, Q)                                   \
+  REPLAY_SCATTERV(SN, ST, R, RN, RT, P, C, Q)
 #define REPLAY_ALLTOALLV(S, SN, ST, RN, RT, C, Q)                                                  \
-  ~, calls_coll("alltoallv", 0, 1, 0, C, Q, REPLAY_IS(S), REPLAY_IS(S) ? (RN) : (SN), REPLAY_IS(S) ? bytes_of(1, RT) : bytes_of(1, ST), RN, bytes_of(1, RT))
-#define REPLAY_AFTER_Alltoallv(S, SN, SD, ST, R, RN, RD, RT, C)     REPLAY_ALLTOALLV(S, SN, ST, RN, RT, C, NULL)
-#define REPLAY_AFTER_Ialltoallv(S, SN, SD, ST, R, RN, RD, RT, C, Q) REPLAY_ALLTOALLV(S, SN, ST, RN, RT, C, Q)
+  ~, calls_coll("alltoallv", 0, 1, 0, C, Q, REPLAY_IS(S), REPLAY_IS(S) ? (RN) : (SN),              \
+                REPLAY_IS(S) ? bytes_of(1, RT) : bytes_of(1, ST), RN, bytes_of(1, RT))
+#define REPLAY_AFTER_Alltoallv(S, SN, SD, ST, R, RN, RD, RT, C)                                    \
+  REPLAY_ALLTOALLV(S, SN, ST, RN, RT, C, NULL)
+#define REPLAY_AFTER_Ialltoallv(S, SN, SD, ST, R, RN, RD, RT, C, Q)                                \
+  REPLAY_ALLTOALLV(S, SN, ST, RN, RT, C, Q)
 #define REPLAY_REDSCAT(S, N, T, C, Q)                                                              \
-  ~, calls_coll("reduce_scatter", (uint64_t)own_count(N, C), bytes_of(1, T), 0, C, Q, REPLAY_IS(S), N, 1, NULL, 0)
+  ~, calls_coll("reduce_scatter", (uint64_t)own_count(N, C), bytes_of(1, T), 0, C, Q,              \
+                REPLAY_IS(S), N, 1, NULL, 0)
 #define REPLAY_AFTER_Reduce_scatter(S, R, N, T, O, C)     REPLAY_REDSCAT(S, N, T, C, NULL)
 #define REPLAY_AFTER_Ireduce_scatter(S, R, N, T, O, C, Q) REPLAY_REDSCAT(S, N, T, C, Q)
 
 /* ---- communicators ---- */
-#define REPLAY_AFTER_Comm_dup(C, M)                ~, calls_comm_made(*(M))
-#define REPLAY_AFTER_Comm_dup_with_info(C, I, M)   ~, calls_comm_made(*(M))
-#define REPLAY_AFTER_Comm_idup(C, M, R)            ~, calls_missing("MPI_Comm_idup")
-#define REPLAY_AFTER_Comm_create(C, G, M)          ~, calls_comm_made(*(M))
-#define REPLAY_AFTER_Comm_create_group(C, G, T, M) ~, calls_comm_made(*(M))
-#define REPLAY_AFTER_Comm_split(C, K, O, M)        ~, calls_comm_made(*(M))
-#define REPLAY_AFTER_Comm_split_type(C, T, K, I, M) ~, calls_comm_made(*(M))
-#define REPLAY_AFTER_Intercomm_merge(C, H, M)      ~, calls_comm_made(*(M))
-#define REPLAY_AFTER_Cart_create(C, N, D, P, O, M) ~, calls_comm_made(*(M))
-#define REPLAY_AFTER_Cart_sub(C, K, M)             ~, calls_comm_made(*(M))
-#define REPLAY_AFTER_Graph_create(C, N, I, E, O, M) ~, calls_comm_made(*(M))
+#define REPLAY_AFTER_Comm_dup(C, M)                               ~, calls_comm_made(*(M))
+#define REPLAY_AFTER_Comm_dup_with_info(C, I, M)                  ~, calls_comm_made(*(M))
+#define REPLAY_AFTER_Comm_idup(C, M, R)                           ~, calls_missing("MPI_Comm_idup")
+#define REPLAY_AFTER_Comm_create(C, G, M)                         ~, calls_comm_made(*(M))
+#define REPLAY_AFTER_Comm_create_group(C, G, T, M)                ~, calls_comm_made(*(M))
+#define REPLAY_AFTER_Comm_split(C, K, O, M)                       ~, calls_comm_made(*(M))
+#define REPLAY_AFTER_Comm_split_type(C, T, K, I, M)               ~, calls_comm_made(*(M))
+#define REPLAY_AFTER_Intercomm_merge(C, H, M)                     ~, calls_comm_made(*(M))
+#define REPLAY_AFTER_Cart_create(C, N, D, P, O, M)                ~, calls_comm_made(*(M))
+#define REPLAY_AFTER_Cart_sub(C, K, M)                            ~, calls_comm_made(*(M))
+#define REPLAY_AFTER_Graph_create(C, N, I, E, O, M)               ~, calls_comm_made(*(M))
 #define REPLAY_AFTER_Dist_graph_create(C, N, S, G, D, W, I, O, M) ~, calls_comm_made(*(M))
-#define REPLAY_AFTER_Dist_graph_create_adjacent(C, IN, S, SW, ON, D, DW, I, O, M) ~, calls_comm_made(*(M))
-#define REPLAY_BEFORE_Comm_free(M)                 ~, calls_comm_freed(*(M))
-#define REPLAY_BEFORE_Comm_disconnect(M)           ~, calls_comm_freed(*(M))
+#define REPLAY_AFTER_Dist_graph_create_adjacent(C, IN, S, SW, ON, D, DW, I, O, M)                  \
+  ~, calls_comm_made(*(M))
+#define REPLAY_BEFORE_Comm_free(M)       ~, calls_comm_freed(*(M))
+#define REPLAY_BEFORE_Comm_disconnect(M) ~, calls_comm_freed(*(M))
 
 /* ---- what a trace cannot say ---- */
-#define REPLAY_AFTER_Put(...)             ~, calls_missing("MPI_Put")
-#define REPLAY_AFTER_Get(...)             ~, calls_missing("MPI_Get")
-#define REPLAY_AFTER_Accumulate(...)      ~, calls_missing("MPI_Accumulate")
-#define REPLAY_AFTER_Win_fence(...)       ~, calls_missing("MPI_Win_fence")
-#define REPLAY_AFTER_Mrecv(...)           ~, calls_missing("MPI_Mrecv")
-#define REPLAY_AFTER_Imrecv(...)          ~, calls_missing("MPI_Imrecv")
-#define REPLAY_AFTER_Alltoallw(...)       ~, calls_missing("MPI_Alltoallw")
+#define REPLAY_AFTER_Put(...)                 ~, calls_missing("MPI_Put")
+#define REPLAY_AFTER_Get(...)                 ~, calls_missing("MPI_Get")
+#define REPLAY_AFTER_Accumulate(...)          ~, calls_missing("MPI_Accumulate")
+#define REPLAY_AFTER_Win_fence(...)           ~, calls_missing("MPI_Win_fence")
+#define REPLAY_AFTER_Mrecv(...)               ~, calls_missing("MPI_Mrecv")
+#define REPLAY_AFTER_Imrecv(...)              ~, calls_missing("MPI_Imrecv")
+#define REPLAY_AFTER_Alltoallw(...)           ~, calls_missing("MPI_Alltoallw")
 #define REPLAY_AFTER_Neighbor_allgather(...)  ~, calls_missing("MPI_Neighbor_allgather")
 #define REPLAY_AFTER_Neighbor_alltoall(...)   ~, calls_missing("MPI_Neighbor_alltoall")
 #define REPLAY_AFTER_Neighbor_alltoallv(...)  ~, calls_missing("MPI_Neighbor_alltoallv")
 #define REPLAY_AFTER_Neighbor_alltoallw(...)  ~, calls_missing("MPI_Neighbor_alltoallw")
 #define REPLAY_AFTER_Ineighbor_alltoall(...)  ~, calls_missing("MPI_Ineighbor_alltoall")
 #define REPLAY_AFTER_Ineighbor_alltoallv(...) ~, calls_missing("MPI_Ineighbor_alltoallv")
-#define REPLAY_AFTER_File_write_all(...)  ~, calls_missing("MPI_File_write_all")
-#define REPLAY_AFTER_File_read_all(...)   ~, calls_missing("MPI_File_read_all")
-#define REPLAY_AFTER_File_write_at_all(...) ~, calls_missing("MPI_File_write_at_all")
-#define REPLAY_AFTER_File_read_at_all(...)  ~, calls_missing("MPI_File_read_at_all")
+#define REPLAY_AFTER_File_write_all(...)      ~, calls_missing("MPI_File_write_all")
+#define REPLAY_AFTER_File_read_all(...)       ~, calls_missing("MPI_File_read_all")
+#define REPLAY_AFTER_File_write_at_all(...)   ~, calls_missing("MPI_File_write_at_all")
+#define REPLAY_AFTER_File_read_at_all(...)    ~, calls_missing("MPI_File_read_at_all")
 /* Twins with large counts. */
 #define REPLAY_AFTER_Send_c(...)      REPLAY_AFTER_Send(__VA_ARGS__)
 #define REPLAY_AFTER_Isend_c(...)     REPLAY_AFTER_Isend(__VA_ARGS__)

@@ -33,7 +33,8 @@ typedef enum form { JSON, TEXT, TRACE } form;
 static bool write_into(const char *folder, const nbc_report *report, form as) {
   static const char *const endings[] = {"json", "txt", "trace"};
   char path[sizeof run.folder + 200], part[sizeof path + 8];
-  snprintf(path, sizeof path, "%s/nbc_overlap.%s.%d.%s", folder, run.run_name, run.rank, endings[as]);
+  snprintf(path, sizeof path, "%s/nbc_overlap.%s.%d.%s", folder, run.run_name, run.rank,
+           endings[as]);
   snprintf(part, sizeof part, "%s.part", path);
   run.report_failed = false;
   run.report_fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
@@ -102,7 +103,8 @@ static void write_everything(const nbc_report *report) {
 static void write_trace(void) {
   const char *temporary = setting("TMPDIR");
   if (!trace.ring) return;
-  while (me.open_sections > 0) trace_section(NULL, false, nbc_clock_now_ns(run.clock)); /* of this thread */
+  while (me.open_sections > 0)
+    trace_section(NULL, false, nbc_clock_now_ns(run.clock)); /* of this thread */
   trace_anchor(1);
   if (!trace_close()) {
     fprintf(stderr, "nbc_overlap: no memory for the timeline of rank %d\n", run.rank);
@@ -111,8 +113,9 @@ static void write_trace(void) {
   if (write_into(run.folder, NULL, TRACE)) return;
   const char *why = strerror(errno);
   const bool kept = write_into(temporary ? temporary : "/tmp", NULL, TRACE);
-  fprintf(stderr, "nbc_overlap: cannot write to %s (%s): the timeline of rank %d is %s%s\n", run.folder, why, run.rank,
-          kept ? "in " : "lost", kept ? temporary ? temporary : "/tmp" : "");
+  fprintf(stderr, "nbc_overlap: cannot write to %s (%s): the timeline of rank %d is %s%s\n",
+          run.folder, why, run.rank, kept ? "in " : "lost",
+          kept ? temporary ? temporary : "/tmp" : "");
 }
 
 /* Once per process; from MPI_Finalize, MPI_Abort, exit, or a deadly signal. */

@@ -89,6 +89,7 @@ static bool setting_ranks(int rank) {
     at = end + (*end == ',');
     if (!*end) return found;
   }
-  if (value) complain("NBC_RANKS=%.60s is not a list of ranks such as 0-3,100: all are measured", value);
+  if (value)
+    complain("NBC_RANKS=%.60s is not a list of ranks such as 0-3,100: all are measured", value);
   return true;
 }

@@ -8,13 +8,14 @@
 
 typedef struct site {
   uintptr_t address;
-  const char *call;      /* "MPI_Wait"; NULL: empty */
-  const char *module;    /* of the caller, and where in it */
+  const char *call;   /* "MPI_Wait"; NULL: empty */
+  const char *module; /* of the caller, and where in it */
   const char *symbol;
   uint64_t offset;
   uint64_t count;
   int64_t total_ns, max_ns;
-  int32_t through; /* the caller is the MPI itself: distance of the next return address; 0: it is not */
+  int32_t
+      through; /* the caller is the MPI itself: distance of the next return address; 0: it is not */
 } site;
 
 typedef struct sites {
@@ -69,8 +70,9 @@ static int32_t distance_to_next(uintptr_t address, uintptr_t frame) {
 }
 
 static bool is_of_mpi(const char *file) {
-  static const char *const names[] = {"libmpi_mpifh", "libmpi_usempi", "libmpichfort", "libmpifort",
-                                      "libmpi.so",    "libmpich.so",   "libmpi_cxx",   "libmpichcxx"};
+  static const char *const names[] = {"libmpi_mpifh", "libmpi_usempi", "libmpichfort",
+                                      "libmpifort",   "libmpi.so",     "libmpich.so",
+                                      "libmpi_cxx",   "libmpichcxx"};
   const char *base = strrchr(file, '/');
   base = base ? base + 1 : file;
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -114,15 +116,18 @@ static void look_up_site(site *s, uintptr_t frame) {
   s->offset = s->address - (uintptr_t)map->l_addr;
   s->module = keep_text(*map->l_name ? map->l_name : run.executable);
   s->symbol = keep_text(where.dli_sname);
-  if (where.dli_fname && is_of_mpi(where.dli_fname)) s->through = distance_to_next(s->address, frame);
+  if (where.dli_fname && is_of_mpi(where.dli_fname))
+    s->through = distance_to_next(s->address, frame);
 }
 
 /* The entry of a place, made when new. NULL: no memory, or too many places. */
 static site *find_site(uintptr_t address, const char *name, uintptr_t frame) {
   sites *t = me.sites ? me.sites : sites_of_thread();
-  if (!t || (UNLIKELY(4 * t->count >= 3 * (t->of ? t->mask + 1 : 0)) && !grow_sites(t))) return NULL;
+  if (!t || (UNLIKELY(4 * t->count >= 3 * (t->of ? t->mask + 1 : 0)) && !grow_sites(t)))
+    return NULL;
   uint32_t i = (uint32_t)((address * 0x9E3779B97F4A7C15u) >> 40) & t->mask;
-  while (t->of[i].call && (t->of[i].address != address || t->of[i].call != name)) i = (i + 1) & t->mask;
+  while (t->of[i].call && (t->of[i].address != address || t->of[i].call != name))
+    i = (i + 1) & t->mask;
   if (UNLIKELY(!t->of[i].call)) {
     t->of[i].address = address;
     look_up_site(&t->of[i], frame);
@@ -135,7 +140,8 @@ static site *find_site(uintptr_t address, const char *name, uintptr_t frame) {
 static bool is_known_site(uintptr_t address, const char *name) {
   const sites *t = me.sites;
   uint32_t i = (uint32_t)((address * 0x9E3779B97F4A7C15u) >> 40) & t->mask;
-  while (t->of[i].call && (t->of[i].address != address || t->of[i].call != name)) i = (i + 1) & t->mask;
+  while (t->of[i].call && (t->of[i].address != address || t->of[i].call != name))
+    i = (i + 1) & t->mask;
   return t->of[i].call != NULL;
 }
 
@@ -156,7 +162,8 @@ static site *caller_of(site *s, const char *name, uintptr_t *frame) {
   return find_site(next, name, *frame);
 }
 
-static inline const site *note_site(uintptr_t address, const char *name, uintptr_t frame, int64_t d_ns) {
+static inline const site *note_site(uintptr_t address, const char *name, uintptr_t frame,
+                                    int64_t d_ns) {
   site *s = find_site(address, name, frame);
   for (int depth = 0; UNLIKELY(s && s->through) && depth < 4; depth++)
     s = caller_of(s, name, &frame);

@@ -26,7 +26,7 @@ static struct {
   MPI_Group world_group;
   MPI_Comm gather_comm; /* NBC_GATHER: a communicator of our own */
   bool gathers;
-  unsigned char *same_node; /* per rank of the world; NULL = not known */
+  unsigned char *same_node;  /* per rank of the world; NULL = not known */
   uint32_t peers_generation; /* changes when a communicator or window is freed */
   int memory_fd;             /* /proc/self/mem: to look at a pointer that may be none */
   int report_fd;
@@ -42,8 +42,8 @@ typedef struct peers peers;
 
 /* The calling thread. initial-exec: one instruction to reach it; a preload is loaded at start. */
 static __thread __attribute__((tls_model("initial-exec"))) struct {
-  bool inside;                   /* in a wrapper: calls that MPI or callbacks make are not counted */
-  volatile sig_atomic_t busy;    /* in our own code: a signal handler must keep out */
+  bool inside;                /* in a wrapper: calls that MPI or callbacks make are not counted */
+  volatile sig_atomic_t busy; /* in our own code: a signal handler must keep out */
   volatile sig_atomic_t pending; /* a deadly signal that came while busy */
   bool on;
   uint32_t epoch;
@@ -61,7 +61,7 @@ static __thread __attribute__((tls_model("initial-exec"))) struct {
   int64_t section_begin_ns[NBC_MAX_DEPTH];
   uint64_t section_name[NBC_MAX_DEPTH];
   uint32_t ends; /* transfers that share the open call's time */
-  int *ranks; /* for translating groups */
+  int *ranks;    /* for translating groups */
   int rank_count;
 } me;
 
@@ -123,4 +123,3 @@ static inline void find_real(void **known, const char *name) {
   if (UNLIKELY(!__atomic_load_n(known, __ATOMIC_RELAXED)))
     __atomic_store_n(known, next_function(name), __ATOMIC_RELAXED);
 }
-

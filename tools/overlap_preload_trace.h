@@ -9,7 +9,10 @@ static struct {
   trace_record *ring; /* NULL: off */
   uint64_t mask, head;
   int64_t clock_ns[2], unix_ns[2]; /* at start and end */
-  struct { uint64_t id; int64_t partner; } partners[TRACE_PARTNERS]; /* of transfers that ended last */
+  struct {
+    uint64_t id;
+    int64_t partner;
+  } partners[TRACE_PARTNERS]; /* of transfers that ended last */
   const char *names[TRACE_NAMES];
   uint32_t name_count;
 } trace;
@@ -21,8 +24,12 @@ static trace_record *trace_next(void) {
 /* What the call that is over was; `place`: where it was made, as far as that is known. */
 static void trace_call(const site *place, int64_t t0_ns, int64_t t1_ns) {
   if (!place) return;
-  *trace_next() = (trace_record){.begin_ns = t0_ns, .end_ns = t1_ns, .id = (uint64_t)(uintptr_t)place,
-                                 .size_bytes = me.next_id >> 40, .partner = -1, .what = TRACE_CALL};
+  *trace_next() = (trace_record){.begin_ns = t0_ns,
+                                 .end_ns = t1_ns,
+                                 .id = (uint64_t)(uintptr_t)place,
+                                 .size_bytes = me.next_id >> 40,
+                                 .partner = -1,
+                                 .what = TRACE_CALL};
 }
 
 /* The monitor tells of a transfer by its id; with whom it was, was noted when it ended. */
@@ -60,7 +67,8 @@ static uint64_t trace_name(const char *text) {
   lock();
   uint32_t i = 0;
   while (i < trace.name_count && strcmp(trace.names[i], name) != 0) i++;
-  if (i == trace.name_count && i < TRACE_NAMES && (trace.names[i] = keep_text(name))) trace.name_count++;
+  if (i == trace.name_count && i < TRACE_NAMES && (trace.names[i] = keep_text(name)))
+    trace.name_count++;
   unlock();
   return i;
 }
@@ -75,9 +83,12 @@ static void trace_section(const char *name, bool begins, int64_t t_ns) {
     }
     me.open_sections++;
   } else if (me.open_sections > 0 && --me.open_sections < NBC_MAX_DEPTH) {
-    *trace_next() = (trace_record){.begin_ns = me.section_begin_ns[me.open_sections], .end_ns = t_ns,
-                                   .id = me.section_name[me.open_sections], .size_bytes = me.next_id >> 40,
-                                   .partner = -1, .what = TRACE_SECTION};
+    *trace_next() = (trace_record){.begin_ns = me.section_begin_ns[me.open_sections],
+                                   .end_ns = t_ns,
+                                   .id = me.section_name[me.open_sections],
+                                   .size_bytes = me.next_id >> 40,
+                                   .partner = -1,
+                                   .what = TRACE_SECTION};
   }
 }
 
@@ -125,7 +136,9 @@ static struct {
 static bool trace_add_place(trace_record *r) {
   const site *s = (const site *)(uintptr_t)r->id;
   uint32_t i = (uint32_t)((s->address * 0x9E3779B97F4A7C15u) >> 40) & trace_places.mask;
-  while (trace_places.of[i] && (trace_places.of[i]->address != s->address || trace_places.of[i]->call != s->call)) i = (i + 1) & trace_places.mask;
+  while (trace_places.of[i] &&
+         (trace_places.of[i]->address != s->address || trace_places.of[i]->call != s->call))
+    i = (i + 1) & trace_places.mask;
   if (!trace_places.of[i]) {
     if (2 * trace_places.count > trace_places.mask) return false;
     trace_places.of[i] = s;
@@ -140,7 +153,8 @@ static bool trace_close(void) {
   trace_places.mask = (1 << 18) - 1;
   trace_places.of = map_memory(((size_t)trace_places.mask + 1) * sizeof *trace_places.of);
   trace_places.number = map_memory(((size_t)trace_places.mask + 1) * sizeof *trace_places.number);
-  for (uint64_t i = 0; trace_places.of && trace_places.number && i <= trace.mask && i < trace.head; i++) {
+  for (uint64_t i = 0; trace_places.of && trace_places.number && i <= trace.mask && i < trace.head;
+       i++) {
     trace_record *r = &trace.ring[i];
     if (r->what == TRACE_CALL && !trace_add_place(r)) r->id = UINT32_MAX;
   }
@@ -149,18 +163,25 @@ static bool trace_close(void) {
 
 /* To the stream of the report: run.report_fd is open. */
 static void trace_write(FILE *out) {
-  const uint64_t kept = trace.head < trace.mask + 1 ? trace.head : trace.mask + 1, first = trace.head - kept;
+  const uint64_t kept = trace.head < trace.mask + 1 ? trace.head : trace.mask + 1,
+                 first = trace.head - kept;
   char host[256] = "";
   gethostname(host, sizeof host - 1);
-  fprintf(out, TRACE_FIRST_LINE " %02x%02x%02x%02x\n", __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, 0, 0,
-          __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__);
-  fprintf(out, "rank %d\nsize %d\npid %d\nhost %s\nprogram %s\n", run.rank, run.size, (int)run.pid, host, run.program);
-  for (int i = 0; i < 2; i++) fprintf(out, "clock %lld %lld\n", (long long)trace.clock_ns[i], (long long)trace.unix_ns[i]);
+  fprintf(out, TRACE_FIRST_LINE " %02x%02x%02x%02x\n", __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, 0,
+          0, __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__);
+  fprintf(out, "rank %d\nsize %d\npid %d\nhost %s\nprogram %s\n", run.rank, run.size, (int)run.pid,
+          host, run.program);
+  for (int i = 0; i < 2; i++)
+    fprintf(out, "clock %lld %lld\n", (long long)trace.clock_ns[i], (long long)trace.unix_ns[i]);
   for (uint32_t i = 0; i < trace.name_count; i++) fprintf(out, "name %u %s\n", i, trace.names[i]);
   for (uint32_t i = 0; i <= trace_places.mask; i++)
     if (trace_places.of[i])
-      fprintf(out, "place %u %s %llu %s\t%s\n", trace_places.number[i], trace_places.of[i]->call, (unsigned long long)trace_places.of[i]->offset,
-              trace_places.of[i]->module ? trace_places.of[i]->module : "?", trace_places.of[i]->symbol ? trace_places.of[i]->symbol : "?");
-  fprintf(out, "seen %llu\nrecords %llu\n\n", (unsigned long long)trace.head, (unsigned long long)kept);
-  for (uint64_t i = 0; i < kept; i++) fwrite(&trace.ring[(first + i) & trace.mask], sizeof *trace.ring, 1, out);
+      fprintf(out, "place %u %s %llu %s\t%s\n", trace_places.number[i], trace_places.of[i]->call,
+              (unsigned long long)trace_places.of[i]->offset,
+              trace_places.of[i]->module ? trace_places.of[i]->module : "?",
+              trace_places.of[i]->symbol ? trace_places.of[i]->symbol : "?");
+  fprintf(out, "seen %llu\nrecords %llu\n\n", (unsigned long long)trace.head,
+          (unsigned long long)kept);
+  for (uint64_t i = 0; i < kept; i++)
+    fwrite(&trace.ring[(first + i) & trace.mask], sizeof *trace.ring, 1, out);
 }

@@ -11,10 +11,10 @@ typedef struct transfer {
   uint64_t send_id; /* second transfer of the same request (Isendrecv) */
   uint64_t size_bytes;
   nbc_recorder *owner;
-  const peers *comm;   /* to tell the sender of a receive from any source; of a send, whose */
+  const peers *comm; /* to tell the sender of a receive from any source; of a send, whose */
   uint32_t comm_made;
   int dest;
-  int64_t comp_ns; /* of a send: its thread's computation up to its post */
+  int64_t comp_ns;     /* of a send: its thread's computation up to its post */
   uint32_t next, tail; /* queue of this key; tail is valid at its head */
   int target;          /* one-sided: rank in the window */
   uint16_t tally;
@@ -297,7 +297,9 @@ static void post_parts(call *c, MPI_Request request, MPI_Count count, MPI_Dataty
 /* Which way the data of a transfer goes. ROUND: both, or the end tells that it has arrived; LARGER: what
    `exchange` found. */
 typedef enum way { ROUND, LEAVES, COMES, LARGER } way;
-static way way_of(const call *c, way goes) { return goes != LARGER ? goes : c->more_leaves ? LEAVES : ROUND; }
+static way way_of(const call *c, way goes) {
+  return goes != LARGER ? goes : c->more_leaves ? LEAVES : ROUND;
+}
 
 static void post_collective(call *c, MPI_Request request, nbc_kind kind, uint64_t size_bytes,
                             MPI_Comm comm, way goes, bool persistent) {
@@ -365,7 +367,8 @@ static void end_receive(call *c, const transfer *x, const MPI_Status *status) {
   if (peer == NBC_PEER_UNKNOWN && x->comm)
     peer = class_when_still(x->comm, x->comm_made, status->MPI_SOURCE);
   count_transfer(x->tally, (uint64_t)got, waited_ns(c));
-  if (x->comm) pair_received(x->comm, x->comm_made, status->MPI_SOURCE, x->id, (uint64_t)got, waited_ns(c));
+  if (x->comm)
+    pair_received(x->comm, x->comm_made, status->MPI_SOURCE, x->id, (uint64_t)got, waited_ns(c));
   if (x->owner == me.recorder)
     nbc_xfer_end_early_at(me.recorder, x->id, (uint64_t)got, peer, returned(c));
   else
@@ -399,8 +402,7 @@ static void completed(call *c, MPI_Request request, uint32_t claimed, const MPI_
   transfer x;
   if (request == MPI_REQUEST_NULL || !take(request, claimed, &x, false)) return;
   if (x.send_id) {
-    transfer send = {
-        .id = x.send_id, .owner = x.owner ? x.owner : me.recorder, .leaves = true};
+    transfer send = {.id = x.send_id, .owner = x.owner ? x.owner : me.recorder, .leaves = true};
     end(c, &send);
   }
   if (!x.id) return;
@@ -424,7 +426,8 @@ static void completed(call *c, MPI_Request request, uint32_t claimed, const MPI_
 /* The operation failed, and MPI is through with it: no transfer. */
 static void failed(MPI_Request request, uint32_t claimed) {
   transfer x;
-  if (request == MPI_REQUEST_NULL || !take(request, claimed, &x, false) || x.owner != me.recorder) return;
+  if (request == MPI_REQUEST_NULL || !take(request, claimed, &x, false) || x.owner != me.recorder)
+    return;
   if (x.id) nbc_xfer_cancel(me.recorder, x.id);
   if (x.send_id) nbc_xfer_cancel(me.recorder, x.send_id);
 }
@@ -432,7 +435,8 @@ static void failed(MPI_Request request, uint32_t claimed) {
 /* Freed while active: MPI goes on with it unseen, so its end is unknown [O §2.2 case 3]. */
 static void freed(call *c, MPI_Request request, uint32_t claimed) {
   transfer x;
-  if (request == MPI_REQUEST_NULL || !take(request, claimed, &x, true) || !x.id || x.owner != me.recorder)
+  if (request == MPI_REQUEST_NULL || !take(request, claimed, &x, true) || !x.id ||
+      x.owner != me.recorder)
     return;
   nbc_xfer_cancel(me.recorder, x.id);
   nbc_xfer_end_only_at(me.recorder, x.size_bytes, (nbc_kind)x.kind, (nbc_peer)x.peer, returned(c));
@@ -459,7 +463,8 @@ static void moved_to(call *c, nbc_kind kind, MPI_Count count, MPI_Datatype type,
   const uint64_t size_bytes = bytes_of(count, type);
   /* of an exchange, all the time counts for the receive */
   count_transfer(p->tally, size_bytes, kind == NBC_KIND_SENDRECV ? 0 : returned(c) - c->t0_ns);
-  pair_sent(p, dest, me.next_id + 1, size_bytes, kind == NBC_KIND_SENDRECV ? 0 : returned(c) - c->t0_ns, 0);
+  pair_sent(p, dest, me.next_id + 1, size_bytes,
+            kind == NBC_KIND_SENDRECV ? 0 : returned(c) - c->t0_ns, 0);
   moved(c, kind, size_bytes, class_of(p, dest), goes);
 }
 #define sent(c, kind, count, type, dest, comm)                                                     \
@@ -476,7 +481,9 @@ static void moved_from(call *c, nbc_kind kind, int source, const MPI_Status *sta
     return;
   const peers *p = peers_of_comm(comm);
   if (me.on) count_transfer(p->tally, (uint64_t)got, returned(c) - c->t0_ns);
-  if (me.on) pair_received(p, p->made, status->MPI_SOURCE, me.next_id + 1, (uint64_t)got, returned(c) - c->t0_ns);
+  if (me.on)
+    pair_received(p, p->made, status->MPI_SOURCE, me.next_id + 1, (uint64_t)got,
+                  returned(c) - c->t0_ns);
   moved(c, kind, (uint64_t)got, class_of(p, status->MPI_SOURCE), COMES);
 }
 #define received(c, kind, source, status, comm) moved_from(c, NBC_KIND_##kind, source, status, comm)
@@ -500,8 +507,7 @@ static void matched(MPI_Message message, const MPI_Status *status, MPI_Comm comm
   me.message_peer = class_of(peers_of_comm(comm), status->MPI_SOURCE);
 }
 
-static void moved_collective(call *c, nbc_kind kind, uint64_t size_bytes, MPI_Comm comm,
-                             way goes) {
+static void moved_collective(call *c, nbc_kind kind, uint64_t size_bytes, MPI_Comm comm, way goes) {
   if (!size_bytes || !me.on) return;
   const uint64_t id = ++me.next_id;
   const peers *p = peers_of_comm(comm);

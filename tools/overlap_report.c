@@ -52,7 +52,7 @@ typedef struct run {
   size_t process_count;
   char **troubles; /* files left out, ranks missing: one line each */
   size_t trouble_count;
-  bool failed;       /* something could not be read */
+  bool failed;            /* something could not be read */
   int size_min, size_max; /* of the worlds the processes lived in */
 } run;
 
@@ -84,7 +84,8 @@ static void trouble(run *r, const char *format, ...) {
 }
 
 /* ---- reading ---------------------------------------------------------------------------------- */
-static void add_report(run *r, const char *path, nbc_status status, nbc_report *one, nbc_error err) {
+static void add_report(run *r, const char *path, nbc_status status, nbc_report *one,
+                       nbc_error err) {
   if (status == NBC_OK && r->process_count == 0 && !r->sum) status = nbc_report_create(&r->sum);
   if (status == NBC_OK) {
     status = nbc_report_add(r->sum, one, &err);
@@ -107,8 +108,10 @@ static void add_report(run *r, const char *path, nbc_status status, nbc_report *
     return;
   }
   /* err.text names file and line, unless there was no text to have a line. */
-  if (err.text[0]) trouble(r, "left out: %s", err.text);
-  else trouble(r, "left out: %s: %s", path, nbc_status_text(status));
+  if (err.text[0])
+    trouble(r, "left out: %s", err.text);
+  else
+    trouble(r, "left out: %s: %s", path, nbc_status_text(status));
   r->failed = true;
 }
 
@@ -171,7 +174,9 @@ typedef struct found {
   struct timespec changed;
 } found;
 
-static int by_name(const void *a, const void *b) { return strcmp(((const found *)a)->name, ((const found *)b)->name); }
+static int by_name(const void *a, const void *b) {
+  return strcmp(((const found *)a)->name, ((const found *)b)->name);
+}
 static bool same_run(const found *a, const found *b) {
   return a->run_bytes == b->run_bytes && strncmp(a->name, b->name, a->run_bytes) == 0;
 }
@@ -183,7 +188,8 @@ static bool newer(const found *a, const found *b) {
 /* nbc_overlap.NAME.RANK.json: how many bytes come before ".RANK.json"; 0: not such a name. */
 static size_t run_part(const char *name) {
   const size_t n = strlen(name);
-  if (strncmp(name, "nbc_overlap.", 12) != 0 || n < 18 || strcmp(name + n - 5, ".json") != 0) return 0;
+  if (strncmp(name, "nbc_overlap.", 12) != 0 || n < 18 || strcmp(name + n - 5, ".json") != 0)
+    return 0;
   size_t at = n - 5;
   while (at > 12 && name[at - 1] >= '0' && name[at - 1] <= '9') at--;
   return at < n - 5 && at > 12 && name[at - 1] == '.' ? at - 1 : n - 5;
@@ -222,12 +228,13 @@ static void add_folder(run *r, const char *folder) {
       left_out++;
       continue;
     }
-    snprintf(path, sizeof path, "%s%s%s", folder, folder[strlen(folder) - 1] == '/' ? "" : "/", files[i].name);
+    snprintf(path, sizeof path, "%s%s%s", folder, folder[strlen(folder) - 1] == '/' ? "" : "/",
+             files[i].name);
     add_file(r, path);
   }
   if (left_out)
-    trouble(r, "%s holds several runs: the newest, %.*s, is reported, %zu other files are not", folder,
-            (int)files[newest].run_bytes, files[newest].name, left_out);
+    trouble(r, "%s holds several runs: the newest, %.*s, is reported, %zu other files are not",
+            folder, (int)files[newest].run_bytes, files[newest].name, left_out);
   if (!count) {
     trouble(r, "left out: %s: no file nbc_overlap.*.json in this folder", folder);
     r->failed = true;
@@ -260,16 +267,19 @@ static void look_for_gaps(run *r) {
       trouble(r, "rank %ld is there twice: are these files of one run?", rank);
     next = rank + 1;
   }
-  if (missing) trouble(r, "%ld of %d processes left no report: rank%s%s%s", missing, r->size_max, missing > 1 ? "s" : "",
-                       text, missing > 8 ? " ..." : "");
+  if (missing)
+    trouble(r, "%ld of %d processes left no report: rank%s%s%s", missing, r->size_max,
+            missing > 1 ? "s" : "", text, missing > 8 ? " ..." : "");
 }
 
 static void read_run(run *r, char **paths, int count) {
   struct stat st;
   memset(r, 0, sizeof *r);
   for (int i = 0; i < count; i++)
-    if (stat(paths[i], &st) == 0 && S_ISDIR(st.st_mode)) add_folder(r, paths[i]);
-    else add_file(r, paths[i]);
+    if (stat(paths[i], &st) == 0 && S_ISDIR(st.st_mode))
+      add_folder(r, paths[i]);
+    else
+      add_file(r, paths[i]);
   look_for_gaps(r);
 }
 
@@ -313,16 +323,23 @@ static void add_totals(nbc_totals *sum, const nbc_totals *t) {
 /* Time that was not hidden, whatever happened on the wire; and time of which that is not known. */
 static int64_t unhidden_ns(const nbc_totals *t) { return t->xfer_ns - t->max_overlap_ns; }
 static int64_t unknown_ns(const nbc_totals *t) { return t->max_overlap_ns - t->min_overlap_ns; }
-static double share(int64_t part, int64_t whole) { return whole > 0 ? (double)part / (double)whole : 0; }
+static double share(int64_t part, int64_t whole) {
+  return whole > 0 ? (double)part / (double)whole : 0;
+}
 /* The interval of the exact overlap is wider than its truth by the clocks' uncertainty: it may pass 1. */
-static double exact_most(const nbc_totals *t) { return fmin(1, share(t->exact_hi_ns, t->exact_xfer_ns)); }
-static double exact_least(const nbc_totals *t) { return fmin(1, share(t->exact_lo_ns, t->exact_xfer_ns)); }
+static double exact_most(const nbc_totals *t) {
+  return fmin(1, share(t->exact_hi_ns, t->exact_xfer_ns));
+}
+static double exact_least(const nbc_totals *t) {
+  return fmin(1, share(t->exact_lo_ns, t->exact_xfer_ns));
+}
 
 /* What a program could win comes first: the time its calls waited. */
 static int worst_first(const void *a, const void *b) {
   const row *x = (const row *)a, *y = (const row *)b;
   if (x->t.waited_ns != y->t.waited_ns) return x->t.waited_ns < y->t.waited_ns ? 1 : -1;
-  if (unhidden_ns(&x->t) != unhidden_ns(&y->t)) return unhidden_ns(&x->t) < unhidden_ns(&y->t) ? 1 : -1;
+  if (unhidden_ns(&x->t) != unhidden_ns(&y->t))
+    return unhidden_ns(&x->t) < unhidden_ns(&y->t) ? 1 : -1;
   if (unknown_ns(&x->t) != unknown_ns(&y->t)) return unknown_ns(&x->t) < unknown_ns(&y->t) ? 1 : -1;
   if (x->t.xfer_ns != y->t.xfer_ns) return x->t.xfer_ns < y->t.xfer_ns ? 1 : -1;
   if (x->section_index != y->section_index) return x->section_index - y->section_index;
@@ -333,7 +350,8 @@ static int worst_first(const void *a, const void *b) {
 
 /* Rows of a table, worst first; the caller frees them. */
 static row *group(const nbc_report *r, grouping by, size_t *count) {
-  const size_t sizes[GROUPINGS] = {r->section_count, NBC_KIND_COUNT, r->class_edge_count + 1, NBC_PEER_COUNT, r->cell_count};
+  const size_t sizes[GROUPINGS] = {r->section_count, NBC_KIND_COUNT, r->class_edge_count + 1,
+                                   NBC_PEER_COUNT, r->cell_count};
   row *rows = (row *)calloc(sizes[by] + 1, sizeof *rows);
   size_t kept = 0;
   if (!rows) {
@@ -342,7 +360,8 @@ static row *group(const nbc_report *r, grouping by, size_t *count) {
   }
   for (size_t i = 0; i < r->cell_count; i++) {
     const nbc_cell *c = &r->cells[i];
-    const size_t keys[GROUPINGS] = {(size_t)c->section_index, c->kind, (size_t)c->class_index, c->peer, i};
+    const size_t keys[GROUPINGS] = {(size_t)c->section_index, c->kind, (size_t)c->class_index,
+                                    c->peer, i};
     row *to = &rows[keys[by]];
     to->section_index = c->section_index;
     to->class_index = c->class_index;
@@ -360,14 +379,20 @@ static row *group(const nbc_report *r, grouping by, size_t *count) {
 
 /* ---- words ------------------------------------------------------------------------------------ */
 /* Texts of one line; each call has a place of its own, so that several fit into one printf. */
-typedef struct words { char text[200]; } words;
+typedef struct words {
+  char text[200];
+} words;
 
 static const char *time_text(int64_t ns, words *w) {
   static const char *const units[] = {"ns", "us", "ms", "s"};
   double v = (double)ns;
   int u = 0;
   while (v >= 999.5 && u < 3) v /= 1000, u++;
-  snprintf(w->text, sizeof w->text, v < 9.995 && u ? "%.2f %s" : v < 99.95 && u ? "%.1f %s" : "%.0f %s", v, units[u]);
+  snprintf(w->text, sizeof w->text,
+           v < 9.995 && u   ? "%.2f %s"
+           : v < 99.95 && u ? "%.1f %s"
+                            : "%.0f %s",
+           v, units[u]);
   return w->text;
 }
 static const char *bytes_text(uint64_t bytes, words *w) {
@@ -375,7 +400,8 @@ static const char *bytes_text(uint64_t bytes, words *w) {
   double v = (double)bytes;
   int u = 0;
   while (v >= 1024 && u < 6) v /= 1024, u++;
-  snprintf(w->text, sizeof w->text, u && v < 99.95 && v != floor(v) ? "%.1f %s" : "%.0f %s", v, units[u]);
+  snprintf(w->text, sizeof w->text, u && v < 99.95 && v != floor(v) ? "%.1f %s" : "%.0f %s", v,
+           units[u]);
   return w->text;
 }
 static const char *class_text(const nbc_report *r, int c, words *w) {
@@ -384,14 +410,19 @@ static const char *class_text(const nbc_report *r, int c, words *w) {
   if (n == 0) return "all sizes";
   if (c > 0) bytes_text(r->class_edges_bytes[c - 1], &low);
   if ((size_t)c < n) bytes_text(r->class_edges_bytes[c], &high);
-  if (c == 0) snprintf(w->text, sizeof w->text, "up to %.30s", high.text);
-  else if ((size_t)c >= n) snprintf(w->text, sizeof w->text, "over %.30s", low.text);
-  else snprintf(w->text, sizeof w->text, "%.30s to %.30s", low.text, high.text);
+  if (c == 0)
+    snprintf(w->text, sizeof w->text, "up to %.30s", high.text);
+  else if ((size_t)c >= n)
+    snprintf(w->text, sizeof w->text, "over %.30s", low.text);
+  else
+    snprintf(w->text, sizeof w->text, "%.30s to %.30s", low.text, high.text);
   return w->text;
 }
 static const char *peer_text(nbc_peer peer) {
-  return peer == NBC_PEER_SAME_NODE ? "same node" : peer == NBC_PEER_OTHER_NODE ? "other node"
-       : peer == NBC_PEER_SELF ? "itself" : "several or unknown";
+  return peer == NBC_PEER_SAME_NODE    ? "same node"
+         : peer == NBC_PEER_OTHER_NODE ? "other node"
+         : peer == NBC_PEER_SELF       ? "itself"
+                                       : "several or unknown";
 }
 static const char *section_text(const nbc_report *r, int index) {
   return r->sections[index].path[0] ? r->sections[index].path : "(outside sections)";
@@ -407,8 +438,9 @@ static const char *row_text(const nbc_report *r, grouping by, const row *x, word
   case GROUPINGS: break;
   }
   words sizes;
-  snprintf(w->text, sizeof w->text, "%s, %.70s, %s, %.80s", nbc_kind_name(x->kind), class_text(r, x->class_index, &sizes),
-           peer_text(x->peer), section_text(r, x->section_index));
+  snprintf(w->text, sizeof w->text, "%s, %.70s, %s, %.80s", nbc_kind_name(x->kind),
+           class_text(r, x->class_index, &sizes), peer_text(x->peer),
+           section_text(r, x->section_index));
   return w->text;
 }
 
@@ -428,55 +460,76 @@ typedef enum verdict {
   VERDICT_PARTLY
 } verdict;
 
-static const struct { const char *name, *why, *what; } verdicts[] = {
-    [VERDICT_FINE] = {"hidden", "At least four fifths of the time is hidden.", "Nothing to do here."},
+static const struct {
+  const char *name, *why, *what;
+} verdicts[] = {
+    [VERDICT_FINE] = {"hidden", "At least four fifths of the time is hidden.",
+                      "Nothing to do here."},
     [VERDICT_LEFT] = {"left before it arrived",
-                      "These sends ended as soon as their data was copied; when it arrived, nobody here saw: all of it, or "
+                      "These sends ended as soon as their data was copied; when it arrived, nobody "
+                      "here saw: all of it, or "
                       "nothing, may have been hidden.",
-                      "A nonblocking send gains nothing at this size. Time in such calls is copying, or waiting for room at "
+                      "A nonblocking send gains nothing at this size. Time in such calls is "
+                      "copying, or waiting for room at "
                       "the receiver."},
-    [VERDICT_ONE_END] = {"only one end seen",
-                         "Most of these transfers began or ended outside of what the library saw.",
-                         "Wait for requests instead of freeing them, and post receives before the data comes."},
-    [VERDICT_WAITING] = {"waits for others",
-                         "Its calls waited more than ten times as long as its transfers take: others came late, or computed "
-                         "without progress. Hiding the transfers themselves would gain little.",
-                         "Balance the work, or let the others make progress while they compute (nbc get): who waits for whom "
-                         "and the places say where. For collectives: a nonblocking one lets the early ones go on."},
-    [VERDICT_BLOCKING] = {"blocking calls", "A blocking call hides nothing: nobody computes while it lasts.",
-                          "Use the nonblocking form: post as early as the data is there, compute, wait as late as "
-                          "possible."},
-    [VERDICT_SAME_CALL] = {"done inside one call",
-                           "Posted and completed in the same call: there was no computation in between.",
-                           "Post earlier or wait later, with computation between the two calls."},
-    [VERDICT_TOO_LITTLE] = {"too little computation",
-                            "There is less computation between post and completion than the transfers take.",
-                            "Post earlier, wait later, or move independent work between the two; send less, or in "
-                            "fewer and larger messages."},
-    [VERDICT_NO_PROGRESS] = {"no progress while computing",
-                             "By the NIC's stamps the data moved inside calls, although there was enough computation "
-                             "to hide it.",
-                             "The library makes progress only when it is called: give it a progress thread or a core "
-                             "of its own, call a test now and then, or use a NIC that matches by itself."},
-    [VERDICT_UNKNOWN] = {"cannot be told",
-                         "There is enough computation, but also so much time in calls that all could have moved there: "
-                         "either the library makes progress only inside calls, or the partner came late.",
-                         "Run once with a progress thread (for MPICH: MPICH_ASYNC_PROGRESS=1) and compare with --diff: "
-                         "less time in waits means that progress was missing. NIC stamps decide it without a second "
-                         "run."},
-    [VERDICT_PARTLY] = {"partly hidden", "Some of the time is hidden, some is not.",
-                        "Look at the sizes and ranks where it is not; post earlier or wait later there."},
+    [VERDICT_ONE_END] =
+        {"only one end seen",
+         "Most of these transfers began or ended outside of what the library saw.",
+         "Wait for requests instead of freeing them, and post receives before the data comes."},
+    [VERDICT_WAITING] =
+        {"waits for others",
+         "Its calls waited more than ten times as long as its transfers take: others came late, or "
+         "computed "
+         "without progress. Hiding the transfers themselves would gain little.",
+         "Balance the work, or let the others make progress while they compute (nbc get): who "
+         "waits for whom "
+         "and the places say where. For collectives: a nonblocking one lets the early ones go on."},
+    [VERDICT_BLOCKING] =
+        {"blocking calls", "A blocking call hides nothing: nobody computes while it lasts.",
+         "Use the nonblocking form: post as early as the data is there, compute, wait as late as "
+         "possible."},
+    [VERDICT_SAME_CALL] =
+        {"done inside one call",
+         "Posted and completed in the same call: there was no computation in between.",
+         "Post earlier or wait later, with computation between the two calls."},
+    [VERDICT_TOO_LITTLE] =
+        {"too little computation",
+         "There is less computation between post and completion than the transfers take.",
+         "Post earlier, wait later, or move independent work between the two; send less, or in "
+         "fewer and larger messages."},
+    [VERDICT_NO_PROGRESS] =
+        {"no progress while computing",
+         "By the NIC's stamps the data moved inside calls, although there was enough computation "
+         "to hide it.",
+         "The library makes progress only when it is called: give it a progress thread or a core "
+         "of its own, call a test now and then, or use a NIC that matches by itself."},
+    [VERDICT_UNKNOWN] =
+        {"cannot be told",
+         "There is enough computation, but also so much time in calls that all could have moved "
+         "there: "
+         "either the library makes progress only inside calls, or the partner came late.",
+         "Run once with a progress thread (for MPICH: MPICH_ASYNC_PROGRESS=1) and compare with "
+         "--diff: "
+         "less time in waits means that progress was missing. NIC stamps decide it without a "
+         "second "
+         "run."},
+    [VERDICT_PARTLY] =
+        {"partly hidden", "Some of the time is hidden, some is not.",
+         "Look at the sizes and ranks where it is not; post earlier or wait later there."},
 };
 
 static verdict judge(const row *x) {
   const nbc_totals *t = &x->t;
-  const double least = share(t->min_overlap_ns, t->xfer_ns), most = share(t->max_overlap_ns, t->xfer_ns);
+  const double least = share(t->min_overlap_ns, t->xfer_ns),
+               most = share(t->max_overlap_ns, t->xfer_ns);
   /* xfer_ns counts all cases, available_ns only case 2. */
   const double two_ends_ns = (double)t->xfer_ns * (double)t->case_count[1] / (double)t->count;
   const bool enough = (double)x->available_ns >= two_ends_ns;
   const bool stamped = t->exact_count > 0 && t->exact_count >= t->count / 2;
-  if ((least >= 0.8 || (stamped && exact_least(t) >= 0.8)) && t->waited_ns / 10 <= t->xfer_ns) return VERDICT_FINE;
-  const bool sends = x->kind == NBC_KIND_SEND || x->kind == NBC_KIND_ISEND || x->kind == NBC_KIND_PUT;
+  if ((least >= 0.8 || (stamped && exact_least(t) >= 0.8)) && t->waited_ns / 10 <= t->xfer_ns)
+    return VERDICT_FINE;
+  const bool sends =
+      x->kind == NBC_KIND_SEND || x->kind == NBC_KIND_ISEND || x->kind == NBC_KIND_PUT;
   if (t->waited_ns / 10 > t->xfer_ns) return VERDICT_WAITING;
   if (t->case_count[2] > t->count / 2) return sends ? VERDICT_LEFT : VERDICT_ONE_END;
   if (nbc_kind_category(x->kind) == NBC_CATEGORY_BLOCKING) return VERDICT_BLOCKING;
@@ -494,7 +547,8 @@ static size_t offenders(const nbc_report *r, row **rows, size_t max) {
     const row *x = &(*rows)[i];
     const int64_t at_stake_ns = x->t.xfer_ns - x->t.min_overlap_ns;
     const bool waits = share(x->t.waited_ns, r->call_ns) >= 0.01;
-    if (judge(x) != VERDICT_FINE && (waits || (r->total.waited_ns == 0 && share(at_stake_ns, r->total.xfer_ns) >= 0.01)))
+    if (judge(x) != VERDICT_FINE &&
+        (waits || (r->total.waited_ns == 0 && share(at_stake_ns, r->total.xfer_ns) >= 0.01)))
       (*rows)[kept++] = *x;
   }
   return kept;
@@ -505,7 +559,8 @@ static const char comp_ref_name[] = "comp_ref_ns", comm_ref_name[] = "comm_ref_n
 
 static double counter_of(const nbc_report *r, int section, const char *name) { /* NaN: not there */
   for (size_t i = 0; i < r->counter_count; i++)
-    if (r->counters[i].section_index == section && strcmp(r->counters[i].name, name) == 0) return r->counters[i].value;
+    if (r->counters[i].section_index == section && strcmp(r->counters[i].name, name) == 0)
+      return r->counters[i].value;
   return NAN;
 }
 /* How often a section was entered, by all processes; the program outside of sections: once in each. */
@@ -522,12 +577,16 @@ static void take_reference(run *r, const run *reference) {
       const nbc_section *from = &ref->sections[k];
       const double scale = visits(r->sum, i) / visits(ref, k);
       if (strcmp(from->path, r->sum->sections[i].path) != 0 || !isfinite(scale)) continue;
-      if (from->comp_ns <= 0 || from->call_ns <= 0 || !isnan(counter_of(r->sum, (int)i, comp_ref_name))) continue;
+      if (from->comp_ns <= 0 || from->call_ns <= 0 ||
+          !isnan(counter_of(r->sum, (int)i, comp_ref_name)))
+        continue;
       nbc_report_counter(r->sum, (int)i, comp_ref_name, scale * (double)from->comp_ns);
       nbc_report_counter(r->sum, (int)i, comm_ref_name, scale * (double)from->call_ns);
       known++;
     }
-  if (!known) trouble(r, "the reference has no section with computation and communication that this run has too");
+  if (!known)
+    trouble(
+        r, "the reference has no section with computation and communication that this run has too");
   if (ref->process_count != r->sum->process_count)
     trouble(r, "the reference has %d process%s, this run %d", ref->process_count,
             ref->process_count == 1 ? "" : "es", r->sum->process_count);
@@ -544,7 +603,8 @@ static bool diagnose(const nbc_report *r, size_t section, char *text, size_t tex
   t.comp_ns = (double)r->sections[section].comp_ns / n;
   for (size_t i = 0; i < r->call_count; i++)
     if (r->calls[i].section_index == (int)section)
-      *(nbc_kind_category(r->calls[i].kind) == NBC_CATEGORY_NONBLOCKING ? &t.call_ns : &t.wait_ns) +=
+      *(nbc_kind_category(r->calls[i].kind) == NBC_CATEGORY_NONBLOCKING ? &t.call_ns
+                                                                        : &t.wait_ns) +=
           (double)r->calls[i].total_ns / n;
   if (nbc_metrics_compute(&t, &m) != NBC_OK) return false;
   nbc_diagnose(&t, &m, text, text_bytes);
@@ -557,25 +617,36 @@ static bool table_is_useless(const nbc_report *r, char *why, size_t why_bytes) {
   const uint64_t clamped = r->problems[NBC_PROBLEM_table_too_slow];
   if (!r->total.count) return false;
   if (r->table_is_default)
-    snprintf(why, why_bytes, "Transfer times were guessed, not measured on this machine, and the bounds rest on them.");
+    snprintf(
+        why, why_bytes,
+        "Transfer times were guessed, not measured on this machine, and the bounds rest on them.");
   else if (clamped > r->total.count / 2)
-    snprintf(why, why_bytes, "%.0f %% of the transfers were over before the table allows: it is not of this machine or MPI.",
+    snprintf(why, why_bytes,
+             "%.0f %% of the transfers were over before the table allows: it is not of this "
+             "machine or MPI.",
              100 * (double)clamped / (double)r->total.count);
-  else return false;
+  else
+    return false;
   return true;
 }
 /* The command that measures: as many words as this run needs. */
 static const char *table_command(const nbc_report *r, words *w) {
   const char *mpi = r->library && strstr(r->library, "MPICH") ? "mpich" : "mpi";
   bool other = false;
-  for (size_t i = 0; i < r->cell_count; i++) other = other || r->cells[i].peer == NBC_PEER_OTHER_NODE;
-  if (!r->library || !strstr(r->library, "MPI")) snprintf(w->text, sizeof w->text, "xfer_table same_node.txt");
-  else if (!other) snprintf(w->text, sizeof w->text, "mpirun -n 2 xfer_table_%s same_node.txt", mpi);
-  else snprintf(w->text, sizeof w->text, "mpirun -n 3 --map-by node xfer_table_%s same_node.txt other_node.txt", mpi);
+  for (size_t i = 0; i < r->cell_count; i++)
+    other = other || r->cells[i].peer == NBC_PEER_OTHER_NODE;
+  if (!r->library || !strstr(r->library, "MPI"))
+    snprintf(w->text, sizeof w->text, "xfer_table same_node.txt");
+  else if (!other)
+    snprintf(w->text, sizeof w->text, "mpirun -n 2 xfer_table_%s same_node.txt", mpi);
+  else
+    snprintf(w->text, sizeof w->text,
+             "mpirun -n 3 --map-by node xfer_table_%s same_node.txt other_node.txt", mpi);
   return w->text;
 }
-static const char table_then[] = "with nothing else running; then run the program with NBC_TABLE=same_node.txt and, between "
-                                 "nodes, NBC_TABLE_OTHER=other_node.txt.";
+static const char table_then[] =
+    "with nothing else running; then run the program with NBC_TABLE=same_node.txt and, between "
+    "nodes, NBC_TABLE_OTHER=other_node.txt.";
 
 /* What no overlap can cure: time in calls that is more than all the transfers could have taken there. */
 static int64_t idle_ns(const nbc_report *r) {
@@ -596,12 +667,16 @@ static bool ends_with(const char *text, const char *end) {
 static wire wire_of(const char *name) {
   const bool host = strncmp(name, "host/", 5) == 0;
   if (!host && !strchr(name, ':')) return WIRES;
-  if (strstr(name, "etrans") || ends_with(name, "packet_seq_err") || ends_with(name, "local_ack_timeout_err")) return AGAIN;
+  if (strstr(name, "etrans") || ends_with(name, "packet_seq_err") ||
+      ends_with(name, "local_ack_timeout_err"))
+    return AGAIN;
   if (ends_with(name, "_dropped") || ends_with(name, "RcvbufErrors")) return DROPPED;
-  if (strstr(name, "pause") || strstr(name, "xoff") || ends_with(name, "port_xmit_wait")) return PAUSED;
+  if (strstr(name, "pause") || strstr(name, "xoff") || ends_with(name, "port_xmit_wait"))
+    return PAUSED;
   if (ends_with(name, "/tx_bytes") || ends_with(name, "/port_xmit_data")) return SENT;
   if (ends_with(name, "/rx_bytes") || ends_with(name, "/port_rcv_data")) return RECEIVED;
-  if (ends_with(name, "_octets")) return strstr(name, "tx") ? SENT : strstr(name, "rx") ? RECEIVED : WIRES;
+  if (ends_with(name, "_octets"))
+    return strstr(name, "tx") ? SENT : strstr(name, "rx") ? RECEIVED : WIRES;
   return WIRES;
 }
 static bool wire_is_known(const nbc_report *r, wire w) {
@@ -621,7 +696,8 @@ static double wire_value(const nbc_report *r, int section, wire w) {
     if (c->section_index != section || wire_of(c->name) != w) continue;
     for (size_t k = 0; k < r->counter_count && w <= RECEIVED && largest; k++) {
       const nbc_counter *o = &r->counters[k];
-      if (k != i && o->section_index == section && wire_of(o->name) == w && strncmp(o->name, c->name, nic_bytes + 1) == 0)
+      if (k != i && o->section_index == section && wire_of(o->name) == w &&
+          strncmp(o->name, c->name, nic_bytes + 1) == 0)
         largest = o->value < c->value || (o->value <= c->value && k > i);
     }
     if (largest) sum += c->value;
@@ -640,13 +716,22 @@ static const char *wire_value_text(wire w, double value, words *to) {
   snprintf(to->text, sizeof to->text, "%.15g", value);
   return to->text;
 }
-static const char wire_caption[] =
-    "All that crossed the NICs of the nodes while a section of the lowest rank there was open, whoever sent it. What a "
-    "process was asked to send and what its partner was asked to receive are both in \"asked for\".";
+static const char wire_caption[] = "All that crossed the NICs of the nodes while a section of the "
+                                   "lowest rank there was open, whoever sent it. What a "
+                                   "process was asked to send and what its partner was asked to "
+                                   "receive are both in \"asked for\".";
 
 /* ---- over the ranks --------------------------------------------------------------------------- */
-typedef enum measure { HIDDEN_LEAST, HIDDEN_MOST, NOT_HIDDEN, COMPUTATION, IN_CALLS, MEASURES } measure;
-static const char *const measure_text[] = {"hidden, at least", "hidden, at most", "not hidden for certain", "computation",
+typedef enum measure {
+  HIDDEN_LEAST,
+  HIDDEN_MOST,
+  NOT_HIDDEN,
+  COMPUTATION,
+  IN_CALLS,
+  MEASURES
+} measure;
+static const char *const measure_text[] = {"hidden, at least", "hidden, at most",
+                                           "not hidden for certain", "computation",
                                            "in communication calls"};
 static bool is_share(measure m) { return m <= HIDDEN_MOST; }
 static double measure_of(const process *p, measure m) {
@@ -668,7 +753,10 @@ static const char *measure_value(measure m, double v, words *w) {
 
 /* Smallest, middle and largest over the ranks and where the extremes are. Ranks without transfers have
    no share that is hidden. */
-typedef struct spread { nbc_summary s; int min_rank, max_rank; } spread;
+typedef struct spread {
+  nbc_summary s;
+  int min_rank, max_rank;
+} spread;
 static bool spread_of(const run *r, measure m, spread *out) {
   double *values = (double *)must(malloc(r->process_count * sizeof *values));
   size_t n = 0;
@@ -689,7 +777,8 @@ static bool spread_of(const run *r, measure m, spread *out) {
 
 static int worst_rank_first(const void *a, const void *b) {
   const process *x = (const process *)a, *y = (const process *)b;
-  if (unhidden_ns(&x->t) != unhidden_ns(&y->t)) return unhidden_ns(&x->t) < unhidden_ns(&y->t) ? 1 : -1;
+  if (unhidden_ns(&x->t) != unhidden_ns(&y->t))
+    return unhidden_ns(&x->t) < unhidden_ns(&y->t) ? 1 : -1;
   if (x->call_ns != y->call_ns) return x->call_ns < y->call_ns ? 1 : -1;
   return by_rank(a, b);
 }
@@ -712,13 +801,19 @@ static void text_offenders(const nbc_report *r, FILE *out) {
   row *rows;
   const size_t count = offenders(r, &rows, 6);
   verdict last = VERDICT_FINE;
-  if (!count) fputs("\nNothing stands out: no place with a hundredth of the transfer time is left unhidden.\n", out);
-  else fputs("\nWorst first, and what to do\n", out);
+  if (!count)
+    fputs(
+        "\nNothing stands out: no place with a hundredth of the transfer time is left unhidden.\n",
+        out);
+  else
+    fputs("\nWorst first, and what to do\n", out);
   for (size_t i = 0; i < count; i++) {
     const verdict v = judge(&rows[i]);
-    fprintf(out, "  %zu. %s: %s\n     %s of %s not hidden for certain", i + 1, row_text(r, BY_CELL, &rows[i], &w),
-            verdicts[v].name, time_text(unhidden_ns(&rows[i].t), &t), time_text(rows[i].t.xfer_ns, &u));
-    fprintf(out, ", hidden %.1f to %.1f %%", 100 * share(rows[i].t.min_overlap_ns, rows[i].t.xfer_ns),
+    fprintf(out, "  %zu. %s: %s\n     %s of %s not hidden for certain", i + 1,
+            row_text(r, BY_CELL, &rows[i], &w), verdicts[v].name,
+            time_text(unhidden_ns(&rows[i].t), &t), time_text(rows[i].t.xfer_ns, &u));
+    fprintf(out, ", hidden %.1f to %.1f %%",
+            100 * share(rows[i].t.min_overlap_ns, rows[i].t.xfer_ns),
             100 * share(rows[i].t.max_overlap_ns, rows[i].t.xfer_ns));
     fprintf(out, "; %s waited in their calls\n", time_text(rows[i].t.waited_ns, &t));
     if (v == last) continue;
@@ -729,8 +824,10 @@ static void text_offenders(const nbc_report *r, FILE *out) {
   free(rows);
   if (r->call_ns && share(idle_ns(r), r->call_ns) >= 0.2)
     fprintf(out,
-            "  By the table of transfer times, at least %s of the %s in communication calls was no transfer:\n"
-            "  waiting for partners that are late (balance cures that) or that compute without progress\n"
+            "  By the table of transfer times, at least %s of the %s in communication calls was no "
+            "transfer:\n"
+            "  waiting for partners that are late (balance cures that) or that compute without "
+            "progress\n"
             "  (progress there cures that), or the library's own work.\n",
             time_text(idle_ns(r), &t), time_text(r->call_ns, &u));
 }
@@ -744,8 +841,9 @@ static void text_ranks(const run *r, FILE *out) {
   fprintf(out, "\n%-30s %12s %12s %12s\n", "Over the ranks", "min", "median", "max");
   for (measure m = HIDDEN_LEAST; m < MEASURES; m = (measure)(m + 1))
     if (spread_of(r, m, &s))
-      fprintf(out, "  %-28s %12s %12s %12s   (ranks %d, %d)\n", measure_text[m], measure_value(m, s.s.min, &a),
-              measure_value(m, s.s.median, &b), measure_value(m, s.s.max, &c), s.min_rank, s.max_rank);
+      fprintf(out, "  %-28s %12s %12s %12s   (ranks %d, %d)\n", measure_text[m],
+              measure_value(m, s.s.min, &a), measure_value(m, s.s.median, &b),
+              measure_value(m, s.s.max, &c), s.min_rank, s.max_rank);
 }
 
 static void text_wire(const nbc_report *r, FILE *out) {
@@ -755,9 +853,11 @@ static void text_wire(const nbc_report *r, FILE *out) {
   for (wire c = SENT; c < WIRES; c = (wire)(c + 1)) fprintf(out, " %10s", wire_text[c]);
   fputc('\n', out);
   for (size_t i = 0; i < r->section_count; i++) {
-    fprintf(out, "  %-28.28s %11s", section_text(r, (int)i), bytes_text(asked_bytes(r, (int)i), &w));
+    fprintf(out, "  %-28.28s %11s", section_text(r, (int)i),
+            bytes_text(asked_bytes(r, (int)i), &w));
     for (wire c = SENT; c < WIRES; c = (wire)(c + 1))
-      fprintf(out, " %10s", wire_is_known(r, c) ? wire_value_text(c, wire_value(r, (int)i, c), &w) : "-");
+      fprintf(out, " %10s",
+              wire_is_known(r, c) ? wire_value_text(c, wire_value(r, (int)i, c), &w) : "-");
     fputc('\n', out);
   }
   put_wrapped(out, "  ", wire_caption);
@@ -779,7 +879,8 @@ static bool write_text(const run *r, FILE *out) {
   char why[200];
   words w;
   if (table_is_useless(r->sum, why, sizeof why)) {
-    fprintf(out, "Measure the transfer table on this machine first: %s\n", table_command(r->sum, &w));
+    fprintf(out, "Measure the transfer table on this machine first: %s\n",
+            table_command(r->sum, &w));
     put_wrapped(out, "  ", table_then);
     put_wrapped(out, "  ", why);
     fputc('\n', out);
@@ -793,7 +894,8 @@ static bool write_text(const run *r, FILE *out) {
   text_comms(r->sum, out);
   text_pairs(r->sum, out);
   if (r->sum->total.count) text_offenders(r->sum, out);
-  for (size_t i = 0; i < r->trouble_count; i++) fprintf(out, "%sCaution: %s\n", i ? "" : "\n", r->troubles[i]);
+  for (size_t i = 0; i < r->trouble_count; i++)
+    fprintf(out, "%sCaution: %s\n", i ? "" : "\n", r->troubles[i]);
   return fflush(out) == 0 && !ferror(out);
 }
 
@@ -801,61 +903,88 @@ static bool write_text(const run *r, FILE *out) {
 /* One file, no script, nothing fetched; every element is closed, so that it is XML too. Each row of a
    table carries its exact numbers as data-... attributes. */
 static const char page_style[] =
-    ":root{--ink:#1d2429;--soft:#5c6870;--line:#d9dfe2;--paper:#fff;--card:#f5f7f8;--yes:#1f7a66;--maybe:#d8c98a;"
+    ":root{--ink:#1d2429;--soft:#5c6870;--line:#d9dfe2;--paper:#fff;--card:#f5f7f8;--yes:#1f7a66;--"
+    "maybe:#d8c98a;"
     "--no:#c4502f;--comp:#7d93a8;--call:#6b5b95;color-scheme:light dark}\n"
-    "@media(prefers-color-scheme:dark){:root{--ink:#e4e9ec;--soft:#9aa7af;--line:#39434a;--paper:#14191c;"
+    "@media(prefers-color-scheme:dark){:root{--ink:#e4e9ec;--soft:#9aa7af;--line:#39434a;--paper:#"
+    "14191c;"
     "--card:#1d2428;--yes:#3fae93;--maybe:#8f8350;--no:#e0704d;--comp:#5c7185;--call:#9a8bc4}}\n"
     "body{margin:0;background:var(--paper);color:var(--ink);font:15px/1.5 system-ui,sans-serif}\n"
     "main{max-width:68rem;margin:0 auto;padding:1.5rem 1rem 4rem}h1{font-size:1.7rem;margin:0}"
     "h2{font-size:1.15rem;margin:2.4rem 0 .6rem}p{margin:.3rem 0}.soft{color:var(--soft)}\n"
-    ".tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(11.5rem,1fr));gap:.8rem;margin:1.2rem 0}"
-    ".tile{background:var(--card);border-radius:.5rem;padding:.7rem .9rem}.tile b{display:block;font-size:1.3rem;white-space:nowrap}\n"
-    "svg{display:block;width:100%}.bar{height:.8rem;min-width:9rem}.big{height:2rem;border-radius:.3rem}"
-    ".yes{fill:var(--yes)}.maybe{fill:var(--maybe)}.no{fill:var(--no)}.comp{fill:var(--comp)}.call{fill:var(--call)}"
+    ".tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(11.5rem,1fr));gap:.8rem;"
+    "margin:1.2rem 0}"
+    ".tile{background:var(--card);border-radius:.5rem;padding:.7rem .9rem}.tile "
+    "b{display:block;font-size:1.3rem;white-space:nowrap}\n"
+    "svg{display:block;width:100%}.bar{height:.8rem;min-width:9rem}.big{height:2rem;border-radius:."
+    "3rem}"
+    ".yes{fill:var(--yes)}.maybe{fill:var(--maybe)}.no{fill:var(--no)}.comp{fill:var(--comp)}.call{"
+    "fill:var(--call)}"
     ".map{max-width:34rem;margin:.6rem 0}.ground{fill:var(--card)}"
-    ".key{display:inline-block;width:.8rem;height:.8rem;border-radius:.15rem;margin:0 .3rem 0 .9rem}\n"
+    ".key{display:inline-block;width:.8rem;height:.8rem;border-radius:.15rem;margin:0 .3rem 0 "
+    ".9rem}\n"
     ".k-yes{background:var(--yes)}.k-maybe{background:var(--maybe)}.k-no{background:var(--no)}"
     ".k-comp{background:var(--comp)}.k-call{background:var(--call)}.scroll{overflow-x:auto}\n"
     "table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}"
-    "th,td{padding:.28rem .6rem;border-bottom:1px solid var(--line);text-align:right;white-space:nowrap}"
-    "th{color:var(--soft);font-weight:500}th:first-child,td:first-child{text-align:left;padding-left:0}"
+    "th,td{padding:.28rem .6rem;border-bottom:1px solid "
+    "var(--line);text-align:right;white-space:nowrap}"
+    "th{color:var(--soft);font-weight:500}th:first-child,td:first-child{text-align:left;padding-"
+    "left:0}"
     "td.wide,th.wide{width:34%}td.name{max-width:22rem;overflow:hidden;text-overflow:ellipsis}\n"
-    "ol{padding-left:1.4rem}li{margin:.9rem 0}li b{margin-right:.4rem}.tag{background:var(--soft);color:var(--paper);"
-    "border-radius:.8rem;padding:.05rem .6rem;font-size:.85rem}.caution{border-left:4px solid var(--soft);"
+    "ol{padding-left:1.4rem}li{margin:.9rem 0}li "
+    "b{margin-right:.4rem}.tag{background:var(--soft);color:var(--paper);"
+    "border-radius:.8rem;padding:.05rem .6rem;font-size:.85rem}.caution{border-left:4px solid "
+    "var(--soft);"
     "padding:.2rem .8rem;background:var(--card)}@media print{body{font-size:11px}}\n";
 
 /* Text from files is anybody's: markup is escaped, what is not UTF-8 or not allowed in XML replaced. */
 static void put(FILE *out, const char *text) {
   const unsigned char *p = (const unsigned char *)(text ? text : "?");
   while (*p) {
-    int n = *p < 0x80 ? 1 : *p >= 0xc2 && *p < 0xe0 ? 2 : *p >= 0xe0 && *p < 0xf0 ? 3 : *p >= 0xf0 && *p < 0xf5 ? 4 : 0;
+    int n = *p < 0x80                 ? 1
+            : *p >= 0xc2 && *p < 0xe0 ? 2
+            : *p >= 0xe0 && *p < 0xf0 ? 3
+            : *p >= 0xf0 && *p < 0xf5 ? 4
+                                      : 0;
     for (int i = 1; i < n; i++)
       if ((p[i] & 0xc0) != 0x80) n = 0;
     /* overlong forms, halves of pairs, beyond the last character, the two non-characters */
-    if (n == 3 && ((*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] > 0x9f) || (*p == 0xef && p[1] == 0xbf && p[2] > 0xbd)))
+    if (n == 3 && ((*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] > 0x9f) ||
+                   (*p == 0xef && p[1] == 0xbf && p[2] > 0xbd)))
       n = 0;
     if (n == 4 && ((*p == 0xf0 && p[1] < 0x90) || (*p == 0xf4 && p[1] > 0x8f))) n = 0;
     if (n == 1 && ((*p < 0x20 && *p != '\n' && *p != '\t') || *p == 0x7f)) n = 0;
-    if (*p == '&') fputs("&amp;", out);
-    else if (*p == '<') fputs("&lt;", out);
-    else if (*p == '>') fputs("&gt;", out);
-    else if (*p == '"') fputs("&quot;", out);
-    else if (n) fwrite(p, 1, (size_t)n, out);
-    else fputs("\xef\xbf\xbd", out);
+    if (*p == '&')
+      fputs("&amp;", out);
+    else if (*p == '<')
+      fputs("&lt;", out);
+    else if (*p == '>')
+      fputs("&gt;", out);
+    else if (*p == '"')
+      fputs("&quot;", out);
+    else if (n)
+      fwrite(p, 1, (size_t)n, out);
+    else
+      fputs("\xef\xbf\xbd", out);
     p += n ? n : 1;
   }
 }
 
 static void put_rect(FILE *out, const char *class_name, double from, double width) {
-  if (width > 0) fprintf(out, "<rect class=\"%s\" x=\"%.3f\" width=\"%.3f\" height=\"10\"/>", class_name, from, width);
+  if (width > 0)
+    fprintf(out, "<rect class=\"%s\" x=\"%.3f\" width=\"%.3f\" height=\"10\"/>", class_name, from,
+            width);
 }
 /* hidden for certain | not known | not hidden, together xfer_ns wide on a scale up to full_ns */
 static void put_bar(FILE *out, const nbc_totals *t, int64_t full_ns, const char *class_name) {
-  const double yes = 100 * share(t->min_overlap_ns, full_ns), maybe = 100 * share(unknown_ns(t), full_ns);
+  const double yes = 100 * share(t->min_overlap_ns, full_ns),
+               maybe = 100 * share(unknown_ns(t), full_ns);
   const double no = 100 * share(unhidden_ns(t), full_ns);
-  fprintf(out, "<svg class=\"%s\" viewBox=\"0 0 100 10\" preserveAspectRatio=\"none\" role=\"img\" "
-               "aria-label=\"hidden %.1f to %.1f percent\">",
-          class_name, 100 * share(t->min_overlap_ns, t->xfer_ns), 100 * share(t->max_overlap_ns, t->xfer_ns));
+  fprintf(out,
+          "<svg class=\"%s\" viewBox=\"0 0 100 10\" preserveAspectRatio=\"none\" role=\"img\" "
+          "aria-label=\"hidden %.1f to %.1f percent\">",
+          class_name, 100 * share(t->min_overlap_ns, t->xfer_ns),
+          100 * share(t->max_overlap_ns, t->xfer_ns));
   put_rect(out, "yes", 0, yes);
   put_rect(out, "maybe", yes, maybe);
   put_rect(out, "no", yes + maybe, no);
@@ -868,34 +997,41 @@ static void put_keys(FILE *out) {
         out);
 }
 
-static void put_row(FILE *out, const char *table, const char *name, const nbc_totals *t, int64_t full_ns, bool stamps) {
+static void put_row(FILE *out, const char *table, const char *name, const nbc_totals *t,
+                    int64_t full_ns, bool stamps) {
   words a, b, c;
   fprintf(out, "<tr data-table=\"%s\" data-name=\"", table);
   put(out, name);
-  fprintf(out, "\" data-count=\"%llu\" data-size-bytes=\"%llu\" data-xfer-ns=\"%lld\" data-min-overlap-ns=\"%lld\" "
-               "data-max-overlap-ns=\"%lld\"",
+  fprintf(out,
+          "\" data-count=\"%llu\" data-size-bytes=\"%llu\" data-xfer-ns=\"%lld\" "
+          "data-min-overlap-ns=\"%lld\" "
+          "data-max-overlap-ns=\"%lld\"",
           (unsigned long long)t->count, (unsigned long long)t->size_bytes, (long long)t->xfer_ns,
           (long long)t->min_overlap_ns, (long long)t->max_overlap_ns);
   if (stamps)
-    fprintf(out, " data-exact-overlap-lo-ns=\"%lld\" data-exact-overlap-hi-ns=\"%lld\"", (long long)t->exact_lo_ns,
-            (long long)t->exact_hi_ns);
+    fprintf(out, " data-exact-overlap-lo-ns=\"%lld\" data-exact-overlap-hi-ns=\"%lld\"",
+            (long long)t->exact_lo_ns, (long long)t->exact_hi_ns);
   fputs("><td class=\"name\">", out);
   put(out, name);
-  fprintf(out, "</td><td>%llu</td><td>%s</td><td>%s</td><td class=\"wide\">", (unsigned long long)t->count,
-          bytes_text(t->size_bytes, &a), time_text(t->xfer_ns, &b));
+  fprintf(out, "</td><td>%llu</td><td>%s</td><td>%s</td><td class=\"wide\">",
+          (unsigned long long)t->count, bytes_text(t->size_bytes, &a), time_text(t->xfer_ns, &b));
   put_bar(out, t, full_ns, "bar");
   fprintf(out, "</td><td>%.1f to %.1f %%</td>", 100 * share(t->min_overlap_ns, t->xfer_ns),
           100 * share(t->max_overlap_ns, t->xfer_ns));
   if (stamps && t->exact_count)
     fprintf(out, "<td>%.1f to %.1f %%</td>", 100 * exact_least(t), 100 * exact_most(t));
-  else if (stamps) fputs("<td></td>", out);
+  else if (stamps)
+    fputs("<td></td>", out);
   fprintf(out, "<td>%s</td></tr>\n", time_text(unhidden_ns(t), &c));
 }
 
 static void put_table_head(FILE *out, const char *title, const char *column, bool stamps) {
-  fprintf(out, "<h2>%s</h2>\n<div class=\"scroll\"><table><thead><tr><th>%s</th><th>transfers</th><th>volume</th><th>time</th>"
-               "<th class=\"wide\"></th><th>hidden</th>%s<th>not hidden</th></tr></thead><tbody>\n",
-          title, column, stamps ? "<th>by NIC stamps</th>" : "");
+  fprintf(
+      out,
+      "<h2>%s</h2>\n<div "
+      "class=\"scroll\"><table><thead><tr><th>%s</th><th>transfers</th><th>volume</th><th>time</th>"
+      "<th class=\"wide\"></th><th>hidden</th>%s<th>not hidden</th></tr></thead><tbody>\n",
+      title, column, stamps ? "<th>by NIC stamps</th>" : "");
 }
 
 static void put_groups(FILE *out, const nbc_report *r, grouping by) {
@@ -911,7 +1047,8 @@ static void put_groups(FILE *out, const nbc_report *r, grouping by) {
     for (size_t i = 0; i < count && i < 100; i++)
       put_row(out, grouping_column[by], row_text(r, by, &rows[i], &w), &rows[i].t, full_ns, stamps);
     fputs("</tbody></table></div>\n", out);
-    if (count > 100) fprintf(out, "<p class=\"soft\">%zu more with less unhidden time.</p>\n", count - 100);
+    if (count > 100)
+      fprintf(out, "<p class=\"soft\">%zu more with less unhidden time.</p>\n", count - 100);
   }
   free(rows);
 }
@@ -937,16 +1074,19 @@ static void put_head(FILE *out, const run *r) {
   struct tm utc;
   char date[64] = "";
   words w;
-  if (start && gmtime_r(&start, &utc)) strftime(date, sizeof date, ", started %Y-%m-%d %H:%M:%S UTC", &utc);
+  if (start && gmtime_r(&start, &utc))
+    strftime(date, sizeof date, ", started %Y-%m-%d %H:%M:%S UTC", &utc);
   fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/>"
-        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n<title>Overlap of ",
+        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n<title>Overlap "
+        "of ",
         out);
   put(out, s->program ? s->program : "a program");
-  fprintf(out, "</title>\n<style>%s</style></head>\n<body><main>\n<header><h1>Overlap of ", page_style);
+  fprintf(out, "</title>\n<style>%s</style></head>\n<body><main>\n<header><h1>Overlap of ",
+          page_style);
   put(out, s->program ? s->program : "a program");
-  fprintf(out, "</h1>\n<p class=\"soft\">%d process%s on %zu host%s, %zu thread%s", s->process_count,
-          s->process_count == 1 ? "" : "es", host_count(r), host_count(r) == 1 ? "" : "s", s->thread_count,
-          s->thread_count == 1 ? "" : "s");
+  fprintf(out, "</h1>\n<p class=\"soft\">%d process%s on %zu host%s, %zu thread%s",
+          s->process_count, s->process_count == 1 ? "" : "es", host_count(r),
+          host_count(r) == 1 ? "" : "s", s->thread_count, s->thread_count == 1 ? "" : "s");
   if (s->library) fputs(", ", out), put(out, s->library);
   fprintf(out, "%s</p></header>\n", date);
   for (size_t i = 0; i < r->trouble_count; i++) {
@@ -956,7 +1096,9 @@ static void put_head(FILE *out, const run *r) {
   }
   char why[200];
   if (table_is_useless(s, why, sizeof why))
-    fprintf(out, "<p class=\"caution\"><b>Measure the transfer table on this machine first:</b> <code>%s</code> %s %s</p>\n",
+    fprintf(out,
+            "<p class=\"caution\"><b>Measure the transfer table on this machine first:</b> "
+            "<code>%s</code> %s %s</p>\n",
             table_command(s, &w), table_then, why);
   fputs("<div class=\"tiles\">\n", out);
   snprintf(w.text, sizeof w.text, "%.1f to %.1f %%", 100 * share(t->min_overlap_ns, t->xfer_ns),
@@ -981,14 +1123,20 @@ static void put_offenders(FILE *out, const nbc_report *r) {
   const size_t count = offenders(r, &rows, 8);
   verdict last = VERDICT_FINE;
   fputs("<h2>Worst first, and what to do</h2>\n", out);
-  if (!count) fputs("<p>Nothing stands out: no place with a hundredth of the transfer time is left unhidden.</p>\n", out);
-  else fputs("<ol>\n", out);
+  if (!count)
+    fputs("<p>Nothing stands out: no place with a hundredth of the transfer time is left "
+          "unhidden.</p>\n",
+          out);
+  else
+    fputs("<ol>\n", out);
   for (size_t i = 0; i < count; i++) {
     const nbc_totals *t = &rows[i].t;
     const verdict v = judge(&rows[i]);
     fputs("<li><b>", out);
     put(out, row_text(r, BY_CELL, &rows[i], &w));
-    fprintf(out, "</b> <span class=\"tag\">%s</span><br/>%s of %s not hidden for certain, hidden %.1f to %.1f %%.",
+    fprintf(out,
+            "</b> <span class=\"tag\">%s</span><br/>%s of %s not hidden for certain, hidden %.1f "
+            "to %.1f %%.",
             verdicts[v].name, time_text(unhidden_ns(t), &a), time_text(t->xfer_ns, &b),
             100 * share(t->min_overlap_ns, t->xfer_ns), 100 * share(t->max_overlap_ns, t->xfer_ns));
     fprintf(out, " %s waited in their calls.", time_text(t->waited_ns, &a));
@@ -1000,8 +1148,10 @@ static void put_offenders(FILE *out, const nbc_report *r) {
   free(rows);
   if (r->call_ns && share(idle_ns(r), r->call_ns) >= 0.2)
     fprintf(out,
-            "<p class=\"caution\">By the table of transfer times, at least %s of the %s in communication calls was no "
-            "transfer: waiting for partners that are late (balance cures that) or that compute without progress (progress "
+            "<p class=\"caution\">By the table of transfer times, at least %s of the %s in "
+            "communication calls was no "
+            "transfer: waiting for partners that are late (balance cures that) or that compute "
+            "without progress (progress "
             "there cures that), or the library's own work.</p>\n",
             time_text(idle_ns(r), &a), time_text(r->call_ns, &b));
 }
@@ -1009,15 +1159,19 @@ static void put_offenders(FILE *out, const nbc_report *r) {
 static void put_spread(FILE *out, const run *r) {
   words a, b, c;
   spread s;
-  fputs("<h2>Over the ranks</h2>\n<div class=\"scroll\"><table><thead><tr><th></th><th>min</th><th>median</th><th>max</th>"
+  fputs("<h2>Over the ranks</h2>\n<div "
+        "class=\"scroll\"><table><thead><tr><th></th><th>min</th><th>median</th><th>max</th>"
         "<th>rank of min</th><th>rank of max</th></tr></thead><tbody>\n",
         out);
   for (measure m = HIDDEN_LEAST; m < MEASURES; m = (measure)(m + 1))
     if (spread_of(r, m, &s))
-      fprintf(out, "<tr data-table=\"spread\" data-name=\"%s\" data-min=\"%.17g\" data-median=\"%.17g\" data-max=\"%.17g\">"
-                   "<td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%d</td><td>%d</td></tr>\n",
-              measure_text[m], s.s.min, s.s.median, s.s.max, measure_text[m], measure_value(m, s.s.min, &a),
-              measure_value(m, s.s.median, &b), measure_value(m, s.s.max, &c), s.min_rank, s.max_rank);
+      fprintf(out,
+              "<tr data-table=\"spread\" data-name=\"%s\" data-min=\"%.17g\" data-median=\"%.17g\" "
+              "data-max=\"%.17g\">"
+              "<td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%d</td><td>%d</td></tr>\n",
+              measure_text[m], s.s.min, s.s.median, s.s.max, measure_text[m],
+              measure_value(m, s.s.min, &a), measure_value(m, s.s.median, &b),
+              measure_value(m, s.s.max, &c), s.min_rank, s.max_rank);
   fputs("</tbody></table></div>\n", out);
 }
 
@@ -1035,16 +1189,23 @@ static void put_ranks(FILE *out, const run *r) {
   }
   put_table_head(out, "By rank", "rank", stamps);
   for (size_t i = 0; i < shown; i++) {
-    if (p[i].rank >= 0) snprintf(w.text, sizeof w.text, "%d, %.63s", p[i].rank, p[i].host);
-    else snprintf(w.text, sizeof w.text, "sum of %d processes", p[i].process_count);
+    if (p[i].rank >= 0)
+      snprintf(w.text, sizeof w.text, "%d, %.63s", p[i].rank, p[i].host);
+    else
+      snprintf(w.text, sizeof w.text, "sum of %d processes", p[i].process_count);
     put_row(out, "rank", w.text, &p[i].t, full_ns, stamps);
   }
-  fputs("</tbody></table></div>\n<h2>Time of each rank</h2>\n<p class=\"soft\"><span class=\"key k-comp\"></span>computation"
-        "<span class=\"key k-call\"></span>in communication calls</p>\n<div class=\"scroll\"><table><thead><tr><th>rank</th>"
-        "<th class=\"wide\"></th><th>all</th><th>computation</th><th>in calls</th></tr></thead><tbody>\n",
+  fputs("</tbody></table></div>\n<h2>Time of each rank</h2>\n<p class=\"soft\"><span class=\"key "
+        "k-comp\"></span>computation"
+        "<span class=\"key k-call\"></span>in communication calls</p>\n<div "
+        "class=\"scroll\"><table><thead><tr><th>rank</th>"
+        "<th class=\"wide\"></th><th>all</th><th>computation</th><th>in "
+        "calls</th></tr></thead><tbody>\n",
         out);
   for (size_t i = 0; i < shown; i++) {
-    fprintf(out, "<tr><td>%d</td><td class=\"wide\"><svg class=\"bar\" viewBox=\"0 0 100 10\" preserveAspectRatio=\"none\">",
+    fprintf(out,
+            "<tr><td>%d</td><td class=\"wide\"><svg class=\"bar\" viewBox=\"0 0 100 10\" "
+            "preserveAspectRatio=\"none\">",
             p[i].rank);
     put_rect(out, "comp", 0, 100 * share(p[i].comp_ns, wall_ns));
     put_rect(out, "call", 100 * share(p[i].comp_ns, wall_ns), 100 * share(p[i].call_ns, wall_ns));
@@ -1052,7 +1213,9 @@ static void put_ranks(FILE *out, const run *r) {
             time_text(p[i].comp_ns, &b), time_text(p[i].call_ns, &c));
   }
   fputs("</tbody></table></div>\n", out);
-  if (shown < r->process_count) fprintf(out, "<p class=\"soft\">The %zu worst of %zu are shown.</p>\n", shown, r->process_count);
+  if (shown < r->process_count)
+    fprintf(out, "<p class=\"soft\">The %zu worst of %zu are shown.</p>\n", shown,
+            r->process_count);
   free(p);
 }
 
@@ -1068,7 +1231,8 @@ static void put_calls(FILE *out, const nbc_report *r) {
     if (total_ns[call->kind] > most_ns) most_ns = total_ns[call->kind];
   }
   if (!r->call_count) return;
-  fputs("<h2>Time in calls</h2>\n<div class=\"scroll\"><table><thead><tr><th>call</th><th>calls</th><th class=\"wide\"></th>"
+  fputs("<h2>Time in calls</h2>\n<div "
+        "class=\"scroll\"><table><thead><tr><th>call</th><th>calls</th><th class=\"wide\"></th>"
         "<th>total</th><th>mean</th><th>longest</th></tr></thead><tbody>\n",
         out);
   for (;;) {
@@ -1076,12 +1240,17 @@ static void put_calls(FILE *out, const nbc_report *r) {
     for (int k = 0; k < NBC_KIND_COUNT; k++)
       if (count[k] && (worst < 0 || total_ns[k] > total_ns[worst])) worst = k;
     if (worst < 0) break;
-    fprintf(out, "<tr data-table=\"calls\" data-name=\"%s\" data-count=\"%llu\" data-total-ns=\"%lld\"><td>%s</td><td>%llu</td>"
-                 "<td class=\"wide\"><svg class=\"bar\" viewBox=\"0 0 100 10\" preserveAspectRatio=\"none\">",
-            nbc_kind_name((nbc_kind)worst), (unsigned long long)count[worst], (long long)total_ns[worst],
-            nbc_kind_name((nbc_kind)worst), (unsigned long long)count[worst]);
+    fprintf(out,
+            "<tr data-table=\"calls\" data-name=\"%s\" data-count=\"%llu\" "
+            "data-total-ns=\"%lld\"><td>%s</td><td>%llu</td>"
+            "<td class=\"wide\"><svg class=\"bar\" viewBox=\"0 0 100 10\" "
+            "preserveAspectRatio=\"none\">",
+            nbc_kind_name((nbc_kind)worst), (unsigned long long)count[worst],
+            (long long)total_ns[worst], nbc_kind_name((nbc_kind)worst),
+            (unsigned long long)count[worst]);
     put_rect(out, "call", 0, 100 * share(total_ns[worst], most_ns));
-    fprintf(out, "</svg></td><td>%s</td><td>%s</td><td>%s</td></tr>\n", time_text(total_ns[worst], &a),
+    fprintf(out, "</svg></td><td>%s</td><td>%s</td><td>%s</td></tr>\n",
+            time_text(total_ns[worst], &a),
             time_text(count[worst] < INT64_MAX ? total_ns[worst] / (int64_t)count[worst] : 0, &b),
             time_text(max_ns[worst], &c));
     count[worst] = 0;
@@ -1092,7 +1261,9 @@ static void put_calls(FILE *out, const nbc_report *r) {
 static void put_wire(FILE *out, const nbc_report *r) {
   words w;
   if (!wire_is_known(r, SENT) && !wire_is_known(r, RECEIVED)) return;
-  fputs("<h2>On the wire</h2>\n<div class=\"scroll\"><table><thead><tr><th>section</th><th>asked for</th>", out);
+  fputs("<h2>On the wire</h2>\n<div class=\"scroll\"><table><thead><tr><th>section</th><th>asked "
+        "for</th>",
+        out);
   for (wire c = SENT; c < WIRES; c = (wire)(c + 1)) fprintf(out, "<th>%s</th>", wire_text[c]);
   fputs("</tr></thead><tbody>\n", out);
   for (size_t i = 0; i < r->section_count; i++) {
@@ -1100,7 +1271,8 @@ static void put_wire(FILE *out, const nbc_report *r) {
     put(out, section_text(r, (int)i));
     fprintf(out, "</td><td>%s</td>", bytes_text(asked_bytes(r, (int)i), &w));
     for (wire c = SENT; c < WIRES; c = (wire)(c + 1))
-      fprintf(out, "<td>%s</td>", wire_is_known(r, c) ? wire_value_text(c, wire_value(r, (int)i, c), &w) : "");
+      fprintf(out, "<td>%s</td>",
+              wire_is_known(r, c) ? wire_value_text(c, wire_value(r, (int)i, c), &w) : "");
     fputs("</tr>\n", out);
   }
   fputs("</tbody></table></div>\n<p class=\"soft\">", out);
@@ -1125,31 +1297,41 @@ static void put_diagnoses(FILE *out, const nbc_report *r) {
 }
 
 static void put_foot(FILE *out, const nbc_report *r) {
-  fputs("<h2>How to read this</h2>\n<p>A library sees when a transfer was posted and when its end was noticed, not when bytes "
-        "moved. The time a transfer takes comes from a table measured beforehand. What does not fit into the calls between the "
-        "two moments was hidden for certain; more than the computation between them cannot have been. NIC stamps, where there "
-        "are some, give the true overlap within the clocks' uncertainty. Times are sums over processes and threads.</p>\n"
+  fputs("<h2>How to read this</h2>\n<p>A library sees when a transfer was posted and when its end "
+        "was noticed, not when bytes "
+        "moved. The time a transfer takes comes from a table measured beforehand. What does not "
+        "fit into the calls between the "
+        "two moments was hidden for certain; more than the computation between them cannot have "
+        "been. NIC stamps, where there "
+        "are some, give the true overlap within the clocks' uncertainty. Times are sums over "
+        "processes and threads.</p>\n"
         "<p class=\"soft\">Transfer times: same node ",
         out);
   put(out, r->table_same_node);
   fputs("; other node ", out);
   put(out, r->table_other_node);
-  fprintf(out, ". Clock: %s, rate known to %.2g ppm.", nbc_clock_source_name(r->clock_source), r->clock_rate_err_ppm);
+  fprintf(out, ". Clock: %s, rate known to %.2g ppm.", nbc_clock_source_name(r->clock_source),
+          r->clock_rate_err_ppm);
   words w;
   if (r->tool_ns)
-    fprintf(out, " Measuring itself took %s (%.2f %%), which is neither computation nor communication here.",
-            time_text(r->tool_ns, &w), 100 * share(r->tool_ns, r->wall_ns));
+    fprintf(
+        out,
+        " Measuring itself took %s (%.2f %%), which is neither computation nor communication here.",
+        time_text(r->tool_ns, &w), 100 * share(r->tool_ns, r->wall_ns));
   fputs("</p>\n", out);
   for (int p = 0; p < NBC_PROBLEM_COUNT; p++)
     if (r->problems[p])
-      fprintf(out, "<p class=\"caution\">%llu %s</p>\n", (unsigned long long)r->problems[p], nbc_problem_text((nbc_problem)p));
+      fprintf(out, "<p class=\"caution\">%llu %s</p>\n", (unsigned long long)r->problems[p],
+              nbc_problem_text((nbc_problem)p));
   for (size_t i = 0; i < r->note_count; i++) {
     fputs("<p class=\"caution\">", out);
     put(out, r->notes[i]);
     fputs("</p>\n", out);
   }
   if (r->counter_count) {
-    fputs("<h2>Counters</h2>\n<div class=\"scroll\"><table><thead><tr><th>name</th><th>value</th><th>section</th></tr></thead>"
+    fputs("<h2>Counters</h2>\n<div "
+          "class=\"scroll\"><table><thead><tr><th>name</th><th>value</th><th>section</th></tr></"
+          "thead>"
           "<tbody>\n",
           out);
     for (size_t i = 0; i < r->counter_count && i < 200; i++) {
@@ -1171,7 +1353,8 @@ static bool write_page(const run *r, const char *path) {
   if (r->sum->total.count) {
     put_offenders(out, r->sum);
     put_diagnoses(out, r->sum);
-    for (grouping by = BY_SECTION; by <= BY_PEER; by = (grouping)(by + 1)) put_groups(out, r->sum, by);
+    for (grouping by = BY_SECTION; by <= BY_PEER; by = (grouping)(by + 1))
+      put_groups(out, r->sum, by);
     put_ranks(out, r);
   } else {
     fputs("<p>No transfers were seen.</p>\n", out);
@@ -1188,23 +1371,32 @@ static bool write_page(const run *r, const char *path) {
 }
 
 /* ---- the command ------------------------------------------------------------------------------ */
-static const char usage_text[] = "usage: overlap_report [-o PAGE.html | --no-html] [--json] [--csv DIR] [--reference REF] FILE|FOLDER...\n"
+static const char usage_text[] = "usage: overlap_report [-o PAGE.html | --no-html] [--json] [--csv "
+                                 "DIR] [--reference REF] FILE|FOLDER...\n"
                                  "       overlap_report --diff BEFORE AFTER\n";
 static const char help_text[] =
-    "  FILE, FOLDER  reports of the processes of one run: nbc_overlap.PROGRAM.RUN.RANK.json, as the preload writes\n"
+    "  FILE, FOLDER  reports of the processes of one run: nbc_overlap.PROGRAM.RUN.RANK.json, as "
+    "the preload writes\n"
     "                them; of a folder, the newest run\n"
     "  -o FILE       where the page goes (overlap_report.html)\n"
     "  --no-html     no page\n"
     "  --json        the sum of all reports as JSON instead of the summary\n"
-    "  --reference REF  a run of the same program in which nothing overlaps (each transfer waited for at once): a\n"
+    "  --reference REF  a run of the same program in which nothing overlaps (each transfer waited "
+    "for at once): a\n"
     "                diagnosis of each section against it\n"
-    "  --csv DIR     every table as a file in that folder: transfers, calls, places, pairs, communicators, ranks\n"
-    "  --diff        what changed between two runs (each a file or a folder), biggest change first\n"
-    "Better reports come from the preload's environment: NBC_TABLE=FILE with transfer times measured by xfer_table_mpi\n"
-    "(else they are guessed), MPI_Pcontrol(2, \"name\") and MPI_Pcontrol(-2) for sections, NBC_NIC_COUNTERS=auto|eth0,...\n"
-    "for bytes on the wire, retransmissions and pauses by section (lo: what an MPI sends by TCP within a node, as Open\n"
+    "  --csv DIR     every table as a file in that folder: transfers, calls, places, pairs, "
+    "communicators, ranks\n"
+    "  --diff        what changed between two runs (each a file or a folder), biggest change "
+    "first\n"
+    "Better reports come from the preload's environment: NBC_TABLE=FILE with transfer times "
+    "measured by xfer_table_mpi\n"
+    "(else they are guessed), MPI_Pcontrol(2, \"name\") and MPI_Pcontrol(-2) for sections, "
+    "NBC_NIC_COUNTERS=auto|eth0,...\n"
+    "for bytes on the wire, retransmissions and pauses by section (lo: what an MPI sends by TCP "
+    "within a node, as Open\n"
     "MPI does with --mca pml ob1 --mca btl self,tcp).\n"
-    "Exit status: 0 all was read and written; 1 something was not; 2 wrong usage or nothing to report.\n";
+    "Exit status: 0 all was read and written; 1 something was not; 2 wrong usage or nothing to "
+    "report.\n";
 static int usage(void) {
   fputs(usage_text, stderr);
   return 2;
@@ -1221,8 +1413,9 @@ static int compare(char **paths) {
   } else {
     const nbc_status status = nbc_report_write_diff(before.sum, after.sum, stdout);
     if (status != NBC_OK) {
-      fprintf(stderr, "overlap_report: %s\n", status == NBC_E_MISMATCH ? "the two have different size classes"
-                                                                       : nbc_status_text(status));
+      fprintf(stderr, "overlap_report: %s\n",
+              status == NBC_E_MISMATCH ? "the two have different size classes"
+                                       : nbc_status_text(status));
       code = 1;
     } else {
       diff_places(before.sum, after.sum, stdout);
@@ -1243,12 +1436,18 @@ int main(int argc, char **argv) {
   for (; i < argc && argv[i][0] == '-' && argv[i][1]; i++) {
     if (strcmp(argv[i], "--diff") == 0) return argc - i == 3 ? compare(argv + i + 1) : usage();
     if (strcmp(argv[i], "--help") == 0) return printf("%s%s", usage_text, help_text) < 0;
-    if (strcmp(argv[i], "--json") == 0) json = true;
-    else if (strcmp(argv[i], "--no-html") == 0) page = NULL;
-    else if (strcmp(argv[i], "--reference") == 0 && i + 1 < argc) reference_path = argv[++i];
-    else if (strcmp(argv[i], "--csv") == 0 && i + 1 < argc) csv = argv[++i];
-    else if (strcmp(argv[i], "-o") == 0 && i + 1 < argc) page = argv[++i], page_asked = true;
-    else return usage();
+    if (strcmp(argv[i], "--json") == 0)
+      json = true;
+    else if (strcmp(argv[i], "--no-html") == 0)
+      page = NULL;
+    else if (strcmp(argv[i], "--reference") == 0 && i + 1 < argc)
+      reference_path = argv[++i];
+    else if (strcmp(argv[i], "--csv") == 0 && i + 1 < argc)
+      csv = argv[++i];
+    else if (strcmp(argv[i], "-o") == 0 && i + 1 < argc)
+      page = argv[++i], page_asked = true;
+    else
+      return usage();
   }
   if (i == argc) return usage();
   if (json && !page_asked) page = NULL;

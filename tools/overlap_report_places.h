@@ -9,14 +9,19 @@ static void put(FILE *out, const char *text);
 static void put_rect(FILE *out, const char *class_name, double from, double width);
 
 /* ---- call sites ------------------------------------------------------------------------------- */
-typedef struct place { const nbc_site *site; char where[200]; } place;
+typedef struct place {
+  const nbc_site *site;
+  char where[200];
+} place;
 
 static int place_order(const void *a, const void *b) {
   const nbc_site *x = ((const place *)a)->site, *y = ((const place *)b)->site;
   if (x->total_ns != y->total_ns) return x->total_ns < y->total_ns ? 1 : -1;
   return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
-static bool same_module(const nbc_site *a, const nbc_site *b) { return a->module && b->module && strcmp(a->module, b->module) == 0; }
+static bool same_module(const nbc_site *a, const nbc_site *b) {
+  return a->module && b->module && strcmp(a->module, b->module) == 0;
+}
 static const char *file_of(const char *path) {
   const char *slash = strrchr(path, '/');
   return slash ? slash + 1 : path;
@@ -25,24 +30,32 @@ static const char *file_of(const char *path) {
 /* What is known without the module's debugging information. */
 static void name_roughly(place *p) {
   const nbc_site *s = p->site;
-  if (s->symbol) snprintf(p->where, sizeof p->where, "%.120s in %.60s", s->symbol, s->module ? file_of(s->module) : "?");
-  else snprintf(p->where, sizeof p->where, "%.120s+0x%llx", s->module ? file_of(s->module) : "unknown", (unsigned long long)s->offset);
+  if (s->symbol)
+    snprintf(p->where, sizeof p->where, "%.120s in %.60s", s->symbol,
+             s->module ? file_of(s->module) : "?");
+  else
+    snprintf(p->where, sizeof p->where, "%.120s+0x%llx", s->module ? file_of(s->module) : "unknown",
+             (unsigned long long)s->offset);
 }
 
 /* Starts addr2line for up to 500 places of one module, without a shell: the names are anybody's. */
 static pid_t start_addr2line(const char *module, place *const *of, size_t count, int *from) {
   static char c_locale[] = "LC_ALL=C"; /* nothing else: it is no program to be measured */
   char *const environment[] = {c_locale, NULL};
-  char texts[500][20], *argv[510] = {(char *)"addr2line", (char *)"-f", (char *)"-C", (char *)"-e", (char *)(uintptr_t)module, NULL};
+  char texts[500][20],
+      *argv[510] = {(char *)"addr2line",       (char *)"-f", (char *)"-C", (char *)"-e",
+                    (char *)(uintptr_t)module, NULL};
   int ends[2];
   pid_t pid = -1;
   posix_spawn_file_actions_t actions;
   if (module[0] == '-' || count > 500 || pipe(ends) != 0) return -1;
   for (size_t i = 0; i < count; i++) { /* the return address is one behind the call */
-    snprintf(texts[i], sizeof texts[i], "0x%llx", (unsigned long long)(of[i]->site->offset ? of[i]->site->offset - 1 : 0));
+    snprintf(texts[i], sizeof texts[i], "0x%llx",
+             (unsigned long long)(of[i]->site->offset ? of[i]->site->offset - 1 : 0));
     argv[5 + i] = texts[i], argv[6 + i] = NULL;
   }
-  if (posix_spawn_file_actions_init(&actions) || posix_spawn_file_actions_adddup2(&actions, ends[1], 1) ||
+  if (posix_spawn_file_actions_init(&actions) ||
+      posix_spawn_file_actions_adddup2(&actions, ends[1], 1) ||
       posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0) ||
       posix_spawn_file_actions_addclose(&actions, ends[0]))
     no_memory();
@@ -61,15 +74,18 @@ static void ask_addr2line(place *const *of, size_t count) {
   const pid_t pid = start_addr2line(of[0]->site->module, of, count, &from);
   if (pid < 0) return;
   FILE *in = (FILE *)must(fdopen(from, "r"));
-  for (size_t i = 0; i < count && fgets(function, sizeof function, in) && fgets(line, sizeof line, in); i++) {
+  for (size_t i = 0;
+       i < count && fgets(function, sizeof function, in) && fgets(line, sizeof line, in); i++) {
     function[strcspn(function, "\n")] = 0;
     line[strcspn(line, "\n ")] = 0;
     const bool knows_line = strncmp(line, "??", 2) != 0;
     if (strncmp(function, "??", 2) == 0) continue;
-    snprintf(of[i]->where, sizeof of[i]->where, "%.100s (%.90s)", function, knows_line ? file_of(line) : file_of(of[i]->site->module));
+    snprintf(of[i]->where, sizeof of[i]->where, "%.100s (%.90s)", function,
+             knows_line ? file_of(line) : file_of(of[i]->site->module));
   }
   fclose(in);
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
 }
 
 /* All places, most time first, with what can be told of them; the caller frees. */
@@ -92,13 +108,18 @@ static place *places_of(const nbc_report *r) {
 
 static const char *plain(const char *from, char *text, size_t size) { /* for a terminal */
   size_t n = 0;
-  for (; *from && n + 1 < size; from++, n++) text[n] = (unsigned char)*from < 0x20 || *from == 0x7f ? '?' : *from;
+  for (; *from && n + 1 < size; from++, n++)
+    text[n] = (unsigned char)*from < 0x20 || *from == 0x7f ? '?' : *from;
   text[n] = 0;
   return text;
 }
 
 /* ---- the places of two runs ---------------------------------------------------------------------- */
-typedef struct place_change { const place *place; int64_t before_ns, after_ns; uint64_t before_count, after_count; } place_change;
+typedef struct place_change {
+  const place *place;
+  int64_t before_ns, after_ns;
+  uint64_t before_count, after_count;
+} place_change;
 
 static int change_order(const void *a, const void *b) {
   const place_change *x = (const place_change *)a, *y = (const place_change *)b;
@@ -110,7 +131,9 @@ static int change_order(const void *a, const void *b) {
 /* The same place is the same call in the same function and line: a changed program has other addresses. */
 static place_change *change_of(place_change *changes, size_t *count, const place *p) {
   for (size_t i = 0; i < *count; i++)
-    if (strcmp(changes[i].place->site->call, p->site->call) == 0 && strcmp(changes[i].place->where, p->where) == 0) return &changes[i];
+    if (strcmp(changes[i].place->site->call, p->site->call) == 0 &&
+        strcmp(changes[i].place->where, p->where) == 0)
+      return &changes[i];
   changes[*count].place = p;
   return &changes[(*count)++];
 }
@@ -135,15 +158,21 @@ static void diff_places(const nbc_report *before, const nbc_report *after, FILE 
     x->after_count += now[i].site->count;
   }
   qsort(changes, count, sizeof *changes, change_order);
-  fprintf(out, "\n%-24s %11s %11s %10s %10s %11s  %s\n", "By place in the program", "calls", "calls after", "total", "after", "change", "where");
+  fprintf(out, "\n%-24s %11s %11s %10s %10s %11s  %s\n", "By place in the program", "calls",
+          "calls after", "total", "after", "change", "where");
   for (size_t i = 0; i < count && i < 15; i++) {
     const place_change *x = &changes[i];
     const int64_t d_ns = x->after_ns - x->before_ns;
     char change[48];
-    snprintf(change, sizeof change, "%s%s", d_ns < 0 ? "-" : d_ns > 0 ? "+" : "", time_text(d_ns < 0 ? -d_ns : d_ns, &c));
-    fprintf(out, "  %-22.22s %11llu %11llu %10s %10s %11s  %s\n", plain(x->place->site->call, call, sizeof call),
-            (unsigned long long)x->before_count, (unsigned long long)x->after_count, time_text(x->before_ns, &a), time_text(x->after_ns, &b),
-            change, plain(x->place->where, text, sizeof text));
+    snprintf(change, sizeof change, "%s%s",
+             d_ns < 0   ? "-"
+             : d_ns > 0 ? "+"
+                        : "",
+             time_text(d_ns < 0 ? -d_ns : d_ns, &c));
+    fprintf(out, "  %-22.22s %11llu %11llu %10s %10s %11s  %s\n",
+            plain(x->place->site->call, call, sizeof call), (unsigned long long)x->before_count,
+            (unsigned long long)x->after_count, time_text(x->before_ns, &a),
+            time_text(x->after_ns, &b), change, plain(x->place->where, text, sizeof text));
   }
   free(changes);
   free(old);
@@ -155,11 +184,13 @@ static void text_places(const nbc_report *r, FILE *out) {
   char text[200], call[40];
   if (!r->site_count) return;
   place *places = places_of(r);
-  fprintf(out, "\n%-24s %9s %9s %9s %9s  %s\n", "By place in the program", "calls", "total", "mean", "longest", "where");
+  fprintf(out, "\n%-24s %9s %9s %9s %9s  %s\n", "By place in the program", "calls", "total", "mean",
+          "longest", "where");
   for (size_t i = 0; i < r->site_count && i < 15; i++) {
     const nbc_site *s = places[i].site;
-    fprintf(out, "  %-22.22s %9llu %9s %9s %9s  %s\n", plain(s->call, call, sizeof call), (unsigned long long)s->count,
-            time_text(s->total_ns, &a), time_text(s->count < INT64_MAX && s->count ? s->total_ns / (int64_t)s->count : 0, &b),
+    fprintf(out, "  %-22.22s %9llu %9s %9s %9s  %s\n", plain(s->call, call, sizeof call),
+            (unsigned long long)s->count, time_text(s->total_ns, &a),
+            time_text(s->count < INT64_MAX && s->count ? s->total_ns / (int64_t)s->count : 0, &b),
             time_text(s->max_ns, &c), plain(places[i].where, text, sizeof text));
   }
   if (r->site_count > 15) fprintf(out, "  and %zu more places\n", r->site_count - 15);
@@ -170,22 +201,28 @@ static void put_places(FILE *out, const nbc_report *r) {
   words a, b, c;
   if (!r->site_count) return;
   place *places = places_of(r);
-  fputs("<h2>By place in the program</h2>\n<div class=\"scroll\"><table><thead><tr><th>where</th><th>call</th><th>calls</th>"
-        "<th class=\"wide\"></th><th>total</th><th>mean</th><th>longest</th></tr></thead><tbody>\n", out);
+  fputs("<h2>By place in the program</h2>\n<div "
+        "class=\"scroll\"><table><thead><tr><th>where</th><th>call</th><th>calls</th>"
+        "<th class=\"wide\"></th><th>total</th><th>mean</th><th>longest</th></tr></thead><tbody>\n",
+        out);
   for (size_t i = 0; i < r->site_count && i < 100; i++) {
     const nbc_site *s = places[i].site;
     fputs("<tr data-table=\"place\"><td class=\"name\">", out);
     put(out, places[i].where);
     fputs("</td><td>", out);
     put(out, s->call);
-    fprintf(out, "</td><td>%llu</td><td class=\"wide\"><svg class=\"bar\" viewBox=\"0 0 100 10\" preserveAspectRatio=\"none\">",
+    fprintf(out,
+            "</td><td>%llu</td><td class=\"wide\"><svg class=\"bar\" viewBox=\"0 0 100 10\" "
+            "preserveAspectRatio=\"none\">",
             (unsigned long long)s->count);
     put_rect(out, "call", 0, 100 * share(s->total_ns, places[0].site->total_ns));
     fprintf(out, "</svg></td><td>%s</td><td>%s</td><td>%s</td></tr>\n", time_text(s->total_ns, &a),
-            time_text(s->count < INT64_MAX && s->count ? s->total_ns / (int64_t)s->count : 0, &b), time_text(s->max_ns, &c));
+            time_text(s->count < INT64_MAX && s->count ? s->total_ns / (int64_t)s->count : 0, &b),
+            time_text(s->max_ns, &c));
   }
   fputs("</tbody></table></div>\n", out);
-  if (r->site_count > 100) fprintf(out, "<p class=\"soft\">%zu more places.</p>\n", r->site_count - 100);
+  if (r->site_count > 100)
+    fprintf(out, "<p class=\"soft\">%zu more places.</p>\n", r->site_count - 100);
   free(places);
 }
 
@@ -205,14 +242,22 @@ static const nbc_pair *opposite(const nbc_report *r, const nbc_pair *p) {
    rank posted, for at least half of the time waited: then the data was there, and nobody moved it. */
 static const char *why_waited(const nbc_pair *p, const nbc_pair *other, char *text, size_t size) {
   words a, b;
-  if (p->rank == p->partner) snprintf(text, size, "itself");
-  else if (!other) snprintf(text, size, "the partner left no report");
+  if (p->rank == p->partner)
+    snprintf(text, size, "itself");
+  else if (!other)
+    snprintf(text, size, "the partner left no report");
   else if (other->busy_ns >= p->waited_ns / 2 && other->busy_ns > 0)
-    snprintf(text, size, "probably progress at the partner: rank %d computed for %s with large sends to rank %d posted, and "
-             "rank %d waited %s", p->partner, time_text(other->busy_ns, &a), p->rank, p->rank, time_text(p->waited_ns, &b));
+    snprintf(text, size,
+             "probably progress at the partner: rank %d computed for %s with large sends to rank "
+             "%d posted, and "
+             "rank %d waited %s",
+             p->partner, time_text(other->busy_ns, &a), p->rank, p->rank,
+             time_text(p->waited_ns, &b));
   else if (other->waited_ns < p->waited_ns / 4)
-    snprintf(text, size, "rank %d is late: it waited only %s for rank %d", p->partner, time_text(other->waited_ns, &a), p->rank);
-  else snprintf(text, size, "both wait: %s the other way", time_text(other->waited_ns, &a));
+    snprintf(text, size, "rank %d is late: it waited only %s for rank %d", p->partner,
+             time_text(other->waited_ns, &a), p->rank);
+  else
+    snprintf(text, size, "both wait: %s the other way", time_text(other->waited_ns, &a));
   return text;
 }
 
@@ -223,16 +268,20 @@ static const nbc_pair **pairs_of(const nbc_report *r) { /* most waited first; th
   return pairs;
 }
 /* Worth a line: a hundredth of the time in calls. */
-static bool is_worth(const nbc_report *r, const nbc_pair *p) { return p->waited_ns > 0 && share(p->waited_ns, r->call_ns) >= 0.01; }
+static bool is_worth(const nbc_report *r, const nbc_pair *p) {
+  return p->waited_ns > 0 && share(p->waited_ns, r->call_ns) >= 0.01;
+}
 
 /* ---- communicators ---------------------------------------------------------------------------- */
 static int comm_order(const void *a, const void *b) { /* most waited first */
-  const nbc_comm_total *x = *(const nbc_comm_total *const *)a, *y = *(const nbc_comm_total *const *)b;
+  const nbc_comm_total *x = *(const nbc_comm_total *const *)a,
+                       *y = *(const nbc_comm_total *const *)b;
   if (x->waited_ns != y->waited_ns) return x->waited_ns < y->waited_ns ? 1 : -1;
   return x < y ? -1 : 1;
 }
 static const nbc_comm_total **comms_of(const nbc_report *r) { /* the caller frees */
-  const nbc_comm_total **comms = (const nbc_comm_total **)must(calloc(r->comm_count + 1, sizeof *comms));
+  const nbc_comm_total **comms =
+      (const nbc_comm_total **)must(calloc(r->comm_count + 1, sizeof *comms));
   for (size_t i = 0; i < r->comm_count; i++) comms[i] = &r->comms[i];
   qsort(comms, r->comm_count, sizeof *comms, comm_order);
   return comms;
@@ -244,9 +293,11 @@ static void text_comms(const nbc_report *r, FILE *out) {
   char name[40];
   if (r->comm_count < 2) return; /* one: that is all there is */
   const nbc_comm_total **comms = comms_of(r);
-  fprintf(out, "\n%-32s %9s %9s %9s %9s\n", "By communicator", "processes", "transfers", "volume", "waited");
+  fprintf(out, "\n%-32s %9s %9s %9s %9s\n", "By communicator", "processes", "transfers", "volume",
+          "waited");
   for (size_t i = 0; i < r->comm_count && i < 15; i++)
-    fprintf(out, "  %-30s %9d %9llu %9s %9s\n", plain(comm_name(comms[i]), name, 31), comms[i]->size, (unsigned long long)comms[i]->count,
+    fprintf(out, "  %-30s %9d %9llu %9s %9s\n", plain(comm_name(comms[i]), name, 31),
+            comms[i]->size, (unsigned long long)comms[i]->count,
             bytes_text(comms[i]->size_bytes, &a), time_text(comms[i]->waited_ns, &b));
   free(comms);
 }
@@ -254,12 +305,16 @@ static void put_comms(FILE *out, const nbc_report *r) {
   words a, b;
   if (r->comm_count < 2) return;
   const nbc_comm_total **comms = comms_of(r);
-  fputs("<h2>By communicator</h2>\n<table><tr><th class=\"name\">name</th><th>processes</th><th>transfers</th><th>volume</th><th>waited</th></tr>\n", out);
+  fputs("<h2>By communicator</h2>\n<table><tr><th "
+        "class=\"name\">name</th><th>processes</th><th>transfers</th><th>volume</th><th>waited</"
+        "th></tr>\n",
+        out);
   for (size_t i = 0; i < r->comm_count && i < 100; i++) {
     fputs("<tr><td class=\"name\">", out);
     put(out, comm_name(comms[i]));
-    fprintf(out, "</td><td>%d</td><td>%llu</td><td>%s</td><td>%s</td></tr>\n", comms[i]->size, (unsigned long long)comms[i]->count,
-            bytes_text(comms[i]->size_bytes, &a), time_text(comms[i]->waited_ns, &b));
+    fprintf(out, "</td><td>%d</td><td>%llu</td><td>%s</td><td>%s</td></tr>\n", comms[i]->size,
+            (unsigned long long)comms[i]->count, bytes_text(comms[i]->size_bytes, &a),
+            time_text(comms[i]->waited_ns, &b));
   }
   fputs("</table>\n", out);
   free(comms);
@@ -272,7 +327,8 @@ static void text_pairs(const nbc_report *r, FILE *out) {
   const nbc_pair **pairs = pairs_of(r);
   if (is_worth(r, pairs[0])) fputs("\nWho waits for whom (point-to-point)\n", out);
   for (size_t i = 0; i < r->pair_count && i < 6 && is_worth(r, pairs[i]); i++) {
-    fprintf(out, "  rank %d waited %s for rank %d\n", pairs[i]->rank, time_text(pairs[i]->waited_ns, &a), pairs[i]->partner);
+    fprintf(out, "  rank %d waited %s for rank %d\n", pairs[i]->rank,
+            time_text(pairs[i]->waited_ns, &a), pairs[i]->partner);
     put_wrapped(out, "     ", why_waited(pairs[i], opposite(r, pairs[i]), why, sizeof why));
   }
   free(pairs);
@@ -286,21 +342,28 @@ static void put_map(FILE *out, const nbc_report *r) {
     if (r->pairs[i].rank >= ranks) ranks = r->pairs[i].rank + 1;
     if (r->pairs[i].partner >= ranks) ranks = r->pairs[i].partner + 1;
   }
-  const int fold = ranks / MAP_MOST + (ranks % MAP_MOST != 0), cells = fold ? (ranks + fold - 1) / fold : 0;
+  const int fold = ranks / MAP_MOST + (ranks % MAP_MOST != 0),
+            cells = fold ? (ranks + fold - 1) / fold : 0;
   if (cells < 2) return;
   double *sum = (double *)must(calloc((size_t)cells * (size_t)cells, sizeof *sum)), most = 1;
   for (size_t i = 0; i < r->pair_count; i++)
-    sum[r->pairs[i].rank / fold * cells + r->pairs[i].partner / fold] += (double)r->pairs[i].sent_bytes;
+    sum[r->pairs[i].rank / fold * cells + r->pairs[i].partner / fold] +=
+        (double)r->pairs[i].sent_bytes;
   for (int i = 0; i < cells * cells; i++) most = fmax(most, sum[i]);
-  fprintf(out, "<h2>Who sends to whom</h2>\n<p class=\"soft\">Bytes by sender (down) and receiver (across)%s; darkest: most.</p>\n"
-          "<svg class=\"map\" viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"bytes sent between ranks\">"
+  fprintf(out,
+          "<h2>Who sends to whom</h2>\n<p class=\"soft\">Bytes by sender (down) and receiver "
+          "(across)%s; darkest: most.</p>\n"
+          "<svg class=\"map\" viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"bytes sent between "
+          "ranks\">"
           "<rect class=\"ground\" width=\"%d\" height=\"%d\"/>\n",
           fold > 1 ? ", several neighbouring ranks in one cell" : "", cells, cells, cells, cells);
   for (int i = 0; i < cells * cells; i++)
     if (sum[i] > 0) {
       const int percent = (int)(15 + 85 * log1p(sum[i]) / log1p(most));
-      fprintf(out, "<rect class=\"call\" x=\"%d\" y=\"%d\" width=\"1\" height=\"1\" fill-opacity=\"0.%02d\"/>", i % cells, i / cells,
-              percent > 99 ? 99 : percent);
+      fprintf(out,
+              "<rect class=\"call\" x=\"%d\" y=\"%d\" width=\"1\" height=\"1\" "
+              "fill-opacity=\"0.%02d\"/>",
+              i % cells, i / cells, percent > 99 ? 99 : percent);
     }
   fputs("\n</svg>\n", out);
   free(sum);
@@ -311,12 +374,16 @@ static void put_pairs(FILE *out, const nbc_report *r) {
   char why[300];
   if (!r->pair_count) return;
   const nbc_pair **pairs = pairs_of(r);
-  fputs("<h2>Who waits for whom</h2>\n<div class=\"scroll\"><table><thead><tr><th>rank</th><th>waited for</th><th>time</th>"
-        "<th>received</th><th>why, as far as both reports tell</th></tr></thead><tbody>\n", out);
+  fputs("<h2>Who waits for whom</h2>\n<div "
+        "class=\"scroll\"><table><thead><tr><th>rank</th><th>waited for</th><th>time</th>"
+        "<th>received</th><th>why, as far as both reports tell</th></tr></thead><tbody>\n",
+        out);
   for (size_t i = 0; i < r->pair_count && i < 50; i++) {
-    fprintf(out, "<tr data-table=\"pair\"><td>%d</td><td>%d</td><td>%s</td><td>%s</td><td>", pairs[i]->rank, pairs[i]->partner,
-            time_text(pairs[i]->waited_ns, &a), bytes_text(pairs[i]->received_bytes, &b));
-    put(out, is_worth(r, pairs[i]) ? why_waited(pairs[i], opposite(r, pairs[i]), why, sizeof why) : "");
+    fprintf(out, "<tr data-table=\"pair\"><td>%d</td><td>%d</td><td>%s</td><td>%s</td><td>",
+            pairs[i]->rank, pairs[i]->partner, time_text(pairs[i]->waited_ns, &a),
+            bytes_text(pairs[i]->received_bytes, &b));
+    put(out,
+        is_worth(r, pairs[i]) ? why_waited(pairs[i], opposite(r, pairs[i]), why, sizeof why) : "");
     fputs("</td></tr>\n", out);
   }
   fputs("</tbody></table></div>\n", out);
@@ -331,8 +398,9 @@ static void text_joints(const nbc_report *r, FILE *out) {
   fputs("\nTogether: transfers under way at the same time share their link\n", out);
   for (size_t i = 0; i < r->joint_count; i++) {
     const nbc_joint *j = &r->joints[i];
-    fprintf(out, "  %s, %-12s %9llu transfers %9s  hidden %5.1f .. %5.1f %%\n", j->incoming ? "in " : "out", peer_text(j->peer),
-            (unsigned long long)j->count, time_text(j->xfer_ns, &a), 100 * share(j->min_overlap_ns, j->xfer_ns),
+    fprintf(out, "  %s, %-12s %9llu transfers %9s  hidden %5.1f .. %5.1f %%\n",
+            j->incoming ? "in " : "out", peer_text(j->peer), (unsigned long long)j->count,
+            time_text(j->xfer_ns, &a), 100 * share(j->min_overlap_ns, j->xfer_ns),
             100 * share(j->max_overlap_ns, j->xfer_ns));
   }
 }
@@ -355,15 +423,19 @@ static bool csv_cells(const nbc_report *r, const char *folder) {
   words w;
   FILE *out = csv_open(folder, "transfers", path, sizeof path);
   if (!out) return false;
-  fputs("section,kind,sizes,peer,count,bytes,xfer_ns,min_overlap_ns,max_overlap_ns,case1,case2,case3,waited_ns,available_ns\n", out);
+  fputs("section,kind,sizes,peer,count,bytes,xfer_ns,min_overlap_ns,max_overlap_ns,case1,case2,"
+        "case3,waited_ns,available_ns\n",
+        out);
   for (size_t i = 0; i < r->cell_count; i++) {
     const nbc_cell *c = &r->cells[i];
     csv_text(out, r->sections[c->section_index].path);
-    fprintf(out, ",%s,\"%s\",%s,%llu,%llu,%lld,%lld,%lld,%llu,%llu,%llu,%lld,%lld\n", nbc_kind_name(c->kind),
-            class_text(r, c->class_index, &w), nbc_peer_name(c->peer), (unsigned long long)c->t.count,
-            (unsigned long long)c->t.size_bytes, (long long)c->t.xfer_ns, (long long)c->t.min_overlap_ns,
-            (long long)c->t.max_overlap_ns, (unsigned long long)c->t.case_count[0], (unsigned long long)c->t.case_count[1],
-            (unsigned long long)c->t.case_count[2], (long long)c->t.waited_ns, (long long)c->available_ns);
+    fprintf(out, ",%s,\"%s\",%s,%llu,%llu,%lld,%lld,%lld,%llu,%llu,%llu,%lld,%lld\n",
+            nbc_kind_name(c->kind), class_text(r, c->class_index, &w), nbc_peer_name(c->peer),
+            (unsigned long long)c->t.count, (unsigned long long)c->t.size_bytes,
+            (long long)c->t.xfer_ns, (long long)c->t.min_overlap_ns, (long long)c->t.max_overlap_ns,
+            (unsigned long long)c->t.case_count[0], (unsigned long long)c->t.case_count[1],
+            (unsigned long long)c->t.case_count[2], (long long)c->t.waited_ns,
+            (long long)c->available_ns);
   }
   return output_close(out, path);
 }
@@ -374,8 +446,9 @@ static bool csv_calls(const nbc_report *r, const char *folder) {
   fputs("section,kind,count,total_ns,min_ns,max_ns\n", out);
   for (size_t i = 0; i < r->call_count; i++) {
     csv_text(out, r->sections[r->calls[i].section_index].path);
-    fprintf(out, ",%s,%llu,%lld,%lld,%lld\n", nbc_kind_name(r->calls[i].kind), (unsigned long long)r->calls[i].count,
-            (long long)r->calls[i].total_ns, (long long)r->calls[i].min_ns, (long long)r->calls[i].max_ns);
+    fprintf(out, ",%s,%llu,%lld,%lld,%lld\n", nbc_kind_name(r->calls[i].kind),
+            (unsigned long long)r->calls[i].count, (long long)r->calls[i].total_ns,
+            (long long)r->calls[i].min_ns, (long long)r->calls[i].max_ns);
   }
   return output_close(out, path);
 }
@@ -391,8 +464,8 @@ static bool csv_places(const nbc_report *r, const char *folder) {
     csv_text(out, places[i].where);
     fputc(',', out);
     csv_text(out, s->module);
-    fprintf(out, ",%llu,%llu,%lld,%lld\n", (unsigned long long)s->offset, (unsigned long long)s->count, (long long)s->total_ns,
-            (long long)s->max_ns);
+    fprintf(out, ",%llu,%llu,%lld,%lld\n", (unsigned long long)s->offset,
+            (unsigned long long)s->count, (long long)s->total_ns, (long long)s->max_ns);
   }
   free(places);
   return out && output_close(out, path);
@@ -401,11 +474,13 @@ static bool csv_pairs(const nbc_report *r, const char *folder) {
   char path[4096];
   FILE *out = csv_open(folder, "pairs", path, sizeof path);
   if (!out) return false;
-  fputs("rank,partner,sent_count,sent_bytes,received_count,received_bytes,waited_ns,busy_ns\n", out);
+  fputs("rank,partner,sent_count,sent_bytes,received_count,received_bytes,waited_ns,busy_ns\n",
+        out);
   for (size_t i = 0; i < r->pair_count; i++) {
     const nbc_pair *p = &r->pairs[i];
-    fprintf(out, "%d,%d,%llu,%llu,%llu,%llu,%lld,%lld\n", p->rank, p->partner, (unsigned long long)p->sent_count,
-            (unsigned long long)p->sent_bytes, (unsigned long long)p->received_count, (unsigned long long)p->received_bytes,
+    fprintf(out, "%d,%d,%llu,%llu,%llu,%llu,%lld,%lld\n", p->rank, p->partner,
+            (unsigned long long)p->sent_count, (unsigned long long)p->sent_bytes,
+            (unsigned long long)p->received_count, (unsigned long long)p->received_bytes,
             (long long)p->waited_ns, (long long)p->busy_ns);
   }
   return output_close(out, path);
@@ -417,8 +492,8 @@ static bool csv_comms(const nbc_report *r, const char *folder) {
   fputs("name,size,count,size_bytes,waited_ns\n", out);
   for (size_t i = 0; i < r->comm_count; i++) {
     csv_text(out, r->comms[i].name);
-    fprintf(out, ",%d,%llu,%llu,%lld\n", r->comms[i].size, (unsigned long long)r->comms[i].count, (unsigned long long)r->comms[i].size_bytes,
-            (long long)r->comms[i].waited_ns);
+    fprintf(out, ",%d,%llu,%llu,%lld\n", r->comms[i].size, (unsigned long long)r->comms[i].count,
+            (unsigned long long)r->comms[i].size_bytes, (long long)r->comms[i].waited_ns);
   }
   return output_close(out, path);
 }
@@ -426,13 +501,15 @@ static bool csv_ranks(const run *r, const char *folder) {
   char path[4096];
   FILE *out = csv_open(folder, "ranks", path, sizeof path);
   if (!out) return false;
-  fputs("rank,host,wall_ns,comp_ns,call_ns,count,bytes,xfer_ns,min_overlap_ns,max_overlap_ns\n", out);
+  fputs("rank,host,wall_ns,comp_ns,call_ns,count,bytes,xfer_ns,min_overlap_ns,max_overlap_ns\n",
+        out);
   for (size_t i = 0; i < r->process_count; i++) {
     const process *p = &r->processes[i];
     fprintf(out, "%d,", p->rank);
     csv_text(out, p->host);
-    fprintf(out, ",%lld,%lld,%lld,%llu,%llu,%lld,%lld,%lld\n", (long long)p->wall_ns, (long long)p->comp_ns, (long long)p->call_ns,
-            (unsigned long long)p->t.count, (unsigned long long)p->t.size_bytes, (long long)p->t.xfer_ns,
+    fprintf(out, ",%lld,%lld,%lld,%llu,%llu,%lld,%lld,%lld\n", (long long)p->wall_ns,
+            (long long)p->comp_ns, (long long)p->call_ns, (unsigned long long)p->t.count,
+            (unsigned long long)p->t.size_bytes, (long long)p->t.xfer_ns,
             (long long)p->t.min_overlap_ns, (long long)p->t.max_overlap_ns);
   }
   return output_close(out, path);

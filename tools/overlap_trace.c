@@ -23,10 +23,14 @@
 #include <limits.h>
 #include <sys/stat.h>
 
-static const char usage_text[] = "usage: overlap_trace [-o FILE] [--otf2 ARCHIVE] FOLDER | FILE...\n"
-                                 "Makes Chrome's JSON (for ui.perfetto.dev) and OTF2 of timelines, nbc_overlap.*.trace.\n";
+static const char usage_text[] =
+    "usage: overlap_trace [-o FILE] [--otf2 ARCHIVE] FOLDER | FILE...\n"
+    "Makes Chrome's JSON (for ui.perfetto.dev) and OTF2 of timelines, nbc_overlap.*.trace.\n";
 
-typedef struct place { char *call, *module, *symbol; uint64_t offset; } place;
+typedef struct place {
+  char *call, *module, *symbol;
+  uint64_t offset;
+} place;
 typedef struct timeline {
   char *path, *host, *program;
   int rank, size, pid;
@@ -65,7 +69,8 @@ static bool read_place(timeline *t, const char *rest) {
   unsigned index;
   char call[80], *end;
   int used = 0;
-  if (sscanf(rest, "%u %79s %n", &index, call, &used) < 2 || !used || index > 1000000) return damaged(t, "a place is damaged");
+  if (sscanf(rest, "%u %79s %n", &index, call, &used) < 2 || !used || index > 1000000)
+    return damaged(t, "a place is damaged");
   const unsigned long long offset = strtoull(rest + used, &end, 10);
   const char *tab = strchr(end, '\t');
   if (*end != ' ' || !tab) return damaged(t, "a place is damaged");
@@ -87,9 +92,12 @@ static bool read_line(timeline *t, const char *line) {
   long long a, b;
   unsigned index;
   int used = 0;
-  if (sscanf(line, "rank %d", &t->rank) == 1 || sscanf(line, "size %d", &t->size) == 1 || sscanf(line, "pid %d", &t->pid) == 1) return true;
+  if (sscanf(line, "rank %d", &t->rank) == 1 || sscanf(line, "size %d", &t->size) == 1 ||
+      sscanf(line, "pid %d", &t->pid) == 1)
+    return true;
   if (strncmp(line, "host ", 5) == 0) return free(t->host), t->host = copy_text(line + 5), true;
-  if (strncmp(line, "program ", 8) == 0) return free(t->program), t->program = copy_text(line + 8), true;
+  if (strncmp(line, "program ", 8) == 0)
+    return free(t->program), t->program = copy_text(line + 8), true;
   if (sscanf(line, "seen %lld", &a) == 1) return t->seen_count = (uint64_t)a, a >= 0;
   if (sscanf(line, "records %lld", &a) == 1) return t->record_count = (uint64_t)a, a >= 0;
   if (sscanf(line, "clock %lld %lld", &a, &b) == 2 && t->clock_count < 2) {
@@ -114,14 +122,17 @@ static void tidy(timeline *t) {
     if (!no_begin && (r.begin_ns < t->clock_ns[0] || r.begin_ns > t->clock_ns[1])) continue;
     if (!no_end && (r.end_ns < t->clock_ns[0] || r.end_ns > t->clock_ns[1])) continue;
     if (!no_begin && !no_end && r.end_ns < r.begin_ns) continue;
-    if (r.what == TRACE_TRANSFER && (r.xfer_ns < 0 || r.min_overlap_ns < 0 || r.max_overlap_ns < r.min_overlap_ns || r.max_overlap_ns > r.xfer_ns))
+    if (r.what == TRACE_TRANSFER &&
+        (r.xfer_ns < 0 || r.min_overlap_ns < 0 || r.max_overlap_ns < r.min_overlap_ns ||
+         r.max_overlap_ns > r.xfer_ns))
       continue;
     if (r.what == TRACE_CALL && (r.id >= t->place_count || !t->places[r.id].call)) continue;
     if (r.what == TRACE_SECTION && (r.id >= 256 || !t->name_list[r.id])) continue;
     t->records[kept++] = r;
   }
   if (kept < t->record_count)
-    fprintf(stderr, "overlap_trace: %s: %llu records make no sense and are left out\n", t->path, (unsigned long long)(t->record_count - kept));
+    fprintf(stderr, "overlap_trace: %s: %llu records make no sense and are left out\n", t->path,
+            (unsigned long long)(t->record_count - kept));
   t->record_count = kept;
 }
 
@@ -135,19 +146,27 @@ static bool read_timeline(timeline *t, const char *path) {
   const uint16_t one = 1;
   unsigned char low;
   memcpy(&low, &one, 1);
-  bool good = fgets(line, sizeof line, in) && strncmp(line, TRACE_FIRST_LINE, strlen(TRACE_FIRST_LINE)) == 0;
-  if (!good) damaged(t, "this is no timeline of this version");
-  else if (strcmp(line + strlen(TRACE_FIRST_LINE), low ? " 01000000\n" : " 00000001\n") != 0) good = damaged(t, "written on a machine of the other byte order");
-  while (good && (good = fgets(line, sizeof line, in) != NULL || damaged(t, "cut off")) && line[0] != '\n') {
+  bool good = fgets(line, sizeof line, in) &&
+              strncmp(line, TRACE_FIRST_LINE, strlen(TRACE_FIRST_LINE)) == 0;
+  if (!good)
+    damaged(t, "this is no timeline of this version");
+  else if (strcmp(line + strlen(TRACE_FIRST_LINE), low ? " 01000000\n" : " 00000001\n") != 0)
+    good = damaged(t, "written on a machine of the other byte order");
+  while (good && (good = fgets(line, sizeof line, in) != NULL || damaged(t, "cut off")) &&
+         line[0] != '\n') {
     line[strcspn(line, "\n")] = 0;
     good = read_line(t, line) || damaged(t, "a line is damaged");
   }
   const long at = good ? ftell(in) : 0;
-  if (good && (t->clock_count != 2 || t->clock_ns[1] < t->clock_ns[0])) good = damaged(t, "no clock");
-  if (good && (fstat(fileno(in), &st) != 0 || (uint64_t)(st.st_size - at) / sizeof *t->records < t->record_count)) good = damaged(t, "cut off");
+  if (good && (t->clock_count != 2 || t->clock_ns[1] < t->clock_ns[0]))
+    good = damaged(t, "no clock");
+  if (good && (fstat(fileno(in), &st) != 0 ||
+               (uint64_t)(st.st_size - at) / sizeof *t->records < t->record_count))
+    good = damaged(t, "cut off");
   if (good) {
     t->records = (trace_record *)must(malloc((t->record_count + 1) * sizeof *t->records));
-    if (fread(t->records, sizeof *t->records, t->record_count, in) != t->record_count) good = damaged(t, "cannot be read");
+    if (fread(t->records, sizeof *t->records, t->record_count, in) != t->record_count)
+      good = damaged(t, "cannot be read");
   }
   fclose(in);
   if (good) tidy(t);
@@ -156,14 +175,19 @@ static bool read_timeline(timeline *t, const char *path) {
 
 static void add_file(const char *path, bool *bad) {
   all.of = (timeline *)must(realloc(all.of, (all.count + 1) * sizeof *all.of));
-  if (read_timeline(&all.of[all.count], path)) all.count++;
-  else *bad = true;
+  if (read_timeline(&all.of[all.count], path))
+    all.count++;
+  else
+    *bad = true;
 }
 
-static int by_name(const struct dirent **a, const struct dirent **b) { return strcmp((*a)->d_name, (*b)->d_name); }
+static int by_name(const struct dirent **a, const struct dirent **b) {
+  return strcmp((*a)->d_name, (*b)->d_name);
+}
 static int is_timeline(const struct dirent *entry) {
   const size_t n = strlen(entry->d_name);
-  return strncmp(entry->d_name, "nbc_overlap.", 12) == 0 && n > 6 && strcmp(entry->d_name + n - 6, ".trace") == 0;
+  return strncmp(entry->d_name, "nbc_overlap.", 12) == 0 && n > 6 &&
+         strcmp(entry->d_name + n - 6, ".trace") == 0;
 }
 static void add_path(const char *path, bool *bad) {
   struct stat st;
@@ -195,21 +219,28 @@ static int64_t run_ns(const timeline *t, int64_t t_ns) {
   const double share = span > 0 ? (double)(t_ns - t->clock_ns[0]) / span : 0;
   return t->unix_ns[0] - all.begin_ns + (int64_t)(share * (double)(t->unix_ns[1] - t->unix_ns[0]));
 }
-static int64_t begin_of(const timeline *t, const trace_record *r) { /* what was not seen is drawn as long as it takes */
+static int64_t begin_of(
+    const timeline *t, const trace_record *r) { /* what was not seen is drawn as long as it takes */
   int64_t t_ns = r->begin_ns;
-  if (t_ns == INT64_MIN) t_ns = r->end_ns - r->xfer_ns < t->clock_ns[0] ? t->clock_ns[0] : r->end_ns - r->xfer_ns;
+  if (t_ns == INT64_MIN)
+    t_ns = r->end_ns - r->xfer_ns < t->clock_ns[0] ? t->clock_ns[0] : r->end_ns - r->xfer_ns;
   return run_ns(t, t_ns);
 }
-static int64_t end_of(const timeline *t, const trace_record *r) { return run_ns(t, r->end_ns == INT64_MIN ? t->clock_ns[1] : r->end_ns); }
+static int64_t end_of(const timeline *t, const trace_record *r) {
+  return run_ns(t, r->end_ns == INT64_MIN ? t->clock_ns[1] : r->end_ns);
+}
 
 static unsigned thread_of(const trace_record *r) {
-  return (unsigned)(r->what == TRACE_CALL || r->what == TRACE_SECTION ? r->size_bytes : r->id >> 40) & 0xffffff;
+  return (unsigned)(r->what == TRACE_CALL || r->what == TRACE_SECTION ? r->size_bytes
+                                                                      : r->id >> 40) &
+         0xffffff;
 }
 
 static const timeline *now_sorted;
 static int by_begin(const void *a, const void *b) {
   const trace_record *x = (const trace_record *)a, *y = (const trace_record *)b;
-  const int64_t bx = begin_of(now_sorted, x), by = begin_of(now_sorted, y), ex = end_of(now_sorted, x), ey = end_of(now_sorted, y);
+  const int64_t bx = begin_of(now_sorted, x), by = begin_of(now_sorted, y),
+                ex = end_of(now_sorted, x), ey = end_of(now_sorted, y);
   if (bx != by) return bx < by ? -1 : 1;
   return (ey > ex) - (ey < ex); /* the longer one is around the other */
 }
@@ -219,7 +250,8 @@ static void label(const trace_record *r, char *text, size_t size) {
   double v = (double)r->size_bytes;
   int u = 0;
   while (v >= 1024 && u < 4) v /= 1024, u++;
-  const int n = snprintf(text, size, "%s %.*f %s", nbc_kind_name((nbc_kind)r->kind), u ? 1 : 0, v, units[u]);
+  const int n =
+      snprintf(text, size, "%s %.*f %s", nbc_kind_name((nbc_kind)r->kind), u ? 1 : 0, v, units[u]);
   if (r->partner >= 0) snprintf(text + n, size - (size_t)n, " with %d", r->partner);
 }
 
@@ -228,14 +260,19 @@ static void put_text(FILE *out, const char *text) {
   putc('"', out);
   for (; *text; text++) {
     const unsigned char c = (unsigned char)*text;
-    if (c == '"' || c == '\\') fprintf(out, "\\%c", c);
-    else if (c < 0x20 || c >= 0x7f) fprintf(out, "\\u%04x", c); /* names are bytes; as Latin-1 */
-    else putc(c, out);
+    if (c == '"' || c == '\\')
+      fprintf(out, "\\%c", c);
+    else if (c < 0x20 || c >= 0x7f)
+      fprintf(out, "\\u%04x", c); /* names are bytes; as Latin-1 */
+    else
+      putc(c, out);
   }
   putc('"', out);
 }
-static void put_us(FILE *out, const char *key, int64_t ns) { /* whatever the locale's decimal point is */
-  fprintf(out, ",\"%s\":%s%lld.%03lld", key, ns < 0 ? "-" : "", (long long)(ns < 0 ? -ns : ns) / 1000, (long long)(ns < 0 ? -ns : ns) % 1000);
+static void put_us(FILE *out, const char *key,
+                   int64_t ns) { /* whatever the locale's decimal point is */
+  fprintf(out, ",\"%s\":%s%lld.%03lld", key, ns < 0 ? "-" : "",
+          (long long)(ns < 0 ? -ns : ns) / 1000, (long long)(ns < 0 ? -ns : ns) % 1000);
 }
 static void put_head(FILE *out, const char *phase, const timeline *t, unsigned thread) {
   fprintf(out, ",\n{\"ph\":\"%s\",\"pid\":%d,\"tid\":%u", phase, t->rank, thread);
@@ -267,17 +304,24 @@ static void chrome_transfer(FILE *out, const timeline *t, const trace_record *r,
   for (int end = 0; end < 2; end++) {
     put_head(out, end ? "e" : "b", t, thread_of(r));
     put_us(out, "ts", end ? end_of(t, r) : begin_of(t, r));
-    fprintf(out, ",\"cat\":\"%s\",\"id\":\"%d.%llu\",\"name\":", by_nic ? "on the wire" : "transfer", t->rank, (unsigned long long)number);
-    if (by_nic) snprintf(text, sizeof text, "stamped");
-    else label(r, text, sizeof text);
+    fprintf(out,
+            ",\"cat\":\"%s\",\"id\":\"%d.%llu\",\"name\":", by_nic ? "on the wire" : "transfer",
+            t->rank, (unsigned long long)number);
+    if (by_nic)
+      snprintf(text, sizeof text, "stamped");
+    else
+      label(r, text, sizeof text);
     put_text(out, text);
     if (!end && by_nic) {
       fputs(",\"args\":{\"what\":\"a NIC's stamps\"", out);
       put_us(out, "uncertain_us", r->xfer_ns);
       putc('}', out);
     } else if (!end) {
-      fprintf(out, ",\"args\":{\"bytes\":%llu,\"peer\":\"%s\",\"partner\":%d,\"begin\":\"%s\",\"end\":\"%s\",\"case\":%u",
-              (unsigned long long)r->size_bytes, nbc_peer_name((nbc_peer)r->peer), (int)r->partner, r->begin_ns == INT64_MIN ? "not seen" : "seen",
+      fprintf(out,
+              ",\"args\":{\"bytes\":%llu,\"peer\":\"%s\",\"partner\":%d,\"begin\":\"%s\",\"end\":"
+              "\"%s\",\"case\":%u",
+              (unsigned long long)r->size_bytes, nbc_peer_name((nbc_peer)r->peer), (int)r->partner,
+              r->begin_ns == INT64_MIN ? "not seen" : "seen",
               r->end_ns == INT64_MIN ? "never" : "seen", r->case_of);
       put_us(out, "takes_us", r->xfer_ns);
       put_us(out, "hidden_at_least_us", r->min_overlap_ns);
@@ -289,7 +333,8 @@ static void chrome_transfer(FILE *out, const timeline *t, const trace_record *r,
 }
 
 static int by_end(const void *a, const void *b) {
-  const int64_t x = end_of(now_sorted, (const trace_record *)a), y = end_of(now_sorted, (const trace_record *)b);
+  const int64_t x = end_of(now_sorted, (const trace_record *)a),
+                y = end_of(now_sorted, (const trace_record *)b);
   return (x > y) - (x < y);
 }
 /* The bounds as counters: what was hidden of the transfers that had ended until then. */
@@ -313,7 +358,10 @@ static bool write_chrome(const char *path) {
   uint64_t number = 0;
   FILE *out = output_create(path);
   if (!out) return false;
-  fprintf(out, "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"schema\":\"nbc-overlap-trace/1\",\"start_unix_ns\":\"%lld\"},\"traceEvents\":[\n{\"ph\":\"M\",\"pid\":0,\"name\":\"trace\"}",
+  fprintf(out,
+          "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"schema\":\"nbc-overlap-trace/"
+          "1\",\"start_unix_ns\":\"%lld\"},\"traceEvents\":[\n{\"ph\":\"M\",\"pid\":0,\"name\":"
+          "\"trace\"}",
           (long long)all.begin_ns);
   for (size_t i = 0; i < all.count; i++) {
     timeline *t = &all.of[i];
@@ -329,8 +377,10 @@ static bool write_chrome(const char *path) {
     qsort(t->records, t->record_count, sizeof *t->records, by_begin);
     for (uint64_t k = 0; k < t->record_count; k++) {
       const trace_record *r = &t->records[k];
-      if (r->what == TRACE_CALL || r->what == TRACE_SECTION) chrome_slice(out, t, r);
-      else chrome_transfer(out, t, r, number++);
+      if (r->what == TRACE_CALL || r->what == TRACE_SECTION)
+        chrome_slice(out, t, r);
+      else
+        chrome_transfer(out, t, r, number++);
     }
     qsort(t->records, t->record_count, sizeof *t->records, by_end);
     chrome_bounds(out, t);
@@ -343,7 +393,8 @@ static bool write_chrome(const char *path) {
 #  include "tools/overlap_trace_otf2.h"
 #else
 static bool write_otf2(const char *path) {
-  fprintf(stderr, "overlap_trace: %s: this was built without OTF2 (Debian: libotf2-trace-dev)\n", path);
+  fprintf(stderr, "overlap_trace: %s: this was built without OTF2 (Debian: libotf2-trace-dev)\n",
+          path);
   return false;
 }
 #endif
@@ -355,18 +406,23 @@ int main(int argc, char **argv) {
   output_begin("overlap_trace");
   for (; i < argc && argv[i][0] == '-' && argv[i][1]; i++) {
     if (strcmp(argv[i], "--help") == 0) return fputs(usage_text, stdout) < 0;
-    if (strcmp(argv[i], "-o") == 0 && i + 1 < argc) json = argv[++i];
-    else if (strcmp(argv[i], "--otf2") == 0 && i + 1 < argc) otf2 = argv[++i];
-    else return fputs(usage_text, stderr), 2;
+    if (strcmp(argv[i], "-o") == 0 && i + 1 < argc)
+      json = argv[++i];
+    else if (strcmp(argv[i], "--otf2") == 0 && i + 1 < argc)
+      otf2 = argv[++i];
+    else
+      return fputs(usage_text, stderr), 2;
   }
   if (i == argc) return fputs(usage_text, stderr), 2;
   char beside[PATH_MAX];
   struct stat st;
   const bool one_folder = i + 1 == argc && stat(argv[i], &st) == 0 && S_ISDIR(st.st_mode);
-  snprintf(beside, sizeof beside, "%s%soverlap_trace.json", one_folder ? argv[i] : "", one_folder ? "/" : "");
+  snprintf(beside, sizeof beside, "%s%soverlap_trace.json", one_folder ? argv[i] : "",
+           one_folder ? "/" : "");
   if (!json && !otf2) json = beside;
   for (; i < argc; i++) add_path(argv[i], &bad);
-  if (!all.count) return fputs("overlap_trace: no timeline there (NBC_TRACE=1, or nbc see --trace)\n", stderr), 2;
+  if (!all.count)
+    return fputs("overlap_trace: no timeline there (NBC_TRACE=1, or nbc see --trace)\n", stderr), 2;
   qsort(all.of, all.count, sizeof *all.of, by_rank);
   all.begin_ns = INT64_MAX;
   uint64_t seen = 0, kept = 0;
@@ -376,12 +432,17 @@ int main(int argc, char **argv) {
     if (t->unix_ns[1] > all.end_ns) all.end_ns = t->unix_ns[1];
     seen += t->seen_count, kept += t->record_count;
   }
-  printf("%zu processes, %.3f s, %llu records", all.count, (double)(all.end_ns - all.begin_ns) * 1e-9, (unsigned long long)kept);
+  printf("%zu processes, %.3f s, %llu records", all.count,
+         (double)(all.end_ns - all.begin_ns) * 1e-9, (unsigned long long)kept);
   if (seen > kept) printf(", the newest of %llu (NBC_TRACE_MIB)", (unsigned long long)seen);
   putchar('\n');
-  if (json && !write_chrome(json)) bad = true;
-  else if (json) printf("%s: open it in ui.perfetto.dev or chrome://tracing\n", json);
-  if (otf2 && !write_otf2(otf2)) bad = true;
-  else if (otf2) printf("%s/traces.otf2\n", otf2);
+  if (json && !write_chrome(json))
+    bad = true;
+  else if (json)
+    printf("%s: open it in ui.perfetto.dev or chrome://tracing\n", json);
+  if (otf2 && !write_otf2(otf2))
+    bad = true;
+  else if (otf2)
+    printf("%s/traces.otf2\n", otf2);
   return bad ? 1 : 0;
 }

@@ -4,8 +4,16 @@
 #include <otf2/otf2.h>
 
 enum { LANES = 64, PER_RANK = 4096, LANE_LOCATIONS = 2048, BOUNDS_LOCATION = PER_RANK - 1 };
-enum { ATTRIBUTE_BYTES, ATTRIBUTE_PARTNER, ATTRIBUTE_TAKES, ATTRIBUTE_LEAST, ATTRIBUTE_MOST, ATTRIBUTES };
-static const char *const attribute_names[] = {"bytes", "partner", "transfer time ns", "hidden at least ns", "hidden at most ns"};
+enum {
+  ATTRIBUTE_BYTES,
+  ATTRIBUTE_PARTNER,
+  ATTRIBUTE_TAKES,
+  ATTRIBUTE_LEAST,
+  ATTRIBUTE_MOST,
+  ATTRIBUTES
+};
+static const char *const attribute_names[] = {"bytes", "partner", "transfer time ns",
+                                              "hidden at least ns", "hidden at most ns"};
 
 typedef struct otf2_writer {
   OTF2_Archive *archive;
@@ -13,7 +21,12 @@ typedef struct otf2_writer {
   OTF2_AttributeList *attributes;
   char **strings;
   uint32_t string_count, *regions, region_count; /* a region is named by its string */
-  struct { uint64_t id, events; uint32_t name; int rank_index; bool is_metric; } *locations;
+  struct {
+    uint64_t id, events;
+    uint32_t name;
+    int rank_index;
+    bool is_metric;
+  } * locations;
   size_t location_count;
   uint64_t left_out;
   bool failed;
@@ -22,8 +35,9 @@ typedef struct otf2_writer {
 static void otf2_check(otf2_writer *w, OTF2_ErrorCode code) {
   if (code != OTF2_SUCCESS) w->failed = true;
 }
-static OTF2_FlushType otf2_flush(void *user, OTF2_FileType type, OTF2_LocationRef location, void *caller, bool final) {
-  (void)user, (void)type, (void)location, (void)caller, (void)final;
+static OTF2_FlushType otf2_flush(void *user, OTF2_FileType type, OTF2_LocationRef location,
+                                 void *caller, bool final) {
+  (void)user, (void)type, (void)location, (void)caller, (void) final;
   return OTF2_FLUSH;
 }
 static OTF2_TimeStamp otf2_time(void *user, OTF2_FileType type, OTF2_LocationRef location) {
@@ -39,22 +53,30 @@ static uint32_t otf2_string(otf2_writer *w, const char *text) {
   otf2_check(w, OTF2_GlobalDefWriter_WriteString(w->defs, w->string_count, text));
   return w->string_count++;
 }
-static OTF2_RegionRef otf2_region(otf2_writer *w, const char *name, OTF2_RegionRole role, OTF2_Paradigm paradigm) {
+static OTF2_RegionRef otf2_region(otf2_writer *w, const char *name, OTF2_RegionRole role,
+                                  OTF2_Paradigm paradigm) {
   const uint32_t string = otf2_string(w, name);
   for (uint32_t i = 0; i < w->region_count; i++)
     if (w->regions[i] == string) return i;
   w->regions = (uint32_t *)must(realloc(w->regions, (w->region_count + 1) * sizeof *w->regions));
   w->regions[w->region_count] = string;
-  otf2_check(w, OTF2_GlobalDefWriter_WriteRegion(w->defs, w->region_count, string, string, otf2_string(w, ""), role, paradigm,
+  otf2_check(w, OTF2_GlobalDefWriter_WriteRegion(w->defs, w->region_count, string, string,
+                                                 otf2_string(w, ""), role, paradigm,
                                                  OTF2_REGION_FLAG_NONE, otf2_string(w, ""), 0, 0));
   return w->region_count++;
 }
 static OTF2_RegionRef otf2_region_of(otf2_writer *w, const timeline *t, const trace_record *r) {
   switch (r->what) {
-  case TRACE_CALL: return otf2_region(w, t->places[r->id].call, OTF2_REGION_ROLE_FUNCTION, OTF2_PARADIGM_MPI);
-  case TRACE_SECTION: return otf2_region(w, t->name_list[r->id], OTF2_REGION_ROLE_CODE, OTF2_PARADIGM_USER);
-  case TRACE_NIC: return otf2_region(w, "on the wire", OTF2_REGION_ROLE_DATA_TRANSFER, OTF2_PARADIGM_MEASUREMENT_SYSTEM);
-  default: return otf2_region(w, nbc_kind_name((nbc_kind)r->kind), OTF2_REGION_ROLE_DATA_TRANSFER, OTF2_PARADIGM_MPI);
+  case TRACE_CALL:
+    return otf2_region(w, t->places[r->id].call, OTF2_REGION_ROLE_FUNCTION, OTF2_PARADIGM_MPI);
+  case TRACE_SECTION:
+    return otf2_region(w, t->name_list[r->id], OTF2_REGION_ROLE_CODE, OTF2_PARADIGM_USER);
+  case TRACE_NIC:
+    return otf2_region(w, "on the wire", OTF2_REGION_ROLE_DATA_TRANSFER,
+                       OTF2_PARADIGM_MEASUREMENT_SYSTEM);
+  default:
+    return otf2_region(w, nbc_kind_name((nbc_kind)r->kind), OTF2_REGION_ROLE_DATA_TRANSFER,
+                       OTF2_PARADIGM_MPI);
   }
 }
 
@@ -69,7 +91,8 @@ typedef struct otf2_stack {
 static void otf2_leave_until(otf2_writer *w, otf2_stack *s, int64_t t_ns) {
   while (s->depth > 0 && s->ends_ns[s->depth - 1] <= t_ns) {
     s->depth--;
-    otf2_check(w, OTF2_EvtWriter_Leave(s->events, NULL, (OTF2_TimeStamp)s->ends_ns[s->depth], s->regions[s->depth]));
+    otf2_check(w, OTF2_EvtWriter_Leave(s->events, NULL, (OTF2_TimeStamp)s->ends_ns[s->depth],
+                                       s->regions[s->depth]));
   }
 }
 static void otf2_enter(otf2_writer *w, otf2_stack *s, const timeline *t, const trace_record *r) {
@@ -80,7 +103,8 @@ static void otf2_enter(otf2_writer *w, otf2_stack *s, const timeline *t, const t
     w->left_out++;
     return;
   }
-  if (s->depth > 0 && end_ns > s->ends_ns[s->depth - 1]) end_ns = s->ends_ns[s->depth - 1]; /* it ends with what it is in */
+  if (s->depth > 0 && end_ns > s->ends_ns[s->depth - 1])
+    end_ns = s->ends_ns[s->depth - 1]; /* it ends with what it is in */
   if (r->what == TRACE_TRANSFER) {
     OTF2_AttributeList *a = w->attributes;
     otf2_check(w, OTF2_AttributeList_AddUint64(a, ATTRIBUTE_BYTES, r->size_bytes));
@@ -91,11 +115,13 @@ static void otf2_enter(otf2_writer *w, otf2_stack *s, const timeline *t, const t
   }
   s->regions[s->depth] = otf2_region_of(w, t, r);
   s->ends_ns[s->depth] = end_ns;
-  otf2_check(w, OTF2_EvtWriter_Enter(s->events, w->attributes, (OTF2_TimeStamp)begin_ns, s->regions[s->depth]));
+  otf2_check(w, OTF2_EvtWriter_Enter(s->events, w->attributes, (OTF2_TimeStamp)begin_ns,
+                                     s->regions[s->depth]));
   s->depth++;
 }
 
-static OTF2_EvtWriter *otf2_open(otf2_writer *w, int rank_index, unsigned number, const char *name, bool is_metric) {
+static OTF2_EvtWriter *otf2_open(otf2_writer *w, int rank_index, unsigned number, const char *name,
+                                 bool is_metric) {
   w->locations = must(realloc(w->locations, (w->location_count + 1) * sizeof *w->locations));
   const uint64_t id = (uint64_t)rank_index * PER_RANK + number;
   w->locations[w->location_count].id = id;
@@ -108,11 +134,13 @@ static OTF2_EvtWriter *otf2_open(otf2_writer *w, int rank_index, unsigned number
   return events;
 }
 static void otf2_close(otf2_writer *w, OTF2_EvtWriter *events) {
-  otf2_check(w, OTF2_EvtWriter_GetNumberOfEvents(events, &w->locations[w->location_count - 1].events));
+  otf2_check(w,
+             OTF2_EvtWriter_GetNumberOfEvents(events, &w->locations[w->location_count - 1].events));
   otf2_check(w, OTF2_Archive_CloseEvtWriter(w->archive, events));
 }
 
-static void otf2_nested(otf2_writer *w, int rank_index, unsigned number, const char *name, const timeline *t, const uint8_t *lane_of,
+static void otf2_nested(otf2_writer *w, int rank_index, unsigned number, const char *name,
+                        const timeline *t, const uint8_t *lane_of,
                         bool (*belongs)(const trace_record *, unsigned), unsigned which, int lane) {
   otf2_stack s = {.depth = 0};
   for (uint64_t k = 0; k < t->record_count && !w->failed; k++) {
@@ -140,8 +168,10 @@ static void otf2_lanes(otf2_writer *w, const timeline *t, unsigned what, uint8_t
     int lane = 0;
     while (lane < LANES && free_ns[lane] > begin_of(t, r)) lane++;
     lane_of[k] = (uint8_t)lane;
-    if (lane < LANES) free_ns[lane] = end_of(t, r);
-    else w->left_out++;
+    if (lane < LANES)
+      free_ns[lane] = end_of(t, r);
+    else
+      w->left_out++;
   }
 }
 
@@ -158,7 +188,8 @@ static void otf2_bounds(otf2_writer *w, int rank_index, timeline *t) {
     values[0].signed_int += r->min_overlap_ns;
     values[1].signed_int += r->max_overlap_ns;
     values[2].signed_int += r->xfer_ns;
-    otf2_check(w, OTF2_EvtWriter_Metric(events, NULL, (OTF2_TimeStamp)end_of(t, r), 0, 3, types, values));
+    otf2_check(
+        w, OTF2_EvtWriter_Metric(events, NULL, (OTF2_TimeStamp)end_of(t, r), 0, 3, types, values));
   }
   if (events) otf2_close(w, events);
 }
@@ -173,18 +204,23 @@ static void otf2_rank(otf2_writer *w, int rank_index) {
   for (uint64_t k = 0; k < t->record_count; k++) {
     const trace_record *r = &t->records[k];
     if (r->what != TRACE_CALL && r->what != TRACE_SECTION) continue;
-    if (thread_of(r) < LANE_LOCATIONS) known[thread_of(r)] = true;
-    else w->left_out++;
+    if (thread_of(r) < LANE_LOCATIONS)
+      known[thread_of(r)] = true;
+    else
+      w->left_out++;
   }
   for (unsigned thread = 0; thread < LANE_LOCATIONS; thread++) {
     snprintf(name, sizeof name, "thread %u", thread);
-    if (known[thread]) otf2_nested(w, rank_index, thread, name, t, lane_of, is_of_thread, thread, -1);
+    if (known[thread])
+      otf2_nested(w, rank_index, thread, name, t, lane_of, is_of_thread, thread, -1);
   }
   for (unsigned what = TRACE_TRANSFER; what <= TRACE_NIC; what++) {
     otf2_lanes(w, t, what, lane_of);
     for (int lane = 0; lane < LANES; lane++) {
       snprintf(name, sizeof name, "%s %d", what == TRACE_NIC ? "on the wire" : "transfers", lane);
-      otf2_nested(w, rank_index, (unsigned)(LANE_LOCATIONS + (what == TRACE_NIC ? LANES : 0) + lane), name, t, lane_of, is_what, what, lane);
+      otf2_nested(w, rank_index,
+                  (unsigned)(LANE_LOCATIONS + (what == TRACE_NIC ? LANES : 0) + lane), name, t,
+                  lane_of, is_what, what, lane);
     }
   }
   free(lane_of);
@@ -195,36 +231,50 @@ static void otf2_rank(otf2_writer *w, int rank_index) {
 static void otf2_definitions(otf2_writer *w) {
   char text[300];
   OTF2_GlobalDefWriter *g = w->defs;
-  otf2_check(w, OTF2_GlobalDefWriter_WriteClockProperties(g, 1000000000, 0, (uint64_t)(all.end_ns - all.begin_ns), (uint64_t)all.begin_ns));
-  otf2_check(w, OTF2_GlobalDefWriter_WriteSystemTreeNode(g, 0, otf2_string(w, "run"), otf2_string(w, "machine"), OTF2_UNDEFINED_SYSTEM_TREE_NODE));
+  otf2_check(w, OTF2_GlobalDefWriter_WriteClockProperties(g, 1000000000, 0,
+                                                          (uint64_t)(all.end_ns - all.begin_ns),
+                                                          (uint64_t)all.begin_ns));
+  otf2_check(w, OTF2_GlobalDefWriter_WriteSystemTreeNode(g, 0, otf2_string(w, "run"),
+                                                         otf2_string(w, "machine"),
+                                                         OTF2_UNDEFINED_SYSTEM_TREE_NODE));
   const OTF2_MetricMemberRef members[3] = {0, 1, 2};
   for (uint32_t i = 0; i < 3; i++) {
     const char *const names[] = {"hidden for certain", "hidden at most", "transfer time"};
-    otf2_check(w, OTF2_GlobalDefWriter_WriteMetricMember(g, i, otf2_string(w, names[i]), otf2_string(w, "summed over the transfers that had ended"),
-                                                         OTF2_METRIC_TYPE_USER, OTF2_METRIC_ACCUMULATED_START, OTF2_TYPE_INT64, OTF2_BASE_DECIMAL, 0,
-                                                         otf2_string(w, "ns")));
+    otf2_check(w, OTF2_GlobalDefWriter_WriteMetricMember(
+                      g, i, otf2_string(w, names[i]),
+                      otf2_string(w, "summed over the transfers that had ended"),
+                      OTF2_METRIC_TYPE_USER, OTF2_METRIC_ACCUMULATED_START, OTF2_TYPE_INT64,
+                      OTF2_BASE_DECIMAL, 0, otf2_string(w, "ns")));
   }
-  otf2_check(w, OTF2_GlobalDefWriter_WriteMetricClass(g, 0, 3, members, OTF2_METRIC_ASYNCHRONOUS, OTF2_RECORDER_KIND_ABSTRACT));
+  otf2_check(w, OTF2_GlobalDefWriter_WriteMetricClass(g, 0, 3, members, OTF2_METRIC_ASYNCHRONOUS,
+                                                      OTF2_RECORDER_KIND_ABSTRACT));
   for (uint32_t i = 0; i < ATTRIBUTES; i++)
-    otf2_check(w, OTF2_GlobalDefWriter_WriteAttribute(g, i, otf2_string(w, attribute_names[i]), otf2_string(w, ""),
-                                                      i == ATTRIBUTE_BYTES ? OTF2_TYPE_UINT64 : OTF2_TYPE_INT64));
+    otf2_check(w, OTF2_GlobalDefWriter_WriteAttribute(
+                      g, i, otf2_string(w, attribute_names[i]), otf2_string(w, ""),
+                      i == ATTRIBUTE_BYTES ? OTF2_TYPE_UINT64 : OTF2_TYPE_INT64));
   for (size_t i = 0; i < all.count; i++) {
-    snprintf(text, sizeof text, "rank %d on %.200s", all.of[i].rank, all.of[i].host ? all.of[i].host : "?");
-    otf2_check(w, OTF2_GlobalDefWriter_WriteLocationGroup(g, (uint32_t)i, otf2_string(w, text), OTF2_LOCATION_GROUP_TYPE_PROCESS, 0,
+    snprintf(text, sizeof text, "rank %d on %.200s", all.of[i].rank,
+             all.of[i].host ? all.of[i].host : "?");
+    otf2_check(w, OTF2_GlobalDefWriter_WriteLocationGroup(g, (uint32_t)i, otf2_string(w, text),
+                                                          OTF2_LOCATION_GROUP_TYPE_PROCESS, 0,
                                                           OTF2_UNDEFINED_LOCATION_GROUP));
   }
   for (size_t i = 0; i < w->location_count; i++)
-    otf2_check(w, OTF2_GlobalDefWriter_WriteLocation(g, w->locations[i].id, w->locations[i].name,
-                                                     w->locations[i].is_metric ? OTF2_LOCATION_TYPE_METRIC : OTF2_LOCATION_TYPE_CPU_THREAD,
-                                                     w->locations[i].events, (uint32_t)w->locations[i].rank_index));
+    otf2_check(w, OTF2_GlobalDefWriter_WriteLocation(
+                      g, w->locations[i].id, w->locations[i].name,
+                      w->locations[i].is_metric ? OTF2_LOCATION_TYPE_METRIC
+                                                : OTF2_LOCATION_TYPE_CPU_THREAD,
+                      w->locations[i].events, (uint32_t)w->locations[i].rank_index));
 }
 
 static bool write_otf2(const char *path) {
   static OTF2_FlushCallbacks flush = {.otf2_pre_flush = otf2_flush, .otf2_post_flush = otf2_time};
   otf2_writer w = {.failed = false};
-  w.archive = OTF2_Archive_Open(path, "traces", OTF2_FILEMODE_WRITE, 1024 * 1024, 4 * 1024 * 1024, OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
+  w.archive = OTF2_Archive_Open(path, "traces", OTF2_FILEMODE_WRITE, 1024 * 1024, 4 * 1024 * 1024,
+                                OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
   w.attributes = OTF2_AttributeList_New();
-  if (!w.archive || !w.attributes) return fprintf(stderr, "overlap_trace: %s: OTF2 cannot write there\n", path), false;
+  if (!w.archive || !w.attributes)
+    return fprintf(stderr, "overlap_trace: %s: OTF2 cannot write there\n", path), false;
   otf2_check(&w, OTF2_Archive_SetFlushCallbacks(w.archive, &flush, NULL));
   otf2_check(&w, OTF2_Archive_SetSerialCollectiveCallbacks(w.archive));
   otf2_check(&w, OTF2_Archive_SetCreator(w.archive, "overlap_trace of nbc_overlap"));
@@ -233,11 +283,14 @@ static bool write_otf2(const char *path) {
   if (!w.defs) w.failed = true;
   for (size_t i = 0; i < all.count && !w.failed; i++) otf2_rank(&w, (int)i);
   otf2_check(&w, OTF2_Archive_CloseEvtFiles(w.archive));
-  otf2_check(&w, OTF2_Archive_OpenDefFiles(w.archive)); /* one of each location: readers ask for it */
+  otf2_check(&w,
+             OTF2_Archive_OpenDefFiles(w.archive)); /* one of each location: readers ask for it */
   for (size_t i = 0; i < w.location_count && !w.failed; i++) {
     OTF2_DefWriter *own = OTF2_Archive_GetDefWriter(w.archive, w.locations[i].id);
-    if (own) otf2_check(&w, OTF2_Archive_CloseDefWriter(w.archive, own));
-    else w.failed = true;
+    if (own)
+      otf2_check(&w, OTF2_Archive_CloseDefWriter(w.archive, own));
+    else
+      w.failed = true;
   }
   otf2_check(&w, OTF2_Archive_CloseDefFiles(w.archive));
   if (!w.failed) otf2_definitions(&w);
@@ -247,7 +300,11 @@ static bool write_otf2(const char *path) {
   free(w.strings);
   free(w.regions);
   free(w.locations);
-  if (w.left_out) fprintf(stderr, "overlap_trace: %llu records are not in the archive: more were under way at once than it has lanes\n", (unsigned long long)w.left_out);
+  if (w.left_out)
+    fprintf(stderr,
+            "overlap_trace: %llu records are not in the archive: more were under way at once than "
+            "it has lanes\n",
+            (unsigned long long)w.left_out);
   if (w.failed) fprintf(stderr, "overlap_trace: %s: not whole\n", path);
   return !w.failed;
 }

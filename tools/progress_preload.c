@@ -112,8 +112,9 @@ static struct {
   uint32_t entries; /* changes with every call that communicates; lost counts do no harm */
   uint32_t asleep;  /* futex: the worker sleeps */
   int64_t wake_asked_ns;
-  bool active __attribute__((aligned(128))); /* between Init and Finalize, in this process, with a worker */
-  bool locked;                               /* MPI_THREAD_SERIALIZED: one lock around every call */
+  bool active
+      __attribute__((aligned(128))); /* between Init and Finalize, in this process, with a worker */
+  bool locked;                       /* MPI_THREAD_SERIALIZED: one lock around every call */
   uint32_t lock;
   int told_level; /* what MPI_Query_thread says; -1: ask the MPI */
   enum policy policy;
@@ -184,7 +185,8 @@ int progress_choice(const char *setting, const char *const *names, int count, in
   if (!value) return by_default;
   for (int i = 0; i < count; i++)
     if (strcmp(value, names[i]) == 0) return i;
-  if (run.rank == 0) progress_say("%s=%.60s: not known, %s is taken", setting, value, names[by_default]);
+  if (run.rank == 0)
+    progress_say("%s=%.60s: not known, %s is taken", setting, value, names[by_default]);
   return by_default;
 }
 
@@ -208,7 +210,8 @@ static inline bool enter(call *c) {
   if (me.inside || !__atomic_load_n(&run.active, __ATOMIC_ACQUIRE)) return false;
   me.inside = c->active = true;
   __atomic_fetch_add(&run.flight, 1, __ATOMIC_SEQ_CST);
-  __atomic_store_n(&run.entries, __atomic_load_n(&run.entries, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
+  __atomic_store_n(&run.entries, __atomic_load_n(&run.entries, __ATOMIC_RELAXED) + 1,
+                   __ATOMIC_RELAXED);
   if (run.locked) spin_lock(&run.lock);
   return true;
 }
@@ -283,8 +286,9 @@ static int64_t known_put(MPI_Request request, bool active);
 /* Persistent requests, from their making to MPI_Request_free; open addressing, grown when half full. */
 typedef struct persistent {
   MPI_Request request;
-  bool active;          /* started, and not yet completed */
-  struct running *ours; /* a collective of ours: `request` stands for `current` while it is active */
+  bool active; /* started, and not yet completed */
+  struct running
+      *ours; /* a collective of ours: `request` stands for `current` while it is active */
   MPI_Request current;
 } persistent;
 static struct {
@@ -298,7 +302,8 @@ static size_t known_home(MPI_Request request) {
 }
 static persistent *known_slot(MPI_Request request) { /* its slot, or the empty one for it */
   size_t i = known_home(request);
-  while (known.slots[i].request != MPI_REQUEST_NULL && known.slots[i].request != request) i = (i + 1) & (known.limit - 1);
+  while (known.slots[i].request != MPI_REQUEST_NULL && known.slots[i].request != request)
+    i = (i + 1) & (known.limit - 1);
   return &known.slots[i];
 }
 static bool known_grow(void) {
@@ -358,7 +363,8 @@ static bool known_remove(MPI_Request request, bool *was_active, struct running *
     if (slot->ours) __atomic_sub_fetch(&known.ours_count, 1, __ATOMIC_RELAXED);
     __atomic_store_n(&known.count, known.count - 1, __ATOMIC_RELAXED);
     /* keys further on that could stand in the gap move back */
-    for (size_t i = (hole + 1) & (known.limit - 1); known.slots[i].request != MPI_REQUEST_NULL; i = (i + 1) & (known.limit - 1)) {
+    for (size_t i = (hole + 1) & (known.limit - 1); known.slots[i].request != MPI_REQUEST_NULL;
+         i = (i + 1) & (known.limit - 1)) {
       const size_t home = known_home(known.slots[i].request);
       if (((i - home) & (known.limit - 1)) < ((i - hole) & (known.limit - 1))) continue;
       known.slots[hole] = known.slots[i];
@@ -433,7 +439,9 @@ static MPI_Request *borrow(const call *c, int count, MPI_Request requests[], bor
   if (!some) return requests;
   b->program = requests;
   b->count = count;
-  b->mine = count <= (int)(sizeof b->few / sizeof *b->few) ? b->few : malloc((size_t)count * sizeof *b->mine);
+  b->mine = count <= (int)(sizeof b->few / sizeof *b->few)
+                ? b->few
+                : malloc((size_t)count * sizeof *b->mine);
   if (!b->mine) { /* the MPI would take them for inactive */
     progress_say("no memory for the requests of a call");
     abort();
@@ -486,7 +494,8 @@ static void test_adopted(void) {
   int64_t gone = 0;
   for (int i = adopted.count - 1; i >= 0; i--) {
     int complete = 0;
-    if (NEXT(Test)(&adopted.requests[i], &complete, MPI_STATUS_IGNORE) == MPI_SUCCESS && !complete) continue;
+    if (NEXT(Test)(&adopted.requests[i], &complete, MPI_STATUS_IGNORE) == MPI_SUCCESS && !complete)
+      continue;
     adopted.requests[i] = adopted.requests[--adopted.count];
     gone++;
   }
@@ -539,7 +548,9 @@ static inline void help_again(const call *c, int *tries) {
   if (++*tries > 100) sched_yield();
   help(c);
 }
-static inline bool must_help(const call *c) { return c->active && UNLIKELY(progress_coll_active()); }
+static inline bool must_help(const call *c) {
+  return c->active && UNLIKELY(progress_coll_active());
+}
 
 /* Open MPI 4.1, at every level above MPI_THREAD_SINGLE: MPI_Waitall never returns when one of the requests ends
    with an error. A program that did not ask for threads must not meet that because we did. */
@@ -566,7 +577,8 @@ static int wait_one(const call *c, MPI_Request *request, MPI_Status *status) {
   }
   return rc;
 }
-static int wait_any(const call *c, int count, MPI_Request requests[], int *index, MPI_Status *status) {
+static int wait_any(const call *c, int count, MPI_Request requests[], int *index,
+                    MPI_Status *status) {
   int rc = MPI_SUCCESS, flag = 0, tries = 0;
   while (rc == MPI_SUCCESS && !flag) {
     if (!must_help(c)) return NEXT(Waitany)(count, requests, index, status);
@@ -575,7 +587,8 @@ static int wait_any(const call *c, int count, MPI_Request requests[], int *index
   }
   return rc;
 }
-static int wait_some(const call *c, int count, MPI_Request requests[], int *done, int which[], MPI_Status statuses[]) {
+static int wait_some(const call *c, int count, MPI_Request requests[], int *done, int which[],
+                     MPI_Status statuses[]) {
   int rc = MPI_SUCCESS, tries = 0;
   *done = 0;
   while (rc == MPI_SUCCESS && *done == 0) {
@@ -585,7 +598,8 @@ static int wait_some(const call *c, int count, MPI_Request requests[], int *done
   }
   return rc;
 }
-static int test_some(const call *c, int count, MPI_Request requests[], int *done, int which[], MPI_Status statuses[]) {
+static int test_some(const call *c, int count, MPI_Request requests[], int *done, int which[],
+                     MPI_Status statuses[]) {
   help(c);
   return NEXT(Testsome)(count, requests, done, which, statuses);
 }
@@ -596,7 +610,8 @@ DEFINE(Wait, (MPI_Request * request, MPI_Status *status)) {
   borrowed b;
   const int rc = wait_one(c, borrow(c, 1, request, &b), status);
   give_back(c, &b);
-  if (before != MPI_REQUEST_NULL && (rc == MPI_SUCCESS || *request == MPI_REQUEST_NULL)) c->change -= ended(before, *request);
+  if (before != MPI_REQUEST_NULL && (rc == MPI_SUCCESS || *request == MPI_REQUEST_NULL))
+    c->change -= ended(before, *request);
   return rc;
 }
 DEFINE(Test, (MPI_Request * request, int *flag, MPI_Status *status)) {
@@ -607,7 +622,8 @@ DEFINE(Test, (MPI_Request * request, int *flag, MPI_Status *status)) {
   const int rc = NEXT(Test)(borrow(c, 1, request, &b), flag, status);
   give_back(c, &b);
   if (before == MPI_REQUEST_NULL) return rc;
-  if (rc == MPI_SUCCESS ? *flag : *request == MPI_REQUEST_NULL) c->change -= ended(before, *request);
+  if (rc == MPI_SUCCESS ? *flag : *request == MPI_REQUEST_NULL)
+    c->change -= ended(before, *request);
   return rc;
 }
 DEFINE(Waitall, (int count, MPI_Request requests[], MPI_Status statuses[])) {
@@ -627,7 +643,8 @@ DEFINE(Testall, (int count, MPI_Request requests[], int *flag, MPI_Status status
   borrowed b;
   const int rc = NEXT(Testall)(count, borrow(c, count, requests, &b), flag, statuses);
   give_back(c, &b);
-  if (before && (rc != MPI_SUCCESS || *flag)) c->change -= ended_of_all(rc, before, count, requests);
+  if (before && (rc != MPI_SUCCESS || *flag))
+    c->change -= ended_of_all(rc, before, count, requests);
   return rc;
 }
 DEFINE(Waitany, (int count, MPI_Request requests[], int *index, MPI_Status *status)) {
@@ -697,7 +714,8 @@ DEFINE(Startall, (int count, MPI_Request requests[])) {
     return rc;
   }
   rc = NEXT(Startall)(count, requests);
-  for (int i = 0; c->active && rc == MPI_SUCCESS && i < count; i++) c->change += known_put(requests[i], true);
+  for (int i = 0; c->active && rc == MPI_SUCCESS && i < count; i++)
+    c->change += known_put(requests[i], true);
   return rc;
 }
 
@@ -709,15 +727,18 @@ DEFINE(Request_free, (MPI_Request * request)) {
   struct running *ours;
   if (before == MPI_REQUEST_NULL) return NEXT(Request_free)(request);
   if (!known_remove(before, &was_active, &ours)) {
-    if (NEXT(Request_get_status)(before, &complete, MPI_STATUS_IGNORE) == MPI_SUCCESS && !complete && adopt(before)) {
+    if (NEXT(Request_get_status)(before, &complete, MPI_STATUS_IGNORE) == MPI_SUCCESS &&
+        !complete && adopt(before)) {
       *request = MPI_REQUEST_NULL;
       return MPI_SUCCESS;
     }
   } else if (ours) {
     MPI_Request current = MPI_REQUEST_NULL;
     progress_coll_release(ours, was_active, &current);
-    if (was_active && adopt(current)) was_active = false; /* still in flight */
-    else if (was_active) NEXT(Request_free)(&current);
+    if (was_active && adopt(current))
+      was_active = false; /* still in flight */
+    else if (was_active)
+      NEXT(Request_free)(&current);
   }
   const int rc = NEXT(Request_free)(request);
   if (rc == MPI_SUCCESS) c->change = -(int64_t)was_active;
@@ -741,7 +762,7 @@ DEFINE(Win_free, (MPI_Win * win)) {
 #define START_COLLECTIVE(kind_, call_below, ...)                                                   \
   ENTER;                                                                                           \
   int rc = MPI_SUCCESS;                                                                            \
-  const progress_call whole = {.kind = PROGRESS_##kind_, .comm = comm, __VA_ARGS__};                \
+  const progress_call whole = {.kind = PROGRESS_##kind_, .comm = comm, __VA_ARGS__};               \
   if (!c->active || !progress_coll_start(&whole, request, &rc)) rc = call_below;                   \
   c->change = rc == MPI_SUCCESS;                                                                   \
   return rc;
@@ -749,8 +770,9 @@ DEFINE(Win_free, (MPI_Win * win)) {
   ENTER;                                                                                           \
   int rc = MPI_SUCCESS;                                                                            \
   bool is_ours = false;                                                                            \
-  const progress_call whole = {.kind = PROGRESS_##kind_, .comm = comm, __VA_ARGS__};                \
-  struct running *const made = c->active ? progress_coll_init(&whole, request, &rc, &is_ours) : NULL; \
+  const progress_call whole = {.kind = PROGRESS_##kind_, .comm = comm, __VA_ARGS__};               \
+  struct running *const made =                                                                     \
+      c->active ? progress_coll_init(&whole, request, &rc, &is_ours) : NULL;                       \
   if (!is_ours) rc = call_below;                                                                   \
   if (c->active && rc == MPI_SUCCESS) known_put(*request, false);                                  \
   if (made && rc == MPI_SUCCESS) rc = known_is_ours(*request, made);                               \
@@ -770,7 +792,7 @@ DEFINE(Win_free, (MPI_Win * win)) {
 #define LARGE      false
 #define N(i, p)    i
 #include "progress_preload_icoll.h"
-DEFINE(Ibarrier, (TAIL)) { START_COLLECTIVE(BARRIER, NEXT(Ibarrier)(A_TAIL), .root = 0) }
+DEFINE(Ibarrier, (TAIL)){START_COLLECTIVE(BARRIER, NEXT(Ibarrier)(A_TAIL), .root = 0)}
 #undef N
 #undef THE_CALL
 #undef TAIL
@@ -781,15 +803,16 @@ DEFINE(Ibarrier, (TAIL)) { START_COLLECTIVE(BARRIER, NEXT(Ibarrier)(A_TAIL), .ro
 #if MPI_VERSION >= 4 && !defined(OPEN_MPI)
 #  define N(i, p) p##_init
 #  include "progress_preload_icoll.h"
-DEFINE(Barrier_init, (TAIL)) { MAKE_COLLECTIVE(BARRIER, NEXT(Barrier_init)(A_TAIL), .root = 0) }
-#elif defined(OMPI_HAVE_MPI_EXT_PCOLLREQ) && OMPI_HAVE_MPI_EXT_PCOLLREQ /* Open MPI 4: MPIX_Bcast_init */
+DEFINE(Barrier_init, (TAIL)){MAKE_COLLECTIVE(BARRIER, NEXT(Barrier_init)(A_TAIL), .root = 0)}
+#elif defined(OMPI_HAVE_MPI_EXT_PCOLLREQ) &&                                                       \
+    OMPI_HAVE_MPI_EXT_PCOLLREQ /* Open MPI 4: MPIX_Bcast_init */
 #  undef ANY_DEFINE
 #  undef ANY_NEXT
 #  define ANY_DEFINE DEFINE_X
 #  define ANY_NEXT   NEXT_X
 #  define N(i, p)    p##_init
 #  include "progress_preload_icoll.h"
-DEFINE_X(Barrier_init, (TAIL)) { MAKE_COLLECTIVE(BARRIER, NEXT_X(Barrier_init)(A_TAIL), .root = 0) }
+DEFINE_X(Barrier_init, (TAIL)){MAKE_COLLECTIVE(BARRIER, NEXT_X(Barrier_init)(A_TAIL), .root = 0)}
 #endif
 #undef COUNT
 #undef DISP

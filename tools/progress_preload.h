@@ -22,7 +22,7 @@ void *progress_next(const char *name);
     f_;                                                                                            \
   }))
 
-#define NEXT_X(name) /* of what Open MPI calls MPIX_... */                                          \
+#define NEXT_X(name) /* of what Open MPI calls MPIX_... */                                         \
   (*__extension__({                                                                                \
     static __typeof__(PMPIX_##name) *f_;                                                           \
     if (UNLIKELY(!f_)) *(void **)&f_ = progress_next("PMPIX_" #name);                              \
@@ -41,12 +41,12 @@ void progress_say(const char *format, ...) __attribute__((format(printf, 1, 2)))
 typedef struct progress_side {
   void *buffer; /* MPI_IN_PLACE as it is */
   MPI_Count count;
-  const void *counts, *displs; /* NULL: `count` in every block, one after the other */
+  const void *counts, *displs;     /* NULL: `count` in every block, one after the other */
   bool large_counts, large_displs; /* what they point to: MPI_Count or int; MPI_Aint or int */
   bool displs_in_bytes;
   MPI_Datatype type;
   const MPI_Datatype *types; /* alltoallw; else NULL */
-  const int *peers;          /* neighbourhoods: -1 where nobody is, whose block counts nothing; else NULL */
+  const int *peers; /* neighbourhoods: -1 where nobody is, whose block counts nothing; else NULL */
 } progress_side;
 enum progress_kind {
   PROGRESS_BARRIER,
@@ -90,7 +90,8 @@ bool progress_coll_op_freed(MPI_Op op);
 bool progress_coll_start(const progress_call *call, MPI_Request *request, int *rc);
 /* Makes a persistent one and *request that stands for it, a persistent request of the MPI that is never started.
    *ours false: the MPI shall make it. NULL and ours: *rc is an error. */
-struct running *progress_coll_init(const progress_call *call, MPI_Request *request, int *rc, bool *ours);
+struct running *progress_coll_init(const progress_call *call, MPI_Request *request, int *rc,
+                                   bool *ours);
 /* Starts it. *current: the generalized request that its handle stands for until that was completed. */
 int progress_coll_restart(struct running *made, MPI_Request *current);
 /* Its handle is freed. active: it was started, and its end not seen: *current is still to be completed. */

@@ -17,7 +17,8 @@
 
 enum { MAX_COMMS = 1024, COMM_WORDS = MAX_COMMS / 64, MAX_OPERATORS = 16 };
 
-typedef struct op_slot { /* what an operator of nbc stands for; bound to another when that was freed */
+typedef struct
+    op_slot { /* what an operator of nbc stands for; bound to another when that was freed */
   MPI_Op op;
   MPI_Datatype type;
   bool bound, commutes;
@@ -25,7 +26,7 @@ typedef struct op_slot { /* what an operator of nbc stands for; bound to another
 } op_slot;
 
 typedef struct shadow { /* of a communicator of the program */
-  nbc_transport t; /* on the world's, ranks translated */
+  nbc_transport t;      /* on the world's, ranks translated */
   MPI_Comm handle;
   struct shadow *next;
   int *world_rank;
@@ -40,7 +41,8 @@ typedef struct shadow { /* of a communicator of the program */
   int slot_count;
 } shadow;
 
-typedef struct block_list { /* blocks of one side, remembered: the program's arrays and handles may go */
+typedef struct
+    block_list { /* blocks of one side, remembered: the program's arrays and handles may go */
   unsigned char *base;
   int count;
   int64_t *counts, *places; /* elements; bytes from `base` */
@@ -54,9 +56,11 @@ typedef struct running { /* a collective under way, or a persistent one */
   MPI_Request handle; /* generalized */
   int error_class;
   bool persistent, under_way;
-  bool dying, gone; /* persistent: its handle was freed while it ran; and the MPI has freed the last request of it */
+  bool dying,
+      gone; /* persistent: its handle was freed while it ran; and the MPI has freed the last request of it */
   struct running *next_buried;
-  unsigned char *sent, *packed;            /* packed data: what goes out, and what came, to be unpacked at the end */
+  unsigned char *sent,
+      *packed; /* packed data: what goes out, and what came, to be unpacked at the end */
   uint64_t *bytes_of_send, *bytes_of_recv; /* what nbc was told */
   block_list unpack;                       /* from `packed`, at the end */
   block_list pack;                         /* to pack_to, at each start of a persistent one */
@@ -95,11 +99,15 @@ static int64_t sub_now(void *ctx) {
   (void)ctx;
   return coll.world->now_ns(coll.world->ctx);
 }
-static nbc_status sub_isend(void *ctx, const void *buffer, uint64_t bytes, int peer, uint64_t tag, nbc_op *op) {
-  return coll.world->isend(coll.world->ctx, buffer, bytes, ((shadow *)ctx)->world_rank[peer], tag, op);
+static nbc_status sub_isend(void *ctx, const void *buffer, uint64_t bytes, int peer, uint64_t tag,
+                            nbc_op *op) {
+  return coll.world->isend(coll.world->ctx, buffer, bytes, ((shadow *)ctx)->world_rank[peer], tag,
+                           op);
 }
-static nbc_status sub_irecv(void *ctx, void *buffer, uint64_t bytes, int peer, uint64_t tag, nbc_op *op) {
-  return coll.world->irecv(coll.world->ctx, buffer, bytes, ((shadow *)ctx)->world_rank[peer], tag, op);
+static nbc_status sub_irecv(void *ctx, void *buffer, uint64_t bytes, int peer, uint64_t tag,
+                            nbc_op *op) {
+  return coll.world->irecv(coll.world->ctx, buffer, bytes, ((shadow *)ctx)->world_rank[peer], tag,
+                           op);
 }
 static nbc_status sub_progress(void *ctx) {
   (void)ctx;
@@ -155,11 +163,15 @@ static bool find_neighbors(MPI_Comm comm, int size, nbc_neighbors *n) {
     NEXT(Cart_shift)(comm, i, 1, &lists[2 * i], &lists[2 * i + 1]);
   if (good && kind == MPI_GRAPH) NEXT(Graph_neighbors)(comm, rank, n->source_count, lists);
   if (good && kind != MPI_CART && kind != MPI_GRAPH)
-    NEXT(Dist_graph_neighbors)(comm, n->source_count, lists, weights, n->target_count, targets, weights + in);
-  else if (good) memcpy(targets, lists, in * sizeof *lists);
+    NEXT(Dist_graph_neighbors)
+    (comm, n->source_count, lists, weights, n->target_count, targets, weights + in);
+  else if (good)
+    memcpy(targets, lists, in * sizeof *lists);
   for (size_t i = 0; good && i < in + out; i++) {
-    if (lists[i] < 0) lists[i] = -1; /* MPI_PROC_NULL */
-    else good = !(seen[2 * lists[i] + (i >= in)]++);
+    if (lists[i] < 0)
+      lists[i] = -1; /* MPI_PROC_NULL */
+    else
+      good = !(seen[2 * lists[i] + (i >= in)]++);
   }
   free(weights);
   free(seen);
@@ -195,7 +207,8 @@ static shadow *make_shadow(MPI_Comm comm, int size) {
     ranks[size + i] = first;
   }
   s->t.nodes = ranks + size;
-  s->t.now_ns = sub_now, s->t.isend = sub_isend, s->t.irecv = sub_irecv, s->t.progress = sub_progress;
+  s->t.now_ns = sub_now, s->t.isend = sub_isend, s->t.irecv = sub_irecv,
+  s->t.progress = sub_progress;
   s->t.cancel = sub_cancel, s->t.peer_class = sub_class, s->t.others = NULL;
   return s;
 }
@@ -215,7 +228,8 @@ void progress_coll_made(MPI_Comm comm) {
   coll_lock();
   memcpy(own, coll.free_ids, sizeof own);
   coll_unlock();
-  if (all && NEXT(Allreduce)(own, common, COMM_WORDS, MPI_UINT64_T, MPI_BAND, comm) != MPI_SUCCESS) all = 0;
+  if (all && NEXT(Allreduce)(own, common, COMM_WORDS, MPI_UINT64_T, MPI_BAND, comm) != MPI_SUCCESS)
+    all = 0;
   for (int i = 0; all && i < MAX_COMMS && id < 0; i++)
     if (common[i / 64] >> (i % 64) & 1) id = i;
   if (id < 0) { /* all in use: these stay the MPI's */
@@ -277,18 +291,25 @@ static void know(MPI_Datatype type, nbc_type ours) {
   known_types[known_type_count++].ours = ours;
 }
 static void know_types(void) {
-  know(MPI_INT, integer_of(sizeof(int), true)), know(MPI_DOUBLE, NBC_TYPE_DOUBLE), know(MPI_FLOAT, NBC_TYPE_FLOAT);
+  know(MPI_INT, integer_of(sizeof(int), true)), know(MPI_DOUBLE, NBC_TYPE_DOUBLE),
+      know(MPI_FLOAT, NBC_TYPE_FLOAT);
   know(MPI_SIGNED_CHAR, NBC_TYPE_INT8), know(MPI_SHORT, NBC_TYPE_INT16);
   know(MPI_LONG, integer_of(sizeof(long), true)), know(MPI_LONG_LONG_INT, NBC_TYPE_INT64);
   know(MPI_UNSIGNED_CHAR, NBC_TYPE_UINT8), know(MPI_UNSIGNED_SHORT, NBC_TYPE_UINT16);
-  know(MPI_UNSIGNED, integer_of(sizeof(int), false)), know(MPI_UNSIGNED_LONG, integer_of(sizeof(long), false));
+  know(MPI_UNSIGNED, integer_of(sizeof(int), false)),
+      know(MPI_UNSIGNED_LONG, integer_of(sizeof(long), false));
   know(MPI_UNSIGNED_LONG_LONG, NBC_TYPE_UINT64);
-  know(MPI_INT8_T, NBC_TYPE_INT8), know(MPI_INT16_T, NBC_TYPE_INT16), know(MPI_INT32_T, NBC_TYPE_INT32);
-  know(MPI_INT64_T, NBC_TYPE_INT64), know(MPI_UINT8_T, NBC_TYPE_UINT8), know(MPI_UINT16_T, NBC_TYPE_UINT16);
+  know(MPI_INT8_T, NBC_TYPE_INT8), know(MPI_INT16_T, NBC_TYPE_INT16),
+      know(MPI_INT32_T, NBC_TYPE_INT32);
+  know(MPI_INT64_T, NBC_TYPE_INT64), know(MPI_UINT8_T, NBC_TYPE_UINT8),
+      know(MPI_UINT16_T, NBC_TYPE_UINT16);
   know(MPI_UINT32_T, NBC_TYPE_UINT32), know(MPI_UINT64_T, NBC_TYPE_UINT64);
-  know(MPI_AINT, integer_of(sizeof(MPI_Aint), true)), know(MPI_COUNT, integer_of(sizeof(MPI_Count), true));
-  know(MPI_OFFSET, integer_of(sizeof(MPI_Offset), true)), know(MPI_LONG_DOUBLE, NBC_TYPE_LONG_DOUBLE);
-  know(MPI_C_FLOAT_COMPLEX, NBC_TYPE_COMPLEX_FLOAT), know(MPI_C_DOUBLE_COMPLEX, NBC_TYPE_COMPLEX_DOUBLE);
+  know(MPI_AINT, integer_of(sizeof(MPI_Aint), true)),
+      know(MPI_COUNT, integer_of(sizeof(MPI_Count), true));
+  know(MPI_OFFSET, integer_of(sizeof(MPI_Offset), true)),
+      know(MPI_LONG_DOUBLE, NBC_TYPE_LONG_DOUBLE);
+  know(MPI_C_FLOAT_COMPLEX, NBC_TYPE_COMPLEX_FLOAT),
+      know(MPI_C_DOUBLE_COMPLEX, NBC_TYPE_COMPLEX_DOUBLE);
   know(MPI_C_LONG_DOUBLE_COMPLEX, NBC_TYPE_COMPLEX_LONG_DOUBLE);
   know(MPI_SHORT_INT, NBC_TYPE_PAIR_INT16), know(MPI_2INT, NBC_TYPE_PAIR_INT32);
   know(MPI_LONG_INT, NBC_TYPE_PAIR_INT64), know(MPI_FLOAT_INT, NBC_TYPE_PAIR_FLOAT);
@@ -312,7 +333,9 @@ static bool is_raw(MPI_Datatype type) {
   if (size_of(type) != (int64_t)extent_of(type)) return false;
   NEXT(Type_get_envelope)(type, &ints, &addresses, &types, &combiner);
   if (combiner == MPI_COMBINER_NAMED) return true;
-  if ((combiner != MPI_COMBINER_CONTIGUOUS && combiner != MPI_COMBINER_DUP) || ints > 1 || addresses || types != 1) return false;
+  if ((combiner != MPI_COMBINER_CONTIGUOUS && combiner != MPI_COMBINER_DUP) || ints > 1 ||
+      addresses || types != 1)
+    return false;
   int count[1];
   MPI_Aint none[1];
   MPI_Datatype inner;
@@ -324,17 +347,20 @@ static bool is_raw(MPI_Datatype type) {
 }
 
 static bool known_reduce(MPI_Op op, nbc_reduce *reduce) {
-  const MPI_Op ops[] = {MPI_MAX, MPI_MIN, MPI_SUM, MPI_PROD, MPI_LAND, MPI_BAND, MPI_LOR, MPI_BOR, MPI_LXOR, MPI_BXOR, MPI_MAXLOC, MPI_MINLOC};
-  static const nbc_reduce ours[] = {NBC_REDUCE_MAX, NBC_REDUCE_MIN, NBC_REDUCE_SUM, NBC_REDUCE_PROD,
-                                    NBC_REDUCE_LAND, NBC_REDUCE_BAND, NBC_REDUCE_LOR, NBC_REDUCE_BOR,
-                                    NBC_REDUCE_LXOR, NBC_REDUCE_BXOR, NBC_REDUCE_MAXLOC, NBC_REDUCE_MINLOC};
+  const MPI_Op ops[] = {MPI_MAX, MPI_MIN, MPI_SUM,  MPI_PROD, MPI_LAND,   MPI_BAND,
+                        MPI_LOR, MPI_BOR, MPI_LXOR, MPI_BXOR, MPI_MAXLOC, MPI_MINLOC};
+  static const nbc_reduce ours[] = {NBC_REDUCE_MAX,  NBC_REDUCE_MIN,    NBC_REDUCE_SUM,
+                                    NBC_REDUCE_PROD, NBC_REDUCE_LAND,   NBC_REDUCE_BAND,
+                                    NBC_REDUCE_LOR,  NBC_REDUCE_BOR,    NBC_REDUCE_LXOR,
+                                    NBC_REDUCE_BXOR, NBC_REDUCE_MAXLOC, NBC_REDUCE_MINLOC};
   for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
     if (ops[i] == op) return *reduce = ours[i], true;
   return false;
 }
 
 /* dst = left op right by the MPI's own function: inout = in op inout, `in` from the lower ranks. */
-static void reduce_by_mpi(void *dst, const void *left, const void *right, uint64_t count, nbc_type type, void *user) {
+static void reduce_by_mpi(void *dst, const void *left, const void *right, uint64_t count,
+                          nbc_type type, void *user) {
   const op_slot *const slot = (const op_slot *)user;
   const uint64_t one = nbc_type_bytes(type);
   unsigned char piece[16384];
@@ -349,7 +375,8 @@ static void reduce_by_mpi(void *dst, const void *left, const void *right, uint64
 }
 
 /* What stands for this operator on this type. False: the MPI shall do it. Under the lock. */
-static bool find_operator(shadow *s, MPI_Op op, MPI_Datatype type, nbc_type *ours, nbc_reduce *reduce) {
+static bool find_operator(shadow *s, MPI_Op op, MPI_Datatype type, nbc_type *ours,
+                          nbc_reduce *reduce) {
   int commutes = 1, ints, addresses, types, combiner = MPI_COMBINER_DUP;
   if (op == MPI_OP_NULL || type == MPI_DATATYPE_NULL) return false;
   for (int i = 0; i < known_type_count; i++)
@@ -378,7 +405,8 @@ static bool find_operator(shadow *s, MPI_Op op, MPI_Datatype type, nbc_type *our
     if (s->slot_count == MAX_OPERATORS) return false;
     slot = &s->slots[s->slot_count];
     slot->commutes = commutes != 0;
-    if (nbc_comm_operator(s->comm, reduce_by_mpi, slot, slot->commutes, &slot->reduce)) return false;
+    if (nbc_comm_operator(s->comm, reduce_by_mpi, slot, slot->commutes, &slot->reduce))
+      return false;
     s->slot_count++;
   }
   slot->bound = true;
@@ -395,8 +423,10 @@ bool progress_coll_op_freed(MPI_Op op) {
   for (shadow *s = coll.shadows; s; s = s->next)
     for (int i = 0; i < s->slot_count; i++) {
       if (!s->slots[i].bound || s->slots[i].op != op) continue;
-      if (s->active_count || s->persistent_count) in_use = true;
-      else s->slots[i].bound = false;
+      if (s->active_count || s->persistent_count)
+        in_use = true;
+      else
+        s->slots[i].bound = false;
     }
   /* Freed while a collective may use it: it lives on until MPI_Finalize, its handle is not used again. */
   in_use = in_use && coll.late_count < (int)(sizeof coll.late_ops / sizeof *coll.late_ops);
@@ -409,15 +439,21 @@ bool progress_coll_op_freed(MPI_Op op) {
 static int64_t count_of(const progress_side *side, int i) {
   if (side->peers && side->peers[i] < 0) return 0;
   if (!side->counts) return (int64_t)side->count;
-  return side->large_counts ? (int64_t)((const MPI_Count *)side->counts)[i] : ((const int *)side->counts)[i];
+  return side->large_counts ? (int64_t)((const MPI_Count *)side->counts)[i]
+                            : ((const int *)side->counts)[i];
 }
-static MPI_Datatype type_of(const progress_side *side, int i) { return side->types ? side->types[i] : side->type; }
+static MPI_Datatype type_of(const progress_side *side, int i) {
+  return side->types ? side->types[i] : side->type;
+}
 static int64_t place_of(const progress_side *side, int i) {
   const int64_t unit = side->displs_in_bytes ? 1 : (int64_t)extent_of(type_of(side, i));
   if (!side->displs) return (int64_t)i * (int64_t)side->count * unit;
-  return unit * (side->large_displs ? (int64_t)((const MPI_Aint *)side->displs)[i] : ((const int *)side->displs)[i]);
+  return unit * (side->large_displs ? (int64_t)((const MPI_Aint *)side->displs)[i]
+                                    : ((const int *)side->displs)[i]);
 }
-static int64_t bytes_of(const progress_side *side, int i) { return count_of(side, i) * size_of(type_of(side, i)); }
+static int64_t bytes_of(const progress_side *side, int i) {
+  return count_of(side, i) * size_of(type_of(side, i));
+}
 
 static bool side_is_good(const progress_side *side, int blocks) {
   for (int i = 0; i < blocks; i++)
@@ -438,8 +474,10 @@ static void pack(const void *from, int64_t count, MPI_Datatype type, unsigned ch
     const int64_t n = count - at < most ? count - at : most > 0 ? most : 1;
     int position = 0;
     unsigned char *const memory = (unsigned char *)(uintptr_t)from + at * extent;
-    if (out) NEXT(Unpack)(to + at * one, (int)(n * one), &position, memory, (int)n, type, MPI_COMM_SELF);
-    else NEXT(Pack)(memory, (int)n, type, to + at * one, (int)(n * one), &position, MPI_COMM_SELF);
+    if (out)
+      NEXT(Unpack)(to + at * one, (int)(n * one), &position, memory, (int)n, type, MPI_COMM_SELF);
+    else
+      NEXT(Pack)(memory, (int)n, type, to + at * one, (int)(n * one), &position, MPI_COMM_SELF);
     at += n;
   }
 }
@@ -459,7 +497,8 @@ static bool lay_out(const progress_side *side, int blocks, bool raw, layout *l) 
   if (!l->bytes) return false;
   l->at = l->bytes + blocks + 1;
   for (int i = 0; l->raw && i < blocks; i++)
-    if (place_of(side, i) < l->first) l->first = place_of(side, i); /* displacements may be negative */
+    if (place_of(side, i) < l->first)
+      l->first = place_of(side, i); /* displacements may be negative */
   for (int i = 0; i < blocks; i++) {
     l->bytes[i] = (uint64_t)bytes_of(side, i);
     l->at[i] = l->raw ? (uint64_t)(place_of(side, i) - l->first) : l->total;
@@ -469,9 +508,10 @@ static bool lay_out(const progress_side *side, int blocks, bool raw, layout *l) 
 }
 
 /* Blocks that go lie between those that come: in one array, say. Then what goes is packed. */
-static bool interlaced(const progress_side *send, const layout *out, int sends, const progress_side *recv, const layout *in,
-                       int recvs) {
-  const uintptr_t a = (uintptr_t)send->buffer + (uintptr_t)out->first, b = (uintptr_t)recv->buffer + (uintptr_t)in->first;
+static bool interlaced(const progress_side *send, const layout *out, int sends,
+                       const progress_side *recv, const layout *in, int recvs) {
+  const uintptr_t a = (uintptr_t)send->buffer + (uintptr_t)out->first,
+                  b = (uintptr_t)recv->buffer + (uintptr_t)in->first;
   uint64_t a_bytes = 0, b_bytes = 0;
   if (!out->raw || !in->raw) return false;
   for (int i = 0; i < sends; i++)
@@ -487,7 +527,8 @@ static unsigned char *pack_side(const progress_side *side, int first, int blocks
   unsigned char *const packed = malloc(total ? total : 1);
   uint64_t at = 0;
   for (int i = first; packed && i < first + blocks; at += (uint64_t)bytes_of(side, i), i++)
-    pack((const unsigned char *)side->buffer + place_of(side, i), count_of(side, i), type_of(side, i), packed + at, false);
+    pack((const unsigned char *)side->buffer + place_of(side, i), count_of(side, i),
+         type_of(side, i), packed + at, false);
   return packed;
 }
 
@@ -575,23 +616,30 @@ static const kind_of kinds[] = {
     [PROGRESS_SCAN] = {NBC_COLL_SCAN, 1, 1, 1, 1, false},
     [PROGRESS_EXSCAN] = {NBC_COLL_EXSCAN, 1, 1, 1, 1, false},
     [PROGRESS_NEIGHBOR_ALLGATHER] = {NBC_COLL_NEIGHBOR_ALLGATHER, 1, 1, SOURCES, SOURCES, true},
-    [PROGRESS_NEIGHBOR_ALLTOALL] = {NBC_COLL_NEIGHBOR_ALLTOALL, TARGETS, TARGETS, SOURCES, SOURCES, true},
+    [PROGRESS_NEIGHBOR_ALLTOALL] = {NBC_COLL_NEIGHBOR_ALLTOALL, TARGETS, TARGETS, SOURCES, SOURCES,
+                                    true},
 };
 
 static bool reduces(enum progress_kind kind) {
-  return (kind >= PROGRESS_REDUCE && kind <= PROGRESS_REDUCE_SCATTER) || kind == PROGRESS_SCAN || kind == PROGRESS_EXSCAN;
+  return (kind >= PROGRESS_REDUCE && kind <= PROGRESS_REDUCE_SCATTER) || kind == PROGRESS_SCAN ||
+         kind == PROGRESS_EXSCAN;
 }
 static bool among_neighbors(enum progress_kind kind) { return kind >= PROGRESS_NEIGHBOR_ALLGATHER; }
 
 /* How many blocks a side has here. */
 static int blocks_of(const shadow *s, int blocks) {
-  return blocks == ALL ? s->t.size : blocks == SOURCES ? s->neighbors.source_count : blocks == TARGETS ? s->neighbors.target_count : blocks;
+  return blocks == ALL       ? s->t.size
+         : blocks == SOURCES ? s->neighbors.source_count
+         : blocks == TARGETS ? s->neighbors.target_count
+                             : blocks;
 }
 static int send_blocks(const shadow *s, const progress_call *call) {
-  return blocks_of(s, call->root == s->t.rank ? kinds[call->kind].send_root : kinds[call->kind].send_other);
+  return blocks_of(s, call->root == s->t.rank ? kinds[call->kind].send_root
+                                              : kinds[call->kind].send_other);
 }
 static int recv_blocks(const shadow *s, const progress_call *call) {
-  return blocks_of(s, call->root == s->t.rank ? kinds[call->kind].recv_root : kinds[call->kind].recv_other);
+  return blocks_of(s, call->root == s->t.rank ? kinds[call->kind].recv_root
+                                              : kinds[call->kind].recv_other);
 }
 
 /* Is it ours? `bytes`: of a vector or block, as all processes know it; UINT64_MAX: they do not. */
@@ -599,17 +647,21 @@ static bool is_chosen(const shadow *s, nbc_coll kind, uint64_t bytes) {
   if (!coll.by_file) return true;
   for (size_t i = 0; i < coll.choice.rule_count; i++) {
     const nbc_choice_rule *const rule = &coll.choice.rules[i];
-    if (rule->coll == kind && (!rule->max_size || s->t.size <= rule->max_size) && (!rule->max_bytes || bytes <= rule->max_bytes))
+    if (rule->coll == kind && (!rule->max_size || s->t.size <= rule->max_size) &&
+        (!rule->max_bytes || bytes <= rule->max_bytes))
       return true;
   }
   return false;
 }
 static uint64_t common_bytes(const shadow *s, const progress_call *call) {
-  const progress_side *const whole = call->kind == PROGRESS_SCATTER && call->recv.buffer == MPI_IN_PLACE ? &call->send : &call->recv;
+  const progress_side *const whole =
+      call->kind == PROGRESS_SCATTER && call->recv.buffer == MPI_IN_PLACE ? &call->send
+                                                                          : &call->recv;
   uint64_t sum = 0;
   switch (call->kind) {
   case PROGRESS_BARRIER: return 0;
-  case PROGRESS_GATHER: return (uint64_t)bytes_of(call->send.buffer == MPI_IN_PLACE ? &call->recv : &call->send, 0);
+  case PROGRESS_GATHER:
+    return (uint64_t)bytes_of(call->send.buffer == MPI_IN_PLACE ? &call->recv : &call->send, 0);
   case PROGRESS_ALLGATHERV:
   case PROGRESS_REDUCE_SCATTER:
     for (int i = 0; i < s->t.size; i++) sum += (uint64_t)bytes_of(&call->recv, i);
@@ -625,7 +677,8 @@ static uint64_t common_bytes(const shadow *s, const progress_call *call) {
 }
 
 /* Reductions work on the program's own memory. False: the MPI shall do it. */
-static bool describe_reduction(shadow *s, const progress_call *call, running *r, nbc_coll_args *args) {
+static bool describe_reduction(shadow *s, const progress_call *call, running *r,
+                               nbc_coll_args *args) {
   const bool v = call->kind == PROGRESS_REDUCE_SCATTER;
   if (!find_operator(s, call->op, call->recv.type, &args->type, &args->reduce)) return false;
   args->send = call->send.buffer == MPI_IN_PLACE ? NBC_IN_PLACE : call->send.buffer;
@@ -640,7 +693,8 @@ static bool describe_reduction(shadow *s, const progress_call *call, running *r,
 }
 
 /* Moves: everything as bytes; what is not raw goes through memory of ours. False: no memory. */
-static bool describe_move(const shadow *s, const progress_call *call, running *r, nbc_coll_args *args) {
+static bool describe_move(const shadow *s, const progress_call *call, running *r,
+                          nbc_coll_args *args) {
   const kind_of *const kind = &kinds[call->kind];
   const bool at_root = call->root == s->t.rank, send_in_place = call->send.buffer == MPI_IN_PLACE;
   const bool recv_in_place = call->recv.buffer == MPI_IN_PLACE, to_all = kind->recv_other < 0;
@@ -650,9 +704,12 @@ static bool describe_move(const shadow *s, const progress_call *call, running *r
   layout out = {NULL, NULL, 0, 0, true}, in = out;
   args->type = NBC_TYPE_BYTE;
   args->neighbors = among_neighbors(call->kind) ? &s->neighbors : NULL;
-  if (!recv_in_place && !lay_out(&call->recv, recvs, side_is_raw(&call->recv, recvs), &in)) return false;
-  if (!send_in_place && !lay_out(&call->send, sends, side_is_raw(&call->send, sends), &out)) return free(in.bytes), false;
-  if (!send_in_place && !recv_in_place && interlaced(&call->send, &out, sends, &call->recv, &in, recvs)) {
+  if (!recv_in_place && !lay_out(&call->recv, recvs, side_is_raw(&call->recv, recvs), &in))
+    return false;
+  if (!send_in_place && !lay_out(&call->send, sends, side_is_raw(&call->send, sends), &out))
+    return free(in.bytes), false;
+  if (!send_in_place && !recv_in_place &&
+      interlaced(&call->send, &out, sends, &call->recv, &in, recvs)) {
     free(out.bytes);
     if (!lay_out(&call->send, sends, false, &out)) return free(in.bytes), false;
   }
@@ -663,7 +720,9 @@ static bool describe_move(const shadow *s, const progress_call *call, running *r
   if (!out.raw && !pack_first(r, &call->send, 0, sends)) return false;
   if (send_in_place && !in.raw) { /* its own data lie in the receive buffer, which is not raw */
     const bool exchange = call->kind >= PROGRESS_ALLTOALL && call->kind <= PROGRESS_ALLTOALLW;
-    if (!(exchange ? pack_first(r, &call->recv, 0, recvs) : pack_first(r, &call->recv, s->t.rank, 1))) return false;
+    if (!(exchange ? pack_first(r, &call->recv, 0, recvs)
+                   : pack_first(r, &call->recv, s->t.rank, 1)))
+      return false;
     out = in;
     out.total = exchange ? in.total : in.bytes[s->t.rank];
   }
@@ -682,7 +741,9 @@ static bool describe_move(const shadow *s, const progress_call *call, running *r
     args->count = recvs && !recv_in_place ? in.bytes[0] : sends && out.bytes ? out.bytes[0] : 0;
     return true;
   }
-  args->count = !to_all && recvs == 1 && !recv_in_place ? in.bytes[0] : !many_sends && sends == 1 && out.bytes ? out.total : 0;
+  args->count = !to_all && recvs == 1 && !recv_in_place  ? in.bytes[0]
+                : !many_sends && sends == 1 && out.bytes ? out.total
+                                                         : 0;
   if (many_recvs) args->recv_counts = in.bytes, args->recv_displs = in.at;
   if (many_sends && out.bytes) args->send_counts = out.bytes, args->send_displs = out.at;
   return true;
@@ -698,8 +759,10 @@ static int query(void *state, MPI_Status *status) {
 }
 static int release(void *state) {
   running *const r = (running *)state;
-  if (!r->persistent) free_running(r);
-  else if (r->dying) __atomic_store_n(&r->gone, true, __ATOMIC_RELEASE);
+  if (!r->persistent)
+    free_running(r);
+  else if (r->dying)
+    __atomic_store_n(&r->gone, true, __ATOMIC_RELEASE);
   return MPI_SUCCESS;
 }
 static int refuse_cancel(void *state, int complete) {
@@ -715,20 +778,23 @@ static int fail(const progress_call *call, int error_class) {
 
 static bool arguments_are_good(const shadow *s, const progress_call *call) {
   if (call->root < 0 || call->root >= s->t.size) return false;
-  if (reduces(call->kind)) return side_is_good(&call->recv, call->kind == PROGRESS_REDUCE_SCATTER ? s->t.size : 1);
+  if (reduces(call->kind))
+    return side_is_good(&call->recv, call->kind == PROGRESS_REDUCE_SCATTER ? s->t.size : 1);
   return (call->recv.buffer == MPI_IN_PLACE || side_is_good(&call->recv, recv_blocks(s, call))) &&
          (call->send.buffer == MPI_IN_PLACE || side_is_good(&call->send, send_blocks(s, call)));
 }
 
 static int error_class_of(nbc_status status) {
-  return status == NBC_OK ? MPI_SUCCESS
+  return status == NBC_OK                                        ? MPI_SUCCESS
          : status == NBC_E_TRUNCATED || status == NBC_E_MISMATCH ? MPI_ERR_TRUNCATE
-         : status == NBC_E_NOMEM ? MPI_ERR_NO_MEM
-         : status == NBC_E_INVAL ? MPI_ERR_BUFFER : MPI_ERR_OTHER;
+         : status == NBC_E_NOMEM                                 ? MPI_ERR_NO_MEM
+         : status == NBC_E_INVAL                                 ? MPI_ERR_BUFFER
+                                                                 : MPI_ERR_OTHER;
 }
 
 /* The description of a call that is ours, under the lock. NULL: the MPI shall do it, or *status is an error. */
-static running *describe(const progress_call *given, bool persistent, nbc_coll_args *args, nbc_status *status) {
+static running *describe(const progress_call *given, bool persistent, nbc_coll_args *args,
+                         nbc_status *status) {
   progress_call call = *given;
   *status = NBC_OK;
   memset(args, 0, sizeof *args);
@@ -736,7 +802,8 @@ static running *describe(const progress_call *given, bool persistent, nbc_coll_a
   if (!s || (among_neighbors(call.kind) && !s->has_neighbors)) return NULL;
   if (among_neighbors(call.kind)) call.recv.peers = s->neighbors.sources;
   if (call.kind == PROGRESS_NEIGHBOR_ALLTOALL) call.send.peers = s->neighbors.targets;
-  if (!arguments_are_good(s, &call) || !is_chosen(s, kinds[call.kind].ours, common_bytes(s, &call))) return NULL;
+  if (!arguments_are_good(s, &call) || !is_chosen(s, kinds[call.kind].ours, common_bytes(s, &call)))
+    return NULL;
   running *const r = calloc(1, sizeof *r);
   if (!r) return *status = NBC_E_NOMEM, (running *)NULL;
   r->on = s;
@@ -786,7 +853,8 @@ bool progress_coll_start(const progress_call *call, MPI_Request *request, int *r
 }
 
 /* ---- persistent ones ------------------------------------------------------------------------------------ */
-struct running *progress_coll_init(const progress_call *call, MPI_Request *request, int *rc, bool *ours) {
+struct running *progress_coll_init(const progress_call *call, MPI_Request *request, int *rc,
+                                   bool *ours) {
   nbc_coll_args args;
   nbc_status status;
   *ours = false;
@@ -922,7 +990,9 @@ bool progress_coll_begin(bool able) {
   good = able && packs_raw();
   NEXT(Allreduce)(&good, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
   if (!all) {
-    if (rank == 0) progress_say("nonblocking collectives stay the MPI's: ours need a worker in every process and MPI_THREAD_MULTIPLE");
+    if (rank == 0)
+      progress_say("nonblocking collectives stay the MPI's: ours need a worker in every process "
+                   "and MPI_THREAD_MULTIPLE");
     return false;
   }
   nbc_mpi_desc desc = {MPI_THREAD_MULTIPLE, 0};

@@ -4,10 +4,10 @@
 /* ============================================================================================== */
 /* The worker */
 /* ============================================================================================== */
-#define LINGER_NS    200000   /* after the last thing in flight ended, before sleeping */
-#define HEARTBEAT_NS 4000000  /* asleep: looks in so often */
-#define TIMER_POLLS  16       /* at each look: long messages go in pieces */
-#define GAP_RELAXES  8        /* between two polls: leaves the MPI's own locks to the program */
+#define LINGER_NS    200000  /* after the last thing in flight ended, before sleeping */
+#define HEARTBEAT_NS 4000000 /* asleep: looks in so often */
+#define TIMER_POLLS  16      /* at each look: long messages go in pieces */
+#define GAP_RELAXES  8       /* between two polls: leaves the MPI's own locks to the program */
 
 /* A receive that nobody sends to: to ask for it makes the MPI look at everything it has. (MPI_Iprobe does
    that too in Open MPI, but in MPICH 4.0 not on a communicator of one process.) */
@@ -50,13 +50,16 @@ static void sleep_until_posted(void) {
   while (!stopping()) {
     __atomic_store_n(&run.asleep, 1, __ATOMIC_SEQ_CST);
     if (in_flight(flight_now())) break;
-    syscall(SYS_futex, &run.asleep, FUTEX_WAIT_PRIVATE, 1, run.policy == DEDICATED ? &beat : NULL, NULL, NULL);
+    syscall(SYS_futex, &run.asleep, FUTEX_WAIT_PRIVATE, 1, run.policy == DEDICATED ? &beat : NULL,
+            NULL, NULL);
     if (in_flight(flight_now())) break;
     if (run.policy == DEDICATED && !program_inside(flight_now())) poll_mpi();
   }
   if (__atomic_exchange_n(&run.asleep, 0, __ATOMIC_SEQ_CST)) return; /* woke by itself */
   const int64_t asked_ns = __atomic_load_n(&run.wake_asked_ns, __ATOMIC_RELAXED);
-  if (asked_ns && !stopping()) run.wake_ns[run.wake_count++ % (sizeof run.wake_ns / sizeof *run.wake_ns)] = now_ns() - asked_ns;
+  if (asked_ns && !stopping())
+    run.wake_ns[run.wake_count++ % (sizeof run.wake_ns / sizeof *run.wake_ns)] =
+        now_ns() - asked_ns;
 }
 
 static void rest_between_polls(void) {
@@ -96,11 +99,14 @@ static void *worker_main(void *nothing) {
     const uint32_t entries_now = __atomic_load_n(&run.entries, __ATOMIC_RELAXED);
     const bool calls_often = run.policy == TIMER && entries_now != entries;
     entries = entries_now;
-    if (progress_coll_active()) progress_coll_poll(); /* also while the program waits for something else */
+    if (progress_coll_active())
+      progress_coll_poll(); /* also while the program waits for something else */
     if (program_inside(flight)) {
       if (run.polite && !progress_coll_active()) nap(20000);
-    } else if (!calls_often) { /* else it makes progress itself, and would wait for the MPI's lock */
-      for (int i = run.policy == TIMER ? TIMER_POLLS : 1; i > 0 && !program_inside(flight_now()); i--) {
+    } else if (
+        !calls_often) { /* else it makes progress itself, and would wait for the MPI's lock */
+      for (int i = run.policy == TIMER ? TIMER_POLLS : 1; i > 0 && !program_inside(flight_now());
+           i--) {
         poll_mpi();
         progress_coll_poll(); /* returns at once when there is none */
       }
@@ -193,10 +199,12 @@ static bool sibling_in(int core, const core_set *set) {
 /* Who holds this name has the core for its worker, on this node, in whatever job. */
 static bool claim_core(int core) {
   struct sockaddr_un name = {.sun_family = AF_UNIX};
-  const int length = snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "nbc_progress/core/%d", core);
+  const int length =
+      snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "nbc_progress/core/%d", core);
   const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return true;
-  if (bind(fd, (struct sockaddr *)&name, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) == 0)
+  if (bind(fd, (struct sockaddr *)&name,
+           (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) == 0)
     return true; /* kept open until the process ends */
   const bool taken = errno == EADDRINUSE;
   close(fd);
@@ -242,7 +250,8 @@ static rank_needs needs_of_this_rank(int chosen) {
 
 /* Lower is better: a core that no rank may use, with an idle sibling, of the rank's package, high. */
 static int badness(int core, const core_set *floating, const core_set *busy, int package) {
-  return (floating->has[core] ? 8 : 0) + (sibling_in(core, busy) ? 4 : 0) + (package_of(core) != package ? 2 : 0);
+  return (floating->has[core] ? 8 : 0) + (sibling_in(core, busy) ? 4 : 0) +
+         (package_of(core) != package ? 2 : 0);
 }
 
 typedef struct plan {
@@ -253,8 +262,8 @@ typedef struct plan {
 } plan;
 
 /* The best core for the worker of one rank; CORE_NONE. */
-static int best_core(const rank_needs *needs, const core_set *job, const core_set *used, const core_set *busy,
-                     const core_set *floating, int spare) {
+static int best_core(const rank_needs *needs, const core_set *job, const core_set *used,
+                     const core_set *busy, const core_set *floating, int spare) {
   int best = CORE_NONE, best_badness = 0, package = 0;
   for (int i = MAX_CORES - 1; i >= 0; i--)
     if (needs->may.has[i]) package = package_of(i);
@@ -278,7 +287,8 @@ static plan make_plan(const rank_needs *all, int n, int own, const core_set *job
   p.core = CORE_NONE;
   for (int r = 0; r < n; r++)
     for (int i = 0; i < MAX_CORES; i++)
-      if (all[r].may.has[i]) (core_count(&all[r].may) <= all[r].count ? &busy : &floating)->has[i] = 1;
+      if (all[r].may.has[i])
+        (core_count(&all[r].may) <= all[r].count ? &busy : &floating)->has[i] = 1;
   for (int i = 0; i < MAX_CORES; i++)
     if (busy.has[i]) floating.has[i] = 0;
   for (int r = 0; r < n; r++)
@@ -289,12 +299,15 @@ static plan make_plan(const rank_needs *all, int n, int own, const core_set *job
     for (int r = 0; r < n; r++) {
       if (all[r].chosen == CORE_NONE || (all[r].chosen >= 0) != (told == 1)) continue;
       p.asked++;
-      const int core = told ? all[r].chosen : best_core(&all[r], job, &used, &busy, &floating, spare);
+      const int core =
+          told ? all[r].chosen : best_core(&all[r], job, &used, &busy, &floating, spare);
       if (core < 0) continue;
       p.given++;
       const bool shared = used.has[core] || (floating.has[core] && spare < 1);
-      if (r == own) p.core = core, p.shared = shared;
-      else if (core == p.core) p.shared = true;
+      if (r == own)
+        p.core = core, p.shared = shared;
+      else if (core == p.core)
+        p.shared = true;
       if (floating.has[core] && !used.has[core]) spare--;
       used.has[core] = 1;
       if (!shared) p.workers.has[core] = 1;
@@ -331,11 +344,13 @@ static int first_number(const char *const *names, size_t count) {
   return 0;
 }
 static int local_rank_of_launcher(void) {
-  static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PMI_LOCAL_RANK", "SLURM_LOCALID"};
+  static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
+                                      "PMI_LOCAL_RANK", "SLURM_LOCALID"};
   return first_number(names, sizeof names / sizeof *names);
 }
 static int rank_of_launcher(void) {
-  static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
+  static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
+                                      "SLURM_PROCID"};
   return first_number(names, sizeof names / sizeof *names);
 }
 
@@ -373,15 +388,18 @@ static int core_asked_for(const node *at, const core_set *job) {
     core = core_in_list(value, at->rank, &entries);
   }
   if (core >= 0 && job->has[core]) return core;
-  progress_say("NBC_PROGRESS_CORE=%.60s: rank %d may not use such a core: no worker", value, run.rank);
+  progress_say("NBC_PROGRESS_CORE=%.60s: rank %d may not use such a core: no worker", value,
+               run.rank);
   return CORE_NONE;
 }
 
 static void say_none_is_left(const plan *p, const core_set *job) {
-  progress_say("%d of %d ranks on the node of rank %d get no worker: of %d cores none is left that no rank or OpenMP "
-               "thread needs. Start fewer ranks or threads per node (OMP_NUM_THREADS), bind them, or set "
-               "NBC_PROGRESS=timer, or NBC_PROGRESS_CORE=N to share",
-               p->asked - p->given, p->asked, run.rank, core_count(job));
+  progress_say(
+      "%d of %d ranks on the node of rank %d get no worker: of %d cores none is left that no rank "
+      "or OpenMP "
+      "thread needs. Start fewer ranks or threads per node (OMP_NUM_THREADS), bind them, or set "
+      "NBC_PROGRESS=timer, or NBC_PROGRESS_CORE=N to share",
+      p->asked - p->given, p->asked, run.rank, core_count(job));
 }
 
 /* Chooses run.core, and says in `text` what was chosen. False: no worker. */
@@ -394,7 +412,9 @@ static bool find_core(const node *at, char text[512]) {
   if (at->comm != MPI_COMM_NULL)
     NEXT(Allgather)(&own, (int)sizeof own, MPI_BYTE, all, (int)sizeof own, MPI_BYTE, at->comm);
   const bool blind = at->comm == MPI_COMM_NULL && own.chosen == CORE_AUTO;
-  if (blind) progress_say("NBC_PEERS=0: no core was looked for: no worker. Set NBC_PROGRESS_CORE=N, or NBC_PROGRESS=timer");
+  if (blind)
+    progress_say("NBC_PEERS=0: no core was looked for: no worker. Set NBC_PROGRESS_CORE=N, or "
+                 "NBC_PROGRESS=timer");
   const plan p = make_plan(all, at->size, at->comm == MPI_COMM_NULL ? 0 : at->rank, &job);
   free(all);
   if (blind) return false;
@@ -403,13 +423,15 @@ static bool find_core(const node *at, char text[512]) {
   if (p.core < 0) return false;
   const bool taken = !p.shared && !claim_core(p.core);
   if (taken && own.chosen == CORE_AUTO) {
-    progress_say("core %d is taken by the worker of another job: rank %d has none", p.core, run.rank);
+    progress_say("core %d is taken by the worker of another job: rank %d has none", p.core,
+                 run.rank);
     return false;
   }
   run.core = p.core;
   run.polite = p.shared || taken;
   snprintf(text, 512, "core %d%s%s%s", run.core, own.chosen >= 0 ? " as told" : "",
-           run.polite ? ", SHARED with a rank or another worker: it gives way after every poll" : "",
+           run.polite ? ", SHARED with a rank or another worker: it gives way after every poll"
+                      : "",
            moved ? " (ranks that were not bound were moved off the workers' cores)" : "");
   return true;
 }
@@ -464,10 +486,12 @@ static void say_what_it_did(int64_t cpu_ns, int64_t wall_ns) {
   const size_t room = sizeof run.wake_ns / sizeof *run.wake_ns;
   const size_t n = run.wake_count < room ? run.wake_count : room;
   qsort(run.wake_ns, n, sizeof *run.wake_ns, by_size);
-  progress_say("rank %d: worker on core %d polled %llu times, was woken %llu times (median %lld ns after the post), used "
+  progress_say("rank %d: worker on core %d polled %llu times, was woken %llu times (median %lld ns "
+               "after the post), used "
                "%.6f s of %.3f s; %llu collectives were ours",
-               run.rank, run.core, (unsigned long long)run.poll_count, (unsigned long long)run.wake_count,
-               n ? (long long)run.wake_ns[n / 2] : 0LL, (double)cpu_ns * 1e-9, (double)wall_ns * 1e-9,
+               run.rank, run.core, (unsigned long long)run.poll_count,
+               (unsigned long long)run.wake_count, n ? (long long)run.wake_ns[n / 2] : 0LL,
+               (double)cpu_ns * 1e-9, (double)wall_ns * 1e-9,
                (unsigned long long)progress_coll_count());
 }
 
@@ -500,20 +524,24 @@ static bool is_our_mpi(void) {
   NEXT(Get_library_version)(text, &length);
   text[strcspn(text, ",\n")] = 0;
   if (strncmp(text, ours, strlen(ours)) == 0) return true;
-  fprintf(stderr, "nbc_progress: made for %s, but this program uses \"%.60s\": nothing is done\n", ours, text);
+  fprintf(stderr, "nbc_progress: made for %s, but this program uses \"%.60s\": nothing is done\n",
+          ours, text);
   return false;
 }
 
 static const char *level_name(int level) {
-  return level == MPI_THREAD_MULTIPLE ? "MPI_THREAD_MULTIPLE" : level == MPI_THREAD_SERIALIZED ? "MPI_THREAD_SERIALIZED"
-         : level == MPI_THREAD_FUNNELED ? "MPI_THREAD_FUNNELED" : "MPI_THREAD_SINGLE";
+  return level == MPI_THREAD_MULTIPLE     ? "MPI_THREAD_MULTIPLE"
+         : level == MPI_THREAD_SERIALIZED ? "MPI_THREAD_SERIALIZED"
+         : level == MPI_THREAD_FUNNELED   ? "MPI_THREAD_FUNNELED"
+                                          : "MPI_THREAD_SINGLE";
 }
 
 static node meet_the_node(void) {
   static const char *const yes_no[] = {"0", "1"};
   node at = {MPI_COMM_NULL, local_rank_of_launcher(), 1};
   if (progress_choice("NBC_PEERS", yes_no, 2, 1) == 0) return at;
-  if (NEXT(Comm_split_type)(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &at.comm) != MPI_SUCCESS) {
+  if (NEXT(Comm_split_type)(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &at.comm) !=
+      MPI_SUCCESS) {
     at.comm = MPI_COMM_NULL;
     return at;
   }
@@ -524,8 +552,10 @@ static node meet_the_node(void) {
 
 static void look_who_is_below(void) {
   Dl_info where;
-  if (dladdr(dlsym(RTLD_NEXT, "PMPI_Isend"), &where) && where.dli_fname && strstr(where.dli_fname, "libnbc_overlap"))
-    progress_say("put libnbc_overlap before libnbc_progress in LD_PRELOAD: as it is, the worker's calls are measured as the program's");
+  if (dladdr(dlsym(RTLD_NEXT, "PMPI_Isend"), &where) && where.dli_fname &&
+      strstr(where.dli_fname, "libnbc_overlap"))
+    progress_say("put libnbc_overlap before libnbc_progress in LD_PRELOAD: as it is, the worker's "
+                 "calls are measured as the program's");
 }
 
 /* After MPI_Init, before the program goes on. */
@@ -536,10 +566,15 @@ static void start(int granted) {
   const node at = meet_the_node();
   bool has_worker = granted >= MPI_THREAD_SERIALIZED;
   if (!has_worker && run.rank == 0)
-    progress_say("no worker: the MPI grants %s only, and a worker needs MPI_THREAD_SERIALIZED", level_name(granted));
-  if (has_worker && run.policy == DEDICATED) has_worker = find_core(&at, text);
-  else if (run.policy == TIMER) snprintf(text, sizeof text, "every %lld us, on the program's cores", (long long)run.period_ns / 1000);
-  else if (run.policy == IDLE) snprintf(text, sizeof text, "when a core is idle");
+    progress_say("no worker: the MPI grants %s only, and a worker needs MPI_THREAD_SERIALIZED",
+                 level_name(granted));
+  if (has_worker && run.policy == DEDICATED)
+    has_worker = find_core(&at, text);
+  else if (run.policy == TIMER)
+    snprintf(text, sizeof text, "every %lld us, on the program's cores",
+             (long long)run.period_ns / 1000);
+  else if (run.policy == IDLE)
+    snprintf(text, sizeof text, "when a core is idle");
   if (at.comm != MPI_COMM_NULL) {
     MPI_Comm comm = at.comm;
     NEXT(Comm_free)(&comm);
@@ -569,7 +604,8 @@ static bool prepare(void) {
   const char *const period = progress_setting("NBC_PROGRESS_US");
   char *end = NULL;
   const double us = period ? strtod(period, &end) : 1000;
-  if (period && (*end || !(us >= 1) || us > 1e9)) progress_say("NBC_PROGRESS_US=%.60s: must be 1 to 1e9, 1000 is taken", period);
+  if (period && (*end || !(us >= 1) || us > 1e9))
+    progress_say("NBC_PROGRESS_US=%.60s: must be 1 to 1e9, 1000 is taken", period);
   run.period_ns = !period || *end || !(us >= 1) || us > 1e9 ? 1000000 : (int64_t)(us * 1000);
   return run.policy != NONE && is_our_mpi();
 }
@@ -579,9 +615,12 @@ static int level_to_ask_for(int required) {
 #ifdef OPEN_MPI
   /* Its windows over plain messages refuse to be made under MPI_THREAD_MULTIPLE. */
   const char *const windows = progress_setting("OMPI_MCA_osc");
-  by_default = windows && strstr(windows, "pt2pt") && !strpbrk(windows, "^") && !strstr(windows, "rdma") && !strstr(windows, "ucx");
+  by_default = windows && strstr(windows, "pt2pt") && !strpbrk(windows, "^") &&
+               !strstr(windows, "rdma") && !strstr(windows, "ucx");
 #endif
-  const int level = progress_choice("NBC_PROGRESS_LEVEL", levels, 2, by_default) == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SERIALIZED;
+  const int level = progress_choice("NBC_PROGRESS_LEVEL", levels, 2, by_default) == 0
+                        ? MPI_THREAD_MULTIPLE
+                        : MPI_THREAD_SERIALIZED;
   return level > required ? level : required;
 }
 

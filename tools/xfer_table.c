@@ -42,18 +42,21 @@ static int fail(const char *what, const nbc_error *err) {
 
 /* An option instead of a file: none but --help is known. */
 static int usage(const char *option, const char *text) {
-  fprintf(strcmp(option, "--help") ? stderr : stdout, "usage: %s\nMeasures how long messages take; FILE gets lines \"bytes seconds\".\n", text);
+  fprintf(strcmp(option, "--help") ? stderr : stdout,
+          "usage: %s\nMeasures how long messages take; FILE gets lines \"bytes seconds\".\n", text);
   return strcmp(option, "--help") ? 2 : 0;
 }
 
 /* Writes the table and says its two ends. */
-static int write_table(const nbc_table *table, const char *path, const char *between, const char *more) {
+static int write_table(const nbc_table *table, const char *path, const char *between,
+                       const char *more) {
   nbc_error err;
   char comment[800];
   const uint64_t *size_bytes;
   const double *time_s;
   memset(&err, 0, sizeof err);
-  snprintf(comment, sizeof comment, "one-way time between %s%s%s", between, more ? "\n" : "", more ? more : "");
+  snprintf(comment, sizeof comment, "one-way time between %s%s%s", between, more ? "\n" : "",
+           more ? more : "");
   const size_t count = nbc_table_points(table, &size_bytes, &time_s);
   if (nbc_table_write(table, path, comment, &err) != NBC_OK) return fail(path, &err);
   printf("%s: between %s: %.2f us for %llu B, %.1f us for %llu B (%.2f GB/s)\n", path, between,
@@ -111,7 +114,8 @@ static bool is_eager(const nbc_clock *clock, char *buffer, int bytes, int peer, 
   MPI_Request request, told;
   MPI_Isend(buffer, bytes, MPI_BYTE, peer, 2, world, &request);
   const int64_t end_ns = nbc_clock_now_ns(clock) + 30000000;
-  for (int tests = 0; !over && (tests < 200 || nbc_clock_now_ns(clock) < end_ns); tests++) /* also when it was interrupted */
+  for (int tests = 0; !over && (tests < 200 || nbc_clock_now_ns(clock) < end_ns);
+       tests++) /* also when it was interrupted */
     MPI_Test(&request, &over, MPI_STATUS_IGNORE);
   const int answer = over;
   MPI_Isend(&answer, 1, MPI_INT, peer, 3, world, &told);
@@ -128,13 +132,17 @@ static bool sends_eagerly(const nbc_clock *clock, char *buffer, int bytes, int p
 static int64_t eager_bytes(const nbc_clock *clock, char *buffer, int peer, bool first) {
   int yes = 0, no = 1 << (SIZES - 1);
   for (int bytes = 64; bytes < no; bytes *= 2) {
-    if (sends_eagerly(clock, buffer, bytes, peer, first)) yes = bytes;
-    else no = bytes;
+    if (sends_eagerly(clock, buffer, bytes, peer, first))
+      yes = bytes;
+    else
+      no = bytes;
   }
   while (no - yes > 64) {
     const int middle = yes + (no - yes) / 2;
-    if (sends_eagerly(clock, buffer, middle, peer, first)) yes = middle;
-    else no = middle;
+    if (sends_eagerly(clock, buffer, middle, peer, first))
+      yes = middle;
+    else
+      no = middle;
   }
   return no - 1; /* sizes that were not asked count as eager */
 }
@@ -184,17 +192,23 @@ static long rarely_sent(const nbc_clock *clock, char *buffer, int bytes, int pee
 
 /* Twice the most of some sizes above the eager one: the buffers of sockets grow. As large as the largest
    message: no limit was seen. A round that was disturbed counts as one with a tail, so two must agree. */
-static int64_t tail_bytes(const nbc_clock *clock, char *buffer, int64_t eager, int peer, bool first) {
+static int64_t tail_bytes(const nbc_clock *clock, char *buffer, int64_t eager, int peer,
+                          bool first) {
   const int largest = 1 << (SIZES - 1);
   long most = 0;
-  if (first) MPI_Send(&eager, 1, MPI_INT64_T, peer, 11, world);
-  else MPI_Recv(&eager, 1, MPI_INT64_T, peer, 11, world, MPI_STATUS_IGNORE);
+  if (first)
+    MPI_Send(&eager, 1, MPI_INT64_T, peer, 11, world);
+  else
+    MPI_Recv(&eager, 1, MPI_INT64_T, peer, 11, world, MPI_STATUS_IGNORE);
   for (int bytes = largest; bytes > eager; bytes /= 8) {
     long seen[TAIL_ROUNDS], high = 0, second = 0;
     for (int i = 0; i < TAIL_ROUNDS; i++) {
-      seen[i] = first ? rarely_sent(clock, buffer, bytes, peer) : rarely_received(buffer, bytes, peer);
-      if (seen[i] > high) second = high, high = seen[i];
-      else if (seen[i] > second) second = seen[i];
+      seen[i] =
+          first ? rarely_sent(clock, buffer, bytes, peer) : rarely_received(buffer, bytes, peer);
+      if (seen[i] > high)
+        second = high, high = seen[i];
+      else if (seen[i] > second)
+        second = seen[i];
     }
     if (second > 0 && high > most) most = high;
   }
@@ -204,7 +218,8 @@ static int64_t tail_bytes(const nbc_clock *clock, char *buffer, int64_t eager, i
 /* ---- the link, with many messages under way ---- */
 enum { AT_ONCE = 16, LINK_ROUNDS = 3, MOST_PEERS = 16 };
 /* Best of some rounds: `to` sends to (or receives from) `count` processes at once; s */
-static double burst_s(const nbc_clock *clock, char *buffer, int bytes, const int *peers, int count, bool first, bool out) {
+static double burst_s(const nbc_clock *clock, char *buffer, int bytes, const int *peers, int count,
+                      bool first, bool out) {
   MPI_Request *requests = (MPI_Request *)malloc((size_t)count * AT_ONCE * sizeof *requests);
   double best_s = 1e9;
   if (!requests) MPI_Abort(world, 1);
@@ -212,18 +227,22 @@ static double burst_s(const nbc_clock *clock, char *buffer, int bytes, const int
     int n = 0;
     char go = 0;
     for (int k = 0; k < count; k++) { /* both are there */
-      MPI_Sendrecv(&go, 1, MPI_CHAR, peers[k], 4, &go, 1, MPI_CHAR, peers[k], 4, world, MPI_STATUS_IGNORE);
+      MPI_Sendrecv(&go, 1, MPI_CHAR, peers[k], 4, &go, 1, MPI_CHAR, peers[k], 4, world,
+                   MPI_STATUS_IGNORE);
     }
     const int64_t start_ns = nbc_clock_now_ns(clock);
     for (int k = 0; k < count; k++)
       for (int i = 0; i < AT_ONCE; i++, n++) {
         char *at = buffer + (size_t)(i % 4) * (size_t)bytes;
-        if (first == out) MPI_Isend(at, bytes, MPI_BYTE, peers[k], 5, world, &requests[n]);
-        else MPI_Irecv(at, bytes, MPI_BYTE, peers[k], 5, world, &requests[n]);
+        if (first == out)
+          MPI_Isend(at, bytes, MPI_BYTE, peers[k], 5, world, &requests[n]);
+        else
+          MPI_Irecv(at, bytes, MPI_BYTE, peers[k], 5, world, &requests[n]);
       }
     MPI_Waitall(n, requests, MPI_STATUSES_IGNORE);
     for (int k = 0; k < count; k++) /* and all has arrived */
-      MPI_Sendrecv(&go, 1, MPI_CHAR, peers[k], 6, &go, 1, MPI_CHAR, peers[k], 6, world, MPI_STATUS_IGNORE);
+      MPI_Sendrecv(&go, 1, MPI_CHAR, peers[k], 6, &go, 1, MPI_CHAR, peers[k], 6, world,
+                   MPI_STATUS_IGNORE);
     const double d_s = (double)(nbc_clock_now_ns(clock) - start_ns) * 1e-9;
     if (d_s < best_s) best_s = d_s;
   }
@@ -258,8 +277,8 @@ static long interruptions(void) {
 }
 
 /* All sizes twice; keeps the shorter times. True: disturbed, and in `said` how. Rank 0 decides. */
-static bool measure_once(const nbc_clock *clock, char *buffer, int peer, bool first, double most_s, double time_s[SIZES],
-                         char *said, size_t said_bytes) {
+static bool measure_once(const nbc_clock *clock, char *buffer, int peer, bool first, double most_s,
+                         double time_s[SIZES], char *said, size_t said_bytes) {
   double twice_s[2][SIZES];
   int differ = 0;
   const int64_t start_ns = nbc_clock_now_ns(clock);
@@ -271,17 +290,20 @@ static bool measure_once(const nbc_clock *clock, char *buffer, int peer, bool fi
     }
   switches = interruptions() - switches;
   const double d_s = (double)(nbc_clock_now_ns(clock) - start_ns) * 1e-9;
-  MPI_Sendrecv(&switches, 1, MPI_LONG, peer, 7, &theirs, 1, MPI_LONG, peer, 7, world, MPI_STATUS_IGNORE);
+  MPI_Sendrecv(&switches, 1, MPI_LONG, peer, 7, &theirs, 1, MPI_LONG, peer, 7, world,
+               MPI_STATUS_IGNORE);
   if (theirs > switches) switches = theirs;
   for (int i = 0; i < SIZES; i++)
     if (twice_s[0][i] > 1.3 * twice_s[1][i] || twice_s[1][i] > 1.3 * twice_s[0][i]) differ++;
   said[0] = 0;
   if (time_s[0] > most_s)
-    snprintf(said, said_bytes, "%.1f us for one byte: cores are shared, the times are too long", time_s[0] * 1e6);
+    snprintf(said, said_bytes, "%.1f us for one byte: cores are shared, the times are too long",
+             time_s[0] * 1e6);
   else if ((double)switches > 50 * d_s)
     snprintf(said, said_bytes, "a process was interrupted %ld times in %.1f s", switches, d_s);
   else if (differ > SIZES / 4)
-    snprintf(said, said_bytes, "two repeats differ by more than 30 %% at %d of %d sizes", differ, (int)SIZES);
+    snprintf(said, said_bytes, "two repeats differ by more than 30 %% at %d of %d sizes", differ,
+             (int)SIZES);
   return said[0] != 0;
 }
 
@@ -303,7 +325,10 @@ static int measure(const char *path, const char *between, double most_s) {
     return fail("no memory or no clock", &err);
   for (int i = 0; i < SIZES; i++) size_bytes[i] = (uint64_t)1 << i, time_s[i] = 1e9;
   for (int try = 0, again = 1; again; try++) {
-    if (rank < 2) again = measure_once(&clock, buffer, 1 - rank, rank == 0, most_s, time_s, said, sizeof said) && try < 2;
+    if (rank < 2)
+      again =
+          measure_once(&clock, buffer, 1 - rank, rank == 0, most_s, time_s, said, sizeof said) &&
+          try < 2;
     MPI_Bcast(&again, 1, MPI_INT, 0, world);
   }
   const int64_t eager = rank < 2 ? eager_bytes(&clock, buffer, 1 - rank, rank == 0) : 0;
@@ -316,8 +341,8 @@ static int measure(const char *path, const char *between, double most_s) {
   if (said[0]) fprintf(stderr, "xfer_table: disturbed three times: %s; the file says so\n", said);
   if (nbc_table_create(size_bytes, time_s, SIZES, between, &table, &err) != NBC_OK)
     return fail(path, &err);
-  snprintf(what, sizeof what, "eager_bytes %lld\ntail_bytes %lld\nlink_bytes_per_s %.0f%s%s", (long long)eager, (long long)tail, link, said[0] ? "\ndisturbed " : "",
-           said);
+  snprintf(what, sizeof what, "eager_bytes %lld\ntail_bytes %lld\nlink_bytes_per_s %.0f%s%s",
+           (long long)eager, (long long)tail, link, said[0] ? "\ndisturbed " : "", said);
   const int status = write_table(table, path, between, what);
   nbc_table_free(table);
   return status;
@@ -362,7 +387,8 @@ int main(int argc, char **argv) {
   int rank, size, status = 0;
   output_begin("xfer_table");
   const bool only_tail = argc == 2 && strcmp(argv[1], "--tail") == 0;
-  if (argc > 1 && argv[1][0] == '-' && !only_tail) return usage(argv[1], "mpirun -n N xfer_table SAME_NODE_FILE [OTHER_NODE_FILE], or --tail");
+  if (argc > 1 && argv[1][0] == '-' && !only_tail)
+    return usage(argv[1], "mpirun -n N xfer_table SAME_NODE_FILE [OTHER_NODE_FILE], or --tail");
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);

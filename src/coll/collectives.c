@@ -160,7 +160,8 @@ NBC_API nbc_status nbc_ineighbor_alltoallv(nbc_comm *comm, const nbc_neighbors *
                                            const uint64_t *recv_counts, const uint64_t *recv_displs,
                                            nbc_type type, nbc_request **request) {
   nbc_coll_args args = nbc__coll_args_of(NBC_COLL_NEIGHBOR_ALLTOALL, send, recv, 0, type);
-  if (!send_counts || !recv_counts) return NBC_E_INVAL; /* in args: `count` for all, which is 0 here */
+  if (!send_counts || !recv_counts)
+    return NBC_E_INVAL; /* in args: `count` for all, which is 0 here */
   args.neighbors = neighbors;
   args.send_counts = send_counts, args.send_displs = send_displs;
   args.recv_counts = recv_counts, args.recv_displs = recv_displs;

@@ -165,7 +165,8 @@ void pm_fold_own(void *memory, size_t bytes) {
   while (i < p->own_count && (from < p->own[i].from || from + whole > p->own[i].to)) i++;
   if (i < p->own_count) return;
   if (p->own_count == OWN_MAX) {
-    guest_say_once("fold own", "--fold: more than 4 own ranges in one piece: what is beyond is folded");
+    guest_say_once("fold own",
+                   "--fold: more than 4 own ranges in one piece: what is beyond is folded");
     return;
   }
   char *now = (char *)malloc(whole);
@@ -234,6 +235,9 @@ static const guest_option options[] = {{"--fold", "SIZE[,BLOCK]",
                                         "BLOCK for all (64 MiB): results are wrong, times are not",
                                         set_fold},
                                        {NULL, NULL, NULL, NULL}};
-static guest_part part = {
-    .name = "fold", .options = options, .settings = settings, .process_begin = flush_denormals, .finish = tell};
+static guest_part part = {.name = "fold",
+                          .options = options,
+                          .settings = settings,
+                          .process_begin = flush_denormals,
+                          .finish = tell};
 __attribute__((constructor)) static void add(void) { guest_part_add(&part); }

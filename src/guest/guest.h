@@ -43,7 +43,7 @@ enum guest_variable {
 typedef struct guest_context {
   char *tls; /* the program's thread-local variables while another thread runs */
   int error_number;
-  struct guest_exit *exits;   /* destructors of thread-local objects */
+  struct guest_exit *exits;  /* destructors of thread-local objects */
   struct omp_thread *openmp; /* made when it is asked for, see openmp.c */
 } guest_context;
 struct guest {
@@ -53,8 +53,8 @@ struct guest {
   guest_context first; /* of its first thread */
   int cwd_fd;          /* -1: where pm_run was started */
   int umask;           /* -1: as pm_run's */
-  int thread_count;   /* beside the first */
-  int look_count;     /* at the clock, with nothing in between */
+  int thread_count;    /* beside the first */
+  int look_count;      /* at the clock, with nothing in between */
   uint64_t looked_id;
   int64_t locked_at_ns; /* time of its last lock, and how many it took then */
   int lock_count;
@@ -165,8 +165,8 @@ guest_context *guest_context_of(const guest *g, const pm_thread *thread);
 void guest_context_begin(const guest *g, guest_context *context); /* a new thread */
 void guest_context_end(guest_context *context);
 guest_context *guest_context_now(void);
-void guest_openmp_end(struct omp_thread *thread); /* its workers end */
-void guest_watch_switch(int rank); /* who runs now */
+void guest_openmp_end(struct omp_thread *thread);          /* its workers end */
+void guest_watch_switch(int rank);                         /* who runs now */
 const guest_option *guest__option_named(const char *name); /* NULL: unknown */
 /* With --sweep: runs the children, prints the table and ends; returns in a child, with its options set, and
    when there is no sweep. Then the child's keys of the platform. */

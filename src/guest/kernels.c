@@ -61,7 +61,8 @@ static int64_t kernel_called(size_t index, const uintptr_t *arguments) {
   pm_compute_kernel(&k->model, sizes[0], sizes[1], sizes[2]);
   k->calls++;
   k->seconds += (double)(pm_now_ns() - t_ns) * 1e-9;
-  return k->result < 0 ? 1 + (int64_t)(pm_random(pm_world_of(pm_self())) % (uint64_t)sizes[0]) : k->result;
+  return k->result < 0 ? 1 + (int64_t)(pm_random(pm_world_of(pm_self())) % (uint64_t)sizes[0])
+                       : k->result;
 }
 int64_t (*guest__kernel_called_at)(size_t, const uintptr_t *) = kernel_called;
 

@@ -53,8 +53,7 @@ PM_API double pm_kernel_draw_s(const pm_kernel *kernel, pm_world *world, double 
            pm__polynomial_s(kernel->sigma_mnk_s, kernel->sigma_mn_s, kernel->sigma_mk_s,
                             kernel->sigma_nk_s, m_count, n_count, k_count));
   double s;
-  if (kernel->mode_count > 0)
-    return mean_s * pm__mixture(kernel->modes, kernel->mode_count, world);
+  if (kernel->mode_count > 0) return mean_s * pm__mixture(kernel->modes, kernel->mode_count, world);
   if (sigma_s > 0) {
     s = mean_s + pm__times(sigma_s, pm__normal(world));
     return s > 0.5 * mean_s ? s : 0.5 * mean_s;

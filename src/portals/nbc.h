@@ -20,7 +20,7 @@ extern "C" {
    every send, and of what a receive asked for (not eager data, not the first fragment). Its clock counts simulated nanoseconds. */
 typedef struct pm_nbc pm_nbc;
 typedef struct pm_nbc_desc {
-  pm_msg_desc msg;     /* observe and user are the adapter's own */
+  pm_msg_desc msg;    /* observe and user are the adapter's own */
   size_t stamp_count; /* kept until they are asked for; 0 = 4096; more are lost and counted */
 } pm_nbc_desc;
 /* Inside a process; all processes of the world, as pm_msg_open. desc NULL = defaults.

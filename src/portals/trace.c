@@ -206,7 +206,7 @@ static void pm__page_arrow(const pm__page *p, const pm_trace_record *r, int from
 }
 static void pm__page_record(const pm__page *p, const pm_trace_record *r) {
   const bool is_reply = r->kind == PM_TRACE_GET_RESPONSE || r->kind == PM_TRACE_PORTALS_ACK ||
-                       r->kind == PM_TRACE_E2E_ACK || r->kind == PM_TRACE_FETCH_ATOMIC_RESPONSE;
+                        r->kind == PM_TRACE_E2E_ACK || r->kind == PM_TRACE_FETCH_ATOMIC_RESPONSE;
   const int from = is_reply ? r->to_rank : r->from_rank, to = is_reply ? r->from_rank : r->to_rank;
   const char *name = pm_trace_kind_name(r->kind);
   fprintf(p->out, "<g class=\"m %s\"><title>%s", name, name);
@@ -217,9 +217,9 @@ static void pm__page_record(const pm__page *p, const pm_trace_record *r) {
           (long long)r->t_end_ns, r->t_end_ps);
   if (r->kind >= PM_TRACE_COMMAND) { /* these stay at one process */
     const bool is_there = r->to_rank >= 0 && r->to_rank != r->from_rank &&
-                         (r->kind == PM_TRACE_PAYLOAD_WRITE ||
-                          ((r->kind == PM_TRACE_DMA_REQUEST || r->kind == PM_TRACE_DMA_PAYLOAD) &&
-                           r->from_node != p->procs[r->from_rank]->node));
+                          (r->kind == PM_TRACE_PAYLOAD_WRITE ||
+                           ((r->kind == PM_TRACE_DMA_REQUEST || r->kind == PM_TRACE_DMA_PAYLOAD) &&
+                            r->from_node != p->procs[r->from_rank]->node));
     const int y1 = pm__page_y(p, pm__record_begin_ps(r)), y2 = pm__page_y(p, pm__record_end_ps(r));
     const int x = pm__page_x(p, is_there ? r->to_rank : r->from_rank);
     fprintf(p->out, "<rect x=\"%d\" y=\"%d\" width=\"8\" height=\"%d\"/>", x - 4, y1,

@@ -26,8 +26,8 @@ PM__PRIVATE void pm__stamp(pm_world *w, const pm__message *m, bool is_reply, int
   s.size_bytes = is_reply ? m->what.mlength : m->what.length;
   s.is_reply = is_reply;
   s.initiator_rank = m->what.from->proc->rank;
-  s.target_rank = pm_process_rank(
-      pm__process_by_pid(w, m->what.target.phys.nid, m->what.target.phys.pid));
+  s.target_rank =
+      pm_process_rank(pm__process_by_pid(w, m->what.target.phys.nid, m->what.target.phys.pid));
   s.user_ptr = m->what.user_ptr;
   s.pt_index = m->what.pt;
   s.hdr_data = m->what.hdr_data;

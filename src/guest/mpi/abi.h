@@ -8,11 +8,13 @@
 #include <mpi.h>
 #pragma GCC visibility pop
 
-_Static_assert(MPI_ANY_SOURCE == (int)GM_ANY_SOURCE && MPI_PROC_NULL == (int)GM_PROC_NULL && MPI_ROOT == (int)GM_ROOT &&
-                   MPI_ANY_TAG == (int)GM_ANY_TAG && MPI_UNDEFINED == (int)GM_UNDEFINED,
+_Static_assert(MPI_ANY_SOURCE == (int)GM_ANY_SOURCE && MPI_PROC_NULL == (int)GM_PROC_NULL &&
+                   MPI_ROOT == (int)GM_ROOT && MPI_ANY_TAG == (int)GM_ANY_TAG &&
+                   MPI_UNDEFINED == (int)GM_UNDEFINED,
                "constants of the core");
-_Static_assert(MPI_ERR_TRUNCATE == (int)GM_ERR_TRUNCATE && MPI_ERR_OTHER == (int)GM_ERR_OTHER && MPI_ERR_REQUEST == (int)GM_ERR_REQUEST &&
-                   MPI_ERR_NO_MEM == (int)GM_ERR_NO_MEM && MPI_ERR_COMM == (int)GM_ERR_COMM && MPI_ERR_INTERN == (int)GM_ERR_INTERN,
+_Static_assert(MPI_ERR_TRUNCATE == (int)GM_ERR_TRUNCATE && MPI_ERR_OTHER == (int)GM_ERR_OTHER &&
+                   MPI_ERR_REQUEST == (int)GM_ERR_REQUEST && MPI_ERR_NO_MEM == (int)GM_ERR_NO_MEM &&
+                   MPI_ERR_COMM == (int)GM_ERR_COMM && MPI_ERR_INTERN == (int)GM_ERR_INTERN,
                "error classes of the core");
 
 #define GM_PRAGMA(text) _Pragma(#text)
@@ -21,8 +23,12 @@ _Static_assert(MPI_ERR_TRUNCATE == (int)GM_ERR_TRUNCATE && MPI_ERR_OTHER == (int
   int PMPI_##name(__VA_ARGS__)
 
 /* What stands at the beginning of every function: counts the time, notes the call. */
-typedef struct gm_scope { gm_proc *proc; const char *name; } gm_scope;
-gm_scope gm_enter(const char *name, int allowed); /* allowed: 1 also outside of MPI_Init ... MPI_Finalize */
+typedef struct gm_scope {
+  gm_proc *proc;
+  const char *name;
+} gm_scope;
+gm_scope gm_enter(const char *name,
+                  int allowed); /* allowed: 1 also outside of MPI_Init ... MPI_Finalize */
 void gm_leave(gm_scope *scope);
 #define GM_CLEANUP __attribute__((cleanup(gm_leave)))
 #define IN(name)                                                                                   \
@@ -46,7 +52,8 @@ int gm_raise_to(gm_proc *p, gm_errh *e, int handle, int code, const char *name);
 /* ---- handles ------------------------------------------------------------------------------------------ */
 #define GM_HANDLE(kind, index) ((int)(0xC0000000u | (unsigned)(kind) << 26 | (index)))
 #define GM_INDEX(handle)       ((unsigned)(handle)&0x3FFFFFFu)
-#define GM_IS(kind, handle)    (((unsigned)(handle)&0xFC000000u) == (0xC0000000u | (unsigned)(kind) << 26))
+#define GM_IS(kind, handle)                                                                        \
+  (((unsigned)(handle)&0xFC000000u) == (0xC0000000u | (unsigned)(kind) << 26))
 static inline void *gm_find(gm_proc *p, int kind, int handle) {
   return GM_IS(kind, handle) ? gm_at(&p->table[kind], GM_INDEX(handle)) : NULL;
 }
@@ -57,7 +64,10 @@ static inline gm_comm *comm_of(gm_proc *p, MPI_Comm h) {
 }
 gm_type *type_of(gm_proc *p, MPI_Datatype h); /* NULL: none */
 gm_op *op_of(gm_proc *p, MPI_Op h);
-typedef struct gm_group_ref { gm_group *group; int handle; } gm_group_ref;
+typedef struct gm_group_ref {
+  gm_group *group;
+  int handle;
+} gm_group_ref;
 gm_group *group_of(gm_proc *p, MPI_Group h);
 MPI_Group group_handle(gm_proc *p, gm_group *g); /* takes the reference */
 MPI_Comm comm_handle(gm_proc *p, gm_comm *c);
@@ -69,7 +79,8 @@ typedef struct gm_keyval {
   int (*copy)(int handle, int keyval, void *extra, void *in, void *out, int *flag);
   int (*remove)(int handle, int keyval, void *value, void *extra);
   void *extra;
-  int (*copy_proxy)(void *fn, int handle, int keyval, void *extra, int attr_type, void *in, void **out, int *flag);
+  int (*copy_proxy)(void *fn, int handle, int keyval, void *extra, int attr_type, void *in,
+                    void **out, int *flag);
   int (*delete_proxy)(void *fn, int handle, int keyval, int attr_type, void *value, void *extra);
   void *copy_fn, *delete_fn;
 } gm_keyval;
@@ -81,7 +92,8 @@ struct gm_attr {
 };
 int gm_attrs_copy(gm_proc *p, int handle, gm_attr *from, gm_attr **to);
 int gm_attrs_free(gm_proc *p, int handle, gm_attr **list);
-int gm_attr_set(gm_proc *p, const char *name, gm_comm *c, int handle, gm_attr **list, int keyval, void *value, int type);
+int gm_attr_set(gm_proc *p, const char *name, gm_comm *c, int handle, gm_attr **list, int keyval,
+                void *value, int type);
 int gm_attr_get(const gm_attr *list, int keyval, void *value, int *flag);
 int gm_attr_delete(gm_proc *p, int handle, gm_attr **list, int keyval); /* ret an error class */
 struct gm_errh {
@@ -101,7 +113,17 @@ MPI_Info info_handle(gm_proc *p, gm_info *info);
 const char *gm_info_value(const gm_info *info, const char *key); /* NULL: none */
 
 /* ---- requests ------------------------------------------------------------------------------------------- */
-typedef enum gm_req_kind { REQ_NONE = 0, REQ_SEND, REQ_RECV, REQ_COLL, REQ_GENERAL, REQ_PAIR, REQ_PARTS, REQ_IO, REQ_WIN } gm_req_kind;
+typedef enum gm_req_kind {
+  REQ_NONE = 0,
+  REQ_SEND,
+  REQ_RECV,
+  REQ_COLL,
+  REQ_GENERAL,
+  REQ_PAIR,
+  REQ_PARTS,
+  REQ_IO,
+  REQ_WIN
+} gm_req_kind;
 typedef enum gm_mode { MODE_STANDARD = 0, MODE_SYNC, MODE_BUFFERED, MODE_READY } gm_mode;
 struct gm_req {
   gm_msg msg;
@@ -114,22 +136,25 @@ struct gm_req {
   uint64_t count, bytes;
   void *packed;
   gm_coll *coll;
-  void (*at_end)(gm_req *r);       /* when it is done: who made it puts things in order */
-  void (*start)(gm_req *r);        /* of a persistent one */
-  void (*release)(gm_req *r);      /* frees extra */
+  void (*at_end)(gm_req *r);  /* when it is done: who made it puts things in order */
+  void (*start)(gm_req *r);   /* of a persistent one */
+  void (*release)(gm_req *r); /* frees extra */
   void *extra;
   gm_req *pair[2];
   gm_req *next;
 };
 gm_req *gm_req_new(gm_proc *p, gm_req_kind kind);
 MPI_Request gm_req_handle(gm_proc *p, gm_req *r);
-static inline gm_req *req_of(gm_proc *p, MPI_Request h) { return (gm_req *)gm_find(p, GM_T_REQ, h); }
+static inline gm_req *req_of(gm_proc *p, MPI_Request h) {
+  return (gm_req *)gm_find(p, GM_T_REQ, h);
+}
 void gm_req_complete(gm_req *r);
 void gm_req_unref(gm_req *r);
 void gm_status_set(MPI_Status *s, int source, int tag, uint64_t bytes, int error);
 void gm_req_status(gm_req *r, MPI_Status *s);
 static inline uint64_t gm_status_bytes(const MPI_Status *s) {
-  return (uint64_t)(unsigned)s->count_lo | (uint64_t)((unsigned)s->count_hi_and_cancelled >> 1) << 32;
+  return (uint64_t)(unsigned)s->count_lo | (uint64_t)((unsigned)s->count_hi_and_cancelled >> 1)
+                                               << 32;
 }
 /* Starts one whose kind, buffer and so on are set. */
 void gm_req_start(gm_req *r);

@@ -2,7 +2,7 @@
    over plain bytes: data that lies apart is packed before and unpacked after. The file includes itself:
    once with int counts, once with MPI_Count. */
 #ifndef GM_PASS
-#include "abi.h"
+#  include "abi.h"
 
 /* ---- operators ------------------------------------------------------------------------------------------------ */
 static gm_op known_op[GM_OP_USER];
@@ -16,7 +16,9 @@ gm_op *op_of(gm_proc *p, MPI_Op h) {
   }
   return gm_find(p, GM_T_OP, h);
 }
-_Static_assert(MPI_MAX == 0x58000000 + (int)GM_MAX && MPI_NO_OP == 0x58000000 + (int)GM_NO_OP && MPI_MINLOC == 0x58000000 + (int)GM_MINLOC, "operators");
+_Static_assert(MPI_MAX == 0x58000000 + (int)GM_MAX && MPI_NO_OP == 0x58000000 + (int)GM_NO_OP &&
+                   MPI_MINLOC == 0x58000000 + (int)GM_MINLOC,
+               "operators");
 static void call_small(gm_op *op, void *in, void *inout, uint64_t count, gm_type *t) {
   MPI_User_function *fn;
   MPI_Datatype type = t->handle;
@@ -77,7 +79,8 @@ CALL(Op_commutative, MPI_Op op, int *commute) {
 /* ---- jobs -------------------------------------------------------------------------------------------------------- */
 typedef struct side { /* one of the two buffers */
   void *user;
-  int is_there, is_vector, blocks; /* is_there 2: to be copied first, the receive buffer is the same */
+  int is_there, is_vector,
+      blocks;               /* is_there 2: to be copied first, the receive buffer is the same */
   int64_t count;            /* elements of a block, when all are equal */
   gm_type *type, **types;   /* types: one per block */
   int64_t *counts, *displs; /* in elements; with types, displs in bytes */
@@ -106,7 +109,9 @@ typedef struct job {
   gm_op *op;
   nbc_schedule *schedule; /* written here: intercommunicators, neighbours */
 } job;
-static int64_t wide(const void *array, int is_wide, int i) { return is_wide ? ((const int64_t *)array)[i] : ((const int *)array)[i]; }
+static int64_t wide(const void *array, int is_wide, int i) {
+  return is_wide ? ((const int64_t *)array)[i] : ((const int *)array)[i];
+}
 static int64_t *widen(const void *array, int is_wide, int n) {
   if (!array) return NULL;
   int64_t *copy = gm_alloc((size_t)(n + 1) * sizeof *copy);
@@ -146,13 +151,16 @@ static int is_direct(const side *s) {
 }
 static void pack_side(side *s) {
   for (int i = 0; i < s->blocks; i++)
-    gm_pack(block_user(s, i), (uint64_t)block_count(s, i), block_type(s, i), s->temp + (s->is_vector ? s->at[i] : (uint64_t)i * (uint64_t)s->count * s->type->size));
+    gm_pack(block_user(s, i), (uint64_t)block_count(s, i), block_type(s, i),
+            s->temp + (s->is_vector ? s->at[i] : (uint64_t)i * (uint64_t)s->count * s->type->size));
 }
 static void unpack_side(side *s) {
   for (int i = 0; i < s->blocks; i++) {
     const gm_type *t = block_type(s, i);
     const uint64_t bytes = (uint64_t)block_count(s, i) * t->size;
-    gm_unpack(block_user(s, i), (uint64_t)block_count(s, i), t, s->temp + (s->is_vector ? s->at[i] : (uint64_t)i * (uint64_t)s->count * t->size), bytes);
+    gm_unpack(block_user(s, i), (uint64_t)block_count(s, i), t,
+              s->temp + (s->is_vector ? s->at[i] : (uint64_t)i * (uint64_t)s->count * t->size),
+              bytes);
   }
 }
 /* Where the schedule finds the bytes of this side. */
@@ -166,7 +174,9 @@ static void side_begin(side *s, int fill) {
     for (int i = 0; i < s->blocks; i++) {
       const gm_type *t = block_type(s, i);
       s->bytes[i] = (uint64_t)s->counts[i] * t->size;
-      s->at[i] = direct ? (s->bytes[i] ? (uint64_t)(block_user(s, i) + t->true_lb - (char *)s->user) : 0) : total;
+      s->at[i] =
+          direct ? (s->bytes[i] ? (uint64_t)(block_user(s, i) + t->true_lb - (char *)s->user) : 0)
+                 : total;
       total += s->bytes[i];
     }
   } else
@@ -223,8 +233,12 @@ static void job_free(job *j) {
 }
 
 /* ---- schedules of intercommunicators and neighbourhoods ------------------------------------------------------------ */
-static uint64_t at_of(const side *s, int i) { return s->is_vector ? s->at[i] : (uint64_t)i * (uint64_t)s->count * s->type->size; }
-static uint64_t bytes_of(const side *s, int i) { return s->is_vector ? s->bytes[i] : (uint64_t)s->count * s->type->size; }
+static uint64_t at_of(const side *s, int i) {
+  return s->is_vector ? s->at[i] : (uint64_t)i * (uint64_t)s->count * s->type->size;
+}
+static uint64_t bytes_of(const side *s, int i) {
+  return s->is_vector ? s->bytes[i] : (uint64_t)s->count * s->type->size;
+}
 static nbc_schedule *neighbour_schedule(job *j) {
   const gm_topo *t = j->comm->topo;
   gm_draft d;
@@ -233,9 +247,13 @@ static nbc_schedule *neighbour_schedule(job *j) {
   /* In a Cartesian topology what is sent downwards comes from above, also where both are one process. */
   const int is_cart = t->kind == MPI_CART;
   for (int i = 0; i < t->in_count; i++)
-    if (t->in[i] != MPI_PROC_NULL) gm_draft_recv(&d, t->in[i], is_cart ? (uint32_t)i : 0, NBC_AREA_RECV, at_of(&j->r, i), bytes_of(&j->r, i));
+    if (t->in[i] != MPI_PROC_NULL)
+      gm_draft_recv(&d, t->in[i], is_cart ? (uint32_t)i : 0, NBC_AREA_RECV, at_of(&j->r, i),
+                    bytes_of(&j->r, i));
   for (int i = 0; i < t->out_count; i++)
-    if (t->out[i] != MPI_PROC_NULL) gm_draft_send(&d, t->out[i], is_cart ? (uint32_t)(i ^ 1) : 0, NBC_AREA_SEND, to_all ? 0 : at_of(&j->s, i), bytes_of(&j->s, to_all ? 0 : i));
+    if (t->out[i] != MPI_PROC_NULL)
+      gm_draft_send(&d, t->out[i], is_cart ? (uint32_t)(i ^ 1) : 0, NBC_AREA_SEND,
+                    to_all ? 0 : at_of(&j->s, i), bytes_of(&j->s, to_all ? 0 : i));
   return gm_draft_finish(&d, 1);
 }
 /* Receives from all n, reduces in their order, leaves the result in RECV; `skip` bytes before what counts. */
@@ -245,39 +263,47 @@ static void reduce_from_all(gm_draft *d, int n, uint64_t whole, uint64_t skip, u
     const uint32_t got = gm_draft_recv(d, i, 0, NBC_AREA_SCRATCH, (uint64_t)i * whole, whole);
     uint32_t now = got;
     if (i) {
-      now = gm_draft_reduce(d, NBC_AREA_SCRATCH, (uint64_t)i * whole + skip, NBC_AREA_SCRATCH, (uint64_t)(i - 1) * whole + skip, NBC_AREA_SCRATCH, (uint64_t)i * whole + skip, bytes);
+      now = gm_draft_reduce(d, NBC_AREA_SCRATCH, (uint64_t)i * whole + skip, NBC_AREA_SCRATCH,
+                            (uint64_t)(i - 1) * whole + skip, NBC_AREA_SCRATCH,
+                            (uint64_t)i * whole + skip, bytes);
       gm_draft_edge(d, got, now);
       gm_draft_edge(d, last, now);
     }
     last = now;
   }
   if (!n) return;
-  const uint32_t copy = gm_draft_copy(d, NBC_AREA_RECV, 0, NBC_AREA_SCRATCH, (uint64_t)(n - 1) * whole + skip, bytes);
+  const uint32_t copy =
+      gm_draft_copy(d, NBC_AREA_RECV, 0, NBC_AREA_SCRATCH, (uint64_t)(n - 1) * whole + skip, bytes);
   gm_draft_edge(d, last, copy);
   d->scratch_bytes = (uint64_t)n * whole;
 }
 static nbc_schedule *inter_schedule(job *j, uint64_t elem) {
   const int n = j->comm->remote->size, me = j->comm->rank;
   const int is_root = j->root == MPI_ROOT, takes_part = j->root != MPI_PROC_NULL;
-  const uint64_t reduced = (uint64_t)(j->s.is_there ? j->s.count * j->s.blocks : j->r.count * j->r.blocks) * elem;
+  const uint64_t reduced =
+      (uint64_t)(j->s.is_there ? j->s.count * j->s.blocks : j->r.count * j->r.blocks) * elem;
   gm_draft d;
   memset(&d, 0, sizeof d);
   switch (j->coll) {
   case NBC_COLL_BARRIER:
-    for (int i = 0; i < n; i++) gm_draft_send(&d, i, 0, NBC_AREA_RECV, 0, 0), gm_draft_recv(&d, i, 0, NBC_AREA_RECV, 0, 0);
+    for (int i = 0; i < n; i++)
+      gm_draft_send(&d, i, 0, NBC_AREA_RECV, 0, 0), gm_draft_recv(&d, i, 0, NBC_AREA_RECV, 0, 0);
     break;
   case NBC_COLL_BCAST:
-    for (int i = 0; i < n && is_root; i++) gm_draft_send(&d, i, 0, NBC_AREA_RECV, 0, bytes_of(&j->r, 0));
+    for (int i = 0; i < n && is_root; i++)
+      gm_draft_send(&d, i, 0, NBC_AREA_RECV, 0, bytes_of(&j->r, 0));
     if (takes_part && !is_root) gm_draft_recv(&d, j->root, 0, NBC_AREA_RECV, 0, bytes_of(&j->r, 0));
     break;
   case NBC_COLL_GATHER:
   case NBC_COLL_GATHERV:
-    for (int i = 0; i < n && is_root; i++) gm_draft_recv(&d, i, 0, NBC_AREA_RECV, at_of(&j->r, i), bytes_of(&j->r, i));
+    for (int i = 0; i < n && is_root; i++)
+      gm_draft_recv(&d, i, 0, NBC_AREA_RECV, at_of(&j->r, i), bytes_of(&j->r, i));
     if (takes_part && !is_root) gm_draft_send(&d, j->root, 0, NBC_AREA_SEND, 0, bytes_of(&j->s, 0));
     break;
   case NBC_COLL_SCATTER:
   case NBC_COLL_SCATTERV:
-    for (int i = 0; i < n && is_root; i++) gm_draft_send(&d, i, 0, NBC_AREA_SEND, at_of(&j->s, i), bytes_of(&j->s, i));
+    for (int i = 0; i < n && is_root; i++)
+      gm_draft_send(&d, i, 0, NBC_AREA_SEND, at_of(&j->s, i), bytes_of(&j->s, i));
     if (takes_part && !is_root) gm_draft_recv(&d, j->root, 0, NBC_AREA_RECV, 0, bytes_of(&j->r, 0));
     break;
   case NBC_COLL_REDUCE:
@@ -299,8 +325,11 @@ static nbc_schedule *inter_schedule(job *j, uint64_t elem) {
   }
   default: { /* allgather(v), alltoall(v) */
     const int to_all = j->coll == NBC_COLL_ALLGATHER || j->coll == NBC_COLL_ALLGATHERV;
-    for (int i = 0; i < n; i++) gm_draft_recv(&d, i, 0, NBC_AREA_RECV, at_of(&j->r, i), bytes_of(&j->r, i));
-    for (int i = 0; i < n; i++) gm_draft_send(&d, i, 0, NBC_AREA_SEND, to_all ? 0 : at_of(&j->s, i), bytes_of(&j->s, to_all ? 0 : i));
+    for (int i = 0; i < n; i++)
+      gm_draft_recv(&d, i, 0, NBC_AREA_RECV, at_of(&j->r, i), bytes_of(&j->r, i));
+    for (int i = 0; i < n; i++)
+      gm_draft_send(&d, i, 0, NBC_AREA_SEND, to_all ? 0 : at_of(&j->s, i),
+                    bytes_of(&j->s, to_all ? 0 : i));
   }
   }
   return gm_draft_finish(&d, elem);
@@ -338,8 +367,11 @@ static void job_start(job *j, gm_coll *c) {
   if (j->is_reduction) {
     d->count = (uint64_t)(r->is_there ? r->count : s->count);
     if (j->coll == NBC_COLL_REDUCE_SCATTER) d->recv_counts = (const uint64_t *)r->counts;
-  } else if (j->coll == NBC_COLL_SCATTER || j->coll == NBC_COLL_SCATTERV || j->coll == NBC_COLL_BCAST)
-    d->count = r->is_there ? bytes_of(r, 0) : j->coll == NBC_COLL_SCATTERV ? s->bytes[j->root] : bytes_of(s, 0);
+  } else if (j->coll == NBC_COLL_SCATTER || j->coll == NBC_COLL_SCATTERV ||
+             j->coll == NBC_COLL_BCAST)
+    d->count = r->is_there                    ? bytes_of(r, 0)
+               : j->coll == NBC_COLL_SCATTERV ? s->bytes[j->root]
+                                              : bytes_of(s, 0);
   else if (s->is_there && j->coll != NBC_COLL_ALLTOALLV)
     d->count = bytes_of(s, 0);
   else if (r->is_there && j->coll != NBC_COLL_ALLTOALLV)
@@ -373,8 +405,9 @@ int gm_is_in_place(gm_proc *p, const void *buffer) {
   (void)p;
   return buffer == MPI_IN_PLACE;
 }
-static int take_side(gm_proc *p, side *s, const void *user, int64_t count, MPI_Datatype type, const void *counts, const void *displs,
-                     const MPI_Datatype *types, int blocks, const call *k) {
+static int take_side(gm_proc *p, side *s, const void *user, int64_t count, MPI_Datatype type,
+                     const void *counts, const void *displs, const MPI_Datatype *types, int blocks,
+                     const call *k) {
   s->is_there = 1;
   s->user = (void *)(uintptr_t)user;
   s->blocks = blocks;
@@ -416,14 +449,16 @@ static int sides_of(const job *j) {
   }
 }
 static int has_root(nbc_coll c) {
-  return c == NBC_COLL_BCAST || c == NBC_COLL_REDUCE || c == NBC_COLL_GATHER || c == NBC_COLL_GATHERV || c == NBC_COLL_SCATTER || c == NBC_COLL_SCATTERV;
+  return c == NBC_COLL_BCAST || c == NBC_COLL_REDUCE || c == NBC_COLL_GATHER ||
+         c == NBC_COLL_GATHERV || c == NBC_COLL_SCATTER || c == NBC_COLL_SCATTERV;
 }
 static int is_reduction(nbc_coll c) {
-  return c == NBC_COLL_REDUCE || c == NBC_COLL_ALLREDUCE || c == NBC_COLL_SCAN || c == NBC_COLL_EXSCAN || c == NBC_COLL_REDUCE_SCATTER ||
-         c == NBC_COLL_REDUCE_SCATTER_BLOCK;
+  return c == NBC_COLL_REDUCE || c == NBC_COLL_ALLREDUCE || c == NBC_COLL_SCAN ||
+         c == NBC_COLL_EXSCAN || c == NBC_COLL_REDUCE_SCATTER || c == NBC_COLL_REDUCE_SCATTER_BLOCK;
 }
 static int fill_reduction(gm_proc *p, const call *k, job *j, int sides) {
-  const int n = j->comm->local->size, scatters = j->coll == NBC_COLL_REDUCE_SCATTER || j->coll == NBC_COLL_REDUCE_SCATTER_BLOCK;
+  const int n = j->comm->local->size, scatters = j->coll == NBC_COLL_REDUCE_SCATTER ||
+                                                 j->coll == NBC_COLL_REDUCE_SCATTER_BLOCK;
   int64_t total = k->rcount;
   gm_op *op = op_of(p, k->op);
   if (!op || op->id == GM_REPLACE || op->id == GM_NO_OP) return MPI_ERR_OP;
@@ -441,9 +476,12 @@ static int fill_reduction(gm_proc *p, const call *k, job *j, int sides) {
   if (bad) return bad;
   if (!gm_op_fits(op, type_of(p, k->rtype))) return MPI_ERR_OP;
   int code = MPI_SUCCESS;
-  if ((sides & 1) && !j->is_in_place) code = take_side(p, &j->s, k->send, total, k->rtype, NULL, NULL, NULL, 1, k);
+  if ((sides & 1) && !j->is_in_place)
+    code = take_side(p, &j->s, k->send, total, k->rtype, NULL, NULL, NULL, 1, k);
   if (!code && (sides & 2)) {
-    const int64_t mine = j->coll == NBC_COLL_REDUCE_SCATTER ? wide(k->rcounts, k->wide_counts, j->comm->rank) : k->rcount;
+    const int64_t mine = j->coll == NBC_COLL_REDUCE_SCATTER
+                             ? wide(k->rcounts, k->wide_counts, j->comm->rank)
+                             : k->rcount;
     code = take_side(p, &j->r, k->recv, mine, k->rtype, NULL, NULL, NULL, 1, k);
     if (scatters && j->is_in_place) j->r.count = total; /* the input lies there too; see below */
     j->r.counts = j->coll == NBC_COLL_REDUCE_SCATTER ? widen(k->rcounts, k->wide_counts, n) : NULL;
@@ -467,28 +505,40 @@ static int fill(gm_proc *p, const call *k, job *j) {
   j->root = k->root;
   j->is_neighbour = k->is_neighbour;
   if (k->is_neighbour && !c->topo) return MPI_ERR_TOPOLOGY;
-  if (has_root(k->coll) && !(c->remote && (k->root == MPI_ROOT || k->root == MPI_PROC_NULL)) && (k->root < 0 || k->root >= gm_peers(c)->size)) return MPI_ERR_ROOT;
+  if (has_root(k->coll) && !(c->remote && (k->root == MPI_ROOT || k->root == MPI_PROC_NULL)) &&
+      (k->root < 0 || k->root >= gm_peers(c)->size))
+    return MPI_ERR_ROOT;
   if (!has_root(k->coll)) j->root = 0;
   if (c->remote && (k->coll == NBC_COLL_SCAN || k->coll == NBC_COLL_EXSCAN)) return MPI_ERR_COMM;
   const int is_scatter = k->coll == NBC_COLL_SCATTER || k->coll == NBC_COLL_SCATTERV;
   const int sides = sides_of(j), n = gm_peers(c)->size;
-  const int gathers = k->coll == NBC_COLL_GATHER || k->coll == NBC_COLL_GATHERV || k->coll == NBC_COLL_ALLGATHER || k->coll == NBC_COLL_ALLGATHERV;
-  const int in_blocks = k->is_neighbour ? c->topo->in_count : k->coll == NBC_COLL_BCAST || is_scatter ? 1 : n;
+  const int gathers = k->coll == NBC_COLL_GATHER || k->coll == NBC_COLL_GATHERV ||
+                      k->coll == NBC_COLL_ALLGATHER || k->coll == NBC_COLL_ALLGATHERV;
+  const int in_blocks = k->is_neighbour                           ? c->topo->in_count
+                        : k->coll == NBC_COLL_BCAST || is_scatter ? 1
+                                                                  : n;
   const int out_blocks = k->is_neighbour ? c->topo->out_count : gathers ? 1 : n;
-  j->is_in_place = !c->remote && !k->is_neighbour && (is_scatter ? (sides & 1) && gm_is_in_place(p, k->recv) : (sides & 2) && k->coll != NBC_COLL_BCAST && gm_is_in_place(p, k->send));
+  j->is_in_place =
+      !c->remote && !k->is_neighbour &&
+      (is_scatter ? (sides & 1) && gm_is_in_place(p, k->recv)
+                  : (sides & 2) && k->coll != NBC_COLL_BCAST && gm_is_in_place(p, k->send));
   j->is_reduction = is_reduction(k->coll);
   if (j->is_reduction) return fill_reduction(p, k, j, sides);
   if (k->coll == NBC_COLL_BARRIER) return MPI_SUCCESS;
   const int is_alltoall = k->coll == NBC_COLL_ALLTOALL || k->coll == NBC_COLL_ALLTOALLV;
   int code = MPI_SUCCESS;
   if ((sides & 2) && !(is_scatter && j->is_in_place))
-    code = take_side(p, &j->r, k->recv, k->rcount, k->rtype, is_scatter ? NULL : k->rcounts, is_scatter ? NULL : k->rdispls, k->rtypes, in_blocks, k);
+    code = take_side(p, &j->r, k->recv, k->rcount, k->rtype, is_scatter ? NULL : k->rcounts,
+                     is_scatter ? NULL : k->rdispls, k->rtypes, in_blocks, k);
   if (!code && is_alltoall && j->is_in_place) { /* the data is copied out first */
-    code = take_side(p, &j->s, k->recv, k->rcount, k->rtype, k->rcounts, k->rdispls, k->rtypes, in_blocks, k);
+    code = take_side(p, &j->s, k->recv, k->rcount, k->rtype, k->rcounts, k->rdispls, k->rtypes,
+                     in_blocks, k);
     j->is_in_place = 0;
     j->s.is_there = 2;
   } else if (!code && (sides & 1) && !(j->is_in_place && !is_scatter))
-    code = take_side(p, &j->s, k->send, k->scount, k->stype, gathers ? NULL : k->scounts, gathers ? NULL : k->sdispls, gathers ? NULL : k->stypes, gathers && k->is_neighbour ? 1 : out_blocks, k);
+    code = take_side(p, &j->s, k->send, k->scount, k->stype, gathers ? NULL : k->scounts,
+                     gathers ? NULL : k->sdispls, gathers ? NULL : k->stypes,
+                     gathers && k->is_neighbour ? 1 : out_blocks, k);
   return code;
 }
 /* how: 0 blocking, 1 nonblocking, 2 persistent */
@@ -548,85 +598,155 @@ CALL(Barrier_init, MPI_Comm comm, MPI_Info info, MPI_Request *request) {
   (void)info;
   return go(p, &k, 2, request);
 }
-#define LIST(...) __VA_ARGS__
+#  define LIST(...) __VA_ARGS__
 /* A collective in its three forms. */
-#define FORMS(what, iwhat, params, arguments)                                                                        \
-  CALL_N(what, params, MPI_Comm comm) {                                                                              \
-    IN(#what);                                                                                                       \
-    call k = {.name = scope.name, .comm = comm, .wide_counts = LARGE, .wide_displs = LARGE, arguments};              \
-    return go(p, &k, 0, NULL);                                                                                       \
-  }                                                                                                                  \
-  CALL_N(iwhat, params, MPI_Comm comm, MPI_Request *request) {                                                       \
-    IN(#iwhat);                                                                                                      \
-    call k = {.name = scope.name, .comm = comm, .wide_counts = LARGE, .wide_displs = LARGE, arguments};              \
-    return go(p, &k, 1, request);                                                                                    \
-  }                                                                                                                  \
-  CALL_N(what##_init, params, MPI_Comm comm, MPI_Info info, MPI_Request *request) {                                  \
-    IN(#what "_init");                                                                                               \
-    call k = {.name = scope.name, .comm = comm, .wide_counts = LARGE, .wide_displs = LARGE, arguments};              \
-    (void)info;                                                                                                      \
-    return go(p, &k, 2, request);                                                                                    \
-  }
+#  define FORMS(what, iwhat, params, arguments)                                                    \
+    CALL_N(what, params, MPI_Comm comm) {                                                          \
+      IN(#what);                                                                                   \
+      call k = {.name = scope.name,                                                                \
+                .comm = comm,                                                                      \
+                .wide_counts = LARGE,                                                              \
+                .wide_displs = LARGE,                                                              \
+                arguments};                                                                        \
+      return go(p, &k, 0, NULL);                                                                   \
+    }                                                                                              \
+    CALL_N(iwhat, params, MPI_Comm comm, MPI_Request *request) {                                   \
+      IN(#iwhat);                                                                                  \
+      call k = {.name = scope.name,                                                                \
+                .comm = comm,                                                                      \
+                .wide_counts = LARGE,                                                              \
+                .wide_displs = LARGE,                                                              \
+                arguments};                                                                        \
+      return go(p, &k, 1, request);                                                                \
+    }                                                                                              \
+    CALL_N(what##_init, params, MPI_Comm comm, MPI_Info info, MPI_Request *request) {              \
+      IN(#what "_init");                                                                           \
+      call k = {.name = scope.name,                                                                \
+                .comm = comm,                                                                      \
+                .wide_counts = LARGE,                                                              \
+                .wide_displs = LARGE,                                                              \
+                arguments};                                                                        \
+      (void)info;                                                                                  \
+      return go(p, &k, 2, request);                                                                \
+    }
 
-#define GM_PASS
-#define COUNT int
-#define DISP  int
-#define LARGE 0
-#define CALL_N(name, ...) CALL(name, __VA_ARGS__)
-#include "calls_coll.c"
-#undef COUNT
-#undef DISP
-#undef LARGE
-#undef CALL_N
-#define COUNT MPI_Count
-#define DISP  MPI_Aint
-#define LARGE 1
-#define CALL_N(name, ...) CALL(name##_c, __VA_ARGS__)
-#include "calls_coll.c"
+#  define GM_PASS
+#  define COUNT             int
+#  define DISP              int
+#  define LARGE             0
+#  define CALL_N(name, ...) CALL(name, __VA_ARGS__)
+#  include "calls_coll.c"
+#  undef COUNT
+#  undef DISP
+#  undef LARGE
+#  undef CALL_N
+#  define COUNT             MPI_Count
+#  define DISP              MPI_Aint
+#  define LARGE             1
+#  define CALL_N(name, ...) CALL(name##_c, __VA_ARGS__)
+#  include "calls_coll.c"
 
 #else /* ---- once per type of count ------------------------------------------------------------------------------ */
 FORMS(Bcast, Ibcast, LIST(void *buffer, COUNT count, MPI_Datatype type, int root),
       LIST(.coll = NBC_COLL_BCAST, .recv = buffer, .rcount = count, .rtype = type, .root = root))
-FORMS(Reduce, Ireduce, LIST(const void *send, void *recv, COUNT count, MPI_Datatype type, MPI_Op op, int root),
-      LIST(.coll = NBC_COLL_REDUCE, .send = send, .recv = recv, .rcount = count, .rtype = type, .op = op, .root = root))
-FORMS(Allreduce, Iallreduce, LIST(const void *send, void *recv, COUNT count, MPI_Datatype type, MPI_Op op),
-      LIST(.coll = NBC_COLL_ALLREDUCE, .send = send, .recv = recv, .rcount = count, .rtype = type, .op = op))
+FORMS(Reduce, Ireduce,
+      LIST(const void *send, void *recv, COUNT count, MPI_Datatype type, MPI_Op op, int root),
+      LIST(.coll = NBC_COLL_REDUCE, .send = send, .recv = recv, .rcount = count, .rtype = type,
+           .op = op, .root = root))
+FORMS(Allreduce, Iallreduce,
+      LIST(const void *send, void *recv, COUNT count, MPI_Datatype type, MPI_Op op),
+      LIST(.coll = NBC_COLL_ALLREDUCE, .send = send, .recv = recv, .rcount = count, .rtype = type,
+           .op = op))
 FORMS(Scan, Iscan, LIST(const void *send, void *recv, COUNT count, MPI_Datatype type, MPI_Op op),
-      LIST(.coll = NBC_COLL_SCAN, .send = send, .recv = recv, .rcount = count, .rtype = type, .op = op))
-FORMS(Exscan, Iexscan, LIST(const void *send, void *recv, COUNT count, MPI_Datatype type, MPI_Op op),
-      LIST(.coll = NBC_COLL_EXSCAN, .send = send, .recv = recv, .rcount = count, .rtype = type, .op = op))
-FORMS(Reduce_scatter_block, Ireduce_scatter_block, LIST(const void *send, void *recv, COUNT count, MPI_Datatype type, MPI_Op op),
-      LIST(.coll = NBC_COLL_REDUCE_SCATTER_BLOCK, .send = send, .recv = recv, .rcount = count, .rtype = type, .op = op))
-FORMS(Reduce_scatter, Ireduce_scatter, LIST(const void *send, void *recv, const COUNT counts[], MPI_Datatype type, MPI_Op op),
-      LIST(.coll = NBC_COLL_REDUCE_SCATTER, .send = send, .recv = recv, .rcounts = counts, .rtype = type, .op = op))
-FORMS(Gather, Igather, LIST(const void *send, COUNT scount, MPI_Datatype stype, void *recv, COUNT rcount, MPI_Datatype rtype, int root),
-      LIST(.coll = NBC_COLL_GATHER, .send = send, .scount = scount, .stype = stype, .recv = recv, .rcount = rcount, .rtype = rtype, .root = root))
-FORMS(Gatherv, Igatherv, LIST(const void *send, COUNT scount, MPI_Datatype stype, void *recv, const COUNT rcounts[], const DISP displs[], MPI_Datatype rtype, int root),
-      LIST(.coll = NBC_COLL_GATHERV, .send = send, .scount = scount, .stype = stype, .recv = recv, .rcounts = rcounts, .rdispls = displs, .rtype = rtype, .root = root))
-FORMS(Scatter, Iscatter, LIST(const void *send, COUNT scount, MPI_Datatype stype, void *recv, COUNT rcount, MPI_Datatype rtype, int root),
-      LIST(.coll = NBC_COLL_SCATTER, .send = send, .scount = scount, .stype = stype, .recv = recv, .rcount = rcount, .rtype = rtype, .root = root))
-FORMS(Scatterv, Iscatterv, LIST(const void *send, const COUNT scounts[], const DISP displs[], MPI_Datatype stype, void *recv, COUNT rcount, MPI_Datatype rtype, int root),
-      LIST(.coll = NBC_COLL_SCATTERV, .send = send, .scounts = scounts, .sdispls = displs, .stype = stype, .recv = recv, .rcount = rcount, .rtype = rtype, .root = root))
-FORMS(Allgather, Iallgather, LIST(const void *send, COUNT scount, MPI_Datatype stype, void *recv, COUNT rcount, MPI_Datatype rtype),
-      LIST(.coll = NBC_COLL_ALLGATHER, .send = send, .scount = scount, .stype = stype, .recv = recv, .rcount = rcount, .rtype = rtype))
-FORMS(Allgatherv, Iallgatherv, LIST(const void *send, COUNT scount, MPI_Datatype stype, void *recv, const COUNT rcounts[], const DISP displs[], MPI_Datatype rtype),
-      LIST(.coll = NBC_COLL_ALLGATHERV, .send = send, .scount = scount, .stype = stype, .recv = recv, .rcounts = rcounts, .rdispls = displs, .rtype = rtype))
-FORMS(Alltoall, Ialltoall, LIST(const void *send, COUNT scount, MPI_Datatype stype, void *recv, COUNT rcount, MPI_Datatype rtype),
-      LIST(.coll = NBC_COLL_ALLTOALL, .send = send, .scount = scount, .stype = stype, .recv = recv, .rcount = rcount, .rtype = rtype))
-FORMS(Alltoallv, Ialltoallv, LIST(const void *send, const COUNT scounts[], const DISP sdispls[], MPI_Datatype stype, void *recv, const COUNT rcounts[], const DISP rdispls[], MPI_Datatype rtype),
-      LIST(.coll = NBC_COLL_ALLTOALLV, .send = send, .scounts = scounts, .sdispls = sdispls, .stype = stype, .recv = recv, .rcounts = rcounts, .rdispls = rdispls, .rtype = rtype))
-FORMS(Alltoallw, Ialltoallw, LIST(const void *send, const COUNT scounts[], const DISP sdispls[], const MPI_Datatype stypes[], void *recv, const COUNT rcounts[], const DISP rdispls[], const MPI_Datatype rtypes[]),
-      LIST(.coll = NBC_COLL_ALLTOALLV, .send = send, .scounts = scounts, .sdispls = sdispls, .stypes = stypes, .recv = recv, .rcounts = rcounts, .rdispls = rdispls, .rtypes = rtypes))
-FORMS(Neighbor_allgather, Ineighbor_allgather, LIST(const void *send, COUNT scount, MPI_Datatype stype, void *recv, COUNT rcount, MPI_Datatype rtype),
-      LIST(.is_neighbour = 1, .coll = NBC_COLL_ALLGATHER, .send = send, .scount = scount, .stype = stype, .recv = recv, .rcount = rcount, .rtype = rtype))
-FORMS(Neighbor_allgatherv, Ineighbor_allgatherv, LIST(const void *send, COUNT scount, MPI_Datatype stype, void *recv, const COUNT rcounts[], const DISP displs[], MPI_Datatype rtype),
-      LIST(.is_neighbour = 1, .coll = NBC_COLL_ALLGATHERV, .send = send, .scount = scount, .stype = stype, .recv = recv, .rcounts = rcounts, .rdispls = displs, .rtype = rtype))
-FORMS(Neighbor_alltoall, Ineighbor_alltoall, LIST(const void *send, COUNT scount, MPI_Datatype stype, void *recv, COUNT rcount, MPI_Datatype rtype),
-      LIST(.is_neighbour = 1, .coll = NBC_COLL_ALLTOALL, .send = send, .scount = scount, .stype = stype, .recv = recv, .rcount = rcount, .rtype = rtype))
-FORMS(Neighbor_alltoallv, Ineighbor_alltoallv, LIST(const void *send, const COUNT scounts[], const DISP sdispls[], MPI_Datatype stype, void *recv, const COUNT rcounts[], const DISP rdispls[], MPI_Datatype rtype),
-      LIST(.is_neighbour = 1, .coll = NBC_COLL_ALLTOALLV, .send = send, .scounts = scounts, .sdispls = sdispls, .stype = stype, .recv = recv, .rcounts = rcounts, .rdispls = rdispls, .rtype = rtype))
-FORMS(Neighbor_alltoallw, Ineighbor_alltoallw, LIST(const void *send, const COUNT scounts[], const MPI_Aint sdispls[], const MPI_Datatype stypes[], void *recv, const COUNT rcounts[], const MPI_Aint rdispls[], const MPI_Datatype rtypes[]),
-      LIST(.is_neighbour = 1, .coll = NBC_COLL_ALLTOALLV, .send = send, .scounts = scounts, .sdispls = sdispls, .stypes = stypes, .recv = recv, .rcounts = rcounts, .rdispls = rdispls, .rtypes = rtypes))
+      LIST(.coll = NBC_COLL_SCAN, .send = send, .recv = recv, .rcount = count, .rtype = type,
+           .op = op))
+FORMS(Exscan, Iexscan,
+      LIST(const void *send, void *recv, COUNT count, MPI_Datatype type, MPI_Op op),
+      LIST(.coll = NBC_COLL_EXSCAN, .send = send, .recv = recv, .rcount = count, .rtype = type,
+           .op = op))
+FORMS(Reduce_scatter_block, Ireduce_scatter_block,
+      LIST(const void *send, void *recv, COUNT count, MPI_Datatype type, MPI_Op op),
+      LIST(.coll = NBC_COLL_REDUCE_SCATTER_BLOCK, .send = send, .recv = recv, .rcount = count,
+           .rtype = type, .op = op))
+FORMS(Reduce_scatter, Ireduce_scatter,
+      LIST(const void *send, void *recv, const COUNT counts[], MPI_Datatype type, MPI_Op op),
+      LIST(.coll = NBC_COLL_REDUCE_SCATTER, .send = send, .recv = recv, .rcounts = counts,
+           .rtype = type, .op = op))
+FORMS(Gather, Igather,
+      LIST(const void *send, COUNT scount, MPI_Datatype stype, void *recv, COUNT rcount,
+           MPI_Datatype rtype, int root),
+      LIST(.coll = NBC_COLL_GATHER, .send = send, .scount = scount, .stype = stype, .recv = recv,
+           .rcount = rcount, .rtype = rtype, .root = root))
+FORMS(Gatherv, Igatherv,
+      LIST(const void *send, COUNT scount, MPI_Datatype stype, void *recv, const COUNT rcounts[],
+           const DISP displs[], MPI_Datatype rtype, int root),
+      LIST(.coll = NBC_COLL_GATHERV, .send = send, .scount = scount, .stype = stype, .recv = recv,
+           .rcounts = rcounts, .rdispls = displs, .rtype = rtype, .root = root))
+FORMS(Scatter, Iscatter,
+      LIST(const void *send, COUNT scount, MPI_Datatype stype, void *recv, COUNT rcount,
+           MPI_Datatype rtype, int root),
+      LIST(.coll = NBC_COLL_SCATTER, .send = send, .scount = scount, .stype = stype, .recv = recv,
+           .rcount = rcount, .rtype = rtype, .root = root))
+FORMS(Scatterv, Iscatterv,
+      LIST(const void *send, const COUNT scounts[], const DISP displs[], MPI_Datatype stype,
+           void *recv, COUNT rcount, MPI_Datatype rtype, int root),
+      LIST(.coll = NBC_COLL_SCATTERV, .send = send, .scounts = scounts, .sdispls = displs,
+           .stype = stype, .recv = recv, .rcount = rcount, .rtype = rtype, .root = root))
+FORMS(Allgather, Iallgather,
+      LIST(const void *send, COUNT scount, MPI_Datatype stype, void *recv, COUNT rcount,
+           MPI_Datatype rtype),
+      LIST(.coll = NBC_COLL_ALLGATHER, .send = send, .scount = scount, .stype = stype, .recv = recv,
+           .rcount = rcount, .rtype = rtype))
+FORMS(Allgatherv, Iallgatherv,
+      LIST(const void *send, COUNT scount, MPI_Datatype stype, void *recv, const COUNT rcounts[],
+           const DISP displs[], MPI_Datatype rtype),
+      LIST(.coll = NBC_COLL_ALLGATHERV, .send = send, .scount = scount, .stype = stype,
+           .recv = recv, .rcounts = rcounts, .rdispls = displs, .rtype = rtype))
+FORMS(Alltoall, Ialltoall,
+      LIST(const void *send, COUNT scount, MPI_Datatype stype, void *recv, COUNT rcount,
+           MPI_Datatype rtype),
+      LIST(.coll = NBC_COLL_ALLTOALL, .send = send, .scount = scount, .stype = stype, .recv = recv,
+           .rcount = rcount, .rtype = rtype))
+FORMS(Alltoallv, Ialltoallv,
+      LIST(const void *send, const COUNT scounts[], const DISP sdispls[], MPI_Datatype stype,
+           void *recv, const COUNT rcounts[], const DISP rdispls[], MPI_Datatype rtype),
+      LIST(.coll = NBC_COLL_ALLTOALLV, .send = send, .scounts = scounts, .sdispls = sdispls,
+           .stype = stype, .recv = recv, .rcounts = rcounts, .rdispls = rdispls, .rtype = rtype))
+FORMS(Alltoallw, Ialltoallw,
+      LIST(const void *send, const COUNT scounts[], const DISP sdispls[],
+           const MPI_Datatype stypes[], void *recv, const COUNT rcounts[], const DISP rdispls[],
+           const MPI_Datatype rtypes[]),
+      LIST(.coll = NBC_COLL_ALLTOALLV, .send = send, .scounts = scounts, .sdispls = sdispls,
+           .stypes = stypes, .recv = recv, .rcounts = rcounts, .rdispls = rdispls,
+           .rtypes = rtypes))
+FORMS(Neighbor_allgather, Ineighbor_allgather,
+      LIST(const void *send, COUNT scount, MPI_Datatype stype, void *recv, COUNT rcount,
+           MPI_Datatype rtype),
+      LIST(.is_neighbour = 1, .coll = NBC_COLL_ALLGATHER, .send = send, .scount = scount,
+           .stype = stype, .recv = recv, .rcount = rcount, .rtype = rtype))
+FORMS(Neighbor_allgatherv, Ineighbor_allgatherv,
+      LIST(const void *send, COUNT scount, MPI_Datatype stype, void *recv, const COUNT rcounts[],
+           const DISP displs[], MPI_Datatype rtype),
+      LIST(.is_neighbour = 1, .coll = NBC_COLL_ALLGATHERV, .send = send, .scount = scount,
+           .stype = stype, .recv = recv, .rcounts = rcounts, .rdispls = displs, .rtype = rtype))
+FORMS(Neighbor_alltoall, Ineighbor_alltoall,
+      LIST(const void *send, COUNT scount, MPI_Datatype stype, void *recv, COUNT rcount,
+           MPI_Datatype rtype),
+      LIST(.is_neighbour = 1, .coll = NBC_COLL_ALLTOALL, .send = send, .scount = scount,
+           .stype = stype, .recv = recv, .rcount = rcount, .rtype = rtype))
+FORMS(Neighbor_alltoallv, Ineighbor_alltoallv,
+      LIST(const void *send, const COUNT scounts[], const DISP sdispls[], MPI_Datatype stype,
+           void *recv, const COUNT rcounts[], const DISP rdispls[], MPI_Datatype rtype),
+      LIST(.is_neighbour = 1, .coll = NBC_COLL_ALLTOALLV, .send = send, .scounts = scounts,
+           .sdispls = sdispls, .stype = stype, .recv = recv, .rcounts = rcounts, .rdispls = rdispls,
+           .rtype = rtype))
+FORMS(Neighbor_alltoallw, Ineighbor_alltoallw,
+      LIST(const void *send, const COUNT scounts[], const MPI_Aint sdispls[],
+           const MPI_Datatype stypes[], void *recv, const COUNT rcounts[], const MPI_Aint rdispls[],
+           const MPI_Datatype rtypes[]),
+      LIST(.is_neighbour = 1, .coll = NBC_COLL_ALLTOALLV, .send = send, .scounts = scounts,
+           .sdispls = sdispls, .stypes = stypes, .recv = recv, .rcounts = rcounts,
+           .rdispls = rdispls, .rtypes = rtypes))
 CALL_N(Reduce_local, const void *in, void *inout, COUNT count, MPI_Datatype type, MPI_Op op) {
   IN("Reduce_local");
   gm_type *t = type_of(p, type);

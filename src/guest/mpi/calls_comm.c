@@ -8,7 +8,9 @@ static gm_group *empty_group(void) {
   if (!none) none = gm_group_make(0, &nobody);
   return none;
 }
-gm_group *group_of(gm_proc *p, MPI_Group h) { return h == MPI_GROUP_EMPTY ? empty_group() : gm_find(p, GM_T_GROUP, h); }
+gm_group *group_of(gm_proc *p, MPI_Group h) {
+  return h == MPI_GROUP_EMPTY ? empty_group() : gm_find(p, GM_T_GROUP, h);
+}
 MPI_Group group_handle(gm_proc *p, gm_group *g) {
   if (!g->size) {
     gm_group_leave(g);
@@ -39,14 +41,17 @@ CALL(Group_free, MPI_Group *group) {
   *group = MPI_GROUP_NULL;
   return MPI_SUCCESS;
 }
-CALL(Group_translate_ranks, MPI_Group group1, int n, const int ranks1[], MPI_Group group2, int ranks2[]) {
+CALL(Group_translate_ranks, MPI_Group group1, int n, const int ranks1[], MPI_Group group2,
+     int ranks2[]) {
   IN_ALWAYS("Group_translate_ranks");
   gm_group *a = group_of(p, group1), *b = group_of(p, group2);
   FAIL_IF(!a || !b, NULL, MPI_ERR_GROUP);
   FAIL_IF(n < 0, NULL, MPI_ERR_ARG);
   for (int i = 0; i < n; i++) {
-    FAIL_IF(ranks1[i] != MPI_PROC_NULL && (ranks1[i] < 0 || ranks1[i] >= a->size), NULL, MPI_ERR_RANK);
-    ranks2[i] = ranks1[i] == MPI_PROC_NULL ? MPI_PROC_NULL : gm_group_find(b, gm_group_world(a, ranks1[i]));
+    FAIL_IF(ranks1[i] != MPI_PROC_NULL && (ranks1[i] < 0 || ranks1[i] >= a->size), NULL,
+            MPI_ERR_RANK);
+    ranks2[i] =
+        ranks1[i] == MPI_PROC_NULL ? MPI_PROC_NULL : gm_group_find(b, gm_group_world(a, ranks1[i]));
   }
   return MPI_SUCCESS;
 }
@@ -65,7 +70,8 @@ CALL(Group_compare, MPI_Group group1, MPI_Group group2, int *result) {
   return MPI_SUCCESS;
 }
 /* Members of a that are (or are not) in b, then those of b that are not in a when asked for. */
-static int combine(gm_proc *p, const char *name, MPI_Group group1, MPI_Group group2, int in_both, int only_first, int only_second, MPI_Group *result) {
+static int combine(gm_proc *p, const char *name, MPI_Group group1, MPI_Group group2, int in_both,
+                   int only_first, int only_second, MPI_Group *result) {
   gm_group *a = group_of(p, group1), *b = group_of(p, group2);
   if (!a || !b) return gm_raise(p, NULL, MPI_ERR_GROUP, name);
   int *ranks = gm_alloc(((size_t)a->size + (size_t)b->size + 1) * sizeof *ranks), n = 0;
@@ -91,7 +97,8 @@ CALL(Group_difference, MPI_Group a, MPI_Group b, MPI_Group *result) {
   IN_ALWAYS("Group_difference");
   return combine(p, scope.name, a, b, 0, 1, 0, result);
 }
-static int select_ranks(gm_proc *p, const char *name, MPI_Group group, int n, const int *ranks, int keep, MPI_Group *result) {
+static int select_ranks(gm_proc *p, const char *name, MPI_Group group, int n, const int *ranks,
+                        int keep, MPI_Group *result) {
   gm_group *g = group_of(p, group);
   if (!g) return gm_raise(p, NULL, MPI_ERR_GROUP, name);
   if (n < 0) return gm_raise(p, NULL, MPI_ERR_ARG, name);
@@ -118,7 +125,8 @@ CALL(Group_excl, MPI_Group group, int n, const int ranks[], MPI_Group *result) {
   IN_ALWAYS("Group_excl");
   return select_ranks(p, scope.name, group, n, ranks, 0, result);
 }
-static int select_ranges(gm_proc *p, const char *name, MPI_Group group, int n, int ranges[][3], int keep, MPI_Group *result) {
+static int select_ranges(gm_proc *p, const char *name, MPI_Group group, int n, int ranges[][3],
+                         int keep, MPI_Group *result) {
   gm_group *g = group_of(p, group);
   if (!g) return gm_raise(p, NULL, MPI_ERR_GROUP, name);
   int *ranks = gm_alloc(((size_t)g->size + 1) * sizeof *ranks), m = 0;
@@ -242,7 +250,8 @@ CALL(Comm_get_info, MPI_Comm comm, MPI_Info *info) {
 /* ---- communicators: how they come and go --------------------------------------------------------------------------- */
 /* What a new context is agreed with: of an intercommunicator the local ones, then the two leaders. */
 static gm_comm *inter_local(gm_comm *c) { return c->remote ? c->local_comm : c; }
-static void leaders_swap(gm_proc *p, gm_comm *c, const void *mine, void *theirs, uint64_t bytes, uint64_t theirs_bytes, int peer, uint32_t context, int tag) {
+static void leaders_swap(gm_proc *p, gm_comm *c, const void *mine, void *theirs, uint64_t bytes,
+                         uint64_t theirs_bytes, int peer, uint32_t context, int tag) {
   gm_msg in, out;
   (void)c;
   memset(&in, 0, sizeof in);
@@ -257,22 +266,26 @@ static uint32_t agree(gm_proc *p, gm_comm *c) {
   int64_t next = p->next_context, other = 0;
   gm_allreduce_max(p, l, &next, 1);
   if (!c->remote) return (uint32_t)next;
-  if (l->rank == 0) leaders_swap(p, c, &next, &other, 8, 8, gm_group_world(c->remote, 0), c->context + 3, 0);
+  if (l->rank == 0)
+    leaders_swap(p, c, &next, &other, 8, 8, gm_group_world(c->remote, 0), c->context + 3, 0);
   gm_bcast_bytes(p, l, &other, 8, 0);
   return (uint32_t)(other > next ? other : next);
 }
 /* An intercommunicator has a communicator of its own side, with the contexts behind its own. */
-static gm_comm *make_like(gm_proc *p, gm_group *local, gm_group *remote, uint32_t context, int is_low) {
+static gm_comm *make_like(gm_proc *p, gm_group *local, gm_group *remote, uint32_t context,
+                          int is_low) {
   gm_comm *c = gm_comm_make(p, local, remote, context);
   if (remote) {
-    c->local_comm = gm_comm_make(p, local, NULL, context + GM_CONTEXTS + (is_low ? 0 : GM_CONTEXTS));
+    c->local_comm =
+        gm_comm_make(p, local, NULL, context + GM_CONTEXTS + (is_low ? 0 : GM_CONTEXTS));
     c->is_low = is_low;
     if (context + 3 * GM_CONTEXTS > p->next_context) p->next_context = context + 3 * GM_CONTEXTS;
   }
   return c;
 }
 static gm_topo *topo_copy(const gm_topo *t);
-static int duplicate(gm_proc *p, const char *name, MPI_Comm comm, const gm_info *info, uint32_t context, MPI_Comm *new) {
+static int duplicate(gm_proc *p, const char *name, MPI_Comm comm, const gm_info *info,
+                     uint32_t context, MPI_Comm *new) {
   gm_comm *c = comm_of(p, comm);
   gm_comm *d = make_like(p, c->local, c->remote, context, c->is_low);
   d->errh = c->errh;
@@ -295,19 +308,26 @@ CALL(Comm_dup_with_info, MPI_Comm comm, MPI_Info info, MPI_Comm *new) {
   return duplicate(p, scope.name, comm, info_of(p, info), agree(p, c), new);
 }
 /* Without waiting: the context is agreed by a nonblocking reduction; it is set when that is done. */
-typedef struct later { int64_t next; gm_comm *comm; gm_op op; gm_type *type; } later;
+typedef struct later {
+  int64_t next;
+  gm_comm *comm;
+  gm_op op;
+  gm_type *type;
+} later;
 static void idup_done(gm_coll *k) {
   gm_req *r = k->user;
   later *l = r->extra;
   l->comm->context = (uint32_t)l->next;
-  if (l->comm->context + GM_CONTEXTS > r->proc->next_context) r->proc->next_context = l->comm->context + GM_CONTEXTS;
+  if (l->comm->context + GM_CONTEXTS > r->proc->next_context)
+    r->proc->next_context = l->comm->context + GM_CONTEXTS;
   gm_req_complete(r);
 }
 static void idup_release(gm_req *r) {
   gm_comm_unref(((later *)r->extra)->comm);
   free(r->extra);
 }
-static int idup(gm_proc *p, const char *name, MPI_Comm comm, const gm_info *info, MPI_Comm *new, MPI_Request *request) {
+static int idup(gm_proc *p, const char *name, MPI_Comm comm, const gm_info *info, MPI_Comm *new,
+                MPI_Request *request) {
   gm_comm *c = comm_of(p, comm);
   gm_req *r = gm_req_new(p, REQ_COLL);
   later *l = r->extra = gm_alloc(sizeof *l);
@@ -384,7 +404,8 @@ CALL(Comm_create, MPI_Comm comm, MPI_Group group, MPI_Comm *new) {
   gm_group *g = group_of(p, group);
   FAIL_IF(!c, NULL, MPI_ERR_COMM);
   FAIL_IF(!g, c, MPI_ERR_GROUP);
-  for (int i = 0; i < g->size; i++) FAIL_IF(gm_group_find(c->local, gm_group_world(g, i)) == MPI_UNDEFINED, c, MPI_ERR_GROUP);
+  for (int i = 0; i < g->size; i++)
+    FAIL_IF(gm_group_find(c->local, gm_group_world(g, i)) == MPI_UNDEFINED, c, MPI_ERR_GROUP);
   const uint32_t context = agree(p, c);
   *new = MPI_COMM_NULL;
   if (!c->remote) {
@@ -395,11 +416,15 @@ CALL(Comm_create, MPI_Comm comm, MPI_Group group, MPI_Comm *new) {
   /* both sides tell each other their groups */
   gm_comm *l = c->local_comm;
   int64_t mine = g->size, theirs = 0;
-  if (l->rank == 0) leaders_swap(p, c, &mine, &theirs, 8, 8, gm_group_world(c->remote, 0), c->context + 3, 1);
+  if (l->rank == 0)
+    leaders_swap(p, c, &mine, &theirs, 8, 8, gm_group_world(c->remote, 0), c->context + 3, 1);
   gm_bcast_bytes(p, l, &theirs, 8, 0);
-  int *out = gm_alloc((size_t)(g->size + 1) * sizeof *out), *in = gm_alloc((size_t)(theirs + 1) * sizeof *in);
+  int *out = gm_alloc((size_t)(g->size + 1) * sizeof *out),
+      *in = gm_alloc((size_t)(theirs + 1) * sizeof *in);
   for (int i = 0; i < g->size; i++) out[i] = gm_group_world(g, i);
-  if (l->rank == 0) leaders_swap(p, c, out, in, (uint64_t)g->size * 4, (uint64_t)theirs * 4, gm_group_world(c->remote, 0), c->context + 3, 2);
+  if (l->rank == 0)
+    leaders_swap(p, c, out, in, (uint64_t)g->size * 4, (uint64_t)theirs * 4,
+                 gm_group_world(c->remote, 0), c->context + 3, 2);
   gm_bcast_bytes(p, l, in, (uint64_t)theirs * 4, 0);
   if (theirs && gm_group_find(g, p->rank) != MPI_UNDEFINED) {
     gm_group *other = gm_group_make((int)theirs, in);
@@ -428,12 +453,14 @@ CALL(Comm_create_group, MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *new) 
   FAIL_IF(tag < 0, c, MPI_ERR_TAG);
   *new = MPI_COMM_NULL;
   if (gm_group_find(g, p->rank) == MPI_UNDEFINED) return MPI_SUCCESS;
-  gm_comm *n = create_from(p, g, c->context + 1, (uint32_t)tag); /* +1 again: its collectives use the third */
+  gm_comm *n = create_from(p, g, c->context + 1,
+                           (uint32_t)tag); /* +1 again: its collectives use the third */
   n->errh = c->errh;
   *new = comm_handle(p, n);
   return MPI_SUCCESS;
 }
-CALL(Comm_create_from_group, MPI_Group group, const char *stringtag, MPI_Info info, MPI_Errhandler errhandler, MPI_Comm *new) {
+CALL(Comm_create_from_group, MPI_Group group, const char *stringtag, MPI_Info info,
+     MPI_Errhandler errhandler, MPI_Comm *new) {
   IN_ALWAYS("Comm_create_from_group");
   gm_group *g = group_of(p, group);
   uint32_t tag = 0;
@@ -445,10 +472,15 @@ CALL(Comm_create_from_group, MPI_Group group, const char *stringtag, MPI_Info in
   *new = comm_handle(p, n);
   return MPI_SUCCESS;
 }
-typedef struct choice { int color, key, rank; int pad; int64_t context; } choice;
+typedef struct choice {
+  int color, key, rank;
+  int pad;
+  int64_t context;
+} choice;
 static int by_key(const void *a, const void *b) {
   const choice *x = a, *y = b;
-  return x->key != y->key ? (x->key > y->key) - (x->key < y->key) : (x->rank > y->rank) - (x->rank < y->rank);
+  return x->key != y->key ? (x->key > y->key) - (x->key < y->key)
+                          : (x->rank > y->rank) - (x->rank < y->rank);
 }
 /* ret the group of those with this color, in order of key; NULL: nobody */
 static gm_group *of_color(const gm_group *from, choice *all, int count, int color) {
@@ -467,7 +499,8 @@ static gm_group *of_color(const gm_group *from, choice *all, int count, int colo
 static int split(gm_proc *p, gm_comm *c, int color, int key, MPI_Comm *new) {
   gm_comm *l = inter_local(c);
   const int n = l->local->size;
-  choice mine = {color, key, l->rank, 0, p->next_context}, *all = gm_alloc((size_t)n * sizeof *all), *others = NULL;
+  choice mine = {color, key, l->rank, 0, p->next_context}, *all = gm_alloc((size_t)n * sizeof *all),
+         *others = NULL;
   int64_t context = 0;
   gm_allgather_bytes(p, l, &mine, all, sizeof mine);
   for (int i = 0; i < n; i++)
@@ -475,7 +508,9 @@ static int split(gm_proc *p, gm_comm *c, int color, int key, MPI_Comm *new) {
   if (c->remote) {
     const uint64_t bytes = (uint64_t)c->remote->size * sizeof *others;
     others = gm_alloc(bytes);
-    if (l->rank == 0) leaders_swap(p, c, all, others, (uint64_t)n * sizeof *all, bytes, gm_group_world(c->remote, 0), c->context + 3, 3);
+    if (l->rank == 0)
+      leaders_swap(p, c, all, others, (uint64_t)n * sizeof *all, bytes,
+                   gm_group_world(c->remote, 0), c->context + 3, 3);
     gm_bcast_bytes(p, l, others, bytes, 0);
     for (int i = 0; i < c->remote->size; i++)
       if (others[i].context > context) context = others[i].context;
@@ -483,7 +518,8 @@ static int split(gm_proc *p, gm_comm *c, int color, int key, MPI_Comm *new) {
   *new = MPI_COMM_NULL;
   p->next_context = (uint32_t)context + 3 * GM_CONTEXTS;
   if (color != MPI_UNDEFINED) {
-    gm_group *g = of_color(c->local, all, n, color), *other = others ? of_color(c->remote, others, c->remote->size, color) : NULL;
+    gm_group *g = of_color(c->local, all, n, color),
+             *other = others ? of_color(c->remote, others, c->remote->size, color) : NULL;
     if (!c->remote || other) {
       gm_comm *made = make_like(p, g, other, (uint32_t)context, c->is_low);
       made->errh = c->errh;
@@ -508,22 +544,27 @@ CALL(Comm_split_type, MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm 
   gm_comm *c = comm_of(p, comm);
   (void)info;
   FAIL_IF(!c, NULL, MPI_ERR_COMM);
-  FAIL_IF(type != MPI_COMM_TYPE_SHARED && type != MPI_UNDEFINED && type != MPI_COMM_TYPE_HW_GUIDED && type != MPI_COMM_TYPE_HW_UNGUIDED, c, MPI_ERR_ARG);
+  FAIL_IF(type != MPI_COMM_TYPE_SHARED && type != MPI_UNDEFINED &&
+              type != MPI_COMM_TYPE_HW_GUIDED && type != MPI_COMM_TYPE_HW_UNGUIDED,
+          c, MPI_ERR_ARG);
   return split(p, c, type == MPI_UNDEFINED ? MPI_UNDEFINED : pm_process_node(pm_self()), key, new);
 }
 
 /* ---- intercommunicators ------------------------------------------------------------------------------------------------ */
 /* The two leaders meet through peers in `context`; everybody learns the other side. ret its group */
-static gm_group *meet(gm_proc *p, gm_comm *l, int leader, int peer, uint32_t context, int tag, int64_t *next, int *is_low) {
+static gm_group *meet(gm_proc *p, gm_comm *l, int leader, int peer, uint32_t context, int tag,
+                      int64_t *next, int *is_low) {
   int64_t head[2] = {l->local->size, 0}, theirs[2] = {0, 0};
   *next = p->next_context;
   gm_allreduce_max(p, l, next, 1);
   head[1] = *next;
   if (l->rank == leader) leaders_swap(p, l, head, theirs, 16, 16, peer, context, tag);
   gm_bcast_bytes(p, l, theirs, 16, leader);
-  int *out = gm_alloc((size_t)(head[0] + 1) * sizeof *out), *in = gm_alloc((size_t)(theirs[0] + 1) * sizeof *in);
+  int *out = gm_alloc((size_t)(head[0] + 1) * sizeof *out),
+      *in = gm_alloc((size_t)(theirs[0] + 1) * sizeof *in);
   for (int i = 0; i < head[0]; i++) out[i] = gm_group_world(l->local, i);
-  if (l->rank == leader) leaders_swap(p, l, out, in, (uint64_t)head[0] * 4, (uint64_t)theirs[0] * 4, peer, context, tag);
+  if (l->rank == leader)
+    leaders_swap(p, l, out, in, (uint64_t)head[0] * 4, (uint64_t)theirs[0] * 4, peer, context, tag);
   gm_bcast_bytes(p, l, in, (uint64_t)theirs[0] * 4, leader);
   gm_group *g = gm_group_make((int)theirs[0], in);
   if (theirs[1] > *next) *next = theirs[1];
@@ -532,7 +573,8 @@ static gm_group *meet(gm_proc *p, gm_comm *l, int leader, int peer, uint32_t con
   free(in);
   return g;
 }
-CALL(Intercomm_create, MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm, int remote_leader, int tag, MPI_Comm *new) {
+CALL(Intercomm_create, MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm, int remote_leader,
+     int tag, MPI_Comm *new) {
   IN("Intercomm_create");
   gm_comm *l = comm_of(p, local_comm), *peers = comm_of(p, peer_comm);
   int64_t next;
@@ -540,18 +582,21 @@ CALL(Intercomm_create, MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm
   FAIL_IF(!l || l->remote, l, MPI_ERR_COMM);
   FAIL_IF(local_leader < 0 || local_leader >= l->local->size, l, MPI_ERR_RANK);
   FAIL_IF(l->rank == local_leader && !peers, l, MPI_ERR_COMM);
-  FAIL_IF(l->rank == local_leader && (remote_leader < 0 || remote_leader >= gm_peers(peers)->size), l, MPI_ERR_RANK);
+  FAIL_IF(l->rank == local_leader && (remote_leader < 0 || remote_leader >= gm_peers(peers)->size),
+          l, MPI_ERR_RANK);
   const int is_leader = l->rank == local_leader;
-  gm_group *other = meet(p, l, local_leader, is_leader ? gm_group_world(gm_peers(peers), remote_leader) : 0,
-                         is_leader ? peers->context + 3 : 0, tag, &next, &is_low);
+  gm_group *other =
+      meet(p, l, local_leader, is_leader ? gm_group_world(gm_peers(peers), remote_leader) : 0,
+           is_leader ? peers->context + 3 : 0, tag, &next, &is_low);
   gm_comm *c = make_like(p, l->local, other, (uint32_t)next, is_low);
   gm_group_leave(other);
   c->errh = l->errh;
   *new = comm_handle(p, c);
   return MPI_SUCCESS;
 }
-CALL(Intercomm_create_from_groups, MPI_Group local_group, int local_leader, MPI_Group remote_group, int remote_leader, const char *stringtag,
-     MPI_Info info, MPI_Errhandler errhandler, MPI_Comm *new) {
+CALL(Intercomm_create_from_groups, MPI_Group local_group, int local_leader, MPI_Group remote_group,
+     int remote_leader, const char *stringtag, MPI_Info info, MPI_Errhandler errhandler,
+     MPI_Comm *new) {
   IN_ALWAYS("Intercomm_create_from_groups");
   gm_group *g = group_of(p, local_group), *r = group_of(p, remote_group);
   uint32_t tag = 0;
@@ -561,7 +606,8 @@ CALL(Intercomm_create_from_groups, MPI_Group local_group, int local_leader, MPI_
   FAIL_IF(!g || !g->size, NULL, MPI_ERR_GROUP);
   for (const char *s = stringtag; s && *s; s++) tag = tag * 31 + (unsigned char)*s;
   gm_comm *l = create_from(p, g, GM_CONTEXTS + 1, tag);
-  gm_group *other = meet(p, l, local_leader, r && r->size ? gm_group_world(r, remote_leader) : 0, GM_CONTEXTS + 3, (int)(tag & GM_TAG_UB), &next, &is_low);
+  gm_group *other = meet(p, l, local_leader, r && r->size ? gm_group_world(r, remote_leader) : 0,
+                         GM_CONTEXTS + 3, (int)(tag & GM_TAG_UB), &next, &is_low);
   gm_comm *c = make_like(p, g, other, (uint32_t)next, is_low);
   gm_group_leave(other);
   gm_comm_unref(l);
@@ -575,7 +621,8 @@ CALL(Intercomm_merge, MPI_Comm intercomm, int high, MPI_Comm *new) {
   FAIL_IF(!c || !c->remote, c, MPI_ERR_COMM);
   const uint32_t context = agree(p, c);
   int64_t mine = high != 0, theirs = 0;
-  if (c->local_comm->rank == 0) leaders_swap(p, c, &mine, &theirs, 8, 8, gm_group_world(c->remote, 0), c->context + 3, 4);
+  if (c->local_comm->rank == 0)
+    leaders_swap(p, c, &mine, &theirs, 8, 8, gm_group_world(c->remote, 0), c->context + 3, 4);
   gm_bcast_bytes(p, c->local_comm, &theirs, 8, 0);
   const int we_first = mine != theirs ? !mine : c->is_low;
   const gm_group *a = we_first ? c->local : c->remote, *b = we_first ? c->remote : c->local;
@@ -593,17 +640,21 @@ CALL(Intercomm_merge, MPI_Comm intercomm, int high, MPI_Comm *new) {
 
 /* ---- processes that would have to be started ------------------------------------------------------------------------------ */
 static int no_processes(gm_proc *p, gm_comm *c, const char *name) {
-  fprintf(stderr, "pm_run: %s: a simulated machine starts all its processes at the beginning (-n)\n", name);
+  fprintf(stderr,
+          "pm_run: %s: a simulated machine starts all its processes at the beginning (-n)\n", name);
   return gm_raise(p, c, MPI_ERR_SPAWN, name);
 }
-CALL(Comm_spawn, const char *command, char *argv[], int maxprocs, MPI_Info info, int root, MPI_Comm comm, MPI_Comm *intercomm, int codes[]) {
+CALL(Comm_spawn, const char *command, char *argv[], int maxprocs, MPI_Info info, int root,
+     MPI_Comm comm, MPI_Comm *intercomm, int codes[]) {
   IN("Comm_spawn");
   (void)command, (void)argv, (void)maxprocs, (void)info, (void)root, (void)intercomm, (void)codes;
   return no_processes(p, comm_of(p, comm), scope.name);
 }
-CALL(Comm_spawn_multiple, int count, char *commands[], char **argvs[], const int maxprocs[], const MPI_Info infos[], int root, MPI_Comm comm, MPI_Comm *intercomm, int codes[]) {
+CALL(Comm_spawn_multiple, int count, char *commands[], char **argvs[], const int maxprocs[],
+     const MPI_Info infos[], int root, MPI_Comm comm, MPI_Comm *intercomm, int codes[]) {
   IN("Comm_spawn_multiple");
-  (void)count, (void)commands, (void)argvs, (void)maxprocs, (void)infos, (void)root, (void)intercomm, (void)codes;
+  (void)count, (void)commands, (void)argvs, (void)maxprocs, (void)infos, (void)root,
+      (void)intercomm, (void)codes;
   return no_processes(p, comm_of(p, comm), scope.name);
 }
 CALL(Comm_get_parent, MPI_Comm *parent) {
@@ -615,7 +666,8 @@ CALL(Comm_get_parent, MPI_Comm *parent) {
 static MPI_Datatype handle_to_old(gm_proc *p, gm_type *t) {
   if (t->is_static) return t->handle;
   gm_type_ref(t);
-  if (gm_find(p, GM_T_TYPE, t->handle) == t) { /* a new handle of the same type, to be freed by the caller */
+  if (gm_find(p, GM_T_TYPE, t->handle) ==
+      t) { /* a new handle of the same type, to be freed by the caller */
     return GM_HANDLE(GM_T_TYPE, gm_put(&p->table[GM_T_TYPE], t));
   }
   return type_handle(p, t);
@@ -630,7 +682,8 @@ CALL(Type_get_envelope, MPI_Datatype type, int *ints, int *aints, int *types_cou
   *types_count = t->types_count;
   return MPI_SUCCESS;
 }
-CALL(Type_get_envelope_c, MPI_Datatype type, MPI_Count *ints, MPI_Count *aints, MPI_Count *counts, MPI_Count *types_count, int *combiner) {
+CALL(Type_get_envelope_c, MPI_Datatype type, MPI_Count *ints, MPI_Count *aints, MPI_Count *counts,
+     MPI_Count *types_count, int *combiner) {
   IN("Type_get_envelope");
   const gm_type *t = type_of(p, type);
   FAIL_IF(!t, NULL, MPI_ERR_TYPE);
@@ -641,21 +694,27 @@ CALL(Type_get_envelope_c, MPI_Datatype type, MPI_Count *ints, MPI_Count *aints, 
   *types_count = t->types_count;
   return MPI_SUCCESS;
 }
-CALL(Type_get_contents, MPI_Datatype type, int max_ints, int max_aints, int max_types, int ints[], MPI_Aint aints[], MPI_Datatype olds[]) {
+CALL(Type_get_contents, MPI_Datatype type, int max_ints, int max_aints, int max_types, int ints[],
+     MPI_Aint aints[], MPI_Datatype olds[]) {
   IN("Type_get_contents");
   const gm_type *t = type_of(p, type);
   FAIL_IF(!t || !t->combiner || t->counts_count, NULL, MPI_ERR_TYPE);
-  FAIL_IF(max_ints < t->ints_count || max_aints < t->aints_count || max_types < t->types_count, NULL, MPI_ERR_OTHER);
+  FAIL_IF(max_ints < t->ints_count || max_aints < t->aints_count || max_types < t->types_count,
+          NULL, MPI_ERR_OTHER);
   for (int i = 0; i < t->ints_count; i++) ints[i] = t->ints[i];
   for (int i = 0; i < t->aints_count; i++) aints[i] = t->aints[i];
   for (int i = 0; i < t->types_count; i++) olds[i] = handle_to_old(p, t->types[i]);
   return MPI_SUCCESS;
 }
-CALL(Type_get_contents_c, MPI_Datatype type, MPI_Count max_ints, MPI_Count max_aints, MPI_Count max_counts, MPI_Count max_types, int ints[], MPI_Aint aints[], MPI_Count counts[], MPI_Datatype olds[]) {
+CALL(Type_get_contents_c, MPI_Datatype type, MPI_Count max_ints, MPI_Count max_aints,
+     MPI_Count max_counts, MPI_Count max_types, int ints[], MPI_Aint aints[], MPI_Count counts[],
+     MPI_Datatype olds[]) {
   IN("Type_get_contents");
   const gm_type *t = type_of(p, type);
   FAIL_IF(!t || !t->combiner, NULL, MPI_ERR_TYPE);
-  FAIL_IF(max_ints < t->ints_count || max_aints < t->aints_count || max_counts < t->counts_count || max_types < t->types_count, NULL, MPI_ERR_OTHER);
+  FAIL_IF(max_ints < t->ints_count || max_aints < t->aints_count || max_counts < t->counts_count ||
+              max_types < t->types_count,
+          NULL, MPI_ERR_OTHER);
   for (int i = 0; i < t->ints_count; i++) ints[i] = t->ints[i];
   for (int i = 0; i < t->aints_count; i++) aints[i] = t->aints[i];
   for (int i = 0; i < t->counts_count; i++) counts[i] = t->counts[i];

@@ -31,26 +31,79 @@ void gm_check_open(gm_proc *p, const char *name) {
 }
 
 /* ---- errors ------------------------------------------------------------------------------------------------- */
-static gm_errh predefined[4] = {{1, 0, NULL, MPI_ERRORS_ARE_FATAL}, {1, 1, NULL, MPI_ERRORS_RETURN}, {1, 1, NULL, MPIR_ERRORS_THROW_EXCEPTIONS}, {1, 2, NULL, MPI_ERRORS_ABORT}};
+static gm_errh predefined[4] = {{1, 0, NULL, MPI_ERRORS_ARE_FATAL},
+                                {1, 1, NULL, MPI_ERRORS_RETURN},
+                                {1, 1, NULL, MPIR_ERRORS_THROW_EXCEPTIONS},
+                                {1, 2, NULL, MPI_ERRORS_ABORT}};
 static const char *const class_text[] = {
-    "No MPI error", "Invalid buffer pointer", "Invalid count", "Invalid datatype", "Invalid tag", "Invalid communicator", "Invalid rank",
-    "Invalid root", "Invalid group", "Invalid MPI_Op", "Invalid topology", "Invalid dimension argument", "Invalid argument",
-    "Unknown error.  Please file a bug report.", "Message truncated", "Other MPI error", "Internal MPI error!",
-    "See the MPI_ERROR field in MPI_Status for the error code", "Pending request (no error)", "Request pending due to failure",
-    "Access denied to file", "Invalid amode value in MPI_File_open ", "Invalid file name",
+    "No MPI error",
+    "Invalid buffer pointer",
+    "Invalid count",
+    "Invalid datatype",
+    "Invalid tag",
+    "Invalid communicator",
+    "Invalid rank",
+    "Invalid root",
+    "Invalid group",
+    "Invalid MPI_Op",
+    "Invalid topology",
+    "Invalid dimension argument",
+    "Invalid argument",
+    "Unknown error.  Please file a bug report.",
+    "Message truncated",
+    "Other MPI error",
+    "Internal MPI error!",
+    "See the MPI_ERROR field in MPI_Status for the error code",
+    "Pending request (no error)",
+    "Request pending due to failure",
+    "Access denied to file",
+    "Invalid amode value in MPI_File_open ",
+    "Invalid file name",
     "An error occurred in a user-defined data conversion function",
-    "The requested datarep name has already been specified to MPI_REGISTER_DATAREP", "File exists", "File in use by some process",
-    "Invalid MPI_File", "Invalid MPI_Info", "Invalid key for MPI_Info ", "Invalid MPI_Info value ", "MPI_Info key is not defined ",
-    "Other I/O error ", "Invalid service name (see MPI_Publish_name)", "Unable to allocate memory for MPI_Alloc_mem",
-    "Inconsistent arguments to collective routine ", "Not enough space for file ", "File does not exist", "Invalid port",
-    "Quota exceeded for files", "Read-only file or filesystem name", "Attempt to lookup an unknown service name ", "Error in spawn call",
-    "Unsupported datarep passed to MPI_File_set_view ", "Unsupported file operation ", "Invalid MPI_Win", "Invalid base address",
-    "Invalid locktype argument", "Invalid keyval", "Conflicting accesses to window ", "Wrong synchronization of RMA calls ",
-    "Invalid size argument in RMA call", "Invalid displacement argument in RMA call ", "Invalid assert argument", "Process failed",
-    "Target memory is not contained within the window", "Memory cannot be attached", "Memory cannot be shared", "Incorrect window flavor"};
+    "The requested datarep name has already been specified to MPI_REGISTER_DATAREP",
+    "File exists",
+    "File in use by some process",
+    "Invalid MPI_File",
+    "Invalid MPI_Info",
+    "Invalid key for MPI_Info ",
+    "Invalid MPI_Info value ",
+    "MPI_Info key is not defined ",
+    "Other I/O error ",
+    "Invalid service name (see MPI_Publish_name)",
+    "Unable to allocate memory for MPI_Alloc_mem",
+    "Inconsistent arguments to collective routine ",
+    "Not enough space for file ",
+    "File does not exist",
+    "Invalid port",
+    "Quota exceeded for files",
+    "Read-only file or filesystem name",
+    "Attempt to lookup an unknown service name ",
+    "Error in spawn call",
+    "Unsupported datarep passed to MPI_File_set_view ",
+    "Unsupported file operation ",
+    "Invalid MPI_Win",
+    "Invalid base address",
+    "Invalid locktype argument",
+    "Invalid keyval",
+    "Conflicting accesses to window ",
+    "Wrong synchronization of RMA calls ",
+    "Invalid size argument in RMA call",
+    "Invalid displacement argument in RMA call ",
+    "Invalid assert argument",
+    "Process failed",
+    "Target memory is not contained within the window",
+    "Memory cannot be attached",
+    "Memory cannot be shared",
+    "Incorrect window flavor"};
 enum { CLASSES = sizeof class_text / sizeof *class_text, USER_CODES = 0x40000001 };
-typedef struct user_code { int class; char *text; } user_code;
-typedef struct codes { user_code *code; uint32_t count, max; } codes;
+typedef struct user_code {
+  int class;
+  char *text;
+} user_code;
+typedef struct codes {
+  user_code *code;
+  uint32_t count, max;
+} codes;
 typedef struct extras { /* what the calls keep per process */
   codes codes;
   int attr[8]; /* values that predefined attributes point to */
@@ -84,7 +137,8 @@ int gm_raise_to(gm_proc *p, gm_errh *e, int handle, int code, const char *name) 
   }
   char text[256];
   snprintf(text, sizeof text, "Fatal error in P%s: %s", name, gm_class_text(code));
-  fprintf(stderr, "%s, error stack: process %d at %.3f us (simulated)\n", text, p->rank, (double)pm_now_ns() / 1e3);
+  fprintf(stderr, "%s, error stack: process %d at %.3f us (simulated)\n", text, p->rank,
+          (double)pm_now_ns() / 1e3);
   PMI_Abort(gm_class_of(code), text);
   return code;
 }
@@ -140,7 +194,8 @@ DELETE_ERROR(Delete_error_class)
 DELETE_ERROR(Delete_error_code)
 DELETE_ERROR(Delete_error_string)
 gm_errh *errh_of(gm_proc *p, MPI_Errhandler h) {
-  if (h >= MPI_ERRORS_ARE_FATAL && h <= MPI_ERRORS_ABORT) return &predefined[h - MPI_ERRORS_ARE_FATAL];
+  if (h >= MPI_ERRORS_ARE_FATAL && h <= MPI_ERRORS_ABORT)
+    return &predefined[h - MPI_ERRORS_ARE_FATAL];
   return gm_find(p, GM_T_ERRH, h);
 }
 static int errh_create(gm_proc *p, void *fn, MPI_Errhandler *h) {
@@ -285,7 +340,9 @@ CALL(Get_version, int *version, int *subversion) {
   return MPI_SUCCESS;
 }
 CALL(Get_library_version, char *text, int *length) {
-  *length = snprintf(text, MPI_MAX_LIBRARY_VERSION_STRING, "MPICH " MPICH_VERSION " (its ABI): MPI of pm_run " PM_VERSION_STRING " - simulated");
+  *length = snprintf(text, MPI_MAX_LIBRARY_VERSION_STRING,
+                     "MPICH " MPICH_VERSION " (its ABI): MPI of pm_run " PM_VERSION_STRING
+                     " - simulated");
   return MPI_SUCCESS;
 }
 CALL(Get_processor_name, char *name, int *length) {
@@ -409,8 +466,11 @@ static int copy_list(gm_proc *p, int handle, const gm_attr *a, gm_attr **to) {
   if (!code && flag) attr_put(to, a->keyval, value, a->type);
   return code;
 }
-int gm_attrs_copy(gm_proc *p, int handle, gm_attr *from, gm_attr **to) { return copy_list(p, handle, from, to); }
-int gm_attr_set(gm_proc *p, const char *name, gm_comm *c, int handle, gm_attr **list, int keyval, void *value, int type) {
+int gm_attrs_copy(gm_proc *p, int handle, gm_attr *from, gm_attr **to) {
+  return copy_list(p, handle, from, to);
+}
+int gm_attr_set(gm_proc *p, const char *name, gm_comm *c, int handle, gm_attr **list, int keyval,
+                void *value, int type) {
   int found;
   if (!gm_find(p, GM_T_KEYVAL, keyval)) return gm_raise(p, c, MPI_ERR_KEYVAL, name);
   for (gm_attr *a = *list; a; a = a->next)
@@ -461,9 +521,11 @@ static int predefined_attr(gm_proc *p, int keyval, int **value) {
 }
 int gm_attr_delete(gm_proc *p, int handle, gm_attr **list, int keyval) {
   int found;
-  return gm_find(p, GM_T_KEYVAL, keyval) ? attr_delete(p, handle, list, keyval, &found) : MPI_ERR_KEYVAL;
+  return gm_find(p, GM_T_KEYVAL, keyval) ? attr_delete(p, handle, list, keyval, &found)
+                                         : MPI_ERR_KEYVAL;
 }
-static int comm_attr_get(gm_proc *p, const char *name, MPI_Comm comm, int keyval, void *value, int *flag) {
+static int comm_attr_get(gm_proc *p, const char *name, MPI_Comm comm, int keyval, void *value,
+                         int *flag) {
   gm_comm *c = comm_of(p, comm);
   int *known;
   if (!c) return gm_raise(p, c, MPI_ERR_COMM, name);
@@ -554,8 +616,10 @@ CALL(Type_delete_attr, MPI_Datatype type, int keyval) {
   return MPI_SUCCESS;
 }
 #pragma weak MPIR_Dup_fn = PMPI_Dup_fn_of_attributes
-int PMPI_Dup_fn_of_attributes(MPI_Comm comm, int keyval, void *extra, void *in, void *out, int *flag) __attribute__((visibility("default")));
-int PMPI_Dup_fn_of_attributes(MPI_Comm comm, int keyval, void *extra, void *in, void *out, int *flag) {
+int PMPI_Dup_fn_of_attributes(MPI_Comm comm, int keyval, void *extra, void *in, void *out,
+                              int *flag) __attribute__((visibility("default")));
+int PMPI_Dup_fn_of_attributes(MPI_Comm comm, int keyval, void *extra, void *in, void *out,
+                              int *flag) {
   (void)comm, (void)keyval, (void)extra;
   *(void **)out = in;
   *flag = 1;
@@ -567,7 +631,9 @@ FOR_FORTRAN int MPII_Comm_get_attr(MPI_Comm comm, int keyval, void *value, int *
 FOR_FORTRAN int MPII_Comm_set_attr(MPI_Comm comm, int keyval, void *value, int type);
 FOR_FORTRAN int MPII_Type_get_attr(MPI_Datatype type, int keyval, void *value, int *flag, int how);
 FOR_FORTRAN int MPII_Type_set_attr(MPI_Datatype type, int keyval, void *value, int how);
-FOR_FORTRAN int MPII_Keyval_set_proxy(int keyval, int (*copy)(void *, int, int, void *, int, void *, void **, int *),
+FOR_FORTRAN int MPII_Keyval_set_proxy(int keyval,
+                                      int (*copy)(void *, int, int, void *, int, void *, void **,
+                                                  int *),
                                       int (*delete)(void *, int, int, int, void *, void *));
 FOR_FORTRAN void MPII_Grequest_set_lang_f77(MPI_Request request);
 int MPII_Comm_get_attr(MPI_Comm comm, int keyval, void *value, int *flag, int type) {
@@ -597,7 +663,8 @@ int MPII_Type_set_attr(MPI_Datatype type, int keyval, void *value, int how) {
   FAIL_IF(!t, NULL, MPI_ERR_TYPE);
   return gm_attr_set(p, scope.name, NULL, type, &t->attrs, keyval, value, how);
 }
-int MPII_Keyval_set_proxy(int keyval, int (*copy)(void *, int, int, void *, int, void *, void **, int *),
+int MPII_Keyval_set_proxy(int keyval,
+                          int (*copy)(void *, int, int, void *, int, void *, void **, int *),
                           int (*delete)(void *, int, int, int, void *, void *)) {
   gm_keyval *k = gm_find(gm_self(), GM_T_KEYVAL, keyval);
   if (k) k->copy_proxy = copy, k->delete_proxy = delete;
@@ -732,7 +799,9 @@ CALL(Info_get_nthkey, MPI_Info info, int n, char *key) {
 }
 
 /* ---- sessions ---------------------------------------------------------------------------------------------------------- */
-typedef struct session { gm_errh *errh; } session;
+typedef struct session {
+  gm_errh *errh;
+} session;
 static session *session_of(gm_proc *p, MPI_Session h) { return gm_find(p, GM_T_SESSION, h); }
 static const char *const psets[] = {"mpi://WORLD", "mpi://SELF"};
 CALL(Session_init, MPI_Info info, MPI_Errhandler errhandler, MPI_Session *s) {

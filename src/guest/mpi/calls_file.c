@@ -2,14 +2,20 @@
    say, per process. A view is walked piece by piece. Nonblocking transfers are done in the call that starts
    them. The file includes itself: once with int counts, once with MPI_Count. */
 #ifndef GM_PASS
-#include "abi.h"
-#include <errno.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#  include "abi.h"
+#  include <errno.h>
+#  include <fcntl.h>
+#  include <sys/stat.h>
+#  include <unistd.h>
 
-typedef struct file_shared { int refs; int64_t at; } file_shared; /* of all processes: the shared pointer, in etypes */
-typedef struct file_piece { int64_t offset; uint64_t bytes, before; } file_piece;
+typedef struct file_shared {
+  int refs;
+  int64_t at;
+} file_shared; /* of all processes: the shared pointer, in etypes */
+typedef struct file_piece {
+  int64_t offset;
+  uint64_t bytes, before;
+} file_piece;
 struct ADIOI_FileD {
   gm_comm *comm;
   int fd, amode, is_atomic, handle;
@@ -36,13 +42,13 @@ static int raise_file(gm_proc *p, file *f, int code, const char *name) {
   }
   return gm_raise_to(p, e, f ? f->handle : 0, code, name);
 }
-#define FILE_FAIL_IF(condition, f, code)                                                           \
-  do {                                                                                             \
-    if (condition) return raise_file(p, f, code, scope.name);                                      \
-  } while (0)
-#define FILE_OF(f, fh)                                                                             \
-  file *const f = fh;                                                                              \
-  FILE_FAIL_IF(!f, NULL, MPI_ERR_FILE)
+#  define FILE_FAIL_IF(condition, f, code)                                                         \
+    do {                                                                                           \
+      if (condition) return raise_file(p, f, code, scope.name);                                    \
+    } while (0)
+#  define FILE_OF(f, fh)                                                                           \
+    file *const f = fh;                                                                            \
+    FILE_FAIL_IF(!f, NULL, MPI_ERR_FILE)
 static int class_of_errno(int error) {
   switch (error) {
   case ENOENT: return MPI_ERR_NO_SUCH_FILE;
@@ -57,7 +63,9 @@ static int class_of_errno(int error) {
   default: return MPI_ERR_IO;
   }
 }
-static void io_time(uint64_t bytes) { pm_sleep_ns(gm_set.io_latency_ns + (int64_t)((double)bytes / gm_set.io_bytes_per_s * 1e9)); }
+static void io_time(uint64_t bytes) {
+  pm_sleep_ns(gm_set.io_latency_ns + (int64_t)((double)bytes / gm_set.io_bytes_per_s * 1e9));
+}
 
 /* ---- open and close ------------------------------------------------------------------------------------------ */
 static void add_piece(void *arg, int64_t offset, uint64_t bytes) {
@@ -88,13 +96,18 @@ static int flags_of(int amode) {
   return flags | O_CLOEXEC;
 }
 static int mode_is_good(int amode) {
-  const int ways = !!(amode & MPI_MODE_RDONLY) + !!(amode & MPI_MODE_WRONLY) + !!(amode & MPI_MODE_RDWR);
-  return ways == 1 && !((amode & MPI_MODE_RDONLY) && (amode & (MPI_MODE_CREATE | MPI_MODE_EXCL))) && !((amode & MPI_MODE_RDWR) && (amode & MPI_MODE_SEQUENTIAL));
+  const int ways =
+      !!(amode & MPI_MODE_RDONLY) + !!(amode & MPI_MODE_WRONLY) + !!(amode & MPI_MODE_RDWR);
+  return ways == 1 && !((amode & MPI_MODE_RDONLY) && (amode & (MPI_MODE_CREATE | MPI_MODE_EXCL))) &&
+         !((amode & MPI_MODE_RDWR) && (amode & MPI_MODE_SEQUENTIAL));
 }
 CALL(File_open, MPI_Comm comm, const char *path, int amode, MPI_Info info, MPI_File *fh) {
   IN("File_open");
   gm_comm *c = comm_of(p, comm);
-  struct { int error; file_shared *shared; } told = {0, NULL};
+  struct {
+    int error;
+    file_shared *shared;
+  } told = {0, NULL};
   FAIL_IF(!c || c->remote, c, MPI_ERR_COMM);
   FILE_FAIL_IF(!mode_is_good(amode), NULL, MPI_ERR_AMODE);
   const uint32_t context = gm_comm_agree(p, c);
@@ -168,7 +181,8 @@ CALL(File_preallocate, MPI_File fh, MPI_Offset size) {
   struct stat s;
   gm_barrier(p, f->comm);
   int failed = 0;
-  if (f->comm->rank == 0 && fstat(f->fd, &s) == 0 && s.st_size < size && ftruncate(f->fd, size)) failed = errno;
+  if (f->comm->rank == 0 && fstat(f->fd, &s) == 0 && s.st_size < size && ftruncate(f->fd, size))
+    failed = errno;
   gm_barrier(p, f->comm);
   FILE_FAIL_IF(failed, f, class_of_errno(failed));
   return MPI_SUCCESS;
@@ -231,7 +245,8 @@ static int register_datarep(gm_proc *p, const char *name, const char *function) 
   static char(*known)[MPI_MAX_DATAREP_STRING]; /* of all processes: "rank name" */
   static uint32_t count, max;
   char own[MPI_MAX_DATAREP_STRING];
-  if (!name || !*name || strlen(name) + 12 > sizeof own) return gm_raise(p, NULL, MPI_ERR_ARG, function);
+  if (!name || !*name || strlen(name) + 12 > sizeof own)
+    return gm_raise(p, NULL, MPI_ERR_ARG, function);
   snprintf(own, sizeof own, "%d %s", p->rank, name);
   for (uint32_t i = 0; i < count; i++)
     if (strcmp(known[i], own) == 0) return gm_raise(p, NULL, MPI_ERR_DUP_DATAREP, function);
@@ -239,17 +254,22 @@ static int register_datarep(gm_proc *p, const char *name, const char *function) 
   memcpy(known[count++], own, sizeof own);
   return MPI_SUCCESS;
 }
-CALL(Register_datarep, const char *name, MPI_Datarep_conversion_function *read_fn, MPI_Datarep_conversion_function *write_fn, MPI_Datarep_extent_function *extent_fn, void *extra) {
+CALL(Register_datarep, const char *name, MPI_Datarep_conversion_function *read_fn,
+     MPI_Datarep_conversion_function *write_fn, MPI_Datarep_extent_function *extent_fn,
+     void *extra) {
   IN("Register_datarep");
   (void)read_fn, (void)write_fn, (void)extent_fn, (void)extra;
   return register_datarep(p, name, scope.name);
 }
-CALL(Register_datarep_c, const char *name, MPI_Datarep_conversion_function_c *read_fn, MPI_Datarep_conversion_function_c *write_fn, MPI_Datarep_extent_function *extent_fn, void *extra) {
+CALL(Register_datarep_c, const char *name, MPI_Datarep_conversion_function_c *read_fn,
+     MPI_Datarep_conversion_function_c *write_fn, MPI_Datarep_extent_function *extent_fn,
+     void *extra) {
   IN("Register_datarep_c");
   (void)read_fn, (void)write_fn, (void)extent_fn, (void)extra;
   return register_datarep(p, name, scope.name);
 }
-CALL(File_set_view, MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype, const char *rep, MPI_Info info) {
+CALL(File_set_view, MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
+     const char *rep, MPI_Info info) {
   IN("File_set_view");
   FILE_OF(f, fh);
   gm_type *e = type_of(p, etype), *t = type_of(p, filetype);
@@ -267,7 +287,8 @@ static MPI_Datatype handle_again(gm_proc *p, gm_type *t) {
   gm_type_ref(t);
   return GM_HANDLE(GM_T_TYPE, gm_put(&p->table[GM_T_TYPE], t));
 }
-CALL(File_get_view, MPI_File fh, MPI_Offset *disp, MPI_Datatype *etype, MPI_Datatype *filetype, char *rep) {
+CALL(File_get_view, MPI_File fh, MPI_Offset *disp, MPI_Datatype *etype, MPI_Datatype *filetype,
+     char *rep) {
   IN("File_get_view");
   FILE_OF(f, fh);
   *disp = f->disp;
@@ -297,7 +318,8 @@ static int64_t place(const file *f, uint64_t at, uint64_t *run) {
       high = middle - 1;
   }
   *run = f->piece[low].bytes - (rest - f->piece[low].before);
-  return f->disp + (int64_t)tile * GM_EXTENT(t) + f->piece[low].offset + (int64_t)(rest - f->piece[low].before);
+  return f->disp + (int64_t)tile * GM_EXTENT(t) + f->piece[low].offset +
+         (int64_t)(rest - f->piece[low].before);
 }
 /* ret bytes moved, or -1 and errno */
 static int64_t move(const file *f, uint64_t at, char *data, uint64_t bytes, int is_write) {
@@ -306,7 +328,8 @@ static int64_t move(const file *f, uint64_t at, char *data, uint64_t bytes, int 
     uint64_t run, n;
     const int64_t where = place(f, at + done, &run);
     n = bytes - done < run ? bytes - done : run;
-    const ssize_t got = is_write ? pwrite(f->fd, data + done, n, where) : pread(f->fd, data + done, n, where);
+    const ssize_t got =
+        is_write ? pwrite(f->fd, data + done, n, where) : pread(f->fd, data + done, n, where);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return -1;
     done += (uint64_t)got;
@@ -315,8 +338,9 @@ static int64_t move(const file *f, uint64_t at, char *data, uint64_t bytes, int 
   return (int64_t)done;
 }
 enum { IO_AT, IO_OWN, IO_SHARED, IO_ORDERED };
-static int io(gm_proc *p, const char *name, file *f, int is_write, int how, MPI_Offset offset, void *buffer, int64_t count, MPI_Datatype type,
-              MPI_Status *status, MPI_Request *request) {
+static int io(gm_proc *p, const char *name, file *f, int is_write, int how, MPI_Offset offset,
+              void *buffer, int64_t count, MPI_Datatype type, MPI_Status *status,
+              MPI_Request *request) {
   gm_type *t = type_of(p, type);
   if (!f) return raise_file(p, f, MPI_ERR_FILE, name);
   const int bad = gm_check_type(t, count);
@@ -352,9 +376,11 @@ static int io(gm_proc *p, const char *name, file *f, int is_write, int how, MPI_
   if (is_packed && is_write) gm_pack(buffer, (uint64_t)count, t, data);
   const int64_t moved = move(f, (uint64_t)offset * f->etype->size, data, bytes, is_write);
   const int failed = moved < 0 ? errno : 0;
-  if (is_packed && !is_write && moved > 0) gm_unpack(buffer, (uint64_t)count, t, data, (uint64_t)moved);
+  if (is_packed && !is_write && moved > 0)
+    gm_unpack(buffer, (uint64_t)count, t, data, (uint64_t)moved);
   if (is_packed) free(data);
-  if (how == IO_OWN && !failed && moved < (int64_t)bytes) f->at -= ((int64_t)bytes - moved) / (int64_t)f->etype->size;
+  if (how == IO_OWN && !failed && moved < (int64_t)bytes)
+    f->at -= ((int64_t)bytes - moved) / (int64_t)f->etype->size;
   io_time(bytes);
   if (failed) return raise_file(p, f, class_of_errno(failed), name);
   gm_status_set(status, MPI_ANY_SOURCE, MPI_ANY_TAG, (uint64_t)moved, -1);
@@ -366,22 +392,23 @@ static int io(gm_proc *p, const char *name, file *f, int is_write, int how, MPI_
   gm_req_complete(r);
   return MPI_SUCCESS;
 }
-static int io_begin(gm_proc *p, const char *name, file *f, int is_write, int how, MPI_Offset offset, void *buffer, int64_t count, MPI_Datatype type) {
+static int io_begin(gm_proc *p, const char *name, file *f, int is_write, int how, MPI_Offset offset,
+                    void *buffer, int64_t count, MPI_Datatype type) {
   if (!f) return raise_file(p, f, MPI_ERR_FILE, name);
   if (f->has_pending) return raise_file(p, f, MPI_ERR_IO, name);
   f->has_pending = 1;
   return io(p, name, f, is_write, how, offset, buffer, count, type, &f->pending, NULL);
 }
-#define IO_END(what, constness)                                                                    \
-  CALL(what, MPI_File fh, constness void *buffer, MPI_Status *status) {                            \
-    IN(#what);                                                                                     \
-    FILE_OF(f, fh);                                                                                \
-    (void)buffer;                                                                                  \
-    FILE_FAIL_IF(!f->has_pending, f, MPI_ERR_IO);                                                  \
-    f->has_pending = 0;                                                                            \
-    if (status != MPI_STATUS_IGNORE) *status = f->pending;                                         \
-    return MPI_SUCCESS;                                                                            \
-  }
+#  define IO_END(what, constness)                                                                  \
+    CALL(what, MPI_File fh, constness void *buffer, MPI_Status *status) {                          \
+      IN(#what);                                                                                   \
+      FILE_OF(f, fh);                                                                              \
+      (void)buffer;                                                                                \
+      FILE_FAIL_IF(!f->has_pending, f, MPI_ERR_IO);                                                \
+      f->has_pending = 0;                                                                          \
+      if (status != MPI_STATUS_IGNORE) *status = f->pending;                                       \
+      return MPI_SUCCESS;                                                                          \
+    }
 IO_END(File_read_at_all_end, )
 IO_END(File_write_at_all_end, const)
 IO_END(File_read_all_end, )
@@ -390,7 +417,8 @@ IO_END(File_read_ordered_end, )
 IO_END(File_write_ordered_end, const)
 
 /* ---- pointers -------------------------------------------------------------------------------------------------- */
-static int seek_to(gm_proc *p, const char *name, file *f, MPI_Offset offset, int whence, int64_t *at) {
+static int seek_to(gm_proc *p, const char *name, file *f, MPI_Offset offset, int whence,
+                   int64_t *at) {
   int64_t to = offset;
   struct stat s;
   if (!f) return raise_file(p, f, MPI_ERR_FILE, name);
@@ -467,62 +495,66 @@ CALL(File_sync, MPI_File fh) {
   gm_barrier(p, f->comm);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_File_c2f = PMPI_File_c2f
+#  pragma weak MPI_File_c2f = PMPI_File_c2f
 MPI_Fint PMPI_File_c2f(MPI_File fh) {
   gm_proc *p = gm_self();
   if (!fh) return 0;
   if (!fh->handle) fh->handle = (int)gm_put(&p->table[GM_T_FILE], fh);
   return fh->handle;
 }
-#pragma weak MPI_File_f2c = PMPI_File_f2c
-MPI_File PMPI_File_f2c(MPI_Fint fh) { return fh > 0 ? gm_at(&gm_self()->table[GM_T_FILE], (uint32_t)fh) : NULL; }
+#  pragma weak MPI_File_f2c = PMPI_File_f2c
+MPI_File PMPI_File_f2c(MPI_Fint fh) {
+  return fh > 0 ? gm_at(&gm_self()->table[GM_T_FILE], (uint32_t)fh) : NULL;
+}
 
-#define GM_PASS
-#define COUNT int
-#define EXTENT MPI_Aint
-#define CALL_N(name, ...) CALL(name, __VA_ARGS__)
-#include "calls_file.c"
-#undef COUNT
-#undef EXTENT
-#undef CALL_N
-#define COUNT MPI_Count
-#define EXTENT MPI_Count
-#define CALL_N(name, ...) CALL(name##_c, __VA_ARGS__)
-#include "calls_file.c"
+#  define GM_PASS
+#  define COUNT             int
+#  define EXTENT            MPI_Aint
+#  define CALL_N(name, ...) CALL(name, __VA_ARGS__)
+#  include "calls_file.c"
+#  undef COUNT
+#  undef EXTENT
+#  undef CALL_N
+#  define COUNT             MPI_Count
+#  define EXTENT            MPI_Count
+#  define CALL_N(name, ...) CALL(name##_c, __VA_ARGS__)
+#  include "calls_file.c"
 
 #else /* ---- once per type of count ------------------------------------------------------------------------------ */
-#define BUFFER COUNT count, MPI_Datatype type
-#define DATA   (void *)(uintptr_t)buffer, count, type
+#  define BUFFER COUNT count, MPI_Datatype type
+#  define DATA   (void *)(uintptr_t)buffer, count, type
 /* Blocking, nonblocking and split, with an offset or by a pointer. */
-#define IO_AT_OFFSET(what, iwhat, constness, is_write)                                                                        \
-  CALL_N(what, MPI_File fh, MPI_Offset offset, constness void *buffer, BUFFER, MPI_Status *status) {                          \
-    IN(#what);                                                                                                                \
-    return io(p, scope.name, fh, is_write, IO_AT, offset, DATA, status, NULL);                                                \
-  }                                                                                                                           \
-  CALL_N(iwhat, MPI_File fh, MPI_Offset offset, constness void *buffer, BUFFER, MPI_Request *request) {                       \
-    IN(#iwhat);                                                                                                               \
-    return io(p, scope.name, fh, is_write, IO_AT, offset, DATA, MPI_STATUS_IGNORE, request);                                  \
-  }
-#define IO_BLOCKING(what, constness, is_write, how)                                                                           \
-  CALL_N(what, MPI_File fh, constness void *buffer, BUFFER, MPI_Status *status) {                                             \
-    IN(#what);                                                                                                                \
-    return io(p, scope.name, fh, is_write, how, 0, DATA, status, NULL);                                                       \
-  }
-#define IO_NONBLOCKING(iwhat, constness, is_write, how)                                                                       \
-  CALL_N(iwhat, MPI_File fh, constness void *buffer, BUFFER, MPI_Request *request) {                                          \
-    IN(#iwhat);                                                                                                               \
-    return io(p, scope.name, fh, is_write, how, 0, DATA, MPI_STATUS_IGNORE, request);                                         \
-  }
-#define IO_BEGIN(what, constness, is_write, how)                                                                              \
-  CALL_N(what, MPI_File fh, constness void *buffer, BUFFER) {                                                                 \
-    IN(#what);                                                                                                                \
-    return io_begin(p, scope.name, fh, is_write, how, 0, DATA);                                                               \
-  }
-#define IO_BEGIN_AT(what, constness, is_write)                                                                                \
-  CALL_N(what, MPI_File fh, MPI_Offset offset, constness void *buffer, BUFFER) {                                              \
-    IN(#what);                                                                                                                \
-    return io_begin(p, scope.name, fh, is_write, IO_AT, offset, DATA);                                                        \
-  }
+#  define IO_AT_OFFSET(what, iwhat, constness, is_write)                                           \
+    CALL_N(what, MPI_File fh, MPI_Offset offset, constness void *buffer, BUFFER,                   \
+           MPI_Status *status) {                                                                   \
+      IN(#what);                                                                                   \
+      return io(p, scope.name, fh, is_write, IO_AT, offset, DATA, status, NULL);                   \
+    }                                                                                              \
+    CALL_N(iwhat, MPI_File fh, MPI_Offset offset, constness void *buffer, BUFFER,                  \
+           MPI_Request *request) {                                                                 \
+      IN(#iwhat);                                                                                  \
+      return io(p, scope.name, fh, is_write, IO_AT, offset, DATA, MPI_STATUS_IGNORE, request);     \
+    }
+#  define IO_BLOCKING(what, constness, is_write, how)                                              \
+    CALL_N(what, MPI_File fh, constness void *buffer, BUFFER, MPI_Status *status) {                \
+      IN(#what);                                                                                   \
+      return io(p, scope.name, fh, is_write, how, 0, DATA, status, NULL);                          \
+    }
+#  define IO_NONBLOCKING(iwhat, constness, is_write, how)                                          \
+    CALL_N(iwhat, MPI_File fh, constness void *buffer, BUFFER, MPI_Request *request) {             \
+      IN(#iwhat);                                                                                  \
+      return io(p, scope.name, fh, is_write, how, 0, DATA, MPI_STATUS_IGNORE, request);            \
+    }
+#  define IO_BEGIN(what, constness, is_write, how)                                                 \
+    CALL_N(what, MPI_File fh, constness void *buffer, BUFFER) {                                    \
+      IN(#what);                                                                                   \
+      return io_begin(p, scope.name, fh, is_write, how, 0, DATA);                                  \
+    }
+#  define IO_BEGIN_AT(what, constness, is_write)                                                   \
+    CALL_N(what, MPI_File fh, MPI_Offset offset, constness void *buffer, BUFFER) {                 \
+      IN(#what);                                                                                   \
+      return io_begin(p, scope.name, fh, is_write, IO_AT, offset, DATA);                           \
+    }
 IO_AT_OFFSET(File_read_at, File_iread_at, , 0)
 IO_AT_OFFSET(File_read_at_all, File_iread_at_all, , 0)
 IO_AT_OFFSET(File_write_at, File_iwrite_at, const, 1)
@@ -554,11 +586,11 @@ CALL_N(File_get_type_extent, MPI_File fh, MPI_Datatype type, EXTENT *extent) {
   *extent = GM_EXTENT(type_of(p, type));
   return MPI_SUCCESS;
 }
-#undef BUFFER
-#undef DATA
-#undef IO_AT_OFFSET
-#undef IO_BLOCKING
-#undef IO_NONBLOCKING
-#undef IO_BEGIN
-#undef IO_BEGIN_AT
+#  undef BUFFER
+#  undef DATA
+#  undef IO_AT_OFFSET
+#  undef IO_BLOCKING
+#  undef IO_NONBLOCKING
+#  undef IO_BEGIN
+#  undef IO_BEGIN_AT
 #endif

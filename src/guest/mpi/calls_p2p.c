@@ -1,6 +1,6 @@
 /* MPI functions: point-to-point. The file includes itself: once with int counts, once with MPI_Count. */
 #ifndef GM_PASS
-#include "abi.h"
+#  include "abi.h"
 
 /* ---- requests ------------------------------------------------------------------------------------------ */
 gm_req *gm_req_new(gm_proc *p, gm_req_kind kind) {
@@ -100,7 +100,8 @@ static int start_buffered(gm_req *r) {
   p->bsends = shadow;
   shadow->msg.done = buffered_done;
   shadow->msg.user = shadow;
-  gm_isend(p, &shadow->msg, shadow->packed, bytes, gm_group_world(gm_peers(r->comm), r->peer), r->comm->context, r->tag, 0);
+  gm_isend(p, &shadow->msg, shadow->packed, bytes, gm_group_world(gm_peers(r->comm), r->peer),
+           r->comm->context, r->tag, 0);
   return GM_OK;
 }
 void gm_req_start(gm_req *r) {
@@ -123,12 +124,13 @@ void gm_req_start(gm_req *r) {
     gm_req_complete(r);
   } else if (r->kind == REQ_SEND) {
     const void *from = plain(r, 1);
-    gm_isend(p, &r->msg, from, r->type->size * r->count, gm_group_world(gm_peers(r->comm), r->peer), r->comm->context, r->tag,
-             r->mode == MODE_SYNC);
+    gm_isend(p, &r->msg, from, r->type->size * r->count, gm_group_world(gm_peers(r->comm), r->peer),
+             r->comm->context, r->tag, r->mode == MODE_SYNC);
   } else {
     void *to = plain(r, 0);
     gm_irecv(p, &r->msg, to, r->type->size * r->count,
-             r->peer == MPI_ANY_SOURCE ? GM_ANY_SOURCE : gm_group_world(gm_peers(r->comm), r->peer), r->comm->context, r->tag);
+             r->peer == MPI_ANY_SOURCE ? GM_ANY_SOURCE : gm_group_world(gm_peers(r->comm), r->peer),
+             r->comm->context, r->tag);
   }
 }
 void gm_status_set(MPI_Status *s, int source, int tag, uint64_t bytes, int error) {
@@ -165,7 +167,11 @@ void gm_req_status(gm_req *r, MPI_Status *s) {
   }
   if (r->kind == REQ_RECV) {
     const int is_null = r->peer == MPI_PROC_NULL;
-    gm_status_set(s, is_null ? MPI_PROC_NULL : r->is_cancelled ? MPI_ANY_SOURCE : r->peer == MPI_ANY_SOURCE ? source_in(r->comm, r->msg.source) : r->peer,
+    gm_status_set(s,
+                  is_null                     ? MPI_PROC_NULL
+                  : r->is_cancelled           ? MPI_ANY_SOURCE
+                  : r->peer == MPI_ANY_SOURCE ? source_in(r->comm, r->msg.source)
+                                              : r->peer,
                   is_null || r->is_cancelled ? MPI_ANY_TAG : r->msg.tag, r->bytes, -1);
   } else if (r->kind == REQ_IO)
     gm_status_set(s, MPI_ANY_SOURCE, MPI_ANY_TAG, r->bytes, -1);
@@ -188,13 +194,15 @@ static int check(gm_comm *c, const gm_type *t, int64_t count, int peer, int tag,
   return peer < 0 || peer >= gm_peers(c)->size ? MPI_ERR_RANK : GM_OK;
 }
 /* ret NULL: an error was raised, *code says what the call returns */
-static gm_req *make(gm_proc *p, const char *name, gm_req *stack, gm_req_kind kind, int mode, const void *buffer, int64_t count,
-                    MPI_Datatype type, int peer, int tag, MPI_Comm comm, int *code) {
+static gm_req *make(gm_proc *p, const char *name, gm_req *stack, gm_req_kind kind, int mode,
+                    const void *buffer, int64_t count, MPI_Datatype type, int peer, int tag,
+                    MPI_Comm comm, int *code) {
   gm_comm *c = comm_of(p, comm);
   gm_type *t = type_of(p, type);
   gm_req *r = stack;
   *code = check(c, t, count, peer, tag, kind == REQ_SEND);
-  if (!*code && !buffer && count && t->size && peer != MPI_PROC_NULL && !t->true_lb) *code = MPI_ERR_BUFFER;
+  if (!*code && !buffer && count && t->size && peer != MPI_PROC_NULL && !t->true_lb)
+    *code = MPI_ERR_BUFFER;
   if (*code) {
     *code = gm_raise(p, c, *code, name);
     return NULL;
@@ -218,8 +226,9 @@ static gm_req *make(gm_proc *p, const char *name, gm_req *stack, gm_req_kind kin
   r->tag = tag;
   return r;
 }
-static int blocking(gm_proc *p, const char *name, gm_req_kind kind, int mode, const void *buffer, int64_t count, MPI_Datatype type,
-                    int peer, int tag, MPI_Comm comm, MPI_Status *status) {
+static int blocking(gm_proc *p, const char *name, gm_req_kind kind, int mode, const void *buffer,
+                    int64_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
+                    MPI_Status *status) {
   gm_req r;
   int code;
   if (!make(p, name, &r, kind, mode, buffer, count, type, peer, tag, comm, &code)) return code;
@@ -228,8 +237,9 @@ static int blocking(gm_proc *p, const char *name, gm_req_kind kind, int mode, co
   if (kind == REQ_RECV) gm_req_status(&r, status);
   return r.error ? gm_raise(p, r.comm, r.error, name) : MPI_SUCCESS;
 }
-static int starting(gm_proc *p, const char *name, gm_req_kind kind, int mode, const void *buffer, int64_t count, MPI_Datatype type,
-                    int peer, int tag, MPI_Comm comm, MPI_Request *request, int is_persistent) {
+static int starting(gm_proc *p, const char *name, gm_req_kind kind, int mode, const void *buffer,
+                    int64_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
+                    MPI_Request *request, int is_persistent) {
   int code;
   gm_req *r = make(p, name, NULL, kind, mode, buffer, count, type, peer, tag, comm, &code);
   if (!r) return code;
@@ -395,7 +405,8 @@ CALL(Testany, int count, MPI_Request requests[], int *index, int *flag, MPI_Stat
   FAIL_IF(error, NULL, error);
   return MPI_SUCCESS;
 }
-static int take_some(gm_proc *p, int count, MPI_Request *requests, int *out, int *indices, MPI_Status *statuses) {
+static int take_some(gm_proc *p, int count, MPI_Request *requests, int *out, int *indices,
+                     MPI_Status *statuses) {
   int error = 0;
   *out = 0;
   for (int i = 0; i < count; i++) {
@@ -493,8 +504,8 @@ static void general_release(gm_req *r) {
   if (g->release) g->release(g->extra);
   free(g);
 }
-CALL(Grequest_start, MPI_Grequest_query_function *query, MPI_Grequest_free_function *release, MPI_Grequest_cancel_function *cancel,
-     void *extra, MPI_Request *request) {
+CALL(Grequest_start, MPI_Grequest_query_function *query, MPI_Grequest_free_function *release,
+     MPI_Grequest_cancel_function *cancel, void *extra, MPI_Request *request) {
   IN("Grequest_start");
   gm_req *r = gm_req_new(p, REQ_GENERAL);
   general *g = r->extra = gm_alloc(sizeof *g);
@@ -515,7 +526,9 @@ CALL(Grequest_complete, MPI_Request request) {
   if (p->has_poller) { /* a thread that waits for events sees it only when one comes */
     static char nothing;
     gm_req *bell[2] = {gm_req_new(p, REQ_SEND), gm_req_new(p, REQ_RECV)};
-    for (int k = 0; k < 2; k++) bell[k]->is_active = bell[k]->is_freed = 1, bell[k]->msg.done = message_done, bell[k]->msg.user = bell[k];
+    for (int k = 0; k < 2; k++)
+      bell[k]->is_active = bell[k]->is_freed = 1, bell[k]->msg.done = message_done,
+      bell[k]->msg.user = bell[k];
     gm_irecv(p, &bell[1]->msg, &nothing, 0, p->rank, 3, 0);
     gm_isend(p, &bell[0]->msg, &nothing, 0, p->rank, 3, 0, 0);
   }
@@ -523,13 +536,18 @@ CALL(Grequest_complete, MPI_Request request) {
 }
 
 /* ---- probes -------------------------------------------------------------------------------------------------- */
-typedef struct taken { gm_probe probe; gm_comm *comm; } taken;
+typedef struct taken {
+  gm_probe probe;
+  gm_comm *comm;
+} taken;
 /* ret 0: not there */
 static int probe(gm_proc *p, gm_comm *c, int source, int tag, gm_probe *f, int take) {
-  gm_probe_for(p, f, source == MPI_ANY_SOURCE ? GM_ANY_SOURCE : gm_group_world(gm_peers(c), source), c->context, tag, take);
+  gm_probe_for(p, f, source == MPI_ANY_SOURCE ? GM_ANY_SOURCE : gm_group_world(gm_peers(c), source),
+               c->context, tag, take);
   return f->found;
 }
-static int probe_call(gm_proc *p, const char *name, int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status) {
+static int probe_call(gm_proc *p, const char *name, int source, int tag, MPI_Comm comm, int *flag,
+                      MPI_Message *message, MPI_Status *status) {
   gm_comm *c = comm_of(p, comm);
   gm_probe f;
   const int bad = !c ? MPI_ERR_COMM : check(c, type_of(p, MPI_BYTE), 0, source, tag, 0);
@@ -547,7 +565,8 @@ static int probe_call(gm_proc *p, const char *name, int source, int tag, MPI_Com
     }
   }
   if (flag) *flag = 1;
-  gm_status_set(status, source == MPI_ANY_SOURCE ? source_in(c, f.source) : source, f.tag, f.bytes, -1);
+  gm_status_set(status, source == MPI_ANY_SOURCE ? source_in(c, f.source) : source, f.tag, f.bytes,
+                -1);
   if (!message) return MPI_SUCCESS;
   gm_req *r = gm_req_new(p, REQ_NONE);
   taken *t = r->extra = gm_alloc(sizeof *t);
@@ -569,17 +588,20 @@ CALL(Mprobe, int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Statu
   IN("Mprobe");
   return probe_call(p, scope.name, source, tag, comm, NULL, message, status);
 }
-CALL(Improbe, int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status) {
+CALL(Improbe, int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message,
+     MPI_Status *status) {
   IN("Improbe");
   return probe_call(p, scope.name, source, tag, comm, flag, message, status);
 }
-static int receive_taken(gm_proc *p, const char *name, void *buffer, int64_t count, MPI_Datatype type, MPI_Message *message, gm_req **result) {
+static int receive_taken(gm_proc *p, const char *name, void *buffer, int64_t count,
+                         MPI_Datatype type, MPI_Message *message, gm_req **result) {
   gm_req *held = *message == MPI_MESSAGE_NO_PROC ? NULL : req_of(p, *message);
   gm_type *t = type_of(p, type);
   const int bad = gm_check_type(t, count);
   *result = NULL;
   if (bad) return gm_raise(p, NULL, bad, name);
-  if (*message != MPI_MESSAGE_NO_PROC && (!held || held->kind != REQ_NONE || !held->extra)) return gm_raise(p, NULL, MPI_ERR_REQUEST, name);
+  if (*message != MPI_MESSAGE_NO_PROC && (!held || held->kind != REQ_NONE || !held->extra))
+    return gm_raise(p, NULL, MPI_ERR_REQUEST, name);
   gm_req *r = *result = gm_req_new(p, REQ_RECV);
   r->user = buffer;
   r->count = (uint64_t)count;
@@ -612,7 +634,10 @@ static void detach(gm_proc *p) {
   }
 }
 /* Partitioned: one message; it starts when every partition is ready. */
-typedef struct parts { int count, ready, is_first; unsigned char *set; } parts;
+typedef struct parts {
+  int count, ready, is_first;
+  unsigned char *set;
+} parts;
 static void parts_start(gm_req *r) {
   parts *q = r->extra;
   q->ready = 0;
@@ -625,18 +650,21 @@ static void parts_start(gm_req *r) {
   r->msg.user = r;
   if (r->mode) return; /* a send waits for its partitions */
   void *to = plain(r, 0);
-  gm_irecv(r->proc, &r->msg, to, r->type->size * r->count, gm_group_world(r->comm->local, r->peer), r->comm->context + 3, r->tag);
+  gm_irecv(r->proc, &r->msg, to, r->type->size * r->count, gm_group_world(r->comm->local, r->peer),
+           r->comm->context + 3, r->tag);
 }
 static void parts_release(gm_req *r) {
   parts *q = r->extra;
   free(q->set);
   free(q);
 }
-static int parts_init(gm_proc *p, const char *name, int is_send, const void *buffer, int partitions, MPI_Count count, MPI_Datatype type,
-                      int peer, int tag, MPI_Comm comm, MPI_Request *request) {
+static int parts_init(gm_proc *p, const char *name, int is_send, const void *buffer, int partitions,
+                      MPI_Count count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
+                      MPI_Request *request) {
   int code;
   if (partitions < 1) return gm_raise(p, comm_of(p, comm), MPI_ERR_ARG, name);
-  gm_req *r = make(p, name, NULL, is_send ? REQ_SEND : REQ_RECV, is_send, buffer, (int64_t)count * partitions, type, peer, tag, comm, &code);
+  gm_req *r = make(p, name, NULL, is_send ? REQ_SEND : REQ_RECV, is_send, buffer,
+                   (int64_t)count * partitions, type, peer, tag, comm, &code);
   if (!r) return code;
   parts *q = r->extra = gm_alloc(sizeof *q);
   q->count = partitions;
@@ -647,26 +675,30 @@ static int parts_init(gm_proc *p, const char *name, int is_send, const void *buf
   *request = gm_req_handle(p, r);
   return MPI_SUCCESS;
 }
-CALL(Psend_init, const void *buf, int partitions, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request) {
+CALL(Psend_init, const void *buf, int partitions, MPI_Count count, MPI_Datatype type, int dest,
+     int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request) {
   IN("Psend_init");
   (void)info;
   return parts_init(p, scope.name, 1, buf, partitions, count, type, dest, tag, comm, request);
 }
-CALL(Precv_init, void *buf, int partitions, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request) {
+CALL(Precv_init, void *buf, int partitions, MPI_Count count, MPI_Datatype type, int source, int tag,
+     MPI_Comm comm, MPI_Info info, MPI_Request *request) {
   IN("Precv_init");
   (void)info;
   return parts_init(p, scope.name, 0, buf, partitions, count, type, source, tag, comm, request);
 }
 static int ready(gm_proc *p, const char *name, MPI_Request request, int from, int to) {
   gm_req *r = req_of(p, request);
-  if (!r || r->start != parts_start || !r->mode || !r->is_active) return gm_raise(p, NULL, MPI_ERR_REQUEST, name);
+  if (!r || r->start != parts_start || !r->mode || !r->is_active)
+    return gm_raise(p, NULL, MPI_ERR_REQUEST, name);
   parts *q = r->extra;
   if (from < 0 || to >= q->count || from > to) return gm_raise(p, r->comm, MPI_ERR_ARG, name);
   for (int i = from; i <= to; i++)
     if (!q->set[i]) q->set[i] = 1, q->ready++;
   if (q->ready < q->count || r->peer == MPI_PROC_NULL) return MPI_SUCCESS;
   const void *data = plain(r, 1);
-  gm_isend(p, &r->msg, data, r->type->size * r->count, gm_group_world(r->comm->local, r->peer), r->comm->context + 3, r->tag, 0);
+  gm_isend(p, &r->msg, data, r->type->size * r->count, gm_group_world(r->comm->local, r->peer),
+           r->comm->context + 3, r->tag, 0);
   return MPI_SUCCESS;
 }
 CALL(Pready, int partition, MPI_Request request) {
@@ -686,19 +718,26 @@ CALL(Pready_list, int length, int list[], MPI_Request request) {
 CALL(Parrived, MPI_Request request, int partition, int *flag) {
   IN("Parrived");
   gm_req *r = req_of(p, request);
-  FAIL_IF(!r || r->start != parts_start || r->mode || partition < 0 || partition >= ((parts *)r->extra)->count, NULL, MPI_ERR_REQUEST);
+  FAIL_IF(!r || r->start != parts_start || r->mode || partition < 0 ||
+              partition >= ((parts *)r->extra)->count,
+          NULL, MPI_ERR_REQUEST);
   if (r->is_active && !r->done) gm_poll(p);
   *flag = !r->is_active || r->done;
   return MPI_SUCCESS;
 }
 
 /* ---- both at once ------------------------------------------------------------------------------------------------ */
-static int exchange(gm_proc *p, const char *name, const void *sendbuf, int64_t sendcount, MPI_Datatype sendtype, int dest, int sendtag,
-                    void *recvbuf, int64_t recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status *status) {
+static int exchange(gm_proc *p, const char *name, const void *sendbuf, int64_t sendcount,
+                    MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf, int64_t recvcount,
+                    MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
+                    MPI_Status *status) {
   gm_req r[2];
   int code;
-  if (!make(p, name, &r[1], REQ_RECV, 0, recvbuf, recvcount, recvtype, source, recvtag, comm, &code)) return code;
-  if (!make(p, name, &r[0], REQ_SEND, 0, sendbuf, sendcount, sendtype, dest, sendtag, comm, &code)) return code;
+  if (!make(p, name, &r[1], REQ_RECV, 0, recvbuf, recvcount, recvtype, source, recvtag, comm,
+            &code))
+    return code;
+  if (!make(p, name, &r[0], REQ_SEND, 0, sendbuf, sendcount, sendtype, dest, sendtag, comm, &code))
+    return code;
   gm_req_start(&r[1]);
   gm_req_start(&r[0]);
   gm_wait(p, &r[1].done);
@@ -716,7 +755,8 @@ static void pair_release(gm_req *r) {
   free(r->extra);
   for (int k = 0; k < 2; k++) r->pair[k]->is_active = 0, gm_req_unref(r->pair[k]);
 }
-static int exchange_start(gm_proc *p, const char *name, gm_req *one[2], void *copy, MPI_Request *request) {
+static int exchange_start(gm_proc *p, const char *name, gm_req *one[2], void *copy,
+                          MPI_Request *request) {
   gm_req *r = gm_req_new(p, REQ_PAIR);
   (void)name;
   r->is_active = 1;
@@ -733,27 +773,31 @@ static int exchange_start(gm_proc *p, const char *name, gm_req *one[2], void *co
   return MPI_SUCCESS;
 }
 
-#define GM_PASS
-#define COUNT      int
-#define CALL_N(name, ...) CALL(name, __VA_ARGS__)
-#include "calls_p2p.c"
-#undef COUNT
-#undef CALL_N
-#define COUNT      MPI_Count
-#define CALL_N(name, ...) CALL(name##_c, __VA_ARGS__)
-#include "calls_p2p.c"
+#  define GM_PASS
+#  define COUNT             int
+#  define CALL_N(name, ...) CALL(name, __VA_ARGS__)
+#  include "calls_p2p.c"
+#  undef COUNT
+#  undef CALL_N
+#  define COUNT             MPI_Count
+#  define CALL_N(name, ...) CALL(name##_c, __VA_ARGS__)
+#  include "calls_p2p.c"
 
 #else /* ---- once per type of count ------------------------------------------------------------------------------ */
-#define SEND(what, mode)                                                                                                     \
-  CALL_N(what, const void *buf, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm) {                          \
-    IN(#what);                                                                                                               \
-    return blocking(p, scope.name, REQ_SEND, mode, buf, count, type, dest, tag, comm, MPI_STATUS_IGNORE);                    \
-  }
-#define SEND_START(what, mode, keep)                                                                                         \
-  CALL_N(what, const void *buf, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Request *request) {    \
-    IN(#what);                                                                                                               \
-    return starting(p, scope.name, REQ_SEND, mode, buf, count, type, dest, tag, comm, request, keep);                        \
-  }
+#  define SEND(what, mode)                                                                         \
+    CALL_N(what, const void *buf, COUNT count, MPI_Datatype type, int dest, int tag,               \
+           MPI_Comm comm) {                                                                        \
+      IN(#what);                                                                                   \
+      return blocking(p, scope.name, REQ_SEND, mode, buf, count, type, dest, tag, comm,            \
+                      MPI_STATUS_IGNORE);                                                          \
+    }
+#  define SEND_START(what, mode, keep)                                                             \
+    CALL_N(what, const void *buf, COUNT count, MPI_Datatype type, int dest, int tag,               \
+           MPI_Comm comm, MPI_Request *request) {                                                  \
+      IN(#what);                                                                                   \
+      return starting(p, scope.name, REQ_SEND, mode, buf, count, type, dest, tag, comm, request,   \
+                      keep);                                                                       \
+    }
 SEND(Send, MODE_STANDARD)
 SEND(Ssend, MODE_SYNC)
 SEND(Bsend, MODE_BUFFERED)
@@ -766,17 +810,20 @@ SEND_START(Send_init, MODE_STANDARD, 1)
 SEND_START(Ssend_init, MODE_SYNC, 1)
 SEND_START(Bsend_init, MODE_BUFFERED, 1)
 SEND_START(Rsend_init, MODE_READY, 1)
-#undef SEND
-#undef SEND_START
-CALL_N(Recv, void *buf, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status *status) {
+#  undef SEND
+#  undef SEND_START
+CALL_N(Recv, void *buf, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+       MPI_Status *status) {
   IN("Recv");
   return blocking(p, scope.name, REQ_RECV, 0, buf, count, type, source, tag, comm, status);
 }
-CALL_N(Irecv, void *buf, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request *request) {
+CALL_N(Irecv, void *buf, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+       MPI_Request *request) {
   IN("Irecv");
   return starting(p, scope.name, REQ_RECV, 0, buf, count, type, source, tag, comm, request, 0);
 }
-CALL_N(Recv_init, void *buf, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request *request) {
+CALL_N(Recv_init, void *buf, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+       MPI_Request *request) {
   IN("Recv_init");
   return starting(p, scope.name, REQ_RECV, 0, buf, count, type, source, tag, comm, request, 1);
 }
@@ -792,7 +839,8 @@ CALL_N(Mrecv, void *buf, COUNT count, MPI_Datatype type, MPI_Message *message, M
   FAIL_IF(error, NULL, error);
   return MPI_SUCCESS;
 }
-CALL_N(Imrecv, void *buf, COUNT count, MPI_Datatype type, MPI_Message *message, MPI_Request *request) {
+CALL_N(Imrecv, void *buf, COUNT count, MPI_Datatype type, MPI_Message *message,
+       MPI_Request *request) {
   IN("Imrecv");
   gm_req *r;
   const int code = receive_taken(p, scope.name, buf, count, type, message, &r);
@@ -815,12 +863,15 @@ CALL_N(Buffer_detach, void *buffer, COUNT *size) {
   p->bsend_bytes = 0;
   return MPI_SUCCESS;
 }
-CALL_N(Sendrecv, const void *sendbuf, COUNT sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf, COUNT recvcount,
-       MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status *status) {
+CALL_N(Sendrecv, const void *sendbuf, COUNT sendcount, MPI_Datatype sendtype, int dest, int sendtag,
+       void *recvbuf, COUNT recvcount, MPI_Datatype recvtype, int source, int recvtag,
+       MPI_Comm comm, MPI_Status *status) {
   IN("Sendrecv");
-  return exchange(p, scope.name, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status);
+  return exchange(p, scope.name, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount,
+                  recvtype, source, recvtag, comm, status);
 }
-CALL_N(Sendrecv_replace, void *buf, COUNT count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status *status) {
+CALL_N(Sendrecv_replace, void *buf, COUNT count, MPI_Datatype type, int dest, int sendtag,
+       int source, int recvtag, MPI_Comm comm, MPI_Status *status) {
   IN("Sendrecv_replace");
   gm_comm *c = comm_of(p, comm);
   gm_type *t = type_of(p, type);
@@ -829,22 +880,27 @@ CALL_N(Sendrecv_replace, void *buf, COUNT count, MPI_Datatype type, int dest, in
   const uint64_t bytes = t->size * (uint64_t)count;
   void *copy = gm_alloc(bytes);
   gm_pack(buf, (uint64_t)count, t, copy);
-  const int code = exchange(p, scope.name, copy, (int64_t)bytes, MPI_BYTE, dest, sendtag, buf, count, type, source, recvtag, comm, status);
+  const int code = exchange(p, scope.name, copy, (int64_t)bytes, MPI_BYTE, dest, sendtag, buf,
+                            count, type, source, recvtag, comm, status);
   free(copy);
   return code;
 }
-CALL_N(Isendrecv, const void *sendbuf, COUNT sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf, COUNT recvcount,
-       MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request *request) {
+CALL_N(Isendrecv, const void *sendbuf, COUNT sendcount, MPI_Datatype sendtype, int dest,
+       int sendtag, void *recvbuf, COUNT recvcount, MPI_Datatype recvtype, int source, int recvtag,
+       MPI_Comm comm, MPI_Request *request) {
   IN("Isendrecv");
   int code;
   gm_req *one[2];
-  one[1] = make(p, scope.name, NULL, REQ_RECV, 0, recvbuf, recvcount, recvtype, source, recvtag, comm, &code);
+  one[1] = make(p, scope.name, NULL, REQ_RECV, 0, recvbuf, recvcount, recvtype, source, recvtag,
+                comm, &code);
   if (!one[1]) return code;
-  one[0] = make(p, scope.name, NULL, REQ_SEND, 0, sendbuf, sendcount, sendtype, dest, sendtag, comm, &code);
+  one[0] = make(p, scope.name, NULL, REQ_SEND, 0, sendbuf, sendcount, sendtype, dest, sendtag, comm,
+                &code);
   if (!one[0]) return code;
   return exchange_start(p, scope.name, one, NULL, request);
 }
-CALL_N(Isendrecv_replace, void *buf, COUNT count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request *request) {
+CALL_N(Isendrecv_replace, void *buf, COUNT count, MPI_Datatype type, int dest, int sendtag,
+       int source, int recvtag, MPI_Comm comm, MPI_Request *request) {
   IN("Isendrecv_replace");
   int code;
   gm_req *one[2];
@@ -853,7 +909,8 @@ CALL_N(Isendrecv_replace, void *buf, COUNT count, MPI_Datatype type, int dest, i
   const uint64_t bytes = one[1]->type->size * (uint64_t)count;
   void *copy = gm_alloc(bytes);
   gm_pack(buf, (uint64_t)count, one[1]->type, copy);
-  one[0] = make(p, scope.name, NULL, REQ_SEND, 0, copy, (int64_t)bytes, MPI_BYTE, dest, sendtag, comm, &code);
+  one[0] = make(p, scope.name, NULL, REQ_SEND, 0, copy, (int64_t)bytes, MPI_BYTE, dest, sendtag,
+                comm, &code);
   if (!one[0]) return code;
   return exchange_start(p, scope.name, one, copy, request);
 }

@@ -2,16 +2,23 @@
    one entry of the third portal opens all memory of a process to them, what may be touched is checked by who
    asks. Operators that the NIC lacks are computed by the origin under a lock at the target. */
 #ifndef GM_PASS
-#include "abi.h"
+#  include "abi.h"
 
 typedef struct win_place { /* of one process, seen by all: one address space */
   char *base;
   int64_t size, disp_unit;
   int64_t lock, accumulate_lock; /* words that others change by atomics */
-  struct { char *base; int64_t size; } *attached;
+  struct {
+    char *base;
+    int64_t size;
+  } * attached;
   int attached_count;
 } win_place;
-typedef struct win_all { int refs, size; char *shared; win_place place[]; } win_all;
+typedef struct win_all {
+  int refs, size;
+  char *shared;
+  win_place place[];
+} win_all;
 typedef struct gm_win {
   gm_comm *comm;
   win_all *all;
@@ -32,19 +39,19 @@ typedef struct gm_win {
   char *name;
 } gm_win;
 enum { LOCK_SHARED = 1, LOCK_EXCLUSIVE, LOCK_NOTHING, TAG_POST = 1, TAG_COMPLETE = 2 };
-#define EXCLUSIVE ((int64_t)1 << 40)
+#  define EXCLUSIVE ((int64_t)1 << 40)
 
 static gm_win *win_of(gm_proc *p, MPI_Win h) { return gm_find(p, GM_T_WIN, h); }
 static int raise_win(gm_proc *p, gm_win *w, int code, const char *name) {
   return gm_raise_to(p, w ? w->errh : p->world->errh, w ? w->handle : MPI_COMM_WORLD, code, name);
 }
-#define WIN(w, h)                                                                                  \
-  gm_win *w = win_of(p, h);                                                                        \
-  if (!w) return raise_win(p, NULL, MPI_ERR_WIN, scope.name)
-#define WIN_FAIL_IF(condition, w, code)                                                            \
-  do {                                                                                             \
-    if (condition) return raise_win(p, w, code, scope.name);                                       \
-  } while (0)
+#  define WIN(w, h)                                                                                \
+    gm_win *w = win_of(p, h);                                                                      \
+    if (!w) return raise_win(p, NULL, MPI_ERR_WIN, scope.name)
+#  define WIN_FAIL_IF(condition, w, code)                                                          \
+    do {                                                                                           \
+      if (condition) return raise_win(p, w, code, scope.name);                                     \
+    } while (0)
 
 /* ---- windows come and go ----------------------------------------------------------------------------------- */
 static void open_memory(gm_proc *p) {
@@ -55,14 +62,17 @@ static void open_memory(gm_proc *p) {
   me.length = PTL_SIZE_MAX;
   me.ct_handle = PTL_CT_NONE;
   me.uid = PTL_UID_ANY;
-  me.options = PTL_ME_OP_PUT | PTL_ME_OP_GET | PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_UNLINK_DISABLE;
+  me.options = PTL_ME_OP_PUT | PTL_ME_OP_GET | PTL_ME_EVENT_LINK_DISABLE |
+               PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_UNLINK_DISABLE;
   me.match_id.phys.nid = PTL_NID_ANY;
   me.match_id.phys.pid = PTL_PID_ANY;
-  if (PtlMEAppend(p->ni, p->pt_win, &me, PTL_PRIORITY_LIST, NULL, &h)) gm_fatal("no entry for windows");
+  if (PtlMEAppend(p->ni, p->pt_win, &me, PTL_PRIORITY_LIST, NULL, &h))
+    gm_fatal("no entry for windows");
   p->has_win_entry = 1;
 }
 /* Collective: the table is made by the first process; where it lies is told to the others. */
-static gm_win *win_make(gm_proc *p, gm_comm *c, int flavor, char *base, int64_t size, int64_t unit, MPI_Info info) {
+static gm_win *win_make(gm_proc *p, gm_comm *c, int flavor, char *base, int64_t size, int64_t unit,
+                        MPI_Info info) {
   gm_win *w = gm_alloc(sizeof *w);
   const uint32_t context = gm_comm_agree(p, c);
   win_all *all = NULL;
@@ -96,14 +106,16 @@ static int win_check(gm_comm *c, int64_t size, int64_t unit) {
   if (!c || c->remote) return MPI_ERR_COMM;
   return size < 0 ? MPI_ERR_SIZE : unit < 1 ? MPI_ERR_DISP : MPI_SUCCESS;
 }
-static int win_create(gm_proc *p, const char *name, void *base, MPI_Aint size, int64_t unit, MPI_Info info, MPI_Comm comm, MPI_Win *win) {
+static int win_create(gm_proc *p, const char *name, void *base, MPI_Aint size, int64_t unit,
+                      MPI_Info info, MPI_Comm comm, MPI_Win *win) {
   gm_comm *c = comm_of(p, comm);
   const int bad = win_check(c, size, unit);
   if (bad) return gm_raise(p, c, bad, name);
   *win = win_make(p, c, MPI_WIN_FLAVOR_CREATE, base, size, unit, info)->handle;
   return MPI_SUCCESS;
 }
-static int win_allocate(gm_proc *p, const char *name, MPI_Aint size, int64_t unit, MPI_Info info, MPI_Comm comm, void *baseptr, MPI_Win *win) {
+static int win_allocate(gm_proc *p, const char *name, MPI_Aint size, int64_t unit, MPI_Info info,
+                        MPI_Comm comm, void *baseptr, MPI_Win *win) {
   gm_comm *c = comm_of(p, comm);
   const int bad = win_check(c, size, unit);
   if (bad) return gm_raise(p, c, bad, name);
@@ -116,13 +128,15 @@ static int win_allocate(gm_proc *p, const char *name, MPI_Aint size, int64_t uni
   *win = w->handle;
   return MPI_SUCCESS;
 }
-static int win_shared(gm_proc *p, const char *name, MPI_Aint size, int64_t unit, MPI_Info info, MPI_Comm comm, void *baseptr, MPI_Win *win) {
+static int win_shared(gm_proc *p, const char *name, MPI_Aint size, int64_t unit, MPI_Info info,
+                      MPI_Comm comm, void *baseptr, MPI_Win *win) {
   gm_comm *c = comm_of(p, comm);
   const int bad = win_check(c, size, unit);
   if (bad) return gm_raise(p, c, bad, name);
   const pm_world *world = pm_world_of(pm_self());
   for (int i = 0; i < c->local->size; i++)
-    if (pm_process_node(pm_process_at((pm_world *)(uintptr_t)world, gm_group_world(c->local, i))) != pm_process_node(pm_self()))
+    if (pm_process_node(pm_process_at((pm_world *)(uintptr_t)world, gm_group_world(c->local, i))) !=
+        pm_process_node(pm_self()))
       return gm_raise(p, c, MPI_ERR_RMA_SHARED, name);
   gm_win *w = win_make(p, c, MPI_WIN_FLAVOR_SHARED, NULL, size, unit, info);
   const char *apart = gm_info_value(w->info, "alloc_shared_noncontig");
@@ -133,7 +147,8 @@ static int win_shared(gm_proc *p, const char *name, MPI_Aint size, int64_t unit,
     total += (w->all->place[i].size + step - 1) / step * step;
   }
   if (w->rank == 0) {
-    if (posix_memalign((void **)&w->all->shared, 4096, total ? (size_t)total : 1)) gm_fatal("%s: out of memory", name);
+    if (posix_memalign((void **)&w->all->shared, 4096, total ? (size_t)total : 1))
+      gm_fatal("%s: out of memory", name);
     memset(w->all->shared, 0, total ? (size_t)total : 1);
   }
   gm_barrier(p, w->comm);
@@ -156,7 +171,8 @@ CALL(Win_attach, MPI_Win win, void *base, MPI_Aint size) {
   WIN_FAIL_IF(w->flavor != MPI_WIN_FLAVOR_DYNAMIC, w, MPI_ERR_RMA_FLAVOR);
   WIN_FAIL_IF(size < 0, w, MPI_ERR_SIZE);
   win_place *mine = &w->all->place[w->rank];
-  mine->attached = realloc(mine->attached, (size_t)(mine->attached_count + 1) * sizeof *mine->attached);
+  mine->attached =
+      realloc(mine->attached, (size_t)(mine->attached_count + 1) * sizeof *mine->attached);
   if (!mine->attached) gm_fatal("out of memory for MPI");
   mine->attached[mine->attached_count].base = base;
   mine->attached[mine->attached_count++].size = size;
@@ -277,18 +293,24 @@ CALL(Win_delete_attr, MPI_Win win, int keyval) {
   WIN_FAIL_IF(code, w, code);
   return MPI_SUCCESS;
 }
-__attribute__((visibility("default"))) int MPII_Win_get_attr(MPI_Win win, int keyval, void *value, int *flag, int type);
-__attribute__((visibility("default"))) int MPII_Win_set_attr(MPI_Win win, int keyval, void *value, int type);
+__attribute__((visibility("default"))) int MPII_Win_get_attr(MPI_Win win, int keyval, void *value,
+                                                             int *flag, int type);
+__attribute__((visibility("default"))) int MPII_Win_set_attr(MPI_Win win, int keyval, void *value,
+                                                             int type);
 int MPII_Win_get_attr(MPI_Win win, int keyval, void *value, int *flag, int type) {
   IN("Win_get_attr");
   WIN(w, win);
   (void)type;
   const int known = keyval & ~1; /* Fortran asks for the values themselves */
   *flag = 1;
-  if (known == (MPI_WIN_BASE & ~1)) *(void **)value = w->all->place[w->rank].base;
-  else if (known == (MPI_WIN_SIZE & ~1)) *(void **)value = (void *)(intptr_t)w->size_value;
-  else if (known == (MPI_WIN_DISP_UNIT & ~1)) *(void **)value = (void *)(intptr_t)w->unit_value;
-  else return gm_attr_get(w->attrs, keyval, value, flag);
+  if (known == (MPI_WIN_BASE & ~1))
+    *(void **)value = w->all->place[w->rank].base;
+  else if (known == (MPI_WIN_SIZE & ~1))
+    *(void **)value = (void *)(intptr_t)w->size_value;
+  else if (known == (MPI_WIN_DISP_UNIT & ~1))
+    *(void **)value = (void *)(intptr_t)w->unit_value;
+  else
+    return gm_attr_get(w->attrs, keyval, value, flag);
   return MPI_SUCCESS;
 }
 int MPII_Win_set_attr(MPI_Win win, int keyval, void *value, int type) {
@@ -319,7 +341,8 @@ static void operation_done(gm_msg *m) {
   o->win->pending[o->target]--;
   o->win->pending_all--;
   if (o->packed_to) {
-    gm_unpack(o->user, o->user_count, o->user_type, o->packed_to, o->user_count * o->user_type->size);
+    gm_unpack(o->user, o->user_count, o->user_type, o->packed_to,
+              o->user_count * o->user_type->size);
     gm_busy_bytes((double)(o->user_count * o->user_type->size));
   }
   free(o->packed_from);
@@ -336,23 +359,38 @@ static void one_piece(void *arg, int64_t offset, uint64_t bytes) {
   int code = 0;
   while (bytes && !code) {
     const uint64_t n = bytes < o->chunk ? bytes : o->chunk;
-    const ptl_size_t from = (ptl_size_t)(uintptr_t)(o->from ? o->from + o->at : NULL), back = (ptl_size_t)(uintptr_t)(o->to ? o->to + o->at : NULL),
+    const ptl_size_t from = (ptl_size_t)(uintptr_t)(o->from ? o->from + o->at : NULL),
+                     back = (ptl_size_t)(uintptr_t)(o->to ? o->to + o->at : NULL),
                      there = (ptl_size_t)(uintptr_t)(o->base + offset);
     o->msg.waits++;
     switch (o->kind) {
-    case 'p': code = PtlPut(p->md_quiet, from, n, PTL_ACK_REQ, to, p->pt_win, 0, there, &o->msg, 0); break;
+    case 'p':
+      code = PtlPut(p->md_quiet, from, n, PTL_ACK_REQ, to, p->pt_win, 0, there, &o->msg, 0);
+      break;
     case 'g': code = PtlGet(p->md_quiet, back, n, to, p->pt_win, 0, there, &o->msg); break;
-    case 'a': code = PtlAtomic(p->md_quiet, from, n, PTL_ACK_REQ, to, p->pt_win, 0, there, &o->msg, 0, o->op, o->type); break;
-    case 'f': code = PtlFetchAtomic(p->md_quiet, back, p->md_quiet, from, n, to, p->pt_win, 0, there, &o->msg, 0, o->op, o->type); break;
-    default: code = PtlSwap(p->md_quiet, back, p->md_quiet, from, n, to, p->pt_win, 0, there, &o->msg, 0, o->operand, o->op, o->type); break;
+    case 'a':
+      code = PtlAtomic(p->md_quiet, from, n, PTL_ACK_REQ, to, p->pt_win, 0, there, &o->msg, 0,
+                       o->op, o->type);
+      break;
+    case 'f':
+      code = PtlFetchAtomic(p->md_quiet, back, p->md_quiet, from, n, to, p->pt_win, 0, there,
+                            &o->msg, 0, o->op, o->type);
+      break;
+    default:
+      code = PtlSwap(p->md_quiet, back, p->md_quiet, from, n, to, p->pt_win, 0, there, &o->msg, 0,
+                     o->operand, o->op, o->type);
+      break;
     }
     o->at += n;
     offset += (int64_t)n;
     bytes -= n;
   }
-  if (code) gm_fatal("a one-sided operation of %llu bytes was refused: %s", (unsigned long long)bytes, pm_ptl_status_name(code));
+  if (code)
+    gm_fatal("a one-sided operation of %llu bytes was refused: %s", (unsigned long long)bytes,
+             pm_ptl_status_name(code));
 }
-static operation *begin(gm_proc *p, gm_win *w, int target, int kind, uint64_t chunk, gm_req *request) {
+static operation *begin(gm_proc *p, gm_win *w, int target, int kind, uint64_t chunk,
+                        gm_req *request) {
   operation *o = gm_alloc(sizeof *o);
   o->proc = p;
   o->win = w;
@@ -394,21 +432,28 @@ static char *plain_to(operation *o, void *buffer, uint64_t count, gm_type *t) {
 static int is_inside(const gm_win *w, int target, int64_t disp, const gm_type *t, int64_t count) {
   const win_place *there = &w->all->place[target];
   if (!count || !t->size) return 1;
-  const int64_t last = (count - 1) * GM_EXTENT(t), low = disp * there->disp_unit + t->true_lb + (last < 0 ? last : 0),
+  const int64_t last = (count - 1) * GM_EXTENT(t),
+                low = disp * there->disp_unit + t->true_lb + (last < 0 ? last : 0),
                 high = disp * there->disp_unit + t->true_ub + (last > 0 ? last : 0);
   if (w->flavor != MPI_WIN_FLAVOR_DYNAMIC) return low >= 0 && high <= there->size;
   for (int i = 0; i < there->attached_count; i++)
-    if (low >= (int64_t)(intptr_t)there->attached[i].base && high <= (int64_t)(intptr_t)there->attached[i].base + there->attached[i].size) return 1;
+    if (low >= (int64_t)(intptr_t)there->attached[i].base &&
+        high <= (int64_t)(intptr_t)there->attached[i].base + there->attached[i].size)
+      return 1;
   return 0;
 }
 static void lock_take(gm_proc *p, gm_win *w, int target, int how);
-static int check_target(gm_proc *p, gm_win *w, int target, int64_t disp, const gm_type *t, int64_t count) {
+static int check_target(gm_proc *p, gm_win *w, int target, int64_t disp, const gm_type *t,
+                        int64_t count) {
   if (target < 0 || target >= w->all->size) return MPI_ERR_RANK;
   if (gm_check_type(t, count)) return gm_check_type(t, count);
   if (disp < 0 && w->flavor != MPI_WIN_FLAVOR_DYNAMIC) return MPI_ERR_DISP;
-  const int started = w->started && gm_group_find(w->started, gm_group_world(w->comm->local, target)) != MPI_UNDEFINED;
+  const int started =
+      w->started &&
+      gm_group_find(w->started, gm_group_world(w->comm->local, target)) != MPI_UNDEFINED;
   if (!w->is_fenced && !started && !w->locked[target] && !w->lock_all) return MPI_ERR_RMA_SYNC;
-  if (w->lock_all && !w->locked[target]) lock_take(p, w, target, w->lock_all == 2 ? LOCK_NOTHING : LOCK_SHARED);
+  if (w->lock_all && !w->locked[target])
+    lock_take(p, w, target, w->lock_all == 2 ? LOCK_NOTHING : LOCK_SHARED);
   return is_inside(w, target, disp, t, count) ? MPI_SUCCESS : MPI_ERR_RMA_RANGE;
 }
 static gm_req *win_request(gm_proc *p, MPI_Request *request) {
@@ -423,8 +468,9 @@ static int rma_null(gm_proc *p, MPI_Request *request) { /* to MPI_PROC_NULL */
   if (r) gm_req_complete(r);
   return MPI_SUCCESS;
 }
-static int transfer(gm_proc *p, const char *name, int kind, void *origin, int64_t origin_count, MPI_Datatype origin_type, int target,
-                    MPI_Aint disp, int64_t count, MPI_Datatype type, MPI_Win win, MPI_Request *request) {
+static int transfer(gm_proc *p, const char *name, int kind, void *origin, int64_t origin_count,
+                    MPI_Datatype origin_type, int target, MPI_Aint disp, int64_t count,
+                    MPI_Datatype type, MPI_Win win, MPI_Request *request) {
   gm_win *w = win_of(p, win);
   gm_type *ot = type_of(p, origin_type), *t = type_of(p, type);
   if (!w) return raise_win(p, NULL, MPI_ERR_WIN, name);
@@ -444,11 +490,28 @@ static int transfer(gm_proc *p, const char *name, int kind, void *origin, int64_
 
 /* ---- atomics ------------------------------------------------------------------------------------------------------------ */
 static int ptl_type(gm_kind kind, ptl_datatype_t *type) {
-  static const struct { gm_kind kind; ptl_datatype_t type; } map[] = {
-      {GM_K_I8, PTL_INT8_T}, {GM_K_U8, PTL_UINT8_T}, {GM_K_BYTE, PTL_UINT8_T}, {GM_K_BOOL, PTL_UINT8_T}, {GM_K_I16, PTL_INT16_T},
-      {GM_K_U16, PTL_UINT16_T}, {GM_K_I32, PTL_INT32_T}, {GM_K_LOGICAL4, PTL_INT32_T}, {GM_K_U32, PTL_UINT32_T}, {GM_K_I64, PTL_INT64_T},
-      {GM_K_U64, PTL_UINT64_T}, {GM_K_F32, PTL_FLOAT}, {GM_K_F64, PTL_DOUBLE}, {GM_K_F80, PTL_LONG_DOUBLE}, {GM_K_C32, PTL_FLOAT_COMPLEX},
-      {GM_K_C64, PTL_DOUBLE_COMPLEX}, {GM_K_C80, PTL_LONG_DOUBLE_COMPLEX}, {GM_K_CHAR, PTL_INT8_T}, {GM_K_WCHAR, PTL_INT32_T}};
+  static const struct {
+    gm_kind kind;
+    ptl_datatype_t type;
+  } map[] = {{GM_K_I8, PTL_INT8_T},
+             {GM_K_U8, PTL_UINT8_T},
+             {GM_K_BYTE, PTL_UINT8_T},
+             {GM_K_BOOL, PTL_UINT8_T},
+             {GM_K_I16, PTL_INT16_T},
+             {GM_K_U16, PTL_UINT16_T},
+             {GM_K_I32, PTL_INT32_T},
+             {GM_K_LOGICAL4, PTL_INT32_T},
+             {GM_K_U32, PTL_UINT32_T},
+             {GM_K_I64, PTL_INT64_T},
+             {GM_K_U64, PTL_UINT64_T},
+             {GM_K_F32, PTL_FLOAT},
+             {GM_K_F64, PTL_DOUBLE},
+             {GM_K_F80, PTL_LONG_DOUBLE},
+             {GM_K_C32, PTL_FLOAT_COMPLEX},
+             {GM_K_C64, PTL_DOUBLE_COMPLEX},
+             {GM_K_C80, PTL_LONG_DOUBLE_COMPLEX},
+             {GM_K_CHAR, PTL_INT8_T},
+             {GM_K_WCHAR, PTL_INT32_T}};
   for (size_t i = 0; i < sizeof map / sizeof *map; i++)
     if (map[i].kind == kind) {
       *type = map[i].type;
@@ -457,22 +520,28 @@ static int ptl_type(gm_kind kind, ptl_datatype_t *type) {
   return 0;
 }
 static int ptl_op(int id, ptl_op_t *op) {
-  static const ptl_op_t map[] = {[GM_MAX] = PTL_MAX, [GM_MIN] = PTL_MIN, [GM_SUM] = PTL_SUM, [GM_PROD] = PTL_PROD, [GM_LAND] = PTL_LAND,
-                                 [GM_BAND] = PTL_BAND, [GM_LOR] = PTL_LOR, [GM_BOR] = PTL_BOR, [GM_LXOR] = PTL_LXOR, [GM_BXOR] = PTL_BXOR};
+  static const ptl_op_t map[] = {
+      [GM_MAX] = PTL_MAX,   [GM_MIN] = PTL_MIN,   [GM_SUM] = PTL_SUM, [GM_PROD] = PTL_PROD,
+      [GM_LAND] = PTL_LAND, [GM_BAND] = PTL_BAND, [GM_LOR] = PTL_LOR, [GM_BOR] = PTL_BOR,
+      [GM_LXOR] = PTL_LXOR, [GM_BXOR] = PTL_BXOR};
   if (id < GM_MAX || id > GM_BXOR) return 0;
   *op = map[id];
   return 1;
 }
 /* An atomic of one word at a place of the target's; ret the old value. */
-static int64_t word_atomic(gm_proc *p, gm_win *w, int target, int64_t *there, ptl_op_t op, int64_t value, const int64_t *compare) {
+static int64_t word_atomic(gm_proc *p, gm_win *w, int target, int64_t *there, ptl_op_t op,
+                           int64_t value, const int64_t *compare) {
   const ptl_process_t to = pm_process_id(gm_group_world(w->comm->local, target));
   int64_t old = 0;
   gm_msg m;
   memset(&m, 0, sizeof m);
   m.waits = 1;
-  const ptl_size_t at = (ptl_size_t)(uintptr_t)there, back = (ptl_size_t)(uintptr_t)&old, from = (ptl_size_t)(uintptr_t)&value;
-  const int code = compare ? PtlSwap(p->md_quiet, back, p->md_quiet, from, 8, to, p->pt_win, 0, at, &m, 0, compare, op, PTL_INT64_T)
-                           : PtlFetchAtomic(p->md_quiet, back, p->md_quiet, from, 8, to, p->pt_win, 0, at, &m, 0, op, PTL_INT64_T);
+  const ptl_size_t at = (ptl_size_t)(uintptr_t)there, back = (ptl_size_t)(uintptr_t)&old,
+                   from = (ptl_size_t)(uintptr_t)&value;
+  const int code = compare ? PtlSwap(p->md_quiet, back, p->md_quiet, from, 8, to, p->pt_win, 0, at,
+                                     &m, 0, compare, op, PTL_INT64_T)
+                           : PtlFetchAtomic(p->md_quiet, back, p->md_quiet, from, 8, to, p->pt_win,
+                                            0, at, &m, 0, op, PTL_INT64_T);
   if (code) gm_fatal("an atomic was refused: %s", pm_ptl_status_name(code));
   gm_wait(p, &m.is_done);
   return old;
@@ -499,16 +568,21 @@ static void lock_leave(gm_proc *p, gm_win *w, int target) {
   const int how = w->locked[target];
   flush(p, w, target);
   w->locked[target] = 0;
-  if (how == LOCK_EXCLUSIVE) word_atomic(p, w, target, &w->all->place[target].lock, PTL_SUM, EXCLUSIVE, NULL);
+  if (how == LOCK_EXCLUSIVE)
+    word_atomic(p, w, target, &w->all->place[target].lock, PTL_SUM, EXCLUSIVE, NULL);
   if (how == LOCK_SHARED) word_atomic(p, w, target, &w->all->place[target].lock, PTL_SUM, -1, NULL);
 }
 /* What the NIC cannot compute: fetched, combined and put back, nobody else does so meanwhile. */
-static void combine_here(gm_proc *p, gm_win *w, int target, int64_t disp, const char *from, char *result, gm_op *op, gm_type *t, uint64_t count) {
+static void combine_here(gm_proc *p, gm_win *w, int target, int64_t disp, const char *from,
+                         char *result, gm_op *op, gm_type *t, uint64_t count) {
   const uint64_t bytes = t->size * count;
-  char *now = gm_alloc(bytes), *spread = gm_alloc((uint64_t)GM_EXTENT(t) * count), *mine = gm_alloc((uint64_t)GM_EXTENT(t) * count);
+  char *now = gm_alloc(bytes), *spread = gm_alloc((uint64_t)GM_EXTENT(t) * count),
+       *mine = gm_alloc((uint64_t)GM_EXTENT(t) * count);
   int64_t d_ns = 500;
   const int64_t none = 0;
-  while (word_atomic(p, w, target, &w->all->place[target].accumulate_lock, PTL_CSWAP, 1, &none) != 0) back_off(&d_ns);
+  while (word_atomic(p, w, target, &w->all->place[target].accumulate_lock, PTL_CSWAP, 1, &none) !=
+         0)
+    back_off(&d_ns);
   operation *o = begin(p, w, target, 'g', p->piece_bytes, NULL);
   o->to = now;
   set_off(o, t, count, disp);
@@ -538,11 +612,13 @@ typedef struct atomic_call {
   MPI_Datatype result_type;
   int is_fetch;
 } atomic_call;
-static int accumulate(gm_proc *p, const char *name, const atomic_call *k, int target, MPI_Aint disp, int64_t count, MPI_Datatype type,
-                      MPI_Op op, MPI_Win win, MPI_Request *request) {
+static int accumulate(gm_proc *p, const char *name, const atomic_call *k, int target, MPI_Aint disp,
+                      int64_t count, MPI_Datatype type, MPI_Op op, MPI_Win win,
+                      MPI_Request *request) {
   gm_win *w = win_of(p, win);
   gm_op *f = op_of(p, op);
-  gm_type *t = type_of(p, type), *ot = type_of(p, k->origin_type), *rt = k->is_fetch ? type_of(p, k->result_type) : NULL;
+  gm_type *t = type_of(p, type), *ot = type_of(p, k->origin_type),
+          *rt = k->is_fetch ? type_of(p, k->result_type) : NULL;
   if (!w) return raise_win(p, NULL, MPI_ERR_WIN, name);
   if (target == MPI_PROC_NULL) return rma_null(p, request);
   int bad = check_target(p, w, target, disp, t, count);
@@ -554,7 +630,8 @@ static int accumulate(gm_proc *p, const char *name, const atomic_call *k, int ta
   const uint64_t unit = t->elements ? t->size / t->elements : 1;
   ptl_datatype_t ptype = 0;
   ptl_op_t pop = 0;
-  const int on_nic = ptl_type(gm_kind_of(t), &ptype) && (f->id == GM_REPLACE || f->id == GM_NO_OP || ptl_op(f->id, &pop));
+  const int on_nic = ptl_type(gm_kind_of(t), &ptype) &&
+                     (f->id == GM_REPLACE || f->id == GM_NO_OP || ptl_op(f->id, &pop));
   const uint64_t most = k->is_fetch ? p->fetch_bytes : p->atomic_bytes;
   operation *o = begin(p, w, target, 0, most / unit * unit, win_request(p, request));
   if (sends) o->from = plain_from(o, k->origin, (uint64_t)k->origin_count, ot);
@@ -569,7 +646,8 @@ static int accumulate(gm_proc *p, const char *name, const atomic_call *k, int ta
     operation_done(&o->msg);
     return MPI_SUCCESS;
   }
-  if (f->id == GM_NO_OP) o->kind = 'g', o->chunk = p->piece_bytes;
+  if (f->id == GM_NO_OP)
+    o->kind = 'g', o->chunk = p->piece_bytes;
   else if (f->id == GM_REPLACE) {
     o->kind = k->is_fetch ? 's' : 'p';
     o->op = PTL_SWAP;
@@ -579,12 +657,14 @@ static int accumulate(gm_proc *p, const char *name, const atomic_call *k, int ta
   set_off(o, t, (uint64_t)count, disp);
   return MPI_SUCCESS;
 }
-CALL(Fetch_and_op, const void *origin, void *result, MPI_Datatype type, int target, MPI_Aint disp, MPI_Op op, MPI_Win win) {
+CALL(Fetch_and_op, const void *origin, void *result, MPI_Datatype type, int target, MPI_Aint disp,
+     MPI_Op op, MPI_Win win) {
   IN("Fetch_and_op");
   const atomic_call k = {origin, 1, type, result, 1, type, 1};
   return accumulate(p, scope.name, &k, target, disp, 1, type, op, win, NULL);
 }
-CALL(Compare_and_swap, const void *origin, const void *compare, void *result, MPI_Datatype type, int target, MPI_Aint disp, MPI_Win win) {
+CALL(Compare_and_swap, const void *origin, const void *compare, void *result, MPI_Datatype type,
+     int target, MPI_Aint disp, MPI_Win win) {
   IN("Compare_and_swap");
   WIN(w, win);
   gm_type *t = type_of(p, type);
@@ -613,18 +693,20 @@ CALL(Win_fence, int assert, MPI_Win win) {
   WIN_FAIL_IF(w->lock_all || w->started || w->exposed, w, MPI_ERR_RMA_SYNC);
   flush(p, w, -1);
   gm_barrier(p, w->comm);
-  w->is_fenced = !(assert & MPI_MODE_NOSUCCEED);
+  w->is_fenced = !(assert &MPI_MODE_NOSUCCEED);
   return MPI_SUCCESS;
 }
 static void tokens_send(gm_proc *p, gm_win *w, gm_group *g, int tag) {
   gm_msg *m = gm_alloc((size_t)(g->size + 1) * sizeof *m);
-  for (int i = 0; i < g->size; i++) gm_isend(p, &m[i], NULL, 0, gm_group_world(g, i), w->comm->context, tag, 0);
+  for (int i = 0; i < g->size; i++)
+    gm_isend(p, &m[i], NULL, 0, gm_group_world(g, i), w->comm->context, tag, 0);
   for (int i = 0; i < g->size; i++) gm_wait(p, &m[i].is_done);
   free(m);
 }
 static gm_msg *tokens_expect(gm_proc *p, gm_win *w, gm_group *g, int tag) {
   gm_msg *m = gm_alloc((size_t)(g->size + 1) * sizeof *m);
-  for (int i = 0; i < g->size; i++) gm_irecv(p, &m[i], NULL, 0, gm_group_world(g, i), w->comm->context, tag);
+  for (int i = 0; i < g->size; i++)
+    gm_irecv(p, &m[i], NULL, 0, gm_group_world(g, i), w->comm->context, tag);
   return m;
 }
 CALL(Win_post, MPI_Group group, int assert, MPI_Win win) {
@@ -637,7 +719,7 @@ CALL(Win_post, MPI_Group group, int assert, MPI_Win win) {
   w->tokens = tokens_expect(p, w, g, TAG_COMPLETE);
   w->tokens_count = g->size;
   w->is_fenced = 0;
-  if (!(assert & MPI_MODE_NOCHECK)) tokens_send(p, w, g, TAG_POST);
+  if (!(assert &MPI_MODE_NOCHECK)) tokens_send(p, w, g, TAG_POST);
   return MPI_SUCCESS;
 }
 CALL(Win_start, MPI_Group group, int assert, MPI_Win win) {
@@ -699,7 +781,10 @@ CALL(Win_lock, int type, int rank, int assert, MPI_Win win) {
   WIN_FAIL_IF(rank < 0 || rank >= w->all->size, w, MPI_ERR_RANK);
   WIN_FAIL_IF(w->locked[rank] || w->lock_all, w, MPI_ERR_RMA_SYNC);
   w->is_fenced = 0;
-  lock_take(p, w, rank, assert & MPI_MODE_NOCHECK ? LOCK_NOTHING : type == MPI_LOCK_SHARED ? LOCK_SHARED : LOCK_EXCLUSIVE);
+  lock_take(p, w, rank,
+            assert &MPI_MODE_NOCHECK  ? LOCK_NOTHING
+            : type == MPI_LOCK_SHARED ? LOCK_SHARED
+                                      : LOCK_EXCLUSIVE);
   return MPI_SUCCESS;
 }
 CALL(Win_unlock, int rank, MPI_Win win) {
@@ -716,7 +801,7 @@ CALL(Win_lock_all, int assert, MPI_Win win) {
   IN("Win_lock_all");
   WIN(w, win);
   WIN_FAIL_IF(w->lock_all, w, MPI_ERR_RMA_SYNC);
-  w->lock_all = assert & MPI_MODE_NOCHECK ? 2 : 1;
+  w->lock_all = assert &MPI_MODE_NOCHECK ? 2 : 1;
   w->is_fenced = 0;
   return MPI_SUCCESS;
 }
@@ -730,23 +815,23 @@ CALL(Win_unlock_all, MPI_Win win) {
   w->lock_all = 0;
   return MPI_SUCCESS;
 }
-#define FLUSH_ONE(what)                                                                            \
-  CALL(what, int rank, MPI_Win win) {                                                              \
-    IN(#what);                                                                                     \
-    WIN(w, win);                                                                                   \
-    if (rank == MPI_PROC_NULL) return MPI_SUCCESS;                                                 \
-    WIN_FAIL_IF(rank < 0 || rank >= w->all->size, w, MPI_ERR_RANK);                                \
-    WIN_FAIL_IF(!w->locked[rank] && !w->lock_all, w, MPI_ERR_RMA_SYNC);                            \
-    flush(p, w, rank);                                                                             \
-    return MPI_SUCCESS;                                                                            \
-  }
-#define FLUSH_ALL(what)                                                                            \
-  CALL(what, MPI_Win win) {                                                                        \
-    IN(#what);                                                                                     \
-    WIN(w, win);                                                                                   \
-    flush(p, w, -1);                                                                               \
-    return MPI_SUCCESS;                                                                            \
-  }
+#  define FLUSH_ONE(what)                                                                          \
+    CALL(what, int rank, MPI_Win win) {                                                            \
+      IN(#what);                                                                                   \
+      WIN(w, win);                                                                                 \
+      if (rank == MPI_PROC_NULL) return MPI_SUCCESS;                                               \
+      WIN_FAIL_IF(rank < 0 || rank >= w->all->size, w, MPI_ERR_RANK);                              \
+      WIN_FAIL_IF(!w->locked[rank] && !w->lock_all, w, MPI_ERR_RMA_SYNC);                          \
+      flush(p, w, rank);                                                                           \
+      return MPI_SUCCESS;                                                                          \
+    }
+#  define FLUSH_ALL(what)                                                                          \
+    CALL(what, MPI_Win win) {                                                                      \
+      IN(#what);                                                                                   \
+      WIN(w, win);                                                                                 \
+      flush(p, w, -1);                                                                             \
+      return MPI_SUCCESS;                                                                          \
+    }
 FLUSH_ONE(Win_flush)
 FLUSH_ONE(Win_flush_local)
 FLUSH_ALL(Win_flush_all)
@@ -758,29 +843,32 @@ CALL(Win_sync, MPI_Win win) {
   return MPI_SUCCESS;
 }
 
-#define GM_PASS
-#define COUNT int
-#define UNIT  int
-#define CALL_N(name, ...) CALL(name, __VA_ARGS__)
-#include "calls_rma.c"
-#undef COUNT
-#undef UNIT
-#undef CALL_N
-#define COUNT MPI_Count
-#define UNIT  MPI_Aint
-#define CALL_N(name, ...) CALL(name##_c, __VA_ARGS__)
-#include "calls_rma.c"
+#  define GM_PASS
+#  define COUNT             int
+#  define UNIT              int
+#  define CALL_N(name, ...) CALL(name, __VA_ARGS__)
+#  include "calls_rma.c"
+#  undef COUNT
+#  undef UNIT
+#  undef CALL_N
+#  define COUNT             MPI_Count
+#  define UNIT              MPI_Aint
+#  define CALL_N(name, ...) CALL(name##_c, __VA_ARGS__)
+#  include "calls_rma.c"
 
 #else /* ---- once per type of count ------------------------------------------------------------------------------ */
-CALL_N(Win_create, void *base, MPI_Aint size, UNIT unit, MPI_Info info, MPI_Comm comm, MPI_Win *win) {
+CALL_N(Win_create, void *base, MPI_Aint size, UNIT unit, MPI_Info info, MPI_Comm comm,
+       MPI_Win *win) {
   IN("Win_create");
   return win_create(p, scope.name, base, size, unit, info, comm, win);
 }
-CALL_N(Win_allocate, MPI_Aint size, UNIT unit, MPI_Info info, MPI_Comm comm, void *baseptr, MPI_Win *win) {
+CALL_N(Win_allocate, MPI_Aint size, UNIT unit, MPI_Info info, MPI_Comm comm, void *baseptr,
+       MPI_Win *win) {
   IN("Win_allocate");
   return win_allocate(p, scope.name, size, unit, info, comm, baseptr, win);
 }
-CALL_N(Win_allocate_shared, MPI_Aint size, UNIT unit, MPI_Info info, MPI_Comm comm, void *baseptr, MPI_Win *win) {
+CALL_N(Win_allocate_shared, MPI_Aint size, UNIT unit, MPI_Info info, MPI_Comm comm, void *baseptr,
+       MPI_Win *win) {
   IN("Win_allocate_shared");
   return win_shared(p, scope.name, size, unit, info, comm, baseptr, win);
 }
@@ -796,44 +884,51 @@ CALL_N(Win_shared_query, MPI_Win win, int rank, MPI_Aint *size, UNIT *unit, void
   *(void **)baseptr = w->all->place[rank].base;
   return MPI_SUCCESS;
 }
-#define ORIGIN COUNT origin_count, MPI_Datatype origin_type
-#define TARGET int target, MPI_Aint disp, COUNT count, MPI_Datatype type
+#  define ORIGIN COUNT origin_count, MPI_Datatype origin_type
+#  define TARGET int target, MPI_Aint disp, COUNT count, MPI_Datatype type
 CALL_N(Put, const void *origin, ORIGIN, TARGET, MPI_Win win) {
   IN("Put");
-  return transfer(p, scope.name, 'p', (void *)(uintptr_t)origin, origin_count, origin_type, target, disp, count, type, win, NULL);
+  return transfer(p, scope.name, 'p', (void *)(uintptr_t)origin, origin_count, origin_type, target,
+                  disp, count, type, win, NULL);
 }
 CALL_N(Get, void *origin, ORIGIN, TARGET, MPI_Win win) {
   IN("Get");
-  return transfer(p, scope.name, 'g', origin, origin_count, origin_type, target, disp, count, type, win, NULL);
+  return transfer(p, scope.name, 'g', origin, origin_count, origin_type, target, disp, count, type,
+                  win, NULL);
 }
 CALL_N(Rput, const void *origin, ORIGIN, TARGET, MPI_Win win, MPI_Request *request) {
   IN("Rput");
-  return transfer(p, scope.name, 'p', (void *)(uintptr_t)origin, origin_count, origin_type, target, disp, count, type, win, request);
+  return transfer(p, scope.name, 'p', (void *)(uintptr_t)origin, origin_count, origin_type, target,
+                  disp, count, type, win, request);
 }
 CALL_N(Rget, void *origin, ORIGIN, TARGET, MPI_Win win, MPI_Request *request) {
   IN("Rget");
-  return transfer(p, scope.name, 'g', origin, origin_count, origin_type, target, disp, count, type, win, request);
+  return transfer(p, scope.name, 'g', origin, origin_count, origin_type, target, disp, count, type,
+                  win, request);
 }
 CALL_N(Accumulate, const void *origin, ORIGIN, TARGET, MPI_Op op, MPI_Win win) {
   IN("Accumulate");
   const atomic_call k = {origin, origin_count, origin_type, NULL, 0, MPI_DATATYPE_NULL, 0};
   return accumulate(p, scope.name, &k, target, disp, count, type, op, win, NULL);
 }
-CALL_N(Raccumulate, const void *origin, ORIGIN, TARGET, MPI_Op op, MPI_Win win, MPI_Request *request) {
+CALL_N(Raccumulate, const void *origin, ORIGIN, TARGET, MPI_Op op, MPI_Win win,
+       MPI_Request *request) {
   IN("Raccumulate");
   const atomic_call k = {origin, origin_count, origin_type, NULL, 0, MPI_DATATYPE_NULL, 0};
   return accumulate(p, scope.name, &k, target, disp, count, type, op, win, request);
 }
-CALL_N(Get_accumulate, const void *origin, ORIGIN, void *result, COUNT result_count, MPI_Datatype result_type, TARGET, MPI_Op op, MPI_Win win) {
+CALL_N(Get_accumulate, const void *origin, ORIGIN, void *result, COUNT result_count,
+       MPI_Datatype result_type, TARGET, MPI_Op op, MPI_Win win) {
   IN("Get_accumulate");
   const atomic_call k = {origin, origin_count, origin_type, result, result_count, result_type, 1};
   return accumulate(p, scope.name, &k, target, disp, count, type, op, win, NULL);
 }
-CALL_N(Rget_accumulate, const void *origin, ORIGIN, void *result, COUNT result_count, MPI_Datatype result_type, TARGET, MPI_Op op, MPI_Win win, MPI_Request *request) {
+CALL_N(Rget_accumulate, const void *origin, ORIGIN, void *result, COUNT result_count,
+       MPI_Datatype result_type, TARGET, MPI_Op op, MPI_Win win, MPI_Request *request) {
   IN("Rget_accumulate");
   const atomic_call k = {origin, origin_count, origin_type, result, result_count, result_type, 1};
   return accumulate(p, scope.name, &k, target, disp, count, type, op, win, request);
 }
-#undef ORIGIN
-#undef TARGET
+#  undef ORIGIN
+#  undef TARGET
 #endif

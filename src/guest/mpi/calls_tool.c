@@ -4,8 +4,12 @@
 
 /* ---- MPI_T: one control variable, read only; no performance variables, categories, events ------------------- */
 static int starts; /* of all processes together: the interface has no state of its own */
-#define T_CHECK() do { if (!starts) return MPI_T_ERR_NOT_INITIALIZED; } while (0)
-static const char cvar_name[] = "pm_eager_bytes", cvar_text[] = "Messages up to this size are sent at once (pm_run --eager)";
+#define T_CHECK()                                                                                  \
+  do {                                                                                             \
+    if (!starts) return MPI_T_ERR_NOT_INITIALIZED;                                                 \
+  } while (0)
+static const char cvar_name[] = "pm_eager_bytes",
+                  cvar_text[] = "Messages up to this size are sent at once (pm_run --eager)";
 static void give_text(char *to, int *length, const char *text) {
   if (to && length && *length > 0) snprintf(to, (size_t)*length, "%s", text);
   if (length) *length = (int)strlen(text) + 1;
@@ -25,7 +29,8 @@ CALL(T_cvar_get_num, int *count) {
   *count = 1;
   return MPI_SUCCESS;
 }
-CALL(T_cvar_get_info, int index, char *name, int *name_length, int *verbosity, MPI_Datatype *type, MPI_T_enum *kinds, char *text, int *text_length, int *bind, int *reach) {
+CALL(T_cvar_get_info, int index, char *name, int *name_length, int *verbosity, MPI_Datatype *type,
+     MPI_T_enum *kinds, char *text, int *text_length, int *bind, int *reach) {
   T_CHECK();
   if (index) return MPI_T_ERR_INVALID_INDEX;
   give_text(name, name_length, cvar_name);
@@ -76,9 +81,12 @@ CALL(T_pvar_get_index, const char *name, int class, int *index) {
   (void)name, (void)class, (void)index;
   return MPI_T_ERR_INVALID_NAME;
 }
-CALL(T_pvar_get_info, int index, char *name, int *name_length, int *verbosity, int *class, MPI_Datatype *type, MPI_T_enum *kinds, char *text, int *text_length, int *bind, int *readonly, int *continuous, int *atomic) {
+CALL(T_pvar_get_info, int index, char *name, int *name_length, int *verbosity, int *class,
+     MPI_Datatype *type, MPI_T_enum *kinds, char *text, int *text_length, int *bind, int *readonly,
+     int *continuous, int *atomic) {
   T_CHECK();
-  (void)index, (void)name, (void)name_length, (void)verbosity, (void)class, (void)type, (void)kinds, (void)text, (void)text_length;
+  (void)index, (void)name, (void)name_length, (void)verbosity, (void)class, (void)type, (void)kinds,
+      (void)text, (void)text_length;
   (void)bind, (void)readonly, (void)continuous, (void)atomic;
   return MPI_T_ERR_INVALID_INDEX;
 }
@@ -126,34 +134,56 @@ CALL(T_source_get_num, int *count) {
   }
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"
-T_NONE(MPI_T_ERR_INVALID_INDEX, T_category_get_info, int index, char *name, int *name_length, char *text, int *text_length, int *cvars, int *pvars, int *categories)
+T_NONE(MPI_T_ERR_INVALID_INDEX, T_category_get_info, int index, char *name, int *name_length,
+       char *text, int *text_length, int *cvars, int *pvars, int *categories)
 T_NONE(MPI_T_ERR_INVALID_INDEX, T_category_get_num_events, int index, int *count)
 T_NONE(MPI_T_ERR_INVALID_INDEX, T_category_get_cvars, int index, int length, int *indices)
 T_NONE(MPI_T_ERR_INVALID_INDEX, T_category_get_pvars, int index, int length, int *indices)
 T_NONE(MPI_T_ERR_INVALID_INDEX, T_category_get_events, int index, int length, int *indices)
 T_NONE(MPI_T_ERR_INVALID_INDEX, T_category_get_categories, int index, int length, int *indices)
-T_NONE(MPI_T_ERR_INVALID_HANDLE, T_enum_get_info, MPI_T_enum kinds, int *count, char *name, int *name_length)
-T_NONE(MPI_T_ERR_INVALID_HANDLE, T_enum_get_item, MPI_T_enum kinds, int index, int *value, char *name, int *name_length)
-T_NONE(MPI_T_ERR_INVALID_INDEX, T_pvar_handle_alloc, MPI_T_pvar_session session, int index, void *object, MPI_T_pvar_handle *handle, int *count)
-T_NONE(MPI_T_ERR_INVALID_HANDLE, T_pvar_handle_free, MPI_T_pvar_session session, MPI_T_pvar_handle *handle)
-T_NONE(MPI_T_ERR_INVALID_HANDLE, T_pvar_read, MPI_T_pvar_session session, MPI_T_pvar_handle handle, void *value)
-T_NONE(MPI_T_ERR_INVALID_HANDLE, T_pvar_readreset, MPI_T_pvar_session session, MPI_T_pvar_handle handle, void *value)
-T_NONE(MPI_T_ERR_INVALID_HANDLE, T_pvar_write, MPI_T_pvar_session session, MPI_T_pvar_handle handle, const void *value)
-T_NONE(MPI_T_ERR_INVALID_INDEX, T_event_get_info, int index, char *name, int *name_length, int *verbosity, MPI_Datatype *types, MPI_Aint *places, int *count, MPI_T_enum *kinds, MPI_Info *info, char *text, int *text_length, int *bind)
+T_NONE(MPI_T_ERR_INVALID_HANDLE, T_enum_get_info, MPI_T_enum kinds, int *count, char *name,
+       int *name_length)
+T_NONE(MPI_T_ERR_INVALID_HANDLE, T_enum_get_item, MPI_T_enum kinds, int index, int *value,
+       char *name, int *name_length)
+T_NONE(MPI_T_ERR_INVALID_INDEX, T_pvar_handle_alloc, MPI_T_pvar_session session, int index,
+       void *object, MPI_T_pvar_handle *handle, int *count)
+T_NONE(MPI_T_ERR_INVALID_HANDLE, T_pvar_handle_free, MPI_T_pvar_session session,
+       MPI_T_pvar_handle *handle)
+T_NONE(MPI_T_ERR_INVALID_HANDLE, T_pvar_read, MPI_T_pvar_session session, MPI_T_pvar_handle handle,
+       void *value)
+T_NONE(MPI_T_ERR_INVALID_HANDLE, T_pvar_readreset, MPI_T_pvar_session session,
+       MPI_T_pvar_handle handle, void *value)
+T_NONE(MPI_T_ERR_INVALID_HANDLE, T_pvar_write, MPI_T_pvar_session session, MPI_T_pvar_handle handle,
+       const void *value)
+T_NONE(MPI_T_ERR_INVALID_INDEX, T_event_get_info, int index, char *name, int *name_length,
+       int *verbosity, MPI_Datatype *types, MPI_Aint *places, int *count, MPI_T_enum *kinds,
+       MPI_Info *info, char *text, int *text_length, int *bind)
 T_NONE(MPI_T_ERR_INVALID_NAME, T_event_get_index, const char *name, int *index)
-T_NONE(MPI_T_ERR_INVALID_INDEX, T_event_handle_alloc, int index, void *object, MPI_Info info, MPI_T_event_registration *registration)
-T_NONE(MPI_T_ERR_INVALID_HANDLE, T_event_handle_free, MPI_T_event_registration registration, void *user, MPI_T_event_free_cb_function *fn)
-T_NONE(MPI_T_ERR_INVALID_HANDLE, T_event_handle_get_info, MPI_T_event_registration registration, MPI_Info *info)
-T_NONE(MPI_T_ERR_INVALID_HANDLE, T_event_handle_set_info, MPI_T_event_registration registration, MPI_Info info)
-T_NONE(MPI_T_ERR_INVALID_HANDLE, T_event_callback_get_info, MPI_T_event_registration registration, MPI_T_cb_safety safety, MPI_Info *info)
-T_NONE(MPI_T_ERR_INVALID_HANDLE, T_event_callback_set_info, MPI_T_event_registration registration, MPI_T_cb_safety safety, MPI_Info info)
-T_NONE(MPI_T_ERR_INVALID_HANDLE, T_event_register_callback, MPI_T_event_registration registration, MPI_T_cb_safety safety, MPI_Info info, void *user, MPI_T_event_cb_function *fn)
-T_NONE(MPI_T_ERR_INVALID_HANDLE, T_event_set_dropped_handler, MPI_T_event_registration registration, MPI_T_event_dropped_cb_function *fn)
-T_NONE(MPI_T_ERR_INVALID_HANDLE, T_event_read, MPI_T_event_instance event, int element, void *buffer)
+T_NONE(MPI_T_ERR_INVALID_INDEX, T_event_handle_alloc, int index, void *object, MPI_Info info,
+       MPI_T_event_registration *registration)
+T_NONE(MPI_T_ERR_INVALID_HANDLE, T_event_handle_free, MPI_T_event_registration registration,
+       void *user, MPI_T_event_free_cb_function *fn)
+T_NONE(MPI_T_ERR_INVALID_HANDLE, T_event_handle_get_info, MPI_T_event_registration registration,
+       MPI_Info *info)
+T_NONE(MPI_T_ERR_INVALID_HANDLE, T_event_handle_set_info, MPI_T_event_registration registration,
+       MPI_Info info)
+T_NONE(MPI_T_ERR_INVALID_HANDLE, T_event_callback_get_info, MPI_T_event_registration registration,
+       MPI_T_cb_safety safety, MPI_Info *info)
+T_NONE(MPI_T_ERR_INVALID_HANDLE, T_event_callback_set_info, MPI_T_event_registration registration,
+       MPI_T_cb_safety safety, MPI_Info info)
+T_NONE(MPI_T_ERR_INVALID_HANDLE, T_event_register_callback, MPI_T_event_registration registration,
+       MPI_T_cb_safety safety, MPI_Info info, void *user, MPI_T_event_cb_function *fn)
+T_NONE(MPI_T_ERR_INVALID_HANDLE, T_event_set_dropped_handler, MPI_T_event_registration registration,
+       MPI_T_event_dropped_cb_function *fn)
+T_NONE(MPI_T_ERR_INVALID_HANDLE, T_event_read, MPI_T_event_instance event, int element,
+       void *buffer)
 T_NONE(MPI_T_ERR_INVALID_HANDLE, T_event_copy, MPI_T_event_instance event, void *buffer)
-T_NONE(MPI_T_ERR_INVALID_HANDLE, T_event_get_timestamp, MPI_T_event_instance event, MPI_Count *stamp)
+T_NONE(MPI_T_ERR_INVALID_HANDLE, T_event_get_timestamp, MPI_T_event_instance event,
+       MPI_Count *stamp)
 T_NONE(MPI_T_ERR_INVALID_HANDLE, T_event_get_source, MPI_T_event_instance event, int *source)
-T_NONE(MPI_T_ERR_INVALID_INDEX, T_source_get_info, int index, char *name, int *name_length, char *text, int *text_length, MPI_T_source_order *order, MPI_Count *ticks_per_second, MPI_Count *ticks_max, MPI_Info *info)
+T_NONE(MPI_T_ERR_INVALID_INDEX, T_source_get_info, int index, char *name, int *name_length,
+       char *text, int *text_length, MPI_T_source_order *order, MPI_Count *ticks_per_second,
+       MPI_Count *ticks_max, MPI_Info *info)
 T_NONE(MPI_T_ERR_INVALID_INDEX, T_source_get_timestamp, int index, MPI_Count *stamp)
 #pragma GCC diagnostic pop
 /* Of all variables of a session, that is, of none; one alone cannot be named. */
@@ -182,7 +212,9 @@ XCALL(Query_ze_support, void) { return 0; }
 XCALL(Query_hip_support, void) { return 0; }
 /* No process of a simulated machine fails: nobody is missing, all survive. */
 XCALL(Comm_shrink, MPI_Comm comm, MPI_Comm *new) { return MPI_Comm_dup(comm, new); }
-XCALL(Comm_agree, MPI_Comm comm, int *flag) { return MPI_Allreduce(MPI_IN_PLACE, flag, 1, MPI_INT, MPI_BAND, comm); }
+XCALL(Comm_agree, MPI_Comm comm, int *flag) {
+  return MPI_Allreduce(MPI_IN_PLACE, flag, 1, MPI_INT, MPI_BAND, comm);
+}
 XCALL(Comm_failure_ack, MPI_Comm comm) {
   IN("X_Comm_failure_ack");
   FAIL_IF(!comm_of(p, comm), NULL, MPI_ERR_COMM);

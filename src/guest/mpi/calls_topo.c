@@ -67,7 +67,8 @@ static void cart_neighbours(gm_topo *t, int rank) {
   t->in = ints(t->in_count);
   t->out = ints(t->out_count);
   for (int d = 0; d < t->dims_count; d++)
-    for (int k = 0; k < 2; k++) t->in[2 * d + k] = t->out[2 * d + k] = shifted(t, rank, d, k ? 1 : -1);
+    for (int k = 0; k < 2; k++)
+      t->in[2 * d + k] = t->out[2 * d + k] = shifted(t, rank, d, k ? 1 : -1);
 }
 static gm_topo *cart(int dims_count, const int *dims, const int *periods) {
   gm_topo *t = gm_alloc(sizeof *t);
@@ -79,7 +80,8 @@ static gm_topo *cart(int dims_count, const int *dims, const int *periods) {
   for (int d = 0; d < dims_count; d++) t->size *= dims[d], t->periods[d] = periods[d] != 0;
   return t;
 }
-CALL(Cart_create, MPI_Comm comm, int dims_count, const int dims[], const int periods[], int reorder, MPI_Comm *new) {
+CALL(Cart_create, MPI_Comm comm, int dims_count, const int dims[], const int periods[], int reorder,
+     MPI_Comm *new) {
   IN("Cart_create");
   gm_comm *c = comm_of(p, comm);
   int64_t size = 1;
@@ -144,7 +146,8 @@ CALL(Cart_sub, MPI_Comm comm, const int remain[], MPI_Comm *new) {
   IN("Cart_sub");
   TOPO(t, comm, MPI_CART);
   gm_comm *c = comm_of(p, comm);
-  int *coords = ints(t->dims_count), *dims = ints(t->dims_count), *periods = ints(t->dims_count), n = 0, color = 0, key = 0;
+  int *coords = ints(t->dims_count), *dims = ints(t->dims_count), *periods = ints(t->dims_count),
+      n = 0, color = 0, key = 0;
   coords_of(t, c->rank, coords);
   for (int d = 0; d < t->dims_count; d++) {
     if (remain[d]) {
@@ -182,7 +185,8 @@ static void balance(int left, int free_dims, int *out) {
     const int rest = free_dims - k;
     int best = left;
     if (rest > 1)
-      for (int f = 1; (int64_t)f <= left; f++) { /* the smallest divisor whose rest can be no larger each */
+      for (int f = 1; (int64_t)f <= left;
+           f++) { /* the smallest divisor whose rest can be no larger each */
         int64_t room = 1;
         if (left % f) continue;
         for (int i = 0; i < rest && room < left; i++) room *= f;
@@ -225,14 +229,16 @@ CALL(Dims_create, int nodes, int dims_count, int dims[]) {
 }
 
 /* ---- graphs -------------------------------------------------------------------------------------------------------- */
-CALL(Graph_create, MPI_Comm comm, int nodes, const int index[], const int edges[], int reorder, MPI_Comm *new) {
+CALL(Graph_create, MPI_Comm comm, int nodes, const int index[], const int edges[], int reorder,
+     MPI_Comm *new) {
   IN("Graph_create");
   gm_comm *c = comm_of(p, comm);
   (void)reorder;
   FAIL_IF(!c || c->remote, c, MPI_ERR_COMM);
   FAIL_IF(nodes < 0 || nodes > c->local->size, c, MPI_ERR_ARG);
   for (int i = 0; i < nodes; i++) FAIL_IF(index[i] < (i ? index[i - 1] : 0), c, MPI_ERR_ARG);
-  for (int i = 0; nodes && i < index[nodes - 1]; i++) FAIL_IF(edges[i] < 0 || edges[i] >= nodes, c, MPI_ERR_ARG);
+  for (int i = 0; nodes && i < index[nodes - 1]; i++)
+    FAIL_IF(edges[i] < 0 || edges[i] >= nodes, c, MPI_ERR_ARG);
   gm_topo *t = gm_alloc(sizeof *t);
   t->kind = MPI_GRAPH;
   t->size = nodes;
@@ -273,7 +279,8 @@ CALL(Graph_neighbors, MPI_Comm comm, int rank, int max, int neighbours[]) {
   TOPO(t, comm, MPI_GRAPH);
   FAIL_IF(rank < 0 || rank >= t->size, comm_of(p, comm), MPI_ERR_RANK);
   const int first = rank ? t->index[rank - 1] : 0;
-  for (int i = first; i < t->index[rank] && i - first < max; i++) neighbours[i - first] = t->edges[i];
+  for (int i = first; i < t->index[rank] && i - first < max; i++)
+    neighbours[i - first] = t->edges[i];
   return MPI_SUCCESS;
 }
 CALL(Graph_map, MPI_Comm comm, int nodes, const int index[], const int edges[], int *rank) {
@@ -286,15 +293,18 @@ CALL(Graph_map, MPI_Comm comm, int nodes, const int index[], const int edges[], 
   return MPI_SUCCESS;
 }
 static int has_weights(const int *weights) { return weights != MPI_UNWEIGHTED; }
-CALL(Dist_graph_create_adjacent, MPI_Comm comm, int in_count, const int sources[], const int source_weights[], int out_count, const int dests[],
-     const int dest_weights[], MPI_Info info, int reorder, MPI_Comm *new) {
+CALL(Dist_graph_create_adjacent, MPI_Comm comm, int in_count, const int sources[],
+     const int source_weights[], int out_count, const int dests[], const int dest_weights[],
+     MPI_Info info, int reorder, MPI_Comm *new) {
   IN("Dist_graph_create_adjacent");
   gm_comm *c = comm_of(p, comm);
   (void)info, (void)reorder;
   FAIL_IF(!c || c->remote, c, MPI_ERR_COMM);
   FAIL_IF(in_count < 0 || out_count < 0, c, MPI_ERR_ARG);
-  for (int i = 0; i < in_count; i++) FAIL_IF(sources[i] < 0 || sources[i] >= c->local->size, c, MPI_ERR_RANK);
-  for (int i = 0; i < out_count; i++) FAIL_IF(dests[i] < 0 || dests[i] >= c->local->size, c, MPI_ERR_RANK);
+  for (int i = 0; i < in_count; i++)
+    FAIL_IF(sources[i] < 0 || sources[i] >= c->local->size, c, MPI_ERR_RANK);
+  for (int i = 0; i < out_count; i++)
+    FAIL_IF(dests[i] < 0 || dests[i] >= c->local->size, c, MPI_ERR_RANK);
   gm_topo *t = gm_alloc(sizeof *t);
   t->kind = MPI_DIST_GRAPH;
   t->size = c->local->size;
@@ -310,9 +320,11 @@ CALL(Dist_graph_create_adjacent, MPI_Comm comm, int in_count, const int sources[
   attach(p, c, t->size, t, new);
   return MPI_SUCCESS;
 }
-typedef struct edge { int from, to, weight; } edge;
-CALL(Dist_graph_create, MPI_Comm comm, int n, const int sources[], const int degrees[], const int dests[], const int weights[], MPI_Info info,
-     int reorder, MPI_Comm *new) {
+typedef struct edge {
+  int from, to, weight;
+} edge;
+CALL(Dist_graph_create, MPI_Comm comm, int n, const int sources[], const int degrees[],
+     const int dests[], const int weights[], MPI_Info info, int reorder, MPI_Comm *new) {
   IN("Dist_graph_create");
   gm_comm *c = comm_of(p, comm);
   int mine = 0, total = 0;
@@ -322,13 +334,15 @@ CALL(Dist_graph_create, MPI_Comm comm, int n, const int sources[], const int deg
   for (int i = 0; i < n; i++) mine += degrees[i];
   const int size = c->local->size;
   int *counts = ints(size);
-  gm_allgather_bytes(p, c, &mine, counts, sizeof mine); /* then everybody's edges, each takes its own */
+  gm_allgather_bytes(p, c, &mine, counts,
+                     sizeof mine); /* then everybody's edges, each takes its own */
   int64_t most = 0;
   for (int i = 0; i < size; i++) {
     total += counts[i];
     if (counts[i] > most) most = counts[i];
   }
-  edge *own = gm_alloc((size_t)(most + 1) * sizeof *own), *all = gm_alloc((size_t)(most + 1) * (size_t)size * sizeof *all);
+  edge *own = gm_alloc((size_t)(most + 1) * sizeof *own),
+       *all = gm_alloc((size_t)(most + 1) * (size_t)size * sizeof *all);
   for (int i = 0, k = 0; i < n; i++)
     for (int d = 0; d < degrees[i]; d++, k++) {
       own[k].from = sources[i];
@@ -348,7 +362,8 @@ CALL(Dist_graph_create, MPI_Comm comm, int n, const int sources[], const int deg
     for (int k = 0; k < counts[r]; k++) {
       const edge *e = &all[(int64_t)r * most + k];
       if (e->to == c->rank) t->in_weights[t->in_count] = e->weight, t->in[t->in_count++] = e->from;
-      if (e->from == c->rank) t->out_weights[t->out_count] = e->weight, t->out[t->out_count++] = e->to;
+      if (e->from == c->rank)
+        t->out_weights[t->out_count] = e->weight, t->out[t->out_count++] = e->to;
     }
   free(own);
   free(all);
@@ -364,7 +379,8 @@ CALL(Dist_graph_neighbors_count, MPI_Comm comm, int *in_count, int *out_count, i
   *weighted = t->is_weighted;
   return MPI_SUCCESS;
 }
-CALL(Dist_graph_neighbors, MPI_Comm comm, int max_in, int sources[], int source_weights[], int max_out, int dests[], int dest_weights[]) {
+CALL(Dist_graph_neighbors, MPI_Comm comm, int max_in, int sources[], int source_weights[],
+     int max_out, int dests[], int dest_weights[]) {
   IN("Dist_graph_neighbors");
   TOPO(t, comm, MPI_DIST_GRAPH);
   FAIL_IF(max_in < t->in_count || max_out < t->out_count, comm_of(p, comm), MPI_ERR_ARG);

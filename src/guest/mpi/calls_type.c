@@ -1,29 +1,85 @@
 /* MPI functions: datatypes. The file includes itself: once with int counts, once with MPI_Count. */
 #ifndef GM_PASS
-#include "abi.h"
+#  include "abi.h"
 
 /* ---- predefined types -------------------------------------------------------------------------------------- */
-typedef struct known { MPI_Datatype handle; gm_kind kind; int size, align; const char *name; } known;
-#define K(name, kind, size, align) {name, GM_K_##kind, size, align, #name}
-static const known types[] = {
-    K(MPI_CHAR, CHAR, 1, 1), K(MPI_SIGNED_CHAR, I8, 1, 1), K(MPI_UNSIGNED_CHAR, U8, 1, 1), K(MPI_BYTE, BYTE, 1, 1), K(MPI_WCHAR, WCHAR, 4, 4),
-    K(MPI_SHORT, I16, 2, 2), K(MPI_UNSIGNED_SHORT, U16, 2, 2), K(MPI_INT, I32, 4, 4), K(MPI_UNSIGNED, U32, 4, 4), K(MPI_LONG, I64, 8, 8),
-    K(MPI_UNSIGNED_LONG, U64, 8, 8), K(MPI_FLOAT, F32, 4, 4), K(MPI_DOUBLE, F64, 8, 8), K(MPI_LONG_DOUBLE, F80, 16, 16),
-    K(MPI_LONG_LONG_INT, I64, 8, 8), K(MPI_UNSIGNED_LONG_LONG, U64, 8, 8), K(MPI_PACKED, BYTE, 1, 1), K(MPI_LB, BYTE, 0, 1), K(MPI_UB, BYTE, 0, 1),
-    K(MPI_FLOAT_INT, PAIR_F32, 8, 4), K(MPI_DOUBLE_INT, PAIR_F64, 12, 8), K(MPI_LONG_INT, PAIR_I64, 12, 8), K(MPI_SHORT_INT, PAIR_I16, 6, 4),
-    K(MPI_2INT, PAIR_I32, 8, 4), K(MPI_LONG_DOUBLE_INT, PAIR_F80, 20, 16), K(MPI_COMPLEX, C32, 8, 4), K(MPI_DOUBLE_COMPLEX, C64, 16, 8),
-    K(MPI_LOGICAL, LOGICAL4, 4, 4), K(MPI_REAL, F32, 4, 4), K(MPI_DOUBLE_PRECISION, F64, 8, 8), K(MPI_INTEGER, I32, 4, 4),
-    K(MPI_2INTEGER, PAIR_I32, 8, 4), K(MPI_2REAL, PAIR_2F32, 8, 4), K(MPI_2DOUBLE_PRECISION, PAIR_2F64, 16, 8), K(MPI_CHARACTER, CHAR, 1, 1),
-    K(MPI_REAL4, F32, 4, 4), K(MPI_REAL8, F64, 8, 8), K(MPI_REAL16, F128, 16, 16), K(MPI_COMPLEX8, C32, 8, 4), K(MPI_COMPLEX16, C64, 16, 8),
-    K(MPI_COMPLEX32, C128, 32, 16), K(MPI_INTEGER1, I8, 1, 1), K(MPI_INTEGER2, I16, 2, 2), K(MPI_INTEGER4, I32, 4, 4), K(MPI_INTEGER8, I64, 8, 8),
-    K(MPI_INT8_T, I8, 1, 1), K(MPI_INT16_T, I16, 2, 2), K(MPI_INT32_T, I32, 4, 4), K(MPI_INT64_T, I64, 8, 8), K(MPI_UINT8_T, U8, 1, 1),
-    K(MPI_UINT16_T, U16, 2, 2), K(MPI_UINT32_T, U32, 4, 4), K(MPI_UINT64_T, U64, 8, 8), K(MPI_C_BOOL, BOOL, 1, 1),
-    K(MPI_C_FLOAT_COMPLEX, C32, 8, 4), K(MPI_C_DOUBLE_COMPLEX, C64, 16, 8), K(MPI_C_LONG_DOUBLE_COMPLEX, C80, 32, 16), K(MPI_AINT, I64, 8, 8),
-    K(MPI_OFFSET, I64, 8, 8), K(MPI_COUNT, I64, 8, 8), K(MPI_CXX_BOOL, BOOL, 1, 1), K(MPI_CXX_FLOAT_COMPLEX, C32, 8, 4),
-    K(MPI_CXX_DOUBLE_COMPLEX, C64, 16, 8), K(MPI_CXX_LONG_DOUBLE_COMPLEX, C80, 32, 16), K(MPIX_C_FLOAT16, F16, 2, 2)};
-#undef K
+typedef struct known {
+  MPI_Datatype handle;
+  gm_kind kind;
+  int size, align;
+  const char *name;
+} known;
+#  define K(name, kind, size, align)                                                               \
+    { name, GM_K_##kind, size, align, #name }
+static const known types[] = {K(MPI_CHAR, CHAR, 1, 1),
+                              K(MPI_SIGNED_CHAR, I8, 1, 1),
+                              K(MPI_UNSIGNED_CHAR, U8, 1, 1),
+                              K(MPI_BYTE, BYTE, 1, 1),
+                              K(MPI_WCHAR, WCHAR, 4, 4),
+                              K(MPI_SHORT, I16, 2, 2),
+                              K(MPI_UNSIGNED_SHORT, U16, 2, 2),
+                              K(MPI_INT, I32, 4, 4),
+                              K(MPI_UNSIGNED, U32, 4, 4),
+                              K(MPI_LONG, I64, 8, 8),
+                              K(MPI_UNSIGNED_LONG, U64, 8, 8),
+                              K(MPI_FLOAT, F32, 4, 4),
+                              K(MPI_DOUBLE, F64, 8, 8),
+                              K(MPI_LONG_DOUBLE, F80, 16, 16),
+                              K(MPI_LONG_LONG_INT, I64, 8, 8),
+                              K(MPI_UNSIGNED_LONG_LONG, U64, 8, 8),
+                              K(MPI_PACKED, BYTE, 1, 1),
+                              K(MPI_LB, BYTE, 0, 1),
+                              K(MPI_UB, BYTE, 0, 1),
+                              K(MPI_FLOAT_INT, PAIR_F32, 8, 4),
+                              K(MPI_DOUBLE_INT, PAIR_F64, 12, 8),
+                              K(MPI_LONG_INT, PAIR_I64, 12, 8),
+                              K(MPI_SHORT_INT, PAIR_I16, 6, 4),
+                              K(MPI_2INT, PAIR_I32, 8, 4),
+                              K(MPI_LONG_DOUBLE_INT, PAIR_F80, 20, 16),
+                              K(MPI_COMPLEX, C32, 8, 4),
+                              K(MPI_DOUBLE_COMPLEX, C64, 16, 8),
+                              K(MPI_LOGICAL, LOGICAL4, 4, 4),
+                              K(MPI_REAL, F32, 4, 4),
+                              K(MPI_DOUBLE_PRECISION, F64, 8, 8),
+                              K(MPI_INTEGER, I32, 4, 4),
+                              K(MPI_2INTEGER, PAIR_I32, 8, 4),
+                              K(MPI_2REAL, PAIR_2F32, 8, 4),
+                              K(MPI_2DOUBLE_PRECISION, PAIR_2F64, 16, 8),
+                              K(MPI_CHARACTER, CHAR, 1, 1),
+                              K(MPI_REAL4, F32, 4, 4),
+                              K(MPI_REAL8, F64, 8, 8),
+                              K(MPI_REAL16, F128, 16, 16),
+                              K(MPI_COMPLEX8, C32, 8, 4),
+                              K(MPI_COMPLEX16, C64, 16, 8),
+                              K(MPI_COMPLEX32, C128, 32, 16),
+                              K(MPI_INTEGER1, I8, 1, 1),
+                              K(MPI_INTEGER2, I16, 2, 2),
+                              K(MPI_INTEGER4, I32, 4, 4),
+                              K(MPI_INTEGER8, I64, 8, 8),
+                              K(MPI_INT8_T, I8, 1, 1),
+                              K(MPI_INT16_T, I16, 2, 2),
+                              K(MPI_INT32_T, I32, 4, 4),
+                              K(MPI_INT64_T, I64, 8, 8),
+                              K(MPI_UINT8_T, U8, 1, 1),
+                              K(MPI_UINT16_T, U16, 2, 2),
+                              K(MPI_UINT32_T, U32, 4, 4),
+                              K(MPI_UINT64_T, U64, 8, 8),
+                              K(MPI_C_BOOL, BOOL, 1, 1),
+                              K(MPI_C_FLOAT_COMPLEX, C32, 8, 4),
+                              K(MPI_C_DOUBLE_COMPLEX, C64, 16, 8),
+                              K(MPI_C_LONG_DOUBLE_COMPLEX, C80, 32, 16),
+                              K(MPI_AINT, I64, 8, 8),
+                              K(MPI_OFFSET, I64, 8, 8),
+                              K(MPI_COUNT, I64, 8, 8),
+                              K(MPI_CXX_BOOL, BOOL, 1, 1),
+                              K(MPI_CXX_FLOAT_COMPLEX, C32, 8, 4),
+                              K(MPI_CXX_DOUBLE_COMPLEX, C64, 16, 8),
+                              K(MPI_CXX_LONG_DOUBLE_COMPLEX, C80, 32, 16),
+                              K(MPIX_C_FLOAT16, F16, 2, 2)};
+#  undef K
 enum { TYPES = sizeof types / sizeof *types };
-static gm_type *basic[256], *pairs[5]; /* by the low byte of the handle; shared by all processes: they never change */
+static gm_type *basic[256],
+    *pairs[5]; /* by the low byte of the handle; shared by all processes: they never change */
 static gm_type *make_basic(const known *k) {
   gm_type *t = gm_type_basic(k->kind, (uint64_t)k->size, k->align);
   if (k->size % k->align) { /* pairs end with a gap */
@@ -35,7 +91,8 @@ static gm_type *make_basic(const known *k) {
 }
 static void make_types(void) {
   for (int i = 0; i < TYPES; i++) {
-    gm_type **at = ((unsigned)types[i].handle >> 24) == 0x8Cu ? &pairs[types[i].handle & 0xFF] : &basic[types[i].handle & 0xFF];
+    gm_type **at = ((unsigned)types[i].handle >> 24) == 0x8Cu ? &pairs[types[i].handle & 0xFF]
+                                                              : &basic[types[i].handle & 0xFF];
     *at = make_basic(&types[i]);
   }
   /* one of them has a gap inside: packed like a structure */
@@ -66,7 +123,8 @@ typedef struct contents {
   int combiner, ints_count, aints_count, counts_count, types_count;
   int ints[8];
 } contents;
-static gm_type *remember(gm_type *t, int combiner, int ints, int aints, int counts, int types_count) {
+static gm_type *remember(gm_type *t, int combiner, int ints, int aints, int counts,
+                         int types_count) {
   t->combiner = combiner;
   t->ints_count = ints;
   t->aints_count = aints;
@@ -83,15 +141,20 @@ static void remember_type(gm_type *t, int i, gm_type *old) {
   gm_type_ref(old);
 }
 /* A number of the call: an int of the first form, a count of the large one. */
-typedef struct writer { gm_type *t; int next, is_large; } writer;
+typedef struct writer {
+  gm_type *t;
+  int next, is_large;
+} writer;
 static void note(writer *w, int64_t n) {
   if (w->is_large)
     w->t->counts[w->next++] = n;
   else
     w->t->ints[w->next++] = (int)n;
 }
-static gm_type *open_contents(gm_type *t, int combiner, int large, int numbers, int aints, int plain_ints, int types_count, writer *w) {
-  remember(t, combiner, large ? plain_ints : numbers + plain_ints, large ? 0 : aints, large ? numbers + aints : 0, types_count);
+static gm_type *open_contents(gm_type *t, int combiner, int large, int numbers, int aints,
+                              int plain_ints, int types_count, writer *w) {
+  remember(t, combiner, large ? plain_ints : numbers + plain_ints, large ? 0 : aints,
+           large ? numbers + aints : 0, types_count);
   w->t = t;
   w->next = 0;
   w->is_large = large;
@@ -146,7 +209,8 @@ CALL(Type_get_name, MPI_Datatype type, char *name, int *length) {
   *length = snprintf(name, MPI_MAX_OBJECT_NAME, "%s", t->name ? t->name : "");
   return MPI_SUCCESS;
 }
-static int f90(gm_proc *p, MPI_Datatype base, int combiner, int ints, int first, int second, MPI_Datatype *new) {
+static int f90(gm_proc *p, MPI_Datatype base, int combiner, int ints, int first, int second,
+               MPI_Datatype *new) {
   gm_type *o = type_of(p, base);
   const gm_part one = {0, 1, o};
   gm_type *t = gm_type_list(&one, 1);
@@ -160,27 +224,46 @@ static int f90(gm_proc *p, MPI_Datatype base, int combiner, int ints, int first,
 CALL(Type_create_f90_integer, int r, MPI_Datatype *new) {
   IN("Type_create_f90_integer");
   FAIL_IF(r > 18, NULL, MPI_ERR_OTHER);
-  return f90(p, r <= 2 ? MPI_INTEGER1 : r <= 4 ? MPI_INTEGER2 : r <= 9 ? MPI_INTEGER4 : MPI_INTEGER8, MPI_COMBINER_F90_INTEGER, 1, r, 0, new);
+  return f90(p,
+             r <= 2   ? MPI_INTEGER1
+             : r <= 4 ? MPI_INTEGER2
+             : r <= 9 ? MPI_INTEGER4
+                      : MPI_INTEGER8,
+             MPI_COMBINER_F90_INTEGER, 1, r, 0, new);
 }
 CALL(Type_create_f90_real, int digits, int r, MPI_Datatype *new) {
   IN("Type_create_f90_real");
-  const int small = (digits == MPI_UNDEFINED || digits <= 6) && (r == MPI_UNDEFINED || r <= 37), middle = (digits == MPI_UNDEFINED || digits <= 15) && (r == MPI_UNDEFINED || r <= 307);
+  const int small = (digits == MPI_UNDEFINED || digits <= 6) && (r == MPI_UNDEFINED || r <= 37),
+            middle = (digits == MPI_UNDEFINED || digits <= 15) && (r == MPI_UNDEFINED || r <= 307);
   FAIL_IF(digits > 33 || r > 4931, NULL, MPI_ERR_OTHER);
-  return f90(p, small ? MPI_REAL4 : middle ? MPI_REAL8 : MPI_REAL16, MPI_COMBINER_F90_REAL, 2, digits, r, new);
+  return f90(p,
+             small    ? MPI_REAL4
+             : middle ? MPI_REAL8
+                      : MPI_REAL16,
+             MPI_COMBINER_F90_REAL, 2, digits, r, new);
 }
 CALL(Type_create_f90_complex, int digits, int r, MPI_Datatype *new) {
   IN("Type_create_f90_complex");
-  const int small = (digits == MPI_UNDEFINED || digits <= 6) && (r == MPI_UNDEFINED || r <= 37), middle = (digits == MPI_UNDEFINED || digits <= 15) && (r == MPI_UNDEFINED || r <= 307);
+  const int small = (digits == MPI_UNDEFINED || digits <= 6) && (r == MPI_UNDEFINED || r <= 37),
+            middle = (digits == MPI_UNDEFINED || digits <= 15) && (r == MPI_UNDEFINED || r <= 307);
   FAIL_IF(digits > 33 || r > 4931, NULL, MPI_ERR_OTHER);
-  return f90(p, small ? MPI_COMPLEX8 : middle ? MPI_COMPLEX16 : MPI_COMPLEX32, MPI_COMBINER_F90_COMPLEX, 2, digits, r, new);
+  return f90(p,
+             small    ? MPI_COMPLEX8
+             : middle ? MPI_COMPLEX16
+                      : MPI_COMPLEX32,
+             MPI_COMBINER_F90_COMPLEX, 2, digits, r, new);
 }
 CALL(Type_match_size, int class, int size, MPI_Datatype *type) {
   IN("Type_match_size");
-  static const struct { int class, size; MPI_Datatype type; } fits[] = {
-      {MPI_TYPECLASS_REAL, 4, MPI_REAL4}, {MPI_TYPECLASS_REAL, 8, MPI_REAL8}, {MPI_TYPECLASS_REAL, 16, MPI_REAL16},
-      {MPI_TYPECLASS_INTEGER, 1, MPI_INTEGER1}, {MPI_TYPECLASS_INTEGER, 2, MPI_INTEGER2}, {MPI_TYPECLASS_INTEGER, 4, MPI_INTEGER4},
-      {MPI_TYPECLASS_INTEGER, 8, MPI_INTEGER8}, {MPI_TYPECLASS_COMPLEX, 8, MPI_COMPLEX8}, {MPI_TYPECLASS_COMPLEX, 16, MPI_COMPLEX16},
-      {MPI_TYPECLASS_COMPLEX, 32, MPI_COMPLEX32}};
+  static const struct {
+    int class, size;
+    MPI_Datatype type;
+  } fits[] = {
+      {MPI_TYPECLASS_REAL, 4, MPI_REAL4},         {MPI_TYPECLASS_REAL, 8, MPI_REAL8},
+      {MPI_TYPECLASS_REAL, 16, MPI_REAL16},       {MPI_TYPECLASS_INTEGER, 1, MPI_INTEGER1},
+      {MPI_TYPECLASS_INTEGER, 2, MPI_INTEGER2},   {MPI_TYPECLASS_INTEGER, 4, MPI_INTEGER4},
+      {MPI_TYPECLASS_INTEGER, 8, MPI_INTEGER8},   {MPI_TYPECLASS_COMPLEX, 8, MPI_COMPLEX8},
+      {MPI_TYPECLASS_COMPLEX, 16, MPI_COMPLEX16}, {MPI_TYPECLASS_COMPLEX, 32, MPI_COMPLEX32}};
   for (size_t i = 0; i < sizeof fits / sizeof *fits; i++)
     if (fits[i].class == class && fits[i].size == size) {
       *type = fits[i].type;
@@ -206,13 +289,16 @@ CALL(Type_extent, MPI_Datatype type, MPI_Aint *extent) {
   *extent = GM_EXTENT(type_of(p, type));
   return MPI_SUCCESS;
 }
-CALL(Type_hvector, int count, int blocklength, MPI_Aint stride, MPI_Datatype old, MPI_Datatype *new) {
+CALL(Type_hvector, int count, int blocklength, MPI_Aint stride, MPI_Datatype old,
+     MPI_Datatype *new) {
   return PMPI_Type_create_hvector(count, blocklength, stride, old, new);
 }
-CALL(Type_hindexed, int count, int lengths[], MPI_Aint displs[], MPI_Datatype old, MPI_Datatype *new) {
+CALL(Type_hindexed, int count, int lengths[], MPI_Aint displs[], MPI_Datatype old,
+     MPI_Datatype *new) {
   return PMPI_Type_create_hindexed(count, lengths, displs, old, new);
 }
-CALL(Type_struct, int count, int lengths[], MPI_Aint displs[], MPI_Datatype olds[], MPI_Datatype *new) {
+CALL(Type_struct, int count, int lengths[], MPI_Aint displs[], MPI_Datatype olds[],
+     MPI_Datatype *new) {
   return PMPI_Type_create_struct(count, lengths, displs, olds, new);
 }
 CALL(Get_elements_x, const MPI_Status *status, MPI_Datatype type, MPI_Count *count) {
@@ -226,7 +312,8 @@ CALL(Get_elements_x, const MPI_Status *status, MPI_Datatype type, MPI_Count *cou
 static void set_elements(MPI_Status *status, const gm_type *t, uint64_t count) {
   const uint64_t bytes = t->elements ? t->size / t->elements * count : 0;
   status->count_lo = (int)(uint32_t)bytes;
-  status->count_hi_and_cancelled = (status->count_hi_and_cancelled & 1) | (int)((uint32_t)(bytes >> 32) << 1);
+  status->count_hi_and_cancelled =
+      (status->count_hi_and_cancelled & 1) | (int)((uint32_t)(bytes >> 32) << 1);
 }
 CALL(Status_set_elements, MPI_Status *status, MPI_Datatype type, int count) {
   IN("Status_set_elements");
@@ -289,7 +376,8 @@ CALL(Status_f2f08, const MPI_Fint *f, MPI_F08_status *f08) {
 }
 
 /* ---- subarrays and distributed arrays ---------------------------------------------------------------------------- */
-static gm_type *subarray(int dims, const int64_t *sizes, const int64_t *subsizes, const int64_t *starts, int is_c, gm_type *old) {
+static gm_type *subarray(int dims, const int64_t *sizes, const int64_t *subsizes,
+                         const int64_t *starts, int is_c, gm_type *old) {
   const int64_t extent = GM_EXTENT(old);
   gm_type *t = NULL;
   int64_t stride = extent, offset = 0;
@@ -311,8 +399,10 @@ static gm_type *subarray(int dims, const int64_t *sizes, const int64_t *subsizes
 }
 /* One dimension of a distributed array: the elements that process `at` of `count` has. ret the type whose
    children lie `stride` apart; the place of the first is added to *offset */
-static gm_type *distributed(int64_t size, int how, int64_t arg, int count, int at, int64_t stride, gm_type *old, int64_t *offset) {
-  if (how == MPI_DISTRIBUTE_NONE) count = 1, at = 0, how = MPI_DISTRIBUTE_BLOCK, arg = MPI_DISTRIBUTE_DFLT_DARG;
+static gm_type *distributed(int64_t size, int how, int64_t arg, int count, int at, int64_t stride,
+                            gm_type *old, int64_t *offset) {
+  if (how == MPI_DISTRIBUTE_NONE)
+    count = 1, at = 0, how = MPI_DISTRIBUTE_BLOCK, arg = MPI_DISTRIBUTE_DFLT_DARG;
   if (how == MPI_DISTRIBUTE_BLOCK) {
     const int64_t block = arg == MPI_DISTRIBUTE_DFLT_DARG ? (size + count - 1) / count : arg;
     int64_t mine = size - block * at;
@@ -337,12 +427,14 @@ static gm_type *distributed(int64_t size, int how, int64_t arg, int count, int a
 }
 
 /* ---- packing --------------------------------------------------------------------------------------------------------- */
-static int pack_call(gm_proc *p, const char *name, const void *in, int64_t count, MPI_Datatype type, void *out, int64_t size, int64_t *position, int is_unpack) {
+static int pack_call(gm_proc *p, const char *name, const void *in, int64_t count, MPI_Datatype type,
+                     void *out, int64_t size, int64_t *position, int is_unpack) {
   gm_type *t = type_of(p, type);
   const int bad = gm_check_type(t, count);
   if (bad) return gm_raise(p, NULL, bad, name);
   const uint64_t bytes = t->size * (uint64_t)count;
-  if (*position < 0 || (uint64_t)*position + bytes > (uint64_t)size) return gm_raise(p, NULL, is_unpack ? MPI_ERR_ARG : MPI_ERR_ARG, name);
+  if (*position < 0 || (uint64_t)*position + bytes > (uint64_t)size)
+    return gm_raise(p, NULL, is_unpack ? MPI_ERR_ARG : MPI_ERR_ARG, name);
   if (is_unpack)
     gm_unpack(out, (uint64_t)count, t, (const char *)in + *position, bytes);
   else
@@ -351,12 +443,15 @@ static int pack_call(gm_proc *p, const char *name, const void *in, int64_t count
   gm_busy_bytes((double)bytes);
   return MPI_SUCCESS;
 }
-static int external_call(gm_proc *p, const char *name, const char *rep, const void *in, int64_t count, MPI_Datatype type, void *out, int64_t size, int64_t *position, int is_unpack) {
+static int external_call(gm_proc *p, const char *name, const char *rep, const void *in,
+                         int64_t count, MPI_Datatype type, void *out, int64_t size,
+                         int64_t *position, int is_unpack) {
   gm_type *t = type_of(p, type);
   const int bad = strcmp(rep, "external32") != 0 ? MPI_ERR_ARG : gm_check_type(t, count);
   if (bad) return gm_raise(p, NULL, bad, name);
   const uint64_t bytes = gm_external_size(t, (uint64_t)count);
-  if (*position < 0 || (uint64_t)*position + bytes > (uint64_t)size) return gm_raise(p, NULL, MPI_ERR_ARG, name);
+  if (*position < 0 || (uint64_t)*position + bytes > (uint64_t)size)
+    return gm_raise(p, NULL, MPI_ERR_ARG, name);
   if (is_unpack)
     gm_external((const char *)in + *position, out, (uint64_t)count, t, 1, bytes);
   else
@@ -364,25 +459,25 @@ static int external_call(gm_proc *p, const char *name, const char *rep, const vo
   *position += (int64_t)bytes;
   return MPI_SUCCESS;
 }
-#define GM_PASS
-#define COUNT   int
-#define DISP    int
-#define ADDRESS MPI_Aint
-#define LARGE   0
-#define CALL_N(name, ...) CALL(name, __VA_ARGS__)
-#include "calls_type.c"
-#undef COUNT
-#undef DISP
-#undef ADDRESS
-#undef LARGE
-#undef CALL_N
-#undef CONTENTS
-#define COUNT   MPI_Count
-#define DISP    MPI_Count
-#define ADDRESS MPI_Count
-#define LARGE   1
-#define CALL_N(name, ...) CALL(name##_c, __VA_ARGS__)
-#include "calls_type.c"
+#  define GM_PASS
+#  define COUNT             int
+#  define DISP              int
+#  define ADDRESS           MPI_Aint
+#  define LARGE             0
+#  define CALL_N(name, ...) CALL(name, __VA_ARGS__)
+#  include "calls_type.c"
+#  undef COUNT
+#  undef DISP
+#  undef ADDRESS
+#  undef LARGE
+#  undef CALL_N
+#  undef CONTENTS
+#  define COUNT             MPI_Count
+#  define DISP              MPI_Count
+#  define ADDRESS           MPI_Count
+#  define LARGE             1
+#  define CALL_N(name, ...) CALL(name##_c, __VA_ARGS__)
+#  include "calls_type.c"
 
 #else /* ---- once per type of count ------------------------------------------------------------------------------ */
 CALL_N(Type_contiguous, COUNT count, MPI_Datatype old, MPI_Datatype *new) {
@@ -398,14 +493,17 @@ CALL_N(Type_contiguous, COUNT count, MPI_Datatype old, MPI_Datatype *new) {
   *new = type_handle(p, t);
   return MPI_SUCCESS;
 }
-CALL_N(Type_vector, COUNT count, COUNT blocklength, COUNT stride, MPI_Datatype old, MPI_Datatype *new) {
+CALL_N(Type_vector, COUNT count, COUNT blocklength, COUNT stride, MPI_Datatype old,
+       MPI_Datatype *new) {
   IN("Type_vector");
   gm_type *o = type_of(p, old);
   writer w;
   FAIL_IF(count < 0, NULL, MPI_ERR_COUNT);
   FAIL_IF(blocklength < 0, NULL, MPI_ERR_ARG);
   FAIL_IF(!o, NULL, MPI_ERR_TYPE);
-  gm_type *t = open_contents(gm_type_vector((uint64_t)count, (uint64_t)blocklength, (int64_t)stride * GM_EXTENT(o), o), MPI_COMBINER_VECTOR, LARGE, 3, 0, 0, 1, &w);
+  gm_type *t = open_contents(
+      gm_type_vector((uint64_t)count, (uint64_t)blocklength, (int64_t)stride * GM_EXTENT(o), o),
+      MPI_COMBINER_VECTOR, LARGE, 3, 0, 0, 1, &w);
   note(&w, count);
   note(&w, blocklength);
   note(&w, stride);
@@ -413,14 +511,16 @@ CALL_N(Type_vector, COUNT count, COUNT blocklength, COUNT stride, MPI_Datatype o
   *new = type_handle(p, t);
   return MPI_SUCCESS;
 }
-CALL_N(Type_create_hvector, COUNT count, COUNT blocklength, ADDRESS stride, MPI_Datatype old, MPI_Datatype *new) {
+CALL_N(Type_create_hvector, COUNT count, COUNT blocklength, ADDRESS stride, MPI_Datatype old,
+       MPI_Datatype *new) {
   IN("Type_create_hvector");
   gm_type *o = type_of(p, old);
   writer w;
   FAIL_IF(count < 0, NULL, MPI_ERR_COUNT);
   FAIL_IF(blocklength < 0, NULL, MPI_ERR_ARG);
   FAIL_IF(!o, NULL, MPI_ERR_TYPE);
-  gm_type *t = open_contents(gm_type_vector((uint64_t)count, (uint64_t)blocklength, stride, o), MPI_COMBINER_HVECTOR, LARGE, 2, 1, 0, 1, &w);
+  gm_type *t = open_contents(gm_type_vector((uint64_t)count, (uint64_t)blocklength, stride, o),
+                             MPI_COMBINER_HVECTOR, LARGE, 2, 1, 0, 1, &w);
   note(&w, count);
   note(&w, blocklength);
   if (LARGE)
@@ -431,7 +531,8 @@ CALL_N(Type_create_hvector, COUNT count, COUNT blocklength, ADDRESS stride, MPI_
   *new = type_handle(p, t);
   return MPI_SUCCESS;
 }
-CALL_N(Type_indexed, COUNT count, const COUNT lengths[], const DISP displs[], MPI_Datatype old, MPI_Datatype *new) {
+CALL_N(Type_indexed, COUNT count, const COUNT lengths[], const DISP displs[], MPI_Datatype old,
+       MPI_Datatype *new) {
   IN("Type_indexed");
   gm_type *o = type_of(p, old);
   writer w;
@@ -446,7 +547,8 @@ CALL_N(Type_indexed, COUNT count, const COUNT lengths[], const DISP displs[], MP
     free(part);
     FAIL(NULL, MPI_ERR_ARG);
   }
-  gm_type *t = open_contents(gm_type_list(part, (uint64_t)count), MPI_COMBINER_INDEXED, LARGE, 2 * (int)count + 1, 0, 0, 1, &w);
+  gm_type *t = open_contents(gm_type_list(part, (uint64_t)count), MPI_COMBINER_INDEXED, LARGE,
+                             2 * (int)count + 1, 0, 0, 1, &w);
   free(part);
   note(&w, count);
   for (COUNT i = 0; i < count; i++) note(&w, lengths[i]);
@@ -455,7 +557,8 @@ CALL_N(Type_indexed, COUNT count, const COUNT lengths[], const DISP displs[], MP
   *new = type_handle(p, t);
   return MPI_SUCCESS;
 }
-CALL_N(Type_create_hindexed, COUNT count, const COUNT lengths[], const ADDRESS displs[], MPI_Datatype old, MPI_Datatype *new) {
+CALL_N(Type_create_hindexed, COUNT count, const COUNT lengths[], const ADDRESS displs[],
+       MPI_Datatype old, MPI_Datatype *new) {
   IN("Type_create_hindexed");
   gm_type *o = type_of(p, old);
   writer w;
@@ -470,7 +573,8 @@ CALL_N(Type_create_hindexed, COUNT count, const COUNT lengths[], const ADDRESS d
     free(part);
     FAIL(NULL, MPI_ERR_ARG);
   }
-  gm_type *t = open_contents(gm_type_list(part, (uint64_t)count), MPI_COMBINER_HINDEXED, LARGE, (int)count + 1, (int)count, 0, 1, &w);
+  gm_type *t = open_contents(gm_type_list(part, (uint64_t)count), MPI_COMBINER_HINDEXED, LARGE,
+                             (int)count + 1, (int)count, 0, 1, &w);
   free(part);
   note(&w, count);
   for (COUNT i = 0; i < count; i++) note(&w, lengths[i]);
@@ -484,7 +588,8 @@ CALL_N(Type_create_hindexed, COUNT count, const COUNT lengths[], const ADDRESS d
   *new = type_handle(p, t);
   return MPI_SUCCESS;
 }
-CALL_N(Type_create_indexed_block, COUNT count, COUNT blocklength, const DISP displs[], MPI_Datatype old, MPI_Datatype *new) {
+CALL_N(Type_create_indexed_block, COUNT count, COUNT blocklength, const DISP displs[],
+       MPI_Datatype old, MPI_Datatype *new) {
   IN("Type_create_indexed_block");
   gm_type *o = type_of(p, old);
   writer w;
@@ -497,7 +602,8 @@ CALL_N(Type_create_indexed_block, COUNT count, COUNT blocklength, const DISP dis
     part[i].count = (uint64_t)blocklength;
     part[i].child = o;
   }
-  gm_type *t = open_contents(gm_type_list(part, (uint64_t)count), MPI_COMBINER_INDEXED_BLOCK, LARGE, (int)count + 2, 0, 0, 1, &w);
+  gm_type *t = open_contents(gm_type_list(part, (uint64_t)count), MPI_COMBINER_INDEXED_BLOCK, LARGE,
+                             (int)count + 2, 0, 0, 1, &w);
   free(part);
   note(&w, count);
   note(&w, blocklength);
@@ -506,7 +612,8 @@ CALL_N(Type_create_indexed_block, COUNT count, COUNT blocklength, const DISP dis
   *new = type_handle(p, t);
   return MPI_SUCCESS;
 }
-CALL_N(Type_create_hindexed_block, COUNT count, COUNT blocklength, const ADDRESS displs[], MPI_Datatype old, MPI_Datatype *new) {
+CALL_N(Type_create_hindexed_block, COUNT count, COUNT blocklength, const ADDRESS displs[],
+       MPI_Datatype old, MPI_Datatype *new) {
   IN("Type_create_hindexed_block");
   gm_type *o = type_of(p, old);
   writer w;
@@ -519,7 +626,8 @@ CALL_N(Type_create_hindexed_block, COUNT count, COUNT blocklength, const ADDRESS
     part[i].count = (uint64_t)blocklength;
     part[i].child = o;
   }
-  gm_type *t = open_contents(gm_type_list(part, (uint64_t)count), MPI_COMBINER_HINDEXED_BLOCK, LARGE, 2, (int)count, 0, 1, &w);
+  gm_type *t = open_contents(gm_type_list(part, (uint64_t)count), MPI_COMBINER_HINDEXED_BLOCK,
+                             LARGE, 2, (int)count, 0, 1, &w);
   free(part);
   note(&w, count);
   note(&w, blocklength);
@@ -533,7 +641,8 @@ CALL_N(Type_create_hindexed_block, COUNT count, COUNT blocklength, const ADDRESS
   *new = type_handle(p, t);
   return MPI_SUCCESS;
 }
-CALL_N(Type_create_struct, COUNT count, const COUNT lengths[], const ADDRESS displs[], const MPI_Datatype olds[], MPI_Datatype *new) {
+CALL_N(Type_create_struct, COUNT count, const COUNT lengths[], const ADDRESS displs[],
+       const MPI_Datatype olds[], MPI_Datatype *new) {
   IN("Type_create_struct");
   writer w;
   FAIL_IF(count < 0, NULL, MPI_ERR_COUNT);
@@ -546,7 +655,8 @@ CALL_N(Type_create_struct, COUNT count, const COUNT lengths[], const ADDRESS dis
     free(part);
     FAIL(NULL, lengths[i] < 0 ? MPI_ERR_ARG : MPI_ERR_TYPE);
   }
-  gm_type *t = open_contents(gm_type_list(part, (uint64_t)count), MPI_COMBINER_STRUCT, LARGE, (int)count + 1, (int)count, 0, (int)count, &w);
+  gm_type *t = open_contents(gm_type_list(part, (uint64_t)count), MPI_COMBINER_STRUCT, LARGE,
+                             (int)count + 1, (int)count, 0, (int)count, &w);
   free(part);
   note(&w, count);
   for (COUNT i = 0; i < count; i++) note(&w, lengths[i]);
@@ -568,7 +678,8 @@ CALL_N(Type_create_resized, MPI_Datatype old, ADDRESS lb, ADDRESS extent, MPI_Da
   gm_type *o = type_of(p, old);
   writer w;
   FAIL_IF(!o, NULL, MPI_ERR_TYPE);
-  gm_type *t = open_contents(gm_type_resized(o, lb, extent), MPI_COMBINER_RESIZED, LARGE, 0, 2, 0, 1, &w);
+  gm_type *t =
+      open_contents(gm_type_resized(o, lb, extent), MPI_COMBINER_RESIZED, LARGE, 0, 2, 0, 1, &w);
   if (LARGE)
     t->counts[0] = lb, t->counts[1] = extent;
   else
@@ -577,7 +688,8 @@ CALL_N(Type_create_resized, MPI_Datatype old, ADDRESS lb, ADDRESS extent, MPI_Da
   *new = type_handle(p, t);
   return MPI_SUCCESS;
 }
-CALL_N(Type_create_subarray, int dims, const COUNT sizes[], const COUNT subsizes[], const COUNT starts[], int order, MPI_Datatype old, MPI_Datatype *new) {
+CALL_N(Type_create_subarray, int dims, const COUNT sizes[], const COUNT subsizes[],
+       const COUNT starts[], int order, MPI_Datatype old, MPI_Datatype *new) {
   IN("Type_create_subarray");
   gm_type *o = type_of(p, old);
   writer w;
@@ -589,7 +701,8 @@ CALL_N(Type_create_subarray, int dims, const COUNT sizes[], const COUNT subsizes
     n[i] = sizes[i];
     n[dims + i] = subsizes[i];
     n[2 * dims + i] = starts[i];
-    bad = bad || sizes[i] < 1 || subsizes[i] < 1 || starts[i] < 0 || subsizes[i] > sizes[i] || starts[i] > sizes[i] - subsizes[i];
+    bad = bad || sizes[i] < 1 || subsizes[i] < 1 || starts[i] < 0 || subsizes[i] > sizes[i] ||
+          starts[i] > sizes[i] - subsizes[i];
   }
   gm_type *t = bad ? NULL : subarray(dims, n, n + dims, n + 2 * dims, order == MPI_ORDER_C, o);
   free(n);
@@ -605,11 +718,14 @@ CALL_N(Type_create_subarray, int dims, const COUNT sizes[], const COUNT subsizes
   *new = type_handle(p, t);
   return MPI_SUCCESS;
 }
-CALL_N(Type_create_darray, int size, int rank, int dims, const COUNT gsizes[], const int distribs[], const int dargs[], const int psizes[], int order, MPI_Datatype old, MPI_Datatype *new) {
+CALL_N(Type_create_darray, int size, int rank, int dims, const COUNT gsizes[], const int distribs[],
+       const int dargs[], const int psizes[], int order, MPI_Datatype old, MPI_Datatype *new) {
   IN("Type_create_darray");
   gm_type *o = type_of(p, old);
   writer w;
-  FAIL_IF(dims < 1 || size < 1 || rank < 0 || rank >= size || (order != MPI_ORDER_C && order != MPI_ORDER_FORTRAN), NULL, MPI_ERR_ARG);
+  FAIL_IF(dims < 1 || size < 1 || rank < 0 || rank >= size ||
+              (order != MPI_ORDER_C && order != MPI_ORDER_FORTRAN),
+          NULL, MPI_ERR_ARG);
   FAIL_IF(!o, NULL, MPI_ERR_TYPE);
   int *at = gm_alloc((size_t)dims * sizeof *at), left = size, place = rank;
   for (int i = 0; i < dims; i++) { /* processes are in C order, whatever the array's order */
@@ -621,7 +737,8 @@ CALL_N(Type_create_darray, int size, int rank, int dims, const COUNT gsizes[], c
   int64_t stride = GM_EXTENT(o), offset = 0;
   for (int k = 0; k < dims; k++) {
     const int d = order == MPI_ORDER_C ? dims - 1 - k : k;
-    gm_type *next = distributed(gsizes[d], distribs[d], dargs[d], psizes[d], at[d], stride, t ? t : o, &offset);
+    gm_type *next =
+        distributed(gsizes[d], distribs[d], dargs[d], psizes[d], at[d], stride, t ? t : o, &offset);
     if (t) gm_type_unref(t);
     t = next;
     stride *= gsizes[d];
@@ -677,7 +794,8 @@ CALL_N(Get_count, const MPI_Status *status, MPI_Datatype type, COUNT *count) {
   const gm_type *t = type_of(p, type);
   FAIL_IF(!t, NULL, MPI_ERR_TYPE);
   const uint64_t bytes = gm_status_bytes(status), n = t->size ? bytes / t->size : 0;
-  *count = (t->size ? bytes % t->size : bytes) || (!LARGE && n > INT32_MAX) ? MPI_UNDEFINED : (COUNT)n;
+  *count =
+      (t->size ? bytes % t->size : bytes) || (!LARGE && n > INT32_MAX) ? MPI_UNDEFINED : (COUNT)n;
   return MPI_SUCCESS;
 }
 CALL_N(Get_elements, const MPI_Status *status, MPI_Datatype type, COUNT *count) {
@@ -688,7 +806,8 @@ CALL_N(Get_elements, const MPI_Status *status, MPI_Datatype type, COUNT *count) 
   *count = n == UINT64_MAX || (!LARGE && n > INT32_MAX) ? MPI_UNDEFINED : (COUNT)n;
   return MPI_SUCCESS;
 }
-CALL_N(Pack, const void *in, COUNT count, MPI_Datatype type, void *out, COUNT size, COUNT *position, MPI_Comm comm) {
+CALL_N(Pack, const void *in, COUNT count, MPI_Datatype type, void *out, COUNT size, COUNT *position,
+       MPI_Comm comm) {
   IN("Pack");
   int64_t at = *position;
   FAIL_IF(!comm_of(p, comm), NULL, MPI_ERR_COMM);
@@ -696,7 +815,8 @@ CALL_N(Pack, const void *in, COUNT count, MPI_Datatype type, void *out, COUNT si
   *position = (COUNT)at;
   return code;
 }
-CALL_N(Unpack, const void *in, COUNT size, COUNT *position, void *out, COUNT count, MPI_Datatype type, MPI_Comm comm) {
+CALL_N(Unpack, const void *in, COUNT size, COUNT *position, void *out, COUNT count,
+       MPI_Datatype type, MPI_Comm comm) {
   IN("Unpack");
   int64_t at = *position;
   FAIL_IF(!comm_of(p, comm), NULL, MPI_ERR_COMM);
@@ -712,14 +832,16 @@ CALL_N(Pack_size, COUNT count, MPI_Datatype type, MPI_Comm comm, COUNT *size) {
   *size = (COUNT)(type_of(p, type)->size * (uint64_t)count);
   return MPI_SUCCESS;
 }
-CALL_N(Pack_external, const char *rep, const void *in, COUNT count, MPI_Datatype type, void *out, ADDRESS size, ADDRESS *position) {
+CALL_N(Pack_external, const char *rep, const void *in, COUNT count, MPI_Datatype type, void *out,
+       ADDRESS size, ADDRESS *position) {
   IN("Pack_external");
   int64_t at = *position;
   const int code = external_call(p, scope.name, rep, in, count, type, out, size, &at, 0);
   *position = at;
   return code;
 }
-CALL_N(Unpack_external, const char rep[], const void *in, ADDRESS size, ADDRESS *position, void *out, COUNT count, MPI_Datatype type) {
+CALL_N(Unpack_external, const char rep[], const void *in, ADDRESS size, ADDRESS *position,
+       void *out, COUNT count, MPI_Datatype type) {
   IN("Unpack_external");
   int64_t at = *position;
   const int code = external_call(p, scope.name, rep, in, count, type, out, size, &at, 1);

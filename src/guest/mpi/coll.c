@@ -35,7 +35,8 @@ static void *at(gm_coll *c, nbc_slice s) { return c->area[s.area] + s.offset_byt
 static void reduce(gm_coll *c, const nbc_node *n) {
   void *dst = at(c, n->u.reduce.dst);
   const void *left = at(c, n->u.reduce.left), *right = at(c, n->u.reduce.right);
-  const uint64_t bytes = n->size_bytes, count = c->schedule->elem_bytes ? bytes / c->schedule->elem_bytes : 0;
+  const uint64_t bytes = n->size_bytes,
+                 count = c->schedule->elem_bytes ? bytes / c->schedule->elem_bytes : 0;
   const int64_t lb = c->type->lb;
   if (dst == left && dst != right) {
     char *spare = realloc(c->spare, bytes ? bytes : 1);
@@ -48,7 +49,9 @@ static void reduce(gm_coll *c, const nbc_node *n) {
   if (dst != right) memmove(dst, right, bytes);
   gm_op_apply(c->op, c->type, (const char *)left - lb, (char *)dst - lb, count);
 }
-static uint32_t tag_of(const gm_coll *c, uint32_t tag) { return (c->sequence & 0x7FF) << 20 | (tag & 0xFFFFF); }
+static uint32_t tag_of(const gm_coll *c, uint32_t tag) {
+  return (c->sequence & 0x7FF) << 20 | (tag & 0xFFFFF);
+}
 static void fire(gm_coll *c, uint32_t i) {
   const nbc_node *n = &c->schedule->nodes[i];
   gm_msg *m;
@@ -62,9 +65,11 @@ static void fire(gm_coll *c, uint32_t i) {
     m->user_id = i;
     c->in_flight++;
     if (n->type == NBC_NODE_SEND)
-      gm_isend(c->proc, m, at(c, n->u.msg.buffer), n->size_bytes, peer, c->context, (int)tag_of(c, n->u.msg.tag), 0);
+      gm_isend(c->proc, m, at(c, n->u.msg.buffer), n->size_bytes, peer, c->context,
+               (int)tag_of(c, n->u.msg.tag), 0);
     else
-      gm_irecv(c->proc, m, at(c, n->u.msg.buffer), n->size_bytes, peer, c->context, (int)tag_of(c, n->u.msg.tag));
+      gm_irecv(c->proc, m, at(c, n->u.msg.buffer), n->size_bytes, peer, c->context,
+               (int)tag_of(c, n->u.msg.tag));
     break;
   }
   case NBC_NODE_COPY:
@@ -101,8 +106,8 @@ void gm_coll_clear(gm_coll *c) {
 }
 
 /* ---- starting ---------------------------------------------------------------------------------------- */
-int gm_coll_start_schedule(gm_proc *p, gm_comm *comm, nbc_schedule *schedule, int owns, const void *send, void *recv, gm_op *op,
-                           gm_type *type, gm_coll *c) {
+int gm_coll_start_schedule(gm_proc *p, gm_comm *comm, nbc_schedule *schedule, int owns,
+                           const void *send, void *recv, gm_op *op, gm_type *type, gm_coll *c) {
   void (*done)(gm_coll *) = c->done;
   void *user = c->user;
   const uint32_t n = schedule->node_count;
@@ -119,7 +124,9 @@ int gm_coll_start_schedule(gm_proc *p, gm_comm *comm, nbc_schedule *schedule, in
   c->type = type;
   if (schedule->scratch_bytes && !gm_nowhere) {
     c->scratch = malloc(schedule->scratch_bytes);
-    if (!c->scratch) gm_fatal("out of memory: %llu bytes for a collective", (unsigned long long)schedule->scratch_bytes);
+    if (!c->scratch)
+      gm_fatal("out of memory: %llu bytes for a collective",
+               (unsigned long long)schedule->scratch_bytes);
   }
   c->area[NBC_AREA_SEND] = (char *)(uintptr_t)send;
   c->area[NBC_AREA_RECV] = recv;
@@ -133,8 +140,9 @@ int gm_coll_start_schedule(gm_proc *p, gm_comm *comm, nbc_schedule *schedule, in
   return GM_OK;
 }
 static int same_plan(const nbc_schedule_desc *a, const nbc_schedule_desc *b) {
-  return a->coll == b->coll && a->count == b->count && a->elem_bytes == b->elem_bytes && a->root == b->root &&
-         a->in_place == b->in_place && a->not_commutative == b->not_commutative;
+  return a->coll == b->coll && a->count == b->count && a->elem_bytes == b->elem_bytes &&
+         a->root == b->root && a->in_place == b->in_place &&
+         a->not_commutative == b->not_commutative;
 }
 int gm_coll_start(gm_proc *p, gm_comm *comm, gm_coll_args *args, gm_coll *c) {
   nbc_schedule_desc *d = &args->desc;
@@ -144,10 +152,12 @@ int gm_coll_start(gm_proc *p, gm_comm *comm, gm_coll_args *args, gm_coll *c) {
   d->rank = comm->rank;
   d->size = comm->local->size;
   for (int i = 0; i < GM_PLANS && may_keep && !schedule; i++)
-    if (comm->plan[i].schedule && same_plan(&comm->plan[i].desc, d)) schedule = comm->plan[i].schedule;
+    if (comm->plan[i].schedule && same_plan(&comm->plan[i].desc, d))
+      schedule = comm->plan[i].schedule;
   int owns = 0;
   if (!schedule) {
-    if (nbc_schedule_build(d, &schedule, &err)) gm_fatal("a collective could not be planned: %s", err.text);
+    if (nbc_schedule_build(d, &schedule, &err))
+      gm_fatal("a collective could not be planned: %s", err.text);
     owns = !may_keep;
     gm_plan *plan = &comm->plan[comm->next_plan];
     /* a plan may still be in use by a collective under way: then it stays with that collective alone */
@@ -158,7 +168,8 @@ int gm_coll_start(gm_proc *p, gm_comm *comm, gm_coll_args *args, gm_coll *c) {
       comm->next_plan = (comm->next_plan + 1) % GM_PLANS;
     }
   }
-  return gm_coll_start_schedule(p, comm, schedule, owns, args->send, args->recv, args->op, args->type, c);
+  return gm_coll_start_schedule(p, comm, schedule, owns, args->send, args->recv, args->op,
+                                args->type, c);
 }
 int gm_coll_run(gm_proc *p, gm_comm *comm, gm_coll_args *args) {
   gm_coll c;
@@ -225,27 +236,32 @@ static nbc_slice slice(nbc_area area, uint64_t offset) {
   const nbc_slice s = {area, offset};
   return s;
 }
-static uint32_t draft_message(gm_draft *d, nbc_node_type type, int peer, uint32_t tag, nbc_slice buffer, uint64_t bytes) {
+static uint32_t draft_message(gm_draft *d, nbc_node_type type, int peer, uint32_t tag,
+                              nbc_slice buffer, uint64_t bytes) {
   nbc_node *n = draft_node(d, type, bytes);
   n->u.msg.buffer = buffer;
   n->u.msg.peer = peer;
   n->u.msg.tag = tag;
   return d->nodes - 1;
 }
-uint32_t gm_draft_send(gm_draft *d, int peer, uint32_t tag, nbc_area area, uint64_t offset, uint64_t bytes) {
+uint32_t gm_draft_send(gm_draft *d, int peer, uint32_t tag, nbc_area area, uint64_t offset,
+                       uint64_t bytes) {
   return draft_message(d, NBC_NODE_SEND, peer, tag, slice(area, offset), bytes);
 }
-uint32_t gm_draft_recv(gm_draft *d, int peer, uint32_t tag, nbc_area area, uint64_t offset, uint64_t bytes) {
+uint32_t gm_draft_recv(gm_draft *d, int peer, uint32_t tag, nbc_area area, uint64_t offset,
+                       uint64_t bytes) {
   return draft_message(d, NBC_NODE_RECV, peer, tag, slice(area, offset), bytes);
 }
-uint32_t gm_draft_copy(gm_draft *d, nbc_area to, uint64_t to_offset, nbc_area from, uint64_t from_offset, uint64_t bytes) {
+uint32_t gm_draft_copy(gm_draft *d, nbc_area to, uint64_t to_offset, nbc_area from,
+                       uint64_t from_offset, uint64_t bytes) {
   nbc_node *n = draft_node(d, NBC_NODE_COPY, bytes);
   n->u.copy.dst = slice(to, to_offset);
   n->u.copy.src = slice(from, from_offset);
   return d->nodes - 1;
 }
-uint32_t gm_draft_reduce(gm_draft *d, nbc_area dst, uint64_t dst_offset, nbc_area left, uint64_t left_offset, nbc_area right,
-                         uint64_t right_offset, uint64_t bytes) {
+uint32_t gm_draft_reduce(gm_draft *d, nbc_area dst, uint64_t dst_offset, nbc_area left,
+                         uint64_t left_offset, nbc_area right, uint64_t right_offset,
+                         uint64_t bytes) {
   nbc_node *n = draft_node(d, NBC_NODE_REDUCE, bytes);
   n->u.reduce.dst = slice(dst, dst_offset);
   n->u.reduce.left = slice(left, left_offset);

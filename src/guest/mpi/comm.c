@@ -25,7 +25,8 @@ gm_group *gm_group_make(int size, const int *ranks) {
   if (is_plain) ranks = NULL;
   for (int i = 0; ranks && i < size; i++) hash = (hash ^ (uint64_t)ranks[i]) * 0x100000001B3u;
   for (gm_group *g = buckets[hash % BUCKETS]; g; g = g->next)
-    if (g->hash == hash && g->size == size && !g->rank == !ranks && (!ranks || memcmp(g->rank, ranks, (size_t)size * sizeof *ranks) == 0))
+    if (g->hash == hash && g->size == size && !g->rank == !ranks &&
+        (!ranks || memcmp(g->rank, ranks, (size_t)size * sizeof *ranks) == 0))
       return gm_group_keep(g);
   gm_group *g = gm_alloc(sizeof *g);
   g->refs = 1;

@@ -4,7 +4,10 @@
 #include "guest.h"
 #include <errno.h>
 
-typedef struct cost { char name[64]; int64_t d_ns; } cost;
+typedef struct cost {
+  char name[64];
+  int64_t d_ns;
+} cost;
 static cost *costs;
 static uint32_t count, max;
 static int64_t other_ns;
@@ -42,7 +45,10 @@ static int64_t looked_up(const char *name) {
   return other_ns;
 }
 void gm_cost(const char *name) { /* names are constants: their addresses tell them apart */
-  static struct { const char *name; int64_t d_ns; } known[2048];
+  static struct {
+    const char *name;
+    int64_t d_ns;
+  } known[2048];
   size_t i = ((uintptr_t)name >> 2) % 2048;
   int64_t d_ns = -1;
   for (int tries = 0; tries < 2048 && d_ns < 0; tries++, i = (i + 1) % 2048) {

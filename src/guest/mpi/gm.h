@@ -36,17 +36,42 @@ typedef struct gm_info gm_info;
 
 /* Error classes with the meaning and the numbers that they have in MPICH; abi.h checks them. */
 enum {
-  GM_OK = 0, GM_ERR_BUFFER, GM_ERR_COUNT, GM_ERR_TYPE, GM_ERR_TAG, GM_ERR_COMM, GM_ERR_RANK, GM_ERR_ROOT,
-  GM_ERR_GROUP, GM_ERR_OP, GM_ERR_TOPOLOGY, GM_ERR_DIMS, GM_ERR_ARG, GM_ERR_UNKNOWN, GM_ERR_TRUNCATE,
-  GM_ERR_OTHER, GM_ERR_INTERN, GM_ERR_IN_STATUS, GM_ERR_PENDING, GM_ERR_REQUEST, GM_ERR_NO_MEM = 34
+  GM_OK = 0,
+  GM_ERR_BUFFER,
+  GM_ERR_COUNT,
+  GM_ERR_TYPE,
+  GM_ERR_TAG,
+  GM_ERR_COMM,
+  GM_ERR_RANK,
+  GM_ERR_ROOT,
+  GM_ERR_GROUP,
+  GM_ERR_OP,
+  GM_ERR_TOPOLOGY,
+  GM_ERR_DIMS,
+  GM_ERR_ARG,
+  GM_ERR_UNKNOWN,
+  GM_ERR_TRUNCATE,
+  GM_ERR_OTHER,
+  GM_ERR_INTERN,
+  GM_ERR_IN_STATUS,
+  GM_ERR_PENDING,
+  GM_ERR_REQUEST,
+  GM_ERR_NO_MEM = 34
 };
-enum { GM_ANY_SOURCE = -2, GM_PROC_NULL = -1, GM_ROOT = -3, GM_ANY_TAG = -1, GM_UNDEFINED = -32766 };
+enum {
+  GM_ANY_SOURCE = -2,
+  GM_PROC_NULL = -1,
+  GM_ROOT = -3,
+  GM_ANY_TAG = -1,
+  GM_UNDEFINED = -32766
+};
 #define GM_TAG_UB 0x0FFFFFFF
 
 /* ---- messages (progress.c) ---------------------------------------------------------------------- */
 /* One send or receive of bytes. The caller's, untouched until it is done. */
 struct gm_msg {
-  void (*done)(gm_msg *msg); /* called when it ends, by who handles events: may post, may not wait */
+  void (*done)(
+      gm_msg *msg); /* called when it ends, by who handles events: may post, may not wait */
   void *user;
   uint32_t user_id;
   int is_done, error, source, tag; /* source: rank in the world */
@@ -75,12 +100,13 @@ typedef enum gm_progress { GM_IN_CALLS = 0, GM_DEDICATED, GM_TIMER } gm_progress
 typedef struct gm_options {
   gm_progress progress;
   const char *report, *program; /* folder, or NULL; name for it */
-  int computes; /* CPU time of the host counts */
+  int computes;                 /* CPU time of the host counts */
   int64_t period_ns;
   uint64_t eager_bytes;
   double io_bytes_per_s; /* of a file, per process */
   int64_t io_latency_ns;
-  ptl_pt_index_t first_pt; /* portal of messages; fetches are on the next, windows on the one after it. A
+  ptl_pt_index_t
+      first_pt; /* portal of messages; fetches are on the next, windows on the one after it. A
                               table of portals is as long as its largest index */
 } gm_options;
 extern gm_options gm_set;
@@ -93,8 +119,20 @@ typedef struct gm_table {
   uint32_t *free_next;
   uint32_t count, max, first_free;
 } gm_table;
-enum { GM_T_COMM = 1, GM_T_GROUP, GM_T_TYPE, GM_T_FILE, GM_T_ERRH, GM_T_OP, GM_T_INFO, GM_T_WIN, GM_T_KEYVAL,
-       GM_T_REQ = 11, GM_T_SESSION = 14, GM_T_COUNT = 16 };
+enum {
+  GM_T_COMM = 1,
+  GM_T_GROUP,
+  GM_T_TYPE,
+  GM_T_FILE,
+  GM_T_ERRH,
+  GM_T_OP,
+  GM_T_INFO,
+  GM_T_WIN,
+  GM_T_KEYVAL,
+  GM_T_REQ = 11,
+  GM_T_SESSION = 14,
+  GM_T_COUNT = 16
+};
 
 typedef struct gm_waiter {
   pm_thread *thread;
@@ -136,22 +174,24 @@ struct gm_proc {
   gm_table table[GM_T_COUNT];
   gm_req *free_reqs;
   gm_msg *free_msgs;
-  uint64_t event_count;   /* events taken so far */
-  int64_t stolen_ns;      /* by a timer's worker from the computation */
+  uint64_t event_count; /* events taken so far */
+  int64_t stolen_ns;    /* by a timer's worker from the computation */
   int ticks;
   gm_errh *world_errh, *file_errh; /* file_errh: of files yet to be opened; NULL: returns */
   void *bsend;
   uint64_t bsend_bytes;
   gm_req *bsends;
-  void *abi;              /* of the calls */
+  void *abi;                /* of the calls */
   struct gm_record *record; /* NULL: none */
   int call_depth;
 };
 gm_proc *gm_self(void); /* NULL outside of a process; made at the first call */
 int gm_open(gm_proc *p);
 void gm_close(gm_proc *p);
-void gm_isend(gm_proc *p, gm_msg *m, const void *buffer, uint64_t bytes, int peer, uint32_t context, int tag, int is_sync);
-void gm_irecv(gm_proc *p, gm_msg *m, void *buffer, uint64_t bytes, int peer, uint32_t context, int tag);
+void gm_isend(gm_proc *p, gm_msg *m, const void *buffer, uint64_t bytes, int peer, uint32_t context,
+              int tag, int is_sync);
+void gm_irecv(gm_proc *p, gm_msg *m, void *buffer, uint64_t bytes, int peer, uint32_t context,
+              int tag);
 int gm_cancel(gm_proc *p, gm_msg *m); /* 1: withdrawn */
 void gm_probe_for(gm_proc *p, gm_probe *probe, int peer, uint32_t context, int tag, int take);
 /* Goes on with what a probe took. */
@@ -174,10 +214,38 @@ void gm_drop(gm_table *t, uint32_t index);
 
 /* ---- datatypes (type.c) -------------------------------------------------------------------------- */
 typedef enum gm_kind { /* of basic types */
-  GM_K_NONE = 0, GM_K_BYTE, GM_K_CHAR, GM_K_LOGICAL4, GM_K_BOOL, GM_K_WCHAR, GM_K_I8, GM_K_U8, GM_K_I16, GM_K_U16, GM_K_I32,
-  GM_K_U32, GM_K_I64, GM_K_U64, GM_K_F16, GM_K_F32, GM_K_F64, GM_K_F80, GM_K_F128, GM_K_C32, GM_K_C64, GM_K_C80, GM_K_C128,
-  GM_K_PAIR_F32, GM_K_PAIR_F64, GM_K_PAIR_I64, GM_K_PAIR_I16, GM_K_PAIR_I32, GM_K_PAIR_F80, GM_K_PAIR_2F32, GM_K_PAIR_2F64,
-  GM_K_COUNT
+                       GM_K_NONE = 0,
+                       GM_K_BYTE,
+                       GM_K_CHAR,
+                       GM_K_LOGICAL4,
+                       GM_K_BOOL,
+                       GM_K_WCHAR,
+                       GM_K_I8,
+                       GM_K_U8,
+                       GM_K_I16,
+                       GM_K_U16,
+                       GM_K_I32,
+                       GM_K_U32,
+                       GM_K_I64,
+                       GM_K_U64,
+                       GM_K_F16,
+                       GM_K_F32,
+                       GM_K_F64,
+                       GM_K_F80,
+                       GM_K_F128,
+                       GM_K_C32,
+                       GM_K_C64,
+                       GM_K_C80,
+                       GM_K_C128,
+                       GM_K_PAIR_F32,
+                       GM_K_PAIR_F64,
+                       GM_K_PAIR_I64,
+                       GM_K_PAIR_I16,
+                       GM_K_PAIR_I32,
+                       GM_K_PAIR_F80,
+                       GM_K_PAIR_2F32,
+                       GM_K_PAIR_2F64,
+                       GM_K_COUNT
 } gm_kind;
 typedef struct gm_part { /* so many children one after the other, from there on */
   int64_t disp;
@@ -186,13 +254,13 @@ typedef struct gm_part { /* so many children one after the other, from there on 
 } gm_part;
 struct gm_type {
   int refs, is_committed, is_static;
-  gm_kind kind; /* basic; NONE: derived */
+  gm_kind kind;                         /* basic; NONE: derived */
   uint64_t size, parts_count, elements; /* elements: basic ones */
   int64_t lb, ub, true_lb, true_ub;
   int has_lb, has_ub; /* fixed by resized, subarray, darray, MPI_LB, MPI_UB */
   int is_dense;       /* its bytes lie in one piece, in order, from true_lb on */
   int align;
-  uint64_t repeat;    /* > 1 or vector: part[0] repeat times, stride apart */
+  uint64_t repeat; /* > 1 or vector: part[0] repeat times, stride apart */
   int64_t stride;
   gm_part *part;
   /* envelope and contents */
@@ -215,20 +283,40 @@ void gm_type_ref(gm_type *t);
 void gm_type_unref(gm_type *t);
 /* From count elements at buffer to packed bytes, and back; at most max_bytes. ret bytes moved */
 uint64_t gm_pack(const void *buffer, uint64_t count, const gm_type *t, void *packed);
-uint64_t gm_unpack(void *buffer, uint64_t count, const gm_type *t, const void *packed, uint64_t bytes);
+uint64_t gm_unpack(void *buffer, uint64_t count, const gm_type *t, const void *packed,
+                   uint64_t bytes);
 /* Pieces of memory, joined where they touch. */
-void gm_pieces(const gm_type *t, uint64_t count, int64_t at, void (*fn)(void *arg, int64_t offset, uint64_t bytes), void *arg);
+void gm_pieces(const gm_type *t, uint64_t count, int64_t at,
+               void (*fn)(void *arg, int64_t offset, uint64_t bytes), void *arg);
 /* Whole basic elements in so many bytes, UINT64_MAX when a piece of one is left; count: whole t. */
 uint64_t gm_elements(const gm_type *t, uint64_t bytes);
 uint64_t gm_external_size(const gm_type *t, uint64_t count);
-uint64_t gm_external(const void *from, void *to, uint64_t count, const gm_type *t, int is_unpack, uint64_t max_bytes);
+uint64_t gm_external(const void *from, void *to, uint64_t count, const gm_type *t, int is_unpack,
+                     uint64_t max_bytes);
 /* Copy between two typed buffers through packed form. */
-void gm_copy(const void *from, uint64_t from_count, const gm_type *from_type, void *to, uint64_t to_count, const gm_type *to_type);
+void gm_copy(const void *from, uint64_t from_count, const gm_type *from_type, void *to,
+             uint64_t to_count, const gm_type *to_type);
 gm_kind gm_kind_of(const gm_type *t); /* the one basic kind it is made of; NONE: several */
 
 /* ---- operators (op.c) ---------------------------------------------------------------------------- */
-enum { GM_OP_NULL, GM_MAX, GM_MIN, GM_SUM, GM_PROD, GM_LAND, GM_BAND, GM_LOR, GM_BOR, GM_LXOR, GM_BXOR, GM_MINLOC, GM_MAXLOC,
-       GM_REPLACE, GM_NO_OP, GM_OP_USER };
+enum {
+  GM_OP_NULL,
+  GM_MAX,
+  GM_MIN,
+  GM_SUM,
+  GM_PROD,
+  GM_LAND,
+  GM_BAND,
+  GM_LOR,
+  GM_BOR,
+  GM_LXOR,
+  GM_BXOR,
+  GM_MINLOC,
+  GM_MAXLOC,
+  GM_REPLACE,
+  GM_NO_OP,
+  GM_OP_USER
+};
 struct gm_op {
   int refs, id, is_commutative, is_large;
   void (*call)(gm_op *op, void *in, void *inout, uint64_t count, gm_type *t); /* of a user's */
@@ -242,16 +330,16 @@ void gm_op_apply(gm_op *op, gm_type *t, const void *in, void *inout, uint64_t co
 /* ---- groups and communicators (comm.c) ------------------------------------------------------------ */
 struct gm_group { /* shared by all processes: the same ranks, the same object */
   int refs, size;
-  int *rank;    /* NULL: 0, 1, 2 ... */
+  int *rank; /* NULL: 0, 1, 2 ... */
   uint64_t hash;
   gm_group *next;
-  int *place;   /* sorted order of rank[], made when asked for the first time */
+  int *place; /* sorted order of rank[], made when asked for the first time */
 };
 gm_group *gm_group_make(int size, const int *ranks); /* NULL: 0 ... size-1 */
 gm_group *gm_group_keep(gm_group *g);
 void gm_group_leave(gm_group *g);
-int gm_group_world(const gm_group *g, int rank);     /* world's rank of a member */
-int gm_group_find(gm_group *g, int world_rank);      /* GM_UNDEFINED: not in it */
+int gm_group_world(const gm_group *g, int rank); /* world's rank of a member */
+int gm_group_find(gm_group *g, int world_rank);  /* GM_UNDEFINED: not in it */
 
 typedef struct gm_topo {
   int kind, dims_count, size, in_count, out_count, is_weighted, edges_count;
@@ -276,7 +364,8 @@ struct gm_comm {
   gm_plan plan[GM_PLANS];
   int next_plan;
 };
-#define GM_CONTEXTS 4 /* per communicator: messages, collectives, creation from groups, windows and files */
+#define GM_CONTEXTS                                                                                \
+  4 /* per communicator: messages, collectives, creation from groups, windows and files */
 gm_comm *gm_comm_make(gm_proc *p, gm_group *local, gm_group *remote, uint32_t context);
 void gm_comm_unref(gm_comm *c);
 static inline gm_group *gm_peers(const gm_comm *c) { return c->remote ? c->remote : c->local; }
@@ -310,7 +399,8 @@ struct gm_coll {
 };
 /* Starts; done is called at the end, perhaps before this returns. */
 int gm_coll_start(gm_proc *p, gm_comm *comm, gm_coll_args *args, gm_coll *c);
-int gm_coll_start_schedule(gm_proc *p, gm_comm *comm, nbc_schedule *schedule, int owns, const void *send, void *recv, gm_op *op, gm_type *type, gm_coll *c);
+int gm_coll_start_schedule(gm_proc *p, gm_comm *comm, nbc_schedule *schedule, int owns,
+                           const void *send, void *recv, gm_op *op, gm_type *type, gm_coll *c);
 void gm_coll_clear(gm_coll *c);
 int gm_coll_run(gm_proc *p, gm_comm *comm, gm_coll_args *args); /* and waits */
 /* For the core itself: small integers among the members. */
@@ -325,13 +415,17 @@ typedef struct gm_draft {
   uint32_t nodes, nodes_max, edges, edges_max;
   uint64_t scratch_bytes;
 } gm_draft;
-uint32_t gm_draft_send(gm_draft *d, int peer, uint32_t tag, nbc_area area, uint64_t offset, uint64_t bytes);
-uint32_t gm_draft_recv(gm_draft *d, int peer, uint32_t tag, nbc_area area, uint64_t offset, uint64_t bytes);
-uint32_t gm_draft_copy(gm_draft *d, nbc_area to, uint64_t to_offset, nbc_area from, uint64_t from_offset, uint64_t bytes);
-uint32_t gm_draft_reduce(gm_draft *d, nbc_area dst, uint64_t dst_offset, nbc_area left, uint64_t left_offset, nbc_area right, uint64_t right_offset, uint64_t bytes);
+uint32_t gm_draft_send(gm_draft *d, int peer, uint32_t tag, nbc_area area, uint64_t offset,
+                       uint64_t bytes);
+uint32_t gm_draft_recv(gm_draft *d, int peer, uint32_t tag, nbc_area area, uint64_t offset,
+                       uint64_t bytes);
+uint32_t gm_draft_copy(gm_draft *d, nbc_area to, uint64_t to_offset, nbc_area from,
+                       uint64_t from_offset, uint64_t bytes);
+uint32_t gm_draft_reduce(gm_draft *d, nbc_area dst, uint64_t dst_offset, nbc_area left,
+                         uint64_t left_offset, nbc_area right, uint64_t right_offset,
+                         uint64_t bytes);
 void gm_draft_edge(gm_draft *d, uint32_t before, uint32_t after);
 nbc_schedule *gm_draft_finish(gm_draft *d, uint64_t elem_bytes);
-
 
 /* ---- what calls take (cost.c) -------------------------------------------------------------------------- */
 extern int gm_has_costs;

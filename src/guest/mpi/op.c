@@ -53,7 +53,8 @@ __extension__ typedef __float128 float128;
     if (id != GM_MAXLOC && id != GM_MINLOC) return 0;                                              \
     for (uint64_t i = 0; i < n; i++) {                                                             \
       const int wins = id == GM_MAXLOC ? a[i].value > b[i].value : a[i].value < b[i].value;        \
-      if (wins || (!(a[i].value > b[i].value) && !(a[i].value < b[i].value) && a[i].index < b[i].index)) {   \
+      if (wins ||                                                                                  \
+          (!(a[i].value > b[i].value) && !(a[i].value < b[i].value) && a[i].index < b[i].index)) { \
         b[i].value = a[i].value;                                                                   \
         b[i].index = a[i].index;                                                                   \
       }                                                                                            \
@@ -135,7 +136,13 @@ int gm_op_fits(const gm_op *op, const gm_type *t) {
   return apply(op->id, gm_kind_of(t), NULL, NULL, 0);
 }
 /* Predefined operators on derived types of one basic kind (in windows): basic element by element. */
-typedef struct pair_of { gm_op *op; gm_kind kind; uint64_t size; const char *in; char *inout; } pair_of;
+typedef struct pair_of {
+  gm_op *op;
+  gm_kind kind;
+  uint64_t size;
+  const char *in;
+  char *inout;
+} pair_of;
 static void apply_piece(void *arg, int64_t offset, uint64_t bytes) {
   pair_of *a = arg;
   apply(a->op->id, a->kind, a->in + offset, a->inout + offset, bytes / a->size);

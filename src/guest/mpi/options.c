@@ -11,22 +11,43 @@ static void set_progress(const char *option, const char *value) {
     }
   guest_refuse("%s: calls, dedicated or timer expected", option);
 }
-static void set_period(const char *option, const char *value) { gm_set.period_ns = guest_number(option, value, 1, 1000000) * 1000; }
-static void set_eager(const char *option, const char *value) { gm_set.eager_bytes = (uint64_t)guest_number(option, value, 0, 1 << 20); }
-static void set_report(const char *option, const char *value) { (void)option, gm_set.report = value; }
+static void set_period(const char *option, const char *value) {
+  gm_set.period_ns = guest_number(option, value, 1, 1000000) * 1000;
+}
+static void set_eager(const char *option, const char *value) {
+  gm_set.eager_bytes = (uint64_t)guest_number(option, value, 0, 1 << 20);
+}
+static void set_report(const char *option, const char *value) {
+  (void)option, gm_set.report = value;
+}
 static void set_costs(const char *option, const char *value) { (void)option, gm_costs_read(value); }
 static void set_io_bandwidth(const char *option, const char *value) {
   gm_set.io_bytes_per_s = guest_ratio(option, value) * 1e6;
   if (gm_set.io_bytes_per_s <= 0) guest_refuse("%s: more than 0 expected", option);
 }
-static void set_io_latency(const char *option, const char *value) { gm_set.io_latency_ns = guest_number(option, value, 0, 1000000000) * 1000; }
+static void set_io_latency(const char *option, const char *value) {
+  gm_set.io_latency_ns = guest_number(option, value, 0, 1000000000) * 1000;
+}
 static const guest_option options[] = {
-    {"--progress", "HOW", "who goes on with MPI's messages while a process computes: calls (nobody), dedicated (a core of its own), timer (calls)", set_progress},
+    {"--progress", "HOW",
+     "who goes on with MPI's messages while a process computes: calls (nobody), dedicated (a core "
+     "of its own), timer (calls)",
+     set_progress},
     {"--progress-period", "US", "how often a timer looks (2000)", set_period},
-    {"--eager", "BYTES", "MPI messages up to this size are sent at once, longer ones are fetched by the receiver (4096)", set_eager},
-    {"--report", "DIR", "MPI: overlap reports of all processes, bounds and the exact overlap that the wire saw; overlap_report reads the folder", set_report},
-    {"--lib-cost", "FILE", "what MPI calls take by themselves: lines \"MPI_Isend 250\" (nanoseconds), \"MPI_* 80\" for the others", set_costs},
-    {"--io-bandwidth", "MB", "MPI files: megabytes per second and process (2000)", set_io_bandwidth},
+    {"--eager", "BYTES",
+     "MPI messages up to this size are sent at once, longer ones are fetched by the receiver "
+     "(4096)",
+     set_eager},
+    {"--report", "DIR",
+     "MPI: overlap reports of all processes, bounds and the exact overlap that the wire saw; "
+     "overlap_report reads the folder",
+     set_report},
+    {"--lib-cost", "FILE",
+     "what MPI calls take by themselves: lines \"MPI_Isend 250\" (nanoseconds), \"MPI_* 80\" for "
+     "the others",
+     set_costs},
+    {"--io-bandwidth", "MB", "MPI files: megabytes per second and process (2000)",
+     set_io_bandwidth},
     {"--io-latency", "US", "MPI files: microseconds per call (20)", set_io_latency},
     {NULL, NULL, NULL, NULL}};
 /* A core of its own for communication is missing in the computation. */
@@ -34,7 +55,9 @@ static void settings(pm_world_desc *desc, pm_platform *platform) {
   const int64_t cores = platform->cores_per_node_count / guest_per_node();
   gm_set.computes = desc->compute_ratio > 0;
   if (gm_set.progress != GM_DEDICATED) return;
-  if (cores < 2) guest_refuse("--progress dedicated: a process has %lld core here, it needs two", (long long)cores);
+  if (cores < 2)
+    guest_refuse("--progress dedicated: a process has %lld core here, it needs two",
+                 (long long)cores);
   desc->compute_ratio *= (double)cores / (double)(cores - 1);
 }
 static void begin(pm_world *world) {
@@ -45,5 +68,6 @@ static int finish(pm_world *world, int result) {
   (void)world;
   return gm_record_failed() && !result ? 2 : result;
 }
-static guest_part part = {.begin = begin, .finish = finish, .name = "mpi", .options = options, .settings = settings};
+static guest_part part = {
+    .begin = begin, .finish = finish, .name = "mpi", .options = options, .settings = settings};
 __attribute__((constructor)) static void add(void) { guest_part_add(&part); }

@@ -8,7 +8,8 @@
 
 char *gm_nowhere;
 void gm_nowhere_open(void) {
-  gm_nowhere = mmap(NULL, (size_t)1 << 43, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  gm_nowhere = mmap(NULL, (size_t)1 << 43, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (gm_nowhere == MAP_FAILED) gm_fatal("no address space for messages");
 }
 gm_options gm_set = {GM_IN_CALLS, NULL, NULL, 0, 2000000, 4096, 2e9, 20000, 240};
@@ -20,19 +21,25 @@ gm_options gm_set = {GM_IN_CALLS, NULL, NULL, 0, 2000000, 4096, 2e9, 20000, 240}
 #define SIZE(hdr) ((hdr) >> 24 & 0x7FFFFFFFFFu)
 #define ONCE      (PTL_ME_USE_ONCE | PTL_ME_EVENT_UNLINK_DISABLE)
 enum { EARLY_BLOCKS = 2, EVENTS_MAX = 1 << 20, PAGE = 4096 };
-#define EARLY_BYTES ((size_t)32 << 20) /* of one block: address space, memory only for what lies there */
+#define EARLY_BYTES                                                                                \
+  ((size_t)32 << 20) /* of one block: address space, memory only for what lies there */
 
 static gm_proc **procs;
-static char *early_of_all;     /* blocks of all processes, one mapping */
-static uint16_t *early_used;   /* bytes of each page that were copied out */
+static char *early_of_all;   /* blocks of all processes, one mapping */
+static uint16_t *early_used; /* bytes of each page that were copied out */
 static double copy_bytes_per_ns;
-static struct { uint64_t id; int rank; } *places; /* hash of process ids */
+static struct {
+  uint64_t id;
+  int rank;
+} * places; /* hash of process ids */
 static uint64_t places_mask;
 
 void gm_fatal(const char *format, ...) {
   char text[600];
   va_list args;
-  const int n = pm_self() ? snprintf(text, sizeof text, "process %d at %.3f us: ", pm_rank(), (double)pm_now_ns() / 1e3) : 0;
+  const int n = pm_self() ? snprintf(text, sizeof text, "process %d at %.3f us: ", pm_rank(),
+                                     (double)pm_now_ns() / 1e3)
+                          : 0;
   va_start(args, format);
   vsnprintf(text + n, sizeof text - (size_t)n, format, args);
   va_end(args);
@@ -135,7 +142,9 @@ static ptl_me_t entry(void *start, uint64_t bytes, uint64_t bits, unsigned optio
   return me;
 }
 static int early_block(gm_proc *p, char *start) {
-  ptl_me_t me = entry(start, EARLY_BYTES, 0, PTL_ME_OP_PUT | PTL_ME_MANAGE_LOCAL | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_CT_COMM);
+  ptl_me_t me =
+      entry(start, EARLY_BYTES, 0,
+            PTL_ME_OP_PUT | PTL_ME_MANAGE_LOCAL | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_CT_COMM);
   ptl_handle_me_t h;
   me.ct_handle = p->early_ct;
   me.ignore_bits = ~(ptl_match_bits_t)0;
@@ -184,7 +193,8 @@ static void wake(gm_proc *p) {
 }
 static void wait_beside(gm_proc *p, const int *flag) {
   const uint64_t event_count = p->event_count;
-  if (gm_set.computes) { /* while that takes its time, nobody waits yet: a timer must not take over */
+  if (gm_set
+          .computes) { /* while that takes its time, nobody waits yet: a timer must not take over */
     pm_compute_measured();
     if (flag ? *flag : p->event_count != event_count) return;
   }
@@ -243,7 +253,8 @@ static void worker(void *arg, ptl_handle_eq_t eq) {
   gm_proc *p = arg;
   ptl_event_t e;
   if (gm_set.progress == GM_TIMER && !p->waiters) { /* the next tick of this process's timer */
-    const int64_t phase_ns = (int64_t)((uint64_t)(p->rank + 1) * 0x9E3779B97F4A7C15u % (uint64_t)gm_set.period_ns);
+    const int64_t phase_ns =
+        (int64_t)((uint64_t)(p->rank + 1) * 0x9E3779B97F4A7C15u % (uint64_t)gm_set.period_ns);
     const int64_t since_ns = (pm_now_ns() + phase_ns) % gm_set.period_ns;
     const int64_t t_end_ns = pm_now_ns() + gm_set.period_ns - since_ns;
     p->ticks = 1;
@@ -269,9 +280,13 @@ int gm_open(gm_proc *p) {
   md.length = PTL_SIZE_MAX;
   md.ct_handle = PTL_CT_NONE;
   p->early = early_of_all + EARLY_BYTES * EARLY_BLOCKS * (size_t)p->rank;
-  bad = PtlInit() || PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, NULL, &actual, &p->ni) ||
-        (gm_set.progress ? PtlEQAllocAsync(p->ni, EVENTS_MAX, &p->eq, worker, p, 0) : PtlEQAlloc(p->ni, EVENTS_MAX, &p->eq)) ||
-        PtlPTAlloc(p->ni, PTL_PT_FLOWCTRL, p->eq, gm_set.first_pt, &p->pt) || PtlPTAlloc(p->ni, 0, p->eq, gm_set.first_pt + 1, &p->pt_shown) ||
+  bad = PtlInit() ||
+        PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, NULL, &actual,
+                  &p->ni) ||
+        (gm_set.progress ? PtlEQAllocAsync(p->ni, EVENTS_MAX, &p->eq, worker, p, 0)
+                         : PtlEQAlloc(p->ni, EVENTS_MAX, &p->eq)) ||
+        PtlPTAlloc(p->ni, PTL_PT_FLOWCTRL, p->eq, gm_set.first_pt, &p->pt) ||
+        PtlPTAlloc(p->ni, 0, p->eq, gm_set.first_pt + 1, &p->pt_shown) ||
         PtlPTAlloc(p->ni, 0, p->eq, gm_set.first_pt + 2, &p->pt_win);
   if (bad) return GM_ERR_INTERN;
   md.eq_handle = p->eq;
@@ -281,7 +296,8 @@ int gm_open(gm_proc *p) {
   bad = PtlMDBind(p->ni, &md, &p->md) || PtlCTAlloc(p->ni, &p->early_ct);
   md.options = PTL_MD_EVENT_SEND_DISABLE;
   bad = bad || PtlMDBind(p->ni, &md, &p->md_quiet);
-  for (int i = 0; i < EARLY_BLOCKS && !bad; i++) bad = early_block(p, p->early + EARLY_BYTES * (size_t)i);
+  for (int i = 0; i < EARLY_BLOCKS && !bad; i++)
+    bad = early_block(p, p->early + EARLY_BYTES * (size_t)i);
   p->is_open = 1;
   return bad ? GM_ERR_INTERN : GM_OK;
 }
@@ -315,12 +331,16 @@ static int post_send(gm_proc *p, gm_msg *m) {
       hdr |= m->slot;
       gm_record_send(p, m);
     }
-    if (PtlPut(p->md, (ptl_size_t)(uintptr_t)m->buffer, m->bytes, PTL_NO_ACK_REQ, pm_process_id(m->peer), p->pt, bits, 0, m, hdr))
-      gm_fatal("a put of %llu bytes to process %d was refused", (unsigned long long)m->bytes, m->peer);
+    if (PtlPut(p->md, (ptl_size_t)(uintptr_t)m->buffer, m->bytes, PTL_NO_ACK_REQ,
+               pm_process_id(m->peer), p->pt, bits, 0, m, hdr))
+      gm_fatal("a put of %llu bytes to process %d was refused", (unsigned long long)m->bytes,
+               m->peer);
     return 1;
   }
   m->slot = ++p->slots & (uint32_t)NUMBER;
-  ptl_me_t me = entry(m->buffer, m->bytes, m->slot, PTL_ME_OP_GET | (m->bytes > p->piece_bytes ? PTL_ME_EVENT_UNLINK_DISABLE : (unsigned)ONCE));
+  ptl_me_t me = entry(
+      m->buffer, m->bytes, m->slot,
+      PTL_ME_OP_GET | (m->bytes > p->piece_bytes ? PTL_ME_EVENT_UNLINK_DISABLE : (unsigned)ONCE));
   me.ignore_bits = ~NUMBER;
   m->is_posted = 1;
   if (PtlMEAppend(p->ni, p->pt_shown, &me, PTL_PRIORITY_LIST, m, &m->handle)) {
@@ -328,12 +348,16 @@ static int post_send(gm_proc *p, gm_msg *m) {
     return 0;
   }
   if (p->record) gm_record_send(p, m);
-  if (PtlPut(p->md_quiet, 0, 0, PTL_NO_ACK_REQ, pm_process_id(m->peer), p->pt, bits, 0, m, hdr | LONG | m->slot))
+  if (PtlPut(p->md_quiet, 0, 0, PTL_NO_ACK_REQ, pm_process_id(m->peer), p->pt, bits, 0, m,
+             hdr | LONG | m->slot))
     gm_fatal("a put to process %d was refused", m->peer);
   return 1;
 }
 static int post_recv(gm_proc *p, gm_msg *m) {
-  ptl_me_t me = entry(m->buffer, m->limit_bytes, (uint64_t)m->context << 32 | (m->want_tag == GM_ANY_TAG ? 0 : (uint32_t)m->want_tag), PTL_ME_OP_PUT | ONCE);
+  ptl_me_t me =
+      entry(m->buffer, m->limit_bytes,
+            (uint64_t)m->context << 32 | (m->want_tag == GM_ANY_TAG ? 0 : (uint32_t)m->want_tag),
+            PTL_ME_OP_PUT | ONCE);
   if (m->want_tag == GM_ANY_TAG) me.ignore_bits = 0xFFFFFFFFu;
   if (m->peer >= 0) me.match_id = pm_process_id(m->peer);
   m->is_posted = 1;
@@ -375,7 +399,8 @@ static void prepare(gm_msg *m, void *buffer, uint64_t bytes, int peer, uint32_t 
   m->context = context;
   m->want_tag = m->tag = tag;
 }
-void gm_isend(gm_proc *p, gm_msg *m, const void *buffer, uint64_t bytes, int peer, uint32_t context, int tag, int is_sync) {
+void gm_isend(gm_proc *p, gm_msg *m, const void *buffer, uint64_t bytes, int peer, uint32_t context,
+              int tag, int is_sync) {
   prepare(m, (void *)(uintptr_t)buffer, bytes, peer, context, tag);
   m->is_send = 1;
   m->bytes = bytes;
@@ -383,7 +408,8 @@ void gm_isend(gm_proc *p, gm_msg *m, const void *buffer, uint64_t bytes, int pee
   m->is_sync = is_sync || bytes > gm_set.eager_bytes;
   post(p, m);
 }
-void gm_irecv(gm_proc *p, gm_msg *m, void *buffer, uint64_t bytes, int peer, uint32_t context, int tag) {
+void gm_irecv(gm_proc *p, gm_msg *m, void *buffer, uint64_t bytes, int peer, uint32_t context,
+              int tag) {
   prepare(m, buffer, bytes, peer, context, tag);
   post(p, m);
 }
@@ -404,16 +430,19 @@ int gm_cancel(gm_proc *p, gm_msg *m) {
 
 /* ---- events ------------------------------------------------------------------------------------------ */
 static void fetch(gm_proc *p, gm_msg *m, ptl_process_t from, uint64_t number) {
-  const uint64_t piece = p->piece_bytes, count = m->bytes > piece ? (m->bytes + piece - 1) / piece : 1, total = m->bytes;
+  const uint64_t piece = p->piece_bytes,
+                 count = m->bytes > piece ? (m->bytes + piece - 1) / piece : 1, total = m->bytes;
   m->waits = (int)count;
   for (uint64_t i = 0; i < count; i++) {
     const uint64_t at = i * piece, bytes = i + 1 < count ? piece : total - at;
-    if (PtlGet(p->md, (ptl_size_t)(uintptr_t)m->buffer + at, bytes, from, p->pt_shown, count << 44 | i << 24 | number, at, m))
+    if (PtlGet(p->md, (ptl_size_t)(uintptr_t)m->buffer + at, bytes, from, p->pt_shown,
+               count << 44 | i << 24 | number, at, m))
       gm_fatal("a get of %llu bytes was refused", (unsigned long long)bytes);
   }
 }
 /* A message has met its receive: the data is there, came early, or is still with its sender. */
-static void met(gm_proc *p, gm_msg *m, uint64_t hdr, uint64_t bits, ptl_process_t from, char *early, uint64_t early_bytes) {
+static void met(gm_proc *p, gm_msg *m, uint64_t hdr, uint64_t bits, ptl_process_t from, char *early,
+                uint64_t early_bytes) {
   const uint64_t size = SIZE(hdr), take = size < m->limit_bytes ? size : m->limit_bytes;
   m->has_met = 1;
   m->is_sync = (hdr & LONG) != 0;
@@ -471,7 +500,8 @@ static void event(gm_proc *p, const ptl_event_t *e) {
   case PTL_EVENT_ACK:
   case PTL_EVENT_REPLY:
     if (e->ni_fail_type) {
-      if (e->pt_index == p->pt) gm_fatal("a message was not delivered: %s", pm_ptl_fail_name(e->ni_fail_type));
+      if (e->pt_index == p->pt)
+        gm_fatal("a message was not delivered: %s", pm_ptl_fail_name(e->ni_fail_type));
       m->error = GM_ERR_OTHER;
     }
     if (--m->waits == 0) settle(p, m);
@@ -480,7 +510,9 @@ static void event(gm_proc *p, const ptl_event_t *e) {
     if (p->is_open && early_block(p, e->user_ptr)) gm_fatal("no room for early messages");
     break;
   case PTL_EVENT_PT_DISABLED:
-    gm_fatal("too many messages came before their receives: more than the NIC has headers for, or than %zu MiB", EARLY_BYTES * EARLY_BLOCKS >> 20);
+    gm_fatal("too many messages came before their receives: more than the NIC has headers for, or "
+             "than %zu MiB",
+             EARLY_BYTES * EARLY_BLOCKS >> 20);
   default: break; /* AUTO_UNLINK of early blocks */
   }
   if (p->late) post_late(p);
@@ -495,7 +527,9 @@ static uint64_t early_count(const gm_proc *p) {
 }
 static gm_vain *vain_of(gm_proc *p, int peer, uint32_t context, int tag) {
   for (int i = 0; i < GM_VAIN; i++)
-    if (p->vain[i].is_set && p->vain[i].peer == peer && p->vain[i].context == context && p->vain[i].tag == tag) return &p->vain[i];
+    if (p->vain[i].is_set && p->vain[i].peer == peer && p->vain[i].context == context &&
+        p->vain[i].tag == tag)
+      return &p->vain[i];
   return NULL;
 }
 void gm_probe_for(gm_proc *p, gm_probe *f, int peer, uint32_t context, int tag, int take) {
@@ -505,11 +539,14 @@ void gm_probe_for(gm_proc *p, gm_probe *f, int peer, uint32_t context, int tag, 
     f->found = 0;
     return;
   }
-  ptl_me_t me = entry(NULL, PTL_SIZE_MAX, (uint64_t)context << 32 | (tag == GM_ANY_TAG ? 0 : (uint32_t)tag), PTL_ME_OP_PUT | ONCE);
+  ptl_me_t me =
+      entry(NULL, PTL_SIZE_MAX, (uint64_t)context << 32 | (tag == GM_ANY_TAG ? 0 : (uint32_t)tag),
+            PTL_ME_OP_PUT | ONCE);
   memset(f, 0, sizeof *f);
   if (tag == GM_ANY_TAG) me.ignore_bits = 0xFFFFFFFFu;
   if (peer >= 0) me.match_id = pm_process_id(peer);
-  if (PtlMESearch(p->ni, p->pt, &me, take ? PTL_SEARCH_DELETE : PTL_SEARCH_ONLY, (char *)f + 1)) gm_fatal("a search was refused");
+  if (PtlMESearch(p->ni, p->pt, &me, take ? PTL_SEARCH_DELETE : PTL_SEARCH_ONLY, (char *)f + 1))
+    gm_fatal("a search was refused");
   gm_wait(p, &f->found);
   if (f->found < 0) {
     f->found = 0;

@@ -24,7 +24,9 @@ static mark *marks[MARKS], *free_marks;
 static nbc_table *tables[2];
 static int not_written;
 
-static uint64_t key_of(int rank, uint64_t number) { return ((uint64_t)rank << 24 | (number & 0xFFFFFF)) + 1; }
+static uint64_t key_of(int rank, uint64_t number) {
+  return ((uint64_t)rank << 24 | (number & 0xFFFFFF)) + 1;
+}
 static mark **mark_at(uint64_t key) {
   mark **at = &marks[key * 0x9E3779B97F4A7C15u >> 48];
   while (*at && (*at)->key != key) at = &(*at)->next;
@@ -56,27 +58,43 @@ static nbc_kind named(const char *text) {
   return NBC_KIND_OTHER;
 }
 static nbc_kind kind_of_name(const char *name) {
-  static const struct { const char *start; nbc_kind kind; } other[] = {
-      {"ssend", NBC_KIND_SEND}, {"bsend", NBC_KIND_SEND}, {"rsend", NBC_KIND_SEND}, {"issend", NBC_KIND_ISEND}, {"ibsend", NBC_KIND_ISEND},
-      {"irsend", NBC_KIND_ISEND}, {"isendrecv", NBC_KIND_ISEND}, {"mprobe", NBC_KIND_PROBE}, {"improbe", NBC_KIND_IPROBE}, {"mrecv", NBC_KIND_RECV},
-      {"imrecv", NBC_KIND_IRECV}, {"sendrecv", NBC_KIND_SENDRECV}, {"test", NBC_KIND_TEST}, {"startall", NBC_KIND_START}, {"win_", NBC_KIND_RMA_SYNC},
-      {"rput", NBC_KIND_PUT}, {"rget_acc", NBC_KIND_ATOMIC}, {"rget", NBC_KIND_GET}, {"get_acc", NBC_KIND_ATOMIC}, {"accum", NBC_KIND_ATOMIC},
-      {"raccum", NBC_KIND_ATOMIC}, {"fetch_and", NBC_KIND_ATOMIC}, {"compare_and", NBC_KIND_ATOMIC}, {"file_", NBC_KIND_IO}};
+  static const struct {
+    const char *start;
+    nbc_kind kind;
+  } other[] = {{"ssend", NBC_KIND_SEND},         {"bsend", NBC_KIND_SEND},
+               {"rsend", NBC_KIND_SEND},         {"issend", NBC_KIND_ISEND},
+               {"ibsend", NBC_KIND_ISEND},       {"irsend", NBC_KIND_ISEND},
+               {"isendrecv", NBC_KIND_ISEND},    {"mprobe", NBC_KIND_PROBE},
+               {"improbe", NBC_KIND_IPROBE},     {"mrecv", NBC_KIND_RECV},
+               {"imrecv", NBC_KIND_IRECV},       {"sendrecv", NBC_KIND_SENDRECV},
+               {"test", NBC_KIND_TEST},          {"startall", NBC_KIND_START},
+               {"win_", NBC_KIND_RMA_SYNC},      {"rput", NBC_KIND_PUT},
+               {"rget_acc", NBC_KIND_ATOMIC},    {"rget", NBC_KIND_GET},
+               {"get_acc", NBC_KIND_ATOMIC},     {"accum", NBC_KIND_ATOMIC},
+               {"raccum", NBC_KIND_ATOMIC},      {"fetch_and", NBC_KIND_ATOMIC},
+               {"compare_and", NBC_KIND_ATOMIC}, {"file_", NBC_KIND_IO}};
   char text[64];
   size_t n = 0;
-  for (name += 4; *name && n + 1 < sizeof text; name++) text[n++] = (char)tolower((unsigned char)*name);
+  for (name += 4; *name && n + 1 < sizeof text; name++)
+    text[n++] = (char)tolower((unsigned char)*name);
   text[n] = 0;
   nbc_kind kind = named(text);
   if (kind != NBC_KIND_OTHER) return kind;
   for (size_t i = 0; i < sizeof other / sizeof *other; i++)
     if (strncmp(text, other[i].start, strlen(other[i].start)) == 0) return other[i].kind;
-  if (n > 6 && strcmp(text + n - 6, "_block") == 0) n -= 6;
-  else if (n && (text[n - 1] == 'v' || text[n - 1] == 'w')) n--;
+  if (n > 6 && strcmp(text + n - 6, "_block") == 0)
+    n -= 6;
+  else if (n && (text[n - 1] == 'v' || text[n - 1] == 'w'))
+    n--;
   text[n] = 0;
   return named(text);
 }
-static nbc_kind kind_of(const char *name) { /* names are constants: their addresses tell them apart */
-  static struct { const char *name; nbc_kind kind; } known[2048];
+static nbc_kind kind_of(
+    const char *name) { /* names are constants: their addresses tell them apart */
+  static struct {
+    const char *name;
+    nbc_kind kind;
+  } known[2048];
   size_t i = ((uintptr_t)name >> 2) % 2048;
   for (int tries = 0; tries < 2048; tries++, i = (i + 1) % 2048) {
     if (known[i].name == name) return known[i].kind;
@@ -101,7 +119,9 @@ static nbc_peer peer_class(const gm_proc *p, int rank) {
   pm_world *w = pm_world_of(pm_self());
   if (rank < 0) return NBC_PEER_UNKNOWN;
   if (rank == p->rank) return NBC_PEER_SELF;
-  return pm_process_node(pm_process_at(w, rank)) == pm_process_node(pm_self()) ? NBC_PEER_SAME_NODE : NBC_PEER_OTHER_NODE;
+  return pm_process_node(pm_process_at(w, rank)) == pm_process_node(pm_self())
+             ? NBC_PEER_SAME_NODE
+             : NBC_PEER_OTHER_NODE;
 }
 /* The sender's data may be on its way from now on; its number finds the stamp. */
 void gm_record_send(gm_proc *p, gm_msg *m) {
@@ -112,15 +132,18 @@ void gm_record_send(gm_proc *p, gm_msg *m) {
   if (is_main(p))
     nbc_xfer_begin_at(r, m->xfer_id, m->bytes, NBC_KIND_ISEND, peer_class(p, m->peer), pm_now_ns());
   else
-    nbc_foreign_begin_at(r, m->xfer_id, m->bytes, NBC_KIND_ISEND, peer_class(p, m->peer), pm_now_ns());
+    nbc_foreign_begin_at(r, m->xfer_id, m->bytes, NBC_KIND_ISEND, peer_class(p, m->peer),
+                         pm_now_ns());
 }
 void gm_record_sent(gm_proc *p, gm_msg *m) {
   nbc_recorder *r = p->record->recorder;
   if (!m->xfer_id) return;
   if (is_main(p))
-    m->is_sync ? nbc_xfer_end_at(r, m->xfer_id, pm_now_ns()) : nbc_xfer_end_local_at(r, m->xfer_id, pm_now_ns());
+    m->is_sync ? nbc_xfer_end_at(r, m->xfer_id, pm_now_ns())
+               : nbc_xfer_end_local_at(r, m->xfer_id, pm_now_ns());
   else
-    m->is_sync ? nbc_foreign_end_at(r, m->xfer_id, pm_now_ns()) : nbc_foreign_end_local_at(r, m->xfer_id, pm_now_ns());
+    m->is_sync ? nbc_foreign_end_at(r, m->xfer_id, pm_now_ns())
+               : nbc_foreign_end_local_at(r, m->xfer_id, pm_now_ns());
   m->xfer_id = 0;
 }
 /* A receive: from its posting on the data may come. Where it may be there already, or is fetched. */
@@ -129,9 +152,11 @@ void gm_record_recv(gm_proc *p, gm_msg *m) {
   if (!m->limit_bytes) return;
   m->xfer_id = ++p->record->ids;
   if (is_main(p))
-    nbc_xfer_begin_at(r, m->xfer_id, m->limit_bytes, NBC_KIND_IRECV, peer_class(p, m->peer), pm_now_ns());
+    nbc_xfer_begin_at(r, m->xfer_id, m->limit_bytes, NBC_KIND_IRECV, peer_class(p, m->peer),
+                      pm_now_ns());
   else
-    nbc_foreign_begin_at(r, m->xfer_id, m->limit_bytes, NBC_KIND_IRECV, peer_class(p, m->peer), pm_now_ns());
+    nbc_foreign_begin_at(r, m->xfer_id, m->limit_bytes, NBC_KIND_IRECV, peer_class(p, m->peer),
+                         pm_now_ns());
 }
 void gm_record_cancel(gm_proc *p, gm_msg *m) {
   if (m->xfer_id) nbc_xfer_cancel(p->record->recorder, m->xfer_id);
@@ -142,7 +167,8 @@ void gm_record_received(gm_proc *p, gm_msg *m) {
   nbc_recorder *r = p->record->recorder;
   mark **at = mark_at(key_of(m->source, m->slot));
   if (!m->xfer_id) return;
-  if (!m->is_sync && *at) { /* one that came by itself: its stamp was set down by its sender's side */
+  if (!m->is_sync &&
+      *at) { /* one that came by itself: its stamp was set down by its sender's side */
     if ((*at)->t_end_ns) nbc_xfer_stamp(r, m->xfer_id, (*at)->t_begin_ns, (*at)->t_end_ns, 0);
     mark_free(at);
   }
@@ -150,7 +176,8 @@ void gm_record_received(gm_proc *p, gm_msg *m) {
   if (!m->bytes)
     nbc_xfer_cancel(r, m->xfer_id);
   else if (is_main(p))
-    m->is_sync ? nbc_xfer_end_sized_at(r, m->xfer_id, m->bytes, peer, pm_now_ns()) : nbc_xfer_end_early_at(r, m->xfer_id, m->bytes, peer, pm_now_ns());
+    m->is_sync ? nbc_xfer_end_sized_at(r, m->xfer_id, m->bytes, peer, pm_now_ns())
+               : nbc_xfer_end_early_at(r, m->xfer_id, m->bytes, peer, pm_now_ns());
   else if (m->is_sync)
     nbc_foreign_end_sized_at(r, m->xfer_id, m->bytes, peer, pm_now_ns());
   else
@@ -166,12 +193,14 @@ static void stamped(void *unused, const pm_stamp *s) {
     if (!*at) return;
     (*at)->t_begin_ns = s->t_begin_ns;
     (*at)->t_end_ns = s->t_end_ns;
-    nbc_xfer_stamp(gm_recorder_of(s->initiator_rank), (*at)->sender_id, s->t_begin_ns, s->t_end_ns, 0);
+    nbc_xfer_stamp(gm_recorder_of(s->initiator_rank), (*at)->sender_id, s->t_begin_ns, s->t_end_ns,
+                   0);
   }
   if (!s->is_reply || s->pt_index != gm_set.first_pt + 1) return;
   const gm_msg *m = s->user_ptr; /* the receiver's */
   mark **at = mark_at(key_of(m->source, s->match_bits));
-  if (m->xfer_id) nbc_xfer_stamp(gm_recorder_of(s->initiator_rank), m->xfer_id, s->t_begin_ns, s->t_end_ns, 0);
+  if (m->xfer_id)
+    nbc_xfer_stamp(gm_recorder_of(s->initiator_rank), m->xfer_id, s->t_begin_ns, s->t_end_ns, 0);
   if (!*at || !gm_has_record(m->source)) return;
   nbc_xfer_stamp(gm_recorder_of(m->source), (*at)->sender_id, s->t_begin_ns, s->t_end_ns, 0);
   mark_free(at);
@@ -187,11 +216,16 @@ static int make_tables(void) {
   const pm_world_desc d = pm_world_desc_of(pm_world_of(pm_self()));
   const pm_platform *f = d.platform;
   if (tables[0]) return 1;
-  if (mkdir(gm_set.report, 0777) && errno != EEXIST) gm_fatal("--report: %s: %s", gm_set.report, strerror(errno));
+  if (mkdir(gm_set.report, 0777) && errno != EEXIST)
+    gm_fatal("--report: %s: %s", gm_set.report, strerror(errno));
   guest_on_stamp(pm_world_of(pm_self()), stamped);
-  const double efficiency = (double)f->link_packet_bytes / (double)(f->link_packet_bytes + f->link_header_bytes);
-  return !nbc_table_create_linear((double)(f->wire_latency_ns + f->switch_latency_ns), f->link_bytes_per_s * efficiency, "the platform's link", &tables[1]) &&
-         !nbc_table_create_linear((double)f->intra_latency_ns, f->intra_bytes_per_s, "the platform's memory", &tables[0]);
+  const double efficiency =
+      (double)f->link_packet_bytes / (double)(f->link_packet_bytes + f->link_header_bytes);
+  return !nbc_table_create_linear((double)(f->wire_latency_ns + f->switch_latency_ns),
+                                  f->link_bytes_per_s * efficiency, "the platform's link",
+                                  &tables[1]) &&
+         !nbc_table_create_linear((double)f->intra_latency_ns, f->intra_bytes_per_s,
+                                  "the platform's memory", &tables[0]);
 }
 void gm_record_begin(gm_proc *p) {
   nbc_clock clock;
@@ -209,7 +243,8 @@ void gm_record_begin(gm_proc *p) {
   d.table_other_node = tables[1];
   d.history_calls = 4096;
   d.grow_transfers = true;
-  if (nbc_monitor_create(&d, &k->monitor) || nbc_recorder_attach(k->monitor, &k->recorder)) gm_fatal("--report: out of memory");
+  if (nbc_monitor_create(&d, &k->monitor) || nbc_recorder_attach(k->monitor, &k->recorder))
+    gm_fatal("--report: out of memory");
   p->record = k;
   nbc_call_enter_at(k->recorder, NBC_KIND_OTHER, pm_now_ns()); /* of MPI_Init, which goes on */
 }

@@ -33,9 +33,13 @@ void gm_type_unref(gm_type *t) {
 }
 
 /* Bounds of `count` children one after the other from `at` on. */
-typedef struct bounds { int64_t lb, ub, true_lb, true_ub; int any, any_true; } bounds;
+typedef struct bounds {
+  int64_t lb, ub, true_lb, true_ub;
+  int any, any_true;
+} bounds;
 static void take_bounds(bounds *b, const gm_type *c, int64_t at, uint64_t count) {
-  const int64_t last = count ? (int64_t)(count - 1) * GM_EXTENT(c) : 0, low = last < 0 ? last : 0, high = last > 0 ? last : 0;
+  const int64_t last = count ? (int64_t)(count - 1) * GM_EXTENT(c) : 0, low = last < 0 ? last : 0,
+                high = last > 0 ? last : 0;
   if (!count) return;
   if (!b->any || at + low + c->lb < b->lb) b->lb = at + low + c->lb;
   if (!b->any || at + high + c->ub > b->ub) b->ub = at + high + c->ub;
@@ -45,7 +49,9 @@ static void take_bounds(bounds *b, const gm_type *c, int64_t at, uint64_t count)
   if (!b->any_true || at + high + c->true_ub > b->true_ub) b->true_ub = at + high + c->true_ub;
   b->any_true = 1;
 }
-static int block_is_dense(const gm_type *c, uint64_t count) { return c->is_dense && (count <= 1 || GM_IS_PLAIN(c)); }
+static int block_is_dense(const gm_type *c, uint64_t count) {
+  return c->is_dense && (count <= 1 || GM_IS_PLAIN(c));
+}
 static gm_type *finish(gm_type *t, const bounds *b) {
   t->refs = 1;
   t->lb = b->lb;
@@ -96,7 +102,8 @@ gm_type *gm_type_vector(uint64_t count, uint64_t blocklen, int64_t stride, gm_ty
   t->align = c->align;
   if (count) take_bounds(&b, c, 0, blocklen);
   if (count > 1) take_bounds(&b, c, (int64_t)(count - 1) * stride, blocklen);
-  t->is_dense = block_is_dense(c, blocklen) && (count <= 1 || stride == (int64_t)(blocklen * c->size));
+  t->is_dense =
+      block_is_dense(c, blocklen) && (count <= 1 || stride == (int64_t)(blocklen * c->size));
   return finish(t, &b);
 }
 gm_type *gm_type_resized(gm_type *old, int64_t lb, int64_t extent) {
@@ -120,7 +127,10 @@ gm_kind gm_kind_of(const gm_type *t) {
 }
 
 /* ---- packing ---------------------------------------------------------------------------------------- */
-typedef struct cursor { char *at; uint64_t left; } cursor;
+typedef struct cursor {
+  char *at;
+  uint64_t left;
+} cursor;
 /* From (is_out) or to the packed side, as long as it has room. */
 static void move_piece(char *user, cursor *c, uint64_t bytes, int is_out) {
   const uint64_t n = bytes < c->left ? bytes : c->left;
@@ -146,7 +156,8 @@ static void move(char *base, uint64_t count, const gm_type *t, cursor *c, int is
     }
     for (uint64_t r = 0; r < t->repeat && c->left; r++)
       for (uint64_t k = 0; k < t->parts_count; k++)
-        move(base + (int64_t)r * t->stride + t->part[k].disp, t->part[k].count, t->part[k].child, c, is_out);
+        move(base + (int64_t)r * t->stride + t->part[k].disp, t->part[k].count, t->part[k].child, c,
+             is_out);
   }
 }
 uint64_t gm_pack(const void *buffer, uint64_t count, const gm_type *t, void *packed) {
@@ -154,13 +165,16 @@ uint64_t gm_pack(const void *buffer, uint64_t count, const gm_type *t, void *pac
   move((char *)(uintptr_t)buffer, count, t, &c, 1);
   return UINT64_MAX - c.left;
 }
-uint64_t gm_unpack(void *buffer, uint64_t count, const gm_type *t, const void *packed, uint64_t bytes) {
+uint64_t gm_unpack(void *buffer, uint64_t count, const gm_type *t, const void *packed,
+                   uint64_t bytes) {
   cursor c = {(char *)(uintptr_t)packed, bytes};
   move(buffer, count, t, &c, 0);
   return bytes - c.left;
 }
-void gm_copy(const void *from, uint64_t from_count, const gm_type *ft, void *to, uint64_t to_count, const gm_type *tt) {
-  const uint64_t bytes = from_count * ft->size, room = to_count * tt->size, n = bytes < room ? bytes : room;
+void gm_copy(const void *from, uint64_t from_count, const gm_type *ft, void *to, uint64_t to_count,
+             const gm_type *tt) {
+  const uint64_t bytes = from_count * ft->size, room = to_count * tt->size,
+                 n = bytes < room ? bytes : room;
   if (!n) return;
   if (GM_IS_PLAIN(ft) && GM_IS_PLAIN(tt)) {
     memmove((char *)to + tt->true_lb, (const char *)from + ft->true_lb, n);
@@ -202,10 +216,12 @@ static void walk(const gm_type *t, uint64_t count, int64_t at, joined *j) {
       continue;
     }
     for (uint64_t r = 0; r < t->repeat; r++)
-      for (uint64_t k = 0; k < t->parts_count; k++) walk(t->part[k].child, t->part[k].count, at + (int64_t)r * t->stride + t->part[k].disp, j);
+      for (uint64_t k = 0; k < t->parts_count; k++)
+        walk(t->part[k].child, t->part[k].count, at + (int64_t)r * t->stride + t->part[k].disp, j);
   }
 }
-void gm_pieces(const gm_type *t, uint64_t count, int64_t at, void (*fn)(void *arg, int64_t offset, uint64_t bytes), void *arg) {
+void gm_pieces(const gm_type *t, uint64_t count, int64_t at,
+               void (*fn)(void *arg, int64_t offset, uint64_t bytes), void *arg) {
   joined j = {fn, arg, 0, 0};
   walk(t, count, at, &j);
   if (j.bytes) fn(arg, j.offset, j.bytes);
@@ -251,7 +267,8 @@ uint64_t gm_elements(const gm_type *t, uint64_t bytes) {
 
 /* ---- external32: big-endian, fixed sizes ---------------------------------------------------------------- */
 /* Sizes of the members of a basic type here and there; a second member of 0 bytes: none. */
-static void external_sizes(const gm_type *t, uint64_t here[2], uint64_t there[2], uint64_t *second_at) {
+static void external_sizes(const gm_type *t, uint64_t here[2], uint64_t there[2],
+                           uint64_t *second_at) {
   here[0] = there[0] = t->size;
   here[1] = there[1] = *second_at = 0;
   switch (t->kind) {
@@ -273,7 +290,8 @@ static void external_sizes(const gm_type *t, uint64_t here[2], uint64_t there[2]
   if (t->kind != GM_K_WCHAR) there[0] = here[0], there[1] = here[1];
   if (here[1] && !*second_at) *second_at = here[0];
 }
-static void turned(char *to, uint64_t to_bytes, const char *from, uint64_t from_bytes, int from_is_big) {
+static void turned(char *to, uint64_t to_bytes, const char *from, uint64_t from_bytes,
+                   int from_is_big) {
   const uint64_t n = to_bytes < from_bytes ? to_bytes : from_bytes;
   memset(to, 0, to_bytes);
   for (uint64_t i = 0; i < n; i++) { /* i counts from the lowest byte */
@@ -288,7 +306,8 @@ static void move_external(char *base, uint64_t count, const gm_type *t, cursor *
     if (!t->kind) {
       for (uint64_t r = 0; r < t->repeat; r++)
         for (uint64_t k = 0; k < t->parts_count; k++)
-          move_external(base + (int64_t)r * t->stride + t->part[k].disp, t->part[k].count, t->part[k].child, c, is_unpack);
+          move_external(base + (int64_t)r * t->stride + t->part[k].disp, t->part[k].count,
+                        t->part[k].child, c, is_unpack);
       continue;
     }
     external_sizes(t, here, there, &second_at);
@@ -310,11 +329,13 @@ static uint64_t external_size(const gm_type *t) {
     external_sizes(t, here, there, &second_at);
     return there[0] + there[1];
   }
-  for (uint64_t k = 0; k < t->parts_count; k++) bytes += t->part[k].count * external_size(t->part[k].child);
+  for (uint64_t k = 0; k < t->parts_count; k++)
+    bytes += t->part[k].count * external_size(t->part[k].child);
   return bytes * t->repeat;
 }
 uint64_t gm_external_size(const gm_type *t, uint64_t count) { return count * external_size(t); }
-uint64_t gm_external(const void *from, void *to, uint64_t count, const gm_type *t, int is_unpack, uint64_t max_bytes) {
+uint64_t gm_external(const void *from, void *to, uint64_t count, const gm_type *t, int is_unpack,
+                     uint64_t max_bytes) {
   cursor c = {is_unpack ? (char *)(uintptr_t)from : to, max_bytes};
   move_external(is_unpack ? to : (char *)(uintptr_t)from, count, t, &c, is_unpack);
   return max_bytes - c.left;

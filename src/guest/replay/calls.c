@@ -12,8 +12,11 @@
      end                            last line: a file without it was cut */
 #include "replay.h"
 
-static uint32_t comm_number(rp_rank *r, rp_text *t) { return (uint32_t)rp_number(t, "communicator", 0, r->comm_count - 1); }
-static int32_t number_or_any(rp_text *t, const char *what, int64_t most, int may_be_any, int32_t any) {
+static uint32_t comm_number(rp_rank *r, rp_text *t) {
+  return (uint32_t)rp_number(t, "communicator", 0, r->comm_count - 1);
+}
+static int32_t number_or_any(rp_text *t, const char *what, int64_t most, int may_be_any,
+                             int32_t any) {
   if (may_be_any && t->at[0] == '*' && (t->at[1] == 0 || t->at[1] == ' ')) {
     rp_word(t);
     return any;
@@ -33,7 +36,8 @@ static void message(rp_rank *r, rp_text *t, rp_kind kind, int flags) {
   op->bytes = (uint64_t)rp_number(t, "bytes", 0, RP_BYTES_MAX);
   op->tag = number_or_any(t, "tag", GM_TAG_UB, kind == RP_RECV, GM_ANY_TAG);
   op->comm = comm_number(r, t);
-  if (op->peer >= r->group[op->comm]->size) rp_bad(t, "peer %d: the communicator has %d ranks", op->peer, r->group[op->comm]->size);
+  if (op->peer >= r->group[op->comm]->size)
+    rp_bad(t, "peer %d: the communicator has %d ranks", op->peer, r->group[op->comm]->size);
 }
 static void collective(rp_rank *r, rp_text *t) {
   rp_op *op = rp_add(r, RP_COLL, t);
@@ -48,7 +52,8 @@ static void collective(rp_rank *r, rp_text *t) {
   op->comm = comm_number(r, t);
   const int size = r->group[op->comm]->size;
   if (op->peer >= size) rp_bad(t, "root %d: the communicator has %d ranks", op->peer, size);
-  if (op->bytes * op->elem_bytes > (uint64_t)RP_BYTES_MAX) rp_bad(t, "more than 2^%d bytes", RP_BYTES_MAX_LOG2);
+  if (op->bytes * op->elem_bytes > (uint64_t)RP_BYTES_MAX)
+    rp_bad(t, "more than 2^%d bytes", RP_BYTES_MAX_LOG2);
   if (t->at[0] == '-')
     rp_word(t);
   else {
@@ -60,11 +65,13 @@ static void collective(rp_rank *r, rp_text *t) {
     op->flags |= RP_IN_PLACE;
   else if (strcmp(how, "-") != 0)
     rp_bad(t, "\"%.40s\": i or - expected", how);
-  const int is_all = k == NBC_COLL_ALLTOALLV, is_rooted = k == NBC_COLL_GATHERV || k == NBC_COLL_SCATTERV;
+  const int is_all = k == NBC_COLL_ALLTOALLV,
+            is_rooted = k == NBC_COLL_GATHERV || k == NBC_COLL_SCATTERV;
   if (!is_all && k != NBC_COLL_ALLGATHERV && k != NBC_COLL_REDUCE_SCATTER && !is_rooted) return;
   if (is_rooted && !t->at[0]) return; /* read at the root only */
   uint64_t *number = rp_numbers(r, op, is_all ? 2 * size : size);
-  for (int i = 0; i < (is_all ? 2 * size : size); i++) number[i] = (uint64_t)rp_number(t, "count", 0, RP_BYTES_MAX / op->elem_bytes);
+  for (int i = 0; i < (is_all ? 2 * size : size); i++)
+    number[i] = (uint64_t)rp_number(t, "count", 0, RP_BYTES_MAX / op->elem_bytes);
 }
 /* A rank, or FIRST-LAST. */
 static void members(rp_text *t, int *first, int *last) {
@@ -79,7 +86,8 @@ static void communicator(rp_rank *r, rp_text *t) {
   static uint32_t max;
   int count = 0, is_in = 0;
   const int64_t number = rp_number(t, "communicator", 1, INT32_MAX);
-  if (number != r->comm_count) rp_bad(t, "communicator %lld: the next one is %u", (long long)number, r->comm_count);
+  if (number != r->comm_count)
+    rp_bad(t, "communicator %lld: the next one is %u", (long long)number, r->comm_count);
   while (t->at[0]) {
     int first = 0, last = 0;
     members(t, &first, &last);
@@ -91,11 +99,19 @@ static void communicator(rp_rank *r, rp_text *t) {
   if (!is_in) rp_bad(t, "rank %d is not a member", (int)(r - rp_ranks));
   rp_comm(r, count, ranks);
 }
-typedef struct nest { uint32_t first[RP_DEPTH]; int depth; } nest;
+typedef struct nest {
+  uint32_t first[RP_DEPTH];
+  int depth;
+} nest;
 /* ret 0: it was the last line */
 static int operation(rp_rank *r, rp_text *t, nest *n) {
-  static const struct { const char *word; rp_kind kind; int flags; } known[] = {
-      {"s", RP_SEND, 0}, {"ss", RP_SEND, RP_SYNC}, {"is", RP_SEND, RP_STARTS}, {"iss", RP_SEND, RP_STARTS | RP_SYNC}, {"r", RP_RECV, 0}, {"ir", RP_RECV, RP_STARTS}};
+  static const struct {
+    const char *word;
+    rp_kind kind;
+    int flags;
+  } known[] = {{"s", RP_SEND, 0},          {"ss", RP_SEND, RP_SYNC},
+               {"is", RP_SEND, RP_STARTS}, {"iss", RP_SEND, RP_STARTS | RP_SYNC},
+               {"r", RP_RECV, 0},          {"ir", RP_RECV, RP_STARTS}};
   const char *word = rp_word_needed(t, "an operation");
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)
     if (strcmp(word, known[i].word) == 0) {
@@ -128,10 +144,12 @@ static int operation(rp_rank *r, rp_text *t, nest *n) {
 }
 static void read_file(rp_text *t, int files) {
   nest n = {{0}, 0};
-  if (!rp_line(t) || strcmp(rp_word_needed(t, "nbc-calls"), "nbc-calls") != 0) rp_refuse("%s: not a trace of calls: its first line is not \"nbc-calls 1\"", t->path);
+  if (!rp_line(t) || strcmp(rp_word_needed(t, "nbc-calls"), "nbc-calls") != 0)
+    rp_refuse("%s: not a trace of calls: its first line is not \"nbc-calls 1\"", t->path);
   rp_number(t, "version", 1, 1);
   rp_end_of_line(t);
-  if (!rp_line(t) || strcmp(rp_word_needed(t, "rank"), "rank") != 0) rp_bad(t, "\"rank I of N\" expected");
+  if (!rp_line(t) || strcmp(rp_word_needed(t, "rank"), "rank") != 0)
+    rp_bad(t, "\"rank I of N\" expected");
   const int64_t rank = rp_number(t, "rank", 0, RP_RANKS_MAX - 1);
   rp_word_needed(t, "of");
   const int64_t size = rp_number(t, "ranks", 1, RP_RANKS_MAX);

@@ -13,12 +13,18 @@ typedef struct state {
   gm_comm **comm;
   request **slot;
   double compute_ratio;
-  struct { uint32_t first; uint64_t left; } loop[RP_DEPTH];
+  struct {
+    uint32_t first;
+    uint64_t left;
+  } loop[RP_DEPTH];
   int depth;
   /* of a graph */
   uint32_t *ready, ready_first, ready_last, *calc, calc_first, calc_last, todo;
 } state;
-typedef struct position { uint32_t at; int has_ended; } position;
+typedef struct position {
+  uint32_t at;
+  int has_ended;
+} position;
 static position *positions;
 static uint64_t messages;
 
@@ -26,14 +32,17 @@ uint64_t rp_messages(void) { return messages; }
 
 /* ---- where they are ------------------------------------------------------------------------------------ */
 static void name_op(const rp_op *op, char *text, size_t bytes) {
-  const char *const what[] = {"computation", "send", "receive", "wait", "wait for all", "", "loop", "end of a loop"};
+  const char *const what[] = {"computation",  "send", "receive", "wait",
+                              "wait for all", "",     "loop",    "end of a loop"};
   char peer[24] = "any", tag[24] = "any";
   if (op->peer >= 0) snprintf(peer, sizeof peer, "%d", op->peer);
   if (op->tag >= 0) snprintf(tag, sizeof tag, "%d", op->tag);
   if (op->kind == RP_COLL)
-    snprintf(text, bytes, "%s of %llu bytes", nbc_coll_name((nbc_coll)op->coll), (unsigned long long)(op->bytes * op->elem_bytes));
+    snprintf(text, bytes, "%s of %llu bytes", nbc_coll_name((nbc_coll)op->coll),
+             (unsigned long long)(op->bytes * op->elem_bytes));
   else if (op->kind == RP_SEND || op->kind == RP_RECV)
-    snprintf(text, bytes, "%s of %llu bytes, peer %s, tag %s", what[op->kind], (unsigned long long)op->bytes, peer, tag);
+    snprintf(text, bytes, "%s of %llu bytes, peer %s, tag %s", what[op->kind],
+             (unsigned long long)op->bytes, peer, tag);
   else
     snprintf(text, bytes, "%s", what[op->kind]);
 }
@@ -65,7 +74,8 @@ static gm_comm *comm_of(state *s, uint32_t c) {
 static request *slot_of(state *s, const rp_op *op) {
   request **at = &s->slot[op->slot];
   if (!*at) *at = gm_alloc(sizeof **at);
-  if ((*at)->is_active) gm_fatal("%s: line %u: request %u is still in use", s->r->path, op->line, op->slot);
+  if ((*at)->is_active)
+    gm_fatal("%s: line %u: request %u is still in use", s->r->path, op->line, op->slot);
   (*at)->is_active = 1;
   return *at;
 }
@@ -87,7 +97,8 @@ static void wait_for(state *s, request *q) {
     q->coll = NULL;
   } else {
     gm_wait(s->p, &q->msg.is_done);
-    if (q->msg.error == GM_ERR_TRUNCATE) gm_fatal("%s: a message was longer than its receive", s->r->path);
+    if (q->msg.error == GM_ERR_TRUNCATE)
+      gm_fatal("%s: a message was longer than its receive", s->r->path);
   }
   q->is_active = 0;
 }
@@ -162,7 +173,8 @@ static void do_op(state *s, const rp_op *op) {
     own.user_id = 0;
     message(s, op, &own);
     gm_wait(s->p, &own.is_done);
-    if (own.error == GM_ERR_TRUNCATE) gm_fatal("%s: line %u: a message was longer than its receive", s->r->path, op->line);
+    if (own.error == GM_ERR_TRUNCATE)
+      gm_fatal("%s: line %u: a message was longer than its receive", s->r->path, op->line);
     break;
   case RP_WAIT: wait_for(s, s->slot[op->slot]); break;
   case RP_WAIT_ALL: wait_all(s); break;
@@ -193,20 +205,26 @@ static void release(state *s, uint32_t i, uint32_t at_start) {
   const rp_rank *r = s->r;
   for (uint32_t k = r->first_after[i]; k < r->first_after[i + 1]; k++) {
     const uint32_t next = r->after[k] & 0x7FFFFFFF;
-    if ((r->after[k] & 0x80000000u) == at_start && --r->before[next] == 0) s->ready[s->ready_last++] = next;
+    if ((r->after[k] & 0x80000000u) == at_start && --r->before[next] == 0)
+      s->ready[s->ready_last++] = next;
   }
 }
 static void ended(state *s, uint32_t i) {
   s->todo--;
   release(s, i, 0);
 }
-typedef struct graph_message { gm_msg msg; state *state; struct graph_message *next; } graph_message;
+typedef struct graph_message {
+  gm_msg msg;
+  state *state;
+  struct graph_message *next;
+} graph_message;
 static graph_message *free_messages; /* of all ranks */
 static void graph_done(gm_msg *m) {
   graph_message *g = (graph_message *)m;
   state *s = g->state;
   const uint32_t i = m->user_id;
-  if (m->error == GM_ERR_TRUNCATE) gm_fatal("%s: line %u: a message was longer than its receive", s->r->path, s->r->op[i].line);
+  if (m->error == GM_ERR_TRUNCATE)
+    gm_fatal("%s: line %u: a message was longer than its receive", s->r->path, s->r->op[i].line);
   g->next = free_messages;
   free_messages = g;
   ended(s, i);

@@ -10,8 +10,13 @@
 #include <errno.h>
 
 /* ---- reading ------------------------------------------------------------------------------------------------ */
-typedef struct label { char *name; uint32_t op; } label;
-typedef struct edge { uint32_t before, after, at_start; } edge;
+typedef struct label {
+  char *name;
+  uint32_t op;
+} label;
+typedef struct edge {
+  uint32_t before, after, at_start;
+} edge;
 typedef struct graph {
   rp_rank *r;
   label *label; /* hash */
@@ -61,7 +66,8 @@ static void options(rp_text *t, rp_op *op) {
     if (strcmp(word, "tag") == 0) {
       const int64_t tag = rp_number(t, "tag", -1, UINT32_MAX);
       op->tag = tag == UINT32_MAX ? GM_ANY_TAG : (int32_t)(uint32_t)tag;
-      if (tag > INT32_MAX && tag != UINT32_MAX) rp_bad(t, "tag %lld: at most 2^31 - 1", (long long)tag);
+      if (tag > INT32_MAX && tag != UINT32_MAX)
+        rp_bad(t, "tag %lld: at most 2^31 - 1", (long long)tag);
       if (op->tag == GM_ANY_TAG && op->kind != RP_RECV) rp_bad(t, "only a receive takes any tag");
     } else if (strcmp(word, "cpu") == 0 || strcmp(word, "nic") == 0)
       rp_number(t, word, 0, INT32_MAX);
@@ -71,8 +77,11 @@ static void options(rp_text *t, rp_op *op) {
 }
 static void operation(graph *g, rp_text *t, const char *name) {
   const char *word = rp_word_needed(t, "calc, send or recv");
-  const rp_kind kind = strcmp(word, "calc") == 0 ? RP_COMPUTE : strcmp(word, "send") == 0 ? RP_SEND : RP_RECV;
-  if (kind == RP_RECV && strcmp(word, "recv") != 0) rp_bad(t, "\"%.40s\": calc, send or recv expected", word);
+  const rp_kind kind = strcmp(word, "calc") == 0   ? RP_COMPUTE
+                       : strcmp(word, "send") == 0 ? RP_SEND
+                                                   : RP_RECV;
+  if (kind == RP_RECV && strcmp(word, "recv") != 0)
+    rp_bad(t, "\"%.40s\": calc, send or recv expected", word);
   rp_op *op = rp_add(g->r, kind, t);
   if (kind == RP_COMPUTE)
     op->bytes = (uint64_t)rp_number(t, "nanoseconds", 0, INT64_MAX / 2);
@@ -88,9 +97,11 @@ static void operation(graph *g, rp_text *t, const char *name) {
 static void dependency(graph *g, rp_text *t, const char *name) {
   const char *how = rp_word_needed(t, "requires or irequires");
   const int at_start = strcmp(how, "irequires") == 0;
-  if (!at_start && strcmp(how, "requires") != 0) rp_bad(t, "\"%.40s\": LABEL: OPERATION, or LABEL requires LABEL expected", how);
+  if (!at_start && strcmp(how, "requires") != 0)
+    rp_bad(t, "\"%.40s\": LABEL: OPERATION, or LABEL requires LABEL expected", how);
   const char *other = rp_word_needed(t, "a label");
-  const label *after = g->labels_max ? find(g, name) : NULL, *before = g->labels_max ? find(g, other) : NULL;
+  const label *after = g->labels_max ? find(g, name) : NULL,
+              *before = g->labels_max ? find(g, other) : NULL;
   if (!after || !after->name) rp_bad(t, "label \"%.40s\" is not known", name);
   if (!before || !before->name) rp_bad(t, "label \"%.40s\" is not known", other);
   rp_end_of_line(t);
@@ -105,7 +116,8 @@ static void finish_rank(graph *g) {
   r->before = gm_alloc((size_t)(r->count + 1) * sizeof *r->before);
   for (uint32_t e = 0; e < g->edges; e++) r->first_after[g->edge[e].before + 2]++;
   for (uint32_t i = 1; i < r->count + 2; i++) r->first_after[i] += r->first_after[i - 1];
-  for (uint32_t e = 0; e < g->edges; e++) { /* first_after[i + 1] is the next free place of i: it ends as the first of i + 1 */
+  for (uint32_t e = 0; e < g->edges;
+       e++) { /* first_after[i + 1] is the next free place of i: it ends as the first of i + 1 */
     r->after[r->first_after[g->edge[e].before + 1]++] = g->edge[e].after | g->edge[e].at_start;
     r->before[g->edge[e].after]++;
   }
@@ -169,10 +181,12 @@ static void end_op(writer *w, uint32_t after) {
   fputc('\n', w->out);
   if (after) fprintf(w->out, "l%u requires l%u\n", w->label, after);
 }
-static void write_message(writer *w, int is_send, uint64_t bytes, const gm_group *g, int peer, uint32_t tag, int any_tag, uint32_t after) {
+static void write_message(writer *w, int is_send, uint64_t bytes, const gm_group *g, int peer,
+                          uint32_t tag, int any_tag, uint32_t after) {
   begin_op(w);
   const int world = peer >= 0 ? gm_group_world(g, peer) : -1;
-  fprintf(w->out, "%s %llub %s %d tag ", is_send ? "send" : "recv", (unsigned long long)bytes, is_send ? "to" : "from", world);
+  fprintf(w->out, "%s %llub %s %d tag ", is_send ? "send" : "recv", (unsigned long long)bytes,
+          is_send ? "to" : "from", world);
   if (any_tag)
     fputs("4294967295", w->out);
   else
@@ -192,12 +206,15 @@ static void write_coll(writer *w, const rp_op *op, uint32_t after) {
   nbc_schedule *s;
   nbc_error err;
   rp_coll_args(w->r, op, rank, &args);
-  if (nbc_schedule_build(&args.desc, &s, &err)) rp_refuse("%s: line %u: a collective could not be planned: %s", w->r->path, op->line, err.text);
-  const uint32_t first = w->label + 1, base = (uint32_t)1 << 30 | (op->comm & 63) << 24 | (w->sequence[op->comm & 63]++ & 0x3FF) << 14;
+  if (nbc_schedule_build(&args.desc, &s, &err))
+    rp_refuse("%s: line %u: a collective could not be planned: %s", w->r->path, op->line, err.text);
+  const uint32_t first = w->label + 1, base = (uint32_t)1 << 30 | (op->comm & 63) << 24 |
+                                              (w->sequence[op->comm & 63]++ & 0x3FF) << 14;
   for (uint32_t i = 0; i < s->node_count; i++) {
     const nbc_node *n = &s->nodes[i];
     if (n->type == NBC_NODE_SEND || n->type == NBC_NODE_RECV)
-      write_message(w, n->type == NBC_NODE_SEND, n->size_bytes, g, n->u.msg.peer, base | (n->u.msg.tag & 0x3FFF), 0, n->before_count ? 0 : after);
+      write_message(w, n->type == NBC_NODE_SEND, n->size_bytes, g, n->u.msg.peer,
+                    base | (n->u.msg.tag & 0x3FFF), 0, n->before_count ? 0 : after);
     else
       write_calc(w, 0, n->before_count ? 0 : after);
   }
@@ -206,12 +223,14 @@ static void write_coll(writer *w, const rp_op *op, uint32_t after) {
       fprintf(w->out, "l%u requires l%u\n", first + s->after[k], first + i);
   write_calc(w, 0, s->node_count ? 0 : after);
   for (uint32_t i = 0; i < s->node_count; i++)
-    if (s->nodes[i].first_after == s->nodes[i + 1].first_after) fprintf(w->out, "l%u requires l%u\n", w->label, first + i);
+    if (s->nodes[i].first_after == s->nodes[i + 1].first_after)
+      fprintf(w->out, "l%u requires l%u\n", w->label, first + i);
   nbc_schedule_free(s);
 }
 static void write_op(writer *w, const rp_op *op) {
   if (op->kind == RP_WAIT || op->kind == RP_WAIT_ALL) {
-    const uint32_t from = op->kind == RP_WAIT ? op->slot : 0, to = op->kind == RP_WAIT ? op->slot + 1 : w->r->slots;
+    const uint32_t from = op->kind == RP_WAIT ? op->slot : 0,
+                   to = op->kind == RP_WAIT ? op->slot + 1 : w->r->slots;
     write_calc(w, 0, w->last);
     for (uint32_t i = from; i < to; i++) {
       if (w->slot[i]) fprintf(w->out, "l%u requires l%u\n", w->label, w->slot[i]);
@@ -225,14 +244,18 @@ static void write_op(writer *w, const rp_op *op) {
   else if (op->kind == RP_COLL)
     write_coll(w, op, w->last);
   else
-    write_message(w, op->kind == RP_SEND, op->bytes, w->r->group[op->comm], op->peer, (uint32_t)op->tag, op->tag == GM_ANY_TAG, w->last);
+    write_message(w, op->kind == RP_SEND, op->bytes, w->r->group[op->comm], op->peer,
+                  (uint32_t)op->tag, op->tag == GM_ANY_TAG, w->last);
   if (op->flags & RP_STARTS)
     w->slot[op->slot] = w->label;
   else
     w->last = w->label;
 }
 static void write_rank(writer *w) {
-  struct { uint32_t first; uint64_t left; } loop[RP_DEPTH];
+  struct {
+    uint32_t first;
+    uint64_t left;
+  } loop[RP_DEPTH];
   int depth = 0;
   fprintf(w->out, "\nrank %d {\n", w->rank);
   for (uint32_t i = 0; i < w->r->count; i++) {

@@ -63,12 +63,14 @@ char *rp_word_needed(rp_text *t, const char *what) {
   if (!word) rp_bad(t, "%s is missing", what);
   return word;
 }
-static int64_t number_of(const rp_text *t, const char *word, const char *what, int64_t least, int64_t most) {
+static int64_t number_of(const rp_text *t, const char *word, const char *what, int64_t least,
+                         int64_t most) {
   char *end;
   errno = 0;
   const long long n = strtoll(word, &end, 10);
   if (*end || errno || n < least || n > most)
-    rp_bad(t, "%s: \"%.40s\" is not a number of %lld ... %lld", what, word, (long long)least, (long long)most);
+    rp_bad(t, "%s: \"%.40s\" is not a number of %lld ... %lld", what, word, (long long)least,
+           (long long)most);
   return n;
 }
 int64_t rp_number(rp_text *t, const char *what, int64_t least, int64_t most) {
@@ -82,7 +84,8 @@ double rp_real(rp_text *t, const char *what) {
   const char *word = rp_word_needed(t, what);
   char *end;
   const double x = strtod(word, &end);
-  if (*end || !(x >= 0) || !isfinite(x) || x > 1e18) rp_bad(t, "%s: \"%.40s\" is not a number of 0 ... 1e18", what, word);
+  if (*end || !(x >= 0) || !isfinite(x) || x > 1e18)
+    rp_bad(t, "%s: \"%.40s\" is not a number of 0 ... 1e18", what, word);
   return x;
 }
 void rp_end_of_line(rp_text *t) {

@@ -42,7 +42,11 @@ uint32_t rp_comm(rp_rank *r, int size, const int *ranks) {
   return r->comm_count++;
 }
 /* Which of the communicators with the same members: members make them in the same order. */
-typedef struct place { const gm_group *group; uint32_t number, context; struct place *next; } place;
+typedef struct place {
+  const gm_group *group;
+  uint32_t number, context;
+  struct place *next;
+} place;
 enum { PLACES = 1 << 16 };
 static uint32_t *context_of(place **places, const gm_group *g, uint32_t number) {
   place **at = &places[((uint64_t)(uintptr_t)g * 31 + number) * 0x9E3779B97F4A7C15u >> 48];

@@ -29,18 +29,22 @@ static pm_platform platform;
 
 /* What record.c of MPI asks of pm_run. */
 void guest_on_stamp(pm_world *world, void (*fn)(void *unused, const pm_stamp *stamp));
-void guest_on_stamp(pm_world *world, void (*fn)(void *unused, const pm_stamp *stamp)) { pm_on_stamp(world, fn, NULL); }
+void guest_on_stamp(pm_world *world, void (*fn)(void *unused, const pm_stamp *stamp)) {
+  pm_on_stamp(world, fn, NULL);
+}
 static int64_t number(const char *option, const char *text, int64_t least, int64_t most) {
   char *end;
   errno = 0;
   const long long n = strtoll(text, &end, 10);
-  if (!*text || *end || errno || n < least || n > most) rp_refuse("%s: a number of %lld ... %lld expected", option, (long long)least, (long long)most);
+  if (!*text || *end || errno || n < least || n > most)
+    rp_refuse("%s: a number of %lld ... %lld expected", option, (long long)least, (long long)most);
   return n;
 }
 static double real(const char *option, const char *text, double least) {
   char *end;
   const double x = strtod(text, &end);
-  if (!*text || *end || !(x >= least && x <= 1e18)) rp_refuse("%s: a number of %g ... 1e18 expected", option, least);
+  if (!*text || *end || !(x >= least && x <= 1e18))
+    rp_refuse("%s: a number of %g ... 1e18 expected", option, least);
   return x;
 }
 static int one_of(const char *option, const char *text, const char *const *names) {
@@ -50,16 +54,19 @@ static int one_of(const char *option, const char *text, const char *const *names
 }
 static void usage(void) {
   puts("usage: pm_replay [options] TRACE...\n"
-       "Runs a trace of an MPI program on a simulated machine. TRACE: the files of all processes that the overlap\n"
+       "Runs a trace of an MPI program on a simulated machine. TRACE: the files of all processes "
+       "that the overlap\n"
        "preload wrote with NBC_TRACE=calls.\n"
        "  --ti               TRACE is one of SimGrid's time-independent traces\n"
        "  --goal             TRACE is a schedule in GOAL\n"
-       "  --goal-out FILE    writes the trace as GOAL, collectives as their messages, and does not run it\n"
+       "  --goal-out FILE    writes the trace as GOAL, collectives as their messages, and does not "
+       "run it\n"
        "  --platform FILE    the machine (a bxi2 with as many nodes as needed)\n"
        "  --per-node N       ranks per node, one node after the other (1)\n"
        "  --map FILE         the node of each rank, a number per line\n"
        "  --level L          how messages move: flow, loggp or packet (flow)\n"
-       "  --progress HOW     who goes on with messages while a rank computes: calls (nobody), dedicated, timer\n"
+       "  --progress HOW     who goes on with messages while a rank computes: calls (nobody), "
+       "dedicated, timer\n"
        "  --progress-period US   how often a timer looks (2000)\n"
        "  --eager BYTES      messages up to this size are sent at once (4096)\n"
        "  --compute RATIO    computations take so many times as long as in the trace (1)\n"
@@ -69,21 +76,36 @@ static void usage(void) {
 }
 /* ret 0: no such option */
 static int set(const char *o, const char *v) {
-  static const char *const levels[] = {"flow", "loggp", "packet", NULL}, *const progress[] = {"calls", "dedicated", "timer", NULL};
+  static const char *const levels[] = {"flow", "loggp", "packet", NULL}, *const progress[] = {
+                                                                             "calls", "dedicated",
+                                                                             "timer", NULL};
   static const pm_link_model links[] = {PM_LINK_FLOW, PM_LINK_LOGGP, PM_LINK_PACKET};
-  if (strcmp(o, "--goal-out") == 0) s.goal_out = v;
-  else if (strcmp(o, "--platform") == 0) s.platform = v;
-  else if (strcmp(o, "--per-node") == 0) s.per_node = (int)number(o, v, 1, 65535);
-  else if (strcmp(o, "--map") == 0) s.map = v;
-  else if (strcmp(o, "--level") == 0) s.desc.link = links[one_of(o, v, levels)];
-  else if (strcmp(o, "--progress") == 0) gm_set.progress = (gm_progress)one_of(o, v, progress);
-  else if (strcmp(o, "--progress-period") == 0) gm_set.period_ns = number(o, v, 1, 1000000) * 1000;
-  else if (strcmp(o, "--eager") == 0) gm_set.eager_bytes = (uint64_t)number(o, v, 0, 1 << 20);
-  else if (strcmp(o, "--compute") == 0) s.run.compute_ratio = real(o, v, 0);
-  else if (strcmp(o, "--flops") == 0) s.flops_per_s = real(o, v, 1e-9);
-  else if (strcmp(o, "--seed") == 0) s.desc.seed = (uint64_t)number(o, v, 0, INT64_MAX);
-  else if (strcmp(o, "--time-limit") == 0) s.desc.d_limit_ns = number(o, v, 1, 1000000) * 1000000000;
-  else return 0;
+  if (strcmp(o, "--goal-out") == 0)
+    s.goal_out = v;
+  else if (strcmp(o, "--platform") == 0)
+    s.platform = v;
+  else if (strcmp(o, "--per-node") == 0)
+    s.per_node = (int)number(o, v, 1, 65535);
+  else if (strcmp(o, "--map") == 0)
+    s.map = v;
+  else if (strcmp(o, "--level") == 0)
+    s.desc.link = links[one_of(o, v, levels)];
+  else if (strcmp(o, "--progress") == 0)
+    gm_set.progress = (gm_progress)one_of(o, v, progress);
+  else if (strcmp(o, "--progress-period") == 0)
+    gm_set.period_ns = number(o, v, 1, 1000000) * 1000;
+  else if (strcmp(o, "--eager") == 0)
+    gm_set.eager_bytes = (uint64_t)number(o, v, 0, 1 << 20);
+  else if (strcmp(o, "--compute") == 0)
+    s.run.compute_ratio = real(o, v, 0);
+  else if (strcmp(o, "--flops") == 0)
+    s.flops_per_s = real(o, v, 1e-9);
+  else if (strcmp(o, "--seed") == 0)
+    s.desc.seed = (uint64_t)number(o, v, 0, INT64_MAX);
+  else if (strcmp(o, "--time-limit") == 0)
+    s.desc.d_limit_ns = number(o, v, 1, 1000000) * 1000000000;
+  else
+    return 0;
   return 1;
 }
 /* ret index of the first file */
@@ -103,7 +125,8 @@ static int options(int argc, char **argv) {
       rp_refuse("%s: unknown option; --help lists them", o);
   }
   if (i == argc) rp_refuse("no trace; --help lists the options");
-  if (s.form != FROM_CALLS && argc - i > 1) rp_refuse("%s: one trace, not %d", argv[i + 1], argc - i);
+  if (s.form != FROM_CALLS && argc - i > 1)
+    rp_refuse("%s: one trace, not %d", argv[i + 1], argc - i);
   return i;
 }
 static void read_traces(int count, char **paths) {
@@ -143,7 +166,8 @@ static void settle_cores(const int *node, int node_count) {
   const int64_t cores = platform.cores_per_node_count / most;
   free(ranks);
   if (gm_set.progress != GM_DEDICATED) return;
-  if (cores < 2) rp_refuse("--progress dedicated: a rank has %lld core here, it needs two", (long long)cores);
+  if (cores < 2)
+    rp_refuse("--progress dedicated: a rank has %lld core here, it needs two", (long long)cores);
   s.run.compute_ratio *= (double)cores / (double)(cores - 1);
 }
 static pm_world *make_world(void) {
@@ -152,15 +176,18 @@ static pm_world *make_world(void) {
   int node_count;
   int *node = places(&node_count);
   platform = pm_platform_bxi2(node_count > 2 ? node_count : 2);
-  if (s.platform && pm_platform_load(s.platform, &platform, error, sizeof error)) rp_refuse("%s: %s", s.platform, error);
-  if (platform.node_count < node_count) rp_refuse("the platform has %d nodes, %d are needed", (int)platform.node_count, node_count);
+  if (s.platform && pm_platform_load(s.platform, &platform, error, sizeof error))
+    rp_refuse("%s: %s", s.platform, error);
+  if (platform.node_count < node_count)
+    rp_refuse("the platform has %d nodes, %d are needed", (int)platform.node_count, node_count);
   settle_cores(node, node_count);
   s.desc.platform = &platform;
   s.desc.no_data = 1;
   s.desc.stack_bytes = 32768;
   if (pm_world_create(&s.desc, &world)) rp_refuse("out of memory");
   for (int i = 0; i < rp_size; i++)
-    if (pm_spawn(world, node[i], rp_rank_main, &s.run, NULL)) rp_refuse("rank %d: out of memory", i);
+    if (pm_spawn(world, node[i], rp_rank_main, &s.run, NULL))
+      rp_refuse("rank %d: out of memory", i);
   free(node);
   return world;
 }
@@ -178,10 +205,12 @@ int main(int argc, char **argv) {
   pm_world *world = make_world();
   const pm_status status = pm_world_run(world);
   if (status) {
-    fprintf(stderr, "pm_replay: %s: %.*s\n", pm_status_text(status), (int)strcspn(pm_world_error(world), "\n"), pm_world_error(world));
+    fprintf(stderr, "pm_replay: %s: %.*s\n", pm_status_text(status),
+            (int)strcspn(pm_world_error(world), "\n"), pm_world_error(world));
     rp_where(8);
   } else
-    printf("pm_replay: %d ranks, %.3f us simulated, %llu messages\n", rp_size, (double)pm_world_now_ns(world) / 1e3,
+    printf("pm_replay: %d ranks, %.3f us simulated, %llu messages\n", rp_size,
+           (double)pm_world_now_ns(world) / 1e3,
            (unsigned long long)pm_world_stats(world).message_count);
   pm_world_destroy(world);
   pm_platform_free(&platform);

@@ -20,7 +20,8 @@ typedef struct rp_text {
   size_t max;
 } rp_text;
 void rp_open(rp_text *t, const char *path);
-int rp_line(rp_text *t); /* the next line that holds words; # starts a comment. ret 0: there is none */
+int rp_line(
+    rp_text *t); /* the next line that holds words; # starts a comment. ret 0: there is none */
 char *rp_word(rp_text *t); /* NULL: no more on this line */
 char *rp_word_needed(rp_text *t, const char *what);
 int64_t rp_number(rp_text *t, const char *what, int64_t least, int64_t most);
@@ -28,7 +29,8 @@ int64_t rp_number_or(rp_text *t, const char *what, int64_t least, int64_t most, 
 double rp_real(rp_text *t, const char *what);
 void rp_end_of_line(rp_text *t);
 void rp_close(rp_text *t);
-void rp_bad(const rp_text *t, const char *format, ...) __attribute__((format(printf, 2, 3), noreturn));
+void rp_bad(const rp_text *t, const char *format, ...)
+    __attribute__((format(printf, 2, 3), noreturn));
 void rp_refuse(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
 /* ---- operations -------------------------------------------------------------------------------------------- */
@@ -36,10 +38,10 @@ typedef enum rp_kind {
   RP_COMPUTE, /* bytes: nanoseconds */
   RP_SEND,    /* with RP_SYNC: as MPI_Ssend; with RP_STARTS: returns at once, slot is the request */
   RP_RECV,
-  RP_WAIT,    /* for slot; a free one is nothing to wait for */
+  RP_WAIT,     /* for slot; a free one is nothing to wait for */
   RP_WAIT_ALL, /* for whatever was started */
   RP_COLL,
-  RP_REPEAT,  /* bytes: how often; up to its RP_END, whose slot is the first operation */
+  RP_REPEAT, /* bytes: how often; up to its RP_END, whose slot is the first operation */
   RP_END
 } rp_kind;
 enum { RP_STARTS = 1, RP_SYNC = 2, RP_IN_PLACE = 4, RP_VECTOR = 8 };
@@ -56,7 +58,8 @@ typedef struct rp_op {
 typedef struct rp_rank {
   rp_op *op;
   uint32_t count, max, slots;
-  uint64_t *numbers; /* of collectives with a count per rank: counts is the place of the first; sends first */
+  uint64_t *
+      numbers; /* of collectives with a count per rank: counts is the place of the first; sends first */
   uint32_t number_count, number_max;
   gm_group **group; /* of communicators; 0 is the world */
   uint32_t *context;

@@ -11,10 +11,13 @@ static uint32_t bytes_of_type(rp_text *t) {
   return id >= 0 && id < (int64_t)(sizeof type_bytes / sizeof *type_bytes) ? type_bytes[id] : 1;
 }
 static uint64_t times(const rp_text *t, uint64_t count, uint64_t each) {
-  if (count * each > (uint64_t)RP_BYTES_MAX) rp_bad(t, "a message of more than 2^%d bytes", RP_BYTES_MAX_LOG2);
+  if (count * each > (uint64_t)RP_BYTES_MAX)
+    rp_bad(t, "a message of more than 2^%d bytes", RP_BYTES_MAX_LOG2);
   return count * each;
 }
-static int64_t count_of(rp_text *t, const char *what) { return rp_number(t, what, 0, RP_BYTES_MAX); }
+static int64_t count_of(rp_text *t, const char *what) {
+  return rp_number(t, what, 0, RP_BYTES_MAX);
+}
 static int root_of(rp_text *t) { return (int)rp_number_or(t, "root", 0, rp_size - 1, 0); }
 static void finish_coll(rp_op *op, nbc_coll coll, uint64_t count, uint32_t elem_bytes, int root) {
   op->coll = (uint8_t)coll;
@@ -23,7 +26,13 @@ static void finish_coll(rp_op *op, nbc_coll coll, uint64_t count, uint32_t elem_
   op->peer = root;
 }
 /* Requests under way have a slot each; SMPI's traces name them by peer and tag: the oldest is meant. */
-typedef struct active { struct { uint32_t kind, slot; int32_t peer, tag; } *request; uint32_t count, max; } active;
+typedef struct active {
+  struct {
+    uint32_t kind, slot;
+    int32_t peer, tag;
+  } * request;
+  uint32_t count, max;
+} active;
 static active *actives; /* of each rank */
 static active *active_of(const rp_rank *r) { return &actives[r - rp_ranks]; }
 #define NO_SLOT UINT32_MAX
@@ -44,7 +53,8 @@ static uint32_t started(rp_rank *r, rp_kind kind, int32_t peer, int32_t tag) {
 static uint32_t waited(rp_rank *r, rp_kind kind, int32_t peer, int32_t tag) {
   active *a = active_of(r);
   for (uint32_t i = 0; i < a->count; i++)
-    if (a->request[i].kind == (uint32_t)kind && a->request[i].peer == peer && a->request[i].tag == tag) {
+    if (a->request[i].kind == (uint32_t)kind && a->request[i].peer == peer &&
+        a->request[i].tag == tag) {
       const uint32_t slot = a->request[i].slot;
       memmove(&a->request[i], &a->request[i + 1], (--a->count - i) * sizeof *a->request);
       return slot;
@@ -64,11 +74,17 @@ static void point_to_point(rp_rank *r, rp_text *t, rp_kind kind, int flags) {
 }
 /* sendRecv SIZE DST RECVSIZE SRC [SENDTYPE RECVTYPE] */
 static void send_and_receive(rp_rank *r, rp_text *t) {
-  const int64_t out = count_of(t, "size"), dst = rp_number(t, "peer", 0, rp_size - 1), in = count_of(t, "size"),
-                src = rp_number(t, "peer", -555, rp_size - 1);
-  const uint64_t out_bytes = times(t, (uint64_t)out, bytes_of_type(t)), in_bytes = times(t, (uint64_t)in, bytes_of_type(t));
-  const struct { rp_kind kind; int64_t peer; uint64_t bytes; } part[] = {{RP_RECV, src < 0 ? GM_ANY_SOURCE : src, in_bytes}, {RP_SEND, dst, out_bytes}};
-  const uint32_t slot = started(r, RP_RECV, part[0].peer < 0 ? GM_ANY_SOURCE : (int32_t)part[0].peer, 0);
+  const int64_t out = count_of(t, "size"), dst = rp_number(t, "peer", 0, rp_size - 1),
+                in = count_of(t, "size"), src = rp_number(t, "peer", -555, rp_size - 1);
+  const uint64_t out_bytes = times(t, (uint64_t)out, bytes_of_type(t)),
+                 in_bytes = times(t, (uint64_t)in, bytes_of_type(t));
+  const struct {
+    rp_kind kind;
+    int64_t peer;
+    uint64_t bytes;
+  } part[] = {{RP_RECV, src < 0 ? GM_ANY_SOURCE : src, in_bytes}, {RP_SEND, dst, out_bytes}};
+  const uint32_t slot =
+      started(r, RP_RECV, part[0].peer < 0 ? GM_ANY_SOURCE : (int32_t)part[0].peer, 0);
   for (int k = 0; k < 2; k++) {
     rp_op *op = rp_add(r, part[k].kind, t);
     op->flags = k ? 0 : RP_STARTS;
@@ -108,7 +124,9 @@ static void vector(rp_rank *r, rp_text *t, rp_op *op, nbc_coll coll) {
   const uint32_t send = bytes_of_type(t), recv = bytes_of_type(t);
   scale(t, to, rp_size, is_all || coll == NBC_COLL_SCATTERV ? send : recv);
   if (is_all) scale(t, to + rp_size, rp_size, recv);
-  finish_coll(op, coll, is_all ? 0 : times(t, (uint64_t)own, coll == NBC_COLL_SCATTERV ? recv : send), 1, root);
+  finish_coll(op, coll,
+              is_all ? 0 : times(t, (uint64_t)own, coll == NBC_COLL_SCATTERV ? recv : send), 1,
+              root);
 }
 static void reduce_scatter(rp_rank *r, rp_text *t, rp_op *op, double flops_per_s) {
   const uint64_t *to = counts(r, op, t, 0);
@@ -119,11 +137,25 @@ static void reduce_scatter(rp_rank *r, rp_text *t, rp_op *op, double flops_per_s
 }
 /* ret 0: no such collective */
 static int collective(rp_rank *r, rp_text *t, const char *name, double flops_per_s) {
-  static const struct { const char *name; nbc_coll coll; int form; } known[] = {
-      {"barrier", NBC_COLL_BARRIER, 'b'}, {"bcast", NBC_COLL_BCAST, 'r'}, {"reduce", NBC_COLL_REDUCE, 'o'}, {"allreduce", NBC_COLL_ALLREDUCE, 'a'},
-      {"alltoall", NBC_COLL_ALLTOALL, '2'}, {"allgather", NBC_COLL_ALLGATHER, '2'}, {"gather", NBC_COLL_GATHER, 'g'}, {"scatter", NBC_COLL_SCATTER, 'g'},
-      {"gatherv", NBC_COLL_GATHERV, 'v'}, {"scatterv", NBC_COLL_SCATTERV, 'v'}, {"allgatherv", NBC_COLL_ALLGATHERV, 'v'}, {"alltoallv", NBC_COLL_ALLTOALLV, 'v'},
-      {"reducescatter", NBC_COLL_REDUCE_SCATTER, 's'}, {"scan", NBC_COLL_SCAN, 'a'}, {"exscan", NBC_COLL_EXSCAN, 'a'}};
+  static const struct {
+    const char *name;
+    nbc_coll coll;
+    int form;
+  } known[] = {{"barrier", NBC_COLL_BARRIER, 'b'},
+               {"bcast", NBC_COLL_BCAST, 'r'},
+               {"reduce", NBC_COLL_REDUCE, 'o'},
+               {"allreduce", NBC_COLL_ALLREDUCE, 'a'},
+               {"alltoall", NBC_COLL_ALLTOALL, '2'},
+               {"allgather", NBC_COLL_ALLGATHER, '2'},
+               {"gather", NBC_COLL_GATHER, 'g'},
+               {"scatter", NBC_COLL_SCATTER, 'g'},
+               {"gatherv", NBC_COLL_GATHERV, 'v'},
+               {"scatterv", NBC_COLL_SCATTERV, 'v'},
+               {"allgatherv", NBC_COLL_ALLGATHERV, 'v'},
+               {"alltoallv", NBC_COLL_ALLTOALLV, 'v'},
+               {"reducescatter", NBC_COLL_REDUCE_SCATTER, 's'},
+               {"scan", NBC_COLL_SCAN, 'a'},
+               {"exscan", NBC_COLL_EXSCAN, 'a'}};
   size_t k = 0;
   while (k < sizeof known / sizeof *known && strcasecmp(known[k].name, name) != 0) k++;
   if (k == sizeof known / sizeof *known) return 0;
@@ -139,13 +171,15 @@ static int collective(rp_rank *r, rp_text *t, const char *name, double flops_per
     return 1;
   }
   const int64_t count = count_of(t, "size");
-  if (known[k].form == 'o' || known[k].form == 'a') rp_real(t, "computation"); /* the machine's own reductions count */
+  if (known[k].form == 'o' || known[k].form == 'a')
+    rp_real(t, "computation"); /* the machine's own reductions count */
   if (known[k].form == '2' || known[k].form == 'g') count_of(t, "size");
   const int root = known[k].form == '2' || known[k].form == 'a' ? 0 : root_of(t);
   const uint32_t each = bytes_of_type(t);
   const int is_reduction = known[k].form == 'o' || known[k].form == 'a';
   times(t, (uint64_t)count, each);
-  finish_coll(op, known[k].coll, is_reduction ? (uint64_t)count : (uint64_t)count * each, is_reduction ? each : 1, root);
+  finish_coll(op, known[k].coll, is_reduction ? (uint64_t)count : (uint64_t)count * each,
+              is_reduction ? each : 1, root);
   return 1;
 }
 static int is_one_of(const char *word, const char *list) { /* words between blanks */
@@ -173,9 +207,13 @@ static void action(rp_rank *r, rp_text *t, const char *name, double flops_per_s)
   } else if (strcasecmp(name, "sendrecv") == 0) {
     send_and_receive(r, t);
   } else if (strcmp(name, "wait") == 0) { /* SRC DST TAG: the other one is the peer */
-    const int64_t src = rp_number(t, "source", -555, rp_size - 1), dst = rp_number(t, "destination", -555, rp_size - 1);
-    const int64_t me = r - rp_ranks, tag = rp_number(t, "tag", INT32_MIN, GM_TAG_UB), peer = src == me ? dst : src;
-    const uint32_t slot = waited(r, src == me ? RP_SEND : RP_RECV, peer < 0 ? GM_ANY_SOURCE : (int32_t)peer, tag < 0 ? GM_ANY_TAG : (int32_t)tag);
+    const int64_t src = rp_number(t, "source", -555, rp_size - 1),
+                  dst = rp_number(t, "destination", -555, rp_size - 1);
+    const int64_t me = r - rp_ranks, tag = rp_number(t, "tag", INT32_MIN, GM_TAG_UB),
+                  peer = src == me ? dst : src;
+    const uint32_t slot =
+        waited(r, src == me ? RP_SEND : RP_RECV, peer < 0 ? GM_ANY_SOURCE : (int32_t)peer,
+               tag < 0 ? GM_ANY_TAG : (int32_t)tag);
     if (slot != NO_SLOT) rp_add(r, RP_WAIT, t)->slot = slot;
   } else if (strcasecmp(name, "waitall") == 0) {
     rp_add(r, RP_WAIT_ALL, t);
@@ -187,7 +225,8 @@ static void action(rp_rank *r, rp_text *t, const char *name, double flops_per_s)
 static void read_actions(rp_text *t, int rank, double flops_per_s) {
   do {
     const int64_t who = rp_number(t, "rank", 0, rp_size - 1);
-    if (rank >= 0 && who != rank) rp_bad(t, "rank %lld in the file of rank %d", (long long)who, rank);
+    if (rank >= 0 && who != rank)
+      rp_bad(t, "rank %lld in the file of rank %d", (long long)who, rank);
     rp_rank *r = &rp_ranks[who];
     r->path = t->path;
     action(r, t, rp_word_needed(t, "an action"), flops_per_s);
@@ -210,7 +249,8 @@ static char **names(const char *path, int *count) {
       if (rank > largest) largest = rank;
       continue;
     }
-    if (largest >= 0 || more) rp_bad(&t, "\"%.40s\": \"RANK ACTION\" or the name of a file per line expected", word);
+    if (largest >= 0 || more)
+      rp_bad(&t, "\"%.40s\": \"RANK ACTION\" or the name of a file per line expected", word);
     if (*count == RP_RANKS_MAX) rp_bad(&t, "more than %d ranks", RP_RANKS_MAX);
     name = gm_grow(name, &max, (uint32_t)*count + 1, sizeof *name);
     const char *slash = strrchr(path, '/'); /* beside this file, unless found from here */
