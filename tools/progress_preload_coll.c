@@ -162,11 +162,9 @@ static bool find_neighbors(MPI_Comm comm, int size, nbc_neighbors *n) {
   for (int i = 0; good && kind == MPI_CART && i < dimensions; i++)
     NEXT(Cart_shift)(comm, i, 1, &lists[2 * i], &lists[2 * i + 1]);
   if (good && kind == MPI_GRAPH) NEXT(Graph_neighbors)(comm, rank, n->source_count, lists);
-  if (good && kind != MPI_CART && kind != MPI_GRAPH)
-    NEXT(Dist_graph_neighbors)
-    (comm, n->source_count, lists, weights, n->target_count, targets, weights + in);
-  else if (good)
-    memcpy(targets, lists, in * sizeof *lists);
+  if (good && kind != MPI_CART && kind != MPI_GRAPH) NEXT(Dist_graph_neighbors)
+  (comm, n->source_count, lists, weights, n->target_count, targets, weights + in);
+  else if (good) memcpy(targets, lists, in * sizeof *lists);
   for (size_t i = 0; good && i < in + out; i++) {
     if (lists[i] < 0)
       lists[i] = -1; /* MPI_PROC_NULL */

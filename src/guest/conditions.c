@@ -12,8 +12,11 @@
   X(eq_drops_newest)                                                                               \
   X(trigger_success_only)                                                                          \
   X(search_closing_event)                                                                          \
-  X(uid_is_matched) X(offset_beyond_is_segv) X(md_release_in_use) X(pt_missing_undeliverable)      \
-      X(success_disable_overflow) X(oc_ack_counts_success) X(frees_interrupt)
+  X(uid_is_matched)                                                                                \
+  X(offset_beyond_is_segv)                                                                         \
+  X(md_release_in_use)                                                                             \
+  X(pt_missing_undeliverable)                                                                      \
+  X(success_disable_overflow) X(oc_ack_counts_success) X(frees_interrupt)
 static pm_semantics semantics;
 static void set_semantics(const char *option, const char *text) {
 #define X(name) {#name, &semantics.name},
