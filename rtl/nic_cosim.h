@@ -82,8 +82,8 @@ enum {
   COSIM_STAMP_FIFO = 0x0440,
   COSIM_COUNTERS = 0x0500, /* + 8 * counter */
   COSIM_PTM = 0x0700,      /* +4 sent, +12 got, +20 came, each low and high; +28 stayed */
-  COSIM_CTX =
-      0x0800, /* +16 per context: process (enable 31, interface 17:16, pid 15:0), user, PtEnable, PtAuto */
+  /* +16 per context: process (enable 31, interface 17:16, pid 15:0), user, PtEnable, PtAuto */
+  COSIM_CTX = 0x0800,
   COSIM_CMD0 = 0x1000,
   COSIM_CMD1 = 0x1800,
   COSIM_CLOCK_LO = 0xB600,
