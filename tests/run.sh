@@ -4,13 +4,13 @@
 # seconds (default 600) or prints no such line counts as failed. What failed, and why, stands just before
 # the last line.
 # Two lanes, each one test after the other: tests of the rooms in $beside need one core and run beside
-# those that start ranks or threads, or run make. TEST_LANES=1: all one after the other.
+# those that start ranks or threads. TEST_LANES=1: all one after the other.
 # aarch64 programs are run by qemu, with a tenth of the random cases (TEST_EFFORT=100: all); an argument
 # "skip:NAME: REASON" counts as skipped.
 # Lines of coverage are shown. Logs: $B/log/NAME.log. Usage: B=build tests/run.sh PROGRAM...
 B=${B:-build}
 limit=${TEST_TIMEOUT:-600}
-beside='headers base report fuzz model guest_mpi rtl asan aarch64'
+beside='headers base report fuzz model guest_mpi rtl asan aarch64 tree mutate'
 [ "$(nproc)" -gt 1 ] || TEST_LANES=1
 mkdir -p "$B/log"
 state=$(mktemp -d "$B/log/run.XXXXXX") || exit 1 # of this run: others may run beside it
