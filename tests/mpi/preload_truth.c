@@ -98,11 +98,11 @@ static void self(void) {
   free(out);
 }
 
-enum { MUCH_NS = 300000000 }; /* much beside what ranks wait for a core on a busy machine */
+enum { MUCH_NS = 200000000 }; /* much beside what ranks wait for a core on a busy machine */
 static void waiting(int bytes, int posts_early) {
   char *data = calloc(1, (size_t)bytes);
   if (!data) MPI_Abort(MPI_COMM_WORLD, 1);
-  for (int i = 0; i < 3; i++) {
+  for (int i = 0; i < 5; i++) {
     MPI_Request request;
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0 && !posts_early) compute(MUCH_NS);
