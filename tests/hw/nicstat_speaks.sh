@@ -123,6 +123,7 @@ fetch() { # PORT or PATH, REQUEST
     alarm 20; syswrite(S, "$request\r\n\r\n"); print while <S>;' "$@"
 }
 serve() { # ADDRESS
+  rm -f "$dir/serving"
   timeout 60 "$B/nicstat" --prometheus "$1" --sysfs "$dir/sys" 2>"$dir/serving" & server=$!
   until grep -q serving "$dir/serving" 2>/dev/null || ! kill -0 $server 2>/dev/null; do sleep 0.05; done
 }
@@ -137,7 +138,7 @@ grep -q '^HTTP/1.1 405 ' "$dir/out" && ok prometheus_of_another_method || bad pr
 check prometheus_where_somebody_serves 1 'in use' err --prometheus "unix:$dir/socket" --sysfs "$dir/sys"
 kill $server && wait $server 2>/dev/null
 [ ! -e "$dir/socket" ] && ok prometheus_removes_its_socket || bad prometheus_removes_its_socket
-web=$((31000 + $$ % 10000))
+web=$((20000 + $$ % 10000)) # below what the system gives to clients
 serve "http:$web"
 bash -c 'exec 3<>/dev/tcp/127.0.0.1/'$web' 4<>/dev/tcp/127.0.0.1/'$web'; exec sleep 8' &
 idle=$!
