@@ -3,30 +3,39 @@
 # N skipped". Adds these up and ends with the same line. A program that crashes, hangs past TEST_TIMEOUT
 # seconds (default 600) or prints no such line counts as failed. What failed, and why, stands just before
 # the last line.
-# Two lanes, each one test after the other: tests of the rooms in $beside need one core and run beside
-# those that start ranks or threads. TEST_LANES=1: all one after the other.
+# Three lanes, each one test after the other: what starts ranks or threads has a lane of its own; what needs one
+# core runs beside it in two lanes that yield the cores to it. TEST_LANES=1: all one after the other.
 # aarch64 programs are run by qemu, with a tenth of the random cases (TEST_EFFORT=100: all); an argument
 # "skip:NAME: REASON" counts as skipped.
 # Lines of coverage are shown. Logs: $B/log/NAME.log. Usage: B=build tests/run.sh PROGRAM...
 B=${B:-build}
 limit=${TEST_TIMEOUT:-600}
-beside='headers base report fuzz model guest_mpi rtl asan aarch64 tree mutate'
 [ "$(nproc)" -gt 1 ] || TEST_LANES=1
+lane_of() { # PROGRAM, as it is named in a log: ranks, or one of the two lanes of one core
+  case $1 in
+    headers-* | base-* | report-* | fuzz-* | model-* | overlap-* | mutate-*) echo one ;;
+    clock-*.sh | coll-*.sh) echo ranks ;;
+    clock-* | coll-*) echo one ;;
+    guest_mpi-* | rtl-* | asan-* | aarch64-* | tree-*) echo two ;;
+    *) echo ranks ;;
+  esac
+}
 mkdir -p "$B/log"
 state=$(mktemp -d "$B/log/run.XXXXXX") || exit 1 # of this run: others may run beside it
 trap 'rm -rf "$state"' EXIT
 for kind in rooms sums; do : >"$state/$kind"; done
 
 # What one lane appends to these files is short: no line is torn.
+named() { echo "${1#"$B"/}" | sed 's|^tests/||; s|/|-|g'; }
 run() { # PROGRAM
-  name=$(echo "${1#"$B"/}" | sed 's|^tests/||; s|/|-|g')
+  name=$(named "$1")
   log=$B/log/$name.log
   start=$(date +%s)
   case $1 in
     *.sh) set -- sh "$1" ;;
     "$B"/aarch64/*) set -- env TEST_EFFORT="${TEST_EFFORT:-10}" "$QEMU_AARCH64" "$1" ;;
   esac
-  timeout -k 10 "$limit" "$@" >"$log" 2>&1 </dev/null
+  $gently timeout -k 10 "$limit" "$@" >"$log" 2>&1 </dev/null
   code=$?
   line=$(grep -E '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$log" | tail -1)
   case $line in
@@ -45,13 +54,12 @@ run() { # PROGRAM
     { grep -E '^(FAILED|  [^ ]+:[0-9]+: )|TEST_SEED=' "$log"; tail -8 "$log"; } | awk '!seen[$0]++' | tail -16 | sed 's/^/    | /'
   } >"$state/$name.failed"
 }
-lane() { # beside | others, PROGRAM...
-  lane=$1
+lane() { # ranks | one | two | all, PROGRAM...
+  lane=$1 gently=
+  case $lane in one | two) gently='nice -n 10' ;; esac
   shift
   for program in "$@"; do
-    room=${program#"$B"/} room=${room#tests/} room=${room%%/*}
-    case " $beside " in *" $room "*) kind=beside ;; *) kind=others ;; esac
-    [ "${TEST_LANES:-2}" = 1 ] || [ $kind = "$lane" ] || continue
+    [ "$lane" = all ] || [ "$(lane_of "$(named "$program")")" = "$lane" ] || continue
     run "$program"
   done
 }
@@ -62,12 +70,16 @@ for program in "$@"; do
   esac
   shift
 done
-if [ "${TEST_LANES:-2}" = 1 ]; then
+if [ "${TEST_LANES:-3}" = 1 ]; then
   lane all "$@"
 else
-  lane beside "$@" &
-  trap 'kill $! 2>/dev/null; exit 1' INT TERM
-  lane others "$@"
+  lanes=
+  for kind in one two; do
+    lane $kind "$@" &
+    lanes="$lanes $!"
+  done
+  trap 'kill $lanes 2>/dev/null; exit 1' INT TERM
+  lane ranks "$@"
   wait
 fi
 awk '{ time[$1] += $2; all += $2 } END { if (length(time) < 2) exit
