@@ -34,29 +34,29 @@ static void nbc__coll_fail(nbc_request *r, nbc_status status, uint32_t i, const 
                          node->type == NBC_NODE_SEND ? "send to" : "receive from", node->u.msg.peer,
                          what, nbc_status_name(status));
   nbc__coll_enter(r, NBC__COLL_FAILED);
-  if (r->checked) nbc__coll_checked(r);
+  if (r->compare.after) nbc__coll_checked(r);
 }
 
 /* ---- the executor: one for all algorithms -------------------------------------------------- */
 static unsigned char *nbc__coll_at(const nbc_request *r, nbc_slice slice) {
-  return slice.area == NBC_AREA_NONE ? NULL : r->areas[slice.area] + slice.offset_bytes;
+  return slice.area == NBC_AREA_NONE ? NULL : r->data.areas[slice.area] + slice.offset_bytes;
 }
 
 static void nbc__coll_finish_node(nbc_request *r, uint32_t i) {
   const nbc_node *const node = &r->schedule->nodes[i];
-  r->finished_count++;
+  r->run.finished_count++;
   for (uint32_t k = node[0].first_after; k < node[1].first_after; k++) {
     const uint32_t next = r->schedule->after[k];
-    if (--r->left[next] == 0) r->ready[r->ready_count++] = next;
+    if (--r->run.left[next] == 0) r->run.ready[r->run.ready_count++] = next;
   }
 }
 
 static void nbc__coll_post(nbc_request *r, uint32_t i) {
   const nbc_transport *const t = r->comm->t;
   const nbc_node *const node = &r->schedule->nodes[i];
-  nbc_op *const op = &r->ops[r->op_of[i]].op;
+  nbc_op *const op = &r->run.ops[r->run.op_of[i]].op;
   unsigned char *const buffer = nbc__coll_at(r, node->u.msg.buffer);
-  const uint64_t tag = r->tag | node->u.msg.tag;
+  const uint64_t tag = r->run.tag | node->u.msg.tag;
   const nbc_status status =
       node->type == NBC_NODE_SEND
           ? t->isend(t->ctx, buffer, node->size_bytes, node->u.msg.peer, tag, op)
@@ -64,10 +64,10 @@ static void nbc__coll_post(nbc_request *r, uint32_t i) {
   if (status)
     nbc__coll_fail(r, status, i, "cannot be posted");
   else
-    r->flying_count++;
-  if (r->t_done_ns) {
-    nbc__prog_note_post(r->comm->desc.progress, t->now_ns(t->ctx) - r->t_done_ns);
-    r->t_done_ns = 0;
+    r->run.flying_count++;
+  if (r->times.t_done_ns) {
+    nbc__prog_note_post(r->comm->desc.progress, t->now_ns(t->ctx) - r->times.t_done_ns);
+    r->times.t_done_ns = 0;
   }
 }
 
@@ -80,18 +80,19 @@ static void nbc__coll_reduce_node(const nbc_request *r, const nbc_node *node) {
   const unsigned char *const left = nbc__coll_at(r, node->u.reduce.left),
                              *const right = nbc__coll_at(r, node->u.reduce.right);
   const uint64_t count = node->size_bytes / r->schedule->elem_bytes;
-  if (r->kernel)
-    r->kernel(dst, left, right, count);
+  if (r->data.kernel)
+    r->data.kernel(dst, left, right, count);
   else
-    r->user_fn(dst, left, right, count, r->args.type, r->user);
+    r->data.user_fn(dst, left, right, count, r->args.type, r->data.user);
 }
 
 /* Runs what is ready. A completion that comes meanwhile only adds to the list: no recursion. */
 static void nbc__coll_advance(nbc_request *r) {
-  if (r->advancing) return;
-  r->advancing = true;
-  while (r->first_ready_count < r->ready_count && nbc__coll_state_of(r) == NBC__COLL_RUNNING) {
-    const uint32_t i = r->ready[r->first_ready_count++];
+  if (r->run.advancing) return;
+  r->run.advancing = true;
+  while (r->run.first_ready_count < r->run.ready_count &&
+         nbc__coll_state_of(r) == NBC__COLL_RUNNING) {
+    const uint32_t i = r->run.ready[r->run.first_ready_count++];
     const nbc_node *const node = &r->schedule->nodes[i];
     switch (node->type) {
     case NBC_NODE_SEND:
@@ -108,9 +109,10 @@ static void nbc__coll_advance(nbc_request *r) {
     }
     nbc__coll_finish_node(r, i);
   }
-  r->advancing = false;
-  if (r->finished_count == r->schedule->node_count && nbc__coll_state_of(r) == NBC__COLL_RUNNING) {
-    const bool is_check = r->checked != NULL; /* once done, another thread may free r */
+  r->run.advancing = false;
+  if (r->run.finished_count == r->schedule->node_count &&
+      nbc__coll_state_of(r) == NBC__COLL_RUNNING) {
+    const bool is_check = r->compare.after != NULL; /* once done, another thread may free r */
     nbc__coll_enter(r, NBC__COLL_DONE);
     if (is_check) nbc__coll_checked(r);
   }
@@ -121,10 +123,10 @@ static void nbc__coll_done(nbc_op *op) {
   nbc_request *const r = own->request;
   const nbc_node *const node = &r->schedule->nodes[own->node];
   nbc_progress *const p = r->comm->desc.progress;
-  r->flying_count--;
+  r->run.flying_count--;
   if (p) {
     nbc__prog_note_done(p);
-    r->t_done_ns = r->comm->t->now_ns(r->comm->t->ctx);
+    r->times.t_done_ns = r->comm->t->now_ns(r->comm->t->ctx);
   }
   if (op->status)
     nbc__coll_fail(r, op->status, own->node,
@@ -140,20 +142,20 @@ static void nbc__coll_done(nbc_op *op) {
 /* Receives first: a message that finds its receive posted is not copied twice. */
 static void nbc__coll_launch(nbc_request *r) {
   const nbc_schedule *const s = r->schedule;
-  r->first_ready_count = r->ready_count = r->finished_count = 0;
-  r->t_done_ns = 0;
-  for (uint32_t i = 0; i < s->node_count; i++) r->left[i] = s->nodes[i].before_count;
+  r->run.first_ready_count = r->run.ready_count = r->run.finished_count = 0;
+  r->times.t_done_ns = 0;
+  for (uint32_t i = 0; i < s->node_count; i++) r->run.left[i] = s->nodes[i].before_count;
   for (int receives = 1; receives >= 0; receives--)
     for (uint32_t i = 0; i < s->node_count; i++)
       if (!s->nodes[i].before_count && (s->nodes[i].type == NBC_NODE_RECV) == (receives == 1))
-        r->ready[r->ready_count++] = i;
+        r->run.ready[r->run.ready_count++] = i;
   nbc__coll_advance(r);
 }
 
 /* A request begins with its work. Its comparison, where it has one, goes first and launches it. */
 static void nbc__coll_launch_work(nbc__prog_work *work) {
   nbc_request *const r = (nbc_request *)(void *)work;
-  nbc__coll_launch(r->check ? r->check : r);
+  nbc__coll_launch(r->compare.before ? r->compare.before : r);
 }
 
 /* ---- making requests ----------------------------------------------------------------------- */
@@ -175,11 +177,11 @@ static void nbc__coll_link(nbc_request *r) {
 
 static void nbc__coll_discard(nbc_request *r) {
   if (!r) return;
-  if (r->check) nbc__coll_discard(r->check);
+  if (r->compare.before) nbc__coll_discard(r->compare.before);
   nbc__coll_unlink(r);
   if (!r->entry) nbc_schedule_free(r->schedule);
-  NBC_FREE(r->scratch_memory);
-  NBC_FREE(r->summaries);
+  NBC_FREE(r->data.scratch_memory);
+  NBC_FREE(r->compare.summaries);
   NBC_FREE(r);
 }
 
@@ -196,26 +198,26 @@ static nbc_request *nbc__coll_allocate(nbc_comm *comm, nbc_schedule *s) {
   memset(r, 0, sizeof *r + messages * sizeof(nbc__coll_op));
   r->comm = comm;
   r->schedule = s;
-  r->ops = (nbc__coll_op *)(void *)(r + 1);
-  r->left = (uint32_t *)(void *)(r->ops + messages);
-  r->ready = r->left + n;
-  r->op_of = r->ready + n;
+  r->run.ops = (nbc__coll_op *)(void *)(r + 1);
+  r->run.left = (uint32_t *)(void *)(r->run.ops + messages);
+  r->run.ready = r->run.left + n;
+  r->run.op_of = r->run.ready + n;
   messages = 0;
   for (size_t i = 0; i < n; i++) {
     if (s->nodes[i].type != NBC_NODE_SEND && s->nodes[i].type != NBC_NODE_RECV) continue;
-    nbc__coll_op *const own = &r->ops[messages];
-    r->op_of[i] = (uint32_t)messages++;
+    nbc__coll_op *const own = &r->run.ops[messages];
+    r->run.op_of[i] = (uint32_t)messages++;
     own->request = r;
     own->node = (uint32_t)i;
     own->op.user = own;
     own->op.done = nbc__coll_done;
   }
   if (!s->scratch_bytes) return r;
-  r->scratch_memory =
+  r->data.scratch_memory =
       s->scratch_bytes < SIZE_MAX - 64 ? NBC_MALLOC((size_t)s->scratch_bytes + 64) : NULL;
-  if (!r->scratch_memory) return NBC_FREE(r), (nbc_request *)NULL;
-  r->areas[NBC_AREA_SCRATCH] =
-      (unsigned char *)(((uintptr_t)r->scratch_memory + 63) & ~(uintptr_t)63);
+  if (!r->data.scratch_memory) return NBC_FREE(r), (nbc_request *)NULL;
+  r->data.areas[NBC_AREA_SCRATCH] =
+      (unsigned char *)(((uintptr_t)r->data.scratch_memory + 63) & ~(uintptr_t)63);
   return r;
 }
 
@@ -356,17 +358,17 @@ static nbc_status nbc__coll_make(nbc_comm *comm, const nbc_coll_args *args, nbc_
   r->args = *args;
   r->args.send_counts = r->args.send_displs = r->args.recv_counts = r->args.recv_displs = NULL;
   r->args.neighbors = NULL;
-  r->areas[NBC_AREA_SEND] = (unsigned char *)(uintptr_t)args->send;
-  r->areas[NBC_AREA_RECV] = (unsigned char *)args->recv;
-  r->kernel = NULL;
+  r->data.areas[NBC_AREA_SEND] = (unsigned char *)(uintptr_t)args->send;
+  r->data.areas[NBC_AREA_RECV] = (unsigned char *)args->recv;
+  r->data.kernel = NULL;
   if ((nbc__coll_about(args->coll)->has & NBC_HAS_OPERATOR) && args->reduce >= NBC_REDUCE_USER) {
-    r->user_fn = comm->operators[args->reduce - NBC_REDUCE_USER].fn;
-    r->user = comm->operators[args->reduce - NBC_REDUCE_USER].user;
+    r->data.user_fn = comm->operators[args->reduce - NBC_REDUCE_USER].fn;
+    r->data.user = comm->operators[args->reduce - NBC_REDUCE_USER].user;
   } else if ((nbc__coll_about(args->coll)->has & NBC_HAS_OPERATOR)) {
-    r->kernel = nbc__coll_kernel_of(args->type, args->reduce);
+    r->data.kernel = nbc__coll_kernel_of(args->type, args->reduce);
   }
   r->persistent = false;
-  r->tag = 0;
+  r->run.tag = 0;
   nbc__coll_enter(r, NBC__COLL_IDLE);
   nbc__coll_link(r);
   *request = r;
@@ -376,10 +378,10 @@ static nbc_status nbc__coll_make(nbc_comm *comm, const nbc_coll_args *args, nbc_
 /* Finished: goes back to its cache entry, or away. */
 static void nbc__coll_release(nbc_request *r) {
   nbc__coll_entry *const e = r->entry;
-  if (r->check) nbc__coll_discard(r->check);
-  r->check = NULL;
-  NBC_FREE(r->summaries);
-  r->summaries = NULL;
+  if (r->compare.before) nbc__coll_discard(r->compare.before);
+  r->compare.before = NULL;
+  NBC_FREE(r->compare.summaries);
+  r->compare.summaries = NULL;
   nbc__coll_unlink(r);
   if (e) e->user_count--;
   if (e && !e->spare)
@@ -402,17 +404,18 @@ static nbc_status nbc__coll_number(nbc_request *r) {
   if (comm->persistent_index >=
       NBC__COLL_SEQUENCES) /* numbers come again: of those that are gone */
     for (const nbc_request *other = comm->requests; other; other = other->next)
-      if (other->tag == tag)
+      if (other->run.tag == tag)
         return nbc__status_fail(&comm->err, NBC_E_FULL, 0,
                                 "%s: one of the last %d persistent requests is still there",
                                 nbc_coll_name(r->args.coll), (int)NBC__COLL_SEQUENCES);
   comm->persistent_index++;
-  r->tag = tag;
+  r->run.tag = tag;
   return NBC_OK;
 }
 
 static void nbc__coll_begin(nbc_request *r) {
-  if (!r->tag || !r->persistent) r->tag = nbc__coll_tag(r->comm, false, r->comm->sequence_index++);
+  if (!r->run.tag || !r->persistent)
+    r->run.tag = nbc__coll_tag(r->comm, false, r->comm->sequence_index++);
   r->error.status = NBC_OK;
   nbc__coll_enter(r, NBC__COLL_RUNNING);
 }
@@ -493,11 +496,12 @@ static bool nbc__coll_differ(const nbc_request *r, const nbc__coll_summary *told
 }
 
 static void nbc__coll_checked(nbc_request *check) {
-  nbc_request *const r = check->checked;
+  nbc_request *const r = check->compare.after;
   if (nbc__coll_state_of(r) != NBC__COLL_RUNNING) return;
   if (nbc__coll_state_of(check) == NBC__COLL_FAILED)
     r->error = check->error;
-  else if (!nbc__coll_differ(r, r->summaries, r->summaries + r->comm->t->size, &r->error)) {
+  else if (!nbc__coll_differ(r, r->compare.summaries, r->compare.summaries + r->comm->t->size,
+                             &r->error)) {
     nbc__coll_launch(r);
     return;
   }
@@ -505,15 +509,15 @@ static void nbc__coll_checked(nbc_request *check) {
 }
 
 static void nbc__coll_check_late(nbc_request *r) {
-  const nbc_request *const check = r->check;
+  const nbc_request *const check = r->compare.before;
   const nbc_transport *const t = r->comm->t;
   if (!check || nbc__coll_state_of(r) != NBC__COLL_RUNNING ||
       nbc__coll_state_of(check) != NBC__COLL_RUNNING)
     return;
-  if (t->now_ns(t->ctx) - r->t_start_ns < r->comm->desc.check_limit_ns) return;
+  if (t->now_ns(t->ctx) - r->times.t_start_ns < r->comm->desc.check_limit_ns) return;
   for (uint32_t i = 0; i < check->schedule->node_count; i++) {
     const nbc_node *const node = &check->schedule->nodes[i];
-    if (node->type != NBC_NODE_RECV || check->ops[check->op_of[i]].op.finished) continue;
+    if (node->type != NBC_NODE_RECV || check->run.ops[check->run.op_of[i]].op.finished) continue;
     (void)nbc__status_fail(
         &r->error, NBC_E_TIMEOUT, 0, "%s: rank %d has not called it after %.3g s",
         nbc_coll_name(r->args.coll), node->u.msg.peer, (double)r->comm->desc.check_limit_ns * 1e-9);
@@ -527,23 +531,25 @@ static nbc_status nbc__coll_make_check(nbc_request *r, const nbc_coll_args *args
   const int size = comm->t->size;
   nbc_coll_args exchange;
   memset(&exchange, 0, sizeof exchange);
-  r->summaries = (nbc__coll_summary *)NBC_MALLOC(2 * (size_t)size * sizeof *r->summaries);
-  if (!r->summaries) return nbc__status_fail(&comm->err, NBC_E_NOMEM, 0, "check: out of memory");
-  for (int i = 0; i < size; i++) nbc__coll_summarize(comm, args, i, &r->summaries[i]);
+  r->compare.summaries =
+      (nbc__coll_summary *)NBC_MALLOC(2 * (size_t)size * sizeof *r->compare.summaries);
+  if (!r->compare.summaries)
+    return nbc__status_fail(&comm->err, NBC_E_NOMEM, 0, "check: out of memory");
+  for (int i = 0; i < size; i++) nbc__coll_summarize(comm, args, i, &r->compare.summaries[i]);
   exchange.coll = NBC_COLL_ALLTOALL, exchange.algo = NBC_ALGO_LINEAR;
-  exchange.send = r->summaries, exchange.recv = r->summaries + size;
-  exchange.count = sizeof *r->summaries;
-  const nbc_status status = nbc__coll_make(comm, &exchange, &r->check);
-  if (!status) r->check->checked = r;
+  exchange.send = r->compare.summaries, exchange.recv = r->compare.summaries + size;
+  exchange.count = sizeof *r->compare.summaries;
+  const nbc_status status = nbc__coll_make(comm, &exchange, &r->compare.before);
+  if (!status) r->compare.before->compare.after = r;
   return status;
 }
 
 /* ---- starting, testing, waiting ------------------------------------------------------------ */
 static nbc_status nbc__coll_go(nbc_request *r) {
   r->work.launch = nbc__coll_launch_work;
-  if (r->check) nbc__coll_begin(r->check);
+  if (r->compare.before) nbc__coll_begin(r->compare.before);
   nbc__coll_begin(r);
-  r->t_start_ns = r->check ? r->comm->t->now_ns(r->comm->t->ctx) : 0;
+  r->times.t_start_ns = r->compare.before ? r->comm->t->now_ns(r->comm->t->ctx) : 0;
   if (r->comm->desc.progress)
     nbc__prog_submit(r->comm->desc.progress, &r->work);
   else
@@ -560,9 +566,9 @@ static nbc_status nbc__coll_make_checked(nbc_comm *comm, const nbc_coll_args *ar
   r->persistent = persistent;
   if (persistent) status = nbc__coll_number(r);
   if (!status && comm->desc.check) status = nbc__coll_make_check(r, args);
-  if (!status && persistent && r->check) {
-    r->check->persistent = true;
-    status = nbc__coll_number(r->check);
+  if (!status && persistent && r->compare.before) {
+    r->compare.before->persistent = true;
+    status = nbc__coll_number(r->compare.before);
   }
   if (status)
     nbc__coll_release(r);
@@ -621,7 +627,7 @@ static void nbc__coll_drive(nbc_request *r) {
     return;
   }
   nbc__prog_help(p);
-  if (!nbc__prog_any_failed(p) && !r->check) return;
+  if (!nbc__prog_any_failed(p) && !r->compare.before) return;
   nbc__prog_lock(p);
   nbc__coll_broken(r, nbc__prog_failed(p, t));
   nbc__coll_check_late(r);
@@ -642,15 +648,15 @@ static void nbc__coll_unlock(const nbc_comm *comm) {
 static bool nbc__coll_recall(nbc_request *r) {
   const nbc_transport *const t = r->comm->t;
   const nbc_schedule *const s = r->schedule;
-  for (uint32_t i = 0; r->flying_count && t->cancel && i < r->ready_count; i++) {
-    const nbc_node *const node = &s->nodes[r->ready[i]];
-    if (i < r->first_ready_count && node->type == NBC_NODE_RECV &&
-        !r->ops[r->op_of[r->ready[i]]].op.finished)
-      (void)t->cancel(t->ctx, &r->ops[r->op_of[r->ready[i]]].op);
+  for (uint32_t i = 0; r->run.flying_count && t->cancel && i < r->run.ready_count; i++) {
+    const nbc_node *const node = &s->nodes[r->run.ready[i]];
+    if (i < r->run.first_ready_count && node->type == NBC_NODE_RECV &&
+        !r->run.ops[r->run.op_of[r->run.ready[i]]].op.finished)
+      (void)t->cancel(t->ctx, &r->run.ops[r->run.op_of[r->run.ready[i]]].op);
   }
-  for (int tries = 0; tries < 1000 && r->flying_count; tries++)
+  for (int tries = 0; tries < 1000 && r->run.flying_count; tries++)
     if (t->progress(t->ctx) < 0) break;
-  return r->flying_count == 0;
+  return r->run.flying_count == 0;
 }
 
 static void nbc__coll_free_locked(nbc_request *request) {
@@ -659,9 +665,9 @@ static void nbc__coll_free_locked(nbc_request *request) {
                            nbc_coll_name(request->args.coll));
     nbc__coll_enter(request, NBC__COLL_FAILED);
   }
-  nbc_request *const check = request->check;
+  nbc_request *const check = request->compare.before;
   if (check && nbc__coll_state_of(check) == NBC__COLL_RUNNING) {
-    check->checked = NULL;
+    check->compare.after = NULL;
     nbc__coll_enter(check, NBC__COLL_FAILED);
   }
   const bool recalled = nbc__coll_recall(request);
@@ -918,10 +924,11 @@ NBC_API void nbc_comm_destroy(nbc_comm *comm) {
   nbc__coll_lock(comm);
   for (nbc_request *r = comm->requests, *next; r; r = next) {
     next = r->next;
-    if (r->checked) continue; /* goes with the request it is for */
+    if (r->compare.after) continue; /* goes with the request it is for */
     nbc__coll_free_locked(r);
   }
-  for (nbc_request *r = comm->requests; r; r = r->next) lost |= !r->checked || r->flying_count;
+  for (nbc_request *r = comm->requests; r; r = r->next)
+    lost |= !r->compare.after || r->run.flying_count;
   for (int i = 0; i < NBC__COLL_CACHED; i++) {
     nbc__coll_discard(comm->entries[i].spare);
     if (!lost) nbc_schedule_free(comm->entries[i].schedule);

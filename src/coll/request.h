@@ -123,32 +123,52 @@ typedef struct nbc__coll_op {
   uint32_t node;
 } nbc__coll_op;
 
+/* What the nodes of a schedule work on. */
+typedef struct nbc__coll_data {
+  unsigned char *areas[NBC_AREA_COUNT];
+  void *scratch_memory;
+  nbc__coll_kernel kernel; /* NULL: the reduction is the user's, user_fn with user */
+  nbc_reduce_fn user_fn;
+  void *user;
+} nbc__coll_data;
+
+/* How far the run of a schedule has come. advancing: a caller further up the stack is starting nodes;
+   flying_count: messages started and not finished. */
+typedef struct nbc__coll_run {
+  uint64_t tag;
+  uint32_t *left;  /* per node: predecessors not finished */
+  uint32_t *ready; /* nodes in the order in which they became ready: each comes once */
+  uint32_t first_ready_count, ready_count, finished_count, flying_count;
+  bool advancing;
+  nbc__coll_op *ops; /* per node that sends or receives */
+  uint32_t *op_of;   /* per node: index in ops */
+} nbc__coll_run;
+
+/* The checking mode: a comparison is a request of its own that runs before the one it is for. */
+typedef struct nbc__coll_compare {
+  nbc_request *before, *after; /* the comparison of this request; the request of this comparison */
+  struct nbc__coll_summary *summaries; /* of a comparison: what each rank is told, then tells */
+} nbc__coll_compare;
+
+typedef struct nbc__coll_times {
+  int64_t t_start_ns;
+  int64_t t_done_ns; /* of the completion being handled, for an engine's histogram; 0 = none */
+} nbc__coll_times;
+
 struct nbc_request {
   nbc__prog_work work; /* first: what an engine gets */
   nbc_comm *comm;
   nbc_request *before, *next; /* all requests of the communicator */
   nbc__coll_entry *entry;     /* NULL: the schedule is this request's own */
   nbc_schedule *schedule;
-  bool persistent;
   nbc_coll_args args; /* without the arrays of counts */
-  uint32_t state;     /* atomic: nbc__coll_state; changed in nbc__coll_enter only */
+  bool persistent;
+  uint32_t state; /* atomic: nbc__coll_state; changed in nbc__coll_enter only */
   nbc_error error;
-  unsigned char *areas[NBC_AREA_COUNT];
-  void *scratch_memory;
-  nbc__coll_kernel kernel;
-  nbc_reduce_fn user_fn;
-  void *user;
-  uint64_t tag;
-  uint32_t *left;  /* per node: predecessors not finished */
-  uint32_t *ready; /* nodes in the order in which they became ready: each comes once */
-  uint32_t first_ready_count, ready_count, finished_count, flying_count;
-  bool advancing;
-  nbc__coll_op *ops;            /* per node that sends or receives */
-  uint32_t *op_of;              /* per node: index in ops */
-  nbc_request *check, *checked; /* the comparison before this request; the request it is for */
-  struct nbc__coll_summary *summaries; /* of a comparison: what each rank is told, then tells */
-  int64_t t_start_ns;
-  int64_t t_done_ns; /* of the completion being handled, for an engine's histogram; 0 = none */
+  nbc__coll_data data;
+  nbc__coll_run run;
+  nbc__coll_compare compare;
+  nbc__coll_times times;
 };
 
 struct nbc_comm {
