@@ -3,7 +3,8 @@
 #include "tests/rtl/cosim.h"
 
 /* A put of its own class and peer goes through within the time that a healthy NIC needs. Sequence numbers
-   may be confused by packets that pretended to come from the peer: both sides forget them first. */
+   may be confused by packets that pretended to come from the peer: both sides forget them first. Contexts
+   that were renamed or switched off get back what they are after reset. */
 static void still_works(cosim *sim) {
   cosim_event ev;
   cosim_entry e = host_entry(0x40000, 64, 0xA11u);
@@ -13,8 +14,17 @@ static void still_works(cosim *sim) {
     for (uint32_t k = 0; k < 64; k++)
       cosim_write(sim, i, COSIM_CLEAR_PEER, k), cosim_cycles(sim, 20);
     cosim_cycles(sim, 2000);
-    for (uint32_t k = 0; k < 32; k++)
-      cosim_write(sim, i, COSIM_ME_UNLINK, k), cosim_cycles(sim, 60); /* one at a time */
+    for (uint32_t bank = 0; bank < COSIM_ENTRIES / 32; bank++) {
+      cosim_write(sim, i, COSIM_ME_BANK, bank);
+      const uint32_t valid = cosim_read(sim, i, COSIM_ME_VALID);
+      for (uint32_t k = 0; k < 32; k++)
+        if (valid >> k & 1)
+          cosim_write(sim, i, COSIM_ME_UNLINK, 32 * bank + k), cosim_cycles(sim, 60);
+      CHECK(cosim_read(sim, i, COSIM_ME_VALID) == 0);
+    }
+    for (uint32_t c = 0; c < COSIM_CONTEXTS; c++)
+      for (uint32_t k = 0; k < 4; k++)
+        cosim_write(sim, i, COSIM_CTX + c * 16 + k * 4, c + k ? 0 : 0x80000000u);
     cosim_write(sim, i, COSIM_PT_ENABLE, 0xFFFF);
     cosim_write(sim, i, COSIM_CTRL, 1);
     cosim_write(sim, i, COSIM_SELF, (uint32_t)i);
@@ -116,7 +126,8 @@ static void commands(void) {
     if (cosim_read(sim, 0, COSIM_CMD0_HEAD) == 0) CHECK(i < 2);
   }
   const cosim_command unreadable = host_command(COSIM_KIND_PUT, 1, 1, HOST_BAD, 600);
-  cosim_submit(sim, 0, 0, &unreadable, NULL); /* chance sends a good one with such a payload rarely */
+  cosim_submit(sim, 0, 0, &unreadable,
+               NULL); /* chance sends a good one with such a payload rarely */
   bad = cosim_counter(sim, 0, COSIM_COUNT_BAD_CMD);
   CHECK(bad >= expected && expected > 0);
   still_works(sim);
@@ -124,22 +135,24 @@ static void commands(void) {
   cosim_destroy(sim);
 }
 
-/* Registers at any offset, with any value; clock and stamps included */
+/* Registers at any offset, with any value, small ones often; clock, stamps and contexts included */
 static void registers(void) {
   cosim_desc d = host_desc(2);
   cosim *sim = host_start(&d);
   for (long i = 0; i < inputs() / 3; i++) {
     uint32_t offset = (uint32_t)test_below(test_below(2) ? 0x700 : COSIM_BAR_BYTES);
+    uint32_t value = (uint32_t)(test_below(2) ? test_rand() : test_below(2048));
+    if (test_below(8) == 0) offset = COSIM_CTX + (uint32_t)test_below(256);
     if (test_below(8)) offset &= ~3u;
     /* no event or stamp may go to a random address: those registers get values in memory */
     if (offset >= COSIM_EQ && offset < COSIM_STAMP_SIZE) continue;
     if (test_below(3))
-      cosim_write_partial(sim, 0, offset, (uint32_t)test_rand(),
-                          test_below(4) ? 15 : (int)test_below(16));
+      cosim_write_partial(sim, 0, offset, value, test_below(4) ? 15 : (int)test_below(16));
     else
       cosim_read(sim, 0, offset);
     cosim_cycles(sim, 3);
   }
+  cosim_write(sim, 0, COSIM_ME_UNLINK, 0xFFFFFFFFu); /* a bad one for certain */
   cosim_write(sim, 0, COSIM_RETRIES, 1), cosim_write(sim, 0, COSIM_TIMEOUT, 500);
   cosim_write(sim, 0, COSIM_CTRL, 1);
   CHECK(cosim_counter(sim, 0, COSIM_COUNT_BAD_CMD) > 0);
