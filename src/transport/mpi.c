@@ -681,23 +681,19 @@ static bool nbc__mpi_same_clock(void *ctx, int peer) {
 static int nbc__mpi_classes(nbc__mpi *m) {
   MPI_Comm node;
   MPI_Group all_group, node_group;
-  int code, i, undefined = MPI_UNDEFINED, *all, *near;
+  int code, i, undefined = MPI_UNDEFINED;
+  int *const all = m->clock_of, *const near = m->nodes; /* not yet in use */
   if ((code = MPI_Comm_split_type(m->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node)))
     return code;
-  all = (int *)NBC_MALLOC(2 * (size_t)m->own.t.size * sizeof *all);
-  if (all) {
-    near = all + m->own.t.size;
-    for (i = 0; i < m->own.t.size; i++) all[i] = i;
-    MPI_Comm_group(m->comm, &all_group);
-    MPI_Comm_group(node, &node_group);
-    MPI_Group_translate_ranks(all_group, m->own.t.size, all, node_group, near);
-    for (i = 0; i < m->own.t.size; i++)
-      m->classes[i] = near[i] == undefined ? NBC_PEER_OTHER_NODE : NBC_PEER_SAME_NODE;
-    MPI_Group_free(&all_group);
-    MPI_Group_free(&node_group);
-    NBC_FREE(all);
-  }
-  code = all ? nbc__mpi_share_clock(m, node) : MPI_ERR_NO_MEM;
+  for (i = 0; i < m->own.t.size; i++) all[i] = i;
+  MPI_Comm_group(m->comm, &all_group);
+  MPI_Comm_group(node, &node_group);
+  MPI_Group_translate_ranks(all_group, m->own.t.size, all, node_group, near);
+  for (i = 0; i < m->own.t.size; i++)
+    m->classes[i] = near[i] == undefined ? NBC_PEER_OTHER_NODE : NBC_PEER_SAME_NODE;
+  MPI_Group_free(&all_group);
+  MPI_Group_free(&node_group);
+  code = nbc__mpi_share_clock(m, node);
   MPI_Comm_free(&node);
   return code;
 }
@@ -713,8 +709,7 @@ static int nbc__mpi_nodes(nbc__mpi *m) {
 static int nbc__mpi_start_ring(nbc__mpi *m) {
   int code = 0, k;
   for (k = 0; k < NBC__MPI_RING && !code; k++) {
-    nbc__mpi_packet *packet = nbc__mpi_packet_take(m);
-    if (!(m->ring[k] = packet)) return MPI_ERR_NO_MEM;
+    nbc__mpi_packet *const packet = m->ring[k];
     code = MPI_Recv_init(&packet->header, (int)(sizeof packet->header + NBC__MPI_INLINE), MPI_BYTE,
                          MPI_ANY_SOURCE, NBC__MPI_HEADER_TAG, m->comm, &m->ring_requests[k]);
     if (!code) m->ring_count = k + 1;
@@ -789,24 +784,44 @@ static void nbc__mpi_destroy(void *self) {
 
 NBC_API void nbc_mpi_destroy(nbc_transport *t) { nbc_transport_destroy(t); }
 
-/* MPI's part of creation. ret an MPI error code */
-static int nbc__mpi_connect(nbc__mpi *m, MPI_Comm comm) {
-  int code, found = 0, *tag_ub = NULL;
+/* What can fail in one rank alone, its memory and its clock, before another rank waits for this one. */
+static nbc_status nbc__mpi_equip(nbc__mpi *m, MPI_Comm comm, nbc_error *err) {
   size_t size;
-  if ((code = MPI_Comm_dup(comm, &m->comm))) return code;
-  MPI_Comm_set_errhandler(m->comm, MPI_ERRORS_RETURN);
-  MPI_Comm_rank(m->comm, &m->own.t.rank);
-  MPI_Comm_size(m->comm, &m->own.t.size);
-  MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &tag_ub, &found);
-  m->tag_limit = found && tag_ub ? *tag_ub : 32767;
-  m->next_data_tag = 1;
+  MPI_Comm_rank(comm, &m->own.t.rank);
+  MPI_Comm_size(comm, &m->own.t.size);
   size = (size_t)m->own.t.size;
-  m->peers = (nbc__mpi_peer *)NBC_MALLOC(size * sizeof *m->peers);
+  m->peers = (nbc__mpi_peer *)nbc__zalloc(size * sizeof *m->peers);
   m->classes = (nbc_peer *)NBC_MALLOC(size * sizeof *m->classes);
   m->clock_of = (int *)NBC_MALLOC(size * sizeof *m->clock_of);
   m->nodes = (int *)NBC_MALLOC(size * sizeof *m->nodes);
-  if (!m->peers || !m->classes || !m->clock_of || !m->nodes) return MPI_ERR_NO_MEM;
-  memset(m->peers, 0, size * sizeof *m->peers);
+  bool all = m->peers && m->classes && m->clock_of && m->nodes;
+  for (int k = 0; k < NBC__MPI_RING && all; k++) all = (m->ring[k] = nbc__mpi_packet_take(m));
+  if (!all) return nbc__status_fail(err, NBC_E_NOMEM, 0, "out of memory");
+  const nbc_status status = nbc_clock_create(NULL, &m->clock);
+  return status ? nbc__status_fail(err, status, 0, "%s", m->clock.why) : NBC_OK;
+}
+
+/* All ranks go on or none: one that returned by itself would leave the others waiting for it. */
+static nbc_status nbc__mpi_agree(MPI_Comm comm, nbc_status mine, nbc_error *err) {
+  struct {
+    int status, rank;
+  } here = {(int)mine, 0}, worst = {0, 0};
+  MPI_Comm_rank(comm, &here.rank);
+  if (MPI_Allreduce(&here, &worst, 1, MPI_2INT, MPI_MINLOC, comm))
+    return nbc__status_fail(err, NBC_E_TRANSPORT, 0, "MPI_Allreduce failed");
+  if (mine || !worst.status) return mine;
+  const nbc_status status = (nbc_status)worst.status;
+  return nbc__status_fail(err, status, 0, "rank %d: %s", worst.rank, nbc_status_text(status));
+}
+
+/* MPI's part of creation. ret an MPI error code */
+static int nbc__mpi_connect(nbc__mpi *m, MPI_Comm comm) {
+  int code, found = 0, *tag_ub = NULL;
+  if ((code = MPI_Comm_dup(comm, &m->comm))) return code;
+  MPI_Comm_set_errhandler(m->comm, MPI_ERRORS_RETURN);
+  MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &tag_ub, &found);
+  m->tag_limit = found && tag_ub ? *tag_ub : 32767;
+  m->next_data_tag = 1;
   if ((code = nbc__mpi_classes(m)) || (code = nbc__mpi_nodes(m))) return code;
   return nbc__mpi_start_ring(m);
 }
@@ -822,27 +837,29 @@ NBC_API nbc_status nbc_mpi_create(MPI_Comm comm, const nbc_mpi_desc *desc, nbc_t
   *t = NULL;
   if (!desc) desc = &defaults;
   if ((status = nbc__mpi_check(comm, desc, &funneled, err))) return status;
-  if (!(m = (nbc__mpi *)NBC_MALLOC(sizeof *m)))
-    return nbc__status_fail(err, NBC_E_NOMEM, 0, "out of memory");
-  memset(m, 0, sizeof *m);
-  pthread_mutex_init(&m->mutex, NULL);
-  m->comm = MPI_COMM_NULL;
-  m->funneled = funneled;
-  m->main = m->user = pthread_self();
-  m->piece_bytes = desc->piece_bytes ? desc->piece_bytes : (uint64_t)1 << 30;
-  m->own.destroy = nbc__mpi_destroy;
-  nbc__mpi_contract(m);
-  if ((status = nbc_clock_create(NULL, &m->clock)))
-    nbc__status_fail(err, status, 0, "%s", m->clock.why);
+  m = (nbc__mpi *)nbc__zalloc(sizeof *m);
+  if (m) {
+    pthread_mutex_init(&m->mutex, NULL);
+    m->comm = MPI_COMM_NULL;
+    m->funneled = funneled;
+    m->main = m->user = pthread_self();
+    m->piece_bytes = desc->piece_bytes ? desc->piece_bytes : (uint64_t)1 << 30;
+    m->own.destroy = nbc__mpi_destroy;
+    nbc__mpi_contract(m);
+    status = nbc__mpi_equip(m, comm, err);
+  } else {
+    status = nbc__status_fail(err, NBC_E_NOMEM, 0, "out of memory");
+  }
+  status = nbc__mpi_agree(comm, status, err);
   if (!status && (code = nbc__mpi_connect(m, comm))) {
     status = nbc__mpi_fail(m, code);
     nbc__status_fail(err, status, 0, "%s", m->error);
   }
-  if (status)
-    nbc__mpi_destroy(m);
-  else {
+  if (!status) {
     nbc__mpi_born(m);
     *t = &m->own.t;
+  } else if (m) {
+    nbc__mpi_destroy(m);
   }
   return status;
 }

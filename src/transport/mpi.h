@@ -29,7 +29,8 @@ typedef struct nbc_mpi_desc {
   int thread_level;     /* what the program counts on: MPI_THREAD_SINGLE ... _MULTIPLE */
   uint64_t piece_bytes; /* of the data of long messages; 0 = 1 GiB; at most 2 GiB - 1 */
 } nbc_mpi_desc;
-/* Collective over comm (an intracommunicator). err (may be NULL) says what is missing.
+/* Collective over comm (an intracommunicator). err (may be NULL) says what is missing. A rank without
+   memory or clock fails in all ranks, with its status: nobody waits for it.
    ret  NBC_OK | NBC_E_INVAL | NBC_E_STATE (MPI not initialised, or finalised) | NBC_E_TRANSPORT
    (MPI
         provides a lower thread level than asked for: both are named; or MPI's own error text)

@@ -164,6 +164,7 @@ come() { # mpi
 # A signal switches measuring off and on; without the setting it ends the program, as ever.
 switches() { # mpi
   for case in "USR2:1:1030" "USR2:later:200"; do
+    # shellcheck disable=SC2046 # three words
     set -- "$1" $(echo "$case" | tr : ' ')
     reports=$work/$1.signal.$3
     mkdir "$reports"
@@ -178,7 +179,7 @@ switches() { # mpi
 communicators() { # mpi
   scene "$1" comms
   for line in '"halo",2,4,4000,' '"late",2,2,20,' '"",2,20,20000,' '"MPI_COMM_WORLD",2,2,2000,'; do
-    if grep -q "^$line[0-9]*$" "$reports/csv/communicators.csv"; then ok "$1: communicators: $line"; else bad "$1: communicators: no $line: $(cat "$reports/csv/communicators.csv")"; fi
+    if grep -q "^${line}[0-9]*$" "$reports/csv/communicators.csv"; then ok "$1: communicators: $line"; else bad "$1: communicators: no $line: $(cat "$reports/csv/communicators.csv")"; fi
   done
   says "$1: communicators in the report" '^  halo  *2  *4 '
 }

@@ -1,7 +1,7 @@
 # The tests of the MPI transport, once per MPI, and of the OpenSHMEM transport, which is Open MPI's.
-$(foreach m,$(if $(MPICC_OMPI),openmpi) $(if $(MPICC_MPICH),mpich),\
-  $(eval NEEDS_mpi += $(B)/tests/mpi/transport_messages.$m)\
-  $(eval $(call mpi_program,$(B)/tests/mpi/transport_messages.$m,tests/mpi/transport_messages.c,mpicc.$m,$(TEST_FLAGS),$(B)/libnbc_overlap.$m.a)))
+$(foreach m,$(if $(MPICC_OMPI),openmpi) $(if $(MPICC_MPICH),mpich),$(foreach t,transport_messages create_fails,\
+  $(eval NEEDS_mpi += $(B)/tests/mpi/$t.$m)\
+  $(eval $(call mpi_program,$(B)/tests/mpi/$t.$m,tests/mpi/$t.c,mpicc.$m,$(TEST_FLAGS),$(B)/libnbc_overlap.$m.a))))
 ifneq ($(call have,oshcc),)
 NEEDS_mpi += $(B)/tests/mpi/transport_shmem
 $(eval $(call mpi_program,$(B)/tests/mpi/transport_shmem,tests/mpi/transport_shmem.c,oshcc,$(TEST_FLAGS),$(B)/libnbc_overlap.shmem.a))

@@ -8,6 +8,7 @@ export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1 OMPI_M
 messages() { # MPI PROCESSES LEVEL [TEST]
   timeout -k 5 150 "mpirun.$1" -n "$2" "$B/tests/mpi/transport_messages.$1" "$3" $4
 }
+fails() { timeout -k 5 100 "mpirun.$1" -n "$2" "$B/tests/mpi/create_fails.$1"; } # MPI PROCESSES
 # Free memory, of the machine or of the container, whichever is less.
 free_kb=$(sed -n 's/^MemAvailable: *\([0-9]*\) kB/\1/p' /proc/meminfo)
 for limit in $(cat /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory/memory.limit_in_bytes 2>/dev/null | grep -v max); do
@@ -23,6 +24,7 @@ for mpi in openmpi mpich; do
   check "$mpi, 3 processes, MPI_THREAD_FUNNELED" messages $mpi 3 1
   check "$mpi, 4 processes, MPI_THREAD_SERIALIZED" messages $mpi 4 2
   check "$mpi, 5 processes, MPI_THREAD_MULTIPLE" messages $mpi 5 3
+  for n in 1 2 3; do check "$mpi, $n processes, a rank without memory fails in all" fails $mpi $n; done
   if [ "${free_kb:-0}" -gt 8000000 ]; then check "$mpi, more than 2 GiB" messages $mpi 2 3 huge
   else skip "$mpi, more than 2 GiB" "less than 8 GB of memory free"; fi
 done
