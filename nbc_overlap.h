@@ -1558,9 +1558,10 @@ NBC_API void nbc_shmem_destroy(nbc_transport *t);
    memory. Every two nodes that touch the same bytes, one of them writing, are ordered by a path.
    Messages carry a tag that is unique per schedule, peer and direction; so which send meets which
    receive does not depend on timing, and one run on an abstract network proves all runs. */
-/* One row per collective: X(name, text, kind of operation in reports, what each rank gives, what each
-   rank gets, what else it has). VECTOR: `count` elements; OWN_BLOCK: the rank's block; BLOCKS: the
-   blocks of all ranks; SOURCE_, TARGET_BLOCKS: one per neighbour; ROOT_...: at the root only. */
+/* One row per collective: X(name, text, kind of operation in reports, what each rank gives, what
+   each rank gets, what else it has). VECTOR: `count` elements; OWN_BLOCK: the rank's block; BLOCKS:
+   the blocks of all ranks; SOURCE_, TARGET_BLOCKS: one per neighbour; ROOT_...: at the root
+   only. */
 #define NBC_COLL_LIST(X)                                                                           \
   X(BARRIER, "barrier", IBARRIER, NONE, NONE, 0)                                                   \
   X(BCAST, "bcast", IBCAST, NONE, VECTOR, NBC_HAS_ROOT)                                            \
@@ -1649,9 +1650,10 @@ NBC_API nbc_status nbc_coll_parse(const char *name, nbc_coll *coll); /* NBC_OK |
 NBC_API nbc_status nbc_algo_parse(const char *name, nbc_algo *algo); /* NBC_OK |
                                                                           NBC_E_NOT_FOUND */
 
-/* With whom a rank exchanges in neighbor_allgather and neighbor_alltoall: block k comes from sources[k], goes to
-   targets[k]; -1: nobody, the block stays as it is. The rank itself may be among them. Where a rank
-   stands several times in a list, its k-th message meets the k-th receive for it. */
+/* With whom a rank exchanges in neighbor_allgather and neighbor_alltoall: block k comes from
+   sources[k], goes to targets[k]; -1: nobody, the block stays as it is. The rank itself may be
+   among them. Where a rank stands several times in a list, its k-th message meets the k-th receive
+   for it. */
 typedef struct nbc_neighbors {
   const int *sources, *targets;
   int source_count, target_count;
@@ -1667,7 +1669,8 @@ typedef struct nbc_schedule_desc {
      scatter(v), allgather, alltoall: what one rank contributes or gets */
   uint64_t count;
   /* gatherv at the root, allgatherv, alltoallv: recv; scatterv at the root, alltoallv: send;
-     reduce_scatter: recv counts. `size` entries, or one per neighbour; displacements NULL = packed */
+     reduce_scatter: recv counts. `size` entries, or one per neighbour; displacements NULL =
+     packed */
   const uint64_t *send_counts, *send_displs, *recv_counts, *recv_displs;
   bool in_place;          /* input in the receive buffer (scatter: the root keeps its own block) */
   bool not_commutative;   /* keep operands in rank order */
@@ -1837,8 +1840,8 @@ typedef struct nbc_loggp {
 NBC_API nbc_status nbc_schedule_price(const nbc_schedule *const *schedules, int size,
                                       const nbc_loggp *model, double *rank_end_ns, double *end_ns,
                                       nbc_error *err);
-/* The same on nodes (as in nbc_schedule_desc; NULL = as above): messages inside a node cost what `inside` says; what is
-   for other nodes leaves through one network interface per node. */
+/* The same on nodes (as in nbc_schedule_desc; NULL = as above): messages inside a node cost what
+   `inside` says; what is for other nodes leaves through one network interface per node. */
 NBC_API nbc_status nbc_schedule_price_nodes(const nbc_schedule *const *schedules, int size,
                                             const nbc_loggp *model, const nbc_loggp *inside,
                                             const int *nodes, double *rank_end_ns, double *end_ns,
@@ -2082,7 +2085,8 @@ NBC_API nbc_status nbc_comm_create(const nbc_comm_desc *desc, nbc_comm **comm, n
 NBC_API void nbc_comm_destroy(nbc_comm *comm);
 /* What the last error on this communicator was. */
 NBC_API const nbc_error *nbc_comm_error(const nbc_comm *comm);
-/* An operator of your own; all ranks make the same ones in the same order (at most 32). */
+/* An operator of your own; all ranks make the same ones in the same order (at most 16). fn is
+   called with `user`. ret NBC_OK | NBC_E_INVAL: comm, fn or reduce is NULL | NBC_E_FULL */
 NBC_API nbc_status nbc_comm_operator(nbc_comm *comm, nbc_reduce_fn fn, void *user, bool commutative,
                                      nbc_reduce *reduce);
 
@@ -2105,13 +2109,14 @@ typedef struct nbc_coll_args {
 } nbc_coll_args;
 
 /* Starts a collective. Without a progress engine it goes on inside nbc_coll_test and nbc_coll_wait
-   of any request on the transport, and of those that the same thread waits for on other MPI transports.
+   of any request on the transport, and of those that the same thread waits for on other MPI
+   transports.
    ret NBC_OK | NBC_E_INVAL, NBC_E_RANGE (nbc_comm_error names the argument) | NBC_E_NOMEM */
 NBC_API nbc_status nbc_coll_start_new(nbc_comm *comm, const nbc_coll_args *args,
                                       nbc_request **request);
-/* Persistent: the schedule and all memory are made once, nbc_coll_start runs it again and again. Every rank makes
-   the same ones in the same order; it may start them in any order. NBC_E_FULL: 2^19 were made on the
-   communicator since one that is still there. */
+/* Persistent: the schedule and all memory are made once, nbc_coll_start runs it again and again.
+   Every rank makes the same ones in the same order; it may start them in any order. NBC_E_FULL:
+   2^19 were made on the communicator since one that is still there. */
 NBC_API nbc_status nbc_coll_init(nbc_comm *comm, const nbc_coll_args *args, nbc_request **request);
 NBC_API nbc_status nbc_coll_start(nbc_request *request); /* NBC_E_STATE: still running */
 /* NBC_PENDING, or the end: NBC_OK | NBC_E_MISMATCH, NBC_E_TRUNCATED (ranks disagree) | transport.
@@ -2191,7 +2196,8 @@ NBC_API nbc_status nbc_iscan(nbc_comm *comm, const void *send, void *recv, uint6
                              nbc_type type, nbc_reduce reduce, nbc_request **request);
 NBC_API nbc_status nbc_iexscan(nbc_comm *comm, const void *send, void *recv, uint64_t count,
                                nbc_type type, nbc_reduce reduce, nbc_request **request);
-/* Neighbourhoods: each rank names with whom it exchanges. Counts: one per source (recv) and target (send). */
+/* Neighbourhoods: each rank names with whom it exchanges. Counts: one per source (recv) and target
+   (send). */
 NBC_API nbc_status nbc_ineighbor_allgather(nbc_comm *comm, const nbc_neighbors *neighbors,
                                            const void *send, void *recv, uint64_t count,
                                            nbc_type type, nbc_request **request);
@@ -2211,7 +2217,8 @@ NBC_API nbc_status nbc_ineighbor_alltoallv(nbc_comm *comm, const nbc_neighbors *
 #ifdef NBC_LINES
 #line 1 "src/coll/mpi_comm.h"
 #endif
-/* Collectives in an MPI program in three lines, and waits for both sorts of requests (with NBC_WITH_MPI). */
+/* Collectives in an MPI program in three lines, and waits for both sorts of requests (with
+   NBC_WITH_MPI). */
 
 
 
@@ -2393,12 +2400,12 @@ typedef struct nbc_sample_check {
 /* Looks at samples in the order they were taken. O(n log n). ret NBC_OK | NBC_E_INVAL (no sample,
    not finite) | NBC_E_NOMEM */
 NBC_API nbc_status nbc_samples_check(const double *values, size_t count, nbc_sample_check *out);
-/* nbc_summarize of samples in the order they were taken, which stay as they are. The interval of the
-   median assumes no independence: neighbours that resemble each other (one scheduler's slice, one
-   frequency) count for fewer samples, as many as independent ones would be as sure. That is estimated
-   from how long it takes until a sample says nothing of a later one being above the median; about
-   30 samples show it, fewer do not. independent_count may be NULL. ret as nbc_summarize |
-   NBC_E_NOMEM */
+/* nbc_summarize of samples in the order they were taken, which stay as they are. The interval of
+   the median assumes no independence: neighbours that resemble each other (one scheduler's slice,
+   one frequency) count for fewer samples, as many as independent ones would be as sure. That is
+   estimated from how long it takes until a sample says nothing of a later one being above the
+   median; about 30 samples show it, fewer do not. independent_count may be NULL. ret as
+   nbc_summarize | NBC_E_NOMEM */
 NBC_API nbc_status nbc_samples_summarize(const double *values, size_t count,
                                          double confidence_ratio, nbc_summary *out,
                                          double *independent_count);
@@ -2450,7 +2457,7 @@ typedef nbc_status (*nbc_measure_fn)(void *user);
 
 /* Time of one call of fn: each sample is the mean of a batch, minus subtract_ns (the time, measured
    before, of what else the loop has to do). batch_count 0 = so many that a batch takes 20 us, and
-   max_count of them the least time.
+   max_count of them the least time. repeat NULL = as all 0.
    ret NBC_OK | NBC_E_INVAL | NBC_E_NOMEM | NBC_E_CLOCK (it stepped backwards) | what fn returned */
 NBC_API nbc_status nbc_measure_loop(const nbc_clock *clock, const nbc_repeat *repeat,
                                     nbc_timing timing, int batch_count, double subtract_ns,
@@ -2469,10 +2476,10 @@ typedef struct nbc_measure_desc {
   int64_t limit_ns;      /* a rank that never answers; 0 = 30 s */
 } nbc_measure_desc;
 
-/* Collective: fn is called once per sample on all ranks. Rank 0 decides; all ranks get the result
-   (samples: rank 0). ret NBC_OK | NBC_E_INVAL | NBC_E_NOMEM | NBC_E_TIMEOUT (err names the rank) |
-   transport errors | the first error that fn returned anywhere, or NBC_E_CLOCK where a clock
-   stepped backwards, on all ranks (err names the rank) */
+/* Collective: fn is called once per sample on all ranks; desc NULL = as all 0. Rank 0 decides; all
+   ranks get the result (samples: rank 0). ret NBC_OK | NBC_E_INVAL | NBC_E_NOMEM | NBC_E_TIMEOUT
+   (err names the rank) | transport errors | the first error that fn returned anywhere, or
+   NBC_E_CLOCK where a clock stepped backwards, on all ranks (err names the rank) */
 NBC_API nbc_status nbc_measure(nbc_sync *sync, const nbc_measure_desc *desc, nbc_measure_fn fn,
                                void *user, nbc_measurement *out, nbc_error *err);
 #ifdef NBC_LINES
@@ -9371,6 +9378,8 @@ static int64_t nbc__packets_now(void *ctx) {
   return nbc_clock_now_ns(&((nbc__packets_rank *)ctx)->world->clock);
 }
 
+/* What the table of transfer times is asked for: with a link between the ranks (dma) they are as
+   far apart as nodes. */
 static nbc_peer nbc__packets_peer_class(void *ctx, int peer) {
   const nbc_threads *w = ((nbc__packets_rank *)ctx)->world;
   (void)peer; /* with a link between the ranks, they are as far apart as nodes */
@@ -9412,6 +9421,10 @@ NBC__PRIVATE unsigned char *nbc__packets_payload(const nbc_threads *w, const nbc
   return w->shared->payload + (size_t)(p - w->shared->packets) * w->desc.fragment_bytes;
 }
 
+/* A slot's state counts its uses twice: 2k is free for the k-th packet put there, 2k + 1 holds it.
+   The sender alone takes it from even to odd and the receiver alone from odd to even, each with a
+   release that the other side acquires: so a ring needs no lock, and whoever is behind sees a state
+   that is not yet the one it waits for. */
 /* Of a slot's state, when packet count of its ring may be written there. */
 static uint32_t nbc__packets_free_state(uint64_t count) {
   return (uint32_t)(count / NBC__PACKETS_SLOTS * 2);
@@ -9458,6 +9471,8 @@ static void nbc__packets_wake(nbc__packets_shared *s) {
   pthread_mutex_unlock(&s->mutex);
 }
 
+/* Without a link the poster copies at once: job, end and packet are done before posted_count says
+   so. */
 /* Posts *job, whose begin is recorded already. The caller has checked that there is room. */
 static void nbc__packets_post(nbc__packets_rank *r, const nbc__job *job) {
   nbc__packets_shared *s = r->world->shared;
@@ -9482,6 +9497,7 @@ static void nbc__packets_finish(nbc__packets_rank *r, nbc_op *op, nbc_status sta
   nbc__transport_push(&r->finished, op);
 }
 
+/* An operation stands in at most one queue at a time: it is linked through itself. */
 static void nbc__packets_queue(nbc__packets_rank *r, nbc_op *op) {
   if (op->slot.queued) return;
   op->slot.queued = true;
@@ -9539,6 +9555,7 @@ static uint64_t nbc__packets_part(const nbc__packets_rank *r, uint64_t left_byte
   return left_bytes < r->world->desc.fragment_bytes ? left_bytes : r->world->desc.fragment_bytes;
 }
 
+/* At least one packet, for a message of 0 bytes too. */
 static bool nbc__packets_emit_eager(nbc__packets_rank *r, nbc_op *op) {
   nbc_op_slot *s = &op->slot;
   while (!s->started || s->posted_bytes < op->size_bytes)
@@ -9566,6 +9583,8 @@ static bool nbc__packets_emit_pipelined(nbc__packets_rank *r, nbc_op *op) {
   return true;
 }
 
+/* The sender's transfer begins here and ends with FIN: between them the receiver reads, and the
+   sender learns of nothing. That is what makes the window of such a send as wide as it is. */
 static bool nbc__packets_emit_request_read(nbc__packets_rank *r, nbc_op *op) {
   nbc__packet *p = nbc__packets_take(r, op->peer, NBC__PACKET_REQUEST_READ);
   if (!p) return false;
@@ -9640,6 +9659,8 @@ static bool nbc__packets_emit(nbc__packets_rank *r, nbc_op *op) {
   }
 }
 
+/* An operation that cannot go on stays first: messages to one peer never overtake each other, which
+   is what matching in order rests on. */
 /* Posts what the queue to one peer holds, in order, until a resource is missing. */
 static void nbc__packets_flush(nbc__packets_rank *r, int peer) {
   nbc__transport_fifo *out = &r->peers[peer].out;
@@ -9660,6 +9681,8 @@ static void nbc__packets_flush(nbc__packets_rank *r, int peer) {
 }
 
 /* ---- matching ------------------------------------------------------------------------------ */
+/* Linear in what is posted, as in MPIs: lists are short where receives are posted in the order of
+   messages. */
 static nbc_op *nbc__packets_find(nbc__transport_fifo *fifo, uint64_t tag, nbc_op **before) {
   nbc_op *op;
   *before = NULL;
@@ -9667,6 +9690,8 @@ static nbc_op *nbc__packets_find(nbc__transport_fifo *fifo, uint64_t tag, nbc_op
   return op;
 }
 
+/* Of two candidates, one for this peer and one for any peer, the one posted first wins, by MPI's
+   rule. */
 /* The oldest posted receive for this message, taken out of its list. */
 static nbc_op *nbc__packets_match(nbc__packets_rank *r, int peer, uint64_t tag) {
   nbc__transport_fifo *posted = &r->peers[peer].posted;
@@ -9705,11 +9730,14 @@ static void nbc__packets_bind(nbc__packets_rank *r, nbc_op *op, int peer, const 
   if (p->kind == NBC__PACKET_REQUEST) {
     s->kind = NBC__OP_RECV_PIPELINED;
     s->posted_bytes = nbc__packets_part(r, op->size_bytes);
+    /* A range of ids is reserved at once: the sender names the transfer of each fragment by its
+       place. */
     s->xfer_id = r->id_count + 1; /* one id per fragment; that of the first is not used */
     r->id_count += op->size_bytes / fragment_bytes + 1;
   }
 }
 
+/* What does not fit is dropped: the receive ends truncated, and the sender never learns of it. */
 static void nbc__packets_deposit(nbc_op *op, uint64_t offset_bytes, const void *data,
                                  uint64_t bytes) {
   uint64_t room_bytes = op->size_bytes > offset_bytes ? op->size_bytes - offset_bytes : 0;
@@ -9744,6 +9772,8 @@ static void nbc__packets_go_on(nbc__packets_rank *r, nbc_op *op, uint64_t arrive
 }
 
 /* ---- arrivals ------------------------------------------------------------------------------ */
+/* An unexpected message is copied out of its slot, for the slot is needed: the rest of an eager
+   message follows into the same memory; of an announced one only the first fragment is here. */
 static nbc_status nbc__packets_keep(nbc__packets_rank *r, int peer, const nbc__packet *p) {
   nbc__packets_peer *from = &r->peers[peer];
   uint64_t data_bytes = p->kind == NBC__PACKET_EAGER ? p->size_bytes : p->part_bytes;
@@ -9798,6 +9828,8 @@ static void nbc__packets_arrive_part(nbc__packets_rank *r, int peer, const nbc__
   }
 }
 
+/* A send is over when all its bytes are posted and none of its jobs is under way. limit_bytes is
+   not known (UINT64_MAX) before the receiver said how much it takes. */
 static void nbc__packets_check_sent(nbc__packets_rank *r, nbc_op *op) {
   if (op->slot.flying_count == 0 && op->slot.started &&
       op->slot.posted_bytes >= op->slot.limit_bytes)
@@ -9827,6 +9859,7 @@ static nbc_status nbc__packets_handle(nbc__packets_rank *r, int peer, const nbc_
   case NBC__PACKET_REQUEST:
   case NBC__PACKET_REQUEST_READ: return nbc__packets_arrive(r, peer, p);
   case NBC__PACKET_PUT: nbc__packets_granted(r, p); return NBC_OK;
+  /* Between processes the data came by way of the slot, else straight into the user's buffer. */
   case NBC__PACKET_FRAGMENT:
     op = p->recv_op;
     if (r->world->desc.processes)
@@ -9847,6 +9880,7 @@ static nbc_status nbc__packets_handle(nbc__packets_rank *r, int peer, const nbc_
 }
 
 /* ---- progress ------------------------------------------------------------------------------ */
+/* Jobs end in the order in which they were posted: one counter tells of all. */
 static void nbc__packets_reap(nbc__packets_rank *r) {
   uint64_t done_count = __atomic_load_n(&r->ring->done_count, __ATOMIC_ACQUIRE);
   while (r->reaped_count < done_count) {
@@ -11461,7 +11495,7 @@ NBC_API void nbc_shmem_destroy(nbc_transport *t) {
 #endif
 #ifndef NBC_NO_COLL
 #ifdef NBC_LINES
-#line 194 "src/coll/schedule.h"
+#line 197 "src/coll/schedule.h"
 #endif
 /* ---- the builder: nodes in program order, dependencies found from the bytes they touch ----- */
 /* An algorithm below reads like a sequential program. As in a processor that executes out of order,
@@ -12051,6 +12085,9 @@ NBC__PRIVATE int nbc__sched_subtree(int v, int size, int radix) {
   return (int)(v + m < size ? m : size - v);
 }
 
+/* The broadcasts of HPL (HPL_1rg, 1rM, 2rg, 2rM): each rank hands on to the next one. Modified:
+   rank 1, which factors the next panel, gets its copy first and sends to nobody. Two: the root
+   feeds two rings of half the length. */
 static int nbc__sched_hpl_rings(nbc_algo algo, int v, int size, int *parent, int *children) {
   const bool modified = algo == NBC_ALGO_HPL_1RING_M || algo == NBC_ALGO_HPL_2RING_M;
   const bool two = algo == NBC_ALGO_HPL_2RING || algo == NBC_ALGO_HPL_2RING_M;
@@ -12068,6 +12105,9 @@ static int nbc__sched_hpl_rings(nbc_algo algo, int v, int size, int *parent, int
 }
 
 /* ---- who is where -------------------------------------------------------------------------- */
+/* For two-level schedules: on each node one leads (the root on its own, else the lowest rank). Both
+   lists begin with the one that the rest hangs from: the root among the leaders, the leader among
+   the members of this rank's node. So trees over the lists have their roots at place 0. */
 NBC__PRIVATE bool nbc__sched_places_open(const nbc__sched_builder *b, int rank, int root,
                                          nbc__sched_places *p) {
   const int size = b->d.size, *const nodes = b->d.nodes; /* NULL: all on one */
@@ -12098,8 +12138,9 @@ NBC__PRIVATE bool nbc__sched_places_open(const nbc__sched_builder *b, int rank, 
   return true;
 }
 
-/* Binomial between the leaders, binomial inside each node. Numbers count from the root, as all trees'. The
-   children inside come first in the list: who sends begins at its end, with the other nodes. */
+/* Binomial between the leaders, binomial inside each node. Numbers count from the root, as all
+   trees'. The children inside come first in the list: who sends begins at its end, with the other
+   nodes. */
 static int nbc__sched_two_level_tree(nbc__sched_builder *b, int v, int *parent) {
   const int size = b->d.size, root = b->d.root, rank = nbc__sched_real(b, root, v);
   nbc__sched_places p;
@@ -12165,6 +12206,7 @@ NBC__PRIVATE int nbc__sched_real(const nbc__sched_builder *b, int root, int v) {
   return (int)(((int64_t)v + root) % b->d.size);
 }
 
+/* A segment holds whole elements, one at least. */
 static uint64_t nbc__sched_segment(const nbc__sched_builder *b, uint64_t total_bytes,
                                    uint64_t default_bytes) {
   uint64_t bytes = b->d.segment_bytes ? b->d.segment_bytes : default_bytes;
@@ -12182,6 +12224,8 @@ NBC__PRIVATE uint64_t nbc__sched_tree_segment(const nbc__sched_builder *b, uint6
 }
 
 /* ---- barrier ------------------------------------------------------------------------------- */
+/* Hensgen, Finkel and Manber (1988): in step s a rank tells the one 2^s above it, and is told by
+   the one 2^s below: after ceil(log2 n) steps it has heard of all, for any n. */
 NBC__PRIVATE void nbc__sched_barrier_dissemination(nbc__sched_builder *b) {
   const nbc_slice none = nbc__sched_slice(NBC_AREA_NONE, 0);
   int32_t heard[32];
@@ -12195,6 +12239,7 @@ NBC__PRIVATE void nbc__sched_barrier_dissemination(nbc__sched_builder *b) {
   }
 }
 
+/* Up to rank 0, which then knows that all have come, and down again. */
 NBC__PRIVATE void nbc__sched_barrier_tree(nbc__sched_builder *b) {
   const nbc_slice none = nbc__sched_slice(NBC_AREA_NONE, 0);
   int parent;
@@ -12232,7 +12277,8 @@ NBC__PRIVATE void nbc__sched_bcast_tree(nbc__sched_builder *b, nbc_slice buffer,
   }
 }
 
-/* A rank that sends the whole to many at once, or segments down a tree, bounds what is under way. */
+/* A rank that sends the whole to many at once, or segments down a tree, bounds what is under
+   way. */
 NBC__PRIVATE void nbc__sched_bcast_bounded(nbc__sched_builder *b) {
   nbc__sched_window(b, INT32_MAX);
   nbc__sched_bcast_tree(b, b->out, nbc__sched_vector_bytes(b), b->d.root);
@@ -12247,7 +12293,9 @@ static int nbc__sched_skip(const nbc__sched_builder *b, int i, bool without_one)
   return nbc__sched_real(b, b->d.root, without_one && i > 0 ? i + 1 : i);
 }
 
-/* Spread: binomial scatter of n parts. Roll: ring in which every part passes every participant. */
+/* HPL's long broadcasts (lng, lnM), for what is worth cutting up. Spread: binomial scatter of n
+   parts. Roll: ring in which every part passes every participant. Each rank receives little more
+   than the vector once and no rank sends it twice, where a tree's root sends it log2 n times. */
 static void nbc__sched_spread_and_roll(nbc__sched_builder *b, bool without_one) {
   const nbc_slice buffer = b->out;
   const uint64_t total_bytes = b->d.count * b->d.elem_bytes;
@@ -12369,14 +12417,16 @@ NBC__PRIVATE void nbc__sched_reduce_by_tree(nbc__sched_builder *b) {
   nbc__sched_reduce_to(b, b->d.root, b->out, nbc__sched_vector_bytes(b));
 }
 
+/* The tree hangs on rank 0 whatever the operator: nobody wants the result sooner than the
+   others. */
 NBC__PRIVATE void nbc__sched_allreduce_by_tree(nbc__sched_builder *b) {
   nbc__sched_reduce_to(b, 0, b->out, nbc__sched_vector_bytes(b));
   nbc__sched_bcast_tree(b, b->out, nbc__sched_vector_bytes(b), 0);
 }
 
 /* Ranks above the largest power of two: the first 2 rest ranks pair up (even gives to odd), so that
-   2^n are left, numbered from 0. A rank that is left has its part of the result in `out`, or still in
-   the input (*fresh). ret this rank's number among those left, or -1 */
+   2^n are left, numbered from 0. A rank that is left has its part of the result in `out`, or still
+   in the input (*fresh). ret this rank's number among those left, or -1 */
 static int nbc__sched_fold(nbc__sched_builder *b, nbc_slice out, uint64_t total_bytes,
                            bool *fresh) {
   const int rest = b->d.size - nbc__sched_power_of_two(b->d.size), r = b->d.rank;
@@ -12409,6 +12459,11 @@ static void nbc__sched_unfold(nbc__sched_builder *b, nbc_slice out, uint64_t tot
     nbc__sched_recv(b, r + 1, out, total_bytes);
 }
 
+/* Recursive doubling: after the step of distance m a rank holds the reduction of its aligned group
+   of 2 m ranks, as its partner does, so log2 n messages of full length per rank. `me & m` tells
+   which of the two groups is the lower one: operands keep their order, and both partners compute
+   the same bits. Two rooms in turn: the next message may come while the last one is still being
+   reduced. */
 NBC__PRIVATE void nbc__sched_allreduce_doubling(nbc__sched_builder *b) {
   const uint64_t total_bytes = nbc__sched_vector_bytes(b);
   bool fresh;
@@ -12500,6 +12555,10 @@ NBC__PRIVATE void nbc__sched_reduce_rabenseifner(nbc__sched_builder *b) {
   }
 }
 
+/* Each part of the vector goes round the ring twice: once collecting every rank's contribution,
+   once handing out the result; 2 (n - 1) messages of 1/n of the vector, the least that any
+   algorithm can send. The order of operands is that of the ring, which differs from part to part:
+   for operators that commute only. */
 NBC__PRIVATE void nbc__sched_allreduce_ring(nbc__sched_builder *b) {
   const int n = b->d.size, r = b->d.rank, right = (r + 1) % n, left = (r - 1 + n) % n;
   if (n == 1) nbc__sched_copy(b, b->out, b->in, nbc__sched_vector_bytes(b));
@@ -12526,8 +12585,8 @@ static void nbc__sched_among(nbc__sched_builder *b, const int *ranks, int count,
   b->d.rank = at;
 }
 
-/* To the leader of each node; among the leaders, by doubling or, when long, by halving and doubling; back.
-   A leader's node has its part in `out`, from where the leader goes on. */
+/* To the leader of each node; among the leaders, by doubling or, when long, by halving and
+   doubling; back. A leader's node has its part in `out`, from where the leader goes on. */
 NBC__PRIVATE void nbc__sched_allreduce_two_level(nbc__sched_builder *b) {
   const uint64_t total_bytes = nbc__sched_vector_bytes(b);
   const int size = b->d.size, rank = b->d.rank;
@@ -12561,6 +12620,8 @@ NBC__PRIVATE void nbc__sched_allreduce_two_level(nbc__sched_builder *b) {
 }
 
 /* ---- reduce_scatter: the result is recv block `rank`, alone in the receive buffer ---------- */
+/* Each rank gets from every other its contribution to the own block, and reduces what came: n - 1
+   short messages, no rank forwards anything. At most 16 have room at once. */
 static void nbc__sched_rs_direct(nbc__sched_builder *b, bool staggered) {
   const nbc_schedule_desc *const d = &b->d;
   const int n = d->size, r = d->rank;
@@ -12597,6 +12658,7 @@ NBC__PRIVATE void nbc__sched_rs_linear(nbc__sched_builder *b) { nbc__sched_rs_di
 
 NBC__PRIVATE void nbc__sched_rs_pairwise(nbc__sched_builder *b) { nbc__sched_rs_direct(b, true); }
 
+/* The block of rank r starts at its right neighbour and goes round to r, collecting. */
 NBC__PRIVATE void nbc__sched_rs_ring(nbc__sched_builder *b) {
   const nbc_schedule_desc *const d = &b->d;
   const int n = d->size, r = d->rank;
@@ -12627,6 +12689,10 @@ static uint64_t nbc__sched_folded_at(const nbc__sched_builder *b, int f) {
   return nbc__sched_recv_at(b, f < rest ? 2 * f : f + rest);
 }
 
+/* Recursive halving: partners m apart, from the farthest, each keep the half of the blocks that
+   belongs to their own half of the ranks. Folded ranks stand next to each other, so what rank
+   number f among those left keeps is one piece of the vector: its own block and that of the rank
+   that folded into it. */
 NBC__PRIVATE void nbc__sched_rs_halving(nbc__sched_builder *b) {
   const nbc_schedule_desc *const d = &b->d;
   const int n = nbc__sched_power_of_two(d->size), rest = d->size - n;
@@ -12679,6 +12745,8 @@ NBC__PRIVATE void nbc__sched_rs_tree(nbc__sched_builder *b) {
 }
 
 /* ---- gather, scatter ----------------------------------------------------------------------- */
+/* The only ones (with scatter's) that take a count of its own from each rank: a tree needs to know
+   what lies below a child, and only the root knows all counts. */
 NBC__PRIVATE void nbc__sched_gather_linear(nbc__sched_builder *b) {
   const nbc_schedule_desc *const d = &b->d;
   if (d->rank != d->root) {
@@ -12726,6 +12794,8 @@ static void nbc__sched_wrapped(nbc__sched_builder *b, nbc_slice ranks, nbc_slice
   nbc__sched_copy(b, pack ? rest : ranks, pack ? ranks : rest, (uint64_t)(count - first) * block);
 }
 
+/* Tree ranks count from the root, and the subtree of a child is a run of them: what it sends is one
+   piece, which the root can receive in place unless the run passes rank n - 1 and goes on at 0. */
 NBC__PRIVATE void nbc__sched_gather_tree(nbc__sched_builder *b) {
   const nbc_schedule_desc *const d = &b->d;
   const uint64_t block = nbc__sched_vector_bytes(b);
@@ -12758,6 +12828,7 @@ NBC__PRIVATE void nbc__sched_gather_tree(nbc__sched_builder *b) {
   if (parent >= 0) nbc__sched_send(b, nbc__sched_real(b, d->root, parent), mine, my_bytes);
 }
 
+/* As gather, backwards: the farthest child first, which has most to forward. */
 NBC__PRIVATE void nbc__sched_scatter_tree(nbc__sched_builder *b) {
   const nbc_schedule_desc *const d = &b->d;
   const uint64_t block = nbc__sched_vector_bytes(b);
@@ -12794,6 +12865,8 @@ static nbc_slice nbc__sched_recv_block(const nbc__sched_builder *b, int rank,
   return nbc__sched_at(b->out, nbc__sched_recv_at(b, rank));
 }
 
+/* All post all receives before the first send: each message finds its place. Rank r begins with its
+   right neighbour, so that no rank is everyone's first. */
 NBC__PRIVATE void nbc__sched_allgather_linear(nbc__sched_builder *b) {
   const int n = b->d.size, r = b->d.rank;
   uint64_t bytes;
@@ -12820,6 +12893,8 @@ NBC__PRIVATE void nbc__sched_allgather_ring(nbc__sched_builder *b) {
   nbc__sched_copy(b, own, b->in, bytes);
 }
 
+/* For powers of two: the groups of 2 m ranks have all blocks of the group after the step of
+   distance m. */
 NBC__PRIVATE void nbc__sched_allgather_doubling(nbc__sched_builder *b) {
   const int n = b->d.size, r = b->d.rank;
   uint64_t bytes;
@@ -12836,6 +12911,9 @@ NBC__PRIVATE void nbc__sched_allgather_doubling(nbc__sched_builder *b) {
   nbc__sched_copy(b, own, b->in, bytes); /* last: nobody waits for it */
 }
 
+/* Bruck et al. (IEEE TPDS 8(11), 1997), any number of ranks in ceil(log2 n) steps: a rank that has
+   the blocks r ... r + m - 1 sends them all m ranks down and gets those from r + m on. At the end
+   all are there, turned by r places. */
 NBC__PRIVATE void nbc__sched_allgather_bruck(nbc__sched_builder *b) {
   const nbc_schedule_desc *const d = &b->d;
   const int n = d->size, r = d->rank;
@@ -12912,6 +12990,9 @@ NBC__PRIVATE void nbc__sched_alltoall_pairwise(nbc__sched_builder *b) {
   nbc__sched_alltoall_direct(b, true);
 }
 
+/* Bruck et al.: block i has to go i ranks up. In the step of distance m, all blocks whose i has
+   this bit go together; after the last step every block has gone its i ranks. ceil(log2 n) messages
+   instead of n - 1, but each block is sent once per bit: for short blocks. */
 NBC__PRIVATE void nbc__sched_alltoall_bruck(nbc__sched_builder *b) {
   const int n = b->d.size, r = b->d.rank;
   const uint64_t block = nbc__sched_vector_bytes(b);
@@ -12944,7 +13025,8 @@ NBC__PRIVATE void nbc__sched_alltoall_bruck(nbc__sched_builder *b) {
 }
 
 /* ---- neighbourhoods ------------------------------------------------------------------------ */
-/* What this rank sends to itself: its k-th place among the targets to its k-th among the sources. */
+/* What this rank sends to itself: its k-th place among the targets to its k-th among the
+   sources. */
 static void nbc__sched_neighbors_self(nbc__sched_builder *b, bool alltoall) {
   const nbc_neighbors *const n = b->d.neighbors;
   for (int from = 0, to = 0;; from++, to++) {
@@ -12974,6 +13056,7 @@ NBC__PRIVATE void nbc__sched_neighbors(nbc__sched_builder *b) {
 }
 
 /* ---- scan, exscan -------------------------------------------------------------------------- */
+/* Rank by rank: n - 1 messages one after the other, but the order of operands needs no thought. */
 static void nbc__sched_prefix_linear(nbc__sched_builder *b, bool exclusive) {
   const uint64_t bytes = nbc__sched_vector_bytes(b);
   const int r = b->d.rank, n = b->d.size;
@@ -12993,6 +13076,9 @@ static void nbc__sched_prefix_linear(nbc__sched_builder *b, bool exclusive) {
     nbc__sched_copy(b, b->out, below, bytes);
 }
 
+/* Hillis and Steele's scan: after the step of distance m, `upto` reduces the last 2 m ranks up to
+   this one; what comes from m below lies to the left of it. The exclusive scan keeps a second sum
+   without the own part: no inverse of the operator is needed. */
 static void nbc__sched_prefix_doubling(nbc__sched_builder *b, bool exclusive) {
   const uint64_t bytes = nbc__sched_vector_bytes(b);
   const int r = b->d.rank, n = b->d.size;
@@ -13050,9 +13136,9 @@ NBC__PRIVATE nbc__sched_writer nbc__sched_writer_of(nbc_coll coll, nbc_algo algo
 
 
 /* ---- one row per algorithm of a collective ------------------------------------------------- */
-/* X(collective, algorithm, function that writes the schedule, condition): ALWAYS; COMMUTES: only for
-   operators that commute; POWER_OF_2: only for 2^n ranks. Adding an algorithm means a row here, its
-   function, and its name in NBC_ALGO_LIST. */
+/* X(collective, algorithm, function that writes the schedule, condition): ALWAYS; COMMUTES: only
+   for operators that commute; POWER_OF_2: only for 2^n ranks. Adding an algorithm means a row here,
+   its function, and its name in NBC_ALGO_LIST. */
 #define NBC__SCHED_ROWS(X)                                                                         \
   X(BARRIER, LINEAR, barrier_tree, ALWAYS)                                                         \
   X(BARRIER, BINOMIAL, barrier_tree, ALWAYS)                                                       \
@@ -13401,7 +13487,9 @@ static uint64_t nbc__sched_extent(const nbc_schedule_desc *d, nbc__coll_part par
   return 0;
 }
 
-/* Extents of the user's buffers at this rank. */
+/* Extents of the user's buffers at this rank. In place, one of the two buffers does the work of
+   both: the receive buffer, but for a scatter, whose root leaves its own block where it lies in the
+   send buffer. */
 static void nbc__sched_extents(const nbc_schedule_desc *d, uint64_t *send_bytes,
                                uint64_t *recv_bytes) {
   const nbc__coll_row *const about = nbc__coll_about(d->coll);
@@ -13540,8 +13628,10 @@ NBC__PRIVATE void nbc__sched_normalize(nbc_schedule_desc *d) {
   if (d->coll == NBC_COLL_BARRIER) d->count = 0;
 }
 
-/* Sorts the edges into one flat array: successors of node i at [first_after(i), first_after(i + 1)).
-   */
+/* Sorts the edges into one flat array: successors of node i at [first_after(i), first_after(i +
+   1)). A counting sort: count the edges of each node one place to the right, add up, so that place
+   i + 1 holds where the list of i ends; put the edges in from the ends down, after which place i +
+   1 holds where it begins; move all by one place. */
 static bool nbc__sched_flatten(nbc__sched_builder *b) {
   nbc_schedule *const s = b->s;
   if (s->node_count == 0 && !nbc__sched_add(b, NBC_NODE_NOP, 0))
@@ -13557,7 +13647,6 @@ static bool nbc__sched_flatten(nbc__sched_builder *b) {
     s->nodes[i + 1].first_after += s->nodes[i].first_after;
   for (size_t i = b->edge_count; i-- > 0;) /* from the end, so that the lists come out ascending */
     s->after[--s->nodes[b->edges[i].before + 1].first_after] = (uint32_t)b->edges[i].after;
-  /* now nodes[i + 1].first_after is the start of i: shift back */
   for (uint32_t i = 0; i < s->node_count; i++)
     s->nodes[i].first_after = s->nodes[i + 1].first_after;
   s->nodes[s->node_count].first_after = s->after_count;
@@ -13629,8 +13718,7 @@ NBC_API void nbc_schedule_free(nbc_schedule *schedule) {
 #line 32 "src/coll/price.h"
 #endif
 /* ---- all ranks together: who sends to whom ------------------------------------------------- */
-/* Nodes of all ranks in one flat numbering,
-   with the other side of each message. */
+/* Nodes of all ranks in one flat numbering, with the other side of each message. */
 typedef struct nbc__sched_world {
   const nbc_schedule *const *schedules;
   int size;
@@ -13733,7 +13821,9 @@ NBC__PRIVATE void nbc__sched_world_close(nbc__sched_world *w) {
   NBC_FREE(w->left);
 }
 
-/* Sorted, every send stands just before its receive. */
+/* Each message has exactly one sender and one receiver that name it alike: (from, to, tag). So,
+   sorted by that key and then by direction, every send stands just before its receive, and any
+   other neighbour is a message that one side does not know of. */
 static nbc_status nbc__sched_world_match(nbc__sched_world *w, nbc_error *err) {
   nbc__sched_message_key *const keys =
       (nbc__sched_message_key *)NBC_MALLOC((w->node_count + 2) * sizeof *keys);
@@ -13842,8 +13932,14 @@ NBC_API nbc_status nbc_schedule_print_dot(const nbc_schedule *const *schedules, 
 }
 
 /* ---- the LogGP pricer ---------------------------------------------------------------------- */
-/* Events in order of
-   time; a rank's processor and network interface each do one thing at a time. */
+/* The model of Alexandrov et al. (LogGP, 1995), with costs of copying and reducing added, run as a small
+   discrete-event simulation. A rank's processor and its network interface each do one thing at a time:
+     processor  o for each send and each receive, size x its cost per byte for a copy or reduction
+     interface  a message leaves when the processor has handed it over and the message before it is out;
+                it keeps the interface busy for max(g, size x G)
+     wire       it is there L + size x G after it left, and can be received once it is posted too
+   With nodes given, messages inside a node take the model of the inside and the sender's own interface;
+   those that leave the node share its one interface (entries size ... 2 size - 1 of nic_free_ns). */
 typedef struct nbc__sched_event {
   double t_ns;
   uint64_t order; /* first come, first served */
@@ -13998,8 +14094,14 @@ NBC_API nbc_status nbc_schedule_price_nodes(const nbc_schedule *const *schedules
 
 
 /* ---- the verifier -------------------------------------------------------------------------- */
-/* Every byte
-   carries which ranks' contributions it holds and which byte of their vector it is. */
+/* A schedule is proved in two steps, so that one run stands for all runs.
+   1. Order: within a rank, two nodes that touch the same byte, one of them writing, are ordered by
+      edges. So whatever order a real run takes, each node reads the same bytes (prove_order).
+   2. Values: the schedules of all ranks are run once, in any order that the edges allow. Instead of
+      data, a byte holds which ranks' contributions are in it and which byte of their vectors it is.
+      What stands in the receive buffers at the end is compared with what the collective promises.
+   A message is moved when the later of its two ends is posted, as if nothing were buffered: a
+   schedule that only ends thanks to buffers is found stuck. */
 typedef struct nbc__sched_byte {
   uint64_t ranks; /* bit r: holds what rank r gave; 0: not set by anyone */
   uint64_t index;
@@ -14039,6 +14141,7 @@ static int nbc__sched_touched(const nbc_node *node, nbc_slice slices[3], bool *f
   return 0;
 }
 
+/* Both half-open: an interval that ends where the other begins does not touch it. */
 static bool nbc__sched_overlap(nbc_slice a, uint64_t a_bytes, nbc_slice b, uint64_t b_bytes) {
   return a.area == b.area && a.offset_bytes < b.offset_bytes + b_bytes &&
          b.offset_bytes < a.offset_bytes + a_bytes;
@@ -14081,7 +14184,9 @@ static nbc_status nbc__sched_prove_slices(const nbc_schedule *s, uint32_t i, nbc
 }
 
 /* Which nodes must be finished before node j starts, as one row of bits per node: so that every
-   conflicting pair can be asked for its order. */
+   conflicting pair can be asked for its order. Nodes stand in an order in which they can run, so
+   the row of a node is complete when the loop comes to it. Time and bits grow with the square of
+   the nodes: this is for tests and authors of algorithms, not for the start of a collective. */
 static nbc_status nbc__sched_prove_order(const nbc_schedule *s, nbc_error *err) {
   const size_t n = s->node_count, words = n / 64 + 1;
   uint64_t *const before = (uint64_t *)NBC_MALLOC(n * words * sizeof *before);
@@ -14116,6 +14221,10 @@ static nbc__sched_byte *nbc__sched_bytes(const nbc__sched_proof *p, int rank, nb
   return p->areas[rank][slice.area] + slice.offset_bytes;
 }
 
+/* One reduction, byte by byte. The two sets of contributions must be disjoint (a sum that counts a
+   rank twice is wrong, a maximum would hide it), and of the same element. Where operands may not
+   change places, each set is a run of consecutive ranks and left's run ends where right's begins:
+   by induction every partial result then is x_i op ... op x_j in the order of ranks. */
 static nbc_status nbc__sched_prove_reduce(const nbc__sched_proof *p, int r, const nbc_node *node) {
   nbc__sched_byte *const dst = nbc__sched_bytes(p, r, node->u.reduce.dst);
   const nbc__sched_byte *const left = nbc__sched_bytes(p, r, node->u.reduce.left);
@@ -14132,7 +14241,8 @@ static nbc_status nbc__sched_prove_reduce(const nbc__sched_proof *p, int r, cons
       wrong = "reduces different elements";
     else if ((left[i].index % d->elem_bytes) != i % d->elem_bytes)
       wrong = "cuts an element";
-    else if (d->not_commutative) { /* left must end just below where right begins */
+    else if (d->not_commutative) {
+      /* b & -b is the lowest rank of right; left must hold the rank below it and none above */
       const uint64_t step = (b & (~b + 1)) >> 1;
       if (!(a & step) || a >= (b & (~b + 1))) wrong = "changes the order of operands";
     }
@@ -14143,6 +14253,8 @@ static nbc_status nbc__sched_prove_reduce(const nbc__sched_proof *p, int r, cons
   return NBC_OK;
 }
 
+/* What a node has heard of, all its successors have heard of: this is how a barrier is proved, in
+   which no byte moves. Whoever leaves must have heard of everyone. */
 static void nbc__sched_prove_finish(nbc__sched_proof *p, size_t i) {
   const int r = p->w.rank_of[i];
   const nbc_schedule *const s = p->w.schedules[r];
@@ -14185,6 +14297,8 @@ static nbc_status nbc__sched_prove_node(nbc__sched_proof *p, size_t i) {
   return status;
 }
 
+/* Ready nodes are taken from a stack, last come first: an order that no real run takes, which step
+   1 allows. A node that never came to the stack, or whose partner never was posted, is stuck. */
 static nbc_status nbc__sched_prove_run(nbc__sched_proof *p) {
   nbc__sched_world *const w = &p->w;
   for (size_t i = 0; i < w->node_count; i++)
@@ -14209,6 +14323,8 @@ static void nbc__sched_prove_input(nbc__sched_proof *p, int r) {
   const nbc_schedule *const s = p->w.schedules[r];
   const uint64_t me = (uint64_t)1 << r, block = d->count * d->elem_bytes;
   for (int area = 0; area < NBC_AREA_COUNT; area++)
+    /* Given by nobody, and no two bytes alike: what a collective must leave alone is seen to have
+       stayed, and a byte copied there from elsewhere is seen too. */
     nbc__sched_set(p->areas[r][area], 0, nbc__sched_area_bytes(s, (nbc_area)area), 0,
                    (uint64_t)area << 56);
   nbc__sched_set(p->areas[r][NBC_AREA_SEND], 0, s->send_bytes, me, 0);
@@ -14221,7 +14337,8 @@ static void nbc__sched_prove_input(nbc__sched_proof *p, int r) {
                  me, 0);
 }
 
-/* Block k of rank r: what its source gave in the same of its blocks for r as this is of r's from it. */
+/* Block k of rank r: what its source gave in the same of its blocks for r as this is of r's from
+   it. */
 static void nbc__sched_prove_neighbor(const nbc__sched_proof *p, int r, int k,
                                       nbc__sched_byte *want) {
   const nbc_schedule_desc *const d = &p->descs[r];
@@ -14326,6 +14443,7 @@ static nbc_status nbc__sched_prove(nbc__sched_proof *p, nbc_error *err) {
     const nbc_schedule *const s = p->w.schedules[r];
     total_bytes += s->send_bytes + 2 * s->recv_bytes + s->scratch_bytes;
   }
+  /* 16 bytes are kept per byte followed: 4 GiB at most. */
   if (total_bytes > (uint64_t)1 << 28)
     return nbc__status_fail(err, NBC_E_RANGE, 0,
                             "verify: more than 2^28 bytes to follow: take smaller counts");
@@ -14952,12 +15070,11 @@ NBC_API nbc_status nbc_progress_env(int core, int core_count, FILE *out) {
   return ferror(out) ? NBC_E_IO : NBC_OK;
 }
 #ifdef NBC_LINES
-#line 106 "src/coll/request.h"
+#line 108 "src/coll/request.h"
 #endif
 /* ---- communicators and requests ------------------------------------------------------------ */
-/* A schedule that may be wanted
-   again is kept with its key; the last finished request of it too, with its memory, so that a
-   repeated call builds and allocates nothing. */
+/* A schedule that may be wanted again is kept with its key; the last finished request of it too,
+   with its memory, so that a repeated call builds and allocates nothing. */
 enum { NBC__COLL_CACHED = 32, NBC__COLL_OPERATORS = 16, NBC__COLL_SEQUENCES = 1 << 19 };
 
 typedef struct nbc__coll_entry {
@@ -14983,8 +15100,8 @@ typedef struct nbc__coll_data {
   void *user;
 } nbc__coll_data;
 
-/* How far the run of a schedule has come. advancing: a caller further up the stack is starting nodes;
-   flying_count: messages started and not finished. */
+/* How far the run of a schedule has come. advancing: a caller further up the stack is starting
+   nodes; flying_count: messages started and not finished. */
 typedef struct nbc__coll_run {
   uint64_t tag;
   uint32_t *left;  /* per node: predecessors not finished */
@@ -15045,9 +15162,8 @@ NBC__PRIVATE bool nbc__coll_is_active(const nbc_request *r);
 NBC__PRIVATE bool nbc__coll_step_one(nbc_request *r);
 
 /* ---- checking mode ------------------------------------------------------------------------- */
-/* Before a
-   collective, every rank tells every other what it is about to call: an alltoall of summaries,
-   itself a request whose end starts the real one. */
+/* Before a collective, every rank tells every other what it is about to call: an alltoall of
+   summaries, itself a request whose end starts the real one. */
 typedef struct nbc__coll_summary {
   uint64_t count, segment_bytes, counts_hash, to_you_bytes, from_you_bytes;
   int32_t coll, type, reduce, root, algo, radix;
@@ -15099,6 +15215,8 @@ static unsigned char *nbc__coll_at(const nbc_request *r, nbc_slice slice) {
   return slice.area == NBC_AREA_NONE ? NULL : r->data.areas[slice.area] + slice.offset_bytes;
 }
 
+/* Each node comes into `ready` once, when its last predecessor has ended, so the array needs no
+   more than node_count places and no second list of what has run. */
 static void nbc__coll_finish_node(nbc_request *r, uint32_t i) {
   const nbc_node *const node = &r->schedule->nodes[i];
   r->run.finished_count++;
@@ -15122,12 +15240,15 @@ static void nbc__coll_post(nbc_request *r, uint32_t i) {
     nbc__coll_fail(r, status, i, "cannot be posted");
   else
     r->run.flying_count++;
+  /* The first post after a completion: how long the engine took to react. */
   if (r->times.t_done_ns) {
     nbc__prog_note_post(r->comm->desc.progress, t->now_ns(t->ctx) - r->times.t_done_ns);
     r->times.t_done_ns = 0;
   }
 }
 
+/* Some transports (simulated ones) take the time of local work themselves, and may skip the
+   work. */
 static bool nbc__coll_local(const nbc_request *r, const nbc_node *node, bool reduces) {
   const nbc_transport *const t = r->comm->t;
   return !t->local || t->local(t->ctx, node->size_bytes, reduces);
@@ -15175,6 +15296,7 @@ static void nbc__coll_advance(nbc_request *r) {
   }
 }
 
+/* Called by the transport for each operation that ended, perhaps within a post. */
 static void nbc__coll_done(nbc_op *op) {
   const nbc__coll_op *const own = (const nbc__coll_op *)op->user;
   nbc_request *const r = own->request;
@@ -15287,6 +15409,9 @@ static bool nbc__coll_same(const nbc_schedule_desc *a, const nbc_schedule_desc *
          a->nodes == b->nodes && a->rank == b->rank && a->size == b->size;
 }
 
+/* Few entries, looked through in order: programs repeat a handful of collectives. The least
+   recently used one gives way; an entry that runs cannot, since its requests point into the
+   schedule. */
 /* The entry for this schedule, or the one to replace; NULL: all are in use. */
 static nbc__coll_entry *nbc__coll_lookup(nbc_comm *comm, const nbc_schedule_desc *key) {
   nbc__coll_entry *oldest = NULL;
@@ -15367,6 +15492,8 @@ static nbc_status nbc__coll_check_buffers(nbc_comm *comm, const nbc_coll_args *a
   return NBC_OK;
 }
 
+/* Schedules with arrays of counts or neighbours are built anew each time: the arrays may be changed
+   by their owner after the call, so they cannot be a key. */
 /* Schedule, from the cache where it can be, and a request for it. */
 static nbc_status nbc__coll_prepare(nbc_comm *comm, const nbc_coll_args *args,
                                     nbc_request **request) {
@@ -15406,6 +15533,7 @@ static nbc_status nbc__coll_prepare(nbc_comm *comm, const nbc_coll_args *args,
   return NBC_OK;
 }
 
+/* Nothing of the caller's arrays is kept: they are read in the call only. */
 static nbc_status nbc__coll_make(nbc_comm *comm, const nbc_coll_args *args, nbc_request **request) {
   nbc_status status = nbc__coll_check_call(comm, args);
   nbc_request *r = NULL;
@@ -15441,20 +15569,25 @@ static void nbc__coll_release(nbc_request *r) {
   r->compare.summaries = NULL;
   nbc__coll_unlink(r);
   if (e) e->user_count--;
+  /* One spare per entry: enough for a loop; with several in flight the others go and are made
+     again. */
   if (e && !e->spare)
     e->spare = r;
   else
     nbc__coll_discard(r);
 }
 
+/* All ranks start the collectives of a communicator in the same order, as MPI demands: so a number
+   counted at each rank for itself names the same collective everywhere, and no message is
+   needed. */
 /* Tag: 1 | communicator | persistent? | which collective on it | which message of it. */
 static uint64_t nbc__coll_tag(const nbc_comm *comm, bool persistent, uint32_t index) {
   return (uint64_t)1 << 63 | (uint64_t)comm->desc.id << 48 | (uint64_t)persistent << 47 |
          (uint64_t)(index % NBC__COLL_SEQUENCES) << 28;
 }
 
-/* A persistent one keeps the number that it got when it was made, so that ranks may start several in any
-   order; messages of its runs match in the order of the runs. */
+/* A persistent one keeps the number that it got when it was made, so that ranks may start several
+   in any order; messages of its runs match in the order of the runs. */
 static nbc_status nbc__coll_number(nbc_request *r) {
   nbc_comm *const comm = r->comm;
   const uint64_t tag = nbc__coll_tag(comm, true, comm->persistent_index);
@@ -15483,6 +15616,9 @@ static uint64_t nbc__coll_hash(const uint64_t *counts, int size) { /* FNV-1a ove
   return hash;
 }
 
+/* What rank `peer` is told: the arguments that all ranks must agree on, and, where counts differ
+   per pair, what this rank sends it and wants of it. Counts of all ranks that must agree go as a
+   hash. */
 static void nbc__coll_summarize(const nbc_comm *comm, const nbc_coll_args *args, int peer,
                                 nbc__coll_summary *s) {
   const uint64_t one = nbc_type_bytes(args->type);
@@ -15552,6 +15688,7 @@ static bool nbc__coll_differ(const nbc_request *r, const nbc__coll_summary *told
   return false;
 }
 
+/* The comparison has ended, well or not: the request it is for begins, or fails in its stead. */
 static void nbc__coll_checked(nbc_request *check) {
   nbc_request *const r = check->compare.after;
   if (nbc__coll_state_of(r) != NBC__COLL_RUNNING) return;
@@ -15565,6 +15702,8 @@ static void nbc__coll_checked(nbc_request *check) {
   nbc__coll_enter(r, NBC__COLL_FAILED);
 }
 
+/* A rank that never calls the collective never answers the comparison: it is named after a while,
+   where without checking everyone would wait for ever. */
 static void nbc__coll_check_late(nbc_request *r) {
   const nbc_request *const check = r->compare.before;
   const nbc_transport *const t = r->comm->t;
@@ -15614,6 +15753,8 @@ static nbc_status nbc__coll_go(nbc_request *r) {
   return NBC_OK;
 }
 
+/* A persistent request's comparison is persistent too and has a number of its own: both keep
+   theirs. */
 static nbc_status nbc__coll_make_checked(nbc_comm *comm, const nbc_coll_args *args, bool persistent,
                                          nbc_request **request) {
   *request = NULL;
@@ -15683,6 +15824,8 @@ static void nbc__coll_drive(nbc_request *r) {
     nbc__coll_check_late(r);
     return;
   }
+  /* With an engine, its thread drives the transport; a waiting caller takes a turn when the engine
+     is not at it, and looks for errors only where there can be some. */
   nbc__prog_help(p);
   if (!nbc__prog_any_failed(p) && !r->compare.before) return;
   nbc__prog_lock(p);
@@ -15716,6 +15859,8 @@ static bool nbc__coll_recall(nbc_request *r) {
   return r->run.flying_count == 0;
 }
 
+/* A request with operations that cannot be recalled stays with the communicator, failed: the
+   transport still points to them. */
 static void nbc__coll_free_locked(nbc_request *request) {
   if (nbc__coll_state_of(request) == NBC__COLL_RUNNING) {
     (void)nbc__status_fail(&request->error, NBC_E_CANCELLED, 0, "%s: freed before its end",
@@ -15739,6 +15884,7 @@ NBC_API void nbc_coll_free(nbc_request *request) {
   nbc__coll_unlock(comm);
 }
 
+/* Its owner learns the end. From here on the request is idle, failed for good, or gone. */
 static nbc_status nbc__coll_end(nbc_request **request) {
   nbc_request *const r = *request;
   const bool failed = nbc__coll_state_of(r) == NBC__COLL_FAILED;
@@ -15772,8 +15918,9 @@ NBC_API nbc_status nbc_coll_test(nbc_request **request) {
   return over ? nbc__coll_end(request) : NBC_PENDING;
 }
 
-/* Between two steps of a wait that brought no end. Where the transport can sleep until something comes, it does,
-   unless it has to drive others too, or an engine drives it. Else ranks may share a core. */
+/* Between two steps of a wait that brought no end. Where the transport can sleep until something
+   comes, it does, unless it has to drive others too, or an engine drives it. Else ranks may share a
+   core. */
 static bool nbc__coll_rest(const nbc_request *r, unsigned poll_count) {
   const nbc_transport *const t = r ? r->comm->t : NULL;
   const bool rests = t && t->rest && !t->others && !r->comm->desc.progress;
@@ -16006,7 +16153,9 @@ NBC_API const nbc_error *nbc_comm_error(const nbc_comm *comm) { return &comm->er
 NBC_API nbc_status nbc_comm_operator(nbc_comm *comm, nbc_reduce_fn fn, void *user, bool commutative,
                                      nbc_reduce *reduce) {
   if (!comm) return NBC_E_INVAL;
-  if (!fn) return nbc__status_fail(&comm->err, NBC_E_INVAL, 0, "operator: fn must not be NULL");
+  if (!fn || !reduce)
+    return nbc__status_fail(&comm->err, NBC_E_INVAL, 0, "operator: %s must not be NULL",
+                            fn ? "reduce" : "fn");
   if (comm->operator_count == NBC__COLL_OPERATORS)
     return nbc__status_fail(&comm->err, NBC_E_FULL, 0, "operator: more than %d on one communicator",
                             (int)NBC__COLL_OPERATORS);
@@ -16191,7 +16340,8 @@ NBC_API nbc_status nbc_ineighbor_alltoallv(nbc_comm *comm, const nbc_neighbors *
 #ifdef NBC_LINES
 #line 1 "src/coll/mpi_comm.c"
 #endif
-/* mpi_comm.c: collectives in an MPI program in three lines, and waits for both sorts of requests. */
+/* mpi_comm.c: collectives in an MPI program in three lines, and waits for both sorts of
+   requests. */
 
 
 #ifdef NBC_WITH_MPI
@@ -16355,7 +16505,8 @@ NBC_API nbc_status nbc_mpi_testall(int our_count, nbc_request *ours[], int their
   return nbc__mix_all(our_count, ours, their_count, theirs, statuses, false, 0);
 }
 
-/* Is one of ours over, or none active? nbc_coll_waitsome and waitany end it without waiting then. */
+/* Is one of ours over, or none active? nbc_coll_waitsome and waitany end it without waiting
+   then. */
 static bool nbc__mix_any_of_ours(int our_count, nbc_request *ours[], bool *active) {
   bool over = false;
   *active = false;

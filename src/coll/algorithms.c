@@ -39,14 +39,16 @@ NBC__PRIVATE void nbc__sched_reduce_by_tree(nbc__sched_builder *b) {
   nbc__sched_reduce_to(b, b->d.root, b->out, nbc__sched_vector_bytes(b));
 }
 
+/* The tree hangs on rank 0 whatever the operator: nobody wants the result sooner than the
+   others. */
 NBC__PRIVATE void nbc__sched_allreduce_by_tree(nbc__sched_builder *b) {
   nbc__sched_reduce_to(b, 0, b->out, nbc__sched_vector_bytes(b));
   nbc__sched_bcast_tree(b, b->out, nbc__sched_vector_bytes(b), 0);
 }
 
 /* Ranks above the largest power of two: the first 2 rest ranks pair up (even gives to odd), so that
-   2^n are left, numbered from 0. A rank that is left has its part of the result in `out`, or still in
-   the input (*fresh). ret this rank's number among those left, or -1 */
+   2^n are left, numbered from 0. A rank that is left has its part of the result in `out`, or still
+   in the input (*fresh). ret this rank's number among those left, or -1 */
 static int nbc__sched_fold(nbc__sched_builder *b, nbc_slice out, uint64_t total_bytes,
                            bool *fresh) {
   const int rest = b->d.size - nbc__sched_power_of_two(b->d.size), r = b->d.rank;
@@ -79,6 +81,11 @@ static void nbc__sched_unfold(nbc__sched_builder *b, nbc_slice out, uint64_t tot
     nbc__sched_recv(b, r + 1, out, total_bytes);
 }
 
+/* Recursive doubling: after the step of distance m a rank holds the reduction of its aligned group
+   of 2 m ranks, as its partner does, so log2 n messages of full length per rank. `me & m` tells
+   which of the two groups is the lower one: operands keep their order, and both partners compute
+   the same bits. Two rooms in turn: the next message may come while the last one is still being
+   reduced. */
 NBC__PRIVATE void nbc__sched_allreduce_doubling(nbc__sched_builder *b) {
   const uint64_t total_bytes = nbc__sched_vector_bytes(b);
   bool fresh;
@@ -170,6 +177,10 @@ NBC__PRIVATE void nbc__sched_reduce_rabenseifner(nbc__sched_builder *b) {
   }
 }
 
+/* Each part of the vector goes round the ring twice: once collecting every rank's contribution,
+   once handing out the result; 2 (n - 1) messages of 1/n of the vector, the least that any
+   algorithm can send. The order of operands is that of the ring, which differs from part to part:
+   for operators that commute only. */
 NBC__PRIVATE void nbc__sched_allreduce_ring(nbc__sched_builder *b) {
   const int n = b->d.size, r = b->d.rank, right = (r + 1) % n, left = (r - 1 + n) % n;
   if (n == 1) nbc__sched_copy(b, b->out, b->in, nbc__sched_vector_bytes(b));
@@ -196,8 +207,8 @@ static void nbc__sched_among(nbc__sched_builder *b, const int *ranks, int count,
   b->d.rank = at;
 }
 
-/* To the leader of each node; among the leaders, by doubling or, when long, by halving and doubling; back.
-   A leader's node has its part in `out`, from where the leader goes on. */
+/* To the leader of each node; among the leaders, by doubling or, when long, by halving and
+   doubling; back. A leader's node has its part in `out`, from where the leader goes on. */
 NBC__PRIVATE void nbc__sched_allreduce_two_level(nbc__sched_builder *b) {
   const uint64_t total_bytes = nbc__sched_vector_bytes(b);
   const int size = b->d.size, rank = b->d.rank;
@@ -231,6 +242,8 @@ NBC__PRIVATE void nbc__sched_allreduce_two_level(nbc__sched_builder *b) {
 }
 
 /* ---- reduce_scatter: the result is recv block `rank`, alone in the receive buffer ---------- */
+/* Each rank gets from every other its contribution to the own block, and reduces what came: n - 1
+   short messages, no rank forwards anything. At most 16 have room at once. */
 static void nbc__sched_rs_direct(nbc__sched_builder *b, bool staggered) {
   const nbc_schedule_desc *const d = &b->d;
   const int n = d->size, r = d->rank;
@@ -267,6 +280,7 @@ NBC__PRIVATE void nbc__sched_rs_linear(nbc__sched_builder *b) { nbc__sched_rs_di
 
 NBC__PRIVATE void nbc__sched_rs_pairwise(nbc__sched_builder *b) { nbc__sched_rs_direct(b, true); }
 
+/* The block of rank r starts at its right neighbour and goes round to r, collecting. */
 NBC__PRIVATE void nbc__sched_rs_ring(nbc__sched_builder *b) {
   const nbc_schedule_desc *const d = &b->d;
   const int n = d->size, r = d->rank;
@@ -297,6 +311,10 @@ static uint64_t nbc__sched_folded_at(const nbc__sched_builder *b, int f) {
   return nbc__sched_recv_at(b, f < rest ? 2 * f : f + rest);
 }
 
+/* Recursive halving: partners m apart, from the farthest, each keep the half of the blocks that
+   belongs to their own half of the ranks. Folded ranks stand next to each other, so what rank
+   number f among those left keeps is one piece of the vector: its own block and that of the rank
+   that folded into it. */
 NBC__PRIVATE void nbc__sched_rs_halving(nbc__sched_builder *b) {
   const nbc_schedule_desc *const d = &b->d;
   const int n = nbc__sched_power_of_two(d->size), rest = d->size - n;
@@ -349,6 +367,8 @@ NBC__PRIVATE void nbc__sched_rs_tree(nbc__sched_builder *b) {
 }
 
 /* ---- gather, scatter ----------------------------------------------------------------------- */
+/* The only ones (with scatter's) that take a count of its own from each rank: a tree needs to know
+   what lies below a child, and only the root knows all counts. */
 NBC__PRIVATE void nbc__sched_gather_linear(nbc__sched_builder *b) {
   const nbc_schedule_desc *const d = &b->d;
   if (d->rank != d->root) {
@@ -396,6 +416,8 @@ static void nbc__sched_wrapped(nbc__sched_builder *b, nbc_slice ranks, nbc_slice
   nbc__sched_copy(b, pack ? rest : ranks, pack ? ranks : rest, (uint64_t)(count - first) * block);
 }
 
+/* Tree ranks count from the root, and the subtree of a child is a run of them: what it sends is one
+   piece, which the root can receive in place unless the run passes rank n - 1 and goes on at 0. */
 NBC__PRIVATE void nbc__sched_gather_tree(nbc__sched_builder *b) {
   const nbc_schedule_desc *const d = &b->d;
   const uint64_t block = nbc__sched_vector_bytes(b);
@@ -428,6 +450,7 @@ NBC__PRIVATE void nbc__sched_gather_tree(nbc__sched_builder *b) {
   if (parent >= 0) nbc__sched_send(b, nbc__sched_real(b, d->root, parent), mine, my_bytes);
 }
 
+/* As gather, backwards: the farthest child first, which has most to forward. */
 NBC__PRIVATE void nbc__sched_scatter_tree(nbc__sched_builder *b) {
   const nbc_schedule_desc *const d = &b->d;
   const uint64_t block = nbc__sched_vector_bytes(b);
@@ -464,6 +487,8 @@ static nbc_slice nbc__sched_recv_block(const nbc__sched_builder *b, int rank,
   return nbc__sched_at(b->out, nbc__sched_recv_at(b, rank));
 }
 
+/* All post all receives before the first send: each message finds its place. Rank r begins with its
+   right neighbour, so that no rank is everyone's first. */
 NBC__PRIVATE void nbc__sched_allgather_linear(nbc__sched_builder *b) {
   const int n = b->d.size, r = b->d.rank;
   uint64_t bytes;
@@ -490,6 +515,8 @@ NBC__PRIVATE void nbc__sched_allgather_ring(nbc__sched_builder *b) {
   nbc__sched_copy(b, own, b->in, bytes);
 }
 
+/* For powers of two: the groups of 2 m ranks have all blocks of the group after the step of
+   distance m. */
 NBC__PRIVATE void nbc__sched_allgather_doubling(nbc__sched_builder *b) {
   const int n = b->d.size, r = b->d.rank;
   uint64_t bytes;
@@ -506,6 +533,9 @@ NBC__PRIVATE void nbc__sched_allgather_doubling(nbc__sched_builder *b) {
   nbc__sched_copy(b, own, b->in, bytes); /* last: nobody waits for it */
 }
 
+/* Bruck et al. (IEEE TPDS 8(11), 1997), any number of ranks in ceil(log2 n) steps: a rank that has
+   the blocks r ... r + m - 1 sends them all m ranks down and gets those from r + m on. At the end
+   all are there, turned by r places. */
 NBC__PRIVATE void nbc__sched_allgather_bruck(nbc__sched_builder *b) {
   const nbc_schedule_desc *const d = &b->d;
   const int n = d->size, r = d->rank;
@@ -582,6 +612,9 @@ NBC__PRIVATE void nbc__sched_alltoall_pairwise(nbc__sched_builder *b) {
   nbc__sched_alltoall_direct(b, true);
 }
 
+/* Bruck et al.: block i has to go i ranks up. In the step of distance m, all blocks whose i has
+   this bit go together; after the last step every block has gone its i ranks. ceil(log2 n) messages
+   instead of n - 1, but each block is sent once per bit: for short blocks. */
 NBC__PRIVATE void nbc__sched_alltoall_bruck(nbc__sched_builder *b) {
   const int n = b->d.size, r = b->d.rank;
   const uint64_t block = nbc__sched_vector_bytes(b);
@@ -614,7 +647,8 @@ NBC__PRIVATE void nbc__sched_alltoall_bruck(nbc__sched_builder *b) {
 }
 
 /* ---- neighbourhoods ------------------------------------------------------------------------ */
-/* What this rank sends to itself: its k-th place among the targets to its k-th among the sources. */
+/* What this rank sends to itself: its k-th place among the targets to its k-th among the
+   sources. */
 static void nbc__sched_neighbors_self(nbc__sched_builder *b, bool alltoall) {
   const nbc_neighbors *const n = b->d.neighbors;
   for (int from = 0, to = 0;; from++, to++) {
@@ -644,6 +678,7 @@ NBC__PRIVATE void nbc__sched_neighbors(nbc__sched_builder *b) {
 }
 
 /* ---- scan, exscan -------------------------------------------------------------------------- */
+/* Rank by rank: n - 1 messages one after the other, but the order of operands needs no thought. */
 static void nbc__sched_prefix_linear(nbc__sched_builder *b, bool exclusive) {
   const uint64_t bytes = nbc__sched_vector_bytes(b);
   const int r = b->d.rank, n = b->d.size;
@@ -663,6 +698,9 @@ static void nbc__sched_prefix_linear(nbc__sched_builder *b, bool exclusive) {
     nbc__sched_copy(b, b->out, below, bytes);
 }
 
+/* Hillis and Steele's scan: after the step of distance m, `upto` reduces the last 2 m ranks up to
+   this one; what comes from m below lies to the left of it. The exclusive scan keeps a second sum
+   without the own part: no inverse of the operator is needed. */
 static void nbc__sched_prefix_doubling(nbc__sched_builder *b, bool exclusive) {
   const uint64_t bytes = nbc__sched_vector_bytes(b);
   const int r = b->d.rank, n = b->d.size;

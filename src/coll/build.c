@@ -23,7 +23,9 @@ static uint64_t nbc__sched_extent(const nbc_schedule_desc *d, nbc__coll_part par
   return 0;
 }
 
-/* Extents of the user's buffers at this rank. */
+/* Extents of the user's buffers at this rank. In place, one of the two buffers does the work of
+   both: the receive buffer, but for a scatter, whose root leaves its own block where it lies in the
+   send buffer. */
 static void nbc__sched_extents(const nbc_schedule_desc *d, uint64_t *send_bytes,
                                uint64_t *recv_bytes) {
   const nbc__coll_row *const about = nbc__coll_about(d->coll);
@@ -162,8 +164,10 @@ NBC__PRIVATE void nbc__sched_normalize(nbc_schedule_desc *d) {
   if (d->coll == NBC_COLL_BARRIER) d->count = 0;
 }
 
-/* Sorts the edges into one flat array: successors of node i at [first_after(i), first_after(i + 1)).
-   */
+/* Sorts the edges into one flat array: successors of node i at [first_after(i), first_after(i +
+   1)). A counting sort: count the edges of each node one place to the right, add up, so that place
+   i + 1 holds where the list of i ends; put the edges in from the ends down, after which place i +
+   1 holds where it begins; move all by one place. */
 static bool nbc__sched_flatten(nbc__sched_builder *b) {
   nbc_schedule *const s = b->s;
   if (s->node_count == 0 && !nbc__sched_add(b, NBC_NODE_NOP, 0))
@@ -179,7 +183,6 @@ static bool nbc__sched_flatten(nbc__sched_builder *b) {
     s->nodes[i + 1].first_after += s->nodes[i].first_after;
   for (size_t i = b->edge_count; i-- > 0;) /* from the end, so that the lists come out ascending */
     s->after[--s->nodes[b->edges[i].before + 1].first_after] = (uint32_t)b->edges[i].after;
-  /* now nodes[i + 1].first_after is the start of i: shift back */
   for (uint32_t i = 0; i < s->node_count; i++)
     s->nodes[i].first_after = s->nodes[i + 1].first_after;
   s->nodes[s->node_count].first_after = s->after_count;

@@ -4,9 +4,9 @@
 #include "algorithms.h"
 
 /* ---- one row per algorithm of a collective ------------------------------------------------- */
-/* X(collective, algorithm, function that writes the schedule, condition): ALWAYS; COMMUTES: only for
-   operators that commute; POWER_OF_2: only for 2^n ranks. Adding an algorithm means a row here, its
-   function, and its name in NBC_ALGO_LIST. */
+/* X(collective, algorithm, function that writes the schedule, condition): ALWAYS; COMMUTES: only
+   for operators that commute; POWER_OF_2: only for 2^n ranks. Adding an algorithm means a row here,
+   its function, and its name in NBC_ALGO_LIST. */
 #define NBC__SCHED_ROWS(X)                                                                         \
   X(BARRIER, LINEAR, barrier_tree, ALWAYS)                                                         \
   X(BARRIER, BINOMIAL, barrier_tree, ALWAYS)                                                       \

@@ -45,7 +45,8 @@ NBC_API nbc_status nbc_iscan(nbc_comm *comm, const void *send, void *recv, uint6
                              nbc_type type, nbc_reduce reduce, nbc_request **request);
 NBC_API nbc_status nbc_iexscan(nbc_comm *comm, const void *send, void *recv, uint64_t count,
                                nbc_type type, nbc_reduce reduce, nbc_request **request);
-/* Neighbourhoods: each rank names with whom it exchanges. Counts: one per source (recv) and target (send). */
+/* Neighbourhoods: each rank names with whom it exchanges. Counts: one per source (recv) and target
+   (send). */
 NBC_API nbc_status nbc_ineighbor_allgather(nbc_comm *comm, const nbc_neighbors *neighbors,
                                            const void *send, void *recv, uint64_t count,
                                            nbc_type type, nbc_request **request);

@@ -1,4 +1,5 @@
-/* mpi_comm.c: collectives in an MPI program in three lines, and waits for both sorts of requests. */
+/* mpi_comm.c: collectives in an MPI program in three lines, and waits for both sorts of
+   requests. */
 #include "mpi_comm.h"
 
 #ifdef NBC_WITH_MPI
@@ -162,7 +163,8 @@ NBC_API nbc_status nbc_mpi_testall(int our_count, nbc_request *ours[], int their
   return nbc__mix_all(our_count, ours, their_count, theirs, statuses, false, 0);
 }
 
-/* Is one of ours over, or none active? nbc_coll_waitsome and waitany end it without waiting then. */
+/* Is one of ours over, or none active? nbc_coll_waitsome and waitany end it without waiting
+   then. */
 static bool nbc__mix_any_of_ours(int our_count, nbc_request *ours[], bool *active) {
   bool over = false;
   *active = false;

@@ -1,4 +1,5 @@
-/* Collectives in an MPI program in three lines, and waits for both sorts of requests (with NBC_WITH_MPI). */
+/* Collectives in an MPI program in three lines, and waits for both sorts of requests (with
+   NBC_WITH_MPI). */
 #pragma once
 #include "../base/config.h"
 #include "../base/status.h"

@@ -81,7 +81,9 @@ NBC__PRIVATE void nbc__sched_world_close(nbc__sched_world *w) {
   NBC_FREE(w->left);
 }
 
-/* Sorted, every send stands just before its receive. */
+/* Each message has exactly one sender and one receiver that name it alike: (from, to, tag). So,
+   sorted by that key and then by direction, every send stands just before its receive, and any
+   other neighbour is a message that one side does not know of. */
 static nbc_status nbc__sched_world_match(nbc__sched_world *w, nbc_error *err) {
   nbc__sched_message_key *const keys =
       (nbc__sched_message_key *)NBC_MALLOC((w->node_count + 2) * sizeof *keys);
@@ -190,8 +192,14 @@ NBC_API nbc_status nbc_schedule_print_dot(const nbc_schedule *const *schedules, 
 }
 
 /* ---- the LogGP pricer ---------------------------------------------------------------------- */
-/* Events in order of
-   time; a rank's processor and network interface each do one thing at a time. */
+/* The model of Alexandrov et al. (LogGP, 1995), with costs of copying and reducing added, run as a small
+   discrete-event simulation. A rank's processor and its network interface each do one thing at a time:
+     processor  o for each send and each receive, size x its cost per byte for a copy or reduction
+     interface  a message leaves when the processor has handed it over and the message before it is out;
+                it keeps the interface busy for max(g, size x G)
+     wire       it is there L + size x G after it left, and can be received once it is posted too
+   With nodes given, messages inside a node take the model of the inside and the sender's own interface;
+   those that leave the node share its one interface (entries size ... 2 size - 1 of nic_free_ns). */
 typedef struct nbc__sched_event {
   double t_ns;
   uint64_t order; /* first come, first served */

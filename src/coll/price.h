@@ -21,8 +21,8 @@ typedef struct nbc_loggp {
 NBC_API nbc_status nbc_schedule_price(const nbc_schedule *const *schedules, int size,
                                       const nbc_loggp *model, double *rank_end_ns, double *end_ns,
                                       nbc_error *err);
-/* The same on nodes (as in nbc_schedule_desc; NULL = as above): messages inside a node cost what `inside` says; what is
-   for other nodes leaves through one network interface per node. */
+/* The same on nodes (as in nbc_schedule_desc; NULL = as above): messages inside a node cost what
+   `inside` says; what is for other nodes leaves through one network interface per node. */
 NBC_API nbc_status nbc_schedule_price_nodes(const nbc_schedule *const *schedules, int size,
                                             const nbc_loggp *model, const nbc_loggp *inside,
                                             const int *nodes, double *rank_end_ns, double *end_ns,
@@ -30,8 +30,7 @@ NBC_API nbc_status nbc_schedule_price_nodes(const nbc_schedule *const *schedules
 
 /* ---- for later pieces ---- */
 /* ---- all ranks together: who sends to whom ------------------------------------------------- */
-/* Nodes of all ranks in one flat numbering,
-   with the other side of each message. */
+/* Nodes of all ranks in one flat numbering, with the other side of each message. */
 typedef struct nbc__sched_world {
   const nbc_schedule *const *schedules;
   int size;

@@ -42,6 +42,8 @@ static unsigned char *nbc__coll_at(const nbc_request *r, nbc_slice slice) {
   return slice.area == NBC_AREA_NONE ? NULL : r->data.areas[slice.area] + slice.offset_bytes;
 }
 
+/* Each node comes into `ready` once, when its last predecessor has ended, so the array needs no
+   more than node_count places and no second list of what has run. */
 static void nbc__coll_finish_node(nbc_request *r, uint32_t i) {
   const nbc_node *const node = &r->schedule->nodes[i];
   r->run.finished_count++;
@@ -65,12 +67,15 @@ static void nbc__coll_post(nbc_request *r, uint32_t i) {
     nbc__coll_fail(r, status, i, "cannot be posted");
   else
     r->run.flying_count++;
+  /* The first post after a completion: how long the engine took to react. */
   if (r->times.t_done_ns) {
     nbc__prog_note_post(r->comm->desc.progress, t->now_ns(t->ctx) - r->times.t_done_ns);
     r->times.t_done_ns = 0;
   }
 }
 
+/* Some transports (simulated ones) take the time of local work themselves, and may skip the
+   work. */
 static bool nbc__coll_local(const nbc_request *r, const nbc_node *node, bool reduces) {
   const nbc_transport *const t = r->comm->t;
   return !t->local || t->local(t->ctx, node->size_bytes, reduces);
@@ -118,6 +123,7 @@ static void nbc__coll_advance(nbc_request *r) {
   }
 }
 
+/* Called by the transport for each operation that ended, perhaps within a post. */
 static void nbc__coll_done(nbc_op *op) {
   const nbc__coll_op *const own = (const nbc__coll_op *)op->user;
   nbc_request *const r = own->request;
@@ -230,6 +236,9 @@ static bool nbc__coll_same(const nbc_schedule_desc *a, const nbc_schedule_desc *
          a->nodes == b->nodes && a->rank == b->rank && a->size == b->size;
 }
 
+/* Few entries, looked through in order: programs repeat a handful of collectives. The least
+   recently used one gives way; an entry that runs cannot, since its requests point into the
+   schedule. */
 /* The entry for this schedule, or the one to replace; NULL: all are in use. */
 static nbc__coll_entry *nbc__coll_lookup(nbc_comm *comm, const nbc_schedule_desc *key) {
   nbc__coll_entry *oldest = NULL;
@@ -310,6 +319,8 @@ static nbc_status nbc__coll_check_buffers(nbc_comm *comm, const nbc_coll_args *a
   return NBC_OK;
 }
 
+/* Schedules with arrays of counts or neighbours are built anew each time: the arrays may be changed
+   by their owner after the call, so they cannot be a key. */
 /* Schedule, from the cache where it can be, and a request for it. */
 static nbc_status nbc__coll_prepare(nbc_comm *comm, const nbc_coll_args *args,
                                     nbc_request **request) {
@@ -349,6 +360,7 @@ static nbc_status nbc__coll_prepare(nbc_comm *comm, const nbc_coll_args *args,
   return NBC_OK;
 }
 
+/* Nothing of the caller's arrays is kept: they are read in the call only. */
 static nbc_status nbc__coll_make(nbc_comm *comm, const nbc_coll_args *args, nbc_request **request) {
   nbc_status status = nbc__coll_check_call(comm, args);
   nbc_request *r = NULL;
@@ -384,20 +396,25 @@ static void nbc__coll_release(nbc_request *r) {
   r->compare.summaries = NULL;
   nbc__coll_unlink(r);
   if (e) e->user_count--;
+  /* One spare per entry: enough for a loop; with several in flight the others go and are made
+     again. */
   if (e && !e->spare)
     e->spare = r;
   else
     nbc__coll_discard(r);
 }
 
+/* All ranks start the collectives of a communicator in the same order, as MPI demands: so a number
+   counted at each rank for itself names the same collective everywhere, and no message is
+   needed. */
 /* Tag: 1 | communicator | persistent? | which collective on it | which message of it. */
 static uint64_t nbc__coll_tag(const nbc_comm *comm, bool persistent, uint32_t index) {
   return (uint64_t)1 << 63 | (uint64_t)comm->desc.id << 48 | (uint64_t)persistent << 47 |
          (uint64_t)(index % NBC__COLL_SEQUENCES) << 28;
 }
 
-/* A persistent one keeps the number that it got when it was made, so that ranks may start several in any
-   order; messages of its runs match in the order of the runs. */
+/* A persistent one keeps the number that it got when it was made, so that ranks may start several
+   in any order; messages of its runs match in the order of the runs. */
 static nbc_status nbc__coll_number(nbc_request *r) {
   nbc_comm *const comm = r->comm;
   const uint64_t tag = nbc__coll_tag(comm, true, comm->persistent_index);
@@ -426,6 +443,9 @@ static uint64_t nbc__coll_hash(const uint64_t *counts, int size) { /* FNV-1a ove
   return hash;
 }
 
+/* What rank `peer` is told: the arguments that all ranks must agree on, and, where counts differ
+   per pair, what this rank sends it and wants of it. Counts of all ranks that must agree go as a
+   hash. */
 static void nbc__coll_summarize(const nbc_comm *comm, const nbc_coll_args *args, int peer,
                                 nbc__coll_summary *s) {
   const uint64_t one = nbc_type_bytes(args->type);
@@ -495,6 +515,7 @@ static bool nbc__coll_differ(const nbc_request *r, const nbc__coll_summary *told
   return false;
 }
 
+/* The comparison has ended, well or not: the request it is for begins, or fails in its stead. */
 static void nbc__coll_checked(nbc_request *check) {
   nbc_request *const r = check->compare.after;
   if (nbc__coll_state_of(r) != NBC__COLL_RUNNING) return;
@@ -508,6 +529,8 @@ static void nbc__coll_checked(nbc_request *check) {
   nbc__coll_enter(r, NBC__COLL_FAILED);
 }
 
+/* A rank that never calls the collective never answers the comparison: it is named after a while,
+   where without checking everyone would wait for ever. */
 static void nbc__coll_check_late(nbc_request *r) {
   const nbc_request *const check = r->compare.before;
   const nbc_transport *const t = r->comm->t;
@@ -557,6 +580,8 @@ static nbc_status nbc__coll_go(nbc_request *r) {
   return NBC_OK;
 }
 
+/* A persistent request's comparison is persistent too and has a number of its own: both keep
+   theirs. */
 static nbc_status nbc__coll_make_checked(nbc_comm *comm, const nbc_coll_args *args, bool persistent,
                                          nbc_request **request) {
   *request = NULL;
@@ -626,6 +651,8 @@ static void nbc__coll_drive(nbc_request *r) {
     nbc__coll_check_late(r);
     return;
   }
+  /* With an engine, its thread drives the transport; a waiting caller takes a turn when the engine
+     is not at it, and looks for errors only where there can be some. */
   nbc__prog_help(p);
   if (!nbc__prog_any_failed(p) && !r->compare.before) return;
   nbc__prog_lock(p);
@@ -659,6 +686,8 @@ static bool nbc__coll_recall(nbc_request *r) {
   return r->run.flying_count == 0;
 }
 
+/* A request with operations that cannot be recalled stays with the communicator, failed: the
+   transport still points to them. */
 static void nbc__coll_free_locked(nbc_request *request) {
   if (nbc__coll_state_of(request) == NBC__COLL_RUNNING) {
     (void)nbc__status_fail(&request->error, NBC_E_CANCELLED, 0, "%s: freed before its end",
@@ -682,6 +711,7 @@ NBC_API void nbc_coll_free(nbc_request *request) {
   nbc__coll_unlock(comm);
 }
 
+/* Its owner learns the end. From here on the request is idle, failed for good, or gone. */
 static nbc_status nbc__coll_end(nbc_request **request) {
   nbc_request *const r = *request;
   const bool failed = nbc__coll_state_of(r) == NBC__COLL_FAILED;
@@ -715,8 +745,9 @@ NBC_API nbc_status nbc_coll_test(nbc_request **request) {
   return over ? nbc__coll_end(request) : NBC_PENDING;
 }
 
-/* Between two steps of a wait that brought no end. Where the transport can sleep until something comes, it does,
-   unless it has to drive others too, or an engine drives it. Else ranks may share a core. */
+/* Between two steps of a wait that brought no end. Where the transport can sleep until something
+   comes, it does, unless it has to drive others too, or an engine drives it. Else ranks may share a
+   core. */
 static bool nbc__coll_rest(const nbc_request *r, unsigned poll_count) {
   const nbc_transport *const t = r ? r->comm->t : NULL;
   const bool rests = t && t->rest && !t->others && !r->comm->desc.progress;
@@ -949,7 +980,9 @@ NBC_API const nbc_error *nbc_comm_error(const nbc_comm *comm) { return &comm->er
 NBC_API nbc_status nbc_comm_operator(nbc_comm *comm, nbc_reduce_fn fn, void *user, bool commutative,
                                      nbc_reduce *reduce) {
   if (!comm) return NBC_E_INVAL;
-  if (!fn) return nbc__status_fail(&comm->err, NBC_E_INVAL, 0, "operator: fn must not be NULL");
+  if (!fn || !reduce)
+    return nbc__status_fail(&comm->err, NBC_E_INVAL, 0, "operator: %s must not be NULL",
+                            fn ? "reduce" : "fn");
   if (comm->operator_count == NBC__COLL_OPERATORS)
     return nbc__status_fail(&comm->err, NBC_E_FULL, 0, "operator: more than %d on one communicator",
                             (int)NBC__COLL_OPERATORS);

@@ -43,7 +43,8 @@ NBC_API nbc_status nbc_comm_create(const nbc_comm_desc *desc, nbc_comm **comm, n
 NBC_API void nbc_comm_destroy(nbc_comm *comm);
 /* What the last error on this communicator was. */
 NBC_API const nbc_error *nbc_comm_error(const nbc_comm *comm);
-/* An operator of your own; all ranks make the same ones in the same order (at most 32). */
+/* An operator of your own; all ranks make the same ones in the same order (at most 16). fn is
+   called with `user`. ret NBC_OK | NBC_E_INVAL: comm, fn or reduce is NULL | NBC_E_FULL */
 NBC_API nbc_status nbc_comm_operator(nbc_comm *comm, nbc_reduce_fn fn, void *user, bool commutative,
                                      nbc_reduce *reduce);
 
@@ -66,13 +67,14 @@ typedef struct nbc_coll_args {
 } nbc_coll_args;
 
 /* Starts a collective. Without a progress engine it goes on inside nbc_coll_test and nbc_coll_wait
-   of any request on the transport, and of those that the same thread waits for on other MPI transports.
+   of any request on the transport, and of those that the same thread waits for on other MPI
+   transports.
    ret NBC_OK | NBC_E_INVAL, NBC_E_RANGE (nbc_comm_error names the argument) | NBC_E_NOMEM */
 NBC_API nbc_status nbc_coll_start_new(nbc_comm *comm, const nbc_coll_args *args,
                                       nbc_request **request);
-/* Persistent: the schedule and all memory are made once, nbc_coll_start runs it again and again. Every rank makes
-   the same ones in the same order; it may start them in any order. NBC_E_FULL: 2^19 were made on the
-   communicator since one that is still there. */
+/* Persistent: the schedule and all memory are made once, nbc_coll_start runs it again and again.
+   Every rank makes the same ones in the same order; it may start them in any order. NBC_E_FULL:
+   2^19 were made on the communicator since one that is still there. */
 NBC_API nbc_status nbc_coll_init(nbc_comm *comm, const nbc_coll_args *args, nbc_request **request);
 NBC_API nbc_status nbc_coll_start(nbc_request *request); /* NBC_E_STATE: still running */
 /* NBC_PENDING, or the end: NBC_OK | NBC_E_MISMATCH, NBC_E_TRUNCATED (ranks disagree) | transport.
@@ -104,9 +106,8 @@ NBC_API nbc_status nbc_coll_run(nbc_comm *comm, const nbc_coll_args *args);
 
 /* ---- for later pieces ---- */
 /* ---- communicators and requests ------------------------------------------------------------ */
-/* A schedule that may be wanted
-   again is kept with its key; the last finished request of it too, with its memory, so that a
-   repeated call builds and allocates nothing. */
+/* A schedule that may be wanted again is kept with its key; the last finished request of it too,
+   with its memory, so that a repeated call builds and allocates nothing. */
 enum { NBC__COLL_CACHED = 32, NBC__COLL_OPERATORS = 16, NBC__COLL_SEQUENCES = 1 << 19 };
 
 typedef struct nbc__coll_entry {
@@ -132,8 +133,8 @@ typedef struct nbc__coll_data {
   void *user;
 } nbc__coll_data;
 
-/* How far the run of a schedule has come. advancing: a caller further up the stack is starting nodes;
-   flying_count: messages started and not finished. */
+/* How far the run of a schedule has come. advancing: a caller further up the stack is starting
+   nodes; flying_count: messages started and not finished. */
 typedef struct nbc__coll_run {
   uint64_t tag;
   uint32_t *left;  /* per node: predecessors not finished */
@@ -194,9 +195,8 @@ NBC__PRIVATE bool nbc__coll_is_active(const nbc_request *r);
 NBC__PRIVATE bool nbc__coll_step_one(nbc_request *r);
 
 /* ---- checking mode ------------------------------------------------------------------------- */
-/* Before a
-   collective, every rank tells every other what it is about to call: an alltoall of summaries,
-   itself a request whose end starts the real one. */
+/* Before a collective, every rank tells every other what it is about to call: an alltoall of
+   summaries, itself a request whose end starts the real one. */
 typedef struct nbc__coll_summary {
   uint64_t count, segment_bytes, counts_hash, to_you_bytes, from_you_bytes;
   int32_t coll, type, reduce, root, algo, radix;

@@ -17,9 +17,10 @@
    memory. Every two nodes that touch the same bytes, one of them writing, are ordered by a path.
    Messages carry a tag that is unique per schedule, peer and direction; so which send meets which
    receive does not depend on timing, and one run on an abstract network proves all runs. */
-/* One row per collective: X(name, text, kind of operation in reports, what each rank gives, what each
-   rank gets, what else it has). VECTOR: `count` elements; OWN_BLOCK: the rank's block; BLOCKS: the
-   blocks of all ranks; SOURCE_, TARGET_BLOCKS: one per neighbour; ROOT_...: at the root only. */
+/* One row per collective: X(name, text, kind of operation in reports, what each rank gives, what
+   each rank gets, what else it has). VECTOR: `count` elements; OWN_BLOCK: the rank's block; BLOCKS:
+   the blocks of all ranks; SOURCE_, TARGET_BLOCKS: one per neighbour; ROOT_...: at the root
+   only. */
 #define NBC_COLL_LIST(X)                                                                           \
   X(BARRIER, "barrier", IBARRIER, NONE, NONE, 0)                                                   \
   X(BCAST, "bcast", IBCAST, NONE, VECTOR, NBC_HAS_ROOT)                                            \
@@ -108,9 +109,10 @@ NBC_API nbc_status nbc_coll_parse(const char *name, nbc_coll *coll); /* NBC_OK |
 NBC_API nbc_status nbc_algo_parse(const char *name, nbc_algo *algo); /* NBC_OK |
                                                                           NBC_E_NOT_FOUND */
 
-/* With whom a rank exchanges in neighbor_allgather and neighbor_alltoall: block k comes from sources[k], goes to
-   targets[k]; -1: nobody, the block stays as it is. The rank itself may be among them. Where a rank
-   stands several times in a list, its k-th message meets the k-th receive for it. */
+/* With whom a rank exchanges in neighbor_allgather and neighbor_alltoall: block k comes from
+   sources[k], goes to targets[k]; -1: nobody, the block stays as it is. The rank itself may be
+   among them. Where a rank stands several times in a list, its k-th message meets the k-th receive
+   for it. */
 typedef struct nbc_neighbors {
   const int *sources, *targets;
   int source_count, target_count;
@@ -126,7 +128,8 @@ typedef struct nbc_schedule_desc {
      scatter(v), allgather, alltoall: what one rank contributes or gets */
   uint64_t count;
   /* gatherv at the root, allgatherv, alltoallv: recv; scatterv at the root, alltoallv: send;
-     reduce_scatter: recv counts. `size` entries, or one per neighbour; displacements NULL = packed */
+     reduce_scatter: recv counts. `size` entries, or one per neighbour; displacements NULL =
+     packed */
   const uint64_t *send_counts, *send_displs, *recv_counts, *recv_displs;
   bool in_place;          /* input in the receive buffer (scatter: the root keeps its own block) */
   bool not_commutative;   /* keep operands in rank order */

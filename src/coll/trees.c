@@ -24,6 +24,9 @@ NBC__PRIVATE int nbc__sched_subtree(int v, int size, int radix) {
   return (int)(v + m < size ? m : size - v);
 }
 
+/* The broadcasts of HPL (HPL_1rg, 1rM, 2rg, 2rM): each rank hands on to the next one. Modified:
+   rank 1, which factors the next panel, gets its copy first and sends to nobody. Two: the root
+   feeds two rings of half the length. */
 static int nbc__sched_hpl_rings(nbc_algo algo, int v, int size, int *parent, int *children) {
   const bool modified = algo == NBC_ALGO_HPL_1RING_M || algo == NBC_ALGO_HPL_2RING_M;
   const bool two = algo == NBC_ALGO_HPL_2RING || algo == NBC_ALGO_HPL_2RING_M;
@@ -41,6 +44,9 @@ static int nbc__sched_hpl_rings(nbc_algo algo, int v, int size, int *parent, int
 }
 
 /* ---- who is where -------------------------------------------------------------------------- */
+/* For two-level schedules: on each node one leads (the root on its own, else the lowest rank). Both
+   lists begin with the one that the rest hangs from: the root among the leaders, the leader among
+   the members of this rank's node. So trees over the lists have their roots at place 0. */
 NBC__PRIVATE bool nbc__sched_places_open(const nbc__sched_builder *b, int rank, int root,
                                          nbc__sched_places *p) {
   const int size = b->d.size, *const nodes = b->d.nodes; /* NULL: all on one */
@@ -71,8 +77,9 @@ NBC__PRIVATE bool nbc__sched_places_open(const nbc__sched_builder *b, int rank, 
   return true;
 }
 
-/* Binomial between the leaders, binomial inside each node. Numbers count from the root, as all trees'. The
-   children inside come first in the list: who sends begins at its end, with the other nodes. */
+/* Binomial between the leaders, binomial inside each node. Numbers count from the root, as all
+   trees'. The children inside come first in the list: who sends begins at its end, with the other
+   nodes. */
 static int nbc__sched_two_level_tree(nbc__sched_builder *b, int v, int *parent) {
   const int size = b->d.size, root = b->d.root, rank = nbc__sched_real(b, root, v);
   nbc__sched_places p;
@@ -138,6 +145,7 @@ NBC__PRIVATE int nbc__sched_real(const nbc__sched_builder *b, int root, int v) {
   return (int)(((int64_t)v + root) % b->d.size);
 }
 
+/* A segment holds whole elements, one at least. */
 static uint64_t nbc__sched_segment(const nbc__sched_builder *b, uint64_t total_bytes,
                                    uint64_t default_bytes) {
   uint64_t bytes = b->d.segment_bytes ? b->d.segment_bytes : default_bytes;
@@ -155,6 +163,8 @@ NBC__PRIVATE uint64_t nbc__sched_tree_segment(const nbc__sched_builder *b, uint6
 }
 
 /* ---- barrier ------------------------------------------------------------------------------- */
+/* Hensgen, Finkel and Manber (1988): in step s a rank tells the one 2^s above it, and is told by
+   the one 2^s below: after ceil(log2 n) steps it has heard of all, for any n. */
 NBC__PRIVATE void nbc__sched_barrier_dissemination(nbc__sched_builder *b) {
   const nbc_slice none = nbc__sched_slice(NBC_AREA_NONE, 0);
   int32_t heard[32];
@@ -168,6 +178,7 @@ NBC__PRIVATE void nbc__sched_barrier_dissemination(nbc__sched_builder *b) {
   }
 }
 
+/* Up to rank 0, which then knows that all have come, and down again. */
 NBC__PRIVATE void nbc__sched_barrier_tree(nbc__sched_builder *b) {
   const nbc_slice none = nbc__sched_slice(NBC_AREA_NONE, 0);
   int parent;
@@ -205,7 +216,8 @@ NBC__PRIVATE void nbc__sched_bcast_tree(nbc__sched_builder *b, nbc_slice buffer,
   }
 }
 
-/* A rank that sends the whole to many at once, or segments down a tree, bounds what is under way. */
+/* A rank that sends the whole to many at once, or segments down a tree, bounds what is under
+   way. */
 NBC__PRIVATE void nbc__sched_bcast_bounded(nbc__sched_builder *b) {
   nbc__sched_window(b, INT32_MAX);
   nbc__sched_bcast_tree(b, b->out, nbc__sched_vector_bytes(b), b->d.root);
@@ -220,7 +232,9 @@ static int nbc__sched_skip(const nbc__sched_builder *b, int i, bool without_one)
   return nbc__sched_real(b, b->d.root, without_one && i > 0 ? i + 1 : i);
 }
 
-/* Spread: binomial scatter of n parts. Roll: ring in which every part passes every participant. */
+/* HPL's long broadcasts (lng, lnM), for what is worth cutting up. Spread: binomial scatter of n
+   parts. Roll: ring in which every part passes every participant. Each rank receives little more
+   than the vector once and no rank sends it twice, where a tree's root sends it log2 n times. */
 static void nbc__sched_spread_and_roll(nbc__sched_builder *b, bool without_one) {
   const nbc_slice buffer = b->out;
   const uint64_t total_bytes = b->d.count * b->d.elem_bytes;

@@ -4,8 +4,14 @@
 #include "price.h"
 
 /* ---- the verifier -------------------------------------------------------------------------- */
-/* Every byte
-   carries which ranks' contributions it holds and which byte of their vector it is. */
+/* A schedule is proved in two steps, so that one run stands for all runs.
+   1. Order: within a rank, two nodes that touch the same byte, one of them writing, are ordered by
+      edges. So whatever order a real run takes, each node reads the same bytes (prove_order).
+   2. Values: the schedules of all ranks are run once, in any order that the edges allow. Instead of
+      data, a byte holds which ranks' contributions are in it and which byte of their vectors it is.
+      What stands in the receive buffers at the end is compared with what the collective promises.
+   A message is moved when the later of its two ends is posted, as if nothing were buffered: a
+   schedule that only ends thanks to buffers is found stuck. */
 typedef struct nbc__sched_byte {
   uint64_t ranks; /* bit r: holds what rank r gave; 0: not set by anyone */
   uint64_t index;
@@ -45,6 +51,7 @@ static int nbc__sched_touched(const nbc_node *node, nbc_slice slices[3], bool *f
   return 0;
 }
 
+/* Both half-open: an interval that ends where the other begins does not touch it. */
 static bool nbc__sched_overlap(nbc_slice a, uint64_t a_bytes, nbc_slice b, uint64_t b_bytes) {
   return a.area == b.area && a.offset_bytes < b.offset_bytes + b_bytes &&
          b.offset_bytes < a.offset_bytes + a_bytes;
@@ -87,7 +94,9 @@ static nbc_status nbc__sched_prove_slices(const nbc_schedule *s, uint32_t i, nbc
 }
 
 /* Which nodes must be finished before node j starts, as one row of bits per node: so that every
-   conflicting pair can be asked for its order. */
+   conflicting pair can be asked for its order. Nodes stand in an order in which they can run, so
+   the row of a node is complete when the loop comes to it. Time and bits grow with the square of
+   the nodes: this is for tests and authors of algorithms, not for the start of a collective. */
 static nbc_status nbc__sched_prove_order(const nbc_schedule *s, nbc_error *err) {
   const size_t n = s->node_count, words = n / 64 + 1;
   uint64_t *const before = (uint64_t *)NBC_MALLOC(n * words * sizeof *before);
@@ -122,6 +131,10 @@ static nbc__sched_byte *nbc__sched_bytes(const nbc__sched_proof *p, int rank, nb
   return p->areas[rank][slice.area] + slice.offset_bytes;
 }
 
+/* One reduction, byte by byte. The two sets of contributions must be disjoint (a sum that counts a
+   rank twice is wrong, a maximum would hide it), and of the same element. Where operands may not
+   change places, each set is a run of consecutive ranks and left's run ends where right's begins:
+   by induction every partial result then is x_i op ... op x_j in the order of ranks. */
 static nbc_status nbc__sched_prove_reduce(const nbc__sched_proof *p, int r, const nbc_node *node) {
   nbc__sched_byte *const dst = nbc__sched_bytes(p, r, node->u.reduce.dst);
   const nbc__sched_byte *const left = nbc__sched_bytes(p, r, node->u.reduce.left);
@@ -138,7 +151,8 @@ static nbc_status nbc__sched_prove_reduce(const nbc__sched_proof *p, int r, cons
       wrong = "reduces different elements";
     else if ((left[i].index % d->elem_bytes) != i % d->elem_bytes)
       wrong = "cuts an element";
-    else if (d->not_commutative) { /* left must end just below where right begins */
+    else if (d->not_commutative) {
+      /* b & -b is the lowest rank of right; left must hold the rank below it and none above */
       const uint64_t step = (b & (~b + 1)) >> 1;
       if (!(a & step) || a >= (b & (~b + 1))) wrong = "changes the order of operands";
     }
@@ -149,6 +163,8 @@ static nbc_status nbc__sched_prove_reduce(const nbc__sched_proof *p, int r, cons
   return NBC_OK;
 }
 
+/* What a node has heard of, all its successors have heard of: this is how a barrier is proved, in
+   which no byte moves. Whoever leaves must have heard of everyone. */
 static void nbc__sched_prove_finish(nbc__sched_proof *p, size_t i) {
   const int r = p->w.rank_of[i];
   const nbc_schedule *const s = p->w.schedules[r];
@@ -191,6 +207,8 @@ static nbc_status nbc__sched_prove_node(nbc__sched_proof *p, size_t i) {
   return status;
 }
 
+/* Ready nodes are taken from a stack, last come first: an order that no real run takes, which step
+   1 allows. A node that never came to the stack, or whose partner never was posted, is stuck. */
 static nbc_status nbc__sched_prove_run(nbc__sched_proof *p) {
   nbc__sched_world *const w = &p->w;
   for (size_t i = 0; i < w->node_count; i++)
@@ -215,6 +233,8 @@ static void nbc__sched_prove_input(nbc__sched_proof *p, int r) {
   const nbc_schedule *const s = p->w.schedules[r];
   const uint64_t me = (uint64_t)1 << r, block = d->count * d->elem_bytes;
   for (int area = 0; area < NBC_AREA_COUNT; area++)
+    /* Given by nobody, and no two bytes alike: what a collective must leave alone is seen to have
+       stayed, and a byte copied there from elsewhere is seen too. */
     nbc__sched_set(p->areas[r][area], 0, nbc__sched_area_bytes(s, (nbc_area)area), 0,
                    (uint64_t)area << 56);
   nbc__sched_set(p->areas[r][NBC_AREA_SEND], 0, s->send_bytes, me, 0);
@@ -227,7 +247,8 @@ static void nbc__sched_prove_input(nbc__sched_proof *p, int r) {
                  me, 0);
 }
 
-/* Block k of rank r: what its source gave in the same of its blocks for r as this is of r's from it. */
+/* Block k of rank r: what its source gave in the same of its blocks for r as this is of r's from
+   it. */
 static void nbc__sched_prove_neighbor(const nbc__sched_proof *p, int r, int k,
                                       nbc__sched_byte *want) {
   const nbc_schedule_desc *const d = &p->descs[r];
@@ -332,6 +353,7 @@ static nbc_status nbc__sched_prove(nbc__sched_proof *p, nbc_error *err) {
     const nbc_schedule *const s = p->w.schedules[r];
     total_bytes += s->send_bytes + 2 * s->recv_bytes + s->scratch_bytes;
   }
+  /* 16 bytes are kept per byte followed: 4 GiB at most. */
   if (total_bytes > (uint64_t)1 << 28)
     return nbc__status_fail(err, NBC_E_RANGE, 0,
                             "verify: more than 2^28 bytes to follow: take smaller counts");

@@ -19,12 +19,12 @@ typedef struct nbc_sample_check {
 /* Looks at samples in the order they were taken. O(n log n). ret NBC_OK | NBC_E_INVAL (no sample,
    not finite) | NBC_E_NOMEM */
 NBC_API nbc_status nbc_samples_check(const double *values, size_t count, nbc_sample_check *out);
-/* nbc_summarize of samples in the order they were taken, which stay as they are. The interval of the
-   median assumes no independence: neighbours that resemble each other (one scheduler's slice, one
-   frequency) count for fewer samples, as many as independent ones would be as sure. That is estimated
-   from how long it takes until a sample says nothing of a later one being above the median; about
-   30 samples show it, fewer do not. independent_count may be NULL. ret as nbc_summarize |
-   NBC_E_NOMEM */
+/* nbc_summarize of samples in the order they were taken, which stay as they are. The interval of
+   the median assumes no independence: neighbours that resemble each other (one scheduler's slice,
+   one frequency) count for fewer samples, as many as independent ones would be as sure. That is
+   estimated from how long it takes until a sample says nothing of a later one being above the
+   median; about 30 samples show it, fewer do not. independent_count may be NULL. ret as
+   nbc_summarize | NBC_E_NOMEM */
 NBC_API nbc_status nbc_samples_summarize(const double *values, size_t count,
                                          double confidence_ratio, nbc_summary *out,
                                          double *independent_count);
@@ -76,7 +76,7 @@ typedef nbc_status (*nbc_measure_fn)(void *user);
 
 /* Time of one call of fn: each sample is the mean of a batch, minus subtract_ns (the time, measured
    before, of what else the loop has to do). batch_count 0 = so many that a batch takes 20 us, and
-   max_count of them the least time.
+   max_count of them the least time. repeat NULL = as all 0.
    ret NBC_OK | NBC_E_INVAL | NBC_E_NOMEM | NBC_E_CLOCK (it stepped backwards) | what fn returned */
 NBC_API nbc_status nbc_measure_loop(const nbc_clock *clock, const nbc_repeat *repeat,
                                     nbc_timing timing, int batch_count, double subtract_ns,
@@ -95,9 +95,9 @@ typedef struct nbc_measure_desc {
   int64_t limit_ns;      /* a rank that never answers; 0 = 30 s */
 } nbc_measure_desc;
 
-/* Collective: fn is called once per sample on all ranks. Rank 0 decides; all ranks get the result
-   (samples: rank 0). ret NBC_OK | NBC_E_INVAL | NBC_E_NOMEM | NBC_E_TIMEOUT (err names the rank) |
-   transport errors | the first error that fn returned anywhere, or NBC_E_CLOCK where a clock
-   stepped backwards, on all ranks (err names the rank) */
+/* Collective: fn is called once per sample on all ranks; desc NULL = as all 0. Rank 0 decides; all
+   ranks get the result (samples: rank 0). ret NBC_OK | NBC_E_INVAL | NBC_E_NOMEM | NBC_E_TIMEOUT
+   (err names the rank) | transport errors | the first error that fn returned anywhere, or
+   NBC_E_CLOCK where a clock stepped backwards, on all ranks (err names the rank) */
 NBC_API nbc_status nbc_measure(nbc_sync *sync, const nbc_measure_desc *desc, nbc_measure_fn fn,
                                void *user, nbc_measurement *out, nbc_error *err);

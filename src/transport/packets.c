@@ -10,6 +10,8 @@ static int64_t nbc__packets_now(void *ctx) {
   return nbc_clock_now_ns(&((nbc__packets_rank *)ctx)->world->clock);
 }
 
+/* What the table of transfer times is asked for: with a link between the ranks (dma) they are as
+   far apart as nodes. */
 static nbc_peer nbc__packets_peer_class(void *ctx, int peer) {
   const nbc_threads *w = ((nbc__packets_rank *)ctx)->world;
   (void)peer; /* with a link between the ranks, they are as far apart as nodes */
@@ -51,6 +53,10 @@ NBC__PRIVATE unsigned char *nbc__packets_payload(const nbc_threads *w, const nbc
   return w->shared->payload + (size_t)(p - w->shared->packets) * w->desc.fragment_bytes;
 }
 
+/* A slot's state counts its uses twice: 2k is free for the k-th packet put there, 2k + 1 holds it.
+   The sender alone takes it from even to odd and the receiver alone from odd to even, each with a
+   release that the other side acquires: so a ring needs no lock, and whoever is behind sees a state
+   that is not yet the one it waits for. */
 /* Of a slot's state, when packet count of its ring may be written there. */
 static uint32_t nbc__packets_free_state(uint64_t count) {
   return (uint32_t)(count / NBC__PACKETS_SLOTS * 2);
@@ -97,6 +103,8 @@ static void nbc__packets_wake(nbc__packets_shared *s) {
   pthread_mutex_unlock(&s->mutex);
 }
 
+/* Without a link the poster copies at once: job, end and packet are done before posted_count says
+   so. */
 /* Posts *job, whose begin is recorded already. The caller has checked that there is room. */
 static void nbc__packets_post(nbc__packets_rank *r, const nbc__job *job) {
   nbc__packets_shared *s = r->world->shared;
@@ -121,6 +129,7 @@ static void nbc__packets_finish(nbc__packets_rank *r, nbc_op *op, nbc_status sta
   nbc__transport_push(&r->finished, op);
 }
 
+/* An operation stands in at most one queue at a time: it is linked through itself. */
 static void nbc__packets_queue(nbc__packets_rank *r, nbc_op *op) {
   if (op->slot.queued) return;
   op->slot.queued = true;
@@ -178,6 +187,7 @@ static uint64_t nbc__packets_part(const nbc__packets_rank *r, uint64_t left_byte
   return left_bytes < r->world->desc.fragment_bytes ? left_bytes : r->world->desc.fragment_bytes;
 }
 
+/* At least one packet, for a message of 0 bytes too. */
 static bool nbc__packets_emit_eager(nbc__packets_rank *r, nbc_op *op) {
   nbc_op_slot *s = &op->slot;
   while (!s->started || s->posted_bytes < op->size_bytes)
@@ -205,6 +215,8 @@ static bool nbc__packets_emit_pipelined(nbc__packets_rank *r, nbc_op *op) {
   return true;
 }
 
+/* The sender's transfer begins here and ends with FIN: between them the receiver reads, and the
+   sender learns of nothing. That is what makes the window of such a send as wide as it is. */
 static bool nbc__packets_emit_request_read(nbc__packets_rank *r, nbc_op *op) {
   nbc__packet *p = nbc__packets_take(r, op->peer, NBC__PACKET_REQUEST_READ);
   if (!p) return false;
@@ -279,6 +291,8 @@ static bool nbc__packets_emit(nbc__packets_rank *r, nbc_op *op) {
   }
 }
 
+/* An operation that cannot go on stays first: messages to one peer never overtake each other, which
+   is what matching in order rests on. */
 /* Posts what the queue to one peer holds, in order, until a resource is missing. */
 static void nbc__packets_flush(nbc__packets_rank *r, int peer) {
   nbc__transport_fifo *out = &r->peers[peer].out;
@@ -299,6 +313,8 @@ static void nbc__packets_flush(nbc__packets_rank *r, int peer) {
 }
 
 /* ---- matching ------------------------------------------------------------------------------ */
+/* Linear in what is posted, as in MPIs: lists are short where receives are posted in the order of
+   messages. */
 static nbc_op *nbc__packets_find(nbc__transport_fifo *fifo, uint64_t tag, nbc_op **before) {
   nbc_op *op;
   *before = NULL;
@@ -306,6 +322,8 @@ static nbc_op *nbc__packets_find(nbc__transport_fifo *fifo, uint64_t tag, nbc_op
   return op;
 }
 
+/* Of two candidates, one for this peer and one for any peer, the one posted first wins, by MPI's
+   rule. */
 /* The oldest posted receive for this message, taken out of its list. */
 static nbc_op *nbc__packets_match(nbc__packets_rank *r, int peer, uint64_t tag) {
   nbc__transport_fifo *posted = &r->peers[peer].posted;
@@ -344,11 +362,14 @@ static void nbc__packets_bind(nbc__packets_rank *r, nbc_op *op, int peer, const 
   if (p->kind == NBC__PACKET_REQUEST) {
     s->kind = NBC__OP_RECV_PIPELINED;
     s->posted_bytes = nbc__packets_part(r, op->size_bytes);
+    /* A range of ids is reserved at once: the sender names the transfer of each fragment by its
+       place. */
     s->xfer_id = r->id_count + 1; /* one id per fragment; that of the first is not used */
     r->id_count += op->size_bytes / fragment_bytes + 1;
   }
 }
 
+/* What does not fit is dropped: the receive ends truncated, and the sender never learns of it. */
 static void nbc__packets_deposit(nbc_op *op, uint64_t offset_bytes, const void *data,
                                  uint64_t bytes) {
   uint64_t room_bytes = op->size_bytes > offset_bytes ? op->size_bytes - offset_bytes : 0;
@@ -383,6 +404,8 @@ static void nbc__packets_go_on(nbc__packets_rank *r, nbc_op *op, uint64_t arrive
 }
 
 /* ---- arrivals ------------------------------------------------------------------------------ */
+/* An unexpected message is copied out of its slot, for the slot is needed: the rest of an eager
+   message follows into the same memory; of an announced one only the first fragment is here. */
 static nbc_status nbc__packets_keep(nbc__packets_rank *r, int peer, const nbc__packet *p) {
   nbc__packets_peer *from = &r->peers[peer];
   uint64_t data_bytes = p->kind == NBC__PACKET_EAGER ? p->size_bytes : p->part_bytes;
@@ -437,6 +460,8 @@ static void nbc__packets_arrive_part(nbc__packets_rank *r, int peer, const nbc__
   }
 }
 
+/* A send is over when all its bytes are posted and none of its jobs is under way. limit_bytes is
+   not known (UINT64_MAX) before the receiver said how much it takes. */
 static void nbc__packets_check_sent(nbc__packets_rank *r, nbc_op *op) {
   if (op->slot.flying_count == 0 && op->slot.started &&
       op->slot.posted_bytes >= op->slot.limit_bytes)
@@ -466,6 +491,7 @@ static nbc_status nbc__packets_handle(nbc__packets_rank *r, int peer, const nbc_
   case NBC__PACKET_REQUEST:
   case NBC__PACKET_REQUEST_READ: return nbc__packets_arrive(r, peer, p);
   case NBC__PACKET_PUT: nbc__packets_granted(r, p); return NBC_OK;
+  /* Between processes the data came by way of the slot, else straight into the user's buffer. */
   case NBC__PACKET_FRAGMENT:
     op = p->recv_op;
     if (r->world->desc.processes)
@@ -486,6 +512,7 @@ static nbc_status nbc__packets_handle(nbc__packets_rank *r, int peer, const nbc_
 }
 
 /* ---- progress ------------------------------------------------------------------------------ */
+/* Jobs end in the order in which they were posted: one counter tells of all. */
 static void nbc__packets_reap(nbc__packets_rank *r) {
   uint64_t done_count = __atomic_load_n(&r->ring->done_count, __ATOMIC_ACQUIRE);
   while (r->reaped_count < done_count) {

@@ -84,6 +84,23 @@ static void wrong_arguments_are_refused(void) {
   close_world();
 }
 
+static void plus(void *result, const void *left, const void *right, uint64_t count, nbc_type type, void *user) {
+  (void)type, (void)user;
+  for (uint64_t i = 0; i < count; i++) ((int *)result)[i] = ((const int *)left)[i] + ((const int *)right)[i];
+}
+
+static void sixteen_operators_and_no_more(void) {
+  open_world(false, 0);
+  nbc_reduce made = NBC_REDUCE_SUM;
+  CHECK(nbc_comm_operator(comms[1], plus, NULL, true, NULL) == NBC_E_INVAL);
+  CHECK(strstr(nbc_comm_error(comms[1])->text, "reduce must not be NULL"));
+  for (int i = 0; i < 16; i++)
+    CHECK(nbc_comm_operator(comms[1], plus, NULL, true, &made) == NBC_OK && (int)made == NBC_REDUCE_USER + i);
+  CHECK(nbc_comm_operator(comms[1], plus, NULL, true, &made) == NBC_E_FULL);
+  CHECK(strstr(nbc_comm_error(comms[1])->text, "more than 16"));
+  close_world();
+}
+
 static void neighbors_are_checked(void) {
   open_world(false, 0);
   int list[2] = {0, 2};
@@ -298,6 +315,7 @@ static void environment_is_checked(void) {
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(wrong_arguments_are_refused);
+  RUN(sixteen_operators_and_no_more);
   RUN(neighbors_are_checked);
   RUN(persistent_requests_keep_their_state);
   RUN(running_requests_can_be_dropped);

@@ -4,7 +4,7 @@ function trim(s) { gsub(/^ +| +$/, "", s); return s }
 function valid(type, name, plain) {
   plain = type
   gsub(/const /, "", plain)
-  if (plain ~ /_fn$/) return "0"
+  if (plain ~ /_fn$/) return "(" type ")(void (*)(void))nothing"
   if (plain !~ /\*/) return name ~ /^(root|rank|peer)$/ ? "0" : "1"
   if (plain == "char *" && type ~ /const/) return "\"/dev/null\""
   if (plain == "FILE *") return "v_file"
