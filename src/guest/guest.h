@@ -72,6 +72,7 @@ struct guest {
   } line[2]; /* --prefix: what it wrote of its present line, to stdout and stderr */
   char **environment;
   char is_ending, has_begun;
+  const char *bound; /* "MPI_Init and MPI_Finalize": between them a bad end is one for all; NULL */
 };
 guest *guest_at(int rank);
 /* NULL outside of a process. */
@@ -157,6 +158,7 @@ void guest_switched(void *unused, pm_process *to); /* pm_world_desc.switched */
 void guest_output_begin(int with_prefix);
 void guest_output_process(guest *g);    /* its stdout; and ... */
 void guest_output_end(guest *g);        /* what it has not written yet */
+void guest_output_rescue(void);         /* the same of a language's library, when the run failed */
 int guest_output_failed(void);          /* the disk was full: 1 */
 void guest_libc_switch(const guest *g); /* working directory, umask; NULL: pm_run's own */
 void guest_libc_end(guest *g);

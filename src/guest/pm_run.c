@@ -379,11 +379,14 @@ static int write_trace(const pm_world *world, const char *path) {
 /* ret exit status */
 static int report(pm_world *world, pm_status status) {
   int result = 0;
+  if (aborted.is_set || status) guest_output_rescue();
   for (int i = 0; i < s.processes; i++) {
     guest *g = guest_at(i);
     const int code = pm_process_status(g->process) & 0xFF;
     guest_output_end(g);
     if (aborted.is_set) continue;
+    if (status && g->bound && g->is_ending && !code)
+      fprintf(stderr, "pm_run: process %d ended between %s\n", i, g->bound);
     if (code) fprintf(stderr, "pm_run: process %d ended with status %d\n", i, code);
     if (code > result) result = code;
   }

@@ -91,7 +91,19 @@ void guest_context_end(guest_context *c) {
   if (running == c) running = NULL;
   free(c->tls);
 }
+void guest_bind(const char *between);
+void guest_bind(const char *between) { guest_now()->bound = between; }
 enum { LIVES, RUNS_HANDLERS, RUNS_DESTRUCTORS, RUNS_PARTS, HAS_ENDED };
+/* The others would wait for it: launchers end them too. */
+static void end_of_one(guest *g, int status) {
+  char text[128];
+  const int is_for_all = g->bound && status & 0xFF;
+  if (is_for_all)
+    snprintf(text, sizeof text, "process %d ended with status %d between %s",
+             pm_process_rank(g->process), status & 0xFF, g->bound);
+  g->is_ending = HAS_ENDED;
+  if (is_for_all) guest_abort(status, text);
+}
 void guest__parts_end(guest *g, int status);
 /* A handler may call exit again: what is left is done then. */
 void guest_exit(int status) {
@@ -109,13 +121,14 @@ void guest_exit(int status) {
     g->is_ending = RUNS_PARTS;
     guest__parts_end(g, status);
   }
-  g->is_ending = HAS_ENDED;
   guest_output_end(g);
   guest_libc_end(g);
+  end_of_one(g, status);
   for (;;) pm_exit(status);
 }
 __attribute__((noreturn)) static void exit_at_once(int status) {
   if (!pm_self()) _Exit(status);
+  end_of_one(guest_now(), status);
   for (;;) pm_exit(status);
 }
 /* exit from inside of libc (err, error, ...) comes here: the launcher lives on. */

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 int PMI_Abort(int status, const char *text); /* of the launcher */
+void guest_bind(const char *between) __attribute__((visibility("hidden")));
 
 /* ---- around every call ----------------------------------------------------------------------------------- */
 gm_scope gm_enter(const char *name, int allowed) {
@@ -281,6 +282,7 @@ static int begin(gm_proc *p, const char *name, int required, int *provided) {
   p->thread_level = required;
   if (provided) *provided = required;
   pm_barrier(); /* nobody sends to a process that has not opened yet */
+  guest_bind("MPI_Init and MPI_Finalize");
   gm_record_begin(p);
   return MPI_SUCCESS;
 }
@@ -321,6 +323,7 @@ CALL(Finalize, void) {
   gm_barrier(p, p->world);
   gm_record_end(p);
   p->state = 2;
+  guest_bind(NULL);
   if (!p->sessions) {
     pm_barrier();
     gm_close(p);

@@ -1,0 +1,23 @@
+/* Process 1 of 2 ends in the way that is asked for; the other one waits for it. What both have printed and
+   not flushed is not lost. */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int main(int argc, char **argv) {
+  int me;
+  const char *how = argc > 1 ? argv[1] : "";
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &me);
+  printf("said by %d\n", me);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (me == 1 && strcmp(how, "abort") == 0) MPI_Abort(MPI_COMM_WORLD, 3);
+  if (me == 1 && strcmp(how, "exit") == 0) exit(4);
+  if (me == 1 && strcmp(how, "_Exit") == 0) fflush(stdout), _Exit(5);
+  if (me == 1 && strcmp(how, "forgets") == 0) return 0;
+  if (me == 1 && strcmp(how, "crash") == 0) abort();
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return me == 1 && strcmp(how, "after") == 0 ? 6 : 0;
+}

@@ -1,0 +1,28 @@
+#!/bin/sh
+# A process that does not end as it should ends the run as launchers of real machines do it, with its status,
+# and what the others have printed until then is written, of C's streams and of Fortran's units.
+. tests/test.sh
+set=$B/tests/guest_mpi
+if [ ! -x "$set/ends" ]; then
+  skip "ends of pm_run" "no MPICH (Debian: mpich libmpich-dev)"
+  finish
+fi
+ends() { # STATUS TEXT PROGRAM ARGUMENT: status of the run, what stderr says
+  timeout 60 "$B/pm_run" -n 2 "$set/$3" "$4" >"$T/out" 2>"$T/err"
+  test $? = "$1" && grep "$2" "$T/err" && sort "$T/out" | tr '\n' ' ' | grep -x 'said by 0 said by 1 ' || { cat "$T/out" "$T/err"; return 1; }
+}
+between='between MPI_Init and MPI_Finalize'
+check "all is well" ends 0 '2 processes' ends well
+check "MPI_Abort" ends 3 'process 1 called PMI_Abort(3)' ends abort
+check "exit with a status" ends 4 "process 1 ended with status 4 $between" ends exit
+check "_Exit with a status" ends 5 "process 1 ended with status 5 $between" ends _Exit
+check "a return without MPI_Finalize is named" ends 100 "process 1 ended $between" ends forgets
+check "a status after MPI_Finalize ends one process" ends 6 'process 1 ended with status 6$' ends after
+check "a crash" ends 100 SIGABRT ends crash
+if [ -x "$set/ends90" ]; then
+  check "Fortran: MPI_Abort" ends 3 'process 1 called PMI_Abort(3)' ends90 abort
+  check "Fortran: stop" ends 4 "process 1 ended with status 4 $between" ends90 stop
+  check "Fortran: a deadlock" ends 100 deadlock ends90 dead
+  check "Fortran: all is well" ends 0 '2 processes' ends90 well
+fi
+finish
