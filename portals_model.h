@@ -2449,13 +2449,22 @@ typedef struct pm__event pm__event;
 /* One entry of the future. Embedded in what it is about, so nothing is allocated per event. */
 struct pm__event {
   void (*fn)(pm_world *world, pm__event *event);
-  uint32_t pos; /* in the heap; 0 = not queued */
+  pm__event *previous, *next; /* of its moment */
+  uint32_t moment;            /* 0 = not queued */
 };
+/* All that happens at one time, in the order in which it was scheduled. Processes in lockstep do much at the
+   same time: one place in the heap is enough for all of it. */
+typedef struct pm__moment {
+  int64_t t_ps;
+  uint64_t order; /* of two moments of the same time the older one comes first */
+  pm__event *first, *last;
+  uint32_t pos, next_free; /* pos: in the heap */
+} pm__moment;
 typedef struct pm__slot {
   int64_t t_ps;
-  uint64_t order; /* equal times: first scheduled, first served */
-  pm__event *event;
+  uint32_t moment;
 } pm__slot;
+enum { PM__RECENT_BITS = 9 };
 
 typedef enum pm__state { PM__READY, PM__RUNNING, PM__BLOCKED, PM__ENDED } pm__state;
 
@@ -2474,7 +2483,7 @@ typedef struct pm__known_way {
 } pm__known_way;
 
 struct pm_thread {
-  pm__event timer; /* first: the heap gives us its address */
+  pm__event timer; /* first: the future gives us its address */
   pm_process *proc;
   pm__state state;
   int woken, polling, timed_out;
@@ -2567,9 +2576,12 @@ struct pm_world {
   char error[4096];
   /* present and future */
   int64_t now_ps, t_idle_since_ps;
-  uint64_t order;
-  pm__slot *heap; /* from 1 on */
-  uint32_t heap_count, heap_max;
+  pm__slot *heap; /* from 1 on, as long as moments */
+  pm__moment *moments;
+  uint32_t heap_count, moments_max, moments_made, free_moment, future_count; /* of events */
+  uint64_t moment_order;
+  uint32_t
+      recent[1 << PM__RECENT_BITS]; /* by time: the youngest moment of that time, if it is known */
   pm_thread *ready_head, *ready_tail, *barrier_waiters;
   int barrier_count, live_threads, live_processes,
       idle_count; /* idle_count: timers of idle threads */
@@ -2654,6 +2666,10 @@ static inline double pm__times(double a, double b) {
 }
 static inline int64_t pm__whole_ps(double d_ps) {
   return d_ps < (double)PM__END ? (int64_t)(d_ps + 0.5) : PM__END;
+}
+/* When something happens next; PM__FOREVER: never. */
+static inline int64_t pm__next_ps(const pm_world *w) {
+  return w->heap_count ? w->heap[1].t_ps : PM__FOREVER;
 }
 /* The same, remembered: valid until another way is asked for. */
 PM__PRIVATE const pm__known_way *pm__known(pm_world *w, int from, int to);
@@ -2749,18 +2765,19 @@ PM__PRIVATE void pm__step(pm_world *w);
 #line 1 "src/portals/future.c"
 #endif
 
-/* ---- the future: a heap of four children per node, which knows where each event lies ---------- */
-static int pm__before(const pm__slot *a, const pm__slot *b) {
-  return a->t_ps != b->t_ps ? a->t_ps < b->t_ps : a->order < b->order;
+/* ---- the future: a heap of moments, of four children per node ---------------------------------- */
+static int pm__before(const pm_world *w, pm__slot a, pm__slot b) {
+  return a.t_ps != b.t_ps ? a.t_ps < b.t_ps
+                          : w->moments[a.moment].order < w->moments[b.moment].order;
 }
 static void pm__heap_put(pm_world *w, uint32_t pos, pm__slot slot) {
   w->heap[pos] = slot;
-  slot.event->pos = pos;
+  w->moments[slot.moment].pos = pos;
 }
 static void pm__heap_up(pm_world *w, uint32_t pos, pm__slot slot) {
   while (pos > 1) {
     uint32_t parent = (pos + 2) / 4;
-    if (!pm__before(&slot, &w->heap[parent])) break;
+    if (!pm__before(w, slot, w->heap[parent])) break;
     pm__heap_put(w, pos, w->heap[parent]);
     pos = parent;
   }
@@ -2772,51 +2789,119 @@ static void pm__heap_down(pm_world *w, uint32_t pos, pm__slot slot) {
     if (child > w->heap_count) break;
     if (last > w->heap_count) last = w->heap_count;
     for (best = child, i = child + 1; i <= last; i++)
-      if (pm__before(&w->heap[i], &w->heap[best])) best = i;
-    if (!pm__before(&w->heap[best], &slot)) break;
+      if (pm__before(w, w->heap[i], w->heap[best])) best = i;
+    if (!pm__before(w, w->heap[best], slot)) break;
     pm__heap_put(w, pos, w->heap[best]);
     pos = best;
   }
   pm__heap_put(w, pos, slot);
 }
+static void pm__heap_move(pm_world *w, uint32_t pos, pm__slot slot) {
+  if (pos > 1 && pm__before(w, slot, w->heap[(pos + 2) / 4]))
+    pm__heap_up(w, pos, slot);
+  else
+    pm__heap_down(w, pos, slot);
+}
+
+/* ---- moments ------------------------------------------------------------------------------------ */
+/* Where the youngest moment of that time would be known. A moment that has lost its place to another time
+   gets no more events: a younger one follows it. */
+static uint32_t *pm__recent_of(pm_world *w, int64_t t_ps) {
+  return &w->recent[((uint64_t)t_ps * 0x9E3779B97F4A7C15u) >> (64 - PM__RECENT_BITS)];
+}
+static void pm__moment_forget(pm_world *w, uint32_t moment) {
+  uint32_t *recent = pm__recent_of(w, w->moments[moment].t_ps);
+  if (*recent == moment) *recent = 0;
+}
+/* ret 0: out of memory */
+static int pm__moments_grow(pm_world *w) {
+  const uint32_t max = w->moments_max ? 2 * w->moments_max : 64;
+  pm__moment *moments = (pm__moment *)PM_REALLOC(w->moments, max * sizeof *moments);
+  pm__slot *heap;
+  if (!moments) return 0;
+  w->moments = moments;
+  heap = (pm__slot *)PM_REALLOC(w->heap, max * sizeof *heap);
+  if (!heap) return 0;
+  w->heap = heap;
+  w->moments_max = max;
+  return 1;
+}
+/* An empty one; 0: out of memory */
+static uint32_t pm__moment_new(pm_world *w) {
+  uint32_t moment = w->free_moment;
+  if (moment)
+    w->free_moment = w->moments[moment].next_free;
+  else {
+    if (w->moments_made + 1 >= w->moments_max && !pm__moments_grow(w)) {
+      pm_world_fail(w, PM_E_NOMEM, "out of memory: queue of events");
+      return 0;
+    }
+    moment = ++w->moments_made;
+  }
+  w->moments[moment].first = w->moments[moment].last = NULL;
+  w->moments[moment].pos = ++w->heap_count;
+  return moment;
+}
+static void pm__moment_at(pm_world *w, uint32_t moment, int64_t t_ps) {
+  const pm__slot slot = {t_ps, moment};
+  w->moments[moment].t_ps = t_ps;
+  w->moments[moment].order = w->moment_order++;
+  pm__heap_move(w, w->moments[moment].pos, slot);
+}
+static void pm__moment_free(pm_world *w, uint32_t moment) {
+  const uint32_t pos = w->moments[moment].pos;
+  const pm__slot last = w->heap[w->heap_count--];
+  pm__moment_forget(w, moment);
+  w->moments[moment].next_free = w->free_moment;
+  w->free_moment = moment;
+  if (last.moment != moment) pm__heap_move(w, pos, last);
+}
 
 /* Puts the event into the future, or moves it there. Not before now. */
 PM__PRIVATE void pm__schedule(pm_world *w, pm__event *event, int64_t t_ps) {
-  pm__slot slot;
+  uint32_t *recent, moment;
   PM_ASSERT(t_ps >= w->now_ps);
-  slot.t_ps = t_ps < PM__END ? t_ps : PM__END;
-  slot.order = w->order++;
-  slot.event = event;
-  if (event->pos) { /* later order: it can only stay or sink unless its time is sooner */
-    if (pm__before(&slot, &w->heap[event->pos]))
-      pm__heap_up(w, event->pos, slot);
-    else
-      pm__heap_down(w, event->pos, slot);
-    return;
-  }
-  if (w->heap_count + 1 >= w->heap_max) {
-    uint32_t max = w->heap_max ? 2 * w->heap_max : 64;
-    pm__slot *heap = (pm__slot *)PM_REALLOC(w->heap, max * sizeof *heap);
-    if (!heap) {
-      pm_world_fail(w, PM_E_NOMEM, "out of memory: queue of events");
+  if (t_ps > PM__END) t_ps = PM__END;
+  recent = pm__recent_of(w, t_ps);
+  moment = *recent;
+  if (!moment || w->moments[moment].t_ps != t_ps) {
+    if (event->moment && !event->previous && !event->next) { /* alone: its moment moves with it */
+      pm__moment_forget(w, event->moment);
+      *recent = event->moment;
+      pm__moment_at(w, event->moment, t_ps);
       return;
     }
-    w->heap = heap;
-    w->heap_max = max;
+    moment = pm__moment_new(w);
+    if (!moment) return;
+    *recent = moment;
+    pm__moment_at(w, moment, t_ps);
   }
-  pm__heap_up(w, ++w->heap_count, slot);
+  if (event->moment == moment && !event->next) return; /* the last one already */
+  pm__unschedule(w, event);
+  event->moment = moment;
+  event->previous = w->moments[moment].last;
+  event->next = NULL;
+  if (event->previous)
+    event->previous->next = event;
+  else
+    w->moments[moment].first = event;
+  w->moments[moment].last = event;
+  w->future_count++;
 }
 PM__PRIVATE void pm__unschedule(pm_world *w, pm__event *event) {
-  uint32_t pos = event->pos;
-  pm__slot last;
-  if (!pos) return;
-  event->pos = 0;
-  last = w->heap[w->heap_count--];
-  if (last.event == event) return;
-  if (pos > 1 && pm__before(&last, &w->heap[(pos + 2) / 4]))
-    pm__heap_up(w, pos, last);
+  const uint32_t moment = event->moment;
+  if (!moment) return;
+  event->moment = 0;
+  w->future_count--;
+  if (event->previous)
+    event->previous->next = event->next;
   else
-    pm__heap_down(w, pos, last);
+    w->moments[moment].first = event->next;
+  if (event->next)
+    event->next->previous = event->previous;
+  else
+    w->moments[moment].last = event->previous;
+  if (!w->moments[moment].first) pm__moment_free(w, moment);
 }
 /* A carrier has messages under way: time may only pass through it. */
 PM__PRIVATE bool pm__is_carrying(const pm_world *w) {
@@ -2825,7 +2910,7 @@ PM__PRIVATE bool pm__is_carrying(const pm_world *w) {
 /* Lets the carrier go on until the next step of the simulation. 1: it told something, so look again
    what comes next. */
 PM__PRIVATE int pm__carry(pm_world *w) {
-  int64_t until_ps = w->heap_count ? w->heap[1].t_ps : PM__FOREVER;
+  const int64_t until_ps = pm__next_ps(w);
   const int64_t limit_ps = w->desc.d_limit_ns ? pm__ps(w->desc.d_limit_ns) : PM__END;
   if (w->stopped || !pm__is_carrying(w)) return 0;
   if (pm__carrier_advance(w, until_ps < limit_ps ? until_ps : limit_ps)) return 1;
@@ -2835,7 +2920,7 @@ PM__PRIVATE int pm__carry(pm_world *w) {
 }
 /* The next step of the simulation: time jumps to it. */
 PM__PRIVATE void pm__step(pm_world *w) {
-  pm__event *event = w->heap[1].event;
+  pm__event *event = w->moments[w->heap[1].moment].first;
   w->now_ps = w->heap[1].t_ps;
   w->stats.event_count++;
   pm__unschedule(w, event);
@@ -3351,8 +3436,8 @@ PM__PRIVATE void pm__busy(int64_t d_ps, const char *what) {
   const int64_t t_ps = pm__later(w->now_ps, d_ps);
   if (d_ps <= 0) return;
   pm__current->poll_streak = 0;
-  if (!w->ready_head && (!w->heap_count || w->heap[1].t_ps > t_ps) && !w->stopped &&
-      !pm__is_carrying(w) && t_ps < (w->desc.d_limit_ns ? pm__ps(w->desc.d_limit_ns) : PM__END)) {
+  if (!w->ready_head && pm__next_ps(w) > t_ps && !w->stopped && !pm__is_carrying(w) &&
+      t_ps < (w->desc.d_limit_ns ? pm__ps(w->desc.d_limit_ns) : PM__END)) {
     w->now_ps = t_ps;
     return;
   }
@@ -3545,12 +3630,12 @@ PM__PRIVATE void pm__poll_pause(void) {
   t->poll_streak++;
   t->is_vain = 1;
   d_ps = d_ns * PM__PS;
-  if (!w->ready_head && !w->stopped && w->heap_count > (uint32_t)w->idle_count &&
+  if (!w->ready_head && !w->stopped && w->future_count > (uint32_t)w->idle_count &&
       w->heap[1].t_ps > w->now_ps + d_ps && !pm__is_carrying(w)) {
     w->now_ps += d_ps; /* something is under way, but later */
     return;
   }
-  if (w->t_idle_since_ps >= 0 && w->heap_count == (uint32_t)w->idle_count && !pm__is_carrying(w))
+  if (w->t_idle_since_ps >= 0 && w->future_count == (uint32_t)w->idle_count && !pm__is_carrying(w))
     d_ps = pm__max_ps(d_ps, (w->now_ps - w->t_idle_since_ps) / pm__idle_steps(w));
   t->polling = t->is_idle = 1;
   pm__block(pm__later(w->now_ps, d_ps), "polling: nothing ever arrives");
@@ -3677,8 +3762,9 @@ static void pm__enter(pm_world *w, pm_thread *t) {
 }
 /* 1: go on. Every event a pause of a poller: nothing can happen any more, only time pass. */
 static int pm__may_go_on(pm_world *w) {
-  if (w->stopped || !w->heap_count) return 0;
-  if (w->net && w->net->change.pos && w->heap_count == 1 && !w->stranded && !pm__is_carrying(w))
+  if (w->stopped || !w->future_count) return 0;
+  if (w->net && w->net->change.moment && w->future_count == 1 && !w->stranded &&
+      !pm__is_carrying(w))
     return 0; /* a cable will fail or be repaired, and nobody sees it */
   if (w->desc.d_limit_ns && w->heap[1].t_ps > pm__ps(w->desc.d_limit_ns)) {
     pm__world_error(w, PM_E_TIME_LIMIT, "simulated time limit of %.6f s reached",
@@ -3690,7 +3776,7 @@ static int pm__may_go_on(pm_world *w) {
                     "simulated time ends after 104 days (64 bits of picoseconds)");
     return 0;
   }
-  if (w->heap_count > (uint32_t)w->idle_count || pm__is_carrying(w))
+  if (w->future_count > (uint32_t)w->idle_count || pm__is_carrying(w))
     w->t_idle_since_ps = -1;
   else if (w->t_idle_since_ps < 0)
     w->t_idle_since_ps = w->now_ps;
@@ -3802,6 +3888,16 @@ static void pm__call_now(pm_world *w, pm__event *event) {
   (void)w;
   PM_FREE(event);
   call.fn(call.arg);
+}
+static void pm__calls_free(pm_world *w) { /* that never came */
+  uint32_t i;
+  for (i = 1; i <= w->heap_count; i++) {
+    pm__event *event = w->moments[w->heap[i].moment].first, *next;
+    for (; event; event = next) {
+      next = event->next;
+      if (event->fn == pm__call_now) PM_FREE(event);
+    }
+  }
 }
 PM_API pm_status pm_call_at(pm_world *world, int64_t t_ns, void (*fn)(void *arg), void *arg) {
   pm__call *call;
@@ -3923,8 +4019,7 @@ PM_API void pm_world_destroy(pm_world *world) {
   int i;
   if (!w || w->running) return;
   if (w->is_carrying) pm__carrier_close(w);
-  for (i = 1; i <= (int)w->heap_count; i++)
-    if (w->heap[i].event->fn == pm__call_now) PM_FREE(w->heap[i].event);
+  pm__calls_free(w);
   for (i = 0; i < w->proc_count; i++) {
     pm_thread *t = w->procs[i]->threads, *next;
     pm__ptl_process_free(w->procs[i]);
@@ -3959,13 +4054,14 @@ PM_API void pm_world_destroy(pm_world *world) {
   PM_FREE(w->procs);
   PM_FREE(w->nodes);
   PM_FREE(w->heap);
+  PM_FREE(w->moments);
   PM_FREE(w);
 }
 PM_API pm_world_desc pm_world_desc_of(const pm_world *world) { return world->desc; }
 PM_API pm_stats pm_world_stats(const pm_world *world) {
   pm_stats s = world->stats;
   s.pending_count =
-      world->heap_count - (uint64_t)world->idle_count + (uint64_t)pm__is_carrying(world);
+      world->future_count - (uint64_t)world->idle_count + (uint64_t)pm__is_carrying(world);
   return s;
 }
 PM_API int64_t pm_world_now_ns(const pm_world *world) { return world->now_ps / PM__PS; }
@@ -7157,7 +7253,7 @@ static void pm__flow_advance(pm_world *w, pm__flow *f) {
 }
 static void pm__flow_set_rate(pm_world *w, pm__flow *f, double rate) {
   double d_ps;
-  if (f->event.pos && fabs(rate - f->rate) <= 1e-12 * f->rate) return; /* its end stays */
+  if (f->event.moment && fabs(rate - f->rate) <= 1e-12 * f->rate) return; /* its end stays */
   pm__flow_advance(w, f);
   f->rate = rate;
   d_ps = pm__times(f->remaining_bytes / rate, 1e12);
@@ -7173,7 +7269,7 @@ static void pm__link_touch(pm_world *w, uint32_t link) {
   w->dirty = (uint32_t *)array;
   w->links[link].is_dirty = 1;
   w->dirty[w->dirty_count++] = link;
-  if (!w->solve.pos) pm__schedule(w, &w->solve, w->now_ps); /* once for all that happens now */
+  if (!w->solve.moment) pm__schedule(w, &w->solve, w->now_ps); /* once for all that happens now */
 }
 
 /* ---- the solver ---------------------------------------------------------------------------------
@@ -8855,7 +8951,7 @@ static void pm__port_run(pm_world *w, uint32_t link) {
     pm__room(w, link, c);
   }
   for (i = 0; i < PM__CHANNELS; i++) is_waiting |= port->out[i].first != NULL;
-  if (is_waiting && port->t_free_ps > w->now_ps && !port->event.pos)
+  if (is_waiting && port->t_free_ps > w->now_ps && !port->event.moment)
     pm__schedule(w, &port->event, port->t_free_ps);
 }
 static void pm__port_event(pm_world *w, pm__event *event) {

@@ -17,13 +17,22 @@ typedef struct pm__event pm__event;
 /* One entry of the future. Embedded in what it is about, so nothing is allocated per event. */
 struct pm__event {
   void (*fn)(pm_world *world, pm__event *event);
-  uint32_t pos; /* in the heap; 0 = not queued */
+  pm__event *previous, *next; /* of its moment */
+  uint32_t moment;            /* 0 = not queued */
 };
+/* All that happens at one time, in the order in which it was scheduled. Processes in lockstep do much at the
+   same time: one place in the heap is enough for all of it. */
+typedef struct pm__moment {
+  int64_t t_ps;
+  uint64_t order; /* of two moments of the same time the older one comes first */
+  pm__event *first, *last;
+  uint32_t pos, next_free; /* pos: in the heap */
+} pm__moment;
 typedef struct pm__slot {
   int64_t t_ps;
-  uint64_t order; /* equal times: first scheduled, first served */
-  pm__event *event;
+  uint32_t moment;
 } pm__slot;
+enum { PM__RECENT_BITS = 9 };
 
 typedef enum pm__state { PM__READY, PM__RUNNING, PM__BLOCKED, PM__ENDED } pm__state;
 
@@ -42,7 +51,7 @@ typedef struct pm__known_way {
 } pm__known_way;
 
 struct pm_thread {
-  pm__event timer; /* first: the heap gives us its address */
+  pm__event timer; /* first: the future gives us its address */
   pm_process *proc;
   pm__state state;
   int woken, polling, timed_out;
@@ -135,9 +144,12 @@ struct pm_world {
   char error[4096];
   /* present and future */
   int64_t now_ps, t_idle_since_ps;
-  uint64_t order;
-  pm__slot *heap; /* from 1 on */
-  uint32_t heap_count, heap_max;
+  pm__slot *heap; /* from 1 on, as long as moments */
+  pm__moment *moments;
+  uint32_t heap_count, moments_max, moments_made, free_moment, future_count; /* of events */
+  uint64_t moment_order;
+  uint32_t
+      recent[1 << PM__RECENT_BITS]; /* by time: the youngest moment of that time, if it is known */
   pm_thread *ready_head, *ready_tail, *barrier_waiters;
   int barrier_count, live_threads, live_processes,
       idle_count; /* idle_count: timers of idle threads */
@@ -222,6 +234,10 @@ static inline double pm__times(double a, double b) {
 }
 static inline int64_t pm__whole_ps(double d_ps) {
   return d_ps < (double)PM__END ? (int64_t)(d_ps + 0.5) : PM__END;
+}
+/* When something happens next; PM__FOREVER: never. */
+static inline int64_t pm__next_ps(const pm_world *w) {
+  return w->heap_count ? w->heap[1].t_ps : PM__FOREVER;
 }
 /* The same, remembered: valid until another way is asked for. */
 PM__PRIVATE const pm__known_way *pm__known(pm_world *w, int from, int to);

@@ -258,7 +258,7 @@ static void pm__port_run(pm_world *w, uint32_t link) {
     pm__room(w, link, c);
   }
   for (i = 0; i < PM__CHANNELS; i++) is_waiting |= port->out[i].first != NULL;
-  if (is_waiting && port->t_free_ps > w->now_ps && !port->event.pos)
+  if (is_waiting && port->t_free_ps > w->now_ps && !port->event.moment)
     pm__schedule(w, &port->event, port->t_free_ps);
 }
 static void pm__port_event(pm_world *w, pm__event *event) {

@@ -47,12 +47,12 @@ PM__PRIVATE void pm__poll_pause(void) {
   t->poll_streak++;
   t->is_vain = 1;
   d_ps = d_ns * PM__PS;
-  if (!w->ready_head && !w->stopped && w->heap_count > (uint32_t)w->idle_count &&
+  if (!w->ready_head && !w->stopped && w->future_count > (uint32_t)w->idle_count &&
       w->heap[1].t_ps > w->now_ps + d_ps && !pm__is_carrying(w)) {
     w->now_ps += d_ps; /* something is under way, but later */
     return;
   }
-  if (w->t_idle_since_ps >= 0 && w->heap_count == (uint32_t)w->idle_count && !pm__is_carrying(w))
+  if (w->t_idle_since_ps >= 0 && w->future_count == (uint32_t)w->idle_count && !pm__is_carrying(w))
     d_ps = pm__max_ps(d_ps, (w->now_ps - w->t_idle_since_ps) / pm__idle_steps(w));
   t->polling = t->is_idle = 1;
   pm__block(pm__later(w->now_ps, d_ps), "polling: nothing ever arrives");
@@ -179,8 +179,9 @@ static void pm__enter(pm_world *w, pm_thread *t) {
 }
 /* 1: go on. Every event a pause of a poller: nothing can happen any more, only time pass. */
 static int pm__may_go_on(pm_world *w) {
-  if (w->stopped || !w->heap_count) return 0;
-  if (w->net && w->net->change.pos && w->heap_count == 1 && !w->stranded && !pm__is_carrying(w))
+  if (w->stopped || !w->future_count) return 0;
+  if (w->net && w->net->change.moment && w->future_count == 1 && !w->stranded &&
+      !pm__is_carrying(w))
     return 0; /* a cable will fail or be repaired, and nobody sees it */
   if (w->desc.d_limit_ns && w->heap[1].t_ps > pm__ps(w->desc.d_limit_ns)) {
     pm__world_error(w, PM_E_TIME_LIMIT, "simulated time limit of %.6f s reached",
@@ -192,7 +193,7 @@ static int pm__may_go_on(pm_world *w) {
                     "simulated time ends after 104 days (64 bits of picoseconds)");
     return 0;
   }
-  if (w->heap_count > (uint32_t)w->idle_count || pm__is_carrying(w))
+  if (w->future_count > (uint32_t)w->idle_count || pm__is_carrying(w))
     w->t_idle_since_ps = -1;
   else if (w->t_idle_since_ps < 0)
     w->t_idle_since_ps = w->now_ps;
@@ -304,6 +305,16 @@ static void pm__call_now(pm_world *w, pm__event *event) {
   (void)w;
   PM_FREE(event);
   call.fn(call.arg);
+}
+static void pm__calls_free(pm_world *w) { /* that never came */
+  uint32_t i;
+  for (i = 1; i <= w->heap_count; i++) {
+    pm__event *event = w->moments[w->heap[i].moment].first, *next;
+    for (; event; event = next) {
+      next = event->next;
+      if (event->fn == pm__call_now) PM_FREE(event);
+    }
+  }
 }
 PM_API pm_status pm_call_at(pm_world *world, int64_t t_ns, void (*fn)(void *arg), void *arg) {
   pm__call *call;
@@ -425,8 +436,7 @@ PM_API void pm_world_destroy(pm_world *world) {
   int i;
   if (!w || w->running) return;
   if (w->is_carrying) pm__carrier_close(w);
-  for (i = 1; i <= (int)w->heap_count; i++)
-    if (w->heap[i].event->fn == pm__call_now) PM_FREE(w->heap[i].event);
+  pm__calls_free(w);
   for (i = 0; i < w->proc_count; i++) {
     pm_thread *t = w->procs[i]->threads, *next;
     pm__ptl_process_free(w->procs[i]);
@@ -461,13 +471,14 @@ PM_API void pm_world_destroy(pm_world *world) {
   PM_FREE(w->procs);
   PM_FREE(w->nodes);
   PM_FREE(w->heap);
+  PM_FREE(w->moments);
   PM_FREE(w);
 }
 PM_API pm_world_desc pm_world_desc_of(const pm_world *world) { return world->desc; }
 PM_API pm_stats pm_world_stats(const pm_world *world) {
   pm_stats s = world->stats;
   s.pending_count =
-      world->heap_count - (uint64_t)world->idle_count + (uint64_t)pm__is_carrying(world);
+      world->future_count - (uint64_t)world->idle_count + (uint64_t)pm__is_carrying(world);
   return s;
 }
 PM_API int64_t pm_world_now_ns(const pm_world *world) { return world->now_ps / PM__PS; }

@@ -222,8 +222,8 @@ PM__PRIVATE void pm__busy(int64_t d_ps, const char *what) {
   const int64_t t_ps = pm__later(w->now_ps, d_ps);
   if (d_ps <= 0) return;
   pm__current->poll_streak = 0;
-  if (!w->ready_head && (!w->heap_count || w->heap[1].t_ps > t_ps) && !w->stopped &&
-      !pm__is_carrying(w) && t_ps < (w->desc.d_limit_ns ? pm__ps(w->desc.d_limit_ns) : PM__END)) {
+  if (!w->ready_head && pm__next_ps(w) > t_ps && !w->stopped && !pm__is_carrying(w) &&
+      t_ps < (w->desc.d_limit_ns ? pm__ps(w->desc.d_limit_ns) : PM__END)) {
     w->now_ps = t_ps;
     return;
   }

@@ -54,7 +54,7 @@ static void moved_and_removed_events_keep_the_order(void) {
   pm_world *w = world_of(1, NULL);
   pm__event e[N];
   int64_t t_ps[N];
-  for (int i = 0; i < N; i++) e[i] = (pm__event){nothing, 0}, t_ps[i] = -1;
+  for (int i = 0; i < N; i++) e[i] = (pm__event){.fn = nothing}, t_ps[i] = -1;
   for (int step = 0; step < 20000; step++) {
     const int i = (int)test_below(N);
     if (test_below(3) == 0)
@@ -65,10 +65,10 @@ static void moved_and_removed_events_keep_the_order(void) {
     uint32_t queued = 0;
     for (int k = 0; k < N; k++)
       if (t_ps[k] >= 0) queued++, first = t_ps[k] < first ? t_ps[k] : first;
-    CHECK(w->heap_count == queued);
+    CHECK(w->future_count == queued);
     if (queued) CHECK(w->heap[1].t_ps == first);
     for (int k = 0; k < N; k++)
-      CHECK((e[k].pos == 0) == (t_ps[k] < 0) && (!e[k].pos || w->heap[e[k].pos].t_ps == t_ps[k]));
+      CHECK((e[k].moment == 0) == (t_ps[k] < 0) && (!e[k].moment || w->moments[e[k].moment].t_ps == t_ps[k]));
   }
   for (int k = 0; k < N; k++) pm__unschedule(w, &e[k]);
   pm_world_destroy(w);

@@ -103,7 +103,8 @@ gm_proc *gm_self(void) {
 }
 int gm_has_record(int rank) { return procs && procs[rank] && procs[rank]->record; }
 nbc_recorder *gm_recorder_of(int rank) { return gm_record_recorder(procs[rank]); }
-static uint64_t place_hash(uint64_t id) { return (id * 0x9E3779B97F4A7C15u) >> 20; }
+/* Bits above 32: those below know of the pid alone, which is the same on all nodes. */
+static uint64_t place_hash(uint64_t id) { return (id * 0x9E3779B97F4A7C15u) >> 36; }
 static void find_places(void) {
   uint64_t max = 16;
   while (max < 4u * (uint64_t)pm_size()) max *= 2;
